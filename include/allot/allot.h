@@ -1,0 +1,187 @@
+/* allot.h: the public interface of liballot.
+ *
+ * A machine (a GPU description) and a module (PTX) make a device; the device holds memory
+ * and runs launches; each launch leaves a result with every counter. All functions are
+ * thread-compatible: different objects may be used by different threads. Nothing here exits,
+ * prints or aborts on bad input: a function that fails says why in the `struct allot_diag`
+ * it was given (may be NULL: no explanation wanted).
+ *
+ *     struct allot_diag *d = allot_diag_new();
+ *     struct allot_machine *m = allot_machine_load("gtx480", d);
+ *     struct allot_module *k = allot_module_load("kernel.ptx", d);
+ *     struct allot_device *dev = allot_device_new(m, NULL, d);
+ *     uint64_t buf = allot_alloc(dev, 4096, d);
+ *     uint32_t n = 1024;
+ *     const void *args[] = {&buf, &n};
+ *     struct allot_launch l = {.module = k, .kernel = "scale", .grid = {4, 1, 1},
+ *                              .block = {256, 1, 1}, .args = args, .nargs = 2};
+ *     const struct allot_result *r = allot_launch(dev, &l, d);
+ *     if (!r) fputs(allot_diag_text(d), stderr);
+ */
+#ifndef ALLOT_H
+#define ALLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ALLOT_VERSION "0.1.0"
+
+/* -- diagnostics -- */
+struct allot_diag;
+struct allot_diag *allot_diag_new(void);
+void allot_diag_free(struct allot_diag *d);
+/* All messages so far, as a compiler prints them; valid until the next call with d. */
+const char *allot_diag_text(struct allot_diag *d);
+size_t allot_diag_errors(const struct allot_diag *d);
+void allot_diag_clear(struct allot_diag *d);
+
+/* -- machines -- */
+struct allot_machine;
+/* A preset's name ("gtx480") or the path of a YAML file. Presets are looked for in
+ * $ALLOT_MACHINES, the installed data folder and the source tree's machines/. */
+struct allot_machine *allot_machine_load(const char *name_or_path, struct allot_diag *d);
+struct allot_machine *allot_machine_clone(const struct allot_machine *m);
+void allot_machine_free(struct allot_machine *m);
+/* One setting by dotted path: allot_machine_set(m, "sm.scheduler", "lrr", d). */
+bool allot_machine_set(struct allot_machine *m, const char *path, const char *value,
+                       struct allot_diag *d);
+/* Value as text into buf (NUL-terminated, cut if too long); false: no such path. */
+bool allot_machine_get(const struct allot_machine *m, const char *path, char *buf, size_t n);
+const char *allot_machine_name(const struct allot_machine *m);
+/* Hash over all settings, 16 hex digits: equal machines have equal hashes. */
+void allot_machine_hash(const struct allot_machine *m, char hex[17]);
+/* Names of the presets found, sorted; NULL-terminated; free with allot_names_free. */
+char **allot_machine_names(void);
+void allot_names_free(char **names);
+
+/* Every setting: i from 0 while true is returned. */
+struct allot_setting_info { const char *path, *type, *unit, *value_default, *range, *meaning; };
+bool allot_setting(size_t i, struct allot_setting_info *info);
+
+/* Policies by registry name; kind = "schedulers", "residency", "cta_order", "dram". */
+bool allot_policy(const char *kind, size_t i, const char **name, const char **meaning);
+
+/* -- modules -- */
+struct allot_module;
+struct allot_module *allot_module_load(const char *path, struct allot_diag *d);
+struct allot_module *allot_module_parse(const char *name, const char *text, size_t len,
+                                        struct allot_diag *d);
+void allot_module_free(struct allot_module *m);
+/* PTX text, malloc'd. */
+char *allot_module_print(const struct allot_module *m);
+/* Runs passes ("dce,relssp"; "" for none) over the module. */
+bool allot_module_opt(struct allot_module *m, const char *passes, struct allot_diag *d);
+bool allot_pass(size_t i, const char **name, const char **meaning);
+
+struct allot_variable { const char *name; uint64_t bytes; bool dynamic; };
+struct allot_param { const char *name, *type; uint32_t bytes, align; };
+struct allot_kernel {
+    const char *name;
+    uint32_t registers;          /* 32-bit registers live at once, the most at any point
+                                  * (MAXLIVE): what an allocator would need at least */
+    uint32_t virtual_registers;  /* 32-bit units of every PTX register that occurs */
+    uint32_t predicates;         /* predicate registers live at once */
+    uint32_t instructions;       /* static */
+    uint32_t scratchpad;         /* static bytes, callees included */
+    uint32_t local_bytes;        /* per thread */
+    uint32_t max_block_threads;  /* .maxntid / .reqntid product, 0: not given */
+    const struct allot_variable *variables; /* scratchpad variables */
+    size_t nvariables;
+    const struct allot_param *params;
+    size_t nparams;
+};
+/* Kernel i of the module, from 0 while it returns non-NULL; or by name. Owned by the module. */
+const struct allot_kernel *allot_module_kernel(struct allot_module *m, size_t i);
+const struct allot_kernel *allot_module_find(struct allot_module *m, const char *name);
+
+/* -- occupancy -- */
+struct allot_occupancy_query {
+    uint32_t threads;            /* of a block */
+    uint32_t registers;          /* of a thread */
+    uint32_t scratchpad;         /* of a block, bytes */
+    const char *share;           /* NULL or "": none; "registers", "scratchpad" */
+    double threshold;            /* t, 0 < t <= 1; 1 shares nothing (001 section 2.2.4) */
+};
+struct allot_occupancy {
+    uint32_t resident_blocks;    /* with sharing, if asked for */
+    uint32_t baseline_blocks;    /* without */
+    uint32_t shared_pairs, unshared_blocks;
+    const char *limited_by;      /* "registers", "scratchpad", "threads", "blocks", or several
+                                  * joined by commas; of the resident blocks */
+    uint32_t by_threads, by_blocks, by_registers, by_scratchpad; /* blocks each would allow */
+    uint32_t warps;              /* resident */
+    double occupancy;            /* resident warps / the most the SM holds */
+    uint32_t registers_wasted, scratchpad_wasted; /* units of an SM left over (baseline) */
+};
+bool allot_occupancy(const struct allot_machine *m, const struct allot_occupancy_query *q,
+                     struct allot_occupancy *out, struct allot_diag *d);
+
+/* -- device -- */
+struct allot_options {
+    bool functional;     /* no timing */
+    bool no_skip;        /* step sleeping parts too (same statistics, slower) */
+    unsigned threads;    /* host threads; 0: 1 */
+    uint64_t max_cycles; /* give up after this many core cycles a launch; 0: no limit */
+    uint64_t max_instructions; /* warp instructions a launch; 0: no limit */
+    /* Called now and then during a launch (about 10 times a second of host time); return
+     * false to stop the launch with an error "interrupted". May be NULL. */
+    bool (*progress)(void *user, uint64_t cycles, uint64_t blocks_done, uint64_t blocks);
+    void *user;
+};
+struct allot_device;
+/* The machine is copied. options may be NULL. */
+struct allot_device *allot_device_new(const struct allot_machine *m,
+                                      const struct allot_options *options,
+                                      struct allot_diag *d);
+void allot_device_free(struct allot_device *dev);
+
+/* Device memory; addresses are what kernels see. 0 and a diagnostic on failure. */
+uint64_t allot_alloc(struct allot_device *dev, uint64_t bytes, struct allot_diag *d);
+bool allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
+bool allot_write(struct allot_device *dev, uint64_t addr, const void *src, uint64_t bytes,
+                 struct allot_diag *d);
+bool allot_read(struct allot_device *dev, uint64_t addr, void *dst, uint64_t bytes,
+                struct allot_diag *d);
+bool allot_set(struct allot_device *dev, uint64_t addr, int byte, uint64_t bytes,
+               struct allot_diag *d);
+/* Address of a module's .global or .const variable (loads the module if needed). */
+bool allot_symbol(struct allot_device *dev, struct allot_module *m, const char *name,
+                  uint64_t *addr, uint64_t *bytes, struct allot_diag *d);
+
+struct allot_launch {
+    struct allot_module *module;
+    const char *kernel;
+    uint32_t grid[3], block[3];  /* 0 counts as 1 */
+    uint32_t dynamic_scratchpad; /* bytes */
+    const void *const *args;     /* one pointer to the value of each parameter, in order */
+    size_t nargs;
+};
+struct allot_result;
+/* Runs to the end. NULL on failure (fault, stuck, limit, bad launch). The result lives as
+ * long as the device. */
+const struct allot_result *allot_launch(struct allot_device *dev,
+                                        const struct allot_launch *l, struct allot_diag *d);
+
+/* -- results -- */
+size_t allot_results(const struct allot_device *dev);
+const struct allot_result *allot_result_at(const struct allot_device *dev, size_t i);
+const char *allot_result_kernel(const struct allot_result *r);
+double allot_result_seconds(const struct allot_result *r); /* host time */
+/* Counter or derived value by id; false if there is none of that id. Counters are exact in
+ * *count; derived values only in *value. Either pointer may be NULL. */
+bool allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
+                      double *value);
+
+/* Every counter and derived value: i from 0 while true is returned. */
+struct allot_stat_info { const char *id, *owner, *kind, *unit, *meaning; bool derived; };
+bool allot_stat(size_t i, struct allot_stat_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,74 @@
+/* workload.h: what a benchmark under workloads/NAME/ provides.
+ *
+ * workloads/NAME/workload.c defines `const struct allot_workload allot_workload_NAME`; the
+ * build finds it by its folder and compiles kernel.cu to PTX (clang, and nvcc where there is
+ * one). A workload makes its inputs from the seed, launches, and checks the results against
+ * a CPU reference. It uses allot.h alone. */
+#ifndef ALLOT_WORKLOAD_H
+#define ALLOT_WORKLOAD_H
+
+#include "allot/allot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One run of a workload. */
+struct allot_run {
+    struct allot_device *dev;
+    struct allot_module *module; /* kernel.cu as PTX */
+    bool quick;                  /* the small input, for tests */
+    uint32_t seed;               /* of the inputs */
+    struct allot_diag *diag;
+    bool ok;                     /* cleared by the first failure; later calls do nothing */
+    char check[256];             /* what failed the check, "" if passed or not reached */
+};
+
+struct allot_workload {
+    const char *name;
+    const char *summary;  /* one line */
+    const char *source;   /* algorithm and documents' tables it stands for */
+    const char *kernels;  /* kernels whose results count, blank-separated; "": all */
+    /* Inputs, launches, check. Returns true if all ran and the check passed. */
+    bool (*run)(struct allot_run *r);
+};
+
+/* All workloads of the build, sorted by name, NULL-terminated. */
+extern const struct allot_workload *const allot_workloads[];
+const struct allot_workload *allot_workload_find(const char *name);
+/* PTX text of the workload's kernel.cu: compiler = "clang" or "nvcc"; NULL: not built. */
+const char *allot_workload_ptx(const char *name, const char *compiler, size_t *len);
+
+/* Runs w on dev. check_text (may be NULL) gets r.check. */
+bool allot_workload_run(const struct allot_workload *w, struct allot_device *dev,
+                        struct allot_module *module, bool quick, uint32_t seed,
+                        char check_text[256], struct allot_diag *d);
+
+/* -- helpers for workload.c; after a failure each does nothing -- */
+uint64_t wl_alloc(struct allot_run *r, uint64_t bytes);
+uint64_t wl_upload(struct allot_run *r, const void *src, uint64_t bytes); /* alloc + write */
+void wl_write(struct allot_run *r, uint64_t addr, const void *src, uint64_t bytes);
+void wl_read(struct allot_run *r, uint64_t addr, void *dst, uint64_t bytes);
+void wl_free(struct allot_run *r, uint64_t addr);
+/* wl_launch(r, "k", gx,gy,gz, bx,by,bz, smem, &a, &b, ...): pointers to the arguments. */
+void wl_launch_args(struct allot_run *r, const char *kernel, const uint32_t dims[6],
+                    uint32_t smem, const void *const *args, size_t nargs);
+#define wl_launch(r, kernel, gx, gy, gz, bx, by, bz, smem, ...)                          \
+    wl_launch_args(r, kernel, (const uint32_t[6]){gx, gy, gz, bx, by, bz}, smem,         \
+                   (const void *const[]){__VA_ARGS__},                                   \
+                   sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *))
+/* Pseudo-random numbers, the same everywhere (SplitMix64). */
+uint64_t wl_random(uint64_t *state);
+float wl_uniform(uint64_t *state, float lo, float hi);
+/* Records the first mismatch. */
+bool wl_fail(struct allot_run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Compares n floats: |got - want| <= atol + rtol * |want|, NaN equals only NaN. */
+bool wl_check_f32(struct allot_run *r, const char *what, const float *got, const float *want,
+                  size_t n, float rtol, float atol);
+bool wl_check_i32(struct allot_run *r, const char *what, const int32_t *got,
+                  const int32_t *want, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

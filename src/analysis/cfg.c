@@ -1,0 +1,313 @@
+/* cfg.c: basic blocks and (post-)dominators. Dominators: Cooper, Harvey, Kennedy, "A Simple,
+ * Fast Dominance Algorithm" (2001), run forward for dominators and on the reversed graph with
+ * a virtual exit for post-dominators. */
+#include "analysis/cfg.h"
+
+#include "base/bitset.h"
+
+#include <string.h>
+
+/* -- dominators of a plain graph -- */
+
+/* Reverse post-order of the nodes that root reaches; returns how many. */
+static uint32_t
+reverse_postorder(uint32_t n, const uint32_t *start, const uint32_t *to, uint32_t root,
+                  uint32_t *order)
+{
+    uint32_t *stack = xcalloc(n, sizeof *stack), *next = xcalloc(n, sizeof *next);
+    bool *seen = xcalloc(n, sizeof *seen);
+    uint32_t sp = 0, at = n;
+    stack[sp++] = root;
+    seen[root] = true;
+    next[root] = start[root];
+    while (sp) {
+        uint32_t v = stack[sp - 1];
+        if (next[v] < start[v + 1]) {
+            uint32_t t = to[next[v]++];
+            if (!seen[t]) {
+                seen[t] = true;
+                next[t] = start[t];
+                stack[sp++] = t;
+            }
+        } else {
+            order[--at] = v;
+            sp--;
+        }
+    }
+    memmove(order, order + at, (n - at) * sizeof *order);
+    free(stack);
+    free(next);
+    free(seen);
+    return n - at;
+}
+
+void
+cfg_idoms(uint32_t n, const uint32_t *start, const uint32_t *to, uint32_t root,
+          int32_t *idom)
+{
+    uint32_t *order = xcalloc(n, sizeof *order);
+    int32_t *num = xcalloc(n, sizeof *num); /* place in `order`, -1: not reached */
+    uint32_t nr = reverse_postorder(n, start, to, root, order);
+    for (uint32_t v = 0; v < n; v++)
+        num[v] = idom[v] = -1;
+    for (uint32_t i = 0; i < nr; i++)
+        num[order[i]] = (int32_t)i;
+
+    /* Predecessors, from the successors of reached nodes. */
+    uint32_t *pstart = xcalloc((size_t)n + 2, sizeof *pstart);
+    for (uint32_t i = 0; i < nr; i++)
+        for (uint32_t e = start[order[i]]; e < start[order[i] + 1]; e++)
+            pstart[to[e] + 2]++;
+    for (uint32_t v = 2; v < n + 2; v++)
+        pstart[v] += pstart[v - 1];
+    uint32_t *pred = xcalloc(pstart[n + 1] + 1, sizeof *pred);
+    for (uint32_t i = 0; i < nr; i++)
+        for (uint32_t e = start[order[i]]; e < start[order[i] + 1]; e++)
+            pred[pstart[to[e] + 1]++] = order[i];
+
+    idom[root] = (int32_t)root;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 1; i < nr; i++) {
+            uint32_t v = order[i];
+            int32_t new = -1;
+            for (uint32_t e = pstart[v]; e < pstart[v + 1]; e++) {
+                int32_t p = (int32_t)pred[e];
+                if (idom[p] < 0)
+                    continue;
+                while (new >= 0 && new != p) { /* walk both up to where they meet */
+                    if (num[p] > num[new])
+                        p = idom[p];
+                    else
+                        new = idom[new];
+                }
+                new = p;
+            }
+            if (idom[v] != new) {
+                idom[v] = new;
+                changed = true;
+            }
+        }
+    }
+    free(order);
+    free(num);
+    free(pstart);
+    free(pred);
+}
+
+/* -- blocks -- */
+
+uint32_t
+cfg_targets(const struct ptx_inst *in, int32_t *label, uint32_t max)
+{
+    if (!(ptx_ops[in->op].flags & PTX_JUMP))
+        return 0;
+    uint32_t n = 0;
+    for (unsigned i = 0; i < in->nops; i++) {
+        const struct ptx_operand *o = &in->ops[i];
+        const struct ptx_operand *list = o->kind == PTX_OPD_VEC ? o->vec : o;
+        unsigned len = o->kind == PTX_OPD_VEC ? o->n : 1;
+        for (unsigned k = 0; k < len; k++)
+            if (list[k].kind == PTX_OPD_LABEL) {
+                if (n < max)
+                    label[n] = list[k].label;
+                n++;
+            }
+    }
+    return n;
+}
+
+static bool
+ends_block(const struct ptx_inst *in)
+{
+    return ptx_ops[in->op].flags & PTX_ENDS || cfg_targets(in, NULL, 0);
+}
+
+static bool
+is_label(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_LABEL;
+}
+
+static void
+find_labels(struct cfg *g)
+{
+    const struct ptx_func *f = g->func;
+    g->label_at = ARENA_ARRAY(&g->mem, uint32_t, f->labels.n + 1);
+    memset(g->label_at, 0xff, (f->labels.n + 1) * sizeof *g->label_at);
+    for (uint32_t i = 0; i < f->body.n; i++)
+        if (is_label(&f->body.v[i]))
+            g->label_at[f->body.v[i].ops[0].label] = i;
+}
+
+/* A block starts at the first instruction, at a label behind something that is no label, and
+ * behind whatever ends a block. */
+static void
+find_blocks(struct cfg *g)
+{
+    const struct ptx_func *f = g->func;
+    uint32_t n = 0;
+    g->block_of = ARENA_ARRAY(&g->mem, uint32_t, f->body.n + 1);
+    for (uint32_t i = 0; i < f->body.n; i++) {
+        const struct ptx_inst *in = &f->body.v[i], *prev = in - 1;
+        if (!i || ends_block(prev) || (is_label(in) && !is_label(prev)))
+            n++;
+        g->block_of[i] = n - 1;
+    }
+    g->n = n ? n : 1; /* an empty body is one empty block */
+    g->block = ARENA_ARRAY(&g->mem, struct cfg_block, g->n);
+    for (uint32_t i = 0; i < f->body.n; i++) {
+        struct cfg_block *b = &g->block[g->block_of[i]];
+        if (!i || g->block_of[i - 1] != g->block_of[i])
+            b->first = i;
+        b->end = i + 1;
+    }
+}
+
+static void
+add_succ(struct cfg_block *b, int32_t *list, int32_t to)
+{
+    for (uint32_t i = 0; i < b->nsucc; i++)
+        if (list[i] == to)
+            return;
+    list[b->nsucc++] = to;
+}
+
+static void
+find_edges(struct cfg *g)
+{
+    const struct ptx_func *f = g->func;
+    for (uint32_t v = 0; v < g->n; v++) {
+        struct cfg_block *b = &g->block[v];
+        const struct ptx_inst *last = b->end > b->first ? &f->body.v[b->end - 1] : NULL;
+        uint32_t nt = last ? cfg_targets(last, NULL, 0) : 0;
+        int32_t *succ = ARENA_ARRAY(&g->mem, int32_t, nt + 2);
+        int32_t *label = ARENA_ARRAY(&g->mem, int32_t, nt + 1);
+        if (nt)
+            cfg_targets(last, label, nt);
+        bool ends = last && ptx_ops[last->op].flags & PTX_ENDS && !nt;
+        for (uint32_t t = 0; t < nt; t++) {
+            uint32_t at = g->label_at[label[t]];
+            add_succ(b, succ, at == UINT32_MAX ? CFG_EXIT : (int32_t)g->block_of[at]);
+        }
+        if (ends)
+            add_succ(b, succ, CFG_EXIT);
+        if (!(nt || ends) || last->guard >= 0) /* may go on behind */
+            add_succ(b, succ, v + 1 < g->n ? (int32_t)v + 1 : CFG_EXIT);
+        b->succ = succ;
+        for (uint32_t i = 0; i < b->nsucc; i++)
+            if (succ[i] >= 0)
+                g->block[succ[i]].npred++;
+    }
+    for (uint32_t v = 0; v < g->n; v++) {
+        g->block[v].pred = ARENA_ARRAY(&g->mem, int32_t, g->block[v].npred + 1);
+        g->block[v].npred = 0;
+    }
+    for (uint32_t v = 0; v < g->n; v++)
+        for (uint32_t i = 0; i < g->block[v].nsucc; i++) {
+            int32_t t = g->block[v].succ[i];
+            if (t >= 0)
+                ((int32_t *)g->block[t].pred)[g->block[t].npred++] = (int32_t)v;
+        }
+}
+
+/* The graph as plain arrays, node n being the exit; reversed if `back`. */
+static void
+plain_graph(const struct cfg *g, bool back, uint32_t **start, uint32_t **to)
+{
+    uint32_t n = g->n + 1, *s = xcalloc((size_t)n + 2, sizeof *s);
+    for (uint32_t v = 0; v < g->n; v++)
+        for (uint32_t i = 0; i < g->block[v].nsucc; i++) {
+            int32_t t = g->block[v].succ[i];
+            uint32_t w = t < 0 ? g->n : (uint32_t)t;
+            s[(back ? w : v) + 2]++;
+        }
+    for (uint32_t v = 2; v < n + 2; v++)
+        s[v] += s[v - 1];
+    uint32_t *e = xcalloc(s[n + 1] + 1, sizeof *e);
+    for (uint32_t v = 0; v < g->n; v++)
+        for (uint32_t i = 0; i < g->block[v].nsucc; i++) {
+            int32_t t = g->block[v].succ[i];
+            uint32_t w = t < 0 ? g->n : (uint32_t)t;
+            e[s[(back ? w : v) + 1]++] = back ? v : w;
+        }
+    *start = s;
+    *to = e;
+}
+
+static void
+find_dominators(struct cfg *g)
+{
+    uint32_t n = g->n + 1, *start, *to;
+    int32_t *idom = xcalloc(n, sizeof *idom);
+    plain_graph(g, false, &start, &to);
+    uint32_t *order = xcalloc(n, sizeof *order);
+    uint32_t nr = reverse_postorder(n, start, to, 0, order);
+    g->rpo = ARENA_ARRAY(&g->mem, uint32_t, g->n);
+    for (uint32_t v = 0; v < g->n; v++)
+        g->block[v].rpo = -1;
+    for (uint32_t i = 0; i < nr; i++)
+        if (order[i] < g->n) {
+            g->block[order[i]].rpo = (int32_t)g->nrpo;
+            g->rpo[g->nrpo++] = order[i];
+        }
+    cfg_idoms(n, start, to, 0, idom);
+    for (uint32_t v = 0; v < g->n; v++)
+        g->block[v].idom = v && idom[v] >= 0 ? idom[v] : CFG_NONE;
+    free(start);
+    free(to);
+    free(order);
+
+    plain_graph(g, true, &start, &to);
+    cfg_idoms(n, start, to, g->n, idom);
+    for (uint32_t v = 0; v < g->n; v++)
+        g->block[v].ipdom = idom[v] < 0                 ? CFG_NONE
+                            : idom[v] == (int32_t)g->n ? CFG_EXIT
+                                                        : idom[v];
+    free(start);
+    free(to);
+    free(idom);
+}
+
+struct cfg *
+cfg_new(const struct ptx_func *f)
+{
+    struct cfg *g = xcalloc(1, sizeof *g);
+    g->func = f;
+    find_labels(g);
+    find_blocks(g);
+    find_edges(g);
+    find_dominators(g);
+    return g;
+}
+
+void
+cfg_free(struct cfg *g)
+{
+    if (!g)
+        return;
+    arena_free(&g->mem);
+    free(g);
+}
+
+bool
+cfg_dominates(const struct cfg *g, int32_t a, int32_t b)
+{
+    if (a < 0 || b < 0 || g->block[a].rpo < 0 || g->block[b].rpo < 0)
+        return false;
+    while (b >= 0 && b != a)
+        b = g->block[b].idom;
+    return b == a;
+}
+
+bool
+cfg_postdominates(const struct cfg *g, int32_t a, int32_t b)
+{
+    if (b == CFG_EXIT)
+        return a == CFG_EXIT;
+    if (b < 0 || g->block[b].ipdom == CFG_NONE)
+        return false;
+    while (b >= 0 && b != a)
+        b = g->block[b].ipdom;
+    return b == a;
+}

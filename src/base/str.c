@@ -1,0 +1,182 @@
+/* str.c: open-addressing intern table (FNV-1a, doubling at 3/4), text buffer, file reading. */
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct strtab_entry {
+    uint64_t hash;
+    size_t n;
+    char s[];
+};
+
+static uint64_t
+hash_bytes(const char *s, size_t n)
+{
+    uint64_t h = 1469598103934665603u;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)s[i]) * 1099511628211u;
+    return h;
+}
+
+static void
+rehash(struct strtab *t)
+{
+    size_t n = t->nslot ? t->nslot * 2 : 64;
+    struct strtab_entry **slot = xcalloc(n, sizeof *slot);
+    for (size_t i = 0; i < t->nslot; i++) {
+        if (!t->slot[i])
+            continue;
+        size_t j = t->slot[i]->hash & (n - 1);
+        while (slot[j])
+            j = (j + 1) & (n - 1);
+        slot[j] = t->slot[i];
+    }
+    free(t->slot);
+    t->slot = slot;
+    t->nslot = n;
+}
+
+const char *
+str_intern(struct strtab *t, const char *s, size_t n)
+{
+    if (t->n * 4 >= t->nslot * 3)
+        rehash(t);
+    uint64_t h = hash_bytes(s, n);
+    size_t j = h & (t->nslot - 1);
+    for (; t->slot[j]; j = (j + 1) & (t->nslot - 1)) {
+        struct strtab_entry *e = t->slot[j];
+        if (e->hash == h && e->n == n && !memcmp(e->s, s, n))
+            return e->s;
+    }
+    struct strtab_entry *e = arena_alloc(&t->mem, sizeof *e + n + 1);
+    e->hash = h;
+    e->n = n;
+    memcpy(e->s, s, n);
+    t->slot[j] = e;
+    t->n++;
+    return e->s;
+}
+
+const char *
+str_intern_z(struct strtab *t, const char *s)
+{
+    return str_intern(t, s, strlen(s));
+}
+
+void
+strtab_free(struct strtab *t)
+{
+    free(t->slot);
+    arena_free(&t->mem);
+    memset(t, 0, sizeof *t);
+}
+
+static void
+strbuf_room(struct strbuf *b, size_t n)
+{
+    if (b->n + n + 1 <= b->cap)
+        return;
+    b->cap = b->cap ? b->cap * 2 : 256;
+    if (b->cap < b->n + n + 1)
+        b->cap = b->n + n + 1;
+    b->s = xrealloc(b->s, b->cap);
+}
+
+void
+strbuf_add(struct strbuf *b, const char *s, size_t n)
+{
+    strbuf_room(b, n);
+    if (n)
+        memcpy(b->s + b->n, s, n);
+    b->n += n;
+    b->s[b->n] = 0;
+}
+
+void
+strbuf_addz(struct strbuf *b, const char *s)
+{
+    strbuf_add(b, s, strlen(s));
+}
+
+void
+strbuf_printf(struct strbuf *b, const char *fmt, ...)
+{
+    va_list ap, ap2;
+    va_start(ap, fmt);
+    va_copy(ap2, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    strbuf_room(b, (size_t)n);
+    vsnprintf(b->s + b->n, (size_t)n + 1, fmt, ap2);
+    va_end(ap2);
+    b->n += (size_t)n;
+}
+
+char *
+strbuf_take(struct strbuf *b)
+{
+    if (!b->s)
+        strbuf_addz(b, "");
+    char *s = b->s;
+    memset(b, 0, sizeof *b);
+    return s;
+}
+
+void
+strbuf_free(struct strbuf *b)
+{
+    free(b->s);
+    memset(b, 0, sizeof *b);
+}
+
+char *
+file_read(const char *path, size_t *len)
+{
+    FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
+    if (!f)
+        return NULL;
+    struct strbuf b = {0};
+    char block[65536];
+    size_t n;
+    while ((n = fread(block, 1, sizeof block, f)) > 0)
+        strbuf_add(&b, block, n);
+    int bad = ferror(f) ? (errno ? errno : EIO) : 0;
+    if (f != stdin)
+        fclose(f);
+    if (bad) {
+        strbuf_free(&b);
+        errno = bad;
+        return NULL;
+    }
+    if (len)
+        *len = b.n;
+    return strbuf_take(&b);
+}
+
+int
+str_distance(const char *a, const char *b, int max)
+{
+    size_t la = strlen(a), lb = strlen(b);
+    if (la > 63 || lb > 63 || (la > lb ? la - lb : lb - la) > (size_t)max)
+        return max + 1;
+    int row[64];
+    for (size_t j = 0; j <= lb; j++)
+        row[j] = (int)j;
+    for (size_t i = 1; i <= la; i++) {
+        int diag = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= lb; j++) {
+            int up = row[j], best = diag + (a[i - 1] != b[j - 1]);
+            if (up + 1 < best)
+                best = up + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            diag = up;
+            row[j] = best;
+        }
+    }
+    return row[lb];
+}

@@ -1,0 +1,43 @@
+/* str.h: interned strings and a growing text buffer. */
+#ifndef ALLOT_BASE_STR_H
+#define ALLOT_BASE_STR_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* A set of strings. str_intern gives one pointer per distinct text, so that equality is
+ * pointer equality. Zero-initialise; the strings live until strtab_free. */
+struct strtab {
+    struct arena mem;
+    struct strtab_entry **slot;
+    size_t nslot, n;
+};
+
+const char *str_intern(struct strtab *t, const char *s, size_t n);
+const char *str_intern_z(struct strtab *t, const char *s);
+void strtab_free(struct strtab *t);
+
+/* Text under construction. Zero-initialise; `s` is NUL-terminated once anything was added
+ * (NULL before). strbuf_take hands the malloc'd text over and empties the buffer. */
+struct strbuf {
+    char *s;
+    size_t n, cap;
+};
+
+void strbuf_add(struct strbuf *b, const char *s, size_t n);
+void strbuf_addz(struct strbuf *b, const char *s);
+void strbuf_printf(struct strbuf *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+char *strbuf_take(struct strbuf *b);
+void strbuf_free(struct strbuf *b);
+
+/* Whole file (or stdin for "-") as malloc'd text with a NUL behind it; NULL and errno on
+ * failure. *len may be NULL. */
+char *file_read(const char *path, size_t *len);
+
+/* Edit distance capped at `max`, for "did you mean" hints. */
+int str_distance(const char *a, const char *b, int max);
+
+#endif

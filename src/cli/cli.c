@@ -1,0 +1,401 @@
+/* cli.c: option tables over getopt_long, help, progress, small parsers. */
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* -- options -- */
+
+static void
+print_help(const struct cli_cmd *cmd, const struct cli_opt *const *tables)
+{
+    printf("usage: allot %s %s\n\n%s\n", cmd->name, cmd->usage, cmd->about);
+    if (tables[0])
+        printf("\noptions:\n");
+    for (; *tables; tables++) {
+        for (const struct cli_opt *o = *tables; o->name; o++) {
+            char left[64];
+            snprintf(left, sizeof left, "%s%c%s--%s%s%s", o->letter ? "-" : "  ",
+                     o->letter ? o->letter : ' ', o->letter ? ", " : " ", o->name,
+                     o->value ? " " : "", o->value ? o->value : "");
+            printf("  %-30s %s\n", left, o->help);
+        }
+    }
+    printf("  %-30s %s\n", "-h, --help", "this text");
+    if (cmd->examples)
+        printf("\nexamples:\n%s", cmd->examples);
+}
+
+int
+cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
+{
+    va_list ap;
+    fprintf(stderr, "allot %s: ", cmd->name);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\n(see 'allot %s --help')\n", cmd->name);
+    return EXIT_USAGE;
+}
+
+static const struct cli_opt *
+find_opt(const struct cli_opt *const *tables, int index)
+{
+    for (; *tables; tables++)
+        for (const struct cli_opt *o = *tables; o->name; o++)
+            if (index-- == 0)
+                return o;
+    return NULL;
+}
+
+/* Nearest long option, for "did you mean". */
+static const char *
+nearest_opt(const struct cli_opt *const *tables, const char *given)
+{
+    const char *best = NULL;
+    int best_d = 4;
+    for (; *tables; tables++) {
+        for (const struct cli_opt *o = *tables; o->name; o++) {
+            int d = str_distance(o->name, given, 3);
+            if (d < best_d) {
+                best_d = d;
+                best = o->name;
+            }
+        }
+    }
+    return best;
+}
+
+bool
+cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
+          char **argv, struct cli_list *pos)
+{
+    enum { MAX = 64, BASE = 1000 };
+    struct option longs[MAX + 2];
+    char shorts[2 * MAX + 4] = ":h";
+    int n = 0;
+    const struct cli_opt *o;
+    for (; (o = find_opt(tables, n)) && n < MAX; n++) {
+        longs[n] = (struct option){o->name, o->value ? required_argument : no_argument, NULL,
+                                   BASE + n};
+        if (o->letter) {
+            char s[3] = {o->letter, o->value ? ':' : 0, 0};
+            strcat(shorts, s);
+        }
+    }
+    longs[n] = (struct option){"help", no_argument, NULL, 'h'};
+    longs[n + 1] = (struct option){0};
+    opterr = 0;
+    optind = 1;
+    int c, index;
+    while ((c = getopt_long(argc, argv, shorts, longs, &index)) != -1) {
+        if (c == 'h') {
+            print_help(cmd, tables);
+            exit(EXIT_OK);
+        }
+        if (c == ':') {
+            cli_usage(cmd, "option '%s' needs a value", argv[optind - 1]);
+            return false;
+        }
+        if (c == '?') {
+            const char *given = argv[optind - 1];
+            if (optopt && optopt < 256 && isgraph(optopt))
+                cli_usage(cmd, "unknown option '-%c'", optopt);
+            else if (optopt >= BASE)
+                cli_usage(cmd, "option '%s' takes no value", given);
+            else {
+                const char *near = nearest_opt(tables, given + strspn(given, "-"));
+                cli_usage(cmd, "unknown option '%s'%s%s%s", given,
+                          near ? "; did you mean '--" : "", near ? near : "",
+                          near ? "'?" : "");
+            }
+            return false;
+        }
+        if (c >= BASE)
+            o = find_opt(tables, c - BASE);
+        else
+            for (int i = 0; (o = find_opt(tables, i)) && o->letter != c; i++)
+                ;
+        if (!o)
+            continue;
+        if (o->flag)
+            *o->flag = true;
+        else if (o->list) {
+            o->list->v = xrealloc(o->list->v, (o->list->n + 1) * sizeof *o->list->v);
+            o->list->v[o->list->n++] = optarg;
+        } else
+            *o->text = optarg;
+    }
+    pos->v = (const char **)(argv + optind);
+    pos->n = (size_t)(argc - optind);
+    return true;
+}
+
+int
+cli_diag(struct allot_diag *d)
+{
+    fputs(allot_diag_text(d), stderr);
+    return EXIT_FAILED;
+}
+
+/* -- numbers -- */
+
+bool
+cli_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    if (!isdigit((unsigned char)s[0]))
+        return false;
+    unsigned long long v = strtoull(s, &end, 0);
+    if (errno || *end || v < lo || v > hi)
+        return false;
+    *out = v;
+    return true;
+}
+
+bool
+cli_f64(const char *s, double *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtod(s, &end);
+    return end != s && !*end && !errno && isfinite(*out);
+}
+
+bool
+cli_dims(const char *s, uint32_t out[3])
+{
+    out[0] = out[1] = out[2] = 1;
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        if (!isdigit((unsigned char)*s))
+            return false;
+        errno = 0;
+        unsigned long v = strtoul(s, &end, 10);
+        if (errno || !v || v > UINT32_MAX)
+            return false;
+        out[i] = (uint32_t)v;
+        if (!*end)
+            return true;
+        if (*end != ',' && *end != 'x')
+            return false;
+        s = end + 1;
+    }
+    return false;
+}
+
+/* -- progress and interruption: the only state that a signal handler needs -- */
+
+static volatile sig_atomic_t interrupted;
+static bool progress_shown;
+
+static void
+on_signal(int sig)
+{
+    (void)sig;
+    interrupted = 1;
+}
+
+bool
+cli_interrupted(void)
+{
+    return interrupted != 0;
+}
+
+void
+cli_progress_end(void)
+{
+    if (progress_shown)
+        fprintf(stderr, "\r\033[K");
+    progress_shown = false;
+}
+
+static bool
+progress(void *user, uint64_t cycles, uint64_t done, uint64_t blocks)
+{
+    if (interrupted)
+        return false;
+    if (!isatty(STDERR_FILENO))
+        return true;
+    enum { WIDTH = 30 };
+    int filled = blocks ? (int)(done * WIDTH / blocks) : 0;
+    char bar[WIDTH + 1];
+    for (int i = 0; i < WIDTH; i++)
+        bar[i] = i < filled ? '#' : '.';
+    bar[WIDTH] = 0;
+    fprintf(stderr, "\r\033[K%-24.24s [%s] %llu/%llu blocks, %llu cycles",
+            (const char *)user, bar, (unsigned long long)done, (unsigned long long)blocks,
+            (unsigned long long)cycles);
+    fflush(stderr);
+    progress_shown = true;
+    return true;
+}
+
+/* -- the machine and the run -- */
+
+void
+cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
+{
+    const struct cli_opt t[CLI_SIM_OPTIONS] = {
+        {"machine", 'm', "NAME|FILE", "machine description (default gtx480)", &s->machine,
+         NULL, NULL},
+        {"scheduler", 's', "NAME", "warp scheduler: lrr, gto, two-level, owf",
+         &s->scheduler, NULL, NULL},
+        {"residency", 'r', "NAME", "residency policy: baseline, scratchpad-sharing",
+         &s->residency, NULL, NULL},
+        {"threshold", 't', "T", "t of sharing: (1-t)*100 % is shared (default 0.1)",
+         &s->threshold, NULL, NULL},
+        {"regs", 0, "N", "registers a thread, instead of the kernel's own count", &s->regs,
+         NULL, NULL},
+        {"set", 0, "PATH=VALUE", "any setting of the machine (see 'allot list settings')",
+         NULL, &s->set, NULL},
+        {"functional", 'f', NULL, "no timing: only execute", NULL, NULL, &s->functional},
+        {"quick", 'q', NULL, "the workload's small input", NULL, NULL, &s->quick},
+        {"seed", 0, "N", "seed of the workload's input (default 1)", &s->seed, NULL, NULL},
+        {"compiler", 0, "NAME", "whose PTX of the workload: clang (default) or nvcc",
+         &s->compiler, NULL, NULL},
+        {"max-cycles", 0, "N", "give up after N core cycles of a launch", &s->max_cycles,
+         NULL, NULL},
+        {"max-instructions", 0, "N", "give up after N warp instructions of a launch",
+         &s->max_instructions, NULL, NULL},
+        {"threads", 0, "N", "host threads (this version uses one)", &s->threads, NULL,
+         NULL},
+        {"no-skip", 0, NULL, "step sleeping parts too: slower, same figures", NULL, NULL,
+         &s->no_skip},
+        {0},
+    };
+    memcpy(table, t, sizeof t);
+}
+
+struct allot_machine *
+cli_sim_machine(const struct cli_sim *s, struct allot_diag *d)
+{
+    struct allot_machine *m = allot_machine_load(s->machine, d);
+    if (!m)
+        return NULL;
+    const char *const pairs[][2] = {{"sm.scheduler", s->scheduler},
+                                    {"residency.policy", s->residency},
+                                    {"residency.threshold", s->threshold},
+                                    {"residency.regs_per_thread", s->regs}};
+    bool ok = true;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i][1])
+            ok &= allot_machine_set(m, pairs[i][0], pairs[i][1], d);
+    for (size_t i = 0; i < s->set.n; i++) {
+        const char *eq = strchr(s->set.v[i], '=');
+        if (!eq) {
+            fprintf(stderr, "allot: --set %s: write it as PATH=VALUE\n", s->set.v[i]);
+            ok = false;
+            continue;
+        }
+        char path[128];
+        snprintf(path, sizeof path, "%.*s", (int)(eq - s->set.v[i]), s->set.v[i]);
+        ok &= allot_machine_set(m, path, eq + 1, d);
+    }
+    if (ok)
+        return m;
+    allot_machine_free(m);
+    return NULL;
+}
+
+bool
+cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
+                    struct allot_options *o, const char *label)
+{
+    memset(o, 0, sizeof *o);
+    uint64_t threads = 0;
+    if (s->max_cycles && !cli_u64(s->max_cycles, 1, UINT64_MAX, &o->max_cycles))
+        return cli_usage(cmd, "--max-cycles %s: not a positive number", s->max_cycles), false;
+    if (s->max_instructions &&
+        !cli_u64(s->max_instructions, 1, UINT64_MAX, &o->max_instructions))
+        return cli_usage(cmd, "--max-instructions %s: not a positive number",
+                         s->max_instructions),
+               false;
+    if (s->threads && !cli_u64(s->threads, 1, 1024, &threads))
+        return cli_usage(cmd, "--threads %s: not a number from 1 to 1024", s->threads), false;
+    o->threads = (unsigned)threads;
+    o->functional = s->functional;
+    o->no_skip = s->no_skip;
+    o->progress = progress;
+    o->user = (void *)label;
+    struct sigaction sa = {.sa_handler = on_signal};
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+    return true;
+}
+
+struct allot_module *
+cli_workload_module(const struct allot_workload *w, const char *compiler,
+                    struct allot_diag *d)
+{
+    size_t len;
+    const char *text = allot_workload_ptx(w->name, compiler, &len);
+    if (!text) {
+        fprintf(stderr,
+                "allot: workload %s has no PTX by '%s' in this build; choose --compiler "
+                "clang or nvcc (nvcc only where it was installed at build time)\n",
+                w->name, compiler);
+        return NULL;
+    }
+    char name[128];
+    snprintf(name, sizeof name, "%s.%s.ptx", w->name, compiler);
+    return allot_module_parse(name, text, len, d);
+}
+
+json_t *
+cli_result_json(const struct allot_result *r)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "name", json_string(allot_result_kernel(r)));
+    json_object_set_new(o, "seconds", json_real(allot_result_seconds(r)));
+    struct allot_stat_info info;
+    for (size_t i = 0; allot_stat(i, &info); i++) {
+        uint64_t count;
+        double value;
+        if (!allot_result_get(r, info.id, &count, &value))
+            continue;
+        json_object_set_new(o, info.id,
+                            info.derived ? json_real(value)
+                                         : json_integer((json_int_t)count));
+    }
+    return o;
+}
+
+bool
+cli_write_file(const char *path, const char *text, size_t n)
+{
+    if (!strcmp(path, "-"))
+        return fwrite(text, 1, n, stdout) == n && !fflush(stdout);
+    char *tmp = xmalloc(strlen(path) + 8);
+    sprintf(tmp, "%s.XXXXXX", path);
+    int fd = mkstemp(tmp);
+    bool ok = fd >= 0;
+    if (ok) {
+        mode_t mask = umask(0);
+        umask(mask);
+        fchmod(fd, 0666 & ~mask);
+        for (size_t at = 0; ok && at < n;) {
+            ssize_t w = write(fd, text + at, n - at);
+            ok = w > 0;
+            at += w > 0 ? (size_t)w : 0;
+        }
+        ok = !close(fd) && ok && !rename(tmp, path);
+        if (!ok)
+            unlink(tmp);
+    }
+    if (!ok)
+        fprintf(stderr, "allot: cannot write %s: %s\n", path, strerror(errno));
+    free(tmp);
+    return ok;
+}

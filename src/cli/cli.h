@@ -1,0 +1,95 @@
+/* cli.h: what the subcommands share: option tables, help, devices from options, progress.
+ *
+ * Exit status of every command: 0 done (and every check passed), 1 it failed (bad input
+ * file, fault, failed check), 2 wrong usage, 130 interrupted. */
+#ifndef ALLOT_CLI_CLI_H
+#define ALLOT_CLI_CLI_H
+
+#include "allot/allot.h"
+#include "allot/workload.h"
+#include "base/str.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+
+/* One option. `value`: its metavariable, NULL for a switch. Where the parsed text goes:
+ * text (last one wins), list (every one, in order) or flag; exactly one is set. */
+struct cli_list {
+    const char **v;
+    size_t n;
+};
+
+struct cli_opt {
+    const char *name; /* long name without dashes; NULL ends the table */
+    char letter;      /* short name, 0: none */
+    const char *value, *help;
+    const char **text;
+    struct cli_list *list;
+    bool *flag;
+};
+
+struct cli_cmd {
+    const char *name, *usage, *about; /* usage: after "allot NAME"; about: paragraphs */
+    const char *examples;             /* lines shown under --help; may be NULL */
+};
+
+/* Parses argv[1..]; prints help and exits with 0 for --help, explains and returns false for
+ * wrong usage. Positional arguments end up in `pos`. Tables are joined: several may be given
+ * (own, then e.g. cli_machine_options), NULL-terminated list of tables. */
+bool cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
+               char **argv, struct cli_list *pos);
+
+/* Prints "allot NAME: message" and a pointer to --help; returns EXIT_USAGE. */
+int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Prints the diagnostics to stderr (nothing if there are none). Returns EXIT_FAILED. */
+int cli_diag(struct allot_diag *d);
+
+/* Numbers: whole text must be one number in [lo, hi]. */
+bool cli_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *out);
+bool cli_f64(const char *s, double *out);
+/* "4", "4,2" or "4x2x1" to three dimensions. */
+bool cli_dims(const char *s, uint32_t out[3]);
+
+/* Options that describe the machine and the run, the same for run, compare and bench. */
+struct cli_sim {
+    const char *machine, *scheduler, *residency, *threshold, *regs, *max_cycles,
+        *max_instructions, *threads, *seed, *compiler;
+    struct cli_list set;
+    bool functional, quick, no_skip;
+};
+#define CLI_SIM_DEFAULTS                                                                 \
+    {                                                                                    \
+        .machine = "gtx480", .seed = "1", .compiler = "clang"                            \
+    }
+/* The option table over s: valid while s lives; caller gives room for CLI_SIM_OPTIONS. */
+enum { CLI_SIM_OPTIONS = 16 };
+void cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS]);
+
+/* Machine with every override applied, NULL after printing why not. */
+struct allot_machine *cli_sim_machine(const struct cli_sim *s, struct allot_diag *d);
+/* Options with progress reporting on a terminal and Ctrl-C. */
+bool cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
+                         struct allot_options *o, const char *label);
+/* Ends the progress line; true if Ctrl-C was pressed. */
+void cli_progress_end(void);
+bool cli_interrupted(void);
+
+/* A workload's module, NULL after printing why not. */
+struct allot_module *cli_workload_module(const struct allot_workload *w,
+                                         const char *compiler, struct allot_diag *d);
+
+/* One result as a JSON object with every counter. */
+json_t *cli_result_json(const struct allot_result *r);
+
+/* Writes text to path ("-": stdout) so that no half-written file is ever seen. */
+bool cli_write_file(const char *path, const char *text, size_t n);
+
+#define CMD(name, summary) int cmd_##name(int argc, char **argv);
+#include "cli/commands.def"
+#undef CMD
+
+#endif

@@ -1,0 +1,159 @@
+/* cmd_info.c: allot info: what a PTX file holds and what limits its occupancy. */
+#include "cli/cli.h"
+
+#include "report/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct info {
+    const struct allot_machine *machine;
+    uint32_t threads, dynamic;
+};
+
+/* Occupancy at the asked block size; false if not one block fits. */
+static bool
+occupancy(const struct info *in, const struct allot_kernel *k, struct allot_occupancy *o,
+          struct allot_diag *d)
+{
+    struct allot_occupancy_query q = {.threads = in->threads,
+                                      .registers = k->registers,
+                                      .scratchpad = k->scratchpad + in->dynamic};
+    return allot_occupancy(in->machine, &q, o, d);
+}
+
+static void
+print_text(const struct info *in, const struct allot_kernel *k, struct allot_diag *d)
+{
+    printf("kernel %s\n", k->name);
+    printf("  instructions  %u static\n", k->instructions);
+    printf("  registers     %u live at once (MAXLIVE), %u virtual; %u predicates\n",
+           k->registers, k->virtual_registers, k->predicates);
+    printf("  scratchpad    %u bytes%s\n", k->scratchpad,
+           k->nvariables ? "" : " (no variables)");
+    for (size_t i = 0; i < k->nvariables; i++) {
+        if (k->variables[i].dynamic)
+            printf("      dynamic  %s\n", k->variables[i].name);
+        else
+            printf("    %9llu  %s\n", (unsigned long long)k->variables[i].bytes,
+                   k->variables[i].name);
+    }
+    if (k->local_bytes)
+        printf("  local memory  %u bytes a thread\n", k->local_bytes);
+    printf("  parameters    ");
+    for (size_t i = 0; i < k->nparams; i++)
+        printf("%s.%s %s%s", i ? ", " : "", k->params[i].type, k->params[i].name,
+               k->params[i].bytes > 8 ? " (by value)" : "");
+    printf("%s\n", k->nparams ? "" : "none");
+    struct allot_occupancy o;
+    if (occupancy(in, k, &o, d))
+        printf("  occupancy     %u blocks of %u threads an SM of %s (%u warps, %.0f %%), "
+               "limited by %s\n",
+               o.resident_blocks, in->threads, allot_machine_name(in->machine), o.warps,
+               100 * o.occupancy, o.limited_by);
+    else
+        printf("  occupancy     not one block of %u threads fits an SM of %s\n", in->threads,
+               allot_machine_name(in->machine));
+}
+
+static json_t *
+to_json(const struct info *in, const struct allot_kernel *k, struct allot_diag *d)
+{
+    json_t *vars = json_array(), *params = json_array();
+    for (size_t i = 0; i < k->nvariables; i++)
+        json_array_append_new(
+            vars, json_pack("{s:s, s:I, s:b}", "name", k->variables[i].name, "bytes",
+                            (json_int_t)k->variables[i].bytes, "dynamic",
+                            k->variables[i].dynamic));
+    for (size_t i = 0; i < k->nparams; i++)
+        json_array_append_new(params,
+                              json_pack("{s:s, s:s, s:i}", "name", k->params[i].name, "type",
+                                        k->params[i].type, "bytes", k->params[i].bytes));
+    json_t *o = json_pack(
+        "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:i}", "name", k->name,
+        "instructions", k->instructions, "registers", k->registers, "virtual_registers",
+        k->virtual_registers, "predicates", k->predicates, "scratchpad", k->scratchpad,
+        "local_bytes", k->local_bytes, "variables", vars, "params", params, "block_threads",
+        in->threads);
+    struct allot_occupancy oc;
+    if (occupancy(in, k, &oc, d)) {
+        json_object_set_new(o, "resident_blocks", json_integer(oc.resident_blocks));
+        json_object_set_new(o, "limited_by", json_string(oc.limited_by));
+        json_object_set_new(o, "occupancy", json_real(oc.occupancy));
+    }
+    return o;
+}
+
+int
+cmd_info(int argc, char **argv)
+{
+    const char *machine = "gtx480", *kernel = NULL, *block = "256", *smem = "0";
+    bool json = false;
+    const struct cli_opt options[] = {
+        {"machine", 'm', "NAME|FILE", "machine for the occupancy (default gtx480)", &machine,
+         NULL, NULL},
+        {"kernel", 'k', "NAME", "only this kernel", &kernel, NULL, NULL},
+        {"block", 'b', "N", "threads of a block (default 256)", &block, NULL, NULL},
+        {"smem", 0, "BYTES", "dynamic scratchpad of a block (default 0)", &smem, NULL, NULL},
+        {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
+        {0}};
+    const struct cli_cmd cmd = {
+        "info", "[OPTIONS] KERNEL.ptx",
+        "Per kernel: registers, scratchpad by variable, parameters, and how many blocks an\n"
+        "SM holds and what limits that.",
+        "  allot info kernel.ptx --machine titan --block 16,16\n"};
+    struct cli_list pos;
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv, &pos))
+        return EXIT_USAGE;
+    if (pos.n != 1)
+        return cli_usage(&cmd, "give one PTX file");
+    uint32_t dims[3];
+    uint64_t dynamic;
+    if (!cli_dims(block, dims))
+        return cli_usage(&cmd, "--block %s: write it as 256 or 16,16", block);
+    if (!cli_u64(smem, 0, 1 << 24, &dynamic))
+        return cli_usage(&cmd, "--smem %s: not a number of bytes", smem);
+    struct allot_diag *d = allot_diag_new();
+    struct allot_machine *m = allot_machine_load(machine, d);
+    struct allot_module *mod = m ? allot_module_load(pos.v[0], d) : NULL;
+    bool ok = mod != NULL;
+    if (ok && kernel && !allot_module_find(mod, kernel)) {
+        fprintf(stderr, "allot: %s has no kernel '%s'\n", pos.v[0], kernel);
+        ok = false;
+    }
+    if (ok) {
+        struct info in = {m, dims[0] * dims[1] * dims[2], (uint32_t)dynamic};
+        json_t *list = json_array();
+        struct allot_diag *quiet = allot_diag_new();
+        const struct allot_kernel *k;
+        size_t n = 0;
+        for (size_t i = 0; (k = allot_module_kernel(mod, i)); i++) {
+            if (kernel && strcmp(kernel, k->name))
+                continue;
+            if (json)
+                json_array_append_new(list, to_json(&in, k, quiet));
+            else {
+                if (n++)
+                    printf("\n");
+                print_text(&in, k, quiet);
+            }
+        }
+        if (json) {
+            json_t *o = json_pack("{s:s, s:s, s:o}", "file", pos.v[0], "machine",
+                                  allot_machine_name(m), "kernels", list);
+            json_dumpf(o, stdout, JSON_INDENT(2));
+            printf("\n");
+            json_decref(o);
+        } else {
+            if (!n)
+                printf("%s holds no kernel\n", pos.v[0]);
+            json_decref(list);
+        }
+        allot_diag_free(quiet);
+    }
+    cli_diag(d);
+    allot_module_free(mod);
+    allot_machine_free(m);
+    allot_diag_free(d);
+    return ok ? EXIT_OK : EXIT_FAILED;
+}

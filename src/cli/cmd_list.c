@@ -1,0 +1,117 @@
+/* cmd_list.c: allot list: what there is to choose from. */
+#include "cli/cli.h"
+
+#include "report/table.h"
+
+#include <string.h>
+
+static void
+list_machines(void)
+{
+    char **names = allot_machine_names();
+    for (size_t i = 0; names[i]; i++) {
+        char what[256] = "";
+        struct allot_machine *m = allot_machine_load(names[i], NULL);
+        if (m)
+            allot_machine_get(m, "gpu.name", what, sizeof what);
+        printf("%-28s %s\n", names[i], m ? what : "(cannot be read)");
+        allot_machine_free(m);
+    }
+    allot_names_free(names);
+}
+
+static void
+list_workloads(void)
+{
+    for (size_t i = 0; allot_workloads[i]; i++)
+        printf("%-16s %s\n", allot_workloads[i]->name, allot_workloads[i]->summary);
+}
+
+static void
+list_policies(void)
+{
+    static const char *const kinds[] = {"schedulers", "residency", "cta_order", "dram"};
+    static const char *const settings[] = {"sm.scheduler", "residency.policy", "cta.order",
+                                           "dram.scheduler"};
+    for (size_t k = 0; k < 4; k++) {
+        printf("%s%s\n", k ? "\n" : "", settings[k]);
+        const char *name, *meaning;
+        for (size_t i = 0; allot_policy(kinds[k], i, &name, &meaning); i++)
+            printf("  %-22s %s\n", name, meaning);
+    }
+}
+
+static void
+list_passes(void)
+{
+    const char *name, *meaning;
+    for (size_t i = 0; allot_pass(i, &name, &meaning); i++)
+        printf("%-20s %s\n", name, meaning);
+}
+
+static void
+print_table(struct table *t)
+{
+    struct strbuf b = {0};
+    table_print(t, &b);
+    fputs(b.s, stdout);
+    strbuf_free(&b);
+    table_free(t);
+}
+
+static void
+list_settings(void)
+{
+    struct table *t = table_new(
+        5, (const char *const[]){"path", "default", "range", "unit", "meaning"});
+    struct allot_setting_info s;
+    for (size_t i = 0; allot_setting(i, &s); i++) {
+        table_cell(t, "%s", s.path);
+        table_cell(t, "%s", s.value_default);
+        table_cell(t, "%s", s.range);
+        table_cell(t, "%s", s.unit);
+        table_cell(t, "%s", s.meaning);
+    }
+    print_table(t);
+}
+
+static void
+list_counters(void)
+{
+    struct table *t =
+        table_new(4, (const char *const[]){"counter", "of", "unit", "meaning"});
+    struct allot_stat_info s;
+    for (size_t i = 0; allot_stat(i, &s); i++) {
+        table_cell(t, "%s", s.id);
+        table_cell(t, "%s", s.derived ? "derived" : s.owner);
+        table_cell(t, "%s", s.unit);
+        table_cell(t, "%s", s.meaning);
+    }
+    print_table(t);
+}
+
+int
+cmd_list(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } kinds[] = {{"machines", list_machines}, {"workloads", list_workloads},
+                 {"policies", list_policies}, {"passes", list_passes},
+                 {"settings", list_settings}, {"counters", list_counters}};
+    const struct cli_cmd cmd = {
+        "list", "machines|workloads|policies|passes|settings|counters",
+        "What there is to choose from. Settings are what a machine file and --set may say;\n"
+        "counters are what --json and --stats give.",
+        "  allot list machines\n"};
+    struct cli_list pos;
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){NULL}, argc, argv, &pos))
+        return EXIT_USAGE;
+    for (size_t i = 0; pos.n == 1 && i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(pos.v[0], kinds[i].name)) {
+            kinds[i].run();
+            return EXIT_OK;
+        }
+    return cli_usage(&cmd, "say what to list: machines, workloads, policies, passes, "
+                           "settings or counters");
+}

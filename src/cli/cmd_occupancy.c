@@ -1,0 +1,105 @@
+/* cmd_occupancy.c: allot occupancy: blocks an SM holds, with and without sharing. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static void
+print_text(const struct allot_machine *m, const struct allot_occupancy_query *q,
+           const struct allot_occupancy *o)
+{
+    printf("machine            %s\n", allot_machine_name(m));
+    printf("block              %u threads, %u registers a thread, %u bytes of scratchpad\n",
+           q->threads, q->registers, q->scratchpad);
+    printf("resident blocks    %u (%u warps, %.1f %% of the SM), limited by %s\n",
+           o->resident_blocks, o->warps, 100 * o->occupancy, o->limited_by);
+    printf("  each limit       threads %u, blocks %u, registers %u, scratchpad %u\n",
+           o->by_threads, o->by_blocks, o->by_registers, o->by_scratchpad);
+    printf("  left over        %u registers, %u bytes of scratchpad (without sharing)\n",
+           o->registers_wasted, o->scratchpad_wasted);
+    if (q->share && *q->share)
+        printf("sharing %-10s %u blocks without it; %u pairs share, %u blocks do not "
+               "(t = %g)\n",
+               q->share, o->baseline_blocks, o->shared_pairs, o->unshared_blocks,
+               q->threshold);
+}
+
+static void
+print_json(const struct allot_machine *m, const struct allot_occupancy_query *q,
+           const struct allot_occupancy *o)
+{
+    json_t *j = json_pack(
+        "{s:s, s:i, s:i, s:i, s:s, s:f, s:i, s:i, s:i, s:i, s:s, s:i, s:i, s:i, s:i, s:i, "
+        "s:f, s:i, s:i}",
+        "machine", allot_machine_name(m), "threads", q->threads, "registers", q->registers,
+        "scratchpad", q->scratchpad, "share", q->share ? q->share : "", "threshold",
+        q->threshold, "resident_blocks", o->resident_blocks, "baseline_blocks",
+        o->baseline_blocks, "shared_pairs", o->shared_pairs, "unshared_blocks",
+        o->unshared_blocks, "limited_by", o->limited_by, "by_threads", o->by_threads,
+        "by_blocks", o->by_blocks, "by_registers", o->by_registers, "by_scratchpad",
+        o->by_scratchpad, "warps", o->warps, "occupancy", o->occupancy, "registers_wasted",
+        o->registers_wasted, "scratchpad_wasted", o->scratchpad_wasted);
+    json_dumpf(j, stdout, JSON_INDENT(2));
+    printf("\n");
+    json_decref(j);
+}
+
+int
+cmd_occupancy(int argc, char **argv)
+{
+    const char *machine = "gtx480", *threads = NULL, *regs = "0", *smem = "0",
+               *share = NULL, *threshold = "0.1";
+    struct cli_list set = {0};
+    bool json = false;
+    const struct cli_opt options[] = {
+        {"machine", 'm', "NAME|FILE", "machine description (default gtx480)", &machine, NULL,
+         NULL},
+        {"threads", 'n', "N", "threads of a block", &threads, NULL, NULL},
+        {"regs", 0, "R", "registers of a thread (default 0: no demand)", &regs, NULL, NULL},
+        {"smem", 0, "BYTES", "scratchpad of a block (default 0)", &smem, NULL, NULL},
+        {"share", 0, "WHAT", "registers or scratchpad shared by pairs of blocks", &share,
+         NULL, NULL},
+        {"threshold", 't', "T", "t: a pair gets (1+t) times a block's share (default 0.1)",
+         &threshold, NULL, NULL},
+        {"set", 0, "PATH=VALUE", "any setting of the machine", NULL, &set, NULL},
+        {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
+        {0}};
+    const struct cli_cmd cmd = {
+        "occupancy", "--threads N [OPTIONS]",
+        "How many blocks an SM holds at once, what limits it, and what sharing registers or\n"
+        "scratchpad between pairs of blocks would add. With t = 1 nothing is shared.",
+        "  allot occupancy -m 001-table2.3-scratchpad --threads 128 --smem 7200 "
+        "--share scratchpad\n"};
+    struct cli_list pos;
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv, &pos))
+        return EXIT_USAGE;
+    if (pos.n)
+        return cli_usage(&cmd, "unexpected argument '%s'", pos.v[0]);
+    if (!threads)
+        return cli_usage(&cmd, "--threads is needed: the threads of one block");
+    uint64_t n, r, s;
+    double t;
+    if (!cli_u64(threads, 1, 65536, &n))
+        return cli_usage(&cmd, "--threads %s: not a number from 1 to 65536", threads);
+    if (!cli_u64(regs, 0, 65536, &r))
+        return cli_usage(&cmd, "--regs %s: not a number of registers", regs);
+    if (!cli_u64(smem, 0, 1 << 30, &s))
+        return cli_usage(&cmd, "--smem %s: not a number of bytes", smem);
+    if (!cli_f64(threshold, &t) || t <= 0 || t > 1)
+        return cli_usage(&cmd, "--threshold %s: must be above 0 and at most 1", threshold);
+    if (share && strcmp(share, "registers") && strcmp(share, "scratchpad"))
+        return cli_usage(&cmd, "--share %s: registers or scratchpad", share);
+    struct allot_diag *d = allot_diag_new();
+    struct cli_sim sim = CLI_SIM_DEFAULTS;
+    sim.machine = machine;
+    sim.set = set;
+    struct allot_machine *m = cli_sim_machine(&sim, d);
+    struct allot_occupancy_query q = {(uint32_t)n, (uint32_t)r, (uint32_t)s, share, t};
+    struct allot_occupancy o;
+    bool ok = m && allot_occupancy(m, &q, &o, d);
+    if (ok)
+        (json ? print_json : print_text)(m, &q, &o);
+    cli_diag(d);
+    allot_machine_free(m);
+    allot_diag_free(d);
+    return ok ? EXIT_OK : EXIT_FAILED;
+}

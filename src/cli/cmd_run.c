@@ -1,0 +1,353 @@
+/* cmd_run.c: allot run: one simulation of a workload or of a user's own kernel. */
+#include "cli/cli.h"
+#include "cli/launchfile.h"
+
+#include "report/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cli_cmd cmd = {
+    "run", "[OPTIONS] WORKLOAD | KERNEL.ptx",
+    "Simulates a workload ('allot list workloads'), whose results are checked, or a kernel\n"
+    "of your own: say which (--kernel, unless there is one only), its --grid and --block,\n"
+    "and one --arg per parameter, or put these in a YAML file (--launch).\n"
+    "An argument is a number, or a buffer: buf:COUNTxTYPE or buf:BYTES, with options behind\n"
+    "commas: init=zero|iota|random|NUMBER  in=FILE  out=FILE  show=N",
+    "  allot run matmul --machine titan --scheduler lrr\n"
+    "  allot run lavaMD -m 001-table2.3-scratchpad -r scratchpad-sharing -s owf --stats\n"
+    "  allot run saxpy.ptx --grid 4 --block 256 --arg 2.5 --arg buf:1024xf32,init=iota \\\n"
+    "      --arg buf:1024xf32,show=8 --arg 1024\n"};
+
+struct out {
+    bool json, csv, stats;
+};
+
+static bool
+ends_in(const char *s, const char *tail)
+{
+    size_t n = strlen(s), k = strlen(tail);
+    return n >= k && !strcmp(s + n - k, tail);
+}
+
+/* -- output -- */
+
+static void
+print_summary(const struct allot_device *dev, bool functional)
+{
+    struct table *t =
+        functional ? table_new(4, (const char *const[]){"kernel", "warp instr.",
+                                                        "thread instr.", "host s"})
+                   : table_new(7, (const char *const[]){"kernel", "cycles", "warp instr.",
+                                                        "thread instr.", "IPC", "blocks/SM",
+                                                        "host s"});
+    char b[32];
+    for (size_t i = 0; i < allot_results(dev); i++) {
+        const struct allot_result *r = allot_result_at(dev, i);
+        uint64_t v = 0;
+        double ipc = 0;
+        table_cell(t, "%s", allot_result_kernel(r));
+        if (!functional) {
+            allot_result_get(r, "cycles", &v, NULL);
+            table_cell(t, "%s", table_thousands(b, v));
+        }
+        allot_result_get(r, "warp_instructions", &v, NULL);
+        table_cell(t, "%s", table_thousands(b, v));
+        allot_result_get(r, "thread_instructions", &v, NULL);
+        table_cell(t, "%s", table_thousands(b, v));
+        if (!functional) {
+            allot_result_get(r, "ipc", NULL, &ipc);
+            table_cell(t, "%.2f", ipc);
+            allot_result_get(r, "resident_blocks", &v, NULL);
+            table_cell(t, "%llu", (unsigned long long)v);
+        }
+        table_cell(t, "%.3f", allot_result_seconds(r));
+    }
+    struct strbuf text = {0};
+    table_print(t, &text);
+    fputs(text.s, stdout);
+    strbuf_free(&text);
+    table_free(t);
+}
+
+static void
+print_stats(const struct allot_device *dev)
+{
+    for (size_t i = 0; i < allot_results(dev); i++) {
+        const struct allot_result *r = allot_result_at(dev, i);
+        printf("\n%s\n", allot_result_kernel(r));
+        struct allot_stat_info s;
+        for (size_t k = 0; allot_stat(k, &s); k++) {
+            uint64_t n;
+            double v;
+            if (!allot_result_get(r, s.id, &n, &v))
+                continue;
+            char b[32];
+            if (s.derived)
+                printf("  %-32s %20.6g  %s\n", s.id, v, s.unit);
+            else
+                printf("  %-32s %20s  %s\n", s.id, table_thousands(b, n), s.unit);
+        }
+    }
+}
+
+static void
+print_csv(const struct allot_device *dev, const char *workload, const char *machine)
+{
+    struct allot_stat_info s;
+    printf("workload,machine,kernel,seconds");
+    for (size_t k = 0; allot_stat(k, &s); k++)
+        printf(",%s", s.id);
+    printf("\n");
+    for (size_t i = 0; i < allot_results(dev); i++) {
+        const struct allot_result *r = allot_result_at(dev, i);
+        printf("%s,%s,%s,%.6f", workload, machine, allot_result_kernel(r),
+               allot_result_seconds(r));
+        for (size_t k = 0; allot_stat(k, &s); k++) {
+            uint64_t n = 0;
+            double v = 0;
+            allot_result_get(r, s.id, &n, &v);
+            if (s.derived)
+                printf(",%.9g", v);
+            else
+                printf(",%llu", (unsigned long long)n);
+        }
+        printf("\n");
+    }
+}
+
+static json_t *
+options_json(const struct allot_machine *m, const struct cli_sim *s)
+{
+    char v[128], hash[17];
+    json_t *o = json_object();
+    static const char *const shown[] = {"sm.scheduler", "residency.policy",
+                                        "residency.threshold", "residency.regs_per_thread"};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (allot_machine_get(m, shown[i], v, sizeof v))
+            json_object_set_new(o, shown[i], json_string(v));
+    for (size_t i = 0; i < s->set.n; i++) {
+        const char *eq = strchr(s->set.v[i], '=');
+        char path[128];
+        snprintf(path, sizeof path, "%.*s", (int)(eq - s->set.v[i]), s->set.v[i]);
+        json_object_set_new(o, path, json_string(eq + 1));
+    }
+    allot_machine_hash(m, hash);
+    json_object_set_new(o, "machine_hash", json_string(hash));
+    json_object_set_new(o, "functional", json_boolean(s->functional));
+    json_object_set_new(o, "quick", json_boolean(s->quick));
+    json_object_set_new(o, "seed", json_string(s->seed));
+    json_object_set_new(o, "compiler", json_string(s->compiler));
+    json_object_set_new(o, "version", json_string(ALLOT_VERSION));
+    return o;
+}
+
+static void
+print_json(const struct allot_device *dev, const struct allot_machine *m,
+           const struct cli_sim *s, const char *workload, const char *check,
+           const char *why)
+{
+    json_t *kernels = json_array();
+    for (size_t i = 0; i < allot_results(dev); i++)
+        json_array_append_new(kernels, cli_result_json(allot_result_at(dev, i)));
+    json_t *o = json_pack("{s:s, s:s, s:o, s:s, s:o}", "machine", allot_machine_name(m),
+                          "workload", workload, "options", options_json(m, s), "check",
+                          check, "kernels", kernels);
+    if (why && *why)
+        json_object_set_new(o, "why", json_string(why));
+    json_dumpf(o, stdout, JSON_INDENT(2));
+    printf("\n");
+    json_decref(o);
+}
+
+static void
+print_result(const struct out *out, const struct allot_device *dev,
+             const struct allot_machine *m, const struct cli_sim *s, const char *name,
+             const char *check, const char *why)
+{
+    cli_progress_end();
+    if (out->json) {
+        print_json(dev, m, s, name, check, why);
+        return;
+    }
+    if (out->csv) {
+        print_csv(dev, name, allot_machine_name(m));
+        return;
+    }
+    char sched[64] = "", resid[64] = "";
+    allot_machine_get(m, "sm.scheduler", sched, sizeof sched);
+    allot_machine_get(m, "residency.policy", resid, sizeof resid);
+    if (s->functional)
+        printf("%s, functional\n\n", name);
+    else
+        printf("%s on %s, scheduler %s, residency %s\n\n", name, allot_machine_name(m),
+               sched, resid);
+    if (allot_results(dev))
+        print_summary(dev, s->functional);
+    if (out->stats)
+        print_stats(dev);
+    if (*check)
+        printf("\ncheck %s%s%s\n", check, why && *why ? ": " : "", why ? why : "");
+}
+
+/* -- a workload -- */
+
+static int
+run_workload(const struct allot_workload *w, const struct cli_sim *s,
+             const struct allot_machine *m, const struct allot_options *o,
+             const struct out *out, struct allot_diag *d)
+{
+    uint64_t seed;
+    if (!cli_u64(s->seed, 0, UINT32_MAX, &seed))
+        return cli_usage(&cmd, "--seed %s: not a number from 0 to 4294967295", s->seed);
+    struct allot_module *mod = cli_workload_module(w, s->compiler, d);
+    struct allot_device *dev = mod ? allot_device_new(m, o, d) : NULL;
+    bool ok = dev != NULL;
+    if (ok) {
+        char why[256] = "";
+        ok = allot_workload_run(w, dev, mod, s->quick, (uint32_t)seed, why, d);
+        print_result(out, dev, m, s, w->name, ok ? "passed" : "failed", why);
+    }
+    allot_device_free(dev);
+    allot_module_free(mod);
+    return ok ? EXIT_OK : EXIT_FAILED;
+}
+
+/* -- a kernel of the user's own -- */
+
+static const struct allot_kernel *
+choose_kernel(struct allot_module *mod, const char *path, const char *name)
+{
+    if (name) {
+        const struct allot_kernel *k = allot_module_find(mod, name);
+        if (k)
+            return k;
+        fprintf(stderr, "allot: %s has no kernel '%s'; it has:", path, name);
+    } else if (allot_module_kernel(mod, 0) && !allot_module_kernel(mod, 1)) {
+        return allot_module_kernel(mod, 0);
+    } else {
+        fprintf(stderr, "allot: say which kernel of %s to run (--kernel):", path);
+    }
+    const struct allot_kernel *k;
+    for (size_t i = 0; (k = allot_module_kernel(mod, i)); i++)
+        fprintf(stderr, " %s", k->name);
+    fprintf(stderr, allot_module_kernel(mod, 0) ? "\n" : " none\n");
+    return NULL;
+}
+
+static bool
+launch_own(const struct allot_kernel *k, const struct launch_desc *l,
+           struct allot_module *mod, struct allot_device *dev, uint32_t seed,
+           struct launch_arg *args, struct allot_diag *d)
+{
+    struct allot_launch launch = {.module = mod, .kernel = k->name, .nargs = k->nparams};
+    uint64_t smem = 0;
+    if (!l->grid || !l->block || !cli_dims(l->grid, launch.grid) ||
+        !cli_dims(l->block, launch.block)) {
+        fprintf(stderr, "allot: a kernel of your own needs --grid and --block, each as 64 or "
+                        "16,16 or 8,8,4\n");
+        return false;
+    }
+    if (l->smem && !cli_u64(l->smem, 0, 1 << 24, &smem)) {
+        fprintf(stderr, "allot: --smem %s: not a number of bytes\n", l->smem);
+        return false;
+    }
+    launch.dynamic_scratchpad = (uint32_t)smem;
+    if (l->args.n != k->nparams) {
+        fprintf(stderr, "allot: kernel %s has %zu parameters, %zu --arg were given\n",
+                k->name, k->nparams, l->args.n);
+        for (size_t i = 0; i < k->nparams; i++)
+            fprintf(stderr, "    %zu  .%s %s\n", i + 1, k->params[i].type,
+                    k->params[i].name);
+        return false;
+    }
+    const void **values = xcalloc(k->nparams, sizeof *values);
+    bool ok = true;
+    for (size_t i = 0; ok && i < k->nparams; i++) {
+        ok = launch_arg_make(l->args.v[i], &k->params[i], dev, seed + (uint32_t)i, &args[i],
+                             d);
+        values[i] = args[i].value;
+    }
+    launch.args = values;
+    ok = ok && allot_launch(dev, &launch, d);
+    free(values);
+    return ok;
+}
+
+static int
+run_own(const char *path, const struct launch_desc *l, const struct cli_sim *s,
+        const struct allot_machine *m, const struct allot_options *o, const struct out *out,
+        struct allot_diag *d)
+{
+    uint64_t seed;
+    if (!cli_u64(s->seed, 0, UINT32_MAX, &seed))
+        return cli_usage(&cmd, "--seed %s: not a number from 0 to 4294967295", s->seed);
+    struct allot_module *mod = allot_module_load(path, d);
+    const struct allot_kernel *k = mod ? choose_kernel(mod, path, l->kernel) : NULL;
+    struct allot_device *dev = k ? allot_device_new(m, o, d) : NULL;
+    bool ok = dev != NULL;
+    if (ok) {
+        struct launch_arg *args = xcalloc(k->nparams, sizeof *args);
+        ok = launch_own(k, l, mod, dev, (uint32_t)seed, args, d);
+        cli_progress_end();
+        if (ok) /* nothing checks a user's results: "" */
+            print_result(out, dev, m, s, path, "", NULL);
+        for (size_t i = 0; ok && i < k->nparams; i++)
+            ok = launch_arg_finish(&args[i], k->params[i].name, dev, d);
+        free(args);
+    }
+    allot_device_free(dev);
+    allot_module_free(mod);
+    return ok ? EXIT_OK : EXIT_FAILED;
+}
+
+int
+cmd_run(int argc, char **argv)
+{
+    struct cli_sim s = CLI_SIM_DEFAULTS;
+    struct launch_desc l = {0};
+    struct out out = {0};
+    const char *launch = NULL;
+    const struct cli_opt own[] = {
+        {"stats", 0, NULL, "every counter, not only the summary", NULL, NULL, &out.stats},
+        {"json", 0, NULL, "one JSON object with every counter", NULL, NULL, &out.json},
+        {"csv", 0, NULL, "one CSV line per kernel launch, with every counter", NULL, NULL,
+         &out.csv},
+        {"kernel", 'k', "NAME", "own PTX: the kernel", &l.kernel, NULL, NULL},
+        {"grid", 'g', "X[,Y[,Z]]", "own PTX: blocks", &l.grid, NULL, NULL},
+        {"block", 'b', "X[,Y[,Z]]", "own PTX: threads of a block", &l.block, NULL, NULL},
+        {"smem", 0, "BYTES", "own PTX: dynamic scratchpad", &l.smem, NULL, NULL},
+        {"arg", 'a', "VALUE|buf:...", "own PTX: one per parameter, in order", NULL, &l.args,
+         NULL},
+        {"launch", 'l', "FILE.yaml", "own PTX: kernel, grid, block, scratchpad, args", &launch,
+         NULL, NULL},
+        {0}};
+    struct cli_opt sim[CLI_SIM_OPTIONS];
+    cli_sim_options(&s, sim);
+    struct cli_list pos;
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){sim, own, NULL}, argc, argv, &pos))
+        return EXIT_USAGE;
+    if (pos.n != 1)
+        return cli_usage(&cmd, "give one workload or one PTX file");
+    if (launch && !launch_file(launch, &l))
+        return EXIT_FAILED;
+    struct allot_options o;
+    if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
+        return EXIT_USAGE;
+    const struct allot_workload *w = allot_workload_find(pos.v[0]);
+    if (!w && !ends_in(pos.v[0], ".ptx") && strcmp(pos.v[0], "-") && !strchr(pos.v[0], '/'))
+        return cli_usage(&cmd, "'%s' is neither a workload ('allot list workloads') nor a "
+                               ".ptx file",
+                         pos.v[0]);
+    struct allot_diag *d = allot_diag_new();
+    struct allot_machine *m = cli_sim_machine(&s, d);
+    int status = EXIT_FAILED;
+    if (m)
+        status = w ? run_workload(w, &s, m, &o, &out, d)
+                   : run_own(pos.v[0], &l, &s, m, &o, &out, d);
+    cli_progress_end();
+    cli_diag(d);
+    allot_machine_free(m);
+    allot_diag_free(d);
+    return cli_interrupted() ? EXIT_INTERRUPTED : status;
+}

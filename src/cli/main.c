@@ -1,0 +1,66 @@
+/* main.c: allot SUBCOMMAND. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+#define CMD(name, summary) {#name, summary, cmd_##name},
+#include "cli/commands.def"
+#undef CMD
+};
+enum { NCOMMANDS = sizeof commands / sizeof *commands };
+
+static void
+help(FILE *out)
+{
+    fprintf(out, "usage: allot COMMAND [ARGUMENTS]\n\n"
+                 "Who gets a GPU's on-chip resources, and what each decision is worth.\n\n"
+                 "commands:\n");
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fprintf(out, "\n'allot COMMAND --help' tells the rest. 'allot --version' the version.\n"
+                 "A first thing to try: allot compare lavaMD srad_v2 "
+                 "--machine 001-table2.3-scratchpad --quick\n");
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc < 2) {
+        help(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+        help(stdout);
+        return EXIT_OK;
+    }
+    if (!strcmp(name, "--version")) {
+        printf("allot %s\n", ALLOT_VERSION);
+        return EXIT_OK;
+    }
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        if (!strcmp(commands[i].name, name)) {
+            int status = commands[i].run(argc - 1, argv + 1);
+            if (fflush(stdout) || ferror(stdout)) {
+                fprintf(stderr, "allot: cannot write the output\n");
+                return EXIT_FAILED;
+            }
+            return status;
+        }
+    const char *near = NULL;
+    int best = 3;
+    for (size_t i = 0; i < NCOMMANDS; i++) {
+        int d = str_distance(commands[i].name, name, 2);
+        if (d < best) {
+            best = d;
+            near = commands[i].name;
+        }
+    }
+    fprintf(stderr, "allot: unknown command '%s'%s%s%s\n(see 'allot --help')\n", name,
+            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return EXIT_USAGE;
+}

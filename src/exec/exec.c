@@ -1,0 +1,411 @@
+/* exec.c: resident blocks, the step function and the plain loop over a grid.
+ *
+ * exec_step does what all instructions share (guard, counts, reconvergence) and calls the
+ * record's handler. A path of a diverged warp ends where its pc reaches its reconvergence
+ * point (the immediate post-dominator of the branch); see exec_control.c. */
+#include "exec/exec_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STACK_MIN = 68, /* leaves are disjoint (<= 32), joins nested (<= 32) */
+       QUANTUM = 2048  /* instructions a warp runs before the next one has its turn */ };
+
+static size_t
+align_up(size_t n, size_t a)
+{
+    return (n + a - 1) / a * a;
+}
+
+struct exec_cta *
+exec_cta_new(struct exec_grid *g)
+{
+    const struct exec_prog *p = g->prog;
+    const struct prog_priv *pp = p->priv;
+    struct exec_cta *c = xcalloc(1, sizeof *c);
+    c->grid = g;
+    c->nthreads = g->block.x * g->block.y * g->block.z;
+    c->nwarps = (c->nthreads + LANES - 1) / LANES;
+    c->shared_bytes =
+        g->dynamic_shared ? p->dynamic_base + g->dynamic_shared : p->static_shared;
+    c->warp = xcalloc(c->nwarps, sizeof *c->warp);
+    c->ex = xcalloc(1, sizeof *c->ex);
+    c->ex->range = xcalloc(pp->nslots + 1, sizeof *c->ex->range);
+    size_t rows = align_up(p->row_bytes, 64) * c->nwarps;
+    c->ex->rows = aligned_alloc(64, rows + 64);
+    c->shared = aligned_alloc(64, align_up(c->shared_bytes, 64) + 64);
+    if (!c->ex->rows || !c->shared)
+        abort(); /* out of memory, like xmalloc */
+    memset(c->ex->rows, 0, rows + 64);
+    for (uint32_t i = 0; i < c->nwarps; i++) {
+        struct exec_warp *w = &c->warp[i];
+        w->index = i;
+        w->cta = c;
+        w->regs = c->ex->rows + align_up(p->row_bytes, 64) * i;
+        w->consts = pp->consts;
+        w->stack_cap = STACK_MIN;
+        w->stack = xcalloc(w->stack_cap, sizeof *w->stack);
+        w->local_bytes = p->local_bytes;
+        if (w->local_bytes)
+            w->local = xcalloc(w->local_bytes / 4, ROW_BYTES);
+        w->state = EXEC_DONE;
+    }
+    return c;
+}
+
+void
+exec_cta_free(struct exec_cta *c)
+{
+    if (!c)
+        return;
+    for (uint32_t i = 0; i < c->nwarps; i++) {
+        struct exec_warp *w = &c->warp[i];
+        for (uint32_t k = 0; k < w->depth; k++)
+            free(w->frame[k].saved);
+        free(w->stack);
+        free(w->frame);
+        free(w->local);
+    }
+    free(c->ex->range);
+    free(c->ex->rows);
+    free(c->ex);
+    free(c->shared);
+    free(c->warp);
+    free(c);
+}
+
+static void
+fill32(void *dst, uint32_t v)
+{
+    uint32_t *d = dst;
+    for (int i = 0; i < LANES; i++)
+        d[i] = v;
+}
+
+static void
+fill64(void *dst, uint64_t v)
+{
+    uint64_t *d = dst;
+    for (int i = 0; i < LANES; i++)
+        d[i] = v;
+}
+
+static uint32_t
+dim_of(struct exec_dim d, unsigned comp)
+{
+    return comp == 0 ? d.x : comp == 1 ? d.y : comp == 2 ? d.z : 0;
+}
+
+/* Thread indices of a warp's lanes; threads are numbered x fastest. Lanes beyond the block's
+ * threads get the numbers that follow, and never execute. */
+static void
+fill_tid(const struct exec_cta *c, const struct exec_warp *w, unsigned comp, uint32_t *d)
+{
+    struct exec_dim b = c->grid->block;
+    uint32_t t = w->index * LANES, x = t % b.x, y = t / b.x % b.y, z = t / b.x / b.y;
+    for (int i = 0; i < LANES; i++) {
+        d[i] = comp == 0 ? x : comp == 1 ? y : comp == 2 ? z : 0;
+        if (++x == b.x) {
+            x = 0;
+            if (++y == b.y) {
+                y = 0;
+                z++;
+            }
+        }
+    }
+}
+
+static void
+fill_sreg(const struct exec_cta *c, const struct exec_warp *w, const struct sreg_row *r)
+{
+    const struct exec_grid *g = c->grid;
+    uint8_t *d = w->regs + r->ref;
+    switch (r->sreg) {
+    case PTX_SREG_TID:
+        fill_tid(c, w, r->comp, (uint32_t *)d);
+        break;
+    case PTX_SREG_NTID:
+        fill32(d, dim_of(g->block, r->comp));
+        break;
+    case PTX_SREG_CTAID:
+        fill32(d, dim_of(c->ctaid, r->comp));
+        break;
+    case PTX_SREG_NCTAID:
+        fill32(d, dim_of(g->grid, r->comp));
+        break;
+    case PTX_SREG_WARPID:
+        fill32(d, w->index);
+        break;
+    case PTX_SREG_NWARPID:
+        fill32(d, c->nwarps);
+        break;
+    case PTX_SREG_SMID:
+        fill32(d, c->sm);
+        break;
+    case PTX_SREG_NSMID:
+        fill32(d, g->nsm ? g->nsm : 1);
+        break;
+    case PTX_SREG_GRIDID:
+        fill64(d, g->grid_id);
+        break;
+    case PTX_SREG_TOTAL_SMEM_SIZE:
+        fill32(d, c->shared_bytes);
+        break;
+    case PTX_SREG_DYNAMIC_SMEM_SIZE:
+        fill32(d, g->dynamic_shared);
+        break;
+    default: /* the rest is constant for all warps: decode.c */
+        fill32(d, 0);
+        break;
+    }
+}
+
+void
+exec_cta_start(struct exec_cta *c, uint32_t id)
+{
+    struct exec_grid *g = c->grid;
+    const struct exec_prog *p = g->prog;
+    const struct prog_priv *pp = p->priv;
+    c->id = id;
+    c->ctaid.x = id % g->grid.x;
+    c->ctaid.y = id / g->grid.x % g->grid.y;
+    c->ctaid.z = id / g->grid.x / g->grid.y;
+    c->live_warps = c->nwarps;
+    memset(c->shared, 0, c->shared_bytes);
+    memset(c->ex->bar, 0, sizeof c->ex->bar);
+    uint64_t generation = dev_generation(g->mem);
+    if (generation != c->ex->generation) {
+        for (uint32_t i = 0; i < pp->nslots + 1; i++)
+            c->ex->range[i] = (struct mem_range){1, 0};
+        c->ex->generation = generation;
+    }
+    for (uint32_t i = 0; i < c->nwarps; i++) {
+        struct exec_warp *w = &c->warp[i];
+        uint32_t left = c->nthreads - i * LANES;
+        w->pc = 0;
+        w->rpc = EXEC_NO_PC;
+        w->active = left >= LANES ? FULL_MASK : (1u << left) - 1;
+        w->state = EXEC_READY;
+        w->sp = 0;
+        w->barrier = 0;
+        w->local_base = 0;
+        while (w->depth)
+            free(w->frame[--w->depth].saved);
+        if (pp->has_calls) /* callees' registers too: all rows */
+            memset(w->regs, 0, p->row_bytes);
+        for (size_t k = 0; k < pp->zero_rows.n; k++) {
+            const struct zero_row *z = &pp->zero_rows.v[k];
+            memset(w->regs + z->ref, 0, z->bytes);
+        }
+        for (size_t k = 0; k < pp->sregs.n; k++)
+            fill_sreg(c, w, &pp->sregs.v[k]);
+        if (w->local)
+            memset(w->local, 0, (size_t)w->local_bytes * LANES);
+    }
+}
+
+enum exec_result
+exec_step(struct exec_warp *w, struct exec_step *s)
+{
+    struct exec_grid *g = w->cta->grid;
+    uint32_t pc = w->pc, active = w->active, mask = active;
+    const struct exec_inst *in = &g->prog->inst[pc];
+    if (in->flags & IF_GUARD) {
+        uint32_t p = *(const uint32_t *)(w->regs + in->guard);
+        mask &= in->flags & IF_GUARD_NEG ? ~p : p;
+    }
+    s->pc = pc;
+    s->active = active;
+    s->mask = mask;
+    s->jumped = s->has_access = s->warp_done = s->cta_done = false;
+    s->woken = 0;
+    w->pc = pc + 1;
+    g->n_warp_inst++;
+    g->n_thread_inst += mask == FULL_MASK ? LANES : (uint32_t)__builtin_popcount(mask);
+    if (mask) {
+        enum exec_result r = in->fn(w, in, mask, s);
+        if (__builtin_expect(r != EXEC_OK, 0)) {
+            w->pc = pc;
+            return r;
+        }
+    }
+    if (w->pc == w->rpc && w->state != EXEC_DONE)
+        simt_reconverge(w, s);
+    return EXEC_OK;
+}
+
+/* -- the whole grid without timing -- */
+
+static enum exec_result
+over_limit(struct exec_grid *g, const struct exec_cta *c)
+{
+    const struct exec_warp *w = &c->warp[0];
+    for (uint32_t i = 0; i < c->nwarps; i++)
+        if (c->warp[i].state == EXEC_READY) {
+            w = &c->warp[i];
+            break;
+        }
+    const struct exec_static *st = &g->prog->st[w->pc];
+    struct ptx_module *m = g->prog->entry->module;
+    struct diag_loc loc = {m->file, m->text, st->line, 0, 0};
+    struct diag *d = diag_add(
+        g->diag, DIAG_ERROR, &loc,
+        "kernel '%s' stopped after %llu warp instructions, the limit; block (%u,%u,%u) "
+        "warp %u was here",
+        g->prog->entry->name, (unsigned long long)g->n_warp_inst, c->ctaid.x, c->ctaid.y,
+        c->ctaid.z, w->index);
+    diag_hint(g->diag, d,
+              "raise the limit if the kernel is only long; if it waits for another block or "
+              "diverged thread, it never ends");
+    return EXEC_FAULT;
+}
+
+static enum exec_result
+stuck(struct exec_grid *g, const struct exec_cta *c)
+{
+    struct strbuf b = {0};
+    exec_explain_cta(c, &b);
+    uint32_t line = 0;
+    for (uint32_t i = 0; i < c->nwarps && !line; i++)
+        if (c->warp[i].state == EXEC_BARRIER)
+            line = g->prog->st[c->warp[i].barrier_pc].line;
+    struct ptx_module *m = g->prog->entry->module;
+    struct diag_loc loc = {m->file, m->text, line, 0, 0};
+    diag_add(g->diag, DIAG_ERROR, &loc,
+             "kernel '%s': block (%u,%u,%u) waits at barriers for ever: %s",
+             g->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z, b.s ? b.s : "");
+    strbuf_free(&b);
+    return EXEC_FAULT;
+}
+
+static enum exec_result
+run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s)
+{
+    while (c->live_warps) {
+        bool moved = false;
+        for (uint32_t i = 0; i < c->nwarps; i++) {
+            struct exec_warp *w = &c->warp[i];
+            if (w->state != EXEC_READY)
+                continue;
+            moved = true;
+            uint64_t n = QUANTUM;
+            if (g->limit) {
+                if (g->n_warp_inst >= g->limit)
+                    return over_limit(g, c);
+                if (g->limit - g->n_warp_inst < n)
+                    n = g->limit - g->n_warp_inst;
+            }
+            do {
+                if (exec_step(w, s) != EXEC_OK)
+                    return EXEC_FAULT;
+            } while (w->state == EXEC_READY && --n);
+        }
+        if (!moved)
+            return stuck(g, c);
+    }
+    return EXEC_OK;
+}
+
+enum exec_result
+exec_run_grid(struct exec_grid *g)
+{
+    if (!exec_grid_check(g, g->diag))
+        return EXEC_FAULT;
+    struct exec_cta *c = exec_cta_new(g);
+    struct exec_step s;
+    memset(&s, 0, sizeof s);
+    uint64_t n = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
+    enum exec_result r = EXEC_OK;
+    for (uint64_t id = 0; id < n && r == EXEC_OK; id++) {
+        exec_cta_start(c, (uint32_t)id);
+        r = run_cta(g, c, &s);
+    }
+    exec_cta_free(c);
+    return r;
+}
+
+bool
+exec_grid_check(const struct exec_grid *g, struct diag_sink *diag)
+{
+    const struct exec_prog *p = g->prog;
+    const struct ptx_func *f = p->entry;
+    struct ptx_module *m = f->module;
+    struct diag_loc loc = {m->file, m->text, f->line, f->col, 0};
+    size_t before = diag->errors;
+    const struct exec_dim b = g->block, n = g->grid;
+    uint64_t threads = (uint64_t)b.x * b.y * b.z;
+    if (!n.x || !n.y || !n.z)
+        diag_add(diag, DIAG_ERROR, &loc, "launch of kernel '%s': the grid (%u,%u,%u) is empty",
+                 f->name, n.x, n.y, n.z);
+    else if (n.x > 0x7fffffffu || n.y > 65535 || n.z > 65535 ||
+             (uint64_t)n.x * n.y * n.z > UINT32_MAX)
+        diag_add(diag, DIAG_ERROR, &loc,
+                 "launch of kernel '%s': the grid (%u,%u,%u) is larger than "
+                 "(2147483647,65535,65535) or has more than 4294967295 blocks",
+                 f->name, n.x, n.y, n.z);
+    if (!threads)
+        diag_add(diag, DIAG_ERROR, &loc,
+                 "launch of kernel '%s': the block (%u,%u,%u) is empty", f->name, b.x, b.y,
+                 b.z);
+    else if (b.x > 1024 || b.y > 1024 || b.z > 64 || threads > 1024)
+        diag_add(diag, DIAG_ERROR, &loc,
+                 "launch of kernel '%s': the block (%u,%u,%u) is larger than (1024,1024,64) "
+                 "or has more than 1024 threads",
+                 f->name, b.x, b.y, b.z);
+    uint64_t max =
+        f->maxntid[0] ? (uint64_t)f->maxntid[0] * (f->maxntid[1] ? f->maxntid[1] : 1) *
+                            (f->maxntid[2] ? f->maxntid[2] : 1)
+                      : 0;
+    if (max && threads > max)
+        diag_add(diag, DIAG_ERROR, &loc,
+                 "launch of kernel '%s': %llu threads a block, but .maxntid allows %llu",
+                 f->name, (unsigned long long)threads, (unsigned long long)max);
+    const uint32_t *r = f->reqntid;
+    if (r[0] && (b.x != r[0] || b.y != (r[1] ? r[1] : 1) || b.z != (r[2] ? r[2] : 1)))
+        diag_add(diag, DIAG_ERROR, &loc,
+                 "launch of kernel '%s': block (%u,%u,%u), but .reqntid demands (%u,%u,%u)",
+                 f->name, b.x, b.y, b.z, r[0], r[1] ? r[1] : 1, r[2] ? r[2] : 1);
+    if (p->param_bytes && !g->params)
+        diag_add(diag, DIAG_ERROR, &loc,
+                 "launch of kernel '%s': its %zu parameters (%u bytes) are missing", f->name,
+                 f->params.n, p->param_bytes);
+    if ((uint64_t)p->dynamic_base + g->dynamic_shared > DEV_WINDOW)
+        diag_add(diag, DIAG_ERROR, &loc,
+                 "launch of kernel '%s': %u bytes of scratchpad are more than its address "
+                 "window of 16 MiB holds",
+                 f->name, g->dynamic_shared);
+    return diag->errors == before;
+}
+
+void
+exec_explain_cta(const struct exec_cta *c, struct strbuf *out)
+{
+    const struct exec_prog *p = c->grid->prog;
+    bool first = true;
+    for (uint32_t b = 0; b < EXEC_BARRIERS; b++) {
+        const struct exec_barrier *bar = &c->ex->bar[b];
+        if (!bar->used)
+            continue;
+        strbuf_printf(out, "%sbarrier %u: %u of ", first ? "" : "; ", b, bar->arrived);
+        first = false;
+        if (bar->expected)
+            strbuf_printf(out, "%u warps (%u threads) arrived", bar->expected,
+                          bar->expected * LANES);
+        else
+            strbuf_printf(out, "%u live warps arrived", c->live_warps);
+        uint32_t shown = 0;
+        for (uint32_t i = 0; i < c->nwarps; i++)
+            if (bar->waiting >> i & 1)
+                strbuf_printf(out, "%s%u at line %u", shown++ ? ", " : ", waiting: warp ", i,
+                              p->st[c->warp[i].barrier_pc].line);
+    }
+    uint32_t ready = 0, done = 0;
+    for (uint32_t i = 0; i < c->nwarps; i++) {
+        ready += c->warp[i].state == EXEC_READY;
+        done += c->warp[i].state == EXEC_DONE;
+    }
+    if (ready)
+        strbuf_printf(out, "%s%u warps can run", first ? "" : "; ", ready), first = false;
+    if (done)
+        strbuf_printf(out, "%s%u of %u warps have ended", first ? "" : "; ", done, c->nwarps);
+}

@@ -1,0 +1,304 @@
+/* exec_int.h: what the executor's files share. Private to src/exec.
+ *
+ * A warp's storage is one block of memory: the register rows of every function of the
+ * program, then its predicates, then its parameter words, then rows of special registers. An
+ * operand is a 32-bit reference: an offset into that block, or, with REF_CONST, into the
+ * program's block of constant rows. */
+#ifndef ALLOT_EXEC_EXEC_INT_H
+#define ALLOT_EXEC_EXEC_INT_H
+
+#include "base/bitset.h"
+#include "base/vec.h"
+#include "exec/exec.h"
+
+#define REF_CONST 0x80000000u
+#define REF_NONE 0xffffffffu
+#define NO_SLOT 0xffffu
+#define FULL_MASK 0xffffffffu
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+struct exec_inst;
+/* Executes one decoded instruction for the lanes of `mask` (never 0). w->pc is already that
+ * of the next instruction. */
+typedef enum exec_result exec_fn(struct exec_warp *w, const struct exec_inst *in,
+                                 uint32_t mask, struct exec_step *s);
+
+enum inst_flags {
+    IF_GUARD = 1,
+    IF_GUARD_NEG = 2,
+    IF_SIGNED = 4,   /* loaded value is sign-extended */
+    IF_ACCESS = 8,   /* reads or writes memory through an address */
+    IF_BASE32 = 16,  /* base register has 32-bit lanes */
+    IF_FRAME = 32,   /* address is relative to the current local frame */
+    IF_FUNC_PARAM = 64, /* parameter words of a function: rows, not an address */
+};
+
+struct exec_inst { /* one cache line */
+    exec_fn *fn;
+    union {
+        lane_fn *lane;
+        int64_t off;      /* memory: added to the base */
+        const void *plan; /* calls and other rare things */
+        uint64_t value;
+    };
+    uint32_t guard; /* predicate's reference, with IF_GUARD */
+    union {
+        struct {
+            uint32_t d[2], s[4];
+        };
+        struct {
+            uint32_t base;    /* REF_NONE: no base register */
+            uint32_t data[4]; /* vector elements; REF_NONE: sink. atom: dst, b, c */
+            uint16_t dwide;   /* bit i: data[i] has 64-bit lanes */
+            uint16_t dhalf;   /* bit i: data[i] is a 16-bit register */
+        };
+    };
+    union {
+        uint32_t aux;    /* for the lane function */
+        uint32_t target; /* pc */
+        uint32_t slot;   /* memory: range cache */
+    };
+    uint32_t reconv;
+    uint8_t flags;  /* enum inst_flags */
+    uint8_t space;  /* memory: enum ptx_space, NONE: generic */
+    uint8_t esize;  /* memory: bytes of an element; others: row bytes of the destination */
+    uint8_t nvec;   /* memory: elements */
+    uint8_t sub;    /* which operation (atom, vote, shfl, ...) */
+    uint8_t type;   /* enum ptx_type */
+    uint8_t cache;
+    uint8_t kind;   /* memory: 1 load, 2 store, 3 atomic */
+};
+_Static_assert(sizeof(struct exec_inst) == 64, "one cache line");
+
+enum { MEM_LOAD = 1, MEM_STORE = 2, MEM_ATOMIC = 3 };
+
+/* A path of the SIMT stack: lanes that go on at pc until rpc. */
+struct exec_path {
+    uint32_t pc, rpc, mask;
+    bool blocked; /* waits at pc for sibling lanes (simt_gather) */
+};
+
+struct call_plan;
+struct exec_frame {
+    uint32_t base;       /* stack entries below belong to the callers */
+    uint32_t mask;       /* lanes that were called */
+    uint32_t local_base; /* the caller's */
+    const struct call_plan *plan;
+    const struct func_info *callee;
+    uint8_t *saved; /* the callee's rows of an outer activation, NULL: there is none */
+};
+
+struct exec_barrier {
+    uint32_t arrived;  /* warps */
+    uint32_t expected; /* warps; 0: all that live */
+    uint64_t waiting;  /* warps, a bit each */
+    uint32_t popc, and_, or_; /* bar.red so far */
+    bool used;
+};
+
+struct mem_range {
+    uint64_t lo, last; /* an access may start at [lo, last] of a live allocation; lo > last:
+                        * none */
+};
+
+struct exec_cta_priv {
+    struct exec_barrier bar[EXEC_BARRIERS];
+    struct mem_range *range; /* one per memory instruction: where it last hit */
+    uint64_t generation;     /* of the device memory when `range` was filled */
+    uint64_t const_host;     /* device address of the constant bank */
+    uint8_t *rows;           /* all warps' rows */
+    uint32_t func_depth_n;
+    uint32_t ndone;
+    void *alloc;
+};
+
+/* -- decoded program, private part -- */
+
+struct var_place { /* where a .param or .local variable or a .reg parameter of a function is */
+    const struct ptx_var *var;
+    uint64_t at; /* .local: frame offset; .param, .reg: row reference */
+};
+
+struct func_info {
+    const struct ptx_func *f;
+    uint32_t index;          /* in the program */
+    uint32_t entry_pc, end_pc;
+    uint32_t reg_base;       /* scoreboard number of its register 0 */
+    uint32_t *reg_ref;       /* row reference of each register */
+    uint32_t region, region_bytes; /* its part of a warp's rows */
+    uint32_t local_bytes;
+    VEC(struct var_place) place;
+    struct var_place *hash;  /* the same by pointer, open addressing */
+    uint32_t nhash;
+    struct cfg *cfg;
+    uint32_t cc;             /* reference of its carry flag CC.CF */
+    struct param_spill *spill;
+    uint32_t nspill;
+    uint32_t *pc_of;         /* of each body instruction: first pc at or behind it */
+};
+
+struct sreg_row {
+    uint32_t ref;
+    uint16_t sreg;
+    uint8_t comp;
+};
+
+/* A copy of a call: argument to formal parameter, or result back. */
+enum { MOVE_PARAM, /* parameter words: rows of 32 lanes */
+       MOVE_REG32, MOVE_REG64, MOVE_PRED };
+
+struct call_move {
+    uint32_t from, to, bytes;
+    uint8_t from_kind, to_kind;
+};
+
+struct call_plan {
+    const struct func_info *callee, *caller;
+    uint32_t nin, nout;
+    struct call_move *in, *out;
+    /* Call through a register: a plan for each function it may reach. */
+    uint32_t target_ref;
+    bool target_wide;
+    uint32_t ncand;
+    const struct call_plan **cand;
+    uint64_t handle; /* function address that means this candidate */
+};
+
+struct param_spill { /* parameter whose address is taken: copied to local memory */
+    const struct ptx_var *var;
+    uint32_t row, local, bytes;
+};
+
+struct brx_plan {
+    uint32_t n;
+    uint32_t target[];
+};
+
+struct zero_row {
+    uint32_t ref, bytes;
+};
+
+struct prog_priv {
+    struct arena mem;
+    VEC(struct func_info *) funcs;
+    uint8_t *consts; /* constant rows */
+    uint32_t const_bytes, const_cap;
+    uint32_t region_top; /* end of the functions' regions in a warp's rows */
+    VEC(struct sreg_row) sregs;
+    uint32_t nslots; /* memory range caches */
+    VEC(struct var_place) shared_vars; /* at: offset in the scratchpad */
+    bool has_calls, has_dynamic;
+    VEC(struct zero_row) zero_rows; /* the kernel's, that may be read before written */
+};
+
+/* -- image -- */
+
+struct image_var { /* where a variable is (the module itself is shared and read only) */
+    const struct ptx_var *var;
+    uint64_t addr; /* .global: device address; .const: offset in the bank */
+};
+
+struct exec_image {
+    struct ptx_module *m;
+    struct dev_mem *mem;
+    uint64_t const_addr; /* device address of the constant bank, 0: none */
+    uint64_t const_bytes;
+    VEC(struct image_var) vars;
+};
+
+/* Address of a .global or .const variable in its space (image.c). */
+bool image_address(const struct exec_image *im, const struct ptx_var *v, uint64_t *addr);
+uint64_t image_function(const struct exec_image *im, const struct ptx_func *f);
+
+/* -- access to operands -- */
+
+ALWAYS_INLINE void *
+row(const struct exec_warp *w, uint32_t ref)
+{
+    return (uint8_t *)(ref & REF_CONST ? w->consts : w->regs) + (ref & ~REF_CONST);
+}
+
+/* -- decoding: each file of handlers brings rows of these -- */
+
+struct decoder {
+    struct exec_image *im;
+    struct exec_prog *p;
+    struct prog_priv *pp;
+    struct diag_sink *diag;
+    bool failed;
+    /* current function and instruction */
+    struct func_info *fi;
+    const struct ptx_inst *in;
+    struct exec_inst *out;
+    struct exec_static *st;
+    uint32_t pc;
+    uint16_t ret_op; /* enum ptx_op of ret */
+};
+
+/* Fills d->out; false: refused (a diagnostic was given). */
+typedef bool decode_fn(struct decoder *d);
+struct decode_row {
+    const char *mnemonic;
+    decode_fn *fn;
+};
+extern const struct decode_row decode_memory[], decode_control[], decode_warp[];
+
+bool decode_refuse(struct decoder *d, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Reference of an operand used as `type` (0: a predicate). Constants become rows. Negated
+ * predicates are allowed only for constants; others: see decode_pred. REF_NONE and a
+ * diagnostic where it is not an operand for a row. */
+uint32_t decode_operand(struct decoder *d, const struct ptx_operand *o, unsigned type);
+/* The same for a register row whatever type it has; *wide: 64-bit lanes. */
+uint32_t decode_row(struct decoder *d, const struct ptx_operand *o, unsigned type, bool *wide);
+uint32_t const_row(struct decoder *d, uint64_t value, unsigned bytes);
+uint32_t const_pred(struct decoder *d, uint32_t mask);
+/* Type of a register operand, 0: no register. */
+unsigned operand_type(const struct decoder *d, const struct ptx_operand *o);
+/* The value of a constant operand as `type` sees it. */
+bool const_value(const struct decoder *d, const struct ptx_operand *o, unsigned type,
+                 uint64_t *v);
+bool find_place(const struct func_info *fi, const struct ptx_var *v, uint64_t *at);
+/* The scratchpad offset of v. */
+bool find_shared(const struct prog_priv *pp, const struct ptx_var *v, uint64_t *at);
+decode_fn decode_pure; /* an instruction that is a lane function (decode.c) */
+
+/* The record of a function of the program; NULL: it has no body. */
+const struct func_info *decode_func(struct decoder *d, const struct ptx_func *f);
+/* Text of the modifier of a group, "" if there is none; whether any modifier reads so. */
+const char *decode_mod(const struct ptx_inst *in, unsigned group);
+bool decode_has(const struct ptx_inst *in, const char *text);
+decode_fn decode_warp_sync; /* bar.warp.sync (exec_warp.c) */
+
+unsigned decode_space(const struct ptx_inst *in); /* enum ptx_space of the SPACE modifier */
+/* The address a symbol stands for, in its own space; *frame: add the local frame's start. */
+bool decode_symbol(struct decoder *d, const struct ptx_operand *o, uint64_t *v, bool *frame);
+int decode_atom_op(const struct ptx_inst *in); /* AT_..., -1: none */
+
+enum { AT_ADD, AT_AND, AT_OR, AT_XOR, AT_MIN, AT_MAX, AT_INC, AT_DEC, AT_EXCH, AT_CAS };
+enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
+enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
+enum { MATCH_ANY, MATCH_ALL };
+enum { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR };
+
+/* -- SIMT stack and warps (exec_control.c, exec.c) -- */
+
+void simt_reconverge(struct exec_warp *w, struct exec_step *s);
+void simt_exit(struct exec_warp *w, uint32_t lanes, struct exec_step *s);
+void simt_ret(struct exec_warp *w, uint32_t lanes, struct exec_step *s);
+bool simt_gather(struct exec_warp *w, const struct exec_inst *in, uint32_t want,
+                 struct exec_step *s);
+void barrier_exit(struct exec_warp *w, struct exec_step *s);
+
+/* -- faults (exec_fault.c): each returns EXEC_FAULT -- */
+
+enum exec_result fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
+                       const char *hint, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+/* The access of `lane` at addr (in `space`) is not allowed: finds out why, and says so. */
+enum exec_result fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
+                              unsigned space, uint64_t addr);
+
+#endif

@@ -1,0 +1,173 @@
+/* image.c: a module's .global and .const variables in device memory.
+ *
+ * Every .global variable is an allocation of its own, so that an access beyond it is caught.
+ * The .const variables together are the constant bank, one allocation; their address in the
+ * .const space is the offset in the bank. A function's address is a number that only calls
+ * understand (code + 16 * index). */
+#include "exec/exec_int.h"
+
+#include <string.h>
+
+enum { CODE_HANDLE = 0x0f000000, HANDLE_STEP = 16 };
+
+static const struct image_var *
+find_var(const struct exec_image *im, const struct ptx_var *v)
+{
+    for (size_t i = 0; i < im->vars.n; i++)
+        if (im->vars.v[i].var == v)
+            return &im->vars.v[i];
+    return NULL;
+}
+
+bool
+image_address(const struct exec_image *im, const struct ptx_var *v, uint64_t *addr)
+{
+    const struct image_var *iv = find_var(im, v);
+    if (!iv) /* an extern declaration of a variable that is defined elsewhere */
+        for (size_t i = 0; i < im->vars.n && !iv; i++)
+            if (im->vars.v[i].var->name == v->name && im->vars.v[i].var->space == v->space)
+                iv = &im->vars.v[i];
+    if (!iv)
+        return false;
+    *addr = iv->addr;
+    return true;
+}
+
+uint64_t
+image_function(const struct exec_image *im, const struct ptx_func *f)
+{
+    /* The definition, if there are declarations of the same name. */
+    size_t at = 0;
+    for (size_t i = 0; i < im->m->funcs.n; i++) {
+        const struct ptx_func *g = im->m->funcs.v[i];
+        if (g == f || (!strcmp(g->name, f->name) && g->has_body)) {
+            at = i;
+            if (g->has_body)
+                break;
+        }
+    }
+    return CODE_HANDLE + HANDLE_STEP * (uint64_t)(at + 1);
+}
+
+static struct diag_loc
+var_loc(const struct ptx_module *m, const struct ptx_var *v)
+{
+    return (struct diag_loc){m->file, m->text, v->line, v->col, 0};
+}
+
+static bool
+place_vars(struct exec_image *im, struct diag_sink *diag)
+{
+    struct ptx_module *m = im->m;
+    uint64_t bank = 0;
+    size_t before = diag->errors;
+    for (size_t i = 0; i < m->vars.n; i++) {
+        struct ptx_var *v = m->vars.v[i];
+        struct diag_loc loc = var_loc(m, v);
+        if (v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST)
+            continue;
+        if (v->linkage == PTX_LINK_EXTERN) /* defined in another module, if at all */
+            continue;
+        uint64_t size = v->size ? v->size : 1, align = v->align ? v->align : 1;
+        struct image_var *iv = vec_push(&im->vars);
+        iv->var = v;
+        if (v->space == PTX_SPACE_CONST) {
+            iv->addr = (bank + align - 1) / align * align;
+            bank = iv->addr + size;
+            continue;
+        }
+        iv->addr = dev_alloc(im->mem, size);
+        if (!iv->addr)
+            diag_add(diag, DIAG_ERROR, &loc,
+                     "no device memory left for variable '%s' of %llu bytes", v->name,
+                     (unsigned long long)size);
+    }
+    if (bank > DEV_WINDOW)
+        diag_error(diag,
+                   "%s: %llu bytes of .const variables are more than the window of 16 MiB",
+                   m->file, (unsigned long long)bank);
+    else if (bank) {
+        im->const_addr = dev_alloc(im->mem, bank);
+        im->const_bytes = bank;
+        if (!im->const_addr)
+            diag_error(diag, "%s: no device memory left for %llu bytes of .const variables",
+                       m->file, (unsigned long long)bank);
+    }
+    return diag->errors == before;
+}
+
+static bool
+initialise(struct exec_image *im, const struct image_var *iv, struct diag_sink *diag)
+{
+    const struct ptx_var *v = iv->var;
+    struct diag_loc loc = var_loc(im->m, v);
+    uint64_t at = iv->addr + (v->space == PTX_SPACE_CONST ? im->const_addr : 0);
+    if (v->init && !dev_write(im->mem, at, v->init, v->size))
+        return false;
+    for (size_t i = 0; i < v->relocs.n; i++) {
+        const struct ptx_reloc *r = &v->relocs.v[i];
+        uint64_t value = 0;
+        if (r->func) {
+            value = image_function(im, r->func);
+        } else if (!r->var || !image_address(im, r->var, &value)) {
+            diag_add(diag, DIAG_ERROR, &loc,
+                     "the initialiser of '%s' takes the address of '%s', which is not "
+                     "defined in this module",
+                     v->name, r->var ? r->var->name : "?");
+            return false;
+        } else if (r->var->space == PTX_SPACE_CONST && r->generic) {
+            value += DEV_CONST_BASE;
+        }
+        value += (uint64_t)r->off;
+        if (r->at + r->bytes > v->size || !dev_write(im->mem, at + r->at, &value, r->bytes)) {
+            diag_add(diag, DIAG_ERROR, &loc, "the initialiser of '%s' is too long", v->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+struct exec_image *
+exec_image_new(struct ptx_module *m, struct dev_mem *mem, struct diag_sink *diag)
+{
+    struct exec_image *im = xcalloc(1, sizeof *im);
+    im->m = m;
+    im->mem = mem;
+    bool ok = place_vars(im, diag);
+    for (size_t i = 0; ok && i < im->vars.n; i++)
+        ok = initialise(im, &im->vars.v[i], diag);
+    if (!ok) {
+        exec_image_free(im);
+        return NULL;
+    }
+    return im;
+}
+
+void
+exec_image_free(struct exec_image *im)
+{
+    if (!im)
+        return;
+    for (size_t i = 0; i < im->vars.n; i++)
+        if (im->vars.v[i].var->space == PTX_SPACE_GLOBAL && im->vars.v[i].addr)
+            dev_release(im->mem, im->vars.v[i].addr);
+    if (im->const_addr)
+        dev_release(im->mem, im->const_addr);
+    vec_free(&im->vars);
+    free(im);
+}
+
+bool
+exec_image_symbol(const struct exec_image *im, const char *name, uint64_t *addr,
+                  uint64_t *size)
+{
+    for (size_t i = 0; i < im->vars.n; i++) {
+        const struct image_var *iv = &im->vars.v[i];
+        if (strcmp(iv->var->name, name))
+            continue;
+        *addr = iv->addr + (iv->var->space == PTX_SPACE_CONST ? im->const_addr : 0);
+        *size = iv->var->size;
+        return true;
+    }
+    return false;
+}

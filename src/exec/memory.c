@@ -1,0 +1,264 @@
+/* memory.c: global memory of the simulated device.
+ *
+ * One host reservation (mmap, touched on use) stands for all of it. Allocations are taken in
+ * ascending order and never move; space that was given back stays dead, so that a use after
+ * free is recognised, until the reservation is used up: then the lowest dead range that is
+ * large enough is used again (first fit, neighbours merged). All ranges, live and dead, are
+ * one array sorted by address: look-up is a binary search, O(log n); allocation and release
+ * O(n) in the number of ranges. */
+#define _GNU_SOURCE
+#include "exec/memory.h"
+
+#include "base/vec.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+/* Code is no data: it has addresses of its own, above all of global memory. */
+#define CODE_BASE 0xF000000000ull
+#define CODE_ALIGN 256u
+#define PAGE 4096u
+
+struct dev_mem {
+    uint8_t *bias; /* host base minus DEV_GLOBAL_BASE; first, see dev_host() */
+    uint8_t *host;
+    uint64_t capacity, top; /* top: end of the part ever used, as a device address */
+    uint64_t used;          /* bytes in live allocations */
+    uint64_t generation;
+    uint64_t code_top;
+    VEC(struct dev_range) range; /* sorted by address */
+};
+
+struct dev_mem *
+dev_mem_new(uint64_t capacity)
+{
+    if (!capacity || capacity > CODE_BASE - DEV_GLOBAL_BASE)
+        return NULL;
+    capacity = (capacity + PAGE - 1) / PAGE * PAGE;
+    void *host = mmap(NULL, capacity, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (host == MAP_FAILED)
+        return NULL;
+    struct dev_mem *m = xcalloc(1, sizeof *m);
+    m->host = host;
+    m->bias = (uint8_t *)((uintptr_t)host - DEV_GLOBAL_BASE);
+    m->capacity = capacity;
+    m->top = DEV_GLOBAL_BASE;
+    m->code_top = CODE_BASE;
+    return m;
+}
+
+void
+dev_mem_free(struct dev_mem *m)
+{
+    if (!m)
+        return;
+    munmap(m->host, m->capacity);
+    vec_free(&m->range);
+    free(m);
+}
+
+/* Index of the last range that starts at or below addr, -1: none. */
+static ptrdiff_t
+find_at(const struct dev_mem *m, uint64_t addr)
+{
+    size_t lo = 0, hi = m->range.n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (m->range.v[mid].addr <= addr)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return (ptrdiff_t)lo - 1;
+}
+
+/* Bytes of address space a range of `size` occupies. */
+static uint64_t
+extent(uint64_t size)
+{
+    return (size + DEV_ALIGN - 1) / DEV_ALIGN * DEV_ALIGN;
+}
+
+static void
+insert_range(struct dev_mem *m, size_t at, struct dev_range r)
+{
+    vec_push(&m->range);
+    memmove(&m->range.v[at + 1], &m->range.v[at],
+            (m->range.n - 1 - at) * sizeof *m->range.v);
+    m->range.v[at] = r;
+}
+
+static void
+remove_ranges(struct dev_mem *m, size_t at, size_t n)
+{
+    memmove(&m->range.v[at], &m->range.v[at + n],
+            (m->range.n - at - n) * sizeof *m->range.v);
+    m->range.n -= n;
+}
+
+/* First run of dead ranges that together hold `need` bytes becomes one live range. */
+static uint64_t
+reuse(struct dev_mem *m, uint64_t size)
+{
+    uint64_t need = extent(size);
+    for (size_t i = 0; i < m->range.n; i++) {
+        if (!m->range.v[i].dead)
+            continue;
+        size_t j = i;
+        uint64_t start = m->range.v[i].addr, end = start;
+        while (j < m->range.n && m->range.v[j].dead) {
+            end = m->range.v[j].addr + extent(m->range.v[j].size);
+            j++;
+        }
+        if (j == m->range.n && end == m->top && /* the run may grow into fresh space */
+            m->capacity - (start - DEV_GLOBAL_BASE) >= need && end - start < need) {
+            m->top = start + need;
+            end = m->top;
+        }
+        if (end - start >= need) {
+            memset(dev_host(m, start), 0, size);
+            remove_ranges(m, i, j - i);
+            insert_range(m, i, (struct dev_range){start, size, false});
+            if (start + need < end)
+                insert_range(
+                    m, i + 1,
+                    (struct dev_range){start + need, end - start - need, true});
+            return start;
+        }
+        i = j - 1;
+    }
+    return 0;
+}
+
+uint64_t
+dev_alloc(struct dev_mem *m, uint64_t size)
+{
+    if (!size || size > m->capacity)
+        return 0;
+    uint64_t addr = m->top;
+    if (m->capacity - (m->top - DEV_GLOBAL_BASE) >= extent(size)) {
+        *vec_push(&m->range) = (struct dev_range){addr, size, false};
+        m->top += extent(size);
+    } else {
+        addr = reuse(m, size);
+        if (!addr)
+            return 0;
+    }
+    m->used += size;
+    m->generation++;
+    return addr;
+}
+
+bool
+dev_release(struct dev_mem *m, uint64_t addr)
+{
+    ptrdiff_t i = find_at(m, addr);
+    if (i < 0 || m->range.v[i].addr != addr || m->range.v[i].dead)
+        return false;
+    struct dev_range *r = &m->range.v[i];
+    r->dead = true;
+    m->used -= r->size;
+    m->generation++;
+    /* Give whole pages back to the host; they read as zero from now on. */
+    uintptr_t first = ((uintptr_t)dev_host(m, addr) + PAGE - 1) / PAGE * PAGE;
+    uintptr_t last = ((uintptr_t)dev_host(m, addr) + r->size) / PAGE * PAGE;
+    if (first < last)
+        madvise((void *)first, last - first, MADV_DONTNEED);
+    return true;
+}
+
+static bool
+holds(const struct dev_range *r, uint64_t addr, uint64_t n)
+{
+    return addr >= r->addr && n <= r->size && addr - r->addr <= r->size - n;
+}
+
+bool
+dev_find(const struct dev_mem *m, uint64_t addr, struct dev_range *r)
+{
+    ptrdiff_t i = find_at(m, addr);
+    if (i < 0 || !holds(&m->range.v[i], addr, 1))
+        return false;
+    *r = m->range.v[i];
+    return true;
+}
+
+bool
+dev_nearest(const struct dev_mem *m, uint64_t addr, struct dev_range *r)
+{
+    ptrdiff_t at = find_at(m, addr), below = at, above = at + 1;
+    while (below >= 0 && m->range.v[below].dead)
+        below--;
+    while (above < (ptrdiff_t)m->range.n && m->range.v[above].dead)
+        above++;
+    bool has_above = above < (ptrdiff_t)m->range.n;
+    if (below < 0 && !has_above)
+        return false;
+    if (below >= 0 && has_above) {
+        const struct dev_range *b = &m->range.v[below];
+        uint64_t end = b->addr + b->size;
+        uint64_t down = addr < end ? 0 : addr - end + 1;
+        uint64_t up = m->range.v[above].addr - addr;
+        *r = m->range.v[down <= up ? below : above];
+    } else {
+        *r = m->range.v[below >= 0 ? below : above];
+    }
+    return true;
+}
+
+static bool
+live_range(const struct dev_mem *m, uint64_t addr, uint64_t n)
+{
+    ptrdiff_t i = find_at(m, addr);
+    return i >= 0 && !m->range.v[i].dead && holds(&m->range.v[i], addr, n);
+}
+
+bool
+dev_write(struct dev_mem *m, uint64_t addr, const void *src, uint64_t n)
+{
+    if (!live_range(m, addr, n))
+        return false;
+    if (n)
+        memcpy(dev_host(m, addr), src, n);
+    return true;
+}
+
+bool
+dev_read(const struct dev_mem *m, uint64_t addr, void *dst, uint64_t n)
+{
+    if (!live_range(m, addr, n))
+        return false;
+    if (n)
+        memcpy(dst, m->bias + addr, n);
+    return true;
+}
+
+bool
+dev_set(struct dev_mem *m, uint64_t addr, int value, uint64_t n)
+{
+    if (!live_range(m, addr, n))
+        return false;
+    memset(dev_host(m, addr), value, n);
+    return true;
+}
+
+uint64_t
+dev_bytes_used(const struct dev_mem *m)
+{
+    return m->used;
+}
+
+uint64_t
+dev_generation(const struct dev_mem *m)
+{
+    return m->generation;
+}
+
+uint64_t
+dev_code_space(struct dev_mem *m, uint64_t bytes)
+{
+    uint64_t at = m->code_top;
+    m->code_top += (bytes + CODE_ALIGN - 1) / CODE_ALIGN * CODE_ALIGN;
+    return at;
+}

@@ -1,0 +1,62 @@
+/* memory.h: device memory and the layout of the generic address space.
+ *
+ * Global memory is one host reservation, so a device address is a host address minus a
+ * constant; every access is checked against the allocations. Addresses are the same in every
+ * run. Generic windows (PTX ISA 5.1: .const, .param, .shared and .local are windows in the
+ * generic space): */
+#ifndef ALLOT_EXEC_MEMORY_H
+#define ALLOT_EXEC_MEMORY_H
+
+#include "base/diag.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DEV_SHARED_BASE 0x01000000u /* 16 MiB windows */
+#define DEV_LOCAL_BASE 0x02000000u
+#define DEV_CONST_BASE 0x03000000u
+#define DEV_PARAM_BASE 0x04000000u
+#define DEV_WINDOW 0x01000000u
+#define DEV_GLOBAL_BASE 0x10000000u /* global memory starts here and grows upward */
+#define DEV_ALIGN 256u              /* alignment of allocations */
+
+struct dev_mem;
+
+/* capacity: bytes of global memory (reserved, touched on use). NULL if the host cannot. */
+struct dev_mem *dev_mem_new(uint64_t capacity);
+void dev_mem_free(struct dev_mem *m);
+
+/* Zero-filled allocation; 0 if there is no room or size is 0. */
+uint64_t dev_alloc(struct dev_mem *m, uint64_t size);
+/* False if addr is not the start of a live allocation. */
+bool dev_release(struct dev_mem *m, uint64_t addr);
+
+/* The allocation that holds [addr, addr+n), or false. Freed ones are remembered (dead), so
+ * that a use after free is named as such. */
+struct dev_range { uint64_t addr, size; bool dead; };
+bool dev_find(const struct dev_mem *m, uint64_t addr, struct dev_range *r);
+/* The live allocation nearest to addr; false if there is none. */
+bool dev_nearest(const struct dev_mem *m, uint64_t addr, struct dev_range *r);
+
+/* Host copies; false (nothing copied) unless the whole range lies in one live allocation. */
+bool dev_write(struct dev_mem *m, uint64_t addr, const void *src, uint64_t n);
+bool dev_read(const struct dev_mem *m, uint64_t addr, void *dst, uint64_t n);
+bool dev_set(struct dev_mem *m, uint64_t addr, int value, uint64_t n);
+
+/* Host pointer of a device address; valid only inside a live allocation. */
+static inline uint8_t *
+dev_host(struct dev_mem *m, uint64_t addr)
+{
+    return *(uint8_t **)m + addr; /* first member: host base minus DEV_GLOBAL_BASE */
+}
+
+uint64_t dev_bytes_used(const struct dev_mem *m);
+
+/* Changes with every allocation and release (for those who remember ranges). */
+uint64_t dev_generation(const struct dev_mem *m);
+
+/* Address space for `bytes` of code, aligned to 256: above all of global memory, never the
+ * same twice. It holds no data; the instruction cache and what is behind it see it. */
+uint64_t dev_code_space(struct dev_mem *m, uint64_t bytes);
+
+#endif

@@ -1,0 +1,16 @@
+/* parse.h: PTX text to IR. */
+#ifndef ALLOT_PTX_PARSE_H
+#define ALLOT_PTX_PARSE_H
+
+#include "ptx/ir.h"
+
+/* Parses len bytes of PTX (any bytes; a NUL ends the text). `file` is the name for messages.
+ * Reports every error it finds to `diag`. Returns a module the caller frees with
+ * ptx_module_free, or NULL if there was an error. Accepts PTX ISA 1.4 to 9.0. */
+struct ptx_module *ptx_parse(const char *file, const char *text, size_t len,
+                             struct diag_sink *diag);
+
+/* The same for a file; "-" is standard input. */
+struct ptx_module *ptx_parse_file(const char *path, struct diag_sink *diag);
+
+#endif

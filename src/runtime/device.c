@@ -1,0 +1,368 @@
+/* device.c: a device: memory, loaded modules, launches, results.
+ *
+ * A launch decodes the kernel once per module (kept), builds the parameter block, and runs
+ * the grid functionally or under the cycle model. */
+#include "runtime/runtime.h"
+
+#include "machine/occupancy.h"
+
+#include <time.h>
+
+struct loaded_kernel {
+    const struct ptx_func *func;
+    struct exec_prog *prog;
+};
+
+struct loaded_module {
+    struct allot_module *module;
+    struct exec_image *image;
+    VEC(struct loaded_kernel) kernels;
+};
+
+struct allot_result {
+    char *kernel;
+    double seconds;
+    struct launch_stats stats;
+};
+
+struct allot_device {
+    struct machine *machine;
+    struct allot_options options;
+    struct dev_mem *mem;
+    struct timing_gpu *gpu; /* NULL: functional */
+    VEC(struct loaded_module *) modules;
+    VEC(struct allot_result *) results;
+    uint64_t launches;
+};
+
+struct allot_device *
+allot_device_new(const struct allot_machine *m, const struct allot_options *options,
+                 struct allot_diag *d)
+{
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
+    struct allot_device *dev = xcalloc(1, sizeof *dev);
+    dev->machine = machine_clone(m->m);
+    if (options)
+        dev->options = *options;
+    uint64_t capacity = (uint64_t)(dev->machine->gpu.memory * 1073741824.0);
+    dev->mem = dev_mem_new(capacity);
+    bool ok = machine_check(dev->machine, diag);
+    if (ok && !dev->mem) {
+        ok = false;
+        diag_error(diag, "cannot reserve %.3g GiB of host address space for device memory; "
+                         "lower gpu.memory",
+                   dev->machine->gpu.memory);
+    }
+    if (ok && !dev->options.functional) {
+        struct timing_options t = {.no_skip = dev->options.no_skip,
+                                   .max_cycles = dev->options.max_cycles,
+                                   .max_instructions = dev->options.max_instructions,
+                                   .progress = dev->options.progress,
+                                   .user = dev->options.user};
+        dev->gpu = timing_gpu_new(dev->machine, &t, diag);
+        ok = dev->gpu != NULL;
+    }
+    diag_free(&own);
+    if (ok)
+        return dev;
+    allot_device_free(dev);
+    return NULL;
+}
+
+void
+allot_device_free(struct allot_device *dev)
+{
+    if (!dev)
+        return;
+    for (size_t i = 0; i < dev->modules.n; i++) {
+        struct loaded_module *lm = dev->modules.v[i];
+        for (size_t k = 0; k < lm->kernels.n; k++)
+            exec_prog_free(lm->kernels.v[k].prog);
+        vec_free(&lm->kernels);
+        exec_image_free(lm->image);
+        free(lm);
+    }
+    vec_free(&dev->modules);
+    for (size_t i = 0; i < dev->results.n; i++) {
+        free(dev->results.v[i]->kernel);
+        free(dev->results.v[i]);
+    }
+    vec_free(&dev->results);
+    if (dev->gpu)
+        timing_gpu_free(dev->gpu);
+    if (dev->mem)
+        dev_mem_free(dev->mem);
+    machine_free(dev->machine);
+    free(dev);
+}
+
+/* -- memory -- */
+
+uint64_t
+allot_alloc(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
+{
+    uint64_t a = dev_alloc(dev->mem, bytes);
+    if (!a && d)
+        diag_error(&d->sink,
+                   "cannot allocate %llu bytes of device memory: %llu of %.0f bytes are in "
+                   "use (gpu.memory sets the size)",
+                   (unsigned long long)bytes, (unsigned long long)dev_bytes_used(dev->mem),
+                   dev->machine->gpu.memory * 1073741824.0);
+    return a;
+}
+
+bool
+allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
+{
+    if (dev_release(dev->mem, addr))
+        return true;
+    if (d)
+        diag_error(&d->sink, "0x%llx is not the start of a live allocation",
+                   (unsigned long long)addr);
+    return false;
+}
+
+static bool
+copy_error(struct allot_device *dev, const char *what, uint64_t addr, uint64_t bytes,
+           struct allot_diag *d)
+{
+    if (!d)
+        return false;
+    struct dev_range r;
+    if (dev_nearest(dev->mem, addr, &r))
+        return diag_error(&d->sink,
+                          "%s of %llu bytes at 0x%llx is not inside one live allocation; "
+                          "the nearest is 0x%llx, %llu bytes",
+                          what, (unsigned long long)bytes, (unsigned long long)addr,
+                          (unsigned long long)r.addr, (unsigned long long)r.size);
+    return diag_error(&d->sink, "%s of %llu bytes at 0x%llx: nothing is allocated", what,
+                      (unsigned long long)bytes, (unsigned long long)addr);
+}
+
+bool
+allot_write(struct allot_device *dev, uint64_t addr, const void *src, uint64_t bytes,
+            struct allot_diag *d)
+{
+    if (!dev_write(dev->mem, addr, src, bytes))
+        return copy_error(dev, "write", addr, bytes, d);
+    if (dev->gpu)
+        timing_host_copy(dev->gpu, addr, bytes);
+    return true;
+}
+
+bool
+allot_read(struct allot_device *dev, uint64_t addr, void *dst, uint64_t bytes,
+           struct allot_diag *d)
+{
+    return dev_read(dev->mem, addr, dst, bytes) || copy_error(dev, "read", addr, bytes, d);
+}
+
+bool
+allot_set(struct allot_device *dev, uint64_t addr, int byte, uint64_t bytes,
+          struct allot_diag *d)
+{
+    return dev_set(dev->mem, addr, byte, bytes) || copy_error(dev, "set", addr, bytes, d);
+}
+
+/* -- modules -- */
+
+static struct loaded_module *
+load(struct allot_device *dev, struct allot_module *m, struct diag_sink *diag)
+{
+    for (size_t i = 0; i < dev->modules.n; i++)
+        if (dev->modules.v[i]->module == m)
+            return dev->modules.v[i];
+    struct exec_image *image = exec_image_new(m->ptx, dev->mem, diag);
+    if (!image)
+        return NULL;
+    struct loaded_module *lm = xcalloc(1, sizeof *lm);
+    lm->module = m;
+    lm->image = image;
+    *vec_push(&dev->modules) = lm;
+    return lm;
+}
+
+bool
+allot_symbol(struct allot_device *dev, struct allot_module *m, const char *name,
+             uint64_t *addr, uint64_t *bytes, struct allot_diag *d)
+{
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
+    struct loaded_module *lm = load(dev, m, diag);
+    uint64_t a = 0, n = 0;
+    bool ok = lm && (exec_image_symbol(lm->image, name, &a, &n) ||
+                     diag_error(diag, "the module has no variable '%s'", name));
+    if (ok && addr)
+        *addr = a;
+    if (ok && bytes)
+        *bytes = n;
+    diag_free(&own);
+    return ok;
+}
+
+static const struct exec_prog *
+decode(struct loaded_module *lm, const char *name, struct diag_sink *diag)
+{
+    const struct ptx_module *p = lm->module->ptx;
+    const struct ptx_func *f = NULL;
+    for (size_t i = 0; i < p->funcs.n; i++)
+        if (p->funcs.v[i]->is_entry && p->funcs.v[i]->has_body &&
+            !strcmp(p->funcs.v[i]->name, name))
+            f = p->funcs.v[i];
+    if (!f) {
+        struct diag *g = diag_add(diag, DIAG_ERROR, &(struct diag_loc){.file = p->file},
+                                  "there is no kernel '%s'", name);
+        struct strbuf b = {0};
+        for (size_t i = 0; i < p->funcs.n; i++)
+            if (p->funcs.v[i]->is_entry && p->funcs.v[i]->has_body)
+                strbuf_printf(&b, "%s%s", b.n ? ", " : "kernels here: ",
+                              p->funcs.v[i]->name);
+        diag_hint(diag, g, "%s", b.n ? b.s : "the module has no kernel at all");
+        strbuf_free(&b);
+        return NULL;
+    }
+    for (size_t i = 0; i < lm->kernels.n; i++)
+        if (lm->kernels.v[i].func == f)
+            return lm->kernels.v[i].prog;
+    struct exec_prog *prog = exec_decode(lm->image, f, diag);
+    if (prog)
+        *vec_push(&lm->kernels) = (struct loaded_kernel){f, prog};
+    return prog;
+}
+
+/* -- launches -- */
+
+static bool
+param_block(const struct ptx_func *f, const struct allot_launch *l, uint8_t *block,
+            struct diag_sink *diag)
+{
+    if (l->nargs != f->params.n) {
+        struct strbuf b = {0};
+        for (size_t i = 0; i < f->params.n; i++)
+            strbuf_printf(&b, "%s.%s %s", i ? ", " : "",
+                          ptx_types[f->params.v[i]->type].text, f->params.v[i]->name);
+        struct diag *g =
+            diag_add(diag, DIAG_ERROR, NULL, "kernel %s has %zu parameters, %zu were given",
+                     f->name, f->params.n, l->nargs);
+        diag_hint(diag, g, "its parameters: %s", b.n ? b.s : "none");
+        strbuf_free(&b);
+        return false;
+    }
+    for (size_t i = 0; i < f->params.n; i++) {
+        if (!l->args[i])
+            return diag_error(diag, "kernel %s: parameter %s (number %zu) is missing",
+                              f->name, f->params.v[i]->name, i + 1);
+        memcpy(block + f->params.v[i]->offset, l->args[i], f->params.v[i]->size);
+    }
+    return true;
+}
+
+static double
+seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static bool
+run(struct allot_device *dev, struct exec_grid *g, struct allot_module *m,
+    struct allot_result *r, struct diag_sink *diag)
+{
+    if (!dev->gpu) {
+        bool ok = exec_run_grid(g) == EXEC_OK;
+        r->stats.gpu.blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
+        r->stats.sm.warp_instructions = g->n_warp_inst;
+        r->stats.sm.thread_instructions = g->n_thread_inst;
+        return ok;
+    }
+    uint32_t regs = dev->machine->residency.regs_per_thread;
+    if (!regs)
+        regs = allot_module_find(m, g->prog->entry->name)->registers;
+    struct occ_kernel k = {.threads = g->block.x * g->block.y * g->block.z,
+                           .registers = regs,
+                           .scratchpad = g->prog->static_shared + g->dynamic_shared};
+    return timing_launch(dev->gpu, g, &k, &r->stats, diag);
+}
+
+const struct allot_result *
+allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allot_diag *d)
+{
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
+    struct allot_result *r = NULL;
+    uint8_t *params = NULL;
+    struct loaded_module *lm = load(dev, l->module, diag);
+    const struct exec_prog *prog = lm ? decode(lm, l->kernel, diag) : NULL;
+    if (!prog)
+        goto out;
+    params = xcalloc(prog->entry->param_bytes, 1);
+    if (!param_block(prog->entry, l, params, diag))
+        goto out;
+    struct exec_dim dim[2];
+    const uint32_t *given[2] = {l->grid, l->block};
+    for (int i = 0; i < 2; i++)
+        dim[i] = (struct exec_dim){given[i][0] ? given[i][0] : 1,
+                                   given[i][1] ? given[i][1] : 1,
+                                   given[i][2] ? given[i][2] : 1};
+    struct exec_grid g = {.prog = prog,
+                          .mem = dev->mem,
+                          .grid = dim[0],
+                          .block = dim[1],
+                          .dynamic_shared = l->dynamic_scratchpad,
+                          .params = params,
+                          .nsm = dev->machine->sm.count,
+                          .grid_id = dev->launches++,
+                          .limit = dev->options.max_instructions,
+                          .diag = diag};
+    uint64_t threads = (uint64_t)dim[1].x * dim[1].y * dim[1].z;
+    g.warps_per_cta = (uint32_t)((threads + 31) / 32);
+    if (!exec_grid_check(&g, diag))
+        goto out;
+    r = xcalloc(1, sizeof *r);
+    double t0 = seconds_now();
+    bool ok = run(dev, &g, l->module, r, diag);
+    r->seconds = seconds_now() - t0;
+    if (ok) {
+        r->kernel = xstrdup(l->kernel);
+        *vec_push(&dev->results) = r;
+    } else {
+        free(r);
+        r = NULL;
+    }
+out:
+    free(params);
+    diag_free(&own);
+    return r;
+}
+
+/* -- results -- */
+
+size_t
+allot_results(const struct allot_device *dev)
+{
+    return dev->results.n;
+}
+
+const struct allot_result *
+allot_result_at(const struct allot_device *dev, size_t i)
+{
+    return i < dev->results.n ? dev->results.v[i] : NULL;
+}
+
+const char *
+allot_result_kernel(const struct allot_result *r)
+{
+    return r->kernel;
+}
+
+double
+allot_result_seconds(const struct allot_result *r)
+{
+    return r->seconds;
+}
+
+bool
+allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
+                 double *value)
+{
+    return stats_get(&r->stats, id, count, value);
+}

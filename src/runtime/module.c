@@ -1,0 +1,159 @@
+/* module.c: public modules: load, print, passes, kernel facts. */
+#include "runtime/runtime.h"
+
+#include "analysis/usage.h"
+#include "passes/pass.h"
+#include "ptx/parse.h"
+#include "ptx/print.h"
+
+static struct allot_module *
+wrap(struct ptx_module *p)
+{
+    if (!p)
+        return NULL;
+    struct allot_module *m = xcalloc(1, sizeof *m);
+    m->ptx = p;
+    return m;
+}
+
+struct allot_module *
+allot_module_load(const char *path, struct allot_diag *d)
+{
+    struct diag_sink own = {0};
+    struct allot_module *m = wrap(ptx_parse_file(path, rt_sink(d, &own)));
+    diag_free(&own);
+    return m;
+}
+
+struct allot_module *
+allot_module_parse(const char *name, const char *text, size_t len, struct allot_diag *d)
+{
+    struct diag_sink own = {0};
+    struct allot_module *m = wrap(ptx_parse(name, text, len, rt_sink(d, &own)));
+    diag_free(&own);
+    return m;
+}
+
+void
+rt_module_changed(struct allot_module *m)
+{
+    arena_free(&m->mem);
+    m->kernels = NULL;
+    m->nkernels = 0;
+    m->counted = false;
+}
+
+void
+allot_module_free(struct allot_module *m)
+{
+    if (!m)
+        return;
+    rt_module_changed(m);
+    ptx_module_free(m->ptx);
+    free(m);
+}
+
+char *
+allot_module_print(const struct allot_module *m)
+{
+    struct strbuf b = {0};
+    ptx_print(m->ptx, &b);
+    return strbuf_take(&b);
+}
+
+bool
+allot_module_opt(struct allot_module *m, const char *passes, struct allot_diag *d)
+{
+    struct diag_sink own = {0};
+    bool ok = pass_run(m->ptx, passes, rt_sink(d, &own));
+    rt_module_changed(m);
+    diag_free(&own);
+    return ok;
+}
+
+bool
+allot_pass(size_t i, const char **name, const char **meaning)
+{
+    const struct pass *p = pass_at(i);
+    if (!p)
+        return false;
+    *name = p->name;
+    *meaning = p->meaning;
+    return true;
+}
+
+static uint32_t
+product(const uint32_t v[3])
+{
+    uint64_t p = 1;
+    bool any = false;
+    for (int i = 0; i < 3; i++) {
+        any |= v[i] != 0;
+        p *= v[i] ? v[i] : 1;
+    }
+    return !any ? 0 : p > UINT32_MAX ? UINT32_MAX : (uint32_t)p;
+}
+
+static void
+describe(struct allot_module *m, const struct ptx_func *f, struct allot_kernel *k)
+{
+    struct usage u;
+    usage_of(f, &u);
+    k->name = f->name;
+    k->registers = u.live_registers;
+    k->virtual_registers = u.virtual_registers;
+    k->predicates = u.live_predicates;
+    k->instructions = u.instructions;
+    k->scratchpad = u.scratchpad;
+    k->local_bytes = u.local_bytes;
+    uint32_t req = product(f->reqntid);
+    k->max_block_threads = req ? req : product(f->maxntid);
+    struct allot_variable *v =
+        ARENA_ARRAY(&m->mem, struct allot_variable, u.scratchpad_vars.n);
+    for (size_t i = 0; i < u.scratchpad_vars.n; i++) {
+        const struct ptx_var *s = u.scratchpad_vars.v[i];
+        v[i] = (struct allot_variable){s->name, s->size, s->dynamic};
+    }
+    k->variables = v;
+    k->nvariables = u.scratchpad_vars.n;
+    struct allot_param *p = ARENA_ARRAY(&m->mem, struct allot_param, f->params.n);
+    for (size_t i = 0; i < f->params.n; i++) {
+        const struct ptx_var *s = f->params.v[i];
+        p[i] = (struct allot_param){s->name, ptx_types[s->type].text, (uint32_t)s->size,
+                                    s->align};
+    }
+    k->params = p;
+    k->nparams = f->params.n;
+    usage_free(&u);
+}
+
+static void
+count_kernels(struct allot_module *m)
+{
+    if (m->counted)
+        return;
+    m->counted = true;
+    m->kernels = ARENA_ARRAY(&m->mem, struct allot_kernel, m->ptx->funcs.n);
+    for (size_t i = 0; i < m->ptx->funcs.n; i++) {
+        const struct ptx_func *f = m->ptx->funcs.v[i];
+        if (f->is_entry && f->has_body)
+            describe(m, f, &m->kernels[m->nkernels++]);
+    }
+}
+
+const struct allot_kernel *
+allot_module_kernel(struct allot_module *m, size_t i)
+{
+    count_kernels(m);
+    return i < m->nkernels ? &m->kernels[i] : NULL;
+}
+
+const struct allot_kernel *
+allot_module_find(struct allot_module *m, const char *name)
+{
+    count_kernels(m);
+    for (size_t i = 0; i < m->nkernels; i++)
+        if (!strcmp(m->kernels[i].name, name))
+            return &m->kernels[i];
+    return NULL;
+}

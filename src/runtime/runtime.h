@@ -1,0 +1,42 @@
+/* runtime.h: the objects behind the public handles of allot.h, shared by the files here. */
+#ifndef ALLOT_RUNTIME_RUNTIME_H
+#define ALLOT_RUNTIME_RUNTIME_H
+
+#include "allot/allot.h"
+#include "base/diag.h"
+#include "exec/exec.h"
+#include "machine/machine.h"
+#include "ptx/ir.h"
+#include "stats/stats.h"
+#include "timing/timing.h"
+
+struct allot_diag {
+    struct diag_sink sink;
+    struct strbuf text;
+};
+
+/* The sink of a public diag, or a private one that is thrown away: use as
+ *     struct diag_sink own = {0}, *s = rt_sink(d, &own); ... diag_free(&own); */
+static inline struct diag_sink *
+rt_sink(struct allot_diag *d, struct diag_sink *own)
+{
+    return d ? &d->sink : own;
+}
+
+struct allot_machine {
+    struct machine *m;
+};
+
+/* A kernel's public facts; its arrays live in the module's `mem`. */
+struct allot_module {
+    struct ptx_module *ptx;
+    struct arena mem;
+    struct allot_kernel *kernels; /* made on first question */
+    size_t nkernels;
+    bool counted;
+};
+
+/* Drops what was computed from the IR (after a pass changed it). */
+void rt_module_changed(struct allot_module *m);
+
+#endif

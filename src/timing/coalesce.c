@@ -1,0 +1,288 @@
+/* coalesce.c: coalescing of global, local and constant accesses; scratchpad conflicts.
+ *
+ * Global memory, Fermi kind (memory.coalesce = line; CUDA C Programming Guide, compute
+ * capability 2.x, with the segment rules of 1.2): lanes are grouped by segment: 32 bytes for
+ * 1-byte accesses, 64 for 2-byte ones, else memory.segment. A 128-byte segment of which only
+ * one half is touched becomes that half, a half of which only one quarter is touched becomes
+ * the quarter. Sector kind: one access per touched 32-byte sector (Maxwell and later, and
+ * accesses past the L1 on Kepler). Segments come out in the order of the first lane that
+ * touches them.
+ *
+ * Scratchpad: banks serve one word each a cycle; lanes that read the same word are served
+ * together. An access wider than a bank is done in phases of as many lanes as fill all banks
+ * once (half warps for 8 bytes, quarter warps for 16, with 4-byte banks), and the phases'
+ * conflict degrees add up; with wide = first-word only the first word of each lane is looked
+ * at, in one phase. */
+#include "timing/coalesce.h"
+
+#include "base/bitset.h"
+
+#include <string.h>
+
+void
+coal_rules(struct coal_rules *r, const struct machine *m)
+{
+    uint32_t line = m->l1d.line < 128 ? m->l1d.line : 128;
+    *r = (struct coal_rules){
+        .segment = m->memory.segment < line ? m->memory.segment : line,
+        .const_line = m->l1c.line,
+        .banks = m->scratchpad.banks,
+        .bank_bytes = m->scratchpad.bank_bytes,
+        .first_word = !strcmp(m->scratchpad.wide, "first-word"),
+        .atomic_conflicts = m->scratchpad.atomic_conflicts,
+        .combine_atomics = m->memory.combine_atomics,
+    };
+}
+
+/* Sectors of a 128-byte line that words touch. */
+static inline uint8_t
+sectors_of(uint32_t words)
+{
+    return (uint8_t)(!!(words & 0xff) | !!(words & 0xff00) << 1 | !!(words & 0xff0000) << 2 |
+                     !!(words & 0xff000000) << 3);
+}
+
+/* Words of the line covered by [at, at + bytes), at < 128, ending inside the line. */
+static inline uint32_t
+word_range(unsigned at, unsigned bytes)
+{
+    unsigned first = at / 4, n = (at + bytes + 3) / 4 - first;
+    return (n >= 32 ? 0xffffffffu : (1u << n) - 1) << first;
+}
+
+/* Fermi's reduction: halves, then quarters. */
+static void
+reduce(struct coal_access *x, unsigned segment)
+{
+    unsigned at = (unsigned)(x->addr & 127) / 32; /* first sector of the segment */
+    unsigned n = segment / 32;
+    while (n > 1) {
+        uint8_t low = (uint8_t)(((1u << n / 2) - 1) << at), high = (uint8_t)(low << n / 2);
+        if ((x->sectors & low) && (x->sectors & high))
+            break;
+        n /= 2;
+        if (x->sectors & high)
+            at += n;
+    }
+    x->addr = (x->addr & ~(uint64_t)127) + at * 32;
+    x->bytes = (uint16_t)(n * 32);
+}
+
+struct builder {
+    struct coal_access *out;
+    unsigned n;
+    unsigned segment;
+    bool partial;    /* accesses narrower than a word: bytes are kept */
+    uint64_t (*byte)[2]; /* per access: bytes of the line touched */
+};
+
+static inline struct coal_access *
+segment_at(struct builder *b, uint64_t at)
+{
+    uint64_t seg = at & ~(uint64_t)(b->segment - 1);
+    for (unsigned k = b->n; k-- > 0;)
+        if (b->out[k].addr == seg)
+            return &b->out[k];
+    b->out[b->n] = (struct coal_access){.addr = seg};
+    if (b->partial)
+        b->byte[b->n][0] = b->byte[b->n][1] = 0;
+    return &b->out[b->n++];
+}
+
+static void
+add(struct builder *b, uint64_t addr, unsigned bytes)
+{
+    while (bytes) {
+        unsigned room = b->segment - (unsigned)(addr & (b->segment - 1));
+        unsigned n = bytes < room ? bytes : room, at = (unsigned)(addr & 127);
+        struct coal_access *x = segment_at(b, addr);
+        uint32_t w = word_range(at, n);
+        x->sectors |= sectors_of(w);
+        if (!b->partial) {
+            x->words |= w;
+        } else {
+            uint64_t *byte = b->byte[x - b->out];
+            for (unsigned i = at; i < at + n; i++)
+                byte[i / 64] |= (uint64_t)1 << (i % 64);
+        }
+        addr += n;
+        bytes -= n;
+    }
+}
+
+static unsigned
+finish(struct builder *b)
+{
+    for (unsigned k = 0; k < b->n; k++) {
+        struct coal_access *x = &b->out[k];
+        if (b->partial)
+            for (unsigned w = 0; w < 32; w++)
+                if ((b->byte[k][w / 16] >> (w % 16 * 4) & 15) == 15)
+                    x->words |= 1u << w;
+        reduce(x, b->segment);
+    }
+    return b->n;
+}
+
+static unsigned
+segment_size(const struct coal_rules *r, unsigned bytes, bool by_sector)
+{
+    unsigned s = by_sector || bytes == 1 ? 32 : bytes == 2 ? 64 : r->segment;
+    return s < r->segment ? s : r->segment;
+}
+
+/* All lanes, each right behind the one before. */
+static bool
+contiguous(const uint64_t addr[32], uint32_t mask, unsigned bytes)
+{
+    if (mask != 0xffffffffu)
+        return false;
+    uint64_t bad = 0;
+    for (unsigned i = 1; i < 32; i++)
+        bad |= addr[i] ^ (addr[0] + i * bytes);
+    return !bad;
+}
+
+unsigned
+coal_global(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask, unsigned bytes,
+            bool by_sector, struct coal_access out[COAL_MAX])
+{
+    uint64_t byte[64][2];
+    struct builder b = {out, 0, segment_size(r, bytes, by_sector), bytes < 4, byte};
+    if (bytes >= 4 && contiguous(addr, mask, bytes)) {
+        uint64_t at = addr[0], end = addr[0] + 32 * bytes;
+        while (at < end) {
+            uint64_t seg = at & ~(uint64_t)(b.segment - 1);
+            uint64_t to = seg + b.segment < end ? seg + b.segment : end;
+            uint32_t w = word_range((unsigned)(at & 127), (unsigned)(to - at));
+            out[b.n++] = (struct coal_access){.addr = seg, .words = w,
+                                              .sectors = sectors_of(w)};
+            at = to;
+        }
+        return finish(&b);
+    }
+    FOR_BITS (i, mask)
+        add(&b, addr[i], bytes);
+    return finish(&b);
+}
+
+unsigned
+coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask, unsigned bytes,
+            struct coal_access out[COAL_MAX])
+{
+    unsigned n = 0;
+    FOR_BITS (i, mask) {
+        uint64_t seg = addr[i] & ~(uint64_t)31;
+        uint32_t w = word_range((unsigned)(addr[i] & 127), bytes);
+        unsigned k = 0;
+        while (k < n && !(out[k].addr == seg && (r->combine_atomics || !(out[k].words & w))))
+            k++;
+        if (k == n)
+            out[n++] = (struct coal_access){.addr = seg, .bytes = 32, .route = COAL_BYPASS};
+        out[k].words |= w;
+        out[k].sectors = sectors_of(out[k].words);
+    }
+    return n;
+}
+
+unsigned
+coal_const(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask, unsigned bytes,
+           struct coal_access out[COAL_MAX])
+{
+    unsigned n = 0;
+    uint64_t line = r->const_line;
+    FOR_BITS (i, mask) {
+        uint64_t last = (addr[i] + bytes - 1) & ~(line - 1);
+        for (uint64_t at = addr[i] & ~(line - 1); at <= last; at += line) {
+            unsigned k = n;
+            while (k > 0 && out[k - 1].addr != at)
+                k--;
+            if (!k)
+                out[n++] = (struct coal_access){
+                    .addr = at, .bytes = (uint16_t)line, .route = COAL_CONST};
+        }
+    }
+    for (unsigned k = 0; k < n; k++) {
+        unsigned bytes_here = line < 128 ? (unsigned)line : 128;
+        out[k].words = word_range((unsigned)(out[k].addr & 127), bytes_here);
+        out[k].sectors = sectors_of(out[k].words);
+    }
+    return n;
+}
+
+unsigned
+coal_local(const struct coal_rules *r, const uint64_t offset[32], uint32_t mask, unsigned bytes,
+           bool by_sector, uint64_t base, uint64_t stride, uint64_t first,
+           struct coal_access out[COAL_MAX])
+{
+    uint64_t byte[64][2];
+    /* Wider accesses are made of words, each interleaved on its own. */
+    unsigned piece = bytes < 4 ? bytes : 4;
+    struct builder b = {out, 0, segment_size(r, piece, by_sector), piece < 4, byte};
+    for (unsigned k = 0; k < bytes; k += piece)
+        FOR_BITS (i, mask) {
+            uint64_t at = offset[i] + k;
+            add(&b, base + 4 * (at / 4 * stride + first + i) + at % 4, piece);
+        }
+    return finish(&b);
+}
+
+/* Largest number of different words (all: of lanes) of any bank. */
+static unsigned
+degree(const struct coal_rules *r, const uint64_t *word, unsigned n, bool all)
+{
+    uint8_t head[64], next[COAL_MAX], count[64];
+    uint64_t seen = 0;
+    unsigned most = n ? 1 : 0, banks = r->banks < 64 ? r->banks : 64;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned bank = (unsigned)(word[i] % banks);
+        if (!(seen >> bank & 1)) {
+            seen |= (uint64_t)1 << bank;
+            head[bank] = (uint8_t)i;
+            next[i] = (uint8_t)i;
+            count[bank] = 1;
+            continue;
+        }
+        bool same = false;
+        for (unsigned k = head[bank]; !all && !same; k = next[k]) {
+            same = word[k] == word[i];
+            if (next[k] == k)
+                break;
+        }
+        if (same)
+            continue;
+        next[i] = head[bank];
+        head[bank] = (uint8_t)i;
+        if (++count[bank] > most)
+            most = count[bank];
+    }
+    return most;
+}
+
+unsigned
+coal_conflicts(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
+               unsigned bytes, bool atomic)
+{
+    if (atomic && !r->atomic_conflicts)
+        return 1;
+    uint64_t word[COAL_MAX];
+    unsigned lanes = 32;
+    if (!r->first_word && bytes > r->bank_bytes) {
+        lanes = r->banks * r->bank_bytes / bytes;
+        lanes = lanes < 1 ? 1 : lanes > 32 ? 32 : lanes;
+    }
+    unsigned cycles = 0;
+    for (unsigned from = 0; from < 32; from += lanes) {
+        unsigned n = 0;
+        for (unsigned i = from; i < from + lanes && i < 32; i++) {
+            if (!(mask >> i & 1))
+                continue;
+            uint64_t w = addr[i] / r->bank_bytes;
+            uint64_t last = r->first_word ? w : (addr[i] + bytes - 1) / r->bank_bytes;
+            for (; w <= last && n < COAL_MAX; w++)
+                word[n++] = w;
+        }
+        cycles += degree(r, word, n, atomic);
+    }
+    return cycles ? cycles : 1;
+}

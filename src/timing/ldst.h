@@ -1,0 +1,67 @@
+/* ldst.h: the memory side of one SM: load/store pipeline, coalescer, scratchpad conflicts,
+ * L1 data, constant and instruction caches, and the queue of packets to the interconnect.
+ *
+ * The SM core executes an instruction at issue, so addresses are known then: ldst_prepare
+ * turns them into the few accesses the hardware makes. The operation goes through the operand
+ * collector as a handle and enters the pipeline with ldst_issue. When the last datum of a
+ * load is written back, its token comes out of ldst_done. */
+#ifndef ALLOT_TIMING_LDST_H
+#define ALLOT_TIMING_LDST_H
+
+#include "exec/exec.h"
+#include "machine/machine.h"
+#include "stats/stats.h"
+#include "timing/packet.h"
+
+struct ldst;
+
+struct ldst *ldst_new(struct arena *a, const struct machine *m, unsigned sm,
+                      struct stat_sm *stats);
+/* A launch begins: L1s are emptied (as GPUs do between kernels). local_stride: threads an SM
+ * can hold, for the interleaving of local memory. */
+void ldst_begin(struct ldst *l, uint64_t now);
+
+/* -- memory instructions -- */
+enum { LDST_NO_OP = 0xffff };
+/* Handle of an operation for this instruction: coalesced accesses, conflict degree. warp:
+ * warp slot of the SM. token: given back by ldst_done. LDST_NO_OP: all handles are in use
+ * (the issue stage must wait; ldst_can_prepare asks before). */
+bool ldst_can_prepare(const struct ldst *l);
+uint16_t ldst_prepare(struct ldst *l, const struct exec_access *a, unsigned warp,
+                      uint32_t token, uint64_t now);
+/* The pipeline's first latch is free this cycle; hand the operation over. */
+bool ldst_can_issue(const struct ldst *l);
+void ldst_issue(struct ldst *l, uint16_t op, uint64_t now);
+
+/* One core cycle: caches, scratchpad, replies handed in with ldst_receive, misses into
+ * `out`. */
+void ldst_cycle(struct ldst *l, uint64_t now);
+
+/* Next operation whose results are complete (a load, an atomic with result): its token.
+ * The caller takes as many a cycle as the register file's write ports allow. */
+bool ldst_done_peek(const struct ldst *l, uint32_t *token);
+void ldst_done_pop(struct ldst *l);
+
+/* Stores (and reductions) of this warp not yet acknowledged, loads not yet returned. */
+unsigned ldst_outstanding(const struct ldst *l, unsigned warp);
+
+/* -- instruction fetch -- */
+enum ldst_fetch { FETCH_HIT, FETCH_MISS, FETCH_RETRY };
+/* FETCH_MISS: the warp sleeps until ldst_fetch_woken has its bit. Bit sets are of warp
+ * slots, BITSET_WORDS(64 * 2) words at most. */
+enum ldst_fetch ldst_fetch(struct ldst *l, uint64_t addr, unsigned warp, uint64_t now);
+uint64_t *ldst_fetch_woken(struct ldst *l); /* the caller clears bits it has seen */
+
+/* -- the SM's port -- */
+/* Packets for the interconnect; the GPU loop moves them out when there is room. */
+struct packet *ldst_out_front(struct ldst *l); /* NULL: none */
+void ldst_out_pop(struct ldst *l);
+bool ldst_can_receive(const struct ldst *l);
+void ldst_receive(struct ldst *l, const struct packet *reply, uint64_t now);
+
+/* First core cycle > now in which ldst_cycle would change anything without input, or NEVER. */
+uint64_t ldst_next_event(const struct ldst *l, uint64_t now);
+bool ldst_idle(const struct ldst *l);
+void ldst_explain(const struct ldst *l, struct strbuf *out);
+
+#endif

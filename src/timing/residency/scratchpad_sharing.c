@@ -1,0 +1,208 @@
+/* scratchpad_sharing.c: pairs of blocks share scratchpad (001 sections 2.1-2.3).
+ *
+ * Slots 0..B-1 are those of the baseline; slots B..B+S-1 are additional, and additional slot
+ * B+i shares with slot i. Locations below floor(Rtb * t) bytes are private to a block; the
+ * others exist once for the pair. The first access of a warp to one of those takes the pair's
+ * lock for its block, first come first served, and the block holds it to its end; accesses of
+ * the partner are refused until then. There is no deadlock: the holder never waits for the
+ * partner (001 section 2.2.3).
+ *
+ * A block is the owner once it holds the lock. When it ends its partner becomes the owner -
+ * and gets the lock at once if one of its warps waits for it - and the block launched in the
+ * free slot is a non-owner, as is every block of a pair at first (the Owner bit of 001 section
+ * 2.4.1 is set only for owners). */
+#include "timing/policy.h"
+
+#include "base/bitset.h"
+
+#include <math.h>
+
+enum { NONE = 0xff };
+
+struct pair {
+    uint8_t holder; /* slot that holds the lock, NONE: free */
+    uint8_t owner;  /* slot of the owner, NONE: not decided */
+    uint8_t waiter; /* slot refused since the lock was taken, NONE */
+};
+
+struct sharing {
+    unsigned baseline, pairs, private_bytes;
+    struct pair pair[];
+};
+
+static bool
+plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan *p,
+     struct diag_sink *diag)
+{
+    struct allot_occupancy o;
+    double t = m->residency.threshold;
+    if (!(t > 0))
+        return diag_error(diag, "residency.threshold is %g; scratchpad-sharing needs a value "
+                                "above 0 (1 shares nothing)",
+                          t);
+    if (!occ_compute(m, k, OCC_SHARE_SCRATCHPAD, t, &o, diag))
+        return false;
+    *p = (struct residency_plan){.blocks = o.resident_blocks,
+                                 .baseline = o.baseline_blocks,
+                                 .pairs = o.shared_pairs,
+                                 .private_units = (unsigned)floor(k->scratchpad * t + 1e-9)};
+    return true;
+}
+
+static size_t
+state_size(const struct residency_plan *p)
+{
+    return sizeof(struct sharing) + sizeof(struct pair) * p->pairs;
+}
+
+static void
+init(void *state, const struct machine *m, const struct residency_plan *p)
+{
+    struct sharing *s = state;
+    s->baseline = p->blocks - p->pairs;
+    s->pairs = p->pairs;
+    s->private_bytes = p->private_units;
+    for (unsigned i = 0; i < s->pairs; i++)
+        s->pair[i] = (struct pair){NONE, NONE, NONE};
+}
+
+/* Pair of slot s, -1: unshared. */
+static int
+pair_of(const struct sharing *sh, unsigned s)
+{
+    if (s < sh->pairs)
+        return (int)s;
+    return s >= sh->baseline ? (int)(s - sh->baseline) : -1;
+}
+
+static unsigned
+partner(const struct sharing *sh, unsigned s)
+{
+    return s >= sh->baseline ? s - sh->baseline : s + sh->baseline;
+}
+
+static void
+started(void *state, const struct residency_view *v, unsigned s)
+{
+    const struct sharing *sh = state;
+    if (s >= sh->baseline)
+        v->stats->share_additional_blocks++;
+}
+
+static void
+ended(void *state, const struct residency_view *v, unsigned s)
+{
+    struct sharing *sh = state;
+    int i = pair_of(sh, s);
+    if (i < 0)
+        return;
+    struct pair *p = &sh->pair[i];
+    unsigned other = partner(sh, s);
+    bool other_lives = v->cta[other] != NULL;
+    if (p->waiter == s)
+        p->waiter = NONE;
+    if (p->holder == s) {
+        p->holder = NONE;
+        if (p->waiter != NONE) { /* first come: it asked before anyone who will */
+            p->holder = p->waiter;
+            p->waiter = NONE;
+            v->stats->share_locks++;
+            v->stats->share_handovers++;
+        }
+    }
+    if (p->owner == s)
+        p->owner = other_lives ? (uint8_t)other : NONE;
+}
+
+/* Does any lane touch a shared location? Offsets are the block's. */
+static bool
+touches_shared(const struct sharing *sh, const struct exec_access *a)
+{
+    FOR_BITS(lane, a->mask) {
+        unsigned space = a->space ? a->space : a->lane_space[lane];
+        if (space == PTX_SPACE_SHARED && a->addr[lane] + a->bytes > sh->private_bytes)
+            return true;
+    }
+    return false;
+}
+
+static bool
+may_issue(void *state, const struct residency_view *v, unsigned s,
+          const struct exec_static *st, const struct exec_access *a, bool *changed)
+{
+    struct sharing *sh = state;
+    int i = pair_of(sh, s);
+    if (i < 0 || !a || !touches_shared(sh, a))
+        return true;
+    struct pair *p = &sh->pair[i];
+    if (p->holder == s)
+        return true;
+    if (p->holder != NONE) {
+        *changed |= p->owner != p->holder;
+        p->owner = p->holder;
+        p->waiter = (uint8_t)s;
+        v->stats->share_refusals++;
+        return false;
+    }
+    p->holder = p->owner = (uint8_t)s;
+    *changed = true;
+    v->stats->share_locks++;
+    return true;
+}
+
+static bool
+concerns(const struct exec_static *st)
+{
+    return (st->space == PTX_SPACE_SHARED || st->space == PTX_SPACE_NONE) &&
+           (st->is_load || st->is_store || st->is_atomic);
+}
+
+static bool
+watches(const void *state, unsigned s)
+{
+    const struct sharing *sh = state;
+    int i = pair_of(sh, s);
+    return i >= 0 && sh->pair[i].holder != s;
+}
+
+static enum warp_class
+cls(const void *state, unsigned s)
+{
+    const struct sharing *sh = state;
+    int i = pair_of(sh, s);
+    return i < 0 ? WARP_UNSHARED : sh->pair[i].owner == s ? WARP_OWNER : WARP_NON_OWNER;
+}
+
+static void
+explain(const void *state, unsigned s, struct strbuf *out)
+{
+    const struct sharing *sh = state;
+    int i = pair_of(sh, s);
+    if (i < 0) {
+        strbuf_printf(out, "slot %u shares nothing", s);
+        return;
+    }
+    const struct pair *p = &sh->pair[i];
+    strbuf_printf(out, "slot %u shares scratchpad from byte %u on with slot %u; ", s,
+                  sh->private_bytes, partner(sh, s));
+    if (p->holder == NONE)
+        strbuf_addz(out, "nobody holds the lock");
+    else
+        strbuf_printf(out, "slot %u holds the lock%s", p->holder,
+                      p->waiter == s ? ", this block waits for it" : "");
+}
+
+const struct residency_policy residency_scratchpad_sharing = {
+    .name = "scratchpad-sharing",
+    .meaning = "pairs of blocks share (1-t) of their scratchpad under a lock",
+    .plan = plan,
+    .state_size = state_size,
+    .init = init,
+    .started = started,
+    .ended = ended,
+    .may_issue = may_issue,
+    .concerns = concerns,
+    .watches = watches,
+    .cls = cls,
+    .explain = explain,
+};

@@ -1,0 +1,36 @@
+/* timing.h: the cycle model's front door. Pipeline, rules and parameters: docs/model.md. */
+#ifndef ALLOT_TIMING_TIMING_H
+#define ALLOT_TIMING_TIMING_H
+
+#include "exec/exec.h"
+#include "machine/machine.h"
+#include "machine/occupancy.h"
+#include "stats/stats.h"
+
+struct timing_gpu;
+
+struct timing_options {
+    bool no_skip;        /* step every component every cycle */
+    uint64_t max_cycles; /* 0: none */
+    uint64_t max_instructions;
+    bool (*progress)(void *user, uint64_t cycles, uint64_t done, uint64_t blocks);
+    void *user;
+};
+
+/* A GPU that lives over several launches (the L2 keeps its contents, L1s do not). NULL and a
+ * diagnostic if the description asks for a policy that does not exist. */
+struct timing_gpu *timing_gpu_new(const struct machine *m, const struct timing_options *o,
+                                  struct diag_sink *diag);
+void timing_gpu_free(struct timing_gpu *g);
+
+/* Facts of the kernel that decide residency (machine/occupancy.h): registers a thread,
+ * threads and scratchpad of a block. Runs the grid to its end; fills `out`; checks every
+ * identity of stats.def. False and a diagnostic on fault, limit, interruption, or if nothing
+ * can ever move again (said who waits for what). */
+bool timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_kernel *k,
+                   struct launch_stats *out, struct diag_sink *diag);
+
+/* A host copy of these bytes went by (partition.prefill). */
+void timing_host_copy(struct timing_gpu *g, uint64_t addr, uint64_t bytes);
+
+#endif

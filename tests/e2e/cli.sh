@@ -1,0 +1,167 @@
+#!/bin/sh
+# cli.sh ALLOT SOURCE: the command as a person uses it: statuses, messages, formats.
+set -u
+allot=$1
+src=$2
+in=$src/tests/e2e/inputs
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+failed=0
+passed=0
+
+# check NAME STATUS COMMAND...: exit status, output kept in out and err
+check() {
+    name=$1
+    want=$2
+    shift 2
+    "$@" >out 2>err </dev/null
+    got=$?
+    if [ $got -ne "$want" ]; then
+        echo "FAIL $name: exit status $got, not $want"
+        sed 's/^/    /' out err | head -20
+        failed=$((failed + 1))
+        return 1
+    fi
+    passed=$((passed + 1))
+}
+# has FILE TEXT: the last command's output holds the text
+has() {
+    if ! grep -qF -- "$2" "$1"; then
+        echo "FAIL $name: '$2' is not in its $1:"
+        sed 's/^/    /' "$1" | head -20
+        failed=$((failed + 1))
+    else
+        passed=$((passed + 1))
+    fi
+}
+
+# -- help and usage --
+check "no command" 2 "$allot"
+has err "usage: allot COMMAND"
+check "help" 0 "$allot" --help
+for c in info occupancy run compare opt list bench; do
+    has out "  $c "
+done
+for c in info occupancy run compare opt list bench; do
+    check "$c --help" 0 "$allot" $c --help
+    has out "usage: allot $c"
+done
+check "version" 0 "$allot" --version
+check "unknown command" 2 "$allot" ocupancy
+has err "did you mean"
+check "unknown option" 2 "$allot" run --machin gtx480 vecadd
+check "misspelt option" 2 "$allot" run --shceduler lrr vecadd
+has err "did you mean '--scheduler'"
+check "missing value" 2 "$allot" run vecadd --machine
+check "no workload" 2 "$allot" run
+check "unknown workload" 2 "$allot" run vecsub
+check "unknown machine" 1 "$allot" run vecadd --quick --machine gtx4800
+has err "gtx480"
+check "unknown setting" 1 "$allot" run vecadd --quick --set sm.cuont=3
+has err "sm.count"
+check "setting out of range" 1 "$allot" run vecadd --quick --set sm.count=0
+check "not a number" 1 "$allot" run vecadd --quick --set sm.count=many
+check "unknown scheduler" 1 "$allot" run vecadd --quick --scheduler fifo
+has err "lrr"
+check "unknown residency" 1 "$allot" run vecadd --quick --residency all
+has err "scratchpad-sharing"
+
+# -- list --
+for k in machines workloads policies passes settings counters; do
+    check "list $k" 0 "$allot" list $k
+done
+check "list machines" 0 "$allot" list machines
+for m in gtx480 titan 001-table2.3-registers 001-table2.3-scratchpad 000-table2 \
+    000-table8-48k 000-table8-64k; do
+    has out "$m"
+done
+
+# -- occupancy: lavaMD in 001 Table 2.8, DCT3 in 000 section 8.1.1 --
+check "occupancy lavaMD" 0 "$allot" occupancy -m 001-table2.3-scratchpad --threads 128 \
+    --smem 7200 --share scratchpad --threshold 0.1 --json
+has out '"resident_blocks": 4'
+has out '"baseline_blocks": 2'
+has out '"shared_pairs": 2'
+check "occupancy DCT3" 0 "$allot" occupancy -m 000-table2 --threads 128 --smem 2176 \
+    --share scratchpad --json
+has out '"resident_blocks": 12'
+has out '"shared_pairs": 5'
+check "threshold 1 shares nothing" 0 "$allot" occupancy -m 001-table2.3-scratchpad \
+    --threads 128 --smem 7200 --share scratchpad --threshold 1 --json
+has out '"resident_blocks": 2'
+check "block that never fits" 1 "$allot" occupancy -m 001-table2.3-scratchpad --threads 128 \
+    --smem 20000
+has err "scratchpad"
+check "bad threshold" 2 "$allot" occupancy --threads 128 --share scratchpad --threshold 2
+
+# -- opt and info --
+check "opt" 0 "$allot" opt "$in/saxpy.ptx" -o once.ptx
+check "opt again" 0 "$allot" opt once.ptx -o twice.ptx
+check "printing is a fixed point" 0 cmp once.ptx twice.ptx
+check "opt of nothing" 1 "$allot" opt nowhere.ptx
+has err "nowhere.ptx"
+check "opt with an unknown pass" 1 "$allot" opt -p nosuchpass "$in/saxpy.ptx"
+has err "nosuchpass"
+printf '.version 4.2\n.target sm_35\n.address_size 64\n.visible .entry k()\n{\n    .reg .b32 %%r<2>;\n    ad.s32 %%r1, %%r0, 1;\n    add.s32 %%r1, %%r9, 1;\n    ret;\n}\n' >bad.ptx
+check "every error with its place" 1 "$allot" opt bad.ptx -o bad-out.ptx
+has err "bad.ptx:7:5"
+has err "bad.ptx:8:"
+check "no output after an error" 1 test -e bad-out.ptx
+check "info" 0 "$allot" info "$in/saxpy.ptx"
+has out "kernel saxpy"
+check "info as JSON" 0 "$allot" info "$in/saxpy.ptx" --json
+has out '"name": "saxpy"'
+
+# -- a kernel of one's own --
+check "own kernel" 0 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 2.5 \
+    --arg buf:1024xf32,init=iota --arg buf:1024xf32,init=1,show=4,out=y.bin --arg 1024
+has out "1 3.5 6 8.5"
+check "its output file" 0 test "$(wc -c <y.bin)" -eq 4096
+check "own kernel, functional" 0 "$allot" run "$in/saxpy.ptx" -f --grid 4 --block 256 \
+    --arg 2.5 --arg buf:1024xf32,init=iota --arg buf:1024xf32,init=1,show=4 --arg 1024
+has out "1 3.5 6 8.5"
+cat >launch.yaml <<'EOF'
+kernel: saxpy
+grid: "4"
+block: "256"
+args: ["2.5", "buf:1024xf32,init=iota", "buf:in=y.bin", "1024"]
+EOF
+check "own kernel from a file" 0 "$allot" run "$in/saxpy.ptx" --launch launch.yaml --json
+has out '"cycles"'
+check "missing parameter" 1 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 2.5
+has err "4 parameters"
+check "no grid" 1 "$allot" run "$in/saxpy.ptx" --arg 2.5
+check "block too large" 1 "$allot" run "$in/saxpy.ptx" --grid 1 --block 4096 --arg 2.5 \
+    --arg buf:64 --arg buf:64 --arg 1
+check "out of bounds" 1 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 2.5 \
+    --arg buf:1024xf32 --arg buf:1000xf32 --arg 1024
+has err "saxpy.ptx:"
+has err "block (3"
+check "null pointer" 1 "$allot" run "$in/saxpy.ptx" --grid 1 --block 32 --arg 1 --arg 0 \
+    --arg 0 --arg 32
+check "instruction limit" 1 "$allot" run "$in/saxpy.ptx" -f --grid 4 --block 256 --arg 1 \
+    --arg buf:4096 --arg buf:4096 --arg 1024 --max-instructions 10
+check "cycle limit" 1 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 1 \
+    --arg buf:4096 --arg buf:4096 --arg 1024 --max-cycles 10
+
+# -- run and compare --
+check "run as JSON" 0 "$allot" run vecadd --quick --json
+has out '"check": "passed"'
+has out '"warp_instructions"'
+has out '"resident_blocks"'
+check "run twice gives the same" 0 "$allot" run vecadd --quick --csv
+cut -d, -f1-3,5- out >first
+"$allot" run vecadd --quick --csv | cut -d, -f1-3,5- >second
+check "same counters" 0 cmp first second
+"$allot" run vecadd --quick --csv --no-skip | cut -d, -f1-3,5- >third
+check "same counters without skipping" 0 cmp first third
+check "compare" 0 "$allot" compare vecadd --quick --variants unshared-lrr,unshared-gto
+has out "passed"
+check "unknown variant" 2 "$allot" compare vecadd --quick --variants nosuch
+check "a variant of one's own" 0 "$allot" compare vecadd --quick \
+    --variants baseline,small:sm.count=1 --json
+has out '"small"'
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

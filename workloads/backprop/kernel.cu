@@ -1,0 +1,3 @@
+#define WIDTH 48
+#define HEIGHT 48
+#include "layerforward.cuh"

@@ -1,0 +1,42 @@
+/* Forward pass from one layer of a neural network to the next, on the device:
+ * hidden[j] = sum over i of w[i][j] * input[i].
+ *
+ * Block (16, 16): thread (tx, ty) has the weight from input node 16 blockIdx.y + ty + 1 to
+ * hidden node 16 blockIdx.x + tx + 1. Node 0 of each layer is the bias, whose weights the host adds. The
+ * block multiplies its 16 x 16 weights by its inputs and sums each column by a tree in
+ * scratchpad; the host adds the partial sums of the blocks of a column and applies the activation.
+ *
+ * WIDTH and HEIGHT are the extents of the scratchpad arrays, 16 or more. Only the first 16 rows
+ * and columns are used: with 48 the block is the same and takes 9408 bytes, not 1088. */
+#define TILE 16
+
+/* weights: (in + 1) x (hid + 1); input: in + 1; product: as weights, entries w * x of all but
+ * bias rows and columns; partial: [in / 16][hid]. in and hid are multiples of 16. */
+extern "C" __global__ void
+bpnn_layerforward_CUDA(const float *input, const float *weights, float *product,
+                       float *partial, int hid)
+{
+    __shared__ float input_node[HEIGHT];
+    __shared__ float weight_matrix[HEIGHT][WIDTH];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int in_node = blockIdx.y * TILE + ty + 1;
+    int index = in_node * (hid + 1) + blockIdx.x * TILE + tx + 1;
+
+    if (tx == 0)
+        input_node[ty] = input[in_node];
+    __syncthreads();
+    float p = weights[index] * input_node[ty];
+    weight_matrix[ty][tx] = p;
+    __syncthreads();
+
+    /* After the round of `half`, row ty (a multiple of 2 half) sums rows ty .. ty + 2 half - 1. */
+    for (int half = 1; half < TILE; half *= 2) {
+        if (ty % (2 * half) == 0)
+            weight_matrix[ty][tx] += weight_matrix[ty + half][tx];
+        __syncthreads();
+    }
+
+    product[index] = p;
+    if (ty == 0)
+        partial[blockIdx.y * hid + blockIdx.x * TILE + tx] = weight_matrix[0][tx];
+}

@@ -1,0 +1,2 @@
+#define BLOCK 16
+#include "needle.cuh"

@@ -1,0 +1,2 @@
+#define BLOCK 32
+#include "../nw/needle.cuh"

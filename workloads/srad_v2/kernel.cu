@@ -1,0 +1,2 @@
+#define TILE 16
+#include "srad.cuh"

@@ -1,0 +1,2 @@
+#define TILE 24
+#include "../srad_v2/srad.cuh"

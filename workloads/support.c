@@ -1,0 +1,176 @@
+/* support.c: runs a workload, and what workload.h promises its author.
+ *
+ * Every helper is a no-op once r->ok is false, so a workload reads as straight-line code
+ * and the first failure is the one reported: library failures in r->diag, wrong results
+ * in r->check. */
+#include "allot/workload.h"
+#include "registry.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct allot_workload *
+allot_workload_find(const char *name)
+{
+    for (size_t i = 0; allot_workloads[i]; i++)
+        if (strcmp(allot_workloads[i]->name, name) == 0)
+            return allot_workloads[i];
+    return NULL;
+}
+
+const char *
+allot_workload_ptx(const char *name, const char *compiler, size_t *len)
+{
+    for (const struct embedded_ptx *p = embedded_ptx; p->workload; p++) {
+        if (strcmp(p->workload, name) == 0 && strcmp(p->compiler, compiler) == 0) {
+            if (len)
+                *len = (size_t)(p->end - p->text);
+            return p->text;
+        }
+    }
+    return NULL;
+}
+
+bool
+allot_workload_run(const struct allot_workload *w, struct allot_device *dev,
+                   struct allot_module *module, bool quick, uint32_t seed,
+                   char check_text[256], struct allot_diag *d)
+{
+    struct allot_run r = {.dev = dev,
+                          .module = module,
+                          .quick = quick,
+                          .seed = seed,
+                          .diag = d,
+                          .ok = true};
+    bool passed = w->run(&r) && r.ok;
+    if (check_text)
+        memcpy(check_text, r.check, sizeof r.check);
+    return passed;
+}
+
+uint64_t
+wl_alloc(struct allot_run *r, uint64_t bytes)
+{
+    if (!r->ok)
+        return 0;
+    uint64_t addr = allot_alloc(r->dev, bytes, r->diag);
+    r->ok = addr != 0;
+    return addr;
+}
+
+uint64_t
+wl_upload(struct allot_run *r, const void *src, uint64_t bytes)
+{
+    uint64_t addr = wl_alloc(r, bytes);
+    wl_write(r, addr, src, bytes);
+    return addr;
+}
+
+void
+wl_write(struct allot_run *r, uint64_t addr, const void *src, uint64_t bytes)
+{
+    if (r->ok)
+        r->ok = allot_write(r->dev, addr, src, bytes, r->diag);
+}
+
+void
+wl_read(struct allot_run *r, uint64_t addr, void *dst, uint64_t bytes)
+{
+    if (r->ok)
+        r->ok = allot_read(r->dev, addr, dst, bytes, r->diag);
+}
+
+void
+wl_free(struct allot_run *r, uint64_t addr)
+{
+    if (r->ok)
+        r->ok = allot_free(r->dev, addr, r->diag);
+}
+
+void
+wl_launch_args(struct allot_run *r, const char *kernel, const uint32_t dims[6],
+               uint32_t smem, const void *const *args, size_t nargs)
+{
+    if (!r->ok)
+        return;
+    struct allot_launch l = {.module = r->module,
+                             .kernel = kernel,
+                             .grid = {dims[0], dims[1], dims[2]},
+                             .block = {dims[3], dims[4], dims[5]},
+                             .dynamic_scratchpad = smem,
+                             .args = args,
+                             .nargs = nargs};
+    r->ok = allot_launch(r->dev, &l, r->diag) != NULL;
+}
+
+/* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+ */
+uint64_t
+wl_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* In [lo, hi]: 24 random bits, so that the value before scaling is exact. */
+float
+wl_uniform(uint64_t *state, float lo, float hi)
+{
+    float u = (float)(wl_random(state) >> 40) * 0x1p-24f;
+    return lo + (hi - lo) * u;
+}
+
+bool
+wl_fail(struct allot_run *r, const char *fmt, ...)
+{
+    if (r->ok) {
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(r->check, sizeof r->check, fmt, ap);
+        va_end(ap);
+    }
+    r->ok = false;
+    return false;
+}
+
+bool
+wl_check_f32(struct allot_run *r, const char *what, const float *got, const float *want,
+             size_t n, float rtol, float atol)
+{
+    if (!r->ok)
+        return false;
+    size_t bad = 0, first = 0;
+    for (size_t i = 0; i < n; i++) {
+        /* Equality first: infinities have no difference. */
+        bool same = got[i] == want[i] || (isnan(got[i]) && isnan(want[i])) ||
+                    fabsf(got[i] - want[i]) <= atol + rtol * fabsf(want[i]);
+        if (isinf(want[i]) && got[i] != want[i])
+            same = false;
+        if (!same && bad++ == 0)
+            first = i;
+    }
+    if (bad)
+        wl_fail(r, "%s[%zu] is %.9g, should be %.9g (%zu of %zu wrong)", what, first,
+                (double)got[first], (double)want[first], bad, n);
+    return r->ok;
+}
+
+bool
+wl_check_i32(struct allot_run *r, const char *what, const int32_t *got,
+             const int32_t *want, size_t n)
+{
+    if (!r->ok)
+        return false;
+    size_t bad = 0, first = 0;
+    for (size_t i = 0; i < n; i++)
+        if (got[i] != want[i] && bad++ == 0)
+            first = i;
+    if (bad)
+        wl_fail(r, "%s[%zu] is %d, should be %d (%zu of %zu wrong)", what, first,
+                (int)got[first], (int)want[first], bad, n);
+    return r->ok;
+}
