@@ -1,5 +1,5 @@
-/* machine.c: a machine in memory: making, copying, changing, hashing, printing. Reading files
- * is machine_load.c, what must hold between settings machine_check.c. */
+/* machine.c: a machine in memory: making, copying, changing, hashing, printing. Reading
+ * files is machine_load.c, what must hold between settings machine_check.c. */
 #include "machine/setting.h"
 
 #include <stdlib.h>
@@ -48,7 +48,8 @@ machine_free(struct machine *m)
 }
 
 bool
-machine_set(struct machine *m, const char *path, const char *value, struct diag_sink *diag)
+machine_set(struct machine *m, const char *path, const char *value,
+            struct diag_sink *diag)
 {
     const struct setting *s = setting_find(path);
     if (!s)
@@ -70,8 +71,8 @@ machine_get(const struct machine *m, const char *path, char *buf, size_t n)
     return true;
 }
 
-/* FNV-1a over "path=value", then SplitMix64's finaliser; settings are added up, so that the
- * order of rows does not matter. */
+/* FNV-1a over "path=value", then SplitMix64's finaliser; settings are added up, so that
+ * the order of rows does not matter. */
 static uint64_t
 hash_text(const char *path, const char *value)
 {
@@ -175,13 +176,15 @@ machine_docs(struct strbuf *out)
 {
     size_t n;
     const struct setting *t = settings(&n);
-    strbuf_addz(out, "# Settings of a machine\n\nMade from `src/machine/settings.def`; do "
-                     "not edit. Each stands in a machine file under its group, and can be "
-                     "changed for one run with `--set PATH=VALUE`.\n");
+    strbuf_addz(out,
+                "# Settings of a machine\n\nMade from `src/machine/settings.def`; do "
+                "not edit. Each stands in a machine file under its group, and can be "
+                "changed for one run with `--set PATH=VALUE`.\n");
     for (size_t i = 0; i < n; i++) {
         if (!i || strcmp(t[i].group, t[i - 1].group))
-            strbuf_printf(out, "\n## %s: %s\n\n| path | default | allowed | unit | meaning "
-                               "|\n| --- | --- | --- | --- | --- |\n",
+            strbuf_printf(out,
+                          "\n## %s: %s\n\n| path | default | allowed | unit | meaning "
+                          "|\n| --- | --- | --- | --- | --- |\n",
                           t[i].group, t[i].group_meaning);
         strbuf_printf(out, "| `%s` | `%s` | ", t[i].path, t[i].def);
         add_cell(out, t[i].range);
@@ -219,9 +222,9 @@ machine_check_policies(const struct machine *m,
             }
         }
         if (!found) {
-            struct diag *d = diag_add(diag, DIAG_ERROR,
-                                      m->file ? &(struct diag_loc){.file = m->file} : NULL,
-                                      "%s: there is no policy '%s'", t[i].path, value);
+            struct diag *d = diag_add(
+                diag, DIAG_ERROR, m->file ? &(struct diag_loc){.file = m->file} : NULL,
+                "%s: there is no policy '%s'", t[i].path, value);
             if (near)
                 diag_hint(diag, d, "did you mean %s? There are: %s", near, all.s);
             else

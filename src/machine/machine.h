@@ -1,9 +1,9 @@
 /* machine.h: the description of a GPU.
  *
- * struct machine is made from settings.def (and the latency classes of ptx/latencies.def):
- * one nested struct per group, one field per row, so that m->sm.count, m->dram.tRCD and
- * m->latency[PTX_LAT_INT_ADD].cycles are what a machine file says. Strings belong to the
- * machine. Copy with machine_clone only. */
+ * struct machine is made from settings.def (and the latency classes of
+ * ptx/latencies.def): one nested struct per group, one field per row, so that
+ * m->sm.count, m->dram.tRCD and m->latency[PTX_LAT_INT_ADD].cycles are what a machine
+ * file says. Strings belong to the machine. Copy with machine_clone only. */
 #ifndef ALLOT_MACHINE_MACHINE_H
 #define ALLOT_MACHINE_MACHINE_H
 
@@ -16,7 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Result latency in cycles, and cycles until the pipeline takes the next warp instruction. */
+/* Result latency in cycles, and cycles until the pipeline takes the next warp
+ * instruction. */
 struct machine_latency {
     uint32_t cycles, interval;
 };
@@ -29,8 +30,11 @@ struct machine {
 #define STR(name, def, meaning) const char *name;
 #define ENUM(name, def, words, meaning) const char *name;
 #define POLICY(name, def, folder, meaning) const char *name;
-#define ENDGROUP(name) } name;
+#define ENDGROUP(name)                                                                   \
+    }                                                                                    \
+    name;
 #include "machine/settings.def"
+#undef CACHE
 #undef GROUP
 #undef INT
 #undef NUM
@@ -60,27 +64,29 @@ struct machine *machine_parse(const char *file, const char *text, size_t len,
 struct machine *machine_clone(const struct machine *m);
 void machine_free(struct machine *m);
 
-/* One setting by dotted path: "sm.count", "latency.int_add" ("4,1" or "4 1"). Checks type and
- * bounds; what concerns several settings is left to machine_check, so that several can be
- * changed one after another. */
+/* One setting by dotted path: "sm.count", "latency.int_add" ("4,1" or "4 1"). Checks type
+ * and bounds; what concerns several settings is left to machine_check, so that several
+ * can be changed one after another. */
 bool machine_set(struct machine *m, const char *path, const char *value,
                  struct diag_sink *diag);
-/* Value as text (machine_set takes it back) into buf, cut to n-1 characters. False: there is
- * no such path. */
+/* Value as text (machine_set takes it back) into buf, cut to n-1 characters. False: there
+ * is no such path. */
 bool machine_get(const struct machine *m, const char *path, char *buf, size_t n);
 
 /* What must hold between settings (powers of two, address map, sizes). Adds one error per
  * violation. */
 bool machine_check(const struct machine *m, struct diag_sink *diag);
 
-/* Checks every POLICY setting against the registries, which live in folders below this one:
- * name_at(user, folder, i) gives the i-th policy name of timing/FOLDER, NULL past the last. */
+/* Checks every POLICY setting against the registries, which live in folders below this
+ * one: name_at(user, folder, i) gives the i-th policy name of timing/FOLDER, NULL past
+ * the last. */
 bool machine_check_policies(const struct machine *m,
-                            const char *(*name_at)(void *user, const char *folder, size_t i),
+                            const char *(*name_at)(void *user, const char *folder,
+                                                   size_t i),
                             void *user, struct diag_sink *diag);
 
-/* Equal for machines whose settings are equal; the descriptive gpu.name and gpu.source do not
- * count. Does not depend on the order of rows, the host or the file's style. */
+/* Equal for machines whose settings are equal; the descriptive gpu.name and gpu.source do
+ * not count. Does not depend on the order of rows, the host or the file's style. */
 uint64_t machine_hash(const struct machine *m);
 
 /* The whole machine as a YAML text that machine_parse takes back, comments with units. */
@@ -91,7 +97,8 @@ bool machine_setting(size_t i, struct allot_setting_info *info);
 /* docs/settings.md from the rows. */
 void machine_docs(struct strbuf *out);
 
-/* Names of the presets found, sorted, each once; NULL-terminated; malloc'd, with the array. */
+/* Names of the presets found, sorted, each once; NULL-terminated; malloc'd, with the
+ * array. */
 char **machine_names(void);
 
 #endif

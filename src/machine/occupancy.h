@@ -1,4 +1,9 @@
-/* occupancy.h: how many blocks reside in an SM, with and without sharing. */
+/* occupancy.h: how many blocks reside in an SM, with and without sharing.
+ *
+ * The machine's settings choose the rules: registers rounded per thread, warp or block
+ * (sm.register_alloc, register_unit), a register file in partitions
+ * (register_partitions), scratchpad rounded per block (scratchpad_unit, _reserved,
+ * _sizes). GPGPU-Sim's and the papers' way is one setting of these, NVIDIA's another. */
 #ifndef ALLOT_MACHINE_OCCUPANCY_H
 #define ALLOT_MACHINE_OCCUPANCY_H
 
@@ -15,9 +20,35 @@ struct occ_kernel {
 
 enum occ_share { OCC_SHARE_NONE, OCC_SHARE_REGISTERS, OCC_SHARE_SCRATCHPAD };
 
-/* Fills out; threshold t in (0, 1], 1 shares nothing. False and a diagnostic if not even one
- * block fits (naming the resource). */
-bool occ_compute(const struct machine *m, const struct occ_kernel *k, enum occ_share share,
-                 double threshold, struct allot_occupancy *out, struct diag_sink *diag);
+/* Fills out; threshold t in (0, 1], 1 shares nothing (looked at only where something is
+ * shared; taken to nine decimals). by_* of a resource that the kernel does not use:
+ * OCC_UNLIMITED; of the shared resource: with sharing. out->limited_by is a static
+ * string. False and a diagnostic if not even one block fits (naming the resource). */
+#define OCC_UNLIMITED UINT32_MAX
+bool occ_compute(const struct machine *m, const struct occ_kernel *k,
+                 enum occ_share share, double threshold, struct allot_occupancy *out,
+                 struct diag_sink *diag);
+
+/* What one block takes of an SM under the machine's rounding rules. */
+struct occ_demand {
+    uint32_t warps;           /* of a block */
+    uint64_t registers;       /* 32-bit, of a block */
+    uint64_t scratchpad;      /* bytes of a block, reserved bytes included */
+    uint64_t scratchpad_size; /* bytes of the SM's scratchpad as it is set up */
+};
+struct occ_demand occ_demand(const struct machine *m, const struct occ_kernel *k);
+
+/* Units (registers of a warp, bytes of a block) that stay private to each of a sharing
+ * pair: floor(units * t), exact for t to nine decimals. */
+uint32_t occ_private(uint32_t units, double threshold);
+
+/* Bits that an SM needs to share registers, respectively scratchpad (001 section 2.4: T
+ * the most blocks, W the most warps of an SM). Times sm.count for the GPU. */
+uint32_t occ_cost_registers(const struct machine *m);
+uint32_t occ_cost_scratchpad(const struct machine *m);
+
+/* Steps through sm.scratchpad_sizes: bytes of the next size. False at the end or, with
+ * **p not 0, at what is no size. */
+bool occ_next_size(const char **p, uint64_t *bytes);
 
 #endif

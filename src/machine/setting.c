@@ -1,6 +1,6 @@
-/* setting.c: one setting: its row, its value as text, its bounds. Machine files, overrides on
- * the command line and defaults all go through setting_store, so that a value means the same
- * and is refused with the same words wherever it comes from. */
+/* setting.c: one setting: its row, its value as text, its bounds. Machine files,
+ * overrides on the command line and defaults all go through setting_store, so that a
+ * value means the same and is refused with the same words wherever it comes from. */
 #include "machine/setting.h"
 
 #include <ctype.h>
@@ -36,14 +36,16 @@ enum {
     NSETTINGS = NROWS + PTX_NLATENCIES
 };
 
-/* Cycles of a latency class unless a machine file says otherwise: those of gtx480.yaml. */
+/* Cycles of a latency class unless a machine file says otherwise: those of gtx480.yaml.
+ */
 #define LAT(id, cycles, interval) [PTX_LAT_##id] = #cycles "," #interval
 static const char *const latency_defaults[PTX_NLATENCIES] = {
-    LAT(OTHER, 1, 1),    LAT(INT_ADD, 4, 1),    LAT(INT_MAX, 13, 2),    LAT(INT_MUL, 4, 2),
-    LAT(INT_MAD, 5, 1),  LAT(INT_DIV, 145, 8),  LAT(F32_ADD, 4, 1),     LAT(F32_MAX, 13, 2),
-    LAT(F32_MUL, 4, 1),  LAT(F32_FMA, 5, 1),    LAT(F32_DIV, 39, 4),    LAT(F64_ADD, 8, 8),
-    LAT(F64_MAX, 19, 16), LAT(F64_MUL, 8, 8),   LAT(F64_FMA, 8, 8),     LAT(F64_DIV, 330, 130),
-    LAT(SFU, 8, 8),      LAT(SHFL, 32, 4),
+    LAT(OTHER, 1, 1),       LAT(INT_ADD, 4, 1),  LAT(INT_MAX, 13, 2),
+    LAT(INT_MUL, 4, 2),     LAT(INT_MAD, 5, 1),  LAT(INT_DIV, 145, 8),
+    LAT(F32_ADD, 4, 1),     LAT(F32_MAX, 13, 2), LAT(F32_MUL, 4, 1),
+    LAT(F32_FMA, 5, 1),     LAT(F32_DIV, 39, 4), LAT(F64_ADD, 8, 8),
+    LAT(F64_MAX, 19, 16),   LAT(F64_MUL, 8, 8),  LAT(F64_FMA, 8, 8),
+    LAT(F64_DIV, 330, 130), LAT(SFU, 8, 8),      LAT(SHFL, 32, 4),
 };
 
 static struct setting table[NSETTINGS]; /* filled once */
@@ -99,12 +101,16 @@ fill_table(void)
                                   .group_meaning = group_meaning,                        \
                                   __VA_ARGS__};
 #define INT(name, d, lo, hi, u, text)                                                    \
-    ROW(name, .type = SET_INT, .def = #d, .min = lo, .max = hi, .unit = u, .meaning = text)
+    ROW(name, .type = SET_INT, .def = #d, .min = lo, .max = hi, .unit = u,               \
+        .meaning = text)
 #define NUM(name, d, lo, hi, u, text)                                                    \
-    ROW(name, .type = SET_NUM, .def = #d, .min = lo, .max = hi, .unit = u, .meaning = text)
+    ROW(name, .type = SET_NUM, .def = #d, .min = lo, .max = hi, .unit = u,               \
+        .meaning = text)
 #define BOOL(name, d, text)                                                              \
-    ROW(name, .type = SET_BOOL, .def = (d) ? "true" : "false", .unit = "", .meaning = text)
-#define STR(name, d, text) ROW(name, .type = SET_STR, .def = d, .unit = "", .meaning = text)
+    ROW(name, .type = SET_BOOL, .def = (d) ? "true" : "false", .unit = "",               \
+        .meaning = text)
+#define STR(name, d, text)                                                               \
+    ROW(name, .type = SET_STR, .def = d, .unit = "", .meaning = text)
 #define ENUM(name, d, w, text)                                                           \
     ROW(name, .type = SET_ENUM, .def = d, .words = w, .unit = "", .meaning = text)
 #define POLICY(name, d, w, text)                                                         \
@@ -195,10 +201,11 @@ setting_unknown(const char *path, const struct diag_loc *loc, struct diag_sink *
 /* -- values -- */
 
 static bool
-refuse(const struct setting *s, const char *text, const char *why, const struct diag_loc *loc,
-       struct diag_sink *diag)
+refuse(const struct setting *s, const char *text, const char *why,
+       const struct diag_loc *loc, struct diag_sink *diag)
 {
-    struct diag *d = diag_add(diag, DIAG_ERROR, loc, "%s: '%.60s' %s", s->path, text, why);
+    struct diag *d =
+        diag_add(diag, DIAG_ERROR, loc, "%s: '%.60s' %s", s->path, text, why);
     diag_hint(diag, d, "allowed: %s%s%s", s->range, s->unit[0] ? " " : "",
               s->type == SET_LATENCY ? "" : s->unit);
     return false;
@@ -237,8 +244,8 @@ store_int(uint32_t *to, const struct setting *s, const char *text,
 }
 
 static bool
-store_num(double *to, const struct setting *s, const char *text, const struct diag_loc *loc,
-          struct diag_sink *diag)
+store_num(double *to, const struct setting *s, const char *text,
+          const struct diag_loc *loc, struct diag_sink *diag)
 {
     char *end;
     double v = strtod(text, &end);
@@ -251,8 +258,8 @@ store_num(double *to, const struct setting *s, const char *text, const struct di
 }
 
 static bool
-store_bool(bool *to, const struct setting *s, const char *text, const struct diag_loc *loc,
-           struct diag_sink *diag)
+store_bool(bool *to, const struct setting *s, const char *text,
+           const struct diag_loc *loc, struct diag_sink *diag)
 {
     static const struct {
         const char *word;

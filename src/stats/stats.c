@@ -1,5 +1,5 @@
-/* stats.c: merging, checking and printing of counters. One table made from stats.def drives
- * everything; a new counter needs its row and its increment, nothing here. */
+/* stats.c: merging, checking and printing of counters. One table made from stats.def
+ * drives everything; a new counter needs its row and its increment, nothing here. */
 #include "stats/stats.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ struct row {
 #define IDENTITY(left, right, meaning)
 static const struct row rows[] = {
 #define STAT(owner, id, kind, unit, meaning)                                             \
-    {#id,     #owner, unit, meaning, offsetof(struct launch_stats, owner.id),            \
+    {#id,           #owner,     unit, meaning, offsetof(struct launch_stats, owner.id),  \
      OWNER_##owner, KIND_##kind},
 #include "stats/stats.def"
 #undef STAT
@@ -171,10 +171,10 @@ identity(const struct launch_stats *t, const char *left, uint64_t l, const char 
 {
     if (l == r)
         return true;
-    struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
-                              "counters do not add up: %s: %s = %" PRIu64
-                              ", but %s = %" PRIu64,
-                              meaning, left, l, right, r);
+    struct diag *d =
+        diag_add(diag, DIAG_ERROR, NULL,
+                 "counters do not add up: %s: %s = %" PRIu64 ", but %s = %" PRIu64,
+                 meaning, left, l, right, r);
     struct strbuf b = {0};
     spell(t, left, &b);
     spell(t, right, &b);
@@ -245,11 +245,12 @@ bool
 stats_info(size_t i, struct allot_stat_info *info)
 {
     if (i < STAT_COUNTERS)
-        *info = (struct allot_stat_info){.id = rows[i].id,
-                                         .owner = rows[i].owner,
-                                         .kind = rows[i].kind == KIND_MAX ? "max" : "count",
-                                         .unit = rows[i].unit,
-                                         .meaning = rows[i].meaning};
+        *info =
+            (struct allot_stat_info){.id = rows[i].id,
+                                     .owner = rows[i].owner,
+                                     .kind = rows[i].kind == KIND_MAX ? "max" : "count",
+                                     .unit = rows[i].unit,
+                                     .meaning = rows[i].meaning};
     else if (i < STAT_COUNTERS + (size_t)NDERIVED) {
         i -= STAT_COUNTERS;
         *info = (struct allot_stat_info){.id = derived[i].id,
@@ -283,8 +284,8 @@ stats_text(const struct launch_stats *t, bool all, struct strbuf *out)
             strbuf_printf(out, "%-*s %20.6g  %s\n", (int)w, s.id, v[i - STAT_COUNTERS],
                           s.unit);
         else
-            strbuf_printf(out, "%-*s %20" PRIu64 "  %s\n", (int)w, s.id, value(t, &rows[i]),
-                          s.unit);
+            strbuf_printf(out, "%-*s %20" PRIu64 "  %s\n", (int)w, s.id,
+                          value(t, &rows[i]), s.unit);
     }
 }
 
@@ -324,15 +325,17 @@ void
 stats_docs(struct strbuf *out)
 {
     static const char *const owners[] = {"gpu", "sm", "mem"};
-    static const char *const titles[] = {"The launch", "Streaming multiprocessors",
-                                         "Memory partitions (L2 slice and its share of a "
-                                         "DRAM channel)"};
-    strbuf_addz(out, "# Counters\n\nMade from `src/stats/stats.def`; do not edit. The ids "
-                     "are those of `--json`, `--csv` and `allot_result_get`. *count*: "
-                     "summed over all instances; *max*: of the largest instance.\n");
+    static const char *const titles[] = {
+        "The launch", "Streaming multiprocessors",
+        "Memory partitions (a slice and its DRAM share)"};
+    strbuf_addz(out,
+                "# Counters\n\nMade from `src/stats/stats.def`; do not edit. The ids "
+                "are those of `--json`, `--csv` and `allot_result_get`. *count*: "
+                "summed over all instances; *max*: of the largest instance.\n");
     for (int o = 0; o < 3; o++) {
-        strbuf_printf(out, "\n## %s\n\n| id | kind | unit | meaning |\n| --- | --- | --- | "
-                           "--- |\n",
+        strbuf_printf(out,
+                      "\n## %s\n\n| id | kind | unit | meaning |\n| --- | --- | --- | "
+                      "--- |\n",
                       titles[o]);
         for (size_t i = 0; i < STAT_COUNTERS; i++)
             if (!strcmp(rows[i].owner, owners[o]))
@@ -340,8 +343,9 @@ stats_docs(struct strbuf *out)
                               rows[i].kind == KIND_MAX ? "max" : "count", rows[i].unit,
                               rows[i].meaning);
     }
-    strbuf_addz(out, "\n## Derived values\n\nA division by zero gives 0.\n\n| id | unit | "
-                     "meaning | from |\n| --- | --- | --- | --- |\n");
+    strbuf_addz(out,
+                "\n## Derived values\n\nA division by zero gives 0.\n\n| id | unit | "
+                "meaning | from |\n| --- | --- | --- | --- |\n");
     for (size_t i = 0; i < NDERIVED; i++)
         strbuf_printf(out, "| `%s` | %s | %s | `%s` |\n", derived[i].id, derived[i].unit,
                       derived[i].meaning, derived[i].expression);

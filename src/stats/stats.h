@@ -1,8 +1,8 @@
 /* stats.h: the counters of a launch. Everything here is made from stats.def.
  *
- * The timing model increments plain fields: s->warp_instructions++ on its own struct stat_sm,
- * stat_mem or stat_gpu. At the end the instances are merged into a struct launch_stats, whose
- * values are what is reported. */
+ * The timing model increments plain fields: s->warp_instructions++ on its own struct
+ * stat_sm, stat_mem or stat_gpu. At the end the instances are merged into a struct
+ * launch_stats, whose values are what is reported. */
 #ifndef ALLOT_STATS_STATS_H
 #define ALLOT_STATS_STATS_H
 
@@ -73,13 +73,14 @@ void stats_add_mem(struct launch_stats *t, const struct stat_mem *s);
 /* Adds another launch: COUNT summed, MAX the larger. */
 void stats_add(struct launch_stats *t, const struct launch_stats *s);
 
-/* Every identity of stats.def; one error for each that does not hold, with the value of both
- * sides and of every counter in it. */
+/* Every identity of stats.def; one error for each that does not hold, with the value of
+ * both sides and of every counter in it. */
 bool stats_check(const struct launch_stats *t, struct diag_sink *diag);
 
-/* Counter or derived value by id; false: none of that id. Counters are exact in *count (0 for
- * derived values). Either pointer may be NULL. */
-bool stats_get(const struct launch_stats *t, const char *id, uint64_t *count, double *value);
+/* Counter or derived value by id; false: none of that id. Counters are exact in *count (0
+ * for derived values). Either pointer may be NULL. */
+bool stats_get(const struct launch_stats *t, const char *id, uint64_t *count,
+               double *value);
 /* Counter by position. */
 uint64_t stats_at(const struct launch_stats *t, enum stat_id i);
 

@@ -1,0 +1,308 @@
+/* occupancy.c: resident blocks of an SM.
+ *
+ * Baseline: the least of what threads (whole warps), blocks, registers and scratchpad
+ * allow. Sharing (001 section 2.2.4, equations 2.1 to 2.4): with B = floor(R / Rtb)
+ * blocks of the shared resource, S pairs take (1 + t) Rtb each and U = B - S blocks take
+ * Rtb each, so S = min(B, floor((R - B Rtb) / (t Rtb))),  M = U + 2 S = B + S, then M is
+ * capped by what everything else allows. Whole numbers throughout (t in units of 1e-9),
+ * so that no floor depends on rounding.
+ *
+ * NVIDIA's rules as published with CUDA (occupancy calculator, programming guide tables
+ * by compute capability): registers are allocated to warps in steps of register_unit, a
+ * warp's within one partition; a block is refused if its warps, rounded up to warp_unit,
+ * would take more than max_block_registers. */
+#include "machine/occupancy.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { WARP = 32 };
+#define BILLION 1000000000u
+
+static uint64_t
+round_up(uint64_t v, uint64_t unit)
+{
+    return (v + unit - 1) / unit * unit;
+}
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* t in units of 1e-9. */
+static uint64_t
+nano(double t)
+{
+    return (uint64_t)llround(t * 1e9);
+}
+
+uint32_t
+occ_private(uint32_t units, double threshold)
+{
+    return (uint32_t)(units * nano(threshold) / BILLION);
+}
+
+/* -- what a block takes -- */
+
+static uint64_t
+warp_registers(const struct machine *m, const struct occ_kernel *k)
+{
+    if (!strcmp(m->sm.register_alloc, "warp"))
+        return round_up((uint64_t)k->registers * WARP, m->sm.register_unit);
+    if (!strcmp(m->sm.register_alloc, "thread"))
+        return round_up(k->registers, m->sm.register_unit) * WARP;
+    return (uint64_t)k->registers * WARP;
+}
+
+bool
+occ_next_size(const char **p, uint64_t *bytes)
+{
+    *p += strspn(*p, " ,");
+    if (!isdigit((unsigned char)**p))
+        return false;
+    uint64_t v = 0;
+    for (; isdigit((unsigned char)**p) && v < 1000000; (*p)++)
+        v = v * 10 + (uint64_t)(**p - '0');
+    *bytes = v * 1024;
+    return true;
+}
+
+/* Scratchpad of the SM as it is set up for blocks that need `block` bytes: the preferred
+ * size, or more if one block needs more. Before compute capability 7.0 a block that does
+ * not fit the preferred size gets all there is, since then the next size that holds it.
+ */
+static uint64_t
+scratchpad_size(const struct machine *m, uint64_t block)
+{
+    const char *p = m->sm.scratchpad_sizes;
+    uint64_t size, wanted = (uint64_t)m->sm.scratchpad * m->sm.scratchpad_carveout / 100;
+    if (!*p)
+        return m->sm.scratchpad;
+    while (occ_next_size(&p, &size))
+        if (size >= wanted) {
+            if (size >= block)
+                return size;
+            if (m->gpu.compute_capability < 70)
+                break;
+        }
+    return m->sm.scratchpad;
+}
+
+struct occ_demand
+occ_demand(const struct machine *m, const struct occ_kernel *k)
+{
+    struct occ_demand d = {.warps = (k->threads + WARP - 1) / WARP};
+    d.registers = warp_registers(m, k) * d.warps;
+    if (!strcmp(m->sm.register_alloc, "block"))
+        d.registers = round_up(d.registers, m->sm.register_unit);
+    d.scratchpad = round_up((uint64_t)k->scratchpad + m->sm.scratchpad_reserved,
+                            m->sm.scratchpad_unit);
+    d.scratchpad_size = scratchpad_size(m, d.scratchpad);
+    return d;
+}
+
+/* -- limits -- */
+
+static uint64_t
+blocks_by_registers(const struct machine *m, const struct occ_demand *d)
+{
+    if (!d->registers)
+        return OCC_UNLIMITED;
+    if (m->sm.register_partitions == 1)
+        return m->sm.registers / d->registers;
+    uint64_t per_warp = d->registers / d->warps;
+    uint64_t warps = m->sm.registers / m->sm.register_partitions / per_warp;
+    return warps * m->sm.register_partitions / d->warps;
+}
+
+/* Pairs that the rest of a resource R of B blocks at Rtb feeds. */
+static uint64_t
+pairs(uint64_t R, uint64_t Rtb, uint64_t B, double threshold)
+{
+    return least(B, (R - B * Rtb) * BILLION / (nano(threshold) * Rtb));
+}
+
+/* Pairs of blocks that share registers. In a partitioned register file the rest lies in
+ * pieces: the rule is applied to the warps of each partition, and the extra warps make
+ * blocks. */
+static uint64_t
+pairs_of_registers(const struct machine *m, const struct occ_demand *d, uint64_t B,
+                   double threshold)
+{
+    uint64_t n = m->sm.register_partitions;
+    if (n == 1)
+        return pairs(m->sm.registers, d->registers, B, threshold);
+    uint64_t R = m->sm.registers / n, per_warp = d->registers / d->warps;
+    uint64_t warps = R / per_warp;
+    uint64_t all = (warps + pairs(R, per_warp, warps, threshold)) * n / d->warps;
+    return least(B, all - B);
+}
+
+static bool
+refuse(struct diag_sink *diag, const char *hint, const char *fmt, uint64_t want,
+       uint64_t have)
+{
+    char text[200];
+    snprintf(text, sizeof text, fmt, want, have);
+    struct diag *d =
+        diag_add(diag, DIAG_ERROR, NULL, "not even one block fits: %s", text);
+    diag_hint(diag, d, "%s", hint);
+    return false;
+}
+
+static bool
+fits(const struct machine *m, const struct occ_kernel *k, const struct occ_demand *d,
+     uint64_t by_registers, uint64_t by_scratchpad, struct diag_sink *diag)
+{
+    if (!k->threads)
+        return diag_error(diag, "a block needs at least one thread");
+    if (k->threads > m->sm.max_block_threads)
+        return refuse(diag, "use smaller blocks (sm.max_block_threads)",
+                      "it has %" PRIu64 " threads, a block may have %" PRIu64, k->threads,
+                      m->sm.max_block_threads);
+    if (d->warps > m->sm.max_threads / WARP)
+        return refuse(diag, "use smaller blocks (sm.max_threads)",
+                      "it has %" PRIu64 " warps, an SM holds %" PRIu64, d->warps,
+                      m->sm.max_threads / WARP);
+    if (k->registers > m->sm.max_registers)
+        return refuse(diag,
+                      "compile for fewer registers, or set residency.regs_per_thread or "
+                      "sm.max_registers",
+                      "its threads need %" PRIu64
+                      " registers, a thread may have %" PRIu64,
+                      k->registers, m->sm.max_registers);
+    uint64_t most = m->sm.registers;
+    if (m->sm.max_block_registers)
+        most = least(most, m->sm.max_block_registers);
+    uint64_t checked = d->registers / d->warps * round_up(d->warps, m->sm.warp_unit);
+    if (checked < d->registers)
+        checked = d->registers;
+    if (checked > most || !by_registers)
+        return refuse(diag,
+                      "use smaller blocks or fewer registers a thread (sm.registers, "
+                      "sm.max_block_registers)",
+                      "it needs %" PRIu64 " registers, of %" PRIu64, checked, most);
+    if (k->scratchpad > m->sm.max_block_scratchpad)
+        return refuse(diag, "use less scratchpad (sm.max_block_scratchpad)",
+                      "it needs %" PRIu64
+                      " bytes of scratchpad, a block may have %" PRIu64,
+                      k->scratchpad, m->sm.max_block_scratchpad);
+    if (!by_scratchpad)
+        return refuse(diag, "use less scratchpad (sm.scratchpad)",
+                      "it needs %" PRIu64 " bytes of scratchpad, the SM has %" PRIu64,
+                      d->scratchpad, d->scratchpad_size);
+    return true;
+}
+
+/* Names of the resources whose limit is reached, by the bits of a mask. */
+static const char *
+limit_names(unsigned mask)
+{
+    static const char *const names[16] = {"",
+                                          "threads",
+                                          "blocks",
+                                          "threads,blocks",
+                                          "registers",
+                                          "threads,registers",
+                                          "blocks,registers",
+                                          "threads,blocks,registers",
+                                          "scratchpad",
+                                          "threads,scratchpad",
+                                          "blocks,scratchpad",
+                                          "threads,blocks,scratchpad",
+                                          "registers,scratchpad",
+                                          "threads,registers,scratchpad",
+                                          "blocks,registers,scratchpad",
+                                          "threads,blocks,registers,scratchpad"};
+    return names[mask & 15];
+}
+
+bool
+occ_compute(const struct machine *m, const struct occ_kernel *k, enum occ_share share,
+            double threshold, struct allot_occupancy *out, struct diag_sink *diag)
+{
+    *out = (struct allot_occupancy){.limited_by = ""};
+    if (share != OCC_SHARE_NONE && !(threshold <= 1 && threshold > 0 && nano(threshold)))
+        return diag_error(
+            diag,
+            "the threshold of sharing must be from 1e-9 to 1, not %g: a pair of "
+            "blocks gets (1 + t) times what one block needs",
+            threshold);
+    if (!k->threads || k->threads > m->sm.max_block_threads)
+        return fits(m, k, &(struct occ_demand){0}, 1, 1, diag);
+    struct occ_demand d = occ_demand(m, k);
+    enum { THREADS, BLOCKS, REGISTERS, SCRATCHPAD, NLIMITS };
+    uint64_t limit[NLIMITS];
+    limit[THREADS] = m->sm.max_threads / WARP / d.warps;
+    limit[BLOCKS] = m->sm.max_blocks;
+    if (m->residency.max_blocks)
+        limit[BLOCKS] = least(limit[BLOCKS], m->residency.max_blocks);
+    limit[REGISTERS] = blocks_by_registers(m, &d);
+    limit[SCRATCHPAD] = d.scratchpad ? d.scratchpad_size / d.scratchpad : OCC_UNLIMITED;
+    if (!fits(m, k, &d, limit[REGISTERS], limit[SCRATCHPAD], diag))
+        return false;
+
+    uint64_t baseline = OCC_UNLIMITED;
+    for (int i = 0; i < NLIMITS; i++)
+        baseline = least(baseline, limit[i]);
+    /* The shared resource allows more; extra blocks pair up with those it allowed before.
+     */
+    int shared = share == OCC_SHARE_REGISTERS    ? REGISTERS
+                 : share == OCC_SHARE_SCRATCHPAD ? SCRATCHPAD
+                                                 : NLIMITS;
+    if (shared == REGISTERS && d.registers)
+        limit[REGISTERS] += pairs_of_registers(m, &d, limit[REGISTERS], threshold);
+    if (shared == SCRATCHPAD && d.scratchpad)
+        limit[SCRATCHPAD] +=
+            pairs(d.scratchpad_size, d.scratchpad, limit[SCRATCHPAD], threshold);
+    uint64_t resident = OCC_UNLIMITED;
+    for (int i = 0; i < NLIMITS; i++)
+        resident = least(resident, limit[i]);
+    unsigned mask = 0;
+    for (int i = 0; i < NLIMITS; i++)
+        mask |= (unsigned)(limit[i] == resident) << i;
+
+    out->resident_blocks = (uint32_t)resident;
+    out->baseline_blocks = (uint32_t)baseline;
+    out->shared_pairs = (uint32_t)(resident - baseline);
+    out->unshared_blocks = (uint32_t)(resident - 2 * (resident - baseline));
+    out->limited_by = limit_names(mask);
+    out->by_threads = (uint32_t)limit[THREADS];
+    out->by_blocks = (uint32_t)limit[BLOCKS];
+    out->by_registers = (uint32_t)limit[REGISTERS];
+    out->by_scratchpad = (uint32_t)limit[SCRATCHPAD];
+    out->warps = (uint32_t)(resident * d.warps);
+    out->occupancy = (double)out->warps / (m->sm.max_threads / WARP);
+    out->registers_wasted = (uint32_t)(m->sm.registers - baseline * d.registers);
+    out->scratchpad_wasted = (uint32_t)(d.scratchpad_size - baseline * d.scratchpad);
+    return true;
+}
+
+/* -- hardware cost (001 section 2.4) -- */
+
+static uint32_t
+log2_up(uint32_t v)
+{
+    uint32_t n = 0;
+    while ((UINT64_C(1) << n) < v)
+        n++;
+    return n;
+}
+
+uint32_t
+occ_cost_registers(const struct machine *m)
+{
+    uint32_t T = m->sm.max_blocks, W = m->sm.max_threads / WARP;
+    return 1 + T * log2_up(T + 1) + 2 * W + W / 2 * log2_up(W);
+}
+
+uint32_t
+occ_cost_scratchpad(const struct machine *m)
+{
+    uint32_t T = m->sm.max_blocks, W = m->sm.max_threads / WARP;
+    return 1 + T * log2_up(T + 1) + W + T / 2 * log2_up(T);
+}
