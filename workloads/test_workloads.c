@@ -200,6 +200,7 @@ passes_under_every_policy(void **state)
     struct allot_machine *m = machine();
     const char *scheduler, *residency, *meaning;
     char why[1024];
+    int runs = 0;
     for (size_t i = 0; allot_workloads[i]; i++) {
         const struct allot_workload *w = allot_workloads[i];
         struct allot_module *module = load(w, "clang");
@@ -209,10 +210,12 @@ passes_under_every_policy(void **state)
                 assert_true(allot_machine_set(m, "residency.policy", residency, NULL));
                 if (!run_once(w, module, m, false, NEVER, NEVER, 0, why))
                     fail_msg("%s, %s, %s: %s", w->name, scheduler, residency, why);
+                runs++;
             }
         }
         allot_module_free(module);
     }
+    assert_true(runs > 0);
     allot_machine_free(m);
 }
 

@@ -66,6 +66,9 @@ bool allot_setting(size_t i, struct allot_setting_info *info);
 /* Policies by registry name; kind = "schedulers", "residency", "cta_order", "dram". */
 bool allot_policy(const char *kind, size_t i, const char **name, const char **meaning);
 
+/* Markdown reference, malloc'd: what = "settings" or "counters"; NULL for anything else. */
+char *allot_reference(const char *what);
+
 /* -- modules -- */
 struct allot_module;
 struct allot_module *allot_module_load(const char *path, struct allot_diag *d);
@@ -113,7 +116,8 @@ struct allot_occupancy {
     uint32_t shared_pairs, unshared_blocks;
     const char *limited_by;      /* "registers", "scratchpad", "threads", "blocks", or several
                                   * joined by commas; of the resident blocks */
-    uint32_t by_threads, by_blocks, by_registers, by_scratchpad; /* blocks each would allow */
+    uint32_t by_threads, by_blocks, by_registers, by_scratchpad; /* blocks each would allow;
+                                  * UINT32_MAX: the kernel uses none of it */
     uint32_t warps;              /* resident */
     double occupancy;            /* resident warps / the most the SM holds */
     uint32_t registers_wasted, scratchpad_wasted; /* units of an SM left over (baseline) */

@@ -15,7 +15,7 @@ kernel_gpu_cuda(const box *boxes, const particle *position, const double *charge
     __shared__ double other_charge[MAX_PARTICLES];
     const box *mine = &boxes[blockIdx.x];
     int first = mine->first, count = mine->particles, neighbours = mine->neighbours;
-    double a2 = 2.0 * alpha * alpha;
+    double a2 = alpha * alpha;
 
     for (int i = threadIdx.x; i < count; i += blockDim.x)
         home[i] = position[first + i];
@@ -31,12 +31,12 @@ kernel_gpu_cuda(const box *boxes, const particle *position, const double *charge
 
         for (int i = threadIdx.x; i < count; i += blockDim.x) {
             double px = home[i].x, py = home[i].y, pz = home[i].z;
-            double half_v = 0.5 * home[i].v;
+            double v = home[i].v;
             particle f = force[first + i];
             for (int j = 0; j < b_count; j++) {
                 double ox = other[j].x, oy = other[j].y, oz = other[j].z;
-                double half_r2 = half_v + 0.5 * other[j].v - (px * ox + py * oy + pz * oz);
-                double u = other_charge[j] * exp(-a2 * half_r2);
+                double r2 = v + other[j].v - 2.0 * (px * ox + py * oy + pz * oz);
+                double u = other_charge[j] * exp(-a2 * r2);
                 double s = 2.0 * u;
                 f.v += u;
                 f.x += s * (px - ox);

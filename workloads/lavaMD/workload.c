@@ -87,9 +87,9 @@ run(struct allot_run *r)
 {
     struct space s = {.nx = 2, .ny = 2, .nz = 2};
     if (!r->quick)
-        s = (struct space){.nx = 64, .ny = 1, .nz = 1};
-    bool filled = r->quick ? fill(&s, 5, 12, r->seed)
-                           : fill(&s, MAX_PARTICLES, MAX_PARTICLES, r->seed);
+        s = (struct space){.nx = 84, .ny = 1, .nz = 1};
+    bool filled =
+        r->quick ? fill(&s, 5, 12, r->seed) : fill(&s, 60, MAX_PARTICLES, r->seed);
     struct particle *force = calloc(filled ? s.particles : 1, sizeof *force);
     struct particle *want = calloc(filled ? s.particles : 1, sizeof *want);
 
@@ -103,7 +103,7 @@ run(struct allot_run *r)
                   &d_position, &d_charge, &d_force, &alpha);
         wl_read(r, d_force, force, sizeof *force * s.particles);
         reference(&s, want);
-        /* r^2 is a difference of squares up to 64^2 + 3: 2^-53 of that, times alpha^2, is
+        /* r^2 is a difference of squares up to 84^2 + 2: 2^-53 of that, times alpha^2, is
          * its share in each of up to 300 terms below 8 (only nearby ones count: 27
          * boxes). */
         double tolerance = 1e-10;
