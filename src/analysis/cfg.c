@@ -211,7 +211,8 @@ find_edges(struct cfg *g)
         }
 }
 
-/* The graph as plain arrays, node n being the exit; reversed if `back`. */
+/* The graph as plain arrays, node n being the exit; reversed if `back`. Forward the exit is
+ * left out: nothing asks who dominates it, and it may have very many predecessors. */
 static void
 plain_graph(const struct cfg *g, bool back, uint32_t **start, uint32_t **to)
 {
@@ -220,7 +221,8 @@ plain_graph(const struct cfg *g, bool back, uint32_t **start, uint32_t **to)
         for (uint32_t i = 0; i < g->block[v].nsucc; i++) {
             int32_t t = g->block[v].succ[i];
             uint32_t w = t < 0 ? g->n : (uint32_t)t;
-            s[(back ? w : v) + 2]++;
+            if (back || t >= 0)
+                s[(back ? w : v) + 2]++;
         }
     for (uint32_t v = 2; v < n + 2; v++)
         s[v] += s[v - 1];
@@ -229,7 +231,8 @@ plain_graph(const struct cfg *g, bool back, uint32_t **start, uint32_t **to)
         for (uint32_t i = 0; i < g->block[v].nsucc; i++) {
             int32_t t = g->block[v].succ[i];
             uint32_t w = t < 0 ? g->n : (uint32_t)t;
-            e[s[(back ? w : v) + 1]++] = back ? v : w;
+            if (back || t >= 0)
+                e[s[(back ? w : v) + 1]++] = back ? v : w;
         }
     *start = s;
     *to = e;

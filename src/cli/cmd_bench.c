@@ -103,7 +103,7 @@ cmd_bench(int argc, char **argv)
         for (int functional = s.functional ? 1 : 0; ok && functional < 2; functional++) {
             struct cli_sim one = s;
             one.functional = functional;
-            struct figure f;
+            struct figure f = {0};
             ok = best_of(w, &cmd, &one, n, &f);
             if (!ok)
                 break;

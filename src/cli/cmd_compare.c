@@ -233,7 +233,7 @@ print_json(const struct cell *cells, const struct allot_workload *const *w, size
     }
     json_t *o = json_pack("{s:s, s:b, s:o}", "machine", s->machine, "quick", s->quick,
                           "results", rows);
-    json_dumpf(o, stdout, JSON_INDENT(2));
+    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     printf("\n");
     json_decref(o);
 }

@@ -141,7 +141,7 @@ cmd_info(int argc, char **argv)
         if (json) {
             json_t *o = json_pack("{s:s, s:s, s:o}", "file", pos.v[0], "machine",
                                   allot_machine_name(m), "kernels", list);
-            json_dumpf(o, stdout, JSON_INDENT(2));
+            json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
             printf("\n");
             json_decref(o);
         } else {

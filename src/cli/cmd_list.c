@@ -3,6 +3,7 @@
 
 #include "report/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void
@@ -99,14 +100,27 @@ cmd_list(int argc, char **argv)
     } kinds[] = {{"machines", list_machines}, {"workloads", list_workloads},
                  {"policies", list_policies}, {"passes", list_passes},
                  {"settings", list_settings}, {"counters", list_counters}};
+    bool markdown = false;
+    const struct cli_opt options[] = {{"markdown", 0, NULL,
+                                       "settings, counters: the reference as Markdown", NULL,
+                                       NULL, &markdown},
+                                      {0}};
     const struct cli_cmd cmd = {
-        "list", "machines|workloads|policies|passes|settings|counters",
+        "list", "[--markdown] machines|workloads|policies|passes|settings|counters",
         "What there is to choose from. Settings are what a machine file and --set may say;\n"
         "counters are what --json and --stats give.",
         "  allot list machines\n"};
     struct cli_list pos;
-    if (!cli_parse(&cmd, (const struct cli_opt *const[]){NULL}, argc, argv, &pos))
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv, &pos))
         return EXIT_USAGE;
+    if (markdown) {
+        char *text = pos.n == 1 ? allot_reference(pos.v[0]) : NULL;
+        if (!text)
+            return cli_usage(&cmd, "--markdown is for settings and counters");
+        fputs(text, stdout);
+        free(text);
+        return EXIT_OK;
+    }
     for (size_t i = 0; pos.n == 1 && i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(pos.v[0], kinds[i].name)) {
             kinds[i].run();

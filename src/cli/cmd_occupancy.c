@@ -3,6 +3,20 @@
 
 #include <string.h>
 
+/* Blocks a resource allows; a dash where the kernel uses none of it. */
+static const char *
+limit(char buf[16], uint32_t blocks)
+{
+    snprintf(buf, 16, blocks == UINT32_MAX ? "-" : "%u", blocks);
+    return buf;
+}
+
+static json_t *
+limit_json(uint32_t blocks)
+{
+    return blocks == UINT32_MAX ? json_null() : json_integer(blocks);
+}
+
 static void
 print_text(const struct allot_machine *m, const struct allot_occupancy_query *q,
            const struct allot_occupancy *o)
@@ -12,8 +26,10 @@ print_text(const struct allot_machine *m, const struct allot_occupancy_query *q,
            q->threads, q->registers, q->scratchpad);
     printf("resident blocks    %u (%u warps, %.1f %% of the SM), limited by %s\n",
            o->resident_blocks, o->warps, 100 * o->occupancy, o->limited_by);
-    printf("  each limit       threads %u, blocks %u, registers %u, scratchpad %u\n",
-           o->by_threads, o->by_blocks, o->by_registers, o->by_scratchpad);
+    char regs[16], smem[16];
+    printf("  each limit       threads %u, blocks %u, registers %s, scratchpad %s\n",
+           o->by_threads, o->by_blocks, limit(regs, o->by_registers),
+           limit(smem, o->by_scratchpad));
     printf("  left over        %u registers, %u bytes of scratchpad (without sharing)\n",
            o->registers_wasted, o->scratchpad_wasted);
     if (q->share && *q->share)
@@ -28,17 +44,17 @@ print_json(const struct allot_machine *m, const struct allot_occupancy_query *q,
            const struct allot_occupancy *o)
 {
     json_t *j = json_pack(
-        "{s:s, s:i, s:i, s:i, s:s, s:f, s:i, s:i, s:i, s:i, s:s, s:i, s:i, s:i, s:i, s:i, "
+        "{s:s, s:i, s:i, s:i, s:s, s:f, s:i, s:i, s:i, s:i, s:s, s:i, s:i, s:o, s:o, s:i, "
         "s:f, s:i, s:i}",
         "machine", allot_machine_name(m), "threads", q->threads, "registers", q->registers,
         "scratchpad", q->scratchpad, "share", q->share ? q->share : "", "threshold",
         q->threshold, "resident_blocks", o->resident_blocks, "baseline_blocks",
         o->baseline_blocks, "shared_pairs", o->shared_pairs, "unshared_blocks",
         o->unshared_blocks, "limited_by", o->limited_by, "by_threads", o->by_threads,
-        "by_blocks", o->by_blocks, "by_registers", o->by_registers, "by_scratchpad",
-        o->by_scratchpad, "warps", o->warps, "occupancy", o->occupancy, "registers_wasted",
+        "by_blocks", o->by_blocks, "by_registers", limit_json(o->by_registers),
+        "by_scratchpad", limit_json(o->by_scratchpad), "warps", o->warps, "occupancy", o->occupancy, "registers_wasted",
         o->registers_wasted, "scratchpad_wasted", o->scratchpad_wasted);
-    json_dumpf(j, stdout, JSON_INDENT(2));
+    json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     printf("\n");
     json_decref(j);
 }

@@ -155,7 +155,7 @@ print_json(const struct allot_device *dev, const struct allot_machine *m,
                           check, "kernels", kernels);
     if (why && *why)
         json_object_set_new(o, "why", json_string(why));
-    json_dumpf(o, stdout, JSON_INDENT(2));
+    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     printf("\n");
     json_decref(o);
 }

@@ -275,9 +275,13 @@ run(struct allot_device *dev, struct exec_grid *g, struct allot_module *m,
         r->stats.sm.thread_instructions = g->n_thread_inst;
         return ok;
     }
+    /* A kernel that wants more registers than a thread may have would be compiled with spills;
+     * it then has the most there are. */
     uint32_t regs = dev->machine->residency.regs_per_thread;
     if (!regs)
         regs = allot_module_find(m, g->prog->entry->name)->registers;
+    if (regs > dev->machine->sm.max_registers)
+        regs = dev->machine->sm.max_registers;
     struct occ_kernel k = {.threads = g->block.x * g->block.y * g->block.z,
                            .registers = regs,
                            .scratchpad = g->prog->static_shared + g->dynamic_shared};

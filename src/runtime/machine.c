@@ -157,6 +157,19 @@ allot_stat(size_t i, struct allot_stat_info *info)
     return stats_info(i, info);
 }
 
+char *
+allot_reference(const char *what)
+{
+    struct strbuf b = {0};
+    if (!strcmp(what, "settings"))
+        machine_docs(&b);
+    else if (!strcmp(what, "counters"))
+        stats_docs(&b);
+    else
+        return NULL;
+    return strbuf_take(&b);
+}
+
 /* -- occupancy -- */
 
 bool

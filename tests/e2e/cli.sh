@@ -50,7 +50,7 @@ done
 check "version" 0 "$allot" --version
 check "unknown command" 2 "$allot" ocupancy
 has err "did you mean"
-check "unknown option" 2 "$allot" run --machin gtx480 vecadd
+check "unknown option" 2 "$allot" run --machina gtx480 vecadd
 check "misspelt option" 2 "$allot" run --shceduler lrr vecadd
 has err "did you mean '--scheduler'"
 check "missing value" 2 "$allot" run vecadd --machine
@@ -162,6 +162,14 @@ check "unknown variant" 2 "$allot" compare vecadd --quick --variants nosuch
 check "a variant of one's own" 0 "$allot" compare vecadd --quick \
     --variants baseline,small:sm.count=1 --json
 has out '"small"'
+check "a chart" 0 "$allot" compare vecadd --quick --variants baseline,unshared-lrr --chart c.svg
+check "its file" 0 grep -q "</svg>" c.svg
+check "no other file is left" 0 test "$(ls | grep -c '^c.svg')" -eq 1
+
+# -- the generated references are those of the tables --
+for k in settings counters; do
+    check "docs/$k.md is current" 0 sh -c "'$allot' list $k --markdown | cmp - '$src/docs/$k.md'"
+done
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

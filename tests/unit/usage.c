@@ -1,0 +1,264 @@
+/* usage.c: liveness and what a kernel asks of an SM, on cases counted by hand, and liveness
+ * against path enumeration on random straight-line and branching code. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analysis/defuse.h"
+#include "analysis/live.h"
+#include "analysis/usage.h"
+#include "ptx/parse.h"
+
+#include <string.h>
+
+static struct ptx_module *
+parse(const char *text)
+{
+    struct diag_sink d = {0};
+    struct ptx_module *m = ptx_parse("test.ptx", text, strlen(text), &d);
+    if (!m) {
+        struct strbuf b = {0};
+        diag_print(&d, &b);
+        print_message("%s", b.s);
+        strbuf_free(&b);
+    }
+    diag_free(&d);
+    assert_non_null(m);
+    return m;
+}
+
+#define HEAD ".version 4.2\n.target sm_35\n.address_size 64\n"
+
+static const char kernel[] = HEAD
+    ".shared .align 8 .b8 outer[40];\n"
+    ".extern .shared .align 4 .b8 dyn[];\n"
+    ".func (.param .b32 r) helper(.param .b32 a)\n"
+    "{\n"
+    "  .reg .b32 %r<3>;\n"
+    "  .shared .align 4 .b8 inner[12];\n"
+    "  .local .align 8 .b8 depot[24];\n"
+    "  ld.param.u32 %r1, [a];\n"
+    "  st.shared.u32 [inner], %r1;\n"
+    "  st.param.b32 [r], %r1;\n"
+    "  ret;\n"
+    "}\n"
+    ".visible .entry k(.param .u64 p)\n"
+    "{\n"
+    "  .reg .pred %p<2>;\n"
+    "  .reg .b32 %r<6>;\n"
+    "  .reg .b64 %d<3>;\n"
+    "  .shared .align 16 .b8 first[20];\n"
+    "  ld.param.u64 %d1, [p];\n"          /* d1: 2 */
+    "  mov.u32 %r1, %tid.x;\n"            /* + r1: 3 */
+    "  add.s32 %r2, %r1, 1;\n"            /* + r2: 4 */
+    "  mul.lo.s32 %r3, %r1, %r2;\n"       /* r1 dies: d1 r2 r3: 4 */
+    "  setp.lt.s32 %p1, %r3, 10;\n"
+    "  @%p1 add.s32 %r2, %r3, 2;\n"       /* guarded: r2 lives on through it */
+    "  st.shared.u32 [first], %r2;\n"
+    "  st.shared.u32 [outer+4], %r3;\n"
+    "  st.shared.u32 [dyn], %r3;\n"
+    "  {\n"
+    "  .param .b32 q0;\n"
+    "  st.param.b32 [q0], %r3;\n"
+    "  .param .b32 q1;\n"
+    "  call.uni (q1), helper, (q0);\n"
+    "  ld.param.b32 %r4, [q1];\n"
+    "  }\n"
+    "  st.global.u32 [%d1], %r4;\n"
+    "  ret;\n"
+    "}\n";
+
+static void
+kernel_by_hand(void **state)
+{
+    (void)state;
+    struct ptx_module *m = parse(kernel);
+    struct usage u;
+    usage_of(ptx_find_func(m, "k"), &u);
+    assert_int_equal(u.live_registers, 4);
+    assert_int_equal(u.live_predicates, 1);
+    assert_int_equal(u.virtual_registers, 2 + 4 + 1); /* d1; r1..r4; helper's r1 */
+    assert_int_equal(u.virtual_predicates, 1);
+    assert_int_equal(u.instructions, 14 + 4);
+    assert_int_equal(u.funcs.n, 2);
+    assert_int_equal(u.local_bytes, 24);
+    assert_true(u.dynamic_scratchpad);
+    /* outer (40, align 8), first (20, align 16) and inner (12), in some order with padding */
+    assert_int_equal(u.scratchpad_vars.n, 4);
+    assert_in_range(u.scratchpad, 40 + 20 + 12, 40 + 20 + 12 + 16 + 8);
+    usage_free(&u);
+    ptx_module_free(m);
+}
+
+static void
+guarded_write_keeps_the_old_value(void **state)
+{
+    (void)state;
+    struct ptx_module *m = parse(HEAD
+        ".visible .entry k(.param .u64 p)\n{\n"
+        "  .reg .pred %p<2>;\n  .reg .b32 %r<4>;\n  .reg .b64 %d<2>;\n"
+        "  mov.u32 %r1, 7;\n"
+        "  mov.u32 %r2, %tid.x;\n"
+        "  setp.eq.s32 %p1, %r2, 0;\n"
+        "  @%p1 mov.u32 %r1, 9;\n"
+        "  ld.param.u64 %d1, [p];\n"
+        "  st.global.u32 [%d1], %r1;\n"
+        "  ret;\n}\n");
+    struct cfg *g = cfg_new(ptx_find_func(m, "k"));
+    struct live *l = live_new(g);
+    uint32_t regs, preds;
+    live_max(l, &regs, &preds);
+    assert_int_equal(regs, 3); /* d1 (two) and r1 at the store */
+    assert_int_equal(preds, 1);
+    live_free(l);
+    cfg_free(g);
+    ptx_module_free(m);
+}
+
+static void
+loop_carries_values(void **state)
+{
+    (void)state;
+    struct ptx_module *m = parse(HEAD
+        ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n"
+        "  .reg .pred %p<2>;\n  .reg .b32 %r<5>;\n  .reg .b64 %d<2>;\n"
+        "  ld.param.u64 %d1, [p];\n"
+        "  ld.param.u32 %r1, [n];\n"
+        "  mov.u32 %r2, 0;\n"
+        "  mov.u32 %r3, 1;\n"
+        "L:\n"
+        "  add.s32 %r2, %r2, %r3;\n"
+        "  add.s32 %r1, %r1, -1;\n"
+        "  setp.ne.s32 %p1, %r1, 0;\n"
+        "  @%p1 bra L;\n"
+        "  st.global.u32 [%d1], %r2;\n"
+        "  ret;\n}\n");
+    const struct ptx_func *f = ptx_find_func(m, "k");
+    struct cfg *g = cfg_new(f);
+    struct live *l = live_new(g);
+    uint32_t regs, preds;
+    live_max(l, &regs, &preds);
+    assert_int_equal(regs, 5); /* d1 (two), r1, r2, r3 around the loop */
+    /* r3 is read in the loop only, yet lives at the loop's end: the next turn reads it. */
+    int32_t r3 = -1;
+    for (size_t i = 0; i < f->regs.n; i++)
+        if (!strcmp(f->regs.v[i].name, "%r3"))
+            r3 = (int32_t)i;
+    uint32_t loop = g->block_of[g->label_at[0]];
+    assert_true(bitset_has(l->out[loop], (size_t)r3));
+    live_free(l);
+    cfg_free(g);
+    ptx_module_free(m);
+}
+
+/* Independent liveness of register r at body index i: is a read reachable from i before a
+ * full write? Depth-first over instructions. */
+struct probe {
+    int32_t reg;
+    bool read, write;
+};
+
+static void
+probe_reg(void *user, int32_t r, bool write, bool partial)
+{
+    struct probe *p = user;
+    if (r != p->reg)
+        return;
+    if (write && !partial)
+        p->write = true;
+    if (!write)
+        p->read = true;
+}
+
+static bool
+reads_first(const struct ptx_func *f, const struct cfg *g, size_t i, int32_t r, bool *seen)
+{
+    for (; i < f->body.n; i++) {
+        if (seen[i])
+            return false;
+        seen[i] = true;
+        const struct ptx_inst *in = &f->body.v[i];
+        struct probe p = {.reg = r};
+        defuse_each(in, probe_reg, &p);
+        if (p.read)
+            return true;
+        if (p.write)
+            return false;
+        if (in->op == PTX_OP_BRA) {
+            if (reads_first(f, g, g->label_at[in->ops[0].label], r, seen))
+                return true;
+            if (in->guard < 0)
+                return false;
+        }
+        if (in->op == PTX_OP_RET && in->guard < 0)
+            return false;
+    }
+    return false;
+}
+
+static uint32_t
+rnd(uint32_t *s, uint32_t n)
+{
+    *s = *s * 1664525u + 1013904223u;
+    return (*s >> 8) % n;
+}
+
+static void
+random_code_against_path_search(void **state)
+{
+    (void)state;
+    uint32_t s = 7;
+    for (int round = 0; round < 300; round++) {
+        struct strbuf b = {0};
+        strbuf_addz(&b, HEAD ".visible .entry k()\n{\n  .reg .pred %p<3>;\n"
+                             "  .reg .b32 %r<8>;\n");
+        uint32_t blocks = 1 + rnd(&s, 6);
+        for (uint32_t k = 0; k < blocks; k++) {
+            strbuf_printf(&b, "B%u:\n", k);
+            for (uint32_t n = rnd(&s, 4); n > 0; n--) {
+                if (rnd(&s, 5) == 0)
+                    strbuf_printf(&b, "  setp.eq.s32 %%p%u, %%r%u, %%r%u;\n", rnd(&s, 3),
+                                  rnd(&s, 8), rnd(&s, 8));
+                if (rnd(&s, 4) == 0)
+                    strbuf_printf(&b, "  @%%p%u", rnd(&s, 3));
+                strbuf_printf(&b, "  add.s32 %%r%u, %%r%u, %%r%u;\n", rnd(&s, 8),
+                              rnd(&s, 8), rnd(&s, 8));
+            }
+            if (rnd(&s, 2))
+                strbuf_printf(&b, "  @%%p%u bra B%u;\n", rnd(&s, 3), rnd(&s, blocks));
+        }
+        strbuf_addz(&b, "  ret;\n}\n");
+        struct ptx_module *m = parse(b.s);
+        const struct ptx_func *f = ptx_find_func(m, "k");
+        struct cfg *g = cfg_new(f);
+        struct live *l = live_new(g);
+        bool *seen = xcalloc(f->body.n, 1);
+        for (uint32_t k = 0; k < g->n; k++)
+            for (size_t r = 0; r < f->regs.n; r++) {
+                memset(seen, 0, f->body.n);
+                bool want = reads_first(f, g, g->block[k].first, (int32_t)r, seen);
+                if (want != bitset_has(l->in[k], r))
+                    print_message("block %u register %s\n%s", k, f->regs.v[r].name, b.s);
+                assert_int_equal(bitset_has(l->in[k], r), want);
+            }
+        free(seen);
+        live_free(l);
+        cfg_free(g);
+        ptx_module_free(m);
+        strbuf_free(&b);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernel_by_hand),
+        cmocka_unit_test(guarded_write_keeps_the_old_value),
+        cmocka_unit_test(loop_carries_values),
+        cmocka_unit_test(random_code_against_path_search),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
