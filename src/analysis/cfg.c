@@ -1,6 +1,6 @@
-/* cfg.c: basic blocks and (post-)dominators. Dominators: Cooper, Harvey, Kennedy, "A Simple,
- * Fast Dominance Algorithm" (2001), run forward for dominators and on the reversed graph with
- * a virtual exit for post-dominators. */
+/* cfg.c: basic blocks and (post-)dominators. Dominators: Cooper, Harvey, Kennedy, "A
+ * Simple, Fast Dominance Algorithm" (2001), run forward for dominators and on the
+ * reversed graph with a virtual exit for post-dominators. */
 #include "analysis/cfg.h"
 
 #include "base/bitset.h"
@@ -140,8 +140,8 @@ find_labels(struct cfg *g)
             g->label_at[f->body.v[i].ops[0].label] = i;
 }
 
-/* A block starts at the first instruction, at a label behind something that is no label, and
- * behind whatever ends a block. */
+/* A block starts at the first instruction, at a label behind something that is no label,
+ * and behind whatever ends a block. */
 static void
 find_blocks(struct cfg *g)
 {
@@ -211,8 +211,8 @@ find_edges(struct cfg *g)
         }
 }
 
-/* The graph as plain arrays, node n being the exit; reversed if `back`. Forward the exit is
- * left out: nothing asks who dominates it, and it may have very many predecessors. */
+/* The graph as plain arrays, node n being the exit; reversed if `back`. Forward the exit
+ * is left out: nothing asks who dominates it, and it may have very many predecessors. */
 static void
 plain_graph(const struct cfg *g, bool back, uint32_t **start, uint32_t **to)
 {
@@ -264,9 +264,9 @@ find_dominators(struct cfg *g)
     plain_graph(g, true, &start, &to);
     cfg_idoms(n, start, to, g->n, idom);
     for (uint32_t v = 0; v < g->n; v++)
-        g->block[v].ipdom = idom[v] < 0                 ? CFG_NONE
+        g->block[v].ipdom = idom[v] < 0                ? CFG_NONE
                             : idom[v] == (int32_t)g->n ? CFG_EXIT
-                                                        : idom[v];
+                                                       : idom[v];
     free(start);
     free(to);
     free(idom);

@@ -1,37 +1,39 @@
 /* cfg.h: control flow of one function: basic blocks, edges, dominators, post-dominators.
  *
- * Pure: a function in, facts out; nothing in the IR changes. The facts are those of the body
- * as it was when cfg_new read it. Block 0 is the entry. The exit is virtual and has no block:
- * exit, ret, trap, and running off the end of the body lead to it. A call is an ordinary
- * instruction inside a block (control comes back behind it). */
+ * Pure: a function in, facts out; nothing in the IR changes. The facts are those of the
+ * body as it was when cfg_new read it. Block 0 is the entry. The exit is virtual and has
+ * no block: exit, ret, trap, and running off the end of the body lead to it. A call is an
+ * ordinary instruction inside a block (control comes back behind it). */
 #ifndef ALLOT_ANALYSIS_CFG_H
 #define ALLOT_ANALYSIS_CFG_H
 
 #include "ptx/ir.h"
 
-enum { CFG_EXIT = -1,  /* the virtual exit, where a block is expected */
-       CFG_NONE = -2 }; /* no such block */
+enum {
+    CFG_EXIT = -1, /* the virtual exit, where a block is expected */
+    CFG_NONE = -2
+}; /* no such block */
 
 struct cfg_block {
-    uint32_t first, end;   /* instructions body.v[first .. end), pseudo ones included */
+    uint32_t first, end; /* instructions body.v[first .. end), pseudo ones included */
     uint32_t nsucc, npred;
-    const int32_t *succ;   /* blocks, or CFG_EXIT; in the order branch target(s), fall through;
-                            * no duplicates */
-    const int32_t *pred;   /* blocks, ascending */
-    int32_t idom;          /* immediate dominator; CFG_NONE: the entry, or unreachable */
-    int32_t ipdom;         /* immediate post-dominator, may be CFG_EXIT; CFG_NONE: no path
-                            * leads from here to the exit (an endless loop) */
-    int32_t rpo;           /* place in reverse post-order, -1: unreachable from the entry */
+    const int32_t *succ; /* blocks, or CFG_EXIT; in the order branch target(s), fall
+                          * through; no duplicates */
+    const int32_t *pred; /* blocks, ascending */
+    int32_t idom;        /* immediate dominator; CFG_NONE: the entry, or unreachable */
+    int32_t ipdom;       /* immediate post-dominator, may be CFG_EXIT; CFG_NONE: no path
+                          * leads from here to the exit (an endless loop) */
+    int32_t rpo;         /* place in reverse post-order, -1: unreachable from the entry */
 };
 
 struct cfg {
     const struct ptx_func *func;
     struct cfg_block *block;
-    uint32_t n;            /* blocks */
-    uint32_t *block_of;    /* of each instruction of the body */
-    uint32_t *rpo;         /* the nrpo reachable blocks in reverse post-order */
+    uint32_t n;         /* blocks */
+    uint32_t *block_of; /* of each instruction of the body */
+    uint32_t *rpo;      /* the nrpo reachable blocks in reverse post-order */
     uint32_t nrpo;
-    uint32_t *label_at;    /* of each label: index of its instruction; UINT32_MAX: none */
+    uint32_t *label_at; /* of each label: index of its instruction; UINT32_MAX: none */
     struct arena mem;
 };
 

@@ -1,10 +1,11 @@
 /* decode.c: a kernel and the functions it may call, as one flat array of records.
  *
- * Steps: collect the functions (calls, and functions whose address is taken); lay out each
- * function's registers, predicates and parameters in a warp's rows, its variables in the
- * scratchpad and in local frames; decode instruction by instruction. Mnemonics with their own
- * handlers are found in the tables of exec_mem.c, exec_control.c and exec_warp.c; all others
- * are lane functions, their operands resolved by the pattern of the opcode's row. */
+ * Steps: collect the functions (calls, and functions whose address is taken); lay out
+ * each function's registers, predicates and parameters in a warp's rows, its variables in
+ * the scratchpad and in local frames; decode instruction by instruction. Mnemonics with
+ * their own handlers are found in the tables of exec_mem.c, exec_control.c and
+ * exec_warp.c; all others are lane functions, their operands resolved by the pattern of
+ * the opcode's row. */
 #include "exec/exec_int.h"
 
 #include "analysis/cfg.h"
@@ -18,8 +19,8 @@ bool
 decode_refuse(struct decoder *d, const char *fmt, ...)
 {
     struct ptx_module *m = d->p->entry->module;
-    struct diag_loc loc = {m->file, m->text, d->in ? d->in->line : 0, d->in ? d->in->col : 0,
-                           0};
+    struct diag_loc loc = {m->file, m->text, d->in ? d->in->line : 0,
+                           d->in ? d->in->col : 0, 0};
     char text[400];
     va_list ap;
     va_start(ap, fmt);
@@ -153,7 +154,8 @@ operand_type(const struct decoder *d, const struct ptx_operand *o)
 }
 
 bool
-const_value(const struct decoder *d, const struct ptx_operand *o, unsigned type, uint64_t *v)
+const_value(const struct decoder *d, const struct ptx_operand *o, unsigned type,
+            uint64_t *v)
 {
     unsigned kind = ptx_types[type].kind;
     double x;
@@ -212,7 +214,8 @@ reg_ref(struct decoder *d, const struct ptx_operand *o)
         return REF_NONE;
     }
     if (o->comp)
-        ref += (uint32_t)(o->comp - 1) * (ptx_type_bytes(r->type) == 8 ? 2 : 1) * ROW_BYTES;
+        ref +=
+            (uint32_t)(o->comp - 1) * (ptx_type_bytes(r->type) == 8 ? 2 : 1) * ROW_BYTES;
     return ref;
 }
 
@@ -319,7 +322,8 @@ decode_symbol(struct decoder *d, const struct ptx_operand *o, uint64_t *v, bool 
     case PTX_SPACE_GLOBAL:
     case PTX_SPACE_CONST:
         if (!image_address(d->im, var, v))
-            return decode_refuse(d, "variable '%s' is not defined in this module", var->name);
+            return decode_refuse(d, "variable '%s' is not defined in this module",
+                                 var->name);
         break;
     case PTX_SPACE_SHARED:
         if (!find_shared(d->pp, var, v))
@@ -327,7 +331,8 @@ decode_symbol(struct decoder *d, const struct ptx_operand *o, uint64_t *v, bool 
         break;
     case PTX_SPACE_LOCAL:
         if (!find_place(d->fi, var, v))
-            return decode_refuse(d, "local variable '%s' is not of this function", var->name);
+            return decode_refuse(d, "local variable '%s' is not of this function",
+                                 var->name);
         *frame = !d->fi->f->is_entry;
         break;
     case PTX_SPACE_PARAM:
@@ -342,7 +347,8 @@ decode_symbol(struct decoder *d, const struct ptx_operand *o, uint64_t *v, bool 
                 *v += (uint64_t)o->off;
                 return true;
             }
-        return decode_refuse(d, "the address of parameter '%s' cannot be taken", var->name);
+        return decode_refuse(d, "the address of parameter '%s' cannot be taken",
+                             var->name);
     default:
         return decode_refuse(d, "'%s' has no address", var->name);
     }
@@ -366,7 +372,11 @@ decode_func(struct decoder *d, const struct ptx_func *f)
 static void
 add_func(struct decoder *d, const struct ptx_func *f)
 {
-    if (!f || f->is_proto)
+    if (!f)
+        return;
+    for (size_t i = 0; i < f->targets.n; i++) /* .calltargets */
+        add_func(d, f->targets.v[i]);
+    if (f->is_proto)
         return;
     if (!f->has_body) { /* a declaration: the definition may stand elsewhere */
         struct ptx_module *m = d->p->entry->module;
@@ -443,7 +453,8 @@ collect(struct decoder *d)
             if (is_call(in)) {
                 bool direct = false;
                 for (unsigned o = 0; o < in->nops; o++)
-                    direct |= in->ops[o].kind == PTX_OPD_FUNCSYM && !in->ops[o].func->is_proto;
+                    direct |=
+                        in->ops[o].kind == PTX_OPD_FUNCSYM && !in->ops[o].func->is_proto;
                 if (!direct && !indirect) { /* anything whose address is in a table */
                     indirect = true;
                     struct ptx_module *m = d->p->entry->module;
@@ -502,9 +513,11 @@ layout_shared(struct decoder *d)
     }
     uint64_t base = (at + align - 1) / align * align;
     if (base > DEV_WINDOW)
-        return decode_refuse(d, "%llu bytes of scratchpad are more than its address window of "
-                                "16 MiB",
-                             (unsigned long long)at);
+        return decode_refuse(
+            d,
+            "%llu bytes of scratchpad are more than its address window of "
+            "16 MiB",
+            (unsigned long long)at);
     d->p->static_shared = (uint32_t)at;
     d->p->dynamic_base = (uint32_t)base;
     for (size_t i = 0; i < pp->shared_vars.n; i++)
@@ -599,7 +612,8 @@ layout_func(struct decoder *d, struct func_info *fi)
     }
     local = (local + 15) / 16 * 16;
     if (local > 512 * 1024)
-        return decode_refuse(d, "%llu bytes of local memory a thread are more than 512 KiB",
+        return decode_refuse(d,
+                             "%llu bytes of local memory a thread are more than 512 KiB",
                              (unsigned long long)local);
     if (at > REF_CONST / 2)
         return decode_refuse(d, "too many registers");
@@ -621,7 +635,8 @@ layout_func(struct decoder *d, struct func_info *fi)
 /* -- pure instructions -- */
 
 static enum exec_result
-h_lane(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_lane(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+       struct exec_step *s)
 {
     (void)s;
     void *const d[2] = {row(w, in->d[0]), row(w, in->d[1])};
@@ -633,7 +648,8 @@ h_lane(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct ex
 
 /* The common shapes: one destination, two or three sources. */
 static enum exec_result
-h_lane2(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_lane2(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        struct exec_step *s)
 {
     (void)s;
     void *const d[2] = {row(w, in->d[0])};
@@ -643,7 +659,8 @@ h_lane2(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct e
 }
 
 static enum exec_result
-h_lane3(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_lane3(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        struct exec_step *s)
 {
     (void)s;
     void *const d[2] = {row(w, in->d[0])};
@@ -652,22 +669,26 @@ h_lane3(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct e
     return EXEC_OK;
 }
 
-/* An instruction with operands of other widths than its type says (cvt with wider registers),
- * or with negated predicates: they are brought into form first. */
+/* An instruction with operands of other widths than its type says (cvt with wider
+ * registers), or with negated predicates: they are brought into form first. */
 struct adapt {
     lane_fn *lane;
     uint32_t aux;
     uint8_t nd, ns;
     struct {
         uint32_t ref;
-        bool narrow, negate; /* source: 64-bit row read as 32-bit lanes; predicate inverted */
-        bool widen, half, is_signed; /* destination: 32-bit result into a 64-bit row */
-        bool sink;
+        bool narrow,
+            negate; /* source: 64-bit row read as 32-bit lanes; predicate inverted */
+        bool sink;  /* destination: not wanted */
+        uint8_t have, want; /* destination: bytes of the register and of the result; the
+                             * result is extended where they differ */
+        bool is_signed;
     } d[2], s[4];
 };
 
 static enum exec_result
-h_adapt(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_adapt(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        struct exec_step *s)
 {
     (void)s;
     const struct adapt *p = in->plan;
@@ -690,19 +711,23 @@ h_adapt(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct e
         }
     }
     for (int i = 0; i < p->nd; i++)
-        if (!p->d[i].sink && !p->d[i].widen && !p->d[i].half)
+        if (!p->d[i].sink && p->d[i].have == p->d[i].want)
             d[i] = row(w, p->d[i].ref);
     p->lane(d, a, mask, p->aux);
     for (int i = 0; i < p->nd; i++) {
+        if (p->d[i].sink || p->d[i].have == p->d[i].want)
+            continue;
         const uint32_t *v = d[i];
-        if (p->d[i].widen) {
-            uint64_t *o = row(w, p->d[i].ref);
-            FOR_BITS (k, mask)
-                o[k] = p->d[i].is_signed ? (uint64_t)(int64_t)(int32_t)v[k] : v[k];
-        } else if (p->d[i].half) {
-            uint32_t *o = row(w, p->d[i].ref);
-            FOR_BITS (k, mask)
-                o[k] = v[k] & 0xffff;
+        unsigned shift = 64 - 8 * p->d[i].want;
+        FOR_BITS(k, mask)
+        {
+            uint64_t x = (uint64_t)v[k] << shift;
+            x = p->d[i].is_signed ? (uint64_t)((int64_t)x >> shift) : x >> shift;
+            if (p->d[i].have == 8)
+                ((uint64_t *)row(w, p->d[i].ref))[k] = x;
+            else
+                ((uint32_t *)row(w, p->d[i].ref))[k] =
+                    (uint32_t)x & (p->d[i].have == 2 ? 0xffff : FULL_MASK);
         }
     }
     return EXEC_OK;
@@ -781,12 +806,10 @@ decode_pure(struct decoder *d)
             if (have < want)
                 return decode_refuse(d, "the destination has %u bits, the result %u",
                                      have * 8, want * 8);
-            if (have == 8 && want < 8) {
-                ad.d[nd].widen = special = true;
-                ad.d[nd].is_signed = ptx_types[type].kind == PTX_K_SINT;
-            } else if (have == 2 && want == 1) {
-                ad.d[nd].half = special = true;
-            }
+            ad.d[nd].have = (uint8_t)have;
+            ad.d[nd].want = (uint8_t)want;
+            ad.d[nd].is_signed = ptx_types[type].kind == PTX_K_SINT;
+            special |= have != want;
             nd++;
         } else {
             bool wide = false;
@@ -802,14 +825,14 @@ decode_pure(struct decoder *d)
             unsigned want = ptx_type_bytes(type);
             if (c.kind == PTX_OPD_REG && type != PTX_PRED &&
                 ptx_type_bytes(operand_type(d, &c)) < want)
-                return decode_refuse(d, "operand %u has %u bits, the instruction needs %u",
-                                     i + 1, ptx_type_bytes(operand_type(d, &c)) * 8,
-                                     want * 8);
+                return decode_refuse(
+                    d, "operand %u has %u bits, the instruction needs %u", i + 1,
+                    ptx_type_bytes(operand_type(d, &c)) * 8, want * 8);
             if (type != PTX_PRED && wide && want < 8)
                 ad.s[ns].narrow = special = true;
             else if (type != PTX_PRED && !wide && want == 8)
-                return decode_refuse(d, "operand %u has 32 bits, the instruction needs 64",
-                                     i + 1);
+                return decode_refuse(
+                    d, "operand %u has 32 bits, the instruction needs 64", i + 1);
             ns++;
         }
         while (*tok && *tok != ',' && *tok != '|')
@@ -817,16 +840,19 @@ decode_pure(struct decoder *d)
         if (*tok)
             tok++;
     }
-    if (decode_has(in, "cc") || !strcmp(ptx_ops[in->op].mnemonic, "addc") ||
-        !strcmp(ptx_ops[in->op].mnemonic, "subc") ||
-        !strcmp(ptx_ops[in->op].mnemonic, "madc")) {
+    if (in->mod[PTX_MG_CC] || ptx_ops[in->op].flags & PTX_CCIN) {
         ad.d[1].ref = d->fi->cc;
         ad.d[1].sink = false;
+        ad.d[1].have = ad.d[1].want = 0;
         nd = 2;
     }
     for (unsigned i = 0; i < 2; i++)
         if (i >= nd)
             ad.d[i].sink = true;
+    if (nd == 2 && ad.d[1].sink)
+        nd = 1;
+    for (unsigned i = in->nops; i-- && ns && in->ops[i].kind == PTX_OPD_NONE;)
+        ns--; /* optional sources at the end that were left out */
     ad.lane = lane;
     ad.aux = aux;
     ad.nd = (uint8_t)nd;
@@ -881,8 +907,8 @@ note_regs(struct decoder *d)
     }
     for (unsigned i = 0; i < in->nops; i++) {
         const struct ptx_operand *o = &in->ops[i];
-        bool dest = *tok == 'd' || *tok == 'P' || *tok == 'U' || *tok == 'V' ||
-                    *tok == 'D';
+        bool dest =
+            *tok == 'd' || *tok == 'P' || *tok == 'U' || *tok == 'V' || *tok == 'D';
         if (call) {
             dest = o->kind == PTX_OPD_VEC && !seen_target;
             seen_target |= o->kind != PTX_OPD_VEC && o->kind != PTX_OPD_NONE;
@@ -993,7 +1019,8 @@ decode_body(struct decoder *d, struct func_info *fi)
             d->out->reconv = reconvergence(fi, i);
     }
     if (fi->pc_of[f->body.n] < fi->end_pc) {
-        struct ptx_inst ret = {.op = d->ret_op, .guard = -1, .line = f->line, .col = f->col};
+        struct ptx_inst ret = {
+            .op = d->ret_op, .guard = -1, .line = f->line, .col = f->col};
         for (size_t i = f->body.n; i-- && ret.line == f->line;)
             if (f->body.v[i].line)
                 ret.line = f->body.v[i].line, ret.col = 0;
@@ -1023,9 +1050,9 @@ mark_regs(const struct ptx_operand *o, unsigned n, uint64_t *set)
     }
 }
 
-/* Rows of the kernel that are live on entry: the block's storage is used for one block after
- * another, and they must not see what the last one left. Backward liveness over the CFG;
- * guarded writes do not end a live range. */
+/* Rows of the kernel that are live on entry: the block's storage is used for one block
+ * after another, and they must not see what the last one left. Backward liveness over the
+ * CFG; guarded writes do not end a live range. */
 static void
 find_zero_rows(struct decoder *d, const struct func_info *fi)
 {
@@ -1081,9 +1108,11 @@ find_zero_rows(struct decoder *d, const struct func_info *fi)
             const struct ptx_reg *r = &f->regs.v[i];
             bool wide = ptx_type_bytes(r->type) == 8;
             for (unsigned c = 0; c < (r->vec ? r->vec : 1u); c++)
-                *vec_push(&d->pp->zero_rows) = (struct zero_row){
-                    fi->reg_ref[i] + c * (wide ? 2 : 1) * ROW_BYTES,
-                    r->type == PTX_PRED ? 4 : wide ? 2 * ROW_BYTES : ROW_BYTES};
+                *vec_push(&d->pp->zero_rows) =
+                    (struct zero_row){fi->reg_ref[i] + c * (wide ? 2 : 1) * ROW_BYTES,
+                                      r->type == PTX_PRED ? 4
+                                      : wide              ? 2 * ROW_BYTES
+                                                          : ROW_BYTES};
         }
     *vec_push(&d->pp->zero_rows) = (struct zero_row){fi->cc, 4};
     free(in);

@@ -8,13 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STACK_MIN = 68, /* leaves are disjoint (<= 32), joins nested (<= 32) */
-       QUANTUM = 2048  /* instructions a warp runs before the next one has its turn */ };
+enum {
+    STACK_MIN = 68, /* leaves are disjoint (<= 32), joins nested (<= 32) */
+    QUANTUM = 2048  /* instructions a warp runs before the next one has its turn */
+};
 
 static size_t
 align_up(size_t n, size_t a)
 {
     return (n + a - 1) / a * a;
+}
+
+/* Allocations have come or gone since the range caches were filled. */
+static void
+forget_ranges(struct exec_cta *c)
+{
+    const struct prog_priv *pp = c->grid->prog->priv;
+    for (uint32_t i = 0; i < pp->nslots + 1; i++)
+        c->ex->range[i] = (struct mem_range){1, 0};
+    c->ex->generation = dev_generation(c->grid->mem);
 }
 
 struct exec_cta *
@@ -31,6 +43,7 @@ exec_cta_new(struct exec_grid *g)
     c->warp = xcalloc(c->nwarps, sizeof *c->warp);
     c->ex = xcalloc(1, sizeof *c->ex);
     c->ex->range = xcalloc(pp->nslots + 1, sizeof *c->ex->range);
+    forget_ranges(c);
     size_t rows = align_up(p->row_bytes, 64) * c->nwarps;
     c->ex->rows = aligned_alloc(64, rows + 64);
     c->shared = aligned_alloc(64, align_up(c->shared_bytes, 64) + 64);
@@ -96,8 +109,8 @@ dim_of(struct exec_dim d, unsigned comp)
     return comp == 0 ? d.x : comp == 1 ? d.y : comp == 2 ? d.z : 0;
 }
 
-/* Thread indices of a warp's lanes; threads are numbered x fastest. Lanes beyond the block's
- * threads get the numbers that follow, and never execute. */
+/* Thread indices of a warp's lanes; threads are numbered x fastest. Lanes beyond the
+ * block's threads get the numbers that follow, and never execute. */
 static void
 fill_tid(const struct exec_cta *c, const struct exec_warp *w, unsigned comp, uint32_t *d)
 {
@@ -173,12 +186,8 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
     c->live_warps = c->nwarps;
     memset(c->shared, 0, c->shared_bytes);
     memset(c->ex->bar, 0, sizeof c->ex->bar);
-    uint64_t generation = dev_generation(g->mem);
-    if (generation != c->ex->generation) {
-        for (uint32_t i = 0; i < pp->nslots + 1; i++)
-            c->ex->range[i] = (struct mem_range){1, 0};
-        c->ex->generation = generation;
-    }
+    if (dev_generation(g->mem) != c->ex->generation)
+        forget_ranges(c);
     for (uint32_t i = 0; i < c->nwarps; i++) {
         struct exec_warp *w = &c->warp[i];
         uint32_t left = c->nthreads - i * LANES;
@@ -247,16 +256,17 @@ over_limit(struct exec_grid *g, const struct exec_cta *c)
         }
     const struct exec_static *st = &g->prog->st[w->pc];
     struct ptx_module *m = g->prog->entry->module;
-    struct diag_loc loc = {m->file, m->text, st->line, 0, 0};
+    struct diag_loc loc = {m->file, m->text, st->line, st->col, 0};
     struct diag *d = diag_add(
         g->diag, DIAG_ERROR, &loc,
         "kernel '%s' stopped after %llu warp instructions, the limit; block (%u,%u,%u) "
         "warp %u was here",
         g->prog->entry->name, (unsigned long long)g->n_warp_inst, c->ctaid.x, c->ctaid.y,
         c->ctaid.z, w->index);
-    diag_hint(g->diag, d,
-              "raise the limit if the kernel is only long; if it waits for another block or "
-              "diverged thread, it never ends");
+    diag_hint(
+        g->diag, d,
+        "raise the limit if the kernel is only long; if it waits for another block or "
+        "diverged thread, it never ends");
     return EXEC_FAULT;
 }
 
@@ -265,12 +275,14 @@ stuck(struct exec_grid *g, const struct exec_cta *c)
 {
     struct strbuf b = {0};
     exec_explain_cta(c, &b);
-    uint32_t line = 0;
+    uint32_t line = 0, col = 0;
     for (uint32_t i = 0; i < c->nwarps && !line; i++)
-        if (c->warp[i].state == EXEC_BARRIER)
+        if (c->warp[i].state == EXEC_BARRIER) {
             line = g->prog->st[c->warp[i].barrier_pc].line;
+            col = g->prog->st[c->warp[i].barrier_pc].col;
+        }
     struct ptx_module *m = g->prog->entry->module;
-    struct diag_loc loc = {m->file, m->text, line, 0, 0};
+    struct diag_loc loc = {m->file, m->text, line, col, 0};
     diag_add(g->diag, DIAG_ERROR, &loc,
              "kernel '%s': block (%u,%u,%u) waits at barriers for ever: %s",
              g->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z, b.s ? b.s : "");
@@ -335,8 +347,9 @@ exec_grid_check(const struct exec_grid *g, struct diag_sink *diag)
     const struct exec_dim b = g->block, n = g->grid;
     uint64_t threads = (uint64_t)b.x * b.y * b.z;
     if (!n.x || !n.y || !n.z)
-        diag_add(diag, DIAG_ERROR, &loc, "launch of kernel '%s': the grid (%u,%u,%u) is empty",
-                 f->name, n.x, n.y, n.z);
+        diag_add(diag, DIAG_ERROR, &loc,
+                 "launch of kernel '%s': the grid (%u,%u,%u) is empty", f->name, n.x, n.y,
+                 n.z);
     else if (n.x > 0x7fffffffu || n.y > 65535 || n.z > 65535 ||
              (uint64_t)n.x * n.y * n.z > UINT32_MAX)
         diag_add(diag, DIAG_ERROR, &loc,
@@ -345,35 +358,38 @@ exec_grid_check(const struct exec_grid *g, struct diag_sink *diag)
                  f->name, n.x, n.y, n.z);
     if (!threads)
         diag_add(diag, DIAG_ERROR, &loc,
-                 "launch of kernel '%s': the block (%u,%u,%u) is empty", f->name, b.x, b.y,
-                 b.z);
+                 "launch of kernel '%s': the block (%u,%u,%u) is empty", f->name, b.x,
+                 b.y, b.z);
     else if (b.x > 1024 || b.y > 1024 || b.z > 64 || threads > 1024)
-        diag_add(diag, DIAG_ERROR, &loc,
-                 "launch of kernel '%s': the block (%u,%u,%u) is larger than (1024,1024,64) "
-                 "or has more than 1024 threads",
-                 f->name, b.x, b.y, b.z);
-    uint64_t max =
-        f->maxntid[0] ? (uint64_t)f->maxntid[0] * (f->maxntid[1] ? f->maxntid[1] : 1) *
-                            (f->maxntid[2] ? f->maxntid[2] : 1)
-                      : 0;
+        diag_add(
+            diag, DIAG_ERROR, &loc,
+            "launch of kernel '%s': the block (%u,%u,%u) is larger than (1024,1024,64) "
+            "or has more than 1024 threads",
+            f->name, b.x, b.y, b.z);
+    uint64_t max = f->maxntid[0]
+                       ? (uint64_t)f->maxntid[0] * (f->maxntid[1] ? f->maxntid[1] : 1) *
+                             (f->maxntid[2] ? f->maxntid[2] : 1)
+                       : 0;
     if (max && threads > max)
         diag_add(diag, DIAG_ERROR, &loc,
                  "launch of kernel '%s': %llu threads a block, but .maxntid allows %llu",
                  f->name, (unsigned long long)threads, (unsigned long long)max);
     const uint32_t *r = f->reqntid;
     if (r[0] && (b.x != r[0] || b.y != (r[1] ? r[1] : 1) || b.z != (r[2] ? r[2] : 1)))
-        diag_add(diag, DIAG_ERROR, &loc,
-                 "launch of kernel '%s': block (%u,%u,%u), but .reqntid demands (%u,%u,%u)",
-                 f->name, b.x, b.y, b.z, r[0], r[1] ? r[1] : 1, r[2] ? r[2] : 1);
+        diag_add(
+            diag, DIAG_ERROR, &loc,
+            "launch of kernel '%s': block (%u,%u,%u), but .reqntid demands (%u,%u,%u)",
+            f->name, b.x, b.y, b.z, r[0], r[1] ? r[1] : 1, r[2] ? r[2] : 1);
     if (p->param_bytes && !g->params)
         diag_add(diag, DIAG_ERROR, &loc,
-                 "launch of kernel '%s': its %zu parameters (%u bytes) are missing", f->name,
-                 f->params.n, p->param_bytes);
+                 "launch of kernel '%s': its %zu parameters (%u bytes) are missing",
+                 f->name, f->params.n, p->param_bytes);
     if ((uint64_t)p->dynamic_base + g->dynamic_shared > DEV_WINDOW)
-        diag_add(diag, DIAG_ERROR, &loc,
-                 "launch of kernel '%s': %u bytes of scratchpad are more than its address "
-                 "window of 16 MiB holds",
-                 f->name, g->dynamic_shared);
+        diag_add(
+            diag, DIAG_ERROR, &loc,
+            "launch of kernel '%s': %u bytes of scratchpad are more than its address "
+            "window of 16 MiB holds",
+            f->name, g->dynamic_shared);
     return diag->errors == before;
 }
 
@@ -396,8 +412,8 @@ exec_explain_cta(const struct exec_cta *c, struct strbuf *out)
         uint32_t shown = 0;
         for (uint32_t i = 0; i < c->nwarps; i++)
             if (bar->waiting >> i & 1)
-                strbuf_printf(out, "%s%u at line %u", shown++ ? ", " : ", waiting: warp ", i,
-                              p->st[c->warp[i].barrier_pc].line);
+                strbuf_printf(out, "%s%u at line %u", shown++ ? ", " : ", waiting: warp ",
+                              i, p->st[c->warp[i].barrier_pc].line);
     }
     uint32_t ready = 0, done = 0;
     for (uint32_t i = 0; i < c->nwarps; i++) {
@@ -407,5 +423,6 @@ exec_explain_cta(const struct exec_cta *c, struct strbuf *out)
     if (ready)
         strbuf_printf(out, "%s%u warps can run", first ? "" : "; ", ready), first = false;
     if (done)
-        strbuf_printf(out, "%s%u of %u warps have ended", first ? "" : "; ", done, c->nwarps);
+        strbuf_printf(out, "%s%u of %u warps have ended", first ? "" : "; ", done,
+                      c->nwarps);
 }

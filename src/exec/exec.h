@@ -1,8 +1,8 @@
-/* exec.h: the functional machine. A kernel is decoded once (exec_decode); a resident block
- * (exec_cta) holds its warps, registers, scratchpad and barriers; exec_step runs one warp
- * instruction completely and tells what it did. The timing model calls exec_step when it
- * issues an instruction; exec_run_grid calls it in a plain loop (--functional). Neither needs
- * the other. Values are exact per the PTX ISA; see lane.h for those. */
+/* exec.h: the functional machine. A kernel is decoded once (exec_decode); a resident
+ * block (exec_cta) holds its warps, registers, scratchpad and barriers; exec_step runs
+ * one warp instruction completely and tells what it did. The timing model calls exec_step
+ * when it issues an instruction; exec_run_grid calls it in a plain loop (--functional).
+ * Neither needs the other. Values are exact per the PTX ISA; see lane.h for those. */
 #ifndef ALLOT_EXEC_EXEC_H
 #define ALLOT_EXEC_EXEC_H
 
@@ -23,29 +23,29 @@ struct exec_static {
     uint8_t latency; /* enum ptx_latency */
     uint8_t nsrc, ndst;
     uint16_t src[EXEC_MAX_SRC], dst[EXEC_MAX_DST];
-    uint8_t space;   /* enum ptx_space as written; NONE: generic or no memory instruction */
+    uint8_t space; /* enum ptx_space as written; NONE: generic or no memory instruction */
     bool is_load, is_store, is_atomic, is_barrier, is_exit, is_jump, is_fence;
-    bool guarded;    /* src[0] is the guard predicate (operand collectors do not read it) */
-    uint8_t cache;   /* enum ptx_mod of group CACHE, 0: default */
+    bool guarded;  /* src[0] is the guard predicate (operand collectors do not read it) */
+    uint8_t cache; /* enum ptx_mod of group CACHE, 0: default */
     uint32_t line, col; /* PTX source */
-    uint16_t op;     /* enum ptx_op */
+    uint16_t op;        /* enum ptx_op */
 };
 
 struct exec_inst; /* the dense record with handler and resolved operands, private */
 
 struct exec_prog {
     const struct ptx_func *entry;
-    uint32_t ninst;               /* instructions, pseudo ones left out; pc = index */
+    uint32_t ninst; /* instructions, pseudo ones left out; pc = index */
     struct exec_inst *inst;
-    struct exec_static *st;       /* st[pc] */
-    uint32_t nregs;               /* registers numbered 0..nregs-1 for the scoreboard */
-    uint32_t row_bytes;           /* register storage of one warp */
-    uint32_t static_shared;       /* scratchpad bytes declared by kernel and callees */
-    uint32_t local_bytes;         /* local memory of a thread, call frames excluded */
-    uint32_t dynamic_base;        /* scratchpad offset of extern .shared x[] arrays */
-    uint32_t param_bytes;         /* kernel parameter block */
-    uint64_t code_address;        /* where the code lies, for the instruction cache */
-    struct exec_image *image;     /* module image: constant bank, globals, symbol addresses */
+    struct exec_static *st;   /* st[pc] */
+    uint32_t nregs;           /* registers numbered 0..nregs-1 for the scoreboard */
+    uint32_t row_bytes;       /* register storage of one warp */
+    uint32_t static_shared;   /* scratchpad bytes declared by kernel and callees */
+    uint32_t local_bytes;     /* local memory of a thread, call frames excluded */
+    uint32_t dynamic_base;    /* scratchpad offset of extern .shared x[] arrays */
+    uint32_t param_bytes;     /* kernel parameter block */
+    uint64_t code_address;    /* where the code lies, for the instruction cache */
+    struct exec_image *image; /* module image: constant bank, globals, symbol addresses */
     void *priv;
 };
 
@@ -60,14 +60,16 @@ void exec_image_free(struct exec_image *im);
 bool exec_image_symbol(const struct exec_image *im, const char *name, uint64_t *addr,
                        uint64_t *size);
 
-/* Decodes kernel `f`. Refuses, with a diagnostic naming instruction and line, what it cannot
- * run: after this nothing is unsupported in mid-run. NULL on failure. */
+/* Decodes kernel `f`. Refuses, with a diagnostic naming instruction and line, what it
+ * cannot run: after this nothing is unsupported in mid-run. NULL on failure. */
 struct exec_prog *exec_decode(struct exec_image *im, const struct ptx_func *f,
                               struct diag_sink *diag);
 void exec_prog_free(struct exec_prog *p);
 
 /* -- launch -- */
-struct exec_dim { uint32_t x, y, z; };
+struct exec_dim {
+    uint32_t x, y, z;
+};
 
 struct exec_grid {
     const struct exec_prog *prog;
@@ -78,10 +80,10 @@ struct exec_grid {
     uint32_t warps_per_cta; /* ceil(threads / 32) */
     uint32_t nsm;           /* what %nsmid says */
     uint64_t grid_id;
-    const uint64_t *clock;  /* what %clock reads; NULL: instructions executed */
-    uint64_t *nanoseconds;  /* what %globaltimer reads; NULL: clock */
+    const uint64_t *clock; /* what %clock reads; NULL: instructions executed */
+    uint64_t *nanoseconds; /* what %globaltimer reads; NULL: clock */
     uint64_t n_warp_inst, n_thread_inst; /* counted by exec_step */
-    uint64_t limit;         /* warp instructions after which exec_run_grid stops; 0: none */
+    uint64_t limit; /* warp instructions after which exec_run_grid stops; 0: none */
     /* Where the executor is, for faults (set by exec_step). */
     struct diag_sink *diag;
 };
@@ -94,15 +96,16 @@ struct exec_warp;
 
 struct exec_cta {
     struct exec_grid *grid;
-    uint32_t id;             /* linear block index: x + y*nx + z*nx*ny */
+    uint32_t id; /* linear block index: x + y*nx + z*nx*ny */
     struct exec_dim ctaid;
     uint32_t nwarps, nthreads;
-    uint32_t live_warps;     /* not yet ended */
-    uint8_t *shared;         /* scratchpad contents */
-    uint32_t shared_bytes;   /* static + dynamic */
-    struct exec_warp *warp;  /* nwarps of them */
-    uint32_t slot, sm;       /* free for the timing model; %smid reads sm */
-    void *priv;              /* free for the timing model */
+    uint32_t live_warps;      /* not yet ended */
+    uint8_t *shared;          /* scratchpad contents */
+    uint32_t shared_bytes;    /* static + dynamic */
+    struct exec_warp *warp;   /* nwarps of them */
+    uint32_t slot, sm;        /* free for the timing model; %smid reads sm (set it before
+                               * exec_cta_start) */
+    void *priv;               /* free for the timing model */
     struct exec_cta_priv *ex; /* the executor's own: barriers, caches, storage */
 };
 
@@ -118,57 +121,65 @@ enum exec_warp_state {
 };
 
 struct exec_warp {
-    uint32_t pc;       /* of the next instruction */
-    uint32_t active;   /* lanes that execute it */
-    uint8_t state;     /* enum exec_warp_state */
-    uint8_t barrier;   /* id it waits at */
-    uint32_t index;    /* in its block */
+    uint32_t pc;         /* of the next instruction */
+    uint32_t active;     /* lanes that execute it */
+    uint8_t state;       /* enum exec_warp_state */
+    uint8_t barrier;     /* id it waits at */
+    uint32_t index;      /* in its block */
     uint32_t dynamic_id; /* free for the timing model */
     struct exec_cta *cta;
-    uint8_t *regs;     /* register rows, 64-byte aligned */
+    uint8_t *regs;         /* register rows, 64-byte aligned */
     const uint8_t *consts; /* the program's constant rows */
-    void *priv;        /* free for the timing model */
+    void *priv;            /* free for the timing model */
 
     /* -- the executor's own -- */
-    uint32_t rpc;      /* pc at which the current path meets its sibling; EXEC_NO_PC: none */
-    uint32_t sp;       /* SIMT stack: paths that wait below the current one */
-    uint32_t depth;    /* calls under way */
+    uint32_t rpc;   /* pc at which the current path meets its sibling; EXEC_NO_PC: none */
+    uint32_t sp;    /* SIMT stack: paths that wait below the current one */
+    uint32_t depth; /* calls under way */
     uint32_t local_base; /* where the current function's local variables start */
     uint32_t barrier_mask, barrier_pc; /* lanes and instruction that wait there */
     uint32_t stack_cap, frame_cap, local_bytes; /* allocated (local: per thread) */
     struct exec_path *stack;
     struct exec_frame *frame;
-    uint8_t *local;    /* word-interleaved: word k of lane i at (k * 32 + i) * 4 */
+    uint8_t *local; /* word-interleaved: word k of lane i at (k * 32 + i) * 4 */
 };
 
 /* One memory instruction's accesses. addr[] of lanes in `mask` only: device address for
- * GLOBAL, offset in the block's scratchpad for SHARED, offset in the thread's local memory
- * for LOCAL, address in the constant or parameter space for CONST and PARAM. */
+ * GLOBAL, offset in the block's scratchpad for SHARED, offset in the thread's local
+ * memory for LOCAL, address in the constant or parameter space for CONST and PARAM. */
 struct exec_access {
-    uint8_t space;  /* enum ptx_space, generic addresses resolved. Lanes of one generic
-                     * instruction that fall in several spaces: NONE, and lane_space counts */
+    uint8_t
+        space; /* enum ptx_space, generic addresses resolved. Lanes of one generic
+                * instruction that fall in several spaces: NONE, and lane_space counts */
     uint8_t lane_space[LANES];
-    uint8_t bytes;  /* per lane, whole vector */
+    uint8_t bytes; /* per lane, whole vector */
     bool load, store, atomic;
-    uint8_t cache;  /* as in exec_static */
+    uint8_t cache; /* as in exec_static */
     uint32_t mask;
     uint64_t addr[LANES];
 };
 
-enum exec_result { EXEC_OK, EXEC_FAULT /* diagnostic in grid->diag; the launch is over */ };
+enum exec_result {
+    EXEC_OK,
+    EXEC_FAULT /* diagnostic in grid->diag; the launch is over */
+};
 
 struct exec_step {
-    uint32_t pc;      /* instruction executed */
-    uint32_t mask;    /* lanes that executed it: active and guard true */
-    uint32_t active;  /* lanes active before the guard */
-    bool jumped;      /* next pc is not pc + 1, or the warp's active set changed */
-    bool has_access;  /* `access` is filled (mask not 0) */
-    uint64_t woken;   /* warps of the block (bit = index) released from a barrier */
+    uint32_t pc;     /* instruction executed */
+    uint32_t mask;   /* lanes that executed it: active and guard true */
+    uint32_t active; /* lanes active before the guard */
+    bool jumped;     /* next pc is not pc + 1, or the warp's active set changed */
+    bool has_access; /* `access` is filled (mask not 0) */
+    uint64_t woken;  /* warps of the block (bit = index) released from a barrier */
     bool warp_done, cta_done;
     struct exec_access access;
 };
 
-/* Runs the warp's next instruction; the warp must be READY. */
+/* Runs the warp's next instruction; the warp must be READY. An instruction that
+ * synchronises lanes of a warp (bar, *.sync) may find that lanes it needs run in another
+ * path: then it does nothing (mask 0, jumped), the other path comes first, and it is
+ * executed again later.
+ */
 enum exec_result exec_step(struct exec_warp *w, struct exec_step *s);
 
 /* The instruction at w->pc without running it: its pc, its executing lanes, its addresses

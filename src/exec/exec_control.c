@@ -1,23 +1,24 @@
 /* exec_control.c: branches, calls, the SIMT stack, barriers, traps.
  *
- * Divergence. A warp runs one path at a time: w->pc, w->active, w->rpc. A branch that lanes
- * take differently pushes a path that waits at the branch's immediate post-dominator with all
- * its lanes (the join), unless the current path ends there anyway, and a path for each side;
- * fall-through lanes run first. A path that reaches its rpc is dropped and the one below it
- * runs. Lanes that exit leave all paths; a path without lanes is dropped. So at any time the
- * leaves are disjoint and the joins nested: at most 64 paths a function.
+ * Divergence. A warp runs one path at a time: w->pc, w->active, w->rpc. A branch that
+ * lanes take differently pushes a path that waits at the branch's immediate
+ * post-dominator with all its lanes (the join), unless the current path ends there
+ * anyway, and a path for each side; lanes that jump run first. A path that reaches its
+ * rpc is dropped and the one below it runs. Lanes that exit leave all paths; a path
+ * without lanes is dropped. So at any time the leaves are disjoint and the joins nested:
+ * at most 64 paths a function.
  *
- * Meeting points stronger than post-dominance. Where lanes may leave early (a return inside
- * an if), the immediate post-dominator is the end of the function, and paths that the program
- * synchronises would pass that point one after the other. So an instruction that synchronises
- * lanes of a warp (bar, *.sync) first gathers the lanes it wants from the sibling paths: it
- * lets them run until they stand at the same instruction, merges them, and only then
- * executes. Lanes that cannot come (they wait at another such instruction, or beyond the
- * join) are not waited for.
+ * Meeting points stronger than post-dominance. Where lanes may leave early (a return
+ * inside an if), the immediate post-dominator is the end of the function, and paths that
+ * the program synchronises would pass that point one after the other. So an instruction
+ * that synchronises lanes of a warp (bar, *.sync) first gathers the lanes it wants from
+ * the sibling paths: it lets them run until they stand at the same instruction, merges
+ * them, and only then executes. Lanes that cannot come (they wait at another such
+ * instruction, or beyond the join) are not waited for.
  *
  * Barriers (PTX ISA 9.7.13.1) count warps: a warp arrives once, whichever of its lanes
- * execute the instruction, as all processors before Volta do; thread counts are multiples of
- * the warp size. A barrier without a count waits for all warps that have not ended. */
+ * execute the instruction, as all processors before Volta do; thread counts are multiples
+ * of the warp size. A barrier without a count waits for all warps that have not ended. */
 #include "exec/exec_int.h"
 
 #include "analysis/cfg.h"
@@ -107,8 +108,9 @@ simt_ret(struct exec_warp *w, uint32_t lanes, struct exec_step *s)
     settle(w, s);
 }
 
-/* Paths with the current one's join stand right below it. Brings lanes of `want` here that
- * run in those. True: execute now; false: another path was put first, nothing executed. */
+/* Paths with the current one's join stand right below it. Brings lanes of `want` here
+ * that run in those. True: execute now; false: another path was put first, nothing
+ * executed. */
 bool
 simt_gather(struct exec_warp *w, const struct exec_inst *in, uint32_t want,
             struct exec_step *s)
@@ -179,13 +181,13 @@ h_bra(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
     if (r != w->rpc)
         push(w, r, w->rpc, w->active);
     w->rpc = r;
-    if (next == r) {
+    if (target == r) {
+        w->active = rest;
+    } else {
+        if (next != r)
+            push(w, next, r, rest);
         w->pc = target;
         w->active = mask;
-    } else {
-        if (target != r)
-            push(w, target, r, mask);
-        w->active = rest;
     }
     return EXEC_OK;
 }
@@ -196,14 +198,15 @@ h_brx(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
     const struct brx_plan *b = in->plan;
     const uint32_t *index = row(w, in->s[0]);
     uint32_t rest = w->active & ~mask, r = in->reconv, next = w->pc;
-    FOR_BITS (i, mask)
-        if (index[i] >= b->n)
-            return fault(w, in, (unsigned)i, NULL,
-                         "brx.idx with index %u, but the list has %u targets", index[i], b->n);
+    FOR_BITS(i, mask)
+    if (index[i] >= b->n)
+        return fault(w, in, (unsigned)i, NULL,
+                     "brx.idx with index %u, but the list has %u targets", index[i],
+                     b->n);
     s->jumped = true;
     uint32_t first = b->target[index[bit_lowest(mask)]], same = 0;
-    FOR_BITS (i, mask)
-        same |= (uint32_t)(b->target[index[i]] == first) << i;
+    FOR_BITS(i, mask)
+    same |= (uint32_t)(b->target[index[i]] == first) << i;
     if (same == w->active) {
         w->pc = first;
         return EXEC_OK;
@@ -216,8 +219,8 @@ h_brx(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
         push(w, next, r, rest);
     while (mask) {
         uint32_t t = b->target[index[bit_lowest(mask)]], group = 0;
-        FOR_BITS (i, mask)
-            group |= (uint32_t)(b->target[index[i]] == t) << i;
+        FOR_BITS(i, mask)
+        group |= (uint32_t)(b->target[index[i]] == t) << i;
         mask &= ~group;
         if (t != r)
             push(w, t, r, group);
@@ -230,7 +233,8 @@ h_brx(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
 }
 
 static enum exec_result
-h_exit(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_exit(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+       struct exec_step *s)
 {
     (void)in;
     simt_exit(w, mask, s);
@@ -246,7 +250,8 @@ h_ret(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
 }
 
 static enum exec_result
-h_trap(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_trap(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+       struct exec_step *s)
 {
     return fault(w, in, (unsigned)bit_lowest(mask), NULL, "trap");
 }
@@ -311,8 +316,8 @@ move_bytes(const struct call_move *m)
                : sizeof(uint64_t) * LANES;
 }
 
-/* All sources are read before anything is written (between, on return, the callee's rows are
- * put back): `buf` holds them. */
+/* All sources are read before anything is written (between, on return, the callee's rows
+ * are put back): `buf` holds them. */
 static void
 moves_read(const struct exec_warp *w, const struct call_move *m, uint32_t n, uint8_t *buf)
 {
@@ -336,11 +341,12 @@ moves_write(struct exec_warp *w, const struct call_move *m, uint32_t n, uint32_t
         if (m[k].from_kind == MOVE_PARAM && m[k].to_kind == MOVE_PARAM) {
             uint32_t *to = row(w, m[k].to);
             for (uint32_t r = 0; r < (m[k].bytes + 3) / 4; r++)
-                FOR_BITS (i, mask)
-                    memcpy(&to[r * LANES + i], buf + (r * LANES + i) * 4, 4);
+                FOR_BITS(i, mask)
+            memcpy(&to[r * LANES + i], buf + (r * LANES + i) * 4, 4);
             continue;
         }
-        FOR_BITS (i, mask) {
+        FOR_BITS(i, mask)
+        {
             uint64_t v;
             memcpy(&v, buf + 8 * i, 8);
             put_lane(w, &m[k], (unsigned)i, v);
@@ -392,10 +398,11 @@ enter(struct exec_warp *w, const struct exec_inst *in, const struct call_plan *p
     uint32_t local_base = w->local_base + p->caller->local_bytes;
     uint32_t local_end = local_base + callee->local_bytes;
     if (local_end > MAX_LOCAL)
-        return fault(w, in, (unsigned)bit_lowest(mask), NULL,
-                     "stack overflow: the frames of %u nested calls take more than %d bytes "
-                     "of local memory a thread",
-                     w->depth + 1, MAX_LOCAL);
+        return fault(
+            w, in, (unsigned)bit_lowest(mask), NULL,
+            "stack overflow: the frames of %u nested calls take more than %d bytes "
+            "of local memory a thread",
+            w->depth + 1, MAX_LOCAL);
     if (local_end > w->local_bytes) {
         uint32_t bytes = local_end > 2 * w->local_bytes ? local_end : 2 * w->local_bytes;
         w->local = xrealloc(w->local, (size_t)bytes * LANES);
@@ -431,9 +438,9 @@ enter(struct exec_warp *w, const struct exec_inst *in, const struct call_plan *p
         const struct param_spill *sp = &callee->spill[k];
         const uint32_t *from = (const uint32_t *)(w->regs + sp->row);
         for (uint32_t r = 0; r < (sp->bytes + 3) / 4; r++)
-            FOR_BITS (i, mask)
-                local_store_word(w, local_base + sp->local + 4 * r, (unsigned)i,
-                                 from[r * LANES + i]);
+            FOR_BITS(i, mask)
+        local_store_word(w, local_base + sp->local + 4 * r, (unsigned)i,
+                         from[r * LANES + i]);
     }
     w->pc = callee->entry_pc;
     w->rpc = EXEC_NO_PC;
@@ -442,7 +449,8 @@ enter(struct exec_warp *w, const struct exec_inst *in, const struct call_plan *p
 }
 
 static enum exec_result
-h_call(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_call(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+       struct exec_step *s)
 {
     s->jumped = true;
     return enter(w, in, in->plan, mask);
@@ -461,19 +469,20 @@ h_call_indirect(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         if (p->cand[k]->handle == handle)
             found = p->cand[k];
     if (!found)
-        return fault(w, in, first, "only functions of this module with the same parameter "
-                                   "sizes can be called through a register",
+        return fault(w, in, first,
+                     "only functions of this module with the same parameter "
+                     "sizes can be called through a register",
                      "call to 0x%llx, which is no function that this call can reach",
                      (unsigned long long)handle);
     uint32_t group = 0;
-    FOR_BITS (i, mask)
-        group |= (uint32_t)(TARGET(i) == handle) << i;
+    FOR_BITS(i, mask)
+    group |= (uint32_t)(TARGET(i) == handle) << i;
 #undef TARGET
     s->jumped = true;
     uint32_t others = mask & ~group;
     if (others) {
-        /* The others execute this instruction again when the first have come back. All meet
-         * behind it. */
+        /* The others execute this instruction again when the first have come back. All
+         * meet behind it. */
         uint32_t pc = (uint32_t)(in - w->cta->grid->prog->inst), next = w->pc;
         if (next != w->rpc)
             push(w, next, w->rpc, w->active);
@@ -489,7 +498,8 @@ h_call_indirect(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 static void
 release(struct exec_cta *c, struct exec_barrier *b, struct exec_step *s)
 {
-    FOR_BITS (i, b->waiting) {
+    FOR_BITS(i, b->waiting)
+    {
         struct exec_warp *w = &c->warp[i];
         const struct exec_inst *in = &c->grid->prog->inst[w->barrier_pc];
         if (in->sub >= BAR_RED_POPC) {
@@ -498,10 +508,9 @@ release(struct exec_cta *c, struct exec_barrier *b, struct exec_step *s)
                                                   : b->or_;
             uint32_t m = w->barrier_mask, *d = row(w, in->d[0]);
             if (in->sub == BAR_RED_POPC)
-                FOR_BITS (k, m)
-                    d[k] = v;
-            else
-                *d = (*d & ~m) | (v ? m : 0);
+                FOR_BITS(k, m)
+            d[k] = v;
+            else *d = (*d & ~m) | (v ? m : 0);
         }
         w->state = EXEC_READY;
     }
@@ -551,19 +560,21 @@ h_bar(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
                          id, n, LANES);
         expected = n / LANES;
         if (expected > c->nwarps)
-            return fault(w, in, first, NULL,
-                         "barrier %u with a count of %u threads, but the block has only %u",
-                         id, n, c->nthreads);
+            return fault(
+                w, in, first, NULL,
+                "barrier %u with a count of %u threads, but the block has only %u", id, n,
+                c->nthreads);
     }
     struct exec_barrier *b = &c->ex->bar[id];
     if (b->used && b->expected != expected) {
         char was[32], now[32];
         snprintf(was, sizeof was, b->expected ? "%u" : "all", b->expected * LANES);
         snprintf(now, sizeof now, expected ? "%u" : "all", expected * LANES);
-        return fault(w, in, first, NULL,
-                     "barrier %u with a count of %s threads, but others wait there with a "
-                     "count of %s",
-                     id, now, was);
+        return fault(
+            w, in, first, NULL,
+            "barrier %u with a count of %s threads, but others wait there with a "
+            "count of %s",
+            id, now, was);
     }
     if (!b->used) {
         b->used = true;
@@ -616,8 +627,7 @@ dec_brx(struct decoder *d)
     if (!n)
         return decode_refuse(d, "brx.idx without a list of targets");
     int32_t *label = ARENA_ARRAY(&d->pp->mem, int32_t, n);
-    struct brx_plan *b =
-        arena_alloc(&d->pp->mem, sizeof *b + n * sizeof b->target[0]);
+    struct brx_plan *b = arena_alloc(&d->pp->mem, sizeof *b + n * sizeof b->target[0]);
     cfg_targets(d->in, label, n);
     b->n = n;
     for (uint32_t i = 0; i < n; i++) {
@@ -692,12 +702,11 @@ dec_bar(struct decoder *d)
     o->sub = arrive ? BAR_ARRIVE : BAR_SYNC;
     if (red) {
         bool popc = decode_has(in, "popc");
-        o->sub = popc                    ? BAR_RED_POPC
-                 : decode_has(in, "and") ? BAR_RED_AND
-                                         : BAR_RED_OR;
+        o->sub = popc ? BAR_RED_POPC : decode_has(in, "and") ? BAR_RED_AND : BAR_RED_OR;
         if (n < 3)
-            return decode_refuse(d, "barrier reduction needs a destination, a barrier and a "
-                                    "predicate");
+            return decode_refuse(d,
+                                 "barrier reduction needs a destination, a barrier and a "
+                                 "predicate");
         bool wide;
         o->d[0] = popc ? decode_row(d, op[0], PTX_U32, &wide)
                        : decode_operand(d, op[0], PTX_PRED);
@@ -716,8 +725,9 @@ dec_bar(struct decoder *d)
             return false;
     }
     if (last - at < 1 || last - at > 2 || (arrive && last - at != 2))
-        return decode_refuse(d, arrive ? "barrier arrival needs a barrier and a thread count"
-                                       : "barrier needs a barrier and at most a thread count");
+        return decode_refuse(
+            d, arrive ? "barrier arrival needs a barrier and a thread count"
+                      : "barrier needs a barrier and at most a thread count");
     o->s[0] = decode_operand(d, op[at], PTX_U32);
     o->s[1] = last - at == 2 ? decode_operand(d, op[at + 1], PTX_U32) : REF_NONE;
     if (o->s[0] == REF_NONE || (last - at == 2 && o->s[1] == REF_NONE))
@@ -778,8 +788,9 @@ fits(const struct ptx_func *f, unsigned nin, unsigned nout)
 }
 
 static struct call_plan *
-make_plan(struct decoder *d, const struct func_info *callee, const struct ptx_operand *ins,
-          unsigned nin, const struct ptx_operand *outs, unsigned nout)
+make_plan(struct decoder *d, const struct func_info *callee,
+          const struct ptx_operand *ins, unsigned nin, const struct ptx_operand *outs,
+          unsigned nout)
 {
     struct call_plan *p = ARENA_NEW(&d->pp->mem, struct call_plan);
     const struct ptx_func *f = callee->f;
@@ -847,13 +858,15 @@ dec_call(struct decoder *d)
         const struct ptx_func *f = target->func;
         const struct func_info *callee = decode_func(d, f);
         if (!callee)
-            return decode_refuse(d, "function '%s' has no body here, so it cannot be called",
+            return decode_refuse(d,
+                                 "function '%s' has no body here, so it cannot be called",
                                  f ? f->name : "?");
         if (!fits(callee->f, nin, nout))
-            return decode_refuse(d,
-                                 "'%s' takes %zu arguments and returns %zu, the call has %u "
-                                 "and %u",
-                                 f->name, f->params.n, f->rets.n, nin, nout);
+            return decode_refuse(
+                d,
+                "'%s' takes %zu arguments and returns %zu, the call has %u "
+                "and %u",
+                f->name, f->params.n, f->rets.n, nin, nout);
         o->plan = make_plan(d, callee, ins, nin, outs, nout);
         o->fn = h_call;
         return o->plan != NULL;
@@ -890,10 +903,10 @@ dec_call(struct decoder *d)
 }
 
 const struct decode_row decode_control[] = {
-    {"bra", dec_bra},     {"brx", dec_brx},           {"exit", dec_exit},
-    {"ret", dec_ret},     {"trap", dec_trap},         {"brkpt", dec_nop},
-    {"bar", dec_bar},     {"barrier", dec_bar},       {"membar", dec_fence},
-    {"fence", dec_fence}, {"nanosleep", dec_nop},     {"call", dec_call},
-    {"pmevent", dec_nop}, {"prefetch", dec_nop},      {"prefetchu", dec_nop},
-    {"discard", dec_nop}, {"applypriority", dec_nop}, {NULL, NULL},
+    {"bra", dec_bra},     {"brx", dec_brx},       {"exit", dec_exit},
+    {"ret", dec_ret},     {"trap", dec_trap},     {"brkpt", dec_nop},
+    {"bar", dec_bar},     {"barrier", dec_bar},   {"membar", dec_fence},
+    {"fence", dec_fence}, {"nanosleep", dec_nop}, {"call", dec_call},
+    {"pmevent", dec_nop}, {"prefetch", dec_nop},  {"prefetchu", dec_nop},
+    {NULL, NULL},
 };

@@ -21,23 +21,25 @@ fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane, const char
     struct exec_dim b = g->block;
     uint32_t t = w->index * LANES + lane;
     struct diag_loc loc = {m->file, m->text, p->st[pc].line, p->st[pc].col, 0};
-    struct diag *d =
-        diag_add(g->diag, DIAG_ERROR, &loc, "kernel '%s', block (%u,%u,%u), thread (%u,%u,%u): %s",
-                 p->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z, t % b.x, t / b.x % b.y,
-                 t / b.x / b.y, text);
+    struct diag *d = diag_add(g->diag, DIAG_ERROR, &loc,
+                              "kernel '%s', block (%u,%u,%u), thread (%u,%u,%u): %s",
+                              p->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z, t % b.x,
+                              t / b.x % b.y, t / b.x / b.y, text);
     if (hint)
         diag_hint(g->diag, d, "%s", hint);
     return EXEC_FAULT;
 }
 
 static void
-describe_near(const struct dev_mem *mem, uint64_t addr, uint64_t bytes, struct strbuf *out)
+describe_near(const struct dev_mem *mem, uint64_t addr, uint64_t bytes,
+              struct strbuf *out)
 {
     struct dev_range r;
     unsigned long long far;
     if (dev_find(mem, addr, &r) && r.dead) {
-        strbuf_printf(out, "it lies %llu bytes into an allocation of %llu bytes at 0x%llx "
-                           "that was freed",
+        strbuf_printf(out,
+                      "it lies %llu bytes into an allocation of %llu bytes at 0x%llx "
+                      "that was freed",
                       (unsigned long long)(addr - r.addr), (unsigned long long)r.size,
                       (unsigned long long)r.addr);
         return;
@@ -83,8 +85,8 @@ space_name(unsigned space)
 }
 
 enum exec_result
-fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane, unsigned space,
-             uint64_t addr)
+fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
+             unsigned space, uint64_t addr)
 {
     static const char *const kinds[] = {"access", "load", "store", "atomic"};
     struct exec_cta *c = w->cta;
@@ -117,8 +119,8 @@ fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane, uns
                 if (addr >= win[i].base && addr - win[i].base < DEV_WINDOW)
                     name = win[i].name;
             if (name) {
-                strbuf_printf(&b, " is in the wrong space: that is a generic address of .%s",
-                              name);
+                strbuf_printf(
+                    &b, " is in the wrong space: that is a generic address of .%s", name);
                 hint = "use ld/st without a space, or cvta.to the space it points to";
             } else {
                 strbuf_addz(&b, " is out of bounds: ");
@@ -143,7 +145,8 @@ fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane, uns
                          : space == PTX_SPACE_LOCAL ? "the thread's local memory has"
                          : space == PTX_SPACE_CONST ? "constant memory has"
                                                     : "the parameter block has";
-        strbuf_printf(&b, " is out of bounds: %s %llu bytes", of, (unsigned long long)size);
+        strbuf_printf(&b, " is out of bounds: %s %llu bytes", of,
+                      (unsigned long long)size);
         if (space == PTX_SPACE_SHARED && addr >= DEV_GLOBAL_BASE) {
             snprintf(text, sizeof text,
                      "that looks like a global address: use .global or a generic access");

@@ -1,9 +1,9 @@
 /* exec_int.h: what the executor's files share. Private to src/exec.
  *
  * A warp's storage is one block of memory: the register rows of every function of the
- * program, then its predicates, then its parameter words, then rows of special registers. An
- * operand is a 32-bit reference: an offset into that block, or, with REF_CONST, into the
- * program's block of constant rows. */
+ * program, then its predicates, then its parameter words, then rows of special registers.
+ * An operand is a 32-bit reference: an offset into that block, or, with REF_CONST, into
+ * the program's block of constant rows. */
 #ifndef ALLOT_EXEC_EXEC_INT_H
 #define ALLOT_EXEC_EXEC_INT_H
 
@@ -19,18 +19,18 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 struct exec_inst;
-/* Executes one decoded instruction for the lanes of `mask` (never 0). w->pc is already that
- * of the next instruction. */
+/* Executes one decoded instruction for the lanes of `mask` (never 0). w->pc is already
+ * that of the next instruction. */
 typedef enum exec_result exec_fn(struct exec_warp *w, const struct exec_inst *in,
                                  uint32_t mask, struct exec_step *s);
 
 enum inst_flags {
     IF_GUARD = 1,
     IF_GUARD_NEG = 2,
-    IF_SIGNED = 4,   /* loaded value is sign-extended */
-    IF_ACCESS = 8,   /* reads or writes memory through an address */
-    IF_BASE32 = 16,  /* base register has 32-bit lanes */
-    IF_FRAME = 32,   /* address is relative to the current local frame */
+    IF_SIGNED = 4,      /* loaded value is sign-extended */
+    IF_ACCESS = 8,      /* reads or writes memory through an address */
+    IF_BASE32 = 16,     /* base register has 32-bit lanes */
+    IF_FRAME = 32,      /* address is relative to the current local frame */
     IF_FUNC_PARAM = 64, /* parameter words of a function: rows, not an address */
 };
 
@@ -60,14 +60,14 @@ struct exec_inst { /* one cache line */
         uint32_t slot;   /* memory: range cache */
     };
     uint32_t reconv;
-    uint8_t flags;  /* enum inst_flags */
-    uint8_t space;  /* memory: enum ptx_space, NONE: generic */
-    uint8_t esize;  /* memory: bytes of an element; others: row bytes of the destination */
-    uint8_t nvec;   /* memory: elements */
-    uint8_t sub;    /* which operation (atom, vote, shfl, ...) */
-    uint8_t type;   /* enum ptx_type */
+    uint8_t flags; /* enum inst_flags */
+    uint8_t space; /* memory: enum ptx_space, NONE: generic */
+    uint8_t esize; /* memory: bytes of an element; others: row bytes of the destination */
+    uint8_t nvec;  /* memory: elements */
+    uint8_t sub;   /* which operation (atom, vote, shfl, ...) */
+    uint8_t type;  /* enum ptx_type */
     uint8_t cache;
-    uint8_t kind;   /* memory: 1 load, 2 store, 3 atomic */
+    uint8_t kind; /* memory: 1 load, 2 store, 3 atomic */
 };
 _Static_assert(sizeof(struct exec_inst) == 64, "one cache line");
 
@@ -90,16 +90,16 @@ struct exec_frame {
 };
 
 struct exec_barrier {
-    uint32_t arrived;  /* warps */
-    uint32_t expected; /* warps; 0: all that live */
-    uint64_t waiting;  /* warps, a bit each */
+    uint32_t arrived;         /* warps */
+    uint32_t expected;        /* warps; 0: all that live */
+    uint64_t waiting;         /* warps, a bit each */
     uint32_t popc, and_, or_; /* bar.red so far */
     bool used;
 };
 
 struct mem_range {
-    uint64_t lo, last; /* an access may start at [lo, last] of a live allocation; lo > last:
-                        * none */
+    uint64_t lo, last; /* an access may start at [lo, last] of a live allocation; lo >
+                        * last: none */
 };
 
 struct exec_cta_priv {
@@ -115,27 +115,28 @@ struct exec_cta_priv {
 
 /* -- decoded program, private part -- */
 
-struct var_place { /* where a .param or .local variable or a .reg parameter of a function is */
+struct var_place { /* where a .param or .local variable or a .reg parameter of a function
+                      is */
     const struct ptx_var *var;
     uint64_t at; /* .local: frame offset; .param, .reg: row reference */
 };
 
 struct func_info {
     const struct ptx_func *f;
-    uint32_t index;          /* in the program */
+    uint32_t index; /* in the program */
     uint32_t entry_pc, end_pc;
-    uint32_t reg_base;       /* scoreboard number of its register 0 */
-    uint32_t *reg_ref;       /* row reference of each register */
+    uint32_t reg_base;             /* scoreboard number of its register 0 */
+    uint32_t *reg_ref;             /* row reference of each register */
     uint32_t region, region_bytes; /* its part of a warp's rows */
     uint32_t local_bytes;
     VEC(struct var_place) place;
-    struct var_place *hash;  /* the same by pointer, open addressing */
+    struct var_place *hash; /* the same by pointer, open addressing */
     uint32_t nhash;
     struct cfg *cfg;
-    uint32_t cc;             /* reference of its carry flag CC.CF */
+    uint32_t cc; /* reference of its carry flag CC.CF */
     struct param_spill *spill;
     uint32_t nspill;
-    uint32_t *pc_of;         /* of each body instruction: first pc at or behind it */
+    uint32_t *pc_of; /* of each body instruction: first pc at or behind it */
 };
 
 struct sreg_row {
@@ -145,8 +146,12 @@ struct sreg_row {
 };
 
 /* A copy of a call: argument to formal parameter, or result back. */
-enum { MOVE_PARAM, /* parameter words: rows of 32 lanes */
-       MOVE_REG32, MOVE_REG64, MOVE_PRED };
+enum {
+    MOVE_PARAM, /* parameter words: rows of 32 lanes */
+    MOVE_REG32,
+    MOVE_REG64,
+    MOVE_PRED
+};
 
 struct call_move {
     uint32_t from, to, bytes;
@@ -186,7 +191,7 @@ struct prog_priv {
     uint32_t const_bytes, const_cap;
     uint32_t region_top; /* end of the functions' regions in a warp's rows */
     VEC(struct sreg_row) sregs;
-    uint32_t nslots; /* memory range caches */
+    uint32_t nslots;                   /* memory range caches */
     VEC(struct var_place) shared_vars; /* at: offset in the scratchpad */
     bool has_calls, has_dynamic;
     VEC(struct zero_row) zero_rows; /* the kernel's, that may be read before written */
@@ -252,7 +257,8 @@ bool decode_refuse(struct decoder *d, const char *fmt, ...)
  * diagnostic where it is not an operand for a row. */
 uint32_t decode_operand(struct decoder *d, const struct ptx_operand *o, unsigned type);
 /* The same for a register row whatever type it has; *wide: 64-bit lanes. */
-uint32_t decode_row(struct decoder *d, const struct ptx_operand *o, unsigned type, bool *wide);
+uint32_t decode_row(struct decoder *d, const struct ptx_operand *o, unsigned type,
+                    bool *wide);
 uint32_t const_row(struct decoder *d, uint64_t value, unsigned bytes);
 uint32_t const_pred(struct decoder *d, uint32_t mask);
 /* Type of a register operand, 0: no register. */
@@ -272,9 +278,12 @@ const char *decode_mod(const struct ptx_inst *in, unsigned group);
 bool decode_has(const struct ptx_inst *in, const char *text);
 decode_fn decode_warp_sync; /* bar.warp.sync (exec_warp.c) */
 
-unsigned decode_space(const struct ptx_inst *in); /* enum ptx_space of the SPACE modifier */
-/* The address a symbol stands for, in its own space; *frame: add the local frame's start. */
-bool decode_symbol(struct decoder *d, const struct ptx_operand *o, uint64_t *v, bool *frame);
+unsigned
+decode_space(const struct ptx_inst *in); /* enum ptx_space of the SPACE modifier */
+/* The address a symbol stands for, in its own space; *frame: add the local frame's start.
+ */
+bool decode_symbol(struct decoder *d, const struct ptx_operand *o, uint64_t *v,
+                   bool *frame);
 int decode_atom_op(const struct ptx_inst *in); /* AT_..., -1: none */
 
 enum { AT_ADD, AT_AND, AT_OR, AT_XOR, AT_MIN, AT_MAX, AT_INC, AT_DEC, AT_EXCH, AT_CAS };
@@ -297,8 +306,9 @@ void barrier_exit(struct exec_warp *w, struct exec_step *s);
 enum exec_result fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
                        const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-/* The access of `lane` at addr (in `space`) is not allowed: finds out why, and says so. */
-enum exec_result fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
-                              unsigned space, uint64_t addr);
+/* The access of `lane` at addr (in `space`) is not allowed: finds out why, and says so.
+ */
+enum exec_result fault_memory(struct exec_warp *w, const struct exec_inst *in,
+                              unsigned lane, unsigned space, uint64_t addr);
 
 #endif

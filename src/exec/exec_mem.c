@@ -1,99 +1,33 @@
-/* exec_mem.c: loads, stores, atomics and reductions on all spaces.
+/* exec_mem.c: loads, stores, atomics and reductions on all spaces: the general forms,
+ * lane by lane, and the choice of handler when decoding. Fast forms: exec_fast.c.
  *
- * The addresses of all 32 lanes are computed in one pass that also finds out, without
- * branches, whether they all lie in one range, are aligned, the same, or neighbours. The range
- * tried first is the allocation where this instruction hit before (a cache per instruction
- * and resident block); only when a lane falls outside are allocations looked up one by one.
- * Inactive lanes are given the address of an active one, so that loads read all 32 lanes.
- *
- * Local memory is word-interleaved: word k of lane i is word k * 32 + i. The parameters of
- * functions are rows of words as well, and their accesses are register moves.
- * Atomics work lane after lane, lowest first, so results do not depend on anything else. */
+ * Local memory is word-interleaved: word k of lane i is word k * 32 + i. The parameters
+ * of functions are rows of words as well, and their accesses are register moves. Atomics
+ * work lane after lane, lowest first, so results do not depend on anything else. */
 #include "exec/exec_int.h"
+#include "exec/exec_mem.h"
+#include "exec/lanes_int.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef uint64_t v4u __attribute__((vector_size(32), aligned(8), may_alias));
-typedef uint32_t v4w __attribute__((vector_size(16), aligned(4), may_alias));
-
-/* What the addresses of an access have in common. */
-struct addr_facts {
-    uint64_t outside; /* bit 63: some lane lies outside [lo, last] */
-    uint64_t bits;    /* or of all addresses */
-    uint64_t differ;  /* 0: all the same */
-    uint64_t gaps;    /* 0: lane i at first + i * bytes */
-};
-
 /* Addresses of the lanes; inactive ones get the first active lane's. */
-ALWAYS_INLINE void
-addresses(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask, uint64_t *a)
+static void
+addresses(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+          uint64_t *a)
 {
-    uint64_t off = (uint64_t)in->off;
-    if (in->flags & IF_FRAME)
-        off += w->local_base;
-    if (in->base == REF_NONE) {
-        for (int i = 0; i < LANES; i++)
-            a[i] = off;
-        return;
-    }
-    if (in->flags & IF_BASE32) {
-        const uint32_t *b = row(w, in->base);
-        for (int i = 0; i < LANES; i++)
-            a[i] = b[i] + off;
-    } else {
-        const uint64_t *b = row(w, in->base);
-        for (int i = 0; i < LANES; i += 4)
-            *(v4u *)(a + i) = *(const v4u *)(b + i) + off;
-    }
-    if (mask != FULL_MASK) {
-        uint64_t first = a[bit_lowest(mask)];
-        for (int i = 0; i < LANES; i++)
-            a[i] = mask >> i & 1 ? a[i] : first;
-    }
-}
-
-ALWAYS_INLINE struct addr_facts
-look(const uint64_t *a, uint64_t lo, uint64_t last, uint64_t bytes)
-{
-    v4u out = {0}, bits = {0}, dif = {0}, gap = {0};
-    v4u next = {a[0], a[0] + bytes, a[0] + 2 * bytes, a[0] + 3 * bytes};
-    for (int i = 0; i < LANES; i += 4) {
-        v4u x = *(const v4u *)(a + i);
-        out |= (x - lo) | (last - x);
-        bits |= x;
-        dif |= x ^ a[0];
-        gap |= x ^ next;
-        next += 4 * bytes;
-    }
-    return (struct addr_facts){out[0] | out[1] | out[2] | out[3],
-                               bits[0] | bits[1] | bits[2] | bits[3],
-                               dif[0] | dif[1] | dif[2] | dif[3],
-                               gap[0] | gap[1] | gap[2] | gap[3]};
+    uint64_t off = (uint64_t)in->off + (in->flags & IF_FRAME ? w->local_base : 0);
+    const void *b = in->base == REF_NONE ? NULL : row(w, in->base);
+    for (int i = 0; i < LANES; i++)
+        a[i] = off + (!b                      ? 0
+                      : in->flags & IF_BASE32 ? ((const uint32_t *)b)[i]
+                                              : ((const uint64_t *)b)[i]);
+    uint64_t first = a[bit_lowest(mask)];
+    for (int i = 0; i < LANES; i++)
+        a[i] = mask >> i & 1 ? a[i] : first;
 }
 
 /* -- checks -- */
-
-struct bounds {
-    uint64_t lo, size;
-};
-
-/* Limits of a space other than global. */
-static struct bounds
-space_bounds(const struct exec_warp *w, unsigned space)
-{
-    const struct exec_cta *c = w->cta;
-    switch (space) {
-    case PTX_SPACE_SHARED:
-        return (struct bounds){0, c->shared_bytes};
-    case PTX_SPACE_LOCAL:
-        return (struct bounds){0, w->local_bytes};
-    case PTX_SPACE_CONST:
-        return (struct bounds){0, c->grid->prog->image->const_bytes};
-    default:
-        return (struct bounds){0, c->grid->prog->param_bytes};
-    }
-}
 
 static unsigned
 generic_space(uint64_t *addr)
@@ -124,33 +58,35 @@ lane_ok(const struct exec_warp *w, unsigned space, uint64_t addr, unsigned bytes
         return dev_find(w->cta->grid->mem, addr, &r) && !r.dead && bytes <= r.size &&
                addr - r.addr <= r.size - bytes;
     }
-    struct bounds b = space_bounds(w, space);
-    return bytes <= b.size && addr <= b.size - bytes;
+    uint64_t size = space_bytes(w, space);
+    return bytes <= size && addr <= size - bytes;
 }
 
 /* Slow path of global accesses: remembers the allocation of the first lane; true if all
  * lanes are allowed. */
-static __attribute__((noinline)) bool
-global_ok(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, const uint64_t *a,
-          unsigned bytes)
+bool
+mem_global_ok(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+              const uint64_t *a, unsigned bytes)
 {
     struct dev_range r;
     struct mem_range *cache = &w->cta->ex->range[in->slot];
-    if (dev_find(w->cta->grid->mem, a[bit_lowest(mask)], &r) && !r.dead && r.size >= bytes)
+    if (dev_find(w->cta->grid->mem, a[bit_lowest(mask)], &r) && !r.dead &&
+        r.size >= bytes)
         *cache = (struct mem_range){r.addr, r.addr + r.size - bytes};
-    FOR_BITS (i, mask)
-        if ((a[i] - cache->lo > cache->last - cache->lo || cache->lo > cache->last ||
-             a[i] & (bytes - 1)) &&
-            !lane_ok(w, PTX_SPACE_GLOBAL, a[i], bytes))
-            return false;
+    FOR_BITS(i, mask)
+    if ((a[i] - cache->lo > cache->last - cache->lo || cache->lo > cache->last ||
+         a[i] & (bytes - 1)) &&
+        !lane_ok(w, PTX_SPACE_GLOBAL, a[i], bytes))
+        return false;
     return true;
 }
 
-static enum exec_result
-blame(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-      const struct exec_access *x, unsigned bytes)
+enum exec_result
+mem_blame(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+          const struct exec_access *x, unsigned bytes)
 {
-    FOR_BITS (i, mask) {
+    FOR_BITS(i, mask)
+    {
         unsigned space = x->space == PTX_SPACE_NONE ? x->lane_space[i] : x->space;
         bool writes_ro = in->kind != MEM_LOAD &&
                          (space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM);
@@ -162,84 +98,8 @@ blame(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 
 /* -- rows -- */
 
-ALWAYS_INLINE void
-put32(struct exec_warp *w, uint32_t ref, uint32_t mask, const uint32_t *v)
-{
-    uint32_t *d = row(w, ref);
-    if (mask == FULL_MASK) {
-        memcpy(d, v, ROW_BYTES);
-        return;
-    }
-    for (int i = 0; i < LANES; i++)
-        d[i] = mask >> i & 1 ? v[i] : d[i];
-}
-
-ALWAYS_INLINE void
-put64(struct exec_warp *w, uint32_t ref, uint32_t mask, const uint64_t *v)
-{
-    uint64_t *d = row(w, ref);
-    if (mask == FULL_MASK) {
-        memcpy(d, v, 2 * ROW_BYTES);
-        return;
-    }
-    for (int i = 0; i < LANES; i++)
-        d[i] = mask >> i & 1 ? v[i] : d[i];
-}
-
-/* Extends a loaded element of `size` bytes to the register's width. */
-ALWAYS_INLINE uint64_t
-extend(uint64_t v, unsigned size, bool is_signed)
-{
-    if (!is_signed || size == 8)
-        return v;
-    unsigned shift = 64 - 8 * size;
-    return (uint64_t)((int64_t)(v << shift) >> shift);
-}
-
-ALWAYS_INLINE uint64_t
-read_element(const uint8_t *p, unsigned size)
-{
-    uint16_t h;
-    uint32_t v;
-    uint64_t d;
-    switch (size) {
-    case 1:
-        return *p;
-    case 2:
-        memcpy(&h, p, 2);
-        return h;
-    case 4:
-        memcpy(&v, p, 4);
-        return v;
-    default:
-        memcpy(&d, p, 8);
-        return d;
-    }
-}
-
-ALWAYS_INLINE void
-write_element(uint8_t *p, unsigned size, uint64_t v)
-{
-    uint16_t h = (uint16_t)v;
-    uint32_t x = (uint32_t)v;
-    switch (size) {
-    case 1:
-        *p = (uint8_t)v;
-        break;
-    case 2:
-        memcpy(p, &h, 2);
-        break;
-    case 4:
-        memcpy(p, &x, 4);
-        break;
-    default:
-        memcpy(p, &v, 8);
-        break;
-    }
-}
-
 /* Value of a data register as an element. */
-ALWAYS_INLINE uint64_t
+static uint64_t
 data_lane(const struct exec_warp *w, const struct exec_inst *in, unsigned e, unsigned i)
 {
     const void *p = row(w, in->data[e]);
@@ -247,7 +107,7 @@ data_lane(const struct exec_warp *w, const struct exec_inst *in, unsigned e, uns
 }
 
 /* Puts loaded elements v[] (zero-extended) into data register e. */
-ALWAYS_INLINE void
+static void
 put_element(struct exec_warp *w, const struct exec_inst *in, unsigned e, uint32_t mask,
             uint64_t *v)
 {
@@ -258,34 +118,17 @@ put_element(struct exec_warp *w, const struct exec_inst *in, unsigned e, uint32_
         for (int i = 0; i < LANES; i++)
             v[i] = extend(v[i], in->esize, true);
     if (in->dwide >> e & 1) {
-        put64(w, in->data[e], mask, v);
+        uint64_t *d = row(w, in->data[e]);
+        FOR_BITS(i, mask)
+        d[i] = v[i];
         return;
     }
-    uint32_t n[LANES], keep = in->dhalf >> e & 1 ? 0xffff : FULL_MASK;
-    for (int i = 0; i < LANES; i++)
-        n[i] = (uint32_t)v[i] & keep;
-    put32(w, in->data[e], mask, n);
+    uint32_t *d = row(w, in->data[e]), keep = in->dhalf >> e & 1 ? 0xffff : FULL_MASK;
+    FOR_BITS(i, mask)
+    d[i] = (uint32_t)v[i] & keep;
 }
 
 /* -- host addresses -- */
-
-/* Host pointer p with p + address = the byte, for spaces that lie in one piece. */
-ALWAYS_INLINE uint8_t *
-host_base(const struct exec_warp *w, unsigned space)
-{
-    const struct exec_cta *c = w->cta;
-    const struct exec_grid *g = c->grid;
-    switch (space) {
-    case PTX_SPACE_GLOBAL:
-        return *(uint8_t **)g->mem;
-    case PTX_SPACE_SHARED:
-        return c->shared;
-    case PTX_SPACE_CONST:
-        return dev_host(g->mem, g->prog->image->const_addr);
-    default:
-        return g->params;
-    }
-}
 
 static uint64_t
 lane_read(const struct exec_warp *w, unsigned space, uint64_t addr, unsigned lane,
@@ -300,8 +143,8 @@ lane_read(const struct exec_warp *w, unsigned space, uint64_t addr, unsigned lan
 }
 
 static void
-lane_write(struct exec_warp *w, unsigned space, uint64_t addr, unsigned lane, unsigned size,
-           uint64_t v)
+lane_write(struct exec_warp *w, unsigned space, uint64_t addr, unsigned lane,
+           unsigned size, uint64_t v)
 {
     if (space != PTX_SPACE_LOCAL) {
         write_element(host_base(w, space) + addr, size, v);
@@ -349,11 +192,13 @@ allowed(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         const struct exec_access *x)
 {
     unsigned bytes = x->bytes;
-    if (in->kind != MEM_LOAD && (x->space == PTX_SPACE_CONST || x->space == PTX_SPACE_PARAM))
+    if (in->kind != MEM_LOAD &&
+        (x->space == PTX_SPACE_CONST || x->space == PTX_SPACE_PARAM))
         return false;
     if (x->space == PTX_SPACE_GLOBAL)
-        return global_ok(w, in, mask, x->addr, bytes);
-    FOR_BITS (i, mask) {
+        return mem_global_ok(w, in, mask, x->addr, bytes);
+    FOR_BITS(i, mask)
+    {
         unsigned space = x->space == PTX_SPACE_NONE ? x->lane_space[i] : x->space;
         if (!lane_ok(w, space, x->addr[i], bytes) ||
             (in->kind != MEM_LOAD &&
@@ -365,257 +210,39 @@ allowed(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 
 #define LANE_SPACE(x, i) ((x)->space == PTX_SPACE_NONE ? (x)->lane_space[i] : (x)->space)
 
-static enum exec_result
-h_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+enum exec_result
+mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+           struct exec_step *s)
 {
     struct exec_access *x = &s->access;
     resolve(w, in, mask, x);
     s->has_access = true;
     if (!allowed(w, in, mask, x))
-        return blame(w, in, mask, x, x->bytes);
+        return mem_blame(w, in, mask, x, x->bytes);
     uint64_t v[4][LANES] = {{0}};
     for (unsigned e = 0; e < in->nvec; e++)
-        FOR_BITS (i, mask)
-            v[e][i] = lane_read(w, LANE_SPACE(x, i), x->addr[i] + e * in->esize, (unsigned)i,
-                                in->esize);
+        FOR_BITS(i, mask)
+    v[e][i] = lane_read(w, LANE_SPACE(x, i), x->addr[i] + e * in->esize, (unsigned)i,
+                        in->esize);
     for (unsigned e = 0; e < in->nvec; e++)
         put_element(w, in, e, mask, v[e]);
     return EXEC_OK;
 }
 
-static enum exec_result
-h_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+enum exec_result
+mem_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+           struct exec_step *s)
 {
     struct exec_access *x = &s->access;
     resolve(w, in, mask, x);
     s->has_access = true;
     if (!allowed(w, in, mask, x))
-        return blame(w, in, mask, x, x->bytes);
-    FOR_BITS (i, mask)
-        for (unsigned e = 0; e < in->nvec; e++)
-            lane_write(w, LANE_SPACE(x, i), x->addr[i] + e * in->esize, (unsigned)i,
-                       in->esize, data_lane(w, in, e, (unsigned)i));
+        return mem_blame(w, in, mask, x, x->bytes);
+    FOR_BITS(i, mask)
+    for (unsigned e = 0; e < in->nvec; e++)
+        lane_write(w, LANE_SPACE(x, i), x->addr[i] + e * in->esize, (unsigned)i,
+                   in->esize, data_lane(w, in, e, (unsigned)i));
     return EXEC_OK;
-}
-
-/* -- fast paths: one space known when decoding -- */
-
-ALWAYS_INLINE void
-begin(struct exec_step *s, const struct exec_inst *in, unsigned space, unsigned bytes,
-      uint32_t mask, unsigned kind)
-{
-    struct exec_access *x = &s->access;
-    s->has_access = true;
-    x->space = (uint8_t)space;
-    x->bytes = (uint8_t)bytes;
-    x->load = kind == MEM_LOAD;
-    x->store = kind == MEM_STORE;
-    x->atomic = false;
-    x->cache = in->cache;
-    x->mask = mask;
-}
-
-/* Address check by the facts; slow path for global. */
-ALWAYS_INLINE bool
-check(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, unsigned space,
-      unsigned bytes, const uint64_t *a, struct addr_facts *f)
-{
-    uint64_t lo = 0, last;
-    if (space == PTX_SPACE_GLOBAL) {
-        const struct mem_range *r = &w->cta->ex->range[in->slot];
-        lo = r->lo;
-        last = r->last;
-    } else {
-        last = space_bounds(w, space).size - bytes; /* negative: nothing fits */
-    }
-    *f = look(a, lo, last, bytes);
-    if (__builtin_expect(!(f->outside >> 63) && !(f->bits & (bytes - 1)), 1))
-        return true;
-    return space == PTX_SPACE_GLOBAL && global_ok(w, in, mask, a, bytes);
-}
-
-ALWAYS_INLINE enum exec_result
-load_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s,
-          unsigned space, unsigned esize, unsigned nvec)
-{
-    uint64_t *a = s->access.addr;
-    unsigned bytes = esize * nvec;
-    struct addr_facts f;
-    begin(s, in, space, bytes, mask, MEM_LOAD);
-    addresses(w, in, mask, a);
-    if (!check(w, in, mask, space, bytes, a, &f))
-        return blame(w, in, mask, &s->access, bytes);
-    const uint8_t *host = host_base(w, space);
-    if (nvec == 1 && mask == FULL_MASK && !f.gaps && esize >= 4) {
-        memcpy(row(w, in->data[0]), host + a[0], (size_t)esize * LANES);
-        return EXEC_OK;
-    }
-    for (unsigned e = 0; e < nvec; e++) {
-        if (nvec > 1 && in->data[e] == REF_NONE)
-            continue;
-        if (esize == 4) {
-            uint32_t v[LANES];
-            if (!f.differ) {
-                uint32_t one;
-                memcpy(&one, host + a[0] + e * 4, 4);
-                for (int i = 0; i < LANES; i++)
-                    v[i] = one;
-            } else {
-                for (int i = 0; i < LANES; i++)
-                    memcpy(&v[i], host + a[i] + e * 4, 4);
-            }
-            put32(w, in->data[e], mask, v);
-        } else if (esize == 8) {
-            uint64_t v[LANES];
-            for (int i = 0; i < LANES; i++)
-                memcpy(&v[i], host + a[i] + e * 8, 8);
-            put64(w, in->data[e], mask, v);
-        } else {
-            uint64_t v[LANES];
-            for (int i = 0; i < LANES; i++)
-                v[i] = read_element(host + a[i] + e * esize, esize);
-            put_element(w, in, e, mask, v);
-        }
-    }
-    return EXEC_OK;
-}
-
-ALWAYS_INLINE enum exec_result
-store_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-           struct exec_step *s, unsigned space, unsigned esize, unsigned nvec)
-{
-    uint64_t *a = s->access.addr;
-    unsigned bytes = esize * nvec;
-    struct addr_facts f;
-    begin(s, in, space, bytes, mask, MEM_STORE);
-    addresses(w, in, mask, a);
-    if (!check(w, in, mask, space, bytes, a, &f))
-        return blame(w, in, mask, &s->access, bytes);
-    uint8_t *host = host_base(w, space);
-    if (nvec == 1 && mask == FULL_MASK && !f.gaps && esize >= 4) {
-        memcpy(host + a[0], row(w, in->data[0]), (size_t)esize * LANES);
-        return EXEC_OK;
-    }
-    for (unsigned e = 0; e < nvec; e++) {
-        const void *d = row(w, in->data[e]);
-        bool wide = esize == 8 || (esize < 4 && in->dwide >> e & 1);
-        if (mask == FULL_MASK) {
-            for (int i = 0; i < LANES; i++)
-                write_element(host + a[i] + e * esize, esize,
-                              wide ? ((const uint64_t *)d)[i] : ((const uint32_t *)d)[i]);
-        } else {
-            FOR_BITS (i, mask)
-                write_element(host + a[i] + e * esize, esize,
-                              wide ? ((const uint64_t *)d)[i] : ((const uint32_t *)d)[i]);
-        }
-    }
-    return EXEC_OK;
-}
-
-#define FAST(NAME, SPACE)                                                                \
-    static enum exec_result h_ld_##NAME##_4(struct exec_warp *w, const struct exec_inst *in, \
-                                            uint32_t mask, struct exec_step *s)          \
-    {                                                                                    \
-        return load_fast(w, in, mask, s, SPACE, 4, 1);                                   \
-    }                                                                                    \
-    static enum exec_result h_ld_##NAME##_8(struct exec_warp *w, const struct exec_inst *in, \
-                                            uint32_t mask, struct exec_step *s)          \
-    {                                                                                    \
-        return load_fast(w, in, mask, s, SPACE, 8, 1);                                   \
-    }                                                                                    \
-    static enum exec_result h_ld_##NAME##_n(struct exec_warp *w, const struct exec_inst *in, \
-                                            uint32_t mask, struct exec_step *s)          \
-    {                                                                                    \
-        return load_fast(w, in, mask, s, SPACE, in->esize, in->nvec);                    \
-    }                                                                                    \
-    static enum exec_result h_st_##NAME##_4(struct exec_warp *w, const struct exec_inst *in, \
-                                            uint32_t mask, struct exec_step *s)          \
-    {                                                                                    \
-        return store_fast(w, in, mask, s, SPACE, 4, 1);                                  \
-    }                                                                                    \
-    static enum exec_result h_st_##NAME##_8(struct exec_warp *w, const struct exec_inst *in, \
-                                            uint32_t mask, struct exec_step *s)          \
-    {                                                                                    \
-        return store_fast(w, in, mask, s, SPACE, 8, 1);                                  \
-    }                                                                                    \
-    static enum exec_result h_st_##NAME##_n(struct exec_warp *w, const struct exec_inst *in, \
-                                            uint32_t mask, struct exec_step *s)          \
-    {                                                                                    \
-        return store_fast(w, in, mask, s, SPACE, in->esize, in->nvec);                   \
-    }
-FAST(global, PTX_SPACE_GLOBAL)
-FAST(shared, PTX_SPACE_SHARED)
-
-/* One constant address for all lanes in constant or parameter memory, known to be inside. */
-ALWAYS_INLINE enum exec_result
-load_uniform(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-             struct exec_step *s, unsigned space)
-{
-    uint64_t *a = s->access.addr, off = (uint64_t)in->off;
-    begin(s, in, space, (unsigned)in->esize * in->nvec, mask, MEM_LOAD);
-    for (int i = 0; i < LANES; i++)
-        a[i] = off;
-    const uint8_t *p = host_base(w, space) + off;
-    for (unsigned e = 0; e < in->nvec; e++, p += in->esize) {
-        if (in->data[e] == REF_NONE)
-            continue;
-        uint64_t v = extend(read_element(p, in->esize), in->esize, in->flags & IF_SIGNED);
-        if (in->dwide >> e & 1) {
-            uint64_t *d = row(w, in->data[e]);
-            for (int i = 0; i < LANES; i++)
-                d[i] = mask >> i & 1 ? v : d[i];
-        } else {
-            uint32_t *d = row(w, in->data[e]);
-            uint32_t n = (uint32_t)v & (in->dhalf >> e & 1 ? 0xffff : FULL_MASK);
-            for (int i = 0; i < LANES; i++)
-                d[i] = mask >> i & 1 ? n : d[i];
-        }
-    }
-    return EXEC_OK;
-}
-
-static enum exec_result
-h_ld_param(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-           struct exec_step *s)
-{
-    return load_uniform(w, in, mask, s, PTX_SPACE_PARAM);
-}
-
-static enum exec_result
-h_ld_const(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-           struct exec_step *s)
-{
-    return load_uniform(w, in, mask, s, PTX_SPACE_CONST);
-}
-
-/* -- generic addresses: global by the fast path if all lanes are -- */
-
-static enum exec_result
-h_ld_generic(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-             struct exec_step *s)
-{
-    uint64_t *a = s->access.addr;
-    addresses(w, in, mask, a);
-    const struct mem_range *r = &w->cta->ex->range[in->slot];
-    unsigned bytes = (unsigned)in->esize * in->nvec;
-    struct addr_facts f = look(a, r->lo, r->last, bytes);
-    if (f.outside >> 63 || f.bits & (bytes - 1) || !r->last)
-        return h_ld_any(w, in, mask, s);
-    return h_ld_global_n(w, in, mask, s);
-}
-
-static enum exec_result
-h_st_generic(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-             struct exec_step *s)
-{
-    uint64_t *a = s->access.addr;
-    addresses(w, in, mask, a);
-    const struct mem_range *r = &w->cta->ex->range[in->slot];
-    unsigned bytes = (unsigned)in->esize * in->nvec;
-    struct addr_facts f = look(a, r->lo, r->last, bytes);
-    if (f.outside >> 63 || f.bits & (bytes - 1) || !r->last)
-        return h_st_any(w, in, mask, s);
-    return h_st_global_n(w, in, mask, s);
 }
 
 /* -- parameters of functions: rows of words -- */
@@ -648,7 +275,8 @@ h_st_fparam(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     for (unsigned e = 0; e < in->nvec; e++) {
         uint32_t at = (uint32_t)in->off + e * in->esize;
         uint8_t *p = (uint8_t *)row(w, in->base) + (size_t)(at / 4) * ROW_BYTES;
-        FOR_BITS (i, mask) {
+        FOR_BITS(i, mask)
+        {
             uint64_t v = data_lane(w, in, e, (unsigned)i);
             uint8_t *q = p + i * 4;
             if (in->esize == 8) {
@@ -697,8 +325,8 @@ of_f64(double f)
     return f != f ? 0x7fffffffffffffff : b;
 }
 
-/* atom.add.f32 on global memory flushes subnormal inputs and results to sign-preserving zero,
- * on shared memory it does not (PTX ISA, atom). */
+/* atom.add.f32 on global memory flushes subnormal inputs and results to sign-preserving
+ * zero, on shared memory it does not (PTX ISA, atom). */
 static float
 flush(float f)
 {
@@ -706,7 +334,8 @@ flush(float f)
 }
 
 static uint64_t
-atom_value(const struct exec_inst *in, unsigned space, uint64_t old, uint64_t b, uint64_t c)
+atom_value(const struct exec_inst *in, unsigned space, uint64_t old, uint64_t b,
+           uint64_t c)
 {
     unsigned bits = in->esize * 8;
     bool is_signed = ptx_types[in->type].kind == PTX_K_SINT;
@@ -746,16 +375,18 @@ atom_value(const struct exec_inst *in, unsigned space, uint64_t old, uint64_t b,
 
 /* data[0]: destination (REF_NONE: red), data[1]: b, data[2]: c */
 static enum exec_result
-h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+       struct exec_step *s)
 {
     struct exec_access *x = &s->access;
     resolve(w, in, mask, x);
     s->has_access = true;
     if (!allowed(w, in, mask, x))
-        return blame(w, in, mask, x, x->bytes);
+        return mem_blame(w, in, mask, x, x->bytes);
     uint64_t keep = in->esize == 8 ? ~(uint64_t)0 : ((uint64_t)1 << in->esize * 8) - 1;
     uint64_t result[LANES];
-    FOR_BITS (i, mask) {
+    FOR_BITS(i, mask)
+    {
         unsigned space = LANE_SPACE(x, i);
         uint64_t old = lane_read(w, space, x->addr[i], (unsigned)i, in->esize);
         uint64_t b = data_lane(w, in, 1, (unsigned)i) & keep;
@@ -766,11 +397,11 @@ h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct ex
     }
     if (in->data[0] != REF_NONE) {
         void *d = row(w, in->data[0]);
-        FOR_BITS (i, mask)
-            if (in->dwide & 1)
-                ((uint64_t *)d)[i] = result[i];
-            else
-                ((uint32_t *)d)[i] = (uint32_t)result[i];
+        FOR_BITS(i, mask)
+        if (in->dwide & 1)
+            ((uint64_t *)d)[i] = result[i];
+        else
+            ((uint32_t *)d)[i] = (uint32_t)result[i];
     }
     return EXEC_OK;
 }
@@ -806,10 +437,10 @@ decode_space(const struct ptx_inst *in)
     static const struct {
         const char *text;
         uint8_t space;
-    } t[] = {{"global", PTX_SPACE_GLOBAL},       {"shared", PTX_SPACE_SHARED},
-             {"shared::cta", PTX_SPACE_SHARED},  {"shared::cluster", PTX_SPACE_SHARED},
-             {"local", PTX_SPACE_LOCAL},         {"const", PTX_SPACE_CONST},
-             {"param", PTX_SPACE_PARAM},         {"param::entry", PTX_SPACE_PARAM},
+    } t[] = {{"global", PTX_SPACE_GLOBAL},      {"shared", PTX_SPACE_SHARED},
+             {"shared::cta", PTX_SPACE_SHARED}, {"shared::cluster", PTX_SPACE_SHARED},
+             {"local", PTX_SPACE_LOCAL},        {"const", PTX_SPACE_CONST},
+             {"param", PTX_SPACE_PARAM},        {"param::entry", PTX_SPACE_PARAM},
              {"param::func", PTX_SPACE_PARAM}};
     const char *s = decode_mod(in, PTX_MG_SPACE);
     for (size_t i = 0; i < sizeof t / sizeof *t; i++)
@@ -845,22 +476,26 @@ dec_address(struct decoder *d, const struct ptx_operand *o)
         bool frame;
         if (v->space == PTX_SPACE_PARAM && !(v->is_param && d->fi->f->is_entry)) {
             if (space != PTX_SPACE_PARAM)
-                return decode_refuse(d, "parameter '%s' is read with ld.param and written "
-                                        "with st.param only",
+                return decode_refuse(d,
+                                     "parameter '%s' is read with ld.param and written "
+                                     "with st.param only",
                                      v->name);
             if (!find_place(d->fi, v, &at))
-                return decode_refuse(d, "parameter '%s' is not of this function", v->name);
+                return decode_refuse(d, "parameter '%s' is not of this function",
+                                     v->name);
             if (o->reg >= 0)
-                return decode_refuse(d, "a register cannot index parameter '%s'", v->name);
+                return decode_refuse(d, "a register cannot index parameter '%s'",
+                                     v->name);
             uint64_t bytes = (uint64_t)x->esize * x->nvec;
             if (o->off < 0 || (uint64_t)o->off + bytes > v->size)
-                return decode_refuse(d, "the access of %llu bytes at offset %lld is outside "
-                                        "parameter '%s' of %llu bytes",
-                                     (unsigned long long)bytes, (long long)o->off, v->name,
-                                     (unsigned long long)v->size);
+                return decode_refuse(d,
+                                     "the access of %llu bytes at offset %lld is outside "
+                                     "parameter '%s' of %llu bytes",
+                                     (unsigned long long)bytes, (long long)o->off,
+                                     v->name, (unsigned long long)v->size);
             if ((uint64_t)o->off % x->esize)
-                return decode_refuse(d, "offset %lld is no multiple of %u", (long long)o->off,
-                                     x->esize);
+                return decode_refuse(d, "offset %lld is no multiple of %u",
+                                     (long long)o->off, x->esize);
             x->base = (uint32_t)at;
             x->flags |= IF_FUNC_PARAM;
             x->space = PTX_SPACE_PARAM;
@@ -871,13 +506,17 @@ dec_address(struct decoder *d, const struct ptx_operand *o)
         if (!decode_symbol(d, &sym, &at, &frame))
             return false;
         if (space != PTX_SPACE_NONE && space != v->space)
-            return decode_refuse(d, "'%s' is not in the space of this instruction", v->name);
-        if (space == PTX_SPACE_NONE) /* a generic access to a symbol: its space is known */
+            return decode_refuse(d, "'%s' is not in the space of this instruction",
+                                 v->name);
+        if (space ==
+            PTX_SPACE_NONE) /* a generic access to a symbol: its space is known */
             space = v->space;
         x->off = (int64_t)at;
         if (frame)
             x->flags |= IF_FRAME;
     }
+    if (o->reg >= 0 && space == PTX_SPACE_PARAM && !d->fi->f->is_entry)
+        return decode_refuse(d, "only a kernel can read parameters through a register");
     if (o->reg >= 0) {
         struct ptx_operand r = {.kind = PTX_OPD_REG, .reg = o->reg, .comp = o->comp};
         bool wide;
@@ -894,7 +533,8 @@ dec_address(struct decoder *d, const struct ptx_operand *o)
 }
 
 static bool
-dec_data(struct decoder *d, unsigned e, const struct ptx_operand *o, unsigned type, bool dest)
+dec_data(struct decoder *d, unsigned e, const struct ptx_operand *o, unsigned type,
+         bool dest)
 {
     struct exec_inst *x = d->out;
     bool wide;
@@ -913,6 +553,22 @@ dec_data(struct decoder *d, unsigned e, const struct ptx_operand *o, unsigned ty
     if (have == 2)
         x->dhalf |= (uint16_t)(1u << e);
     return true;
+}
+
+/* The fast handlers for this processor: those made for the same instruction set as the
+ * lane functions in use. */
+static exec_fn *const *
+fast_handlers(void)
+{
+#ifdef EXEC_X86
+    const struct lane_variant *v[4];
+    size_t n = lane_variants(v);
+    if (!strcmp(v[n - 1]->name, "avx512"))
+        return exec_fast_avx512;
+    if (!strcmp(v[n - 1]->name, "avx2"))
+        return exec_fast_avx2;
+#endif
+    return exec_fast_plain;
 }
 
 static bool
@@ -962,45 +618,45 @@ dec_memory(struct decoder *d, bool store)
     d->st->is_store = store;
     d->st->space = x->space;
     x->slot = d->pp->nslots++;
-    bool one = nvec == 1 && !wide_mask && x->data[0] != REF_NONE,
-         plain = !wide_mask;
+    exec_fn *const *fast = fast_handlers();
+    bool one = nvec == 1 && !wide_mask && x->data[0] != REF_NONE, plain = !wide_mask;
     bool uniform = x->base == REF_NONE && !(x->flags & IF_FRAME);
     uint64_t bytes = (uint64_t)esize * nvec;
     uint64_t room = x->space == PTX_SPACE_CONST   ? d->im->const_bytes
                     : x->space == PTX_SPACE_PARAM ? d->p->param_bytes
                                                   : 0;
-    bool inside = uniform && (uint64_t)x->off <= room && room - (uint64_t)x->off >= bytes &&
-                  (uint64_t)x->off % bytes == 0;
+    bool inside = uniform && (uint64_t)x->off <= room &&
+                  room - (uint64_t)x->off >= bytes && (uint64_t)x->off % bytes == 0;
     if (!store) {
         if (x->space == PTX_SPACE_GLOBAL && one && esize >= 4)
-            x->fn = esize == 4 ? h_ld_global_4 : h_ld_global_8;
+            x->fn = fast[esize == 4 ? FAST_LD_GLOBAL_4 : FAST_LD_GLOBAL_8];
         else if (x->space == PTX_SPACE_SHARED && one && esize >= 4)
-            x->fn = esize == 4 ? h_ld_shared_4 : h_ld_shared_8;
+            x->fn = fast[esize == 4 ? FAST_LD_SHARED_4 : FAST_LD_SHARED_8];
         else if (x->space == PTX_SPACE_GLOBAL && (plain || esize < 4))
-            x->fn = h_ld_global_n;
+            x->fn = fast[FAST_LD_GLOBAL_N];
         else if (x->space == PTX_SPACE_SHARED && (plain || esize < 4))
-            x->fn = h_ld_shared_n;
+            x->fn = fast[FAST_LD_SHARED_N];
         else if (x->space == PTX_SPACE_NONE && (plain || esize < 4))
-            x->fn = h_ld_generic;
+            x->fn = fast[FAST_LD_GENERIC];
         else if (x->space == PTX_SPACE_PARAM && inside)
-            x->fn = h_ld_param;
+            x->fn = fast[FAST_LD_PARAM];
         else if (x->space == PTX_SPACE_CONST && inside)
-            x->fn = h_ld_const;
+            x->fn = fast[FAST_LD_CONST];
         else
-            x->fn = h_ld_any;
+            x->fn = mem_ld_any;
     } else {
         if (x->space == PTX_SPACE_GLOBAL && one && esize >= 4)
-            x->fn = esize == 4 ? h_st_global_4 : h_st_global_8;
+            x->fn = fast[esize == 4 ? FAST_ST_GLOBAL_4 : FAST_ST_GLOBAL_8];
         else if (x->space == PTX_SPACE_SHARED && one && esize >= 4)
-            x->fn = esize == 4 ? h_st_shared_4 : h_st_shared_8;
+            x->fn = fast[esize == 4 ? FAST_ST_SHARED_4 : FAST_ST_SHARED_8];
         else if (x->space == PTX_SPACE_GLOBAL && (plain || esize < 4))
-            x->fn = h_st_global_n;
+            x->fn = fast[FAST_ST_GLOBAL_N];
         else if (x->space == PTX_SPACE_SHARED && (plain || esize < 4))
-            x->fn = h_st_shared_n;
+            x->fn = fast[FAST_ST_SHARED_N];
         else if (x->space == PTX_SPACE_NONE && (plain || esize < 4))
-            x->fn = h_st_generic;
+            x->fn = fast[FAST_ST_GENERIC];
         else
-            x->fn = h_st_any;
+            x->fn = mem_st_any;
     }
     return true;
 }

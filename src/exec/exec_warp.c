@@ -1,9 +1,10 @@
-/* exec_warp.c: instructions that look at other lanes (vote, shfl, match, redux, activemask,
- * elect), at special registers and at addresses (mov of symbols and vectors, cvta, isspacep).
+/* exec_warp.c: instructions that look at other lanes (vote, shfl, match, redux,
+ * activemask, elect), at special registers and at addresses (mov of symbols and vectors,
+ * cvta, isspacep).
  *
- * PTX ISA 9.7.9 (data movement) and 9.7.13 (parallel synchronisation). Lanes that execute an
- * instruction are those of `mask`; with .sync the member mask limits them further, and lanes
- * of the mask that run in sibling paths are gathered first (exec_control.c). */
+ * PTX ISA 9.7.9 (data movement) and 9.7.13 (parallel synchronisation). Lanes that execute
+ * an instruction are those of `mask`; with .sync the member mask limits them further, and
+ * lanes of the mask that run in sibling paths are gathered first (exec_control.c). */
 #include "exec/exec_int.h"
 
 #include <string.h>
@@ -38,8 +39,8 @@ static void
 set32(void *d, uint32_t mask, uint32_t v)
 {
     uint32_t *p = d;
-    FOR_BITS (i, mask)
-        p[i] = v;
+    FOR_BITS(i, mask)
+    p[i] = v;
 }
 
 static void
@@ -50,7 +51,8 @@ set_pred(void *d, uint32_t mask, uint32_t v)
 
 /* s[0]: predicate (aux: negated), s[1]: member mask */
 static enum exec_result
-h_vote(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_vote(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+       struct exec_step *s)
 {
     uint32_t members;
     if (!gather(w, in, in->s[1], &mask, s, &members))
@@ -78,9 +80,11 @@ h_vote(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct ex
 }
 
 /* s[0]: a, s[1]: b, s[2]: c, s[3]: member mask; d[0], d[1]: predicate or REF_NONE. A lane
- * that reads from one which does not execute gets its own value (undefined in the ISA). */
+ * that reads from one which does not execute gets its own value (undefined in the ISA).
+ */
 static enum exec_result
-h_shfl(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_shfl(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+       struct exec_step *s)
 {
     uint32_t members, pred = 0, tmp[LANES];
     if (!gather(w, in, in->s[3], &mask, s, &members))
@@ -118,17 +122,19 @@ h_shfl(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct ex
         if (mask == FULL_MASK)
             memcpy(d, tmp, sizeof tmp);
         else
-            FOR_BITS (i, mask)
-                d[i] = tmp[i];
+            FOR_BITS(i, mask)
+        d[i] = tmp[i];
     }
     if (in->d[1] != REF_NONE)
         set_pred(row(w, in->d[1]), mask, pred);
     return EXEC_OK;
 }
 
-/* s[0]: value (esize 4 or 8 bytes), s[1]: member mask; d[0]: mask, d[1]: predicate (all) */
+/* s[0]: value (esize 4 or 8 bytes), s[1]: member mask; d[0]: mask, d[1]: predicate (all)
+ */
 static enum exec_result
-h_match(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_match(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        struct exec_step *s)
 {
     uint32_t members;
     if (!gather(w, in, in->s[1], &mask, s, &members))
@@ -138,15 +144,15 @@ h_match(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct e
     uint64_t v[LANES];
     for (int i = 0; i < LANES; i++)
         v[i] = in->esize == 8 ? ((const uint64_t *)a)[i] : ((const uint32_t *)a)[i];
-    FOR_BITS (i, who)
-        FOR_BITS (k, who)
-            tmp[i] |= (uint32_t)(v[i] == v[k]) << k;
+    FOR_BITS(i, who)
+    FOR_BITS(k, who)
+    tmp[i] |= (uint32_t)(v[i] == v[k]) << k;
     if (who && tmp[bit_lowest(who)] != who)
         all = 0;
     uint32_t *d = in->d[0] == REF_NONE ? NULL : row(w, in->d[0]);
     if (d)
-        FOR_BITS (i, mask)
-            d[i] = in->sub == MATCH_ALL ? all : tmp[i];
+        FOR_BITS(i, mask)
+    d[i] = in->sub == MATCH_ALL ? all : tmp[i];
     if (in->d[1] != REF_NONE)
         set_pred(row(w, in->d[1]), mask, all ? FULL_MASK : 0);
     return EXEC_OK;
@@ -154,7 +160,8 @@ h_match(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct e
 
 /* s[0]: value, s[1]: member mask */
 static enum exec_result
-h_redux(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_redux(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        struct exec_step *s)
 {
     uint32_t members;
     if (!gather(w, in, in->s[1], &mask, s, &members))
@@ -164,29 +171,29 @@ h_redux(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct e
     if (!who)
         return EXEC_OK;
     uint32_t r = a[bit_lowest(who)];
-    FOR_BITS (i, who & (who - 1))
-        switch (in->sub) {
-        case AT_ADD:
-            r += a[i];
-            break;
-        case AT_AND:
-            r &= a[i];
-            break;
-        case AT_OR:
-            r |= a[i];
-            break;
-        case AT_XOR:
-            r ^= a[i];
-            break;
-        case AT_MIN:
-            r = in->type == PTX_S32 ? ((int32_t)a[i] < (int32_t)r ? a[i] : r)
-                                    : (a[i] < r ? a[i] : r);
-            break;
-        default:
-            r = in->type == PTX_S32 ? ((int32_t)a[i] > (int32_t)r ? a[i] : r)
-                                    : (a[i] > r ? a[i] : r);
-            break;
-        }
+    FOR_BITS(i, who & (who - 1))
+    switch (in->sub) {
+    case AT_ADD:
+        r += a[i];
+        break;
+    case AT_AND:
+        r &= a[i];
+        break;
+    case AT_OR:
+        r |= a[i];
+        break;
+    case AT_XOR:
+        r ^= a[i];
+        break;
+    case AT_MIN:
+        r = in->type == PTX_S32 ? ((int32_t)a[i] < (int32_t)r ? a[i] : r)
+                                : (a[i] < r ? a[i] : r);
+        break;
+    default:
+        r = in->type == PTX_S32 ? ((int32_t)a[i] > (int32_t)r ? a[i] : r)
+                                : (a[i] > r ? a[i] : r);
+        break;
+    }
     set32(row(w, in->d[0]), mask, r);
     return EXEC_OK;
 }
@@ -202,7 +209,8 @@ h_activemask(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 
 /* The lowest lane of the member mask is elected. */
 static enum exec_result
-h_elect(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_elect(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        struct exec_step *s)
 {
     uint32_t members;
     if (!gather(w, in, in->s[0], &mask, s, &members))
@@ -226,7 +234,8 @@ h_warp_sync(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 /* -- moves -- */
 
 static enum exec_result
-h_mov32(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_mov32(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        struct exec_step *s)
 {
     (void)s;
     uint32_t *d = row(w, in->d[0]);
@@ -234,13 +243,14 @@ h_mov32(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct e
     if (mask == FULL_MASK)
         memcpy(d, a, ROW_BYTES);
     else
-        FOR_BITS (i, mask)
-            d[i] = a[i];
+        FOR_BITS(i, mask)
+    d[i] = a[i];
     return EXEC_OK;
 }
 
 static enum exec_result
-h_mov64(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_mov64(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        struct exec_step *s)
 {
     (void)s;
     uint64_t *d = row(w, in->d[0]);
@@ -248,20 +258,22 @@ h_mov64(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct e
     if (mask == FULL_MASK)
         memcpy(d, a, 2 * ROW_BYTES);
     else
-        FOR_BITS (i, mask)
-            d[i] = a[i];
+        FOR_BITS(i, mask)
+    d[i] = a[i];
     return EXEC_OK;
 }
 
 /* Copies between rows of different widths; nvec: bytes that count. */
 static enum exec_result
-h_mov_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_mov_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+          struct exec_step *s)
 {
     (void)s;
     void *d = row(w, in->d[0]);
     const void *a = row(w, in->s[0]);
     bool from_wide = in->aux & 1, to_wide = in->aux & 2;
-    FOR_BITS (i, mask) {
+    FOR_BITS(i, mask)
+    {
         uint64_t v = from_wide ? ((const uint64_t *)a)[i] : ((const uint32_t *)a)[i];
         if (in->nvec < 8)
             v &= ((uint64_t)1 << in->nvec * 8) - 1;
@@ -281,8 +293,8 @@ h_set(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
     uint64_t v = in->value + (in->flags & IF_FRAME ? w->local_base : 0);
     if (in->base == 8) {
         uint64_t *d = row(w, in->data[0]);
-        FOR_BITS (i, mask)
-            d[i] = v;
+        FOR_BITS(i, mask)
+        d[i] = v;
     } else {
         set32(row(w, in->data[0]), mask, (uint32_t)v);
     }
@@ -290,7 +302,8 @@ h_set(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
 }
 
 static enum exec_result
-h_clock(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_clock(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        struct exec_step *s)
 {
     (void)s;
     const struct exec_grid *g = w->cta->grid;
@@ -300,20 +313,20 @@ h_clock(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct e
     if (in->type == PTX_SREG_CLOCK_HI || in->type == PTX_SREG_GLOBALTIMER_HI)
         clock >>= 32;
     if (in->esize == 8)
-        FOR_BITS (i, mask)
-            ((uint64_t *)row(w, in->d[0]))[i] = clock;
-    else
-        set32(row(w, in->d[0]), mask, (uint32_t)clock);
+        FOR_BITS(i, mask)
+    ((uint64_t *)row(w, in->d[0]))[i] = clock;
+    else set32(row(w, in->d[0]), mask, (uint32_t)clock);
     return EXEC_OK;
 }
 
 /* base: the wide row (aux 1: 64-bit lanes); data[0..nvec): elements of esize bytes */
 static enum exec_result
-h_pack(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_pack(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+       struct exec_step *s)
 {
     (void)s;
-    uint64_t v[LANES] = {0}, keep = in->esize == 8 ? ~(uint64_t)0
-                                                   : ((uint64_t)1 << in->esize * 8) - 1;
+    uint64_t v[LANES] = {0},
+             keep = in->esize == 8 ? ~(uint64_t)0 : ((uint64_t)1 << in->esize * 8) - 1;
     for (unsigned e = 0; e < in->nvec; e++) {
         const void *a = row(w, in->data[e]);
         for (int i = 0; i < LANES; i++) {
@@ -323,20 +336,21 @@ h_pack(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct ex
         }
     }
     void *d = row(w, in->base);
-    FOR_BITS (i, mask)
-        if (in->aux)
-            ((uint64_t *)d)[i] = v[i];
-        else
-            ((uint32_t *)d)[i] = (uint32_t)v[i];
+    FOR_BITS(i, mask)
+    if (in->aux)
+        ((uint64_t *)d)[i] = v[i];
+    else
+        ((uint32_t *)d)[i] = (uint32_t)v[i];
     return EXEC_OK;
 }
 
 static enum exec_result
-h_unpack(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_unpack(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+         struct exec_step *s)
 {
     (void)s;
-    uint64_t v[LANES], keep = in->esize == 8 ? ~(uint64_t)0
-                                             : ((uint64_t)1 << in->esize * 8) - 1;
+    uint64_t v[LANES],
+        keep = in->esize == 8 ? ~(uint64_t)0 : ((uint64_t)1 << in->esize * 8) - 1;
     const void *a = row(w, in->base);
     for (int i = 0; i < LANES; i++)
         v[i] = in->aux ? ((const uint64_t *)a)[i] : ((const uint32_t *)a)[i];
@@ -344,7 +358,8 @@ h_unpack(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct 
         if (in->data[e] == REF_NONE)
             continue;
         void *d = row(w, in->data[e]);
-        FOR_BITS (i, mask) {
+        FOR_BITS(i, mask)
+        {
             uint64_t x = v[i] >> (e * in->esize * 8) & keep;
             if (in->dwide >> e & 1)
                 ((uint64_t *)d)[i] = x;
@@ -358,12 +373,14 @@ h_unpack(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct 
 /* d = a + value in 64 bits (nvec 8) or 32; null pointers are no exception (ISA: cvta adds
  * the window's base). aux as in h_mov_any. */
 static enum exec_result
-h_cvta(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
+h_cvta(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+       struct exec_step *s)
 {
     (void)s;
     const void *a = row(w, in->base);
     void *d = row(w, in->data[0]);
-    FOR_BITS (i, mask) {
+    FOR_BITS(i, mask)
+    {
         uint64_t v = in->aux & 1 ? ((const uint64_t *)a)[i] : ((const uint32_t *)a)[i];
         v += in->value;
         if (in->aux & 2)
@@ -449,7 +466,8 @@ source32(struct decoder *d, const struct ptx_operand *o, uint32_t *ref)
     *ref = decode_row(d, o, PTX_B32, &wide);
     if (*ref == REF_NONE)
         return false;
-    return !wide || decode_refuse(d, "the operand must be a 32-bit register or a constant");
+    return !wide ||
+           decode_refuse(d, "the operand must be a 32-bit register or a constant");
 }
 
 static bool
@@ -593,8 +611,8 @@ dec_clock(struct decoder *d, const struct ptx_operand *src)
 }
 
 static bool
-dec_vector(struct decoder *d, const struct ptx_operand *whole, const struct ptx_operand *v,
-           bool pack)
+dec_vector(struct decoder *d, const struct ptx_operand *whole,
+           const struct ptx_operand *v, bool pack)
 {
     struct exec_inst *o = d->out;
     unsigned bytes = ptx_type_bytes(d->in->type[0]);
@@ -670,8 +688,8 @@ dec_mov(struct decoder *d)
     unsigned bytes = ptx_type_bytes(in->type[0]);
     o->nvec = (uint8_t)(bytes > 8 ? 8 : bytes);
     o->aux = (uint32_t)from | (uint32_t)to << 1;
-    bool narrow = bytes < 4 && operand_type(d, src) &&
-                  ptx_type_bytes(operand_type(d, src)) > bytes;
+    bool narrow =
+        bytes < 4 && operand_type(d, src) && ptx_type_bytes(operand_type(d, src)) > bytes;
     if (bytes > 8)
         return decode_refuse(d, "128-bit values are not supported");
     o->fn = to != from || narrow ? h_mov_any : to ? h_mov64 : h_mov32;
@@ -744,9 +762,8 @@ dec_isspacep(struct decoder *d)
 }
 
 const struct decode_row decode_warp[] = {
-    {"vote", dec_vote},   {"shfl", dec_shfl},
-    {"match", dec_match}, {"redux", dec_redux},
-    {"elect", dec_elect}, {"activemask", dec_activemask},
-    {"mov", dec_mov},     {"cvta", dec_cvta},
-    {"isspacep", dec_isspacep}, {NULL, NULL},
+    {"vote", dec_vote},   {"shfl", dec_shfl},   {"match", dec_match},
+    {"redux", dec_redux}, {"elect", dec_elect}, {"activemask", dec_activemask},
+    {"mov", dec_mov},     {"cvta", dec_cvta},   {"isspacep", dec_isspacep},
+    {NULL, NULL},
 };

@@ -1,9 +1,11 @@
 /* fp.c: floating point by integer arithmetic, for what the host cannot do in its default
- * rounding mode: f64 with directed rounding, fma without the instruction, f16, 64-bit integers.
+ * rounding mode: f64 with directed rounding, fma without the instruction, f16, 64-bit
+ * integers.
  *
- * A finite value is sign, 128-bit magnitude and exponent: m * 2^e, plus `sticky`: something
- * above zero and below one unit of m is missing. Every operation makes such a number exactly
- * and rounds it once (round_to). Cost: tens of nanoseconds; the common cases are in fp.h. */
+ * A finite value is sign, 128-bit magnitude and exponent: m * 2^e, plus `sticky`:
+ * something above zero and below one unit of m is missing. Every operation makes such a
+ * number exactly and rounds it once (round_to). Cost: tens of nanoseconds; the common
+ * cases are in fp.h. */
 #include "exec/fp.h"
 
 typedef unsigned __int128 u128;
@@ -34,7 +36,8 @@ static uint64_t
 round_to(const struct format *f, struct number x, unsigned rnd)
 {
     int n = width(x.m);
-    /* Exponent of the last place: digits below the leading one, no lower than subnormal. */
+    /* Exponent of the last place: digits below the leading one, no lower than subnormal.
+     */
     int q = x.e + n - f->digits, qmin = f->emin - f->digits + 1;
     if (q < qmin)
         q = qmin;
@@ -53,10 +56,17 @@ round_to(const struct format *f, struct number x, unsigned rnd)
     }
     bool up = false;
     switch (rnd) {
-    case FP_RN: up = half_bit && (rest || (kept & 1)); break;
-    case FP_RM: up = x.neg && (half_bit || rest); break;
-    case FP_RP: up = !x.neg && (half_bit || rest); break;
-    default: break;
+    case FP_RN:
+        up = half_bit && (rest || (kept & 1));
+        break;
+    case FP_RM:
+        up = x.neg && (half_bit || rest);
+        break;
+    case FP_RP:
+        up = !x.neg && (half_bit || rest);
+        break;
+    default:
+        break;
     }
     uint64_t m = (uint64_t)kept + up, hidden = (uint64_t)1 << (f->digits - 1);
     if (m >> f->digits) {

@@ -1,19 +1,19 @@
 /* fp.h: floating point as PTX defines it, the same on every machine.
  *
  * Only the correctly rounded operations of the host are used (+ - * / sqrt and, where the
- * processor has it, fma), in the default rounding mode; the mode is never changed and libm is
- * never called. The rest is built from them:
+ * processor has it, fma), in the default rounding mode; the mode is never changed and
+ * libm is never called. The rest is built from them:
  * - f32 with directed rounding, and fma without the instruction: computed in double, made
  *   round-to-odd by the exact error of the sum (Boldo, Melquiond: "Emulation of FMA and
- *   correctly rounded sums: proved algorithms using rounding to odd", 2008), then rounded once.
- *   Quotients and roots of singles are never within a double's rounding error of a single
- *   unless they are one, so their double needs no correction.
+ *   correctly rounded sums: proved algorithms using rounding to odd", 2008), then rounded
+ * once. Quotients and roots of singles are never within a double's rounding error of a
+ * single unless they are one, so their double needs no correction.
  * - f64 with directed rounding, f16 and 64-bit integers: integer arithmetic (fp.c).
- * - approximate functions: range reduction and a Taylor polynomial in double; the error in
- *   double is far below the single's half ulp.
- * NaN: arithmetic gives the canonical NaN 0x7fffffff (f32), 0x7fff (f16) and 0xfff8000000000000
- * (f64), as NVIDIA hardware does; mov, selp, abs, neg, copysign keep the payload.
- * Meaning: PTX ISA 9.0, 9.7.3 (arithmetic), 9.7.9 (cvt). */
+ * - approximate functions: range reduction and a Taylor polynomial in double; the error
+ * in double is far below the single's half ulp. NaN: arithmetic gives the canonical NaN
+ * 0x7fffffff (f32), 0x7fff (f16) and 0xfff8000000000000 (f64), as NVIDIA hardware does;
+ * mov, selp, abs, neg, copysign keep the payload. Meaning: PTX ISA 9.0, 9.7.3
+ * (arithmetic), 9.7.9 (cvt). */
 #ifndef ALLOT_EXEC_FP_H
 #define ALLOT_EXEC_FP_H
 
@@ -22,7 +22,14 @@
 
 enum fp_rnd { FP_RN, FP_RZ, FP_RM, FP_RP };
 enum fp_prec { FP_EXACT, FP_APPROX, FP_FULL };
-enum fp_test { FP_FINITE, FP_INFINITE, FP_NUMBER, FP_NOTANUMBER, FP_NORMAL, FP_SUBNORMAL };
+enum fp_test {
+    FP_FINITE,
+    FP_INFINITE,
+    FP_NUMBER,
+    FP_NOTANUMBER,
+    FP_NORMAL,
+    FP_SUBNORMAL
+};
 
 /* Software arithmetic (fp.c). Any rounding mode; results may be any NaN. */
 double fp_soft_add(double a, double b, unsigned rnd);
@@ -30,7 +37,8 @@ double fp_soft_mul(double a, double b, unsigned rnd);
 double fp_soft_fma(double a, double b, double c, unsigned rnd);
 double fp_soft_div(double a, double b, unsigned rnd);
 double fp_soft_sqrt(double a, unsigned rnd);
-/* Integers come as sign and magnitude. A half is its bits; NaN gives the canonical one. */
+/* Integers come as sign and magnitude. A half is its bits; NaN gives the canonical one.
+ */
 double fp_soft_int_to_f64(bool neg, uint64_t magnitude, unsigned rnd);
 float fp_soft_int_to_f32(bool neg, uint64_t magnitude, unsigned rnd);
 uint16_t fp_soft_int_to_half(bool neg, uint64_t magnitude, unsigned rnd);
@@ -116,20 +124,22 @@ fp_out_f64(double r, bool ftz, bool sat)
 
 /* -- rounding -- */
 
-/* a rounded once to single. */
+/* a rounded once to single. (In here integers are as wide as the doubles they come from,
+ * and conditions give numbers, so that a vectoriser can follow.) */
 static inline float
 fp_round32(double a, unsigned rnd)
 {
     float f = (float)a;
-    uint32_t b = fp_bits32(f), negative = fp_bits64(a) >> 63;
-    /* f misses a on the wrong side by less than one step: the step is one in the encoding,
-     * up for larger magnitudes. */
-    bool over = (double)f > a, under = (double)f < a;
-    bool down = over && (rnd == FP_RM || (rnd == FP_RZ && !negative));
-    bool up = under && (rnd == FP_RP || (rnd == FP_RZ && negative));
-    uint32_t smaller = (down && !negative) || (up && negative);
-    uint32_t larger = (down && negative) || (up && !negative);
-    return fp_float32(b - smaller + larger);
+    double g = f;
+    /* f misses a on the wrong side by less than one step: the step is one in the
+     * encoding, up for larger magnitudes. */
+    int64_t over = g > a ? 1 : 0, under = g < a ? 1 : 0;
+    int64_t negative = (int64_t)(fp_bits64(a) >> 63);
+    int64_t step = rnd == FP_RM   ? (negative ? over : -over)
+                   : rnd == FP_RP ? (negative ? -under : under)
+                   : rnd == FP_RZ ? (negative ? -under : -over)
+                                  : 0;
+    return fp_float32(fp_bits32(f) + (uint32_t)step);
 }
 
 /* The double nearest to a + b, or its neighbour with an odd last bit if that is inexact.
@@ -140,10 +150,10 @@ fp_sum_to_odd(double a, double b)
     double s = a + b, bb = s - a, err = (a - (s - bb)) + (b - bb);
     uint64_t bits = fp_bits64(s);
     /* Infinities and NaN have a NaN for error: left as they are. */
-    bool inexact = (err > 0.0) | (err < 0.0);
-    bool outward = (err > 0.0) == (s > 0.0);
-    uint64_t step = inexact & !(bits & 1);
-    return fp_float64(outward ? bits + step : bits - step);
+    uint64_t inexact = err > 0.0 ? 1 : err < 0.0 ? 1 : 0;
+    uint64_t step = inexact & ~bits;
+    uint64_t inward = (fp_bits64(err) ^ bits) >> 63;
+    return fp_float64(inward ? bits - step : bits + step);
 }
 
 /* a + b with one rounding to single, of exact doubles a and b made from singles. */
@@ -153,8 +163,9 @@ fp_sum32(double a, double b, unsigned rnd)
     double s = fp_sum_to_odd(a, b);
     float r = fp_round32(s, rnd);
     /* x - x is -0 when rounding down, else +0. */
-    bool opposite = (fp_bits64(a) ^ fp_bits64(b)) >> 63;
-    return rnd == FP_RM && s == 0.0 && opposite ? -0.0f : r;
+    if (rnd == FP_RM && s == 0.0 && (fp_bits64(a) ^ fp_bits64(b)) >> 63)
+        r = -0.0f;
+    return r;
 }
 
 /* To an integral value. Adding and subtracting 2^52 rounds to nearest even. */
@@ -164,7 +175,8 @@ fp_integral_f64(double x, unsigned rnd)
     double a = fp_float64(fp_bits64(x) & ~FP_SIGN64);
     double n = (a + 0x1p52) - 0x1p52;
     bool negative = fp_bits64(x) >> 63;
-    bool toward = rnd == FP_RZ || (rnd == FP_RM && !negative) || (rnd == FP_RP && negative);
+    bool toward =
+        rnd == FP_RZ || (rnd == FP_RM && !negative) || (rnd == FP_RP && negative);
     bool away = (rnd == FP_RM && negative) || (rnd == FP_RP && !negative);
     n -= toward && n > a ? 1.0 : 0.0;
     n += away && n < a ? 1.0 : 0.0;
@@ -178,7 +190,8 @@ fp_integral_f32(float x, unsigned rnd)
     float a = fp_float32(fp_bits32(x) & ~FP_SIGN32);
     float n = (a + 0x1p23f) - 0x1p23f;
     bool negative = fp_bits32(x) >> 31;
-    bool toward = rnd == FP_RZ || (rnd == FP_RM && !negative) || (rnd == FP_RP && negative);
+    bool toward =
+        rnd == FP_RZ || (rnd == FP_RM && !negative) || (rnd == FP_RP && negative);
     bool away = (rnd == FP_RM && negative) || (rnd == FP_RP && !negative);
     n -= toward && n > a ? 1.0f : 0.0f;
     n += away && n < a ? 1.0f : 0.0f;
@@ -188,13 +201,17 @@ fp_integral_f32(float x, unsigned rnd)
 
 /* -- arithmetic -- */
 
-#define fp_add(a, b, rnd) _Generic((a), float: fp_add_f32, double: fp_add_f64)(a, b, rnd)
-#define fp_sub(a, b, rnd) _Generic((a), float: fp_add_f32, double: fp_add_f64)(a, -(b), rnd)
-#define fp_mul(a, b, rnd) _Generic((a), float: fp_mul_f32, double: fp_mul_f64)(a, b, rnd)
-#define fp_div(a, b, rnd) _Generic((a), float: fp_div_f32, double: fp_div_f64)(a, b, rnd)
-#define fp_sqrt(a, rnd) _Generic((a), float: fp_sqrt_f32, double: fp_sqrt_f64)(a, rnd)
-#define fp_fma(a, b, c, rnd)                                                                \
-    _Generic((a), float: fp_fma_f32, double: fp_fma_f64)(a, b, c, rnd)
+#define fp_add(a, b, rnd)                                                                \
+    _Generic((a), float : fp_add_f32, double : fp_add_f64)(a, b, rnd)
+#define fp_sub(a, b, rnd)                                                                \
+    _Generic((a), float : fp_add_f32, double : fp_add_f64)(a, -(b), rnd)
+#define fp_mul(a, b, rnd)                                                                \
+    _Generic((a), float : fp_mul_f32, double : fp_mul_f64)(a, b, rnd)
+#define fp_div(a, b, rnd)                                                                \
+    _Generic((a), float : fp_div_f32, double : fp_div_f64)(a, b, rnd)
+#define fp_sqrt(a, rnd) _Generic((a), float : fp_sqrt_f32, double : fp_sqrt_f64)(a, rnd)
+#define fp_fma(a, b, c, rnd)                                                             \
+    _Generic((a), float : fp_fma_f32, double : fp_fma_f64)(a, b, c, rnd)
 
 static inline float
 fp_add_f32(float a, float b, unsigned rnd)
@@ -211,7 +228,8 @@ fp_add_f64(double a, double b, unsigned rnd)
 static inline float
 fp_mul_f32(float a, float b, unsigned rnd)
 {
-    return rnd == FP_RN ? a * b : fp_round32((double)a * b, rnd); /* the product is exact */
+    return rnd == FP_RN ? a * b
+                        : fp_round32((double)a * b, rnd); /* the product is exact */
 }
 
 static inline double
@@ -268,59 +286,66 @@ fp_fma_f64(double a, double b, double c, unsigned rnd)
 
 /* -- sign, minimum, maximum, class -- */
 
-#define fp_abs(a) _Generic((a), float: fp_abs_f32, double: fp_abs_f64)(a)
-#define fp_neg(a) _Generic((a), float: fp_neg_f32, double: fp_neg_f64)(a)
-#define fp_copysign(a, b) _Generic((a), float: fp_copysign_f32, double: fp_copysign_f64)(a, b)
-#define fp_test(a, t) _Generic((a), float: fp_test_f32, double: fp_test_f64)(a, t)
-#define fp_min(a, b, nan, xorsign)                                                          \
-    _Generic((a), float: fp_minmax_f32, double: fp_minmax_f64)(a, b, 0, nan, xorsign)
-#define fp_max(a, b, nan, xorsign)                                                          \
-    _Generic((a), float: fp_minmax_f32, double: fp_minmax_f64)(a, b, 1, nan, xorsign)
+#define fp_abs(a) _Generic((a), float : fp_abs_f32, double : fp_abs_f64)(a)
+#define fp_neg(a) _Generic((a), float : fp_neg_f32, double : fp_neg_f64)(a)
+#define fp_copysign(a, b)                                                                \
+    _Generic((a), float : fp_copysign_f32, double : fp_copysign_f64)(a, b)
+#define fp_test(a, t) _Generic((a), float : fp_test_f32, double : fp_test_f64)(a, t)
+#define fp_min(a, b, nan, xorsign)                                                       \
+    _Generic((a), float : fp_minmax_f32, double : fp_minmax_f64)(a, b, 0, nan, xorsign)
+#define fp_max(a, b, nan, xorsign)                                                       \
+    _Generic((a), float : fp_minmax_f32, double : fp_minmax_f64)(a, b, 1, nan, xorsign)
 
 /* -0 is less than +0; one NaN gives the other operand, unless .NaN; .xorsign.abs compares
  * magnitudes and gives the sign a product would have. */
-#define FP_BY_FORMAT(F, FLT, UINT, SIGN, EXP, BITS, FROM)                                   \
-    static inline FLT fp_abs_##F(FLT a)                                                     \
-    {                                                                                       \
-        return FROM(BITS(a) & ~SIGN);                                                       \
-    }                                                                                       \
-    static inline FLT fp_neg_##F(FLT a)                                                     \
-    {                                                                                       \
-        return FROM(BITS(a) ^ SIGN);                                                        \
-    }                                                                                       \
-    /* The magnitude of b with the sign of a. */                                            \
-    static inline FLT fp_copysign_##F(FLT a, FLT b)                                         \
-    {                                                                                       \
-        return FROM((BITS(b) & ~SIGN) | (BITS(a) & SIGN));                                  \
-    }                                                                                       \
-    static inline FLT fp_minmax_##F(FLT a, FLT b, bool max, bool nan, bool xorsign)         \
-    {                                                                                       \
-        UINT sign = (BITS(a) ^ BITS(b)) & SIGN;                                             \
-        if (xorsign) {                                                                      \
-            a = fp_abs_##F(a);                                                              \
-            b = fp_abs_##F(b);                                                              \
-        }                                                                                   \
-        FLT equal = FROM(max ? BITS(a) & BITS(b) : BITS(a) | BITS(b));                      \
-        FLT r = (max ? a > b : a < b) ? a : b;                                              \
-        r = a == b ? equal : r;                                                             \
-        r = a != a ? b : r;                                                                 \
-        r = b != b ? a : r;                                                                 \
-        r = nan && a != a ? a : r;                                                          \
-        r = nan && b != b ? b : r;                                                          \
-        return xorsign ? FROM(BITS(r) | sign) : r;                                          \
-    }                                                                                       \
-    /* Zero counts as normal. */                                                            \
-    static inline bool fp_test_##F(FLT a, unsigned test)                                    \
-    {                                                                                       \
-        UINT m = BITS(a) & ~SIGN;                                                           \
-        switch (test) {                                                                     \
-        case FP_FINITE: return m < EXP;                                                     \
-        case FP_INFINITE: return m == EXP;                                                  \
-        case FP_NUMBER: return m <= EXP;                                                    \
-        case FP_NOTANUMBER: return m > EXP;                                                 \
-        case FP_NORMAL: return m < EXP && (m == 0 || (m & EXP));                            \
-        default: return m != 0 && !(m & EXP);                                               \
-        }                                                                                   \
+#define FP_BY_FORMAT(F, FLT, UINT, SIGN, EXP, BITS, FROM)                                \
+    static inline FLT fp_abs_##F(FLT a)                                                  \
+    {                                                                                    \
+        return FROM(BITS(a) & ~SIGN);                                                    \
+    }                                                                                    \
+    static inline FLT fp_neg_##F(FLT a)                                                  \
+    {                                                                                    \
+        return FROM(BITS(a) ^ SIGN);                                                     \
+    }                                                                                    \
+    /* The magnitude of b with the sign of a. */                                         \
+    static inline FLT fp_copysign_##F(FLT a, FLT b)                                      \
+    {                                                                                    \
+        return FROM((BITS(b) & ~SIGN) | (BITS(a) & SIGN));                               \
+    }                                                                                    \
+    static inline FLT fp_minmax_##F(FLT a, FLT b, bool max, bool nan, bool xorsign)      \
+    {                                                                                    \
+        UINT sign = (BITS(a) ^ BITS(b)) & SIGN;                                          \
+        if (xorsign) {                                                                   \
+            a = fp_abs_##F(a);                                                           \
+            b = fp_abs_##F(b);                                                           \
+        }                                                                                \
+        FLT equal = FROM(max ? BITS(a) & BITS(b) : BITS(a) | BITS(b));                   \
+        FLT r = (max ? a > b : a < b) ? a : b;                                           \
+        r = a == b ? equal : r;                                                          \
+        r = a != a ? b : r;                                                              \
+        r = b != b ? a : r;                                                              \
+        r = nan && a != a ? a : r;                                                       \
+        r = nan && b != b ? b : r;                                                       \
+        return xorsign ? FROM(BITS(r) | sign) : r;                                       \
+    }                                                                                    \
+    /* Zero counts as normal. */                                                         \
+    static inline bool fp_test_##F(FLT a, unsigned test)                                 \
+    {                                                                                    \
+        UINT m = BITS(a) & ~SIGN;                                                        \
+        switch (test) {                                                                  \
+        case FP_FINITE:                                                                  \
+            return m < EXP;                                                              \
+        case FP_INFINITE:                                                                \
+            return m == EXP;                                                             \
+        case FP_NUMBER:                                                                  \
+            return m <= EXP;                                                             \
+        case FP_NOTANUMBER:                                                              \
+            return m > EXP;                                                              \
+        case FP_NORMAL:                                                                  \
+            return m < EXP && (m == 0 || (m & EXP));                                     \
+        default:                                                                         \
+            return m != 0 && !(m & EXP);                                                 \
+        }                                                                                \
     }
 FP_BY_FORMAT(f32, float, uint32_t, FP_SIGN32, 0x7f800000u, fp_bits32, fp_float32)
 FP_BY_FORMAT(f64, double, uint64_t, FP_SIGN64, 0x7ff0000000000000u, fp_bits64, fp_float64)
@@ -378,8 +403,9 @@ fp_rsqrt_f64(double a, bool ftz)
     return ftz ? fp_upper(r) : r;
 }
 
-/* 2^x for |x| <= 1000, as a double (relative error below 2^-32). The integer part n is read
- * off the low bits of x + 1.5 * 2^52; then the Taylor polynomial of 2^f, |f| <= 1/2. */
+/* 2^x for |x| <= 1000, as a double (relative error below 2^-32). The integer part n is
+ * read off the low bits of x + 1.5 * 2^52; then the Taylor polynomial of 2^f, |f| <= 1/2.
+ */
 static inline double
 fp_exp2_double(double x)
 {
@@ -407,8 +433,8 @@ fp_ex2(float a)
     return a == a ? (float)r : a;
 }
 
-/* [2^-22 absolute in (0.5, 2), else 2^-22 relative]. x = 2^k * m, m in [sqrt(1/2), sqrt(2));
- * log2(m) = 2 / ln(2) * atanh(s), s = (m - 1) / (m + 1). */
+/* [2^-22 absolute in (0.5, 2), else 2^-22 relative]. x = 2^k * m, m in [sqrt(1/2),
+ * sqrt(2)); log2(m) = 2 / ln(2) * atanh(s), s = (m - 1) / (m + 1). */
 static inline float
 fp_lg2(float a)
 {
@@ -431,8 +457,8 @@ fp_lg2(float a)
 }
 
 /* sin and cos [2^-20.5 absolute within 2 pi, 2^-14.7 within 100 pi, beyond: best effort].
- * x = n * pi/2 + r with pi/2 in three parts (Cody, Waite); exact enough for |x| < 2^30, where
- * the error grows to about 2^-30; larger arguments give something in [-1, 1]. */
+ * x = n * pi/2 + r with pi/2 in three parts (Cody, Waite); exact enough for |x| < 2^30,
+ * where the error grows to about 2^-30; larger arguments give something in [-1, 1]. */
 static inline float
 fp_sincos(float a, unsigned quarter)
 {
@@ -492,14 +518,15 @@ static inline float
 fp_from_half(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, m = h & 0x7fff;
-    /* As a single with the exponent 112 too small; the product repairs it, subnormals too. */
+    /* As a single with the exponent 112 too small; the product repairs it, subnormals
+     * too. */
     float f = fp_float32(m << 13) * 0x1p112f;
     uint32_t b = m >= 0x7c00 ? 0x7f800000u | (m & 0x3ff) << 13 : fp_bits32(f);
     return fp_float32(b | sign);
 }
 
-/* Integers from floating point: rounded, clamped; NaN gives `nan`. lo and hi are the bounds of
- * a type of at most 32 bits. */
+/* Integers from floating point: rounded, clamped; NaN gives `nan`. lo and hi are the
+ * bounds of a type of at most 32 bits. */
 static inline double
 fp_clamp(double x, unsigned rnd, double lo, double hi, double nan)
 {

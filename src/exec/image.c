@@ -1,9 +1,9 @@
 /* image.c: a module's .global and .const variables in device memory.
  *
- * Every .global variable is an allocation of its own, so that an access beyond it is caught.
- * The .const variables together are the constant bank, one allocation; their address in the
- * .const space is the offset in the bank. A function's address is a number that only calls
- * understand (code + 16 * index). */
+ * Every .global variable is an allocation of its own, so that an access beyond it is
+ * caught. The .const variables together are the constant bank, one allocation; their
+ * address in the .const space is the offset in the bank. A function's address is a number
+ * that only calls understand (code + 16 * index). */
 #include "exec/exec_int.h"
 
 #include <string.h>
@@ -25,7 +25,8 @@ image_address(const struct exec_image *im, const struct ptx_var *v, uint64_t *ad
     const struct image_var *iv = find_var(im, v);
     if (!iv) /* an extern declaration of a variable that is defined elsewhere */
         for (size_t i = 0; i < im->vars.n && !iv; i++)
-            if (im->vars.v[i].var->name == v->name && im->vars.v[i].var->space == v->space)
+            if (im->vars.v[i].var->name == v->name &&
+                im->vars.v[i].var->space == v->space)
                 iv = &im->vars.v[i];
     if (!iv)
         return false;
@@ -83,14 +84,15 @@ place_vars(struct exec_image *im, struct diag_sink *diag)
                      (unsigned long long)size);
     }
     if (bank > DEV_WINDOW)
-        diag_error(diag,
-                   "%s: %llu bytes of .const variables are more than the window of 16 MiB",
-                   m->file, (unsigned long long)bank);
+        diag_error(
+            diag, "%s: %llu bytes of .const variables are more than the window of 16 MiB",
+            m->file, (unsigned long long)bank);
     else if (bank) {
         im->const_addr = dev_alloc(im->mem, bank);
         im->const_bytes = bank;
         if (!im->const_addr)
-            diag_error(diag, "%s: no device memory left for %llu bytes of .const variables",
+            diag_error(diag,
+                       "%s: no device memory left for %llu bytes of .const variables",
                        m->file, (unsigned long long)bank);
     }
     return diag->errors == before;
@@ -119,8 +121,12 @@ initialise(struct exec_image *im, const struct image_var *iv, struct diag_sink *
             value += DEV_CONST_BASE;
         }
         value += (uint64_t)r->off;
-        if (r->at + r->bytes > v->size || !dev_write(im->mem, at + r->at, &value, r->bytes)) {
-            diag_add(diag, DIAG_ERROR, &loc, "the initialiser of '%s' is too long", v->name);
+        if (r->bytes == 1 && r->mask) /* one byte of the address */
+            value = (value & r->mask) >> bit_lowest(r->mask);
+        if (r->at + r->bytes > v->size ||
+            !dev_write(im->mem, at + r->at, &value, r->bytes)) {
+            diag_add(diag, DIAG_ERROR, &loc, "the initialiser of '%s' is too long",
+                     v->name);
             return false;
         }
     }

@@ -16,7 +16,11 @@
 enum { LANES = 32, ROW_BYTES = 128 };
 
 /* d[0]: destination row (or predicate), d[1]: second destination (setp p|q; the carry flag
- * CC.CF as a predicate for .cc and addc/subc/madc), s[]: sources in operand order. */
+ * CC.CF as a predicate for .cc and addc/subc/madc), s[]: sources in operand order (unused
+ * ones may be anything). A setp whose q is not wanted may get NULL or d[0] for d[1]: p is
+ * written last. Rows are as wide as the written types: a wider register is the caller's
+ * matter. A result of type s8 is sign-extended to the 32 bits of the row, one of type s16 or
+ * u16 zero-extended. Negated predicates (!p) are the caller's matter too. */
 typedef void lane_fn(void *const d[2], const void *const s[4], uint32_t mask, uint32_t aux);
 
 /* The function that computes this instruction, and the constant to pass it in *aux. NULL if

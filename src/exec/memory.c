@@ -1,11 +1,11 @@
 /* memory.c: global memory of the simulated device.
  *
- * One host reservation (mmap, touched on use) stands for all of it. Allocations are taken in
- * ascending order and never move; space that was given back stays dead, so that a use after
- * free is recognised, until the reservation is used up: then the lowest dead range that is
- * large enough is used again (first fit, neighbours merged). All ranges, live and dead, are
- * one array sorted by address: look-up is a binary search, O(log n); allocation and release
- * O(n) in the number of ranges. */
+ * One host reservation (mmap, touched on use) stands for all of it. Allocations are taken
+ * in ascending order and never move; space that was given back stays dead, so that a use
+ * after free is recognised, until the reservation is used up: then the lowest dead range
+ * that is large enough is used again (first fit, neighbours merged). All ranges, live and
+ * dead, are one array sorted by address: look-up is a binary search, O(log n); allocation
+ * and release O(n) in the number of ranges. */
 #define _GNU_SOURCE
 #include "exec/memory.h"
 
@@ -121,9 +121,8 @@ reuse(struct dev_mem *m, uint64_t size)
             remove_ranges(m, i, j - i);
             insert_range(m, i, (struct dev_range){start, size, false});
             if (start + need < end)
-                insert_range(
-                    m, i + 1,
-                    (struct dev_range){start + need, end - start - need, true});
+                insert_range(m, i + 1,
+                             (struct dev_range){start + need, end - start - need, true});
             return start;
         }
         i = j - 1;

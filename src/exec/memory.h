@@ -1,9 +1,9 @@
 /* memory.h: device memory and the layout of the generic address space.
  *
  * Global memory is one host reservation, so a device address is a host address minus a
- * constant; every access is checked against the allocations. Addresses are the same in every
- * run. Generic windows (PTX ISA 5.1: .const, .param, .shared and .local are windows in the
- * generic space): */
+ * constant; every access is checked against the allocations. Addresses are the same in
+ * every run. Generic windows (PTX ISA 5.1: .const, .param, .shared and .local are windows
+ * in the generic space): */
 #ifndef ALLOT_EXEC_MEMORY_H
 #define ALLOT_EXEC_MEMORY_H
 
@@ -22,7 +22,8 @@
 
 struct dev_mem;
 
-/* capacity: bytes of global memory (reserved, touched on use). NULL if the host cannot. */
+/* capacity: bytes of global memory (reserved, touched on use). NULL if the host cannot.
+ */
 struct dev_mem *dev_mem_new(uint64_t capacity);
 void dev_mem_free(struct dev_mem *m);
 
@@ -31,14 +32,18 @@ uint64_t dev_alloc(struct dev_mem *m, uint64_t size);
 /* False if addr is not the start of a live allocation. */
 bool dev_release(struct dev_mem *m, uint64_t addr);
 
-/* The allocation that holds [addr, addr+n), or false. Freed ones are remembered (dead), so
- * that a use after free is named as such. */
-struct dev_range { uint64_t addr, size; bool dead; };
+/* The allocation that holds [addr, addr+n), or false. Freed ones are remembered (dead),
+ * so that a use after free is named as such. */
+struct dev_range {
+    uint64_t addr, size;
+    bool dead;
+};
 bool dev_find(const struct dev_mem *m, uint64_t addr, struct dev_range *r);
 /* The live allocation nearest to addr; false if there is none. */
 bool dev_nearest(const struct dev_mem *m, uint64_t addr, struct dev_range *r);
 
-/* Host copies; false (nothing copied) unless the whole range lies in one live allocation. */
+/* Host copies; false (nothing copied) unless the whole range lies in one live allocation.
+ */
 bool dev_write(struct dev_mem *m, uint64_t addr, const void *src, uint64_t n);
 bool dev_read(const struct dev_mem *m, uint64_t addr, void *dst, uint64_t n);
 bool dev_set(struct dev_mem *m, uint64_t addr, int value, uint64_t n);
@@ -55,8 +60,9 @@ uint64_t dev_bytes_used(const struct dev_mem *m);
 /* Changes with every allocation and release (for those who remember ranges). */
 uint64_t dev_generation(const struct dev_mem *m);
 
-/* Address space for `bytes` of code, aligned to 256: above all of global memory, never the
- * same twice. It holds no data; the instruction cache and what is behind it see it. */
+/* Address space for `bytes` of code, aligned to 256: above all of global memory, never
+ * the same twice. It holds no data; the instruction cache and what is behind it see it.
+ */
 uint64_t dev_code_space(struct dev_mem *m, uint64_t bytes);
 
 #endif

@@ -34,18 +34,19 @@ enum ptx_operand_kind {
     PTX_OPD_FUNCSYM,/* address of or call to func */
     PTX_OPD_ADDR,   /* [base + off]: base is reg (>= 0), var, or absolute (neither) */
     PTX_OPD_LABEL,  /* label */
-    PTX_OPD_VEC,    /* vec[0..n): {a, b, ...}; also the lists of a call, maybe empty */
+    PTX_OPD_VEC,    /* vec[0..n): {a, b, ...}; also the lists of a call and the targets of brx */
     PTX_OPD_SINK,   /* _ */
 };
 
 struct ptx_operand {
     uint8_t kind;   /* enum ptx_operand_kind */
-    bool neg;       /* !p, or a minus sign before a register operand where allowed */
+    bool neg;       /* !p; VEC: written in [] (only in instructions without a pattern) */
     uint8_t comp;   /* SREG: component; REG: component + 1 of a vector register, 0: none */
-    uint8_t n;      /* VEC: number of elements */
+    bool joined;    /* written behind | (only in instructions without a pattern) */
     int32_t reg;    /* REG, ADDR: register index, -1: none */
     int32_t label;  /* LABEL: index into func->labels */
     uint16_t sreg;
+    uint16_t n;     /* VEC: number of elements */
     uint64_t imm;
     int64_t off;              /* SYM, ADDR */
     struct ptx_var *var;      /* SYM, ADDR: variable or parameter; NULL: none */
@@ -60,8 +61,22 @@ enum ptx_sreg {
     PTX_SREG_LANEMASK_GT, PTX_SREG_CLOCK, PTX_SREG_CLOCK_HI, PTX_SREG_CLOCK64,
     PTX_SREG_GLOBALTIMER, PTX_SREG_GLOBALTIMER_LO, PTX_SREG_GLOBALTIMER_HI,
     PTX_SREG_TOTAL_SMEM_SIZE, PTX_SREG_DYNAMIC_SMEM_SIZE, PTX_SREG_ENVREG, /* comp = n */
-    PTX_SREG_PM, PTX_NSREGS
+    PTX_SREG_PM, /* comp = n */
+    PTX_SREG_PM64, /* comp = n */ PTX_SREG_CLUSTERID, PTX_SREG_NCLUSTERID,
+    PTX_SREG_CLUSTER_CTAID, PTX_SREG_CLUSTER_NCTAID, PTX_SREG_CLUSTER_CTARANK,
+    PTX_SREG_CLUSTER_NCTARANK, PTX_SREG_IS_EXPLICIT_CLUSTER, PTX_SREG_AGGR_SMEM_SIZE,
+    PTX_SREG_RESERVED_SMEM_BEGIN, PTX_SREG_RESERVED_SMEM_END, PTX_SREG_RESERVED_SMEM_CAP,
+    PTX_SREG_RESERVED_SMEM, /* comp = n */ PTX_SREG_GRAPH_EXEC, PTX_NSREGS
 };
+
+/* Name with its %, type and number of components of each special register. */
+struct ptx_sreg_info {
+    const char *name;
+    uint8_t type;  /* enum ptx_type: .u32 or .u64 */
+    uint8_t comps; /* 3: read as %tid.x; 0: a plain register */
+    uint8_t count; /* %envreg0 ... : how many; 0: one without a number */
+};
+extern const struct ptx_sreg_info ptx_sregs[PTX_NSREGS];
 
 struct ptx_inst {
     uint16_t op;                 /* enum ptx_op */
@@ -73,7 +88,10 @@ struct ptx_inst {
     bool guard_neg;
     uint32_t line, col;          /* of the mnemonic in the source; 0: made by a pass */
     struct ptx_operand *ops;     /* destinations first, in the order of the row's pattern */
-    const char *text;            /* pseudo instructions: the directive's text (pragma, loc) */
+    /* DIRECTIVE: the raw text (.pragma, .loc), or NULL: ops[0] is the FUNCSYM of a prototype
+     * or list of call targets declared here. Instructions whose row has no pattern ("*"):
+     * the suffixes as written (types and mod are empty then). */
+    const char *text;
 };
 
 struct ptx_reg {
@@ -93,11 +111,13 @@ struct ptx_label {
     const char *name;
 };
 
-/* Symbol whose address stands in an initialiser. */
+/* Symbol whose address stands in an initialiser. Eight (four) bytes 0xff(s), 0xff00(s), ...
+ * that make up a whole address are one of these with bytes 8 (4). */
 struct ptx_reloc {
     uint64_t at;           /* byte offset in the variable */
-    uint8_t bytes;         /* 4 or 8 */
+    uint8_t bytes;         /* 4 or 8; 1: one byte of the address, see mask */
     bool generic;          /* generic(sym) */
+    uint64_t mask;         /* bytes 1: which bits of the address, as 0xff00; else 0 */
     struct ptx_var *var;   /* one of var, func */
     struct ptx_func *func;
     int64_t off;
@@ -121,6 +141,8 @@ struct ptx_var {
     int32_t ndims;     /* array dimensions as written, for printing */
     uint64_t *dims;
     uint8_t *init;     /* `size` bytes, NULL: none */
+    const char *opaque_init; /* of a .texref, .samplerref or .surfref: raw text with braces */
+    const char *attribute;   /* raw text of .attribute(...), NULL: none */
     VEC(struct ptx_reloc) relocs;
     struct ptx_func *func; /* NULL: module scope */
     uint32_t line, col;
@@ -144,7 +166,10 @@ struct ptx_func {
     uint64_t param_bytes;      /* size of the parameter block */
     uint32_t maxntid[3], reqntid[3]; /* 0: not given */
     uint32_t minnctapersm, maxnctapersm, maxnreg;
-    VEC(const char *) pragmas; /* function-level .pragma strings */
+    VEC(const char *) pragmas; /* function-level .pragma strings, with their quotes */
+    VEC(const char *) attrs;   /* other directives of the head, raw text (.blocksareclusters) */
+    VEC(struct ptx_func *) targets; /* is_proto: of .calltargets; empty: .callprototype */
+    uint32_t fresh;            /* number in the name of the next register made by ptx_reg_new */
     uint32_t line, col;
 };
 
@@ -160,7 +185,8 @@ struct ptx_module {
     uint8_t address_size;  /* 32 or 64 */
     VEC(struct ptx_var *) vars;
     VEC(struct ptx_func *) funcs; /* declarations and definitions in source order */
-    VEC(const char *) directives; /* .file, .section, module-level .pragma: raw text */
+    VEC(struct ptx_func *) protos; /* prototypes and call target lists in bodies */
+    VEC(const char *) directives; /* module-level .pragma, then .file, .section ...: raw text */
 };
 
 /* Bytes of a register of this type in the register file: 0 for .pred. */
@@ -183,6 +209,11 @@ struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name);
 struct ptx_inst ptx_inst_new(struct ptx_module *m, enum ptx_op op, unsigned nops);
 /* A fresh register of that type; its index. */
 int32_t ptx_reg_new(struct ptx_func *f, enum ptx_type type);
+/* A fresh label; its index. The LABEL instruction is the caller's to insert. */
+int32_t ptx_label_new(struct ptx_func *f);
+/* Deep copy of n operands into the module's arena. */
+struct ptx_operand *ptx_operands_dup(struct ptx_module *m, const struct ptx_operand *ops,
+                                     size_t n);
 
 void ptx_module_free(struct ptx_module *m);
 

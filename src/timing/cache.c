@@ -1,25 +1,24 @@
 /* cache.c: one set-associative cache: tags, sectors, replacement, MSHRs, write policies.
  *
- * Lines are flat arrays: tags apart from the rest, so that a look-up scans consecutive words
- * (after trying the way that hit last in this set). MSHRs are found through a small
- * open-addressing hash (linear probing, backward-shift deletion), one MSHR per fetch unit: a
- * sector of a sectored cache, else the line. What waits in an MSHR is a list of tokens from
- * a fixed pool. Nothing is allocated after cache_new. Cost of a hit: one hash of the address,
- * one or two tag compares.
+ * Lines are flat arrays: tags apart from the rest, so that a look-up scans consecutive
+ * words (after trying the way that hit last in this set). MSHRs are found through a small
+ * open-addressing hash (linear probing, backward-shift deletion), one MSHR per fetch
+ * unit: a sector of a sectored cache, else the line. What waits in an MSHR is a list of
+ * tokens from a fixed pool. Nothing is allocated after cache_new. Cost of a hit: one hash
+ * of the address, one or two tag compares.
  *
- * Write policies (the `write` of the machine file; forward = the data go to the next level):
- *   back       written line stays here, dirty; written back when evicted
- *   through    updates a present line, always forwarded
- *   evict      drops the written sectors if present, always forwarded
- *   local-back local memory: back; everything else: evict (Fermi, Kepler: L1s are not
- *              coherent, so that a global store must not leave an old copy)
+ * Write policies (the `write` of the machine file; forward = the data go to the next
+ * level): back       written line stays here, dirty; written back when evicted through
+ * updates a present line, always forwarded evict      drops the written sectors if
+ * present, always forwarded local-back local memory: back; everything else: evict (Fermi,
+ * Kepler: L1s are not coherent, so that a global store must not leave an old copy)
  *   read-only  never holds written data; forwarded
  * On a write miss (`write_allocate`), for back and through:
  *   no         forwarded, no line
  *   fetch      a line is reserved and, unless the write covers it, fetched
- *   lazy-fetch a line is taken without fetching; sectors not fully written stay unreadable
- *              until a read fetches them or further writes complete them
- * A write to a sector on its way merges with it (back, through with allocation) or, without
+ *   lazy-fetch a line is taken without fetching; sectors not fully written stay
+ * unreadable until a read fetches them or further writes complete them A write to a
+ * sector on its way merges with it (back, through with allocation) or, without
  * allocation, is forwarded.
  *
  * Lockup-free caches and MSHRs: D. Kroft, ISCA 1981. Sectors: J. S. Liptay, IBM Systems
@@ -62,7 +61,7 @@ struct cache {
     uint32_t sets, ways, shift, nsectors;
     uint8_t all, unit; /* sectors of the line; of a fetch unit, as mask at sector 0 */
     uint32_t unit_n;
-    bool modulo, lru, on_fill, perfect;
+    bool modulo, linear, lru, on_fill, perfect;
     enum write_policy write;
     enum write_allocate allocate;
     uint32_t merge;
@@ -94,13 +93,13 @@ log2_up(uint64_t x)
  *
  *   linear  low bits.
  *   xor     low bits XOR the next field of as many bits.
- *   fermi   the L1 of Fermi, found by measurement: C. Nugteren et al., "A Detailed GPU Cache
- *           Model Based on Reuse Distance Theory", HPCA 2014, section on hash functions: for
+ *   fermi   the L1 of Fermi, found by measurement: C. Nugteren et al., "A Detailed GPU
+ * Cache Model Based on Reuse Distance Theory", HPCA 2014, section on hash functions: for
  *           128-byte lines, set bits 0..4 are address bits 7..11 XOR bits 13, 14, 15, 17,
- *           19; with 64 sets (48 KB) address bit 12 is set bit 5. That is published for 32
- *           and 64 sets; other counts fold all higher fields into the low one.
- *   ipoly   remainder of the line number as a polynomial over GF(2) by an irreducible one:
- *           B. R. Rau, "Pseudo-randomly interleaved memory", ISCA 1991. */
+ *           19; with 64 sets (48 KB) address bit 12 is set bit 5. That is published for
+ * 32 and 64 sets; other counts fold all higher fields into the low one. ipoly   remainder
+ * of the line number as a polynomial over GF(2) by an irreducible one: B. R. Rau,
+ * "Pseudo-randomly interleaved memory", ISCA 1991. */
 static void
 set_masks(struct cache *c, const char *hash)
 {
@@ -119,9 +118,8 @@ set_masks(struct cache *c, const char *hash)
             c->mask[b % n] |= (uint64_t)1 << b;
     } else if (!strcmp(hash, "ipoly")) {
         /* x^n + the low terms below: primitive polynomials of degree 1..16. */
-        static const uint16_t low[17] = {0,    1,     3,    3,     3,      5,      3,      3,
-                                         0x1d, 0x11,  9,    5,     0x53,   0x1b,   0x443,  3,
-                                         0x100b};
+        static const uint16_t low[17] = {0,    1, 3, 3,    3,    5,     3, 3,     0x1d,
+                                         0x11, 9, 5, 0x53, 0x1b, 0x443, 3, 0x100b};
         memset(c->mask, 0, sizeof c->mask);
         uint32_t rest = 1; /* x^b mod p */
         for (unsigned b = 0; n && b < 64; b++) {
@@ -138,7 +136,8 @@ set_masks(struct cache *c, const char *hash)
 static enum write_policy
 write_policy(const char *s)
 {
-    static const char *const name[] = {"read-only", "back", "through", "evict", "local-back"};
+    static const char *const name[] = {"read-only", "back", "through", "evict",
+                                       "local-back"};
     for (unsigned i = 0; i < sizeof name / sizeof *name; i++)
         if (!strcmp(s, name[i]))
             return i;
@@ -168,6 +167,7 @@ cache_new(struct arena *a, const struct cache_config *cfg)
     c->merge = cfg->merge ? cfg->merge : 1;
     c->nmask = log2_up(c->sets);
     c->modulo = (c->sets & (c->sets - 1)) != 0;
+    c->linear = !strcmp(cfg->hash, "linear");
     if (!c->modulo)
         set_masks(c, cfg->hash);
 
@@ -184,7 +184,8 @@ cache_new(struct arena *a, const struct cache_config *cfg)
     c->slot_mask = (2u << log2_up(c->nmshr)) - 1;
     c->slot = ARENA_ARRAY(a, uint32_t, (size_t)c->slot_mask + 1);
     memset(c->slot, 0xff, ((size_t)c->slot_mask + 1) * sizeof *c->slot);
-    uint64_t want = (uint64_t)c->nmshr * c->merge;
+    /* A read of several units keeps its first waiter until the last unit came: twice. */
+    uint64_t want = (uint64_t)c->nmshr * c->merge * (c->unit_n < c->nsectors ? 2 : 1);
     c->waiters_left = want > 1 << 20 ? 1 << 20 : (uint32_t)want;
     if (c->waiters_left < c->nsectors)
         c->waiters_left = c->nsectors;
@@ -201,9 +202,11 @@ set_of(const struct cache *c, uint64_t line)
 {
     if (c->modulo)
         return (uint32_t)(line % c->sets);
+    if (c->linear)
+        return (uint32_t)line & (c->sets - 1);
     uint32_t s = 0;
     for (unsigned i = 0; i < c->nmask; i++)
-        s |= (uint32_t)(__builtin_popcountll(line & c->mask[i]) & 1) << i;
+        s |= (uint32_t)__builtin_parityll(line & c->mask[i]) << i;
     return s;
 }
 
@@ -236,7 +239,8 @@ touch(struct cache *c, uint32_t i)
         c->line[i].stamp = ++c->clock;
 }
 
-/* Way to replace: an empty one, else the one with the smallest stamp that is not reserved. */
+/* Way to replace: an empty one, else the one with the smallest stamp that is not
+ * reserved. */
 static uint32_t
 victim(const struct cache *c, uint32_t set)
 {
@@ -265,23 +269,29 @@ words_of(uint8_t sectors)
 }
 
 static void
-replace(struct cache *c, uint32_t set, uint32_t i, uint64_t line, struct cache_eviction *ev)
+replace(struct cache *c, uint32_t set, uint32_t i, uint64_t line,
+        struct cache_eviction *ev)
 {
     struct line *l = &c->line[i];
     if (c->tag[i] != NO_TAG && l->dirty && ev) {
         uint64_t whole = words_of(l->dirty & l->valid);
-        *ev = (struct cache_eviction){true, c->tag[i] << c->shift, l->dirty,
-                                      whole | (l->words & words_of(l->dirty & l->partial))};
+        *ev =
+            (struct cache_eviction){true, c->tag[i] << c->shift, l->dirty,
+                                    whole | (l->words & words_of(l->dirty & l->partial))};
     }
     c->tag[i] = line;
     *l = (struct line){.stamp = ++c->clock};
     c->recent[set] = i - set * c->ways;
 }
 
+/* These sectors are gone; the line too, if nothing of it is left or on its way. */
 static void
-drop_if_empty(struct cache *c, uint32_t i)
+drop(struct cache *c, uint32_t i, uint8_t sectors)
 {
     struct line *l = &c->line[i];
+    l->valid &= (uint8_t)~sectors;
+    l->partial &= (uint8_t)~sectors;
+    l->dirty &= (uint8_t)~sectors;
     if (!(l->valid | l->pending | l->partial))
         c->tag[i] = NO_TAG;
 }
@@ -398,11 +408,11 @@ key_of(uint64_t line, unsigned sector)
 
 /* -- accesses -- */
 
-/* Takes or joins MSHRs for `missing` (whole units) of a line that is at index i (NO_WAY: not
- * here). waits: token waits. */
+/* Takes or joins MSHRs for `missing` (whole units) of a line that is at index i (NO_WAY:
+ * not here). waits: token waits. */
 static enum cache_result
-miss(struct cache *c, uint32_t set, uint32_t i, uint64_t line, uint8_t missing, bool waits,
-     uint32_t token, bool room, struct cache_eviction *ev)
+miss(struct cache *c, uint32_t set, uint32_t i, uint64_t line, uint8_t missing,
+     bool waits, uint32_t token, bool room, struct cache_eviction *ev)
 {
     uint32_t fresh = 0, joined = 0;
     uint8_t ask = 0;
@@ -423,8 +433,7 @@ miss(struct cache *c, uint32_t set, uint32_t i, uint64_t line, uint8_t missing, 
         return CACHE_NO_LINE;
     if (fresh && !room)
         return CACHE_NO_QUEUE;
-    if (full || c->used + fresh > c->nmshr ||
-        (waits && fresh + joined > c->waiters_left))
+    if (full || c->used + fresh > c->nmshr || (waits && fresh + joined > c->waiters_left))
         return CACHE_NO_MSHR;
 
     if (fresh && !c->on_fill) {
@@ -487,7 +496,8 @@ cache_sends(const struct cache *c)
 
 void
 cache_fill(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t now,
-           void (*wake)(void *user, uint32_t token), void *user, struct cache_eviction *ev)
+           void (*wake)(void *user, uint32_t token), void *user,
+           struct cache_eviction *ev)
 {
     (void)now;
     if (ev)
@@ -553,14 +563,15 @@ put(struct line *l, uint8_t sectors, uint64_t words, bool dirty)
 }
 
 enum cache_result
-cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t words, bool local,
-                  uint64_t now, bool room, struct cache_eviction *ev)
+cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t words,
+                  bool local, uint64_t now, bool room, struct cache_eviction *ev)
 {
     (void)now;
     if (ev)
         ev->any = false;
     c->asked = 0;
-    enum write_policy p = c->write == W_LOCAL_BACK ? (local ? W_BACK : W_EVICT) : c->write;
+    enum write_policy p =
+        c->write == W_LOCAL_BACK ? (local ? W_BACK : W_EVICT) : c->write;
     bool back = p == W_BACK, allocate = (back || p == W_THROUGH) && c->allocate != WA_NO;
     c->sends = !back;
     if (c->sends && !room)
@@ -587,21 +598,16 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
         if (!room)
             return CACHE_NO_QUEUE;
         c->sends = true;
-        if (p == W_EVICT && here) {
-            l->valid &= (uint8_t)~here;
-            drop_if_empty(c, i);
-        }
+        if (p == W_EVICT && here)
+            drop(c, i, here);
         return !rest ? CACHE_HIT_PENDING : l ? CACHE_SECTOR_MISS : CACHE_MISS;
     }
     if (!(rest | coming)) { /* all here */
         touch(c, i);
-        if (p == W_EVICT) {
-            l->valid &= (uint8_t)~here;
-            l->dirty &= (uint8_t)~here;
-            drop_if_empty(c, i);
-        } else if (p != W_READ_ONLY) {
+        if (p == W_EVICT)
+            drop(c, i, here);
+        else if (p != W_READ_ONLY)
             put(l, sectors, words, back);
-        }
         return CACHE_HIT;
     }
 
@@ -627,6 +633,8 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
                 uint32_t v = victim(c, set);
                 if (v == NO_WAY)
                     return CACHE_NO_LINE;
+                if (c->tag[v] != NO_TAG && c->line[v].dirty && !room)
+                    return CACHE_NO_QUEUE;
                 replace(c, set, i = v, line, ev);
             }
         }
@@ -649,11 +657,11 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
 }
 
 enum cache_result
-cache_write(struct cache *c, uint64_t addr, uint8_t sectors, bool full, uint64_t now, bool room,
-            struct cache_eviction *ev)
+cache_write(struct cache *c, uint64_t addr, uint8_t sectors, bool full, uint64_t now,
+            bool room, struct cache_eviction *ev)
 {
-    return cache_write_words(c, addr, sectors, full ? words_of(sectors) : 0, false, now, room,
-                             ev);
+    return cache_write_words(c, addr, sectors, full ? words_of(sectors) : 0, false, now,
+                             room, ev);
 }
 
 void
@@ -661,10 +669,8 @@ cache_invalidate(struct cache *c, uint64_t addr)
 {
     uint64_t line = addr >> c->shift;
     uint32_t i = find(c, set_of(c, line), line);
-    if (i == NO_WAY)
-        return;
-    c->line[i].valid = c->line[i].partial = c->line[i].dirty = 0;
-    drop_if_empty(c, i);
+    if (i != NO_WAY)
+        drop(c, i, 0xff);
 }
 
 void

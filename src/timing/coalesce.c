@@ -1,18 +1,18 @@
 /* coalesce.c: coalescing of global, local and constant accesses; scratchpad conflicts.
  *
  * Global memory, Fermi kind (memory.coalesce = line; CUDA C Programming Guide, compute
- * capability 2.x, with the segment rules of 1.2): lanes are grouped by segment: 32 bytes for
- * 1-byte accesses, 64 for 2-byte ones, else memory.segment. A 128-byte segment of which only
- * one half is touched becomes that half, a half of which only one quarter is touched becomes
- * the quarter. Sector kind: one access per touched 32-byte sector (Maxwell and later, and
- * accesses past the L1 on Kepler). Segments come out in the order of the first lane that
- * touches them.
+ * capability 2.x, with the segment rules of 1.2): lanes are grouped by segment: 32 bytes
+ * for 1-byte accesses, 64 for 2-byte ones, else memory.segment. A 128-byte segment of
+ * which only one half is touched becomes that half, a half of which only one quarter is
+ * touched becomes the quarter. Sector kind: one access per touched 32-byte sector
+ * (Maxwell and later, and accesses past the L1 on Kepler). Segments come out in the order
+ * of the first lane that touches them.
  *
  * Scratchpad: banks serve one word each a cycle; lanes that read the same word are served
- * together. An access wider than a bank is done in phases of as many lanes as fill all banks
- * once (half warps for 8 bytes, quarter warps for 16, with 4-byte banks), and the phases'
- * conflict degrees add up; with wide = first-word only the first word of each lane is looked
- * at, in one phase. */
+ * together. An access wider than a bank is done in phases of as many lanes as fill all
+ * banks once (half warps for 8 bytes, quarter warps for 16, with 4-byte banks), and the
+ * phases' conflict degrees add up; with wide = first-word only the first word of each
+ * lane is looked at, in one phase. */
 #include "timing/coalesce.h"
 
 #include "base/bitset.h"
@@ -26,7 +26,7 @@ coal_rules(struct coal_rules *r, const struct machine *m)
     *r = (struct coal_rules){
         .segment = m->memory.segment < line ? m->memory.segment : line,
         .const_line = m->l1c.line,
-        .banks = m->scratchpad.banks,
+        .banks = m->scratchpad.banks < 64 ? m->scratchpad.banks : 64,
         .bank_bytes = m->scratchpad.bank_bytes,
         .first_word = !strcmp(m->scratchpad.wide, "first-word"),
         .atomic_conflicts = m->scratchpad.atomic_conflicts,
@@ -38,8 +38,10 @@ coal_rules(struct coal_rules *r, const struct machine *m)
 static inline uint8_t
 sectors_of(uint32_t words)
 {
-    return (uint8_t)(!!(words & 0xff) | !!(words & 0xff00) << 1 | !!(words & 0xff0000) << 2 |
-                     !!(words & 0xff000000) << 3);
+    uint8_t s = 0;
+    for (unsigned i = 0; i < 4; i++)
+        s |= (uint8_t)((words >> 8 * i & 0xff ? 1 : 0) << i);
+    return s;
 }
 
 /* Words of the line covered by [at, at + bytes), at < 128, ending inside the line. */
@@ -57,7 +59,8 @@ reduce(struct coal_access *x, unsigned segment)
     unsigned at = (unsigned)(x->addr & 127) / 32; /* first sector of the segment */
     unsigned n = segment / 32;
     while (n > 1) {
-        uint8_t low = (uint8_t)(((1u << n / 2) - 1) << at), high = (uint8_t)(low << n / 2);
+        uint8_t low = (uint8_t)(((1u << n / 2) - 1) << at),
+                high = (uint8_t)(low << n / 2);
         if ((x->sectors & low) && (x->sectors & high))
             break;
         n /= 2;
@@ -72,7 +75,7 @@ struct builder {
     struct coal_access *out;
     unsigned n;
     unsigned segment;
-    bool partial;    /* accesses narrower than a word: bytes are kept */
+    bool partial;        /* accesses narrower than a word: bytes are kept */
     uint64_t (*byte)[2]; /* per access: bytes of the line touched */
 };
 
@@ -144,8 +147,8 @@ contiguous(const uint64_t addr[32], uint32_t mask, unsigned bytes)
 }
 
 unsigned
-coal_global(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask, unsigned bytes,
-            bool by_sector, struct coal_access out[COAL_MAX])
+coal_global(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
+            unsigned bytes, bool by_sector, struct coal_access out[COAL_MAX])
 {
     uint64_t byte[64][2];
     struct builder b = {out, 0, segment_size(r, bytes, by_sector), bytes < 4, byte};
@@ -155,30 +158,33 @@ coal_global(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask, 
             uint64_t seg = at & ~(uint64_t)(b.segment - 1);
             uint64_t to = seg + b.segment < end ? seg + b.segment : end;
             uint32_t w = word_range((unsigned)(at & 127), (unsigned)(to - at));
-            out[b.n++] = (struct coal_access){.addr = seg, .words = w,
-                                              .sectors = sectors_of(w)};
+            out[b.n++] =
+                (struct coal_access){.addr = seg, .words = w, .sectors = sectors_of(w)};
             at = to;
         }
         return finish(&b);
     }
-    FOR_BITS (i, mask)
-        add(&b, addr[i], bytes);
+    FOR_BITS(i, mask)
+    add(&b, addr[i], bytes);
     return finish(&b);
 }
 
 unsigned
-coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask, unsigned bytes,
-            struct coal_access out[COAL_MAX])
+coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
+            unsigned bytes, struct coal_access out[COAL_MAX])
 {
     unsigned n = 0;
-    FOR_BITS (i, mask) {
+    FOR_BITS(i, mask)
+    {
         uint64_t seg = addr[i] & ~(uint64_t)31;
         uint32_t w = word_range((unsigned)(addr[i] & 127), bytes);
         unsigned k = 0;
-        while (k < n && !(out[k].addr == seg && (r->combine_atomics || !(out[k].words & w))))
+        while (k < n &&
+               !(out[k].addr == seg && (r->combine_atomics || !(out[k].words & w))))
             k++;
         if (k == n)
-            out[n++] = (struct coal_access){.addr = seg, .bytes = 32, .route = COAL_BYPASS};
+            out[n++] =
+                (struct coal_access){.addr = seg, .bytes = 32, .route = COAL_BYPASS};
         out[k].words |= w;
         out[k].sectors = sectors_of(out[k].words);
     }
@@ -186,12 +192,13 @@ coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask, 
 }
 
 unsigned
-coal_const(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask, unsigned bytes,
-           struct coal_access out[COAL_MAX])
+coal_const(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
+           unsigned bytes, struct coal_access out[COAL_MAX])
 {
     unsigned n = 0;
     uint64_t line = r->const_line;
-    FOR_BITS (i, mask) {
+    FOR_BITS(i, mask)
+    {
         uint64_t last = (addr[i] + bytes - 1) & ~(line - 1);
         for (uint64_t at = addr[i] & ~(line - 1); at <= last; at += line) {
             unsigned k = n;
@@ -211,8 +218,8 @@ coal_const(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask, u
 }
 
 unsigned
-coal_local(const struct coal_rules *r, const uint64_t offset[32], uint32_t mask, unsigned bytes,
-           bool by_sector, uint64_t base, uint64_t stride, uint64_t first,
+coal_local(const struct coal_rules *r, const uint64_t offset[32], uint32_t mask,
+           unsigned bytes, bool by_sector, uint64_t base, uint64_t stride, uint64_t first,
            struct coal_access out[COAL_MAX])
 {
     uint64_t byte[64][2];
@@ -220,22 +227,30 @@ coal_local(const struct coal_rules *r, const uint64_t offset[32], uint32_t mask,
     unsigned piece = bytes < 4 ? bytes : 4;
     struct builder b = {out, 0, segment_size(r, piece, by_sector), piece < 4, byte};
     for (unsigned k = 0; k < bytes; k += piece)
-        FOR_BITS (i, mask) {
+        FOR_BITS(i, mask)
+        {
             uint64_t at = offset[i] + k;
             add(&b, base + 4 * (at / 4 * stride + first + i) + at % 4, piece);
         }
     return finish(&b);
 }
 
+static inline unsigned
+bank_of(const struct coal_rules *r, uint32_t word)
+{
+    uint32_t mask = r->banks - 1;
+    return r->banks & mask ? word % r->banks : word & mask;
+}
+
 /* Largest number of different words (all: of lanes) of any bank. */
 static unsigned
-degree(const struct coal_rules *r, const uint64_t *word, unsigned n, bool all)
+degree(const struct coal_rules *r, const uint32_t *word, unsigned n, bool all)
 {
     uint8_t head[64], next[COAL_MAX], count[64];
     uint64_t seen = 0;
-    unsigned most = n ? 1 : 0, banks = r->banks < 64 ? r->banks : 64;
+    unsigned most = n ? 1 : 0;
     for (unsigned i = 0; i < n; i++) {
-        unsigned bank = (unsigned)(word[i] % banks);
+        unsigned bank = bank_of(r, word[i]);
         if (!(seen >> bank & 1)) {
             seen |= (uint64_t)1 << bank;
             head[bank] = (uint8_t)i;
@@ -265,8 +280,8 @@ coal_conflicts(const struct coal_rules *r, const uint64_t addr[32], uint32_t mas
 {
     if (atomic && !r->atomic_conflicts)
         return 1;
-    uint64_t word[COAL_MAX];
-    unsigned lanes = 32;
+    uint32_t word[COAL_MAX];
+    unsigned shift = r->bank_bytes == 8 ? 3 : 2, lanes = 32;
     if (!r->first_word && bytes > r->bank_bytes) {
         lanes = r->banks * r->bank_bytes / bytes;
         lanes = lanes < 1 ? 1 : lanes > 32 ? 32 : lanes;
@@ -277,8 +292,9 @@ coal_conflicts(const struct coal_rules *r, const uint64_t addr[32], uint32_t mas
         for (unsigned i = from; i < from + lanes && i < 32; i++) {
             if (!(mask >> i & 1))
                 continue;
-            uint64_t w = addr[i] / r->bank_bytes;
-            uint64_t last = r->first_word ? w : (addr[i] + bytes - 1) / r->bank_bytes;
+            uint32_t w = (uint32_t)(addr[i] >> shift);
+            uint32_t last =
+                r->first_word ? w : (uint32_t)((addr[i] + bytes - 1) >> shift);
             for (; w <= last && n < COAL_MAX; w++)
                 word[n++] = w;
         }

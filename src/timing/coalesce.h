@@ -1,12 +1,13 @@
-/* coalesce.h: from the addresses of a warp's lanes to the few accesses the hardware makes,
- * and the degree of scratchpad bank conflicts. Pure functions of addresses and rules. */
+/* coalesce.h: from the addresses of a warp's lanes to the few accesses the hardware
+ * makes, and the degree of scratchpad bank conflicts. Pure functions of addresses and
+ * rules. */
 #ifndef ALLOT_TIMING_COALESCE_H
 #define ALLOT_TIMING_COALESCE_H
 
 #include "machine/machine.h"
 
-/* Accesses one instruction can make: 8 words of local memory in 32 lanes, each in a sector of
- * its own. */
+/* Accesses one instruction can make: 8 words of local memory in 32 lanes, each in a
+ * sector of its own. */
 enum { COAL_MAX = 256 };
 
 /* The path an access takes through the SM. */
@@ -21,20 +22,22 @@ struct coal_access {
 };
 
 struct coal_rules {
-    uint32_t segment;    /* granule of wide accesses (memory.segment, at most the L1 line) */
-    uint32_t const_line; /* line of the constant cache */
+    uint32_t segment; /* granule of wide accesses (memory.segment, at most the L1 line) */
+    uint32_t const_line;        /* line of the constant cache */
     uint32_t banks, bank_bytes; /* scratchpad */
-    bool first_word;     /* scratchpad.wide = first-word */
+    bool first_word;            /* scratchpad.wide = first-word */
     bool atomic_conflicts;
     bool combine_atomics;
 };
 void coal_rules(struct coal_rules *r, const struct machine *m);
 
-/* Accesses of the lanes in `mask` (addr[lane], `bytes` each) to global memory; by_sector: one
- * access per touched sector instead of per segment. Returns how many were written to out. */
+/* Accesses of the lanes in `mask` (addr[lane], `bytes` each) to global memory; by_sector:
+ * one access per touched sector instead of per segment. Returns how many were written to
+ * out. */
 unsigned coal_global(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
                      unsigned bytes, bool by_sector, struct coal_access out[COAL_MAX]);
-/* Atomics: a sector each; lanes on one word make one request each (combine_atomics: one). */
+/* Atomics: a sector each; lanes on one word make one request each (combine_atomics: one).
+ */
 unsigned coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
                      unsigned bytes, struct coal_access out[COAL_MAX]);
 /* Constant and parameter memory: one access per distinct line of the constant cache. */
@@ -48,7 +51,7 @@ unsigned coal_local(const struct coal_rules *r, const uint64_t offset[32], uint3
                     uint64_t first, struct coal_access out[COAL_MAX]);
 
 /* Cycles the scratchpad's banks need for the access, at least 1. */
-unsigned coal_conflicts(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
-                        unsigned bytes, bool atomic);
+unsigned coal_conflicts(const struct coal_rules *r, const uint64_t addr[32],
+                        uint32_t mask, unsigned bytes, bool atomic);
 
 #endif

@@ -1,10 +1,20 @@
-/* ldst.h: the memory side of one SM: load/store pipeline, coalescer, scratchpad conflicts,
- * L1 data, constant and instruction caches, and the queue of packets to the interconnect.
+/* ldst.h: the memory side of one SM: load/store pipeline, coalescer, scratchpad
+ * conflicts, L1 data, constant and instruction caches, and the queue of packets to the
+ * interconnect.
  *
  * The SM core executes an instruction at issue, so addresses are known then: ldst_prepare
- * turns them into the few accesses the hardware makes. The operation goes through the operand
- * collector as a handle and enters the pipeline with ldst_issue. When the last datum of a
- * load is written back, its token comes out of ldst_done. */
+ * turns them into the few accesses the hardware makes. The operation goes through the
+ * operand collector as a handle and enters the pipeline with ldst_issue. When the last
+ * datum of a load is written back, its token comes out of ldst_done.
+ *
+ * Order within a core cycle: ldst_receive; ldst_cycle; ldst_done_peek/pop (a register
+ * freed here can be used by the issue stage of the same cycle); ldst_issue; ldst_prepare
+ * and ldst_fetch. An operation handed over in cycle t is first worked on in ldst_cycle(t
+ * + 1). With that order, from ldst_issue in cycle t to the token's ldst_done: scratchpad
+ * load, d-way conflict   t + d + scratchpad.latency + 1 constant or parameter hit t +
+ * number of lines L1 hit                            t + number of accesses + l1d.latency
+ *     reply received in cycle r         r + 2 (L1 miss, bypass, atomic)
+ * Rules and sources: docs/model-memory.md. */
 #ifndef ALLOT_TIMING_LDST_H
 #define ALLOT_TIMING_LDST_H
 
@@ -17,8 +27,8 @@ struct ldst;
 
 struct ldst *ldst_new(struct arena *a, const struct machine *m, unsigned sm,
                       struct stat_sm *stats);
-/* A launch begins: L1s are emptied (as GPUs do between kernels). local_stride: threads an SM
- * can hold, for the interleaving of local memory. */
+/* A launch begins: L1s are emptied (as GPUs do between kernels). local_stride: threads an
+ * SM can hold, for the interleaving of local memory. */
 void ldst_begin(struct ldst *l, uint64_t now);
 
 /* -- memory instructions -- */
@@ -44,6 +54,11 @@ void ldst_done_pop(struct ldst *l);
 
 /* Stores (and reductions) of this warp not yet acknowledged, loads not yet returned. */
 unsigned ldst_outstanding(const struct ldst *l, unsigned warp);
+/* Atomics of this warp not yet performed (the last datum has reached the write-back
+ * latch, a cycle before the token comes), scratchpad's included. A machine whose warps
+ * wait for their atomics (as GPGPU-Sim's do) issues nothing from the warp while this is
+ * not 0. Atomics always give their token back, reductions too. */
+unsigned ldst_atomics(const struct ldst *l, unsigned warp);
 
 /* -- instruction fetch -- */
 enum ldst_fetch { FETCH_HIT, FETCH_MISS, FETCH_RETRY };
@@ -59,8 +74,13 @@ void ldst_out_pop(struct ldst *l);
 bool ldst_can_receive(const struct ldst *l);
 void ldst_receive(struct ldst *l, const struct packet *reply, uint64_t now);
 
-/* First core cycle > now in which ldst_cycle would change anything without input, or NEVER. */
+/* First core cycle > now in which ldst_cycle would change anything without input (issue,
+ * fetch, receive, packets or tokens taken), or NEVER. Packets and tokens that wait to be
+ * taken are the caller's business. */
 uint64_t ldst_next_event(const struct ldst *l, uint64_t now);
+/* on: ldst_cycle looks at everything every time, never trusting its own next event (for
+ * timing_options.no_skip; results must not differ). */
+void ldst_no_skip(struct ldst *l, bool on);
 bool ldst_idle(const struct ldst *l);
 void ldst_explain(const struct ldst *l, struct strbuf *out);
 

@@ -1,6 +1,11 @@
 /* memsys.h: everything beyond the SMs: the two crossbars, L2 slices, DRAM channels, and
  * their clocks. The SM side sees two operations per SM, inject and eject, and one clock.
  *
+ * Order within a core cycle c: memsys_step(c), memsys_eject (a port shows at most one
+ * reply a cycle), the SMs' cycle, memsys_inject. A request makes one reply for each
+ * 32-byte sector of `sectors` (one for each line if the L2 has no sectors), read, write
+ * and atomic alike; the reply is the request with addr, bytes and sectors of its piece.
+ *
  * Private parts: icnt.h (crossbar), partition.h (L2 slice, queues), dram.h (channel),
  * addrmap.h (address -> channel, slice, bank, row, column). */
 #ifndef ALLOT_TIMING_MEMSYS_H
@@ -36,9 +41,14 @@ void memsys_step(struct memsys *ms, uint64_t now);
 uint64_t memsys_next_event(const struct memsys *ms, uint64_t now);
 bool memsys_idle(const struct memsys *ms); /* nothing under way anywhere */
 
-/* Adds the counters of the launch to out. Lines a host copy leaves in the L2 (prefill). */
+/* Adds the counters of the launch to out. Lines a host copy leaves in the L2 (prefill).
+ */
 void memsys_stats(const struct memsys *ms, struct launch_stats *out);
 void memsys_prefill(struct memsys *ms, uint64_t addr, uint64_t bytes);
+
+/* on: every part is stepped in every tick, whatever it says of its next event (for
+ * timing_options.no_skip; results must not differ). */
+void memsys_no_skip(struct memsys *ms, bool on);
 
 /* Who waits for what, in words (for stuck simulations). */
 void memsys_explain(const struct memsys *ms, struct strbuf *out);

@@ -41,8 +41,12 @@ struct packet {
 #define ring_full(r) ((r)->n == (r)->cap)
 #define ring_empty(r) ((r)->n == 0)
 #define ring_front(r) (&(r)->v[(r)->head])
-#define ring_at(r, i) (&(r)->v[((r)->head + (i)) % (r)->cap])
-#define ring_push(r) (assert(!ring_full(r)), &(r)->v[((r)->head + (r)->n++) % (r)->cap])
+/* Index of the i-th from the front, i <= n: a compare, not a division. */
+#define ring_index(r, i)                                                                 \
+    ((r)->head + (i) >= (r)->cap ? (r)->head + (i) - (r)->cap : (r)->head + (i))
+#define ring_at(r, i) (&(r)->v[ring_index(r, i)])
+#define ring_push(r)                                                                     \
+    (assert(!ring_full(r)), (r)->n++, &(r)->v[ring_index(r, (r)->n - 1)])
 #define ring_pop(r)                                                                      \
     (assert((r)->n), (r)->head = (r)->head + 1 == (r)->cap ? 0 : (r)->head + 1, (r)->n--)
 

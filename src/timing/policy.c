@@ -16,17 +16,18 @@
 
 /* TYPE_at and TYPE_find over the rows of one registry. */
 #define POLICY(p) &p,
-#define REGISTRY(TYPE, PREFIX)                                                 \
-    const struct TYPE *PREFIX##_at(size_t i)                                              \
-    {                                                                                     \
-        return i < sizeof PREFIX##_rows / sizeof *PREFIX##_rows ? PREFIX##_rows[i] : NULL; \
-    }                                                                                     \
-    const struct TYPE *PREFIX##_find(const char *name)                                    \
-    {                                                                                     \
-        for (size_t i = 0; i < sizeof PREFIX##_rows / sizeof *PREFIX##_rows; i++)         \
-            if (!strcmp(PREFIX##_rows[i]->name, name))                                    \
-                return PREFIX##_rows[i];                                                  \
-        return NULL;                                                                      \
+#define REGISTRY(TYPE, PREFIX)                                                           \
+    const struct TYPE *PREFIX##_at(size_t i)                                             \
+    {                                                                                    \
+        return i < sizeof PREFIX##_rows / sizeof *PREFIX##_rows ? PREFIX##_rows[i]       \
+                                                                : NULL;                  \
+    }                                                                                    \
+    const struct TYPE *PREFIX##_find(const char *name)                                   \
+    {                                                                                    \
+        for (size_t i = 0; i < sizeof PREFIX##_rows / sizeof *PREFIX##_rows; i++)        \
+            if (!strcmp(PREFIX##_rows[i]->name, name))                                   \
+                return PREFIX##_rows[i];                                                 \
+        return NULL;                                                                     \
     }
 
 static const struct sched_policy *const sched_rows[] = {

@@ -1,5 +1,5 @@
-/* Control flow facts against brute force: a dominates b if b cannot be reached from the entry
- * once a is taken out (post-dominators: the exit cannot be reached from b). */
+/* Control flow facts against brute force: a dominates b if b cannot be reached from the
+ * entry once a is taken out (post-dominators: the exit cannot be reached from b). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-/* -- functions made by hand: one label per block, then `body` instructions, then the end -- */
+/* -- functions made by hand: one label per block, then `body` instructions, then the end
+ * -- */
 
 struct maker {
     struct ptx_module m;
@@ -61,12 +62,12 @@ static void
 if_else_meets_behind(void **state)
 {
     struct maker k = {0};
-    bra(&k, 0, 0);              /* block 0: @p bra ELSE */
-    add(&k, PTX_OP_MEMBAR, 0);  /* block 1: then */
-    bra(&k, 1, -1);             /*          bra JOIN */
-    label(&k, 0);               /* block 2: ELSE */
+    bra(&k, 0, 0);             /* block 0: @p bra ELSE */
+    add(&k, PTX_OP_MEMBAR, 0); /* block 1: then */
+    bra(&k, 1, -1);            /*          bra JOIN */
+    label(&k, 0);              /* block 2: ELSE */
     add(&k, PTX_OP_MEMBAR, 0);
-    label(&k, 1);               /* block 3: JOIN */
+    label(&k, 1); /* block 3: JOIN */
     add(&k, PTX_OP_EXIT, 0);
     struct cfg *g = cfg_new(&k.f);
     assert_int_equal(g->n, 4);

@@ -134,7 +134,8 @@ static void
 code_space_is_distinct(void **state)
 {
     struct dev_mem *m = dev_mem_new(1 << 20);
-    uint64_t a = dev_code_space(m, 8), b = dev_code_space(m, 1000), c = dev_code_space(m, 1);
+    uint64_t a = dev_code_space(m, 8), b = dev_code_space(m, 1000),
+             c = dev_code_space(m, 1);
     assert_int_equal(a % 256, 0);
     assert_int_equal(b, a + 256);
     assert_int_equal(c, b + 1024);

@@ -1,5 +1,6 @@
-/* round_robin.c: blocks in order of their id; whichever SM has room gets the next one. The
- * dispatcher goes round the SMs, so the first blocks land on SM 0, 1, 2, ... in turn. */
+/* round_robin.c: blocks in order of their id; whichever SM has room gets the next one.
+ * The dispatcher goes round the SMs, so the first blocks land on SM 0, 1, 2, ... in turn.
+ */
 #include "timing/policy.h"
 
 struct round_robin {

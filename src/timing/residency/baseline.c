@@ -8,7 +8,8 @@ plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan 
     struct allot_occupancy o;
     if (!occ_compute(m, k, OCC_SHARE_NONE, 1, &o, diag))
         return false;
-    *p = (struct residency_plan){.blocks = o.resident_blocks, .baseline = o.resident_blocks};
+    *p = (struct residency_plan){.blocks = o.resident_blocks,
+                                 .baseline = o.resident_blocks};
     return true;
 }
 

@@ -1,21 +1,19 @@
 /* scratchpad_sharing.c: pairs of blocks share scratchpad (001 sections 2.1-2.3).
  *
- * Slots 0..B-1 are those of the baseline; slots B..B+S-1 are additional, and additional slot
- * B+i shares with slot i. Locations below floor(Rtb * t) bytes are private to a block; the
- * others exist once for the pair. The first access of a warp to one of those takes the pair's
- * lock for its block, first come first served, and the block holds it to its end; accesses of
- * the partner are refused until then. There is no deadlock: the holder never waits for the
- * partner (001 section 2.2.3).
+ * Slots 0..B-1 are those of the baseline; slots B..B+S-1 are additional, and additional
+ * slot B+i shares with slot i. Locations below floor(Rtb * t) bytes are private to a
+ * block; the others exist once for the pair. The first access of a warp to one of those
+ * takes the pair's lock for its block, first come first served, and the block holds it to
+ * its end; accesses of the partner are refused until then. There is no deadlock: the
+ * holder never waits for the partner (001 section 2.2.3).
  *
- * A block is the owner once it holds the lock. When it ends its partner becomes the owner -
- * and gets the lock at once if one of its warps waits for it - and the block launched in the
- * free slot is a non-owner, as is every block of a pair at first (the Owner bit of 001 section
- * 2.4.1 is set only for owners). */
+ * A block is the owner once it holds the lock. When it ends its partner becomes the owner
+ * - and gets the lock at once if one of its warps waits for it - and the block launched
+ * in the free slot is a non-owner, as is every block of a pair at first (the Owner bit of
+ * 001 section 2.4.1 is set only for owners). */
 #include "timing/policy.h"
 
 #include "base/bitset.h"
-
-#include <math.h>
 
 enum { NONE = 0xff };
 
@@ -37,15 +35,16 @@ plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan 
     struct allot_occupancy o;
     double t = m->residency.threshold;
     if (!(t > 0))
-        return diag_error(diag, "residency.threshold is %g; scratchpad-sharing needs a value "
-                                "above 0 (1 shares nothing)",
+        return diag_error(diag,
+                          "residency.threshold is %g; scratchpad-sharing needs a value "
+                          "above 0 (1 shares nothing)",
                           t);
     if (!occ_compute(m, k, OCC_SHARE_SCRATCHPAD, t, &o, diag))
         return false;
     *p = (struct residency_plan){.blocks = o.resident_blocks,
                                  .baseline = o.baseline_blocks,
                                  .pairs = o.shared_pairs,
-                                 .private_units = (unsigned)floor(k->scratchpad * t + 1e-9)};
+                                 .private_units = occ_private(k->scratchpad, t)};
     return true;
 }
 
@@ -118,7 +117,8 @@ ended(void *state, const struct residency_view *v, unsigned s)
 static bool
 touches_shared(const struct sharing *sh, const struct exec_access *a)
 {
-    FOR_BITS(lane, a->mask) {
+    FOR_BITS(lane, a->mask)
+    {
         unsigned space = a->space ? a->space : a->lane_space[lane];
         if (space == PTX_SPACE_SHARED && a->addr[lane] + a->bytes > sh->private_bytes)
             return true;

@@ -1,6 +1,6 @@
 /* gto.c: greedy then oldest (Rogers et al., Cache-Conscious Wavefront Scheduling, MICRO
- * 2012). The warp that issued last goes on as long as it is ready; then the oldest, that is
- * the one with the smallest dynamic id. */
+ * 2012). The warp that issued last goes on as long as it is ready; then the oldest, that
+ * is the one with the smallest dynamic id. */
 #include "base/bitset.h"
 #include "timing/policy.h"
 
@@ -22,8 +22,8 @@ pick(void *state, const struct sched_view *v, uint64_t ready)
         return g->last;
     int best = bit_lowest(ready);
     FOR_BITS(i, ready & (ready - 1))
-        if (v->dynamic_id[i] < v->dynamic_id[best])
-            best = (int)i;
+    if (v->dynamic_id[i] < v->dynamic_id[best])
+        best = (int)i;
     return best;
 }
 
@@ -35,7 +35,8 @@ issued(void *state, const struct sched_view *v, int i, int count, bool long_late
 
 const struct sched_policy sched_gto = {
     .name = "gto",
-    .meaning = "greedy then oldest: the same warp as long as it is ready, then the oldest",
+    .meaning =
+        "greedy then oldest: the same warp as long as it is ready, then the oldest",
     .state_size = sizeof(struct gto),
     .init = init,
     .pick = pick,

@@ -1,5 +1,5 @@
-/* lrr.c: loose round robin. Starts after the warp that issued last; a warp that cannot issue
- * is passed over. */
+/* lrr.c: loose round robin. Starts after the warp that issued last; a warp that cannot
+ * issue is passed over. */
 #include "base/bitset.h"
 #include "timing/policy.h"
 

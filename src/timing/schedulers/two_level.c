@@ -1,8 +1,8 @@
 /* two_level.c: two-level warp scheduling (Narasiman et al., Improving GPU Performance via
  * Large Warps and Two-Level Warp Scheduling, MICRO 2011). A small active set is scheduled
- * round robin; a warp that starts a memory access leaves it for the end of a queue of pending
- * warps. When no active warp is ready, the longest pending ready one takes the place of the
- * active warp that issued the longest time ago. */
+ * round robin; a warp that starts a memory access leaves it for the end of a queue of
+ * pending warps. When no active warp is ready, the longest pending ready one takes the
+ * place of the active warp that issued the longest time ago. */
 #include "base/bitset.h"
 #include "timing/policy.h"
 
@@ -26,8 +26,8 @@ earliest(const struct two_level *t, uint64_t set)
 {
     int best = bit_lowest(set);
     FOR_BITS(i, set & (set - 1))
-        if (t->since[i] < t->since[best])
-            best = (int)i;
+    if (t->since[i] < t->since[best])
+        best = (int)i;
     return best;
 }
 

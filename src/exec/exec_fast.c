@@ -1,0 +1,407 @@
+/* exec_fast.c: loads and stores whose space is known when decoding (global, shared,
+ * generic ones that turn out global, parameters and constants at a fixed address).
+ *
+ * One pass over the 32 lanes computes the addresses and finds out, without branches,
+ * whether they all lie in one range, are aligned, the same, or neighbours. The range
+ * tried first is the allocation where this instruction hit before (a cache per
+ * instruction and resident block); only when a lane falls outside are allocations looked
+ * up one by one. Inactive lanes are given the address of an active one, so that loads may
+ * read all 32.
+ *
+ * Compiled once per instruction-set variant, like the lane functions (folder.cmake). */
+#include "exec/exec_mem.h"
+
+#ifndef EXEC_VARIANT
+#define EXEC_VARIANT plain
+#endif
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+#ifdef __AVX512F__
+enum { VBYTES = 64 };
+#elif defined(__AVX2__)
+enum { VBYTES = 32 };
+#else
+enum { VBYTES = 16 };
+#endif
+enum { VQ = VBYTES / 8, VD = VBYTES / 4 };
+typedef uint64_t vq __attribute__((vector_size(VBYTES), aligned(8), may_alias));
+typedef uint32_t vd __attribute__((vector_size(VBYTES), aligned(4), may_alias));
+typedef uint32_t vdh __attribute__((vector_size(VBYTES / 2), aligned(4), may_alias));
+typedef uint32_t word __attribute__((may_alias, aligned(1)));
+typedef uint64_t dword __attribute__((may_alias, aligned(1)));
+
+/* What the addresses of an access have in common. */
+struct facts {
+    bool bad;    /* some lane lies outside [lo, last] or is misaligned */
+    bool differ; /* false: all the same */
+    bool gaps;   /* false: lane i at first + i * bytes */
+};
+
+ALWAYS_INLINE vq
+all_q(uint64_t x)
+{
+    return x - (vq){0};
+}
+
+ALWAYS_INLINE vd
+all_d(uint32_t x)
+{
+    return x - (vd){0};
+}
+
+/* All ones in the lanes i, i + 1, ... that are in mask. */
+ALWAYS_INLINE vq
+lanes_q(uint32_t mask, int i)
+{
+    vq bit;
+    for (int k = 0; k < VQ; k++)
+        bit[k] = (uint64_t)1 << k;
+    return (vq)((all_q(mask >> i) & bit) != 0);
+}
+
+ALWAYS_INLINE vd
+lanes_d(uint32_t mask, int i)
+{
+    vd bit;
+    for (int k = 0; k < VD; k++)
+        bit[k] = (uint32_t)1 << k;
+    return (vd)((all_d(mask >> i) & bit) != 0);
+}
+
+/* Whether any element has a bit of `bits`, respectively its highest bit. */
+ALWAYS_INLINE bool
+any_q(vq v, uint64_t bits)
+{
+#if defined(__AVX512F__)
+    return _mm512_test_epi64_mask((__m512i)v, _mm512_set1_epi64((long long)bits)) != 0;
+#elif defined(__AVX2__)
+    return !_mm256_testz_si256((__m256i)v, _mm256_set1_epi64x((long long)bits));
+#else
+    uint64_t r = 0;
+    for (int k = 0; k < VQ; k++)
+        r |= v[k];
+    return r & bits;
+#endif
+}
+
+/* Fills a[] and says what the addresses have in common. */
+ALWAYS_INLINE struct facts
+scan(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask, uint64_t *a,
+     uint64_t lo, uint64_t last, uint64_t bytes)
+{
+    uint64_t off = (uint64_t)in->off;
+    if (in->base == REF_NONE) {
+        for (int i = 0; i < LANES; i += VQ)
+            *(vq *)(a + i) = all_q(off);
+        return (struct facts){((off - lo) | (last - off)) >> 63 || off & (bytes - 1),
+                              false, true};
+    }
+    const void *b = row(w, in->base);
+    bool narrow = in->flags & IF_BASE32;
+    int f = bit_lowest(mask);
+    uint64_t first = off + (narrow ? ((const uint32_t *)b)[f] : ((const uint64_t *)b)[f]);
+    vq out = {0}, bits = {0}, dif = {0}, gap = {0}, next;
+    for (int k = 0; k < VQ; k++)
+        next[k] = first + (uint64_t)k * bytes;
+    for (int i = 0; i < LANES; i += VQ) {
+        vq x = narrow
+                   ? __builtin_convertvector(*(const vdh *)((const uint32_t *)b + i), vq)
+                   : *(const vq *)((const uint64_t *)b + i);
+        x += off;
+        if (mask != FULL_MASK) {
+            vq m = lanes_q(mask, i);
+            x = (x & m) | (all_q(first) & ~m);
+        }
+        *(vq *)(a + i) = x;
+        out |= (x - lo) | (last - x);
+        bits |= x;
+        dif |= x ^ first;
+        gap |= x ^ next;
+        next += VQ * bytes;
+    }
+    out = (out & (uint64_t)1 << 63) | (bits & (bytes - 1));
+    return (struct facts){any_q(out, ~(uint64_t)0), any_q(dif, ~(uint64_t)0),
+                          any_q(gap, ~(uint64_t)0)};
+}
+
+ALWAYS_INLINE void
+put_d(uint32_t *d, int i, uint32_t mask, vd v)
+{
+    if (mask != FULL_MASK) {
+        vd m = lanes_d(mask, i);
+        v = (v & m) | (*(vd *)(d + i) & ~m);
+    }
+    *(vd *)(d + i) = v;
+}
+
+ALWAYS_INLINE void
+put_q(uint64_t *d, int i, uint32_t mask, vq v)
+{
+    if (mask != FULL_MASK) {
+        vq m = lanes_q(mask, i);
+        v = (v & m) | (*(vq *)(d + i) & ~m);
+    }
+    *(vq *)(d + i) = v;
+}
+
+/* VD words from VD addresses. Often a part of a warp reads neighbours or one word (tiles
+ * 16 wide, say), though the whole does not. */
+ALWAYS_INLINE vd
+gather_d(const uint8_t *host, const uint64_t *a)
+{
+    vq gap = {0}, dif = {0}, next;
+    for (int k = 0; k < VQ; k++)
+        next[k] = a[0] + 4 * (uint64_t)k;
+    for (int i = 0; i < VD; i += VQ) {
+        vq x = *(const vq *)(a + i);
+        dif |= x ^ a[0];
+        gap |= x ^ next;
+        next += 4 * VQ;
+    }
+    if (!any_q(gap, ~(uint64_t)0))
+        return *(const vd *)(host + a[0]);
+    if (!any_q(dif, ~(uint64_t)0))
+        return all_d(*(const word *)(host + a[0]));
+#if defined(__AVX512F__)
+    __m256i x = _mm512_i64gather_epi32(_mm512_loadu_si512(a), host, 1);
+    __m256i y = _mm512_i64gather_epi32(_mm512_loadu_si512(a + 8), host, 1);
+    return (vd)_mm512_inserti64x4(_mm512_castsi256_si512(x), y, 1);
+#elif defined(__AVX2__)
+    __m128i x = _mm256_i64gather_epi32((const int *)(const void *)host,
+                                       _mm256_loadu_si256((const void *)a), 1);
+    __m128i y = _mm256_i64gather_epi32((const int *)(const void *)host,
+                                       _mm256_loadu_si256((const void *)(a + 4)), 1);
+    return (vd)_mm256_inserti128_si256(_mm256_castsi128_si256(x), y, 1);
+#else
+    vd v;
+    for (int k = 0; k < VD; k++)
+        v[k] = *(const word *)(host + a[k]);
+    return v;
+#endif
+}
+
+ALWAYS_INLINE vq
+gather_q(const uint8_t *host, const uint64_t *a)
+{
+#if defined(__AVX512F__)
+    return (vq)_mm512_i64gather_epi64(_mm512_loadu_si512(a), host, 1);
+#elif defined(__AVX2__)
+    return (vq)_mm256_i64gather_epi64((const long long *)(const void *)host,
+                                      _mm256_loadu_si256((const void *)a), 1);
+#else
+    vq v;
+    for (int k = 0; k < VQ; k++)
+        v[k] = *(const dword *)(host + a[k]);
+    return v;
+#endif
+}
+
+ALWAYS_INLINE void
+begin(struct exec_step *s, const struct exec_inst *in, unsigned space, unsigned bytes,
+      uint32_t mask, unsigned kind)
+{
+    struct exec_access *x = &s->access;
+    s->has_access = true;
+    x->space = (uint8_t)space;
+    x->bytes = (uint8_t)bytes;
+    x->load = kind == MEM_LOAD;
+    x->store = kind == MEM_STORE;
+    x->atomic = false;
+    x->cache = in->cache;
+    x->mask = mask;
+}
+
+/* Addresses and their check; false: some lane is not allowed. */
+ALWAYS_INLINE bool
+check(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, unsigned space,
+      unsigned bytes, uint64_t *a, struct facts *f)
+{
+    if (space == PTX_SPACE_GLOBAL) {
+        const struct mem_range *r = &w->cta->ex->range[in->slot];
+        *f = scan(w, in, mask, a, r->lo, r->last, bytes);
+        return __builtin_expect(!f->bad, 1) || mem_global_ok(w, in, mask, a, bytes);
+    }
+    *f = scan(w, in, mask, a, 0, space_bytes(w, space) - bytes, bytes);
+    return !f->bad;
+}
+
+ALWAYS_INLINE enum exec_result
+load_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+          struct exec_step *s, unsigned space, unsigned esize, unsigned nvec)
+{
+    uint64_t *a = s->access.addr;
+    unsigned bytes = esize * nvec;
+    struct facts f;
+    begin(s, in, space, bytes, mask, MEM_LOAD);
+    if (!check(w, in, mask, space, bytes, a, &f))
+        return mem_blame(w, in, mask, &s->access, bytes);
+    const uint8_t *host = host_base(w, space);
+    if (nvec == 1 && mask == FULL_MASK && !f.gaps && esize >= 4) {
+        memcpy(row(w, in->data[0]), host + a[0], (size_t)esize * LANES);
+        return EXEC_OK;
+    }
+    for (unsigned e = 0; e < nvec; e++, host += esize) {
+        if (nvec > 1 && in->data[e] == REF_NONE)
+            continue;
+        if (esize == 4) {
+            uint32_t *d = row(w, in->data[e]);
+            if (!f.differ) {
+                vd v = all_d(*(const word *)(host + a[0]));
+                for (int i = 0; i < LANES; i += VD)
+                    put_d(d, i, mask, v);
+            } else {
+                for (int i = 0; i < LANES; i += VD)
+                    put_d(d, i, mask, gather_d(host, a + i));
+            }
+        } else if (esize == 8) {
+            uint64_t *d = row(w, in->data[e]);
+            for (int i = 0; i < LANES; i += VQ)
+                put_q(d, i, mask, gather_q(host, a + i));
+        } else {
+            bool wide = in->dwide >> e & 1;
+            uint32_t keep = in->dhalf >> e & 1 ? 0xffff : FULL_MASK;
+            void *d = in->data[e] == REF_NONE ? NULL : row(w, in->data[e]);
+            if (d)
+                FOR_BITS(i, mask)
+                {
+                    uint64_t v = extend(read_element(host + a[i], esize), esize,
+                                        in->flags & IF_SIGNED);
+                    if (wide)
+                        ((uint64_t *)d)[i] = v;
+                    else
+                        ((uint32_t *)d)[i] = (uint32_t)v & keep;
+                }
+        }
+    }
+    return EXEC_OK;
+}
+
+ALWAYS_INLINE enum exec_result
+store_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+           struct exec_step *s, unsigned space, unsigned esize, unsigned nvec)
+{
+    uint64_t *a = s->access.addr;
+    unsigned bytes = esize * nvec;
+    struct facts f;
+    begin(s, in, space, bytes, mask, MEM_STORE);
+    if (!check(w, in, mask, space, bytes, a, &f))
+        return mem_blame(w, in, mask, &s->access, bytes);
+    uint8_t *host = host_base(w, space);
+    if (nvec == 1 && mask == FULL_MASK && !f.gaps && esize >= 4) {
+        memcpy(host + a[0], row(w, in->data[0]), (size_t)esize * LANES);
+        return EXEC_OK;
+    }
+    for (unsigned e = 0; e < nvec; e++, host += esize) {
+        const void *d = row(w, in->data[e]);
+        bool wide = esize == 8 || (esize < 4 && in->dwide >> e & 1);
+        FOR_BITS(i, mask)
+        write_element(host + a[i], esize,
+                      wide ? ((const uint64_t *)d)[i] : ((const uint32_t *)d)[i]);
+    }
+    return EXEC_OK;
+}
+
+#define HANDLER(name)                                                                    \
+    static enum exec_result name(struct exec_warp *w, const struct exec_inst *in,        \
+                                 uint32_t mask, struct exec_step *s)
+#define FAST(NAME, SPACE)                                                                \
+    HANDLER(ld_##NAME##_4)                                                               \
+    {                                                                                    \
+        return load_fast(w, in, mask, s, SPACE, 4, 1);                                   \
+    }                                                                                    \
+    HANDLER(ld_##NAME##_8)                                                               \
+    {                                                                                    \
+        return load_fast(w, in, mask, s, SPACE, 8, 1);                                   \
+    }                                                                                    \
+    HANDLER(ld_##NAME##_n)                                                               \
+    {                                                                                    \
+        return load_fast(w, in, mask, s, SPACE, in->esize, in->nvec);                    \
+    }                                                                                    \
+    HANDLER(st_##NAME##_4)                                                               \
+    {                                                                                    \
+        return store_fast(w, in, mask, s, SPACE, 4, 1);                                  \
+    }                                                                                    \
+    HANDLER(st_##NAME##_8)                                                               \
+    {                                                                                    \
+        return store_fast(w, in, mask, s, SPACE, 8, 1);                                  \
+    }                                                                                    \
+    HANDLER(st_##NAME##_n)                                                               \
+    {                                                                                    \
+        return store_fast(w, in, mask, s, SPACE, in->esize, in->nvec);                   \
+    }
+FAST(global, PTX_SPACE_GLOBAL)
+FAST(shared, PTX_SPACE_SHARED)
+
+/* Generic addresses: global by the fast path if all lanes hit where they hit before. */
+ALWAYS_INLINE bool
+hits_global(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+            struct exec_step *s)
+{
+    const struct mem_range *r = &w->cta->ex->range[in->slot];
+    unsigned bytes = (unsigned)in->esize * in->nvec;
+    return !scan(w, in, mask, s->access.addr, r->lo, r->last, bytes).bad;
+}
+
+HANDLER(ld_generic)
+{
+    return hits_global(w, in, mask, s) ? ld_global_n(w, in, mask, s)
+                                       : mem_ld_any(w, in, mask, s);
+}
+
+HANDLER(st_generic)
+{
+    return hits_global(w, in, mask, s) ? st_global_n(w, in, mask, s)
+                                       : mem_st_any(w, in, mask, s);
+}
+
+/* One fixed address for all lanes in constant or parameter memory, known to be inside. */
+ALWAYS_INLINE enum exec_result
+load_uniform(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+             struct exec_step *s, unsigned space)
+{
+    uint64_t off = (uint64_t)in->off;
+    begin(s, in, space, (unsigned)in->esize * in->nvec, mask, MEM_LOAD);
+    for (int i = 0; i < LANES; i += VQ)
+        *(vq *)(s->access.addr + i) = all_q(off);
+    const uint8_t *p = host_base(w, space) + off;
+    for (unsigned e = 0; e < in->nvec; e++, p += in->esize) {
+        if (in->data[e] == REF_NONE)
+            continue;
+        uint64_t v = extend(read_element(p, in->esize), in->esize, in->flags & IF_SIGNED);
+        void *d = row(w, in->data[e]);
+        if (in->dwide >> e & 1) {
+            for (int i = 0; i < LANES; i += VQ)
+                put_q(d, i, mask, all_q(v));
+        } else {
+            uint32_t n = (uint32_t)v & (in->dhalf >> e & 1 ? 0xffff : FULL_MASK);
+            for (int i = 0; i < LANES; i += VD)
+                put_d(d, i, mask, all_d(n));
+        }
+    }
+    return EXEC_OK;
+}
+
+HANDLER(ld_param)
+{
+    return load_uniform(w, in, mask, s, PTX_SPACE_PARAM);
+}
+
+HANDLER(ld_const)
+{
+    return load_uniform(w, in, mask, s, PTX_SPACE_CONST);
+}
+
+#define PASTE(a, b) a##b
+#define TABLE(variant) PASTE(exec_fast_, variant)
+exec_fn *const TABLE(EXEC_VARIANT)[FAST_N] = {
+    [FAST_LD_GLOBAL_4] = ld_global_4, [FAST_LD_GLOBAL_8] = ld_global_8,
+    [FAST_LD_GLOBAL_N] = ld_global_n, [FAST_ST_GLOBAL_4] = st_global_4,
+    [FAST_ST_GLOBAL_8] = st_global_8, [FAST_ST_GLOBAL_N] = st_global_n,
+    [FAST_LD_SHARED_4] = ld_shared_4, [FAST_LD_SHARED_8] = ld_shared_8,
+    [FAST_LD_SHARED_N] = ld_shared_n, [FAST_ST_SHARED_4] = st_shared_4,
+    [FAST_ST_SHARED_8] = st_shared_8, [FAST_ST_SHARED_N] = st_shared_n,
+    [FAST_LD_GENERIC] = ld_generic,   [FAST_ST_GENERIC] = st_generic,
+    [FAST_LD_PARAM] = ld_param,       [FAST_LD_CONST] = ld_const,
+};

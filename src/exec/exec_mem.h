@@ -1,0 +1,128 @@
+/* exec_mem.h: what the general and the fast forms of memory instructions share. */
+#ifndef ALLOT_EXEC_EXEC_MEM_H
+#define ALLOT_EXEC_EXEC_MEM_H
+
+#include "exec/exec_int.h"
+
+#include <string.h>
+
+/* Handlers of exec_fast.c, one table per instruction-set variant. */
+enum {
+    FAST_LD_GLOBAL_4,
+    FAST_LD_GLOBAL_8,
+    FAST_LD_GLOBAL_N,
+    FAST_ST_GLOBAL_4,
+    FAST_ST_GLOBAL_8,
+    FAST_ST_GLOBAL_N,
+    FAST_LD_SHARED_4,
+    FAST_LD_SHARED_8,
+    FAST_LD_SHARED_N,
+    FAST_ST_SHARED_4,
+    FAST_ST_SHARED_8,
+    FAST_ST_SHARED_N,
+    FAST_LD_GENERIC,
+    FAST_ST_GENERIC,
+    FAST_LD_PARAM,
+    FAST_LD_CONST,
+    FAST_N
+};
+extern exec_fn *const exec_fast_plain[FAST_N], *const exec_fast_avx2[FAST_N],
+                                                   *const exec_fast_avx512[FAST_N];
+
+/* Slow path of global accesses: remembers the allocation of the first lane; true if all
+ * lanes are allowed. */
+bool mem_global_ok(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+                   const uint64_t *a, unsigned bytes);
+/* Reports the first lane whose access is not allowed. */
+enum exec_result mem_blame(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+                           const struct exec_access *x, unsigned bytes);
+exec_fn mem_ld_any, mem_st_any;
+
+/* Size of a space other than global. */
+ALWAYS_INLINE uint64_t
+space_bytes(const struct exec_warp *w, unsigned space)
+{
+    const struct exec_cta *c = w->cta;
+    switch (space) {
+    case PTX_SPACE_SHARED:
+        return c->shared_bytes;
+    case PTX_SPACE_LOCAL:
+        return w->local_bytes;
+    case PTX_SPACE_CONST:
+        return c->grid->prog->image->const_bytes;
+    default:
+        return c->grid->prog->param_bytes;
+    }
+}
+
+/* Host pointer p with p + address = the byte, for spaces that lie in one piece. */
+ALWAYS_INLINE uint8_t *
+host_base(const struct exec_warp *w, unsigned space)
+{
+    const struct exec_cta *c = w->cta;
+    const struct exec_grid *g = c->grid;
+    switch (space) {
+    case PTX_SPACE_GLOBAL:
+        return *(uint8_t **)g->mem;
+    case PTX_SPACE_SHARED:
+        return c->shared;
+    case PTX_SPACE_CONST:
+        return dev_host(g->mem, g->prog->image->const_addr);
+    default:
+        return g->params;
+    }
+}
+
+/* Extends a loaded element of `size` bytes to the register's width. */
+ALWAYS_INLINE uint64_t
+extend(uint64_t v, unsigned size, bool is_signed)
+{
+    if (!is_signed || size == 8)
+        return v;
+    unsigned shift = 64 - 8 * size;
+    return (uint64_t)((int64_t)(v << shift) >> shift);
+}
+
+ALWAYS_INLINE uint64_t
+read_element(const uint8_t *p, unsigned size)
+{
+    uint16_t h;
+    uint32_t v;
+    uint64_t d;
+    switch (size) {
+    case 1:
+        return *p;
+    case 2:
+        memcpy(&h, p, 2);
+        return h;
+    case 4:
+        memcpy(&v, p, 4);
+        return v;
+    default:
+        memcpy(&d, p, 8);
+        return d;
+    }
+}
+
+ALWAYS_INLINE void
+write_element(uint8_t *p, unsigned size, uint64_t v)
+{
+    uint16_t h = (uint16_t)v;
+    uint32_t x = (uint32_t)v;
+    switch (size) {
+    case 1:
+        *p = (uint8_t)v;
+        break;
+    case 2:
+        memcpy(p, &h, 2);
+        break;
+    case 4:
+        memcpy(p, &x, 4);
+        break;
+    default:
+        memcpy(p, &v, 8);
+        break;
+    }
+}
+
+#endif

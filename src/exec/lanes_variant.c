@@ -1,0 +1,556 @@
+/* lanes_variant.c: the lane functions, expanded from the `value` column of opcodes.def:
+ * one function per row, type and worthwhile combination of modifiers, and for the other
+ * combinations one that reads them from aux. Vocabulary: lanes_ops.h.
+ *
+ * This file is compiled once per instruction-set variant with LANES_VARIANT set to the
+ * variant's name (folder.cmake). Every function is a loop over 32 lanes for the compiler
+ * to vectorise; lanes are independent, and a destination row is either exactly a source
+ * row or apart from it, so iterations never depend on each other (where widths differ, a
+ * copy is made). With a partial mask all lanes are computed - none can trap - and the
+ * result blended. */
+#include "exec/lanes_int.h"
+#include "exec/lanes_ops.h"
+
+#include <string.h>
+
+#pragma GCC diagnostic ignored "-Wunused-local-typedefs"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#ifdef __clang__
+#pragma GCC diagnostic ignored "-Wtautological-compare"
+#pragma GCC diagnostic ignored "-Wpass-failed" /* a loop it cannot vectorise */
+#define LANE_LOOP                                                                        \
+    _Pragma("clang loop vectorize(assume_safety)") for (unsigned i = 0; i < LANES; i++)
+#else
+#define LANE_LOOP _Pragma("GCC ivdep") for (unsigned i = 0; i < LANES; i++)
+#endif
+
+/* -- types: C_ in C, R_ element of a row, U_ what a result is cut to (8-bit results stay
+ * extended to 32 bits by their sign), TW_ twice as wide, ACC_ as wide as the row -- */
+typedef uint32_t row_u32 __attribute__((may_alias));
+typedef int32_t row_s32 __attribute__((may_alias));
+typedef uint64_t row_u64 __attribute__((may_alias));
+typedef int64_t row_s64 __attribute__((may_alias));
+typedef float row_f32 __attribute__((may_alias));
+typedef double row_f64 __attribute__((may_alias));
+struct half_bits; /* f16 rows hold the bits */
+
+#define LANE_TYPE(t, C, R, U, WIDER)                                                     \
+    typedef C C_##t;                                                                     \
+    typedef R R_##t;                                                                     \
+    typedef U U_##t;                                                                     \
+    typedef WIDER TW_##t;
+LANE_TYPE(u8, uint8_t, row_u32, uint8_t, uint16_t)
+LANE_TYPE(s8, int8_t, row_u32, int8_t, int16_t)
+LANE_TYPE(u16, uint16_t, row_u32, uint16_t, uint32_t)
+LANE_TYPE(s16, int16_t, row_u32, uint16_t, int32_t)
+LANE_TYPE(b16, uint16_t, row_u32, uint16_t, uint32_t)
+LANE_TYPE(u32, uint32_t, row_u32, uint32_t, uint64_t)
+LANE_TYPE(s32, int32_t, row_s32, int32_t, int64_t)
+LANE_TYPE(b32, uint32_t, row_u32, uint32_t, uint64_t)
+LANE_TYPE(u64, uint64_t, row_u64, uint64_t, uint64_t)
+LANE_TYPE(s64, int64_t, row_s64, int64_t, int64_t)
+LANE_TYPE(b64, uint64_t, row_u64, uint64_t, uint64_t)
+LANE_TYPE(f16, uint16_t, row_u32, uint16_t, uint32_t)
+LANE_TYPE(f32, float, row_f32, float, double)
+LANE_TYPE(f64, double, row_f64, double, double)
+LANE_TYPE(pred, uint32_t, row_u32, uint32_t, uint32_t)
+
+enum {
+    ty_u8 = PTX_U8,
+    ty_s8 = PTX_S8,
+    ty_u16 = PTX_U16,
+    ty_s16 = PTX_S16,
+    ty_b16 = PTX_B16,
+    ty_u32 = PTX_U32,
+    ty_s32 = PTX_S32,
+    ty_b32 = PTX_B32,
+    ty_u64 = PTX_U64,
+    ty_s64 = PTX_S64,
+    ty_b64 = PTX_B64,
+    ty_f16 = PTX_F16,
+    ty_f32 = PTX_F32,
+    ty_f64 = PTX_F64,
+    ty_pred = PTX_PRED,
+    ty_0 = 0
+};
+
+/* -- names for expressions -- */
+#define W (8u * (unsigned)sizeof(T))
+#define RND (M & LM_RND)
+#define FTZ ((M & LM_FTZ) != 0)
+#define SAT ((M & LM_SAT) != 0)
+#define HI ((M & LM_HI) != 0)
+#define PREC ((M & LM_PREC) >> 5)
+#define NANS ((M & LM_NAN) != 0)
+#define XORSIGN ((M & LM_XORSIGN) != 0)
+#define WRAP ((M & LM_WRAP) != 0)
+#define RIGHT ((M & LM_RIGHT) != 0)
+#define SHIFTAMT ((M & LM_SHIFTAMT) != 0)
+#define INTEGRAL ((M & LM_INTEGRAL) != 0)
+#define PMODE ((M & LM_PRMT) >> 24)
+#define TESTP ((M & LM_TESTP) >> 28)
+#define CMP ((M & LM_CMP) >> 16)
+
+#define SOURCE(T, R, s)                                                                  \
+    _Generic((T)0, float                                                                 \
+             : fp_in_f32((float)((const R *)s)[i], FTZ), double                          \
+             : (double)((const R *)s)[i], default                                        \
+             : (T)((const R *)s)[i])
+#define A SOURCE(T, RT, s0)
+#define B SOURCE(T, RT, s1)
+#define C SOURCE(T, RT, s2)
+#define A2 SOURCE(T2, RT2, s0)
+#define B2 SOURCE(T2, RT2, s1)
+#define C2 SOURCE(T2, RT2, s2)
+#define RAWA ((const RT *)s0)[i]
+#define RAWB ((const RT *)s1)[i]
+#define CW ((const RW *)s2)[i]
+#define BU ((const row_u32 *)s1)[i]
+#define CU ((const row_u32 *)s2)[i]
+#define DU ((const row_u32 *)s3)[i]
+#define RESULT(v)                                                                        \
+    _Generic((T)0, float                                                                 \
+             : fp_out_f32((float)(v), FTZ, SAT), double                                  \
+             : fp_out_f64((double)(v), FTZ, SAT), default                                \
+             : (v))
+
+/* -- the function around an expression -- */
+#define P_none 0
+#define P_ftz LM_FTZ
+#define P_hi LM_HI
+#define P_approx ((uint32_t)FP_APPROX << 5)
+#define P_approxftz (P_approx | LM_FTZ)
+#define P_rz ((uint32_t)FP_RZ)
+#define P_rzi ((uint32_t)FP_RZ | LM_INTEGRAL)
+#define P_eq (LC_EQ << 16)
+#define P_ne ((LC_LT | LC_GT | LC_UN) << 16)
+#define P_lt (LC_LT << 16)
+#define P_le ((LC_LT | LC_EQ) << 16)
+#define P_gt (LC_GT << 16)
+#define P_ge ((LC_GT | LC_EQ) << 16)
+#define P_ltu ((LC_LT | LC_UN) << 16)
+#define P_leu ((LC_LT | LC_EQ | LC_UN) << 16)
+#define P_gtu ((LC_GT | LC_UN) << 16)
+#define P_geu ((LC_GT | LC_EQ | LC_UN) << 16)
+#define P_eqftz (P_eq | LM_FTZ)
+#define P_neftz (P_ne | LM_FTZ)
+#define P_ltftz (P_lt | LM_FTZ)
+#define P_leftz (P_le | LM_FTZ)
+#define P_gtftz (P_gt | LM_FTZ)
+#define P_geftz (P_ge | LM_FTZ)
+#define P_ltuftz (P_ltu | LM_FTZ)
+#define P_leuftz (P_leu | LM_FTZ)
+#define P_gtuftz (P_gtu | LM_FTZ)
+#define P_geuftz (P_geu | LM_FTZ)
+#define P_any aux
+
+#define FN_NAME(id, t0, t1, p) L_##id##_##t0##_##t1##_##p
+#define FN_HEAD(id, t0, t1, p)                                                           \
+    static void FN_NAME(id, t0, t1, p)(void *const d[2], const void *const s[4],         \
+                                       uint32_t mask, uint32_t aux)
+#define FN_TYPES(t0, t1, p)                                                              \
+    typedef C_##t0 T;                                                                    \
+    typedef R_##t0 RT;                                                                   \
+    typedef U_##t0 UT;                                                                   \
+    typedef TW_##t0 TW;                                                                  \
+    typedef TW_##t0 RW __attribute__((may_alias));                                       \
+    typedef C_##t1 T2;                                                                   \
+    typedef R_##t1 RT2;                                                                  \
+    const uint32_t M = P_##p;                                                            \
+    const void *const s0 = s[0], *const s1 = s[1], *const s2 = s[2], *const s3 = s[3];   \
+    (void)M, (void)aux, (void)s0, (void)s1, (void)s2, (void)s3;
+
+static const uint32_t bit32[LANES] = {
+#define BITS4(n) 1u << (n), 1u << ((n) + 1), 1u << ((n) + 2), 1u << ((n) + 3)
+    BITS4(0), BITS4(4), BITS4(8), BITS4(12), BITS4(16), BITS4(20), BITS4(24), BITS4(28)};
+static const uint64_t bit64[LANES] = {BITS4(0),  BITS4(4),  BITS4(8),  BITS4(12),
+                                      BITS4(16), BITS4(20), BITS4(24), BITS4(28)};
+#define LANE_BIT(R) (sizeof(R) == 8 ? bit64[i] : bit32[i])
+#define ALL_LANES UINT32_MAX
+
+/* The row of R from expressions of its lanes: straight into the destination... */
+#define FILL(R, CUT, ...)                                                                \
+    R *o = d[0];                                                                         \
+    if (mask == ALL_LANES) {                                                             \
+        LANE_LOOP o[i] = (R)(CUT)(__VA_ARGS__);                                          \
+    } else {                                                                             \
+        LANE_LOOP                                                                        \
+        {                                                                                \
+            R v = (R)(CUT)(__VA_ARGS__), old = o[i];                                     \
+            o[i] = (mask & LANE_BIT(R)) != 0 ? v : old;                                  \
+        }                                                                                \
+    }
+/* ...or through a copy: for other widths than the sources', and for large expressions. */
+#define FILL_COPY(R, CUT, ...)                                                           \
+    R row[LANES];                                                                        \
+    LANE_LOOP row[i] = (R)(CUT)(__VA_ARGS__);                                            \
+    R *o = d[0];                                                                         \
+    if (mask == ALL_LANES) {                                                             \
+        memcpy(o, row, sizeof row);                                                      \
+    } else {                                                                             \
+        LANE_LOOP                                                                        \
+        {                                                                                \
+            R old = o[i];                                                                \
+            o[i] = (mask & LANE_BIT(R)) != 0 ? row[i] : old;                             \
+        }                                                                                \
+    }
+/* Bit i of r: whether the expression holds in lane i. R: row of the sources. */
+#define GATHER(r, R, ...)                                                                \
+    uint32_t r = 0;                                                                      \
+    if (sizeof(R) == 8) {                                                                \
+        uint64_t acc = 0;                                                                \
+        LANE_LOOP acc |= (__VA_ARGS__) ? bit64[i] : 0;                                   \
+        r = (uint32_t)acc;                                                               \
+    } else {                                                                             \
+        LANE_LOOP r |= (__VA_ARGS__) ? bit32[i] : 0;                                     \
+    }
+
+static inline void
+put_mask(void *p, uint32_t v, uint32_t mask)
+{
+    row_u32 *o = p;
+    *o = (*o & ~mask) | (v & mask);
+}
+
+static inline uint32_t
+combine(uint32_t r, uint32_t c, uint32_t aux)
+{
+    switch ((aux & LM_BOOL) >> 20) {
+    case 1:
+        return r & c;
+    case 2:
+        return r | c;
+    case 3:
+        return r ^ c;
+    default:
+        return r;
+    }
+}
+
+/* q first: who has no use for it may pass p's place for it. */
+static inline void
+put_setp(void *const d[2], const void *s2, uint32_t r, uint32_t mask, uint32_t aux)
+{
+    uint32_t c = aux & LM_BOOL ? *(const row_u32 *)s2 : 0;
+    uint32_t p = combine(r, c, aux), q = combine(~r, c, aux);
+    if (d[1])
+        put_mask(d[1], q, mask);
+    put_mask(d[0], p, mask);
+}
+
+/* -- cvt -- */
+
+#define CVT_IF(t, x)                                                                     \
+    _Generic(                                                                            \
+        (C_##t)0, uint64_t                                                               \
+        : fp_to_u64(x, RND), int64_t                                                     \
+        : fp_to_s64(x, RND), default                                                     \
+        : (C_##t)(sizeof(C_##t) == 4 && !IS_SIGNED((C_##t)0)                             \
+                      ? (int64_t)(uint32_t)fp_clamp(x, RND, INT_LEAST(C_##t),            \
+                                                    INT_MOST(C_##t), CVT_NAN(C_##t))     \
+                      : (int32_t)fp_clamp(x, RND, INT_LEAST(C_##t), INT_MOST(C_##t),     \
+                                          CVT_NAN(C_##t))))
+/* NaN: 0, but 1 << (width - 1) from f64 (and for 64-bit results, in fp_to_...). */
+#define CVT_NAN(D)                                                                       \
+    (!from_f64         ? 0.0                                                             \
+     : IS_SIGNED((D)0) ? (double)INT_LEAST(D)                                            \
+                       : (double)(INT_MOST(D) / 2 + 1))
+
+static inline double
+cvt_double_f16(uint16_t x, uint32_t M)
+{
+    return fp_from_half(x);
+}
+
+static inline double
+cvt_double_f32(float x, uint32_t M)
+{
+    return x;
+}
+
+static inline double
+cvt_double_f64(double x, uint32_t M)
+{
+    return x;
+}
+
+static inline uint16_t
+cvt_half(double x, uint32_t M)
+{
+    return fp_soft_to_half(SAT ? fp_out_f64(x, false, true) : x, RND);
+}
+
+#define CVT_MAGNITUDE(v) IS_SIGNED(v) && (v) < 1 ? 0 - (uint64_t)(v) : (uint64_t)(v)
+#define CVT_NEGATIVE(v) (IS_SIGNED(v) && (v) < 1 && (v) != 0)
+#define CVT_FI_f64(v)                                                                    \
+    fp_out_f64(RND == FP_RN || sizeof(v) < 8                                             \
+                   ? (double)(v)                                                         \
+                   : fp_soft_int_to_f64(CVT_NEGATIVE(v), CVT_MAGNITUDE(v), RND),         \
+               false, SAT)
+#define CVT_FI_f32(v)                                                                    \
+    fp_out_f32(RND == FP_RN ? (float)(v)                                                 \
+               : sizeof(v) < 8                                                           \
+                   ? fp_round32((double)(v), RND)                                        \
+                   : fp_soft_int_to_f32(CVT_NEGATIVE(v), CVT_MAGNITUDE(v), RND),         \
+               false, SAT)
+#define CVT_FI_f16(v)                                                                    \
+    (SAT ? ((v) < 1 ? 0 : 0x3c00)                                                        \
+         : fp_soft_int_to_half(CVT_NEGATIVE(v), CVT_MAGNITUDE(v), RND))
+
+static inline float
+cvt_f32_f32(float x, uint32_t M)
+{
+    return fp_out_f32(INTEGRAL ? fp_integral_f32(x, RND) : x, FTZ, SAT);
+}
+
+static inline float
+cvt_f32_f64(double x, uint32_t M)
+{
+    return fp_out_f32(RND == FP_RN ? (float)x : fp_round32(x, RND), FTZ, SAT);
+}
+
+static inline float
+cvt_f32_f16(uint16_t x, uint32_t M)
+{
+    return fp_out_f32(fp_from_half(x), FTZ, SAT);
+}
+
+static inline double
+cvt_f64_f64(double x, uint32_t M)
+{
+    return fp_out_f64(INTEGRAL ? fp_integral_f64(x, RND) : x, FTZ, SAT);
+}
+
+static inline double
+cvt_f64_f32(float x, uint32_t M)
+{
+    return fp_out_f64(x, FTZ, SAT);
+}
+
+static inline double
+cvt_f64_f16(uint16_t x, uint32_t M)
+{
+    return fp_out_f64(fp_from_half(x), FTZ, SAT);
+}
+
+static inline uint16_t
+cvt_f16_f16(uint16_t x, uint32_t M)
+{
+    float v = fp_from_half(x);
+    return cvt_half(INTEGRAL ? fp_integral_f32(v, RND) : v, M);
+}
+
+static inline uint16_t
+cvt_f16_f32(float x, uint32_t M)
+{
+    return cvt_half(x, M);
+}
+
+static inline uint16_t
+cvt_f16_f64(double x, uint32_t M)
+{
+    return cvt_half(x, M);
+}
+
+/* -- shapes: LANE_SHAPE(expression) becomes generator, expression; the generator is
+ * applied to the row's types and calls FUNC(row, types, modifiers, body) for each
+ * function -- */
+#define LANE_NOVALUE GEN_NONE, 0
+#define LANE_EACH(...) GEN_EACH, __VA_ARGS__
+#define LANE_MIXED(...) GEN_MIXED, __VA_ARGS__
+#define LANE_MODS(...) GEN_MODS, __VA_ARGS__
+#define LANE_SATF(...) GEN_SATF, __VA_ARGS__
+#define LANE_PARTS(...) GEN_PARTS, __VA_ARGS__
+#define LANE_WIDE(...) GEN_WIDE, __VA_ARGS__
+#define LANE_GIVES32(...) GEN_GIVES32, __VA_ARGS__
+#define LANE_TWO(...) GEN_TWO, __VA_ARGS__
+#define LANE_TWOPARTS(...) GEN_TWO, __VA_ARGS__
+#define LANE_TWOFTZ(...) GEN_TWOFTZ, __VA_ARGS__
+#define LANE_CARRY(...) GEN_CARRY, __VA_ARGS__
+#define LANE_FLOAT(...) GEN_FLOAT, __VA_ARGS__
+#define LANE_FLOATP(...) GEN_FLOATP, __VA_ARGS__
+#define LANE_RAWFLOAT(...) GEN_RAWFLOAT, __VA_ARGS__
+#define LANE_PREDICATE(...) GEN_PREDICATE, __VA_ARGS__
+#define LANE_COMPARE(...) GEN_COMPARE, __VA_ARGS__
+#define LANE_COMPAREF(...) GEN_COMPAREF, __VA_ARGS__
+#define LANE_COMPARE2(...) GEN_COMPARE2, __VA_ARGS__
+#define LANE_SELECT(...) GEN_SELECT, __VA_ARGS__
+#define LANE_MASKS(...) GEN_MASKS, __VA_ARGS__
+#define LANE_CONVERT_II(...) GEN_CONVERT_II, __VA_ARGS__
+#define LANE_CONVERT_IF(...) GEN_CONVERT_IF, __VA_ARGS__
+#define LANE_CONVERT_FI(...) GEN_CONVERT_FI, __VA_ARGS__
+#define LANE_CONVERT_FF(...) GEN_CONVERT_FF, __VA_ARGS__
+
+#undef TS
+#undef TS2
+#define TS(set) SET_##set
+#define TS2(set0, set1) (SET_##set0, SET_##set1)
+#define OP(id, mnemonic, operands, types, groups, unit, lat, flags, value)               \
+    OP_APPLY(id, types, LANE_##value)
+#define OP_APPLY(id, types, ...) OP_APPLY2(id, types, __VA_ARGS__)
+#define OP_APPLY2(id, types, gen, ...) gen(id, types, __VA_ARGS__)
+
+#define GEN_NONE(id, types, ...)
+#define GEN_EACH(id, set, ...) set(EACH_T, EACH_T, id, __VA_ARGS__)
+#define GEN_MIXED(id, set, ...) set(MIXED_T, MIXED_T, id, __VA_ARGS__)
+#define GEN_MODS(id, set, ...) set(MODS_T, MODS_T, id, __VA_ARGS__)
+#define GEN_SATF(id, set, ...) set(SATF_T, SATF_T, id, __VA_ARGS__)
+#define GEN_PARTS(id, set, ...) set(PARTS_T, PARTS_T, id, __VA_ARGS__)
+#define GEN_WIDE(id, set, ...) set(WIDE_T, WIDE_T, id, __VA_ARGS__)
+#define GEN_GIVES32(id, set, ...) set(GIVES32_T, GIVES32_T, id, __VA_ARGS__)
+#define GEN_CARRY(id, set, ...) set(CARRY_T, CARRY_T, id, __VA_ARGS__)
+#define GEN_FLOAT(id, set, ...) set(FLOAT_T, FLOAT_T, id, __VA_ARGS__)
+#define GEN_FLOATP(id, set, ...) set(FLOATP_T, FLOATP_T, id, __VA_ARGS__)
+#define GEN_RAWFLOAT(id, set, ...) set(RAWFLOAT_T, RAWFLOAT_T, id, __VA_ARGS__)
+#define GEN_PREDICATE(id, set, ...) set(PREDICATE_T, PREDICATE_T, id, __VA_ARGS__)
+#define GEN_COMPARE(id, set, a, b) set(COMPARE_T, COMPARE_T, id, a, b)
+#define GEN_COMPAREF(id, set, a, b) set(COMPAREF_T, COMPAREF_T, id, a, b)
+#define GEN_SELECT(id, set, a, b, n) set(SELECT_T, SELECT_T, id, a, b, n)
+#define GEN_MASKS(id, set, ...) set(MASKS_T, MASKS_T, id, __VA_ARGS__)
+#define FIRST_OF(a, b) a
+#define SECOND_OF(a, b) b
+#define PAIRS(T, types, ...) PAIRS2(T, FIRST_OF types, SECOND_OF types, __VA_ARGS__)
+#define PAIRS2(T, set0, set1, ...) set0(PAIR_OUTER, PAIR_OUTER, T, set1, __VA_ARGS__)
+#define PAIR_OUTER(t0, T, set1, ...) set1(T, T, t0, __VA_ARGS__)
+#define GEN_TWO(id, types, ...) PAIRS(TWO_T, types, id, __VA_ARGS__)
+#define GEN_TWOFTZ(id, types, ...) PAIRS(TWOFTZ_T, types, id, __VA_ARGS__)
+#define GEN_COMPARE2(id, types, ...) PAIRS(COMPARE2_T, types, id, __VA_ARGS__)
+#define GEN_CONVERT_II(id, types, ...) PAIRS(CONVERT_II_T, types, id, __VA_ARGS__)
+#define GEN_CONVERT_IF(id, types, ...) PAIRS(CONVERT_IF_T, types, id, __VA_ARGS__)
+#define GEN_CONVERT_FI(id, types, ...) PAIRS(CONVERT_FI_T, types, id, __VA_ARGS__)
+#define GEN_CONVERT_FF(id, types, ...) PAIRS(CONVERT_FF_T, types, id, __VA_ARGS__)
+
+#define EACH_T(t, id, ...) FUNC1(id, t, none, FILL(RT, UT, __VA_ARGS__))
+#define MIXED_T(t, id, ...)                                                              \
+    FUNC1(                                                                               \
+        id, t, none, if (sizeof(RT) == 8) {                                              \
+            FILL_COPY(RT, UT, __VA_ARGS__)                                               \
+        } else {FILL(RT, UT, __VA_ARGS__)})
+#define MODS_T(t, id, ...) FUNC1(id, t, any, FILL_COPY(RT, UT, __VA_ARGS__))
+#define SATF_T(t, id, ...)                                                               \
+    FUNC1(id, t, none, FILL(RT, UT, __VA_ARGS__))                                        \
+    FUNC1(id, t, any, FILL_COPY(RT, UT, __VA_ARGS__))
+#define PARTS_T(t, id, ...)                                                              \
+    FUNC1(id, t, none, FILL(RT, UT, __VA_ARGS__))                                        \
+    FUNC1(id, t, hi, FILL(RT, UT, __VA_ARGS__))                                          \
+    FUNC1(id, t, any, FILL_COPY(RT, UT, __VA_ARGS__))
+#define WIDE_T(t, id, ...) FUNC1(id, t, none, FILL_COPY(RW, RW, __VA_ARGS__))
+#define GIVES32_T(t, id, ...) FUNC1(id, t, any, FILL_COPY(row_u32, uint32_t, __VA_ARGS__))
+#define FLOAT_T(t, id, ...)                                                              \
+    FUNC1(id, t, none, FILL(RT, UT, RESULT(__VA_ARGS__)))                                \
+    FUNC1(id, t, ftz, FILL(RT, UT, RESULT(__VA_ARGS__)))                                 \
+    FUNC1(id, t, rz, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))                             \
+    FUNC1(id, t, any, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))
+#define FLOATP_T(t, id, ...)                                                             \
+    FUNC1(id, t, none, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))                           \
+    FUNC1(id, t, ftz, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))                            \
+    FUNC1(id, t, approx, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))                         \
+    FUNC1(id, t, approxftz, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))                      \
+    FUNC1(id, t, any, FILL_COPY(RT, UT, RESULT(__VA_ARGS__)))
+#define RAWFLOAT_T(t, id, ...)                                                           \
+    FUNC1(id, t, none, FILL(RT, UT, __VA_ARGS__))                                        \
+    FUNC1(id, t, ftz, FILL(RT, UT, __VA_ARGS__))
+#define TWO_T(t1, t0, id, ...)                                                           \
+    FUNC2(id, t0, t1, any, FILL_COPY(row_u32, uint32_t, __VA_ARGS__))
+#define TWOFTZ_T(t1, t0, id, ...) FUNC2(id, t0, t1, any, FILL_COPY(RT, UT, __VA_ARGS__))
+#define PREDICATE_T(t, id, ...)                                                          \
+    FUNC1(id, t, any, GATHER(r, RT, __VA_ARGS__) put_mask(d[0], r, mask);)
+#define COMPARE_T(t, id, a, b)                                                           \
+    COMPARE_P(t, id, eq, a, b)                                                           \
+    COMPARE_P(t, id, ne, a, b)                                                           \
+    COMPARE_P(t, id, lt, a, b)                                                           \
+    COMPARE_P(t, id, le, a, b)                                                           \
+    COMPARE_P(t, id, gt, a, b)                                                           \
+    COMPARE_P(t, id, ge, a, b)                                                           \
+    COMPARE_P(t, id, any, a, b)
+#define COMPAREF_T(t, id, a, b)                                                          \
+    COMPARE_T(t, id, a, b)                                                               \
+    COMPARE_P(t, id, ltu, a, b)                                                          \
+    COMPARE_P(t, id, leu, a, b)                                                          \
+    COMPARE_P(t, id, gtu, a, b)                                                          \
+    COMPARE_P(t, id, geu, a, b)                                                          \
+    COMPARE_P(t, id, eqftz, a, b)                                                        \
+    COMPARE_P(t, id, neftz, a, b)                                                        \
+    COMPARE_P(t, id, ltftz, a, b)                                                        \
+    COMPARE_P(t, id, leftz, a, b)                                                        \
+    COMPARE_P(t, id, gtftz, a, b)                                                        \
+    COMPARE_P(t, id, geftz, a, b)                                                        \
+    COMPARE_P(t, id, ltuftz, a, b)                                                       \
+    COMPARE_P(t, id, leuftz, a, b)                                                       \
+    COMPARE_P(t, id, gtuftz, a, b)                                                       \
+    COMPARE_P(t, id, geuftz, a, b)
+#define COMPARE_P(t, id, p, a, b)                                                        \
+    FUNC1(id, t, p, GATHER(r, RT, compare(CMP, a, b)) put_setp(d, s2, r, mask, aux);)
+/* set: all ones or 1.0 where true. */
+#define COMPARE2_T(t1, t0, id, a, b)                                                     \
+    FUNC2(id, t0, t1, any,                                                               \
+          GATHER(r, RT2, compare(CMP, a, b)) uint32_t c =                                \
+              aux & LM_BOOL ? *(const row_u32 *)s2 : 0;                                  \
+          r = combine(r, c, aux);                                                        \
+          FILL(RT, UT, r & bit32[i] ? IS_SIGNED((T)0.5) && (T)0.5 > 0 ? 1 : -1 : 0))
+#define SELECT_T(t, id, a, b, n)                                                         \
+    FUNC1(id, t, none, const uint32_t p = *(const row_u32 *)s##n;                        \
+          FILL(RT, UT, (p & LANE_BIT(RT)) != 0 ? a : b))
+#define MASKS_T(t, id, ...)                                                              \
+    FUNC1(id, t, none, const unsigned i = 0; put_mask(d[0], __VA_ARGS__, mask);)
+#define CARRY_T(t, id, ...)                                                              \
+    FUNC1(                                                                               \
+        id, t, any, uint32_t cin = 0, cout = 0; RT row[LANES];                           \
+        if (ptx_op_reads_cc(PTX_OP_##id)) cin = *(row_u32 *)d[1];                        \
+        for (unsigned i = 0; i < LANES; i++) {                                           \
+            uint32_t CF = cin >> i & 1;                                                  \
+            row[i] = __VA_ARGS__;                                                        \
+            cout |= CF << i;                                                             \
+        } FILL(RT, UT, row[i]) if (M & LM_CC) put_mask(d[1], cout, mask);)
+#define CONVERT_II_T(t1, t0, id, ...)                                                    \
+    FUNC2(id, t0, t1, none, FILL_COPY(RT, UT, __VA_ARGS__))                              \
+    FUNC2(id, t0, t1, any, FILL_COPY(RT, UT, __VA_ARGS__))
+#define CONVERT_IF_T(t1, t0, id, ...)                                                    \
+    CONVERT_IF_P(t1, t0, id, rzi, __VA_ARGS__) CONVERT_IF_P(t1, t0, id, any, __VA_ARGS__)
+#define CONVERT_IF_P(t1, t0, id, p, x)                                                   \
+    FUNC2(id, t0, t1, p, const bool from_f64 = ty_##t1 == ty_f64; (void)from_f64;        \
+          FILL_COPY(RT, UT, CVT_IF(t0, cvt_double_##t1(x, M))))
+#define CONVERT_FI_T(t1, t0, id, x)                                                      \
+    FUNC2(id, t0, t1, none, FILL_COPY(RT, UT, CVT_FI_##t0(x)))                           \
+    FUNC2(id, t0, t1, any, FILL_COPY(RT, UT, CVT_FI_##t0(x)))
+#define CONVERT_FF_T(t1, t0, id, x)                                                      \
+    FUNC2(id, t0, t1, none, FILL_COPY(RT, UT, cvt_##t0##_##t1(x, M)))                    \
+    FUNC2(id, t0, t1, ftz, FILL_COPY(RT, UT, cvt_##t0##_##t1(x, M)))                     \
+    FUNC2(id, t0, t1, any, FILL_COPY(RT, UT, cvt_##t0##_##t1(x, M)))
+
+#define ptx_op_reads_cc(op)                                                              \
+    ((op) == PTX_OP_ADDC || (op) == PTX_OP_SUBC || (op) == PTX_OP_MADC)
+
+/* First the functions, then their list. */
+#define FUNC1(id, t, p, ...)                                                             \
+    FN_HEAD(id, t, 0, p)                                                                 \
+    {                                                                                    \
+        FN_TYPES(t, t, p) __VA_ARGS__                                                    \
+    }
+#define FUNC2(id, t0, t1, p, ...)                                                        \
+    FN_HEAD(id, t0, t1, p)                                                               \
+    {                                                                                    \
+        FN_TYPES(t0, t1, p) __VA_ARGS__                                                  \
+    }
+#include "ptx/opcodes.def"
+#undef FUNC1
+#undef FUNC2
+#undef P_any
+#define P_any LM_ANY
+#define FUNC1(id, t, p, ...)                                                             \
+    {PTX_OP_##id, {ty_##t, 0}, (uint32_t)(P_##p), FN_NAME(id, t, 0, p)},
+#define FUNC2(id, t0, t1, p, ...)                                                        \
+    {PTX_OP_##id, {ty_##t0, ty_##t1}, (uint32_t)(P_##p), FN_NAME(id, t0, t1, p)},
+
+static const struct lane_entry entries[] = {
+#include "ptx/opcodes.def"
+};
+
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+#define TEXT2(a) #a
+#define TEXT(a) TEXT2(a)
+extern const struct lane_variant JOIN(lanes_variant_, LANES_VARIANT);
+const struct lane_variant JOIN(lanes_variant_, LANES_VARIANT) = {
+    TEXT(LANES_VARIANT), entries, sizeof entries / sizeof *entries};

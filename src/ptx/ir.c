@@ -1,0 +1,156 @@
+/* ir.c: small helpers on modules and functions; the names of the special registers. */
+#include "ptx/ir.h"
+
+const struct ptx_sreg_info ptx_sregs[PTX_NSREGS] = {
+    [PTX_SREG_TID] = {"%tid", PTX_U32, 3, 0},
+    [PTX_SREG_NTID] = {"%ntid", PTX_U32, 3, 0},
+    [PTX_SREG_CTAID] = {"%ctaid", PTX_U32, 3, 0},
+    [PTX_SREG_NCTAID] = {"%nctaid", PTX_U32, 3, 0},
+    [PTX_SREG_LANEID] = {"%laneid", PTX_U32, 0, 0},
+    [PTX_SREG_WARPID] = {"%warpid", PTX_U32, 0, 0},
+    [PTX_SREG_NWARPID] = {"%nwarpid", PTX_U32, 0, 0},
+    [PTX_SREG_SMID] = {"%smid", PTX_U32, 0, 0},
+    [PTX_SREG_NSMID] = {"%nsmid", PTX_U32, 0, 0},
+    [PTX_SREG_GRIDID] = {"%gridid", PTX_U64, 0, 0},
+    [PTX_SREG_LANEMASK_EQ] = {"%lanemask_eq", PTX_U32, 0, 0},
+    [PTX_SREG_LANEMASK_LE] = {"%lanemask_le", PTX_U32, 0, 0},
+    [PTX_SREG_LANEMASK_LT] = {"%lanemask_lt", PTX_U32, 0, 0},
+    [PTX_SREG_LANEMASK_GE] = {"%lanemask_ge", PTX_U32, 0, 0},
+    [PTX_SREG_LANEMASK_GT] = {"%lanemask_gt", PTX_U32, 0, 0},
+    [PTX_SREG_CLOCK] = {"%clock", PTX_U32, 0, 0},
+    [PTX_SREG_CLOCK_HI] = {"%clock_hi", PTX_U32, 0, 0},
+    [PTX_SREG_CLOCK64] = {"%clock64", PTX_U64, 0, 0},
+    [PTX_SREG_GLOBALTIMER] = {"%globaltimer", PTX_U64, 0, 0},
+    [PTX_SREG_GLOBALTIMER_LO] = {"%globaltimer_lo", PTX_U32, 0, 0},
+    [PTX_SREG_GLOBALTIMER_HI] = {"%globaltimer_hi", PTX_U32, 0, 0},
+    [PTX_SREG_TOTAL_SMEM_SIZE] = {"%total_smem_size", PTX_U32, 0, 0},
+    [PTX_SREG_DYNAMIC_SMEM_SIZE] = {"%dynamic_smem_size", PTX_U32, 0, 0},
+    [PTX_SREG_ENVREG] = {"%envreg", PTX_U32, 0, 32},
+    [PTX_SREG_PM] = {"%pm", PTX_U32, 0, 8},
+    [PTX_SREG_PM64] = {"%pm", PTX_U64, 0, 8}, /* %pm0_64: see print.c */
+    [PTX_SREG_CLUSTERID] = {"%clusterid", PTX_U32, 3, 0},
+    [PTX_SREG_NCLUSTERID] = {"%nclusterid", PTX_U32, 3, 0},
+    [PTX_SREG_CLUSTER_CTAID] = {"%cluster_ctaid", PTX_U32, 3, 0},
+    [PTX_SREG_CLUSTER_NCTAID] = {"%cluster_nctaid", PTX_U32, 3, 0},
+    [PTX_SREG_CLUSTER_CTARANK] = {"%cluster_ctarank", PTX_U32, 0, 0},
+    [PTX_SREG_CLUSTER_NCTARANK] = {"%cluster_nctarank", PTX_U32, 0, 0},
+    [PTX_SREG_IS_EXPLICIT_CLUSTER] = {"%is_explicit_cluster", PTX_PRED, 0, 0},
+    [PTX_SREG_AGGR_SMEM_SIZE] = {"%aggr_smem_size", PTX_U32, 0, 0},
+    [PTX_SREG_RESERVED_SMEM_BEGIN] = {"%reserved_smem_offset_begin", PTX_U32, 0, 0},
+    [PTX_SREG_RESERVED_SMEM_END] = {"%reserved_smem_offset_end", PTX_U32, 0, 0},
+    [PTX_SREG_RESERVED_SMEM_CAP] = {"%reserved_smem_offset_cap", PTX_U32, 0, 0},
+    [PTX_SREG_RESERVED_SMEM] = {"%reserved_smem_offset_", PTX_U32, 0, 2},
+    [PTX_SREG_GRAPH_EXEC] = {"%current_graph_exec", PTX_U64, 0, 0},
+};
+
+struct ptx_func *
+ptx_find_func(const struct ptx_module *m, const char *name)
+{
+    struct ptx_func *found = NULL;
+    for (size_t i = 0; i < m->funcs.n; i++) {
+        struct ptx_func *f = m->funcs.v[i];
+        if (!strcmp(f->name, name) && (!found || f->has_body))
+            found = f;
+    }
+    return found;
+}
+
+struct ptx_var *
+ptx_find_var(const struct ptx_module *m, const char *name)
+{
+    struct ptx_var *found = NULL;
+    for (size_t i = 0; i < m->vars.n; i++) {
+        struct ptx_var *v = m->vars.v[i];
+        if (!strcmp(v->name, name) && (!found || v->linkage != PTX_LINK_EXTERN))
+            found = v;
+    }
+    return found;
+}
+
+struct ptx_inst
+ptx_inst_new(struct ptx_module *m, enum ptx_op op, unsigned nops)
+{
+    struct ptx_inst in = {.op = (uint16_t)op, .nops = (uint8_t)nops, .guard = -1};
+    in.ops = nops ? ARENA_ARRAY(&m->mem, struct ptx_operand, nops) : NULL;
+    for (unsigned i = 0; i < nops; i++)
+        in.ops[i].reg = in.ops[i].label = -1;
+    return in;
+}
+
+int32_t
+ptx_reg_new(struct ptx_func *f, enum ptx_type type)
+{
+    int32_t index = (int32_t)f->regs.n;
+    const char *name = arena_printf(&f->module->mem, "%%_x%u", f->fresh++);
+    *vec_push(&f->regs) = (struct ptx_reg){name, (uint8_t)type, 0};
+    *vec_push(&f->regdecls) = (struct ptx_regdecl){name, (uint8_t)type, 0, index, 0};
+    return index;
+}
+
+int32_t
+ptx_label_new(struct ptx_func *f)
+{
+    int32_t index = (int32_t)f->labels.n;
+    vec_push(&f->labels)->name = arena_printf(&f->module->mem, "$_x%u", f->fresh++);
+    return index;
+}
+
+struct ptx_operand *
+ptx_operands_dup(struct ptx_module *m, const struct ptx_operand *ops, size_t n)
+{
+    if (!n)
+        return NULL;
+    struct ptx_operand *copy = arena_dup(&m->mem, ops, n * sizeof *ops);
+    for (size_t i = 0; i < n; i++)
+        if (copy[i].kind == PTX_OPD_VEC)
+            copy[i].vec = ptx_operands_dup(m, ops[i].vec, ops[i].n);
+    return copy;
+}
+
+static void
+free_var(struct ptx_var *v)
+{
+    vec_free(&v->relocs);
+}
+
+static void
+free_func(struct ptx_func *f)
+{
+    for (size_t i = 0; i < f->params.n; i++)
+        free_var(f->params.v[i]);
+    for (size_t i = 0; i < f->rets.n; i++)
+        free_var(f->rets.v[i]);
+    for (size_t i = 0; i < f->vars.n; i++)
+        free_var(f->vars.v[i]);
+    vec_free(&f->params);
+    vec_free(&f->rets);
+    vec_free(&f->vars);
+    vec_free(&f->regs);
+    vec_free(&f->regdecls);
+    vec_free(&f->labels);
+    vec_free(&f->body);
+    vec_free(&f->pragmas);
+    vec_free(&f->attrs);
+    vec_free(&f->targets);
+}
+
+void
+ptx_module_free(struct ptx_module *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; i < m->vars.n; i++)
+        free_var(m->vars.v[i]);
+    for (size_t i = 0; i < m->funcs.n; i++)
+        free_func(m->funcs.v[i]);
+    for (size_t i = 0; i < m->protos.n; i++)
+        free_func(m->protos.v[i]);
+    vec_free(&m->vars);
+    vec_free(&m->funcs);
+    vec_free(&m->protos);
+    vec_free(&m->directives);
+    strtab_free(&m->names);
+    arena_free(&m->mem);
+    free(m->text);
+    free(m);
+}

@@ -1,0 +1,32 @@
+/* opcode.c: the tables of types.def, modifiers.def, latencies.def and opcodes.def. */
+#include "ptx/opcode.h"
+
+const struct ptx_type_info ptx_types[PTX_NTYPES] = {
+    {"", 0, PTX_K_NONE},
+#define TYPE(id, text, bytes, kind) {text, bytes, PTX_K_##kind},
+#include "ptx/types.def"
+#undef TYPE
+};
+
+const struct ptx_mod_info ptx_mods[PTX_NMODS] = {
+    {"", 0},
+#define MOD(g, id, text) {text, PTX_MG_##g},
+#include "ptx/modifiers.def"
+#undef MOD
+};
+
+const char *const ptx_latency_names[PTX_NLATENCIES] = {
+#define LATENCY(id, text, meaning) text,
+#include "ptx/latencies.def"
+#undef LATENCY
+};
+
+const struct ptx_op_info ptx_ops[PTX_NOPS] = {
+#define OP(id, mnemonic, operands, types, groups, unit, lat, flags, value)               \
+    {mnemonic, operands, types, groups, PTX_UNIT_##unit, PTX_LAT_##lat, flags},
+#include "ptx/opcodes.def"
+#undef OP
+};
+
+_Static_assert(PTX_NMODGROUPS <= 64, "ptx_op_info.groups has one bit for each group");
+_Static_assert(PTX_NMODS <= 256, "ptx_inst.mod holds a modifier in a byte");

@@ -1,0 +1,534 @@
+/* parse_form.c: mnemonic and suffixes -> opcode row, types, modifiers.
+ *
+ * A suffix is a type or a modifier; the row is the first of the mnemonic that admits the
+ * types written, takes every modifier written, and has every modifier it cannot do without.
+ * The answer is kept under the spelling, so that each spelling is analysed once a file. */
+#include "ptx/parse_int.h"
+
+#include <pthread.h>
+
+#define G(g) ((uint64_t)1 << PTX_MG_##g)
+
+/* A row that takes one of these groups means nothing without it. */
+static const uint64_t always_needed = G(CMP) | G(ATOMOP) | G(SHFL) | G(VOTE) | G(TESTP) |
+                                      G(LR) | G(SHIFT) | G(PART) | G(WIDE) | G(WARP) |
+                                      G(RED) | G(MATCH) | G(LEVEL) | G(IDX);
+
+/* -- rows, taken apart once -- */
+
+enum { HASH_SLOTS = 1024, MAX_WORDS = 24 };
+
+static struct row rows[PTX_NOPS];
+static int16_t first_row[HASH_SLOTS]; /* open addressing by mnemonic; -1: empty */
+static pthread_once_t rows_once = PTHREAD_ONCE_INIT;
+
+static uint32_t
+hash(const char *s, size_t n)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)s[i]) * 16777619u;
+    return h ^ h >> 15;
+}
+
+unsigned
+type_by_name(const char *s, size_t n)
+{
+    for (unsigned t = 1; t < PTX_NTYPES; t++)
+        if (!strncmp(ptx_types[t].text, s, n) && !ptx_types[t].text[n])
+            return t;
+    return 0;
+}
+
+static void
+split_types(struct row *r)
+{
+    for (const char *s = r->info->types; *s;) {
+        size_t n = strcspn(s, " /");
+        r->types[r->ntypes] |= (uint32_t)1 << type_by_name(s, n);
+        s += n;
+        if (!*s || *s == '/')
+            r->ntypes++;
+        if (*s)
+            s++;
+    }
+}
+
+static void
+split_operands(struct row *r)
+{
+    const char *s = r->info->operands;
+    r->open = *s == '*';
+    while (*s && !r->open) {
+        struct slot *x = &r->slot[r->nslots++];
+        x->type = NO_TYPE;
+        x->letter = *s++;
+        if (*s >= '0' && *s <= '3')
+            x->type = (uint8_t)(*s++ - '0');
+        if (*s == 'w' || *s == 'h')
+            x->width = *s++;
+        if (*s == '?') {
+            x->optional = true;
+            s++;
+        }
+        r->nrequired += !x->optional;
+        if (*s == '|' && r->nslots < MAX_SLOTS)
+            r->slot[r->nslots].joined = true;
+        if (*s)
+            s++;
+    }
+}
+
+static void
+init_rows(void)
+{
+    memset(first_row, -1, sizeof first_row);
+    int16_t last[HASH_SLOTS];
+    for (int i = 0; i < PTX_NOPS; i++) {
+        struct row *r = &rows[i];
+        r->info = &ptx_ops[i];
+        r->next = -1;
+        uint64_t g = r->info->groups;
+        r->required = g & always_needed;
+        if (g & G(SYNC) && !(g & (G(SHFL) | G(VOTE))))
+            r->any_of = G(SYNC) | (g & G(ARRIVE));
+        if (g & G(PREC))
+            r->any_of = g & (G(PREC) | G(RND));
+        if (i == PTX_OP_FMAF || i == PTX_OP_FMAD || i == PTX_OP_FMAH || i == PTX_OP_DIVD ||
+            i == PTX_OP_SQRTD)
+            r->required |= G(RND);
+        if (i == PTX_OP_CVTA || i == PTX_OP_ISSPACEP)
+            r->required |= G(SPACE);
+        if (i == PTX_OP_MEMBAR || i == PTX_OP_FENCE)
+            r->required |= G(SCOPE);
+        if (i == PTX_OP_ADDCC || i == PTX_OP_SUBCC || i == PTX_OP_MADCC)
+            r->required |= G(CC);
+        split_types(r);
+        split_operands(r);
+        if (r->info->flags & PTX_PSEUDO)
+            continue;
+        const char *mn = r->info->mnemonic;
+        uint32_t j = hash(mn, strlen(mn)) & (HASH_SLOTS - 1);
+        while (first_row[j] >= 0 && strcmp(rows[first_row[j]].info->mnemonic, mn))
+            j = (j + 1) & (HASH_SLOTS - 1);
+        if (first_row[j] < 0)
+            first_row[j] = (int16_t)i;
+        else
+            rows[last[j]].next = (int16_t)i;
+        last[j] = (int16_t)i;
+    }
+}
+
+const struct row *
+row_get(unsigned op)
+{
+    pthread_once(&rows_once, init_rows);
+    return &rows[op];
+}
+
+static int
+find_first(const char *s, size_t n)
+{
+    pthread_once(&rows_once, init_rows);
+    uint32_t j = hash(s, n) & (HASH_SLOTS - 1);
+    for (; first_row[j] >= 0; j = (j + 1) & (HASH_SLOTS - 1)) {
+        const char *mn = rows[first_row[j]].info->mnemonic;
+        if (!strncmp(mn, s, n) && !mn[n])
+            return first_row[j];
+    }
+    return -1;
+}
+
+bool
+known_mnemonic(const char *s, size_t n)
+{
+    return find_first(s, n) >= 0;
+}
+
+/* -- one spelling -- */
+
+struct word {
+    const char *s; /* without the dot */
+    uint32_t n;
+    unsigned type; /* 0: not a type */
+    bool known;    /* a type or a modifier of any instruction */
+};
+
+struct spelling {
+    const char *text;
+    uint32_t mnemonic; /* its length */
+    struct word word[MAX_WORDS];
+    unsigned n;
+};
+
+static bool
+is_mod(const struct word *w, unsigned m)
+{
+    return !strncmp(ptx_mods[m].text, w->s, w->n) && !ptx_mods[m].text[w->n];
+}
+
+/* Fits the words to the row. On failure *bad is the first word the row does not take, or -1
+ * where the row misses something, and *missing the groups it misses. */
+static bool
+fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, int *bad,
+    uint64_t *missing)
+{
+    memset(in, 0, sizeof *in);
+    in->op = (uint16_t)(r - rows);
+    in->guard = -1;
+    *missing = 0;
+    *bad = -1;
+    uint64_t have = 0;
+    for (unsigned i = 0; i < sp->n; i++) {
+        const struct word *w = &sp->word[i];
+        bool taken = false;
+        if (w->type) {
+            taken = in->ntypes < r->ntypes && r->types[in->ntypes] >> w->type & 1;
+            if (taken)
+                in->type[in->ntypes++] = (uint8_t)w->type;
+        }
+        for (unsigned m = 1; m < PTX_NMODS && !w->type && !taken; m++) {
+            unsigned g = ptx_mods[m].group;
+            if (!(r->info->groups >> g & 1) || in->mod[g] || !is_mod(w, m))
+                continue;
+            in->mod[g] = (uint8_t)m;
+            have |= (uint64_t)1 << g;
+            taken = true;
+        }
+        if (!taken) {
+            *bad = (int)i;
+            return false;
+        }
+    }
+    if (in->ntypes != r->ntypes)
+        return false;
+    *missing = r->required & ~have;
+    if (r->any_of && !(r->any_of & have))
+        *missing |= r->any_of;
+    return !*missing;
+}
+
+static struct place
+word_place(const struct parser *p, const struct spelling *sp, const struct word *w,
+           struct place start)
+{
+    /* Suffixes that stand apart were copied: the whole is marked then. */
+    if (sp->text >= p->m->text && sp->text < p->last_end)
+        return (struct place){start.line, start.col + (uint32_t)(w->s - sp->text) - 1,
+                              w->n + 1};
+    return start;
+}
+
+static void
+list_types(const struct row *r, struct strbuf *b)
+{
+    for (; r; r = r->next >= 0 ? &rows[r->next] : NULL)
+        for (unsigned k = 0; k < r->ntypes; k++)
+            for (unsigned t = 1; t < PTX_NTYPES; t++) {
+                char word[24];
+                snprintf(word, sizeof word, " .%s", ptx_types[t].text);
+                if (!(r->types[k] >> t & 1))
+                    continue;
+                const char *found = b->s ? strstr(b->s, word) : NULL;
+                if (!found || (found[strlen(word)] && found[strlen(word)] != ' '))
+                    strbuf_addz(b, word);
+            }
+}
+
+static void
+hint_modifier(struct parser *p, struct diag *d, const struct row *first, const struct word *w)
+{
+    char text[40];
+    if (w->n >= sizeof text)
+        return;
+    memcpy(text, w->s, w->n);
+    text[w->n] = 0;
+    const char *best = NULL;
+    int found = 3;
+    for (const struct row *r = first; r; r = r->next >= 0 ? &rows[r->next] : NULL) {
+        for (unsigned m = 1; m < PTX_NMODS; m++) {
+            if (!(r->info->groups >> ptx_mods[m].group & 1))
+                continue;
+            int dist = str_distance(ptx_mods[m].text, text, found - 1);
+            if (dist < found)
+                found = dist, best = ptx_mods[m].text;
+        }
+        for (unsigned t = 1; t < PTX_NTYPES; t++) {
+            bool takes = false;
+            for (unsigned k = 0; k < r->ntypes; k++)
+                takes |= r->types[k] >> t & 1;
+            int dist = takes ? str_distance(ptx_types[t].text, text, found - 1) : 3;
+            if (dist < found)
+                found = dist, best = ptx_types[t].text;
+        }
+    }
+    if (best && w->n > 1)
+        hint(p, d, "did you mean '.%s'?", best);
+}
+
+static void
+hint_group(struct parser *p, struct diag *d, uint64_t groups)
+{
+    struct strbuf b = {0};
+    int n = 0;
+    for (unsigned m = 1; m < PTX_NMODS; m++)
+        if (groups >> ptx_mods[m].group & 1 && n++ < 12)
+            strbuf_printf(&b, " .%s", ptx_mods[m].text);
+    if (b.s)
+        hint(p, d, "it needs one of%s", b.s);
+    strbuf_free(&b);
+}
+
+/* Explains why no row fits. */
+static void
+complain(struct parser *p, const struct spelling *sp, const struct row *first,
+         struct place start)
+{
+    int mn = (int)sp->mnemonic;
+    const char *s = sp->text;
+    for (unsigned i = 0; i < sp->n; i++) {
+        const struct word *w = &sp->word[i];
+        if (w->known)
+            continue;
+        struct diag *d = err(p, word_place(p, sp, w, start),
+                             "unknown modifier '.%.*s' of '%.*s'",
+                             (int)(w->n > 60 ? 60 : w->n), w->s, mn, s);
+        hint_modifier(p, d, first, w);
+        return;
+    }
+    /* The row that gets furthest speaks. */
+    const struct row *best = NULL;
+    int best_bad = -2;
+    uint64_t best_missing = 0;
+    struct ptx_inst in;
+    for (const struct row *r = first; r; r = r->next >= 0 ? &rows[r->next] : NULL) {
+        int bad;
+        uint64_t missing;
+        fit(r, sp, &in, &bad, &missing);
+        int reach = bad < 0 ? MAX_WORDS + (missing != 0) : bad;
+        if (reach > best_bad) {
+            best = r;
+            best_bad = reach;
+            best_missing = missing;
+        }
+    }
+    struct diag *d;
+    if (best_bad > MAX_WORDS) {
+        d = err(p, start, "'%.*s' is incomplete", mn, s);
+        hint_group(p, d, best_missing);
+        return;
+    }
+    if (best_bad == MAX_WORDS) {
+        unsigned have = 0;
+        for (unsigned i = 0; i < sp->n; i++)
+            have += sp->word[i].type != 0;
+        d = err(p, start, "'%.*s' takes %u type%s here, %u written", mn, s, best->ntypes,
+                best->ntypes == 1 ? "" : "s", have);
+        struct strbuf b = {0};
+        list_types(best, &b);
+        if (b.s)
+            hint(p, d, "types:%s", b.s);
+        strbuf_free(&b);
+        return;
+    }
+    const struct word *w = &sp->word[best_bad];
+    struct place where = word_place(p, sp, w, start);
+    if (w->type) {
+        d = err(p, where, "'%.*s' does not take type .%.*s%s", mn, s, (int)w->n, w->s,
+                best_bad && sp->n > 1 ? " with these modifiers" : "");
+        struct strbuf b = {0};
+        list_types(first, &b);
+        if (b.s)
+            hint(p, d, "types of '%.*s':%s", mn, s, b.s);
+        else
+            hint(p, d, "'%.*s' has no type", mn, s);
+        strbuf_free(&b);
+        return;
+    }
+    for (unsigned m = 1; m < PTX_NMODS; m++) {
+        unsigned g = ptx_mods[m].group;
+        if (!is_mod(w, m) || !(best->info->groups >> g & 1))
+            continue;
+        for (int i = 0; i < best_bad; i++)
+            for (unsigned k = 1; k < PTX_NMODS; k++)
+                if (ptx_mods[k].group == g && is_mod(&sp->word[i], k)) {
+                    err(p, where, "'.%.*s' and '.%.*s' cannot stand together in '%.*s'",
+                        (int)sp->word[i].n, sp->word[i].s, (int)w->n, w->s, mn, s);
+                    return;
+                }
+    }
+    d = err(p, where, "'%.*s' does not take '.%.*s'%s", mn, s, (int)w->n, w->s,
+            best_bad ? " with the suffixes before it" : "");
+    hint_modifier(p, d, first, w);
+}
+
+static bool
+split(struct parser *p, struct spelling *sp, const char *text, uint32_t n, struct place start)
+{
+    sp->text = text;
+    sp->mnemonic = 0;
+    sp->n = 0;
+    while (sp->mnemonic < n && text[sp->mnemonic] != '.')
+        sp->mnemonic++;
+    for (uint32_t i = sp->mnemonic; i < n;) {
+        uint32_t k = ++i;
+        while (i < n && text[i] != '.')
+            i++;
+        if (sp->n == MAX_WORDS) {
+            err(p, start, "too many suffixes");
+            return false;
+        }
+        struct word *w = &sp->word[sp->n++];
+        *w = (struct word){text + k, i - k, 0, false};
+        if (w->n > 6 && !memcmp(w->s, "const[", 6))
+            w->n = 5; /* old constant banks: there is one bank now */
+        w->type = type_by_name(w->s, w->n);
+        w->known = w->type;
+        for (unsigned m = 1; m < PTX_NMODS && !w->known; m++)
+            w->known = is_mod(w, m);
+    }
+    return true;
+}
+
+/* cvt: which conversions need a rounding mode, and which one (PTX ISA 9.7.9.21). */
+static bool
+check_cvt(struct parser *p, const struct ptx_inst *in, struct place start)
+{
+    static const char *const integer = ".rni .rzi .rmi .rpi",
+                            *const floating = ".rn .rz .rm .rp";
+    const struct ptx_type_info *d = &ptx_types[in->type[0]], *s = &ptx_types[in->type[1]];
+    unsigned rnd = in->mod[PTX_MG_RND];
+    bool df = d->kind == PTX_K_FLT, sf = s->kind == PTX_K_FLT;
+    bool is_int = rnd >= PTX_RND_RNI && rnd <= PTX_RND_RPI;
+    bool old = p->m->version_major < 2 && p->m->version_minor < 4;
+    const char *needs = NULL;
+    if (sf && !df)
+        needs = !is_int ? integer : NULL;
+    else if (!sf && df)
+        needs = !rnd || is_int ? floating : NULL;
+    else if (sf && df && d->bytes < s->bytes)
+        needs = !rnd || is_int ? floating : NULL;
+    if (needs && !old) {
+        struct diag *x = err(p, start, "cvt from .%s to .%s needs %s rounding mode", s->text,
+                             d->text, rnd ? "another" : "a");
+        hint(p, x, "one of %s", needs);
+        return false;
+    }
+    if (rnd && (!sf && !df)) {
+        err(p, start, "cvt from .%s to .%s does not round", s->text, d->text);
+        return false;
+    }
+    return true;
+}
+
+static const struct form *
+resolve(struct parser *p, const char *text, uint32_t n, struct place start)
+{
+    uint32_t h = hash(text, n), j = 0;
+    if (p->form_slots) {
+        j = h & (p->form_slots - 1);
+        for (; p->forms[j]; j = (j + 1) & (p->form_slots - 1)) {
+            const struct form *f = p->forms[j];
+            if (f->hash == h && f->n == n && !memcmp(f->s, text, n))
+                return f;
+        }
+    }
+    struct spelling sp;
+    if (!split(p, &sp, text, n, start))
+        return NULL;
+    int first = find_first(text, sp.mnemonic);
+    struct place mn = {start.line, start.col, sp.mnemonic};
+    if (first < 0) {
+        struct diag *d = err(p, mn, "unknown instruction '%.*s'",
+                             (int)(sp.mnemonic > 60 ? 60 : sp.mnemonic), text);
+        char word[32];
+        const char *best = NULL;
+        int found = sp.mnemonic < 5 ? 2 : 3;
+        if (sp.mnemonic < sizeof word && p->errors < 100) {
+            memcpy(word, text, sp.mnemonic);
+            word[sp.mnemonic] = 0;
+            for (int i = 0; i < PTX_NOPS; i++) {
+                if (ptx_ops[i].flags & PTX_PSEUDO)
+                    continue;
+                int dist = str_distance(ptx_ops[i].mnemonic, word, found - 1);
+                if (dist < found)
+                    found = dist, best = ptx_ops[i].mnemonic;
+            }
+        }
+        if (best)
+            hint(p, d, "did you mean '%s'?", best);
+        return NULL;
+    }
+    struct ptx_inst in;
+    const struct row *r = &rows[first];
+    if (r->open) {
+        memset(&in, 0, sizeof in);
+        in.op = (uint16_t)first;
+        in.guard = -1;
+        in.text = arena_strndup(&p->m->mem, text + sp.mnemonic, n - sp.mnemonic);
+    } else {
+        int bad;
+        uint64_t missing;
+        while (r && !fit(r, &sp, &in, &bad, &missing))
+            r = r->next >= 0 ? &rows[r->next] : NULL;
+        if (!r) {
+            struct place whole = {start.line, start.col, n};
+            complain(p, &sp, &rows[first], whole);
+            return NULL;
+        }
+        if (!strcmp(r->info->mnemonic, "cvt") && r->ntypes == 2 && r->nslots == 2 &&
+            !check_cvt(p, &in, (struct place){start.line, start.col, n}))
+            return NULL;
+    }
+    if (p->nforms * 2 >= p->form_slots) {
+        uint32_t slots = p->form_slots ? p->form_slots * 2 : 256;
+        struct form **table = xcalloc(slots, sizeof(struct form *));
+        for (uint32_t i = 0; i < p->form_slots; i++) {
+            if (!p->forms[i])
+                continue;
+            uint32_t k = p->forms[i]->hash & (slots - 1);
+            while (table[k])
+                k = (k + 1) & (slots - 1);
+            table[k] = p->forms[i];
+        }
+        free(p->forms);
+        p->forms = table;
+        p->form_slots = slots;
+    }
+    j = h & (p->form_slots - 1);
+    while (p->forms[j])
+        j = (j + 1) & (p->form_slots - 1);
+    struct form *f = ARENA_NEW(&p->mem, struct form);
+    f->s = arena_strndup(&p->mem, text, n);
+    f->n = n;
+    f->hash = h;
+    f->proto = in;
+    f->row = r;
+    p->forms[j] = f;
+    p->nforms++;
+    return f;
+}
+
+const struct form *
+parse_form(struct parser *p)
+{
+    struct place start = here(p);
+    const char *s = p->tok.s;
+    const char *end = ptx_lex_suffixes(&p->lex);
+    uint32_t n = (uint32_t)(end - s);
+    p->tok.n = n;
+    next(p);
+    if (!at(p, T_DOT))
+        return resolve(p, s, n, start);
+    /* Suffixes that stand apart: "setp.eq .u32". */
+    struct strbuf b = {0};
+    strbuf_add(&b, s, n);
+    while (at(p, T_DOT)) {
+        strbuf_add(&b, p->tok.s, p->tok.n);
+        next(p);
+    }
+    const char *joined = arena_strndup(&p->mem, b.s, b.n);
+    const struct form *f = resolve(p, joined, (uint32_t)b.n, start);
+    strbuf_free(&b);
+    return f;
+}

@@ -1,0 +1,47 @@
+/* addrmap.h: where an address lives: channel, L2 slice, bank, row, column. */
+#ifndef ALLOT_TIMING_ADDRMAP_H
+#define ALLOT_TIMING_ADDRMAP_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "machine/machine.h"
+
+/* A field made of runs of bits, lowest run first. */
+struct addrmap_field {
+    uint8_t n, width;
+    struct {
+        uint8_t shift, width, pos;
+    } run[16];
+};
+
+struct addrmap {
+    uint32_t channels, slices, subs; /* subs = channels * slices */
+    unsigned interleave_bits;
+    uint8_t hash;     /* 0 linear, 1 xor, 2 ipoly */
+    uint8_t sub_bits; /* log2(subs) when hashed by XOR */
+    bool pow2_subs;
+    bool pow2_channels, packed; /* packed: slice bits are taken out of local addresses */
+    unsigned channel_bits;
+    struct addrmap_field row, bank, column, slice, keep;
+    unsigned map_bits;
+    uint16_t poly[64]; /* x^(b + sub_bits) mod the polynomial */
+};
+
+/* Where an address goes first. local: address inside the slice, without channel and slice
+ * bits; the L2 works on it. slice: channel * slices + slice of the channel. */
+struct addr_place {
+    uint64_t local;
+    uint32_t slice;
+};
+struct addr_dram {
+    uint64_t row;
+    uint32_t bank, column; /* column: bursts */
+};
+
+/* False and diagnostics if the settings do not fit together. */
+bool addrmap_init(struct addrmap *a, const struct machine *m, struct diag_sink *diag);
+struct addr_place addrmap_slice(const struct addrmap *a, uint64_t addr);
+/* slice: of the channel, 0 .. slices-1. */
+struct addr_dram addrmap_dram(const struct addrmap *a, uint32_t slice, uint64_t local);
+
+#endif

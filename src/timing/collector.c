@@ -1,0 +1,185 @@
+/* collector.c: operand collectors and register banks.
+ *
+ * An instruction goes from its issue latch into a free collector unit of its class (or a
+ * general one), puts one read request per distinct source register into the queue of the
+ * register's bank, and leaves for the pipeline's latch when all operands have come. A
+ * bank serves the oldest request of its queue; a write-back to the bank takes its turn
+ * first. All of this is one step; a core cycle makes collector.bank_ports steps, as
+ * GPGPU-Sim's register file ports do, so that two ports also shorten the way through.
+ *
+ * Within a step: units that are complete leave (in turn), banks are read, instructions
+ * enter. So an instruction that enters in step k reads in k+1 at the earliest and leaves
+ * in k+2; one without register operands leaves in k+1. The guard predicate is not read
+ * here. */
+#include "timing/sm.h"
+
+void
+collector_init(struct sm *s, struct arena *a)
+{
+    const struct machine *m = s->m;
+    unsigned units[SM_NSETS] = {m->collector.units_sp, m->collector.units_sfu,
+                                m->collector.units_dp, m->collector.units_mem,
+                                m->collector.units_general};
+    unsigned ports[SM_NSETS] = {m->collector.ports_sp, m->collector.ports_sfu,
+                                m->collector.ports_dp, m->collector.ports_mem,
+                                m->collector.ports_general};
+    for (unsigned k = 0; k < s->nparts; k++) {
+        struct sm_part *p = &s->part[k];
+        unsigned at = 0;
+        for (unsigned c = 0; c < SM_NSETS; c++) {
+            unsigned n = sm_share(units[c], s->nparts);
+            if (n > 64)
+                n = 64;
+            p->set[c] = (struct sm_set){.first = (uint8_t)at,
+                                        .n = (uint8_t)n,
+                                        .free = n ? ~0ull >> (64 - n) : 0,
+                                        .ports = (uint8_t)sm_share(ports[c], s->nparts),
+                                        .last = (uint8_t)(n ? n - 1 : 0)};
+            at += n;
+        }
+        p->ncu = at;
+        p->cu_inst = ARENA_ARRAY(a, uint16_t, at);
+        p->cu_wait = ARENA_ARRAY(a, uint8_t, at);
+        p->cu_cls = ARENA_ARRAY(a, uint8_t, at);
+        p->nbanks = sm_share(m->collector.banks, s->nparts);
+        p->bank = ARENA_ARRAY(a, struct sm_bank, p->nbanks);
+        for (unsigned b = 0; b < p->nbanks; b++)
+            p->bank[b].v = ARENA_ARRAY(a, uint16_t, at * EXEC_MAX_SRC);
+    }
+}
+
+/* Complete units leave for the pipelines, a round robin per set. */
+static void
+leave(struct sm *s, struct sm_part *p)
+{
+    for (unsigned c = 0; c < SM_NSETS; c++) {
+        struct sm_set *set = &p->set[c];
+        for (unsigned k = set->ports; k && set->ready; k--) {
+            uint64_t can = 0;
+            if (c < SM_NCLS) {
+                can = p->ex[c].n < p->ex[c].cap ? set->ready : 0;
+            } else {
+                FOR_BITS(i, set->ready)
+                if (p->ex[p->cu_cls[set->first + i]].n <
+                    p->ex[p->cu_cls[set->first + i]].cap)
+                    can |= (uint64_t)1 << i;
+            }
+            if (!can)
+                break;
+            uint64_t after =
+                set->last < 63 ? can >> (set->last + 1) << (set->last + 1) : 0;
+            unsigned i = (unsigned)bit_lowest(after ? after : can);
+            unsigned cu = set->first + i;
+            set->last = (uint8_t)i;
+            set->ready &= ~((uint64_t)1 << i);
+            set->free |= (uint64_t)1 << i;
+            latch_push(&p->ex[p->cu_cls[cu]], p->cu_inst[cu]);
+            p->busy--;
+            p->queued++;
+            s->worked = true;
+        }
+    }
+}
+
+static struct sm_set *
+set_of(struct sm_part *p, unsigned cu)
+{
+    unsigned c = 0;
+    while (cu >= (unsigned)p->set[c].first + p->set[c].n)
+        c++;
+    return &p->set[c];
+}
+
+static void
+operand_came(struct sm_part *p, unsigned cu)
+{
+    if (--p->cu_wait[cu] == 0) {
+        struct sm_set *set = set_of(p, cu);
+        set->ready |= (uint64_t)1 << (cu - set->first);
+    }
+}
+
+static void
+read_banks(struct sm *s, struct sm_part *p)
+{
+    unsigned waiting = p->reads_waiting;
+    unsigned cap = p->ncu * EXEC_MAX_SRC;
+    FOR_BITS(b, p->bank_queued & ~p->bank_written)
+    {
+        struct sm_bank *bank = &p->bank[b];
+        operand_came(p, bank->v[bank->head]);
+        bank->head = (uint16_t)(bank->head + 1u == cap ? 0 : bank->head + 1u);
+        if (--bank->n == 0)
+            p->bank_queued &= ~((uint64_t)1 << b);
+        p->reads_waiting--;
+    }
+    s->stats->operand_reads += waiting - p->reads_waiting;
+    s->stats->operand_bank_waits += p->reads_waiting;
+    s->worked |= waiting != 0;
+}
+
+static void
+enter_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_set *set)
+{
+    unsigned i = (unsigned)bit_lowest(set->free);
+    unsigned cu = set->first + i, n = 0;
+    uint16_t f = latch_front(&p->id[cls]);
+    const struct sm_flight *fl = &s->flight[f];
+    const struct sm_inst *in = &s->prog->inst[fl->pc];
+    unsigned cap = p->ncu * EXEC_MAX_SRC;
+    latch_pop(&p->id[cls]);
+    set->free &= ~((uint64_t)1 << i);
+    p->cu_inst[cu] = f;
+    p->cu_cls[cu] = (uint8_t)cls;
+    for (unsigned k = in->first_operand; k < in->nsrc; k++, n++) {
+        struct sm_bank *bank;
+        unsigned b = (in->reg[k] + fl->warp) % p->nbanks, at;
+        bank = &p->bank[b];
+        at = bank->head + bank->n++;
+        bank->v[at >= cap ? at - cap : at] = (uint16_t)cu;
+        p->bank_queued |= (uint64_t)1 << b;
+    }
+    p->cu_wait[cu] = (uint8_t)n;
+    p->reads_waiting += n;
+    if (!n)
+        set->ready |= (uint64_t)1 << i;
+    p->queued--;
+    p->busy++;
+    s->worked = true;
+}
+
+/* Instructions enter: own class's units by their ports, then the general ones. */
+static void
+enter(struct sm *s, struct sm_part *p)
+{
+    struct sm_set *general = &p->set[SET_GENERAL];
+    for (unsigned c = 0; c < SM_NCLS; c++)
+        for (unsigned k = p->set[c].ports; k && p->id[c].n; k--) {
+            struct sm_set *set = p->set[c].free ? &p->set[c] : general;
+            if (!set->free)
+                break;
+            enter_unit(s, p, c, set);
+        }
+    for (unsigned k = general->ports; k && general->free; k--)
+        for (unsigned c = 0; c < SM_NCLS && general->free; c++)
+            if (p->id[c].n)
+                enter_unit(s, p, c, general);
+}
+
+void
+collector_cycle(struct sm *s)
+{
+    for (unsigned k = 0; k < s->nparts; k++) {
+        struct sm_part *p = &s->part[k];
+        for (unsigned step = s->m->collector.bank_ports; step; step--) {
+            if (p->busy) {
+                leave(s, p);
+                if (p->reads_waiting)
+                    read_banks(s, p);
+            }
+            p->bank_written = 0;
+            if (p->queued)
+                enter(s, p);
+        }
+    }
+}

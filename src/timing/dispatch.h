@@ -1,0 +1,21 @@
+/* dispatch.h: hands blocks to SMs. Private to gpu.c. */
+#ifndef ALLOT_TIMING_DISPATCH_H
+#define ALLOT_TIMING_DISPATCH_H
+
+#include "timing/sm.h"
+
+struct dispatch {
+    const struct cta_order_policy *order;
+    void *state;
+    uint64_t left; /* blocks not yet started */
+    unsigned last; /* SM that got the last block */
+    unsigned nsm, per_cycle;
+};
+
+void dispatch_init(struct dispatch *d, struct arena *a, const struct machine *m,
+                   const struct cta_order_policy *order, uint64_t blocks);
+/* At the end of cycle `now`: each SM with room gets a block, dispatch_per_cycle at most.
+ * The round starts behind the SM that got the last block. */
+void dispatch_cycle(struct dispatch *d, struct sm *sm, uint64_t now);
+
+#endif

@@ -1,0 +1,528 @@
+/* dram.c: one DRAM channel.
+ *
+ * Every constraint is a "not before" tick, kept where it acts: on the channel (column to
+ * column, activate to activate, read/write turnaround), on a bank group (long column to
+ * column) or on a bank (its row and precharge). A command changes some of them; nothing
+ * counts down, so that idle ticks need not be stepped.
+ *
+ *   activate   tRCD to the bank's columns, tRAS to its precharge, tRC to its next
+ * activate, tRRD to any activate read       tCCD / tCCDL to the next column, tCL + burst
+ * + 2 - tWL to a write (two clocks of bus turnaround), burst or tRTPL to the bank's
+ * precharge; last data after tCL + burst write      tCCD / tCCDL, tWL + burst + tCDLR to
+ * a read, tWL + burst + tWR to precharge precharge  tRP to the bank's activate refresh
+ * every tREFI: all banks are precharged as soon as each may be; tRP after the last
+ * precharge it starts, and all banks are blocked for tRFC burst is the time on the data
+ * bus, dram.burst / (bus * transfers). A bank's group is its number modulo dram.groups.
+ * JEDEC GDDR5 (JESD212); Hynix H5GQ1H24AFR data sheet.
+ *
+ * A tick: data whose last beat is over goes to the return queue; one idle bank gets its
+ * next request from the policy; one command is issued (with dual_command one to a row and
+ * one to a column), banks looked at in turn from one that moves on with every assignment.
+ *
+ * Cost of a tick with work: the busy banks; without: nothing (dram_next). */
+#include "timing/dram.h"
+#include "base/bitset.h"
+
+#include <string.h>
+
+struct bank {
+    uint64_t row;
+    uint64_t act_at, col_at, pre_at; /* ticks before which the command is refused */
+    uint64_t idle_at;                /* its last precharge is over */
+    uint16_t cur;                    /* entry it works on, or DRAM_NONE */
+    uint16_t last;                   /* tail of its list */
+    bool open;
+    bool missed; /* an activate was needed for cur */
+    uint16_t group;
+};
+
+struct flight { /* data of the last burst of a request */
+    uint64_t done;
+    struct dram_req r;
+};
+
+struct dram {
+    const struct machine *m;
+    const struct dram_policy *policy;
+    struct stat_mem *stats;
+    unsigned banks, words;
+    unsigned burst; /* command clocks of a burst on the bus */
+    uint32_t tCCD, tCCDL, tRTW, tWTR, tRTP, tWTP;
+
+    struct bank *bank;
+    uint64_t *group_col_at;
+    uint64_t col_at, read_at, write_at, act_at;
+    uint64_t next_refresh;
+
+    struct dram_entry *entry;
+    uint16_t *first;          /* by bank */
+    uint16_t free;            /* list of unused entries */
+    uint64_t *waiting, *busy; /* banks with requests in the queue; with one in work */
+    unsigned queued, working;
+    unsigned turn; /* bank looked at first */
+    uint64_t order;
+
+    RING(struct flight) flight;
+    RING(struct dram_req) back;
+    uint64_t cmd_at; /* no command can be issued before */
+
+    uint64_t settled; /* tick up to which occupancy is summed */
+    void (*watch)(void *, uint64_t, enum dram_command, unsigned, uint64_t);
+    void *watch_user;
+};
+
+/* -- registry -- */
+#define DRAM_POLICY(x) extern const struct dram_policy x;
+#include "timing/dram/registry.def"
+#undef DRAM_POLICY
+static const struct dram_policy *const policies[] = {
+#define DRAM_POLICY(x) &x,
+#include "timing/dram/registry.def"
+#undef DRAM_POLICY
+};
+
+const struct dram_policy *
+dram_policy_at(size_t i)
+{
+    return i < sizeof policies / sizeof *policies ? policies[i] : NULL;
+}
+
+const struct dram_policy *
+dram_policy_find(const char *name)
+{
+    for (size_t i = 0; dram_policy_at(i); i++)
+        if (!strcmp(policies[i]->name, name))
+            return policies[i];
+    return NULL;
+}
+
+static uint32_t
+larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+struct dram *
+dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
+         struct diag_sink *diag)
+{
+    const struct dram_policy *policy = dram_policy_find(m->dram.scheduler);
+    if (!policy) {
+        struct strbuf names = {0};
+        for (size_t i = 0; dram_policy_at(i); i++)
+            strbuf_printf(&names, "%s%s", i ? ", " : "", dram_policy_at(i)->name);
+        struct diag *e = diag_add(diag, DIAG_ERROR, NULL, "dram.scheduler: unknown `%s`",
+                                  m->dram.scheduler);
+        diag_hint(diag, e, "known: %s", names.s);
+        strbuf_free(&names);
+        return NULL;
+    }
+    struct dram *d = ARENA_NEW(a, struct dram);
+    d->m = m;
+    d->policy = policy;
+    d->stats = stats;
+    d->banks = m->dram.banks;
+    d->words = (unsigned)BITSET_WORDS(d->banks);
+    unsigned per_clock = m->dram.bus * m->dram.transfers;
+    d->burst = (m->dram.burst + per_clock - 1) / per_clock;
+    d->tCCD = larger(m->dram.tCCD, d->burst);
+    d->tCCDL = larger(m->dram.tCCDL, d->burst);
+    int rtw = (int)(m->dram.tCL + d->burst + 2) - (int)m->dram.tWL;
+    d->tRTW = rtw > 0 ? (uint32_t)rtw : 0;
+    d->tWTR = m->dram.tWL + d->burst + m->dram.tCDLR;
+    d->tRTP = larger(d->burst, m->dram.tRTPL);
+    d->tWTP = m->dram.tWL + d->burst + m->dram.tWR;
+
+    d->bank = ARENA_ARRAY(a, struct bank, d->banks);
+    d->first = ARENA_ARRAY(a, uint16_t, d->banks);
+    for (unsigned b = 0; b < d->banks; b++) {
+        d->bank[b].cur = d->first[b] = DRAM_NONE;
+        d->bank[b].group = (uint16_t)(b % m->dram.groups);
+    }
+    d->group_col_at = ARENA_ARRAY(a, uint64_t, m->dram.groups);
+    unsigned n = m->dram.queue + d->banks;
+    d->entry = ARENA_ARRAY(a, struct dram_entry, n);
+    for (unsigned i = 0; i < n; i++)
+        d->entry[i].next = (uint16_t)(i + 1 < n ? i + 1 : DRAM_NONE);
+    d->waiting = bitset_new(a, d->banks);
+    d->busy = bitset_new(a, d->banks);
+    ring_init(&d->flight, a, larger(m->dram.tCL, m->dram.tWL) + d->burst);
+    ring_init(&d->back, a, m->dram.return_queue);
+    d->next_refresh = m->dram.tREFI ? m->dram.tREFI : NEVER;
+    d->cmd_at = NEVER;
+    return d;
+}
+
+static inline void
+note(struct dram *d, uint64_t now, enum dram_command c, unsigned bank, uint64_t row)
+{
+    if (d->watch)
+        d->watch(d->watch_user, now, c, bank, row);
+}
+
+void
+dram_watch(struct dram *d,
+           void (*f)(void *user, uint64_t now, enum dram_command c, unsigned bank,
+                     uint64_t row),
+           void *user)
+{
+    d->watch = f;
+    d->watch_user = user;
+}
+
+bool
+dram_full(const struct dram *d)
+{
+    return d->queued >= d->m->dram.queue;
+}
+
+static void
+occupancy(struct dram *d, uint64_t now)
+{
+    if (now > d->settled) {
+        d->stats->dram_queue_sum += d->queued * (now - d->settled);
+        d->settled = now;
+    }
+}
+
+void
+dram_push(struct dram *d, const struct dram_req *r, uint64_t now)
+{
+    assert(!dram_full(d));
+    occupancy(d, now);
+    uint16_t i = d->free;
+    struct dram_entry *e = &d->entry[i];
+    d->free = e->next;
+    *e = (struct dram_entry){
+        .r = *r, .arrived = now, .order = d->order++, .next = DRAM_NONE};
+    struct bank *b = &d->bank[r->bank];
+    if (d->first[r->bank] == DRAM_NONE)
+        d->first[r->bank] = i;
+    else
+        d->entry[b->last].next = i;
+    b->last = i;
+    bitset_add(d->waiting, r->bank);
+    d->queued++;
+}
+
+static void
+unlink_entry(struct dram *d, unsigned bank, uint16_t i)
+{
+    uint16_t before = DRAM_NONE;
+    for (uint16_t j = d->first[bank]; j != i; j = d->entry[j].next)
+        before = j;
+    uint16_t next = d->entry[i].next;
+    if (before == DRAM_NONE)
+        d->first[bank] = next;
+    else
+        d->entry[before].next = next;
+    if (next == DRAM_NONE)
+        d->bank[bank].last = before;
+    if (d->first[bank] == DRAM_NONE)
+        bitset_del(d->waiting, bank);
+    d->queued--;
+}
+
+/* Refreshes due up to now. Between its due tick and its end no command is possible, so
+ * that doing it late, at the next tick stepped, gives the same times. */
+static void
+refresh(struct dram *d, uint64_t now)
+{
+    while (d->next_refresh <= now) {
+        uint64_t due = d->next_refresh, start = due;
+        for (unsigned b = 0; b < d->banks; b++) {
+            struct bank *k = &d->bank[b];
+            if (k->open) {
+                uint64_t pre = k->pre_at > due ? k->pre_at : due;
+                k->open = false;
+                k->idle_at = pre + d->m->dram.tRP;
+                d->stats->dram_precharges++;
+            }
+            if (start < k->idle_at)
+                start = k->idle_at;
+        }
+        uint64_t end = start + d->m->dram.tRFC;
+        for (unsigned b = 0; b < d->banks; b++)
+            if (d->bank[b].act_at < end)
+                d->bank[b].act_at = end;
+        d->stats->dram_refreshes++;
+        note(d, due, DRAM_REFRESH, 0, end);
+        d->next_refresh = due + d->m->dram.tREFI;
+        d->cmd_at = 0;
+    }
+}
+
+/* Calls the body for the members of a bank set in turn order from d->turn: the words of
+ * the set from that of `turn`, whose low part comes last. */
+#define FOR_BANKS(b, d, set)                                                             \
+    for (unsigned b##_n = 0; b##_n <= (d)->words; b##_n++)                               \
+        FOR_BITS(b##_i, bank_word(d, set, b##_n))                                        \
+    for (unsigned b = word_at(d, b##_n) * 64 + (unsigned)b##_i, b##_once = 1; b##_once;  \
+         b##_once = 0)
+
+static inline unsigned
+word_at(const struct dram *d, unsigned n)
+{
+    if (d->words == 1)
+        return 0;
+    unsigned w = d->turn / 64 + n;
+    return w < d->words ? w : w - d->words;
+}
+
+static inline uint64_t
+bank_word(const struct dram *d, const uint64_t *set, unsigned n)
+{
+    uint64_t x = set[word_at(d, n)], below = ((uint64_t)1 << (d->turn % 64)) - 1;
+    if (n == 0)
+        return x & ~below;
+    return n == d->words ? x & below : x;
+}
+
+enum step { COLUMN, PRECHARGE, ACTIVATE };
+
+/* The next command of a busy bank, and the first tick at which it is allowed. */
+static inline uint64_t
+allowed_at(const struct dram *d, const struct bank *b, enum step *step)
+{
+    const struct dram_req *r = &d->entry[b->cur].r;
+    uint64_t t;
+    if (!b->open) {
+        *step = ACTIVATE;
+        t = b->act_at > d->act_at ? b->act_at : d->act_at;
+    } else if (b->row != r->row) {
+        *step = PRECHARGE;
+        t = b->pre_at;
+    } else {
+        *step = COLUMN;
+        uint64_t g = d->group_col_at[b->group];
+        uint64_t turn = r->write ? d->write_at : d->read_at;
+        t = b->col_at > d->col_at ? b->col_at : d->col_at;
+        if (t < g)
+            t = g;
+        if (t < turn)
+            t = turn;
+        if (ring_full(&d->flight))
+            t = NEVER; /* until data has left */
+    }
+    return t;
+}
+
+static void
+activate(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
+{
+    b->open = true;
+    b->row = d->entry[b->cur].r.row;
+    b->missed = true;
+    b->col_at = now + d->m->dram.tRCD;
+    b->pre_at = now + d->m->dram.tRAS;
+    b->act_at = now + d->m->dram.tRC;
+    d->act_at = now + d->m->dram.tRRD;
+    d->stats->dram_activates++;
+    note(d, now, DRAM_ACTIVATE, bank, b->row);
+}
+
+static void
+precharge(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
+{
+    b->open = false;
+    b->idle_at = now + d->m->dram.tRP;
+    if (b->act_at < b->idle_at)
+        b->act_at = b->idle_at;
+    d->stats->dram_precharges++;
+    note(d, now, DRAM_PRECHARGE, bank, b->row);
+}
+
+static void
+column(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
+{
+    struct dram_entry *e = &d->entry[b->cur];
+    bool write = e->r.write;
+    d->col_at = now + d->tCCD;
+    d->group_col_at[b->group] = now + d->tCCDL;
+    uint64_t done, pre;
+    if (write) {
+        d->read_at = now + d->tWTR;
+        pre = now + d->tWTP;
+        done = now + d->m->dram.tWL + d->burst - 1;
+        d->stats->dram_writes++;
+    } else {
+        d->write_at = now + d->tRTW;
+        pre = now + d->tRTP;
+        done = now + d->m->dram.tCL + d->burst - 1;
+        d->stats->dram_reads++;
+    }
+    if (b->pre_at < pre)
+        b->pre_at = pre;
+    d->stats->dram_busy += d->burst;
+    note(d, now, write ? DRAM_WRITE : DRAM_READ, bank, b->row);
+    if (e->r.bursts > 1) {
+        e->r.bursts--;
+        return;
+    }
+    struct flight *f = ring_push(&d->flight);
+    f->done = done;
+    f->r = e->r;
+    if (b->missed)
+        d->stats->dram_row_misses++;
+    else
+        d->stats->dram_row_hits++;
+    e->next = d->free;
+    d->free = b->cur;
+    b->cur = DRAM_NONE;
+    bitset_del(d->busy, bank);
+    d->working--;
+}
+
+/* Issues what may be issued at `now`; sets cmd_at. */
+static void
+issue(struct dram *d, uint64_t now)
+{
+    uint64_t soonest = NEVER;
+    bool row = false, col = false, dual = d->m->dram.dual_command;
+    FOR_BANKS(bank, d, d->busy)
+    {
+        struct bank *b = &d->bank[bank];
+        enum step step;
+        uint64_t t = allowed_at(d, b, &step);
+        if (t > now || (step == COLUMN ? col : row)) {
+            if (t < soonest)
+                soonest = t;
+            continue;
+        }
+        soonest = now + 1;
+        if (step == COLUMN) {
+            column(d, b, bank, now);
+            col = true;
+        } else {
+            if (step == ACTIVATE)
+                activate(d, b, bank, now);
+            else
+                precharge(d, b, bank, now);
+            row = true;
+        }
+        if (!dual || (row && col)) {
+            d->cmd_at = now + 1;
+            return;
+        }
+    }
+    d->cmd_at = soonest != NEVER && soonest <= now ? now + 1 : soonest;
+}
+
+static bool
+assign(struct dram *d, uint64_t now)
+{
+    struct dram_view v = {d->entry, d->first, d->banks, now, d->m->dram.age_limit};
+    FOR_BANKS(bank, d, d->waiting)
+    {
+        struct bank *b = &d->bank[bank];
+        if (b->cur != DRAM_NONE)
+            continue;
+        uint16_t i = d->policy->pick(&v, bank, b->open, b->row);
+        if (i == DRAM_NONE)
+            continue;
+        occupancy(d, now);
+        unlink_entry(d, bank, i);
+        b->cur = i;
+        b->missed = false;
+        bitset_add(d->busy, bank);
+        d->working++;
+        d->turn = d->turn + 1 == d->banks ? 0 : d->turn + 1;
+        return true;
+    }
+    return false;
+}
+
+void
+dram_tick(struct dram *d, uint64_t now)
+{
+    if (d->next_refresh <= now)
+        refresh(d, now);
+    if (d->flight.n && ring_front(&d->flight)->done <= now) {
+        const struct flight *f = ring_front(&d->flight);
+        if (!f->r.answered || !ring_full(&d->back)) {
+            if (ring_full(&d->flight))
+                d->cmd_at = 0;
+            if (f->r.answered)
+                *ring_push(&d->back) = f->r;
+            ring_pop(&d->flight);
+        }
+    }
+    if (d->queued && assign(d, now))
+        d->cmd_at = 0;
+    if (d->working && d->cmd_at <= now)
+        issue(d, now);
+}
+
+const struct dram_req *
+dram_return_front(const struct dram *d)
+{
+    return d->back.n ? ring_front(&d->back) : NULL;
+}
+
+void
+dram_return_pop(struct dram *d)
+{
+    ring_pop(&d->back);
+}
+
+uint64_t
+dram_next(const struct dram *d, uint64_t now)
+{
+    uint64_t t = d->working ? d->cmd_at : NEVER;
+    if (d->flight.n) {
+        const struct flight *f = ring_front(&d->flight);
+        if (f->done < t && (!f->r.answered || !ring_full(&d->back)))
+            t = f->done;
+    }
+    if (d->queued && t > now + 1)
+        for (unsigned w = 0; w < d->words; w++)
+            if (d->waiting[w] & ~d->busy[w])
+                t = now + 1;
+    return t != NEVER && t <= now ? now + 1 : t;
+}
+
+unsigned
+dram_pending(const struct dram *d)
+{
+    return d->queued + d->working + d->flight.n + d->back.n;
+}
+
+unsigned
+dram_bursts(const struct dram *d)
+{
+    unsigned n = 0;
+    for (unsigned b = 0; b < d->banks; b++) {
+        if (d->bank[b].cur != DRAM_NONE)
+            n += d->entry[d->bank[b].cur].r.bursts;
+        for (uint16_t i = d->first[b]; i != DRAM_NONE; i = d->entry[i].next)
+            n += d->entry[i].r.bursts;
+    }
+    return n;
+}
+
+void
+dram_settle(struct dram *d, uint64_t now)
+{
+    if (d->next_refresh <= now)
+        refresh(d, now);
+    occupancy(d, now);
+}
+
+void
+dram_explain(const struct dram *d, struct strbuf *out)
+{
+    strbuf_printf(out, "%u queued, %u in banks, %u transferring, %u returning", d->queued,
+                  d->working, d->flight.n, d->back.n);
+    for (unsigned b = 0; b < d->banks; b++) {
+        if (d->bank[b].cur == DRAM_NONE)
+            continue;
+        enum step s;
+        uint64_t t = allowed_at(d, &d->bank[b], &s);
+        static const char *const name[] = {"column", "precharge", "activate"};
+        strbuf_printf(out, "; bank %u: %s", b, name[s]);
+        if (t == NEVER)
+            strbuf_addz(out, " waits for the return queue");
+        else
+            strbuf_printf(out, " from tick %llu", (unsigned long long)t);
+    }
+}

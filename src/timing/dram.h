@@ -1,0 +1,41 @@
+/* dram.h: one DRAM channel: queue, banks, timing constraints, data bus.
+ *
+ * Time is counted in command clocks (ticks). The caller hands requests in, ticks, and
+ * takes completed reads from the return queue. */
+#ifndef ALLOT_TIMING_DRAM_H
+#define ALLOT_TIMING_DRAM_H
+
+#include "machine/machine.h"
+#include "stats/stats.h"
+#include "timing/dram/dram_policy.h"
+#include "timing/packet.h"
+
+enum dram_command { DRAM_ACTIVATE, DRAM_PRECHARGE, DRAM_READ, DRAM_WRITE, DRAM_REFRESH };
+
+struct dram;
+
+/* stats: where the channel counts. NULL and a diagnostic if the policy is unknown. */
+struct dram *dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
+                      struct diag_sink *diag);
+bool dram_full(const struct dram *d);
+void dram_push(struct dram *d, const struct dram_req *r, uint64_t now);
+void dram_tick(struct dram *d, uint64_t now);
+const struct dram_req *dram_return_front(const struct dram *d); /* NULL: none */
+void dram_return_pop(struct dram *d);
+
+/* First tick > now in which dram_tick would do anything, unless a request comes or the
+ * return queue is popped first. */
+uint64_t dram_next(const struct dram *d, uint64_t now);
+unsigned dram_pending(const struct dram *d); /* requests in the channel, wherever */
+unsigned dram_bursts(const struct dram *d);  /* column commands still to be issued */
+/* Counters that grow with time (queue occupancy, refreshes) brought up to tick now. */
+void dram_settle(struct dram *d, uint64_t now);
+void dram_explain(const struct dram *d, struct strbuf *out);
+
+/* Every command as it is issued (tests, traces). */
+void dram_watch(struct dram *d,
+                void (*f)(void *user, uint64_t now, enum dram_command c, unsigned bank,
+                          uint64_t row),
+                void *user);
+
+#endif

@@ -1,0 +1,324 @@
+/* icnt.c: one crossbar of the interconnect.
+ *
+ * An input-queued switch with one FIFO per input (no virtual channels, so that a blocked
+ * head blocks what is behind it: such a switch saturates near 2 - sqrt 2 = 58.6 % under
+ * uniform traffic; Karol, Hluchyj, Morgan, IEEE Trans. Comm. 35(12), 1987). Every output
+ * has a round-robin pointer over the inputs that moves past the winner, as in iSLIP with
+ * one iteration (McKeown, IEEE/ACM Trans. Networking 7(2), 1999); with one FIFO per input
+ * there is nothing for iSLIP's accept phase to choose.
+ *
+ * A packet of F flits comes over its input link one flit a cycle. The switch makes
+ * `speedup` steps a cycle. A head at the front of its FIFO first gets the output
+ * (`allocation` steps), then its flits cross, one a step, as they are there; the next
+ * head may bid in the step after the tail has crossed, at the input as at the output. Out
+ * of the switch a link carries one flit a cycle. An output is only given when the whole
+ * packet has room behind it (virtual cut-through: Kermani, Kleinrock, Computer Networks
+ * 3, 1979).
+ *
+ * Nothing is done per flit: with these rules the step in which each flit moves is known
+ * when the output is given. Flit j of a packet whose head is before the switch at cycle a
+ * and that is given its output in step g crosses in step max(g + allocation + j, speedup
+ * * (a + j)), and leaves the output link at the earliest of one flit a cycle behind what
+ * left before. tests/unit/timing_icnt.c holds this to a switch that moves every flit by
+ * itself.
+ *
+ * Cost of a cycle: the inputs whose head has not bid yet, and the outputs that are bid
+ * for. */
+#include "timing/icnt.h"
+
+#include <string.h>
+
+struct input {
+    RING(struct icnt_msg) q;
+    uint32_t flits;     /* in q */
+    uint64_t link_free; /* cycle in which the next head may be before the switch */
+    uint64_t bid_at;    /* step from which the head of q may bid */
+    uint64_t cross,
+        head; /* packet that is crossing: step of its first flit, cycle its head came */
+    uint32_t crossing; /* its flits */
+};
+
+struct output {
+    RING(struct icnt_msg) q;
+    uint32_t flits;     /* reserved */
+    uint32_t next;      /* round-robin pointer */
+    uint64_t free_at;   /* step from which it can be given */
+    uint64_t link_free; /* first cycle in which the output link has nothing to carry */
+};
+
+struct icnt {
+    struct icnt_config c;
+    unsigned words;          /* of a bit set over inputs */
+    unsigned before, behind; /* latency before and behind the switch */
+    struct input *in;
+    struct output *out;
+    uint64_t *idle;  /* inputs with a head that has not bid */
+    uint64_t *bids;  /* outputs x inputs */
+    uint64_t *asked; /* outputs with bids */
+    uint64_t *fresh;
+    unsigned n_idle, n_asked; /* members of idle, asked */
+};
+
+struct icnt *
+icnt_new(struct arena *a, const struct icnt_config *c)
+{
+    struct icnt *n = ARENA_NEW(a, struct icnt);
+    n->c = *c;
+    n->words = (unsigned)BITSET_WORDS(c->inputs);
+    n->before = c->latency / 2;
+    n->behind = c->latency - n->before;
+    n->in = ARENA_ARRAY(a, struct input, c->inputs);
+    n->out = ARENA_ARRAY(a, struct output, c->outputs);
+    for (unsigned i = 0; i < c->inputs; i++)
+        ring_init(&n->in[i].q, a, c->input_buffer);
+    for (unsigned i = 0; i < c->outputs; i++)
+        ring_init(&n->out[i].q, a, c->output_buffer);
+    n->idle = bitset_new(a, c->inputs);
+    n->bids = ARENA_ARRAY(a, uint64_t, (size_t)n->words * c->outputs);
+    n->asked = bitset_new(a, c->outputs);
+    n->fresh = bitset_new(a, c->outputs);
+    return n;
+}
+
+/* Flits of the crossing packet that are still in the input buffer before step k. */
+static uint32_t
+left_behind(const struct icnt *n, const struct input *in, uint64_t k)
+{
+    if (!in->crossing || k <= in->cross)
+        return in->crossing;
+    /* Flit j has gone if its step is < k: j < k - cross, and speedup * (head + j) < k. */
+    uint64_t gone = k - in->cross;
+    uint64_t here = (k + n->c.speedup - 1) / n->c.speedup;
+    here = here > in->head ? here - in->head : 0;
+    if (here < gone)
+        gone = here;
+    return gone >= in->crossing ? 0 : in->crossing - (uint32_t)gone;
+}
+
+bool
+icnt_room(const struct icnt *n, unsigned in, unsigned flits, uint64_t cycle)
+{
+    const struct input *p = &n->in[in];
+    uint32_t used = p->flits;
+    if (ring_full(&p->q))
+        return false;
+    if (used + p->crossing + flits <= n->c.input_buffer)
+        return true;
+    used += left_behind(n, p, cycle * n->c.speedup);
+    return !used || used + flits <= n->c.input_buffer;
+}
+
+void
+icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
+          const struct packet *p, uint64_t local, uint64_t cycle)
+{
+    struct input *i = &n->in[in];
+    struct icnt_msg *m = ring_push(&i->q);
+    m->p = *p;
+    m->local = local;
+    m->out = (uint16_t)out;
+    m->flits = (uint16_t)flits;
+    m->at = cycle + n->before;
+    if (m->at < i->link_free)
+        m->at = i->link_free;
+    i->link_free = m->at + flits;
+    i->flits += flits;
+    if (i->q.n == 1) {
+        uint64_t k = m->at * n->c.speedup;
+        if (i->bid_at < k)
+            i->bid_at = k;
+        bitset_add(n->idle, in);
+        n->n_idle++;
+    }
+}
+
+/* First set bit at or after `from`, cyclically; the set is not empty. */
+static unsigned
+next_bit(const uint64_t *s, unsigned words, unsigned from)
+{
+    unsigned w = from / 64;
+    uint64_t x = s[w] & (~(uint64_t)0 << (from % 64));
+    while (!x) {
+        w = w + 1 == words ? 0 : w + 1;
+        x = s[w];
+    }
+    return w * 64 + (unsigned)bit_lowest(x);
+}
+
+static bool
+fits(const struct icnt *n, const struct output *o, unsigned flits)
+{
+    return !ring_full(&o->q) && (!o->flits || o->flits + flits <= n->c.output_buffer);
+}
+
+/* Gives output `out` to input `in` in step k. */
+static void
+grant(struct icnt *n, unsigned in, unsigned out, uint64_t k)
+{
+    struct input *i = &n->in[in];
+    struct output *o = &n->out[out];
+    const unsigned s = n->c.speedup;
+    const struct icnt_msg *m = ring_front(&i->q);
+    uint32_t flits = m->flits;
+    uint64_t cross = k + n->c.allocation; /* step of the first flit */
+    uint64_t end = cross + flits - 1;     /* of the tail */
+    if (end < s * (m->at + flits - 1))
+        end = s * (m->at + flits - 1);
+
+    struct icnt_msg *d = ring_push(&o->q);
+    *d = *m;
+    d->at = cross / s + n->behind + flits - 1;
+    if (d->at < o->link_free + flits - 1)
+        d->at = o->link_free + flits - 1;
+    o->link_free = d->at + 1;
+    o->flits += flits;
+    o->free_at = end + 1;
+    o->next = in + 1 == n->c.inputs ? 0 : in + 1;
+    if (o->q.n == 1)
+        bitset_add(n->fresh, out);
+
+    i->cross = cross;
+    i->head = m->at;
+    i->crossing = flits;
+    i->flits -= flits;
+    i->bid_at = end + 1;
+    ring_pop(&i->q);
+    if (i->q.n) {
+        uint64_t h = ring_front(&i->q)->at * s;
+        if (i->bid_at < h)
+            i->bid_at = h;
+        bitset_add(n->idle, in);
+        n->n_idle++;
+    }
+}
+
+void
+icnt_step(struct icnt *n, uint64_t cycle)
+{
+    if (!(n->n_idle | n->n_asked))
+        return;
+    const unsigned words = n->words, owords = (unsigned)BITSET_WORDS(n->c.outputs);
+    uint64_t k = cycle * n->c.speedup;
+    for (unsigned s = 0; s < n->c.speedup; s++, k++) {
+        for (unsigned w = 0; n->n_idle && w < words; w++)
+            FOR_BITS(b, n->idle[w])
+            {
+                unsigned in = w * 64 + (unsigned)b;
+                if (n->in[in].bid_at > k)
+                    continue;
+                unsigned out = ring_front(&n->in[in].q)->out;
+                bitset_del(n->idle, in);
+                n->n_idle--;
+                bitset_add(n->bids + (size_t)out * words, in);
+                if (!bitset_has(n->asked, out)) {
+                    bitset_add(n->asked, out);
+                    n->n_asked++;
+                }
+            }
+        for (unsigned w = 0; n->n_asked && w < owords; w++)
+            FOR_BITS(b, n->asked[w])
+            {
+                unsigned out = w * 64 + (unsigned)b;
+                struct output *o = &n->out[out];
+                if (o->free_at > k)
+                    continue;
+                uint64_t *bids = n->bids + (size_t)out * words;
+                unsigned in = next_bit(bids, words, o->next);
+                if (!fits(n, o, ring_front(&n->in[in].q)->flits))
+                    continue;
+                bitset_del(bids, in);
+                uint64_t any = 0;
+                for (unsigned i = 0; i < words; i++)
+                    any |= bids[i];
+                if (!any) {
+                    bitset_del(n->asked, out);
+                    n->n_asked--;
+                }
+                grant(n, in, out, k);
+            }
+    }
+}
+
+uint64_t *
+icnt_fresh(struct icnt *n)
+{
+    return n->fresh;
+}
+
+uint64_t
+icnt_front_at(const struct icnt *n, unsigned out)
+{
+    const struct output *o = &n->out[out];
+    return o->q.n ? ring_front(&o->q)->at : NEVER;
+}
+
+const struct icnt_msg *
+icnt_front(const struct icnt *n, unsigned out)
+{
+    return ring_front(&n->out[out].q);
+}
+
+void
+icnt_pop(struct icnt *n, unsigned out)
+{
+    struct output *o = &n->out[out];
+    o->flits -= ring_front(&o->q)->flits;
+    ring_pop(&o->q);
+}
+
+uint64_t
+icnt_next(const struct icnt *n, uint64_t cycle)
+{
+    if (!(n->n_idle | n->n_asked))
+        return NEVER;
+    uint64_t k = NEVER, from = cycle * n->c.speedup;
+    for (unsigned w = 0; w < n->words; w++)
+        FOR_BITS(b, n->idle[w])
+        {
+            uint64_t t = n->in[w * 64 + b].bid_at;
+            if (t < k)
+                k = t;
+        }
+    for (unsigned w = 0; w < BITSET_WORDS(n->c.outputs); w++)
+        FOR_BITS(b, n->asked[w])
+        {
+            unsigned out = w * 64 + (unsigned)b;
+            const struct output *o = &n->out[out];
+            unsigned in = next_bit(n->bids + (size_t)out * n->words, n->words, o->next);
+            if (o->free_at < k && fits(n, o, ring_front(&n->in[in].q)->flits))
+                k = o->free_at;
+        }
+    if (k == NEVER)
+        return NEVER;
+    return (k < from ? from : k) / n->c.speedup;
+}
+
+bool
+icnt_busy(const struct icnt *n)
+{
+    return n->n_idle | n->n_asked;
+}
+
+void
+icnt_each(const struct icnt *n, void (*f)(void *user, const struct icnt_msg *m),
+          void *user)
+{
+    for (unsigned i = 0; i < n->c.inputs; i++)
+        for (uint32_t k = 0; k < n->in[i].q.n; k++)
+            f(user, ring_at(&n->in[i].q, k));
+    for (unsigned i = 0; i < n->c.outputs; i++)
+        for (uint32_t k = 0; k < n->out[i].q.n; k++)
+            f(user, ring_at(&n->out[i].q, k));
+}
+
+unsigned
+icnt_waiting(const struct icnt *n, unsigned in)
+{
+    return n->in[in].q.n;
+}
+
+unsigned
+icnt_arrived(const struct icnt *n, unsigned out)
+{
+    return n->out[out].q.n;
+}

@@ -1,0 +1,65 @@
+/* icnt.h: one crossbar: input-queued, round-robin, with buffers counted in flits. */
+#ifndef ALLOT_TIMING_ICNT_H
+#define ALLOT_TIMING_ICNT_H
+
+#include "base/bitset.h"
+#include "timing/packet.h"
+
+struct icnt_config {
+    unsigned inputs, outputs;
+    unsigned flit;          /* bytes */
+    unsigned input_buffer;  /* flits */
+    unsigned output_buffer; /* flits */
+    unsigned latency;       /* cycles from the port in to the port out, unloaded */
+    unsigned speedup;       /* switch steps a cycle */
+    unsigned allocation;    /* switch steps of a packet before its first flit moves */
+};
+
+struct icnt_msg {
+    struct packet p;
+    uint64_t local; /* requests: address inside the slice */
+    uint64_t at; /* input: cycle its head is before the switch; output: cycle its tail is
+                    out */
+    uint16_t out;
+    uint16_t flits;
+};
+
+struct icnt;
+
+struct icnt *icnt_new(struct arena *a, const struct icnt_config *c);
+static inline unsigned
+icnt_flits(unsigned bytes, unsigned flit)
+{
+    return bytes <= flit ? 1 : (bytes + flit - 1) / flit;
+}
+
+/* cycle: the first cycle that has not been stepped yet. */
+bool icnt_room(const struct icnt *n, unsigned in, unsigned flits, uint64_t cycle);
+/* Precondition: icnt_room. */
+void icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
+               const struct packet *p, uint64_t local, uint64_t cycle);
+
+/* One cycle. Cycles in which nothing can move (icnt_next) may be left out. */
+void icnt_step(struct icnt *n, uint64_t cycle);
+/* Outputs that became non-empty since the caller last cleared their bits. */
+uint64_t *icnt_fresh(struct icnt *n);
+
+/* Cycle whose step brings the front packet of an output, NEVER: there is none. */
+uint64_t icnt_front_at(const struct icnt *n, unsigned out);
+/* Precondition: there is one. */
+const struct icnt_msg *icnt_front(const struct icnt *n, unsigned out);
+void icnt_pop(struct icnt *n, unsigned out);
+
+/* First cycle >= cycle in which icnt_step would move anything, NEVER: none until a push
+ * or a pop. */
+uint64_t icnt_next(const struct icnt *n, uint64_t cycle);
+bool icnt_busy(const struct icnt *n); /* a packet is before the switch */
+/* Every packet that has not been popped. */
+void icnt_each(const struct icnt *n, void (*f)(void *user, const struct icnt_msg *m),
+               void *user);
+unsigned icnt_waiting(const struct icnt *n,
+                      unsigned in); /* packets in the input buffer */
+unsigned icnt_arrived(const struct icnt *n,
+                      unsigned out); /* packets at or before the output */
+
+#endif

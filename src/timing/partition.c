@@ -1,0 +1,717 @@
+/* partition.c: one memory partition: L2 slices before a DRAM channel.
+ *
+ * The way of a request through a slice, one L2 cycle a step unless said otherwise:
+ *   crossbar -> cut into sectors (lines if the L2 has none), each answered by itself
+ *            -> delay line of rop_latency cycles -> queue -> L2: one access a cycle, its
+ * data port busy for bytes / l2.port cycles
+ *            -> hit: queue of replies -> crossbar
+ *            -> miss: MSHR, miss queue -> queue to the DRAM -> (DRAM clock, slices in
+ * turn) fixed delay -> controller -> return queue -> queue from the DRAM -> fill
+ *               -> requests that waited, one a cycle -> queue of replies
+ * A write is answered when the L2 has it. The L2 is as the machine file says; the usual
+ * one writes back, takes lines without fetching, and fetches a partly written sector when
+ * it is read. An atomic is a read whose data are written back into the line in the same
+ * access (the operation's value was made at issue). Without an L2 everything goes to the
+ * DRAM.
+ *
+ * Queues are finite; a full one holds what is before it. A slice or channel with nothing
+ * to do sleeps until its own next event or until somebody hands it something; whatever
+ * may unblock it wakes it. Cost: constant a tick and slice. */
+#include "timing/partition.h"
+#include "timing/cache.h"
+
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+struct request { /* one piece of a packet */
+    struct packet p;
+    uint64_t local;
+    uint64_t ready; /* L2 tick: leaves the delay line; goes to the crossbar */
+    uint32_t next;  /* pool: free list */
+    uint8_t mask;   /* sectors of the L2 line */
+};
+
+struct slice {
+    struct cache *cache;
+    struct stat_mem *stats;
+    uint32_t number; /* over all channels: crossbar port */
+    uint8_t index;   /* in the channel */
+    bool stalled;    /* head of `in` was refused; nothing has changed since */
+    uint64_t stalled_at;
+    uint64_t port_free, fill_free;
+    uint64_t at; /* L2 tick at which there is something to do */
+    RING(struct request) rop, in, out;
+    RING(struct dram_req) miss, down, up;
+    RING(uint32_t) woken;
+    struct request *pool; /* requests that wait for data */
+    uint32_t pool_free, pool_used;
+};
+
+struct partition {
+    struct partition_env env;
+    unsigned index, slices;
+    unsigned unit; /* bytes answered as one piece */
+    unsigned room; /* free entries wanted before a packet is taken */
+    bool no_l2;
+    struct slice *slice;
+    struct dram *dram;
+    RING(struct dram_req) delay;
+    unsigned turn;    /* slice looked at first */
+    unsigned replies; /* slices with something in `out` */
+    uint64_t dram_at;
+};
+
+static uint32_t
+larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static unsigned
+unit_of(const struct machine *m)
+{
+    if (!m->partition.l2_enabled)
+        return 32;
+    return m->l2.sector ? larger(m->l2.sector, 32) : m->l2.line;
+}
+
+struct partition *
+partition_new(struct arena *a, const struct partition_env *env, unsigned index,
+              struct stat_mem *stats, struct diag_sink *diag)
+{
+    const struct machine *m = env->m;
+    struct partition *p = ARENA_NEW(a, struct partition);
+    p->env = *env;
+    p->index = index;
+    p->slices = m->partition.slices;
+    p->no_l2 = !m->partition.l2_enabled;
+    p->unit = unit_of(m);
+    unsigned pieces = p->unit >= 128 ? 1 : 128 / p->unit;
+    p->room = m->partition.queue_icnt_l2 < pieces ? m->partition.queue_icnt_l2 : pieces;
+    p->slice = ARENA_ARRAY(a, struct slice, p->slices);
+    for (unsigned i = 0; i < p->slices; i++) {
+        struct slice *s = &p->slice[i];
+        if (!p->no_l2)
+            s->cache = CACHE_NEW(a, m->l2);
+        s->stats = &stats[i];
+        s->number = index * p->slices + i;
+        s->index = (uint8_t)i;
+        s->at = NEVER;
+        ring_init(&s->rop, a,
+                  pieces * (m->partition.rop_latency + m->partition.queue_icnt_l2 + 1));
+        ring_init(&s->in, a, m->partition.queue_icnt_l2);
+        ring_init(&s->out, a, m->partition.queue_l2_icnt);
+        ring_init(&s->miss, a, larger(m->l2.miss_queue, 2));
+        ring_init(&s->down, a, m->partition.queue_l2_dram);
+        ring_init(&s->up, a, m->partition.queue_dram_l2);
+        uint64_t n = p->no_l2 ? 4096 : (uint64_t)m->l2.mshrs * m->l2.merge;
+        if (n > 4096)
+            n = 4096;
+        ring_init(&s->woken, a, (uint32_t)n);
+        s->pool = ARENA_ARRAY(a, struct request, n);
+        for (uint32_t k = 0; k < n; k++)
+            s->pool[k].next = k + 1 < n ? k + 1 : NONE;
+    }
+    p->dram = dram_new(a, m, &stats[0], diag);
+    if (!p->dram)
+        return NULL;
+    ring_init(&p->delay, a, m->dram.queue + m->dram.return_queue);
+    p->dram_at = NEVER;
+    return p;
+}
+
+struct dram *
+partition_channel(struct partition *p)
+{
+    return p->dram;
+}
+
+/* -- pieces -- */
+
+static uint8_t
+sectors_of(const struct packet *p)
+{
+    if (p->sectors)
+        return p->sectors & 15;
+    unsigned from = (unsigned)(p->addr & 127) / 32;
+    unsigned to = ((unsigned)(p->addr & 127) + (p->bytes ? p->bytes : 1u) - 1) / 32;
+    uint8_t s = 0;
+    for (unsigned i = from; i <= to && i < 4; i++)
+        s |= (uint8_t)(1u << i);
+    return s;
+}
+
+/* Sectors of a 128-byte block that form the piece with sector s. */
+static uint8_t
+piece_mask(unsigned unit, unsigned s)
+{
+    unsigned n = unit >= 128 ? 4 : unit / 32;
+    return (uint8_t)(((1u << n) - 1) << (s / n * n));
+}
+
+unsigned
+partition_pieces(const struct machine *m, const struct packet *p)
+{
+    unsigned unit = unit_of(m), n = 0;
+    uint8_t left = sectors_of(p);
+    while (left) {
+        left &= (uint8_t)~piece_mask(unit, (unsigned)__builtin_ctz(left));
+        n++;
+    }
+    return n;
+}
+
+/* -- the way in -- */
+
+static void
+take(struct partition *p, struct slice *s, uint64_t now)
+{
+    const struct icnt_msg *m = icnt_front(p->env.requests, s->number);
+    uint8_t left = sectors_of(&m->p);
+    uint64_t block = m->p.addr & ~(uint64_t)127, local = m->local & ~(uint64_t)127;
+    while (left) {
+        unsigned first = (unsigned)__builtin_ctz(left);
+        uint8_t piece = left & piece_mask(p->unit, first);
+        left &= (uint8_t)~piece;
+        struct request *r = ring_push(&s->rop);
+        r->p = m->p;
+        r->p.addr = block + 32 * first;
+        r->p.bytes = (uint16_t)(32 * __builtin_popcount(piece));
+        r->p.sectors = piece;
+        r->local = local + 32 * first;
+        unsigned in_line =
+            p->no_l2 ? 0 : (unsigned)(local & (p->env.m->l2.line - 1)) / 32;
+        r->mask = (uint8_t)(piece << in_line);
+        r->ready = now + p->env.m->partition.rop_latency;
+    }
+    icnt_pop(p->env.requests, s->number);
+}
+
+static bool
+can_take(const struct partition *p, const struct slice *s)
+{
+    return s->in.cap - s->in.n >= p->room && s->rop.cap - s->rop.n >= 4;
+}
+
+/* -- misses and fills -- */
+
+static void
+ask_dram(struct partition *p, struct slice *s, uint64_t local, uint8_t sectors,
+         bool write, bool answered, uint32_t token)
+{
+    const struct machine *m = p->env.m;
+    uint64_t line =
+        p->no_l2 ? local & ~(uint64_t)127 : local & ~(uint64_t)(m->l2.line - 1);
+    struct addr_dram at =
+        addrmap_dram(p->env.map, s->index,
+                     line + 32 * (unsigned)(sectors ? __builtin_ctz(sectors) : 0));
+    uint64_t last = NEVER;
+    unsigned bursts = 0;
+    for (unsigned b = sectors; b; b &= b - 1) {
+        uint64_t n = (line + 32 * (unsigned)__builtin_ctz(b)) / m->dram.burst;
+        unsigned of_sector = m->dram.burst < 32 ? 32 / m->dram.burst : 1;
+        bursts += n == last ? 0 : of_sector;
+        last = n;
+    }
+    struct dram_req *r = ring_push(&s->miss);
+    *r = (struct dram_req){.row = at.row,
+                           .local = line,
+                           .token = token,
+                           .bank = (uint16_t)at.bank,
+                           .bursts = (uint8_t)bursts,
+                           .sectors = sectors,
+                           .slice = s->index,
+                           .write = write,
+                           .answered = answered};
+    s->stats->dram_asked += bursts;
+    if (write)
+        s->stats->l2_writeback_sectors += (unsigned)__builtin_popcount(sectors);
+    else
+        s->stats->l2_fetched_sectors += (unsigned)__builtin_popcount(sectors);
+}
+
+static uint32_t
+pool_take(struct slice *s, const struct request *r)
+{
+    uint32_t i = s->pool_free;
+    s->pool_free = s->pool[i].next;
+    s->pool[i] = *r;
+    s->pool_used++;
+    return i;
+}
+
+static void
+pool_give(struct slice *s, uint32_t i)
+{
+    s->pool[i].next = s->pool_free;
+    s->pool_free = i;
+    s->pool_used--;
+}
+
+static void
+wake(void *user, uint32_t token)
+{
+    struct slice *s = user;
+    if (token != NONE)
+        *ring_push(&s->woken) = token;
+}
+
+/* Words of the L2 line that a write covers. */
+static uint64_t
+words_of(const struct partition *p, const struct request *r)
+{
+    uint64_t in_line = r->local & (p->env.m->l2.line - 1) & ~(uint64_t)127;
+    uint64_t mine = 0;
+    for (unsigned s = 0; s < 4; s++)
+        if (r->p.sectors >> s & 1)
+            mine |= (uint64_t)0xff << (8 * s);
+    return (r->p.byte_mask & mine) << (in_line / 4);
+}
+
+static void
+atomic_write(struct partition *p, struct slice *s, const struct request *r, uint64_t now)
+{
+    struct cache_eviction ev;
+    cache_write_words(s->cache, r->local, r->mask, words_of(p, r), false, now, false,
+                      &ev);
+}
+
+static void
+fill(struct partition *p, struct slice *s, uint64_t now)
+{
+    const struct dram_req *r = ring_front(&s->up);
+    bool was_full = ring_full(&s->up);
+    if (p->no_l2) {
+        uint32_t token = r->token;
+        if (s->pool[token].p.kind == PKT_ATOMIC) {
+            if (ring_full(&s->miss))
+                return;
+            ask_dram(p, s, s->pool[token].local, s->pool[token].mask, true, false, NONE);
+        }
+        *ring_push(&s->woken) = token;
+    } else {
+        if (s->fill_free > now || s->miss.cap - s->miss.n < 1)
+            return;
+        uint32_t before = s->woken.n;
+        struct cache_eviction ev;
+        cache_fill(s->cache, r->local, r->sectors, now, wake, s, &ev);
+        if (ev.any)
+            ask_dram(p, s, ev.addr, ev.dirty_sectors, true, false, NONE);
+        for (uint32_t i = before; i < s->woken.n; i++) {
+            const struct request *q = &s->pool[*ring_at(&s->woken, i)];
+            if (q->p.kind == PKT_ATOMIC)
+                atomic_write(p, s, q, now);
+        }
+        unsigned bytes = 32 * (unsigned)__builtin_popcount(r->sectors);
+        unsigned port = p->env.m->l2.port;
+        s->fill_free = now + (port ? (bytes + port - 1) / port : 1);
+    }
+    ring_pop(&s->up);
+    if (was_full)
+        p->dram_at = 0;
+    if (s->stalled) {
+        s->stats->l2_stall_cycles += now - s->stalled_at;
+        s->stalled = false;
+    }
+}
+
+/* -- the access -- */
+
+static void
+answer(struct partition *p, struct slice *s, const struct request *r, uint64_t ready)
+{
+    if (!s->out.n)
+        p->replies++;
+    struct request *o = ring_push(&s->out);
+    *o = *r;
+    o->ready = ready;
+}
+
+static void
+stall(struct slice *s, uint64_t now)
+{
+    if (!s->stalled)
+        s->stalled_at = now;
+    s->stalled = true;
+}
+
+/* The request at the head of `in`; true: done with it. */
+static bool
+access_l2(struct partition *p, struct slice *s, uint64_t now)
+{
+    const struct machine *m = p->env.m;
+    const struct request *r = ring_front(&s->in);
+    if (p->no_l2) {
+        if (s->pool_free == NONE || ring_full(&s->miss))
+            return false;
+        uint32_t token = pool_take(s, r);
+        ask_dram(p, s, r->local, r->mask, r->p.kind == PKT_WRITE, true, token);
+        return true;
+    }
+    /* A miss may need two places: the fetch, and the eviction's write-back. */
+    bool room = s->miss.cap - s->miss.n >= 2;
+    bool write = r->p.kind == PKT_WRITE, waits = false;
+    struct cache_eviction ev;
+    enum cache_result res;
+    uint32_t token = NONE;
+    if (write) {
+        res = cache_write_words(s->cache, r->local, r->mask, words_of(p, r), false, now,
+                                room, &ev);
+    } else {
+        if (s->pool_free == NONE)
+            return false;
+        token = pool_take(s, r);
+        res = cache_read(s->cache, r->local, r->mask, token, now, room, &ev);
+        waits = res == CACHE_HIT_PENDING || res == CACHE_MISS || res == CACHE_SECTOR_MISS;
+        if (!waits)
+            pool_give(s, token);
+    }
+    if (res >= CACHE_NO_LINE)
+        return false;
+    uint8_t asked = cache_asked(s->cache);
+    if (asked)
+        ask_dram(p, s, r->local, asked, false, true, NONE);
+    if (write && cache_sends(s->cache))
+        ask_dram(p, s, r->local, r->mask, true, false, NONE);
+    if (ev.any)
+        ask_dram(p, s, ev.addr, ev.dirty_sectors, true, false, NONE);
+
+    struct stat_mem *st = s->stats;
+    uint64_t *hit = write ? &st->l2_write_hits : &st->l2_read_hits;
+    uint64_t *pending = write ? &st->l2_write_pending : &st->l2_read_pending;
+    uint64_t *missed = write ? &st->l2_write_misses : &st->l2_read_misses;
+    st->l2_accesses++;
+    if (write)
+        st->l2_writes++;
+    else
+        st->l2_reads++;
+    if (r->p.kind == PKT_ATOMIC)
+        st->l2_atomics++;
+    ++*(res == CACHE_HIT ? hit : res == CACHE_HIT_PENDING ? pending : missed);
+
+    unsigned bytes = res == CACHE_HIT ? r->p.bytes
+                     : ev.any ? 32 * (unsigned)__builtin_popcount(ev.dirty_sectors)
+                              : 0;
+    if (bytes)
+        s->port_free = now + (m->l2.port ? (bytes + m->l2.port - 1) / m->l2.port : 1);
+    if (waits)
+        return true;
+    if (r->p.kind == PKT_ATOMIC)
+        atomic_write(p, s, r, now);
+    answer(p, s, r, now + m->l2.latency - 1);
+    return true;
+}
+
+/* -- L2 clock -- */
+
+/* The tick at which the slice has something to do, after `now` was done. */
+static uint64_t
+next_event(const struct partition *p, const struct slice *s, uint64_t now)
+{
+    bool out_room = !ring_full(&s->out);
+    uint64_t t = NEVER;
+    if (s->woken.n && out_room)
+        return now + 1;
+    if (s->miss.n && !ring_full(&s->down))
+        return now + 1;
+    if (s->up.n) { /* waits for the port, or for the miss queue (which wakes the slice) */
+        t = s->fill_free > now ? s->fill_free : now + 1;
+        if (ring_full(&s->miss))
+            t = NEVER;
+    }
+    if (s->in.n && !s->stalled && out_room && !ring_full(&s->down)) {
+        uint64_t u = s->port_free > now ? s->port_free : now + 1;
+        t = u < t ? u : t;
+    }
+    if (s->rop.n && !ring_full(&s->in)) {
+        uint64_t u = ring_front(&s->rop)->ready;
+        t = u < t ? u : t;
+    }
+    if (t > now + 1 && can_take(p, s)) {
+        uint64_t u = icnt_front_at(p->env.requests, s->number);
+        if (u != NEVER) {
+            u = clk_after(p->env.clk, CLK_ICNT, u, CLK_L2);
+            t = u < t ? u : t;
+        }
+    }
+    return t > now ? t : now + 1;
+}
+
+static void
+slice_tick(struct partition *p, struct slice *s, uint64_t now)
+{
+    if (icnt_front_at(p->env.requests, s->number) < p->env.tick[CLK_ICNT] &&
+        can_take(p, s))
+        take(p, s, now);
+    if (s->woken.n && !ring_full(&s->out)) {
+        uint32_t token = *ring_front(&s->woken);
+        answer(p, s, &s->pool[token], now);
+        pool_give(s, token);
+        ring_pop(&s->woken);
+    }
+    if (s->up.n)
+        fill(p, s, now);
+    if (s->miss.n && !ring_full(&s->down)) {
+        if (!s->down.n)
+            p->dram_at = 0;
+        *ring_push(&s->down) = *ring_front(&s->miss);
+        ring_pop(&s->miss);
+        if (s->stalled) {
+            s->stats->l2_stall_cycles += now - s->stalled_at;
+            s->stalled = false;
+        }
+    }
+    if (s->in.n && !s->stalled && !ring_full(&s->out) && !ring_full(&s->down) &&
+        s->port_free <= now) {
+        if (access_l2(p, s, now))
+            ring_pop(&s->in);
+        else
+            stall(s, now);
+    }
+    if (s->rop.n && ring_front(&s->rop)->ready <= now && !ring_full(&s->in)) {
+        *ring_push(&s->in) = *ring_front(&s->rop);
+        ring_pop(&s->rop);
+    }
+    s->at = next_event(p, s, now);
+}
+
+void
+partition_l2(struct partition *p, uint64_t now)
+{
+    for (unsigned i = 0; i < p->slices; i++)
+        if (p->slice[i].at <= now)
+            slice_tick(p, &p->slice[i], now);
+}
+
+void
+partition_l2_all(struct partition *p, uint64_t now)
+{
+    for (unsigned i = 0; i < p->slices; i++)
+        slice_tick(p, &p->slice[i], now);
+}
+
+void
+partition_notice(struct partition *p, unsigned slice)
+{
+    struct slice *s = &p->slice[slice];
+    uint64_t u = clk_after(p->env.clk, CLK_ICNT,
+                           icnt_front_at(p->env.requests, s->number), CLK_L2);
+    if (u < s->at)
+        s->at = u;
+}
+
+uint64_t
+partition_l2_at(const struct partition *p)
+{
+    uint64_t t = NEVER;
+    for (unsigned i = 0; i < p->slices; i++)
+        if (p->slice[i].at < t)
+            t = p->slice[i].at;
+    return t;
+}
+
+/* -- interconnect clock -- */
+
+static unsigned
+reply_bytes(const struct partition *p, const struct packet *k)
+{
+    return p->env.m->icnt.header + (k->kind == PKT_WRITE ? 0 : k->bytes);
+}
+
+void
+partition_reply(struct partition *p)
+{
+    if (!p->replies)
+        return;
+    const struct machine *m = p->env.m;
+    uint64_t cycle = p->env.tick[CLK_ICNT];
+    for (unsigned i = 0; i < p->slices; i++) {
+        struct slice *s = &p->slice[i];
+        if (!s->out.n)
+            continue;
+        struct request *r = ring_front(&s->out);
+        unsigned flits = icnt_flits(reply_bytes(p, &r->p), m->icnt.flit);
+        if (r->ready >= p->env.tick[CLK_L2] ||
+            !icnt_room(p->env.replies, s->number, flits, cycle))
+            continue;
+        if (ring_full(&s->out))
+            s->at = 0;
+        icnt_push(p->env.replies, s->number, r->p.sm / m->sm.per_cluster, flits, &r->p, 0,
+                  cycle);
+        s->stats->icnt_replies++;
+        s->stats->icnt_reply_flits += flits;
+        ring_pop(&s->out);
+        if (!s->out.n)
+            p->replies--;
+    }
+}
+
+bool
+partition_reply_due(const struct partition *p)
+{
+    return p->replies != 0;
+}
+
+/* -- DRAM clock -- */
+
+static bool
+down_room(const struct partition *p)
+{
+    return !dram_full(p->dram) && !ring_full(&p->delay) &&
+           p->delay.n + dram_pending(p->dram) < p->delay.cap;
+}
+
+void
+partition_dram(struct partition *p, uint64_t now, uint64_t core)
+{
+    struct dram *d = p->dram;
+    const struct dram_req *r = dram_return_front(d);
+    if (r) {
+        struct slice *s = &p->slice[r->slice];
+        if (!ring_full(&s->up)) {
+            *ring_push(&s->up) = *r;
+            dram_return_pop(d);
+            s->at = 0;
+        }
+    }
+    dram_tick(d, now);
+    bool more = false;
+    if (down_room(p)) {
+        bool moved = false;
+        for (unsigned i = 0; i < p->slices; i++) {
+            unsigned n = p->turn + i;
+            struct slice *s = &p->slice[n < p->slices ? n : n - p->slices];
+            if (!s->down.n)
+                continue;
+            if (moved) {
+                more = true;
+                break;
+            }
+            struct dram_req *e = ring_push(&p->delay);
+            *e = *ring_front(&s->down);
+            e->ready = core + p->env.m->dram.latency;
+            if (ring_full(&s->down))
+                s->at = 0;
+            ring_pop(&s->down);
+            p->turn = s->index + 1u == p->slices ? 0 : s->index + 1u;
+            moved = true;
+            more = s->down.n != 0;
+        }
+        more = more && down_room(p);
+    }
+    if (p->delay.n && ring_front(&p->delay)->ready <= core && !dram_full(d)) {
+        dram_push(d, ring_front(&p->delay), now);
+        ring_pop(&p->delay);
+    }
+
+    uint64_t t = more ? now + 1 : dram_next(d, now);
+    r = dram_return_front(d);
+    if (r && !ring_full(&p->slice[r->slice].up))
+        t = now + 1;
+    if (t > now + 1 && p->delay.n && !dram_full(d)) {
+        uint64_t ready = ring_front(&p->delay)->ready;
+        uint64_t u = ready <= core ? now + 1
+                                   : clk_after(p->env.clk, CLK_CORE, ready - 1, CLK_DRAM);
+        t = u < t ? u : t;
+    }
+    if (t > now + 1 && !more && down_room(p))
+        for (unsigned i = 0; i < p->slices; i++)
+            if (p->slice[i].down.n)
+                t = now + 1;
+    p->dram_at = t;
+}
+
+uint64_t
+partition_dram_at(const struct partition *p)
+{
+    return p->dram_at;
+}
+
+/* -- the rest -- */
+
+void
+partition_prefill(struct partition *p, unsigned slice, uint64_t local, uint8_t sectors)
+{
+    struct slice *s = &p->slice[slice];
+    struct cache_eviction ev;
+    if (p->no_l2)
+        return;
+    enum cache_result r = cache_read(s->cache, local, sectors, NONE, 0, true, &ev);
+    if (r == CACHE_MISS || r == CACHE_SECTOR_MISS)
+        cache_fill(s->cache, local, cache_asked(s->cache), 0, wake, s, &ev);
+}
+
+bool
+partition_idle(const struct partition *p)
+{
+    if (p->delay.n || dram_pending(p->dram))
+        return false;
+    for (unsigned i = 0; i < p->slices; i++) {
+        const struct slice *s = &p->slice[i];
+        if (s->rop.n | s->in.n | s->out.n | s->miss.n | s->down.n | s->up.n |
+            s->pool_used)
+            return false;
+    }
+    return true;
+}
+
+unsigned
+partition_owed(const struct partition *p)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < p->slices; i++) {
+        const struct slice *s = &p->slice[i];
+        n += s->rop.n + s->in.n + s->out.n + s->pool_used;
+    }
+    return n;
+}
+
+unsigned
+partition_bursts(const struct partition *p)
+{
+    unsigned n = dram_bursts(p->dram);
+    for (uint32_t k = 0; k < p->delay.n; k++)
+        n += ring_at(&p->delay, k)->bursts;
+    for (unsigned i = 0; i < p->slices; i++) {
+        const struct slice *s = &p->slice[i];
+        for (uint32_t k = 0; k < s->miss.n; k++)
+            n += ring_at(&s->miss, k)->bursts;
+        for (uint32_t k = 0; k < s->down.n; k++)
+            n += ring_at(&s->down, k)->bursts;
+    }
+    return n;
+}
+
+void
+partition_settle(struct partition *p, uint64_t l2_now, uint64_t dram_now)
+{
+    dram_settle(p->dram, dram_now);
+    for (unsigned i = 0; i < p->slices; i++) {
+        struct slice *s = &p->slice[i];
+        if (s->stalled && s->stalled_at < l2_now) {
+            s->stats->l2_stall_cycles += l2_now - s->stalled_at;
+            s->stalled_at = l2_now;
+        }
+    }
+}
+
+void
+partition_explain(const struct partition *p, struct strbuf *out)
+{
+    if (partition_idle(p))
+        return;
+    for (unsigned i = 0; i < p->slices; i++) {
+        const struct slice *s = &p->slice[i];
+        strbuf_printf(
+            out,
+            "L2 slice %u: %u in the delay line, %u before the L2%s, %u wait for "
+            "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
+            s->number, s->rop.n, s->in.n,
+            s->stalled ? " (head held: no line, MSHR or room)" : "", s->pool_used,
+            s->woken.n, s->miss.n, s->down.n, s->up.n, s->out.n);
+    }
+    strbuf_printf(out, "DRAM channel %u: %u on the way; ", p->index, p->delay.n);
+    dram_explain(p->dram, out);
+    strbuf_addz(out, "\n");
+}

@@ -1,0 +1,58 @@
+/* partition.h: one memory partition: L2 slices before a DRAM channel, their queues and
+ * delays. The memory system calls the three ticks in the order of their clocks. */
+#ifndef ALLOT_TIMING_PARTITION_H
+#define ALLOT_TIMING_PARTITION_H
+
+#include "timing/addrmap.h"
+#include "timing/dram.h"
+#include "timing/icnt.h"
+#include "timing/memsys_clock.h"
+
+struct partition;
+
+/* What all partitions have in common. */
+struct partition_env {
+    const struct machine *m;
+    const struct addrmap *map;
+    const struct clk *clk;
+    struct icnt *requests, *replies;
+    const uint64_t *tick; /* by clock domain: first tick not done yet */
+};
+
+/* index: of the channel; stats: of its slices, in order. */
+struct partition *partition_new(struct arena *a, const struct partition_env *env,
+                                unsigned index, struct stat_mem *stats,
+                                struct diag_sink *diag);
+
+/* Replies into the crossbar (interconnect clock). */
+void partition_reply(struct partition *p);
+/* DRAM clock; core: core cycle in progress. */
+void partition_dram(struct partition *p, uint64_t now, uint64_t core);
+/* L2 clock: the slices that have something to do; or all. */
+void partition_l2(struct partition *p, uint64_t now);
+void partition_l2_all(struct partition *p, uint64_t now);
+/* The request crossbar has something new for slice s. */
+void partition_notice(struct partition *p, unsigned s);
+
+/* First tick of its domain at which the call above does anything, if nothing else is
+ * called before; NEVER: none. */
+bool partition_reply_due(const struct partition *p);
+uint64_t partition_dram_at(const struct partition *p);
+uint64_t partition_l2_at(const struct partition *p);
+
+/* Sectors of one line become valid without time passing. */
+void partition_prefill(struct partition *p, unsigned slice, uint64_t local,
+                       uint8_t sectors);
+bool partition_idle(const struct partition *p);
+/* Counters that grow with time, up to these ticks. */
+void partition_settle(struct partition *p, uint64_t l2_now, uint64_t dram_now);
+/* Under way: replies still to be given by the slices; bursts the DRAM has still to do. */
+unsigned partition_owed(const struct partition *p);
+unsigned partition_bursts(const struct partition *p);
+void partition_explain(const struct partition *p, struct strbuf *out);
+
+/* How a slice answers a packet of these sectors: so many replies. */
+unsigned partition_pieces(const struct machine *m, const struct packet *p);
+struct dram *partition_channel(struct partition *p); /* for tests */
+
+#endif

@@ -1,0 +1,414 @@
+/* sm.c: one streaming multiprocessor: the order of its stages, instruction fetch, the
+ * life of blocks and warps, sleep and the accounts of each cycle. The pipeline follows
+ * the structure that GPGPU-Sim documents for Fermi-like SMs (Bakhoda et al., ISPASS 2009;
+ * its manual, "SIMT core"); docs/model.md has the rules.
+ *
+ * Sleep: a cycle in which nothing moved would repeat itself until a result is written
+ * back, the load/store unit has an event, or something comes from outside; until then the
+ * SM is not stepped, and the cycles are added to the counters by arithmetic. */
+#include "timing/sm.h"
+
+#include <string.h>
+
+static void
+init_scheds(struct sm *s, struct arena *a)
+{
+    for (unsigned w = 0; w < s->nwarps; w++) {
+        s->sched_of[w] = (uint8_t)(w % s->nsched);
+        s->pos_of[w] = (uint8_t)(w / s->nsched);
+    }
+    for (unsigned k = 0; k < s->nsched; k++) {
+        struct sm_sched *c = &s->sched[k];
+        unsigned n = (s->nwarps + s->nsched - 1 - k) / s->nsched;
+        c->index = (uint8_t)k;
+        c->part = (uint8_t)(s->split ? k : 0);
+        c->dynamic_id = ARENA_ARRAY(a, uint32_t, n + 1);
+        c->wcls = ARENA_ARRAY(a, uint8_t, n + 1);
+        c->view = (struct sched_view){
+            .n = n, .dynamic_id = c->dynamic_id, .cls = c->wcls, .machine = s->m};
+        c->state = arena_alloc(a, s->policy->state_size + 1);
+        if (s->policy->init)
+            s->policy->init(c->state, n, s->m);
+    }
+}
+
+void
+sm_init(struct sm *s, struct arena *a, const struct machine *m,
+        const struct sched_policy *policy, const struct residency_policy *residency,
+        const struct residency_plan *plan, const struct sm_program *prog,
+        struct ldst *ldst, struct stat_sm *stats, unsigned id, uint64_t now)
+{
+    memset(s, 0, sizeof *s);
+    s->m = m;
+    s->policy = policy;
+    s->residency = residency;
+    s->prog = prog;
+    s->ldst = ldst;
+    s->stats = stats;
+    s->id = id;
+    s->plan = *plan;
+    s->nwarps = plan->blocks * prog->warps_per_cta;
+    s->nsched = m->sm.schedulers;
+    s->split = !strcmp(m->sm.sub_cores, "split");
+    s->nparts = s->split ? s->nsched : 1;
+    s->stepped = now;
+    s->wake = NEVER;
+    s->fetched = SM_NO_INST;
+    s->last_fetch = (uint16_t)(s->nwarps - 1);
+    init_scheds(s, a);
+    score_init(&s->score, a, s->nwarps, prog->nregs);
+    collector_init(s, a);
+    unit_init(s, a);
+    s->cta = ARENA_ARRAY(a, struct exec_cta *, plan->blocks);
+    s->store = ARENA_ARRAY(a, struct exec_cta *, plan->blocks);
+    s->warps_left = ARENA_ARRAY(a, uint16_t, plan->blocks);
+    s->watched = ARENA_ARRAY(a, uint8_t, plan->blocks);
+    if (residency->state_size)
+        s->res_state = arena_alloc(a, residency->state_size(plan) + 1);
+    if (residency->init)
+        residency->init(s->res_state, m, plan);
+    s->res_view = (struct residency_view){
+        .nslots = plan->blocks, .cta = s->cta, .stats = stats, .now = now};
+}
+
+void
+sm_free(struct sm *s)
+{
+    for (unsigned k = 0; k < s->plan.blocks; k++)
+        exec_cta_free(s->store[k]);
+}
+
+/* -- blocks -- */
+
+bool
+sm_has_room(const struct sm *s)
+{
+    return s->blocks < s->plan.blocks;
+}
+
+void
+sm_start_block(struct sm *s, uint32_t id, uint64_t now)
+{
+    sm_catch_up(s, now);
+    unsigned k = 0;
+    while (s->cta[k])
+        k++;
+    if (!s->store[k])
+        s->store[k] = exec_cta_new(s->prog->grid);
+    struct exec_cta *b = s->store[k];
+    b->slot = k;
+    b->sm = s->id;
+    exec_cta_start(b, id);
+    s->cta[k] = b;
+    s->warps_left[k] = (uint16_t)b->nwarps;
+    s->blocks++;
+    s->live_warps += b->nwarps;
+    s->res_view.now = now;
+    if (s->residency->started)
+        s->residency->started(s->res_state, &s->res_view, k);
+    s->watched[k] = s->residency->watches && s->residency->watches(s->res_state, k);
+    for (unsigned i = 0; i < b->nwarps; i++) {
+        unsigned w = k * s->prog->warps_per_cta + i, pos = s->pos_of[w];
+        struct sm_sched *c = &s->sched[s->sched_of[w]];
+        s->warp[w] = &b->warp[i];
+        s->slot[w] = (uint8_t)k;
+        s->buf_n[w] = 0;
+        s->fetch_pc[w] = b->warp[i].pc;
+        b->warp[i].dynamic_id = c->dynamic_id[pos] = s->next_dynamic_id++;
+        c->wcls[pos] = (uint8_t)(s->residency->cls ? s->residency->cls(s->res_state, k)
+                                                   : WARP_UNSHARED);
+        c->live |= (uint64_t)1 << pos;
+        if (s->policy->warp)
+            s->policy->warp(c->state, &c->view, (int)pos, true);
+        head_changed(s, w);
+    }
+    if (s->wake > now + 1)
+        s->wake = now + 1;
+}
+
+static void
+end_block(struct sm *s, unsigned k, uint64_t now)
+{
+    s->cta[k] = NULL;
+    s->blocks--;
+    s->blocks_done++;
+    s->stats->blocks_run++;
+    s->res_view.now = now;
+    if (s->residency->ended)
+        s->residency->ended(s->res_state, &s->res_view, k);
+    residency_changed(s, true);
+    s->worked = true;
+}
+
+/* Warps that ended leave when their instructions are through and their stores
+ * acknowledged; fences open likewise (open_fences), and warps held by their atomics. */
+static void
+retire(struct sm *s, uint64_t now)
+{
+    for (unsigned v = 0; v * 64 < s->nwarps; v++)
+        FOR_BITS(i, s->finishing[v])
+        {
+            unsigned w = v * 64 + (unsigned)i, k = s->slot[w];
+            if (s->flight_n[w] || ldst_outstanding(s->ldst, w))
+                continue;
+            bitset_del(s->finishing, w);
+            s->worked = true;
+            if (--s->warps_left[k] == 0)
+                end_block(s, k, now);
+        }
+}
+
+static void
+open_fences(struct sm *s)
+{
+    for (unsigned k = 0; k < s->nsched; k++) {
+        struct sm_sched *c = &s->sched[k];
+        FOR_BITS(i, c->fence | c->atomic)
+        {
+            unsigned w = (unsigned)i * s->nsched + k;
+            uint64_t bit = (uint64_t)1 << i;
+            if (c->fence & bit && !s->mem_n[w] && !ldst_outstanding(s->ldst, w))
+                c->fence ^= bit;
+            if (c->atomic & bit && !ldst_atomics(s->ldst, w))
+                c->atomic ^= bit;
+            if ((c->fence | c->atomic) & bit)
+                continue;
+            if (s->warp[w]->state != EXEC_BARRIER)
+                c->wait &= ~bit;
+            s->worked = true;
+        }
+    }
+}
+
+/* -- fetch -- */
+
+static void
+decode(struct sm *s)
+{
+    unsigned w = s->fetched;
+    uint32_t pc = s->fetch_pc[w], n = s->m->sm.fetch_width;
+    if (pc + n > s->prog->ninst) /* past the end: on no path, found out at issue */
+        n = pc < s->prog->ninst ? s->prog->ninst - pc : 1;
+    s->fetched = SM_NO_INST;
+    bitset_del(s->coming, w);
+    s->buf_pc[w] = pc;
+    s->buf_n[w] = (uint8_t)n;
+    s->fetch_pc[w] = pc + n;
+    s->stats->fetches++;
+    head_changed(s, w);
+    s->worked = true;
+}
+
+/* Next warp that wants instructions, after the one fetched for last; -1: none. */
+static int
+next_wanting(const struct sm *s)
+{
+    unsigned words = (s->nwarps + 63) / 64, start = s->last_fetch + 1u;
+    if (start >= s->nwarps)
+        start = 0;
+    for (unsigned k = 0; k <= words; k++) {
+        unsigned v = (start / 64 + k) % words;
+        uint64_t set = s->want[v];
+        if (k == 0)
+            set = set >> (start % 64) << (start % 64);
+        if (set)
+            return (int)(v * 64 + (unsigned)bit_lowest(set));
+    }
+    return -1;
+}
+
+static void
+fetch_cycle(struct sm *s, uint64_t now)
+{
+    uint64_t *came = ldst_fetch_woken(s->ldst);
+    for (unsigned v = 0; v * 64 < s->nwarps; v++) {
+        s->woken[v] |= came[v];
+        came[v] = 0;
+    }
+    for (unsigned k = s->m->sm.fetch_per_cycle; k; k--) {
+        if (s->fetched != SM_NO_INST)
+            decode(s);
+        unsigned v = s->woken[0] ? 0 : 1;
+        if (s->woken[v]) { /* a line that came goes to its warp */
+            unsigned w = v * 64 + (unsigned)bit_lowest(s->woken[v]);
+            bitset_del(s->woken, w);
+            s->fetched = (uint16_t)w;
+            s->worked = true;
+            continue;
+        }
+        int w = next_wanting(s);
+        if (w < 0) {
+            if (s->fetched == SM_NO_INST)
+                break;
+            continue;
+        }
+        s->last_fetch = (uint16_t)w;
+        s->worked = true;
+        enum ldst_fetch r = ldst_fetch(
+            s->ldst, s->prog->code_address + (uint64_t)s->fetch_pc[w] * EXEC_INST_BYTES,
+            (unsigned)w, now);
+        if (r == FETCH_RETRY)
+            continue;
+        bitset_del(s->want, (size_t)w);
+        bitset_add(s->coming, (size_t)w);
+        if (r == FETCH_HIT)
+            s->fetched = (uint16_t)w;
+    }
+}
+
+/* -- accounts -- */
+
+/* n cycles in which each scheduler had its cause. */
+static void
+account(struct sm *s, uint64_t n)
+{
+    struct stat_sm *t = s->stats;
+    bool used = false, stall = false;
+    for (unsigned k = 0; k < s->nsched; k++) {
+        const struct sm_sched *c = &s->sched[k];
+        switch ((enum sm_cause)c->cause) {
+        case CAUSE_USED:
+            t->issue_used += n;
+            used = true;
+            break;
+        case CAUSE_STALL:
+            t->issue_stall += n;
+            stall = true;
+            break;
+        case CAUSE_LOCK:
+            t->issue_lock += n;
+            break;
+        case CAUSE_SCOREBOARD:
+            t->issue_scoreboard += n;
+            break;
+        case CAUSE_BARRIER:
+            t->issue_barrier += n;
+            break;
+        case CAUSE_FETCH:
+            t->issue_fetch += n;
+            break;
+        case CAUSE_EMPTY:
+            t->issue_empty += n;
+            break;
+        }
+        if (c->lock)
+            t->share_wait_cycles += (unsigned)bit_count(c->lock) * n;
+    }
+    t->issue_slots += n * s->nsched;
+    *(used ? &t->active_cycles : stall ? &t->stall_cycles : &t->idle_cycles) += n;
+    t->resident_block_cycles += n * s->blocks;
+    t->resident_warp_cycles += n * s->live_warps;
+}
+
+void
+sm_catch_up(struct sm *s, uint64_t now)
+{
+    if (s->stepped >= now)
+        return;
+    for (unsigned k = 0; k < s->nsched; k++)
+        s->sched[k].cause = (uint8_t)issue_cause(&s->sched[k]);
+    account(s, now - s->stepped);
+    s->stepped = now;
+}
+
+/* -- the cycle -- */
+
+static uint64_t
+next_wake(const struct sm *s, uint64_t now)
+{
+    uint32_t token;
+    if (s->worked || s->fetched != SM_NO_INST || ldst_done_peek(s->ldst, &token))
+        return now + 1;
+    for (unsigned k = 0; k < s->nparts; k++)
+        for (unsigned c = 0; c < CLS_MEM; c++)
+            if (s->part[k].ex[c].n) /* a pipeline may take it in any cycle */
+                return now + 1;
+    uint64_t a = unit_next_event(s, now), b = ldst_next_event(s->ldst, now);
+    return a < b ? a : b;
+}
+
+void
+sm_cycle(struct sm *s, uint64_t now)
+{
+    if (s->stepped + 1 < now)
+        sm_catch_up(s, now - 1);
+    s->worked = false;
+    writeback_cycle(s, now);
+    ldst_cycle(s->ldst, now);
+    writeback_memory(s);
+    unit_cycle(s, now);
+    collector_cycle(s);
+    open_fences(s);
+    issue_cycle(s, now);
+    if (s->fault)
+        return;
+    account(s, 1);
+    s->stepped = now;
+    if (s->finishing[0] | s->finishing[1])
+        retire(s, now);
+    fetch_cycle(s, now);
+    s->wake = next_wake(s, now);
+}
+
+/* -- who waits for what -- */
+
+static void
+explain_warp(const struct sm *s, unsigned w, struct strbuf *out)
+{
+    const struct sm_sched *c = &s->sched[s->sched_of[w]];
+    uint64_t bit = (uint64_t)1 << s->pos_of[w];
+    const struct exec_warp *ew = s->warp[w];
+    strbuf_printf(out, "    warp %u: ", ew->index);
+    if (ew->state == EXEC_DONE)
+        strbuf_printf(out,
+                      "ended%s; %u instructions under way, %u memory operations "
+                      "not acknowledged\n",
+                      bitset_has(s->finishing, w) ? ", not yet retired" : "",
+                      s->flight_n[w], ldst_outstanding(s->ldst, w));
+    else {
+        const struct exec_static *st = &s->prog->grid->prog->st[ew->pc];
+        strbuf_printf(out, "line %u (%s): ", st->line, ptx_ops[st->op].mnemonic);
+        if (c->fence & bit)
+            strbuf_printf(out, "at a fence, %u memory operations not acknowledged\n",
+                          ldst_outstanding(s->ldst, w));
+        else if (c->atomic & bit)
+            strbuf_printf(out, "waits for %u atomics of its own\n",
+                          ldst_atomics(s->ldst, w));
+        else if (c->wait & bit)
+            strbuf_printf(out, "waits at barrier %u\n", ew->barrier);
+        else if (c->lock & bit)
+            strbuf_addz(out, "held by the lock of the shared resource\n");
+        else if (c->hazard & bit)
+            strbuf_printf(out, "waits for a register; %u instructions under way\n",
+                          s->flight_n[w]);
+        else if (c->head & bit)
+            strbuf_addz(out, "ready, its unit is busy\n");
+        else
+            strbuf_addz(out, "waits for instructions\n");
+    }
+}
+
+void
+sm_explain(const struct sm *s, struct strbuf *out)
+{
+    for (unsigned k = 0; k < s->plan.blocks; k++) {
+        const struct exec_cta *b = s->cta[k];
+        if (!b)
+            continue;
+        strbuf_printf(out, "  SM %u slot %u: block (%u,%u,%u): ", s->id, k, b->ctaid.x,
+                      b->ctaid.y, b->ctaid.z);
+        exec_explain_cta(b, out);
+        if (s->residency->explain) {
+            strbuf_addz(out, "; ");
+            s->residency->explain(s->res_state, k, out);
+        }
+        strbuf_addz(out, "\n");
+        for (unsigned i = 0; i < b->nwarps; i++)
+            explain_warp(s, k * s->prog->warps_per_cta + i, out);
+    }
+    if (!ldst_idle(s->ldst)) {
+        strbuf_printf(out, "  SM %u load/store unit: ", s->id);
+        ldst_explain(s->ldst, out);
+        strbuf_addz(out, "\n");
+    }
+}

@@ -1,0 +1,267 @@
+/* sm.h: one streaming multiprocessor. Private to the SM's files:
+ *
+ *   sm.c         cycle, blocks and warps, fetch, sleep, statistics
+ *   sm_issue.c   warp schedulers
+ *   collector.c  operand collectors and register banks
+ *   sm_unit.c    pipelines, result buses, write-back
+ *
+ * Stages run in reverse order, so that an instruction moves one stage a cycle:
+ *   write-back <- pipelines <- collectors <- issue <- decode <- fetch
+ * docs/model.md states every rule with its parameter and source. */
+#ifndef ALLOT_TIMING_SM_H
+#define ALLOT_TIMING_SM_H
+
+#include "timing/ldst.h"
+#include "timing/policy.h"
+#include "timing/scoreboard.h"
+
+enum {
+    SM_MAX_WARPS = 128,
+    SM_MAX_LATCH = 16,
+    SM_MAX_SCHED = 4,
+    SM_NO_INST = 0xffff,
+};
+
+/* Unit classes: an issue latch, collectors and pipelines each. */
+enum sm_class {
+    CLS_SP,
+    CLS_SFU,
+    CLS_DP,
+    CLS_MEM,
+    SM_NCLS,
+    SET_GENERAL = SM_NCLS,
+    SM_NSETS
+};
+
+/* What the SM needs of an instruction; made once per launch. */
+struct sm_inst {
+    uint16_t reg[EXEC_MAX_SRC + EXEC_MAX_DST]; /* sources, then destinations */
+    uint16_t latency, interval;
+    uint8_t nsrc, ndst, first_operand; /* reg[first_operand..nsrc-1] are collected */
+    uint8_t cls;
+    uint8_t barrier, fence, mem, concern;
+};
+
+struct sm_program { /* of a launch, shared by all SMs */
+    struct exec_grid *grid;
+    const struct sm_inst *inst;
+    uint32_t ninst, nregs, warps_per_cta;
+    uint64_t code_address;
+};
+
+/* An instruction under way, by index. */
+struct sm_flight {
+    uint32_t pc;
+    uint16_t op;   /* ldst operation, LDST_NO_OP */
+    uint16_t next; /* in its wheel slot or the free list */
+    uint8_t warp, cls;
+    bool returns; /* its token comes out of ldst_done */
+};
+
+struct sm_latch { /* first in, first out */
+    uint16_t v[SM_MAX_LATCH];
+    uint8_t head, n, cap;
+};
+
+struct sm_set {     /* collector units [first, first+n) of a part */
+    uint64_t ready; /* all operands there; bit = unit in the set */
+    uint64_t free;
+    uint8_t first, n, last, ports;
+};
+
+struct sm_unit {
+    uint64_t free_at;   /* first cycle in which it takes an instruction */
+    uint64_t *complete; /* ring by cycle: the cycle is there if a result comes out then */
+};
+
+struct sm_bank { /* read requests, first in, first out: collector units */
+    uint16_t *v;
+    uint16_t head, n;
+};
+
+/* Latches, collectors, banks and pipelines: one part for the SM, or one per scheduler. */
+struct sm_part {
+    struct sm_latch id[SM_NCLS], ex[SM_NCLS]; /* issue -> collector -> pipeline */
+    struct sm_set set[SM_NSETS];
+    uint16_t *cu_inst;
+    uint8_t *cu_wait, *cu_cls; /* operands to come; class */
+    uint32_t ncu, busy;        /* collector units; in use */
+    uint32_t queued;           /* instructions in latches */
+    struct sm_bank *bank;
+    uint64_t bank_queued, bank_written; /* bit = bank */
+    uint32_t nbanks, reads_waiting;
+    struct sm_unit *unit[SM_NCLS];
+    uint8_t nunits[SM_NCLS];
+};
+
+/* A warp scheduler: bit i of a mask is its warp at position i, warp slot i*nsched +
+ * index. */
+struct sm_sched {
+    uint64_t live;   /* warps not ended */
+    uint64_t head;   /* an instruction is in the buffer, on the warp's path */
+    uint64_t bad;    /* what is in the buffer is not on the path */
+    uint64_t hazard; /* the head instruction waits for a register */
+    uint64_t wait;   /* at a barrier or fence, or for its atomics */
+    uint64_t fence;  /* of those: at a fence */
+    uint64_t atomic; /* of those: until its atomics are done (memory.atomics_hold_warp) */
+    uint64_t lock;   /* refused by the residency policy */
+    uint64_t concern; /* the residency policy must be asked for the head instruction */
+    uint64_t cls[SM_NCLS]; /* class of the head instruction */
+    struct sched_view view;
+    uint32_t *dynamic_id;
+    uint8_t *wcls;
+    void *state;
+    uint8_t index, part;
+    uint8_t cause; /* of this cycle, enum sm_cause */
+};
+
+enum sm_cause {
+    CAUSE_USED,
+    CAUSE_STALL,
+    CAUSE_LOCK,
+    CAUSE_SCOREBOARD,
+    CAUSE_BARRIER,
+    CAUSE_FETCH,
+    CAUSE_EMPTY
+};
+
+struct sm {
+    const struct machine *m;
+    const struct sched_policy *policy;
+    const struct residency_policy *residency;
+    const struct sm_program *prog;
+    struct ldst *ldst;
+    struct stat_sm *stats;
+    unsigned id, nwarps, nsched, nparts;
+    bool split;
+
+    /* time */
+    uint64_t stepped; /* last cycle accounted for */
+    uint64_t wake;    /* next cycle to step, NEVER */
+    bool worked;      /* something happened in this cycle */
+    bool fault;
+
+    struct sm_sched sched[SM_MAX_SCHED];
+    struct sm_part part[SM_MAX_SCHED];
+
+    /* warps, by slot */
+    struct exec_warp *warp[SM_MAX_WARPS];
+    uint32_t buf_pc[SM_MAX_WARPS]; /* oldest instruction in the buffer */
+    uint32_t fetch_pc[SM_MAX_WARPS];
+    uint16_t flight_n[SM_MAX_WARPS]; /* instructions under way */
+    uint16_t mem_n[SM_MAX_WARPS];    /* of them memory ones that ldst has not taken yet */
+    uint8_t buf_n[SM_MAX_WARPS];
+    uint8_t slot[SM_MAX_WARPS];
+    uint8_t sched_of[SM_MAX_WARPS], pos_of[SM_MAX_WARPS];
+    struct scoreboard score;
+
+    /* fetch: sets of warp slots */
+    uint64_t want[SM_MAX_WARPS / 64];      /* empty buffer, nothing under way */
+    uint64_t woken[SM_MAX_WARPS / 64];     /* their line came */
+    uint64_t coming[SM_MAX_WARPS / 64];    /* a fetch is under way */
+    uint64_t finishing[SM_MAX_WARPS / 64]; /* ended, something still under way */
+    uint16_t fetched;                      /* warp in the fetch buffer, SM_NO_INST */
+    uint16_t last_fetch;
+
+    /* instructions under way */
+    struct sm_flight *flight;
+    uint16_t free_flight;
+    uint16_t *wheel; /* ring by cycle: list of instructions written back then */
+    uint64_t *wheel_used;
+    uint64_t *bus_at; /* ring by cycle: results that come out in cycle bus_at */
+    uint8_t *bus_n;
+    uint32_t ring; /* size of the rings, a power of two */
+    uint32_t on_wheel, nflight, in_flight;
+
+    /* blocks */
+    struct residency_plan plan;
+    struct exec_cta **cta;   /* by slot, NULL: free */
+    struct exec_cta **store; /* storage of the slot, kept */
+    uint16_t *warps_left;    /* of the slot's block: not retired */
+    uint8_t *watched;        /* residency policy watches this slot */
+    void *res_state;
+    uint32_t next_dynamic_id;
+    uint32_t blocks, live_warps;
+    uint64_t blocks_done;
+    struct residency_view res_view;
+
+    struct exec_step step; /* scratch */
+    struct exec_access peek;
+};
+
+/* Lives as long as the launch: everything from `a`. */
+void sm_init(struct sm *s, struct arena *a, const struct machine *m,
+             const struct sched_policy *policy, const struct residency_policy *residency,
+             const struct residency_plan *plan, const struct sm_program *prog,
+             struct ldst *ldst, struct stat_sm *stats, unsigned id, uint64_t now);
+void sm_free(struct sm *s); /* storage of blocks */
+
+bool sm_has_room(const struct sm *s);
+/* Starts block `id` in the lowest free slot, at the end of cycle `now`. */
+void sm_start_block(struct sm *s, uint32_t id, uint64_t now);
+
+/* One core cycle; before it, cycles slept through are accounted for. Sets s->wake. */
+void sm_cycle(struct sm *s, uint64_t now);
+/* Accounts for cycles up to and including `now` in which the SM slept. */
+void sm_catch_up(struct sm *s, uint64_t now);
+void sm_explain(const struct sm *s, struct strbuf *out);
+
+/* -- between the SM's files -- */
+void head_changed(struct sm *s, unsigned w);
+void issue_cycle(struct sm *s, uint64_t now);
+enum sm_cause issue_cause(const struct sm_sched *c);
+void collector_init(struct sm *s, struct arena *a);
+void collector_cycle(struct sm *s);
+void unit_init(struct sm *s, struct arena *a);
+void unit_cycle(struct sm *s, uint64_t now);
+void writeback_cycle(struct sm *s, uint64_t now);
+void writeback_memory(struct sm *s);
+uint64_t unit_next_event(const struct sm *s, uint64_t now);
+void residency_changed(struct sm *s, bool ended);
+
+/* What one of `parts` gets of n. */
+static inline unsigned
+sm_share(unsigned n, unsigned parts)
+{
+    return n == 0 ? 0 : n / parts ? n / parts : 1;
+}
+
+static inline uint16_t
+flight_new(struct sm *s)
+{
+    uint16_t i = s->free_flight;
+    s->free_flight = s->flight[i].next;
+    s->in_flight++;
+    return i;
+}
+
+static inline void
+flight_done(struct sm *s, uint16_t i)
+{
+    s->flight_n[s->flight[i].warp]--;
+    s->flight[i].next = s->free_flight;
+    s->free_flight = i;
+    s->in_flight--;
+}
+
+static inline void
+latch_push(struct sm_latch *l, uint16_t v)
+{
+    assert(l->n < l->cap);
+    l->v[(l->head + l->n++) % SM_MAX_LATCH] = v;
+}
+
+static inline uint16_t
+latch_front(const struct sm_latch *l)
+{
+    return l->v[l->head];
+}
+
+static inline void
+latch_pop(struct sm_latch *l)
+{
+    l->head = (l->head + 1) % SM_MAX_LATCH;
+    l->n--;
+}
+
+#endif

@@ -1,0 +1,292 @@
+/* sm_issue.c: the warp schedulers.
+ *
+ * Everything that keeps a warp from issuing is a bit in a mask of its scheduler, changed
+ * when it changes, so that a scheduler's cycle is a few bit operations: candidates = an
+ * instruction of the warp's path at hand, no hazard, no barrier, no lock; ready =
+ * candidates whose issue latch has room. The policy picks one of the ready; up to
+ * issue_width instructions of that warp issue. The instruction is executed functionally
+ * here.
+ *
+ * A jump is known when it issues. Instructions already in the warp's buffer that are not
+ * on its path are found and thrown away in the scheduler's next turn (with an issue width
+ * of two at once, as the second of the pair), and fetch starts anew. */
+#include "timing/sm.h"
+
+/* -- what the head instruction of a warp's buffer allows -- */
+
+void
+head_changed(struct sm *s, unsigned w)
+{
+    struct sm_sched *c = &s->sched[s->sched_of[w]];
+    uint64_t bit = (uint64_t)1 << s->pos_of[w];
+    const struct exec_warp *ew = s->warp[w];
+    c->head &= ~bit;
+    c->bad &= ~bit;
+    c->hazard &= ~bit;
+    c->concern &= ~bit;
+    c->lock &= ~bit;
+    for (unsigned k = 0; k < SM_NCLS; k++)
+        c->cls[k] &= ~bit;
+    if (ew->state == EXEC_DONE) {
+        s->buf_n[w] = 0;
+        bitset_del(s->want, w);
+        return;
+    }
+    if (!s->buf_n[w]) {
+        if (!bitset_has(s->coming, w))
+            bitset_add(s->want, w);
+        return;
+    }
+    if (s->buf_pc[w] != ew->pc) {
+        c->bad |= bit;
+        return;
+    }
+    const struct sm_inst *in = &s->prog->inst[ew->pc];
+    c->head |= bit;
+    c->cls[in->cls] |= bit;
+    if (score_hazard(&s->score, w, in->reg, (unsigned)in->nsrc + in->ndst))
+        c->hazard |= bit;
+    if (in->concern && s->watched[s->slot[w]])
+        c->concern |= bit;
+}
+
+/* Throws away what is in the buffers of these warps. */
+static void
+flush(struct sm *s, struct sm_sched *c, uint64_t warps)
+{
+    FOR_BITS(i, warps)
+    {
+        unsigned w = (unsigned)i * s->nsched + c->index;
+        s->buf_n[w] = 0;
+        s->fetch_pc[w] = s->warp[w]->pc;
+        s->stats->fetch_wrong_path++;
+        head_changed(s, w);
+    }
+    s->worked = true;
+}
+
+/* -- residency -- */
+
+/* Classes or locks changed: everything derived from them is made anew, and refused warps
+ * ask again. */
+void
+residency_changed(struct sm *s, bool ended)
+{
+    const struct residency_policy *r = s->residency;
+    for (unsigned k = 0; k < s->plan.blocks; k++)
+        s->watched[k] = r->watches && s->cta[k] && r->watches(s->res_state, k);
+    for (unsigned k = 0; k < s->nsched; k++)
+        s->sched[k].lock = 0;
+    for (unsigned w = 0; w < s->nwarps; w++) {
+        struct sm_sched *c = &s->sched[s->sched_of[w]];
+        uint64_t bit = (uint64_t)1 << s->pos_of[w];
+        if (!s->warp[w] || !s->cta[s->slot[w]])
+            continue;
+        c->wcls[s->pos_of[w]] =
+            (uint8_t)(r->cls ? r->cls(s->res_state, s->slot[w]) : WARP_UNSHARED);
+        c->concern &= ~bit;
+        if (c->head & bit && s->prog->inst[s->buf_pc[w]].concern &&
+            s->watched[s->slot[w]])
+            c->concern |= bit;
+    }
+}
+
+static bool
+lock_allows(struct sm *s, struct sm_sched *c, unsigned w, uint64_t now)
+{
+    bool changed = false;
+    if (!exec_peek_access(s->warp[w], &s->peek))
+        return true;
+    s->res_view.now = now;
+    bool ok = s->residency->may_issue(s->res_state, &s->res_view, s->slot[w],
+                                      &s->prog->grid->prog->st[s->warp[w]->pc], &s->peek,
+                                      &changed);
+    if (changed)
+        residency_changed(s, false);
+    if (!ok)
+        c->lock |= (uint64_t)1 << s->pos_of[w];
+    s->worked = true;
+    return ok;
+}
+
+/* -- issue -- */
+
+static void
+warp_ended(struct sm *s, struct sm_sched *c, unsigned i, unsigned w)
+{
+    c->live &= ~((uint64_t)1 << i);
+    c->wait &= ~((uint64_t)1 << i);
+    c->fence &= ~((uint64_t)1 << i);
+    c->atomic &= ~((uint64_t)1 << i);
+    bitset_add(s->finishing, w);
+    s->live_warps--;
+    if (s->policy->warp)
+        s->policy->warp(c->state, &c->view, (int)i, false);
+}
+
+static void
+barrier_opened(struct sm *s, const struct exec_warp *ew, unsigned w, uint64_t woken)
+{
+    FOR_BITS(k, woken)
+    {
+        unsigned v = w - ew->index + (unsigned)k;
+        struct sm_sched *vc = &s->sched[s->sched_of[v]];
+        if (s->warp[v]->state != EXEC_READY)
+            continue;
+        vc->wait &= ~((uint64_t)1 << s->pos_of[v]) | vc->fence | vc->atomic;
+        if (v != w)
+            head_changed(s, v);
+    }
+}
+
+static bool
+room(const struct sm *s, const struct sm_part *p, unsigned cls)
+{
+    return p->id[cls].n < p->id[cls].cap &&
+           (cls != CLS_MEM || ldst_can_prepare(s->ldst)) && s->free_flight != SM_NO_INST;
+}
+
+/* The warp at position i issues the head of its buffer. */
+static void
+issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
+{
+    unsigned w = i * s->nsched + c->index;
+    struct exec_warp *ew = s->warp[w];
+    struct exec_step *st = &s->step;
+    uint32_t pc = ew->pc;
+    const struct sm_inst *in = &s->prog->inst[pc];
+    if (exec_step(ew, st) != EXEC_OK) {
+        s->fault = true;
+        return;
+    }
+    s->stats->warp_instructions++;
+    s->stats->thread_instructions += (unsigned)__builtin_popcount(st->mask);
+    s->stats->barriers += in->barrier;
+    s->stats->share_unlocked_instructions += s->watched[s->slot[w]];
+
+    uint16_t f = flight_new(s);
+    struct sm_flight *fl = &s->flight[f];
+    fl->pc = pc;
+    fl->warp = (uint8_t)w;
+    fl->cls = in->cls;
+    fl->op = LDST_NO_OP;
+    fl->returns = false;
+    s->flight_n[w]++;
+    if (in->mem) {
+        s->mem_n[w]++;
+        if (st->has_access) {
+            fl->returns = !st->access.store;
+            fl->op = ldst_prepare(s->ldst, &st->access, w, f, now);
+            if (st->access.atomic && s->m->memory.atomics_hold_warp) {
+                c->wait |= (uint64_t)1 << i;
+                c->atomic |= (uint64_t)1 << i;
+            }
+        }
+    }
+    if (in->ndst)
+        score_reserve(&s->score, w, in->reg + in->nsrc, in->ndst);
+    struct sm_part *p = &s->part[c->part];
+    latch_push(&p->id[in->cls], f);
+    p->queued++;
+
+    s->buf_pc[w]++;
+    s->buf_n[w]--;
+    if (in->barrier && ew->state == EXEC_BARRIER)
+        c->wait |= (uint64_t)1 << i;
+    if (in->fence) {
+        c->wait |= (uint64_t)1 << i;
+        c->fence |= (uint64_t)1 << i;
+    }
+    if (ew->state == EXEC_DONE)
+        warp_ended(s, c, i, w);
+    if (st->woken)
+        barrier_opened(s, ew, w, st->woken);
+    head_changed(s, w);
+    s->worked = true;
+}
+
+/* True if it issued. */
+static bool
+issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
+{
+    if (c->bad & ~c->wait)
+        flush(s, c, c->bad & ~c->wait);
+    uint64_t ready = c->head & ~c->hazard & ~c->wait & ~c->lock;
+    if (!ready)
+        return false;
+    const struct sm_part *p = &s->part[c->part];
+    for (unsigned k = 0; k < SM_NCLS; k++)
+        if (c->cls[k] & ready && !room(s, p, k))
+            ready &= ~c->cls[k];
+    c->view.now = now;
+    while (ready) {
+        unsigned i = (unsigned)s->policy->pick(c->state, &c->view, ready);
+        uint64_t bit = (uint64_t)1 << i;
+        unsigned w = i * s->nsched + c->index, n = 0;
+        bool slow = false;
+        if (c->concern & bit && !lock_allows(s, c, w, now)) {
+            ready &= ~bit;
+            continue;
+        }
+        unsigned used = 0;
+        for (;;) {
+            const struct sm_inst *in = &s->prog->inst[s->buf_pc[w]];
+            used |= 1u << in->cls;
+            issue_one(s, c, i, now);
+            if (s->fault)
+                return true;
+            n++;
+            slow |= in->mem && in->ndst && s->step.has_access &&
+                    s->step.access.space != PTX_SPACE_SHARED &&
+                    s->step.access.space != PTX_SPACE_CONST &&
+                    s->step.access.space != PTX_SPACE_PARAM;
+            if (n >= s->m->sm.issue_width || c->wait & bit)
+                break;
+            if (c->bad & bit) {
+                flush(s, c, bit);
+                break;
+            }
+            if (!(c->head & ~c->hazard & bit))
+                break;
+            in = &s->prog->inst[s->buf_pc[w]];
+            if (!room(s, p, in->cls) ||
+                (s->m->sm.dual_issue_different_units && used >> in->cls & 1) ||
+                (c->concern & bit && !lock_allows(s, c, w, now)))
+                break;
+        }
+        if (s->policy->issued)
+            s->policy->issued(c->state, &c->view, (int)i, (int)n, slow);
+        s->stats->dual_issues += n > 1;
+        return true;
+    }
+    return false;
+}
+
+/* Why this scheduler issues nothing in its present state. */
+enum sm_cause
+issue_cause(const struct sm_sched *c)
+{
+    if (!c->live)
+        return CAUSE_EMPTY;
+    uint64_t clear = c->head & ~c->hazard & ~c->wait;
+    if (clear & ~c->lock)
+        return CAUSE_STALL;
+    if (clear)
+        return CAUSE_LOCK;
+    if ((c->head & c->hazard & ~c->wait) | c->atomic)
+        return CAUSE_SCOREBOARD;
+    if (c->wait & c->live)
+        return CAUSE_BARRIER;
+    return CAUSE_FETCH;
+}
+
+void
+issue_cycle(struct sm *s, uint64_t now)
+{
+    for (unsigned k = 0; k < s->nsched; k++) {
+        struct sm_sched *c = &s->sched[(k + now) % s->nsched];
+        c->cause = (uint8_t)(issue_sched(s, c, now) ? CAUSE_USED : issue_cause(c));
+        if (s->fault)
+            return;
+    }
+}

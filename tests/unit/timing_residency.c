@@ -1,0 +1,284 @@
+/* Scratchpad sharing as a pure state machine: pairs, lock, ownership, hand-over (001
+ * sections 2.1-2.3). The machine is that of 001 Table 2.3 where plans are computed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "timing/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCKS = 5, BASELINE = 3, PAIRS = 2, PRIVATE = 100 };
+/* Slots: 0 and 3 are a pair, 1 and 4 are one, 2 shares nothing. */
+
+struct bench {
+    const struct residency_policy *p;
+    void *state;
+    struct stat_sm stats;
+    struct exec_cta *cta[BLOCKS];
+    struct exec_cta some;
+    struct residency_view v;
+    bool changed;
+};
+
+static void
+setup(struct bench *b)
+{
+    memset(b, 0, sizeof *b);
+    b->p = residency_find("scratchpad-sharing");
+    struct residency_plan plan = {BLOCKS, BASELINE, PAIRS, PRIVATE};
+    b->state = calloc(1, b->p->state_size(&plan));
+    b->p->init(b->state, NULL, &plan);
+    b->v = (struct residency_view){.nslots = BLOCKS, .cta = b->cta, .stats = &b->stats};
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        b->cta[i] = &b->some;
+        b->p->started(b->state, &b->v, i);
+    }
+}
+
+static bool
+touch(struct bench *b, unsigned slot, uint64_t addr, unsigned bytes)
+{
+    struct exec_access a = {.space = PTX_SPACE_SHARED,
+                            .bytes = (uint8_t)bytes,
+                            .load = true,
+                            .mask = 1u << 7};
+    struct exec_static st = {.space = PTX_SPACE_SHARED, .is_load = true};
+    a.addr[7] = addr;
+    b->changed = false;
+    return b->p->may_issue(b->state, &b->v, slot, &st, &a, &b->changed);
+}
+
+static void
+end(struct bench *b, unsigned slot)
+{
+    b->cta[slot] = NULL;
+    b->p->ended(b->state, &b->v, slot);
+}
+
+static void
+launch(struct bench *b, unsigned slot)
+{
+    b->cta[slot] = &b->some;
+    b->p->started(b->state, &b->v, slot);
+}
+
+static int
+cls(struct bench *b, unsigned slot)
+{
+    return b->p->cls(b->state, slot);
+}
+
+static void
+private_part_needs_no_lock(void **st)
+{
+    struct bench b;
+    setup(&b);
+    assert_true(touch(&b, 0, 0, 4));
+    assert_true(touch(&b, 3, 96, 4)); /* the last private word */
+    assert_int_equal(b.stats.share_locks, 0);
+    assert_true(touch(&b, 3, 97, 4)); /* reaches into the shared part */
+    assert_int_equal(b.stats.share_locks, 1);
+    assert_false(touch(&b, 0, 100, 1));
+    assert_true(touch(&b, 0, 99, 1));
+    free(b.state);
+}
+
+static void
+unshared_slots_never_wait(void **st)
+{
+    struct bench b;
+    setup(&b);
+    assert_true(touch(&b, 0, 500, 4));
+    assert_true(touch(&b, 2, 500, 4));
+    assert_int_equal(cls(&b, 2), WARP_UNSHARED);
+    assert_false(b.p->watches(b.state, 2));
+    free(b.state);
+}
+
+static void
+pairs_are_separate(void **st)
+{
+    struct bench b;
+    setup(&b);
+    assert_true(touch(&b, 0, 500, 4));
+    assert_true(touch(&b, 4, 500, 4)); /* the other pair's lock */
+    assert_false(touch(&b, 3, 500, 4));
+    assert_false(touch(&b, 1, 500, 4));
+    free(b.state);
+}
+
+static void
+first_come_first_served_and_held_to_the_end(void **st)
+{
+    struct bench b;
+    setup(&b);
+    assert_int_equal(cls(&b, 0), WARP_NON_OWNER); /* nobody owns yet */
+    assert_int_equal(cls(&b, 3), WARP_NON_OWNER);
+    assert_true(touch(&b, 3, 500, 4)); /* the additional block may be first */
+    assert_true(b.changed);
+    assert_int_equal(cls(&b, 3), WARP_OWNER);
+    assert_int_equal(cls(&b, 0), WARP_NON_OWNER);
+    for (int i = 0; i < 5; i++)
+        assert_false(touch(&b, 0, 500, 4));
+    assert_true(touch(&b, 3, 600, 4));
+    assert_int_equal(b.stats.share_locks, 1);
+    assert_int_equal(b.stats.share_refusals, 5);
+    free(b.state);
+}
+
+static void
+waiting_partner_gets_lock_and_ownership(void **st)
+{
+    struct bench b;
+    setup(&b);
+    touch(&b, 0, 500, 4);
+    touch(&b, 3, 500, 4);
+    end(&b, 0);
+    assert_int_equal(cls(&b, 3), WARP_OWNER);
+    assert_int_equal(b.stats.share_handovers, 1);
+    launch(&b, 0); /* takes over the slot's sharing status */
+    assert_int_equal(cls(&b, 0), WARP_NON_OWNER);
+    assert_false(touch(&b, 0, 500, 4)); /* cannot overtake the one that waited */
+    assert_true(touch(&b, 3, 500, 4));
+    free(b.state);
+}
+
+static void
+partner_that_did_not_wait_becomes_owner_without_lock(void **st)
+{
+    struct bench b;
+    setup(&b);
+    touch(&b, 0, 500, 4);
+    end(&b, 0);
+    launch(&b, 0);
+    assert_int_equal(cls(&b, 3), WARP_OWNER);
+    assert_int_equal(cls(&b, 0), WARP_NON_OWNER);
+    assert_true(b.p->watches(b.state, 3)); /* must still take the lock */
+    assert_true(touch(&b, 0, 500, 4));     /* first come */
+    assert_int_equal(cls(&b, 0), WARP_OWNER);
+    assert_int_equal(cls(&b, 3), WARP_NON_OWNER);
+    free(b.state);
+}
+
+static void
+end_of_the_waiter_leaves_the_lock_alone(void **st)
+{
+    struct bench b;
+    setup(&b);
+    touch(&b, 0, 500, 4);
+    touch(&b, 3, 500, 4);
+    end(&b, 3);
+    launch(&b, 3);
+    assert_int_equal(cls(&b, 0), WARP_OWNER);
+    end(&b, 0); /* the new block of slot 3 has not asked: no hand-over */
+    assert_int_equal(b.stats.share_handovers, 0);
+    launch(&b, 0);
+    assert_true(touch(&b, 0, 500, 4));
+    free(b.state);
+}
+
+/* Random histories: some block of each pair can always go on, two never hold the lock. */
+static void
+no_deadlock_in_random_histories(void **st)
+{
+    uint64_t seed = 1;
+    for (int round = 0; round < 200; round++) {
+        struct bench b;
+        bool holds[BLOCKS] = {0};
+        setup(&b);
+        for (int i = 0; i < 500; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            unsigned slot = (unsigned)(seed >> 33) % BLOCKS,
+                     what = (unsigned)(seed >> 60);
+            unsigned other = slot < 2 ? slot + 3 : slot - 3;
+            if (what < 12) {
+                bool ok = touch(&b, slot, 500, 4);
+                if (slot != 2) {
+                    if (ok)
+                        holds[slot] = true;
+                    assert_false(holds[slot] && holds[other]);
+                    assert_true(ok || b.cta[other]); /* waits only for one that lives */
+                }
+            } else {
+                end(&b, slot);
+                holds[slot] = false;
+                if (slot != 2 && !b.p->watches(b.state, other))
+                    holds[other] = true; /* handed over */
+                launch(&b, slot);
+            }
+        }
+        free(b.state);
+    }
+}
+
+static void
+generic_access_counts_lanes_in_scratchpad(void **st)
+{
+    struct bench b;
+    setup(&b);
+    touch(&b, 0, 500, 4);
+    struct exec_static is = {.space = PTX_SPACE_NONE, .is_store = true};
+    assert_true(b.p->concerns(&is));
+    struct exec_access a = {
+        .space = PTX_SPACE_NONE, .bytes = 4, .store = true, .mask = 3};
+    a.lane_space[0] = PTX_SPACE_GLOBAL;
+    a.addr[0] = 0x10000000;
+    a.lane_space[1] = PTX_SPACE_SHARED;
+    a.addr[1] = 8;
+    assert_true(b.p->may_issue(b.state, &b.v, 3, &is, &a, &b.changed));
+    a.addr[1] = 400;
+    assert_false(b.p->may_issue(b.state, &b.v, 3, &is, &a, &b.changed));
+    struct exec_static global = {.space = PTX_SPACE_GLOBAL, .is_load = true};
+    assert_false(b.p->concerns(&global));
+    free(b.state);
+}
+
+/* 001 section 2.2.4: R units, blocks of Rtb, B = floor(R/Rtb), S = floor((R/Rtb - B)/t).
+ */
+static void
+plan_follows_the_equations(void **st)
+{
+    struct machine *m = machine_new();
+    struct diag_sink d = {0};
+    m->sm.scratchpad = 36 * 1024;
+    m->sm.max_blocks = 16;
+    m->residency.threshold = 0.5;
+    struct occ_kernel k = {32, 4, 10 * 1024};
+    struct residency_plan p;
+    assert_true(residency_find("scratchpad-sharing")->plan(m, &k, &p, &d));
+    assert_int_equal(p.baseline, 3);
+    assert_int_equal(p.pairs, 1); /* (3.6 - 3) / 0.5 */
+    assert_int_equal(p.blocks, 4);
+    assert_int_equal(p.private_units, 5 * 1024);
+    m->residency.threshold = 0.1;
+    assert_true(residency_find("scratchpad-sharing")->plan(m, &k, &p, &d));
+    assert_int_equal(p.pairs, 3); /* min(3, 6) */
+    assert_int_equal(p.blocks, 6);
+    assert_true(residency_find("baseline")->plan(m, &k, &p, &d));
+    assert_int_equal(p.blocks, 3);
+    assert_int_equal(p.pairs, 0);
+    machine_free(m);
+    diag_free(&d);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(private_part_needs_no_lock),
+        cmocka_unit_test(unshared_slots_never_wait),
+        cmocka_unit_test(pairs_are_separate),
+        cmocka_unit_test(first_come_first_served_and_held_to_the_end),
+        cmocka_unit_test(waiting_partner_gets_lock_and_ownership),
+        cmocka_unit_test(partner_that_did_not_wait_becomes_owner_without_lock),
+        cmocka_unit_test(end_of_the_waiter_leaves_the_lock_alone),
+        cmocka_unit_test(no_deadlock_in_random_histories),
+        cmocka_unit_test(generic_access_counts_lanes_in_scratchpad),
+        cmocka_unit_test(plan_follows_the_equations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
