@@ -166,7 +166,8 @@ struct allot_launch {
     size_t nargs;
 };
 struct allot_result;
-/* Runs to the end. NULL on failure (fault, stuck, limit, bad launch). The result lives as
+/* Runs to the end. The module is read by the device until allot_device_free: free it later.
+ * NULL on failure (fault, stuck, limit, bad launch). The result lives as
  * long as the device. */
 const struct allot_result *allot_launch(struct allot_device *dev,
                                         const struct allot_launch *l, struct allot_diag *d);

@@ -13,6 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
+struct arena *
+cli_mem(void)
+{
+    static struct arena mem;
+    return &mem;
+}
+
 /* -- options -- */
 
 static void
@@ -130,8 +137,11 @@ cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int ar
         if (o->flag)
             *o->flag = true;
         else if (o->list) {
-            o->list->v = xrealloc(o->list->v, (o->list->n + 1) * sizeof *o->list->v);
-            o->list->v[o->list->n++] = optarg;
+            const char **longer = ARENA_ARRAY(cli_mem(), const char *, o->list->n + 1);
+            if (o->list->n)
+                memcpy(longer, o->list->v, o->list->n * sizeof *longer);
+            longer[o->list->n++] = optarg;
+            o->list->v = longer;
         } else
             *o->text = optarg;
     }

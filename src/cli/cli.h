@@ -48,6 +48,9 @@ int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 /* Prints the diagnostics to stderr (nothing if there are none). Returns EXIT_FAILED. */
 int cli_diag(struct allot_diag *d);
 
+/* What lives to the end of the command (option lists, copies of texts). Freed by main. */
+struct arena *cli_mem(void);
+
 /* Numbers: whole text must be one number in [lo, hi]. */
 bool cli_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *out);
 bool cli_f64(const char *s, double *out);

@@ -20,8 +20,7 @@ static const struct {
 enum { NNAMED = sizeof named / sizeof *named, MAX_VARIANTS = 16 };
 
 struct variant {
-    const char *name;
-    char *settings;
+    const char *name, *settings;
 };
 
 /* Sums over the launches that the workload says count. */
@@ -51,7 +50,7 @@ list_variants(void)
 static int
 parse_variants(const char *text, struct variant v[MAX_VARIANTS], const struct cli_cmd *cmd)
 {
-    char *copy = xstrdup(text), *save;
+    char *copy = arena_strdup(cli_mem(), text), *save;
     int n = 0;
     for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
         if (n == MAX_VARIANTS)
@@ -59,7 +58,7 @@ parse_variants(const char *text, struct variant v[MAX_VARIANTS], const struct cl
         char *colon = strchr(p, ':');
         if (colon) {
             *colon = 0;
-            v[n++] = (struct variant){p, xstrdup(colon + 1)};
+            v[n++] = (struct variant){p, colon + 1};
             continue;
         }
         size_t i = 0;
@@ -67,7 +66,7 @@ parse_variants(const char *text, struct variant v[MAX_VARIANTS], const struct cl
             i++;
         if (i == NNAMED)
             return cli_usage(cmd, "no variant is called '%s' (--list-variants)", p), -1;
-        v[n++] = (struct variant){named[i].name, xstrdup(named[i].settings)};
+        v[n++] = (struct variant){named[i].name, named[i].settings};
     }
     return n ? n : (cli_usage(cmd, "--variants: name at least one"), -1);
 }
@@ -310,12 +309,13 @@ cmd_compare(int argc, char **argv)
     int nv = parse_variants(text, v, &cmd);
     if (nv < 0)
         return EXIT_USAGE;
-    const struct allot_workload **w = xcalloc(pos.n, sizeof *w);
+    const struct allot_workload **w =
+        ARENA_ARRAY(cli_mem(), const struct allot_workload *, pos.n);
     for (size_t i = 0; i < pos.n; i++)
         if (!(w[i] = allot_workload_find(pos.v[i])))
             return cli_usage(&cmd, "no workload is called '%s' ('allot list workloads')",
                              pos.v[i]);
-    struct cell *cells = xcalloc(pos.n * (size_t)nv, sizeof *cells);
+    struct cell *cells = ARENA_ARRAY(cli_mem(), struct cell, pos.n * (size_t)nv);
     bool ok = true;
     for (size_t i = 0; i < pos.n * (size_t)nv && !cli_interrupted(); i++)
         ok &= run_cell(&cmd, &s, w[i / (size_t)nv], &v[i % (size_t)nv], &cells[i]);
@@ -325,9 +325,5 @@ cmd_compare(int argc, char **argv)
         print_text(cells, w, pos.n, v, (size_t)nv);
     if (chart && !cli_interrupted())
         ok &= draw(cells, w, pos.n, v, (size_t)nv, &s, chart);
-    free(cells);
-    free(w);
-    for (int i = 0; i < nv; i++)
-        free(v[i].settings);
     return cli_interrupted() ? EXIT_INTERRUPTED : ok ? EXIT_OK : EXIT_FAILED;
 }

@@ -49,7 +49,7 @@ keep_log(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 static char *
 copy(const char *s)
 {
-    return s ? xstrdup(s) : NULL;
+    return s ? arena_strdup(cli_mem(), s) : NULL;
 }
 
 bool
@@ -82,7 +82,7 @@ launch_file(const char *path, struct launch_desc *l)
     if (!l->smem)
         l->smem = copy(f->scratchpad);
     if (!l->args.n && f->args_count) {
-        l->args.v = xcalloc(f->args_count, sizeof *l->args.v);
+        l->args.v = ARENA_ARRAY(cli_mem(), const char *, f->args_count);
         for (unsigned i = 0; i < f->args_count; i++)
             l->args.v[i] = copy(f->args[i]);
         l->args.n = f->args_count;

@@ -45,6 +45,7 @@ main(int argc, char **argv)
     for (size_t i = 0; i < NCOMMANDS; i++)
         if (!strcmp(commands[i].name, name)) {
             int status = commands[i].run(argc - 1, argv + 1);
+            arena_free(cli_mem());
             if (fflush(stdout) || ferror(stdout)) {
                 fprintf(stderr, "allot: cannot write the output\n");
                 return EXIT_FAILED;

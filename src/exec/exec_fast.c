@@ -55,7 +55,7 @@ all_d(uint32_t x)
 ALWAYS_INLINE vq
 lanes_q(uint32_t mask, int i)
 {
-    vq bit;
+    vq bit = {0};
     for (int k = 0; k < VQ; k++)
         bit[k] = (uint64_t)1 << k;
     return (vq)((all_q(mask >> i) & bit) != 0);
@@ -64,7 +64,7 @@ lanes_q(uint32_t mask, int i)
 ALWAYS_INLINE vd
 lanes_d(uint32_t mask, int i)
 {
-    vd bit;
+    vd bit = {0};
     for (int k = 0; k < VD; k++)
         bit[k] = (uint32_t)1 << k;
     return (vd)((all_d(mask >> i) & bit) != 0);
@@ -102,7 +102,7 @@ scan(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask, uint6
     bool narrow = in->flags & IF_BASE32;
     int f = bit_lowest(mask);
     uint64_t first = off + (narrow ? ((const uint32_t *)b)[f] : ((const uint64_t *)b)[f]);
-    vq out = {0}, bits = {0}, dif = {0}, gap = {0}, next;
+    vq out = {0}, bits = {0}, dif = {0}, gap = {0}, next = {0};
     for (int k = 0; k < VQ; k++)
         next[k] = first + (uint64_t)k * bytes;
     for (int i = 0; i < LANES; i += VQ) {
@@ -151,7 +151,7 @@ put_q(uint64_t *d, int i, uint32_t mask, vq v)
 ALWAYS_INLINE vd
 gather_d(const uint8_t *host, const uint64_t *a)
 {
-    vq gap = {0}, dif = {0}, next;
+    vq gap = {0}, dif = {0}, next = {0};
     for (int k = 0; k < VQ; k++)
         next[k] = a[0] + 4 * (uint64_t)k;
     for (int i = 0; i < VD; i += VQ) {

@@ -13,7 +13,6 @@
 
 #define REF_CONST 0x80000000u
 #define REF_NONE 0xffffffffu
-#define NO_SLOT 0xffffu
 #define FULL_MASK 0xffffffffu
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -106,11 +105,7 @@ struct exec_cta_priv {
     struct exec_barrier bar[EXEC_BARRIERS];
     struct mem_range *range; /* one per memory instruction: where it last hit */
     uint64_t generation;     /* of the device memory when `range` was filled */
-    uint64_t const_host;     /* device address of the constant bank */
     uint8_t *rows;           /* all warps' rows */
-    uint32_t func_depth_n;
-    uint32_t ndone;
-    void *alloc;
 };
 
 /* -- decoded program, private part -- */
@@ -216,6 +211,18 @@ struct exec_image {
 bool image_address(const struct exec_image *im, const struct ptx_var *v, uint64_t *addr);
 uint64_t image_function(const struct exec_image *im, const struct ptx_func *f);
 
+static inline bool
+is_pseudo(const struct ptx_inst *in)
+{
+    return ptx_ops[in->op].flags & PTX_PSEUDO;
+}
+
+static inline uint32_t
+align_to(uint32_t n, uint32_t a)
+{
+    return (n + a - 1) / a * a;
+}
+
 /* -- access to operands -- */
 
 ALWAYS_INLINE void *
@@ -273,6 +280,10 @@ decode_fn decode_pure; /* an instruction that is a lane function (decode.c) */
 
 /* The record of a function of the program; NULL: it has no body. */
 const struct func_info *decode_func(struct decoder *d, const struct ptx_func *f);
+/* Steps of exec_decode (decode_layout.c). */
+void decode_collect(struct decoder *d);
+bool decode_layout_shared(struct decoder *d);
+bool decode_layout_func(struct decoder *d, struct func_info *fi);
 /* Text of the modifier of a group, "" if there is none; whether any modifier reads so. */
 const char *decode_mod(const struct ptx_inst *in, unsigned group);
 bool decode_has(const struct ptx_inst *in, const char *text);

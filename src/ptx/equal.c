@@ -66,7 +66,8 @@ equal_var(const struct diff *d, const struct ptx_var *a, const struct ptx_var *b
         return differ(d, "variable '%s' is declared differently", a->name);
     for (int i = 0; i < a->ndims; i++)
         if (a->dims[i] != b->dims[i])
-            return differ(d, "variable '%s': dimension %d is %" PRIu64 " against %" PRIu64,
+            return differ(d,
+                          "variable '%s': dimension %d is %" PRIu64 " against %" PRIu64,
                           a->name, i, a->dims[i], b->dims[i]);
     if (a->is_param && a->offset != b->offset)
         return differ(d, "parameter '%s' is at %" PRIu64 " against %" PRIu64, a->name,
@@ -86,10 +87,11 @@ equal_reg(const struct ptx_func *f, const struct ptx_func *g, int32_t a, int32_t
 }
 
 static bool
-equal_operand(const struct ptx_func *f, const struct ptx_func *g, const struct ptx_operand *a,
-              const struct ptx_operand *b)
+equal_operand(const struct ptx_func *f, const struct ptx_func *g,
+              const struct ptx_operand *a, const struct ptx_operand *b)
 {
-    if (a->kind != b->kind || a->neg != b->neg || a->comp != b->comp || a->joined != b->joined)
+    if (a->kind != b->kind || a->neg != b->neg || a->comp != b->comp ||
+        a->joined != b->joined)
         return false;
     switch (a->kind) {
     case PTX_OPD_REG:
@@ -105,8 +107,8 @@ equal_operand(const struct ptx_func *f, const struct ptx_func *g, const struct p
     case PTX_OPD_FUNCSYM:
         return a->off == b->off && !strcmp(a->func->name, b->func->name);
     case PTX_OPD_ADDR:
-        return a->off == b->off && equal_reg(f, g, a->reg, b->reg) && !a->var == !b->var &&
-               (!a->var || !strcmp(a->var->name, b->var->name));
+        return a->off == b->off && equal_reg(f, g, a->reg, b->reg) &&
+               !a->var == !b->var && (!a->var || !strcmp(a->var->name, b->var->name));
     case PTX_OPD_LABEL:
         return !strcmp(f->labels.v[a->label].name, g->labels.v[b->label].name);
     case PTX_OPD_VEC:
@@ -123,7 +125,8 @@ static bool equal_func(const struct diff *d, const struct ptx_func *f,
                        const struct ptx_func *g);
 
 static bool
-equal_inst(const struct diff *d, const struct ptx_func *f, const struct ptx_func *g, size_t i)
+equal_inst(const struct diff *d, const struct ptx_func *f, const struct ptx_func *g,
+           size_t i)
 {
     const struct ptx_inst *a = &f->body.v[i], *b = &g->body.v[i];
     bool same = a->op == b->op && a->ntypes == b->ntypes && a->nops == b->nops &&
@@ -163,11 +166,12 @@ equal_func(const struct diff *outer, const struct ptx_func *f, const struct ptx_
         f->regs.n != g->regs.n || f->labels.n != g->labels.n || f->body.n != g->body.n ||
         f->pragmas.n != g->pragmas.n || f->attrs.n != g->attrs.n ||
         f->targets.n != g->targets.n)
-        return differ(&d,
-                      "numbers of results, parameters, variables, registers, labels, "
-                      "instructions: %zu %zu %zu %zu %zu %zu against %zu %zu %zu %zu %zu %zu",
-                      f->rets.n, f->params.n, f->vars.n, f->regs.n, f->labels.n, f->body.n,
-                      g->rets.n, g->params.n, g->vars.n, g->regs.n, g->labels.n, g->body.n);
+        return differ(
+            &d,
+            "numbers of results, parameters, variables, registers, labels, "
+            "instructions: %zu %zu %zu %zu %zu %zu against %zu %zu %zu %zu %zu %zu",
+            f->rets.n, f->params.n, f->vars.n, f->regs.n, f->labels.n, f->body.n,
+            g->rets.n, g->params.n, g->vars.n, g->regs.n, g->labels.n, g->body.n);
     for (size_t i = 0; i < f->rets.n; i++)
         if (!equal_var(&d, f->rets.v[i], g->rets.v[i]))
             return false;
@@ -206,12 +210,14 @@ ptx_equal(const struct ptx_module *a, const struct ptx_module *b, char **why)
     if (why)
         *why = NULL;
     if (a->version_major != b->version_major || a->version_minor != b->version_minor ||
-        strcmp(a->target, b->target) || !same_text(a->target_options, b->target_options) ||
+        strcmp(a->target, b->target) ||
+        !same_text(a->target_options, b->target_options) ||
         a->address_size != b->address_size)
         return differ(&d, "version, target or address size differ");
     if (a->vars.n != b->vars.n || a->funcs.n != b->funcs.n ||
         a->directives.n != b->directives.n)
-        return differ(&d, "variables, functions, directives: %zu %zu %zu against %zu %zu %zu",
+        return differ(&d,
+                      "variables, functions, directives: %zu %zu %zu against %zu %zu %zu",
                       a->vars.n, a->funcs.n, a->directives.n, b->vars.n, b->funcs.n,
                       b->directives.n);
     for (size_t i = 0; i < a->directives.n; i++)

@@ -14,8 +14,15 @@ enum ptx_token_kind {
     T_F32,      /* value: bits of the single */
     T_F64,      /* value: bits of the double */
     T_STR,      /* s and n include the quotes */
-    T_SHL, T_SHR, T_LE, T_GE, T_EQ, T_NE, T_ANDAND, T_OROR,
-    T_BAD       /* characters that belong nowhere */
+    T_SHL,
+    T_SHR,
+    T_LE,
+    T_GE,
+    T_EQ,
+    T_NE,
+    T_ANDAND,
+    T_OROR,
+    T_BAD /* characters that belong nowhere */
 };
 
 struct ptx_token {
@@ -37,7 +44,8 @@ struct ptx_lexer {
 
 void ptx_lex(struct ptx_lexer *l, struct ptx_token *t);
 
-/* Moves over the suffixes that stand right behind a mnemonic (".global.v4.u32", also the old
+/* Moves over the suffixes that stand right behind a mnemonic (".global.v4.u32", also the
+ * old
  * ".const[2]"); returns the first character behind them. */
 const char *ptx_lex_suffixes(struct ptx_lexer *l);
 

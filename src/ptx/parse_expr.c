@@ -126,7 +126,8 @@ strength(int kind)
 }
 
 static bool
-divide(struct parser *p, struct value *a, const struct value *b, bool rest, struct place where)
+divide(struct parser *p, struct value *a, const struct value *b, bool rest,
+       struct place where)
 {
     if (!b->bits) {
         err(p, where, "division by zero");
@@ -143,7 +144,8 @@ divide(struct parser *p, struct value *a, const struct value *b, bool rest, stru
 }
 
 static bool
-apply(struct parser *p, int op, struct value *a, const struct value *b, struct place where)
+apply(struct parser *p, int op, struct value *a, const struct value *b,
+      struct place where)
 {
     int64_t x = (int64_t)a->bits, y = (int64_t)b->bits;
     uint64_t ux = a->bits, uy = b->bits;
@@ -322,8 +324,8 @@ init_value(struct parser *p, struct value *v)
         v->kind = PTX_OPD_FUNCSYM;
         v->func = nm->top->ptr;
     } else {
-        struct diag *d = err(p, where, "'%.100s' is not a declared variable or function",
-                             nm->s);
+        struct diag *d =
+            err(p, where, "'%.100s' is not a declared variable or function", nm->s);
         hint_name(p, d, nm, 1u << B_VAR | 1u << B_FUNC);
         v->kind = PTX_OPD_IMM; /* one message is enough */
     }
@@ -342,8 +344,8 @@ init_value(struct parser *p, struct value *v)
 struct filler {
     struct ptx_var *v;
     uint64_t count[MAX_DIMS + 2]; /* elements below each level; count[levels] is 1 */
-    unsigned levels, scalar;     /* scalar: bytes of one scalar */
-    bool grows;                  /* the first dimension comes from the initialiser */
+    unsigned levels, scalar;      /* scalar: bytes of one scalar */
+    bool grows;                   /* the first dimension comes from the initialiser */
     VEC(uint8_t) bytes;
     struct place at;
 };
@@ -364,10 +366,11 @@ merge_bytes(struct parser *p, struct ptx_var *v)
     for (size_t i = 0; i < v->relocs.n;) {
         struct ptx_reloc *r = &v->relocs.v[i];
         size_t k = 0;
-        struct value s = {.var = r->var, .func = r->func, .off = r->off,
-                          .generic = r->generic};
-        while (k < whole && i + k < v->relocs.n && r[k].bytes == 1 && r[k].at == r->at + k &&
-               r[k].mask == (uint64_t)255 << 8 * k && same_symbol(&r[k], &s))
+        struct value s = {
+            .var = r->var, .func = r->func, .off = r->off, .generic = r->generic};
+        while (k < whole && i + k < v->relocs.n && r[k].bytes == 1 &&
+               r[k].at == r->at + k && r[k].mask == (uint64_t)255 << 8 * k &&
+               same_symbol(&r[k], &s))
             k++;
         struct ptx_reloc x = *r;
         if (k == whole) {
@@ -390,7 +393,8 @@ store(struct parser *p, struct filler *f, uint64_t scalar_index, const struct va
     if (v->kind == PTX_OPD_SYM || v->kind == PTX_OPD_FUNCSYM) {
         unsigned bytes = v->mask ? 1 : f->scalar;
         if (v->mask && f->scalar != 1) {
-            err(p, where, "a masked address fills one byte, the elements have %u", f->scalar);
+            err(p, where, "a masked address fills one byte, the elements have %u",
+                f->scalar);
             return false;
         }
         if (kind == PTX_K_FLT || (!v->mask && bytes != 4 && bytes != 8)) {
@@ -446,8 +450,8 @@ store(struct parser *p, struct filler *f, uint64_t scalar_index, const struct va
     return true;
 }
 
-/* A brace list of level `level`, or a value; scalars from `from` on. Sets *next to the scalar
- * behind it. Inner braces may be left out as in C. */
+/* A brace list of level `level`, or a value; scalars from `from` on. Sets *next to the
+ * scalar behind it. Inner braces may be left out as in C. */
 static bool
 fill(struct parser *p, struct filler *f, unsigned level, uint64_t from, uint64_t *after)
 {
@@ -460,7 +464,8 @@ fill(struct parser *p, struct filler *f, unsigned level, uint64_t from, uint64_t
         return true;
     }
     if (level >= f->levels) {
-        err(p, where, "too many braces: '%.100s' has %u dimensions", f->v->name, f->levels);
+        err(p, where, "too many braces: '%.100s' has %u dimensions", f->v->name,
+            f->levels);
         return false;
     }
     uint64_t limit = level == 0 && f->grows ? UINT64_MAX : f->count[level], done = 0;

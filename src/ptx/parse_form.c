@@ -1,8 +1,9 @@
 /* parse_form.c: mnemonic and suffixes -> opcode row, types, modifiers.
  *
  * A suffix is a type or a modifier; the row is the first of the mnemonic that admits the
- * types written, takes every modifier written, and has every modifier it cannot do without.
- * The answer is kept under the spelling, so that each spelling is analysed once a file. */
+ * types written, takes every modifier written, and has every modifier it cannot do
+ * without. The answer is kept under the spelling, so that each spelling is analysed once
+ * a file. */
 #include "ptx/parse_int.h"
 
 #include <pthread.h>
@@ -94,8 +95,8 @@ init_rows(void)
             r->any_of = G(SYNC) | (g & G(ARRIVE));
         if (g & G(PREC))
             r->any_of = g & (G(PREC) | G(RND));
-        if (i == PTX_OP_FMAF || i == PTX_OP_FMAD || i == PTX_OP_FMAH || i == PTX_OP_DIVD ||
-            i == PTX_OP_SQRTD)
+        if (i == PTX_OP_FMAF || i == PTX_OP_FMAD || i == PTX_OP_FMAH ||
+            i == PTX_OP_DIVD || i == PTX_OP_SQRTD)
             r->required |= G(RND);
         if (i == PTX_OP_CVTA || i == PTX_OP_ISSPACEP)
             r->required |= G(SPACE);
@@ -167,8 +168,8 @@ is_mod(const struct word *w, unsigned m)
     return !strncmp(ptx_mods[m].text, w->s, w->n) && !ptx_mods[m].text[w->n];
 }
 
-/* Fits the words to the row. On failure *bad is the first word the row does not take, or -1
- * where the row misses something, and *missing the groups it misses. */
+/* Fits the words to the row. On failure *bad is the first word the row does not take, or
+ * -1 where the row misses something, and *missing the groups it misses. */
 static bool
 fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, int *bad,
     uint64_t *missing)
@@ -236,7 +237,8 @@ list_types(const struct row *r, struct strbuf *b)
 }
 
 static void
-hint_modifier(struct parser *p, struct diag *d, const struct row *first, const struct word *w)
+hint_modifier(struct parser *p, struct diag *d, const struct row *first,
+              const struct word *w)
 {
     char text[40];
     if (w->n >= sizeof text)
@@ -290,9 +292,9 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
         const struct word *w = &sp->word[i];
         if (w->known)
             continue;
-        struct diag *d = err(p, word_place(p, sp, w, start),
-                             "unknown modifier '.%.*s' of '%.*s'",
-                             (int)(w->n > 60 ? 60 : w->n), w->s, mn, s);
+        struct diag *d =
+            err(p, word_place(p, sp, w, start), "unknown modifier '.%.*s' of '%.*s'",
+                (int)(w->n > 60 ? 60 : w->n), w->s, mn, s);
         hint_modifier(p, d, first, w);
         return;
     }
@@ -363,7 +365,8 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
 }
 
 static bool
-split(struct parser *p, struct spelling *sp, const char *text, uint32_t n, struct place start)
+split(struct parser *p, struct spelling *sp, const char *text, uint32_t n,
+      struct place start)
 {
     sp->text = text;
     sp->mnemonic = 0;
@@ -394,8 +397,8 @@ split(struct parser *p, struct spelling *sp, const char *text, uint32_t n, struc
 static bool
 check_cvt(struct parser *p, const struct ptx_inst *in, struct place start)
 {
-    static const char *const integer = ".rni .rzi .rmi .rpi",
-                            *const floating = ".rn .rz .rm .rp";
+    static const char *const integer = ".rni .rzi .rmi .rpi", *const floating =
+                                                                  ".rn .rz .rm .rp";
     const struct ptx_type_info *d = &ptx_types[in->type[0]], *s = &ptx_types[in->type[1]];
     unsigned rnd = in->mod[PTX_MG_RND];
     bool df = d->kind == PTX_K_FLT, sf = s->kind == PTX_K_FLT;
@@ -409,8 +412,8 @@ check_cvt(struct parser *p, const struct ptx_inst *in, struct place start)
     else if (sf && df && d->bytes < s->bytes)
         needs = !rnd || is_int ? floating : NULL;
     if (needs && !old) {
-        struct diag *x = err(p, start, "cvt from .%s to .%s needs %s rounding mode", s->text,
-                             d->text, rnd ? "another" : "a");
+        struct diag *x = err(p, start, "cvt from .%s to .%s needs %s rounding mode",
+                             s->text, d->text, rnd ? "another" : "a");
         hint(p, x, "one of %s", needs);
         return false;
     }

@@ -1,10 +1,14 @@
 /* parse_int.h: what the parts of the PTX parser share (private to src/ptx).
  *
- * parse.c       module, declarations, functions, scopes, statements
- * parse_sym.c   names and what they are bound to in nested scopes; messages
- * parse_expr.c  constant expressions and initialisers
- * parse_form.c  mnemonic + suffixes -> opcode row, types, modifiers
- * parse_inst.c  operands of an instruction and their checks */
+ * parse.c          the module, its directives; going on after an error
+ * parse_func.c     functions: head, body, scopes, labels
+ * parse_decl.c     variables, registers, parameters
+ * parse_expr.c     constant expressions and initialisers
+ * parse_inst.c     an instruction
+ * parse_form.c     mnemonic + suffixes -> opcode row, types, modifiers
+ * parse_operand.c  an operand
+ * parse_check.c    operands against the row
+ * parse_sym.c      names and what they are bound to in nested scopes; messages */
 #ifndef ALLOT_PTX_PARSE_INT_H
 #define ALLOT_PTX_PARSE_INT_H
 
@@ -73,10 +77,10 @@ struct form {
 /* Operand pattern of an opcode row, taken apart. */
 struct slot {
     char letter;
-    uint8_t type;  /* which written type, NO_TYPE: none */
-    char width;    /* 'w', 'h' or 0 */
+    uint8_t type; /* which written type, NO_TYPE: none */
+    char width;   /* 'w', 'h' or 0 */
     bool optional;
-    bool joined;   /* by | to the one before */
+    bool joined; /* by | to the one before */
 };
 enum { NO_TYPE = 255, MAX_SLOTS = 8 };
 
@@ -161,7 +165,8 @@ bool expected(struct parser *p, const char *what);
 void hint(struct parser *p, struct diag *d, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* "did you mean" among the names in force that are of a kind in the set (1 << B_x). */
-void hint_name(struct parser *p, struct diag *d, const struct name *wrong, unsigned kinds);
+void hint_name(struct parser *p, struct diag *d, const struct name *wrong,
+               unsigned kinds);
 const char *kind_text(unsigned bind_kind);
 
 /* -- names and scopes -- */
@@ -169,13 +174,13 @@ struct name *name_get(struct parser *p, const char *s, size_t n);
 bool open_scope(struct parser *p, struct place at);
 void close_scope(struct parser *p);
 /* Binds in the current scope; reports a redefinition and returns NULL then. */
-struct binding *bind(struct parser *p, struct name *nm, unsigned kind, int32_t index, void *ptr,
-                     struct place at);
+struct binding *bind(struct parser *p, struct name *nm, unsigned kind, int32_t index,
+                     void *ptr, struct place at);
 /* Name for the flattened function: nm's own where free, else with _s2, _s3 ... */
 const char *flat_name(struct parser *p, struct name *nm);
 /* Prefix for a parametrised register name of which all `count` names are free. */
 const char *flat_prefix(struct parser *p, struct name *nm, uint64_t count);
-/* PREFIXi */
+/* The name with a number behind it. */
 struct name *name_numbered(struct parser *p, const struct name *nm, uint64_t i);
 void sym_init(struct parser *p);
 
@@ -197,17 +202,74 @@ bool parse_const(struct parser *p, struct value *v);
 bool parse_offset(struct parser *p, int64_t *off);
 bool parse_init(struct parser *p, struct ptx_var *v);
 
+/* -- declarations -- */
+struct decl { /* what stands before the names */
+    uint8_t space, type, vec, linkage, ptr_space;
+    uint32_t ptr_align, align;
+    const char *attribute;
+    struct place at;
+};
+
+/* The state space the current token names, PTX_SPACE_NONE: none. */
+unsigned space_word(const struct parser *p);
+/* Space (current token), alignment, vector, type ... up to the first name. */
+bool parse_decl(struct parser *p, struct decl *d);
+/* name dims init {, name dims init} ; at module scope or in a body. */
+bool parse_vars(struct parser *p, const struct decl *d);
+/* name, name<count> {, ...} ; behind .reg */
+bool parse_regs(struct parser *p, const struct decl *d);
+/* ( .param ... , .reg ... ): parameters or return values; names are bound where
+ * `binding`. */
+bool parse_params(struct parser *p, struct ptx_func *f, bool rets, bool binding);
+/* Binds a name at module scope, where a declaration may precede the definition. */
+bool bind_module(struct parser *p, struct name *nm, unsigned kind, void *ptr,
+                 bool declaration, struct place where);
+bool parse_number(struct parser *p, uint64_t *v, uint64_t max, const char *what);
+/* ( ... ) as raw text that begins at `start`, from the current token. */
+const char *parenthesised(struct parser *p, const char *start);
+/* Raw text up to and with the semicolon. */
+const char *to_semicolon(struct parser *p);
+const char *text_slice(struct parser *p, const char *start, const char *end);
+
+/* -- functions -- */
+/* At .entry or .func. */
+bool parse_function(struct parser *p, unsigned linkage);
+
 /* -- instructions -- */
 const struct row *row_get(unsigned op);
-/* The form at the current token (a T_ID in statement position), or NULL with a message. The
- * current token is then the first one behind the suffixes. */
+/* The form at the current token (a T_ID in statement position), or NULL with a message.
+ * The current token is then the first one behind the suffixes. */
 const struct form *parse_form(struct parser *p);
 bool known_mnemonic(const char *s, size_t n);
 bool parse_inst(struct parser *p);
+
+/* -- operands -- */
+struct ptx_operand ptx_blank(unsigned kind);
 bool parse_operand(struct parser *p, struct ptx_operand *o);
+/* Operands up to and with the token `close`, as a VEC. */
+bool operand_list(struct parser *p, struct ptx_operand *o, int close, const char *what);
+/* Reports the name. Always true: its syntax is fine. */
+bool undeclared(struct parser *p, const struct name *nm, struct place where);
+
+/* -- checks: false where something was reported -- */
+struct check {
+    struct parser *p;
+    const struct row *row;
+    const struct ptx_inst *in;
+    const struct place *at; /* of each operand */
+};
+
+bool check_slot(struct check *c, unsigned i, const struct ptx_operand *o,
+                const struct slot *x);
+bool check_reg(struct check *c, unsigned i, const struct ptx_operand *o, unsigned type,
+               bool wider);
+/* What the pattern cannot say. */
+bool check_rest(struct check *c, struct place where);
+struct diag *wrong_kind(struct check *c, unsigned i, const struct ptx_operand *o,
+                        const char *wanted);
+const char *operand_text(const struct ptx_operand *o);
 
 /* Type named by a word without dot, 0: none. */
 unsigned type_by_name(const char *s, size_t n);
-const char *place_text(struct parser *p, struct place at);
 
 #endif

@@ -1,11 +1,12 @@
 /* parse_sym.c: messages of the parser; names and what they are bound to.
  *
- * Every identifier is looked up once, in one hash table of names; what it means is the top of
- * a stack of bindings, one for each scope that declares it, so that entering a scope costs
- * nothing and leaving it costs one step per declaration.
+ * Every identifier is looked up once, in one hash table of names; what it means is the
+ * top of a stack of bindings, one for each scope that declares it, so that entering a
+ * scope costs nothing and leaving it costs one step per declaration.
  *
- * Scopes are flattened: a declaration in a nested block whose name is already in use in the
- * function, or means something at module scope, gets a name with a suffix (_s2, _s3 ...). */
+ * Scopes are flattened: a declaration in a nested block whose name is already in use in
+ * the function, or means something at module scope, gets a name with a suffix (_s2, _s3
+ * ...). */
 #include "ptx/parse_int.h"
 
 #include <stdarg.h>
@@ -88,9 +89,10 @@ need_semicolon(struct parser *p)
 const char *
 kind_text(unsigned kind)
 {
-    static const char *const text[] = {"name",         "register",  "variable",
-                                       "function",     "label",     "list of branch targets",
-                                       "prototype",    "special register"};
+    static const char *const text[] = {"name",      "register",
+                                       "variable",  "function",
+                                       "label",     "list of branch targets",
+                                       "prototype", "special register"};
     return text[kind < sizeof text / sizeof *text ? kind : 0];
 }
 
@@ -156,7 +158,8 @@ name_get(struct parser *p, const char *s, size_t n)
             return nm;
     }
     struct name *nm = ARENA_NEW(&p->mem, struct name);
-    char *copy = arena_alloc_aligned(&p->m->mem, n + 1, 1); /* the module keeps its names */
+    char *copy =
+        arena_alloc_aligned(&p->m->mem, n + 1, 1); /* the module keeps its names */
     memcpy(copy, s, n);
     nm->s = copy;
     nm->n = (uint32_t)n;
@@ -198,8 +201,8 @@ settle_pending(struct parser *p)
         } else if (p->depth == 1) {
             struct diag *d = NULL;
             if (b)
-                err(p, x->at, "'%.100s' is a %s, not a %s", x->name->s, kind_text(b->kind),
-                    x->proto ? "prototype" : "label");
+                err(p, x->at, "'%.100s' is a %s, not a %s", x->name->s,
+                    kind_text(b->kind), x->proto ? "prototype" : "label");
             else
                 d = err(p, x->at, "%s '%.100s' is not declared",
                         x->proto ? "prototype" : "label", x->name->s);
@@ -241,8 +244,8 @@ bind(struct parser *p, struct name *nm, unsigned kind, int32_t index, void *ptr,
         p->free_bindings = b->next;
     else
         b = ARENA_NEW(&p->mem, struct binding);
-    *b = (struct binding){nm->top, p->scope[p->depth].first, nm, ptr, index, where.line,
-                          (uint16_t)p->depth, (uint8_t)kind};
+    *b = (struct binding){nm->top,    p->scope[p->depth].first, nm,           ptr, index,
+                          where.line, (uint16_t)p->depth,       (uint8_t)kind};
     p->scope[p->depth].first = b;
     nm->top = b;
     return b;
@@ -368,7 +371,8 @@ sym_init(struct parser *p)
             continue;
         }
         for (int i = 0; i < x->count; i++) {
-            int n = snprintf(s, sizeof s, "%s%d%s", x->name, i, r == PTX_SREG_PM64 ? "_64" : "");
+            int n = snprintf(s, sizeof s, "%s%d%s", x->name, i,
+                             r == PTX_SREG_PM64 ? "_64" : "");
             bind(p, name_get(p, s, (size_t)n), B_SREG, r << 8 | i, NULL, none);
         }
     }

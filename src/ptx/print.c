@@ -1,16 +1,17 @@
 /* print.c: IR to PTX text.
  *
  * The order is that of the parser: header, module pragmas, variables and functions, then
- * .file and .section. Functions may refer to variables and to functions declared before them,
- * so the two are printed merged by place in the source; what a pass made (line 0) comes with
- * its list. */
+ * .file and .section. Functions may refer to variables and to functions declared before
+ * them, so the two are printed merged by place in the source; what a pass made (line 0)
+ * comes with its list. */
 #include "ptx/print.h"
 
 #include <inttypes.h>
 
-static const char *const space_text[] = {"",       ".reg",   "",       ".global", ".shared",
-                                         ".local", ".const", ".param", ".tex"};
-static const char *const link_text[] = {"", ".extern ", ".visible ", ".weak ", ".common "};
+static const char *const space_text[] = {
+    "", ".reg", "", ".global", ".shared", ".local", ".const", ".param", ".tex"};
+static const char *const link_text[] = {"", ".extern ", ".visible ", ".weak ",
+                                        ".common "};
 
 static void
 add_char(struct strbuf *b, char c)
@@ -72,7 +73,8 @@ static void print_operand(const struct ptx_func *f, const struct ptx_operand *o,
                           struct strbuf *b);
 
 static void
-print_list(const struct ptx_func *f, const struct ptx_operand *v, unsigned n, struct strbuf *b)
+print_list(const struct ptx_func *f, const struct ptx_operand *v, unsigned n,
+           struct strbuf *b)
 {
     for (unsigned i = 0; i < n; i++) {
         if (i)
@@ -268,7 +270,8 @@ ptx_print_inst(const struct ptx_func *f, const struct ptx_inst *in, struct strbu
                 first = false;
             }
             pattern = *behind ? behind + 1 : behind;
-            if (*behind == '|' && i + 1 < in->nops && in->ops[i + 1].kind != PTX_OPD_NONE) {
+            if (*behind == '|' && i + 1 < in->nops &&
+                in->ops[i + 1].kind != PTX_OPD_NONE) {
                 add_char(b, '|');
                 print_operand(f, &in->ops[++i], b);
                 behind = pattern + strcspn(pattern, ",|");
@@ -291,7 +294,8 @@ print_body(const struct ptx_func *f, struct strbuf *b)
             print_list(f, in->ops[1].vec, in->ops[1].n, b);
             strbuf_addz(b, ";\n");
         }
-        bool outdent = in->op == PTX_OP_LABEL || (in->op == PTX_OP_DIRECTIVE && !in->text);
+        bool outdent =
+            in->op == PTX_OP_LABEL || (in->op == PTX_OP_DIRECTIVE && !in->text);
         if (!outdent)
             add_char(b, '\t');
         ptx_print_inst(f, in, b);
@@ -333,9 +337,9 @@ print_scalar(struct init_printer *x, struct strbuf *b)
         const struct ptx_reloc *r = &v->relocs.v[x->reloc];
         if (r->at <= at && at < r->at + r->bytes) {
             print_reloc(r,
-                        r->mask                  ? r->mask
-                        : x->scalar == 1         ? (uint64_t)255 << 8 * (at - r->at)
-                                                 : 0,
+                        r->mask          ? r->mask
+                        : x->scalar == 1 ? (uint64_t)255 << 8 * (at - r->at)
+                                         : 0,
                         b);
             return;
         }
@@ -377,7 +381,8 @@ print_var(const struct ptx_var *v, struct strbuf *b)
         add_char(b, ' ');
         strbuf_addz(b, v->attribute);
     }
-    bool opaque = ptx_types[v->type].kind == PTX_K_OPAQUE, reg = v->space == PTX_SPACE_REG;
+    bool opaque = ptx_types[v->type].kind == PTX_K_OPAQUE,
+         reg = v->space == PTX_SPACE_REG;
     if (!v->ptr_align && !opaque && !reg)
         strbuf_printf(b, " .align %u", v->align);
     if (v->vec)
@@ -529,7 +534,8 @@ ptx_print(const struct ptx_module *m, struct strbuf *b)
         strbuf_printf(b, ", %s", m->target_options);
     strbuf_addz(b, "\n");
     if (m->address_size == 64 || m->version_major > 2 ||
-        (m->version_major == 2 && m->version_minor >= 3)) /* .address_size came with 2.3 */
+        (m->version_major == 2 &&
+         m->version_minor >= 3)) /* .address_size came with 2.3 */
         strbuf_printf(b, ".address_size %u\n", m->address_size);
     size_t d = 0;
     while (d < m->directives.n && !strncmp(m->directives.v[d], ".pragma", 7))

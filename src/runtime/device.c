@@ -14,7 +14,8 @@ struct loaded_kernel {
 };
 
 struct loaded_module {
-    struct allot_module *module;
+    struct allot_module *module; /* may be gone: only the serial says */
+    uint64_t serial;
     struct exec_image *image;
     VEC(struct loaded_kernel) kernels;
 };
@@ -170,13 +171,14 @@ static struct loaded_module *
 load(struct allot_device *dev, struct allot_module *m, struct diag_sink *diag)
 {
     for (size_t i = 0; i < dev->modules.n; i++)
-        if (dev->modules.v[i]->module == m)
+        if (dev->modules.v[i]->serial == m->serial)
             return dev->modules.v[i];
     struct exec_image *image = exec_image_new(m->ptx, dev->mem, diag);
     if (!image)
         return NULL;
     struct loaded_module *lm = xcalloc(1, sizeof *lm);
     lm->module = m;
+    lm->serial = m->serial;
     lm->image = image;
     *vec_push(&dev->modules) = lm;
     return lm;

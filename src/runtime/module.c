@@ -6,6 +6,14 @@
 #include "ptx/parse.h"
 #include "ptx/print.h"
 
+/* Never the same twice in a process. */
+static uint64_t
+next_serial(void)
+{
+    static _Atomic uint64_t serial;
+    return ++serial;
+}
+
 static struct allot_module *
 wrap(struct ptx_module *p)
 {
@@ -13,6 +21,7 @@ wrap(struct ptx_module *p)
         return NULL;
     struct allot_module *m = xcalloc(1, sizeof *m);
     m->ptx = p;
+    m->serial = next_serial();
     return m;
 }
 
@@ -38,6 +47,7 @@ void
 rt_module_changed(struct allot_module *m)
 {
     arena_free(&m->mem);
+    m->serial = next_serial();
     m->kernels = NULL;
     m->nkernels = 0;
     m->counted = false;

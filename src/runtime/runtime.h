@@ -30,6 +30,8 @@ struct allot_machine {
 /* A kernel's public facts; its arrays live in the module's `mem`. */
 struct allot_module {
     struct ptx_module *ptx;
+    uint64_t serial; /* changes with the IR, differs between modules: a device knows by it
+                      * that what it decoded is still what stands here */
     struct arena mem;
     struct allot_kernel *kernels; /* made on first question */
     size_t nkernels;

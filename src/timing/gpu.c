@@ -470,6 +470,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     r.out = ARENA_ARRAY(&r.arena, bool, g->m->sm.count);
     memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
     memsys_begin(g->mem);
+    memsys_no_skip(g->mem, g->opt.no_skip);
     for (unsigned i = 0; i < g->m->sm.count; i++) {
         ldst_begin(g->ldst[i], g->now);
         ldst_no_skip(g->ldst[i], g->opt.no_skip);

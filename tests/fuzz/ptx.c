@@ -1,5 +1,6 @@
-/* ptx.c: fuzz target of the PTX front end. Any bytes must give a module or messages; a module
- * must survive printing and parsing unchanged. Seeds: corpus-ptx/; words: ptx.dict. */
+/* ptx.c: fuzz target of the PTX front end. Any bytes must give a module or messages; a
+ * module must survive printing and parsing unchanged. Seeds: corpus-ptx/; words:
+ * ptx.dict. */
 #include "ptx/parse.h"
 #include "ptx/print.h"
 
@@ -23,8 +24,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *why = NULL;
         if (!n || !ptx_equal(m, n, &why)) {
             diag_print(&diag, &text);
-            fprintf(stderr, "not the same after printing: %s\n%s\n", why ? why : "no module",
-                    text.s);
+            fprintf(stderr, "not the same after printing: %s\n%s\n",
+                    why ? why : "no module", text.s);
             abort();
         }
         ptx_module_free(n);

@@ -287,7 +287,7 @@ traps(void **state)
 static void
 barrier_misuse(void **state)
 {
-    expect(BODY("", "bar.sync 16;"), 0, 1, 32,
+    expect(BODY("", "mov.u32 %r1, 16; bar.sync %r1;"), 0, 1, 32,
            "kernel 'k', block (0,0,0), thread (0,0,0): barrier 16: there are barriers 0 "
            "to 15");
     expect(BODY("", "bar.sync 0, 48;"), 0, 1, 64,

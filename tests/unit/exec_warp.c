@@ -191,6 +191,28 @@ matches_and_reductions(void **state)
     kit_free(&k);
 }
 
+/* One lane of the member mask is elected, the same for all; which one is the machine's
+ * choice (PTX ISA 9.7.13.14): here the lowest. */
+static void
+elections(void **state)
+{
+    struct kit k;
+    kit_load(&k, PTX_HEAD ".visible .entry k(.param .u64 out)\n{\n" PROLOGUE
+                          "elect.sync %r4|%p1, 0xffffffff; selp.u32 %r4, 100, %r4, %p1;\n"
+                          "setp.ge.u32 %p2, %l, 7; mov.u32 %r5, 0;\n"
+                          "@%p2 elect.sync %r5|%p1, 0xffffff80;\n"
+                          "@%p2 selp.u32 %r5, 100, %r5, %p1;\n"
+                          "mad.lo.u32 %r4, %r5, 1000, %r4;\n"
+                          "st.global.u32 [%d0], %r4; ret;\n}\n");
+    uint64_t out = kit_out(&k, 128);
+    kit_run(&k, 1, 32);
+    for (uint32_t i = 0; i < 32; i++)
+        assert_int_equal(kit_u32(&k, out, i), (i == 0 ? 100 : 0) + (i < 7    ? 0
+                                                                    : i == 7 ? 100000
+                                                                             : 7000));
+    kit_free(&k);
+}
+
 /* -- barriers -- */
 
 /* Every warp writes, all read what another wrote, several times over. */
@@ -352,6 +374,7 @@ main(void)
         cmocka_unit_test(shuffle_of_some_lanes),
         cmocka_unit_test(votes),
         cmocka_unit_test(matches_and_reductions),
+        cmocka_unit_test(elections),
         cmocka_unit_test(block_barriers),
         cmocka_unit_test(producer_and_consumers),
         cmocka_unit_test(barrier_reductions),

@@ -1,47 +1,92 @@
 /* ptx_forms.c: for every instruction form that nvcc 13 and clang 14 were seen to emit, an
- * instruction is made, parsed, checked to have the suffixes written, printed, parsed again,
- * and given to ptxas where that is installed. The operands come from the shapes below, which
- * are written from the PTX ISA, not from the opcode table. */
+ * instruction is made, parsed, checked to have the suffixes written, printed, parsed
+ * again, and given to ptxas where that is installed. The operands come from the shapes
+ * below, which are written from the PTX ISA, not from the opcode table. */
 #include "unit/ptx_kit.h"
 
-/* d a: register of the first type; D A: the same, twice as wide with .wide; b: register of the
- * second type; r: .b32 register; P: predicate; others as they stand. */
+/* d a: register of the first type; D A: the same, twice as wide with .wide; b: register
+ * of the second type; r: .b32 register; P: predicate; others as they stand. */
 static const struct {
     const char *mnemonic, *operands;
 } shapes[] = {
-    {"add", "d, a, a"}, {"sub", "d, a, a"}, {"addc", "d, a, a"}, {"subc", "d, a, a"},
-    {"mul", "D, a, a"}, {"mad", "D, a, a, D"}, {"madc", "d, a, a, a"}, {"div", "d, a, a"},
-    {"rem", "d, a, a"}, {"min", "d, a, a"}, {"max", "d, a, a"}, {"and", "d, a, a"},
-    {"or", "d, a, a"}, {"xor", "d, a, a"}, {"not", "d, a"}, {"neg", "d, a"}, {"abs", "d, a"},
-    {"popc", "r, a"}, {"clz", "r, a"}, {"bfind", "r, a"}, {"brev", "d, a"},
-    {"bfe", "d, a, r, 5"}, {"bfi", "d, a, a, 3, r"}, {"fns", "r, r, r, r"},
-    {"bmsk", "r, r, r"}, {"shl", "d, a, r"}, {"shr", "d, a, 7"}, {"shf", "r, r, r, r"},
-    {"prmt", "r, r, r, 0x3210"}, {"fma", "d, a, a, a"}, {"rcp", "d, a"}, {"sqrt", "d, a"},
-    {"rsqrt", "d, a"}, {"sin", "d, a"}, {"cos", "d, a"}, {"lg2", "d, a"}, {"ex2", "d, a"},
-    {"tanh", "d, a"}, {"copysign", "d, a, a"}, {"setp", "%p1, a, a"},
-    {"selp", "d, a, a, P"}, {"mov", "d, a"}, {"cvt", "d, b"}, {"cvta", "d, a"},
-    {"ld", "V, M"}, {"st", "M, V"}, {"red", "[%rd1], a"},
-    {"shfl", "d|P, a, 1, 31, -1"}, {"match", "r, a, -1"}, {"redux", "d, a, -1"},
-    {"activemask", "r"}, {"membar", ""}, {"ret", ""}, {"exit", ""}, {"trap", ""},
-    {"nanosleep", "100"}, {"bra", "$L"}, {"call", "dev"}, {"barrier", "0"},
+    {"add", "d, a, a"},
+    {"sub", "d, a, a"},
+    {"addc", "d, a, a"},
+    {"subc", "d, a, a"},
+    {"mul", "D, a, a"},
+    {"mad", "D, a, a, D"},
+    {"madc", "d, a, a, a"},
+    {"div", "d, a, a"},
+    {"rem", "d, a, a"},
+    {"min", "d, a, a"},
+    {"max", "d, a, a"},
+    {"and", "d, a, a"},
+    {"or", "d, a, a"},
+    {"xor", "d, a, a"},
+    {"not", "d, a"},
+    {"neg", "d, a"},
+    {"abs", "d, a"},
+    {"popc", "r, a"},
+    {"clz", "r, a"},
+    {"bfind", "r, a"},
+    {"brev", "d, a"},
+    {"bfe", "d, a, r, 5"},
+    {"bfi", "d, a, a, 3, r"},
+    {"fns", "r, r, r, r"},
+    {"bmsk", "r, r, r"},
+    {"shl", "d, a, r"},
+    {"shr", "d, a, 7"},
+    {"shf", "r, r, r, r"},
+    {"prmt", "r, r, r, 0x3210"},
+    {"fma", "d, a, a, a"},
+    {"rcp", "d, a"},
+    {"sqrt", "d, a"},
+    {"rsqrt", "d, a"},
+    {"sin", "d, a"},
+    {"cos", "d, a"},
+    {"lg2", "d, a"},
+    {"ex2", "d, a"},
+    {"tanh", "d, a"},
+    {"copysign", "d, a, a"},
+    {"setp", "%p1, a, a"},
+    {"selp", "d, a, a, P"},
+    {"mov", "d, a"},
+    {"cvt", "d, b"},
+    {"cvta", "d, a"},
+    {"ld", "V, M"},
+    {"st", "M, V"},
+    {"red", "[%rd1], a"},
+    {"shfl", "d|P, a, 1, 31, -1"},
+    {"match", "r, a, -1"},
+    {"redux", "d, a, -1"},
+    {"activemask", "r"},
+    {"membar", ""},
+    {"ret", ""},
+    {"exit", ""},
+    {"trap", ""},
+    {"nanosleep", "100"},
+    {"bra", "$L"},
+    {"call", "dev"},
+    {"barrier", "0"},
 };
 
 static const char *
 reg_of(const char *type)
 {
-    return !strcmp(type, "pred")                         ? "%p2"
-           : !strcmp(type, "f32")                        ? "%f1"
-           : !strcmp(type, "f64")                        ? "%fd1"
+    return !strcmp(type, "pred")                        ? "%p2"
+           : !strcmp(type, "f32")                       ? "%f1"
+           : !strcmp(type, "f64")                       ? "%fd1"
            : strchr("8", type[1]) || strstr(type, "16") ? "%h1"
-           : strstr(type, "32")                          ? "%r1"
-                                                         : "%rd2";
+           : strstr(type, "32")                         ? "%r1"
+                                                        : "%rd2";
 }
 
 static bool
 is_type(const char *w)
 {
-    static const char *const all[] = {"pred", "b8",  "u8",  "s8",  "b16", "u16", "s16", "b32",
-                                      "u32",  "s32", "b64", "u64", "s64", "f32", "f64", "f16"};
+    static const char *const all[] = {"pred", "b8",  "u8",  "s8",  "b16", "u16",
+                                      "s16",  "b32", "u32", "s32", "b64", "u64",
+                                      "s64",  "f32", "f64", "f16"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(w, all[i]))
             return true;
@@ -82,14 +127,16 @@ instance(const char *form, struct strbuf *b)
     else if (!strcmp(mn, "atom"))
         operands = cas ? "d, [%rd1+8], a, a" : "d, [%rd1+-8], a";
     else if (!strcmp(mn, "bar"))
-        operands = warp ? "-1" : reduce ? (!strcmp(reduction, "popc") ? "r, 0, P" : "%p3, 0, P")
-                                        : "0";
+        operands = warp     ? "-1"
+                   : reduce ? (!strcmp(reduction, "popc") ? "r, 0, P" : "%p3, 0, P")
+                            : "0";
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !operands; i++)
         if (!strcmp(shapes[i].mnemonic, mn))
             operands = shapes[i].operands;
     if (!operands)
         fail_msg("the test has no shape for %s", form);
-    const char *wider = !strcmp(type[0], "u16") || !strcmp(type[0], "s16") ? "%r1" : "%rd2";
+    const char *wider =
+        !strcmp(type[0], "u16") || !strcmp(type[0], "s16") ? "%r1" : "%rd2";
     bool jumps = !strcmp(mn, "bra") || !strcmp(mn, "ret") || !strcmp(mn, "exit") ||
                  !strcmp(mn, "trap");
     strbuf_printf(b, "%s%s ", jumps ? "@%p1 " : "", form);
@@ -133,7 +180,8 @@ static const char prologue[] =
     ".reg .f32 %f<8>; .reg .f64 %fd<8>; .shared .align 16 .b8 sm[64];\n"
     ".param .align 16 .b8 arg[32];\n";
 
-/* The suffixes of both spellings are the same set: the order is the printer's to choose. */
+/* The suffixes of both spellings are the same set: the order is the printer's to choose.
+ */
 static void
 same_words(const char *form, const char *printed)
 {
@@ -161,7 +209,8 @@ check_list(const char *path, size_t at_least, size_t by_name)
     struct strbuf all = {0}, printed = {0};
     strbuf_addz(&all, prologue);
     size_t n = 0, skipped = 0;
-    for (char *form = strtok_r(text, "\n", &save); form; form = strtok_r(NULL, "\n", &save)) {
+    for (char *form = strtok_r(text, "\n", &save); form;
+         form = strtok_r(NULL, "\n", &save)) {
         char copy[128];
         struct strbuf one = {0}, line = {0};
         snprintf(copy, sizeof copy, "%s", form);

@@ -18,10 +18,10 @@
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 /* A kernel with registers of every kind around `text`, whose first line is line 14. */
-#define KERNEL(text)                                                                       \
-    HEAD ".visible .entry k(.param .u64 p, .param .b32 q)\n{\n"                            \
-         ".reg .pred %p<8>;\n.reg .b16 %h<8>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n"      \
-         ".reg .f32 %f<8>;\n.reg .f64 %fd<8>;\n.reg .s32 %s<4>;\n.shared .align 8 .b8 "    \
+#define KERNEL(text)                                                                     \
+    HEAD ".visible .entry k(.param .u64 p, .param .b32 q)\n{\n"                          \
+         ".reg .pred %p<8>;\n.reg .b16 %h<8>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n"    \
+         ".reg .f32 %f<8>;\n.reg .f64 %fd<8>;\n.reg .s32 %s<4>;\n.shared .align 8 .b8 "  \
          "sm[64];\n" text "\n}\n"
 
 /* Parses; fails the test with the messages if there are any. */
@@ -114,7 +114,8 @@ kit_assemble(const char *ptxas, const char *text, const char *arch, struct strbu
     assert_non_null(f);
     fputs(text, f);
     fclose(f);
-    snprintf(cmd, sizeof cmd, "%s -c -arch=%s -o %s/a.cubin %s 2>&1", ptxas, arch, dir, in);
+    snprintf(cmd, sizeof cmd, "%s -c -arch=%s -o %s/a.cubin %s 2>&1", ptxas, arch, dir,
+             in);
     FILE *p = popen(cmd, "r");
     assert_non_null(p);
     char line[4096];

@@ -8,9 +8,9 @@ static const struct ptx_operand *
 literal(struct ptx_module **m, const char *mov, const char *text)
 {
     struct strbuf b = {0};
-    strbuf_printf(&b,
-                  HEAD ".entry k() { .reg .b64 %%rd; .reg .f64 %%fd; .reg .f32 %%f;\n%s %s;\n}",
-                  mov, text);
+    strbuf_printf(
+        &b, HEAD ".entry k() { .reg .b64 %%rd; .reg .f64 %%fd; .reg .f32 %%f;\n%s %s;\n}",
+        mov, text);
     *m = kit_parse(b.s);
     kit_roundtrip(*m, NULL);
     strbuf_free(&b);
@@ -90,15 +90,24 @@ floats(void **state)
     static const struct {
         const char *text;
         double value;
-    } t[] = {{"0d3FF0000000000000", 1},   {"0D3ff0000000000000", 1}, {"1.5", 1.5},
-             {"-1.5", -1.5},              {"1.", 1},                 {"2.5e3", 2500},
-             {"1e-3", 1e-3},              {"1E+2", 100},             {"0.1", 0.1},
-             {"0dFFF0000000000000", -INFINITY}, {"-0.0", -0.0},      {"123456789.0", 123456789}};
+    } t[] = {{"0d3FF0000000000000", 1},
+             {"0D3ff0000000000000", 1},
+             {"1.5", 1.5},
+             {"-1.5", -1.5},
+             {"1.", 1},
+             {"2.5e3", 2500},
+             {"1e-3", 1e-3},
+             {"1E+2", 100},
+             {"0.1", 0.1},
+             {"0dFFF0000000000000", -INFINITY},
+             {"-0.0", -0.0},
+             {"123456789.0", 123456789}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         const struct ptx_operand *o = literal(&m, "mov.f64 %fd,", t[i].text);
         double d;
         memcpy(&d, &o->imm, 8);
-        if (o->kind != PTX_OPD_F64 || d != t[i].value || signbit(d) != signbit(t[i].value))
+        if (o->kind != PTX_OPD_F64 || d != t[i].value ||
+            signbit(d) != signbit(t[i].value))
             fail_msg("%s is %g", t[i].text, d);
         ptx_module_free(m);
     }
@@ -116,8 +125,9 @@ static void
 comments_and_space(void **state)
 {
     (void)state;
-    struct ptx_module *m = kit_parse("/* a * b ** // \n */ .version 8.0 // x\n.target\tsm_80\r\n"
-                                     "\f.entry k /**/ ( ) {/***/ ret /* ; */ ; // }\n}");
+    struct ptx_module *m =
+        kit_parse("/* a * b ** // \n */ .version 8.0 // x\n.target\tsm_80\r\n"
+                  "\f.entry k /**/ ( ) {/***/ ret /* ; */ ; // }\n}");
     assert_int_equal(kit_func(m)->body.n, 1);
     assert_int_equal(kit_inst(m, 0)->line, 4);
     assert_int_equal(m->address_size, 32);

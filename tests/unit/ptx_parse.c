@@ -1,5 +1,5 @@
-/* ptx_parse.c: what the parser makes of addresses, scopes, declarations, calls, initialisers:
- * the fields of the IR, and that they survive printing. */
+/* ptx_parse.c: what the parser makes of addresses, scopes, declarations, calls,
+ * initialisers: the fields of the IR, and that they survive printing. */
 #include "unit/ptx_kit.h"
 
 static const struct ptx_reg *
@@ -17,18 +17,19 @@ addresses(void **state)
         const char *text, *reg, *var;
         int64_t off;
     } t[] = {
-        {"[%rd1]", "%rd1", NULL, 0},        {"[%rd1+8]", "%rd1", NULL, 8},
-        {"[%rd1+-8]", "%rd1", NULL, -8},    {"[%rd1-8]", "%rd1", NULL, -8},
-        {"[%rd1+0x10]", "%rd1", NULL, 16},  {"[ %rd1 + 4*3 ]", "%rd1", NULL, 12},
-        {"[%r2+4]", "%r2", NULL, 4},        {"[sm]", NULL, "sm", 0},
-        {"[sm+12]", NULL, "sm", 12},        {"[sm-4]", NULL, "sm", -4},
-        {"[sm+4+8]", NULL, "sm", 12},       {"[64]", NULL, NULL, 64},
+        {"[%rd1]", "%rd1", NULL, 0},       {"[%rd1+8]", "%rd1", NULL, 8},
+        {"[%rd1+-8]", "%rd1", NULL, -8},   {"[%rd1-8]", "%rd1", NULL, -8},
+        {"[%rd1+0x10]", "%rd1", NULL, 16}, {"[ %rd1 + 4*3 ]", "%rd1", NULL, 12},
+        {"[%r2+4]", "%r2", NULL, 4},       {"[sm]", NULL, "sm", 0},
+        {"[sm+12]", NULL, "sm", 12},       {"[sm-4]", NULL, "sm", -4},
+        {"[sm+4+8]", NULL, "sm", 12},      {"[64]", NULL, NULL, 64},
         {"[0x40+1]", NULL, NULL, 65},
     };
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         struct strbuf b = {0};
-        strbuf_addz(&b, HEAD ".shared .b8 sm[64];\n.entry k() { .reg .b32 %r<4>; .reg .b64 "
-                             "%rd<4>;\nld.shared.u32 %r1, ");
+        strbuf_addz(&b,
+                    HEAD ".shared .b8 sm[64];\n.entry k() { .reg .b32 %r<4>; .reg .b64 "
+                         "%rd<4>;\nld.shared.u32 %r1, ");
         strbuf_printf(&b, "%s; }", t[i].text);
         struct ptx_module *m = kit_parse(b.s);
         const struct ptx_operand *o = &kit_inst(m, 0)->ops[1];
@@ -47,8 +48,10 @@ symbols_as_values(void **state)
 {
     (void)state;
     struct ptx_module *m = kit_parse(
-        HEAD ".global .align 4 .u32 a[8];\n.func f() { ret; }\n.entry k() { .reg .b64 %rd<4>;\n"
-             "mov.u64 %rd1, a;\nmov.u64 %rd1, a+4;\nmov.u64 %rd1, a[3];\nmov.u64 %rd1, f; }");
+        HEAD
+        ".global .align 4 .u32 a[8];\n.func f() { ret; }\n.entry k() { .reg .b64 "
+        "%rd<4>;\n"
+        "mov.u64 %rd1, a;\nmov.u64 %rd1, a+4;\nmov.u64 %rd1, a[3];\nmov.u64 %rd1, f; }");
     const struct ptx_func *k = m->funcs.v[1];
     static const int64_t off[] = {0, 4, 12}; /* an index counts elements */
     for (int i = 0; i < 3; i++) {
@@ -70,8 +73,10 @@ operands(void **state)
     struct ptx_module *m = kit_parse(KERNEL(
         "setp.lt.and.s32 %p1|%p2, %s1, 5, !%p3;\nsetp.lt.s32 %p1, %s1, 5;\n"
         "setp.lt.s32 %p1|_, %s1, 5;\nld.global.v4.f32 {%f1, _, %f3, %f4}, [%rd1];\n"
-        "bar.red.popc.u32 %r1, 3, %p1;\nbar.red.popc.u32 %r1, 3, 64, !%p1;\nbar.sync 1, 64;\n"
-        "@!%p4 mov.u32 %r1, %ctaid.y;\nmov.u32 %r1, %envreg17;\nmov.b64 {%r1, %r2}, %rd1;\n"
+        "bar.red.popc.u32 %r1, 3, %p1;\nbar.red.popc.u32 %r1, 3, 64, !%p1;\nbar.sync 1, "
+        "64;\n"
+        "@!%p4 mov.u32 %r1, %ctaid.y;\nmov.u32 %r1, %envreg17;\nmov.b64 {%r1, %r2}, "
+        "%rd1;\n"
         "vote.ballot.sync.b32 %r1, %p1, -1;\n.reg .v4 .f32 v;\nadd.f32 %f1, v.y, v.a;\n"
         "prmt.b32.f4e %r1, %r2, %r3, 1;\nsetp.eq .u32 %p1, %r1, 2;\n"));
     const struct ptx_func *f = kit_func(m);
@@ -123,18 +128,20 @@ scopes(void **state)
 {
     (void)state;
     struct ptx_module *m = kit_parse(
-        HEAD ".global .u32 g;\n.entry k() {\n.reg .u32 x, r<3>;\n"
-             "{ .reg .u32 x; mov.u32 x, 1; { .reg .u32 x; mov.u32 x, 2; } mov.u32 x, 3; }\n"
-             "mov.u32 x, 4;\n{ .reg .u32 x, r<2>; mov.u32 x, r1; }\nmov.u32 x, r1;\n"
-             "{ .reg .u32 g; mov.u32 g, 5; }\n"
-             "L: bra L;\n{ bra L; L: bra L; }\n{ bra M; }\nM: }");
+        HEAD
+        ".global .u32 g;\n.entry k() {\n.reg .u32 x, r<3>;\n"
+        "{ .reg .u32 x; mov.u32 x, 1; { .reg .u32 x; mov.u32 x, 2; } mov.u32 x, 3; }\n"
+        "mov.u32 x, 4;\n{ .reg .u32 x, r<2>; mov.u32 x, r1; }\nmov.u32 x, r1;\n"
+        "{ .reg .u32 g; mov.u32 g, 5; }\n"
+        "L: bra L;\n{ bra L; L: bra L; }\n{ bra M; }\nM: }");
     const struct ptx_func *f = kit_func(m);
     static const char *const names[] = {"x_s2", "x_s3", "x_s2", "x", "x_s4", "x", "g_s2"};
     for (size_t i = 0; i < 7; i++)
         assert_string_equal(f->regs.v[kit_inst(m, i)->ops[0].reg].name, names[i]);
     assert_string_equal(f->regs.v[kit_inst(m, 4)->ops[1].reg].name, "r_s2_1");
     assert_string_equal(f->regs.v[kit_inst(m, 5)->ops[1].reg].name, "r1");
-    /* A label of the same name in an inner block is meant there, even before it stands. */
+    /* A label of the same name in an inner block is meant there, even before it stands.
+     */
     assert_string_equal(f->labels.v[kit_inst(m, 7)->ops[0].label].name, "L");
     assert_string_equal(f->labels.v[kit_inst(m, 8)->ops[0].label].name, "L_s2");
     assert_string_equal(f->labels.v[kit_inst(m, 9)->ops[0].label].name, "L_s2");
@@ -151,7 +158,8 @@ many_scopes(void **state)
     struct strbuf b = {0};
     strbuf_addz(&b, HEAD ".entry k() {\n");
     for (int i = 0; i < 1000; i++)
-        strbuf_printf(&b, "{ .reg .pred p; .reg .b32 t<4>; setp.eq.b32 p, t3, %d; }\n", i);
+        strbuf_printf(&b, "{ .reg .pred p; .reg .b32 t<4>; setp.eq.b32 p, t3, %d; }\n",
+                      i);
     strbuf_addz(&b, "}\n");
     struct ptx_module *m = kit_parse(b.s);
     const struct ptx_func *f = kit_func(m);
@@ -169,14 +177,19 @@ declarations(void **state)
     (void)state;
     struct ptx_module *m = kit_parse(
         ".version 8.0\n.target sm_90a, debug, texmode_independent\n.address_size 64\n"
-        ".visible .global .align 16 .v4 .f32 a[2][3];\n.extern .shared .align 8 .b8 s[];\n"
-        ".const .f64 c = 0d3FF8000000000000;\n.weak .global .attribute(.managed) .s16 w = -2;\n"
+        ".visible .global .align 16 .v4 .f32 a[2][3];\n.extern .shared .align 8 .b8 "
+        "s[];\n"
+        ".const .f64 c = 0d3FF8000000000000;\n.weak .global .attribute(.managed) .s16 w "
+        "= -2;\n"
         ".shared .u32 x, y[4];\n.global .texref t;\n.common .global .b64 q;\n"
-        ".global .samplerref sr = { addr_mode_0 = clamp_to_edge, filter_mode = linear };\n"
-        ".visible .entry k(.param .u64 .ptr .global .align 8 p, .param .align 4 .b8 b[10],\n"
+        ".global .samplerref sr = { addr_mode_0 = clamp_to_edge, filter_mode = linear "
+        "};\n"
+        ".visible .entry k(.param .u64 .ptr .global .align 8 p, .param .align 4 .b8 "
+        "b[10],\n"
         " .param .f64 d, .param .u8 e)\n.maxntid 128, 2\n.minnctapersm 3\n.maxnreg 40\n"
         ".pragma \"nounroll\";\n{ ret; }\n"
-        ".func (.reg .f32 r) f(.reg .u32 n, .reg .pred z) .noreturn\n{ mov.f32 r, 0f00000000; }\n");
+        ".func (.reg .f32 r) f(.reg .u32 n, .reg .pred z) .noreturn\n{ mov.f32 r, "
+        "0f00000000; }\n");
     struct ptx_var *const *v = m->vars.v;
     assert_string_equal(m->target, "sm_90a");
     assert_int_equal(m->sm, 90);
@@ -228,14 +241,15 @@ initialisers(void **state)
 {
     (void)state;
     struct ptx_module *m = kit_parse(
-        HEAD ".global .u16 a[2][3] = {{1, 2}, {3}};\n.global .u16 b[2][3] = {1, 2, 3, 4};\n"
-             ".global .f32 c[] = {1.0, 0f40000000, -3, 2.5e0};\n"
-             ".global .v2 .u32 d[2] = {{1, 2}, {3, 4}};\n.func f() { ret; }\n"
-             ".global .u64 e[4] = {a, a+6, generic(b)+2, f};\n"
-             ".global .b8 g[9] = {0xff(a), 0xff00(a), 0xff0000(a), 0xff000000(a), "
-             "0xff00000000(a), 0xff0000000000(a), 0xff000000000000(a), "
-             "0xff00000000000000(a), 7};\n.global .b8 h[2] = {0xff(a), 0xff0000(b+1)};\n"
-             ".global .b32 i = 0f3f800000;\n.global .s8 j = 1 ? -1 : 0;\n");
+        HEAD
+        ".global .u16 a[2][3] = {{1, 2}, {3}};\n.global .u16 b[2][3] = {1, 2, 3, 4};\n"
+        ".global .f32 c[] = {1.0, 0f40000000, -3, 2.5e0};\n"
+        ".global .v2 .u32 d[2] = {{1, 2}, {3, 4}};\n.func f() { ret; }\n"
+        ".global .u64 e[4] = {a, a+6, generic(b)+2, f};\n"
+        ".global .b8 g[9] = {0xff(a), 0xff00(a), 0xff0000(a), 0xff000000(a), "
+        "0xff00000000(a), 0xff0000000000(a), 0xff000000000000(a), "
+        "0xff00000000000000(a), 7};\n.global .b8 h[2] = {0xff(a), 0xff0000(b+1)};\n"
+        ".global .b32 i = 0f3f800000;\n.global .s8 j = 1 ? -1 : 0;\n");
     struct ptx_var *const *v = m->vars.v;
     static const uint16_t a[] = {1, 2, 0, 3, 0, 0}, b[] = {1, 2, 3, 4, 0, 0};
     static const float c[] = {1, 2, -3, 2.5f};
@@ -274,15 +288,18 @@ calls(void **state)
 {
     (void)state;
     struct ptx_module *m = kit_parse(
-        HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 v);\n.func e();\n"
-             ".func (.reg .u32 x) g(.reg .u32 y);\n.entry k() {\n.reg .b64 %rd<3>; .reg .u32 "
-             "%r<4>;\ncall e;\ncall.uni e, ();\n{ .param .b64 p0; .param .b64 p1; .param .b32 r0;\n"
-             "st.param.b64 [p0], %rd1; call.uni (r0), vprintf, (p0, p1); }\n"
-             "{ .param .b64 p0; .param .b64 p1; .param .b32 r0;\n"
-             "pr: .callprototype (.param .b32 _) _ (.param .b64 _, .param .b64 _);\n"
-             "call (r0), %rd1, (p0, p1), pr; }\ncall (%r1), g, (5);\n"
-             "tl: .calltargets e;\ncall %rd2, tl;\n"
-             "bt: .branchtargets A, B, A;\nbrx.idx %r1, bt;\nA:\nB: ret; }");
+        HEAD
+        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 v);\n.func "
+        "e();\n"
+        ".func (.reg .u32 x) g(.reg .u32 y);\n.entry k() {\n.reg .b64 %rd<3>; .reg .u32 "
+        "%r<4>;\ncall e;\ncall.uni e, ();\n{ .param .b64 p0; .param .b64 p1; .param .b32 "
+        "r0;\n"
+        "st.param.b64 [p0], %rd1; call.uni (r0), vprintf, (p0, p1); }\n"
+        "{ .param .b64 p0; .param .b64 p1; .param .b32 r0;\n"
+        "pr: .callprototype (.param .b32 _) _ (.param .b64 _, .param .b64 _);\n"
+        "call (r0), %rd1, (p0, p1), pr; }\ncall (%r1), g, (5);\n"
+        "tl: .calltargets e;\ncall %rd2, tl;\n"
+        "bt: .branchtargets A, B, A;\nbrx.idx %r1, bt;\nA:\nB: ret; }");
     const struct ptx_inst *c = kit_inst(m, 0);
     assert_int_equal(c->ops[0].kind, PTX_OPD_NONE);
     assert_ptr_equal(c->ops[1].func, m->funcs.v[1]);
@@ -313,7 +330,8 @@ old_texts(void **state)
     (void)state;
     struct ptx_module *m = kit_parse(
         ".version 1.4\n.target sm_13\n@@DWARF .section .debug_abbrev\n.tex .u32 t;\n"
-        ".const[1] .u32 c[4];\n.entry k (.param .u32 p)\n{\n.reg .u16 %rh<3>; .reg .u32 %r<4>;\n"
+        ".const[1] .u32 c[4];\n.entry k (.param .u32 p)\n{\n.reg .u16 %rh<3>; .reg .u32 "
+        "%r<4>;\n"
         "mov.u16 %rh1, %ctaid.x;\nmul.wide.u16 %r1, %rh1, 4;\ncvt.u32.u16 %r2, %tid.x;\n"
         "ld.const[1].u32 %r3, [c+4];\n.loc 1 2 3\nexit;\n}");
     assert_int_equal(m->address_size, 32);
@@ -327,10 +345,10 @@ static void
 refused_by_name(void **state)
 {
     (void)state;
-    struct ptx_module *m = kit_parse(KERNEL(
-        "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];\n"
-        "sust.b.2d.b32.trap [%rd1, {%r1, %r2}], {%r3};\n"
-        "cp.async.ca.shared.global [%r1], [%rd2+16], 16;\n"));
+    struct ptx_module *m =
+        kit_parse(KERNEL("tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];\n"
+                         "sust.b.2d.b32.trap [%rd1, {%r1, %r2}], {%r3};\n"
+                         "cp.async.ca.shared.global [%r1], [%rd2+16], 16;\n"));
     const struct ptx_inst *in = kit_inst(m, 0);
     assert_int_equal(in->op, PTX_OP_TEX);
     assert_true(ptx_ops[in->op].flags & PTX_REFUSED);
@@ -338,7 +356,8 @@ refused_by_name(void **state)
     assert_int_equal(in->ops[1].n, 2);
     struct strbuf b = {0};
     kit_roundtrip(m, &b);
-    assert_non_null(strstr(b.s, "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];"));
+    assert_non_null(
+        strstr(b.s, "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];"));
     strbuf_free(&b);
     ptx_module_free(m);
 }
@@ -347,7 +366,8 @@ static void
 fresh_names(void **state)
 {
     (void)state;
-    struct ptx_module *m = kit_parse(HEAD ".entry k() { .reg .u32 %_x7, %a; mov.u32 %a, 1; }");
+    struct ptx_module *m =
+        kit_parse(HEAD ".entry k() { .reg .u32 %_x7, %a; mov.u32 %a, 1; }");
     struct ptx_func *f = m->funcs.v[0];
     int32_t r = ptx_reg_new(f, PTX_F32);
     assert_string_equal(f->regs.v[r].name, "%_x8");

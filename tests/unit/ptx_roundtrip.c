@@ -1,7 +1,7 @@
 /* ptx_roundtrip.c: every .ptx file of the tests that parses must be the same module after
- * printing and parsing, printing must be stable, and ptxas, where installed, must accept what
- * is printed whenever it accepts the original. ptxas 13 knows sm_75 and later only, so older
- * targets and versions are rewritten in the copies it gets. */
+ * printing and parsing, printing must be stable, and ptxas, where installed, must accept
+ * what is printed whenever it accepts the original. ptxas 13 knows sm_75 and later only,
+ * so older targets and versions are rewritten in the copies it gets. */
 #include "unit/ptx_kit.h"
 
 #include <fts.h>
@@ -28,8 +28,8 @@ modernise(const char *text, struct strbuf *out, char *arch, size_t size)
     if (version && target && version < target && (sm < 75 || major * 10 + minor < 63)) {
         bool newer = major * 10 + minor >= 63;
         strbuf_add(out, text, (size_t)(version - text));
-        strbuf_printf(out, ".version %u.%u\n.target %s", newer ? major : 6, newer ? minor : 5,
-                      arch);
+        strbuf_printf(out, ".version %u.%u\n.target %s", newer ? major : 6,
+                      newer ? minor : 5, arch);
         strbuf_addz(out, target + 8 + n);
     } else {
         strbuf_addz(out, text);

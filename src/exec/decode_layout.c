@@ -1,0 +1,270 @@
+/* decode_layout.c: which functions a kernel may call, and where everything lies:
+ * registers, predicates and parameters in a warp's rows, variables in the scratchpad and
+ * in local frames. */
+#include "exec/exec_int.h"
+
+#include <string.h>
+
+/* -- functions of the program -- */
+
+const struct func_info *
+decode_func(struct decoder *d, const struct ptx_func *f)
+{
+    for (size_t i = 0; i < d->pp->funcs.n; i++) {
+        const struct ptx_func *g = d->pp->funcs.v[i]->f;
+        if (g == f || (!g->is_entry && !strcmp(g->name, f->name)))
+            return d->pp->funcs.v[i];
+    }
+    return NULL;
+}
+
+static void
+add_func(struct decoder *d, const struct ptx_func *f)
+{
+    if (!f)
+        return;
+    for (size_t i = 0; i < f->targets.n; i++) /* .calltargets */
+        add_func(d, f->targets.v[i]);
+    if (f->is_proto)
+        return;
+    if (!f->has_body) { /* a declaration: the definition may stand elsewhere */
+        struct ptx_module *m = d->p->entry->module;
+        const struct ptx_func *def = NULL;
+        for (size_t i = 0; i < m->funcs.n && !def; i++)
+            if (m->funcs.v[i]->has_body && !strcmp(m->funcs.v[i]->name, f->name))
+                def = m->funcs.v[i];
+        if (!def)
+            return; /* refused where it is called */
+        f = def;
+    }
+    if (decode_func(d, f))
+        return;
+    struct func_info *fi = ARENA_NEW(&d->pp->mem, struct func_info);
+    fi->f = f;
+    fi->index = (uint32_t)d->pp->funcs.n;
+    *vec_push(&d->pp->funcs) = fi;
+}
+
+static void
+each_operand(const struct ptx_operand *o, unsigned n, struct decoder *d,
+             void (*use)(struct decoder *, const struct ptx_operand *))
+{
+    for (unsigned i = 0; i < n; i++) {
+        use(d, &o[i]);
+        if (o[i].kind == PTX_OPD_VEC)
+            each_operand(o[i].vec, o[i].n, d, use);
+    }
+}
+
+static void
+use_func(struct decoder *d, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPD_FUNCSYM)
+        add_func(d, o->func);
+}
+
+static void
+use_shared(struct decoder *d, const struct ptx_operand *o)
+{
+    if (!o->var || o->var->space != PTX_SPACE_SHARED || o->var->func)
+        return;
+    for (size_t i = 0; i < d->pp->shared_vars.n; i++)
+        if (d->pp->shared_vars.v[i].var == o->var)
+            return;
+    vec_push(&d->pp->shared_vars)->var = o->var;
+}
+
+static bool
+is_call(const struct ptx_inst *in)
+{
+    return !strcmp(ptx_ops[in->op].mnemonic, "call");
+}
+
+void
+decode_collect(struct decoder *d)
+{
+    bool indirect = false;
+    add_func(d, d->p->entry);
+    for (size_t i = 0; i < d->pp->funcs.n; i++) {
+        const struct ptx_func *f = d->pp->funcs.v[i]->f;
+        for (size_t k = 0; k < f->body.n; k++) {
+            const struct ptx_inst *in = &f->body.v[k];
+            if (is_pseudo(in))
+                continue;
+            each_operand(in->ops, in->nops, d, use_func);
+            each_operand(in->ops, in->nops, d, use_shared);
+            if (is_call(in)) {
+                bool direct = false;
+                for (unsigned o = 0; o < in->nops; o++)
+                    direct |=
+                        in->ops[o].kind == PTX_OPD_FUNCSYM && !in->ops[o].func->is_proto;
+                if (!direct && !indirect) { /* anything whose address is in a table */
+                    indirect = true;
+                    struct ptx_module *m = d->p->entry->module;
+                    for (size_t v = 0; v < m->vars.n; v++)
+                        for (size_t r = 0; r < m->vars.v[v]->relocs.n; r++)
+                            add_func(d, m->vars.v[v]->relocs.v[r].func);
+                }
+                d->pp->has_calls = true;
+            }
+        }
+    }
+}
+
+/* -- layout -- */
+
+bool
+find_shared(const struct prog_priv *pp, const struct ptx_var *v, uint64_t *at)
+{
+    for (size_t i = 0; i < pp->shared_vars.n; i++)
+        if (pp->shared_vars.v[i].var == v) {
+            *at = pp->shared_vars.v[i].at;
+            return true;
+        }
+    return false;
+}
+
+/* Static variables in order; all extern arrays share what is behind them. */
+bool
+decode_layout_shared(struct decoder *d)
+{
+    struct prog_priv *pp = d->pp;
+    for (size_t i = 0; i < pp->funcs.n; i++) {
+        const struct ptx_func *f = pp->funcs.v[i]->f;
+        for (size_t k = 0; k < f->vars.n; k++)
+            if (f->vars.v[k]->space == PTX_SPACE_SHARED)
+                vec_push(&pp->shared_vars)->var = f->vars.v[k];
+    }
+    uint64_t at = 0, align = 16;
+    for (size_t i = 0; i < pp->shared_vars.n; i++) {
+        const struct ptx_var *v = pp->shared_vars.v[i].var;
+        uint64_t a = v->align ? v->align : 1;
+        if (v->dynamic) {
+            align = a > align ? a : align;
+            pp->has_dynamic = true;
+            continue;
+        }
+        at = (at + a - 1) / a * a;
+        pp->shared_vars.v[i].at = at;
+        at += v->size;
+    }
+    uint64_t base = (at + align - 1) / align * align;
+    if (base > DEV_WINDOW)
+        return decode_refuse(
+            d,
+            "%llu bytes of scratchpad are more than its address window of "
+            "16 MiB",
+            (unsigned long long)at);
+    d->p->static_shared = (uint32_t)at;
+    d->p->dynamic_base = (uint32_t)base;
+    for (size_t i = 0; i < pp->shared_vars.n; i++)
+        if (pp->shared_vars.v[i].var->dynamic)
+            pp->shared_vars.v[i].at = base;
+    return true;
+}
+
+static void
+place(struct func_info *fi, const struct ptx_var *v, uint64_t at)
+{
+    *vec_push(&fi->place) = (struct var_place){v, at};
+}
+
+/* Rows of `fi`: registers, then predicates, then parameter words. */
+bool
+decode_layout_func(struct decoder *d, struct func_info *fi)
+{
+    const struct ptx_func *f = fi->f;
+    struct arena *mem = &d->pp->mem;
+    uint64_t at = align_to(d->pp->region_top, ROW_BYTES);
+    fi->region = (uint32_t)at;
+    fi->reg_base = d->p->nregs;
+    d->p->nregs += (uint32_t)f->regs.n;
+    fi->reg_ref = ARENA_ARRAY(mem, uint32_t, f->regs.n + 1);
+    for (size_t i = 0; i < f->regs.n; i++) {
+        const struct ptx_reg *r = &f->regs.v[i];
+        unsigned bytes = ptx_type_bytes(r->type), n = r->vec ? r->vec : 1;
+        if (r->type == PTX_PRED)
+            continue;
+        fi->reg_ref[i] = (uint32_t)at;
+        at += (uint64_t)(bytes == 8 ? 2 : bytes == 16 ? 4 : 1) * n * ROW_BYTES;
+    }
+    for (size_t i = 0; i < f->regs.n; i++)
+        if (f->regs.v[i].type == PTX_PRED) {
+            fi->reg_ref[i] = (uint32_t)at;
+            at += 4;
+        }
+    fi->cc = (uint32_t)at;
+    at = (at + 4 + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
+
+    uint64_t local = 0;
+    for (size_t i = 0; i < f->vars.n; i++) {
+        const struct ptx_var *v = f->vars.v[i];
+        if (v->space == PTX_SPACE_LOCAL) {
+            uint64_t a = v->align ? v->align : 1;
+            local = (local + a - 1) / a * a;
+            place(fi, v, local);
+            local += v->size;
+        } else if (v->space == PTX_SPACE_PARAM) {
+            place(fi, v, at);
+            at += (v->size + 7) / 8 * 2 * ROW_BYTES;
+        }
+    }
+    for (int side = 0; side < 2 && !f->is_entry; side++) {
+        size_t n = side ? f->rets.n : f->params.n;
+        for (size_t i = 0; i < n; i++) {
+            const struct ptx_var *v = side ? f->rets.v[i] : f->params.v[i];
+            if (v->space != PTX_SPACE_REG) {
+                place(fi, v, at);
+                at += (v->size + 7) / 8 * 2 * ROW_BYTES;
+                continue;
+            }
+            size_t r = 0;
+            while (r < f->regs.n && strcmp(f->regs.v[r].name, v->name))
+                r++;
+            if (r < f->regs.n)
+                place(fi, v, fi->reg_ref[r]);
+            else
+                return decode_refuse(d, "parameter '%s' has no register", v->name);
+        }
+    }
+    /* Parameters whose address is taken have a copy in the frame. */
+    fi->spill = ARENA_ARRAY(mem, struct param_spill, f->params.n + 1);
+    for (size_t i = 0; i < f->params.n && !f->is_entry; i++) {
+        const struct ptx_var *v = f->params.v[i];
+        bool taken = false;
+        for (size_t k = 0; k < f->body.n && !taken; k++)
+            for (unsigned o = 0; o < f->body.v[k].nops && !is_call(&f->body.v[k]); o++)
+                taken |= f->body.v[k].ops[o].kind == PTX_OPD_SYM &&
+                         f->body.v[k].ops[o].var == v;
+        if (!taken || v->space != PTX_SPACE_PARAM)
+            continue;
+        uint64_t row_at = 0;
+        for (size_t k = 0; k < fi->place.n; k++)
+            if (fi->place.v[k].var == v)
+                row_at = fi->place.v[k].at;
+        local = (local + 15) / 16 * 16;
+        fi->spill[fi->nspill++] =
+            (struct param_spill){v, (uint32_t)row_at, (uint32_t)local, (uint32_t)v->size};
+        local += (v->size + 3) / 4 * 4;
+    }
+    local = (local + 15) / 16 * 16;
+    if (local > 512 * 1024)
+        return decode_refuse(d,
+                             "%llu bytes of local memory a thread are more than 512 KiB",
+                             (unsigned long long)local);
+    if (at > REF_CONST / 2)
+        return decode_refuse(d, "too many registers");
+    fi->local_bytes = (uint32_t)local;
+    fi->region_bytes = (uint32_t)(at - fi->region);
+    d->pp->region_top = (uint32_t)at;
+
+    fi->nhash = (uint32_t)fi->place.n * 2 + 1;
+    fi->hash = ARENA_ARRAY(mem, struct var_place, fi->nhash);
+    for (size_t i = 0; i < fi->place.n; i++) {
+        size_t h = ((uintptr_t)fi->place.v[i].var >> 4) % fi->nhash;
+        while (fi->hash[h].var)
+            h = (h + 1) % fi->nhash;
+        fi->hash[h] = fi->place.v[i];
+    }
+    return true;
+}

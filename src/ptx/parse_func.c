@@ -1,0 +1,476 @@
+/* parse_func.c: functions: head, body, nested scopes, labels, the directives of a body
+ * (PTX ISA 9.0, chapters 7, 11). A statement that does not parse is skipped to its
+ * semicolon, with some care not to take what follows a forgotten one along. */
+#include "ptx/parse_int.h"
+
+static bool
+opens_function(const struct parser *p)
+{
+    return at_word(p, T_DOT, ".entry") || at_word(p, T_DOT, ".func") ||
+           at_word(p, T_DOT, ".visible") || at_word(p, T_DOT, ".weak") ||
+           at_word(p, T_DOT, ".extern");
+}
+
+/* Does the current token, the first of its line, look like the start of a statement? */
+static bool
+opens_statement(const struct parser *p)
+{
+    if (p->tok.line == p->last.line)
+        return false;
+    if (at(p, '@') || at(p, '{') || at(p, '}') || at(p, T_DOT))
+        return true;
+    if (!at(p, T_ID))
+        return false;
+    const char *s = p->tok.s + p->tok.n;
+    return *s == ':' || known_mnemonic(p->tok.s, p->tok.n);
+}
+
+static void
+skip_statement(struct parser *p)
+{
+    int depth = p->open;
+    p->open = 0;
+    for (bool first = true; !at(p, T_EOF); first = false) {
+        if (take(p, ';'))
+            return;
+        if (!first && opens_statement(p))
+            return;
+        if (at(p, '{'))
+            depth++;
+        else if (at(p, '}') && --depth < 0)
+            return;
+        next(p);
+    }
+}
+
+/* The directives between the parameters and the body. */
+static bool
+parse_head(struct parser *p, struct ptx_func *f)
+{
+    static const struct {
+        const char *text;
+        int args; /* numbers that follow: at most */
+    } others[] = {{".explicitcluster", 0}, {".reqnctapercluster", 3},
+                  {".maxclusterrank", 1},  {".blocksareclusters", 0},
+                  {".abi_preserve", 1},    {".abi_preserve_control", 1},
+                  {".language", 1}};
+    while (at(p, T_DOT)) {
+        struct place where = here(p);
+        const char *start = p->tok.s;
+        uint64_t v;
+        uint32_t *three = at_word(p, T_DOT, ".maxntid")   ? f->maxntid
+                          : at_word(p, T_DOT, ".reqntid") ? f->reqntid
+                                                          : NULL;
+        uint32_t *one = at_word(p, T_DOT, ".maxnreg")        ? &f->maxnreg
+                        : at_word(p, T_DOT, ".minnctapersm") ? &f->minnctapersm
+                        : at_word(p, T_DOT, ".maxnctapersm") ? &f->maxnctapersm
+                                                             : NULL;
+        if (three) {
+            next(p);
+            three[0] = three[1] = three[2] = 1;
+            for (int i = 0; i < 3; i++) {
+                if (!parse_number(p, &v, UINT32_MAX, "a number of threads"))
+                    return false;
+                three[i] = (uint32_t)v;
+                if (i == 2 || !take(p, ','))
+                    break;
+            }
+            continue;
+        }
+        if (one) {
+            next(p);
+            if (!parse_number(p, &v, UINT32_MAX, "this directive's value"))
+                return false;
+            *one = (uint32_t)v;
+            continue;
+        }
+        if (at_word(p, T_DOT, ".noreturn")) {
+            f->noreturn = true;
+            next(p);
+            continue;
+        }
+        if (at_word(p, T_DOT, ".pragma")) {
+            next(p);
+            do {
+                if (!at(p, T_STR))
+                    return expected(p, "a string");
+                *vec_push(&f->pragmas) = text_slice(p, p->tok.s, p->tok.s + p->tok.n);
+                next(p);
+            } while (take(p, ','));
+            if (!need_semicolon(p))
+                return false;
+            continue;
+        }
+        if (at_word(p, T_DOT, ".attribute")) {
+            next(p);
+            const char *text = at(p, '(') ? parenthesised(p, start) : NULL;
+            if (!text)
+                return false;
+            *vec_push(&f->attrs) = text;
+            continue;
+        }
+        size_t k = 0, n = sizeof others / sizeof *others;
+        while (k < n && !at_word(p, T_DOT, others[k].text))
+            k++;
+        if (k == n) {
+            err(p, where, "unknown directive '%.*s' of a function",
+                (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
+            return false;
+        }
+        next(p);
+        for (int i = 0; i < others[k].args; i++) {
+            if (!parse_number(p, &v, UINT32_MAX, "this directive's value"))
+                return false;
+            if (i + 1 == others[k].args || !take(p, ','))
+                break;
+        }
+        *vec_push(&f->attrs) = text_slice(p, start, p->last_end);
+    }
+    return true;
+}
+
+static void
+push_directive(struct parser *p, const char *text, struct place where)
+{
+    struct ptx_inst in = ptx_inst_new(p->m, PTX_OP_DIRECTIVE, 0);
+    in.text = text;
+    in.line = where.line;
+    in.col = where.col;
+    *vec_push(&p->f->body) = in;
+}
+
+/* .loc file line column [, function_name label [+ offset], inlined_at file line column]
+ */
+static bool
+parse_loc(struct parser *p)
+{
+    const char *start = p->tok.s;
+    struct place where = here(p);
+    next(p);
+    for (int i = 0; i < 3; i++) {
+        if (!at(p, T_INT))
+            return i == 2 ? true : expected(p, "a number");
+        next(p);
+    }
+    while (at(p, ',')) {
+        next(p);
+        if (!at(p, T_ID))
+            return expected(p, "function_name or inlined_at");
+        next(p);
+        while (at(p, T_ID) || at(p, T_INT) || at(p, '+')) {
+            if (p->tok.line > p->last.line)
+                break;
+            next(p);
+        }
+    }
+    push_directive(p, text_slice(p, start, p->last_end), where);
+    return true;
+}
+
+/* Raw text up to and with the semicolon. */
+const char *
+to_semicolon(struct parser *p)
+{
+    const char *start = p->tok.s;
+    next(p);
+    while (at(p, T_STR) || at(p, ',') || at(p, T_INT) || at(p, T_ID))
+        next(p);
+    const char *end = p->last_end;
+    if (!need_semicolon(p))
+        return NULL;
+    return arena_printf(&p->m->mem, "%.*s;",
+                        (int)(end - start > 4096 ? 4096 : end - start), start);
+}
+
+static struct ptx_func *
+new_func(struct parser *p, struct place where)
+{
+    struct ptx_func *f = ARENA_NEW(&p->m->mem, struct ptx_func);
+    f->module = p->m;
+    f->name = "";
+    f->line = where.line;
+    f->col = where.col;
+    return f;
+}
+
+/* label : .callprototype / .calltargets / .branchtargets ... ; at the directive. */
+static bool
+parse_targets(struct parser *p, struct name *nm, struct place where)
+{
+    if (at_word(p, T_DOT, ".branchtargets")) {
+        struct ptx_operand *list = ARENA_NEW(&p->m->mem, struct ptx_operand);
+        size_t first = p->pend.n;
+        list->kind = PTX_OPD_VEC;
+        list->reg = list->label = -1;
+        do {
+            next(p);
+            bool many = p->pend.n - first == UINT16_MAX;
+            if (many)
+                err(p, here(p), "too many targets");
+            if (many || !at(p, T_ID)) {
+                p->pend.n = first;
+                return many ? false : expected(p, "a label");
+            }
+            *vec_push(&p->pend) =
+                (struct pending){NULL, name_get(p, p->tok.s, p->tok.n), here(p), false};
+            next(p);
+        } while (at(p, ','));
+        list->n = (uint16_t)(p->pend.n - first);
+        list->vec = ARENA_ARRAY(&p->m->mem, struct ptx_operand, list->n);
+        for (unsigned i = 0; i < list->n; i++) {
+            list->vec[i].kind = PTX_OPD_LABEL;
+            list->vec[i].reg = list->vec[i].label = -1;
+            p->pend.v[first + i].o = &list->vec[i];
+        }
+        bind(p, nm, B_BRANCHES, 0, list, where);
+        return need_semicolon(p);
+    }
+    struct ptx_func *f = new_func(p, where);
+    f->is_proto = true;
+    *vec_push(&p->m->protos) = f;
+    if (at_word(p, T_DOT, ".calltargets")) {
+        do {
+            next(p);
+            if (!at(p, T_ID))
+                return expected(p, "a function");
+            struct name *t = name_get(p, p->tok.s, p->tok.n);
+            if (t->top && t->top->kind == B_FUNC) {
+                *vec_push(&f->targets) = t->top->ptr;
+            } else {
+                struct diag *d =
+                    err(p, here(p), "'%.100s' is not a declared function", t->s);
+                hint_name(p, d, t, 1u << B_FUNC);
+            }
+            next(p);
+        } while (at(p, ','));
+    } else {
+        next(p);
+        if (at(p, '(') && !parse_params(p, f, true, false))
+            return false;
+        if (!take(p, '_')) {
+            if (!at(p, T_ID))
+                return expected(p, "'_'");
+            next(p);
+        }
+        if (at(p, '(') && !parse_params(p, f, false, false))
+            return false;
+        if (!parse_head(p, f))
+            return false;
+    }
+    if (bind(p, nm, B_PROTO, 0, f, where))
+        f->name = flat_name(p, nm);
+    struct ptx_inst in = ptx_inst_new(p->m, PTX_OP_DIRECTIVE, 1);
+    in.ops[0].kind = PTX_OPD_FUNCSYM;
+    in.ops[0].func = f;
+    in.line = where.line;
+    in.col = where.col;
+    *vec_push(&p->f->body) = in;
+    return need_semicolon(p);
+}
+
+/* Is the identifier at hand followed by a colon? */
+static bool
+is_label(const struct parser *p)
+{
+    const char *s = p->lex.at;
+    while (*s == ' ' || *s == '\t')
+        s++;
+    return *s == ':' && s[1] != ':';
+}
+
+static bool
+parse_label(struct parser *p)
+{
+    struct place where = here(p);
+    struct name *nm = name_get(p, p->tok.s, p->tok.n);
+    next(p);
+    next(p); /* : */
+    if (at_word(p, T_DOT, ".branchtargets") || at_word(p, T_DOT, ".calltargets") ||
+        at_word(p, T_DOT, ".callprototype"))
+        return parse_targets(p, nm, where);
+    int32_t index = (int32_t)p->f->labels.n;
+    if (!bind(p, nm, B_LABEL, index, NULL, where))
+        return true;
+    vec_push(&p->f->labels)->name = flat_name(p, nm);
+    struct ptx_inst in = ptx_inst_new(p->m, PTX_OP_LABEL, 1);
+    in.ops[0].kind = PTX_OPD_LABEL;
+    in.ops[0].label = index;
+    in.line = where.line;
+    in.col = where.col;
+    *vec_push(&p->f->body) = in;
+    return true;
+}
+
+static bool
+parse_body_directive(struct parser *p)
+{
+    struct place where = here(p);
+    if (at_word(p, T_DOT, ".loc"))
+        return parse_loc(p);
+    if (at_word(p, T_DOT, ".pragma")) {
+        const char *text = to_semicolon(p);
+        if (text)
+            push_directive(p, text, where);
+        return text != NULL;
+    }
+    unsigned space = space_word(p);
+    if (!space) {
+        err(p, where, "'%.*s' does not begin a statement",
+            (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
+        return false;
+    }
+    struct decl d = {0};
+    if (!parse_decl(p, &d))
+        return false;
+    if (d.space == PTX_SPACE_REG)
+        return parse_regs(p, &d);
+    if (d.space != PTX_SPACE_SHARED && d.space != PTX_SPACE_LOCAL &&
+        d.space != PTX_SPACE_PARAM) {
+        struct diag *x = err(p, where,
+                             "a variable of this state space cannot stand in a "
+                             "function");
+        hint(p, x, "declare it at module scope");
+    }
+    return parse_vars(p, &d);
+}
+
+/* Targets of brx are shared with their list until here. */
+static void
+own_targets(struct parser *p)
+{
+    for (size_t i = 0; i < p->f->body.n; i++) {
+        struct ptx_inst *in = &p->f->body.v[i];
+        if (in->op == PTX_OP_BRX && in->ops[1].kind == PTX_OPD_VEC)
+            in->ops[1].vec = ptx_operands_dup(p->m, in->ops[1].vec, in->ops[1].n);
+    }
+}
+
+/* { statements }, with the '{' at hand. The function's own scope is open already. */
+static bool
+parse_body(struct parser *p)
+{
+    unsigned base = p->depth;
+    p->scope[base].at = here(p);
+    next(p);
+    for (;;) {
+        bool ok = true;
+        p->open = 0;
+        switch (p->tok.kind) {
+        case T_EOF: {
+            struct diag *d = err(p, here(p), "a block is not closed");
+            hint(p, d, "the block that is open here began on line %u",
+                 p->scope[p->depth].at.line);
+            while (p->depth > base)
+                close_scope(p);
+            return false;
+        }
+        case '{':
+            if (open_scope(p, here(p)))
+                next(p);
+            else {
+                while (p->depth > base)
+                    close_scope(p);
+                return false;
+            }
+            break;
+        case '}':
+            if (p->depth == base) {
+                next(p);
+                own_targets(p);
+                return true;
+            }
+            close_scope(p);
+            next(p);
+            break;
+        case ';':
+            next(p);
+            break;
+        case T_DOT:
+            if (opens_function(p)) {
+                struct diag *d = err(p, here(p), "a function begins within a function");
+                hint(p, d, "a '}' is missing; the block open here began on line %u",
+                     p->scope[p->depth].at.line);
+                while (p->depth > base)
+                    close_scope(p);
+                return true;
+            }
+            ok = parse_body_directive(p);
+            break;
+        case T_ID:
+            ok = is_label(p) ? parse_label(p) : parse_inst(p);
+            break;
+        case '@':
+            ok = parse_inst(p);
+            break;
+        default:
+            ok = expected(p, "a statement");
+        }
+        if (!ok)
+            skip_statement(p);
+    }
+}
+
+bool
+parse_function(struct parser *p, unsigned linkage)
+{
+    struct ptx_func *f = new_func(p, here(p));
+    f->linkage = (uint8_t)linkage;
+    f->is_entry = at_word(p, T_DOT, ".entry");
+    *vec_push(&p->m->funcs) = f;
+    p->serial++;
+    p->f = f;
+    next(p);
+    if (!open_scope(p, here(p)))
+        return false;
+    bool ok = true;
+    while (ok && at_word(p, T_DOT, ".attribute")) {
+        const char *start = p->tok.s;
+        next(p);
+        const char *text = at(p, '(') ? parenthesised(p, start) : NULL;
+        ok = text || (p->tok.kind != '(' && expected(p, "'('"));
+        if (text)
+            *vec_push(&f->attrs) = text;
+    }
+    if (ok && at_word(p, T_DOT, ".noreturn")) {
+        f->noreturn = true;
+        next(p);
+    }
+    if (ok && at(p, '(') && !f->is_entry)
+        ok = parse_params(p, f, true, true);
+    struct place where = here(p);
+    struct name *nm = NULL;
+    if (ok && !at(p, T_ID))
+        ok = expected(p, f->is_entry ? "the kernel's name" : "the function's name");
+    if (ok) {
+        nm = name_get(p, p->tok.s, p->tok.n);
+        f->name = nm->s;
+        f->line = where.line;
+        f->col = where.col;
+        next(p);
+    }
+    ok = ok && (!at(p, '(') || parse_params(p, f, false, true));
+    ok = ok && parse_head(p, f);
+    if (ok) {
+        f->has_body = at(p, '{');
+        if (!f->has_body && !at(p, ';'))
+            ok = expected(p, "'{' or ';'");
+    }
+    if (nm) { /* known in its own body, at module scope */
+        unsigned depth = p->depth;
+        p->depth = 0;
+        if (nm->top && nm->top->depth) {
+            err(p, where, "'%.100s' is the name of one of its parameters too", nm->s);
+        } else {
+            bind_module(p, nm, B_FUNC, f, !f->has_body, where);
+        }
+        p->depth = depth;
+    }
+    if (ok && f->has_body)
+        ok = parse_body(p);
+    else if (ok)
+        next(p); /* ; */
+    close_scope(p);
+    p->pend.n = 0;
+    p->f = NULL;
+    return ok;
+}
