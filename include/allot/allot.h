@@ -2,9 +2,9 @@
  *
  * A machine (a GPU description) and a module (PTX) make a device; the device holds memory
  * and runs launches; each launch leaves a result with every counter. All functions are
- * thread-compatible: different objects may be used by different threads. Nothing here exits,
- * prints or aborts on bad input: a function that fails says why in the `struct allot_diag`
- * it was given (may be NULL: no explanation wanted).
+ * thread-compatible: different objects may be used by different threads. Nothing here
+ * exits, prints or aborts on bad input: a function that fails says why in the `struct
+ * allot_diag` it was given (may be NULL: no explanation wanted).
  *
  *     struct allot_diag *d = allot_diag_new();
  *     struct allot_machine *m = allot_machine_load("gtx480", d);
@@ -51,7 +51,8 @@ void allot_machine_free(struct allot_machine *m);
 bool allot_machine_set(struct allot_machine *m, const char *path, const char *value,
                        struct allot_diag *d);
 /* Value as text into buf (NUL-terminated, cut if too long); false: no such path. */
-bool allot_machine_get(const struct allot_machine *m, const char *path, char *buf, size_t n);
+bool allot_machine_get(const struct allot_machine *m, const char *path, char *buf,
+                       size_t n);
 const char *allot_machine_name(const struct allot_machine *m);
 /* Hash over all settings, 16 hex digits: equal machines have equal hashes. */
 void allot_machine_hash(const struct allot_machine *m, char hex[17]);
@@ -60,13 +61,15 @@ char **allot_machine_names(void);
 void allot_names_free(char **names);
 
 /* Every setting: i from 0 while true is returned. */
-struct allot_setting_info { const char *path, *type, *unit, *value_default, *range, *meaning; };
+struct allot_setting_info {
+    const char *path, *type, *unit, *value_default, *range, *meaning;
+};
 bool allot_setting(size_t i, struct allot_setting_info *info);
 
 /* Policies by registry name; kind = "schedulers", "residency", "cta_order", "dram". */
 bool allot_policy(const char *kind, size_t i, const char **name, const char **meaning);
 
-/* Markdown reference, malloc'd: what = "settings" or "counters"; NULL for anything else. */
+/* Markdown reference, malloc'd: what = "settings" or "counters"; else NULL. */
 char *allot_reference(const char *what);
 
 /* -- modules -- */
@@ -81,46 +84,54 @@ char *allot_module_print(const struct allot_module *m);
 bool allot_module_opt(struct allot_module *m, const char *passes, struct allot_diag *d);
 bool allot_pass(size_t i, const char **name, const char **meaning);
 
-struct allot_variable { const char *name; uint64_t bytes; bool dynamic; };
-struct allot_param { const char *name, *type; uint32_t bytes, align; };
+struct allot_variable {
+    const char *name;
+    uint64_t bytes;
+    bool dynamic;
+};
+struct allot_param {
+    const char *name, *type;
+    uint32_t bytes, align;
+};
 struct allot_kernel {
     const char *name;
-    uint32_t registers;          /* 32-bit registers live at once, the most at any point
-                                  * (MAXLIVE): what an allocator would need at least */
-    uint32_t virtual_registers;  /* 32-bit units of every PTX register that occurs */
-    uint32_t predicates;         /* predicate registers live at once */
-    uint32_t instructions;       /* static */
-    uint32_t scratchpad;         /* static bytes, callees included */
-    uint32_t local_bytes;        /* per thread */
-    uint32_t max_block_threads;  /* .maxntid / .reqntid product, 0: not given */
+    uint32_t registers;         /* 32-bit registers live at once, the most at any point
+                                 * (MAXLIVE): what an allocator would need at least */
+    uint32_t virtual_registers; /* 32-bit units of every PTX register that occurs */
+    uint32_t predicates;        /* predicate registers live at once */
+    uint32_t instructions;      /* static */
+    uint32_t scratchpad;        /* static bytes, callees included */
+    uint32_t local_bytes;       /* per thread */
+    uint32_t max_block_threads; /* .maxntid / .reqntid product, 0: not given */
     const struct allot_variable *variables; /* scratchpad variables */
     size_t nvariables;
     const struct allot_param *params;
     size_t nparams;
 };
-/* Kernel i of the module, from 0 while it returns non-NULL; or by name. Owned by the module. */
+/* Kernel i, from 0 while it returns non-NULL; or by name. Owned by the module. */
 const struct allot_kernel *allot_module_kernel(struct allot_module *m, size_t i);
 const struct allot_kernel *allot_module_find(struct allot_module *m, const char *name);
 
 /* -- occupancy -- */
 struct allot_occupancy_query {
-    uint32_t threads;            /* of a block */
-    uint32_t registers;          /* of a thread */
-    uint32_t scratchpad;         /* of a block, bytes */
-    const char *share;           /* NULL or "": none; "registers", "scratchpad" */
-    double threshold;            /* t, 0 < t <= 1; 1 shares nothing (001 section 2.2.4) */
+    uint32_t threads;    /* of a block */
+    uint32_t registers;  /* of a thread */
+    uint32_t scratchpad; /* of a block, bytes */
+    const char *share;   /* NULL or "": none; "registers", "scratchpad" */
+    double threshold;    /* t, 0 < t <= 1; 1 shares nothing (001 section 2.2.4) */
 };
 struct allot_occupancy {
-    uint32_t resident_blocks;    /* with sharing, if asked for */
-    uint32_t baseline_blocks;    /* without */
+    uint32_t resident_blocks; /* with sharing, if asked for */
+    uint32_t baseline_blocks; /* without */
     uint32_t shared_pairs, unshared_blocks;
-    const char *limited_by;      /* "registers", "scratchpad", "threads", "blocks", or several
-                                  * joined by commas; of the resident blocks */
-    uint32_t by_threads, by_blocks, by_registers, by_scratchpad; /* blocks each would allow;
-                                  * UINT32_MAX: the kernel uses none of it */
-    uint32_t warps;              /* resident */
-    double occupancy;            /* resident warps / the most the SM holds */
-    uint32_t registers_wasted, scratchpad_wasted; /* units of an SM left over (baseline) */
+    const char *limited_by; /* "registers", "scratchpad", "threads", "blocks", or several
+                             * joined by commas; of the resident blocks */
+    /* blocks each would allow; UINT32_MAX: the kernel uses none of it */
+    uint32_t by_threads, by_blocks, by_registers, by_scratchpad;
+    uint32_t warps;   /* resident */
+    double occupancy; /* resident warps / the most the SM holds */
+    /* units of an SM left over (baseline) */
+    uint32_t registers_wasted, scratchpad_wasted;
 };
 bool allot_occupancy(const struct allot_machine *m, const struct allot_occupancy_query *q,
                      struct allot_occupancy *out, struct allot_diag *d);
@@ -132,8 +143,9 @@ struct allot_options {
     unsigned threads;    /* host threads; 0: 1 */
     uint64_t max_cycles; /* give up after this many core cycles a launch; 0: no limit */
     uint64_t max_instructions; /* warp instructions a launch; 0: no limit */
-    /* Called now and then during a launch (about 10 times a second of host time); return
-     * false to stop the launch with an error "interrupted". May be NULL. */
+    /* Called when a launch begins and about 10 times a second of host time while it runs;
+     * return false to stop it with an error "interrupted". cycles is 0 without timing. May
+     * be NULL. */
     bool (*progress)(void *user, uint64_t cycles, uint64_t blocks_done, uint64_t blocks);
     void *user;
 };
@@ -162,28 +174,32 @@ struct allot_launch {
     const char *kernel;
     uint32_t grid[3], block[3];  /* 0 counts as 1 */
     uint32_t dynamic_scratchpad; /* bytes */
-    const void *const *args;     /* one pointer to the value of each parameter, in order */
+    const void *const *args; /* one pointer to the value of each parameter, in order */
     size_t nargs;
 };
 struct allot_result;
-/* Runs to the end. The module is read by the device until allot_device_free: free it later.
- * NULL on failure (fault, stuck, limit, bad launch). The result lives as
- * long as the device. */
+/* Runs to the end. The module is read by the device until allot_device_free: free it
+ * later. NULL on failure (fault, stuck, limit, bad launch). The result lives as long as
+ * the device. */
 const struct allot_result *allot_launch(struct allot_device *dev,
-                                        const struct allot_launch *l, struct allot_diag *d);
+                                        const struct allot_launch *l,
+                                        struct allot_diag *d);
 
 /* -- results -- */
 size_t allot_results(const struct allot_device *dev);
 const struct allot_result *allot_result_at(const struct allot_device *dev, size_t i);
 const char *allot_result_kernel(const struct allot_result *r);
 double allot_result_seconds(const struct allot_result *r); /* host time */
-/* Counter or derived value by id; false if there is none of that id. Counters are exact in
- * *count; derived values only in *value. Either pointer may be NULL. */
+/* Counter or derived value by id; false if there is none of that id. Counters are exact
+ * in *count; derived values only in *value. Either pointer may be NULL. */
 bool allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
                       double *value);
 
 /* Every counter and derived value: i from 0 while true is returned. */
-struct allot_stat_info { const char *id, *owner, *kind, *unit, *meaning; bool derived; };
+struct allot_stat_info {
+    const char *id, *owner, *kind, *unit, *meaning;
+    bool derived;
+};
 bool allot_stat(size_t i, struct allot_stat_info *info);
 
 #ifdef __cplusplus

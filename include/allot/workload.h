@@ -1,9 +1,9 @@
 /* workload.h: what a benchmark under workloads/NAME/ provides.
  *
- * workloads/NAME/workload.c defines `const struct allot_workload allot_workload_NAME`; the
- * build finds it by its folder and compiles kernel.cu to PTX (clang, and nvcc where there is
- * one). A workload makes its inputs from the seed, launches, and checks the results against
- * a CPU reference. It uses allot.h alone. */
+ * workloads/NAME/workload.c defines `const struct allot_workload allot_workload_NAME`;
+ * the build finds it by its folder and compiles kernel.cu to PTX (clang, and nvcc where
+ * there is one). A workload makes its inputs from the seed, launches, and checks the
+ * results against a CPU reference. It uses allot.h alone. */
 #ifndef ALLOT_WORKLOAD_H
 #define ALLOT_WORKLOAD_H
 
@@ -20,15 +20,15 @@ struct allot_run {
     bool quick;                  /* the small input, for tests */
     uint32_t seed;               /* of the inputs */
     struct allot_diag *diag;
-    bool ok;                     /* cleared by the first failure; later calls do nothing */
-    char check[256];             /* what failed the check, "" if passed or not reached */
+    bool ok;         /* cleared by the first failure; later calls do nothing */
+    char check[256]; /* what failed the check, "" if passed or not reached */
 };
 
 struct allot_workload {
     const char *name;
-    const char *summary;  /* one line */
-    const char *source;   /* algorithm and documents' tables it stands for */
-    const char *kernels;  /* kernels whose results count, blank-separated; "": all */
+    const char *summary; /* one line */
+    const char *source;  /* algorithm and documents' tables it stands for */
+    const char *kernels; /* kernels whose results count, blank-separated; "": all */
     /* Inputs, launches, check. Returns true if all ran and the check passed. */
     bool (*run)(struct allot_run *r);
 };
@@ -46,7 +46,8 @@ bool allot_workload_run(const struct allot_workload *w, struct allot_device *dev
 
 /* -- helpers for workload.c; after a failure each does nothing -- */
 uint64_t wl_alloc(struct allot_run *r, uint64_t bytes);
-uint64_t wl_upload(struct allot_run *r, const void *src, uint64_t bytes); /* alloc + write */
+/* alloc + write */
+uint64_t wl_upload(struct allot_run *r, const void *src, uint64_t bytes);
 void wl_write(struct allot_run *r, uint64_t addr, const void *src, uint64_t bytes);
 void wl_read(struct allot_run *r, uint64_t addr, void *dst, uint64_t bytes);
 void wl_free(struct allot_run *r, uint64_t addr);
@@ -61,10 +62,11 @@ void wl_launch_args(struct allot_run *r, const char *kernel, const uint32_t dims
 uint64_t wl_random(uint64_t *state);
 float wl_uniform(uint64_t *state, float lo, float hi);
 /* Records the first mismatch. */
-bool wl_fail(struct allot_run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool wl_fail(struct allot_run *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Compares n floats: |got - want| <= atol + rtol * |want|, NaN equals only NaN. */
-bool wl_check_f32(struct allot_run *r, const char *what, const float *got, const float *want,
-                  size_t n, float rtol, float atol);
+bool wl_check_f32(struct allot_run *r, const char *what, const float *got,
+                  const float *want, size_t n, float rtol, float atol);
 bool wl_check_i32(struct allot_run *r, const char *what, const int32_t *got,
                   const int32_t *want, size_t n);
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-
 bool
 defuse_is_dest(const struct ptx_inst *in, unsigned operand)
 {
@@ -50,7 +49,8 @@ is_dest(const struct ptx_inst *in, unsigned i)
 }
 
 void
-defuse_each(const struct ptx_inst *in, void (*fn)(void *, int32_t, bool, bool), void *user)
+defuse_each(const struct ptx_inst *in, void (*fn)(void *, int32_t, bool, bool),
+            void *user)
 {
     if (in->guard >= 0)
         fn(user, in->guard, false, false);

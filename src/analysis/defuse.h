@@ -8,7 +8,8 @@
 /* Calls fn for each register, reads first (a register may come more than once). A guarded
  * instruction's destination is written only in some lanes: `partial` is true for it. */
 void defuse_each(const struct ptx_inst *in,
-                 void (*fn)(void *user, int32_t reg, bool write, bool partial), void *user);
+                 void (*fn)(void *user, int32_t reg, bool write, bool partial),
+                 void *user);
 
 /* Where operand i stands in the row's pattern: true if it is a destination. */
 bool defuse_is_dest(const struct ptx_inst *in, unsigned operand);

@@ -1,5 +1,7 @@
-/* live.c: the textbook backward data-flow problem, iterated in post-order until it is still.
+/* live.c: the textbook backward data-flow problem, iterated in post-order to its end.
+ *
  *   in(b) = use(b) | (out(b) & ~def(b)),  out(b) = union of in(s) over successors s.
+ *
  * Cost: O(blocks x registers / 64) a round, rounds bounded by loop nesting + 2. */
 #include "analysis/live.h"
 
@@ -80,7 +82,8 @@ weigh(const struct ptx_func *f, const uint64_t *set, uint32_t *regs, uint32_t *p
 {
     *regs = *preds = 0;
     for (size_t w = 0; w < BITSET_WORDS(f->regs.n); w++)
-        FOR_BITS (b, set[w]) {
+        FOR_BITS(b, set[w])
+        {
             const struct ptx_reg *r = &f->regs.v[w * 64 + b];
             unsigned bytes = ptx_type_bytes(r->type);
             if (r->type == PTX_PRED)
@@ -113,7 +116,8 @@ live_max(const struct live *l, uint32_t *registers, uint32_t *predicates)
         for (uint32_t k = g->block[i].end; k-- > g->block[i].first;) {
             const struct ptx_inst *in = &g->func->body.v[k];
             uint32_t r, p;
-            /* Behind the instruction its destinations exist even if nothing reads them. */
+            /* Behind the instruction its destinations exist even if nothing reads them.
+             */
             memcpy(at, now, words * 8);
             defuse_each(in, add_dest, at);
             weigh(g->func, at, &r, &p);

@@ -12,14 +12,14 @@ struct live {
     struct arena mem;
 };
 
-/* Backward may-analysis over g's function (a guarded write does not end a life, since other
- * lanes keep the old value). Free with live_free; g must outlive it. */
+/* Backward may-analysis over g's function (a guarded write does not end a life, since
+ * other lanes keep the old value). Free with live_free; g must outlive it. */
 struct live *live_new(const struct cfg *g);
 void live_free(struct live *l);
 
-/* Most 32-bit registers, and most predicates, live at one point: MAXLIVE. A 64-bit register
- * counts as two, a narrower one as one. At an instruction its sources and destinations count
- * together only if the source lives on. */
+/* Most 32-bit registers, and most predicates, live at one point: MAXLIVE. A 64-bit
+ * register counts as two, a narrower one as one. At an instruction its sources and
+ * destinations count together only if the source lives on. */
 void live_max(const struct live *l, uint32_t *registers, uint32_t *predicates);
 
 #endif

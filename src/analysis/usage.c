@@ -1,4 +1,5 @@
-/* usage.c: walks the call graph from a kernel and sums what its functions declare and use. */
+/* usage.c: walks the call graph from a kernel, sums what its functions declare and use.
+ */
 #include "analysis/usage.h"
 
 #include "analysis/defuse.h"
@@ -115,7 +116,8 @@ usage_of(const struct ptx_func *f, struct usage *u)
                 address_taken(u, f->module);
         }
     }
-    /* Static variables in order of first use, each at its alignment; dynamic ones behind. */
+    /* Static variables in order of first use, each at its alignment, then dynamic ones.
+     */
     for (size_t i = 0; i < u->scratchpad_vars.n; i++) {
         const struct ptx_var *v = u->scratchpad_vars.v[i];
         if (v->dynamic) {

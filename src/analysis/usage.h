@@ -1,19 +1,19 @@
-/* usage.h: what a kernel asks of an SM, callees included: registers, scratchpad, local. */
+/* usage.h: what a kernel asks of an SM, callees included: registers and memory. */
 #ifndef ALLOT_ANALYSIS_USAGE_H
 #define ALLOT_ANALYSIS_USAGE_H
 
 #include "ptx/ir.h"
 
 struct usage {
-    uint32_t virtual_registers;   /* 32-bit units of all registers that occur in the code */
+    uint32_t virtual_registers; /* 32-bit units of all registers that occur in the code */
     uint32_t virtual_predicates;
-    uint32_t live_registers;      /* MAXLIVE in 32-bit units, the largest over the call graph:
-                                   * caller's at the call plus callee's is not summed */
+    uint32_t live_registers; /* MAXLIVE in 32-bit units, the largest over the call graph:
+                              * caller's at the call plus callee's is not summed */
     uint32_t live_predicates;
-    uint32_t instructions;        /* static, pseudo ones left out */
-    uint32_t scratchpad;          /* static bytes, laid out in order with alignment */
-    uint32_t local_bytes;         /* a thread, each function once */
-    bool dynamic_scratchpad;      /* uses extern .shared */
+    uint32_t instructions;   /* static, pseudo ones left out */
+    uint32_t scratchpad;     /* static bytes, laid out in order with alignment */
+    uint32_t local_bytes;    /* a thread, each function once */
+    bool dynamic_scratchpad; /* uses extern .shared */
     VEC(const struct ptx_var *) scratchpad_vars; /* in layout order, dynamic ones last */
     VEC(const struct ptx_func *) funcs;          /* the kernel, then every callee */
 };

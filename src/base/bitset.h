@@ -1,4 +1,4 @@
-/* bitset.h: fixed-size bit sets over uint64_t words, and the bit tricks used everywhere. */
+/* bitset.h: fixed-size bit sets over uint64_t words, and the common bit tricks. */
 #ifndef ALLOT_BASE_BITSET_H
 #define ALLOT_BASE_BITSET_H
 

@@ -19,7 +19,7 @@ vformat(struct arena *a, const char *fmt, va_list ap)
     return s;
 }
 
-/* Copy of line number `line` of `text`, control characters as spaces, cut where too long. */
+/* Copy of line `line` of `text`, control characters as spaces, cut where too long. */
 static const char *
 source_line(struct arena *a, const char *text, unsigned line)
 {

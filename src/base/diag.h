@@ -31,8 +31,8 @@ struct diag_sink {
     size_t max_errors; /* errors beyond this are counted, not kept; 0: 100 */
 };
 
-/* Where something stands. `text` is the whole source (may be NULL), so that the line can be
- * shown. */
+/* Where something stands. `text` is the whole source (may be NULL), so that the line can
+ * be shown. */
 struct diag_loc {
     const char *file;
     const char *text;

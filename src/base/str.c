@@ -1,4 +1,4 @@
-/* str.c: open-addressing intern table (FNV-1a, doubling at 3/4), text buffer, file reading. */
+/* str.c: open-addressing intern table (FNV-1a, doubling at 3/4), text buffer, files. */
 #include "base/str.h"
 
 #include <errno.h>

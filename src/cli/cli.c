@@ -92,8 +92,8 @@ cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int ar
     int n = 0;
     const struct cli_opt *o;
     for (; (o = find_opt(tables, n)) && n < MAX; n++) {
-        longs[n] = (struct option){o->name, o->value ? required_argument : no_argument, NULL,
-                                   BASE + n};
+        longs[n] = (struct option){o->name, o->value ? required_argument : no_argument,
+                                   NULL, BASE + n};
         if (o->letter) {
             char s[3] = {o->letter, o->value ? ':' : 0, 0};
             strcat(shorts, s);
@@ -265,13 +265,14 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
          &s->residency, NULL, NULL},
         {"threshold", 't', "T", "t of sharing: (1-t)*100 % is shared (default 0.1)",
          &s->threshold, NULL, NULL},
-        {"regs", 0, "N", "registers a thread, instead of the kernel's own count", &s->regs,
-         NULL, NULL},
+        {"regs", 0, "N", "registers a thread, instead of the kernel's own count",
+         &s->regs, NULL, NULL},
         {"set", 0, "PATH=VALUE", "any setting of the machine (see 'allot list settings')",
          NULL, &s->set, NULL},
         {"functional", 'f', NULL, "no timing: only execute", NULL, NULL, &s->functional},
         {"quick", 'q', NULL, "the workload's small input", NULL, NULL, &s->quick},
-        {"seed", 0, "N", "seed of the workload's input (default 1)", &s->seed, NULL, NULL},
+        {"seed", 0, "N", "seed of the workload's input (default 1)", &s->seed, NULL,
+         NULL},
         {"compiler", 0, "NAME", "whose PTX of the workload: clang (default) or nvcc",
          &s->compiler, NULL, NULL},
         {"max-cycles", 0, "N", "give up after N core cycles of a launch", &s->max_cycles,
@@ -325,14 +326,16 @@ cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
     memset(o, 0, sizeof *o);
     uint64_t threads = 0;
     if (s->max_cycles && !cli_u64(s->max_cycles, 1, UINT64_MAX, &o->max_cycles))
-        return cli_usage(cmd, "--max-cycles %s: not a positive number", s->max_cycles), false;
+        return cli_usage(cmd, "--max-cycles %s: not a positive number", s->max_cycles),
+               false;
     if (s->max_instructions &&
         !cli_u64(s->max_instructions, 1, UINT64_MAX, &o->max_instructions))
         return cli_usage(cmd, "--max-instructions %s: not a positive number",
                          s->max_instructions),
                false;
     if (s->threads && !cli_u64(s->threads, 1, 1024, &threads))
-        return cli_usage(cmd, "--threads %s: not a number from 1 to 1024", s->threads), false;
+        return cli_usage(cmd, "--threads %s: not a number from 1 to 1024", s->threads),
+               false;
     o->threads = (unsigned)threads;
     o->functional = s->functional;
     o->no_skip = s->no_skip;

@@ -35,9 +35,9 @@ struct cli_cmd {
     const char *examples;             /* lines shown under --help; may be NULL */
 };
 
-/* Parses argv[1..]; prints help and exits with 0 for --help, explains and returns false for
- * wrong usage. Positional arguments end up in `pos`. Tables are joined: several may be given
- * (own, then e.g. cli_machine_options), NULL-terminated list of tables. */
+/* Parses argv[1..]; prints help and exits with 0 for --help, explains and returns false
+ * for wrong usage. Positional arguments end up in `pos`. Tables are joined: several may
+ * be given (own, then e.g. cli_machine_options), NULL-terminated list of tables. */
 bool cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
                char **argv, struct cli_list *pos);
 

@@ -13,8 +13,8 @@ struct figure {
 
 /* Sum over one run's launches; simulation time only (not the host's check). */
 static bool
-measure(const struct allot_workload *w, const struct cli_cmd *cmd, const struct cli_sim *s,
-        struct figure *f)
+measure(const struct allot_workload *w, const struct cli_cmd *cmd,
+        const struct cli_sim *s, struct figure *f)
 {
     struct allot_diag *d = allot_diag_new();
     struct allot_options o;
@@ -49,8 +49,8 @@ measure(const struct allot_workload *w, const struct cli_cmd *cmd, const struct 
 
 /* Best of n: the least disturbed by whatever else the machine does. */
 static bool
-best_of(const struct allot_workload *w, const struct cli_cmd *cmd, const struct cli_sim *s,
-        uint64_t n, struct figure *best)
+best_of(const struct allot_workload *w, const struct cli_cmd *cmd,
+        const struct cli_sim *s, uint64_t n, struct figure *best)
 {
     for (uint64_t i = 0; i < n; i++) {
         struct figure f;
@@ -81,17 +81,18 @@ cmd_bench(int argc, char **argv)
     struct cli_opt sim[CLI_SIM_OPTIONS];
     cli_sim_options(&s, sim);
     struct cli_list pos;
-    if (!cli_parse(&cmd, (const struct cli_opt *const[]){sim, own, NULL}, argc, argv, &pos))
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){sim, own, NULL}, argc, argv,
+                   &pos))
         return EXIT_USAGE;
     uint64_t n;
     if (!cli_u64(repeat, 1, 1000, &n))
         return cli_usage(&cmd, "--repeat %s: not a number from 1 to 1000", repeat);
     static const char *const usual[] = {"vecadd", "matmul", "hotspot", "backprop_16"};
     struct cli_list names = pos.n ? pos : (struct cli_list){(const char **)usual, 4};
-    struct table *t = table_new(
-        8, (const char *const[]){"workload", "machine", "threads", "mode",
-                                 "warp_instructions", "seconds", "warp_instructions_per_s",
-                                 "cycles_per_s"});
+    struct table *t =
+        table_new(8, (const char *const[]){"workload", "machine", "threads", "mode",
+                                           "warp_instructions", "seconds",
+                                           "warp_instructions_per_s", "cycles_per_s"});
     if (tsv)
         printf("workload\tmachine\tthreads\tmode\twarp_instructions\tseconds\t"
                "warp_instructions_per_s\tcycles_per_s\n");
@@ -110,8 +111,8 @@ cmd_bench(int argc, char **argv)
             double wps = (double)f.warp / f.seconds, cps = (double)f.cycles / f.seconds;
             const char *mode = functional ? "functional" : "timing";
             if (tsv) {
-                printf("%s\t%s\t1\t%s\t%llu\t%.6f\t%.0f\t%.0f\n", w->name, s.machine, mode,
-                       (unsigned long long)f.warp, f.seconds, wps, cps);
+                printf("%s\t%s\t1\t%s\t%llu\t%.6f\t%.0f\t%.0f\n", w->name, s.machine,
+                       mode, (unsigned long long)f.warp, f.seconds, wps, cps);
                 fflush(stdout);
                 continue;
             }

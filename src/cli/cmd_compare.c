@@ -33,7 +33,8 @@ struct cell {
 static void
 list_variants(void)
 {
-    struct table *t = table_new(3, (const char *const[]){"variant", "meaning", "settings"});
+    struct table *t =
+        table_new(3, (const char *const[]){"variant", "meaning", "settings"});
     for (size_t i = 0; i < NNAMED; i++) {
         table_cell(t, "%s", named[i].name);
         table_cell(t, "%s", named[i].meaning);
@@ -48,7 +49,8 @@ list_variants(void)
 
 /* "a,b,mine:sm.scheduler=gto+l1d.sets=64" */
 static int
-parse_variants(const char *text, struct variant v[MAX_VARIANTS], const struct cli_cmd *cmd)
+parse_variants(const char *text, struct variant v[MAX_VARIANTS],
+               const struct cli_cmd *cmd)
 {
     char *copy = arena_strdup(cli_mem(), text), *save;
     int n = 0;
@@ -132,8 +134,8 @@ sum(struct cell *c, const struct allot_workload *w, const struct allot_device *d
 }
 
 static bool
-run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const struct allot_workload *w,
-         const struct variant *v, struct cell *c)
+run_cell(const struct cli_cmd *cmd, const struct cli_sim *s,
+         const struct allot_workload *w, const struct variant *v, struct cell *c)
 {
     struct allot_diag *d = allot_diag_new();
     struct allot_options o;
@@ -171,9 +173,9 @@ print_text(const struct cell *cells, const struct allot_workload *const *w, size
 {
     char gain_title[64], b[32];
     snprintf(gain_title, sizeof gain_title, "IPC vs %s", v[0].name);
-    struct table *t = table_new(
-        8, (const char *const[]){"workload", "variant", "blocks/SM", "pairs", "cycles",
-                                 "IPC", gain_title, "check"});
+    struct table *t =
+        table_new(8, (const char *const[]){"workload", "variant", "blocks/SM", "pairs",
+                                           "cycles", "IPC", gain_title, "check"});
     for (size_t i = 0; i < nw; i++) {
         if (i)
             table_rule(t);
@@ -222,13 +224,16 @@ print_json(const struct cell *cells, const struct allot_workload *const *w, size
         const struct cell *c = &cells[i];
         json_array_append_new(
             rows,
-            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f}", "workload",
-                      w[i / nv]->name, "variant", v[i % nv].name, "check",
-                      !c->ran ? "not run" : c->ok ? "passed" : "failed", "resident_blocks",
-                      (json_int_t)c->blocks, "baseline_blocks", (json_int_t)c->baseline,
-                      "shared_pairs", (json_int_t)c->pairs, "cycles", (json_int_t)c->cycles,
-                      "warp_instructions", (json_int_t)c->warp, "thread_instructions",
-                      (json_int_t)c->thread, "ipc", c->ipc, "seconds", c->seconds));
+            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f}",
+                      "workload", w[i / nv]->name, "variant", v[i % nv].name, "check",
+                      !c->ran ? "not run"
+                      : c->ok ? "passed"
+                              : "failed",
+                      "resident_blocks", (json_int_t)c->blocks, "baseline_blocks",
+                      (json_int_t)c->baseline, "shared_pairs", (json_int_t)c->pairs,
+                      "cycles", (json_int_t)c->cycles, "warp_instructions",
+                      (json_int_t)c->warp, "thread_instructions", (json_int_t)c->thread,
+                      "ipc", c->ipc, "seconds", c->seconds));
     }
     json_t *o = json_pack("{s:s, s:b, s:o}", "machine", s->machine, "quick", s->quick,
                           "results", rows);
@@ -241,7 +246,8 @@ static bool
 draw(const struct cell *cells, const struct allot_workload *const *w, size_t nw,
      const struct variant *v, size_t nv, const struct cli_sim *s, const char *path)
 {
-    const char **groups = xcalloc(nw, sizeof *groups), **series = xcalloc(nv, sizeof *series);
+    const char **groups = xcalloc(nw, sizeof *groups),
+               **series = xcalloc(nv, sizeof *series);
     double *value = xcalloc(nw * nv, sizeof *value);
     for (size_t i = 0; i < nw; i++)
         groups[i] = w[i]->name;
@@ -252,10 +258,16 @@ draw(const struct cell *cells, const struct allot_workload *const *w, size_t nw,
         value[i] = c->ok && ref->ok && ref->ipc > 0 ? c->ipc / ref->ipc : NAN;
     }
     char title[160], ylabel[96];
-    snprintf(title, sizeof title, "IPC on %s%s", s->machine, s->quick ? " (small inputs)" : "");
+    snprintf(title, sizeof title, "IPC on %s%s", s->machine,
+             s->quick ? " (small inputs)" : "");
     snprintf(ylabel, sizeof ylabel, "IPC relative to %s", v[0].name);
-    struct chart c = {.title = title, .ylabel = ylabel, .ngroups = nw, .nseries = nv,
-                      .groups = groups, .series = series, .value = value};
+    struct chart c = {.title = title,
+                      .ylabel = ylabel,
+                      .ngroups = nw,
+                      .nseries = nv,
+                      .groups = groups,
+                      .series = series,
+                      .value = value};
     struct diag_sink diag = {0};
     bool ok = chart_write(&c, path, &diag);
     struct strbuf b = {0};
@@ -287,7 +299,8 @@ cmd_compare(int argc, char **argv)
     bool json = false, list = false;
     const struct cli_opt own[] = {
         {"variants", 'v', "A,B,...",
-         "what to compare (default unshared-lrr,shared-lrr,shared-owf)", &text, NULL, NULL},
+         "what to compare (default unshared-lrr,shared-lrr,shared-owf)", &text, NULL,
+         NULL},
         {"list-variants", 0, NULL, "the named variants", NULL, NULL, &list},
         {"chart", 'c', "FILE", "bar chart, .svg or .png", &chart, NULL, NULL},
         {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
@@ -295,7 +308,8 @@ cmd_compare(int argc, char **argv)
     struct cli_opt sim[CLI_SIM_OPTIONS];
     cli_sim_options(&s, sim);
     struct cli_list pos;
-    if (!cli_parse(&cmd, (const struct cli_opt *const[]){sim, own, NULL}, argc, argv, &pos))
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){sim, own, NULL}, argc, argv,
+                   &pos))
         return EXIT_USAGE;
     if (list) {
         list_variants();

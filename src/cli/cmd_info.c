@@ -52,8 +52,8 @@ print_text(const struct info *in, const struct allot_kernel *k, struct allot_dia
                o.resident_blocks, in->threads, allot_machine_name(in->machine), o.warps,
                100 * o.occupancy, o.limited_by);
     else
-        printf("  occupancy     not one block of %u threads fits an SM of %s\n", in->threads,
-               allot_machine_name(in->machine));
+        printf("  occupancy     not one block of %u threads fits an SM of %s\n",
+               in->threads, allot_machine_name(in->machine));
 }
 
 static json_t *
@@ -61,20 +61,20 @@ to_json(const struct info *in, const struct allot_kernel *k, struct allot_diag *
 {
     json_t *vars = json_array(), *params = json_array();
     for (size_t i = 0; i < k->nvariables; i++)
-        json_array_append_new(
-            vars, json_pack("{s:s, s:I, s:b}", "name", k->variables[i].name, "bytes",
-                            (json_int_t)k->variables[i].bytes, "dynamic",
-                            k->variables[i].dynamic));
+        json_array_append_new(vars,
+                              json_pack("{s:s, s:I, s:b}", "name", k->variables[i].name,
+                                        "bytes", (json_int_t)k->variables[i].bytes,
+                                        "dynamic", k->variables[i].dynamic));
     for (size_t i = 0; i < k->nparams; i++)
-        json_array_append_new(params,
-                              json_pack("{s:s, s:s, s:i}", "name", k->params[i].name, "type",
-                                        k->params[i].type, "bytes", k->params[i].bytes));
-    json_t *o = json_pack(
-        "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:i}", "name", k->name,
-        "instructions", k->instructions, "registers", k->registers, "virtual_registers",
-        k->virtual_registers, "predicates", k->predicates, "scratchpad", k->scratchpad,
-        "local_bytes", k->local_bytes, "variables", vars, "params", params, "block_threads",
-        in->threads);
+        json_array_append_new(
+            params, json_pack("{s:s, s:s, s:i}", "name", k->params[i].name, "type",
+                              k->params[i].type, "bytes", k->params[i].bytes));
+    json_t *o =
+        json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:i}", "name", k->name,
+                  "instructions", k->instructions, "registers", k->registers,
+                  "virtual_registers", k->virtual_registers, "predicates", k->predicates,
+                  "scratchpad", k->scratchpad, "local_bytes", k->local_bytes, "variables",
+                  vars, "params", params, "block_threads", in->threads);
     struct allot_occupancy oc;
     if (occupancy(in, k, &oc, d)) {
         json_object_set_new(o, "resident_blocks", json_integer(oc.resident_blocks));
@@ -90,11 +90,12 @@ cmd_info(int argc, char **argv)
     const char *machine = "gtx480", *kernel = NULL, *block = "256", *smem = "0";
     bool json = false;
     const struct cli_opt options[] = {
-        {"machine", 'm', "NAME|FILE", "machine for the occupancy (default gtx480)", &machine,
-         NULL, NULL},
+        {"machine", 'm', "NAME|FILE", "machine for the occupancy (default gtx480)",
+         &machine, NULL, NULL},
         {"kernel", 'k', "NAME", "only this kernel", &kernel, NULL, NULL},
         {"block", 'b', "N", "threads of a block (default 256)", &block, NULL, NULL},
-        {"smem", 0, "BYTES", "dynamic scratchpad of a block (default 0)", &smem, NULL, NULL},
+        {"smem", 0, "BYTES", "dynamic scratchpad of a block (default 0)", &smem, NULL,
+         NULL},
         {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
         {0}};
     const struct cli_cmd cmd = {
@@ -103,7 +104,8 @@ cmd_info(int argc, char **argv)
         "SM holds and what limits that.",
         "  allot info kernel.ptx --machine titan --block 16,16\n"};
     struct cli_list pos;
-    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv, &pos))
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
+                   &pos))
         return EXIT_USAGE;
     if (pos.n != 1)
         return cli_usage(&cmd, "give one PTX file");

@@ -32,8 +32,8 @@ static void
 list_policies(void)
 {
     static const char *const kinds[] = {"schedulers", "residency", "cta_order", "dram"};
-    static const char *const settings[] = {"sm.scheduler", "residency.policy", "cta.order",
-                                           "dram.scheduler"};
+    static const char *const settings[] = {"sm.scheduler", "residency.policy",
+                                           "cta.order", "dram.scheduler"};
     for (size_t k = 0; k < 4; k++) {
         printf("%s%s\n", k ? "\n" : "", settings[k]);
         const char *name, *meaning;
@@ -102,8 +102,8 @@ cmd_list(int argc, char **argv)
                  {"settings", list_settings}, {"counters", list_counters}};
     bool markdown = false;
     const struct cli_opt options[] = {{"markdown", 0, NULL,
-                                       "settings, counters: the reference as Markdown", NULL,
-                                       NULL, &markdown},
+                                       "settings, counters: the reference as Markdown",
+                                       NULL, NULL, &markdown},
                                       {0}};
     const struct cli_cmd cmd = {
         "list", "[--markdown] machines|workloads|policies|passes|settings|counters",
@@ -111,7 +111,8 @@ cmd_list(int argc, char **argv)
         "counters are what --json and --stats give.",
         "  allot list machines\n"};
     struct cli_list pos;
-    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv, &pos))
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
+                   &pos))
         return EXIT_USAGE;
     if (markdown) {
         char *text = pos.n == 1 ? allot_reference(pos.v[0]) : NULL;

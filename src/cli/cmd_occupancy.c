@@ -22,8 +22,9 @@ print_text(const struct allot_machine *m, const struct allot_occupancy_query *q,
            const struct allot_occupancy *o)
 {
     printf("machine            %s\n", allot_machine_name(m));
-    printf("block              %u threads, %u registers a thread, %u bytes of scratchpad\n",
-           q->threads, q->registers, q->scratchpad);
+    printf(
+        "block              %u threads, %u registers a thread, %u bytes of scratchpad\n",
+        q->threads, q->registers, q->scratchpad);
     printf("resident blocks    %u (%u warps, %.1f %% of the SM), limited by %s\n",
            o->resident_blocks, o->warps, 100 * o->occupancy, o->limited_by);
     char regs[16], smem[16];
@@ -46,13 +47,14 @@ print_json(const struct allot_machine *m, const struct allot_occupancy_query *q,
     json_t *j = json_pack(
         "{s:s, s:i, s:i, s:i, s:s, s:f, s:i, s:i, s:i, s:i, s:s, s:i, s:i, s:o, s:o, s:i, "
         "s:f, s:i, s:i}",
-        "machine", allot_machine_name(m), "threads", q->threads, "registers", q->registers,
-        "scratchpad", q->scratchpad, "share", q->share ? q->share : "", "threshold",
-        q->threshold, "resident_blocks", o->resident_blocks, "baseline_blocks",
-        o->baseline_blocks, "shared_pairs", o->shared_pairs, "unshared_blocks",
-        o->unshared_blocks, "limited_by", o->limited_by, "by_threads", o->by_threads,
-        "by_blocks", o->by_blocks, "by_registers", limit_json(o->by_registers),
-        "by_scratchpad", limit_json(o->by_scratchpad), "warps", o->warps, "occupancy", o->occupancy, "registers_wasted",
+        "machine", allot_machine_name(m), "threads", q->threads, "registers",
+        q->registers, "scratchpad", q->scratchpad, "share", q->share ? q->share : "",
+        "threshold", q->threshold, "resident_blocks", o->resident_blocks,
+        "baseline_blocks", o->baseline_blocks, "shared_pairs", o->shared_pairs,
+        "unshared_blocks", o->unshared_blocks, "limited_by", o->limited_by, "by_threads",
+        o->by_threads, "by_blocks", o->by_blocks, "by_registers",
+        limit_json(o->by_registers), "by_scratchpad", limit_json(o->by_scratchpad),
+        "warps", o->warps, "occupancy", o->occupancy, "registers_wasted",
         o->registers_wasted, "scratchpad_wasted", o->scratchpad_wasted);
     json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     printf("\n");
@@ -67,15 +69,17 @@ cmd_occupancy(int argc, char **argv)
     struct cli_list set = {0};
     bool json = false;
     const struct cli_opt options[] = {
-        {"machine", 'm', "NAME|FILE", "machine description (default gtx480)", &machine, NULL,
-         NULL},
+        {"machine", 'm', "NAME|FILE", "machine description (default gtx480)", &machine,
+         NULL, NULL},
         {"threads", 'n', "N", "threads of a block", &threads, NULL, NULL},
-        {"regs", 0, "R", "registers of a thread (default 0: no demand)", &regs, NULL, NULL},
+        {"regs", 0, "R", "registers of a thread (default 0: no demand)", &regs, NULL,
+         NULL},
         {"smem", 0, "BYTES", "scratchpad of a block (default 0)", &smem, NULL, NULL},
         {"share", 0, "WHAT", "registers or scratchpad shared by pairs of blocks", &share,
          NULL, NULL},
-        {"threshold", 't', "T", "t: a pair gets (1+t) times a block's share (default 0.1)",
-         &threshold, NULL, NULL},
+        {"threshold", 't', "T",
+         "t: a pair gets (1+t) times a block's share (default 0.1)", &threshold, NULL,
+         NULL},
         {"set", 0, "PATH=VALUE", "any setting of the machine", NULL, &set, NULL},
         {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
         {0}};
@@ -86,7 +90,8 @@ cmd_occupancy(int argc, char **argv)
         "  allot occupancy -m 001-table2.3-scratchpad --threads 128 --smem 7200 "
         "--share scratchpad\n"};
     struct cli_list pos;
-    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv, &pos))
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
+                   &pos))
         return EXIT_USAGE;
     if (pos.n)
         return cli_usage(&cmd, "unexpected argument '%s'", pos.v[0]);
@@ -101,7 +106,8 @@ cmd_occupancy(int argc, char **argv)
     if (!cli_u64(smem, 0, 1 << 30, &s))
         return cli_usage(&cmd, "--smem %s: not a number of bytes", smem);
     if (!cli_f64(threshold, &t) || t <= 0 || t > 1)
-        return cli_usage(&cmd, "--threshold %s: must be above 0 and at most 1", threshold);
+        return cli_usage(&cmd, "--threshold %s: must be above 0 and at most 1",
+                         threshold);
     if (share && strcmp(share, "registers") && strcmp(share, "scratchpad"))
         return cli_usage(&cmd, "--share %s: registers or scratchpad", share);
     struct allot_diag *d = allot_diag_new();

@@ -24,8 +24,8 @@ cmd_opt(int argc, char **argv)
     const char *passes = "", *out = "-";
     bool list = false;
     const struct cli_opt options[] = {
-        {"passes", 'p', "P[,P...]", "passes to run, in order (default: none)", &passes, NULL,
-         NULL},
+        {"passes", 'p', "P[,P...]", "passes to run, in order (default: none)", &passes,
+         NULL, NULL},
         {"output", 'o', "FILE", "where to write (default: standard output)", &out, NULL,
          NULL},
         {"list-passes", 0, NULL, "names and meanings of all passes", NULL, NULL, &list},
@@ -36,7 +36,8 @@ cmd_opt(int argc, char **argv)
         "prints it in a canonical form. '-' reads standard input.",
         "  allot opt kernel.ptx -o checked.ptx\n"};
     struct cli_list pos;
-    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv, &pos))
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
+                   &pos))
         return EXIT_USAGE;
     if (list)
         return list_passes();

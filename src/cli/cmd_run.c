@@ -39,8 +39,8 @@ print_summary(const struct allot_device *dev, bool functional)
         functional ? table_new(4, (const char *const[]){"kernel", "warp instr.",
                                                         "thread instr.", "host s"})
                    : table_new(7, (const char *const[]){"kernel", "cycles", "warp instr.",
-                                                        "thread instr.", "IPC", "blocks/SM",
-                                                        "host s"});
+                                                        "thread instr.", "IPC",
+                                                        "blocks/SM", "host s"});
     char b[32];
     for (size_t i = 0; i < allot_results(dev); i++) {
         const struct allot_result *r = allot_result_at(dev, i);
@@ -122,7 +122,8 @@ options_json(const struct allot_machine *m, const struct cli_sim *s)
     char v[128], hash[17];
     json_t *o = json_object();
     static const char *const shown[] = {"sm.scheduler", "residency.policy",
-                                        "residency.threshold", "residency.regs_per_thread"};
+                                        "residency.threshold",
+                                        "residency.regs_per_thread"};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         if (allot_machine_get(m, shown[i], v, sizeof v))
             json_object_set_new(o, shown[i], json_string(v));
@@ -244,8 +245,9 @@ launch_own(const struct allot_kernel *k, const struct launch_desc *l,
     uint64_t smem = 0;
     if (!l->grid || !l->block || !cli_dims(l->grid, launch.grid) ||
         !cli_dims(l->block, launch.block)) {
-        fprintf(stderr, "allot: a kernel of your own needs --grid and --block, each as 64 or "
-                        "16,16 or 8,8,4\n");
+        fprintf(stderr,
+                "allot: a kernel of your own needs --grid and --block, each as 64 or "
+                "16,16 or 8,8,4\n");
         return false;
     }
     if (l->smem && !cli_u64(l->smem, 0, 1 << 24, &smem)) {
@@ -264,8 +266,8 @@ launch_own(const struct allot_kernel *k, const struct launch_desc *l,
     const void **values = xcalloc(k->nparams, sizeof *values);
     bool ok = true;
     for (size_t i = 0; ok && i < k->nparams; i++) {
-        ok = launch_arg_make(l->args.v[i], &k->params[i], dev, seed + (uint32_t)i, &args[i],
-                             d);
+        ok = launch_arg_make(l->args.v[i], &k->params[i], dev, seed + (uint32_t)i,
+                             &args[i], d);
         values[i] = args[i].value;
     }
     launch.args = values;
@@ -276,8 +278,8 @@ launch_own(const struct allot_kernel *k, const struct launch_desc *l,
 
 static int
 run_own(const char *path, const struct launch_desc *l, const struct cli_sim *s,
-        const struct allot_machine *m, const struct allot_options *o, const struct out *out,
-        struct allot_diag *d)
+        const struct allot_machine *m, const struct allot_options *o,
+        const struct out *out, struct allot_diag *d)
 {
     uint64_t seed;
     if (!cli_u64(s->seed, 0, UINT32_MAX, &seed))
@@ -317,15 +319,16 @@ cmd_run(int argc, char **argv)
         {"grid", 'g', "X[,Y[,Z]]", "own PTX: blocks", &l.grid, NULL, NULL},
         {"block", 'b', "X[,Y[,Z]]", "own PTX: threads of a block", &l.block, NULL, NULL},
         {"smem", 0, "BYTES", "own PTX: dynamic scratchpad", &l.smem, NULL, NULL},
-        {"arg", 'a', "VALUE|buf:...", "own PTX: one per parameter, in order", NULL, &l.args,
-         NULL},
-        {"launch", 'l', "FILE.yaml", "own PTX: kernel, grid, block, scratchpad, args", &launch,
-         NULL, NULL},
+        {"arg", 'a', "VALUE|buf:...", "own PTX: one per parameter, in order", NULL,
+         &l.args, NULL},
+        {"launch", 'l', "FILE.yaml", "own PTX: kernel, grid, block, scratchpad, args",
+         &launch, NULL, NULL},
         {0}};
     struct cli_opt sim[CLI_SIM_OPTIONS];
     cli_sim_options(&s, sim);
     struct cli_list pos;
-    if (!cli_parse(&cmd, (const struct cli_opt *const[]){sim, own, NULL}, argc, argv, &pos))
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){sim, own, NULL}, argc, argv,
+                   &pos))
         return EXIT_USAGE;
     if (pos.n != 1)
         return cli_usage(&cmd, "give one workload or one PTX file");
@@ -335,9 +338,11 @@ cmd_run(int argc, char **argv)
     if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
         return EXIT_USAGE;
     const struct allot_workload *w = allot_workload_find(pos.v[0]);
-    if (!w && !ends_in(pos.v[0], ".ptx") && strcmp(pos.v[0], "-") && !strchr(pos.v[0], '/'))
-        return cli_usage(&cmd, "'%s' is neither a workload ('allot list workloads') nor a "
-                               ".ptx file",
+    if (!w && !ends_in(pos.v[0], ".ptx") && strcmp(pos.v[0], "-") &&
+        !strchr(pos.v[0], '/'))
+        return cli_usage(&cmd,
+                         "'%s' is neither a workload ('allot list workloads') nor a "
+                         ".ptx file",
                          pos.v[0]);
     struct allot_diag *d = allot_diag_new();
     struct allot_machine *m = cli_sim_machine(&s, d);

@@ -29,13 +29,14 @@ static const cyaml_schema_field_t file_fields[] = {
                            struct file_desc, block, 0, CYAML_UNLIMITED),
     CYAML_FIELD_STRING_PTR("scratchpad", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
                            struct file_desc, scratchpad, 0, CYAML_UNLIMITED),
-    CYAML_FIELD_SEQUENCE("args", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct file_desc,
-                         args, &arg_schema, 0, CYAML_UNLIMITED),
+    CYAML_FIELD_SEQUENCE("args", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+                         struct file_desc, args, &arg_schema, 0, CYAML_UNLIMITED),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t file_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct file_desc, file_fields)};
 
-/* libcyaml reports through a log function; its messages are kept to be printed with ours. */
+/* libcyaml reports through a log function; its messages are kept to be printed with ours.
+ */
 static void
 keep_log(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 {
@@ -67,8 +68,9 @@ launch_file(const char *path, struct launch_desc *l)
         fprintf(stderr, "allot: %s: %s\n%s", path,
                 err == CYAML_ERR_FILE_OPEN ? strerror(errno) : cyaml_strerror(err),
                 log.s ? log.s : "");
-        fprintf(stderr, "    hint: keys are kernel, grid, block, scratchpad, args (a list of "
-                        "texts as for --arg)\n");
+        fprintf(stderr,
+                "    hint: keys are kernel, grid, block, scratchpad, args (a list of "
+                "texts as for --arg)\n");
         strbuf_free(&log);
         return false;
     }
@@ -134,7 +136,8 @@ number(const char *text, const struct ptx_type_info *t, uint8_t out[8])
         return true;
     }
     errno = 0;
-    uint64_t v = *text == '-' ? (uint64_t)strtoll(text, &end, 0) : strtoull(text, &end, 0);
+    uint64_t v =
+        *text == '-' ? (uint64_t)strtoll(text, &end, 0) : strtoull(text, &end, 0);
     if (end == text || *end || errno)
         return false;
     int64_t sv = (int64_t)v;
@@ -152,7 +155,8 @@ struct buf_spec {
 };
 
 static void
-element(uint8_t *p, const struct ptx_type_info *t, uint64_t i, bool random, uint64_t *state)
+element(uint8_t *p, const struct ptx_type_info *t, uint64_t i, bool random,
+        uint64_t *state)
 {
     if (t->kind == PTX_K_FLT && t->bytes >= 4) {
         double v = random ? (double)wl_uniform(state, 0, 1) : (double)i;
@@ -178,7 +182,8 @@ fill(const char *text, const struct buf_spec *s, uint32_t seed, uint8_t *data)
     if (!random && !iota && !number(s->init, s->type, one))
         return say(text, "init=%s: zero, iota, random or a number of type %s", s->init,
                    s->type->text);
-    for (uint64_t at = 0, i = 0; at + s->type->bytes <= s->bytes; at += s->type->bytes, i++) {
+    for (uint64_t at = 0, i = 0; at + s->type->bytes <= s->bytes;
+         at += s->type->bytes, i++) {
         if (random || iota)
             element(data + at, s->type, i, random, &state);
         else
@@ -210,8 +215,8 @@ buf_size(const char *text, const char *s, struct buf_spec *b)
 }
 
 static bool
-make_buffer(const char *text, struct allot_device *dev, uint32_t seed, struct launch_arg *a,
-            struct allot_diag *d)
+make_buffer(const char *text, struct allot_device *dev, uint32_t seed,
+            struct launch_arg *a, struct allot_diag *d)
 {
     struct buf_spec b = {.type = &ptx_types[PTX_U8], .init = "zero"};
     char *copy_text = xstrdup(text + 4), *save, *part = strtok_r(copy_text, ",", &save);
@@ -269,14 +274,15 @@ launch_arg_make(const char *text, const struct allot_param *p, struct allot_devi
     memset(a, 0, sizeof *a);
     if (!strncmp(text, "buf:", 4)) {
         if (p->bytes != 8 && p->bytes != 4)
-            return say(text, "parameter %s (.%s, %u bytes) cannot hold an address", p->name,
-                       p->type, p->bytes);
+            return say(text, "parameter %s (.%s, %u bytes) cannot hold an address",
+                       p->name, p->type, p->bytes);
         return make_buffer(text, dev, seed, a, d);
     }
     const struct ptx_type_info *t = find_type(p->type);
     if (!t || p->bytes != t->bytes)
-        return say(text, "parameter %s is %u bytes passed by value; give it as a buffer's "
-                         "address is not possible, and structures are not supported here",
+        return say(text,
+                   "parameter %s is %u bytes passed by value; give it as a buffer's "
+                   "address is not possible, and structures are not supported here",
                    p->name, p->bytes);
     /* Compilers declare untyped parameters too (.b32): a fraction then means a float. */
     if (t->kind == PTX_K_BITS && strpbrk(text, ".eE") && strncmp(text, "0x", 2))

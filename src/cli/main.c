@@ -16,14 +16,16 @@ enum { NCOMMANDS = sizeof commands / sizeof *commands };
 static void
 help(FILE *out)
 {
-    fprintf(out, "usage: allot COMMAND [ARGUMENTS]\n\n"
-                 "Who gets a GPU's on-chip resources, and what each decision is worth.\n\n"
-                 "commands:\n");
+    fprintf(out,
+            "usage: allot COMMAND [ARGUMENTS]\n\n"
+            "Who gets a GPU's on-chip resources, and what each decision is worth.\n\n"
+            "commands:\n");
     for (size_t i = 0; i < NCOMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fprintf(out, "\n'allot COMMAND --help' tells the rest. 'allot --version' the version.\n"
-                 "A first thing to try: allot compare lavaMD srad_v2 "
-                 "--machine 001-table2.3-scratchpad --quick\n");
+    fprintf(out,
+            "\n'allot COMMAND --help' tells the rest. 'allot --version' the version.\n"
+            "A first thing to try: allot compare lavaMD srad_v2 "
+            "--machine 001-table2.3-scratchpad --quick\n");
 }
 
 int

@@ -9,8 +9,10 @@
 #include <string.h>
 
 enum {
-    STACK_MIN = 68, /* leaves are disjoint (<= 32), joins nested (<= 32) */
-    QUANTUM = 2048  /* instructions a warp runs before the next one has its turn */
+    STACK_MIN = 68,      /* leaves are disjoint (<= 32), joins nested (<= 32) */
+    QUANTUM = 2048,      /* instructions a warp runs before the next one has its turn */
+    ASK_EVERY = 1 << 16, /* instructions between two calls of keep_going, */
+    ASK_BLOCKS = 1 << 8  /* and blocks */
 };
 
 static size_t
@@ -290,6 +292,21 @@ stuck(struct exec_grid *g, const struct exec_cta *c)
     return EXEC_FAULT;
 }
 
+/* Asks the caller whether to go on; false after saying that it was interrupted. */
+static bool
+go_on(struct exec_grid *g, uint64_t done)
+{
+    g->ask_at = g->n_warp_inst + ASK_EVERY;
+    uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
+    return !g->keep_going || g->keep_going(g->user, done, blocks) ||
+           diag_error(
+               g->diag,
+               "kernel '%s' interrupted after %llu warp instructions, %llu of %llu "
+               "blocks had ended",
+               g->prog->entry->name, (unsigned long long)g->n_warp_inst,
+               (unsigned long long)done, (unsigned long long)blocks);
+}
+
 static enum exec_result
 run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s)
 {
@@ -300,6 +317,8 @@ run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s)
             if (w->state != EXEC_READY)
                 continue;
             moved = true;
+            if (g->n_warp_inst >= g->ask_at && !go_on(g, c->id))
+                return EXEC_FAULT;
             uint64_t n = QUANTUM;
             if (g->limit) {
                 if (g->n_warp_inst >= g->limit)
@@ -328,7 +347,10 @@ exec_run_grid(struct exec_grid *g)
     memset(&s, 0, sizeof s);
     uint64_t n = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
     enum exec_result r = EXEC_OK;
+    g->ask_at = 0;
     for (uint64_t id = 0; id < n && r == EXEC_OK; id++) {
+        if (id % ASK_BLOCKS == 0)
+            g->ask_at = 0; /* blocks that are long to start and have little to do */
         exec_cta_start(c, (uint32_t)id);
         r = run_cta(g, c, &s);
     }

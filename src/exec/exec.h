@@ -84,6 +84,11 @@ struct exec_grid {
     uint64_t *nanoseconds; /* what %globaltimer reads; NULL: clock */
     uint64_t n_warp_inst, n_thread_inst; /* counted by exec_step */
     uint64_t limit; /* warp instructions after which exec_run_grid stops; 0: none */
+    /* Asked by exec_run_grid every millisecond or so; false stops the grid with an error
+     * "interrupted". May be NULL. */
+    bool (*keep_going)(void *user, uint64_t blocks_done, uint64_t blocks);
+    void *user;
+    uint64_t ask_at; /* n_warp_inst of the next question; exec_run_grid's own */
     /* Where the executor is, for faults (set by exec_step). */
     struct diag_sink *diag;
 };

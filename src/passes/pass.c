@@ -43,9 +43,9 @@ verify(const struct ptx_module *m, const char *pass, struct diag_sink *diag)
     bool ok = again && ptx_equal(m, again, &why);
     if (!ok)
         diag_error(diag, "pass %s left an invalid module: %s", pass,
-                   why                         ? why
+                   why                             ? why
                    : own.n && own.list[0]->message ? own.list[0]->message
-                                               : "it does not parse");
+                                                   : "it does not parse");
     free(why);
     if (again)
         ptx_module_free(again);

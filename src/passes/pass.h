@@ -14,8 +14,9 @@ struct pass {
 const struct pass *pass_at(size_t i);
 const struct pass *pass_find(const char *name);
 
-/* Runs a comma-separated pipeline ("" runs nothing). After each pass the module is printed
- * and parsed again: what a pass leaves must be valid PTX, and equal to what it printed. */
+/* Runs a comma-separated pipeline ("" runs nothing). After each pass the module is
+ * printed and parsed again: what a pass leaves must be valid PTX, and equal to what it
+ * printed. */
 bool pass_run(struct ptx_module *m, const char *pipeline, struct diag_sink *diag);
 
 #endif

@@ -1,10 +1,11 @@
 /* ir.h: a PTX module in memory. Text in: ptx/parse.h; text out: ptx/print.h.
  *
  * One function body is one flat array of instructions. Labels and in-body directives are
- * pseudo instructions in that array (flag PTX_PSEUDO), so a pass inserts and deletes freely.
- * Nested scopes are flattened by the parser: a name that shadows another one is made unique
- * ("%p" in the second nested block becomes "%p_s2"), so parse(print(m)) equals m. Everything
- * lives in the module's arena. Indices are per function unless said otherwise. */
+ * pseudo instructions in that array (flag PTX_PSEUDO), so a pass inserts and deletes
+ * freely. The parser flattens nested scopes: a name that shadows another one is made
+ * unique, as "%p" of the second nested block becomes "%p_s2", so parse(print(m)) equals
+ * m. Everything lives in the module's arena. Indices are per function unless said
+ * otherwise. */
 #ifndef ALLOT_PTX_IR_H
 #define ALLOT_PTX_IR_H
 
@@ -17,56 +18,91 @@
 struct ptx_func;
 struct ptx_var;
 
-enum ptx_space { /* where a variable lives or an address points */
-    PTX_SPACE_NONE,  /* generic, or not an address */
-    PTX_SPACE_REG, PTX_SPACE_SREG, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED, PTX_SPACE_LOCAL,
-    PTX_SPACE_CONST, PTX_SPACE_PARAM, PTX_SPACE_TEX
+/* Where a variable lives or an address points. */
+enum ptx_space {
+    PTX_SPACE_NONE, /* generic, or not an address */
+    PTX_SPACE_REG,
+    PTX_SPACE_SREG,
+    PTX_SPACE_GLOBAL,
+    PTX_SPACE_SHARED,
+    PTX_SPACE_LOCAL,
+    PTX_SPACE_CONST,
+    PTX_SPACE_PARAM,
+    PTX_SPACE_TEX
 };
 
 enum ptx_operand_kind {
-    PTX_OPD_NONE,   /* optional operand left out */
-    PTX_OPD_REG,    /* reg */
-    PTX_OPD_SREG,   /* sreg (enum ptx_sreg), comp 0..3 for .x .y .z .w */
-    PTX_OPD_IMM,    /* imm: integer, as 64 bits two's complement */
-    PTX_OPD_F32,    /* imm: low 32 bits are the IEEE single (0f...) */
-    PTX_OPD_F64,    /* imm: IEEE double (0d... or a decimal literal) */
-    PTX_OPD_SYM,    /* address of var, + off */
-    PTX_OPD_FUNCSYM,/* address of or call to func */
-    PTX_OPD_ADDR,   /* [base + off]: base is reg (>= 0), var, or absolute (neither) */
-    PTX_OPD_LABEL,  /* label */
-    PTX_OPD_VEC,    /* vec[0..n): {a, b, ...}; also the lists of a call and the targets of brx */
-    PTX_OPD_SINK,   /* _ */
+    PTX_OPD_NONE,    /* optional operand left out */
+    PTX_OPD_REG,     /* reg */
+    PTX_OPD_SREG,    /* sreg (enum ptx_sreg), comp 0..3 for .x .y .z .w */
+    PTX_OPD_IMM,     /* imm: integer, as 64 bits two's complement */
+    PTX_OPD_F32,     /* imm: low 32 bits are the IEEE single (0f...) */
+    PTX_OPD_F64,     /* imm: IEEE double (0d... or a decimal literal) */
+    PTX_OPD_SYM,     /* address of var, + off */
+    PTX_OPD_FUNCSYM, /* address of or call to func */
+    PTX_OPD_ADDR,    /* [base + off]: base is reg (>= 0), var, or absolute (neither) */
+    PTX_OPD_LABEL,   /* label */
+    PTX_OPD_VEC,     /* vec[0..n): {a, b, ...}; also lists of a call, targets of brx */
+    PTX_OPD_SINK,    /* _ */
 };
 
 struct ptx_operand {
-    uint8_t kind;   /* enum ptx_operand_kind */
-    bool neg;       /* !p; VEC: written in [] (only in instructions without a pattern) */
-    uint8_t comp;   /* SREG: component; REG: component + 1 of a vector register, 0: none */
-    bool joined;    /* written behind | (only in instructions without a pattern) */
-    int32_t reg;    /* REG, ADDR: register index, -1: none */
-    int32_t label;  /* LABEL: index into func->labels */
+    uint8_t kind;  /* enum ptx_operand_kind */
+    bool neg;      /* !p; VEC: written in [] (only in instructions without a pattern) */
+    uint8_t comp;  /* SREG: component; REG: component + 1 of a vector register, 0: none */
+    bool joined;   /* written behind | (only in instructions without a pattern) */
+    int32_t reg;   /* REG, ADDR: register index, -1: none */
+    int32_t label; /* LABEL: index into func->labels */
     uint16_t sreg;
-    uint16_t n;     /* VEC: number of elements */
+    uint16_t n; /* VEC: number of elements */
     uint64_t imm;
-    int64_t off;              /* SYM, ADDR */
-    struct ptx_var *var;      /* SYM, ADDR: variable or parameter; NULL: none */
-    struct ptx_func *func;    /* FUNCSYM */
-    struct ptx_operand *vec;  /* VEC */
+    int64_t off;             /* SYM, ADDR */
+    struct ptx_var *var;     /* SYM, ADDR: variable or parameter; NULL: none */
+    struct ptx_func *func;   /* FUNCSYM */
+    struct ptx_operand *vec; /* VEC */
 };
 
 enum ptx_sreg {
-    PTX_SREG_TID, PTX_SREG_NTID, PTX_SREG_CTAID, PTX_SREG_NCTAID, PTX_SREG_LANEID,
-    PTX_SREG_WARPID, PTX_SREG_NWARPID, PTX_SREG_SMID, PTX_SREG_NSMID, PTX_SREG_GRIDID,
-    PTX_SREG_LANEMASK_EQ, PTX_SREG_LANEMASK_LE, PTX_SREG_LANEMASK_LT, PTX_SREG_LANEMASK_GE,
-    PTX_SREG_LANEMASK_GT, PTX_SREG_CLOCK, PTX_SREG_CLOCK_HI, PTX_SREG_CLOCK64,
-    PTX_SREG_GLOBALTIMER, PTX_SREG_GLOBALTIMER_LO, PTX_SREG_GLOBALTIMER_HI,
-    PTX_SREG_TOTAL_SMEM_SIZE, PTX_SREG_DYNAMIC_SMEM_SIZE, PTX_SREG_ENVREG, /* comp = n */
-    PTX_SREG_PM, /* comp = n */
-    PTX_SREG_PM64, /* comp = n */ PTX_SREG_CLUSTERID, PTX_SREG_NCLUSTERID,
-    PTX_SREG_CLUSTER_CTAID, PTX_SREG_CLUSTER_NCTAID, PTX_SREG_CLUSTER_CTARANK,
-    PTX_SREG_CLUSTER_NCTARANK, PTX_SREG_IS_EXPLICIT_CLUSTER, PTX_SREG_AGGR_SMEM_SIZE,
-    PTX_SREG_RESERVED_SMEM_BEGIN, PTX_SREG_RESERVED_SMEM_END, PTX_SREG_RESERVED_SMEM_CAP,
-    PTX_SREG_RESERVED_SMEM, /* comp = n */ PTX_SREG_GRAPH_EXEC, PTX_NSREGS
+    PTX_SREG_TID,
+    PTX_SREG_NTID,
+    PTX_SREG_CTAID,
+    PTX_SREG_NCTAID,
+    PTX_SREG_LANEID,
+    PTX_SREG_WARPID,
+    PTX_SREG_NWARPID,
+    PTX_SREG_SMID,
+    PTX_SREG_NSMID,
+    PTX_SREG_GRIDID,
+    PTX_SREG_LANEMASK_EQ,
+    PTX_SREG_LANEMASK_LE,
+    PTX_SREG_LANEMASK_LT,
+    PTX_SREG_LANEMASK_GE,
+    PTX_SREG_LANEMASK_GT,
+    PTX_SREG_CLOCK,
+    PTX_SREG_CLOCK_HI,
+    PTX_SREG_CLOCK64,
+    PTX_SREG_GLOBALTIMER,
+    PTX_SREG_GLOBALTIMER_LO,
+    PTX_SREG_GLOBALTIMER_HI,
+    PTX_SREG_TOTAL_SMEM_SIZE,
+    PTX_SREG_DYNAMIC_SMEM_SIZE,
+    PTX_SREG_ENVREG, /* comp = n */
+    PTX_SREG_PM,     /* comp = n */
+    PTX_SREG_PM64,   /* comp = n */
+    PTX_SREG_CLUSTERID,
+    PTX_SREG_NCLUSTERID,
+    PTX_SREG_CLUSTER_CTAID,
+    PTX_SREG_CLUSTER_NCTAID,
+    PTX_SREG_CLUSTER_CTARANK,
+    PTX_SREG_CLUSTER_NCTARANK,
+    PTX_SREG_IS_EXPLICIT_CLUSTER,
+    PTX_SREG_AGGR_SMEM_SIZE,
+    PTX_SREG_RESERVED_SMEM_BEGIN,
+    PTX_SREG_RESERVED_SMEM_END,
+    PTX_SREG_RESERVED_SMEM_CAP,
+    PTX_SREG_RESERVED_SMEM, /* comp = n */
+    PTX_SREG_GRAPH_EXEC,
+    PTX_NSREGS
 };
 
 /* Name with its %, type and number of components of each special register. */
@@ -79,18 +115,18 @@ struct ptx_sreg_info {
 extern const struct ptx_sreg_info ptx_sregs[PTX_NSREGS];
 
 struct ptx_inst {
-    uint16_t op;                 /* enum ptx_op */
+    uint16_t op; /* enum ptx_op */
     uint8_t ntypes;
     uint8_t nops;
     uint8_t type[4];             /* enum ptx_type, in the order written */
     uint8_t mod[PTX_NMODGROUPS]; /* enum ptx_mod, 0: none */
     int32_t guard;               /* guard predicate register, -1: none */
     bool guard_neg;
-    uint32_t line, col;          /* of the mnemonic in the source; 0: made by a pass */
-    struct ptx_operand *ops;     /* destinations first, in the order of the row's pattern */
-    /* DIRECTIVE: the raw text (.pragma, .loc), or NULL: ops[0] is the FUNCSYM of a prototype
-     * or list of call targets declared here. Instructions whose row has no pattern ("*"):
-     * the suffixes as written (types and mod are empty then). */
+    uint32_t line, col;      /* of the mnemonic in the source; 0: made by a pass */
+    struct ptx_operand *ops; /* destinations first, in the order of the row's pattern */
+    /* DIRECTIVE: the raw text (.pragma, .loc), or NULL: ops[0] is the FUNCSYM of a
+     * prototype or list of call targets declared here. Instructions whose row has no
+     * pattern ("*"): the suffixes as written (types and mod are empty then). */
     const char *text;
 };
 
@@ -111,38 +147,44 @@ struct ptx_label {
     const char *name;
 };
 
-/* Symbol whose address stands in an initialiser. Eight (four) bytes 0xff(s), 0xff00(s), ...
- * that make up a whole address are one of these with bytes 8 (4). */
+/* Symbol whose address stands in an initialiser. Eight (four) bytes 0xff(s), 0xff00(s),
+ * ... that make up a whole address are one of these with bytes 8 (4). */
 struct ptx_reloc {
-    uint64_t at;           /* byte offset in the variable */
-    uint8_t bytes;         /* 4 or 8; 1: one byte of the address, see mask */
-    bool generic;          /* generic(sym) */
-    uint64_t mask;         /* bytes 1: which bits of the address, as 0xff00; else 0 */
-    struct ptx_var *var;   /* one of var, func */
+    uint64_t at;         /* byte offset in the variable */
+    uint8_t bytes;       /* 4 or 8; 1: one byte of the address, see mask */
+    bool generic;        /* generic(sym) */
+    uint64_t mask;       /* bytes 1: which bits of the address, as 0xff00; else 0 */
+    struct ptx_var *var; /* one of var, func */
     struct ptx_func *func;
     int64_t off;
 };
 
-enum ptx_linkage { PTX_LINK_NONE, PTX_LINK_EXTERN, PTX_LINK_VISIBLE, PTX_LINK_WEAK,
-                   PTX_LINK_COMMON };
+enum ptx_linkage {
+    PTX_LINK_NONE,
+    PTX_LINK_EXTERN,
+    PTX_LINK_VISIBLE,
+    PTX_LINK_WEAK,
+    PTX_LINK_COMMON
+};
 
 struct ptx_var {
-    const char *name;  /* unique in its scope (module, or function) */
-    uint8_t space;     /* enum ptx_space */
-    uint8_t type;      /* element type */
-    uint8_t vec;       /* 0, 2 or 4: element is a vector */
+    const char *name; /* unique in its scope (module, or function) */
+    uint8_t space;    /* enum ptx_space */
+    uint8_t type;     /* element type */
+    uint8_t vec;      /* 0, 2 or 4: element is a vector */
     uint8_t linkage;
     uint8_t ptr_space; /* .param .u64 .ptr .global: the pointee's space, else NONE */
     uint32_t ptr_align;
-    uint32_t align;    /* bytes, never 0 */
-    uint64_t size;     /* bytes in all; 0 with `dynamic` */
-    bool dynamic;      /* extern .shared x[]: size given at launch */
-    bool is_param;     /* formal parameter (or return value) of `func` */
-    int32_t ndims;     /* array dimensions as written, for printing */
+    uint32_t align; /* bytes, never 0 */
+    uint64_t size;  /* bytes in all; 0 with `dynamic` */
+    bool dynamic;   /* extern .shared x[]: size given at launch */
+    bool is_param;  /* formal parameter (or return value) of `func` */
+    int32_t ndims;  /* array dimensions as written, for printing */
     uint64_t *dims;
-    uint8_t *init;     /* `size` bytes, NULL: none */
-    const char *opaque_init; /* of a .texref, .samplerref or .surfref: raw text with braces */
-    const char *attribute;   /* raw text of .attribute(...), NULL: none */
+    uint8_t *init; /* `size` bytes, NULL: none */
+    /* of a .texref, .samplerref or .surfref: raw text with braces */
+    const char *opaque_init;
+    const char *attribute; /* raw text of .attribute(...), NULL: none */
     VEC(struct ptx_reloc) relocs;
     struct ptx_func *func; /* NULL: module scope */
     uint32_t line, col;
@@ -155,38 +197,38 @@ struct ptx_func {
     const char *name;
     struct ptx_module *module;
     bool is_entry, has_body, noreturn;
-    bool is_proto;             /* .callprototype inside a body */
+    bool is_proto; /* .callprototype inside a body */
     uint8_t linkage;
     VEC(struct ptx_var *) rets, params;
-    VEC(struct ptx_var *) vars;    /* .shared .local .param declared in the body */
+    VEC(struct ptx_var *) vars; /* .shared .local .param declared in the body */
     VEC(struct ptx_reg) regs;
     VEC(struct ptx_regdecl) regdecls;
     VEC(struct ptx_label) labels;
     VEC(struct ptx_inst) body;
-    uint64_t param_bytes;      /* size of the parameter block */
+    uint64_t param_bytes;            /* size of the parameter block */
     uint32_t maxntid[3], reqntid[3]; /* 0: not given */
     uint32_t minnctapersm, maxnctapersm, maxnreg;
     VEC(const char *) pragmas; /* function-level .pragma strings, with their quotes */
-    VEC(const char *) attrs;   /* other directives of the head, raw text (.blocksareclusters) */
+    VEC(const char *) attrs;   /* the head's other directives, raw (.blocksareclusters) */
     VEC(struct ptx_func *) targets; /* is_proto: of .calltargets; empty: .callprototype */
-    uint32_t fresh;            /* number in the name of the next register made by ptx_reg_new */
+    uint32_t fresh; /* number in the name of the next register made by ptx_reg_new */
     uint32_t line, col;
 };
 
 struct ptx_module {
     struct arena mem;
     struct strtab names;
-    const char *file;  /* as given to the parser */
-    char *text;        /* the source, kept for diagnostics (owned) */
+    const char *file; /* as given to the parser */
+    char *text;       /* the source, kept for diagnostics (owned) */
     uint16_t version_major, version_minor;
-    const char *target;    /* "sm_20" */
+    const char *target;         /* "sm_20" */
     const char *target_options; /* text after the first comma, NULL: none */
-    uint16_t sm;           /* 20 */
-    uint8_t address_size;  /* 32 or 64 */
+    uint16_t sm;                /* 20 */
+    uint8_t address_size;       /* 32 or 64 */
     VEC(struct ptx_var *) vars;
-    VEC(struct ptx_func *) funcs; /* declarations and definitions in source order */
+    VEC(struct ptx_func *) funcs;  /* declarations and definitions in source order */
     VEC(struct ptx_func *) protos; /* prototypes and call target lists in bodies */
-    VEC(const char *) directives; /* module-level .pragma, then .file, .section ...: raw text */
+    VEC(const char *) directives;  /* .pragma, then .file, .section ... as raw text */
 };
 
 /* Bytes of a register of this type in the register file: 0 for .pred. */

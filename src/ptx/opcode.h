@@ -16,8 +16,15 @@ enum ptx_type {
     PTX_NTYPES
 };
 
-enum ptx_type_kind { PTX_K_NONE, PTX_K_PRED, PTX_K_BITS, PTX_K_UINT, PTX_K_SINT, PTX_K_FLT,
-                     PTX_K_OPAQUE };
+enum ptx_type_kind {
+    PTX_K_NONE,
+    PTX_K_PRED,
+    PTX_K_BITS,
+    PTX_K_UINT,
+    PTX_K_SINT,
+    PTX_K_FLT,
+    PTX_K_OPAQUE
+};
 
 struct ptx_type_info {
     const char *text; /* without the dot */
@@ -52,8 +59,15 @@ extern const struct ptx_mod_info ptx_mods[PTX_NMODS];
 /* -- opcodes -- */
 
 /* Function unit class that runs an instruction (which pipeline of the SM). */
-enum ptx_unit { PTX_UNIT_ALU, PTX_UNIT_SFU, PTX_UNIT_DP, PTX_UNIT_MEM, PTX_UNIT_BRANCH,
-                PTX_UNIT_BARRIER, PTX_UNIT_NONE };
+enum ptx_unit {
+    PTX_UNIT_ALU,
+    PTX_UNIT_SFU,
+    PTX_UNIT_DP,
+    PTX_UNIT_MEM,
+    PTX_UNIT_BRANCH,
+    PTX_UNIT_BARRIER,
+    PTX_UNIT_NONE
+};
 
 /* Latency class: the row of a machine file's latency table. */
 enum ptx_latency {
@@ -65,18 +79,18 @@ enum ptx_latency {
 extern const char *const ptx_latency_names[PTX_NLATENCIES];
 
 enum ptx_op_flags {
-    PTX_PURE = 1,       /* result depends on register operands alone */
-    PTX_COMM = 2,       /* operands a and b commute */
-    PTX_LOAD = 4,       /* reads memory */
-    PTX_STORE = 8,      /* writes memory */
-    PTX_ATOMIC = 16,    /* both, at once */
-    PTX_JUMP = 32,      /* may change the pc */
-    PTX_ENDS = 64,      /* ends a basic block even without a taken jump (ret, exit, trap) */
+    PTX_PURE = 1,    /* result depends on register operands alone */
+    PTX_COMM = 2,    /* operands a and b commute */
+    PTX_LOAD = 4,    /* reads memory */
+    PTX_STORE = 8,   /* writes memory */
+    PTX_ATOMIC = 16, /* both, at once */
+    PTX_JUMP = 32,   /* may change the pc */
+    PTX_ENDS = 64,   /* ends a basic block even without a taken jump (ret, exit, trap) */
     PTX_CROSSLANE = 128, /* reads other lanes' registers */
     PTX_SIDE = 256,     /* has an effect beside its destination: never deleted or moved */
     PTX_PSEUDO = 512,   /* label or directive in a body: nothing is executed */
     PTX_REFUSED = 1024, /* known, but not executable: refused by name */
-    PTX_CCIN = 2048,    /* reads the carry flag CC.CF; modifier .cc says that it is written */
+    PTX_CCIN = 2048,    /* reads the carry flag CC.CF; modifier .cc: writes it */
 };
 
 enum ptx_op {

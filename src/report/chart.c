@@ -32,9 +32,10 @@ script(FILE *f, const struct chart *c, const char *out, bool png)
         width = 640;
     if (width > 2400)
         width = 2400;
-    fprintf(f, png ? "set terminal png size %d,480 font ',11'\n"
-                   : "set terminal svg size %d,480 dynamic font 'sans-serif,13' "
-                     "background '#ffffff'\n",
+    fprintf(f,
+            png ? "set terminal png size %d,480 font ',11'\n"
+                : "set terminal svg size %d,480 dynamic font 'sans-serif,13' "
+                  "background '#ffffff'\n",
             width);
     fprintf(f, "set output ");
     quote(f, out);
@@ -42,12 +43,12 @@ script(FILE *f, const struct chart *c, const char *out, bool png)
     quote(f, c->title);
     fprintf(f, " noenhanced\nset ylabel ");
     quote(f, c->ylabel);
-    fprintf(f,
-            " noenhanced\nset style data histogram\nset style histogram clustered gap 1\n"
-            "set style fill solid 0.9 noborder\nset boxwidth 0.9\nset grid ytics lc rgb "
-            "'#dddddd'\nset border 3 lc rgb '#555555'\nset tics nomirror\nset key outside "
-            "top center horizontal noenhanced\nset xtics rotate by -30 noenhanced\n"
-            "set yrange [0:*]\nset datafile missing 'NaN'\n$data << EOD\nname");
+    fprintf(
+        f, " noenhanced\nset style data histogram\nset style histogram clustered gap 1\n"
+           "set style fill solid 0.9 noborder\nset boxwidth 0.9\nset grid ytics lc rgb "
+           "'#dddddd'\nset border 3 lc rgb '#555555'\nset tics nomirror\nset key outside "
+           "top center horizontal noenhanced\nset xtics rotate by -30 noenhanced\n"
+           "set yrange [0:*]\nset datafile missing 'NaN'\n$data << EOD\nname");
     for (size_t s = 0; s < c->nseries; s++) {
         fputc('\t', f);
         quote(f, c->series[s]);
@@ -64,15 +65,16 @@ script(FILE *f, const struct chart *c, const char *out, bool png)
         }
         fputc('\n', f);
     }
-    fprintf(f, "EOD\nset datafile separator '\\t'\n"
-               "array color[6] = ['#4477aa', '#ee6677', '#228833', '#ccbb44', '#66ccee', "
-               "'#aa3377']\n"
-               "plot for [i=2:%zu] $data using i:xtic(1) title columnheader(i) "
-               "lc rgb color[1 + (i - 2) %% 6]\n",
+    fprintf(f,
+            "EOD\nset datafile separator '\\t'\n"
+            "array color[6] = ['#4477aa', '#ee6677', '#228833', '#ccbb44', '#66ccee', "
+            "'#aa3377']\n"
+            "plot for [i=2:%zu] $data using i:xtic(1) title columnheader(i) "
+            "lc rgb color[1 + (i - 2) %% 6]\n",
             c->nseries + 1);
 }
 
-/* Runs gnuplot with f's contents as its script; its exit status, -1 if it did not start. */
+/* Runs gnuplot with f's contents as its script; its exit status, -1: did not start. */
 static int
 run_gnuplot(FILE *f)
 {
@@ -123,8 +125,9 @@ chart_write(const struct chart *c, const char *path, struct diag_sink *diag)
     if (!ok) {
         unlink(tmp);
         if (status == 127)
-            diag_error(diag, "charts need gnuplot, which is not installed (Debian package "
-                             "gnuplot-nox)");
+            diag_error(diag,
+                       "charts need gnuplot, which is not installed (Debian package "
+                       "gnuplot-nox)");
         else
             diag_error(diag, "could not draw %s (gnuplot ended with status %d)", path,
                        status);

@@ -40,7 +40,7 @@ table_rule(struct table *t)
     *vec_push(&t->rules) = t->cells.n / t->ncols;
 }
 
-/* Empty cells and dashes count as numbers, so that a gap does not turn a column around. */
+/* Empty cells and dashes count as numbers: a gap does not turn a column around. */
 static bool
 is_number(const char *s)
 {

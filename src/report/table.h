@@ -10,7 +10,8 @@ struct table; /* opaque */
 /* Headers: ncols column titles, copied. */
 struct table *table_new(size_t ncols, const char *const *headers);
 /* Adds a cell; the row is complete after ncols cells. */
-void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void table_cell(struct table *t, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* A thin rule before the next row. */
 void table_rule(struct table *t);
 void table_print(const struct table *t, struct strbuf *out);

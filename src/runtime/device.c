@@ -1,7 +1,7 @@
 /* device.c: a device: memory, loaded modules, launches, results.
  *
- * A launch decodes the kernel once per module (kept), builds the parameter block, and runs
- * the grid functionally or under the cycle model. */
+ * A launch decodes the kernel once per module (kept), builds the parameter block, and
+ * runs the grid functionally or under the cycle model. */
 #include "runtime/runtime.h"
 
 #include "machine/occupancy.h"
@@ -34,6 +34,7 @@ struct allot_device {
     VEC(struct loaded_module *) modules;
     VEC(struct allot_result *) results;
     uint64_t launches;
+    double told; /* when options.progress was last called by keep_going */
 };
 
 struct allot_device *
@@ -50,8 +51,9 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
     bool ok = machine_check(dev->machine, diag);
     if (ok && !dev->mem) {
         ok = false;
-        diag_error(diag, "cannot reserve %.3g GiB of host address space for device memory; "
-                         "lower gpu.memory",
+        diag_error(diag,
+                   "cannot reserve %.3g GiB of host address space for device memory; "
+                   "lower gpu.memory",
                    dev->machine->gpu.memory);
     }
     if (ok && !dev->options.functional) {
@@ -104,11 +106,12 @@ allot_alloc(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
 {
     uint64_t a = dev_alloc(dev->mem, bytes);
     if (!a && d)
-        diag_error(&d->sink,
-                   "cannot allocate %llu bytes of device memory: %llu of %.0f bytes are in "
-                   "use (gpu.memory sets the size)",
-                   (unsigned long long)bytes, (unsigned long long)dev_bytes_used(dev->mem),
-                   dev->machine->gpu.memory * 1073741824.0);
+        diag_error(
+            &d->sink,
+            "cannot allocate %llu bytes of device memory: %llu of %.0f bytes are in "
+            "use (gpu.memory sets the size)",
+            (unsigned long long)bytes, (unsigned long long)dev_bytes_used(dev->mem),
+            dev->machine->gpu.memory * 1073741824.0);
     return a;
 }
 
@@ -155,7 +158,8 @@ bool
 allot_read(struct allot_device *dev, uint64_t addr, void *dst, uint64_t bytes,
            struct allot_diag *d)
 {
-    return dev_read(dev->mem, addr, dst, bytes) || copy_error(dev, "read", addr, bytes, d);
+    return dev_read(dev->mem, addr, dst, bytes) ||
+           copy_error(dev, "read", addr, bytes, d);
 }
 
 bool
@@ -216,8 +220,8 @@ decode(struct loaded_module *lm, const char *name, struct diag_sink *diag)
         struct strbuf b = {0};
         for (size_t i = 0; i < p->funcs.n; i++)
             if (p->funcs.v[i]->is_entry && p->funcs.v[i]->has_body)
-                strbuf_printf(&b, "%s%s", b.n ? ", " : "kernels here: ",
-                              p->funcs.v[i]->name);
+                strbuf_printf(&b, "%s%s",
+                              b.n ? ", " : "kernels here: ", p->funcs.v[i]->name);
         diag_hint(diag, g, "%s", b.n ? b.s : "the module has no kernel at all");
         strbuf_free(&b);
         return NULL;
@@ -242,9 +246,9 @@ param_block(const struct ptx_func *f, const struct allot_launch *l, uint8_t *blo
         for (size_t i = 0; i < f->params.n; i++)
             strbuf_printf(&b, "%s.%s %s", i ? ", " : "",
                           ptx_types[f->params.v[i]->type].text, f->params.v[i]->name);
-        struct diag *g =
-            diag_add(diag, DIAG_ERROR, NULL, "kernel %s has %zu parameters, %zu were given",
-                     f->name, f->params.n, l->nargs);
+        struct diag *g = diag_add(diag, DIAG_ERROR, NULL,
+                                  "kernel %s has %zu parameters, %zu were given", f->name,
+                                  f->params.n, l->nargs);
         diag_hint(diag, g, "its parameters: %s", b.n ? b.s : "none");
         strbuf_free(&b);
         return false;
@@ -266,19 +270,39 @@ seconds_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* The executor asks often; the caller is told about 10 times a second. */
+static bool
+keep_going(void *user, uint64_t done, uint64_t blocks)
+{
+    struct allot_device *dev = user;
+    double now = seconds_now();
+    if (now - dev->told < 0.1)
+        return true;
+    dev->told = now;
+    return dev->options.progress(dev->options.user, 0, done, blocks);
+}
+
 static bool
 run(struct allot_device *dev, struct exec_grid *g, struct allot_module *m,
     struct allot_result *r, struct diag_sink *diag)
 {
+    uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
+    if (dev->options.progress && !dev->options.progress(dev->options.user, 0, 0, blocks))
+        return diag_error(diag, "kernel '%s' interrupted before it began",
+                          g->prog->entry->name);
     if (!dev->gpu) {
+        if (dev->options.progress)
+            g->keep_going = keep_going;
+        g->user = dev;
+        dev->told = seconds_now();
         bool ok = exec_run_grid(g) == EXEC_OK;
-        r->stats.gpu.blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
+        r->stats.gpu.blocks = blocks;
         r->stats.sm.warp_instructions = g->n_warp_inst;
         r->stats.sm.thread_instructions = g->n_thread_inst;
         return ok;
     }
-    /* A kernel that wants more registers than a thread may have would be compiled with spills;
-     * it then has the most there are. */
+    /* A kernel that wants more registers than a thread may have would be compiled with
+     * spills; it then has the most there are. */
     uint32_t regs = dev->machine->residency.regs_per_thread;
     if (!regs)
         regs = allot_module_find(m, g->prog->entry->name)->registers;

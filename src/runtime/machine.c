@@ -1,4 +1,5 @@
-/* machine.c: public machines, settings, policies, occupancy and counters: thin wrappers. */
+/* machine.c: public machines, settings, policies, occupancy and counters: thin wrappers.
+ */
 #include "runtime/runtime.h"
 
 #include "machine/occupancy.h"

@@ -1,4 +1,5 @@
-/* runtime.h: the objects behind the public handles of allot.h, shared by the files here. */
+/* runtime.h: the objects behind the public handles of allot.h, shared by the files here.
+ */
 #ifndef ALLOT_RUNTIME_RUNTIME_H
 #define ALLOT_RUNTIME_RUNTIME_H
 

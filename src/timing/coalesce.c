@@ -274,6 +274,29 @@ degree(const struct coal_rules *r, const uint32_t *word, unsigned n, bool all)
     return most;
 }
 
+/* Words that lie closer together than there are banks are in different banks or the same
+ * word: no conflict. That is most accesses, and minimum and maximum vectorise. */
+static bool
+close_together(const uint64_t addr[32], uint32_t mask, unsigned shift, uint32_t banks)
+{
+    uint32_t lo = UINT32_MAX, hi = 0;
+    if (mask == UINT32_MAX) {
+        for (unsigned i = 0; i < 32; i++) {
+            uint32_t w = (uint32_t)(addr[i] >> shift);
+            lo = w < lo ? w : lo;
+            hi = w > hi ? w : hi;
+        }
+    } else {
+        FOR_BITS(i, mask)
+        {
+            uint32_t w = (uint32_t)(addr[i] >> shift);
+            lo = w < lo ? w : lo;
+            hi = w > hi ? w : hi;
+        }
+    }
+    return hi - lo < banks || hi < lo;
+}
+
 unsigned
 coal_conflicts(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
                unsigned bytes, bool atomic)
@@ -286,6 +309,9 @@ coal_conflicts(const struct coal_rules *r, const uint64_t addr[32], uint32_t mas
         lanes = r->banks * r->bank_bytes / bytes;
         lanes = lanes < 1 ? 1 : lanes > 32 ? 32 : lanes;
     }
+    if (!atomic && lanes == 32 && (r->first_word || bytes <= r->bank_bytes) &&
+        close_together(addr, mask, shift, r->banks))
+        return 1;
     unsigned cycles = 0;
     for (unsigned from = 0; from < 32; from += lanes) {
         unsigned n = 0;

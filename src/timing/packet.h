@@ -17,15 +17,15 @@ enum packet_kind { PKT_READ, PKT_WRITE, PKT_ATOMIC };
 enum packet_client { PKT_L1D, PKT_L1I, PKT_L1C, PKT_BYPASS /* global past the L1 */ };
 
 struct packet {
-    uint64_t addr;   /* of the first byte; line- or sector-aligned except partial writes */
-    uint64_t born;   /* core cycle of its making, for latency statistics */
-    uint32_t token;  /* the client's own, comes back in the reply */
+    uint64_t addr;  /* of the first byte; line- or sector-aligned except partial writes */
+    uint64_t born;  /* core cycle of its making, for latency statistics */
+    uint32_t token; /* the client's own, comes back in the reply */
     uint16_t sm;
-    uint16_t bytes;  /* data asked for or carried */
-    uint8_t kind;    /* enum packet_kind */
-    uint8_t client;  /* enum packet_client */
-    uint8_t sectors; /* 32-byte sectors of the 128-byte line, bit per sector */
-    uint8_t space;   /* enum ptx_space, for statistics */
+    uint16_t bytes;     /* data asked for or carried */
+    uint8_t kind;       /* enum packet_kind */
+    uint8_t client;     /* enum packet_client */
+    uint8_t sectors;    /* 32-byte sectors of the 128-byte line, bit per sector */
+    uint8_t space;      /* enum ptx_space, for statistics */
     uint32_t byte_mask; /* writes: which 4-byte words of the line are written */
 };
 
@@ -45,8 +45,7 @@ struct packet {
 #define ring_index(r, i)                                                                 \
     ((r)->head + (i) >= (r)->cap ? (r)->head + (i) - (r)->cap : (r)->head + (i))
 #define ring_at(r, i) (&(r)->v[ring_index(r, i)])
-#define ring_push(r)                                                                     \
-    (assert(!ring_full(r)), (r)->n++, &(r)->v[ring_index(r, (r)->n - 1)])
+#define ring_push(r) (assert(!ring_full(r)), (r)->n++, &(r)->v[ring_index(r, (r)->n - 1)])
 #define ring_pop(r)                                                                      \
     (assert((r)->n), (r)->head = (r)->head + 1 == (r)->cap ? 0 : (r)->head + 1, (r)->n--)
 

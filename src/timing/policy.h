@@ -25,12 +25,12 @@ struct sched_policy {
     const char *name, *meaning; /* the value of sm.scheduler */
     size_t state_size;          /* per scheduler; zeroed by the caller */
     void (*init)(void *state, unsigned n, const struct machine *m);
-    /* ready: bit i is set if warp i can issue now; never 0. Returns a set bit. Called again
-     * with that bit gone if the warp turns out to be held by a lock: what an issue changes
-     * belongs into `issued`. */
+    /* ready: bit i is set if warp i can issue now; never 0. Returns a set bit. Called
+     * again with that bit gone if the warp turns out to be held by a lock: what an issue
+     * changes belongs into `issued`. */
     int (*pick)(void *state, const struct sched_view *v, uint64_t ready);
-    /* Optional: after warp i issued `count` instructions; long_latency: one of them waits for
-     * memory (two-level moves it out of the active set). */
+    /* Optional: after warp i issued `count` instructions; long_latency: one of them waits
+     * for memory (two-level moves it out of the active set). */
     void (*issued)(void *state, const struct sched_view *v, int i, int count,
                    bool long_latency);
     /* Optional: a warp entered (started = true) or left position i. */
@@ -65,8 +65,8 @@ struct residency_policy {
     void (*started)(void *state, const struct residency_view *v, unsigned s);
     void (*ended)(void *state, const struct residency_view *v, unsigned s);
     /* May the warp of slot s issue this instruction now? Called only when everything else
-     * allows it; takes locks. A refused warp is asked again after a block of the SM ended or
-     * classes changed. access is NULL for instructions that touch no memory. Sets
+     * allows it; takes locks. A refused warp is asked again after a block of the SM ended
+     * or classes changed. access is NULL for instructions that touch no memory. Sets
      * *changed if classes of warps changed. NULL function: always. */
     bool (*may_issue)(void *state, const struct residency_view *v, unsigned s,
                       const struct exec_static *st, const struct exec_access *access,

@@ -1,4 +1,4 @@
-/* timing.h: the cycle model's front door. Pipeline, rules and parameters: docs/model.md. */
+/* timing.h: the cycle model's front door. Pipeline, rules, parameters: docs/model.md. */
 #ifndef ALLOT_TIMING_TIMING_H
 #define ALLOT_TIMING_TIMING_H
 
@@ -17,18 +17,19 @@ struct timing_options {
     void *user;
 };
 
-/* A GPU that lives over several launches (the L2 keeps its contents, L1s do not). NULL and a
- * diagnostic if the description asks for a policy that does not exist. */
+/* A GPU that lives over several launches (the L2 keeps its contents, L1s do not). NULL
+ * and a diagnostic if the description asks for a policy that does not exist. */
 struct timing_gpu *timing_gpu_new(const struct machine *m, const struct timing_options *o,
                                   struct diag_sink *diag);
 void timing_gpu_free(struct timing_gpu *g);
 
 /* Facts of the kernel that decide residency (machine/occupancy.h): registers a thread,
  * threads and scratchpad of a block. Runs the grid to its end; fills `out`; checks every
- * identity of stats.def. False and a diagnostic on fault, limit, interruption, or if nothing
- * can ever move again (said who waits for what). */
-bool timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_kernel *k,
-                   struct launch_stats *out, struct diag_sink *diag);
+ * identity of stats.def. False and a diagnostic on fault, limit, interruption, or if
+ * nothing can ever move again (said who waits for what). */
+bool timing_launch(struct timing_gpu *g, struct exec_grid *grid,
+                   const struct occ_kernel *k, struct launch_stats *out,
+                   struct diag_sink *diag);
 
 /* A host copy of these bytes went by (partition.prefill). */
 void timing_host_copy(struct timing_gpu *g, uint64_t addr, uint64_t bytes);

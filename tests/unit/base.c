@@ -79,7 +79,8 @@ bitset_matches_a_bool_array(void **state)
     assert_true(bitset_or(t, s, 200));
     assert_false(bitset_or(t, s, 200));
     unsigned seen = 0;
-    FOR_BITS (i, (uint64_t)0x8000000000000005) {
+    FOR_BITS(i, (uint64_t)0x8000000000000005)
+    {
         assert_true(i == 0 || i == 2 || i == 63);
         seen++;
     }

@@ -480,8 +480,7 @@ REF(r_madchi)
 
 #define COMPARISONS(X)                                                                   \
     X(eq, ==)                                                                            \
-    X(ne, !=) X(lt, <) X(le, <=) X(gt, >) X(ge, >=) X(lo, <) X(ls, <=) X(hi, >)          \
-        X(hs, >=)
+    X(ne, !=) X(lt, <) X(le, <=) X(gt, >) X(ge, >=) X(lo, <) X(ls, <=) X(hi, >) X(hs, >=)
 #define REF_SETP(name, op)                                                               \
     REF(r_setp##name)                                                                    \
     {                                                                                    \

@@ -49,10 +49,13 @@ thousands(void **state)
 }
 
 static const double values[4] = {1, 1.25, 1, NAN};
-static const struct chart chart = {
-    .title = "a \"title\"", .ylabel = "IPC", .ngroups = 2, .nseries = 2,
-    .groups = (const char *const[]){"lavaMD", "nw_32"},
-    .series = (const char *const[]){"unshared", "shared"}, .value = values};
+static const struct chart chart = {.title = "a \"title\"",
+                                   .ylabel = "IPC",
+                                   .ngroups = 2,
+                                   .nseries = 2,
+                                   .groups = (const char *const[]){"lavaMD", "nw_32"},
+                                   .series = (const char *const[]){"unshared", "shared"},
+                                   .value = values};
 
 static void
 chart_holds_groups_and_series(void **state)

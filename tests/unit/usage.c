@@ -1,5 +1,5 @@
-/* usage.c: liveness and what a kernel asks of an SM, on cases counted by hand, and liveness
- * against path enumeration on random straight-line and branching code. */
+/* usage.c: liveness and what a kernel asks of an SM, on cases counted by hand, and
+ * liveness against path enumeration on random straight-line and branching code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,44 +31,44 @@ parse(const char *text)
 
 #define HEAD ".version 4.2\n.target sm_35\n.address_size 64\n"
 
-static const char kernel[] = HEAD
-    ".shared .align 8 .b8 outer[40];\n"
-    ".extern .shared .align 4 .b8 dyn[];\n"
-    ".func (.param .b32 r) helper(.param .b32 a)\n"
-    "{\n"
-    "  .reg .b32 %r<3>;\n"
-    "  .shared .align 4 .b8 inner[12];\n"
-    "  .local .align 8 .b8 depot[24];\n"
-    "  ld.param.u32 %r1, [a];\n"
-    "  st.shared.u32 [inner], %r1;\n"
-    "  st.param.b32 [r], %r1;\n"
-    "  ret;\n"
-    "}\n"
-    ".visible .entry k(.param .u64 p)\n"
-    "{\n"
-    "  .reg .pred %p<2>;\n"
-    "  .reg .b32 %r<6>;\n"
-    "  .reg .b64 %d<3>;\n"
-    "  .shared .align 16 .b8 first[20];\n"
-    "  ld.param.u64 %d1, [p];\n"          /* d1: 2 */
-    "  mov.u32 %r1, %tid.x;\n"            /* + r1: 3 */
-    "  add.s32 %r2, %r1, 1;\n"            /* + r2: 4 */
-    "  mul.lo.s32 %r3, %r1, %r2;\n"       /* r1 dies: d1 r2 r3: 4 */
-    "  setp.lt.s32 %p1, %r3, 10;\n"
-    "  @%p1 add.s32 %r2, %r3, 2;\n"       /* guarded: r2 lives on through it */
-    "  st.shared.u32 [first], %r2;\n"
-    "  st.shared.u32 [outer+4], %r3;\n"
-    "  st.shared.u32 [dyn], %r3;\n"
-    "  {\n"
-    "  .param .b32 q0;\n"
-    "  st.param.b32 [q0], %r3;\n"
-    "  .param .b32 q1;\n"
-    "  call.uni (q1), helper, (q0);\n"
-    "  ld.param.b32 %r4, [q1];\n"
-    "  }\n"
-    "  st.global.u32 [%d1], %r4;\n"
-    "  ret;\n"
-    "}\n";
+static const char kernel[] =
+    HEAD ".shared .align 8 .b8 outer[40];\n"
+         ".extern .shared .align 4 .b8 dyn[];\n"
+         ".func (.param .b32 r) helper(.param .b32 a)\n"
+         "{\n"
+         "  .reg .b32 %r<3>;\n"
+         "  .shared .align 4 .b8 inner[12];\n"
+         "  .local .align 8 .b8 depot[24];\n"
+         "  ld.param.u32 %r1, [a];\n"
+         "  st.shared.u32 [inner], %r1;\n"
+         "  st.param.b32 [r], %r1;\n"
+         "  ret;\n"
+         "}\n"
+         ".visible .entry k(.param .u64 p)\n"
+         "{\n"
+         "  .reg .pred %p<2>;\n"
+         "  .reg .b32 %r<6>;\n"
+         "  .reg .b64 %d<3>;\n"
+         "  .shared .align 16 .b8 first[20];\n"
+         "  ld.param.u64 %d1, [p];\n"    /* d1: 2 */
+         "  mov.u32 %r1, %tid.x;\n"      /* + r1: 3 */
+         "  add.s32 %r2, %r1, 1;\n"      /* + r2: 4 */
+         "  mul.lo.s32 %r3, %r1, %r2;\n" /* r1 dies: d1 r2 r3: 4 */
+         "  setp.lt.s32 %p1, %r3, 10;\n"
+         "  @%p1 add.s32 %r2, %r3, 2;\n" /* guarded: r2 lives on through it */
+         "  st.shared.u32 [first], %r2;\n"
+         "  st.shared.u32 [outer+4], %r3;\n"
+         "  st.shared.u32 [dyn], %r3;\n"
+         "  {\n"
+         "  .param .b32 q0;\n"
+         "  st.param.b32 [q0], %r3;\n"
+         "  .param .b32 q1;\n"
+         "  call.uni (q1), helper, (q0);\n"
+         "  ld.param.b32 %r4, [q1];\n"
+         "  }\n"
+         "  st.global.u32 [%d1], %r4;\n"
+         "  ret;\n"
+         "}\n";
 
 static void
 kernel_by_hand(void **state)
@@ -85,7 +85,8 @@ kernel_by_hand(void **state)
     assert_int_equal(u.funcs.n, 2);
     assert_int_equal(u.local_bytes, 24);
     assert_true(u.dynamic_scratchpad);
-    /* outer (40, align 8), first (20, align 16) and inner (12), in some order with padding */
+    /* outer (40, align 8), first (20, align 16), inner (12), in some order with padding
+     */
     assert_int_equal(u.scratchpad_vars.n, 4);
     assert_in_range(u.scratchpad, 40 + 20 + 12, 40 + 20 + 12 + 16 + 8);
     usage_free(&u);
@@ -96,16 +97,16 @@ static void
 guarded_write_keeps_the_old_value(void **state)
 {
     (void)state;
-    struct ptx_module *m = parse(HEAD
-        ".visible .entry k(.param .u64 p)\n{\n"
-        "  .reg .pred %p<2>;\n  .reg .b32 %r<4>;\n  .reg .b64 %d<2>;\n"
-        "  mov.u32 %r1, 7;\n"
-        "  mov.u32 %r2, %tid.x;\n"
-        "  setp.eq.s32 %p1, %r2, 0;\n"
-        "  @%p1 mov.u32 %r1, 9;\n"
-        "  ld.param.u64 %d1, [p];\n"
-        "  st.global.u32 [%d1], %r1;\n"
-        "  ret;\n}\n");
+    struct ptx_module *m =
+        parse(HEAD ".visible .entry k(.param .u64 p)\n{\n"
+                   "  .reg .pred %p<2>;\n  .reg .b32 %r<4>;\n  .reg .b64 %d<2>;\n"
+                   "  mov.u32 %r1, 7;\n"
+                   "  mov.u32 %r2, %tid.x;\n"
+                   "  setp.eq.s32 %p1, %r2, 0;\n"
+                   "  @%p1 mov.u32 %r1, 9;\n"
+                   "  ld.param.u64 %d1, [p];\n"
+                   "  st.global.u32 [%d1], %r1;\n"
+                   "  ret;\n}\n");
     struct cfg *g = cfg_new(ptx_find_func(m, "k"));
     struct live *l = live_new(g);
     uint32_t regs, preds;
@@ -121,27 +122,27 @@ static void
 loop_carries_values(void **state)
 {
     (void)state;
-    struct ptx_module *m = parse(HEAD
-        ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n"
-        "  .reg .pred %p<2>;\n  .reg .b32 %r<5>;\n  .reg .b64 %d<2>;\n"
-        "  ld.param.u64 %d1, [p];\n"
-        "  ld.param.u32 %r1, [n];\n"
-        "  mov.u32 %r2, 0;\n"
-        "  mov.u32 %r3, 1;\n"
-        "L:\n"
-        "  add.s32 %r2, %r2, %r3;\n"
-        "  add.s32 %r1, %r1, -1;\n"
-        "  setp.ne.s32 %p1, %r1, 0;\n"
-        "  @%p1 bra L;\n"
-        "  st.global.u32 [%d1], %r2;\n"
-        "  ret;\n}\n");
+    struct ptx_module *m =
+        parse(HEAD ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n"
+                   "  .reg .pred %p<2>;\n  .reg .b32 %r<5>;\n  .reg .b64 %d<2>;\n"
+                   "  ld.param.u64 %d1, [p];\n"
+                   "  ld.param.u32 %r1, [n];\n"
+                   "  mov.u32 %r2, 0;\n"
+                   "  mov.u32 %r3, 1;\n"
+                   "L:\n"
+                   "  add.s32 %r2, %r2, %r3;\n"
+                   "  add.s32 %r1, %r1, -1;\n"
+                   "  setp.ne.s32 %p1, %r1, 0;\n"
+                   "  @%p1 bra L;\n"
+                   "  st.global.u32 [%d1], %r2;\n"
+                   "  ret;\n}\n");
     const struct ptx_func *f = ptx_find_func(m, "k");
     struct cfg *g = cfg_new(f);
     struct live *l = live_new(g);
     uint32_t regs, preds;
     live_max(l, &regs, &preds);
     assert_int_equal(regs, 5); /* d1 (two), r1, r2, r3 around the loop */
-    /* r3 is read in the loop only, yet lives at the loop's end: the next turn reads it. */
+    /* r3 is read in the loop only, yet lives at its end: the next turn reads it. */
     int32_t r3 = -1;
     for (size_t i = 0; i < f->regs.n; i++)
         if (!strcmp(f->regs.v[i].name, "%r3"))
@@ -173,7 +174,8 @@ probe_reg(void *user, int32_t r, bool write, bool partial)
 }
 
 static bool
-reads_first(const struct ptx_func *f, const struct cfg *g, size_t i, int32_t r, bool *seen)
+reads_first(const struct ptx_func *f, const struct cfg *g, size_t i, int32_t r,
+            bool *seen)
 {
     for (; i < f->body.n; i++) {
         if (seen[i])
