@@ -22,7 +22,7 @@ measure(const struct allot_workload *w, const struct cli_cmd *cmd,
     struct allot_module *mod = NULL;
     struct allot_device *dev = NULL;
     uint64_t seed;
-    char why[256];
+    char why[256] = "";
     bool ok = cli_u64(s->seed, 0, UINT32_MAX, &seed) &&
               cli_sim_run_options(cmd, s, &o, w->name) && (m = cli_sim_machine(s, d)) &&
               (mod = cli_workload_module(w, s->compiler, d)) &&
@@ -39,6 +39,8 @@ measure(const struct allot_workload *w, const struct cli_cmd *cmd,
         f->seconds += allot_result_seconds(allot_result_at(dev, i));
     }
     cli_progress_end();
+    if (*why)
+        fprintf(stderr, "allot: %s: check failed: %s\n", w->name, why);
     cli_diag(d);
     allot_device_free(dev);
     allot_module_free(mod);
@@ -69,7 +71,7 @@ cmd_bench(int argc, char **argv)
         "bench", "[OPTIONS] [WORKLOAD...]",
         "Simulated warp instructions and cycles per second of host time, with timing and\n"
         "functionally, on one thread; the best of --repeat runs. Default workloads: vecadd,\n"
-        "matmul, hotspot, backprop_16 at their full sizes.",
+        "matmul, hotspot, backprop, backprop_16 at their full sizes.",
         "  allot bench --tsv > speed.tsv\n"};
     struct cli_sim s = CLI_SIM_DEFAULTS;
     const char *repeat = "3";
@@ -87,8 +89,16 @@ cmd_bench(int argc, char **argv)
     uint64_t n;
     if (!cli_u64(repeat, 1, 1000, &n))
         return cli_usage(&cmd, "--repeat %s: not a number from 1 to 1000", repeat);
-    static const char *const usual[] = {"vecadd", "matmul", "hotspot", "backprop_16"};
-    struct cli_list names = pos.n ? pos : (struct cli_list){(const char **)usual, 4};
+    struct allot_options checked;
+    if (!cli_sim_run_options(&cmd, &s, &checked, ""))
+        return EXIT_USAGE;
+    static const char *const usual[] = {"vecadd", "matmul", "hotspot", "backprop",
+                                        "backprop_16"};
+    struct cli_list names = pos.n ? pos : (struct cli_list){(const char **)usual, 5};
+    for (size_t i = 0; i < names.n; i++)
+        if (!allot_workload_find(names.v[i]))
+            return cli_usage(&cmd, "no workload is called '%s' ('allot list workloads')",
+                             names.v[i]);
     struct table *t =
         table_new(8, (const char *const[]){"workload", "machine", "threads", "mode",
                                            "warp_instructions", "seconds",
@@ -99,8 +109,6 @@ cmd_bench(int argc, char **argv)
     bool ok = true;
     for (size_t i = 0; ok && i < names.n; i++) {
         const struct allot_workload *w = allot_workload_find(names.v[i]);
-        if (!w)
-            return cli_usage(&cmd, "no workload is called '%s'", names.v[i]);
         for (int functional = s.functional ? 1 : 0; ok && functional < 2; functional++) {
             struct cli_sim one = s;
             one.functional = functional;

@@ -247,6 +247,26 @@ check_dram(struct check *c)
          m->dram.tREFI);
 }
 
+/* Every cache has the same rows; where the model has no such mechanism for one of them, a
+ * value that asks for it is refused rather than passed over. */
+static void
+check_not_modelled(struct check *c)
+{
+    const struct machine *m = c->m;
+    const struct {
+        const char *path;
+        uint32_t value, only;
+    } rows[] = {{"l1i.latency", m->l1i.latency, 1}, {"l1i.port", m->l1i.port, 0},
+                {"l1i.banks", m->l1i.banks, 1},     {"l1c.latency", m->l1c.latency, 1},
+                {"l1c.port", m->l1c.port, 0},       {"l1c.banks", m->l1c.banks, 1},
+                {"l2.banks", m->l2.banks, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        need(c, rows[i].value == rows[i].only,
+             "%s = %u is not modelled: hits of this cache answer at once, one a cycle; "
+             "leave it at %u",
+             rows[i].path, rows[i].value, rows[i].only);
+}
+
 bool
 machine_check(const struct machine *m, struct diag_sink *diag)
 {
@@ -255,5 +275,6 @@ machine_check(const struct machine *m, struct diag_sink *diag)
     check_pipelines(&c);
     check_memory(&c);
     check_dram(&c);
+    check_not_modelled(&c);
     return c.ok;
 }

@@ -1,7 +1,11 @@
 /* scratchpad_sharing.c: pairs of blocks share scratchpad (001 sections 2.1-2.3).
  *
- * Slots 0..B-1 are those of the baseline; slots B..B+S-1 are additional, and additional
- * slot B+i shares with slot i. Locations below floor(Rtb * t) bytes are private to a
+ * Slots 0..B-1 are those of the baseline, the first U = B-S of them share nothing (001
+ * figures 2.3, 2.4 and 2.6); slots B..B+S-1 are additional, and additional slot B+i shares
+ * with slot U+i. Blocks take the lowest free slot, so pairs fill last. That matters at the
+ * end of a grid: were slot 0 one of a pair, it would be the first to become free for the
+ * last blocks, and they would queue behind its partner while slots that share nothing
+ * run dry. Locations below floor(Rtb * t) bytes are private to a
  * block; the others exist once for the pair. The first access of a warp to one of those
  * takes the pair's lock for its block, first come first served, and the block holds it to
  * its end; accesses of the partner are refused until then. There is no deadlock: the
@@ -24,7 +28,7 @@ struct pair {
 };
 
 struct sharing {
-    unsigned baseline, pairs, private_bytes;
+    unsigned unshared, baseline, private_bytes; /* U, B */
     struct pair pair[];
 };
 
@@ -59,9 +63,9 @@ init(void *state, const struct machine *m, const struct residency_plan *p)
 {
     struct sharing *s = state;
     s->baseline = p->blocks - p->pairs;
-    s->pairs = p->pairs;
+    s->unshared = s->baseline - p->pairs;
     s->private_bytes = p->private_units;
-    for (unsigned i = 0; i < s->pairs; i++)
+    for (unsigned i = 0; i < p->pairs; i++)
         s->pair[i] = (struct pair){NONE, NONE, NONE};
 }
 
@@ -69,15 +73,16 @@ init(void *state, const struct machine *m, const struct residency_plan *p)
 static int
 pair_of(const struct sharing *sh, unsigned s)
 {
-    if (s < sh->pairs)
-        return (int)s;
-    return s >= sh->baseline ? (int)(s - sh->baseline) : -1;
+    return s >= sh->baseline   ? (int)(s - sh->baseline)
+           : s >= sh->unshared ? (int)(s - sh->unshared)
+                               : -1;
 }
 
 static unsigned
 partner(const struct sharing *sh, unsigned s)
 {
-    return s >= sh->baseline ? s - sh->baseline : s + sh->baseline;
+    unsigned pairs = sh->baseline - sh->unshared;
+    return s >= sh->baseline ? s - pairs : s + pairs;
 }
 
 static void
