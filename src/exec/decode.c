@@ -50,6 +50,7 @@ decode_inst(struct decoder *d)
     x->reconv = EXEC_NO_PC;
     defuse_each(in, note_reg, d);
     if (in->guard >= 0) {
+        st->guarded = true; /* defuse_each gave the guard first: src[0] */
         struct ptx_operand g = {.kind = PTX_OPD_REG, .reg = in->guard};
         x->guard = decode_operand(d, &g, PTX_PRED);
         if (x->guard == REF_NONE)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { BLOCKS = 5, BASELINE = 3, PAIRS = 2, PRIVATE = 100 };
-/* Slots: 0 and 3 are a pair, 1 and 4 are one, 2 shares nothing. */
+/* Slots: 0 shares nothing, 1 and 3 are a pair, 2 and 4 are one. */
 
 struct bench {
     const struct residency_policy *p;
@@ -77,13 +77,13 @@ private_part_needs_no_lock(void **st)
 {
     struct bench b;
     setup(&b);
-    assert_true(touch(&b, 0, 0, 4));
+    assert_true(touch(&b, 1, 0, 4));
     assert_true(touch(&b, 3, 96, 4)); /* the last private word */
     assert_int_equal(b.stats.share_locks, 0);
     assert_true(touch(&b, 3, 97, 4)); /* reaches into the shared part */
     assert_int_equal(b.stats.share_locks, 1);
-    assert_false(touch(&b, 0, 100, 1));
-    assert_true(touch(&b, 0, 99, 1));
+    assert_false(touch(&b, 1, 100, 1));
+    assert_true(touch(&b, 1, 99, 1));
     free(b.state);
 }
 
@@ -92,10 +92,10 @@ unshared_slots_never_wait(void **st)
 {
     struct bench b;
     setup(&b);
+    assert_true(touch(&b, 1, 500, 4));
     assert_true(touch(&b, 0, 500, 4));
-    assert_true(touch(&b, 2, 500, 4));
-    assert_int_equal(cls(&b, 2), WARP_UNSHARED);
-    assert_false(b.p->watches(b.state, 2));
+    assert_int_equal(cls(&b, 0), WARP_UNSHARED);
+    assert_false(b.p->watches(b.state, 0));
     free(b.state);
 }
 
@@ -104,10 +104,10 @@ pairs_are_separate(void **st)
 {
     struct bench b;
     setup(&b);
-    assert_true(touch(&b, 0, 500, 4));
+    assert_true(touch(&b, 1, 500, 4));
     assert_true(touch(&b, 4, 500, 4)); /* the other pair's lock */
     assert_false(touch(&b, 3, 500, 4));
-    assert_false(touch(&b, 1, 500, 4));
+    assert_false(touch(&b, 2, 500, 4));
     free(b.state);
 }
 
@@ -116,14 +116,14 @@ first_come_first_served_and_held_to_the_end(void **st)
 {
     struct bench b;
     setup(&b);
-    assert_int_equal(cls(&b, 0), WARP_NON_OWNER); /* nobody owns yet */
+    assert_int_equal(cls(&b, 1), WARP_NON_OWNER); /* nobody owns yet */
     assert_int_equal(cls(&b, 3), WARP_NON_OWNER);
     assert_true(touch(&b, 3, 500, 4)); /* the additional block may be first */
     assert_true(b.changed);
     assert_int_equal(cls(&b, 3), WARP_OWNER);
-    assert_int_equal(cls(&b, 0), WARP_NON_OWNER);
+    assert_int_equal(cls(&b, 1), WARP_NON_OWNER);
     for (int i = 0; i < 5; i++)
-        assert_false(touch(&b, 0, 500, 4));
+        assert_false(touch(&b, 1, 500, 4));
     assert_true(touch(&b, 3, 600, 4));
     assert_int_equal(b.stats.share_locks, 1);
     assert_int_equal(b.stats.share_refusals, 5);
@@ -135,14 +135,14 @@ waiting_partner_gets_lock_and_ownership(void **st)
 {
     struct bench b;
     setup(&b);
-    touch(&b, 0, 500, 4);
+    touch(&b, 1, 500, 4);
     touch(&b, 3, 500, 4);
-    end(&b, 0);
+    end(&b, 1);
     assert_int_equal(cls(&b, 3), WARP_OWNER);
     assert_int_equal(b.stats.share_handovers, 1);
-    launch(&b, 0); /* takes over the slot's sharing status */
-    assert_int_equal(cls(&b, 0), WARP_NON_OWNER);
-    assert_false(touch(&b, 0, 500, 4)); /* cannot overtake the one that waited */
+    launch(&b, 1); /* takes over the slot's sharing status */
+    assert_int_equal(cls(&b, 1), WARP_NON_OWNER);
+    assert_false(touch(&b, 1, 500, 4)); /* cannot overtake the one that waited */
     assert_true(touch(&b, 3, 500, 4));
     free(b.state);
 }
@@ -152,14 +152,14 @@ partner_that_did_not_wait_becomes_owner_without_lock(void **st)
 {
     struct bench b;
     setup(&b);
-    touch(&b, 0, 500, 4);
-    end(&b, 0);
-    launch(&b, 0);
+    touch(&b, 1, 500, 4);
+    end(&b, 1);
+    launch(&b, 1);
     assert_int_equal(cls(&b, 3), WARP_OWNER);
-    assert_int_equal(cls(&b, 0), WARP_NON_OWNER);
+    assert_int_equal(cls(&b, 1), WARP_NON_OWNER);
     assert_true(b.p->watches(b.state, 3)); /* must still take the lock */
-    assert_true(touch(&b, 0, 500, 4));     /* first come */
-    assert_int_equal(cls(&b, 0), WARP_OWNER);
+    assert_true(touch(&b, 1, 500, 4));     /* first come */
+    assert_int_equal(cls(&b, 1), WARP_OWNER);
     assert_int_equal(cls(&b, 3), WARP_NON_OWNER);
     free(b.state);
 }
@@ -169,15 +169,15 @@ end_of_the_waiter_leaves_the_lock_alone(void **st)
 {
     struct bench b;
     setup(&b);
-    touch(&b, 0, 500, 4);
+    touch(&b, 1, 500, 4);
     touch(&b, 3, 500, 4);
     end(&b, 3);
     launch(&b, 3);
-    assert_int_equal(cls(&b, 0), WARP_OWNER);
-    end(&b, 0); /* the new block of slot 3 has not asked: no hand-over */
+    assert_int_equal(cls(&b, 1), WARP_OWNER);
+    end(&b, 1); /* the new block of slot 3 has not asked: no hand-over */
     assert_int_equal(b.stats.share_handovers, 0);
-    launch(&b, 0);
-    assert_true(touch(&b, 0, 500, 4));
+    launch(&b, 1);
+    assert_true(touch(&b, 1, 500, 4));
     free(b.state);
 }
 
@@ -194,10 +194,10 @@ no_deadlock_in_random_histories(void **st)
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             unsigned slot = (unsigned)(seed >> 33) % BLOCKS,
                      what = (unsigned)(seed >> 60);
-            unsigned other = slot < 2 ? slot + 3 : slot - 3;
+            unsigned other = slot < 3 ? slot + 2 : slot - 2;
             if (what < 12) {
                 bool ok = touch(&b, slot, 500, 4);
-                if (slot != 2) {
+                if (slot != 0) {
                     if (ok)
                         holds[slot] = true;
                     assert_false(holds[slot] && holds[other]);
@@ -206,7 +206,7 @@ no_deadlock_in_random_histories(void **st)
             } else {
                 end(&b, slot);
                 holds[slot] = false;
-                if (slot != 2 && !b.p->watches(b.state, other))
+                if (slot != 0 && !b.p->watches(b.state, other))
                     holds[other] = true; /* handed over */
                 launch(&b, slot);
             }
@@ -220,7 +220,7 @@ generic_access_counts_lanes_in_scratchpad(void **st)
 {
     struct bench b;
     setup(&b);
-    touch(&b, 0, 500, 4);
+    touch(&b, 1, 500, 4);
     struct exec_static is = {.space = PTX_SPACE_NONE, .is_store = true};
     assert_true(b.p->concerns(&is));
     struct exec_access a = {
