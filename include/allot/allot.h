@@ -144,8 +144,8 @@ struct allot_options {
     uint64_t max_cycles; /* give up after this many core cycles a launch; 0: no limit */
     uint64_t max_instructions; /* warp instructions a launch; 0: no limit */
     /* Called when a launch begins and about 10 times a second of host time while it runs;
-     * return false to stop it with an error "interrupted". cycles is 0 without timing. May
-     * be NULL. */
+     * return false to stop it with an error "interrupted". cycles is 0 without timing.
+     * May be NULL. */
     bool (*progress)(void *user, uint64_t cycles, uint64_t blocks_done, uint64_t blocks);
     void *user;
 };

@@ -135,7 +135,8 @@ strbuf_free(struct strbuf *b)
 char *
 file_read(const char *path, size_t *len)
 {
-    FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
+    bool own = strcmp(path, "-") != 0;
+    FILE *f = own ? fopen(path, "rb") : stdin;
     if (!f)
         return NULL;
     struct strbuf b = {0};
@@ -144,7 +145,7 @@ file_read(const char *path, size_t *len)
     while ((n = fread(block, 1, sizeof block, f)) > 0)
         strbuf_add(&b, block, n);
     int bad = ferror(f) ? (errno ? errno : EIO) : 0;
-    if (f != stdin)
+    if (own)
         fclose(f);
     if (bad) {
         strbuf_free(&b);

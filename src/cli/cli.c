@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,7 +109,7 @@ cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int ar
     while ((c = getopt_long(argc, argv, shorts, longs, &index)) != -1) {
         if (c == 'h') {
             print_help(cmd, tables);
-            exit(EXIT_OK);
+            exit(cli_flush(EXIT_OK));
         }
         if (c == ':') {
             cli_usage(cmd, "option '%s' needs a value", argv[optind - 1]);
@@ -148,6 +150,15 @@ cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int ar
     pos->v = (const char **)(argv + optind);
     pos->n = (size_t)(argc - optind);
     return true;
+}
+
+int
+cli_flush(int status)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return status;
+    fprintf(stderr, "allot: cannot write the output: %s\n", strerror(errno));
+    return EXIT_FAILED;
 }
 
 int
@@ -208,6 +219,7 @@ cli_dims(const char *s, uint32_t out[3])
 
 static volatile sig_atomic_t interrupted;
 static bool progress_shown;
+static double progress_time;
 
 static void
 on_signal(int sig)
@@ -235,17 +247,30 @@ progress(void *user, uint64_t cycles, uint64_t done, uint64_t blocks)
 {
     if (interrupted)
         return false;
-    if (!isatty(STDERR_FILENO))
+    const char *term = getenv("TERM");
+    if (!isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb"))
         return true;
-    enum { WIDTH = 30 };
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    if (now - progress_time < 0.1)
+        return true;
+    progress_time = now;
+    enum { WIDTH = 20 };
     int filled = blocks ? (int)(done * WIDTH / blocks) : 0;
-    char bar[WIDTH + 1];
+    char bar[WIDTH + 1], line[160], count[40] = "";
     for (int i = 0; i < WIDTH; i++)
         bar[i] = i < filled ? '#' : '.';
     bar[WIDTH] = 0;
-    fprintf(stderr, "\r\033[K%-24.24s [%s] %llu/%llu blocks, %llu cycles",
-            (const char *)user, bar, (unsigned long long)done, (unsigned long long)blocks,
-            (unsigned long long)cycles);
+    if (cycles)
+        snprintf(count, sizeof count, ", %llu cycles", (unsigned long long)cycles);
+    snprintf(line, sizeof line, "[%s] %llu/%llu blocks%s  %s", bar,
+             (unsigned long long)done, (unsigned long long)blocks, count,
+             (const char *)user);
+    /* A line that wrapped could not be overwritten. */
+    struct winsize w;
+    int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 2 ? 79 : w.ws_col - 1;
+    fprintf(stderr, "\r\033[K%.*s", width, line);
     fflush(stderr);
     progress_shown = true;
     return true;
@@ -336,15 +361,25 @@ cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
     if (s->threads && !cli_u64(s->threads, 1, 1024, &threads))
         return cli_usage(cmd, "--threads %s: not a number from 1 to 1024", s->threads),
                false;
+    uint64_t seed;
+    if (!cli_u64(s->seed, 0, UINT32_MAX, &seed))
+        return cli_usage(cmd, "--seed %s: not a number from 0 to 4294967295", s->seed),
+               false;
     o->threads = (unsigned)threads;
     o->functional = s->functional;
     o->no_skip = s->no_skip;
     o->progress = progress;
     o->user = (void *)label;
-    struct sigaction sa = {.sa_handler = on_signal};
+    /* The second Ctrl-C ends the program at once: the first is heeded between
+     * instructions, not while the host prepares or checks data. */
+    struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
     sigemptyset(&sa.sa_mask);
-    sigaction(SIGINT, &sa, NULL);
-    sigaction(SIGTERM, &sa, NULL);
+    static const int signals[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction old; /* a signal that the parent had ignored stays so */
+        if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+            sigaction(signals[i], &sa, NULL);
+    }
     return true;
 }
 
@@ -385,11 +420,32 @@ cli_result_json(const struct allot_result *r)
     return o;
 }
 
-bool
-cli_write_file(const char *path, const char *text, size_t n)
+/* All of text to fd. */
+static bool
+write_all(int fd, const char *text, size_t n)
 {
-    if (!strcmp(path, "-"))
-        return fwrite(text, 1, n, stdout) == n && !fflush(stdout);
+    for (size_t at = 0; at < n;) {
+        ssize_t w = write(fd, text + at, n - at);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w <= 0)
+            return false;
+        at += (size_t)w;
+    }
+    return true;
+}
+
+/* Devices, pipes and links are written to, not replaced by a file of that name. */
+static bool
+replaceable(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) || S_ISREG(st.st_mode);
+}
+
+static bool
+replace_file(const char *path, const char *text, size_t n)
+{
     char *tmp = xmalloc(strlen(path) + 8);
     sprintf(tmp, "%s.XXXXXX", path);
     int fd = mkstemp(tmp);
@@ -398,17 +454,74 @@ cli_write_file(const char *path, const char *text, size_t n)
         mode_t mask = umask(0);
         umask(mask);
         fchmod(fd, 0666 & ~mask);
-        for (size_t at = 0; ok && at < n;) {
-            ssize_t w = write(fd, text + at, n - at);
-            ok = w > 0;
-            at += w > 0 ? (size_t)w : 0;
-        }
+        ok = write_all(fd, text, n);
         ok = !close(fd) && ok && !rename(tmp, path);
-        if (!ok)
+        if (!ok) {
+            int why = errno;
             unlink(tmp);
+            errno = why;
+        }
+    }
+    free(tmp);
+    return ok;
+}
+
+bool
+cli_write_file(const char *path, const char *text, size_t n)
+{
+    bool ok;
+    if (!strcmp(path, "-")) /* main tells what went wrong with standard output */
+        return fwrite(text, 1, n, stdout) == n;
+    if (replaceable(path))
+        ok = replace_file(path, text, n);
+    else {
+        int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        ok = fd >= 0 && write_all(fd, text, n);
+        if (fd >= 0)
+            ok = !close(fd) && ok;
     }
     if (!ok)
         fprintf(stderr, "allot: cannot write %s: %s\n", path, strerror(errno));
-    free(tmp);
     return ok;
+}
+
+bool
+cli_writable(const char *path)
+{
+    struct stat st;
+    bool ok = true;
+    if (!strcmp(path, "-"))
+        return true;
+    if (!stat(path, &st)) {
+        ok = !S_ISDIR(st.st_mode);
+        if (!ok)
+            errno = EISDIR;
+        else if (!replaceable(path))
+            ok = !access(path, W_OK);
+    }
+    if (ok && replaceable(path)) {
+        char *dir = xstrdup(path), *slash = strrchr(dir, '/');
+        if (slash)
+            slash[slash == dir] = 0;
+        ok = !access(slash ? dir : ".", W_OK | X_OK);
+        free(dir);
+    }
+    if (!ok)
+        fprintf(stderr, "allot: cannot write %s: %s\n", path, strerror(errno));
+    return ok;
+}
+
+json_t *
+cli_json_text(const char *s)
+{
+    json_t *j = json_string(s);
+    if (j)
+        return j;
+    char *ascii = xstrdup(s);
+    for (char *p = ascii; *p; p++)
+        if (*p & 0x80)
+            *p = '?';
+    j = json_string(ascii);
+    free(ascii);
+    return j;
 }

@@ -45,6 +45,8 @@ bool cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, i
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The status, or EXIT_FAILED after saying so if standard output could not be written. */
+int cli_flush(int status);
 /* Prints the diagnostics to stderr (nothing if there are none). Returns EXIT_FAILED. */
 int cli_diag(struct allot_diag *d);
 
@@ -88,8 +90,14 @@ struct allot_module *cli_workload_module(const struct allot_workload *w,
 /* One result as a JSON object with every counter. */
 json_t *cli_result_json(const struct allot_result *r);
 
-/* Writes text to path ("-": stdout) so that no half-written file is ever seen. */
+/* Writes text to path ("-": stdout) so that no half-written file is ever seen; devices,
+ * pipes and links are written to as they stand. False after saying why not. */
 bool cli_write_file(const char *path, const char *text, size_t n);
+/* Whether path could be written, asked before long work; false after saying why not. */
+bool cli_writable(const char *path);
+
+/* A JSON string also for what is no UTF-8 (file names): those bytes become '?'. */
+json_t *cli_json_text(const char *s);
 
 #define CMD(name, summary) int cmd_##name(int argc, char **argv);
 #include "cli/commands.def"

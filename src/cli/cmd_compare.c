@@ -141,7 +141,7 @@ run_cell(const struct cli_cmd *cmd, const struct cli_sim *s,
     struct allot_options o;
     char label[96];
     snprintf(label, sizeof label, "%s %s", w->name, v->name);
-    uint64_t seed = 0;
+    uint64_t seed = 0; /* checked by cmd_compare */
     struct allot_machine *m = NULL;
     struct allot_module *mod = NULL;
     struct allot_device *dev = NULL;
@@ -154,9 +154,11 @@ run_cell(const struct cli_cmd *cmd, const struct cli_sim *s,
         c->ran = true;
         c->ok = allot_workload_run(w, dev, mod, s->quick, (uint32_t)seed, why, d);
         cli_progress_end();
-        if (!c->ok)
-            fprintf(stderr, "allot: %s under %s: check failed%s%s\n", w->name, v->name,
-                    *why ? ": " : "", why);
+        if (!c->ok && cli_interrupted())
+            c->ran = false;
+        else if (!c->ok)
+            fprintf(stderr, "allot: %s under %s: %s%s\n", w->name, v->name,
+                    *why ? "check failed: " : "did not run to its end", why);
         sum(c, w, dev);
     }
     cli_diag(d);
@@ -183,6 +185,12 @@ print_text(const struct cell *cells, const struct allot_workload *const *w, size
             const struct cell *c = &cells[i * nv + k], *ref = &cells[i * nv];
             table_cell(t, "%s", k ? "" : w[i]->name);
             table_cell(t, "%s", v[k].name);
+            if (!c->ran) {
+                for (int dash = 0; dash < 5; dash++)
+                    table_cell(t, "-");
+                table_cell(t, "not run");
+                continue;
+            }
             table_cell(t, "%llu", (unsigned long long)c->blocks);
             table_cell(t, "%llu", (unsigned long long)c->pairs);
             table_cell(t, "%s", table_thousands(b, c->cycles));
@@ -191,7 +199,7 @@ print_text(const struct cell *cells, const struct allot_workload *const *w, size
                 table_cell(t, "-");
             else
                 table_cell(t, "%+.2f %%", 100 * (c->ipc / ref->ipc - 1));
-            table_cell(t, "%s", !c->ran ? "not run" : c->ok ? "passed" : "FAILED");
+            table_cell(t, "%s", c->ok ? "passed" : "FAILED");
         }
     }
     struct strbuf text = {0};
@@ -235,8 +243,8 @@ print_json(const struct cell *cells, const struct allot_workload *const *w, size
                       (json_int_t)c->warp, "thread_instructions", (json_int_t)c->thread,
                       "ipc", c->ipc, "seconds", c->seconds));
     }
-    json_t *o = json_pack("{s:s, s:b, s:o}", "machine", s->machine, "quick", s->quick,
-                          "results", rows);
+    json_t *o = json_pack("{s:o, s:b, s:o}", "machine", cli_json_text(s->machine),
+                          "quick", s->quick, "results", rows);
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     printf("\n");
     json_decref(o);
@@ -284,6 +292,13 @@ draw(const struct cell *cells, const struct allot_workload *const *w, size_t nw,
     return ok;
 }
 
+static bool
+ends_in(const char *s, const char *tail)
+{
+    size_t n = strlen(s), k = strlen(tail);
+    return n > k && !strcmp(s + n - k, tail);
+}
+
 int
 cmd_compare(int argc, char **argv)
 {
@@ -329,6 +344,13 @@ cmd_compare(int argc, char **argv)
         if (!(w[i] = allot_workload_find(pos.v[i])))
             return cli_usage(&cmd, "no workload is called '%s' ('allot list workloads')",
                              pos.v[i]);
+    struct allot_options checked;
+    if (!cli_sim_run_options(&cmd, &s, &checked, ""))
+        return EXIT_USAGE;
+    if (chart && !ends_in(chart, ".svg") && !ends_in(chart, ".png"))
+        return cli_usage(&cmd, "--chart %s: the name must end in .svg or .png", chart);
+    if (chart && !cli_writable(chart))
+        return EXIT_FAILED;
     struct cell *cells = ARENA_ARRAY(cli_mem(), struct cell, pos.n * (size_t)nv);
     bool ok = true;
     for (size_t i = 0; i < pos.n * (size_t)nv && !cli_interrupted(); i++)

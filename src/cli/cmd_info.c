@@ -111,7 +111,8 @@ cmd_info(int argc, char **argv)
         return cli_usage(&cmd, "give one PTX file");
     uint32_t dims[3];
     uint64_t dynamic;
-    if (!cli_dims(block, dims))
+    if (!cli_dims(block, dims) || dims[0] > 65536 || dims[1] > 65536 / dims[0] ||
+        dims[2] > 65536 / dims[0] / dims[1])
         return cli_usage(&cmd, "--block %s: write it as 256 or 16,16", block);
     if (!cli_u64(smem, 0, 1 << 24, &dynamic))
         return cli_usage(&cmd, "--smem %s: not a number of bytes", smem);
@@ -141,8 +142,9 @@ cmd_info(int argc, char **argv)
             }
         }
         if (json) {
-            json_t *o = json_pack("{s:s, s:s, s:o}", "file", pos.v[0], "machine",
-                                  allot_machine_name(m), "kernels", list);
+            json_t *o =
+                json_pack("{s:o, s:o, s:o}", "file", cli_json_text(pos.v[0]), "machine",
+                          cli_json_text(allot_machine_name(m)), "kernels", list);
             json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
             printf("\n");
             json_decref(o);

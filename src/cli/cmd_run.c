@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct cli_cmd cmd = {
     "run", "[OPTIONS] WORKLOAD | KERNEL.ptx",
@@ -151,8 +152,9 @@ print_json(const struct allot_device *dev, const struct allot_machine *m,
     json_t *kernels = json_array();
     for (size_t i = 0; i < allot_results(dev); i++)
         json_array_append_new(kernels, cli_result_json(allot_result_at(dev, i)));
-    json_t *o = json_pack("{s:s, s:s, s:o, s:s, s:o}", "machine", allot_machine_name(m),
-                          "workload", workload, "options", options_json(m, s), "check",
+    json_t *o = json_pack("{s:o, s:o, s:o, s:s, s:o}", "machine",
+                          cli_json_text(allot_machine_name(m)), "workload",
+                          cli_json_text(workload), "options", options_json(m, s), "check",
                           check, "kernels", kernels);
     if (why && *why)
         json_object_set_new(o, "why", json_string(why));
@@ -191,6 +193,15 @@ print_result(const struct out *out, const struct allot_device *dev,
         printf("\ncheck %s%s%s\n", check, why && *why ? ": " : "", why ? why : "");
 }
 
+/* cli_sim_run_options has checked it. */
+static uint32_t
+o_seed(const struct cli_sim *s)
+{
+    uint64_t seed = 0;
+    cli_u64(s->seed, 0, UINT32_MAX, &seed);
+    return (uint32_t)seed;
+}
+
 /* -- a workload -- */
 
 static int
@@ -198,16 +209,14 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
              const struct allot_machine *m, const struct allot_options *o,
              const struct out *out, struct allot_diag *d)
 {
-    uint64_t seed;
-    if (!cli_u64(s->seed, 0, UINT32_MAX, &seed))
-        return cli_usage(&cmd, "--seed %s: not a number from 0 to 4294967295", s->seed);
     struct allot_module *mod = cli_workload_module(w, s->compiler, d);
     struct allot_device *dev = mod ? allot_device_new(m, o, d) : NULL;
     bool ok = dev != NULL;
     if (ok) {
         char why[256] = "";
-        ok = allot_workload_run(w, dev, mod, s->quick, (uint32_t)seed, why, d);
-        print_result(out, dev, m, s, w->name, ok ? "passed" : "failed", why);
+        ok = allot_workload_run(w, dev, mod, s->quick, o_seed(s), why, d);
+        if (ok || !cli_interrupted())
+            print_result(out, dev, m, s, w->name, ok ? "passed" : "failed", why);
     }
     allot_device_free(dev);
     allot_module_free(mod);
@@ -226,6 +235,9 @@ choose_kernel(struct allot_module *mod, const char *path, const char *name)
         fprintf(stderr, "allot: %s has no kernel '%s'; it has:", path, name);
     } else if (allot_module_kernel(mod, 0) && !allot_module_kernel(mod, 1)) {
         return allot_module_kernel(mod, 0);
+    } else if (!allot_module_kernel(mod, 0)) {
+        fprintf(stderr, "allot: %s holds no kernel (no .entry with a body)\n", path);
+        return NULL;
     } else {
         fprintf(stderr, "allot: say which kernel of %s to run (--kernel):", path);
     }
@@ -236,25 +248,36 @@ choose_kernel(struct allot_module *mod, const char *path, const char *name)
     return NULL;
 }
 
+/* Grid, block and dynamic scratchpad; EXIT_OK or the status after saying what is wrong.
+ */
+static int
+launch_dims(const struct launch_desc *l, uint32_t grid[3], uint32_t block[3],
+            uint32_t *scratchpad)
+{
+    uint64_t smem = 0;
+    if (!l->grid || !l->block)
+        return cli_usage(&cmd, "a kernel of your own needs --grid and --block");
+    const char *const text[] = {l->grid, l->block};
+    for (int i = 0; i < 2; i++)
+        if (!cli_dims(text[i], i ? block : grid))
+            return cli_usage(&cmd,
+                             "--%s %s: one to three positive numbers, as 64 or 16,16 or "
+                             "8,8,4",
+                             i ? "block" : "grid", text[i]);
+    if (l->smem && !cli_u64(l->smem, 0, 1 << 24, &smem))
+        return cli_usage(&cmd, "--smem %s: not a number of bytes from 0 to 16777216",
+                         l->smem);
+    *scratchpad = (uint32_t)smem;
+    return EXIT_OK;
+}
+
 static bool
 launch_own(const struct allot_kernel *k, const struct launch_desc *l,
            struct allot_module *mod, struct allot_device *dev, uint32_t seed,
            struct launch_arg *args, struct allot_diag *d)
 {
     struct allot_launch launch = {.module = mod, .kernel = k->name, .nargs = k->nparams};
-    uint64_t smem = 0;
-    if (!l->grid || !l->block || !cli_dims(l->grid, launch.grid) ||
-        !cli_dims(l->block, launch.block)) {
-        fprintf(stderr,
-                "allot: a kernel of your own needs --grid and --block, each as 64 or "
-                "16,16 or 8,8,4\n");
-        return false;
-    }
-    if (l->smem && !cli_u64(l->smem, 0, 1 << 24, &smem)) {
-        fprintf(stderr, "allot: --smem %s: not a number of bytes\n", l->smem);
-        return false;
-    }
-    launch.dynamic_scratchpad = (uint32_t)smem;
+    launch_dims(l, launch.grid, launch.block, &launch.dynamic_scratchpad);
     if (l->args.n != k->nparams) {
         fprintf(stderr, "allot: kernel %s has %zu parameters, %zu --arg were given\n",
                 k->name, k->nparams, l->args.n);
@@ -281,21 +304,23 @@ run_own(const char *path, const struct launch_desc *l, const struct cli_sim *s,
         const struct allot_machine *m, const struct allot_options *o,
         const struct out *out, struct allot_diag *d)
 {
-    uint64_t seed;
-    if (!cli_u64(s->seed, 0, UINT32_MAX, &seed))
-        return cli_usage(&cmd, "--seed %s: not a number from 0 to 4294967295", s->seed);
+    uint32_t grid[3], block[3], smem;
+    int usage = launch_dims(l, grid, block, &smem);
+    if (usage)
+        return usage;
     struct allot_module *mod = allot_module_load(path, d);
     const struct allot_kernel *k = mod ? choose_kernel(mod, path, l->kernel) : NULL;
     struct allot_device *dev = k ? allot_device_new(m, o, d) : NULL;
     bool ok = dev != NULL;
     if (ok) {
         struct launch_arg *args = xcalloc(k->nparams, sizeof *args);
-        ok = launch_own(k, l, mod, dev, (uint32_t)seed, args, d);
+        ok = launch_own(k, l, mod, dev, o_seed(s), args, d);
         cli_progress_end();
-        if (ok) /* nothing checks a user's results: "" */
+        if (ok) /* nothing checks a user's results */
             print_result(out, dev, m, s, path, "", NULL);
         for (size_t i = 0; ok && i < k->nparams; i++)
-            ok = launch_arg_finish(&args[i], k->params[i].name, dev, d);
+            ok = launch_arg_finish(&args[i], k->params[i].name, dev,
+                                   out->json || out->csv ? stderr : stdout, d);
         free(args);
     }
     allot_device_free(dev);
@@ -332,6 +357,8 @@ cmd_run(int argc, char **argv)
         return EXIT_USAGE;
     if (pos.n != 1)
         return cli_usage(&cmd, "give one workload or one PTX file");
+    if (out.json && out.csv)
+        return cli_usage(&cmd, "--json or --csv, not both");
     if (launch && !launch_file(launch, &l))
         return EXIT_FAILED;
     struct allot_options o;
@@ -339,7 +366,7 @@ cmd_run(int argc, char **argv)
         return EXIT_USAGE;
     const struct allot_workload *w = allot_workload_find(pos.v[0]);
     if (!w && !ends_in(pos.v[0], ".ptx") && strcmp(pos.v[0], "-") &&
-        !strchr(pos.v[0], '/'))
+        !strchr(pos.v[0], '/') && access(pos.v[0], F_OK))
         return cli_usage(&cmd,
                          "'%s' is neither a workload ('allot list workloads') nor a "
                          ".ptx file",

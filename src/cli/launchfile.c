@@ -53,6 +53,10 @@ copy(const char *s)
     return s ? arena_strdup(cli_mem(), s) : NULL;
 }
 
+static const char keys_hint[] =
+    "    hint: keys are kernel, grid, block, scratchpad, args (a "
+    "list of texts as for --arg)\n";
+
 bool
 launch_file(const char *path, struct launch_desc *l)
 {
@@ -62,15 +66,26 @@ launch_file(const char *path, struct launch_desc *l)
                                    .log_level = CYAML_LOG_ERROR,
                                    .mem_fn = cyaml_mem};
     struct file_desc *f = NULL;
-    cyaml_err_t err =
-        cyaml_load_file(path, &config, &file_schema, (cyaml_data_t **)&f, NULL);
+    size_t len = 0;
+    char *text = file_read(path, &len);
+    if (!text) {
+        fprintf(stderr, "allot: cannot read %s: %s\n", path, strerror(errno));
+        return false;
+    }
+    cyaml_err_t err = CYAML_OK;
+    if (len)
+        err = cyaml_load_data((const uint8_t *)text, len, &config, &file_schema,
+                              (cyaml_data_t **)&f, NULL);
+    free(text);
     if (err != CYAML_OK) {
-        fprintf(stderr, "allot: %s: %s\n%s", path,
-                err == CYAML_ERR_FILE_OPEN ? strerror(errno) : cyaml_strerror(err),
+        fprintf(stderr, "allot: %s: %s\n%s", path, cyaml_strerror(err),
                 log.s ? log.s : "");
-        fprintf(stderr,
-                "    hint: keys are kernel, grid, block, scratchpad, args (a list of "
-                "texts as for --arg)\n");
+        fputs(keys_hint, stderr);
+        strbuf_free(&log);
+        return false;
+    }
+    if (!f) { /* an empty document is no error to libcyaml */
+        fprintf(stderr, "allot: %s says nothing\n%s", path, keys_hint);
         strbuf_free(&log);
         return false;
     }
@@ -136,6 +151,8 @@ number(const char *text, const struct ptx_type_info *t, uint8_t out[8])
         return true;
     }
     errno = 0;
+    if (!isdigit((unsigned char)text[*text == '-']))
+        return false;
     uint64_t v =
         *text == '-' ? (uint64_t)strtoll(text, &end, 0) : strtoull(text, &end, 0);
     if (end == text || *end || errno)
@@ -207,11 +224,23 @@ buf_size(const char *text, const char *s, struct buf_spec *b)
         b->bytes = n;
         return true;
     }
-    if (*end != 'x' || !(b->type = find_type(end + 1)))
-        return say(text, "'%s': the element type is one of u8 u16 u32 u64 s8 … f32 f64",
-                   end);
-    b->bytes = n * b->type->bytes;
+    const struct ptx_type_info *type = *end == 'x' ? find_type(end + 1) : NULL;
+    if (!type)
+        return say(
+            text,
+            "'%s': the element type is one of u8 u16 u32 u64, s8 to s64, b8 to b64, f32, f64",
+            end);
+    b->type = type;
+    b->bytes = n * type->bytes;
     return true;
+}
+
+/* The name after out=, which ends at the next comma. */
+static const char *
+launch_out(const struct launch_arg *a, char path[4096])
+{
+    snprintf(path, 4096, "%.*s", (int)strcspn(a->out, ","), a->out);
+    return path;
 }
 
 static bool
@@ -233,9 +262,12 @@ make_buffer(const char *text, struct allot_device *dev, uint32_t seed,
             b.in = part + 3;
         else if (!strncmp(part, "out=", 4))
             a->out = text + 4 + (part + 4 - copy_text);
-        else if (!strncmp(part, "show=", 5) && cli_u64(part + 5, 1, 1 << 20, &n))
-            a->show = n;
-        else
+        else if (!strncmp(part, "show=", 5)) {
+            if (cli_u64(part + 5, 1, 1 << 20, &n))
+                a->show = n;
+            else
+                ok = say(text, "'%s': not a number from 1 to 1048576", part);
+        } else
             ok = say(text, "'%s': options are init= in= out= show=", part);
     }
     uint8_t *data = NULL;
@@ -244,6 +276,8 @@ make_buffer(const char *text, struct allot_device *dev, uint32_t seed,
         data = (uint8_t *)file_read(b.in, &len);
         if (!data)
             ok = say(text, "cannot read %s: %s", b.in, strerror(errno));
+        else if (!len)
+            ok = say(text, "%s is empty", b.in);
         else if (b.bytes && b.bytes != len)
             ok = say(text, "%s holds %zu bytes, not %llu", b.in, len,
                      (unsigned long long)b.bytes);
@@ -251,11 +285,17 @@ make_buffer(const char *text, struct allot_device *dev, uint32_t seed,
     }
     if (ok && !b.bytes)
         ok = say(text, "a buffer needs a size (buf:1024xf32) or in=FILE");
+    if (ok && a->out) {
+        char path[4096];
+        ok = cli_writable(launch_out(a, path));
+    }
     if (ok && !(a->addr = allot_alloc(dev, b.bytes, d)))
         ok = false;
     if (ok && !b.in) {
-        data = xcalloc(b.bytes, 1);
-        ok = fill(text, &b, seed, data);
+        data = calloc(b.bytes, 1);
+        ok = data ? fill(text, &b, seed, data)
+                  : say(text, "no host memory for %llu bytes",
+                        (unsigned long long)b.bytes);
     }
     ok = ok && allot_write(dev, a->addr, data, b.bytes, d);
     a->buffer = true;
@@ -293,30 +333,30 @@ launch_arg_make(const char *text, const struct allot_param *p, struct allot_devi
 }
 
 static void
-show_element(const uint8_t *p, const struct ptx_type_info *t)
+show_element(FILE *to, const uint8_t *p, const struct ptx_type_info *t)
 {
     if (t->kind == PTX_K_FLT && t->bytes == 4) {
         float f;
         memcpy(&f, p, 4);
-        printf(" %.9g", (double)f);
+        fprintf(to, " %.9g", (double)f);
     } else if (t->kind == PTX_K_FLT && t->bytes == 8) {
         double f;
         memcpy(&f, p, 8);
-        printf(" %.17g", f);
+        fprintf(to, " %.17g", f);
     } else {
         uint64_t v = 0;
         memcpy(&v, p, t->bytes < 8 ? t->bytes : 8);
         unsigned shift = 64 - 8u * t->bytes;
         if (t->kind == PTX_K_SINT)
-            printf(" %lld", (long long)((int64_t)(v << shift) >> shift));
+            fprintf(to, " %lld", (long long)((int64_t)(v << shift) >> shift));
         else
-            printf(" %llu", (unsigned long long)v);
+            fprintf(to, " %llu", (unsigned long long)v);
     }
 }
 
 bool
 launch_arg_finish(const struct launch_arg *a, const char *name, struct allot_device *dev,
-                  struct allot_diag *d)
+                  FILE *show, struct allot_diag *d)
 {
     if (!a->buffer || (!a->out && !a->show))
         return true;
@@ -324,15 +364,14 @@ launch_arg_finish(const struct launch_arg *a, const char *name, struct allot_dev
     bool ok = allot_read(dev, a->addr, data, a->bytes, d);
     if (ok && a->show) {
         const struct ptx_type_info *t = find_type(a->type);
-        printf("%s:", name);
+        fprintf(show, "%s:", name);
         for (uint64_t i = 0; i < a->show && (i + 1) * t->bytes <= a->bytes; i++)
-            show_element(data + i * t->bytes, t);
-        printf("\n");
+            show_element(show, data + i * t->bytes, t);
+        fprintf(show, "\n");
     }
     if (ok && a->out) {
         char path[4096];
-        snprintf(path, sizeof path, "%.*s", (int)strcspn(a->out, ","), a->out);
-        ok = cli_write_file(path, (const char *)data, a->bytes);
+        ok = cli_write_file(launch_out(a, path), (const char *)data, a->bytes);
     }
     free(data);
     return ok;

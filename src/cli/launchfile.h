@@ -35,8 +35,8 @@ struct launch_arg {
 bool launch_arg_make(const char *text, const struct allot_param *p,
                      struct allot_device *dev, uint32_t seed, struct launch_arg *a,
                      struct allot_diag *d);
-/* Writes and prints what the argument asks for. */
+/* Writes what the argument asks for, and prints it to `show`. */
 bool launch_arg_finish(const struct launch_arg *a, const char *name,
-                       struct allot_device *dev, struct allot_diag *d);
+                       struct allot_device *dev, FILE *show, struct allot_diag *d);
 
 #endif

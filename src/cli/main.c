@@ -35,24 +35,24 @@ main(int argc, char **argv)
         help(stderr);
         return EXIT_USAGE;
     }
+    if (argc == 3 && !strcmp(argv[1], "help")) { /* allot help COMMAND */
+        argv[1] = argv[2];
+        argv[2] = "--help";
+    }
     const char *name = argv[1];
     if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
         help(stdout);
-        return EXIT_OK;
+        return cli_flush(EXIT_OK);
     }
     if (!strcmp(name, "--version")) {
         printf("allot %s\n", ALLOT_VERSION);
-        return EXIT_OK;
+        return cli_flush(EXIT_OK);
     }
     for (size_t i = 0; i < NCOMMANDS; i++)
         if (!strcmp(commands[i].name, name)) {
             int status = commands[i].run(argc - 1, argv + 1);
             arena_free(cli_mem());
-            if (fflush(stdout) || ferror(stdout)) {
-                fprintf(stderr, "allot: cannot write the output\n");
-                return EXIT_FAILED;
-            }
-            return status;
+            return cli_flush(status);
         }
     const char *near = NULL;
     int best = 3;

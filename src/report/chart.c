@@ -87,6 +87,8 @@ run_gnuplot(FILE *f)
         if (dup2(fileno(f), STDIN_FILENO) < 0)
             _exit(127);
         lseek(STDIN_FILENO, 0, SEEK_SET);
+        setenv("LC_ALL", "C.UTF-8",
+               1); /* else it warns of signs that it cannot convert */
         execlp("gnuplot", "gnuplot", "-", (char *)NULL);
         _exit(127);
     }

@@ -94,11 +94,12 @@ addrmap_init(struct addrmap *a, const struct machine *m, struct diag_sink *diag)
                    m->partition.interleave, line);
     a->interleave_bits = log2_of(m->partition.interleave);
 
-    uint64_t mask[4] = {0}; /* R B C S */
+    static const char fields[] = "RBCS";
+    uint64_t mask[4] = {0}; /* in the order of fields */
     const char *map = m->dram.address_map;
     unsigned bits = 0;
     for (const char *s = map; *s; s++)
-        if (strchr("RBCS", *s))
+        if (strchr(fields, *s))
             bits++;
         else if (!strchr(" .;_", *s))
             diag_error(diag, "dram.address_map: `%c` is none of R, B, C, S", *s);
@@ -107,9 +108,9 @@ addrmap_init(struct addrmap *a, const struct machine *m, struct diag_sink *diag)
     a->map_bits = bits;
     unsigned b = bits;
     for (const char *s = map; *s; s++) {
-        const char *k = strchr("RBCS", *s);
+        const char *k = strchr(fields, *s);
         if (k)
-            mask[k - "RBCS"] |= (uint64_t)1 << --b;
+            mask[k - fields] |= (uint64_t)1 << --b;
     }
     /* Address bits above the map belong to the row. */
     mask[0] |= ~low_mask(bits);

@@ -56,6 +56,18 @@ has err "did you mean '--scheduler'"
 check "missing value" 2 "$allot" run vecadd --machine
 check "no workload" 2 "$allot" run
 check "unknown workload" 2 "$allot" run vecsub
+check "help of a command" 0 "$allot" help run
+has out "usage: allot run"
+check "bad seed" 2 "$allot" compare vecadd --quick --seed abc
+has err "--seed abc"
+check "bad seed, bench" 2 "$allot" bench vecadd --seed -1
+check "unknown workload, bench" 2 "$allot" bench vecadd vecsub
+check "chart of another kind" 2 "$allot" compare vecadd --quick --chart c.pdf
+has err ".svg or .png"
+check "chart in no folder" 1 "$allot" compare vecadd --quick --chart nowhere/c.svg
+has err "nowhere/c.svg"
+check "block of 2^32 threads" 2 "$allot" info "$in/saxpy.ptx" --block 65536,65536
+check "JSON or CSV" 2 "$allot" run vecadd --quick --json --csv
 check "unknown machine" 1 "$allot" run vecadd --quick --machine gtx4800
 has err "gtx480"
 check "unknown setting" 1 "$allot" run vecadd --quick --set sm.cuont=3
@@ -131,7 +143,41 @@ check "own kernel from a file" 0 "$allot" run "$in/saxpy.ptx" --launch launch.ya
 has out '"cycles"'
 check "missing parameter" 1 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 2.5
 has err "4 parameters"
-check "no grid" 1 "$allot" run "$in/saxpy.ptx" --arg 2.5
+check "no grid" 2 "$allot" run "$in/saxpy.ptx" --arg 2.5
+for g in 0 -1 4,0 99999999999 1,1,1,1 4.5 ""; do
+    check "grid '$g'" 2 "$allot" run "$in/saxpy.ptx" --grid "$g" --block 256
+    has err "--grid $g:"
+done
+check "grid too large" 1 "$allot" run "$in/saxpy.ptx" -g 4294967295,4294967295 -b 1 -a 1 -a 0 \
+    -a 0 -a 0
+# bad TEXT MESSAGE: a second argument that must be refused
+bad() {
+    check "argument $1" 1 "$allot" run "$in/saxpy.ptx" -g 4 -b 256 -a 1 -a "$1" -a buf:4096 -a 9
+    has err "$2"
+}
+: >nothing
+bad buf: "needs a size"
+bad buf:0 "needs a size"
+bad buf:-4 "BYTES or COUNTxTYPE"
+bad buf:4xf33 "element type"
+bad buf:1099511627776 "gpu.memory"
+bad buf:99999999999999999999 "too large"
+bad buf:4096,init=some "init=some"
+bad buf:4096,show=0 "show=0"
+bad buf:4096,what "'what'"
+bad buf:in=nowhere "cannot read nowhere"
+bad buf:in=. "Is a directory"
+bad buf:in=nothing "is empty"
+bad buf:4096,out=nowhere/y "cannot write nowhere/y"
+bad "" "not a value"
+bad " -5" "not a value"
+bad 12345678901234567890123 "not a value"
+check "too many arguments" 1 "$allot" run "$in/saxpy.ptx" -g 1 -b 1 -a 1 -a 2 -a 3 -a 4 -a 5
+has err "5 --arg were given"
+check "show goes with JSON" 0 "$allot" run "$in/saxpy.ptx" -g 4 -b 256 -a 1 \
+    -a buf:1024xf32,init=2,show=3 -a buf:1024xf32 -a 1024 --json
+has err " 2 2 2"
+check "JSON alone on standard output" 0 test "$(tail -c 2 out)" = "}"
 check "block too large" 1 "$allot" run "$in/saxpy.ptx" --grid 1 --block 4096 --arg 2.5 \
     --arg buf:64 --arg buf:64 --arg 1
 check "out of bounds" 1 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 2.5 \
@@ -144,6 +190,108 @@ check "instruction limit" 1 "$allot" run "$in/saxpy.ptx" -f --grid 4 --block 256
     --arg buf:4096 --arg buf:4096 --arg 1024 --max-instructions 10
 check "cycle limit" 1 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 1 \
     --arg buf:4096 --arg buf:4096 --arg 1024 --max-cycles 10
+
+# -- files that are not what they should be --
+: >empty.ptx
+mkdir folder.ptx
+cp "$in/saxpy.ptx" saxpy.ptx
+head -c 4000 "$allot" >binary.ptx
+printf '.version 4.2\n.target sm_35\n.address_size 64\n' >nokernel.ptx
+for c in info opt run; do
+    for f in nowhere empty folder binary; do
+        # shellcheck disable=SC2046 # options only where they are wanted
+        check "$c $f.ptx" 1 "$allot" $c $f.ptx $([ $c = run ] && echo -g 1 -b 1)
+        has err "$f.ptx"
+    done
+done
+check "no kernel" 1 "$allot" run nokernel.ptx -g 1 -b 1
+has err "holds no kernel"
+: >empty.yaml
+printf 'kernel: [a\n' >list.yaml
+printf 'kernel: saxpy\nblocks: 3\n' >key.yaml
+printf 'args: 3\n' >args.yaml
+printf '"text"\n' >text.yaml
+cp binary.ptx binary.yaml
+for f in nowhere.yaml folder.ptx empty.yaml list.yaml key.yaml args.yaml text.yaml binary.yaml; do
+    check "launch file $f" 1 "$allot" run "$in/saxpy.ptx" --launch $f
+    has err "$f"
+    check "machine file $f" 1 "$allot" run vecadd --quick --machine ./$f
+    has err "$f"
+done
+
+# -- output that cannot be written --
+if [ -c /dev/full ]; then
+    # full ARGUMENTS...: to a disk that is full
+    full() {
+        "$allot" "$@" >/dev/full
+    }
+    for c in "list settings" "run --help" "--version" "run vecadd --quick --json" \
+        "opt saxpy.ptx" "info saxpy.ptx"; do
+        # shellcheck disable=SC2086 # words
+        check "full disk: $c" 1 full $c
+        has err "cannot write"
+    done
+    ln -s /dev/full full
+    check "file on a full disk" 1 "$allot" opt "$in/saxpy.ptx" -o full
+    has err "cannot write full"
+    check "the link stays" 0 test -h full
+fi
+mkfifo pipe
+cat pipe >from-pipe &
+check "a pipe is written to" 0 "$allot" opt "$in/saxpy.ptx" -o pipe
+wait $!
+check "and stays a pipe" 0 test -p pipe
+check "what came through" 0 cmp from-pipe once.ptx
+check "into a folder" 1 "$allot" opt "$in/saxpy.ptx" -o folder.ptx
+has err "folder.ptx"
+check "reader that leaves" 0 sh -c "'$allot' list settings | head -n 1"
+
+# -- Ctrl-C: status 130, within seconds, and no output file, whole or half --
+cat >long.ptx <<'EOF'
+.version 4.2
+.target sm_35
+.address_size 64
+.visible .entry forever(.param .u64 p)
+{
+    .reg .b32 %r<2>;
+    mov.u32 %r1, 0;
+L:
+    add.u32 %r1, %r1, 1;
+    bra L;
+}
+.visible .entry short(.param .u64 p)
+{
+    ret;
+}
+EOF
+# interrupted NAME COMMAND...: a signal after the command has got going
+interrupted() {
+    name=$1
+    shift
+    # A background process of this shell would ignore SIGINT; SIGTERM is handled alike.
+    "$@" >out 2>err </dev/null &
+    pid=$!
+    sleep 0.5
+    kill -TERM $pid
+    (sleep 20 && kill -KILL $pid) >/dev/null 2>&1 &
+    guard=$!
+    wait $pid
+    got=$?
+    kill $guard 2>/dev/null
+    check "$name, status $got" 0 test $got -eq 130
+    check "$name, no file" 0 test ! -e y.out
+    check "$name, no half file" 0 test -z "$(ls | grep 'y\.out')"
+}
+for mode in --functional --no-skip; do
+    interrupted "long loop $mode" "$allot" run long.ptx $mode -k forever -g 9 -b 256 \
+        -a buf:64,out=y.out
+    interrupted "many blocks $mode" "$allot" run long.ptx $mode -k short -g 2000000000 -b 32 \
+        -a buf:64,out=y.out
+done
+
+# -- a terminal's progress line stays on terminals --
+check "no control characters" 1 sh -c \
+    "'$allot' compare vecadd --variants baseline 2>&1 | LC_ALL=C grep -q '[[:cntrl:]]'"
 
 # -- run and compare --
 check "run as JSON" 0 "$allot" run vecadd --quick --json

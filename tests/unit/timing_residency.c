@@ -237,6 +237,32 @@ generic_access_counts_lanes_in_scratchpad(void **st)
     free(b.state);
 }
 
+/* 001 figure 2.3: 35K units, blocks of 10K, t = 0.5: TB0 and TB1 share nothing, TB3
+ * shares with TB2. */
+static void
+example_of_the_figure(void **st)
+{
+    struct machine *m = machine_new();
+    struct diag_sink d = {0};
+    m->sm.scratchpad = 35 * 1024;
+    m->sm.max_blocks = 16;
+    m->residency.threshold = 0.5;
+    struct occ_kernel k = {32, 4, 10 * 1024};
+    struct residency_plan p;
+    const struct residency_policy *r = residency_find("scratchpad-sharing");
+    assert_true(r->plan(m, &k, &p, &d));
+    assert_int_equal(p.blocks, 4);
+    void *state = calloc(1, r->state_size(&p));
+    r->init(state, m, &p);
+    assert_int_equal(r->cls(state, 0), WARP_UNSHARED);
+    assert_int_equal(r->cls(state, 1), WARP_UNSHARED);
+    assert_int_equal(r->cls(state, 2), WARP_NON_OWNER);
+    assert_int_equal(r->cls(state, 3), WARP_NON_OWNER);
+    free(state);
+    machine_free(m);
+    diag_free(&d);
+}
+
 /* 001 section 2.2.4: R units, blocks of Rtb, B = floor(R/Rtb), S = floor((R/Rtb - B)/t).
  */
 static void
@@ -278,6 +304,7 @@ main(void)
         cmocka_unit_test(end_of_the_waiter_leaves_the_lock_alone),
         cmocka_unit_test(no_deadlock_in_random_histories),
         cmocka_unit_test(generic_access_counts_lanes_in_scratchpad),
+        cmocka_unit_test(example_of_the_figure),
         cmocka_unit_test(plan_follows_the_equations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,7 +108,9 @@ run(struct allot_run *r)
          * boxes). */
         double tolerance = 1e-10;
         for (int i = 0; i < s.particles && r->ok; i++) {
-            const double *got = &force[i].v, *ref = &want[i].v;
+            /* the struct is four doubles */
+            const double *got = (const double *)&force[i],
+                         *ref = (const double *)&want[i];
             for (int k = 0; k < 4; k++)
                 if (!(fabs(got[k] - ref[k]) <= tolerance))
                     wl_fail(r, "force[%d].%c is %.17g, should be %.17g", i, "vxyz"[k],

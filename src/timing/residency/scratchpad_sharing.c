@@ -1,15 +1,13 @@
 /* scratchpad_sharing.c: pairs of blocks share scratchpad (001 sections 2.1-2.3).
  *
- * Slots 0..B-1 are those of the baseline, the first U = B-S of them share nothing (001
- * figures 2.3, 2.4 and 2.6); slots B..B+S-1 are additional, and additional slot B+i shares
- * with slot U+i. Blocks take the lowest free slot, so pairs fill last. That matters at the
- * end of a grid: were slot 0 one of a pair, it would be the first to become free for the
- * last blocks, and they would queue behind its partner while slots that share nothing
- * run dry. Locations below floor(Rtb * t) bytes are private to a
- * block; the others exist once for the pair. The first access of a warp to one of those
- * takes the pair's lock for its block, first come first served, and the block holds it to
- * its end; accesses of the partner are refused until then. There is no deadlock: the
- * holder never waits for the partner (001 section 2.2.3).
+ * Slots 0..B-1 are those of the baseline; the first U = B-S of them share nothing, as TB0
+ * and TB1 of 001 figures 2.3 to 2.6. Slots B..B+S-1 are additional, and additional slot
+ * B+i shares with slot U+i. Blocks take the lowest free slot, so additional slots fill
+ * last. Locations below floor(Rtb * t) bytes are private to a block; the others exist
+ * once for the pair. The first access of a warp to one of those takes the pair's lock for
+ * its block, first come first served, and the block holds it to its end; accesses of the
+ * partner are refused until then. There is no deadlock: the holder never waits for the
+ * partner (001 section 2.2.3).
  *
  * A block is the owner once it holds the lock. When it ends its partner becomes the owner
  * - and gets the lock at once if one of its warps waits for it - and the block launched
