@@ -307,7 +307,7 @@ cmd_compare(int argc, char **argv)
         "Simulates each workload under each variant, checks every result, and prints\n"
         "resident blocks, cycles, IPC and the gain over the first variant.\n"
         "--scheduler, --residency and --set hold for all variants, then the variant's own.",
-        "  allot compare lavaMD nw -m 001-table2.3-scratchpad --chart gain.svg\n"
+        "  allot compare backprop srad_v2_24 -m 000-table2 --chart gain.svg\n"
         "  allot compare matmul --variants baseline,big:l1d.sets=64\n"};
     struct cli_sim s = CLI_SIM_DEFAULTS;
     const char *text = "unshared-lrr,shared-lrr,shared-owf", *chart = NULL;

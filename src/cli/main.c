@@ -24,8 +24,8 @@ help(FILE *out)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fprintf(out,
             "\n'allot COMMAND --help' tells the rest. 'allot --version' the version.\n"
-            "A first thing to try: allot compare lavaMD srad_v2 "
-            "--machine 001-table2.3-scratchpad --quick\n");
+            "A first thing to try: allot compare backprop srad_v2_24 "
+            "--machine 000-table2 --quick\n");
 }
 
 int
