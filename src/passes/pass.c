@@ -66,19 +66,113 @@ unknown(const char *name, struct diag_sink *diag)
     return false;
 }
 
-bool
-pass_run(struct ptx_module *m, const char *pipeline, struct diag_sink *diag)
+/* -- settings -- */
+
+enum { MAX_KEYS = 16 };
+
+static const char *
+key_value(const struct pass_key *list, const char *key)
 {
-    while (*pipeline) {
-        char name[64];
-        size_t n = strcspn(pipeline, ",");
-        snprintf(name, sizeof name, "%.*s", (int)n, pipeline);
-        const struct pass *p = pass_find(name);
-        if (!p)
-            return unknown(name, diag);
-        if (!p->run(m, diag) || !verify(m, name, diag))
+    for (; list && list->key; list++)
+        if (!strcmp(list->key, key))
+            return list->value;
+    return NULL;
+}
+
+const char *
+pass_arg(const struct pass_args *a, const char *key)
+{
+    const char *v = key_value(a->given, key);
+    return v ? v : key_value(a->pass->keys, key);
+}
+
+bool
+pass_arg_number(const struct pass_args *a, const char *key, double lo, double hi,
+                double *value, struct diag_sink *diag)
+{
+    const char *text = pass_arg(a, key);
+    char *end;
+    *value = strtod(text, &end);
+    if (end != text && !*end && *value >= lo && *value <= hi)
+        return true;
+    return diag_error(diag, "pass %s: %s=%s: give a number from %g to %g", a->pass->name,
+                      key, text, lo, hi);
+}
+
+/* Splits "name:key=value:..." in place; the settings go to given[]. */
+static bool
+read_step(char *step, struct pass_args *a, struct pass_key given[MAX_KEYS + 1],
+          struct diag_sink *diag)
+{
+    char *rest = strchr(step, ':');
+    if (rest)
+        *rest++ = 0;
+    a->pass = pass_find(step);
+    if (!a->pass)
+        return unknown(step, diag);
+    unsigned n = 0;
+    while (rest) {
+        char *item = rest;
+        rest = strchr(item, ':');
+        if (rest)
+            *rest++ = 0;
+        char *eq = strchr(item, '=');
+        if (eq)
+            *eq = 0;
+        if (!eq || !key_value(a->pass->keys, item)) {
+            struct strbuf b = {0};
+            for (const struct pass_key *k = a->pass->keys; k && k->key; k++)
+                strbuf_printf(&b, "%s%s=%s", b.n ? ", " : "its settings: ", k->key,
+                              k->value);
+            struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
+                                      eq ? "pass %s has no setting '%s'"
+                                         : "pass %s: '%s' is not KEY=VALUE",
+                                      step, item);
+            diag_hint(diag, d, "%s", b.n ? b.s : "it has no settings");
+            strbuf_free(&b);
             return false;
-        pipeline += n + (pipeline[n] == ',');
+        }
+        if (n == MAX_KEYS)
+            return diag_error(diag, "pass %s: too many settings", step);
+        given[n++] = (struct pass_key){.key = item, .value = eq + 1};
     }
+    given[n] = (struct pass_key){0};
     return true;
+}
+
+/* Appends the caller's defaults for keys that the pass has and the text does not give. */
+static void
+add_defaults(const struct pass *p, const struct pass_key *defaults,
+             struct pass_key given[MAX_KEYS + 1])
+{
+    unsigned n = 0;
+    while (given[n].key)
+        n++;
+    for (; defaults && defaults->key && n < MAX_KEYS; defaults++)
+        if (key_value(p->keys, defaults->key) && !key_value(given, defaults->key)) {
+            given[n++] = *defaults;
+            given[n] = (struct pass_key){0};
+        }
+}
+
+bool
+pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
+         struct strbuf *report, struct diag_sink *diag)
+{
+    char *text = xstrdup(pipeline);
+    bool ok = true;
+    for (char *step = *text ? text : NULL, *next; step && ok; step = next) {
+        next = strchr(step, ',');
+        if (next)
+            *next++ = 0;
+        struct pass_key given[MAX_KEYS + 1];
+        struct pass_args a = {.given = given, .report = report};
+        ok = read_step(step, &a, given, diag);
+        if (!ok)
+            break;
+        add_defaults(a.pass, defaults, given);
+        ok = a.pass->run(m, &a, diag) && verify(m, a.pass->name, diag);
+    }
+    free(text);
+    return ok;
 }

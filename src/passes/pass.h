@@ -1,22 +1,48 @@
-/* pass.h: the pass driver. A pass is one file and one row of passes.def. */
+/* pass.h: the pass driver. A pass is one file and one row of passes.def.
+ *
+ * A pipeline is text: passes separated by commas, each with its settings behind colons:
+ *     scratchpad-layout:threshold=0.1,relssp:threshold=0.1:mode=postdom */
 #ifndef ALLOT_PASSES_PASS_H
 #define ALLOT_PASSES_PASS_H
 
 #include "ptx/ir.h"
 
+/* A setting of a pass; the last row of a pass's list has key NULL. */
+struct pass_key {
+    const char *key, *value, *meaning; /* value: the default */
+};
+
+struct pass;
+
+/* What a pass is given beside the module. */
+struct pass_args {
+    const struct pass *pass;
+    const struct pass_key *given; /* key and value, until key NULL */
+    struct strbuf *report; /* words on what was done and why, lines; NULL: not wanted */
+};
+
 struct pass {
     const char *name, *meaning;
+    const struct pass_key *keys; /* NULL: none */
     /* Changes the module in place. False and a diagnostic on failure. */
-    bool (*run)(struct ptx_module *m, struct diag_sink *diag);
+    bool (*run)(struct ptx_module *m, const struct pass_args *a, struct diag_sink *diag);
 };
 
 /* Pass i, NULL past the last. */
 const struct pass *pass_at(size_t i);
 const struct pass *pass_find(const char *name);
 
-/* Runs a comma-separated pipeline ("" runs nothing). After each pass the module is
+/* Value of a setting: as given, else the row's default. `key` must be a row. */
+const char *pass_arg(const struct pass_args *a, const char *key);
+/* As a number within [lo, hi]; false and a diagnostic if it is none. */
+bool pass_arg_number(const struct pass_args *a, const char *key, double lo, double hi,
+                     double *value, struct diag_sink *diag);
+
+/* Runs a pipeline ("" runs nothing). `defaults` (key NULL ends it; may be NULL) replaces
+ * the rows' defaults wherever a pass has such a key. After each pass the module is
  * printed and parsed again: what a pass leaves must be valid PTX, and equal to what it
  * printed. */
-bool pass_run(struct ptx_module *m, const char *pipeline, struct diag_sink *diag);
+bool pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
+              struct strbuf *report, struct diag_sink *diag);
 
 #endif

@@ -75,7 +75,7 @@ bool
 allot_module_opt(struct allot_module *m, const char *passes, struct allot_diag *d)
 {
     struct diag_sink own = {0};
-    bool ok = pass_run(m->ptx, passes, rt_sink(d, &own));
+    bool ok = pass_run(m->ptx, passes, NULL, NULL, rt_sink(d, &own));
     rt_module_changed(m);
     diag_free(&own);
     return ok;
