@@ -28,6 +28,7 @@ static struct {
     int launches, reads;   /* so far */
     int reads_before_last; /* reads done when the last launch came */
     uint64_t warp_instructions;
+    uint64_t threads;
 } spy;
 
 const struct allot_result *__real_allot_launch(struct allot_device *dev,
@@ -51,7 +52,11 @@ __wrap_allot_launch(struct allot_device *dev, const struct allot_launch *l,
         return (const struct allot_result
                     *)&nothing; /* the caller only asks whether it is NULL */
     const struct allot_result *r = __real_allot_launch(dev, l, d);
-    uint64_t n = 0;
+    uint64_t n = 0, threads = 1;
+    for (int i = 0; i < 3; i++)
+        threads *=
+            (uint64_t)(l->grid[i] ? l->grid[i] : 1) * (l->block[i] ? l->block[i] : 1);
+    spy.threads += threads;
     if (r && allot_result_get(r, "warp_instructions", &n, NULL))
         spy.warp_instructions += n;
     return r;
@@ -260,6 +265,87 @@ scratchpad_as_in_the_tables(void **state)
             allot_module_free(module);
         }
     }
+}
+
+/* -- scratchpad: what the compiler believes -- */
+
+static uint32_t
+largest_scratchpad(struct allot_module *module)
+{
+    const struct allot_kernel *k;
+    uint32_t most = 0;
+    for (size_t i = 0; (k = allot_module_kernel(module, i)); i++)
+        most = k->scratchpad > most ? k->scratchpad : most;
+    return most;
+}
+
+/* Thread instructions of a functional run with these passes, every access checked. */
+static uint64_t
+instructions(const struct allot_workload *w, struct allot_module *module,
+             struct allot_machine *m, const char *passes, uint64_t *threads)
+{
+    struct allot_diag *d = allot_diag_new();
+    struct allot_options options = {.functional = true, .check_analyses = true};
+    assert_true(allot_machine_set(m, "compiler.passes", passes, d));
+    struct allot_device *dev = allot_device_new(m, &options, d);
+    char check[256] = "";
+    assert_non_null(dev);
+    memset(&spy, 0, sizeof spy);
+    spy.skip_launch = spy.alter_read = NEVER;
+    if (!allot_workload_run(w, dev, module, true, 1, check, d))
+        fail_msg("%s with %s: %s %s", w->name, passes, check, allot_diag_text(d));
+    uint64_t n = 0, v;
+    for (size_t i = 0; i < allot_results(dev); i++) {
+        assert_true(
+            allot_result_get(allot_result_at(dev, i), "thread_instructions", &v, NULL));
+        n += v;
+    }
+    *threads = spy.threads;
+    allot_device_free(dev);
+    allot_diag_free(d);
+    return n;
+}
+
+/* Every access is to a variable that the analysis foresees; no thread touches the shared
+ * part after its relssp, nor executes it twice (the executor's check); each executes it
+ * once: one instruction more, and at most one jump (000 Table VI). */
+static void
+analyses_hold_and_relssp_costs_one_instruction(void **state)
+{
+    (void)state;
+    struct allot_machine *m = machine();
+    int shared = 0;
+    assert_true(allot_machine_set(m, "residency.policy", "scratchpad-sharing", NULL));
+    assert_true(allot_machine_set(m, "residency.threshold", "0.1", NULL));
+    assert_true(allot_machine_set(m, "residency.regs_per_thread", "16", NULL));
+    for (size_t i = 0; allot_workloads[i]; i++)
+        for (size_t c = 0; c < 2; c++) {
+            const struct allot_workload *w = allot_workloads[i];
+            struct allot_module *module = load(w, compilers[c]);
+            uint32_t bytes = module ? largest_scratchpad(module) : 0;
+            char size[32];
+            if (!bytes) {
+                allot_module_free(module);
+                continue;
+            }
+            /* Room for one block and a quarter: one pair. */
+            snprintf(size, sizeof size, "%u", bytes + bytes / 4);
+            assert_true(allot_machine_set(m, "sm.scratchpad", size, NULL));
+            uint64_t n, base = instructions(w, module, m, "", &n);
+            uint64_t exits = instructions(w, module, m, "relssp:mode=exit", &n);
+            uint64_t post = instructions(w, module, m, "relssp:mode=postdom", &n);
+            uint64_t best = instructions(w, module, m, "scratchpad-layout,relssp", &n);
+            shared += best > base;
+            if (best > base) {
+                assert_int_equal(exits - base, post - base);
+                assert_true(exits - base <= n && exits > base);
+                assert_true(best - base >= exits - base);
+                assert_true(best - base <= 2 * (exits - base));
+            }
+            allot_module_free(module);
+        }
+    assert_true(shared >= 4);
+    allot_machine_free(m);
 }
 
 /* -- allot_device.h -- */
@@ -494,6 +580,7 @@ main(void)
         cmocka_unit_test(passes_and_notices),
         cmocka_unit_test(other_seed_other_input),
         cmocka_unit_test(passes_under_every_policy),
+        cmocka_unit_test(analyses_hold_and_relssp_costs_one_instruction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

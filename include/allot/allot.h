@@ -80,9 +80,15 @@ struct allot_module *allot_module_parse(const char *name, const char *text, size
 void allot_module_free(struct allot_module *m);
 /* PTX text, malloc'd. */
 char *allot_module_print(const struct allot_module *m);
-/* Runs passes ("dce,relssp"; "" for none) over the module. */
-bool allot_module_opt(struct allot_module *m, const char *passes, struct allot_diag *d);
+/* Runs passes over the module: names joined by commas, settings of a pass behind colons
+ * ("scratchpad-layout,relssp:threshold=0.1:mode=postdom"; "" for none). If report is not
+ * NULL, *report is what the passes did and why, in words, malloc'd (NULL: nothing). */
+bool allot_module_opt(struct allot_module *m, const char *passes, char **report,
+                      struct allot_diag *d);
 bool allot_pass(size_t i, const char **name, const char **meaning);
+/* Setting k of pass i, from 0 while true is returned. */
+bool allot_pass_setting(size_t i, size_t k, const char **key, const char **value_default,
+                        const char **meaning);
 
 struct allot_variable {
     const char *name;
@@ -140,6 +146,8 @@ bool allot_occupancy(const struct allot_machine *m, const struct allot_occupancy
 struct allot_options {
     bool functional;     /* no timing */
     bool no_skip;        /* step sleeping parts too (same statistics, slower) */
+    bool check_analyses; /* functional: hold every scratchpad access against what the
+                          * compiler's analyses say of it; a broken promise is a fault */
     unsigned threads;    /* host threads; 0: 1 */
     uint64_t max_cycles; /* give up after this many core cycles a launch; 0: no limit */
     uint64_t max_instructions; /* warp instructions a launch; 0: no limit */

@@ -7,6 +7,8 @@ bool
 defuse_is_dest(const struct ptx_inst *in, unsigned operand)
 {
     const char *p = ptx_ops[in->op].operands;
+    if (in->op == PTX_OP_CALL) /* return list, target, argument list */
+        return operand == 0 && in->ops[0].kind == PTX_OPD_VEC;
     for (unsigned i = 0; *p; i++) {
         if (i == operand)
             return *p && strchr("dDPUV", *p);
@@ -39,15 +41,6 @@ each_reg(const struct ptx_operand *o, bool write, bool partial,
     }
 }
 
-/* A call's operands are return list, target, argument list: the first list is written. */
-static bool
-is_dest(const struct ptx_inst *in, unsigned i)
-{
-    if (in->op == PTX_OP_CALL)
-        return i == 0 && in->ops[0].kind == PTX_OPD_VEC;
-    return defuse_is_dest(in, i);
-}
-
 void
 defuse_each(const struct ptx_inst *in, void (*fn)(void *, int32_t, bool, bool),
             void *user)
@@ -55,9 +48,9 @@ defuse_each(const struct ptx_inst *in, void (*fn)(void *, int32_t, bool, bool),
     if (in->guard >= 0)
         fn(user, in->guard, false, false);
     for (unsigned i = 0; i < in->nops; i++)
-        if (!is_dest(in, i))
+        if (!defuse_is_dest(in, i))
             each_reg(&in->ops[i], false, false, fn, user);
     for (unsigned i = 0; i < in->nops; i++)
-        if (is_dest(in, i))
+        if (defuse_is_dest(in, i))
             each_reg(&in->ops[i], true, in->guard >= 0, fn, user);
 }

@@ -8,6 +8,7 @@
 static void
 add_func(struct usage *u, const struct ptx_func *f)
 {
+    f = ptx_func_definition(f);
     if (!f || !f->has_body)
         return;
     for (size_t i = 0; i < u->funcs.n; i++)
@@ -22,9 +23,9 @@ add_var(struct usage *u, const struct ptx_var *v)
     if (!v || v->space != PTX_SPACE_SHARED)
         return;
     for (size_t i = 0; i < u->scratchpad_vars.n; i++)
-        if (u->scratchpad_vars.v[i] == v)
+        if (u->scratchpad_vars.v[i].var == v)
             return;
-    *vec_push(&u->scratchpad_vars) = v;
+    vec_push(&u->scratchpad_vars)->var = v;
 }
 
 static void
@@ -116,17 +117,10 @@ usage_of(const struct ptx_func *f, struct usage *u)
                 address_taken(u, f->module);
         }
     }
-    /* Static variables in order of first use, each at its alignment, then dynamic ones.
-     */
-    for (size_t i = 0; i < u->scratchpad_vars.n; i++) {
-        const struct ptx_var *v = u->scratchpad_vars.v[i];
-        if (v->dynamic) {
-            u->dynamic_scratchpad = true;
-            continue;
-        }
-        u->scratchpad =
-            (u->scratchpad + v->align - 1) / v->align * v->align + (uint32_t)v->size;
-    }
+    scratch_place(f->module, u->scratchpad_vars.v, u->scratchpad_vars.n, &u->layout);
+    u->scratchpad = (uint32_t)u->layout.bytes;
+    for (size_t i = 0; i < u->scratchpad_vars.n; i++)
+        u->dynamic_scratchpad |= u->scratchpad_vars.v[i].var->dynamic;
 }
 
 void

@@ -2,7 +2,7 @@
 #ifndef ALLOT_ANALYSIS_USAGE_H
 #define ALLOT_ANALYSIS_USAGE_H
 
-#include "ptx/ir.h"
+#include "analysis/scratchpad.h"
 
 struct usage {
     uint32_t virtual_registers; /* 32-bit units of all registers that occur in the code */
@@ -14,7 +14,8 @@ struct usage {
     uint32_t scratchpad;     /* static bytes, laid out in order with alignment */
     uint32_t local_bytes;    /* a thread, each function once */
     bool dynamic_scratchpad; /* uses extern .shared */
-    VEC(const struct ptx_var *) scratchpad_vars; /* in layout order, dynamic ones last */
+    VEC(struct scratch_var) scratchpad_vars; /* in layout order, dynamic ones last */
+    struct scratch_layout layout;
     VEC(const struct ptx_func *) funcs;          /* the kernel, then every callee */
 };
 

@@ -306,6 +306,9 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
          &s->max_instructions, NULL, NULL},
         {"threads", 0, "N", "host threads (this version uses one)", &s->threads, NULL,
          NULL},
+        {"check-analyses", 0, NULL,
+         "hold each scratchpad access against the compiler's analyses (functional only)",
+         NULL, NULL, &s->check_analyses},
         {"no-skip", 0, NULL, "step sleeping parts too: slower, same figures", NULL, NULL,
          &s->no_skip},
         {0},
@@ -367,6 +370,9 @@ cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
                false;
     o->threads = (unsigned)threads;
     o->functional = s->functional;
+    o->check_analyses = s->check_analyses;
+    if (s->check_analyses && !s->functional)
+        return cli_usage(cmd, "--check-analyses needs --functional"), false;
     o->no_skip = s->no_skip;
     o->progress = progress;
     o->user = (void *)label;

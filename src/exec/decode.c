@@ -233,6 +233,7 @@ exec_prog_free(struct exec_prog *p)
     vec_free(&pp->sregs);
     vec_free(&pp->shared_vars);
     vec_free(&pp->zero_rows);
+    exec_check_free(p->check);
     free(pp->consts);
     arena_free(&pp->mem);
     free(pp);

@@ -124,7 +124,7 @@ find_shared(const struct prog_priv *pp, const struct ptx_var *v, uint64_t *at)
     return false;
 }
 
-/* Static variables in order; all extern arrays share what is behind them. */
+/* Where the variables lie: analysis/scratchpad.h. */
 bool
 decode_layout_shared(struct decoder *d)
 {
@@ -135,31 +135,18 @@ decode_layout_shared(struct decoder *d)
             if (f->vars.v[k]->space == PTX_SPACE_SHARED)
                 vec_push(&pp->shared_vars)->var = f->vars.v[k];
     }
-    uint64_t at = 0, align = 16;
-    for (size_t i = 0; i < pp->shared_vars.n; i++) {
-        const struct ptx_var *v = pp->shared_vars.v[i].var;
-        uint64_t a = v->align ? v->align : 1;
-        if (v->dynamic) {
-            align = a > align ? a : align;
-            pp->has_dynamic = true;
-            continue;
-        }
-        at = (at + a - 1) / a * a;
-        pp->shared_vars.v[i].at = at;
-        at += v->size;
-    }
-    uint64_t base = (at + align - 1) / align * align;
-    if (base > DEV_WINDOW)
+    struct scratch_layout lay;
+    scratch_place(d->p->entry->module, pp->shared_vars.v, pp->shared_vars.n, &lay);
+    for (size_t i = 0; i < pp->shared_vars.n; i++)
+        pp->has_dynamic |= pp->shared_vars.v[i].var->dynamic;
+    if (lay.dynamic_base > DEV_WINDOW)
         return decode_refuse(
             d,
             "%llu bytes of scratchpad are more than its address window of "
             "16 MiB",
-            (unsigned long long)at);
-    d->p->static_shared = (uint32_t)at;
-    d->p->dynamic_base = (uint32_t)base;
-    for (size_t i = 0; i < pp->shared_vars.n; i++)
-        if (pp->shared_vars.v[i].var->dynamic)
-            pp->shared_vars.v[i].at = base;
+            (unsigned long long)lay.bytes);
+    d->p->static_shared = (uint32_t)lay.bytes;
+    d->p->dynamic_base = (uint32_t)lay.dynamic_base;
     return true;
 }
 

@@ -186,6 +186,8 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
     c->ctaid.y = id / g->grid.x % g->grid.y;
     c->ctaid.z = id / g->grid.x / g->grid.y;
     c->live_warps = c->nwarps;
+    c->holding = c->nthreads;
+    c->has_released = false;
     memset(c->shared, 0, c->shared_bytes);
     memset(c->ex->bar, 0, sizeof c->ex->bar);
     if (dev_generation(g->mem) != c->ex->generation)
@@ -196,6 +198,7 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
         w->pc = 0;
         w->rpc = EXEC_NO_PC;
         w->active = left >= LANES ? FULL_MASK : (1u << left) - 1;
+        w->released = 0;
         w->state = EXEC_READY;
         w->sp = 0;
         w->barrier = 0;
@@ -228,7 +231,7 @@ exec_step(struct exec_warp *w, struct exec_step *s)
     s->pc = pc;
     s->active = active;
     s->mask = mask;
-    s->jumped = s->has_access = s->warp_done = s->cta_done = false;
+    s->jumped = s->has_access = s->warp_done = s->cta_done = s->released = false;
     s->woken = 0;
     w->pc = pc + 1;
     g->n_warp_inst++;
@@ -327,6 +330,8 @@ run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s)
                     n = g->limit - g->n_warp_inst;
             }
             do {
+                if (g->prog->check && exec_check_access(w) != EXEC_OK)
+                    return EXEC_FAULT;
                 if (exec_step(w, s) != EXEC_OK)
                     return EXEC_FAULT;
             } while (w->state == EXEC_READY && --n);

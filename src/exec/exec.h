@@ -45,6 +45,7 @@ struct exec_prog {
     uint32_t dynamic_base;    /* scratchpad offset of extern .shared x[] arrays */
     uint32_t param_bytes;     /* kernel parameter block */
     uint64_t code_address;    /* where the code lies, for the instruction cache */
+    struct exec_check *check; /* NULL: accesses are not held against the analyses */
     struct exec_image *image; /* module image: constant bank, globals, symbol addresses */
     void *priv;
 };
@@ -55,6 +56,9 @@ struct exec_image;
  * diagnostic on failure. The module must outlive the image. */
 struct exec_image *exec_image_new(struct ptx_module *m, struct dev_mem *mem,
                                   struct diag_sink *diag);
+/* The same memory seen by `m`, a changed copy of the image's module: variables are found
+ * by name. `of` must outlive it. */
+struct exec_image *exec_image_alias(const struct exec_image *of, struct ptx_module *m);
 void exec_image_free(struct exec_image *im);
 /* Device address and size of a module variable; false if there is none of that name. */
 bool exec_image_symbol(const struct exec_image *im, const char *name, uint64_t *addr,
@@ -76,6 +80,8 @@ struct exec_grid {
     struct dev_mem *mem;
     struct exec_dim grid, block;
     uint32_t dynamic_shared;
+    uint32_t shared_from;   /* scratchpad bytes from here on are shared with another block
+                             * (001 section 2.2); 0: not known, nothing is checked */
     uint8_t *params;        /* parameter block, prog->entry->param_bytes */
     uint32_t warps_per_cta; /* ceil(threads / 32) */
     uint32_t nsm;           /* what %nsmid says */
@@ -105,6 +111,8 @@ struct exec_cta {
     struct exec_dim ctaid;
     uint32_t nwarps, nthreads;
     uint32_t live_warps;      /* not yet ended */
+    uint32_t holding;         /* threads that have neither ended nor executed relssp */
+    bool has_released;        /* some thread has executed relssp */
     uint8_t *shared;          /* scratchpad contents */
     uint32_t shared_bytes;    /* static + dynamic */
     struct exec_warp *warp;   /* nwarps of them */
@@ -128,6 +136,7 @@ enum exec_warp_state {
 struct exec_warp {
     uint32_t pc;         /* of the next instruction */
     uint32_t active;     /* lanes that execute it */
+    uint32_t released;   /* lanes that have ended or executed relssp */
     uint8_t state;       /* enum exec_warp_state */
     uint8_t barrier;     /* id it waits at */
     uint32_t index;      /* in its block */
@@ -177,6 +186,8 @@ struct exec_step {
     bool has_access; /* `access` is filled (mask not 0) */
     uint64_t woken;  /* warps of the block (bit = index) released from a barrier */
     bool warp_done, cta_done;
+    bool released; /* by this step the last live thread of the block has executed relssp,
+                    * or the last one that has not has ended (000 section 6.2) */
     struct exec_access access;
 };
 
@@ -194,6 +205,12 @@ bool exec_peek_access(const struct exec_warp *w, struct exec_access *a);
 
 /* Runs the whole grid functionally, block after block. */
 enum exec_result exec_run_grid(struct exec_grid *g);
+
+/* From now on exec_run_grid holds every scratchpad access of this program against
+ * analysis/scratchpad.h, and every thread that has executed relssp to its promise not to
+ * touch what lies at grid->shared_from and above: an access that breaks one of them is a
+ * fault. Slow; for tests and for trying out a pass. */
+void exec_check_analyses(struct exec_prog *p);
 
 /* Why this block makes no progress, in words, into `out` (barrier counts and so on). */
 void exec_explain_cta(const struct exec_cta *c, struct strbuf *out);

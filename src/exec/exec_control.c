@@ -84,10 +84,23 @@ settle(struct exec_warp *w, struct exec_step *s)
     }
 }
 
+/* These lanes let go of the shared part of the scratchpad: the release bits of 000 figure
+ * 9. */
+static void
+let_go(struct exec_warp *w, uint32_t lanes, struct exec_step *s)
+{
+    struct exec_cta *c = w->cta;
+    uint32_t new = lanes & ~w->released;
+    w->released |= lanes;
+    c->holding -= (uint32_t)__builtin_popcount(new);
+    s->released = new && !c->holding && c->has_released;
+}
+
 void
 simt_exit(struct exec_warp *w, uint32_t lanes, struct exec_step *s)
 {
     s->jumped = true;
+    let_go(w, lanes, s);
     w->active &= ~lanes;
     for (uint32_t i = 0; i < w->sp; i++)
         w->stack[i].mask &= ~lanes;
@@ -254,6 +267,15 @@ h_trap(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
        struct exec_step *s)
 {
     return fault(w, in, (unsigned)bit_lowest(mask), NULL, "trap");
+}
+
+static enum exec_result
+h_relssp(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+         struct exec_step *s)
+{
+    w->cta->has_released = true;
+    let_go(w, mask, s);
+    return EXEC_OK;
 }
 
 static enum exec_result
@@ -678,6 +700,13 @@ dec_nop(struct decoder *d)
 }
 
 static bool
+dec_relssp(struct decoder *d)
+{
+    d->out->fn = h_relssp;
+    return true;
+}
+
+static bool
 dec_fence(struct decoder *d)
 {
     d->out->fn = h_nop;
@@ -907,6 +936,7 @@ const struct decode_row decode_control[] = {
     {"ret", dec_ret},     {"trap", dec_trap},     {"brkpt", dec_nop},
     {"bar", dec_bar},     {"barrier", dec_bar},   {"membar", dec_fence},
     {"fence", dec_fence}, {"nanosleep", dec_nop}, {"call", dec_call},
+    {"relssp", dec_relssp},
     {"pmevent", dec_nop}, {"prefetch", dec_nop},  {"prefetchu", dec_nop},
     {NULL, NULL},
 };

@@ -9,6 +9,7 @@
 
 #include "base/bitset.h"
 #include "base/vec.h"
+#include "analysis/scratchpad.h"
 #include "exec/exec.h"
 
 #define REF_CONST 0x80000000u
@@ -186,11 +187,17 @@ struct prog_priv {
     uint32_t const_bytes, const_cap;
     uint32_t region_top; /* end of the functions' regions in a warp's rows */
     VEC(struct sreg_row) sregs;
-    uint32_t nslots;                   /* memory range caches */
-    VEC(struct var_place) shared_vars; /* at: offset in the scratchpad */
+    uint32_t nslots; /* memory range caches */
+    VEC(struct scratch_var) shared_vars;
     bool has_calls, has_dynamic;
     VEC(struct zero_row) zero_rows; /* the kernel's, that may be read before written */
 };
+
+/* -- check -- */
+
+/* Does the instruction at w->pc keep the promises? EXEC_FAULT and a diagnostic if not. */
+enum exec_result exec_check_access(struct exec_warp *w);
+void exec_check_free(struct exec_check *k);
 
 /* -- image -- */
 
@@ -204,6 +211,7 @@ struct exec_image {
     struct dev_mem *mem;
     uint64_t const_addr; /* device address of the constant bank, 0: none */
     uint64_t const_bytes;
+    bool borrowed; /* the memory is another image's */
     VEC(struct image_var) vars;
 };
 

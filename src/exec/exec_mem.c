@@ -434,19 +434,7 @@ exec_peek_access(const struct exec_warp *w, struct exec_access *a)
 unsigned
 decode_space(const struct ptx_inst *in)
 {
-    static const struct {
-        const char *text;
-        uint8_t space;
-    } t[] = {{"global", PTX_SPACE_GLOBAL},      {"shared", PTX_SPACE_SHARED},
-             {"shared::cta", PTX_SPACE_SHARED}, {"shared::cluster", PTX_SPACE_SHARED},
-             {"local", PTX_SPACE_LOCAL},        {"const", PTX_SPACE_CONST},
-             {"param", PTX_SPACE_PARAM},        {"param::entry", PTX_SPACE_PARAM},
-             {"param::func", PTX_SPACE_PARAM}};
-    const char *s = decode_mod(in, PTX_MG_SPACE);
-    for (size_t i = 0; i < sizeof t / sizeof *t; i++)
-        if (!strcmp(s, t[i].text))
-            return t[i].space;
-    return PTX_SPACE_NONE;
+    return ptx_inst_space(in);
 }
 
 int

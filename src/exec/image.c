@@ -149,15 +149,33 @@ exec_image_new(struct ptx_module *m, struct dev_mem *mem, struct diag_sink *diag
     return im;
 }
 
+struct exec_image *
+exec_image_alias(const struct exec_image *of, struct ptx_module *m)
+{
+    struct exec_image *im = xcalloc(1, sizeof *im);
+    im->m = m;
+    im->mem = of->mem;
+    im->const_addr = of->const_addr;
+    im->const_bytes = of->const_bytes;
+    im->borrowed = true;
+    for (size_t i = 0; i < of->vars.n; i++) {
+        const struct image_var *iv = &of->vars.v[i];
+        const struct ptx_var *v = ptx_find_var(m, iv->var->name);
+        if (v)
+            *vec_push(&im->vars) = (struct image_var){.var = v, .addr = iv->addr};
+    }
+    return im;
+}
+
 void
 exec_image_free(struct exec_image *im)
 {
     if (!im)
         return;
-    for (size_t i = 0; i < im->vars.n; i++)
+    for (size_t i = 0; i < im->vars.n && !im->borrowed; i++)
         if (im->vars.v[i].var->space == PTX_SPACE_GLOBAL && im->vars.v[i].addr)
             dev_release(im->mem, im->vars.v[i].addr);
-    if (im->const_addr)
+    if (im->const_addr && !im->borrowed)
         dev_release(im->mem, im->const_addr);
     vec_free(&im->vars);
     free(im);

@@ -13,6 +13,8 @@
  * would take more than max_block_registers. */
 #include "machine/occupancy.h"
 
+#include "base/share.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -33,17 +35,10 @@ least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* t in units of 1e-9. */
-static uint64_t
-nano(double t)
-{
-    return (uint64_t)llround(t * 1e9);
-}
-
 uint32_t
 occ_private(uint32_t units, double threshold)
 {
-    return (uint32_t)(units * nano(threshold) / BILLION);
+    return (uint32_t)share_private(units, threshold);
 }
 
 /* -- what a block takes -- */
@@ -123,7 +118,7 @@ blocks_by_registers(const struct machine *m, const struct occ_demand *d)
 static uint64_t
 pairs(uint64_t R, uint64_t Rtb, uint64_t B, double threshold)
 {
-    return least(B, (R - B * Rtb) * BILLION / (nano(threshold) * Rtb));
+    return least(B, (R - B * Rtb) * BILLION / (share_billionths(threshold) * Rtb));
 }
 
 /* Pairs of blocks that share registers. In a partitioned register file the rest lies in
@@ -226,7 +221,7 @@ occ_compute(const struct machine *m, const struct occ_kernel *k, enum occ_share 
             double threshold, struct allot_occupancy *out, struct diag_sink *diag)
 {
     *out = (struct allot_occupancy){.limited_by = ""};
-    if (share != OCC_SHARE_NONE && !(threshold <= 1 && threshold > 0 && nano(threshold)))
+    if (share != OCC_SHARE_NONE && !(threshold <= 1 && threshold > 0 && share_billionths(threshold)))
         return diag_error(
             diag,
             "the threshold of sharing must be from 1e-9 to 1, not %g: a pair of "

@@ -67,6 +67,32 @@ ptx_find_var(const struct ptx_module *m, const char *name)
     return found;
 }
 
+enum ptx_space
+ptx_inst_space(const struct ptx_inst *in)
+{
+    static const uint8_t space_of[PTX_NMODS] = {
+        [PTX_SPACE_SS_GLOBAL] = PTX_SPACE_GLOBAL,
+        [PTX_SPACE_SS_SHARED] = PTX_SPACE_SHARED,
+        [PTX_SPACE_SS_SHARED_CTA] = PTX_SPACE_SHARED,
+        [PTX_SPACE_SS_SHARED_CLUSTER] = PTX_SPACE_SHARED,
+        [PTX_SPACE_SS_LOCAL] = PTX_SPACE_LOCAL,
+        [PTX_SPACE_SS_CONST] = PTX_SPACE_CONST,
+        [PTX_SPACE_SS_PARAM] = PTX_SPACE_PARAM,
+        [PTX_SPACE_SS_PARAM_ENTRY] = PTX_SPACE_PARAM,
+        [PTX_SPACE_SS_PARAM_FUNC] = PTX_SPACE_PARAM,
+    };
+    return space_of[in->mod[PTX_MG_SPACE]];
+}
+
+const struct ptx_func *
+ptx_func_definition(const struct ptx_func *f)
+{
+    if (!f || f->has_body || f->is_proto)
+        return f;
+    const struct ptx_func *def = ptx_find_func(f->module, f->name);
+    return def ? def : f;
+}
+
 struct ptx_inst
 ptx_inst_new(struct ptx_module *m, enum ptx_op op, unsigned nops)
 {

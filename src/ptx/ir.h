@@ -247,6 +247,12 @@ ptx_has(const struct ptx_inst *in, enum ptx_mod_group g)
 struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name);
 struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name);
 
+/* The body of a function that is declared here and defined further on; f itself if it has
+ * one, or if there is none. */
+const struct ptx_func *ptx_func_definition(const struct ptx_func *f);
+/* The state space that the instruction names; PTX_SPACE_NONE: generic, or none. */
+enum ptx_space ptx_inst_space(const struct ptx_inst *in);
+
 /* New empty instruction with nops operands from the module's arena. */
 struct ptx_inst ptx_inst_new(struct ptx_module *m, enum ptx_op op, unsigned nops);
 /* A fresh register of that type; its index. */

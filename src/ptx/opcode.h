@@ -91,6 +91,7 @@ enum ptx_op_flags {
     PTX_PSEUDO = 512,   /* label or directive in a body: nothing is executed */
     PTX_REFUSED = 1024, /* known, but not executable: refused by name */
     PTX_CCIN = 2048,    /* reads the carry flag CC.CF; modifier .cc: writes it */
+    PTX_EXTENSION = 4096, /* no instruction of the PTX ISA: invented by a paper */
 };
 
 enum ptx_op {

@@ -170,18 +170,7 @@ is_legacy_sreg(const struct ptx_operand *o, unsigned bytes)
 static bool
 check_space(struct check *c, unsigned i, const struct ptx_operand *o)
 {
-    static const uint8_t space_of[PTX_NMODS] = {
-        [PTX_SPACE_SS_GLOBAL] = PTX_SPACE_GLOBAL,
-        [PTX_SPACE_SS_SHARED] = PTX_SPACE_SHARED,
-        [PTX_SPACE_SS_SHARED_CTA] = PTX_SPACE_SHARED,
-        [PTX_SPACE_SS_SHARED_CLUSTER] = PTX_SPACE_SHARED,
-        [PTX_SPACE_SS_LOCAL] = PTX_SPACE_LOCAL,
-        [PTX_SPACE_SS_CONST] = PTX_SPACE_CONST,
-        [PTX_SPACE_SS_PARAM] = PTX_SPACE_PARAM,
-        [PTX_SPACE_SS_PARAM_ENTRY] = PTX_SPACE_PARAM,
-        [PTX_SPACE_SS_PARAM_FUNC] = PTX_SPACE_PARAM,
-    };
-    unsigned want = space_of[c->in->mod[PTX_MG_SPACE]];
+    unsigned want = ptx_inst_space(c->in);
     if (want && o->var->space != want) {
         static const char *const text[] = {
             "", ".reg", "", ".global", ".shared", ".local", ".const", ".param", ".tex"};

@@ -4,20 +4,36 @@
  * runs the grid functionally or under the cycle model. */
 #include "runtime/runtime.h"
 
+#include "analysis/usage.h"
 #include "machine/occupancy.h"
+#include "passes/pass.h"
+#include "ptx/parse.h"
+#include "ptx/print.h"
 
 #include <time.h>
 
 struct loaded_kernel {
     const struct ptx_func *func;
-    struct exec_prog *prog;
+    struct exec_prog *prog; /* NULL: not decoded yet */
+    uint32_t registers;     /* of a thread */
+    uint32_t scratchpad;    /* static, of a block */
+};
+
+/* A module's code as passes (compiler.passes) left it for one threshold and one amount of
+ * dynamic scratchpad; the first version is the module's own. */
+struct version {
+    struct ptx_module *ptx; /* NULL: the module's own */
+    double threshold;
+    uint32_t dynamic;
+    bool unchanged; /* the passes left it as it was: use the first version */
+    struct exec_image *image;
+    VEC(struct loaded_kernel) kernels;
 };
 
 struct loaded_module {
     struct allot_module *module; /* may be gone: only the serial says */
     uint64_t serial;
-    struct exec_image *image;
-    VEC(struct loaded_kernel) kernels;
+    VEC(struct version *) versions;
 };
 
 struct allot_result {
@@ -72,6 +88,18 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
     return NULL;
 }
 
+static void
+version_free(struct version *v)
+{
+    for (size_t k = 0; k < v->kernels.n; k++)
+        exec_prog_free(v->kernels.v[k].prog);
+    vec_free(&v->kernels);
+    exec_image_free(v->image);
+    if (v->ptx)
+        ptx_module_free(v->ptx);
+    free(v);
+}
+
 void
 allot_device_free(struct allot_device *dev)
 {
@@ -79,10 +107,9 @@ allot_device_free(struct allot_device *dev)
         return;
     for (size_t i = 0; i < dev->modules.n; i++) {
         struct loaded_module *lm = dev->modules.v[i];
-        for (size_t k = 0; k < lm->kernels.n; k++)
-            exec_prog_free(lm->kernels.v[k].prog);
-        vec_free(&lm->kernels);
-        exec_image_free(lm->image);
+        while (lm->versions.n) /* the first one's memory last */
+            version_free(lm->versions.v[--lm->versions.n]);
+        vec_free(&lm->versions);
         free(lm);
     }
     vec_free(&dev->modules);
@@ -183,7 +210,8 @@ load(struct allot_device *dev, struct allot_module *m, struct diag_sink *diag)
     struct loaded_module *lm = xcalloc(1, sizeof *lm);
     lm->module = m;
     lm->serial = m->serial;
-    lm->image = image;
+    struct version *v = *vec_push(&lm->versions) = xcalloc(1, sizeof *v);
+    v->image = image;
     *vec_push(&dev->modules) = lm;
     return lm;
 }
@@ -195,7 +223,7 @@ allot_symbol(struct allot_device *dev, struct allot_module *m, const char *name,
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct loaded_module *lm = load(dev, m, diag);
     uint64_t a = 0, n = 0;
-    bool ok = lm && (exec_image_symbol(lm->image, name, &a, &n) ||
+    bool ok = lm && (exec_image_symbol(lm->versions.v[0]->image, name, &a, &n) ||
                      diag_error(diag, "the module has no variable '%s'", name));
     if (ok && addr)
         *addr = a;
@@ -205,34 +233,130 @@ allot_symbol(struct allot_device *dev, struct allot_module *m, const char *name,
     return ok;
 }
 
-static const struct exec_prog *
-decode(struct loaded_module *lm, const char *name, struct diag_sink *diag)
+static const struct ptx_func *
+find_kernel(const struct ptx_module *p, const char *name, struct diag_sink *diag)
 {
-    const struct ptx_module *p = lm->module->ptx;
-    const struct ptx_func *f = NULL;
     for (size_t i = 0; i < p->funcs.n; i++)
         if (p->funcs.v[i]->is_entry && p->funcs.v[i]->has_body &&
             !strcmp(p->funcs.v[i]->name, name))
-            f = p->funcs.v[i];
-    if (!f) {
-        struct diag *g = diag_add(diag, DIAG_ERROR, &(struct diag_loc){.file = p->file},
-                                  "there is no kernel '%s'", name);
-        struct strbuf b = {0};
-        for (size_t i = 0; i < p->funcs.n; i++)
-            if (p->funcs.v[i]->is_entry && p->funcs.v[i]->has_body)
-                strbuf_printf(&b, "%s%s",
-                              b.n ? ", " : "kernels here: ", p->funcs.v[i]->name);
-        diag_hint(diag, g, "%s", b.n ? b.s : "the module has no kernel at all");
-        strbuf_free(&b);
+            return p->funcs.v[i];
+    struct diag *g = diag_add(diag, DIAG_ERROR, &(struct diag_loc){.file = p->file},
+                              "there is no kernel '%s'", name);
+    struct strbuf b = {0};
+    for (size_t i = 0; i < p->funcs.n; i++)
+        if (p->funcs.v[i]->is_entry && p->funcs.v[i]->has_body)
+            strbuf_printf(&b, "%s%s", b.n ? ", " : "kernels here: ", p->funcs.v[i]->name);
+    diag_hint(diag, g, "%s", b.n ? b.s : "the module has no kernel at all");
+    strbuf_free(&b);
+    return NULL;
+}
+
+/* Kernel of a version, with what it asks of an SM. */
+static struct loaded_kernel *
+kernel_of(struct loaded_module *lm, struct version *v, const char *name,
+          struct diag_sink *diag)
+{
+    const struct ptx_func *f = find_kernel(v->ptx ? v->ptx : lm->module->ptx, name, diag);
+    for (size_t i = 0; f && i < v->kernels.n; i++)
+        if (v->kernels.v[i].func == f)
+            return &v->kernels.v[i];
+    if (!f)
+        return NULL;
+    struct usage u;
+    usage_of(f, &u);
+    struct loaded_kernel *k = vec_push(&v->kernels);
+    *k = (struct loaded_kernel){f, NULL, u.live_registers, u.scratchpad};
+    usage_free(&u);
+    return k;
+}
+
+static bool
+decode(const struct allot_device *dev, const struct version *v, struct loaded_kernel *k,
+       struct diag_sink *diag)
+{
+    if (k->prog)
+        return true;
+    k->prog = exec_decode(v->image, k->func, diag);
+    if (k->prog && dev->options.check_analyses)
+        exec_check_analyses(k->prog);
+    return k->prog != NULL;
+}
+
+/* A kernel that wants more registers than a thread may have would be compiled with
+ * spills; it then has the most there are. */
+static struct occ_kernel
+demand(const struct allot_device *dev, const struct loaded_kernel *k,
+       const struct allot_launch *l)
+{
+    const struct machine *m = dev->machine;
+    uint32_t regs =
+        m->residency.regs_per_thread ? m->residency.regs_per_thread : k->registers;
+    uint32_t threads = 1;
+    for (int i = 0; i < 3; i++)
+        threads *= l->block[i] ? l->block[i] : 1;
+    return (struct occ_kernel){
+        .threads = threads,
+        .registers = regs < m->sm.max_registers ? regs : m->sm.max_registers,
+        .scratchpad = k->scratchpad + l->dynamic_scratchpad};
+}
+
+/* The threshold that passes are told: 1, nothing is shared, unless the launch will have
+ * blocks that share scratchpad. */
+static double
+effective_threshold(const struct allot_device *dev, const struct occ_kernel *k)
+{
+    struct diag_sink quiet = {0};
+    struct allot_occupancy o;
+    bool sharing = !strcmp(dev->machine->residency.policy, "scratchpad-sharing") &&
+                   occ_compute(dev->machine, k, OCC_SHARE_SCRATCHPAD,
+                               dev->machine->residency.threshold, &o, &quiet) &&
+                   o.shared_pairs;
+    diag_free(&quiet);
+    return sharing ? dev->machine->residency.threshold : 1;
+}
+
+/* Where the shared part of a block's scratchpad begins, 0: nothing is shared. */
+static uint32_t
+shared_from(const struct allot_device *dev, const struct occ_kernel *k)
+{
+    double t = effective_threshold(dev, k);
+    return t < 1 ? occ_private(k->scratchpad, t) : 0;
+}
+
+/* The version of the module for a launch of `k`, made on first use. */
+static struct version *
+version_for(struct allot_device *dev, struct loaded_module *lm,
+            const struct occ_kernel *k, uint32_t dynamic, struct diag_sink *diag)
+{
+    const char *passes = dev->machine->compiler.passes;
+    if (!passes || !*passes)
+        return lm->versions.v[0];
+    double t = effective_threshold(dev, k);
+    for (size_t i = 1; i < lm->versions.n; i++)
+        if (lm->versions.v[i]->threshold == t && lm->versions.v[i]->dynamic == dynamic)
+            return lm->versions.v[lm->versions.v[i]->unchanged ? 0 : i];
+    struct strbuf text = {0};
+    ptx_print(lm->module->ptx, &text);
+    struct ptx_module *p = ptx_parse(lm->module->ptx->file, text.s, text.n, diag);
+    strbuf_free(&text);
+    char threshold[32], bytes[32];
+    snprintf(threshold, sizeof threshold, "%.9g", t);
+    snprintf(bytes, sizeof bytes, "%u", dynamic);
+    const struct pass_key defaults[] = {{.key = "threshold", .value = threshold},
+                                        {.key = "dynamic", .value = bytes},
+                                        {0}};
+    if (!p || !pass_run(p, passes, defaults, NULL, diag)) {
+        if (p)
+            ptx_module_free(p);
         return NULL;
     }
-    for (size_t i = 0; i < lm->kernels.n; i++)
-        if (lm->kernels.v[i].func == f)
-            return lm->kernels.v[i].prog;
-    struct exec_prog *prog = exec_decode(lm->image, f, diag);
-    if (prog)
-        *vec_push(&lm->kernels) = (struct loaded_kernel){f, prog};
-    return prog;
+    struct version *v = *vec_push(&lm->versions) = xcalloc(1, sizeof *v);
+    *v = (struct version){.ptx = p,
+                          .threshold = t,
+                          .dynamic = dynamic,
+                          .unchanged = ptx_equal(p, lm->module->ptx, NULL),
+                          .image = exec_image_alias(lm->versions.v[0]->image, p)};
+    return v->unchanged ? lm->versions.v[0] : v;
 }
 
 /* -- launches -- */
@@ -283,7 +407,7 @@ keep_going(void *user, uint64_t done, uint64_t blocks)
 }
 
 static bool
-run(struct allot_device *dev, struct exec_grid *g, struct allot_module *m,
+run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
     struct allot_result *r, struct diag_sink *diag)
 {
     uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
@@ -301,17 +425,7 @@ run(struct allot_device *dev, struct exec_grid *g, struct allot_module *m,
         r->stats.sm.thread_instructions = g->n_thread_inst;
         return ok;
     }
-    /* A kernel that wants more registers than a thread may have would be compiled with
-     * spills; it then has the most there are. */
-    uint32_t regs = dev->machine->residency.regs_per_thread;
-    if (!regs)
-        regs = allot_module_find(m, g->prog->entry->name)->registers;
-    if (regs > dev->machine->sm.max_registers)
-        regs = dev->machine->sm.max_registers;
-    struct occ_kernel k = {.threads = g->block.x * g->block.y * g->block.z,
-                           .registers = regs,
-                           .scratchpad = g->prog->static_shared + g->dynamic_shared};
-    return timing_launch(dev->gpu, g, &k, &r->stats, diag);
+    return timing_launch(dev->gpu, g, k, &r->stats, diag);
 }
 
 const struct allot_result *
@@ -321,9 +435,17 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     struct allot_result *r = NULL;
     uint8_t *params = NULL;
     struct loaded_module *lm = load(dev, l->module, diag);
-    const struct exec_prog *prog = lm ? decode(lm, l->kernel, diag) : NULL;
-    if (!prog)
+    struct loaded_kernel *lk =
+        lm ? kernel_of(lm, lm->versions.v[0], l->kernel, diag) : NULL;
+    if (!lk)
         goto out;
+    struct occ_kernel k = demand(dev, lk, l);
+    struct version *v = version_for(dev, lm, &k, l->dynamic_scratchpad, diag);
+    lk = v ? kernel_of(lm, v, l->kernel, diag) : NULL;
+    if (!lk || !decode(dev, v, lk, diag))
+        goto out;
+    k = demand(dev, lk, l);
+    const struct exec_prog *prog = lk->prog;
     params = xcalloc(prog->entry->param_bytes, 1);
     if (!param_block(prog->entry, l, params, diag))
         goto out;
@@ -338,6 +460,7 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
                           .grid = dim[0],
                           .block = dim[1],
                           .dynamic_shared = l->dynamic_scratchpad,
+                          .shared_from = shared_from(dev, &k),
                           .params = params,
                           .nsm = dev->machine->sm.count,
                           .grid_id = dev->launches++,
@@ -349,7 +472,7 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
         goto out;
     r = xcalloc(1, sizeof *r);
     double t0 = seconds_now();
-    bool ok = run(dev, &g, l->module, r, diag);
+    bool ok = run(dev, &g, &k, r, diag);
     r->seconds = seconds_now() - t0;
     if (ok) {
         r->kernel = xstrdup(l->kernel);

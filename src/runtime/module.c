@@ -72,10 +72,15 @@ allot_module_print(const struct allot_module *m)
 }
 
 bool
-allot_module_opt(struct allot_module *m, const char *passes, struct allot_diag *d)
+allot_module_opt(struct allot_module *m, const char *passes, char **report,
+                 struct allot_diag *d)
 {
     struct diag_sink own = {0};
-    bool ok = pass_run(m->ptx, passes, NULL, NULL, rt_sink(d, &own));
+    struct strbuf words = {0};
+    bool ok = pass_run(m->ptx, passes, NULL, report ? &words : NULL, rt_sink(d, &own));
+    if (report)
+        *report = words.n ? strbuf_take(&words) : NULL;
+    strbuf_free(&words);
     rt_module_changed(m);
     diag_free(&own);
     return ok;
@@ -90,6 +95,23 @@ allot_pass(size_t i, const char **name, const char **meaning)
     *name = p->name;
     *meaning = p->meaning;
     return true;
+}
+
+bool
+allot_pass_setting(size_t i, size_t k, const char **key, const char **value_default,
+                   const char **meaning)
+{
+    const struct pass *p = pass_at(i);
+    if (!p || !p->keys)
+        return false;
+    for (size_t n = 0; p->keys[n].key; n++)
+        if (n == k) {
+            *key = p->keys[n].key;
+            *value_default = p->keys[n].value;
+            *meaning = p->keys[n].meaning;
+            return true;
+        }
+    return false;
 }
 
 static uint32_t
@@ -121,7 +143,7 @@ describe(struct allot_module *m, const struct ptx_func *f, struct allot_kernel *
     struct allot_variable *v =
         ARENA_ARRAY(&m->mem, struct allot_variable, u.scratchpad_vars.n);
     for (size_t i = 0; i < u.scratchpad_vars.n; i++) {
-        const struct ptx_var *s = u.scratchpad_vars.v[i];
+        const struct ptx_var *s = u.scratchpad_vars.v[i].var;
         v[i] = (struct allot_variable){s->name, s->size, s->dynamic};
     }
     k->variables = v;

@@ -53,6 +53,8 @@ struct residency_view {
     struct exec_cta *const *cta; /* by slot, NULL: empty */
     struct stat_sm *stats;       /* of this SM */
     uint64_t now;
+    const char *fault; /* set by may_issue: the program breaks a rule, in words; the
+                        * launch fails with them */
 };
 
 struct residency_policy {
@@ -64,11 +66,14 @@ struct residency_policy {
     /* A block starts in / has left slot s. */
     void (*started)(void *state, const struct residency_view *v, unsigned s);
     void (*ended)(void *state, const struct residency_view *v, unsigned s);
+    /* Optional: the last live thread of slot s executed relssp (000 section 6.2). Classes
+     * and locks may change. */
+    void (*released)(void *state, const struct residency_view *v, unsigned s);
     /* May the warp of slot s issue this instruction now? Called only when everything else
      * allows it; takes locks. A refused warp is asked again after a block of the SM ended
      * or classes changed. access is NULL for instructions that touch no memory. Sets
      * *changed if classes of warps changed. NULL function: always. */
-    bool (*may_issue)(void *state, const struct residency_view *v, unsigned s,
+    bool (*may_issue)(void *state, struct residency_view *v, unsigned s,
                       const struct exec_static *st, const struct exec_access *access,
                       bool *changed);
     /* Whether may_issue has to be asked for this instruction (cheap static filter). */

@@ -91,6 +91,22 @@ residency_changed(struct sm *s, bool ended)
     }
 }
 
+/* A policy says that the instruction at hand must not be. */
+static void
+broken_rule(struct sm *s, unsigned w)
+{
+    const struct exec_warp *ew = s->warp[w];
+    const struct exec_cta *c = ew->cta;
+    const struct exec_static *st = &s->prog->grid->prog->st[ew->pc];
+    struct ptx_module *m = s->prog->grid->prog->entry->module;
+    struct diag_loc loc = {m->file, m->text, st->line, st->col, 0};
+    diag_add(s->prog->grid->diag, DIAG_ERROR, &loc,
+             "kernel '%s', block (%u,%u,%u), warp %u: %s",
+             s->prog->grid->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z,
+             ew->index, s->res_view.fault);
+    s->fault = true;
+}
+
 static bool
 lock_allows(struct sm *s, struct sm_sched *c, unsigned w, uint64_t now)
 {
@@ -103,6 +119,8 @@ lock_allows(struct sm *s, struct sm_sched *c, unsigned w, uint64_t now)
                                       &changed);
     if (changed)
         residency_changed(s, false);
+    if (s->res_view.fault)
+        broken_rule(s, w);
     if (!ok)
         c->lock |= (uint64_t)1 << s->pos_of[w];
     s->worked = true;
@@ -199,6 +217,11 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
     }
     if (ew->state == EXEC_DONE)
         warp_ended(s, c, i, w);
+    if (st->released && s->residency->released) {
+        s->res_view.now = now;
+        s->residency->released(s->res_state, &s->res_view, s->slot[w]);
+        residency_changed(s, false);
+    }
     if (st->woken)
         barrier_opened(s, ew, w, st->woken);
     head_changed(s, w);

@@ -291,6 +291,60 @@ plan_follows_the_equations(void **st)
     diag_free(&d);
 }
 
+/* relssp by all threads gives the lock to the partner who waits, at once; the block is no
+ * owner any more and must not come back (000 section 6.2). */
+static void
+release_before_the_end(void **st)
+{
+    (void)st;
+    struct bench b;
+    setup(&b);
+    b.v.now = 10;
+    assert_true(touch(&b, 1, PRIVATE, 4));
+    b.v.now = 25;
+    assert_false(touch(&b, 3, PRIVATE, 4));
+    b.v.now = 40;
+    b.p->released(b.state, &b.v, 1);
+    assert_int_equal(b.stats.share_releases, 1);
+    assert_int_equal(b.stats.share_handovers, 1);
+    assert_int_equal(cls(&b, 3), WARP_OWNER);
+    assert_int_equal(cls(&b, 1), WARP_NON_OWNER);
+    assert_true(touch(&b, 3, PRIVATE, 4));
+    assert_true(touch(&b, 1, 0, 4)); /* its private part is its own for ever */
+    assert_null(b.v.fault);
+    assert_false(touch(&b, 1, PRIVATE, 4));
+    assert_non_null(b.v.fault);
+    /* Time before, in and after the shared part adds up to the blocks' lives. */
+    b.v.now = 70;
+    end(&b, 1);
+    b.v.now = 100;
+    end(&b, 3);
+    assert_int_equal(b.stats.share_cycles_before, 10 + 40);
+    assert_int_equal(b.stats.share_cycles_in, (40 - 10) + (100 - 40));
+    assert_int_equal(b.stats.share_cycles_after, 70 - 40);
+    free(b.state);
+}
+
+/* A block that never had the lock, or shares nothing, releases without effect. */
+static void
+release_of_nothing(void **st)
+{
+    (void)st;
+    struct bench b;
+    setup(&b);
+    b.p->released(b.state, &b.v, 0);
+    b.p->released(b.state, &b.v, 1);
+    assert_int_equal(b.stats.share_releases, 0);
+    assert_true(touch(&b, 3, PRIVATE, 4));
+    b.p->released(b.state, &b.v, 3);
+    assert_int_equal(b.stats.share_releases, 1);
+    assert_int_equal(b.stats.share_handovers, 0);
+    end(&b, 3);
+    launch(&b, 3);
+    assert_true(touch(&b, 3, PRIVATE, 4)); /* a new block starts afresh */
+    free(b.state);
+}
+
 int
 main(void)
 {
@@ -306,6 +360,8 @@ main(void)
         cmocka_unit_test(generic_access_counts_lanes_in_scratchpad),
         cmocka_unit_test(example_of_the_figure),
         cmocka_unit_test(plan_follows_the_equations),
+        cmocka_unit_test(release_before_the_end),
+        cmocka_unit_test(release_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,10 @@
  * B+i shares with slot U+i. Blocks take the lowest free slot, so additional slots fill
  * last. Locations below floor(Rtb * t) bytes are private to a block; the others exist
  * once for the pair. The first access of a warp to one of those takes the pair's lock for
- * its block, first come first served, and the block holds it to its end; accesses of the
- * partner are refused until then. There is no deadlock: the holder never waits for the
- * partner (001 section 2.2.3).
+ * its block, first come first served, and the block holds it to its end, or until all its
+ * live threads have executed relssp (000 section 6.2); accesses of the partner are
+ * refused until then. There is no deadlock: the holder never waits for the partner (001
+ * section 2.2.3).
  *
  * A block is the owner once it holds the lock. When it ends its partner becomes the owner
  * - and gets the lock at once if one of its warps waits for it - and the block launched
@@ -19,10 +20,17 @@
 
 enum { NONE = 0xff };
 
+struct member {
+    bool released;           /* all its threads have executed relssp or ended */
+    bool had;                /* it held the lock */
+    uint64_t started, taken; /* cycles */
+};
+
 struct pair {
-    uint8_t holder; /* slot that holds the lock, NONE: free */
-    uint8_t owner;  /* slot of the owner, NONE: not decided */
-    uint8_t waiter; /* slot refused since the lock was taken, NONE */
+    uint8_t holder;          /* slot that holds the lock, NONE: free */
+    uint8_t owner;           /* slot of the owner, NONE: not decided */
+    uint8_t waiter;          /* slot refused since the lock was taken, NONE */
+    struct member member[2]; /* the baseline's slot, the additional one */
 };
 
 struct sharing {
@@ -64,7 +72,7 @@ init(void *state, const struct machine *m, const struct residency_plan *p)
     s->unshared = s->baseline - p->pairs;
     s->private_bytes = p->private_units;
     for (unsigned i = 0; i < p->pairs; i++)
-        s->pair[i] = (struct pair){NONE, NONE, NONE};
+        s->pair[i] = (struct pair){.holder = NONE, .owner = NONE, .waiter = NONE};
 }
 
 /* Pair of slot s, -1: unshared. */
@@ -83,12 +91,52 @@ partner(const struct sharing *sh, unsigned s)
     return s >= sh->baseline ? s - pairs : s + pairs;
 }
 
+static struct member *
+member(struct sharing *sh, unsigned s)
+{
+    return &sh->pair[pair_of(sh, s)].member[s >= sh->baseline];
+}
+
 static void
 started(void *state, const struct residency_view *v, unsigned s)
 {
-    const struct sharing *sh = state;
+    struct sharing *sh = state;
     if (s >= sh->baseline)
         v->stats->share_additional_blocks++;
+    if (pair_of(sh, s) >= 0)
+        *member(sh, s) = (struct member){.started = v->now};
+}
+
+static void
+take(struct sharing *sh, const struct residency_view *v, struct pair *p, unsigned s)
+{
+    struct member *m = member(sh, s);
+    p->holder = (uint8_t)s;
+    m->had = true;
+    m->taken = v->now;
+    v->stats->share_locks++;
+    v->stats->share_cycles_before += v->now - m->started;
+}
+
+/* Slot s gives the lock up, if it has it: a partner who waits is next, for it asked
+ * before anyone who will. */
+static void
+give(struct sharing *sh, const struct residency_view *v, struct pair *p, unsigned s)
+{
+    if (p->waiter == s)
+        p->waiter = NONE;
+    if (p->holder == s) {
+        v->stats->share_cycles_in += v->now - member(sh, s)->taken;
+        member(sh, s)->taken = v->now; /* from here on: after */
+        p->holder = NONE;
+        if (p->waiter != NONE) {
+            take(sh, v, p, p->waiter);
+            p->waiter = NONE;
+            v->stats->share_handovers++;
+        }
+    }
+    if (p->owner == s)
+        p->owner = v->cta[partner(sh, s)] ? (uint8_t)partner(sh, s) : NONE;
 }
 
 static void
@@ -98,22 +146,24 @@ ended(void *state, const struct residency_view *v, unsigned s)
     int i = pair_of(sh, s);
     if (i < 0)
         return;
-    struct pair *p = &sh->pair[i];
-    unsigned other = partner(sh, s);
-    bool other_lives = v->cta[other] != NULL;
-    if (p->waiter == s)
-        p->waiter = NONE;
-    if (p->holder == s) {
-        p->holder = NONE;
-        if (p->waiter != NONE) { /* first come: it asked before anyone who will */
-            p->holder = p->waiter;
-            p->waiter = NONE;
-            v->stats->share_locks++;
-            v->stats->share_handovers++;
-        }
-    }
-    if (p->owner == s)
-        p->owner = other_lives ? (uint8_t)other : NONE;
+    const struct member *m = member(sh, s);
+    give(sh, v, &sh->pair[i], s);
+    if (!m->had)
+        v->stats->share_cycles_before += v->now - m->started;
+    else if (m->released)
+        v->stats->share_cycles_after += v->now - m->taken;
+}
+
+static void
+released(void *state, const struct residency_view *v, unsigned s)
+{
+    struct sharing *sh = state;
+    int i = pair_of(sh, s);
+    if (i < 0)
+        return;
+    v->stats->share_releases += sh->pair[i].holder == s;
+    member(sh, s)->released = true;
+    give(sh, v, &sh->pair[i], s);
 }
 
 /* Does any lane touch a shared location? Offsets are the block's. */
@@ -130,8 +180,8 @@ touches_shared(const struct sharing *sh, const struct exec_access *a)
 }
 
 static bool
-may_issue(void *state, const struct residency_view *v, unsigned s,
-          const struct exec_static *st, const struct exec_access *a, bool *changed)
+may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_static *st,
+          const struct exec_access *a, bool *changed)
 {
     struct sharing *sh = state;
     int i = pair_of(sh, s);
@@ -140,6 +190,11 @@ may_issue(void *state, const struct residency_view *v, unsigned s,
     struct pair *p = &sh->pair[i];
     if (p->holder == s)
         return true;
+    if (member(sh, s)->released) {
+        v->fault = "access to the shared part of the scratchpad after relssp gave it up: "
+                   "was relssp placed for another threshold?";
+        return false;
+    }
     if (p->holder != NONE) {
         *changed |= p->owner != p->holder;
         p->owner = p->holder;
@@ -147,9 +202,9 @@ may_issue(void *state, const struct residency_view *v, unsigned s,
         v->stats->share_refusals++;
         return false;
     }
-    p->holder = p->owner = (uint8_t)s;
+    p->owner = (uint8_t)s;
     *changed = true;
-    v->stats->share_locks++;
+    take(sh, v, p, s);
     return true;
 }
 
@@ -203,6 +258,7 @@ const struct residency_policy residency_scratchpad_sharing = {
     .init = init,
     .started = started,
     .ended = ended,
+    .released = released,
     .may_issue = may_issue,
     .concerns = concerns,
     .watches = watches,
