@@ -177,6 +177,86 @@ bool allot_set(struct allot_device *dev, uint64_t addr, int byte, uint64_t bytes
 bool allot_symbol(struct allot_device *dev, struct allot_module *m, const char *name,
                   uint64_t *addr, uint64_t *bytes, struct allot_diag *d);
 
+/* -- arrays, textures, surfaces --
+ *
+ * Values and numbers are CUDA's, so that a CUDA layer passes them on. An array is memory
+ * in the GPU's own order; it is read and written through these functions, textures and
+ * surfaces. A texture or surface object is a 64-bit handle as kernels see it; it dies
+ * with the memory or array under it. References (.texref, .surfref, .samplerref of a
+ * module) are names bound to such objects. */
+enum allot_channel { ALLOT_SIGNED, ALLOT_UNSIGNED, ALLOT_FLOAT };
+struct allot_format {
+    enum allot_channel kind;
+    uint32_t bits;     /* of a channel: 8, 16, 32; ALLOT_FLOAT: 16, 32 */
+    uint32_t channels; /* 1, 2, 4 */
+};
+struct allot_array_info {
+    struct allot_format format;
+    /* Texels. height 0: one-dimensional; depth 0: one- or two-dimensional. layered: depth
+     * is the number of layers, of one (height 0) or two dimensions. */
+    uint64_t width, height, depth;
+    bool layered;
+};
+struct allot_array;
+struct allot_array *allot_array_new(struct allot_device *dev,
+                                    const struct allot_array_info *info,
+                                    struct allot_diag *d);
+bool allot_array_free(struct allot_device *dev, struct allot_array *a,
+                      struct allot_diag *d);
+/* As it was made; owned by the array. */
+const struct allot_array_info *allot_array_describe(const struct allot_array *a);
+/* Part of an array, texels; z counts slices or layers. A size of 0 counts as 1. */
+struct allot_box {
+    uint64_t x, y, z, width, height, depth;
+};
+/* Host copies. row, slice: bytes from one row (slice) of the host's memory to the next;
+ * 0: without gaps. */
+bool allot_array_write(struct allot_device *dev, struct allot_array *a,
+                       const struct allot_box *box, const void *src, uint64_t row,
+                       uint64_t slice, struct allot_diag *d);
+bool allot_array_read(struct allot_device *dev, const struct allot_array *a,
+                      const struct allot_box *box, void *dst, uint64_t row,
+                      uint64_t slice, struct allot_diag *d);
+
+enum allot_resource_kind { ALLOT_RES_ARRAY, ALLOT_RES_LINEAR, ALLOT_RES_PITCH2D };
+struct allot_resource {
+    enum allot_resource_kind kind;
+    struct allot_array *array;     /* ARRAY */
+    uint64_t addr;                 /* LINEAR, PITCH2D: device address */
+    uint64_t bytes;                /* LINEAR */
+    uint64_t width, height, pitch; /* PITCH2D: texels, rows, bytes from row to row */
+    struct allot_format format;    /* LINEAR, PITCH2D */
+};
+enum allot_address { ALLOT_WRAP, ALLOT_CLAMP, ALLOT_MIRROR, ALLOT_BORDER };
+enum allot_filter { ALLOT_POINT, ALLOT_LINEAR };
+struct allot_sampler {
+    /* Of each dimension. ALLOT_WRAP and ALLOT_MIRROR work on normalised coordinates only,
+     * else they act as ALLOT_CLAMP. */
+    enum allot_address address[3];
+    enum allot_filter filter;
+    bool normalized_float;  /* 8- and 16-bit integers are read as [0, 1] or [-1, 1] */
+    bool normalized_coords; /* coordinates are [0, 1), not texels */
+    float border[4];        /* what ALLOT_BORDER reads outside */
+};
+/* A handle, never 0; 0 and a diagnostic on failure. sampler NULL: all zeros but
+ * ALLOT_CLAMP. */
+uint64_t allot_texture_new(struct allot_device *dev, const struct allot_resource *r,
+                           const struct allot_sampler *sampler, struct allot_diag *d);
+uint64_t allot_surface_new(struct allot_device *dev, const struct allot_resource *r,
+                           struct allot_diag *d);
+/* Frees a texture or surface object. */
+bool allot_object_free(struct allot_device *dev, uint64_t handle, struct allot_diag *d);
+
+/* References of a module, i from 0 while true is returned. */
+enum allot_ref_kind { ALLOT_TEXREF, ALLOT_SURFREF, ALLOT_SAMPLERREF };
+bool allot_module_ref(const struct allot_module *m, size_t i, const char **name,
+                      enum allot_ref_kind *kind);
+/* The reference of that name stands for the object from now on (a copy: freeing the
+ * object changes nothing; a .samplerref takes a texture object's sampler). handle 0: for
+ * nothing. */
+bool allot_bind(struct allot_device *dev, struct allot_module *m, const char *name,
+                uint64_t handle, struct allot_diag *d);
+
 struct allot_launch {
     struct allot_module *module;
     const char *kernel;

@@ -64,6 +64,9 @@ void exec_image_free(struct exec_image *im);
 bool exec_image_symbol(const struct exec_image *im, const char *name, uint64_t *addr,
                        uint64_t *size);
 
+/* Handle of a module's texture, surface or sampler reference (texture.h). */
+bool exec_image_ref(const struct exec_image *im, const char *name, uint64_t *handle);
+
 /* Decodes kernel `f`. Refuses, with a diagnostic naming instruction and line, what it
  * cannot run: after this nothing is unsupported in mid-run. NULL on failure. */
 struct exec_prog *exec_decode(struct exec_image *im, const struct ptx_func *f,

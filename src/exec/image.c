@@ -2,9 +2,11 @@
  *
  * Every .global variable is an allocation of its own, so that an access beyond it is
  * caught. The .const variables together are the constant bank, one allocation; their
- * address in the .const space is the offset in the bank. A function's address is a number
- * that only calls understand (code + 16 * index). */
+ * address in the .const space is the offset in the bank. Texture, surface and sampler
+ * references are entries of the table of objects; their address is the handle. A
+ * function's address is a number that only calls understand (code + 16 * index). */
 #include "exec/exec_int.h"
+#include "exec/texture.h"
 
 #include <string.h>
 
@@ -50,6 +52,12 @@ image_function(const struct exec_image *im, const struct ptx_func *f)
     return CODE_HANDLE + HANDLE_STEP * (uint64_t)(at + 1);
 }
 
+static bool
+is_ref(const struct ptx_var *v)
+{
+    return ptx_types[v->type].kind == PTX_K_OPAQUE;
+}
+
 static struct diag_loc
 var_loc(const struct ptx_module *m, const struct ptx_var *v)
 {
@@ -72,6 +80,14 @@ place_vars(struct exec_image *im, struct diag_sink *diag)
         uint64_t size = v->size ? v->size : 1, align = v->align ? v->align : 1;
         struct image_var *iv = vec_push(&im->vars);
         iv->var = v;
+        if (is_ref(v)) {
+            struct tex_object o = {.kind = v->type == PTX_SURFREF      ? TEX_SURFACE
+                                           : v->type == PTX_SAMPLERREF ? TEX_SAMPLER
+                                                                       : TEX_TEXTURE,
+                                   .name = v->name};
+            iv->addr = tex_add(dev_textures(im->mem), &o);
+            continue;
+        }
         if (v->space == PTX_SPACE_CONST) {
             iv->addr = (bank + align - 1) / align * align;
             bank = iv->addr + size;
@@ -102,6 +118,8 @@ static bool
 initialise(struct exec_image *im, const struct image_var *iv, struct diag_sink *diag)
 {
     const struct ptx_var *v = iv->var;
+    if (is_ref(v))
+        return true;
     struct diag_loc loc = var_loc(im->m, v);
     uint64_t at = iv->addr + (v->space == PTX_SPACE_CONST ? im->const_addr : 0);
     if (v->init && !dev_write(im->mem, at, v->init, v->size))
@@ -173,7 +191,10 @@ exec_image_free(struct exec_image *im)
     if (!im)
         return;
     for (size_t i = 0; i < im->vars.n && !im->borrowed; i++)
-        if (im->vars.v[i].var->space == PTX_SPACE_GLOBAL && im->vars.v[i].addr)
+        if (is_ref(im->vars.v[i].var))
+            *tex_find(dev_textures(im->mem), im->vars.v[i].addr) =
+                (struct tex_object){.kind = TEX_DEAD};
+        else if (im->vars.v[i].var->space == PTX_SPACE_GLOBAL && im->vars.v[i].addr)
             dev_release(im->mem, im->vars.v[i].addr);
     if (im->const_addr && !im->borrowed)
         dev_release(im->mem, im->const_addr);
@@ -187,11 +208,22 @@ exec_image_symbol(const struct exec_image *im, const char *name, uint64_t *addr,
 {
     for (size_t i = 0; i < im->vars.n; i++) {
         const struct image_var *iv = &im->vars.v[i];
-        if (strcmp(iv->var->name, name))
+        if (strcmp(iv->var->name, name) || is_ref(iv->var))
             continue;
         *addr = iv->addr + (iv->var->space == PTX_SPACE_CONST ? im->const_addr : 0);
         *size = iv->var->size;
         return true;
     }
+    return false;
+}
+
+bool
+exec_image_ref(const struct exec_image *im, const char *name, uint64_t *handle)
+{
+    for (size_t i = 0; i < im->vars.n; i++)
+        if (is_ref(im->vars.v[i].var) && !strcmp(im->vars.v[i].var->name, name)) {
+            *handle = im->vars.v[i].addr;
+            return true;
+        }
     return false;
 }

@@ -10,6 +10,7 @@
 #include "exec/memory.h"
 
 #include "base/vec.h"
+#include "exec/texture.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -26,6 +27,7 @@ struct dev_mem {
     uint64_t used;          /* bytes in live allocations */
     uint64_t generation;
     uint64_t code_top;
+    struct tex_table *textures; /* made on first use */
     VEC(struct dev_range) range; /* sorted by address */
 };
 
@@ -54,6 +56,7 @@ dev_mem_free(struct dev_mem *m)
     if (!m)
         return;
     munmap(m->host, m->capacity);
+    tex_table_free(m->textures);
     vec_free(&m->range);
     free(m);
 }
@@ -260,4 +263,12 @@ dev_code_space(struct dev_mem *m, uint64_t bytes)
     uint64_t at = m->code_top;
     m->code_top += (bytes + CODE_ALIGN - 1) / CODE_ALIGN * CODE_ALIGN;
     return at;
+}
+
+struct tex_table *
+dev_textures(struct dev_mem *m)
+{
+    if (!m->textures)
+        m->textures = tex_table_new();
+    return m->textures;
 }

@@ -60,6 +60,10 @@ uint64_t dev_bytes_used(const struct dev_mem *m);
 /* Changes with every allocation and release (for those who remember ranges). */
 uint64_t dev_generation(const struct dev_mem *m);
 
+/* Texture and surface objects that look at this memory (texture.h). */
+struct tex_table;
+struct tex_table *dev_textures(struct dev_mem *m);
+
 /* Address space for `bytes` of code, aligned to 256: above all of global memory, never
  * the same twice. It holds no data; the instruction cache and what is behind it see it.
  */

@@ -2,9 +2,10 @@
  *
  * A launch decodes the kernel once per module (kept), builds the parameter block, and
  * runs the grid functionally or under the cycle model. */
-#include "runtime/runtime.h"
+#include "runtime/device.h"
 
 #include "analysis/usage.h"
+#include "exec/texture.h"
 #include "machine/occupancy.h"
 #include "passes/pass.h"
 #include "ptx/parse.h"
@@ -12,45 +13,10 @@
 
 #include <time.h>
 
-struct loaded_kernel {
-    const struct ptx_func *func;
-    struct exec_prog *prog; /* NULL: not decoded yet */
-    uint32_t registers;     /* of a thread */
-    uint32_t scratchpad;    /* static, of a block */
-};
-
-/* A module's code as passes (compiler.passes) left it for one threshold and one amount of
- * dynamic scratchpad; the first version is the module's own. */
-struct version {
-    struct ptx_module *ptx; /* NULL: the module's own */
-    double threshold;
-    uint32_t dynamic;
-    bool unchanged; /* the passes left it as it was: use the first version */
-    struct exec_image *image;
-    VEC(struct loaded_kernel) kernels;
-};
-
-struct loaded_module {
-    struct allot_module *module; /* may be gone: only the serial says */
-    uint64_t serial;
-    VEC(struct version *) versions;
-};
-
 struct allot_result {
     char *kernel;
     double seconds;
     struct launch_stats stats;
-};
-
-struct allot_device {
-    struct machine *machine;
-    struct allot_options options;
-    struct dev_mem *mem;
-    struct timing_gpu *gpu; /* NULL: functional */
-    VEC(struct loaded_module *) modules;
-    VEC(struct allot_result *) results;
-    uint64_t launches;
-    double told; /* when options.progress was last called by keep_going */
 };
 
 struct allot_device *
@@ -113,6 +79,7 @@ allot_device_free(struct allot_device *dev)
         free(lm);
     }
     vec_free(&dev->modules);
+    rt_arrays_free(dev);
     for (size_t i = 0; i < dev->results.n; i++) {
         free(dev->results.v[i]->kernel);
         free(dev->results.v[i]);
@@ -198,8 +165,8 @@ allot_set(struct allot_device *dev, uint64_t addr, int byte, uint64_t bytes,
 
 /* -- modules -- */
 
-static struct loaded_module *
-load(struct allot_device *dev, struct allot_module *m, struct diag_sink *diag)
+struct loaded_module *
+rt_load(struct allot_device *dev, struct allot_module *m, struct diag_sink *diag)
 {
     for (size_t i = 0; i < dev->modules.n; i++)
         if (dev->modules.v[i]->serial == m->serial)
@@ -221,7 +188,7 @@ allot_symbol(struct allot_device *dev, struct allot_module *m, const char *name,
              uint64_t *addr, uint64_t *bytes, struct allot_diag *d)
 {
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
-    struct loaded_module *lm = load(dev, m, diag);
+    struct loaded_module *lm = rt_load(dev, m, diag);
     uint64_t a = 0, n = 0;
     bool ok = lm && (exec_image_symbol(lm->versions.v[0]->image, name, &a, &n) ||
                      diag_error(diag, "the module has no variable '%s'", name));
@@ -434,7 +401,7 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct allot_result *r = NULL;
     uint8_t *params = NULL;
-    struct loaded_module *lm = load(dev, l->module, diag);
+    struct loaded_module *lm = rt_load(dev, l->module, diag);
     struct loaded_kernel *lk =
         lm ? kernel_of(lm, lm->versions.v[0], l->kernel, diag) : NULL;
     if (!lk)
@@ -470,6 +437,7 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
     if (!exec_grid_check(&g, diag))
         goto out;
+    tex_refresh(dev_textures(dev->mem), dev->mem);
     r = xcalloc(1, sizeof *r);
     double t0 = seconds_now();
     bool ok = run(dev, &g, &k, r, diag);

@@ -1,0 +1,49 @@
+/* device.h: what stands behind a public device, for the files that work on it. */
+#ifndef ALLOT_RUNTIME_DEVICE_H
+#define ALLOT_RUNTIME_DEVICE_H
+
+#include "runtime/runtime.h"
+
+struct loaded_kernel {
+    const struct ptx_func *func;
+    struct exec_prog *prog; /* NULL: not decoded yet */
+    uint32_t registers;     /* of a thread */
+    uint32_t scratchpad;    /* static, of a block */
+};
+
+/* A module's code as passes (compiler.passes) left it for one threshold and one amount of
+ * dynamic scratchpad; the first version is the module's own. */
+struct version {
+    struct ptx_module *ptx; /* NULL: the module's own */
+    double threshold;
+    uint32_t dynamic;
+    bool unchanged; /* the passes left it as it was: use the first version */
+    struct exec_image *image;
+    VEC(struct loaded_kernel) kernels;
+};
+
+struct loaded_module {
+    struct allot_module *module; /* may be gone: only the serial says */
+    uint64_t serial;
+    VEC(struct version *) versions;
+};
+
+struct allot_device {
+    struct machine *machine;
+    struct allot_options options;
+    struct dev_mem *mem;
+    struct timing_gpu *gpu; /* NULL: functional */
+    VEC(struct loaded_module *) modules;
+    VEC(struct allot_result *) results;
+    VEC(struct allot_array *) arrays; /* live ones */
+    uint64_t launches;
+    double told; /* when options.progress was last called by keep_going */
+};
+
+/* The module on the device, loaded if it is not yet; NULL and a diagnostic on failure. */
+struct loaded_module *rt_load(struct allot_device *dev, struct allot_module *m,
+                              struct diag_sink *diag);
+void rt_arrays_free(struct allot_device *dev); /* texture.c; their memory goes with the
+                                                * device's */
+
+#endif
