@@ -78,6 +78,12 @@ struct allot_module *allot_module_load(const char *path, struct allot_diag *d);
 struct allot_module *allot_module_parse(const char *name, const char *text, size_t len,
                                         struct allot_diag *d);
 void allot_module_free(struct allot_module *m);
+/* Several modules as one, as nvlink makes of relocatable device code: .extern names are
+ * resolved among them, .visible ones may be defined once, .weak ones anywhere. On success
+ * the parts are gone into the result; on failure (NULL) they are as before. name: what
+ * diagnostics and allot_module_print call it. */
+struct allot_module *allot_module_link(struct allot_module *const *parts, size_t n,
+                                       const char *name, struct allot_diag *d);
 /* PTX text, malloc'd. */
 char *allot_module_print(const struct allot_module *m);
 /* Runs passes over the module: names joined by commas, settings of a pass behind colons

@@ -10,9 +10,9 @@
 const struct func_info *
 decode_func(struct decoder *d, const struct ptx_func *f)
 {
+    f = ptx_definition(d->im->m, f);
     for (size_t i = 0; i < d->pp->funcs.n; i++) {
-        const struct ptx_func *g = d->pp->funcs.v[i]->f;
-        if (g == f || (!g->is_entry && !strcmp(g->name, f->name)))
+        if (d->pp->funcs.v[i]->f == f)
             return d->pp->funcs.v[i];
     }
     return NULL;
@@ -28,14 +28,9 @@ add_func(struct decoder *d, const struct ptx_func *f)
     if (f->is_proto)
         return;
     if (!f->has_body) { /* a declaration: the definition may stand elsewhere */
-        struct ptx_module *m = d->p->entry->module;
-        const struct ptx_func *def = NULL;
-        for (size_t i = 0; i < m->funcs.n && !def; i++)
-            if (m->funcs.v[i]->has_body && !strcmp(m->funcs.v[i]->name, f->name))
-                def = m->funcs.v[i];
-        if (!def)
+        f = ptx_definition(d->im->m, f);
+        if (!f)
             return; /* refused where it is called */
-        f = def;
     }
     if (decode_func(d, f))
         return;
@@ -100,7 +95,7 @@ decode_collect(struct decoder *d)
                         in->ops[o].kind == PTX_OPD_FUNCSYM && !in->ops[o].func->is_proto;
                 if (!direct && !indirect) { /* anything whose address is in a table */
                     indirect = true;
-                    struct ptx_module *m = d->p->entry->module;
+                    const struct ptx_module *m = d->im->m;
                     for (size_t v = 0; v < m->vars.n; v++)
                         for (size_t r = 0; r < m->vars.v[v]->relocs.n; r++)
                             add_func(d, m->vars.v[v]->relocs.v[r].func);

@@ -11,7 +11,7 @@
 bool
 decode_refuse(struct decoder *d, const char *fmt, ...)
 {
-    struct ptx_module *m = d->p->entry->module;
+    const struct ptx_module *m = d->fi ? d->fi->f->module : d->p->entry->module;
     struct diag_loc loc = {m->file, m->text, d->in ? d->in->line : 0,
                            d->in ? d->in->col : 0, 0};
     char text[400];

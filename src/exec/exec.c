@@ -259,9 +259,7 @@ over_limit(struct exec_grid *g, const struct exec_cta *c)
             w = &c->warp[i];
             break;
         }
-    const struct exec_static *st = &g->prog->st[w->pc];
-    struct ptx_module *m = g->prog->entry->module;
-    struct diag_loc loc = {m->file, m->text, st->line, st->col, 0};
+    struct diag_loc loc = exec_loc(g->prog, w->pc);
     struct diag *d = diag_add(
         g->diag, DIAG_ERROR, &loc,
         "kernel '%s' stopped after %llu warp instructions, the limit; block (%u,%u,%u) "
@@ -280,14 +278,11 @@ stuck(struct exec_grid *g, const struct exec_cta *c)
 {
     struct strbuf b = {0};
     exec_explain_cta(c, &b);
-    uint32_t line = 0, col = 0;
-    for (uint32_t i = 0; i < c->nwarps && !line; i++)
-        if (c->warp[i].state == EXEC_BARRIER) {
-            line = g->prog->st[c->warp[i].barrier_pc].line;
-            col = g->prog->st[c->warp[i].barrier_pc].col;
-        }
-    struct ptx_module *m = g->prog->entry->module;
-    struct diag_loc loc = {m->file, m->text, line, col, 0};
+    uint32_t pc = 0;
+    for (uint32_t i = c->nwarps; i-- > 0;)
+        if (c->warp[i].state == EXEC_BARRIER)
+            pc = c->warp[i].barrier_pc;
+    struct diag_loc loc = exec_loc(g->prog, pc);
     diag_add(g->diag, DIAG_ERROR, &loc,
              "kernel '%s': block (%u,%u,%u) waits at barriers for ever: %s",
              g->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z, b.s ? b.s : "");

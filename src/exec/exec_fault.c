@@ -4,6 +4,17 @@
 
 #include <stdarg.h>
 
+struct diag_loc
+exec_loc(const struct exec_prog *p, uint32_t pc)
+{
+    const struct prog_priv *pp = p->priv;
+    const struct ptx_module *m = p->entry->module;
+    for (size_t i = 0; i < pp->funcs.n; i++) /* a linked program: another file */
+        if (pc >= pp->funcs.v[i]->entry_pc && pc < pp->funcs.v[i]->end_pc)
+            m = pp->funcs.v[i]->f->module;
+    return (struct diag_loc){m->file, m->text, p->st[pc].line, p->st[pc].col, 0};
+}
+
 enum exec_result
 fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane, const char *hint,
       const char *fmt, ...)
@@ -11,7 +22,6 @@ fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane, const char
     const struct exec_cta *c = w->cta;
     struct exec_grid *g = c->grid;
     const struct exec_prog *p = g->prog;
-    struct ptx_module *m = p->entry->module;
     uint32_t pc = (uint32_t)(in - p->inst);
     char text[512];
     va_list ap;
@@ -20,7 +30,7 @@ fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane, const char
     va_end(ap);
     struct exec_dim b = g->block;
     uint32_t t = w->index * LANES + lane;
-    struct diag_loc loc = {m->file, m->text, p->st[pc].line, p->st[pc].col, 0};
+    struct diag_loc loc = exec_loc(p, pc);
     struct diag *d = diag_add(g->diag, DIAG_ERROR, &loc,
                               "kernel '%s', block (%u,%u,%u), thread (%u,%u,%u): %s",
                               p->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z, t % b.x,

@@ -320,6 +320,9 @@ bool simt_gather(struct exec_warp *w, const struct exec_inst *in, uint32_t want,
                  struct exec_step *s);
 void barrier_exit(struct exec_warp *w, struct exec_step *s);
 
+/* Where the instruction stands, for diagnostics (exec_fault.c). */
+struct diag_loc exec_loc(const struct exec_prog *p, uint32_t pc);
+
 /* -- faults (exec_fault.c): each returns EXEC_FAULT -- */
 
 enum exec_result fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane,

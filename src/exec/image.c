@@ -39,14 +39,13 @@ image_address(const struct exec_image *im, const struct ptx_var *v, uint64_t *ad
 uint64_t
 image_function(const struct exec_image *im, const struct ptx_func *f)
 {
-    /* The definition, if there are declarations of the same name. */
+    const struct ptx_func *def = ptx_definition(im->m, f);
     size_t at = 0;
+    f = def ? def : f;
     for (size_t i = 0; i < im->m->funcs.n; i++) {
-        const struct ptx_func *g = im->m->funcs.v[i];
-        if (g == f || (!strcmp(g->name, f->name) && g->has_body)) {
+        if (im->m->funcs.v[i] == f) {
             at = i;
-            if (g->has_body)
-                break;
+            break;
         }
     }
     return CODE_HANDLE + HANDLE_STEP * (uint64_t)(at + 1);
@@ -61,6 +60,7 @@ is_ref(const struct ptx_var *v)
 static struct diag_loc
 var_loc(const struct ptx_module *m, const struct ptx_var *v)
 {
+    m = ptx_module_of(m, v);
     return (struct diag_loc){m->file, m->text, v->line, v->col, 0};
 }
 

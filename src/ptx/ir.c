@@ -89,8 +89,38 @@ ptx_func_definition(const struct ptx_func *f)
 {
     if (!f || f->has_body || f->is_proto)
         return f;
-    const struct ptx_func *def = ptx_find_func(f->module, f->name);
+    const struct ptx_func *def = ptx_definition(f->module, f);
     return def ? def : f;
+}
+
+const struct ptx_func *
+ptx_definition(const struct ptx_module *m, const struct ptx_func *f)
+{
+    if (f->has_body)
+        return f;
+    for (size_t i = 0; i < m->funcs.n; i++)
+        if (m->funcs.v[i]->has_body && !strcmp(m->funcs.v[i]->name, f->name))
+            return m->funcs.v[i];
+    for (size_t i = 0; i < m->directives.n; i++) {
+        char name[256], target[256];
+        if (sscanf(m->directives.v[i], ".alias %255[^, \t\n] , %255[^; \t\n]", name,
+                   target) != 2 ||
+            strcmp(name, f->name))
+            continue;
+        const struct ptx_func *t = ptx_find_func(m, target);
+        return t && t->has_body ? t : NULL;
+    }
+    return NULL;
+}
+
+const struct ptx_module *
+ptx_module_of(const struct ptx_module *m, const struct ptx_var *v)
+{
+    for (size_t i = 0; i < m->parts.n; i++)
+        for (size_t k = 0; k < m->parts.v[i]->vars.n; k++)
+            if (m->parts.v[i]->vars.v[k] == v)
+                return m->parts.v[i];
+    return m;
 }
 
 struct ptx_inst
@@ -165,10 +195,13 @@ ptx_module_free(struct ptx_module *m)
 {
     if (!m)
         return;
-    for (size_t i = 0; i < m->vars.n; i++)
+    for (size_t i = 0; i < m->vars.n && !m->parts.n; i++)
         free_var(m->vars.v[i]);
-    for (size_t i = 0; i < m->funcs.n; i++)
+    for (size_t i = 0; i < m->funcs.n && !m->parts.n; i++)
         free_func(m->funcs.v[i]);
+    for (size_t i = 0; i < m->parts.n; i++)
+        ptx_module_free(m->parts.v[i]);
+    vec_free(&m->parts);
     for (size_t i = 0; i < m->protos.n; i++)
         free_func(m->protos.v[i]);
     vec_free(&m->vars);

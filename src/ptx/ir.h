@@ -229,6 +229,8 @@ struct ptx_module {
     VEC(struct ptx_func *) funcs;  /* declarations and definitions in source order */
     VEC(struct ptx_func *) protos; /* prototypes and call target lists in bodies */
     VEC(const char *) directives;  /* .pragma, then .file, .section ... as raw text */
+    VEC(struct ptx_module *) parts; /* of a linked module (link.h): what it was made of;
+                                     * they own what stands in vars and funcs */
 };
 
 /* Bytes of a register of this type in the register file: 0 for .pred. */
@@ -246,6 +248,13 @@ ptx_has(const struct ptx_inst *in, enum ptx_mod_group g)
 
 struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name);
 struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name);
+/* What a declaration of a function stands for: the function of that name with a body, or
+ * the one it is an .alias of; f itself if it has a body; NULL: not defined here. */
+const struct ptx_func *ptx_definition(const struct ptx_module *m,
+                                      const struct ptx_func *f);
+/* The module whose text a module-scope variable stands in (m, or a part of it). */
+const struct ptx_module *ptx_module_of(const struct ptx_module *m,
+                                       const struct ptx_var *v);
 
 /* The body of a function that is declared here and defined further on; f itself if it has
  * one, or if there is none. */

@@ -465,7 +465,7 @@ print_one(const char *name, uint32_t v, struct strbuf *b)
 }
 
 static void
-print_func(const struct ptx_func *f, struct strbuf *b)
+print_func(const struct ptx_func *f, bool body, struct strbuf *b)
 {
     strbuf_addz(b, link_text[f->linkage]);
     strbuf_addz(b, f->is_entry ? ".entry " : ".func ");
@@ -491,7 +491,7 @@ print_func(const struct ptx_func *f, struct strbuf *b)
             strbuf_printf(b, "%s\n", f->attrs.v[i]);
     for (size_t i = 0; i < f->pragmas.n; i++)
         strbuf_printf(b, ".pragma %s;\n", f->pragmas.v[i]);
-    if (!f->has_body) {
+    if (!body) {
         strbuf_addz(b, ";\n\n");
         return;
     }
@@ -525,6 +525,27 @@ before(uint32_t line_a, uint32_t col_a, uint32_t line_b, uint32_t col_b)
     return line_a < line_b || (line_a == line_b && col_a <= col_b);
 }
 
+/* What others may refer to before it is defined. */
+static void
+print_declarations(const struct ptx_module *m, const struct ptx_module *part,
+                   struct strbuf *b)
+{
+    for (size_t i = 0; i < part->vars.n; i++) {
+        struct ptx_var x = *part->vars.v[i];
+        if (x.linkage != PTX_LINK_VISIBLE && x.linkage != PTX_LINK_WEAK)
+            continue;
+        x.init = NULL;
+        x.opaque_init = NULL;
+        strbuf_addz(b, link_text[PTX_LINK_EXTERN]);
+        print_var(&x, b);
+        strbuf_addz(b, ";\n");
+    }
+    for (size_t i = 0; i < m->funcs.n; i++)
+        if (m->funcs.v[i]->module == part && !m->funcs.v[i]->is_entry &&
+            m->funcs.v[i]->has_body)
+            print_func(m->funcs.v[i], false, b);
+}
+
 void
 ptx_print(const struct ptx_module *m, struct strbuf *b)
 {
@@ -542,12 +563,15 @@ ptx_print(const struct ptx_module *m, struct strbuf *b)
         strbuf_printf(b, "%s\n", m->directives.v[d++]);
     add_char(b, '\n');
     size_t v = 0, f = 0;
+    for (size_t i = 0; i < m->parts.n; i++) /* linked: the parts refer to each other */
+        print_declarations(m, m->parts.v[i], b);
     while (v < m->vars.n || f < m->funcs.n) {
-        bool var = f == m->funcs.n ||
+        bool var = f == m->funcs.n || (m->parts.n && v < m->vars.n) ||
                    (v < m->vars.n && before(m->vars.v[v]->line, m->vars.v[v]->col,
                                             m->funcs.v[f]->line, m->funcs.v[f]->col));
         if (!var) {
-            print_func(m->funcs.v[f++], b);
+            print_func(m->funcs.v[f], m->funcs.v[f]->has_body, b);
+            f++;
             continue;
         }
         strbuf_addz(b, link_text[m->vars.v[v]->linkage]);

@@ -3,6 +3,7 @@
 
 #include "analysis/usage.h"
 #include "passes/pass.h"
+#include "ptx/link.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
 
@@ -39,6 +40,24 @@ allot_module_parse(const char *name, const char *text, size_t len, struct allot_
 {
     struct diag_sink own = {0};
     struct allot_module *m = wrap(ptx_parse(name, text, len, rt_sink(d, &own)));
+    diag_free(&own);
+    return m;
+}
+
+struct allot_module *
+allot_module_link(struct allot_module *const *parts, size_t n, const char *name,
+                  struct allot_diag *d)
+{
+    struct diag_sink own = {0};
+    struct ptx_module **p = xmalloc((n + 1) * sizeof *p);
+    for (size_t i = 0; i < n; i++)
+        p[i] = parts[i]->ptx;
+    struct allot_module *m = wrap(ptx_link(p, n, name, rt_sink(d, &own)));
+    for (size_t i = 0; m && i < n; i++) {
+        parts[i]->ptx = NULL;
+        allot_module_free(parts[i]);
+    }
+    free(p);
     diag_free(&own);
     return m;
 }
