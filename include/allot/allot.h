@@ -162,6 +162,8 @@ struct allot_options {
      * May be NULL. */
     bool (*progress)(void *user, uint64_t cycles, uint64_t blocks_done, uint64_t blocks);
     void *user;
+    /* What kernels print (printf, failed assertions), as they do; NULL: to stdout. */
+    void (*print)(void *user, const char *text, size_t n);
 };
 struct allot_device;
 /* The machine is copied. options may be NULL. */
@@ -270,6 +272,9 @@ struct allot_launch {
     uint32_t dynamic_scratchpad; /* bytes */
     const void *const *args; /* one pointer to the value of each parameter, in order */
     size_t nargs;
+    /* Blocks may wait for each other (grid-wide barriers): refused unless all of them can
+     * be resident at once. */
+    bool cooperative;
 };
 struct allot_result;
 /* Runs to the end. The module is read by the device until allot_device_free: free it
@@ -278,6 +283,32 @@ struct allot_result;
 const struct allot_result *allot_launch(struct allot_device *dev,
                                         const struct allot_launch *l,
                                         struct allot_diag *d);
+
+/* Why the last allot_launch failed. */
+enum allot_failure {
+    ALLOT_OK,
+    ALLOT_BAD_LAUNCH,      /* dimensions, arguments, resources */
+    ALLOT_TOO_LARGE,       /* cooperative, but not all blocks fit */
+    ALLOT_REFUSED,         /* no such kernel, or it has what is not supported */
+    ALLOT_FAULT_ADDRESS,   /* memory that is not there */
+    ALLOT_FAULT_ALIGNMENT, /* misaligned */
+    ALLOT_FAULT_ASSERT,    /* a device-side assert */
+    ALLOT_FAULT_TRAP,
+    ALLOT_FAULT_OTHER, /* stack overflow, bad barrier ... */
+    ALLOT_STUCK,       /* nothing can ever move again */
+    ALLOT_STOPPED,     /* limit, or options.progress said so */
+};
+enum allot_failure allot_launch_failure(const struct allot_device *dev);
+
+/* Blocks of a kernel that can be resident on the whole device at once, in a cooperative
+ * launch; 0 and a diagnostic if not even one. */
+uint64_t allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
+                               struct allot_diag *d);
+
+/* Bytes that malloc in kernels can give out (8 MiB unless set). Fails once a kernel has
+ * called it. */
+bool allot_device_heap(struct allot_device *dev, uint64_t bytes, struct allot_diag *d);
+uint64_t allot_device_heap_size(const struct allot_device *dev);
 
 /* -- results -- */
 size_t allot_results(const struct allot_device *dev);

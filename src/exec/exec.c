@@ -12,7 +12,10 @@ enum {
     STACK_MIN = 68,      /* leaves are disjoint (<= 32), joins nested (<= 32) */
     QUANTUM = 2048,      /* instructions a warp runs before the next one has its turn */
     ASK_EVERY = 1 << 16, /* instructions between two calls of keep_going, */
-    ASK_BLOCKS = 1 << 8  /* and blocks */
+    ASK_BLOCKS = 1 << 8, /* and blocks */
+    TURN = 1 << 22,      /* instructions of a block before others are begun */
+    TURN_TOGETHER = 1 << 15, /* of one of several that wait for each other */
+    MAX_RUNNING = 1 << 14,   /* blocks at once */
 };
 
 static size_t
@@ -163,6 +166,11 @@ fill_sreg(const struct exec_cta *c, const struct exec_warp *w, const struct sreg
     case PTX_SREG_GRIDID:
         fill64(d, g->grid_id);
         break;
+    case PTX_SREG_ENVREG:
+        fill32(d, r->comp == 1   ? (uint32_t)(g->workspace >> 32)
+                  : r->comp == 2 ? (uint32_t)g->workspace
+                                 : 0);
+        break;
     case PTX_SREG_TOTAL_SMEM_SIZE:
         fill32(d, c->shared_bytes);
         break;
@@ -270,6 +278,7 @@ over_limit(struct exec_grid *g, const struct exec_cta *c)
         g->diag, d,
         "raise the limit if the kernel is only long; if it waits for another block or "
         "diverged thread, it never ends");
+    g->failure = ALLOT_STOPPED;
     return EXEC_FAULT;
 }
 
@@ -287,6 +296,7 @@ stuck(struct exec_grid *g, const struct exec_cta *c)
              "kernel '%s': block (%u,%u,%u) waits at barriers for ever: %s",
              g->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z, b.s ? b.s : "");
     strbuf_free(&b);
+    g->failure = ALLOT_STUCK;
     return EXEC_FAULT;
 }
 
@@ -305,17 +315,20 @@ go_on(struct exec_grid *g, uint64_t done)
                (unsigned long long)done, (unsigned long long)blocks);
 }
 
+/* Lets the block run until it ends, or for about `turn` instructions. */
 static enum exec_result
-run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s)
+run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t done,
+        uint64_t turn)
 {
-    while (c->live_warps) {
+    uint64_t until = g->n_warp_inst + turn;
+    while (c->live_warps && g->n_warp_inst < until) {
         bool moved = false;
         for (uint32_t i = 0; i < c->nwarps; i++) {
             struct exec_warp *w = &c->warp[i];
             if (w->state != EXEC_READY)
                 continue;
             moved = true;
-            if (g->n_warp_inst >= g->ask_at && !go_on(g, c->id))
+            if (g->n_warp_inst >= g->ask_at && !go_on(g, done))
                 return EXEC_FAULT;
             uint64_t n = QUANTUM;
             if (g->limit) {
@@ -337,24 +350,57 @@ run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s)
     return EXEC_OK;
 }
 
+/* Blocks under way are run in turns. There is one, and it ends in its first turn, unless
+ * blocks wait for each other: then, each time all have had a turn and none has ended,
+ * twice as many are begun, at most the grid's or MAX_RUNNING. Blocks of
+ * a cooperative launch all begin at once. */
 enum exec_result
 exec_run_grid(struct exec_grid *g)
 {
     if (!exec_grid_check(g, g->diag))
         return EXEC_FAULT;
-    struct exec_cta *c = exec_cta_new(g);
     struct exec_step s;
     memset(&s, 0, sizeof s);
-    uint64_t n = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
+    uint64_t n = (uint64_t)g->grid.x * g->grid.y * g->grid.z, next = 0, done = 0;
+    uint32_t want = 1, running = 0, cap = n < MAX_RUNNING ? (uint32_t)n : MAX_RUNNING;
+    struct exec_cta **c = xcalloc(cap, sizeof *c);
     enum exec_result r = EXEC_OK;
     g->ask_at = 0;
-    for (uint64_t id = 0; id < n && r == EXEC_OK; id++) {
-        if (id % ASK_BLOCKS == 0)
-            g->ask_at = 0; /* blocks that are long to start and have little to do */
-        exec_cta_start(c, (uint32_t)id);
-        r = run_cta(g, c, &s);
+    g->failure = ALLOT_OK;
+    if (g->cooperative)
+        want = cap;
+    while (done < n && r == EXEC_OK) {
+        while (running < want && next < n) {
+            if (!c[running])
+                c[running] = exec_cta_new(g);
+            if (next % ASK_BLOCKS == 0)
+                g->ask_at = 0; /* blocks that are long to start and have little to do */
+            exec_cta_start(c[running++], (uint32_t)next++);
+        }
+        bool ended = false;
+        for (uint32_t i = 0; i < running && r == EXEC_OK;) {
+            r = run_cta(g, c[i], &s, done, running > 1 ? TURN_TOGETHER : TURN);
+            if (r != EXEC_OK || c[i]->live_warps) {
+                i++;
+                continue;
+            }
+            done++;
+            ended = true;
+            if (next < n) { /* its storage goes to the next block */
+                exec_cta_start(c[i++], (uint32_t)next++);
+                continue;
+            }
+            struct exec_cta *free_one = c[i];
+            running--;
+            memmove(&c[i], &c[i + 1], (running - i) * sizeof *c);
+            c[running] = free_one;
+        }
+        if (!ended)
+            want = want < cap / 2 ? 2 * want : cap;
     }
-    exec_cta_free(c);
+    for (uint32_t i = 0; i < cap; i++)
+        exec_cta_free(c[i]);
+    free(c);
     return r;
 }
 

@@ -6,6 +6,7 @@
 #ifndef ALLOT_EXEC_EXEC_H
 #define ALLOT_EXEC_EXEC_H
 
+#include "allot/allot.h"
 #include "base/diag.h"
 #include "exec/lane.h"
 #include "exec/memory.h"
@@ -98,6 +99,14 @@ struct exec_grid {
     bool (*keep_going)(void *user, uint64_t blocks_done, uint64_t blocks);
     void *user;
     uint64_t ask_at; /* n_warp_inst of the next question; exec_run_grid's own */
+    /* Cooperative launch: blocks wait for each other, so all must run in turns. */
+    bool cooperative;
+    uint64_t workspace; /* what %envreg1 (high) and %envreg2 (low) say: where the blocks
+                         * of a cooperative launch meet; 0: none */
+    /* What printf and failed assertions print; NULL: to stdout. */
+    void (*print)(void *user, const char *text, size_t n);
+    void *print_user;
+    enum allot_failure failure; /* kind of the fault that ended the grid */
     /* Where the executor is, for faults (set by exec_step). */
     struct diag_sink *diag;
 };

@@ -266,7 +266,9 @@ static enum exec_result
 h_trap(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
        struct exec_step *s)
 {
-    return fault(w, in, (unsigned)bit_lowest(mask), NULL, "trap");
+    enum exec_result r = fault(w, in, (unsigned)bit_lowest(mask), NULL, "trap");
+    w->cta->grid->failure = ALLOT_FAULT_TRAP;
+    return r;
 }
 
 static enum exec_result
@@ -286,8 +288,8 @@ h_nop(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
 
 /* -- calls -- */
 
-static uint64_t
-get_lane(const struct exec_warp *w, const struct call_move *m, unsigned i)
+uint64_t
+move_get(const struct exec_warp *w, const struct call_move *m, unsigned i)
 {
     const uint8_t *p = row(w, m->from);
     uint64_t v;
@@ -306,8 +308,8 @@ get_lane(const struct exec_warp *w, const struct call_move *m, unsigned i)
     }
 }
 
-static void
-put_lane(struct exec_warp *w, const struct call_move *m, unsigned i, uint64_t v)
+void
+move_put(struct exec_warp *w, const struct call_move *m, unsigned i, uint64_t v)
 {
     uint8_t *p = row(w, m->to);
     if (m->bytes < 8 && m->to_kind != MOVE_PRED)
@@ -349,7 +351,7 @@ moves_read(const struct exec_warp *w, const struct call_move *m, uint32_t n, uin
             continue;
         }
         for (unsigned i = 0; i < LANES; i++) {
-            uint64_t v = get_lane(w, &m[k], i);
+            uint64_t v = move_get(w, &m[k], i);
             memcpy(buf + 8 * i, &v, 8);
         }
     }
@@ -371,7 +373,7 @@ moves_write(struct exec_warp *w, const struct call_move *m, uint32_t n, uint32_t
         {
             uint64_t v;
             memcpy(&v, buf + 8 * i, 8);
-            put_lane(w, &m[k], (unsigned)i, v);
+            move_put(w, &m[k], (unsigned)i, v);
         }
     }
 }
@@ -767,9 +769,10 @@ dec_bar(struct decoder *d)
 }
 
 /* One copy of a call: an operand of the caller and a formal parameter. */
-static bool
-call_side(struct decoder *d, const struct ptx_operand *o, const struct ptx_var *formal,
-          uint32_t *ref, uint8_t *kind, uint32_t *bytes)
+bool
+decode_call_side(struct decoder *d, const struct ptx_operand *o,
+                 const struct ptx_var *formal, uint32_t *ref, uint8_t *kind,
+                 uint32_t *bytes)
 {
     if (o->kind == PTX_OPD_SYM && o->var) {
         uint64_t at;
@@ -832,7 +835,7 @@ make_plan(struct decoder *d, const struct func_info *callee,
     for (unsigned i = 0; i < nin; i++) {
         struct call_move *m = &p->in[i];
         uint32_t have, want;
-        if (!call_side(d, &ins[i], f->params.v[i], &m->from, &m->from_kind, &have))
+        if (!decode_call_side(d, &ins[i], f->params.v[i], &m->from, &m->from_kind, &have))
             return NULL;
         formal_side(callee, f->params.v[i], &m->to, &m->to_kind, &want);
         if (m->from_kind == MOVE_PARAM && have != want) {
@@ -849,7 +852,7 @@ make_plan(struct decoder *d, const struct func_info *callee,
             p->nout--;
             continue;
         }
-        if (!call_side(d, &outs[i], f->rets.v[i], &m->to, &m->to_kind, &want))
+        if (!decode_call_side(d, &outs[i], f->rets.v[i], &m->to, &m->to_kind, &want))
             return NULL;
         formal_side(callee, f->rets.v[i], &m->from, &m->from_kind, &have);
         if (m->to_kind == MOVE_PARAM && m->from_kind == MOVE_PARAM && have != want) {
@@ -887,9 +890,7 @@ dec_call(struct decoder *d)
         const struct ptx_func *f = target->func;
         const struct func_info *callee = decode_func(d, f);
         if (!callee)
-            return decode_refuse(d,
-                                 "function '%s' has no body here, so it cannot be called",
-                                 f ? f->name : "?");
+            return decode_builtin(d, f, ins, nin, outs, nout);
         if (!fits(callee->f, nin, nout))
             return decode_refuse(
                 d,

@@ -37,6 +37,7 @@ fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane, const char
                               t / b.x % b.y, t / b.x / b.y, text);
     if (hint)
         diag_hint(g->diag, d, "%s", hint);
+    g->failure = ALLOT_FAULT_OTHER;
     return EXEC_FAULT;
 }
 
@@ -169,6 +170,7 @@ fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
         }
     }
     enum exec_result r = fault(w, in, lane, hint, "%s", b.s);
+    c->grid->failure = addr % bytes ? ALLOT_FAULT_ALIGNMENT : ALLOT_FAULT_ADDRESS;
     strbuf_free(&b);
     return r;
 }

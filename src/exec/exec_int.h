@@ -311,6 +311,18 @@ enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 enum { MATCH_ANY, MATCH_ALL };
 enum { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR };
 
+/* A value on one side of a call (exec_control.c). */
+uint64_t move_get(const struct exec_warp *w, const struct call_move *m, unsigned lane);
+void move_put(struct exec_warp *w, const struct call_move *m, unsigned lane, uint64_t v);
+/* Operand o of a call, as what `formal` wants: where it is. */
+bool decode_call_side(struct decoder *d, const struct ptx_operand *o,
+                      const struct ptx_var *formal, uint32_t *ref, uint8_t *kind,
+                      uint32_t *bytes);
+/* A call of a function without a body (exec_builtin.c). */
+bool decode_builtin(struct decoder *d, const struct ptx_func *f,
+                    const struct ptx_operand *ins, unsigned nin,
+                    const struct ptx_operand *outs, unsigned nout);
+
 /* -- SIMT stack and warps (exec_control.c, exec.c) -- */
 
 void simt_reconverge(struct exec_warp *w, struct exec_step *s);

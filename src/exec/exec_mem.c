@@ -245,6 +245,20 @@ mem_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     return EXEC_OK;
 }
 
+bool
+mem_read_generic(const struct exec_warp *w, unsigned lane, uint64_t addr, void *dst,
+                 unsigned n)
+{
+    uint64_t a = addr;
+    unsigned space = generic_space(&a);
+    for (unsigned i = 0; i < n; i++) {
+        if (!lane_ok(w, space, a + i, 1))
+            return false;
+        ((uint8_t *)dst)[i] = (uint8_t)lane_read(w, space, a + i, lane, 1);
+    }
+    return true;
+}
+
 /* -- parameters of functions: rows of words -- */
 
 static enum exec_result

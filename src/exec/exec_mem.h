@@ -37,6 +37,9 @@ bool mem_global_ok(struct exec_warp *w, const struct exec_inst *in, uint32_t mas
 enum exec_result mem_blame(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                            const struct exec_access *x, unsigned bytes);
 exec_fn mem_ld_any, mem_st_any;
+/* Bytes at a generic address as `lane` sees it; false: not all of them are in memory. */
+bool mem_read_generic(const struct exec_warp *w, unsigned lane, uint64_t addr, void *dst,
+                      unsigned n);
 
 /* Size of a space other than global. */
 ALWAYS_INLINE uint64_t

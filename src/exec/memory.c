@@ -10,6 +10,7 @@
 #include "exec/memory.h"
 
 #include "base/vec.h"
+#include "exec/heap.h"
 #include "exec/texture.h"
 
 #include <string.h>
@@ -28,6 +29,7 @@ struct dev_mem {
     uint64_t generation;
     uint64_t code_top;
     struct tex_table *textures; /* made on first use */
+    struct dev_heap *heap;      /* likewise */
     VEC(struct dev_range) range; /* sorted by address */
 };
 
@@ -57,6 +59,7 @@ dev_mem_free(struct dev_mem *m)
         return;
     munmap(m->host, m->capacity);
     tex_table_free(m->textures);
+    heap_free(m->heap);
     vec_free(&m->range);
     free(m);
 }
@@ -271,4 +274,12 @@ dev_textures(struct dev_mem *m)
     if (!m->textures)
         m->textures = tex_table_new();
     return m->textures;
+}
+
+struct dev_heap *
+dev_heap(struct dev_mem *m)
+{
+    if (!m->heap)
+        m->heap = heap_new();
+    return m->heap;
 }

@@ -64,6 +64,10 @@ uint64_t dev_generation(const struct dev_mem *m);
 struct tex_table;
 struct tex_table *dev_textures(struct dev_mem *m);
 
+/* The heap of the device's malloc (heap.h). */
+struct dev_heap;
+struct dev_heap *dev_heap(struct dev_mem *m);
+
 /* Address space for `bytes` of code, aligned to 256: above all of global memory, never
  * the same twice. It holds no data; the instruction cache and what is behind it see it.
  */

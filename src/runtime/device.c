@@ -5,6 +5,7 @@
 #include "runtime/device.h"
 
 #include "analysis/usage.h"
+#include "exec/heap.h"
 #include "exec/texture.h"
 #include "machine/occupancy.h"
 #include "passes/pass.h"
@@ -378,9 +379,12 @@ run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
     struct allot_result *r, struct diag_sink *diag)
 {
     uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
-    if (dev->options.progress && !dev->options.progress(dev->options.user, 0, 0, blocks))
+    if (dev->options.progress &&
+        !dev->options.progress(dev->options.user, 0, 0, blocks)) {
+        g->failure = ALLOT_STOPPED;
         return diag_error(diag, "kernel '%s' interrupted before it began",
                           g->prog->entry->name);
+    }
     if (!dev->gpu) {
         if (dev->options.progress)
             g->keep_going = keep_going;
@@ -395,47 +399,121 @@ run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
     return timing_launch(dev->gpu, g, k, &r->stats, diag);
 }
 
+/* Blocks of the kernel that the device holds at once, none sharing anything. */
+static uint64_t
+resident(const struct allot_device *dev, const struct occ_kernel *k,
+         struct diag_sink *diag)
+{
+    struct allot_occupancy o;
+    return occ_compute(dev->machine, k, OCC_SHARE_NONE, 1, &o, diag)
+               ? (uint64_t)o.resident_blocks * dev->machine->sm.count
+               : 0;
+}
+
+/* Where the blocks of a cooperative launch meet: size and barrier words, as CUDA's
+ * cooperative groups expect them behind %envreg1 and %envreg2. */
+static bool
+workspace(struct allot_device *dev, struct exec_grid *g, struct diag_sink *diag)
+{
+    const uint32_t words[2] = {sizeof words, 0};
+    if (!dev->workspace)
+        dev->workspace = dev_alloc(dev->mem, sizeof words);
+    g->workspace = dev->workspace;
+    return (dev->workspace && dev_write(dev->mem, dev->workspace, words, sizeof words)) ||
+           diag_error(diag, "no device memory left for a cooperative launch");
+}
+
+/* A cooperative launch is possible: all blocks fit. */
+static bool
+prepare_together(struct allot_device *dev, struct exec_grid *g,
+                 const struct occ_kernel *k, struct diag_sink *diag)
+{
+    uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
+    uint64_t fit = resident(dev, k, diag);
+    if (!fit || !workspace(dev, g, diag))
+        return false;
+    if (blocks <= fit)
+        return true;
+    dev->failure = ALLOT_TOO_LARGE;
+    return diag_error(
+        diag,
+        "cooperative launch of kernel '%s': its %llu blocks cannot all be "
+        "resident, at most %llu can (%llu on each of %u SMs)",
+        g->prog->entry->name, (unsigned long long)blocks, (unsigned long long)fit,
+        (unsigned long long)(fit / dev->machine->sm.count), dev->machine->sm.count);
+}
+
+static struct exec_dim
+dims(const uint32_t given[3])
+{
+    return (struct exec_dim){given[0] ? given[0] : 1, given[1] ? given[1] : 1,
+                             given[2] ? given[2] : 1};
+}
+
+/* The launch's kernel, decoded, and what it asks of an SM; NULL: refused. */
+static struct loaded_kernel *
+kernel_for(struct allot_device *dev, const struct allot_launch *l, struct occ_kernel *k,
+           struct diag_sink *diag)
+{
+    struct loaded_module *lm = rt_load(dev, l->module, diag);
+    struct loaded_kernel *lk =
+        lm ? kernel_of(lm, lm->versions.v[0], l->kernel, diag) : NULL;
+    if (!lk)
+        return NULL;
+    *k = demand(dev, lk, l);
+    struct version *v = version_for(dev, lm, k, l->dynamic_scratchpad, diag);
+    lk = v ? kernel_of(lm, v, l->kernel, diag) : NULL;
+    if (!lk || !decode(dev, v, lk, diag))
+        return NULL;
+    *k = demand(dev, lk, l);
+    return lk;
+}
+
+uint64_t
+allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
+                      struct allot_diag *d)
+{
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
+    struct occ_kernel k;
+    uint64_t n = kernel_for(dev, l, &k, diag) ? resident(dev, &k, diag) : 0;
+    diag_free(&own);
+    return n;
+}
+
 const struct allot_result *
 allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allot_diag *d)
 {
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct allot_result *r = NULL;
     uint8_t *params = NULL;
-    struct loaded_module *lm = rt_load(dev, l->module, diag);
-    struct loaded_kernel *lk =
-        lm ? kernel_of(lm, lm->versions.v[0], l->kernel, diag) : NULL;
+    struct occ_kernel k;
+    dev->failure = ALLOT_REFUSED;
+    struct loaded_kernel *lk = kernel_for(dev, l, &k, diag);
     if (!lk)
         goto out;
-    struct occ_kernel k = demand(dev, lk, l);
-    struct version *v = version_for(dev, lm, &k, l->dynamic_scratchpad, diag);
-    lk = v ? kernel_of(lm, v, l->kernel, diag) : NULL;
-    if (!lk || !decode(dev, v, lk, diag))
-        goto out;
-    k = demand(dev, lk, l);
+    dev->failure = ALLOT_BAD_LAUNCH;
     const struct exec_prog *prog = lk->prog;
     params = xcalloc(prog->entry->param_bytes, 1);
     if (!param_block(prog->entry, l, params, diag))
         goto out;
-    struct exec_dim dim[2];
-    const uint32_t *given[2] = {l->grid, l->block};
-    for (int i = 0; i < 2; i++)
-        dim[i] = (struct exec_dim){given[i][0] ? given[i][0] : 1,
-                                   given[i][1] ? given[i][1] : 1,
-                                   given[i][2] ? given[i][2] : 1};
     struct exec_grid g = {.prog = prog,
                           .mem = dev->mem,
-                          .grid = dim[0],
-                          .block = dim[1],
+                          .grid = dims(l->grid),
+                          .block = dims(l->block),
                           .dynamic_shared = l->dynamic_scratchpad,
                           .shared_from = shared_from(dev, &k),
                           .params = params,
                           .nsm = dev->machine->sm.count,
                           .grid_id = dev->launches++,
                           .limit = dev->options.max_instructions,
+                          .cooperative = l->cooperative,
+                          .print = dev->options.print,
+                          .print_user = dev->options.user,
                           .diag = diag};
-    uint64_t threads = (uint64_t)dim[1].x * dim[1].y * dim[1].z;
+    uint64_t threads = (uint64_t)g.block.x * g.block.y * g.block.z;
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
-    if (!exec_grid_check(&g, diag))
+    if (!exec_grid_check(&g, diag) ||
+        (l->cooperative && !prepare_together(dev, &g, &k, diag)))
         goto out;
     tex_refresh(dev_textures(dev->mem), dev->mem);
     r = xcalloc(1, sizeof *r);
@@ -443,9 +521,12 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     bool ok = run(dev, &g, &k, r, diag);
     r->seconds = seconds_now() - t0;
     if (ok) {
+        dev->failure = ALLOT_OK;
         r->kernel = xstrdup(l->kernel);
         *vec_push(&dev->results) = r;
     } else {
+        if (g.failure)
+            dev->failure = g.failure;
         free(r);
         r = NULL;
     }
@@ -453,6 +534,30 @@ out:
     free(params);
     diag_free(&own);
     return r;
+}
+
+enum allot_failure
+allot_launch_failure(const struct allot_device *dev)
+{
+    return dev->failure;
+}
+
+bool
+allot_device_heap(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
+{
+    if (heap_limit(dev_heap(dev->mem), bytes))
+        return true;
+    if (d)
+        diag_error(&d->sink,
+                   "the heap of the device's malloc is in use already; its size "
+                   "is set before the first kernel that calls malloc");
+    return false;
+}
+
+uint64_t
+allot_device_heap_size(const struct allot_device *dev)
+{
+    return heap_size(dev_heap(dev->mem));
 }
 
 /* -- results -- */

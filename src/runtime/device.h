@@ -37,7 +37,9 @@ struct allot_device {
     VEC(struct allot_result *) results;
     VEC(struct allot_array *) arrays; /* live ones */
     uint64_t launches;
-    double told; /* when options.progress was last called by keep_going */
+    uint64_t workspace;         /* of cooperative launches, 0: none yet */
+    enum allot_failure failure; /* of the last launch */
+    double told;                /* when options.progress was last called by keep_going */
 };
 
 /* The module on the device, loaded if it is not yet; NULL and a diagnostic on failure. */

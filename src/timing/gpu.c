@@ -339,6 +339,7 @@ stuck(const struct run *r, struct diag_sink *diag)
                (unsigned long long)r->done, (unsigned long long)r->blocks,
                b.s ? b.s : "");
     strbuf_free(&b);
+    r->grid->failure = ALLOT_STUCK;
     return false;
 }
 
@@ -399,8 +400,10 @@ loop(struct run *r, struct diag_sink *diag)
         uint64_t next = next_cycle(r, now);
         if (next == NEVER)
             return stuck(r, diag);
-        if (!go_on(r, loops, diag))
+        if (!go_on(r, loops, diag)) {
+            r->grid->failure = ALLOT_STOPPED;
             return false;
+        }
         now = g->opt.no_skip ? now + 1 : next;
     }
 }

@@ -446,21 +446,22 @@ static void
 refusals_name_every_place(void **state)
 {
     kit_refused(
-        PTX_HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
-                 ".const .align 4 .b8 c[16];\n"
-                 ".visible .entry k(.param .u64 out)\n{\n"
-                 ".reg .u32 %r<4>; .reg .u64 %d<4>; .reg .f32 %f<8>;\n"
-                 "st.const.u32 [c], 1;\n"
-                 "{ .param .b64 a; .param .b64 b; .param .b32 q;\n"
-                 "call (q), vprintf, (a, b);\n}\n"
-                 "st.param.u64 [out], 1;\n"
-                 "ret;\n}\n",
+        PTX_HEAD
+        ".extern .func (.param .b32 r) somewhere(.param .b64 a, .param .b64 b);\n"
+        ".const .align 4 .b8 c[16];\n"
+        ".visible .entry k(.param .u64 out)\n{\n"
+        ".reg .u32 %r<4>; .reg .u64 %d<4>; .reg .f32 %f<8>;\n"
+        "st.const.u32 [c], 1;\n"
+        "{ .param .b64 a; .param .b64 b; .param .b32 q;\n"
+        "call (q), somewhere, (a, b);\n}\n"
+        "st.param.u64 [out], 1;\n"
+        "ret;\n}\n",
         "test.ptx:9:1: error: kernel 'k': st.const.u32: constant memory cannot be "
         "written\n"
         "    st.const.u32 [c], 1;\n    ^\n"
-        "test.ptx:11:1: error: kernel 'k': call: function 'vprintf' has no body here, so "
+        "test.ptx:11:1: error: kernel 'k': call: function 'somewhere' has no body here, so "
         "it cannot be called\n"
-        "    call (q), vprintf, (a, b);\n    ^\n"
+        "    call (q), somewhere, (a, b);\n    ^\n"
         "test.ptx:13:1: error: kernel 'k': st.param.u64: kernel parameters cannot be "
         "written\n"
         "    st.param.u64 [out], 1;\n    ^\n");
