@@ -12,7 +12,7 @@
 #include "exec/memory.h"
 #include "ptx/ir.h"
 
-enum { EXEC_MAX_SRC = 12, EXEC_MAX_DST = 8, EXEC_INST_BYTES = 8, EXEC_BARRIERS = 16 };
+enum { EXEC_MAX_SRC = 12, EXEC_MAX_DST = 8, EXEC_INST_BYTES = 8, EXEC_BARRIERS = 16, EXEC_MAX_LIST = 256 };
 #define EXEC_NO_PC UINT32_MAX
 
 /* -- decoded program: immutable, shared by all warps -- */
@@ -183,6 +183,10 @@ struct exec_access {
     uint8_t cache; /* as in exec_static */
     uint32_t mask;
     uint64_t addr[LANES];
+    /* space TEX: the 32-byte sectors of global memory that were read, each once, instead
+     * of addr; NULL without timing. Valid until the block's next step. */
+    uint16_t nlist;
+    uint64_t *list;
 };
 
 enum exec_result {

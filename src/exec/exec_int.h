@@ -104,9 +104,10 @@ struct mem_range {
 
 struct exec_cta_priv {
     struct exec_barrier bar[EXEC_BARRIERS];
-    struct mem_range *range; /* one per memory instruction: where it last hit */
-    uint64_t generation;     /* of the device memory when `range` was filled */
-    uint8_t *rows;           /* all warps' rows */
+    struct mem_range *range;      /* one per memory instruction: where it last hit */
+    uint64_t generation;          /* of the device memory when `range` was filled */
+    uint8_t *rows;                /* all warps' rows */
+    uint64_t list[EXEC_MAX_LIST]; /* of the last texture instruction */
 };
 
 /* -- decoded program, private part -- */
@@ -262,7 +263,8 @@ struct decode_row {
     const char *mnemonic;
     decode_fn *fn;
 };
-extern const struct decode_row decode_memory[], decode_control[], decode_warp[];
+extern const struct decode_row decode_memory[], decode_control[], decode_warp[],
+    decode_texture[];
 
 bool decode_refuse(struct decoder *d, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -318,6 +320,24 @@ void move_put(struct exec_warp *w, const struct call_move *m, unsigned lane, uin
 bool decode_call_side(struct decoder *d, const struct ptx_operand *o,
                       const struct ptx_var *formal, uint32_t *ref, uint8_t *kind,
                       uint32_t *bytes);
+/* -- textures and surfaces (exec_tex.c, exec_surf.c) -- */
+
+struct tex_coords {
+    uint8_t dims;
+    uint32_t layer, coord[3]; /* rows, REF_NONE: none */
+};
+/* A texture, sampler or surface: reference, register, or one of them in brackets. */
+bool decode_handle(struct decoder *d, const struct ptx_operand *o, uint32_t *ref,
+                   bool *wide);
+/* Coordinates by the instruction's geometry. */
+bool decode_geometry(struct decoder *d, struct tex_coords *c, const struct ptx_operand *o,
+                     unsigned type);
+decode_fn decode_surface;
+/* The object behind a handle; NULL after a fault. */
+struct tex_object;
+const struct tex_object *tex_object_of(struct exec_warp *w, const struct exec_inst *in,
+                                       unsigned lane, uint64_t handle, unsigned want);
+
 /* A call of a function without a body (exec_builtin.c). */
 bool decode_builtin(struct decoder *d, const struct ptx_func *f,
                     const struct ptx_operand *ins, unsigned nin,

@@ -99,17 +99,18 @@ mem_blame(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 /* -- rows -- */
 
 /* Value of a data register as an element. */
-static uint64_t
-data_lane(const struct exec_warp *w, const struct exec_inst *in, unsigned e, unsigned i)
+uint64_t
+mem_data_lane(const struct exec_warp *w, const struct exec_inst *in, unsigned e,
+              unsigned i)
 {
     const void *p = row(w, in->data[e]);
     return in->dwide >> e & 1 ? ((const uint64_t *)p)[i] : ((const uint32_t *)p)[i];
 }
 
 /* Puts loaded elements v[] (zero-extended) into data register e. */
-static void
-put_element(struct exec_warp *w, const struct exec_inst *in, unsigned e, uint32_t mask,
-            uint64_t *v)
+void
+mem_put_element(struct exec_warp *w, const struct exec_inst *in, unsigned e,
+                uint32_t mask, uint64_t *v)
 {
     if (in->data[e] == REF_NONE)
         return;
@@ -225,7 +226,7 @@ mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     v[e][i] = lane_read(w, LANE_SPACE(x, i), x->addr[i] + e * in->esize, (unsigned)i,
                         in->esize);
     for (unsigned e = 0; e < in->nvec; e++)
-        put_element(w, in, e, mask, v[e]);
+        mem_put_element(w, in, e, mask, v[e]);
     return EXEC_OK;
 }
 
@@ -241,7 +242,7 @@ mem_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     FOR_BITS(i, mask)
     for (unsigned e = 0; e < in->nvec; e++)
         lane_write(w, LANE_SPACE(x, i), x->addr[i] + e * in->esize, (unsigned)i,
-                   in->esize, data_lane(w, in, e, (unsigned)i));
+                   in->esize, mem_data_lane(w, in, e, (unsigned)i));
     return EXEC_OK;
 }
 
@@ -277,7 +278,7 @@ h_ld_fparam(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                 x = x >> (at % 4 * 8) & ((1u << in->esize * 8) - 1);
             v[i] = x;
         }
-        put_element(w, in, e, mask, v);
+        mem_put_element(w, in, e, mask, v);
     }
     return EXEC_OK;
 }
@@ -291,7 +292,7 @@ h_st_fparam(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         uint8_t *p = (uint8_t *)row(w, in->base) + (size_t)(at / 4) * ROW_BYTES;
         FOR_BITS(i, mask)
         {
-            uint64_t v = data_lane(w, in, e, (unsigned)i);
+            uint64_t v = mem_data_lane(w, in, e, (unsigned)i);
             uint8_t *q = p + i * 4;
             if (in->esize == 8) {
                 write_element(q, 4, v);
@@ -347,9 +348,9 @@ flush(float f)
     return fpclassify(f) == FP_SUBNORMAL ? copysignf(0, f) : f;
 }
 
-static uint64_t
-atom_value(const struct exec_inst *in, unsigned space, uint64_t old, uint64_t b,
-           uint64_t c)
+uint64_t
+mem_atom_value(const struct exec_inst *in, unsigned space, uint64_t old, uint64_t b,
+               uint64_t c)
 {
     unsigned bits = in->esize * 8;
     bool is_signed = ptx_types[in->type].kind == PTX_K_SINT;
@@ -403,10 +404,10 @@ h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     {
         unsigned space = LANE_SPACE(x, i);
         uint64_t old = lane_read(w, space, x->addr[i], (unsigned)i, in->esize);
-        uint64_t b = data_lane(w, in, 1, (unsigned)i) & keep;
-        uint64_t c = in->sub == AT_CAS ? data_lane(w, in, 2, (unsigned)i) & keep : 0;
+        uint64_t b = mem_data_lane(w, in, 1, (unsigned)i) & keep;
+        uint64_t c = in->sub == AT_CAS ? mem_data_lane(w, in, 2, (unsigned)i) & keep : 0;
         lane_write(w, space, x->addr[i], (unsigned)i, in->esize,
-                   atom_value(in, space, old, b, c));
+                   mem_atom_value(in, space, old, b, c));
         result[i] = old;
     }
     if (in->data[0] != REF_NONE) {
@@ -534,9 +535,9 @@ dec_address(struct decoder *d, const struct ptx_operand *o)
     return true;
 }
 
-static bool
-dec_data(struct decoder *d, unsigned e, const struct ptx_operand *o, unsigned type,
-         bool dest)
+bool
+decode_data(struct decoder *d, unsigned e, const struct ptx_operand *o, unsigned type,
+            bool dest)
 {
     struct exec_inst *x = d->out;
     bool wide;
@@ -599,7 +600,7 @@ dec_memory(struct decoder *d, bool store)
     if (!dec_address(d, &in->ops[at]))
         return false;
     for (unsigned e = 0; e < nvec; e++)
-        if (!dec_data(d, e, v->kind == PTX_OPD_VEC ? &v->vec[e] : v, type, !store))
+        if (!decode_data(d, e, v->kind == PTX_OPD_VEC ? &v->vec[e] : v, type, !store))
             return false;
     for (unsigned e = 0; e < nvec; e++)
         if (x->data[e] != REF_NONE && (x->dwide >> e & 1) != (esize == 8))
@@ -706,10 +707,10 @@ dec_atomic(struct decoder *d, bool red)
     if (x->space != PTX_SPACE_NONE && x->space != PTX_SPACE_GLOBAL &&
         x->space != PTX_SPACE_SHARED)
         return decode_refuse(d, "atomics work on global and shared memory only");
-    if (!red && !dec_data(d, 0, &in->ops[0], type, true))
+    if (!red && !decode_data(d, 0, &in->ops[0], type, true))
         return false;
     for (unsigned i = at + 1; i < need; i++)
-        if (!dec_data(d, i - at, &in->ops[i], type, false))
+        if (!decode_data(d, i - at, &in->ops[i], type, false))
             return false;
     x->slot = d->pp->nslots++;
     x->fn = h_atom;

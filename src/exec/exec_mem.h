@@ -41,6 +41,18 @@ exec_fn mem_ld_any, mem_st_any;
 bool mem_read_generic(const struct exec_warp *w, unsigned lane, uint64_t addr, void *dst,
                       unsigned n);
 
+/* Value of data register e as an element; and loaded elements v[lane] into it. */
+uint64_t mem_data_lane(const struct exec_warp *w, const struct exec_inst *in, unsigned e,
+                       unsigned lane);
+void mem_put_element(struct exec_warp *w, const struct exec_inst *in, unsigned e,
+                     uint32_t mask, uint64_t *v);
+/* What an atomic operation leaves (in->sub, type, esize). */
+uint64_t mem_atom_value(const struct exec_inst *in, unsigned space, uint64_t old,
+                        uint64_t b, uint64_t c);
+/* Data register e of the instruction. */
+bool decode_data(struct decoder *d, unsigned e, const struct ptx_operand *o,
+                 unsigned type, bool dest);
+
 /* Size of a space other than global. */
 ALWAYS_INLINE uint64_t
 space_bytes(const struct exec_warp *w, unsigned space)

@@ -84,7 +84,9 @@ place_vars(struct exec_image *im, struct diag_sink *diag)
             struct tex_object o = {.kind = v->type == PTX_SURFREF      ? TEX_SURFACE
                                            : v->type == PTX_SAMPLERREF ? TEX_SAMPLER
                                                                        : TEX_TEXTURE,
-                                   .name = v->name};
+                                   .name = v->name,
+                                   .bound = v->type == PTX_SAMPLERREF,
+                                   .sampler = tex_sampler_text(v->opaque_init)};
             iv->addr = tex_add(dev_textures(im->mem), &o);
             continue;
         }

@@ -4,6 +4,8 @@
 
 #include "base/vec.h"
 
+#include <stdio.h>
+
 struct tex_table {
     VEC(struct tex_object) object; /* handle TEX_HANDLE + 1 + index */
     uint64_t generation;           /* of the memory at the last refresh */
@@ -76,4 +78,40 @@ tex_layout(struct tex_image *i, const struct allot_array_info *info)
         i->blocked ? (i->height + TEX_BLOCK_ROWS - 1) / TEX_BLOCK_ROWS : i->height;
     i->slice = i->pitch * rows;
     i->bytes = i->slice * (i->layers ? i->layers : i->depth);
+}
+
+static bool
+says(const char *text, const char *field, const char *value)
+{
+    const char *s = text ? strstr(text, field) : NULL;
+    if (!s)
+        return false;
+    s += strlen(field);
+    s += strspn(s, " \t\n=");
+    size_t n = strlen(value);
+    return !strncmp(s, value, n) && strchr(" \t\n,}", s[n]);
+}
+
+struct allot_sampler
+tex_sampler_text(const char *text)
+{
+    static const struct {
+        const char *text;
+        enum allot_address mode;
+    } modes[] = {{"wrap", ALLOT_WRAP},
+                 {"mirror", ALLOT_MIRROR},
+                 {"clamp_to_border", ALLOT_BORDER}};
+    struct allot_sampler s = {.address = {ALLOT_CLAMP, ALLOT_CLAMP, ALLOT_CLAMP}};
+    for (int d = 0; d < 3; d++) {
+        char field[16];
+        snprintf(field, sizeof field, "addr_mode_%d", d);
+        for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+            if (says(text, field, modes[i].text))
+                s.address[d] = modes[i].mode;
+    }
+    if (says(text, "filter_mode", "linear"))
+        s.filter = ALLOT_LINEAR;
+    s.normalized_coords = says(text, "normalized_coords", "1") &&
+                          !says(text, "force_unnormalized_coords", "1");
+    return s;
 }

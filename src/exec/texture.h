@@ -26,6 +26,7 @@ struct tex_image {
     uint32_t width, height, depth; /* at least 1 */
     uint32_t layers;               /* 0: not layered */
     bool blocked;                  /* in blocks, else row after row */
+    bool linear;                   /* linear memory: integer coordinates read 0 outside */
     uint64_t pitch; /* bytes from row to row; blocked: from a row of blocks to the next */
     uint64_t slice; /* bytes from slice (layer) to slice */
 };
@@ -51,6 +52,10 @@ struct tex_object *tex_find(struct tex_table *t, uint64_t handle);
 /* Marks as lost what lies in memory that is not live any more. To be called before a
  * launch; cheap if nothing was allocated or freed since the last call. */
 void tex_refresh(struct tex_table *t, const struct dev_mem *mem);
+
+/* The sampler that a .samplerref's or .texref's initialiser describes, "{ addr_mode_0 =
+ * wrap, filter_mode = linear }"; text NULL: the defaults. */
+struct allot_sampler tex_sampler_text(const char *text);
 
 /* Lays an array out: everything but addr. */
 void tex_layout(struct tex_image *i, const struct allot_array_info *info);

@@ -126,7 +126,8 @@ struct ptx_inst {
     struct ptx_operand *ops; /* destinations first, in the order of the row's pattern */
     /* DIRECTIVE: the raw text (.pragma, .loc), or NULL: ops[0] is the FUNCSYM of a
      * prototype or list of call targets declared here. Instructions whose row has no
-     * pattern ("*"): the suffixes as written (types and mod are empty then). */
+     * pattern ("*"): the suffixes as written (types and mod are empty then); PTX_VERBATIM:
+     * the same beside types and mod. */
     const char *text;
 };
 

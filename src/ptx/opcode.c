@@ -28,5 +28,5 @@ const struct ptx_op_info ptx_ops[PTX_NOPS] = {
 #undef OP
 };
 
-_Static_assert(PTX_NMODGROUPS <= 64, "ptx_op_info.groups has one bit for each group");
+_Static_assert(PTX_NMODGROUPS <= 128, "ptx_op_info.groups has one bit for each group");
 _Static_assert(PTX_NMODS <= 256, "ptx_inst.mod holds a modifier in a byte");

@@ -56,6 +56,9 @@ struct ptx_mod_info {
 };
 extern const struct ptx_mod_info ptx_mods[PTX_NMODS];
 
+/* A set of modifier groups: bit g. */
+typedef unsigned __int128 ptx_groups;
+
 /* -- opcodes -- */
 
 /* Function unit class that runs an instruction (which pipeline of the SM). */
@@ -92,6 +95,7 @@ enum ptx_op_flags {
     PTX_REFUSED = 1024, /* known, but not executable: refused by name */
     PTX_CCIN = 2048,    /* reads the carry flag CC.CF; modifier .cc: writes it */
     PTX_EXTENSION = 4096, /* no instruction of the PTX ISA: invented by a paper */
+    PTX_VERBATIM = 32768, /* suffixes are kept and printed as written: their order varies */
 };
 
 enum ptx_op {
@@ -105,7 +109,7 @@ struct ptx_op_info {
     const char *mnemonic;
     const char *operands; /* pattern, see opcodes.def */
     const char *types;    /* admissible types, see opcodes.def */
-    uint64_t groups;      /* bit g: takes modifier group g */
+    ptx_groups groups;    /* bit g: takes modifier group g */
     uint8_t unit;         /* enum ptx_unit */
     uint8_t latency;      /* enum ptx_latency */
     uint16_t flags;       /* enum ptx_op_flags */

@@ -399,7 +399,13 @@ check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const struc
         }
         return check_value(c, i, o, type, true);
     }
+    case 't':
+        if (o->kind == PTX_OPD_VEC && o->neg && o->vec[0].kind == PTX_OPD_ADDR)
+            return true; /* the rest is looked at where it is decoded */
+        wrong_kind(c, i, o, "[texture, {coordinates}]");
+        return false;
     case 'l':
+    case 'x':
         return true; /* resolved later */
     }
     return true;

@@ -8,12 +8,14 @@
 
 #include <pthread.h>
 
-#define G(g) ((uint64_t)1 << PTX_MG_##g)
+#define G(g) ((ptx_groups)1 << PTX_MG_##g)
 
 /* A row that takes one of these groups means nothing without it. */
-static const uint64_t always_needed = G(CMP) | G(ATOMOP) | G(SHFL) | G(VOTE) | G(TESTP) |
+static const ptx_groups always_needed = G(CMP) | G(ATOMOP) | G(SHFL) | G(VOTE) | G(TESTP) |
                                       G(LR) | G(SHIFT) | G(PART) | G(WIDE) | G(WARP) |
-                                      G(RED) | G(MATCH) | G(LEVEL) | G(IDX);
+                                      G(RED) | G(MATCH) | G(LEVEL) | G(IDX) |
+                                      G(GEOM) | G(COMP) | G(QUERY) | G(SUFORM) |
+                                      G(SUCLAMP);
 
 /* -- rows, taken apart once -- */
 
@@ -60,6 +62,7 @@ split_operands(struct row *r)
 {
     const char *s = r->info->operands;
     r->open = *s == '*';
+    r->prefix = r->open ? s + 1 : NULL;
     while (*s && !r->open) {
         struct slot *x = &r->slot[r->nslots++];
         x->type = NO_TYPE;
@@ -89,7 +92,7 @@ init_rows(void)
         struct row *r = &rows[i];
         r->info = &ptx_ops[i];
         r->next = -1;
-        uint64_t g = r->info->groups;
+        ptx_groups g = r->info->groups;
         r->required = g & always_needed;
         if (g & G(SYNC) && !(g & (G(SHFL) | G(VOTE))))
             r->any_of = G(SYNC) | (g & G(ARRIVE));
@@ -172,14 +175,14 @@ is_mod(const struct word *w, unsigned m)
  * -1 where the row misses something, and *missing the groups it misses. */
 static bool
 fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, int *bad,
-    uint64_t *missing)
+    ptx_groups *missing)
 {
     memset(in, 0, sizeof *in);
     in->op = (uint16_t)(r - rows);
     in->guard = -1;
     *missing = 0;
     *bad = -1;
-    uint64_t have = 0;
+    ptx_groups have = 0;
     for (unsigned i = 0; i < sp->n; i++) {
         const struct word *w = &sp->word[i];
         bool taken = false;
@@ -193,7 +196,7 @@ fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, int *ba
             if (!(r->info->groups >> g & 1) || in->mod[g] || !is_mod(w, m))
                 continue;
             in->mod[g] = (uint8_t)m;
-            have |= (uint64_t)1 << g;
+            have |= (ptx_groups)1 << g;
             taken = true;
         }
         if (!taken) {
@@ -207,6 +210,16 @@ fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, int *ba
     if (r->any_of && !(r->any_of & have))
         *missing |= r->any_of;
     return !*missing;
+}
+
+/* Is this a row for suffixes that begin so? */
+static bool
+fits_open(const struct row *r, const struct spelling *sp, uint32_t n)
+{
+    size_t k = strlen(r->prefix), have = n - sp->mnemonic;
+    const char *s = sp->text + sp->mnemonic + 1;
+    return !k || (have > k && !strncmp(s, r->prefix, k) &&
+                  (have == k + 1 || s[k] == '.' || s[k] == ':'));
 }
 
 static struct place
@@ -269,7 +282,7 @@ hint_modifier(struct parser *p, struct diag *d, const struct row *first,
 }
 
 static void
-hint_group(struct parser *p, struct diag *d, uint64_t groups)
+hint_group(struct parser *p, struct diag *d, ptx_groups groups)
 {
     struct strbuf b = {0};
     int n = 0;
@@ -301,11 +314,13 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
     /* The row that gets furthest speaks. */
     const struct row *best = NULL;
     int best_bad = -2;
-    uint64_t best_missing = 0;
+    ptx_groups best_missing = 0;
     struct ptx_inst in;
     for (const struct row *r = first; r; r = r->next >= 0 ? &rows[r->next] : NULL) {
         int bad;
-        uint64_t missing;
+        ptx_groups missing;
+        if (r->open)
+            continue;
         fit(r, sp, &in, &bad, &missing);
         int reach = bad < 0 ? MAX_WORDS + (missing != 0) : bad;
         if (reach > best_bad) {
@@ -464,25 +479,25 @@ resolve(struct parser *p, const char *text, uint32_t n, struct place start)
     }
     struct ptx_inst in;
     const struct row *r = &rows[first];
+    int bad;
+    ptx_groups missing;
+    while (r && !(r->open ? fits_open(r, &sp, n) : fit(r, &sp, &in, &bad, &missing)))
+        r = r->next >= 0 ? &rows[r->next] : NULL;
+    if (!r) {
+        struct place whole = {start.line, start.col, n};
+        complain(p, &sp, &rows[first], whole);
+        return NULL;
+    }
     if (r->open) {
         memset(&in, 0, sizeof in);
-        in.op = (uint16_t)first;
+        in.op = (uint16_t)(r - rows);
         in.guard = -1;
-        in.text = arena_strndup(&p->m->mem, text + sp.mnemonic, n - sp.mnemonic);
-    } else {
-        int bad;
-        uint64_t missing;
-        while (r && !fit(r, &sp, &in, &bad, &missing))
-            r = r->next >= 0 ? &rows[r->next] : NULL;
-        if (!r) {
-            struct place whole = {start.line, start.col, n};
-            complain(p, &sp, &rows[first], whole);
-            return NULL;
-        }
-        if (!strcmp(r->info->mnemonic, "cvt") && r->ntypes == 2 && r->nslots == 2 &&
-            !check_cvt(p, &in, (struct place){start.line, start.col, n}))
-            return NULL;
+    } else if (!strcmp(r->info->mnemonic, "cvt") && r->ntypes == 2 && r->nslots == 2 &&
+               !check_cvt(p, &in, (struct place){start.line, start.col, n})) {
+        return NULL;
     }
+    if (r->open || r->info->flags & PTX_VERBATIM)
+        in.text = arena_strndup(&p->m->mem, text + sp.mnemonic, n - sp.mnemonic);
     if (p->nforms * 2 >= p->form_slots) {
         uint32_t slots = p->form_slots ? p->form_slots * 2 : 256;
         struct form **table = xcalloc(slots, sizeof(struct form *));

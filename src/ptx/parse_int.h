@@ -88,8 +88,9 @@ struct row {
     const struct ptx_op_info *info;
     uint32_t types[4]; /* admissible types as bits */
     uint8_t ntypes, nslots, nrequired;
-    bool open; /* pattern "*" */
-    uint64_t required, any_of;
+    bool open;          /* pattern "*" */
+    const char *prefix; /* of an open row: how the suffixes begin; "": any */
+    ptx_groups required, any_of;
     struct slot slot[MAX_SLOTS];
     int16_t next; /* row with the same mnemonic, -1: none */
 };

@@ -168,8 +168,10 @@ static void
 print_mnemonic(const struct ptx_inst *in, struct strbuf *b)
 {
     strbuf_addz(b, ptx_ops[in->op].mnemonic);
-    if (in->text)
+    if (in->text) {
         strbuf_addz(b, in->text);
+        return;
+    }
     for (unsigned g = 0; g < PTX_NMODGROUPS; g++)
         if (in->mod[g] && g != PTX_MG_PRMT) {
             add_char(b, '.');

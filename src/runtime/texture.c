@@ -217,6 +217,7 @@ memory_image(struct allot_device *dev, const struct allot_resource *r,
                               "linear texture memory of %llu bytes: it holds 1 to %d "
                               "texels (of %u bytes)",
                               (unsigned long long)r->bytes, MAX_LINEAR, texel);
+        im->linear = true;
         im->width = (uint32_t)n;
         im->pitch = im->slice = im->bytes = n * texel;
     } else {

@@ -170,6 +170,16 @@ coal_global(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
 }
 
 unsigned
+coal_sectors(const struct coal_rules *r, const uint64_t *sector, unsigned n,
+             bool by_sector, struct coal_access out[COAL_MAX])
+{
+    struct builder b = {out, 0, segment_size(r, 4, by_sector), false, NULL};
+    for (unsigned i = 0; i < n; i++)
+        add(&b, sector[i], 32);
+    return finish(&b);
+}
+
+unsigned
 coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
             unsigned bytes, struct coal_access out[COAL_MAX])
 {

@@ -36,6 +36,10 @@ void coal_rules(struct coal_rules *r, const struct machine *m);
  * out. */
 unsigned coal_global(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
                      unsigned bytes, bool by_sector, struct coal_access out[COAL_MAX]);
+/* Texture reads: n touched sectors, each once, to the same accesses as coal_global's of
+ * wide elements. */
+unsigned coal_sectors(const struct coal_rules *r, const uint64_t *sector, unsigned n,
+                      bool by_sector, struct coal_access out[COAL_MAX]);
 /* Atomics: a sector each; lanes on one word make one request each (combine_atomics: one).
  */
 unsigned coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,

@@ -246,6 +246,8 @@ accesses_of(struct ldst *l, const struct exec_access *a, unsigned space, uint32_
     case PTX_SPACE_SHARED:
         *conflicts = coal_conflicts(&l->rules, a->addr, mask, a->bytes, a->atomic);
         return n;
+    case PTX_SPACE_TEX: /* the L1 is the texture cache too */
+        return coal_sectors(&l->rules, a->list, a->nlist, l->by_sector, out);
     case PTX_SPACE_CONST:
     case PTX_SPACE_PARAM:
         for (unsigned i = 0; i < LANES; i++)
@@ -297,6 +299,9 @@ count_instruction(struct ldst *l, const struct exec_access *a)
             st->local_loads++;
         else
             st->local_stores++;
+        break;
+    case PTX_SPACE_TEX:
+        st->texture_loads++;
         break;
     case PTX_SPACE_NONE:
         st->mixed_accesses++;

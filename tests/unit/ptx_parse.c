@@ -346,18 +346,18 @@ refused_by_name(void **state)
 {
     (void)state;
     struct ptx_module *m =
-        kit_parse(KERNEL("tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];\n"
-                         "sust.b.2d.b32.trap [%rd1, {%r1, %r2}], {%r3};\n"
-                         "cp.async.ca.shared.global [%r1], [%rd2+16], 16;\n"));
+        kit_parse(KERNEL("wgmma.something.2d {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];\n"
+                         "mapa.u32 %r1, %r2, %r3;\n"
+                         "setmaxnreg.inc.sync.aligned.u32 16;\n"));
     const struct ptx_inst *in = kit_inst(m, 0);
-    assert_int_equal(in->op, PTX_OP_TEX);
+    assert_int_equal(in->op, PTX_OP_WGMMA);
     assert_true(ptx_ops[in->op].flags & PTX_REFUSED);
-    assert_string_equal(in->text, ".2d.v4.f32.f32");
+    assert_string_equal(in->text, ".something.2d");
     assert_int_equal(in->ops[1].n, 2);
     struct strbuf b = {0};
     kit_roundtrip(m, &b);
     assert_non_null(
-        strstr(b.s, "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];"));
+        strstr(b.s, "wgmma.something.2d {%f0, %f1, %f2, %f3}, [%rd1, {%f4, %f5}];"));
     strbuf_free(&b);
     ptx_module_free(m);
 }
