@@ -157,6 +157,9 @@ struct allot_options {
     unsigned threads;    /* host threads; 0: 1 */
     uint64_t max_cycles; /* give up after this many core cycles a launch; 0: no limit */
     uint64_t max_instructions; /* warp instructions a launch; 0: no limit */
+    /* Device addresses are host addresses: the host may touch device memory at its address,
+     * kernels may touch what allot_alloc_host and allot_map_host gave them. */
+    bool unified;
     /* Called when a launch begins and about 10 times a second of host time while it runs;
      * return false to stop it with an error "interrupted". cycles is 0 without timing.
      * May be NULL. */
@@ -181,6 +184,16 @@ bool allot_read(struct allot_device *dev, uint64_t addr, void *dst, uint64_t byt
                 struct allot_diag *d);
 bool allot_set(struct allot_device *dev, uint64_t addr, int byte, uint64_t bytes,
                struct allot_diag *d);
+/* With options.unified: host memory that kernels reach at the same address, and that does
+ * not count as device memory; release with allot_free. 0 and a diagnostic on failure. */
+uint64_t allot_alloc_host(struct allot_device *dev, uint64_t bytes, struct allot_diag *d);
+/* With options.unified: kernels may touch these bytes of the host from now on, until
+ * allot_unmap_host. False if part of them is mapped already. */
+bool allot_map_host(struct allot_device *dev, void *p, uint64_t bytes,
+                    struct allot_diag *d);
+bool allot_unmap_host(struct allot_device *dev, void *p, struct allot_diag *d);
+/* Bytes of device memory in use, and of all of it. */
+uint64_t allot_memory(const struct allot_device *dev, uint64_t *total);
 /* Address of a module's .global or .const variable (loads the module if needed). */
 bool allot_symbol(struct allot_device *dev, struct allot_module *m, const char *name,
                   uint64_t *addr, uint64_t *bytes, struct allot_diag *d);

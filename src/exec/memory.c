@@ -5,7 +5,11 @@
  * after free is recognised, until the reservation is used up: then the lowest dead range
  * that is large enough is used again (first fit, neighbours merged). All ranges, live and
  * dead, are one array sorted by address: look-up is a binary search, O(log n); allocation
- * and release O(n) in the number of ranges. */
+ * and release O(n) in the number of ranges.
+ *
+ * A unified memory has two such regions in one reservation that lies at its own device
+ * addresses: the device's, and one for host memory that kernels reach. Memory of the host
+ * that lies elsewhere may be mapped; its range is forgotten when it is unmapped. */
 #define _GNU_SOURCE
 #include "exec/memory.h"
 
@@ -21,11 +25,16 @@
 #define CODE_ALIGN 256u
 #define PAGE 4096u
 
+struct region {
+    uint64_t start, end, top; /* top: end of the part ever used */
+    uint64_t used;            /* bytes in live allocations */
+};
+
 struct dev_mem {
-    uint8_t *bias; /* host base minus DEV_GLOBAL_BASE; first, see dev_host() */
+    uint8_t *bias; /* host base minus device base; first, see dev_host() */
     uint8_t *host;
-    uint64_t capacity, top; /* top: end of the part ever used, as a device address */
-    uint64_t used;          /* bytes in live allocations */
+    uint64_t reserved;            /* bytes from host on */
+    struct region device, shared; /* shared: host memory of a unified memory, else empty */
     uint64_t generation;
     uint64_t code_top;
     struct tex_table *textures; /* made on first use */
@@ -33,23 +42,60 @@ struct dev_mem {
     VEC(struct dev_range) range; /* sorted by address */
 };
 
+static struct dev_mem *
+make(uint8_t *host, uint64_t base, uint64_t capacity, uint64_t shared)
+{
+    struct dev_mem *m = xcalloc(1, sizeof *m);
+    m->host = host;
+    m->bias = (uint8_t *)((uintptr_t)host - base);
+    m->reserved = capacity + shared;
+    m->device = (struct region){base, base + capacity, base, 0};
+    m->shared = (struct region){base + capacity, base + capacity + shared,
+                                base + capacity, 0};
+    m->code_top = CODE_BASE;
+    return m;
+}
+
+static uint64_t
+whole_pages(uint64_t n)
+{
+    return (n + PAGE - 1) / PAGE * PAGE;
+}
+
 struct dev_mem *
 dev_mem_new(uint64_t capacity)
 {
     if (!capacity || capacity > CODE_BASE - DEV_GLOBAL_BASE)
         return NULL;
-    capacity = (capacity + PAGE - 1) / PAGE * PAGE;
+    capacity = whole_pages(capacity);
     void *host = mmap(NULL, capacity, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (host == MAP_FAILED)
+    return host == MAP_FAILED ? NULL : make(host, DEV_GLOBAL_BASE, capacity, 0);
+}
+
+struct dev_mem *
+dev_mem_new_unified(uint64_t capacity, uint64_t shared)
+{
+    /* The first is where the device's memory always lies, and free in most processes; the
+     * others are for those with something of their own there. */
+    static const uint64_t bases[] = {DEV_GLOBAL_BASE, 0x200000000000ull,
+                                     0x300000000000ull, 0x400000000000ull};
+    if (!capacity || capacity > CODE_BASE - DEV_GLOBAL_BASE ||
+        shared > CODE_BASE - DEV_GLOBAL_BASE - capacity)
         return NULL;
-    struct dev_mem *m = xcalloc(1, sizeof *m);
-    m->host = host;
-    m->bias = (uint8_t *)((uintptr_t)host - DEV_GLOBAL_BASE);
-    m->capacity = capacity;
-    m->top = DEV_GLOBAL_BASE;
-    m->code_top = CODE_BASE;
-    return m;
+    capacity = whole_pages(capacity);
+    shared = whole_pages(shared);
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
+        void *want = (void *)(uintptr_t)bases[i];
+        void *host =
+            mmap(want, capacity + shared, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        if (host == want)
+            return make(host, bases[i], capacity, shared);
+        if (host != MAP_FAILED) /* a kernel that does not know the flag */
+            munmap(host, capacity + shared);
+    }
+    return NULL;
 }
 
 void
@@ -57,7 +103,7 @@ dev_mem_free(struct dev_mem *m)
 {
     if (!m)
         return;
-    munmap(m->host, m->capacity);
+    munmap(m->host, m->reserved);
     tex_table_free(m->textures);
     heap_free(m->heap);
     vec_free(&m->range);
@@ -103,24 +149,26 @@ remove_ranges(struct dev_mem *m, size_t at, size_t n)
     m->range.n -= n;
 }
 
-/* First run of dead ranges that together hold `need` bytes becomes one live range. */
+/* First run of the region's dead ranges that together hold `need` bytes becomes one live
+ * range. */
 static uint64_t
-reuse(struct dev_mem *m, uint64_t size)
+reuse(struct dev_mem *m, struct region *g, uint64_t size)
 {
     uint64_t need = extent(size);
-    for (size_t i = 0; i < m->range.n; i++) {
+    for (size_t i = (size_t)(find_at(m, g->start - 1) + 1);
+         i < m->range.n && m->range.v[i].addr < g->end; i++) {
         if (!m->range.v[i].dead)
             continue;
         size_t j = i;
         uint64_t start = m->range.v[i].addr, end = start;
-        while (j < m->range.n && m->range.v[j].dead) {
+        while (j < m->range.n && m->range.v[j].dead && m->range.v[j].addr < g->end) {
             end = m->range.v[j].addr + extent(m->range.v[j].size);
             j++;
         }
-        if (j == m->range.n && end == m->top && /* the run may grow into fresh space */
-            m->capacity - (start - DEV_GLOBAL_BASE) >= need && end - start < need) {
-            m->top = start + need;
-            end = m->top;
+        if (end == g->top && /* the run may grow into fresh space */
+            g->end - start >= need && end - start < need) {
+            g->top = start + need;
+            end = g->top;
         }
         if (end - start >= need) {
             memset(dev_host(m, start), 0, size);
@@ -136,40 +184,92 @@ reuse(struct dev_mem *m, uint64_t size)
     return 0;
 }
 
-uint64_t
-dev_alloc(struct dev_mem *m, uint64_t size)
+static uint64_t
+take(struct dev_mem *m, struct region *g, uint64_t size)
 {
-    if (!size || size > m->capacity)
+    if (!size || size > g->end - g->start)
         return 0;
-    uint64_t addr = m->top;
-    if (m->capacity - (m->top - DEV_GLOBAL_BASE) >= extent(size)) {
-        *vec_push(&m->range) = (struct dev_range){addr, size, false};
-        m->top += extent(size);
+    uint64_t addr = g->top;
+    if (g->end - g->top >= extent(size)) {
+        insert_range(m, (size_t)(find_at(m, addr) + 1),
+                     (struct dev_range){addr, size, false});
+        g->top += extent(size);
     } else {
-        addr = reuse(m, size);
+        addr = reuse(m, g, size);
         if (!addr)
             return 0;
     }
-    m->used += size;
+    g->used += size;
     m->generation++;
     return addr;
+}
+
+uint64_t
+dev_alloc(struct dev_mem *m, uint64_t size)
+{
+    return take(m, &m->device, size);
+}
+
+uint64_t
+dev_alloc_shared(struct dev_mem *m, uint64_t size)
+{
+    return take(m, &m->shared, size);
+}
+
+/* The region that holds addr, NULL: none (mapped memory of the host). */
+static struct region *
+region_of(struct dev_mem *m, uint64_t addr)
+{
+    if (addr >= m->device.start && addr < m->device.end)
+        return &m->device;
+    return addr >= m->shared.start && addr < m->shared.end ? &m->shared : NULL;
 }
 
 bool
 dev_release(struct dev_mem *m, uint64_t addr)
 {
     ptrdiff_t i = find_at(m, addr);
-    if (i < 0 || m->range.v[i].addr != addr || m->range.v[i].dead)
+    struct region *g = region_of(m, addr);
+    if (i < 0 || !g || m->range.v[i].addr != addr || m->range.v[i].dead)
         return false;
     struct dev_range *r = &m->range.v[i];
     r->dead = true;
-    m->used -= r->size;
+    g->used -= r->size;
     m->generation++;
     /* Give whole pages back to the host; they read as zero from now on. */
     uintptr_t first = ((uintptr_t)dev_host(m, addr) + PAGE - 1) / PAGE * PAGE;
     uintptr_t last = ((uintptr_t)dev_host(m, addr) + r->size) / PAGE * PAGE;
     if (first < last)
         madvise((void *)first, last - first, MADV_DONTNEED);
+    return true;
+}
+
+bool
+dev_map(struct dev_mem *m, void *host, uint64_t size)
+{
+    uint64_t addr = (uintptr_t)host, end = addr + size;
+    if (m->bias || !size || end < addr || addr < DEV_GLOBAL_BASE ||
+        (addr < m->shared.end && end > m->device.start))
+        return false;
+    ptrdiff_t i = find_at(m, addr);
+    if (i >= 0 && m->range.v[i].addr + m->range.v[i].size > addr)
+        return false;
+    if (i + 1 < (ptrdiff_t)m->range.n && m->range.v[i + 1].addr < end)
+        return false;
+    insert_range(m, (size_t)(i + 1), (struct dev_range){addr, size, false});
+    m->generation++;
+    return true;
+}
+
+bool
+dev_unmap(struct dev_mem *m, void *host)
+{
+    uint64_t addr = (uintptr_t)host;
+    ptrdiff_t i = find_at(m, addr);
+    if (i < 0 || m->range.v[i].addr != addr || region_of(m, addr))
+        return false;
+    remove_ranges(m, (size_t)i, 1);
+    m->generation++;
     return true;
 }
 
@@ -251,7 +351,7 @@ dev_set(struct dev_mem *m, uint64_t addr, int value, uint64_t n)
 uint64_t
 dev_bytes_used(const struct dev_mem *m)
 {
-    return m->used;
+    return m->device.used;
 }
 
 uint64_t

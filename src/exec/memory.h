@@ -25,10 +25,19 @@ struct dev_mem;
 /* capacity: bytes of global memory (reserved, touched on use). NULL if the host cannot.
  */
 struct dev_mem *dev_mem_new(uint64_t capacity);
+/* Unified: every device address is the host address of the same byte. `shared` bytes more
+ * are reserved for dev_alloc_shared. NULL if the host cannot. */
+struct dev_mem *dev_mem_new_unified(uint64_t capacity, uint64_t shared);
 void dev_mem_free(struct dev_mem *m);
 
 /* Zero-filled allocation; 0 if there is no room or size is 0. */
 uint64_t dev_alloc(struct dev_mem *m, uint64_t size);
+/* The same from the host memory of a unified memory; it is no part of the capacity. */
+uint64_t dev_alloc_shared(struct dev_mem *m, uint64_t size);
+/* Memory of the host becomes a live range at its own address, until dev_unmap. False if
+ * the memory is not unified, or part of the range is one already. */
+bool dev_map(struct dev_mem *m, void *host, uint64_t size);
+bool dev_unmap(struct dev_mem *m, void *host);
 /* False if addr is not the start of a live allocation. */
 bool dev_release(struct dev_mem *m, uint64_t addr);
 
@@ -55,6 +64,7 @@ dev_host(struct dev_mem *m, uint64_t addr)
     return *(uint8_t **)m + addr; /* first member: host base minus DEV_GLOBAL_BASE */
 }
 
+/* Bytes in live allocations of the capacity (shared and mapped ones left out). */
 uint64_t dev_bytes_used(const struct dev_mem *m);
 
 /* Changes with every allocation and release (for those who remember ranges). */

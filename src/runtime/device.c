@@ -20,6 +20,15 @@ struct allot_result {
     struct launch_stats stats;
 };
 
+/* Address space for host memory of a unified device; untouched pages cost nothing. */
+#define HOST_SPACE ((uint64_t)64 << 30)
+
+static uint64_t
+capacity_of(const struct machine *m)
+{
+    return (uint64_t)(m->gpu.memory * 1073741824.0);
+}
+
 struct allot_device *
 allot_device_new(const struct allot_machine *m, const struct allot_options *options,
                  struct allot_diag *d)
@@ -29,8 +38,9 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
     dev->machine = machine_clone(m->m);
     if (options)
         dev->options = *options;
-    uint64_t capacity = (uint64_t)(dev->machine->gpu.memory * 1073741824.0);
-    dev->mem = dev_mem_new(capacity);
+    uint64_t capacity = capacity_of(dev->machine);
+    dev->mem = dev->options.unified ? dev_mem_new_unified(capacity, HOST_SPACE)
+                                    : dev_mem_new(capacity);
     bool ok = machine_check(dev->machine, diag);
     if (ok && !dev->mem) {
         ok = false;
@@ -119,6 +129,47 @@ allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
         diag_error(&d->sink, "0x%llx is not the start of a live allocation",
                    (unsigned long long)addr);
     return false;
+}
+
+uint64_t
+allot_alloc_host(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
+{
+    uint64_t a = dev_alloc_shared(dev->mem, bytes);
+    if (!a && d)
+        diag_error(&d->sink, "cannot allocate %llu bytes of host memory for the device%s",
+                   (unsigned long long)bytes,
+                   dev->options.unified ? "" : ": its memory is not unified");
+    return a;
+}
+
+bool
+allot_map_host(struct allot_device *dev, void *p, uint64_t bytes, struct allot_diag *d)
+{
+    if (dev_map(dev->mem, p, bytes))
+        return true;
+    if (d)
+        diag_error(&d->sink, "cannot map %llu bytes of host memory at %p: %s",
+                   (unsigned long long)bytes, p,
+                   dev->options.unified ? "part of them is mapped or device memory"
+                                        : "the device's memory is not unified");
+    return false;
+}
+
+bool
+allot_unmap_host(struct allot_device *dev, void *p, struct allot_diag *d)
+{
+    if (dev_unmap(dev->mem, p))
+        return true;
+    if (d)
+        diag_error(&d->sink, "%p is not the start of mapped host memory", p);
+    return false;
+}
+
+uint64_t
+allot_memory(const struct allot_device *dev, uint64_t *total)
+{
+    *total = capacity_of(dev->machine);
+    return dev_bytes_used(dev->mem);
 }
 
 static bool
