@@ -33,8 +33,9 @@ struct region {
 struct dev_mem {
     uint8_t *bias; /* host base minus device base; first, see dev_host() */
     uint8_t *host;
-    uint64_t reserved;            /* bytes from host on */
-    struct region device, shared; /* shared: host memory of a unified memory, else empty */
+    uint64_t reserved; /* bytes from host on */
+    struct region device,
+        shared; /* shared: host memory of a unified memory, else empty */
     uint64_t generation;
     uint64_t code_top;
     struct tex_table *textures; /* made on first use */
@@ -50,8 +51,8 @@ make(uint8_t *host, uint64_t base, uint64_t capacity, uint64_t shared)
     m->bias = (uint8_t *)((uintptr_t)host - base);
     m->reserved = capacity + shared;
     m->device = (struct region){base, base + capacity, base, 0};
-    m->shared = (struct region){base + capacity, base + capacity + shared,
-                                base + capacity, 0};
+    m->shared =
+        (struct region){base + capacity, base + capacity + shared, base + capacity, 0};
     m->code_top = CODE_BASE;
     return m;
 }
@@ -87,9 +88,9 @@ dev_mem_new_unified(uint64_t capacity, uint64_t shared)
     shared = whole_pages(shared);
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
         void *want = (void *)(uintptr_t)bases[i];
-        void *host =
-            mmap(want, capacity + shared, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        void *host = mmap(
+            want, capacity + shared, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
         if (host == want)
             return make(host, bases[i], capacity, shared);
         if (host != MAP_FAILED) /* a kernel that does not know the flag */

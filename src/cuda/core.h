@@ -1,0 +1,274 @@
+/* core.h: what libcudart.so and libcuda.so.1 share: one simulated GPU for the process.
+ *
+ * Both libraries are thin layers that translate the CUDA APIs' structures and handles
+ * into calls of this header; a process may use both (a runtime program that asks the
+ * driver something), so all state lies here, in a shared library of its own,
+ * liballot-cuda.so. Everything below is over the public interface include/allot/allot.h.
+ *
+ *     libcudart.so.13 .12 .11.0   libcuda.so.1
+ *                  \                 /
+ *                  liballot-cuda.so        core*.c, and liballot inside
+ *
+ * Names begin with acu_, because they are visible symbols in a foreign process.
+ *
+ * Errors are ints: 0 or a number of errors.def. The numbers of cudaError_t and CUresult
+ * agree wherever both have one (CUDA 10.1 and later). Diagnostics of the simulator itself
+ * (a kernel refused, a fault with instruction and line) go to stderr as they arise, each
+ * line beginning with "allot: ".
+ *
+ * Calls. Every entry point of a library is
+ *
+ *     int e = acu_begin();            lock; makes the device on first use
+ *     if (!e) e = ... core calls ...;
+ *     return acu_end(e);              unlock; remembers e as this thread's last error
+ *
+ * acu_begin_light() is the same without making the device, for what must work without one
+ * (registration, error strings). The lock is recursive. acu_begin answers the sticky
+ * error once a kernel has faulted, as CUDA does until the device is reset.
+ *
+ * Memory. Device addresses are host addresses (allot_options.unified): a kernel and the
+ * host see the same bytes at the same address, so managed memory, page-locked memory and
+ * registered memory need no copying in and out, pointers inside data structures hold on
+ * both sides, and cudaMemcpyDefault is simple. What a range is (device, managed, pinned)
+ * is remembered in the table behind acu_range_find.
+ *
+ * Time. Launches and copies run to their end in the call that makes them, in the order in
+ * which they are made, whatever their stream: a legal schedule of every program that does
+ * not communicate with a running kernel. They advance one simulated clock: a kernel by
+ * its cycles at the machine's core clock, a copy by its bytes at the link's bandwidth. An
+ * event keeps the clock's value.
+ *
+ * Environment (allot exec sets it; a user may as well):
+ *     ALLOT_MACHINE      preset or path; default gtx480
+ *     ALLOT_SETTINGS     path=value, one a line
+ *     ALLOT_FUNCTIONAL   1: no timing
+ *     ALLOT_NO_SKIP      1: step sleeping parts too
+ *     ALLOT_THREADS, ALLOT_MAX_CYCLES, ALLOT_MAX_INSTRUCTIONS   numbers, as allot_options
+ *     ALLOT_REPORT       "kernel": a line on stderr after each launch; default "none"
+ *     ALLOT_RECORD       file to which one line of JSON is appended after each launch:
+ *                        {"pid":, "name":, "grid":[], "block":[], "seconds":,
+ * counters...} What is wrong in it is said on stderr, and every CUDA call answers
+ * ACU_NO_DEVICE. */
+#ifndef ALLOT_CUDA_CORE_H
+#define ALLOT_CUDA_CORE_H
+
+#include "allot/allot.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(default)
+
+/* The numbers this folder's code names; errors.def has all. */
+enum acu_error {
+#define ERROR(number, id, runtime, driver, text) ACU_##id = number,
+#include "cuda/errors.def"
+#undef ERROR
+};
+
+/* -- calls, errors -- */
+int acu_begin(void);
+int acu_begin_light(void);
+int acu_end(int error);
+/* As acu_end, but the thread's last error stays (driver API: it has none). */
+int acu_end_quiet(int error);
+/* This thread's last error; `clear` makes it success. A sticky error stays. */
+int acu_last_error(bool clear);
+/* Names and text of a number, NULL: no such number, or none in that API. */
+const char *acu_error_runtime_name(int e); /* "cudaErrorInvalidValue" */
+const char *acu_error_driver_name(int e);  /* "CUDA_ERROR_INVALID_VALUE" */
+const char *acu_error_text(int e);
+/* Prints "allot: ..." to stderr; lines are kept whole. */
+void acu_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* For entry points that exist only: says once per name that it is not there. */
+int acu_not_supported(const char *name);
+
+/* -- the device; after acu_begin -- */
+struct allot_device *acu_device(void);
+const struct allot_machine *acu_machine(void);
+/* A setting by dotted path as a number; 0 where it is none. */
+double acu_setting(const char *path);
+/* Whether a device can be made; 1 or 0. Prints why not, once. */
+int acu_device_count(void);
+/* Frees every allocation, stream, event and module's device copy, forgets the sticky
+ * error (cudaDeviceReset). Registered functions and variables load anew on next use. */
+void acu_device_reset(void);
+/* A new value whenever the device is made anew. */
+uint64_t acu_device_epoch(void);
+
+/* Device properties as numbers, from the machine file; both libraries fill their structs
+ * and attributes from here. */
+struct acu_props {
+    char name[256];
+    uint8_t uuid[16]; /* from the machine's hash */
+    uint64_t memory;  /* bytes */
+    int major, minor, warp, sms;
+    int max_threads_block, max_threads_sm, max_blocks_sm;
+    int max_block[3], max_grid[3];
+    int regs_sm, regs_block;
+    int smem_sm, smem_block, smem_block_optin, smem_reserved;
+    int const_bytes, l2_bytes;
+    int core_khz, memory_khz, bus_bits;
+    int single_to_double; /* peak single over peak double precision */
+    bool global_l1;
+};
+void acu_props(struct acu_props *p);
+/* Value of CUdevice_attribute / cudaDeviceAttr `attr` (same numbers). */
+int acu_device_attribute(int attr, int *value);
+
+/* -- memory -- */
+enum acu_kind {
+    ACU_KIND_NONE,       /* pageable host memory, or nothing at all */
+    ACU_KIND_DEVICE,     /* allocated on the device */
+    ACU_KIND_PINNED,     /* host memory allocated page-locked */
+    ACU_KIND_REGISTERED, /* the program's own host memory, registered */
+    ACU_KIND_MANAGED,
+    ACU_KIND_SYMBOL, /* a module's variable */
+};
+struct acu_range {
+    uint64_t addr, size;
+    enum acu_kind kind;
+    unsigned flags; /* as given to acu_alloc */
+    uint64_t id;    /* unique in the process (CU_POINTER_ATTRIBUTE_BUFFER_ID) */
+};
+/* bytes 0: *addr = 0 and success. Contents zero. */
+int acu_alloc(enum acu_kind kind, uint64_t bytes, unsigned flags, uint64_t *addr);
+/* kinds: bit mask of 1u << enum acu_kind. 0: does nothing. */
+int acu_free(uint64_t addr, unsigned kinds);
+int acu_register_host(void *p, uint64_t bytes, unsigned flags);
+int acu_unregister_host(void *p);
+/* The live range that holds addr; false: none. */
+bool acu_range_find(uint64_t addr, struct acu_range *r);
+/* Device memory: bytes free and in all. */
+void acu_memory(uint64_t *free_bytes, uint64_t *total);
+
+/* What the caller claims about the two sides of a copy; ANY where the API does not say.
+ */
+enum acu_side { ACU_ANY, ACU_HOST, ACU_DEV };
+/* Copies between any two of host and device memory. ACU_DEV sides must lie in one live
+ * range. A side said to be ACU_HOST must not be memory of kind DEVICE. */
+int acu_copy(uint64_t dst, enum acu_side dst_side, uint64_t src, enum acu_side src_side,
+             uint64_t bytes);
+int acu_set(uint64_t dst, const void *pattern, unsigned pattern_bytes, uint64_t count);
+/* Checks that [addr, addr+bytes) lies in one live range; bytes 0: passes. */
+int acu_check(uint64_t addr, uint64_t bytes);
+
+/* One end of a 2-D or 3-D copy: linear memory with pitches, or an array. */
+struct acu_place {
+    enum acu_side side;
+    uint64_t addr; /* linear */
+    uint64_t pitch,
+        slice; /* bytes from row to row, rows from slice to slice (0: height) */
+    struct allot_array *array;
+    uint64_t x, y, z; /* start: x in bytes */
+};
+/* width in bytes, height in rows, depth in slices; a 0 among them: nothing to do. */
+int acu_copy3d(const struct acu_place *dst, const struct acu_place *src, uint64_t width,
+               uint64_t height, uint64_t depth);
+int acu_set3d(uint64_t dst, uint64_t pitch, uint64_t slice_rows, const void *pattern,
+              unsigned pattern_bytes, uint64_t count, uint64_t height, uint64_t depth);
+
+/* -- modules and functions --
+ * Modules come from PTX text, a fatbin (from its header, or the wrapper around it), or
+ * are registered by a program's start-up code and loaded on first use. */
+struct acu_module;
+struct acu_function {
+    struct acu_module *module;
+    const char *name; /* mangled */
+    const void *host; /* stub address of a registered function, else NULL */
+    const struct allot_kernel *kernel; /* after acu_function_load */
+    struct allot_module *ptx;          /* the same */
+    uint32_t dynamic_max; /* bytes of dynamic scratchpad allowed; set by attribute */
+    int carveout, cache_config;
+    bool dynamic_set;
+};
+struct acu_symbol {
+    struct acu_module *module;
+    const char *name;
+    const void *host; /* shadow variable of a registered one, else NULL */
+    uint64_t size;
+    bool constant, managed;
+    uint64_t addr; /* after acu_symbol_load */
+};
+
+/* The image may be a fatbin, a wrapper, PTX text (NUL-terminated), or a cubin, which is
+ * refused with a line that says how to rebuild. `what` names it in messages. */
+int acu_module_load(const void *image, const char *what, struct acu_module **out);
+int acu_module_load_ptx(const char *text, size_t n, const char *what,
+                        struct acu_module **out);
+int acu_module_unload(struct acu_module *m);
+bool acu_module_valid(const struct acu_module *m);
+/* Error NOT_FOUND if there is none. Owned by the module. */
+int acu_module_function(struct acu_module *m, const char *name, struct acu_function **f);
+int acu_module_symbol(struct acu_module *m, const char *name, struct acu_symbol **s);
+/* Function i, from 0 while true is returned. */
+bool acu_module_function_at(struct acu_module *m, size_t i, struct acu_function **f);
+struct allot_module *acu_module_ptx(struct acu_module *m);
+
+/* Registration by start-up code; no device is needed yet. */
+struct acu_module *acu_register_image(const void *wrapper);
+void acu_register_end(struct acu_module *m);
+void acu_unregister_image(struct acu_module *m);
+void acu_register_function(struct acu_module *m, const void *host, const char *name);
+void acu_register_symbol(struct acu_module *m, const void *host, const char *name,
+                         uint64_t size, bool constant);
+/* *host is made to point at the variable, now or when the device is made. */
+void acu_register_managed(struct acu_module *m, void **host, const char *name,
+                          uint64_t size);
+/* By host address; also accepts a struct acu_function itself as a handle. NULL: none. */
+struct acu_function *acu_function_find(const void *host);
+struct acu_symbol *acu_symbol_find(const void *host);
+/* Parse, and find the kernel or variable. */
+int acu_function_load(struct acu_function *f);
+int acu_symbol_load(struct acu_symbol *s);
+
+/* -- launches -- */
+struct acu_launch {
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_scratchpad;
+    void *const *args; /* one pointer per parameter */
+    bool cooperative;
+};
+struct acu_stream;
+int acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s);
+/* Parameter i's place in a packed buffer (CU_LAUNCH_PARAM_BUFFER_POINTER); false: none.
+ */
+bool acu_function_param(const struct acu_function *f, size_t i, uint64_t *offset,
+                        uint64_t *bytes);
+/* Resident blocks of an SM, 0 if not even one fits. */
+int acu_occupancy(struct acu_function *f, uint32_t threads, uint64_t dynamic_scratchpad,
+                  int *blocks);
+/* Registers of a thread as the machine hands them out. */
+uint32_t acu_function_registers(const struct acu_function *f);
+
+/* -- streams and events -- */
+#define ACU_STREAM_LEGACY ((struct acu_stream *)1)
+#define ACU_STREAM_PER_THREAD ((struct acu_stream *)2)
+int acu_stream_new(unsigned flags, int priority, struct acu_stream **s);
+int acu_stream_free(struct acu_stream *s);
+/* NULL, LEGACY, PER_THREAD and live streams are valid. */
+bool acu_stream_valid(const struct acu_stream *s);
+unsigned acu_stream_flags(const struct acu_stream *s);
+int acu_stream_priority(const struct acu_stream *s);
+uint64_t acu_stream_id(const struct acu_stream *s);
+
+struct acu_event;
+int acu_event_new(unsigned flags, struct acu_event **e);
+int acu_event_free(struct acu_event *e);
+bool acu_event_valid(const struct acu_event *e);
+int acu_event_record(struct acu_event *e, struct acu_stream *s);
+bool acu_event_recorded(const struct acu_event *e);
+/* Simulated milliseconds; errors INVALID_HANDLE where one is not recorded or has no
+ * timing. */
+int acu_event_elapsed(const struct acu_event *from, const struct acu_event *to,
+                      float *ms);
+/* Simulated time since the device was made, nanoseconds. */
+double acu_clock(void);
+void acu_clock_advance(double nanoseconds);
+
+/* Calls the program back without the lock held. */
+void acu_call_back(void (*fn)(void *user), void *user);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,81 @@
+/* core_int.h: the state behind core.h, for the core's own files. */
+#ifndef ALLOT_CUDA_CORE_INT_H
+#define ALLOT_CUDA_CORE_INT_H
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "cuda/core.h"
+
+/* Objects of a stream or event list; handles are their addresses. */
+struct acu_stream {
+    unsigned flags;
+    int priority;
+    uint64_t id;
+};
+
+struct acu_event {
+    unsigned flags;
+    bool recorded;
+    double at; /* acu_clock */
+};
+
+/* Pointers by key: open addressing, power of two, never more than half full. */
+struct acu_map {
+    struct acu_slot {
+        const void *key; /* NULL: free */
+        void *value;     /* NULL: removed */
+    } * slot;
+    size_t n, cap;
+};
+void *acu_map_get(const struct acu_map *m, const void *key);
+/* value NULL removes. */
+void acu_map_put(struct acu_map *m, const void *key, void *value);
+void acu_map_free(struct acu_map *m);
+
+struct acu_module {
+    const void *image; /* registered: what to load on first use */
+    char *what;        /* in messages */
+    bool registered, dead;
+    int error;                /* of loading, once tried */
+    struct allot_module *ptx; /* after loading */
+    VEC(struct acu_function *) functions;
+    VEC(struct acu_symbol *) symbols;
+    VEC(void **) managed; /* by symbols' order among the managed ones */
+};
+
+/* The CUDA APIs have no handle on which a process's state could hang: this is the one
+ * mutable global of the library, guarded by the lock of acu_begin. */
+struct acu {
+    bool tried; /* to make machine and device */
+    struct allot_machine *machine;
+    struct allot_options options;
+    struct allot_device *device;
+    struct allot_diag *diag;
+    uint64_t epoch, next_id;
+    int sticky; /* error that only a reset clears */
+    double clock;
+    int record; /* file descriptor, -1: none */
+    bool report;
+    VEC(struct acu_range) ranges; /* sorted by address */
+    VEC(struct acu_stream *) streams;
+    VEC(struct acu_event *) events;
+    VEC(struct acu_module *) modules;
+    struct acu_map functions, symbols; /* by host address */
+};
+extern struct acu acu;
+
+/* Prints what the diagnostics hold, prefixed, and empties them. */
+void acu_flush_diag(void);
+/* Makes the device if there is none; an error number. */
+int acu_device_make(void);
+/* Forgets what hung on the device (core_module.c, core_mem.c). */
+void acu_modules_reset(void);
+void acu_ranges_reset(void);
+/* Gives each managed variable of registered modules its memory. */
+int acu_modules_managed(void);
+void acu_range_add(uint64_t addr, uint64_t size, enum acu_kind kind, unsigned flags);
+/* A copy of so many bytes took place between host and device, or inside the device. */
+void acu_time_link(uint64_t bytes);
+void acu_time_memory(uint64_t bytes);
+
+#endif
