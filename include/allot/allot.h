@@ -74,7 +74,26 @@ char *allot_reference(const char *what);
 
 /* -- modules -- */
 struct allot_module;
+/* A file ("-": standard input) of PTX text, a fatbin, or a host's ELF file (program,
+ * object, shared library) with device code in it. Of several PTX versions of one source
+ * that of the highest compute capability not above the machine's is taken (all above: the
+ * lowest; machine NULL: the highest). Several sources are linked to one module. A file
+ * with machine code only is refused. */
+struct allot_module *allot_module_load_for(const char *path,
+                                           const struct allot_machine *machine,
+                                           struct allot_diag *d);
+/* With machine NULL. */
 struct allot_module *allot_module_load(const char *path, struct allot_diag *d);
+/* The same for bytes; `name` is for messages. */
+struct allot_module *allot_module_read(const char *name, const void *data, size_t len,
+                                       const struct allot_machine *machine,
+                                       struct allot_diag *d);
+/* The same for an image in memory as CUDA programs hand it over, whose length its own
+ * header tells and which is trusted: PTX text (NUL-terminated), a fatbin, the wrapper
+ * around one that start-up code registers, an ELF file. */
+struct allot_module *allot_module_image(const char *name, const void *image,
+                                        const struct allot_machine *machine,
+                                        struct allot_diag *d);
 struct allot_module *allot_module_parse(const char *name, const char *text, size_t len,
                                         struct allot_diag *d);
 void allot_module_free(struct allot_module *m);
@@ -84,6 +103,10 @@ void allot_module_free(struct allot_module *m);
  * diagnostics and allot_module_print call it. */
 struct allot_module *allot_module_link(struct allot_module *const *parts, size_t n,
                                        const char *name, struct allot_diag *d);
+/* A fatbin of n PTX texts (NUL-terminated; one source for different compute capabilities),
+ * malloc'd; compress: "none", "lz4", "zstd". */
+char *allot_fatbin_write(const char *const *ptx, size_t n, const char *compress,
+                         size_t *len, struct allot_diag *d);
 /* PTX text, malloc'd. */
 char *allot_module_print(const struct allot_module *m);
 /* Runs passes over the module: names joined by commas, settings of a pass behind colons

@@ -1,4 +1,4 @@
-/* module.c: public modules: load, print, passes, kernel facts. */
+/* module.c: public modules: parse, print, passes, kernel facts. image.c loads them. */
 #include "runtime/runtime.h"
 
 #include "analysis/usage.h"
@@ -15,8 +15,8 @@ next_serial(void)
     return ++serial;
 }
 
-static struct allot_module *
-wrap(struct ptx_module *p)
+struct allot_module *
+rt_module_wrap(struct ptx_module *p)
 {
     if (!p)
         return NULL;
@@ -27,19 +27,10 @@ wrap(struct ptx_module *p)
 }
 
 struct allot_module *
-allot_module_load(const char *path, struct allot_diag *d)
-{
-    struct diag_sink own = {0};
-    struct allot_module *m = wrap(ptx_parse_file(path, rt_sink(d, &own)));
-    diag_free(&own);
-    return m;
-}
-
-struct allot_module *
 allot_module_parse(const char *name, const char *text, size_t len, struct allot_diag *d)
 {
     struct diag_sink own = {0};
-    struct allot_module *m = wrap(ptx_parse(name, text, len, rt_sink(d, &own)));
+    struct allot_module *m = rt_module_wrap(ptx_parse(name, text, len, rt_sink(d, &own)));
     diag_free(&own);
     return m;
 }

@@ -39,6 +39,9 @@ struct allot_module {
     bool counted;
 };
 
+/* The public handle of p, which it takes over; NULL for NULL. */
+struct allot_module *rt_module_wrap(struct ptx_module *p);
+
 /* Drops what was computed from the IR (after a pass changed it). */
 void rt_module_changed(struct allot_module *m);
 
