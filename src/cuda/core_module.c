@@ -98,16 +98,20 @@ load_ptx(struct acu_module *m, const char *text, size_t n)
     return m->ptx ? 0 : ACU_INVALID_PTX;
 }
 
-/* Reads the image of a module: what its first bytes say it is. */
+/* Reads the image of a module; which PTX of several depends on the machine. */
 static int
 load_image(struct acu_module *m, const void *image)
 {
-    const char *text = image;
     if (!image)
         return ACU_INVALID_VALUE;
-    if (*text == '\n' || *text == '/' || *text == '.' || *text == ' ' || *text == '\t')
-        return load_ptx(m, text, strlen(text));
-    return ACU_INVALID_IMAGE;
+    m->ptx = allot_module_image(m->what, image, acu.machine, acu.diag);
+    acu_flush_diag();
+    if (m->ptx)
+        return 0;
+    const char *text = image;
+    bool is_text = *text == '\n' || *text == '/' || *text == '.' || *text == ' ' ||
+                   *text == '\t' || *text == '\r';
+    return is_text ? ACU_INVALID_PTX : ACU_NO_BINARY_FOR_GPU;
 }
 
 /* Loads a registered module on first use. */

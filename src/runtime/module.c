@@ -43,7 +43,7 @@ allot_module_link(struct allot_module *const *parts, size_t n, const char *name,
     struct ptx_module **p = xmalloc((n + 1) * sizeof *p);
     for (size_t i = 0; i < n; i++)
         p[i] = parts[i]->ptx;
-    struct allot_module *m = wrap(ptx_link(p, n, name, rt_sink(d, &own)));
+    struct allot_module *m = rt_module_wrap(ptx_link(p, n, name, rt_sink(d, &own)));
     for (size_t i = 0; m && i < n; i++) {
         parts[i]->ptx = NULL;
         allot_module_free(parts[i]);
