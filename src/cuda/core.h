@@ -223,6 +223,17 @@ struct acu_symbol *acu_symbol_find(const void *host);
 int acu_function_load(struct acu_function *f);
 int acu_symbol_load(struct acu_symbol *s);
 
+/* -- arrays, textures, surfaces: as allot.h has them, on the process's device -- */
+int acu_array_new(const struct allot_array_info *info, struct allot_array **a);
+void acu_array_free(struct allot_array *a);
+unsigned acu_format_bytes(const struct allot_format *f); /* of a texel */
+int acu_texture_new(const struct allot_resource *r, const struct allot_sampler *s,
+                    uint64_t *handle);
+int acu_surface_new(const struct allot_resource *r, uint64_t *handle);
+void acu_object_free(uint64_t handle);
+/* A module's reference stands for the object from now on. */
+int acu_bind(struct acu_module *m, const char *name, uint64_t handle);
+
 /* -- launches -- */
 struct acu_launch {
     uint32_t grid[3], block[3];
