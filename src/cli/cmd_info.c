@@ -99,7 +99,8 @@ cmd_info(int argc, char **argv)
         {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
         {0}};
     const struct cli_cmd cmd = {
-        "info", "[OPTIONS] KERNEL.ptx",
+        "info", "[OPTIONS] FILE",
+        "FILE holds PTX: text, a fatbin, or a CUDA program, object or library built with it.\n"
         "Per kernel: registers, scratchpad by variable, parameters, and how many blocks an\n"
         "SM holds and what limits that.",
         "  allot info kernel.ptx --machine titan --block 16,16\n"};
@@ -108,7 +109,7 @@ cmd_info(int argc, char **argv)
                    &pos))
         return EXIT_USAGE;
     if (pos.n != 1)
-        return cli_usage(&cmd, "give one PTX file");
+        return cli_usage(&cmd, "give one file");
     uint32_t dims[3];
     uint64_t dynamic;
     if (!cli_dims(block, dims) || dims[0] > 65536 || dims[1] > 65536 / dims[0] ||
@@ -118,7 +119,7 @@ cmd_info(int argc, char **argv)
         return cli_usage(&cmd, "--smem %s: not a number of bytes", smem);
     struct allot_diag *d = allot_diag_new();
     struct allot_machine *m = allot_machine_load(machine, d);
-    struct allot_module *mod = m ? allot_module_load(pos.v[0], d) : NULL;
+    struct allot_module *mod = m ? allot_module_load_for(pos.v[0], m, d) : NULL;
     bool ok = mod != NULL;
     if (ok && kernel && !allot_module_find(mod, kernel)) {
         fprintf(stderr, "allot: %s has no kernel '%s'\n", pos.v[0], kernel);

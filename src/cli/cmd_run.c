@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 static const struct cli_cmd cmd = {
-    "run", "[OPTIONS] WORKLOAD | KERNEL.ptx",
+    "run", "[OPTIONS] WORKLOAD | FILE",
     "Simulates a workload ('allot list workloads'), whose results are checked, or a kernel\n"
     "of your own: say which (--kernel, unless there is one only), its --grid and --block,\n"
     "and one --arg per parameter, or put these in a YAML file (--launch).\n"
+    "FILE holds PTX: text, a fatbin, or a CUDA program, object or library built with it.\n"
     "An argument is a number, or a buffer: buf:COUNTxTYPE or buf:BYTES, with options behind\n"
     "commas: init=zero|iota|random|NUMBER  in=FILE  out=FILE  show=N",
     "  allot run matmul --machine titan --scheduler lrr\n"
@@ -308,7 +309,7 @@ run_own(const char *path, const struct launch_desc *l, const struct cli_sim *s,
     int usage = launch_dims(l, grid, block, &smem);
     if (usage)
         return usage;
-    struct allot_module *mod = allot_module_load(path, d);
+    struct allot_module *mod = allot_module_load_for(path, m, d);
     const struct allot_kernel *k = mod ? choose_kernel(mod, path, l->kernel) : NULL;
     struct allot_device *dev = k ? allot_device_new(m, o, d) : NULL;
     bool ok = dev != NULL;
@@ -356,7 +357,7 @@ cmd_run(int argc, char **argv)
                    &pos))
         return EXIT_USAGE;
     if (pos.n != 1)
-        return cli_usage(&cmd, "give one workload or one PTX file");
+        return cli_usage(&cmd, "give one workload or one file");
     if (out.json && out.csv)
         return cli_usage(&cmd, "--json or --csv, not both");
     if (launch && !launch_file(launch, &l))
@@ -368,8 +369,8 @@ cmd_run(int argc, char **argv)
     if (!w && !ends_in(pos.v[0], ".ptx") && strcmp(pos.v[0], "-") &&
         !strchr(pos.v[0], '/') && access(pos.v[0], F_OK))
         return cli_usage(&cmd,
-                         "'%s' is neither a workload ('allot list workloads') nor a "
-                         ".ptx file",
+                         "'%s' is neither a workload ('allot list workloads') nor "
+                         "a file",
                          pos.v[0]);
     struct allot_diag *d = allot_diag_new();
     struct allot_machine *m = cli_sim_machine(&s, d);

@@ -249,8 +249,10 @@ fatbin_choose(const struct fatbin *fb, unsigned image, unsigned capability,
         const struct fatbin_entry *e = &fb->entries.v[i];
         if (e->image != image || e->kind != FATBIN_PTX)
             continue;
-        bool special = e->flags & (FATBIN_ARCH_SPECIFIC | FATBIN_FAMILY);
-        if (special && e->capability != capability)
+        bool fits = e->capability == capability;
+        if (e->flags & FATBIN_FAMILY)
+            fits = e->capability <= capability && e->capability / 10 == capability / 10;
+        if (!fits && e->flags & (FATBIN_ARCH_SPECIFIC | FATBIN_FAMILY))
             spare = better(e, spare, want) ? e : spare;
         else if (better(e, best, want))
             best = e;
@@ -259,10 +261,6 @@ fatbin_choose(const struct fatbin *fb, unsigned image, unsigned capability,
         best = spare;
     if (!best)
         return no_ptx(fb, image, name, diag);
-    if (best->capability > want)
-        diag_add(diag, DIAG_NOTE, &(struct diag_loc){.file = name},
-                 "no PTX for compute capability %u.%u or lower: taking that for %u.%u",
-                 want / 10, want % 10, best->capability / 10, best->capability % 10);
     return best;
 }
 
@@ -369,8 +367,10 @@ fatbin_write(struct strbuf *out, const struct fatbin_input *in, size_t n,
         put(e + 0x04, 4, sizeof e);
         put(e + 0x08, 8, padded);
         put(e + 0x14, 4, ENTRY); /* options: the empty string behind the record */
+        put(e + 0x18, 2, in[i].minor);
+        put(e + 0x1a, 2, in[i].major);
         put(e + 0x1c, 4, in[i].capability);
-        put(e + 0x28, 8, flags[packing]);
+        put(e + 0x28, 8, flags[packing] | in[i].flags);
         put(e + ENTRY, 4, ENTRY + 8);
         if (packing != FATBIN_STORED) {
             put(e + 0x10, 4, size);

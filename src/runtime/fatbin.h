@@ -66,9 +66,9 @@ size_t fatbin_length(const void *p);
 bool fatbin_has_ptx(const struct fatbin *fb, unsigned image);
 
 /* The PTX of an image for a machine: the highest capability not above the machine's;
- * where all are above, the lowest (what is simulated is the PTX; a note says it).
- * capability 0: the highest there is. NULL and an error that says what to do if there is
- * no PTX; NULL without an error if the image is empty. */
+ * where all are above, the lowest (what is simulated is the PTX, whatever it was made
+ * for). capability 0: the highest there is. NULL and an error that says what to do if
+ * there is no PTX; NULL without an error if the image is empty. */
 const struct fatbin_entry *fatbin_choose(const struct fatbin *fb, unsigned image,
                                          unsigned capability, const char *name,
                                          struct diag_sink *diag);
@@ -81,7 +81,8 @@ char *fatbin_text(const struct fatbin_entry *e, const char *name, size_t *len,
 struct fatbin_input {
     const char *text;
     size_t len;
-    unsigned capability;
+    unsigned capability, major, minor; /* of .target, .version */
+    uint64_t flags;                    /* FATBIN_ARCH_SPECIFIC, FATBIN_FAMILY or 0 */
 };
 bool fatbin_write(struct strbuf *out, const struct fatbin_input *in, size_t n,
                   enum fatbin_packing packing, struct diag_sink *diag);

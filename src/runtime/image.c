@@ -2,6 +2,7 @@
  * in memory, as CUDA programs hand them over. */
 #include "runtime/runtime.h"
 
+#include "ptx/link.h"
 #include "ptx/parse.h"
 #include "runtime/fatbin.h"
 
@@ -102,8 +103,9 @@ parts_join(struct parts *p, const char *name, struct diag_sink *diag)
         diag_add(diag, DIAG_ERROR, &(struct diag_loc){.file = name},
                  "the fatbin is empty: there is no device code in it");
     } else {
-        diag_add(diag, DIAG_ERROR, &(struct diag_loc){.file = name},
-                 "%zu modules of PTX inside: linking is not there yet", p->v.n);
+        m = ptx_link(p->v.v, p->v.n, name, diag);
+        if (m)
+            p->v.n = 0;
     }
     return m;
 }
@@ -249,14 +251,18 @@ allot_module_image(const char *name, const void *image, const struct allot_machi
 
 /* -- writing -- */
 
-/* The number in .target sm_90a. */
-static unsigned
-target_of(const struct ptx_module *m)
+/* What .target sm_90a says. */
+static void
+describe_target(const struct ptx_module *m, struct fatbin_input *in)
 {
     const char *s = m->target;
+    char *end;
     while (*s && (*s < '0' || *s > '9'))
         s++;
-    return (unsigned)strtoul(s, NULL, 10);
+    in->capability = (unsigned)strtoul(s, &end, 10);
+    in->flags = *end == 'a' ? FATBIN_ARCH_SPECIFIC : *end == 'f' ? FATBIN_FAMILY : 0;
+    in->major = m->version_major;
+    in->minor = m->version_minor;
 }
 
 char *
@@ -276,8 +282,9 @@ allot_fatbin_write(const char *const *ptx, size_t n, const char *compress, size_
     for (size_t i = 0; ok && i < n; i++) {
         struct ptx_module *m = ptx_parse("PTX", ptx[i], strlen(ptx[i]), diag);
         ok = m != NULL;
+        in[i] = (struct fatbin_input){.text = ptx[i], .len = strlen(ptx[i])};
         if (ok)
-            in[i] = (struct fatbin_input){ptx[i], strlen(ptx[i]), target_of(m)};
+            describe_target(m, &in[i]);
         ptx_module_free(m);
     }
     ok = ok && fatbin_write(&out, in, n, (enum fatbin_packing)packing, diag);
