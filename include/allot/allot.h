@@ -119,6 +119,19 @@ bool allot_pass(size_t i, const char **name, const char **meaning);
 bool allot_pass_setting(size_t i, size_t k, const char **key, const char **value_default,
                         const char **meaning);
 
+/* What a host program asks of CUDA, read off its file. */
+struct allot_program {
+    bool elf;         /* false: a script, or something else that is no program */
+    bool device_code; /* there are fatbins that its start-up code registers */
+    bool driver;      /* it is linked to libcuda.so.1 */
+    bool rpath;       /* it names folders of libraries that go before LD_LIBRARY_PATH */
+    char runtime[64]; /* "libcudart.so.13", which it is linked to; "": none */
+    unsigned images;  /* source files, or parts, with device code */
+    unsigned machine_only; /* ... of them without PTX */
+};
+bool allot_program_read(const char *path, struct allot_program *out,
+                        struct allot_diag *d);
+
 struct allot_variable {
     const char *name;
     uint64_t bytes;

@@ -84,13 +84,15 @@ nearest_opt(const struct cli_opt *const *tables, const char *given)
     return best;
 }
 
-bool
-cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
-          char **argv, struct cli_list *pos)
+/* first: what getopt's list of short options begins with. */
+static bool
+parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
+      char **argv, struct cli_list *pos, const char *first)
 {
     enum { MAX = 64, BASE = 1000 };
     struct option longs[MAX + 2];
-    char shorts[2 * MAX + 4] = ":h";
+    char shorts[2 * MAX + 5];
+    strcpy(shorts, first);
     int n = 0;
     const struct cli_opt *o;
     for (; (o = find_opt(tables, n)) && n < MAX; n++) {
@@ -150,6 +152,20 @@ cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int ar
     pos->v = (const char **)(argv + optind);
     pos->n = (size_t)(argc - optind);
     return true;
+}
+
+bool
+cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
+          char **argv, struct cli_list *pos)
+{
+    return parse(cmd, tables, argc, argv, pos, ":h");
+}
+
+bool
+cli_parse_program(const struct cli_cmd *cmd, const struct cli_opt *const *tables,
+                  int argc, char **argv, struct cli_list *pos)
+{
+    return parse(cmd, tables, argc, argv, pos, "+:h");
 }
 
 int
@@ -405,6 +421,33 @@ cli_workload_module(const struct allot_workload *w, const char *compiler,
     char name[128];
     snprintf(name, sizeof name, "%s.%s.ptx", w->name, compiler);
     return allot_module_parse(name, text, len, d);
+}
+
+json_t *
+cli_sim_json(const struct allot_machine *m, const struct cli_sim *s)
+{
+    char v[128], hash[17];
+    json_t *o = json_object();
+    static const char *const shown[] = {"sm.scheduler", "residency.policy",
+                                        "residency.threshold",
+                                        "residency.regs_per_thread"};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (allot_machine_get(m, shown[i], v, sizeof v))
+            json_object_set_new(o, shown[i], json_string(v));
+    for (size_t i = 0; i < s->set.n; i++) {
+        const char *eq = strchr(s->set.v[i], '=');
+        char path[128];
+        snprintf(path, sizeof path, "%.*s", (int)(eq - s->set.v[i]), s->set.v[i]);
+        json_object_set_new(o, path, json_string(eq + 1));
+    }
+    allot_machine_hash(m, hash);
+    json_object_set_new(o, "machine_hash", json_string(hash));
+    json_object_set_new(o, "functional", json_boolean(s->functional));
+    json_object_set_new(o, "quick", json_boolean(s->quick));
+    json_object_set_new(o, "seed", json_string(s->seed));
+    json_object_set_new(o, "compiler", json_string(s->compiler));
+    json_object_set_new(o, "version", json_string(ALLOT_VERSION));
+    return o;
 }
 
 json_t *

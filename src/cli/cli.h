@@ -41,6 +41,10 @@ struct cli_cmd {
 bool cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
                char **argv, struct cli_list *pos);
 
+/* The same for a command whose first argument is a program: its options are its own. */
+bool cli_parse_program(const struct cli_cmd *cmd, const struct cli_opt *const *tables,
+                       int argc, char **argv, struct cli_list *pos);
+
 /* Prints "allot NAME: message" and a pointer to --help; returns EXIT_USAGE. */
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -87,6 +91,8 @@ bool cli_interrupted(void);
 struct allot_module *cli_workload_module(const struct allot_workload *w,
                                          const char *compiler, struct allot_diag *d);
 
+/* The run's options as a JSON object: policies, settings given, machine's hash, version. */
+json_t *cli_sim_json(const struct allot_machine *m, const struct cli_sim *s);
 /* One result as a JSON object with every counter. */
 json_t *cli_result_json(const struct allot_result *r);
 

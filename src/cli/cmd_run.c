@@ -118,33 +118,6 @@ print_csv(const struct allot_device *dev, const char *workload, const char *mach
     }
 }
 
-static json_t *
-options_json(const struct allot_machine *m, const struct cli_sim *s)
-{
-    char v[128], hash[17];
-    json_t *o = json_object();
-    static const char *const shown[] = {"sm.scheduler", "residency.policy",
-                                        "residency.threshold",
-                                        "residency.regs_per_thread"};
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        if (allot_machine_get(m, shown[i], v, sizeof v))
-            json_object_set_new(o, shown[i], json_string(v));
-    for (size_t i = 0; i < s->set.n; i++) {
-        const char *eq = strchr(s->set.v[i], '=');
-        char path[128];
-        snprintf(path, sizeof path, "%.*s", (int)(eq - s->set.v[i]), s->set.v[i]);
-        json_object_set_new(o, path, json_string(eq + 1));
-    }
-    allot_machine_hash(m, hash);
-    json_object_set_new(o, "machine_hash", json_string(hash));
-    json_object_set_new(o, "functional", json_boolean(s->functional));
-    json_object_set_new(o, "quick", json_boolean(s->quick));
-    json_object_set_new(o, "seed", json_string(s->seed));
-    json_object_set_new(o, "compiler", json_string(s->compiler));
-    json_object_set_new(o, "version", json_string(ALLOT_VERSION));
-    return o;
-}
-
 static void
 print_json(const struct allot_device *dev, const struct allot_machine *m,
            const struct cli_sim *s, const char *workload, const char *check,
@@ -155,7 +128,7 @@ print_json(const struct allot_device *dev, const struct allot_machine *m,
         json_array_append_new(kernels, cli_result_json(allot_result_at(dev, i)));
     json_t *o = json_pack("{s:o, s:o, s:o, s:s, s:o}", "machine",
                           cli_json_text(allot_machine_name(m)), "workload",
-                          cli_json_text(workload), "options", options_json(m, s), "check",
+                          cli_json_text(workload), "options", cli_sim_json(m, s), "check",
                           check, "kernels", kernels);
     if (why && *why)
         json_object_set_new(o, "why", json_string(why));

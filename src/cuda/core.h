@@ -39,7 +39,7 @@
  * event keeps the clock's value.
  *
  * Environment (allot exec sets it; a user may as well):
- *     ALLOT_MACHINE      preset or path; default gtx480
+ *     ALLOT_MACHINE      preset or path; default titan
  *     ALLOT_SETTINGS     path=value, one a line
  *     ALLOT_FUNCTIONAL   1: no timing
  *     ALLOT_NO_SKIP      1: step sleeping parts too

@@ -1,0 +1,495 @@
+/* cmd_exec.c: allot exec: a CUDA program on the simulated GPU.
+ *
+ * The program finds our libraries in place of CUDA's (src/cuda/core.h tells the rest):
+ * its environment says where they are and which machine to simulate. They append a line
+ * of JSON to a record file after each launch; when the program has ended, the record
+ * becomes the table, the JSON or the CSV. Standard output is the program's alone. */
+#define _GNU_SOURCE
+#include "cli/cli.h"
+
+#include "report/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct cli_cmd cmd = {
+    "exec", "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+    "Runs a CUDA program on the simulated GPU: one that is linked to the shared CUDA\n"
+    "runtime (nvcc -cudart shared) or uses the driver API, or a script that starts one.\n"
+    "Kernels must have PTX inside, as nvcc puts there unless told otherwise. The program's\n"
+    "output and exit status are its own; the table of its kernels goes to standard error.\n"
+    "A program killed by signal N gives the status 128+N.",
+    "  allot exec ./saxpy 1000000\n"
+    "  allot exec --machine titan --scheduler lrr --json saxpy.json -- ./saxpy -n 4\n"
+    "  allot exec --functional --per-kernel python3 script.py\n"};
+
+struct want {
+    const char *json, *csv;
+    bool per_kernel, none;
+};
+
+/* -- where our libraries are -- */
+
+/* The folder beside the command (build tree), or of the installation; NULL after saying
+ * that there is none. */
+static const char *
+library_folder(void)
+{
+    static char dir[PATH_MAX + 32];
+    const char *given = getenv("ALLOT_CUDA_LIBRARIES");
+    char self[PATH_MAX], probe[2 * PATH_MAX];
+    if (given && *given)
+        return given;
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = 0;
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = 0;
+    static const char *const places[] = {"cuda", "../lib/allot/cuda"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(dir, sizeof dir, "%s/%s", self, places[i]);
+        snprintf(probe, sizeof probe, "%s/liballot-cuda.so", dir);
+        if (!access(probe, R_OK))
+            return dir;
+    }
+    fprintf(stderr,
+            "allot exec: the libraries in place of CUDA's are neither in %s/cuda nor in "
+            "%s/../lib/allot/cuda; set ALLOT_CUDA_LIBRARIES to their folder\n",
+            self, self);
+    return NULL;
+}
+
+/* -- the program -- */
+
+/* The file that the shell would run; NULL after saying why there is none. */
+static const char *
+find_program(const char *name)
+{
+    static char path[PATH_MAX];
+    if (strchr(name, '/')) {
+        if (!access(name, X_OK))
+            return name;
+        fprintf(stderr, "allot exec: cannot run %s: %s\n", name, strerror(errno));
+        return NULL;
+    }
+    const char *p = getenv("PATH");
+    for (p = p ? p : "/usr/bin:/bin"; *p;) {
+        size_t n = strcspn(p, ":");
+        struct stat st;
+        snprintf(path, sizeof path, "%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
+        if (!access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
+            return path;
+        p += n + (p[n] == ':');
+    }
+    fprintf(stderr, "allot exec: there is no program '%s' in PATH%s\n", name,
+            access(name, X_OK) ? "" : "; here there is: write ./ before it");
+    return NULL;
+}
+
+/* Says what keeps the program from running, and what to do; true: nothing. */
+static bool
+check_program(const char *path, const char *folder, struct allot_program *p,
+              struct allot_diag *d)
+{
+    char lib[2 * PATH_MAX];
+    if (!allot_program_read(path, p, d)) {
+        cli_diag(d);
+        return false;
+    }
+    if (p->images && p->machine_only == p->images) {
+        fprintf(stderr,
+                "allot exec: %s holds machine code only, no PTX to simulate\n"
+                "  rebuild with PTX: nvcc -arch=compute_75 ..., or add\n"
+                "  -gencode arch=compute_75,code=compute_75 to the others; with CMake\n"
+                "  -DCMAKE_CUDA_ARCHITECTURES=75-virtual\n",
+                path);
+        return false;
+    }
+    snprintf(lib, sizeof lib, "%s/%s", folder, p->runtime);
+    if (*p->runtime && access(lib, R_OK)) {
+        fprintf(stderr,
+                "allot exec: %s is linked to %s; there are libraries in place of those\n"
+                "  of CUDA 11, 12 and 13: rebuild it with one of these\n",
+                path, p->runtime);
+        return false;
+    }
+    snprintf(lib, sizeof lib, "%s/libcuda.so.1", folder);
+    if (p->device_code && !*p->runtime && access(lib, R_OK)) {
+        fprintf(stderr,
+                "allot exec: %s has the CUDA runtime linked statically and cannot be "
+                "reached\n"
+                "  rebuild: nvcc -cudart shared ...; with CMake\n"
+                "  set_property(TARGET ... PROPERTY CUDA_RUNTIME_LIBRARY Shared)\n",
+                path);
+        return false;
+    }
+    return true;
+}
+
+/* -- its environment -- */
+
+static void
+prepend(const char *name, const char *value)
+{
+    const char *old = getenv(name);
+    struct strbuf b = {0};
+    strbuf_printf(&b, "%s%s%s", value, old && *old ? ":" : "", old ? old : "");
+    setenv(name, b.s, 1);
+    strbuf_free(&b);
+}
+
+static void
+set_or_clear(const char *name, const char *value)
+{
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
+static void
+set_environment(const struct cli_sim *s, const struct want *w, const char *folder,
+                const struct allot_program *p, const char *record)
+{
+    struct strbuf b = {0};
+    const char *const pairs[][2] = {{"sm.scheduler", s->scheduler},
+                                    {"residency.policy", s->residency},
+                                    {"residency.threshold", s->threshold},
+                                    {"residency.regs_per_thread", s->regs}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i][1])
+            strbuf_printf(&b, "%s=%s\n", pairs[i][0], pairs[i][1]);
+    for (size_t i = 0; i < s->set.n; i++)
+        strbuf_printf(&b, "%s\n", s->set.v[i]);
+    prepend("LD_LIBRARY_PATH", folder);
+    if (p->rpath && *p->runtime) { /* its own folders would be searched first */
+        struct strbuf lib = {0};
+        strbuf_printf(&lib, "%s/%s", folder, p->runtime);
+        prepend("LD_PRELOAD", lib.s);
+        strbuf_free(&lib);
+    }
+    setenv("ALLOT_MACHINE", s->machine, 1);
+    set_or_clear("ALLOT_SETTINGS", b.n ? b.s : NULL);
+    set_or_clear("ALLOT_FUNCTIONAL", s->functional ? "1" : NULL);
+    set_or_clear("ALLOT_NO_SKIP", s->no_skip ? "1" : NULL);
+    set_or_clear("ALLOT_THREADS", s->threads);
+    set_or_clear("ALLOT_MAX_CYCLES", s->max_cycles);
+    set_or_clear("ALLOT_MAX_INSTRUCTIONS", s->max_instructions);
+    set_or_clear("ALLOT_REPORT", w->per_kernel ? "kernel" : NULL);
+    setenv("ALLOT_RECORD", record, 1);
+    strbuf_free(&b);
+}
+
+/* -- running it -- */
+
+static volatile sig_atomic_t child;
+
+static void
+pass_on(int sig)
+{
+    if (child > 0)
+        kill((pid_t)child, sig);
+}
+
+/* Its exit status, or 128 + the signal that ended it. */
+static int
+run_program(const char *path, char **argv)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
+    struct sigaction old_int, old_quit, old_term;
+    sigset_t block, before;
+    fflush(NULL);
+    /* The child has its handlers back before it is told of anything. */
+    sigfillset(&block);
+    sigprocmask(SIG_BLOCK, &block, &before);
+    sigaction(SIGINT, &ignore, &old_int); /* the terminal sends it to the program too */
+    sigaction(SIGQUIT, &ignore, &old_quit);
+    sigaction(SIGTERM, &pass, &old_term);
+    child = fork();
+    if (!child) {
+        sigaction(SIGINT, &old_int, NULL);
+        sigaction(SIGQUIT, &old_quit, NULL);
+        sigaction(SIGTERM, &old_term, NULL);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        /* The same addresses in every run; where that is forbidden, only the addresses of
+         * registered host memory differ. */
+        personality(ADDR_NO_RANDOMIZE);
+        execv(path, argv);
+        fprintf(stderr, "allot exec: cannot run %s: %s\n", path, strerror(errno));
+        _exit(errno == ENOENT ? 127 : 126);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (child < 0) {
+        fprintf(stderr, "allot exec: cannot start %s: %s\n", path, strerror(errno));
+        return EXIT_FAILED;
+    }
+    int status;
+    while (waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
+        ;
+    child = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* -- what came of it -- */
+
+/* The record as a JSON array, one object a launch; a last line cut short is left out. */
+static json_t *
+read_record(const char *path)
+{
+    json_t *launches = json_array();
+    FILE *f = fopen(path, "re");
+    char *line = NULL;
+    size_t room = 0;
+    while (f && getline(&line, &room, f) > 0) {
+        json_t *o = json_loads(line, 0, NULL);
+        if (o)
+            json_array_append_new(launches, o);
+    }
+    free(line);
+    if (f)
+        fclose(f);
+    return launches;
+}
+
+static double
+number(const json_t *o, const char *key)
+{
+    return json_number_value(json_object_get(o, key));
+}
+
+/* Launches of one kernel are one row; order of first launch. */
+static json_t *
+by_kernel(const json_t *launches)
+{
+    static const char *const summed[] = {"cycles", "warp_instructions",
+                                         "thread_instructions", "seconds"};
+    json_t *rows = json_array(), *index = json_object();
+    size_t i;
+    json_t *o;
+    json_array_foreach(launches, i, o)
+    {
+        const char *name = json_string_value(json_object_get(o, "name"));
+        json_t *row = json_object_get(index, name ? name : "?");
+        if (!row) {
+            row = json_pack("{s:s, s:i, s:o}", "name", name ? name : "?", "launches", 0,
+                            "resident_blocks",
+                            json_integer((json_int_t)number(o, "resident_blocks")));
+            json_array_append_new(rows, row);
+            json_object_set(index, name ? name : "?", row);
+        }
+        json_object_set_new(row, "launches",
+                            json_integer((json_int_t)number(row, "launches") + 1));
+        for (size_t k = 0; k < sizeof summed / sizeof *summed; k++)
+            json_object_set_new(row, summed[k],
+                                json_real(number(row, summed[k]) + number(o, summed[k])));
+    }
+    json_decref(index);
+    return rows;
+}
+
+static void
+table_row(struct table *t, const json_t *row, bool functional)
+{
+    char b[32];
+    double cycles = number(row, "cycles"), insts = number(row, "thread_instructions");
+    table_cell(t, "%s", json_string_value(json_object_get(row, "name")));
+    table_cell(t, "%.0f", number(row, "launches"));
+    if (!functional)
+        table_cell(t, "%s", table_thousands(b, (uint64_t)cycles));
+    table_cell(t, "%s", table_thousands(b, (uint64_t)number(row, "warp_instructions")));
+    table_cell(t, "%s", table_thousands(b, (uint64_t)insts));
+    if (!functional) {
+        table_cell(t, "%.2f", cycles ? insts / cycles : 0);
+        table_cell(t, "%.0f", number(row, "resident_blocks"));
+    }
+    table_cell(t, "%.3f", number(row, "seconds"));
+}
+
+static void
+print_table(const json_t *launches, const char *program, const struct allot_machine *m,
+            const struct cli_sim *s)
+{
+    size_t i;
+    json_t *row, *rows = by_kernel(launches);
+    char sched[64] = "", resid[64] = "";
+    allot_machine_get(m, "sm.scheduler", sched, sizeof sched);
+    allot_machine_get(m, "residency.policy", resid, sizeof resid);
+    if (s->functional)
+        fprintf(stderr, "\n%s, functional\n\n", program);
+    else
+        fprintf(stderr, "\n%s on %s, scheduler %s, residency %s\n\n", program,
+                allot_machine_name(m), sched, resid);
+    if (!json_array_size(rows)) {
+        fprintf(stderr, "no kernel was launched\n");
+        json_decref(rows);
+        return;
+    }
+    struct table *t =
+        s->functional
+            ? table_new(5, (const char *const[]){"kernel", "launches", "warp instr.",
+                                                 "thread instr.", "host s"})
+            : table_new(8, (const char *const[]){"kernel", "launches", "cycles",
+                                                 "warp instr.", "thread instr.", "IPC",
+                                                 "blocks/SM", "host s"});
+    json_array_foreach(rows, i, row) table_row(t, row, s->functional);
+    struct strbuf text = {0};
+    table_print(t, &text);
+    fputs(text.s, stderr);
+    strbuf_free(&text);
+    table_free(t);
+    json_decref(rows);
+}
+
+static bool
+write_json(json_t *launches, const char *path, const char *program, int status,
+           const struct allot_machine *m, const struct cli_sim *s)
+{
+    json_t *o = json_pack(
+        "{s:o, s:o, s:o, s:s, s:i, s:O}", "machine", cli_json_text(allot_machine_name(m)),
+        "workload", cli_json_text(program), "options", cli_sim_json(m, s), "check",
+        status ? "failed" : "passed", "exit_status", status, "kernels", launches);
+    char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+    struct strbuf b = {0};
+    strbuf_printf(&b, "%s\n", text);
+    bool ok = cli_write_file(path, b.s, b.n);
+    strbuf_free(&b);
+    free(text);
+    json_decref(o);
+    return ok;
+}
+
+/* Columns as of allot run --csv. */
+static bool
+write_csv(const json_t *launches, const char *path, const char *program,
+          const struct allot_machine *m)
+{
+    struct strbuf b = {0};
+    struct allot_stat_info info;
+    size_t i;
+    json_t *o;
+    strbuf_addz(&b, "workload,machine,kernel,seconds");
+    for (size_t k = 0; allot_stat(k, &info); k++)
+        strbuf_printf(&b, ",%s", info.id);
+    strbuf_addz(&b, "\n");
+    json_array_foreach(launches, i, o)
+    {
+        strbuf_printf(&b, "%s,%s,%s,%.6f", program, allot_machine_name(m),
+                      json_string_value(json_object_get(o, "name")),
+                      number(o, "seconds"));
+        for (size_t k = 0; allot_stat(k, &info); k++)
+            strbuf_printf(&b, info.derived ? ",%.9g" : ",%.0f", number(o, info.id));
+        strbuf_addz(&b, "\n");
+    }
+    bool ok = cli_write_file(path, b.s, b.n);
+    strbuf_free(&b);
+    return ok;
+}
+
+static bool
+report(const char *record, const struct want *w, const char *program, int status,
+       const struct allot_machine *m, const struct cli_sim *s)
+{
+    json_t *launches = read_record(record);
+    bool ok = true;
+    if (w->json)
+        ok &= write_json(launches, w->json, program, status, m, s);
+    if (w->csv)
+        ok &= write_csv(launches, w->csv, program, m);
+    if (!w->none)
+        print_table(launches, program, m, s);
+    json_decref(launches);
+    return ok;
+}
+
+/* -- the command -- */
+
+/* Options of a simulation without those of workloads. */
+static void
+program_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
+{
+    static const char *const left_out[] = {"quick", "seed", "compiler"};
+    size_t kept = 0;
+    cli_sim_options(s, table);
+    for (size_t i = 0; table[i].name; i++) {
+        bool keep = true;
+        for (size_t k = 0; k < sizeof left_out / sizeof *left_out; k++)
+            keep &= strcmp(table[i].name, left_out[k]) != 0;
+        if (keep)
+            table[kept++] = table[i];
+    }
+    table[kept] = (struct cli_opt){0};
+}
+
+static int
+exec_program(struct cli_list *pos, const struct cli_sim *s, const struct want *w,
+             const struct allot_machine *m, struct allot_diag *d)
+{
+    const char *folder = library_folder();
+    const char *path = folder ? find_program(pos->v[0]) : NULL;
+    struct allot_program program;
+    const char *tmp = getenv("TMPDIR");
+    char record[PATH_MAX];
+    snprintf(record, sizeof record, "%s/allot-record-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!path || !check_program(path, folder, &program, d))
+        return EXIT_FAILED;
+    int fd = mkostemp(record, O_CLOEXEC);
+    if (fd < 0) {
+        fprintf(stderr, "allot exec: cannot make %s: %s\n", record, strerror(errno));
+        return EXIT_FAILED;
+    }
+    close(fd);
+    set_environment(s, w, folder, &program, record);
+    int status = run_program(path, (char **)pos->v);
+    bool ok = report(record, w, pos->v[0], status, m, s);
+    unlink(record);
+    return ok || status ? status : EXIT_FAILED;
+}
+
+int
+cmd_exec(int argc, char **argv)
+{
+    struct cli_sim s = CLI_SIM_DEFAULTS;
+    struct want w = {0};
+    s.machine = "titan";
+    const struct cli_opt own[] = {
+        {"per-kernel", 0, NULL, "a line on standard error after each launch", NULL, NULL,
+         &w.per_kernel},
+        {"json", 0, "FILE", "one JSON object with every launch and every counter",
+         &w.json, NULL, NULL},
+        {"csv", 0, "FILE", "one CSV line a launch, with every counter", &w.csv, NULL,
+         NULL},
+        {"no-table", 0, NULL, "nothing on standard error at the end", NULL, NULL,
+         &w.none},
+        {0}};
+    struct cli_opt sim[CLI_SIM_OPTIONS];
+    struct cli_list pos;
+    program_options(&s, sim);
+    if (!cli_parse_program(&cmd, (const struct cli_opt *const[]){sim, own, NULL}, argc,
+                           argv, &pos))
+        return EXIT_USAGE;
+    if (!pos.n)
+        return cli_usage(&cmd, "give a program");
+    struct allot_options o;
+    if (!cli_sim_run_options(&cmd, &s, &o, NULL))
+        return EXIT_USAGE;
+    if ((w.json && !cli_writable(w.json)) || (w.csv && !cli_writable(w.csv)))
+        return EXIT_FAILED;
+    struct allot_diag *d = allot_diag_new();
+    struct allot_machine *m = cli_sim_machine(&s, d);
+    int status = EXIT_FAILED;
+    cli_diag(d);
+    allot_diag_clear(d);
+    if (m)
+        status = exec_program(&pos, &s, &w, m, d);
+    allot_machine_free(m);
+    allot_diag_free(d);
+    return status;
+}
