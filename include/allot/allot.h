@@ -107,6 +107,8 @@ struct allot_module *allot_module_link(struct allot_module *const *parts, size_t
  * malloc'd; compress: "none", "lz4", "zstd". */
 char *allot_fatbin_write(const char *const *ptx, size_t n, const char *compress,
                          size_t *len, struct allot_diag *d);
+/* Compute capability of its .target, major*10+minor; 0 if that names none. */
+uint32_t allot_module_capability(const struct allot_module *m);
 /* PTX text, malloc'd. */
 char *allot_module_print(const struct allot_module *m);
 /* Runs passes over the module: names joined by commas, settings of a pass behind colons

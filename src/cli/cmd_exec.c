@@ -9,6 +9,7 @@
 
 #include "report/table.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -295,12 +296,33 @@ by_kernel(const json_t *launches)
     return rows;
 }
 
+/* Name as in the source, where C++'s own library is at hand to say it; cut to fit a line.
+ */
+static void
+name_cell(struct table *t, const char *mangled)
+{
+    enum { WIDTH = 48 };
+    void *lib = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+    char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
+    char *name = NULL;
+    int status;
+    if (lib)
+        *(void **)&demangle = dlsym(lib, "__cxa_demangle");
+    if (demangle)
+        name = demangle(mangled, NULL, NULL, &status);
+    const char *s = name ? name : mangled;
+    if (!strncmp(s, "void ", 5))
+        s += 5;
+    table_cell(t, strlen(s) > WIDTH ? "%.*s..." : "%.*s", WIDTH, s);
+    free(name);
+}
+
 static void
 table_row(struct table *t, const json_t *row, bool functional)
 {
     char b[32];
     double cycles = number(row, "cycles"), insts = number(row, "thread_instructions");
-    table_cell(t, "%s", json_string_value(json_object_get(row, "name")));
+    name_cell(t, json_string_value(json_object_get(row, "name")));
     table_cell(t, "%.0f", number(row, "launches"));
     if (!functional)
         table_cell(t, "%s", table_thousands(b, (uint64_t)cycles));

@@ -250,6 +250,8 @@ bool acu_function_param(const struct acu_function *f, size_t i, uint64_t *offset
 /* Resident blocks of an SM, 0 if not even one fits. */
 int acu_occupancy(struct acu_function *f, uint32_t threads, uint64_t dynamic_scratchpad,
                   int *blocks);
+/* Compute capability that its PTX was compiled for. */
+uint32_t acu_function_capability(const struct acu_function *f);
 /* Registers of a thread as the machine hands them out. */
 uint32_t acu_function_registers(const struct acu_function *f);
 

@@ -84,6 +84,12 @@ acu_function_registers(const struct acu_function *f)
     return r > most ? most : r;
 }
 
+uint32_t
+acu_function_capability(const struct acu_function *f)
+{
+    return allot_module_capability(f->ptx);
+}
+
 static int
 check_dims(const struct acu_launch *l)
 {

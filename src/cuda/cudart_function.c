@@ -59,7 +59,7 @@ attributes(struct rt_function_attributes *a, const void *handle)
                                          .local_bytes = f->kernel->local_bytes,
                                          .max_threads = max_threads(f),
                                          .registers = (int)acu_function_registers(f),
-                                         .ptx_version = 10 * p.major + p.minor,
+                                         .ptx_version = (int)acu_function_capability(f),
                                          .binary_version = 10 * p.major + p.minor,
                                          .max_dynamic = max_dynamic(f),
                                          .carveout = f->carveout};

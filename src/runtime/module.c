@@ -73,6 +73,15 @@ allot_module_free(struct allot_module *m)
     free(m);
 }
 
+uint32_t
+allot_module_capability(const struct allot_module *m)
+{
+    unsigned n = 0;
+    if (m->ptx->target)
+        sscanf(m->ptx->target, "%*[a-z]_%u", &n);
+    return n;
+}
+
 char *
 allot_module_print(const struct allot_module *m)
 {
