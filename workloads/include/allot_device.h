@@ -115,7 +115,7 @@ extern const __device__ allot_tid threadIdx;
 extern const __device__ allot_ctaid blockIdx;
 extern const __device__ allot_ntid blockDim;
 extern const __device__ allot_nctaid gridDim;
-#define warpSize 32
+static constexpr int warpSize = 32;
 
 ALLOT_FN int clock() { return __nvvm_read_ptx_sreg_clock(); }
 ALLOT_FN long long clock64() { return __nvvm_read_ptx_sreg_clock64(); }

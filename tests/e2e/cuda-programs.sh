@@ -1,0 +1,156 @@
+#!/bin/sh
+# cuda-programs.sh ALLOT SOURCE: CUDA programs as they are, on the simulated GPU: those of
+# tests/programs by clang and by nvcc, and what `allot exec` makes of them.
+set -u
+allot=$1
+src=$2
+build=$(dirname "$allot")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+failed=0
+passed=0
+
+fail() {
+    echo "FAIL $1"
+    shift
+    [ $# -eq 0 ] || sed 's/^/    /' "$@" | head -20
+    failed=$((failed + 1))
+}
+# check NAME STATUS COMMAND...: exit status, output kept in out and err
+check() {
+    name=$1
+    want=$2
+    shift 2
+    timeout 100 "$@" >out 2>err </dev/null
+    got=$?
+    if [ $got -ne "$want" ]; then
+        fail "$name: exit status $got, not $want" out err
+        return 1
+    fi
+    passed=$((passed + 1))
+}
+# has FILE TEXT, lacks FILE TEXT
+has() {
+    grep -qF -- "$2" "$1" && passed=$((passed + 1)) || fail "$name: '$2' is not in its $1:" "$1"
+}
+lacks() {
+    grep -qF -- "$2" "$1" && fail "$name: '$2' is in its $1:" "$1" || passed=$((passed + 1))
+}
+
+# -- the programs check themselves --
+programs=
+for p in "$build"/programs/clang/* "$build"/programs/nvcc/*; do
+    case $p in *.ptx | *.fatbin | *.o | *'*') continue ;; esac
+    [ -x "$p" ] || continue
+    n=$(basename "$(dirname "$p")")/$(basename "$p")
+    programs="$programs $n"
+    if [ "${n#*/}" = textures ] && "$allot" exec "$p" 2>&1 |
+        grep -q 'tex: this instruction is not supported'; then
+        echo "skipped: $n: this version has no texture instructions"
+        continue
+    fi
+    check "$n" 0 "$allot" exec "$p"
+    has err "on titan, scheduler gto"
+    has err "launches"
+    check "$n, functional" 0 "$allot" exec --functional --machine gtx480 "$p"
+done
+for n in memory streams templates cooperative textures; do
+    case $programs in *clang/$n*) ;; *) fail "there is no program clang/$n" ;; esac
+done
+case $programs in
+*nvcc/*) ;;
+*) echo "skipped: no nvcc here, so no programs by nvcc" ;;
+esac
+
+# -- what allot exec adds --
+p=$build/programs/clang/streams
+check "statistics" 0 "$allot" exec --scheduler lrr --set sm.count=4 --per-kernel \
+    --json s.json --csv s.csv -- "$p"
+cp out first
+has out "pipeline"
+lacks out "allot"
+lacks out "launches"
+has err "allot: _Z3addPiii <<<(16,1,1), (256,1,1)>>>"
+has s.json '"machine": "titan"'
+has s.json '"sm.scheduler": "lrr"'
+has s.json '"sm.count": "4"'
+has s.json '"exit_status": 0'
+has s.json '"name": "_Z3addPiii"'
+has s.json '"warp_instructions":'
+[ "$(grep -c '"ipc":' s.json)" = 36 ] || fail "36 launches in s.json" s.json
+[ "$(wc -l <s.csv)" = 37 ] || fail "37 lines in s.csv" s.csv
+head -1 s.csv >header
+has header "workload,machine,kernel,seconds,cycles"
+fields=$(head -1 s.csv | tr , '\n' | wc -l)
+awk -F, -v n="$fields" 'NF != n { exit 1 }' s.csv || fail "each line of s.csv has $fields fields"
+check "the same again" 0 "$allot" exec --scheduler lrr --set sm.count=4 --no-table -- "$p"
+cmp -s out first || fail "simulated time differs from run to run" first out
+[ -s err ] && fail "--no-table leaves nothing on stderr" err
+check "another machine" 0 "$allot" exec --set sm.count=1 --no-table "$p"
+cmp -s out first && fail "simulated time is the same on another machine" out
+
+cat >script <<'END'
+#!/bin/sh
+"$1" >/dev/null && echo "args: $*"
+exit 7
+END
+chmod +x script
+check "a script's own status" 7 "$allot" exec --json s.json ./script "$p" --help -x
+has out "--help -x"
+has s.json '"exit_status": 7'
+has s.json '"check": "failed"'
+has s.json '"name": "_Z3addPiii"'
+check "killed" 137 "$allot" exec sh -c 'kill -9 $$'
+check "interrupted" 130 "$allot" exec sh -c 'kill -2 $$'
+has err "no kernel was launched"
+name=terminated
+"$allot" exec sleep 60 2>err &
+sleep 0.3
+kill -TERM $!
+wait $!
+[ $? -eq 143 ] || fail "$name: exit status not 143" err
+check "no such program" 1 "$allot" exec ./nothing
+has err "cannot run ./nothing"
+check "not in PATH" 1 "$allot" exec nothing-of-that-name
+has err "no program 'nothing-of-that-name'"
+check "no program" 2 "$allot" exec
+check "wrong option" 2 "$allot" exec --seed 3 "$p"
+check "wrong machine" 1 "$allot" exec --machine gtx4800 "$p"
+check "output in no folder" 1 "$allot" exec --json nowhere/s.json "$p"
+check "a limit" 1 "$allot" exec --max-cycles 10 "$p"
+has err "stopped after 10 cycles"
+
+# -- programs that cannot run are told so before they start --
+if command -v nvcc >/dev/null 2>&1; then
+    cat >k.cu <<'END'
+#include <cstdio>
+__global__ void k() {}
+int main() { puts("started"); k<<<1, 1>>>(); return cudaDeviceSynchronize(); }
+END
+    nvcc -cudart shared -gencode arch=compute_80,code=sm_80 k.cu -o sass >nvcc.log 2>&1 &&
+        check "machine code only" 1 "$allot" exec ./sass &&
+        has err "no PTX to simulate" && has err "compute_75" && lacks out started
+    sed 's/libcudart\.so\.13/libcudart.so.10/' <"$p" >old 2>/dev/null
+    chmod +x old
+    check "CUDA 10" 1 "$allot" exec ./old && has err "libcudart.so.10"
+fi
+
+# -- the libraries in place of CUDA's export CUDA's names, and nothing else --
+for v in 11 12 13; do
+    lib=$build/cuda/libcudart.so.$v
+    [ $v = 11 ] && lib=$lib.0
+    awk -v v=$v '!/^#/ && ("," $2 ",") ~ ("," v ",") { print $1 }' \
+        "$src/src/cuda/cudart.symbols" | sort >want
+    nm -D --defined-only "$lib" | awk '$2 != "A" { print $3 }' >tagged
+    sed -n 's/.*@@//p' tagged | sort -u >tags
+    sed 's/@.*//' tagged | sort >got
+    cmp -s want got || { diff want got >diff; fail "names of $(basename "$lib")" diff; }
+    [ "$(cat tags)" = "$(basename "$lib")" ] || fail "version of $(basename "$lib")" tags
+    passed=$((passed + 2))
+done
+nm -D --defined-only "$build/cuda/liballot-cuda.so" | awk '$2 != "A" { print $3 }' |
+    grep -v '^acu_' >other && fail "liballot-cuda.so exports more than acu_*" other
+
+echo "cuda-programs: $passed checks passed, $failed failed"
+[ $failed -eq 0 ]
