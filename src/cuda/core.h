@@ -143,6 +143,9 @@ bool acu_range_find(uint64_t addr, struct acu_range *r);
 /* Device memory: bytes free and in all. */
 void acu_memory(uint64_t *free_bytes, uint64_t *total);
 
+/* Bytes that malloc in kernels may hand out; before the first kernel that calls it. */
+int acu_heap_limit(uint64_t bytes);
+
 /* What the caller claims about the two sides of a copy; ANY where the API does not say.
  */
 enum acu_side { ACU_ANY, ACU_HOST, ACU_DEV };

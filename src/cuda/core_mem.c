@@ -122,6 +122,12 @@ acu_unregister_host(void *p)
     return 0;
 }
 
+int
+acu_heap_limit(uint64_t bytes)
+{
+    return allot_device_heap(acu.device, bytes, NULL) ? 0 : ACU_ILLEGAL_STATE;
+}
+
 void
 acu_memory(uint64_t *free_bytes, uint64_t *total)
 {

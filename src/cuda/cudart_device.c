@@ -290,7 +290,7 @@ cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
     CALL_LIGHT(0);
 }
 
-/* -- limits and preferences: kept, without effect -- */
+/* -- limits and preferences: kept; only the heap of kernels has an effect -- */
 
 static size_t limits[] = {1024,    /* stack of a thread */
                           1 << 20, /* printf buffer */
@@ -298,11 +298,22 @@ static size_t limits[] = {1024,    /* stack of a thread */
                           2,       2048, 128, 0};
 enum { NLIMITS = sizeof limits / sizeof *limits };
 
+static int
+set_limit(int limit, size_t value)
+{
+    enum { HEAP = 2 };
+    if (limit < 0 || limit >= NLIMITS)
+        return ACU_UNSUPPORTED_LIMIT;
+    int e = limit == HEAP ? acu_heap_limit(value) : 0;
+    if (!e)
+        limits[limit] = value;
+    return e;
+}
+
 EXPORT int
 cudaDeviceSetLimit(int limit, size_t value)
 {
-    CALL(limit < 0 || limit >= NLIMITS ? ACU_UNSUPPORTED_LIMIT
-                                       : (limits[limit] = value, 0));
+    CALL(set_limit(limit, value));
 }
 
 EXPORT int
