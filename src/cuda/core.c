@@ -49,7 +49,7 @@ acu_say(const char *fmt, ...)
 void
 acu_flush_diag(void)
 {
-    if (!acu.diag)
+    if (!acu.diag || acu.capturing)
         return;
     struct strbuf out = {0};
     const char *s = allot_diag_text(acu.diag);
@@ -62,6 +62,23 @@ acu_flush_diag(void)
         write_fd(STDERR_FILENO, out.s, out.n);
     strbuf_free(&out);
     allot_diag_clear(acu.diag);
+}
+
+void
+acu_capture_begin(void)
+{
+    acu_flush_diag();
+    acu.capturing = true;
+}
+
+char *
+acu_capture_end(void)
+{
+    acu.capturing = false;
+    char *text = xstrdup(acu.diag ? allot_diag_text(acu.diag) : "");
+    if (acu.diag)
+        allot_diag_clear(acu.diag);
+    return text;
 }
 
 int
@@ -288,11 +305,17 @@ acu_begin_light(void)
 }
 
 int
+acu_device_ready(void)
+{
+    int e = acu_device_make();
+    return e ? e : acu.sticky;
+}
+
+int
 acu_begin(void)
 {
     pthread_mutex_lock(&lock);
-    int e = acu_device_make();
-    return e ? e : acu.sticky;
+    return acu_device_ready();
 }
 
 int

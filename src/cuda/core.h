@@ -81,11 +81,17 @@ const char *acu_error_driver_name(int e);  /* "CUDA_ERROR_INVALID_VALUE" */
 const char *acu_error_text(int e);
 /* Prints "allot: ..." to stderr; lines are kept whole. */
 void acu_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Between these two, diagnostics are kept instead of printed; the end gives them, malloc'd,
+ * "" if there were none. */
+void acu_capture_begin(void);
+char *acu_capture_end(void);
 /* For entry points that exist only: says once per name that it is not there. */
 int acu_not_supported(const char *name);
 
 /* -- the device; after acu_begin -- */
-struct allot_device *acu_device(void);
+struct allot_device *acu_device(void); /* NULL: not made yet */
+/* As acu_begin, inside a call: makes the device, answers the sticky error. */
+int acu_device_ready(void);
 const struct allot_machine *acu_machine(void);
 /* A setting by dotted path as a number; 0 where it is none. */
 double acu_setting(const char *path);
@@ -200,6 +206,10 @@ struct acu_symbol {
 int acu_module_load(const void *image, const char *what, struct acu_module **out);
 int acu_module_load_ptx(const char *text, size_t n, const char *what,
                         struct acu_module **out);
+/* A file of PTX text, a fatbin, or a host's ELF file. */
+int acu_module_load_file(const char *path, struct acu_module **out);
+/* A module of PTX that was read already, which it takes over; NULL: error INVALID_PTX. */
+int acu_module_adopt(struct allot_module *ptx, const char *what, struct acu_module **out);
 int acu_module_unload(struct acu_module *m);
 bool acu_module_valid(const struct acu_module *m);
 /* Error NOT_FOUND if there is none. Owned by the module. */
@@ -208,6 +218,15 @@ int acu_module_symbol(struct acu_module *m, const char *name, struct acu_symbol 
 /* Function i, from 0 while true is returned. */
 bool acu_module_function_at(struct acu_module *m, size_t i, struct acu_function **f);
 struct allot_module *acu_module_ptx(struct acu_module *m);
+
+/* Several images linked to one: PTX text (owned by the link), which a module is loaded
+ * from. `what` names the input in messages. */
+struct acu_link;
+struct acu_link *acu_link_new(void);
+int acu_link_add(struct acu_link *l, const void *data, size_t size, const char *what);
+int acu_link_add_file(struct acu_link *l, const char *path);
+int acu_link_complete(struct acu_link *l, char **text);
+void acu_link_free(struct acu_link *l);
 
 /* Registration by start-up code; no device is needed yet. */
 struct acu_module *acu_register_image(const void *wrapper);
@@ -229,6 +248,7 @@ int acu_symbol_load(struct acu_symbol *s);
 /* -- arrays, textures, surfaces: as allot.h has them, on the process's device -- */
 int acu_array_new(const struct allot_array_info *info, struct allot_array **a);
 void acu_array_free(struct allot_array *a);
+const struct allot_array_info *acu_array_info(const struct allot_array *a);
 unsigned acu_format_bytes(const struct allot_format *f); /* of a texel */
 int acu_texture_new(const struct allot_resource *r, const struct allot_sampler *s,
                     uint64_t *handle);
@@ -257,6 +277,24 @@ int acu_occupancy(struct acu_function *f, uint32_t threads, uint64_t dynamic_scr
 uint32_t acu_function_capability(const struct acu_function *f);
 /* Registers of a thread as the machine hands them out. */
 uint32_t acu_function_registers(const struct acu_function *f);
+/* The most dynamic scratchpad with which so many blocks of so many threads reside. */
+int acu_occupancy_dynamic(struct acu_function *f, int blocks, int threads, size_t *bytes);
+/* Attributes; the numbers are those of CUfunction_attribute. */
+enum {
+    ACU_FUNC_MAX_THREADS,
+    ACU_FUNC_SHARED_BYTES,
+    ACU_FUNC_CONST_BYTES,
+    ACU_FUNC_LOCAL_BYTES,
+    ACU_FUNC_REGISTERS,
+    ACU_FUNC_PTX_VERSION,
+    ACU_FUNC_BINARY_VERSION,
+    ACU_FUNC_CACHE_CA,
+    ACU_FUNC_MAX_DYNAMIC,
+    ACU_FUNC_CARVEOUT,
+    ACU_FUNC_END = 16, /* 10 to 15: clusters */
+};
+int acu_function_get(struct acu_function *f, int attribute, int *value);
+int acu_function_set(struct acu_function *f, int attribute, int value);
 
 /* -- streams and events -- */
 #define ACU_STREAM_LEGACY ((struct acu_stream *)1)

@@ -16,6 +16,12 @@ acu_array_free(struct allot_array *a)
     allot_array_free(acu.device, a, NULL);
 }
 
+const struct allot_array_info *
+acu_array_info(const struct allot_array *a)
+{
+    return allot_array_describe(a);
+}
+
 unsigned
 acu_format_bytes(const struct allot_format *f)
 {

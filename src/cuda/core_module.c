@@ -5,7 +5,10 @@
  * program may carry many that this run never touches. Managed variables are the
  * exception: the host may touch them before any call, so their images are read with the
  * device. */
+#define _GNU_SOURCE
 #include "cuda/core_int.h"
+
+#include <unistd.h>
 
 static struct acu_module *
 module_new(const char *what)
@@ -145,6 +148,24 @@ acu_module_load_ptx(const char *text, size_t n, const char *what, struct acu_mod
 {
     struct acu_module *m = module_new(what);
     return load_new(m, load_ptx(m, text, n), out);
+}
+
+int
+acu_module_adopt(struct allot_module *ptx, const char *what, struct acu_module **out)
+{
+    struct acu_module *m = module_new(what);
+    m->ptx = ptx;
+    acu_flush_diag();
+    return load_new(m, ptx ? 0 : ACU_INVALID_PTX, out);
+}
+
+int
+acu_module_load_file(const char *path, struct acu_module **out)
+{
+    if (access(path, R_OK))
+        return ACU_FILE_NOT_FOUND;
+    int e = acu_module_adopt(allot_module_load_for(path, acu.machine, acu.diag), path, out);
+    return e ? ACU_INVALID_IMAGE : 0;
 }
 
 int

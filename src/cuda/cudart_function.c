@@ -1,17 +1,8 @@
 /* cudart_function.c: kernels as objects: attributes, occupancy, libraries loaded by hand.
  */
-#define _GNU_SOURCE
 #include "cuda/cudart.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* -- attributes -- */
-
-enum { FUNC_MAX_DYNAMIC = 8, FUNC_CARVEOUT = 9, FUNC_LAST = 15 };
 
 static int
 function_load(const void *handle, struct acu_function **f)
@@ -20,50 +11,27 @@ function_load(const void *handle, struct acu_function **f)
     return *f ? acu_function_load(*f) : ACU_INVALID_DEVICE_FUNCTION;
 }
 
-/* Dynamic scratchpad that a launch may ask for. */
-static int
-max_dynamic(const struct acu_function *f)
-{
-    struct acu_props p;
-    acu_props(&p);
-    int left = p.smem_block - (int)f->kernel->scratchpad;
-    return f->dynamic_set ? (int)f->dynamic_max : left > 0 ? left : 0;
-}
-
-/* Threads of a block, as registers and .maxntid allow. */
-static int
-max_threads(const struct acu_function *f)
-{
-    struct acu_props p;
-    acu_props(&p);
-    int n = p.max_threads_block;
-    if (f->kernel->max_block_threads && (int)f->kernel->max_block_threads < n)
-        n = (int)f->kernel->max_block_threads;
-    uint32_t regs = acu_function_registers(f);
-    int fit = regs ? p.regs_block / (int)regs / p.warp * p.warp : n;
-    return fit < n ? fit : n;
-}
-
 static int
 attributes(struct rt_function_attributes *a, const void *handle)
 {
     struct acu_function *f;
-    struct acu_props p;
+    int v[ACU_FUNC_END];
     if (!a)
         return ACU_INVALID_VALUE;
     int e = function_load(handle, &f);
-    if (e)
-        return e;
-    acu_props(&p);
-    *a = (struct rt_function_attributes){.shared_bytes = f->kernel->scratchpad,
-                                         .local_bytes = f->kernel->local_bytes,
-                                         .max_threads = max_threads(f),
-                                         .registers = (int)acu_function_registers(f),
-                                         .ptx_version = (int)acu_function_capability(f),
-                                         .binary_version = 10 * p.major + p.minor,
-                                         .max_dynamic = max_dynamic(f),
-                                         .carveout = f->carveout};
-    return 0;
+    for (int i = 0; !e && i < ACU_FUNC_END; i++)
+        e = acu_function_get(f, i, &v[i]);
+    if (!e)
+        *a = (struct rt_function_attributes){
+            .shared_bytes = (size_t)v[ACU_FUNC_SHARED_BYTES],
+            .local_bytes = (size_t)v[ACU_FUNC_LOCAL_BYTES],
+            .max_threads = v[ACU_FUNC_MAX_THREADS],
+            .registers = v[ACU_FUNC_REGISTERS],
+            .ptx_version = v[ACU_FUNC_PTX_VERSION],
+            .binary_version = v[ACU_FUNC_BINARY_VERSION],
+            .max_dynamic = v[ACU_FUNC_MAX_DYNAMIC],
+            .carveout = v[ACU_FUNC_CARVEOUT]};
+    return e;
 }
 
 EXPORT int
@@ -76,26 +44,8 @@ static int
 set_attribute(const void *handle, int attr, int value)
 {
     struct acu_function *f;
-    struct acu_props p;
     int e = function_load(handle, &f);
-    if (e)
-        return e;
-    acu_props(&p);
-    switch (attr) {
-    case FUNC_MAX_DYNAMIC:
-        if (value < 0 || value > p.smem_block_optin - (int)f->kernel->scratchpad)
-            return ACU_INVALID_VALUE;
-        f->dynamic_set = true;
-        f->dynamic_max = (uint32_t)value;
-        return 0;
-    case FUNC_CARVEOUT:
-        if (value < -1 || value > 100)
-            return ACU_INVALID_VALUE;
-        f->carveout = value;
-        return 0;
-    default: /* clusters */
-        return attr > FUNC_CARVEOUT && attr < FUNC_LAST && !value ? 0 : ACU_INVALID_VALUE;
-    }
+    return e ? e : acu_function_set(f, attr, value);
 }
 
 EXPORT int
@@ -189,35 +139,12 @@ cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *
     CALL(flags > 1 ? ACU_INVALID_VALUE : occupancy(blocks, f, threads, dynamic));
 }
 
-/* The most dynamic scratchpad with which `blocks` blocks reside, by bisection over what a
- * block may have: residency falls as scratchpad grows. */
 static int
 available(size_t *bytes, const void *handle, int blocks, int threads)
 {
     struct acu_function *f;
-    struct acu_props p;
-    int n = 0;
-    if (!bytes || blocks <= 0 || threads <= 0)
-        return ACU_INVALID_VALUE;
     int e = function_load(handle, &f);
-    if (!e)
-        e = acu_occupancy(f, (uint32_t)threads, 0, &n);
-    if (e || n < blocks)
-        return e ? e : ACU_INVALID_VALUE;
-    acu_props(&p);
-    size_t lo = 0, hi = (size_t)p.smem_block_optin - f->kernel->scratchpad + 1;
-    while (hi - lo > 1) { /* lo fits, hi does not */
-        size_t mid = lo + (hi - lo) / 2;
-        e = acu_occupancy(f, (uint32_t)threads, mid, &n);
-        if (e)
-            return e;
-        if (n >= blocks)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    *bytes = lo;
-    return 0;
+    return e ? e : acu_occupancy_dynamic(f, blocks, threads, bytes);
 }
 
 EXPORT int
@@ -237,47 +164,12 @@ cudaLibraryLoadData(struct acu_module **lib, const void *code, int *jit,
     CALL(lib && code ? acu_module_load(code, "library", lib) : ACU_INVALID_VALUE);
 }
 
-/* A file's contents, NUL-terminated; NULL if it cannot be read. */
-static char *
-read_file(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat st;
-    char *text = NULL;
-    if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
-        size_t n = (size_t)st.st_size, at = 0;
-        text = malloc(n + 1);
-        while (text && at < n) {
-            ssize_t r = read(fd, text + at, n - at);
-            if (r <= 0)
-                break;
-            at += (size_t)r;
-        }
-        if (text)
-            text[at] = 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    return text;
-}
-
-static int
-load_file(struct acu_module **lib, const char *path)
-{
-    if (!lib || !path)
-        return ACU_INVALID_VALUE;
-    char *image = read_file(path);
-    int e = image ? acu_module_load(image, path, lib) : ACU_FILE_NOT_FOUND;
-    free(image);
-    return e;
-}
-
 EXPORT int
 cudaLibraryLoadFromFile(struct acu_module **lib, const char *path, int *jit,
                         void **jit_values, unsigned njit, int *options, void **values,
                         unsigned n)
 {
-    CALL(load_file(lib, path));
+    CALL(lib && path ? acu_module_load_file(path, lib) : ACU_INVALID_VALUE);
 }
 
 EXPORT int
