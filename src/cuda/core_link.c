@@ -40,9 +40,8 @@ acu_link_complete(struct acu_link *l, char **text)
     if (!l->parts.n)
         return ACU_INVALID_VALUE;
     if (l->parts.n > 1) {
-        struct allot_module *m =
-            allot_module_link((struct allot_module *const *)l->parts.v, l->parts.n,
-                              "linked", acu.diag);
+        struct allot_module *m = allot_module_link(
+            (struct allot_module *const *)l->parts.v, l->parts.n, "linked", acu.diag);
         acu_flush_diag();
         if (!m)
             return ACU_INVALID_PTX;

@@ -15,7 +15,8 @@
  * Contexts. There is one device; every context sees the same memory, modules and streams.
  * What a context is, is who may call: calls fail with INVALID_CONTEXT where none is
  * current on the thread, as in CUDA. In a program that uses the runtime API the primary
- * context counts as current. When the last context goes, everything on the device goes. */
+ * context counts as current. When the last context goes, everything on the device goes.
+ */
 #ifndef ALLOT_CUDA_DRIVER_H
 #define ALLOT_CUDA_DRIVER_H
 
@@ -150,11 +151,9 @@ void drv_sampler(const struct drv_texture *d, struct allot_sampler *s);
  * acu_function. Whether the handle is one. */
 bool drv_function_valid(const struct acu_function *f);
 
-/* -- entry points by name; names.c -- */
-/* The entry point of that name for programs of this CUDA version, NULL: none; *newer: there
- * is one, for later versions. */
+/* -- entry points by name -- */
+/* The entry point of that name for programs of this CUDA version, NULL: none; *newer:
+ * there is one, for later versions. */
 void *drv_entry(const char *name, int version, bool per_thread, bool *newer);
-/* The table of private entry points of that UUID, NULL: not known. */
-const void *drv_export_table(const unsigned char uuid[16]);
 
 #endif

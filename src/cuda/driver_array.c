@@ -23,10 +23,10 @@ static const struct {
     int number; /* CUarray_format */
     enum allot_channel kind;
     uint32_t bits;
-} formats[] = {{0x01, ALLOT_UNSIGNED, 8}, {0x02, ALLOT_UNSIGNED, 16},
+} formats[] = {{0x01, ALLOT_UNSIGNED, 8},  {0x02, ALLOT_UNSIGNED, 16},
                {0x03, ALLOT_UNSIGNED, 32}, {0x08, ALLOT_SIGNED, 8},
-               {0x09, ALLOT_SIGNED, 16}, {0x0a, ALLOT_SIGNED, 32},
-               {0x10, ALLOT_FLOAT, 16},   {0x20, ALLOT_FLOAT, 32}};
+               {0x09, ALLOT_SIGNED, 16},   {0x0a, ALLOT_SIGNED, 32},
+               {0x10, ALLOT_FLOAT, 16},    {0x20, ALLOT_FLOAT, 32}};
 
 bool
 drv_format(int number, unsigned channels, struct allot_format *f)
@@ -79,8 +79,10 @@ drv_array_valid(const struct allot_array *a)
 static int
 array_new(struct allot_array **out, const struct array3d_desc *d)
 {
-    struct allot_array_info info = {.width = d->width, .height = d->height,
-                                    .depth = d->depth, .layered = d->flags & LAYERED};
+    struct allot_array_info info = {.width = d->width,
+                                    .height = d->height,
+                                    .depth = d->depth,
+                                    .layered = d->flags & LAYERED};
     if (!out || !drv_format(d->format, d->channels, &info.format) || !d->width)
         return ACU_INVALID_VALUE;
     if (d->flags & CUBEMAP)
@@ -135,9 +137,9 @@ array_describe(struct array3d_desc *d, const struct allot_array *a)
     if (i == live.arrays.n)
         return ACU_INVALID_HANDLE;
     const struct allot_array_info *info = acu_array_info(a);
-    *d = (struct array3d_desc){info->width, info->height, info->depth,
-                               format_number(&info->format), info->format.channels,
-                               live.flags.v[i]};
+    *d = (struct array3d_desc){info->width,           info->height,
+                               info->depth,           format_number(&info->format),
+                               info->format.channels, live.flags.v[i]};
     return 0;
 }
 
@@ -214,8 +216,9 @@ cuMemcpyAtoA_v2(struct allot_array *d, size_t dx, struct allot_array *s, size_t 
                 size_t bytes)
 {
     struct acu_place to = {.array = d, .x = dx}, from = {.array = s, .x = sx};
-    CALL(!drv_array_valid(d) || !drv_array_valid(s) ? ACU_INVALID_HANDLE
-                                                    : acu_copy3d(&to, &from, bytes, 1, 1));
+    CALL(!drv_array_valid(d) || !drv_array_valid(s)
+             ? ACU_INVALID_HANDLE
+             : acu_copy3d(&to, &from, bytes, 1, 1));
 }
 
 /* -- texture and surface objects -- */
@@ -312,8 +315,8 @@ texture_new(uint64_t *out, const struct drv_resource *r, const struct drv_textur
 }
 
 CU
-cuTexObjectCreate(uint64_t *out, const struct drv_resource *r, const struct drv_texture *t,
-                  const void *view)
+cuTexObjectCreate(uint64_t *out, const struct drv_resource *r,
+                  const struct drv_texture *t, const void *view)
 {
     CALL(texture_new(out, r, t, view));
 }

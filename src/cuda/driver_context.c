@@ -17,7 +17,7 @@ struct drv_context {
 static struct {
     bool init, used; /* used: a context was made through this API */
     struct drv_context primary;
-    unsigned primary_refs; /* 0: not active */
+    unsigned primary_refs;              /* 0: not active */
     VEC(struct drv_context *) contexts; /* those of cuCtxCreate */
     unsigned long long ids;
 } drv;
@@ -163,13 +163,23 @@ cuGetProcAddress(const char *name, void **fn, int version, uint64_t flags)
     return cuGetProcAddress_v2(name, fn, version, flags, NULL);
 }
 
+/* The driver's private tables. The statically linked runtime asks for several, and
+ * through one of them has the driver prove that it is NVIDIA's; without them it answers
+ * every call with an error. */
 CU
 cuGetExportTable(const void **table, const unsigned char *uuid)
 {
+    static bool said; /* guarded by the lock */
     if (!table || !uuid)
         return ACU_INVALID_VALUE;
-    *table = drv_export_table(uuid);
-    return *table ? 0 : ACU_NOT_FOUND;
+    *table = NULL;
+    acu_begin_light();
+    if (!said)
+        acu_say("this program asks for private tables of the driver, as the CUDA runtime "
+                "does where it is linked statically (nvcc's default); that runtime takes "
+                "no other driver than NVIDIA's: rebuild with -cudart shared");
+    said = true;
+    return drv_end(ACU_NOT_FOUND);
 }
 
 /* -- devices -- */
@@ -200,7 +210,7 @@ cuDeviceGetName(char *name, int n, int device)
     struct acu_props p;
     CALL_DEVICE(!name || n <= 0 ? ACU_INVALID_VALUE
                 : device        ? ACU_INVALID_DEVICE
-                                : (acu_props(&p), snprintf(name, (size_t)n, "%s", p.name), 0));
+                         : (acu_props(&p), snprintf(name, (size_t)n, "%s", p.name), 0));
 }
 
 CU
@@ -255,7 +265,7 @@ cuDeviceComputeCapability(int *major, int *minor, int device)
     struct acu_props p;
     CALL_DEVICE(!major || !minor ? ACU_INVALID_VALUE
                 : device         ? ACU_INVALID_DEVICE
-                                 : (acu_props(&p), *major = p.major, *minor = p.minor, 0));
+                         : (acu_props(&p), *major = p.major, *minor = p.minor, 0));
 }
 
 CU
@@ -267,9 +277,12 @@ cuDeviceGetProperties(int *prop, int device)
         e = !prop ? ACU_INVALID_VALUE : device_ok(device);
     if (!e) {
         acu_props(&p);
-        int v[14] = {p.max_threads_block, p.max_block[0], p.max_block[1], p.max_block[2],
-                     p.max_grid[0],       p.max_grid[1],  p.max_grid[2],  p.smem_block,
-                     p.const_bytes,       p.warp,         INT32_MAX,      p.regs_block,
+        int v[14] = {p.max_threads_block, p.max_block[0],
+                     p.max_block[1],      p.max_block[2],
+                     p.max_grid[0],       p.max_grid[1],
+                     p.max_grid[2],       p.smem_block,
+                     p.const_bytes,       p.warp,
+                     INT32_MAX,           p.regs_block,
                      p.core_khz,          512};
         memcpy(prop, v, sizeof v); /* CUdevprop */
     }
@@ -363,9 +376,9 @@ CU
 cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
 {
     CALL_DEVICE(!flags || !active ? ACU_INVALID_VALUE
-                : device          ? ACU_INVALID_DEVICE
-                                  : (*flags = drv.primary.flags,
-                            *active = drv.primary_refs > 0, 0));
+                : device
+                    ? ACU_INVALID_DEVICE
+                    : (*flags = drv.primary.flags, *active = drv.primary_refs > 0, 0));
 }
 
 /* -- contexts -- */
@@ -474,18 +487,19 @@ cuCtxGetDevice(int *device)
 CU
 cuCtxGetDevice_v2(int *device, struct drv_context *c)
 {
-    CALL_DEVICE(!device                                       ? ACU_INVALID_VALUE
+    CALL_DEVICE(!device                                        ? ACU_INVALID_VALUE
                 : !(c ? context_valid(c) : drv_current() != 0) ? ACU_INVALID_CONTEXT
-                                                              : (*device = 0));
+                                                               : (*device = 0));
 }
 
 CU
 cuCtxGetApiVersion(struct drv_context *c, unsigned *version)
 {
-    CALL_DEVICE(!version                     ? ACU_INVALID_VALUE
-                : !c ? (drv_current() ? (*version = DRIVER_VERSION, 0) : ACU_INVALID_CONTEXT)
-                : !context_valid(c) ? ACU_INVALID_CONTEXT
-                                    : (*version = DRIVER_VERSION, 0));
+    CALL_DEVICE(
+        !version ? ACU_INVALID_VALUE
+        : !c     ? (drv_current() ? (*version = DRIVER_VERSION, 0) : ACU_INVALID_CONTEXT)
+        : !context_valid(c) ? ACU_INVALID_CONTEXT
+                            : (*version = DRIVER_VERSION, 0));
 }
 
 CU
@@ -529,9 +543,9 @@ cuCtxSynchronize_v2(struct drv_context *c)
 CU
 cuCtxGetLimit(size_t *value, int limit)
 {
-    CALL(!value                       ? ACU_INVALID_VALUE
-         : limit < 0 || limit > 7     ? ACU_UNSUPPORTED_LIMIT
-                                      : (*value = drv_current()->limits[limit], 0));
+    CALL(!value                   ? ACU_INVALID_VALUE
+         : limit < 0 || limit > 7 ? ACU_UNSUPPORTED_LIMIT
+                                  : (*value = drv_current()->limits[limit], 0));
 }
 
 CU

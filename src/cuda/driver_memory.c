@@ -139,8 +139,8 @@ enum {
     ATTR_MEMPOOL_HANDLE,
 };
 
-/* One attribute; r NULL: the pointer is not one of ours, and the answer is what CUDA gives
- * for such where it gives one. */
+/* One attribute; r NULL: the pointer is not one of ours, and the answer is what CUDA
+ * gives for such where it gives one. */
 static int
 pointer_attribute(void *out, int attribute, uint64_t p, const struct acu_range *r)
 {
@@ -200,9 +200,9 @@ CU
 cuPointerGetAttribute(void *out, int attribute, uint64_t p)
 {
     struct acu_range r;
-    CALL(!out                      ? ACU_INVALID_VALUE
+    CALL(!out                     ? ACU_INVALID_VALUE
          : !acu_range_find(p, &r) ? ACU_INVALID_VALUE
-                                   : pointer_attribute(out, attribute, p, &r));
+                                  : pointer_attribute(out, attribute, p, &r));
 }
 
 CU
@@ -319,9 +319,7 @@ cuDeviceGetMemPool(struct drv_pool **pool, int device)
 CU
 cuDeviceSetMemPool(int device, struct drv_pool *pool)
 {
-    CALL_DEVICE(device             ? ACU_INVALID_DEVICE
-                : !pool_valid(pool) ? ACU_INVALID_VALUE
-                                    : 0);
+    CALL_DEVICE(device ? ACU_INVALID_DEVICE : !pool_valid(pool) ? ACU_INVALID_VALUE : 0);
 }
 
 CU
@@ -397,7 +395,7 @@ cuMemAllocAsync(uint64_t *p, size_t bytes, drv_stream s)
 CU
 cuMemAllocFromPoolAsync(uint64_t *p, size_t bytes, struct drv_pool *pool, drv_stream s)
 {
-    CALL(!pool_valid(pool)     ? ACU_INVALID_VALUE
+    CALL(!pool_valid(pool)      ? ACU_INVALID_VALUE
          : !acu_stream_valid(s) ? ACU_INVALID_HANDLE
                                 : alloc(ACU_KIND_DEVICE, p, bytes, 0));
 }
@@ -474,10 +472,16 @@ copy3d(const struct drv_copy3d *c)
     struct acu_place d, s;
     if (!c || c->dst.lod || c->src.lod)
         return ACU_INVALID_VALUE;
-    d = (struct acu_place){.pitch = c->dst.pitch, .slice = c->dst.height, .x = c->dst.x,
-                           .y = c->dst.y, .z = c->dst.z};
-    s = (struct acu_place){.pitch = c->src.pitch, .slice = c->src.height, .x = c->src.x,
-                           .y = c->src.y, .z = c->src.z};
+    d = (struct acu_place){.pitch = c->dst.pitch,
+                           .slice = c->dst.height,
+                           .x = c->dst.x,
+                           .y = c->dst.y,
+                           .z = c->dst.z};
+    s = (struct acu_place){.pitch = c->src.pitch,
+                           .slice = c->src.height,
+                           .x = c->src.x,
+                           .y = c->src.y,
+                           .z = c->src.z};
     int e = place(&d, c->dst.type, c->dst.host, c->dst.device, c->dst.array);
     if (!e)
         e = place(&s, c->src.type, c->src.host, c->src.device, c->src.array);
@@ -487,8 +491,13 @@ copy3d(const struct drv_copy3d *c)
 static struct drv_side3d
 side3d(const struct drv_side2d *s)
 {
-    return (struct drv_side3d){.x = s->x, .y = s->y, .type = s->type, .host = s->host,
-                               .device = s->device, .array = s->array, .pitch = s->pitch};
+    return (struct drv_side3d){.x = s->x,
+                               .y = s->y,
+                               .type = s->type,
+                               .host = s->host,
+                               .device = s->device,
+                               .array = s->array,
+                               .pitch = s->pitch};
 }
 
 static int
@@ -496,8 +505,10 @@ copy2d(const struct drv_copy2d *c)
 {
     if (!c)
         return ACU_INVALID_VALUE;
-    return copy3d(&(struct drv_copy3d){.src = side3d(&c->src), .dst = side3d(&c->dst),
-                                       .width = c->width, .height = c->height,
+    return copy3d(&(struct drv_copy3d){.src = side3d(&c->src),
+                                       .dst = side3d(&c->dst),
+                                       .width = c->width,
+                                       .height = c->height,
                                        .depth = 1});
 }
 
@@ -546,7 +557,8 @@ cuMemcpy3DPeerAsync(const struct drv_copy3d *c, drv_stream s)
 /* -- fills -- */
 
 static int
-fill(uint64_t dst, size_t pitch, const void *pattern, unsigned size, size_t n, size_t rows)
+fill(uint64_t dst, size_t pitch, const void *pattern, unsigned size, size_t n,
+     size_t rows)
 {
     if (dst % size || (rows > 1 && pitch % size))
         return ACU_INVALID_VALUE;

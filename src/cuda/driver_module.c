@@ -22,6 +22,7 @@ struct jit {
     unsigned n;
     const int *options;
     void **values;
+    void **out; /* where lengths of logs go; values, unless those were kept aside */
 };
 
 static void *
@@ -49,7 +50,7 @@ jit_log(const struct jit *j, int log, const char *text)
     }
     for (unsigned i = 0; i < j->n; i++)
         if (j->options[i] == log + 1)
-            j->values[i] = (void *)(uintptr_t)n;
+            j->out[i] = (void *)(uintptr_t)n;
 }
 
 /* Messages go to the log where there is one, else to stderr. */
@@ -109,7 +110,7 @@ CU
 cuModuleLoadDataEx(struct acu_module **m, const void *image, unsigned n,
                    const int *options, void **values)
 {
-    CALL(load_data(m, image, &(struct jit){n, options, values}));
+    CALL(load_data(m, image, &(struct jit){n, options, values, values}));
 }
 
 CU
@@ -208,9 +209,10 @@ CU
 cuLibraryLoadData(struct acu_module **lib, const void *image, int *jit, void **jit_values,
                   unsigned njit, int *options, void **values, unsigned n)
 {
-    CALL_DEVICE((drv_primary(), e_ = acu_device_ready())
-                    ? e_
-                    : load_data(lib, image, &(struct jit){njit, jit, jit_values}));
+    CALL_DEVICE(
+        (drv_primary(), e_ = acu_device_ready())
+            ? e_
+            : load_data(lib, image, &(struct jit){njit, jit, jit_values, jit_values}));
 }
 
 CU
@@ -218,9 +220,10 @@ cuLibraryLoadFromFile(struct acu_module **lib, const char *path, int *jit,
                       void **jit_values, unsigned njit, int *options, void **values,
                       unsigned n)
 {
-    CALL_DEVICE((drv_primary(), e_ = acu_device_ready())
-                    ? e_
-                    : load_file(lib, path, &(struct jit){njit, jit, jit_values}));
+    CALL_DEVICE(
+        (drv_primary(), e_ = acu_device_ready())
+            ? e_
+            : load_file(lib, path, &(struct jit){njit, jit, jit_values, jit_values}));
 }
 
 CU
@@ -275,7 +278,9 @@ cuLibraryGetManaged(uint64_t *p, size_t *bytes, struct acu_module *lib, const ch
 /* -- linking -- */
 
 struct drv_link {
-    struct jit jit;
+    struct jit jit; /* options as they were given: later calls write to the same logs */
+    int *options;
+    void **values;
     struct acu_link *link;
 };
 
@@ -288,9 +293,15 @@ cuLinkCreate_v2(unsigned n, int *options, void **values, struct drv_link **state
     if (!e && (!state || (n && (!options || !values))))
         e = ACU_INVALID_VALUE;
     if (!e) {
-        *state = xcalloc(1, sizeof **state);
-        (*state)->jit = (struct jit){n, options, values};
-        (*state)->link = acu_link_new();
+        struct drv_link *l = *state = xcalloc(1, sizeof *l);
+        l->options = xcalloc(n + 1, sizeof *l->options);
+        l->values = xcalloc(n + 1, sizeof *l->values);
+        if (n) {
+            memcpy(l->options, options, n * sizeof *options);
+            memcpy(l->values, values, n * sizeof *values);
+        }
+        l->jit = (struct jit){n, l->options, l->values, values};
+        l->link = acu_link_new();
     }
     return drv_end(e);
 }
@@ -355,7 +366,8 @@ cuLinkComplete(struct drv_link *l, void **image, size_t *size)
 CU
 cuLinkDestroy(struct drv_link *l)
 {
-    CALL(!l ? ACU_INVALID_VALUE : (acu_link_free(l->link), free(l), 0));
+    CALL(!l ? ACU_INVALID_VALUE
+            : (acu_link_free(l->link), free(l->options), free(l->values), free(l), 0));
 }
 
 /* -- functions -- */
@@ -498,8 +510,7 @@ cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, struct acu_fun
 {
     CALL(!blocks || threads <= 0 || flags > 1 ? ACU_INVALID_VALUE
          : !drv_function_valid(f)             ? ACU_INVALID_HANDLE
-                                              : acu_occupancy(f, (uint32_t)threads,
-                                                              dynamic, blocks));
+                                  : acu_occupancy(f, (uint32_t)threads, dynamic, blocks));
 }
 
 CU

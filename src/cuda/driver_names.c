@@ -1,5 +1,5 @@
 /* driver_names.c: entry points by name (cuGetProcAddress). The rows are driver.symbols',
- * handed over by the build. Also the private tables of cuGetExportTable. */
+ * handed over by the build. */
 #include "cuda/driver.h"
 
 #define ROW(name, since) CU name(void);
@@ -21,7 +21,8 @@ static size_t
 base_length(const char *name, bool *per_thread)
 {
     size_t n = strlen(name);
-    *per_thread = n > 5 && (!strcmp(name + n - 5, "_ptsz") || !strcmp(name + n - 5, "_ptds"));
+    *per_thread =
+        n > 5 && (!strcmp(name + n - 5, "_ptsz") || !strcmp(name + n - 5, "_ptds"));
     if (*per_thread)
         n -= 5;
     if (n > 3 && name[n - 3] == '_' && name[n - 2] == 'v' && name[n - 1] >= '2' &&
@@ -39,23 +40,18 @@ drv_entry(const char *name, int version, bool per_thread, bool *newer)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct row *r = &rows[i];
         bool thread;
-        if (base_length(r->name, &thread) != length || strncmp(r->name, name, length) != 0 ||
-            (thread && !per_thread))
+        if (base_length(r->name, &thread) != length ||
+            strncmp(r->name, name, length) != 0 || (thread && !per_thread))
             continue;
         if (r->since > version) {
             *newer = true;
             continue;
         }
-        if (!best || thread > best_thread || (thread == best_thread && r->since >= best->since)) {
+        if (!best || thread > best_thread ||
+            (thread == best_thread && r->since >= best->since)) {
             best = r;
             best_thread = thread;
         }
     }
     return best ? (void *)(uintptr_t)best->fn : NULL;
-}
-
-const void *
-drv_export_table(const unsigned char uuid[16])
-{
-    return NULL;
 }

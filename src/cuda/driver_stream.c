@@ -111,9 +111,7 @@ cuStreamGetAttribute(drv_stream s, int id, void *value)
 CU
 cuStreamSetAttribute(drv_stream s, int id, const void *value)
 {
-    CALL(!value                 ? ACU_INVALID_VALUE
-         : !acu_stream_valid(s) ? ACU_INVALID_HANDLE
-                                : 0);
+    CALL(!value ? ACU_INVALID_VALUE : !acu_stream_valid(s) ? ACU_INVALID_HANDLE : 0);
 }
 
 /* Capture into graphs is not there, so no stream is ever capturing. */
@@ -284,8 +282,9 @@ wait_value(drv_stream s, uint64_t p, uint64_t v, unsigned bytes, unsigned flags)
     }
     if (ok)
         return 0;
-    acu_say("cuStreamWaitValue waits for a value that nothing before it has written; work "
-            "is done in the order of the calls, so that it would wait for ever");
+    acu_say(
+        "cuStreamWaitValue waits for a value that nothing before it has written; work "
+        "is done in the order of the calls, so that it would wait for ever");
     return ACU_NOT_SUPPORTED;
 }
 

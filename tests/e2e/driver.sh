@@ -1,0 +1,47 @@
+# driver.sh: libcuda.so.1: a C program and a Python script of the driver API, names exported.
+set -eu
+allot=$1
+source=$2
+cuda=$(dirname "$allot")/cuda
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+fail() {
+    echo "driver.sh: $*" >&2
+    exit 1
+}
+# Libraries built with ASan need its own in the process, whose leaks are not our concern.
+preload=
+if nm -D "$cuda/liballot-cuda.so" | grep -q __asan_init; then
+    preload=$(${CC:-cc} -print-file-name=libasan.so)
+fi
+with() { # the libraries in place of CUDA's, for one command
+    env LD_LIBRARY_PATH="$cuda" ALLOT_REPORT=none ${preload:+LD_PRELOAD=$preload} \
+        ASAN_OPTIONS=detect_leaks=0 "$@"
+}
+
+[ -z "$(nm -D --defined-only "$cuda/libcuda.so.1" | awk '$3 !~ /^cu[A-Z]/ { print $3 }')" ] ||
+    fail "libcuda.so.1 exports other names than CUDA's"
+${CC:-cc} -O1 "$source/tests/programs/driver_api.c" -o "$tmp/driver_api" -ldl
+for machine in gtx480 titan; do
+    with env ALLOT_MACHINE=$machine "$tmp/driver_api" >"$tmp/out" 2>"$tmp/err" ||
+        fail "driver_api on $machine: $(cat "$tmp/out" "$tmp/err")"
+done
+with env ALLOT_FUNCTIONAL=1 "$tmp/driver_api" >/dev/null 2>&1 || fail "driver_api without timing"
+
+# Every name answers, whether it does something or not.
+cat >"$tmp/names.py" <<'EOF'
+import ctypes, sys
+cuda = ctypes.CDLL("libcuda.so.1")
+assert cuda.cuInit(0) == 0
+for name in ("cuGraphLaunch", "cuIpcGetMemHandle", "cuTexRefCreate_v9"):
+    known = hasattr(cuda, name)
+    assert known != name.endswith("_v9"), name
+    if known:
+        assert getattr(cuda, name)() == 801, name
+        assert getattr(cuda, name)() == 801, name
+EOF
+with python3 "$tmp/names.py" 2>"$tmp/err" || fail "names.py: $(cat "$tmp/err")"
+[ "$(grep -c 'cuGraphLaunch is not supported' "$tmp/err")" = 1 ] || fail "said once: $(cat "$tmp/err")"
+
+with python3 "$source/tests/programs/driver_ctypes.py" "$source/tests/e2e/inputs/saxpy.ptx" \
+    >"$tmp/out" 2>&1 || fail "driver_ctypes.py: $(cat "$tmp/out")"
