@@ -128,6 +128,7 @@ struct allot_program {
     bool driver;      /* it is linked to libcuda.so.1 */
     bool rpath;       /* it names folders of libraries that go before LD_LIBRARY_PATH */
     char runtime[64]; /* "libcudart.so.13", which it is linked to; "": none */
+    bool static_runtime; /* CUDA's runtime is part of it, and its symbol table says where */
     unsigned images;  /* source files, or parts, with device code */
     unsigned machine_only; /* ... of them without PTX */
 };

@@ -23,8 +23,9 @@
 
 static const struct cli_cmd cmd = {
     "exec", "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
-    "Runs a CUDA program on the simulated GPU: one that is linked to the shared CUDA\n"
-    "runtime (nvcc -cudart shared) or uses the driver API, or a script that starts one.\n"
+    "Runs a CUDA program on the simulated GPU, or a script that starts one. It may use the\n"
+    "runtime API, linked as shared library or statically (nvcc's default; then it must have\n"
+    "its symbol table), or the driver API.\n"
     "Kernels must have PTX inside, as nvcc puts there unless told otherwise. The program's\n"
     "output and exit status are its own; the table of its kernels goes to standard error.\n"
     "A program killed by signal N gives the status 128+N.",
@@ -122,13 +123,13 @@ check_program(const char *path, const char *folder, struct allot_program *p,
                 path, p->runtime);
         return false;
     }
-    snprintf(lib, sizeof lib, "%s/libcuda.so.1", folder);
-    if (p->device_code && !*p->runtime && access(lib, R_OK)) {
+    if (p->device_code && !*p->runtime && !p->driver && !p->static_runtime) {
         fprintf(stderr,
-                "allot exec: %s has the CUDA runtime linked statically and cannot be "
-                "reached\n"
-                "  rebuild: nvcc -cudart shared ...; with CMake\n"
-                "  set_property(TARGET ... PROPERTY CUDA_RUNTIME_LIBRARY Shared)\n",
+                "allot exec: %s has the CUDA runtime linked statically and no symbol "
+                "table\n"
+                "  to find it by: do not strip it, or rebuild: nvcc -cudart shared ...;\n"
+                "  with CMake set_property(TARGET ... PROPERTY CUDA_RUNTIME_LIBRARY "
+                "Shared)\n",
                 path);
         return false;
     }
@@ -174,6 +175,13 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
     if (p->rpath && *p->runtime) { /* its own folders would be searched first */
         struct strbuf lib = {0};
         strbuf_printf(&lib, "%s/%s", folder, p->runtime);
+        prepend("LD_PRELOAD", lib.s);
+        strbuf_free(&lib);
+    }
+    /* src/cuda/static.c; a program without device code of its own may start one with. */
+    if (p->static_runtime || !p->device_code) {
+        struct strbuf lib = {0};
+        strbuf_printf(&lib, "%s/liballot-static.so", folder);
         prepend("LD_PRELOAD", lib.s);
         strbuf_free(&lib);
     }

@@ -29,6 +29,25 @@ read_dynamic(Elf *elf, Elf_Scn *s, const GElf_Shdr *h, struct allot_program *out
     }
 }
 
+/* Whether a function that start-up code calls stands in the program itself. */
+static bool
+has_runtime(Elf *elf, Elf_Scn *s, const GElf_Shdr *h)
+{
+    Elf_Data *d = elf_getdata(s, NULL);
+    size_t n = d && h->sh_entsize ? d->d_size / h->sh_entsize : 0;
+    for (size_t i = 0; i < n; i++) {
+        GElf_Sym sym;
+        if (!gelf_getsym(d, (int)i, &sym))
+            return false;
+        if (GELF_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_shndx == SHN_UNDEF)
+            continue;
+        const char *name = elf_strptr(elf, h->sh_link, sym.st_name);
+        if (name && !strcmp(name, "__cudaRegisterFatBinary"))
+            return true;
+    }
+    return false;
+}
+
 /* Sections: dynamic linking, and the one that start-up code registers. */
 static void
 read_sections(Elf *elf, struct allot_program *out)
@@ -42,6 +61,8 @@ read_sections(Elf *elf, struct allot_program *out)
         const char *n = gelf_getshdr(s, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
         if (n && h.sh_type == SHT_DYNAMIC)
             read_dynamic(elf, s, &h, out);
+        if (n && h.sh_type == SHT_SYMTAB)
+            out->static_runtime |= has_runtime(elf, s, &h);
         if (n && !strcmp(n, ".nvFatBinSegment"))
             out->device_code = true;
     }
