@@ -256,6 +256,9 @@ int acu_surface_new(const struct allot_resource *r, uint64_t *handle);
 void acu_object_free(uint64_t handle);
 /* A module's reference stands for the object from now on. */
 int acu_bind(struct acu_module *m, const char *name, uint64_t handle);
+/* Whether the module has a reference of that name and kind; *own: the module's own text. */
+bool acu_module_ref(struct acu_module *m, const char *name, enum allot_ref_kind kind,
+                    const char **own);
 
 /* -- launches -- */
 struct acu_launch {

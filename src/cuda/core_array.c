@@ -59,3 +59,15 @@ acu_bind(struct acu_module *m, const char *name, uint64_t handle)
     acu_flush_diag();
     return ok ? 0 : ACU_INVALID_TEXTURE;
 }
+
+bool
+acu_module_ref(struct acu_module *m, const char *name, enum allot_ref_kind kind,
+               const char **own)
+{
+    const struct allot_module *ptx = acu_module_ptx(m);
+    enum allot_ref_kind k;
+    for (size_t i = 0; ptx && allot_module_ref(ptx, i, own, &k); i++)
+        if (k == kind && !strcmp(*own, name))
+            return true;
+    return false;
+}

@@ -111,6 +111,11 @@ _Static_assert(sizeof(struct drv_config) == 56, "CUlaunchConfig");
 _Static_assert(sizeof(struct drv_attribute) == 72, "CUlaunchAttribute");
 
 /* -- arrays, textures -- */
+struct drv_array_desc { /* CUDA_ARRAY_DESCRIPTOR */
+    size_t width, height;
+    int format;
+    unsigned channels;
+};
 struct drv_resource { /* CUDA_RESOURCE_DESC */
     int type;
     union {
@@ -150,6 +155,12 @@ void drv_sampler(const struct drv_texture *d, struct allot_sampler *s);
 /* A CUmodule and a CUlibrary is a struct acu_module, a CUfunction and a CUkernel a struct
  * acu_function. Whether the handle is one. */
 bool drv_function_valid(const struct acu_function *f);
+
+/* params: one pointer a parameter; extra: a packed buffer; one of them is NULL. */
+int drv_launch(struct acu_function *f, struct acu_launch *l, drv_stream s, void **params,
+               void **extra);
+/* Binds the references of the function's module that were changed. */
+int drv_bind_refs(const struct acu_function *f);
 
 /* -- entry points by name -- */
 /* The entry point of that name for programs of this CUDA version, NULL: none; *newer:

@@ -1,16 +1,11 @@
 /* driver_array.c: arrays, texture and surface objects. A CUarray is the public
- * interface's array; texture references are those of driver_texref.c. */
+ * interface's array; texture references are driver_legacy.c's. */
 #include "cuda/driver.h"
 
 #include "base/vec.h"
 
 enum { LAYERED = 1, SURFACE_LDST = 2, CUBEMAP = 4, GATHER = 8, DEPTH_TEXTURE = 16 };
 
-struct array_desc { /* CUDA_ARRAY_DESCRIPTOR */
-    size_t width, height;
-    int format;
-    unsigned channels;
-};
 struct array3d_desc { /* CUDA_ARRAY3D_DESCRIPTOR */
     size_t width, height, depth;
     int format;
@@ -103,7 +98,7 @@ cuArray3DCreate_v2(struct allot_array **out, const struct array3d_desc *d)
 }
 
 CU
-cuArrayCreate_v2(struct allot_array **out, const struct array_desc *d)
+cuArrayCreate_v2(struct allot_array **out, const struct drv_array_desc *d)
 {
     CALL(!d ? ACU_INVALID_VALUE
             : array_new(out, &(struct array3d_desc){d->width, d->height, 0, d->format,
@@ -150,13 +145,14 @@ cuArray3DGetDescriptor_v2(struct array3d_desc *d, struct allot_array *a)
 }
 
 CU
-cuArrayGetDescriptor_v2(struct array_desc *d, struct allot_array *a)
+cuArrayGetDescriptor_v2(struct drv_array_desc *d, struct allot_array *a)
 {
     struct array3d_desc all;
     CALL(!d ? ACU_INVALID_VALUE
          : (e_ = array_describe(&all, a))
              ? e_
-             : (*d = (struct array_desc){all.width, all.height, all.format, all.channels},
+             : (*d = (struct drv_array_desc){all.width, all.height, all.format,
+                                             all.channels},
                 0));
 }
 

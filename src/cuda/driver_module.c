@@ -608,9 +608,9 @@ unpack(struct acu_function *f, void **extra, void ***args)
     return 0;
 }
 
-static int
-launch(struct acu_function *f, struct acu_launch *l, drv_stream s, void **params,
-       void **extra)
+int
+drv_launch(struct acu_function *f, struct acu_launch *l, drv_stream s, void **params,
+           void **extra)
 {
     void **packed = NULL;
     if (!drv_function_valid(f) || !acu_stream_valid(s))
@@ -619,6 +619,8 @@ launch(struct acu_function *f, struct acu_launch *l, drv_stream s, void **params
         return ACU_INVALID_VALUE;
     int e = extra ? unpack(f, extra, &packed) : 0;
     l->args = extra ? packed : params;
+    if (!e)
+        e = drv_bind_refs(f);
     if (!e)
         e = acu_launch(f, l, s);
     free(packed);
@@ -631,7 +633,7 @@ cuLaunchKernel(struct acu_function *f, unsigned gx, unsigned gy, unsigned gz, un
                void **extra)
 {
     struct acu_launch l = {{gx, gy, gz}, {bx, by, bz}, smem, NULL, false};
-    CALL(launch(f, &l, s, params, extra));
+    CALL(drv_launch(f, &l, s, params, extra));
 }
 
 CU
@@ -640,7 +642,7 @@ cuLaunchCooperativeKernel(struct acu_function *f, unsigned gx, unsigned gy, unsi
                           drv_stream s, void **params)
 {
     struct acu_launch l = {{gx, gy, gz}, {bx, by, bz}, smem, NULL, true};
-    CALL(launch(f, &l, s, params, NULL));
+    CALL(drv_launch(f, &l, s, params, NULL));
 }
 
 static int
@@ -663,7 +665,7 @@ launch_config(const struct drv_config *c, struct acu_function *f, void **params,
                  (a->value.u[0] > 1 || a->value.u[1] > 1 || a->value.u[2] > 1))
             return acu_not_supported("a launch in clusters of blocks");
     }
-    return launch(f, &l, c->stream, params, extra);
+    return drv_launch(f, &l, c->stream, params, extra);
 }
 
 CU
