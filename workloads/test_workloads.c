@@ -69,7 +69,8 @@ __wrap_allot_read(struct allot_device *dev, uint64_t addr, void *dst, uint64_t b
     bool ok = __real_allot_read(dev, addr, dst, bytes, d);
     if (spy.reads++ == spy.alter_read) {
         uint32_t word; /* a float or integer, or the upper half of a double */
-        char *at = (char *)dst + 4 * (spy.place % (bytes / 8) * 2 + 1);
+        char *at =
+            (char *)dst + (bytes < 8 ? 0 : 4 * (spy.place % (bytes / 8) * 2 + 1));
         memcpy(&word, at, sizeof word);
         word ^= 1u << 16; /* 2^-7 of a float's value; 2^-4 of a double's */
         memcpy(at, &word, sizeof word);
@@ -152,7 +153,7 @@ passes_and_notices(void **state)
                           compilers[c], launches,
                           (unsigned long long)spy.warp_instructions);
             assert_true(launches > 0 && results < reads);
-            assert_in_range(spy.warp_instructions, 100, 50000); /* quick is quick */
+            assert_in_range(spy.warp_instructions, 100, 60000); /* quick is quick */
 
             for (int l = 0; l < launches; l++)
                 if (run_once(w, module, m, true, l, NEVER, 0, why))
@@ -248,6 +249,22 @@ scratchpad_as_in_the_tables(void **state)
         {"nw_32", "needle_cuda_shared_1", 8452, 2}, /* 000 Table I */
         {"nw_32", "needle_cuda_shared_2", 8452, 2},
         {"lavaMD", "kernel_gpu_cuda", 7200, 3}, /* 001 Table 2.2 */
+        {"conv1", "convolutionRowsKernel", 2560, 1},
+        {"conv2", "convolutionColumnsKernel", 5184, 1},
+        {"dct1", "CUDAkernel2DCT", 2112, 1}, /* 000 Table I */
+        {"dct2", "CUDAkernel2IDCT", 2112, 1},
+        {"dct3", "CUDAkernelShortDCT", 2176, 1},
+        {"dct4", "CUDAkernelShortIDCT", 2176, 1},
+        {"nqueen", "solve_nqueen_cuda_kernel", 10496, 5},
+        {"fdtd3d", "FiniteDifferencesKernel", 3840, 1},
+        {"heartwall", "kernel", 11872, 8},
+        {"histogram", "histogram256Kernel", 9216, 1},
+        {"mc1", "generateTriangles", 9216, 2},
+        {"dct1_8320", "CUDAkernel2DCT", 8320, 1}, /* 000 Table VII */
+        {"dct2_8320", "CUDAkernel2IDCT", 8320, 1},
+        {"mc2", "generateTriangles", 13824, 2},
+        {"kmeans", "kmeansPoint", 4608, 2},
+        {"lud", "lud_internal", 3872, 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct allot_workload *w = allot_workload_find(rows[i].workload);

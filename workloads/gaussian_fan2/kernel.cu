@@ -1,0 +1,1 @@
+#include "../gaussian_fan1/gaussian.cuh"

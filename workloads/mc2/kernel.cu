@@ -1,0 +1,2 @@
+#define THREADS 48
+#include "../mc1/triangles.cuh"

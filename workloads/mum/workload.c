@@ -1,0 +1,145 @@
+/* mum: longest matches of queries with a reference. */
+#include "allot/workload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct state {
+    int32_t next[4], link, length;
+};
+
+/* Suffix automaton, letter by letter (Blumer et al. 1985); at most 2 n states. end[] is
+ * where a substring of each state ends. */
+static int
+build(const uint8_t *text, int n, struct state *s, int32_t *end)
+{
+    int count = 1, last = 0;
+    s[0] = (struct state){{-1, -1, -1, -1}, -1, 0};
+    end[0] = 0;
+    for (int i = 0; i < n; i++) {
+        int c = text[i], cur = count++, p = last;
+        s[cur] = (struct state){{-1, -1, -1, -1}, 0, s[last].length + 1};
+        end[cur] = i + 1;
+        for (; p >= 0 && s[p].next[c] < 0; p = s[p].link)
+            s[p].next[c] = cur;
+        if (p >= 0) {
+            int q = s[p].next[c];
+            if (s[q].length == s[p].length + 1) {
+                s[cur].link = q;
+            } else {
+                int clone = count++;
+                s[clone] = s[q];
+                s[clone].length = s[p].length + 1;
+                end[clone] = end[q];
+                for (; p >= 0 && s[p].next[c] == q; p = s[p].link)
+                    s[p].next[c] = clone;
+                s[q].link = s[cur].link = clone;
+            }
+        }
+        last = cur;
+    }
+    return count;
+}
+
+static const uint8_t *sort_text;
+static int sort_length;
+
+static int
+compare_suffixes(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    int n = sort_length - (x > y ? x : y);
+    int c = memcmp(sort_text + x, sort_text + y, (size_t)n);
+    return c ? c : y - x;
+}
+
+/* Does the reference contain these letters? By bisection of its sorted suffixes. */
+static bool
+contains(const uint8_t *ref, int n, const int *sorted, const uint8_t *p, int len)
+{
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2, left = n - sorted[mid];
+        int c = memcmp(ref + sorted[mid], p, (size_t)(left < len ? left : len));
+        if (!c && left >= len)
+            return true;
+        if (c < 0 || !c)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return false;
+}
+
+static bool
+run(struct allot_run *r)
+{
+    int n = r->quick ? 2000 : 60000, nq = r->quick ? 300 : 14 * 6 * 256, total = 0;
+    uint8_t *ref = malloc((size_t)n), *text = malloc((size_t)nq * 32);
+    struct state *s = malloc(sizeof *s * 2 * (size_t)n);
+    int32_t *end = malloc(8 * (size_t)n), *first = malloc(4 * ((size_t)nq + 1));
+    int *sorted = malloc(sizeof *sorted * (size_t)n);
+    int32_t(*got)[2] = malloc(sizeof *got * (size_t)nq * 32);
+    if (ref && text && s && end && first && sorted && got) {
+        uint64_t rng = r->seed;
+        for (int i = 0; i < n; i++)
+            ref[i] = (uint8_t)(wl_random(&rng) % 4);
+        for (int q = 0; q < nq; q++) { /* pieces of the reference with errors */
+            int len = 20 + (int)(wl_random(&rng) % 11),
+                from = (int)(wl_random(&rng) % (uint64_t)(n - len));
+            first[q] = total;
+            for (int i = 0; i < len; i++)
+                text[total++] =
+                    wl_random(&rng) % 12 ? ref[from + i] : (uint8_t)(wl_random(&rng) % 4);
+        }
+        first[nq] = total;
+        int nstates = build(ref, n, s, end);
+        for (int i = 0; i < n; i++)
+            sorted[i] = i;
+        sort_text = ref;
+        sort_length = n;
+        qsort(sorted, (size_t)n, sizeof *sorted, compare_suffixes);
+        uint64_t d_match = wl_alloc(r, 8 * (uint64_t)total),
+                 d_states = wl_upload(r, s, sizeof *s * (size_t)nstates),
+                 d_text = wl_upload(r, text, (size_t)total),
+                 d_first = wl_upload(r, first, 4 * ((size_t)nq + 1));
+        wl_launch(r, "mummergpuKernel", (nq + 255) / 256, 1, 1, 256, 1, 1, 0, &d_match,
+                  &d_states, &d_text, &d_first, &nq);
+        wl_read(r, d_match, got, 8 * (uint64_t)total);
+        for (int q = 0; q < nq && r->ok; q++)
+            for (int i = first[q]; i < first[q + 1] && r->ok; i++) {
+                int at = got[i][0], len = got[i][1];
+                if (at < 0 || at >= nstates || len < 0 || len > i + 1 - first[q] ||
+                    len > end[at] ||
+                    memcmp(ref + end[at] - len, text + i + 1 - len, (size_t)len))
+                    wl_fail(r, "query %d, letter %d: no match of %d letters", q,
+                            i - first[q], len);
+                else if (len < i + 1 - first[q] &&
+                         contains(ref, n, sorted, text + i - len, len + 1))
+                    wl_fail(r, "query %d, letter %d: a longer match than %d letters", q,
+                            i - first[q], len);
+            }
+        wl_free(r, d_match);
+        wl_free(r, d_states);
+        wl_free(r, d_text);
+        wl_free(r, d_first);
+    } else {
+        wl_fail(r, "out of memory");
+    }
+    free(ref);
+    free(text);
+    free(s);
+    free(end);
+    free(first);
+    free(sorted);
+    free(got);
+    return r->ok;
+}
+
+const struct allot_workload allot_workload_mum = {
+    .name = "mum",
+    .summary = "longest matches of queries with a reference; 256 threads, no scratchpad",
+    .source = "GPGPU-Sim MUM, mummergpuKernel: 001 Tables 2.1, 2.5, 2.6",
+    .kernels = "mummergpuKernel",
+    .run = run,
+};
