@@ -26,9 +26,10 @@ cmd_paper(int argc, char **argv)
     bool list = false;
     const struct cli_opt options[] = {
         {"list", 0, NULL, "what there is", NULL, NULL, &list}, {0}};
-    const struct cli_cmd cmd = {"paper", "--list | NAME",
-                                "A paper's figure or table again, ours beside the paper's.",
-                                "  allot paper --list\n"};
+    const struct cli_cmd cmd = {
+        "paper", "--list | NAME",
+        "A paper's figure or table again, ours beside the paper's.",
+        "  allot paper --list\n"};
     struct cli_list pos;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
                    &pos))
