@@ -377,7 +377,8 @@ figure_verdict(const struct figure *f, size_t m)
 }
 
 /* -- checks: VALUE OP VALUE {and VALUE OP VALUE}; VALUE: a number or
- * [row, series, metric], where the row may be `each` and the metric be left out -- */
+ * [row, series, metric], where the metric may be left out and the row be `each`, or
+ * `best` or `worst`: the largest or smallest of all rows -- */
 
 struct check {
     const struct figure *f;
@@ -397,6 +398,19 @@ word(struct check *c, char *buf, size_t n)
         keep--;
     snprintf(buf, n, "%.*s", (int)keep, c->at);
     c->at += len;
+}
+
+/* Largest or smallest of a series' values; NaN if one is not known. */
+static double
+extreme(const struct figure *f, size_t k, size_t m, bool largest)
+{
+    double v = f->ours[figure_at(f->e, 0, k, m)];
+    for (size_t r = 1; r < f->e->nrow && !isnan(v); r++) {
+        double x = f->ours[figure_at(f->e, r, k, m)];
+        if (isnan(x) || (largest ? x > v : x < v))
+            v = x;
+    }
+    return v;
 }
 
 static double
@@ -430,10 +444,13 @@ cell_value(struct check *c)
         return NAN;
     }
     c->at++;
-    bool each = !strcmp(row, "each");
+    bool each = !strcmp(row, "each"), best = !strcmp(row, "best"),
+         worst = !strcmp(row, "worst");
     c->uses_each |= each;
     if (each)
         r = c->each;
+    else if (best || worst)
+        r = 0;
     else
         while (r < e->nrow && strcmp(e->row[r].label, row))
             r++;
@@ -447,7 +464,9 @@ cell_value(struct check *c)
         c->error = "no such series";
     else if (m == e->nmetric)
         c->error = "no such metric";
-    return c->error ? NAN : c->f->ours[figure_at(e, r, k, m)];
+    if (c->error)
+        return NAN;
+    return best || worst ? extreme(c->f, k, m, best) : c->f->ours[figure_at(e, r, k, m)];
 }
 
 static double

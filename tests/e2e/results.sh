@@ -1,46 +1,12 @@
 #!/bin/sh
 # results.sh ALLOT SOURCE: experiments, the store and the runner. Kills a sweep at random five
 # times; 50 times with ALLOT_LONG_TESTS=1.
-set -u
 allot=$1
-dir=$(mktemp -d)
+. "$2/tests/e2e/inputs/lib.sh"
 trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failed=0
-passed=0
 kills=5
 [ -n "${ALLOT_LONG_TESTS:-}" ] && kills=50
 
-check() { # NAME STATUS COMMAND...
-    name=$1 want=$2
-    shift 2
-    "$@" >out 2>err </dev/null
-    got=$?
-    if [ $got -ne "$want" ]; then
-        echo "FAIL $name: exit status $got, not $want"
-        sed 's/^/    /' out err | head -20
-        failed=$((failed + 1))
-    else
-        passed=$((passed + 1))
-    fi
-}
-is() { # NAME GOT WANTED
-    if [ "$2" != "$3" ]; then
-        echo "FAIL $1: '$2', not '$3'"
-        failed=$((failed + 1))
-    else
-        passed=$((passed + 1))
-    fi
-}
-has() { # FILE TEXT
-    if ! grep -qF -- "$2" "$1"; then
-        echo "FAIL $name: '$2' is not in its $1:"
-        sed 's/^/    /' "$1" | head -20
-        failed=$((failed + 1))
-    else
-        passed=$((passed + 1))
-    fi
-}
 stored() { # FILE: runs that are done, by their keys
     "$allot" results list --db "$1" --state done 2>/dev/null | grep -c ' done '
 }
@@ -175,5 +141,4 @@ check "each once" 0 "$allot" results list --all --db k.db
 is "each once" "$(grep -c ' done ' out)" $total
 is "nothing is left over" "$(ls -d k.db.spool 2>/dev/null)" ""
 
-echo "results: $passed passed, $failed failed"
-[ $failed -eq 0 ]
+finish results
