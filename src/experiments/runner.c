@@ -19,7 +19,7 @@
 struct child {
     pid_t pid; /* 0: free */
     const struct exp_run *run;
-    char token[33], started[24];
+    char token[64], started[24];
     double since;
     int err; /* what it says on standard error */
     bool too_long, too_large;
@@ -54,8 +54,10 @@ be_child(const struct runner *o, const struct child *c, const char *spool, pid_t
     _exit(ok ? 0 : 1);
 }
 
+/* token NULL: a new one */
 static bool
-start(const struct runner *o, struct child *c, const struct exp_run *r, const char *spool)
+start(const struct runner *o, struct child *c, const struct exp_run *r, const char *token,
+      const char *spool)
 {
     char name[] = "/tmp/allot-run-XXXXXX";
     memset(c, 0, sizeof *c);
@@ -65,7 +67,10 @@ start(const struct runner *o, struct child *c, const struct exp_run *r, const ch
         return false;
     unlink(name);
     fcntl(c->err, F_SETFD, FD_CLOEXEC);
-    run_token(c->token);
+    if (token)
+        snprintf(c->token, sizeof c->token, "%s", token);
+    else
+        run_token(c->token);
     run_now(c->started);
     c->since = now();
     fflush(NULL); /* what is buffered must not be written twice */
@@ -160,11 +165,12 @@ wait_a_moment(void)
 }
 
 bool
-runner_one(const struct runner *o, const struct exp_run *r, const char *folder)
+runner_one(const struct runner *o, const struct exp_run *r, const char *token,
+           const char *folder)
 {
     struct child c;
     int status;
-    if (!start(o, &c, r, folder))
+    if (!start(o, &c, r, token, folder))
         return false;
     while (waitpid(c.pid, &status, WNOHANG) == 0) {
         watch(o, &c);
@@ -283,7 +289,7 @@ work(struct pool *p, const struct exp_run *const *todo)
             return false;
         for (unsigned i = 0; i < p->n && next < p->todo; i++)
             if (!p->child[i].pid) {
-                if (!start(p->o, &p->child[i], todo[next], p->spool))
+                if (!start(p->o, &p->child[i], todo[next], NULL, p->spool))
                     return diag_error(p->diag, "cannot start a process: %s",
                                       strerror(errno));
                 next++;

@@ -37,6 +37,7 @@ bool runner_run(const struct runner *o, struct store *s, const struct exp_run *r
 
 /* One run without a store, in a process of its own under the same limits; its record goes
  * to the folder. False if nothing could be written. */
-bool runner_one(const struct runner *o, const struct exp_run *r, const char *folder);
+bool runner_one(const struct runner *o, const struct exp_run *r, const char *token,
+                const char *folder);
 
 #endif
