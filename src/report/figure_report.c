@@ -102,8 +102,8 @@ metric_table(const struct figure *f, size_t m, bool markdown, struct strbuf *out
     arena_free(&c.mem);
 }
 
-static void
-verdict_text(const struct figure *f, size_t m, struct strbuf *out)
+void
+figure_verdict_text(const struct figure *f, size_t m, struct strbuf *out)
 {
     const struct exp_metric *metric = &f->e->metric[m];
     struct verdict v = figure_verdict(f, m);
@@ -169,7 +169,7 @@ figure_text(const struct figure *f, bool markdown, struct strbuf *out,
         metric_table(f, m, markdown, out);
         if (markdown)
             strbuf_addz(out, "\n");
-        verdict_text(f, m, out);
+        figure_verdict_text(f, m, out);
     }
     bool ok = checks_text(f, markdown, out, diag);
     if (*e->note)
