@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct allot_workload *
@@ -38,16 +39,64 @@ allot_workload_run(const struct allot_workload *w, struct allot_device *dev,
                    struct allot_module *module, bool quick, uint32_t seed,
                    char check_text[256], struct allot_diag *d)
 {
+    return allot_workload_run_with(w, dev, module, quick, seed, NULL, check_text, d);
+}
+
+/* Parameters that the workload did not ask for. */
+static void
+unused_params(struct allot_run *r, const struct allot_workload *w)
+{
+    int i = 0;
+    for (const char *p = r->params ? r->params : ""; *p && i < 64; i++) {
+        size_t n = strcspn(p, " ");
+        if (!(r->params_used >> i & 1))
+            wl_fail(r, "%s has no parameter '%.*s'", w->name, (int)strcspn(p, "= "), p);
+        p += n + strspn(p + n, " ");
+    }
+}
+
+bool
+allot_workload_run_with(const struct allot_workload *w, struct allot_device *dev,
+                        struct allot_module *module, bool quick, uint32_t seed,
+                        const char *params, char check_text[256], struct allot_diag *d)
+{
     struct allot_run r = {.dev = dev,
                           .module = module,
                           .quick = quick,
                           .seed = seed,
+                          .params = params,
                           .diag = d,
                           .ok = true};
-    bool passed = w->run(&r) && r.ok;
+    w->run(&r);
+    if (r.ok)
+        unused_params(&r, w);
     if (check_text)
         memcpy(check_text, r.check, sizeof r.check);
-    return passed;
+    return r.ok;
+}
+
+uint64_t
+wl_param(struct allot_run *r, const char *name, uint64_t otherwise, uint64_t lo,
+         uint64_t hi)
+{
+    size_t len = strlen(name);
+    int i = 0;
+    for (const char *p = r->params ? r->params : ""; *p && i < 64; i++) {
+        size_t n = strcspn(p, " ");
+        if (n > len && !strncmp(p, name, len) && p[len] == '=') {
+            char *end;
+            unsigned long long v = strtoull(p + len + 1, &end, 0);
+            r->params_used |= (uint64_t)1 << i;
+            if (p[len + 1] >= '0' && p[len + 1] <= '9' && end == p + n && v >= lo &&
+                v <= hi)
+                otherwise = v;
+            else
+                wl_fail(r, "parameter %.*s: a number from %llu to %llu", (int)n, p,
+                        (unsigned long long)lo, (unsigned long long)hi);
+        }
+        p += n + strspn(p + n, " ");
+    }
+    return otherwise;
 }
 
 uint64_t

@@ -19,6 +19,8 @@ struct allot_run {
     struct allot_module *module; /* kernel.cu as PTX */
     bool quick;                  /* the small input, for tests */
     uint32_t seed;               /* of the inputs */
+    const char *params;          /* "NAME=VALUE ..." for wl_param; NULL or "": none */
+    uint64_t params_used;        /* bit i: the workload asked for the i-th of them */
     struct allot_diag *diag;
     bool ok;         /* cleared by the first failure; later calls do nothing */
     char check[256]; /* what failed the check, "" if passed or not reached */
@@ -44,8 +46,18 @@ bool allot_workload_run(const struct allot_workload *w, struct allot_device *dev
                         struct allot_module *module, bool quick, uint32_t seed,
                         char check_text[256], struct allot_diag *d);
 
+/* The same with parameters, "NAME=VALUE ..." (blank-separated; NULL: none). One that the
+ * workload does not have, or a value it does not take, fails the run. */
+bool allot_workload_run_with(const struct allot_workload *w, struct allot_device *dev,
+                             struct allot_module *module, bool quick, uint32_t seed,
+                             const char *params, char check_text[256],
+                             struct allot_diag *d);
+
 /* -- helpers for workload.c; after a failure each does nothing -- */
 uint64_t wl_alloc(struct allot_run *r, uint64_t bytes);
+/* A parameter of the run, `otherwise` if it was not given; fails outside [lo, hi]. */
+uint64_t wl_param(struct allot_run *r, const char *name, uint64_t otherwise, uint64_t lo,
+                  uint64_t hi);
 /* alloc + write */
 uint64_t wl_upload(struct allot_run *r, const void *src, uint64_t bytes);
 void wl_write(struct allot_run *r, uint64_t addr, const void *src, uint64_t bytes);

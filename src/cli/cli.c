@@ -259,19 +259,45 @@ cli_progress_end(void)
 }
 
 static bool
-progress(void *user, uint64_t cycles, uint64_t done, uint64_t blocks)
+progress_wanted(void)
 {
-    if (interrupted)
-        return false;
     const char *term = getenv("TERM");
     if (!isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb"))
-        return true;
+        return false;
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
     if (now - progress_time < 0.1)
-        return true;
+        return false;
     progress_time = now;
+    return true;
+}
+
+static void
+progress_show(const char *line)
+{
+    /* A line that wrapped could not be overwritten. */
+    struct winsize w;
+    int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 2 ? 79 : w.ws_col - 1;
+    fprintf(stderr, "\r\033[K%.*s", width, line);
+    fflush(stderr);
+    progress_shown = true;
+}
+
+void
+cli_progress_line(const char *line)
+{
+    if (progress_wanted())
+        progress_show(line);
+}
+
+static bool
+progress(void *user, uint64_t cycles, uint64_t done, uint64_t blocks)
+{
+    if (interrupted)
+        return false;
+    if (!progress_wanted())
+        return true;
     enum { WIDTH = 20 };
     int filled = blocks ? (int)(done * WIDTH / blocks) : 0;
     char bar[WIDTH + 1], line[160], count[40] = "";
@@ -283,13 +309,23 @@ progress(void *user, uint64_t cycles, uint64_t done, uint64_t blocks)
     snprintf(line, sizeof line, "[%s] %llu/%llu blocks%s  %s", bar,
              (unsigned long long)done, (unsigned long long)blocks, count,
              (const char *)user);
-    /* A line that wrapped could not be overwritten. */
-    struct winsize w;
-    int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 2 ? 79 : w.ws_col - 1;
-    fprintf(stderr, "\r\033[K%.*s", width, line);
-    fflush(stderr);
-    progress_shown = true;
+    progress_show(line);
     return true;
+}
+
+void
+cli_catch_signals(void)
+{
+    /* The second Ctrl-C ends the program at once: the first is heeded between
+     * instructions, not while the host prepares or checks data. */
+    struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+    sigemptyset(&sa.sa_mask);
+    static const int signals[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction old; /* a signal that the parent had ignored stays so */
+        if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+            sigaction(signals[i], &sa, NULL);
+    }
 }
 
 /* -- the machine and the run -- */
@@ -392,16 +428,7 @@ cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
     o->no_skip = s->no_skip;
     o->progress = progress;
     o->user = (void *)label;
-    /* The second Ctrl-C ends the program at once: the first is heeded between
-     * instructions, not while the host prepares or checks data. */
-    struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
-    sigemptyset(&sa.sa_mask);
-    static const int signals[] = {SIGINT, SIGTERM};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction old; /* a signal that the parent had ignored stays so */
-        if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
-            sigaction(signals[i], &sa, NULL);
-    }
+    cli_catch_signals();
     return true;
 }
 

@@ -83,6 +83,10 @@ struct allot_machine *cli_sim_machine(const struct cli_sim *s, struct allot_diag
 /* Options with progress reporting on a terminal and Ctrl-C. */
 bool cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
                          struct allot_options *o, const char *label);
+/* Shows a line that the next one overwrites: on a terminal, at most ten times a second. */
+void cli_progress_line(const char *line);
+/* Ctrl-C and SIGTERM are noted; the second one ends the program. */
+void cli_catch_signals(void);
 /* Ends the progress line; true if Ctrl-C was pressed. */
 void cli_progress_end(void);
 bool cli_interrupted(void);

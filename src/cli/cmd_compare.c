@@ -1,6 +1,7 @@
 /* cmd_compare.c: allot compare: workloads under several variants; the first is the
  * reference. */
 #include "cli/cli.h"
+#include "cli/runs.h"
 
 #include "base/diag.h"
 #include "report/chart.h"
@@ -133,8 +134,35 @@ sum(struct cell *c, const struct allot_workload *w, const struct allot_device *d
     c->ipc = c->cycles ? (double)c->thread / (double)c->cycles : 0;
 }
 
+/* The variant's settings come last, as they were applied. */
 static bool
-run_cell(const struct cli_cmd *cmd, const struct cli_sim *s,
+store_cell(const struct cli_sim *s, const char *db, const struct allot_workload *w,
+           const struct variant *v, const struct cell *c, const char *why,
+           const struct allot_machine *m, const struct allot_module *mod,
+           const struct allot_device *dev)
+{
+    size_t n;
+    const char *const *base = cli_sim_settings(s, &n);
+    const char **all = ARENA_ARRAY(cli_mem(), const char *, n + strlen(v->settings));
+    char *copy = arena_strdup(cli_mem(), v->settings), *save;
+    memcpy(all, base, n * sizeof *all);
+    for (char *p = strtok_r(copy, "+", &save); p; p = strtok_r(NULL, "+", &save))
+        all[n++] = p;
+    struct cli_ran ran = {.db = db,
+                          .workload = w->name,
+                          .sim = s,
+                          .settings = all,
+                          .nsettings = n,
+                          .seconds = c->seconds,
+                          .ok = c->ok,
+                          .message = c->ok  ? ""
+                                     : *why ? why
+                                            : "did not run to its end"};
+    return cli_store_run(&ran, m, mod, dev);
+}
+
+static bool
+run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
          const struct allot_workload *w, const struct variant *v, struct cell *c)
 {
     struct allot_diag *d = allot_diag_new();
@@ -160,6 +188,8 @@ run_cell(const struct cli_cmd *cmd, const struct cli_sim *s,
             fprintf(stderr, "allot: %s under %s: %s%s\n", w->name, v->name,
                     *why ? "check failed: " : "did not run to its end", why);
         sum(c, w, dev);
+        if (c->ran)
+            ready = store_cell(s, db, w, v, c, why, m, mod, dev);
     }
     cli_diag(d);
     allot_device_free(dev);
@@ -310,7 +340,7 @@ cmd_compare(int argc, char **argv)
         "  allot compare backprop srad_v2_24 -m 000-table2 --chart gain.svg\n"
         "  allot compare matmul --variants baseline,big:l1d.sets=64\n"};
     struct cli_sim s = CLI_SIM_DEFAULTS;
-    const char *text = "unshared-lrr,shared-lrr,shared-owf", *chart = NULL;
+    const char *text = "unshared-lrr,shared-lrr,shared-owf", *chart = NULL, *db = NULL;
     bool json = false, list = false;
     const struct cli_opt own[] = {
         {"variants", 'v', "A,B,...",
@@ -318,6 +348,8 @@ cmd_compare(int argc, char **argv)
          NULL},
         {"list-variants", 0, NULL, "the named variants", NULL, NULL, &list},
         {"chart", 'c', "FILE", "bar chart, .svg or .png", &chart, NULL, NULL},
+        {"db", 0, "FILE", "store the results there (see 'allot results')", &db, NULL,
+         NULL},
         {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
         {0}};
     struct cli_opt sim[CLI_SIM_OPTIONS];
@@ -354,7 +386,7 @@ cmd_compare(int argc, char **argv)
     struct cell *cells = ARENA_ARRAY(cli_mem(), struct cell, pos.n * (size_t)nv);
     bool ok = true;
     for (size_t i = 0; i < pos.n * (size_t)nv && !cli_interrupted(); i++)
-        ok &= run_cell(&cmd, &s, w[i / (size_t)nv], &v[i % (size_t)nv], &cells[i]);
+        ok &= run_cell(&cmd, &s, db, w[i / (size_t)nv], &v[i % (size_t)nv], &cells[i]);
     if (json)
         print_json(cells, w, pos.n, v, (size_t)nv, &s);
     else

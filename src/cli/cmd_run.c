@@ -1,6 +1,7 @@
 /* cmd_run.c: allot run: one simulation of a workload or of a user's own kernel. */
 #include "cli/cli.h"
 #include "cli/launchfile.h"
+#include "cli/runs.h"
 
 #include "report/table.h"
 
@@ -23,7 +24,18 @@ static const struct cli_cmd cmd = {
 
 struct out {
     bool json, csv, stats;
+    const char *db; /* NULL: not stored */
+    struct cli_list params;
 };
+
+static double
+host_seconds(const struct allot_device *dev)
+{
+    double t = 0;
+    for (size_t i = 0; i < allot_results(dev); i++)
+        t += allot_result_seconds(allot_result_at(dev, i));
+    return t;
+}
 
 static bool
 ends_in(const char *s, const char *tail)
@@ -188,9 +200,26 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
     bool ok = dev != NULL;
     if (ok) {
         char why[256] = "";
-        ok = allot_workload_run(w, dev, mod, s->quick, o_seed(s), why, d);
+        struct strbuf params = {0};
+        for (size_t i = 0; i < out->params.n; i++)
+            strbuf_printf(&params, "%s%s", i ? " " : "", out->params.v[i]);
+        ok = allot_workload_run_with(w, dev, mod, s->quick, o_seed(s), params.s, why, d);
+        strbuf_free(&params);
         if (ok || !cli_interrupted())
             print_result(out, dev, m, s, w->name, ok ? "passed" : "failed", why);
+        struct cli_ran ran = {.db = out->db,
+                              .workload = w->name,
+                              .params = out->params.v,
+                              .nparams = out->params.n,
+                              .sim = s,
+                              .seconds = host_seconds(dev),
+                              .ok = ok,
+                              .message = ok     ? ""
+                                         : *why ? why
+                                                : "did not run to its end"};
+        ran.settings = cli_sim_settings(s, &ran.nsettings);
+        if (ok || !cli_interrupted())
+            ok &= cli_store_run(&ran, m, mod, dev);
     }
     allot_device_free(dev);
     allot_module_free(mod);
@@ -273,6 +302,21 @@ launch_own(const struct allot_kernel *k, const struct launch_desc *l,
     return ok;
 }
 
+/* What was launched, as texts that tell stored runs apart. */
+static const char *const *
+launch_texts(const struct allot_kernel *k, const struct launch_desc *l, size_t *n)
+{
+    const char **v = ARENA_ARRAY(cli_mem(), const char *, l->args.n + 4);
+    *n = 0;
+    v[(*n)++] = arena_printf(cli_mem(), "kernel=%s", k->name);
+    v[(*n)++] = arena_printf(cli_mem(), "grid=%s", l->grid);
+    v[(*n)++] = arena_printf(cli_mem(), "block=%s", l->block);
+    v[(*n)++] = arena_printf(cli_mem(), "smem=%s", l->smem ? l->smem : "0");
+    for (size_t i = 0; i < l->args.n; i++)
+        v[(*n)++] = arena_printf(cli_mem(), "arg=%s", l->args.v[i]);
+    return v;
+}
+
 static int
 run_own(const char *path, const struct launch_desc *l, const struct cli_sim *s,
         const struct allot_machine *m, const struct allot_options *o,
@@ -292,6 +336,15 @@ run_own(const char *path, const struct launch_desc *l, const struct cli_sim *s,
         cli_progress_end();
         if (ok) /* nothing checks a user's results */
             print_result(out, dev, m, s, path, "", NULL);
+        struct cli_ran ran = {.db = out->db,
+                              .workload = path,
+                              .sim = s,
+                              .seconds = host_seconds(dev),
+                              .ok = true,
+                              .message = ""};
+        ran.settings = cli_sim_settings(s, &ran.nsettings);
+        ran.params = launch_texts(k, l, &ran.nparams);
+        ok = ok && cli_store_run(&ran, m, mod, dev);
         for (size_t i = 0; ok && i < k->nparams; i++)
             ok = launch_arg_finish(&args[i], k->params[i].name, dev,
                                    out->json || out->csv ? stderr : stdout, d);
@@ -314,6 +367,10 @@ cmd_run(int argc, char **argv)
         {"json", 0, NULL, "one JSON object with every counter", NULL, NULL, &out.json},
         {"csv", 0, NULL, "one CSV line per kernel launch, with every counter", NULL, NULL,
          &out.csv},
+        {"param", 'P', "NAME=VALUE", "a parameter of the workload (its README)", NULL,
+         &out.params, NULL},
+        {"db", 0, "FILE", "store the result there (see 'allot results')", &out.db, NULL,
+         NULL},
         {"kernel", 'k', "NAME", "own PTX: the kernel", &l.kernel, NULL, NULL},
         {"grid", 'g', "X[,Y[,Z]]", "own PTX: blocks", &l.grid, NULL, NULL},
         {"block", 'b', "X[,Y[,Z]]", "own PTX: threads of a block", &l.block, NULL, NULL},
@@ -333,6 +390,8 @@ cmd_run(int argc, char **argv)
         return cli_usage(&cmd, "give one workload or one file");
     if (out.json && out.csv)
         return cli_usage(&cmd, "--json or --csv, not both");
+    if (out.db && s.functional)
+        return cli_usage(&cmd, "--functional has no timing to store");
     if (launch && !launch_file(launch, &l))
         return EXIT_FAILED;
     struct allot_options o;

@@ -37,6 +37,8 @@ script(FILE *f, const struct chart *c, const char *out, bool png)
                 : "set terminal svg size %d,480 dynamic font 'sans-serif,13' "
                   "background '#ffffff'\n",
             width);
+    fprintf(f, c->below_zero ? "set xzeroaxis lt 1 lc rgb '#555555'\n"
+                             : "set yrange [0:*]\n");
     fprintf(f, "set output ");
     quote(f, out);
     fprintf(f, "\nset encoding utf8\nset title ");
@@ -48,7 +50,7 @@ script(FILE *f, const struct chart *c, const char *out, bool png)
            "set style fill solid 0.9 noborder\nset boxwidth 0.9\nset grid ytics lc rgb "
            "'#dddddd'\nset border 3 lc rgb '#555555'\nset tics nomirror\nset key outside "
            "top center horizontal noenhanced\nset xtics rotate by -30 noenhanced\n"
-           "set yrange [0:*]\nset datafile missing 'NaN'\n$data << EOD\nname");
+           "set datafile missing 'NaN'\n$data << EOD\nname");
     for (size_t s = 0; s < c->nseries; s++) {
         fputc('\t', f);
         quote(f, c->series[s]);

@@ -11,6 +11,7 @@ struct chart {
     const char *const *groups; /* below the axis */
     const char *const *series; /* in the legend */
     const double *value;
+    bool below_zero; /* values may be negative: the axis goes there */
 };
 
 /* Writes the chart to path (.svg or .png decides). False and a diagnostic if gnuplot is

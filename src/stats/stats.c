@@ -242,6 +242,16 @@ stats_get(const struct launch_stats *t, const char *id, uint64_t *count, double 
 }
 
 bool
+stats_set(struct launch_stats *t, const char *id, uint64_t v)
+{
+    int i = stats_find(id);
+    if (i < 0 || i >= STAT_COUNTERS)
+        return false;
+    *field(t, &rows[i]) = v;
+    return true;
+}
+
+bool
 stats_info(size_t i, struct allot_stat_info *info)
 {
     if (i < STAT_COUNTERS)

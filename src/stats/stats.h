@@ -84,6 +84,9 @@ bool stats_get(const struct launch_stats *t, const char *id, uint64_t *count,
 /* Counter by position. */
 uint64_t stats_at(const struct launch_stats *t, enum stat_id i);
 
+/* Sets a counter by id, as when a stored launch is read back; false: no such counter. */
+bool stats_set(struct launch_stats *t, const char *id, uint64_t v);
+
 /* Counters, then derived values: i from 0 while true is returned. Strings are static. */
 bool stats_info(size_t i, struct allot_stat_info *info);
 /* Position in stats_info's order, or -1. */

@@ -6,7 +6,8 @@
 static bool
 run(struct allot_run *r)
 {
-    int n = r->quick ? 10000 : 1048576;
+    /* parameter n: elements */
+    int n = (int)wl_param(r, "n", r->quick ? 10000 : 1048576, 1, 1 << 26);
     uint64_t shift = r->seed > 1 ? r->seed - 1 : 0; /* seeds 0 and 1: the plain series */
     float *a = malloc(sizeof *a * n), *b = malloc(sizeof *b * n);
     float *got = malloc(sizeof *got * n), *want = malloc(sizeof *want * n);
@@ -39,7 +40,7 @@ run(struct allot_run *r)
 const struct allot_workload allot_workload_vecadd = {
     .name = "vecadd",
     .summary = "sum of two vectors, one element a thread",
-    .source = "microbenchmark: memory bound, no scratchpad",
+    .source = "microbenchmark: memory bound, no scratchpad; parameter n",
     .kernels = "vecadd",
     .run = run,
 };

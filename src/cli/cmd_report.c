@@ -1,0 +1,154 @@
+/* cmd_report.c: allot report: what the store holds, as a page, Markdown or CSV. */
+#include "cli/runs.h"
+
+#include "base/vec.h"
+#include "report/figure_report.h"
+#include "report/html_report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct cli_cmd cmd = {
+    "report", "[OPTIONS] [FILE.yaml | NAME]...",
+    "What the store holds, as a page to look at (--html), Markdown or CSV. Nothing is run.\n"
+    "Figures are those named, else all under papers/ that have a value; a page also lists\n"
+    "every run. The page needs no network and no other file: send it, print it, keep it.",
+    "  allot report --html out && xdg-open out/index.html\n"
+    "  allot report mine.yaml --markdown report.md --db mine.db\n"};
+
+struct report {
+    const char *db, *html, *markdown, *csv;
+    bool quick;
+    struct diag_sink diag;
+    VEC(struct experiment *) experiments;
+    VEC(struct figure *) figures;
+    VEC(const char *) names;
+};
+
+static bool
+has_value(const struct figure *f)
+{
+    size_t n = f->e->nrow * f->e->nseries * f->e->nmetric;
+    for (size_t i = 0; i < n; i++)
+        if (f->ours[i] == f->ours[i]) /* not NaN */
+            return true;
+    return false;
+}
+
+static bool
+add(struct report *r, struct store *s, const char *name, bool named)
+{
+    char *path = figure_find(name);
+    if (!path)
+        return cli_usage(&cmd, "there is no experiment '%s' ('allot paper --list')",
+                         name),
+               false;
+    struct experiment *e = experiment_load(path, r->quick, &r->diag);
+    struct figure *f = e ? figure_make(e, s, &r->diag) : NULL;
+    free(path);
+    if (!f) {
+        experiment_free(e);
+        return false;
+    }
+    *vec_push(&r->experiments) = e;
+    if (named || has_value(f)) {
+        *vec_push(&r->figures) = f;
+        *vec_push(&r->names) = arena_strdup(cli_mem(), name);
+    } else
+        figure_free(f);
+    return true;
+}
+
+static bool
+write_html(struct report *r, struct store *s)
+{
+    struct strbuf out = {0};
+    if (mkdir(r->html, 0777) && errno != EEXIST) {
+        fprintf(stderr, "allot: cannot make the folder %s: %s\n", r->html,
+                strerror(errno));
+        return false;
+    }
+    const char *path = arena_printf(cli_mem(), "%s/index.html", r->html);
+    bool ok = html_report((const struct figure *const *)r->figures.v, r->names.v,
+                          r->figures.n, s, &out, &r->diag) &&
+              cli_write_file(path, out.s, out.n);
+    if (ok)
+        fprintf(stderr, "wrote %s: %zu figures\n", path, r->figures.n);
+    strbuf_free(&out);
+    return ok;
+}
+
+static bool
+write_text(struct report *r)
+{
+    struct strbuf md = {0}, csv = {0}, one = {0};
+    bool ok = true;
+    strbuf_addz(&md, "# allot: results\n");
+    for (size_t i = 0; i < r->figures.n; i++) {
+        strbuf_addz(&md, "\n");
+        ok &= figure_text(r->figures.v[i], true, &md, &r->diag);
+        one.n = 0;
+        figure_csv(r->figures.v[i], &one);
+        char *save, *line = strtok_r(one.s, "\n", &save);
+        if (!i)
+            strbuf_printf(&csv, "figure,%s\n", line);
+        while ((line = strtok_r(NULL, "\n", &save))) {
+            csv_field(&csv, r->names.v[i]);
+            strbuf_printf(&csv, ",%s\n", line);
+        }
+    }
+    if (ok && r->markdown)
+        ok = cli_write_file(r->markdown, md.s, md.n);
+    if (ok && r->csv)
+        ok = cli_write_file(r->csv, csv.s ? csv.s : "", csv.n);
+    strbuf_free(&md);
+    strbuf_free(&csv);
+    strbuf_free(&one);
+    return ok;
+}
+
+int
+cmd_report(int argc, char **argv)
+{
+    struct report r = {0};
+    const struct cli_opt options[] = {
+        {"html", 0, "DIR", "write DIR/index.html (the folder is made if missing)",
+         &r.html, NULL, NULL},
+        {"markdown", 0, "FILE", "write Markdown ('-': standard output)", &r.markdown,
+         NULL, NULL},
+        {"csv", 0, "FILE", "write every value of the figures as CSV", &r.csv, NULL, NULL},
+        {"db", 0, "FILE",
+         "the store (default $ALLOT_DB or ~/.local/share/allot/results.db)", &r.db, NULL,
+         NULL},
+        {"quick", 'q', NULL, "the figures on small inputs", NULL, NULL, &r.quick},
+        {0}};
+    struct cli_list pos;
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
+                   &pos))
+        return EXIT_USAGE;
+    if (!r.html && !r.markdown && !r.csv)
+        return cli_usage(&cmd, "say what to write: --html, --markdown or --csv");
+    struct store *s = store_open(r.db, &r.diag);
+    const char *spool = s ? store_spool(s, &r.diag) : NULL;
+    bool ok = spool && store_collect(s, spool, NULL, &r.diag);
+    char **names = ok && !pos.n ? figure_names() : NULL;
+    for (size_t i = 0; ok && (names ? names[i] != NULL : i < pos.n); i++)
+        ok = add(&r, s, names ? names[i] : pos.v[i], !names);
+    if (ok && r.html)
+        ok = write_html(&r, s);
+    if (ok && (r.markdown || r.csv))
+        ok = write_text(&r);
+    cli_sink(&r.diag);
+    allot_names_free(names);
+    for (size_t i = 0; i < r.figures.n; i++)
+        figure_free(r.figures.v[i]);
+    for (size_t i = 0; i < r.experiments.n; i++)
+        experiment_free(r.experiments.v[i]);
+    vec_free(&r.figures);
+    vec_free(&r.experiments);
+    vec_free(&r.names);
+    store_close(s);
+    return ok ? EXIT_OK : EXIT_FAILED;
+}

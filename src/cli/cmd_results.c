@@ -1,0 +1,422 @@
+/* cmd_results.c: allot results: what the store holds. */
+#include "cli/runs.h"
+
+#include "base/vec.h"
+#include "report/figure_report.h"
+#include "report/table.h"
+#include "stats/stats.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cli_cmd cmd = {
+    "results", "[OPTIONS] list | show RUN... | diff RUN RUN | export",
+    "What the store holds. A RUN is its number or the beginning of its key.\n"
+    "list: the runs. show: everything about a run, every counter of every launch.\n"
+    "diff: which settings differ between two runs, which counters moved, by how much.\n"
+    "export: every launch with every counter, as CSV or JSON.",
+    "  allot results list --workload 'nw%'\n"
+    "  allot results diff 12 15\n"
+    "  allot results export --csv all.csv\n"};
+
+struct results {
+    const char *db, *csv, *json, *workload, *machine, *state;
+    bool all;
+};
+
+static const char *
+text(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+/* A list's items with blanks between. */
+static void
+joined(const json_t *o, const char *key, struct strbuf *b)
+{
+    const json_t *a = json_object_get(o, key);
+    for (size_t i = 0; i < json_array_size(a); i++)
+        strbuf_printf(b, "%s%s", b->n ? " " : "",
+                      json_string_value(json_array_get(a, i)));
+}
+
+static uint64_t
+total_cycles(const json_t *run)
+{
+    uint64_t sum = 0;
+    size_t i;
+    json_t *l;
+    json_array_foreach(json_object_get(run, "launches"), i, l) sum +=
+        (uint64_t)json_integer_value(json_object_get(l, "cycles"));
+    return sum;
+}
+
+static int64_t *
+chosen(const struct results *r, struct store *s, size_t *n)
+{
+    struct store_filter f = {r->workload, r->machine, r->state, !r->all};
+    int64_t *ids = store_list(s, &f, n);
+    if (!ids)
+        fprintf(stderr, "allot: the store %s cannot be read\n", store_path(s));
+    return ids;
+}
+
+static int
+list(const struct results *r, struct store *s)
+{
+    size_t n;
+    int64_t *ids = chosen(r, s, &n);
+    if (!ids)
+        return EXIT_FAILED;
+    struct table *t =
+        table_new(8, (const char *const[]){"run", "state", "workload", "machine",
+                                           "settings", "launches", "cycles", "started"});
+    for (size_t i = 0; i < n; i++) {
+        json_t *o = store_run(s, ids[i]);
+        struct strbuf set = {0};
+        char b[32];
+        joined(o, "settings", &set);
+        if (*text(o, "passes"))
+            strbuf_printf(&set, "%spasses %s", set.n ? " " : "", text(o, "passes"));
+        joined(o, "params", &set);
+        table_cell(t, "%lld", (long long)ids[i]);
+        table_cell(t, "%s", text(o, "state"));
+        table_cell(t, "%s%s", text(o, "workload"),
+                   json_is_true(json_object_get(o, "quick")) ? " (quick)" : "");
+        table_cell(t, "%s", text(o, "machine"));
+        table_cell(t, "%s", set.s ? set.s : "");
+        table_cell(t, "%zu", json_array_size(json_object_get(o, "launches")));
+        table_cell(t, "%s", table_thousands(b, total_cycles(o)));
+        table_cell(t, "%s", text(o, "started"));
+        strbuf_free(&set);
+        json_decref(o);
+    }
+    struct strbuf out = {0};
+    table_print(t, &out);
+    if (n)
+        fputs(out.s, stdout);
+    else
+        printf("no runs in %s\n", store_path(s));
+    strbuf_free(&out);
+    table_free(t);
+    free(ids);
+    return EXIT_OK;
+}
+
+/* The run that a user means, NULL after saying that there is none. */
+static json_t *
+find(struct store *s, const char *name)
+{
+    uint64_t id;
+    json_t *run = cli_u64(name, 1, INT64_MAX, &id) ? store_run(s, (int64_t)id) : NULL;
+    size_t n, len = strlen(name);
+    if (!run && len >= 4) {
+        int64_t *ids = store_list(s, &(struct store_filter){.newest = true}, &n);
+        for (size_t i = 0; ids && !run && i < n; i++) {
+            json_t *o = store_run(s, ids[i]);
+            if (!strncmp(text(o, "key"), name, len))
+                run = json_incref(o);
+            json_decref(o);
+        }
+        free(ids);
+    }
+    if (!run)
+        fprintf(stderr, "allot: %s holds no run '%s' ('allot results list')\n",
+                store_path(s), name);
+    return run;
+}
+
+static bool
+launch_stats_of(const json_t *launch, struct launch_stats *st)
+{
+    const char *id;
+    json_t *v;
+    memset(st, 0, sizeof *st);
+    json_object_foreach((json_t *)launch, id, v) if (json_is_integer(v))
+        stats_set(st, id, (uint64_t)json_integer_value(v));
+    return true;
+}
+
+static const char *const facts[] = {
+    "key",      "state",      "message", "workload", "machine",  "machine_hash",
+    "settings", "params",     "passes",  "compiler", "ptx_hash", "seed",
+    "quick",    "max_cycles", "version", "host",     "started",  "seconds"};
+enum { NFACTS = sizeof facts / sizeof *facts };
+
+static void
+fact(const json_t *run, const char *name, struct strbuf *b)
+{
+    const json_t *v = json_object_get(run, name);
+    b->n = 0;
+    strbuf_addz(b, "");
+    if (json_is_array(v))
+        joined(run, name, b);
+    else if (json_is_string(v))
+        strbuf_addz(b, json_string_value(v));
+    else if (json_is_integer(v))
+        strbuf_printf(b, "%lld", (long long)json_integer_value(v));
+    else if (json_is_boolean(v))
+        strbuf_addz(b, json_is_true(v) ? "yes" : "no");
+    else if (json_is_real(v))
+        strbuf_printf(b, "%.3f", json_real_value(v));
+}
+
+static int
+show(const struct results *r, struct store *s, const struct cli_list *names)
+{
+    for (size_t i = 1; i < names->n; i++) {
+        json_t *run = find(s, names->v[i]), *l;
+        size_t k;
+        if (!run)
+            return EXIT_FAILED;
+        if (r->json) {
+            char *out = json_dumps(run, JSON_INDENT(2));
+            bool ok = cli_write_file(r->json, out, strlen(out)) &&
+                      cli_write_file(r->json, "\n", !strcmp(r->json, "-"));
+            free(out);
+            json_decref(run);
+            if (!ok)
+                return EXIT_FAILED;
+            continue;
+        }
+        struct strbuf b = {0};
+        printf("%srun %lld\n", i > 1 ? "\n" : "",
+               (long long)json_integer_value(json_object_get(run, "id")));
+        for (size_t f = 0; f < NFACTS; f++) {
+            fact(run, facts[f], &b);
+            if (*b.s)
+                printf("  %-14s %s\n", facts[f], b.s);
+        }
+        json_array_foreach(json_object_get(run, "launches"), k, l)
+        {
+            struct launch_stats st;
+            launch_stats_of(l, &st);
+            b.n = 0;
+            stats_text(&st, false, &b);
+            printf("\nlaunch %zu: %s\n%s", k + 1, text(l, "kernel"), b.s ? b.s : "");
+        }
+        strbuf_free(&b);
+        json_decref(run);
+    }
+    return EXIT_OK;
+}
+
+/* Sums of a run's launches of one kernel. */
+static bool
+kernel_sum(const json_t *run, const char *kernel, struct launch_stats *sum, size_t *n)
+{
+    size_t i;
+    json_t *l;
+    *n = 0;
+    memset(sum, 0, sizeof *sum);
+    json_array_foreach(json_object_get(run, "launches"), i, l)
+    {
+        struct launch_stats one;
+        if (strcmp(text(l, "kernel"), kernel))
+            continue;
+        launch_stats_of(l, &one);
+        stats_add(sum, &one);
+        (*n)++;
+    }
+    return *n > 0;
+}
+
+static void
+diff_kernel(const json_t *a, const json_t *b, const char *kernel)
+{
+    struct launch_stats x, y;
+    size_t na, nb, moved = 0;
+    bool in_a = kernel_sum(a, kernel, &x, &na), in_b = kernel_sum(b, kernel, &y, &nb);
+    if (!in_a || !in_b) {
+        printf("\n%s: only in run %s\n", kernel, in_a ? "A" : "B");
+        return;
+    }
+    printf("\n%s (%zu and %zu launches)\n", kernel, na, nb);
+    struct table *t =
+        table_new(5, (const char *const[]){"counter", "A", "B", "B - A", "B / A - 1"});
+    struct allot_stat_info info;
+    for (size_t i = 0; stats_info(i, &info); i++) {
+        uint64_t ca, cb;
+        double va, vb;
+        stats_get(&x, info.id, &ca, &va);
+        stats_get(&y, info.id, &cb, &vb);
+        if (va == vb && ca == cb)
+            continue;
+        moved++;
+        table_cell(t, "%s", info.id);
+        if (info.derived) {
+            table_cell(t, "%.6g", va);
+            table_cell(t, "%.6g", vb);
+            table_cell(t, "%+.6g", vb - va);
+        } else {
+            table_cell(t, "%" PRIu64, ca);
+            table_cell(t, "%" PRIu64, cb);
+            table_cell(t, "%+" PRId64, (int64_t)(cb - ca));
+        }
+        if (va != 0)
+            table_cell(t, "%+.2f %%", 100 * (vb / va - 1));
+        else
+            table_cell(t, "new");
+    }
+    struct strbuf out = {0};
+    table_print(t, &out);
+    if (moved)
+        fputs(out.s, stdout);
+    else
+        printf("every counter is the same\n");
+    strbuf_free(&out);
+    table_free(t);
+}
+
+static int
+diff(struct store *s, const struct cli_list *names)
+{
+    json_t *a = find(s, names->v[1]), *b = a ? find(s, names->v[2]) : NULL;
+    if (!b) {
+        json_decref(a);
+        return EXIT_FAILED;
+    }
+    struct strbuf x = {0}, y = {0};
+    for (size_t f = 0; f < NFACTS; f++) {
+        fact(a, facts[f], &x);
+        fact(b, facts[f], &y);
+        if (strcmp(x.s, y.s))
+            printf("%-14s A: %s\n%-14s B: %s\n", facts[f], x.s, "", y.s);
+    }
+    strbuf_free(&x);
+    strbuf_free(&y);
+    VEC(const char *) seen = {0};
+    for (int side = 0; side < 2; side++) {
+        size_t i;
+        json_t *l;
+        json_array_foreach(json_object_get(side ? b : a, "launches"), i, l)
+        {
+            const char *k = text(l, "kernel");
+            bool old = false;
+            for (size_t n = 0; n < seen.n; n++)
+                old |= !strcmp(seen.v[n], k);
+            if (old)
+                continue;
+            *vec_push(&seen) = k;
+            diff_kernel(a, b, k);
+        }
+    }
+    vec_free(&seen);
+    json_decref(a);
+    json_decref(b);
+    return EXIT_OK;
+}
+
+static void
+export_launch(const json_t *run, const json_t *l, size_t number, struct strbuf *out)
+{
+    static const char *const columns[] = {
+        "workload", "machine", "machine_hash", "settings", "params", "passes", "compiler",
+        "ptx_hash", "seed",    "quick",        "version",  "host",   "started"};
+    struct strbuf b = {0};
+    struct launch_stats st;
+    if (!run) {
+        strbuf_addz(out, "run,launch,kernel,seconds");
+        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+            strbuf_printf(out, ",%s", columns[i]);
+        strbuf_addz(out, ",");
+        stats_csv_header(out);
+        strbuf_addz(out, "\n");
+        return;
+    }
+    strbuf_printf(out, "%lld,%zu,",
+                  (long long)json_integer_value(json_object_get(run, "id")), number);
+    csv_field(out, text(l, "kernel"));
+    strbuf_printf(out, ",%.6f", json_number_value(json_object_get(l, "seconds")));
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        fact(run, columns[i], &b);
+        strbuf_addz(out, ",");
+        csv_field(out, b.s);
+    }
+    launch_stats_of(l, &st);
+    strbuf_addz(out, ",");
+    stats_csv_row(&st, out);
+    strbuf_addz(out, "\n");
+    strbuf_free(&b);
+}
+
+static int export(const struct results *r, struct store *s)
+{
+    size_t n;
+    int64_t *ids = chosen(r, s, &n);
+    if (!ids)
+        return EXIT_FAILED;
+    struct strbuf out = {0};
+    json_t *all = json_array();
+    export_launch(NULL, NULL, 0, &out);
+    for (size_t i = 0; i < n; i++) {
+        json_t *run = store_run(s, ids[i]), *l;
+        size_t k;
+        json_array_foreach(json_object_get(run, "launches"), k, l)
+            export_launch(run, l, k + 1, &out);
+        json_array_append_new(all, run);
+    }
+    bool ok = true;
+    if (r->json) {
+        char *t = json_dumps(all, JSON_INDENT(1));
+        ok = cli_write_file(r->json, t, strlen(t));
+        free(t);
+    }
+    if (r->csv || !r->json)
+        ok &= cli_write_file(r->csv ? r->csv : "-", out.s, out.n);
+    json_decref(all);
+    strbuf_free(&out);
+    free(ids);
+    return ok ? EXIT_OK : EXIT_FAILED;
+}
+
+int
+cmd_results(int argc, char **argv)
+{
+    struct results r = {0};
+    const struct cli_opt options[] = {
+        {"db", 0, "FILE",
+         "the store (default $ALLOT_DB or ~/.local/share/allot/results.db)", &r.db, NULL,
+         NULL},
+        {"workload", 'w', "PATTERN", "list, export: only these (% stands for anything)",
+         &r.workload, NULL, NULL},
+        {"machine", 'm', "PATTERN", "list, export: only these", &r.machine, NULL, NULL},
+        {"state", 0, "STATE", "list, export: done or failed", &r.state, NULL, NULL},
+        {"all", 'a', NULL, "list, export: also what was run again since", NULL, NULL,
+         &r.all},
+        {"csv", 0, "FILE", "export: write CSV there (default: standard output)", &r.csv,
+         NULL, NULL},
+        {"json", 0, "FILE", "show, export: write JSON there ('-': standard output)",
+         &r.json, NULL, NULL},
+        {0}};
+    struct cli_list pos;
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
+                   &pos))
+        return EXIT_USAGE;
+    const char *what = pos.n ? pos.v[0] : "";
+    bool is_show = !strcmp(what, "show"), is_diff = !strcmp(what, "diff"),
+         is_list = !strcmp(what, "list"), is_export = !strcmp(what, "export");
+    if (!is_show && !is_diff && !is_list && !is_export)
+        return cli_usage(&cmd, "say list, show, diff or export");
+    if ((is_show && pos.n < 2) || (is_diff && pos.n != 3) ||
+        ((is_list || is_export) && pos.n > 1))
+        return cli_usage(&cmd,
+                         is_show   ? "show: name at least one run"
+                         : is_diff ? "diff: name two runs"
+                                   : "%s takes no names",
+                         what);
+    struct diag_sink diag = {0};
+    struct store *s = store_open(r.db, &diag);
+    const char *spool = s ? store_spool(s, &diag) : NULL;
+    bool ok = spool && store_collect(s, spool, NULL, &diag);
+    cli_sink(&diag);
+    int status = !ok       ? EXIT_FAILED
+                 : is_list ? list(&r, s)
+                 : is_show ? show(&r, s, &pos)
+                 : is_diff ? diff(s, &pos)
+                           : export(&r, s);
+    store_close(s);
+    return status;
+}

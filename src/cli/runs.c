@@ -1,0 +1,189 @@
+/* runs.c: the runner on a terminal. */
+#include "cli/runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void
+cli_runs_options(struct cli_runs *r, struct cli_opt table[CLI_RUNS_OPTIONS])
+{
+    const struct cli_opt t[CLI_RUNS_OPTIONS] = {
+        {"db", 0, "FILE",
+         "the store (default $ALLOT_DB or ~/.local/share/allot/results.db)", &r->db, NULL,
+         NULL},
+        {"jobs", 'j', "N", "simulations at a time (default: one a core)", &r->jobs, NULL,
+         NULL},
+        {"time-limit", 0, "SECONDS", "end a run that takes longer", &r->time_limit, NULL,
+         NULL},
+        {"memory-limit", 0, "MB", "end a run that needs more memory", &r->memory_limit,
+         NULL, NULL},
+        {"retry", 0, NULL, "run again what failed before", NULL, NULL, &r->retry},
+        {"again", 0, NULL, "run again what is stored", NULL, NULL, &r->again},
+        {"verbose", 'v', NULL, "a line for every run that ends", NULL, NULL, &r->verbose},
+        {0}};
+    memcpy(table, t, sizeof t);
+}
+
+void
+cli_sink(struct diag_sink *diag)
+{
+    struct strbuf b = {0};
+    cli_progress_end();
+    diag_print(diag, &b);
+    if (b.s)
+        fputs(b.s, stderr);
+    strbuf_free(&b);
+    diag_free(diag);
+}
+
+static bool
+interrupted(void *user)
+{
+    (void)user;
+    return cli_interrupted();
+}
+
+void
+cli_runs_progress(const struct runner_count *c, double left, const char *last)
+{
+    enum { WIDTH = 20 };
+    size_t ended = c->stored + c->failed_before + c->done + c->failed;
+    size_t filled = c->runs ? ended * WIDTH / c->runs : WIDTH;
+    char bar[WIDTH + 1], line[200], rest[60] = "", failed[40] = "";
+    for (size_t i = 0; i < WIDTH; i++)
+        bar[i] = i < filled ? '#' : '.';
+    bar[WIDTH] = 0;
+    if (left >= 90)
+        snprintf(rest, sizeof rest, ", %.0f min left", left / 60);
+    else if (left >= 0)
+        snprintf(rest, sizeof rest, ", %.0f s left", left);
+    if (c->failed + c->failed_before)
+        snprintf(failed, sizeof failed, ", %zu failed", c->failed + c->failed_before);
+    snprintf(line, sizeof line, "[%s] %zu/%zu runs%s%s  %s", bar, ended, c->runs, failed,
+             rest, last ? last : "");
+    cli_progress_line(line);
+}
+
+static void
+progress(void *user, const struct runner_count *c, double left, const char *last)
+{
+    (void)user;
+    cli_runs_progress(c, left, last);
+}
+
+static void
+finished(void *user, const struct exp_run *r, bool ok, const char *message)
+{
+    const struct cli_runs *o = user;
+    if (ok && !o->verbose)
+        return;
+    cli_progress_end();
+    if (ok) {
+        printf("stored %s %s\n", r->key, r->workload);
+        fflush(stdout);
+        return;
+    }
+    fprintf(stderr, "allot: %s on %s", r->workload, r->machine);
+    for (size_t i = 0; i < r->nsettings; i++)
+        fprintf(stderr, " %s", r->settings[i]);
+    fprintf(stderr, "%s%s: %s\n", *r->passes ? " passes " : "", r->passes, message);
+}
+
+bool
+cli_runs_runner(const struct cli_cmd *cmd, const struct cli_runs *r, struct runner *o)
+{
+    uint64_t v = 0;
+    memset(o, 0, sizeof *o);
+    if (r->jobs && !cli_u64(r->jobs, 1, 4096, &v))
+        return cli_usage(cmd, "--jobs %s: not a number from 1 to 4096", r->jobs), false;
+    o->jobs = (unsigned)v;
+    if (r->time_limit && (!cli_f64(r->time_limit, &o->time_limit) || o->time_limit <= 0))
+        return cli_usage(cmd, "--time-limit %s: not a number of seconds", r->time_limit),
+               false;
+    v = 0;
+    if (r->memory_limit && !cli_u64(r->memory_limit, 1, 1 << 30, &v))
+        return cli_usage(cmd, "--memory-limit %s: not a number of MB", r->memory_limit),
+               false;
+    o->memory_limit = v << 20;
+    o->again = r->again;
+    o->retry = r->retry;
+    o->progress = progress;
+    o->finished = finished;
+    o->interrupted = interrupted;
+    o->user = (void *)r;
+    return true;
+}
+
+int
+cli_runs_do(struct runner *o, struct store *s, const struct experiment *e)
+{
+    struct runner_count c;
+    struct diag_sink diag = {0};
+    cli_catch_signals();
+    bool ok = runner_run(o, s, e->run, e->nrun, &c, &diag);
+    cli_progress_end();
+    cli_sink(&diag);
+    if (c.runs)
+        fprintf(stderr, "%s: %zu runs: %zu stored before, %zu done now, %zu failed%s\n",
+                e->name, c.runs, c.stored, c.done, c.failed + c.failed_before,
+                c.failed_before ? " (--retry runs them again)" : "");
+    if (cli_interrupted()) {
+        fprintf(stderr, "interrupted: what was finished is stored; the same command goes "
+                        "on from here\n");
+        return EXIT_INTERRUPTED;
+    }
+    return ok && !c.failed && !c.failed_before ? EXIT_OK : EXIT_FAILED;
+}
+
+const char *const *
+cli_sim_settings(const struct cli_sim *s, size_t *n)
+{
+    const char **v = ARENA_ARRAY(cli_mem(), const char *, s->set.n + 4);
+    const char *const pairs[][2] = {{"sm.scheduler", s->scheduler},
+                                    {"residency.policy", s->residency},
+                                    {"residency.threshold", s->threshold},
+                                    {"residency.regs_per_thread", s->regs}};
+    *n = 0;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i][1])
+            v[(*n)++] = arena_printf(cli_mem(), "%s=%s", pairs[i][0], pairs[i][1]);
+    for (size_t i = 0; i < s->set.n; i++)
+        v[(*n)++] = s->set.v[i];
+    return v;
+}
+
+bool
+cli_store_run(const struct cli_ran *c, const struct allot_machine *m,
+              const struct allot_module *mod, const struct allot_device *dev)
+{
+    if (!c->db)
+        return true;
+    uint64_t seed = 1, max_cycles = 0;
+    char token[33], now[24];
+    cli_u64(c->sim->seed, 0, UINT32_MAX, &seed);
+    if (c->sim->max_cycles)
+        cli_u64(c->sim->max_cycles, 1, UINT64_MAX, &max_cycles);
+    struct exp_run r = {.workload = c->workload,
+                        .machine = c->sim->machine,
+                        .settings = c->settings,
+                        .nsettings = c->nsettings,
+                        .params = c->params,
+                        .nparams = c->nparams,
+                        .passes = c->passes ? c->passes : "",
+                        .compiler = c->sim->compiler,
+                        .seed = (uint32_t)seed,
+                        .quick = c->sim->quick,
+                        .max_cycles = max_cycles};
+    run_identify(&r, m, mod);
+    run_token(token);
+    run_now(now);
+    struct diag_sink diag = {0};
+    json_t *rec = run_record(&r, token, now, c->seconds, dev, c->ok, c->message);
+    struct store *s = store_open(c->db, &diag);
+    bool ok = s && store_add(s, rec, &diag);
+    store_close(s);
+    json_decref(rec);
+    cli_sink(&diag);
+    return ok;
+}

@@ -1,0 +1,44 @@
+/* runs.h: what sweep and paper share: options of the runner, its progress line, its
+ * failures. */
+#ifndef ALLOT_CLI_RUNS_H
+#define ALLOT_CLI_RUNS_H
+
+#include "cli/cli.h"
+#include "experiments/experiment.h"
+#include "experiments/runner.h"
+
+struct cli_runs {
+    const char *db, *jobs, *time_limit, *memory_limit;
+    bool again, retry, verbose;
+};
+enum { CLI_RUNS_OPTIONS = 8 };
+void cli_runs_options(struct cli_runs *r, struct cli_opt table[CLI_RUNS_OPTIONS]);
+/* Numbers checked; false after saying what is wrong. */
+bool cli_runs_runner(const struct cli_cmd *cmd, const struct cli_runs *r,
+                     struct runner *o);
+/* Runs what is missing, says what failed and sums up on standard error. EXIT_OK,
+ * EXIT_FAILED if some run failed or could not be stored, EXIT_INTERRUPTED. */
+int cli_runs_do(struct runner *o, struct store *s, const struct experiment *e);
+
+/* Stores a run that this process did itself; db NULL: does nothing. `machine` and
+ * `settings` are what the options said (cli_sim_settings); false after saying why not. */
+struct cli_ran {
+    const char *db, *workload, *passes;
+    const struct cli_sim *sim;
+    const char *const *settings, *const *params;
+    size_t nsettings, nparams;
+    double seconds;
+    bool ok;
+    const char *message;
+};
+bool cli_store_run(const struct cli_ran *r, const struct allot_machine *m,
+                   const struct allot_module *mod, const struct allot_device *dev);
+/* The options' overrides as PATH=VALUE, in the order of application, in cli_mem. */
+const char *const *cli_sim_settings(const struct cli_sim *s, size_t *n);
+
+/* A progress line on a terminal: "[####....] 12/60 runs, 2 failed, 3 min left  TEXT". */
+void cli_runs_progress(const struct runner_count *c, double left, const char *last);
+/* Prints the sink's diagnostics to standard error and empties it. */
+void cli_sink(struct diag_sink *diag);
+
+#endif

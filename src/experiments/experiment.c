@@ -1,0 +1,795 @@
+/* experiment.c: the schema of experiment files, once, and their expansion to runs. */
+#include "experiments/experiment.h"
+
+#include "stats/stats.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- what a file says -- */
+
+struct raw_list {
+    char **v;
+    uint32_t n;
+};
+
+struct raw_range {
+    char *set, *from, *to, *step;
+    struct raw_list values, labels;
+};
+
+struct raw_ranges {
+    struct raw_range *v;
+    uint32_t n;
+};
+
+struct raw_workload {
+    char *name, *label, *seed;
+    uint32_t threads, registers, scratchpad;
+    struct raw_list kernels, settings, params;
+};
+
+struct raw_variant {
+    char *name, *machine, *passes, *registers, *share, *baseline, *compiler;
+    struct raw_list settings, params;
+    struct raw_ranges ranges;
+};
+
+struct raw_metric {
+    char *name, *label, *unit, *stat, *as;
+};
+
+struct raw_check {
+    char *says, *that;
+};
+
+struct raw {
+    char *title, *source, *note, *paper, *machine, *baseline, *compiler, *seed,
+        *max_cycles;
+    struct raw_list machines, settings;
+    struct raw_workload *workload;
+    struct raw_variant *variant;
+    struct raw_metric *metric;
+    struct raw_check *check;
+    uint32_t nworkload, nvariant, nmetric, ncheck;
+    struct raw_ranges ranges;
+};
+
+/* -- the schema -- */
+
+enum { MUST = CYAML_FLAG_POINTER, MAY = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL };
+
+static const cyaml_schema_value_t text_value = {
+    CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, CYAML_UNLIMITED)};
+
+#define TEXT(S, field, flags)                                                            \
+    CYAML_FIELD_STRING_PTR(#field, flags, S, field, 0, CYAML_UNLIMITED)
+#define NUMBER(S, field) CYAML_FIELD_UINT(#field, CYAML_FLAG_OPTIONAL, S, field)
+#define TEXTS(S, field)                                                                  \
+    {                                                                                    \
+        .key = #field, .data_offset = offsetof(S, field.v),                              \
+        .count_offset = offsetof(S, field.n), .count_size = sizeof(uint32_t), .value = { \
+            CYAML_VALUE_SEQUENCE(MAY, char *, &text_value, 0, CYAML_UNLIMITED)           \
+        }                                                                                \
+    }
+#define LIST(S, key_, array, number, schema, flags)                                      \
+    {                                                                                    \
+        .key = key_, .data_offset = offsetof(S, array),                                  \
+        .count_offset = offsetof(S, number), .count_size = sizeof(uint32_t), .value = {  \
+            CYAML_VALUE_SEQUENCE(flags, *((S *)0)->array, schema, 0, CYAML_UNLIMITED)    \
+        }                                                                                \
+    }
+#define MAPPING(S, fields)                                                               \
+    {                                                                                    \
+        CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, S, fields)                               \
+    }
+
+static const cyaml_schema_field_t range_fields[] = {TEXT(struct raw_range, set, MUST),
+                                                    TEXT(struct raw_range, from, MAY),
+                                                    TEXT(struct raw_range, to, MAY),
+                                                    TEXT(struct raw_range, step, MAY),
+                                                    TEXTS(struct raw_range, values),
+                                                    TEXTS(struct raw_range, labels),
+                                                    CYAML_FIELD_END};
+static const cyaml_schema_value_t range_value = MAPPING(struct raw_range, range_fields);
+
+static const cyaml_schema_field_t workload_fields[] = {
+    TEXT(struct raw_workload, name, MAY),   TEXT(struct raw_workload, label, MAY),
+    TEXT(struct raw_workload, seed, MAY),   NUMBER(struct raw_workload, threads),
+    NUMBER(struct raw_workload, registers), NUMBER(struct raw_workload, scratchpad),
+    TEXTS(struct raw_workload, kernels),    TEXTS(struct raw_workload, settings),
+    TEXTS(struct raw_workload, params),     CYAML_FIELD_END};
+static const cyaml_schema_value_t workload_value =
+    MAPPING(struct raw_workload, workload_fields);
+
+static const cyaml_schema_field_t variant_fields[] = {
+    TEXT(struct raw_variant, name, MUST),
+    TEXT(struct raw_variant, machine, MAY),
+    TEXT(struct raw_variant, passes, MAY),
+    TEXT(struct raw_variant, registers, MAY),
+    TEXT(struct raw_variant, share, MAY),
+    TEXT(struct raw_variant, baseline, MAY),
+    TEXT(struct raw_variant, compiler, MAY),
+    TEXTS(struct raw_variant, settings),
+    TEXTS(struct raw_variant, params),
+    LIST(struct raw_variant, "ranges", ranges.v, ranges.n, &range_value, MAY),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t variant_value =
+    MAPPING(struct raw_variant, variant_fields);
+
+static const cyaml_schema_field_t metric_fields[] = {
+    TEXT(struct raw_metric, name, MUST), TEXT(struct raw_metric, label, MAY),
+    TEXT(struct raw_metric, unit, MAY),  TEXT(struct raw_metric, stat, MAY),
+    TEXT(struct raw_metric, as, MAY),    CYAML_FIELD_END};
+static const cyaml_schema_value_t metric_value =
+    MAPPING(struct raw_metric, metric_fields);
+
+static const cyaml_schema_field_t check_fields[] = {TEXT(struct raw_check, says, MUST),
+                                                    TEXT(struct raw_check, that, MUST),
+                                                    CYAML_FIELD_END};
+static const cyaml_schema_value_t check_value = MAPPING(struct raw_check, check_fields);
+
+static const cyaml_schema_field_t fields[] = {
+    TEXT(struct raw, title, MUST),
+    TEXT(struct raw, source, MAY),
+    TEXT(struct raw, note, MAY),
+    TEXT(struct raw, paper, MAY),
+    TEXT(struct raw, machine, MAY),
+    TEXT(struct raw, baseline, MAY),
+    TEXT(struct raw, compiler, MAY),
+    TEXT(struct raw, seed, MAY),
+    TEXT(struct raw, max_cycles, MAY),
+    TEXTS(struct raw, machines),
+    TEXTS(struct raw, settings),
+    LIST(struct raw, "workloads", workload, nworkload, &workload_value, MUST),
+    LIST(struct raw, "variants", variant, nvariant, &variant_value, MUST),
+    LIST(struct raw, "metrics", metric, nmetric, &metric_value, MUST),
+    LIST(struct raw, "checks", check, ncheck, &check_value, MAY),
+    LIST(struct raw, "ranges", ranges.v, ranges.n, &range_value, MAY),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct raw, fields)};
+
+/* -- building -- */
+
+enum { MAX_CELLS = 100000, MAX_VALUES = 1000, MAX_RANGES = 6 };
+
+/* One range's values as settings and labels. */
+struct axis {
+    const char *path;
+    const char **value, **label;
+    size_t n;
+    bool own_labels;
+};
+
+struct build {
+    struct experiment *e;
+    struct raw *raw;
+    struct diag_sink *diag;
+    bool quick;
+    struct run_cache cache;
+    VEC(struct exp_series) series;
+    VEC(struct exp_run) runs;
+    /* beside each series: what its runs are made of */
+    VEC(struct plan) plans;
+};
+
+struct plan {
+    const struct raw_variant *variant;
+    size_t variant_at;
+    char *set[MAX_RANGES]; /* PATH=VALUE of the ranges */
+    size_t nset, machine;
+    char range_label[120];
+};
+
+static bool wrong(struct build *b, struct diag_loc loc, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool
+wrong(struct build *b, struct diag_loc loc, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    diag_add(b->diag, DIAG_ERROR, &loc, "%s", text);
+    return false;
+}
+
+#define AT(b, ...) yamlfile_at(&(b)->e->yaml, __VA_ARGS__)
+#define TEXT_OF(b, ...) arena_printf(&(b)->e->mem, __VA_ARGS__)
+
+static const char *
+or_text(struct build *b, const char *s, const char *otherwise)
+{
+    return s ? arena_strdup(&b->e->mem, s) : otherwise;
+}
+
+static bool
+u64_of(const char *s, uint64_t max, uint64_t *v)
+{
+    char *end;
+    errno = 0;
+    unsigned long long x = strtoull(s, &end, 0);
+    *v = x;
+    return *s >= '0' && *s <= '9' && !*end && !errno && x <= max;
+}
+
+/* "from, to, step" to values. */
+static bool
+steps(struct build *b, const struct raw_range *r, struct axis *a, const char *path)
+{
+    char *end[3];
+    const char *text[3] = {r->from, r->to, r->step ? r->step : "1"};
+    double v[3];
+    for (int i = 0; i < 3; i++) {
+        v[i] = strtod(text[i], &end[i]);
+        if (end[i] == text[i] || *end[i] || !isfinite(v[i]))
+            return wrong(b,
+                         AT(b, "%s.%s", path,
+                            i == 0   ? "from"
+                            : i == 1 ? "to"
+                                     : "step"),
+                         "'%s' is not a number", text[i]);
+    }
+    double count = floor((v[1] - v[0]) / v[2] + 1e-9) + 1;
+    if (!(v[2] != 0) || !(count >= 1))
+        return wrong(b, AT(b, "%s.step", path),
+                     "no step of %s leads from %s to %s: write a step of the other sign",
+                     text[2], text[0], text[1]);
+    if (count > MAX_VALUES)
+        return wrong(b, AT(b, "%s", path), "more than %d values", MAX_VALUES);
+    a->n = (size_t)count;
+    a->value = ARENA_ARRAY(&b->e->mem, const char *, a->n);
+    for (size_t i = 0; i < a->n; i++) /* 12 digits: 0.1 + 0.2 is written 0.3 */
+        a->value[i] = TEXT_OF(b, "%.12g", v[0] + (double)i * v[2]);
+    return true;
+}
+
+static bool
+make_axis(struct build *b, const struct raw_range *r, const char *path, struct axis *a)
+{
+    a->path = r->set;
+    bool stepped = r->from || r->to || r->step;
+    if (stepped && (r->values.n || !r->from || !r->to))
+        return wrong(b, AT(b, "%s", path),
+                     "a range has either `values:` or `from:`, `to:` and `step:`");
+    if (stepped && !steps(b, r, a, path))
+        return false;
+    if (!stepped) {
+        a->n = r->values.n;
+        a->value = (const char **)r->values.v;
+    }
+    if (!a->n)
+        return wrong(b, AT(b, "%s", path), "the range of %s has no value", r->set);
+    if (r->labels.n && r->labels.n != a->n)
+        return wrong(b, AT(b, "%s.labels", path), "%u labels for %zu values", r->labels.n,
+                     a->n);
+    a->label = r->labels.n ? (const char **)r->labels.v : a->value;
+    a->own_labels = r->labels.n != 0;
+    return true;
+}
+
+/* Every combination of machine, variant and range values is a series. */
+static bool
+expand_variant(struct build *b, size_t at, size_t nmachines, const char *const *machines)
+{
+    const struct raw_variant *v = &b->raw->variant[at];
+    struct axis axis[MAX_RANGES];
+    size_t naxis = 0, combinations = 1;
+    for (int own = 0; own < 2; own++) {
+        const struct raw_ranges *r = own ? &v->ranges : &b->raw->ranges;
+        for (size_t i = 0; i < r->n; i++) {
+            char path[64];
+            if (own)
+                snprintf(path, sizeof path, "variants[%zu].ranges[%zu]", at, i);
+            else
+                snprintf(path, sizeof path, "ranges[%zu]", i);
+            if (naxis == MAX_RANGES)
+                return wrong(b, AT(b, "%s", path), "more than %d ranges", MAX_RANGES);
+            if (!make_axis(b, &r->v[i], path, &axis[naxis]))
+                return false;
+            combinations *= axis[naxis++].n;
+            if (combinations > MAX_CELLS)
+                return wrong(b, AT(b, "%s", path), "more than %d combinations",
+                             MAX_CELLS);
+        }
+    }
+    for (size_t m = 0; m < (v->machine ? 1 : nmachines); m++)
+        for (size_t c = 0; c < combinations; c++) {
+            struct plan *p = vec_push(&b->plans);
+            struct exp_series *s = vec_push(&b->series);
+            struct strbuf label = {0};
+            size_t rest = c;
+            p->variant = v;
+            p->variant_at = at;
+            p->machine = m;
+            s->machine = arena_strdup(&b->e->mem, v->machine ? v->machine : machines[m]);
+            s->variant = arena_strdup(&b->e->mem, v->name);
+            s->share = or_text(b, v->share, "");
+            if (nmachines > 1 && !v->machine)
+                strbuf_printf(&label, "%s, ", s->machine);
+            if (b->raw->nvariant > 1 || !naxis)
+                strbuf_printf(&label, "%s, ", v->name);
+            size_t before_ranges = label.n;
+            for (size_t i = naxis; i-- > 0;) { /* the last axis moves fastest */
+                size_t k = rest % axis[i].n;
+                rest /= axis[i].n;
+                p->set[i] = TEXT_OF(b, "%s=%s", axis[i].path, axis[i].value[k]);
+            }
+            rest = combinations;
+            size_t left = c;
+            for (size_t i = 0; i < naxis; i++) {
+                rest /= axis[i].n;
+                size_t k = left / rest;
+                left %= rest;
+                if (axis[i].own_labels)
+                    strbuf_printf(&label, "%s, ", axis[i].label[k]);
+                else
+                    strbuf_printf(&label, "%s, ", p->set[i]);
+            }
+            p->nset = naxis;
+            snprintf(p->range_label, sizeof p->range_label, "%s",
+                     label.s + before_ranges);
+            label.s[label.n - 2] = 0;
+            s->label = arena_strdup(&b->e->mem, label.s);
+            s->base = -1;
+            strbuf_free(&label);
+        }
+    return true;
+}
+
+static bool
+make_series(struct build *b)
+{
+    struct experiment *e = b->e;
+    struct raw *raw = b->raw;
+    const char *const one[] = {raw->machine ? raw->machine : "gtx480"};
+    const char *const *machines =
+        raw->machines.n ? (const char *const *)raw->machines.v : one;
+    size_t nmachines = raw->machines.n ? raw->machines.n : 1;
+    if (raw->machine && raw->machines.n)
+        return wrong(b, AT(b, "machines"), "state either `machine:` or `machines:`");
+    if (!raw->nvariant)
+        return wrong(b, AT(b, "variants"), "the list of variants is empty");
+    for (size_t i = 0; i < raw->nvariant; i++)
+        if (!expand_variant(b, i, nmachines, machines))
+            return false;
+    for (size_t i = 0; i < b->series.n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(b->series.v[i].label, b->series.v[k].label))
+                return wrong(b, AT(b, "variants[%zu].name", b->plans.v[i].variant_at),
+                             "two series are called '%s'", b->series.v[i].label);
+    e->series = b->series.v;
+    e->nseries = b->series.n;
+    return true;
+}
+
+/* The baseline of each series: a series of that very name, else the variant of that name
+ * with the same machine and, if it has ranges, the same values. */
+static bool
+find_baselines(struct build *b)
+{
+    for (size_t i = 0; i < b->series.n; i++) {
+        const struct raw_variant *v = b->plans.v[i].variant;
+        const char *name = v->baseline ? v->baseline : b->raw->baseline;
+        struct exp_series *s = &b->series.v[i];
+        if (!name)
+            continue;
+        for (size_t k = 0; k < b->series.n; k++) {
+            const struct exp_series *t = &b->series.v[k];
+            const struct plan *p = &b->plans.v[i], *q = &b->plans.v[k];
+            bool same_ranges = !q->nset || !strcmp(p->range_label, q->range_label);
+            bool exact = !strcmp(t->label, name);
+            if (exact ||
+                (!strcmp(t->variant, name) && same_ranges &&
+                 (!strcmp(s->machine, t->machine) || v->machine || q->variant->machine)))
+                s->base = (int)k;
+            if (exact)
+                break;
+        }
+        if (s->base < 0)
+            return v->baseline
+                       ? wrong(b,
+                               AT(b, "variants[%zu].baseline", b->plans.v[i].variant_at),
+                               "no variant or series is called '%s'", name)
+                       : wrong(b, AT(b, "baseline"),
+                               "no variant or series is called '%s'", name);
+    }
+    return true;
+}
+
+static bool
+make_rows(struct build *b)
+{
+    struct experiment *e = b->e;
+    e->nrow = b->raw->nworkload;
+    e->row = ARENA_ARRAY(&e->mem, struct exp_row, e->nrow);
+    if (!e->nrow)
+        return wrong(b, AT(b, "workloads"), "the list of workloads is empty");
+    for (size_t i = 0; i < e->nrow; i++) {
+        const struct raw_workload *w = &b->raw->workload[i];
+        struct exp_row *r = &e->row[i];
+        bool use = w->threads || w->registers || w->scratchpad;
+        if (!w->name == !use)
+            return wrong(b, AT(b, "workloads[%zu]", i),
+                         "state either a workload (`name:`) or a kernel's resources "
+                         "(`label:`, `threads:`, `registers:`, `scratchpad:`)");
+        if (!w->name && (!w->label || !w->threads))
+            return wrong(b, AT(b, "workloads[%zu]", i),
+                         "a kernel's resources need a `label:` and `threads:`");
+        r->at = i;
+        r->workload = or_text(b, w->name, NULL);
+        r->label = or_text(b, w->label, r->workload);
+        r->use.threads = w->threads;
+        r->use.registers = w->registers;
+        r->use.scratchpad = w->scratchpad;
+        struct strbuf k = {0};
+        for (size_t n = 0; n < w->kernels.n; n++)
+            strbuf_printf(&k, "%s%s", n ? " " : "", w->kernels.v[n]);
+        r->kernels = arena_strdup(&e->mem, k.s ? k.s : "");
+        strbuf_free(&k);
+        for (size_t n = 0; n < i; n++)
+            if (!strcmp(e->row[n].label, r->label))
+                return wrong(b, AT(b, "workloads[%zu]", i),
+                             "two rows are called '%s': give one a `label:`", r->label);
+    }
+    return true;
+}
+
+static const char *const occupancy_stats[] = {"resident_blocks", "baseline_blocks",
+                                              "shared_pairs", "registers_wasted_percent",
+                                              "scratchpad_wasted_percent"};
+
+static bool
+known_stat(const char *id)
+{
+    for (size_t i = 0; i < sizeof occupancy_stats / sizeof *occupancy_stats; i++)
+        if (!strcmp(occupancy_stats[i], id))
+            return true;
+    return stats_find(id) >= 0;
+}
+
+static bool
+make_metrics(struct build *b)
+{
+    static const char *const words[] = {"value", "gain", "decrease", "ratio"};
+    struct experiment *e = b->e;
+    e->nmetric = b->raw->nmetric;
+    e->metric = ARENA_ARRAY(&e->mem, struct exp_metric, e->nmetric);
+    if (!e->nmetric)
+        return wrong(b, AT(b, "metrics"), "the list of metrics is empty");
+    for (size_t i = 0; i < e->nmetric; i++) {
+        const struct raw_metric *r = &b->raw->metric[i];
+        struct exp_metric *m = &e->metric[i];
+        m->name = arena_strdup(&e->mem, r->name);
+        m->stat = or_text(b, r->stat, m->name);
+        m->label = or_text(b, r->label, m->name);
+        size_t as = 0;
+        while (as < 4 && r->as && strcmp(words[as], r->as))
+            as++;
+        if (as == 4)
+            return wrong(b, AT(b, "metrics[%zu].as", i),
+                         "'%s': value, gain, decrease or ratio", r->as);
+        m->as = (enum exp_as)as;
+        if (!known_stat(m->stat)) {
+            struct diag_loc loc = AT(b, "metrics[%zu].%s", i, r->stat ? "stat" : "name");
+            struct diag *d =
+                diag_add(b->diag, DIAG_ERROR, &loc, "there is no counter '%s'", m->stat);
+            diag_hint(b->diag, d, "'allot list counters' tells what there is");
+            return false;
+        }
+        bool percent = as == EXP_GAIN || as == EXP_DECREASE;
+        m->unit = or_text(b, r->unit, percent ? "%" : "");
+        if (as != EXP_VALUE && !b->raw->baseline)
+            return wrong(b, AT(b, "metrics[%zu].as", i),
+                         "a %s needs a `baseline:` to compare with", words[as]);
+    }
+    return true;
+}
+
+/* -- runs -- */
+
+static void
+add_texts(struct build *b, const char **to, size_t *n, const struct raw_list *from)
+{
+    for (size_t i = 0; i < from->n; i++)
+        to[(*n)++] = arena_strdup(&b->e->mem, from->v[i]);
+}
+
+/* The settings of a cell, those of the file first, the range's last. */
+static const char *const *
+cell_settings(struct build *b, const struct raw_workload *w, const struct plan *p,
+              size_t *n)
+{
+    const char **s = ARENA_ARRAY(&b->e->mem, const char *,
+                                 b->raw->settings.n + w->settings.n +
+                                     p->variant->settings.n + 1 + MAX_RANGES);
+    *n = 0;
+    add_texts(b, s, n, &b->raw->settings);
+    add_texts(b, s, n, &w->settings);
+    add_texts(b, s, n, &p->variant->settings);
+    if (p->variant->registers)
+        s[(*n)++] = TEXT_OF(b, "residency.regs_per_thread=%s", p->variant->registers);
+    for (size_t i = 0; i < p->nset; i++)
+        if (strncmp(p->set[i], "params.", 7))
+            s[(*n)++] = p->set[i];
+    return s;
+}
+
+static const char *const *
+cell_params(struct build *b, const struct raw_workload *w, const struct plan *p,
+            size_t *n)
+{
+    const char **s = ARENA_ARRAY(&b->e->mem, const char *,
+                                 w->params.n + p->variant->params.n + MAX_RANGES);
+    *n = 0;
+    add_texts(b, s, n, &w->params);
+    add_texts(b, s, n, &p->variant->params);
+    for (size_t i = 0; i < p->nset; i++)
+        if (!strncmp(p->set[i], "params.", 7))
+            s[(*n)++] = p->set[i] + 7;
+    return s;
+}
+
+/* A machine given as a file stands beside the experiment. */
+static const char *
+machine_path(struct build *b, const char *name)
+{
+    const char *slash = strrchr(b->e->file, '/');
+    size_t n = strlen(name);
+    bool path = strchr(name, '/') || (n > 5 && !strcmp(name + n - 5, ".yaml"));
+    if (!path || name[0] == '/' || !slash)
+        return name;
+    return TEXT_OF(b, "%.*s%s", (int)(slash + 1 - b->e->file), b->e->file, name);
+}
+
+/* Where the fault of a run is most likely stated. */
+static struct diag_loc
+blame(struct build *b, const struct exp_row *r, const struct plan *p, const char *message)
+{
+    size_t at = p->variant_at;
+    const struct raw_variant *v = p->variant;
+    for (size_t i = 0; i < v->settings.n; i++) {
+        char path[80];
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(v->settings.v[i], "="),
+                 v->settings.v[i]);
+        if (strstr(message, path))
+            return AT(b, "variants[%zu].settings[%zu]", at, i);
+    }
+    for (size_t i = 0; i < b->raw->settings.n; i++) {
+        char path[80];
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(b->raw->settings.v[i], "="),
+                 b->raw->settings.v[i]);
+        if (strstr(message, path))
+            return AT(b, "settings[%zu]", i);
+    }
+    const struct raw_workload *w = &b->raw->workload[r->at];
+    for (size_t i = 0; i < w->settings.n; i++) {
+        char path[80];
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(w->settings.v[i], "="),
+                 w->settings.v[i]);
+        if (strstr(message, path))
+            return AT(b, "workloads[%zu].settings[%zu]", r->at, i);
+    }
+    for (size_t i = 0; i < p->nset; i++) {
+        char path[80];
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(p->set[i], "="), p->set[i]);
+        if (strstr(message, path))
+            return b->raw->ranges.n ? AT(b, "ranges[0].set")
+                                    : AT(b, "variants[%zu].ranges[0].set", at);
+    }
+    if (strstr(message, "regs_per_thread") && v->registers)
+        return AT(b, "variants[%zu].registers", at);
+    if (strstr(message, "pass") && v->passes)
+        return AT(b, "variants[%zu].passes", at);
+    if (strstr(message, "workload"))
+        return AT(b, "workloads[%zu].name", r->at);
+    if (v->machine)
+        return AT(b, "variants[%zu].machine", at);
+    if (strstr(message, "machine"))
+        return b->raw->machines.n ? AT(b, "machines[%zu]", p->machine) : AT(b, "machine");
+    return AT(b, "variants[%zu]", at);
+}
+
+static bool
+report(struct build *b, const struct exp_row *r, const struct plan *p,
+       const struct diag_sink *own)
+{
+    const char *message = own->n ? own->list[0]->message : "it cannot be run";
+    struct diag_loc loc = blame(b, r, p, message);
+    struct diag *d = diag_add(b->diag, DIAG_ERROR, &loc, "%s", message);
+    if (own->n && own->list[0]->hint)
+        diag_hint(b->diag, d, "%s", own->list[0]->hint);
+    return false;
+}
+
+static bool
+make_run(struct build *b, const struct exp_row *row, size_t s, int *index)
+{
+    const struct raw_workload *w = &b->raw->workload[row->at];
+    const struct plan *p = &b->plans.v[s];
+    const char *compiler = p->variant->compiler ? p->variant->compiler : b->raw->compiler;
+    const char *seed = w->seed ? w->seed : b->raw->seed;
+    uint64_t number = 1, limit = 0;
+    if (seed && !u64_of(seed, UINT32_MAX, &number))
+        return wrong(b, w->seed ? AT(b, "workloads[%zu].seed", row->at) : AT(b, "seed"),
+                     "a seed is a number from 0 to 4294967295, not '%s'", seed);
+    if (b->raw->max_cycles && !u64_of(b->raw->max_cycles, UINT64_MAX, &limit))
+        return wrong(b, AT(b, "max_cycles"), "'%s' is not a number", b->raw->max_cycles);
+    struct exp_run r = {.workload = row->workload,
+                        .machine = machine_path(b, b->series.v[s].machine),
+                        .passes = or_text(b, p->variant->passes, ""),
+                        .compiler = or_text(b, compiler, "clang"),
+                        .seed = (uint32_t)number,
+                        .quick = b->quick,
+                        .max_cycles = limit};
+    r.settings = cell_settings(b, w, p, &r.nsettings);
+    r.params = cell_params(b, w, p, &r.nparams);
+    struct diag_sink own = {0};
+    bool ok = run_prepare(&r, &b->cache, &own);
+    if (!ok)
+        report(b, row, p, &own);
+    diag_free(&own);
+    if (!ok)
+        return false;
+    for (size_t i = 0; i < b->runs.n; i++)
+        if (!strcmp(b->runs.v[i].key, r.key)) {
+            *index = (int)i;
+            return true;
+        }
+    *index = (int)b->runs.n;
+    *vec_push(&b->runs) = r;
+    return true;
+}
+
+static bool
+make_machine(struct build *b, const struct exp_row *row, size_t s,
+             struct allot_machine **to)
+{
+    const struct plan *p = &b->plans.v[s];
+    struct allot_diag *d = allot_diag_new();
+    size_t n;
+    const char *const *settings = cell_settings(b, &b->raw->workload[row->at], p, &n);
+    struct allot_machine *m =
+        allot_machine_load(machine_path(b, b->series.v[s].machine), d);
+    bool ok = m;
+    for (size_t i = 0; ok && i < n; i++) {
+        const char *eq = strchr(settings[i], '=');
+        char path[128];
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(settings[i], "="), settings[i]);
+        ok = allot_machine_set(m, path, eq ? eq + 1 : "", d);
+    }
+    if (!ok) {
+        struct diag_sink own = {0};
+        run_diag(d, &own);
+        report(b, row, p, &own);
+        diag_free(&own);
+        allot_machine_free(m);
+        m = NULL;
+    }
+    allot_diag_free(d);
+    *to = m;
+    return ok;
+}
+
+static bool
+make_cells(struct build *b)
+{
+    struct experiment *e = b->e;
+    size_t n = e->nrow * e->nseries;
+    if (n > MAX_CELLS)
+        return wrong(b, AT(b, "variants"),
+                     "%zu rows times %zu series: more than %d cells", e->nrow, e->nseries,
+                     MAX_CELLS);
+    e->cell = ARENA_ARRAY(&e->mem, int, n);
+    e->machine = ARENA_ARRAY(&e->mem, struct allot_machine *, n);
+    bool ok = true;
+    for (size_t r = 0; r < e->nrow && ok; r++)
+        for (size_t s = 0; s < e->nseries && ok; s++) {
+            size_t c = r * e->nseries + s;
+            e->cell[c] = -1;
+            ok = e->row[r].workload ? make_run(b, &e->row[r], s, &e->cell[c])
+                                    : make_machine(b, &e->row[r], s, &e->machine[c]);
+        }
+    return ok;
+}
+
+static void
+make_texts(struct build *b)
+{
+    struct experiment *e = b->e;
+    struct raw *raw = b->raw;
+    const char *slash = strrchr(e->file, '/');
+    e->title = or_text(b, raw->title, "");
+    e->source = or_text(b, raw->source, "");
+    e->note = or_text(b, raw->note, "");
+    if (raw->paper)
+        e->paper =
+            raw->paper[0] == '/' || !slash
+                ? arena_strdup(&e->mem, raw->paper)
+                : TEXT_OF(b, "%.*s%s", (int)(slash + 1 - e->file), e->file, raw->paper);
+    e->ncheck = raw->ncheck;
+    e->check = ARENA_ARRAY(&e->mem, struct exp_check, e->ncheck);
+    for (size_t i = 0; i < e->ncheck; i++) {
+        e->check[i].says = or_text(b, raw->check[i].says, "");
+        e->check[i].that = or_text(b, raw->check[i].that, "");
+        e->check[i].loc = AT(b, "checks[%zu].that", i);
+    }
+}
+
+struct experiment *
+experiment_load(const char *file, bool quick, struct diag_sink *diag)
+{
+    struct experiment *e = xcalloc(1, sizeof *e);
+    struct build b = {.e = e, .diag = diag, .quick = quick};
+    void *data;
+    e->file = arena_strdup(&e->mem, file);
+    const char *slash = strrchr(file, '/'), *stem = slash ? slash + 1 : file;
+    const char *dot = strrchr(stem, '.');
+    e->name = arena_strndup(&e->mem, stem, dot ? (size_t)(dot - stem) : strlen(stem));
+    bool ok = yamlfile_load(&e->yaml, file, &schema, &data, "an experiment", diag);
+    b.raw = data;
+    if (ok) {
+        make_texts(&b);
+        ok = make_rows(&b) && make_series(&b) && find_baselines(&b) && make_metrics(&b) &&
+             make_cells(&b);
+    }
+    e->series = b.series.v;
+    e->run = b.runs.v;
+    e->nrun = b.runs.n;
+    vec_free(&b.plans);
+    run_cache_free(&b.cache);
+    yamlfile_drop(&schema, data);
+    if (ok)
+        return e;
+    experiment_free(e);
+    return NULL;
+}
+
+void
+experiment_free(struct experiment *e)
+{
+    if (!e)
+        return;
+    for (size_t i = 0; e->machine && i < e->nrow * e->nseries; i++)
+        allot_machine_free(e->machine[i]);
+    free(e->series);
+    free(e->run);
+    yamlfile_free(&e->yaml);
+    arena_free(&e->mem);
+    free(e);
+}
+
+bool
+experiment_occupancy(const struct experiment *e, size_t row, size_t series,
+                     const char *stat, double *value)
+{
+    const struct exp_row *r = &e->row[row];
+    const struct allot_machine *m = e->machine[row * e->nseries + series];
+    char t[64] = "1", whole[64] = "0";
+    allot_machine_get(m, "residency.threshold", t, sizeof t);
+    struct allot_occupancy_query q = {r->use.threads, r->use.registers, r->use.scratchpad,
+                                      e->series[series].share, strtod(t, NULL)};
+    struct allot_occupancy o;
+    if (!allot_occupancy(m, &q, &o, NULL))
+        return false;
+    if (!strcmp(stat, "resident_blocks"))
+        *value = o.resident_blocks;
+    else if (!strcmp(stat, "baseline_blocks"))
+        *value = o.baseline_blocks;
+    else if (!strcmp(stat, "shared_pairs"))
+        *value = o.shared_pairs;
+    else if (!strcmp(stat, "registers_wasted_percent") &&
+             allot_machine_get(m, "sm.registers", whole, sizeof whole))
+        *value = 100.0 * o.registers_wasted / strtod(whole, NULL);
+    else if (!strcmp(stat, "scratchpad_wasted_percent") &&
+             allot_machine_get(m, "sm.scratchpad", whole, sizeof whole))
+        *value = 100.0 * o.scratchpad_wasted / strtod(whole, NULL);
+    else
+        return false;
+    return true;
+}

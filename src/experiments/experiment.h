@@ -1,0 +1,75 @@
+/* experiment.h: an experiment file: workloads x machines x variants x ranges, and the
+ * metrics that are looked at.
+ *
+ * docs/experiments.md describes the file. A row is a workload (or some of its kernels, or
+ * a kernel's resources alone), a series one way to run it: machine, variant, range
+ * values. Row x series is a cell; cells that are the same simulation share a run. */
+#ifndef ALLOT_EXPERIMENTS_EXPERIMENT_H
+#define ALLOT_EXPERIMENTS_EXPERIMENT_H
+
+#include "experiments/run.h"
+#include "experiments/yamlfile.h"
+
+enum exp_as {
+    EXP_VALUE,    /* the value itself */
+    EXP_GAIN,     /* 100 * (value / baseline - 1), percent */
+    EXP_DECREASE, /* 100 * (1 - value / baseline), percent */
+    EXP_RATIO     /* value / baseline */
+};
+
+struct exp_metric {
+    const char *name, *label, *unit; /* unit of what is shown */
+    const char *stat;                /* counter, derived value, or occupancy figure */
+    enum exp_as as;
+};
+
+struct exp_row {
+    const char *label;
+    const char *workload; /* NULL: resources only, answered by the occupancy calculator */
+    const char *kernels;  /* blank-separated, "": those that the workload names */
+    struct {
+        uint32_t threads, registers, scratchpad;
+    } use;
+    size_t at; /* its number in the file's list */
+};
+
+struct exp_series {
+    const char *label, *variant, *machine;
+    int base;          /* its baseline's series, -1: none */
+    const char *share; /* occupancy rows: what is shared, "" for nothing */
+};
+
+struct exp_check {
+    const char *says, *that;
+    struct diag_loc loc;
+};
+
+struct experiment {
+    const char *file, *name;                   /* name: the file's stem */
+    const char *title, *source, *note, *paper; /* paper: CSV's path, NULL: none */
+    struct exp_row *row;
+    struct exp_series *series;
+    struct exp_metric *metric;
+    struct exp_check *check;
+    size_t nrow, nseries, nmetric, ncheck;
+    /* Runs, each once; cell[row * nseries + series] is its run, or -1 for a row without
+     * a workload. */
+    struct exp_run *run;
+    size_t nrun;
+    int *cell;
+    struct allot_machine **machine; /* of each cell without a run: with its settings */
+    struct yamlfile yaml;
+    struct arena mem;
+};
+
+/* Reads, checks and expands a file. `quick`: small inputs. NULL and diagnostics (with
+ * file and line) on failure. */
+struct experiment *experiment_load(const char *file, bool quick, struct diag_sink *diag);
+void experiment_free(struct experiment *e);
+
+/* Value of an occupancy figure ("resident_blocks", "baseline_blocks", "shared_pairs",
+ * "registers_wasted_percent", "scratchpad_wasted_percent") of a row without workload. */
+bool experiment_occupancy(const struct experiment *e, size_t row, size_t series,
+                          const char *stat, double *value);
+
+#endif

@@ -1,0 +1,599 @@
+/* figure.c: sums over launches, the paper's numbers, the verdict. */
+#define _GNU_SOURCE /* strverscmp */
+#include "experiments/figure.h"
+
+#include "stats/stats.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef PAPERS_INSTALLED
+#define PAPERS_INSTALLED "/usr/local/share/allot/papers"
+#endif
+#ifndef PAPERS_SOURCE
+#define PAPERS_SOURCE "papers"
+#endif
+
+/* -- our values -- */
+
+/* A blank-separated list holds the name; an empty one holds all. */
+static bool
+counts(const char *kernels, const char *name)
+{
+    size_t n = strlen(name);
+    if (!*kernels)
+        return true;
+    for (const char *p = kernels; (p = strstr(p, name)); p += n)
+        if ((p == kernels || p[-1] == ' ') && (!p[n] || p[n] == ' '))
+            return true;
+    return false;
+}
+
+/* Sums a stored run's launches of the row's kernels; false: there are none. */
+static bool
+sum_launches(const struct exp_row *row, const json_t *run, struct launch_stats *sum)
+{
+    const struct allot_workload *w = allot_workload_find(row->workload);
+    const char *kernels = *row->kernels     ? row->kernels
+                          : w && w->kernels ? w->kernels
+                                            : "";
+    size_t i;
+    json_t *l, *v;
+    bool any = false;
+    json_array_foreach(json_object_get(run, "launches"), i, l)
+    {
+        const char *name = json_string_value(json_object_get(l, "kernel")), *id;
+        struct launch_stats one = {0};
+        if (!name || !counts(kernels, name))
+            continue;
+        json_object_foreach(l, id, v) if (json_is_integer(v))
+            stats_set(&one, id, (uint64_t)json_integer_value(v));
+        stats_add(sum, &one);
+        any = true;
+    }
+    return any;
+}
+
+static double
+compare(enum exp_as as, double v, double base)
+{
+    switch (as) {
+    case EXP_GAIN:
+        return base != 0 ? 100 * (v / base - 1) : NAN;
+    case EXP_DECREASE:
+        return base != 0 ? 100 * (1 - v / base) : NAN;
+    case EXP_RATIO:
+        return base != 0 ? v / base : NAN;
+    default:
+        return v;
+    }
+}
+
+static void
+take_values(struct figure *f, struct store *s)
+{
+    const struct experiment *e = f->e;
+    json_t **run = xcalloc(e->nrun + 1, sizeof *run);
+    for (size_t i = 0; i < e->nrun; i++) {
+        int64_t id;
+        enum store_state state = s ? store_find(s, e->run[i].key, &id) : STORE_NONE;
+        f->missing += state == STORE_NONE;
+        f->failed += state == STORE_FAILED;
+        run[i] = state == STORE_DONE ? store_run(s, id) : NULL;
+    }
+    for (size_t r = 0; r < e->nrow; r++)
+        for (size_t k = 0; k < e->nseries; k++) {
+            int c = e->cell[r * e->nseries + k];
+            struct launch_stats sum = {0};
+            bool have = c >= 0 && run[c] && sum_launches(&e->row[r], run[c], &sum);
+            for (size_t m = 0; m < e->nmetric; m++) {
+                double v;
+                bool ok = c < 0 ? experiment_occupancy(e, r, k, e->metric[m].stat, &v)
+                                : have && stats_get(&sum, e->metric[m].stat, NULL, &v);
+                f->raw[figure_at(e, r, k, m)] = ok ? v : NAN;
+            }
+        }
+    for (size_t i = 0; i < e->nrun; i++)
+        json_decref(run[i]);
+    free(run);
+    for (size_t m = 0; m < e->nmetric; m++)
+        for (size_t r = 0; r < e->nrow; r++)
+            for (size_t k = 0; k < e->nseries; k++) {
+                int base = e->series[k].base;
+                double b = base < 0 ? NAN : f->raw[figure_at(e, r, (size_t)base, m)];
+                f->ours[figure_at(e, r, k, m)] =
+                    compare(e->metric[m].as, f->raw[figure_at(e, r, k, m)], b);
+            }
+}
+
+/* -- the paper's numbers: CSV with the columns workload, series, value, and metric where
+ * there are several -- */
+
+enum { MAX_FIELDS = 8 };
+
+/* Splits a CSV line in place; quotes may enclose a field. */
+static int
+split(char *line, char *field[MAX_FIELDS])
+{
+    int n = 0;
+    for (char *p = line; n < MAX_FIELDS;) {
+        char *out = p;
+        field[n++] = p;
+        if (*p == '"') {
+            for (p++; *p && (*p != '"' || p[1] == '"'); p++) {
+                p += *p == '"';
+                *out++ = *p;
+            }
+            p += *p == '"';
+        } else
+            while (*p && *p != ',')
+                *out++ = *p++;
+        bool more = *p == ',';
+        *out = 0;
+        if (!more)
+            break;
+        p++;
+    }
+    return n;
+}
+
+struct csv {
+    const char *path;
+    char *text;
+    unsigned line;
+    int column[4]; /* workload, series, value, metric; -1: not there */
+};
+
+static bool
+csv_wrong(const struct csv *c, struct diag_sink *diag, const char *what, const char *name)
+{
+    const struct diag_loc loc = {.file = c->path, .line = c->line, .col = 1};
+    diag_add(diag, DIAG_ERROR, &loc, "%s%s%s%s", what, name ? " '" : "", name ? name : "",
+             name ? "'" : "");
+    return false;
+}
+
+static bool
+csv_head(struct csv *c, char *const *field, int n, struct diag_sink *diag)
+{
+    static const char *const names[] = {"workload", "series", "value", "metric"};
+    for (int i = 0; i < 4; i++) {
+        c->column[i] = -1;
+        for (int k = 0; k < n; k++)
+            if (!strcmp(field[k], names[i]))
+                c->column[i] = k;
+        if (c->column[i] < 0 && i < 3)
+            return csv_wrong(c, diag, "the first line must name a column", names[i]);
+    }
+    return true;
+}
+
+static bool
+csv_line(struct figure *f, const struct csv *c, char *const *field, int n,
+         struct diag_sink *diag)
+{
+    const struct experiment *e = f->e;
+    for (int i = 0; i < 3; i++)
+        if (c->column[i] >= n)
+            return csv_wrong(c, diag, "fields are missing", NULL);
+    const char *row = field[c->column[0]], *series = field[c->column[1]],
+               *value = field[c->column[2]],
+               *metric = c->column[3] >= 0 && c->column[3] < n ? field[c->column[3]] : "";
+    size_t r = 0, k = 0, m = 0;
+    while (r < e->nrow && strcmp(e->row[r].label, row))
+        r++;
+    if (r == e->nrow) /* a workload that the experiment does not have (yet) */
+        return true;
+    while (k < e->nseries && strcmp(e->series[k].label, series))
+        k++;
+    if (k == e->nseries)
+        return csv_wrong(c, diag, "the experiment has no series", series);
+    while (*metric && m < e->nmetric && strcmp(e->metric[m].name, metric))
+        m++;
+    if (m == e->nmetric || (!*metric && e->nmetric > 1))
+        return csv_wrong(c, diag, "the experiment has no metric", metric);
+    char *end;
+    double v = strtod(value, &end);
+    if (end == value || *end)
+        return csv_wrong(c, diag, "not a number:", value);
+    f->paper[figure_at(e, r, k, m)] = v;
+    f->any_paper = true;
+    return true;
+}
+
+static bool
+read_paper(struct figure *f, struct diag_sink *diag)
+{
+    struct csv c = {.path = f->e->paper};
+    bool ok = true, head = false;
+    c.text = file_read(c.path, NULL);
+    if (!c.text)
+        return diag_error(diag, "cannot read the paper's numbers %s: %s", c.path,
+                          strerror(errno));
+    for (char *p = c.text; ok && *p;) {
+        char *field[MAX_FIELDS], *line = p;
+        size_t n = strcspn(p, "\r\n");
+        bool last = !p[n];
+        p += n;
+        if (!last) {
+            if (*p == '\r' && p[1] == '\n')
+                *p++ = 0;
+            *p++ = 0;
+        }
+        c.line++;
+        if (!*line || *line == '#')
+            continue;
+        int nf = split(line, field);
+        ok = head ? csv_line(f, &c, field, nf, diag) : csv_head(&c, field, nf, diag);
+        head = true;
+    }
+    free(c.text);
+    return ok;
+}
+
+struct figure *
+figure_make(const struct experiment *e, struct store *s, struct diag_sink *diag)
+{
+    struct figure *f = xcalloc(1, sizeof *f);
+    size_t n = e->nrow * e->nseries * e->nmetric;
+    f->e = e;
+    f->ours = xcalloc(n, sizeof(double));
+    f->paper = xcalloc(n, sizeof(double));
+    f->raw = xcalloc(n, sizeof(double));
+    for (size_t i = 0; i < n; i++)
+        f->paper[i] = NAN;
+    take_values(f, s);
+    if (!e->paper || read_paper(f, diag))
+        return f;
+    figure_free(f);
+    return NULL;
+}
+
+void
+figure_free(struct figure *f)
+{
+    if (!f)
+        return;
+    free(f->ours);
+    free(f->paper);
+    free(f->raw);
+    free(f);
+}
+
+/* -- agreement -- */
+
+static int
+sign(double v)
+{
+    return (v > 0) - (v < 0);
+}
+
+/* Ranks from 1; equal values share the mean of theirs. */
+static void
+ranks(const double *v, size_t n, double *rank)
+{
+    for (size_t i = 0; i < n; i++) {
+        double below = 0, same = 0;
+        for (size_t k = 0; k < n; k++) {
+            below += v[k] < v[i];
+            same += v[k] == v[i];
+        }
+        rank[i] = below + (same + 1) / 2;
+    }
+}
+
+static double
+spearman(const double *x, const double *y, size_t n)
+{
+    if (n < 3)
+        return NAN;
+    double *rx = xcalloc(n, sizeof *rx), *ry = xcalloc(n, sizeof *ry);
+    double mean = ((double)n + 1) / 2, xy = 0, xx = 0, yy = 0;
+    ranks(x, n, rx);
+    ranks(y, n, ry);
+    for (size_t i = 0; i < n; i++) {
+        xy += (rx[i] - mean) * (ry[i] - mean);
+        xx += (rx[i] - mean) * (rx[i] - mean);
+        yy += (ry[i] - mean) * (ry[i] - mean);
+    }
+    free(rx);
+    free(ry);
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
+}
+
+/* What a geometric mean is taken of, and back. */
+static double
+factor(enum exp_as as, double v)
+{
+    return as == EXP_GAIN ? 1 + v / 100 : as == EXP_DECREASE ? 1 - v / 100 : v;
+}
+
+static double
+unfactor(enum exp_as as, double v)
+{
+    return as == EXP_GAIN ? 100 * (v - 1) : as == EXP_DECREASE ? 100 * (1 - v) : v;
+}
+
+/* What the sign of a value says: gain or loss against the baseline. */
+static double
+signed_value(const struct figure *f, const double *v, size_t r, size_t k, size_t m)
+{
+    const struct experiment *e = f->e;
+    double x = v[figure_at(e, r, k, m)];
+    int base = e->series[k].base;
+    switch (e->metric[m].as) {
+    case EXP_RATIO:
+        return x - 1;
+    case EXP_VALUE:
+        return base < 0 ? NAN : x - v[figure_at(e, r, (size_t)base, m)];
+    default:
+        return x;
+    }
+}
+
+struct verdict
+figure_verdict(const struct figure *f, size_t m)
+{
+    const struct experiment *e = f->e;
+    enum exp_as as = e->metric[m].as;
+    struct verdict v = {.mean_ours = NAN, .mean_paper = NAN};
+    size_t n = e->nrow * e->nseries;
+    double *x = xcalloc(n, sizeof *x), *y = xcalloc(n, sizeof *y), lx = 0, ly = 0;
+    bool positive = true;
+    for (size_t r = 0; r < e->nrow; r++)
+        for (size_t k = 0; k < e->nseries; k++) {
+            double a = f->ours[figure_at(e, r, k, m)],
+                   b = f->paper[figure_at(e, r, k, m)];
+            if (!isfinite(a) || !isfinite(b))
+                continue;
+            x[v.cells] = a;
+            y[v.cells++] = b;
+            v.equal += a == b;
+            positive &= factor(as, a) > 0 && factor(as, b) > 0;
+            if (positive) {
+                lx += log(factor(as, a));
+                ly += log(factor(as, b));
+            }
+            double sa = signed_value(f, f->ours, r, k, m),
+                   sb = signed_value(f, f->paper, r, k, m);
+            if (e->series[k].base == (int)k || !isfinite(sa) || !isfinite(sb))
+                continue;
+            v.signs++;
+            v.signs_equal += sign(sa) == sign(sb);
+        }
+    v.rank = spearman(x, y, v.cells);
+    if (positive && v.cells) {
+        v.mean_ours = unfactor(as, exp(lx / (double)v.cells));
+        v.mean_paper = unfactor(as, exp(ly / (double)v.cells));
+    }
+    free(x);
+    free(y);
+    return v;
+}
+
+/* -- checks: VALUE OP VALUE {and VALUE OP VALUE}; VALUE: a number or
+ * [row, series, metric], where the metric may be left out and the row be `each`, or
+ * `best` or `worst`: the largest or smallest of all rows -- */
+
+struct check {
+    const struct figure *f;
+    const char *at;
+    size_t each; /* the row that `each` stands for */
+    bool uses_each;
+    const char *error;
+};
+
+/* Text up to a comma or bracket, trimmed, into buf. */
+static void
+word(struct check *c, char *buf, size_t n)
+{
+    c->at += strspn(c->at, " ");
+    size_t len = strcspn(c->at, ",]"), keep = len;
+    while (keep && c->at[keep - 1] == ' ')
+        keep--;
+    snprintf(buf, n, "%.*s", (int)keep, c->at);
+    c->at += len;
+}
+
+/* Largest or smallest of a series' values; NaN if one is not known. */
+static double
+extreme(const struct figure *f, size_t k, size_t m, bool largest)
+{
+    double v = f->ours[figure_at(f->e, 0, k, m)];
+    for (size_t r = 1; r < f->e->nrow && !isnan(v); r++) {
+        double x = f->ours[figure_at(f->e, r, k, m)];
+        if (isnan(x) || (largest ? x > v : x < v))
+            v = x;
+    }
+    return v;
+}
+
+static double
+cell_value(struct check *c)
+{
+    const struct experiment *e = c->f->e;
+    char row[96], series[160] = "", metric[96] = "";
+    size_t r = 0, k = 0, m = 0;
+    c->at++;
+    word(c, row, sizeof row);
+    if (*c->at == ',') {
+        c->at++;
+        word(c, series, sizeof series);
+    }
+    /* A series' label may itself hold commas: what follows the last one may be a
+     * metric. */
+    while (*c->at == ',') {
+        c->at++;
+        word(c, metric, sizeof metric);
+        size_t known = 0;
+        while (known < e->nmetric && strcmp(e->metric[known].name, metric))
+            known++;
+        if (known == e->nmetric) {
+            size_t len = strlen(series);
+            snprintf(series + len, sizeof series - len, ", %s", metric);
+            metric[0] = 0;
+        }
+    }
+    if (*c->at != ']') {
+        c->error = "a `[` is not closed";
+        return NAN;
+    }
+    c->at++;
+    bool each = !strcmp(row, "each"), best = !strcmp(row, "best"),
+         worst = !strcmp(row, "worst");
+    c->uses_each |= each;
+    if (each)
+        r = c->each;
+    else if (best || worst)
+        r = 0;
+    else
+        while (r < e->nrow && strcmp(e->row[r].label, row))
+            r++;
+    while (k < e->nseries && strcmp(e->series[k].label, series))
+        k++;
+    while (*metric && m < e->nmetric && strcmp(e->metric[m].name, metric))
+        m++;
+    if (r == e->nrow)
+        c->error = "no such workload";
+    else if (k == e->nseries)
+        c->error = "no such series";
+    else if (m == e->nmetric)
+        c->error = "no such metric";
+    if (c->error)
+        return NAN;
+    return best || worst ? extreme(c->f, k, m, best) : c->f->ours[figure_at(e, r, k, m)];
+}
+
+static double
+value(struct check *c)
+{
+    c->at += strspn(c->at, " ");
+    if (*c->at == '[')
+        return cell_value(c);
+    char *end;
+    double v = strtod(c->at, &end);
+    if (end == c->at)
+        c->error = "a value is a number or [workload, series]";
+    c->at = end;
+    return v;
+}
+
+/* One pass over the text: 1, 0, or -1 where a value is not known. */
+static int
+evaluate(struct check *c, const char *text)
+{
+    static const char *const ops[] = {"<=", ">=", "!=", "<", ">", "="};
+    int result = 1;
+    c->at = text;
+    for (;;) {
+        double a = value(c);
+        c->at += strspn(c->at, " ");
+        int op = 0;
+        while (op < 6 && strncmp(c->at, ops[op], strlen(ops[op])))
+            op++;
+        if (!c->error && op == 6)
+            c->error = "expected one of < <= > >= = !=";
+        if (c->error)
+            return -1;
+        c->at += strlen(ops[op]);
+        double b = value(c);
+        if (c->error)
+            return -1;
+        const bool truth[] = {a <= b, a >= b, a != b, a<b, a> b, a == b};
+        if (isnan(a) || isnan(b))
+            result = result == 0 ? 0 : -1;
+        else if (!truth[op])
+            result = 0;
+        c->at += strspn(c->at, " ");
+        if (!*c->at)
+            return result;
+        if (strncmp(c->at, "and ", 4)) {
+            c->error = "expected `and` or the end";
+            return -1;
+        }
+        c->at += 4;
+    }
+}
+
+bool
+figure_check(const struct figure *f, size_t i, int *holds, struct diag_sink *diag)
+{
+    struct check c = {.f = f};
+    const struct exp_check *k = &f->e->check[i];
+    *holds = evaluate(&c, k->that);
+    for (size_t r = 1; !c.error && c.uses_each && r < f->e->nrow; r++) {
+        c.each = r;
+        int next = evaluate(&c, k->that);
+        *holds = *holds == 0 || next == 0 ? 0 : *holds < next ? *holds : next;
+    }
+    if (!c.error)
+        return true;
+    diag_add(diag, DIAG_ERROR, &k->loc, "'%s': %s", k->that, c.error);
+    return false;
+}
+
+/* -- finding -- */
+
+char *
+figure_find(const char *name)
+{
+    const char *env = getenv("ALLOT_PAPERS");
+    const char *const folders[] = {env && *env ? env : PAPERS_INSTALLED,
+                                   env && *env ? env : PAPERS_SOURCE};
+    size_t n = strlen(name);
+    if (n > 5 && !strcmp(name + n - 5, ".yaml"))
+        return xstrdup(name);
+    for (int i = 0; i < 2; i++) {
+        struct strbuf b = {0};
+        strbuf_printf(&b, "%s/%s.yaml", folders[i], name);
+        if (!access(b.s, R_OK))
+            return strbuf_take(&b);
+        strbuf_free(&b);
+    }
+    return NULL;
+}
+
+/* By name, numbers within by value: fig2.2 before fig2.12. */
+static int
+by_name(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+char **
+figure_names(void)
+{
+    VEC(char *) all = {0};
+    const char *env = getenv("ALLOT_PAPERS");
+    const char *folder = env && *env                       ? env
+                         : !access(PAPERS_INSTALLED, R_OK) ? PAPERS_INSTALLED
+                                                           : PAPERS_SOURCE;
+    DIR *top = opendir(folder);
+    struct dirent *e, *g;
+    while (top && (e = readdir(top))) {
+        char path[4200];
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        DIR *d = e->d_name[0] == '.' ? NULL : opendir(path);
+        while (d && (g = readdir(d))) {
+            size_t n = strlen(g->d_name);
+            if (n <= 5 || strcmp(g->d_name + n - 5, ".yaml") || g->d_name[0] == '.')
+                continue;
+            struct strbuf b = {0};
+            strbuf_printf(&b, "%s/%.*s", e->d_name, (int)n - 5, g->d_name);
+            *vec_push(&all) = strbuf_take(&b);
+        }
+        if (d)
+            closedir(d);
+    }
+    if (top)
+        closedir(top);
+    if (all.n)
+        qsort(all.v, all.n, sizeof *all.v, by_name);
+    *vec_push(&all) = NULL;
+    return all.v;
+}

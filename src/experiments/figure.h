@@ -1,0 +1,51 @@
+/* figure.h: what an experiment came to: our values beside the paper's, and how well they
+ * agree. */
+#ifndef ALLOT_EXPERIMENTS_FIGURE_H
+#define ALLOT_EXPERIMENTS_FIGURE_H
+
+#include "experiments/experiment.h"
+#include "experiments/store.h"
+
+/* Values are indexed by figure_at; NaN: not known. */
+struct figure {
+    const struct experiment *e;
+    double *ours, *paper, *raw; /* raw: before the comparison with the baseline */
+    bool any_paper;
+    size_t missing, failed; /* runs not in the store, failed runs */
+};
+
+static inline size_t
+figure_at(const struct experiment *e, size_t row, size_t series, size_t metric)
+{
+    return (metric * e->nrow + row) * e->nseries + series;
+}
+
+/* Takes our values from the store and the paper's from its CSV. NULL and diagnostics if
+ * the CSV cannot be read or names what is not in the experiment. */
+struct figure *figure_make(const struct experiment *e, struct store *s,
+                           struct diag_sink *diag);
+void figure_free(struct figure *f);
+
+/* Agreement of one metric over the cells where both values are known. */
+struct verdict {
+    size_t cells;              /* with both values */
+    size_t signs, signs_equal; /* cells that can have a sign: not the baseline's */
+    size_t equal;              /* cells whose values are the same number */
+    double rank;               /* Spearman's; NaN: fewer than 3 cells, or all the same */
+    double mean_ours, mean_paper; /* geometric means over these cells: of the ratio to the
+                                   * baseline for gains and decreases, as percent; of the
+                                   * values else; NaN: none */
+};
+struct verdict figure_verdict(const struct figure *f, size_t metric);
+
+/* One of the experiment's checks: 1 holds, 0 does not, -1 values are missing. False and a
+ * diagnostic if it cannot be understood. */
+bool figure_check(const struct figure *f, size_t check, int *holds,
+                  struct diag_sink *diag);
+
+/* Papers: path of "001/fig2.13" (or of a file, as it is), malloc'd; NULL: not found. */
+char *figure_find(const char *name);
+/* All names "001/fig2.13", sorted; NULL-terminated; with the array malloc'd. */
+char **figure_names(void);
+
+#endif

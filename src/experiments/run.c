@@ -1,0 +1,452 @@
+/* run.c: keys, plans, and one simulation from its description. */
+#include "experiments/run.h"
+
+#include "base/vec.h"
+#include "experiments/model_id.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* -- hashing: FNV-1a with 128 bits -- */
+
+typedef unsigned __int128 u128;
+
+struct hash {
+    u128 v;
+};
+
+static void
+hash_bytes(struct hash *h, const void *p, size_t n)
+{
+    const u128 prime = ((u128)1 << 88) + 0x13b;
+    const uint8_t *b = p;
+    for (size_t i = 0; i < n; i++)
+        h->v = (h->v ^ b[i]) * prime;
+}
+
+static struct hash
+hash_start(void)
+{
+    return (struct hash){((u128)0x6c62272e07bb0142 << 64) | 0x62b821756295c58d};
+}
+
+/* A text with its end, so that neighbours cannot run together. */
+static void
+hash_text(struct hash *h, const char *s)
+{
+    hash_bytes(h, s, strlen(s) + 1);
+}
+
+static void
+hash_hex(const struct hash *h, char out[33])
+{
+    snprintf(out, 33, "%016llx%016llx", (unsigned long long)(h->v >> 64),
+             (unsigned long long)h->v);
+}
+
+const char *
+run_version(void)
+{
+    return ALLOT_VERSION "+" RUN_MODEL;
+}
+
+/* What the workload's inputs and check are made of. */
+static const char *
+workload_id(const char *name)
+{
+    static const struct {
+        const char *name, *id;
+    } ids[] = {
+#define WORKLOAD_ID(name, id) {name, id},
+        RUN_WORKLOADS
+#undef WORKLOAD_ID
+    };
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (!strcmp(ids[i].name, name))
+            return ids[i].id;
+    return "";
+}
+
+/* -- what was read once -- */
+
+struct run_cache_entry {
+    struct run_cache_entry *next;
+    char *name; /* of a machine; or workload, compiler, passes */
+    struct allot_machine *machine;
+    char ptx_hash[33];
+};
+
+static struct run_cache_entry *
+cached(struct run_cache *c, const char *name)
+{
+    for (struct run_cache_entry *e = c->list; e; e = e->next)
+        if (!strcmp(e->name, name))
+            return e;
+    return NULL;
+}
+
+static struct run_cache_entry *
+remember(struct run_cache *c, const char *name)
+{
+    struct run_cache_entry *e = xcalloc(1, sizeof *e);
+    e->name = xstrdup(name);
+    e->next = c->list;
+    c->list = e;
+    return e;
+}
+
+void
+run_cache_free(struct run_cache *c)
+{
+    for (struct run_cache_entry *e = c->list, *next; e; e = next) {
+        next = e->next;
+        allot_machine_free(e->machine);
+        free(e->name);
+        free(e);
+    }
+    c->list = NULL;
+}
+
+/* -- the parts of a run; errors go to a public diag, whose text is passed on -- */
+
+static struct allot_machine *
+load_machine(const struct exp_run *r, struct run_cache *c, struct allot_diag *d)
+{
+    struct allot_machine *m;
+    if (c) {
+        struct run_cache_entry *e = cached(c, r->machine);
+        if (!e) {
+            m = allot_machine_load(r->machine, d);
+            if (!m)
+                return NULL;
+            e = remember(c, r->machine);
+            e->machine = m;
+        }
+        m = allot_machine_clone(e->machine);
+    } else
+        m = allot_machine_load(r->machine, d);
+    for (size_t i = 0; m && i < r->nsettings; i++) {
+        const char *eq = strchr(r->settings[i], '=');
+        char *path = xstrdup(r->settings[i]);
+        path[eq ? (size_t)(eq - r->settings[i]) : strlen(path)] = 0;
+        if (!allot_machine_set(m, path, eq ? eq + 1 : "", d)) {
+            allot_machine_free(m);
+            m = NULL;
+        }
+        free(path);
+    }
+    return m;
+}
+
+static struct allot_module *
+load_module(const struct exp_run *r, struct allot_diag *d)
+{
+    size_t len;
+    const char *text = allot_workload_ptx(r->workload, r->compiler, &len);
+    char name[160];
+    snprintf(name, sizeof name, "%s.%s.ptx", r->workload, r->compiler);
+    struct allot_module *mod = text ? allot_module_parse(name, text, len, d) : NULL;
+    if (mod && *r->passes && !allot_module_opt(mod, r->passes, d)) {
+        allot_module_free(mod);
+        return NULL;
+    }
+    return mod;
+}
+
+static bool
+ptx_hash(struct exp_run *r, struct run_cache *c, struct allot_diag *d)
+{
+    char name[512];
+    snprintf(name, sizeof name, "ptx %s %s %s", r->workload, r->compiler, r->passes);
+    struct run_cache_entry *e = cached(c, name);
+    if (!e) {
+        struct allot_module *mod = load_module(r, d);
+        if (!mod)
+            return false;
+        char *text = allot_module_print(mod);
+        struct hash h = hash_start();
+        hash_text(&h, text);
+        e = remember(c, name);
+        hash_hex(&h, e->ptx_hash);
+        free(text);
+        allot_module_free(mod);
+    }
+    memcpy(r->ptx_hash, e->ptx_hash, sizeof r->ptx_hash);
+    return true;
+}
+
+static void
+make_key(struct exp_run *r)
+{
+    struct hash h = hash_start();
+    char numbers[64];
+    hash_text(&h, run_version());
+    hash_text(&h, r->workload);
+    hash_text(&h, workload_id(r->workload));
+    hash_text(&h, r->machine_hash);
+    hash_text(&h, r->ptx_hash);
+    for (size_t i = 0; i < r->nparams; i++)
+        hash_text(&h, r->params[i]);
+    snprintf(numbers, sizeof numbers, "%u %d %llu", r->seed, r->quick,
+             (unsigned long long)r->max_cycles);
+    hash_text(&h, numbers);
+    hash_hex(&h, r->key);
+}
+
+void
+run_identify(struct exp_run *r, const struct allot_machine *m,
+             const struct allot_module *mod)
+{
+    char *text = allot_module_print(mod);
+    struct hash h = hash_start();
+    hash_text(&h, text);
+    hash_hex(&h, r->ptx_hash);
+    free(text);
+    allot_machine_hash(m, r->machine_hash);
+    make_key(r);
+}
+
+void
+run_diag(struct allot_diag *d, struct diag_sink *diag)
+{
+    const char *text = allot_diag_text(d), *start = strstr(text, "error: ");
+    start = start ? start + strlen("error: ") : text;
+    const char *hint = strstr(start, "hint: ");
+    struct diag *added =
+        diag_add(diag, DIAG_ERROR, NULL, "%.*s", (int)strcspn(start, "\n"), start);
+    if (hint) {
+        hint += strlen("hint: ");
+        diag_hint(diag, added, "%.*s", (int)strcspn(hint, "\n"), hint);
+    }
+}
+
+bool
+run_prepare(struct exp_run *r, struct run_cache *c, struct diag_sink *diag)
+{
+    size_t len;
+    if (!allot_workload_find(r->workload))
+        return diag_error(diag, "no workload is called '%s' ('allot list workloads')",
+                          r->workload);
+    if (!allot_workload_ptx(r->workload, r->compiler, &len))
+        return diag_error(diag,
+                          "workload %s has no PTX by '%s' in this build: clang, or nvcc "
+                          "where it was installed at build time",
+                          r->workload, r->compiler);
+    struct allot_diag *d = allot_diag_new();
+    struct allot_machine *m = load_machine(r, c, d);
+    bool ok = m && ptx_hash(r, c, d);
+    if (ok) {
+        allot_machine_hash(m, r->machine_hash);
+        make_key(r);
+    } else {
+        run_diag(d, diag);
+    }
+    allot_machine_free(m);
+    allot_diag_free(d);
+    return ok;
+}
+
+/* -- plans -- */
+
+/* A JSON string also of what is no UTF-8. */
+static json_t *
+text_json(const char *s)
+{
+    json_t *j = json_string(s);
+    if (j)
+        return j;
+    char *ascii = xstrdup(s);
+    for (char *p = ascii; *p; p++)
+        if (*p & 0x80)
+            *p = '?';
+    j = json_string(ascii);
+    free(ascii);
+    return j;
+}
+
+static json_t *
+list_json(const char *const *v, size_t n)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(a, text_json(v[i]));
+    return a;
+}
+
+static const char *const *
+list_from_json(const json_t *a, size_t *n, struct arena *mem)
+{
+    *n = json_array_size(a);
+    const char **list = ARENA_ARRAY(mem, const char *, *n);
+    for (size_t i = 0; i < *n; i++) {
+        const char *s = json_string_value(json_array_get(a, i));
+        list[i] = arena_strdup(mem, s ? s : "");
+    }
+    return list;
+}
+
+json_t *
+run_json(const struct exp_run *r)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:I, s:b, s:I, s:s, s:s, s:s}",
+                     "workload", text_json(r->workload), "machine", text_json(r->machine),
+                     "settings", list_json(r->settings, r->nsettings), "params",
+                     list_json(r->params, r->nparams), "passes", r->passes, "compiler",
+                     r->compiler, "seed", (json_int_t)r->seed, "quick", r->quick,
+                     "max_cycles", (json_int_t)r->max_cycles, "key", r->key,
+                     "machine_hash", r->machine_hash, "ptx_hash", r->ptx_hash);
+}
+
+bool
+run_from_json(const json_t *j, struct exp_run *r, struct arena *mem)
+{
+    const char *workload, *machine, *passes, *compiler, *key, *mh, *ph;
+    json_t *settings, *params;
+    json_int_t seed, max_cycles;
+    int quick;
+    memset(r, 0, sizeof *r);
+    if (json_unpack((json_t *)j,
+                    "{s:s, s:s, s:o, s:o, s:s, s:s, s:I, s:b, s:I, s:s, s:s, s:s}",
+                    "workload", &workload, "machine", &machine, "settings", &settings,
+                    "params", &params, "passes", &passes, "compiler", &compiler, "seed",
+                    &seed, "quick", &quick, "max_cycles", &max_cycles, "key", &key,
+                    "machine_hash", &mh, "ptx_hash", &ph) ||
+        !json_is_array(settings) || strlen(key) > 32 || strlen(mh) > 16 ||
+        strlen(ph) > 32)
+        return false;
+    r->workload = arena_strdup(mem, workload);
+    r->machine = arena_strdup(mem, machine);
+    r->passes = arena_strdup(mem, passes);
+    r->compiler = arena_strdup(mem, compiler);
+    r->seed = (uint32_t)seed;
+    r->quick = quick;
+    r->max_cycles = (uint64_t)max_cycles;
+    strcpy(r->key, key);
+    strcpy(r->machine_hash, mh);
+    strcpy(r->ptx_hash, ph);
+    r->settings = list_from_json(settings, &r->nsettings, mem);
+    r->params = list_from_json(params, &r->nparams, mem);
+    return true;
+}
+
+/* -- records -- */
+
+void
+run_now(char text[24])
+{
+    time_t t = time(NULL);
+    struct tm tm;
+    gmtime_r(&t, &tm);
+    strftime(text, 24, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+void
+run_token(char text[33])
+{
+    uint64_t v[2] = {0};
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && read(fd, v, sizeof v) == (ssize_t)sizeof v;
+    if (fd >= 0)
+        close(fd);
+    if (!ok) { /* unique is enough */
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        v[0] = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+        v[1] = (uint64_t)getpid();
+    }
+    snprintf(text, 33, "%016llx%016llx", (unsigned long long)v[0],
+             (unsigned long long)v[1]);
+}
+
+static double
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static json_t *
+record(const struct exp_run *r, const char *token, const char *started, double seconds,
+       const char *state, const char *message)
+{
+    char host[128] = "";
+    gethostname(host, sizeof host - 1);
+    json_t *o = run_json(r);
+    json_object_set_new(o, "token", json_string(token));
+    json_object_set_new(o, "state", json_string(state));
+    json_object_set_new(o, "message", text_json(message));
+    json_object_set_new(o, "version", json_string(run_version()));
+    json_object_set_new(o, "host", text_json(host));
+    json_object_set_new(o, "started", json_string(started));
+    json_object_set_new(o, "seconds", json_real(seconds));
+    json_object_set_new(o, "launches", json_array());
+    return o;
+}
+
+json_t *
+run_failure(const struct exp_run *r, const char *token, const char *started,
+            double seconds, const char *message)
+{
+    return record(r, token, started, seconds, "failed", message);
+}
+
+json_t *
+run_record(const struct exp_run *r, const char *token, const char *started,
+           double seconds, const struct allot_device *dev, bool ok, const char *message)
+{
+    json_t *o = record(r, token, started, seconds, ok ? "done" : "failed", message);
+    json_t *launches = json_object_get(o, "launches");
+    for (size_t i = 0; dev && i < allot_results(dev); i++) {
+        const struct allot_result *res = allot_result_at(dev, i);
+        json_t *l = json_object();
+        struct allot_stat_info info;
+        uint64_t count;
+        json_object_set_new(l, "kernel", text_json(allot_result_kernel(res)));
+        json_object_set_new(l, "seconds", json_real(allot_result_seconds(res)));
+        for (size_t k = 0; allot_stat(k, &info); k++)
+            if (!info.derived && allot_result_get(res, info.id, &count, NULL))
+                json_object_set_new(l, info.id, json_integer((json_int_t)count));
+        json_array_append_new(launches, l);
+    }
+    return o;
+}
+
+json_t *
+run_execute(const struct exp_run *r, const char *token)
+{
+    char started[24], why[256] = "";
+    run_now(started);
+    double t0 = now();
+    struct allot_diag *d = allot_diag_new();
+    const struct allot_options o = {.max_cycles = r->max_cycles};
+    const struct allot_workload *w = allot_workload_find(r->workload);
+    struct allot_machine *m = load_machine(r, NULL, d);
+    struct allot_module *mod = m ? load_module(r, d) : NULL;
+    struct allot_device *dev = w && mod ? allot_device_new(m, &o, d) : NULL;
+    struct strbuf params = {0};
+    for (size_t i = 0; i < r->nparams; i++)
+        strbuf_printf(&params, "%s%s", i ? " " : "", r->params[i]);
+    bool ok =
+        dev && allot_workload_run_with(w, dev, mod, r->quick, r->seed, params.s, why, d);
+    strbuf_free(&params);
+    struct strbuf text = {0};
+    if (!ok && *why)
+        strbuf_printf(&text, "%s", why);
+    else if (!ok)
+        strbuf_printf(&text, "%s", allot_diag_text(d));
+    while (text.n && isspace((unsigned char)text.s[text.n - 1]))
+        text.s[--text.n] = 0;
+    json_t *rec =
+        run_record(r, token, started, now() - t0, dev, ok, text.s ? text.s : "");
+    strbuf_free(&text);
+    allot_device_free(dev);
+    allot_module_free(mod);
+    allot_machine_free(m);
+    allot_diag_free(d);
+    return rec;
+}

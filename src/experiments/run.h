@@ -1,0 +1,69 @@
+/* run.h: one simulation of a stored experiment: what it is, the key that says when two
+ * are the same, and doing it.
+ *
+ * The key is a hash over everything that can change a counter: the machine with its
+ * settings, the PTX after its passes, workload and its inputs, and the sources of the
+ * simulator (RUN_MODEL): a result is not used any more once the model has changed. */
+#ifndef ALLOT_EXPERIMENTS_RUN_H
+#define ALLOT_EXPERIMENTS_RUN_H
+
+#include "allot/allot.h"
+#include "allot/workload.h"
+#include "base/diag.h"
+
+#include <jansson.h>
+
+struct exp_run {
+    const char *workload, *machine; /* names; the machine may be a path */
+    const char *const *settings;    /* PATH=VALUE, in the order of application */
+    size_t nsettings;
+    const char *const *params; /* NAME=VALUE: parameters of the workload */
+    size_t nparams;
+    const char *passes, *compiler; /* pipeline, "" for none; "clang", "nvcc" */
+    uint32_t seed;
+    bool quick;
+    uint64_t max_cycles; /* 0: no limit */
+    /* filled in by run_prepare */
+    char key[33], machine_hash[17], ptx_hash[33];
+};
+
+/* Checks machine, settings, workload, compiler and passes and computes the hashes.
+ * Machines and PTX that were read once are kept in `c` (zero-initialise; freed by
+ * run_cache_free). */
+struct run_cache {
+    struct run_cache_entry *list;
+};
+/* The first of a public diag's errors, with its hint, as one of diag's. */
+void run_diag(struct allot_diag *d, struct diag_sink *diag);
+bool run_prepare(struct exp_run *r, struct run_cache *c, struct diag_sink *diag);
+void run_cache_free(struct run_cache *c);
+
+/* The same for a machine and a module (after its passes) that are at hand: nothing to
+ * check. */
+void run_identify(struct exp_run *r, const struct allot_machine *m,
+                  const struct allot_module *mod);
+
+/* Hash over the sources that results depend on, as 12 hex digits; and of the version:
+ * "0.1.0+0123456789ab". */
+const char *run_version(void);
+
+/* Plans: a run as JSON and back (strings live in mem). */
+json_t *run_json(const struct exp_run *r);
+bool run_from_json(const json_t *j, struct exp_run *r, struct arena *mem);
+
+/* Does it, in this process. The result is a record for the store (store.h), whether it
+ * succeeded or failed; never NULL. `token` makes the record unique. */
+json_t *run_execute(const struct exp_run *r, const char *token);
+/* The record of a run that could not end by itself. */
+json_t *run_failure(const struct exp_run *r, const char *token, const char *started,
+                    double seconds, const char *message);
+/* The record of a device's launches so far, made elsewhere (allot run --db). */
+json_t *run_record(const struct exp_run *r, const char *token, const char *started,
+                   double seconds, const struct allot_device *dev, bool ok,
+                   const char *message);
+
+/* "2026-01-31T12:00:00Z" and a random token, each with room for its NUL. */
+void run_now(char text[24]);
+void run_token(char text[33]);
+
+#endif

@@ -1,0 +1,558 @@
+/* store.c: SQLite behind store.h. */
+#include "experiments/store.h"
+
+#include "base/vec.h"
+#include "stats/stats.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUSY_MS = 60000 };
+
+struct store {
+    sqlite3 *db;
+    char *path, *spool;
+};
+
+/* -- schema: step i brings a database from version i to i + 1 -- */
+
+static const char *const steps[] = {
+    /* 0 -> 1 */
+    "CREATE TABLE runs (id INTEGER PRIMARY KEY, token TEXT NOT NULL UNIQUE,"
+    " key TEXT NOT NULL, state TEXT NOT NULL, message TEXT NOT NULL,"
+    " workload TEXT NOT NULL, machine TEXT NOT NULL, machine_hash TEXT NOT NULL,"
+    " settings TEXT NOT NULL, passes TEXT NOT NULL, compiler TEXT NOT NULL,"
+    " ptx_hash TEXT NOT NULL, seed INTEGER NOT NULL, quick INTEGER NOT NULL,"
+    " max_cycles INTEGER NOT NULL, version TEXT NOT NULL, host TEXT NOT NULL,"
+    " started TEXT NOT NULL, seconds REAL NOT NULL);"
+    "CREATE INDEX runs_key ON runs (key);"
+    "CREATE TABLE launches (run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,"
+    " number INTEGER NOT NULL, kernel TEXT NOT NULL, host_seconds REAL NOT NULL,"
+    " PRIMARY KEY (run, number)) WITHOUT ROWID;",
+    /* 1 -> 2: parameters of workloads */
+    "ALTER TABLE runs ADD COLUMN params TEXT NOT NULL DEFAULT '';",
+};
+enum { VERSION = sizeof steps / sizeof *steps };
+
+/* Text columns of runs, as the record calls them. */
+static const char *const texts[] = {
+    "token",  "key",      "state",    "message", "workload", "machine", "machine_hash",
+    "passes", "compiler", "ptx_hash", "version", "host",     "started"};
+static const char *const lists[] = {"settings", "params"}; /* lines in the database */
+static const char *const numbers[] = {"seed", "max_cycles"};
+enum { NTEXTS = 13, NLISTS = 2, NNUMBERS = 2 };
+
+static bool
+fail(struct store *s, struct diag_sink *diag, const char *what)
+{
+    return diag_error(diag, "results %s: %s: %s", s->path, what, sqlite3_errmsg(s->db));
+}
+
+static bool
+run_sql(struct store *s, const char *sql, struct diag_sink *diag)
+{
+    if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return true;
+    return fail(s, diag, "cannot be changed");
+}
+
+static int
+user_version(struct store *s)
+{
+    sqlite3_stmt *q;
+    int v = -1;
+    if (sqlite3_prepare_v2(s->db, "PRAGMA user_version", -1, &q, NULL) != SQLITE_OK)
+        return -1;
+    if (sqlite3_step(q) == SQLITE_ROW)
+        v = sqlite3_column_int(q, 0);
+    sqlite3_finalize(q);
+    return v;
+}
+
+/* A column for every counter that has none yet. */
+static bool
+add_columns(struct store *s, struct diag_sink *diag)
+{
+    sqlite3_stmt *q;
+    uint64_t have[(STAT_COUNTERS + 63) / 64] = {0};
+    struct allot_stat_info info;
+    bool ok = true;
+    if (sqlite3_prepare_v2(s->db, "SELECT name FROM pragma_table_info('launches')", -1,
+                           &q, NULL) != SQLITE_OK)
+        return fail(s, diag, "cannot be read");
+    while (sqlite3_step(q) == SQLITE_ROW) {
+        int i = stats_find((const char *)sqlite3_column_text(q, 0));
+        if (i >= 0 && i < STAT_COUNTERS)
+            have[i / 64] |= (uint64_t)1 << (i % 64);
+    }
+    sqlite3_finalize(q);
+    for (size_t i = 0; ok && i < STAT_COUNTERS && stats_info(i, &info); i++)
+        if (!(have[i / 64] >> (i % 64) & 1)) {
+            char sql[160];
+            snprintf(sql, sizeof sql, "ALTER TABLE launches ADD COLUMN \"%s\" INTEGER",
+                     info.id);
+            ok = run_sql(s, sql, diag);
+        }
+    return ok;
+}
+
+/* Whether something must be done is asked without a lock, then again with it. */
+static bool
+bring_up_to_date(struct store *s, struct diag_sink *diag)
+{
+    if (!run_sql(s, "BEGIN IMMEDIATE", diag))
+        return false;
+    int v = user_version(s);
+    bool ok = v >= 0;
+    if (v > VERSION)
+        ok = diag_error(diag,
+                        "results %s: written by a newer allot (schema %d, this one knows "
+                        "%d): use that one, or another file (--db)",
+                        s->path, v, VERSION);
+    for (; ok && v < VERSION; v++)
+        ok = run_sql(s, steps[v], diag);
+    ok = ok && add_columns(s, diag);
+    if (ok) {
+        char sql[64];
+        snprintf(sql, sizeof sql, "PRAGMA user_version = %d; COMMIT", VERSION);
+        ok = run_sql(s, sql, diag);
+    }
+    if (!ok)
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return ok;
+}
+
+/* -- opening -- */
+
+static char *
+default_path(void)
+{
+    struct strbuf b = {0};
+    const char *db = getenv("ALLOT_DB"), *data = getenv("XDG_DATA_HOME"),
+               *home = getenv("HOME");
+    if (db && *db)
+        strbuf_addz(&b, db);
+    else if (data && *data)
+        strbuf_printf(&b, "%s/allot/results.db", data);
+    else
+        strbuf_printf(&b, "%s/.local/share/allot/results.db", home && *home ? home : ".");
+    return strbuf_take(&b);
+}
+
+static void
+make_folders(const char *path)
+{
+    char *copy = xstrdup(path);
+    for (char *p = copy + 1; *p; p++)
+        if (*p == '/') {
+            *p = 0;
+            mkdir(copy, 0777);
+            *p = '/';
+        }
+    free(copy);
+}
+
+struct store *
+store_open(const char *path, struct diag_sink *diag)
+{
+    struct store *s = xcalloc(1, sizeof *s);
+    s->path = path ? xstrdup(path) : default_path();
+    if (!path)
+        make_folders(s->path);
+    bool ok = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                              NULL) == SQLITE_OK;
+    if (!ok)
+        fail(s, diag, "cannot be opened");
+    else {
+        sqlite3_busy_timeout(s->db, BUSY_MS);
+        ok = run_sql(s,
+                     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                     "PRAGMA foreign_keys = ON",
+                     diag) &&
+             bring_up_to_date(s, diag);
+    }
+    if (ok)
+        return s;
+    store_close(s);
+    return NULL;
+}
+
+void
+store_close(struct store *s)
+{
+    if (!s)
+        return;
+    sqlite3_close(s->db);
+    if (s->spool)
+        rmdir(s->spool); /* stays if records are in it */
+    free(s->spool);
+    free(s->path);
+    free(s);
+}
+
+const char *
+store_path(const struct store *s)
+{
+    return s->path;
+}
+
+const char *
+store_spool(struct store *s, struct diag_sink *diag)
+{
+    if (!s->spool) {
+        struct strbuf b = {0};
+        strbuf_printf(&b, "%s.spool", s->path);
+        s->spool = strbuf_take(&b);
+    }
+    if (!mkdir(s->spool, 0777) || errno == EEXIST)
+        return s->spool;
+    diag_error(diag, "cannot make the folder %s: %s", s->spool, strerror(errno));
+    return NULL;
+}
+
+/* -- adding -- */
+
+static void
+bind_text(sqlite3_stmt *q, int i, const char *s)
+{
+    sqlite3_bind_text(q, i, s ? s : "", -1, SQLITE_TRANSIENT);
+}
+
+static void
+bind_list(sqlite3_stmt *q, int i, const json_t *list)
+{
+    struct strbuf b = {0};
+    for (size_t k = 0; k < json_array_size(list); k++)
+        strbuf_printf(&b, "%s%s", k ? "\n" : "",
+                      json_string_value(json_array_get(list, k)));
+    bind_text(q, i, b.s);
+    strbuf_free(&b);
+}
+
+static bool
+add_run(struct store *s, const json_t *r, bool *known, struct diag_sink *diag)
+{
+    struct strbuf sql = {0};
+    sqlite3_stmt *q = NULL;
+    int n = 0;
+    strbuf_addz(&sql, "INSERT OR IGNORE INTO runs (quick, seconds");
+    for (int i = 0; i < NTEXTS; i++)
+        strbuf_printf(&sql, ", %s", texts[i]);
+    for (int i = 0; i < NLISTS; i++)
+        strbuf_printf(&sql, ", %s", lists[i]);
+    for (int i = 0; i < NNUMBERS; i++)
+        strbuf_printf(&sql, ", %s", numbers[i]);
+    strbuf_addz(&sql, ") VALUES (?, ?");
+    for (int i = 0; i < NTEXTS + NLISTS + NNUMBERS; i++)
+        strbuf_addz(&sql, ", ?");
+    strbuf_addz(&sql, ")");
+    bool ok = sqlite3_prepare_v2(s->db, sql.s, -1, &q, NULL) == SQLITE_OK;
+    strbuf_free(&sql);
+    if (ok) {
+        sqlite3_bind_int(q, ++n, json_is_true(json_object_get(r, "quick")));
+        sqlite3_bind_double(q, ++n, json_number_value(json_object_get(r, "seconds")));
+        for (int i = 0; i < NTEXTS; i++)
+            bind_text(q, ++n, json_string_value(json_object_get(r, texts[i])));
+        for (int i = 0; i < NLISTS; i++)
+            bind_list(q, ++n, json_object_get(r, lists[i]));
+        for (int i = 0; i < NNUMBERS; i++)
+            sqlite3_bind_int64(q, ++n,
+                               json_integer_value(json_object_get(r, numbers[i])));
+        ok = sqlite3_step(q) == SQLITE_DONE;
+        *known = ok && !sqlite3_changes(s->db);
+    }
+    sqlite3_finalize(q);
+    return ok || fail(s, diag, "a run could not be stored");
+}
+
+static bool
+add_launches(struct store *s, const json_t *r, struct diag_sink *diag)
+{
+    struct strbuf sql = {0};
+    struct allot_stat_info info;
+    sqlite3_stmt *q = NULL;
+    sqlite3_int64 run = sqlite3_last_insert_rowid(s->db);
+    strbuf_addz(&sql, "INSERT INTO launches (run, number, kernel, host_seconds");
+    for (size_t i = 0; i < STAT_COUNTERS && stats_info(i, &info); i++)
+        strbuf_printf(&sql, ", \"%s\"", info.id);
+    strbuf_addz(&sql, ") VALUES (?, ?, ?, ?");
+    for (size_t i = 0; i < STAT_COUNTERS; i++)
+        strbuf_addz(&sql, ", ?");
+    strbuf_addz(&sql, ")");
+    bool ok = sqlite3_prepare_v2(s->db, sql.s, -1, &q, NULL) == SQLITE_OK;
+    strbuf_free(&sql);
+    size_t k;
+    json_t *l;
+    json_array_foreach(json_object_get(r, "launches"), k, l)
+    {
+        if (!ok)
+            break;
+        sqlite3_reset(q);
+        sqlite3_clear_bindings(q);
+        sqlite3_bind_int64(q, 1, run);
+        sqlite3_bind_int64(q, 2, (sqlite3_int64)k);
+        bind_text(q, 3, json_string_value(json_object_get(l, "kernel")));
+        sqlite3_bind_double(q, 4, json_number_value(json_object_get(l, "seconds")));
+        for (size_t i = 0; i < STAT_COUNTERS && stats_info(i, &info); i++) {
+            const json_t *v = json_object_get(l, info.id);
+            if (v)
+                sqlite3_bind_int64(q, 5 + (int)i, json_integer_value(v));
+        }
+        ok = sqlite3_step(q) == SQLITE_DONE;
+    }
+    if (!ok)
+        fail(s, diag, "a launch could not be stored");
+    sqlite3_finalize(q);
+    return ok;
+}
+
+static bool
+add_record(struct store *s, const json_t *r, struct diag_sink *diag)
+{
+    bool known = false;
+    return add_run(s, r, &known, diag) && (known || add_launches(s, r, diag));
+}
+
+bool
+store_add(struct store *s, const json_t *record, struct diag_sink *diag)
+{
+    if (!run_sql(s, "BEGIN IMMEDIATE", diag))
+        return false;
+    if (add_record(s, record, diag) && run_sql(s, "COMMIT", diag))
+        return true;
+    sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return false;
+}
+
+/* -- the spool -- */
+
+bool
+spool_write(const char *folder, const json_t *record)
+{
+    struct strbuf tmp = {0}, path = {0};
+    const char *token = json_string_value(json_object_get(record, "token"));
+    strbuf_printf(&path, "%s/%s.json", folder, token);
+    strbuf_printf(&tmp, "%s.tmp", path.s);
+    char *text = json_dumps(record, JSON_COMPACT);
+    int fd = open(tmp.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool ok = text && fd >= 0;
+    size_t n = text ? strlen(text) : 0;
+    for (size_t at = 0; ok && at < n;) {
+        ssize_t w = write(fd, text + at, n - at);
+        if (w < 0 && errno == EINTR)
+            continue;
+        ok = w > 0;
+        at += ok ? (size_t)w : 0;
+    }
+    ok = ok && !fsync(fd);
+    if (fd >= 0)
+        ok = !close(fd) && ok;
+    ok = ok && !rename(tmp.s, path.s);
+    if (!ok)
+        unlink(tmp.s);
+    free(text);
+    strbuf_free(&tmp);
+    strbuf_free(&path);
+    return ok;
+}
+
+static bool
+ends_in(const char *s, const char *tail)
+{
+    size_t n = strlen(s), k = strlen(tail);
+    return n > k && !strcmp(s + n - k, tail);
+}
+
+/* Files are removed only after their records are committed; a crash between the two
+ * leaves records whose tokens are known. */
+bool
+store_collect(struct store *s, const char *folder, size_t *count, struct diag_sink *diag)
+{
+    VEC(char *) files = {0};
+    DIR *d = opendir(folder);
+    struct dirent *e;
+    size_t n = 0;
+    while (d && (e = readdir(d)))
+        if (ends_in(e->d_name, ".json")) {
+            struct strbuf b = {0};
+            strbuf_printf(&b, "%s/%s", folder, e->d_name);
+            *vec_push(&files) = strbuf_take(&b);
+        }
+    if (d)
+        closedir(d);
+    bool ok = !files.n || run_sql(s, "BEGIN IMMEDIATE", diag);
+    for (size_t i = 0; ok && i < files.n; i++) {
+        json_error_t why;
+        json_t *r = json_load_file(files.v[i], 0, &why);
+        if (r) { /* else another process has just taken it */
+            ok = add_record(s, r, diag);
+            n++;
+        } else if (!access(files.v[i], F_OK)) {
+            char *aside = xmalloc(strlen(files.v[i]) + 5);
+            sprintf(aside, "%s.bad", files.v[i]);
+            rename(files.v[i], aside);
+            ok = diag_error(diag, "no record of a run: %s (line %d): put aside as %s",
+                            why.text, why.line, aside);
+            free(aside);
+        }
+        json_decref(r);
+    }
+    if (files.n) {
+        ok = ok && run_sql(s, "COMMIT", diag);
+        if (!ok)
+            sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    }
+    for (size_t i = 0; i < files.n; i++) {
+        if (ok)
+            unlink(files.v[i]);
+        free(files.v[i]);
+    }
+    vec_free(&files);
+    if (count)
+        *count = ok ? n : 0;
+    return ok;
+}
+
+/* -- asking -- */
+
+enum store_state
+store_find(struct store *s, const char *key, int64_t *id)
+{
+    sqlite3_stmt *q;
+    enum store_state state = STORE_NONE;
+    if (sqlite3_prepare_v2(s->db,
+                           "SELECT id, state = 'done' FROM runs WHERE key = ?"
+                           " ORDER BY state = 'done' DESC, id DESC LIMIT 1",
+                           -1, &q, NULL) != SQLITE_OK)
+        return STORE_NONE;
+    bind_text(q, 1, key);
+    if (sqlite3_step(q) == SQLITE_ROW) {
+        if (id)
+            *id = sqlite3_column_int64(q, 0);
+        state = sqlite3_column_int(q, 1) ? STORE_DONE : STORE_FAILED;
+    }
+    sqlite3_finalize(q);
+    return state;
+}
+
+int64_t
+store_token(struct store *s, const char *token)
+{
+    sqlite3_stmt *q;
+    int64_t id = 0;
+    if (sqlite3_prepare_v2(s->db, "SELECT id FROM runs WHERE token = ?", -1, &q, NULL) !=
+        SQLITE_OK)
+        return 0;
+    bind_text(q, 1, token);
+    if (sqlite3_step(q) == SQLITE_ROW)
+        id = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    return id;
+}
+
+static json_t *
+column_list(sqlite3_stmt *q, int i)
+{
+    json_t *a = json_array();
+    char *copy = xstrdup((const char *)sqlite3_column_text(q, i)), *save;
+    for (char *p = strtok_r(copy, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
+        json_array_append_new(a, json_string(p));
+    free(copy);
+    return a;
+}
+
+/* The row as an object; counters that the row knows nothing of are left out. */
+static json_t *
+row(sqlite3_stmt *q)
+{
+    json_t *o = json_object();
+    for (int i = 0; i < sqlite3_column_count(q); i++) {
+        const char *name = sqlite3_column_name(q, i);
+        switch (sqlite3_column_type(q, i)) {
+        case SQLITE_INTEGER:
+            json_object_set_new(o, name, json_integer(sqlite3_column_int64(q, i)));
+            break;
+        case SQLITE_FLOAT:
+            json_object_set_new(o, name, json_real(sqlite3_column_double(q, i)));
+            break;
+        case SQLITE_TEXT:
+            if (!strcmp(name, "settings") || !strcmp(name, "params"))
+                json_object_set_new(o, name, column_list(q, i));
+            else
+                json_object_set_new(o, name,
+                                    json_string((const char *)sqlite3_column_text(q, i)));
+            break;
+        default:
+            break;
+        }
+    }
+    return o;
+}
+
+json_t *
+store_run(struct store *s, int64_t id)
+{
+    sqlite3_stmt *q;
+    json_t *o = NULL;
+    if (sqlite3_prepare_v2(s->db, "SELECT * FROM runs WHERE id = ?", -1, &q, NULL) !=
+        SQLITE_OK)
+        return NULL;
+    sqlite3_bind_int64(q, 1, id);
+    if (sqlite3_step(q) == SQLITE_ROW) {
+        o = row(q);
+        json_object_set_new(
+            o, "quick", json_boolean(json_integer_value(json_object_get(o, "quick"))));
+    }
+    sqlite3_finalize(q);
+    if (!o)
+        return NULL;
+    json_t *launches = json_array();
+    if (sqlite3_prepare_v2(s->db, "SELECT * FROM launches WHERE run = ? ORDER BY number",
+                           -1, &q, NULL) == SQLITE_OK) {
+        sqlite3_bind_int64(q, 1, id);
+        while (sqlite3_step(q) == SQLITE_ROW) {
+            json_t *l = row(q);
+            json_object_set(l, "seconds", json_object_get(l, "host_seconds"));
+            json_object_del(l, "host_seconds");
+            json_object_del(l, "run");
+            json_object_del(l, "number");
+            json_array_append_new(launches, l);
+        }
+        sqlite3_finalize(q);
+    }
+    json_object_set_new(o, "launches", launches);
+    return o;
+}
+
+int64_t *
+store_list(struct store *s, const struct store_filter *f, size_t *n)
+{
+    VEC(int64_t) ids = {0};
+    sqlite3_stmt *q;
+    static const char sql[] =
+        "SELECT id FROM runs AS r WHERE (?1 IS NULL OR workload LIKE ?1)"
+        " AND (?2 IS NULL OR machine LIKE ?2) AND (?3 IS NULL OR state LIKE ?3)"
+        " AND (NOT ?4 OR id = (SELECT id FROM runs WHERE key = r.key"
+        "   ORDER BY state = 'done' DESC, id DESC LIMIT 1)) ORDER BY id";
+    *n = 0;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK)
+        return NULL;
+    const char *const given[] = {f->workload, f->machine, f->state};
+    for (int i = 0; i < 3; i++)
+        if (given[i])
+            bind_text(q, i + 1, given[i]);
+    sqlite3_bind_int(q, 4, f->newest);
+    while (sqlite3_step(q) == SQLITE_ROW)
+        *vec_push(&ids) = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    *n = ids.n;
+    if (!ids.v)
+        ids.v = xcalloc(1, sizeof *ids.v);
+    return ids.v;
+}

@@ -1,0 +1,60 @@
+/* store.h: the results, in SQLite: one row a run, one row a kernel launch with every
+ * counter.
+ *
+ * Records arrive as JSON (run.h makes them). A process that simulates writes its record
+ * into the spool folder beside the database, whole or not at all; whoever has the store
+ * open takes records from there into it. So a kill at any moment loses nothing that was
+ * finished, and writers on other machines need no access to the database.
+ *
+ * The database is in WAL mode (several writers; not on a network file system), its schema
+ * has a version (PRAGMA user_version) and is brought up to date when it is opened.
+ * Columns of launches are the counters of stats.def: a new counter becomes a new column.
+ */
+#ifndef ALLOT_EXPERIMENTS_STORE_H
+#define ALLOT_EXPERIMENTS_STORE_H
+
+#include "base/diag.h"
+#include "base/str.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct store; /* one connection; for one thread, not to be used after a fork */
+
+/* Opens or makes the database, with its folder. `path` NULL: $ALLOT_DB, else
+ * $XDG_DATA_HOME/allot/results.db, else ~/.local/share/allot/results.db. */
+struct store *store_open(const char *path, struct diag_sink *diag);
+void store_close(struct store *s);
+const char *store_path(const struct store *s);
+/* Folder for records on their way; made when it is asked for. NULL after saying why. */
+const char *store_spool(struct store *s, struct diag_sink *diag);
+
+/* One record. A record whose token is known already changes nothing. */
+bool store_add(struct store *s, const json_t *record, struct diag_sink *diag);
+/* Takes every record in the folder into the store; *n (may be NULL): how many. */
+bool store_collect(struct store *s, const char *folder, size_t *n,
+                   struct diag_sink *diag);
+
+enum store_state { STORE_NONE, STORE_DONE, STORE_FAILED };
+/* What is known of a key: the newest success, else the newest failure, *id (may be NULL)
+ * its run. */
+enum store_state store_find(struct store *s, const char *key, int64_t *id);
+
+/* Id of the run that came from the record with this token, 0: not there. */
+int64_t store_token(struct store *s, const char *token);
+
+/* A run with its launches as the record it came from, with "id"; NULL: there is none. */
+json_t *store_run(struct store *s, int64_t id);
+/* Ids of the runs, oldest first, that match: NULL is anything; SQL's LIKE patterns.
+ * `newest`: of runs with the same key only the newest success. malloc'd. */
+struct store_filter {
+    const char *workload, *machine, *state;
+    bool newest;
+};
+int64_t *store_list(struct store *s, const struct store_filter *f, size_t *n);
+
+/* Writes a record into the spool folder so that it is there whole or not at all. */
+bool spool_write(const char *folder, const json_t *record);
+
+#endif

@@ -1,0 +1,273 @@
+/* figure_report.c: figures for people and programs. */
+#include "report/figure_report.h"
+
+#include "report/chart.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *
+figure_number(const struct exp_metric *m, double v, char buf[32])
+{
+    if (!isfinite(v))
+        snprintf(buf, 32, "-");
+    else if (m->as == EXP_GAIN || m->as == EXP_DECREASE)
+        snprintf(buf, 32, "%+.2f", v == 0 ? 0.0 : v); /* no -0.00 */
+    else if (m->as == EXP_RATIO)
+        snprintf(buf, 32, "%.4f", v);
+    else if (v == floor(v) && fabs(v) < 1e15)
+        snprintf(buf, 32, "%.0f", v);
+    else
+        snprintf(buf, 32, fabs(v) < 10 ? "%.4f" : "%.2f", v);
+    return buf;
+}
+
+static bool
+has_paper(const struct figure *f, size_t k, size_t m)
+{
+    for (size_t r = 0; r < f->e->nrow; r++)
+        if (isfinite(f->paper[figure_at(f->e, r, k, m)]))
+            return true;
+    return false;
+}
+
+bool
+figure_shows(const struct figure *f, size_t k, size_t m)
+{
+    const struct experiment *e = f->e;
+    if (e->metric[m].as != EXP_VALUE &&
+        (e->series[k].base == (int)k || e->series[k].base < 0))
+        return false;
+    return true;
+}
+
+/* -- text -- */
+
+struct columns {
+    const char **head;
+    size_t n;
+    struct arena mem;
+};
+
+static void
+column(struct columns *c, const char *text)
+{
+    c->head[c->n++] = arena_strdup(&c->mem, text);
+}
+
+static void
+metric_table(const struct figure *f, size_t m, bool markdown, struct strbuf *out)
+{
+    const struct experiment *e = f->e;
+    struct columns c = {0};
+    char b[32];
+    c.head = xcalloc(2 * e->nseries + 1, sizeof *c.head);
+    column(&c, "workload");
+    for (size_t k = 0; k < e->nseries; k++)
+        if (figure_shows(f, k, m)) {
+            column(&c, e->series[k].label);
+            if (has_paper(f, k, m))
+                column(&c, "paper");
+        }
+    struct table *t = markdown ? NULL : table_new(c.n, c.head);
+    for (size_t i = 0; markdown && i < 2; i++) {
+        for (size_t k = 0; k < c.n; k++)
+            strbuf_printf(out, "| %s ", i ? k ? "---:" : "---" : c.head[k]);
+        strbuf_addz(out, "|\n");
+    }
+    for (size_t r = 0; r < e->nrow; r++) {
+        if (markdown)
+            strbuf_printf(out, "| %s ", e->row[r].label);
+        else
+            table_cell(t, "%s", e->row[r].label);
+        for (size_t k = 0; k < e->nseries; k++)
+            for (int paper = 0; figure_shows(f, k, m) && paper <= has_paper(f, k, m);
+                 paper++) {
+                double v = (paper ? f->paper : f->ours)[figure_at(e, r, k, m)];
+                const char *s = figure_number(&e->metric[m], v, b);
+                if (markdown)
+                    strbuf_printf(out, "| %s ", s);
+                else
+                    table_cell(t, "%s", s);
+            }
+        if (markdown)
+            strbuf_addz(out, "|\n");
+    }
+    if (t)
+        table_print(t, out);
+    table_free(t);
+    free(c.head);
+    arena_free(&c.mem);
+}
+
+void
+figure_verdict_text(const struct figure *f, size_t m, struct strbuf *out)
+{
+    const struct exp_metric *metric = &f->e->metric[m];
+    struct verdict v = figure_verdict(f, m);
+    char a[32], b[32];
+    if (!v.cells)
+        return;
+    strbuf_printf(out, "%zu values beside the paper's:", v.cells);
+    if (v.signs)
+        strbuf_printf(out, " signs equal in %zu of %zu;", v.signs_equal, v.signs);
+    if (metric->as == EXP_VALUE)
+        strbuf_printf(out, " the same number in %zu;", v.equal);
+    if (isfinite(v.rank))
+        strbuf_printf(out, " rank correlation %+.2f;", v.rank);
+    if (isfinite(v.mean_ours))
+        strbuf_printf(out, " geometric mean %s%s%s, the paper's %s%s%s",
+                      figure_number(metric, v.mean_ours, a), *metric->unit ? " " : "",
+                      metric->unit, figure_number(metric, v.mean_paper, b),
+                      *metric->unit ? " " : "", metric->unit);
+    else
+        strbuf_addz(out, " no geometric mean of values that are not positive");
+    strbuf_addz(out, "\n");
+}
+
+static bool
+checks_text(const struct figure *f, bool markdown, struct strbuf *out,
+            struct diag_sink *diag)
+{
+    size_t hold = 0, known = 0;
+    bool ok = true;
+    if (!f->e->ncheck)
+        return true;
+    strbuf_addz(out, "\nWhat the text states:\n");
+    if (markdown)
+        strbuf_addz(out, "\n");
+    for (size_t i = 0; i < f->e->ncheck; i++) {
+        int h = -1;
+        ok &= figure_check(f, i, &h, diag);
+        strbuf_printf(out, "%s%-7s %s\n", markdown ? "- " : "  ",
+                      h == 1   ? "holds"
+                      : h == 0 ? "NOT SO"
+                               : "unknown",
+                      f->e->check[i].says);
+        hold += h == 1;
+        known += h >= 0;
+    }
+    strbuf_printf(out, "%s%zu of %zu statements hold\n", markdown ? "\n" : "", hold,
+                  known);
+    return ok;
+}
+
+bool
+figure_text(const struct figure *f, bool markdown, struct strbuf *out,
+            struct diag_sink *diag)
+{
+    const struct experiment *e = f->e;
+    strbuf_printf(out, "%s%s\n", markdown ? "## " : "", e->title);
+    if (*e->source)
+        strbuf_printf(out, "%s%s\n", markdown ? "\n" : "", e->source);
+    for (size_t m = 0; m < e->nmetric; m++) {
+        strbuf_printf(out, "\n%s%s%s%s%s\n%s", markdown ? "**" : "", e->metric[m].label,
+                      *e->metric[m].unit ? ", " : "", e->metric[m].unit,
+                      markdown ? "**" : "", markdown ? "\n" : "");
+        metric_table(f, m, markdown, out);
+        if (markdown)
+            strbuf_addz(out, "\n");
+        figure_verdict_text(f, m, out);
+    }
+    bool ok = checks_text(f, markdown, out, diag);
+    if (*e->note)
+        strbuf_printf(out, "\n%s\n", e->note);
+    if (f->missing || f->failed)
+        strbuf_printf(out, "\n%zu runs are missing, %zu failed\n", f->missing, f->failed);
+    return ok;
+}
+
+/* -- CSV -- */
+
+void
+csv_field(struct strbuf *out, const char *s)
+{
+    if (!strpbrk(s, ",\"\n\r")) {
+        strbuf_addz(out, s);
+        return;
+    }
+    strbuf_addz(out, "\"");
+    for (; *s; s++)
+        strbuf_printf(out, "%s%c", *s == '"' ? "\"" : "", *s);
+    strbuf_addz(out, "\"");
+}
+
+static void
+csv_value(struct strbuf *out, double v)
+{
+    strbuf_addz(out, ",");
+    if (isfinite(v))
+        strbuf_printf(out, "%.10g", v);
+}
+
+void
+figure_csv(const struct figure *f, struct strbuf *out)
+{
+    const struct experiment *e = f->e;
+    strbuf_addz(out, "workload,series,machine,variant,metric,unit,ours,paper\n");
+    for (size_t m = 0; m < e->nmetric; m++)
+        for (size_t r = 0; r < e->nrow; r++)
+            for (size_t k = 0; k < e->nseries; k++) {
+                const struct exp_series *s = &e->series[k];
+                const char *const texts[] = {e->row[r].label,   s->label,
+                                             s->machine,        s->variant,
+                                             e->metric[m].name, e->metric[m].unit};
+                if (!figure_shows(f, k, m))
+                    continue;
+                for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+                    if (i)
+                        strbuf_addz(out, ",");
+                    csv_field(out, texts[i]);
+                }
+                csv_value(out, f->ours[figure_at(e, r, k, m)]);
+                csv_value(out, f->paper[figure_at(e, r, k, m)]);
+                strbuf_addz(out, "\n");
+            }
+}
+
+/* -- chart -- */
+
+bool
+figure_chart(const struct figure *f, size_t m, const char *path, struct diag_sink *diag)
+{
+    const struct experiment *e = f->e;
+    const char **groups = xcalloc(e->nrow, sizeof *groups),
+               **series = xcalloc(2 * e->nseries, sizeof *series);
+    double *value = xcalloc(2 * e->nrow * e->nseries, sizeof *value);
+    const double **from = xcalloc(2 * e->nseries, sizeof *from);
+    size_t *which = xcalloc(2 * e->nseries, sizeof *which), n = 0;
+    struct arena mem = {0};
+    for (size_t k = 0; k < e->nseries; k++)
+        for (int paper = 0; figure_shows(f, k, m) && paper <= has_paper(f, k, m);
+             paper++) {
+            series[n] = paper ? arena_printf(&mem, "%s, paper", e->series[k].label)
+                              : e->series[k].label;
+            from[n] = paper ? f->paper : f->ours;
+            which[n++] = k;
+        }
+    for (size_t r = 0; r < e->nrow; r++) {
+        groups[r] = e->row[r].label;
+        for (size_t i = 0; i < n; i++)
+            value[r * n + i] = from[i][figure_at(e, r, which[i], m)];
+    }
+    struct chart c = {
+        .title = e->title,
+        .ylabel = arena_printf(&mem, "%s%s%s", e->metric[m].label,
+                               *e->metric[m].unit ? ", " : "", e->metric[m].unit),
+        .ngroups = e->nrow,
+        .nseries = n,
+        .groups = groups,
+        .series = series,
+        .value = value,
+        .below_zero = e->metric[m].as == EXP_GAIN || e->metric[m].as == EXP_DECREASE};
+    bool ok = chart_write(&c, path, diag);
+    free(groups);
+    free(series);
+    free(value);
+    free(from);
+    free(which);
+    arena_free(&mem);
+    return ok;
+}

@@ -1,0 +1,26 @@
+/* figure_report.h: a figure as text, Markdown, CSV, chart. */
+#ifndef ALLOT_REPORT_FIGURE_REPORT_H
+#define ALLOT_REPORT_FIGURE_REPORT_H
+
+#include "experiments/figure.h"
+
+/* Title, a table a metric with our values beside the paper's, verdict, checks. Markdown
+ * if `markdown`. False and diagnostics if a check cannot be understood. */
+bool figure_text(const struct figure *f, bool markdown, struct strbuf *out,
+                 struct diag_sink *diag);
+/* How well ours agree with the paper's, a line of words; nothing where there are none. */
+void figure_verdict_text(const struct figure *f, size_t metric, struct strbuf *out);
+/* One line a value: workload,series,machine,variant,metric,unit,ours,paper. */
+void figure_csv(const struct figure *f, struct strbuf *out);
+/* Bars of one metric, ours beside the paper's. */
+bool figure_chart(const struct figure *f, size_t metric, const char *path,
+                  struct diag_sink *diag);
+/* Whether the series has anything to show for this metric (a baseline compared with
+ * itself has not). */
+bool figure_shows(const struct figure *f, size_t series, size_t metric);
+/* A number as people want it: digits as needed, a sign for gains; "-" for NaN. */
+const char *figure_number(const struct exp_metric *m, double v, char buf[32]);
+/* Field of a CSV line, quoted where it must be. */
+void csv_field(struct strbuf *out, const char *s);
+
+#endif

@@ -1,0 +1,267 @@
+/* page.js: the report's tables, charts and filters, from the JSON in the page. */
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const $ = (id) => document.getElementById(id);
+  /* Told apart by people who do not see all colours; ours full, the paper's pale. */
+  const colours = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"];
+  const charts = [];
+  const figures = [];
+
+  function make(tag, attributes = {}, ...children) {
+    const e = document.createElement(tag);
+    for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
+    e.append(...children);
+    return e;
+  }
+
+  function number(v, metric) {
+    if (v === null) return "–";
+    if (metric.as === "gain" || metric.as === "decrease") {
+      const text = Math.abs(v).toFixed(2);
+      return (v < 0 && text !== "0.00" ? "−" : "+") + text;
+    }
+    return Number.isInteger(v) ? v.toLocaleString("en") : v.toLocaleString("en", { maximumFractionDigits: Math.abs(v) < 10 ? 4 : 2 });
+  }
+
+  /* A table whose headings sort. columns: {title, text, cls}; rows: arrays of {show, value}. */
+  function fillTable(table, columns, rows, caption) {
+    const head = make("tr"), body = make("tbody");
+    columns.forEach((c, i) => {
+      const b = make("button", { type: "button" }, c.title);
+      const th = make("th", { scope: "col", "aria-sort": "none" }, b);
+      if (c.text) th.className = "text";
+      b.addEventListener("click", () => {
+        const up = th.getAttribute("aria-sort") !== "ascending";
+        for (const other of head.children) other.setAttribute("aria-sort", "none");
+        th.setAttribute("aria-sort", up ? "ascending" : "descending");
+        const lines = rows.slice().sort((a, z) => {
+          const x = a[i].value, y = z[i].value;
+          if (x === null || y === null) return (x === null) - (y === null);
+          const d = typeof x === "string" ? x.localeCompare(y, "en", { numeric: true }) : x - y;
+          return up ? d : -d;
+        });
+        fillBody(lines);
+      });
+      head.append(th);
+    });
+    function fillBody(lines) {
+      body.replaceChildren(...lines.map((cells) => {
+        const tr = make("tr");
+        cells.forEach((c, i) => {
+          const first = i === 0;
+          const td = make(first ? "th" : "td", first ? { scope: "row" } : {}, c.show);
+          td.className = (columns[i].text ? "text " : "") + (columns[i].cls || "");
+          tr.append(td);
+        });
+        return tr;
+      }));
+    }
+    fillBody(rows);
+    table.replaceChildren(...(caption ? [make("caption", {}, caption)] : []), make("thead", {}, head), body);
+  }
+
+  /* -- figures -- */
+
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  function chosen() {
+    return { workload: $("f-workload").value, machine: $("f-machine").value, variant: $("f-variant").value,
+      text: $("f-text").value.trim().toLowerCase() };
+  }
+
+  /* Rows and series of a figure that the filters leave. */
+  function left(figure, f) {
+    const word = (figure.title + " " + figure.name).toLowerCase();
+    const rows = figure.rows.map((r, i) => i).filter((i) =>
+      (!f.workload || figure.workloads[i] === f.workload) &&
+      (!f.text || word.includes(f.text) || figure.rows[i].toLowerCase().includes(f.text)));
+    const series = figure.series.map((s, i) => i).filter((i) =>
+      (!f.machine || figure.series[i].machine === f.machine) &&
+      (!f.variant || figure.series[i].variant === f.variant));
+    return { rows, series };
+  }
+
+  function columnsOf(figure, m, shown) {
+    const list = [];
+    for (const k of shown.series) {
+      if (!figure.shows[m][k]) continue;
+      list.push({ label: figure.series[k].label, values: figure.ours[m], k, paper: false });
+      if (shown.rows.some((r) => figure.paper[m][r][k] !== null))
+        list.push({ label: figure.series[k].label + ", paper", values: figure.paper[m], k, paper: true });
+    }
+    return list;
+  }
+
+  function drawChart(part, figure, m, shown, columns) {
+    if (typeof Chart === "undefined") {
+      part.box.hidden = true;
+      return;
+    }
+    const metric = figure.metrics[m], unit = metric.unit ? " " + metric.unit : "";
+    const datasets = columns.map((c) => {
+      const colour = colours[c.k % colours.length];
+      return { label: c.label, data: shown.rows.map((r) => c.values[r][c.k]), backgroundColor: c.paper ? colour + "44" : colour,
+        borderColor: colour, borderWidth: c.paper ? 2 : 0 };
+    });
+    const labels = shown.rows.map((r) => figure.rows[r]);
+    if (!part.chart) {
+      part.chart = new Chart(part.canvas, {
+        type: "bar", data: { labels, datasets },
+        options: {
+          maintainAspectRatio: false, animation: false, interaction: { mode: "index", intersect: false },
+          plugins: {
+            legend: { position: "bottom" },
+            tooltip: { callbacks: { label: (t) => `${t.dataset.label}: ${number(t.raw, metric)}${unit}` } }
+          },
+          scales: { x: { grid: { display: false } }, y: { beginAtZero: true, title: { display: true, text: metric.label + (metric.unit ? ", " + metric.unit : "") } } }
+        }
+      });
+      charts.push(part.chart);
+    } else {
+      part.chart.data = { labels, datasets };
+    }
+    paint(part.chart);
+    part.chart.update();
+  }
+
+  function paint(chart) {
+    const o = chart.options;
+    o.color = css("--fg");
+    for (const axis of ["x", "y"]) {
+      o.scales[axis].ticks = { ...o.scales[axis].ticks, color: css("--fg") };
+      o.scales[axis].grid = { ...o.scales[axis].grid, color: css("--grid") };
+    }
+    o.scales.y.title.color = css("--fg");
+    o.plugins.legend.labels = { ...o.plugins.legend.labels, color: css("--fg") };
+  }
+
+  function buildFigure(figure, n) {
+    const section = make("section", { id: "figure-" + n, "aria-labelledby": `figure-${n}-title`, class: "figure" });
+    section.append(make("h2", { id: `figure-${n}-title` }, figure.title), make("p", { class: "source" }, figure.name + (figure.source ? " · " + figure.source : "")));
+    const parts = figure.metrics.map((metric, m) => {
+      const canvas = make("canvas", { role: "img", "aria-label": `Bar chart: ${figure.title}: ${metric.label}. The table below holds the same values.` });
+      const box = make("div", { class: "chart" }, canvas);
+      const id = `figure-${n}-${m}`;
+      const table = make("table", { "aria-labelledby": id });
+      section.append(make("h3", { id }, metric.label + (metric.unit ? ", " + metric.unit : "")), box,
+        make("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id }, table));
+      if (figure.verdicts[m]) section.append(make("p", { class: "verdict" }, figure.verdicts[m]));
+      return { canvas, box, table, chart: null };
+    });
+    if (figure.checks.length) {
+      const list = make("ul", { class: "checks" });
+      for (const c of figure.checks) {
+        const word = c.holds === 1 ? "holds" : c.holds === 0 ? "not so" : "unknown";
+        list.append(make("li", {}, make("span", { class: c.holds === 1 ? "holds" : c.holds === 0 ? "fails" : "" }, word), ": " + c.says));
+      }
+      section.append(make("h3", {}, "What the text states"), list);
+    }
+    if (figure.note) section.append(make("p", { class: "note" }, figure.note));
+    $("figures").append(section);
+    const link = make("li", {}, make("a", { href: "#figure-" + n }, figure.title));
+    $("toc").append(link);
+    figures.push({ figure, section, parts, link });
+  }
+
+  function showFigure(f, filter) {
+    const shown = left(f.figure, filter);
+    let any = false;
+    f.parts.forEach((part, m) => {
+      const columns = columnsOf(f.figure, m, shown), metric = f.figure.metrics[m];
+      const empty = !shown.rows.length || !columns.length;
+      part.box.hidden = part.table.hidden = empty;
+      if (empty) return;
+      any = true;
+      drawChart(part, f.figure, m, shown, columns);
+      fillTable(part.table, [{ title: "workload", text: true }, ...columns.map((c) => ({ title: c.label, cls: c.paper ? "paper" : "" }))],
+        shown.rows.map((r) => [{ show: f.figure.rows[r], value: f.figure.rows[r] },
+          ...columns.map((c) => ({ show: number(c.values[r][c.k], metric), value: c.values[r][c.k] }))]));
+    });
+    f.section.hidden = f.link.hidden = !any;
+    return any;
+  }
+
+  /* -- runs -- */
+
+  const runColumns = [["run", "id"], ["workload", "workload", true], ["kernel", "kernel", true], ["machine", "machine", true],
+    ["settings", "settings", true, "wide"], ["launches", "launches"], ["blocks/SM", "resident_blocks"], ["cycles", "cycles"],
+    ["IPC", "ipc"], ["L1 miss rate", "l1d_miss_rate"], ["L2 miss rate", "l2_miss_rate"], ["DRAM use", "dram_use"], ["started", "started", true]];
+
+  function showRuns(f) {
+    const rows = data.runs.filter((r) => (!f.workload || r.workload === f.workload) && (!f.machine || r.machine === f.machine) &&
+      (!f.variant || r.variants.includes(f.variant)) &&
+      (!f.text || `${r.workload} ${r.kernel} ${r.machine} ${r.settings}`.toLowerCase().includes(f.text)));
+    fillTable($("runs-table"), runColumns.map(([title, , text, cls]) => ({ title, text, cls })),
+      rows.map((r) => runColumns.map(([, key]) => {
+        const v = r[key];
+        return { value: v === undefined ? null : v,
+          show: typeof v === "number" ? v.toLocaleString("en", { maximumFractionDigits: Math.abs(v) < 10 ? 4 : 2 }) : v === undefined ? "–" : v };
+      })));
+    return rows.length;
+  }
+
+  /* -- the page -- */
+
+  function refresh() {
+    const f = chosen();
+    const shown = figures.filter((x) => showFigure(x, f)).length;
+    const runs = showRuns(f);
+    $("f-count").textContent = `${shown} of ${figures.length} figures, ${runs} of ${data.runs.length} lines`;
+  }
+
+  function options(id, values) {
+    $(id).append(make("option", { value: "" }, "all"), ...[...new Set(values)].filter(Boolean)
+      .sort((a, b) => a.localeCompare(b, "en", { numeric: true })).map((v) => make("option", { value: v }, v)));
+  }
+
+  function isDark() {
+    const root = document.documentElement.classList;
+    return root.contains("dark") || (!root.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
+  }
+
+  function recolour() {
+    $("theme").setAttribute("aria-pressed", String(isDark()));
+    for (const c of charts) {
+      paint(c);
+      c.update();
+    }
+  }
+
+  $("about").textContent = data.about;
+  options("f-workload", [...data.figures.flatMap((f) => f.workloads), ...data.runs.map((r) => r.workload)]);
+  options("f-machine", [...data.figures.flatMap((f) => f.series.map((s) => s.machine)), ...data.runs.map((r) => r.machine)]);
+  options("f-variant", [...data.figures.flatMap((f) => f.series.map((s) => s.variant)), ...data.runs.flatMap((r) => r.variants)]);
+  data.figures.forEach(buildFigure);
+  for (const id of ["f-workload", "f-machine", "f-variant"]) $(id).addEventListener("change", refresh);
+  $("f-text").addEventListener("input", refresh);
+  $("filters").addEventListener("reset", () => setTimeout(refresh));
+  $("theme").addEventListener("click", () => {
+    const dark = isDark();
+    document.documentElement.classList.toggle("dark", !dark);
+    document.documentElement.classList.toggle("light", dark);
+    recolour();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+  /* Paper is white, and its width is not the window's. */
+  let before = null;
+  function toPaper() {
+    if (before !== null) return;
+    before = document.documentElement.className;
+    document.documentElement.className = "light";
+    recolour();
+    for (const c of charts) c.resize(680, 280);
+  }
+  function fromPaper() {
+    if (before === null) return;
+    document.documentElement.className = before;
+    before = null;
+    recolour();
+    for (const c of charts) c.resize();
+  }
+  addEventListener("beforeprint", toPaper);
+  addEventListener("afterprint", fromPaper);
+  matchMedia("print").addEventListener("change", (e) => (e.matches ? toPaper() : fromPaper()));
+  refresh();
+  recolour();
+})();

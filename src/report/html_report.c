@@ -1,0 +1,273 @@
+/* html_report.c: the data of the page as JSON, and the page from its parts (html/). */
+#include "report/html_report.h"
+
+#include "report/figure_report.h"
+#include "stats/stats.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char report_page_html[], report_page_css[], report_page_js[];
+
+#define CHARTJS "/usr/share/javascript/chart.js/chart.min.js"
+
+/* -- figures -- */
+
+static json_t *
+real(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+/* Values of a metric, a list a row. */
+static json_t *
+matrix(const struct experiment *e, const double *v, size_t m)
+{
+    json_t *rows = json_array();
+    for (size_t r = 0; r < e->nrow; r++) {
+        json_t *row = json_array();
+        for (size_t k = 0; k < e->nseries; k++)
+            json_array_append_new(row, real(v[figure_at(e, r, k, m)]));
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+static json_t *
+metrics_json(const struct figure *f, json_t *ours, json_t *paper, json_t *shows,
+             json_t *verdicts)
+{
+    static const char *const as[] = {"value", "gain", "decrease", "ratio"};
+    const struct experiment *e = f->e;
+    json_t *metrics = json_array();
+    for (size_t m = 0; m < e->nmetric; m++) {
+        const struct exp_metric *x = &e->metric[m];
+        struct strbuf verdict = {0};
+        json_t *show = json_array();
+        for (size_t k = 0; k < e->nseries; k++)
+            json_array_append_new(show, json_boolean(figure_shows(f, k, m)));
+        figure_verdict_text(f, m, &verdict);
+        json_array_append_new(metrics,
+                              json_pack("{s:s, s:s, s:s, s:s}", "name", x->name, "label",
+                                        x->label, "unit", x->unit, "as", as[x->as]));
+        json_array_append_new(ours, matrix(e, f->ours, m));
+        json_array_append_new(paper, matrix(e, f->paper, m));
+        json_array_append_new(shows, show);
+        json_array_append_new(verdicts, json_string(verdict.s ? verdict.s : ""));
+        strbuf_free(&verdict);
+    }
+    return metrics;
+}
+
+static json_t *
+figure_json(const struct figure *f, const char *name, bool *ok, struct diag_sink *diag)
+{
+    const struct experiment *e = f->e;
+    json_t *rows = json_array(), *workloads = json_array(), *series = json_array(),
+           *checks = json_array(), *ours = json_array(), *paper = json_array(),
+           *shows = json_array(), *verdicts = json_array();
+    for (size_t r = 0; r < e->nrow; r++) {
+        const char *w = e->row[r].workload ? e->row[r].workload : e->row[r].label;
+        json_array_append_new(rows, json_string(e->row[r].label));
+        json_array_append_new(workloads, json_string(w));
+    }
+    for (size_t k = 0; k < e->nseries; k++)
+        json_array_append_new(
+            series, json_pack("{s:s, s:s, s:s}", "label", e->series[k].label, "variant",
+                              e->series[k].variant, "machine", e->series[k].machine));
+    for (size_t i = 0; i < e->ncheck; i++) {
+        int holds;
+        *ok &= figure_check(f, i, &holds, diag);
+        json_array_append_new(
+            checks, json_pack("{s:s, s:i}", "says", e->check[i].says, "holds", holds));
+    }
+    json_t *metrics = metrics_json(f, ours, paper, shows, verdicts);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "name", name, "title", e->title, "source", e->source, "note",
+                     e->note, "metrics", metrics, "rows", rows, "workloads", workloads,
+                     "series", series, "checks", checks, "ours", ours, "paper", paper,
+                     "shows", shows, "verdicts", verdicts);
+}
+
+/* -- runs -- */
+
+static const char *
+text(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+/* Variants of the figures that this run is part of. */
+static json_t *
+variants(const struct figure *const *figures, size_t n, const char *key)
+{
+    json_t *all = json_object(), *list = json_array();
+    const char *name;
+    json_t *unused;
+    for (size_t i = 0; i < n; i++) {
+        const struct experiment *e = figures[i]->e;
+        for (size_t c = 0; c < e->nrow * e->nseries; c++)
+            if (e->cell[c] >= 0 && !strcmp(e->run[e->cell[c]].key, key))
+                json_object_set_new(all, e->series[c % e->nseries].variant, json_true());
+    }
+    json_object_foreach(all, name, unused) json_array_append_new(list, json_string(name));
+    json_decref(all);
+    return list;
+}
+
+static json_t *
+settings_text(const json_t *run)
+{
+    struct strbuf b = {0};
+    const json_t *a = json_object_get(run, "settings"),
+                 *p = json_object_get(run, "params");
+    strbuf_addz(&b, "");
+    for (size_t i = 0; i < json_array_size(a); i++)
+        strbuf_printf(&b, "%s%s", b.n ? " " : "",
+                      json_string_value(json_array_get(a, i)));
+    for (size_t i = 0; i < json_array_size(p); i++)
+        strbuf_printf(&b, "%s%s", b.n ? " " : "",
+                      json_string_value(json_array_get(p, i)));
+    if (*text(run, "passes"))
+        strbuf_printf(&b, "%spasses %s", b.n ? " " : "", text(run, "passes"));
+    if (json_is_true(json_object_get(run, "quick")))
+        strbuf_printf(&b, "%ssmall input", b.n ? " " : "");
+    json_t *j = json_string(b.s);
+    strbuf_free(&b);
+    return j;
+}
+
+/* A line for each kernel of the run. */
+static void
+add_run(json_t *list, const json_t *run, const struct figure *const *figures, size_t n)
+{
+    static const char *const shown[] = {"resident_blocks", "cycles",       "ipc",
+                                        "l1d_miss_rate",   "l2_miss_rate", "dram_use"};
+    json_t *launches = json_object_get(run, "launches"), *l, *v, *vs = NULL;
+    size_t count = json_array_size(launches);
+    for (size_t first = 0; first < count; first++) {
+        const char *kernel = text(json_array_get(launches, first), "kernel"), *id;
+        struct launch_stats sum = {0};
+        size_t k, same = 0;
+        bool seen = false;
+        for (size_t i = 0; i < first; i++)
+            seen |= !strcmp(text(json_array_get(launches, i), "kernel"), kernel);
+        if (seen)
+            continue;
+        json_array_foreach(launches, k, l)
+        {
+            struct launch_stats one = {0};
+            if (strcmp(text(l, "kernel"), kernel))
+                continue;
+            json_object_foreach(l, id, v) if (json_is_integer(v))
+                stats_set(&one, id, (uint64_t)json_integer_value(v));
+            stats_add(&sum, &one);
+            same++;
+        }
+        if (!vs)
+            vs = variants(figures, n, text(run, "key"));
+        json_t *o = json_pack(
+            "{s:O, s:s, s:s, s:s, s:o, s:I, s:s, s:O}", "id", json_object_get(run, "id"),
+            "workload", text(run, "workload"), "kernel", kernel, "machine",
+            text(run, "machine"), "settings", settings_text(run), "launches",
+            (json_int_t)same, "started", text(run, "started"), "variants", vs);
+        for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+            double value;
+            if (stats_get(&sum, shown[i], NULL, &value))
+                json_object_set_new(o, shown[i], real(value));
+        }
+        json_array_append_new(list, o);
+    }
+    json_decref(vs);
+}
+
+static json_t *
+runs_json(struct store *s, const struct figure *const *figures, size_t n)
+{
+    json_t *list = json_array();
+    size_t count;
+    int64_t *ids =
+        store_list(s, &(struct store_filter){.state = "done", .newest = true}, &count);
+    for (size_t i = 0; i < count; i++) {
+        json_t *run = store_run(s, ids[i]);
+        add_run(list, run, figures, n);
+        json_decref(run);
+    }
+    free(ids);
+    return list;
+}
+
+/* -- the page -- */
+
+/* JSON within a script element: no "<" may stand in it. */
+static void
+add_json(struct strbuf *out, const json_t *j)
+{
+    char *dump = json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    for (const char *p = dump; *p;) {
+        size_t k = strcspn(p, "<");
+        strbuf_add(out, p, k);
+        p += k;
+        if (*p) {
+            strbuf_addz(out, "\\u003c");
+            p++;
+        }
+    }
+    free(dump);
+}
+
+/* The library; "" and a warning where it is not. */
+static char *
+chartjs(struct diag_sink *diag)
+{
+    const char *path = getenv("ALLOT_CHARTJS");
+    char *code = file_read(path && *path ? path : CHARTJS, NULL);
+    if (code && !strstr(code, "</script"))
+        return code;
+    free(code);
+    struct diag *d = diag_add(diag, DIAG_WARNING, NULL,
+                              "the report has no charts: Chart.js is not installed");
+    diag_hint(diag, d,
+              "Debian package libjs-chart.js, or the path of chart.min.js in "
+              "$ALLOT_CHARTJS");
+    return xstrdup("");
+}
+
+bool
+html_report(const struct figure *const *figures, const char *const *names, size_t n,
+            struct store *s, struct strbuf *out, struct diag_sink *diag)
+{
+    bool ok = true;
+    char now[24], *charts = chartjs(diag);
+    struct strbuf about = {0}, json = {0};
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, figure_json(figures[i], names[i], &ok, diag));
+    run_now(now);
+    strbuf_printf(&about, "allot %s, %s", run_version(), now);
+    json_t *data = json_pack("{s:s, s:o, s:o}", "about", about.s, "figures", list, "runs",
+                             runs_json(s, figures, n));
+    add_json(&json, data);
+    const struct {
+        const char *mark, *text;
+    } parts[] = {{"@CSS@", report_page_css},
+                 {"@DATA@", json.s},
+                 {"@CHARTS@", charts},
+                 {"@JS@", report_page_js}};
+    const char *p = report_page_html;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) { /* in the page's order */
+        const char *at = strstr(p, parts[i].mark);
+        strbuf_add(out, p, (size_t)(at - p));
+        strbuf_addz(out, parts[i].text);
+        p = at + strlen(parts[i].mark);
+    }
+    strbuf_addz(out, p);
+    json_decref(data);
+    strbuf_free(&about);
+    strbuf_free(&json);
+    free(charts);
+    return ok;
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# report.sh ALLOT SOURCE: the report: page, Markdown, CSV. The page is used in headless Chromium;
+# left out, with a word, where there is none.
+allot=$1
+src=$2
+. "$src/tests/e2e/inputs/lib.sh"
+trap 'rm -rf "$dir"' EXIT
+
+check "nothing to write" 2 "$allot" report --db r.db
+check "runs" 0 "$allot" paper 001/fig2.13 001/fig2.20 --quick --db r.db
+check "report" 0 "$allot" report --quick --html page --markdown r.md --csv r.csv --db r.db \
+    001/table2.6 001/fig2.13 001/fig2.20
+has err "wrote page/index.html: 3 figures"
+has r.md "| SRAD1 |"
+has r.md "- holds "
+has r.csv "figure,workload,series,machine,variant,metric,unit,ours,paper"
+has r.csv "001/table2.6,sgemm,90 %,001-table2.3-registers,shared,resident_blocks,blocks/SM,8,8"
+check "of all that is stored" 0 "$allot" report --quick --csv - --db r.db
+has out "001/fig2.14,lavaMD" # its runs are those of 2.13
+if grep -q "001/fig2.17" out; then
+    echo "FAIL of all that is stored: figure 2.17 has no runs"
+    failed=$((failed + 1))
+fi
+# The page stands alone, and names that look like HTML stay text.
+cat >odd.yaml <<'END'
+title: "Odd </script><b>names</b> & <!-- more"
+workloads: [{name: vecadd, label: "<i>v</i>"}]
+variants: [{name: "a\"b"}]
+metrics: [{name: cycles}]
+END
+check "odd names" 0 "$allot" sweep odd.yaml --quick --db odd.db
+check "odd page" 0 "$allot" report odd.yaml --quick --html odd --db odd.db
+is "one data element" "$(grep -c '</script>' odd/index.html)" 3
+check "no library" 0 env ALLOT_CHARTJS=/nonexistent "$allot" report --quick --html bare --db r.db
+has err "no charts: Chart.js is not installed"
+check "no such figure" 1 "$allot" report 001/fig99 --html x --db r.db
+
+python=/usr/bin/python3 # Debian's has Debian's selenium
+[ -x $python ] || python=python3
+for page in page odd; do
+    timeout 120 $python "$src/tests/e2e/inputs/browser.py" $page/index.html >browser 2>&1
+    status=$?
+    if [ $status -eq 77 ]; then
+        echo "report: Chromium left out: $(cat browser)"
+        break
+    fi
+    is "in the browser: $page: $(cat browser)" $status 0
+done
+finish report

@@ -1,0 +1,513 @@
+/* experiments.c: experiment files, keys, the store, figures and their verdicts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "experiments/figure.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/allot-unit-XXXXXX";
+
+static const char *
+in_dir(const char *name)
+{
+    static char path[2][200];
+    static int which;
+    which ^= 1;
+    snprintf(path[which], sizeof path[0], "%s/%s", dir, name);
+    return path[which];
+}
+
+static const char *
+write_file(const char *name, const char *text)
+{
+    const char *path = in_dir(name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+    return path;
+}
+
+static const char base[] =
+    "title: t\n"
+    "machine: gtx480\n"
+    "workloads:\n"
+    "  - {name: vecadd}\n"
+    "  - {name: matmul, label: mm, settings: [sm.count=4]}\n"
+    "variants:\n"
+    "  - {name: lrr, settings: [sm.scheduler=lrr]}\n"
+    "  - {name: gto, settings: [sm.scheduler=gto], registers: 30}\n"
+    "baseline: lrr\n"
+    "metrics:\n"
+    "  - {name: gain, stat: ipc, as: gain}\n";
+
+static struct experiment *
+load(const char *text)
+{
+    struct diag_sink diag = {0};
+    struct experiment *e = experiment_load(write_file("e.yaml", text), true, &diag);
+    if (!e) {
+        struct strbuf b = {0};
+        diag_print(&diag, &b);
+        fail_msg("%s", b.s);
+    }
+    diag_free(&diag);
+    return e;
+}
+
+/* The text is refused; its first diagnostic stands at line and holds `words`. */
+static void
+refused(const char *text, unsigned line, const char *words)
+{
+    struct diag_sink diag = {0};
+    struct experiment *e = experiment_load(write_file("e.yaml", text), true, &diag);
+    assert_null(e);
+    assert_true(diag.n > 0);
+    if (!strstr(diag.list[0]->message, words))
+        fail_msg("'%s' is not in '%s'", words, diag.list[0]->message);
+    assert_int_equal(diag.list[0]->line, line);
+    diag_free(&diag);
+}
+
+/* Replaces one text of `base`. */
+static char *
+with(const char *from, const char *to)
+{
+    static char out[2000];
+    const char *at = strstr(base, from);
+    assert_non_null(at);
+    snprintf(out, sizeof out, "%.*s%s%s", (int)(at - base), base, to, at + strlen(from));
+    return out;
+}
+
+static void
+rows_times_series(void **state)
+{
+    (void)state;
+    struct experiment *e = load(base);
+    assert_int_equal(e->nrow, 2);
+    assert_int_equal(e->nseries, 2);
+    assert_int_equal(e->nrun, 4);
+    assert_string_equal(e->row[1].label, "mm");
+    assert_string_equal(e->series[1].label, "gto");
+    assert_int_equal(e->series[1].base, 0);
+    const struct exp_run *r = &e->run[e->cell[1 * 2 + 1]];
+    assert_string_equal(r->workload, "matmul");
+    assert_int_equal(r->nsettings, 3);
+    assert_string_equal(r->settings[0], "sm.count=4");
+    assert_string_equal(r->settings[1], "sm.scheduler=gto");
+    assert_string_equal(r->settings[2], "residency.regs_per_thread=30");
+    assert_true(r->quick);
+    experiment_free(e);
+}
+
+static void
+ranges_multiply_and_equal_runs_are_shared(void **state)
+{
+    (void)state;
+    struct experiment *e = load(with(
+        "baseline:", "ranges:\n"
+                     "  - {set: residency.threshold, from: 0.1, to: 0.3, step: 0.1}\n"
+                     "  - {set: sm.max_blocks, values: [4, 8], labels: [a, b]}\n"
+                     "baseline:"));
+    assert_int_equal(e->nseries, 12);
+    assert_string_equal(e->series[0].label, "lrr, residency.threshold=0.1, a");
+    assert_string_equal(e->series[5].label, "lrr, residency.threshold=0.3, b");
+    assert_int_equal(e->series[6 + 5].base, 5); /* same range values */
+    assert_int_equal(e->nrun, 24);
+    experiment_free(e);
+    /* Two variants that say the same are one run; so are two rows of one workload. */
+    e = load(with("registers: 30", "passes: \"\""));
+    experiment_free(e);
+    e = load(with("settings: [sm.scheduler=gto], registers: 30",
+                  "settings: [sm.scheduler=lrr]"));
+    assert_int_equal(e->nrun, 2);
+    experiment_free(e);
+}
+
+static void
+keys_differ_with_what_matters(void **state)
+{
+    (void)state;
+    const char *set[] = {"sm.count=4"};
+    struct exp_run r = {.workload = "vecadd",
+                        .machine = "gtx480",
+                        .passes = "",
+                        .compiler = "clang",
+                        .seed = 1,
+                        .quick = true};
+    struct run_cache c = {0};
+    struct diag_sink diag = {0};
+    assert_true(run_prepare(&r, &c, &diag));
+    char first[33];
+    strcpy(first, r.key);
+    struct exp_run other[5] = {r, r, r, r, r};
+    other[0].seed = 2;
+    other[1].quick = false;
+    other[2].workload = "matmul";
+    other[3].settings = set;
+    other[3].nsettings = 1;
+    other[4].max_cycles = 5;
+    for (int i = 0; i < 5; i++) {
+        assert_true(run_prepare(&other[i], &c, &diag));
+        assert_string_not_equal(other[i].key, first);
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(other[i].key, other[k].key);
+    }
+    /* A setting that states what the machine has anyway makes no other machine. */
+    const char *same[] = {"sm.count=15"};
+    r.settings = same;
+    r.nsettings = 1;
+    assert_true(run_prepare(&r, &c, &diag));
+    assert_string_equal(r.key, first);
+    /* There and back. */
+    struct exp_run back;
+    struct arena mem = {0};
+    json_t *j = run_json(&r);
+    assert_true(run_from_json(j, &back, &mem));
+    assert_true(run_prepare(&back, &c, &diag));
+    assert_string_equal(back.key, first);
+    json_decref(j);
+    arena_free(&mem);
+    run_cache_free(&c);
+    diag_free(&diag);
+}
+
+static void
+what_is_wrong_is_said_with_its_line(void **state)
+{
+    (void)state;
+    refused(with("vecadd", "vecadt"), 4, "no workload is called 'vecadt'");
+    refused(with("gtx480", "gtx481"), 2, "there is no machine");
+    refused(with("sm.scheduler=gto", "sm.schedule=gto"), 8, "there is no setting");
+    refused(with("sm.count=4", "sm.count=four"), 5, "sm.count");
+    refused(with("registers: 30", "passes: nopass"), 8, "no pass is called");
+    refused(with("registers: 30", "registrs: 30"), 8, "there is no key 'registrs'");
+    refused(with("stat: ipc", "stat: ipd"), 11, "there is no counter 'ipd'");
+    refused(with("as: gain", "as: gains"), 11, "'gains'");
+    refused(with("baseline: lrr", "baseline: lr"), 9, "no variant");
+    refused(with("baseline: lrr\n", ""), 10, "needs a `baseline:`");
+    refused(with("name: gto", "name: lrr"), 8, "two series are called");
+    refused(with("label: mm", "label: vecadd"), 5, "two rows are called");
+    refused(with("title: t\n", ""), 1, "title");
+    refused(with("title: t", "title: [t"), 1, "one value expected");
+    refused(with("metrics:\n  - {name: gain, stat: ipc, as: gain}\n", "metrics: []\n"),
+            10, "empty");
+    refused("", 0, "states nothing");
+}
+
+static void
+occupancy_rows_need_no_run(void **state)
+{
+    (void)state;
+    struct experiment *e = load("title: t\n"
+                                "machine: 001-table2.3-registers\n"
+                                "workloads:\n"
+                                "  - {label: hotspot, threads: 256, registers: 36}\n"
+                                "variants:\n"
+                                "  - {name: plain}\n"
+                                "  - {name: shared, share: registers, "
+                                "settings: [residency.threshold=0.1]}\n"
+                                "metrics: [{name: resident_blocks}, "
+                                "{name: registers_wasted_percent}]\n");
+    struct diag_sink diag = {0};
+    assert_int_equal(e->nrun, 0);
+    struct figure *f = figure_make(e, NULL, &diag);
+    /* 001 Example 2.1.1: 3 blocks, 5120 of 32768 registers wasted; Table 2.6: 6. */
+    assert_true(f->ours[figure_at(e, 0, 0, 0)] == 3);
+    assert_true(f->ours[figure_at(e, 0, 1, 0)] == 6);
+    assert_true(fabs(f->ours[figure_at(e, 0, 0, 1)] - 15.625) < 1e-12);
+    figure_free(f);
+    experiment_free(e);
+    diag_free(&diag);
+}
+
+/* -- the store -- */
+
+static json_t *
+made_up(const char *key, const char *token, const char *kernel, int cycles, int threads)
+{
+    struct exp_run r = {
+        .workload = "w", .machine = "m", .passes = "", .compiler = "clang"};
+    snprintf(r.key, sizeof r.key, "%s", key);
+    json_t *rec = run_failure(&r, token, "2026-01-01T00:00:00Z", 1, "");
+    json_object_set_new(rec, "state", json_string("done"));
+    json_array_append_new(json_object_get(rec, "launches"),
+                          json_pack("{s:s, s:f, s:i, s:i}", "kernel", kernel, "seconds",
+                                    0.5, "cycles", cycles, "thread_instructions",
+                                    threads));
+    return rec;
+}
+
+static void
+records_come_back(void **state)
+{
+    (void)state;
+    struct diag_sink diag = {0};
+    struct store *s = store_open(in_dir("back.db"), &diag);
+    assert_non_null(s);
+    json_t *r = made_up("k1", "t1", "f", 100, 3200);
+    assert_true(store_add(s, r, &diag));
+    assert_true(store_add(s, r, &diag)); /* the same token: nothing new */
+    json_decref(r);
+    size_t n;
+    free(store_list(s, &(struct store_filter){0}, &n));
+    assert_int_equal(n, 1);
+    int64_t id;
+    assert_int_equal(store_find(s, "k1", &id), STORE_DONE);
+    assert_int_equal(store_find(s, "k2", NULL), STORE_NONE);
+    r = store_run(s, id);
+    json_t *l = json_array_get(json_object_get(r, "launches"), 0);
+    assert_int_equal(json_integer_value(json_object_get(l, "cycles")), 100);
+    assert_string_equal(json_string_value(json_object_get(l, "kernel")), "f");
+    assert_null(json_object_get(l, "blocks")); /* not said, so not known: no zero */
+    json_decref(r);
+    store_close(s);
+}
+
+static void
+several_writers(void **state)
+{
+    (void)state;
+    enum { WRITERS = 4, EACH = 25 };
+    const char *path = in_dir("many.db");
+    for (int w = 0; w < WRITERS; w++)
+        if (fork() == 0) {
+            struct diag_sink diag = {0};
+            struct store *s = store_open(path, &diag); /* all make it at once */
+            bool ok = s != NULL;
+            for (int i = 0; ok && i < EACH; i++) {
+                char t[20];
+                snprintf(t, sizeof t, "%d.%d", w, i);
+                json_t *r = made_up(t, t, "f", i, i);
+                ok = store_add(s, r, &diag);
+                json_decref(r);
+            }
+            store_close(s);
+            _exit(!ok);
+        }
+    for (int w = 0; w < WRITERS; w++) {
+        int status;
+        wait(&status);
+        assert_int_equal(status, 0);
+    }
+    struct diag_sink diag = {0};
+    struct store *s = store_open(path, &diag);
+    size_t n;
+    free(store_list(s, &(struct store_filter){0}, &n));
+    assert_int_equal(n, WRITERS * EACH);
+    store_close(s);
+}
+
+static void
+sql(const char *path, const char *text)
+{
+    sqlite3 *db;
+    char *why = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, text, NULL, NULL, &why) != SQLITE_OK)
+        fail_msg("%s", why);
+    sqlite3_close(db);
+}
+
+/* What the first version wrote, with a counter that there is no longer. */
+static const char version1[] =
+    "CREATE TABLE runs (id INTEGER PRIMARY KEY, token TEXT NOT NULL UNIQUE,"
+    " key TEXT NOT NULL, state TEXT NOT NULL, message TEXT NOT NULL,"
+    " workload TEXT NOT NULL, machine TEXT NOT NULL, machine_hash TEXT NOT NULL,"
+    " settings TEXT NOT NULL, passes TEXT NOT NULL, compiler TEXT NOT NULL,"
+    " ptx_hash TEXT NOT NULL, seed INTEGER NOT NULL, quick INTEGER NOT NULL,"
+    " max_cycles INTEGER NOT NULL, version TEXT NOT NULL, host TEXT NOT NULL,"
+    " started TEXT NOT NULL, seconds REAL NOT NULL);"
+    "CREATE TABLE launches (run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,"
+    " number INTEGER NOT NULL, kernel TEXT NOT NULL, host_seconds REAL NOT NULL,"
+    " cycles INTEGER, gone INTEGER, PRIMARY KEY (run, number)) WITHOUT ROWID;"
+    "INSERT INTO runs VALUES (7, 't', 'k', 'done', '', 'w', 'm', 'h', 'a=1', '',"
+    " 'clang', 'p', 1, 1, 0, '0', 'host', '2026-01-01T00:00:00Z', 2.5);"
+    "INSERT INTO launches VALUES (7, 0, 'f', 0.5, 77, 5); PRAGMA user_version = 1;";
+
+static void
+old_stores_are_brought_up_to_date(void **state)
+{
+    (void)state;
+    const char *path = in_dir("old.db");
+    struct diag_sink diag = {0};
+    sql(path, version1);
+    struct store *s = store_open(path, &diag);
+    assert_non_null(s);
+    json_t *r = store_run(s, 7);
+    assert_non_null(r);
+    json_t *l = json_array_get(json_object_get(r, "launches"), 0);
+    assert_int_equal(json_integer_value(json_object_get(l, "cycles")), 77);
+    assert_int_equal(json_array_size(json_object_get(r, "params")), 0);
+    json_decref(r);
+    r = made_up("k2", "t2", "g", 1, 1);
+    assert_true(store_add(s, r, &diag)); /* columns of today's counters were added */
+    json_decref(r);
+    store_close(s);
+    sql(path, "PRAGMA user_version = 1000");
+    assert_null(store_open(path, &diag));
+    assert_non_null(strstr(diag.list[0]->message, "newer allot"));
+    diag_free(&diag);
+    write_file("text.db", "this is no database at all, but long enough to look like one");
+    assert_null(store_open(in_dir("text.db"), &diag));
+    diag_free(&diag);
+}
+
+static void
+the_spool_is_taken_once(void **state)
+{
+    (void)state;
+    struct diag_sink diag = {0};
+    struct store *s = store_open(in_dir("spool.db"), &diag);
+    const char *folder = store_spool(s, &diag);
+    json_t *r = made_up("k", "t", "f", 1, 1);
+    size_t n;
+    assert_true(spool_write(folder, r));
+    assert_true(store_collect(s, folder, &n, &diag));
+    assert_int_equal(n, 1);
+    /* As after a kill between commit and removal: the record is still there. */
+    assert_true(spool_write(folder, r));
+    assert_true(store_collect(s, folder, &n, &diag));
+    free(store_list(s, &(struct store_filter){0}, &n));
+    assert_int_equal(n, 1);
+    /* A file that is no record is put aside and told of. */
+    char path[300];
+    snprintf(path, sizeof path, "%s/x.json", folder);
+    FILE *f = fopen(path, "w");
+    fputs("{", f);
+    fclose(f);
+    assert_false(store_collect(s, folder, &n, &diag));
+    strcat(path, ".bad");
+    assert_int_equal(access(path, F_OK), 0);
+    unlink(path);
+    json_decref(r);
+    store_close(s);
+    diag_free(&diag);
+}
+
+/* -- figures -- */
+
+static void
+put(struct store *s, const struct experiment *e, size_t row, size_t series, int cycles)
+{
+    static int token;
+    char t[20];
+    struct diag_sink diag = {0};
+    snprintf(t, sizeof t, "p%d", token++);
+    const struct exp_run *r = &e->run[e->cell[row * e->nseries + series]];
+    json_t *rec = made_up(r->key, t, "vecadd", cycles, 1000);
+    assert_true(store_add(s, rec, &diag));
+    json_decref(rec);
+}
+
+static const char four[] = "title: t\n"
+                           "machine: gtx480\n"
+                           "paper: p.csv\n"
+                           "workloads:\n"
+                           "  - {name: vecadd, label: a, settings: [sm.count=1]}\n"
+                           "  - {name: vecadd, label: b, settings: [sm.count=2]}\n"
+                           "  - {name: vecadd, label: c, settings: [sm.count=3]}\n"
+                           "  - {name: vecadd, label: d, settings: [sm.count=4]}\n"
+                           "variants:\n"
+                           "  - {name: old, settings: [sm.scheduler=lrr]}\n"
+                           "  - {name: new, settings: [sm.scheduler=gto]}\n"
+                           "baseline: old\n"
+                           "metrics: [{name: gain, stat: ipc, as: gain}]\n"
+                           "checks:\n"
+                           "  - {says: x, that: \"[a, new] > 0 and [b, new] < 0\"}\n"
+                           "  - {says: y, that: \"[each, new] > 0\"}\n"
+                           "  - {says: z, that: \"[a, new] >= [c, new]\"}\n"
+                           "  - {says: bad, that: \"[a, news] > 0\"}\n";
+
+static void
+verdict_by_hand(void **state)
+{
+    (void)state;
+    struct diag_sink diag = {0};
+    write_file("p.csv", "# from nowhere\nworkload,series,value\na,new,10\nb,new,20\n"
+                        "c,new,-5\n\"d\",new,0\nelse,new,3\n");
+    struct experiment *e = load(four);
+    struct store *s = store_open(in_dir("fig.db"), &diag);
+    /* IPC = 1000 / cycles; gains: a +25 %, b -20 %, c +100 %, d not run. */
+    const int cycles[4][2] = {{100, 80}, {100, 125}, {100, 50}, {100, 0}};
+    for (size_t r = 0; r < 4; r++)
+        for (size_t k = 0; k < 2; k++)
+            if (cycles[r][k])
+                put(s, e, r, k, cycles[r][k]);
+    struct figure *f = figure_make(e, s, &diag);
+    assert_non_null(f);
+    assert_true(fabs(f->ours[figure_at(e, 0, 1, 0)] - 25) < 1e-9);
+    assert_true(fabs(f->ours[figure_at(e, 1, 1, 0)] + 20) < 1e-9);
+    assert_true(isnan(f->ours[figure_at(e, 3, 1, 0)]));
+    assert_int_equal(f->missing, 1);
+    struct verdict v = figure_verdict(f, 0);
+    assert_int_equal(v.cells, 3);
+    assert_int_equal(v.signs, 3);
+    assert_int_equal(v.signs_equal, 1); /* only a */
+    /* Ranks: ours a 2, b 1, c 3; the paper's a 2, b 3, c 1: exactly reversed. */
+    assert_true(fabs(v.rank + 1) < 1e-12);
+    assert_true(fabs(v.mean_ours - 100 * (cbrt(1.25 * 0.8 * 2.0) - 1)) < 1e-9);
+    assert_true(fabs(v.mean_paper - 100 * (cbrt(1.1 * 1.2 * 0.95) - 1)) < 1e-9);
+    int holds;
+    assert_true(figure_check(f, 0, &holds, &diag));
+    assert_int_equal(holds, 1);
+    assert_true(figure_check(f, 1, &holds, &diag));
+    assert_int_equal(holds, 0); /* b lost, whatever d is */
+    assert_true(figure_check(f, 2, &holds, &diag));
+    assert_int_equal(holds, 0);
+    assert_false(figure_check(f, 3, &holds, &diag));
+    assert_int_equal(diag.list[0]->line, 18);
+    figure_free(f);
+    diag_free(&diag);
+    write_file("p.csv", "workload,series,value\na,new,ten\n");
+    assert_null(figure_make(e, s, &diag));
+    assert_int_equal(diag.list[0]->line, 2);
+    store_close(s);
+    experiment_free(e);
+    diag_free(&diag);
+}
+
+static int
+make_dir(void **state)
+{
+    (void)state;
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int
+remove_dir(void **state)
+{
+    (void)state;
+    char command[100];
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    return system(command);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_times_series),
+        cmocka_unit_test(ranges_multiply_and_equal_runs_are_shared),
+        cmocka_unit_test(keys_differ_with_what_matters),
+        cmocka_unit_test(what_is_wrong_is_said_with_its_line),
+        cmocka_unit_test(occupancy_rows_need_no_run),
+        cmocka_unit_test(records_come_back),
+        cmocka_unit_test(several_writers),
+        cmocka_unit_test(old_stores_are_brought_up_to_date),
+        cmocka_unit_test(the_spool_is_taken_once),
+        cmocka_unit_test(verdict_by_hand),
+    };
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
