@@ -239,6 +239,7 @@ exec_step(struct exec_warp *w, struct exec_step *s)
     s->pc = pc;
     s->active = active;
     s->mask = mask;
+    s->access.async = false;
     s->jumped = s->has_access = s->warp_done = s->cta_done = s->released = false;
     s->woken = 0;
     w->pc = pc + 1;

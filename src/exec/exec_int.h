@@ -32,6 +32,8 @@ enum inst_flags {
     IF_BASE32 = 16,     /* base register has 32-bit lanes */
     IF_FRAME = 32,      /* address is relative to the current local frame */
     IF_FUNC_PARAM = 64, /* parameter words of a function: rows, not an address */
+    IF_COPY = 128,      /* with IF_ACCESS: the plan begins with the record of the
+                         * scratchpad's side */
 };
 
 struct exec_inst { /* one cache line */
@@ -264,7 +266,7 @@ struct decode_row {
     decode_fn *fn;
 };
 extern const struct decode_row decode_memory[], decode_control[], decode_warp[],
-    decode_texture[];
+    decode_texture[], decode_async[];
 
 bool decode_refuse(struct decoder *d, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -162,9 +162,9 @@ lane_write(struct exec_warp *w, unsigned space, uint64_t addr, unsigned lane,
 
 /* -- any access: finds spaces, checks; leaves the lanes' addresses in the access -- */
 
-static void
-resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-        struct exec_access *x)
+void
+mem_resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+            struct exec_access *x)
 {
     addresses(w, in, mask, x->addr);
     x->space = in->space;
@@ -188,9 +188,9 @@ resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         x->space = (uint8_t)first;
 }
 
-static bool
-allowed(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-        const struct exec_access *x)
+bool
+mem_allowed(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+            const struct exec_access *x)
 {
     unsigned bytes = x->bytes;
     if (in->kind != MEM_LOAD &&
@@ -216,9 +216,9 @@ mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
            struct exec_step *s)
 {
     struct exec_access *x = &s->access;
-    resolve(w, in, mask, x);
+    mem_resolve(w, in, mask, x);
     s->has_access = true;
-    if (!allowed(w, in, mask, x))
+    if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
     uint64_t v[4][LANES] = {{0}};
     for (unsigned e = 0; e < in->nvec; e++)
@@ -235,9 +235,9 @@ mem_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
            struct exec_step *s)
 {
     struct exec_access *x = &s->access;
-    resolve(w, in, mask, x);
+    mem_resolve(w, in, mask, x);
     s->has_access = true;
-    if (!allowed(w, in, mask, x))
+    if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
     FOR_BITS(i, mask)
     for (unsigned e = 0; e < in->nvec; e++)
@@ -394,9 +394,9 @@ h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
        struct exec_step *s)
 {
     struct exec_access *x = &s->access;
-    resolve(w, in, mask, x);
+    mem_resolve(w, in, mask, x);
     s->has_access = true;
-    if (!allowed(w, in, mask, x))
+    if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
     uint64_t keep = in->esize == 8 ? ~(uint64_t)0 : ((uint64_t)1 << in->esize * 8) - 1;
     uint64_t result[LANES];
@@ -440,7 +440,7 @@ exec_peek_access(const struct exec_warp *w, struct exec_access *a)
         a->mask = 0;
         return false;
     }
-    resolve(w, in, mask, a);
+    mem_resolve(w, in->flags & IF_COPY ? in->plan : in, mask, a);
     return true;
 }
 
@@ -464,11 +464,10 @@ decode_atom_op(const struct ptx_inst *in)
 }
 
 /* The address operand: space, base, offset. */
-static bool
-dec_address(struct decoder *d, const struct ptx_operand *o)
+bool
+decode_address(struct decoder *d, const struct ptx_operand *o, unsigned space)
 {
     struct exec_inst *x = d->out;
-    unsigned space = decode_space(d->in);
     x->base = REF_NONE;
     x->off = o->off;
     if (o->kind != PTX_OPD_ADDR)
@@ -597,7 +596,7 @@ dec_memory(struct decoder *d, bool store)
     if (ptx_types[type].kind == PTX_K_SINT)
         x->flags |= IF_SIGNED;
     uint32_t wide_mask = 0;
-    if (!dec_address(d, &in->ops[at]))
+    if (!decode_address(d, &in->ops[at], decode_space(in)))
         return false;
     for (unsigned e = 0; e < nvec; e++)
         if (!decode_data(d, e, v->kind == PTX_OPD_VEC ? &v->vec[e] : v, type, !store))
@@ -702,7 +701,7 @@ dec_atomic(struct decoder *d, bool red)
     x->kind = MEM_ATOMIC;
     x->flags |= IF_ACCESS;
     x->data[0] = REF_NONE;
-    if (!dec_address(d, &in->ops[at]))
+    if (!decode_address(d, &in->ops[at], decode_space(in)))
         return false;
     if (x->space != PTX_SPACE_NONE && x->space != PTX_SPACE_GLOBAL &&
         x->space != PTX_SPACE_SHARED)
