@@ -183,6 +183,8 @@ struct exec_warp {
     uint32_t stack_cap, frame_cap, local_bytes; /* allocated (local: per thread) */
     struct exec_path *stack;
     struct exec_frame *frame;
+    uint32_t *tops; /* ends of the lanes' stacks, LANES a frame; NULL: without alloca */
+    uint32_t tops_cap;
     uint8_t *local; /* word-interleaved: word k of lane i at (k * 32 + i) * 4 */
 };
 

@@ -17,7 +17,8 @@ static const ptx_groups always_needed = G(CMP) | G(ATOMOP) | G(SHFL) | G(VOTE) |
                                       G(GEOM) | G(COMP) | G(QUERY) | G(SUFORM) |
                                       G(SUCLAMP) | G(ASYNC) | G(CPOP) | G(CPMB) |
                                       G(CPDST) | G(CPSRC) | G(MBINIT) | G(MBARRIVE) |
-                                      G(MBTX) | G(MBWAIT) | G(MBPEND);
+                                      G(MBTX) | G(MBWAIT) | G(MBPEND) | G(POLICY) |
+                                      G(PROXY) | G(PROXYK) | G(MBFENCE);
 
 /* -- rows, taken apart once -- */
 
