@@ -35,7 +35,8 @@ static bool
 decode_inst(struct decoder *d)
 {
     static const struct decode_row *const tables[] = {decode_memory, decode_control,
-                                                      decode_warp, decode_texture};
+                                                      decode_warp,   decode_texture,
+                                                      decode_async,  decode_stack};
     const struct ptx_inst *in = d->in;
     const struct ptx_op_info *info = &ptx_ops[in->op];
     struct exec_inst *x = d->out;
@@ -59,7 +60,9 @@ decode_inst(struct decoder *d)
     }
     if (info->flags & PTX_REFUSED)
         return decode_refuse(d, "this instruction is not supported");
-    for (size_t t = 0; t < 4; t++)
+    if (in->op == PTX_OP_MOVQ)
+        return decode_mov128(d);
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct decode_row *r = tables[t]; r->mnemonic; r++)
             if (!strcmp(r->mnemonic, info->mnemonic))
                 return r->fn(d);

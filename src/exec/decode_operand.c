@@ -193,8 +193,8 @@ const_value(const struct decoder *d, const struct ptx_operand *o, unsigned type,
     return true;
 }
 
-static uint32_t
-reg_ref(struct decoder *d, const struct ptx_operand *o)
+uint32_t
+decode_register(struct decoder *d, const struct ptx_operand *o)
 {
     if (o->reg < 0 || (size_t)o->reg >= d->fi->f->regs.n) {
         decode_refuse(d, "a register is missing");
@@ -233,7 +233,7 @@ decode_row(struct decoder *d, const struct ptx_operand *o, unsigned type, bool *
             return REF_NONE;
         }
         *wide = ptx_type_bytes(t) == 8;
-        return reg_ref(d, o);
+        return decode_register(d, o);
     case PTX_OPD_SREG:
         *wide = o->sreg == PTX_SREG_GRIDID;
         return sreg_ref(d, o->sreg, o->comp);
@@ -269,7 +269,7 @@ decode_operand(struct decoder *d, const struct ptx_operand *o, unsigned type)
             decode_refuse(d, "a predicate is needed here");
             return REF_NONE;
         }
-        return reg_ref(d, o);
+        return decode_register(d, o);
     }
     bool wide;
     uint32_t ref = decode_row(d, o, type, &wide);

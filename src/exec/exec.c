@@ -64,6 +64,10 @@ exec_cta_new(struct exec_grid *g)
         w->stack_cap = STACK_MIN;
         w->stack = xcalloc(w->stack_cap, sizeof *w->stack);
         w->local_bytes = p->local_bytes;
+        if (pp->has_alloca) {
+            w->tops_cap = 4;
+            w->tops = xcalloc(LANES * w->tops_cap, sizeof *w->tops);
+        }
         if (w->local_bytes)
             w->local = xcalloc(w->local_bytes / 4, ROW_BYTES);
         w->state = EXEC_DONE;
@@ -83,6 +87,7 @@ exec_cta_free(struct exec_cta *c)
         free(w->stack);
         free(w->frame);
         free(w->local);
+        free(w->tops);
     }
     free(c->ex->range);
     free(c->ex->rows);
@@ -223,6 +228,8 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
             fill_sreg(c, w, &pp->sregs.v[k]);
         if (w->local)
             memset(w->local, 0, (size_t)w->local_bytes * LANES);
+        for (unsigned k = 0; w->tops && k < LANES; k++)
+            w->tops[k] = p->local_bytes;
     }
 }
 
@@ -239,6 +246,7 @@ exec_step(struct exec_warp *w, struct exec_step *s)
     s->pc = pc;
     s->active = active;
     s->mask = mask;
+    s->access.async = false;
     s->jumped = s->has_access = s->warp_done = s->cta_done = s->released = false;
     s->woken = 0;
     w->pc = pc + 1;

@@ -12,10 +12,25 @@
 #include "exec/memory.h"
 #include "ptx/ir.h"
 
-enum { EXEC_MAX_SRC = 12, EXEC_MAX_DST = 8, EXEC_INST_BYTES = 8, EXEC_BARRIERS = 16, EXEC_MAX_LIST = 256 };
+enum {
+    EXEC_MAX_SRC = 12,
+    EXEC_MAX_DST = 8,
+    EXEC_INST_BYTES = 8,
+    EXEC_BARRIERS = 16,
+    EXEC_MAX_LIST = 256
+};
 #define EXEC_NO_PC UINT32_MAX
 
 /* -- decoded program: immutable, shared by all warps -- */
+
+/* What an instruction does with the warp's asynchronous copies. */
+enum exec_copy {
+    COPY_NONE,
+    COPY_COMMIT,   /* the copies since the last commit are a group */
+    COPY_WAIT,     /* until all groups but the last copy_n are there */
+    COPY_WAIT_ALL, /* until all copies are there */
+    COPY_ARRIVE    /* arrives at an mbarrier when all copies so far are there */
+};
 
 /* What the timing model knows of an instruction. Registers are the function's (for calls:
  * made unique over the program) virtual or physical numbers, the guard included. */
@@ -28,8 +43,9 @@ struct exec_static {
     bool is_load, is_store, is_atomic, is_barrier, is_exit, is_jump, is_fence;
     bool guarded;  /* src[0] is the guard predicate (operand collectors do not read it) */
     uint8_t cache; /* enum ptx_mod of group CACHE, 0: default */
-    uint32_t line, col; /* PTX source */
-    uint16_t op;        /* enum ptx_op */
+    uint8_t copy, copy_n; /* enum exec_copy */
+    uint32_t line, col;   /* PTX source */
+    uint16_t op;          /* enum ptx_op */
 };
 
 struct exec_inst; /* the dense record with handler and resolved operands, private */
@@ -167,6 +183,8 @@ struct exec_warp {
     uint32_t stack_cap, frame_cap, local_bytes; /* allocated (local: per thread) */
     struct exec_path *stack;
     struct exec_frame *frame;
+    uint32_t *tops; /* ends of the lanes' stacks, LANES a frame; NULL: without alloca */
+    uint32_t tops_cap;
     uint8_t *local; /* word-interleaved: word k of lane i at (k * 32 + i) * 4 */
 };
 
@@ -180,6 +198,8 @@ struct exec_access {
     uint8_t lane_space[LANES];
     uint8_t bytes; /* per lane, whole vector */
     bool load, store, atomic;
+    bool async;    /* global to scratchpad: list[lane] is where to, list[LANES] the lanes
+                    * written; `mask` may be fewer, or none */
     uint8_t cache; /* as in exec_static */
     uint32_t mask;
     uint64_t addr[LANES];
@@ -204,6 +224,10 @@ struct exec_step {
     bool warp_done, cta_done;
     bool released; /* by this step the last live thread of the block has executed relssp,
                     * or the last one that has not has ended (000 section 6.2) */
+    /* of a COPY_ARRIVE instruction under the timing model: arrivals to be made by
+     * exec_mbarrier_arrive when the warp's copies so far are there; 0: none */
+    uint32_t arrive_count;
+    uint64_t arrive_addr;
     struct exec_access access;
 };
 
@@ -218,6 +242,11 @@ enum exec_result exec_step(struct exec_warp *w, struct exec_step *s);
  * (for policies that must know where it would go: scratchpad sharing). Returns false if
  * it does not access memory. Changes nothing. */
 bool exec_peek_access(const struct exec_warp *w, struct exec_access *a);
+
+/* `count` arrivals at the mbarrier at this scratchpad offset; false: more than it
+ * expects.
+ */
+bool exec_mbarrier_arrive(struct exec_cta *c, uint64_t addr, uint32_t count);
 
 /* Runs the whole grid functionally, block after block. */
 enum exec_result exec_run_grid(struct exec_grid *g);

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 1024, PATHS_PER_FRAME = 68, MAX_LOCAL = 512 * 1024 };
+enum { MAX_DEPTH = 1024, PATHS_PER_FRAME = 68 };
 
 /* -- paths -- */
 
@@ -411,6 +411,19 @@ local_store_word(struct exec_warp *w, uint32_t addr, unsigned lane, uint32_t v)
     memcpy(w->local + ((size_t)(addr / 4) * LANES + lane) * 4, &v, 4);
 }
 
+void
+warp_local_grow(struct exec_warp *w, uint32_t bytes)
+{
+    if (bytes <= w->local_bytes)
+        return;
+    if (bytes < 2 * w->local_bytes)
+        bytes = 2 * w->local_bytes;
+    w->local = xrealloc(w->local, (size_t)bytes * LANES);
+    memset(w->local + (size_t)w->local_bytes * LANES, 0,
+           (size_t)(bytes - w->local_bytes) * LANES);
+    w->local_bytes = bytes;
+}
+
 static enum exec_result
 enter(struct exec_warp *w, const struct exec_inst *in, const struct call_plan *p,
       uint32_t mask)
@@ -420,6 +433,9 @@ enter(struct exec_warp *w, const struct exec_inst *in, const struct call_plan *p
         return fault(w, in, (unsigned)bit_lowest(mask), NULL,
                      "stack overflow: more than %d nested calls", MAX_DEPTH);
     uint32_t local_base = w->local_base + p->caller->local_bytes;
+    for (unsigned i = 0; w->tops && i < LANES; i++)
+        if (warp_tops(w)[i] > local_base)
+            local_base = align_to(warp_tops(w)[i], 16);
     uint32_t local_end = local_base + callee->local_bytes;
     if (local_end > MAX_LOCAL)
         return fault(
@@ -427,12 +443,14 @@ enter(struct exec_warp *w, const struct exec_inst *in, const struct call_plan *p
             "stack overflow: the frames of %u nested calls take more than %d bytes "
             "of local memory a thread",
             w->depth + 1, MAX_LOCAL);
-    if (local_end > w->local_bytes) {
-        uint32_t bytes = local_end > 2 * w->local_bytes ? local_end : 2 * w->local_bytes;
-        w->local = xrealloc(w->local, (size_t)bytes * LANES);
-        memset(w->local + (size_t)w->local_bytes * LANES, 0,
-               (size_t)(bytes - w->local_bytes) * LANES);
-        w->local_bytes = bytes;
+    warp_local_grow(w, local_end);
+    if (w->tops) { /* the callee's ends of the stack */
+        if (w->depth + 2 > w->tops_cap) {
+            w->tops_cap *= 2;
+            w->tops = xrealloc(w->tops, sizeof *w->tops * LANES * w->tops_cap);
+        }
+        for (unsigned i = 0; i < LANES; i++)
+            warp_tops(w)[LANES + i] = local_end;
     }
     if (w->sp + 2 * PATHS_PER_FRAME > w->stack_cap) {
         w->stack_cap = 2 * w->stack_cap + 2 * PATHS_PER_FRAME;
@@ -933,11 +951,11 @@ dec_call(struct decoder *d)
 }
 
 const struct decode_row decode_control[] = {
-    {"bra", dec_bra},     {"brx", dec_brx},       {"exit", dec_exit},
-    {"ret", dec_ret},     {"trap", dec_trap},     {"brkpt", dec_nop},
-    {"bar", dec_bar},     {"barrier", dec_bar},   {"membar", dec_fence},
-    {"fence", dec_fence}, {"nanosleep", dec_nop}, {"call", dec_call},
-    {"relssp", dec_relssp},
-    {"pmevent", dec_nop}, {"prefetch", dec_nop},  {"prefetchu", dec_nop},
+    {"bra", dec_bra},     {"brx", dec_brx},           {"exit", dec_exit},
+    {"ret", dec_ret},     {"trap", dec_trap},         {"brkpt", dec_nop},
+    {"bar", dec_bar},     {"barrier", dec_bar},       {"membar", dec_fence},
+    {"fence", dec_fence}, {"nanosleep", dec_nop},     {"call", dec_call},
+    {"discard", dec_nop}, {"applypriority", dec_nop}, {"relssp", dec_relssp},
+    {"pmevent", dec_nop}, {"prefetch", dec_nop},      {"prefetchu", dec_nop},
     {NULL, NULL},
 };

@@ -32,6 +32,8 @@ enum inst_flags {
     IF_BASE32 = 16,     /* base register has 32-bit lanes */
     IF_FRAME = 32,      /* address is relative to the current local frame */
     IF_FUNC_PARAM = 64, /* parameter words of a function: rows, not an address */
+    IF_COPY = 128,      /* with IF_ACCESS: the plan begins with a record that has the
+                         * address (cp.async: the scratchpad's) */
 };
 
 struct exec_inst { /* one cache line */
@@ -190,7 +192,7 @@ struct prog_priv {
     VEC(struct sreg_row) sregs;
     uint32_t nslots; /* memory range caches */
     VEC(struct scratch_var) shared_vars;
-    bool has_calls, has_dynamic;
+    bool has_calls, has_dynamic, has_alloca;
     VEC(struct zero_row) zero_rows; /* the kernel's, that may be read before written */
 };
 
@@ -264,7 +266,7 @@ struct decode_row {
     decode_fn *fn;
 };
 extern const struct decode_row decode_memory[], decode_control[], decode_warp[],
-    decode_texture[];
+    decode_texture[], decode_async[], decode_stack[];
 
 bool decode_refuse(struct decoder *d, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -338,6 +340,13 @@ struct tex_object;
 const struct tex_object *tex_object_of(struct exec_warp *w, const struct exec_inst *in,
                                        unsigned lane, uint64_t handle, unsigned want);
 
+/* -- 128 bits (exec_wide.c): both halves of a register -- */
+bool decode_wide(struct decoder *d, const struct ptx_operand *o, uint32_t ref[2]);
+bool decode_atom128(struct decoder *d, unsigned op);
+decode_fn decode_mov128;
+/* Row of a register of any size (of 128 bits the low half's). */
+uint32_t decode_register(struct decoder *d, const struct ptx_operand *o);
+
 /* A call of a function without a body (exec_builtin.c). */
 bool decode_builtin(struct decoder *d, const struct ptx_func *f,
                     const struct ptx_operand *ins, unsigned nin,
@@ -351,6 +360,15 @@ void simt_ret(struct exec_warp *w, uint32_t lanes, struct exec_step *s);
 bool simt_gather(struct exec_warp *w, const struct exec_inst *in, uint32_t want,
                  struct exec_step *s);
 void barrier_exit(struct exec_warp *w, struct exec_step *s);
+
+enum { MAX_LOCAL = 512 * 1024 }; /* bytes of local memory of a thread */
+/* Makes room for at least that many bytes of local memory a thread. */
+void warp_local_grow(struct exec_warp *w, uint32_t bytes);
+static inline uint32_t *
+warp_tops(const struct exec_warp *w)
+{
+    return w->tops + (size_t)w->depth * LANES;
+}
 
 /* Where the instruction stands, for diagnostics (exec_fault.c). */
 struct diag_loc exec_loc(const struct exec_prog *p, uint32_t pc);

@@ -6,9 +6,9 @@
  * work lane after lane, lowest first, so results do not depend on anything else. */
 #include "exec/exec_int.h"
 #include "exec/exec_mem.h"
+#include "exec/fp.h"
 #include "exec/lanes_int.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Addresses of the lanes; inactive ones get the first active lane's. */
@@ -162,9 +162,9 @@ lane_write(struct exec_warp *w, unsigned space, uint64_t addr, unsigned lane,
 
 /* -- any access: finds spaces, checks; leaves the lanes' addresses in the access -- */
 
-static void
-resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-        struct exec_access *x)
+void
+mem_resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+            struct exec_access *x)
 {
     addresses(w, in, mask, x->addr);
     x->space = in->space;
@@ -188,9 +188,9 @@ resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         x->space = (uint8_t)first;
 }
 
-static bool
-allowed(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-        const struct exec_access *x)
+bool
+mem_allowed(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+            const struct exec_access *x)
 {
     unsigned bytes = x->bytes;
     if (in->kind != MEM_LOAD &&
@@ -216,9 +216,9 @@ mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
            struct exec_step *s)
 {
     struct exec_access *x = &s->access;
-    resolve(w, in, mask, x);
+    mem_resolve(w, in, mask, x);
     s->has_access = true;
-    if (!allowed(w, in, mask, x))
+    if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
     uint64_t v[4][LANES] = {{0}};
     for (unsigned e = 0; e < in->nvec; e++)
@@ -235,9 +235,9 @@ mem_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
            struct exec_step *s)
 {
     struct exec_access *x = &s->access;
-    resolve(w, in, mask, x);
+    mem_resolve(w, in, mask, x);
     s->has_access = true;
-    if (!allowed(w, in, mask, x))
+    if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
     FOR_BITS(i, mask)
     for (unsigned e = 0; e < in->nvec; e++)
@@ -345,7 +345,21 @@ of_f64(double f)
 static float
 flush(float f)
 {
-    return fpclassify(f) == FP_SUBNORMAL ? copysignf(0, f) : f;
+    return fp_bits32(f) & 0x7f800000 ? f : __builtin_copysignf(0, f);
+}
+
+/* Sums of 11 and 8 bits are right when they are rounded to 24 bits first. */
+static uint64_t
+add_half(unsigned type, uint64_t a, uint64_t b)
+{
+    if (type == PTX_F16 || type == PTX_F16X2)
+        return fp_soft_to_half(
+            (double)fp_from_half((uint16_t)a) + (double)fp_from_half((uint16_t)b), FP_RN);
+    float sum = as_f32((a & 0xffff) << 16) + as_f32((b & 0xffff) << 16);
+    if (sum != sum)
+        return 0x7fff;
+    uint32_t v = fp_bits32(sum);
+    return (v + 0x7fff + (v >> 16 & 1)) >> 16;
 }
 
 uint64_t
@@ -365,6 +379,11 @@ mem_atom_value(const struct exec_inst *in, unsigned space, uint64_t old, uint64_
         }
         if (in->type == PTX_F64)
             return of_f64(as_f64(old) + as_f64(b));
+        if (in->type == PTX_F16 || in->type == PTX_BF16)
+            return add_half(in->type, old, b);
+        if (in->type == PTX_F16X2 || in->type == PTX_BF16X2)
+            return add_half(in->type, old, b) | add_half(in->type, old >> 16, b >> 16)
+                                                    << 16;
         return old + b;
     case AT_AND:
         return old & b;
@@ -394,9 +413,9 @@ h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
        struct exec_step *s)
 {
     struct exec_access *x = &s->access;
-    resolve(w, in, mask, x);
+    mem_resolve(w, in, mask, x);
     s->has_access = true;
-    if (!allowed(w, in, mask, x))
+    if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
     uint64_t keep = in->esize == 8 ? ~(uint64_t)0 : ((uint64_t)1 << in->esize * 8) - 1;
     uint64_t result[LANES];
@@ -440,7 +459,7 @@ exec_peek_access(const struct exec_warp *w, struct exec_access *a)
         a->mask = 0;
         return false;
     }
-    resolve(w, in, mask, a);
+    mem_resolve(w, in->flags & IF_COPY ? in->plan : in, mask, a);
     return true;
 }
 
@@ -464,11 +483,10 @@ decode_atom_op(const struct ptx_inst *in)
 }
 
 /* The address operand: space, base, offset. */
-static bool
-dec_address(struct decoder *d, const struct ptx_operand *o)
+bool
+decode_address(struct decoder *d, const struct ptx_operand *o, unsigned space)
 {
     struct exec_inst *x = d->out;
-    unsigned space = decode_space(d->in);
     x->base = REF_NONE;
     x->off = o->off;
     if (o->kind != PTX_OPD_ADDR)
@@ -584,10 +602,17 @@ dec_memory(struct decoder *d, bool store)
     if (in->nops < 2)
         return decode_refuse(d, "operands are missing");
     unsigned esize = ptx_type_bytes(type);
-    if (!esize || esize > 8 || ptx_types[type].kind == PTX_K_OPAQUE)
+    if (!esize || ptx_types[type].kind == PTX_K_OPAQUE)
         return decode_refuse(d, "values of this type cannot be accessed");
     const struct ptx_operand *v = &in->ops[data];
     unsigned nvec = v->kind == PTX_OPD_VEC ? v->n : 1;
+    bool wide128 = esize == 16; /* two elements of 64 bits */
+    if (wide128 && nvec > 1)
+        return decode_refuse(d, "vectors of 128-bit values are not supported");
+    if (wide128) {
+        esize = 8;
+        nvec = 2;
+    }
     if (nvec > 4)
         return decode_refuse(d, "vectors of more than 4 elements are not supported");
     x->esize = (uint8_t)esize;
@@ -597,9 +622,16 @@ dec_memory(struct decoder *d, bool store)
     if (ptx_types[type].kind == PTX_K_SINT)
         x->flags |= IF_SIGNED;
     uint32_t wide_mask = 0;
-    if (!dec_address(d, &in->ops[at]))
+    if (!decode_address(d, &in->ops[at], decode_space(in)))
         return false;
-    for (unsigned e = 0; e < nvec; e++)
+    if (wide128) {
+        x->data[0] = x->data[1] = REF_NONE;
+        x->dwide = 3;
+        v = v->kind == PTX_OPD_VEC ? &v->vec[0] : v;
+        if ((store || v->kind != PTX_OPD_SINK) && !decode_wide(d, v, x->data))
+            return false;
+    }
+    for (unsigned e = 0; e < nvec && !wide128; e++)
         if (!decode_data(d, e, v->kind == PTX_OPD_VEC ? &v->vec[e] : v, type, !store))
             return false;
     for (unsigned e = 0; e < nvec; e++)
@@ -689,8 +721,12 @@ dec_atomic(struct decoder *d, bool red)
     if (in->nops < need)
         return decode_refuse(d, "operands are missing");
     x->esize = ptx_type_bytes(type);
-    if ((x->esize != 4 && x->esize != 8 && !(x->esize == 2 && op == AT_CAS)) ||
-        type == PTX_F16X2 || type == PTX_BF16X2)
+    if (x->esize == 16)
+        return red ? decode_refuse(d, "128-bit atomics are exch and cas")
+                   : decode_atom128(d, (unsigned)op);
+    bool half = type == PTX_F16 || type == PTX_BF16;
+    if (x->esize != 4 && x->esize != 8 && !half &&
+        !(x->esize == 2 && (op == AT_CAS || op == AT_EXCH)))
         return decode_refuse(d, "atomics on this type are not supported");
     if (ptx_types[type].kind == PTX_K_FLT && op != AT_ADD && op != AT_EXCH)
         return decode_refuse(d, "floating-point atomics can only add");
@@ -702,7 +738,7 @@ dec_atomic(struct decoder *d, bool red)
     x->kind = MEM_ATOMIC;
     x->flags |= IF_ACCESS;
     x->data[0] = REF_NONE;
-    if (!dec_address(d, &in->ops[at]))
+    if (!decode_address(d, &in->ops[at], decode_space(in)))
         return false;
     if (x->space != PTX_SPACE_NONE && x->space != PTX_SPACE_GLOBAL &&
         x->space != PTX_SPACE_SHARED)
@@ -731,7 +767,27 @@ dec_red(struct decoder *d)
     return dec_atomic(d, true);
 }
 
+/* A cache policy: a number that nothing reads. */
+static enum exec_result
+h_policy(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+         struct exec_step *s)
+{
+    uint64_t *d = row(w, in->d[0]);
+    FOR_BITS(i, mask)
+    d[i] = 1;
+    return EXEC_OK;
+}
+
+static bool
+dec_policy(struct decoder *d)
+{
+    d->out->d[0] = decode_operand(d, &d->in->ops[0], PTX_B64);
+    d->out->fn = h_policy;
+    return d->out->d[0] != REF_NONE;
+}
+
 const struct decode_row decode_memory[] = {
     {"ld", dec_ld},     {"ldu", dec_ld},  {"st", dec_st},
-    {"atom", dec_atom}, {"red", dec_red}, {NULL, NULL},
+    {"atom", dec_atom}, {"red", dec_red}, {"createpolicy", dec_policy},
+    {NULL, NULL},
 };

@@ -49,6 +49,13 @@ void mem_put_element(struct exec_warp *w, const struct exec_inst *in, unsigned e
 /* What an atomic operation leaves (in->sub, type, esize). */
 uint64_t mem_atom_value(const struct exec_inst *in, unsigned space, uint64_t old,
                         uint64_t b, uint64_t c);
+/* The lanes' addresses with their spaces, into the access; whether all are allowed. */
+void mem_resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+                 struct exec_access *x);
+bool mem_allowed(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+                 const struct exec_access *x);
+/* The address operand into d->out; space: what the instruction names, NONE: generic. */
+bool decode_address(struct decoder *d, const struct ptx_operand *o, unsigned space);
 /* Data register e of the instruction. */
 bool decode_data(struct decoder *d, unsigned e, const struct ptx_operand *o,
                  unsigned type, bool dest);

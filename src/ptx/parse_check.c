@@ -420,6 +420,21 @@ barrier_number(struct check *c, unsigned i)
     return false;
 }
 
+/* Operand i and nothing behind it is there, as a cache policy, if and only if the
+ * instruction has .L2::cache_hint; what stands before it is there. */
+static bool
+check_policy(struct check *c, unsigned i)
+{
+    const struct ptx_inst *in = c->in;
+    unsigned n = in->nops;
+    while (n && in->ops[n - 1].kind == PTX_OPD_NONE)
+        n--;
+    if (n != i + (in->mod[PTX_MG_L2HINT] != 0))
+        return false;
+    return n == i || in->ops[i].kind != PTX_OPD_REG ||
+           check_reg(c, i, &in->ops[i], PTX_B64, false);
+}
+
 /* What the pattern cannot say. */
 bool
 check_rest(struct check *c, struct place where)
@@ -428,15 +443,29 @@ check_rest(struct check *c, struct place where)
     switch (in->op) {
     case PTX_OP_ATOM:
     case PTX_OP_ATOMH: {
+        static const struct slot value = {.letter = 'a'};
         bool cas = in->mod[PTX_MG_ATOMOP] == PTX_ATOMOP_CAS;
-        if (cas == (in->ops[3].kind != PTX_OPD_NONE))
+        if (cas && in->ops[3].kind != PTX_OPD_NONE &&
+            !check_slot(c, 3, &in->ops[3], &value))
+            return false;
+        if (check_policy(c, 3 + cas))
             return true;
-        struct diag *d = err(c->p, where, "atom.%s takes %d operands",
-                             ptx_mods[in->mod[PTX_MG_ATOMOP]].text, cas ? 4 : 3);
+        struct diag *d = err(c->p, where, "atom.%s takes %d operands%s",
+                             ptx_mods[in->mod[PTX_MG_ATOMOP]].text, cas ? 4 : 3,
+                             in->mod[PTX_MG_L2HINT] ? " and a cache policy" : "");
         if (cas)
             hint(c->p, d, "destination, [address], compare value, new value");
         return false;
     }
+    case PTX_OP_LD:
+    case PTX_OP_ST:
+    case PTX_OP_RED:
+    case PTX_OP_REDH:
+        if (check_policy(c, 2))
+            return true;
+        err(c->p, where, "%s takes 2 operands%s", mnemonic(c),
+            in->mod[PTX_MG_L2HINT] ? " and a cache policy" : "");
+        return false;
     case PTX_OP_SHFL: {
         bool sync = in->mod[PTX_MG_SYNC];
         if (sync == (in->ops[5].kind != PTX_OPD_NONE))

@@ -15,7 +15,10 @@ static const ptx_groups always_needed = G(CMP) | G(ATOMOP) | G(SHFL) | G(VOTE) |
                                       G(LR) | G(SHIFT) | G(PART) | G(WIDE) | G(WARP) |
                                       G(RED) | G(MATCH) | G(LEVEL) | G(IDX) |
                                       G(GEOM) | G(COMP) | G(QUERY) | G(SUFORM) |
-                                      G(SUCLAMP);
+                                      G(SUCLAMP) | G(ASYNC) | G(CPOP) | G(CPMB) |
+                                      G(CPDST) | G(CPSRC) | G(MBINIT) | G(MBARRIVE) |
+                                      G(MBTX) | G(MBWAIT) | G(MBPEND) | G(POLICY) |
+                                      G(PROXY) | G(PROXYK) | G(MBFENCE);
 
 /* -- rows, taken apart once -- */
 

@@ -194,6 +194,8 @@ build_program(struct run *r)
         in->interval = (uint16_t)m->latency[st->latency].interval;
         in->barrier = st->is_barrier;
         in->fence = st->is_fence;
+        in->copy = st->copy;
+        in->copy_n = st->copy_n;
         in->mem = in->cls == CLS_MEM;
         in->concern = in->mem && res->may_issue && res->concerns && res->concerns(st);
     }

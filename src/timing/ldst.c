@@ -33,6 +33,7 @@ enum {
     NWARPS = 128,
     OUT_CAP = 4,
     RESP_CAP = 2,
+    SEGMENTS = 32,
 };
 #define NO_CHUNK 0xffffu
 #define NOBODY UINT32_MAX /* token of a write that nobody waits for */
@@ -50,6 +51,8 @@ struct op {
     uint8_t space;    /* enum ptx_space, NONE: several */
     bool load, atomic, store;
     bool holds_warp; /* an atomic that ldst_atomics counts */
+    bool async;
+    uint8_t segment; /* async: of the warp's copies, modulo SEGMENTS */
 };
 
 struct chunk {
@@ -73,6 +76,12 @@ struct bank {
     bool wait_fill;      /* the front can only move after a fill */
     bool failed;         /* the front has been refused */
     uint64_t fail_since; /* first cycle it was refused */
+};
+
+struct copies { /* of a warp: copies under way by segment, modulo SEGMENTS */
+    uint16_t left[SEGMENTS];
+    uint64_t done, open; /* segments below `done` are complete; the one being filled */
+    bool late;           /* all are in use: `open` ends when one is complete */
 };
 
 struct miss_queue {
@@ -131,6 +140,7 @@ struct ldst {
 
     uint32_t outstanding[NWARPS], atomics[NWARPS];
     uint64_t outstanding_all;
+    struct copies *copies; /* by warp slot */
     uint64_t woken[BITSET_WORDS(NWARPS)];
 };
 enum { READY_L1C, READY_L1D };
@@ -179,6 +189,7 @@ ldst_new(struct arena *a, const struct machine *m, unsigned sm, struct stat_sm *
         l->chunk[i].next = (uint16_t)(i + 1 < NCHUNKS ? i + 1 : NO_CHUNK);
     l->chunks_left = NCHUNKS;
     l->scratch = ARENA_ARRAY(a, struct coal_access, COAL_MAX);
+    l->copies = ARENA_ARRAY(a, struct copies, NWARPS);
     l->disp = l->bypass = l->wb = LDST_NO_OP;
 
     ring_init(&l->pipe, a, m->scratchpad.latency);
@@ -279,6 +290,10 @@ static void
 count_instruction(struct ldst *l, const struct exec_access *a)
 {
     struct stat_sm *st = l->st;
+    if (a->async) {
+        st->async_copies++;
+        return;
+    }
     switch (a->space) {
     case PTX_SPACE_SHARED:
         if (a->atomic)
@@ -339,6 +354,10 @@ ldst_prepare(struct ldst *l, const struct exec_access *a, unsigned warp, uint32_
         }
     }
 
+    if (a->async) /* the scratchpad's banks take the data when the copy is dispatched */
+        conflicts = coal_conflicts(&l->rules, a->list, (uint32_t)a->list[LANES], a->bytes,
+                                   false);
+
     uint16_t id = l->free_op;
     struct op *o = &l->op[id];
     l->free_op = o->chunk;
@@ -356,7 +375,13 @@ ldst_prepare(struct ldst *l, const struct exec_access *a, unsigned warp, uint32_
         .atomic = a->atomic,
         .holds_warp = a->atomic,
         .store = a->store,
+        .async = a->async,
     };
+    if (a->async) {
+        struct copies *c = &l->copies[warp];
+        o->segment = (uint8_t)(c->open % SEGMENTS);
+        c->left[o->segment]++;
+    }
     uint16_t *link = &o->chunk;
     for (unsigned k = 0; k < n; k += CHUNK) {
         uint16_t c = l->free_chunk;
@@ -400,6 +425,37 @@ ldst_issue(struct ldst *l, uint16_t op, uint64_t now)
     l->wake = min64(l->wake, max64(now + 1, o->n ? 0 : l->scratch_done));
 }
 
+static void
+copies_advance(struct copies *c)
+{
+    while (c->done < c->open && !c->left[c->done % SEGMENTS])
+        c->done++;
+    if (!c->late || c->open - c->done == SEGMENTS - 1)
+        return;
+    c->late = false;
+    c->open++;
+    while (c->done < c->open && !c->left[c->done % SEGMENTS])
+        c->done++;
+}
+
+uint64_t
+ldst_copies_close(struct ldst *l, unsigned warp)
+{
+    struct copies *c = &l->copies[warp];
+    if (c->late || !c->left[c->open % SEGMENTS])
+        return c->open + c->late;
+    if (c->open - c->done < SEGMENTS - 1)
+        return ++c->open;
+    c->late = true;
+    return c->open + 1;
+}
+
+uint64_t
+ldst_copies_done(const struct ldst *l, unsigned warp)
+{
+    return l->copies[warp].done;
+}
+
 /* One access (or the dispatch stage) is done with the operation. */
 static void
 finish_access(struct ldst *l, uint16_t id, uint64_t now)
@@ -417,6 +473,11 @@ finish_access(struct ldst *l, uint16_t id, uint64_t now)
     l->outstanding[o->warp]--;
     l->outstanding_all--;
     l->atomics[o->warp] -= o->holds_warp;
+    if (o->async) {
+        struct copies *c = &l->copies[o->warp];
+        c->left[o->segment]--;
+        copies_advance(c);
+    }
     o->chunk = l->free_op;
     l->free_op = id;
     l->live_ops--;

@@ -60,6 +60,12 @@ unsigned ldst_outstanding(const struct ldst *l, unsigned warp);
  * not 0. Atomics always give their token back, reductions too. */
 unsigned ldst_atomics(const struct ldst *l, unsigned warp);
 
+/* Asynchronous copies of a warp lie in segments, counted over the SM's life.
+ * ldst_copies_close ends the current one, if copies of it are under way; the copies so
+ * far are there when ldst_copies_done is at least what it returns. */
+uint64_t ldst_copies_close(struct ldst *l, unsigned warp);
+uint64_t ldst_copies_done(const struct ldst *l, unsigned warp);
+
 /* -- instruction fetch -- */
 enum ldst_fetch { FETCH_HIT, FETCH_MISS, FETCH_RETRY };
 /* FETCH_MISS: the warp sleeps until ldst_fetch_woken has its bit. Bit sets are of warp

@@ -59,6 +59,7 @@ sm_init(struct sm *s, struct arena *a, const struct machine *m,
     score_init(&s->score, a, s->nwarps, prog->nregs);
     collector_init(s, a);
     unit_init(s, a);
+    copies_init(s, a);
     s->cta = ARENA_ARRAY(a, struct exec_cta *, plan->blocks);
     s->store = ARENA_ARRAY(a, struct exec_cta *, plan->blocks);
     s->warps_left = ARENA_ARRAY(a, uint16_t, plan->blocks);
@@ -113,6 +114,7 @@ sm_start_block(struct sm *s, uint32_t id, uint64_t now)
         s->warp[w] = &b->warp[i];
         s->slot[w] = (uint8_t)k;
         s->buf_n[w] = 0;
+        copies_start(s, w);
         s->fetch_pc[w] = b->warp[i].pc;
         b->warp[i].dynamic_id = c->dynamic_id[pos] = s->next_dynamic_id++;
         c->wcls[pos] = (uint8_t)(s->residency->cls ? s->residency->cls(s->res_state, k)
@@ -163,15 +165,17 @@ open_fences(struct sm *s)
 {
     for (unsigned k = 0; k < s->nsched; k++) {
         struct sm_sched *c = &s->sched[k];
-        FOR_BITS(i, c->fence | c->atomic)
+        FOR_BITS(i, c->fence | c->copy | c->atomic)
         {
             unsigned w = (unsigned)i * s->nsched + k;
             uint64_t bit = (uint64_t)1 << i;
             if (c->fence & bit && !s->mem_n[w] && !ldst_outstanding(s->ldst, w))
                 c->fence ^= bit;
+            if (c->copy & bit && copies_there(s, w))
+                c->copy ^= bit;
             if (c->atomic & bit && !ldst_atomics(s->ldst, w))
                 c->atomic ^= bit;
-            if ((c->fence | c->atomic) & bit)
+            if ((c->fence | c->copy | c->atomic) & bit)
                 continue;
             if (s->warp[w]->state != EXEC_BARRIER)
                 c->wait &= ~bit;
@@ -339,6 +343,8 @@ sm_cycle(struct sm *s, uint64_t now)
     unit_cycle(s, now);
     collector_cycle(s);
     open_fences(s);
+    if (s->arriving[0] | s->arriving[1])
+        copies_cycle(s);
     issue_cycle(s, now);
     if (s->fault)
         return;
@@ -371,6 +377,8 @@ explain_warp(const struct sm *s, unsigned w, struct strbuf *out)
         if (c->fence & bit)
             strbuf_printf(out, "at a fence, %u memory operations not acknowledged\n",
                           ldst_outstanding(s->ldst, w));
+        else if (c->copy & bit)
+            strbuf_printf(out, "waits for its asynchronous copies\n");
         else if (c->atomic & bit)
             strbuf_printf(out, "waits for %u atomics of its own\n",
                           ldst_atomics(s->ldst, w));

@@ -40,6 +40,7 @@ struct sm_inst {
     uint8_t nsrc, ndst, first_operand; /* reg[first_operand..nsrc-1] are collected */
     uint8_t cls;
     uint8_t barrier, fence, mem, concern;
+    uint8_t copy, copy_n; /* enum exec_copy */
 };
 
 struct sm_program { /* of a launch, shared by all SMs */
@@ -103,6 +104,7 @@ struct sm_sched {
     uint64_t hazard; /* the head instruction waits for a register */
     uint64_t wait;   /* at a barrier or fence, or for its atomics */
     uint64_t fence;  /* of those: at a fence */
+    uint64_t copy;   /* of those: until asynchronous copies are there */
     uint64_t atomic; /* of those: until its atomics are done (memory.atomics_hold_warp) */
     uint64_t lock;   /* refused by the residency policy */
     uint64_t concern; /* the residency policy must be asked for the head instruction */
@@ -160,6 +162,8 @@ struct sm {
     uint64_t woken[SM_MAX_WARPS / 64];     /* their line came */
     uint64_t coming[SM_MAX_WARPS / 64];    /* a fetch is under way */
     uint64_t finishing[SM_MAX_WARPS / 64]; /* ended, something still under way */
+    uint64_t arriving[SM_MAX_WARPS / 64];  /* arrivals wait for copies */
+    struct warp_copies *copies;            /* by warp slot (sm_copy.c) */
     uint16_t fetched;                      /* warp in the fetch buffer, SM_NO_INST */
     uint16_t last_fetch;
 
@@ -218,6 +222,13 @@ void writeback_cycle(struct sm *s, uint64_t now);
 void writeback_memory(struct sm *s);
 uint64_t unit_next_event(const struct sm *s, uint64_t now);
 void residency_changed(struct sm *s, bool ended);
+void copies_init(struct sm *s, struct arena *a);
+void copies_start(struct sm *s, unsigned w); /* a new warp in the slot */
+/* An instruction with `copy` has been executed (s->step); true: the warp must wait until
+ * copies_there. */
+bool copies_issue(struct sm *s, unsigned w, const struct sm_inst *in);
+bool copies_there(const struct sm *s, unsigned w);
+void copies_cycle(struct sm *s); /* arrivals whose copies have come */
 
 /* What one of `parts` gets of n. */
 static inline unsigned

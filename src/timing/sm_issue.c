@@ -135,6 +135,7 @@ warp_ended(struct sm *s, struct sm_sched *c, unsigned i, unsigned w)
     c->live &= ~((uint64_t)1 << i);
     c->wait &= ~((uint64_t)1 << i);
     c->fence &= ~((uint64_t)1 << i);
+    c->copy &= ~((uint64_t)1 << i);
     c->atomic &= ~((uint64_t)1 << i);
     bitset_add(s->finishing, w);
     s->live_warps--;
@@ -151,7 +152,7 @@ barrier_opened(struct sm *s, const struct exec_warp *ew, unsigned w, uint64_t wo
         struct sm_sched *vc = &s->sched[s->sched_of[v]];
         if (s->warp[v]->state != EXEC_READY)
             continue;
-        vc->wait &= ~((uint64_t)1 << s->pos_of[v]) | vc->fence | vc->atomic;
+        vc->wait &= ~((uint64_t)1 << s->pos_of[v]) | vc->fence | vc->copy | vc->atomic;
         if (v != w)
             head_changed(s, v);
     }
@@ -214,6 +215,10 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
     if (in->fence) {
         c->wait |= (uint64_t)1 << i;
         c->fence |= (uint64_t)1 << i;
+    }
+    if (in->copy && copies_issue(s, w, in)) {
+        c->wait |= (uint64_t)1 << i;
+        c->copy |= (uint64_t)1 << i;
     }
     if (ew->state == EXEC_DONE)
         warp_ended(s, c, i, w);
@@ -296,7 +301,7 @@ issue_cause(const struct sm_sched *c)
         return CAUSE_STALL;
     if (clear)
         return CAUSE_LOCK;
-    if ((c->head & c->hazard & ~c->wait) | c->atomic)
+    if ((c->head & c->hazard & ~c->wait) | c->atomic | c->copy)
         return CAUSE_SCOREBOARD;
     if (c->wait & c->live)
         return CAUSE_BARRIER;

@@ -553,7 +553,8 @@ test_rows_are_well_formed(void **state)
         /* No suffix may mean two things in one row. */
         for (unsigned a = 1; a < PTX_NMODS; a++)
             for (unsigned b = a + 1; b < PTX_NMODS; b++)
-                if ((o->groups >> ptx_mods[a].group & 1) &&
+                if (ptx_mods[b].group != PTX_MG_EVICT3 && /* the second of two */
+                    (o->groups >> ptx_mods[a].group & 1) &&
                     (o->groups >> ptx_mods[b].group & 1) &&
                     !strcmp(ptx_mods[a].text, ptx_mods[b].text))
                     fail_msg("%s: .%s stands in two of its groups", o->mnemonic,
