@@ -484,12 +484,13 @@ cuCtxGetDevice(int *device)
                                  : (*device = 0));
 }
 
+/* Older programs that put _v2 behind every name call this without a context. */
 CU
 cuCtxGetDevice_v2(int *device, struct drv_context *c)
 {
-    CALL_DEVICE(!device                                        ? ACU_INVALID_VALUE
-                : !(c ? context_valid(c) : drv_current() != 0) ? ACU_INVALID_CONTEXT
-                                                               : (*device = 0));
+    CALL_DEVICE(!device                               ? ACU_INVALID_VALUE
+                : !context_valid(c) && !drv_current() ? ACU_INVALID_CONTEXT
+                                                      : (*device = 0));
 }
 
 CU
@@ -537,7 +538,10 @@ cuCtxSynchronize(void)
 CU
 cuCtxSynchronize_v2(struct drv_context *c)
 {
-    CALL(c && !context_valid(c) ? ACU_INVALID_CONTEXT : 0);
+    int e = drv_begin_device();
+    if (!e && !context_valid(c) && !drv_current()) /* as cuCtxGetDevice_v2 */
+        e = ACU_INVALID_CONTEXT;
+    return drv_end(e ? e : acu_device_ready());
 }
 
 CU

@@ -23,6 +23,27 @@ typedef struct {
     size_t width, height;
 } copy2d;
 
+typedef struct {
+    size_t width, height;
+    int format;
+    unsigned channels;
+} array_desc;
+typedef struct {
+    int type;
+    union {
+        void *array;
+        int reserved[32];
+    } res;
+    unsigned flags;
+} resource;
+typedef struct {
+    int address[3], filter;
+    unsigned flags, anisotropy;
+    int mipmap_filter;
+    float bias, min, max, border[4];
+    int reserved[12];
+} texture;
+
 #define FUNCTIONS                                                                        \
     F(cuInit, (unsigned))                                                                \
     F(cuDriverGetVersion, (int *))                                                       \
@@ -98,6 +119,24 @@ typedef struct {
     F(cuEventSynchronize, (void *))                                                      \
     F(cuEventElapsedTime, (float *, void *, void *))                                     \
     F(cuEventDestroy_v2, (void *))                                                       \
+    F(cuArrayCreate_v2, (void **, const array_desc *))                                   \
+    F(cuArrayGetDescriptor_v2, (array_desc *, void *))                                   \
+    F(cuArrayDestroy, (void *))                                                          \
+    F(cuMemcpyHtoA_v2, (void *, size_t, const void *, size_t))                           \
+    F(cuTexObjectCreate, (uint64_t *, const resource *, const texture *, void *))        \
+    F(cuTexObjectGetTextureDesc, (texture *, uint64_t))                                  \
+    F(cuTexObjectDestroy, (uint64_t))                                                    \
+    F(cuModuleGetTexRef, (void **, void *, const char *))                                \
+    F(cuTexRefSetArray, (void *, void *, unsigned))                                      \
+    F(cuTexRefSetAddress_v2, (size_t *, void *, dptr, size_t))                           \
+    F(cuTexRefSetFormat, (void *, int, int))                                             \
+    F(cuTexRefSetFlags, (void *, unsigned))                                              \
+    F(cuTexRefSetAddressMode, (void *, int, int))                                        \
+    F(cuFuncSetBlockShape, (void *, int, int, int))                                      \
+    F(cuParamSetSize, (void *, unsigned))                                                \
+    F(cuParamSeti, (void *, int, unsigned))                                              \
+    F(cuParamSetv, (void *, int, void *, unsigned))                                      \
+    F(cuLaunchGrid, (void *, int, int))                                                  \
     F(cuGraphCreate, (void **, unsigned))
 
 #define F(name, args) static int(*name) args;
@@ -166,6 +205,22 @@ static const char caller[] = HEAD
 static const char callee[] =
     HEAD ".visible .func (.param .b32 r) twice(.param .b32 x)\n{\n.reg .b32 %r;\n"
          "ld.param.b32 %r, [x]; add.u32 %r, %r, %r; st.param.b32 [r], %r;\nret;\n}\n";
+
+/* p[i] = tex(x, 0), with x = i - 1, through an object and through a reference */
+static const char textures[] = HEAD
+    ".global .texref ref;\n"
+    ".visible .entry object(.param .u64 p, .param .u64 t)\n{\n.reg .b32 %r<4>;\n"
+    ".reg .f32 %f<5>;\n.reg .b64 %d<4>;\nld.param.u64 %d0, [p]; ld.param.u64 %d1, [t];\n"
+    "mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4; add.u64 %d0, %d0, %d2;\n"
+    "add.s32 %r1, %r0, -1; cvt.rn.f32.s32 %f0, %r1; add.f32 %f0, %f0, 0f3F000000;\n"
+    "mov.f32 %f1, 0f00000000;\n"
+    "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f0, %f1}];\n"
+    "st.global.f32 [%d0], %f1;\nret;\n}\n"
+    ".visible .entry reference(.param .u64 p)\n{\n.reg .b32 %r<8>;\n.reg .b64 %d<4>;\n"
+    "ld.param.u64 %d0, [p]; mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4;\n"
+    "add.u64 %d0, %d0, %d2; add.s32 %r1, %r0, -1;\n"
+    "tex.1d.v4.u32.s32 {%r2, %r3, %r4, %r5}, [ref, {%r1}];\n"
+    "st.global.u32 [%d0], %r2;\nret;\n}\n";
 
 static int device;
 static void *module;
@@ -496,6 +551,64 @@ memory(void)
 }
 
 static void
+texture_objects(void)
+{
+    enum { FLOAT = 0x20, U32 = 3 };
+    void *array, *m, *f, *ref;
+    float texels[4] = {1.5f, 2.5f, 3.5f, 4.5f}, got[6];
+    uint32_t words[4] = {10, 20, 30, 40}, out[6];
+    uint64_t handle;
+    dptr p, q;
+    size_t offset = 7;
+    array_desc d = {4, 1, FLOAT, 1}, back;
+    OK(cuModuleLoadData(&m, textures));
+    OK(cuArrayCreate_v2(&array, &d));
+    OK(cuArrayGetDescriptor_v2(&back, array));
+    IS(back.width == 4 && back.format == FLOAT && back.channels == 1, 1);
+    OK(cuMemcpyHtoA_v2(array, 0, texels, sizeof texels));
+    resource r = {.type = 0, .res.array = array};
+    texture t = {.address = {1, 1, 1}}, asked;
+    OK(cuTexObjectCreate(&handle, &r, &t, NULL));
+    OK(cuTexObjectGetTextureDesc(&asked, handle));
+    IS(asked.address[0], 1);
+    OK(cuMemAlloc_v2(&p, sizeof got));
+    OK(cuModuleGetFunction(&f, m, "object"));
+    void *args[] = {&p, &handle};
+    OK(cuLaunchKernel(f, 1, 1, 1, 6, 1, 1, 0, NULL, args, NULL));
+    OK(cuMemcpyDtoH_v2(got, p, sizeof got));
+    for (int i = 0; i < 6; i++)
+        IS(got[i] == texels[i < 1 ? 0 : i > 4 ? 3 : i - 1], 1);
+    OK(cuTexObjectDestroy(handle));
+    IS(cuTexObjectDestroy(handle), INVALID_HANDLE);
+    OK(cuArrayDestroy(array));
+    IS(cuArrayDestroy(array), INVALID_HANDLE);
+
+    /* as CUDA 3 had it: a reference to linear memory, a launch in steps */
+    OK(cuMemAlloc_v2(&q, sizeof words));
+    OK(cuMemcpyHtoD_v2(q, words, sizeof words));
+    OK(cuModuleGetTexRef(&ref, m, "ref"));
+    IS(cuModuleGetTexRef(&ref, m, "object"), NOT_FOUND);
+    OK(cuTexRefSetFormat(ref, U32, 1));
+    IS(cuTexRefSetFormat(ref, U32, 3), INVALID_VALUE);
+    OK(cuTexRefSetFlags(ref, 1));
+    OK(cuTexRefSetAddressMode(ref, 0, 1));
+    OK(cuTexRefSetAddress_v2(&offset, ref, q, sizeof words));
+    IS((int)offset, 0);
+    OK(cuModuleGetFunction(&f, m, "reference"));
+    OK(cuFuncSetBlockShape(f, 6, 1, 1));
+    OK(cuParamSetSize(f, 8));
+    OK(cuParamSetv(f, 0, &p, 8));
+    IS(cuParamSeti(f, 4095, 1), INVALID_VALUE);
+    OK(cuLaunchGrid(f, 1, 1));
+    OK(cuMemcpyDtoH_v2(out, p, sizeof out));
+    for (int i = 1; i < 5; i++)
+        IS((int)out[i], 10 * i);
+    OK(cuMemFree_v2(p));
+    OK(cuMemFree_v2(q));
+    OK(cuModuleUnload(m));
+}
+
+static void
 count_call(void *user)
 {
     ++*(int *)user;
@@ -575,6 +688,7 @@ main(void)
     functions();
     linking();
     memory();
+    texture_objects();
     hosts_functions();
     entry_points();
     faults();
