@@ -139,18 +139,24 @@ load_machine(const struct exp_run *r, struct run_cache *c, struct allot_diag *d)
         }
         free(path);
     }
+    if (m && *r->passes && !allot_machine_set(m, "compiler.passes", r->passes, d)) {
+        allot_machine_free(m);
+        m = NULL;
+    }
     return m;
 }
 
+/* Passes run when a kernel is launched (compiler.passes), with the launch's threshold;
+ * `passed`: now, to see that they can, and what comes out. */
 static struct allot_module *
-load_module(const struct exp_run *r, struct allot_diag *d)
+load_module(const struct exp_run *r, bool passed, struct allot_diag *d)
 {
     size_t len;
     const char *text = allot_workload_ptx(r->workload, r->compiler, &len);
     char name[160];
     snprintf(name, sizeof name, "%s.%s.ptx", r->workload, r->compiler);
     struct allot_module *mod = text ? allot_module_parse(name, text, len, d) : NULL;
-    if (mod && *r->passes && !allot_module_opt(mod, r->passes, d)) {
+    if (mod && passed && *r->passes && !allot_module_opt(mod, r->passes, NULL, d)) {
         allot_module_free(mod);
         return NULL;
     }
@@ -164,7 +170,7 @@ ptx_hash(struct exp_run *r, struct run_cache *c, struct allot_diag *d)
     snprintf(name, sizeof name, "ptx %s %s %s", r->workload, r->compiler, r->passes);
     struct run_cache_entry *e = cached(c, name);
     if (!e) {
-        struct allot_module *mod = load_module(r, d);
+        struct allot_module *mod = load_module(r, true, d);
         if (!mod)
             return false;
         char *text = allot_module_print(mod);
@@ -426,7 +432,7 @@ run_execute(const struct exp_run *r, const char *token)
     const struct allot_options o = {.max_cycles = r->max_cycles};
     const struct allot_workload *w = allot_workload_find(r->workload);
     struct allot_machine *m = load_machine(r, NULL, d);
-    struct allot_module *mod = m ? load_module(r, d) : NULL;
+    struct allot_module *mod = m ? load_module(r, false, d) : NULL;
     struct allot_device *dev = w && mod ? allot_device_new(m, &o, d) : NULL;
     struct strbuf params = {0};
     for (size_t i = 0; i < r->nparams; i++)
