@@ -44,6 +44,84 @@ print_help(const struct cli_cmd *cmd, const struct cli_opt *const *tables)
         printf("\nexamples:\n%s", cmd->examples);
 }
 
+/* -- manual pages: the same texts as --help, as roff -- */
+
+/* A line may not begin with a control character; backslashes and dashes are escaped. */
+static void
+roff(const char *s)
+{
+    bool line_start = true;
+    for (; *s; s++) {
+        if (line_start && (*s == '.' || *s == '\''))
+            printf("\\&");
+        line_start = *s == '\n';
+        if (*s == '\\')
+            printf("\\e");
+        else if (*s == '-')
+            printf("\\-");
+        else
+            putchar(*s);
+    }
+}
+
+static void
+man_option(char letter, const char *name, const char *value, const char *help)
+{
+    printf(".TP\n\\fB");
+    if (letter)
+        printf("\\-%c\\fR, \\fB", letter);
+    roff("--");
+    roff(name);
+    printf("\\fR");
+    if (value) {
+        printf(" \\fI");
+        roff(value);
+        printf("\\fR");
+    }
+    printf("\n");
+    roff(help);
+    printf("\n");
+}
+
+void
+cli_man_head(const char *name, const char *summary)
+{
+    printf(".TH ALLOT%s%s 1 \"\" \"allot " ALLOT_VERSION
+           "\" \"User Commands\"\n.SH NAME\nallot",
+           *name ? "\\-" : "", name);
+    if (*name) {
+        printf("\\-");
+        roff(name);
+    }
+    printf(" \\- ");
+    roff(summary);
+    printf("\n.SH SYNOPSIS\n.B allot ");
+    roff(name);
+    printf("\n");
+}
+
+static void
+print_man(const struct cli_cmd *cmd, const struct cli_opt *const *tables)
+{
+    cli_man_head(cmd->name, cli_summary(cmd->name));
+    roff(cmd->usage);
+    printf("\n.SH DESCRIPTION\n");
+    roff(cmd->about);
+    printf("\n.SH OPTIONS\n");
+    for (; *tables; tables++)
+        for (const struct cli_opt *o = *tables; o->name; o++)
+            man_option(o->letter, o->name, o->value, o->help);
+    man_option('h', "help", NULL, "a short form of this text");
+    man_option(0, "man", NULL, "this text");
+    if (cmd->examples) {
+        printf(".SH EXAMPLES\n.nf\n");
+        roff(cmd->examples);
+        printf(".fi\n");
+    }
+    printf(".SH EXIT STATUS\n0: done and checked; 1: failed; 2: wrong usage; 130: "
+           "interrupted.\n.SH SEE ALSO\n.BR allot (1)\n");
+}
+
 int
 cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 {
@@ -89,8 +167,8 @@ static bool
 parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
       char **argv, struct cli_list *pos, const char *first)
 {
-    enum { MAX = 64, BASE = 1000 };
-    struct option longs[MAX + 2];
+    enum { MAX = 64, BASE = 1000, MAN = 500 };
+    struct option longs[MAX + 3];
     char shorts[2 * MAX + 5];
     strcpy(shorts, first);
     int n = 0;
@@ -104,13 +182,18 @@ parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
         }
     }
     longs[n] = (struct option){"help", no_argument, NULL, 'h'};
-    longs[n + 1] = (struct option){0};
+    longs[n + 1] = (struct option){"man", no_argument, NULL, MAN};
+    longs[n + 2] = (struct option){0};
     opterr = 0;
     optind = 1;
     int c, index;
     while ((c = getopt_long(argc, argv, shorts, longs, &index)) != -1) {
         if (c == 'h') {
             print_help(cmd, tables);
+            exit(cli_flush(EXIT_OK));
+        }
+        if (c == MAN) {
+            print_man(cmd, tables);
             exit(cli_flush(EXIT_OK));
         }
         if (c == ':') {

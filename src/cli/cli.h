@@ -45,6 +45,11 @@ bool cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, i
 bool cli_parse_program(const struct cli_cmd *cmd, const struct cli_opt *const *tables,
                        int argc, char **argv, struct cli_list *pos);
 
+/* Beginning of a manual page (roff) for `allot NAME`, "" for allot itself. */
+void cli_man_head(const char *name, const char *summary);
+/* A command's line in commands.def, "" if there is none. */
+const char *cli_summary(const char *name);
+
 /* Prints "allot NAME: message" and a pointer to --help; returns EXIT_USAGE. */
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

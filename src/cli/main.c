@@ -22,10 +22,34 @@ help(FILE *out)
             "commands:\n");
     for (size_t i = 0; i < NCOMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fprintf(out,
-            "\n'allot COMMAND --help' tells the rest. 'allot --version' the version.\n"
-            "A first thing to try: allot compare backprop srad_v2_24 "
-            "--machine 000-table2 --quick\n");
+    fprintf(
+        out,
+        "\n'allot COMMAND --help' tells the rest, --man as a manual page; 'allot --version' "
+        "the version.\n"
+        "A first thing to try: allot compare backprop srad_v2_24 "
+        "--machine 000-table2 --quick\n");
+}
+
+const char *
+cli_summary(const char *name)
+{
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        if (!strcmp(commands[i].name, name))
+            return commands[i].summary;
+    return "";
+}
+
+static void
+man(void)
+{
+    cli_man_head("",
+                 "who gets a GPU's on\\-chip resources, and what each decision is worth");
+    printf(".I COMMAND\n.RI [ ARGUMENTS ]\n.SH COMMANDS\n");
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        printf(".TP\n.BR allot\\-%s (1)\n%s\n", commands[i].name, commands[i].summary);
+    printf(".SH ENVIRONMENT\n.TP\n.B ALLOT_DB\nthe store of results, where --db does not "
+           "say\n.TP\n.B ALLOT_MACHINES\nfolders of machine descriptions, joined by "
+           "colons\n.TP\n.B ALLOT_PAPERS\nthe folder of experiment files\n");
 }
 
 int
@@ -42,6 +66,10 @@ main(int argc, char **argv)
     const char *name = argv[1];
     if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
         help(stdout);
+        return cli_flush(EXIT_OK);
+    }
+    if (!strcmp(name, "--man")) {
+        man();
         return cli_flush(EXIT_OK);
     }
     if (!strcmp(name, "--version")) {
