@@ -1,0 +1,52 @@
+#!/bin/sh
+# docs.sh ALLOT SOURCE: follows docs/tutorial.md, add-a-policy.md and add-a-pass.md to the letter. Those
+# that change sources are followed in an overlay of the source tree that only this script sees.
+allot=$1
+src=$2
+. "$src/tests/e2e/inputs/lib.sh"
+trap 'rm -rf "$dir"' EXIT
+export ALLOT_SOURCE="$src"
+mkdir bin tutorial upper work
+ln -s "$allot" bin/allot
+
+if command -v clang >/dev/null; then
+    check "tutorial" 0 sh -c "cd tutorial && PATH='$dir/bin':\$PATH python3 '$src/tests/e2e/inputs/follow.py' '$src/docs/tutorial.md'"
+else
+    echo "docs: tutorial left out: clang is not installed"
+fi
+
+why=
+[ "$allot" = "$src/build/release/allot" ] || why="this is not build/release"
+[ -n "$why" ] || unshare -m sh -c "mount -t overlay overlay -o lowerdir='$src',upperdir='$dir/upper',workdir='$dir/work' '$src'" 2>/dev/null ||
+    why="no overlay of the source tree can be mounted here (needs root)"
+if [ -n "$why" ]; then
+    echo "docs: adding a policy and a pass left out: $why"
+    finish docs
+    exit
+fi
+rm -rf upper work # what the trial left
+for page in add-a-policy add-a-pass; do
+    mkdir upper work
+    check "$page" 0 timeout 300 unshare -m sh -c "mount -t overlay overlay -o lowerdir='$src',upperdir='$dir/upper',workdir='$dir/work' '$src' &&
+        cd '$src' && python3 tests/e2e/inputs/follow.py docs/$page.md"
+    rm -rf upper work
+done
+# Nothing of it is left in the tree.
+is "no trace" "$(ls "$src"/src/passes/self_moves.c "$src"/src/timing/schedulers/youngest.c 2>/dev/null)" ""
+
+# Manual pages say what --help says.
+for c in "" $(sed -n 's/^CMD(\([a-z]*\),.*/\1/p' "$src/src/cli/commands.def"); do
+    # shellcheck disable=SC2086 # no word, or one
+    check "man $c" 0 "$allot" $c --man
+    has out ".SH NAME"
+done
+check "run --man" 0 "$allot" run --man
+has out '\fB\-\-param\fR \fINAME=VALUE\fR'
+has out 'a parameter of the workload'
+# The generated references are those of this build.
+for r in settings counters; do
+    check "docs/$r.md" 0 "$allot" list $r --markdown
+    cp out reference
+    check "docs/$r.md is current" 0 diff reference "$src/docs/$r.md"
+done
+finish docs
