@@ -173,14 +173,16 @@ cmd_paper(int argc, char **argv)
     if (!s)
         return EXIT_FAILED;
     int status = EXIT_OK;
-    char **names = p.all ? figure_names() : NULL;
-    for (size_t i = 0;
-         status != EXIT_INTERRUPTED && (p.all ? names[i] != NULL : i < pos.n); i++) {
-        int r = one(&p, p.all ? names[i] : pos.v[i], s);
+    char **all = figure_names();
+    for (size_t i = 0; status != EXIT_INTERRUPTED; i++) {
+        const char *name = p.all ? all[i] : i < pos.n ? pos.v[i] : NULL;
+        if (!name)
+            break;
+        int r = one(&p, name, s);
         if (r != EXIT_OK)
             status = r;
     }
-    allot_names_free(names);
+    allot_names_free(all);
     store_close(s);
     return status;
 }

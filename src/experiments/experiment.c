@@ -278,7 +278,7 @@ static bool
 expand_variant(struct build *b, size_t at, size_t nmachines, const char *const *machines)
 {
     const struct raw_variant *v = &b->raw->variant[at];
-    struct axis axis[MAX_RANGES];
+    struct axis axis[MAX_RANGES] = {0};
     size_t naxis = 0, combinations = 1;
     for (int own = 0; own < 2; own++) {
         const struct raw_ranges *r = own ? &v->ranges : &b->raw->ranges;

@@ -49,7 +49,7 @@ find_places(struct yamlfile *y, size_t len)
 {
     yaml_parser_t parser;
     yaml_event_t e;
-    struct level stack[MAX_DEPTH];
+    struct level stack[MAX_DEPTH] = {0};
     int depth = 0;
     bool end = false;
     if (!yaml_parser_initialize(&parser))
@@ -195,13 +195,13 @@ unknown_key(struct yamlfile *y, const char *key, const struct log *log,
     }
     struct diag *d = diag_add(diag, DIAG_ERROR, loc, "there is no key '%s'%s%s", key,
                               log->field[0] ? " in " : "", log->field);
-    const cyaml_schema_value_t *in =
-        log->field[0] ? schema_of(schema, log->field) : schema;
+    const cyaml_schema_value_t *in = log->field[0] ? schema_of(schema, log->field) : NULL;
+    if (!in)
+        in = schema;
     struct strbuf all = {0};
     const char *near = NULL;
     int distance = 3;
-    for (const cyaml_schema_field_t *f = (in ? in : schema)->mapping.fields; f->key;
-         f++) {
+    for (const cyaml_schema_field_t *f = in->mapping.fields; f->key; f++) {
         int e = str_distance(key, f->key, 3);
         strbuf_printf(&all, "%s%s", all.n ? ", " : "", f->key);
         if (e < distance) {

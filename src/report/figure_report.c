@@ -83,7 +83,8 @@ metric_table(const struct figure *f, size_t m, bool markdown, struct strbuf *out
         else
             table_cell(t, "%s", e->row[r].label);
         for (size_t k = 0; k < e->nseries; k++)
-            for (int paper = 0; figure_shows(f, k, m) && paper <= has_paper(f, k, m);
+            for (int paper = 0;
+                 figure_shows(f, k, m) && paper <= (has_paper(f, k, m) ? 1 : 0);
                  paper++) {
                 double v = (paper ? f->paper : f->ours)[figure_at(e, r, k, m)];
                 const char *s = figure_number(&e->metric[m], v, b);
@@ -240,8 +241,8 @@ figure_chart(const struct figure *f, size_t m, const char *path, struct diag_sin
     size_t *which = xcalloc(2 * e->nseries, sizeof *which), n = 0;
     struct arena mem = {0};
     for (size_t k = 0; k < e->nseries; k++)
-        for (int paper = 0; figure_shows(f, k, m) && paper <= has_paper(f, k, m);
-             paper++) {
+        for (int paper = 0;
+             figure_shows(f, k, m) && paper <= (has_paper(f, k, m) ? 1 : 0); paper++) {
             series[n] = paper ? arena_printf(&mem, "%s, paper", e->series[k].label)
                               : e->series[k].label;
             from[n] = paper ? f->paper : f->ours;

@@ -287,7 +287,7 @@ several_writers(void **state)
             struct store *s = store_open(path, &diag); /* all make it at once */
             bool ok = s != NULL;
             for (int i = 0; ok && i < EACH; i++) {
-                char t[20];
+                char t[40];
                 snprintf(t, sizeof t, "%d.%d", w, i);
                 json_t *r = made_up(t, t, "f", i, i);
                 ok = store_add(s, r, &diag);
@@ -402,7 +402,7 @@ static void
 put(struct store *s, const struct experiment *e, size_t row, size_t series, int cycles)
 {
     static int token;
-    char t[20];
+    char t[40];
     struct diag_sink diag = {0};
     snprintf(t, sizeof t, "p%d", token++);
     const struct exp_run *r = &e->run[e->cell[row * e->nseries + series]];
