@@ -24,11 +24,11 @@ has out "42 values beside the paper's: signs equal in 35 of 35; the same number 
 # A simulated figure: values, verdict, chart, CSV; the values by another way.
 check "figure 2.13" 0 "$allot" paper 001/fig2.13 --quick --db p.db --out o
 has out "signs equal in"
-has err "6 runs: 0 stored before, 6 done now"
+has err "10 runs: 0 stored before, 10 done now"
 has o/001-fig2.13.svg "</svg>"
 has o/001-fig2.13.csv "lavaMD,shared-owf,001-table2.3-scratchpad,shared-owf,gain,%,"
 check "again" 0 "$allot" paper 001/fig2.13 --quick --db p.db
-has err "6 stored before, 0 done now"
+has err "10 stored before, 0 done now"
 for v in "baseline lrr" "scratchpad-sharing owf"; do
     # shellcheck disable=SC2086 # two words
     set -- $v
@@ -47,7 +47,7 @@ for row, kernel in ("SRAD1", "srad_cuda_1"), ("SRAD2", "srad_cuda_2"):
 END
 # Runs are shared with other figures: 2.14 has all it needs.
 check "figure 2.14" 0 "$allot" paper 001/fig2.14 --quick --db p.db --markdown
-has err "6 stored before, 0 done now"
+has err "10 stored before, 0 done now"
 has out "| lavaMD |"
 has out "holds"
 check "no such figure" 2 "$allot" paper 001/fig99 --db p.db

@@ -97,9 +97,9 @@ ranges:
   - {set: residency.threshold, from: 0.001, to: 0.15, step: 0.001}
 metrics: [{name: cycles}]
 END
-"$allot" sweep many.yaml --quick --db c.db -j2 >out 2>err &
+"$allot" sweep many.yaml --quick --db c.db -j2 -v >out 2>err &
 pid=$!
-sleep 0.3
+until grep -q stored out || ! kill -0 $pid; do sleep 0.05; done
 kill -TERM $pid # (a shell's background job ignores SIGINT)
 wait $pid
 is "interrupted" $? 130
