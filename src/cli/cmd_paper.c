@@ -44,9 +44,9 @@ list(void)
     for (size_t i = 0; names[i]; i++) {
         char *path = figure_find(names[i]);
         struct diag_sink diag = {0};
-        struct experiment *e = path ? experiment_load(path, false, &diag) : NULL;
-        printf("%-16s %s\n", names[i], e ? e->title : "(cannot be read)");
-        experiment_free(e);
+        char *title = path ? experiment_title(path, &diag) : NULL;
+        printf("%-16s %s\n", names[i], title ? title : "(cannot be read)");
+        free(title);
         cli_sink(&diag);
         free(path);
     }

@@ -65,6 +65,8 @@ struct experiment {
 /* Reads, checks and expands a file. `quick`: small inputs. NULL and diagnostics (with
  * file and line) on failure. */
 struct experiment *experiment_load(const char *file, bool quick, struct diag_sink *diag);
+/* Only its title, malloc'd: quick, and nothing but the schema is checked. */
+char *experiment_title(const char *file, struct diag_sink *diag);
 void experiment_free(struct experiment *e);
 
 /* Value of an occupancy figure ("resident_blocks", "baseline_blocks", "shared_pairs",
