@@ -524,12 +524,13 @@ slurm_run(const struct slurm *o, struct store *s, const struct exp_run *runs, si
     struct runner_count before = {0}; /* of earlier calls: not counted as this one's */
     bool ok = load_batches(s, root, &all, diag) && look(&all, s, &before, NULL, diag) &&
               submit_all(o, s, root, &all, runs, n, count, diag);
-    double poll = o->poll > 0 ? o->poll : 2;
+    double poll = 0.25; /* short sweeps end soon; long ones need not be asked so often */
     bool stop = false;
     while (ok && all.n && !o->no_wait && !stop) {
         struct timespec t = {.tv_sec = (time_t)poll,
                              .tv_nsec = (long)((poll - floor(poll)) * 1e9)};
         nanosleep(&t, NULL);
+        poll = poll < 4 ? poll * 1.2 : poll;
         stop = o->limits.interrupted && o->limits.interrupted(o->limits.user);
         ok = look(&all, s, count, &o->limits, diag);
         if (o->limits.progress)

@@ -17,7 +17,6 @@ struct slurm {
     unsigned throttle;     /* tasks of an array at a time; 0: as many as can be */
     bool requeue;          /* tasks of failed nodes are started again */
     bool no_wait;          /* submit, collect what is there, return */
-    double poll;           /* seconds between looks; 0: 2 */
     struct runner limits;  /* time_limit, memory_limit, again, retry, and whom to tell */
 };
 
