@@ -159,9 +159,10 @@ env_number(const char *name, uint64_t most, uint64_t *out)
 static bool
 env_options(struct allot_options *o)
 {
-    uint64_t functional = 0, no_skip = 0, threads = 0;
+    uint64_t functional = 0, no_skip = 0, threads = 0, all = 0;
     bool ok = env_number("ALLOT_FUNCTIONAL", 1, &functional) &&
               env_number("ALLOT_NO_SKIP", 1, &no_skip) &&
+              env_number("ALLOT_RECORD_ALL", 1, &all) &&
               env_number("ALLOT_THREADS", 1024, &threads) &&
               env_number("ALLOT_MAX_CYCLES", UINT64_MAX, &o->max_cycles) &&
               env_number("ALLOT_MAX_INSTRUCTIONS", UINT64_MAX, &o->max_instructions);
@@ -169,6 +170,7 @@ env_options(struct allot_options *o)
     o->no_skip = no_skip;
     o->threads = (unsigned)threads;
     o->unified = true;
+    acu.record_all = all;
     const char *report = getenv("ALLOT_REPORT");
     acu.report = report && !strcmp(report, "kernel");
     if (report && *report && !acu.report && strcmp(report, "none") != 0) {
