@@ -356,7 +356,6 @@ acu_call_back(void (*fn)(void *user), void *user)
     pthread_mutex_lock(&lock);
 }
 
-/* A child of fork has only the thread that forked: nobody else will unlock. */
 static void
 before_fork(void)
 {
@@ -369,10 +368,18 @@ after_fork(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* A child of fork has only the thread that forked, under another number: it could not
+ * unlock what it locked before. */
+static void
+in_child(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
 __attribute__((constructor)) static void
 start(void)
 {
-    pthread_atfork(before_fork, after_fork, after_fork);
+    pthread_atfork(before_fork, after_fork, in_child);
 }
 
 /* -- clock -- */
