@@ -194,6 +194,7 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
     set_or_clear("ALLOT_MAX_INSTRUCTIONS", s->max_instructions);
     set_or_clear("ALLOT_REPORT", w->per_kernel ? "kernel" : NULL);
     setenv("ALLOT_RECORD", record, 1);
+    set_or_clear("ALLOT_RECORD_ALL", w->json || w->csv ? "1" : NULL);
     strbuf_free(&b);
 }
 
@@ -249,59 +250,59 @@ run_program(const char *path, char **argv)
 
 /* -- what came of it -- */
 
-/* The record as a JSON array, one object a launch; a last line cut short is left out. */
-static json_t *
-read_record(const char *path)
-{
-    json_t *launches = json_array();
-    FILE *f = fopen(path, "re");
-    char *line = NULL;
-    size_t room = 0;
-    while (f && getline(&line, &room, f) > 0) {
-        json_t *o = json_loads(line, 0, NULL);
-        if (o)
-            json_array_append_new(launches, o);
-    }
-    free(line);
-    if (f)
-        fclose(f);
-    return launches;
-}
-
 static double
 number(const json_t *o, const char *key)
 {
     return json_number_value(json_object_get(o, key));
 }
 
-/* Launches of one kernel are one row; order of first launch. */
-static json_t *
-by_kernel(const json_t *launches)
+/* What the record says: every launch where they are wanted, and one row a kernel, in the
+ * order of first launches. */
+struct launches {
+    json_t *all;         /* array; NULL: not wanted */
+    json_t *rows, *rank; /* array; row of each name */
+};
+
+static void
+add_launch(struct launches *l, json_t *o)
 {
     static const char *const summed[] = {"cycles", "warp_instructions",
                                          "thread_instructions", "seconds"};
-    json_t *rows = json_array(), *index = json_object();
-    size_t i;
-    json_t *o;
-    json_array_foreach(launches, i, o)
-    {
-        const char *name = json_string_value(json_object_get(o, "name"));
-        json_t *row = json_object_get(index, name ? name : "?");
-        if (!row) {
-            row = json_pack("{s:s, s:i, s:o}", "name", name ? name : "?", "launches", 0,
-                            "resident_blocks",
-                            json_integer((json_int_t)number(o, "resident_blocks")));
-            json_array_append_new(rows, row);
-            json_object_set(index, name ? name : "?", row);
-        }
-        json_object_set_new(row, "launches",
-                            json_integer((json_int_t)number(row, "launches") + 1));
-        for (size_t k = 0; k < sizeof summed / sizeof *summed; k++)
-            json_object_set_new(row, summed[k],
-                                json_real(number(row, summed[k]) + number(o, summed[k])));
+    const char *name = json_string_value(json_object_get(o, "name"));
+    if (!name)
+        return;
+    json_t *row = json_object_get(l->rank, name);
+    if (!row) {
+        row = json_pack("{s:s, s:i, s:o}", "name", name, "launches", 0, "resident_blocks",
+                        json_integer((json_int_t)number(o, "resident_blocks")));
+        json_array_append_new(l->rows, row);
+        json_object_set(l->rank, name, row);
     }
-    json_decref(index);
-    return rows;
+    json_object_set_new(row, "launches",
+                        json_integer((json_int_t)number(row, "launches") + 1));
+    for (size_t k = 0; k < sizeof summed / sizeof *summed; k++)
+        json_object_set_new(row, summed[k],
+                            json_real(number(row, summed[k]) + number(o, summed[k])));
+    if (l->all)
+        json_array_append(l->all, o);
+}
+
+/* A last line that was cut short is left out. */
+static void
+read_record(const char *path, struct launches *l)
+{
+    FILE *f = fopen(path, "re");
+    char *line = NULL;
+    size_t room = 0;
+    while (f && getline(&line, &room, f) > 0) {
+        json_t *o = json_loads(line, 0, NULL);
+        if (o)
+            add_launch(l, o);
+        json_decref(o);
+    }
+    free(line);
+    if (f)
+        fclose(f);
 }
 
 /* Name as in the source, where C++'s own library is at hand to say it; cut to fit a line.
@@ -344,11 +345,11 @@ table_row(struct table *t, const json_t *row, bool functional)
 }
 
 static void
-print_table(const json_t *launches, const char *program, const struct allot_machine *m,
+print_table(const json_t *rows, const char *program, const struct allot_machine *m,
             const struct cli_sim *s)
 {
     size_t i;
-    json_t *row, *rows = by_kernel(launches);
+    json_t *row;
     char sched[64] = "", resid[64] = "";
     allot_machine_get(m, "sm.scheduler", sched, sizeof sched);
     allot_machine_get(m, "residency.policy", resid, sizeof resid);
@@ -359,7 +360,6 @@ print_table(const json_t *launches, const char *program, const struct allot_mach
                 allot_machine_name(m), sched, resid);
     if (!json_array_size(rows)) {
         fprintf(stderr, "no kernel was launched\n");
-        json_decref(rows);
         return;
     }
     struct table *t =
@@ -375,7 +375,6 @@ print_table(const json_t *launches, const char *program, const struct allot_mach
     fputs(text.s, stderr);
     strbuf_free(&text);
     table_free(t);
-    json_decref(rows);
 }
 
 static bool
@@ -427,15 +426,20 @@ static bool
 report(const char *record, const struct want *w, const char *program, int status,
        const struct allot_machine *m, const struct cli_sim *s)
 {
-    json_t *launches = read_record(record);
+    struct launches l = {.all = w->json || w->csv ? json_array() : NULL,
+                         .rows = json_array(),
+                         .rank = json_object()};
     bool ok = true;
+    read_record(record, &l);
     if (w->json)
-        ok &= write_json(launches, w->json, program, status, m, s);
+        ok &= write_json(l.all, w->json, program, status, m, s);
     if (w->csv)
-        ok &= write_csv(launches, w->csv, program, m);
+        ok &= write_csv(l.all, w->csv, program, m);
     if (!w->none)
-        print_table(launches, program, m, s);
-    json_decref(launches);
+        print_table(l.rows, program, m, s);
+    json_decref(l.all);
+    json_decref(l.rows);
+    json_decref(l.rank);
     return ok;
 }
 

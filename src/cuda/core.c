@@ -159,9 +159,10 @@ env_number(const char *name, uint64_t most, uint64_t *out)
 static bool
 env_options(struct allot_options *o)
 {
-    uint64_t functional = 0, no_skip = 0, threads = 0;
+    uint64_t functional = 0, no_skip = 0, threads = 0, all = 0;
     bool ok = env_number("ALLOT_FUNCTIONAL", 1, &functional) &&
               env_number("ALLOT_NO_SKIP", 1, &no_skip) &&
+              env_number("ALLOT_RECORD_ALL", 1, &all) &&
               env_number("ALLOT_THREADS", 1024, &threads) &&
               env_number("ALLOT_MAX_CYCLES", UINT64_MAX, &o->max_cycles) &&
               env_number("ALLOT_MAX_INSTRUCTIONS", UINT64_MAX, &o->max_instructions);
@@ -169,6 +170,7 @@ env_options(struct allot_options *o)
     o->no_skip = no_skip;
     o->threads = (unsigned)threads;
     o->unified = true;
+    acu.record_all = all;
     const char *report = getenv("ALLOT_REPORT");
     acu.report = report && !strcmp(report, "kernel");
     if (report && *report && !acu.report && strcmp(report, "none") != 0) {
@@ -354,7 +356,6 @@ acu_call_back(void (*fn)(void *user), void *user)
     pthread_mutex_lock(&lock);
 }
 
-/* A child of fork has only the thread that forked: nobody else will unlock. */
 static void
 before_fork(void)
 {
@@ -367,10 +368,18 @@ after_fork(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* A child of fork has only the thread that forked, under another number: it could not
+ * unlock what it locked before. */
+static void
+in_child(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
 __attribute__((constructor)) static void
 start(void)
 {
-    pthread_atfork(before_fork, after_fork, after_fork);
+    pthread_atfork(before_fork, after_fork, in_child);
 }
 
 /* -- clock -- */

@@ -46,9 +46,10 @@
  *     ALLOT_THREADS, ALLOT_MAX_CYCLES, ALLOT_MAX_INSTRUCTIONS   numbers, as allot_options
  *     ALLOT_REPORT       "kernel": a line on stderr after each launch; default "none"
  *     ALLOT_RECORD       file to which one line of JSON is appended after each launch:
- *                        {"pid":, "name":, "grid":[], "block":[], "seconds":,
- * counters...} What is wrong in it is said on stderr, and every CUDA call answers
- * ACU_NO_DEVICE. */
+ *                        an object with pid, name, grid, block, seconds, counters
+ *     ALLOT_RECORD_ALL   1: every counter in it; otherwise those of a summary
+ *
+ * What is wrong in it is said on stderr, and every CUDA call answers ACU_NO_DEVICE. */
 #ifndef ALLOT_CUDA_CORE_H
 #define ALLOT_CUDA_CORE_H
 
@@ -81,7 +82,8 @@ const char *acu_error_driver_name(int e);  /* "CUDA_ERROR_INVALID_VALUE" */
 const char *acu_error_text(int e);
 /* Prints "allot: ..." to stderr; lines are kept whole. */
 void acu_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Between these two, diagnostics are kept instead of printed; the end gives them, malloc'd,
+/* Between these two, diagnostics are kept instead of printed; the end gives them,
+ * malloc'd,
  * "" if there were none. */
 void acu_capture_begin(void);
 char *acu_capture_end(void);
@@ -256,7 +258,8 @@ int acu_surface_new(const struct allot_resource *r, uint64_t *handle);
 void acu_object_free(uint64_t handle);
 /* A module's reference stands for the object from now on. */
 int acu_bind(struct acu_module *m, const char *name, uint64_t handle);
-/* Whether the module has a reference of that name and kind; *own: the module's own text. */
+/* Whether the module has a reference of that name and kind; *own: the module's own text.
+ */
 bool acu_module_ref(struct acu_module *m, const char *name, enum allot_ref_kind kind,
                     const char **own);
 

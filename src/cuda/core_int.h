@@ -51,11 +51,13 @@ struct acu {
     struct allot_options options;
     struct allot_device *device;
     struct allot_diag *diag;
-    bool capturing; /* diag is kept, not printed */
+    bool capturing;         /* diag is kept, not printed */
+    struct acu_props props; /* of the machine; warp 0: not read yet */
     uint64_t epoch, next_id;
     int sticky; /* error that only a reset clears */
     double clock;
     int record; /* file descriptor, -1: none */
+    bool record_all;
     bool report;
     VEC(struct acu_range) ranges; /* sorted by address */
     VEC(struct acu_stream *) streams;

@@ -7,6 +7,18 @@
 
 /* -- records -- */
 
+/* What a table of kernels needs. */
+static bool
+summary(const char *id)
+{
+    static const char *const ids[] = {"cycles", "resident_blocks", "warp_instructions",
+                                      "thread_instructions"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (!strcmp(ids[i], id))
+            return true;
+    return false;
+}
+
 /* One line on stderr, and one line of JSON in the record, which is appended to by one
  * write so that several processes may share it. */
 static void
@@ -41,7 +53,8 @@ record(const struct acu_function *f, const struct acu_launch *l,
     for (size_t i = 0; allot_stat(i, &info); i++) {
         uint64_t count;
         double value;
-        if (!allot_result_get(r, info.id, &count, &value))
+        if ((!acu.record_all && !summary(info.id)) ||
+            !allot_result_get(r, info.id, &count, &value))
             continue;
         if (info.derived)
             strbuf_printf(&b, ", \"%s\": %.12g", info.id, value);

@@ -14,12 +14,10 @@ whole(const char *path)
     return v > INT32_MAX ? INT32_MAX : (int)v;
 }
 
-void
-acu_props(struct acu_props *p)
+static void
+read_machine(struct acu_props *p)
 {
     memset(p, 0, sizeof *p);
-    if (!acu_device_count())
-        return;
     char hash[17];
     if (!allot_machine_get(acu.machine, "gpu.name", p->name, sizeof p->name) || !*p->name)
         snprintf(p->name, sizeof p->name, "%s", allot_machine_name(acu.machine));
@@ -62,6 +60,15 @@ acu_props(struct acu_props *p)
     p->bus_bits = (int)(acu_setting("dram.channels") * acu_setting("dram.bus") * 8);
     int dp = whole("unit.dp"), sp = whole("unit.sp");
     p->single_to_double = dp ? (sp + dp - 1) / dp : 2;
+}
+
+/* Launches ask too: what the machine's texts say is read once. */
+void
+acu_props(struct acu_props *p)
+{
+    if (acu_device_count() && !acu.props.warp)
+        read_machine(&acu.props);
+    *p = acu.props;
 }
 
 int

@@ -313,6 +313,11 @@ copy(void *dst, const void *src, size_t n, int kind, rt_stream stream)
         return e;
     if (!acu_stream_valid(stream))
         return ACU_INVALID_HANDLE;
+    struct rt_graph *g = rt_capturing(stream);
+    if (g)
+        return rt_graph_copy(g, &(struct acu_place){.side = s.dst, .addr = ADDR(dst)},
+                             &(struct acu_place){.side = s.src, .addr = ADDR(src)}, n, 1,
+                             1);
     return acu_copy(ADDR(dst), s.dst, ADDR(src), s.src, n);
 }
 
@@ -364,7 +369,9 @@ copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
         return ACU_INVALID_PITCH_VALUE;
     struct acu_place d = {.side = s.dst, .addr = ADDR(dst), .pitch = dpitch};
     struct acu_place f = {.side = s.src, .addr = ADDR(src), .pitch = spitch};
-    return acu_copy3d(&d, &f, width, height, 1);
+    struct rt_graph *g = rt_capturing(stream);
+    return g ? rt_graph_copy(g, &d, &f, width, height, 1)
+             : acu_copy3d(&d, &f, width, height, 1);
 }
 
 EXPORT int
@@ -401,25 +408,41 @@ place(struct rt_array *handle, const struct rt_pos *pos, const struct rt_pitched
     return 0;
 }
 
-static int
-copy_3d(const struct rt_memcpy3d *p, rt_stream stream)
+int
+rt_memcpy3d_places(const struct rt_memcpy3d *p, struct acu_place *dst,
+                   struct acu_place *src, struct rt_extent *bytes)
 {
     struct rt_sides s;
-    struct acu_place dst, src;
-    if (!p || (p->src_array && p->src_ptr.ptr) || (p->dst_array && p->dst_ptr.ptr))
+    if ((p->src_array && p->src_ptr.ptr) || (p->dst_array && p->dst_ptr.ptr))
         return ACU_INVALID_VALUE;
     int e = rt_sides(p->kind, &s);
     if (!e)
-        e = place(p->src_array, &p->src_pos, &p->src_ptr, s.src, &src);
+        e = place(p->src_array, &p->src_pos, &p->src_ptr, s.src, src);
     if (!e)
-        e = place(p->dst_array, &p->dst_pos, &p->dst_ptr, s.dst, &dst);
+        e = place(p->dst_array, &p->dst_pos, &p->dst_ptr, s.dst, dst);
+    if (e)
+        return e;
+    const struct rt_array *a = rt_array_find(p->src_array ? p->src_array : p->dst_array);
+    *bytes = p->extent;
+    bytes->width *= a ? a->element : 1;
+    return 0;
+}
+
+static int
+copy_3d(const struct rt_memcpy3d *p, rt_stream stream)
+{
+    struct acu_place dst, src;
+    struct rt_extent x;
+    if (!p)
+        return ACU_INVALID_VALUE;
+    int e = rt_memcpy3d_places(p, &dst, &src, &x);
     if (e)
         return e;
     if (!acu_stream_valid(stream))
         return ACU_INVALID_HANDLE;
-    const struct rt_array *a = rt_array_find(p->src_array ? p->src_array : p->dst_array);
-    return acu_copy3d(&dst, &src, p->extent.width * (a ? a->element : 1),
-                      p->extent.height, p->extent.depth);
+    struct rt_graph *g = rt_capturing(stream);
+    return g ? rt_graph_copy(g, &dst, &src, x.width, x.height, x.depth)
+             : acu_copy3d(&dst, &src, x.width, x.height, x.depth);
 }
 
 EXPORT int
@@ -467,7 +490,9 @@ set(void *p, size_t pitch, size_t rows, int value, size_t width, size_t height,
     uint8_t byte = (uint8_t)value;
     if (!acu_stream_valid(stream))
         return ACU_INVALID_HANDLE;
-    return acu_set3d(ADDR(p), pitch, rows, &byte, 1, width, height, depth);
+    struct rt_graph *g = rt_capturing(stream);
+    return g ? rt_graph_set(g, ADDR(p), pitch, rows, byte, 1, width, height, depth)
+             : acu_set3d(ADDR(p), pitch, rows, &byte, 1, width, height, depth);
 }
 
 EXPORT int
@@ -534,8 +559,11 @@ copy_symbol(const void *symbol, uint64_t other, size_t n, size_t offset, int kin
         return ACU_INVALID_HANDLE;
     if (n > s->size || offset > s->size - n)
         return ACU_INVALID_VALUE;
-    return to_symbol ? acu_copy(s->addr + offset, ACU_DEV, other, sides.src, n)
-                     : acu_copy(other, sides.dst, s->addr + offset, ACU_DEV, n);
+    struct acu_place in = {.side = ACU_DEV, .addr = s->addr + offset};
+    struct acu_place out = {.side = to_symbol ? sides.src : sides.dst, .addr = other};
+    struct acu_place *dst = to_symbol ? &in : &out, *src = to_symbol ? &out : &in;
+    struct rt_graph *g = rt_capturing(stream);
+    return g ? rt_graph_copy(g, dst, src, n, 1, 1) : acu_copy3d(dst, src, n, 1, 1);
 }
 
 EXPORT int

@@ -57,7 +57,9 @@ cudaStreamQuery(rt_stream s)
 EXPORT int
 cudaStreamWaitEvent(rt_stream s, rt_event e, unsigned flags)
 {
-    CALL(check(s) ? check(s) : acu_event_valid(e) ? 0 : ACU_INVALID_HANDLE);
+    CALL(check(s)             ? check(s)
+         : acu_event_valid(e) ? rt_capture_wait(s, e)
+                              : ACU_INVALID_HANDLE);
 }
 
 EXPORT int
@@ -119,19 +121,27 @@ cudaStreamCopyAttributes(rt_stream dst, rt_stream src)
     CALL(check(dst) ? check(dst) : check(src));
 }
 
-/* Nothing is ever captured. */
 EXPORT int
 cudaStreamIsCapturing(rt_stream s, int *status)
 {
-    CALL(!status ? ACU_INVALID_VALUE : check(s) ? check(s) : (*status = 0, 0));
+    CALL(!status    ? ACU_INVALID_VALUE
+         : check(s) ? check(s)
+                    : (*status = !!rt_capturing(s), 0));
 }
 
-/* The parameters behind `status` differ between versions; with status 0 none is written.
- */
+/* The parameters behind `id` differ between versions: none is written. */
 EXPORT int
-cudaStreamGetCaptureInfo(rt_stream s, int *status)
+cudaStreamGetCaptureInfo(rt_stream s, int *status, unsigned long long *id)
 {
-    CALL(!status ? ACU_INVALID_VALUE : check(s) ? check(s) : (*status = 0, 0));
+    int e = acu_begin();
+    if (!e)
+        e = !status ? ACU_INVALID_VALUE : check(s);
+    if (!e) {
+        *status = !!rt_capturing(s);
+        if (*status && id)
+            *id = ADDR(rt_capturing(s));
+    }
+    return acu_end(e);
 }
 
 EXPORT int
@@ -174,7 +184,11 @@ cudaStreamAddCallback(rt_stream s, void (*fn)(rt_stream, int, void *), void *use
 EXPORT int
 cudaLaunchHostFunc(rt_stream s, void (*fn)(void *), void *user)
 {
-    CALL(!fn ? ACU_INVALID_VALUE : check(s) ? check(s) : (acu_call_back(fn, user), 0));
+    struct rt_graph *g;
+    CALL(!fn                     ? ACU_INVALID_VALUE
+         : check(s)              ? check(s)
+         : (g = rt_capturing(s)) ? rt_graph_host(g, fn, user)
+                                 : (acu_call_back(fn, user), 0));
 }
 
 /* -- events -- */
@@ -203,16 +217,22 @@ cudaEventDestroy(rt_event e)
     CALL(acu_event_free(e));
 }
 
+static int
+event_record(rt_event e, rt_stream s)
+{
+    return acu_event_valid(e) && rt_capture_record(e, s) ? 0 : acu_event_record(e, s);
+}
+
 EXPORT int
 cudaEventRecord(rt_event e, rt_stream s)
 {
-    CALL(acu_event_record(e, s));
+    CALL(event_record(e, s));
 }
 
 EXPORT int
 cudaEventRecordWithFlags(rt_event e, rt_stream s, unsigned flags)
 {
-    CALL(flags > 1 ? ACU_INVALID_VALUE : acu_event_record(e, s));
+    CALL(flags > 1 ? ACU_INVALID_VALUE : event_record(e, s));
 }
 
 EXPORT int

@@ -2,7 +2,9 @@
  * host threads; simulated time rises and is the same in every run. */
 #include "check.h"
 
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 __global__ void add(int *p, int n, int v) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -85,6 +87,17 @@ int main() {
         });
     for (auto &t : threads)
         t.join();
+    /* A child of fork goes on with a GPU of its own, which is as the parent's was. */
+    pid_t child = fork();
+    if (!child) {
+        int last = 0;
+        add<<<N / 256, 256>>>(dev[0], N, 1);
+        OK(cudaMemcpy(&last, dev[0] + N - 1, sizeof last, cudaMemcpyDeviceToHost));
+        _exit(last == N - 1 + 9 ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EQ(status, 0);
     for (int i = 0; i < STREAMS; i++) {
         EQ(host[i][N - 1], N - 1 + i + 8);
         OK(cudaStreamDestroy(s[i]));
