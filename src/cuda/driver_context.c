@@ -175,9 +175,11 @@ cuGetExportTable(const void **table, const unsigned char *uuid)
     *table = NULL;
     acu_begin_light();
     if (!said)
-        acu_say("this program asks for private tables of the driver, as the CUDA runtime "
-                "does where it is linked statically (nvcc's default); that runtime takes "
-                "no other driver than NVIDIA's: rebuild with -cudart shared");
+        acu_say(
+            "a CUDA runtime linked statically (nvcc's default) asks for private tables "
+            "of the driver; it takes no other driver than NVIDIA's, and its calls "
+            "will fail: rebuild with -cudart shared, or, if it stands in the program "
+            "itself, run that unstripped by 'allot exec'");
     said = true;
     return drv_end(ACU_NOT_FOUND);
 }
