@@ -51,6 +51,7 @@ struct acu {
     struct allot_options options;
     struct allot_device *device;
     struct allot_diag *diag;
+    bool runtime;   /* a call of the runtime API has ended */
     bool capturing; /* diag is kept, not printed */
     uint64_t epoch, next_id;
     int sticky; /* error that only a reset clears */
