@@ -81,7 +81,8 @@ const char *acu_error_driver_name(int e);  /* "CUDA_ERROR_INVALID_VALUE" */
 const char *acu_error_text(int e);
 /* Prints "allot: ..." to stderr; lines are kept whole. */
 void acu_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Between these two, diagnostics are kept instead of printed; the end gives them, malloc'd,
+/* Between these two, diagnostics are kept instead of printed; the end gives them,
+ * malloc'd,
  * "" if there were none. */
 void acu_capture_begin(void);
 char *acu_capture_end(void);
@@ -258,7 +259,8 @@ int acu_surface_new(const struct allot_resource *r, uint64_t *handle);
 void acu_object_free(uint64_t handle);
 /* A module's reference stands for the object from now on. */
 int acu_bind(struct acu_module *m, const char *name, uint64_t handle);
-/* Whether the module has a reference of that name and kind; *own: the module's own text. */
+/* Whether the module has a reference of that name and kind; *own: the module's own text.
+ */
 bool acu_module_ref(struct acu_module *m, const char *name, enum allot_ref_kind kind,
                     const char **own);
 

@@ -164,7 +164,8 @@ acu_module_load_file(const char *path, struct acu_module **out)
 {
     if (access(path, R_OK))
         return ACU_FILE_NOT_FOUND;
-    int e = acu_module_adopt(allot_module_load_for(path, acu.machine, acu.diag), path, out);
+    int e =
+        acu_module_adopt(allot_module_load_for(path, acu.machine, acu.diag), path, out);
     return e ? ACU_INVALID_IMAGE : 0;
 }
 

@@ -333,11 +333,11 @@ cuDevicePrimaryCtxRetain(struct drv_context **c, int device)
     return drv_end(e);
 }
 
-/* Where no context is left, nothing of theirs is. */
+/* Where no context is left, nothing of theirs is. The runtime API holds its own. */
 static void
 contexts_gone(void)
 {
-    if (!drv.primary_refs && !drv.contexts.n)
+    if (!drv.primary_refs && !drv.contexts.n && !acu_runtime_used())
         acu_device_reset();
 }
 

@@ -70,3 +70,30 @@ assert link.nvJitLinkGetErrorLog(handle, log) == 0 and b"bad:1" in log.value, lo
 EOF
 with python3 "$tmp/link.py" "$source/tests/e2e/inputs/saxpy.ptx" >"$tmp/out" 2>&1 ||
     fail "link.py: $(cat "$tmp/out")"
+
+# Both APIs in one process: the runtime's context is current for the driver, and stays.
+cat >"$tmp/both.py" <<'EOF'
+import ctypes
+rt, cu = ctypes.CDLL("libcudart.so.13"), ctypes.CDLL("libcuda.so.1")
+def ok(status):
+    assert status == 0, status
+p, q, context, primary = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_void_p(), ctypes.c_void_p()
+word = ctypes.c_uint(7)
+ok(cu.cuInit(0))
+assert cu.cuMemAlloc_v2(ctypes.byref(q), 16) == 201
+ok(rt.cudaMalloc(ctypes.byref(p), 4))
+ok(cu.cuMemAlloc_v2(ctypes.byref(q), 16))
+ok(cu.cuCtxGetCurrent(ctypes.byref(primary)))
+ok(cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0))
+ok(cu.cuCtxDestroy_v2(context))
+ok(cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+assert context.value == primary.value
+ok(cu.cuDevicePrimaryCtxRelease_v2(0))
+ok(cu.cuMemsetD32_v2(q, 9, 1))
+ok(rt.cudaMemcpy(p, ctypes.c_void_p(q.value), 4, 3))
+ok(cu.cuMemcpyDtoH_v2(ctypes.byref(word), ctypes.c_uint64(p.value), 4))
+assert word.value == 9, word.value
+ok(rt.cudaFree(p))
+ok(cu.cuMemFree_v2(q))
+EOF
+with python3 "$tmp/both.py" >"$tmp/out" 2>&1 || fail "both.py: $(cat "$tmp/out")"
