@@ -46,12 +46,12 @@ struct acu_module {
 /* The CUDA APIs have no handle on which a process's state could hang: this is the one
  * mutable global of the library, guarded by the lock of acu_begin. */
 struct acu {
-    bool tried; /* to make machine and device */
+    bool tried;   /* to make machine and device */
+    bool runtime; /* a call of the runtime API has ended */
     struct allot_machine *machine;
     struct allot_options options;
     struct allot_device *device;
     struct allot_diag *diag;
-    bool runtime;   /* a call of the runtime API has ended */
     bool capturing; /* diag is kept, not printed */
     uint64_t epoch, next_id;
     int sticky; /* error that only a reset clears */
