@@ -255,6 +255,12 @@ acu_device_make(void)
     return acu_modules_managed();
 }
 
+bool
+acu_runtime_used(void)
+{
+    return acu.runtime && acu.device;
+}
+
 struct allot_device *
 acu_device(void)
 {
@@ -331,6 +337,7 @@ acu_end_quiet(int error)
 int
 acu_end(int error)
 {
+    acu.runtime = true;
     if (error)
         last_error = error;
     return acu_end_quiet(error);

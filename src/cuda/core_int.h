@@ -46,7 +46,8 @@ struct acu_module {
 /* The CUDA APIs have no handle on which a process's state could hang: this is the one
  * mutable global of the library, guarded by the lock of acu_begin. */
 struct acu {
-    bool tried; /* to make machine and device */
+    bool tried;   /* to make machine and device */
+    bool runtime; /* a call of the runtime API has ended */
     struct allot_machine *machine;
     struct allot_options options;
     struct allot_device *device;

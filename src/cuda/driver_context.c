@@ -15,7 +15,7 @@ struct drv_context {
 /* As core_int.h's struct acu: the driver API has no handle on which this could hang.
  * Guarded by the lock of acu_begin. */
 static struct {
-    bool init, used; /* used: a context was made through this API */
+    bool init;
     struct drv_context primary;
     unsigned primary_refs;              /* 0: not active */
     VEC(struct drv_context *) contexts; /* those of cuCtxCreate */
@@ -47,7 +47,6 @@ context_start(struct drv_context *c, unsigned flags)
 {
     *c = (struct drv_context){.flags = flags, .id = ++drv.ids};
     memcpy(c->limits, limits_default, sizeof c->limits);
-    drv.used = true;
 }
 
 struct drv_context *
@@ -67,10 +66,8 @@ drv_current(void)
         struct drv_context *c = stack.v[stack.n - 1];
         return context_valid(c) ? c : NULL;
     }
-    /* The runtime API has made the device: its context is the primary one. */
-    if (acu_device() && !drv.used)
-        return drv_primary();
-    return NULL;
+    /* The runtime API makes the primary context current wherever none is. */
+    return acu_runtime_used() ? drv_primary() : NULL;
 }
 
 int
@@ -175,9 +172,11 @@ cuGetExportTable(const void **table, const unsigned char *uuid)
     *table = NULL;
     acu_begin_light();
     if (!said)
-        acu_say("this program asks for private tables of the driver, as the CUDA runtime "
-                "does where it is linked statically (nvcc's default); that runtime takes "
-                "no other driver than NVIDIA's: rebuild with -cudart shared");
+        acu_say(
+            "a CUDA runtime linked statically (nvcc's default) asks for private tables "
+            "of the driver; it takes no other driver than NVIDIA's, and its calls "
+            "will fail: rebuild with -cudart shared, or, if it stands in the program "
+            "itself, run that unstripped by 'allot exec'");
     said = true;
     return drv_end(ACU_NOT_FOUND);
 }
@@ -334,11 +333,11 @@ cuDevicePrimaryCtxRetain(struct drv_context **c, int device)
     return drv_end(e);
 }
 
-/* Where no context is left, nothing of theirs is. */
+/* Where no context is left, nothing of theirs is. The runtime API holds its own. */
 static void
 contexts_gone(void)
 {
-    if (!drv.primary_refs && !drv.contexts.n)
+    if (!drv.primary_refs && !drv.contexts.n && !acu_runtime_used())
         acu_device_reset();
 }
 

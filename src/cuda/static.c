@@ -8,14 +8,18 @@
  * libcudart.so: the runtime inside is never entered. A program without symbol table
  * (strip) cannot be helped so; allot exec says it.
  *
- * Only the main program is looked at. Nothing of allot is linked here: the library may
- * stand in any process. */
+ * The same holds for shared libraries that have a runtime inside, as extension modules of
+ * Python do. Their start-up code has run before they can be changed, and told the runtime
+ * inside of their kernels; so it is run again.
+ *
+ * Nothing of allot is linked here: the library may stand in any process. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +29,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct program {
+struct program {      /* or shared library */
     const char *file; /* mapped */
     size_t size;
     uintptr_t base; /* where address 0 of the file lies in memory */
@@ -36,29 +40,26 @@ struct program {
 };
 
 static void
-fail(const char *why)
+fail(const char *name, const char *why)
 {
-    fprintf(stderr, "allot: the statically linked CUDA runtime cannot be replaced: %s\n",
-            why);
+    fprintf(stderr,
+            "allot: the statically linked CUDA runtime of %s cannot be replaced: %s\n",
+            name, why);
     exit(127);
 }
 
-static int
-main_base(struct dl_phdr_info *info, size_t size, void *user)
-{
-    (void)size;
-    *(uintptr_t *)user = info->dlpi_addr;
-    return 1; /* the first is the program */
-}
-
-/* The symbol table of the running program; false: it has none. */
+/* Maps the file and finds its symbol table; false: it has none. */
 static bool
-open_program(struct program *p)
+open_program(struct program *p, const char *path, uintptr_t base)
 {
     struct stat st;
-    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st))
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st)) {
+        if (fd >= 0)
+            close(fd);
         return false;
+    }
+    p->base = base;
     p->size = (size_t)st.st_size;
     void *map = mmap(NULL, p->size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
@@ -67,7 +68,7 @@ open_program(struct program *p)
     p->file = map;
     const Elf64_Ehdr *h = map;
     if (p->size < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 ||
-        h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_shoff > p->size ||
+        h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_shoff > p->size || h->e_shoff % 8 ||
         (p->size - h->e_shoff) / sizeof(Elf64_Shdr) < h->e_shnum)
         return false;
     const Elf64_Shdr *s = (const Elf64_Shdr *)(p->file + h->e_shoff);
@@ -76,27 +77,34 @@ open_program(struct program *p)
             continue;
         const Elf64_Shdr *t = &s[s[i].sh_link];
         if (s[i].sh_offset > p->size || s[i].sh_size > p->size - s[i].sh_offset ||
-            t->sh_offset > p->size || t->sh_size > p->size - t->sh_offset || !t->sh_size)
+            t->sh_offset > p->size || t->sh_size > p->size - t->sh_offset ||
+            !t->sh_size || s[i].sh_offset % 8)
             return false;
         p->sym = (const Elf64_Sym *)(p->file + s[i].sh_offset);
         p->nsym = s[i].sh_size / sizeof *p->sym;
         p->names = p->file + t->sh_offset;
         p->names_size = t->sh_size;
-        dl_iterate_phdr(main_base, &p->base);
         return p->names[t->sh_size - 1] == 0;
     }
     return false;
 }
 
-/* The name of symbol i if it is a function of the runtime that stands in the program. */
+/* The name of symbol i if it is a function that stands in the file, else "". */
 static const char *
-runtime_function(const struct program *p, size_t i)
+function_name(const struct program *p, size_t i)
 {
     const Elf64_Sym *s = &p->sym[i];
     if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx == SHN_UNDEF ||
         s->st_name >= p->names_size)
-        return NULL;
-    const char *n = p->names + s->st_name;
+        return "";
+    return p->names + s->st_name;
+}
+
+/* The same, if it is one of the runtime, else NULL. */
+static const char *
+runtime_function(const struct program *p, size_t i)
+{
+    const char *n = function_name(p, i);
     return !strncmp(n, "cuda", 4) || !strncmp(n, "__cuda", 6) ? n : NULL;
 }
 
@@ -113,7 +121,7 @@ has(const struct program *p, const char *name)
 
 /* Our runtime of the same CUDA version, which lies beside this library. */
 static void *
-open_runtime(const struct program *p)
+open_runtime(const struct program *p, const char *of)
 {
     const char *name = has(p, "cudaGetDeviceProperties_v2") ? "libcudart.so.12"
                        : has(p, "__cudaGetKernel")          ? "libcudart.so.13"
@@ -121,13 +129,13 @@ open_runtime(const struct program *p)
     char path[PATH_MAX + 32];
     Dl_info own;
     if (!dladdr((void *)(uintptr_t)open_runtime, &own) || !own.dli_fname)
-        fail("its own place is not known");
+        fail(of, "our own place is not known");
     const char *slash = strrchr(own.dli_fname, '/');
     snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - own.dli_fname) : 0,
              own.dli_fname, name);
     void *lib = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!lib)
-        fail(dlerror());
+        fail(of, dlerror());
     return lib;
 }
 
@@ -169,7 +177,7 @@ room(const Elf64_Sym *s)
 }
 
 static void
-replace(const struct program *p, void *runtime)
+replace(const struct program *p, void *runtime, const char *of)
 {
     long page = sysconf(_SC_PAGESIZE);
     uintptr_t lo = UINTPTR_MAX, hi = 0;
@@ -182,7 +190,7 @@ replace(const struct program *p, void *runtime)
     lo &= ~(uintptr_t)(page - 1);
     hi = (hi + (uintptr_t)page - 1) & ~(uintptr_t)(page - 1);
     if (mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC))
-        fail("its code may not be written");
+        fail(of, "its code may not be written");
     for (size_t i = 0; i < p->nsym; i++) {
         const char *name = runtime_function(p, i);
         void *to = name ? dlsym(runtime, name) : NULL;
@@ -190,20 +198,112 @@ replace(const struct program *p, void *runtime)
             continue; /* what ours has not stays: it answers an error */
         unsigned char *at = (unsigned char *)(p->base + p->sym[i].st_value);
         if (!room(&p->sym[i]))
-            fail(name);
+            fail(of, name);
         write_jump(at, (uint64_t)(uintptr_t)to);
     }
     mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC);
     __builtin___clear_cache((char *)lo, (char *)hi);
 }
 
-/* Runs before the program's own constructors, which register its kernels. */
+/* -- what is loaded -- */
+
+/* nvcc's start-up function, one a source file: registers its kernels and variables. */
+static void
+register_again(const struct program *p)
+{
+    for (size_t i = 0; i < p->nsym; i++)
+        if (strstr(function_name(p, i), "__sti____cudaRegisterAll"))
+            ((void (*)(void))(p->base + p->sym[i].st_value))();
+}
+
+static void
+look_at(const char *path, uintptr_t base, bool started)
+{
+    struct program p = {0};
+    const char *file = strrchr(path, '/') + 1;
+    if (!strncmp(file, "libcudart.so", 12)) /* a shared runtime: ours, mostly */
+        return;
+    if (open_program(&p, path, base) && has(&p, "__cudaRegisterFatBinary") &&
+        has(&p, "cudaLaunchKernel")) {
+        replace(&p, open_runtime(&p, path), path);
+        if (started)
+            register_again(&p);
+    }
+    if (p.file)
+        munmap((void *)(uintptr_t)p.file, p.size);
+}
+
+/* Objects seen, by where they lie. */
+static struct {
+    pthread_mutex_t lock;
+    struct seen {
+        uintptr_t base;
+        char path[PATH_MAX];
+    } * list;
+    size_t n;
+} seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Notes an object that is new. What is done to it waits until the loader is free again.
+ */
+static int
+note(struct dl_phdr_info *info, size_t size, void *user)
+{
+    (void)size;
+    (void)user;
+    bool is_main = !info->dlpi_name || !*info->dlpi_name;
+    for (size_t i = 0; i < seen.n; i++)
+        if (seen.list[i].base == info->dlpi_addr)
+            return 0;
+    struct seen *list = realloc(seen.list, (seen.n + 1) * sizeof *list);
+    if (!list)
+        return 1;
+    seen.list = list;
+    list[seen.n].base = info->dlpi_addr;
+    snprintf(list[seen.n].path, sizeof list->path, "%s",
+             is_main ? "/proc/self/exe" : info->dlpi_name);
+    seen.n++;
+    return 0;
+}
+
+static void
+look_at_new(void)
+{
+    pthread_mutex_lock(&seen.lock);
+    size_t from = seen.n;
+    dl_iterate_phdr(note, NULL);
+    size_t to = seen.n;
+    pthread_mutex_unlock(&seen.lock);
+    for (size_t i = from; i < to; i++) {
+        struct seen s;
+        pthread_mutex_lock(&seen.lock);
+        s = seen.list[i];
+        pthread_mutex_unlock(&seen.lock);
+        bool is_main = !strcmp(s.path, "/proc/self/exe");
+        if (strchr(s.path, '/')) /* not the kernel's own */
+            look_at(s.path, s.base, !is_main);
+    }
+}
+
+/* Runs before the program's own constructors, which register its kernels, and after those
+ * of its libraries. */
 __attribute__((constructor)) static void
 start(void)
 {
-    struct program p = {0};
-    if (open_program(&p) && has(&p, "__cudaRegisterFatBinary"))
-        replace(&p, open_runtime(&p));
-    if (p.file)
-        munmap((void *)(uintptr_t)p.file, p.size);
+    look_at_new();
+}
+
+/* Libraries that come later. Where a name without a folder is looked for depends on who
+ * asks, so that such a call is passed on as the caller's own. */
+__attribute__((visibility("default"), optimize("O2"))) void *
+dlopen(const char *name, int flags)
+{
+    static void *(*next)(const char *, int);
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "dlopen");
+    if (!name || !strchr(name, '/'))
+        return next(name, flags);
+    void *handle = next(name, flags);
+    if (handle)
+        look_at_new();
+    return handle;
 }

@@ -91,6 +91,38 @@ parts_add(struct parts *p, const struct fatbin *fb, unsigned capability, const c
     return true;
 }
 
+/* Sources compiled each for itself share no names: what a source defines becomes its own,
+ * and of kernels of one name the later ones get another (kernel$2). Kernels that are
+ * .weak, instances of templates, are the same everywhere. */
+static void
+parts_separate(struct parts *p)
+{
+    struct strtab kernels = {0};
+    for (size_t i = 0; i < p->v.n; i++) {
+        struct ptx_module *m = p->v.v[i];
+        for (size_t k = 0; k < m->vars.n; k++)
+            if (m->vars.v[k]->linkage != PTX_LINK_EXTERN)
+                m->vars.v[k]->linkage = PTX_LINK_NONE;
+        for (size_t k = 0; k < m->funcs.n; k++) {
+            struct ptx_func *f = m->funcs.v[k];
+            const struct ptx_func *body = f->has_body ? f : ptx_find_func(m, f->name);
+            if (!f->is_entry && f->linkage != PTX_LINK_WEAK && body && body->has_body)
+                f->linkage = PTX_LINK_NONE;
+            if (!f->is_entry || !f->has_body || f->linkage == PTX_LINK_WEAK)
+                continue;
+            const char *name = f->name;
+            for (unsigned n = 2;; n++) {
+                size_t before = kernels.n;
+                str_intern_z(&kernels, f->name);
+                if (kernels.n > before)
+                    break;
+                f->name = arena_printf(&m->mem, "%s$%u", name, n);
+            }
+        }
+    }
+    strtab_free(&kernels);
+}
+
 /* One module of all parts, which it takes over. */
 static struct ptx_module *
 parts_join(struct parts *p, const char *name, struct diag_sink *diag)
@@ -128,8 +160,11 @@ read_bytes(const char *name, const void *data, size_t len, const struct allot_ma
     struct ptx_module *p = NULL;
     if ((kind == FATBIN_FILE_ELF ? fatbin_read_elf : fatbin_read)(&fb, name, data, len,
                                                                   diag) &&
-        parts_add(&parts, &fb, capability_of(m), name, diag))
+        parts_add(&parts, &fb, capability_of(m), name, diag)) {
+        if (!fb.parts && parts.v.n > 1)
+            parts_separate(&parts);
         p = parts_join(&parts, name, diag);
+    }
     parts_free(&parts);
     fatbin_free(&fb);
     return p;

@@ -50,5 +50,24 @@ if command -v nvcc >/dev/null; then
     # without what allot exec preloads, the runtime inside is told no, and the user what to do
     ! LD_LIBRARY_PATH=$build/cuda ./streams >out 2>err || fail "the runtime inside took ours"
     grep -q 'cudart shared' err || fail "no word on what to do: $(cat err)"
+
+    # a library with a runtime inside, loaded while the program runs, as extension modules are
+    cat >lib.cu <<'EOF'
+__device__ int offset = 5;
+__global__ void k(int *p) { p[threadIdx.x] = 2 * threadIdx.x + offset; }
+extern "C" int run(void)
+{
+    int *p, h[32] = {0};
+    if (cudaMalloc(&p, sizeof h)) return 1;
+    k<<<1, 32>>>(p);
+    if (cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost)) return 2;
+    for (int i = 0; i < 32; i++) if (h[i] != 2 * i + 5) return 3;
+    return cudaFree(p) ? 4 : 0;
+}
+EOF
+    nvcc -Xcompiler -fPIC -shared -arch=compute_75 lib.cu -o lib.so 2>nvcc.log || fail "nvcc: $(cat nvcc.log)"
+    echo 'import ctypes, sys; sys.exit(ctypes.CDLL("./lib.so").run())' >lib.py
+    "$allot" exec python3 lib.py >out 2>err || fail "lib.so: $(tail -n 5 out err)"
+    grep -q 'k(int\*)' err || fail "lib.so: no kernel: $(cat err)"
 fi
 echo "driver-static.sh: $programs programs"

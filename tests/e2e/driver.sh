@@ -45,3 +45,55 @@ with python3 "$tmp/names.py" 2>"$tmp/err" || fail "names.py: $(cat "$tmp/err")"
 
 with python3 "$source/tests/programs/driver_ctypes.py" "$source/tests/e2e/inputs/saxpy.ptx" \
     >"$tmp/out" 2>&1 || fail "driver_ctypes.py: $(cat "$tmp/out")"
+
+# libnvJitLink.so: PTX in, linked PTX out, and what is wrong in the log.
+cat >"$tmp/link.py" <<'EOF'
+import ctypes, sys
+link = ctypes.CDLL("libnvJitLink.so.13")
+text = open(sys.argv[1], "rb").read()
+handle, size = ctypes.c_void_p(), ctypes.c_size_t()
+options = (ctypes.c_char_p * 2)(b"-arch=sm_80", b"-lto")
+assert link.nvJitLinkCreate(ctypes.byref(handle), 2, options) == 1
+assert link.nvJitLinkCreate(ctypes.byref(handle), 1, options) == 0
+assert link.nvJitLinkAddData(handle, 2, text, len(text), b"saxpy") == 0
+assert link.nvJitLinkComplete(handle) == 0
+assert link.nvJitLinkGetLinkedCubinSize(handle, ctypes.byref(size)) == 0
+out = ctypes.create_string_buffer(size.value)
+assert link.nvJitLinkGetLinkedCubin(handle, out) == 0
+assert b".entry saxpy" in out.value
+assert link.nvJitLinkDestroy(ctypes.byref(handle)) == 0 and not handle
+assert getattr(link, "__nvJitLinkCreate_13_0")(ctypes.byref(handle), 1, options) == 0
+assert link.nvJitLinkAddData(handle, 2, b"nonsense", 8, b"bad") != 0
+assert link.nvJitLinkGetErrorLogSize(handle, ctypes.byref(size)) == 0
+log = ctypes.create_string_buffer(size.value)
+assert link.nvJitLinkGetErrorLog(handle, log) == 0 and b"bad:1" in log.value, log.value
+EOF
+with python3 "$tmp/link.py" "$source/tests/e2e/inputs/saxpy.ptx" >"$tmp/out" 2>&1 ||
+    fail "link.py: $(cat "$tmp/out")"
+
+# Both APIs in one process: the runtime's context is current for the driver, and stays.
+cat >"$tmp/both.py" <<'EOF'
+import ctypes
+rt, cu = ctypes.CDLL("libcudart.so.13"), ctypes.CDLL("libcuda.so.1")
+def ok(status):
+    assert status == 0, status
+p, q, context, primary = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_void_p(), ctypes.c_void_p()
+word = ctypes.c_uint(7)
+ok(cu.cuInit(0))
+assert cu.cuMemAlloc_v2(ctypes.byref(q), 16) == 201
+ok(rt.cudaMalloc(ctypes.byref(p), 4))
+ok(cu.cuMemAlloc_v2(ctypes.byref(q), 16))
+ok(cu.cuCtxGetCurrent(ctypes.byref(primary)))
+ok(cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0))
+ok(cu.cuCtxDestroy_v2(context))
+ok(cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+assert context.value == primary.value
+ok(cu.cuDevicePrimaryCtxRelease_v2(0))
+ok(cu.cuMemsetD32_v2(q, 9, 1))
+ok(rt.cudaMemcpy(p, ctypes.c_void_p(q.value), 4, 3))
+ok(cu.cuMemcpyDtoH_v2(ctypes.byref(word), ctypes.c_uint64(p.value), 4))
+assert word.value == 9, word.value
+ok(rt.cudaFree(p))
+ok(cu.cuMemFree_v2(q))
+EOF
+with python3 "$tmp/both.py" >"$tmp/out" 2>&1 || fail "both.py: $(cat "$tmp/out")"

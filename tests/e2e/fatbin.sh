@@ -41,7 +41,7 @@ __device__ int twice(int x) { return x * 2; }
 __global__ void kb(int *p) { p[threadIdx.x] += 1; }
 EOF
 cd "$tmp"
-for flags in "" "-cudart shared -gencode arch=compute_80,code=compute_80" "-no-compress"; do
+for flags in "" "-cudart shared -no-compress -gencode arch=compute_80,code=compute_80"; do
     # shellcheck disable=SC2086 # a list of flags
     nvcc -rdc=true $flags a.cu b.cu -o prog 2>nvcc.log || fail "nvcc: $(cat nvcc.log)"
     [ "$("$allot" info prog | grep -c ^kernel)" = 2 ] || fail "kernels of prog, flags '$flags'"

@@ -578,6 +578,26 @@ texture_objects(void)
     OK(cuMemcpyDtoH_v2(got, p, sizeof got));
     for (int i = 0; i < 6; i++)
         IS(got[i] == texels[i < 1 ? 0 : i > 4 ? 3 : i - 1], 1);
+    /* a box of a two-dimensional array, written and read */
+    void *plane;
+    float in[2][3] = {{1, 2, 3}, {4, 5, 6}}, back2d[4][4] = {{0}};
+    d = (array_desc){4, 4, FLOAT, 1};
+    OK(cuArrayCreate_v2(&plane, &d));
+    copy2d c = {.src = {.type = 1, .host = in, .pitch = 12},
+                .dst = {.x = 4, .y = 2, .type = 3, .array = plane},
+                .width = 12,
+                .height = 2};
+    OK(cuMemcpy2D_v2(&c));
+    c = (copy2d){.src = {.type = 3, .array = plane},
+                 .dst = {.type = 1, .host = back2d, .pitch = 16},
+                 .width = 16,
+                 .height = 4};
+    OK(cuMemcpy2D_v2(&c));
+    IS(back2d[1][1] == 0 && back2d[2][0] == 0 && back2d[2][1] == 1 && back2d[3][3] == 6,
+       1);
+    c.width = 20;
+    IS(cuMemcpy2D_v2(&c) != 0, 1);
+    OK(cuArrayDestroy(plane));
     OK(cuTexObjectDestroy(handle));
     IS(cuTexObjectDestroy(handle), INVALID_HANDLE);
     OK(cuArrayDestroy(array));

@@ -269,26 +269,50 @@ compressed(void **state)
     free(text);
 }
 
+/* Two sources that use the same names for their own things. */
+#define SOURCE(kernel, value)                                                            \
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .const .b32 own = " value   \
+    ";\n.visible .func (.param .b32 r) help()\n{\n.reg .b32 %r;\n"                       \
+    "ld.const.b32 %r, [own]; st.param.b32 [r], %r; ret;\n}\n"                            \
+    ".visible .entry " kernel "(.param .u64 p)\n{\n.reg .b32 %r;\n.reg .b64 %d;\n"       \
+    "{ .param .b32 v; call.uni (v), help; ld.param.b32 %r, [v]; }\n"                     \
+    "ld.param.u64 %d, [p]; st.global.b32 [%d], %r;\nret;\n}\n"
+
 static void
-several_fatbins_are_linked(void **state)
+sources_keep_their_names_apart(void **state)
 {
     (void)state;
+    static const char *const names[] = {"same", "same$2", "other"};
     struct bytes x = {0};
     close_fatbin(&x, open_fatbin(&x)); /* nvcc's empty one */
-    size_t f = open_fatbin(&x);
-    add_ptx(&x, 80, 0, PTX(80, "a"));
-    close_fatbin(&x, f);
-    x.n += 8; /* padding */
-    f = open_fatbin(&x);
-    add_ptx(&x, 75, 0, PTX(75, "b"));
-    close_fatbin(&x, f);
+    const char *sources[] = {SOURCE("same", "11"), SOURCE("same", "22"),
+                             SOURCE("other", "33")};
+    for (int i = 0; i < 3; i++) {
+        size_t f = open_fatbin(&x);
+        add_ptx(&x, 80, 0, sources[i]);
+        close_fatbin(&x, f);
+        x.n += 8; /* padding */
+    }
     struct allot_diag *d = allot_diag_new();
     struct allot_module *m = allot_module_read("t", x.b, x.n, NULL, d);
     if (!m)
         fail_msg("%s", allot_diag_text(d));
-    assert_non_null(allot_module_find(m, "a"));
-    assert_non_null(allot_module_find(m, "b"));
+    struct allot_machine *gpu = machine("80");
+    struct allot_device *dev =
+        allot_device_new(gpu, &(struct allot_options){.functional = true}, d);
+    uint64_t p = allot_alloc(dev, 4, d);
+    for (uint32_t i = 0; i < 3; i++) {
+        const void *args[] = {&p};
+        uint32_t got = 0;
+        struct allot_launch l = {
+            .module = m, .kernel = names[i], .args = args, .nargs = 1};
+        if (!allot_launch(dev, &l, d) || !allot_read(dev, p, &got, 4, d))
+            fail_msg("%s", allot_diag_text(d));
+        assert_int_equal(got, 11 * (i + 1));
+    }
+    allot_device_free(dev);
     allot_module_free(m);
+    allot_machine_free(gpu);
     allot_diag_free(d);
 }
 
@@ -439,7 +463,7 @@ main(void)
         cmocka_unit_test(highest_not_above_the_machine),
         cmocka_unit_test(arch_specific_for_its_own),
         cmocka_unit_test(compressed),
-        cmocka_unit_test(several_fatbins_are_linked),
+        cmocka_unit_test(sources_keep_their_names_apart),
         cmocka_unit_test(without_ptx),
         cmocka_unit_test(truncated_and_bent),
         cmocka_unit_test(images_in_memory),
