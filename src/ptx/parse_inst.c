@@ -239,6 +239,7 @@ parse_inst(struct parser *p)
     if (!form)
         return false;
     const struct row *r = form->row;
+    struct ptx_operand ops[MAX_SLOTS];
     struct ptx_inst in = form->proto;
     in.guard = g;
     in.guard_neg = neg;
@@ -249,10 +250,11 @@ parse_inst(struct parser *p)
             return false;
     } else {
         in.nops = r->nslots;
-        in.ops =
-            r->nslots ? ARENA_ARRAY(&p->m->mem, struct ptx_operand, r->nslots) : NULL;
         for (unsigned k = 0; k < r->nslots; k++)
-            in.ops[k] = ptx_blank(PTX_OPD_NONE);
+            ops[k] = ptx_blank(PTX_OPD_NONE);
+        /* Those that wait for a label or prototype must not move. */
+        bool stay = in.op == PTX_OP_BRA || in.op == PTX_OP_BRX || in.op == PTX_OP_CALL;
+        in.ops = stay ? arena_dup(&p->m->mem, ops, r->nslots * sizeof *ops) : ops;
     }
     if (in.op == PTX_OP_CALL) {
         if (!parse_call(p, &in))
@@ -309,6 +311,14 @@ parse_inst(struct parser *p)
             if (p->errors == before)
                 check_rest(&c, where);
         }
+    }
+    if (in.ops == ops) { /* optional operands at the end that anything may be: cut off */
+        while (in.nops && r->slot[in.nops - 1].letter == 'x' &&
+               ops[in.nops - 1].kind == PTX_OPD_NONE)
+            in.nops--;
+        in.ops = in.nops ? ARENA_ARRAY(&p->m->mem, struct ptx_operand, in.nops) : NULL;
+        for (unsigned k = 0; k < in.nops; k++)
+            in.ops[k] = ops[k];
     }
     *vec_push(&p->f->body) = in;
     return need_semicolon(p);
