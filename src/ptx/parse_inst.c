@@ -274,7 +274,7 @@ parse_inst(struct parser *p)
     } else if (!r->open) {
         struct ptx_operand v[MAX_SLOTS + 1];
         struct place places[MAX_SLOTS + 1], laid[MAX_SLOTS];
-        bool joined[MAX_SLOTS + 1] = {false};
+        bool joined[MAX_SLOTS + 1] = {false}, indexed[MAX_SLOTS + 1];
         int8_t from[MAX_SLOTS];
         unsigned n = 0;
         size_t before = p->errors;
@@ -287,8 +287,10 @@ parse_inst(struct parser *p)
                 if (n)
                     joined[n] = p->last_end[-1] == '|';
                 places[n] = here(p);
+                p->indexed = false;
                 if (!parse_operand(p, &v[n]))
                     return false;
+                indexed[n] = p->indexed && v[n].kind == PTX_OPD_SYM;
                 if (p->tok.line == places[n].line)
                     places[n].n = p->last.col - places[n].col;
                 n++;
@@ -301,6 +303,8 @@ parse_inst(struct parser *p)
             for (unsigned k = 0; k < r->nslots; k++)
                 if (from[k] >= 0) {
                     in.ops[k] = v[from[k]];
+                    if (indexed[from[k]] && r->slot[k].letter == 'm')
+                        in.ops[k].kind = PTX_OPD_ADDR; /* ld.global.u32 %r1, x[3] */
                     laid[k] = places[from[k]];
                 } else {
                     laid[k] = where;
