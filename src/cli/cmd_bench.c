@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct figure {
     uint64_t warp, cycles;
@@ -64,19 +65,115 @@ best_of(const struct allot_workload *w, const struct cli_cmd *cmd,
     return true;
 }
 
+/* -- parsing -- */
+
+static char *
+read_all(const char *path, size_t *n)
+{
+    FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
+    size_t cap = 1 << 20;
+    char *text = f ? malloc(cap) : NULL;
+    *n = 0;
+    while (text) {
+        *n += fread(text + *n, 1, cap - *n, f);
+        if (*n < cap)
+            break;
+        cap *= 2;
+        char *more = realloc(text, cap);
+        if (!more)
+            free(text);
+        text = more;
+    }
+    if (f && f != stdin)
+        fclose(f);
+    return text;
+}
+
+static double
+cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Text to module and back to nothing, as often as fills a tenth of a second. */
+static bool
+parse_once(const char *path, const char *text, size_t n, double *mb_per_s)
+{
+    struct allot_diag *d = allot_diag_new();
+    double begin = cpu_seconds(), spent = 0;
+    bool ok = true;
+    uint64_t bytes = 0;
+    while (ok && spent < 0.1) {
+        struct allot_module *m = allot_module_parse(path, text, n, d);
+        ok = m != NULL;
+        allot_module_free(m);
+        bytes += n;
+        spent = cpu_seconds() - begin;
+    }
+    *mb_per_s = (double)bytes / 1e6 / spent;
+    cli_diag(d);
+    allot_diag_free(d);
+    return ok;
+}
+
+static int
+bench_parse(const struct cli_list *files, uint64_t repeat, bool tsv)
+{
+    struct table *t =
+        table_new(3, (const char *const[]){"file", "megabytes", "megabytes_per_s"});
+    bool ok = true;
+    if (tsv)
+        printf("file\tmegabytes\tmegabytes_per_s\n");
+    for (size_t i = 0; ok && i < files->n; i++) {
+        size_t n;
+        char *text = read_all(files->v[i], &n);
+        double best = 0;
+        if (!text) {
+            fprintf(stderr, "allot: cannot read '%s'\n", files->v[i]);
+            ok = false;
+        }
+        for (uint64_t k = 0; ok && k < repeat; k++) {
+            double speed;
+            ok = parse_once(files->v[i], text, n, &speed);
+            best = speed > best ? speed : best;
+        }
+        free(text);
+        if (tsv && ok)
+            printf("%s\t%.6f\t%.1f\n", files->v[i], (double)n / 1e6, best);
+        if (tsv || !ok)
+            continue;
+        table_cell(t, "%s", files->v[i]);
+        table_cell(t, "%.3f", (double)n / 1e6);
+        table_cell(t, "%.1f", best);
+    }
+    if (!tsv && ok) {
+        struct strbuf b = {0};
+        table_print(t, &b);
+        fputs(b.s, stdout);
+        strbuf_free(&b);
+    }
+    table_free(t);
+    return ok ? EXIT_OK : EXIT_FAILED;
+}
+
 int
 cmd_bench(int argc, char **argv)
 {
     const struct cli_cmd cmd = {
-        "bench", "[OPTIONS] [WORKLOAD...]",
+        "bench", "[OPTIONS] [WORKLOAD... | --parse FILE...]",
         "Simulated warp instructions and cycles per second of host time, with timing and\n"
         "functionally, on one thread; the best of --repeat runs. Default workloads: vecadd,\n"
-        "matmul, hotspot, backprop, backprop_16 at their full sizes.",
+        "matmul, hotspot, backprop, backprop_16 at their full sizes.\n"
+        "With --parse: megabytes of PTX parsed per second of CPU time, per file ('-': stdin).",
         "  allot bench --tsv > speed.tsv\n"};
     struct cli_sim s = CLI_SIM_DEFAULTS;
     const char *repeat = "3";
-    bool tsv = false;
+    bool tsv = false, parse = false;
     const struct cli_opt own[] = {
+        {"parse", 0, NULL, "the arguments are PTX files: how fast they parse", NULL, NULL,
+         &parse},
         {"tsv", 0, NULL, "tab-separated, for a table file", NULL, NULL, &tsv},
         {"repeat", 'n', "N", "runs of each (default 3)", &repeat, NULL, NULL},
         {0}};
@@ -89,6 +186,10 @@ cmd_bench(int argc, char **argv)
     uint64_t n;
     if (!cli_u64(repeat, 1, 1000, &n))
         return cli_usage(&cmd, "--repeat %s: not a number from 1 to 1000", repeat);
+    if (parse && !pos.n)
+        return cli_usage(&cmd, "--parse needs PTX files");
+    if (parse)
+        return bench_parse(&pos, n, tsv);
     struct allot_options checked;
     if (!cli_sim_run_options(&cmd, &s, &checked, ""))
         return EXIT_USAGE;

@@ -130,7 +130,7 @@ decode_body(struct decoder *d, struct func_info *fi)
     }
     if (fi->pc_of[f->body.n] < fi->end_pc) {
         struct ptx_inst ret = {
-            .op = d->ret_op, .guard = -1, .line = f->line, .col = f->col};
+            .op = d->ret_op, .guard = -1, .mod = ptx_no_mods, .line = f->line, .col = f->col};
         for (size_t i = f->body.n; i-- && ret.line == f->line;)
             if (f->body.v[i].line)
                 ret.line = f->body.v[i].line, ret.col = 0;

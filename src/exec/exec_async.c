@@ -313,9 +313,9 @@ decode_copy(struct decoder *d)
     if (in->mod[PTX_MG_CACHE] != PTX_CACHE_CG && in->mod[PTX_MG_CACHE] != PTX_CACHE_CA)
         return decode_refuse(d, "cp.async needs .ca or .cg");
     p->bytes = p->ignore = REF_NONE;
-    const struct ptx_operand *o = &in->ops[3];
+    const struct ptx_operand *o = in->nops > 3 ? &in->ops[3] : NULL;
     bool wide = false, hint = in->mod[PTX_MG_L2HINT];
-    bool extra = o->kind != PTX_OPD_NONE && !(hint && in->ops[4].kind == PTX_OPD_NONE);
+    bool extra = o && !(hint && in->nops == 4);
     if (extra && o->kind == PTX_OPD_REG && operand_type(d, o) == PTX_PRED) {
         struct ptx_operand c = *o;
         p->ignore_neg = c.neg;

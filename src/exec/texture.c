@@ -103,7 +103,7 @@ tex_sampler_text(const char *text)
                  {"clamp_to_border", ALLOT_BORDER}};
     struct allot_sampler s = {.address = {ALLOT_CLAMP, ALLOT_CLAMP, ALLOT_CLAMP}};
     for (int d = 0; d < 3; d++) {
-        char field[16];
+        char field[32];
         snprintf(field, sizeof field, "addr_mode_%d", d);
         for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
             if (says(text, field, modes[i].text))

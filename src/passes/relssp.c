@@ -118,7 +118,6 @@ add_landings(struct edit *e)
         struct ptx_inst bra = ptx_inst_new(e->m, PTX_OP_BRA, 1);
         bra.ops[0].kind = PTX_OPD_LABEL;
         bra.ops[0].label = label_of(e, e->landing.v[i].to);
-        bra.mod[PTX_MG_UNI] = 0;
         *vec_push(&e->ins) =
             (struct insertion){end, label_inst(e, e->landing.v[i].label)};
         *vec_push(&e->ins) = (struct insertion){end, relssp(e)};

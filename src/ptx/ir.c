@@ -126,11 +126,22 @@ ptx_module_of(const struct ptx_module *m, const struct ptx_var *v)
 struct ptx_inst
 ptx_inst_new(struct ptx_module *m, enum ptx_op op, unsigned nops)
 {
-    struct ptx_inst in = {.op = (uint16_t)op, .nops = (uint8_t)nops, .guard = -1};
+    struct ptx_inst in = {
+        .op = (uint16_t)op, .nops = (uint8_t)nops, .guard = -1, .mod = ptx_no_mods};
     in.ops = nops ? ARENA_ARRAY(&m->mem, struct ptx_operand, nops) : NULL;
     for (unsigned i = 0; i < nops; i++)
         in.ops[i].reg = in.ops[i].label = -1;
     return in;
+}
+
+const uint8_t ptx_no_mods[PTX_NMODGROUPS];
+
+void
+ptx_set_mod(struct ptx_module *m, struct ptx_inst *in, unsigned group, unsigned mod)
+{
+    uint8_t *own = arena_dup(&m->mem, in->mod, PTX_NMODGROUPS);
+    own[group] = (uint8_t)mod;
+    in->mod = own;
 }
 
 int32_t

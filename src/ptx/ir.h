@@ -119,7 +119,9 @@ struct ptx_inst {
     uint8_t ntypes;
     uint8_t nops;
     uint8_t type[4];             /* enum ptx_type, in the order written */
-    uint8_t mod[PTX_NMODGROUPS]; /* enum ptx_mod, 0: none */
+    /* enum ptx_mod of each of the PTX_NMODGROUPS groups, 0: none. Never NULL; shared by
+     * the instructions of a spelling: ptx_set_mod changes it. */
+    const uint8_t *mod;
     int32_t guard;               /* guard predicate register, -1: none */
     bool guard_neg;
     uint32_t line, col;      /* of the mnemonic in the source; 0: made by a pass */
@@ -269,6 +271,10 @@ struct ptx_inst ptx_inst_new(struct ptx_module *m, enum ptx_op op, unsigned nops
 int32_t ptx_reg_new(struct ptx_func *f, enum ptx_type type);
 /* A fresh label; its index. The LABEL instruction is the caller's to insert. */
 int32_t ptx_label_new(struct ptx_func *f);
+/* An instruction without modifiers has this. */
+extern const uint8_t ptx_no_mods[PTX_NMODGROUPS];
+/* Gives the instruction modifiers of its own that differ in one group. */
+void ptx_set_mod(struct ptx_module *m, struct ptx_inst *in, unsigned group, unsigned mod);
 /* Deep copy of n operands into the module's arena. */
 struct ptx_operand *ptx_operands_dup(struct ptx_module *m, const struct ptx_operand *ops,
                                      size_t n);

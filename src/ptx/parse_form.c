@@ -11,14 +11,12 @@
 #define G(g) ((ptx_groups)1 << PTX_MG_##g)
 
 /* A row that takes one of these groups means nothing without it. */
-static const ptx_groups always_needed = G(CMP) | G(ATOMOP) | G(SHFL) | G(VOTE) | G(TESTP) |
-                                      G(LR) | G(SHIFT) | G(PART) | G(WIDE) | G(WARP) |
-                                      G(RED) | G(MATCH) | G(LEVEL) | G(IDX) |
-                                      G(GEOM) | G(COMP) | G(QUERY) | G(SUFORM) |
-                                      G(SUCLAMP) | G(ASYNC) | G(CPOP) | G(CPMB) |
-                                      G(CPDST) | G(CPSRC) | G(MBINIT) | G(MBARRIVE) |
-                                      G(MBTX) | G(MBWAIT) | G(MBPEND) | G(POLICY) |
-                                      G(PROXY) | G(PROXYK) | G(MBFENCE);
+static const ptx_groups always_needed =
+    G(CMP) | G(ATOMOP) | G(SHFL) | G(VOTE) | G(TESTP) | G(LR) | G(SHIFT) | G(PART) |
+    G(WIDE) | G(WARP) | G(RED) | G(MATCH) | G(LEVEL) | G(IDX) | G(GEOM) | G(COMP) |
+    G(QUERY) | G(SUFORM) | G(SUCLAMP) | G(ASYNC) | G(CPOP) | G(CPMB) | G(CPDST) |
+    G(CPSRC) | G(MBINIT) | G(MBARRIVE) | G(MBTX) | G(MBWAIT) | G(MBPEND) | G(POLICY) |
+    G(PROXY) | G(PROXYK) | G(MBFENCE);
 
 /* -- rows, taken apart once -- */
 
@@ -177,12 +175,14 @@ is_mod(const struct word *w, unsigned m)
 /* Fits the words to the row. On failure *bad is the first word the row does not take, or
  * -1 where the row misses something, and *missing the groups it misses. */
 static bool
-fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, int *bad,
-    ptx_groups *missing)
+fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, uint8_t *mods,
+    int *bad, ptx_groups *missing)
 {
     memset(in, 0, sizeof *in);
+    memset(mods, 0, PTX_NMODGROUPS);
     in->op = (uint16_t)(r - rows);
     in->guard = -1;
+    in->mod = mods;
     *missing = 0;
     *bad = -1;
     ptx_groups have = 0;
@@ -196,9 +196,9 @@ fit(const struct row *r, const struct spelling *sp, struct ptx_inst *in, int *ba
         }
         for (unsigned m = 1; m < PTX_NMODS && !w->type && !taken; m++) {
             unsigned g = ptx_mods[m].group;
-            if (!(r->info->groups >> g & 1) || in->mod[g] || !is_mod(w, m))
+            if (!(r->info->groups >> g & 1) || mods[g] || !is_mod(w, m))
                 continue;
-            in->mod[g] = (uint8_t)m;
+            mods[g] = (uint8_t)m;
             have |= (ptx_groups)1 << g;
             taken = true;
         }
@@ -319,12 +319,13 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
     int best_bad = -2;
     ptx_groups best_missing = 0;
     struct ptx_inst in;
+    uint8_t mods[PTX_NMODGROUPS];
     for (const struct row *r = first; r; r = r->next >= 0 ? &rows[r->next] : NULL) {
         int bad;
         ptx_groups missing;
         if (r->open)
             continue;
-        fit(r, sp, &in, &bad, &missing);
+        fit(r, sp, &in, mods, &bad, &missing);
         int reach = bad < 0 ? MAX_WORDS + (missing != 0) : bad;
         if (reach > best_bad) {
             best = r;
@@ -484,7 +485,9 @@ resolve(struct parser *p, const char *text, uint32_t n, struct place start)
     const struct row *r = &rows[first];
     int bad;
     ptx_groups missing;
-    while (r && !(r->open ? fits_open(r, &sp, n) : fit(r, &sp, &in, &bad, &missing)))
+    uint8_t mods[PTX_NMODGROUPS];
+    while (r &&
+           !(r->open ? fits_open(r, &sp, n) : fit(r, &sp, &in, mods, &bad, &missing)))
         r = r->next >= 0 ? &rows[r->next] : NULL;
     if (!r) {
         struct place whole = {start.line, start.col, n};
@@ -495,10 +498,13 @@ resolve(struct parser *p, const char *text, uint32_t n, struct place start)
         memset(&in, 0, sizeof in);
         in.op = (uint16_t)(r - rows);
         in.guard = -1;
+        in.mod = ptx_no_mods;
     } else if (!strcmp(r->info->mnemonic, "cvt") && r->ntypes == 2 && r->nslots == 2 &&
                !check_cvt(p, &in, (struct place){start.line, start.col, n})) {
         return NULL;
     }
+    if (!r->open)
+        in.mod = arena_dup(&p->m->mem, mods, sizeof mods);
     if (r->open || r->info->flags & PTX_VERBATIM)
         in.text = arena_strndup(&p->m->mem, text + sp.mnemonic, n - sp.mnemonic);
     if (p->nforms * 2 >= p->form_slots) {

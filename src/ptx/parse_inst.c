@@ -239,6 +239,7 @@ parse_inst(struct parser *p)
     if (!form)
         return false;
     const struct row *r = form->row;
+    struct ptx_operand ops[MAX_SLOTS];
     struct ptx_inst in = form->proto;
     in.guard = g;
     in.guard_neg = neg;
@@ -249,10 +250,11 @@ parse_inst(struct parser *p)
             return false;
     } else {
         in.nops = r->nslots;
-        in.ops =
-            r->nslots ? ARENA_ARRAY(&p->m->mem, struct ptx_operand, r->nslots) : NULL;
         for (unsigned k = 0; k < r->nslots; k++)
-            in.ops[k] = ptx_blank(PTX_OPD_NONE);
+            ops[k] = ptx_blank(PTX_OPD_NONE);
+        /* Those that wait for a label or prototype must not move. */
+        bool stay = in.op == PTX_OP_BRA || in.op == PTX_OP_BRX || in.op == PTX_OP_CALL;
+        in.ops = stay ? arena_dup(&p->m->mem, ops, r->nslots * sizeof *ops) : ops;
     }
     if (in.op == PTX_OP_CALL) {
         if (!parse_call(p, &in))
@@ -272,7 +274,7 @@ parse_inst(struct parser *p)
     } else if (!r->open) {
         struct ptx_operand v[MAX_SLOTS + 1];
         struct place places[MAX_SLOTS + 1], laid[MAX_SLOTS];
-        bool joined[MAX_SLOTS + 1] = {false};
+        bool joined[MAX_SLOTS + 1] = {false}, indexed[MAX_SLOTS + 1];
         int8_t from[MAX_SLOTS];
         unsigned n = 0;
         size_t before = p->errors;
@@ -285,8 +287,10 @@ parse_inst(struct parser *p)
                 if (n)
                     joined[n] = p->last_end[-1] == '|';
                 places[n] = here(p);
+                p->indexed = false;
                 if (!parse_operand(p, &v[n]))
                     return false;
+                indexed[n] = p->indexed && v[n].kind == PTX_OPD_SYM;
                 if (p->tok.line == places[n].line)
                     places[n].n = p->last.col - places[n].col;
                 n++;
@@ -299,6 +303,8 @@ parse_inst(struct parser *p)
             for (unsigned k = 0; k < r->nslots; k++)
                 if (from[k] >= 0) {
                     in.ops[k] = v[from[k]];
+                    if (indexed[from[k]] && r->slot[k].letter == 'm')
+                        in.ops[k].kind = PTX_OPD_ADDR; /* ld.global.u32 %r1, x[3] */
                     laid[k] = places[from[k]];
                 } else {
                     laid[k] = where;
@@ -309,6 +315,14 @@ parse_inst(struct parser *p)
             if (p->errors == before)
                 check_rest(&c, where);
         }
+    }
+    if (in.ops == ops) { /* optional operands at the end that anything may be: cut off */
+        while (in.nops && r->slot[in.nops - 1].letter == 'x' &&
+               ops[in.nops - 1].kind == PTX_OPD_NONE)
+            in.nops--;
+        in.ops = in.nops ? ARENA_ARRAY(&p->m->mem, struct ptx_operand, in.nops) : NULL;
+        for (unsigned k = 0; k < in.nops; k++)
+            in.ops[k] = ops[k];
     }
     *vec_push(&p->f->body) = in;
     return need_semicolon(p);

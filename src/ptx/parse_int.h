@@ -117,6 +117,7 @@ struct parser {
 
     struct ptx_func *f; /* the one whose body is being read */
     uint32_t serial;    /* number of f */
+    bool indexed;       /* the operand read last was x[3]: an address if one is due */
     int open;           /* braces open within the current statement */
     uint64_t regs_left, init_left;
 };

@@ -97,6 +97,7 @@ name_operand(struct parser *p, struct ptx_operand *o, struct name *nm, struct pl
             uint64_t unit =
                 ptx_type_bytes(o->var->type) * (o->var->vec ? o->var->vec : 1u);
             o->off = (int64_t)((uint64_t)o->off + v.bits * unit);
+            p->indexed = true;
         }
         return true;
     case B_LABEL:

@@ -41,9 +41,13 @@ util_next_list(const char *types)
 static inline bool
 util_fits(struct ptx_inst *in, unsigned op, const char *suffixes)
 {
+    static uint8_t pool[256][PTX_NMODGROUPS];
+    static unsigned used;
+    uint8_t *mods = memset(pool[used++ % 256], 0, sizeof *pool);
     memset(in, 0, sizeof *in);
     in->op = (uint16_t)op;
     in->guard = -1;
+    in->mod = mods;
     const char *types = ptx_ops[op].types;
     for (const char *p = suffixes; *p;) {
         p++; /* the dot */
@@ -54,7 +58,7 @@ util_fits(struct ptx_inst *in, unsigned op, const char *suffixes)
             if (!(ptx_ops[op].groups >> g & 1) || in->mod[g] ||
                 strlen(ptx_mods[m].text) != n || memcmp(ptx_mods[m].text, p, n))
                 continue;
-            in->mod[g] = (uint8_t)m;
+            mods[g] = (uint8_t)m;
             found = true;
         }
         if (!found) {

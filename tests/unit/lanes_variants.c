@@ -91,6 +91,8 @@ check(const struct ptx_inst *in, uint64_t *rng)
 }
 
 /* All members, or none, of each group the row takes. */
+static uint8_t mods[PTX_NMODGROUPS];
+
 static void
 each_modifier(struct ptx_inst *in, unsigned group, uint64_t *rng)
 {
@@ -100,14 +102,14 @@ each_modifier(struct ptx_inst *in, unsigned group, uint64_t *rng)
         check(in, rng);
         return;
     }
-    in->mod[group] = 0;
+    mods[group] = 0;
     each_modifier(in, group + 1, rng);
     for (unsigned m = 1; m < PTX_NMODS; m++)
         if (ptx_mods[m].group == group) {
-            in->mod[group] = (uint8_t)m;
+            mods[group] = (uint8_t)m;
             each_modifier(in, group + 1, rng);
         }
-    in->mod[group] = 0;
+    mods[group] = 0;
 }
 
 static void
@@ -123,7 +125,7 @@ test_variants_agree(void **state)
             last->type[1] == x->type[1])
             continue;
         last = x;
-        struct ptx_inst in = {.op = x->op, .guard = -1};
+        struct ptx_inst in = {.op = x->op, .guard = -1, .mod = mods};
         in.type[0] = x->type[0];
         in.type[1] = x->type[1];
         in.ntypes = x->type[1] ? 2 : 1;

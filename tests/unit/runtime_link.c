@@ -18,7 +18,7 @@
 static struct allot_module *
 parts(struct rt_kit *k, size_t n, const char *const *text, const char *const *name)
 {
-    struct allot_module *m[4];
+    struct allot_module *m[4] = {NULL};
     for (size_t i = 0; i < n; i++) {
         m[i] = allot_module_parse(name[i], text[i], strlen(text[i]), k->d);
         if (!m[i])
