@@ -12,9 +12,9 @@
 #include <string.h>
 
 /* Addresses of the lanes; inactive ones get the first active lane's. */
-static void
-addresses(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-          uint64_t *a)
+void
+mem_addresses(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+              uint64_t *a)
 {
     uint64_t off = (uint64_t)in->off + (in->flags & IF_FRAME ? w->local_base : 0);
     const void *b = in->base == REF_NONE ? NULL : row(w, in->base);
@@ -29,8 +29,8 @@ addresses(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 
 /* -- checks -- */
 
-static unsigned
-generic_space(uint64_t *addr)
+unsigned
+mem_generic_space(uint64_t *addr)
 {
     uint64_t a = *addr;
     if (a - DEV_SHARED_BASE >= 4ull * DEV_WINDOW)
@@ -48,8 +48,8 @@ generic_space(uint64_t *addr)
     }
 }
 
-static bool
-lane_ok(const struct exec_warp *w, unsigned space, uint64_t addr, unsigned bytes)
+bool
+mem_lane_ok(const struct exec_warp *w, unsigned space, uint64_t addr, unsigned bytes)
 {
     if (addr & (bytes - 1))
         return false;
@@ -76,7 +76,7 @@ mem_global_ok(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     FOR_BITS(i, mask)
     if ((a[i] - cache->lo > cache->last - cache->lo || cache->lo > cache->last ||
          a[i] & (bytes - 1)) &&
-        !lane_ok(w, PTX_SPACE_GLOBAL, a[i], bytes))
+        !mem_lane_ok(w, PTX_SPACE_GLOBAL, a[i], bytes))
         return false;
     return true;
 }
@@ -90,7 +90,7 @@ mem_blame(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         unsigned space = x->space == PTX_SPACE_NONE ? x->lane_space[i] : x->space;
         bool writes_ro = in->kind != MEM_LOAD &&
                          (space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM);
-        if (writes_ro || !lane_ok(w, space, x->addr[i], bytes))
+        if (writes_ro || !mem_lane_ok(w, space, x->addr[i], bytes))
             return fault_memory(w, in, (unsigned)i, space, x->addr[i]);
     }
     return fault(w, in, (unsigned)bit_lowest(mask), NULL, "this access is not allowed");
@@ -166,7 +166,7 @@ void
 mem_resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             struct exec_access *x)
 {
-    addresses(w, in, mask, x->addr);
+    mem_addresses(w, in, mask, x->addr);
     x->space = in->space;
     x->bytes = (uint8_t)(in->esize * in->nvec);
     x->load = in->kind == MEM_LOAD;
@@ -179,7 +179,7 @@ mem_resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask
     unsigned first = PTX_SPACE_NONE;
     bool mixed = false;
     for (int i = 0; i < LANES; i++) {
-        x->lane_space[i] = (uint8_t)generic_space(&x->addr[i]);
+        x->lane_space[i] = (uint8_t)mem_generic_space(&x->addr[i]);
         if (!i)
             first = x->lane_space[0];
         mixed |= x->lane_space[i] != first;
@@ -201,7 +201,7 @@ mem_allowed(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     FOR_BITS(i, mask)
     {
         unsigned space = x->space == PTX_SPACE_NONE ? x->lane_space[i] : x->space;
-        if (!lane_ok(w, space, x->addr[i], bytes) ||
+        if (!mem_lane_ok(w, space, x->addr[i], bytes) ||
             (in->kind != MEM_LOAD &&
              (space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM)))
             return false;
@@ -459,7 +459,10 @@ exec_peek_access(const struct exec_warp *w, struct exec_access *a)
         a->mask = 0;
         return false;
     }
-    mem_resolve(w, in->flags & IF_COPY ? in->plan : in, mask, a);
+    if (in->flags & IF_TILE)
+        tile_access(w, in, mask, a);
+    else
+        mem_resolve(w, in->flags & IF_COPY ? in->plan : in, mask, a);
     return true;
 }
 

@@ -18,7 +18,9 @@ static const ptx_groups always_needed = G(CMP) | G(ATOMOP) | G(SHFL) | G(VOTE) |
                                       G(SUCLAMP) | G(ASYNC) | G(CPOP) | G(CPMB) |
                                       G(CPDST) | G(CPSRC) | G(MBINIT) | G(MBARRIVE) |
                                       G(MBTX) | G(MBWAIT) | G(MBPEND) | G(POLICY) |
-                                      G(PROXY) | G(PROXYK) | G(MBFENCE);
+                                      G(PROXY) | G(PROXYK) | G(MBFENCE) | G(WLOAD) |
+                                      G(WSTORE) | G(WMMA) | G(MATRIX) | G(SHAPE) |
+                                      G(SP) | G(PACK);
 
 /* -- rows, taken apart once -- */
 
@@ -51,7 +53,7 @@ split_types(struct row *r)
 {
     for (const char *s = r->info->types; *s;) {
         size_t n = strcspn(s, " /");
-        r->types[r->ntypes] |= (uint32_t)1 << type_by_name(s, n);
+        r->types[r->ntypes] |= (uint64_t)1 << type_by_name(s, n);
         s += n;
         if (!*s || *s == '/')
             r->ntypes++;
