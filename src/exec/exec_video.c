@@ -2,11 +2,14 @@
  * registers, and two- and four-way SIMD on any halves or bytes of two registers, each
  * with a secondary operation.
  *
- * PTX ISA 9.0, 9.7.18. Elements are extended to 64-bit integers, in which no intermediate
- * result overflows. Lane by lane: nobody waits for these. */
+ * PTX ISA 9.0, 9.7.18. Elements are extended to 64 bits and intermediate results have
+ * 128, so that none overflows (vshl by 32 makes 65 bits). Lane by lane: nobody waits for
+ * these. */
 #include "exec/exec_int.h"
 
 #include <string.h>
+
+typedef __int128 wide;
 
 enum video_op {
     V_ADD,
@@ -51,8 +54,8 @@ part(uint64_t pair, unsigned sel, unsigned i, bool is_signed)
     return extended(pair >> PTX_SEL_DIGIT(sel, i) * bits, bits, is_signed);
 }
 
-static int64_t
-clamped(int64_t v, unsigned bits, bool is_signed)
+static wide
+clamped(wide v, unsigned bits, bool is_signed)
 {
     int64_t most = ((int64_t)1 << (bits - is_signed)) - 1,
             least = is_signed ? -most - 1 : 0;
@@ -78,7 +81,7 @@ holds(unsigned cmp, int64_t a, int64_t b)
     }
 }
 
-static int64_t
+static wide
 primary(const struct video_plan *p, int64_t a, int64_t b)
 {
     switch (p->op) {
@@ -97,7 +100,7 @@ primary(const struct video_plan *p, int64_t a, int64_t b)
     case V_SHL:
     case V_SHR: /* b is the amount, unsigned */
         b = p->wrap ? b & 31 : b > 32 ? 32 : b;
-        return p->op == V_SHR ? a >> b : (int64_t)((uint64_t)a << b);
+        return p->op == V_SHR ? a >> b : (wide)a * ((wide)1 << b);
     default:
         return holds(p->cmp, a, b);
     }
@@ -106,7 +109,7 @@ primary(const struct video_plan *p, int64_t a, int64_t b)
 static uint32_t
 scalar(const struct video_plan *p, uint32_t ra, uint32_t rb, uint32_t rc)
 {
-    int64_t t = primary(p, part(ra, p->asel, 0, p->sa), part(rb, p->bsel, 0, p->sb));
+    wide t = primary(p, part(ra, p->asel, 0, p->sa), part(rb, p->bsel, 0, p->sb));
     unsigned bits = !p->merges ? 32 : PTX_SEL_HALF(p->dsel) ? 16 : 8;
     if (p->sat)
         t = clamped(t, bits, p->sd);
@@ -132,7 +135,7 @@ static uint32_t
 multiply_add(const struct video_plan *p, uint32_t ra, uint32_t rb, uint32_t rc)
 {
     bool is_signed = p->sa || p->sb || p->neg_ab || p->neg_c;
-    __int128 t = (__int128)part(ra, p->asel, 0, p->sa) * part(rb, p->bsel, 0, p->sb);
+    wide t = (wide)part(ra, p->asel, 0, p->sa) * part(rb, p->bsel, 0, p->sb);
     if (p->neg_ab)
         t = -t;
     __int128 c =
@@ -155,8 +158,7 @@ simd(const struct video_plan *p, uint32_t ra, uint32_t rb, uint32_t rc)
     uint32_t sum = rc, merged = rc;
     for (unsigned k = 0; k < PTX_SEL_DIGITS(p->dsel); k++) { /* the mask's elements */
         unsigned i = PTX_SEL_DIGIT(p->dsel, k);
-        int64_t t =
-            primary(p, part(pair, p->asel, i, p->sa), part(pair, p->bsel, i, p->sb));
+        wide t = primary(p, part(pair, p->asel, i, p->sa), part(pair, p->bsel, i, p->sb));
         if (p->sat)
             t = clamped(t, bits, p->sd);
         uint32_t field = ((1u << bits) - 1) << i * bits;
