@@ -38,7 +38,7 @@ decode_inst(struct decoder *d)
                                                       decode_warp,   decode_texture,
                                                       decode_async,  decode_stack,
                                                       decode_video,  decode_tensor,
-                                                      decode_tile};
+                                                      decode_tile,   decode_lop3};
     const struct ptx_inst *in = d->in;
     const struct ptx_op_info *info = &ptx_ops[in->op];
     struct exec_inst *x = d->out;

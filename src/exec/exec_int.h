@@ -276,7 +276,7 @@ struct decode_row {
 };
 extern const struct decode_row decode_memory[], decode_control[], decode_warp[],
     decode_texture[], decode_async[], decode_stack[], decode_video[], decode_tensor[],
-    decode_tile[];
+    decode_tile[], decode_lop3[];
 
 bool decode_refuse(struct decoder *d, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -340,14 +340,6 @@ of_f64(double f)
     return f != f ? 0x7fffffffffffffff : b;
 }
 
-/* atom.add.f32 on global memory flushes subnormal inputs and results to sign-preserving
- * zero, on shared memory it does not (PTX ISA, atom). */
-static float
-flush(float f)
-{
-    return fp_bits32(f) & 0x7f800000 ? f : __builtin_copysignf(0, f);
-}
-
 /* Sums of 11 and 8 bits are right when they are rounded to 24 bits first. */
 static uint64_t
 add_half(unsigned type, uint64_t a, uint64_t b)
@@ -373,8 +365,10 @@ mem_atom_value(const struct exec_inst *in, unsigned space, uint64_t old, uint64_
     switch (in->sub) {
     case AT_ADD:
         if (in->type == PTX_F32) {
+            /* On global memory subnormals are flushed, on shared memory not (PTX ISA,
+             * atom). */
             if (space != PTX_SPACE_SHARED)
-                return of_f32(flush(flush(as_f32(old)) + flush(as_f32(b))));
+                return of_f32(fp_flush(fp_flush(as_f32(old)) + fp_flush(as_f32(b))));
             return of_f32(as_f32(old) + as_f32(b));
         }
         if (in->type == PTX_F64)

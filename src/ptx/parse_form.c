@@ -110,6 +110,10 @@ init_rows(void)
             r->required |= G(SPACE);
         if (i == PTX_OP_MEMBAR || i == PTX_OP_FENCE)
             r->required |= G(SCOPE);
+        if (i == PTX_OP_LOP3P)
+            r->required |= G(BOOL);
+        if (i == PTX_OP_MINRELU || i == PTX_OP_MAXRELU)
+            r->required |= G(RELU);
         if (i == PTX_OP_ADDCC || i == PTX_OP_SUBCC || i == PTX_OP_MADCC)
             r->required |= G(CC);
         split_types(r);
@@ -497,7 +501,7 @@ resolve(struct parser *p, const char *text, uint32_t n, struct place start)
         memset(&in, 0, sizeof in);
         in.op = (uint16_t)(r - rows);
         in.guard = -1;
-    } else if (!strcmp(r->info->mnemonic, "cvt") && r->ntypes == 2 && r->nslots == 2 &&
+    } else if (in.op >= PTX_OP_CVTII && in.op <= PTX_OP_CVTFF &&
                !check_cvt(p, &in, (struct place){start.line, start.col, n})) {
         return NULL;
     }

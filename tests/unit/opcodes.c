@@ -572,7 +572,7 @@ static bool
 is_lane_row(unsigned op)
 {
     return (ptx_ops[op].flags & PTX_PURE) && !(ptx_ops[op].flags & PTX_REFUSED) &&
-           !(ptx_ops[op].flags & PTX_SELECT) && op != PTX_OP_CVTA &&
+           !(ptx_ops[op].flags & PTX_SELECT) && op != PTX_OP_LOP3P && op != PTX_OP_CVTA &&
            op != PTX_OP_ISSPACEP;
 }
 
