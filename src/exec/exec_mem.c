@@ -251,9 +251,9 @@ mem_read_generic(const struct exec_warp *w, unsigned lane, uint64_t addr, void *
                  unsigned n)
 {
     uint64_t a = addr;
-    unsigned space = generic_space(&a);
+    unsigned space = mem_generic_space(&a);
     for (unsigned i = 0; i < n; i++) {
-        if (!lane_ok(w, space, a + i, 1))
+        if (!mem_lane_ok(w, space, a + i, 1))
             return false;
         ((uint8_t *)dst)[i] = (uint8_t)lane_read(w, space, a + i, lane, 1);
     }

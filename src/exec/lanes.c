@@ -207,6 +207,8 @@ static bool
 valid(const struct ptx_inst *in)
 {
     unsigned t = in->type[0];
+    if (in->mod[PTX_MG_RND] > PTX_RND_RP && strcmp(ptx_ops[in->op].mnemonic, "cvt"))
+        return false; /* integral rounding is for cvt */
     switch (in->op) {
     case PTX_OP_ADD:
     case PTX_OP_SUB:

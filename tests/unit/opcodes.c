@@ -683,6 +683,8 @@ test_invalid_combinations(void **state)
         "slct.ftz.u32.s32",
         "add.ftz.bf16",
         "add.rz.f16",
+        "add.rni.f32",
+        "fma.rna.f64",
         "mul.sat.bf16x2",
         "fma.rn.sat.relu.f16",
         "fma.f16",
