@@ -124,8 +124,6 @@ add_state(unsigned op, const struct found *f, struct strbuf *b)
     strbuf_addz(b, o->flags & PTX_TOONEW    ? "refused: needs sm_90 or later"
                    : o->flags & PTX_REFUSED ? "refused"
                                             : "done");
-    if (f->forms)
-        strbuf_printf(b, ", %u form%s", f->forms, f->forms == 1 ? "" : "s");
     if (f->forms && f->none.s)
         strbuf_printf(b, "; not with %s", f->none.s);
 }
@@ -154,9 +152,7 @@ exec_coverage_docs(struct strbuf *b)
         "with its line when a kernel with it is decoded; the other kernels of the module "
         "run.\n\n"
         "Alternatives of one suffix are separated by blanks, suffixes by semicolons; types "
-        "in the order written, separated by slashes. The number of forms is that of the "
-        "combinations of types and suffixes that compute a value from registers; "
-        "combinations that the PTX ISA does not have are refused one by one.\n\n"
+        "in the order written, separated by slashes. Combinations that the PTX ISA does not have are refused one by one.\n\n"
         "| instruction | suffixes | types | state |\n| --- | --- | --- | --- |\n",
         done, refused, later);
     for (size_t i = 0; i < n; i++) {

@@ -209,6 +209,8 @@ valid(const struct ptx_inst *in)
     unsigned t = in->type[0];
     if (in->mod[PTX_MG_RND] > PTX_RND_RP && strcmp(ptx_ops[in->op].mnemonic, "cvt"))
         return false; /* integral rounding is for cvt */
+    if (HAS(PREC) && (HAS(RND) || (IS(PREC, FULL) && in->op != PTX_OP_DIVF)))
+        return false;
     switch (in->op) {
     case PTX_OP_ADD:
     case PTX_OP_SUB:

@@ -684,6 +684,8 @@ test_invalid_combinations(void **state)
         "add.ftz.bf16",
         "add.rz.f16",
         "add.rni.f32",
+        "rcp.full.f32",
+        "sqrt.approx.rn.f32",
         "fma.rna.f64",
         "mul.sat.bf16x2",
         "fma.rn.sat.relu.f16",

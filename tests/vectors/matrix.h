@@ -98,7 +98,7 @@ enum { N_WMMA_FORMS = sizeof wmma_forms / sizeof *wmma_forms };
 __attribute__((unused)) static int
 matrix_type_bits(const char *t)
 {
-    return !strcmp(t, "f64")                                               ? 64
+    return !strcmp(t, "f64")                                              ? 64
            : !strcmp(t, "f32") || !strcmp(t, "s32") || !strcmp(t, "tf32") ? 32
            : !strcmp(t, "f16") || !strcmp(t, "bf16")                      ? 16
            : !strcmp(t, "b1")                                             ? 1
@@ -129,8 +129,8 @@ matrix_head(struct strbuf *b, unsigned sm)
     strbuf_printf(b,
                   ".version 8.4\n.target sm_%u\n.address_size 64\n"
                   ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
-                  ".reg .b16 %%h<16>; .reg .b32 %%r<80>; .reg .b64 %%rd<80>;\n"
-                  ".reg .f32 %%f<80>; .reg .f64 %%fd<80>; .reg .pred %%p<8>;\n"
+                  ".reg .b16 %%h<24>; .reg .b32 %%r<80>; .reg .b64 %%rd<80>;\n"
+                  ".reg .f32 %%f<80>; .reg .f64 %%fd<80>; .reg .pred %%p<24>;\n"
                   "ld.param.u64 %%rd3, [in];\nld.param.u64 %%rd4, [out];\n"
                   "cvta.to.global.u64 %%rd3, %%rd3;\ncvta.to.global.u64 %%rd4, %%rd4;\n"
                   "mov.u32 %%r70, %%tid.x;\nmul.wide.u32 %%rd5, %%r70, 4;\n"
