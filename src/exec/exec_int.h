@@ -311,9 +311,6 @@ const char *decode_mod(const struct ptx_inst *in, unsigned group);
 bool decode_has(const struct ptx_inst *in, const char *text);
 decode_fn decode_warp_sync; /* bar.warp.sync (exec_warp.c) */
 
-/* The address operand of a memory instruction into base, off, space and flags; esize and
- * nvec are set before. */
-bool decode_address(struct decoder *d, const struct ptx_operand *o);
 unsigned
 decode_space(const struct ptx_inst *in); /* enum ptx_space of the SPACE modifier */
 /* The address a symbol stands for, in its own space; *frame: add the local frame's start.
