@@ -185,13 +185,19 @@ build_program(struct run *r)
     const struct exec_prog *p = r->grid->prog;
     const struct residency_policy *res = r->g->residency;
     struct sm_inst *inst = ARENA_ARRAY(&r->arena, struct sm_inst, p->ninst + 1);
+    size_t nreg = 0;
+    for (uint32_t i = 0; i < p->ninst; i++)
+        nreg += (size_t)p->st[i].nsrc + p->st[i].ndst;
+    uint16_t *reg = ARENA_ARRAY(&r->arena, uint16_t, nreg + 1);
     for (uint32_t i = 0; i < p->ninst; i++) {
         const struct exec_static *st = &p->st[i];
         struct sm_inst *in = &inst[i];
         in->nsrc = st->nsrc;
         in->ndst = st->ndst;
-        memcpy(in->reg, st->src, sizeof *in->reg * st->nsrc);
-        memcpy(in->reg + st->nsrc, st->dst, sizeof *in->reg * st->ndst);
+        in->reg = reg;
+        memcpy(reg, st->src, sizeof *reg * st->nsrc);
+        memcpy(reg + st->nsrc, st->dst, sizeof *reg * st->ndst);
+        reg += st->nsrc + st->ndst;
         in->first_operand = st->guarded;
         in->cls = (uint8_t)class_of(m, st->unit);
         in->latency = (uint16_t)m->latency[st->latency].cycles;
