@@ -69,7 +69,8 @@ bool allot_setting(size_t i, struct allot_setting_info *info);
 /* Policies by registry name; kind = "schedulers", "residency", "cta_order", "dram". */
 bool allot_policy(const char *kind, size_t i, const char **name, const char **meaning);
 
-/* Markdown reference, malloc'd: what = "settings" or "counters"; else NULL. */
+/* Markdown reference, malloc'd: what = "settings", "counters" or "ptx" (instructions); else
+ * NULL. */
 char *allot_reference(const char *what);
 
 /* -- modules -- */

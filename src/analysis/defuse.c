@@ -11,7 +11,7 @@ defuse_is_dest(const struct ptx_inst *in, unsigned operand)
         return operand == 0 && in->ops[0].kind == PTX_OPD_VEC;
     for (unsigned i = 0; *p; i++) {
         if (i == operand)
-            return *p && strchr("dDPUV", *p);
+            return *p && strchr("dDPUVL", *p);
         while (*p && *p != ',' && *p != '|')
             p++;
         if (*p)

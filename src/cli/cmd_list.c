@@ -91,24 +91,37 @@ list_counters(void)
     print_table(t);
 }
 
+/* The same text as the reference: it is a table already. */
+static void
+list_ptx(void)
+{
+    char *text = allot_reference("ptx");
+    fputs(text, stdout);
+    free(text);
+}
+
 int
 cmd_list(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } kinds[] = {{"machines", list_machines}, {"workloads", list_workloads},
-                 {"policies", list_policies}, {"passes", list_passes},
-                 {"settings", list_settings}, {"counters", list_counters}};
+    } kinds[] = {{"machines", list_machines},
+                 {"workloads", list_workloads},
+                 {"policies", list_policies},
+                 {"passes", list_passes},
+                 {"settings", list_settings},
+                 {"counters", list_counters},
+                 {"ptx", list_ptx}};
     bool markdown = false;
-    const struct cli_opt options[] = {{"markdown", 0, NULL,
-                                       "settings, counters: the reference as Markdown",
-                                       NULL, NULL, &markdown},
-                                      {0}};
+    const struct cli_opt options[] = {
+        {"markdown", 0, NULL, "settings, counters, ptx: the reference as Markdown", NULL,
+         NULL, &markdown},
+        {0}};
     const struct cli_cmd cmd = {
-        "list", "[--markdown] machines|workloads|policies|passes|settings|counters",
+        "list", "[--markdown] machines|workloads|policies|passes|settings|counters|ptx",
         "What there is to choose from. Settings are what a machine file and --set may say;\n"
-        "counters are what --json and --stats give.",
+        "counters are what --json and --stats give; ptx is every instruction, done or refused.",
         "  allot list machines\n"};
     struct cli_list pos;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
@@ -117,7 +130,7 @@ cmd_list(int argc, char **argv)
     if (markdown) {
         char *text = pos.n == 1 ? allot_reference(pos.v[0]) : NULL;
         if (!text)
-            return cli_usage(&cmd, "--markdown is for settings and counters");
+            return cli_usage(&cmd, "--markdown is for settings, counters and ptx");
         fputs(text, stdout);
         free(text);
         return EXIT_OK;
@@ -128,5 +141,5 @@ cmd_list(int argc, char **argv)
             return EXIT_OK;
         }
     return cli_usage(&cmd, "say what to list: machines, workloads, policies, passes, "
-                           "settings or counters");
+                           "settings, counters or ptx");
 }

@@ -36,7 +36,9 @@ decode_inst(struct decoder *d)
 {
     static const struct decode_row *const tables[] = {decode_memory, decode_control,
                                                       decode_warp,   decode_texture,
-                                                      decode_async,  decode_stack};
+                                                      decode_async,  decode_stack,
+                                                      decode_video,  decode_tensor,
+                                                      decode_tile,   decode_lop3};
     const struct ptx_inst *in = d->in;
     const struct ptx_op_info *info = &ptx_ops[in->op];
     struct exec_inst *x = d->out;
@@ -59,7 +61,9 @@ decode_inst(struct decoder *d)
         x->flags = (uint8_t)(IF_GUARD | (in->guard_neg ? IF_GUARD_NEG : 0));
     }
     if (info->flags & PTX_REFUSED)
-        return decode_refuse(d, "this instruction is not supported");
+        return decode_refuse(d, info->flags & PTX_TOONEW
+                                    ? "this needs sm_90 or later, which is not simulated"
+                                    : "this instruction is not supported");
     if (in->op == PTX_OP_MOVQ)
         return decode_mov128(d);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)

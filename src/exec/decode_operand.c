@@ -22,10 +22,12 @@ decode_refuse(struct decoder *d, const char *fmt, ...)
     struct strbuf name = {0};
     if (d->in) {
         strbuf_addz(&name, ptx_ops[d->in->op].mnemonic);
-        for (unsigned g = 0; g < PTX_NMODGROUPS; g++)
+        if (d->in->text)
+            strbuf_addz(&name, d->in->text);
+        for (unsigned g = 0; g < PTX_NMODGROUPS && !d->in->text; g++)
             if (d->in->mod[g])
                 strbuf_printf(&name, ".%s", ptx_mods[d->in->mod[g]].text);
-        for (unsigned i = 0; i < d->in->ntypes; i++)
+        for (unsigned i = 0; i < d->in->ntypes && !d->in->text; i++)
             strbuf_printf(&name, ".%s", ptx_types[d->in->type[i]].text);
     }
     diag_add(d->diag, DIAG_ERROR, &loc, "kernel '%s': %s: %s", d->p->entry->name,

@@ -13,7 +13,7 @@
 #include "ptx/ir.h"
 
 enum {
-    EXEC_MAX_SRC = 12,
+    EXEC_MAX_SRC = 26,
     EXEC_MAX_DST = 8,
     EXEC_INST_BYTES = 8,
     EXEC_BARRIERS = 16,

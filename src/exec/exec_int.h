@@ -34,6 +34,7 @@ enum inst_flags {
     IF_FUNC_PARAM = 64, /* parameter words of a function: rows, not an address */
     IF_COPY = 128,      /* with IF_ACCESS: the plan begins with a record that has the
                          * address (cp.async: the scratchpad's) */
+    IF_TILE = 256,      /* a matrix is accessed: exec_tile.c knows the addresses */
 };
 
 struct exec_inst { /* one cache line */
@@ -62,7 +63,7 @@ struct exec_inst { /* one cache line */
         uint32_t slot;   /* memory: range cache */
     };
     uint32_t reconv;
-    uint8_t flags; /* enum inst_flags */
+    uint16_t flags; /* enum inst_flags */
     uint8_t space; /* memory: enum ptx_space, NONE: generic */
     uint8_t esize; /* memory: bytes of an element; others: row bytes of the destination */
     uint8_t nvec;  /* memory: elements */
@@ -193,7 +194,15 @@ struct prog_priv {
     uint32_t nslots; /* memory range caches */
     VEC(struct scratch_var) shared_vars;
     bool has_calls, has_dynamic, has_alloca;
+    struct matrix_places *places; /* of the fragments in use (exec_matrix.c) */
     VEC(struct zero_row) zero_rows; /* the kernel's, that may be read before written */
+};
+
+/* Which element of a matrix each place of a fragment holds: see struct fragment. */
+struct matrix_places {
+    uint64_t key;
+    uint16_t *at;
+    struct matrix_places *next;
 };
 
 /* -- check -- */
@@ -266,7 +275,8 @@ struct decode_row {
     decode_fn *fn;
 };
 extern const struct decode_row decode_memory[], decode_control[], decode_warp[],
-    decode_texture[], decode_async[], decode_stack[];
+    decode_texture[], decode_async[], decode_stack[], decode_video[], decode_tensor[],
+    decode_tile[], decode_lop3[];
 
 bool decode_refuse(struct decoder *d, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

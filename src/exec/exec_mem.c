@@ -12,9 +12,9 @@
 #include <string.h>
 
 /* Addresses of the lanes; inactive ones get the first active lane's. */
-static void
-addresses(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-          uint64_t *a)
+void
+mem_addresses(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+              uint64_t *a)
 {
     uint64_t off = (uint64_t)in->off + (in->flags & IF_FRAME ? w->local_base : 0);
     const void *b = in->base == REF_NONE ? NULL : row(w, in->base);
@@ -29,8 +29,8 @@ addresses(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 
 /* -- checks -- */
 
-static unsigned
-generic_space(uint64_t *addr)
+unsigned
+mem_generic_space(uint64_t *addr)
 {
     uint64_t a = *addr;
     if (a - DEV_SHARED_BASE >= 4ull * DEV_WINDOW)
@@ -48,8 +48,8 @@ generic_space(uint64_t *addr)
     }
 }
 
-static bool
-lane_ok(const struct exec_warp *w, unsigned space, uint64_t addr, unsigned bytes)
+bool
+mem_lane_ok(const struct exec_warp *w, unsigned space, uint64_t addr, unsigned bytes)
 {
     if (addr & (bytes - 1))
         return false;
@@ -76,7 +76,7 @@ mem_global_ok(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     FOR_BITS(i, mask)
     if ((a[i] - cache->lo > cache->last - cache->lo || cache->lo > cache->last ||
          a[i] & (bytes - 1)) &&
-        !lane_ok(w, PTX_SPACE_GLOBAL, a[i], bytes))
+        !mem_lane_ok(w, PTX_SPACE_GLOBAL, a[i], bytes))
         return false;
     return true;
 }
@@ -90,7 +90,7 @@ mem_blame(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         unsigned space = x->space == PTX_SPACE_NONE ? x->lane_space[i] : x->space;
         bool writes_ro = in->kind != MEM_LOAD &&
                          (space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM);
-        if (writes_ro || !lane_ok(w, space, x->addr[i], bytes))
+        if (writes_ro || !mem_lane_ok(w, space, x->addr[i], bytes))
             return fault_memory(w, in, (unsigned)i, space, x->addr[i]);
     }
     return fault(w, in, (unsigned)bit_lowest(mask), NULL, "this access is not allowed");
@@ -166,7 +166,7 @@ void
 mem_resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             struct exec_access *x)
 {
-    addresses(w, in, mask, x->addr);
+    mem_addresses(w, in, mask, x->addr);
     x->space = in->space;
     x->bytes = (uint8_t)(in->esize * in->nvec);
     x->load = in->kind == MEM_LOAD;
@@ -179,7 +179,7 @@ mem_resolve(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask
     unsigned first = PTX_SPACE_NONE;
     bool mixed = false;
     for (int i = 0; i < LANES; i++) {
-        x->lane_space[i] = (uint8_t)generic_space(&x->addr[i]);
+        x->lane_space[i] = (uint8_t)mem_generic_space(&x->addr[i]);
         if (!i)
             first = x->lane_space[0];
         mixed |= x->lane_space[i] != first;
@@ -201,7 +201,7 @@ mem_allowed(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     FOR_BITS(i, mask)
     {
         unsigned space = x->space == PTX_SPACE_NONE ? x->lane_space[i] : x->space;
-        if (!lane_ok(w, space, x->addr[i], bytes) ||
+        if (!mem_lane_ok(w, space, x->addr[i], bytes) ||
             (in->kind != MEM_LOAD &&
              (space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM)))
             return false;
@@ -251,9 +251,9 @@ mem_read_generic(const struct exec_warp *w, unsigned lane, uint64_t addr, void *
                  unsigned n)
 {
     uint64_t a = addr;
-    unsigned space = generic_space(&a);
+    unsigned space = mem_generic_space(&a);
     for (unsigned i = 0; i < n; i++) {
-        if (!lane_ok(w, space, a + i, 1))
+        if (!mem_lane_ok(w, space, a + i, 1))
             return false;
         ((uint8_t *)dst)[i] = (uint8_t)lane_read(w, space, a + i, lane, 1);
     }
@@ -340,14 +340,6 @@ of_f64(double f)
     return f != f ? 0x7fffffffffffffff : b;
 }
 
-/* atom.add.f32 on global memory flushes subnormal inputs and results to sign-preserving
- * zero, on shared memory it does not (PTX ISA, atom). */
-static float
-flush(float f)
-{
-    return fp_bits32(f) & 0x7f800000 ? f : __builtin_copysignf(0, f);
-}
-
 /* Sums of 11 and 8 bits are right when they are rounded to 24 bits first. */
 static uint64_t
 add_half(unsigned type, uint64_t a, uint64_t b)
@@ -373,8 +365,10 @@ mem_atom_value(const struct exec_inst *in, unsigned space, uint64_t old, uint64_
     switch (in->sub) {
     case AT_ADD:
         if (in->type == PTX_F32) {
+            /* On global memory subnormals are flushed, on shared memory not (PTX ISA,
+             * atom). */
             if (space != PTX_SPACE_SHARED)
-                return of_f32(flush(flush(as_f32(old)) + flush(as_f32(b))));
+                return of_f32(fp_flush(fp_flush(as_f32(old)) + fp_flush(as_f32(b))));
             return of_f32(as_f32(old) + as_f32(b));
         }
         if (in->type == PTX_F64)
@@ -459,7 +453,10 @@ exec_peek_access(const struct exec_warp *w, struct exec_access *a)
         a->mask = 0;
         return false;
     }
-    mem_resolve(w, in->flags & IF_COPY ? in->plan : in, mask, a);
+    if (in->flags & IF_TILE)
+        tile_access(w, in, mask, a);
+    else
+        mem_resolve(w, in->flags & IF_COPY ? in->plan : in, mask, a);
     return true;
 }
 

@@ -59,6 +59,17 @@ bool decode_address(struct decoder *d, const struct ptx_operand *o, unsigned spa
 /* Data register e of the instruction. */
 bool decode_data(struct decoder *d, unsigned e, const struct ptx_operand *o,
                  unsigned type, bool dest);
+/* Addresses of the lanes; inactive ones get the first active lane's. */
+void mem_addresses(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+                   uint64_t *a);
+/* The space a generic address lies in; *addr becomes the address there. */
+unsigned mem_generic_space(uint64_t *addr);
+/* Is an access of that many bytes allowed and aligned? */
+bool mem_lane_ok(const struct exec_warp *w, unsigned space, uint64_t addr,
+                 unsigned bytes);
+/* What a matrix instruction will access (exec_tile.c). */
+void tile_access(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+                 struct exec_access *x);
 
 /* Size of a space other than global. */
 ALWAYS_INLINE uint64_t

@@ -21,7 +21,8 @@ struct format {
     int emin, emax; /* exponents of the smallest normal and the largest number */
 };
 
-static const struct format half = {11, -14, 15}, single = {24, -126, 127},
+static const struct format half = {11, -14, 15}, bhalf = {8, -126, 127},
+                           single = {24, -126, 127},
                            dbl = {53, -1022, 1023};
 
 static int
@@ -237,6 +238,13 @@ fp_soft_int_to_half(bool neg, uint64_t magnitude, unsigned rnd)
 {
     struct number x = {magnitude, 0, neg, false};
     return magnitude ? (uint16_t)round_to(&half, x, rnd) : 0;
+}
+
+uint16_t
+fp_soft_int_to_bhalf(bool neg, uint64_t magnitude, unsigned rnd)
+{
+    struct number x = {magnitude, 0, neg, false};
+    return magnitude ? (uint16_t)round_to(&bhalf, x, rnd) : 0;
 }
 
 uint16_t

@@ -42,6 +42,7 @@ double fp_soft_sqrt(double a, unsigned rnd);
 double fp_soft_int_to_f64(bool neg, uint64_t magnitude, unsigned rnd);
 float fp_soft_int_to_f32(bool neg, uint64_t magnitude, unsigned rnd);
 uint16_t fp_soft_int_to_half(bool neg, uint64_t magnitude, unsigned rnd);
+uint16_t fp_soft_int_to_bhalf(bool neg, uint64_t magnitude, unsigned rnd);
 uint16_t fp_soft_to_half(double a, unsigned rnd);
 
 /* -- bits -- */

@@ -4,10 +4,11 @@
  * here the variant is chosen, an instruction's modifiers are put into the bits of aux
  * (lanes_int.h) and the most special function made for them is looked up. Also says no to
  * combinations that the PTX ISA does not have, where the opcode table cannot. */
-#include "exec/fp.h"
+#include "exec/fp_half.h"
 #include "exec/lanes_int.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 extern const struct lane_variant lanes_variant_plain, lanes_variant_avx2,
     lanes_variant_avx512;
@@ -64,8 +65,12 @@ static const struct {
     M(RND_RZI, FP_RZ | LM_INTEGRAL),
     M(RND_RMI, FP_RM | LM_INTEGRAL),
     M(RND_RPI, FP_RP | LM_INTEGRAL),
+    M(RND_RNA, LM_RNA),
     M(FTZ_FTZ, LM_FTZ),
     M(SAT_SAT, LM_SAT),
+    M(SATF_SATF, LM_SATF),
+    M(RELU_RELU, LM_RELU),
+    M(PACK_PACK, 0),
     M(PART_LO, 0),
     M(PART_HI, LM_HI),
     M(WIDE_WIDE, 0),
@@ -144,11 +149,68 @@ comparable(unsigned cmp, unsigned t)
     }
 }
 
+static bool
+is_bhalf(unsigned t)
+{
+    return t == PTX_BF16 || t == PTX_BF16X2;
+}
+
+/* Modifiers of half-precision rows (PTX ISA 9.7.4): bf16 knows neither .ftz nor .sat. */
+static bool
+valid_half(const struct ptx_inst *in)
+{
+    unsigned t = in->type[0], rnd = in->mod[PTX_MG_RND];
+    if (rnd && rnd != PTX_RND_RN)
+        return false;
+    switch (in->op) {
+    case PTX_OP_EX2H:
+        return IS(PREC, APPROX) && HAS(FTZ) == is_bhalf(t);
+    case PTX_OP_TANHH:
+        return IS(PREC, APPROX);
+    case PTX_OP_FMAH:
+        return rnd && !(HAS(SAT) && HAS(RELU)) &&
+               !(is_bhalf(t) && (HAS(FTZ) || HAS(SAT)));
+    default:
+        return HAS(XORSIGN) == HAS(ABS) && !(is_bhalf(t) && (HAS(FTZ) || HAS(SAT)));
+    }
+}
+
+/* cvt to the packed and the narrow formats (PTX ISA 9.7.9.21). */
+static bool
+valid_cvt(const struct ptx_inst *in)
+{
+    unsigned rnd = in->mod[PTX_MG_RND];
+    bool rn = rnd == PTX_RND_RN, rz = rnd == PTX_RND_RZ;
+    switch (in->op) {
+    case PTX_OP_CVTX2:
+        return rn || rz;
+    case PTX_OP_CVTTF:
+        return rn || rz || (rnd == PTX_RND_RNA && !HAS(RELU));
+    case PTX_OP_CVTE8:
+    case PTX_OP_CVTE8H:
+        return rn && HAS(SATF);
+    case PTX_OP_CVTHE8:
+        return rn;
+    case PTX_OP_CVTFF: /* .relu and .satfinite: to f16 and bf16 from f32 */
+        if (HAS(RELU) || HAS(SATF))
+            return (in->type[0] == PTX_F16 || in->type[0] == PTX_BF16) &&
+                   in->type[1] == PTX_F32 && (rn || rz) && !HAS(SAT) && !HAS(FTZ);
+        /* integral rounding without change of size only */
+        return rnd != PTX_RND_RNA && (in->type[0] == in->type[1] || rnd < PTX_RND_RNI);
+    default: /* cvt.pack */
+        return HAS(SAT) && (in->ntypes < 3 || in->type[2] == PTX_B32);
+    }
+}
+
 /* What the table's type sets and modifier groups do not say. */
 static bool
 valid(const struct ptx_inst *in)
 {
     unsigned t = in->type[0];
+    if (in->mod[PTX_MG_RND] > PTX_RND_RP && strcmp(ptx_ops[in->op].mnemonic, "cvt"))
+        return false; /* integral rounding is for cvt */
+    if (HAS(PREC) && (HAS(RND) || (IS(PREC, FULL) && in->op != PTX_OP_DIVF)))
+        return false;
     switch (in->op) {
     case PTX_OP_ADD:
     case PTX_OP_SUB:
@@ -186,11 +248,39 @@ valid(const struct ptx_inst *in)
     case PTX_OP_MAXF:
         return HAS(XORSIGN) == HAS(ABS);
     case PTX_OP_CVTIF:
-        return in->mod[PTX_MG_RND] >= PTX_RND_RNI;
+        return in->mod[PTX_MG_RND] >= PTX_RND_RNI && !IS(RND, RNA);
     case PTX_OP_CVTFI:
         return in->mod[PTX_MG_RND] < PTX_RND_RNI;
-    case PTX_OP_CVTFF: /* integral rounding without change of size only */
-        return t == in->type[1] || in->mod[PTX_MG_RND] < PTX_RND_RNI;
+    case PTX_OP_CVTFF:
+    case PTX_OP_CVTX2:
+    case PTX_OP_CVTTF:
+    case PTX_OP_CVTE8:
+    case PTX_OP_CVTE8H:
+    case PTX_OP_CVTHE8:
+    case PTX_OP_CVTPACK16:
+    case PTX_OP_CVTPACK8:
+        return valid_cvt(in);
+    case PTX_OP_ADDH:
+    case PTX_OP_SUBH:
+    case PTX_OP_MULH:
+    case PTX_OP_FMAH:
+    case PTX_OP_NEGH:
+    case PTX_OP_ABSH:
+    case PTX_OP_MINH:
+    case PTX_OP_MAXH:
+    case PTX_OP_TANHH:
+    case PTX_OP_EX2H:
+        return valid_half(in);
+    case PTX_OP_SETPH:
+        return comparable(in->mod[PTX_MG_CMP], t) && !(is_bhalf(t) && HAS(FTZ));
+    case PTX_OP_SETHS:
+    case PTX_OP_SETH2: /* f16 and bf16 do not mix */
+        return comparable(in->mod[PTX_MG_CMP], in->type[1]) &&
+               !(is_bhalf(in->type[1]) && HAS(FTZ)) &&
+               (ptx_types[t].kind != PTX_K_FLT || t == in->type[1]);
+    case PTX_OP_SETHD:
+        return comparable(in->mod[PTX_MG_CMP], in->type[1]) &&
+               (!HAS(FTZ) || in->type[1] == PTX_F32);
     default:
         return true;
     }
@@ -209,7 +299,7 @@ lane_select_in(const struct lane_variant *v, const struct ptx_inst *in, uint32_t
         m |= mod_bits[in->mod[g]].bits;
     }
     unsigned t0 = in->type[0], t1 = in->ntypes > 1 ? in->type[1] : PTX_NOTYPE;
-    unsigned operand = in->op == PTX_OP_SET ? t1 : t0;
+    unsigned operand = !strcmp(ptx_ops[in->op].mnemonic, "set") ? t1 : t0;
     if (HAS(CMP) && IS(CMP, NE) && ptx_types[operand].kind != PTX_K_FLT)
         m |= LC_UN << 16; /* the code that means != */
     if (in->op == PTX_OP_CVTIF) {

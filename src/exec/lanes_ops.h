@@ -17,6 +17,10 @@
  *   RAWFLOAT      T; no canonical NaN
  *   PREDICATE     predicate
  *   COMPARE(a, b) p and q of setp; COMPAREF(a, b): of floating point; COMPARE2(a, b): set
+ *   HALF          f16, bf16 or a pair: the value of one element as a double, of HA, HB,
+ * HC, the elements of the sources; rounded once, .ftz .sat .relu applied HALFBITS the
+ * same of bits: HX, the element of a COMPAREH, COMPAREH2  setp and set of such elements
+ *   TO_HALF2, TO_E8, FROM_E8, PACK3  cvt to and from pairs
  *   SELECT(a, b, n) a where the predicate source n holds, else b
  *   MASKS         predicate; A and B are whole masks
  *   CONVERT_II, _IF, _FI, _FF  cvt to and from integers (I) and floating point (F)
@@ -24,7 +28,7 @@
 #ifndef ALLOT_EXEC_LANES_OPS_H
 #define ALLOT_EXEC_LANES_OPS_H
 
-#include "exec/fp.h"
+#include "exec/fp_half.h"
 
 #define IS_SIGNED(x) ((__typeof__(x))-1 < (__typeof__(x))1)
 
@@ -417,6 +421,19 @@ dp2a_bits(uint32_t a, bool sa, uint32_t b, bool sb, uint32_t c, bool hi)
         c += x * y;
     }
     return c;
+}
+
+/* cvt.pack: a and b clamped to `bits` bits, b lowest, c above them. */
+static inline uint32_t
+cvt_pack(int32_t a, int32_t b, uint32_t c, unsigned bits, bool is_signed)
+{
+    int32_t most = (int32_t)((1u << (bits - is_signed)) - 1),
+            least = is_signed ? -most - 1 : 0;
+    a = a > most ? most : a < least ? least : a;
+    b = b > most ? most : b < least ? least : b;
+    uint32_t keep = (1u << bits) - 1,
+             pair = ((uint32_t)a & keep) << bits | ((uint32_t)b & keep);
+    return bits == 16 ? pair : c << 2 * bits | pair;
 }
 
 /* Whether one of the relations in `cmp` (LC_...) holds between a and b. */

@@ -33,7 +33,6 @@ typedef uint64_t row_u64 __attribute__((may_alias));
 typedef int64_t row_s64 __attribute__((may_alias));
 typedef float row_f32 __attribute__((may_alias));
 typedef double row_f64 __attribute__((may_alias));
-struct half_bits; /* f16 rows hold the bits */
 
 #define LANE_TYPE(t, C, R, U, WIDER)                                                     \
     typedef C C_##t;                                                                     \
@@ -52,6 +51,14 @@ LANE_TYPE(u64, uint64_t, row_u64, uint64_t, uint64_t)
 LANE_TYPE(s64, int64_t, row_s64, int64_t, int64_t)
 LANE_TYPE(b64, uint64_t, row_u64, uint64_t, uint64_t)
 LANE_TYPE(f16, uint16_t, row_u32, uint16_t, uint32_t)
+LANE_TYPE(bf16, uint16_t, row_u32, uint16_t, uint32_t)
+LANE_TYPE(f16x2, uint32_t, row_u32, uint32_t, uint64_t)
+LANE_TYPE(bf16x2, uint32_t, row_u32, uint32_t, uint64_t)
+LANE_TYPE(tf32, uint32_t, row_u32, uint32_t, uint64_t)
+LANE_TYPE(e4m3x2, uint16_t, row_u32, uint16_t, uint32_t)
+LANE_TYPE(e5m2x2, uint16_t, row_u32, uint16_t, uint32_t)
+LANE_TYPE(u4, uint8_t, row_u32, uint8_t, uint16_t)
+LANE_TYPE(s4, int8_t, row_u32, int8_t, int16_t)
 LANE_TYPE(f32, float, row_f32, float, double)
 LANE_TYPE(f64, double, row_f64, double, double)
 LANE_TYPE(pred, uint32_t, row_u32, uint32_t, uint32_t)
@@ -69,6 +76,14 @@ enum {
     ty_s64 = PTX_S64,
     ty_b64 = PTX_B64,
     ty_f16 = PTX_F16,
+    ty_bf16 = PTX_BF16,
+    ty_f16x2 = PTX_F16X2,
+    ty_bf16x2 = PTX_BF16X2,
+    ty_tf32 = PTX_TF32,
+    ty_e4m3x2 = PTX_E4M3X2,
+    ty_e5m2x2 = PTX_E5M2X2,
+    ty_u4 = PTX_U4,
+    ty_s4 = PTX_S4,
     ty_f32 = PTX_F32,
     ty_f64 = PTX_F64,
     ty_pred = PTX_PRED,
@@ -87,6 +102,9 @@ enum {
 #define WRAP ((M & LM_WRAP) != 0)
 #define RIGHT ((M & LM_RIGHT) != 0)
 #define SHIFTAMT ((M & LM_SHIFTAMT) != 0)
+#define RELU ((M & LM_RELU) != 0)
+#define SATF ((M & LM_SATF) != 0)
+#define RNA ((M & LM_RNA) != 0)
 #define INTEGRAL ((M & LM_INTEGRAL) != 0)
 #define PMODE ((M & LM_PRMT) >> 24)
 #define TESTP ((M & LM_TESTP) >> 28)
@@ -105,6 +123,27 @@ enum {
 #define C2 SOURCE(T2, RT2, s2)
 #define RAWA ((const RT *)s0)[i]
 #define RAWB ((const RT *)s1)[i]
+#define RAW32(s) (((const row_s32 *)(s))[i])
+/* Elements of f16, bf16 and pairs: hs is the shift to the one meant. */
+#define IS_BHALF(ty) ((ty) == PTX_BF16 || (ty) == PTX_BF16X2)
+#define IS_PAIR(ty) ((ty) == PTX_F16X2 || (ty) == PTX_BF16X2)
+#define HX half_flush(((const row_u32 *)s0)[i] >> hs & 0xffff, FTZ, IS_BHALF(TY1))
+#define HALF_VALUE(s)                                                                    \
+    fp_half_value(                                                                       \
+        half_flush(((const row_u32 *)(s))[i] >> hs & 0xffff, FTZ, IS_BHALF(TY1)),        \
+        IS_BHALF(TY1))
+#define HA HALF_VALUE(s0)
+#define HB HALF_VALUE(s1)
+#define HC HALF_VALUE(s2)
+#define HALF_AT(shift, ...)                                                              \
+    ({                                                                                   \
+        enum { hs = (shift) };                                                           \
+        __VA_ARGS__;                                                                     \
+    })
+#define HALF_PAIR(ty, ...)                                                               \
+    ((uint32_t)HALF_AT(0, __VA_ARGS__) |                                                 \
+     (IS_PAIR(ty) ? (uint32_t)HALF_AT(16, __VA_ARGS__) << 16 : 0))
+#define CVT_BITS (TY0 == PTX_U4 || TY0 == PTX_S4 ? 4 : W)
 #define CW ((const RW *)s2)[i]
 #define BU ((const row_u32 *)s1)[i]
 #define CU ((const row_u32 *)s2)[i]
@@ -157,6 +196,7 @@ enum {
     typedef TW_##t0 RW __attribute__((may_alias));                                       \
     typedef C_##t1 T2;                                                                   \
     typedef R_##t1 RT2;                                                                  \
+    const int TY0 = ty_##t0, TY1 = ty_##t1;                                              \
     const uint32_t M = P_##p;                                                            \
     const void *const s0 = s[0], *const s1 = s[1], *const s2 = s[2], *const s3 = s[3];   \
     (void)M, (void)aux, (void)s0, (void)s1, (void)s2, (void)s3;
@@ -239,6 +279,19 @@ put_setp(void *const d[2], const void *s2, uint32_t r, uint32_t mask, uint32_t a
     put_mask(d[0], p, mask);
 }
 
+/* The same where q is not the contrary of p. */
+static inline void
+put_setph(void *const d[2], const void *s2, uint32_t p, uint32_t q, uint32_t mask,
+          uint32_t aux)
+{
+    uint32_t c = aux & LM_BOOL ? *(const row_u32 *)s2 : 0;
+    p = combine(p, c, aux);
+    q = combine(q, c, aux);
+    if (d[1])
+        put_mask(d[1], q, mask);
+    put_mask(d[0], p, mask);
+}
+
 /* -- cvt -- */
 
 #define CVT_IF(t, x)                                                                     \
@@ -275,10 +328,47 @@ cvt_double_f64(double x, uint32_t M)
     return x;
 }
 
+static inline double
+cvt_double_bf16(uint16_t x, uint32_t M)
+{
+    return fp_half_value(x, true);
+}
+
+static inline uint16_t
+cvt_narrow(double x, bool bhalf, uint32_t M)
+{
+    x = SAT ? fp_out_f64(x, false, true) : fp_relu(x, RELU);
+    return fp_to_half(x, RND, bhalf, SATF);
+}
+
 static inline uint16_t
 cvt_half(double x, uint32_t M)
 {
-    return fp_soft_to_half(SAT ? fp_out_f64(x, false, true) : x, RND);
+    return cvt_narrow(x, false, M);
+}
+
+static inline uint16_t
+cvt_bhalf(double x, uint32_t M)
+{
+    return cvt_narrow(x, true, M);
+}
+
+/* -- half precision -- */
+
+static inline uint32_t
+half_flush(uint32_t h, bool ftz, bool bhalf)
+{
+    return ftz && !(h & (bhalf ? 0x7f80 : 0x7c00)) ? h & 0x8000 : h;
+}
+
+/* What every half-precision result goes through. */
+static inline uint16_t
+half_out(double x, bool bhalf, uint32_t M)
+{
+    if (SAT)
+        x = x > 0.0 ? (x < 1.0 ? x : 1.0) : 0.0;
+    return (uint16_t)half_flush(fp_to_half(fp_relu(x, RELU), FP_RN, bhalf, false), FTZ,
+                                bhalf);
 }
 
 #define CVT_MAGNITUDE(v) IS_SIGNED(v) && (v) < 1 ? 0 - (uint64_t)(v) : (uint64_t)(v)
@@ -297,6 +387,10 @@ cvt_half(double x, uint32_t M)
 #define CVT_FI_f16(v)                                                                    \
     (SAT ? ((v) < 1 ? 0 : 0x3c00)                                                        \
          : fp_soft_int_to_half(CVT_NEGATIVE(v), CVT_MAGNITUDE(v), RND))
+
+#define CVT_FI_bf16(v)                                                                   \
+    (SAT ? ((v) < 1 ? 0 : 0x3f80)                                                        \
+         : fp_soft_int_to_bhalf(CVT_NEGATIVE(v), CVT_MAGNITUDE(v), RND))
 
 static inline float
 cvt_f32_f32(float x, uint32_t M)
@@ -332,6 +426,49 @@ static inline double
 cvt_f64_f16(uint16_t x, uint32_t M)
 {
     return fp_out_f64(fp_from_half(x), FTZ, SAT);
+}
+
+static inline float
+cvt_f32_bf16(uint16_t x, uint32_t M)
+{
+    return fp_out_f32((float)fp_half_value(x, true), FTZ, SAT);
+}
+
+static inline double
+cvt_f64_bf16(uint16_t x, uint32_t M)
+{
+    return fp_out_f64(fp_half_value(x, true), FTZ, SAT);
+}
+
+static inline uint16_t
+cvt_bf16_bf16(uint16_t x, uint32_t M)
+{
+    float v = (float)fp_half_value(x, true);
+    return cvt_bhalf(INTEGRAL ? fp_integral_f32(v, RND) : v, M);
+}
+
+static inline uint16_t
+cvt_bf16_f16(uint16_t x, uint32_t M)
+{
+    return cvt_bhalf(fp_from_half(x), M);
+}
+
+static inline uint16_t
+cvt_bf16_f32(float x, uint32_t M)
+{
+    return cvt_bhalf(x, M);
+}
+
+static inline uint16_t
+cvt_bf16_f64(double x, uint32_t M)
+{
+    return cvt_bhalf(x, M);
+}
+
+static inline uint16_t
+cvt_f16_bf16(uint16_t x, uint32_t M)
+{
+    return cvt_half(fp_half_value(x, true), M);
 }
 
 static inline uint16_t
@@ -375,6 +512,14 @@ cvt_f16_f64(double x, uint32_t M)
 #define LANE_COMPARE(...) GEN_COMPARE, __VA_ARGS__
 #define LANE_COMPAREF(...) GEN_COMPAREF, __VA_ARGS__
 #define LANE_COMPARE2(...) GEN_COMPARE2, __VA_ARGS__
+#define LANE_HALF(...) GEN_HALF, __VA_ARGS__
+#define LANE_HALFBITS(...) GEN_HALFBITS, __VA_ARGS__
+#define LANE_COMPAREH(...) GEN_COMPAREH, __VA_ARGS__
+#define LANE_COMPAREH2(...) GEN_COMPAREH2, __VA_ARGS__
+#define LANE_TO_HALF2(...) GEN_TO_HALF2, __VA_ARGS__
+#define LANE_TO_E8(...) GEN_TO_E8, __VA_ARGS__
+#define LANE_FROM_E8(...) GEN_FROM_E8, __VA_ARGS__
+#define LANE_PACK3(...) GEN_TWO, __VA_ARGS__
 #define LANE_SELECT(...) GEN_SELECT, __VA_ARGS__
 #define LANE_MASKS(...) GEN_MASKS, __VA_ARGS__
 #define LANE_CONVERT_II(...) GEN_CONVERT_II, __VA_ARGS__
@@ -384,8 +529,10 @@ cvt_f16_f64(double x, uint32_t M)
 
 #undef TS
 #undef TS2
+#undef TS3
 #define TS(set) SET_##set
 #define TS2(set0, set1) (SET_##set0, SET_##set1)
+#define TS3(set0, set1, set2) (SET_##set0, SET_##set1) /* the third has one type */
 #define OP(id, mnemonic, operands, types, groups, unit, lat, flags, value)               \
     OP_APPLY(id, types, LANE_##value)
 #define OP_APPLY(id, types, ...) OP_APPLY2(id, types, __VA_ARGS__)
@@ -406,6 +553,9 @@ cvt_f16_f64(double x, uint32_t M)
 #define GEN_PREDICATE(id, set, ...) set(PREDICATE_T, PREDICATE_T, id, __VA_ARGS__)
 #define GEN_COMPARE(id, set, a, b) set(COMPARE_T, COMPARE_T, id, a, b)
 #define GEN_COMPAREF(id, set, a, b) set(COMPAREF_T, COMPAREF_T, id, a, b)
+#define GEN_HALF(id, set, ...) set(HALF_T, HALF_T, id, __VA_ARGS__)
+#define GEN_HALFBITS(id, set, ...) set(HALFBITS_T, HALFBITS_T, id, __VA_ARGS__)
+#define GEN_COMPAREH(id, set, a, b) set(COMPAREH_T, COMPAREH_T, id, a, b)
 #define GEN_SELECT(id, set, a, b, n) set(SELECT_T, SELECT_T, id, a, b, n)
 #define GEN_MASKS(id, set, ...) set(MASKS_T, MASKS_T, id, __VA_ARGS__)
 #define FIRST_OF(a, b) a
@@ -416,6 +566,10 @@ cvt_f16_f64(double x, uint32_t M)
 #define GEN_TWO(id, types, ...) PAIRS(TWO_T, types, id, __VA_ARGS__)
 #define GEN_TWOFTZ(id, types, ...) PAIRS(TWOFTZ_T, types, id, __VA_ARGS__)
 #define GEN_COMPARE2(id, types, ...) PAIRS(COMPARE2_T, types, id, __VA_ARGS__)
+#define GEN_COMPAREH2(id, types, ...) PAIRS(COMPAREH2_T, types, id, __VA_ARGS__)
+#define GEN_TO_HALF2(id, types, ...) PAIRS(TO_HALF2_T, types, id, __VA_ARGS__)
+#define GEN_TO_E8(id, types, ...) PAIRS(TO_E8_T, types, id, __VA_ARGS__)
+#define GEN_FROM_E8(id, types, ...) PAIRS(FROM_E8_T, types, id, __VA_ARGS__)
 #define GEN_CONVERT_II(id, types, ...) PAIRS(CONVERT_II_T, types, id, __VA_ARGS__)
 #define GEN_CONVERT_IF(id, types, ...) PAIRS(CONVERT_IF_T, types, id, __VA_ARGS__)
 #define GEN_CONVERT_FI(id, types, ...) PAIRS(CONVERT_FI_T, types, id, __VA_ARGS__)
@@ -483,12 +637,54 @@ cvt_f16_f64(double x, uint32_t M)
 #define COMPARE_P(t, id, p, a, b)                                                        \
     FUNC1(id, t, p, GATHER(r, RT, compare(CMP, a, b)) put_setp(d, s2, r, mask, aux);)
 /* set: all ones or 1.0 where true. */
+#define TRUE_VALUE                                                                       \
+    (TY0 == PTX_F16 || TY0 == PTX_F16X2     ? 0x3c00                                     \
+     : TY0 == PTX_BF16 || TY0 == PTX_BF16X2 ? 0x3f80                                     \
+     : TY0 == PTX_F32                       ? 1                                          \
+                                            : -1)
+#define HALF_T(t, id, ...)                                                               \
+    FUNC1(id, t, none,                                                                   \
+          FILL_COPY(RT, UT, HALF_PAIR(TY0, half_out(__VA_ARGS__, IS_BHALF(TY0), M))))    \
+    FUNC1(id, t, any,                                                                    \
+          FILL_COPY(RT, UT, HALF_PAIR(TY0, half_out(__VA_ARGS__, IS_BHALF(TY0), M))))
+#define HALFBITS_T(t, id, ...)                                                           \
+    FUNC1(id, t, any, FILL_COPY(RT, UT, HALF_PAIR(TY0, __VA_ARGS__)))
+/* Of a pair p is about the lower half, q about the upper. */
+#define COMPAREH_T(t, id, a, b)                                                          \
+    FUNC1(id, t, any,                                                                    \
+          GATHER(lo, RT, HALF_AT(0, compare(CMP, a, b)))                                 \
+              GATHER(hi, RT, HALF_AT(16, compare(CMP, a, b)))                            \
+                  put_setph(d, s2, lo, IS_PAIR(TY0) ? hi : ~lo, mask, aux);)
+#define COMPAREH2_T(t1, t0, id, a, b)                                                    \
+    FUNC2(id, t0, t1, any,                                                               \
+          GATHER(lo, RT2, HALF_AT(0, compare(CMP, a, b)))                                \
+              GATHER(hi, RT2, HALF_AT(16, compare(CMP, a, b))) uint32_t c =              \
+                  aux & LM_BOOL ? *(const row_u32 *)s2 : 0;                              \
+          lo = combine(lo, c, aux); hi = combine(hi, c, aux);                            \
+          FILL(RT, UT,                                                                   \
+               IS_PAIR(TY1) ? (lo & bit32[i] ? (uint32_t)TRUE_VALUE & 0xffff : 0) |      \
+                                  (hi & bit32[i] ? (uint32_t)TRUE_VALUE << 16 : 0)       \
+                            : (lo & bit32[i] ? (uint32_t)TRUE_VALUE : 0)))
+#define TO_HALF2_T(t1, t0, id, a, b)                                                     \
+    FUNC2(id, t0, t1, any,                                                               \
+          FILL_COPY(RT, UT,                                                              \
+                    (uint32_t)cvt_narrow(a, IS_BHALF(TY0), M) << 16 |                    \
+                        cvt_narrow(b, IS_BHALF(TY0), M)))
+#define TO_E8_T(t1, t0, id, a, b)                                                        \
+    FUNC2(id, t0, t1, any,                                                               \
+          FILL_COPY(RT, UT,                                                              \
+                    fp_to_e8(a, TY0 == PTX_E5M2X2, RELU) << 8 |                          \
+                        fp_to_e8(b, TY0 == PTX_E5M2X2, RELU)))
+#define FROM_E8_T(t1, t0, id, a)                                                         \
+    FUNC2(id, t0, t1, any,                                                               \
+          FILL_COPY(RT, UT,                                                              \
+                    (uint32_t)cvt_half(fp_from_e8(a >> 8, TY1 == PTX_E5M2X2), M) << 16 | \
+                        cvt_half(fp_from_e8(a & 0xff, TY1 == PTX_E5M2X2), M)))
 #define COMPARE2_T(t1, t0, id, a, b)                                                     \
     FUNC2(id, t0, t1, any,                                                               \
           GATHER(r, RT2, compare(CMP, a, b)) uint32_t c =                                \
               aux & LM_BOOL ? *(const row_u32 *)s2 : 0;                                  \
-          r = combine(r, c, aux);                                                        \
-          FILL(RT, UT, r & bit32[i] ? IS_SIGNED((T)0.5) && (T)0.5 > 0 ? 1 : -1 : 0))
+          r = combine(r, c, aux); FILL(RT, UT, r & bit32[i] ? TRUE_VALUE : 0))
 #define SELECT_T(t, id, a, b, n)                                                         \
     FUNC1(id, t, none, const uint32_t p = *(const row_u32 *)s##n;                        \
           FILL(RT, UT, (p & LANE_BIT(RT)) != 0 ? a : b))

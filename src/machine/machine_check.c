@@ -124,6 +124,8 @@ check_pipelines(struct check *c)
          m->collector.ports_sfu},
         {"dp", m->unit.dp, m->unit.slots_dp, m->collector.units_dp,
          m->collector.ports_dp},
+        {"tensor", m->unit.tensor, m->unit.slots_tensor, m->collector.units_tensor,
+         m->collector.ports_tensor},
         {"mem", m->unit.mem, m->unit.slots_mem, m->collector.units_mem,
          m->collector.ports_mem},
     };

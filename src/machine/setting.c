@@ -45,7 +45,8 @@ static const char *const latency_defaults[PTX_NLATENCIES] = {
     LAT(F32_ADD, 4, 1),     LAT(F32_MAX, 13, 2), LAT(F32_MUL, 4, 1),
     LAT(F32_FMA, 5, 1),     LAT(F32_DIV, 39, 4), LAT(F64_ADD, 8, 8),
     LAT(F64_MAX, 19, 16),   LAT(F64_MUL, 8, 8),  LAT(F64_FMA, 8, 8),
-    LAT(F64_DIV, 330, 130), LAT(SFU, 8, 8),      LAT(SHFL, 32, 4),
+    LAT(F64_DIV, 330, 130), LAT(SFU, 8, 8),      LAT(TENSOR, 1, 1),
+    LAT(SHFL, 32, 4),
 };
 
 static struct setting table[NSETTINGS]; /* filled once */

@@ -95,7 +95,7 @@ equal_operand(const struct ptx_func *f, const struct ptx_func *g,
         return false;
     switch (a->kind) {
     case PTX_OPD_REG:
-        return equal_reg(f, g, a->reg, b->reg);
+        return equal_reg(f, g, a->reg, b->reg) && a->sreg == b->sreg;
     case PTX_OPD_SREG:
         return a->sreg == b->sreg;
     case PTX_OPD_IMM:

@@ -53,14 +53,23 @@ struct ptx_operand {
     bool joined;   /* written behind | (only in instructions without a pattern) */
     int32_t reg;   /* REG, ADDR: register index, -1: none */
     int32_t label; /* LABEL: index into func->labels */
-    uint16_t sreg;
-    uint16_t n; /* VEC: number of elements */
+    uint16_t sreg; /* SREG; REG of a video instruction: its selector, PTX_SEL_... */
+    uint16_t n;    /* VEC: number of elements */
     uint64_t imm;
     int64_t off;             /* SYM, ADDR */
     struct ptx_var *var;     /* SYM, ADDR: variable or parameter; NULL: none */
     struct ptx_func *func;   /* FUNCSYM */
     struct ptx_operand *vec; /* VEC */
 };
+
+/* Selector behind a register of a video instruction: .b0 ... .b3, .h0, .h1, or a list of
+ * halves (.h10) or bytes (.b7654), or a mask of them. Its digits, the last one lowest,
+ * each in 4 bits, with the number of digits and b or h above them would not fit 16 bits:
+ * digits are 0 to 7 and take 3 bits. */
+#define PTX_SEL(n, is_half) ((unsigned)(n) << 12 | (unsigned)(is_half) << 15)
+#define PTX_SEL_DIGITS(s) ((s) >> 12 & 7)
+#define PTX_SEL_HALF(s) ((s) >> 15 & 1)
+#define PTX_SEL_DIGIT(s, i) ((s) >> 3 * (i)&7) /* i-th from the right */
 
 enum ptx_sreg {
     PTX_SREG_TID,
@@ -128,8 +137,8 @@ struct ptx_inst {
     struct ptx_operand *ops; /* destinations first, in the order of the row's pattern */
     /* DIRECTIVE: the raw text (.pragma, .loc), or NULL: ops[0] is the FUNCSYM of a
      * prototype or list of call targets declared here. Instructions whose row has no
-     * pattern ("*"): the suffixes as written (types and mod are empty then); PTX_VERBATIM:
-     * the same beside types and mod. */
+     * pattern ("*"): the suffixes as written (types and mod are empty then);
+     * PTX_VERBATIM: the same beside types and mod. */
     const char *text;
 };
 

@@ -23,6 +23,7 @@ enum ptx_type_kind {
     PTX_K_UINT,
     PTX_K_SINT,
     PTX_K_FLT,
+    PTX_K_FORMAT, /* only in instructions: held by registers of .bN as wide */
     PTX_K_OPAQUE
 };
 
@@ -66,6 +67,7 @@ enum ptx_unit {
     PTX_UNIT_ALU,
     PTX_UNIT_SFU,
     PTX_UNIT_DP,
+    PTX_UNIT_TENSOR,
     PTX_UNIT_MEM,
     PTX_UNIT_BRANCH,
     PTX_UNIT_BARRIER,
@@ -96,6 +98,8 @@ enum ptx_op_flags {
     PTX_CCIN = 2048,    /* reads the carry flag CC.CF; modifier .cc: writes it */
     PTX_EXTENSION = 4096, /* no instruction of the PTX ISA: invented by a paper */
     PTX_VERBATIM = 32768, /* suffixes are kept and printed as written: their order varies */
+    PTX_TOONEW = 8192,  /* refused because it needs sm_90 or later */
+    PTX_SELECT = 16384, /* registers may have a selector, %r1.b0, or a minus sign */
 };
 
 enum ptx_op {

@@ -287,6 +287,25 @@ check_pack(struct check *c, unsigned i, const struct ptx_operand *o, unsigned by
     return check_vector(c, i, o, bits[each], dest, o->n, false);
 }
 
+/* A register of a matrix fragment has 32 bits, or holds an f64. How many there must be is
+ * found when the instruction is decoded. */
+static bool
+check_fragment(struct check *c, unsigned i, const struct ptx_operand *o)
+{
+    if (o->kind != PTX_OPD_REG) {
+        wrong_kind(c, i, o, "a list of registers");
+        return false;
+    }
+    const struct ptx_reg *r = &c->p->f->regs.v[o->reg];
+    unsigned bytes = ptx_type_bytes(r->type);
+    if (!r->vec && (bytes == 4 || r->type == PTX_F64 || r->type == PTX_B64))
+        return true;
+    err(c->p, c->at[i],
+        "'%.100s' is .%s; the registers of a fragment have 32 bits, or .f64", r->name,
+        ptx_types[r->type].text);
+    return false;
+}
+
 static bool
 check_memory(struct check *c, unsigned i, const struct ptx_operand *o)
 {
@@ -404,6 +423,18 @@ check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const struc
             return true; /* the rest is looked at where it is decoded */
         wrong_kind(c, i, o, "[texture, {coordinates}]");
         return false;
+    case 'L':
+    case 'M':
+        if (o->kind == PTX_OPD_REG)
+            return check_fragment(c, i, o);
+        if (o->kind != PTX_OPD_VEC || o->neg) {
+            wrong_kind(c, i, o, "a list of registers");
+            return false;
+        }
+        for (unsigned k = 0; k < o->n; k++)
+            if (!check_fragment(c, i, &o->vec[k]))
+                return false;
+        return true;
     case 'l':
     case 'x':
         return true; /* resolved later */

@@ -105,6 +105,15 @@ parse_decl(struct parser *p, struct decl *d)
             if (d->type)
                 err(p, where, "two types: .%s and .%s", ptx_types[d->type].text,
                     ptx_types[type].text);
+            if (ptx_types[type].kind == PTX_K_FORMAT) {
+                struct diag *x = err(p, where, ".%s is a type of instructions only",
+                                     ptx_types[type].text);
+                hint(p, x, "declare .b%u", ptx_type_bytes(type) * 8);
+                type = ptx_type_bytes(type) == 8   ? PTX_B64
+                       : ptx_type_bytes(type) == 4 ? PTX_B32
+                       : ptx_type_bytes(type) == 2 ? PTX_B16
+                                                   : PTX_B8;
+            }
             d->type = (uint8_t)type;
         } else if (at_word(p, T_DOT, ".v2") || at_word(p, T_DOT, ".v4") ||
                    at_word(p, T_DOT, ".v8")) {

@@ -16,7 +16,8 @@ static const ptx_groups always_needed =
     G(WIDE) | G(WARP) | G(RED) | G(MATCH) | G(LEVEL) | G(IDX) | G(GEOM) | G(COMP) |
     G(QUERY) | G(SUFORM) | G(SUCLAMP) | G(ASYNC) | G(CPOP) | G(CPMB) | G(CPDST) |
     G(CPSRC) | G(MBINIT) | G(MBARRIVE) | G(MBTX) | G(MBWAIT) | G(MBPEND) | G(POLICY) |
-    G(PROXY) | G(PROXYK) | G(MBFENCE);
+    G(PROXY) | G(PROXYK) | G(MBFENCE) | G(WLOAD) | G(WSTORE) | G(WMMA) | G(MATRIX) |
+    G(SHAPE) | G(SP) | G(PACK);
 
 /* -- rows, taken apart once -- */
 
@@ -49,7 +50,7 @@ split_types(struct row *r)
 {
     for (const char *s = r->info->types; *s;) {
         size_t n = strcspn(s, " /");
-        r->types[r->ntypes] |= (uint32_t)1 << type_by_name(s, n);
+        r->types[r->ntypes] |= (uint64_t)1 << type_by_name(s, n);
         s += n;
         if (!*s || *s == '/')
             r->ntypes++;
@@ -106,6 +107,10 @@ init_rows(void)
             r->required |= G(SPACE);
         if (i == PTX_OP_MEMBAR || i == PTX_OP_FENCE)
             r->required |= G(SCOPE);
+        if (i == PTX_OP_LOP3P)
+            r->required |= G(BOOL);
+        if (i == PTX_OP_MINRELU || i == PTX_OP_MAXRELU)
+            r->required |= G(RELU);
         if (i == PTX_OP_ADDCC || i == PTX_OP_SUBCC || i == PTX_OP_MADCC)
             r->required |= G(CC);
         split_types(r);
@@ -499,7 +504,7 @@ resolve(struct parser *p, const char *text, uint32_t n, struct place start)
         in.op = (uint16_t)(r - rows);
         in.guard = -1;
         in.mod = ptx_no_mods;
-    } else if (!strcmp(r->info->mnemonic, "cvt") && r->ntypes == 2 && r->nslots == 2 &&
+    } else if (in.op >= PTX_OP_CVTII && in.op <= PTX_OP_CVTFF &&
                !check_cvt(p, &in, (struct place){start.line, start.col, n})) {
         return NULL;
     }

@@ -239,6 +239,7 @@ parse_inst(struct parser *p)
     if (!form)
         return false;
     const struct row *r = form->row;
+    p->select = r->info->flags & PTX_SELECT;
     struct ptx_operand ops[MAX_SLOTS];
     struct ptx_inst in = form->proto;
     in.guard = g;

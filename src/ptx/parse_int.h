@@ -86,7 +86,7 @@ enum { NO_TYPE = 255, MAX_SLOTS = 8 };
 
 struct row {
     const struct ptx_op_info *info;
-    uint32_t types[4]; /* admissible types as bits */
+    uint64_t types[4]; /* admissible types as bits */
     uint8_t ntypes, nslots, nrequired;
     bool open;          /* pattern "*" */
     const char *prefix; /* of an open row: how the suffixes begin; "": any */
@@ -119,6 +119,7 @@ struct parser {
     uint32_t serial;    /* number of f */
     bool indexed;       /* the operand read last was x[3]: an address if one is due */
     int open;           /* braces open within the current statement */
+    bool select;        /* registers of the current instruction may have selectors */
     uint64_t regs_left, init_left;
 };
 

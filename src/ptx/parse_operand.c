@@ -18,6 +18,24 @@ component(const struct ptx_token *t)
     return c && *c ? (int)(c - names) % 4 : -1;
 }
 
+/* .b0, .h10 and the like: PTX_SEL_..., 0: none. */
+static unsigned
+selector(const struct ptx_token *t)
+{
+    unsigned n = t->n - 2;
+    if (t->kind != T_DOT || t->n < 3 || n > 4 || (t->s[1] != 'b' && t->s[1] != 'h') ||
+        (t->s[1] == 'h' && n > 2))
+        return 0;
+    unsigned sel = PTX_SEL(n, t->s[1] == 'h');
+    for (unsigned i = 0; i < n; i++) {
+        char c = t->s[t->n - 1 - i];
+        if (c < '0' || c > (t->s[1] == 'h' ? '3' : '7'))
+            return 0;
+        sel |= (unsigned)(c - '0') << 3 * i;
+    }
+    return sel;
+}
+
 bool
 undeclared(struct parser *p, const struct name *nm, struct place where)
 {
@@ -44,6 +62,11 @@ name_operand(struct parser *p, struct ptx_operand *o, struct name *nm, struct pl
         if (!at(p, T_DOT))
             return true;
         const struct ptx_reg *r = &p->f->regs.v[b->index];
+        o->sreg = p->select ? (uint16_t)selector(&p->tok) : 0;
+        if (o->sreg) {
+            next(p);
+            return true;
+        }
         int c = component(&p->tok);
         if (c < 0 || c >= r->vec) {
             struct diag *d = err(p, here(p), "'%.100s' has no component '%.*s'", nm->s,
@@ -270,6 +293,13 @@ parse_operand(struct parser *p, struct ptx_operand *o)
         struct ptx_lexer save = p->lex;
         struct ptx_token t;
         ptx_lex(&save, &t);
+        if (t.kind == T_ID && p->select) { /* vmad */
+            next(p);
+            if (!parse_operand(p, o))
+                return false;
+            o->neg = o->kind == PTX_OPD_REG;
+            return true;
+        }
         if (t.kind == T_ID && !(t.n == 7 && !memcmp(t.s, "WARP_SZ", 7))) {
             struct diag *d = err(p, where, "a minus sign cannot stand before a register");
             hint(p, d, "negate it with a neg instruction first");

@@ -105,8 +105,13 @@ print_operand(const struct ptx_func *f, const struct ptx_operand *o, struct strb
     switch (o->kind) {
     case PTX_OPD_REG:
         if (o->neg)
-            add_char(b, '!');
+            add_char(b, f->regs.v[o->reg].type == PTX_PRED ? '!' : '-');
         add_reg(f, o->reg, o->comp, b);
+        if (o->sreg) {
+            strbuf_addz(b, PTX_SEL_HALF(o->sreg) ? ".h" : ".b");
+            for (unsigned i = PTX_SEL_DIGITS(o->sreg); i--;)
+                add_char(b, (char)('0' + PTX_SEL_DIGIT(o->sreg, i)));
+        }
         break;
     case PTX_OPD_SREG: {
         const struct ptx_sreg_info *x = &ptx_sregs[o->sreg];

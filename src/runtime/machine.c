@@ -2,6 +2,7 @@
  */
 #include "runtime/runtime.h"
 
+#include "exec/coverage.h"
 #include "machine/occupancy.h"
 #include "timing/dram/dram_policy.h"
 #include "timing/policy.h"
@@ -166,6 +167,8 @@ allot_reference(const char *what)
         machine_docs(&b);
     else if (!strcmp(what, "counters"))
         stats_docs(&b);
+    else if (!strcmp(what, "ptx"))
+        exec_coverage_docs(&b);
     else
         return NULL;
     return strbuf_take(&b);

@@ -107,6 +107,8 @@ check_paths(const struct machine *m, struct diag_sink *diag)
         {"sfu", m->unit.slots_sfu, m->collector.units_sfu, m->collector.ports_sfu, 1},
         {"dp", m->unit.slots_dp, m->collector.units_dp, m->collector.ports_dp,
          m->unit.dp},
+        {"tensor", m->unit.slots_tensor, m->collector.units_tensor,
+         m->collector.ports_tensor, m->unit.tensor},
         {"mem", m->unit.slots_mem, m->collector.units_mem, m->collector.ports_mem, 1},
     };
     bool general = m->collector.units_general && m->collector.ports_general, ok = true;
@@ -167,6 +169,8 @@ class_of(const struct machine *m, unsigned unit)
         return CLS_SFU;
     case PTX_UNIT_DP:
         return m->unit.dp ? CLS_DP : CLS_SFU;
+    case PTX_UNIT_TENSOR: /* there is one: check_units */
+        return CLS_TENSOR;
     case PTX_UNIT_MEM:
         return CLS_MEM;
     default:
@@ -181,13 +185,19 @@ build_program(struct run *r)
     const struct exec_prog *p = r->grid->prog;
     const struct residency_policy *res = r->g->residency;
     struct sm_inst *inst = ARENA_ARRAY(&r->arena, struct sm_inst, p->ninst + 1);
+    size_t nreg = 0;
+    for (uint32_t i = 0; i < p->ninst; i++)
+        nreg += (size_t)p->st[i].nsrc + p->st[i].ndst;
+    uint16_t *reg = ARENA_ARRAY(&r->arena, uint16_t, nreg + 1);
     for (uint32_t i = 0; i < p->ninst; i++) {
         const struct exec_static *st = &p->st[i];
         struct sm_inst *in = &inst[i];
         in->nsrc = st->nsrc;
         in->ndst = st->ndst;
-        memcpy(in->reg, st->src, sizeof *in->reg * st->nsrc);
-        memcpy(in->reg + st->nsrc, st->dst, sizeof *in->reg * st->ndst);
+        in->reg = reg;
+        memcpy(reg, st->src, sizeof *reg * st->nsrc);
+        memcpy(reg + st->nsrc, st->dst, sizeof *reg * st->ndst);
+        reg += st->nsrc + st->ndst;
         in->first_operand = st->guarded;
         in->cls = (uint8_t)class_of(m, st->unit);
         in->latency = (uint16_t)m->latency[st->latency].cycles;
@@ -205,6 +215,27 @@ build_program(struct run *r)
                                   .nregs = p->nregs,
                                   .warps_per_cta = r->grid->warps_per_cta,
                                   .code_address = p->code_address};
+}
+
+/* What the machine has no unit for is refused. */
+static bool
+check_units(const struct run *r, struct diag_sink *diag)
+{
+    const struct exec_prog *p = r->grid->prog;
+    const struct ptx_module *m = p->entry->module;
+    for (uint32_t i = 0; i < p->ninst && !r->g->m->unit.tensor; i++)
+        if (p->st[i].unit == PTX_UNIT_TENSOR) {
+            struct diag_loc loc = {m->file, m->text, p->st[i].line, p->st[i].col, 0};
+            struct diag *d =
+                diag_add(diag, DIAG_ERROR, &loc,
+                         "kernel '%s': this machine has no tensor cores to run %s on",
+                         p->entry->name, ptx_ops[p->st[i].op].mnemonic);
+            diag_hint(diag, d,
+                      "unit.tensor is 0; take a machine of compute capability 7.0 "
+                      "or later, or run with --functional");
+            return false;
+        }
+    return true;
 }
 
 static bool
@@ -461,7 +492,8 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
 {
     struct run r = {.g = g, .grid = grid};
     grid->diag = diag;
-    if (!exec_grid_check(grid, diag) || !plan_launch(&r, k, diag))
+    if (!exec_grid_check(grid, diag) || !check_units(&r, diag) ||
+        !plan_launch(&r, k, diag))
         return false;
     build_program(&r);
     r.blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;

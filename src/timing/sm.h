@@ -27,6 +27,7 @@ enum sm_class {
     CLS_SP,
     CLS_SFU,
     CLS_DP,
+    CLS_TENSOR,
     CLS_MEM,
     SM_NCLS,
     SET_GENERAL = SM_NCLS,
@@ -35,7 +36,7 @@ enum sm_class {
 
 /* What the SM needs of an instruction; made once per launch. */
 struct sm_inst {
-    uint16_t reg[EXEC_MAX_SRC + EXEC_MAX_DST]; /* sources, then destinations */
+    const uint16_t *reg; /* sources, then destinations */
     uint16_t latency, interval;
     uint8_t nsrc, ndst, first_operand; /* reg[first_operand..nsrc-1] are collected */
     uint8_t cls;

@@ -18,9 +18,9 @@ void
 unit_init(struct sm *s, struct arena *a)
 {
     const struct machine *m = s->m;
-    unsigned units[SM_NCLS] = {m->unit.sp, m->unit.sfu, m->unit.dp, 0};
+    unsigned units[SM_NCLS] = {m->unit.sp, m->unit.sfu, m->unit.dp, m->unit.tensor, 0};
     unsigned slots[SM_NCLS] = {m->unit.slots_sp, m->unit.slots_sfu, m->unit.slots_dp,
-                               m->unit.slots_mem};
+                               m->unit.slots_tensor, m->unit.slots_mem};
     unsigned longest = 1, in_pipes = 0;
     for (unsigned i = 0; i < PTX_NLATENCIES; i++) {
         if (m->latency[i].cycles > longest)

@@ -318,6 +318,8 @@ check "no other file is left" 0 test "$(ls | grep -c '^c.svg')" -eq 1
 for k in settings counters; do
     check "docs/$k.md is current" 0 sh -c "'$allot' list $k --markdown | cmp - '$src/docs/$k.md'"
 done
+check "docs/ptx-coverage.md is current" 0 \
+    sh -c "'$allot' list ptx --markdown | cmp - '$src/docs/ptx-coverage.md'"
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -471,13 +471,68 @@ static void
 unsupported_instructions_are_refused(void **state)
 {
     kit_refused(
-        PTX_HEAD ".visible .entry k()\n{\n.reg .b16 %h<4>;\n"
-                 "add.f16 %h1, %h2, %h3;\n"
-                 "mul.f16 %h1, %h2, %h3;\nret;\n}\n",
-        "test.ptx:7:1: error: kernel 'k': add.f16: this instruction is not supported\n"
-        "    add.f16 %h1, %h2, %h3;\n    ^\n"
-        "test.ptx:8:1: error: kernel 'k': mul.f16: this instruction is not supported\n"
-        "    mul.f16 %h1, %h2, %h3;\n    ^\n");
+        PTX_HEAD
+        ".visible .entry k()\n{\n.reg .b32 %r<8>;\n.reg .f32 %f<8>;\n"
+        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, "
+        "{%r1, %r2}, {%r3, %r4}, {%f1, %f2, %f3, %f4}, %r5, 0;\nret;\n}\n",
+        "test.ptx:8:1: error: kernel 'k': "
+        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32: this instruction is not "
+        "supported\n"
+        "    mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, "
+        "{%r1, %r2}, {%r3, %r4}, {%f1, %f2, %f3, %f4}, %r5, 0;\n    ^\n");
+}
+
+/* Instructions of later machines, one line each, named in full. */
+static void
+later_instructions_are_refused(void **state)
+{
+    static const struct {
+        const char *inst, *name;
+    } t[] = {
+        {"wgmma.fence.sync.aligned;", "wgmma.fence.sync.aligned"},
+        {"wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r1, %r2}, %rd1, %rd2, 1, 1, 1, "
+         "0, 0;",
+         "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16"},
+        {"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64;",
+         "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"},
+        {"setmaxnreg.inc.sync.aligned.u32 40;", "setmaxnreg.inc.sync.aligned.u32"},
+        {"griddepcontrol.wait;", "griddepcontrol.wait"},
+        {"mapa.shared::cluster.u32 %r1, %r2, 1;", "mapa.shared::cluster.u32"},
+        {"getctarank.u64 %r1, %rd1;", "getctarank.u64"},
+        {"barrier.cluster.arrive.aligned;", "barrier.cluster.arrive.aligned"},
+        {"cp.async.bulk.commit_group;", "cp.async.bulk.commit_group"},
+        {"st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];",
+         "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32"},
+        {"multimem.ld_reduce.relaxed.gpu.global.add.f32 %f1, [%rd1];",
+         "multimem.ld_reduce.relaxed.gpu.global.add.f32"},
+        {"tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 3;",
+         "tensormap.replace.tile.rank.global.b1024.b32"},
+        {"clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %rd1;",
+         "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128"},
+        {"add.rn.f32x2 %rd1, %rd2, %rd3;", "add.rn.f32x2"},
+        {"add.rn.f32.f16 %f1, %h1, %f2;", "add.rn.f32.f16"},
+        {"cvt.rs.f16x2.f32 %r1, %f1, %f2, %r3;", "cvt.rs.f16x2.f32"},
+        {"fma.rn.oob.f16 %h1, %h2, %h3, %h4;", "fma.rn.oob.f16"},
+        {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r3];",
+         "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct strbuf b = {0}, want = {0};
+        kit_text(&b,
+                 ".version 8.6\n.target sm_100\n.address_size 64\n.visible .entry "
+                 "k()\n{\n.reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 "
+                 "%f<8>; .reg .pred %p<4>;\n$s\nret;\n}\n",
+                 t[i].inst);
+        kit_text(
+            &want,
+            "test.ptx:7:1: error: kernel 'k': $s: this needs sm_90 or later, which is "
+            "not simulated\n    $s\n    ^\n",
+            t[i].name, t[i].inst);
+        kit_refused(b.s, want.s);
+        strbuf_free(&b);
+        strbuf_free(&want);
+    }
 }
 
 int
@@ -507,6 +562,7 @@ main(void)
         cmocka_unit_test(launch_errors),
         cmocka_unit_test(refusals_name_every_place),
         cmocka_unit_test(unsupported_instructions_are_refused),
+        cmocka_unit_test(later_instructions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -510,9 +510,9 @@ good_pattern(const char *p)
         return strspn(p + 1, "abcdefghijklmnopqrstuvwxyz0123456789_.:") == strlen(p + 1);
     bool source_seen = false;
     while (*p) {
-        if (!strchr("dDaAPpUumlfvVStx", *p))
+        if (!strchr("dDaAPpUumlfvVStxLM", *p))
             return false;
-        bool dest = strchr("dDPUV", *p) != NULL;
+        bool dest = strchr("dDPUVL", *p) != NULL;
         if (dest && source_seen)
             return false;                               /* destinations come first */
         source_seen |= !dest && *p != 'v' && *p != 'f'; /* a call's results are a list */
@@ -553,7 +553,8 @@ test_rows_are_well_formed(void **state)
         /* No suffix may mean two things in one row. */
         for (unsigned a = 1; a < PTX_NMODS; a++)
             for (unsigned b = a + 1; b < PTX_NMODS; b++)
-                if (ptx_mods[b].group != PTX_MG_EVICT3 && /* the second of two */
+                if (ptx_mods[b].group != PTX_MG_EVICT3 &&  /* the second of two */
+                    ptx_mods[b].group != PTX_MG_BLAYOUT && /* .row.col */
                     (o->groups >> ptx_mods[a].group & 1) &&
                     (o->groups >> ptx_mods[b].group & 1) &&
                     !strcmp(ptx_mods[a].text, ptx_mods[b].text))
@@ -571,7 +572,8 @@ static bool
 is_lane_row(unsigned op)
 {
     return (ptx_ops[op].flags & PTX_PURE) && !(ptx_ops[op].flags & PTX_REFUSED) &&
-           op != PTX_OP_CVTA && op != PTX_OP_ISSPACEP;
+           !(ptx_ops[op].flags & PTX_SELECT) && op != PTX_OP_LOP3P && op != PTX_OP_CVTA &&
+           op != PTX_OP_ISSPACEP;
 }
 
 static unsigned
@@ -659,11 +661,48 @@ static void
 test_invalid_combinations(void **state)
 {
     static const char *const bad[] = {
-        "add.sat.u32",    "sub.sat.s64",     "mad.lo.sat.s32",  "mad.s32",
-        "mul.u32",        "setp.s32",        "setp.lt.b32",     "setp.lo.s32",
-        "setp.ltu.u32",   "setp.hs.f32",     "shf.l.b32",       "bmsk.b32",
-        "cvt.rn.s32.f32", "cvt.s32.f32",     "cvt.rni.f32.s32", "cvt.rzi.f32.f64",
-        "testp.f32",      "min.xorsign.f32", "set.lt.u32.b32",  "slct.ftz.u32.s32",
+        "add.sat.u32",
+        "sub.sat.s64",
+        "mad.lo.sat.s32",
+        "mad.s32",
+        "mul.u32",
+        "setp.s32",
+        "setp.lt.b32",
+        "setp.lo.s32",
+        "setp.ltu.u32",
+        "setp.hs.f32",
+        "shf.l.b32",
+        "bmsk.b32",
+        "cvt.rn.s32.f32",
+        "cvt.s32.f32",
+        "cvt.rni.f32.s32",
+        "cvt.rzi.f32.f64",
+        "testp.f32",
+        "min.xorsign.f32",
+        "set.lt.u32.b32",
+        "slct.ftz.u32.s32",
+        "add.ftz.bf16",
+        "add.rz.f16",
+        "add.rni.f32",
+        "rcp.full.f32",
+        "sqrt.approx.rn.f32",
+        "fma.rna.f64",
+        "mul.sat.bf16x2",
+        "fma.rn.sat.relu.f16",
+        "fma.f16",
+        "ex2.approx.bf16",
+        "ex2.approx.f32x2",
+        "min.abs.f16",
+        "cvt.rm.f16x2.f32",
+        "cvt.tf32.f32",
+        "cvt.rn.e4m3x2.f32",
+        "cvt.rz.f16x2.e5m2x2",
+        "cvt.rn.relu.f16.f64",
+        "cvt.rna.f16.f32",
+        "cvt.pack.s16.s32",
+        "set.lt.f16.bf16",
+        "set.lt.bf16x2.f16x2",
+        "cvt.rna.relu.tf32.f32",
     };
     (void)state;
     for (size_t i = 0; i < UTIL_COUNT(bad); i++) {

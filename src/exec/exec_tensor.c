@@ -1,0 +1,455 @@
+/* exec_tensor.c: matrix products: wmma.mma and mma.
+ *
+ * PTX ISA 9.0, 9.7.14. The ISA leaves the order of additions and the precision of partial
+ * sums open. Here, after the measurements of Fasi, Higham, Mikaitis, Pranesh ("Numerical
+ * behavior of NVIDIA tensor cores", 2021) on an A100: products are exact; a block of
+ * products along k and the accumulator are aligned to the largest exponent among them,
+ * cut to 24 bits and one more (toward zero), added exactly, and the sum cut to single
+ * precision (toward zero). The block is 8 for 16-bit factors, 4 for tf32, 16 for 8-bit
+ * ones (the latter not measured there). An f16 result is rounded once to nearest, behind
+ * the last block. f64: a chain of fma in the order of k, each rounded. Integers: exact,
+ * modulo 2^32 or clamped at the end (.satfinite). Single bits: as ISA. Cost of
+ * mma.m16n8k16: some 2000 products in vectorised loops, about 2 microseconds. */
+#include "exec/exec_matrix.h"
+#include "exec/fp_half.h"
+
+#include <string.h>
+
+enum { MAX_FACTOR = 1024, MAX_RESULT = 256, MAX_N = 32, EXTRA_BITS = 1 };
+
+enum product { P_FLOAT, P_DOUBLE, P_INT, P_BITS };
+
+struct tensor_plan {
+    uint8_t product; /* enum product */
+    uint8_t ta, tb, tc, td;
+    uint8_t block, rnd;
+    bool satf, and_popc;
+    uint16_t m, n, k, batch; /* k in elements, of single bits in words */
+    struct fragment a, b, c, d;
+};
+
+/* -- fragments to matrices and back -- */
+
+static uint32_t
+raw(const struct exec_warp *w, const struct fragment *f, unsigned lane, unsigned i)
+{
+    const uint32_t *r = row(w, f->reg[i / f->per_reg]);
+    uint32_t v = r[lane] >> i % f->per_reg * f->bits % 32;
+    return f->bits >= 32 ? v : v & ((1u << f->bits) - 1);
+}
+
+static float
+as_float(uint32_t v, unsigned type)
+{
+    switch (type) {
+    case PTX_F16:
+        return fp_from_half((uint16_t)v);
+    case PTX_BF16:
+        return fp_float32(v << 16);
+    case PTX_TF32: /* the lower bits do not reach the multiplier */
+        return fp_float32(v & ~0x1fffu);
+    case PTX_E4M3:
+        return fp_from_e8(v, false);
+    case PTX_E5M2:
+        return fp_from_e8(v, true);
+    default:
+        return fp_float32(v);
+    }
+}
+
+static int32_t
+as_int(uint32_t v, unsigned type)
+{
+    switch (type) {
+    case PTX_S8:
+        return (int8_t)v;
+    case PTX_S4:
+        return (int32_t)(v << 28) >> 28;
+    default:
+        return (int32_t)v;
+    }
+}
+
+static void
+read_floats(const struct exec_warp *w, const struct fragment *f, unsigned type, float *to)
+{
+    unsigned n = (unsigned)f->nregs * f->per_reg;
+    for (unsigned lane = 0; lane < LANES; lane++)
+        for (unsigned i = 0; i < n; i++)
+            to[f->at[lane * n + i]] = as_float(raw(w, f, lane, i), type);
+}
+
+static void
+read_ints(const struct exec_warp *w, const struct fragment *f, unsigned type, int32_t *to)
+{
+    unsigned n = (unsigned)f->nregs * f->per_reg;
+    for (unsigned lane = 0; lane < LANES; lane++)
+        for (unsigned i = 0; i < n; i++)
+            to[f->at[lane * n + i]] = as_int(raw(w, f, lane, i), type);
+}
+
+static void
+read_doubles(const struct exec_warp *w, const struct fragment *f, double *to)
+{
+    for (unsigned lane = 0; lane < LANES; lane++)
+        for (unsigned i = 0; i < f->nregs; i++)
+            to[f->at[lane * f->nregs + i]] = ((const double *)row(w, f->reg[i]))[lane];
+}
+
+/* bits[]: the result's elements as encoded. */
+static void
+write_bits(const struct exec_warp *w, const struct fragment *f, uint32_t mask,
+           const uint32_t *bits)
+{
+    unsigned n = (unsigned)f->nregs * f->per_reg;
+    FOR_BITS(lane, mask)
+    for (unsigned r = 0; r < f->nregs; r++) {
+        uint32_t v = 0;
+        for (unsigned j = 0; j < f->per_reg; j++)
+            v |= bits[f->at[(unsigned)lane * n + r * f->per_reg + j]] << j * f->bits % 32;
+        ((uint32_t *)row(w, f->reg[r]))[lane] = v;
+    }
+}
+
+/* -- products -- */
+
+static void add_block(float *acc, const double (*p)[MAX_N], unsigned block, unsigned n);
+
+/* The same where some columns (top 0x7ff) hold infinities or NaN: as in any sum. */
+static void
+add_nonfinite(float *acc, const double (*p)[MAX_N], unsigned block, unsigned n,
+              const int64_t *top)
+{
+    double one[16][MAX_N];
+    for (unsigned j = 0; j < n; j++) {
+        double s = acc[j];
+        for (unsigned i = 0; i < block; i++) {
+            one[i][0] = p[i][j];
+            s += p[i][j];
+        }
+        if (top[j] != 0x7ff)
+            add_block(&acc[j], (const double(*)[MAX_N])one, block, 1);
+        else
+            acc[j] = s == s ? (float)s : fp_float32(FP_NAN32);
+    }
+}
+
+/* acc[0..n) += the block of products p[0..block)[0..n) for n columns of a row. */
+static void
+add_block(float *acc, const double (*p)[MAX_N], unsigned block, unsigned n)
+{
+    int64_t top[MAX_N];
+    double scale[MAX_N], sum[MAX_N];
+    for (unsigned j = 0; j < n; j++)
+        top[j] = (int64_t)(fp_bits64((double)acc[j]) >> 52 & 0x7ff);
+    for (unsigned i = 0; i < block; i++)
+        for (unsigned j = 0; j < n; j++) {
+            int64_t e = (int64_t)(fp_bits64(p[i][j]) >> 52 & 0x7ff);
+            top[j] = e > top[j] ? e : top[j];
+        }
+    bool finite = true;
+    for (unsigned j = 0; j < n; j++)
+        finite &= top[j] != 0x7ff;
+    if (!finite) {
+        add_nonfinite(acc, p, block, n, top);
+        return;
+    }
+    for (unsigned j = 0; j < n; j++) {
+        top[j] = top[j] < 1023 - 400 ? 1023 - 400 : top[j]; /* all zero */
+        /* What has the exponent `top` gets 24 + EXTRA_BITS digits before the point. */
+        scale[j] = fp_float64((uint64_t)(2046 + 23 + EXTRA_BITS - top[j]) << 52);
+        sum[j] = (double)(int32_t)(acc[j] * scale[j]);
+    }
+    for (unsigned i = 0; i < block; i++)
+        for (unsigned j = 0; j < n; j++)
+            sum[j] += (double)(int32_t)(p[i][j] * scale[j]);
+    for (unsigned j = 0; j < n; j++) {
+        double v = sum[j] * fp_float64((uint64_t)(top[j] - 23 - EXTRA_BITS) << 52);
+        acc[j] = v >= 0x1p128    ? __builtin_inff()
+                 : v <= -0x1p128 ? -__builtin_inff()
+                                 : fp_round32(v, FP_RZ);
+    }
+}
+
+static void
+multiply_floats(const struct exec_warp *w, const struct tensor_plan *p, uint32_t mask)
+{
+    float a[MAX_FACTOR], b[MAX_FACTOR], c[MAX_RESULT];
+    uint32_t bits[MAX_RESULT];
+    double prod[16][MAX_N];
+    unsigned m = p->m, n = p->n, k = p->k;
+    read_floats(w, &p->a, p->ta, a);
+    read_floats(w, &p->b, p->tb, b);
+    read_floats(w, &p->c, p->tc, c);
+    for (unsigned q = 0; q < p->batch; q++)
+        for (unsigned i = 0; i < m; i++) {
+            const float *ai = a + (q * m + i) * k, *bq = b + q * n * k;
+            float *ci = c + (q * m + i) * n;
+            for (unsigned k0 = 0; k0 < k; k0 += p->block) {
+                unsigned len = k - k0 < p->block ? k - k0 : p->block;
+                for (unsigned x = 0; x < len; x++)
+                    for (unsigned j = 0; j < n; j++)
+                        prod[x][j] = (double)ai[k0 + x] * bq[j * k + k0 + x];
+                add_block(ci, (const double(*)[MAX_N])prod, len, n);
+            }
+        }
+    for (unsigned i = 0; i < m * n * p->batch; i++) {
+        float v = c[i];
+        if (p->satf) /* of f16 and f32, deprecated: NaN gives +0 */
+            v = v == v ? v : 0.0f;
+        if (p->td == PTX_F16)
+            bits[i] = fp_to_half(v, FP_RN, false, p->satf);
+        else if (p->satf && fp_abs_f32(v) == __builtin_inff())
+            bits[i] = 0x7f7fffff | (fp_bits32(v) & FP_SIGN32);
+        else
+            bits[i] = v == v ? fp_bits32(v) : FP_NAN32;
+    }
+    write_bits(w, &p->d, mask, bits);
+}
+
+static void
+multiply_doubles(const struct exec_warp *w, const struct tensor_plan *p, uint32_t mask)
+{
+    double a[MAX_RESULT], b[MAX_RESULT], c[MAX_RESULT];
+    unsigned m = p->m, n = p->n, k = p->k;
+    read_doubles(w, &p->a, a);
+    read_doubles(w, &p->b, b);
+    read_doubles(w, &p->c, c);
+    for (unsigned i = 0; i < m; i++)
+        for (unsigned j = 0; j < n; j++) {
+            double s = c[i * n + j];
+            for (unsigned x = 0; x < k; x++)
+                s = fp_fma_f64(a[i * k + x], b[j * k + x], s, p->rnd);
+            c[i * n + j] = s == s ? s : fp_float64(FP_NAN64);
+        }
+    FOR_BITS(lane, mask)
+    for (unsigned r = 0; r < p->d.nregs; r++)
+        ((double *)row(w, p->d.reg[r]))[lane] =
+            c[p->d.at[(unsigned)lane * p->d.nregs + r]];
+}
+
+static void
+multiply_ints(const struct exec_warp *w, const struct tensor_plan *p, uint32_t mask)
+{
+    int32_t a[MAX_FACTOR], b[MAX_FACTOR], c[MAX_RESULT];
+    uint32_t bits[MAX_RESULT];
+    unsigned m = p->m, n = p->n, k = p->k;
+    read_ints(w, &p->a, p->ta, a);
+    read_ints(w, &p->b, p->tb, b);
+    read_ints(w, &p->c, p->tc, c);
+    for (unsigned i = 0; i < m; i++)
+        for (unsigned j = 0; j < n; j++) {
+            const int32_t *x = a + i * k, *y = b + j * k;
+            int32_t s = 0; /* at most 128 products of 8 by 8 bits */
+            if (p->product == P_INT)
+                for (unsigned z = 0; z < k; z++)
+                    s += x[z] * y[z];
+            else
+                for (unsigned z = 0; z < k; z++)
+                    s += __builtin_popcount(
+                        (uint32_t)(p->and_popc ? x[z] & y[z] : x[z] ^ y[z]));
+            int64_t sum = (int64_t)c[i * n + j] + s;
+            if (p->satf)
+                sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+            bits[i * n + j] = (uint32_t)sum;
+        }
+    write_bits(w, &p->d, mask, bits);
+}
+
+static enum exec_result
+h_tensor(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+         struct exec_step *s)
+{
+    (void)s;
+    const struct tensor_plan *p = in->plan;
+    if (p->product == P_FLOAT)
+        multiply_floats(w, p, mask);
+    else if (p->product == P_DOUBLE)
+        multiply_doubles(w, p, mask);
+    else
+        multiply_ints(w, p, mask);
+    return EXEC_OK;
+}
+
+/* -- decoding -- */
+
+enum { /* families of factor types */
+       T_F16 = 1,
+       T_BF16 = 2,
+       T_TF32 = 4,
+       T_F64 = 8,
+       T_INT8 = 16,
+       T_INT4 = 32,
+       T_B1 = 64,
+       T_FP8 = 128
+};
+
+static unsigned
+family(unsigned type)
+{
+    switch (type) {
+    case PTX_F16:
+        return T_F16;
+    case PTX_BF16:
+        return T_BF16;
+    case PTX_TF32:
+        return T_TF32;
+    case PTX_F64:
+        return T_F64;
+    case PTX_S8:
+    case PTX_U8:
+        return T_INT8;
+    case PTX_S4:
+    case PTX_U4:
+        return T_INT4;
+    case PTX_B1:
+        return T_B1;
+    default:
+        return T_FP8;
+    }
+}
+
+/* Which factors each shape takes (PTX ISA 9.0, tables of 9.7.14.1). */
+static unsigned
+families(unsigned shape, bool wmma)
+{
+    if (wmma)
+        switch (shape) {
+        case PTX_SHAPE_M16N16K16:
+        case PTX_SHAPE_M32N8K16:
+        case PTX_SHAPE_M8N32K16:
+            return T_F16 | T_BF16 | T_INT8;
+        case PTX_SHAPE_M16N16K8:
+            return T_TF32;
+        case PTX_SHAPE_M8N8K4:
+            return T_F64;
+        case PTX_SHAPE_M8N8K32:
+            return T_INT4;
+        case PTX_SHAPE_M8N8K128:
+            return T_B1;
+        default:
+            return 0;
+        }
+    switch (shape) {
+    case PTX_SHAPE_M8N8K4:
+        return T_F16 | T_F64;
+    case PTX_SHAPE_M16N8K4:
+        return T_TF32 | T_F64;
+    case PTX_SHAPE_M16N8K8:
+        return T_F16 | T_BF16 | T_TF32 | T_F64;
+    case PTX_SHAPE_M16N8K16:
+        return T_F16 | T_BF16 | T_F64 | T_INT8 | T_FP8;
+    case PTX_SHAPE_M8N8K16:
+        return T_INT8;
+    case PTX_SHAPE_M16N8K32:
+        return T_INT8 | T_INT4 | T_FP8;
+    case PTX_SHAPE_M8N8K32:
+    case PTX_SHAPE_M16N8K64:
+        return T_INT4;
+    case PTX_SHAPE_M8N8K128:
+    case PTX_SHAPE_M16N8K128:
+    case PTX_SHAPE_M16N8K256:
+        return T_B1;
+    default:
+        return 0;
+    }
+}
+
+static bool
+check_types(struct decoder *d, const struct tensor_plan *p, const struct matrix_shape *s,
+            bool wmma)
+{
+    unsigned f = family(p->ta);
+    bool same = p->tb == p->ta || (!wmma && f & (T_INT8 | T_INT4 | T_FP8));
+    if (!s || !(families(s->mod, wmma) & f) || family(p->tb) != f || !same)
+        return decode_refuse(d, "there is no such shape with these types");
+    bool half = f == T_F16 || (f == T_FP8 && p->tc == p->td);
+    unsigned acc = f == T_F64                     ? PTX_F64
+                   : f & (T_INT8 | T_INT4 | T_B1) ? PTX_S32
+                                                  : PTX_F32;
+    if ((p->tc != acc && !(half && p->tc == PTX_F16)) ||
+        (p->td != acc && !(half && p->td == PTX_F16)))
+        return decode_refuse(d, "this accumulator does not go with these factors");
+    if (!wmma && f == T_F16 && s->mod != PTX_SHAPE_M8N8K4 && p->tc != p->td)
+        return decode_refuse(d, "the accumulators have the same type in this shape");
+    const uint8_t *mod = d->in->mod;
+    bool volta = !wmma && s->mod == PTX_SHAPE_M8N8K4 && f == T_F16;
+    if (!mod[PTX_MG_LAYOUT] || !mod[PTX_MG_BLAYOUT])
+        return decode_refuse(d, "the layouts of a and b are missing, such as .row.col");
+    if ((!wmma || f & (T_INT4 | T_B1)) && !volta &&
+        (mod[PTX_MG_LAYOUT] != PTX_LAYOUT_ROW || mod[PTX_MG_BLAYOUT] != PTX_BLAYOUT_COL))
+        return decode_refuse(d, "the layouts are .row.col here");
+    if ((f == T_B1) != (mod[PTX_MG_POPC] && mod[PTX_MG_BOOL]) ||
+        mod[PTX_MG_BOOL] == PTX_BOOL_OR)
+        return decode_refuse(d,
+                             "single bits, and only these, are combined by .xor.popc or "
+                             ".and.popc");
+    if (mod[PTX_MG_SATF] && !(f & (T_INT8 | T_INT4)) && !(wmma && f == T_F16))
+        return decode_refuse(d, ".satfinite is for integers");
+    if (mod[PTX_MG_RND] && (f != T_F64 || mod[PTX_MG_RND] > PTX_RND_RP))
+        return decode_refuse(d, "only f64 has a rounding mode: .rn .rz .rm .rp");
+    return true;
+}
+
+static bool
+dec_product(struct decoder *d, bool wmma)
+{
+    const struct ptx_inst *in = d->in;
+    const struct matrix_shape *s = matrix_shape(in->mod[PTX_MG_SHAPE]);
+    struct tensor_plan *p = ARENA_NEW(&d->pp->mem, struct tensor_plan);
+    p->td = in->type[0];
+    p->tc = in->type[in->ntypes - 1];
+    p->ta = in->ntypes == 2 ? PTX_F16 : in->type[1];
+    p->tb = in->ntypes == 2 ? PTX_F16 : in->type[2];
+    if (!check_types(d, p, s, wmma))
+        return false;
+    unsigned f = family(p->ta);
+    p->product = f == T_F64              ? P_DOUBLE
+                 : f & (T_INT8 | T_INT4) ? P_INT
+                 : f == T_B1             ? P_BITS
+                                         : P_FLOAT;
+    p->block = f == T_TF32 ? 4 : f == T_FP8 ? 16 : 8;
+    p->satf = in->mod[PTX_MG_SATF];
+    p->and_popc = in->mod[PTX_MG_BOOL] == PTX_BOOL_AND;
+    unsigned rnd = in->mod[PTX_MG_RND];
+    p->rnd = rnd == PTX_RND_RZ   ? FP_RZ
+             : rnd == PTX_RND_RM ? FP_RM
+             : rnd == PTX_RND_RP ? FP_RP
+                                 : FP_RN;
+    bool acol = in->mod[PTX_MG_LAYOUT] == PTX_LAYOUT_COL,
+         bcol = in->mod[PTX_MG_BLAYOUT] == PTX_BLAYOUT_COL;
+    const struct ptx_operand *o = in->ops;
+    if (!matrix_fragment(d, &p->d, &o[0], s, MAT_C, p->td, wmma, false) ||
+        !matrix_fragment(d, &p->a, &o[1], s, MAT_A, p->ta, wmma, !wmma && acol) ||
+        !matrix_fragment(d, &p->b, &o[2], s, MAT_B, p->tb, wmma, !wmma && bcol) ||
+        !matrix_fragment(d, &p->c, &o[3], s, MAT_C, p->tc, wmma, false))
+        return false;
+    p->m = p->a.rows;
+    p->n = p->b.cols;
+    p->k = p->a.cols;
+    p->batch = p->a.batch;
+    d->out->plan = p;
+    d->out->fn = h_tensor;
+    return true;
+}
+
+static bool
+dec_wmma(struct decoder *d)
+{
+    const uint8_t *mod = d->in->mod;
+    return mod[PTX_MG_WLOAD]    ? decode_wmma_load(d)
+           : mod[PTX_MG_WSTORE] ? decode_wmma_store(d)
+                                : dec_product(d, true);
+}
+
+static bool
+dec_mma(struct decoder *d)
+{
+    return dec_product(d, false);
+}
+
+const struct decode_row decode_tensor[] = {
+    {"wmma", dec_wmma},
+    {"mma", dec_mma},
+    {NULL, NULL},
+};

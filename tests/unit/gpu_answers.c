@@ -1,0 +1,111 @@
+/* gpu_answers.c: every test vector is accepted and runs; and where answers of a real card
+ * are kept (tests/golden/gpu, written by `./x gpu-check --write`), ours are the same as
+ * far as the ISA says. Without such a file the second part is skipped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "vectors/vectors.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned nvectors;
+static uint32_t words[1 << 16];
+
+static bool
+runs(const struct vector *v, void *user)
+{
+    char *why = NULL;
+    (void)user;
+    assert_true(v->nout <= sizeof words / sizeof *words);
+    nvectors++;
+    if (!vector_run(v, words, &why))
+        fail_msg("%s: %s", v->name, why);
+    return true;
+}
+
+static void
+test_vectors_run(void **state)
+{
+    (void)state;
+    vectors_each(runs, NULL);
+    print_message("%u vectors\n", nvectors);
+    assert_true(nvectors > 8000);
+}
+
+struct answers {
+    char *text, *at;
+    unsigned compared;
+};
+
+/* The answers stand in the order of the vectors, some left out. */
+static bool
+compare(const struct vector *v, void *user)
+{
+    static uint32_t card[1 << 16];
+    struct answers *a = user;
+    size_t n = strlen(v->name);
+    unsigned bits;
+    if (strncmp(a->at, v->name, n) || a->at[n] != '\t')
+        return true;
+    const char *hex = a->at + n + 1;
+    a->at = strchr(hex, '\n') + 1;
+    assert_true((size_t)(a->at - 1 - hex) == v->nout * (size_t)8);
+    for (unsigned i = 0; i < v->nout; i++) {
+        char word[9] = "";
+        memcpy(word, hex + 8 * i, 8);
+        card[i] = (uint32_t)strtoul(word, NULL, 16);
+    }
+    assert_true(vector_run(v, words, NULL));
+    if (!vector_agrees(v, words, card, &bits))
+        fail_msg("%s: %u words differ from the card's", v->name, bits);
+    a->compared++;
+    return true;
+}
+
+static void
+test_answers(void **state)
+{
+    (void)state;
+    DIR *dir = opendir(SOURCE_DIR "/tests/golden/gpu");
+    unsigned files = 0;
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        char path[1024];
+        size_t n = strlen(e->d_name);
+        if (n < 5 || strcmp(e->d_name + n - 4, ".txt"))
+            continue;
+        snprintf(path, sizeof path, "%s/tests/golden/gpu/%s", SOURCE_DIR, e->d_name);
+        struct answers a = {.text = file_read(path, NULL)};
+        assert_non_null(a.text);
+        for (a.at = a.text; *a.at == '#'; a.at = strchr(a.at, '\n') + 1)
+            ;
+        vectors_each(compare, &a);
+        print_message("%s: %u vectors compared\n", e->d_name, a.compared);
+        if (*a.at)
+            fail_msg("%s: no vector of ours is called %.60s", e->d_name, a.at);
+        free(a.text);
+        files++;
+    }
+    if (dir)
+        closedir(dir);
+    if (!files) {
+        print_message("no card's answers are kept: nothing compared\n");
+        skip();
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_vectors_run),
+        cmocka_unit_test(test_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
