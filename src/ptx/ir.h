@@ -135,6 +135,8 @@ struct ptx_reg {
     const char *name; /* with its %, unique in the function */
     uint8_t type;     /* enum ptx_type */
     uint8_t vec;      /* 0, 2 or 4: vector register */
+    uint16_t place;   /* after register allocation: number of the (first) physical 32-bit
+                       * register, or of the predicate, + 1; 0: virtual */
 };
 
 /* One .reg line: count 0 declares the single name, else name0 .. name<count-1>. */
@@ -212,6 +214,9 @@ struct ptx_func {
     VEC(const char *) pragmas; /* function-level .pragma strings, with their quotes */
     VEC(const char *) attrs;   /* the head's other directives, raw (.blocksareclusters) */
     VEC(struct ptx_func *) targets; /* is_proto: of .calltargets; empty: .callprototype */
+    /* Physical 32-bit registers and predicates that its body uses; 0: not allocated. Set
+     * by pass register-allocate, kept in no text. */
+    uint32_t registers, predicates;
     uint32_t fresh; /* number in the name of the next register made by ptx_reg_new */
     uint32_t line, col;
 };

@@ -206,7 +206,7 @@ folder_equals_executor(void **state)
     for (int side = 0; side < 2; side++) {
         struct allot_diag *d = allot_diag_new();
         struct allot_module *m = allot_module_parse("t", text, strlen(text), d);
-        if (!m || (side && !allot_module_opt(m, "constant-fold", d)))
+        if (!m || (side && !allot_module_opt(m, "constant-fold", NULL, d)))
             fail_msg("%s", allot_diag_text(d));
         if (side) {
             char *printed = allot_module_print(m);

@@ -74,7 +74,8 @@ run(const struct allot_workload *w, const char *compiler, const char *passes)
     struct allot_options options = {.functional = true};
     assert_non_null(m);
     assert_non_null(machine);
-    if (!allot_module_opt(m, passes, d))
+    assert_true(allot_machine_set(machine, "compiler.registers", "virtual", d));
+    if (!allot_module_opt(m, passes, NULL, d))
         fail_msg("%s %s -p %s: %s", w->name, compiler, passes, allot_diag_text(d));
     struct allot_device *dev = allot_device_new(machine, &options, d);
     char check[256] = "";
@@ -102,6 +103,13 @@ static const char *const pipelines[] = {
     "dead-code",
     "copy-propagation,constant-fold,common-subexpressions,address-fold,multiply-add,"
     "copy-propagation,dead-code",
+    "register-allocate",
+    "copy-propagation,constant-fold,common-subexpressions,address-fold,multiply-add,"
+    "copy-propagation,dead-code,register-allocate",
+    /* spilling, ever more */
+    "dead-code,register-allocate:max-registers=24",
+    "dead-code,register-allocate:max-registers=16",
+    "dead-code,register-allocate:max-registers=14",
 };
 
 static void
