@@ -146,10 +146,13 @@ struct allot_param {
 };
 struct allot_kernel {
     const char *name;
-    uint32_t registers;         /* 32-bit registers live at once, the most at any point
-                                 * (MAXLIVE): what an allocator would need at least */
+    uint32_t registers;         /* 32-bit registers of a thread after the default passes
+                                 * and register allocation, callees included; MAXLIVE if
+                                 * that is not possible */
+    uint32_t live_registers;    /* live at once in the PTX as it is, the most at any point
+                                 * (MAXLIVE) */
     uint32_t virtual_registers; /* 32-bit units of every PTX register that occurs */
-    uint32_t predicates;        /* predicate registers live at once */
+    uint32_t predicates;        /* predicate registers */
     uint32_t instructions;      /* static */
     uint32_t scratchpad;        /* static bytes, callees included */
     uint32_t local_bytes;       /* per thread */
