@@ -190,6 +190,14 @@ struct allot_occupancy {
 bool allot_occupancy(const struct allot_machine *m, const struct allot_occupancy_query *q,
                      struct allot_occupancy *out, struct allot_diag *d);
 
+/* Bits of storage that an SM needs to share registers, scratchpad, or both (001 section
+ * 2.4; both: the tables they have in common once). */
+struct allot_sharing_cost {
+    uint32_t sms;
+    uint32_t registers, scratchpad, both; /* bits of one SM */
+};
+void allot_sharing_cost(const struct allot_machine *m, struct allot_sharing_cost *out);
+
 /* -- device -- */
 struct allot_options {
     bool functional;     /* no timing */

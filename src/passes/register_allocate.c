@@ -20,14 +20,24 @@ enum { ROUNDS = 60, MAX_VIRTUAL = 60000 };
 
 /* -- names -- */
 
-static const char *
-class_letter(unsigned bytes)
+void
+ra_name(struct arena *mem, struct ptx_reg *r)
 {
-    return bytes == 1    ? "B"
-           : bytes == 2  ? "H"
-           : bytes == 8  ? "D"
-           : bytes == 16 ? "Q"
-                         : "R";
+    unsigned bytes = ptx_type_bytes(r->type);
+    const char *letter = r->type == PTX_PRED ? "P"
+                         : bytes == 1        ? "B"
+                         : bytes == 2        ? "H"
+                         : bytes == 8        ? "D"
+                         : bytes == 16       ? "Q"
+                                             : "R";
+    r->name = arena_printf(mem, "%%%s%d", letter, r->place - 1);
+}
+
+int
+ra_by_name(const void *a, const void *b)
+{
+    const struct ptx_reg *x = a, *y = b;
+    return x->type != y->type ? (int)x->type - y->type : (int)x->place - y->place;
 }
 
 struct renaming {
@@ -59,7 +69,7 @@ new_register(struct renaming *n, int32_t old)
                         : bytes == 8  ? PTX_B64
                         : bytes == 16 ? PTX_B128
                                       : PTX_B32);
-    x->name = arena_printf(mem, "%%%s%d", pred ? "P" : class_letter(bytes), place - 1);
+    ra_name(mem, x);
     return (int32_t)n->regs.n - 1;
 }
 
@@ -72,16 +82,9 @@ rename_operand(const struct renaming *n, struct ptx_operand *o)
         rename_operand(n, &o->vec[k]);
 }
 
-static int
-by_name(const void *a, const void *b)
-{
-    const struct ptx_reg *x = a, *y = b;
-    return x->type != y->type ? (int)x->type - y->type : (int)x->place - y->place;
-}
-
 /* One line for registers 0, 1, ... of a kind, one for each of the others. */
-static void
-declare(struct ptx_func *f)
+void
+ra_declare(struct ptx_func *f)
 {
     f->regdecls.n = 0;
     for (size_t i = 0, n; i < f->regs.n; i += n) {
@@ -110,7 +113,7 @@ rename_all(struct ra *a, const struct ra_graph *g, const struct cfg *cfg)
     for (uint32_t r = 0; r < g->n; r++)
         if (g->units[r])
             new_register(&n, (int32_t)r);
-    qsort(n.regs.v, n.regs.n, sizeof *n.regs.v, by_name);
+    qsort(n.regs.v, n.regs.n, sizeof *n.regs.v, ra_by_name);
     for (uint32_t r = 0; r < g->n; r++)
         n.to[r] = g->units[r] ? new_register(&n, (int32_t)r) : RA_NONE;
     size_t kept = 0;
@@ -142,14 +145,14 @@ rename_all(struct ra *a, const struct ra_graph *g, const struct cfg *cfg)
     f->regs.v = n.regs.v;
     f->regs.n = n.regs.n;
     f->regs.cap = n.regs.cap;
-    declare(f);
+    ra_declare(f);
     arena_free(&mem);
 }
 
 /* -- the original, for the check -- */
 
-static struct ptx_func *
-snapshot(const struct ptx_func *f)
+struct ptx_func *
+ra_snapshot(const struct ptx_func *f)
 {
     struct ptx_func *s = xcalloc(1, sizeof *s);
     *s = *f;
@@ -165,8 +168,8 @@ snapshot(const struct ptx_func *f)
     return s;
 }
 
-static void
-snapshot_free(struct ptx_func *s)
+void
+ra_snapshot_free(struct ptx_func *s)
 {
     vec_free(&s->body);
     vec_free(&s->regs);
@@ -225,7 +228,7 @@ allocate(struct ptx_func *f, uint32_t limit, const struct pass_args *args,
          struct diag_sink *diag)
 {
     struct ra a = {.f = f};
-    struct ptx_func *before = snapshot(f);
+    struct ptx_func *before = ra_snapshot(f);
     uint32_t target = limit, least = UINT32_MAX;
     bool ok = false, stuck = false;
     for (size_t i = 0; i < f->body.n; i++)
@@ -260,7 +263,7 @@ allocate(struct ptx_func *f, uint32_t limit, const struct pass_args *args,
             (unsigned long long)(a.slots ? a.slots->size : 0), a.rematerialised);
     vec_free(&a.origin);
     vec_free(&a.temporary);
-    snapshot_free(before);
+    ra_snapshot_free(before);
     return ok;
 }
 

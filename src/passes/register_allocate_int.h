@@ -77,6 +77,19 @@ ra_units(const struct ptx_func *f, int32_t reg)
     return bytes <= 4 ? 1 : bytes / 4;
 }
 
+/* Names a register by its type and place. */
+void ra_name(struct arena *mem, struct ptx_reg *r);
+/* qsort: by type, then place. */
+int ra_by_name(const void *a, const void *b);
+/* Makes f's declarations anew from its registers, which are sorted by ra_by_name. */
+void ra_declare(struct ptx_func *f);
+/* A copy of what register_check needs of a function, with its own body and registers. */
+struct ptx_func *ra_snapshot(const struct ptx_func *f);
+void ra_snapshot_free(struct ptx_func *s);
+
+/* The vector operand of a wide load or store whose elements lie side by side, or NULL. */
+struct ptx_operand *ra_wide_list(const struct ptx_inst *in);
+
 /* The source of an unguarded copy of a whole register, RA_NONE: `in` is none. */
 int32_t ra_copied(const struct ptx_func *f, const struct ptx_inst *in);
 

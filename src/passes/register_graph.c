@@ -86,8 +86,8 @@ ra_copied(const struct ptx_func *f, const struct ptx_inst *in)
 
 /* Operand of a vector load or store whose elements must lie side by side. Narrow elements
  * travel in one register and are taken apart by the hardware: no constraint. */
-static struct ptx_operand *
-wide_list(const struct ptx_inst *in)
+struct ptx_operand *
+ra_wide_list(const struct ptx_inst *in)
 {
     if (in->op != PTX_OP_LD && in->op != PTX_OP_LDU && in->op != PTX_OP_ST)
         return NULL;
@@ -158,8 +158,8 @@ emit_split(struct ra_body *b, struct grouping *q, const struct ptx_inst *in,
     struct ptx_func *f = b->a->f;
     struct ptx_inst copy = *in;
     copy.ops = ptx_operands_dup(f->module, in->ops, in->nops);
-    struct ptx_operand *list = wide_list(&copy);
-    const struct ptx_operand *was = wide_list(in);
+    struct ptx_operand *list = ra_wide_list(&copy);
+    const struct ptx_operand *was = ra_wide_list(in);
     for (unsigned i = 0; i < list->n; i++) {
         if (list->vec[i].kind != PTX_OPD_REG)
             continue;
@@ -188,7 +188,7 @@ ra_split_vectors(struct ra *a)
     grouping_grow(&q);
     for (size_t i = 0; i < f->body.n; i++) {
         const struct ptx_inst *in = &f->body.v[i];
-        const struct ptx_operand *list = wide_list(in);
+        const struct ptx_operand *list = ra_wide_list(in);
         if (list && !bind(&q, list))
             emit_split(&b, &q, in, a->origin.v[i]);
         else
@@ -319,7 +319,7 @@ make_groups(struct ra_graph *g, const struct ptx_func *f, const uint64_t *used)
     struct grouping q = {.f = f};
     grouping_grow(&q);
     for (size_t i = 0; i < f->body.n; i++) {
-        const struct ptx_operand *list = wide_list(&f->body.v[i]);
+        const struct ptx_operand *list = ra_wide_list(&f->body.v[i]);
         if (list)
             bind(&q, list);
     }

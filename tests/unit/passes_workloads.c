@@ -107,7 +107,8 @@ static const char *const pipelines[] = {
     "copy-propagation,constant-fold,common-subexpressions,address-fold,multiply-add,"
     "copy-propagation,dead-code,register-allocate",
     /* spilling, ever more */
-    "dead-code,register-allocate:max-registers=24",
+    "dead-code,register-allocate,reorder-registers",
+    "dead-code,register-allocate:max-registers=24,reorder-registers",
     "dead-code,register-allocate:max-registers=16",
     "dead-code,register-allocate:max-registers=14",
 };
