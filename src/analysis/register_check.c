@@ -5,7 +5,8 @@
  * of a place takes from every other register the places that overlap it. At a join sets
  * are intersected, until nothing changes. A register that no path to here has written
  * (forward may-analysis over `before`) has no value that could be lost. A guarded write
- * adds to the old value, so the place must have held that - unless there is none.
+ * adds to the old value, so the place must have held that - unless there is none; if it
+ * did not, no place holds the register afterwards.
  *
  * Cost: O(instructions x registers x places / 64) a round, a few rounds. */
 #include "analysis/register_check.h"
@@ -124,11 +125,12 @@ write_reg(struct check *c, int32_t v, int32_t p, bool partial)
         wrong(c, "a register of another width or file stands for", v);
         return;
     }
-    if (partial && bitset_has(c->maybe, (size_t)v) && !bitset_has(held(c, v), (size_t)at))
-        wrong(c, "a guarded write falls on a place that does not hold", v);
+    bool whole = !partial || !bitset_has(c->maybe, (size_t)v) ||
+                 bitset_has(held(c, v), (size_t)at);
     overwrite(c, (uint32_t)at, width(c->before, v));
     memset(held(c, v), 0, c->words * 8);
-    bitset_add(held(c, v), (size_t)at);
+    if (whole) /* else no place has the value of all lanes: nobody may read it */
+        bitset_add(held(c, v), (size_t)at);
     bitset_add(c->maybe, (size_t)v);
 }
 
@@ -183,7 +185,7 @@ is_move(const struct ptx_func *f, const struct ptx_inst *in)
 static bool
 reads_no_register(const struct ptx_inst *in)
 {
-    if (in->guard >= 0 || in->nops != 2 || in->ops[0].kind != PTX_OPD_REG)
+    if (in->guard >= 0 || ptx_nops(in) != 2 || in->ops[0].kind != PTX_OPD_REG)
         return false;
     const struct ptx_operand *s = &in->ops[1];
     if (in->op == PTX_OP_MOV)
@@ -271,8 +273,8 @@ new_inst(struct check *c, const struct ptx_inst *in)
         return true;
     }
     bool load = in->op == PTX_OP_LD, store = in->op == PTX_OP_ST;
-    const struct ptx_operand *m = in->nops == 2 ? &in->ops[load ? 1 : 0] : NULL;
-    if ((load || store) && c->slots && m->kind == PTX_OPD_ADDR && m->var == c->slots) {
+    const struct ptx_operand *m = ptx_nops(in) == 2 ? &in->ops[load ? 1 : 0] : NULL;
+    if ((load || store) && c->slots && m && m->kind == PTX_OPD_ADDR && m->var == c->slots) {
         const struct ptx_operand *r = &in->ops[load ? 0 : 1];
         uint32_t slot = c->nunits + c->npreds + (uint32_t)m->off / 4;
         int32_t at = r->kind == PTX_OPD_REG ? place_of(c, r->reg) : -1;

@@ -43,7 +43,7 @@ cmd_opt(int argc, char **argv)
         "Reads PTX, runs passes over it, writes PTX. With no passes it checks the file and\n"
         "prints it in a canonical form. '-' reads standard input.",
         "  allot opt kernel.ptx -o checked.ptx\n"
-        "  allot opt kernel.ptx -p copy-propagation,dead-code\n"
+        "  allot opt kernel.ptx -p cleanup,register-allocate:max-registers=32\n"
         "  allot opt kernel.ptx -p scratchpad-layout,relssp:mode=postdom --explain\n"};
     struct cli_list pos;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,

@@ -57,7 +57,7 @@ candidate(const struct ptx_func *f, const struct defs *defs, uint32_t i)
     bool mov_sreg = in->op == PTX_OP_MOV && in->nops == 2 &&
                     in->ops[0].kind == PTX_OPD_REG && in->ops[1].kind == PTX_OPD_SREG &&
                     constant_sreg(in->ops[1].sreg);
-    bool ld_param = in->op == PTX_OP_LD && f->is_entry && in->nops == 2 &&
+    bool ld_param = in->op == PTX_OP_LD && f->is_entry && ptx_nops(in) == 2 &&
                     in->mod[PTX_MG_SPACE] == PTX_SPACE_SS_PARAM && !in->mod[PTX_MG_VEC] &&
                     in->ops[0].kind == PTX_OPD_REG && in->ops[1].kind == PTX_OPD_ADDR &&
                     in->ops[1].var && in->ops[1].var->is_param && in->ops[1].reg < 0;

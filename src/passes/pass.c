@@ -232,11 +232,30 @@ run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *fac
     return ok;
 }
 
+/* The pipeline with "cleanup" written out, malloc'd. */
+static char *
+expand(const char *pipeline)
+{
+    static const char word[] = "cleanup";
+    struct strbuf b = {0};
+    for (const char *p = pipeline; *p;) {
+        size_t n = strcspn(p, ",");
+        if (n == sizeof word - 1 && !strncmp(p, word, n))
+            strbuf_addz(&b, PASS_CLEANUP);
+        else
+            strbuf_add(&b, p, n);
+        p += n;
+        if (*p)
+            strbuf_add(&b, p++, 1);
+    }
+    return strbuf_take(&b);
+}
+
 bool
 pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
          struct strbuf *report, struct diag_sink *diag)
 {
-    char *text = xstrdup(pipeline);
+    char *text = expand(pipeline);
     bool ok = true;
     size_t nfuncs = m->funcs.n; /* no pass adds functions */
     struct pass_facts *facts = xcalloc(nfuncs + 1, sizeof *facts);

@@ -9,6 +9,11 @@
 #include "analysis/live.h"
 #include "ptx/ir.h"
 
+/* What "cleanup" in a pipeline stands for: the clean-up a back end does on PTX. */
+#define PASS_CLEANUP                                                                     \
+    "copy-propagation,constant-fold,common-subexpressions,address-fold,multiply-add,"    \
+    "copy-propagation,dead-code"
+
 /* Facts of a function that a pass may ask for. */
 enum { AN_CFG = 1, AN_DEFS = 2, AN_LIVE = 4 };
 

@@ -150,7 +150,7 @@ from_nothing(const struct ra *a, const struct defs *d, int32_t r)
     if (d->at[r] < 0)
         return false;
     const struct ptx_inst *in = &a->f->body.v[d->at[r]];
-    if (in->nops != 2 || in->ops[0].kind != PTX_OPD_REG || a->origin.v[d->at[r]] < 0)
+    if (ptx_nops(in) != 2 || in->ops[0].kind != PTX_OPD_REG || a->origin.v[d->at[r]] < 0)
         return false;
     const struct ptx_operand *s = &in->ops[1];
     if (in->op == PTX_OP_MOV)
@@ -190,7 +190,8 @@ emit_memory(struct ra_body *b, bool load, int32_t reg, int64_t slot,
 {
     struct ptx_func *f = b->a->f;
     unsigned bytes = ptx_type_bytes(f->regs.v[reg].type);
-    struct ptx_inst in = ptx_inst_new(f->module, load ? PTX_OP_LD : PTX_OP_ST, 2);
+    enum ptx_op op = load ? PTX_OP_LD : PTX_OP_ST;
+    struct ptx_inst in = ptx_inst_new(f->module, op, ptx_pattern_nops(op));
     in.mod[PTX_MG_SPACE] = PTX_SPACE_SS_LOCAL;
     in.ntypes = 1;
     in.type[0] = (uint8_t)(bytes == 8 ? PTX_B64 : bytes == 4 ? PTX_B32 : PTX_B16);

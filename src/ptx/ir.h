@@ -252,6 +252,27 @@ ptx_has(const struct ptx_inst *in, enum ptx_mod_group g)
     return in->mod[g] != 0;
 }
 
+/* Operands up to the last that was written. */
+static inline unsigned
+ptx_nops(const struct ptx_inst *in)
+{
+    unsigned n = in->nops;
+    while (n && in->ops[n - 1].kind == PTX_OPD_NONE)
+        n--;
+    return n;
+}
+
+/* Operands of the opcode's pattern, those that may be left out included. */
+static inline unsigned
+ptx_pattern_nops(enum ptx_op op)
+{
+    const char *p = ptx_ops[op].operands;
+    unsigned n = *p != 0;
+    for (; *p; p++)
+        n += *p == ',' || *p == '|';
+    return n;
+}
+
 struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name);
 struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name);
 /* What a declaration of a function stands for: the function of that name with a body, or

@@ -348,7 +348,7 @@ static struct version *
 version_for(struct allot_device *dev, struct loaded_module *lm,
             const struct occ_kernel *k, uint32_t dynamic, struct diag_sink *diag)
 {
-    char *passes = rt_pipeline(dev->machine);
+    char *passes = rt_pipeline(dev->machine, lm->module->ptx);
     if (!*passes) {
         free(passes);
         return lm->versions.v[0];

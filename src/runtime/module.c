@@ -61,17 +61,18 @@ add_passes(struct strbuf *b, const char *passes)
 }
 
 char *
-rt_pipeline(const struct machine *m)
+rt_pipeline(const struct machine *m, const struct ptx_module *p)
 {
     struct strbuf b = {0};
-    bool allocated = !strcmp(m->compiler.registers, "allocated");
+    bool allocated = !strcmp(m->compiler.registers, "allocated") && !p->parts.n;
     strbuf_addz(&b, "");
     if (allocated)
         add_passes(&b, m->compiler.cleanup);
     add_passes(&b, m->compiler.passes);
     if (allocated)
         add_passes(&b, "register-allocate");
-    add_passes(&b, m->compiler.late_passes);
+    if (!p->parts.n)
+        add_passes(&b, m->compiler.late_passes);
     return strbuf_take(&b);
 }
 
@@ -219,8 +220,8 @@ count_kernels(struct allot_module *m)
     m->kernels = ARENA_ARRAY(&m->mem, struct allot_kernel, m->ptx->funcs.n);
     struct diag_sink quiet = {0};
     struct machine *defaults = machine_new();
-    char *passes = rt_pipeline(defaults);
-    struct ptx_module *p = ptx_copy(m->ptx, &quiet);
+    char *passes = rt_pipeline(defaults, m->ptx);
+    struct ptx_module *p = *passes ? ptx_copy(m->ptx, &quiet) : NULL;
     bool ok = p && pass_run(p, passes, NULL, NULL, &quiet);
     for (size_t i = 0; i < m->ptx->funcs.n; i++) {
         const struct ptx_func *f = m->ptx->funcs.v[i];

@@ -10,10 +10,6 @@
 #include "analysis/usage.h"
 #include "passes/pass.h"
 
-#define CLEAN                                                                            \
-    "copy-propagation,constant-fold,common-subexpressions,address-fold,multiply-add,"    \
-    "copy-propagation,dead-code"
-
 static void
 run(struct ptx_module *m, const char *passes)
 {
@@ -39,7 +35,7 @@ near_maxlive(void **state)
             if (!text)
                 continue;
             struct ptx_module *m = kit_parse(text);
-            run(m, CLEAN);
+            run(m, "cleanup");
             uint32_t live[64] = {0};
             for (size_t k = 0; k < m->funcs.n && k < 64; k++) {
                 struct usage u;
@@ -270,7 +266,7 @@ checker_finds(void **state)
                  {harmless, NULL},
                  {clash, "does not hold the value of %r3"},
                  {half_of_a_pair, "does not hold the value of %rd1"},
-                 {guarded_clash, "%r5"},
+                 {guarded_clash, "does not hold the value of %r4"},
                  {wrong_read, "does not hold the value of %r4"},
                  {lost_instruction, "no move"},
                  {other_literal, "an operand has changed"},
