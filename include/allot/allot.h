@@ -147,10 +147,13 @@ struct allot_param {
 };
 struct allot_kernel {
     const char *name;
-    uint32_t registers;         /* 32-bit registers live at once, the most at any point
-                                 * (MAXLIVE): what an allocator would need at least */
+    uint32_t registers;         /* 32-bit registers of a thread after the default passes
+                                 * and register allocation, callees included; MAXLIVE if
+                                 * that is not possible */
+    uint32_t live_registers;    /* live at once in the PTX as it is, the most at any point
+                                 * (MAXLIVE) */
     uint32_t virtual_registers; /* 32-bit units of every PTX register that occurs */
-    uint32_t predicates;        /* predicate registers live at once */
+    uint32_t predicates;        /* predicate registers */
     uint32_t instructions;      /* static */
     uint32_t scratchpad;        /* static bytes, callees included */
     uint32_t local_bytes;       /* per thread */
@@ -187,6 +190,14 @@ struct allot_occupancy {
 };
 bool allot_occupancy(const struct allot_machine *m, const struct allot_occupancy_query *q,
                      struct allot_occupancy *out, struct allot_diag *d);
+
+/* Bits of storage that an SM needs to share registers, scratchpad, or both (001 section
+ * 2.4; both: the tables they have in common once). */
+struct allot_sharing_cost {
+    uint32_t sms;
+    uint32_t registers, scratchpad, both; /* bits of one SM */
+};
+void allot_sharing_cost(const struct allot_machine *m, struct allot_sharing_cost *out);
 
 /* -- device -- */
 struct allot_options {

@@ -91,6 +91,107 @@ one_func(struct usage *u, const struct ptx_func *f)
     arena_free(&mem);
 }
 
+/* -- physical registers -- */
+
+/* A call chain; `above` of it are registers that hold something across the calls. */
+struct chain {
+    const struct ptx_func *f;
+    const struct chain *caller;
+};
+
+static uint32_t
+live_top(const struct ptx_func *f, const uint64_t *live)
+{
+    uint32_t top = 0;
+    for (size_t w = 0; w < BITSET_WORDS(f->regs.n); w++)
+        FOR_BITS(b, live[w])
+        {
+            const struct ptx_reg *r = &f->regs.v[w * 64 + b];
+            unsigned bytes = ptx_type_bytes(r->type);
+            uint32_t end = r->place - 1u + (bytes <= 4 ? 1 : bytes / 4);
+            if (r->type != PTX_PRED && r->place && end > top)
+                top = end;
+        }
+    return top;
+}
+
+static void
+kill_written(void *set, int32_t reg, bool write, bool partial)
+{
+    if (write && !partial)
+        bitset_del(set, (size_t)reg);
+}
+
+static void
+add_read(void *set, int32_t reg, bool write, bool partial)
+{
+    (void)partial;
+    if (!write)
+        bitset_add(set, (size_t)reg);
+}
+
+static uint32_t physical(const struct usage *u, const struct chain *c);
+
+/* What the callees of this call need on top of what is live across it. Of an indirect
+ * call: any function that the kernel may reach. */
+static uint32_t
+at_call(const struct usage *u, const struct chain *c, const struct ptx_inst *in,
+        const uint64_t *live)
+{
+    uint32_t deepest = 0;
+    bool direct = false;
+    for (unsigned k = 0; k < in->nops; k++)
+        direct |= in->ops[k].kind == PTX_OPD_FUNCSYM && in->ops[k].func &&
+                  !in->ops[k].func->is_proto;
+    for (size_t i = 1; i < u->funcs.n; i++) {
+        const struct ptx_func *g = u->funcs.v[i];
+        bool called = !direct;
+        for (unsigned k = 0; k < in->nops; k++)
+            called |= in->ops[k].kind == PTX_OPD_FUNCSYM && in->ops[k].func &&
+                      !strcmp(in->ops[k].func->name, g->name);
+        if (!called)
+            continue;
+        struct chain next = {g, c};
+        uint32_t n = physical(u, &next);
+        deepest = n > deepest ? n : deepest;
+    }
+    return deepest ? (live_top(c->f, live) + 1) / 2 * 2 + deepest : 0;
+}
+
+static uint32_t
+physical(const struct usage *u, const struct chain *c)
+{
+    uint32_t most = c->f->registers, depth = 0;
+    for (const struct chain *up = c->caller; up; up = up->caller)
+        if (up->f == c->f || ++depth > 16)
+            return most; /* recursion: one activation is counted */
+    bool calls = false;
+    for (size_t i = 0; i < c->f->body.n; i++)
+        calls |= c->f->body.v[i].op == PTX_OP_CALL;
+    if (!calls)
+        return most;
+    struct arena mem = {0};
+    struct cfg *g = cfg_new(c->f);
+    struct live *l = live_new(g);
+    uint64_t *now = bitset_new(&mem, c->f->regs.n + 1);
+    for (uint32_t b = 0; b < g->n; b++) {
+        memcpy(now, l->out[b], BITSET_WORDS(c->f->regs.n) * 8);
+        for (uint32_t i = g->block[b].end; i-- > g->block[b].first;) {
+            const struct ptx_inst *in = &c->f->body.v[i];
+            defuse_each(in, kill_written, now);
+            if (in->op == PTX_OP_CALL) {
+                uint32_t n = at_call(u, c, in, now);
+                most = n > most ? n : most;
+            }
+            defuse_each(in, add_read, now);
+        }
+    }
+    live_free(l);
+    cfg_free(g);
+    arena_free(&mem);
+    return most;
+}
+
 /* Functions whose address stands in a variable's initialiser may be called indirectly. */
 static void
 address_taken(struct usage *u, const struct ptx_module *m)
@@ -121,6 +222,11 @@ usage_of(const struct ptx_func *f, struct usage *u)
     u->scratchpad = (uint32_t)u->layout.bytes;
     for (size_t i = 0; i < u->scratchpad_vars.n; i++)
         u->dynamic_scratchpad |= u->scratchpad_vars.v[i].var->dynamic;
+    struct chain top = {f, NULL};
+    u->registers = physical(u, &top);
+    for (size_t i = 0; i < u->funcs.n; i++)
+        if (u->funcs.v[i]->predicates > u->predicates)
+            u->predicates = u->funcs.v[i]->predicates;
 }
 
 void

@@ -10,6 +10,9 @@ struct usage {
     uint32_t live_registers; /* MAXLIVE in 32-bit units, the largest over the call graph:
                               * caller's at the call plus callee's is not summed */
     uint32_t live_predicates;
+    /* After register allocation: physical ones of the kernel, and where it calls, of the
+     * deepest chain: what is live across the call, then the callee's. 0: not allocated. */
+    uint32_t registers, predicates;
     uint32_t instructions;   /* static, pseudo ones left out */
     uint32_t scratchpad;     /* static bytes, laid out in order with alignment */
     uint32_t local_bytes;    /* a thread, each function once */

@@ -427,6 +427,9 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
          &s->threshold, NULL, NULL},
         {"regs", 0, "N", "registers a thread, instead of the kernel's own count",
          &s->regs, NULL, NULL},
+        {"registers", 0, "WHICH",
+         "allocated: physical registers (default); virtual: the PTX as it is",
+         &s->registers, NULL, NULL},
         {"set", 0, "PATH=VALUE", "any setting of the machine (see 'allot list settings')",
          NULL, &s->set, NULL},
         {"functional", 'f', NULL, "no timing: only execute", NULL, NULL, &s->functional},
@@ -460,7 +463,8 @@ cli_sim_machine(const struct cli_sim *s, struct allot_diag *d)
     const char *const pairs[][2] = {{"sm.scheduler", s->scheduler},
                                     {"residency.policy", s->residency},
                                     {"residency.threshold", s->threshold},
-                                    {"residency.regs_per_thread", s->regs}};
+                                    {"residency.regs_per_thread", s->regs},
+                                    {"compiler.registers", s->registers}};
     bool ok = true;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i][1])
@@ -540,7 +544,8 @@ cli_sim_json(const struct allot_machine *m, const struct cli_sim *s)
     json_t *o = json_object();
     static const char *const shown[] = {"sm.scheduler", "residency.policy",
                                         "residency.threshold",
-                                        "residency.regs_per_thread"};
+                                        "residency.regs_per_thread",
+                                        "compiler.registers"};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         if (allot_machine_get(m, shown[i], v, sizeof v))
             json_object_set_new(o, shown[i], json_string(v));

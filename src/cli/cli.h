@@ -70,7 +70,7 @@ bool cli_dims(const char *s, uint32_t out[3]);
 
 /* Options that describe the machine and the run, the same for run, compare and bench. */
 struct cli_sim {
-    const char *machine, *scheduler, *residency, *threshold, *regs, *max_cycles,
+    const char *machine, *scheduler, *residency, *threshold, *regs, *registers, *max_cycles,
         *max_instructions, *threads, *seed, *compiler;
     struct cli_list set;
     bool functional, quick, no_skip, check_analyses;
@@ -80,7 +80,7 @@ struct cli_sim {
         .machine = "gtx480", .seed = "1", .compiler = "clang"                            \
     }
 /* The option table over s: valid while s lives; caller gives room for CLI_SIM_OPTIONS. */
-enum { CLI_SIM_OPTIONS = 17 };
+enum { CLI_SIM_OPTIONS = 18 };
 void cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS]);
 
 /* Machine with every override applied, NULL after printing why not. */

@@ -165,7 +165,8 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
     const char *const pairs[][2] = {{"sm.scheduler", s->scheduler},
                                     {"residency.policy", s->residency},
                                     {"residency.threshold", s->threshold},
-                                    {"residency.regs_per_thread", s->regs}};
+                                    {"residency.regs_per_thread", s->regs},
+                                    {"compiler.registers", s->registers}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i][1])
             strbuf_printf(&b, "%s=%s\n", pairs[i][0], pairs[i][1]);

@@ -12,9 +12,9 @@ list_passes(void)
     const char *name, *meaning;
     const char *key, *value;
     for (size_t i = 0; allot_pass(i, &name, &meaning); i++) {
-        printf("%-20s %s\n", name, meaning);
+        printf("%-24s %s\n", name, meaning);
         for (size_t k = 0; allot_pass_setting(i, k, &key, &value, &meaning); k++)
-            printf("  :%s=%-*s %s\n", key, (int)(16 - strlen(key)), value, meaning);
+            printf("  :%s=%-*s %s\n", key, (int)(20 - strlen(key)), value, meaning);
     }
     return EXIT_OK;
 }
@@ -43,6 +43,7 @@ cmd_opt(int argc, char **argv)
         "Reads PTX, runs passes over it, writes PTX. With no passes it checks the file and\n"
         "prints it in a canonical form. '-' reads standard input.",
         "  allot opt kernel.ptx -o checked.ptx\n"
+        "  allot opt kernel.ptx -p cleanup,register-allocate:max-registers=32\n"
         "  allot opt kernel.ptx -p scratchpad-layout,relssp:mode=postdom --explain\n"};
     struct cli_list pos;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,

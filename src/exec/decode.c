@@ -14,21 +14,38 @@
 
 /* -- the program -- */
 
-/* defuse_each: the registers for the scoreboard, each once. */
 static void
-note_reg(void *user, int32_t reg, bool write, bool partial)
+note_number(struct decoder *d, uint16_t r, bool write)
 {
-    struct decoder *d = user;
     struct exec_static *st = d->st;
-    uint16_t r = (uint16_t)(d->fi->reg_base + (uint32_t)reg);
     uint16_t *list = write ? st->dst : st->src;
     uint8_t *n = write ? &st->ndst : &st->nsrc;
-    (void)partial;
     for (unsigned i = 0; i < *n; i++)
         if (list[i] == r)
             return;
     if (*n < (write ? EXEC_MAX_DST : EXEC_MAX_SRC))
         list[(*n)++] = r;
+}
+
+/* defuse_each: the registers for the scoreboard, each once. Of an allocated function:
+ * every 32-bit register that the operand covers, and predicates behind those. */
+static void
+note_reg(void *user, int32_t reg, bool write, bool partial)
+{
+    struct decoder *d = user;
+    const struct ptx_func *f = d->fi->f;
+    const struct ptx_reg *r = &f->regs.v[reg];
+    (void)partial;
+    if (!f->registers && !f->predicates) {
+        note_number(d, (uint16_t)(d->fi->reg_base + (uint32_t)reg), write);
+        return;
+    }
+    unsigned bytes = ptx_type_bytes(r->type), n = bytes <= 4 ? 1 : bytes / 4;
+    uint32_t first = r->place - 1u + (r->type == PTX_PRED ? f->registers : 0);
+    for (unsigned i = 0; i < n; i++)
+        note_number(d, (uint16_t)(d->fi->reg_base + first + i), write);
+    if (r->type != PTX_PRED && d->fi->stack_base + first + n > d->st->top_register)
+        d->st->top_register = (uint16_t)(d->fi->stack_base + first + n);
 }
 
 static bool

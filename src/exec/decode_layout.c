@@ -160,7 +160,9 @@ decode_layout_func(struct decoder *d, struct func_info *fi)
     uint64_t at = align_to(d->pp->region_top, ROW_BYTES);
     fi->region = (uint32_t)at;
     fi->reg_base = d->p->nregs;
-    d->p->nregs += (uint32_t)f->regs.n;
+    fi->stack_base = f->is_entry ? 0 : d->pp->funcs.v[0]->f->registers;
+    d->p->nregs += f->registers || f->predicates ? f->registers + f->predicates
+                                                 : (uint32_t)f->regs.n;
     fi->reg_ref = ARENA_ARRAY(mem, uint32_t, f->regs.n + 1);
     for (size_t i = 0; i < f->regs.n; i++) {
         const struct ptx_reg *r = &f->regs.v[i];

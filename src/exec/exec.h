@@ -39,6 +39,8 @@ struct exec_static {
     uint8_t latency; /* enum ptx_latency */
     uint8_t nsrc, ndst;
     uint16_t src[EXEC_MAX_SRC], dst[EXEC_MAX_DST];
+    uint16_t top_register; /* 1 + the highest physical register it reads or writes; 0:
+                            * none, or registers are virtual */
     uint8_t space; /* enum ptx_space as written; NONE: generic or no memory instruction */
     bool is_load, is_store, is_atomic, is_barrier, is_exit, is_jump, is_fence;
     bool guarded;  /* src[0] is the guard predicate (operand collectors do not read it) */

@@ -127,6 +127,7 @@ struct func_info {
     uint32_t entry_pc, end_pc;
     uint32_t reg_base;             /* scoreboard number of its register 0 */
     uint32_t *reg_ref;             /* row reference of each register */
+    uint32_t stack_base; /* of a callee: physical registers of the kernel below its own */
     uint32_t region, region_bytes; /* its part of a warp's rows */
     uint32_t local_bytes;
     VEC(struct var_place) place;

@@ -301,3 +301,10 @@ occ_cost_scratchpad(const struct machine *m)
     uint32_t T = m->sm.max_blocks, W = m->sm.max_threads / WARP;
     return 1 + T * log2_up(T + 1) + W + T / 2 * log2_up(T);
 }
+
+uint32_t
+occ_cost_both(const struct machine *m)
+{
+    uint32_t T = m->sm.max_blocks;
+    return occ_cost_registers(m) + T / 2 * log2_up(T);
+}

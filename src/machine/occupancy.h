@@ -46,6 +46,8 @@ uint32_t occ_private(uint32_t units, double threshold);
  * the most blocks, W the most warps of an SM). Times sm.count for the GPU. */
 uint32_t occ_cost_registers(const struct machine *m);
 uint32_t occ_cost_scratchpad(const struct machine *m);
+/* Both: the tables of register sharing, and the locks of pairs of blocks. */
+uint32_t occ_cost_both(const struct machine *m);
 
 /* Steps through sm.scratchpad_sizes: bytes of the next size. False at the end or, with
  * **p not 0, at what is no size. */

@@ -4,6 +4,7 @@
 #include "ptx/parse.h"
 #include "ptx/print.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define PASS(symbol) extern const struct pass symbol;
@@ -29,6 +30,56 @@ pass_find(const char *name)
         if (!strcmp(passes[i]->name, name))
             return passes[i];
     return NULL;
+}
+
+/* -- facts -- */
+
+static void
+facts_make(struct pass_facts *x, const struct ptx_func *f, unsigned needs)
+{
+    if (needs && !x->cfg)
+        x->cfg = cfg_new(f);
+    if (needs & AN_DEFS && !x->defs)
+        x->defs = defs_new(x->cfg);
+    if (needs & AN_LIVE && !x->live)
+        x->live = live_new(x->cfg);
+}
+
+/* Drops all facts but `keep`. Definitions and liveness stand on the control flow. */
+static void
+facts_drop(struct pass_facts *x, unsigned keep)
+{
+    if (!(keep & AN_LIVE) || !(keep & AN_CFG)) {
+        live_free(x->live);
+        x->live = NULL;
+    }
+    if (!(keep & AN_DEFS) || !(keep & AN_CFG)) {
+        defs_free(x->defs);
+        x->defs = NULL;
+    }
+    if (!(keep & AN_CFG)) {
+        if (x->cfg)
+            cfg_free(x->cfg);
+        x->cfg = NULL;
+    }
+}
+
+bool
+pass_can_touch(const struct ptx_func *f)
+{
+    for (size_t i = 0; i < f->regs.n; i++)
+        if (f->regs.v[i].vec)
+            return false;
+    for (size_t i = 0; i < f->params.n; i++)
+        if (f->params.v[i]->space == PTX_SPACE_REG)
+            return false;
+    for (size_t i = 0; i < f->rets.n; i++)
+        if (f->rets.v[i]->space == PTX_SPACE_REG)
+            return false;
+    for (size_t i = 0; i < f->body.n; i++)
+        if (ptx_ops[f->body.v[i].op].operands[0] == '*')
+            return false;
+    return true;
 }
 
 /* The IR after a pass must survive printing and parsing. */
@@ -61,7 +112,7 @@ unknown(const char *name, struct diag_sink *diag)
     struct strbuf b = {0};
     for (size_t i = 0; passes[i]; i++)
         strbuf_printf(&b, "%s%s", i ? ", " : "passes: ", passes[i]->name);
-    diag_hint(diag, d, "%s", b.n ? b.s : "this version has no passes yet");
+    diag_hint(diag, d, "%s", b.s);
     strbuf_free(&b);
     return false;
 }
@@ -155,12 +206,59 @@ add_defaults(const struct pass *p, const struct pass_key *defaults,
         }
 }
 
+/* Runs a pass over the module; facts[i] are those of function i. */
+static bool
+run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *facts,
+         struct diag_sink *diag)
+{
+    const struct pass *p = a->pass;
+    bool ok = true;
+    if (p->run) {
+        ok = p->run(m, a, diag);
+        for (size_t i = 0; i < m->funcs.n; i++)
+            facts_drop(&facts[i], p->keeps);
+        return ok;
+    }
+    for (size_t i = 0; i < m->funcs.n && ok; i++) {
+        struct ptx_func *f = m->funcs.v[i];
+        if (!f->has_body || !pass_can_touch(f))
+            continue;
+        bool changed = false;
+        facts_make(&facts[i], f, p->needs);
+        ok = p->run_func(f, &facts[i], a, &changed, diag);
+        if (changed)
+            facts_drop(&facts[i], p->keeps);
+    }
+    return ok;
+}
+
+/* The pipeline with "cleanup" written out, malloc'd. */
+static char *
+expand(const char *pipeline)
+{
+    static const char word[] = "cleanup";
+    struct strbuf b = {0};
+    for (const char *p = pipeline; *p;) {
+        size_t n = strcspn(p, ",");
+        if (n == sizeof word - 1 && !strncmp(p, word, n))
+            strbuf_addz(&b, PASS_CLEANUP);
+        else
+            strbuf_add(&b, p, n);
+        p += n;
+        if (*p)
+            strbuf_add(&b, p++, 1);
+    }
+    return strbuf_take(&b);
+}
+
 bool
 pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
          struct strbuf *report, struct diag_sink *diag)
 {
-    char *text = xstrdup(pipeline);
+    char *text = expand(pipeline);
     bool ok = true;
+    size_t nfuncs = m->funcs.n; /* no pass adds functions */
+    struct pass_facts *facts = xcalloc(nfuncs + 1, sizeof *facts);
     for (char *step = *text ? text : NULL, *next; step && ok; step = next) {
         next = strchr(step, ',');
         if (next)
@@ -171,8 +269,12 @@ pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defa
         if (!ok)
             break;
         add_defaults(a.pass, defaults, given);
-        ok = a.pass->run(m, &a, diag) && verify(m, a.pass->name, diag);
+        ok = run_pass(m, &a, facts, diag) && verify(m, a.pass->name, diag);
+        assert(m->funcs.n == nfuncs);
     }
+    for (size_t i = 0; i < nfuncs; i++)
+        facts_drop(&facts[i], 0);
+    free(facts);
     free(text);
     return ok;
 }

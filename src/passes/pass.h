@@ -5,7 +5,23 @@
 #ifndef ALLOT_PASSES_PASS_H
 #define ALLOT_PASSES_PASS_H
 
+#include "analysis/defs.h"
+#include "analysis/live.h"
 #include "ptx/ir.h"
+
+/* What "cleanup" in a pipeline stands for: the clean-up a back end does on PTX. */
+#define PASS_CLEANUP                                                                     \
+    "copy-propagation,constant-fold,common-subexpressions,address-fold,multiply-add,"    \
+    "copy-propagation,dead-code"
+
+/* Facts of a function that a pass may ask for. */
+enum { AN_CFG = 1, AN_DEFS = 2, AN_LIVE = 4 };
+
+struct pass_facts {
+    struct cfg *cfg;
+    struct defs *defs;
+    struct live *live;
+};
 
 /* A setting of a pass; the last row of a pass's list has key NULL. */
 struct pass_key {
@@ -24,13 +40,25 @@ struct pass_args {
 struct pass {
     const char *name, *meaning;
     const struct pass_key *keys; /* NULL: none */
-    /* Changes the module in place. False and a diagnostic on failure. */
+    /* Changes the module in place. False and a diagnostic on failure. A pass has this or
+     * run_func. */
     bool (*run)(struct ptx_module *m, const struct pass_args *a, struct diag_sink *diag);
+    /* The same for one function with a body, of those that pass_can_touch; facts: those
+     * of `needs`. Sets *changed if it changed anything. */
+    bool (*run_func)(struct ptx_func *f, const struct pass_facts *facts,
+                     const struct pass_args *a, bool *changed, struct diag_sink *diag);
+    unsigned needs; /* AN_...: made before run_func (run: nothing) */
+    unsigned keeps; /* AN_...: still true of the function after the pass changed it */
 };
 
 /* Pass i, NULL past the last. */
 const struct pass *pass_at(size_t i);
 const struct pass *pass_find(const char *name);
+
+/* Whether registers of f may be renamed and its instructions taken apart: every operand
+ * is understood (no instruction that is known by name only), no register is a parameter,
+ * and none is a vector (PTX 1.x). Passes leave other functions as they are. */
+bool pass_can_touch(const struct ptx_func *f);
 
 /* Value of a setting: as given, else the row's default. `key` must be a row. */
 const char *pass_arg(const struct pass_args *a, const char *key);

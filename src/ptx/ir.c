@@ -149,7 +149,7 @@ ptx_reg_new(struct ptx_func *f, enum ptx_type type)
 {
     int32_t index = (int32_t)f->regs.n;
     const char *name = arena_printf(&f->module->mem, "%%_x%u", f->fresh++);
-    *vec_push(&f->regs) = (struct ptx_reg){name, (uint8_t)type, 0};
+    *vec_push(&f->regs) = (struct ptx_reg){name, (uint8_t)type, 0, 0};
     *vec_push(&f->regdecls) = (struct ptx_regdecl){name, (uint8_t)type, 0, index, 0};
     return index;
 }

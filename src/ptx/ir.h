@@ -146,6 +146,8 @@ struct ptx_reg {
     const char *name; /* with its %, unique in the function */
     uint8_t type;     /* enum ptx_type */
     uint8_t vec;      /* 0, 2 or 4: vector register */
+    uint16_t place;   /* after register allocation: number of the (first) physical 32-bit
+                       * register, or of the predicate, + 1; 0: virtual */
 };
 
 /* One .reg line: count 0 declares the single name, else name0 .. name<count-1>. */
@@ -223,6 +225,9 @@ struct ptx_func {
     VEC(const char *) pragmas; /* function-level .pragma strings, with their quotes */
     VEC(const char *) attrs;   /* the head's other directives, raw (.blocksareclusters) */
     VEC(struct ptx_func *) targets; /* is_proto: of .calltargets; empty: .callprototype */
+    /* Physical 32-bit registers and predicates that its body uses; 0: not allocated. Set
+     * by pass register-allocate, kept in no text. */
+    uint32_t registers, predicates;
     uint32_t fresh; /* number in the name of the next register made by ptx_reg_new */
     uint32_t line, col;
 };
@@ -256,6 +261,27 @@ static inline bool
 ptx_has(const struct ptx_inst *in, enum ptx_mod_group g)
 {
     return in->mod[g] != 0;
+}
+
+/* Operands up to the last that was written. */
+static inline unsigned
+ptx_nops(const struct ptx_inst *in)
+{
+    unsigned n = in->nops;
+    while (n && in->ops[n - 1].kind == PTX_OPD_NONE)
+        n--;
+    return n;
+}
+
+/* Operands of the opcode's pattern, those that may be left out included. */
+static inline unsigned
+ptx_pattern_nops(enum ptx_op op)
+{
+    const char *p = ptx_ops[op].operands;
+    unsigned n = *p != 0;
+    for (; *p; p++)
+        n += *p == ',' || *p == '|';
+    return n;
 }
 
 struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name);

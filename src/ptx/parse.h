@@ -13,4 +13,9 @@ struct ptx_module *ptx_parse(const char *file, const char *text, size_t len,
 /* The same for a file; "-" is standard input. */
 struct ptx_module *ptx_parse_file(const char *path, struct diag_sink *diag);
 
+/* A second module equal to m, with the same places in the source (those of m's text,
+ * whatever passes have done since). NULL and a diagnostic if what m prints does not parse.
+ */
+struct ptx_module *ptx_copy(const struct ptx_module *m, struct diag_sink *diag);
+
 #endif

@@ -335,7 +335,7 @@ parse_regs(struct parser *p, const struct decl *d)
             if (!bind(p, nm, B_REG, first, NULL, where))
                 continue;
             const char *flat = flat_name(p, nm);
-            *vec_push(&f->regs) = (struct ptx_reg){flat, d->type, d->vec};
+            *vec_push(&f->regs) = (struct ptx_reg){flat, d->type, d->vec, 0};
             *vec_push(&f->regdecls) =
                 (struct ptx_regdecl){flat, d->type, d->vec, first, 0};
             continue;
@@ -366,7 +366,7 @@ parse_regs(struct parser *p, const struct decl *d)
             struct name *one = name_numbered(p, nm, i);
             bind(p, one, B_REG, first + (int32_t)i, NULL, where);
             const char *text = flat == nm ? one->s : name_numbered(p, flat, i)->s;
-            *vec_push(&f->regs) = (struct ptx_reg){text, d->type, d->vec};
+            *vec_push(&f->regs) = (struct ptx_reg){text, d->type, d->vec, 0};
         }
     } while (take(p, ','));
     return need_semicolon(p);
@@ -411,7 +411,7 @@ parse_params(struct parser *p, struct ptx_func *f, bool rets, bool binding)
             int32_t r = (int32_t)f->regs.n;
             if (binding && nm && bind(p, nm, B_REG, r, NULL, where)) {
                 v->name = flat_name(p, nm);
-                *vec_push(&f->regs) = (struct ptx_reg){v->name, d.type, d.vec};
+                *vec_push(&f->regs) = (struct ptx_reg){v->name, d.type, d.vec, 0};
             }
         } else {
             if (d.type == PTX_PRED)

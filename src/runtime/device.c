@@ -284,7 +284,8 @@ kernel_of(struct loaded_module *lm, struct version *v, const char *name,
     struct usage u;
     usage_of(f, &u);
     struct loaded_kernel *k = vec_push(&v->kernels);
-    *k = (struct loaded_kernel){f, NULL, u.live_registers, u.scratchpad};
+    uint32_t registers = u.registers ? u.registers : u.live_registers;
+    *k = (struct loaded_kernel){f, NULL, registers, u.scratchpad};
     usage_free(&u);
     return k;
 }
@@ -347,24 +348,31 @@ static struct version *
 version_for(struct allot_device *dev, struct loaded_module *lm,
             const struct occ_kernel *k, uint32_t dynamic, struct diag_sink *diag)
 {
-    const char *passes = dev->machine->compiler.passes;
-    if (!passes || !*passes)
+    char *passes = rt_pipeline(dev->machine, lm->module->ptx);
+    if (!*passes) {
+        free(passes);
         return lm->versions.v[0];
+    }
     double t = effective_threshold(dev, k);
     for (size_t i = 1; i < lm->versions.n; i++)
-        if (lm->versions.v[i]->threshold == t && lm->versions.v[i]->dynamic == dynamic)
+        if (lm->versions.v[i]->threshold == t && lm->versions.v[i]->dynamic == dynamic) {
+            free(passes);
             return lm->versions.v[lm->versions.v[i]->unchanged ? 0 : i];
-    struct strbuf text = {0};
-    ptx_print(lm->module->ptx, &text);
-    struct ptx_module *p = ptx_parse(lm->module->ptx->file, text.s, text.n, diag);
-    strbuf_free(&text);
-    char threshold[32], bytes[32];
+        }
+    struct ptx_module *p = ptx_copy(lm->module->ptx, diag);
+    char threshold[32], bytes[32], most[32], sm[32];
+    snprintf(most, sizeof most, "%u", dev->machine->sm.max_registers);
+    snprintf(sm, sizeof sm, "%u", dev->machine->sm.registers);
     snprintf(threshold, sizeof threshold, "%.9g", t);
     snprintf(bytes, sizeof bytes, "%u", dynamic);
     const struct pass_key defaults[] = {{.key = "threshold", .value = threshold},
                                         {.key = "dynamic", .value = bytes},
+                                        {.key = "max-registers", .value = most},
+                                        {.key = "sm-registers", .value = sm},
                                         {0}};
-    if (!p || !pass_run(p, passes, defaults, NULL, diag)) {
+    bool ok = p && pass_run(p, passes, defaults, NULL, diag);
+    free(passes);
+    if (!ok) {
         if (p)
             ptx_module_free(p);
         return NULL;
@@ -514,6 +522,11 @@ kernel_for(struct allot_device *dev, const struct allot_launch *l, struct occ_ke
     *k = demand(dev, lk, l);
     struct version *v = version_for(dev, lm, k, l->dynamic_scratchpad, diag);
     lk = v ? kernel_of(lm, v, l->kernel, diag) : NULL;
+    if (lk) { /* its registers are known now, and with them whether blocks will share */
+        *k = demand(dev, lk, l);
+        v = version_for(dev, lm, k, l->dynamic_scratchpad, diag);
+        lk = v ? kernel_of(lm, v, l->kernel, diag) : NULL;
+    }
     if (!lk || !decode(dev, v, lk, diag))
         return NULL;
     *k = demand(dev, lk, l);

@@ -195,3 +195,12 @@ allot_occupancy(const struct allot_machine *m, const struct allot_occupancy_quer
     diag_free(&own);
     return ok;
 }
+
+void
+allot_sharing_cost(const struct allot_machine *m, struct allot_sharing_cost *out)
+{
+    *out = (struct allot_sharing_cost){.sms = m->m->sm.count,
+                                       .registers = occ_cost_registers(m->m),
+                                       .scratchpad = occ_cost_scratchpad(m->m),
+                                       .both = occ_cost_both(m->m)};
+}

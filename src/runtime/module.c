@@ -53,6 +53,29 @@ allot_module_link(struct allot_module *const *parts, size_t n, const char *name,
     return m;
 }
 
+static void
+add_passes(struct strbuf *b, const char *passes)
+{
+    if (passes && *passes)
+        strbuf_printf(b, "%s%s", b->n ? "," : "", passes);
+}
+
+char *
+rt_pipeline(const struct machine *m, const struct ptx_module *p)
+{
+    struct strbuf b = {0};
+    bool allocated = !strcmp(m->compiler.registers, "allocated") && !p->parts.n;
+    strbuf_addz(&b, "");
+    if (allocated)
+        add_passes(&b, m->compiler.cleanup);
+    add_passes(&b, m->compiler.passes);
+    if (allocated)
+        add_passes(&b, "register-allocate");
+    if (!p->parts.n)
+        add_passes(&b, m->compiler.late_passes);
+    return strbuf_take(&b);
+}
+
 void
 rt_module_changed(struct allot_module *m)
 {
@@ -145,13 +168,15 @@ product(const uint32_t v[3])
     return !any ? 0 : p > UINT32_MAX ? UINT32_MAX : (uint32_t)p;
 }
 
+/* `allocated`: the function after the default passes, NULL: they failed. */
 static void
-describe(struct allot_module *m, const struct ptx_func *f, struct allot_kernel *k)
+describe(struct allot_module *m, const struct ptx_func *f,
+         const struct ptx_func *allocated, struct allot_kernel *k)
 {
     struct usage u;
     usage_of(f, &u);
     k->name = f->name;
-    k->registers = u.live_registers;
+    k->registers = k->live_registers = u.live_registers;
     k->virtual_registers = u.virtual_registers;
     k->predicates = u.live_predicates;
     k->instructions = u.instructions;
@@ -176,6 +201,14 @@ describe(struct allot_module *m, const struct ptx_func *f, struct allot_kernel *
     k->params = p;
     k->nparams = f->params.n;
     usage_free(&u);
+    if (!allocated)
+        return;
+    usage_of(allocated, &u);
+    if (u.registers) {
+        k->registers = u.registers;
+        k->predicates = u.predicates;
+    }
+    usage_free(&u);
 }
 
 static void
@@ -185,11 +218,21 @@ count_kernels(struct allot_module *m)
         return;
     m->counted = true;
     m->kernels = ARENA_ARRAY(&m->mem, struct allot_kernel, m->ptx->funcs.n);
+    struct diag_sink quiet = {0};
+    struct machine *defaults = machine_new();
+    char *passes = rt_pipeline(defaults, m->ptx);
+    struct ptx_module *p = *passes ? ptx_copy(m->ptx, &quiet) : NULL;
+    bool ok = p && pass_run(p, passes, NULL, NULL, &quiet);
     for (size_t i = 0; i < m->ptx->funcs.n; i++) {
         const struct ptx_func *f = m->ptx->funcs.v[i];
         if (f->is_entry && f->has_body)
-            describe(m, f, &m->kernels[m->nkernels++]);
+            describe(m, f, ok ? p->funcs.v[i] : NULL, &m->kernels[m->nkernels++]);
     }
+    if (p)
+        ptx_module_free(p);
+    free(passes);
+    machine_free(defaults);
+    diag_free(&quiet);
 }
 
 const struct allot_kernel *

@@ -42,6 +42,10 @@ struct allot_module {
 /* The public handle of p, which it takes over; NULL for NULL. */
 struct allot_module *rt_module_wrap(struct ptx_module *p);
 
+/* The passes that a machine has done to a module before it runs, malloc'd. A module linked
+ * of several keeps its virtual registers: a copy of it would not know its parts. */
+char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
+
 /* Drops what was computed from the IR (after a pass changed it). */
 void rt_module_changed(struct allot_module *m);
 

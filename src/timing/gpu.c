@@ -35,6 +35,7 @@ struct run {
     struct arena arena;
     struct sm_program prog;
     struct residency_plan plan;
+    uint64_t tick; /* next call of the residency policy's tick, if it has a period */
     struct sm *sm;
     struct dispatch dispatch;
     uint64_t start, first_dispatch; /* cycles */
@@ -207,7 +208,7 @@ build_program(struct run *r)
         in->copy = st->copy;
         in->copy_n = st->copy_n;
         in->mem = in->cls == CLS_MEM;
-        in->concern = in->mem && res->may_issue && res->concerns && res->concerns(st);
+        in->concern = res->may_issue && res->concerns && res->concerns(st, &r->plan);
     }
     r->prog = (struct sm_program){.grid = r->grid,
                                   .inst = inst,
@@ -247,6 +248,18 @@ plan_launch(struct run *r, const struct occ_kernel *k, struct diag_sink *diag)
         kernel.registers = m->residency.regs_per_thread;
     if (!r->g->residency->plan(m, &kernel, &r->plan, diag))
         return false;
+    const struct ptx_func *f = r->grid->prog->entry;
+    if (r->g->residency->physical && !f->registers &&
+        r->plan.blocks != r->plan.baseline) {
+        struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
+                                  "%s needs physical registers, kernel '%s' has virtual "
+                                  "ones",
+                                  r->g->residency->name, f->name);
+        diag_hint(diag, d,
+                  "run it with compiler.registers=allocated (--registers "
+                  "allocated)");
+        return false;
+    }
     unsigned most =
         64 * m->sm.schedulers < SM_MAX_WARPS ? 64 * m->sm.schedulers : SM_MAX_WARPS;
     if (r->plan.blocks * r->grid->warps_per_cta > most)
@@ -426,13 +439,20 @@ loop(struct run *r, struct diag_sink *diag)
     uint64_t now = g->now + 1;
     for (uint64_t loops = 1;; loops++) {
         g->now = now;
+        if (r->plan.period && now >= r->tick) {
+            sm_tick(r->sm, g->m->sm.count, now);
+            r->tick = now + r->plan.period;
+        }
         if (!step(r, now))
             return false;
         if (r->done == r->blocks)
             return true;
         uint64_t next = next_cycle(r, now);
-        if (next == NEVER)
+        if (next == NEVER &&
+            !(r->plan.period && sm_waits_for_tick(r->sm, g->m->sm.count)))
             return stuck(r, diag);
+        if (r->plan.period && next > r->tick)
+            next = r->tick;
         if (!go_on(r, loops, diag)) {
             r->grid->failure = ALLOT_STOPPED;
             return false;
@@ -499,6 +519,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     r.blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;
     r.start = g->now;
     r.first_dispatch = g->now + g->m->gpu.launch_latency;
+    r.tick = g->now + r.plan.period;
     r.inst_start = grid->n_warp_inst;
     clock_gettime(CLOCK_MONOTONIC, &r.shown);
     grid->nsm = g->m->sm.count;

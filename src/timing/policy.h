@@ -45,6 +45,11 @@ struct residency_plan {     /* per launch, the same for every SM */
     unsigned baseline;      /* B */
     unsigned pairs;         /* S */
     unsigned private_units; /* of the shared resource: below this a location is private */
+    /* -- for policies that look at warps; 0 with others -- */
+    unsigned warps;         /* of a block */
+    unsigned private_bytes; /* of scratchpad, where registers are shared too */
+    unsigned tokens;        /* warps that have registers at once */
+    unsigned period;        /* core cycles between two calls of tick; 0: never */
 };
 
 /* One SM's state of the policy; slots 0..blocks-1 hold resident blocks. */
@@ -53,12 +58,15 @@ struct residency_view {
     struct exec_cta *const *cta; /* by slot, NULL: empty */
     struct stat_sm *stats;       /* of this SM */
     uint64_t now;
+    unsigned sm;   /* number of this SM */
+    unsigned warp; /* may_issue, warp_ended: index in its block of the warp in question */
     const char *fault; /* set by may_issue: the program breaks a rule, in words; the
                         * launch fails with them */
 };
 
 struct residency_policy {
     const char *name, *meaning;
+    bool physical; /* needs physical register numbers (compiler.registers: allocated) */
     bool (*plan)(const struct machine *m, const struct occ_kernel *k,
                  struct residency_plan *p, struct diag_sink *diag);
     size_t (*state_size)(const struct residency_plan *p);
@@ -69,6 +77,18 @@ struct residency_policy {
     /* Optional: the last live thread of slot s executed relssp (000 section 6.2). Classes
      * and locks may change. */
     void (*released)(void *state, const struct residency_view *v, unsigned s);
+    /* Optional: warp v->warp of slot s has ended and everything it began is done. True if
+     * classes or locks changed. Comes before `ended` of its block. */
+    bool (*warp_ended)(void *state, struct residency_view *v, unsigned s);
+    /* Optional: plan.period cycles have passed, `first` is what SM 0 has counted so far.
+     * Called for SM after SM, all accounted up to v->now. True if refused warps shall ask
+     * again. */
+    bool (*tick)(void *state, struct residency_view *v, const struct stat_sm *first);
+    /* Optional: warps of this SM wait for the next tick alone. */
+    bool (*waits_for_tick)(const void *state);
+    /* Optional: does the warp hold what its slot shares? Without it: a slot that is not
+     * watched does. */
+    bool (*holds)(const void *state, unsigned s, unsigned warp);
     /* May the warp of slot s issue this instruction now? Called only when everything else
      * allows it; takes locks. A refused warp is asked again after a block of the SM ended
      * or classes changed. access is NULL for instructions that touch no memory. Sets
@@ -77,7 +97,7 @@ struct residency_policy {
                       const struct exec_static *st, const struct exec_access *access,
                       bool *changed);
     /* Whether may_issue has to be asked for this instruction (cheap static filter). */
-    bool (*concerns)(const struct exec_static *st);
+    bool (*concerns)(const struct exec_static *st, const struct residency_plan *p);
     /* Whether it has to be asked for warps of slot s at all, as long as classes do not
      * change. */
     bool (*watches)(const void *state, unsigned s);

@@ -69,7 +69,7 @@ sm_init(struct sm *s, struct arena *a, const struct machine *m,
     if (residency->init)
         residency->init(s->res_state, m, plan);
     s->res_view = (struct residency_view){
-        .nslots = plan->blocks, .cta = s->cta, .stats = stats, .now = now};
+        .nslots = plan->blocks, .cta = s->cta, .stats = stats, .now = now, .sm = id};
 }
 
 void
@@ -112,6 +112,7 @@ sm_start_block(struct sm *s, uint32_t id, uint64_t now)
         unsigned w = k * s->prog->warps_per_cta + i, pos = s->pos_of[w];
         struct sm_sched *c = &s->sched[s->sched_of[w]];
         s->warp[w] = &b->warp[i];
+        s->unlocked[w] = s->watched[k];
         s->slot[w] = (uint8_t)k;
         s->buf_n[w] = 0;
         copies_start(s, w);
@@ -155,6 +156,12 @@ retire(struct sm *s, uint64_t now)
                 continue;
             bitset_del(s->finishing, w);
             s->worked = true;
+            if (s->residency->warp_ended) {
+                s->res_view.now = now;
+                s->res_view.warp = s->warp[w]->index;
+                if (s->residency->warp_ended(s->res_state, &s->res_view, k))
+                    residency_changed(s, false);
+            }
             if (--s->warps_left[k] == 0)
                 end_block(s, k, now);
         }
@@ -354,6 +361,34 @@ sm_cycle(struct sm *s, uint64_t now)
         retire(s, now);
     fetch_cycle(s, now);
     s->wake = next_wake(s, now);
+}
+
+/* -- ticks of the residency policy -- */
+
+void
+sm_tick(struct sm *sms, unsigned n, uint64_t now)
+{
+    for (unsigned i = 0; i < n; i++)
+        sm_catch_up(&sms[i], now - 1);
+    for (unsigned i = 0; i < n; i++) {
+        struct sm *s = &sms[i];
+        s->res_view.now = now;
+        if (s->residency->tick(s->res_state, &s->res_view, sms[0].stats)) {
+            residency_changed(s, false);
+            if (s->wake > now)
+                s->wake = now;
+        }
+    }
+}
+
+bool
+sm_waits_for_tick(const struct sm *sms, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (sms[i].residency->waits_for_tick &&
+            sms[i].residency->waits_for_tick(sms[i].res_state))
+            return true;
+    return false;
 }
 
 /* -- who waits for what -- */

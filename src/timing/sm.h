@@ -180,10 +180,11 @@ struct sm {
 
     /* blocks */
     struct residency_plan plan;
-    struct exec_cta **cta;   /* by slot, NULL: free */
-    struct exec_cta **store; /* storage of the slot, kept */
-    uint16_t *warps_left;    /* of the slot's block: not retired */
-    uint8_t *watched;        /* residency policy watches this slot */
+    struct exec_cta **cta;          /* by slot, NULL: free */
+    struct exec_cta **store;        /* storage of the slot, kept */
+    uint16_t *warps_left;           /* of the slot's block: not retired */
+    uint8_t *watched;               /* residency policy watches this slot */
+    uint8_t unlocked[SM_MAX_WARPS]; /* of a watched slot, without what it shares */
     void *res_state;
     uint32_t next_dynamic_id;
     uint32_t blocks, live_warps;
@@ -209,6 +210,11 @@ void sm_start_block(struct sm *s, uint32_t id, uint64_t now);
 void sm_cycle(struct sm *s, uint64_t now);
 /* Accounts for cycles up to and including `now` in which the SM slept. */
 void sm_catch_up(struct sm *s, uint64_t now);
+/* The residency policy's period has passed in all n SMs: before cycle `now`, with all
+ * that came before accounted for. */
+void sm_tick(struct sm *sms, unsigned n, uint64_t now);
+/* Does any SM have warps that only the next tick can let go? */
+bool sm_waits_for_tick(const struct sm *sms, unsigned n);
 void sm_explain(const struct sm *s, struct strbuf *out);
 
 /* -- between the SM's files -- */

@@ -82,6 +82,9 @@ residency_changed(struct sm *s, bool ended)
         uint64_t bit = (uint64_t)1 << s->pos_of[w];
         if (!s->warp[w] || !s->cta[s->slot[w]])
             continue;
+        s->unlocked[w] =
+            s->watched[s->slot[w]] &&
+            !(r->holds && r->holds(s->res_state, s->slot[w], s->warp[w]->index));
         c->wcls[s->pos_of[w]] =
             (uint8_t)(r->cls ? r->cls(s->res_state, s->slot[w]) : WARP_UNSHARED);
         c->concern &= ~bit;
@@ -111,12 +114,12 @@ static bool
 lock_allows(struct sm *s, struct sm_sched *c, unsigned w, uint64_t now)
 {
     bool changed = false;
-    if (!exec_peek_access(s->warp[w], &s->peek))
-        return true;
+    bool access = exec_peek_access(s->warp[w], &s->peek);
     s->res_view.now = now;
+    s->res_view.warp = s->warp[w]->index;
     bool ok = s->residency->may_issue(s->res_state, &s->res_view, s->slot[w],
-                                      &s->prog->grid->prog->st[s->warp[w]->pc], &s->peek,
-                                      &changed);
+                                      &s->prog->grid->prog->st[s->warp[w]->pc],
+                                      access ? &s->peek : NULL, &changed);
     if (changed)
         residency_changed(s, false);
     if (s->res_view.fault)
@@ -181,7 +184,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
     s->stats->warp_instructions++;
     s->stats->thread_instructions += (unsigned)__builtin_popcount(st->mask);
     s->stats->barriers += in->barrier;
-    s->stats->share_unlocked_instructions += s->watched[s->slot[w]];
+    s->stats->share_unlocked_instructions += s->unlocked[w];
 
     uint16_t f = flight_new(s);
     struct sm_flight *fl = &s->flight[f];

@@ -390,6 +390,7 @@ test_cost(void **state)
     struct machine *m = preset("001-table2.3-registers");
     assert_int_equal(occ_cost_registers(m), 273);
     assert_int_equal(occ_cost_scratchpad(m), 93);
+    assert_int_equal(occ_cost_both(m), 273 + 12); /* and 4 locks of 3 bits */
     machine_free(m);
     m = preset("000-table2");
     assert_int_equal(occ_cost_scratchpad(m), 209);

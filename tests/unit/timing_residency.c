@@ -29,7 +29,8 @@ setup(struct bench *b)
 {
     memset(b, 0, sizeof *b);
     b->p = residency_find("scratchpad-sharing");
-    struct residency_plan plan = {BLOCKS, BASELINE, PAIRS, PRIVATE};
+    struct residency_plan plan = {
+        .blocks = BLOCKS, .baseline = BASELINE, .pairs = PAIRS, .private_units = PRIVATE};
     b->state = calloc(1, b->p->state_size(&plan));
     b->p->init(b->state, NULL, &plan);
     b->v = (struct residency_view){.nslots = BLOCKS, .cta = b->cta, .stats = &b->stats};
@@ -222,7 +223,7 @@ generic_access_counts_lanes_in_scratchpad(void **st)
     setup(&b);
     touch(&b, 1, 500, 4);
     struct exec_static is = {.space = PTX_SPACE_NONE, .is_store = true};
-    assert_true(b.p->concerns(&is));
+    assert_true(b.p->concerns(&is, NULL));
     struct exec_access a = {
         .space = PTX_SPACE_NONE, .bytes = 4, .store = true, .mask = 3};
     a.lane_space[0] = PTX_SPACE_GLOBAL;
@@ -233,7 +234,7 @@ generic_access_counts_lanes_in_scratchpad(void **st)
     a.addr[1] = 400;
     assert_false(b.p->may_issue(b.state, &b.v, 3, &is, &a, &b.changed));
     struct exec_static global = {.space = PTX_SPACE_GLOBAL, .is_load = true};
-    assert_false(b.p->concerns(&global));
+    assert_false(b.p->concerns(&global, NULL));
     free(b.state);
 }
 

@@ -14,7 +14,7 @@
  * - and gets the lock at once if one of its warps waits for it - and the block launched
  * in the free slot is a non-owner, as is every block of a pair at first (the Owner bit of
  * 001 section 2.4.1 is set only for owners). */
-#include "timing/policy.h"
+#include "timing/residency/scratchpad_sharing.h"
 
 #include "base/bitset.h"
 
@@ -179,6 +179,22 @@ touches_shared(const struct sharing *sh, const struct exec_access *a)
     return false;
 }
 
+bool
+scratchpad_sharing_wants(const void *state, unsigned s, const struct exec_access *a)
+{
+    const struct sharing *sh = state;
+    int i = pair_of(sh, s);
+    return i >= 0 && a && sh->pair[i].holder != s && touches_shared(sh, a);
+}
+
+bool
+scratchpad_sharing_holds(const void *state, unsigned s)
+{
+    const struct sharing *sh = state;
+    int i = pair_of(sh, s);
+    return i >= 0 && sh->pair[i].holder == s;
+}
+
 static bool
 may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_static *st,
           const struct exec_access *a, bool *changed)
@@ -209,8 +225,9 @@ may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_s
 }
 
 static bool
-concerns(const struct exec_static *st)
+concerns(const struct exec_static *st, const struct residency_plan *p)
 {
+    (void)p;
     return (st->space == PTX_SPACE_SHARED || st->space == PTX_SPACE_NONE) &&
            (st->is_load || st->is_store || st->is_atomic);
 }

@@ -1,0 +1,29 @@
+/* defs.h: registers with one definition, and where that definition holds.
+ *
+ * PTX registers may be written in several places. Of one that is written by a single,
+ * unguarded instruction, every read that this instruction dominates sees its last result;
+ * and if it is computed from registers of the same kind, those still hold what they held
+ * then. So such registers may be treated as values in SSA form, without building it. */
+#ifndef ALLOT_ANALYSIS_DEFS_H
+#define ALLOT_ANALYSIS_DEFS_H
+
+#include "analysis/cfg.h"
+
+enum { DEFS_NONE = -1, DEFS_MANY = -2 };
+
+struct defs {
+    const struct cfg *cfg;
+    uint32_t nregs;
+    int32_t *at; /* of each register: its only definition, DEFS_NONE, DEFS_MANY (also: one
+                  * that is guarded, or a parameter) */
+    struct arena mem;
+};
+
+/* g must outlive it, and its function's definitions stay where they are. */
+struct defs *defs_new(const struct cfg *g);
+void defs_free(struct defs *d);
+
+/* Does instruction i, behind its only definition, read what that wrote? */
+bool defs_reach(const struct defs *d, int32_t reg, uint32_t i);
+
+#endif

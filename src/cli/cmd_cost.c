@@ -1,0 +1,59 @@
+/* cmd_cost.c: allot cost: the storage that sharing adds to an SM (001 section 2.4). */
+#include "cli/cli.h"
+
+static void
+line(const char *what, uint32_t bits, uint32_t sms)
+{
+    printf("%-22s %8u %10llu\n", what, bits, (unsigned long long)bits * sms);
+}
+
+int
+cmd_cost(int argc, char **argv)
+{
+    const char *machine = "gtx480";
+    bool json = false;
+    const struct cli_opt options[] = {
+        {"machine", 'm', "NAME|FILE", "machine description (default gtx480)", &machine,
+         NULL, NULL},
+        {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
+        {0}};
+    const struct cli_cmd cmd = {
+        "cost", "[OPTIONS]",
+        "Bits of storage that an SM and the GPU need so that pairs of blocks can share\n"
+        "registers, scratchpad, or both: sharing on or off, partner of each block, owner\n"
+        "(and for registers: sharing) of each warp, a lock for each pair. T blocks and W\n"
+        "warps an SM: registers 1 + T*ceil(log2(T+1)) + 2*W + floor(W/2)*ceil(log2 W),\n"
+        "scratchpad 1 + T*ceil(log2(T+1)) + W + floor(T/2)*ceil(log2 T).",
+        "  allot cost --machine 001-table2.3-registers\n"};
+    struct cli_list pos;
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
+                   &pos))
+        return EXIT_USAGE;
+    if (pos.n)
+        return cli_usage(&cmd, "it takes no files");
+    struct allot_diag *d = allot_diag_new();
+    struct allot_machine *m = allot_machine_load(machine, d);
+    if (m) {
+        struct allot_sharing_cost c;
+        allot_sharing_cost(m, &c);
+        if (json) {
+            json_t *j =
+                json_pack("{s:s, s:i, s:i, s:i, s:i}", "machine", allot_machine_name(m),
+                          "sms", c.sms, "registers", c.registers, "scratchpad",
+                          c.scratchpad, "both", c.both);
+            json_dumpf(j, stdout, JSON_INDENT(2));
+            printf("\n");
+            json_decref(j);
+        } else {
+            printf("%-22s %8s %10s\n", "sharing of", "bits/SM", "bits/GPU");
+            line("registers", c.registers, c.sms);
+            line("scratchpad", c.scratchpad, c.sms);
+            line("both", c.both, c.sms);
+        }
+    }
+    bool ok = m != NULL;
+    cli_diag(d);
+    allot_machine_free(m);
+    allot_diag_free(d);
+    return ok ? EXIT_OK : EXIT_FAILED;
+}

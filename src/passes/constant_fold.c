@@ -1,0 +1,264 @@
+/* constant_fold.c: what can be computed now is computed now.
+ *
+ * A register whose only definition is a mov of a literal is known wherever that reaches.
+ * A pure instruction with only known sources becomes a mov of its value, which the
+ * executor's own lane function computes (exec/lane.h, made from the value column of
+ * opcodes.def), so that the folder cannot differ from the executor. Known sources of
+ * other pure instructions become literals where PTX allows one, in second place where
+ * operands commute. x + 0, x - 0, x | 0, x ^ 0, x * 1 and shifts by 0 become moves. A
+ * guard that is known goes: with its instruction, or from it. One forward walk; each
+ * result is known to what follows. */
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+#include "exec/lane.h"
+
+#include "base/bitset.h"
+
+struct fold {
+    struct ptx_func *f;
+    const struct defs *defs;
+    uint64_t *known; /* set of registers */
+    uint64_t *value; /* of known registers: their bits */
+    uint32_t at;
+    bool changed;
+};
+
+static bool
+reg_value(const struct fold *c, int32_t reg, uint64_t *bits)
+{
+    if (!bitset_has(c->known, (size_t)reg) || !defs_reach(c->defs, reg, c->at))
+        return false;
+    *bits = c->value[reg];
+    return true;
+}
+
+/* The bits of source operand o as `type`; false: not known. */
+static bool
+source_value(const struct fold *c, const struct ptx_operand *o, enum ptx_type type,
+             uint64_t *bits)
+{
+    if (o->kind != PTX_OPD_REG)
+        return rewrite_literal_bits(o, type, bits);
+    if (o->comp || !reg_value(c, o->reg, bits))
+        return false;
+    if (type == PTX_PRED) {
+        *bits = *bits != (uint64_t)o->neg;
+        return true;
+    }
+    return !o->neg && ptx_type_bytes(c->f->regs.v[o->reg].type) == ptx_type_bytes(type);
+}
+
+/* One lane's row, as the lane functions want it. */
+union row {
+    _Alignas(64) uint32_t w[LANES];
+    uint64_t d[LANES];
+};
+
+static void
+fill(union row *r, enum ptx_type type, uint64_t bits)
+{
+    if (type == PTX_PRED)
+        r->w[0] = (uint32_t)bits;
+    else if (ptx_type_bytes(type) == 8)
+        r->d[0] = bits;
+    else
+        r->w[0] = (uint32_t)bits;
+}
+
+/* Value of `in` if all its sources are known. */
+static bool
+evaluate(const struct fold *c, const struct ptx_inst *in, uint64_t *bits)
+{
+    uint32_t aux;
+    lane_fn *fn = lane_select(in, &aux);
+    enum ptx_type type = rewrite_operand_type(in, 0);
+    unsigned width = ptx_type_bytes(type);
+    if (!fn || type == PTX_NOTYPE || width == 1 ||
+        width != ptx_type_bytes(c->f->regs.v[in->ops[0].reg].type))
+        return false;
+    union row s[4] = {0}, d = {0};
+    unsigned n = 0;
+    for (unsigned i = 1; i < in->nops; i++) {
+        const struct ptx_operand *o = &in->ops[i];
+        if (rewrite_letter(in, i) == 'P')
+            continue; /* a second destination that was left out */
+        enum ptx_type t = rewrite_operand_type(in, i);
+        uint64_t v = 0;
+        if (n == 4 || t == PTX_NOTYPE || ptx_type_bytes(t) == 1 ||
+            (o->kind != PTX_OPD_NONE && !source_value(c, o, t, &v)))
+            return false;
+        fill(&s[n++], t, v);
+    }
+    void *const dst[2] = {&d, NULL};
+    const void *const src[4] = {&s[0], &s[1], &s[2], &s[3]};
+    fn(dst, src, 1, aux);
+    *bits = type == PTX_PRED ? d.w[0] & 1 : width == 8 ? d.d[0] : d.w[0];
+    if (width == 2)
+        *bits &= 0xffff;
+    return true;
+}
+
+/* -- literals as operands -- */
+
+/* Conversions and moves want registers, or are folded whole. */
+static bool
+takes_literals(const struct ptx_inst *in)
+{
+    switch (in->op) {
+    case PTX_OP_CVTII:
+    case PTX_OP_CVTIF:
+    case PTX_OP_CVTFI:
+    case PTX_OP_CVTFF:
+    case PTX_OP_CVTA:
+    case PTX_OP_ISSPACEP:
+    case PTX_OP_MOV:
+    case PTX_OP_MOVP:
+        return false;
+    default:
+        return rewrite_is_pure(in);
+    }
+}
+
+static bool
+put_literal(void *user, struct ptx_inst *in, struct ptx_operand *o, unsigned index,
+            bool in_list)
+{
+    struct fold *c = user;
+    enum ptx_type type = rewrite_operand_type(in, index);
+    char letter = rewrite_letter(in, index);
+    uint64_t bits;
+    if (in_list || (letter != 'a' && letter != 'u') || type == PTX_PRED ||
+        type == PTX_NOTYPE || o->neg || !source_value(c, o, type, &bits))
+        return false;
+    unsigned kind = ptx_types[type].kind, width = ptx_type_bytes(type);
+    if (kind == PTX_K_FLT && width < 4)
+        return false;
+    *o = rewrite_literal(bits);
+    if (kind == PTX_K_FLT)
+        o->kind = width == 4 ? PTX_OPD_F32 : PTX_OPD_F64;
+    else if (kind == PTX_K_SINT && width < 8) /* as it would be written */
+        o->imm = (uint64_t)((int64_t)(bits << (64 - 8 * width)) >> (64 - 8 * width));
+    return c->changed = true;
+}
+
+static bool
+is_literal(const struct ptx_operand *o)
+{
+    return o->kind == PTX_OPD_IMM || o->kind == PTX_OPD_F32 || o->kind == PTX_OPD_F64;
+}
+
+/* -- identities of integers -- */
+
+static bool
+identity(const struct ptx_inst *in)
+{
+    uint64_t v;
+    if (in->nops != 3 || in->ops[1].kind != PTX_OPD_REG || in->ops[1].neg ||
+        !rewrite_literal_bits(&in->ops[2], rewrite_operand_type(in, 2), &v))
+        return false;
+    switch (in->op) {
+    case PTX_OP_ADD:
+    case PTX_OP_SUB:
+    case PTX_OP_OR:
+    case PTX_OP_XOR:
+    case PTX_OP_SHL:
+    case PTX_OP_SHR:
+        return v == 0;
+    case PTX_OP_MUL:
+        return v == 1 && in->mod[PTX_MG_PART] == PTX_PART_LO;
+    default:
+        return false;
+    }
+}
+
+static bool
+same_width(const struct ptx_func *f, int32_t a, int32_t b)
+{
+    return ptx_type_bytes(f->regs.v[a].type) == ptx_type_bytes(f->regs.v[b].type);
+}
+
+/* -- one instruction; true: it can never execute -- */
+static bool
+fold_inst(struct fold *c, struct ptx_inst *in)
+{
+    uint64_t v;
+    if (in->guard >= 0 && reg_value(c, in->guard, &v)) {
+        bool runs = (v != 0) != in->guard_neg;
+        /* Branches keep theirs: the control flow stays as the facts have it. */
+        if (!(ptx_ops[in->op].flags & (PTX_JUMP | PTX_ENDS))) {
+            c->changed = true;
+            if (!runs)
+                return true;
+            in->guard = -1;
+            in->guard_neg = false;
+        }
+    }
+    if (!rewrite_is_pure(in) || in->op == PTX_OP_CVTA || in->op == PTX_OP_ISSPACEP)
+        return false;
+    int32_t d = in->ops[0].reg;
+    bool literal_mov =
+        (in->op == PTX_OP_MOV || in->op == PTX_OP_MOVP) && is_literal(&in->ops[1]);
+    if (evaluate(c, in, &v)) {
+        if (!literal_mov) {
+            struct ptx_operand lit = rewrite_literal(v);
+            rewrite_as_mov(c->f, in, &lit);
+            c->changed = true;
+        }
+        if (c->defs->at[d] == (int32_t)c->at) {
+            bitset_add(c->known, (size_t)d);
+            c->value[d] = v;
+        }
+        return false;
+    }
+    if (!takes_literals(in))
+        return false;
+    rewrite_sources(in, put_literal, c);
+    if (ptx_ops[in->op].flags & PTX_COMM && in->nops >= 3 && is_literal(&in->ops[1]) &&
+        in->ops[2].kind == PTX_OPD_REG) {
+        struct ptx_operand t = in->ops[1];
+        in->ops[1] = in->ops[2];
+        in->ops[2] = t;
+        c->changed = true;
+    }
+    if (identity(in) && same_width(c->f, d, in->ops[1].reg)) {
+        struct ptx_operand src = in->ops[1];
+        rewrite_as_mov(c->f, in, &src);
+        c->changed = true;
+    }
+    return false;
+}
+
+static bool
+run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
+    bool *changed, struct diag_sink *diag)
+{
+    (void)a;
+    (void)diag;
+    struct arena mem = {0};
+    struct fold c = {.f = f, .defs = x->defs};
+    c.known = bitset_new(&mem, f->regs.n + 1);
+    c.value = ARENA_ARRAY(&mem, uint64_t, f->regs.n + 1);
+    uint64_t *never = bitset_new(&mem, f->body.n + 1);
+    bool deleted = false;
+    lane_init();
+    for (size_t i = 0; i < f->body.n; i++) {
+        c.at = (uint32_t)i;
+        if (fold_inst(&c, &f->body.v[i])) {
+            bitset_add(never, i);
+            deleted = true;
+        }
+    }
+    if (deleted)
+        rewrite_delete(f, never);
+    *changed = c.changed;
+    arena_free(&mem);
+    return true;
+}
+
+const struct pass pass_constant_fold = {
+    .name = "constant-fold",
+    .meaning = "computes what is known, with the executor's own arithmetic",
+    .run_func = run,
+    .needs = AN_CFG | AN_DEFS,
+};

@@ -1,0 +1,159 @@
+/* dead_code.c: deletes instructions whose results nothing reads, and what cannot be
+ * reached.
+ *
+ * Mark and sweep over registers: an instruction with an effect is needed; so is every one
+ * that writes a register some needed instruction reads. A register that only its own loop
+ * reads (i = i + 1) is therefore dead. Then liveness finds single writes of needed
+ * registers that are overwritten unread. Repeated until nothing goes. Loads are deleted
+ * unless volatile; labels stay. */
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+#include "analysis/defuse.h"
+
+/* Has it an effect beside writing its destinations? */
+static bool
+effect(const struct ptx_inst *in)
+{
+    uint16_t flags = ptx_ops[in->op].flags;
+    if (flags & PTX_PSEUDO || in->mod[PTX_MG_CC] || flags & PTX_CCIN)
+        return true;
+    if (flags & PTX_LOAD)
+        return flags & PTX_SIDE ||
+               (in->mod[PTX_MG_SEM] && in->mod[PTX_MG_SEM] != PTX_SEM_WEAK);
+    return !(flags & PTX_PURE);
+}
+
+struct mark {
+    uint64_t *needed; /* registers */
+    bool any, grown;
+};
+
+static void
+any_needed(void *user, int32_t reg, bool write, bool partial)
+{
+    struct mark *m = user;
+    (void)partial;
+    m->any |= write && bitset_has(m->needed, (size_t)reg);
+}
+
+static void
+need_sources(void *user, int32_t reg, bool write, bool partial)
+{
+    struct mark *m = user;
+    (void)partial;
+    if (!write && !bitset_has(m->needed, (size_t)reg)) {
+        bitset_add(m->needed, (size_t)reg);
+        m->grown = true;
+    }
+}
+
+static void
+mark_dead(const struct ptx_func *f, const struct cfg *g, uint64_t *dead)
+{
+    struct arena mem = {0};
+    struct mark m = {.needed = bitset_new(&mem, f->regs.n + 1)};
+    for (bool first = true; first || m.grown; first = false) {
+        m.grown = false;
+        for (size_t i = f->body.n; i-- > 0;) {
+            const struct ptx_inst *in = &f->body.v[i];
+            if (g->block[g->block_of[i]].rpo < 0)
+                continue;
+            m.any = effect(in);
+            if (!m.any)
+                defuse_each(in, any_needed, &m);
+            if (m.any)
+                defuse_each(in, need_sources, &m);
+        }
+    }
+    for (size_t i = 0; i < f->body.n; i++) {
+        const struct ptx_inst *in = &f->body.v[i];
+        bool pseudo = ptx_ops[in->op].flags & PTX_PSEUDO;
+        m.any = effect(in);
+        defuse_each(in, any_needed, &m);
+        if (!pseudo && (!m.any || g->block[g->block_of[i]].rpo < 0))
+            bitset_add(dead, i);
+    }
+    arena_free(&mem);
+}
+
+struct live_now {
+    uint64_t *live;
+    bool read;
+};
+
+static void
+read_later(void *user, int32_t reg, bool write, bool partial)
+{
+    struct live_now *l = user;
+    (void)partial;
+    l->read |= write && bitset_has(l->live, (size_t)reg);
+}
+
+static void
+write_ends(void *user, int32_t reg, bool write, bool partial)
+{
+    struct live_now *l = user;
+    if (write && !partial)
+        bitset_del(l->live, (size_t)reg);
+}
+
+static void
+read_begins(void *user, int32_t reg, bool write, bool partial)
+{
+    struct live_now *l = user;
+    (void)partial;
+    if (!write)
+        bitset_add(l->live, (size_t)reg);
+}
+
+static void
+sweep_overwritten(const struct ptx_func *f, const struct cfg *g, uint64_t *dead)
+{
+    struct live *live = live_new(g);
+    struct live_now l = {.live = bitset_new(&live->mem, live->nregs + 1)};
+    for (uint32_t b = 0; b < g->n; b++) {
+        memcpy(l.live, live->out[b], BITSET_WORDS(live->nregs) * 8);
+        for (uint32_t i = g->block[b].end; i-- > g->block[b].first;) {
+            const struct ptx_inst *in = &f->body.v[i];
+            l.read = effect(in);
+            defuse_each(in, read_later, &l);
+            if (!l.read || bitset_has(dead, i)) {
+                bitset_add(dead, i);
+                continue;
+            }
+            defuse_each(in, write_ends, &l);
+            defuse_each(in, read_begins, &l);
+        }
+    }
+    live_free(live);
+}
+
+static bool
+run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
+    bool *changed, struct diag_sink *diag)
+{
+    (void)x; /* deleting changes what the driver would keep: facts are made per round */
+    (void)a;
+    (void)diag;
+    for (bool again = true; again;) {
+        struct arena mem = {0};
+        struct cfg *g = cfg_new(f);
+        uint64_t *dead = bitset_new(&mem, f->body.n + 1);
+        size_t before = f->body.n;
+        mark_dead(f, g, dead);
+        sweep_overwritten(f, g, dead);
+        rewrite_delete(f, dead);
+        again = f->body.n != before;
+        *changed |= again;
+        cfg_free(g);
+        arena_free(&mem);
+    }
+    return true;
+}
+
+const struct pass pass_dead_code = {
+    .name = "dead-code",
+    .meaning = "deletes instructions whose results nothing reads",
+    .run_func = run,
+};

@@ -1,0 +1,123 @@
+/* multiply_add.c: a multiplication whose only use is an addition becomes one mad or fma.
+ *
+ * Integers: mul.lo and mul.wide with add of the product's type; always exact. Floating
+ * point, only with float=yes and only where neither instruction states a rounding: the
+ * ISA (9.7.3.5, 9.7.3.3) lets mul and add without a modifier be contracted and forbids it
+ * for .rn. It rounds once instead of twice, so it is off unless asked for: other passes
+ * never change results. The multiplication stays for dead-code; it must be in the block
+ * of the addition, so that nothing is computed more often than before. */
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+#include "analysis/defuse.h"
+
+struct uses {
+    uint32_t *n;
+};
+
+static void
+count(void *user, int32_t reg, bool write, bool partial)
+{
+    struct uses *u = user;
+    (void)partial;
+    u->n[reg] += !write;
+}
+
+/* The row of a multiply-add for this product and sum, PTX_NOPS: none. */
+static enum ptx_op
+fused(const struct ptx_inst *mul, const struct ptx_inst *add, bool floats)
+{
+    unsigned m = mul->type[0], s = add->type[0];
+    if (mul->op == PTX_OP_MUL && add->op == PTX_OP_ADD && !add->mod[PTX_MG_SAT] &&
+        mul->mod[PTX_MG_PART] == PTX_PART_LO && ptx_type_bytes(m) == ptx_type_bytes(s))
+        return PTX_OP_MAD;
+    if (mul->op == PTX_OP_MULW && add->op == PTX_OP_ADD && !add->mod[PTX_MG_SAT] &&
+        ptx_type_bytes(s) == 2 * ptx_type_bytes(m))
+        return PTX_OP_MADW;
+    if (!floats || mul->mod[PTX_MG_RND] || add->mod[PTX_MG_RND] || mul->mod[PTX_MG_SAT] ||
+        mul->mod[PTX_MG_FTZ] != add->mod[PTX_MG_FTZ])
+        return PTX_NOPS;
+    return mul->op == PTX_OP_MULF && add->op == PTX_OP_ADDF   ? PTX_OP_FMAF
+           : mul->op == PTX_OP_MULD && add->op == PTX_OP_ADDD ? PTX_OP_FMAD
+                                                              : PTX_NOPS;
+}
+
+/* Source of the multiplication: a literal, or a register that holds the same at i. */
+static bool
+still_there(const struct ptx_func *f, const struct pass_facts *x,
+            const struct ptx_operand *o, uint32_t mul)
+{
+    (void)f;
+    if (o->kind == PTX_OPD_REG)
+        return !o->comp && !o->neg && defs_reach(x->defs, o->reg, mul);
+    return o->kind == PTX_OPD_IMM || o->kind == PTX_OPD_F32 || o->kind == PTX_OPD_F64;
+}
+
+static bool
+combine(struct ptx_func *f, const struct pass_facts *x, struct ptx_inst *add, uint32_t i,
+        unsigned which, bool floats, const uint32_t *nuses)
+{
+    const struct ptx_operand *p = &add->ops[which];
+    if (p->kind != PTX_OPD_REG || p->comp || p->neg || !defs_reach(x->defs, p->reg, i) ||
+        nuses[p->reg] != 1)
+        return false;
+    uint32_t at = (uint32_t)x->defs->at[p->reg];
+    const struct ptx_inst *mul = &f->body.v[at];
+    if (mul->guard >= 0 || mul->nops != 3 || x->cfg->block_of[at] != x->cfg->block_of[i])
+        return false;
+    enum ptx_op op = fused(mul, add, floats);
+    if (op == PTX_NOPS || !still_there(f, x, &mul->ops[1], at) ||
+        !still_there(f, x, &mul->ops[2], at))
+        return false;
+    struct ptx_inst mad = ptx_inst_new(f->module, op, 4);
+    mad.ntypes = 1;
+    mad.type[0] = mul->type[0];
+    memcpy(mad.mod, mul->mod, sizeof mad.mod);
+    if (op == PTX_OP_FMAF || op == PTX_OP_FMAD) {
+        mad.mod[PTX_MG_RND] = PTX_RND_RN; /* fma has no default */
+        mad.mod[PTX_MG_SAT] = add->mod[PTX_MG_SAT];
+    }
+    mad.line = add->line;
+    mad.col = add->col;
+    mad.ops[0] = add->ops[0];
+    mad.ops[1] = mul->ops[1];
+    mad.ops[2] = mul->ops[2];
+    mad.ops[3] = add->ops[3 - which];
+    *add = mad;
+    return true;
+}
+
+static bool
+run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
+    bool *changed, struct diag_sink *diag)
+{
+    const char *text = pass_arg(a, "float");
+    bool floats = !strcmp(text, "yes");
+    if (!floats && strcmp(text, "no"))
+        return diag_error(diag, "pass multiply-add: float=%s: yes or no", text);
+    struct arena mem = {0};
+    struct uses u = {ARENA_ARRAY(&mem, uint32_t, f->regs.n + 1)};
+    for (size_t i = 0; i < f->body.n; i++)
+        defuse_each(&f->body.v[i], count, &u);
+    for (size_t i = 0; i < f->body.n; i++) {
+        struct ptx_inst *in = &f->body.v[i];
+        bool add = in->op == PTX_OP_ADD || in->op == PTX_OP_ADDF || in->op == PTX_OP_ADDD;
+        if (add && in->guard < 0 && in->nops == 3)
+            *changed |= combine(f, x, in, (uint32_t)i, 1, floats, u.n) ||
+                        combine(f, x, in, (uint32_t)i, 2, floats, u.n);
+    }
+    arena_free(&mem);
+    return true;
+}
+
+static const struct pass_key keys[] = {
+    {"float", "no", "yes: floating-point mul and add without a rounding, too"}, {0}};
+
+const struct pass pass_multiply_add = {
+    .name = "multiply-add",
+    .meaning = "mul whose only use is an add becomes mad (floats: fma, if asked for)",
+    .keys = keys,
+    .run_func = run,
+    .needs = AN_CFG | AN_DEFS,
+    .keeps = AN_CFG | AN_DEFS,
+};

@@ -1,0 +1,296 @@
+/* register_allocate.c: virtual registers become physical 32-bit registers (UA-1 of the
+ * documents; 002 section 3.1; 001 speaks of such registers throughout).
+ *
+ * Colour; if that takes more than the limit, spill what is over it and colour again; then
+ * rename, drop copies that became moves of a register to itself, and have the result
+ * checked by register_check, which knows nothing of how it came about.
+ *
+ * Names say the place: %R5 is register 5 (.b32), %D4 the pair 4 and 5 (.b64), %H6 the
+ * lower half of 6 (.b16), %P1 predicate 1. PTX has no overlapping registers, so %R4 and
+ * %D4 are two names to it; that they are never live at once is the allocation. The limit
+ * is the least of max-registers, .maxnreg, and what .minnctapersm (with .maxntid) leaves
+ * a thread of sm-registers. Predicates are not limited. Each function is allocated by
+ * itself; what a call chain needs together is usage_of's to sum. */
+#include "passes/pass.h"
+#include "passes/register_allocate_int.h"
+
+#include "analysis/register_check.h"
+
+enum { ROUNDS = 60, MAX_VIRTUAL = 60000 };
+
+/* -- names -- */
+
+void
+ra_name(struct arena *mem, struct ptx_reg *r)
+{
+    unsigned bytes = ptx_type_bytes(r->type);
+    const char *letter = r->type == PTX_PRED ? "P"
+                         : bytes == 1        ? "B"
+                         : bytes == 2        ? "H"
+                         : bytes == 8        ? "D"
+                         : bytes == 16       ? "Q"
+                                             : "R";
+    r->name = arena_printf(mem, "%%%s%d", letter, r->place - 1);
+}
+
+int
+ra_by_name(const void *a, const void *b)
+{
+    const struct ptx_reg *x = a, *y = b;
+    return x->type != y->type ? (int)x->type - y->type : (int)x->place - y->place;
+}
+
+struct renaming {
+    struct ptx_func *f;
+    const struct ra_graph *g;
+    int32_t *to; /* of each register: its new number, RA_NONE: not in the code */
+    VEC(struct ptx_reg) regs;
+};
+
+static int32_t
+new_register(struct renaming *n, int32_t old)
+{
+    const struct ptx_reg *r = &n->f->regs.v[old];
+    unsigned bytes = ptx_type_bytes(r->type);
+    bool pred = r->type == PTX_PRED;
+    uint16_t place = (uint16_t)(n->g->colour[old] + 1);
+    for (size_t i = 0; i < n->regs.n; i++) {
+        const struct ptx_reg *x = &n->regs.v[i];
+        if (x->place == place && (x->type == PTX_PRED) == pred &&
+            (pred || ptx_type_bytes(x->type) == bytes))
+            return (int32_t)i;
+    }
+    struct arena *mem = &n->f->module->mem;
+    struct ptx_reg *x = vec_push(&n->regs);
+    x->place = place;
+    x->type = (uint8_t)(pred          ? PTX_PRED
+                        : bytes == 1  ? PTX_B8
+                        : bytes == 2  ? PTX_B16
+                        : bytes == 8  ? PTX_B64
+                        : bytes == 16 ? PTX_B128
+                                      : PTX_B32);
+    ra_name(mem, x);
+    return (int32_t)n->regs.n - 1;
+}
+
+static void
+rename_operand(const struct renaming *n, struct ptx_operand *o)
+{
+    if ((o->kind == PTX_OPD_REG || o->kind == PTX_OPD_ADDR) && o->reg >= 0)
+        o->reg = n->to[o->reg];
+    for (unsigned k = 0; o->kind == PTX_OPD_VEC && k < o->n; k++)
+        rename_operand(n, &o->vec[k]);
+}
+
+/* One line for registers 0, 1, ... of a kind, one for each of the others. */
+void
+ra_declare(struct ptx_func *f)
+{
+    f->regdecls.n = 0;
+    for (size_t i = 0, n; i < f->regs.n; i += n) {
+        const struct ptx_reg *r = &f->regs.v[i];
+        n = 0;
+        while (i + n < f->regs.n && r[n].type == r->type && r[n].place == n + 1)
+            n++;
+        struct ptx_regdecl d = {r->name, r->type, 0, (int32_t)i, (int32_t)n};
+        if (n > 1) /* %R0 without its number */
+            d.name = arena_strndup(&f->module->mem, r->name, strlen(r->name) - 1);
+        else
+            d.count = 0, n = 1;
+        *vec_push(&f->regdecls) = d;
+    }
+}
+
+/* Gives every register of the code its physical name, in place. No block loses its last
+ * instruction, so that the control flow stays what it was. */
+static void
+rename_all(struct ra *a, const struct ra_graph *g, const struct cfg *cfg)
+{
+    struct ptx_func *f = a->f;
+    struct arena mem = {0};
+    struct renaming n = {.f = f, .g = g};
+    n.to = ARENA_ARRAY(&mem, int32_t, g->n + 1);
+    for (uint32_t r = 0; r < g->n; r++)
+        if (g->units[r])
+            new_register(&n, (int32_t)r);
+    qsort(n.regs.v, n.regs.n, sizeof *n.regs.v, ra_by_name);
+    for (uint32_t r = 0; r < g->n; r++)
+        n.to[r] = g->units[r] ? new_register(&n, (int32_t)r) : RA_NONE;
+    size_t kept = 0;
+    uint32_t *left = ARENA_ARRAY(&mem, uint32_t, cfg->n + 1);
+    for (uint32_t b = 0; b < cfg->n; b++)
+        left[b] = cfg->block[b].end - cfg->block[b].first;
+    for (size_t i = 0; i < f->body.n; i++) {
+        struct ptx_inst in = f->body.v[i];
+        int32_t s = ra_copied(f, &in);
+        if (in.op == PTX_OP_LABEL)
+            left[cfg->block_of[i]]--;
+        else if (s != RA_NONE && n.to[s] == n.to[in.ops[0].reg] &&
+                 left[cfg->block_of[i]] > 1) {
+            left[cfg->block_of[i]]--;
+            continue;
+        }
+        in.ops = ptx_operands_dup(f->module, in.ops, in.nops);
+        for (unsigned k = 0; k < in.nops; k++)
+            rename_operand(&n, &in.ops[k]);
+        if (in.guard >= 0)
+            in.guard = n.to[in.guard];
+        a->origin.v[kept] = a->origin.v[i];
+        f->body.v[kept++] = in;
+    }
+    f->body.n = kept;
+    f->registers = g->nunits;
+    f->predicates = g->npreds;
+    vec_free(&f->regs);
+    f->regs.v = n.regs.v;
+    f->regs.n = n.regs.n;
+    f->regs.cap = n.regs.cap;
+    ra_declare(f);
+    arena_free(&mem);
+}
+
+/* -- the original, for the check -- */
+
+struct ptx_func *
+ra_snapshot(const struct ptx_func *f)
+{
+    struct ptx_func *s = xcalloc(1, sizeof *s);
+    *s = *f;
+    memset(&s->body, 0, sizeof s->body);
+    memset(&s->regs, 0, sizeof s->regs);
+    for (size_t i = 0; i < f->body.n; i++) {
+        struct ptx_inst in = f->body.v[i];
+        in.ops = ptx_operands_dup(f->module, in.ops, in.nops);
+        *vec_push(&s->body) = in;
+    }
+    for (size_t i = 0; i < f->regs.n; i++)
+        *vec_push(&s->regs) = f->regs.v[i];
+    return s;
+}
+
+void
+ra_snapshot_free(struct ptx_func *s)
+{
+    vec_free(&s->body);
+    vec_free(&s->regs);
+    free(s);
+}
+
+/* -- limits -- */
+
+static uint32_t
+limit_of(const struct ptx_func *f, uint32_t most, uint32_t sm_registers)
+{
+    uint64_t threads = 1;
+    bool given = false;
+    for (int i = 0; i < 3; i++) {
+        uint32_t n = f->reqntid[i] ? f->reqntid[i] : f->maxntid[i];
+        given |= n != 0;
+        threads *= n ? n : 1;
+    }
+    if (f->maxnreg && f->maxnreg < most)
+        most = f->maxnreg;
+    if (f->minnctapersm && given) {
+        uint64_t lanes = (threads + 31) / 32 * 32 * f->minnctapersm;
+        uint64_t n = sm_registers / lanes;
+        most = n < most ? (uint32_t)n : most;
+    }
+    return most;
+}
+
+/* -- the loop -- */
+
+static struct ra_graph *
+colour_once(struct ra *a, uint32_t limit, struct cfg **cfg, struct live **live)
+{
+    ra_split_vectors(a);
+    *cfg = cfg_new(a->f);
+    *live = live_new(*cfg);
+    struct ra_graph *g = ra_graph_new(a, *live);
+    ra_colour(g, a->f, 0);
+    return g;
+}
+
+static bool
+too_few(const struct ptx_func *f, uint32_t limit, uint32_t least, struct diag_sink *diag)
+{
+    struct diag_loc loc = {f->module->file, f->module->text, f->line, f->col, 0};
+    struct diag *d =
+        diag_add(diag, DIAG_ERROR, f->line ? &loc : NULL,
+                 "%s cannot do with %u registers, even if all it can spill is spilled",
+                 f->name, limit);
+    diag_hint(diag, d, "it got down to %u: raise max-registers (or .maxnreg)", least);
+    return false;
+}
+
+static bool
+allocate(struct ptx_func *f, uint32_t limit, const struct pass_args *args,
+         struct diag_sink *diag)
+{
+    struct ra a = {.f = f};
+    struct ptx_func *before = ra_snapshot(f);
+    uint32_t target = limit, least = UINT32_MAX;
+    bool ok = false, stuck = false;
+    for (size_t i = 0; i < f->body.n; i++)
+        *vec_push(&a.origin) = (int32_t)i;
+    for (int round = 0; round < ROUNDS && !ok && !stuck; round++) {
+        struct cfg *cfg;
+        struct live *live;
+        struct ra_graph *g = colour_once(&a, limit, &cfg, &live);
+        least = g->nunits < least ? g->nunits : least;
+        if (g->nunits <= limit) {
+            rename_all(&a, g, cfg);
+            ok = true;
+        } else if (!ra_spill(&a, live, target)) {
+            /* MAXLIVE fits, but pairs and vectors do not: leave them more room */
+            stuck = target <= 2;
+            target -= !stuck;
+        }
+        ra_graph_free(g);
+        live_free(live);
+        cfg_free(cfg);
+    }
+    if (!ok)
+        too_few(f, limit, least, diag);
+    else
+        ok = register_check(before, f, a.origin.v, a.slots, diag);
+    if (ok && args->report)
+        strbuf_printf(
+            args->report,
+            "%s: %u registers, %u predicates; %u spilled to %llu bytes of local "
+            "memory, %u computed again where they are read\n",
+            f->name, f->registers, f->predicates, a.spilled,
+            (unsigned long long)(a.slots ? a.slots->size : 0), a.rematerialised);
+    vec_free(&a.origin);
+    vec_free(&a.temporary);
+    ra_snapshot_free(before);
+    return ok;
+}
+
+static bool
+run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
+    bool *changed, struct diag_sink *diag)
+{
+    double most, sm;
+    (void)x;
+    if (!pass_arg_number(a, "max-registers", 1, RA_MAX_UNITS, &most, diag) ||
+        !pass_arg_number(a, "sm-registers", 1024, 1 << 20, &sm, diag))
+        return false;
+    if (f->regs.n > MAX_VIRTUAL)
+        return diag_error(diag, "%s has %zu registers, more than %d", f->name, f->regs.n,
+                          MAX_VIRTUAL);
+    *changed = true;
+    return allocate(f, limit_of(f, (uint32_t)most, (uint32_t)sm), a, diag);
+}
+
+static const struct pass_key keys[] = {
+    {"max-registers", "255", "32-bit registers a thread may have"},
+    {"sm-registers", "65536", "registers of an SM, for .minnctapersm"},
+    {0}};
+
+const struct pass pass_register_allocate = {
+    .name = "register-allocate",
+    .meaning = "gives physical registers; spills to local memory beyond the limit",
+    .keys = keys,
+    .run_func = run,
+};

@@ -1,0 +1,109 @@
+/* register_allocate_int.h: between the files of the register allocator.
+ *
+ *   register_allocate.c  the pass: limits, the loop of colouring and spilling, new names
+ *   register_graph.c     vector operands, interference, colouring
+ *   register_spill.c     what to spill, and the code for it
+ *
+ * Everything is in units: one unit is one 32-bit physical register. */
+#ifndef ALLOT_PASSES_REGISTER_ALLOCATE_INT_H
+#define ALLOT_PASSES_REGISTER_ALLOCATE_INT_H
+
+#include "analysis/live.h"
+#include "ptx/ir.h"
+
+enum { RA_MAX_GROUP = 8, RA_MAX_UNITS = 1024, RA_NONE = -1 };
+
+/* The function under allocation. */
+struct ra {
+    struct ptx_func *f;
+    VEC(int32_t)
+    origin; /* of each instruction: its place in the original body, RA_NONE:
+             * made here */
+    VEC(uint8_t) temporary; /* of each register: made for a spill, never spilled itself */
+    struct ptx_var *slots;  /* local memory of what was spilled, NULL: nothing yet */
+    uint32_t spilled, rematerialised; /* registers */
+};
+
+/* Registers that lie at fixed distances from each other: a register of its own, or the
+ * elements of a vector operand. */
+struct ra_group {
+    int32_t reg[RA_MAX_GROUP]; /* RA_NONE: a hole */
+    uint8_t off[RA_MAX_GROUP]; /* units from the group's first */
+    uint8_t n, units, align;
+};
+
+struct ra_copy {
+    int32_t a, b;
+    uint32_t weight;
+};
+
+struct ra_graph {
+    uint32_t n;     /* registers of the function */
+    uint8_t *units; /* of each; 0: not in the code. A predicate has 1 */
+    uint32_t **adj; /* neighbours in the same file */
+    uint32_t *nadj;
+    struct ra_group *group;
+    uint32_t ngroups;
+    int32_t *group_of; /* of each register, RA_NONE: not in the code */
+    VEC(struct ra_copy) copies;
+    uint32_t live_units, live_preds; /* MAXLIVE */
+    int32_t *colour; /* result: first unit, or predicate, of each register */
+    uint32_t nunits, npreds;
+    struct arena mem;
+};
+
+/* 10^depth of the loops around each block, at most 10^4. */
+uint32_t *ra_block_weights(const struct cfg *g, struct arena *mem);
+
+/* Puts copies around vector operands whose registers are already bound to another place,
+ * so that ra_graph_new finds a place for each. */
+void ra_split_vectors(struct ra *a);
+
+/* Interference of the function as it stands. */
+struct ra_graph *ra_graph_new(const struct ra *a, const struct live *l);
+void ra_graph_free(struct ra_graph *g);
+/* Colours with as few units as it finds; stops early at `enough` units. */
+void ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t enough);
+
+/* Changes the code so that at most `units` (32-bit units) should be live anywhere. False:
+ * nothing is left to spill. */
+bool ra_spill(struct ra *a, const struct live *l, uint32_t units);
+
+/* Units of a register in its file. */
+static inline unsigned
+ra_units(const struct ptx_func *f, int32_t reg)
+{
+    unsigned bytes = ptx_type_bytes(f->regs.v[reg].type);
+    return bytes <= 4 ? 1 : bytes / 4;
+}
+
+/* Names a register by its type and place. */
+void ra_name(struct arena *mem, struct ptx_reg *r);
+/* qsort: by type, then place. */
+int ra_by_name(const void *a, const void *b);
+/* Makes f's declarations anew from its registers, which are sorted by ra_by_name. */
+void ra_declare(struct ptx_func *f);
+/* A copy of what register_check needs of a function, with its own body and registers. */
+struct ptx_func *ra_snapshot(const struct ptx_func *f);
+void ra_snapshot_free(struct ptx_func *s);
+
+/* The vector operand of a wide load or store whose elements lie side by side, or NULL. */
+struct ptx_operand *ra_wide_list(const struct ptx_inst *in);
+
+/* The source of an unguarded copy of a whole register, RA_NONE: `in` is none. */
+int32_t ra_copied(const struct ptx_func *f, const struct ptx_inst *in);
+
+/* -- building a body anew -- */
+struct ra_body {
+    struct ra *a;
+    VEC(struct ptx_inst) inst;
+    VEC(int32_t) origin;
+};
+void ra_emit(struct ra_body *b, struct ptx_inst in, int32_t origin);
+void ra_emit_copy(struct ra_body *b, int32_t dst, int32_t src,
+                  const struct ptx_inst *like);
+/* Puts the new body in place of the old one. */
+void ra_body_end(struct ra_body *b);
+int32_t ra_temporary(struct ra *a, enum ptx_type type, bool spill);
+
+#endif

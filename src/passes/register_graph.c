@@ -1,0 +1,672 @@
+/* register_graph.c: interference and colouring.
+ *
+ * Two registers of one file interfere if one is written while the other is live, unless
+ * that write copies the other (Chaitin). Registers of a vector operand form a group that
+ * is coloured at once: consecutive units, aligned to the vector's size, as the hardware's
+ * wide accesses want; a 64-bit register is a group of two units, aligned to two.
+ *
+ * A group takes the lowest place that suits all its members. Which order needs fewest
+ * units is not known beforehand, so several are tried: the order of the text (optimal
+ * for straight SSA code without pairs), smallest degree last, the same with wide groups
+ * first, and from each result anew by its own colours (Culberson's iterated greedy, which
+ * for single registers never gets worse), until MAXLIVE is reached or a budget of work is
+ * spent. Registers that are copies of each other then get the same place wherever that
+ * costs nothing. Cost: O(edges) a try. */
+#include "passes/register_allocate_int.h"
+
+#include "analysis/defuse.h"
+
+enum { WORK = 60 * 1000 * 1000, ROUNDS = 400 };
+
+/* -- bodies -- */
+
+void
+ra_emit(struct ra_body *b, struct ptx_inst in, int32_t origin)
+{
+    *vec_push(&b->inst) = in;
+    *vec_push(&b->origin) = origin;
+}
+
+void
+ra_emit_copy(struct ra_body *b, int32_t dst, int32_t src, const struct ptx_inst *like)
+{
+    struct ptx_func *f = b->a->f;
+    unsigned bytes = ptx_type_bytes(f->regs.v[dst].type);
+    struct ptx_inst mov = ptx_inst_new(f->module, PTX_OP_MOV, 2);
+    mov.ntypes = 1;
+    mov.type[0] = (uint8_t)(bytes == 8 ? PTX_B64 : bytes == 4 ? PTX_B32 : PTX_B16);
+    mov.line = like->line;
+    mov.col = like->col;
+    mov.ops[0].kind = mov.ops[1].kind = PTX_OPD_REG;
+    mov.ops[0].reg = dst;
+    mov.ops[1].reg = src;
+    ra_emit(b, mov, RA_NONE);
+}
+
+void
+ra_body_end(struct ra_body *b)
+{
+    struct ptx_func *f = b->a->f;
+    vec_free(&f->body);
+    f->body.v = b->inst.v;
+    f->body.n = b->inst.n;
+    f->body.cap = b->inst.cap;
+    vec_free(&b->a->origin);
+    b->a->origin.v = b->origin.v;
+    b->a->origin.n = b->origin.n;
+    b->a->origin.cap = b->origin.cap;
+}
+
+int32_t
+ra_temporary(struct ra *a, enum ptx_type type, bool spill)
+{
+    int32_t r = ptx_reg_new(a->f, type);
+    while (a->temporary.n < a->f->regs.n)
+        *vec_push(&a->temporary) = 0;
+    a->temporary.v[r] = spill;
+    return r;
+}
+
+int32_t
+ra_copied(const struct ptx_func *f, const struct ptx_inst *in)
+{
+    if ((in->op != PTX_OP_MOV && in->op != PTX_OP_MOVP) || in->guard >= 0 ||
+        in->nops != 2 || in->ops[0].kind != PTX_OPD_REG ||
+        in->ops[1].kind != PTX_OPD_REG || in->ops[0].comp || in->ops[1].comp ||
+        in->ops[1].neg)
+        return RA_NONE;
+    unsigned w = ptx_type_bytes(in->type[0]);
+    const struct ptx_reg *d = &f->regs.v[in->ops[0].reg], *s = &f->regs.v[in->ops[1].reg];
+    bool same = ptx_type_bytes(d->type) == w && ptx_type_bytes(s->type) == w &&
+                (d->type == PTX_PRED) == (s->type == PTX_PRED);
+    return same ? in->ops[1].reg : RA_NONE;
+}
+
+/* -- vector operands -- */
+
+/* Operand of a vector load or store whose elements must lie side by side. Narrow elements
+ * travel in one register and are taken apart by the hardware: no constraint. */
+struct ptx_operand *
+ra_wide_list(const struct ptx_inst *in)
+{
+    if (in->op != PTX_OP_LD && in->op != PTX_OP_LDU && in->op != PTX_OP_ST)
+        return NULL;
+    struct ptx_operand *o = &in->ops[in->op == PTX_OP_ST ? 1 : 0];
+    return o->kind == PTX_OPD_VEC && o->n > 1 && o->n <= RA_MAX_GROUP &&
+                   ptx_type_bytes(in->type[0]) >= 4
+               ? o
+               : NULL;
+}
+
+/* The groups found so far while instructions are walked in order. */
+struct grouping {
+    const struct ptx_func *f;
+    VEC(struct ra_group) group;
+    VEC(int32_t) of; /* group of each register, RA_NONE */
+};
+
+static void
+grouping_grow(struct grouping *q)
+{
+    while (q->of.n < q->f->regs.n)
+        *vec_push(&q->of) = RA_NONE;
+}
+
+/* Binds the registers of a vector operand to a group; false: some are bound otherwise. */
+static bool
+bind(struct grouping *q, const struct ptx_operand *list)
+{
+    struct ra_group g = {.n = (uint8_t)list->n};
+    unsigned width = 0, bound = 0, regs = 0;
+    int32_t old = RA_NONE;
+    for (unsigned i = 0; i < list->n; i++) {
+        g.reg[i] = list->vec[i].kind == PTX_OPD_REG ? list->vec[i].reg : RA_NONE;
+        if (g.reg[i] == RA_NONE)
+            continue;
+        width = ra_units(q->f, g.reg[i]);
+        regs++;
+        if (q->of.v[g.reg[i]] != RA_NONE) {
+            bound++;
+            old = q->of.v[g.reg[i]];
+        }
+        for (unsigned k = 0; k < i; k++)
+            if (g.reg[k] == g.reg[i])
+                return false;
+    }
+    if (!regs)
+        return true;
+    for (unsigned i = 0; i < g.n; i++)
+        g.off[i] = (uint8_t)(i * width);
+    g.units = g.align = (uint8_t)(g.n * width);
+    if (bound) { /* the same list again is as good as a new one */
+        const struct ra_group *o = &q->group.v[old];
+        return bound == regs && o->n == g.n &&
+               !memcmp(o->reg, g.reg, sizeof g.reg[0] * g.n);
+    }
+    for (unsigned i = 0; i < g.n; i++)
+        if (g.reg[i] != RA_NONE)
+            q->of.v[g.reg[i]] = (int32_t)q->group.n;
+    *vec_push(&q->group) = g;
+    return true;
+}
+
+/* A copy of the instruction whose vector operand has registers of its own. */
+static void
+emit_split(struct ra_body *b, struct grouping *q, const struct ptx_inst *in,
+           int32_t origin)
+{
+    struct ptx_func *f = b->a->f;
+    struct ptx_inst copy = *in;
+    copy.ops = ptx_operands_dup(f->module, in->ops, in->nops);
+    struct ptx_operand *list = ra_wide_list(&copy);
+    const struct ptx_operand *was = ra_wide_list(in);
+    for (unsigned i = 0; i < list->n; i++) {
+        if (list->vec[i].kind != PTX_OPD_REG)
+            continue;
+        int32_t v = list->vec[i].reg;
+        int32_t t = ra_temporary(b->a, f->regs.v[v].type, true);
+        list->vec[i].reg = t;
+        if (in->op == PTX_OP_ST)
+            ra_emit_copy(b, t, v, in);
+        else if (in->guard >= 0) /* lanes that do not load keep what they have */
+            ra_emit_copy(b, t, v, in);
+    }
+    grouping_grow(q);
+    bind(q, list);
+    ra_emit(b, copy, origin);
+    for (unsigned i = 0; in->op != PTX_OP_ST && i < list->n; i++)
+        if (list->vec[i].kind == PTX_OPD_REG)
+            ra_emit_copy(b, was->vec[i].reg, list->vec[i].reg, in);
+}
+
+void
+ra_split_vectors(struct ra *a)
+{
+    struct ptx_func *f = a->f;
+    struct grouping q = {.f = f};
+    struct ra_body b = {.a = a};
+    grouping_grow(&q);
+    for (size_t i = 0; i < f->body.n; i++) {
+        const struct ptx_inst *in = &f->body.v[i];
+        const struct ptx_operand *list = ra_wide_list(in);
+        if (list && !bind(&q, list))
+            emit_split(&b, &q, in, a->origin.v[i]);
+        else
+            ra_emit(&b, *in, a->origin.v[i]);
+    }
+    ra_body_end(&b);
+    vec_free(&q.group);
+    vec_free(&q.of);
+}
+
+/* -- loops -- */
+
+uint32_t *
+ra_block_weights(const struct cfg *g, struct arena *mem)
+{
+    uint32_t *weight = ARENA_ARRAY(mem, uint32_t, g->n + 1);
+    uint32_t *stack = ARENA_ARRAY(mem, uint32_t, g->n + 1);
+    uint64_t *body = bitset_new(mem, g->n + 1);
+    for (uint32_t b = 0; b < g->n; b++)
+        weight[b] = 1;
+    for (uint32_t head = 0; head < g->n; head++) {
+        uint32_t sp = 0;
+        memset(body, 0, BITSET_WORDS(g->n + 1) * 8);
+        bitset_add(body, head);
+        for (uint32_t i = 0; i < g->block[head].npred; i++) {
+            uint32_t p = (uint32_t)g->block[head].pred[i];
+            if (g->block[p].rpo >= 0 && cfg_dominates(g, (int32_t)head, (int32_t)p) &&
+                !bitset_has(body, p)) {
+                bitset_add(body, p);
+                stack[sp++] = p;
+            }
+        }
+        bool self = false;
+        for (uint32_t i = 0; i < g->block[head].npred; i++)
+            self |= (uint32_t)g->block[head].pred[i] == head;
+        if (!sp && !self)
+            continue;
+        while (sp) {
+            uint32_t v = stack[--sp];
+            for (uint32_t i = 0; i < g->block[v].npred; i++) {
+                uint32_t p = (uint32_t)g->block[v].pred[i];
+                if (!bitset_has(body, p)) {
+                    bitset_add(body, p);
+                    stack[sp++] = p;
+                }
+            }
+        }
+        for (uint32_t b = 0; b < g->n; b++)
+            if (bitset_has(body, b) && weight[b] < 10000)
+                weight[b] *= 10;
+    }
+    return weight;
+}
+
+/* -- interference -- */
+
+enum { MAX_DEFS = 64 };
+
+struct build {
+    const struct ptx_func *f;
+    uint64_t *matrix; /* n x n bits */
+    uint64_t *now, *used;
+    uint32_t n;
+    int32_t def[MAX_DEFS];
+    unsigned ndefs;
+};
+
+static void
+note(void *user, int32_t reg, bool write, bool partial)
+{
+    struct build *b = user;
+    (void)partial;
+    bitset_add(b->used, (size_t)reg);
+    if (write && b->ndefs < MAX_DEFS)
+        b->def[b->ndefs++] = reg;
+}
+
+static void
+edge(struct build *b, uint32_t x, uint32_t y)
+{
+    if (x == y ||
+        (b->f->regs.v[x].type == PTX_PRED) != (b->f->regs.v[y].type == PTX_PRED))
+        return;
+    size_t words = BITSET_WORDS(b->n);
+    bitset_add(b->matrix + x * words, y);
+    bitset_add(b->matrix + y * words, x);
+}
+
+static void
+kill_full(void *user, int32_t reg, bool write, bool partial)
+{
+    if (write && !partial)
+        bitset_del(user, (size_t)reg);
+}
+
+static void
+gen(void *user, int32_t reg, bool write, bool partial)
+{
+    (void)partial;
+    if (!write)
+        bitset_add(user, (size_t)reg);
+}
+
+static void
+build_inst(struct build *b, const struct ptx_inst *in)
+{
+    b->ndefs = 0;
+    defuse_each(in, note, b);
+    int32_t source = ra_copied(b->f, in);
+    for (unsigned k = 0; k < b->ndefs; k++) {
+        for (size_t w = 0; w < BITSET_WORDS(b->n); w++)
+            FOR_BITS(bit, b->now[w])
+            {
+                uint32_t y = (uint32_t)(w * 64 + bit);
+                if ((int32_t)y != source)
+                    edge(b, (uint32_t)b->def[k], y);
+            }
+        for (unsigned j = 0; j < k; j++)
+            edge(b, (uint32_t)b->def[k], (uint32_t)b->def[j]);
+    }
+    defuse_each(in, kill_full, b->now);
+    defuse_each(in, gen, b->now);
+}
+
+static void
+make_groups(struct ra_graph *g, const struct ptx_func *f, const uint64_t *used)
+{
+    struct grouping q = {.f = f};
+    grouping_grow(&q);
+    for (size_t i = 0; i < f->body.n; i++) {
+        const struct ptx_operand *list = ra_wide_list(&f->body.v[i]);
+        if (list)
+            bind(&q, list);
+    }
+    for (uint32_t r = 0; r < g->n; r++) {
+        if (!bitset_has(used, r) || q.of.v[r] != RA_NONE)
+            continue;
+        unsigned u = ra_units(f, (int32_t)r);
+        q.of.v[r] = (int32_t)q.group.n;
+        *vec_push(&q.group) = (struct ra_group){
+            .reg = {(int32_t)r}, .n = 1, .units = (uint8_t)u, .align = (uint8_t)u};
+    }
+    g->ngroups = (uint32_t)q.group.n;
+    g->group = arena_dup(&g->mem, q.group.v, sizeof *g->group * q.group.n);
+    g->group_of = arena_dup(&g->mem, q.of.v, sizeof *g->group_of * q.of.n);
+    vec_free(&q.group);
+    vec_free(&q.of);
+}
+
+struct ra_graph *
+ra_graph_new(const struct ra *a, const struct live *l)
+{
+    const struct ptx_func *f = a->f;
+    struct ra_graph *g = xcalloc(1, sizeof *g);
+    struct arena tmp = {0};
+    g->n = (uint32_t)f->regs.n;
+    size_t words = BITSET_WORDS(g->n);
+    struct build b = {.f = f, .n = g->n};
+    b.matrix = ARENA_ARRAY(&tmp, uint64_t, words * g->n + 1);
+    b.now = bitset_new(&tmp, g->n + 1);
+    b.used = bitset_new(&tmp, g->n + 1);
+    uint32_t *weight = ra_block_weights(l->cfg, &tmp);
+    for (uint32_t k = 0; k < l->cfg->n; k++) {
+        memcpy(b.now, l->out[k], words * 8);
+        for (uint32_t i = l->cfg->block[k].end; i-- > l->cfg->block[k].first;) {
+            int32_t s = ra_copied(f, &f->body.v[i]);
+            if (s != RA_NONE)
+                *vec_push(&g->copies) =
+                    (struct ra_copy){f->body.v[i].ops[0].reg, s, weight[k]};
+            build_inst(&b, &f->body.v[i]);
+        }
+    }
+    g->units = ARENA_ARRAY(&g->mem, uint8_t, g->n + 1);
+    g->adj = ARENA_ARRAY(&g->mem, uint32_t *, g->n + 1);
+    g->nadj = ARENA_ARRAY(&g->mem, uint32_t, g->n + 1);
+    g->colour = ARENA_ARRAY(&g->mem, int32_t, g->n + 1);
+    for (uint32_t r = 0; r < g->n; r++) {
+        uint32_t n = 0;
+        const uint64_t *row = b.matrix + r * words;
+        for (size_t w = 0; w < words; w++)
+            n += (uint32_t)bit_count(row[w]);
+        g->units[r] = bitset_has(b.used, r) ? (uint8_t)ra_units(f, (int32_t)r) : 0;
+        g->adj[r] = ARENA_ARRAY(&g->mem, uint32_t, n + 1);
+        for (size_t w = 0; w < words; w++)
+            FOR_BITS(bit, row[w]) g->adj[r][g->nadj[r]++] = (uint32_t)(w * 64 + bit);
+    }
+    make_groups(g, f, b.used);
+    live_max(l, &g->live_units, &g->live_preds);
+    arena_free(&tmp);
+    return g;
+}
+
+void
+ra_graph_free(struct ra_graph *g)
+{
+    if (!g)
+        return;
+    vec_free(&g->copies);
+    arena_free(&g->mem);
+    free(g);
+}
+
+/* -- colouring -- */
+
+struct paint {
+    const struct ra_graph *g;
+    const struct ptx_func *f;
+    uint32_t stamp[RA_MAX_UNITS + 64], epoch;
+    uint64_t work;
+    uint32_t **friends; /* of each register: those it is a copy of; NULL: no bias */
+    uint32_t *nfriends;
+    uint32_t limit[2]; /* with bias: units, predicates to stay within */
+};
+
+/* Marks the places where group q cannot begin. */
+static void
+forbid(struct paint *p, const struct ra_group *q, const int32_t *colour)
+{
+    const struct ra_graph *g = p->g;
+    p->epoch++;
+    for (unsigned m = 0; m < q->n; m++) {
+        if (q->reg[m] == RA_NONE)
+            continue;
+        const uint32_t *adj = g->adj[q->reg[m]];
+        int units = g->units[q->reg[m]];
+        for (uint32_t k = 0; k < g->nadj[q->reg[m]]; k++) {
+            int32_t c = colour[adj[k]];
+            if (c < 0)
+                continue;
+            int from = c - q->off[m] - units + 1, to = c - q->off[m] + g->units[adj[k]];
+            for (int i = from < 0 ? 0 : from; i < to; i++)
+                p->stamp[i] = p->epoch;
+        }
+        p->work += g->nadj[q->reg[m]];
+    }
+}
+
+static bool
+is_pred(const struct paint *p, const struct ra_group *q)
+{
+    for (unsigned m = 0; m < q->n; m++)
+        if (q->reg[m] != RA_NONE)
+            return p->f->regs.v[q->reg[m]].type == PTX_PRED;
+    return false;
+}
+
+/* Where a friend of the group is, if the group can be there too. */
+static int32_t
+beside_friend(const struct paint *p, const struct ra_group *q, const int32_t *colour)
+{
+    uint32_t limit = p->limit[is_pred(p, q)];
+    for (unsigned m = 0; m < q->n; m++) {
+        if (q->reg[m] == RA_NONE)
+            continue;
+        for (uint32_t k = 0; k < p->nfriends[q->reg[m]]; k++) {
+            int32_t c = colour[p->friends[q->reg[m]][k]] - q->off[m];
+            if (c >= 0 && c % q->align == 0 && c + q->units <= (int32_t)limit &&
+                p->stamp[c] != p->epoch)
+                return c;
+        }
+    }
+    return RA_NONE;
+}
+
+static void
+put(const struct ra_group *q, int32_t c, int32_t *colour)
+{
+    for (unsigned m = 0; m < q->n; m++)
+        if (q->reg[m] != RA_NONE)
+            colour[q->reg[m]] = c + q->off[m];
+}
+
+/* Colours groups in this order; the units and predicates used, or false if there is no
+ * room within RA_MAX_UNITS. */
+static bool
+paint(struct paint *p, const uint32_t *order, int32_t *colour, uint32_t used[2])
+{
+    const struct ra_graph *g = p->g;
+    for (uint32_t r = 0; r < g->n; r++)
+        colour[r] = RA_NONE;
+    used[0] = used[1] = 0;
+    for (uint32_t i = 0; i < g->ngroups; i++) {
+        const struct ra_group *q = &g->group[order[i]];
+        forbid(p, q, colour);
+        int32_t c = p->friends ? beside_friend(p, q, colour) : RA_NONE;
+        if (c == RA_NONE)
+            for (c = 0; p->stamp[c] == p->epoch; c += q->align)
+                if (c + 2 * q->align > RA_MAX_UNITS)
+                    return false;
+        put(q, c, colour);
+        uint32_t *u = &used[is_pred(p, q)];
+        *u = (uint32_t)c + q->units > *u ? (uint32_t)c + q->units : *u;
+    }
+    return true;
+}
+
+struct key {
+    uint64_t a, b;
+    uint32_t group;
+};
+
+static int
+by_key(const void *x, const void *y)
+{
+    const struct key *p = x, *q = y;
+    return p->a != q->a   ? (p->a < q->a ? -1 : 1)
+           : p->b != q->b ? (p->b < q->b ? -1 : 1)
+                          : (p->group > q->group) - (p->group < q->group);
+}
+
+static void
+sort_order(struct key *key, uint32_t n, uint32_t *order)
+{
+    qsort(key, n, sizeof *key, by_key);
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = key[i].group;
+}
+
+/* Place in the smallest-last order of each group: the one with the least weight of
+ * uncoloured neighbours is taken out again and again, and coloured last. */
+static void
+smallest_last(const struct ra_graph *g, uint64_t *place, struct arena *mem)
+{
+    if (g->ngroups > 8000) { /* quadratic: not for the largest */
+        for (uint32_t q = 0; q < g->ngroups; q++)
+            place[q] = q;
+        return;
+    }
+    uint64_t *degree = ARENA_ARRAY(mem, uint64_t, g->ngroups + 1);
+    bool *out = ARENA_ARRAY(mem, bool, g->ngroups + 1);
+    for (uint32_t q = 0; q < g->ngroups; q++)
+        for (unsigned m = 0; m < g->group[q].n; m++)
+            for (uint32_t k = 0, r = (uint32_t)g->group[q].reg[m];
+                 (int32_t)r != RA_NONE && k < g->nadj[r]; k++)
+                degree[q] += g->units[g->adj[r][k]];
+    for (uint32_t left = g->ngroups; left; left--) {
+        uint32_t best = UINT32_MAX;
+        for (uint32_t q = 0; q < g->ngroups; q++)
+            if (!out[q] && (best == UINT32_MAX || degree[q] < degree[best]))
+                best = q;
+        out[best] = true;
+        place[best] = left;
+        for (unsigned m = 0; m < g->group[best].n; m++) {
+            int32_t r = g->group[best].reg[m];
+            for (uint32_t k = 0; r != RA_NONE && k < g->nadj[r]; k++)
+                degree[g->group_of[g->adj[r][k]]] -= g->units[r];
+        }
+    }
+}
+
+static void
+befriend(struct paint *p, struct arena *mem)
+{
+    const struct ra_graph *g = p->g;
+    p->nfriends = ARENA_ARRAY(mem, uint32_t, g->n + 1);
+    p->friends = ARENA_ARRAY(mem, uint32_t *, g->n + 1);
+    for (size_t i = 0; i < g->copies.n; i++) {
+        p->nfriends[g->copies.v[i].a]++;
+        p->nfriends[g->copies.v[i].b]++;
+    }
+    for (uint32_t r = 0; r < g->n; r++) {
+        p->friends[r] = ARENA_ARRAY(mem, uint32_t, p->nfriends[r] + 1);
+        p->nfriends[r] = 0;
+    }
+    for (uint32_t heavy = 10000; heavy; heavy /= 10) /* those in loops first */
+        for (size_t i = 0; i < g->copies.n; i++) {
+            const struct ra_copy *c = &g->copies.v[i];
+            if (c->weight != heavy)
+                continue;
+            p->friends[c->a][p->nfriends[c->a]++] = (uint32_t)c->b;
+            p->friends[c->b][p->nfriends[c->b]++] = (uint32_t)c->a;
+        }
+}
+
+/* Moves groups to where their friends are, one by one, as long as that is free. */
+static void
+move_to_friends(struct paint *p, int32_t *colour)
+{
+    for (int round = 0; round < 4; round++)
+        for (uint32_t i = 0; i < p->g->ngroups; i++) {
+            const struct ra_group *q = &p->g->group[i];
+            bool together = true;
+            for (unsigned m = 0; m < q->n; m++)
+                for (uint32_t k = 0; q->reg[m] != RA_NONE && k < p->nfriends[q->reg[m]];
+                     k++)
+                    together &= colour[p->friends[q->reg[m]][k]] == colour[q->reg[m]];
+            if (together)
+                continue;
+            forbid(p, q, colour);
+            int32_t c = beside_friend(p, q, colour);
+            if (c != RA_NONE)
+                put(q, c, colour);
+        }
+}
+
+void
+ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t enough)
+{
+    struct arena mem = {0};
+    struct paint *p = ARENA_NEW(&mem, struct paint);
+    p->g = g;
+    p->f = f;
+    uint32_t n = g->ngroups, used[2], best[2] = {UINT32_MAX, UINT32_MAX};
+    uint32_t *order = ARENA_ARRAY(&mem, uint32_t, n + 1);
+    uint32_t *best_order = ARENA_ARRAY(&mem, uint32_t, n + 1);
+    int32_t *colour = ARENA_ARRAY(&mem, int32_t, g->n + 1);
+    struct key *key = ARENA_ARRAY(&mem, struct key, n + 1);
+    uint64_t *last = ARENA_ARRAY(&mem, uint64_t, n + 1);
+    uint64_t *first = ARENA_ARRAY(&mem, uint64_t, n + 1);
+    smallest_last(g, last, &mem);
+    for (uint32_t q = 0; q < n; q++)
+        first[q] = q; /* make_groups: vectors, then registers in order of number */
+    uint64_t random = 1;
+    enough = enough > g->live_units ? enough : g->live_units;
+    for (int round = 0; round < ROUNDS && p->work < WORK; round++) {
+        for (uint32_t q = 0; q < n; q++) {
+            const struct ra_group *s = &g->group[q];
+            int32_t c = 0;
+            for (unsigned m = 0; m < s->n && round > 3; m++)
+                if (s->reg[m] != RA_NONE)
+                    c = g->colour[s->reg[m]] - s->off[m];
+            uint64_t wide = 255u - s->units, up = (uint64_t)c, down = RA_MAX_UNITS - up;
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            uint64_t any = random >> 40;
+            struct key k = {0, 0, q};
+            switch (round < 4 ? round : 4 + round % 5) {
+            case 0:
+                k.a = last[q];
+                break;
+            case 1:
+                k.a = wide, k.b = last[q];
+                break;
+            case 2:
+                k.a = first[q];
+                break;
+            case 3:
+                k.a = wide, k.b = first[q];
+                break;
+            case 4: /* the best so far again, its last colours first */
+                k.a = down, k.b = wide;
+                break;
+            case 5:
+                k.a = wide, k.b = down;
+                break;
+            case 6:
+                k.a = (up / 4) * 0x9e3779b97f4a7c15u >> 32 ^ random % 7, k.b = wide;
+                break;
+            case 7: /* places of wide groups kept, some of the rest mixed */
+                k.a = wide, k.b = any % 8 ? up : any;
+                break;
+            default:
+                k.a = any % 16 ? down : 0, k.b = any;
+                break;
+            }
+            key[q] = k;
+        }
+        sort_order(key, n, order);
+        if (!paint(p, order, colour, used))
+            continue;
+        if (used[0] < best[0] || (used[0] == best[0] && used[1] <= best[1])) {
+            memcpy(best, used, sizeof best);
+            memcpy(g->colour, colour, sizeof *colour * g->n);
+            memcpy(best_order, order, sizeof *order * n);
+        }
+        if (round >= 3 && best[0] <= enough && best[1] <= g->live_preds)
+            break;
+    }
+    g->nunits = best[0];
+    g->npreds = best[1];
+    if (best[0] != UINT32_MAX) {
+        /* The same order with friends; the plain colouring where that takes more. */
+        befriend(p, &mem);
+        p->limit[0] = best[0];
+        p->limit[1] = best[1];
+        if (paint(p, best_order, colour, used) && used[0] <= best[0] &&
+            used[1] <= best[1])
+            memcpy(g->colour, colour, sizeof *colour * g->n);
+        move_to_friends(p, g->colour);
+    }
+    arena_free(&mem);
+}

@@ -1,0 +1,157 @@
+/* rewrite.c: helpers of the passes on single instructions. */
+#include "passes/rewrite.h"
+
+#include "analysis/defuse.h"
+#include "base/bitset.h"
+
+static const char *
+token(const struct ptx_inst *in, unsigned index)
+{
+    const char *p = ptx_ops[in->op].operands;
+    while (index--) {
+        while (*p && *p != ',' && *p != '|')
+            p++;
+        if (!*p)
+            return p;
+        p++;
+    }
+    return p;
+}
+
+char
+rewrite_letter(const struct ptx_inst *in, unsigned index)
+{
+    return *token(in, index);
+}
+
+enum ptx_type
+rewrite_operand_type(const struct ptx_inst *in, unsigned index)
+{
+    const char *t = token(in, index);
+    if (*t == 'U' || *t == 'u')
+        return PTX_B32;
+    if (*t == 'P' || *t == 'p')
+        return PTX_PRED;
+    if (!*t || !strchr("daDASV", *t) || t[1] < '0' || t[1] > '9')
+        return PTX_NOTYPE;
+    unsigned k = (unsigned)(t[1] - '0');
+    enum ptx_type type = k < in->ntypes ? in->type[k] : PTX_NOTYPE;
+    if (t[2] != 'w')
+        return type;
+    bool is_signed = ptx_types[type].kind == PTX_K_SINT;
+    switch (ptx_type_bytes(type)) {
+    case 2:
+        return is_signed ? PTX_S32 : PTX_U32;
+    case 4:
+        return is_signed ? PTX_S64 : PTX_U64;
+    default:
+        return PTX_NOTYPE;
+    }
+}
+
+bool
+rewrite_sources(struct ptx_inst *in,
+                bool (*fn)(void *, struct ptx_inst *, struct ptx_operand *, unsigned,
+                           bool),
+                void *user)
+{
+    bool changed = false;
+    if (in->op == PTX_OP_CALL)
+        return false;
+    for (unsigned i = 0; i < in->nops; i++) {
+        struct ptx_operand *o = &in->ops[i];
+        if (o->kind == PTX_OPD_ADDR && o->reg >= 0)
+            changed |= fn(user, in, o, i, false);
+        if (defuse_is_dest(in, i))
+            continue;
+        if (o->kind == PTX_OPD_REG)
+            changed |= fn(user, in, o, i, false);
+        for (unsigned k = 0; o->kind == PTX_OPD_VEC && k < o->n; k++)
+            if (o->vec[k].kind == PTX_OPD_REG)
+                changed |= fn(user, in, &o->vec[k], i, true);
+    }
+    return changed;
+}
+
+void
+rewrite_as_mov(struct ptx_func *f, struct ptx_inst *in, const struct ptx_operand *src)
+{
+    unsigned type = f->regs.v[in->ops[0].reg].type;
+    struct ptx_operand dst = in->ops[0];
+    struct ptx_inst mov =
+        ptx_inst_new(f->module, type == PTX_PRED ? PTX_OP_MOVP : PTX_OP_MOV, 2);
+    mov.ntypes = 1;
+    unsigned bytes = ptx_type_bytes(type);
+    mov.type[0] = (uint8_t)(type == PTX_PRED ? PTX_PRED
+                            : bytes == 8     ? PTX_B64
+                            : bytes == 4     ? PTX_B32
+                                             : PTX_B16);
+    mov.guard = in->guard;
+    mov.guard_neg = in->guard_neg;
+    mov.line = in->line;
+    mov.col = in->col;
+    mov.ops[0] = dst;
+    mov.ops[1] = *src;
+    *in = mov;
+}
+
+struct ptx_operand
+rewrite_literal(uint64_t value)
+{
+    return (struct ptx_operand){
+        .kind = PTX_OPD_IMM, .imm = value, .reg = -1, .label = -1};
+}
+
+bool
+rewrite_literal_bits(const struct ptx_operand *o, enum ptx_type type, uint64_t *bits)
+{
+    unsigned bytes = ptx_type_bytes(type);
+    bool flt = ptx_types[type].kind == PTX_K_FLT;
+    *bits = o->imm;
+    if (type == PTX_PRED) {
+        *bits = o->imm != 0;
+        return o->kind == PTX_OPD_IMM && !o->neg;
+    }
+    if (o->neg || (o->kind == PTX_OPD_IMM   ? flt
+                   : o->kind == PTX_OPD_F32 ? bytes != 4
+                   : o->kind == PTX_OPD_F64 ? type != PTX_F64
+                                            : true))
+        return false;
+    if (bytes < 8)
+        *bits &= ((uint64_t)1 << 8 * bytes) - 1;
+    return true;
+}
+
+bool
+rewrite_type_fits(enum ptx_type from, enum ptx_type to)
+{
+    unsigned a = ptx_types[from].kind, b = ptx_types[to].kind;
+    bool ia = a == PTX_K_UINT || a == PTX_K_SINT, ib = b == PTX_K_UINT || b == PTX_K_SINT;
+    return ptx_type_bytes(from) == ptx_type_bytes(to) &&
+           (from == to || b == PTX_K_BITS || (ia && ib)) &&
+           (from == PTX_PRED) == (to == PTX_PRED);
+}
+
+void
+rewrite_delete(struct ptx_func *f, const uint64_t *dead)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->body.n; i++)
+        if (!bitset_has(dead, i))
+            f->body.v[n++] = f->body.v[i];
+    f->body.n = n;
+}
+
+bool
+rewrite_is_pure(const struct ptx_inst *in)
+{
+    const struct ptx_op_info *info = &ptx_ops[in->op];
+    if (!(info->flags & PTX_PURE) || info->flags & PTX_CCIN || in->mod[PTX_MG_CC] ||
+        !in->nops || in->ops[0].kind != PTX_OPD_REG || in->ops[0].comp)
+        return false;
+    for (unsigned i = 1; i < in->nops; i++)
+        if (in->ops[i].kind == PTX_OPD_SREG ||
+            (defuse_is_dest(in, i) && in->ops[i].kind != PTX_OPD_NONE))
+            return false;
+    return true;
+}

@@ -1,0 +1,46 @@
+/* rewrite.h: what several passes do to instructions. Private to src/passes. */
+#ifndef ALLOT_PASSES_REWRITE_H
+#define ALLOT_PASSES_REWRITE_H
+
+#include "ptx/ir.h"
+
+/* Calls fn for every source operand that is, or holds, a register: REG operands, also in
+ * lists, and addresses with a base register. Guards and the operands of calls are left
+ * out. fn may change the operand; true if it did. Returns whether any did. */
+bool rewrite_sources(struct ptx_inst *in,
+                     bool (*fn)(void *user, struct ptx_inst *in, struct ptx_operand *o,
+                                unsigned index, bool in_list),
+                     void *user);
+
+/* The type of operand `index` by the row's pattern, of the width it is read or written
+ * with; PTX_PRED for predicates, PTX_NOTYPE: no such operand or none that has a type. */
+enum ptx_type rewrite_operand_type(const struct ptx_inst *in, unsigned index);
+
+/* Letter of the row's pattern for operand `index`, 0: none. */
+char rewrite_letter(const struct ptx_inst *in, unsigned index);
+
+/* Makes `in` a mov of its only destination (operand 0, a register of f) from `src`. The
+ * guard stays. */
+void rewrite_as_mov(struct ptx_func *f, struct ptx_inst *in,
+                    const struct ptx_operand *src);
+
+/* A literal that fills `bytes` of a register (0: a predicate). */
+struct ptx_operand rewrite_literal(uint64_t value);
+
+/* The bits that literal o has as a source of that type; false: not a literal, or one
+ * whose value would have to be converted. */
+bool rewrite_literal_bits(const struct ptx_operand *o, enum ptx_type type,
+                          uint64_t *bits);
+
+/* Whether a register of type `to` can be read where one of type `from` was: the same
+ * width, and both integers, or the same kind, or untyped bits. */
+bool rewrite_type_fits(enum ptx_type from, enum ptx_type to);
+
+/* Deletes instructions whose bit is set. */
+void rewrite_delete(struct ptx_func *f, const uint64_t *dead);
+
+/* An ordinary computation: nothing but its one destination register changes, lane by
+ * lane, and it depends on its operands alone. A guard is allowed. */
+bool rewrite_is_pure(const struct ptx_inst *in);
+
+#endif

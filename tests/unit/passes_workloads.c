@@ -1,0 +1,139 @@
+/* passes_workloads.c: passes never change results. Every workload runs as it is and
+ * transformed, functionally; every buffer is the same bit for bit when it is freed (or at
+ * the end), and so is everything read back. Interposes on allot_alloc and allot_free
+ * (the linker's --wrap) to see the buffers. */
+#include "allot/workload.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct {
+    uint64_t addr[256], bytes[256];
+    unsigned n;
+    uint64_t hash, count;
+} spy;
+
+uint64_t __real_allot_alloc(struct allot_device *dev, uint64_t bytes,
+                            struct allot_diag *d);
+uint64_t __wrap_allot_alloc(struct allot_device *dev, uint64_t bytes,
+                            struct allot_diag *d);
+bool __real_allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
+bool __wrap_allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
+
+static void
+look(struct allot_device *dev, unsigned i)
+{
+    unsigned char *copy = malloc(spy.bytes[i]);
+    assert_true(allot_read(dev, spy.addr[i], copy, spy.bytes[i], NULL));
+    for (uint64_t k = 0; k < spy.bytes[i]; k++)
+        spy.hash = (spy.hash ^ copy[k]) * 0x100000001b3u;
+    spy.count += spy.bytes[i];
+    free(copy);
+}
+
+uint64_t
+__wrap_allot_alloc(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
+{
+    uint64_t a = __real_allot_alloc(dev, bytes, d);
+    assert_true(spy.n < 256);
+    spy.addr[spy.n] = a;
+    spy.bytes[spy.n++] = bytes;
+    return a;
+}
+
+bool
+__wrap_allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
+{
+    for (unsigned i = 0; i < spy.n; i++)
+        if (spy.addr[i] == addr) {
+            look(dev, i);
+            spy.addr[i] = spy.addr[--spy.n];
+            spy.bytes[i] = spy.bytes[spy.n];
+            break;
+        }
+    return __real_allot_free(dev, addr, d);
+}
+
+/* Hash of all buffers after the run; fails the test unless the workload's check passed.
+ */
+static uint64_t
+run(const struct allot_workload *w, const char *compiler, const char *passes)
+{
+    struct allot_diag *d = allot_diag_new();
+    size_t len;
+    const char *text = allot_workload_ptx(w->name, compiler, &len);
+    struct allot_module *m = allot_module_parse(w->name, text, len, d);
+    struct allot_machine *machine = allot_machine_load("gtx480", d);
+    struct allot_options options = {.functional = true};
+    assert_non_null(m);
+    assert_non_null(machine);
+    assert_true(allot_machine_set(machine, "compiler.registers", "virtual", d));
+    if (!allot_module_opt(m, passes, NULL, d))
+        fail_msg("%s %s -p %s: %s", w->name, compiler, passes, allot_diag_text(d));
+    struct allot_device *dev = allot_device_new(machine, &options, d);
+    char check[256] = "";
+    memset(&spy, 0, sizeof spy);
+    spy.hash = 0xcbf29ce484222325u;
+    if (!allot_workload_run(w, dev, m, true, 1, check, d))
+        fail_msg("%s %s -p %s: %s %s", w->name, compiler, passes, check,
+                 allot_diag_text(d));
+    for (unsigned i = 0; i < spy.n; i++)
+        look(dev, i);
+    assert_true(spy.count > 0);
+    allot_device_free(dev);
+    allot_machine_free(machine);
+    allot_module_free(m);
+    allot_diag_free(d);
+    return spy.hash;
+}
+
+static const char *const pipelines[] = {
+    "copy-propagation",
+    "constant-fold",
+    "common-subexpressions",
+    "address-fold",
+    "multiply-add",
+    "dead-code",
+    "cleanup",
+    "register-allocate",
+    "cleanup,register-allocate",
+    /* spilling, ever more */
+    "dead-code,register-allocate,reorder-registers",
+    "dead-code,register-allocate:max-registers=24,reorder-registers",
+    "dead-code,register-allocate:max-registers=16",
+    "dead-code,register-allocate:max-registers=14",
+};
+
+static void
+same_memory(void **state)
+{
+    static const char *const compilers[] = {"clang", "nvcc"};
+    (void)state;
+    for (int c = 0; c < 2; c++)
+        for (size_t i = 0; allot_workloads[i]; i++) {
+            const struct allot_workload *w = allot_workloads[i];
+            size_t len;
+            if (!allot_workload_ptx(w->name, compilers[c], &len))
+                continue;
+            uint64_t plain = run(w, compilers[c], "");
+            /* of the second compiler the long ones only, which hold the others */
+            for (size_t p = c ? 6 : 0; p < sizeof pipelines / sizeof *pipelines; p++)
+                if (run(w, compilers[c], pipelines[p]) != plain)
+                    fail_msg("%s (%s): %s changed its memory", w->name, compilers[c],
+                             pipelines[p]);
+        }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
