@@ -72,10 +72,10 @@ combine(struct ptx_func *f, const struct pass_facts *x, struct ptx_inst *add, ui
     struct ptx_inst mad = ptx_inst_new(f->module, op, 4);
     mad.ntypes = 1;
     mad.type[0] = mul->type[0];
-    memcpy(mad.mod, mul->mod, sizeof mad.mod);
+    mad.mod = mul->mod;
     if (op == PTX_OP_FMAF || op == PTX_OP_FMAD) {
-        mad.mod[PTX_MG_RND] = PTX_RND_RN; /* fma has no default */
-        mad.mod[PTX_MG_SAT] = add->mod[PTX_MG_SAT];
+        ptx_set_mod(f->module, &mad, PTX_MG_RND, PTX_RND_RN); /* fma has no default */
+        ptx_set_mod(f->module, &mad, PTX_MG_SAT, add->mod[PTX_MG_SAT]);
     }
     mad.line = add->line;
     mad.col = add->col;

@@ -192,7 +192,7 @@ emit_memory(struct ra_body *b, bool load, int32_t reg, int64_t slot,
     unsigned bytes = ptx_type_bytes(f->regs.v[reg].type);
     enum ptx_op op = load ? PTX_OP_LD : PTX_OP_ST;
     struct ptx_inst in = ptx_inst_new(f->module, op, ptx_pattern_nops(op));
-    in.mod[PTX_MG_SPACE] = PTX_SPACE_SS_LOCAL;
+    ptx_set_mod(f->module, &in, PTX_MG_SPACE, PTX_SPACE_SS_LOCAL);
     in.ntypes = 1;
     in.type[0] = (uint8_t)(bytes == 8 ? PTX_B64 : bytes == 4 ? PTX_B32 : PTX_B16);
     in.line = like->line;
