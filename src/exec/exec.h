@@ -108,7 +108,7 @@ struct exec_grid {
     uint64_t grid_id;
     const uint64_t *clock; /* what %clock reads; NULL: instructions executed */
     uint64_t *nanoseconds; /* what %globaltimer reads; NULL: clock */
-    uint64_t n_warp_inst, n_thread_inst; /* counted by exec_step */
+    uint64_t n_warp_inst, n_thread_inst; /* of the launch, when it is over */
     uint64_t limit; /* warp instructions after which exec_run_grid stops; 0: none */
     /* Asked by exec_run_grid every millisecond or so; false stops the grid with an error
      * "interrupted". May be NULL. */
@@ -123,8 +123,7 @@ struct exec_grid {
     void (*print)(void *user, const char *text, size_t n);
     void *print_user;
     enum allot_failure failure; /* kind of the fault that ended the grid */
-    /* Where the executor is, for faults (set by exec_step). */
-    struct diag_sink *diag;
+    struct diag_sink *diag; /* faults */
 };
 
 /* Checks dims, parameter block and scratchpad against the ISA's limits. */
@@ -148,6 +147,13 @@ struct exec_cta {
                                * exec_cta_start) */
     void *priv;               /* free for the timing model */
     struct exec_cta_priv *ex; /* the executor's own: barriers, caches, storage */
+    /* Blocks share nothing that changes, so that different ones may run in different host
+     * threads: each counts for itself (over all blocks this storage has held) and has a
+     * clock and a place for faults, at first the grid's. */
+    uint64_t n_warp_inst, n_thread_inst; /* counted by exec_step */
+    const uint64_t *clock;
+    struct diag_sink *diag;
+    enum allot_failure failure; /* kind of its fault */
 };
 
 /* Storage for one resident block of this grid, reused for one block after another. */
@@ -211,7 +217,7 @@ struct exec_access {
 
 enum exec_result {
     EXEC_OK,
-    EXEC_FAULT /* diagnostic in grid->diag; the launch is over */
+    EXEC_FAULT /* diagnostic in the block's sink; the launch is over */
 };
 
 struct exec_step {

@@ -39,7 +39,6 @@ struct run {
     struct dispatch dispatch;
     uint64_t start, first_dispatch; /* cycles */
     uint64_t blocks, done;
-    uint64_t inst_start;
     struct timespec shown; /* when progress was last told */
     bool *out;             /* by SM: packets may be waiting */
 };
@@ -362,13 +361,15 @@ go_on(struct run *r, uint64_t loops, struct diag_sink *diag)
         diag_hint(diag, d, "raise the limit if the kernel is only long");
         return false;
     }
-    if (g->opt.max_instructions &&
-        r->grid->n_warp_inst - r->inst_start >= g->opt.max_instructions) {
+    uint64_t done = 0; /* warp instructions */
+    for (unsigned i = 0; g->opt.max_instructions && i < g->m->sm.count; i++)
+        done += g->stats[i].warp_instructions;
+    if (g->opt.max_instructions && done >= g->opt.max_instructions) {
         struct diag *d =
             diag_add(diag, DIAG_ERROR, NULL,
                      "kernel '%s' stopped after %llu warp instructions, the "
                      "limit; %llu of %llu blocks had ended",
-                     name, (unsigned long long)(r->grid->n_warp_inst - r->inst_start),
+                     name, (unsigned long long)done,
                      (unsigned long long)r->done, (unsigned long long)r->blocks);
         diag_hint(diag, d, "raise the limit if the kernel is only long");
         return false;
@@ -467,7 +468,6 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     r.blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;
     r.start = g->now;
     r.first_dispatch = g->now + g->m->gpu.launch_latency;
-    r.inst_start = grid->n_warp_inst;
     clock_gettime(CLOCK_MONOTONIC, &r.shown);
     grid->nsm = g->m->sm.count;
     grid->clock = &g->now;
@@ -487,6 +487,11 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
         dispatch_cycle(&r.dispatch, r.sm, g->now);
 
     bool ok = loop(&r, diag);
+    grid->n_warp_inst = grid->n_thread_inst = 0;
+    for (unsigned i = 0; i < g->m->sm.count; i++) {
+        grid->n_warp_inst += g->stats[i].warp_instructions;
+        grid->n_thread_inst += g->stats[i].thread_instructions;
+    }
     if (ok) {
         ok = finish(&r, out, diag);
     } else { /* operations are left in the middle: the memory side starts anew */
