@@ -62,6 +62,7 @@ struct exec_prog {
     uint32_t dynamic_base;    /* scratchpad offset of extern .shared x[] arrays */
     uint32_t param_bytes;     /* kernel parameter block */
     uint64_t code_address;    /* where the code lies, for the instruction cache */
+    bool recursive;           /* a function may be called while it runs: no exec_log */
     struct exec_check *check; /* NULL: accesses are not held against the analyses */
     struct exec_image *image; /* module image: constant bank, globals, symbol addresses */
     void *priv;
@@ -154,6 +155,7 @@ struct exec_cta {
     const uint64_t *clock;
     struct diag_sink *diag;
     enum allot_failure failure; /* kind of its fault */
+    struct exec_log *log; /* NULL: accesses to global memory take effect at once */
 };
 
 /* Storage for one resident block of this grid, reused for one block after another. */
@@ -253,6 +255,24 @@ bool exec_peek_access(const struct exec_warp *w, struct exec_access *a);
  * expects.
  */
 bool exec_mbarrier_arrive(struct exec_cta *c, uint64_t addr, uint32_t count);
+
+/* -- global memory that waits --
+ *
+ * With a log in the block, an access to global memory is checked and reported by
+ * exec_step but takes effect only in exec_log_apply: a store takes its values along, a
+ * load or atomic writes its registers then. So blocks can run in several host threads,
+ * and the order of all their accesses is decided afterwards. The caller sees to it that
+ * nobody reads or writes those registers meanwhile (its scoreboard does), and that the
+ * program is not recursive (a call would save registers that are still to come). */
+struct exec_log {
+    uint64_t now; /* what exec_step stamps entries with; must not decrease */
+    uint8_t *v;
+    uint32_t n, at, cap; /* bytes: filled, applied, there */
+};
+/* Room for so many instructions between two times at which the log is empty. */
+void exec_log_init(struct exec_log *l, struct arena *a, uint32_t instructions);
+/* The oldest entries, as far as they are stamped `now`, take effect in order. */
+void exec_log_apply(struct exec_log *l, uint64_t now);
 
 /* Runs the whole grid functionally, block after block. */
 enum exec_result exec_run_grid(struct exec_grid *g);
