@@ -1,10 +1,12 @@
 /* pool.h: host threads for many short pieces of work.
  *
- * pool_run(p, f, user) calls f(user, i) once for every i < threads, each in a thread of
- * its own (0 in the caller's), and returns when all have returned. Threads wait for the
- * next call by spinning for some microseconds, then asleep, so that a short pause costs
- * little and a machine with fewer processors than threads still gets on. What the caller
- * wrote before is seen by all, and what they wrote is seen by the caller afterwards. */
+ * pool_run(p, f, user) calls f(user, 0) in the caller's thread and f(user, i) in every
+ * other thread i that comes before the caller is through, and returns when all these
+ * calls have. So f takes pieces of a common stock until there are none left, and threads
+ * that the host does not run at the moment (on a machine with more to do than
+ * processors) are not waited for. Between calls threads spin for some microseconds, then
+ * sleep. What the caller wrote before is seen by all, and what they wrote is seen by the
+ * caller afterwards. */
 #ifndef ALLOT_BASE_POOL_H
 #define ALLOT_BASE_POOL_H
 
