@@ -6,7 +6,10 @@
  * sleeps on a condition variable, after saying so; whoever opens a round or is the last
  * to leave a closed one looks whether anybody sleeps. In each of these pairs both sides
  * change their own word before they read the other's, sequentially consistent, so that
- * one of them sees the other. */
+ * one of them sees the other.
+ *
+ * A thread that the host stops in the middle of its work holds up all; where that happens
+ * often there are not enough processors, and the caller is faster alone. */
 #include "base/pool.h"
 
 #include "base/arena.h"
@@ -16,7 +19,15 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { SPINS = 500 }; /* 15 to 30 microseconds */
+enum {
+    SPINS = 500, /* 15 to 30 microseconds */
+    /* After a round whose end the caller had to sleep for, it goes on alone for some
+     * rounds: at first so many, each time twice as many up to a most, and half as many
+     * again after every so many good rounds. */
+    ALONE_FIRST = 8,
+    ALONE_MOST = 8192,
+    ALONE_GOOD = 512,
+};
 
 struct worker {
     pthread_t thread;
@@ -30,7 +41,7 @@ struct pool {
     _Alignas(64) atomic_uint sleepers; /* on `begun` */
     atomic_bool waiting;               /* the caller, on `ended` */
     atomic_bool quit;
-    unsigned round;
+    unsigned round, alone, penalty, good; /* the caller's own */
     void (*f)(void *user, unsigned thread);
     void *user;
     pthread_mutex_t lock;
@@ -106,12 +117,13 @@ work(void *arg)
     }
 }
 
-static void
+/* False: not without sleep. */
+static bool
 await_end(struct pool *p)
 {
     for (int i = 0; i < SPINS; i++) {
         if (!atomic_load(&p->active))
-            return;
+            return true;
         relax();
     }
     pthread_mutex_lock(&p->lock);
@@ -120,6 +132,7 @@ await_end(struct pool *p)
         pthread_cond_wait(&p->ended, &p->lock);
     atomic_store(&p->waiting, false);
     pthread_mutex_unlock(&p->lock);
+    return false;
 }
 
 struct pool *
@@ -170,6 +183,11 @@ pool_free(struct pool *p)
 void
 pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
 {
+    if (p->alone) {
+        p->alone--;
+        f(user, 0);
+        return;
+    }
     p->f = f;
     p->user = user;
     p->round = p->round + 1 ? p->round + 1 : 1;
@@ -177,5 +195,13 @@ pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
     wake_all(p);
     f(user, 0);
     atomic_store(&p->open, 0);
-    await_end(p);
+    if (!await_end(p)) {
+        p->penalty = p->penalty ? 2 * p->penalty : ALONE_FIRST;
+        p->penalty = p->penalty > ALONE_MOST ? ALONE_MOST : p->penalty;
+        p->alone = p->penalty;
+        p->good = 0;
+    } else if (++p->good == ALONE_GOOD) {
+        p->penalty /= 2;
+        p->good = 0;
+    }
 }
