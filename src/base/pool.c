@@ -8,8 +8,9 @@
  * change their own word before they read the other's, sequentially consistent, so that
  * one of them sees the other.
  *
- * A thread that the host stops in the middle of its work holds up all; where that happens
- * often there are not enough processors, and the caller is faster alone. */
+ * A thread that the host stops in the middle of its work holds up all, and one that wakes
+ * may take the caller's processor; where that happens often there are not enough
+ * processors, and the caller is faster alone. */
 #include "base/pool.h"
 
 #include "base/arena.h"
@@ -21,12 +22,12 @@
 
 enum {
     SPINS = 500, /* 15 to 30 microseconds */
-    /* After a round whose end the caller had to sleep for, it goes on alone for some
-     * rounds: at first so many, each time twice as many up to a most, and half as many
-     * again after every so many good rounds. */
+    /* After a round for which a thread had to be woken, or whose end the caller had to
+     * sleep for, it goes on alone for some rounds: at first so many, each time twice as
+     * many up to a most, and half as many again after every so many good rounds. */
     ALONE_FIRST = 8,
-    ALONE_MOST = 8192,
-    ALONE_GOOD = 512,
+    ALONE_MOST = 2048,
+    ALONE_GOOD = 128,
 };
 
 struct worker {
@@ -84,14 +85,16 @@ await_round(struct pool *p, unsigned last)
     pthread_mutex_unlock(&p->lock);
 }
 
-static void
+/* False: nobody slept. */
+static bool
 wake_all(struct pool *p)
 {
     if (!atomic_load(&p->sleepers))
-        return;
+        return false;
     pthread_mutex_lock(&p->lock);
     pthread_cond_broadcast(&p->begun);
     pthread_mutex_unlock(&p->lock);
+    return true;
 }
 
 static void *
@@ -192,10 +195,10 @@ pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
     p->user = user;
     p->round = p->round + 1 ? p->round + 1 : 1;
     atomic_store(&p->open, p->round);
-    wake_all(p);
+    bool bad = wake_all(p);
     f(user, 0);
     atomic_store(&p->open, 0);
-    if (!await_end(p)) {
+    if (!await_end(p) || bad) {
         p->penalty = p->penalty ? 2 * p->penalty : ALONE_FIRST;
         p->penalty = p->penalty > ALONE_MOST ? ALONE_MOST : p->penalty;
         p->alone = p->penalty;
