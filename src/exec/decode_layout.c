@@ -94,7 +94,8 @@ calls_only(struct decoder *d, const struct ptx_func *f, const bool *known)
     return true;
 }
 
-/* Functions are struck off once all they call are; what is left calls itself. */
+/* Functions are struck off once all they call are; what is left calls itself, or what has
+ * no body here (printf, malloc). */
 static bool
 recursive(struct decoder *d)
 {
@@ -140,7 +141,7 @@ decode_collect(struct decoder *d)
             }
         }
     }
-    d->p->recursive = recursive(d);
+    d->p->in_order = recursive(d);
 }
 
 /* -- layout -- */

@@ -62,7 +62,7 @@ struct exec_prog {
     uint32_t dynamic_base;    /* scratchpad offset of extern .shared x[] arrays */
     uint32_t param_bytes;     /* kernel parameter block */
     uint64_t code_address;    /* where the code lies, for the instruction cache */
-    bool recursive;           /* a function may be called while it runs: no exec_log */
+    bool in_order;            /* no exec_log: see there */
     struct exec_check *check; /* NULL: accesses are not held against the analyses */
     struct exec_image *image; /* module image: constant bank, globals, symbol addresses */
     void *priv;
@@ -262,8 +262,12 @@ bool exec_mbarrier_arrive(struct exec_cta *c, uint64_t addr, uint32_t count);
  * exec_step but takes effect only in exec_log_apply: a store takes its values along, a
  * load or atomic writes its registers then. So blocks can run in several host threads,
  * and the order of all their accesses is decided afterwards. The caller sees to it that
- * nobody reads or writes those registers meanwhile (its scoreboard does), and that the
- * program is not recursive (a call would save registers that are still to come). */
+ * nobody reads or writes those registers meanwhile (its scoreboard does).
+ *
+ * Not for programs marked in_order: those whose functions call themselves (a call would
+ * save registers that are still to come), and those with instructions that use global
+ * memory in other ways and take effect at once (cp.async, surfaces, 128-bit atomics,
+ * printf, malloc). Texture reads see what has taken effect. */
 struct exec_log {
     uint64_t now; /* what exec_step stamps entries with; must not decrease */
     uint8_t *v;

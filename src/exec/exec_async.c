@@ -381,6 +381,7 @@ dec_cp(struct decoder *d)
 {
     const struct ptx_inst *in = d->in;
     uint64_t n = 0;
+    d->p->in_order = true;
     switch (in->op) {
     case PTX_OP_CPASYNC:
         return decode_copy(d);

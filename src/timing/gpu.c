@@ -630,6 +630,7 @@ loop(struct run *r, struct diag_sink *diag)
         if (fault) {
             apply_logs(r, fault);
             diag_append(diag, &r->sm[fault->faulty].diag);
+            r->grid->failure = r->sm[fault->faulty].failure;
             return false;
         }
         end_window(r);
@@ -698,7 +699,7 @@ plan_windows(struct run *r)
     struct timing_gpu *g = r->g;
     const struct machine *m = g->m;
     struct arena *a = &r->arena;
-    bool wait = !r->grid->prog->recursive;
+    bool wait = !r->grid->prog->in_order;
     r->window = wait ? memsys_window(g->mem) : 1;
     r->threads = wait && g->pool ? g->opt.threads : 1;
     r->nodes = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;

@@ -144,6 +144,7 @@ struct sm {
     bool worked;      /* something happened in this cycle */
     bool fault;
     struct diag_sink diag; /* what it was */
+    enum allot_failure failure;
     struct exec_log *log;  /* global memory that waits (exec.h); NULL: none does */
 
     struct sm_sched sched[SM_MAX_SCHED];

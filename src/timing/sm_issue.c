@@ -104,6 +104,7 @@ broken_rule(struct sm *s, unsigned w)
              "kernel '%s', block (%u,%u,%u), warp %u: %s",
              s->prog->grid->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z,
              ew->index, s->res_view.fault);
+    s->failure = ALLOT_FAULT_OTHER;
     s->fault = true;
 }
 
@@ -175,6 +176,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
     uint32_t pc = ew->pc;
     const struct sm_inst *in = &s->prog->inst[pc];
     if (exec_step(ew, st) != EXEC_OK) {
+        s->failure = ew->cta->failure;
         s->fault = true;
         return;
     }
