@@ -97,7 +97,7 @@ h_mbarrier(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         return mem_blame(w, in, mask, x, 8);
     uint64_t states[LANES] = {0};
     uint32_t yes = 0;
-    bool later = in->sub == MB_COPIES && c->grid->clock;
+    bool later = in->sub == MB_COPIES && c->clock;
     s->arrive_count = 0;
     FOR_BITS(lane, mask)
     {
