@@ -43,6 +43,7 @@ struct pool {
     atomic_bool waiting;               /* the caller, on `ended` */
     atomic_bool quit;
     unsigned round, alone, penalty, good; /* the caller's own */
+    bool back;                            /* the last round was the last one alone */
     void (*f)(void *user, unsigned thread);
     void *user;
     pthread_mutex_t lock;
@@ -187,7 +188,7 @@ void
 pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
 {
     if (p->alone) {
-        p->alone--;
+        p->back = --p->alone == 0;
         f(user, 0);
         return;
     }
@@ -195,7 +196,8 @@ pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
     p->user = user;
     p->round = p->round + 1 ? p->round + 1 : 1;
     atomic_store(&p->open, p->round);
-    bool bad = wake_all(p);
+    bool bad = wake_all(p) && !p->back; /* after a time alone they all sleep */
+    p->back = false;
     f(user, 0);
     atomic_store(&p->open, 0);
     if (!await_end(p) || bad) {
