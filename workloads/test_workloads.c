@@ -236,6 +236,7 @@ scratchpad_as_in_the_tables(void **state)
         size_t variables;
     } rows[] = {
         {"vecadd", "vecadd", 0, 0},
+        {"bfs", "Kernel", 0, 0},
         {"matmul", "matmul", 2048, 2},
         {"backprop", "bpnn_layerforward_CUDA", 9408, 2},    /* 000 Table I */
         {"backprop_16", "bpnn_layerforward_CUDA", 1088, 2}, /* unmodified */

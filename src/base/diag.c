@@ -80,6 +80,25 @@ diag_add(struct diag_sink *s, enum diag_level level, const struct diag_loc *loc,
     return d;
 }
 
+static const char *
+copied(struct arena *a, const char *s)
+{
+    return s ? arena_strdup(a, s) : NULL;
+}
+
+void
+diag_append(struct diag_sink *s, const struct diag_sink *from)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        const struct diag *f = from->list[i];
+        struct diag_loc loc = {f->file, NULL, f->line, f->col, f->len};
+        struct diag *d = add(s, f->level, &loc);
+        d->message = copied(&s->mem, f->message);
+        d->source = copied(&s->mem, f->source);
+        d->hint = copied(&s->mem, f->hint);
+    }
+}
+
 void
 diag_hint(struct diag_sink *s, struct diag *d, const char *fmt, ...)
 {

@@ -52,6 +52,8 @@ bool diag_error(struct diag_sink *s, const char *fmt, ...)
 
 /* All diagnostics as text, one after another, as a compiler prints them. */
 void diag_print(const struct diag_sink *s, struct strbuf *out);
+/* Copies of all of `from`, at the end. */
+void diag_append(struct diag_sink *s, const struct diag_sink *from);
 void diag_free(struct diag_sink *s);
 
 #endif

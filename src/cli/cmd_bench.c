@@ -1,4 +1,4 @@
-/* cmd_bench.c: allot bench: how fast the simulator is, per workload, on one thread. */
+/* cmd_bench.c: allot bench: how fast the simulator is, per workload. */
 #include "cli/cli.h"
 
 #include "report/table.h"
@@ -164,8 +164,10 @@ cmd_bench(int argc, char **argv)
     const struct cli_cmd cmd = {
         "bench", "[OPTIONS] [WORKLOAD... | --parse FILE...]",
         "Simulated warp instructions and cycles per second of host time, with timing and\n"
-        "functionally, on one thread; the best of --repeat runs. Default workloads: vecadd,\n"
-        "matmul, hotspot, backprop, backprop_16 at their full sizes.\n"
+        "functionally (on one thread); the best of --repeat runs. Default workloads: vecadd,
+"
+        "bfs, matmul, hotspot, backprop, backprop_16 at their full sizes.
+"
         "With --parse: megabytes of PTX parsed per second of CPU time, per file ('-': stdin).",
         "  allot bench --tsv > speed.tsv\n"};
     struct cli_sim s = CLI_SIM_DEFAULTS;
@@ -193,9 +195,9 @@ cmd_bench(int argc, char **argv)
     struct allot_options checked;
     if (!cli_sim_run_options(&cmd, &s, &checked, ""))
         return EXIT_USAGE;
-    static const char *const usual[] = {"vecadd", "matmul", "hotspot", "backprop",
-                                        "backprop_16"};
-    struct cli_list names = pos.n ? pos : (struct cli_list){(const char **)usual, 5};
+    static const char *const usual[] = {"vecadd",  "bfs",      "matmul",
+                                        "hotspot", "backprop", "backprop_16"};
+    struct cli_list names = pos.n ? pos : (struct cli_list){(const char **)usual, 6};
     for (size_t i = 0; i < names.n; i++)
         if (!allot_workload_find(names.v[i]))
             return cli_usage(&cmd, "no workload is called '%s' ('allot list workloads')",
@@ -218,17 +220,18 @@ cmd_bench(int argc, char **argv)
             if (!ok)
                 break;
             double wps = (double)f.warp / f.seconds, cps = (double)f.cycles / f.seconds;
+            unsigned threads = functional || !checked.threads ? 1 : checked.threads;
             const char *mode = functional ? "functional" : "timing";
             if (tsv) {
-                printf("%s\t%s\t1\t%s\t%llu\t%.6f\t%.0f\t%.0f\n", w->name, s.machine,
-                       mode, (unsigned long long)f.warp, f.seconds, wps, cps);
+                printf("%s\t%s\t%u\t%s\t%llu\t%.6f\t%.0f\t%.0f\n", w->name, s.machine,
+                       threads, mode, (unsigned long long)f.warp, f.seconds, wps, cps);
                 fflush(stdout);
                 continue;
             }
             char b[32];
             table_cell(t, "%s", w->name);
             table_cell(t, "%s", s.machine);
-            table_cell(t, "1");
+            table_cell(t, "%u", threads);
             table_cell(t, "%s", mode);
             table_cell(t, "%s", table_thousands(b, f.warp));
             table_cell(t, "%.3f", f.seconds);

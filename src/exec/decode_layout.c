@@ -75,6 +75,43 @@ is_call(const struct ptx_inst *in)
     return !strcmp(ptx_ops[in->op].mnemonic, "call");
 }
 
+/* Every function that this one calls is known not to lead back to itself. */
+static bool
+calls_only(struct decoder *d, const struct ptx_func *f, const bool *known)
+{
+    for (size_t k = 0; k < f->body.n; k++) {
+        const struct ptx_inst *in = &f->body.v[k];
+        if (is_pseudo(in) || !is_call(in))
+            continue;
+        bool ok = false; /* stays so for calls through a register */
+        for (unsigned o = 0; o < in->nops && !ok; o++)
+            for (size_t i = 0; i < d->pp->funcs.n && !ok; i++)
+                ok = in->ops[o].kind == PTX_OPD_FUNCSYM && !in->ops[o].func->is_proto &&
+                     known[i] && decode_func(d, in->ops[o].func) == d->pp->funcs.v[i];
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* Functions are struck off once all they call are; what is left calls itself, or what has
+ * no body here (printf, malloc). */
+static bool
+recursive(struct decoder *d)
+{
+    size_t n = d->pp->funcs.n, left = n;
+    bool *known = ARENA_ARRAY(&d->pp->mem, bool, n), more = true;
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < n; i++)
+            if (!known[i] && calls_only(d, d->pp->funcs.v[i]->f, known)) {
+                known[i] = more = true;
+                left--;
+            }
+    }
+    return left != 0;
+}
+
 void
 decode_collect(struct decoder *d)
 {
@@ -104,6 +141,7 @@ decode_collect(struct decoder *d)
             }
         }
     }
+    d->p->in_order = recursive(d);
 }
 
 /* -- layout -- */

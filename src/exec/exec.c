@@ -41,6 +41,8 @@ exec_cta_new(struct exec_grid *g)
     const struct prog_priv *pp = p->priv;
     struct exec_cta *c = xcalloc(1, sizeof *c);
     c->grid = g;
+    c->clock = g->clock;
+    c->diag = g->diag;
     c->nthreads = g->block.x * g->block.y * g->block.z;
     c->nwarps = (c->nthreads + LANES - 1) / LANES;
     c->shared_bytes =
@@ -236,9 +238,9 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
 enum exec_result
 exec_step(struct exec_warp *w, struct exec_step *s)
 {
-    struct exec_grid *g = w->cta->grid;
+    struct exec_cta *c = w->cta;
     uint32_t pc = w->pc, active = w->active, mask = active;
-    const struct exec_inst *in = &g->prog->inst[pc];
+    const struct exec_inst *in = &c->grid->prog->inst[pc];
     if (in->flags & IF_GUARD) {
         uint32_t p = *(const uint32_t *)(w->regs + in->guard);
         mask &= in->flags & IF_GUARD_NEG ? ~p : p;
@@ -250,8 +252,8 @@ exec_step(struct exec_warp *w, struct exec_step *s)
     s->jumped = s->has_access = s->warp_done = s->cta_done = s->released = false;
     s->woken = 0;
     w->pc = pc + 1;
-    g->n_warp_inst++;
-    g->n_thread_inst += mask == FULL_MASK ? LANES : (uint32_t)__builtin_popcount(mask);
+    c->n_warp_inst++;
+    c->n_thread_inst += mask == FULL_MASK ? LANES : (uint32_t)__builtin_popcount(mask);
     if (mask) {
         enum exec_result r = in->fn(w, in, mask, s);
         if (__builtin_expect(r != EXEC_OK, 0)) {
@@ -323,6 +325,15 @@ go_on(struct exec_grid *g, uint64_t done)
                (unsigned long long)done, (unsigned long long)blocks);
 }
 
+/* The block's counts go over to the grid. */
+static void
+tally(struct exec_grid *g, struct exec_cta *c)
+{
+    g->n_warp_inst += c->n_warp_inst;
+    g->n_thread_inst += c->n_thread_inst;
+    c->n_warp_inst = c->n_thread_inst = 0;
+}
+
 /* Lets the block run until it ends, or for about `turn` instructions. */
 static enum exec_result
 run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t done,
@@ -345,12 +356,18 @@ run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t d
                 if (g->limit - g->n_warp_inst < n)
                     n = g->limit - g->n_warp_inst;
             }
+            enum exec_result r = EXEC_OK;
             do {
-                if (g->prog->check && exec_check_access(w) != EXEC_OK)
-                    return EXEC_FAULT;
-                if (exec_step(w, s) != EXEC_OK)
-                    return EXEC_FAULT;
+                if (g->prog->check && (r = exec_check_access(w)) != EXEC_OK)
+                    break;
+                if ((r = exec_step(w, s)) != EXEC_OK)
+                    break;
             } while (w->state == EXEC_READY && --n);
+            tally(g, c);
+            if (r != EXEC_OK) {
+                g->failure = c->failure;
+                return r;
+            }
         }
         if (!moved)
             return stuck(g, c);

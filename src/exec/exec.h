@@ -64,6 +64,7 @@ struct exec_prog {
     uint32_t dynamic_base;    /* scratchpad offset of extern .shared x[] arrays */
     uint32_t param_bytes;     /* kernel parameter block */
     uint64_t code_address;    /* where the code lies, for the instruction cache */
+    bool in_order;            /* no exec_log: see there */
     struct exec_check *check; /* NULL: accesses are not held against the analyses */
     struct exec_image *image; /* module image: constant bank, globals, symbol addresses */
     void *priv;
@@ -110,7 +111,7 @@ struct exec_grid {
     uint64_t grid_id;
     const uint64_t *clock; /* what %clock reads; NULL: instructions executed */
     uint64_t *nanoseconds; /* what %globaltimer reads; NULL: clock */
-    uint64_t n_warp_inst, n_thread_inst; /* counted by exec_step */
+    uint64_t n_warp_inst, n_thread_inst; /* of the launch, when it is over */
     uint64_t limit; /* warp instructions after which exec_run_grid stops; 0: none */
     /* Asked by exec_run_grid every millisecond or so; false stops the grid with an error
      * "interrupted". May be NULL. */
@@ -125,8 +126,7 @@ struct exec_grid {
     void (*print)(void *user, const char *text, size_t n);
     void *print_user;
     enum allot_failure failure; /* kind of the fault that ended the grid */
-    /* Where the executor is, for faults (set by exec_step). */
-    struct diag_sink *diag;
+    struct diag_sink *diag; /* faults */
 };
 
 /* Checks dims, parameter block and scratchpad against the ISA's limits. */
@@ -150,6 +150,14 @@ struct exec_cta {
                                * exec_cta_start) */
     void *priv;               /* free for the timing model */
     struct exec_cta_priv *ex; /* the executor's own: barriers, caches, storage */
+    /* Blocks share nothing that changes, so that different ones may run in different host
+     * threads: each counts for itself (over all blocks this storage has held) and has a
+     * clock and a place for faults, at first the grid's. */
+    uint64_t n_warp_inst, n_thread_inst; /* counted by exec_step */
+    const uint64_t *clock;
+    struct diag_sink *diag;
+    enum allot_failure failure; /* kind of its fault */
+    struct exec_log *log; /* NULL: accesses to global memory take effect at once */
 };
 
 /* Storage for one resident block of this grid, reused for one block after another. */
@@ -213,7 +221,7 @@ struct exec_access {
 
 enum exec_result {
     EXEC_OK,
-    EXEC_FAULT /* diagnostic in grid->diag; the launch is over */
+    EXEC_FAULT /* diagnostic in the block's sink; the launch is over */
 };
 
 struct exec_step {
@@ -249,6 +257,28 @@ bool exec_peek_access(const struct exec_warp *w, struct exec_access *a);
  * expects.
  */
 bool exec_mbarrier_arrive(struct exec_cta *c, uint64_t addr, uint32_t count);
+
+/* -- global memory that waits --
+ *
+ * With a log in the block, an access to global memory is checked and reported by
+ * exec_step but takes effect only in exec_log_apply: a store takes its values along, a
+ * load or atomic writes its registers then. So blocks can run in several host threads,
+ * and the order of all their accesses is decided afterwards. The caller sees to it that
+ * nobody reads or writes those registers meanwhile (its scoreboard does).
+ *
+ * Not for programs marked in_order: those whose functions call themselves (a call would
+ * save registers that are still to come), and those with instructions that use global
+ * memory in other ways and take effect at once (cp.async, surfaces, 128-bit atomics,
+ * printf, malloc). Texture reads see what has taken effect. */
+struct exec_log {
+    uint64_t now; /* what exec_step stamps entries with; must not decrease */
+    uint8_t *v;
+    uint32_t n, at, cap; /* bytes: filled, applied, there */
+};
+/* Room for so many instructions between two times at which the log is empty. */
+void exec_log_init(struct exec_log *l, struct arena *a, uint32_t instructions);
+/* The oldest entries, as far as they are stamped `now`, take effect in order. */
+void exec_log_apply(struct exec_log *l, uint64_t now);
 
 /* Runs the whole grid functionally, block after block. */
 enum exec_result exec_run_grid(struct exec_grid *g);

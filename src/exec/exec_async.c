@@ -97,7 +97,7 @@ h_mbarrier(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         return mem_blame(w, in, mask, x, 8);
     uint64_t states[LANES] = {0};
     uint32_t yes = 0;
-    bool later = in->sub == MB_COPIES && c->grid->clock;
+    bool later = in->sub == MB_COPIES && c->clock;
     s->arrive_count = 0;
     FOR_BITS(lane, mask)
     {
@@ -381,6 +381,7 @@ dec_cp(struct decoder *d)
 {
     const struct ptx_inst *in = d->in;
     uint64_t n = 0;
+    d->p->in_order = true;
     switch (in->op) {
     case PTX_OP_CPASYNC:
         return decode_copy(d);

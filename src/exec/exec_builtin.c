@@ -262,7 +262,7 @@ h_assertfail(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     print(g, &out);
     enum exec_result r =
         fault(w, in, (unsigned)bit_lowest(mask), NULL, "%s", first.s ? first.s : "");
-    g->failure = ALLOT_FAULT_ASSERT;
+    w->cta->failure = ALLOT_FAULT_ASSERT;
     strbuf_free(&out);
     strbuf_free(&first);
     return r;

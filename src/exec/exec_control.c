@@ -158,7 +158,7 @@ simt_gather(struct exec_warp *w, const struct exec_inst *in, uint32_t want,
         w->stack[w->sp - 1] = cur;
         w->pc = e.pc;
         w->active = e.mask;
-        w->cta->grid->n_thread_inst -= (uint32_t)__builtin_popcount(s->mask);
+        w->cta->n_thread_inst -= (uint32_t)__builtin_popcount(s->mask);
         s->mask = 0;
         s->jumped = true;
         return false;
@@ -267,7 +267,7 @@ h_trap(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
        struct exec_step *s)
 {
     enum exec_result r = fault(w, in, (unsigned)bit_lowest(mask), NULL, "trap");
-    w->cta->grid->failure = ALLOT_FAULT_TRAP;
+    w->cta->failure = ALLOT_FAULT_TRAP;
     return r;
 }
 
@@ -583,7 +583,7 @@ h_bar(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
             uint32_t p = *(const uint32_t *)(w->regs + in->guard);
             m &= in->flags & IF_GUARD_NEG ? ~p : p;
         }
-        c->grid->n_thread_inst += (uint32_t)__builtin_popcount(m & ~mask);
+        c->n_thread_inst += (uint32_t)__builtin_popcount(m & ~mask);
         s->mask = mask = m;
         s->active = w->active;
     }

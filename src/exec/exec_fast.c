@@ -227,27 +227,22 @@ check(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, unsigned s
     return !f->bad;
 }
 
-ALWAYS_INLINE enum exec_result
-load_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-          struct exec_step *s, unsigned space, unsigned esize, unsigned nvec)
+/* Registers from memory; without `differ`, only a[0] need be there. */
+ALWAYS_INLINE void
+load_rows(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+          const uint8_t *host, const uint64_t *a, bool differ, bool gaps, unsigned esize,
+          unsigned nvec)
 {
-    uint64_t *a = s->access.addr;
-    unsigned bytes = esize * nvec;
-    struct facts f;
-    begin(s, in, space, bytes, mask, MEM_LOAD);
-    if (!check(w, in, mask, space, bytes, a, &f))
-        return mem_blame(w, in, mask, &s->access, bytes);
-    const uint8_t *host = host_base(w, space);
-    if (nvec == 1 && mask == FULL_MASK && !f.gaps && esize >= 4) {
+    if (nvec == 1 && mask == FULL_MASK && !gaps && esize >= 4) {
         memcpy(row(w, in->data[0]), host + a[0], (size_t)esize * LANES);
-        return EXEC_OK;
+        return;
     }
     for (unsigned e = 0; e < nvec; e++, host += esize) {
         if (nvec > 1 && in->data[e] == REF_NONE)
             continue;
         if (esize == 4) {
             uint32_t *d = row(w, in->data[e]);
-            if (!f.differ) {
+            if (!differ) {
                 vd v = all_d(*(const word *)(host + a[0]));
                 for (int i = 0; i < LANES; i += VD)
                     put_d(d, i, mask, v);
@@ -275,6 +270,83 @@ load_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                 }
         }
     }
+}
+
+/* -- accesses that wait -- */
+
+static void
+wait_load(const struct log_entry *e)
+{
+    const struct exec_inst *in = e->in;
+    const uint8_t *host = host_base(e->w, PTX_SPACE_GLOBAL);
+    bool differ = e->shape != SHAPE_SAME, gaps = e->shape != SHAPE_ROW;
+    if (in->esize == 4 && in->nvec == 1)
+        load_rows(e->w, in, e->mask, host, e->a, differ, gaps, 4, 1);
+    else
+        load_rows(e->w, in, e->mask, host, e->a, differ, gaps, in->esize, in->nvec);
+}
+
+static void
+wait_store(const struct log_entry *e)
+{
+    const struct exec_inst *in = e->in;
+    uint8_t *host = host_base(e->w, PTX_SPACE_GLOBAL);
+    const uint64_t *v = log_values(e);
+    if (e->shape == SHAPE_ROW) {
+        memcpy(host + e->a[0], v, (size_t)in->esize * LANES);
+        return;
+    }
+    for (unsigned k = 0; k < in->nvec; k++, host += in->esize, v += LANES) {
+        bool wide = in->esize == 8 || in->dwide >> k & 1;
+        FOR_BITS(i, e->mask)
+        write_element(host + e->a[i], in->esize, wide ? v[i] : ((const uint32_t *)v)[i]);
+    }
+}
+
+/* A shape that holds for a whole row only is worth while; else every address is kept. */
+ALWAYS_INLINE void
+load_later(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+           const uint64_t *a, const struct facts *f, unsigned esize, unsigned nvec)
+{
+    bool one = nvec == 1 && esize >= 4;
+    unsigned shape = one && mask == FULL_MASK && !f->gaps ? SHAPE_ROW
+                     : one && esize == 4 && !f->differ    ? SHAPE_SAME
+                                                          : SHAPE_ALL;
+    log_add(w, in, mask, wait_load, shape, a, 0);
+}
+
+ALWAYS_INLINE void
+store_later(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+            const uint64_t *a, const struct facts *f, unsigned esize, unsigned nvec)
+{
+    if (nvec == 1 && mask == FULL_MASK && !f->gaps && esize >= 4) {
+        void *v = log_add(w, in, mask, wait_store, SHAPE_ROW, a, (size_t)esize * LANES);
+        memcpy(v, row(w, in->data[0]), (size_t)esize * LANES);
+        return;
+    }
+    uint64_t *v =
+        log_add(w, in, mask, wait_store, SHAPE_ALL, a, nvec * LANES * sizeof *v);
+    for (unsigned e = 0; e < nvec; e++, v += LANES)
+        memcpy(v, row(w, in->data[e]),
+               esize == 8 || in->dwide >> e & 1 ? 2 * ROW_BYTES : ROW_BYTES);
+}
+
+/* -- */
+
+ALWAYS_INLINE enum exec_result
+load_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+          struct exec_step *s, unsigned space, unsigned esize, unsigned nvec)
+{
+    uint64_t *a = s->access.addr;
+    unsigned bytes = esize * nvec;
+    struct facts f;
+    begin(s, in, space, bytes, mask, MEM_LOAD);
+    if (!check(w, in, mask, space, bytes, a, &f))
+        return mem_blame(w, in, mask, &s->access, bytes);
+    if (space == PTX_SPACE_GLOBAL && w->cta->log)
+        load_later(w, in, mask, a, &f, esize, nvec);
+    else
+        load_rows(w, in, mask, host_base(w, space), a, f.differ, f.gaps, esize, nvec);
     return EXEC_OK;
 }
 
@@ -288,6 +360,10 @@ store_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     begin(s, in, space, bytes, mask, MEM_STORE);
     if (!check(w, in, mask, space, bytes, a, &f))
         return mem_blame(w, in, mask, &s->access, bytes);
+    if (space == PTX_SPACE_GLOBAL && w->cta->log) {
+        store_later(w, in, mask, a, &f, esize, nvec);
+        return EXEC_OK;
+    }
     uint8_t *host = host_base(w, space);
     if (nvec == 1 && mask == FULL_MASK && !f.gaps && esize >= 4) {
         memcpy(host + a[0], row(w, in->data[0]), (size_t)esize * LANES);

@@ -20,7 +20,7 @@ fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane, const char
       const char *fmt, ...)
 {
     const struct exec_cta *c = w->cta;
-    struct exec_grid *g = c->grid;
+    const struct exec_grid *g = c->grid;
     const struct exec_prog *p = g->prog;
     /* records within a plan are not the program's; their instruction was the last */
     uint32_t pc = in >= p->inst && in < p->inst + p->ninst ? (uint32_t)(in - p->inst)
@@ -33,13 +33,13 @@ fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane, const char
     struct exec_dim b = g->block;
     uint32_t t = w->index * LANES + lane;
     struct diag_loc loc = exec_loc(p, pc);
-    struct diag *d = diag_add(g->diag, DIAG_ERROR, &loc,
+    struct diag *d = diag_add(c->diag, DIAG_ERROR, &loc,
                               "kernel '%s', block (%u,%u,%u), thread (%u,%u,%u): %s",
                               p->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z, t % b.x,
                               t / b.x % b.y, t / b.x / b.y, text);
     if (hint)
-        diag_hint(g->diag, d, "%s", hint);
-    g->failure = ALLOT_FAULT_OTHER;
+        diag_hint(c->diag, d, "%s", hint);
+    w->cta->failure = ALLOT_FAULT_OTHER;
     return EXEC_FAULT;
 }
 
@@ -172,7 +172,7 @@ fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
         }
     }
     enum exec_result r = fault(w, in, lane, hint, "%s", b.s);
-    c->grid->failure = addr % bytes ? ALLOT_FAULT_ALIGNMENT : ALLOT_FAULT_ADDRESS;
+    c->failure = addr % bytes ? ALLOT_FAULT_ALIGNMENT : ALLOT_FAULT_ADDRESS;
     strbuf_free(&b);
     return r;
 }

@@ -211,6 +211,72 @@ mem_allowed(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 
 #define LANE_SPACE(x, i) ((x)->space == PTX_SPACE_NONE ? (x)->lane_space[i] : (x)->space)
 
+/* -- accesses that wait -- */
+
+void
+exec_log_init(struct exec_log *l, struct arena *a, uint32_t instructions)
+{
+    *l = (struct exec_log){.cap = instructions * LOG_MOST};
+    l->v = arena_alloc_aligned(a, l->cap, 64);
+}
+
+void
+exec_log_apply(struct exec_log *l, uint64_t now)
+{
+    while (l->at < l->n) {
+        const struct log_entry *e =
+            (const struct log_entry *)(const void *)(l->v + l->at);
+        if (e->cycle != now)
+            return;
+        e->apply(e);
+        l->at += e->bytes;
+    }
+    l->at = l->n = 0;
+}
+
+/* Lanes whose access waits: those on global memory, if the block has a log. */
+static uint32_t
+waiting(const struct exec_warp *w, const struct exec_access *x, uint32_t mask)
+{
+    uint32_t later = 0;
+    if (!w->cta->log)
+        return 0;
+    FOR_BITS(i, mask)
+    if (LANE_SPACE(x, i) == PTX_SPACE_GLOBAL)
+        later |= 1u << i;
+    return later;
+}
+
+static void
+load_lanes(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+           const struct exec_access *x, const uint64_t *a)
+{
+    uint64_t v[4][LANES] = {{0}};
+    for (unsigned e = 0; e < in->nvec; e++)
+        FOR_BITS(i, mask)
+    v[e][i] = lane_read(w, x ? LANE_SPACE(x, i) : PTX_SPACE_GLOBAL, a[i] + e * in->esize,
+                        (unsigned)i, in->esize);
+    for (unsigned e = 0; e < in->nvec; e++)
+        mem_put_element(w, in, e, mask, v[e]);
+}
+
+static void
+wait_load(const struct log_entry *e)
+{
+    load_lanes(e->w, e->in, e->mask, NULL, e->a);
+}
+
+static void
+wait_store(const struct log_entry *e)
+{
+    const struct exec_inst *in = e->in;
+    const uint64_t *v = log_values(e);
+    FOR_BITS(i, e->mask)
+    for (unsigned k = 0; k < in->nvec; k++)
+        lane_write(e->w, PTX_SPACE_GLOBAL, e->a[i] + k * in->esize, (unsigned)i,
+                   in->esize, v[k * LANES + (unsigned)i]);
+}
+
 enum exec_result
 mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
            struct exec_step *s)
@@ -220,13 +286,10 @@ mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     s->has_access = true;
     if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
-    uint64_t v[4][LANES] = {{0}};
-    for (unsigned e = 0; e < in->nvec; e++)
-        FOR_BITS(i, mask)
-    v[e][i] = lane_read(w, LANE_SPACE(x, i), x->addr[i] + e * in->esize, (unsigned)i,
-                        in->esize);
-    for (unsigned e = 0; e < in->nvec; e++)
-        mem_put_element(w, in, e, mask, v[e]);
+    uint32_t later = waiting(w, x, mask);
+    if (later)
+        log_add(w, in, later, wait_load, SHAPE_ALL, x->addr, 0);
+    load_lanes(w, in, mask & ~later, x, x->addr);
     return EXEC_OK;
 }
 
@@ -239,7 +302,15 @@ mem_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     s->has_access = true;
     if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
-    FOR_BITS(i, mask)
+    uint32_t later = waiting(w, x, mask);
+    if (later) {
+        uint64_t *v = log_add(w, in, later, wait_store, SHAPE_ALL, x->addr,
+                              in->nvec * LANES * sizeof *v);
+        FOR_BITS(i, later)
+        for (unsigned e = 0; e < in->nvec; e++)
+            v[e * LANES + (unsigned)i] = mem_data_lane(w, in, e, (unsigned)i);
+    }
+    FOR_BITS(i, mask & ~later)
     for (unsigned e = 0; e < in->nvec; e++)
         lane_write(w, LANE_SPACE(x, i), x->addr[i] + e * in->esize, (unsigned)i,
                    in->esize, mem_data_lane(w, in, e, (unsigned)i));
@@ -401,6 +472,34 @@ mem_atom_value(const struct exec_inst *in, unsigned space, uint64_t old, uint64_
     }
 }
 
+/* One lane after another, lowest first. x: NULL, all on global memory. b, c: by lane. */
+static void
+atomics(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+        const struct exec_access *x, const uint64_t *a, const uint64_t *b,
+        const uint64_t *c)
+{
+    FOR_BITS(i, mask)
+    {
+        unsigned space = x ? LANE_SPACE(x, i) : PTX_SPACE_GLOBAL;
+        uint64_t old = lane_read(w, space, a[i], (unsigned)i, in->esize);
+        lane_write(w, space, a[i], (unsigned)i, in->esize,
+                   mem_atom_value(in, space, old, b[i], c[i]));
+        if (in->data[0] == REF_NONE)
+            continue;
+        if (in->dwide & 1)
+            ((uint64_t *)row(w, in->data[0]))[i] = old;
+        else
+            ((uint32_t *)row(w, in->data[0]))[i] = (uint32_t)old;
+    }
+}
+
+static void
+wait_atomic(const struct log_entry *e)
+{
+    const uint64_t *v = log_values(e);
+    atomics(e->w, e->in, e->mask, NULL, e->a, v, v + LANES);
+}
+
 /* data[0]: destination (REF_NONE: red), data[1]: b, data[2]: c */
 static enum exec_result
 h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
@@ -412,25 +511,17 @@ h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
     uint64_t keep = in->esize == 8 ? ~(uint64_t)0 : ((uint64_t)1 << in->esize * 8) - 1;
-    uint64_t result[LANES];
+    uint32_t later = waiting(w, x, mask);
+    uint64_t v[2 * LANES];
     FOR_BITS(i, mask)
     {
-        unsigned space = LANE_SPACE(x, i);
-        uint64_t old = lane_read(w, space, x->addr[i], (unsigned)i, in->esize);
-        uint64_t b = mem_data_lane(w, in, 1, (unsigned)i) & keep;
-        uint64_t c = in->sub == AT_CAS ? mem_data_lane(w, in, 2, (unsigned)i) & keep : 0;
-        lane_write(w, space, x->addr[i], (unsigned)i, in->esize,
-                   mem_atom_value(in, space, old, b, c));
-        result[i] = old;
+        v[i] = mem_data_lane(w, in, 1, (unsigned)i) & keep;
+        v[LANES + i] = in->sub == AT_CAS ? mem_data_lane(w, in, 2, (unsigned)i) & keep : 0;
     }
-    if (in->data[0] != REF_NONE) {
-        void *d = row(w, in->data[0]);
-        FOR_BITS(i, mask)
-        if (in->dwide & 1)
-            ((uint64_t *)d)[i] = result[i];
-        else
-            ((uint32_t *)d)[i] = (uint32_t)result[i];
-    }
+    if (later)
+        memcpy(log_add(w, in, later, wait_atomic, SHAPE_ALL, x->addr, sizeof v), v,
+               sizeof v);
+    atomics(w, in, mask & ~later, x, x->addr, v, v + LANES);
     return EXEC_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "exec/exec_int.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Handlers of exec_fast.c, one table per instruction-set variant. */
@@ -70,6 +71,51 @@ bool mem_lane_ok(const struct exec_warp *w, unsigned space, uint64_t addr,
 /* What a matrix instruction will access (exec_tile.c). */
 void tile_access(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                  struct exec_access *x);
+
+/* -- accesses that wait (struct exec_log) -- */
+
+/* What the addresses of an entry are: one for all lanes; neighbours; all 32 are there. */
+enum { SHAPE_SAME, SHAPE_ROW, SHAPE_ALL };
+
+struct log_entry;
+typedef void log_fn(const struct log_entry *e);
+struct log_entry { /* then the addresses, 1 or 32, and the values */
+    uint64_t cycle;
+    log_fn *apply;
+    struct exec_warp *w;
+    const struct exec_inst *in;
+    uint32_t mask, bytes; /* lanes; of the whole entry */
+    uint64_t shape;
+    uint64_t a[];
+};
+enum { LOG_MOST = sizeof(struct log_entry) + LANES * 8 + 4 * LANES * 8 };
+
+/* Room for the values, LANES * 8 bytes or multiples of it. */
+ALWAYS_INLINE void *
+log_add(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, log_fn *apply,
+        unsigned shape, const uint64_t *a, size_t values)
+{
+    struct exec_log *l = w->cta->log;
+    struct log_entry *e = (struct log_entry *)(void *)(l->v + l->n);
+    size_t na = shape == SHAPE_ALL ? LANES : 1;
+    e->cycle = l->now;
+    e->apply = apply;
+    e->w = w;
+    e->in = in;
+    e->mask = mask;
+    e->shape = shape;
+    memcpy(e->a, a, na * sizeof *a);
+    e->bytes = (uint32_t)(sizeof *e + na * sizeof *a + values);
+    l->n += e->bytes;
+    assert(l->n <= l->cap);
+    return e->a + na;
+}
+
+ALWAYS_INLINE const void *
+log_values(const struct log_entry *e)
+{
+    return e->a + (e->shape == SHAPE_ALL ? LANES : 1);
+}
 
 /* Size of a space other than global. */
 ALWAYS_INLINE uint64_t

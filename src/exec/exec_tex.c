@@ -300,7 +300,7 @@ h_tex(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
     struct exec_cta_priv *ex = w->cta->ex;
     *x = (struct exec_access){.space = PTX_SPACE_TEX, .load = true, .mask = mask};
     x->bytes = 4;
-    x->list = w->cta->grid->clock ? ex->list : NULL; /* nobody asks without timing */
+    x->list = w->cta->clock ? ex->list : NULL; /* nobody asks without timing */
     uint64_t last = 0;
     const struct tex_object *t = NULL;
     FOR_BITS(lane, mask)

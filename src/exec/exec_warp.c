@@ -29,7 +29,7 @@ gather(struct exec_warp *w, const struct exec_inst *in, uint32_t ref, uint32_t *
         uint32_t p = *(const uint32_t *)(w->regs + in->guard);
         now &= in->flags & IF_GUARD_NEG ? ~p : p;
     }
-    w->cta->grid->n_thread_inst += (uint32_t)__builtin_popcount(now & ~*mask);
+    w->cta->n_thread_inst += (uint32_t)__builtin_popcount(now & ~*mask);
     s->active = w->active;
     s->mask = *mask = now;
     return true;
@@ -306,8 +306,9 @@ h_clock(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         struct exec_step *s)
 {
     (void)s;
-    const struct exec_grid *g = w->cta->grid;
-    uint64_t clock = g->clock ? *g->clock : g->n_warp_inst;
+    const struct exec_cta *c = w->cta;
+    const struct exec_grid *g = c->grid;
+    uint64_t clock = c->clock ? *c->clock : g->n_warp_inst + c->n_warp_inst;
     if (in->type >= PTX_SREG_GLOBALTIMER && g->nanoseconds)
         clock = *g->nanoseconds;
     if (in->type == PTX_SREG_CLOCK_HI || in->type == PTX_SREG_GLOBALTIMER_HI)

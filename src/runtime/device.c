@@ -51,6 +51,7 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
     }
     if (ok && !dev->options.functional) {
         struct timing_options t = {.no_skip = dev->options.no_skip,
+                                   .threads = dev->options.threads,
                                    .max_cycles = dev->options.max_cycles,
                                    .max_instructions = dev->options.max_instructions,
                                    .progress = dev->options.progress,

@@ -1,19 +1,34 @@
-/* gpu.c: the whole GPU over its launches: the loop over core cycles, block dispatch, the
- * jump over cycles in which nothing happens, limits, and the explanation of a simulation
- * that can never move again.
+/* gpu.c: the whole GPU over its launches: the loop over windows of core cycles, block
+ * dispatch, the jump over cycles in which nothing happens, limits, and the explanation of
+ * a simulation that can never move again.
  *
- * A core cycle: the memory system advances; each SM takes one reply; SMs step; their
- * packets go out as far as there is room; blocks are dispatched. An SM that sleeps is not
- * stepped; when all sleep, time goes on to the first event of any SM or of the memory
- * system. With `no_skip` everything is stepped in every cycle; the counters are the same.
- */
+ * A window is a few core cycles long, so short that nothing gets through the interconnect
+ * in it (memsys.h). In a window each node - the SMs of one interconnect port - and each
+ * memory partition goes through its cycles by itself, in any order, in as many host
+ * threads as there are; then, in one thread, the crossbars follow, accesses to global
+ * memory take effect (exec_log: in the order of cycle, SM, and issue in the SM), and
+ * blocks are dispatched. So every thread count gives the same counters and memory.
+ *
+ * A node's cycle: each SM takes one reply; SMs step; their packets go out as far as there
+ * is room. Windows end at multiples of their length, so that they are the same however
+ * time is skipped; while an SM has room for a block that has not started, they are one
+ * cycle long. A node or partition that sleeps costs nothing; when all sleep, time goes on
+ * to the first event of any of them. With `no_skip` everything is stepped in every cycle;
+ * the counters are the same. */
 #include "timing/timing.h"
 
+#include "base/bitset.h"
+#include "base/pool.h"
 #include "timing/dispatch.h"
 #include "timing/memsys.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+
+struct own_stats { /* a cache line of their own */
+    _Alignas(64) struct stat_sm s;
+};
 
 struct timing_gpu {
     struct machine *m;
@@ -23,9 +38,29 @@ struct timing_gpu {
     const struct cta_order_policy *order;
     struct arena arena; /* load/store units */
     struct ldst **ldst;
-    struct stat_sm *stats;
+    struct own_stats *stats;
     struct memsys *mem;
-    uint64_t now; /* last core cycle done */
+    struct pool *pool; /* NULL: one thread */
+    uint64_t now;      /* last core cycle done */
+};
+
+/* The SMs of one interconnect port. */
+struct node {
+    _Alignas(64) uint64_t next; /* first cycle with something to do, as of the window */
+    uint64_t done, ended; /* blocks that ended in the window; cycle of the last one */
+    uint64_t fault_at;    /* cycle, NEVER */
+    unsigned faulty;      /* SM */
+};
+
+struct own_log {
+    _Alignas(64) struct exec_log log;
+};
+
+/* Tasks of a window for one host thread; others help when they have none left. */
+struct queue {
+    _Alignas(64) atomic_uint head;
+    unsigned n;
+    unsigned *task; /* node, or nodes + partition */
 };
 
 /* A launch under way. */
@@ -38,11 +73,19 @@ struct run {
     uint64_t tick; /* next call of the residency policy's tick, if it has a period */
     struct sm *sm;
     struct dispatch dispatch;
-    uint64_t start, first_dispatch; /* cycles */
+    uint64_t start, first_dispatch, end; /* cycles; end: of the last block so far */
     uint64_t blocks, done;
-    uint64_t inst_start;
     struct timespec shown; /* when progress was last told */
-    bool *out;             /* by SM: packets may be waiting */
+
+    unsigned window;   /* cycles */
+    uint64_t from, to; /* the present one */
+    unsigned nodes, parts, threads;
+    struct node *node;
+    uint64_t *next; /* by node: first cycle with something to do */
+    unsigned *ran;  /* nodes that have something to do in this window */
+    unsigned nran;
+    struct own_log *log; /* by SM; NULL: accesses take effect at once */
+    struct queue *queue; /* by thread */
 };
 
 /* -- life -- */
@@ -54,9 +97,9 @@ build_memory(struct timing_gpu *g, struct diag_sink *diag)
     if (!g->mem)
         return false;
     g->ldst = ARENA_ARRAY(&g->arena, struct ldst *, g->m->sm.count);
-    g->stats = ARENA_ARRAY(&g->arena, struct stat_sm, g->m->sm.count);
+    g->stats = ARENA_ARRAY(&g->arena, struct own_stats, g->m->sm.count);
     for (unsigned i = 0; i < g->m->sm.count; i++)
-        g->ldst[i] = ldst_new(&g->arena, g->m, i, &g->stats[i]);
+        g->ldst[i] = ldst_new(&g->arena, g->m, i, &g->stats[i].s);
     return true;
 }
 
@@ -137,7 +180,13 @@ timing_gpu_new(const struct machine *m, const struct timing_options *o,
     g->m = machine_clone(m);
     if (o)
         g->opt = *o;
-    if (find_policies(g, diag) && check_paths(g->m, diag) && build_memory(g, diag))
+    bool ok = find_policies(g, diag) && check_paths(g->m, diag) && build_memory(g, diag);
+    if (ok && g->opt.threads > 1) {
+        g->pool = pool_new(g->opt.threads);
+        ok = g->pool || diag_error(diag, "the host gives no %u threads; ask for fewer",
+                                   g->opt.threads);
+    }
+    if (ok)
         return g;
     timing_gpu_free(g);
     return NULL;
@@ -148,6 +197,7 @@ timing_gpu_free(struct timing_gpu *g)
 {
     if (!g)
         return;
+    pool_free(g->pool);
     drop_memory(g);
     machine_free(g->m);
     free(g);
@@ -271,7 +321,7 @@ plan_launch(struct run *r, const struct occ_kernel *k, struct diag_sink *diag)
     return true;
 }
 
-/* -- the loop -- */
+/* -- a window: nodes and partitions -- */
 
 static void
 send_packets(struct run *r, unsigned i, uint64_t now)
@@ -285,68 +335,245 @@ send_packets(struct run *r, unsigned i, uint64_t now)
         if (r->sm[i].wake > now + 1)
             r->sm[i].wake = now + 1; /* it may have waited for the room */
     }
-    r->out[i] = false;
 }
 
 static void
-receive(struct run *r, uint64_t now)
+receive(struct timing_gpu *g, unsigned i, uint64_t now)
 {
-    struct timing_gpu *g = r->g;
-    const uint64_t *replies = memsys_replies(g->mem);
-    for (unsigned v = 0; v < BITSET_WORDS(g->m->sm.count); v++)
-        FOR_BITS(b, replies[v])
-        {
-            unsigned i = v * 64 + (unsigned)b;
-            struct packet p;
-            if (!ldst_can_receive(g->ldst[i]) || !memsys_eject(g->mem, i, &p))
-                continue;
-            ldst_receive(g->ldst[i], &p, now);
-            r->sm[i].wake = now;
-        }
+    struct packet p;
+    if (ldst_can_receive(g->ldst[i]) && memsys_eject(g->mem, i, &p))
+        ldst_receive(g->ldst[i], &p, now);
 }
 
-/* One core cycle; false: a fault. */
+/* One cycle of the SMs of a node; false: a fault. */
 static bool
-step(struct run *r, uint64_t now)
+node_cycle(struct run *r, struct node *n, unsigned first, unsigned last, uint64_t now)
 {
     struct timing_gpu *g = r->g;
-    bool all = g->opt.no_skip;
-    memsys_step(g->mem, now);
-    receive(r, now);
-    for (unsigned i = 0; i < g->m->sm.count; i++) {
+    for (unsigned i = first; i < last; i++) {
         struct sm *s = &r->sm[i];
-        if (s->wake > now && !all)
+        if (memsys_has_reply(g->mem, i) && ldst_can_receive(g->ldst[i])) {
+            receive(g, i, now);
+            s->wake = now;
+        }
+        if (s->wake > now && !g->opt.no_skip)
             continue;
         uint64_t done = s->blocks_done;
         sm_cycle(s, now);
-        if (s->fault)
+        if (s->fault) {
+            n->fault_at = now;
+            n->faulty = i;
             return false;
-        r->done += s->blocks_done - done;
-        r->out[i] = true;
+        }
+        if (s->blocks_done != done) {
+            n->done += s->blocks_done - done;
+            n->ended = now;
+        }
     }
-    for (unsigned i = 0; i < g->m->sm.count; i++)
-        if (r->out[i])
-            send_packets(r, i, now);
-    if (r->dispatch.left && now >= r->first_dispatch)
-        dispatch_cycle(&r->dispatch, r->sm, now);
     return true;
 }
 
-/* First cycle after `now` in which anything happens, or NEVER. */
+static void
+run_node(struct run *r, unsigned k)
+{
+    struct timing_gpu *g = r->g;
+    struct node *n = &r->node[k];
+    unsigned first = k * g->m->sm.per_cluster, last = first + g->m->sm.per_cluster;
+    if (last > g->m->sm.count)
+        last = g->m->sm.count;
+    uint64_t now = r->next[k];
+    if (now < r->from || g->opt.no_skip)
+        now = r->from;
+    while (now < r->to) {
+        memsys_port(g->mem, k, now);
+        if (!node_cycle(r, n, first, last, now))
+            return;
+        uint64_t next = NEVER;
+        for (unsigned i = first; i < last; i++) {
+            if (ldst_out_front(g->ldst[i]))
+                send_packets(r, i, now);
+            if (r->sm[i].wake < next)
+                next = r->sm[i].wake;
+        }
+        uint64_t port = memsys_port_sleep(g->mem, k);
+        if (port < next)
+            next = port;
+        n->next = next <= now ? now + 1 : next;
+        now = g->opt.no_skip ? now + 1 : n->next;
+    }
+}
+
+static void
+run_task(struct run *r, unsigned k)
+{
+    if (k < r->nodes)
+        run_node(r, k);
+    else
+        memsys_part(r->g->mem, k - r->nodes);
+}
+
+static void
+run_queues(void *user, unsigned thread)
+{
+    struct run *r = user;
+    for (unsigned i = 0; i < r->threads; i++) {
+        struct queue *q = &r->queue[(thread + i) % r->threads];
+        unsigned k;
+        while ((k = atomic_fetch_add_explicit(&q->head, 1, memory_order_relaxed)) < q->n)
+            run_task(r, q->task[k]);
+    }
+}
+
+static void
+run_window(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    bool all = g->opt.no_skip;
+    unsigned tasks = 0;
+    r->nran = 0;
+    for (unsigned i = 0; i < r->threads; i++) {
+        atomic_store_explicit(&r->queue[i].head, 0, memory_order_relaxed);
+        r->queue[i].n = 0;
+    }
+    for (unsigned i = 0; i < r->parts; i++)
+        if (all || memsys_part_next(g->mem, i) < r->to) {
+            struct queue *q = &r->queue[i * r->threads / r->parts];
+            q->task[q->n++] = r->nodes + i;
+            tasks++;
+        }
+    for (unsigned i = 0; i < r->nodes; i++)
+        if (all || r->next[i] < r->to) {
+            struct queue *q = &r->queue[i * r->threads / r->nodes];
+            q->task[q->n++] = i;
+            r->ran[r->nran++] = i;
+            tasks++;
+        }
+    if (r->threads > 1 && tasks > 2) {
+        pool_run(g->pool, run_queues, r);
+        return;
+    }
+    for (unsigned i = 0; i < r->threads; i++)
+        for (unsigned k = 0; k < r->queue[i].n; k++)
+            run_task(r, r->queue[i].task[k]);
+}
+
+/* -- a window: what all have in common -- */
+
+/* First fault in the order of cycle and SM; NULL: none. */
+static const struct node *
+find_fault(const struct run *r)
+{
+    const struct node *f = NULL;
+    for (unsigned k = 0; k < r->nran; k++) {
+        const struct node *n = &r->node[r->ran[k]];
+        if (n->fault_at != NEVER && (!f || n->fault_at < f->fault_at))
+            f = n;
+    }
+    return f;
+}
+
+/* Accesses of the window take effect, up to a fault. */
+static void
+apply_logs(struct run *r, const struct node *fault)
+{
+    unsigned per = r->g->m->sm.per_cluster;
+    for (uint64_t c = r->from; r->log && c < r->to; c++)
+        for (unsigned k = 0; k < r->nran; k++)
+            for (unsigned i = r->ran[k] * per;
+                 i < (r->ran[k] + 1) * per && i < r->g->m->sm.count; i++) {
+                if (r->log[i].log.n)
+                    exec_log_apply(&r->log[i].log, c);
+                if (fault && fault->fault_at == c && fault->faulty == i)
+                    return;
+            }
+}
+
+/* Sends blocks to SMs at the end of the window. */
+static void
+start_blocks(struct run *r, uint64_t now)
+{
+    uint64_t left = r->dispatch.left;
+    if (!left || now < r->first_dispatch)
+        return;
+    dispatch_cycle(&r->dispatch, r->sm, now);
+    for (unsigned i = 0; r->dispatch.left != left && i < r->g->m->sm.count; i++) {
+        unsigned k = i / r->g->m->sm.per_cluster;
+        if (r->sm[i].wake < r->next[k])
+            r->next[k] = r->sm[i].wake;
+    }
+}
+
+static void
+end_window(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    memsys_close(g->mem);
+    apply_logs(r, NULL);
+    for (unsigned k = 0; k < r->nran; k++) {
+        struct node *n = &r->node[r->ran[k]];
+        r->next[r->ran[k]] = n->next;
+        if (n->done) {
+            r->done += n->done;
+            n->done = 0;
+            if (n->ended > r->end)
+                r->end = n->ended;
+        }
+    }
+    const uint64_t *noticed = memsys_noticed(g->mem);
+    for (unsigned v = 0; v < BITSET_WORDS(r->nodes); v++)
+        FOR_BITS(b, noticed[v])
+        {
+            unsigned k = v * 64 + (unsigned)b;
+            uint64_t t = memsys_port_next(g->mem, k);
+            if (t < r->next[k])
+                r->next[k] = t;
+        }
+}
+
+/* Whether an SM has room for a block that has not started. */
+static bool
+room(const struct run *r)
+{
+    uint64_t resident = r->blocks - r->dispatch.left - r->done;
+    return r->dispatch.left && resident < (uint64_t)r->plan.blocks * r->g->m->sm.count;
+}
+
 static uint64_t
-next_cycle(const struct run *r, uint64_t now)
+window_end(const struct run *r, uint64_t from)
+{
+    uint64_t to = from / r->window * r->window + r->window;
+    uint64_t limit = r->g->opt.max_cycles;
+    if (room(r) && from >= r->first_dispatch)
+        to = from + 1;
+    if (from <= r->first_dispatch && to > r->first_dispatch + 1)
+        to = r->first_dispatch + 1;
+    if (limit && to > r->start + limit + 1)
+        to = r->start + limit + 1;
+    if (r->plan.period && to > r->tick)
+        to = r->tick;
+    return to;
+}
+
+/* First cycle from r->to on in which anything happens, or NEVER. */
+static uint64_t
+next_cycle(const struct run *r)
 {
     uint64_t next = NEVER;
-    if (now < r->first_dispatch)
+    if (r->to <= r->first_dispatch)
         next = r->first_dispatch;
-    for (unsigned i = 0; i < r->g->m->sm.count; i++)
-        if (r->sm[i].wake < next)
-            next = r->sm[i].wake;
-    if (next <= now + 1)
-        return now + 1;
-    uint64_t mem = memsys_next_event(r->g->mem, now);
-    return mem < next ? mem : next;
+    for (unsigned i = 0; i < r->nodes; i++)
+        next = r->next[i] < next ? r->next[i] : next;
+    for (unsigned i = 0; i < r->parts && next > r->to; i++) {
+        uint64_t t = memsys_part_next(r->g->mem, i);
+        next = t < next ? t : next;
+    }
+    if (next <= r->to)
+        return r->to;
+    uint64_t t = memsys_cross_next(r->g->mem);
+    return t < next ? t : next;
 }
+
+/* -- how it ends -- */
 
 static void
 explain(const struct run *r, struct strbuf *out)
@@ -406,18 +633,20 @@ go_on(struct run *r, uint64_t loops, struct diag_sink *diag)
         diag_hint(diag, d, "raise the limit if the kernel is only long");
         return false;
     }
-    if (g->opt.max_instructions &&
-        r->grid->n_warp_inst - r->inst_start >= g->opt.max_instructions) {
+    uint64_t done = 0; /* warp instructions */
+    for (unsigned i = 0; g->opt.max_instructions && i < g->m->sm.count; i++)
+        done += g->stats[i].s.warp_instructions;
+    if (g->opt.max_instructions && done >= g->opt.max_instructions) {
         struct diag *d =
             diag_add(diag, DIAG_ERROR, NULL,
                      "kernel '%s' stopped after %llu warp instructions, the "
                      "limit; %llu of %llu blocks had ended",
-                     name, (unsigned long long)(r->grid->n_warp_inst - r->inst_start),
-                     (unsigned long long)r->done, (unsigned long long)r->blocks);
+                     name, (unsigned long long)done, (unsigned long long)r->done,
+                     (unsigned long long)r->blocks);
         diag_hint(diag, d, "raise the limit if the kernel is only long");
         return false;
     }
-    if (g->opt.progress && loops % 4096 == 0) {
+    if (g->opt.progress && loops % 512 == 0) {
         struct timespec t;
         clock_gettime(CLOCK_MONOTONIC, &t);
         double since = (double)(t.tv_sec - r->shown.tv_sec) +
@@ -432,22 +661,44 @@ go_on(struct run *r, uint64_t loops, struct diag_sink *diag)
     return true;
 }
 
+/* The residency policy's period has passed: windows end where it does. */
+static void
+tick(struct run *r, uint64_t now)
+{
+    sm_tick(r->sm, r->g->m->sm.count, now);
+    r->tick = now + r->plan.period;
+    for (unsigned i = 0; i < r->g->m->sm.count; i++) {
+        unsigned k = i / r->g->m->sm.per_cluster;
+        if (r->sm[i].wake < r->next[k])
+            r->next[k] = r->sm[i].wake;
+    }
+}
+
 static bool
 loop(struct run *r, struct diag_sink *diag)
 {
     struct timing_gpu *g = r->g;
-    uint64_t now = g->now + 1;
+    uint64_t from = g->now + 1;
     for (uint64_t loops = 1;; loops++) {
-        g->now = now;
-        if (r->plan.period && now >= r->tick) {
-            sm_tick(r->sm, g->m->sm.count, now);
-            r->tick = now + r->plan.period;
-        }
-        if (!step(r, now))
+        if (r->plan.period && from >= r->tick)
+            tick(r, from);
+        r->from = from;
+        r->to = window_end(r, from);
+        memsys_open(g->mem, r->from, r->to);
+        run_window(r);
+        g->now = r->to - 1;
+        const struct node *fault = find_fault(r);
+        if (fault) {
+            apply_logs(r, fault);
+            diag_append(diag, &r->sm[fault->faulty].diag);
+            r->grid->failure = r->sm[fault->faulty].failure;
             return false;
+        }
+        end_window(r);
         if (r->done == r->blocks)
             return true;
-        uint64_t next = next_cycle(r, now);
+        start_blocks(r, g->now);
+        uint64_t next = next_cycle(r);
         if (next == NEVER &&
             !(r->plan.period && sm_waits_for_tick(r->sm, g->m->sm.count)))
             return stuck(r, diag);
@@ -457,7 +708,7 @@ loop(struct run *r, struct diag_sink *diag)
             r->grid->failure = ALLOT_STOPPED;
             return false;
         }
-        now = g->opt.no_skip ? now + 1 : next;
+        from = g->opt.no_skip ? r->to : next;
     }
 }
 
@@ -476,8 +727,8 @@ drain(struct run *r)
             break;
         now++;
         memsys_step(g->mem, now);
-        receive(r, now);
         for (unsigned i = 0; i < g->m->sm.count; i++) {
+            receive(g, i, now);
             ldst_cycle(g->ldst[i], now);
             send_packets(r, i, now);
         }
@@ -489,21 +740,50 @@ static bool
 finish(struct run *r, struct launch_stats *out, struct diag_sink *diag)
 {
     struct timing_gpu *g = r->g;
-    struct stat_gpu s = {.cycles = g->now - r->start,
+    struct stat_gpu s = {.cycles = r->end - r->start,
                          .blocks = r->blocks,
                          .resident_blocks = r->plan.blocks,
                          .baseline_blocks = r->plan.baseline,
                          .shared_pairs = r->plan.pairs};
     s.sm_cycles = s.cycles * g->m->sm.count;
     for (unsigned i = 0; i < g->m->sm.count; i++)
-        sm_catch_up(&r->sm[i], g->now);
+        sm_end(&r->sm[i], r->end);
     memset(out, 0, sizeof *out);
     stats_add_gpu(out, &s);
     for (unsigned i = 0; i < g->m->sm.count; i++)
-        stats_add_sm(out, &g->stats[i]);
+        stats_add_sm(out, &g->stats[i].s);
     memsys_stats(g->mem, out);
     drain(r);
     return stats_check(out, diag);
+}
+
+static void
+plan_windows(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    const struct machine *m = g->m;
+    struct arena *a = &r->arena;
+    bool wait = !r->grid->prog->in_order;
+    r->window = wait ? memsys_window(g->mem) : 1;
+    r->threads = wait && g->pool ? g->opt.threads : 1;
+    r->nodes = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
+    r->parts = memsys_parts(g->mem);
+    r->node = ARENA_ARRAY(a, struct node, r->nodes);
+    r->next = ARENA_ARRAY(a, uint64_t, r->nodes);
+    r->ran = ARENA_ARRAY(a, unsigned, r->nodes);
+    for (unsigned i = 0; i < r->nodes; i++) {
+        r->node[i].fault_at = NEVER;
+        r->node[i].next = r->next[i] = g->now + 1; /* to find out */
+    }
+    r->queue = ARENA_ARRAY(a, struct queue, r->threads);
+    for (unsigned i = 0; i < r->threads; i++)
+        r->queue[i].task = ARENA_ARRAY(a, unsigned, r->nodes + r->parts);
+    if (!wait)
+        return;
+    r->log = ARENA_ARRAY(a, struct own_log, m->sm.count);
+    for (unsigned i = 0; i < m->sm.count; i++)
+        exec_log_init(&r->log[i].log, a,
+                      r->window * m->sm.schedulers * m->sm.issue_width);
 }
 
 bool
@@ -520,12 +800,10 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     r.start = g->now;
     r.first_dispatch = g->now + g->m->gpu.launch_latency;
     r.tick = g->now + r.plan.period;
-    r.inst_start = grid->n_warp_inst;
     clock_gettime(CLOCK_MONOTONIC, &r.shown);
     grid->nsm = g->m->sm.count;
-    grid->clock = &g->now;
     r.sm = ARENA_ARRAY(&r.arena, struct sm, g->m->sm.count);
-    r.out = ARENA_ARRAY(&r.arena, bool, g->m->sm.count);
+    plan_windows(&r);
     memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
     memsys_begin(g->mem);
     memsys_no_skip(g->mem, g->opt.no_skip);
@@ -533,13 +811,17 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
         ldst_begin(g->ldst[i], g->now);
         ldst_no_skip(g->ldst[i], g->opt.no_skip);
         sm_init(&r.sm[i], &r.arena, g->m, g->sched, g->residency, &r.plan, &r.prog,
-                g->ldst[i], &g->stats[i], i, g->now);
+                g->ldst[i], &g->stats[i].s, r.log ? &r.log[i].log : NULL, i, g->now);
     }
     dispatch_init(&r.dispatch, &r.arena, g->m, g->order, r.blocks);
-    if (r.first_dispatch == g->now)
-        dispatch_cycle(&r.dispatch, r.sm, g->now);
+    start_blocks(&r, g->now);
 
     bool ok = loop(&r, diag);
+    grid->n_warp_inst = grid->n_thread_inst = 0;
+    for (unsigned i = 0; i < g->m->sm.count; i++) {
+        grid->n_warp_inst += g->stats[i].s.warp_instructions;
+        grid->n_thread_inst += g->stats[i].s.thread_instructions;
+    }
     if (ok) {
         ok = finish(&r, out, diag);
     } else { /* operations are left in the middle: the memory side starts anew */
@@ -549,6 +831,5 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     for (unsigned i = 0; i < g->m->sm.count; i++)
         sm_free(&r.sm[i]);
     arena_free(&r.arena);
-    grid->clock = NULL;
     return ok;
 }

@@ -23,13 +23,19 @@
  * itself.
  *
  * Cost of a cycle: the inputs whose head has not bid yet, and the outputs that are bid
- * for. */
+ * for.
+ *
+ * The switch may be stepped some cycles late (memsys.c, windows): what is pushed and
+ * popped meanwhile carries its cycle, a push in `at`, a pop in `freed`, and the switch
+ * heeds both from that cycle on. Only room in an input buffer is as of the last cycle
+ * stepped. Between steps, what belongs to one port (struct input, struct output, its byte
+ * of `pushed`) is touched only by the host thread that has the port. */
 #include "timing/icnt.h"
 
 #include <string.h>
 
 struct input {
-    RING(struct icnt_msg) q;
+    _Alignas(64) RING(struct icnt_msg) q;
     uint32_t flits;     /* in q */
     uint64_t link_free; /* cycle in which the next head may be before the switch */
     uint64_t bid_at;    /* step from which the head of q may bid */
@@ -38,11 +44,18 @@ struct input {
     uint32_t crossing; /* its flits */
 };
 
+struct freed { /* room that a pop has made from this cycle on */
+    uint64_t cycle;
+    uint32_t flits;
+};
+
 struct output {
-    RING(struct icnt_msg) q;
-    uint32_t flits;     /* reserved */
-    uint32_t next;      /* round-robin pointer */
-    uint64_t free_at;   /* step from which it can be given */
+    /* 64 bytes apart, for the threads */
+    _Alignas(64) RING(struct icnt_msg) q;
+    RING(struct freed) freed;
+    uint32_t flits, packets; /* reserved, those in `freed` included */
+    uint32_t next;           /* round-robin pointer */
+    uint64_t free_at;        /* step from which it can be given */
     uint64_t link_free; /* first cycle in which the output link has nothing to carry */
 };
 
@@ -52,9 +65,11 @@ struct icnt {
     unsigned before, behind; /* latency before and behind the switch */
     struct input *in;
     struct output *out;
-    uint64_t *idle;  /* inputs with a head that has not bid */
-    uint64_t *bids;  /* outputs x inputs */
-    uint64_t *asked; /* outputs with bids */
+    uint8_t *pushed;  /* by input: a head came since the last step, not yet in `idle` */
+    uint8_t *granted; /* by input: got an output since the caller last cleared it */
+    uint64_t *idle;   /* inputs with a head that has not bid */
+    uint64_t *bids;   /* outputs x inputs */
+    uint64_t *asked;  /* outputs with bids */
     uint64_t *fresh;
     unsigned n_idle, n_asked; /* members of idle, asked */
 };
@@ -73,6 +88,10 @@ icnt_new(struct arena *a, const struct icnt_config *c)
         ring_init(&n->in[i].q, a, c->input_buffer);
     for (unsigned i = 0; i < c->outputs; i++)
         ring_init(&n->out[i].q, a, c->output_buffer);
+    for (unsigned i = 0; i < c->outputs; i++)
+        ring_init(&n->out[i].freed, a, c->output_buffer);
+    n->pushed = ARENA_ARRAY(a, uint8_t, (c->inputs + 7) / 8 * 8);
+    n->granted = ARENA_ARRAY(a, uint8_t, c->inputs);
     n->idle = bitset_new(a, c->inputs);
     n->bids = ARENA_ARRAY(a, uint64_t, (size_t)n->words * c->outputs);
     n->asked = bitset_new(a, c->outputs);
@@ -127,9 +146,45 @@ icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
         uint64_t k = m->at * n->c.speedup;
         if (i->bid_at < k)
             i->bid_at = k;
-        bitset_add(n->idle, in);
-        n->n_idle++;
+        n->pushed[in] = 1;
     }
+}
+
+static bool
+any_pushed(const struct icnt *n)
+{
+    uint64_t any = 0, v;
+    for (unsigned i = 0; i < n->c.inputs; i += 8) {
+        memcpy(&v, n->pushed + i, 8);
+        any |= v;
+    }
+    return any;
+}
+
+/* What was pushed since the last step. */
+static void
+take_in(struct icnt *n)
+{
+    if (!any_pushed(n))
+        return;
+    for (unsigned i = 0; i < n->c.inputs; i++)
+        if (n->pushed[i]) {
+            n->pushed[i] = 0;
+            bitset_add(n->idle, i);
+            n->n_idle++;
+        }
+}
+
+bool
+icnt_draining(const struct icnt *n, unsigned in, uint64_t cycle)
+{
+    return left_behind(n, &n->in[in], cycle * n->c.speedup) != 0;
+}
+
+uint8_t *
+icnt_granted(struct icnt *n)
+{
+    return n->granted;
 }
 
 /* First set bit at or after `from`, cyclically; the set is not empty. */
@@ -146,9 +201,14 @@ next_bit(const uint64_t *s, unsigned words, unsigned from)
 }
 
 static bool
-fits(const struct icnt *n, const struct output *o, unsigned flits)
+fits(const struct icnt *n, struct output *o, unsigned flits, uint64_t cycle)
 {
-    return !ring_full(&o->q) && (!o->flits || o->flits + flits <= n->c.output_buffer);
+    while (o->freed.n && ring_front(&o->freed)->cycle <= cycle) {
+        o->flits -= ring_front(&o->freed)->flits;
+        o->packets--;
+        ring_pop(&o->freed);
+    }
+    return o->packets < o->q.cap && (!o->flits || o->flits + flits <= n->c.output_buffer);
 }
 
 /* Gives output `out` to input `in` in step k. */
@@ -172,11 +232,13 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k)
         d->at = o->link_free + flits - 1;
     o->link_free = d->at + 1;
     o->flits += flits;
+    o->packets++;
     o->free_at = end + 1;
     o->next = in + 1 == n->c.inputs ? 0 : in + 1;
     if (o->q.n == 1)
         bitset_add(n->fresh, out);
 
+    n->granted[in] = 1;
     i->cross = cross;
     i->head = m->at;
     i->crossing = flits;
@@ -195,6 +257,7 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k)
 void
 icnt_step(struct icnt *n, uint64_t cycle)
 {
+    take_in(n);
     if (!(n->n_idle | n->n_asked))
         return;
     const unsigned words = n->words, owords = (unsigned)BITSET_WORDS(n->c.outputs);
@@ -224,7 +287,7 @@ icnt_step(struct icnt *n, uint64_t cycle)
                     continue;
                 uint64_t *bids = n->bids + (size_t)out * words;
                 unsigned in = next_bit(bids, words, o->next);
-                if (!fits(n, o, ring_front(&n->in[in].q)->flits))
+                if (!fits(n, o, ring_front(&n->in[in].q)->flits, cycle))
                     continue;
                 bitset_del(bids, in);
                 uint64_t any = 0;
@@ -259,16 +322,17 @@ icnt_front(const struct icnt *n, unsigned out)
 }
 
 void
-icnt_pop(struct icnt *n, unsigned out)
+icnt_pop(struct icnt *n, unsigned out, uint64_t cycle)
 {
     struct output *o = &n->out[out];
-    o->flits -= ring_front(&o->q)->flits;
+    *ring_push(&o->freed) = (struct freed){cycle, ring_front(&o->q)->flits};
     ring_pop(&o->q);
 }
 
 uint64_t
-icnt_next(const struct icnt *n, uint64_t cycle)
+icnt_next(struct icnt *n, uint64_t cycle)
 {
+    take_in(n);
     if (!(n->n_idle | n->n_asked))
         return NEVER;
     uint64_t k = NEVER, from = cycle * n->c.speedup;
@@ -283,9 +347,9 @@ icnt_next(const struct icnt *n, uint64_t cycle)
         FOR_BITS(b, n->asked[w])
         {
             unsigned out = w * 64 + (unsigned)b;
-            const struct output *o = &n->out[out];
+            struct output *o = &n->out[out];
             unsigned in = next_bit(n->bids + (size_t)out * n->words, n->words, o->next);
-            if (o->free_at < k && fits(n, o, ring_front(&n->in[in].q)->flits))
+            if (o->free_at < k && fits(n, o, ring_front(&n->in[in].q)->flits, cycle))
                 k = o->free_at;
         }
     if (k == NEVER)
@@ -296,7 +360,7 @@ icnt_next(const struct icnt *n, uint64_t cycle)
 bool
 icnt_busy(const struct icnt *n)
 {
-    return n->n_idle | n->n_asked;
+    return n->n_idle | n->n_asked || any_pushed(n);
 }
 
 void

@@ -33,7 +33,7 @@ icnt_flits(unsigned bytes, unsigned flit)
     return bytes <= flit ? 1 : (bytes + flit - 1) / flit;
 }
 
-/* cycle: the first cycle that has not been stepped yet. */
+/* cycle: the first cycle that has not been stepped yet, or a later one. */
 bool icnt_room(const struct icnt *n, unsigned in, unsigned flits, uint64_t cycle);
 /* Precondition: icnt_room. */
 void icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
@@ -48,11 +48,18 @@ uint64_t *icnt_fresh(struct icnt *n);
 uint64_t icnt_front_at(const struct icnt *n, unsigned out);
 /* Precondition: there is one. */
 const struct icnt_msg *icnt_front(const struct icnt *n, unsigned out);
-void icnt_pop(struct icnt *n, unsigned out);
+/* Its room is free again from this cycle on (the first that has not been stepped, or a
+ * later one). */
+void icnt_pop(struct icnt *n, unsigned out, uint64_t cycle);
+
+/* Flits of a packet that has its output are still in the input buffer: room will come. */
+bool icnt_draining(const struct icnt *n, unsigned in, uint64_t cycle);
+/* By input: it got an output since the caller last cleared its byte. */
+uint8_t *icnt_granted(struct icnt *n);
 
 /* First cycle >= cycle in which icnt_step would move anything, NEVER: none until a push
  * or a pop. */
-uint64_t icnt_next(const struct icnt *n, uint64_t cycle);
+uint64_t icnt_next(struct icnt *n, uint64_t cycle);
 bool icnt_busy(const struct icnt *n); /* a packet is before the switch */
 /* Every packet that has not been popped. */
 void icnt_each(const struct icnt *n, void (*f)(void *user, const struct icnt_msg *m),

@@ -11,16 +11,37 @@
  * and then the SMs, outside. A core cycle c ends with the instant of tick c: step(c)
  * takes every tick after that of c - 1 up to and including it.
  *
- * Nothing is done for parts that sleep, and a whole step is one comparison while all do;
- * what a part counts over time it counts by subtraction. */
+ * Time goes on in windows (memsys.h): in one, each partition and each port takes its own
+ * ticks in that order, and the crossbars take theirs when all others have, heeding the
+ * ticks at which packets came and went (icnt.c). That is the same as tick by tick, since
+ * nothing gets through a crossbar within a window; but for one thing: what the crossbars
+ * do in a window makes room before them only for the next.
+ *
+ * Nothing is done for parts that sleep; what a part counts over time it counts by
+ * subtraction. */
 #include "timing/memsys.h"
 #include "base/bitset.h"
 #include "timing/partition.h"
 
 #include <string.h>
 
+enum { MOST_WINDOW = 4 };
+
 struct port { /* of one SM, or of the SMs that share it */
-    RING(struct packet) fifo;
+    _Alignas(64) RING(struct packet) fifo;
+    bool shown;    /* the front reply can be taken */
+    bool again;    /* it is shown with the next step */
+    bool refused;  /* a request found no room */
+    uint64_t now;  /* core cycle last stepped */
+    uint64_t next; /* with something to do, NEVER */
+    /* for the launch's counters */
+    uint64_t requests, request_flits, asked, given, latency;
+};
+
+struct part {
+    _Alignas(64) struct partition *p;
+    uint64_t tick[CLK_DOMAINS];
+    uint64_t next; /* core cycle with something to do, NEVER */
 };
 
 struct memsys {
@@ -28,25 +49,48 @@ struct memsys {
     const struct machine *m;
     struct addrmap map;
     struct clk clk;
-    uint64_t tick[CLK_DOMAINS];      /* first tick not done yet */
+    uint64_t tick[CLK_DOMAINS];      /* first tick not done yet, at the window's start */
     clk_time tick_time[CLK_DOMAINS]; /* its time */
     uint64_t now;                    /* core cycle last stepped */
-    uint64_t next;                   /* core cycle in which there is something to do */
     bool no_skip;
 
+    /* the open window: core cycles [from, to), first interconnect tick not done at the
+     * time of core cycle from + k, and after it */
+    uint64_t from, to;
+    uint64_t icnt_at[MOST_WINDOW], icnt_after[MOST_WINDOW];
+    clk_time end; /* of its last cycle */
+
+    unsigned window;
     unsigned ports, channels, slices; /* slices: all */
     struct icnt *requests, *replies;
-    struct partition **partition;
+    uint64_t *noticed; /* ports whose next event memsys_close made sooner */
+    struct part *part;
     struct port *port;
-    uint64_t *shown; /* SMs with a reply to take */
-    uint64_t *again; /* ports whose front reply is shown with the next step */
-    uint64_t *live;  /* ports with something in the reply crossbar's output */
-    unsigned n_again, n_shown;
 
     struct stat_mem *stats; /* by slice */
     struct stat_mem own;
     uint64_t began_dram; /* DRAM tick at which the launch began */
 };
+
+/* How long nothing passes the crossbars: a packet that gets its output in tick n of the
+ * interconnect is seen behind it in tick n + behind + 1 at the soonest. Also the soonest
+ * use of a load's result after its issue bounds the window (gpu.c: what is loaded is
+ * there at the window's end): two cycles and the latency of the L1. */
+static unsigned
+longest_window(const struct memsys *ms)
+{
+    const struct machine *m = ms->m;
+    const unsigned behind = m->icnt.latency - m->icnt.latency / 2;
+    const uint64_t num = ms->clk.num[CLK_CORE][CLK_ICNT];
+    const uint64_t den = ms->clk.den[CLK_CORE][CLK_ICNT];
+    unsigned w = MOST_WINDOW;
+    if (w > m->l1d.latency + 2)
+        w = m->l1d.latency + 2;
+    /* ticks from the first of a window to the last that is seen in it */
+    while (w > 1 && (den == 1 ? w * num - 1 : (w * num + den - 1) / den) > behind)
+        w--;
+    return w;
+}
 
 struct memsys *
 memsys_new(const struct machine *m, struct diag_sink *diag)
@@ -77,27 +121,29 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     c.outputs = ms->ports;
     ms->replies = icnt_new(&mem, &c);
     ms->stats = ARENA_ARRAY(&mem, struct stat_mem, ms->slices);
-    ms->partition = ARENA_ARRAY(&mem, struct partition *, ms->channels);
+    ms->part = ARENA_ARRAY(&mem, struct part, ms->channels);
     struct partition_env env = {.m = m,
                                 .map = &ms->map,
                                 .clk = &ms->clk,
                                 .requests = ms->requests,
-                                .replies = ms->replies,
-                                .tick = ms->tick};
+                                .replies = ms->replies};
     for (unsigned i = 0; i < ms->channels; i++) {
-        ms->partition[i] =
+        env.tick = ms->part[i].tick;
+        ms->part[i].p =
             partition_new(&mem, &env, i, ms->stats + (size_t)i * ms->map.slices, diag);
-        if (!ms->partition[i]) {
+        if (!ms->part[i].p) {
             arena_free(&mem);
             return NULL;
         }
+        ms->part[i].next = NEVER;
     }
     ms->port = ARENA_ARRAY(&mem, struct port, ms->ports);
-    for (unsigned i = 0; i < ms->ports; i++)
+    for (unsigned i = 0; i < ms->ports; i++) {
         ring_init(&ms->port[i].fifo, &mem, m->icnt.eject_buffer);
-    ms->shown = bitset_new(&mem, m->sm.count);
-    ms->again = bitset_new(&mem, ms->ports);
-    ms->live = bitset_new(&mem, ms->ports);
+        ms->port[i].next = NEVER;
+    }
+    ms->noticed = bitset_new(&mem, ms->ports);
+    ms->window = longest_window(ms);
     ms->mem = mem;
     return ms;
 }
@@ -117,143 +163,41 @@ memsys_no_skip(struct memsys *ms, bool on)
     ms->no_skip = on;
 }
 
+/* -- windows -- */
+
+unsigned
+memsys_window(const struct memsys *ms)
+{
+    return ms->window;
+}
+
 /* All core cycles before c count as done. */
 static void
-catch_up(struct memsys *ms, uint64_t c)
+skip_to(struct memsys *ms, uint64_t c)
 {
+    const struct clk *k = &ms->clk;
     if (ms->tick[CLK_CORE] >= c)
         return;
-    for (int d = CLK_ICNT; d < CLK_DOMAINS; d++) {
-        ms->tick[d] = clk_after(&ms->clk, CLK_CORE, c - 1, (enum clk_domain)d);
-        ms->tick_time[d] = ms->tick[d] * ms->clk.period[d];
-    }
-    ms->tick[CLK_CORE] = c;
-    ms->tick_time[CLK_CORE] = c * ms->clk.period[CLK_CORE];
-}
-
-/* -- the SMs' side -- */
-
-bool
-memsys_inject(struct memsys *ms, const struct packet *p)
-{
-    const struct machine *m = ms->m;
-    catch_up(ms, ms->now + 1);
-    unsigned in = m->sm.per_cluster == 1 ? p->sm : p->sm / m->sm.per_cluster;
-    unsigned flits =
-        icnt_flits(m->icnt.header + (p->kind == PKT_READ ? 0 : p->bytes), m->icnt.flit);
-    if (!icnt_room(ms->requests, in, flits, ms->tick[CLK_ICNT]))
-        return false;
-    struct addr_place at = addrmap_slice(&ms->map, p->addr);
-    icnt_push(ms->requests, in, at.slice, flits, p, at.local, ms->tick[CLK_ICNT]);
-    struct stat_mem *s = &ms->stats[at.slice];
-    s->icnt_requests++;
-    s->icnt_request_flits += flits;
-    s->replies_asked += partition_pieces(m, p);
-    ms->next = 0;
-    return true;
-}
-
-bool
-memsys_has_reply(const struct memsys *ms, unsigned sm)
-{
-    return bitset_has(ms->shown, sm);
-}
-
-const uint64_t *
-memsys_replies(const struct memsys *ms)
-{
-    return ms->shown;
-}
-
-static void
-show_next(struct memsys *ms, unsigned port)
-{
-    bitset_add(ms->again, port);
-    ms->n_again++;
-}
-
-bool
-memsys_eject(struct memsys *ms, unsigned sm, struct packet *p)
-{
-    if (!bitset_has(ms->shown, sm))
-        return false;
-    unsigned i = sm / ms->m->sm.per_cluster;
-    struct port *port = &ms->port[i];
-    *p = *ring_front(&port->fifo);
-    ring_pop(&port->fifo);
-    bitset_del(ms->shown, sm);
-    ms->n_shown--;
-    if (port->fifo.n)
-        show_next(ms, i);
-    ms->next = 0; /* there may be room now for what waits in the crossbar */
-    return true;
-}
-
-/* -- time -- */
-
-static void
-receive(struct memsys *ms, uint64_t now)
-{
-    for (unsigned w = 0; ms->n_again && w < BITSET_WORDS(ms->ports); w++) {
-        FOR_BITS(b, ms->again[w])
-        {
-            bitset_add(ms->shown, ring_front(&ms->port[w * 64 + b].fifo)->sm);
-            ms->n_shown++;
-        }
-        ms->again[w] = 0;
-    }
-    ms->n_again = 0;
-    for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++)
-        FOR_BITS(b, ms->live[w])
-        {
-            unsigned i = w * 64 + (unsigned)b;
-            struct port *port = &ms->port[i];
-            if (icnt_front_at(ms->replies, i) >= ms->tick[CLK_ICNT] ||
-                ring_full(&port->fifo))
-                continue;
-            const struct packet *p = &icnt_front(ms->replies, i)->p;
-            ms->own.replies_given++;
-            ms->own.reply_latency += now - p->born;
-            if (!port->fifo.n)
-                show_next(ms, i);
-            *ring_push(&port->fifo) = *p;
-            icnt_pop(ms->replies, i);
-            if (icnt_front_at(ms->replies, i) == NEVER)
-                bitset_del(ms->live, i);
-        }
-}
-
-static void
-step_crossbars(struct memsys *ms)
-{
-    uint64_t cycle = ms->tick[CLK_ICNT];
-    if (icnt_busy(ms->requests)) {
-        icnt_step(ms->requests, cycle);
-        uint64_t *fresh = icnt_fresh(ms->requests);
-        for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++) {
-            FOR_BITS(b, fresh[w])
-            {
-                unsigned i = w * 64 + (unsigned)b;
-                partition_notice(ms->partition[i / ms->map.slices], i % ms->map.slices);
-            }
-            fresh[w] = 0;
-        }
-    }
-    if (icnt_busy(ms->replies)) {
-        icnt_step(ms->replies, cycle);
-        uint64_t *fresh = icnt_fresh(ms->replies);
-        for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
-            ms->live[w] |= fresh[w];
-            fresh[w] = 0;
-        }
+    for (int d = 0; d < CLK_DOMAINS; d++) {
+        ms->tick[d] =
+            d == CLK_CORE ? c : clk_after(k, CLK_CORE, c - 1, (enum clk_domain)d);
+        ms->tick_time[d] = ms->tick[d] * k->period[d];
     }
 }
 
-static inline void
-advance(struct memsys *ms, enum clk_domain d)
+void
+memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
 {
-    ms->tick[d]++;
-    ms->tick_time[d] += ms->clk.period[d];
+    const struct clk *k = &ms->clk;
+    assert(from < to && to - from <= MOST_WINDOW);
+    skip_to(ms, from);
+    ms->from = from;
+    ms->to = to;
+    ms->end = (to - 1) * k->period[CLK_CORE];
+    for (uint64_t c = from; c < to; c++) {
+        ms->icnt_at[c - from] = clk_at_or_after(k, CLK_CORE, c, CLK_ICNT);
+        ms->icnt_after[c - from] = clk_after(k, CLK_CORE, c, CLK_ICNT);
+    }
 }
 
 static uint64_t
@@ -262,100 +206,276 @@ sooner(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* First core cycle after `now` in which there is something to do. */
+/* -- ports -- */
+
+/* First core cycle after `now` in which the port has something to do. */
 static uint64_t
-next_cycle(const struct memsys *ms, uint64_t now)
+port_next(const struct memsys *ms, const struct port *port, uint64_t now)
+{
+    unsigned i = (unsigned)(port - ms->port);
+    if (port->again | port->shown)
+        return now + 1;
+    if (port->refused && icnt_draining(ms->requests, i, ms->icnt_after[now - ms->from]))
+        return now + 1;
+    uint64_t at = icnt_front_at(ms->replies, i);
+    if (at == NEVER || ring_full(&port->fifo))
+        return NEVER;
+    at = clk_after(&ms->clk, CLK_ICNT, at, CLK_CORE);
+    return at <= now ? now + 1 : at;
+}
+
+uint64_t
+memsys_port_sleep(struct memsys *ms, unsigned i)
+{
+    struct port *port = &ms->port[i];
+    return port->next = port_next(ms, port, port->now);
+}
+
+uint64_t
+memsys_port_next(const struct memsys *ms, unsigned i)
+{
+    return ms->port[i].next;
+}
+
+void
+memsys_port(struct memsys *ms, unsigned i, uint64_t now)
+{
+    struct port *port = &ms->port[i];
+    uint64_t tick = ms->icnt_at[now - ms->from];
+    port->now = now;
+    if (port->again) {
+        port->shown = true;
+        port->again = false;
+    }
+    if (icnt_front_at(ms->replies, i) >= tick || ring_full(&port->fifo))
+        return;
+    const struct packet *p = &icnt_front(ms->replies, i)->p;
+    port->given++;
+    port->latency += now - p->born;
+    port->again |= !port->fifo.n;
+    *ring_push(&port->fifo) = *p;
+    icnt_pop(ms->replies, i, tick);
+}
+
+bool
+memsys_inject(struct memsys *ms, const struct packet *p)
+{
+    const struct machine *m = ms->m;
+    unsigned in = m->sm.per_cluster == 1 ? p->sm : p->sm / m->sm.per_cluster;
+    struct port *port = &ms->port[in];
+    uint64_t tick = ms->icnt_after[port->now - ms->from];
+    unsigned flits =
+        icnt_flits(m->icnt.header + (p->kind == PKT_READ ? 0 : p->bytes), m->icnt.flit);
+    port->refused = !icnt_room(ms->requests, in, flits, tick);
+    if (port->refused)
+        return false;
+    struct addr_place at = addrmap_slice(&ms->map, p->addr);
+    icnt_push(ms->requests, in, at.slice, flits, p, at.local, tick);
+    port->requests++;
+    port->request_flits += flits;
+    port->asked += partition_pieces(m, p);
+    return true;
+}
+
+bool
+memsys_has_reply(const struct memsys *ms, unsigned sm)
+{
+    const struct port *port = &ms->port[sm / ms->m->sm.per_cluster];
+    return port->shown && ring_front(&port->fifo)->sm == sm;
+}
+
+bool
+memsys_eject(struct memsys *ms, unsigned sm, struct packet *p)
+{
+    if (!memsys_has_reply(ms, sm))
+        return false;
+    struct port *port = &ms->port[sm / ms->m->sm.per_cluster];
+    *p = *ring_front(&port->fifo);
+    ring_pop(&port->fifo);
+    port->shown = false;
+    port->again = port->fifo.n != 0;
+    return true;
+}
+
+/* -- partitions -- */
+
+unsigned
+memsys_parts(const struct memsys *ms)
+{
+    return ms->channels;
+}
+
+/* First core cycle from `from` on in which the partition has something to do; tick: its
+ * first ticks not done. */
+static uint64_t
+part_next(const struct memsys *ms, const struct partition *p, const uint64_t *tick,
+          uint64_t from)
 {
     const struct clk *k = &ms->clk;
-    if (ms->n_again | ms->n_shown)
-        return now + 1;
-    uint64_t l2 = NEVER, dram = NEVER, icnt = NEVER, core = NEVER;
-    for (unsigned i = 0; i < ms->channels; i++) {
-        const struct partition *p = ms->partition[i];
-        l2 = sooner(l2, partition_l2_at(p));
-        dram = sooner(dram, partition_dram_at(p));
-        if (partition_reply_due(p))
-            icnt = ms->tick[CLK_ICNT];
+    uint64_t l2 = partition_l2_at(p), dram = partition_dram_at(p), core = NEVER;
+    if (partition_reply_due(p))
+        core = clk_at_or_after(k, CLK_ICNT, tick[CLK_ICNT], CLK_CORE);
+    if (core > from && l2 != NEVER)
+        core =
+            sooner(core, clk_at_or_after(k, CLK_L2, l2 < tick[CLK_L2] ? tick[CLK_L2] : l2,
+                                         CLK_CORE));
+    if (core > from && dram != NEVER)
+        core = sooner(core, clk_at_or_after(k, CLK_DRAM,
+                                            dram < tick[CLK_DRAM] ? tick[CLK_DRAM] : dram,
+                                            CLK_CORE));
+    return core < from ? from : core;
+}
+
+uint64_t
+memsys_part_next(const struct memsys *ms, unsigned i)
+{
+    return ms->part[i].next;
+}
+
+void
+memsys_part(struct memsys *ms, unsigned i)
+{
+    struct part *part = &ms->part[i];
+    struct partition *p = part->p;
+    const clk_time *period = ms->clk.period;
+    clk_time icnt = ms->tick_time[CLK_ICNT], l2 = ms->tick_time[CLK_L2],
+             dram = ms->tick_time[CLK_DRAM], core = ms->tick_time[CLK_CORE];
+    uint64_t *tick = part->tick, now = ms->from;
+    memcpy(tick, ms->tick, sizeof ms->tick);
+    for (;;) {
+        clk_time t = icnt < l2 ? icnt : l2;
+        t = dram < t ? dram : t;
+        if (t > ms->end)
+            break;
+        for (; core < t; core += period[CLK_CORE])
+            now++;
+        bool reply = icnt == t;
+        if (reply && partition_reply_due(p))
+            partition_reply(p);
+        if (dram == t) {
+            uint64_t n = tick[CLK_DRAM];
+            if (partition_dram_at(p) <= n || ms->no_skip)
+                partition_dram(p, n, now);
+            tick[CLK_DRAM]++;
+            dram += period[CLK_DRAM];
+        }
+        if (l2 == t) {
+            uint64_t n = tick[CLK_L2];
+            if (ms->no_skip)
+                partition_l2_all(p, n);
+            else
+                partition_l2(p, n);
+            tick[CLK_L2]++;
+            l2 += period[CLK_L2];
+        }
+        if (reply) {
+            tick[CLK_ICNT]++;
+            icnt += period[CLK_ICNT];
+        }
     }
-    if (l2 < ms->tick[CLK_L2])
-        l2 = ms->tick[CLK_L2];
-    if (dram < ms->tick[CLK_DRAM])
-        dram = ms->tick[CLK_DRAM];
-    core = sooner(core, clk_at_or_after(k, CLK_L2, l2, CLK_CORE));
-    if (core <= now + 1)
-        return now + 1;
-    core = sooner(core, clk_at_or_after(k, CLK_DRAM, dram, CLK_CORE));
-    if (core <= now + 1)
-        return now + 1;
-    icnt = sooner(icnt, icnt_next(ms->requests, ms->tick[CLK_ICNT]));
-    icnt = sooner(icnt, icnt_next(ms->replies, ms->tick[CLK_ICNT]));
-    core = sooner(core, clk_at_or_after(k, CLK_ICNT, icnt, CLK_CORE));
-    for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++)
-        FOR_BITS(b, ms->live[w])
+    part->next = part_next(ms, p, tick, ms->to);
+}
+
+/* -- the crossbars, at the end of a window -- */
+
+static void
+step_requests(struct memsys *ms, uint64_t tick)
+{
+    icnt_step(ms->requests, tick);
+    uint64_t *fresh = icnt_fresh(ms->requests);
+    for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++) {
+        FOR_BITS(b, fresh[w])
         {
             unsigned i = w * 64 + (unsigned)b;
-            if (!ring_full(&ms->port[i].fifo))
-                core = sooner(core, clk_after(k, CLK_ICNT, icnt_front_at(ms->replies, i),
-                                              CLK_CORE));
+            struct part *part = &ms->part[i / ms->map.slices];
+            uint64_t at = partition_notice(part->p, i % ms->map.slices);
+            at = clk_at_or_after(&ms->clk, CLK_L2, at, CLK_CORE);
+            part->next = sooner(part->next, at < ms->to ? ms->to : at);
         }
-    return core <= now ? now + 1 : core;
+        fresh[w] = 0;
+    }
+}
+
+/* Ports that have something new behind the crossbar or room before it. */
+static void
+notice_ports(struct memsys *ms)
+{
+    uint64_t *fresh = icnt_fresh(ms->replies);
+    for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
+        FOR_BITS(b, fresh[w])
+        {
+            struct port *port = &ms->port[w * 64 + (unsigned)b];
+            port->next = sooner(port->next, port_next(ms, port, ms->to - 1));
+        }
+        ms->noticed[w] = fresh[w];
+        fresh[w] = 0;
+    }
+    uint8_t *granted = icnt_granted(ms->requests);
+    for (unsigned i = 0; i < ms->ports; i++) {
+        if (granted[i] && ms->port[i].refused) {
+            ms->port[i].next = ms->to;
+            bitset_add(ms->noticed, i);
+        }
+        granted[i] = 0;
+    }
+}
+
+void
+memsys_close(struct memsys *ms)
+{
+    const struct clk *k = &ms->clk;
+    uint64_t n = ms->tick[CLK_ICNT];
+    for (; ms->tick_time[CLK_ICNT] <= ms->end; n++) {
+        step_requests(ms, n);
+        icnt_step(ms->replies, n);
+        ms->tick_time[CLK_ICNT] += k->period[CLK_ICNT];
+    }
+    ms->tick[CLK_ICNT] = n;
+    notice_ports(ms);
+    for (int d = 0; d < CLK_DOMAINS; d++)
+        while (ms->tick_time[d] <= ms->end) {
+            ms->tick[d]++;
+            ms->tick_time[d] += k->period[d];
+        }
+    ms->now = ms->to - 1;
 }
 
 void
 memsys_step(struct memsys *ms, uint64_t now)
 {
-    ms->now = now;
-    if (now < ms->next && !ms->no_skip)
-        return;
-    catch_up(ms, now);
-    const clk_time end = ms->tick_time[CLK_CORE];
-    bool received = false;
-    for (;;) {
-        clk_time t = ms->tick_time[CLK_ICNT];
-        if (ms->tick_time[CLK_L2] < t)
-            t = ms->tick_time[CLK_L2];
-        if (ms->tick_time[CLK_DRAM] < t)
-            t = ms->tick_time[CLK_DRAM];
-        if (t >= end && !received) {
-            receive(ms, now);
-            received = true;
-        }
-        if (t > end)
-            break;
-        bool icnt = ms->tick_time[CLK_ICNT] == t;
-        if (icnt)
-            for (unsigned i = 0; i < ms->channels; i++)
-                if (partition_reply_due(ms->partition[i]))
-                    partition_reply(ms->partition[i]);
-        if (ms->tick_time[CLK_DRAM] == t) {
-            uint64_t n = ms->tick[CLK_DRAM];
-            for (unsigned i = 0; i < ms->channels; i++)
-                if (partition_dram_at(ms->partition[i]) <= n || ms->no_skip)
-                    partition_dram(ms->partition[i], n, now);
-            advance(ms, CLK_DRAM);
-        }
-        if (ms->tick_time[CLK_L2] == t) {
-            uint64_t n = ms->tick[CLK_L2];
-            for (unsigned i = 0; i < ms->channels; i++)
-                if (ms->no_skip)
-                    partition_l2_all(ms->partition[i], n);
-                else
-                    partition_l2(ms->partition[i], n);
-            advance(ms, CLK_L2);
-        }
-        if (icnt) {
-            step_crossbars(ms);
-            advance(ms, CLK_ICNT);
-        }
-    }
-    advance(ms, CLK_CORE);
-    ms->next = next_cycle(ms, now);
+    memsys_open(ms, now, now + 1);
+    for (unsigned i = 0; i < ms->ports; i++)
+        memsys_port(ms, i, now);
+    for (unsigned i = 0; i < ms->channels; i++)
+        if (ms->part[i].next <= now || ms->no_skip)
+            memsys_part(ms, i);
+    memsys_close(ms);
+}
+
+const uint64_t *
+memsys_noticed(const struct memsys *ms)
+{
+    return ms->noticed;
+}
+
+uint64_t
+memsys_cross_next(const struct memsys *ms)
+{
+    uint64_t n = ms->tick[CLK_ICNT];
+    n = sooner(icnt_next(ms->requests, n), icnt_next(ms->replies, n));
+    n = clk_at_or_after(&ms->clk, CLK_ICNT, n, CLK_CORE);
+    return n < ms->to ? ms->to : n;
 }
 
 uint64_t
 memsys_next_event(const struct memsys *ms, uint64_t now)
 {
-    return ms->next <= now ? now + 1 : ms->next;
+    uint64_t next = memsys_cross_next(ms);
+    for (unsigned i = 0; i < ms->channels; i++)
+        next = sooner(next, ms->part[i].next);
+    for (unsigned i = 0; i < ms->ports; i++)
+        next = sooner(next, port_next(ms, &ms->port[i], now));
+    return next <= now ? now + 1 : next;
 }
 
 /* -- state -- */
@@ -372,7 +492,7 @@ memsys_idle(const struct memsys *ms)
         if (icnt_arrived(ms->requests, i))
             return false;
     for (unsigned i = 0; i < ms->channels; i++)
-        if (!partition_idle(ms->partition[i]))
+        if (!partition_idle(ms->part[i].p))
             return false;
     return true;
 }
@@ -380,9 +500,9 @@ memsys_idle(const struct memsys *ms)
 static void
 settle(struct memsys *ms)
 {
-    catch_up(ms, ms->now + 1);
+    skip_to(ms, ms->now + 1);
     for (unsigned i = 0; i < ms->channels; i++)
-        partition_settle(ms->partition[i], ms->tick[CLK_L2], ms->tick[CLK_DRAM] - 1);
+        partition_settle(ms->part[i].p, ms->tick[CLK_L2], ms->tick[CLK_DRAM] - 1);
 }
 
 struct owed {
@@ -413,8 +533,8 @@ under_way(const struct memsys *ms, uint64_t *replies, uint64_t *bursts)
     icnt_each(ms->replies, count_reply, &o);
     *bursts = 0;
     for (unsigned i = 0; i < ms->channels; i++) {
-        o.n += partition_owed(ms->partition[i]);
-        *bursts += partition_bursts(ms->partition[i]);
+        o.n += partition_owed(ms->part[i].p);
+        *bursts += partition_bursts(ms->part[i].p);
     }
     *replies = o.n;
 }
@@ -425,6 +545,10 @@ memsys_begin(struct memsys *ms)
     settle(ms);
     memset(ms->stats, 0, ms->slices * sizeof *ms->stats);
     memset(&ms->own, 0, sizeof ms->own);
+    for (unsigned i = 0; i < ms->ports; i++) {
+        struct port *p = &ms->port[i];
+        p->requests = p->request_flits = p->asked = p->given = p->latency = 0;
+    }
     under_way(ms, &ms->own.replies_begun, &ms->own.dram_begun);
     ms->began_dram = ms->tick[CLK_DRAM];
 }
@@ -436,6 +560,14 @@ memsys_stats(const struct memsys *cms, struct launch_stats *out)
         (struct memsys *)cms; /* brings counters up to date, changes nothing */
     settle(ms);
     struct stat_mem own = ms->own;
+    for (unsigned i = 0; i < ms->ports; i++) {
+        const struct port *p = &ms->port[i];
+        own.icnt_requests += p->requests;
+        own.icnt_request_flits += p->request_flits;
+        own.replies_asked += p->asked;
+        own.replies_given += p->given;
+        own.reply_latency += p->latency;
+    }
     under_way(ms, &own.replies_left, &own.dram_left);
     own.dram_cycles = (ms->tick[CLK_DRAM] - ms->began_dram) * ms->channels;
     stats_add_mem(out, &own);
@@ -451,7 +583,7 @@ memsys_prefill(struct memsys *ms, uint64_t addr, uint64_t bytes)
     for (uint64_t a = addr / 32 * 32; a < addr + bytes; a += 32) {
         struct addr_place at = addrmap_slice(&ms->map, a);
         unsigned s = (unsigned)(at.local & (ms->m->l2.line - 1)) / 32;
-        partition_prefill(ms->partition[at.slice / ms->map.slices],
+        partition_prefill(ms->part[at.slice / ms->map.slices].p,
                           at.slice % ms->map.slices, at.local, (uint8_t)(1u << s));
     }
 }
@@ -482,5 +614,5 @@ memsys_explain(const struct memsys *ms, struct strbuf *out)
                           i, n, r);
     }
     for (unsigned i = 0; i < ms->channels; i++)
-        partition_explain(ms->partition[i], out);
+        partition_explain(ms->part[i].p, out);
 }

@@ -1,8 +1,15 @@
 /* memsys.h: everything beyond the SMs: the two crossbars, L2 slices, DRAM channels, and
- * their clocks. The SM side sees two operations per SM, inject and eject, and one clock.
+ * their clocks. The SM side sees ports with two operations, inject and eject, and time.
  *
- * Order within a core cycle c: memsys_step(c), memsys_eject (a port shows at most one
- * reply a cycle), the SMs' cycle, memsys_inject. A request makes one reply for each
+ * Time goes on in windows of a few core cycles, in which ports and memory partitions do
+ * not depend on each other: what passes a crossbar takes longer. So, for the window
+ * [from, to):
+ *   memsys_open(from, to)
+ *   in any order, in any host threads: memsys_part of each partition; and of each port, for
+ *     its cycles c in order: memsys_port(c), memsys_eject (a port shows at most one reply
+ *     a cycle), the cycle of its SMs, memsys_inject
+ *   memsys_close
+ * memsys_step(c) is a window of one cycle, but for the SMs' part of it. A request makes one reply for each
  * 32-byte sector of `sectors` (one for each line if the L2 has no sectors), read, write
  * and atomic alike; the reply is the request with addr, bytes and sectors of its piece.
  *
@@ -24,17 +31,41 @@ void memsys_free(struct memsys *ms);
 /* Counters start anew (a launch begins); L2 contents stay. */
 void memsys_begin(struct memsys *ms);
 
-/* Hands a request to the SM's port of the request crossbar; false: no room, try again. */
+/* Longest window in core cycles. Windows must not go beyond multiples of it, so that the
+ * cycles at which room in a crossbar is seen are the same however time is skipped. */
+unsigned memsys_window(const struct memsys *ms);
+void memsys_open(struct memsys *ms, uint64_t from, uint64_t to);
+void memsys_close(struct memsys *ms);
+
+/* Partitions: their number; one for the open window; the core cycle in which it next has
+ * something to do (NEVER: none). */
+unsigned memsys_parts(const struct memsys *ms);
+void memsys_part(struct memsys *ms, unsigned i);
+uint64_t memsys_part_next(const struct memsys *ms, unsigned i);
+
+/* Ports: SM i has port i / sm.per_cluster. memsys_port takes it to core cycle `now` of the
+ * window. memsys_port_sleep, after the last operation of that cycle, says in which cycle
+ * there is next something to do, as far as is known in the window; memsys_port_next says
+ * it again after memsys_close, when it may be sooner for the ports in memsys_noticed (a
+ * bit set). */
+void memsys_port(struct memsys *ms, unsigned port, uint64_t now);
+uint64_t memsys_port_sleep(struct memsys *ms, unsigned port);
+uint64_t memsys_port_next(const struct memsys *ms, unsigned port);
+const uint64_t *memsys_noticed(const struct memsys *ms);
+/* Core cycle in which something moves in the crossbars (after memsys_close). */
+uint64_t memsys_cross_next(const struct memsys *ms);
+
+/* Hands a request to the SM's port of the request crossbar, at the end of the port's
+ * cycle; false: no room, try again. Room is seen as of the window's start. */
 bool memsys_inject(struct memsys *ms, const struct packet *p);
 
 /* Takes the next reply for that SM; false: none. peek leaves it there. */
 bool memsys_eject(struct memsys *ms, unsigned sm, struct packet *p);
 bool memsys_has_reply(const struct memsys *ms, unsigned sm);
-/* Bit set of SMs with a reply waiting, BITSET_WORDS(sm.count) words. */
-const uint64_t *memsys_replies(const struct memsys *ms);
 
-/* Advances interconnect, L2 and DRAM through core cycle `now`. Call once per core cycle
- * stepped; cycles left out are caught up inside (they must not lie beyond next_event). */
+/* Advances ports, interconnect, L2 and DRAM through core cycle `now`. Call once per core
+ * cycle stepped; cycles left out are caught up inside (they must not lie beyond
+ * next_event). */
 void memsys_step(struct memsys *ms, uint64_t now);
 
 /* First core cycle > now in which a step would change anything, NEVER if it is empty. */

@@ -185,7 +185,7 @@ take(struct partition *p, struct slice *s, uint64_t now)
         r->mask = (uint8_t)(piece << in_line);
         r->ready = now + p->env.m->partition.rop_latency;
     }
-    icnt_pop(p->env.requests, s->number);
+    icnt_pop(p->env.requests, s->number, p->env.tick[CLK_ICNT]);
 }
 
 static bool
@@ -491,7 +491,7 @@ partition_l2_all(struct partition *p, uint64_t now)
         slice_tick(p, &p->slice[i], now);
 }
 
-void
+uint64_t
 partition_notice(struct partition *p, unsigned slice)
 {
     struct slice *s = &p->slice[slice];
@@ -499,6 +499,7 @@ partition_notice(struct partition *p, unsigned slice)
                            icnt_front_at(p->env.requests, s->number), CLK_L2);
     if (u < s->at)
         s->at = u;
+    return u;
 }
 
 uint64_t

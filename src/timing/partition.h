@@ -16,7 +16,7 @@ struct partition_env {
     const struct addrmap *map;
     const struct clk *clk;
     struct icnt *requests, *replies;
-    const uint64_t *tick; /* by clock domain: first tick not done yet */
+    const uint64_t *tick; /* by clock domain: this partition's first tick not done yet */
 };
 
 /* index: of the channel; stats: of its slices, in order. */
@@ -31,8 +31,8 @@ void partition_dram(struct partition *p, uint64_t now, uint64_t core);
 /* L2 clock: the slices that have something to do; or all. */
 void partition_l2(struct partition *p, uint64_t now);
 void partition_l2_all(struct partition *p, uint64_t now);
-/* The request crossbar has something new for slice s. */
-void partition_notice(struct partition *p, unsigned s);
+/* The request crossbar has something new for slice s; the L2 tick in which it comes. */
+uint64_t partition_notice(struct partition *p, unsigned s);
 
 /* First tick of its domain at which the call above does anything, if nothing else is
  * called before; NEVER: none. */

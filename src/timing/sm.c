@@ -36,7 +36,8 @@ void
 sm_init(struct sm *s, struct arena *a, const struct machine *m,
         const struct sched_policy *policy, const struct residency_policy *residency,
         const struct residency_plan *plan, const struct sm_program *prog,
-        struct ldst *ldst, struct stat_sm *stats, unsigned id, uint64_t now)
+        struct ldst *ldst, struct stat_sm *stats, struct exec_log *log, unsigned id,
+        uint64_t now)
 {
     memset(s, 0, sizeof *s);
     s->m = m;
@@ -45,6 +46,7 @@ sm_init(struct sm *s, struct arena *a, const struct machine *m,
     s->prog = prog;
     s->ldst = ldst;
     s->stats = stats;
+    s->log = log;
     s->id = id;
     s->plan = *plan;
     s->nwarps = plan->blocks * prog->warps_per_cta;
@@ -77,6 +79,7 @@ sm_free(struct sm *s)
 {
     for (unsigned k = 0; k < s->plan.blocks; k++)
         exec_cta_free(s->store[k]);
+    diag_free(&s->diag);
 }
 
 /* -- blocks -- */
@@ -97,6 +100,9 @@ sm_start_block(struct sm *s, uint32_t id, uint64_t now)
     if (!s->store[k])
         s->store[k] = exec_cta_new(s->prog->grid);
     struct exec_cta *b = s->store[k];
+    b->clock = &s->now;
+    b->diag = &s->diag;
+    b->log = s->log;
     b->slot = k;
     b->sm = s->id;
     exec_cta_start(b, id);
@@ -322,6 +328,17 @@ sm_catch_up(struct sm *s, uint64_t now)
     s->stepped = now;
 }
 
+void
+sm_end(struct sm *s, uint64_t now)
+{
+    sm_catch_up(s, now);
+    uint64_t n = s->stepped - now;
+    s->stats->issue_empty -= n * s->nsched;
+    s->stats->issue_slots -= n * s->nsched;
+    s->stats->idle_cycles -= n;
+    s->stepped = now;
+}
+
 /* -- the cycle -- */
 
 static uint64_t
@@ -343,6 +360,9 @@ sm_cycle(struct sm *s, uint64_t now)
 {
     if (s->stepped + 1 < now)
         sm_catch_up(s, now - 1);
+    s->now = now;
+    if (s->log)
+        s->log->now = now;
     s->worked = false;
     writeback_cycle(s, now);
     ldst_cycle(s->ldst, now);

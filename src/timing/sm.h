@@ -129,7 +129,7 @@ enum sm_cause {
 };
 
 struct sm {
-    const struct machine *m;
+    _Alignas(64) const struct machine *m;
     const struct sched_policy *policy;
     const struct residency_policy *residency;
     const struct sm_program *prog;
@@ -139,10 +139,14 @@ struct sm {
     bool split;
 
     /* time */
+    uint64_t now;     /* cycle being stepped: what %clock reads */
     uint64_t stepped; /* last cycle accounted for */
     uint64_t wake;    /* next cycle to step, NEVER */
     bool worked;      /* something happened in this cycle */
     bool fault;
+    struct diag_sink diag; /* what it was */
+    enum allot_failure failure;
+    struct exec_log *log;  /* global memory that waits (exec.h); NULL: none does */
 
     struct sm_sched sched[SM_MAX_SCHED];
     struct sm_part part[SM_MAX_SCHED];
@@ -199,7 +203,8 @@ struct sm {
 void sm_init(struct sm *s, struct arena *a, const struct machine *m,
              const struct sched_policy *policy, const struct residency_policy *residency,
              const struct residency_plan *plan, const struct sm_program *prog,
-             struct ldst *ldst, struct stat_sm *stats, unsigned id, uint64_t now);
+             struct ldst *ldst, struct stat_sm *stats, struct exec_log *log, unsigned id,
+             uint64_t now);
 void sm_free(struct sm *s); /* storage of blocks */
 
 bool sm_has_room(const struct sm *s);
@@ -215,6 +220,9 @@ void sm_catch_up(struct sm *s, uint64_t now);
 void sm_tick(struct sm *sms, unsigned n, uint64_t now);
 /* Does any SM have warps that only the next tick can let go? */
 bool sm_waits_for_tick(const struct sm *sms, unsigned n);
+/* The launch ended with cycle `now`, after which the SM had no block: its accounts too.
+ */
+void sm_end(struct sm *s, uint64_t now);
 void sm_explain(const struct sm *s, struct strbuf *out);
 
 /* -- between the SM's files -- */

@@ -103,10 +103,11 @@ broken_rule(struct sm *s, unsigned w)
     const struct exec_static *st = &s->prog->grid->prog->st[ew->pc];
     struct ptx_module *m = s->prog->grid->prog->entry->module;
     struct diag_loc loc = {m->file, m->text, st->line, st->col, 0};
-    diag_add(s->prog->grid->diag, DIAG_ERROR, &loc,
+    diag_add(c->diag, DIAG_ERROR, &loc,
              "kernel '%s', block (%u,%u,%u), warp %u: %s",
              s->prog->grid->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z,
              ew->index, s->res_view.fault);
+    s->failure = ALLOT_FAULT_OTHER;
     s->fault = true;
 }
 
@@ -178,6 +179,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
     uint32_t pc = ew->pc;
     const struct sm_inst *in = &s->prog->inst[pc];
     if (exec_step(ew, st) != EXEC_OK) {
+        s->failure = ew->cta->failure;
         s->fault = true;
         return;
     }

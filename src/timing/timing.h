@@ -11,6 +11,7 @@ struct timing_gpu;
 
 struct timing_options {
     bool no_skip;        /* step every component every cycle */
+    unsigned threads;    /* host threads; 0: 1 */
     uint64_t max_cycles; /* 0: none */
     uint64_t max_instructions;
     bool (*progress)(void *user, uint64_t cycles, uint64_t done, uint64_t blocks);

@@ -202,7 +202,7 @@ same_as_flits(void **state)
                     r->out[o].reserved -= flits_of[icnt_front(n, o)->p.token];
                     r->out[o].oh = (r->out[o].oh + 1) % MOST;
                     r->out[o].on--;
-                    icnt_pop(n, o);
+                    icnt_pop(n, o, cycle + 1);
                     popped++;
                 }
             }
@@ -233,7 +233,7 @@ round_robin(void **state)
                 assert_int_equal(t, (last + 1) % 15);
             last = t;
             got[t]++;
-            icnt_pop(n, 0);
+            icnt_pop(n, 0, c + 1);
         }
     }
     for (int i = 0; i < 15; i++)
@@ -256,7 +256,7 @@ throughput_of_a_pair(void **state)
                 icnt_push(n, 0, 1, flits, &(struct packet){0}, 0, c);
             icnt_step(n, c);
             if (icnt_front_at(n, 1) <= c) {
-                icnt_pop(n, 1);
+                icnt_pop(n, 1, c + 1);
                 got += c >= 10;
             }
         }
@@ -302,7 +302,7 @@ head_of_line(void **state)
         icnt_step(n, c);
         for (unsigned o = 0; o < 64; o++)
             if (icnt_front_at(n, o) <= c) {
-                icnt_pop(n, o);
+                icnt_pop(n, o, c + 1);
                 got += c >= 1000;
             }
     }
@@ -331,7 +331,7 @@ back_pressure(void **state)
     assert_int_equal(in, 8 / 4 + 12 / 4);
     assert_true(icnt_next(n, c) == NEVER);
     assert_true(icnt_busy(n));
-    icnt_pop(n, 0);
+    icnt_pop(n, 0, c);
     assert_int_equal(icnt_next(n, c), c);
     icnt_step(n, c++);
     for (int k = 0; k < 4; k++)

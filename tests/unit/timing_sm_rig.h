@@ -90,10 +90,63 @@ memsys_has_reply(const struct memsys *ms, unsigned sm)
 {
     return bitset_has(ms->replies, sm);
 }
-const uint64_t *
-memsys_replies(const struct memsys *ms)
+unsigned
+memsys_window(const struct memsys *ms)
 {
-    return ms->replies;
+    return 1;
+}
+void
+memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
+{
+    ms->now = from;
+    mock_update(ms);
+}
+void
+memsys_close(struct memsys *ms)
+{
+}
+unsigned
+memsys_parts(const struct memsys *ms)
+{
+    return 0;
+}
+void
+memsys_part(struct memsys *ms, unsigned i)
+{
+}
+uint64_t
+memsys_part_next(const struct memsys *ms, unsigned i)
+{
+    return UINT64_MAX;
+}
+void
+memsys_port(struct memsys *ms, unsigned port, uint64_t now)
+{
+}
+uint64_t
+memsys_port_next(const struct memsys *ms, unsigned port)
+{
+    uint64_t next = NEVER;
+    for (uint32_t i = 0; i < ms->n; i++)
+        if (ms->q[i].sm == port && ms->at[i] < next)
+            next = ms->at[i];
+    return next <= ms->now ? ms->now + 1 : next;
+}
+uint64_t
+memsys_port_sleep(struct memsys *ms, unsigned port)
+{
+    return memsys_port_next(ms, port);
+}
+const uint64_t *
+memsys_noticed(const struct memsys *ms)
+{
+    static const uint64_t none[16];
+    return none;
+}
+uint64_t
+memsys_cross_next(const struct memsys *ms)
+{
+    return NEVER;
 }
 void
 memsys_step(struct memsys *ms, uint64_t now)
