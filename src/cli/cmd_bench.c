@@ -164,10 +164,8 @@ cmd_bench(int argc, char **argv)
     const struct cli_cmd cmd = {
         "bench", "[OPTIONS] [WORKLOAD... | --parse FILE...]",
         "Simulated warp instructions and cycles per second of host time, with timing and\n"
-        "functionally (on one thread); the best of --repeat runs. Default workloads: vecadd,
-"
-        "bfs, matmul, hotspot, backprop, backprop_16 at their full sizes.
-"
+        "functionally (on one thread); the best of --repeat runs. Default workloads: vecadd,\n"
+        "bfs, matmul, hotspot, backprop, backprop_16 at their full sizes.\n"
         "With --parse: megabytes of PTX parsed per second of CPU time, per file ('-': stdin).",
         "  allot bench --tsv > speed.tsv\n"};
     struct cli_sim s = CLI_SIM_DEFAULTS;
