@@ -190,8 +190,7 @@ emit_memory(struct ra_body *b, bool load, int32_t reg, int64_t slot,
 {
     struct ptx_func *f = b->a->f;
     unsigned bytes = ptx_type_bytes(f->regs.v[reg].type);
-    enum ptx_op op = load ? PTX_OP_LD : PTX_OP_ST;
-    struct ptx_inst in = ptx_inst_new(f->module, op, ptx_pattern_nops(op));
+    struct ptx_inst in = ptx_inst_new(f->module, load ? PTX_OP_LD : PTX_OP_ST, 2);
     ptx_set_mod(f->module, &in, PTX_MG_SPACE, PTX_SPACE_SS_LOCAL);
     in.ntypes = 1;
     in.type[0] = (uint8_t)(bytes == 8 ? PTX_B64 : bytes == 4 ? PTX_B32 : PTX_B16);

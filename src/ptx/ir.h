@@ -273,17 +273,6 @@ ptx_nops(const struct ptx_inst *in)
     return n;
 }
 
-/* Operands of the opcode's pattern, those that may be left out included. */
-static inline unsigned
-ptx_pattern_nops(enum ptx_op op)
-{
-    const char *p = ptx_ops[op].operands;
-    unsigned n = *p != 0;
-    for (; *p; p++)
-        n += *p == ',' || *p == '|';
-    return n;
-}
-
 struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name);
 struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name);
 /* What a declaration of a function stands for: the function of that name with a body, or
