@@ -106,6 +106,10 @@ bool cli_write_file(const char *path, const char *text, size_t n);
 /* Whether path could be written, asked before long work; false after saying why not. */
 bool cli_writable(const char *path);
 
+/* Path of a file that comes with allot ("papers/micro/gpgpusim.csv"), by the source tree's
+ * layout; NULL if there is none. Lives to the end of the command. */
+const char *cli_data_path(const char *relative);
+
 /* A JSON string also for what is no UTF-8 (file names): those bytes become '?'. */
 json_t *cli_json_text(const char *s);
 
