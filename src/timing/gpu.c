@@ -107,6 +107,8 @@ check_paths(const struct machine *m, struct diag_sink *diag)
         {"sfu", m->unit.slots_sfu, m->collector.units_sfu, m->collector.ports_sfu, 1},
         {"dp", m->unit.slots_dp, m->collector.units_dp, m->collector.ports_dp,
          m->unit.dp},
+        {"integer", m->unit.slots_integer, m->collector.units_integer,
+         m->collector.ports_integer, m->unit.integer},
         {"mem", m->unit.slots_mem, m->collector.units_mem, m->collector.ports_mem, 1},
     };
     bool general = m->collector.units_general && m->collector.ports_general, ok = true;
@@ -160,15 +162,17 @@ timing_host_copy(struct timing_gpu *g, uint64_t addr, uint64_t bytes)
 /* -- a launch's program -- */
 
 static enum sm_class
-class_of(const struct machine *m, unsigned unit)
+class_of(const struct machine *m, const struct exec_static *st)
 {
-    switch (unit) {
+    switch (st->unit) {
     case PTX_UNIT_SFU:
         return CLS_SFU;
     case PTX_UNIT_DP:
         return m->unit.dp ? CLS_DP : CLS_SFU;
     case PTX_UNIT_MEM:
         return CLS_MEM;
+    case PTX_UNIT_ALU:
+        return m->unit.integer && st->latency <= PTX_LAT_INT_DIV ? CLS_INT : CLS_SP;
     default:
         return CLS_SP;
     }
@@ -189,7 +193,7 @@ build_program(struct run *r)
         memcpy(in->reg, st->src, sizeof *in->reg * st->nsrc);
         memcpy(in->reg + st->nsrc, st->dst, sizeof *in->reg * st->ndst);
         in->first_operand = st->guarded;
-        in->cls = (uint8_t)class_of(m, st->unit);
+        in->cls = (uint8_t)class_of(m, st);
         in->latency = (uint16_t)m->latency[st->latency].cycles;
         in->interval = (uint16_t)m->latency[st->latency].interval;
         in->barrier = st->is_barrier;
@@ -476,8 +480,10 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
     memsys_begin(g->mem);
     memsys_no_skip(g->mem, g->opt.no_skip);
+    uint32_t l1_ways = occ_l1_ways(g->m, k, r.plan.blocks);
     for (unsigned i = 0; i < g->m->sm.count; i++) {
         ldst_begin(g->ldst[i], g->now);
+        ldst_set_l1_ways(g->ldst[i], l1_ways);
         ldst_no_skip(g->ldst[i], g->opt.no_skip);
         sm_init(&r.sm[i], &r.arena, g->m, g->sched, g->residency, &r.plan, &r.prog,
                 g->ldst[i], &g->stats[i], i, g->now);

@@ -27,6 +27,7 @@ enum sm_class {
     CLS_SP,
     CLS_SFU,
     CLS_DP,
+    CLS_INT,
     CLS_MEM,
     SM_NCLS,
     SET_GENERAL = SM_NCLS,

@@ -26,7 +26,7 @@ cp -r "$2/workloads/micro" "$dir/data/workloads/"
 ref=$2/papers/micro/gpgpusim.csv
 spoilt=$dir/data/papers/micro/gpgpusim.csv
 awk -F, -v OFS=, 'NR > 1 { $9 = int($9 * 1.2) } 1' "$ref" >"$spoilt"
-ALLOT_DATA=$dir/data "$allot" paper micro --quick >"$dir/out" 2>"$dir/err" &&
+ALLOT_DATA=$dir/data "$allot" paper micro --quick --machine gtx480 >"$dir/out" 2>"$dir/err" &&
     fail "20 % off passes"
 awk -F, -v OFS=, 'NR == 2 { $11++ } 1' "$ref" >"$spoilt"
 ALLOT_DATA=$dir/data "$allot" paper micro launch-1x32 >"$dir/out" 2>"$dir/err" &&

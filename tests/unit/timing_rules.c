@@ -447,6 +447,87 @@ loads_give_way_to_alu_results(void **st)
     assert_int_equal(late, 1);
 }
 
+/* -- what newer GPUs have -- */
+
+/* With forwarding a dependent instruction issues so many cycles earlier, at the earliest
+ * the one after its producer started (issue + 3 here, with wide banks). */
+static void
+forwarding_shortens_dependent_use(void **st)
+{
+    const char *chain = "add.s32 %r3, %r1, %r2; add.s32 %r4, %r3, %r1;";
+    uint32_t plain = stamp("gtx480", NULL, chain);
+    for (unsigned k = 0; k <= 8; k++) {
+        char v[4];
+        snprintf(v, sizeof v, "%u", k);
+        const struct option o[] = {{"unit.forward", v}, {0}};
+        /* 4 + 2 cycles from start to write-back, one of them at least stays */
+        assert_int_equal(stamp("gtx480", o, chain), plain - (k < 5 ? k : 5));
+    }
+}
+
+/* Integer work and moves leave the SP pipeline alone when they have one of their own. */
+static void
+integer_pipelines(void **st)
+{
+    const struct option sp[] = {
+        {"latency.f32_add", "4,8"}, {"latency.int_add", "4,8"}, {"unit.sp", "1"}, {0}};
+    const struct option own[] = {{"latency.f32_add", "4,8"},
+                                 {"latency.int_add", "4,8"},
+                                 {"unit.sp", "1"},
+                                 {"unit.integer", "1"},
+                                 {"unit.slots_integer", "1"},
+                                 {"collector.units_integer", "4"},
+                                 {"collector.ports_integer", "1"},
+                                 {0}};
+    const char *mixed = "add.f32 %f1, %f0, %f0; add.s32 %r3, %r1, %r2;"
+                        "add.s32 %r4, %r3, %r2;";
+    const char *alone = "add.s32 %r3, %r1, %r2; add.s32 %r4, %r3, %r2;";
+    /* one pipeline: the second starts 8 cycles after the first, not one */
+    assert_int_equal(stamp("gtx480", sp, mixed), stamp("gtx480", sp, alone) + 8);
+    assert_int_equal(stamp("gtx480", own, mixed), stamp("gtx480", own, alone) + 1);
+}
+
+/* The L1 loses as many ways as the scratchpad of the resident blocks takes, rounded up to
+ * a size that can be set. */
+static void
+scratchpad_takes_ways_of_the_l1(void **st)
+{
+    struct diag_sink d = {0};
+    struct machine *m = machine_load("v100", &d);
+    assert_non_null(m);
+    static const struct {
+        uint32_t scratchpad, blocks, ways; /* of 16 ways of 8 KB */
+    } t[] = {{0, 8, 16},    {256, 1, 15},  {8192, 1, 15}, {8448, 1, 14},
+             {4096, 8, 12}, {12288, 8, 4}, {98304, 1, 4}};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct occ_kernel k = {
+            .threads = 64, .registers = 16, .scratchpad = t[i].scratchpad};
+        assert_int_equal(occ_l1_ways(m, &k, t[i].blocks), t[i].ways);
+    }
+    assert_true(machine_set(m, "sm.scratchpad_from_l1", "false", &d));
+    struct occ_kernel k = {.threads = 64, .registers = 16, .scratchpad = 98304};
+    assert_int_equal(occ_l1_ways(m, &k, 1), 16);
+    machine_free(m);
+    diag_free(&d);
+    /* 12 KB read twice: with 16 KB all hit the second time, with the 4 KB beside a block
+     * with scratchpad fewer do */
+    const char *twice = "mul.wide.u32 %d2, %r60, 124; add.u64 %d2, %d0, %d2;"
+                        "ld.global.u32 %r3, [%d2]; bar.sync 0; ld.global.u32 %r4, [%d2];";
+    struct option o[] = {{"l1d.hash", "linear"},
+                         {"l1d.sets", "16"},
+                         {"l1d.ways", "8"},
+                         {"sm.scratchpad", "12288"},
+                         {"sm.max_block_scratchpad", "12288"},
+                         {"sm.scratchpad_sizes", "0 12"},
+                         {"sm.scratchpad_from_l1", "true"},
+                         {0}};
+    struct launch_stats with, without;
+    run_word("gtx480", o, twice, 1, 96, 0, &with);
+    o[6].value = "false";
+    run_word("gtx480", o, twice, 1, 96, 0, &without);
+    assert_true(with.sm.l1d_hits < without.sm.l1d_hits);
+}
+
 /* -- sub-cores -- */
 
 static const struct option split4[] = {
@@ -536,6 +617,9 @@ main(void)
         cmocka_unit_test(pipelines_bound_throughput),
         cmocka_unit_test(initiation_interval),
         cmocka_unit_test(loads_give_way_to_alu_results),
+        cmocka_unit_test(forwarding_shortens_dependent_use),
+        cmocka_unit_test(integer_pipelines),
+        cmocka_unit_test(scratchpad_takes_ways_of_the_l1),
         cmocka_unit_test(sub_cores_own_their_pipelines),
         cmocka_unit_test(sub_cores_own_their_banks),
         cmocka_unit_test(sub_cores_share_the_load_store_unit),
