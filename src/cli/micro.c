@@ -2,7 +2,9 @@
 #include "cli/micro.h"
 
 #include "cli/cli.h"
+#include "cli/span.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -293,10 +295,54 @@ launch(const struct micro_case *c, const struct micro_launch *l, struct allot_de
     return allot_launch(dev, &a, d) != NULL;
 }
 
+char *
+micro_text(const char *ptx, unsigned cc)
+{
+    char relative[96];
+    snprintf(relative, sizeof relative, "workloads/micro/%s", ptx);
+    const char *path = cli_data_path(relative);
+    size_t n;
+    char *text = path ? file_read(path, &n) : NULL;
+    if (!text) {
+        fprintf(stderr, "allot: cannot read %s: %s\n", path ? path : relative,
+                strerror(path ? errno : ENOENT));
+        return NULL;
+    }
+    if (!cc)
+        return text;
+    char *timed = span_instrument(text, cc);
+    if (!timed)
+        fprintf(stderr, "allot: %s: not one kernel with one return\n", path);
+    free(text);
+    return timed;
+}
+
+static bool
+set_span(struct allot_device *dev, struct allot_module *m, struct allot_diag *d)
+{
+    uint64_t at, slots[2 * SPAN_SMS];
+    span_init(slots);
+    return allot_symbol(dev, m, SPAN_SYMBOL, &at, NULL, d) &&
+           allot_write(dev, at, slots, sizeof slots, d);
+}
+
+static bool
+get_span(struct allot_device *dev, struct allot_module *m, uint64_t *cycles,
+         struct allot_diag *d)
+{
+    uint64_t at, slots[2 * SPAN_SMS];
+    if (!allot_symbol(dev, m, SPAN_SYMBOL, &at, NULL, d) ||
+        !allot_read(dev, at, slots, sizeof slots, d))
+        return false;
+    *cycles = span_cycles(slots);
+    return true;
+}
+
 bool
 micro_run(const struct micro_case *c, const struct allot_machine *m,
           const struct allot_options *options, struct allot_device **dev,
-          struct allot_module *module[MICRO_MAX_LAUNCHES], struct allot_diag *d)
+          struct allot_module *module[MICRO_MAX_LAUNCHES], uint64_t *span,
+          struct allot_diag *d)
 {
     /* Registers only limit blocks; of two launches the warm-up's fewer would not change
      * its blocks (256 threads at most). */
@@ -311,13 +357,16 @@ micro_run(const struct micro_case *c, const struct allot_machine *m,
     uint64_t address[MICRO_MAX_BUFFERS];
     ok = *dev && make_buffers(c, *dev, address, d);
     for (unsigned i = 0; ok && i < c->nlaunches; i++) {
-        char relative[96];
-        snprintf(relative, sizeof relative, "workloads/micro/%s", c->launch[i].ptx);
-        const char *path = cli_data_path(relative);
-        if (!path)
-            fprintf(stderr, "allot: %s is not there\n", relative);
-        module[i] = path ? allot_module_load(path, d) : NULL;
-        ok = module[i] && launch(c, &c->launch[i], *dev, module[i], address, d);
+        char cc[16] = "0";
+        if (span)
+            allot_machine_get(m, "gpu.compute_capability", cc, sizeof cc);
+        char *text = micro_text(c->launch[i].ptx, (unsigned)atoi(cc));
+        module[i] =
+            text ? allot_module_parse(c->launch[i].ptx, text, strlen(text), d) : NULL;
+        free(text);
+        ok = module[i] && (!span || set_span(*dev, module[i], d)) &&
+             launch(c, &c->launch[i], *dev, module[i], address, d) &&
+             (!span || get_span(*dev, module[i], &span[i], d));
     }
     return ok;
 }

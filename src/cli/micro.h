@@ -61,9 +61,15 @@ bool micro_param(const struct micro_launch *l, const char *name, const uint64_t 
 
 /* Runs the case on a machine (prefill and registers are set as the case says) and leaves
  * the results in *dev and *module, which the caller frees in that order, also after a
- * failure. */
+ * failure. With span, the kernels are those of span.h for the machine's compute
+ * capability, and span[i] is what launch i told. */
 bool micro_run(const struct micro_case *c, const struct allot_machine *m,
                const struct allot_options *options, struct allot_device **dev,
-               struct allot_module *module[MICRO_MAX_LAUNCHES], struct allot_diag *d);
+               struct allot_module *module[MICRO_MAX_LAUNCHES], uint64_t *span,
+               struct allot_diag *d);
+
+/* Text of a kernel's file, malloc'd; NULL after saying why not. With cc, as span.h makes
+ * it for that compute capability. */
+char *micro_text(const char *ptx, unsigned cc);
 
 #endif

@@ -227,7 +227,7 @@ run_case(struct micro_run_state *r, size_t i, unsigned machine,
     struct allot_device *dev = NULL;
     struct allot_module *module[MICRO_MAX_LAUNCHES] = {0};
     o->user = (void *)c->name;
-    bool ok = micro_run(c, m, o, &dev, module, d);
+    bool ok = micro_run(c, m, o, &dev, module, NULL, d);
     for (unsigned k = 0; ok && k < c->nlaunches; k++) {
         const struct allot_result *result = allot_result_at(dev, k);
         uint64_t warp = 0, thread = 0;
