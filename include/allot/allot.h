@@ -193,6 +193,7 @@ struct allot_options {
     bool no_skip;        /* step sleeping parts too (same statistics, slower) */
     bool check_analyses; /* functional: hold every scratchpad access against what the
                           * compiler's analyses say of it; a broken promise is a fault */
+    bool per_sm;         /* keep the counters of each SM (allot_result_sm) */
     unsigned threads;    /* host threads; 0: 1 */
     uint64_t max_cycles; /* give up after this many core cycles a launch; 0: no limit */
     uint64_t max_instructions; /* warp instructions a launch; 0: no limit */
@@ -371,6 +372,10 @@ double allot_result_seconds(const struct allot_result *r); /* host time */
  * in *count; derived values only in *value. Either pointer may be NULL. */
 bool allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
                       double *value);
+
+/* The same of one SM, for counters that SMs have; with options.per_sm only. */
+bool allot_result_sm(const struct allot_result *r, unsigned sm, const char *id,
+                     uint64_t *count);
 
 /* Every counter and derived value: i from 0 while true is returned. */
 struct allot_stat_info {

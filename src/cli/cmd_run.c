@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/launchfile.h"
 #include "cli/runs.h"
+#include "cli/why.h"
 
 #include "report/table.h"
 
@@ -23,7 +24,7 @@ static const struct cli_cmd cmd = {
     "      --arg buf:1024xf32,show=8 --arg 1024\n"};
 
 struct out {
-    bool json, csv, stats;
+    bool json, csv, stats, why;
     const char *db; /* NULL: not stored */
     struct cli_list params;
 };
@@ -130,14 +131,22 @@ print_csv(const struct allot_device *dev, const char *workload, const char *mach
     }
 }
 
-static void
-print_json(const struct allot_device *dev, const struct allot_machine *m,
-           const struct cli_sim *s, const char *workload, const char *check,
-           const char *why)
+/* False: the causes of some SM's issue slots do not add up. */
+static bool
+print_json(const struct out *out, const struct allot_device *dev,
+           const struct allot_machine *m, const struct cli_sim *s, const char *workload,
+           const char *check, const char *why)
 {
     json_t *kernels = json_array();
     for (size_t i = 0; i < allot_results(dev); i++)
         json_array_append_new(kernels, cli_result_json(allot_result_at(dev, i)));
+    bool ok = true;
+    for (size_t i = 0; out->why && i < allot_results(dev); i++) {
+        json_t *sms = why_json(allot_result_at(dev, i));
+        ok &= sms != NULL;
+        if (sms)
+            json_object_set_new(json_array_get(kernels, i), "sms", sms);
+    }
     json_t *o = json_pack("{s:o, s:o, s:o, s:s, s:o}", "machine",
                           cli_json_text(allot_machine_name(m)), "workload",
                           cli_json_text(workload), "options", cli_sim_json(m, s), "check",
@@ -147,21 +156,21 @@ print_json(const struct allot_device *dev, const struct allot_machine *m,
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     printf("\n");
     json_decref(o);
+    return ok;
 }
 
-static void
+static bool
 print_result(const struct out *out, const struct allot_device *dev,
              const struct allot_machine *m, const struct cli_sim *s, const char *name,
              const char *check, const char *why)
 {
     cli_progress_end();
     if (out->json) {
-        print_json(dev, m, s, name, check, why);
-        return;
+        return print_json(out, dev, m, s, name, check, why);
     }
     if (out->csv) {
         print_csv(dev, name, allot_machine_name(m));
-        return;
+        return true;
     }
     char sched[64] = "", resid[64] = "";
     allot_machine_get(m, "sm.scheduler", sched, sizeof sched);
@@ -175,8 +184,10 @@ print_result(const struct out *out, const struct allot_device *dev,
         print_summary(dev, s->functional);
     if (out->stats)
         print_stats(dev);
+    bool ok = !out->why || why_print(dev);
     if (*check)
         printf("\ncheck %s%s%s\n", check, why && *why ? ": " : "", why ? why : "");
+    return ok;
 }
 
 /* cli_sim_run_options has checked it. */
@@ -206,7 +217,7 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
         ok = allot_workload_run_with(w, dev, mod, s->quick, o_seed(s), params.s, why, d);
         strbuf_free(&params);
         if (ok || !cli_interrupted())
-            print_result(out, dev, m, s, w->name, ok ? "passed" : "failed", why);
+            ok &= print_result(out, dev, m, s, w->name, ok ? "passed" : "failed", why);
         struct cli_ran ran = {.db = out->db,
                               .workload = w->name,
                               .params = out->params.v,
@@ -335,7 +346,7 @@ run_own(const char *path, const struct launch_desc *l, const struct cli_sim *s,
         ok = launch_own(k, l, mod, dev, o_seed(s), args, d);
         cli_progress_end();
         if (ok) /* nothing checks a user's results */
-            print_result(out, dev, m, s, path, "", NULL);
+            ok = print_result(out, dev, m, s, path, "", NULL);
         struct cli_ran ran = {.db = out->db,
                               .workload = path,
                               .sim = s,
@@ -364,6 +375,8 @@ cmd_run(int argc, char **argv)
     const char *launch = NULL;
     const struct cli_opt own[] = {
         {"stats", 0, NULL, "every counter, not only the summary", NULL, NULL, &out.stats},
+        {"why", 0, NULL, "issue slots of each SM by what kept them from issuing", NULL,
+         NULL, &out.why},
         {"json", 0, NULL, "one JSON object with every counter", NULL, NULL, &out.json},
         {"csv", 0, NULL, "one CSV line per kernel launch, with every counter", NULL, NULL,
          &out.csv},
@@ -397,6 +410,11 @@ cmd_run(int argc, char **argv)
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
         return EXIT_USAGE;
+    if (out.why && (s.functional || out.csv))
+        return cli_usage(&cmd,
+                         "--why: issue slots need the cycle model, and a table or --json "
+                         "to stand in");
+    o.per_sm = out.why;
     const struct allot_workload *w = allot_workload_find(pos.v[0]);
     if (!w && !ends_in(pos.v[0], ".ptx") && strcmp(pos.v[0], "-") &&
         !strchr(pos.v[0], '/') && access(pos.v[0], F_OK))

@@ -18,6 +18,8 @@ struct allot_result {
     char *kernel;
     double seconds;
     struct launch_stats stats;
+    struct stat_sm *sm; /* of each, with options.per_sm */
+    unsigned nsm;
 };
 
 /* Address space for host memory of a unified device; untouched pages cost nothing. */
@@ -93,6 +95,7 @@ allot_device_free(struct allot_device *dev)
     rt_arrays_free(dev);
     for (size_t i = 0; i < dev->results.n; i++) {
         free(dev->results.v[i]->kernel);
+        free(dev->results.v[i]->sm);
         free(dev->results.v[i]);
     }
     vec_free(&dev->results);
@@ -447,7 +450,15 @@ run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
         r->stats.sm.thread_instructions = g->n_thread_inst;
         return ok;
     }
-    return timing_launch(dev->gpu, g, k, &r->stats, diag);
+    if (!timing_launch(dev->gpu, g, k, &r->stats, diag))
+        return false;
+    if (dev->options.per_sm) {
+        r->nsm = dev->machine->sm.count;
+        r->sm = xcalloc(r->nsm, sizeof *r->sm);
+        for (unsigned i = 0; i < r->nsm; i++)
+            r->sm[i] = *timing_sm_stats(dev->gpu, i);
+    }
+    return true;
 }
 
 /* Blocks of the kernel that the device holds at once, none sharing anything. */
@@ -642,4 +653,14 @@ allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
                  double *value)
 {
     return stats_get(&r->stats, id, count, value);
+}
+
+bool
+allot_result_sm(const struct allot_result *r, unsigned sm, const char *id, uint64_t *count)
+{
+    struct launch_stats one = {0};
+    if (sm >= r->nsm)
+        return false;
+    stats_add_sm(&one, &r->sm[sm]);
+    return stats_get(&one, id, count, NULL);
 }

@@ -159,6 +159,12 @@ timing_host_copy(struct timing_gpu *g, uint64_t addr, uint64_t bytes)
         memsys_prefill(g->mem, addr, bytes);
 }
 
+const struct stat_sm *
+timing_sm_stats(const struct timing_gpu *g, unsigned i)
+{
+    return &g->stats[i];
+}
+
 /* -- a launch's program -- */
 
 static enum sm_class

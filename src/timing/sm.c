@@ -285,6 +285,9 @@ account(struct sm *s, uint64_t n)
         case CAUSE_SCOREBOARD:
             t->issue_scoreboard += n;
             break;
+        case CAUSE_MEMORY:
+            t->issue_memory += n;
+            break;
         case CAUSE_BARRIER:
             t->issue_barrier += n;
             break;

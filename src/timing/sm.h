@@ -103,6 +103,7 @@ struct sm_sched {
     uint64_t head;   /* an instruction is in the buffer, on the warp's path */
     uint64_t bad;    /* what is in the buffer is not on the path */
     uint64_t hazard; /* the head instruction waits for a register */
+    uint64_t load;   /* of those: one that the load/store unit brings */
     uint64_t wait;   /* at a barrier or fence, or for its atomics */
     uint64_t fence;  /* of those: at a fence */
     uint64_t copy;   /* of those: until asynchronous copies are there */
@@ -123,6 +124,7 @@ enum sm_cause {
     CAUSE_STALL,
     CAUSE_LOCK,
     CAUSE_SCOREBOARD,
+    CAUSE_MEMORY,
     CAUSE_BARRIER,
     CAUSE_FETCH,
     CAUSE_EMPTY

@@ -107,11 +107,14 @@ write_registers(struct sm *s, unsigned w, const struct sm_inst *in)
     const uint16_t *dst = in->reg + in->nsrc;
     for (unsigned i = 0; i < in->ndst; i++)
         p->bank_written |= (uint64_t)1 << (dst[i] + w) % p->nbanks;
-    score_release(&s->score, w, dst, in->ndst);
+    score_release(&s->score, w, dst, in->ndst, in->mem);
     if (c->hazard & bit) {
         const struct sm_inst *h = &s->prog->inst[s->buf_pc[w]];
-        if (!score_hazard(&s->score, w, h->reg, (unsigned)h->nsrc + h->ndst))
+        unsigned n = (unsigned)h->nsrc + h->ndst;
+        if (!score_hazard(&s->score, w, h->reg, n))
             c->hazard &= ~bit;
+        if (c->load & bit && !score_hazard_in(&s->score, s->score.memory, w, h->reg, n))
+            c->load &= ~bit;
     }
 }
 

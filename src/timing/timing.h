@@ -31,6 +31,9 @@ bool timing_launch(struct timing_gpu *g, struct exec_grid *grid,
                    const struct occ_kernel *k, struct launch_stats *out,
                    struct diag_sink *diag);
 
+/* Counters of SM i in the last launch, until the next. */
+const struct stat_sm *timing_sm_stats(const struct timing_gpu *g, unsigned i);
+
 /* A host copy of these bytes went by (partition.prefill). */
 void timing_host_copy(struct timing_gpu *g, uint64_t addr, uint64_t bytes);
 

@@ -304,6 +304,15 @@ cut -d, -f1-3,5- out >first
 check "same counters" 0 cmp first second
 "$allot" run vecadd --quick --csv --no-skip | cut -d, -f1-3,5- >third
 check "same counters without skipping" 0 cmp first third
+check "why" 0 "$allot" run vecadd --quick --why
+has out 'issue slots by cause'
+# causes of every line add up to 100 %, as far as two decimals can
+cp out why.txt
+check "why adds up" 0 awk '/^(SM|---) / { next } /^([0-9]+|all) / { s = 0; n++
+    for (i = 2; i < NF; i++) s += $i; if (s < 99.95 || s > 100.05) bad = 1 } END { exit bad || n != 16 }' why.txt
+check "why as JSON" 0 "$allot" run vecadd --quick --why --json
+has out '"issue_memory"'
+check "why without slots" 2 "$allot" run vecadd --quick --why --functional
 check "compare" 0 "$allot" compare vecadd --quick --variants unshared-lrr,unshared-gto
 has out "passed"
 check "unknown variant" 2 "$allot" compare vecadd --quick --variants nosuch
