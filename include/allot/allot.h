@@ -188,6 +188,12 @@ bool allot_occupancy(const struct allot_machine *m, const struct allot_occupancy
                      struct allot_occupancy *out, struct allot_diag *d);
 
 /* -- device -- */
+/* A launch under way. */
+struct allot_progress {
+    uint64_t cycles, thread_instructions; /* 0 without timing */
+    uint64_t blocks_done, blocks;
+    double seconds; /* of host time since it began */
+};
 struct allot_options {
     bool functional;     /* no timing */
     bool no_skip;        /* step sleeping parts too (same statistics, slower) */
@@ -204,7 +210,12 @@ struct allot_options {
      * return false to stop it with an error "interrupted". cycles is 0 without timing.
      * May be NULL. */
     bool (*progress)(void *user, uint64_t cycles, uint64_t blocks_done, uint64_t blocks);
+    /* The same with more to tell; used instead of progress where it is given. */
+    bool (*watch)(void *user, const struct allot_progress *p);
     void *user;
+    /* Counters are kept every so many core cycles of a launch (allot_result_sample), in
+     * the first 65536 such pieces of it; 0: not. */
+    uint64_t sample_cycles;
     /* What kernels print (printf, failed assertions), as they do; NULL: to stdout. */
     void (*print)(void *user, const char *text, size_t n);
 };
@@ -373,6 +384,11 @@ double allot_result_seconds(const struct allot_result *r); /* host time */
 bool allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
                       double *value);
 
+/* Counters so far at the end of each piece of options.sample_cycles core cycles, and at the
+ * end of the launch: i from 0 while true is returned. Derived values stand for the launch
+ * up to there. */
+bool allot_result_sample(const struct allot_result *r, size_t i, uint64_t *cycle,
+                         const char *id, uint64_t *count, double *value);
 /* The same of one SM, for counters that SMs have; with options.per_sm only. */
 bool allot_result_sm(const struct allot_result *r, unsigned sm, const char *id,
                      uint64_t *count);

@@ -68,6 +68,7 @@ struct cli_sim {
     const char *machine, *scheduler, *residency, *threshold, *regs, *max_cycles,
         *max_instructions, *threads, *seed, *compiler;
     struct cli_list set;
+    bool progress;
     bool functional, quick, no_skip, check_analyses;
 };
 #define CLI_SIM_DEFAULTS                                                                 \
@@ -75,7 +76,7 @@ struct cli_sim {
         .machine = "gtx480", .seed = "1", .compiler = "clang"                            \
     }
 /* The option table over s: valid while s lives; caller gives room for CLI_SIM_OPTIONS. */
-enum { CLI_SIM_OPTIONS = 17 };
+enum { CLI_SIM_OPTIONS = 24 };
 void cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS]);
 
 /* Machine with every override applied, NULL after printing why not. */

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/launchfile.h"
 #include "cli/runs.h"
+#include "cli/timeline.h"
 #include "cli/why.h"
 
 #include "report/table.h"
@@ -27,6 +28,7 @@ struct out {
     bool json, csv, stats, why;
     const char *db; /* NULL: not stored */
     struct cli_list params;
+    const char *timeline; /* file, NULL: none */
 };
 
 static double
@@ -165,6 +167,8 @@ print_result(const struct out *out, const struct allot_device *dev,
              const char *check, const char *why)
 {
     cli_progress_end();
+    if (out->timeline && !timeline_write(dev, out->timeline))
+        return false;
     if (out->json) {
         return print_json(out, dev, m, s, name, check, why);
     }
@@ -372,11 +376,14 @@ cmd_run(int argc, char **argv)
     struct cli_sim s = CLI_SIM_DEFAULTS;
     struct launch_desc l = {0};
     struct out out = {0};
-    const char *launch = NULL;
+    const char *launch = NULL, *every = "1000";
     const struct cli_opt own[] = {
         {"stats", 0, NULL, "every counter, not only the summary", NULL, NULL, &out.stats},
         {"why", 0, NULL, "issue slots of each SM by what kept them from issuing", NULL,
          NULL, &out.why},
+        {"timeline", 0, "FILE.csv", "what every counter grew by, each so many cycles",
+         &out.timeline, NULL, NULL},
+        {"timeline-cycles", 0, "N", "... (default 1000)", &every, NULL, NULL},
         {"json", 0, NULL, "one JSON object with every counter", NULL, NULL, &out.json},
         {"csv", 0, NULL, "one CSV line per kernel launch, with every counter", NULL, NULL,
          &out.csv},
@@ -415,6 +422,14 @@ cmd_run(int argc, char **argv)
                          "--why: issue slots need the cycle model, and a table or --json "
                          "to stand in");
     o.per_sm = out.why;
+    if (out.timeline) {
+        if (s.functional)
+            return cli_usage(&cmd, "--timeline: time needs the cycle model");
+        if (!cli_u64(every, 1, UINT64_C(1) << 40, &o.sample_cycles))
+            return cli_usage(&cmd, "--timeline-cycles %s: not a positive number", every);
+        if (!cli_writable(out.timeline))
+            return EXIT_FAILED;
+    }
     const struct allot_workload *w = allot_workload_find(pos.v[0]);
     if (!w && !ends_in(pos.v[0], ".ptx") && strcmp(pos.v[0], "-") &&
         !strchr(pos.v[0], '/') && access(pos.v[0], F_OK))

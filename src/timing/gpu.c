@@ -40,6 +40,7 @@ struct run {
     uint64_t start, first_dispatch; /* cycles */
     uint64_t blocks, done;
     uint64_t inst_start;
+    uint64_t next_sample;  /* cycle, NEVER: none */
     struct timespec shown; /* when progress was last told */
     bool *out;             /* by SM: packets may be waiting */
 };
@@ -390,12 +391,49 @@ go_on(struct run *r, uint64_t loops, struct diag_sink *diag)
                        1e-9 * (double)(t.tv_nsec - r->shown.tv_nsec);
         if (since >= 0.1) {
             r->shown = t;
-            if (!g->opt.progress(g->opt.user, cycles, r->done, r->blocks))
+            uint64_t inst = 0;
+            for (unsigned i = 0; i < g->m->sm.count; i++)
+                inst += g->stats[i].thread_instructions;
+            if (!g->opt.progress(g->opt.user, cycles, inst, r->done, r->blocks))
                 return diag_error(diag, "kernel '%s' interrupted after %llu cycles", name,
                                   (unsigned long long)cycles);
         }
     }
     return true;
+}
+
+/* Counters of the launch up to the end of cycle `now`, at which the memory system stands
+ * or after which nothing has happened. */
+static void
+totals(struct run *r, uint64_t now, struct launch_stats *out)
+{
+    struct timing_gpu *g = r->g;
+    struct stat_gpu s = {.cycles = now - r->start,
+                         .blocks = r->blocks,
+                         .resident_blocks = r->plan.blocks,
+                         .baseline_blocks = r->plan.baseline,
+                         .shared_pairs = r->plan.pairs};
+    s.sm_cycles = s.cycles * g->m->sm.count;
+    for (unsigned i = 0; i < g->m->sm.count; i++)
+        sm_catch_up(&r->sm[i], now);
+    memset(out, 0, sizeof *out);
+    stats_add_gpu(out, &s);
+    for (unsigned i = 0; i < g->m->sm.count; i++)
+        stats_add_sm(out, &g->stats[i]);
+    memsys_stats(g->mem, out);
+}
+
+/* Samples that fall before cycle `now`, the next to be stepped. */
+static void
+take_samples(struct run *r, uint64_t now)
+{
+    for (; r->next_sample < now; r->next_sample += r->g->opt.sample_cycles) {
+        struct launch_stats s;
+        if (r->next_sample > r->g->now) /* slept through: nothing happens in it */
+            memsys_step(r->g->mem, r->next_sample);
+        totals(r, r->next_sample, &s);
+        r->g->opt.sample(r->g->opt.user, r->next_sample - r->start, &s);
+    }
 }
 
 static bool
@@ -404,6 +442,8 @@ loop(struct run *r, struct diag_sink *diag)
     struct timing_gpu *g = r->g;
     uint64_t now = g->now + 1;
     for (uint64_t loops = 1;; loops++) {
+        if (r->next_sample < now)
+            take_samples(r, now);
         g->now = now;
         if (!step(r, now))
             return false;
@@ -447,20 +487,7 @@ drain(struct run *r)
 static bool
 finish(struct run *r, struct launch_stats *out, struct diag_sink *diag)
 {
-    struct timing_gpu *g = r->g;
-    struct stat_gpu s = {.cycles = g->now - r->start,
-                         .blocks = r->blocks,
-                         .resident_blocks = r->plan.blocks,
-                         .baseline_blocks = r->plan.baseline,
-                         .shared_pairs = r->plan.pairs};
-    s.sm_cycles = s.cycles * g->m->sm.count;
-    for (unsigned i = 0; i < g->m->sm.count; i++)
-        sm_catch_up(&r->sm[i], g->now);
-    memset(out, 0, sizeof *out);
-    stats_add_gpu(out, &s);
-    for (unsigned i = 0; i < g->m->sm.count; i++)
-        stats_add_sm(out, &g->stats[i]);
-    memsys_stats(g->mem, out);
+    totals(r, r->g->now, out);
     drain(r);
     return stats_check(out, diag);
 }
@@ -478,6 +505,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     r.start = g->now;
     r.first_dispatch = g->now + g->m->gpu.launch_latency;
     r.inst_start = grid->n_warp_inst;
+    r.next_sample = g->opt.sample_cycles ? g->now + g->opt.sample_cycles : NEVER;
     clock_gettime(CLOCK_MONOTONIC, &r.shown);
     grid->nsm = g->m->sm.count;
     grid->clock = &g->now;

@@ -43,22 +43,20 @@ static inline void
 score_reserve(struct scoreboard *s, unsigned warp, const uint16_t *reg, unsigned n,
               bool memory)
 {
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n; i++)
         bitset_add(s->bits + (size_t)s->words * warp, reg[i]);
-        if (memory)
-            bitset_add(s->memory + (size_t)s->words * warp, reg[i]);
-    }
+    for (unsigned i = 0; memory && i < n; i++)
+        bitset_add(s->memory + (size_t)s->words * warp, reg[i]);
 }
 
 static inline void
 score_release(struct scoreboard *s, unsigned warp, const uint16_t *reg, unsigned n,
               bool memory)
 {
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n; i++)
         bitset_del(s->bits + (size_t)s->words * warp, reg[i]);
-        if (memory)
-            bitset_del(s->memory + (size_t)s->words * warp, reg[i]);
-    }
+    for (unsigned i = 0; memory && i < n; i++)
+        bitset_del(s->memory + (size_t)s->words * warp, reg[i]);
 }
 
 #endif

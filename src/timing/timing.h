@@ -13,8 +13,13 @@ struct timing_options {
     bool no_skip;        /* step every component every cycle */
     uint64_t max_cycles; /* 0: none */
     uint64_t max_instructions;
-    bool (*progress)(void *user, uint64_t cycles, uint64_t done, uint64_t blocks);
-    void *user;
+    bool (*progress)(void *user, uint64_t cycles, uint64_t thread_instructions,
+                     uint64_t done, uint64_t blocks);
+    void *user; /* of progress and sample */
+    /* Called at the end of every sample_cycles-th core cycle of a launch with the counters
+     * so far; 0: never. */
+    uint64_t sample_cycles;
+    void (*sample)(void *user, uint64_t cycle, const struct launch_stats *so_far);
 };
 
 /* A GPU that lives over several launches (the L2 keeps its contents, L1s do not). NULL
