@@ -216,6 +216,9 @@ struct allot_options {
     /* Counters are kept every so many core cycles of a launch (allot_result_sample), in
      * the first 65536 such pieces of it; 0: not. */
     uint64_t sample_cycles;
+    /* A trace of at most so many events (0: none) of the core cycles [trace_from, trace_to)
+     * of each launch, trace_to = 0: to its end. See allot_trace. */
+    uint64_t trace_limit, trace_from, trace_to;
     /* What kernels print (printf, failed assertions), as they do; NULL: to stdout. */
     void (*print)(void *user, const char *text, size_t n);
 };
@@ -389,6 +392,10 @@ bool allot_result_get(const struct allot_result *r, const char *id, uint64_t *co
  * up to there. */
 bool allot_result_sample(const struct allot_result *r, size_t i, uint64_t *cycle,
                          const char *id, uint64_t *count, double *value);
+/* The trace of all launches as JSON in Chrome's trace event format, which Perfetto reads:
+ * malloc'd, *n characters; one cycle is one microsecond there. *lost: events for which
+ * there was no room. NULL: there is no trace. */
+char *allot_trace(const struct allot_device *dev, size_t *n, uint64_t *lost);
 /* The same of one SM, for counters that SMs have; with options.per_sm only. */
 bool allot_result_sm(const struct allot_result *r, unsigned sm, const char *id,
                      uint64_t *count);

@@ -28,7 +28,7 @@ struct out {
     bool json, csv, stats, why;
     const char *db; /* NULL: not stored */
     struct cli_list params;
-    const char *timeline; /* file, NULL: none */
+    const char *timeline, *trace; /* files, NULL: none */
 };
 
 static double
@@ -162,11 +162,29 @@ print_json(const struct out *out, const struct allot_device *dev,
 }
 
 static bool
+write_trace(const struct allot_device *dev, const char *path)
+{
+    size_t n;
+    uint64_t lost = 0;
+    char *text = allot_trace(dev, &n, &lost);
+    bool ok = text && cli_write_file(path, text, n);
+    free(text);
+    if (ok && lost)
+        fprintf(stderr,
+                "allot: %s is full: %llu later events are left out; choose a window "
+                "(--trace-from, --trace-to) or raise --trace-limit\n",
+                path, (unsigned long long)lost);
+    return ok;
+}
+
+static bool
 print_result(const struct out *out, const struct allot_device *dev,
              const struct allot_machine *m, const struct cli_sim *s, const char *name,
              const char *check, const char *why)
 {
     cli_progress_end();
+    if (out->trace && !write_trace(dev, out->trace))
+        return false;
     if (out->timeline && !timeline_write(dev, out->timeline))
         return false;
     if (out->json) {
@@ -376,11 +394,21 @@ cmd_run(int argc, char **argv)
     struct cli_sim s = CLI_SIM_DEFAULTS;
     struct launch_desc l = {0};
     struct out out = {0};
-    const char *launch = NULL, *every = "1000";
+    const char *launch = NULL, *every = "1000", *from = "0", *to = NULL,
+               *limit = "400000";
     const struct cli_opt own[] = {
         {"stats", 0, NULL, "every counter, not only the summary", NULL, NULL, &out.stats},
         {"why", 0, NULL, "issue slots of each SM by what kept them from issuing", NULL,
          NULL, &out.why},
+        {"trace", 0, "FILE.json",
+         "blocks, warps, units, L2, DRAM over time, for Perfetto", &out.trace, NULL,
+         NULL},
+        {"trace-from", 0, "CYCLE",
+         "... of each launch from this core cycle on (default 0)", &from, NULL, NULL},
+        {"trace-to", 0, "CYCLE", "... and before this one (default: to its end)", &to,
+         NULL, NULL},
+        {"trace-limit", 0, "N",
+         "... at most so many events (default 400000, about 40 MB)", &limit, NULL, NULL},
         {"timeline", 0, "FILE.csv", "what every counter grew by, each so many cycles",
          &out.timeline, NULL, NULL},
         {"timeline-cycles", 0, "N", "... (default 1000)", &every, NULL, NULL},
@@ -422,6 +450,19 @@ cmd_run(int argc, char **argv)
                          "--why: issue slots need the cycle model, and a table or --json "
                          "to stand in");
     o.per_sm = out.why;
+    if (out.trace) {
+        if (s.functional)
+            return cli_usage(&cmd, "--trace: time needs the cycle model");
+        if (!cli_u64(from, 0, UINT64_C(1) << 60, &o.trace_from))
+            return cli_usage(&cmd, "--trace-from %s: not a cycle", from);
+        if (to && !cli_u64(to, o.trace_from + 1, UINT64_C(1) << 60, &o.trace_to))
+            return cli_usage(&cmd, "--trace-to %s: not a cycle after %s", to, from);
+        if (!cli_u64(limit, 1, 100000000, &o.trace_limit))
+            return cli_usage(&cmd, "--trace-limit %s: not a number from 1 to 100000000",
+                             limit);
+        if (!cli_writable(out.trace))
+            return EXIT_FAILED;
+    }
     if (out.timeline) {
         if (s.functional)
             return cli_usage(&cmd, "--timeline: time needs the cycle model");

@@ -108,6 +108,11 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
                                            : NULL,
                                    .sample_cycles = dev->options.sample_cycles,
                                    .sample = keep_sample,
+                                   .trace_limit = dev->options.trace_limit,
+                                   .trace_from = dev->options.trace_from,
+                                   .trace_to = dev->options.trace_to
+                                                   ? dev->options.trace_to
+                                                   : UINT64_MAX,
                                    .user = dev};
         dev->gpu = timing_gpu_new(dev->machine, &t, diag);
         ok = dev->gpu != NULL;

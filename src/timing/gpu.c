@@ -25,7 +25,9 @@ struct timing_gpu {
     struct ldst **ldst;
     struct stat_sm *stats;
     struct memsys *mem;
-    uint64_t now; /* last core cycle done */
+    struct arena trace_arena;
+    struct trace *trace; /* NULL: none */
+    uint64_t now;        /* last core cycle done */
 };
 
 /* A launch under way. */
@@ -40,9 +42,10 @@ struct run {
     uint64_t start, first_dispatch; /* cycles */
     uint64_t blocks, done;
     uint64_t inst_start;
-    uint64_t next_sample;  /* cycle, NEVER: none */
-    struct timespec shown; /* when progress was last told */
-    bool *out;             /* by SM: packets may be waiting */
+    uint64_t next_sample;   /* cycle, NEVER: none */
+    uint64_t next_channels; /* of the trace; the same */
+    struct timespec shown;  /* when progress was last told */
+    bool *out;              /* by SM: packets may be waiting */
 };
 
 /* -- life -- */
@@ -137,6 +140,9 @@ timing_gpu_new(const struct machine *m, const struct timing_options *o,
     g->m = machine_clone(m);
     if (o)
         g->opt = *o;
+    if (g->opt.trace_limit)
+        g->trace = trace_new(&g->trace_arena, g->m, g->opt.trace_from, g->opt.trace_to,
+                             g->opt.trace_limit);
     if (find_policies(g, diag) && check_paths(g->m, diag) && build_memory(g, diag))
         return g;
     timing_gpu_free(g);
@@ -149,6 +155,7 @@ timing_gpu_free(struct timing_gpu *g)
     if (!g)
         return;
     drop_memory(g);
+    arena_free(&g->trace_arena);
     machine_free(g->m);
     free(g);
 }
@@ -158,6 +165,12 @@ timing_host_copy(struct timing_gpu *g, uint64_t addr, uint64_t bytes)
 {
     if (g->m->partition.prefill)
         memsys_prefill(g->mem, addr, bytes);
+}
+
+const struct trace *
+timing_trace(const struct timing_gpu *g)
+{
+    return g->trace;
 }
 
 const struct stat_sm *
@@ -436,12 +449,18 @@ take_samples(struct run *r, uint64_t now)
     }
 }
 
+enum { CHANNELS_EVERY = 64 /* cycles between readings of channels, at least */ };
+
 static bool
 loop(struct run *r, struct diag_sink *diag)
 {
     struct timing_gpu *g = r->g;
     uint64_t now = g->now + 1;
     for (uint64_t loops = 1;; loops++) {
+        if (r->next_channels < now) {
+            trace_channels(g->trace, g->mem, r->next_channels);
+            r->next_channels = now + CHANNELS_EVERY;
+        }
         if (r->next_sample < now)
             take_samples(r, now);
         g->now = now;
@@ -488,6 +507,10 @@ static bool
 finish(struct run *r, struct launch_stats *out, struct diag_sink *diag)
 {
     totals(r, r->g->now, out);
+    if (r->g->trace) {
+        trace_channels(r->g->trace, r->g->mem, r->g->now);
+        trace_end(r->g->trace, r->g->now);
+    }
     drain(r);
     return stats_check(out, diag);
 }
@@ -505,6 +528,9 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     r.start = g->now;
     r.first_dispatch = g->now + g->m->gpu.launch_latency;
     r.inst_start = grid->n_warp_inst;
+    if (g->trace)
+        trace_begin(g->trace, g->now);
+    r.next_channels = g->trace ? g->now + CHANNELS_EVERY : NEVER;
     r.next_sample = g->opt.sample_cycles ? g->now + g->opt.sample_cycles : NEVER;
     clock_gettime(CLOCK_MONOTONIC, &r.shown);
     grid->nsm = g->m->sm.count;
@@ -521,6 +547,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
         ldst_no_skip(g->ldst[i], g->opt.no_skip);
         sm_init(&r.sm[i], &r.arena, g->m, g->sched, g->residency, &r.plan, &r.prog,
                 g->ldst[i], &g->stats[i], i, g->now);
+        r.sm[i].trace = g->trace ? &g->trace->sm[i] : NULL;
     }
     dispatch_init(&r.dispatch, &r.arena, g->m, g->order, r.blocks);
     if (r.first_dispatch == g->now)
@@ -530,6 +557,8 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     if (ok) {
         ok = finish(&r, out, diag);
     } else { /* operations are left in the middle: the memory side starts anew */
+        if (g->trace)
+            trace_end(g->trace, g->now);
         drop_memory(g);
         build_memory(g, diag);
     }

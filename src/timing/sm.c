@@ -357,6 +357,8 @@ sm_cycle(struct sm *s, uint64_t now)
         retire(s, now);
     fetch_cycle(s, now);
     s->wake = next_wake(s, now);
+    if (s->trace)
+        trace_cycle(s->trace, s, now);
 }
 
 /* -- who waits for what -- */

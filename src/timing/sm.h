@@ -14,6 +14,7 @@
 #include "timing/ldst.h"
 #include "timing/policy.h"
 #include "timing/scoreboard.h"
+#include "timing/trace.h"
 
 enum {
     SM_MAX_WARPS = 128,
@@ -137,6 +138,7 @@ struct sm {
     const struct sm_program *prog;
     struct ldst *ldst;
     struct stat_sm *stats;
+    struct trace_sm *trace; /* NULL: none */
     unsigned id, nwarps, nsched, nparts;
     bool split;
 

@@ -19,6 +19,9 @@ struct timing_options {
     /* Called at the end of every sample_cycles-th core cycle of a launch with the counters
      * so far; 0: never. */
     uint64_t sample_cycles;
+    /* A trace of at most so many events, of the cycles [trace_from, trace_to) of each
+     * launch; 0: none. */
+    uint64_t trace_limit, trace_from, trace_to;
     void (*sample)(void *user, uint64_t cycle, const struct launch_stats *so_far);
 };
 
@@ -35,6 +38,10 @@ void timing_gpu_free(struct timing_gpu *g);
 bool timing_launch(struct timing_gpu *g, struct exec_grid *grid,
                    const struct occ_kernel *k, struct launch_stats *out,
                    struct diag_sink *diag);
+
+/* NULL: none. */
+struct trace;
+const struct trace *timing_trace(const struct timing_gpu *g);
 
 /* Counters of SM i in the last launch, until the next. */
 const struct stat_sm *timing_sm_stats(const struct timing_gpu *g, unsigned i);
