@@ -99,21 +99,18 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
                    dev->machine->gpu.memory);
     }
     if (ok && !dev->options.functional) {
-        struct timing_options t = {.no_skip = dev->options.no_skip,
-                                   .max_cycles = dev->options.max_cycles,
-                                   .max_instructions = dev->options.max_instructions,
-                                   .progress =
-                                       dev->options.progress || dev->options.watch
-                                           ? timing_progress
-                                           : NULL,
-                                   .sample_cycles = dev->options.sample_cycles,
-                                   .sample = keep_sample,
-                                   .trace_limit = dev->options.trace_limit,
-                                   .trace_from = dev->options.trace_from,
-                                   .trace_to = dev->options.trace_to
-                                                   ? dev->options.trace_to
-                                                   : UINT64_MAX,
-                                   .user = dev};
+        struct timing_options t = {
+            .no_skip = dev->options.no_skip,
+            .max_cycles = dev->options.max_cycles,
+            .max_instructions = dev->options.max_instructions,
+            .progress =
+                dev->options.progress || dev->options.watch ? timing_progress : NULL,
+            .sample_cycles = dev->options.sample_cycles,
+            .sample = keep_sample,
+            .trace_limit = dev->options.trace_limit,
+            .trace_from = dev->options.trace_from,
+            .trace_to = dev->options.trace_to ? dev->options.trace_to : UINT64_MAX,
+            .user = dev};
         dev->gpu = timing_gpu_new(dev->machine, &t, diag);
         ok = dev->gpu != NULL;
     }
@@ -710,8 +707,8 @@ allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
 }
 
 bool
-allot_result_sample(const struct allot_result *r, size_t i, uint64_t *cycle, const char *id,
-                    uint64_t *count, double *value)
+allot_result_sample(const struct allot_result *r, size_t i, uint64_t *cycle,
+                    const char *id, uint64_t *count, double *value)
 {
     if (i >= r->samples.n)
         return false;
@@ -721,7 +718,8 @@ allot_result_sample(const struct allot_result *r, size_t i, uint64_t *cycle, con
 }
 
 bool
-allot_result_sm(const struct allot_result *r, unsigned sm, const char *id, uint64_t *count)
+allot_result_sm(const struct allot_result *r, unsigned sm, const char *id,
+                uint64_t *count)
 {
     struct launch_stats one = {0};
     if (sm >= r->nsm)
