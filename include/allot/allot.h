@@ -200,11 +200,18 @@ struct allot_sharing_cost {
 void allot_sharing_cost(const struct allot_machine *m, struct allot_sharing_cost *out);
 
 /* -- device -- */
+/* A launch under way. */
+struct allot_progress {
+    uint64_t cycles, thread_instructions; /* 0 without timing */
+    uint64_t blocks_done, blocks;
+    double seconds; /* of host time since it began */
+};
 struct allot_options {
     bool functional;     /* no timing */
     bool no_skip;        /* step sleeping parts too (same statistics, slower) */
     bool check_analyses; /* functional: hold every scratchpad access against what the
                           * compiler's analyses say of it; a broken promise is a fault */
+    bool per_sm;         /* keep the counters of each SM (allot_result_sm) */
     unsigned threads;    /* host threads; 0: 1 */
     uint64_t max_cycles; /* give up after this many core cycles a launch; 0: no limit */
     uint64_t max_instructions; /* warp instructions a launch; 0: no limit */
@@ -215,7 +222,15 @@ struct allot_options {
      * return false to stop it with an error "interrupted". cycles is 0 without timing.
      * May be NULL. */
     bool (*progress)(void *user, uint64_t cycles, uint64_t blocks_done, uint64_t blocks);
+    /* The same with more to tell; used instead of progress where it is given. */
+    bool (*watch)(void *user, const struct allot_progress *p);
     void *user;
+    /* Counters are kept every so many core cycles of a launch (allot_result_sample), in
+     * the first 65536 such pieces of it; 0: not. */
+    uint64_t sample_cycles;
+    /* A trace of at most so many events (0: none) of the core cycles [trace_from, trace_to)
+     * of each launch, trace_to = 0: to its end. See allot_trace. */
+    uint64_t trace_limit, trace_from, trace_to;
     /* What kernels print (printf, failed assertions), as they do; NULL: to stdout. */
     void (*print)(void *user, const char *text, size_t n);
 };
@@ -383,6 +398,19 @@ double allot_result_seconds(const struct allot_result *r); /* host time */
  * in *count; derived values only in *value. Either pointer may be NULL. */
 bool allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
                       double *value);
+
+/* Counters so far at the end of each piece of options.sample_cycles core cycles, and at the
+ * end of the launch: i from 0 while true is returned. Derived values stand for the launch
+ * up to there. */
+bool allot_result_sample(const struct allot_result *r, size_t i, uint64_t *cycle,
+                         const char *id, uint64_t *count, double *value);
+/* The trace of all launches as JSON in Chrome's trace event format, which Perfetto reads:
+ * malloc'd, *n characters; one cycle is one microsecond there. *lost: events for which
+ * there was no room. NULL: there is no trace. */
+char *allot_trace(const struct allot_device *dev, size_t *n, uint64_t *lost);
+/* The same of one SM, for counters that SMs have; with options.per_sm only. */
+bool allot_result_sm(const struct allot_result *r, unsigned sm, const char *id,
+                     uint64_t *count);
 
 /* Every counter and derived value: i from 0 while true is returned. */
 struct allot_stat_info {

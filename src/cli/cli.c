@@ -318,6 +318,7 @@ cli_dims(const char *s, uint32_t out[3])
 
 static volatile sig_atomic_t interrupted;
 static bool progress_shown;
+static bool progress_lines; /* also where there is no terminal */
 static double progress_time;
 
 static void
@@ -341,16 +342,59 @@ cli_progress_end(void)
     progress_shown = false;
 }
 
+/* "3 min 20 s" left when this share is done after so long; "" as long as nobody knows. */
+static void
+time_left(const struct allot_progress *p, char *out, size_t n)
+{
+    *out = 0;
+    if (!p->blocks_done || p->seconds < 1)
+        return;
+    double left =
+        p->seconds * (double)(p->blocks - p->blocks_done) / (double)p->blocks_done;
+    if (left < 100)
+        snprintf(out, n, ", %.0f s left", left);
+    else
+        snprintf(out, n, ", %.0f min left", left / 60);
+}
+
+static void
+progress_text(const struct allot_progress *p, const char *label, char *line, size_t n)
+{
+    enum { WIDTH = 20 };
+    int filled = p->blocks ? (int)(p->blocks_done * WIDTH / p->blocks) : 0;
+    char bar[WIDTH + 1], count[80] = "", left[40];
+    for (int i = 0; i < WIDTH; i++)
+        bar[i] = i < filled ? '#' : '.';
+    bar[WIDTH] = 0;
+    if (p->cycles)
+        snprintf(count, sizeof count, ", %llu cycles, IPC %.1f",
+                 (unsigned long long)p->cycles,
+                 (double)p->thread_instructions / (double)p->cycles);
+    time_left(p, left, sizeof left);
+    snprintf(line, n, "[%s] %llu/%llu blocks%s%s  %s", bar,
+             (unsigned long long)p->blocks_done, (unsigned long long)p->blocks, count,
+             left, label);
+}
+
+static bool
+is_live(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+}
+
+/* Whether it is time to tell something: on a terminal a line that is written over; with
+ * --progress elsewhere a line every other second. */
 static bool
 progress_wanted(void)
 {
-    const char *term = getenv("TERM");
-    if (!isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb"))
+    bool live = is_live();
+    if (!live && !progress_lines)
         return false;
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-    if (now - progress_time < 0.1)
+    if (now - progress_time < (live ? 0.1 : 2))
         return false;
     progress_time = now;
     return true;
@@ -359,6 +403,10 @@ progress_wanted(void)
 static void
 progress_show(const char *line)
 {
+    if (!is_live()) {
+        fprintf(stderr, "%s\n", line);
+        return;
+    }
     /* A line that wrapped could not be overwritten. */
     struct winsize w;
     int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 2 ? 79 : w.ws_col - 1;
@@ -375,23 +423,14 @@ cli_progress_line(const char *line)
 }
 
 static bool
-progress(void *user, uint64_t cycles, uint64_t done, uint64_t blocks)
+progress(void *user, const struct allot_progress *p)
 {
     if (interrupted)
         return false;
     if (!progress_wanted())
         return true;
-    enum { WIDTH = 20 };
-    int filled = blocks ? (int)(done * WIDTH / blocks) : 0;
-    char bar[WIDTH + 1], line[160], count[40] = "";
-    for (int i = 0; i < WIDTH; i++)
-        bar[i] = i < filled ? '#' : '.';
-    bar[WIDTH] = 0;
-    if (cycles)
-        snprintf(count, sizeof count, ", %llu cycles", (unsigned long long)cycles);
-    snprintf(line, sizeof line, "[%s] %llu/%llu blocks%s  %s", bar,
-             (unsigned long long)done, (unsigned long long)blocks, count,
-             (const char *)user);
+    char line[240];
+    progress_text(p, user, line, sizeof line);
     progress_show(line);
     return true;
 }
@@ -447,6 +486,9 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
         {"check-analyses", 0, NULL,
          "hold each scratchpad access against the compiler's analyses (functional only)",
          NULL, NULL, &s->check_analyses},
+        {"progress", 0, NULL,
+         "tell how far it is also where standard error is no terminal", NULL, NULL,
+         &s->progress},
         {"no-skip", 0, NULL, "step sleeping parts too: slower, same figures", NULL, NULL,
          &s->no_skip},
         {0},
@@ -513,7 +555,8 @@ cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
     if (s->check_analyses && !s->functional)
         return cli_usage(cmd, "--check-analyses needs --functional"), false;
     o->no_skip = s->no_skip;
-    o->progress = progress;
+    o->watch = progress;
+    progress_lines = s->progress;
     o->user = (void *)label;
     cli_catch_signals();
     return true;

@@ -73,6 +73,7 @@ struct cli_sim {
     const char *machine, *scheduler, *residency, *threshold, *regs, *registers, *max_cycles,
         *max_instructions, *threads, *seed, *compiler;
     struct cli_list set;
+    bool progress;
     bool functional, quick, no_skip, check_analyses;
 };
 #define CLI_SIM_DEFAULTS                                                                 \
@@ -80,7 +81,7 @@ struct cli_sim {
         .machine = "gtx480", .seed = "1", .compiler = "clang"                            \
     }
 /* The option table over s: valid while s lives; caller gives room for CLI_SIM_OPTIONS. */
-enum { CLI_SIM_OPTIONS = 18 };
+enum { CLI_SIM_OPTIONS = 26 };
 void cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS]);
 
 /* Machine with every override applied, NULL after printing why not. */
@@ -110,6 +111,10 @@ json_t *cli_result_json(const struct allot_result *r);
 bool cli_write_file(const char *path, const char *text, size_t n);
 /* Whether path could be written, asked before long work; false after saying why not. */
 bool cli_writable(const char *path);
+
+/* Path of a file that comes with allot ("papers/micro/gpgpusim.csv"), by the source tree's
+ * layout; NULL if there is none. Lives to the end of the command. */
+const char *cli_data_path(const char *relative);
 
 /* A JSON string also for what is no UTF-8 (file names): those bytes become '?'. */
 json_t *cli_json_text(const char *s);

@@ -2,6 +2,8 @@
 #include "cli/cli.h"
 #include "cli/launchfile.h"
 #include "cli/runs.h"
+#include "cli/timeline.h"
+#include "cli/why.h"
 
 #include "report/table.h"
 
@@ -23,9 +25,10 @@ static const struct cli_cmd cmd = {
     "      --arg buf:1024xf32,show=8 --arg 1024\n"};
 
 struct out {
-    bool json, csv, stats;
+    bool json, csv, stats, why;
     const char *db; /* NULL: not stored */
     struct cli_list params;
+    const char *timeline, *trace; /* files, NULL: none */
 };
 
 static double
@@ -130,14 +133,22 @@ print_csv(const struct allot_device *dev, const char *workload, const char *mach
     }
 }
 
-static void
-print_json(const struct allot_device *dev, const struct allot_machine *m,
-           const struct cli_sim *s, const char *workload, const char *check,
-           const char *why)
+/* False: the causes of some SM's issue slots do not add up. */
+static bool
+print_json(const struct out *out, const struct allot_device *dev,
+           const struct allot_machine *m, const struct cli_sim *s, const char *workload,
+           const char *check, const char *why)
 {
     json_t *kernels = json_array();
     for (size_t i = 0; i < allot_results(dev); i++)
         json_array_append_new(kernels, cli_result_json(allot_result_at(dev, i)));
+    bool ok = true;
+    for (size_t i = 0; out->why && i < allot_results(dev); i++) {
+        json_t *sms = why_json(allot_result_at(dev, i));
+        ok &= sms != NULL;
+        if (sms)
+            json_object_set_new(json_array_get(kernels, i), "sms", sms);
+    }
     json_t *o = json_pack("{s:o, s:o, s:o, s:s, s:o}", "machine",
                           cli_json_text(allot_machine_name(m)), "workload",
                           cli_json_text(workload), "options", cli_sim_json(m, s), "check",
@@ -147,21 +158,41 @@ print_json(const struct allot_device *dev, const struct allot_machine *m,
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     printf("\n");
     json_decref(o);
+    return ok;
 }
 
-static void
+static bool
+write_trace(const struct allot_device *dev, const char *path)
+{
+    size_t n;
+    uint64_t lost = 0;
+    char *text = allot_trace(dev, &n, &lost);
+    bool ok = text && cli_write_file(path, text, n);
+    free(text);
+    if (ok && lost)
+        fprintf(stderr,
+                "allot: %s is full: %llu later events are left out; choose a window "
+                "(--trace-from, --trace-to) or raise --trace-limit\n",
+                path, (unsigned long long)lost);
+    return ok;
+}
+
+static bool
 print_result(const struct out *out, const struct allot_device *dev,
              const struct allot_machine *m, const struct cli_sim *s, const char *name,
              const char *check, const char *why)
 {
     cli_progress_end();
+    if (out->trace && !write_trace(dev, out->trace))
+        return false;
+    if (out->timeline && !timeline_write(dev, out->timeline))
+        return false;
     if (out->json) {
-        print_json(dev, m, s, name, check, why);
-        return;
+        return print_json(out, dev, m, s, name, check, why);
     }
     if (out->csv) {
         print_csv(dev, name, allot_machine_name(m));
-        return;
+        return true;
     }
     char sched[64] = "", resid[64] = "";
     allot_machine_get(m, "sm.scheduler", sched, sizeof sched);
@@ -175,8 +206,10 @@ print_result(const struct out *out, const struct allot_device *dev,
         print_summary(dev, s->functional);
     if (out->stats)
         print_stats(dev);
+    bool ok = !out->why || why_print(dev);
     if (*check)
         printf("\ncheck %s%s%s\n", check, why && *why ? ": " : "", why ? why : "");
+    return ok;
 }
 
 /* cli_sim_run_options has checked it. */
@@ -206,7 +239,7 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
         ok = allot_workload_run_with(w, dev, mod, s->quick, o_seed(s), params.s, why, d);
         strbuf_free(&params);
         if (ok || !cli_interrupted())
-            print_result(out, dev, m, s, w->name, ok ? "passed" : "failed", why);
+            ok &= print_result(out, dev, m, s, w->name, ok ? "passed" : "failed", why);
         struct cli_ran ran = {.db = out->db,
                               .workload = w->name,
                               .params = out->params.v,
@@ -335,7 +368,7 @@ run_own(const char *path, const struct launch_desc *l, const struct cli_sim *s,
         ok = launch_own(k, l, mod, dev, o_seed(s), args, d);
         cli_progress_end();
         if (ok) /* nothing checks a user's results */
-            print_result(out, dev, m, s, path, "", NULL);
+            ok = print_result(out, dev, m, s, path, "", NULL);
         struct cli_ran ran = {.db = out->db,
                               .workload = path,
                               .sim = s,
@@ -361,9 +394,24 @@ cmd_run(int argc, char **argv)
     struct cli_sim s = CLI_SIM_DEFAULTS;
     struct launch_desc l = {0};
     struct out out = {0};
-    const char *launch = NULL;
+    const char *launch = NULL, *every = "1000", *from = "0", *to = NULL,
+               *limit = "400000";
     const struct cli_opt own[] = {
         {"stats", 0, NULL, "every counter, not only the summary", NULL, NULL, &out.stats},
+        {"why", 0, NULL, "issue slots of each SM by what kept them from issuing", NULL,
+         NULL, &out.why},
+        {"trace", 0, "FILE.json",
+         "blocks, warps, units, L2, DRAM over time, for Perfetto", &out.trace, NULL,
+         NULL},
+        {"trace-from", 0, "CYCLE",
+         "... of each launch from this core cycle on (default 0)", &from, NULL, NULL},
+        {"trace-to", 0, "CYCLE", "... and before this one (default: to its end)", &to,
+         NULL, NULL},
+        {"trace-limit", 0, "N",
+         "... at most so many events (default 400000, about 40 MB)", &limit, NULL, NULL},
+        {"timeline", 0, "FILE.csv", "what every counter grew by, each so many cycles",
+         &out.timeline, NULL, NULL},
+        {"timeline-cycles", 0, "N", "... (default 1000)", &every, NULL, NULL},
         {"json", 0, NULL, "one JSON object with every counter", NULL, NULL, &out.json},
         {"csv", 0, NULL, "one CSV line per kernel launch, with every counter", NULL, NULL,
          &out.csv},
@@ -397,6 +445,32 @@ cmd_run(int argc, char **argv)
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
         return EXIT_USAGE;
+    if (out.why && (s.functional || out.csv))
+        return cli_usage(&cmd,
+                         "--why: issue slots need the cycle model, and a table or --json "
+                         "to stand in");
+    o.per_sm = out.why;
+    if (out.trace) {
+        if (s.functional)
+            return cli_usage(&cmd, "--trace: time needs the cycle model");
+        if (!cli_u64(from, 0, UINT64_C(1) << 60, &o.trace_from))
+            return cli_usage(&cmd, "--trace-from %s: not a cycle", from);
+        if (to && !cli_u64(to, o.trace_from + 1, UINT64_C(1) << 60, &o.trace_to))
+            return cli_usage(&cmd, "--trace-to %s: not a cycle after %s", to, from);
+        if (!cli_u64(limit, 1, 100000000, &o.trace_limit))
+            return cli_usage(&cmd, "--trace-limit %s: not a number from 1 to 100000000",
+                             limit);
+        if (!cli_writable(out.trace))
+            return EXIT_FAILED;
+    }
+    if (out.timeline) {
+        if (s.functional)
+            return cli_usage(&cmd, "--timeline: time needs the cycle model");
+        if (!cli_u64(every, 1, UINT64_C(1) << 40, &o.sample_cycles))
+            return cli_usage(&cmd, "--timeline-cycles %s: not a positive number", every);
+        if (!cli_writable(out.timeline))
+            return EXIT_FAILED;
+    }
     const struct allot_workload *w = allot_workload_find(pos.v[0]);
     if (!w && !ends_in(pos.v[0], ".ptx") && strcmp(pos.v[0], "-") &&
         !strchr(pos.v[0], '/') && access(pos.v[0], F_OK))

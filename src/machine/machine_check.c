@@ -92,6 +92,19 @@ check_sm(struct check *c)
          "sm.max_block_threads = %u is more than sm.max_threads = %u",
          m->sm.max_block_threads, m->sm.max_threads);
     check_scratchpad_sizes(c);
+    uint64_t l1 = (uint64_t)m->l1d.sets * m->l1d.line * m->l1d.ways;
+    need(c,
+         !m->sm.scratchpad_from_l1 ||
+             m->sm.scratchpad + (uint64_t)m->l1d.sets * m->l1d.line <= l1,
+         "sm.scratchpad_from_l1: sm.scratchpad = %u leaves no way of the %llu bytes that "
+         "l1d's sets, lines and ways make",
+         m->sm.scratchpad, (unsigned long long)l1);
+    need(c, m->sm.count % m->partition.halves == 0,
+         "sm.count = %u must be a multiple of partition.halves = %u", m->sm.count,
+         m->partition.halves);
+    need(c, m->dram.channels % m->partition.halves == 0,
+         "dram.channels = %u must be a multiple of partition.halves = %u",
+         m->dram.channels, m->partition.halves);
     need(c, m->sm.max_block_registers <= m->sm.registers,
          "sm.max_block_registers = %u is more than sm.registers = %u",
          m->sm.max_block_registers, m->sm.registers);
@@ -126,6 +139,8 @@ check_pipelines(struct check *c)
          m->collector.ports_dp},
         {"tensor", m->unit.tensor, m->unit.slots_tensor, m->collector.units_tensor,
          m->collector.ports_tensor},
+        {"integer", m->unit.integer, m->unit.slots_integer, m->collector.units_integer,
+         m->collector.ports_integer},
         {"mem", m->unit.mem, m->unit.slots_mem, m->collector.units_mem,
          m->collector.ports_mem},
     };

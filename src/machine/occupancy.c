@@ -100,6 +100,20 @@ occ_demand(const struct machine *m, const struct occ_kernel *k)
     return d;
 }
 
+uint32_t
+occ_l1_ways(const struct machine *m, const struct occ_kernel *k, uint32_t blocks)
+{
+    uint64_t way = (uint64_t)m->l1d.sets * m->l1d.line, size = m->sm.scratchpad;
+    uint64_t needed = occ_demand(m, k).scratchpad * blocks;
+    if (!m->sm.scratchpad_from_l1)
+        return m->l1d.ways;
+    for (const char *p = m->sm.scratchpad_sizes; occ_next_size(&p, &size);)
+        if (size >= needed)
+            break;
+    uint64_t lost = (size + way - 1) / way;
+    return lost < m->l1d.ways ? m->l1d.ways - (uint32_t)lost : 1;
+}
+
 /* -- limits -- */
 
 static uint64_t

@@ -49,6 +49,11 @@ uint32_t occ_cost_scratchpad(const struct machine *m);
 /* Both: the tables of register sharing, and the locks of pairs of blocks. */
 uint32_t occ_cost_both(const struct machine *m);
 
+/* Ways that the L1 data cache has beside so many resident blocks of the kernel: with
+ * sm.scratchpad_from_l1 the scratchpad is set to the smallest size that holds them. */
+uint32_t occ_l1_ways(const struct machine *m, const struct occ_kernel *k,
+                     uint32_t blocks);
+
 /* Steps through sm.scratchpad_sizes: bytes of the next size. False at the end or, with
  * **p not 0, at what is no size. */
 bool occ_next_size(const char **p, uint64_t *bytes);

@@ -14,14 +14,63 @@
 
 #include <time.h>
 
+/* Counters of a launch so far. */
+struct sample {
+    uint64_t cycle;
+    struct launch_stats stats;
+};
+enum { MAX_SAMPLES = 65536 };
+
 struct allot_result {
     char *kernel;
     double seconds;
     struct launch_stats stats;
+    struct stat_sm *sm; /* of each, with options.per_sm */
+    unsigned nsm;
+    VEC(struct sample) samples;
 };
 
 /* Address space for host memory of a unified device; untouched pages cost nothing. */
 #define HOST_SPACE ((uint64_t)64 << 30)
+
+static double
+seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Tells the caller how far the launch is; false: it is to stop. */
+static bool
+tell(struct allot_device *dev, uint64_t cycles, uint64_t instructions, uint64_t done,
+     uint64_t blocks)
+{
+    const struct allot_options *o = &dev->options;
+    struct allot_progress p = {.cycles = cycles,
+                               .thread_instructions = instructions,
+                               .blocks_done = done,
+                               .blocks = blocks,
+                               .seconds = seconds_now() - dev->began};
+    return o->watch      ? o->watch(o->user, &p)
+           : o->progress ? o->progress(o->user, cycles, done, blocks)
+                         : true;
+}
+
+static bool
+timing_progress(void *user, uint64_t cycles, uint64_t instructions, uint64_t done,
+                uint64_t blocks)
+{
+    return tell(user, cycles, instructions, done, blocks);
+}
+
+static void
+keep_sample(void *user, uint64_t cycle, const struct launch_stats *so_far)
+{
+    struct allot_result *r = ((struct allot_device *)user)->running;
+    if (r->samples.n < MAX_SAMPLES)
+        *vec_push(&r->samples) = (struct sample){cycle, *so_far};
+}
 
 static uint64_t
 capacity_of(const struct machine *m)
@@ -50,12 +99,19 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
                    dev->machine->gpu.memory);
     }
     if (ok && !dev->options.functional) {
-        struct timing_options t = {.no_skip = dev->options.no_skip,
-                                   .threads = dev->options.threads,
-                                   .max_cycles = dev->options.max_cycles,
-                                   .max_instructions = dev->options.max_instructions,
-                                   .progress = dev->options.progress,
-                                   .user = dev->options.user};
+        struct timing_options t = {
+            .no_skip = dev->options.no_skip,
+            .threads = dev->options.threads,
+            .max_cycles = dev->options.max_cycles,
+            .max_instructions = dev->options.max_instructions,
+            .progress =
+                dev->options.progress || dev->options.watch ? timing_progress : NULL,
+            .sample_cycles = dev->options.sample_cycles,
+            .sample = keep_sample,
+            .trace_limit = dev->options.trace_limit,
+            .trace_from = dev->options.trace_from,
+            .trace_to = dev->options.trace_to ? dev->options.trace_to : UINT64_MAX,
+            .user = dev};
         dev->gpu = timing_gpu_new(dev->machine, &t, diag);
         ok = dev->gpu != NULL;
     }
@@ -94,6 +150,8 @@ allot_device_free(struct allot_device *dev)
     rt_arrays_free(dev);
     for (size_t i = 0; i < dev->results.n; i++) {
         free(dev->results.v[i]->kernel);
+        free(dev->results.v[i]->sm);
+        vec_free(&dev->results.v[i]->samples);
         free(dev->results.v[i]);
     }
     vec_free(&dev->results);
@@ -414,14 +472,6 @@ param_block(const struct ptx_func *f, const struct allot_launch *l, uint8_t *blo
     return true;
 }
 
-static double
-seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* The executor asks often; the caller is told about 10 times a second. */
 static bool
 keep_going(void *user, uint64_t done, uint64_t blocks)
@@ -431,7 +481,7 @@ keep_going(void *user, uint64_t done, uint64_t blocks)
     if (now - dev->told < 0.1)
         return true;
     dev->told = now;
-    return dev->options.progress(dev->options.user, 0, done, blocks);
+    return tell(dev, 0, 0, done, blocks);
 }
 
 static bool
@@ -439,14 +489,15 @@ run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
     struct allot_result *r, struct diag_sink *diag)
 {
     uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
-    if (dev->options.progress &&
-        !dev->options.progress(dev->options.user, 0, 0, blocks)) {
+    dev->began = seconds_now();
+    dev->running = r;
+    if (!tell(dev, 0, 0, 0, blocks)) {
         g->failure = ALLOT_STOPPED;
         return diag_error(diag, "kernel '%s' interrupted before it began",
                           g->prog->entry->name);
     }
     if (!dev->gpu) {
-        if (dev->options.progress)
+        if (dev->options.progress || dev->options.watch)
             g->keep_going = keep_going;
         g->user = dev;
         dev->told = seconds_now();
@@ -456,7 +507,17 @@ run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
         r->stats.sm.thread_instructions = g->n_thread_inst;
         return ok;
     }
-    return timing_launch(dev->gpu, g, k, &r->stats, diag);
+    if (!timing_launch(dev->gpu, g, k, &r->stats, diag))
+        return false;
+    if (dev->options.sample_cycles)
+        keep_sample(dev, r->stats.gpu.cycles, &r->stats);
+    if (dev->options.per_sm) {
+        r->nsm = dev->machine->sm.count;
+        r->sm = xcalloc(r->nsm, sizeof *r->sm);
+        for (unsigned i = 0; i < r->nsm; i++)
+            r->sm[i] = *timing_sm_stats(dev->gpu, i);
+    }
+    return true;
 }
 
 /* Blocks of the kernel that the device holds at once, none sharing anything. */
@@ -592,6 +653,7 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     } else {
         if (g.failure)
             dev->failure = g.failure;
+        vec_free(&r->samples);
         free(r);
         r = NULL;
     }
@@ -656,4 +718,26 @@ allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
                  double *value)
 {
     return stats_get(&r->stats, id, count, value);
+}
+
+bool
+allot_result_sample(const struct allot_result *r, size_t i, uint64_t *cycle,
+                    const char *id, uint64_t *count, double *value)
+{
+    if (i >= r->samples.n)
+        return false;
+    if (cycle)
+        *cycle = r->samples.v[i].cycle;
+    return stats_get(&r->samples.v[i].stats, id, count, value);
+}
+
+bool
+allot_result_sm(const struct allot_result *r, unsigned sm, const char *id,
+                uint64_t *count)
+{
+    struct launch_stats one = {0};
+    if (sm >= r->nsm)
+        return false;
+    stats_add_sm(&one, &r->sm[sm]);
+    return stats_get(&one, id, count, NULL);
 }

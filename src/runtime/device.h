@@ -39,6 +39,8 @@ struct allot_device {
     uint64_t launches;
     uint64_t workspace;         /* of cooperative launches, 0: none yet */
     enum allot_failure failure; /* of the last launch */
+    double began;               /* when the launch under way did */
+    struct allot_result *running;
     double told;                /* when options.progress was last called by keep_going */
 };
 

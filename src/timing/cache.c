@@ -58,7 +58,7 @@ struct waiter {
 };
 
 struct cache {
-    uint32_t sets, ways, shift, nsectors;
+    uint32_t sets, ways, most_ways, shift, nsectors;
     uint8_t all, unit; /* sectors of the line; of a fetch unit, as mask at sector 0 */
     uint32_t unit_n;
     bool modulo, linear, lru, on_fill, perfect;
@@ -149,7 +149,7 @@ cache_new(struct arena *a, const struct cache_config *cfg)
 {
     struct cache *c = ARENA_NEW(a, struct cache);
     c->sets = cfg->sets ? cfg->sets : 1;
-    c->ways = cfg->ways ? cfg->ways : 1;
+    c->ways = c->most_ways = cfg->ways ? cfg->ways : 1;
     c->shift = log2_up(cfg->line < 32 ? 32 : cfg->line > 256 ? 256 : cfg->line);
     c->nsectors = 1u << (c->shift - 5);
     c->all = (uint8_t)((1u << c->nsectors) - 1);
@@ -676,9 +676,17 @@ cache_invalidate(struct cache *c, uint64_t addr)
 void
 cache_flush(struct cache *c)
 {
-    size_t n = (size_t)c->sets * c->ways;
+    size_t n = (size_t)c->sets * c->most_ways;
     memset(c->tag, 0xff, n * sizeof *c->tag);
     memset(c->line, 0, n * sizeof *c->line);
+}
+
+void
+cache_set_ways(struct cache *c, uint32_t ways)
+{
+    assert(ways && ways <= c->most_ways && !c->used);
+    c->ways = ways;
+    memset(c->recent, 0, c->sets * sizeof *c->recent);
 }
 
 unsigned

@@ -81,6 +81,9 @@ enum cache_result cache_write_words(struct cache *c, uint64_t addr, uint8_t sect
                                     struct cache_eviction *ev);
 bool cache_sends(const struct cache *c); /* the last write must be sent on */
 
+/* From now on the cache has so many ways, at most those it was made with. Only after
+ * cache_flush. */
+void cache_set_ways(struct cache *c, uint32_t ways);
 void cache_invalidate(struct cache *c, uint64_t addr); /* one line */
 void cache_flush(struct cache *c);             /* every line, dirty data dropped */
 unsigned cache_pending(const struct cache *c); /* MSHRs in use */

@@ -17,12 +17,14 @@ void
 collector_init(struct sm *s, struct arena *a)
 {
     const struct machine *m = s->m;
-    unsigned units[SM_NSETS] = {m->collector.units_sp,  m->collector.units_sfu,
-                                m->collector.units_dp,  m->collector.units_tensor,
-                                m->collector.units_mem, m->collector.units_general};
-    unsigned ports[SM_NSETS] = {m->collector.ports_sp,  m->collector.ports_sfu,
-                                m->collector.ports_dp,  m->collector.ports_tensor,
-                                m->collector.ports_mem, m->collector.ports_general};
+    unsigned units[SM_NSETS] = {m->collector.units_sp,      m->collector.units_sfu,
+                                m->collector.units_dp,      m->collector.units_tensor,
+                                m->collector.units_integer, m->collector.units_mem,
+                                m->collector.units_general};
+    unsigned ports[SM_NSETS] = {m->collector.ports_sp,      m->collector.ports_sfu,
+                                m->collector.ports_dp,      m->collector.ports_tensor,
+                                m->collector.ports_integer, m->collector.ports_mem,
+                                m->collector.ports_general};
     for (unsigned k = 0; k < s->nparts; k++) {
         struct sm_part *p = &s->part[k];
         unsigned at = 0;

@@ -40,6 +40,8 @@ struct timing_gpu {
     struct ldst **ldst;
     struct own_stats *stats;
     struct memsys *mem;
+    struct arena trace_arena;
+    struct trace *trace; /* NULL: none */
     struct pool *pool; /* NULL: one thread */
     uint64_t now;      /* last core cycle done */
 };
@@ -75,6 +77,8 @@ struct run {
     struct dispatch dispatch;
     uint64_t start, first_dispatch, end; /* cycles; end: of the last block so far */
     uint64_t blocks, done;
+    uint64_t next_sample;   /* cycle, NEVER: none */
+    uint64_t next_channels; /* of the trace; the same */
     struct timespec shown; /* when progress was last told */
 
     unsigned window;   /* cycles */
@@ -153,6 +157,8 @@ check_paths(const struct machine *m, struct diag_sink *diag)
          m->unit.dp},
         {"tensor", m->unit.slots_tensor, m->collector.units_tensor,
          m->collector.ports_tensor, m->unit.tensor},
+        {"integer", m->unit.slots_integer, m->collector.units_integer,
+         m->collector.ports_integer, m->unit.integer},
         {"mem", m->unit.slots_mem, m->collector.units_mem, m->collector.ports_mem, 1},
     };
     bool general = m->collector.units_general && m->collector.ports_general, ok = true;
@@ -180,6 +186,9 @@ timing_gpu_new(const struct machine *m, const struct timing_options *o,
     g->m = machine_clone(m);
     if (o)
         g->opt = *o;
+    if (g->opt.trace_limit)
+        g->trace = trace_new(&g->trace_arena, g->m, g->opt.trace_from, g->opt.trace_to,
+                             g->opt.trace_limit);
     bool ok = find_policies(g, diag) && check_paths(g->m, diag) && build_memory(g, diag);
     if (ok && g->opt.threads > 1) {
         g->pool = pool_new(g->opt.threads);
@@ -199,6 +208,7 @@ timing_gpu_free(struct timing_gpu *g)
         return;
     pool_free(g->pool);
     drop_memory(g);
+    arena_free(&g->trace_arena);
     machine_free(g->m);
     free(g);
 }
@@ -210,12 +220,24 @@ timing_host_copy(struct timing_gpu *g, uint64_t addr, uint64_t bytes)
         memsys_prefill(g->mem, addr, bytes);
 }
 
+const struct trace *
+timing_trace(const struct timing_gpu *g)
+{
+    return g->trace;
+}
+
+const struct stat_sm *
+timing_sm_stats(const struct timing_gpu *g, unsigned i)
+{
+    return &g->stats[i].s;
+}
+
 /* -- a launch's program -- */
 
 static enum sm_class
-class_of(const struct machine *m, unsigned unit)
+class_of(const struct machine *m, const struct exec_static *st)
 {
-    switch (unit) {
+    switch (st->unit) {
     case PTX_UNIT_SFU:
         return CLS_SFU;
     case PTX_UNIT_DP:
@@ -224,6 +246,8 @@ class_of(const struct machine *m, unsigned unit)
         return CLS_TENSOR;
     case PTX_UNIT_MEM:
         return CLS_MEM;
+    case PTX_UNIT_ALU:
+        return m->unit.integer && st->latency <= PTX_LAT_INT_DIV ? CLS_INT : CLS_SP;
     default:
         return CLS_SP;
     }
@@ -250,7 +274,7 @@ build_program(struct run *r)
         memcpy(reg + st->nsrc, st->dst, sizeof *reg * st->ndst);
         reg += st->nsrc + st->ndst;
         in->first_operand = st->guarded;
-        in->cls = (uint8_t)class_of(m, st->unit);
+        in->cls = (uint8_t)class_of(m, st);
         in->latency = (uint16_t)m->latency[st->latency].cycles;
         in->interval = (uint16_t)m->latency[st->latency].interval;
         in->barrier = st->is_barrier;
@@ -551,6 +575,10 @@ window_end(const struct run *r, uint64_t from)
         to = r->start + limit + 1;
     if (r->plan.period && to > r->tick)
         to = r->tick;
+    if (to > r->next_sample && from <= r->next_sample)
+        to = r->next_sample + 1;
+    if (to > r->next_channels && from <= r->next_channels)
+        to = r->next_channels + 1;
     return to;
 }
 
@@ -653,7 +681,10 @@ go_on(struct run *r, uint64_t loops, struct diag_sink *diag)
                        1e-9 * (double)(t.tv_nsec - r->shown.tv_nsec);
         if (since >= 0.1) {
             r->shown = t;
-            if (!g->opt.progress(g->opt.user, cycles, r->done, r->blocks))
+            uint64_t inst = 0;
+            for (unsigned i = 0; i < g->m->sm.count; i++)
+                inst += g->stats[i].s.thread_instructions;
+            if (!g->opt.progress(g->opt.user, cycles, inst, r->done, r->blocks))
                 return diag_error(diag, "kernel '%s' interrupted after %llu cycles", name,
                                   (unsigned long long)cycles);
         }
@@ -674,12 +705,54 @@ tick(struct run *r, uint64_t now)
     }
 }
 
+/* Counters of the launch up to the end of cycle `now`, at which the memory system stands
+ * or after which nothing has happened. */
+static void
+totals(struct run *r, uint64_t now, struct launch_stats *out)
+{
+    struct timing_gpu *g = r->g;
+    struct stat_gpu s = {.cycles = now - r->start,
+                         .blocks = r->blocks,
+                         .resident_blocks = r->plan.blocks,
+                         .baseline_blocks = r->plan.baseline,
+                         .shared_pairs = r->plan.pairs};
+    s.sm_cycles = s.cycles * g->m->sm.count;
+    for (unsigned i = 0; i < g->m->sm.count; i++)
+        sm_catch_up(&r->sm[i], now);
+    memset(out, 0, sizeof *out);
+    stats_add_gpu(out, &s);
+    for (unsigned i = 0; i < g->m->sm.count; i++)
+        stats_add_sm(out, &g->stats[i].s);
+    memsys_stats(g->mem, out);
+}
+
+/* Samples that fall before cycle `now`, the next to be stepped. */
+static void
+take_samples(struct run *r, uint64_t now)
+{
+    for (; r->next_sample < now; r->next_sample += r->g->opt.sample_cycles) {
+        struct launch_stats s;
+        if (r->next_sample > r->g->now) /* slept through: nothing happens in it */
+            memsys_step(r->g->mem, r->next_sample);
+        totals(r, r->next_sample, &s);
+        r->g->opt.sample(r->g->opt.user, r->next_sample - r->start, &s);
+    }
+}
+
+enum { CHANNELS_EVERY = 64 /* cycles between readings of channels, at least */ };
+
 static bool
 loop(struct run *r, struct diag_sink *diag)
 {
     struct timing_gpu *g = r->g;
     uint64_t from = g->now + 1;
     for (uint64_t loops = 1;; loops++) {
+        if (r->next_channels < from) {
+            trace_channels(g->trace, g->mem, r->next_channels);
+            r->next_channels = from + CHANNELS_EVERY;
+        }
+        if (r->next_sample < from)
+            take_samples(r, from);
         if (r->plan.period && from >= r->tick)
             tick(r, from);
         r->from = from;
@@ -740,19 +813,13 @@ static bool
 finish(struct run *r, struct launch_stats *out, struct diag_sink *diag)
 {
     struct timing_gpu *g = r->g;
-    struct stat_gpu s = {.cycles = r->end - r->start,
-                         .blocks = r->blocks,
-                         .resident_blocks = r->plan.blocks,
-                         .baseline_blocks = r->plan.baseline,
-                         .shared_pairs = r->plan.pairs};
-    s.sm_cycles = s.cycles * g->m->sm.count;
     for (unsigned i = 0; i < g->m->sm.count; i++)
         sm_end(&r->sm[i], r->end);
-    memset(out, 0, sizeof *out);
-    stats_add_gpu(out, &s);
-    for (unsigned i = 0; i < g->m->sm.count; i++)
-        stats_add_sm(out, &g->stats[i].s);
-    memsys_stats(g->mem, out);
+    totals(r, r->end, out);
+    if (g->trace) {
+        trace_channels(g->trace, g->mem, g->now);
+        trace_end(g->trace, r->end);
+    }
     drain(r);
     return stats_check(out, diag);
 }
@@ -800,6 +867,10 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     r.start = g->now;
     r.first_dispatch = g->now + g->m->gpu.launch_latency;
     r.tick = g->now + r.plan.period;
+    if (g->trace)
+        trace_begin(g->trace, g->now);
+    r.next_channels = g->trace ? g->now + CHANNELS_EVERY : NEVER;
+    r.next_sample = g->opt.sample_cycles ? g->now + g->opt.sample_cycles : NEVER;
     clock_gettime(CLOCK_MONOTONIC, &r.shown);
     grid->nsm = g->m->sm.count;
     r.sm = ARENA_ARRAY(&r.arena, struct sm, g->m->sm.count);
@@ -807,11 +878,14 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
     memsys_begin(g->mem);
     memsys_no_skip(g->mem, g->opt.no_skip);
+    uint32_t l1_ways = occ_l1_ways(g->m, k, r.plan.blocks);
     for (unsigned i = 0; i < g->m->sm.count; i++) {
         ldst_begin(g->ldst[i], g->now);
+        ldst_set_l1_ways(g->ldst[i], l1_ways);
         ldst_no_skip(g->ldst[i], g->opt.no_skip);
         sm_init(&r.sm[i], &r.arena, g->m, g->sched, g->residency, &r.plan, &r.prog,
                 g->ldst[i], &g->stats[i].s, r.log ? &r.log[i].log : NULL, i, g->now);
+        r.sm[i].trace = g->trace ? &g->trace->sm[i] : NULL;
     }
     dispatch_init(&r.dispatch, &r.arena, g->m, g->order, r.blocks);
     start_blocks(&r, g->now);
@@ -825,6 +899,8 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     if (ok) {
         ok = finish(&r, out, diag);
     } else { /* operations are left in the middle: the memory side starts anew */
+        if (g->trace)
+            trace_end(g->trace, g->now);
         drop_memory(g);
         build_memory(g, diag);
     }

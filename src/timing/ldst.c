@@ -231,6 +231,12 @@ ldst_begin(struct ldst *l, uint64_t now)
 }
 
 void
+ldst_set_l1_ways(struct ldst *l, uint32_t ways)
+{
+    cache_set_ways(l->l1d, ways);
+}
+
+void
 ldst_no_skip(struct ldst *l, bool on)
 {
     l->no_skip = on;

@@ -84,6 +84,8 @@ void ldst_receive(struct ldst *l, const struct packet *reply, uint64_t now);
  * fetch, receive, packets or tokens taken), or NEVER. Packets and tokens that wait to be
  * taken are the caller's business. */
 uint64_t ldst_next_event(const struct ldst *l, uint64_t now);
+/* Ways of the L1 data cache for the launch that began (sm.scratchpad_from_l1). */
+void ldst_set_l1_ways(struct ldst *l, uint32_t ways);
 /* on: ldst_cycle looks at everything every time, never trusting its own next event (for
  * timing_options.no_skip; results must not differ). */
 void ldst_no_skip(struct ldst *l, bool on);

@@ -576,6 +576,15 @@ memsys_stats(const struct memsys *cms, struct launch_stats *out)
 }
 
 void
+memsys_channel_stats(const struct memsys *ms, unsigned channel, struct stat_mem *out)
+{
+    struct launch_stats t = {0};
+    for (unsigned i = 0; i < ms->map.slices; i++)
+        stats_add_mem(&t, &ms->stats[channel * ms->map.slices + i]);
+    *out = t.mem;
+}
+
+void
 memsys_prefill(struct memsys *ms, uint64_t addr, uint64_t bytes)
 {
     if (!bytes || !ms->m->partition.l2_enabled)

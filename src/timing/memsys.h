@@ -74,6 +74,8 @@ bool memsys_idle(const struct memsys *ms); /* nothing under way anywhere */
 
 /* Adds the counters of the launch to out. Lines a host copy leaves in the L2 (prefill).
  */
+/* Counters of a channel and its slices so far in the launch. */
+void memsys_channel_stats(const struct memsys *ms, unsigned channel, struct stat_mem *out);
 void memsys_stats(const struct memsys *ms, struct launch_stats *out);
 void memsys_prefill(struct memsys *ms, uint64_t addr, uint64_t bytes);
 

@@ -41,7 +41,7 @@ struct slice {
     uint64_t stalled_at;
     uint64_t port_free, fill_free;
     uint64_t at; /* L2 tick at which there is something to do */
-    RING(struct request) rop, in, out;
+    RING(struct request) rop, far, in, out; /* far: packets from other parts */
     RING(struct dram_req) miss, down, up;
     RING(uint32_t) woken;
     struct request *pool; /* requests that wait for data */
@@ -100,6 +100,11 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
         s->at = NEVER;
         ring_init(&s->rop, a,
                   pieces * (m->partition.rop_latency + m->partition.queue_icnt_l2 + 1));
+        ring_init(&s->far, a,
+                  m->partition.halves > 1
+                      ? pieces * (m->partition.rop_latency + m->partition.far_latency +
+                                  m->partition.queue_icnt_l2 + 1)
+                      : 0);
         ring_init(&s->in, a, m->partition.queue_icnt_l2);
         ring_init(&s->out, a, m->partition.queue_l2_icnt);
         ring_init(&s->miss, a, larger(m->l2.miss_queue, 2));
@@ -164,17 +169,27 @@ partition_pieces(const struct machine *m, const struct packet *p)
 
 /* -- the way in -- */
 
+/* Whether an SM lies in another part of the chip than this channel. */
+static bool
+is_far(const struct partition *p, unsigned sm)
+{
+    const struct machine *m = p->env.m;
+    unsigned n = m->partition.halves;
+    return n > 1 && sm * n / m->sm.count != p->index * n / m->dram.channels;
+}
+
 static void
 take(struct partition *p, struct slice *s, uint64_t now)
 {
     const struct icnt_msg *m = icnt_front(p->env.requests, s->number);
     uint8_t left = sectors_of(&m->p);
     uint64_t block = m->p.addr & ~(uint64_t)127, local = m->local & ~(uint64_t)127;
+    bool far = is_far(p, m->p.sm);
     while (left) {
         unsigned first = (unsigned)__builtin_ctz(left);
         uint8_t piece = left & piece_mask(p->unit, first);
         left &= (uint8_t)~piece;
-        struct request *r = ring_push(&s->rop);
+        struct request *r = far ? ring_push(&s->far) : ring_push(&s->rop);
         r->p = m->p;
         r->p.addr = block + 32 * first;
         r->p.bytes = (uint16_t)(32 * __builtin_popcount(piece));
@@ -183,7 +198,8 @@ take(struct partition *p, struct slice *s, uint64_t now)
         unsigned in_line =
             p->no_l2 ? 0 : (unsigned)(local & (p->env.m->l2.line - 1)) / 32;
         r->mask = (uint8_t)(piece << in_line);
-        r->ready = now + p->env.m->partition.rop_latency;
+        r->ready = now + p->env.m->partition.rop_latency +
+                   (far ? p->env.m->partition.far_latency : 0);
     }
     icnt_pop(p->env.requests, s->number, p->env.tick[CLK_ICNT]);
 }
@@ -191,7 +207,8 @@ take(struct partition *p, struct slice *s, uint64_t now)
 static bool
 can_take(const struct partition *p, const struct slice *s)
 {
-    return s->in.cap - s->in.n >= p->room && s->rop.cap - s->rop.n >= 4;
+    return s->in.cap - s->in.n >= p->room && s->rop.cap - s->rop.n >= 4 &&
+           (p->env.m->partition.halves == 1 || s->far.cap - s->far.n >= 4);
 }
 
 /* -- misses and fills -- */
@@ -428,6 +445,10 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
         uint64_t u = ring_front(&s->rop)->ready;
         t = u < t ? u : t;
     }
+    if (s->far.n && !ring_full(&s->in)) {
+        uint64_t u = ring_front(&s->far)->ready;
+        t = u < t ? u : t;
+    }
     if (t > now + 1 && can_take(p, s)) {
         uint64_t u = icnt_front_at(p->env.requests, s->number);
         if (u != NEVER) {
@@ -469,7 +490,13 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
         else
             stall(s, now);
     }
-    if (s->rop.n && ring_front(&s->rop)->ready <= now && !ring_full(&s->in)) {
+    if (ring_full(&s->in))
+        ;
+    else if (s->far.n && ring_front(&s->far)->ready <= now &&
+             !(s->rop.n && ring_front(&s->rop)->ready < ring_front(&s->far)->ready)) {
+        *ring_push(&s->in) = *ring_front(&s->far);
+        ring_pop(&s->far);
+    } else if (s->rop.n && ring_front(&s->rop)->ready <= now) {
         *ring_push(&s->in) = *ring_front(&s->rop);
         ring_pop(&s->rop);
     }
@@ -650,7 +677,7 @@ partition_idle(const struct partition *p)
         return false;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        if (s->rop.n | s->in.n | s->out.n | s->miss.n | s->down.n | s->up.n |
+        if (s->rop.n | s->far.n | s->in.n | s->out.n | s->miss.n | s->down.n | s->up.n |
             s->pool_used)
             return false;
     }
@@ -663,7 +690,7 @@ partition_owed(const struct partition *p)
     unsigned n = 0;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        n += s->rop.n + s->in.n + s->out.n + s->pool_used;
+        n += s->rop.n + s->far.n + s->in.n + s->out.n + s->pool_used;
     }
     return n;
 }
@@ -708,7 +735,7 @@ partition_explain(const struct partition *p, struct strbuf *out)
             out,
             "L2 slice %u: %u in the delay line, %u before the L2%s, %u wait for "
             "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
-            s->number, s->rop.n, s->in.n,
+            s->number, s->rop.n + s->far.n, s->in.n,
             s->stalled ? " (head held: no line, MSHR or room)" : "", s->pool_used,
             s->woken.n, s->miss.n, s->down.n, s->up.n, s->out.n);
     }

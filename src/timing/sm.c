@@ -298,6 +298,9 @@ account(struct sm *s, uint64_t n)
         case CAUSE_SCOREBOARD:
             t->issue_scoreboard += n;
             break;
+        case CAUSE_MEMORY:
+            t->issue_memory += n;
+            break;
         case CAUSE_BARRIER:
             t->issue_barrier += n;
             break;
@@ -381,6 +384,8 @@ sm_cycle(struct sm *s, uint64_t now)
         retire(s, now);
     fetch_cycle(s, now);
     s->wake = next_wake(s, now);
+    if (s->trace)
+        trace_cycle(s->trace, s, now);
 }
 
 /* -- ticks of the residency policy -- */

@@ -14,6 +14,7 @@
 #include "timing/ldst.h"
 #include "timing/policy.h"
 #include "timing/scoreboard.h"
+#include "timing/trace.h"
 
 enum {
     SM_MAX_WARPS = 128,
@@ -28,6 +29,7 @@ enum sm_class {
     CLS_SFU,
     CLS_DP,
     CLS_TENSOR,
+    CLS_INT,
     CLS_MEM,
     SM_NCLS,
     SET_GENERAL = SM_NCLS,
@@ -103,6 +105,7 @@ struct sm_sched {
     uint64_t head;   /* an instruction is in the buffer, on the warp's path */
     uint64_t bad;    /* what is in the buffer is not on the path */
     uint64_t hazard; /* the head instruction waits for a register */
+    uint64_t load;   /* of those: one that the load/store unit brings */
     uint64_t wait;   /* at a barrier or fence, or for its atomics */
     uint64_t fence;  /* of those: at a fence */
     uint64_t copy;   /* of those: until asynchronous copies are there */
@@ -123,6 +126,7 @@ enum sm_cause {
     CAUSE_STALL,
     CAUSE_LOCK,
     CAUSE_SCOREBOARD,
+    CAUSE_MEMORY,
     CAUSE_BARRIER,
     CAUSE_FETCH,
     CAUSE_EMPTY
@@ -135,6 +139,7 @@ struct sm {
     const struct sm_program *prog;
     struct ldst *ldst;
     struct stat_sm *stats;
+    struct trace_sm *trace; /* NULL: none */
     unsigned id, nwarps, nsched, nparts;
     bool split;
 

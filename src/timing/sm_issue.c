@@ -23,6 +23,7 @@ head_changed(struct sm *s, unsigned w)
     c->head &= ~bit;
     c->bad &= ~bit;
     c->hazard &= ~bit;
+    c->load &= ~bit;
     c->concern &= ~bit;
     c->lock &= ~bit;
     for (unsigned k = 0; k < SM_NCLS; k++)
@@ -44,8 +45,12 @@ head_changed(struct sm *s, unsigned w)
     const struct sm_inst *in = &s->prog->inst[ew->pc];
     c->head |= bit;
     c->cls[in->cls] |= bit;
-    if (score_hazard(&s->score, w, in->reg, (unsigned)in->nsrc + in->ndst))
+    if (score_hazard(&s->score, w, in->reg, (unsigned)in->nsrc + in->ndst)) {
         c->hazard |= bit;
+        if (score_hazard_in(&s->score, s->score.memory, w, in->reg,
+                            (unsigned)in->nsrc + in->ndst))
+            c->load |= bit;
+    }
     if (in->concern && s->watched[s->slot[w]])
         c->concern |= bit;
 }
@@ -208,7 +213,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
         }
     }
     if (in->ndst)
-        score_reserve(&s->score, w, in->reg + in->nsrc, in->ndst);
+        score_reserve(&s->score, w, in->reg + in->nsrc, in->ndst, in->mem);
     struct sm_part *p = &s->part[c->part];
     latch_push(&p->id[in->cls], f);
     p->queued++;
@@ -306,8 +311,11 @@ issue_cause(const struct sm_sched *c)
         return CAUSE_STALL;
     if (clear)
         return CAUSE_LOCK;
-    if ((c->head & c->hazard & ~c->wait) | c->atomic | c->copy)
+    uint64_t hazard = c->head & c->hazard & ~c->wait;
+    if (hazard & ~c->load)
         return CAUSE_SCOREBOARD;
+    if (hazard | c->atomic | c->copy)
+        return CAUSE_MEMORY;
     if (c->wait & c->live)
         return CAUSE_BARRIER;
     return CAUSE_FETCH;

@@ -5,7 +5,8 @@
  * instructions leaves it in the same cycle, and when one of the result buses
  * (unit.writeback of them) is free in that cycle. It is then known when the result is
  * written back: S + latency + 2 for a start in cycle S, one cycle for the result
- * register, one for the write. So instructions under way need no work until then: they
+ * register, one for the write; unit.forward cycles earlier where results are forwarded.
+ * So instructions under way need no work until then: they
  * wait in a ring of lists by cycle.
  *
  * Operations of the load/store pipeline come back through ldst_done, one a cycle per
@@ -18,9 +19,11 @@ void
 unit_init(struct sm *s, struct arena *a)
 {
     const struct machine *m = s->m;
-    unsigned units[SM_NCLS] = {m->unit.sp, m->unit.sfu, m->unit.dp, m->unit.tensor, 0};
-    unsigned slots[SM_NCLS] = {m->unit.slots_sp, m->unit.slots_sfu, m->unit.slots_dp,
-                               m->unit.slots_tensor, m->unit.slots_mem};
+    unsigned units[SM_NCLS] = {m->unit.sp,     m->unit.sfu,     m->unit.dp,
+                               m->unit.tensor, m->unit.integer, 0};
+    unsigned slots[SM_NCLS] = {m->unit.slots_sp,      m->unit.slots_sfu,
+                               m->unit.slots_dp,      m->unit.slots_tensor,
+                               m->unit.slots_integer, m->unit.slots_mem};
     unsigned longest = 1, in_pipes = 0;
     for (unsigned i = 0; i < PTX_NLATENCIES; i++) {
         if (m->latency[i].cycles > longest)
@@ -106,11 +109,14 @@ write_registers(struct sm *s, unsigned w, const struct sm_inst *in)
     const uint16_t *dst = in->reg + in->nsrc;
     for (unsigned i = 0; i < in->ndst; i++)
         p->bank_written |= (uint64_t)1 << (dst[i] + w) % p->nbanks;
-    score_release(&s->score, w, dst, in->ndst);
+    score_release(&s->score, w, dst, in->ndst, in->mem);
     if (c->hazard & bit) {
         const struct sm_inst *h = &s->prog->inst[s->buf_pc[w]];
-        if (!score_hazard(&s->score, w, h->reg, (unsigned)h->nsrc + h->ndst))
+        unsigned n = (unsigned)h->nsrc + h->ndst;
+        if (!score_hazard(&s->score, w, h->reg, n))
             c->hazard &= ~bit;
+        if (c->load & bit && !score_hazard_in(&s->score, s->score.memory, w, h->reg, n))
+            c->load &= ~bit;
     }
 }
 
@@ -178,7 +184,8 @@ start_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_unit *u, uin
     u->free_at = now + in->interval;
     latch_pop(&p->ex[cls]);
     p->queued--;
-    wheel_add(s, f, out + 2);
+    uint64_t back = out + 2, early = s->m->unit.forward;
+    wheel_add(s, f, back - early > now ? back - early : now + 1);
     s->worked = true;
 }
 

@@ -14,8 +14,16 @@ struct timing_options {
     unsigned threads;    /* host threads; 0: 1 */
     uint64_t max_cycles; /* 0: none */
     uint64_t max_instructions;
-    bool (*progress)(void *user, uint64_t cycles, uint64_t done, uint64_t blocks);
-    void *user;
+    bool (*progress)(void *user, uint64_t cycles, uint64_t thread_instructions,
+                     uint64_t done, uint64_t blocks);
+    void *user; /* of progress and sample */
+    /* Called at the end of every sample_cycles-th core cycle of a launch with the counters
+     * so far; 0: never. */
+    uint64_t sample_cycles;
+    /* A trace of at most so many events, of the cycles [trace_from, trace_to) of each
+     * launch; 0: none. */
+    uint64_t trace_limit, trace_from, trace_to;
+    void (*sample)(void *user, uint64_t cycle, const struct launch_stats *so_far);
 };
 
 /* A GPU that lives over several launches (the L2 keeps its contents, L1s do not). NULL
@@ -31,6 +39,13 @@ void timing_gpu_free(struct timing_gpu *g);
 bool timing_launch(struct timing_gpu *g, struct exec_grid *grid,
                    const struct occ_kernel *k, struct launch_stats *out,
                    struct diag_sink *diag);
+
+/* NULL: none. */
+struct trace;
+const struct trace *timing_trace(const struct timing_gpu *g);
+
+/* Counters of SM i in the last launch, until the next. */
+const struct stat_sm *timing_sm_stats(const struct timing_gpu *g, unsigned i);
 
 /* A host copy of these bytes went by (partition.prefill). */
 void timing_host_copy(struct timing_gpu *g, uint64_t addr, uint64_t bytes);

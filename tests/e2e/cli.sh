@@ -304,6 +304,32 @@ cut -d, -f1-3,5- out >first
 check "same counters" 0 cmp first second
 "$allot" run vecadd --quick --csv --no-skip | cut -d, -f1-3,5- >third
 check "same counters without skipping" 0 cmp first third
+check "a timeline" 0 "$allot" run nw --quick --timeline t.csv --timeline-cycles 700 --csv
+cp out counters.csv
+# every counter's pieces add up to the launch's value, and the pieces join
+cat >t.awk <<'EOF'
+FNR == 1 { for (i = 1; i <= NF; i++) name[FILENAME, i] = $i; n[FILENAME] = NF; next }
+FILENAME == "t.csv" { for (i = 5; i <= NF; i++) sum[$2, name[FILENAME, i]] += $i
+    if ($3 != end[$2] + 0 || $4 <= $3 || $4 - $3 > 700) exit bad = 1
+    end[$2] = $4; pieces++; next }
+{ launch++; for (i = 5; i <= NF; i++) if ((launch, name[FILENAME, i]) in sum) { seen++
+    if (sum[launch, name[FILENAME, i]] != $i) { print launch, name[FILENAME, i]; bad = 1 } } }
+END { exit bad || pieces < 3 * launch || seen < 80 * launch }
+EOF
+check "its pieces add up" 0 awk -F, -f t.awk t.csv counters.csv
+check "the same without skipping" 0 "$allot" run nw --quick --timeline t2.csv \
+    --timeline-cycles 700 --no-skip --csv
+check "piece by piece" 0 cmp t.csv t2.csv
+check "a timeline without time" 2 "$allot" run nw --quick --functional --timeline t.csv
+check "why" 0 "$allot" run vecadd --quick --why
+has out 'issue slots by cause'
+# causes of every line add up to 100 %, as far as two decimals can
+cp out why.txt
+check "why adds up" 0 awk '/^(SM|---) / { next } /^([0-9]+|all) / { s = 0; n++
+    for (i = 2; i < NF; i++) s += $i; if (s < 99.95 || s > 100.05) bad = 1 } END { exit bad || n != 16 }' why.txt
+check "why as JSON" 0 "$allot" run vecadd --quick --why --json
+has out '"issue_memory"'
+check "why without slots" 2 "$allot" run vecadd --quick --why --functional
 check "compare" 0 "$allot" compare vecadd --quick --variants unshared-lrr,unshared-gto
 has out "passed"
 check "unknown variant" 2 "$allot" compare vecadd --quick --variants nosuch

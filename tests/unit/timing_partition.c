@@ -64,6 +64,33 @@ delays(void **state)
     mem_done(&r);
 }
 
+/* SM 0 is near channels 0 and 1 of 6 in three parts, far from the others; packets of both
+ * kinds do not overtake or hold one another. */
+static void
+three_parts(struct machine *m)
+{
+    m->partition.halves = 3;
+    m->partition.far_latency = 50;
+}
+static void
+far_slices_take_longer(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", three_parts);
+    for (unsigned channel = 0; channel < 6; channel++) {
+        mem_access(&r, PKT_READ, 256 * channel, 1);
+        assert_int_equal(mem_access(&r, PKT_READ, 256 * channel, 1),
+                         channel < 2 ? 136 : 136 + 50);
+    }
+    /* an SM of the last part: the other way round */
+    for (unsigned channel = 0; channel < 6; channel++) {
+        struct packet p = mem_packet(&r, PKT_READ, 256 * channel, 1);
+        p.sm = 14;
+        assert_int_equal(mem_round(&r, &p, 1), channel < 4 ? 136 + 50 : 136);
+    }
+    mem_done(&r);
+}
+
 /* The fixed delay before the controller counts core cycles, whatever the DRAM clock. */
 static void
 more_delay(struct machine *m)
@@ -417,14 +444,23 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hit_latency),     cmocka_unit_test(flits_of_a_write),
-        cmocka_unit_test(delays),          cmocka_unit_test(dram_delay),
-        cmocka_unit_test(lazy_fetch),      cmocka_unit_test(write_back),
-        cmocka_unit_test(atomic_is_dirty), cmocka_unit_test(merging),
-        cmocka_unit_test(merge_limit),     cmocka_unit_test(atomics_one_a_cycle),
-        cmocka_unit_test(back_pressure),   cmocka_unit_test(no_deadlock),
-        cmocka_unit_test(evictions_wait),  cmocka_unit_test(no_l2),
-        cmocka_unit_test(no_sectors),      cmocka_unit_test(prefill),
+        cmocka_unit_test(hit_latency),
+        cmocka_unit_test(flits_of_a_write),
+        cmocka_unit_test(delays),
+        cmocka_unit_test(far_slices_take_longer),
+        cmocka_unit_test(dram_delay),
+        cmocka_unit_test(lazy_fetch),
+        cmocka_unit_test(write_back),
+        cmocka_unit_test(atomic_is_dirty),
+        cmocka_unit_test(merging),
+        cmocka_unit_test(merge_limit),
+        cmocka_unit_test(atomics_one_a_cycle),
+        cmocka_unit_test(back_pressure),
+        cmocka_unit_test(no_deadlock),
+        cmocka_unit_test(evictions_wait),
+        cmocka_unit_test(no_l2),
+        cmocka_unit_test(no_sectors),
+        cmocka_unit_test(prefill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

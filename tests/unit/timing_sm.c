@@ -284,11 +284,26 @@ causes(void **st)
         run("gtx480", NULL, "", "add.s32 %r0, %r0, %r1;", 128, 0, 1, 32);
     uint64_t c = s.gpu.cycles;
     assert_int_equal(s.sm.issue_slots, c * 15 * 2);
-    assert_true(s.sm.issue_empty >= c * 29);       /* 14 SMs and the second scheduler */
-    assert_true(s.sm.issue_scoreboard >= 128 * 9); /* 10 cycles an add, 1 issues */
+    assert_true(s.sm.issue_empty >= c * 29); /* 14 SMs and the second scheduler */
+    /* 10 cycles an add, 1 issues; for every second one the buffer is empty a while */
+    assert_in_range(s.sm.issue_scoreboard, 128 * 8, 128 * 9);
+    assert_in_range(s.sm.issue_memory, MOCK_DELAY - 20, MOCK_DELAY + 20); /* parameters */
     assert_int_equal(s.sm.issue_used, s.sm.warp_instructions);
     assert_int_equal(s.sm.active_cycles, s.sm.warp_instructions);
     assert_int_equal(s.sm.issue_barrier + s.sm.issue_lock, 0);
+    /* A load, then an add of a pipeline's result, then one of both: 100 cycles and more
+     * wait for memory alone, the others for the pipeline. */
+    struct launch_stats l = run("gtx480", NULL, "",
+                                "ld.global.cg.u32 %r2, [%d0]; div.s32 %r3, %r1, %r1;"
+                                "add.s32 %r4, %r3, %r1; add.s32 %r0, %r2, %r4;",
+                                8, 0, 1, 32);
+    assert_true(l.sm.issue_scoreboard >= 8 * 140);
+    struct launch_stats w =
+        run("gtx480", NULL, "", "ld.global.cg.u32 %r2, [%d0]; add.s32 %r0, %r2, %r1;", 8,
+            0, 1, 32);
+    assert_in_range(w.sm.issue_memory, s.sm.issue_memory + 7 * MOCK_DELAY,
+                    s.sm.issue_memory + 9 * MOCK_DELAY);
+    assert_true(l.sm.issue_memory < w.sm.issue_memory);
     s = run("gtx480", NULL, "", FOUR("ex2.approx.f32", "f", "%f1"), 64, 0, 1, 512);
     assert_true(s.sm.issue_stall > s.gpu.cycles); /* SFU-bound: both schedulers stall */
     assert_true(s.sm.stall_cycles > s.gpu.cycles / 2);

@@ -245,7 +245,7 @@ static const char endless[] =
     HEAD ".visible .entry spin(.param .u64 buf)\n{ L: bra L; }\n";
 
 static bool
-never_again(void *user, uint64_t cycles, uint64_t done, uint64_t blocks)
+never_again(void *user, uint64_t cycles, uint64_t inst, uint64_t done, uint64_t blocks)
 {
     ++*(unsigned *)user;
     assert_true(done == 0 && blocks == 2);

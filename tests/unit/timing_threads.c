@@ -270,7 +270,7 @@ own_stores_are_seen_at_once(void **state)
 
 /* Limits and a caller that has enough end a launch at any number of threads. */
 static bool
-enough(void *user, uint64_t cycles, uint64_t done, uint64_t blocks)
+enough(void *user, uint64_t cycles, uint64_t inst, uint64_t done, uint64_t blocks)
 {
     (void)cycles, (void)done, (void)blocks;
     return --*(int *)user > 0;

@@ -1,0 +1,68 @@
+#!/bin/sh
+# allot measure, allot paper hw-correlation: usage: measure.sh ALLOT SOURCE_DIR
+set -u
+allot=$1
+export ALLOT_DATA=$2 ALLOT_MACHINES=$2/machines
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+fail() { echo "FAILED: $*"; cat "$dir/out" "$dir/err"; exit 1; }
+run() { "$allot" "$@" >"$dir/out" 2>"$dir/err"; }
+
+# -- nothing to measure, nothing measured --
+run measure --library "$dir/nosuch.so" && fail "measures without a driver"
+grep -q 'no CUDA driver here' "$dir/err" || fail "does not say that there is no driver"
+mkdir -p "$dir/data/papers/micro" "$dir/data/workloads"
+cp -r "$2/workloads/micro" "$dir/data/workloads/"
+cp "$2/papers/micro/gpgpusim.csv" "$dir/data/papers/micro/"
+if [ ! -d "$2/papers/hw" ]; then
+    ALLOT_DATA=$dir/data run paper hw-correlation || fail "no data is no failure"
+    grep -q '^no data of any GPU' "$dir/out" || fail "does not say that there is no data"
+    [ "$(wc -l <"$dir/out")" -eq 1 ] || fail "says it in more than a line"
+fi
+
+# -- a file: what we simulate ourselves has no error, half of it one of 100 % --
+head='case,kernel,launch,cycles'
+cat >"$dir/a.csv" <<EOF
+# card: Tesla V100-SXM2-16GB
+# driver: CUDA 12.4
+# date: 2026-01-01
+$head
+chain-add_s32-8,chain_add_s32,1/1,1000
+chase-8K-touch-64,touch128,1/2,1000
+chase-8K-touch-64,chase,2/2,1000
+atom-chain-4,atom_chain,1/1,1000
+EOF
+run paper hw-correlation --cases "$dir/a.csv" || fail "a file of data"
+grep -q '^v100 beside Tesla V100-SXM2-16GB (CUDA 12.4, 2026-01-01)' "$dir/out" || fail "card"
+{
+    printf '# card: V100\n%s\n' "$head"
+    awk '$1 ~ /-/ && $2 ~ /^[12]$/ { print $1 ",k," $2 "/2," $3 }' "$dir/out"
+} >"$dir/b.csv"
+[ "$(wc -l <"$dir/b.csv")" -eq 6 ] || fail "four launches"
+run paper hw-correlation "$dir/b.csv" || fail "our own figures"
+grep -q '^4 launches, mean error 0.0 %, correlation of the logarithms 1.0000' "$dir/out" ||
+    fail "our own figures have an error"
+awk -F, -v OFS=, '/^atom/ { $4 = int($4 / 2) } 1' "$dir/b.csv" >"$dir/c.csv"
+run paper hw-correlation "$dir/c.csv" || fail "half"
+grep -Eq '^atom_chain +1 +100\.[0-9] %' "$dir/out" || fail "half is not 100 % off"
+[ "$(awk '/^---/ { getline; print $1; exit }' "$dir/out")" = atom_chain ] || fail "worst first"
+
+# -- what is wrong is named --
+printf '# card: Voodoo\n%s\n' "$head" >"$dir/d.csv"
+run paper hw-correlation "$dir/d.csv" && fail "an unknown card"
+grep -q "which machine is card 'Voodoo'" "$dir/err" || fail "does not ask for the machine"
+printf '# card: V100\n%s\nnosuch,k,1/1,5\n' "$head" >"$dir/d.csv"
+run paper hw-correlation "$dir/d.csv" && fail "an unknown case"
+grep -q 'd.csv:3' "$dir/err" || fail "its line is not named"
+
+# -- measured on the simulated GPU, through the driver's look-alike --
+lib=$(dirname "$allot")/cuda/libcuda.so.1
+if [ -e "$lib" ]; then
+    ALLOT_MACHINE=v100 ALLOT_SETTINGS=compiler.registers=virtual run measure --library "$lib" --repeat 1 -o "$dir/m.csv" \
+        chain-add_s32-8 shared-chain-stride0-4 || fail "measure"
+    run paper hw-correlation --machine v100 "$dir/m.csv" || fail "what was measured"
+    grep -Eq '^2 launches, mean error 0.0 %' "$dir/out" || fail "measured is not simulated"
+else
+    echo "no libcuda.so.1 of ours: the recorder itself is not tried"
+fi
+echo passed

@@ -1,0 +1,41 @@
+#!/bin/sh
+# allot run --trace: usage: trace.sh ALLOT SOURCE_DIR
+set -u
+allot=$1
+export ALLOT_MACHINES=$2/machines
+command -v python3 >/dev/null || { echo "python3 is not there: skipped"; exit 0; }
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+fail() { echo "FAILED: $*"; cat "$dir/err" "$dir/why"; exit 1; }
+: >"$dir/why"
+run() { "$allot" run "$@" --json >"$dir/result.json" 2>"$dir/err"; }
+look() { python3 "$2/tests/e2e/trace.py" "$dir/t.json" "$dir/result.json" $1 >"$dir/why"; }
+
+for w in nw "srad_v2_24 -m 000-table2 -r scratchpad-sharing" "vecadd -m titan -s lrr"; do
+    # shellcheck disable=SC2086 # words
+    run $w --quick --trace "$dir/t.json" || fail "$w"
+    look "" "$2" || fail "trace of $w"
+done
+# The same with everything stepped; counters are not changed by tracing.
+run vecadd --quick --trace "$dir/t.json" || fail vecadd
+cp "$dir/t.json" "$dir/skipped.json"
+sed '/"seconds"/d' "$dir/result.json" >"$dir/with"
+run vecadd --quick || fail vecadd
+sed '/"seconds"/d' "$dir/result.json" | cmp -s - "$dir/with" || fail "tracing changes counters"
+run vecadd --quick --no-skip --trace "$dir/t.json" || fail "no-skip"
+python3 - "$dir" <<'EOF' || fail "skipping changes the trace"
+import json, sys
+a, b = (sorted((e["pid"], e["tid"], e["ts"], e["dur"], e["name"])
+               for e in json.load(open(f"{sys.argv[1]}/{f}.json"))["traceEvents"]
+               if e["ph"] == "X") for f in ("skipped", "t"))
+sys.exit(a != b)
+EOF
+# A window; a bound.
+run vecadd --quick --trace "$dir/t.json" --trace-from 200 --trace-to 500 || fail window
+look "200 500" "$2" || fail "the window"
+run vecadd --quick --trace "$dir/t.json" --trace-limit 300 || fail limit
+grep -q 'is full: [0-9]* later events are left out' "$dir/err" || fail "does not say it is full"
+[ "$(grep -c '"ph":"[XC]"' "$dir/t.json")" -le 600 ] || fail "more events than the limit"
+"$allot" run vecadd --quick --functional --trace "$dir/t.json" 2>"$dir/err"
+[ $? -eq 2 ] || fail "a trace without time"
+echo passed
