@@ -113,7 +113,8 @@ rename_all(struct ra *a, const struct ra_graph *g, const struct cfg *cfg)
     for (uint32_t r = 0; r < g->n; r++)
         if (g->units[r])
             new_register(&n, (int32_t)r);
-    qsort(n.regs.v, n.regs.n, sizeof *n.regs.v, ra_by_name);
+    if (n.regs.n)
+        qsort(n.regs.v, n.regs.n, sizeof *n.regs.v, ra_by_name);
     for (uint32_t r = 0; r < g->n; r++)
         n.to[r] = g->units[r] ? new_register(&n, (int32_t)r) : RA_NONE;
     size_t kept = 0;

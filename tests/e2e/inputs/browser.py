@@ -1,6 +1,7 @@
 """browser.py PAGE [SHOTS]: looks at the report's page as a person does, in headless Chromium:
 no console errors, no request to anywhere, filters, sorting, hover, keyboard, dark colours,
 print. Writes screenshots into SHOTS if given. Exit status 77: no browser here."""
+import time
 import base64
 import json
 import os
@@ -157,6 +158,10 @@ try:
     shot("print")
     b.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     b.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True})
+    for _ in range(50):  # charts follow the page's width a little later
+        if b.execute_script("return document.documentElement.scrollWidth <= 391"):
+            break
+        time.sleep(0.1)
     check("fits a telephone", b.execute_script("return document.documentElement.scrollWidth <= 391"),
           b.execute_script("return document.documentElement.scrollWidth"))
     shot("phone")
