@@ -138,6 +138,18 @@ check_program(const char *path, const char *folder, struct allot_program *p,
 
 /* -- its environment -- */
 
+/* Behind what the user preloads, which may have to come first (sanitizers). */
+static void
+preload(const char *folder, const char *library)
+{
+    const char *old = getenv("LD_PRELOAD");
+    struct strbuf b = {0};
+    strbuf_printf(&b, "%s%s%s/%s", old ? old : "", old && *old ? ":" : "", folder,
+                  library);
+    setenv("LD_PRELOAD", b.s, 1);
+    strbuf_free(&b);
+}
+
 static void
 prepend(const char *name, const char *value)
 {
@@ -173,19 +185,11 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
     for (size_t i = 0; i < s->set.n; i++)
         strbuf_printf(&b, "%s\n", s->set.v[i]);
     prepend("LD_LIBRARY_PATH", folder);
-    if (p->rpath && *p->runtime) { /* its own folders would be searched first */
-        struct strbuf lib = {0};
-        strbuf_printf(&lib, "%s/%s", folder, p->runtime);
-        prepend("LD_PRELOAD", lib.s);
-        strbuf_free(&lib);
-    }
+    if (p->rpath && *p->runtime) /* its own folders would be searched first */
+        preload(folder, p->runtime);
     /* src/cuda/static.c; a program without device code of its own may start one with. */
-    if (p->static_runtime || !p->device_code) {
-        struct strbuf lib = {0};
-        strbuf_printf(&lib, "%s/liballot-static.so", folder);
-        prepend("LD_PRELOAD", lib.s);
-        strbuf_free(&lib);
-    }
+    if (p->static_runtime || !p->device_code)
+        preload(folder, "liballot-static.so");
     setenv("ALLOT_MACHINE", s->machine, 1);
     set_or_clear("ALLOT_SETTINGS", b.n ? b.s : NULL);
     set_or_clear("ALLOT_FUNCTIONAL", s->functional ? "1" : NULL);
