@@ -1,6 +1,8 @@
 /* yamlfile.c: libcyaml for the data, libyaml's events for the places. */
 #include "experiments/yamlfile.h"
 
+#include "base/yaml_log.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -121,43 +123,6 @@ yamlfile_at(const struct yamlfile *y, const char *fmt, ...)
 
 /* -- loading -- */
 
-struct log {
-    char message[240], field[80];
-    unsigned line, col; /* of the innermost place that libcyaml tells */
-    bool more_documents;
-};
-
-static void
-take_log(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
-{
-    struct log *log = ctx;
-    char text[400], field[80];
-    unsigned line, col;
-    vsnprintf(text, sizeof text, fmt, args);
-    text[strcspn(text, "\n")] = 0;
-    const char *p = text;
-    if (!strncmp(p, "Load: ", 6))
-        p += 6;
-    p += strspn(p, " ");
-    if (level == CYAML_LOG_WARNING)
-        log->more_documents |= strstr(p, "documents") != NULL;
-    else if (sscanf(p, "in mapping field '%79[^']' (line: %u, column: %u)", field, &line,
-                    &col) == 3) {
-        if (!log->field[0])
-            memcpy(log->field, field, sizeof field);
-        if (!log->line) {
-            log->line = line;
-            log->col = col;
-        }
-    } else if (sscanf(p, "in %*[^(](line: %u, column: %u)", &line, &col) == 2) {
-        if (!log->line) {
-            log->line = line;
-            log->col = col;
-        }
-    } else if (strncmp(p, "Backtrace", 9) && !log->message[0])
-        snprintf(log->message, sizeof log->message, "%s", p);
-}
-
 /* The keys that the mapping with the unknown key could have: that of field `name`, found
  * by walking the schema; the top when there is none. */
 static const cyaml_schema_value_t *
@@ -180,7 +145,7 @@ schema_of(const cyaml_schema_value_t *s, const char *name)
 }
 
 static void
-unknown_key(struct yamlfile *y, const char *key, const struct log *log,
+unknown_key(struct yamlfile *y, const char *key, const struct yaml_log *log,
             const cyaml_schema_value_t *schema, struct diag_loc *loc,
             struct diag_sink *diag)
 {
@@ -194,8 +159,8 @@ unknown_key(struct yamlfile *y, const char *key, const struct log *log,
         }
     }
     struct diag *d = diag_add(diag, DIAG_ERROR, loc, "there is no key '%s'%s%s", key,
-                              log->field[0] ? " in " : "", log->field);
-    const cyaml_schema_value_t *in = log->field[0] ? schema_of(schema, log->field) : NULL;
+                              log->nfields ? " in " : "", log->field[0]);
+    const cyaml_schema_value_t *in = log->nfields ? schema_of(schema, log->field[0]) : NULL;
     if (!in)
         in = schema;
     struct strbuf all = {0};
@@ -219,7 +184,7 @@ unknown_key(struct yamlfile *y, const char *key, const struct log *log,
 /* libcyaml tells the field it saw last, which need not be within the incomplete mapping.
  */
 static void
-missing_key(struct yamlfile *y, const char *key, const struct log *log,
+missing_key(struct yamlfile *y, const char *key, const struct yaml_log *log,
             const cyaml_schema_value_t *schema, const char *what, struct diag_sink *diag)
 {
     struct diag_loc loc = {y->file, y->text, log->line, log->col, 1};
@@ -235,12 +200,12 @@ missing_key(struct yamlfile *y, const char *key, const struct log *log,
 }
 
 static void
-complain(struct yamlfile *y, cyaml_err_t err, const struct log *log,
+complain(struct yamlfile *y, cyaml_err_t err, const struct yaml_log *log,
          const cyaml_schema_value_t *schema, const char *what, struct diag_sink *diag)
 {
     struct diag_loc loc = {y->file, y->text, log->line, log->col, 1};
     char name[100], got[40];
-    const char *in = log->field[0] ? log->field : "the file";
+    const char *in = log->nfields ? log->field[0] : "the file";
     if (sscanf(log->message, "Unexpected key: %99[^\n]", name) == 1)
         unknown_key(y, name, log, schema, &loc, diag);
     else if (sscanf(log->message, "Expecting %19[A-Z], got event: %39s", name, got) == 2)
@@ -260,9 +225,9 @@ complain(struct yamlfile *y, cyaml_err_t err, const struct log *log,
 }
 
 static cyaml_config_t
-config(struct log *log)
+config(struct yaml_log *log)
 {
-    return (cyaml_config_t){.log_fn = log ? take_log : NULL,
+    return (cyaml_config_t){.log_fn = log ? yaml_log_take : NULL,
                             .log_ctx = log,
                             .mem_fn = cyaml_mem,
                             .log_level = CYAML_LOG_WARNING,
@@ -286,7 +251,7 @@ yamlfile_load(struct yamlfile *y, const char *file, const cyaml_schema_value_t *
         return false;
     }
     find_places(y, len);
-    struct log log = {0};
+    struct yaml_log log = {0};
     cyaml_config_t c = config(&log);
     cyaml_err_t err = cyaml_load_data((const uint8_t *)y->text, len, &c, schema,
                                       (cyaml_data_t **)data, NULL);

@@ -10,6 +10,7 @@
 #include "machine/setting.h"
 
 #include "base/vec.h"
+#include "base/yaml_log.h"
 
 #include <cyaml/cyaml.h>
 #include <dirent.h>
@@ -76,47 +77,6 @@ setting_locate(const char *text, const char *group, const char *name, unsigned *
         }
         p += n + (p[n] == '\n');
     }
-}
-
-/* -- what libcyaml says -- */
-
-struct log {
-    char message[240];  /* the first complaint */
-    char field[2][80];  /* innermost, outer mapping field */
-    unsigned line, col; /* of the innermost place */
-    int nfields;
-    bool more_documents;
-};
-
-static void
-take_log(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
-{
-    struct log *log = ctx;
-    char text[400], field[80];
-    unsigned line, col;
-    vsnprintf(text, sizeof text, fmt, args);
-    text[strcspn(text, "\n")] = 0;
-    const char *p = text;
-    if (!strncmp(p, "Load: ", 6))
-        p += 6;
-    p += strspn(p, " ");
-    if (level == CYAML_LOG_WARNING) {
-        log->more_documents |= strstr(p, "documents") != NULL;
-    } else if (sscanf(p, "in mapping field '%79[^']' (line: %u, column: %u)", field,
-                      &line, &col) == 3) {
-        if (log->nfields < 2)
-            memcpy(log->field[log->nfields++], field, sizeof field);
-        if (!log->line) {
-            log->line = line;
-            log->col = col;
-        }
-    } else if (sscanf(p, "in %*[^(](line: %u, column: %u)", &line, &col) == 2) {
-        if (!log->line) {
-            log->line = line;
-            log->col = col;
-        }
-    } else if (strncmp(p, "Backtrace", 9) && !log->message[0])
-        snprintf(log->message, sizeof log->message, "%s", p);
 }
 
 /* -- the schema -- */
@@ -196,7 +156,7 @@ schema_make(struct schema *sc)
 
 /* A key that the schema does not know. */
 static void
-unknown_key(const char *key, const struct log *log, struct diag_loc *loc,
+unknown_key(const char *key, const struct yaml_log *log, struct diag_loc *loc,
             const struct schema *sc, struct diag_sink *diag)
 {
     unsigned line, col;
@@ -253,7 +213,7 @@ odd_line(const char *text, size_t len, bool tab)
 }
 
 static void
-complain(cyaml_err_t err, struct log *log, struct diag_loc *loc, const char *text,
+complain(cyaml_err_t err, struct yaml_log *log, struct diag_loc *loc, const char *text,
          size_t len, const struct schema *sc, struct diag_sink *diag)
 {
     loc->line = log->line;
@@ -363,8 +323,8 @@ parse_into(struct machine *m, const char *file, const char *text, size_t len,
     }
     struct schema sc = {0};
     schema_make(&sc);
-    struct log log = {0};
-    cyaml_config_t config = {.log_fn = take_log,
+    struct yaml_log log = {0};
+    cyaml_config_t config = {.log_fn = yaml_log_take,
                              .log_ctx = &log,
                              .mem_fn = cyaml_mem,
                              .log_level = CYAML_LOG_WARNING,
