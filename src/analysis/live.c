@@ -32,8 +32,8 @@ gen_reg(void *live, int32_t r, bool write, bool partial)
         bitset_add(live, (size_t)r);
 }
 
-static void
-step_back(const struct ptx_inst *in, uint64_t *live)
+void
+live_step_back(const struct ptx_inst *in, uint64_t *live)
 {
     defuse_each(in, kill_reg, live);
     defuse_each(in, gen_reg, live);
@@ -54,7 +54,7 @@ solve(struct live *l)
                     bitset_or(l->out[i], l->in[b->succ[s]], l->nregs);
             memcpy(now, l->out[i], words * 8);
             for (uint32_t k = b->end; k-- > b->first;)
-                step_back(&g->func->body.v[k], now);
+                live_step_back(&g->func->body.v[k], now);
             changed |= bitset_or(l->in[i], now, l->nregs);
         }
     }
@@ -102,6 +102,12 @@ add_dest(void *set, int32_t r, bool write, bool partial)
 }
 
 void
+live_add_written(const struct ptx_inst *in, uint64_t *set)
+{
+    defuse_each(in, add_dest, set);
+}
+
+void
 live_max(const struct live *l, uint32_t *registers, uint32_t *predicates)
 {
     const struct cfg *g = l->cfg;
@@ -119,11 +125,11 @@ live_max(const struct live *l, uint32_t *registers, uint32_t *predicates)
             /* Behind the instruction its destinations exist even if nothing reads them.
              */
             memcpy(at, now, words * 8);
-            defuse_each(in, add_dest, at);
+            live_add_written(in, at);
             weigh(g->func, at, &r, &p);
             *registers = r > *registers ? r : *registers;
             *predicates = p > *predicates ? p : *predicates;
-            step_back(in, now);
+            live_step_back(in, now);
             weigh(g->func, now, &r, &p);
             *registers = r > *registers ? r : *registers;
             *predicates = p > *predicates ? p : *predicates;

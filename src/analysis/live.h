@@ -17,6 +17,11 @@ struct live {
 struct live *live_new(const struct cfg *g);
 void live_free(struct live *l);
 
+/* Over one instruction: from the registers live behind it to those live before it. */
+void live_step_back(const struct ptx_inst *in, uint64_t *live);
+/* Adds the registers that it writes, which exist behind it even if nothing reads them. */
+void live_add_written(const struct ptx_inst *in, uint64_t *set);
+
 /* Most 32-bit registers, and most predicates, live at one point: MAXLIVE. A 64-bit
  * register counts as two, a narrower one as one. At an instruction its sources and
  * destinations count together only if the source lives on. */

@@ -278,21 +278,6 @@ edge(struct build *b, uint32_t x, uint32_t y)
 }
 
 static void
-kill_full(void *user, int32_t reg, bool write, bool partial)
-{
-    if (write && !partial)
-        bitset_del(user, (size_t)reg);
-}
-
-static void
-gen(void *user, int32_t reg, bool write, bool partial)
-{
-    (void)partial;
-    if (!write)
-        bitset_add(user, (size_t)reg);
-}
-
-static void
 build_inst(struct build *b, const struct ptx_inst *in)
 {
     b->ndefs = 0;
@@ -309,8 +294,7 @@ build_inst(struct build *b, const struct ptx_inst *in)
         for (unsigned j = 0; j < k; j++)
             edge(b, (uint32_t)b->def[k], (uint32_t)b->def[j]);
     }
-    defuse_each(in, kill_full, b->now);
-    defuse_each(in, gen, b->now);
+    live_step_back(in, b->now);
 }
 
 static void

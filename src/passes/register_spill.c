@@ -50,29 +50,6 @@ add_here(void *user, int32_t reg, bool write, bool partial)
     bitset_add(user, (size_t)reg);
 }
 
-static void
-kill_full(void *user, int32_t reg, bool write, bool partial)
-{
-    if (write && !partial)
-        bitset_del(user, (size_t)reg);
-}
-
-static void
-gen(void *user, int32_t reg, bool write, bool partial)
-{
-    (void)partial;
-    if (!write)
-        bitset_add(user, (size_t)reg);
-}
-
-static void
-gen_write(void *user, int32_t reg, bool write, bool partial)
-{
-    (void)partial;
-    if (write)
-        bitset_add(user, (size_t)reg);
-}
-
 /* Weighs the point whose live registers are in `set`. */
 static void
 weigh(struct choice *c, const uint64_t *set, bool count)
@@ -115,10 +92,9 @@ pressure(struct choice *c)
             const struct ptx_inst *in = &c->a->f->body.v[i];
             memset(c->here, 0, words * 8);
             defuse_each(in, add_here, c->here);
-            defuse_each(in, gen_write, c->now);
+            live_add_written(in, c->now);
             weigh(c, c->now, true);
-            defuse_each(in, kill_full, c->now);
-            defuse_each(in, gen, c->now);
+            live_step_back(in, c->now);
             weigh(c, c->now, true);
         }
     }
