@@ -7,6 +7,7 @@
 
 #include "allot/allot.h"
 #include "allot/workload.h"
+#include "base/json.h"
 #include "base/str.h"
 
 #include <jansson.h>
@@ -115,9 +116,6 @@ bool cli_writable(const char *path);
 /* Path of a file that comes with allot ("papers/micro/gpgpusim.csv"), by the source tree's
  * layout; NULL if there is none. Lives to the end of the command. */
 const char *cli_data_path(const char *relative);
-
-/* A JSON string also for what is no UTF-8 (file names): those bytes become '?'. */
-json_t *cli_json_text(const char *s);
 
 #define CMD(name, summary) int cmd_##name(int argc, char **argv);
 #include "cli/commands.def"

@@ -273,7 +273,7 @@ print_json(const struct cell *cells, const struct allot_workload *const *w, size
                       (json_int_t)c->warp, "thread_instructions", (json_int_t)c->thread,
                       "ipc", c->ipc, "seconds", c->seconds));
     }
-    json_t *o = json_pack("{s:o, s:b, s:o}", "machine", cli_json_text(s->machine),
+    json_t *o = json_pack("{s:o, s:b, s:o}", "machine", json_text(s->machine),
                           "quick", s->quick, "results", rows);
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     printf("\n");

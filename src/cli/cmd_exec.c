@@ -387,8 +387,8 @@ write_json(json_t *launches, const char *path, const char *program, int status,
            const struct allot_machine *m, const struct cli_sim *s)
 {
     json_t *o = json_pack(
-        "{s:o, s:o, s:o, s:s, s:i, s:O}", "machine", cli_json_text(allot_machine_name(m)),
-        "workload", cli_json_text(program), "options", cli_sim_json(m, s), "check",
+        "{s:o, s:o, s:o, s:s, s:i, s:O}", "machine", json_text(allot_machine_name(m)),
+        "workload", json_text(program), "options", cli_sim_json(m, s), "check",
         status ? "failed" : "passed", "exit_status", status, "kernels", launches);
     char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     struct strbuf b = {0};

@@ -145,8 +145,8 @@ cmd_info(int argc, char **argv)
         }
         if (json) {
             json_t *o =
-                json_pack("{s:o, s:o, s:o}", "file", cli_json_text(pos.v[0]), "machine",
-                          cli_json_text(allot_machine_name(m)), "kernels", list);
+                json_pack("{s:o, s:o, s:o}", "file", json_text(pos.v[0]), "machine",
+                          json_text(allot_machine_name(m)), "kernels", list);
             json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
             printf("\n");
             json_decref(o);

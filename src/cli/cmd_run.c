@@ -150,8 +150,8 @@ print_json(const struct out *out, const struct allot_device *dev,
             json_object_set_new(json_array_get(kernels, i), "sms", sms);
     }
     json_t *o = json_pack("{s:o, s:o, s:o, s:s, s:o}", "machine",
-                          cli_json_text(allot_machine_name(m)), "workload",
-                          cli_json_text(workload), "options", cli_sim_json(m, s), "check",
+                          json_text(allot_machine_name(m)), "workload",
+                          json_text(workload), "options", cli_sim_json(m, s), "check",
                           check, "kernels", kernels);
     if (why && *why)
         json_object_set_new(o, "why", json_string(why));

@@ -1,6 +1,7 @@
 /* run.c: keys, plans, and one simulation from its description. */
 #include "experiments/run.h"
 
+#include "base/json.h"
 #include "base/vec.h"
 #include "experiments/model_id.h"
 
@@ -258,28 +259,12 @@ run_prepare(struct exp_run *r, struct run_cache *c, struct diag_sink *diag)
 
 /* -- plans -- */
 
-/* A JSON string also of what is no UTF-8. */
-static json_t *
-text_json(const char *s)
-{
-    json_t *j = json_string(s);
-    if (j)
-        return j;
-    char *ascii = xstrdup(s);
-    for (char *p = ascii; *p; p++)
-        if (*p & 0x80)
-            *p = '?';
-    j = json_string(ascii);
-    free(ascii);
-    return j;
-}
-
 static json_t *
 list_json(const char *const *v, size_t n)
 {
     json_t *a = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(a, text_json(v[i]));
+        json_array_append_new(a, json_text(v[i]));
     return a;
 }
 
@@ -299,7 +284,7 @@ json_t *
 run_json(const struct exp_run *r)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:I, s:b, s:I, s:s, s:s, s:s}",
-                     "workload", text_json(r->workload), "machine", text_json(r->machine),
+                     "workload", json_text(r->workload), "machine", json_text(r->machine),
                      "settings", list_json(r->settings, r->nsettings), "params",
                      list_json(r->params, r->nparams), "passes", r->passes, "compiler",
                      r->compiler, "seed", (json_int_t)r->seed, "quick", r->quick,
@@ -385,9 +370,9 @@ record(const struct exp_run *r, const char *token, const char *started, double s
     json_t *o = run_json(r);
     json_object_set_new(o, "token", json_string(token));
     json_object_set_new(o, "state", json_string(state));
-    json_object_set_new(o, "message", text_json(message));
+    json_object_set_new(o, "message", json_text(message));
     json_object_set_new(o, "version", json_string(run_version()));
-    json_object_set_new(o, "host", text_json(host));
+    json_object_set_new(o, "host", json_text(host));
     json_object_set_new(o, "started", json_string(started));
     json_object_set_new(o, "seconds", json_real(seconds));
     json_object_set_new(o, "launches", json_array());
@@ -412,7 +397,7 @@ run_record(const struct exp_run *r, const char *token, const char *started,
         json_t *l = json_object();
         struct allot_stat_info info;
         uint64_t count;
-        json_object_set_new(l, "kernel", text_json(allot_result_kernel(res)));
+        json_object_set_new(l, "kernel", json_text(allot_result_kernel(res)));
         json_object_set_new(l, "seconds", json_real(allot_result_seconds(res)));
         for (size_t k = 0; allot_stat(k, &info); k++)
             if (!info.derived && allot_result_get(res, info.id, &count, NULL))
