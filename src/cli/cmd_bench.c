@@ -148,12 +148,8 @@ bench_parse(const struct cli_list *files, uint64_t repeat, bool tsv)
         table_cell(t, "%.3f", (double)n / 1e6);
         table_cell(t, "%.1f", best);
     }
-    if (!tsv && ok) {
-        struct strbuf b = {0};
-        table_print(t, &b);
-        fputs(b.s, stdout);
-        strbuf_free(&b);
-    }
+    if (!tsv && ok)
+        table_show(t, stdout);
     table_free(t);
     return ok ? EXIT_OK : EXIT_FAILED;
 }
@@ -240,12 +236,8 @@ cmd_bench(int argc, char **argv)
                 table_cell(t, "%s", table_thousands(b, (uint64_t)cps));
         }
     }
-    if (!tsv) {
-        struct strbuf b = {0};
-        table_print(t, &b);
-        fputs(b.s, stdout);
-        strbuf_free(&b);
-    }
+    if (!tsv)
+        table_show(t, stdout);
     table_free(t);
     return cli_interrupted() ? EXIT_INTERRUPTED : ok ? EXIT_OK : EXIT_FAILED;
 }

@@ -41,10 +41,8 @@ list_variants(void)
         table_cell(t, "%s", named[i].meaning);
         table_cell(t, "%s", named[i].settings);
     }
-    struct strbuf b = {0};
-    table_print(t, &b);
-    printf("%s\nA variant of your own: NAME:PATH=VALUE[+PATH=VALUE...]\n", b.s);
-    strbuf_free(&b);
+    table_show(t, stdout);
+    printf("\nA variant of your own: NAME:PATH=VALUE[+PATH=VALUE...]\n");
     table_free(t);
 }
 
@@ -232,10 +230,7 @@ print_text(const struct cell *cells, const struct allot_workload *const *w, size
             table_cell(t, "%s", c->ok ? "passed" : "FAILED");
         }
     }
-    struct strbuf text = {0};
-    table_print(t, &text);
-    fputs(text.s, stdout);
-    strbuf_free(&text);
+    table_show(t, stdout);
     table_free(t);
     for (size_t k = 1; k < nv && nw > 1; k++) {
         double logs = 0;

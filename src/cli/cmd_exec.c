@@ -375,10 +375,7 @@ print_table(const json_t *rows, const char *program, const struct allot_machine 
                                                  "warp instr.", "thread instr.", "IPC",
                                                  "blocks/SM", "host s"});
     json_array_foreach(rows, i, row) table_row(t, row, s->functional);
-    struct strbuf text = {0};
-    table_print(t, &text);
-    fputs(text.s, stderr);
-    strbuf_free(&text);
+    table_show(t, stderr);
     table_free(t);
 }
 

@@ -53,10 +53,7 @@ list_passes(void)
 static void
 print_table(struct table *t)
 {
-    struct strbuf b = {0};
-    table_print(t, &b);
-    fputs(b.s, stdout);
-    strbuf_free(&b);
+    table_show(t, stdout);
     table_free(t);
 }
 

@@ -93,13 +93,10 @@ list(const struct results *r, struct store *s)
         strbuf_free(&set);
         json_decref(o);
     }
-    struct strbuf out = {0};
-    table_print(t, &out);
     if (n)
-        fputs(out.s, stdout);
+        table_show(t, stdout);
     else
         printf("no runs in %s\n", store_path(s));
-    strbuf_free(&out);
     table_free(t);
     free(ids);
     return EXIT_OK;
@@ -260,13 +257,10 @@ diff_kernel(const json_t *a, const json_t *b, const char *kernel)
         else
             table_cell(t, "new");
     }
-    struct strbuf out = {0};
-    table_print(t, &out);
     if (moved)
-        fputs(out.s, stdout);
+        table_show(t, stdout);
     else
         printf("every counter is the same\n");
-    strbuf_free(&out);
     table_free(t);
 }
 

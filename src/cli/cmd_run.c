@@ -80,10 +80,7 @@ print_summary(const struct allot_device *dev, bool functional)
         }
         table_cell(t, "%.3f", allot_result_seconds(r));
     }
-    struct strbuf text = {0};
-    table_print(t, &text);
-    fputs(text.s, stdout);
-    strbuf_free(&text);
+    table_show(t, stdout);
     table_free(t);
 }
 

@@ -163,10 +163,7 @@ correlation(const struct hw *h)
 static void
 print_text(struct table *t)
 {
-    struct strbuf text = {0};
-    table_print(t, &text);
-    fputs(text.s, stdout);
-    strbuf_free(&text);
+    table_show(t, stdout);
     table_free(t);
 }
 

@@ -117,11 +117,8 @@ print_launches(const struct micro_run_state *r)
         table_cell(t, "%llu", (unsigned long long)l->cycles);
         table_cell(t, "%.4f", difference(s) + 1);
     }
-    struct strbuf text = {0};
-    table_print(t, &text);
     if (!r->csv)
-        fputs(text.s, stdout);
-    strbuf_free(&text);
+        table_show(t, stdout);
     table_free(t);
 }
 
@@ -148,10 +145,9 @@ print_summary(const struct micro_run_state *r)
         table_cell(t, "%.1f %%", 100 * v[n - 1]);
         ok &= median(v, n) < GOAL_MEDIAN && share_within(v, n, GOAL_NEAR) >= GOAL_SHARE;
     }
-    struct strbuf text = {0};
-    table_print(t, &text);
-    fprintf(r->csv ? stderr : stdout, "\n%s", text.s);
-    strbuf_free(&text);
+    FILE *f = r->csv ? stderr : stdout;
+    putc('\n', f);
+    table_show(t, f);
     table_free(t);
     free(v);
     return ok;

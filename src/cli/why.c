@@ -76,10 +76,8 @@ print_launch(const struct allot_result *r)
     uint64_t launch = 0;
     allot_result_get(r, "issue_slots", &launch, NULL);
     ok &= adds_up(allot_result_kernel(r), "all SMs", sum, launch);
-    struct strbuf text = {0};
-    table_print(t, &text);
-    printf("\n%s: issue slots by cause, %%\n\n%s", allot_result_kernel(r), text.s);
-    strbuf_free(&text);
+    printf("\n%s: issue slots by cause, %%\n\n", allot_result_kernel(r));
+    table_show(t, stdout);
     table_free(t);
     return ok;
 }

@@ -479,12 +479,13 @@ rt_capturing(rt_stream s)
     return c ? c->graph : NULL;
 }
 
+/* The stream joins the capture into `g`; NULL: into a new graph. */
 static int
 begin(rt_stream s, struct rt_graph *g, bool origin)
 {
     if (captures.n == sizeof captures.at / sizeof *captures.at)
         return ACU_OUT_OF_MEMORY;
-    captures.at[captures.n++] = (struct capture){s, g, origin};
+    captures.at[captures.n++] = (struct capture){s, g ? g : graph_new(), origin};
     return 0;
 }
 
@@ -497,7 +498,7 @@ capture_begin(rt_stream s, int mode)
         return ACU_INVALID_HANDLE;
     if (!s || s == ACU_STREAM_LEGACY)
         return ACU_STREAM_CAPTURE_UNSUPPORTED;
-    return capture_of(s) ? ACU_ILLEGAL_STATE : begin(s, graph_new(), true);
+    return capture_of(s) ? ACU_ILLEGAL_STATE : begin(s, NULL, true);
 }
 
 EXPORT int

@@ -104,6 +104,15 @@ table_print(const struct table *t, struct strbuf *out)
 }
 
 void
+table_show(const struct table *t, FILE *f)
+{
+    struct strbuf b = {0};
+    table_print(t, &b);
+    fputs(b.s, f);
+    strbuf_free(&b);
+}
+
+void
 table_free(struct table *t)
 {
     if (!t)

@@ -4,6 +4,7 @@
 #define ALLOT_REPORT_TABLE_H
 
 #include "base/str.h"
+#include <stdio.h>
 
 struct table; /* opaque */
 
@@ -15,6 +16,7 @@ void table_cell(struct table *t, const char *fmt, ...)
 /* A thin rule before the next row. */
 void table_rule(struct table *t);
 void table_print(const struct table *t, struct strbuf *out);
+void table_show(const struct table *t, FILE *f);
 void table_free(struct table *t);
 
 /* 1234567 -> "1,234,567" into buf (at least 28 bytes); returns buf. */
