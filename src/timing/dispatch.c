@@ -2,6 +2,8 @@
  * decision; whether it has room is the residency plan's; here are only the turns. */
 #include "timing/dispatch.h"
 
+#include "base/bitset.h"
+
 void
 dispatch_init(struct dispatch *d, struct arena *a, const struct machine *m,
               const struct cta_order_policy *order, uint64_t blocks)
@@ -16,11 +18,13 @@ dispatch_init(struct dispatch *d, struct arena *a, const struct machine *m,
 }
 
 void
-dispatch_cycle(struct dispatch *d, struct sm *sm, uint64_t now)
+dispatch_cycle(struct dispatch *d, struct sm *sm, const uint64_t *only, uint64_t now)
 {
     unsigned first = d->last + 1;
     for (unsigned i = 0; i < d->nsm && d->left; i++) {
         unsigned k = (first + i) % d->nsm;
+        if (only && !bitset_has(only, k))
+            continue;
         for (unsigned n = d->per_cycle; n && d->left && sm_has_room(&sm[k]); n--) {
             int64_t id = d->order->next(d->state, k);
             if (id < 0)

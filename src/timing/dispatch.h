@@ -15,7 +15,9 @@ struct dispatch {
 void dispatch_init(struct dispatch *d, struct arena *a, const struct machine *m,
                    const struct cta_order_policy *order, uint64_t blocks);
 /* At the end of cycle `now`: each SM with room gets a block, dispatch_per_cycle at most.
- * The round starts behind the SM that got the last block. */
-void dispatch_cycle(struct dispatch *d, struct sm *sm, uint64_t now);
+ * The round starts behind the SM that got the last block. only: the SMs that have come to
+ * this cycle, NULL: all. */
+void dispatch_cycle(struct dispatch *d, struct sm *sm, const uint64_t *only,
+                    uint64_t now);
 
 #endif

@@ -10,9 +10,11 @@
  * blocks are dispatched. So every thread count gives the same counters and memory.
  *
  * A node's cycle: each SM takes one reply; SMs step; their packets go out as far as there
- * is room. Windows end at multiples of their length, so that they are the same however
- * time is skipped; while an SM has room for a block that has not started, they are one
- * cycle long. A node or partition that sleeps costs nothing; when all sleep, time goes on
+ * is room. Where a node needs what others do in the window - whether there is room
+ * before the crossbar, which block comes next - it stops and goes on when the crossbars
+ * have come there. So windows do not change the result either: it is that of windows of
+ * one cycle. While an SM has room for a block that has not started, they are one cycle
+ * long. A node or partition that sleeps costs nothing; when all sleep, time goes on
  * to the first event of any of them. With `no_skip` everything is stepped in every cycle;
  * the counters are the same. */
 #include "timing/timing.h"
@@ -42,16 +44,27 @@ struct timing_gpu {
     struct memsys *mem;
     struct arena trace_arena;
     struct trace *trace; /* NULL: none */
-    struct pool *pool; /* NULL: one thread */
-    uint64_t now;      /* last core cycle done */
+    struct pool *pool;   /* NULL: one thread */
+    uint64_t now;        /* last core cycle done */
+};
+
+/* Where a node stops in a window. */
+enum stop {
+    STOP_NO,    /* at its end */
+    STOP_CYCLE, /* before cycle `at`: a packet may have found room before it */
+    STOP_SEND,  /* in cycle `at`, with a packet for which there may be room */
+    STOP_BLOCK, /* after cycle `at`: it has room for a block */
 };
 
 /* The SMs of one interconnect port. */
 struct node {
     _Alignas(64) uint64_t next; /* first cycle with something to do, as of the window */
-    uint64_t done, ended; /* blocks that ended in the window; cycle of the last one */
-    uint64_t fault_at;    /* cycle, NEVER */
-    unsigned faulty;      /* SM */
+    uint64_t at, last;          /* last: cycle of the window it has done */
+    uint64_t done, ended;     /* blocks that ended in the window; cycle of the last one */
+    uint64_t fault_at;        /* cycle, NEVER */
+    unsigned first, end;      /* SMs */
+    unsigned sending, faulty; /* SM */
+    uint8_t stop;             /* enum stop */
 };
 
 struct own_log {
@@ -79,15 +92,16 @@ struct run {
     uint64_t blocks, done;
     uint64_t next_sample;   /* cycle, NEVER: none */
     uint64_t next_channels; /* of the trace; the same */
-    struct timespec shown; /* when progress was last told */
+    struct timespec shown;  /* when progress was last told */
 
     unsigned window;   /* cycles */
     uint64_t from, to; /* the present one */
     unsigned nodes, parts, threads;
     struct node *node;
-    uint64_t *next; /* by node: first cycle with something to do */
-    unsigned *ran;  /* nodes that have something to do in this window */
-    unsigned nran;
+    uint64_t *next;      /* by node: first cycle with something to do */
+    uint64_t *ran;       /* nodes that did something in this window */
+    uint64_t *stopped;   /* of those: stop is not STOP_NO */
+    uint64_t *takers;    /* SMs that may get a block */
     struct own_log *log; /* by SM; NULL: accesses take effect at once */
     struct queue *queue; /* by thread */
 };
@@ -347,18 +361,20 @@ plan_launch(struct run *r, const struct occ_kernel *k, struct diag_sink *diag)
 
 /* -- a window: nodes and partitions -- */
 
-static void
+/* False: there is no room for a packet. */
+static bool
 send_packets(struct run *r, unsigned i, uint64_t now)
 {
     struct ldst *l = r->g->ldst[i];
     struct packet *p;
     while ((p = ldst_out_front(l))) {
         if (!memsys_inject(r->g->mem, p))
-            return;
+            return false;
         ldst_out_pop(l);
         if (r->sm[i].wake > now + 1)
             r->sm[i].wake = now + 1; /* it may have waited for the room */
     }
+    return true;
 }
 
 static void
@@ -371,10 +387,10 @@ receive(struct timing_gpu *g, unsigned i, uint64_t now)
 
 /* One cycle of the SMs of a node; false: a fault. */
 static bool
-node_cycle(struct run *r, struct node *n, unsigned first, unsigned last, uint64_t now)
+node_cycle(struct run *r, struct node *n, uint64_t now)
 {
     struct timing_gpu *g = r->g;
-    for (unsigned i = first; i < last; i++) {
+    for (unsigned i = n->first; i < n->end; i++) {
         struct sm *s = &r->sm[i];
         if (memsys_has_reply(g->mem, i) && ldst_can_receive(g->ldst[i])) {
             receive(g, i, now);
@@ -397,34 +413,80 @@ node_cycle(struct run *r, struct node *n, unsigned first, unsigned last, uint64_
     return true;
 }
 
+/* Whether an SM of the node has room for a block that has not started. */
+static bool
+wants_block(const struct run *r, const struct node *n, uint64_t now)
+{
+    if (!r->dispatch.left || now < r->first_dispatch)
+        return false;
+    for (unsigned i = n->first; i < n->end; i++)
+        if (sm_has_room(&r->sm[i]))
+            return true;
+    return false;
+}
+
+/* The node goes on: STOP_CYCLE: with cycle `now`; STOP_SEND: with the packets of cycle
+ * `now`; STOP_BLOCK: after that cycle. */
 static void
-run_node(struct run *r, unsigned k)
+node_goes_on(struct run *r, unsigned k, enum stop where, uint64_t now)
 {
     struct timing_gpu *g = r->g;
     struct node *n = &r->node[k];
-    unsigned first = k * g->m->sm.per_cluster, last = first + g->m->sm.per_cluster;
-    if (last > g->m->sm.count)
-        last = g->m->sm.count;
-    uint64_t now = r->next[k];
-    if (now < r->from || g->opt.no_skip)
-        now = r->from;
-    while (now < r->to) {
-        memsys_port(g->mem, k, now);
-        if (!node_cycle(r, n, first, last, now))
-            return;
-        uint64_t next = NEVER;
-        for (unsigned i = first; i < last; i++) {
-            if (ldst_out_front(g->ldst[i]))
-                send_packets(r, i, now);
-            if (r->sm[i].wake < next)
-                next = r->sm[i].wake;
+    for (;; where = STOP_CYCLE) {
+        if (where == STOP_CYCLE) {
+            n->stop = STOP_NO;
+            memsys_port(g->mem, k, now);
+            if (!node_cycle(r, n, now))
+                return;
+            n->sending = n->first;
         }
-        uint64_t port = memsys_port_sleep(g->mem, k);
-        if (port < next)
-            next = port;
-        n->next = next <= now ? now + 1 : next;
+        for (; where != STOP_BLOCK && n->sending < n->end; n->sending++)
+            if (ldst_out_front(g->ldst[n->sending]) &&
+                !send_packets(r, n->sending, now) && memsys_unknown(g->mem, k)) {
+                n->stop = STOP_SEND;
+                n->at = now;
+                return;
+            }
+        n->last = now;
+        n->stop = STOP_NO;
+        if (where != STOP_BLOCK && now + 1 < r->to && wants_block(r, n, now)) {
+            n->stop = STOP_BLOCK;
+            n->at = now;
+            return;
+        }
+        n->next = memsys_port_sleep(g->mem, k);
+        for (unsigned i = n->first; i < n->end; i++)
+            if (r->sm[i].wake < n->next)
+                n->next = r->sm[i].wake;
+        if (n->next <= now)
+            n->next = now + 1;
+        if ((g->opt.no_skip ? now + 1 : n->next) >= r->to)
+            return;
+        if (!g->opt.no_skip && n->next > now + 1 &&
+            memsys_may_have_room(g->mem, k, n->next - 1)) {
+            n->stop = STOP_CYCLE;
+            n->at = n->next;
+            return;
+        }
         now = g->opt.no_skip ? now + 1 : n->next;
     }
+}
+
+/* First part of a window: as far as the node gets by itself. */
+static void
+run_node(struct run *r, unsigned k)
+{
+    struct node *n = &r->node[k];
+    uint64_t now = r->next[k];
+    if (now < r->from || r->g->opt.no_skip)
+        now = r->from;
+    n->last = r->from - 1;
+    if (now > r->from && memsys_may_have_room(r->g->mem, k, now - 1)) {
+        n->stop = STOP_CYCLE;
+        n->at = n->next = now;
+        return;
+    }
+    node_goes_on(r, k, STOP_CYCLE, now);
 }
 
 static void
@@ -454,7 +516,7 @@ run_window(struct run *r)
     struct timing_gpu *g = r->g;
     bool all = g->opt.no_skip;
     unsigned tasks = 0;
-    r->nran = 0;
+    memset(r->ran, 0, BITSET_WORDS(r->nodes) * sizeof *r->ran);
     for (unsigned i = 0; i < r->threads; i++) {
         atomic_store_explicit(&r->queue[i].head, 0, memory_order_relaxed);
         r->queue[i].n = 0;
@@ -469,7 +531,7 @@ run_window(struct run *r)
         if (all || r->next[i] < r->to) {
             struct queue *q = &r->queue[i * r->threads / r->nodes];
             q->task[q->n++] = i;
-            r->ran[r->nran++] = i;
+            bitset_add(r->ran, i);
             tasks++;
         }
     if (r->threads > 1 && tasks > 2) {
@@ -483,13 +545,110 @@ run_window(struct run *r)
 
 /* -- a window: what all have in common -- */
 
+/* Calls for every node k of set s, in order. */
+#define FOR_NODES(k, r, s)                                                               \
+    for (unsigned v_ = 0; v_ < BITSET_WORDS((r)->nodes); v_++)                           \
+        for (uint64_t x_ = (s)[v_]; x_; x_ &= x_ - 1)                                    \
+            for (unsigned k = v_ * 64 + (unsigned)bit_lowest(x_), once_ = 1; once_;      \
+                 once_ = 0)
+
+static void
+go_on_from(struct run *r, unsigned k, enum stop where, uint64_t now)
+{
+    node_goes_on(r, k, where, now);
+    if (r->node[k].stop != STOP_NO)
+        bitset_add(r->stopped, k);
+    else
+        bitset_del(r->stopped, k);
+}
+
+/* A node without something to do has a packet for which there may be room after cycle
+ * `now`. */
+static void
+room_came(struct run *r, unsigned k, uint64_t now)
+{
+    struct node *n = &r->node[k];
+    if (!bitset_has(r->ran, k)) {
+        bitset_add(r->ran, k);
+        n->stop = STOP_NO;
+        n->next = r->next[k];
+        n->last = r->from - 1;
+    }
+    if (n->fault_at != NEVER || n->stop == STOP_SEND || n->stop == STOP_BLOCK)
+        return; /* it will try again in a later cycle, and could not before */
+    if (now > n->last) {
+        memsys_port(r->g->mem, k, now);
+        n->sending = n->first;
+        go_on_from(r, k, STOP_SEND, now);
+    } else if (n->last + 1 < r->to && n->next > n->last + 1) {
+        n->stop = STOP_CYCLE;
+        n->at = n->last + 1;
+        bitset_add(r->stopped, k);
+    }
+}
+
+/* Blocks for the nodes that stopped after cycle `now` to get some. */
+static void
+give_blocks(struct run *r, uint64_t now)
+{
+    bool any = false;
+    FOR_NODES(k, r, r->stopped)
+    {
+        const struct node *n = &r->node[k];
+        if (n->stop != STOP_BLOCK || n->at != now)
+            continue;
+        any = true;
+        for (unsigned i = n->first; i < n->end; i++)
+            bitset_add(r->takers, i);
+    }
+    if (!any)
+        return;
+    dispatch_cycle(&r->dispatch, r->sm, r->takers, now);
+    memset(r->takers, 0, BITSET_WORDS(r->g->m->sm.count) * sizeof *r->takers);
+    FOR_NODES(k, r, r->stopped)
+    if (r->node[k].stop == STOP_BLOCK && r->node[k].at == now)
+        go_on_from(r, k, STOP_BLOCK, now);
+}
+
+/* Second part of a window: the crossbars, cycle by cycle, and the nodes that stopped. */
+static void
+follow(struct run *r)
+{
+    memset(r->stopped, 0, BITSET_WORDS(r->nodes) * sizeof *r->stopped);
+    bool any = false;
+    FOR_NODES(k, r, r->ran)
+    if (r->node[k].stop != STOP_NO) {
+        bitset_add(r->stopped, k);
+        any = true;
+    }
+    for (uint64_t now = r->from; now < r->to; now++) {
+        const uint64_t *woken = memsys_cross(r->g->mem, now);
+        FOR_NODES(k, r, woken)
+        {
+            room_came(r, k, now);
+            any = true;
+        }
+        if (!any)
+            continue;
+        FOR_NODES(k, r, r->stopped)
+        if (r->node[k].stop == STOP_SEND && r->node[k].at == now)
+            go_on_from(r, k, STOP_SEND, now);
+        give_blocks(r, now);
+        FOR_NODES(k, r, r->stopped)
+        if (r->node[k].stop == STOP_CYCLE && r->node[k].at == now + 1)
+            go_on_from(r, k, STOP_CYCLE, now + 1);
+    }
+    memsys_close(r->g->mem);
+}
+
 /* First fault in the order of cycle and SM; NULL: none. */
 static const struct node *
 find_fault(const struct run *r)
 {
     const struct node *f = NULL;
-    for (unsigned k = 0; k < r->nran; k++) {
-        const struct node *n = &r->node[r->ran[k]];
+    FOR_NODES(k, r, r->ran)
+    {
+        const struct node *n = &r->node[k];
         if (n->fault_at != NEVER && (!f || n->fault_at < f->fault_at))
             f = n;
     }
@@ -500,16 +659,14 @@ find_fault(const struct run *r)
 static void
 apply_logs(struct run *r, const struct node *fault)
 {
-    unsigned per = r->g->m->sm.per_cluster;
     for (uint64_t c = r->from; r->log && c < r->to; c++)
-        for (unsigned k = 0; k < r->nran; k++)
-            for (unsigned i = r->ran[k] * per;
-                 i < (r->ran[k] + 1) * per && i < r->g->m->sm.count; i++) {
-                if (r->log[i].log.n)
-                    exec_log_apply(&r->log[i].log, c);
-                if (fault && fault->fault_at == c && fault->faulty == i)
-                    return;
-            }
+        FOR_NODES(k, r, r->ran)
+    for (unsigned i = r->node[k].first; i < r->node[k].end; i++) {
+        if (r->log[i].log.n)
+            exec_log_apply(&r->log[i].log, c);
+        if (fault && fault->fault_at == c && fault->faulty == i)
+            return;
+    }
 }
 
 /* Sends blocks to SMs at the end of the window. */
@@ -519,7 +676,7 @@ start_blocks(struct run *r, uint64_t now)
     uint64_t left = r->dispatch.left;
     if (!left || now < r->first_dispatch)
         return;
-    dispatch_cycle(&r->dispatch, r->sm, now);
+    dispatch_cycle(&r->dispatch, r->sm, NULL, now);
     for (unsigned i = 0; r->dispatch.left != left && i < r->g->m->sm.count; i++) {
         unsigned k = i / r->g->m->sm.per_cluster;
         if (r->sm[i].wake < r->next[k])
@@ -531,11 +688,11 @@ static void
 end_window(struct run *r)
 {
     struct timing_gpu *g = r->g;
-    memsys_close(g->mem);
     apply_logs(r, NULL);
-    for (unsigned k = 0; k < r->nran; k++) {
-        struct node *n = &r->node[r->ran[k]];
-        r->next[r->ran[k]] = n->next;
+    FOR_NODES(k, r, r->ran)
+    {
+        struct node *n = &r->node[k];
+        r->next[k] = n->next;
         if (n->done) {
             r->done += n->done;
             n->done = 0;
@@ -544,14 +701,12 @@ end_window(struct run *r)
         }
     }
     const uint64_t *noticed = memsys_noticed(g->mem);
-    for (unsigned v = 0; v < BITSET_WORDS(r->nodes); v++)
-        FOR_BITS(b, noticed[v])
-        {
-            unsigned k = v * 64 + (unsigned)b;
-            uint64_t t = memsys_port_next(g->mem, k);
-            if (t < r->next[k])
-                r->next[k] = t;
-        }
+    FOR_NODES(k, r, noticed)
+    {
+        uint64_t t = memsys_port_next(g->mem, k);
+        if (t < r->next[k])
+            r->next[k] = t;
+    }
 }
 
 /* Whether an SM has room for a block that has not started. */
@@ -741,6 +896,19 @@ take_samples(struct run *r, uint64_t now)
 
 enum { CHANNELS_EVERY = 64 /* cycles between readings of channels, at least */ };
 
+/* A cycle after the last block. */
+static void
+follow_alone(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    r->from = ++g->now;
+    r->to = r->from + 1;
+    memsys_open(g->mem, r->from, r->to);
+    run_window(r);
+    follow(r);
+    end_window(r);
+}
+
 static bool
 loop(struct run *r, struct diag_sink *diag)
 {
@@ -759,6 +927,7 @@ loop(struct run *r, struct diag_sink *diag)
         r->to = window_end(r, from);
         memsys_open(g->mem, r->from, r->to);
         run_window(r);
+        follow(r);
         g->now = r->to - 1;
         const struct node *fault = find_fault(r);
         if (fault) {
@@ -768,8 +937,12 @@ loop(struct run *r, struct diag_sink *diag)
             return false;
         }
         end_window(r);
-        if (r->done == r->blocks)
+        if (r->done == r->blocks) {
+            /* Counters of the memory system go to the end of a longest window. */
+            for (; g->now % MEMSYS_WINDOW != MEMSYS_WINDOW - 1; follow_alone(r))
+                ;
             return true;
+        }
         start_blocks(r, g->now);
         uint64_t next = next_cycle(r);
         if (next == NEVER &&
@@ -786,7 +959,7 @@ loop(struct run *r, struct diag_sink *diag)
 }
 
 /* Instruction lines that a warp asked for and no longer needs may still be on their way.
- */
+ * After them, the next launch starts in the same cycle whatever the windows were. */
 static void
 drain(struct run *r)
 {
@@ -796,7 +969,8 @@ drain(struct run *r)
         bool idle = true;
         for (unsigned i = 0; i < g->m->sm.count; i++)
             idle &= ldst_idle(g->ldst[i]);
-        if (idle || now - g->now > 1000000)
+        bool start = now % MEMSYS_WINDOW == MEMSYS_WINDOW - 1;
+        if ((idle && start) || now - g->now > 1000000)
             break;
         now++;
         memsys_step(g->mem, now);
@@ -832,13 +1006,21 @@ plan_windows(struct run *r)
     struct arena *a = &r->arena;
     bool wait = !r->grid->prog->in_order;
     r->window = wait ? memsys_window(g->mem) : 1;
+    if (g->opt.window && g->opt.window < r->window)
+        r->window = g->opt.window;
     r->threads = wait && g->pool ? g->opt.threads : 1;
     r->nodes = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
     r->parts = memsys_parts(g->mem);
     r->node = ARENA_ARRAY(a, struct node, r->nodes);
     r->next = ARENA_ARRAY(a, uint64_t, r->nodes);
-    r->ran = ARENA_ARRAY(a, unsigned, r->nodes);
+    r->ran = bitset_new(a, r->nodes);
+    r->stopped = bitset_new(a, r->nodes);
+    r->takers = bitset_new(a, m->sm.count);
     for (unsigned i = 0; i < r->nodes; i++) {
+        r->node[i].first = i * m->sm.per_cluster;
+        r->node[i].end = r->node[i].first + m->sm.per_cluster;
+        if (r->node[i].end > m->sm.count)
+            r->node[i].end = m->sm.count;
         r->node[i].fault_at = NEVER;
         r->node[i].next = r->next[i] = g->now + 1; /* to find out */
     }

@@ -28,8 +28,10 @@
  * The switch may be stepped some cycles late (memsys.c, windows): what is pushed and
  * popped meanwhile carries its cycle, a push in `at`, a pop in `freed`, and the switch
  * heeds both from that cycle on. Only room in an input buffer is as of the last cycle
- * stepped. Between steps, what belongs to one port (struct input, struct output, its byte
- * of `pushed`) is touched only by the host thread that has the port. */
+ * stepped; icnt_room_may_come tells whether the steps not made yet could make more, so
+ * that who asks can wait for them. Between steps, what belongs to one port (struct input,
+ * struct output, its byte of `pushed`) is changed only by the host thread that has the
+ * port. */
 #include "timing/icnt.h"
 
 #include <string.h>
@@ -65,11 +67,11 @@ struct icnt {
     unsigned before, behind; /* latency before and behind the switch */
     struct input *in;
     struct output *out;
-    uint8_t *pushed;  /* by input: a head came since the last step, not yet in `idle` */
-    uint8_t *granted; /* by input: got an output since the caller last cleared it */
-    uint64_t *idle;   /* inputs with a head that has not bid */
-    uint64_t *bids;   /* outputs x inputs */
-    uint64_t *asked;  /* outputs with bids */
+    uint8_t *pushed;   /* by input: a head came since the last step, not yet in `idle` */
+    uint64_t *granted; /* inputs that got an output since the caller last cleared them */
+    uint64_t *idle;    /* inputs with a head that has not bid */
+    uint64_t *bids;    /* outputs x inputs */
+    uint64_t *asked;   /* outputs with bids */
     uint64_t *fresh;
     unsigned n_idle, n_asked; /* members of idle, asked */
 };
@@ -91,7 +93,7 @@ icnt_new(struct arena *a, const struct icnt_config *c)
     for (unsigned i = 0; i < c->outputs; i++)
         ring_init(&n->out[i].freed, a, c->output_buffer);
     n->pushed = ARENA_ARRAY(a, uint8_t, (c->inputs + 7) / 8 * 8);
-    n->granted = ARENA_ARRAY(a, uint8_t, c->inputs);
+    n->granted = bitset_new(a, c->inputs);
     n->idle = bitset_new(a, c->inputs);
     n->bids = ARENA_ARRAY(a, uint64_t, (size_t)n->words * c->outputs);
     n->asked = bitset_new(a, c->outputs);
@@ -125,6 +127,26 @@ icnt_room(const struct icnt *n, unsigned in, unsigned flits, uint64_t cycle)
         return true;
     used += left_behind(n, p, cycle * n->c.speedup);
     return !used || used + flits <= n->c.input_buffer;
+}
+
+bool
+icnt_room_may_come(const struct icnt *n, unsigned in, unsigned flits, uint64_t stepped,
+                   uint64_t cycle)
+{
+    const struct input *p = &n->in[in];
+    if (ring_empty(&p->q)) /* when what is crossing has gone is known */
+        return false;
+    /* At best the head gets its output as soon as it may have it, and from then on a flit
+     * crosses in every step. */
+    uint64_t k = stepped * n->c.speedup, end = cycle * n->c.speedup;
+    uint64_t free_at = n->out[ring_front(&p->q)->out].free_at;
+    k = p->bid_at > k ? p->bid_at : k;
+    k = free_at > k ? free_at : k;
+    if (k >= end)
+        return false;
+    uint64_t gone = end - k > n->c.allocation ? end - k - n->c.allocation : 0;
+    uint64_t left = gone < p->flits ? p->flits - gone : 0;
+    return !left || left + flits <= n->c.input_buffer;
 }
 
 void
@@ -181,7 +203,7 @@ icnt_draining(const struct icnt *n, unsigned in, uint64_t cycle)
     return left_behind(n, &n->in[in], cycle * n->c.speedup) != 0;
 }
 
-uint8_t *
+uint64_t *
 icnt_granted(struct icnt *n)
 {
     return n->granted;
@@ -238,7 +260,7 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k)
     if (o->q.n == 1)
         bitset_add(n->fresh, out);
 
-    n->granted[in] = 1;
+    bitset_add(n->granted, in);
     i->cross = cross;
     i->head = m->at;
     i->crossing = flits;

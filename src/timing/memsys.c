@@ -14,8 +14,10 @@
  * Time goes on in windows (memsys.h): in one, each partition and each port takes its own
  * ticks in that order, and the crossbars take theirs when all others have, heeding the
  * ticks at which packets came and went (icnt.c). That is the same as tick by tick, since
- * nothing gets through a crossbar within a window; but for one thing: what the crossbars
- * do in a window makes room before them only for the next.
+ * nothing gets through a crossbar within a window. Room before a crossbar does depend on
+ * its ticks of the same window. Mostly there is room enough whatever they do, or none; a
+ * partition or port for which that is not so waits in that tick for the crossbars to be
+ * there.
  *
  * Nothing is done for parts that sleep; what a part counts over time it counts by
  * subtraction. */
@@ -25,22 +27,25 @@
 
 #include <string.h>
 
-enum { MOST_WINDOW = 4 };
-
 struct port { /* of one SM, or of the SMs that share it */
     _Alignas(64) RING(struct packet) fifo;
-    bool shown;    /* the front reply can be taken */
-    bool again;    /* it is shown with the next step */
-    bool refused;  /* a request found no room */
-    uint64_t now;  /* core cycle last stepped */
-    uint64_t next; /* with something to do, NEVER */
+    bool shown;      /* the front reply can be taken */
+    bool again;      /* it is shown with the next step */
+    bool refused;    /* a request found no room in cycle `now` */
+    bool unknown;    /* ... and whether there was any depends on ticks not done */
+    uint16_t wanted; /* flits of the smallest that was refused */
+    uint64_t now;    /* core cycle last stepped */
+    uint64_t next;   /* with something to do, NEVER */
     /* for the launch's counters */
     uint64_t requests, request_flits, asked, given, latency;
 };
 
 struct part {
     _Alignas(64) struct partition *p;
-    uint64_t tick[CLK_DOMAINS];
+    uint64_t tick[CLK_DOMAINS]; /* first not done yet */
+    clk_time at[CLK_DOMAINS];   /* their times; core: of the cycle `now` */
+    uint64_t now;
+    bool waits;    /* before its interconnect tick, for the crossbars */
     uint64_t next; /* core cycle with something to do, NEVER */
 };
 
@@ -57,13 +62,18 @@ struct memsys {
     /* the open window: core cycles [from, to), first interconnect tick not done at the
      * time of core cycle from + k, and after it */
     uint64_t from, to;
-    uint64_t icnt_at[MOST_WINDOW], icnt_after[MOST_WINDOW];
-    clk_time end; /* of its last cycle */
+    uint64_t icnt_at[MEMSYS_WINDOW], icnt_after[MEMSYS_WINDOW];
+    clk_time end;     /* of its last cycle */
+    uint64_t crossed; /* the crossbars' first tick not done */
 
     unsigned window;
     unsigned ports, channels, slices; /* slices: all */
     struct icnt *requests, *replies;
     uint64_t *noticed; /* ports whose next event memsys_close made sooner */
+    uint64_t *woken;   /* ports that were refused and may have room now */
+    uint64_t *granted; /* inputs of `requests` that got an output in this window */
+    unsigned *waiting; /* partitions that wait */
+    unsigned nwaiting;
     struct part *part;
     struct port *port;
 
@@ -83,12 +93,12 @@ longest_window(const struct memsys *ms)
     const unsigned behind = m->icnt.latency - m->icnt.latency / 2;
     const uint64_t num = ms->clk.num[CLK_CORE][CLK_ICNT];
     const uint64_t den = ms->clk.den[CLK_CORE][CLK_ICNT];
-    unsigned w = MOST_WINDOW;
-    if (w > m->l1d.latency + 2)
-        w = m->l1d.latency + 2;
+    unsigned w = MEMSYS_WINDOW;
+    while (w > m->l1d.latency + 2)
+        w /= 2;
     /* ticks from the first of a window to the last that is seen in it */
     while (w > 1 && (den == 1 ? w * num - 1 : (w * num + den - 1) / den) > behind)
-        w--;
+        w /= 2;
     return w;
 }
 
@@ -143,6 +153,9 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
         ms->port[i].next = NEVER;
     }
     ms->noticed = bitset_new(&mem, ms->ports);
+    ms->woken = bitset_new(&mem, ms->ports);
+    ms->granted = bitset_new(&mem, ms->ports);
+    ms->waiting = ARENA_ARRAY(&mem, unsigned, ms->channels);
     ms->window = longest_window(ms);
     ms->mem = mem;
     return ms;
@@ -189,11 +202,12 @@ void
 memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
 {
     const struct clk *k = &ms->clk;
-    assert(from < to && to - from <= MOST_WINDOW);
+    assert(from < to && to - from <= MEMSYS_WINDOW);
     skip_to(ms, from);
     ms->from = from;
     ms->to = to;
     ms->end = (to - 1) * k->period[CLK_CORE];
+    ms->crossed = ms->tick[CLK_ICNT];
     for (uint64_t c = from; c < to; c++) {
         ms->icnt_at[c - from] = clk_at_or_after(k, CLK_CORE, c, CLK_ICNT);
         ms->icnt_after[c - from] = clk_after(k, CLK_CORE, c, CLK_ICNT);
@@ -243,6 +257,7 @@ memsys_port(struct memsys *ms, unsigned i, uint64_t now)
     struct port *port = &ms->port[i];
     uint64_t tick = ms->icnt_at[now - ms->from];
     port->now = now;
+    port->refused = false;
     if (port->again) {
         port->shown = true;
         port->again = false;
@@ -266,15 +281,38 @@ memsys_inject(struct memsys *ms, const struct packet *p)
     uint64_t tick = ms->icnt_after[port->now - ms->from];
     unsigned flits =
         icnt_flits(m->icnt.header + (p->kind == PKT_READ ? 0 : p->bytes), m->icnt.flit);
-    port->refused = !icnt_room(ms->requests, in, flits, tick);
-    if (port->refused)
+    if (!icnt_room(ms->requests, in, flits, tick)) {
+        port->unknown = ms->crossed < tick &&
+                        icnt_room_may_come(ms->requests, in, flits, ms->crossed, tick);
+        if (!port->unknown) {
+            if (!port->refused || flits < port->wanted)
+                port->wanted = (uint16_t)flits;
+            port->refused = true;
+        }
         return false;
+    }
     struct addr_place at = addrmap_slice(&ms->map, p->addr);
     icnt_push(ms->requests, in, at.slice, flits, p, at.local, tick);
     port->requests++;
     port->request_flits += flits;
     port->asked += partition_pieces(m, p);
     return true;
+}
+
+bool
+memsys_unknown(const struct memsys *ms, unsigned i)
+{
+    return ms->port[i].unknown;
+}
+
+bool
+memsys_may_have_room(const struct memsys *ms, unsigned i, uint64_t now)
+{
+    const struct port *port = &ms->port[i];
+    uint64_t tick = ms->icnt_after[now - ms->from];
+    return port->refused && ms->crossed < tick &&
+           (icnt_room(ms->requests, i, port->wanted, tick) ||
+            icnt_room_may_come(ms->requests, i, port->wanted, ms->crossed, tick));
 }
 
 bool
@@ -332,16 +370,15 @@ memsys_part_next(const struct memsys *ms, unsigned i)
     return ms->part[i].next;
 }
 
-void
-memsys_part(struct memsys *ms, unsigned i)
+static void
+part_goes_on(struct memsys *ms, struct part *part)
 {
-    struct part *part = &ms->part[i];
     struct partition *p = part->p;
     const clk_time *period = ms->clk.period;
-    clk_time icnt = ms->tick_time[CLK_ICNT], l2 = ms->tick_time[CLK_L2],
-             dram = ms->tick_time[CLK_DRAM], core = ms->tick_time[CLK_CORE];
-    uint64_t *tick = part->tick, now = ms->from;
-    memcpy(tick, ms->tick, sizeof ms->tick);
+    clk_time icnt = part->at[CLK_ICNT], l2 = part->at[CLK_L2], dram = part->at[CLK_DRAM],
+             core = part->at[CLK_CORE];
+    uint64_t *tick = part->tick, now = part->now;
+    part->waits = false;
     for (;;) {
         clk_time t = icnt < l2 ? icnt : l2;
         t = dram < t ? dram : t;
@@ -350,8 +387,15 @@ memsys_part(struct memsys *ms, unsigned i)
         for (; core < t; core += period[CLK_CORE])
             now++;
         bool reply = icnt == t;
-        if (reply && partition_reply_due(p))
-            partition_reply(p);
+        if (reply && partition_reply_due(p) && !partition_reply(p, ms->crossed)) {
+            part->at[CLK_ICNT] = icnt;
+            part->at[CLK_L2] = l2;
+            part->at[CLK_DRAM] = dram;
+            part->at[CLK_CORE] = core;
+            part->now = now;
+            part->waits = true;
+            return;
+        }
         if (dram == t) {
             uint64_t n = tick[CLK_DRAM];
             if (partition_dram_at(p) <= n || ms->no_skip)
@@ -376,6 +420,16 @@ memsys_part(struct memsys *ms, unsigned i)
     part->next = part_next(ms, p, tick, ms->to);
 }
 
+void
+memsys_part(struct memsys *ms, unsigned i)
+{
+    struct part *part = &ms->part[i];
+    memcpy(part->tick, ms->tick, sizeof ms->tick);
+    memcpy(part->at, ms->tick_time, sizeof ms->tick_time);
+    part->now = ms->from;
+    part_goes_on(ms, part);
+}
+
 /* -- the crossbars, at the end of a window -- */
 
 static void
@@ -396,6 +450,21 @@ step_requests(struct memsys *ms, uint64_t tick)
     }
 }
 
+/* Partitions that waited for the crossbars to come to this tick. */
+static void
+wake_partitions(struct memsys *ms, uint64_t tick)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < ms->nwaiting; i++) {
+        struct part *part = &ms->part[ms->waiting[i]];
+        if (part->tick[CLK_ICNT] == tick)
+            part_goes_on(ms, part);
+        if (part->waits)
+            ms->waiting[n++] = ms->waiting[i];
+    }
+    ms->nwaiting = n;
+}
+
 /* Ports that have something new behind the crossbar or room before it. */
 static void
 notice_ports(struct memsys *ms)
@@ -410,27 +479,54 @@ notice_ports(struct memsys *ms)
         ms->noticed[w] = fresh[w];
         fresh[w] = 0;
     }
-    uint8_t *granted = icnt_granted(ms->requests);
-    for (unsigned i = 0; i < ms->ports; i++) {
-        if (granted[i] && ms->port[i].refused) {
-            ms->port[i].next = ms->to;
-            bitset_add(ms->noticed, i);
+    for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
+        FOR_BITS(b, ms->granted[w])
+        {
+            struct port *port = &ms->port[w * 64 + (unsigned)b];
+            if (port->refused) {
+                port->next = ms->to;
+                bitset_add(ms->noticed, w * 64 + (unsigned)b);
+            }
         }
-        granted[i] = 0;
+        ms->granted[w] = 0;
     }
+}
+
+const uint64_t *
+memsys_cross(struct memsys *ms, uint64_t now)
+{
+    if (ms->crossed == ms->tick[CLK_ICNT]) { /* the first in this window */
+        ms->nwaiting = 0;
+        for (unsigned i = 0; i < ms->channels; i++)
+            if (ms->part[i].waits)
+                ms->waiting[ms->nwaiting++] = i;
+    }
+    for (uint64_t n = ms->crossed; n < ms->icnt_after[now - ms->from];
+         ms->crossed = ++n) {
+        if (ms->nwaiting)
+            wake_partitions(ms, n);
+        step_requests(ms, n);
+        icnt_step(ms->replies, n);
+    }
+    uint64_t *granted = icnt_granted(ms->requests);
+    for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
+        ms->woken[w] = 0;
+        FOR_BITS(b, granted[w])
+        if (ms->port[w * 64 + (unsigned)b].refused)
+            ms->woken[w] |= (uint64_t)1 << b;
+        ms->granted[w] |= granted[w];
+        granted[w] = 0;
+    }
+    return ms->woken;
 }
 
 void
 memsys_close(struct memsys *ms)
 {
     const struct clk *k = &ms->clk;
-    uint64_t n = ms->tick[CLK_ICNT];
-    for (; ms->tick_time[CLK_ICNT] <= ms->end; n++) {
-        step_requests(ms, n);
-        icnt_step(ms->replies, n);
-        ms->tick_time[CLK_ICNT] += k->period[CLK_ICNT];
-    }
-    ms->tick[CLK_ICNT] = n;
+    memsys_cross(ms, ms->to - 1);
+    ms->tick_time[CLK_ICNT] += (ms->crossed - ms->tick[CLK_ICNT]) * k->period[CLK_ICNT];
+    ms->tick[CLK_ICNT] = ms->crossed;
     notice_ports(ms);
     for (int d = 0; d < CLK_DOMAINS; d++)
         while (ms->tick_time[d] <= ms->end) {

@@ -5,13 +5,20 @@
  * not depend on each other: what passes a crossbar takes longer. So, for the window
  * [from, to):
  *   memsys_open(from, to)
- *   in any order, in any host threads: memsys_part of each partition; and of each port, for
- *     its cycles c in order: memsys_port(c), memsys_eject (a port shows at most one reply
+ *   in any order, in any host threads: memsys_part of each partition; and of each port,
+ * for its cycles c in order: memsys_port(c), memsys_eject (a port shows at most one reply
  *     a cycle), the cycle of its SMs, memsys_inject
+ *   in one thread, for the cycles c of the window in order: memsys_cross(c), and what
+ *     could not go on without it
  *   memsys_close
- * memsys_step(c) is a window of one cycle, but for the SMs' part of it. A request makes one reply for each
- * 32-byte sector of `sectors` (one for each line if the L2 has no sectors), read, write
- * and atomic alike; the reply is the request with addr, bytes and sectors of its piece.
+ * Whether a packet finds room before a crossbar may depend on what the crossbar does in
+ * the same window. memsys_inject then refuses it, and memsys_unknown says so: the port
+ * must stop there, and try again after memsys_cross of that cycle (partitions do the like
+ * inside). So the result does not depend on windows.
+ * memsys_step(c) is a window of one cycle, but for the SMs' part of it. A request makes
+ * one reply for each 32-byte sector of `sectors` (one for each line if the L2 has no
+ * sectors), read, write and atomic alike; the reply is the request with addr, bytes and
+ * sectors of its piece.
  *
  * Private parts: icnt.h (crossbar), partition.h (L2 slice, queues), dram.h (channel),
  * addrmap.h (address -> channel, slice, bank, row, column). */
@@ -31,8 +38,8 @@ void memsys_free(struct memsys *ms);
 /* Counters start anew (a launch begins); L2 contents stay. */
 void memsys_begin(struct memsys *ms);
 
-/* Longest window in core cycles. Windows must not go beyond multiples of it, so that the
- * cycles at which room in a crossbar is seen are the same however time is skipped. */
+/* Longest window in core cycles: a power of two, at most MEMSYS_WINDOW. */
+enum { MEMSYS_WINDOW = 4 };
 unsigned memsys_window(const struct memsys *ms);
 void memsys_open(struct memsys *ms, uint64_t from, uint64_t to);
 void memsys_close(struct memsys *ms);
@@ -43,11 +50,11 @@ unsigned memsys_parts(const struct memsys *ms);
 void memsys_part(struct memsys *ms, unsigned i);
 uint64_t memsys_part_next(const struct memsys *ms, unsigned i);
 
-/* Ports: SM i has port i / sm.per_cluster. memsys_port takes it to core cycle `now` of the
- * window. memsys_port_sleep, after the last operation of that cycle, says in which cycle
- * there is next something to do, as far as is known in the window; memsys_port_next says
- * it again after memsys_close, when it may be sooner for the ports in memsys_noticed (a
- * bit set). */
+/* Ports: SM i has port i / sm.per_cluster. memsys_port takes it to core cycle `now` of
+ * the window. memsys_port_sleep, after the last operation of that cycle, says in which
+ * cycle there is next something to do, as far as is known in the window; memsys_port_next
+ * says it again after memsys_close, when it may be sooner for the ports in memsys_noticed
+ * (a bit set). */
 void memsys_port(struct memsys *ms, unsigned port, uint64_t now);
 uint64_t memsys_port_sleep(struct memsys *ms, unsigned port);
 uint64_t memsys_port_next(const struct memsys *ms, unsigned port);
@@ -55,9 +62,19 @@ const uint64_t *memsys_noticed(const struct memsys *ms);
 /* Core cycle in which something moves in the crossbars (after memsys_close). */
 uint64_t memsys_cross_next(const struct memsys *ms);
 
+/* The crossbars follow up to core cycle `now` of the window, and partitions that waited
+ * for them. Ports (a bit set) that were refused, did not try again before `now`, and may
+ * have room now or in the next cycles. */
+const uint64_t *memsys_cross(struct memsys *ms, uint64_t now);
+
 /* Hands a request to the SM's port of the request crossbar, at the end of the port's
- * cycle; false: no room, try again. Room is seen as of the window's start. */
+ * cycle; false: no room, try again in a later cycle; or, if memsys_unknown says so, in
+ * this cycle after memsys_cross. */
 bool memsys_inject(struct memsys *ms, const struct packet *p);
+bool memsys_unknown(const struct memsys *ms, unsigned port);
+/* The port was refused in the last cycle it was taken to: could a try in cycle `now`, or
+ * between, succeed, as far as is known without the crossbars of this window? */
+bool memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now);
 
 /* Takes the next reply for that SM; false: none. peek leaves it there. */
 bool memsys_eject(struct memsys *ms, unsigned sm, struct packet *p);
@@ -75,7 +92,8 @@ bool memsys_idle(const struct memsys *ms); /* nothing under way anywhere */
 /* Adds the counters of the launch to out. Lines a host copy leaves in the L2 (prefill).
  */
 /* Counters of a channel and its slices so far in the launch. */
-void memsys_channel_stats(const struct memsys *ms, unsigned channel, struct stat_mem *out);
+void memsys_channel_stats(const struct memsys *ms, unsigned channel,
+                          struct stat_mem *out);
 void memsys_stats(const struct memsys *ms, struct launch_stats *out);
 void memsys_prefill(struct memsys *ms, uint64_t addr, uint64_t bytes);
 

@@ -38,6 +38,7 @@ struct slice {
     uint32_t number; /* over all channels: crossbar port */
     uint8_t index;   /* in the channel */
     bool stalled;    /* head of `in` was refused; nothing has changed since */
+    uint8_t reply;   /* flits of the reply that goes now, 0: none does */
     uint64_t stalled_at;
     uint64_t port_free, fill_free;
     uint64_t at; /* L2 tick at which there is something to do */
@@ -547,32 +548,42 @@ reply_bytes(const struct partition *p, const struct packet *k)
     return p->env.m->icnt.header + (k->kind == PKT_WRITE ? 0 : k->bytes);
 }
 
-void
-partition_reply(struct partition *p)
+bool
+partition_reply(struct partition *p, uint64_t stepped)
 {
     if (!p->replies)
-        return;
+        return true;
     const struct machine *m = p->env.m;
     uint64_t cycle = p->env.tick[CLK_ICNT];
     for (unsigned i = 0; i < p->slices; i++) {
         struct slice *s = &p->slice[i];
-        if (!s->out.n)
+        s->reply = 0;
+        if (!s->out.n || ring_front(&s->out)->ready >= p->env.tick[CLK_L2])
+            continue;
+        unsigned flits =
+            icnt_flits(reply_bytes(p, &ring_front(&s->out)->p), m->icnt.flit);
+        if (icnt_room(p->env.replies, s->number, flits, cycle))
+            s->reply = (uint8_t)flits;
+        else if (stepped < cycle &&
+                 icnt_room_may_come(p->env.replies, s->number, flits, stepped, cycle))
+            return false;
+    }
+    for (unsigned i = 0; i < p->slices; i++) {
+        struct slice *s = &p->slice[i];
+        if (!s->reply)
             continue;
         struct request *r = ring_front(&s->out);
-        unsigned flits = icnt_flits(reply_bytes(p, &r->p), m->icnt.flit);
-        if (r->ready >= p->env.tick[CLK_L2] ||
-            !icnt_room(p->env.replies, s->number, flits, cycle))
-            continue;
         if (ring_full(&s->out))
             s->at = 0;
-        icnt_push(p->env.replies, s->number, r->p.sm / m->sm.per_cluster, flits, &r->p, 0,
-                  cycle);
+        icnt_push(p->env.replies, s->number, r->p.sm / m->sm.per_cluster, s->reply, &r->p,
+                  0, cycle);
         s->stats->icnt_replies++;
-        s->stats->icnt_reply_flits += flits;
+        s->stats->icnt_reply_flits += s->reply;
         ring_pop(&s->out);
         if (!s->out.n)
             p->replies--;
     }
+    return true;
 }
 
 bool

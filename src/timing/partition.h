@@ -24,8 +24,10 @@ struct partition *partition_new(struct arena *a, const struct partition_env *env
                                 unsigned index, struct stat_mem *stats,
                                 struct diag_sink *diag);
 
-/* Replies into the crossbar (interconnect clock). */
-void partition_reply(struct partition *p);
+/* Replies into the crossbar (interconnect clock). stepped: the crossbar's first cycle not
+ * stepped yet. False: whether there is room depends on cycles that are not stepped yet,
+ * and nothing has been done. */
+bool partition_reply(struct partition *p, uint64_t stepped);
 /* DRAM clock; core: core cycle in progress. */
 void partition_dram(struct partition *p, uint64_t now, uint64_t core);
 /* L2 clock: the slices that have something to do; or all. */

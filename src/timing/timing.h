@@ -12,13 +12,16 @@ struct timing_gpu;
 struct timing_options {
     bool no_skip;        /* step every component every cycle */
     unsigned threads;    /* host threads; 0: 1 */
+    /* Core cycles that parts go on by themselves, at most (a power of two; 0: as many as
+     * can be); counters are the same. */
+    unsigned window;
     uint64_t max_cycles; /* 0: none */
     uint64_t max_instructions;
     bool (*progress)(void *user, uint64_t cycles, uint64_t thread_instructions,
                      uint64_t done, uint64_t blocks);
     void *user; /* of progress and sample */
-    /* Called at the end of every sample_cycles-th core cycle of a launch with the counters
-     * so far; 0: never. */
+    /* Called at the end of every sample_cycles-th core cycle of a launch with the
+     * counters so far; 0: never. */
     uint64_t sample_cycles;
     /* A trace of at most so many events, of the cycles [trace_from, trace_to) of each
      * launch; 0: none. */

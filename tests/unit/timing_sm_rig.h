@@ -105,6 +105,22 @@ void
 memsys_close(struct memsys *ms)
 {
 }
+const uint64_t *
+memsys_cross(struct memsys *ms, uint64_t now)
+{
+    static const uint64_t none[16];
+    return none;
+}
+bool
+memsys_unknown(const struct memsys *ms, unsigned port)
+{
+    return false;
+}
+bool
+memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now)
+{
+    return false;
+}
 unsigned
 memsys_parts(const struct memsys *ms)
 {

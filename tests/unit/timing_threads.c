@@ -1,6 +1,7 @@
 /* Host threads: programs whose results depend on who comes first - tickets, racing
  * stores, flags between blocks - have the same memory, the same counters and the same
- * diagnostics at any number of threads, with and without skipping. */
+ * diagnostics at any number of threads, with and without skipping, and however long the
+ * windows are in which SMs and memory partitions run by themselves. */
 #include "timing_sm_rig.h"
 
 #define HEAD ".version 6.0\n.target sm_30\n.address_size 64\n"
@@ -69,6 +70,16 @@ static const struct {
      "sub.u32 %r0, %r0, 1; setp.ne.u32 %p2, %r0, 0; @%p2 bra L;\n"
      "E: ret; }\n",
      24, 32, 2, false},
+    {"traffic", /* more than crossbars carry: scattered loads and stores, many blocks */
+     HEAD BEGIN
+     "mul.lo.u32 %r5, %r4, 132; mov.u32 %r13, 0;\n"
+     "L: and.b32 %r6, %r5, 131068; cvt.u64.u32 %d2, %r6; add.u64 %d2, %d0, %d2;\n"
+     "ld.global.cg.u32 %r7, [%d2]; ld.global.cg.u32 %r8, [%d2+4096];\n"
+     "st.global.u32 [%d2+65536], %r0; st.global.u32 [%d2+69632], %r4;\n"
+     "add.u32 %r13, %r13, %r7; add.u32 %r13, %r13, %r8; mad.lo.u32 %r5, %r4, 68, %r5;\n"
+     "sub.u32 %r0, %r0, 1; setp.ne.u32 %p0, %r0, 0; @%p0 bra L;\n"
+     "st.global.u32 [%d1+8192], %r13; ret; }\n",
+     150, 64, 4, false},
     {"recursion", /* registers are saved while loads are under way */
      HEAD ".func (.reg .u32 o) f(.reg .u64 a, .reg .u32 n)\n{\n"
           ".reg .pred %p; .reg .u32 %r<4>; .reg .u64 %d<2>;\n"
@@ -101,14 +112,16 @@ struct outcome {
 };
 
 static struct outcome
-run(size_t i, const char *machine, unsigned threads, bool no_skip, const char *set[2])
+run_set(size_t i, const char *machine, unsigned threads, unsigned window, bool no_skip,
+        const char *const (*set)[2])
 {
     struct outcome o = {.memory = xcalloc(BYTES, 1)};
     struct rig r;
     rig_load(&r, machine, kernels[i].text, NULL);
-    if (set)
-        rig_set(&r, set[0], set[1]);
+    for (; set && (*set)[0]; set++)
+        rig_set(&r, (*set)[0], (*set)[1]);
     r.opt.threads = threads;
+    r.opt.window = window;
     r.opt.no_skip = no_skip;
     r.opt.max_cycles = 2000000;
     uint64_t buf = rig_buf(&r, 0, BYTES);
@@ -128,6 +141,12 @@ run(size_t i, const char *machine, unsigned threads, bool no_skip, const char *s
     assert_true(dev_read(r.mem, buf, o.memory, BYTES));
     rig_free(&r);
     return o;
+}
+
+static struct outcome
+run(size_t i, const char *machine, unsigned threads, bool no_skip)
+{
+    return run_set(i, machine, threads, 0, no_skip, NULL);
 }
 
 static void
@@ -163,26 +182,47 @@ static void
 same_at_any_number_of_threads(void **state)
 {
     static const struct {
-        unsigned threads;
+        unsigned threads, window;
         bool no_skip;
         const char *what;
-    } runs[] = {{2, false, "2 threads"},
-                {3, false, "3 threads"},
-                {8, false, "8 threads"},
-                {1, true, "no skipping"},
-                {2, true, "2 threads without skipping"}};
-    static const char *const machines[] = {"gtx480", "titan"};
-    static const char *cluster[2] = {"sm.per_cluster", "2"};
+    } runs[] = {{2, 0, false, "2 threads"},
+                {1, 1, false, "windows of a cycle"},
+                {3, 0, false, "3 threads"},
+                {1, 2, false, "windows of two cycles"},
+                {8, 0, false, "8 threads"},
+                {1, 0, true, "no skipping"},
+                {1, 1, true, "windows of a cycle without skipping"},
+                {2, 0, true, "2 threads without skipping"}};
+    static const char *const narrow[][2] = {{"icnt.input_buffer", "8"},
+                                            {"icnt.output_buffer", "6"},
+                                            {"icnt.eject_buffer", "2"},
+                                            {"partition.queue_l2_icnt", "4"},
+                                            {NULL}};
+    static const char *const cluster[][2] = {
+        {"sm.per_cluster", "2"}, {"icnt.input_buffer", "8"}, {NULL}};
+    static const char *const clocks[][2] = {{"clock.icnt", "1333.25"},
+                                            {"clock.l2", "611"},
+                                            {"icnt.input_buffer", "8"},
+                                            {NULL}};
+    static const struct {
+        const char *name;
+        const char *const (*set)[2];
+    } machines[] = {{"gtx480", NULL},
+                    {"titan", NULL},
+                    {"gtx480", cluster},
+                    {"titan", narrow},
+                    {"gtx480", clocks}};
     (void)state;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-        for (unsigned m = 0; m < 3; m++) {
-            const char **set = m == 2 ? cluster : NULL;
-            struct outcome one = run(i, machines[m % 2], 1, false, set);
+        for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
+            struct outcome one =
+                run_set(i, machines[m].name, 1, 0, false, machines[m].set);
             for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
-                if (m && k % 2) /* the second machine: half of them */
+                if (m && (k + m) % 2) /* half of them */
                     continue;
                 struct outcome o =
-                    run(i, machines[m % 2], runs[k].threads, runs[k].no_skip, set);
+                    run_set(i, machines[m].name, runs[k].threads, runs[k].window,
+                            runs[k].no_skip, machines[m].set);
                 compare(i, &one, &o, runs[k].what);
                 drop(&o);
             }
@@ -203,7 +243,7 @@ static void
 results_are_possible_ones(void **state)
 {
     (void)state;
-    struct outcome o = run(0, "gtx480", 2, false, NULL);
+    struct outcome o = run(0, "gtx480", 2, false);
     unsigned all = kernels[0].grid * kernels[0].block * kernels[0].n, sum = 0;
     for (size_t k = 0; k < 32; k++)
         sum += word(&o, 4 * k);
@@ -218,7 +258,7 @@ results_are_possible_ones(void **state)
     free(seen);
     drop(&o);
 
-    o = run(2, "gtx480", 3, false, NULL);
+    o = run(2, "gtx480", 3, false);
     uint32_t chain = 0;
     for (uint32_t b = 0; b < kernels[2].grid; b++)
         chain = chain * 3 + b;
@@ -230,7 +270,7 @@ results_are_possible_ones(void **state)
                             kernels[2].grid);
     drop(&o);
 
-    o = run(3, "titan", 8, false, NULL);
+    o = run(3, "titan", 8, false);
     assert_int_equal(word(&o, 0), 0);
     assert_int_equal(word(&o, 4), kernels[3].grid * kernels[3].n);
     drop(&o);
