@@ -456,7 +456,11 @@ known_stat(const char *id)
 static bool
 make_metrics(struct build *b)
 {
-    static const char *const words[] = {"value", "gain", "decrease", "ratio"};
+    static const char *const words[] = {
+#define AS(id, word, value, factor, back, nothing) word,
+#include "experiments/comparisons.def"
+#undef AS
+    };
     struct experiment *e = b->e;
     e->nmetric = b->raw->nmetric;
     e->metric = ARENA_ARRAY(&e->mem, struct exp_metric, e->nmetric);
@@ -469,11 +473,16 @@ make_metrics(struct build *b)
         m->stat = or_text(b, r->stat, m->name);
         m->label = or_text(b, r->label, m->name);
         size_t as = 0;
-        while (as < 4 && r->as && strcmp(words[as], r->as))
+        while (as < EXP_AS_KINDS && r->as && strcmp(words[as], r->as))
             as++;
-        if (as == 4)
-            return wrong(b, AT(b, "metrics[%zu].as", i),
-                         "'%s': value, gain, decrease or ratio", r->as);
+        if (as == EXP_AS_KINDS) {
+            struct strbuf all = {0};
+            for (size_t k = 0; k < EXP_AS_KINDS; k++)
+                strbuf_printf(&all, "%s%s", k ? ", " : "", words[k]);
+            wrong(b, AT(b, "metrics[%zu].as", i), "'%s': one of %s", r->as, all.s);
+            strbuf_free(&all);
+            return false;
+        }
         m->as = (enum exp_as)as;
         if (!known_stat(m->stat)) {
             struct diag_loc loc = AT(b, "metrics[%zu].%s", i, r->stat ? "stat" : "name");
@@ -482,8 +491,7 @@ make_metrics(struct build *b)
             diag_hint(b->diag, d, "'allot list counters' tells what there is");
             return false;
         }
-        bool percent = as == EXP_GAIN || as == EXP_DECREASE;
-        m->unit = or_text(b, r->unit, percent ? "%" : "");
+        m->unit = or_text(b, r->unit, exp_as_percent(m->as) ? "%" : "");
         if (as != EXP_VALUE && !b->raw->baseline)
             return wrong(b, AT(b, "metrics[%zu].as", i),
                          "a %s needs a `baseline:` to compare with", words[as]);

@@ -503,6 +503,7 @@ run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
         dev->told = seconds_now();
         bool ok = exec_run_grid(g) == EXEC_OK;
         r->stats.gpu.blocks = blocks;
+        r->stats.gpu.threads = blocks * exec_block_threads(g);
         r->stats.sm.warp_instructions = g->n_warp_inst;
         r->stats.sm.thread_instructions = g->n_thread_inst;
         return ok;
@@ -636,7 +637,7 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
                           .print = dev->options.print,
                           .print_user = dev->options.user,
                           .diag = diag};
-    uint64_t threads = (uint64_t)g.block.x * g.block.y * g.block.z;
+    uint64_t threads = exec_block_threads(&g);
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
     if (!exec_grid_check(&g, diag) ||
         (l->cooperative && !prepare_together(dev, &g, &k, diag)))

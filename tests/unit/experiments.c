@@ -194,7 +194,7 @@ what_is_wrong_is_said_with_its_line(void **state)
     refused(with("registers: 30", "passes: nopass"), 8, "no pass is called");
     refused(with("registers: 30", "registrs: 30"), 8, "there is no key 'registrs'");
     refused(with("stat: ipc", "stat: ipd"), 11, "there is no counter 'ipd'");
-    refused(with("as: gain", "as: gains"), 11, "'gains'");
+    refused(with("as: gain", "as: gains"), 11, "'gains': one of value, gain,");
     refused(with("baseline: lrr", "baseline: lr"), 9, "no variant");
     refused(with("baseline: lrr\n", ""), 10, "needs a `baseline:`");
     refused(with("name: gto", "name: lrr"), 8, "two series are called");
@@ -478,6 +478,66 @@ verdict_by_hand(void **state)
     diag_free(&diag);
 }
 
+/* Two launches of a kernel: 64 threads that executed 640 instructions, 100 threads that
+ * executed `more`. */
+static void
+put_launches(struct store *s, const struct experiment *e, size_t series, int more)
+{
+    struct diag_sink diag = {0};
+    char t[40];
+    snprintf(t, sizeof t, "l%zu", series);
+    json_t *rec = made_up(e->run[e->cell[series]].key, t, "vecadd", 10, 640);
+    json_t *launches = json_object_get(rec, "launches");
+    json_object_set_new(json_array_get(launches, 0), "threads", json_integer(64));
+    json_array_append_new(launches,
+                          json_pack("{s:s, s:f, s:i, s:i, s:i}", "kernel", "vecadd",
+                                    "seconds", 0.5, "cycles", 10, "thread_instructions",
+                                    more, "threads", 100));
+    assert_true(store_add(s, rec, &diag));
+    json_decref(rec);
+}
+
+static void
+instructions_added_per_thread(void **state)
+{
+    (void)state;
+    struct diag_sink diag = {0};
+    write_file("p.csv", "workload,series,value,metric\na,new,50,added\na,same,7,added\n"
+                        "a,new,0.25,each\n");
+    struct experiment *e =
+        load("title: t\npaper: p.csv\nworkloads: [{name: vecadd, label: a}]\n"
+             "variants:\n"
+             "  - {name: old, settings: [sm.count=1]}\n"
+             "  - {name: new, settings: [sm.count=2]}\n"
+             "  - {name: same, settings: [sm.count=3]}\n"
+             "baseline: old\n"
+             "metrics:\n"
+             "  - {name: added, stat: thread_instructions, as: difference}\n"
+             "  - {name: each, stat: instructions_per_thread, as: difference}\n");
+    struct store *s = store_open(in_dir("diff.db"), &diag);
+    put_launches(s, e, 0, 1000);
+    put_launches(s, e, 1, 1041);
+    put_launches(s, e, 2, 1000);
+    struct figure *f = figure_make(e, s, &diag);
+    assert_non_null(f);
+    assert_true(f->ours[figure_at(e, 0, 0, 0)] == 0); /* beside itself */
+    assert_true(f->ours[figure_at(e, 0, 1, 0)] == 41);
+    /* 1640 and 1681 instructions of 164 threads, over both launches. */
+    assert_true(fabs(f->ours[figure_at(e, 0, 1, 1)] - 0.25) < 1e-12);
+    assert_true(f->ours[figure_at(e, 0, 2, 0)] == 0);
+    struct verdict v = figure_verdict(f, 0);
+    assert_int_equal(v.cells, 2);
+    assert_int_equal(v.equal, 0);
+    assert_int_equal(v.signs, 2);
+    assert_int_equal(v.signs_equal, 1); /* the paper has more in `same`, we have not */
+    assert_true(isnan(v.mean_ours));    /* no mean with a zero */
+    assert_true(fabs(figure_verdict(f, 1).mean_ours - 0.25) < 1e-12);
+    figure_free(f);
+    store_close(s);
+    experiment_free(e);
+    diag_free(&diag);
+}
+
 static int
 make_dir(void **state)
 {
@@ -508,6 +568,7 @@ main(void)
         cmocka_unit_test(old_stores_are_brought_up_to_date),
         cmocka_unit_test(the_spool_is_taken_once),
         cmocka_unit_test(verdict_by_hand),
+        cmocka_unit_test(instructions_added_per_thread),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }
