@@ -26,8 +26,8 @@ struct raw_ranges {
 };
 
 struct raw_workload {
-    char *name, *label, *seed;
-    uint32_t threads, registers, scratchpad;
+    char *name, *label, *seed, *registers;
+    uint32_t threads, scratchpad;
     struct raw_list kernels, settings, params;
 };
 
@@ -96,11 +96,11 @@ static const cyaml_schema_field_t range_fields[] = {TEXT(struct raw_range, set, 
 static const cyaml_schema_value_t range_value = MAPPING(struct raw_range, range_fields);
 
 static const cyaml_schema_field_t workload_fields[] = {
-    TEXT(struct raw_workload, name, MAY),   TEXT(struct raw_workload, label, MAY),
-    TEXT(struct raw_workload, seed, MAY),   NUMBER(struct raw_workload, threads),
-    NUMBER(struct raw_workload, registers), NUMBER(struct raw_workload, scratchpad),
-    TEXTS(struct raw_workload, kernels),    TEXTS(struct raw_workload, settings),
-    TEXTS(struct raw_workload, params),     CYAML_FIELD_END};
+    TEXT(struct raw_workload, name, MAY),      TEXT(struct raw_workload, label, MAY),
+    TEXT(struct raw_workload, seed, MAY),      NUMBER(struct raw_workload, threads),
+    TEXT(struct raw_workload, registers, MAY), NUMBER(struct raw_workload, scratchpad),
+    TEXTS(struct raw_workload, kernels),       TEXTS(struct raw_workload, settings),
+    TEXTS(struct raw_workload, params),        CYAML_FIELD_END};
 static const cyaml_schema_value_t workload_value =
     MAPPING(struct raw_workload, workload_fields);
 
@@ -413,7 +413,8 @@ make_rows(struct build *b)
     for (size_t i = 0; i < e->nrow; i++) {
         const struct raw_workload *w = &b->raw->workload[i];
         struct exp_row *r = &e->row[i];
-        bool use = w->threads || w->registers || w->scratchpad;
+        bool use = w->threads || w->scratchpad || (w->registers && !w->name);
+        uint64_t registers = 0;
         if (!w->name == !use)
             return wrong(b, AT(b, "workloads[%zu]", i),
                          "state either a workload (`name:`) or a kernel's resources "
@@ -421,11 +422,14 @@ make_rows(struct build *b)
         if (!w->name && (!w->label || !w->threads))
             return wrong(b, AT(b, "workloads[%zu]", i),
                          "a kernel's resources need a `label:` and `threads:`");
+        if (!w->name && w->registers && !u64_of(w->registers, UINT32_MAX, &registers))
+            return wrong(b, AT(b, "workloads[%zu].registers", i),
+                         "'%s' is not a number of registers a thread", w->registers);
         r->at = i;
         r->workload = or_text(b, w->name, NULL);
         r->label = or_text(b, w->label, r->workload);
         r->use.threads = w->threads;
-        r->use.registers = w->registers;
+        r->use.registers = (uint32_t)registers;
         r->use.scratchpad = w->scratchpad;
         struct strbuf k = {0};
         for (size_t n = 0; n < w->kernels.n; n++)
@@ -508,6 +512,20 @@ add_texts(struct build *b, const char **to, size_t *n, const struct raw_list *fr
         to[(*n)++] = arena_strdup(&b->e->mem, from->v[i]);
 }
 
+/* What `registers:` of a row or variant sets: a number of registers a thread, or whether
+ * they are virtual or allocated. */
+static void
+add_registers(struct build *b, const char **to, size_t *n, const char *registers)
+{
+    uint64_t number;
+    if (registers)
+        to[(*n)++] =
+            TEXT_OF(b, "%s=%s",
+                    u64_of(registers, UINT64_MAX, &number) ? "residency.regs_per_thread"
+                                                           : "compiler.registers",
+                    registers);
+}
+
 /* The settings of a cell, those of the file first, the range's last. */
 static const char *const *
 cell_settings(struct build *b, const struct raw_workload *w, const struct plan *p,
@@ -515,13 +533,14 @@ cell_settings(struct build *b, const struct raw_workload *w, const struct plan *
 {
     const char **s = ARENA_ARRAY(&b->e->mem, const char *,
                                  b->raw->settings.n + w->settings.n +
-                                     p->variant->settings.n + 1 + MAX_RANGES);
+                                     p->variant->settings.n + 2 + MAX_RANGES);
     *n = 0;
     add_texts(b, s, n, &b->raw->settings);
     add_texts(b, s, n, &w->settings);
+    if (w->name) /* else they are the kernel's resources */
+        add_registers(b, s, n, w->registers);
     add_texts(b, s, n, &p->variant->settings);
-    if (p->variant->registers)
-        s[(*n)++] = TEXT_OF(b, "residency.regs_per_thread=%s", p->variant->registers);
+    add_registers(b, s, n, p->variant->registers);
     for (size_t i = 0; i < p->nset; i++)
         if (strncmp(p->set[i], "params.", 7))
             s[(*n)++] = p->set[i];
@@ -590,8 +609,12 @@ blame(struct build *b, const struct exp_row *r, const struct plan *p, const char
             return b->raw->ranges.n ? AT(b, "ranges[0].set")
                                     : AT(b, "variants[%zu].ranges[0].set", at);
     }
-    if (strstr(message, "regs_per_thread") && v->registers)
-        return AT(b, "variants[%zu].registers", at);
+    if (strstr(message, "regs_per_thread") || strstr(message, "compiler.registers")) {
+        if (v->registers && strstr(message, v->registers))
+            return AT(b, "variants[%zu].registers", at);
+        if (w->registers && strstr(message, w->registers))
+            return AT(b, "workloads[%zu].registers", r->at);
+    }
     if (strstr(message, "pass") && v->passes)
         return AT(b, "variants[%zu].passes", at);
     if (strstr(message, "workload"))
@@ -610,8 +633,10 @@ report(struct build *b, const struct exp_row *r, const struct plan *p,
     const char *message = own->n ? own->list[0]->message : "it cannot be run";
     struct diag_loc loc = blame(b, r, p, message);
     struct diag *d = diag_add(b->diag, DIAG_ERROR, &loc, "%s", message);
+    bool kinds = strstr(message, "compiler.registers") != NULL;
     if (own->n && own->list[0]->hint)
-        diag_hint(b->diag, d, "%s", own->list[0]->hint);
+        diag_hint(b->diag, d, "%s%s", own->list[0]->hint,
+                  kinds ? "; or a number, for residency.regs_per_thread" : "");
     return false;
 }
 

@@ -112,6 +112,42 @@ rows_times_series(void **state)
 }
 
 static void
+registers_by_number_or_kind(void **state)
+{
+    (void)state;
+    struct experiment *e =
+        load("title: t\nmachine: gtx480\n"
+             "workloads: [{name: vecadd, registers: 24}, {name: matmul}]\n"
+             "variants: [{name: a, registers: allocated}, {name: v, registers: virtual}, "
+             "{name: n, registers: 30}]\n"
+             "metrics: [{name: cycles}]\n");
+    const char *const want[2][3] = {
+        {"residency.regs_per_thread=24 compiler.registers=allocated",
+         "residency.regs_per_thread=24 compiler.registers=virtual",
+         "residency.regs_per_thread=24 residency.regs_per_thread=30"},
+        {"compiler.registers=allocated", "compiler.registers=virtual",
+         "residency.regs_per_thread=30"}};
+    for (size_t r = 0; r < 2; r++)
+        for (size_t k = 0; k < 3; k++) {
+            const struct exp_run *run = &e->run[e->cell[r * 3 + k]];
+            char text[200] = "";
+            for (size_t i = 0; i < run->nsettings; i++)
+                snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
+                         i ? " " : "", run->settings[i]);
+            assert_string_equal(text, want[r][k]);
+        }
+    assert_int_equal(e->nrun, 6);
+    experiment_free(e);
+    refused(with("registers: 30", "registers: many"), 8, "compiler.registers");
+    refused(with("registers: 30", "registers: 30000"), 8, "residency.regs_per_thread");
+    refused(with("{name: vecadd}", "{name: vecadd, registers: both}"), 4,
+            "compiler.registers");
+    refused("title: t\nworkloads:\n  - {label: a, threads: 64, registers: virtual}\n"
+            "variants: [{name: a}]\nmetrics: [{name: resident_blocks}]\n",
+            3, "not a number of registers");
+}
+
+static void
 ranges_multiply_and_equal_runs_are_shared(void **state)
 {
     (void)state;
@@ -559,6 +595,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_times_series),
+        cmocka_unit_test(registers_by_number_or_kind),
         cmocka_unit_test(ranges_multiply_and_equal_runs_are_shared),
         cmocka_unit_test(keys_differ_with_what_matters),
         cmocka_unit_test(what_is_wrong_is_said_with_its_line),
