@@ -85,6 +85,8 @@ struct cli_sim {
 enum { CLI_SIM_OPTIONS = 26 };
 void cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS]);
 
+/* The options' overrides as PATH=VALUE, in the order of application, in cli_mem. */
+const char *const *cli_sim_settings(const struct cli_sim *s, size_t *n);
 /* Machine with every override applied, NULL after printing why not. */
 struct allot_machine *cli_sim_machine(const struct cli_sim *s, struct allot_diag *d);
 /* Options with progress reporting on a terminal and Ctrl-C. */

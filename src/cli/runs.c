@@ -136,23 +136,6 @@ cli_runs_do(struct runner *o, struct store *s, const struct experiment *e)
     return ok && !c.failed && !c.failed_before ? EXIT_OK : EXIT_FAILED;
 }
 
-const char *const *
-cli_sim_settings(const struct cli_sim *s, size_t *n)
-{
-    const char **v = ARENA_ARRAY(cli_mem(), const char *, s->set.n + 4);
-    const char *const pairs[][2] = {{"sm.scheduler", s->scheduler},
-                                    {"residency.policy", s->residency},
-                                    {"residency.threshold", s->threshold},
-                                    {"residency.regs_per_thread", s->regs}};
-    *n = 0;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (pairs[i][1])
-            v[(*n)++] = arena_printf(cli_mem(), "%s=%s", pairs[i][0], pairs[i][1]);
-    for (size_t i = 0; i < s->set.n; i++)
-        v[(*n)++] = s->set.v[i];
-    return v;
-}
-
 bool
 cli_store_run(const struct cli_ran *c, const struct allot_machine *m,
               const struct allot_module *mod, const struct allot_device *dev)

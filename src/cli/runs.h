@@ -33,8 +33,6 @@ struct cli_ran {
 };
 bool cli_store_run(const struct cli_ran *r, const struct allot_machine *m,
                    const struct allot_module *mod, const struct allot_device *dev);
-/* The options' overrides as PATH=VALUE, in the order of application, in cli_mem. */
-const char *const *cli_sim_settings(const struct cli_sim *s, size_t *n);
 
 /* A progress line on a terminal: "[####....] 12/60 runs, 2 failed, 3 min left  TEXT". */
 void cli_runs_progress(const struct runner_count *c, double left, const char *last);
