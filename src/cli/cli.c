@@ -292,28 +292,6 @@ cli_f64(const char *s, double *out)
     return end != s && !*end && !errno && isfinite(*out);
 }
 
-bool
-cli_dims(const char *s, uint32_t out[3])
-{
-    out[0] = out[1] = out[2] = 1;
-    for (int i = 0; i < 3; i++) {
-        char *end;
-        if (!isdigit((unsigned char)*s))
-            return false;
-        errno = 0;
-        unsigned long v = strtoul(s, &end, 10);
-        if (errno || !v || v > UINT32_MAX)
-            return false;
-        out[i] = (uint32_t)v;
-        if (!*end)
-            return true;
-        if (*end != ',' && *end != 'x')
-            return false;
-        s = end + 1;
-    }
-    return false;
-}
-
 /* -- progress and interruption: the only state that a signal handler needs -- */
 
 static volatile sig_atomic_t interrupted;

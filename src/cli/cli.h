@@ -66,8 +66,6 @@ struct arena *cli_mem(void);
 /* Numbers: whole text must be one number in [lo, hi]. */
 bool cli_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *out);
 bool cli_f64(const char *s, double *out);
-/* "4", "4,2" or "4x2x1" to three dimensions. */
-bool cli_dims(const char *s, uint32_t out[3]);
 
 /* Options that describe the machine and the run, the same for run, compare and bench. */
 struct cli_sim {

@@ -138,7 +138,7 @@ cli_runs_do(struct runner *o, struct store *s, const struct experiment *e)
 
 bool
 cli_store_run(const struct cli_ran *c, const struct allot_machine *m,
-              const struct allot_module *mod, const struct allot_device *dev)
+              struct allot_module *mod, const struct allot_device *dev)
 {
     if (!c->db)
         return true;
@@ -148,6 +148,7 @@ cli_store_run(const struct cli_ran *c, const struct allot_machine *m,
     if (c->sim->max_cycles)
         cli_u64(c->sim->max_cycles, 1, UINT64_MAX, &max_cycles);
     struct exp_run r = {.workload = c->workload,
+                        .own = c->own,
                         .machine = c->sim->machine,
                         .settings = c->settings,
                         .nsettings = c->nsettings,
@@ -158,13 +159,13 @@ cli_store_run(const struct cli_ran *c, const struct allot_machine *m,
                         .seed = (uint32_t)seed,
                         .quick = c->sim->quick,
                         .max_cycles = max_cycles};
-    run_identify(&r, m, mod);
+    struct diag_sink diag = {0};
+    bool ok = run_identify(&r, m, mod, &diag);
     run_token(token);
     run_now(now);
-    struct diag_sink diag = {0};
     json_t *rec = run_record(&r, token, now, c->seconds, dev, c->ok, c->message);
-    struct store *s = store_open(c->db, &diag);
-    bool ok = s && store_add(s, rec, &diag);
+    struct store *s = ok ? store_open(c->db, &diag) : NULL;
+    ok = s && store_add(s, rec, &diag);
     store_close(s);
     json_decref(rec);
     cli_sink(&diag);

@@ -1,6 +1,8 @@
 /* experiment.c: the schema of experiment files, once, and their expansion to runs. */
 #include "experiments/experiment.h"
 
+#include "experiments/launch.h"
+#include "runtime/runtime.h"
 #include "stats/stats.h"
 
 #include <errno.h>
@@ -26,9 +28,10 @@ struct raw_ranges {
 };
 
 struct raw_workload {
-    char *name, *label, *seed, *registers;
-    uint32_t threads, scratchpad;
-    struct raw_list kernels, settings, params;
+    char *name, *label, *seed, *registers, *scratchpad;
+    char *ptx, *launch, *kernel, *grid, *block; /* a kernel of one's own */
+    uint32_t threads;
+    struct raw_list kernels, settings, params, args;
 };
 
 struct raw_variant {
@@ -96,11 +99,14 @@ static const cyaml_schema_field_t range_fields[] = {TEXT(struct raw_range, set, 
 static const cyaml_schema_value_t range_value = MAPPING(struct raw_range, range_fields);
 
 static const cyaml_schema_field_t workload_fields[] = {
-    TEXT(struct raw_workload, name, MAY),      TEXT(struct raw_workload, label, MAY),
-    TEXT(struct raw_workload, seed, MAY),      NUMBER(struct raw_workload, threads),
-    TEXT(struct raw_workload, registers, MAY), NUMBER(struct raw_workload, scratchpad),
-    TEXTS(struct raw_workload, kernels),       TEXTS(struct raw_workload, settings),
-    TEXTS(struct raw_workload, params),        CYAML_FIELD_END};
+    TEXT(struct raw_workload, name, MAY),       TEXT(struct raw_workload, label, MAY),
+    TEXT(struct raw_workload, seed, MAY),       TEXT(struct raw_workload, ptx, MAY),
+    TEXT(struct raw_workload, launch, MAY),     TEXT(struct raw_workload, kernel, MAY),
+    TEXT(struct raw_workload, grid, MAY),       TEXT(struct raw_workload, block, MAY),
+    NUMBER(struct raw_workload, threads),       TEXT(struct raw_workload, registers, MAY),
+    TEXT(struct raw_workload, scratchpad, MAY), TEXTS(struct raw_workload, kernels),
+    TEXTS(struct raw_workload, settings),       TEXTS(struct raw_workload, params),
+    TEXTS(struct raw_workload, args),           CYAML_FIELD_END};
 static const cyaml_schema_value_t workload_value =
     MAPPING(struct raw_workload, workload_fields);
 
@@ -402,6 +408,107 @@ find_baselines(struct build *b)
     return true;
 }
 
+/* A file that the experiment names stands beside it. */
+static const char *
+beside(struct build *b, const char *name)
+{
+    const char *slash = strrchr(b->e->file, '/');
+    if (name[0] == '/' || !slash)
+        return arena_strdup(&b->e->mem, name);
+    return TEXT_OF(b, "%.*s%s", (int)(slash + 1 - b->e->file), b->e->file, name);
+}
+
+/* Notes what all else was said about. */
+static bool
+said_of(struct build *b, struct diag_loc loc, const char *what)
+{
+    diag_add(b->diag, DIAG_NOTE, &loc, "%s", what);
+    return false;
+}
+
+/* A kernel of one's own: read once, to be told what is wrong where it stands; runs read
+ * the texts that it leaves. */
+static bool
+read_own(struct build *b, size_t at, struct exp_row *r)
+{
+    const struct raw_workload *w = &b->raw->workload[at];
+    struct experiment *e = b->e;
+    struct launch_desc l = {.kernel = w->kernel,
+                            .grid = w->grid,
+                            .block = w->block,
+                            .scratchpad = w->scratchpad,
+                            .args = (const char *const *)w->args.v,
+                            .nargs = w->args.n};
+    struct launch read;
+    const char *part = "ptx";
+    if (w->launch && !launch_file(beside(b, w->launch), &l, &e->mem, b->diag))
+        return said_of(b, AT(b, "workloads[%zu].launch", at), "it is named here");
+    r->workload = beside(b, w->ptx);
+    if (!strcmp(w->ptx, "-"))
+        return wrong(b, AT(b, "workloads[%zu].ptx", at),
+                     "every run reads the PTX again: it cannot be standard input");
+    struct allot_diag *d = allot_diag_new();
+    struct allot_module *mod = allot_module_load(r->workload, d);
+    diag_append(b->diag, rt_sink(d, NULL));
+    allot_diag_free(d);
+    if (!mod)
+        return said_of(b, AT(b, "workloads[%zu].ptx", at), "it is named here");
+    struct diag_sink own = {0};
+    bool ok = launch_read(&l, mod, w->ptx, &read, &part, &e->mem, &own);
+    if (ok)
+        r->texts = launch_texts(&read, beside(b, ""), &r->ntexts, &e->mem);
+    else {
+        struct diag_loc loc = AT(b, "workloads[%zu].%s", at, part);
+        struct diag *said =
+            diag_add(b->diag, DIAG_ERROR, &loc, "%s", own.list[0]->message);
+        if (own.list[0]->hint)
+            diag_hint(b->diag, said, "%s", own.list[0]->hint);
+    }
+    diag_free(&own);
+    allot_module_free(mod);
+    return ok;
+}
+
+/* The resources of a row that is nothing else. */
+static bool
+read_resources(struct build *b, size_t at, struct exp_row *r)
+{
+    const struct raw_workload *w = &b->raw->workload[at];
+    uint64_t registers = 0, scratchpad = 0;
+    if (!w->label || !w->threads)
+        return wrong(b, AT(b, "workloads[%zu]", at),
+                     "a kernel's resources need a `label:` and `threads:`");
+    if (w->registers && !u64_of(w->registers, UINT32_MAX, &registers))
+        return wrong(b, AT(b, "workloads[%zu].registers", at),
+                     "'%s' is not a number of registers a thread", w->registers);
+    if (w->scratchpad && !u64_of(w->scratchpad, UINT32_MAX, &scratchpad))
+        return wrong(b, AT(b, "workloads[%zu].scratchpad", at),
+                     "'%s' is not a number of bytes", w->scratchpad);
+    r->use.threads = w->threads;
+    r->use.registers = (uint32_t)registers;
+    r->use.scratchpad = (uint32_t)scratchpad;
+    return true;
+}
+
+/* A row is one of three things, and says nothing that belongs to another. */
+static bool
+one_kind(struct build *b, size_t at)
+{
+    const struct raw_workload *w = &b->raw->workload[at];
+    const bool own = w->launch || w->kernel || w->grid || w->block || w->args.n;
+    if (!w->ptx && own)
+        return wrong(b, AT(b, "workloads[%zu]", at),
+                     "`launch:`, `kernel:`, `grid:`, `block:` and `args:` need a `ptx:` "
+                     "file");
+    if (!!w->name + !!w->ptx > 1 || ((w->name || w->ptx) && w->threads) ||
+        (w->name && w->scratchpad) || (!w->name && !w->ptx && !w->threads))
+        return wrong(b, AT(b, "workloads[%zu]", at),
+                     "state either a workload (`name:`) or a kernel of your own (`ptx:`, "
+                     "`grid:`, `block:`, `args:`) or a kernel's resources (`label:`, "
+                     "`threads:`, `registers:`, `scratchpad:`)");
+    return true;
+}
+
 static bool
 make_rows(struct build *b)
 {
@@ -413,24 +520,14 @@ make_rows(struct build *b)
     for (size_t i = 0; i < e->nrow; i++) {
         const struct raw_workload *w = &b->raw->workload[i];
         struct exp_row *r = &e->row[i];
-        bool use = w->threads || w->scratchpad || (w->registers && !w->name);
-        uint64_t registers = 0;
-        if (!w->name == !use)
-            return wrong(b, AT(b, "workloads[%zu]", i),
-                         "state either a workload (`name:`) or a kernel's resources "
-                         "(`label:`, `threads:`, `registers:`, `scratchpad:`)");
-        if (!w->name && (!w->label || !w->threads))
-            return wrong(b, AT(b, "workloads[%zu]", i),
-                         "a kernel's resources need a `label:` and `threads:`");
-        if (!w->name && w->registers && !u64_of(w->registers, UINT32_MAX, &registers))
-            return wrong(b, AT(b, "workloads[%zu].registers", i),
-                         "'%s' is not a number of registers a thread", w->registers);
+        if (!one_kind(b, i) || (w->ptx && !read_own(b, i, r)) ||
+            (!w->ptx && !w->name && !read_resources(b, i, r)))
+            return false;
         r->at = i;
-        r->workload = or_text(b, w->name, NULL);
-        r->label = or_text(b, w->label, r->workload);
-        r->use.threads = w->threads;
-        r->use.registers = (uint32_t)registers;
-        r->use.scratchpad = w->scratchpad;
+        r->own = w->ptx;
+        if (w->name)
+            r->workload = arena_strdup(&e->mem, w->name);
+        r->label = or_text(b, w->label ? w->label : w->ptx, r->workload);
         struct strbuf k = {0};
         for (size_t n = 0; n < w->kernels.n; n++)
             strbuf_printf(&k, "%s%s", n ? " " : "", w->kernels.v[n]);
@@ -537,7 +634,7 @@ cell_settings(struct build *b, const struct raw_workload *w, const struct plan *
     *n = 0;
     add_texts(b, s, n, &b->raw->settings);
     add_texts(b, s, n, &w->settings);
-    if (w->name) /* else they are the kernel's resources */
+    if (w->name || w->ptx) /* else they are the kernel's resources */
         add_registers(b, s, n, w->registers);
     add_texts(b, s, n, &p->variant->settings);
     add_registers(b, s, n, p->variant->registers);
@@ -548,12 +645,15 @@ cell_settings(struct build *b, const struct raw_workload *w, const struct plan *
 }
 
 static const char *const *
-cell_params(struct build *b, const struct raw_workload *w, const struct plan *p,
-            size_t *n)
+cell_params(struct build *b, const struct exp_row *row, const struct plan *p, size_t *n)
 {
-    const char **s = ARENA_ARRAY(&b->e->mem, const char *,
-                                 w->params.n + p->variant->params.n + MAX_RANGES);
+    const struct raw_workload *w = &b->raw->workload[row->at];
+    const char **s =
+        ARENA_ARRAY(&b->e->mem, const char *,
+                    row->ntexts + w->params.n + p->variant->params.n + MAX_RANGES);
     *n = 0;
+    for (size_t i = 0; i < row->ntexts; i++)
+        s[(*n)++] = row->texts[i];
     add_texts(b, s, n, &w->params);
     add_texts(b, s, n, &p->variant->params);
     for (size_t i = 0; i < p->nset; i++)
@@ -566,12 +666,9 @@ cell_params(struct build *b, const struct raw_workload *w, const struct plan *p,
 static const char *
 machine_path(struct build *b, const char *name)
 {
-    const char *slash = strrchr(b->e->file, '/');
     size_t n = strlen(name);
     bool path = strchr(name, '/') || (n > 5 && !strcmp(name + n - 5, ".yaml"));
-    if (!path || name[0] == '/' || !slash)
-        return name;
-    return TEXT_OF(b, "%.*s%s", (int)(slash + 1 - b->e->file), b->e->file, name);
+    return path ? beside(b, name) : name;
 }
 
 /* Where the fault of a run is most likely stated. */
@@ -617,6 +714,11 @@ blame(struct build *b, const struct exp_row *r, const struct plan *p, const char
     }
     if (strstr(message, "pass") && v->passes)
         return AT(b, "variants[%zu].passes", at);
+    if (r->own && strstr(message, "kernel of one's own"))
+        return v->params.n ? AT(b, "variants[%zu].params", at)
+                           : AT(b, "workloads[%zu].params", r->at);
+    if (r->own && strstr(message, "argument"))
+        return AT(b, "workloads[%zu].args", r->at);
     if (strstr(message, "workload"))
         return AT(b, "workloads[%zu].name", r->at);
     if (v->machine)
@@ -654,14 +756,15 @@ make_run(struct build *b, const struct exp_row *row, size_t s, int *index)
     if (b->raw->max_cycles && !u64_of(b->raw->max_cycles, UINT64_MAX, &limit))
         return wrong(b, AT(b, "max_cycles"), "'%s' is not a number", b->raw->max_cycles);
     struct exp_run r = {.workload = row->workload,
+                        .own = row->own,
                         .machine = machine_path(b, b->series.v[s].machine),
                         .passes = or_text(b, p->variant->passes, ""),
                         .compiler = or_text(b, compiler, "clang"),
                         .seed = (uint32_t)number,
-                        .quick = b->quick,
+                        .quick = b->quick && !row->own, /* it has one input only */
                         .max_cycles = limit};
     r.settings = cell_settings(b, w, p, &r.nsettings);
-    r.params = cell_params(b, w, p, &r.nparams);
+    r.params = cell_params(b, row, p, &r.nparams);
     struct diag_sink own = {0};
     bool ok = run_prepare(&r, &b->cache, &own);
     if (!ok)
@@ -736,15 +839,11 @@ make_texts(struct build *b)
 {
     struct experiment *e = b->e;
     struct raw *raw = b->raw;
-    const char *slash = strrchr(e->file, '/');
     e->title = or_text(b, raw->title, "");
     e->source = or_text(b, raw->source, "");
     e->note = or_text(b, raw->note, "");
     if (raw->paper)
-        e->paper =
-            raw->paper[0] == '/' || !slash
-                ? arena_strdup(&e->mem, raw->paper)
-                : TEXT_OF(b, "%.*s%s", (int)(slash + 1 - e->file), e->file, raw->paper);
+        e->paper = beside(b, raw->paper);
     e->ncheck = raw->ncheck;
     e->check = ARENA_ARRAY(&e->mem, struct exp_check, e->ncheck);
     for (size_t i = 0; i < e->ncheck; i++) {

@@ -40,7 +40,10 @@ struct exp_metric {
 struct exp_row {
     const char *label;
     const char *workload; /* NULL: resources only, answered by the occupancy calculator */
-    const char *kernels;  /* blank-separated, "": those that the workload names */
+    bool own;             /* a kernel of one's own: its PTX is the file `workload` */
+    const char *const *texts; /* what is launched (launch_texts) */
+    size_t ntexts;
+    const char *kernels; /* blank-separated, "": those that the workload names */
     struct {
         uint32_t threads, registers, scratchpad;
     } use;
