@@ -32,7 +32,7 @@ cli_own_given(const struct cli_own *o)
 }
 
 int
-cli_own_ready(const struct cli_cmd *cmd, struct cli_own *o)
+cli_own_check(const struct cli_cmd *cmd, struct cli_own *o)
 {
     struct diag_sink diag = {0};
     uint32_t dims[3];
@@ -43,11 +43,9 @@ cli_own_ready(const struct cli_cmd *cmd, struct cli_own *o)
     cli_sink(&diag);
     if (!ok)
         return EXIT_FAILED;
-    if (!o->desc.grid || !o->desc.block)
-        return cli_usage(cmd, "a kernel of your own needs --grid and --block");
     const char *const text[] = {o->desc.grid, o->desc.block};
     for (int i = 0; i < 2; i++)
-        if (!launch_dims(text[i], dims))
+        if (text[i] && !launch_dims(text[i], dims))
             return cli_usage(cmd,
                              "--%s %s: one to three positive numbers, as 64 or 16,16 or "
                              "8,8,4",
@@ -55,7 +53,18 @@ cli_own_ready(const struct cli_cmd *cmd, struct cli_own *o)
     if (o->desc.scratchpad && !cli_u64(o->desc.scratchpad, 0, 1 << 24, &bytes))
         return cli_usage(cmd, "--smem %s: not a number of bytes from 0 to 16777216",
                          o->desc.scratchpad);
+    if ((o->desc.grid || o->desc.nargs) && !(o->desc.grid && o->desc.block))
+        return cli_usage(cmd, "a kernel of your own needs --grid and --block");
     return EXIT_OK;
+}
+
+int
+cli_own_ready(const struct cli_cmd *cmd, struct cli_own *o)
+{
+    int status = cli_own_check(cmd, o);
+    if (!status && (!o->desc.grid || !o->desc.block))
+        return cli_usage(cmd, "a kernel of your own needs --grid and --block");
+    return status;
 }
 
 bool

@@ -15,8 +15,10 @@ void cli_own_options(struct cli_own *o, struct cli_opt table[CLI_OWN_OPTIONS]);
 
 /* Whether any of the options was given. */
 bool cli_own_given(const struct cli_own *o);
-/* Reads --launch and checks what can be checked without the kernel: EXIT_OK, or the
- * status after saying what is wrong. */
+/* Reads --launch and checks what was said, as far as that is possible without the kernel:
+ * EXIT_OK, or the status after saying what is wrong. */
+int cli_own_check(const struct cli_cmd *cmd, struct cli_own *o);
+/* The same, and that enough was said to launch it. */
 int cli_own_ready(const struct cli_cmd *cmd, struct cli_own *o);
 /* Holds it against the module, and checks that output files can be written; false after
  * saying what is wrong. `path` names the module. */

@@ -23,6 +23,7 @@ enum { MAX_SAMPLES = 65536 };
 
 struct allot_result {
     char *kernel;
+    struct occ_kernel demand;
     double seconds;
     struct launch_stats stats;
     struct stat_sm *sm; /* of each, with options.per_sm */
@@ -644,6 +645,7 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
         goto out;
     tex_refresh(dev_textures(dev->mem), dev->mem);
     r = xcalloc(1, sizeof *r);
+    r->demand = k;
     double t0 = seconds_now();
     bool ok = run(dev, &g, &k, r, diag);
     r->seconds = seconds_now() - t0;
@@ -712,6 +714,15 @@ double
 allot_result_seconds(const struct allot_result *r)
 {
     return r->seconds;
+}
+
+struct allot_occupancy_query
+allot_result_demand(const struct allot_result *r)
+{
+    return (struct allot_occupancy_query){.threads = r->demand.threads,
+                                          .registers = r->demand.registers,
+                                          .scratchpad = r->demand.scratchpad,
+                                          .threshold = 1};
 }
 
 bool
