@@ -117,6 +117,10 @@ char *allot_module_print(const struct allot_module *m);
  * NULL, *report is what the passes did and why, in words, malloc'd (NULL: nothing). */
 bool allot_module_opt(struct allot_module *m, const char *passes, char **report,
                       struct allot_diag *d);
+/* The same with other defaults, "threshold=0.1 dynamic=512", for every pass that has such a
+ * setting; what the pipeline states goes before. */
+bool allot_module_opt_with(struct allot_module *m, const char *passes,
+                           const char *defaults, char **report, struct allot_diag *d);
 bool allot_pass(size_t i, const char **name, const char **meaning);
 /* Setting k of pass i, from 0 while true is returned. */
 bool allot_pass_setting(size_t i, size_t k, const char **key, const char **value_default,
@@ -140,6 +144,7 @@ struct allot_variable {
     const char *name;
     uint64_t bytes;
     bool dynamic;
+    uint64_t at; /* offset in the block's scratchpad */
 };
 struct allot_param {
     const char *name, *type;
@@ -394,6 +399,8 @@ size_t allot_results(const struct allot_device *dev);
 const struct allot_result *allot_result_at(const struct allot_device *dev, size_t i);
 const char *allot_result_kernel(const struct allot_result *r);
 double allot_result_seconds(const struct allot_result *r); /* host time */
+/* What the launch asked of an SM; share is NULL, threshold 1. */
+struct allot_occupancy_query allot_result_demand(const struct allot_result *r);
 /* Counter or derived value by id; false if there is none of that id. Counters are exact
  * in *count; derived values only in *value. Either pointer may be NULL. */
 bool allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,

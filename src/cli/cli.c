@@ -292,28 +292,6 @@ cli_f64(const char *s, double *out)
     return end != s && !*end && !errno && isfinite(*out);
 }
 
-bool
-cli_dims(const char *s, uint32_t out[3])
-{
-    out[0] = out[1] = out[2] = 1;
-    for (int i = 0; i < 3; i++) {
-        char *end;
-        if (!isdigit((unsigned char)*s))
-            return false;
-        errno = 0;
-        unsigned long v = strtoul(s, &end, 10);
-        if (errno || !v || v > UINT32_MAX)
-            return false;
-        out[i] = (uint32_t)v;
-        if (!*end)
-            return true;
-        if (*end != ',' && *end != 'x')
-            return false;
-        s = end + 1;
-    }
-    return false;
-}
-
 /* -- progress and interruption: the only state that a signal handler needs -- */
 
 static volatile sig_atomic_t interrupted;
@@ -496,30 +474,53 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
     memcpy(table, t, sizeof t);
 }
 
+/* Settings that have an option of their own. */
+static const struct {
+    const char *path;
+    size_t at; /* of the option's text in struct cli_sim */
+} own_options[] = {
+    {"sm.scheduler", offsetof(struct cli_sim, scheduler)},
+    {"residency.policy", offsetof(struct cli_sim, residency)},
+    {"residency.threshold", offsetof(struct cli_sim, threshold)},
+    {"residency.regs_per_thread", offsetof(struct cli_sim, regs)},
+    {"compiler.registers", offsetof(struct cli_sim, registers)},
+};
+enum { OWN_OPTIONS = sizeof own_options / sizeof *own_options };
+
+const char *const *
+cli_sim_settings(const struct cli_sim *s, size_t *n)
+{
+    const char **v = ARENA_ARRAY(cli_mem(), const char *, s->set.n + OWN_OPTIONS);
+    *n = 0;
+    for (size_t i = 0; i < OWN_OPTIONS; i++) {
+        const char *value;
+        memcpy(&value, (const char *)s + own_options[i].at, sizeof value);
+        if (value)
+            v[(*n)++] = arena_printf(cli_mem(), "%s=%s", own_options[i].path, value);
+    }
+    for (size_t i = 0; i < s->set.n; i++)
+        v[(*n)++] = s->set.v[i];
+    return v;
+}
+
 struct allot_machine *
 cli_sim_machine(const struct cli_sim *s, struct allot_diag *d)
 {
     struct allot_machine *m = allot_machine_load(s->machine, d);
     if (!m)
         return NULL;
-    const char *const pairs[][2] = {{"sm.scheduler", s->scheduler},
-                                    {"residency.policy", s->residency},
-                                    {"residency.threshold", s->threshold},
-                                    {"residency.regs_per_thread", s->regs},
-                                    {"compiler.registers", s->registers}};
+    size_t n;
+    const char *const *settings = cli_sim_settings(s, &n);
     bool ok = true;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (pairs[i][1])
-            ok &= allot_machine_set(m, pairs[i][0], pairs[i][1], d);
-    for (size_t i = 0; i < s->set.n; i++) {
-        const char *eq = strchr(s->set.v[i], '=');
+    for (size_t i = 0; i < n; i++) {
+        const char *eq = strchr(settings[i], '=');
         if (!eq) {
-            fprintf(stderr, "allot: --set %s: write it as PATH=VALUE\n", s->set.v[i]);
+            fprintf(stderr, "allot: --set %s: write it as PATH=VALUE\n", settings[i]);
             ok = false;
             continue;
         }
         char path[128];
-        snprintf(path, sizeof path, "%.*s", (int)(eq - s->set.v[i]), s->set.v[i]);
+        snprintf(path, sizeof path, "%.*s", (int)(eq - settings[i]), settings[i]);
         ok &= allot_machine_set(m, path, eq + 1, d);
     }
     if (ok)
@@ -585,13 +586,9 @@ cli_sim_json(const struct allot_machine *m, const struct cli_sim *s)
 {
     char v[128], hash[17];
     json_t *o = json_object();
-    static const char *const shown[] = {"sm.scheduler", "residency.policy",
-                                        "residency.threshold",
-                                        "residency.regs_per_thread",
-                                        "compiler.registers"};
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        if (allot_machine_get(m, shown[i], v, sizeof v))
-            json_object_set_new(o, shown[i], json_string(v));
+    for (size_t i = 0; i < OWN_OPTIONS; i++)
+        if (allot_machine_get(m, own_options[i].path, v, sizeof v))
+            json_object_set_new(o, own_options[i].path, json_string(v));
     for (size_t i = 0; i < s->set.n; i++) {
         const char *eq = strchr(s->set.v[i], '=');
         char path[128];

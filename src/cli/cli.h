@@ -66,8 +66,6 @@ struct arena *cli_mem(void);
 /* Numbers: whole text must be one number in [lo, hi]. */
 bool cli_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *out);
 bool cli_f64(const char *s, double *out);
-/* "4", "4,2" or "4x2x1" to three dimensions. */
-bool cli_dims(const char *s, uint32_t out[3]);
 
 /* Options that describe the machine and the run, the same for run, compare and bench. */
 struct cli_sim {
@@ -85,6 +83,8 @@ struct cli_sim {
 enum { CLI_SIM_OPTIONS = 26 };
 void cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS]);
 
+/* The options' overrides as PATH=VALUE, in the order of application, in cli_mem. */
+const char *const *cli_sim_settings(const struct cli_sim *s, size_t *n);
 /* Machine with every override applied, NULL after printing why not. */
 struct allot_machine *cli_sim_machine(const struct cli_sim *s, struct allot_diag *d);
 /* Options with progress reporting on a terminal and Ctrl-C. */

@@ -136,7 +136,7 @@ sum(struct cell *c, const struct allot_workload *w, const struct allot_device *d
 static bool
 store_cell(const struct cli_sim *s, const char *db, const struct allot_workload *w,
            const struct variant *v, const struct cell *c, const char *why,
-           const struct allot_machine *m, const struct allot_module *mod,
+           const struct allot_machine *m, struct allot_module *mod,
            const struct allot_device *dev)
 {
     size_t n;

@@ -174,16 +174,10 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
                 const struct allot_program *p, const char *record)
 {
     struct strbuf b = {0};
-    const char *const pairs[][2] = {{"sm.scheduler", s->scheduler},
-                                    {"residency.policy", s->residency},
-                                    {"residency.threshold", s->threshold},
-                                    {"residency.regs_per_thread", s->regs},
-                                    {"compiler.registers", s->registers}};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (pairs[i][1])
-            strbuf_printf(&b, "%s=%s\n", pairs[i][0], pairs[i][1]);
-    for (size_t i = 0; i < s->set.n; i++)
-        strbuf_printf(&b, "%s\n", s->set.v[i]);
+    size_t n;
+    const char *const *settings = cli_sim_settings(s, &n);
+    for (size_t i = 0; i < n; i++)
+        strbuf_printf(&b, "%s\n", settings[i]);
     prepend("LD_LIBRARY_PATH", folder);
     if (p->rpath && *p->runtime) /* its own folders would be searched first */
         preload(folder, p->runtime);

@@ -1,6 +1,7 @@
 /* cmd_info.c: allot info: what a PTX file holds and what limits its occupancy. */
 #include "cli/cli.h"
 
+#include "experiments/launch.h"
 #include "report/table.h"
 
 #include <stdlib.h>
@@ -113,7 +114,7 @@ cmd_info(int argc, char **argv)
         return cli_usage(&cmd, "give one file");
     uint32_t dims[3];
     uint64_t dynamic;
-    if (!cli_dims(block, dims) || dims[0] > 65536 || dims[1] > 65536 / dims[0] ||
+    if (!launch_dims(block, dims) || dims[0] > 65536 || dims[1] > 65536 / dims[0] ||
         dims[2] > 65536 / dims[0] / dims[1])
         return cli_usage(&cmd, "--block %s: write it as 256 or 16,16", block);
     if (!cli_u64(smem, 0, 1 << 24, &dynamic))

@@ -1,8 +1,7 @@
 /* cmd_opt.c: allot opt: PTX in, passes, PTX out. */
-#include "cli/cli.h"
+#include "cli/explain.h"
 
-#include "report/table.h"
-
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,55 +18,175 @@ list_passes(void)
     return EXIT_OK;
 }
 
+static const struct cli_cmd cmd = {
+    "opt", "[OPTIONS] KERNEL.ptx | WORKLOAD",
+    "Reads PTX (a file as for 'allot run', or a workload's), runs passes over it, writes\n"
+    "PTX. With no passes it checks the file and prints it in a canonical form. '-' reads\n"
+    "standard input.\n"
+    "--explain says on standard error what limits the blocks of an SM, which scratchpad\n"
+    "variables a pair of blocks would share, and what each pass did and why. Of a workload,\n"
+    "or of a kernel whose launch is described (--grid, --block, --arg or --launch, as for\n"
+    "'allot run'), it also says what sharing and the passes buy: it runs them.",
+    "  allot opt kernel.ptx -o checked.ptx\n"
+    "  allot opt kernel.ptx -p cleanup,register-allocate:max-registers=32\n"
+    "  allot opt kernel.ptx -p scratchpad-layout,relssp:mode=postdom --explain\n"
+    "  allot opt kernel.ptx -p scratchpad-layout,relssp --explain -m 000-table2 \\\n"
+    "      --launch launch.yaml -o better.ptx\n"
+    "  allot opt backprop -p scratchpad-layout,relssp --explain --json -m 000-table2\n"};
+
+struct job {
+    const char *passes, *out;
+    bool strip, explain, json;
+};
+
+/* Passes over mod and the output, with x (NULL: none) told in between. */
+static bool
+transform(const struct job *j, struct allot_module *mod, const struct allot_machine *m,
+          struct explain *x, struct allot_diag *d)
+{
+    char *report = NULL, threshold[64] = "0.1";
+    allot_machine_get(m, "residency.threshold", threshold, sizeof threshold);
+    const char *defaults = arena_printf(cli_mem(), "threshold=%s dynamic=%u", threshold,
+                                        x ? explain_dynamic(x) : 0);
+    bool ok = allot_module_opt_with(mod, j->passes, defaults, x ? &report : NULL, d) &&
+              (!j->strip || allot_module_opt(mod, "strip-extensions", NULL, d));
+    cli_diag(d);
+    allot_diag_clear(d);
+    bool told = !ok || !x || explain_tell(x, mod, report, j->json);
+    free(report);
+    if (ok && j->out) {
+        char *text = allot_module_print(mod);
+        ok = cli_write_file(j->out, text, strlen(text));
+        free(text);
+    }
+    return ok && told;
+}
+
+static bool
+opt(const struct job *j, const struct cli_sim *s, struct cli_own *own, const char *name)
+{
+    struct allot_diag *d = allot_diag_new();
+    struct allot_machine *m = cli_sim_machine(s, d);
+    const struct allot_workload *w = allot_workload_find(name);
+    struct explain_of of = {.cmd = &cmd,
+                            .sim = s,
+                            .machine = m,
+                            .workload = w,
+                            .own = w ? NULL : own,
+                            .name = name,
+                            .passes = j->passes};
+    struct allot_module *mod = NULL;
+    struct explain *x = NULL;
+    char *data = NULL;
+    bool ok = m;
+    if (ok && !w) {
+        data = file_read(name, &of.len);
+        of.data = data;
+        ok = data;
+        if (!data)
+            fprintf(stderr, "allot: cannot read %s: %s\n", name, strerror(errno));
+    }
+    if (ok)
+        mod = w ? cli_workload_module(w, s->compiler, d)
+                : allot_module_read(name, data, of.len, m, d);
+    ok = mod && (!j->explain || (x = explain_new(&of))) && transform(j, mod, m, x, d);
+    cli_diag(d);
+    explain_free(x);
+    allot_module_free(mod);
+    allot_machine_free(m);
+    allot_diag_free(d);
+    free(data);
+    return ok;
+}
+
+/* Options of a simulation that have no meaning here are left out of the table. */
+static void
+take_out(struct cli_opt *table)
+{
+    static const char *const names[] = {"functional", "check-analyses", "no-skip"};
+    size_t to = 0;
+    for (size_t i = 0; table[i].name; i++) {
+        bool keep = true;
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            keep &= strcmp(table[i].name, names[k]) != 0;
+        if (keep)
+            table[to++] = table[i];
+    }
+    table[to] = (struct cli_opt){0};
+}
+
+/* The machine shares what the passes were told, unless it was told itself. False: they
+ * were told different things. */
+static bool
+one_threshold(struct cli_sim *s, const char *passes)
+{
+    bool given = s->threshold;
+    for (const char *p = passes; (p = strstr(p, ":threshold=")); p++) {
+        const char *value = p + strlen(":threshold=");
+        char *text = arena_strndup(cli_mem(), value, strcspn(value, ":,"));
+        if (s->threshold && strtod(s->threshold, NULL) != strtod(text, NULL)) {
+            cli_usage(&cmd, "passes are told threshold %s, but %s is %s", text,
+                      given ? "--threshold" : "another's", s->threshold);
+            return false;
+        }
+        s->threshold = text;
+    }
+    return true;
+}
+
 int
 cmd_opt(int argc, char **argv)
 {
-    const char *passes = "", *out = "-";
-    bool list = false, strip = false, explain = false;
+    struct job j = {.passes = ""};
+    struct cli_sim s = CLI_SIM_DEFAULTS;
+    struct cli_own own = {0};
+    bool list = false;
     const struct cli_opt options[] = {
         {"passes", 'p', "P[,P...]",
-         "passes to run, in order; settings behind colons (default: none)", &passes, NULL,
-         NULL},
-        {"output", 'o', "FILE", "where to write (default: standard output)", &out, NULL,
+         "passes to run, in order; settings behind colons (default: none)", &j.passes,
+         NULL, NULL},
+        {"output", 'o', "FILE", "where to write (default: standard output)", &j.out, NULL,
          NULL},
         {"strip-extensions", 0, NULL,
          "take out invented instructions (relssp), so that ptxas reads the output", NULL,
-         NULL, &strip},
-        {"explain", 0, NULL, "say on standard error what each pass did and why", NULL,
-         NULL, &explain},
+         NULL, &j.strip},
+        {"explain", 0, NULL,
+         "say on standard error what limits the kernel, what was done "
+         "and what it buys",
+         NULL, NULL, &j.explain},
+        {"json", 0, NULL, "--explain as one JSON object; PTX only with --output", NULL,
+         NULL, &j.json},
         {"list-passes", 0, NULL, "names, meanings and settings of all passes", NULL, NULL,
          &list},
         {0}};
-    const struct cli_cmd cmd = {
-        "opt", "[OPTIONS] KERNEL.ptx",
-        "Reads PTX, runs passes over it, writes PTX. With no passes it checks the file and\n"
-        "prints it in a canonical form. '-' reads standard input.",
-        "  allot opt kernel.ptx -o checked.ptx\n"
-        "  allot opt kernel.ptx -p cleanup,register-allocate:max-registers=32\n"
-        "  allot opt kernel.ptx -p scratchpad-layout,relssp:mode=postdom --explain\n"};
+    struct cli_opt sim[CLI_SIM_OPTIONS], kernel[CLI_OWN_OPTIONS];
+    cli_sim_options(&s, sim);
+    take_out(sim);
+    cli_own_options(&own, kernel);
     struct cli_list pos;
-    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
-                   &pos))
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, sim, kernel, NULL},
+                   argc, argv, &pos))
         return EXIT_USAGE;
     if (list)
         return list_passes();
     if (pos.n != 1)
-        return cli_usage(&cmd, "give one PTX file");
-    struct allot_diag *d = allot_diag_new();
-    struct allot_module *m = allot_module_load(pos.v[0], d);
-    char *report = NULL;
-    bool ok = m && allot_module_opt(m, passes, explain ? &report : NULL, d) &&
-              (!strip || allot_module_opt(m, "strip-extensions", NULL, d));
-    if (report)
-        fputs(report, stderr);
-    free(report);
-    if (ok) {
-        char *text = allot_module_print(m);
-        ok = cli_write_file(out, text, strlen(text));
-        free(text);
+        return cli_usage(&cmd, "give one PTX file or workload");
+    if (j.json && !j.explain)
+        return cli_usage(&cmd, "--json needs --explain");
+    if (!j.out && !j.json)
+        j.out = "-";
+    if (j.json && j.out && !strcmp(j.out, "-"))
+        return cli_usage(&cmd, "--json and the PTX cannot both go to standard output");
+    if (j.explain && !one_threshold(&s, j.passes))
+        return EXIT_USAGE;
+    struct allot_options o;
+    if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
+        return EXIT_USAGE;
+    if (!allot_workload_find(pos.v[0]) && cli_own_given(&own)) {
+        int status = cli_own_check(&cmd, &own);
+        if (status)
+            return status;
     }
-    cli_diag(d);
-    allot_module_free(m);
-    allot_diag_free(d);
-    return ok ? EXIT_OK : EXIT_FAILED;
+    bool ok = opt(&j, &s, &own, pos.v[0]);
+    return cli_interrupted() ? EXIT_INTERRUPTED : ok ? EXIT_OK : EXIT_FAILED;
 }

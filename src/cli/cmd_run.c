@@ -1,6 +1,6 @@
 /* cmd_run.c: allot run: one simulation of a workload or of a user's own kernel. */
 #include "cli/cli.h"
-#include "cli/launchfile.h"
+#include "cli/own.h"
 #include "cli/runs.h"
 #include "cli/timeline.h"
 #include "cli/why.h"
@@ -146,10 +146,10 @@ print_json(const struct out *out, const struct allot_device *dev,
         if (sms)
             json_object_set_new(json_array_get(kernels, i), "sms", sms);
     }
-    json_t *o = json_pack("{s:o, s:o, s:o, s:s, s:o}", "machine",
-                          json_text(allot_machine_name(m)), "workload",
-                          json_text(workload), "options", cli_sim_json(m, s), "check",
-                          check, "kernels", kernels);
+    json_t *o =
+        json_pack("{s:o, s:o, s:o, s:s, s:o}", "machine",
+                  json_text(allot_machine_name(m)), "workload", json_text(workload),
+                  "options", cli_sim_json(m, s), "check", check, "kernels", kernels);
     if (why && *why)
         json_object_set_new(o, "why", json_string(why));
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
@@ -258,127 +258,31 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
 
 /* -- a kernel of the user's own -- */
 
-static const struct allot_kernel *
-choose_kernel(struct allot_module *mod, const char *path, const char *name)
-{
-    if (name) {
-        const struct allot_kernel *k = allot_module_find(mod, name);
-        if (k)
-            return k;
-        fprintf(stderr, "allot: %s has no kernel '%s'; it has:", path, name);
-    } else if (allot_module_kernel(mod, 0) && !allot_module_kernel(mod, 1)) {
-        return allot_module_kernel(mod, 0);
-    } else if (!allot_module_kernel(mod, 0)) {
-        fprintf(stderr, "allot: %s holds no kernel (no .entry with a body)\n", path);
-        return NULL;
-    } else {
-        fprintf(stderr, "allot: say which kernel of %s to run (--kernel):", path);
-    }
-    const struct allot_kernel *k;
-    for (size_t i = 0; (k = allot_module_kernel(mod, i)); i++)
-        fprintf(stderr, " %s", k->name);
-    fprintf(stderr, allot_module_kernel(mod, 0) ? "\n" : " none\n");
-    return NULL;
-}
-
-/* Grid, block and dynamic scratchpad; EXIT_OK or the status after saying what is wrong.
- */
 static int
-launch_dims(const struct launch_desc *l, uint32_t grid[3], uint32_t block[3],
-            uint32_t *scratchpad)
-{
-    uint64_t smem = 0;
-    if (!l->grid || !l->block)
-        return cli_usage(&cmd, "a kernel of your own needs --grid and --block");
-    const char *const text[] = {l->grid, l->block};
-    for (int i = 0; i < 2; i++)
-        if (!cli_dims(text[i], i ? block : grid))
-            return cli_usage(&cmd,
-                             "--%s %s: one to three positive numbers, as 64 or 16,16 or "
-                             "8,8,4",
-                             i ? "block" : "grid", text[i]);
-    if (l->smem && !cli_u64(l->smem, 0, 1 << 24, &smem))
-        return cli_usage(&cmd, "--smem %s: not a number of bytes from 0 to 16777216",
-                         l->smem);
-    *scratchpad = (uint32_t)smem;
-    return EXIT_OK;
-}
-
-static bool
-launch_own(const struct allot_kernel *k, const struct launch_desc *l,
-           struct allot_module *mod, struct allot_device *dev, uint32_t seed,
-           struct launch_arg *args, struct allot_diag *d)
-{
-    struct allot_launch launch = {.module = mod, .kernel = k->name, .nargs = k->nparams};
-    launch_dims(l, launch.grid, launch.block, &launch.dynamic_scratchpad);
-    if (l->args.n != k->nparams) {
-        fprintf(stderr, "allot: kernel %s has %zu parameters, %zu --arg were given\n",
-                k->name, k->nparams, l->args.n);
-        for (size_t i = 0; i < k->nparams; i++)
-            fprintf(stderr, "    %zu  .%s %s\n", i + 1, k->params[i].type,
-                    k->params[i].name);
-        return false;
-    }
-    const void **values = xcalloc(k->nparams, sizeof *values);
-    bool ok = true;
-    for (size_t i = 0; ok && i < k->nparams; i++) {
-        ok = launch_arg_make(l->args.v[i], &k->params[i], dev, seed + (uint32_t)i,
-                             &args[i], d);
-        values[i] = args[i].value;
-    }
-    launch.args = values;
-    ok = ok && allot_launch(dev, &launch, d);
-    free(values);
-    return ok;
-}
-
-/* What was launched, as texts that tell stored runs apart. */
-static const char *const *
-launch_texts(const struct allot_kernel *k, const struct launch_desc *l, size_t *n)
-{
-    const char **v = ARENA_ARRAY(cli_mem(), const char *, l->args.n + 4);
-    *n = 0;
-    v[(*n)++] = arena_printf(cli_mem(), "kernel=%s", k->name);
-    v[(*n)++] = arena_printf(cli_mem(), "grid=%s", l->grid);
-    v[(*n)++] = arena_printf(cli_mem(), "block=%s", l->block);
-    v[(*n)++] = arena_printf(cli_mem(), "smem=%s", l->smem ? l->smem : "0");
-    for (size_t i = 0; i < l->args.n; i++)
-        v[(*n)++] = arena_printf(cli_mem(), "arg=%s", l->args.v[i]);
-    return v;
-}
-
-static int
-run_own(const char *path, const struct launch_desc *l, const struct cli_sim *s,
+run_own(const char *path, const struct cli_own *own, const struct cli_sim *s,
         const struct allot_machine *m, const struct allot_options *o,
         const struct out *out, struct allot_diag *d)
 {
-    uint32_t grid[3], block[3], smem;
-    int usage = launch_dims(l, grid, block, &smem);
-    if (usage)
-        return usage;
+    struct launch l;
     struct allot_module *mod = allot_module_load_for(path, m, d);
-    const struct allot_kernel *k = mod ? choose_kernel(mod, path, l->kernel) : NULL;
-    struct allot_device *dev = k ? allot_device_new(m, o, d) : NULL;
-    bool ok = dev != NULL;
+    bool ok = mod && cli_own_read(own, mod, path, &l);
+    struct allot_device *dev = ok ? allot_device_new(m, o, d) : NULL;
+    ok = dev && cli_own_run(&l, dev, o_seed(s));
+    cli_progress_end();
+    if (ok) /* nothing checks a user's results */
+        ok = print_result(out, dev, m, s, path, "", NULL);
     if (ok) {
-        struct launch_arg *args = xcalloc(k->nparams, sizeof *args);
-        ok = launch_own(k, l, mod, dev, o_seed(s), args, d);
-        cli_progress_end();
-        if (ok) /* nothing checks a user's results */
-            ok = print_result(out, dev, m, s, path, "", NULL);
         struct cli_ran ran = {.db = out->db,
                               .workload = path,
+                              .own = true,
                               .sim = s,
                               .seconds = host_seconds(dev),
                               .ok = true,
                               .message = ""};
         ran.settings = cli_sim_settings(s, &ran.nsettings);
-        ran.params = launch_texts(k, l, &ran.nparams);
-        ok = ok && cli_store_run(&ran, m, mod, dev);
-        for (size_t i = 0; ok && i < k->nparams; i++)
-            ok = launch_arg_finish(&args[i], k->params[i].name, dev,
-                                   out->json || out->csv ? stderr : stdout, d);
-        free(args);
+        ran.params = launch_texts(&l, "", &ran.nparams, cli_mem());
+        ok = cli_store_run(&ran, m, mod, dev) &&
+             cli_own_finish(&l, dev, out->json || out->csv ? stderr : stdout);
     }
     allot_device_free(dev);
     allot_module_free(mod);
@@ -389,11 +293,10 @@ int
 cmd_run(int argc, char **argv)
 {
     struct cli_sim s = CLI_SIM_DEFAULTS;
-    struct launch_desc l = {0};
+    struct cli_own own = {0};
     struct out out = {0};
-    const char *launch = NULL, *every = "1000", *from = "0", *to = NULL,
-               *limit = "400000";
-    const struct cli_opt own[] = {
+    const char *every = "1000", *from = "0", *to = NULL, *limit = "400000";
+    const struct cli_opt options[] = {
         {"stats", 0, NULL, "every counter, not only the summary", NULL, NULL, &out.stats},
         {"why", 0, NULL, "issue slots of each SM by what kept them from issuing", NULL,
          NULL, &out.why},
@@ -416,20 +319,13 @@ cmd_run(int argc, char **argv)
          &out.params, NULL},
         {"db", 0, "FILE", "store the result there (see 'allot results')", &out.db, NULL,
          NULL},
-        {"kernel", 'k', "NAME", "own PTX: the kernel", &l.kernel, NULL, NULL},
-        {"grid", 'g', "X[,Y[,Z]]", "own PTX: blocks", &l.grid, NULL, NULL},
-        {"block", 'b', "X[,Y[,Z]]", "own PTX: threads of a block", &l.block, NULL, NULL},
-        {"smem", 0, "BYTES", "own PTX: dynamic scratchpad", &l.smem, NULL, NULL},
-        {"arg", 'a', "VALUE|buf:...", "own PTX: one per parameter, in order", NULL,
-         &l.args, NULL},
-        {"launch", 'l', "FILE.yaml", "own PTX: kernel, grid, block, scratchpad, args",
-         &launch, NULL, NULL},
         {0}};
-    struct cli_opt sim[CLI_SIM_OPTIONS];
+    struct cli_opt sim[CLI_SIM_OPTIONS], kernel[CLI_OWN_OPTIONS];
     cli_sim_options(&s, sim);
+    cli_own_options(&own, kernel);
     struct cli_list pos;
-    if (!cli_parse(&cmd, (const struct cli_opt *const[]){sim, own, NULL}, argc, argv,
-                   &pos))
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){sim, options, kernel, NULL},
+                   argc, argv, &pos))
         return EXIT_USAGE;
     if (pos.n != 1)
         return cli_usage(&cmd, "give one workload or one file");
@@ -437,8 +333,6 @@ cmd_run(int argc, char **argv)
         return cli_usage(&cmd, "--json or --csv, not both");
     if (out.db && s.functional)
         return cli_usage(&cmd, "--functional has no timing to store");
-    if (launch && !launch_file(launch, &l))
-        return EXIT_FAILED;
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
         return EXIT_USAGE;
@@ -475,12 +369,15 @@ cmd_run(int argc, char **argv)
                          "'%s' is neither a workload ('allot list workloads') nor "
                          "a file",
                          pos.v[0]);
+    int status = w ? EXIT_OK : cli_own_ready(&cmd, &own);
+    if (status)
+        return status;
     struct allot_diag *d = allot_diag_new();
     struct allot_machine *m = cli_sim_machine(&s, d);
-    int status = EXIT_FAILED;
+    status = EXIT_FAILED;
     if (m)
         status = w ? run_workload(w, &s, m, &o, &out, d)
-                   : run_own(pos.v[0], &l, &s, m, &o, &out, d);
+                   : run_own(pos.v[0], &own, &s, m, &o, &out, d);
     cli_progress_end();
     cli_diag(d);
     allot_machine_free(m);

@@ -136,26 +136,9 @@ cli_runs_do(struct runner *o, struct store *s, const struct experiment *e)
     return ok && !c.failed && !c.failed_before ? EXIT_OK : EXIT_FAILED;
 }
 
-const char *const *
-cli_sim_settings(const struct cli_sim *s, size_t *n)
-{
-    const char **v = ARENA_ARRAY(cli_mem(), const char *, s->set.n + 4);
-    const char *const pairs[][2] = {{"sm.scheduler", s->scheduler},
-                                    {"residency.policy", s->residency},
-                                    {"residency.threshold", s->threshold},
-                                    {"residency.regs_per_thread", s->regs}};
-    *n = 0;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (pairs[i][1])
-            v[(*n)++] = arena_printf(cli_mem(), "%s=%s", pairs[i][0], pairs[i][1]);
-    for (size_t i = 0; i < s->set.n; i++)
-        v[(*n)++] = s->set.v[i];
-    return v;
-}
-
 bool
 cli_store_run(const struct cli_ran *c, const struct allot_machine *m,
-              const struct allot_module *mod, const struct allot_device *dev)
+              struct allot_module *mod, const struct allot_device *dev)
 {
     if (!c->db)
         return true;
@@ -165,6 +148,7 @@ cli_store_run(const struct cli_ran *c, const struct allot_machine *m,
     if (c->sim->max_cycles)
         cli_u64(c->sim->max_cycles, 1, UINT64_MAX, &max_cycles);
     struct exp_run r = {.workload = c->workload,
+                        .own = c->own,
                         .machine = c->sim->machine,
                         .settings = c->settings,
                         .nsettings = c->nsettings,
@@ -175,13 +159,13 @@ cli_store_run(const struct cli_ran *c, const struct allot_machine *m,
                         .seed = (uint32_t)seed,
                         .quick = c->sim->quick,
                         .max_cycles = max_cycles};
-    run_identify(&r, m, mod);
+    struct diag_sink diag = {0};
+    bool ok = run_identify(&r, m, mod, &diag);
     run_token(token);
     run_now(now);
-    struct diag_sink diag = {0};
     json_t *rec = run_record(&r, token, now, c->seconds, dev, c->ok, c->message);
-    struct store *s = store_open(c->db, &diag);
-    bool ok = s && store_add(s, rec, &diag);
+    struct store *s = ok ? store_open(c->db, &diag) : NULL;
+    ok = s && store_add(s, rec, &diag);
     store_close(s);
     json_decref(rec);
     cli_sink(&diag);

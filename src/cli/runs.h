@@ -24,6 +24,7 @@ int cli_runs_do(struct runner *o, struct store *s, const struct experiment *e);
  * `settings` are what the options said (cli_sim_settings); false after saying why not. */
 struct cli_ran {
     const char *db, *workload, *passes;
+    bool own; /* a kernel of one's own: see struct exp_run */
     const struct cli_sim *sim;
     const char *const *settings, *const *params;
     size_t nsettings, nparams;
@@ -32,9 +33,7 @@ struct cli_ran {
     const char *message;
 };
 bool cli_store_run(const struct cli_ran *r, const struct allot_machine *m,
-                   const struct allot_module *mod, const struct allot_device *dev);
-/* The options' overrides as PATH=VALUE, in the order of application, in cli_mem. */
-const char *const *cli_sim_settings(const struct cli_sim *s, size_t *n);
+                   struct allot_module *mod, const struct allot_device *dev);
 
 /* A progress line on a terminal: "[####....] 12/60 runs, 2 failed, 3 min left  TEXT". */
 void cli_runs_progress(const struct runner_count *c, double left, const char *last);

@@ -43,7 +43,7 @@ exec_cta_new(struct exec_grid *g)
     c->grid = g;
     c->clock = g->clock;
     c->diag = g->diag;
-    c->nthreads = g->block.x * g->block.y * g->block.z;
+    c->nthreads = (uint32_t)exec_block_threads(g);
     c->nwarps = (c->nthreads + LANES - 1) / LANES;
     c->shared_bytes =
         g->dynamic_shared ? p->dynamic_base + g->dynamic_shared : p->static_shared;
@@ -438,7 +438,7 @@ exec_grid_check(const struct exec_grid *g, struct diag_sink *diag)
     struct diag_loc loc = {m->file, m->text, f->line, f->col, 0};
     size_t before = diag->errors;
     const struct exec_dim b = g->block, n = g->grid;
-    uint64_t threads = (uint64_t)b.x * b.y * b.z;
+    uint64_t threads = exec_block_threads(g);
     if (!n.x || !n.y || !n.z)
         diag_add(diag, DIAG_ERROR, &loc,
                  "launch of kernel '%s': the grid (%u,%u,%u) is empty", f->name, n.x, n.y,

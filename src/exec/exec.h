@@ -129,6 +129,12 @@ struct exec_grid {
     struct diag_sink *diag; /* faults */
 };
 
+static inline uint64_t
+exec_block_threads(const struct exec_grid *g)
+{
+    return (uint64_t)g->block.x * g->block.y * g->block.z;
+}
+
 /* Checks dims, parameter block and scratchpad against the ISA's limits. */
 bool exec_grid_check(const struct exec_grid *g, struct diag_sink *diag);
 

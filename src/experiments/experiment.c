@@ -1,6 +1,8 @@
 /* experiment.c: the schema of experiment files, once, and their expansion to runs. */
 #include "experiments/experiment.h"
 
+#include "experiments/launch.h"
+#include "runtime/runtime.h"
 #include "stats/stats.h"
 
 #include <errno.h>
@@ -26,9 +28,10 @@ struct raw_ranges {
 };
 
 struct raw_workload {
-    char *name, *label, *seed;
-    uint32_t threads, registers, scratchpad;
-    struct raw_list kernels, settings, params;
+    char *name, *label, *seed, *registers, *scratchpad;
+    char *ptx, *launch, *kernel, *grid, *block; /* a kernel of one's own */
+    uint32_t threads;
+    struct raw_list kernels, settings, params, args;
 };
 
 struct raw_variant {
@@ -96,11 +99,14 @@ static const cyaml_schema_field_t range_fields[] = {TEXT(struct raw_range, set, 
 static const cyaml_schema_value_t range_value = MAPPING(struct raw_range, range_fields);
 
 static const cyaml_schema_field_t workload_fields[] = {
-    TEXT(struct raw_workload, name, MAY),   TEXT(struct raw_workload, label, MAY),
-    TEXT(struct raw_workload, seed, MAY),   NUMBER(struct raw_workload, threads),
-    NUMBER(struct raw_workload, registers), NUMBER(struct raw_workload, scratchpad),
-    TEXTS(struct raw_workload, kernels),    TEXTS(struct raw_workload, settings),
-    TEXTS(struct raw_workload, params),     CYAML_FIELD_END};
+    TEXT(struct raw_workload, name, MAY),       TEXT(struct raw_workload, label, MAY),
+    TEXT(struct raw_workload, seed, MAY),       TEXT(struct raw_workload, ptx, MAY),
+    TEXT(struct raw_workload, launch, MAY),     TEXT(struct raw_workload, kernel, MAY),
+    TEXT(struct raw_workload, grid, MAY),       TEXT(struct raw_workload, block, MAY),
+    NUMBER(struct raw_workload, threads),       TEXT(struct raw_workload, registers, MAY),
+    TEXT(struct raw_workload, scratchpad, MAY), TEXTS(struct raw_workload, kernels),
+    TEXTS(struct raw_workload, settings),       TEXTS(struct raw_workload, params),
+    TEXTS(struct raw_workload, args),           CYAML_FIELD_END};
 static const cyaml_schema_value_t workload_value =
     MAPPING(struct raw_workload, workload_fields);
 
@@ -402,6 +408,107 @@ find_baselines(struct build *b)
     return true;
 }
 
+/* A file that the experiment names stands beside it. */
+static const char *
+beside(struct build *b, const char *name)
+{
+    const char *slash = strrchr(b->e->file, '/');
+    if (name[0] == '/' || !slash)
+        return arena_strdup(&b->e->mem, name);
+    return TEXT_OF(b, "%.*s%s", (int)(slash + 1 - b->e->file), b->e->file, name);
+}
+
+/* Notes what all else was said about. */
+static bool
+said_of(struct build *b, struct diag_loc loc, const char *what)
+{
+    diag_add(b->diag, DIAG_NOTE, &loc, "%s", what);
+    return false;
+}
+
+/* A kernel of one's own: read once, to be told what is wrong where it stands; runs read
+ * the texts that it leaves. */
+static bool
+read_own(struct build *b, size_t at, struct exp_row *r)
+{
+    const struct raw_workload *w = &b->raw->workload[at];
+    struct experiment *e = b->e;
+    struct launch_desc l = {.kernel = w->kernel,
+                            .grid = w->grid,
+                            .block = w->block,
+                            .scratchpad = w->scratchpad,
+                            .args = (const char *const *)w->args.v,
+                            .nargs = w->args.n};
+    struct launch read;
+    const char *part = "ptx";
+    if (w->launch && !launch_file(beside(b, w->launch), &l, &e->mem, b->diag))
+        return said_of(b, AT(b, "workloads[%zu].launch", at), "it is named here");
+    r->workload = beside(b, w->ptx);
+    if (!strcmp(w->ptx, "-"))
+        return wrong(b, AT(b, "workloads[%zu].ptx", at),
+                     "every run reads the PTX again: it cannot be standard input");
+    struct allot_diag *d = allot_diag_new();
+    struct allot_module *mod = allot_module_load(r->workload, d);
+    diag_append(b->diag, rt_sink(d, NULL));
+    allot_diag_free(d);
+    if (!mod)
+        return said_of(b, AT(b, "workloads[%zu].ptx", at), "it is named here");
+    struct diag_sink own = {0};
+    bool ok = launch_read(&l, mod, w->ptx, &read, &part, &e->mem, &own);
+    if (ok)
+        r->texts = launch_texts(&read, beside(b, ""), &r->ntexts, &e->mem);
+    else {
+        struct diag_loc loc = AT(b, "workloads[%zu].%s", at, part);
+        struct diag *said =
+            diag_add(b->diag, DIAG_ERROR, &loc, "%s", own.list[0]->message);
+        if (own.list[0]->hint)
+            diag_hint(b->diag, said, "%s", own.list[0]->hint);
+    }
+    diag_free(&own);
+    allot_module_free(mod);
+    return ok;
+}
+
+/* The resources of a row that is nothing else. */
+static bool
+read_resources(struct build *b, size_t at, struct exp_row *r)
+{
+    const struct raw_workload *w = &b->raw->workload[at];
+    uint64_t registers = 0, scratchpad = 0;
+    if (!w->label || !w->threads)
+        return wrong(b, AT(b, "workloads[%zu]", at),
+                     "a kernel's resources need a `label:` and `threads:`");
+    if (w->registers && !u64_of(w->registers, UINT32_MAX, &registers))
+        return wrong(b, AT(b, "workloads[%zu].registers", at),
+                     "'%s' is not a number of registers a thread", w->registers);
+    if (w->scratchpad && !u64_of(w->scratchpad, UINT32_MAX, &scratchpad))
+        return wrong(b, AT(b, "workloads[%zu].scratchpad", at),
+                     "'%s' is not a number of bytes", w->scratchpad);
+    r->use.threads = w->threads;
+    r->use.registers = (uint32_t)registers;
+    r->use.scratchpad = (uint32_t)scratchpad;
+    return true;
+}
+
+/* A row is one of three things, and says nothing that belongs to another. */
+static bool
+one_kind(struct build *b, size_t at)
+{
+    const struct raw_workload *w = &b->raw->workload[at];
+    const bool own = w->launch || w->kernel || w->grid || w->block || w->args.n;
+    if (!w->ptx && own)
+        return wrong(b, AT(b, "workloads[%zu]", at),
+                     "`launch:`, `kernel:`, `grid:`, `block:` and `args:` need a `ptx:` "
+                     "file");
+    if (!!w->name + !!w->ptx > 1 || ((w->name || w->ptx) && w->threads) ||
+        (w->name && w->scratchpad) || (!w->name && !w->ptx && !w->threads))
+        return wrong(b, AT(b, "workloads[%zu]", at),
+                     "state either a workload (`name:`) or a kernel of your own (`ptx:`, "
+                     "`grid:`, `block:`, `args:`) or a kernel's resources (`label:`, "
+                     "`threads:`, `registers:`, `scratchpad:`)");
+    return true;
+}
+
 static bool
 make_rows(struct build *b)
 {
@@ -413,20 +520,14 @@ make_rows(struct build *b)
     for (size_t i = 0; i < e->nrow; i++) {
         const struct raw_workload *w = &b->raw->workload[i];
         struct exp_row *r = &e->row[i];
-        bool use = w->threads || w->registers || w->scratchpad;
-        if (!w->name == !use)
-            return wrong(b, AT(b, "workloads[%zu]", i),
-                         "state either a workload (`name:`) or a kernel's resources "
-                         "(`label:`, `threads:`, `registers:`, `scratchpad:`)");
-        if (!w->name && (!w->label || !w->threads))
-            return wrong(b, AT(b, "workloads[%zu]", i),
-                         "a kernel's resources need a `label:` and `threads:`");
+        if (!one_kind(b, i) || (w->ptx && !read_own(b, i, r)) ||
+            (!w->ptx && !w->name && !read_resources(b, i, r)))
+            return false;
         r->at = i;
-        r->workload = or_text(b, w->name, NULL);
-        r->label = or_text(b, w->label, r->workload);
-        r->use.threads = w->threads;
-        r->use.registers = w->registers;
-        r->use.scratchpad = w->scratchpad;
+        r->own = w->ptx;
+        if (w->name)
+            r->workload = arena_strdup(&e->mem, w->name);
+        r->label = or_text(b, w->label ? w->label : w->ptx, r->workload);
         struct strbuf k = {0};
         for (size_t n = 0; n < w->kernels.n; n++)
             strbuf_printf(&k, "%s%s", n ? " " : "", w->kernels.v[n]);
@@ -456,7 +557,11 @@ known_stat(const char *id)
 static bool
 make_metrics(struct build *b)
 {
-    static const char *const words[] = {"value", "gain", "decrease", "ratio"};
+    static const char *const words[] = {
+#define AS(id, word, value, factor, back, nothing) word,
+#include "experiments/comparisons.def"
+#undef AS
+    };
     struct experiment *e = b->e;
     e->nmetric = b->raw->nmetric;
     e->metric = ARENA_ARRAY(&e->mem, struct exp_metric, e->nmetric);
@@ -469,11 +574,16 @@ make_metrics(struct build *b)
         m->stat = or_text(b, r->stat, m->name);
         m->label = or_text(b, r->label, m->name);
         size_t as = 0;
-        while (as < 4 && r->as && strcmp(words[as], r->as))
+        while (as < EXP_AS_KINDS && r->as && strcmp(words[as], r->as))
             as++;
-        if (as == 4)
-            return wrong(b, AT(b, "metrics[%zu].as", i),
-                         "'%s': value, gain, decrease or ratio", r->as);
+        if (as == EXP_AS_KINDS) {
+            struct strbuf all = {0};
+            for (size_t k = 0; k < EXP_AS_KINDS; k++)
+                strbuf_printf(&all, "%s%s", k ? ", " : "", words[k]);
+            wrong(b, AT(b, "metrics[%zu].as", i), "'%s': one of %s", r->as, all.s);
+            strbuf_free(&all);
+            return false;
+        }
         m->as = (enum exp_as)as;
         if (!known_stat(m->stat)) {
             struct diag_loc loc = AT(b, "metrics[%zu].%s", i, r->stat ? "stat" : "name");
@@ -482,8 +592,7 @@ make_metrics(struct build *b)
             diag_hint(b->diag, d, "'allot list counters' tells what there is");
             return false;
         }
-        bool percent = as == EXP_GAIN || as == EXP_DECREASE;
-        m->unit = or_text(b, r->unit, percent ? "%" : "");
+        m->unit = or_text(b, r->unit, exp_as_percent(m->as) ? "%" : "");
         if (as != EXP_VALUE && !b->raw->baseline)
             return wrong(b, AT(b, "metrics[%zu].as", i),
                          "a %s needs a `baseline:` to compare with", words[as]);
@@ -500,6 +609,20 @@ add_texts(struct build *b, const char **to, size_t *n, const struct raw_list *fr
         to[(*n)++] = arena_strdup(&b->e->mem, from->v[i]);
 }
 
+/* What `registers:` of a row or variant sets: a number of registers a thread, or whether
+ * they are virtual or allocated. */
+static void
+add_registers(struct build *b, const char **to, size_t *n, const char *registers)
+{
+    uint64_t number;
+    if (registers)
+        to[(*n)++] =
+            TEXT_OF(b, "%s=%s",
+                    u64_of(registers, UINT64_MAX, &number) ? "residency.regs_per_thread"
+                                                           : "compiler.registers",
+                    registers);
+}
+
 /* The settings of a cell, those of the file first, the range's last. */
 static const char *const *
 cell_settings(struct build *b, const struct raw_workload *w, const struct plan *p,
@@ -507,13 +630,14 @@ cell_settings(struct build *b, const struct raw_workload *w, const struct plan *
 {
     const char **s = ARENA_ARRAY(&b->e->mem, const char *,
                                  b->raw->settings.n + w->settings.n +
-                                     p->variant->settings.n + 1 + MAX_RANGES);
+                                     p->variant->settings.n + 2 + MAX_RANGES);
     *n = 0;
     add_texts(b, s, n, &b->raw->settings);
     add_texts(b, s, n, &w->settings);
+    if (w->name || w->ptx) /* else they are the kernel's resources */
+        add_registers(b, s, n, w->registers);
     add_texts(b, s, n, &p->variant->settings);
-    if (p->variant->registers)
-        s[(*n)++] = TEXT_OF(b, "residency.regs_per_thread=%s", p->variant->registers);
+    add_registers(b, s, n, p->variant->registers);
     for (size_t i = 0; i < p->nset; i++)
         if (strncmp(p->set[i], "params.", 7))
             s[(*n)++] = p->set[i];
@@ -521,12 +645,15 @@ cell_settings(struct build *b, const struct raw_workload *w, const struct plan *
 }
 
 static const char *const *
-cell_params(struct build *b, const struct raw_workload *w, const struct plan *p,
-            size_t *n)
+cell_params(struct build *b, const struct exp_row *row, const struct plan *p, size_t *n)
 {
-    const char **s = ARENA_ARRAY(&b->e->mem, const char *,
-                                 w->params.n + p->variant->params.n + MAX_RANGES);
+    const struct raw_workload *w = &b->raw->workload[row->at];
+    const char **s =
+        ARENA_ARRAY(&b->e->mem, const char *,
+                    row->ntexts + w->params.n + p->variant->params.n + MAX_RANGES);
     *n = 0;
+    for (size_t i = 0; i < row->ntexts; i++)
+        s[(*n)++] = row->texts[i];
     add_texts(b, s, n, &w->params);
     add_texts(b, s, n, &p->variant->params);
     for (size_t i = 0; i < p->nset; i++)
@@ -539,12 +666,9 @@ cell_params(struct build *b, const struct raw_workload *w, const struct plan *p,
 static const char *
 machine_path(struct build *b, const char *name)
 {
-    const char *slash = strrchr(b->e->file, '/');
     size_t n = strlen(name);
     bool path = strchr(name, '/') || (n > 5 && !strcmp(name + n - 5, ".yaml"));
-    if (!path || name[0] == '/' || !slash)
-        return name;
-    return TEXT_OF(b, "%.*s%s", (int)(slash + 1 - b->e->file), b->e->file, name);
+    return path ? beside(b, name) : name;
 }
 
 /* Where the fault of a run is most likely stated. */
@@ -582,10 +706,19 @@ blame(struct build *b, const struct exp_row *r, const struct plan *p, const char
             return b->raw->ranges.n ? AT(b, "ranges[0].set")
                                     : AT(b, "variants[%zu].ranges[0].set", at);
     }
-    if (strstr(message, "regs_per_thread") && v->registers)
-        return AT(b, "variants[%zu].registers", at);
+    if (strstr(message, "regs_per_thread") || strstr(message, "compiler.registers")) {
+        if (v->registers && strstr(message, v->registers))
+            return AT(b, "variants[%zu].registers", at);
+        if (w->registers && strstr(message, w->registers))
+            return AT(b, "workloads[%zu].registers", r->at);
+    }
     if (strstr(message, "pass") && v->passes)
         return AT(b, "variants[%zu].passes", at);
+    if (r->own && strstr(message, "kernel of one's own"))
+        return v->params.n ? AT(b, "variants[%zu].params", at)
+                           : AT(b, "workloads[%zu].params", r->at);
+    if (r->own && strstr(message, "argument"))
+        return AT(b, "workloads[%zu].args", r->at);
     if (strstr(message, "workload"))
         return AT(b, "workloads[%zu].name", r->at);
     if (v->machine)
@@ -602,8 +735,10 @@ report(struct build *b, const struct exp_row *r, const struct plan *p,
     const char *message = own->n ? own->list[0]->message : "it cannot be run";
     struct diag_loc loc = blame(b, r, p, message);
     struct diag *d = diag_add(b->diag, DIAG_ERROR, &loc, "%s", message);
+    bool kinds = strstr(message, "compiler.registers") != NULL;
     if (own->n && own->list[0]->hint)
-        diag_hint(b->diag, d, "%s", own->list[0]->hint);
+        diag_hint(b->diag, d, "%s%s", own->list[0]->hint,
+                  kinds ? "; or a number, for residency.regs_per_thread" : "");
     return false;
 }
 
@@ -621,14 +756,15 @@ make_run(struct build *b, const struct exp_row *row, size_t s, int *index)
     if (b->raw->max_cycles && !u64_of(b->raw->max_cycles, UINT64_MAX, &limit))
         return wrong(b, AT(b, "max_cycles"), "'%s' is not a number", b->raw->max_cycles);
     struct exp_run r = {.workload = row->workload,
+                        .own = row->own,
                         .machine = machine_path(b, b->series.v[s].machine),
                         .passes = or_text(b, p->variant->passes, ""),
                         .compiler = or_text(b, compiler, "clang"),
                         .seed = (uint32_t)number,
-                        .quick = b->quick,
+                        .quick = b->quick && !row->own, /* it has one input only */
                         .max_cycles = limit};
     r.settings = cell_settings(b, w, p, &r.nsettings);
-    r.params = cell_params(b, w, p, &r.nparams);
+    r.params = cell_params(b, row, p, &r.nparams);
     struct diag_sink own = {0};
     bool ok = run_prepare(&r, &b->cache, &own);
     if (!ok)
@@ -703,15 +839,11 @@ make_texts(struct build *b)
 {
     struct experiment *e = b->e;
     struct raw *raw = b->raw;
-    const char *slash = strrchr(e->file, '/');
     e->title = or_text(b, raw->title, "");
     e->source = or_text(b, raw->source, "");
     e->note = or_text(b, raw->note, "");
     if (raw->paper)
-        e->paper =
-            raw->paper[0] == '/' || !slash
-                ? arena_strdup(&e->mem, raw->paper)
-                : TEXT_OF(b, "%.*s%s", (int)(slash + 1 - e->file), e->file, raw->paper);
+        e->paper = beside(b, raw->paper);
     e->ncheck = raw->ncheck;
     e->check = ARENA_ARRAY(&e->mem, struct exp_check, e->ncheck);
     for (size_t i = 0; i < e->ncheck; i++) {

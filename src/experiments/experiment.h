@@ -10,12 +10,26 @@
 #include "experiments/run.h"
 #include "experiments/yamlfile.h"
 
+/* How a metric's value is shown: itself, or beside its baseline's. */
 enum exp_as {
-    EXP_VALUE,    /* the value itself */
-    EXP_GAIN,     /* 100 * (value / baseline - 1), percent */
-    EXP_DECREASE, /* 100 * (1 - value / baseline), percent */
-    EXP_RATIO     /* value / baseline */
+#define AS(id, word, value, factor, back, nothing) EXP_##id,
+#include "experiments/comparisons.def"
+#undef AS
+    EXP_AS_KINDS
 };
+
+/* In percent, with a sign. */
+static inline bool
+exp_as_percent(enum exp_as as)
+{
+    return as == EXP_GAIN || as == EXP_DECREASE;
+}
+
+static inline bool
+exp_as_below_zero(enum exp_as as)
+{
+    return exp_as_percent(as) || as == EXP_DIFFERENCE;
+}
 
 struct exp_metric {
     const char *name, *label, *unit; /* unit of what is shown */
@@ -26,7 +40,10 @@ struct exp_metric {
 struct exp_row {
     const char *label;
     const char *workload; /* NULL: resources only, answered by the occupancy calculator */
-    const char *kernels;  /* blank-separated, "": those that the workload names */
+    bool own;             /* a kernel of one's own: its PTX is the file `workload` */
+    const char *const *texts; /* what is launched (launch_texts) */
+    size_t ntexts;
+    const char *kernels; /* blank-separated, "": those that the workload names */
     struct {
         uint32_t threads, registers, scratchpad;
     } use;

@@ -59,19 +59,51 @@ sum_launches(const struct exp_row *row, const json_t *run, struct launch_stats *
     return any;
 }
 
+/* One function of comparisons.def for each of its columns. */
 static double
-compare(enum exp_as as, double v, double base)
+compare(enum exp_as as, double v, double b)
 {
-    switch (as) {
-    case EXP_GAIN:
-        return base != 0 ? 100 * (v / base - 1) : NAN;
-    case EXP_DECREASE:
-        return base != 0 ? 100 * (1 - v / base) : NAN;
-    case EXP_RATIO:
-        return base != 0 ? v / base : NAN;
-    default:
-        return v;
-    }
+    const double shown[] = {
+#define AS(id, word, value, factor, back, nothing) [EXP_##id] = value,
+#include "experiments/comparisons.def"
+#undef AS
+    };
+    return isfinite(shown[as]) ? shown[as] : NAN;
+}
+
+/* What a geometric mean is taken of, and back. */
+static double
+factor_of(enum exp_as as, double x)
+{
+    const double factors[] = {
+#define AS(id, word, value, factor, back, nothing) [EXP_##id] = factor,
+#include "experiments/comparisons.def"
+#undef AS
+    };
+    return factors[as];
+}
+
+static double
+from_factor(enum exp_as as, double x)
+{
+    const double shown[] = {
+#define AS(id, word, value, factor, back, nothing) [EXP_##id] = back,
+#include "experiments/comparisons.def"
+#undef AS
+    };
+    return shown[as];
+}
+
+/* What stands for "as the baseline"; NaN: the baseline's own value. */
+static double
+no_change(enum exp_as as)
+{
+    static const double nothings[] = {
+#define AS(id, word, value, factor, back, nothing) [EXP_##id] = nothing,
+#include "experiments/comparisons.def"
+#undef AS
+    };
+    return nothings[as];
 }
 
 static void
@@ -306,19 +338,6 @@ spearman(const double *x, const double *y, size_t n)
     return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
 }
 
-/* What a geometric mean is taken of, and back. */
-static double
-factor(enum exp_as as, double v)
-{
-    return as == EXP_GAIN ? 1 + v / 100 : as == EXP_DECREASE ? 1 - v / 100 : v;
-}
-
-static double
-unfactor(enum exp_as as, double v)
-{
-    return as == EXP_GAIN ? 100 * (v - 1) : as == EXP_DECREASE ? 100 * (1 - v) : v;
-}
-
 /* What the sign of a value says: gain or loss against the baseline. */
 static double
 signed_value(const struct figure *f, const double *v, size_t r, size_t k, size_t m)
@@ -326,14 +345,10 @@ signed_value(const struct figure *f, const double *v, size_t r, size_t k, size_t
     const struct experiment *e = f->e;
     double x = v[figure_at(e, r, k, m)];
     int base = e->series[k].base;
-    switch (e->metric[m].as) {
-    case EXP_RATIO:
-        return x - 1;
-    case EXP_VALUE:
-        return base < 0 ? NAN : x - v[figure_at(e, r, (size_t)base, m)];
-    default:
-        return x;
-    }
+    double nothing = no_change(e->metric[m].as);
+    if (isnan(nothing))
+        nothing = base < 0 ? NAN : v[figure_at(e, r, (size_t)base, m)];
+    return x - nothing;
 }
 
 struct verdict
@@ -354,10 +369,10 @@ figure_verdict(const struct figure *f, size_t m)
             x[v.cells] = a;
             y[v.cells++] = b;
             v.equal += a == b;
-            positive &= factor(as, a) > 0 && factor(as, b) > 0;
+            positive &= factor_of(as, a) > 0 && factor_of(as, b) > 0;
             if (positive) {
-                lx += log(factor(as, a));
-                ly += log(factor(as, b));
+                lx += log(factor_of(as, a));
+                ly += log(factor_of(as, b));
             }
             double sa = signed_value(f, f->ours, r, k, m),
                    sb = signed_value(f, f->paper, r, k, m);
@@ -368,8 +383,8 @@ figure_verdict(const struct figure *f, size_t m)
         }
     v.rank = spearman(x, y, v.cells);
     if (positive && v.cells) {
-        v.mean_ours = unfactor(as, exp(lx / (double)v.cells));
-        v.mean_paper = unfactor(as, exp(ly / (double)v.cells));
+        v.mean_ours = from_factor(as, exp(lx / (double)v.cells));
+        v.mean_paper = from_factor(as, exp(ly / (double)v.cells));
     }
     free(x);
     free(y);

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/vec.h"
+#include "experiments/launch.h"
 #include "experiments/model_id.h"
 
 #include <ctype.h>
@@ -78,7 +79,7 @@ struct run_cache_entry {
     struct run_cache_entry *next;
     char *name; /* of a machine; or workload, compiler, passes */
     struct allot_machine *machine;
-    char ptx_hash[33];
+    char ptx_hash[33], launch_hash[33];
 };
 
 static struct run_cache_entry *
@@ -150,13 +151,16 @@ load_machine(const struct exp_run *r, struct run_cache *c, struct allot_diag *d)
 /* Passes run when a kernel is launched (compiler.passes), with the launch's threshold;
  * `passed`: now, to see that they can, and what comes out. */
 static struct allot_module *
-load_module(const struct exp_run *r, bool passed, struct allot_diag *d)
+load_module(const struct exp_run *r, const struct allot_machine *m, bool passed,
+            struct allot_diag *d)
 {
     size_t len;
-    const char *text = allot_workload_ptx(r->workload, r->compiler, &len);
+    const char *text = r->own ? NULL : allot_workload_ptx(r->workload, r->compiler, &len);
     char name[160];
     snprintf(name, sizeof name, "%s.%s.ptx", r->workload, r->compiler);
-    struct allot_module *mod = text ? allot_module_parse(name, text, len, d) : NULL;
+    struct allot_module *mod = r->own ? allot_module_load_for(r->workload, m, d)
+                               : text ? allot_module_parse(name, text, len, d)
+                                      : NULL;
     if (mod && passed && *r->passes && !allot_module_opt(mod, r->passes, NULL, d)) {
         allot_module_free(mod);
         return NULL;
@@ -164,39 +168,113 @@ load_module(const struct exp_run *r, bool passed, struct allot_diag *d)
     return mod;
 }
 
-static bool
-ptx_hash(struct exp_run *r, struct run_cache *c, struct allot_diag *d)
+static void
+hash_module(const struct allot_module *mod, char out[33])
 {
-    char name[512];
-    snprintf(name, sizeof name, "ptx %s %s %s", r->workload, r->compiler, r->passes);
-    struct run_cache_entry *e = cached(c, name);
-    if (!e) {
-        struct allot_module *mod = load_module(r, true, d);
-        if (!mod)
+    char *text = allot_module_print(mod);
+    struct hash h = hash_start();
+    hash_text(&h, text);
+    hash_hex(&h, out);
+    free(text);
+}
+
+/* What the launch of a kernel of one's own is made of, its input files too. */
+static bool
+hash_launch(const struct exp_run *r, struct launch *l, char out[33],
+            struct diag_sink *diag)
+{
+    struct hash h = hash_start();
+    for (size_t i = 0; i < r->nparams; i++)
+        hash_text(&h, r->params[i]);
+    for (size_t i = 0; i < l->kernel->nparams; i++) {
+        struct launch_arg *a = &l->arg[i];
+        char *data = a->in ? launch_input(a, diag) : NULL;
+        if (a->in && !data)
             return false;
-        char *text = allot_module_print(mod);
-        struct hash h = hash_start();
-        hash_text(&h, text);
-        e = remember(c, name);
-        hash_hex(&h, e->ptx_hash);
-        free(text);
-        allot_module_free(mod);
+        if (data)
+            hash_bytes(&h, data, a->bytes);
+        free(data);
     }
-    memcpy(r->ptx_hash, e->ptx_hash, sizeof r->ptx_hash);
+    hash_hex(&h, out);
     return true;
 }
 
+static bool
+read_launch(const struct exp_run *r, struct allot_module *mod, struct launch *l,
+            struct arena *mem, struct diag_sink *diag)
+{
+    struct launch_desc desc;
+    const char *wrong = "";
+    if (!launch_from_texts(r->params, r->nparams, &desc, &wrong, mem))
+        return diag_error(diag,
+                          "a kernel of one's own has no parameter '%.*s': kernel, grid, "
+                          "block and smem are its",
+                          (int)strcspn(wrong, "="), wrong);
+    return launch_read(&desc, mod, r->workload, l, NULL, mem, diag);
+}
+
+/* Everything about the module, once for all runs in which it is the same: `name` says
+ * what it depends on. */
+static struct run_cache_entry *
+hashes(const struct exp_run *r, const struct allot_machine *m, struct run_cache *c,
+       const char *name, struct diag_sink *diag)
+{
+    struct run_cache_entry *e = cached(c, name);
+    if (e)
+        return e;
+    struct allot_diag *d = allot_diag_new();
+    struct allot_module *mod = load_module(r, m, true, d);
+    struct arena mem = {0};
+    struct launch l;
+    char launch_hash[33] = "";
+    bool ok = mod;
+    if (!ok)
+        run_diag(d, diag);
+    if (ok && r->own)
+        ok = read_launch(r, mod, &l, &mem, diag) && hash_launch(r, &l, launch_hash, diag);
+    if (ok) {
+        e = remember(c, name);
+        hash_module(mod, e->ptx_hash);
+        memcpy(e->launch_hash, launch_hash, sizeof launch_hash);
+    }
+    arena_free(&mem);
+    allot_module_free(mod);
+    allot_diag_free(d);
+    return e;
+}
+
+static bool
+ptx_hash(struct exp_run *r, const struct allot_machine *m, struct run_cache *c,
+         char launch_hash[33], struct diag_sink *diag)
+{
+    struct strbuf name = {0};
+    strbuf_printf(&name, "ptx %s %s %s", r->workload, r->compiler, r->passes);
+    if (r->own) { /* a fatbin's choice depends on the machine */
+        strbuf_printf(&name, " %s", r->machine);
+        for (size_t i = 0; i < r->nparams; i++)
+            strbuf_printf(&name, "\n%s", r->params[i]);
+    }
+    const struct run_cache_entry *e = hashes(r, m, c, name.s, diag);
+    strbuf_free(&name);
+    if (e) {
+        memcpy(r->ptx_hash, e->ptx_hash, sizeof r->ptx_hash);
+        memcpy(launch_hash, e->launch_hash, sizeof e->launch_hash);
+    }
+    return e;
+}
+
+/* launch_hash: of a kernel of one's own. Where its file lies does not matter. */
 static void
-make_key(struct exp_run *r)
+make_key(struct exp_run *r, const char *launch_hash)
 {
     struct hash h = hash_start();
     char numbers[64];
     hash_text(&h, run_version());
-    hash_text(&h, r->workload);
-    hash_text(&h, workload_id(r->workload));
+    hash_text(&h, r->own ? "" : r->workload);
+    hash_text(&h, r->own ? launch_hash : workload_id(r->workload));
     hash_text(&h, r->machine_hash);
     hash_text(&h, r->ptx_hash);
-    for (size_t i = 0; i < r->nparams; i++)
+    for (size_t i = 0; !r->own && i < r->nparams; i++)
         hash_text(&h, r->params[i]);
     snprintf(numbers, sizeof numbers, "%u %d %llu", r->seed, r->quick,
              (unsigned long long)r->max_cycles);
@@ -204,17 +282,20 @@ make_key(struct exp_run *r)
     hash_hex(&h, r->key);
 }
 
-void
-run_identify(struct exp_run *r, const struct allot_machine *m,
-             const struct allot_module *mod)
+bool
+run_identify(struct exp_run *r, const struct allot_machine *m, struct allot_module *mod,
+             struct diag_sink *diag)
 {
-    char *text = allot_module_print(mod);
-    struct hash h = hash_start();
-    hash_text(&h, text);
-    hash_hex(&h, r->ptx_hash);
-    free(text);
+    struct arena mem = {0};
+    struct launch l;
+    char launch_hash[33] = "";
+    bool ok = !r->own || (read_launch(r, mod, &l, &mem, diag) &&
+                          hash_launch(r, &l, launch_hash, diag));
+    hash_module(mod, r->ptx_hash);
     allot_machine_hash(m, r->machine_hash);
-    make_key(r);
+    make_key(r, launch_hash);
+    arena_free(&mem);
+    return ok;
 }
 
 void
@@ -235,22 +316,23 @@ bool
 run_prepare(struct exp_run *r, struct run_cache *c, struct diag_sink *diag)
 {
     size_t len;
-    if (!allot_workload_find(r->workload))
+    if (!r->own && !allot_workload_find(r->workload))
         return diag_error(diag, "no workload is called '%s' ('allot list workloads')",
                           r->workload);
-    if (!allot_workload_ptx(r->workload, r->compiler, &len))
+    if (!r->own && !allot_workload_ptx(r->workload, r->compiler, &len))
         return diag_error(diag,
                           "workload %s has no PTX by '%s' in this build: clang, or nvcc "
                           "where it was installed at build time",
                           r->workload, r->compiler);
     struct allot_diag *d = allot_diag_new();
     struct allot_machine *m = load_machine(r, c, d);
-    bool ok = m && ptx_hash(r, c, d);
+    char launch_hash[33];
+    if (!m)
+        run_diag(d, diag);
+    bool ok = m && ptx_hash(r, m, c, launch_hash, diag);
     if (ok) {
         allot_machine_hash(m, r->machine_hash);
-        make_key(r);
-    } else {
-        run_diag(d, diag);
+        make_key(r, launch_hash);
     }
     allot_machine_free(m);
     allot_diag_free(d);
@@ -283,9 +365,10 @@ list_from_json(const json_t *a, size_t *n, struct arena *mem)
 json_t *
 run_json(const struct exp_run *r)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:I, s:b, s:I, s:s, s:s, s:s}",
-                     "workload", json_text(r->workload), "machine", json_text(r->machine),
-                     "settings", list_json(r->settings, r->nsettings), "params",
+    return json_pack("{s:o, s:b, s:o, s:o, s:o, s:s, s:s, s:I, s:b, s:I, s:s, s:s, s:s}",
+                     "workload", json_text(r->workload), "own", r->own, "machine",
+                     json_text(r->machine), "settings",
+                     list_json(r->settings, r->nsettings), "params",
                      list_json(r->params, r->nparams), "passes", r->passes, "compiler",
                      r->compiler, "seed", (json_int_t)r->seed, "quick", r->quick,
                      "max_cycles", (json_int_t)r->max_cycles, "key", r->key,
@@ -298,14 +381,14 @@ run_from_json(const json_t *j, struct exp_run *r, struct arena *mem)
     const char *workload, *machine, *passes, *compiler, *key, *mh, *ph;
     json_t *settings, *params;
     json_int_t seed, max_cycles;
-    int quick;
+    int quick, own;
     memset(r, 0, sizeof *r);
     if (json_unpack((json_t *)j,
-                    "{s:s, s:s, s:o, s:o, s:s, s:s, s:I, s:b, s:I, s:s, s:s, s:s}",
-                    "workload", &workload, "machine", &machine, "settings", &settings,
-                    "params", &params, "passes", &passes, "compiler", &compiler, "seed",
-                    &seed, "quick", &quick, "max_cycles", &max_cycles, "key", &key,
-                    "machine_hash", &mh, "ptx_hash", &ph) ||
+                    "{s:s, s:b, s:s, s:o, s:o, s:s, s:s, s:I, s:b, s:I, s:s, s:s, s:s}",
+                    "workload", &workload, "own", &own, "machine", &machine, "settings",
+                    &settings, "params", &params, "passes", &passes, "compiler",
+                    &compiler, "seed", &seed, "quick", &quick, "max_cycles", &max_cycles,
+                    "key", &key, "machine_hash", &mh, "ptx_hash", &ph) ||
         !json_is_array(settings) || strlen(key) > 32 || strlen(mh) > 16 ||
         strlen(ph) > 32)
         return false;
@@ -315,6 +398,7 @@ run_from_json(const json_t *j, struct exp_run *r, struct arena *mem)
     r->compiler = arena_strdup(mem, compiler);
     r->seed = (uint32_t)seed;
     r->quick = quick;
+    r->own = own;
     r->max_cycles = (uint64_t)max_cycles;
     strcpy(r->key, key);
     strcpy(r->machine_hash, mh);
@@ -407,6 +491,31 @@ run_record(const struct exp_run *r, const char *token, const char *started,
     return o;
 }
 
+static bool
+execute_workload(const struct exp_run *r, struct allot_module *mod,
+                 struct allot_device *dev, char why[256], struct allot_diag *d)
+{
+    const struct allot_workload *w = allot_workload_find(r->workload);
+    struct strbuf params = {0};
+    for (size_t i = 0; i < r->nparams; i++)
+        strbuf_printf(&params, "%s%s", i ? " " : "", r->params[i]);
+    bool ok =
+        w && allot_workload_run_with(w, dev, mod, r->quick, r->seed, params.s, why, d);
+    strbuf_free(&params);
+    return ok;
+}
+
+static bool
+execute_own(const struct exp_run *r, struct allot_module *mod, struct allot_device *dev,
+            struct diag_sink *diag)
+{
+    struct arena mem = {0};
+    struct launch l;
+    bool ok = read_launch(r, mod, &l, &mem, diag) && launch_run(&l, dev, r->seed, diag);
+    arena_free(&mem);
+    return ok;
+}
+
 json_t *
 run_execute(const struct exp_run *r, const char *token)
 {
@@ -414,22 +523,21 @@ run_execute(const struct exp_run *r, const char *token)
     run_now(started);
     double t0 = now();
     struct allot_diag *d = allot_diag_new();
+    struct diag_sink diag = {0};
     const struct allot_options o = {.max_cycles = r->max_cycles};
-    const struct allot_workload *w = allot_workload_find(r->workload);
     struct allot_machine *m = load_machine(r, NULL, d);
-    struct allot_module *mod = m ? load_module(r, false, d) : NULL;
-    struct allot_device *dev = w && mod ? allot_device_new(m, &o, d) : NULL;
-    struct strbuf params = {0};
-    for (size_t i = 0; i < r->nparams; i++)
-        strbuf_printf(&params, "%s%s", i ? " " : "", r->params[i]);
-    bool ok =
-        dev && allot_workload_run_with(w, dev, mod, r->quick, r->seed, params.s, why, d);
-    strbuf_free(&params);
+    struct allot_module *mod = m ? load_module(r, m, false, d) : NULL;
+    struct allot_device *dev = mod ? allot_device_new(m, &o, d) : NULL;
+    bool ok = dev && (r->own ? execute_own(r, mod, dev, &diag)
+                             : execute_workload(r, mod, dev, why, d));
     struct strbuf text = {0};
     if (!ok && *why)
         strbuf_printf(&text, "%s", why);
-    else if (!ok)
+    else if (!ok) {
         strbuf_printf(&text, "%s", allot_diag_text(d));
+        diag_print(&diag, &text);
+    }
+    diag_free(&diag);
     while (text.n && isspace((unsigned char)text.s[text.n - 1]))
         text.s[--text.n] = 0;
     json_t *rec =

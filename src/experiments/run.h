@@ -15,7 +15,9 @@
 
 struct exp_run {
     const char *workload, *machine; /* names; the machine may be a path */
-    const char *const *settings;    /* PATH=VALUE, in the order of application */
+    bool own; /* a kernel of one's own: workload is the path of its PTX, params are what
+               * launch_texts makes */
+    const char *const *settings; /* PATH=VALUE, in the order of application */
     size_t nsettings;
     const char *const *params; /* NAME=VALUE: parameters of the workload */
     size_t nparams;
@@ -39,9 +41,9 @@ bool run_prepare(struct exp_run *r, struct run_cache *c, struct diag_sink *diag)
 void run_cache_free(struct run_cache *c);
 
 /* The same for a machine and a module (after its passes) that are at hand: nothing to
- * check. */
-void run_identify(struct exp_run *r, const struct allot_machine *m,
-                  const struct allot_module *mod);
+ * check, but input files of a kernel of one's own are read. */
+bool run_identify(struct exp_run *r, const struct allot_machine *m,
+                  struct allot_module *mod, struct diag_sink *diag);
 
 /* Hash over the sources that results depend on, as 12 hex digits; and of the version:
  * "0.1.0+0123456789ab". */

@@ -167,10 +167,39 @@ apply(struct edit *e, const struct release_plan *plan)
     vec_free(&e->landing);
 }
 
-static void
-tell(const struct ptx_func *f, const struct release_plan *plan, const char *mode,
-     struct strbuf *b)
+/* Line of instruction k, or of the nearest before it that has one. */
+static uint32_t
+line_of(const struct ptx_func *f, uint32_t k)
 {
+    while (k && (k >= f->body.n || !f->body.v[k].line))
+        k--;
+    return f->body.v[k].line;
+}
+
+/* Why a point that is on no edge is where it is. */
+static void
+tell_reason(const struct access_range *a, scratch_set s, uint32_t at, struct strbuf *b)
+{
+    const struct cfg *g = a->cfg;
+    const struct ptx_func *f = g->func;
+    uint32_t first = at ? g->block[g->block_of[at - 1]].first : 0;
+    for (uint32_t k = at; k-- > first;)
+        if (a->touch[k] & s) {
+            strbuf_printf(b, " (behind the last access, line %u)", line_of(f, k));
+            return;
+        }
+    if (at < f->body.n && ptx_ops[f->body.v[at].op].flags & PTX_ENDS)
+        strbuf_addz(b, " (at the end: no earlier place is passed once on every path)");
+    else
+        strbuf_addz(b, " (no path from here on has an access)");
+}
+
+static void
+tell(const struct access_range *a, scratch_set s, const struct release_plan *plan,
+     const char *mode, struct strbuf *b)
+{
+    const struct cfg *g = a->cfg;
+    const struct ptx_func *f = g->func;
     if (!b)
         return;
     if (!plan->point.n) {
@@ -181,15 +210,17 @@ tell(const struct ptx_func *f, const struct release_plan *plan, const char *mode
                   plan->point.n == 1 ? "" : "s");
     for (size_t i = 0; i < plan->point.n; i++) {
         const struct release_point *p = &plan->point.v[i];
-        uint32_t k = p->inst;
         if (p->kind == RELEASE_EDGE) {
-            strbuf_printf(b, "%s on an edge, split", i ? "," : "");
+            strbuf_printf(b,
+                          "%s on the edge from line %u to line %u, split (paths without "
+                          "a further access part there)",
+                          i ? "," : "", line_of(f, g->block[p->from].end - 1),
+                          line_of(f, g->block[p->to].first));
             continue;
         }
-        while (k && (k >= f->body.n || !f->body.v[k].line))
-            k--;
         strbuf_printf(b, "%s %s line %u", i ? "," : "",
-                      p->inst < f->body.n ? "before" : "behind", f->body.v[k].line);
+                      p->inst < f->body.n ? "before" : "behind", line_of(f, p->inst));
+        tell_reason(a, s, p->inst, b);
     }
     strbuf_addz(b, "\n");
 }
@@ -204,9 +235,9 @@ one_kernel(struct ptx_module *m, struct ptx_func *f, double threshold, uint64_t 
         struct cfg *g = cfg_new(f);
         struct access_range *range = access_range_new(g, use->funcs.v[0].touch);
         struct release_plan plan;
-        release_plan(range, scratch_beyond(use, share_private(bytes, threshold)), mode,
-                     &plan);
-        tell(f, &plan, mode_name, report);
+        scratch_set shared = scratch_beyond(use, share_private(bytes, threshold));
+        release_plan(range, shared, mode, &plan);
+        tell(range, shared, &plan, mode_name, report);
         struct edit e = {.m = m, .f = f, .g = g, .nlabels = (int32_t)f->labels.n};
         apply(&e, &plan);
         release_plan_free(&plan);

@@ -13,7 +13,7 @@ figure_number(const struct exp_metric *m, double v, char buf[32])
 {
     if (!isfinite(v))
         snprintf(buf, 32, "-");
-    else if (m->as == EXP_GAIN || m->as == EXP_DECREASE)
+    else if (exp_as_percent(m->as))
         snprintf(buf, 32, "%+.2f", v == 0 ? 0.0 : v); /* no -0.00 */
     else if (m->as == EXP_RATIO)
         snprintf(buf, 32, "%.4f", v);
@@ -114,7 +114,7 @@ figure_verdict_text(const struct figure *f, size_t m, struct strbuf *out)
     strbuf_printf(out, "%zu values beside the paper's:", v.cells);
     if (v.signs)
         strbuf_printf(out, " signs equal in %zu of %zu;", v.signs_equal, v.signs);
-    if (metric->as == EXP_VALUE)
+    if (metric->as == EXP_VALUE || metric->as == EXP_DIFFERENCE)
         strbuf_printf(out, " the same number in %zu;", v.equal);
     if (isfinite(v.rank))
         strbuf_printf(out, " rank correlation %+.2f;", v.rank);
@@ -262,7 +262,7 @@ figure_chart(const struct figure *f, size_t m, const char *path, struct diag_sin
         .groups = groups,
         .series = series,
         .value = value,
-        .below_zero = e->metric[m].as == EXP_GAIN || e->metric[m].as == EXP_DECREASE};
+        .below_zero = exp_as_below_zero(e->metric[m].as)};
     bool ok = chart_write(&c, path, diag);
     free(groups);
     free(series);

@@ -23,6 +23,7 @@ enum { MAX_SAMPLES = 65536 };
 
 struct allot_result {
     char *kernel;
+    struct occ_kernel demand;
     double seconds;
     struct launch_stats stats;
     struct stat_sm *sm; /* of each, with options.per_sm */
@@ -503,6 +504,7 @@ run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
         dev->told = seconds_now();
         bool ok = exec_run_grid(g) == EXEC_OK;
         r->stats.gpu.blocks = blocks;
+        r->stats.gpu.threads = blocks * exec_block_threads(g);
         r->stats.sm.warp_instructions = g->n_warp_inst;
         r->stats.sm.thread_instructions = g->n_thread_inst;
         return ok;
@@ -636,13 +638,14 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
                           .print = dev->options.print,
                           .print_user = dev->options.user,
                           .diag = diag};
-    uint64_t threads = (uint64_t)g.block.x * g.block.y * g.block.z;
+    uint64_t threads = exec_block_threads(&g);
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
     if (!exec_grid_check(&g, diag) ||
         (l->cooperative && !prepare_together(dev, &g, &k, diag)))
         goto out;
     tex_refresh(dev_textures(dev->mem), dev->mem);
     r = xcalloc(1, sizeof *r);
+    r->demand = k;
     double t0 = seconds_now();
     bool ok = run(dev, &g, &k, r, diag);
     r->seconds = seconds_now() - t0;
@@ -711,6 +714,15 @@ double
 allot_result_seconds(const struct allot_result *r)
 {
     return r->seconds;
+}
+
+struct allot_occupancy_query
+allot_result_demand(const struct allot_result *r)
+{
+    return (struct allot_occupancy_query){.threads = r->demand.threads,
+                                          .registers = r->demand.registers,
+                                          .scratchpad = r->demand.scratchpad,
+                                          .threshold = 1};
 }
 
 bool

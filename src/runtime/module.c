@@ -117,12 +117,36 @@ bool
 allot_module_opt(struct allot_module *m, const char *passes, char **report,
                  struct allot_diag *d)
 {
-    struct diag_sink own = {0};
+    return allot_module_opt_with(m, passes, "", report, d);
+}
+
+bool
+allot_module_opt_with(struct allot_module *m, const char *passes, const char *defaults,
+                      char **report, struct allot_diag *d)
+{
+    enum { MOST = 16 };
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct strbuf words = {0};
-    bool ok = pass_run(m->ptx, passes, NULL, report ? &words : NULL, rt_sink(d, &own));
+    struct pass_key keys[MOST + 1] = {0};
+    char *copy = xstrdup(defaults), *save;
+    size_t n = 0;
+    bool ok = true;
+    for (char *p = strtok_r(copy, " ", &save); ok && p; p = strtok_r(NULL, " ", &save)) {
+        char *eq = strchr(p, '=');
+        ok = eq && n < MOST;
+        if (!ok) {
+            diag_error(diag, "default '%s' of passes: write KEY=VALUE, at most %d", p,
+                       MOST);
+            break;
+        }
+        *eq = 0;
+        keys[n++] = (struct pass_key){.key = p, .value = eq + 1};
+    }
+    ok = ok && pass_run(m->ptx, passes, keys, report ? &words : NULL, diag);
     if (report)
         *report = words.n ? strbuf_take(&words) : NULL;
     strbuf_free(&words);
+    free(copy);
     rt_module_changed(m);
     diag_free(&own);
     return ok;
@@ -188,7 +212,8 @@ describe(struct allot_module *m, const struct ptx_func *f,
         ARENA_ARRAY(&m->mem, struct allot_variable, u.scratchpad_vars.n);
     for (size_t i = 0; i < u.scratchpad_vars.n; i++) {
         const struct ptx_var *s = u.scratchpad_vars.v[i].var;
-        v[i] = (struct allot_variable){s->name, s->size, s->dynamic};
+        v[i] = (struct allot_variable){s->name, s->size, s->dynamic,
+                                       u.scratchpad_vars.v[i].at};
     }
     k->variables = v;
     k->nvariables = u.scratchpad_vars.n;

@@ -868,6 +868,7 @@ totals(struct run *r, uint64_t now, struct launch_stats *out)
     struct timing_gpu *g = r->g;
     struct stat_gpu s = {.cycles = now - r->start,
                          .blocks = r->blocks,
+                         .threads = r->blocks * exec_block_threads(r->grid),
                          .resident_blocks = r->plan.blocks,
                          .baseline_blocks = r->plan.baseline,
                          .shared_pairs = r->plan.pairs};

@@ -173,7 +173,7 @@ bad "" "not a value"
 bad " -5" "not a value"
 bad 12345678901234567890123 "not a value"
 check "too many arguments" 1 "$allot" run "$in/saxpy.ptx" -g 1 -b 1 -a 1 -a 2 -a 3 -a 4 -a 5
-has err "5 --arg were given"
+has err "5 arguments were given"
 check "show goes with JSON" 0 "$allot" run "$in/saxpy.ptx" -g 4 -b 256 -a 1 \
     -a buf:1024xf32,init=2,show=3 -a buf:1024xf32 -a 1024 --json
 has err " 2 2 2"

@@ -55,6 +55,27 @@ check "figure 2.14" 0 "$allot" paper 001/fig2.14 --quick --db p.db --markdown
 has err "10 stored before, 0 done now"
 has out "| lavaMD |"
 has out "holds"
+# 000 Table VI: relssp costs each thread of DCT1 one instruction, half of DCT3's
+# another one: 49152 for 32768 threads.
+cat >added.yaml <<'END'
+title: Instructions that relssp adds
+machine: 000-table2
+workloads: [{name: dct1}, {name: dct3}]
+variants:
+  - {name: plain, settings: [residency.policy=baseline]}
+  - {name: released, settings: [residency.policy=scratchpad-sharing], passes: relssp}
+baseline: plain
+metrics:
+  - {name: threads}
+  - {name: added, stat: thread_instructions, as: difference}
+  - {name: each, stat: instructions_per_thread, as: difference}
+checks:
+  - {says: one each, that: "[dct1, released, added] = [dct1, plain, threads] and [dct1, released, each] = 1"}
+  - {says: three halves, that: "[dct3, released, each] = 1.5"}
+END
+check "instructions added" 0 "$allot" sweep added.yaml --quick --db p.db
+is "both checks hold" "$(grep -c holds out)" 2
+
 check "no such figure" 2 "$allot" paper 001/fig99 --db p.db
 check "nothing named" 2 "$allot" paper --db p.db
 finish paper

@@ -69,6 +69,9 @@ is "both sizes ran" "$("$allot" results export --db p.db | cut -d, -f9 | sort -u
 sed -i 's/params.n/params.m/' params.yaml
 check "no such parameter" 1 "$allot" sweep params.yaml --db p.db
 has err "vecadd has no parameter 'm'"
+check "options are settings" 0 "$allot" run vecadd --quick --registers virtual --regs 20 --db o.db
+check "stored" 0 "$allot" results show 1 --db o.db
+has out "residency.regs_per_thread=20 compiler.registers=virtual"
 check "run with a parameter" 0 "$allot" run vecadd --param n=1000 --db p.db
 check "bad parameter" 1 "$allot" run vecadd --param n=many
 has out "a number from 1 to"

@@ -112,6 +112,42 @@ rows_times_series(void **state)
 }
 
 static void
+registers_by_number_or_kind(void **state)
+{
+    (void)state;
+    struct experiment *e =
+        load("title: t\nmachine: gtx480\n"
+             "workloads: [{name: vecadd, registers: 24}, {name: matmul}]\n"
+             "variants: [{name: a, registers: allocated}, {name: v, registers: virtual}, "
+             "{name: n, registers: 30}]\n"
+             "metrics: [{name: cycles}]\n");
+    const char *const want[2][3] = {
+        {"residency.regs_per_thread=24 compiler.registers=allocated",
+         "residency.regs_per_thread=24 compiler.registers=virtual",
+         "residency.regs_per_thread=24 residency.regs_per_thread=30"},
+        {"compiler.registers=allocated", "compiler.registers=virtual",
+         "residency.regs_per_thread=30"}};
+    for (size_t r = 0; r < 2; r++)
+        for (size_t k = 0; k < 3; k++) {
+            const struct exp_run *run = &e->run[e->cell[r * 3 + k]];
+            char text[200] = "";
+            for (size_t i = 0; i < run->nsettings; i++)
+                snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
+                         i ? " " : "", run->settings[i]);
+            assert_string_equal(text, want[r][k]);
+        }
+    assert_int_equal(e->nrun, 6);
+    experiment_free(e);
+    refused(with("registers: 30", "registers: many"), 8, "compiler.registers");
+    refused(with("registers: 30", "registers: 30000"), 8, "residency.regs_per_thread");
+    refused(with("{name: vecadd}", "{name: vecadd, registers: both}"), 4,
+            "compiler.registers");
+    refused("title: t\nworkloads:\n  - {label: a, threads: 64, registers: virtual}\n"
+            "variants: [{name: a}]\nmetrics: [{name: resident_blocks}]\n",
+            3, "not a number of registers");
+}
+
+static void
 ranges_multiply_and_equal_runs_are_shared(void **state)
 {
     (void)state;
@@ -194,7 +230,7 @@ what_is_wrong_is_said_with_its_line(void **state)
     refused(with("registers: 30", "passes: nopass"), 8, "no pass is called");
     refused(with("registers: 30", "registrs: 30"), 8, "there is no key 'registrs'");
     refused(with("stat: ipc", "stat: ipd"), 11, "there is no counter 'ipd'");
-    refused(with("as: gain", "as: gains"), 11, "'gains'");
+    refused(with("as: gain", "as: gains"), 11, "'gains': one of value, gain,");
     refused(with("baseline: lrr", "baseline: lr"), 9, "no variant");
     refused(with("baseline: lrr\n", ""), 10, "needs a `baseline:`");
     refused(with("name: gto", "name: lrr"), 8, "two series are called");
@@ -478,6 +514,66 @@ verdict_by_hand(void **state)
     diag_free(&diag);
 }
 
+/* Two launches of a kernel: 64 threads that executed 640 instructions, 100 threads that
+ * executed `more`. */
+static void
+put_launches(struct store *s, const struct experiment *e, size_t series, int more)
+{
+    struct diag_sink diag = {0};
+    char t[40];
+    snprintf(t, sizeof t, "l%zu", series);
+    json_t *rec = made_up(e->run[e->cell[series]].key, t, "vecadd", 10, 640);
+    json_t *launches = json_object_get(rec, "launches");
+    json_object_set_new(json_array_get(launches, 0), "threads", json_integer(64));
+    json_array_append_new(launches,
+                          json_pack("{s:s, s:f, s:i, s:i, s:i}", "kernel", "vecadd",
+                                    "seconds", 0.5, "cycles", 10, "thread_instructions",
+                                    more, "threads", 100));
+    assert_true(store_add(s, rec, &diag));
+    json_decref(rec);
+}
+
+static void
+instructions_added_per_thread(void **state)
+{
+    (void)state;
+    struct diag_sink diag = {0};
+    write_file("p.csv", "workload,series,value,metric\na,new,50,added\na,same,7,added\n"
+                        "a,new,0.25,each\n");
+    struct experiment *e =
+        load("title: t\npaper: p.csv\nworkloads: [{name: vecadd, label: a}]\n"
+             "variants:\n"
+             "  - {name: old, settings: [sm.count=1]}\n"
+             "  - {name: new, settings: [sm.count=2]}\n"
+             "  - {name: same, settings: [sm.count=3]}\n"
+             "baseline: old\n"
+             "metrics:\n"
+             "  - {name: added, stat: thread_instructions, as: difference}\n"
+             "  - {name: each, stat: instructions_per_thread, as: difference}\n");
+    struct store *s = store_open(in_dir("diff.db"), &diag);
+    put_launches(s, e, 0, 1000);
+    put_launches(s, e, 1, 1041);
+    put_launches(s, e, 2, 1000);
+    struct figure *f = figure_make(e, s, &diag);
+    assert_non_null(f);
+    assert_true(f->ours[figure_at(e, 0, 0, 0)] == 0); /* beside itself */
+    assert_true(f->ours[figure_at(e, 0, 1, 0)] == 41);
+    /* 1640 and 1681 instructions of 164 threads, over both launches. */
+    assert_true(fabs(f->ours[figure_at(e, 0, 1, 1)] - 0.25) < 1e-12);
+    assert_true(f->ours[figure_at(e, 0, 2, 0)] == 0);
+    struct verdict v = figure_verdict(f, 0);
+    assert_int_equal(v.cells, 2);
+    assert_int_equal(v.equal, 0);
+    assert_int_equal(v.signs, 2);
+    assert_int_equal(v.signs_equal, 1); /* the paper has more in `same`, we have not */
+    assert_true(isnan(v.mean_ours));    /* no mean with a zero */
+    assert_true(fabs(figure_verdict(f, 1).mean_ours - 0.25) < 1e-12);
+    figure_free(f);
+    store_close(s);
+    experiment_free(e);
+    diag_free(&diag);
+}
+
 static int
 make_dir(void **state)
 {
@@ -499,6 +595,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_times_series),
+        cmocka_unit_test(registers_by_number_or_kind),
         cmocka_unit_test(ranges_multiply_and_equal_runs_are_shared),
         cmocka_unit_test(keys_differ_with_what_matters),
         cmocka_unit_test(what_is_wrong_is_said_with_its_line),
@@ -508,6 +605,7 @@ main(void)
         cmocka_unit_test(old_stores_are_brought_up_to_date),
         cmocka_unit_test(the_spool_is_taken_once),
         cmocka_unit_test(verdict_by_hand),
+        cmocka_unit_test(instructions_added_per_thread),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

@@ -330,6 +330,7 @@ blocks_go_round_the_sms(void **st)
     for (unsigned i = 0; i < 45; i++)
         assert_int_equal(rig_u32(&r, buf, i), i % 15);
     assert_int_equal(s.gpu.blocks, 45);
+    assert_int_equal(s.gpu.threads, 45 * 32);
     assert_int_equal(s.gpu.resident_blocks, 8);
     rig_free(&r);
 }
