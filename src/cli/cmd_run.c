@@ -149,10 +149,10 @@ print_json(const struct out *out, const struct allot_device *dev,
         if (sms)
             json_object_set_new(json_array_get(kernels, i), "sms", sms);
     }
-    json_t *o = json_pack("{s:o, s:o, s:o, s:s, s:o}", "machine",
-                          json_text(allot_machine_name(m)), "workload",
-                          json_text(workload), "options", cli_sim_json(m, s), "check",
-                          check, "kernels", kernels);
+    json_t *o =
+        json_pack("{s:o, s:o, s:o, s:s, s:o}", "machine",
+                  json_text(allot_machine_name(m)), "workload", json_text(workload),
+                  "options", cli_sim_json(m, s), "check", check, "kernels", kernels);
     if (why && *why)
         json_object_set_new(o, "why", json_string(why));
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
@@ -245,6 +245,8 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
                               .params = out->params.v,
                               .nparams = out->params.n,
                               .sim = s,
+                              .mod = mod,
+                              .dev = dev,
                               .seconds = host_seconds(dev),
                               .ok = ok,
                               .message = ok     ? ""
@@ -252,7 +254,7 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
                                                 : "did not run to its end"};
         ran.settings = cli_sim_settings(s, &ran.nsettings);
         if (ok || !cli_interrupted())
-            ok &= cli_store_run(&ran, m, mod, dev);
+            ok &= cli_store_run(&ran, m);
     }
     allot_device_free(dev);
     allot_module_free(mod);
@@ -372,12 +374,14 @@ run_own(const char *path, const struct launch_desc *l, const struct cli_sim *s,
         struct cli_ran ran = {.db = out->db,
                               .workload = path,
                               .sim = s,
+                              .mod = mod,
+                              .dev = dev,
                               .seconds = host_seconds(dev),
                               .ok = true,
                               .message = ""};
         ran.settings = cli_sim_settings(s, &ran.nsettings);
         ran.params = launch_texts(k, l, &ran.nparams);
-        ok = ok && cli_store_run(&ran, m, mod, dev);
+        ok = ok && cli_store_run(&ran, m);
         for (size_t i = 0; ok && i < k->nparams; i++)
             ok = launch_arg_finish(&args[i], k->params[i].name, dev,
                                    out->json || out->csv ? stderr : stdout, d);

@@ -139,11 +139,12 @@ cli_runs_do(struct runner *o, struct store *s, const struct experiment *e)
 const char *const *
 cli_sim_settings(const struct cli_sim *s, size_t *n)
 {
-    const char **v = ARENA_ARRAY(cli_mem(), const char *, s->set.n + 4);
+    const char **v = ARENA_ARRAY(cli_mem(), const char *, s->set.n + 5);
     const char *const pairs[][2] = {{"sm.scheduler", s->scheduler},
                                     {"residency.policy", s->residency},
                                     {"residency.threshold", s->threshold},
-                                    {"residency.regs_per_thread", s->regs}};
+                                    {"residency.regs_per_thread", s->regs},
+                                    {"compiler.registers", s->registers}};
     *n = 0;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i][1])
@@ -154,13 +155,14 @@ cli_sim_settings(const struct cli_sim *s, size_t *n)
 }
 
 bool
-cli_store_run(const struct cli_ran *c, const struct allot_machine *m,
-              const struct allot_module *mod, const struct allot_device *dev)
+cli_store_run(const struct cli_ran *c, const struct allot_machine *m)
 {
     if (!c->db)
         return true;
     uint64_t seed = 1, max_cycles = 0;
-    char token[33], now[24];
+    char token[33], now[24], ptx[33] = "";
+    if (c->mod)
+        allot_module_hash(c->mod, ptx);
     cli_u64(c->sim->seed, 0, UINT32_MAX, &seed);
     if (c->sim->max_cycles)
         cli_u64(c->sim->max_cycles, 1, UINT64_MAX, &max_cycles);
@@ -175,11 +177,13 @@ cli_store_run(const struct cli_ran *c, const struct allot_machine *m,
                         .seed = (uint32_t)seed,
                         .quick = c->sim->quick,
                         .max_cycles = max_cycles};
-    run_identify(&r, m, mod);
+    run_identify(&r, m, c->mod ? ptx : c->ptx_hash);
     run_token(token);
     run_now(now);
     struct diag_sink diag = {0};
-    json_t *rec = run_record(&r, token, now, c->seconds, dev, c->ok, c->message);
+    json_t *rec = run_record(&r, token, now, c->seconds, c->dev, c->ok, c->message);
+    if (c->launches)
+        json_object_set(rec, "launches", c->launches);
     struct store *s = store_open(c->db, &diag);
     bool ok = s && store_add(s, rec, &diag);
     store_close(s);

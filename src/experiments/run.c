@@ -1,6 +1,7 @@
 /* run.c: keys, plans, and one simulation from its description. */
 #include "experiments/run.h"
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/vec.h"
 #include "experiments/model_id.h"
@@ -11,43 +12,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-/* -- hashing: FNV-1a with 128 bits -- */
-
-typedef unsigned __int128 u128;
-
-struct hash {
-    u128 v;
-};
-
-static void
-hash_bytes(struct hash *h, const void *p, size_t n)
-{
-    const u128 prime = ((u128)1 << 88) + 0x13b;
-    const uint8_t *b = p;
-    for (size_t i = 0; i < n; i++)
-        h->v = (h->v ^ b[i]) * prime;
-}
-
-static struct hash
-hash_start(void)
-{
-    return (struct hash){((u128)0x6c62272e07bb0142 << 64) | 0x62b821756295c58d};
-}
-
-/* A text with its end, so that neighbours cannot run together. */
-static void
-hash_text(struct hash *h, const char *s)
-{
-    hash_bytes(h, s, strlen(s) + 1);
-}
-
-static void
-hash_hex(const struct hash *h, char out[33])
-{
-    snprintf(out, 33, "%016llx%016llx", (unsigned long long)(h->v >> 64),
-             (unsigned long long)h->v);
-}
 
 const char *
 run_version(void)
@@ -174,12 +138,8 @@ ptx_hash(struct exp_run *r, struct run_cache *c, struct allot_diag *d)
         struct allot_module *mod = load_module(r, true, d);
         if (!mod)
             return false;
-        char *text = allot_module_print(mod);
-        struct hash h = hash_start();
-        hash_text(&h, text);
         e = remember(c, name);
-        hash_hex(&h, e->ptx_hash);
-        free(text);
+        allot_module_hash(mod, e->ptx_hash);
         allot_module_free(mod);
     }
     memcpy(r->ptx_hash, e->ptx_hash, sizeof r->ptx_hash);
@@ -205,14 +165,9 @@ make_key(struct exp_run *r)
 }
 
 void
-run_identify(struct exp_run *r, const struct allot_machine *m,
-             const struct allot_module *mod)
+run_identify(struct exp_run *r, const struct allot_machine *m, const char *ptx_hash)
 {
-    char *text = allot_module_print(mod);
-    struct hash h = hash_start();
-    hash_text(&h, text);
-    hash_hex(&h, r->ptx_hash);
-    free(text);
+    snprintf(r->ptx_hash, sizeof r->ptx_hash, "%s", ptx_hash);
     allot_machine_hash(m, r->machine_hash);
     make_key(r);
 }

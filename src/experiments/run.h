@@ -38,10 +38,9 @@ void run_diag(struct allot_diag *d, struct diag_sink *diag);
 bool run_prepare(struct exp_run *r, struct run_cache *c, struct diag_sink *diag);
 void run_cache_free(struct run_cache *c);
 
-/* The same for a machine and a module (after its passes) that are at hand: nothing to
- * check. */
-void run_identify(struct exp_run *r, const struct allot_machine *m,
-                  const struct allot_module *mod);
+/* The same for a machine that is at hand and a hash of the PTX (allot_module_hash, after
+ * its passes): nothing to check. */
+void run_identify(struct exp_run *r, const struct allot_machine *m, const char *ptx_hash);
 
 /* Hash over the sources that results depend on, as 12 hex digits; and of the version:
  * "0.1.0+0123456789ab". */
