@@ -57,7 +57,7 @@ for p in "$build"/programs/clang/* "$build"/programs/nvcc/*; do
     has err "launches"
     check "$n, functional" 0 "$allot" exec --functional --machine gtx480 "$p"
 done
-for n in memory streams templates cooperative textures; do
+for n in memory streams templates cooperative textures texrefs; do
     case $programs in *clang/$n*) ;; *) fail "there is no program clang/$n" ;; esac
 done
 case $programs in
