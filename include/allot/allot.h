@@ -112,6 +112,8 @@ char *allot_fatbin_write(const char *const *ptx, size_t n, const char *compress,
 uint32_t allot_module_capability(const struct allot_module *m);
 /* PTX text, malloc'd. */
 char *allot_module_print(const struct allot_module *m);
+/* Hash of that text as 32 hexadecimal digits: what tells stored results apart. */
+void allot_module_hash(const struct allot_module *m, char hex[33]);
 /* Runs passes over the module: names joined by commas, settings of a pass behind colons
  * ("scratchpad-layout,relssp:threshold=0.1:mode=postdom"; "" for none). If report is not
  * NULL, *report is what the passes did and why, in words, malloc'd (NULL: nothing). */

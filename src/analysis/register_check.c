@@ -76,13 +76,14 @@ held(const struct check *c, int32_t reg)
 static void
 overwrite(struct check *c, uint32_t at, uint32_t n)
 {
-    for (uint32_t v = 0; v < c->nregs; v++) {
-        uint32_t w = width(c->before, (int32_t)v);
-        if (!bitset_has(c->maybe, v))
-            continue;
-        for (uint32_t p = at + 1 >= w ? at + 1 - w : 0; p < at + n; p++)
-            bitset_del(held(c, (int32_t)v), p);
-    }
+    for (size_t i = 0; i < BITSET_WORDS(c->nregs); i++)
+        FOR_BITS(bit, c->maybe[i])
+        {
+            int32_t v = (int32_t)(64 * i + bit);
+            uint32_t w = width(c->before, v);
+            for (uint32_t p = at + 1 >= w ? at + 1 - w : 0; p < at + n; p++)
+                bitset_del(held(c, v), p);
+        }
 }
 
 /* -- an instruction that was there before -- */
@@ -274,7 +275,8 @@ new_inst(struct check *c, const struct ptx_inst *in)
     }
     bool load = in->op == PTX_OP_LD, store = in->op == PTX_OP_ST;
     const struct ptx_operand *m = ptx_nops(in) == 2 ? &in->ops[load ? 1 : 0] : NULL;
-    if ((load || store) && c->slots && m && m->kind == PTX_OPD_ADDR && m->var == c->slots) {
+    if ((load || store) && c->slots && m && m->kind == PTX_OPD_ADDR &&
+        m->var == c->slots) {
         const struct ptx_operand *r = &in->ops[load ? 0 : 1];
         uint32_t slot = c->nunits + c->npreds + (uint32_t)m->off / 4;
         int32_t at = r->kind == PTX_OPD_REG ? place_of(c, r->reg) : -1;

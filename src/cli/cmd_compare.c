@@ -156,7 +156,9 @@ store_cell(const struct cli_sim *s, const char *db, const struct allot_workload 
                           .message = c->ok  ? ""
                                      : *why ? why
                                             : "did not run to its end"};
-    return cli_store_run(&ran, m, mod, dev);
+    ran.mod = mod;
+    ran.dev = dev;
+    return cli_store_run(&ran, m);
 }
 
 static bool
@@ -268,8 +270,8 @@ print_json(const struct cell *cells, const struct allot_workload *const *w, size
                       (json_int_t)c->warp, "thread_instructions", (json_int_t)c->thread,
                       "ipc", c->ipc, "seconds", c->seconds));
     }
-    json_t *o = json_pack("{s:o, s:b, s:o}", "machine", json_text(s->machine),
-                          "quick", s->quick, "results", rows);
+    json_t *o = json_pack("{s:o, s:b, s:o}", "machine", json_text(s->machine), "quick",
+                          s->quick, "results", rows);
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     printf("\n");
     json_decref(o);

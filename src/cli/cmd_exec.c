@@ -5,8 +5,9 @@
  * of JSON to a record file after each launch; when the program has ended, the record
  * becomes the table, the JSON or the CSV. Standard output is the program's alone. */
 #define _GNU_SOURCE
-#include "cli/cli.h"
+#include "cli/runs.h"
 
+#include "base/hash.h"
 #include "report/table.h"
 
 #include <dlfcn.h>
@@ -19,6 +20,7 @@
 #include <sys/personality.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct cli_cmd cmd = {
@@ -34,7 +36,7 @@ static const struct cli_cmd cmd = {
     "  allot exec --functional --per-kernel python3 script.py\n"};
 
 struct want {
-    const char *json, *csv;
+    const char *json, *csv, *db;
     bool per_kernel, none;
 };
 
@@ -193,11 +195,19 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
     set_or_clear("ALLOT_MAX_INSTRUCTIONS", s->max_instructions);
     set_or_clear("ALLOT_REPORT", w->per_kernel ? "kernel" : NULL);
     setenv("ALLOT_RECORD", record, 1);
-    set_or_clear("ALLOT_RECORD_ALL", w->json || w->csv ? "1" : NULL);
+    set_or_clear("ALLOT_RECORD_ALL", w->json || w->csv || w->db ? "1" : NULL);
     strbuf_free(&b);
 }
 
 /* -- running it -- */
+
+static double
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static volatile sig_atomic_t child;
 
@@ -418,11 +428,68 @@ write_csv(const json_t *launches, const char *path, const char *program,
     return ok;
 }
 
-static bool
-report(const char *record, const struct want *w, const char *program, int status,
-       const struct allot_machine *m, const struct cli_sim *s)
+/* What identifies the PTX of a program: the hash of its one module; of several, a hash of
+ * theirs, in the order of their first launches. */
+static const char *
+ptx_hash(const json_t *launches)
 {
-    struct launches l = {.all = w->json || w->csv ? json_array() : NULL,
+    struct hash h = hash_start();
+    json_t *seen = json_object(), *o;
+    const char *last = "";
+    size_t i;
+    json_array_foreach(launches, i, o)
+    {
+        const char *one = json_string_value(json_object_get(o, "ptx_hash"));
+        if (!one || json_object_get(seen, one))
+            continue;
+        json_object_set_new(seen, one, json_true());
+        hash_text(&h, one);
+        last = one;
+    }
+    char *hex = ARENA_ARRAY(cli_mem(), char, 33);
+    if (json_object_size(seen) == 1)
+        memcpy(hex, last, strlen(last) + 1);
+    else if (json_object_size(seen))
+        hash_hex(&h, hex);
+    else
+        *hex = 0;
+    json_decref(seen);
+    return hex;
+}
+
+/* A run of the store: its program, its arguments, one launch a row. */
+static bool
+store(json_t *launches, const struct want *w, const struct cli_list *pos, int status,
+      double seconds, const struct allot_machine *m, const struct cli_sim *s)
+{
+    const char **args = ARENA_ARRAY(cli_mem(), const char *, pos->n);
+    size_t i, nargs = 0;
+    json_t *o;
+    for (i = 1; i < pos->n; i++)
+        args[nargs++] = arena_printf(cli_mem(), "arg=%s", pos->v[i]);
+    json_array_foreach(launches, i, o)
+        json_object_set(o, "kernel", json_object_get(o, "name"));
+    struct cli_ran ran = {
+        .db = w->db,
+        .workload = pos->v[0],
+        .params = args,
+        .nparams = nargs,
+        .sim = s,
+        .seconds = seconds,
+        .ok = !status,
+        .message = status ? arena_printf(cli_mem(), "exit status %d", status) : "",
+        .ptx_hash = ptx_hash(launches),
+        .launches = launches};
+    ran.settings = cli_sim_settings(s, &ran.nsettings);
+    return cli_store_run(&ran, m);
+}
+
+static bool
+report(const char *record, const struct want *w, const struct cli_list *pos, int status,
+       double seconds, const struct allot_machine *m, const struct cli_sim *s)
+{
+    const char *program = pos->v[0];
+    struct launches l = {.all = w->json || w->csv || w->db ? json_array() : NULL,
                          .rows = json_array(),
                          .rank = json_object()};
     bool ok = true;
@@ -431,6 +498,8 @@ report(const char *record, const struct want *w, const char *program, int status
         ok &= write_json(l.all, w->json, program, status, m, s);
     if (w->csv)
         ok &= write_csv(l.all, w->csv, program, m);
+    if (w->db)
+        ok &= store(l.all, w, pos, status, seconds, m, s);
     if (!w->none)
         print_table(l.rows, program, m, s);
     json_decref(l.all);
@@ -477,8 +546,9 @@ exec_program(struct cli_list *pos, const struct cli_sim *s, const struct want *w
     }
     close(fd);
     set_environment(s, w, folder, &program, record);
+    double start = now();
     int status = run_program(path, (char **)pos->v);
-    bool ok = report(record, w, pos->v[0], status, m, s);
+    bool ok = report(record, w, pos, status, now() - start, m, s);
     unlink(record);
     return ok || status ? status : EXIT_FAILED;
 }
@@ -496,6 +566,8 @@ cmd_exec(int argc, char **argv)
          &w.json, NULL, NULL},
         {"csv", 0, "FILE", "one CSV line a launch, with every counter", &w.csv, NULL,
          NULL},
+        {"db", 0, "FILE", "store the run there (see 'allot results'), a row a launch",
+         &w.db, NULL, NULL},
         {"no-table", 0, NULL, "nothing on standard error at the end", NULL, NULL,
          &w.none},
         {0}};
@@ -507,6 +579,8 @@ cmd_exec(int argc, char **argv)
         return EXIT_USAGE;
     if (!pos.n)
         return cli_usage(&cmd, "give a program");
+    if (w.db && s.functional)
+        return cli_usage(&cmd, "--functional has no timing to store");
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &s, &o, NULL))
         return EXIT_USAGE;

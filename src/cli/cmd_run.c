@@ -242,6 +242,8 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
                               .params = out->params.v,
                               .nparams = out->params.n,
                               .sim = s,
+                              .mod = mod,
+                              .dev = dev,
                               .seconds = host_seconds(dev),
                               .ok = ok,
                               .message = ok     ? ""
@@ -249,7 +251,7 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
                                                 : "did not run to its end"};
         ran.settings = cli_sim_settings(s, &ran.nsettings);
         if (ok || !cli_interrupted())
-            ok &= cli_store_run(&ran, m, mod, dev);
+            ok &= cli_store_run(&ran, m);
     }
     allot_device_free(dev);
     allot_module_free(mod);
@@ -276,12 +278,14 @@ run_own(const char *path, const struct cli_own *own, const struct cli_sim *s,
                               .workload = path,
                               .own = true,
                               .sim = s,
+                              .mod = mod,
+                              .dev = dev,
                               .seconds = host_seconds(dev),
                               .ok = true,
                               .message = ""};
         ran.settings = cli_sim_settings(s, &ran.nsettings);
         ran.params = launch_texts(&l, "", &ran.nparams, cli_mem());
-        ok = cli_store_run(&ran, m, mod, dev) &&
+        ok = ok && cli_store_run(&ran, m) &&
              cli_own_finish(&l, dev, out->json || out->csv ? stderr : stdout);
     }
     allot_device_free(dev);

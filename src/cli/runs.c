@@ -137,8 +137,7 @@ cli_runs_do(struct runner *o, struct store *s, const struct experiment *e)
 }
 
 bool
-cli_store_run(const struct cli_ran *c, const struct allot_machine *m,
-              struct allot_module *mod, const struct allot_device *dev)
+cli_store_run(const struct cli_ran *c, const struct allot_machine *m)
 {
     if (!c->db)
         return true;
@@ -160,10 +159,12 @@ cli_store_run(const struct cli_ran *c, const struct allot_machine *m,
                         .quick = c->sim->quick,
                         .max_cycles = max_cycles};
     struct diag_sink diag = {0};
-    bool ok = run_identify(&r, m, mod, &diag);
+    bool ok = run_identify(&r, m, c->mod, c->ptx_hash, &diag);
     run_token(token);
     run_now(now);
-    json_t *rec = run_record(&r, token, now, c->seconds, dev, c->ok, c->message);
+    json_t *rec = run_record(&r, token, now, c->seconds, c->dev, c->ok, c->message);
+    if (c->launches)
+        json_object_set(rec, "launches", c->launches);
     struct store *s = ok ? store_open(c->db, &diag) : NULL;
     ok = s && store_add(s, rec, &diag);
     store_close(s);

@@ -20,8 +20,9 @@ bool cli_runs_runner(const struct cli_cmd *cmd, const struct cli_runs *r,
  * EXIT_FAILED if some run failed or could not be stored, EXIT_INTERRUPTED. */
 int cli_runs_do(struct runner *o, struct store *s, const struct experiment *e);
 
-/* Stores a run that this process did itself; db NULL: does nothing. `machine` and
- * `settings` are what the options said (cli_sim_settings); false after saying why not. */
+/* Stores a run that this process did itself, or the program it started; db NULL: does
+ * nothing. `machine` and `settings` are what the options said (cli_sim_settings); false
+ * after saying why not. */
 struct cli_ran {
     const char *db, *workload, *passes;
     bool own; /* a kernel of one's own: see struct exp_run */
@@ -31,9 +32,12 @@ struct cli_ran {
     double seconds;
     bool ok;
     const char *message;
+    struct allot_module *mod; /* or, NULL: */
+    const char *ptx_hash;
+    const struct allot_device *dev; /* with the launches; or, NULL: */
+    json_t *launches; /* an object each: kernel, seconds, ptx_hash, counters */
 };
-bool cli_store_run(const struct cli_ran *r, const struct allot_machine *m,
-                   struct allot_module *mod, const struct allot_device *dev);
+bool cli_store_run(const struct cli_ran *r, const struct allot_machine *m);
 
 /* A progress line on a terminal: "[####....] 12/60 runs, 2 failed, 3 min left  TEXT". */
 void cli_runs_progress(const struct runner_count *c, double left, const char *last);

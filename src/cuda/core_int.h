@@ -38,6 +38,7 @@ struct acu_module {
     bool registered, dead;
     int error;                /* of loading, once tried */
     struct allot_module *ptx; /* after loading */
+    char hash[33];            /* of the PTX; "": not asked for yet */
     VEC(struct acu_function *) functions;
     VEC(struct acu_symbol *) symbols;
     VEC(void **) managed; /* by symbols' order among the managed ones */
@@ -75,6 +76,8 @@ int acu_device_make(void);
 /* Forgets what hung on the device (core_module.c, core_mem.c). */
 void acu_modules_reset(void);
 void acu_ranges_reset(void);
+/* Hash of a loaded module's PTX. */
+const char *acu_module_hash(struct acu_module *m);
 /* Gives each managed variable of registered modules its memory. */
 int acu_modules_managed(void);
 void acu_range_add(uint64_t addr, uint64_t size, enum acu_kind kind, unsigned flags);

@@ -49,6 +49,8 @@ record(const struct acu_function *f, const struct acu_launch *l,
         "\"block\": [%u, %u, %u], \"dynamic_scratchpad\": %u, \"seconds\": %.6f",
         (long)getpid(), f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0],
         l->block[1], l->block[2], l->dynamic_scratchpad, allot_result_seconds(r));
+    if (acu.record_all)
+        strbuf_printf(&b, ", \"ptx_hash\": \"%s\"", acu_module_hash(f->module));
     struct allot_stat_info info;
     for (size_t i = 0; allot_stat(i, &info); i++) {
         uint64_t count;

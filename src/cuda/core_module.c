@@ -70,6 +70,7 @@ acu_modules_reset(void)
         }
         allot_module_free(m->ptx);
         m->ptx = NULL;
+        *m->hash = 0;
         m->error = 0;
         for (size_t k = 0; k < m->functions.n; k++) {
             m->functions.v[k]->kernel = NULL;
@@ -182,6 +183,14 @@ struct allot_module *
 acu_module_ptx(struct acu_module *m)
 {
     return module_ready(m) ? NULL : m->ptx;
+}
+
+const char *
+acu_module_hash(struct acu_module *m)
+{
+    if (!*m->hash)
+        allot_module_hash(m->ptx, m->hash);
+    return m->hash;
 }
 
 /* -- functions -- */

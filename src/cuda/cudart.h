@@ -137,6 +137,8 @@ struct rt_array {
     unsigned flags;
     unsigned element; /* bytes */
 };
+/* INVALID_CHANNEL_DESCRIPTOR where there are no such texels. */
+int rt_format(const struct rt_channel_desc *d, struct allot_format *f);
 /* The array behind a handle, NULL: no live one. */
 struct rt_array *rt_array_find(const struct rt_array *handle);
 /* After a device reset none of them lives. */

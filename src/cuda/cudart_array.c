@@ -98,8 +98,8 @@ cudaCreateChannelDesc(int x, int y, int z, int w, int kind)
     return (struct rt_channel_desc){x, y, z, w, kind};
 }
 
-static int
-format(const struct rt_channel_desc *d, struct allot_format *f)
+int
+rt_format(const struct rt_channel_desc *d, struct allot_format *f)
 {
     static const enum allot_channel kinds[] = {ALLOT_SIGNED, ALLOT_UNSIGNED, ALLOT_FLOAT};
     int n = d->w ? 4 : d->z ? 3 : d->y ? 2 : 1;
@@ -124,7 +124,7 @@ array_new(struct rt_array **out, const struct rt_channel_desc *desc, struct rt_e
     if (flags & ARRAY_CUBEMAP || flags & ~0xfu)
         return acu_not_supported("an array that is a cube map or sparse");
     rt_arrays_check();
-    int e = format(desc, &info.format);
+    int e = rt_format(desc, &info.format);
     if (e)
         return e;
     info.width = x.width;
@@ -387,7 +387,7 @@ resource(const struct rt_resource *r, struct allot_resource *out)
         out->kind = ALLOT_RES_LINEAR;
         out->addr = ADDR(r->res.linear.p);
         out->bytes = r->res.linear.bytes;
-        e = format(&r->res.linear.desc, &out->format);
+        e = rt_format(&r->res.linear.desc, &out->format);
         return e ? e : acu_check(out->addr, out->bytes);
     case 3:
         out->kind = ALLOT_RES_PITCH2D;
@@ -395,7 +395,7 @@ resource(const struct rt_resource *r, struct allot_resource *out)
         out->width = r->res.pitched.width;
         out->height = r->res.pitched.height;
         out->pitch = r->res.pitched.pitch;
-        return format(&r->res.pitched.desc, &out->format);
+        return rt_format(&r->res.pitched.desc, &out->format);
     default:
         return acu_not_supported("a mipmapped array");
     }

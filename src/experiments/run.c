@@ -1,6 +1,7 @@
 /* run.c: keys, plans, and one simulation from its description. */
 #include "experiments/run.h"
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/vec.h"
 #include "experiments/launch.h"
@@ -12,43 +13,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-/* -- hashing: FNV-1a with 128 bits -- */
-
-typedef unsigned __int128 u128;
-
-struct hash {
-    u128 v;
-};
-
-static void
-hash_bytes(struct hash *h, const void *p, size_t n)
-{
-    const u128 prime = ((u128)1 << 88) + 0x13b;
-    const uint8_t *b = p;
-    for (size_t i = 0; i < n; i++)
-        h->v = (h->v ^ b[i]) * prime;
-}
-
-static struct hash
-hash_start(void)
-{
-    return (struct hash){((u128)0x6c62272e07bb0142 << 64) | 0x62b821756295c58d};
-}
-
-/* A text with its end, so that neighbours cannot run together. */
-static void
-hash_text(struct hash *h, const char *s)
-{
-    hash_bytes(h, s, strlen(s) + 1);
-}
-
-static void
-hash_hex(const struct hash *h, char out[33])
-{
-    snprintf(out, 33, "%016llx%016llx", (unsigned long long)(h->v >> 64),
-             (unsigned long long)h->v);
-}
 
 const char *
 run_version(void)
@@ -168,16 +132,6 @@ load_module(const struct exp_run *r, const struct allot_machine *m, bool passed,
     return mod;
 }
 
-static void
-hash_module(const struct allot_module *mod, char out[33])
-{
-    char *text = allot_module_print(mod);
-    struct hash h = hash_start();
-    hash_text(&h, text);
-    hash_hex(&h, out);
-    free(text);
-}
-
 /* What the launch of a kernel of one's own is made of, its input files too. */
 static bool
 hash_launch(const struct exp_run *r, struct launch *l, char out[33],
@@ -234,7 +188,7 @@ hashes(const struct exp_run *r, const struct allot_machine *m, struct run_cache 
         ok = read_launch(r, mod, &l, &mem, diag) && hash_launch(r, &l, launch_hash, diag);
     if (ok) {
         e = remember(c, name);
-        hash_module(mod, e->ptx_hash);
+        allot_module_hash(mod, e->ptx_hash);
         memcpy(e->launch_hash, launch_hash, sizeof launch_hash);
     }
     arena_free(&mem);
@@ -284,14 +238,17 @@ make_key(struct exp_run *r, const char *launch_hash)
 
 bool
 run_identify(struct exp_run *r, const struct allot_machine *m, struct allot_module *mod,
-             struct diag_sink *diag)
+             const char *ptx_hash, struct diag_sink *diag)
 {
     struct arena mem = {0};
     struct launch l;
     char launch_hash[33] = "";
     bool ok = !r->own || (read_launch(r, mod, &l, &mem, diag) &&
                           hash_launch(r, &l, launch_hash, diag));
-    hash_module(mod, r->ptx_hash);
+    if (mod)
+        allot_module_hash(mod, r->ptx_hash);
+    else
+        snprintf(r->ptx_hash, sizeof r->ptx_hash, "%s", ptx_hash);
     allot_machine_hash(m, r->machine_hash);
     make_key(r, launch_hash);
     arena_free(&mem);

@@ -37,6 +37,8 @@ static const char *const steps[] = {
     " PRIMARY KEY (run, number)) WITHOUT ROWID;",
     /* 1 -> 2: parameters of workloads */
     "ALTER TABLE runs ADD COLUMN params TEXT NOT NULL DEFAULT '';",
+    /* 2 -> 3: PTX of a launch, where a run has several modules; '': the run's */
+    "ALTER TABLE launches ADD COLUMN ptx_hash TEXT NOT NULL DEFAULT '';",
 };
 enum { VERSION = sizeof steps / sizeof *steps };
 
@@ -278,10 +280,11 @@ add_launches(struct store *s, const json_t *r, struct diag_sink *diag)
     struct allot_stat_info info;
     sqlite3_stmt *q = NULL;
     sqlite3_int64 run = sqlite3_last_insert_rowid(s->db);
-    strbuf_addz(&sql, "INSERT INTO launches (run, number, kernel, host_seconds");
+    strbuf_addz(&sql,
+                "INSERT INTO launches (run, number, kernel, host_seconds, ptx_hash");
     for (size_t i = 0; i < STAT_COUNTERS && stats_info(i, &info); i++)
         strbuf_printf(&sql, ", \"%s\"", info.id);
-    strbuf_addz(&sql, ") VALUES (?, ?, ?, ?");
+    strbuf_addz(&sql, ") VALUES (?, ?, ?, ?, ?");
     for (size_t i = 0; i < STAT_COUNTERS; i++)
         strbuf_addz(&sql, ", ?");
     strbuf_addz(&sql, ")");
@@ -299,10 +302,11 @@ add_launches(struct store *s, const json_t *r, struct diag_sink *diag)
         sqlite3_bind_int64(q, 2, (sqlite3_int64)k);
         bind_text(q, 3, json_string_value(json_object_get(l, "kernel")));
         sqlite3_bind_double(q, 4, json_number_value(json_object_get(l, "seconds")));
+        bind_text(q, 5, json_string_value(json_object_get(l, "ptx_hash")));
         for (size_t i = 0; i < STAT_COUNTERS && stats_info(i, &info); i++) {
             const json_t *v = json_object_get(l, info.id);
             if (v)
-                sqlite3_bind_int64(q, 5 + (int)i, json_integer_value(v));
+                sqlite3_bind_int64(q, 6 + (int)i, json_integer_value(v));
         }
         ok = sqlite3_step(q) == SQLITE_DONE;
     }

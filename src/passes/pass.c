@@ -252,6 +252,20 @@ expand(const char *pipeline)
 }
 
 bool
+pass_takes(const char *pipeline, const char *key)
+{
+    char *text = expand(pipeline), *save = NULL;
+    bool found = false;
+    for (char *s = strtok_r(text, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
+        s[strcspn(s, ":")] = 0;
+        const struct pass *p = pass_find(s);
+        found |= p && key_value(p->keys, key);
+    }
+    free(text);
+    return found;
+}
+
+bool
 pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
          struct strbuf *report, struct diag_sink *diag)
 {

@@ -73,4 +73,7 @@ bool pass_arg_number(const struct pass_args *a, const char *key, double lo, doub
 bool pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
               struct strbuf *report, struct diag_sink *diag);
 
+/* Whether a pass of the pipeline has a setting of that name. */
+bool pass_takes(const char *pipeline, const char *key);
+
 #endif

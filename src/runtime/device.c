@@ -413,7 +413,9 @@ version_for(struct allot_device *dev, struct loaded_module *lm,
         free(passes);
         return lm->versions.v[0];
     }
-    double t = effective_threshold(dev, k);
+    /* What no pass asks for makes no other version. */
+    double t = pass_takes(passes, "threshold") ? effective_threshold(dev, k) : 1;
+    dynamic = pass_takes(passes, "dynamic") ? dynamic : 0;
     for (size_t i = 1; i < lm->versions.n; i++)
         if (lm->versions.v[i]->threshold == t && lm->versions.v[i]->dynamic == dynamic) {
             free(passes);

@@ -2,6 +2,7 @@
 #include "runtime/runtime.h"
 
 #include "analysis/usage.h"
+#include "base/hash.h"
 #include "passes/pass.h"
 #include "ptx/link.h"
 #include "ptx/parse.h"
@@ -111,6 +112,16 @@ allot_module_print(const struct allot_module *m)
     struct strbuf b = {0};
     ptx_print(m->ptx, &b);
     return strbuf_take(&b);
+}
+
+void
+allot_module_hash(const struct allot_module *m, char hex[33])
+{
+    char *text = allot_module_print(m);
+    struct hash h = hash_start();
+    hash_text(&h, text);
+    hash_hex(&h, hex);
+    free(text);
 }
 
 bool

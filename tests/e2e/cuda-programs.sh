@@ -57,7 +57,7 @@ for p in "$build"/programs/clang/* "$build"/programs/nvcc/*; do
     has err "launches"
     check "$n, functional" 0 "$allot" exec --functional --machine gtx480 "$p"
 done
-for n in memory streams templates cooperative textures; do
+for n in memory streams templates cooperative textures texrefs; do
     case $programs in *clang/$n*) ;; *) fail "there is no program clang/$n" ;; esac
 done
 case $programs in
@@ -89,6 +89,30 @@ awk -F, -v n="$fields" 'NF != n { exit 1 }' s.csv || fail "each line of s.csv ha
 check "the same again" 0 "$allot" exec --scheduler lrr --set sm.count=4 --no-table -- "$p"
 cmp -s out first || fail "simulated time differs from run to run" first out
 [ -s err ] && fail "--no-table leaves nothing on stderr" err
+# The store: a run a program, a row a launch, with what --json says of it.
+check "stored" 0 "$allot" exec --scheduler lrr --set sm.count=4 --no-table --json s.json \
+    --db s.db -- "$p" --unused argument
+check "stored launches" 0 "$allot" results show 1 --json - --db s.db
+python3 - out s.json <<'END' && passed=$((passed + 1)) || fail "the store's launches" out
+import json, sys
+run, said = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+assert run["state"] == "done" and run["workload"].endswith("/streams"), run["workload"]
+assert run["params"] == ["arg=--unused", "arg=argument"], run["params"]
+assert run["settings"] == ["sm.scheduler=lrr", "sm.count=4"], run["settings"]
+assert len(run["machine_hash"]) == 16 and run["seconds"] > 0
+assert len(run["launches"]) == len(said["kernels"]) == 37
+for stored, told in zip(run["launches"], said["kernels"]):
+    assert stored["kernel"] == told["name"] and stored["ptx_hash"] == run["ptx_hash"]
+    counters = [k for k, v in stored.items() if isinstance(v, int)]
+    assert len(counters) > 60 and all(stored[k] == told[k] for k in counters)
+END
+check "stored again" 0 "$allot" exec --scheduler gto --no-table --db s.db -- "$p"
+check "both" 0 "$allot" results diff 1 2 --db s.db
+has out "sm.scheduler=gto"
+check "a failed program" 3 "$allot" exec --no-table --db s.db -- sh -c 'exit 3'
+check "is stored as such" 0 "$allot" results list --state failed --db s.db
+has out " failed "
+check "nothing timed to store" 2 "$allot" exec --functional --db s.db -- "$p"
 check "another machine" 0 "$allot" exec --set sm.count=1 --no-table "$p"
 cmp -s out first && fail "simulated time is the same on another machine" out
 

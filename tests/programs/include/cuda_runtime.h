@@ -14,6 +14,9 @@ enum cudaError_t {
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidConfiguration = 9,
+    cudaErrorInvalidTexture = 18,
+    cudaErrorInvalidTextureBinding = 19,
+    cudaErrorInvalidChannelDescriptor = 20,
     cudaErrorInvalidMemcpyDirection = 21,
     cudaErrorInvalidDevice = 101,
     cudaErrorInvalidResourceHandle = 400,
@@ -330,6 +333,9 @@ template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<float4>() {
 }
 template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<int>() {
     return cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindSigned);
+}
+template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<unsigned char>() {
+    return cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned);
 }
 template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<uchar4>() {
     return cudaCreateChannelDesc(8, 8, 8, 8, cudaChannelFormatKindUnsigned);
