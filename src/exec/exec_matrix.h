@@ -30,7 +30,8 @@ const struct matrix_shape *matrix_shape(unsigned mod);
 unsigned matrix_bits(unsigned type);
 /* Fragment of an operand of wmma, or (wmma false) of mma, its registers taken from `o`;
  * with a diagnostic where they do not fit. col: operand A or B of mma.m8n8k4 in column
- * order. */
+ * order. A of mma.sp, of which half the columns are kept, is that of the shape with half
+ * the k. */
 bool matrix_fragment(struct decoder *d, struct fragment *f, const struct ptx_operand *o,
                      const struct matrix_shape *s, enum matrix_operand which,
                      unsigned type, bool wmma, bool col);

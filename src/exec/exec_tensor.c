@@ -1,4 +1,4 @@
-/* exec_tensor.c: matrix products: wmma.mma and mma.
+/* exec_tensor.c: matrix products: wmma.mma, mma and mma.sp.
  *
  * PTX ISA 9.0, 9.7.14. The ISA leaves the order of additions and the precision of partial
  * sums open. Here, after the measurements of Fasi, Higham, Mikaitis, Pranesh ("Numerical
@@ -9,7 +9,11 @@
  * ones (the latter not measured there). An f16 result is rounded once to nearest, behind
  * the last block. f64: a chain of fma in the order of k, each rounded. Integers: exact,
  * modulo 2^32 or clamped at the end (.satfinite). Single bits: as ISA. Cost of
- * mma.m16n8k16: some 2000 products in vectorised loops, about 2 microseconds. */
+ * mma.m16n8k16: some 2000 products in vectorised loops, about 2 microseconds.
+ *
+ * mma.sp (9.7.14.6): A keeps half of each row, and the metadata say which column each
+ * kept element stands for. The products of what is kept are summed as those of a dense
+ * row; blocks count kept elements. */
 #include "exec/exec_matrix.h"
 #include "exec/fp_half.h"
 
@@ -26,6 +30,11 @@ struct tensor_plan {
     bool satf, and_popc;
     uint16_t m, n, k, batch; /* k in elements, of single bits in words */
     struct fragment a, b, c, d;
+    uint16_t bk;         /* rows of b: k, or 2 k where a is sparse */
+    uint8_t spread;      /* mma.sp: lanes of each four that hold metadata; 0: dense */
+    uint8_t first;       /* the first of them */
+    uint8_t kept, chunk; /* of `chunk` columns `kept` are there */
+    uint32_t meta;       /* row of the metadata */
 };
 
 /* -- fragments to matrices and back -- */
@@ -111,6 +120,38 @@ write_bits(const struct exec_warp *w, const struct fragment *f, uint32_t mask,
     }
 }
 
+/* -- sparse factors -- */
+
+/* col[i * k + x]: the column that kept element x of row i of A stands for. Each chunk has
+ * four bits of metadata, two indices of two bits: of 8- and 16-bit elements the places of
+ * two among four; of 4-bit ones the places of two pairs among four pairs; of tf32 the
+ * element has two places of 16 bits, and the first index tells. The bits of a row lie in
+ * one word, or (16- and 32-bit elements) in its lower half, with those of the row 8 below
+ * in the upper; words go over the lanes of four row by row where a row takes a word, and
+ * column by column. Undefined metadata are taken as written: indices that are equal add
+ * both products. */
+static void
+read_columns(const struct exec_warp *w, const struct tensor_plan *p, uint16_t *col)
+{
+    const uint32_t *meta = row(w, p->meta);
+    unsigned chunks = p->bk / p->chunk, bits = p->a.bits;
+    unsigned per_word = bits >= 16 ? 4 : 8; /* chunks of a row in one word */
+    for (unsigned i = 0; i < p->m; i++)
+        for (unsigned c = 0; c < chunks; c++) {
+            unsigned word = c / per_word, low = i / 8, shift = c % per_word * 4;
+            unsigned at = bits >= 16 ? word : word * 2 + low;
+            shift += bits >= 16 ? low * 16 : 0;
+            uint32_t e = meta[i % 8 * 4 + p->first + at] >> shift;
+            uint16_t *to = col + i * p->k + c * p->kept;
+            for (unsigned x = 0; x < p->kept; x++) {
+                unsigned index = bits == 32  ? e >> 1 & 1
+                                 : bits == 4 ? (e >> x / 2 * 2 & 3) * 2 + x % 2
+                                             : e >> x * 2 & 3;
+                to[x] = (uint16_t)(c * p->chunk + index);
+            }
+        }
+}
+
 /* -- products -- */
 
 static void add_block(float *acc, const double (*p)[MAX_N], unsigned block, unsigned n);
@@ -177,19 +218,24 @@ multiply_floats(const struct exec_warp *w, const struct tensor_plan *p, uint32_t
     float a[MAX_FACTOR], b[MAX_FACTOR], c[MAX_RESULT];
     uint32_t bits[MAX_RESULT];
     double prod[16][MAX_N];
-    unsigned m = p->m, n = p->n, k = p->k;
+    uint16_t col[MAX_FACTOR];
+    unsigned m = p->m, n = p->n, k = p->k, bk = p->bk;
     read_floats(w, &p->a, p->ta, a);
     read_floats(w, &p->b, p->tb, b);
     read_floats(w, &p->c, p->tc, c);
+    if (p->spread)
+        read_columns(w, p, col);
     for (unsigned q = 0; q < p->batch; q++)
         for (unsigned i = 0; i < m; i++) {
-            const float *ai = a + (q * m + i) * k, *bq = b + q * n * k;
+            const float *ai = a + (q * m + i) * k, *bq = b + q * n * bk;
             float *ci = c + (q * m + i) * n;
             for (unsigned k0 = 0; k0 < k; k0 += p->block) {
                 unsigned len = k - k0 < p->block ? k - k0 : p->block;
-                for (unsigned x = 0; x < len; x++)
+                for (unsigned x = 0; x < len; x++) {
+                    const float *bx = bq + (p->spread ? col[i * k + k0 + x] : k0 + x);
                     for (unsigned j = 0; j < n; j++)
-                        prod[x][j] = (double)ai[k0 + x] * bq[j * k + k0 + x];
+                        prod[x][j] = (double)ai[k0 + x] * bx[j * bk];
+                }
                 add_block(ci, (const double(*)[MAX_N])prod, len, n);
             }
         }
@@ -233,15 +279,21 @@ multiply_ints(const struct exec_warp *w, const struct tensor_plan *p, uint32_t m
 {
     int32_t a[MAX_FACTOR], b[MAX_FACTOR], c[MAX_RESULT];
     uint32_t bits[MAX_RESULT];
+    uint16_t col[MAX_FACTOR];
     unsigned m = p->m, n = p->n, k = p->k;
+    if (p->spread)
+        read_columns(w, p, col);
     read_ints(w, &p->a, p->ta, a);
     read_ints(w, &p->b, p->tb, b);
     read_ints(w, &p->c, p->tc, c);
     for (unsigned i = 0; i < m; i++)
         for (unsigned j = 0; j < n; j++) {
-            const int32_t *x = a + i * k, *y = b + j * k;
+            const int32_t *x = a + i * k, *y = b + j * p->bk;
             int32_t s = 0; /* at most 128 products of 8 by 8 bits */
-            if (p->product == P_INT)
+            if (p->spread)
+                for (unsigned z = 0; z < k; z++)
+                    s += x[z] * y[col[i * k + z]];
+            else if (p->product == P_INT)
                 for (unsigned z = 0; z < k; z++)
                     s += x[z] * y[z];
             else
@@ -355,15 +407,36 @@ families(unsigned shape, bool wmma)
     }
 }
 
+/* The same for mma.sp (9.7.14.6). */
+static unsigned
+sparse_families(unsigned shape)
+{
+    switch (shape) {
+    case PTX_SHAPE_M16N8K8:
+        return T_TF32;
+    case PTX_SHAPE_M16N8K16:
+        return T_F16 | T_BF16 | T_TF32;
+    case PTX_SHAPE_M16N8K32:
+        return T_F16 | T_BF16 | T_INT8;
+    case PTX_SHAPE_M16N8K64:
+        return T_INT8 | T_INT4 | T_FP8;
+    case PTX_SHAPE_M16N8K128:
+        return T_INT4;
+    default:
+        return 0;
+    }
+}
+
 static bool
 check_types(struct decoder *d, const struct tensor_plan *p, const struct matrix_shape *s,
-            bool wmma)
+            bool wmma, bool sparse)
 {
     unsigned f = family(p->ta);
+    unsigned have = !s ? 0 : sparse ? sparse_families(s->mod) : families(s->mod, wmma);
     bool same = p->tb == p->ta || (!wmma && f & (T_INT8 | T_INT4 | T_FP8));
-    if (!s || !(families(s->mod, wmma) & f) || family(p->tb) != f || !same)
+    if (!(have & f) || family(p->tb) != f || !same)
         return decode_refuse(d, "there is no such shape with these types");
-    bool half = f == T_F16 || (f == T_FP8 && p->tc == p->td);
+    bool half = f == T_F16 || (f == T_FP8 && p->tc == p->td && !sparse);
     unsigned acc = f == T_F64                     ? PTX_F64
                    : f & (T_INT8 | T_INT4 | T_B1) ? PTX_S32
                                                   : PTX_F32;
@@ -391,18 +464,41 @@ check_types(struct decoder *d, const struct tensor_plan *p, const struct matrix_
     return true;
 }
 
+/* Operands e and f of mma.sp: metadata, and which lanes of four hold them. */
+static bool
+dec_metadata(struct decoder *d, struct tensor_plan *p, unsigned k)
+{
+    const struct ptx_operand *o = d->in->ops;
+    unsigned bits = matrix_bits(p->ta);
+    p->chunk = bits == 32 ? 2 : bits == 4 ? 8 : 4;
+    p->kept = p->chunk / 2;
+    p->spread = (uint8_t)(k / p->chunk / 4);
+    if (o[5].kind != PTX_OPD_IMM || o[5].imm >= 4u / p->spread)
+        return decode_refuse(d, "the sparsity selector is a constant from 0 to %u here",
+                             4u / p->spread - 1);
+    p->first = (uint8_t)(o[5].imm * p->spread);
+    p->meta = decode_operand(d, &o[4], PTX_B32);
+    return p->meta != REF_NONE;
+}
+
 static bool
 dec_product(struct decoder *d, bool wmma)
 {
     const struct ptx_inst *in = d->in;
     const struct matrix_shape *s = matrix_shape(in->mod[PTX_MG_SHAPE]);
+    struct matrix_shape packed; /* of A */
+    bool sparse = in->mod[PTX_MG_SP];
     struct tensor_plan *p = ARENA_NEW(&d->pp->mem, struct tensor_plan);
     p->td = in->type[0];
     p->tc = in->type[in->ntypes - 1];
     p->ta = in->ntypes == 2 ? PTX_F16 : in->type[1];
     p->tb = in->ntypes == 2 ? PTX_F16 : in->type[2];
-    if (!check_types(d, p, s, wmma))
+    if (!check_types(d, p, s, wmma, sparse))
         return false;
+    packed = *s;
+    if (sparse && !dec_metadata(d, p, s->k))
+        return false;
+    packed.k /= sparse ? 2 : 1;
     unsigned f = family(p->ta);
     p->product = f == T_F64              ? P_DOUBLE
                  : f & (T_INT8 | T_INT4) ? P_INT
@@ -420,13 +516,14 @@ dec_product(struct decoder *d, bool wmma)
          bcol = in->mod[PTX_MG_BLAYOUT] == PTX_BLAYOUT_COL;
     const struct ptx_operand *o = in->ops;
     if (!matrix_fragment(d, &p->d, &o[0], s, MAT_C, p->td, wmma, false) ||
-        !matrix_fragment(d, &p->a, &o[1], s, MAT_A, p->ta, wmma, !wmma && acol) ||
+        !matrix_fragment(d, &p->a, &o[1], &packed, MAT_A, p->ta, wmma, !wmma && acol) ||
         !matrix_fragment(d, &p->b, &o[2], s, MAT_B, p->tb, wmma, !wmma && bcol) ||
         !matrix_fragment(d, &p->c, &o[3], s, MAT_C, p->tc, wmma, false))
         return false;
     p->m = p->a.rows;
     p->n = p->b.cols;
     p->k = p->a.cols;
+    p->bk = p->b.rows;
     p->batch = p->a.batch;
     d->out->plan = p;
     d->out->fn = h_tensor;

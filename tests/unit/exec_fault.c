@@ -467,21 +467,6 @@ refusals_name_every_place(void **state)
         "    st.param.u64 [out], 1;\n    ^\n");
 }
 
-static void
-unsupported_instructions_are_refused(void **state)
-{
-    kit_refused(
-        PTX_HEAD
-        ".visible .entry k()\n{\n.reg .b32 %r<8>;\n.reg .f32 %f<8>;\n"
-        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, "
-        "{%r1, %r2}, {%r3, %r4}, {%f1, %f2, %f3, %f4}, %r5, 0;\nret;\n}\n",
-        "test.ptx:8:1: error: kernel 'k': "
-        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32: this instruction is not "
-        "supported\n"
-        "    mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, "
-        "{%r1, %r2}, {%r3, %r4}, {%f1, %f2, %f3, %f4}, %r5, 0;\n    ^\n");
-}
-
 /* Instructions of later machines, one line each, named in full. */
 static void
 later_instructions_are_refused(void **state)
@@ -561,7 +546,6 @@ main(void)
         cmocka_unit_test(wild_indexed_branch),
         cmocka_unit_test(launch_errors),
         cmocka_unit_test(refusals_name_every_place),
-        cmocka_unit_test(unsupported_instructions_are_refused),
         cmocka_unit_test(later_instructions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,8 +65,10 @@ bits_of(int x, const char *t)
         return !strcmp(t, "bf16") ? v >> 16 : v;
     }
     if (!strcmp(t, "f16") || !strcmp(t, "e4m3") || !strcmp(t, "e5m2")) {
-        int mbits = !strcmp(t, "f16") ? 10 : !strcmp(t, "e4m3") ? 3 : 2, e = 0,
-            bias = !strcmp(t, "e4m3") ? 7 : 15;
+        int mbits = !strcmp(t, "f16")    ? 10
+                    : !strcmp(t, "e4m3") ? 3
+                                         : 2,
+            e = 0, bias = !strcmp(t, "e4m3") ? 7 : 15;
         uint64_t m = (uint64_t)(x < 0 ? -x : x);
         if (!m)
             return 0;
@@ -263,6 +265,172 @@ test_mma(void **state)
         for (int l = 0; l < 4; l++)
             if (volta || l == 2) /* .row.col */
                 check_mma(f, l & 1, l & 2, &rng);
+    }
+}
+
+/* -- mma.sp (9.7.14.6) -- */
+
+/* Kept element i of the lane is in that row, in this one of the columns that its register
+ * covers: two for every element. */
+static void
+sparse_a_place(int bits, int lane, int i, int *row, int *first, int *nth)
+{
+    int per = 32 / bits, g = lane >> 2, tid = lane % 4;
+    *row = (i < per || (i >= 2 * per && i < 3 * per)) ? g : g + 8;
+    *first = tid * 2 * per + (i < 2 * per ? 0 : 8 * per);
+    *nth = i % per;
+}
+
+/* Lane and lowest bit of the four bits of metadata of a chunk: the figures of the ISA,
+ * shape by shape. */
+static void
+metadata_place(const struct sparse_form *s, int selector, int row, int chunk, int *lane,
+               int *bit)
+{
+    int four = row % 8 * 4, low = row / 8, k = s->f.k, bits = matrix_type_bits(s->f.a);
+    if ((bits == 16 && k == 16) || (bits == 32 && k == 8)) {
+        *lane = four + selector; /* Ti: [15..0] row i / 4, [31..16] the row 8 below */
+        *bit = 16 * low + 4 * chunk;
+    } else if (bits >= 16) { /* T2i: first half of the columns, T2i+1: second half */
+        *lane = four + 2 * selector + (chunk >= 4);
+        *bit = 16 * low + 4 * (chunk % 4);
+    } else if ((bits == 8 && k == 32) || (bits == 4 && k == 64)) {
+        *lane = four + 2 * selector + low; /* T2i: upper rows, T2i+1: lower rows */
+        *bit = 4 * chunk;
+    } else { /* T0, T1: first half of the columns, T2, T3: second half */
+        *lane = four + (chunk >= 8 ? 2 : 0) + low;
+        *bit = 4 * (chunk % 8);
+    }
+}
+
+static void
+check_sparse(const struct sparse_form *s, bool ordered, int selector, uint64_t *rng)
+{
+    static int a[16][128], b[128][8], c[16][8], index[16][32][2];
+    const struct mma_form *f = &s->f;
+    struct strbuf text = {0};
+    sparse_kernel(&text, s, ordered, selector, false);
+    memset(in_words, 0, sizeof in_words);
+    memset(a, 0, sizeof a);
+    int abits = matrix_type_bits(f->a), bbits = matrix_type_bits(f->b),
+        cbits = matrix_type_bits(f->c), dbits = matrix_type_bits(f->d);
+    int meta = f->na + f->nb + f->nc, bt, r, col;
+    uint32_t *m = in_words + meta * 32, used[32] = {0};
+    for (int lane = 0; lane < 32; lane++)
+        m[lane] = (uint32_t)util_random(rng); /* what nobody must look at */
+    for (r = 0; r < 16; r++)
+        for (int chunk = 0; chunk < f->k / s->chunk; chunk++) {
+            int i = (int)(util_random(rng) % 4), j = (int)(util_random(rng) % 3), lane,
+                bit;
+            j += j >= i;
+            if (ordered && i > j) {
+                int t = i;
+                i = j, j = t;
+            }
+            if (s->chunk == 2) /* 0b0100: the first, 0b1110: the second */
+                i = i < 2 ? 0 : 2, j = i + 1;
+            index[r][chunk][0] = i, index[r][chunk][1] = j;
+            metadata_place(s, selector, r, chunk, &lane, &bit);
+            assert_false(used[lane] >> bit & 15);
+            used[lane] |= 15u << bit;
+            m[lane] = (m[lane] & ~(15u << bit)) | (uint32_t)(i | j << 2) << bit;
+        }
+    for (int lane = 0; lane < 32; lane++) {
+        for (int i = 0; i < f->na * 32 / abits; i++) {
+            int first, nth, kept = s->chunk / 2, x = some_int(rng, f->a);
+            sparse_a_place(abits, lane, i, &r, &first, &nth);
+            int chunk = first / s->chunk + nth / kept, at = nth % kept;
+            const int *ix = index[r][chunk];
+            col = chunk * s->chunk + (s->chunk == 2   ? ix[0] / 2
+                                      : s->chunk == 4 ? ix[at]
+                                                      : 2 * ix[at / 2] + at % 2);
+            a[r][col] = x;
+            set_element(in_words, 0, abits, lane, i, bits_of(x, f->a));
+        }
+        for (int i = 0; i < f->nb * 32 / bbits; i++) {
+            int per = 32 / bbits, x = some_int(rng, f->b);
+            b[lane % 4 * per + i % per + i / per * 4 * per][lane >> 2] = x;
+            set_element(in_words, f->na, bbits, lane, i, bits_of(x, f->b));
+        }
+        for (int i = 0; i < f->nc * 32 / cbits; i++) {
+            isa_place(f, C, f->c, false, lane, i, &bt, &r, &col);
+            c[r][col] = some_int(rng, f->c);
+            set_element(in_words, f->na + f->nb, cbits, lane, i,
+                        bits_of(c[r][col], f->c));
+        }
+    }
+    run_words(text.s, (unsigned)f->nd);
+    for (int lane = 0; lane < 32; lane++)
+        for (int i = 0; i < f->nd * 32 / dbits; i++) {
+            isa_place(f, C, f->d, false, lane, i, &bt, &r, &col);
+            int sum = c[r][col];
+            for (int k = 0; k < f->k; k++)
+                sum += a[r][k] * b[k][col];
+            double got = value_of(get_element(out_words, 0, dbits, lane, i), f->d);
+            if (got != sum)
+                fail_msg("%s.%s selector %d: d[%d][%d] is %g, not %d\n%s", f->shape, f->a,
+                         selector, r, col, got, sum, text.s);
+        }
+    strbuf_free(&text);
+}
+
+static void
+test_sparse(void **state)
+{
+    (void)state;
+    uint64_t rng = 6;
+    for (int i = 0; i < N_SPARSE_FORMS; i++)
+        for (int sel = 0; sel < sparse_forms[i].selectors; sel++)
+            for (int ordered = 0; ordered < 2; ordered++)
+                check_sparse(&sparse_forms[i], ordered, sel, &rng);
+}
+
+/* What is refused, and how. */
+static void
+test_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *inst, *why;
+    } t[] = {
+        {"mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, "
+         "{%r6,%r7}, {%r8,%r9,%r10,%r11}, %r12, 2",
+         "the sparsity selector is a constant from 0 to 1 here"},
+        {"mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, "
+         "{%r6,%r7}, {%r8,%r9,%r10,%r11}, %r12, %r13",
+         "the sparsity selector is a constant from 0 to 1 here"},
+        {"mma.sp.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, "
+         "{%r6,%r7}, {%r8,%r9,%r10,%r11}, %r12, 0",
+         "matrix A has 4 registers in this shape, not 2"},
+        {"mma.sp.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, "
+         "{%r4,%r5}, {%r6}, {%f8,%f9,%f10,%f11}, %r12, 0",
+         "there is no such shape with these types"},
+        {"mma.sp.sync.aligned.m16n8k64.row.col.f16.e4m3.e4m3.f16 {%r0,%r1}, "
+         "{%r4,%r5,%r4,%r5}, {%r6,%r7,%r6,%r7}, {%r8,%r9}, %r12, 0",
+         "this accumulator does not go with these factors"},
+        {"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16 {%f0,%f1,%f2,%f3}, "
+         "{%r4,%r5}, {%r6,%r7}, {%r8,%r9}, %r12, 0",
+         "the accumulators have the same type in this shape"},
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct strbuf text = {0}, said = {0};
+        struct diag_sink diag = {0};
+        matrix_head(&text, 89);
+        strbuf_printf(&text, "%s;\nret;\n}\n", t[i].inst);
+        struct ptx_module *m = ptx_parse("t.ptx", text.s, text.n, &diag);
+        assert_non_null(m);
+        struct dev_mem *mem = dev_mem_new(1 << 20);
+        struct exec_image *im = exec_image_new(m, mem, &diag);
+        assert_null(exec_decode(im, m->funcs.v[0], &diag));
+        diag_print(&diag, &said);
+        if (!strstr(said.s, t[i].why))
+            fail_msg("%s\ngives\n%s", t[i].inst, said.s);
+        exec_image_free(im);
+        dev_mem_free(mem);
+        ptx_module_free(m);
+        diag_free(&diag);
+        strbuf_free(&said);
+        strbuf_free(&text);
     }
 }
 
@@ -621,6 +789,7 @@ main(void)
         cmocka_unit_test(test_rounding),   cmocka_unit_test(test_ldmatrix_stmatrix),
         cmocka_unit_test(test_movmatrix),  cmocka_unit_test(test_error),
         cmocka_unit_test(test_saturation), cmocka_unit_test(test_f64_chain),
+        cmocka_unit_test(test_sparse),     cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

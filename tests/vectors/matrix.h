@@ -60,6 +60,37 @@ __attribute__((unused)) static const struct mma_form mma_forms[] = {
 };
 enum { N_MMA_FORMS = sizeof mma_forms / sizeof *mma_forms };
 
+/* All of mma.sp up to sm_89 (PTX ISA 9.0, 9.7.14.6). chunk: elements of A that share four
+ * bits of metadata, of which half are kept; selectors: how many there are. */
+struct sparse_form {
+    struct mma_form f;
+    int chunk, selectors;
+};
+
+__attribute__((unused)) static const struct sparse_form sparse_forms[] = {
+    {{"m16n8k16", "f16", "f16", "f16", "f16", 16, 8, 16, 2, 2, 2, 2, "", 80}, 4, 4},
+    {{"m16n8k16", "f32", "f16", "f16", "f32", 16, 8, 16, 4, 2, 2, 4, "", 80}, 4, 4},
+    {{"m16n8k16", "f32", "bf16", "bf16", "f32", 16, 8, 16, 4, 2, 2, 4, "", 80}, 4, 4},
+    {{"m16n8k32", "f16", "f16", "f16", "f16", 16, 8, 32, 2, 4, 4, 2, "", 80}, 4, 2},
+    {{"m16n8k32", "f32", "f16", "f16", "f32", 16, 8, 32, 4, 4, 4, 4, "", 80}, 4, 2},
+    {{"m16n8k32", "f32", "bf16", "bf16", "f32", 16, 8, 32, 4, 4, 4, 4, "", 80}, 4, 2},
+    {{"m16n8k8", "f32", "tf32", "tf32", "f32", 16, 8, 8, 4, 2, 2, 4, "", 80}, 2, 4},
+    {{"m16n8k16", "f32", "tf32", "tf32", "f32", 16, 8, 16, 4, 4, 4, 4, "", 80}, 2, 2},
+    {{"m16n8k32", "s32", "s8", "s8", "s32", 16, 8, 32, 4, 2, 2, 4, "", 80}, 4, 2},
+    {{"m16n8k32", "s32", "u8", "s8", "s32", 16, 8, 32, 4, 2, 2, 4, "", 80}, 4, 2},
+    {{"m16n8k64", "s32", "s8", "u8", "s32", 16, 8, 64, 4, 4, 4, 4, "", 80}, 4, 1},
+    {{"m16n8k64", "s32", "u8", "u8", "s32", 16, 8, 64, 4, 4, 4, 4, "", 80}, 4, 1},
+    {{"m16n8k64", "s32", "s4", "s4", "s32", 16, 8, 64, 4, 2, 2, 4, "", 80}, 8, 2},
+    {{"m16n8k64", "s32", "u4", "s4", "s32", 16, 8, 64, 4, 2, 2, 4, "", 80}, 8, 2},
+    {{"m16n8k128", "s32", "s4", "u4", "s32", 16, 8, 128, 4, 4, 4, 4, "", 80}, 8, 1},
+    {{"m16n8k128", "s32", "u4", "u4", "s32", 16, 8, 128, 4, 4, 4, 4, "", 80}, 8, 1},
+    {{"m16n8k64", "f32", "e4m3", "e4m3", "f32", 16, 8, 64, 4, 4, 4, 4, "", 89}, 4, 1},
+    {{"m16n8k64", "f32", "e5m2", "e4m3", "f32", 16, 8, 64, 4, 4, 4, 4, "", 89}, 4, 1},
+    {{"m16n8k64", "f32", "e4m3", "e5m2", "f32", 16, 8, 64, 4, 4, 4, 4, "", 89}, 4, 1},
+    {{"m16n8k64", "f32", "e5m2", "e5m2", "f32", 16, 8, 64, 4, 4, 4, 4, "", 89}, 4, 1},
+};
+enum { N_SPARSE_FORMS = sizeof sparse_forms / sizeof *sparse_forms };
+
 struct wmma_form {
     const char *shape, *d, *ab, *c;
     int m, n, k;
@@ -127,7 +158,7 @@ __attribute__((unused)) static void
 matrix_head(struct strbuf *b, unsigned sm)
 {
     strbuf_printf(b,
-                  ".version 8.4\n.target sm_%u\n.address_size 64\n"
+                  ".version 8.5\n.target sm_%u\n.address_size 64\n"
                   ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
                   ".reg .b16 %%h<24>; .reg .b32 %%r<80>; .reg .b64 %%rd<80>;\n"
                   ".reg .f32 %%f<80>; .reg .f64 %%fd<80>; .reg .pred %%p<24>;\n"
@@ -174,6 +205,29 @@ mma_kernel(struct strbuf *b, const struct mma_form *f, const char *layouts, bool
     matrix_list(b, f->a, 10, f->na), strbuf_addz(b, ", ");
     matrix_list(b, f->b, 20, f->nb), strbuf_addz(b, ", ");
     matrix_list(b, f->c, 30, f->nc), strbuf_addz(b, ";\n");
+    matrix_move(b, f->d, 40, f->nd, 0, true);
+    strbuf_addz(b, "ret;\n}\n");
+}
+
+/* Input: words of a, b, c, then one of metadata; output: words of d. */
+__attribute__((unused)) static void
+sparse_kernel(struct strbuf *b, const struct sparse_form *s, bool ordered, int selector,
+              bool satf)
+{
+    const struct mma_form *f = &s->f;
+    matrix_head(b, f->sm);
+    int w = matrix_move(b, f->a, 10, f->na, 0, false);
+    w = matrix_move(b, f->b, 20, f->nb, w, false);
+    w = matrix_move(b, f->c, 30, f->nc, w, false);
+    matrix_move(b, "b32", 60, 1, w, false);
+    strbuf_printf(b, "mma.sp%s.sync.aligned.%s.row.col%s.%s.%s.%s.%s ",
+                  ordered ? "::ordered_metadata" : "", f->shape, satf ? ".satfinite" : "",
+                  f->d, f->a, f->b, f->c);
+    matrix_list(b, f->d, 40, f->nd), strbuf_addz(b, ", ");
+    matrix_list(b, f->a, 10, f->na), strbuf_addz(b, ", ");
+    matrix_list(b, f->b, 20, f->nb), strbuf_addz(b, ", ");
+    matrix_list(b, f->c, 30, f->nc);
+    strbuf_printf(b, ", %%r60, %d;\n", selector);
     matrix_move(b, f->d, 40, f->nd, 0, true);
     strbuf_addz(b, "ret;\n}\n");
 }

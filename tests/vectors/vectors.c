@@ -372,6 +372,44 @@ mma_vectors(struct walk *w)
     }
 }
 
+/* Four bits of metadata: two places in ascending order; of tf32 one of two. */
+static uint32_t
+some_metadata(uint64_t *rng, int chunk)
+{
+    static const uint8_t two[6] = {4, 8, 12, 9, 13, 14};
+    uint64_t r = util_random(rng);
+    return chunk == 2 ? (r & 1 ? 14 : 4) : two[r % 6];
+}
+
+static void
+sparse_vectors(struct walk *w)
+{
+    for (int i = 0; i < N_SPARSE_FORMS; i++) {
+        const struct sparse_form *s = &sparse_forms[i];
+        const struct mma_form *f = &s->f;
+        for (int ordered = 0; ordered < 2; ordered++)
+            for (int sel = 0; sel < s->selectors; sel++) {
+                struct vector v = {.sm = f->sm, .blocks = 1};
+                sparse_kernel(&v.text, s, ordered, sel, false);
+                snprintf(v.name, sizeof v.name, "mma.sp%s.%s.%s.%s.%s.%s selector %d",
+                         ordered ? "::ordered_metadata" : "", f->shape, f->d, f->a, f->b,
+                         f->c, sel);
+                unsigned n[3] = {(unsigned)f->na * 32, (unsigned)f->nb * 32,
+                                 (unsigned)f->nc * 32};
+                new_input(&v, n[0] + n[1] + n[2] + 32);
+                fill(v.in, n[0], f->a, &w->rng);
+                fill(v.in + n[0], n[1], f->b, &w->rng);
+                fill(v.in + n[0] + n[1], n[2], f->c, &w->rng);
+                for (int k = 0; k < 32 * 8; k++)
+                    v.in[v.nin - 32 + (unsigned)k / 8] |= some_metadata(&w->rng, s->chunk)
+                                                          << k % 8 * 4;
+                v.nout = (unsigned)f->nd * 32;
+                matrix_class(&v, f->d);
+                give(w, &v);
+            }
+    }
+}
+
 static void
 wmma_vectors(struct walk *w)
 {
@@ -431,6 +469,7 @@ vectors_each(bool (*fn)(const struct vector *v, void *user), void *user)
     struct walk w = {fn, user, true, 1};
     lane_vectors(&w);
     mma_vectors(&w);
+    sparse_vectors(&w);
     wmma_vectors(&w);
     video_vectors(&w);
 }
