@@ -218,7 +218,7 @@ make_machine(void)
     acu.diag = allot_diag_new();
     bool ok = env_options(&acu.options);
     struct allot_machine *m =
-        ok ? allot_machine_load(name && *name ? name : "titan", acu.diag) : NULL;
+        ok ? allot_machine_load(name && *name ? name : ACU_MACHINE, acu.diag) : NULL;
     ok = m && env_settings(m);
     acu_flush_diag();
     if (ok)
