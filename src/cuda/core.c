@@ -170,6 +170,7 @@ env_options(struct allot_options *o)
     o->no_skip = no_skip;
     o->threads = (unsigned)threads;
     o->unified = true;
+    o->watch = acu_watch;
     acu.record_all = all;
     const char *report = getenv("ALLOT_REPORT");
     acu.report = report && !strcmp(report, "kernel");

@@ -157,6 +157,35 @@ END
     nvcc -cudart shared -gencode arch=compute_80,code=sm_80 k.cu -o sass >nvcc.log 2>&1 &&
         check "machine code only" 1 "$allot" exec ./sass &&
         has err "no PTX to simulate" && has err "compute_75" && lacks out started
+    # A kernel that waits for the host: nothing can tell it from a long one, but it is said.
+    cat >waits.cu <<'END'
+__global__ void waits(volatile int *flag) { flag[0] = 1; while (!flag[1]); }
+int main() {
+    volatile int *flag;
+    cudaHostAlloc((void **)&flag, 8, cudaHostAllocMapped);
+    flag[0] = flag[1] = 0;
+    waits<<<1, 1>>>(flag);
+    while (!flag[0]);
+    flag[1] = 1;
+    return cudaDeviceSynchronize();
+}
+END
+    if nvcc -cudart shared -arch=compute_75 waits.cu -o waits >nvcc.log 2>&1; then
+        check "a kernel waits for the host" 124 timeout 13 "$allot" exec --functional ./waits
+        has err "kernel _Z5waitsPVi: no block has ended for 10 s (0 of 1 have)"
+        check "with a limit" 0 sh -c "\"$allot\" exec --max-cycles 100000 ./waits; [ \$? -ne 0 ]"
+        has err "stopped after 100000 cycles"
+    fi
+    # Kernels that launch kernels are refused by name.
+    cat >nested.cu <<'END'
+__global__ void child() {}
+__global__ void parent() { child<<<1, 1>>>(); }
+int main() { parent<<<1, 1>>>(); return cudaGetLastError() != 0; }
+END
+    if nvcc -rdc=true -arch=compute_75 nested.cu -o nested -lcudadevrt >nvcc.log 2>&1; then
+        check "dynamic parallelism" 1 "$allot" exec ./nested
+        has err "kernels that launch kernels"
+    fi
     # A program that wants a newer GPU than there is: what to do is said, once it has given up.
     cat >needs.cu <<'END'
 #include <cstdio>
