@@ -8,6 +8,7 @@
 #include "cli/runs.h"
 
 #include "base/hash.h"
+#include "cuda/core.h"
 #include "report/table.h"
 
 #include <dlfcn.h>
@@ -259,6 +260,13 @@ run_program(const char *path, char **argv)
 
 /* -- what came of it -- */
 
+struct outcome {
+    const struct cli_list *words; /* the program and its arguments */
+    const struct allot_program *program;
+    int status;
+    double seconds; /* of the host */
+};
+
 static double
 number(const json_t *o, const char *key)
 {
@@ -428,6 +436,26 @@ write_csv(const json_t *launches, const char *path, const char *program,
     return ok;
 }
 
+/* A program that ends without a kernel may have found the GPU too old. */
+static void
+explain_capability(const struct allot_program *p, const struct allot_machine *m)
+{
+    char text[32] = "";
+    uint64_t have = 0;
+    allot_machine_get(m, "gpu.compute_capability", text, sizeof text);
+    if (!cli_u64(text, 0, 1000, &have) || p->lowest <= have)
+        return;
+    fprintf(
+        stderr,
+        "allot exec: the program's PTX is for compute capability %u.%u and later, and "
+        "%s\n"
+        "  says %u.%u. Any PTX is simulated on any machine; but a program that asks may\n"
+        "  refuse. Choose another machine ('allot list machines'), or let this one say\n"
+        "  more: --set gpu.compute_capability=%u\n",
+        p->lowest / 10, p->lowest % 10, allot_machine_name(m), (unsigned)have / 10,
+        (unsigned)have % 10, p->lowest);
+}
+
 /* What identifies the PTX of a program: the hash of its one module; of several, a hash of
  * theirs, in the order of their first launches. */
 static const char *
@@ -459,9 +487,10 @@ ptx_hash(const json_t *launches)
 
 /* A run of the store: its program, its arguments, one launch a row. */
 static bool
-store(json_t *launches, const struct want *w, const struct cli_list *pos, int status,
-      double seconds, const struct allot_machine *m, const struct cli_sim *s)
+store(json_t *launches, const struct want *w, const struct outcome *r,
+      const struct allot_machine *m, const struct cli_sim *s)
 {
+    const struct cli_list *pos = r->words;
     const char **args = ARENA_ARRAY(cli_mem(), const char *, pos->n);
     size_t i, nargs = 0;
     json_t *o;
@@ -475,9 +504,9 @@ store(json_t *launches, const struct want *w, const struct cli_list *pos, int st
         .params = args,
         .nparams = nargs,
         .sim = s,
-        .seconds = seconds,
-        .ok = !status,
-        .message = status ? arena_printf(cli_mem(), "exit status %d", status) : "",
+        .seconds = r->seconds,
+        .ok = !r->status,
+        .message = r->status ? arena_printf(cli_mem(), "exit status %d", r->status) : "",
         .ptx_hash = ptx_hash(launches),
         .launches = launches};
     ran.settings = cli_sim_settings(s, &ran.nsettings);
@@ -485,23 +514,25 @@ store(json_t *launches, const struct want *w, const struct cli_list *pos, int st
 }
 
 static bool
-report(const char *record, const struct want *w, const struct cli_list *pos, int status,
-       double seconds, const struct allot_machine *m, const struct cli_sim *s)
+report(const char *record, const struct want *w, const struct outcome *r,
+       const struct allot_machine *m, const struct cli_sim *s)
 {
-    const char *program = pos->v[0];
+    const char *program = r->words->v[0];
     struct launches l = {.all = w->json || w->csv || w->db ? json_array() : NULL,
                          .rows = json_array(),
                          .rank = json_object()};
     bool ok = true;
     read_record(record, &l);
     if (w->json)
-        ok &= write_json(l.all, w->json, program, status, m, s);
+        ok &= write_json(l.all, w->json, program, r->status, m, s);
     if (w->csv)
         ok &= write_csv(l.all, w->csv, program, m);
     if (w->db)
-        ok &= store(l.all, w, pos, status, seconds, m, s);
+        ok &= store(l.all, w, r, m, s);
     if (!w->none)
         print_table(l.rows, program, m, s);
+    if (r->status && !json_array_size(l.rows))
+        explain_capability(r->program, m);
     json_decref(l.all);
     json_decref(l.rows);
     json_decref(l.rank);
@@ -547,10 +578,12 @@ exec_program(struct cli_list *pos, const struct cli_sim *s, const struct want *w
     close(fd);
     set_environment(s, w, folder, &program, record);
     double start = now();
-    int status = run_program(path, (char **)pos->v);
-    bool ok = report(record, w, pos, status, now() - start, m, s);
+    struct outcome r = {.words = pos, .program = &program};
+    r.status = run_program(path, (char **)pos->v);
+    r.seconds = now() - start;
+    bool ok = report(record, w, &r, m, s);
     unlink(record);
-    return ok || status ? status : EXIT_FAILED;
+    return ok || r.status ? r.status : EXIT_FAILED;
 }
 
 int
@@ -558,7 +591,7 @@ cmd_exec(int argc, char **argv)
 {
     struct cli_sim s = CLI_SIM_DEFAULTS;
     struct want w = {0};
-    s.machine = "titan";
+    s.machine = ACU_MACHINE;
     const struct cli_opt own[] = {
         {"per-kernel", 0, NULL, "a line on standard error after each launch", NULL, NULL,
          &w.per_kernel},

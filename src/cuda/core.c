@@ -170,6 +170,7 @@ env_options(struct allot_options *o)
     o->no_skip = no_skip;
     o->threads = (unsigned)threads;
     o->unified = true;
+    o->watch = acu_watch;
     acu.record_all = all;
     const char *report = getenv("ALLOT_REPORT");
     acu.report = report && !strcmp(report, "kernel");
@@ -218,7 +219,7 @@ make_machine(void)
     acu.diag = allot_diag_new();
     bool ok = env_options(&acu.options);
     struct allot_machine *m =
-        ok ? allot_machine_load(name && *name ? name : "titan", acu.diag) : NULL;
+        ok ? allot_machine_load(name && *name ? name : ACU_MACHINE, acu.diag) : NULL;
     ok = m && env_settings(m);
     acu_flush_diag();
     if (ok)

@@ -39,7 +39,7 @@
  * event keeps the clock's value.
  *
  * Environment (allot exec sets it; a user may as well):
- *     ALLOT_MACHINE      preset or path; default titan
+ *     ALLOT_MACHINE      preset or path; default ACU_MACHINE
  *     ALLOT_SETTINGS     path=value, one a line
  *     ALLOT_FUNCTIONAL   1: no timing
  *     ALLOT_NO_SKIP      1: step sleeping parts too
@@ -58,6 +58,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The GPU of programs that are not told of one. Today's programs ask for capability 7 or 8
+ * and those of 2009 run on it as well. */
+#define ACU_MACHINE "a100"
 
 #pragma GCC visibility push(default)
 

@@ -61,6 +61,13 @@ struct acu {
     int record; /* file descriptor, -1: none */
     bool record_all;
     bool report;
+    /* The launch under way: what keeps an eye on it (core_launch.c). */
+    struct {
+        const char *kernel;
+        uint64_t done; /* blocks */
+        double since;  /* seconds into the launch, when the last one ended */
+        bool said;     /* once a process */
+    } watch;
     VEC(struct acu_range) ranges; /* sorted by address */
     VEC(struct acu_stream *) streams;
     VEC(struct acu_event *) events;
@@ -69,6 +76,8 @@ struct acu {
 };
 extern struct acu acu;
 
+/* For allot_options.watch: says once where a kernel does not seem to end. */
+bool acu_watch(void *user, const struct allot_progress *p);
 /* Prints what the diagnostics hold, prefixed, and empties them. */
 void acu_flush_diag(void);
 /* Makes the device if there is none; an error number. */

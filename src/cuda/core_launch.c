@@ -167,6 +167,28 @@ error_of(enum allot_failure f)
     return ACU_LAUNCH_TIMEOUT;
 }
 
+/* A kernel may wait for the host, which waits for the launch to return: nothing tells
+ * this from a long computation, so it is said after a while and goes on. */
+bool
+acu_watch(void *user, const struct allot_progress *p)
+{
+    enum { PATIENCE = 10 }; /* seconds without a block that ends */
+    if (p->seconds < acu.watch.since || p->blocks_done != acu.watch.done) {
+        acu.watch.done = p->blocks_done;
+        acu.watch.since = p->seconds;
+    }
+    if (acu.watch.said || p->seconds - acu.watch.since < PATIENCE)
+        return true;
+    acu.watch.said = true;
+    acu_say(
+        "kernel %s: no block has ended for %d s (%llu of %llu have). It may need long; "
+        "but if it waits for the host, it waits for ever, because a launch returns "
+        "when its kernel has ended. --max-cycles or --max-instructions set a limit",
+        acu.watch.kernel, PATIENCE, (unsigned long long)p->blocks_done,
+        (unsigned long long)p->blocks);
+    return true;
+}
+
 int
 acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s)
 {
@@ -189,6 +211,8 @@ acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream
                              .args = (const void *const *)l->args,
                              .nargs = f->kernel->nparams,
                              .cooperative = l->cooperative};
+    acu.watch.kernel = f->name;
+    acu.watch.since = acu.watch.done = 0;
     const struct allot_result *r = allot_launch(acu.device, &a, acu.diag);
     acu_flush_diag();
     if (!r) {

@@ -43,7 +43,7 @@ ptx_is_builtin(const char *name)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
             return true;
-    return !strncmp(name, "cuda", 4);
+    return !strncmp(name, "cuda", 4) || !strncmp(name, "__cudaCDP", 9);
 }
 
 /* -- the table of names -- */

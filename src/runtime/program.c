@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <limits.h>
 #include <unistd.h>
 
 static void
@@ -78,13 +79,20 @@ read_images(const char *path, Elf *elf, struct allot_program *out, struct diag_s
     bool ok = bytes && fatbin_read_elf(&fb, path, bytes, len, diag);
     for (unsigned i = 0; ok && i < fb.images; i++) {
         bool any = false, ptx = false;
+        unsigned lowest = UINT_MAX;
         for (size_t k = 0; k < fb.entries.n; k++)
             if (fb.entries.v[k].image == i) {
                 any = true;
-                ptx |= fb.entries.v[k].kind == FATBIN_PTX;
+                if (fb.entries.v[k].kind != FATBIN_PTX)
+                    continue;
+                ptx = true;
+                if (fb.entries.v[k].capability < lowest)
+                    lowest = fb.entries.v[k].capability;
             }
         out->images += any;
         out->machine_only += any && !ptx;
+        if (ptx && lowest > out->lowest)
+            out->lowest = lowest;
     }
     fatbin_free(&fb);
     return ok;

@@ -25,7 +25,8 @@ for o in "$build"/programs/clang/*.o; do
     {
         echo 'extern void abort(void);'
         nm -u "$o" | awk '/ _*cuda/ { print "void " $2 "(void) { abort(); }" }'
-        echo 'void __cudaGetKernel(void) { abort(); }' # CUDA 13 has it
+        # CUDA 13 has it; texture references are CUDA 11's
+        [ "$n" = texrefs ] || echo 'void __cudaGetKernel(void) { abort(); }'
     } | awk '!seen[$0]++' >runtime.c
     ${CC:-cc} -O0 -falign-functions=16 -fvisibility=hidden -c runtime.c -o runtime.o
     ${CC:-cc} "$o" runtime.o -o "$n" -lstdc++ -lm -pthread

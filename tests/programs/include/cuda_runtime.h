@@ -38,7 +38,12 @@ enum cudaMemoryType {
     cudaMemoryTypeManaged
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
-enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrCooperativeLaunch = 95 };
+enum cudaDeviceAttr {
+    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+    cudaDevAttrCooperativeLaunch = 95,
+    cudaDevAttrReservedSharedMemoryPerBlock = 111
+};
 enum {
     cudaStreamDefault = 0,
     cudaStreamNonBlocking = 1,
