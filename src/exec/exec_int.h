@@ -307,8 +307,7 @@ const struct func_info *decode_func(struct decoder *d, const struct ptx_func *f)
 void decode_collect(struct decoder *d);
 bool decode_layout_shared(struct decoder *d);
 bool decode_layout_func(struct decoder *d, struct func_info *fi);
-/* Text of the modifier of a group, "" if there is none; whether any modifier reads so. */
-const char *decode_mod(const struct ptx_inst *in, unsigned group);
+/* Whether any modifier reads so. */
 bool decode_has(const struct ptx_inst *in, const char *text);
 decode_fn decode_warp_sync; /* bar.warp.sync (exec_warp.c) */
 
