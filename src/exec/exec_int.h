@@ -311,8 +311,6 @@ bool decode_layout_func(struct decoder *d, struct func_info *fi);
 bool decode_has(const struct ptx_inst *in, const char *text);
 decode_fn decode_warp_sync; /* bar.warp.sync (exec_warp.c) */
 
-unsigned
-decode_space(const struct ptx_inst *in); /* enum ptx_space of the SPACE modifier */
 /* The address a symbol stands for, in its own space; *frame: add the local frame's start.
  */
 bool decode_symbol(struct decoder *d, const struct ptx_operand *o, uint64_t *v,
