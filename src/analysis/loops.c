@@ -32,7 +32,9 @@ add_body(const struct cfg *g, struct loop *l, uint32_t latch)
 /* The instructions that decide a loop's exit, in the order in which they run. */
 struct cone {
     const struct cfg *g;
+    const struct loops *all;
     const struct loop *l;
+    const struct writes *w;
     uint32_t inst[MAX_CONE];
     unsigned n;
     struct {
@@ -43,26 +45,54 @@ struct cone {
     unsigned nreg;
 };
 
-struct find_write {
-    int32_t reg;
-    bool found;
+/* Where each register is written: instructions at[start[r]] to at[start[r + 1] - 1], in
+ * their order. */
+struct writes {
+    uint32_t *start, *at;
+};
+
+struct find_writes {
+    VEC(struct {
+        int32_t reg;
+        uint32_t at;
+    })
+    all;
+    uint32_t now;
 };
 
 static void
-is_written(void *user, int32_t reg, bool write, bool partial)
+note_write(void *user, int32_t reg, bool write, bool partial)
 {
-    struct find_write *f = user;
+    struct find_writes *w = user;
     (void)partial;
-    f->found |= write && reg == f->reg;
+    if (!write)
+        return;
+    for (size_t i = w->all.n; i-- > 0 && w->all.v[i].at == w->now;)
+        if (w->all.v[i].reg == reg) /* twice in one instruction */
+            return;
+    *vec_push(&w->all) = (__typeof__(*w->all.v)){reg, w->now};
 }
 
-static bool
-writes(const struct ptx_inst *in, int32_t reg)
+static struct writes
+writes_new(const struct ptx_func *f)
 {
-    struct find_write f = {reg, false};
-    if (!(ptx_ops[in->op].flags & PTX_PSEUDO))
-        defuse_each(in, is_written, &f);
-    return f.found;
+    struct find_writes w = {0};
+    for (w.now = 0; w.now < f->body.n; w.now++)
+        if (!(ptx_ops[f->body.v[w.now].op].flags & PTX_PSEUDO))
+            defuse_each(&f->body.v[w.now], note_write, &w);
+    struct writes out = {xcalloc(f->regs.n + 1, sizeof *out.start),
+                         xcalloc(w.all.n + 1, sizeof *out.at)};
+    for (size_t i = 0; i < w.all.n; i++)
+        out.start[w.all.v[i].reg + 1]++;
+    for (size_t r = 0; r < f->regs.n; r++)
+        out.start[r + 1] += out.start[r];
+    uint32_t *next = xcalloc(f->regs.n + 1, sizeof *next);
+    memcpy(next, out.start, f->regs.n * sizeof *next);
+    for (size_t i = 0; i < w.all.n; i++)
+        out.at[next[w.all.v[i].reg]++] = w.all.v[i].at;
+    free(next);
+    vec_free(&w.all);
+    return out;
 }
 
 static int
@@ -80,30 +110,31 @@ is_constant(const struct ptx_inst *in)
     return in->op == PTX_OP_MOV && in->guard < 0 && in->ops[1].kind == PTX_OPD_IMM;
 }
 
+static bool
+is_latch(const struct cfg *g, const struct loop *l, uint32_t v)
+{
+    for (uint32_t i = 0; i < g->block[v].nsucc; i++)
+        if (g->block[v].succ[i] == (int32_t)l->header)
+            return true;
+    return false;
+}
+
 /* Runs in every iteration, once. */
 static bool
-runs_always(const struct cfg *g, const struct loops *all, const struct loop *l,
-            uint32_t block)
+runs_always(const struct loops *all, const struct loop *l, uint32_t block)
 {
-    for (uint32_t v = 0; v < g->n; v++) {
-        if (!bitset_has(l->blocks, v))
-            continue;
-        for (uint32_t i = 0; i < g->block[v].nsucc; i++)
-            if (g->block[v].succ[i] == (int32_t)l->header &&
-                !cfg_dominates(g, (int32_t)block, (int32_t)v))
-                return false;
-    }
-    for (uint32_t k = 0; k < all->n; k++) /* not within an inner loop */
-        if (&all->loop[k] != l && bitset_has(all->loop[k].blocks, block) &&
-            bitset_has(l->blocks, all->loop[k].header) &&
-            all->loop[k].header != l->header)
+    const struct cfg *g = all->cfg;
+    const struct cfg_block *h = &g->block[l->header];
+    for (uint32_t i = 0; i < h->npred; i++)
+        if (bitset_has(l->blocks, (size_t)h->pred[i]) &&
+            !cfg_dominates(g, (int32_t)block, h->pred[i]))
             return false;
-    return true;
+    return &all->loop[all->innermost[block]] == l;
 }
 
 /* Adds register reg and what it depends on in the loop; false: cannot be counted out. */
 static bool
-add_reg(struct cone *c, const struct loops *all, int32_t reg)
+add_reg(struct cone *c, int32_t reg)
 {
     if (reg_slot(c, reg) >= 0)
         return true;
@@ -111,9 +142,8 @@ add_reg(struct cone *c, const struct loops *all, int32_t reg)
         return false;
     const struct ptx_func *f = c->g->func;
     uint32_t inside = UINT32_MAX, outside = UINT32_MAX, nin = 0, nout = 0;
-    for (uint32_t i = 0; i < f->body.n; i++) {
-        if (!writes(&f->body.v[i], reg))
-            continue;
+    for (uint32_t k = c->w->start[reg]; k < c->w->start[reg + 1]; k++) {
+        uint32_t i = c->w->at[k];
         if (bitset_has(c->l->blocks, c->g->block_of[i]))
             nin++, inside = i;
         else
@@ -128,11 +158,11 @@ add_reg(struct cone *c, const struct loops *all, int32_t reg)
         return c->reg[at].known;
     const struct ptx_inst *in = &f->body.v[inside];
     if (nin > 1 || in->guard >= 0 || c->n == MAX_CONE ||
-        !runs_always(c->g, all, c->l, c->g->block_of[inside]))
+        !runs_always(c->all, c->l, c->g->block_of[inside]))
         return false;
     c->inst[c->n++] = inside;
     for (unsigned i = 1; i < in->nops; i++)
-        if (in->ops[i].kind == PTX_OPD_REG ? !add_reg(c, all, in->ops[i].reg)
+        if (in->ops[i].kind == PTX_OPD_REG ? !add_reg(c, in->ops[i].reg)
                                            : in->ops[i].kind != PTX_OPD_IMM)
             return false;
     return true;
@@ -270,18 +300,10 @@ count(struct cone *c, const struct ptx_inst *cmp, uint32_t cmp_at, bool stay_if)
     return 0;
 }
 
-static bool
-is_latch(const struct cfg *g, const struct loop *l, uint32_t v)
-{
-    for (uint32_t i = 0; i < g->block[v].nsucc; i++)
-        if (g->block[v].succ[i] == (int32_t)l->header)
-            return true;
-    return false;
-}
-
 /* Trips by the exit at the end of block e, 0 if they cannot be counted. */
 static uint64_t
-trips_by(const struct loops *all, const struct loop *l, uint32_t e)
+trips_by(const struct loops *all, const struct writes *w, const struct loop *l,
+         uint32_t e)
 {
     const struct cfg *g = all->cfg;
     const struct cfg_block *b = &g->block[e];
@@ -289,7 +311,7 @@ trips_by(const struct loops *all, const struct loop *l, uint32_t e)
     const struct ptx_inst *br = &f->body.v[b->end - 1];
     int32_t label;
     if (b->nsucc != 2 || br->guard < 0 || cfg_targets(br, &label, 1) != 1 ||
-        !runs_always(g, all, l, e))
+        !runs_always(all, l, e))
         return 0;
     bool stay[2];
     for (int i = 0; i < 2; i++)
@@ -297,28 +319,52 @@ trips_by(const struct loops *all, const struct loop *l, uint32_t e)
     if (stay[0] == stay[1])
         return 0;
     uint32_t at = UINT32_MAX;
-    for (uint32_t i = 0; i < f->body.n; i++)
-        if (writes(&f->body.v[i], br->guard)) {
-            if (bitset_has(l->blocks, g->block_of[i])) {
-                if (at != UINT32_MAX)
-                    return 0;
-                at = i;
-            }
+    for (uint32_t k = w->start[br->guard]; k < w->start[br->guard + 1]; k++)
+        if (bitset_has(l->blocks, g->block_of[w->at[k]])) {
+            if (at != UINT32_MAX)
+                return 0;
+            at = w->at[k];
         }
     const struct ptx_inst *cmp = at == UINT32_MAX ? NULL : &f->body.v[at];
     if (!cmp || cmp->op != PTX_OP_SETP || cmp->guard >= 0 || ptx_has(cmp, PTX_MG_BOOL) ||
         cmp->ops[0].kind != PTX_OPD_REG || cmp->ops[0].reg != br->guard ||
-        !runs_always(g, all, l, g->block_of[at]))
+        !runs_always(all, l, g->block_of[at]))
         return 0;
-    struct cone c = {.g = g, .l = l};
+    struct cone c = {.g = g, .all = all, .l = l, .w = w};
     for (unsigned i = 2; i < 4; i++)
-        if (cmp->ops[i].kind == PTX_OPD_REG ? !add_reg(&c, all, cmp->ops[i].reg)
+        if (cmp->ops[i].kind == PTX_OPD_REG ? !add_reg(&c, cmp->ops[i].reg)
                                             : cmp->ops[i].kind != PTX_OPD_IMM)
             return 0;
     bool taken_stays = stay[0]; /* the branch's target is the first successor */
     uint64_t n = count(&c, cmp, at, br->guard_neg ? !taken_stays : taken_stays);
     /* A loop tested at its top enters the test once more than its body. */
     return n > 1 && e == l->header && !is_latch(g, l, e) ? n - 1 : n;
+}
+
+/* Lists of blocks, and each block's innermost loop: loops of different headers lie apart
+ * or within each other. */
+static void
+list_blocks(struct loops *l)
+{
+    const struct cfg *g = l->cfg;
+    l->innermost = ARENA_ARRAY(&l->mem, uint32_t, g->n + 1);
+    for (uint32_t v = 0; v < g->n; v++)
+        l->innermost[v] = l->n;
+    for (uint32_t k = 0; k < l->n; k++) {
+        struct loop *p = &l->loop[k];
+        for (size_t w = 0; w < BITSET_WORDS(g->n); w++)
+            p->n += (uint32_t)bit_count(p->blocks[w]);
+        p->list = ARENA_ARRAY(&l->mem, uint32_t, p->n);
+        p->n = 0;
+        for (size_t w = 0; w < BITSET_WORDS(g->n); w++)
+            FOR_BITS(i, p->blocks[w])
+            {
+                uint32_t v = (uint32_t)(64 * w + i), in = l->innermost[v];
+                p->list[p->n++] = v;
+                if (in == l->n || bitset_has(l->loop[in].blocks, p->header))
+                    l->innermost[v] = k;
+            }
+    }
 }
 
 struct loops *
@@ -345,14 +391,16 @@ loops_new(const struct cfg *g)
         }
     }
     free(of);
+    list_blocks(l);
+    struct writes w = writes_new(g->func);
     for (uint32_t k = 0; k < l->n; k++)
-        for (uint32_t v = 0; v < g->n; v++) {
-            uint64_t n;
-            if (!bitset_has(l->loop[k].blocks, v) || !(n = trips_by(l, &l->loop[k], v)))
-                continue;
-            if (!l->loop[k].trips || n < l->loop[k].trips) /* the first exit taken */
+        for (uint32_t i = 0; i < l->loop[k].n; i++) {
+            uint64_t n = trips_by(l, &w, &l->loop[k], l->loop[k].list[i]);
+            if (n && (!l->loop[k].trips || n < l->loop[k].trips)) /* first exit taken */
                 l->loop[k].trips = n;
         }
+    free(w.start);
+    free(w.at);
     return l;
 }
 
@@ -368,13 +416,13 @@ loops_free(struct loops *l)
 void
 loops_weights(const struct loops *l, uint64_t unknown, uint64_t *out)
 {
-    for (uint32_t v = 0; v < l->cfg->n; v++) {
+    const uint64_t most = (uint64_t)1 << 40;
+    for (uint32_t v = 0; v < l->cfg->n; v++)
         out[v] = 1;
-        for (uint32_t k = 0; k < l->n; k++)
-            if (bitset_has(l->loop[k].blocks, v)) {
-                out[v] *= l->loop[k].trips ? l->loop[k].trips : unknown;
-                if (out[v] > (uint64_t)1 << 40)
-                    out[v] = (uint64_t)1 << 40;
-            }
-    }
+    for (uint32_t k = 0; k < l->n; k++)
+        for (uint32_t i = 0; i < l->loop[k].n; i++) {
+            uint64_t *w = &out[l->loop[k].list[i]];
+            *w *= l->loop[k].trips ? l->loop[k].trips : unknown;
+            *w = *w < most ? *w : most;
+        }
 }

@@ -8,20 +8,24 @@ struct loop {
     uint32_t header;
     uint64_t *blocks; /* bit set over the blocks: header, and all that reach a back edge
                        * to it without passing through it */
-    uint64_t trips;   /* how often the body runs; 0: not a constant */
+    uint32_t *list;   /* the same, ascending */
+    uint32_t n;
+    uint64_t trips; /* how often the body runs; 0: not a constant */
 };
 
 struct loops {
     const struct cfg *cfg;
     struct loop *loop;
     uint32_t n;
+    uint32_t *innermost; /* of each block: the smallest loop around it; n: none */
     struct arena mem;
 };
 
 /* Back edges are those to a dominator; loops of one header are one. The trip count is
  * found for loops left by a comparison of constants and registers that the loop steps by
  * constants (moves, additions, shifts, multiplications): it is counted out, up to 65536.
- * Free with loops_free; g must outlive it. */
+ * Cost: the instructions, the blocks of each loop, the trips counted, and a bit for each
+ * loop and block. Free with loops_free; g must outlive it. */
 struct loops *loops_new(const struct cfg *g);
 void loops_free(struct loops *l);
 

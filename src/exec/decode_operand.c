@@ -37,12 +37,6 @@ decode_refuse(struct decoder *d, const char *fmt, ...)
     return false;
 }
 
-const char *
-decode_mod(const struct ptx_inst *in, unsigned group)
-{
-    return in->mod[group] ? ptx_mods[in->mod[group]].text : "";
-}
-
 bool
 decode_has(const struct ptx_inst *in, const char *text)
 {

@@ -357,7 +357,7 @@ decode_mbar(struct decoder *d, unsigned op, const struct ptx_operand *address,
     x->kind = MEM_ATOMIC;
     x->flags |= IF_ACCESS;
     x->data[0] = x->data[1] = REF_NONE;
-    if (!decode_address(d, address, decode_space(d->in)) || !shared_only(d, x))
+    if (!decode_address(d, address, ptx_inst_space(d->in)) || !shared_only(d, x))
         return false;
     if (arg && arg->kind != PTX_OPD_NONE && !decode_data(d, 1, arg, arg_type, false))
         return false;

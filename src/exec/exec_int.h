@@ -307,13 +307,10 @@ const struct func_info *decode_func(struct decoder *d, const struct ptx_func *f)
 void decode_collect(struct decoder *d);
 bool decode_layout_shared(struct decoder *d);
 bool decode_layout_func(struct decoder *d, struct func_info *fi);
-/* Text of the modifier of a group, "" if there is none; whether any modifier reads so. */
-const char *decode_mod(const struct ptx_inst *in, unsigned group);
+/* Whether any modifier reads so. */
 bool decode_has(const struct ptx_inst *in, const char *text);
 decode_fn decode_warp_sync; /* bar.warp.sync (exec_warp.c) */
 
-unsigned
-decode_space(const struct ptx_inst *in); /* enum ptx_space of the SPACE modifier */
 /* The address a symbol stands for, in its own space; *frame: add the local frame's start.
  */
 bool decode_symbol(struct decoder *d, const struct ptx_operand *o, uint64_t *v,

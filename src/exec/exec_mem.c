@@ -553,12 +553,6 @@ exec_peek_access(const struct exec_warp *w, struct exec_access *a)
 
 /* -- decoding -- */
 
-unsigned
-decode_space(const struct ptx_inst *in)
-{
-    return ptx_inst_space(in);
-}
-
 int
 decode_atom_op(const struct ptx_inst *in)
 {
@@ -710,7 +704,7 @@ dec_memory(struct decoder *d, bool store)
     if (ptx_types[type].kind == PTX_K_SINT)
         x->flags |= IF_SIGNED;
     uint32_t wide_mask = 0;
-    if (!decode_address(d, &in->ops[at], decode_space(in)))
+    if (!decode_address(d, &in->ops[at], ptx_inst_space(in)))
         return false;
     if (wide128) {
         x->data[0] = x->data[1] = REF_NONE;
@@ -826,7 +820,7 @@ dec_atomic(struct decoder *d, bool red)
     x->kind = MEM_ATOMIC;
     x->flags |= IF_ACCESS;
     x->data[0] = REF_NONE;
-    if (!decode_address(d, &in->ops[at], decode_space(in)))
+    if (!decode_address(d, &in->ops[at], ptx_inst_space(in)))
         return false;
     if (x->space != PTX_SPACE_NONE && x->space != PTX_SPACE_GLOBAL &&
         x->space != PTX_SPACE_SHARED)

@@ -266,7 +266,7 @@ finish(struct decoder *d, struct tile_plan *p, const struct ptx_operand *address
     struct exec_inst *x = d->out;
     x->esize = 4;
     x->nvec = 4;
-    if (!decode_address(d, address, decode_space(d->in)))
+    if (!decode_address(d, address, ptx_inst_space(d->in)))
         return false;
     if (x->flags & (IF_FUNC_PARAM | IF_FRAME) ||
         (x->space != PTX_SPACE_NONE && x->space != PTX_SPACE_GLOBAL &&

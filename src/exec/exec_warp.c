@@ -721,7 +721,7 @@ dec_cvta(struct decoder *d)
     struct exec_inst *o = d->out;
     if (!operands(d, 2))
         return false;
-    uint64_t base = window(decode_space(in));
+    uint64_t base = window(ptx_inst_space(in));
     bool to = decode_has(in, "to"), wide_d, wide_s;
     const struct ptx_operand *src = &in->ops[1];
     if (src->kind == PTX_OPD_SYM)
@@ -755,7 +755,7 @@ dec_isspacep(struct decoder *d)
         return decode_refuse(d, "isspacep needs a destination");
     d->out->s[0] = decode_row(d, &in->ops[1], PTX_U64, &wide);
     d->out->aux = wide;
-    d->out->space = (uint8_t)decode_space(in);
+    d->out->space = (uint8_t)ptx_inst_space(in);
     d->out->fn = h_isspacep;
     if (!d->out->space)
         return decode_refuse(d, "isspacep needs a state space");

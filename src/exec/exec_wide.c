@@ -119,7 +119,7 @@ decode_atom128(struct decoder *d, unsigned op)
     p->at.kind = MEM_ATOMIC;
     p->at.slot = d->pp->nslots++;
     d->out = &p->at;
-    bool ok = decode_address(d, &in->ops[1], decode_space(in));
+    bool ok = decode_address(d, &in->ops[1], ptx_inst_space(in));
     d->out = x;
     if (!ok)
         return false;

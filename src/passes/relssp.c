@@ -29,6 +29,7 @@ struct edit {
     int32_t nlabels; /* before the first new one */
     VEC(struct insertion) ins;
     VEC(struct landing) landing;
+    uint32_t *landing_of; /* of each block: its landing's number from 1; 0: none */
 };
 
 static struct ptx_inst
@@ -61,12 +62,11 @@ label_of(struct edit *e, uint32_t v)
 static int32_t
 landing_for(struct edit *e, uint32_t to)
 {
-    for (size_t i = 0; i < e->landing.n; i++)
-        if (e->landing.v[i].to == to)
-            return e->landing.v[i].label;
-    int32_t label = ptx_label_new(e->f);
-    *vec_push(&e->landing) = (struct landing){to, label};
-    return label;
+    if (!e->landing_of[to]) {
+        *vec_push(&e->landing) = (struct landing){to, ptx_label_new(e->f)};
+        e->landing_of[to] = (uint32_t)e->landing.n;
+    }
+    return e->landing.v[e->landing_of[to] - 1].label;
 }
 
 static void
@@ -132,13 +132,21 @@ rebuild(struct edit *e)
     struct ptx_func *f = e->f;
     VEC(struct ptx_inst) body = {0};
     vec_reserve(&body, f->body.n + e->ins.n);
+    /* Insertions before each instruction, as lists: first[i], then next[]. */
+    uint32_t *first = xcalloc(f->body.n + 1, sizeof *first),
+             *next = xcalloc(e->ins.n + 1, sizeof *next);
+    for (size_t k = e->ins.n; k-- > 0;) { /* numbers from 1: 0 ends a list */
+        next[k] = first[e->ins.v[k].at];
+        first[e->ins.v[k].at] = (uint32_t)k + 1;
+    }
     for (uint32_t i = 0; i <= f->body.n; i++) {
-        for (size_t k = 0; k < e->ins.n; k++)
-            if (e->ins.v[k].at == i)
-                *vec_push(&body) = e->ins.v[k].inst;
+        for (uint32_t k = first[i]; k; k = next[k - 1])
+            *vec_push(&body) = e->ins.v[k - 1].inst;
         if (i < f->body.n)
             *vec_push(&body) = f->body.v[i];
     }
+    free(first);
+    free(next);
     vec_free(&f->body);
     f->body.v = body.v;
     f->body.n = body.n;
@@ -148,6 +156,7 @@ rebuild(struct edit *e)
 static void
 apply(struct edit *e, const struct release_plan *plan)
 {
+    e->landing_of = xcalloc(e->g->n + 1, sizeof *e->landing_of);
     for (size_t i = 0; i < plan->point.n; i++) {
         const struct release_point *p = &plan->point.v[i];
         if (p->kind == RELEASE_EDGE) {
@@ -165,6 +174,7 @@ apply(struct edit *e, const struct release_plan *plan)
     rebuild(e);
     vec_free(&e->ins);
     vec_free(&e->landing);
+    free(e->landing_of);
 }
 
 /* Line of instruction k, or of the nearest before it that has one. */

@@ -129,13 +129,6 @@ init_rows(void)
     }
 }
 
-const struct row *
-row_get(unsigned op)
-{
-    pthread_once(&rows_once, init_rows);
-    return &rows[op];
-}
-
 static int
 find_first(const char *s, size_t n)
 {

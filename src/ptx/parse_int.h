@@ -239,7 +239,6 @@ const char *text_slice(struct parser *p, const char *start, const char *end);
 bool parse_function(struct parser *p, unsigned linkage);
 
 /* -- instructions -- */
-const struct row *row_get(unsigned op);
 /* The form at the current token (a T_ID in statement position), or NULL with a message.
  * The current token is then the first one behind the suffixes. */
 const struct form *parse_form(struct parser *p);

@@ -127,12 +127,6 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     return p;
 }
 
-struct dram *
-partition_channel(struct partition *p)
-{
-    return p->dram;
-}
-
 /* -- pieces -- */
 
 static uint8_t

@@ -55,6 +55,5 @@ void partition_explain(const struct partition *p, struct strbuf *out);
 
 /* How a slice answers a packet of these sectors: so many replies. */
 unsigned partition_pieces(const struct machine *m, const struct packet *p);
-struct dram *partition_channel(struct partition *p); /* for tests */
 
 #endif

@@ -8,6 +8,7 @@
  * could hold the scratchpad and wait for a warp's registers, whose holder waits for the
  * scratchpad. With it there is no deadlock: who holds anything never waits for the
  * partner. */
+#include "timing/residency/pairs.h"
 #include "timing/residency/register_sharing.h"
 #include "timing/residency/scratchpad_sharing.h"
 
@@ -18,7 +19,7 @@ extern const struct residency_policy residency_scratchpad_sharing;
 #define SCRATCHPAD (&residency_scratchpad_sharing)
 
 struct both {
-    unsigned baseline, pairs; /* slots that are not additional; pairs */
+    struct pairs pairs;
     char *registers, *scratchpad;
     _Alignas(16) char state[];
 };
@@ -29,13 +30,8 @@ plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan 
 {
     struct allot_occupancy none, regs, pad;
     double t = m->residency.threshold;
-    if (!(t > 0))
-        return diag_error(
-            diag,
-            "residency.threshold is %g; register-scratchpad-sharing needs a "
-            "value above 0 (1 shares nothing)",
-            t);
-    if (!occ_compute(m, k, OCC_SHARE_NONE, t, &none, diag) ||
+    if (!pairs_threshold(m, "register-scratchpad-sharing", diag) ||
+        !occ_compute(m, k, OCC_SHARE_NONE, t, &none, diag) ||
         !occ_compute(m, k, OCC_SHARE_REGISTERS, t, &regs, diag) ||
         !occ_compute(m, k, OCC_SHARE_SCRATCHPAD, t, &pad, diag))
         return false;
@@ -49,11 +45,8 @@ plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan 
         .baseline = none.resident_blocks,
         .pairs = most - none.resident_blocks,
         .private_units = share_registers ? occ_private(k->registers, t) : UINT32_MAX,
-        .private_bytes = share_scratchpad ? occ_private(k->scratchpad, t) : UINT32_MAX,
-        .warps = (k->threads + LANES - 1) / LANES,
-        .period = m->residency.dynamic_warps && most > none.resident_blocks
-                      ? m->residency.dynamic_period
-                      : 0};
+        .private_bytes = share_scratchpad ? occ_private(k->scratchpad, t) : UINT32_MAX};
+    pairs_plan_warps(m, k, p);
     return true;
 }
 
@@ -83,8 +76,7 @@ init(void *state, const struct machine *m, const struct residency_plan *p)
 {
     struct both *b = state;
     struct residency_plan q = scratchpad_plan(p);
-    b->baseline = p->blocks - p->pairs;
-    b->pairs = p->pairs;
+    b->pairs = pairs_of(p);
     b->registers = b->state;
     b->scratchpad = b->state + registers_size(p);
     REGISTERS->init(b->registers, m, p);
@@ -94,13 +86,7 @@ init(void *state, const struct machine *m, const struct residency_plan *p)
 static bool
 shares(const struct both *b, unsigned s)
 {
-    return s + b->pairs >= b->baseline;
-}
-
-static unsigned
-partner(const struct both *b, unsigned s)
-{
-    return s >= b->baseline ? s - b->pairs : s + b->pairs;
+    return pairs_index(&b->pairs, s) >= 0;
 }
 
 static bool
@@ -161,7 +147,7 @@ may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_s
         return true;
     bool wants_registers = register_sharing_wants(b->registers, s, v->warp, st);
     bool wants_scratchpad = scratchpad_sharing_wants(b->scratchpad, s, a);
-    unsigned other = partner(b, s);
+    unsigned other = pairs_partner(&b->pairs, s);
     /* Each policy refuses by its own lock, with its own accounts; here by the other's. */
     if ((wants_registers && scratchpad_sharing_holds(b->scratchpad, other)) ||
         (wants_scratchpad && register_sharing_holds_any(b->registers, other))) {
@@ -203,7 +189,7 @@ cls(const void *state, unsigned s)
         return WARP_UNSHARED;
     if (holds_any(b, s))
         return WARP_OWNER;
-    if (holds_any(b, partner(b, s)))
+    if (holds_any(b, pairs_partner(&b->pairs, s)))
         return WARP_NON_OWNER;
     enum warp_class r = REGISTERS->cls(b->registers, s),
                     p = SCRATCHPAD->cls(b->scratchpad, s);

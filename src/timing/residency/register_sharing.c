@@ -1,11 +1,11 @@
 /* register_sharing.c: pairs of blocks share registers, warp by warp (001 sections 2.1 to
  * 2.3).
  *
- * Slots as in scratchpad_sharing.c: the first U share nothing, additional slot B+i shares
- * with slot U+i. Warp k of one block and warp k of its partner are a pair of warps:
- * registers below floor(Rw * t) are private, the others exist once for the two. The first
- * access to one of those takes the lock of the pair of warps, and the warp keeps it until
- * it has ended and all it began is done (section 2.2.1). A refused access retries.
+ * Which slots share is told in pairs.h. Warp k of one block and warp k of its partner are
+ * a pair of warps: registers below floor(Rw * t) are private, the others exist once for
+ * the two. The first access to one of those takes the lock of the pair of warps, and the
+ * warp keeps it until it has ended and all it began is done (section 2.2.1). A refused
+ * access retries.
  *
  * Barriers: W2 of one block and W3 of the other, each with its lock, may wait at barriers
  * for warps that want those locks (Figure 2.8). So a warp may take its lock only while no
@@ -23,6 +23,8 @@
  * other. What was held back is drawn again in the next period. Draws are a hash of block,
  * warp and how many it has drawn, so they do not depend on when the simulator looks. */
 #include "timing/residency/register_sharing.h"
+
+#include "timing/residency/pairs.h"
 
 enum { NONE = 0xff, MILLE = 1000 };
 
@@ -48,7 +50,8 @@ struct pair {
 };
 
 struct sharing {
-    unsigned unshared, baseline, pairs, private_registers, warps;
+    struct pairs pairs;
+    unsigned private_registers, warps;
     bool rule, dynamic;
     int probability, step;       /* in thousandths */
     uint64_t period;             /* number of the present one, from 1 */
@@ -62,23 +65,9 @@ static bool
 plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan *p,
      struct diag_sink *diag)
 {
-    struct allot_occupancy o;
-    double t = m->residency.threshold;
-    if (!(t > 0))
-        return diag_error(diag,
-                          "residency.threshold is %g; register-sharing needs a value "
-                          "above 0 (1 shares nothing)",
-                          t);
-    if (!occ_compute(m, k, OCC_SHARE_REGISTERS, t, &o, diag))
+    if (!pairs_plan(m, k, OCC_SHARE_REGISTERS, "register-sharing", p, diag))
         return false;
-    *p = (struct residency_plan){.blocks = o.resident_blocks,
-                                 .baseline = o.baseline_blocks,
-                                 .pairs = o.shared_pairs,
-                                 .private_units = occ_private(k->registers, t),
-                                 .warps = (k->threads + LANES - 1) / LANES,
-                                 .period = m->residency.dynamic_warps && o.shared_pairs
-                                               ? m->residency.dynamic_period
-                                               : 0};
+    pairs_plan_warps(m, k, p);
     return true;
 }
 
@@ -99,9 +88,7 @@ static void
 init(void *state, const struct machine *m, const struct residency_plan *p)
 {
     struct sharing *s = state;
-    s->baseline = p->blocks - p->pairs;
-    s->unshared = s->baseline - p->pairs;
-    s->pairs = p->pairs;
+    s->pairs = pairs_of(p);
     s->private_registers = p->private_units;
     s->warps = p->warps;
     s->rule = m->residency.barrier_rule;
@@ -114,27 +101,6 @@ init(void *state, const struct machine *m, const struct residency_plan *p)
         s->pair[i].owner = NONE;
     for (unsigned i = 0; i < p->pairs * p->warps; i++)
         s->warp_pair[i].holder = NONE;
-}
-
-/* Pair of slot s, -1: unshared. */
-static int
-pair_of(const struct sharing *sh, unsigned s)
-{
-    return s >= sh->baseline   ? (int)(s - sh->baseline)
-           : s >= sh->unshared ? (int)(s - sh->unshared)
-                               : -1;
-}
-
-static unsigned
-side_of(const struct sharing *sh, unsigned s)
-{
-    return s >= sh->baseline;
-}
-
-static unsigned
-partner(const struct sharing *sh, unsigned s)
-{
-    return s >= sh->baseline ? s - sh->pairs : s + sh->pairs;
 }
 
 static struct warp_pair *
@@ -177,7 +143,7 @@ static void
 set_owner(struct sharing *sh, const struct residency_view *v, int i, unsigned slot)
 {
     sh->pair[i].owner = (uint8_t)slot;
-    close_block(sh, v, i, side_of(sh, slot));
+    close_block(sh, v, i, pairs_side(&sh->pairs, slot));
 }
 
 /* -- blocks and warps come and go -- */
@@ -186,12 +152,12 @@ static void
 started(void *state, const struct residency_view *v, unsigned s)
 {
     struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     if (i < 0)
         return;
-    unsigned side = side_of(sh, s);
+    unsigned side = pairs_side(&sh->pairs, s);
     v->stats->share_additional_blocks += side;
-    sh->pair[i].additional[side] = v->cta[partner(sh, s)] != NULL;
+    sh->pair[i].additional[side] = v->cta[pairs_partner(&sh->pairs, s)] != NULL;
     if (sh->pair[i].additional[side])
         v->stats->share_additional_warps += sh->warps;
     for (unsigned w = 0; w < sh->warps; w++)
@@ -202,10 +168,10 @@ static bool
 warp_ended(void *state, struct residency_view *v, unsigned s)
 {
     struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     if (i < 0)
         return false;
-    unsigned side = side_of(sh, s);
+    unsigned side = pairs_side(&sh->pairs, s);
     struct warp_pair *wp = warp_pair(sh, i, v->warp);
     struct side *x = &wp->side[side];
     if (!x->had)
@@ -224,11 +190,11 @@ static void
 ended(void *state, const struct residency_view *v, unsigned s)
 {
     struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     if (i < 0)
         return;
-    sh->pair[i].additional[side_of(sh, s)] = false;
-    unsigned other = partner(sh, s);
+    sh->pair[i].additional[pairs_side(&sh->pairs, s)] = false;
+    unsigned other = pairs_partner(&sh->pairs, s);
     if (v->cta[other])
         set_owner(sh, v, i, other);
     else
@@ -249,10 +215,10 @@ static bool
 is_owner_or_first(const struct sharing *sh, const struct residency_view *v, int i,
                   unsigned s)
 {
-    unsigned other = partner(sh, s);
+    unsigned other = pairs_partner(&sh->pairs, s);
     if (sh->pair[i].owner != NONE)
         return sh->pair[i].owner == s;
-    return !sh->pair[i].additional[side_of(sh, s)] || !v->cta[other];
+    return !sh->pair[i].additional[pairs_side(&sh->pairs, s)] || !v->cta[other];
 }
 
 /* May a memory instruction of this non-owner warp go? */
@@ -314,8 +280,8 @@ static bool
 refuse(struct sharing *sh, const struct residency_view *v, int i, unsigned s,
        struct side *x, bool *changed)
 {
-    unsigned other = partner(sh, s);
-    if (sh->pair[i].owner != other && !sh->pair[i].holding[side_of(sh, s)]) {
+    unsigned other = pairs_partner(&sh->pairs, s);
+    if (sh->pair[i].owner != other && !sh->pair[i].holding[pairs_side(&sh->pairs, s)]) {
         set_owner(sh, v, i, other);
         *changed = true;
     }
@@ -330,7 +296,7 @@ static void
 take(struct sharing *sh, const struct residency_view *v, int i, unsigned s,
      struct warp_pair *wp)
 {
-    unsigned side = side_of(sh, s);
+    unsigned side = pairs_side(&sh->pairs, s);
     struct side *x = &wp->side[side];
     wait_over(x, v);
     wp->holder = (uint8_t)side;
@@ -346,8 +312,8 @@ bool
 register_sharing_blocked(const void *state, unsigned s, unsigned warp)
 {
     const struct sharing *sh = state;
-    int i = pair_of(sh, s);
-    unsigned side = side_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
+    unsigned side = pairs_side(&sh->pairs, s);
     return i >= 0 && (warp_pair(sh, i, warp)->holder == !side ||
                       (sh->rule && sh->pair[i].holding[!side]));
 }
@@ -356,8 +322,8 @@ bool
 register_sharing_holds_any(const void *state, unsigned s)
 {
     const struct sharing *sh = state;
-    int i = pair_of(sh, s);
-    return i >= 0 && sh->pair[i].holding[side_of(sh, s)];
+    int i = pairs_index(&sh->pairs, s);
+    return i >= 0 && sh->pair[i].holding[pairs_side(&sh->pairs, s)];
 }
 
 bool
@@ -365,9 +331,9 @@ register_sharing_wants(const void *state, unsigned s, unsigned warp,
                        const struct exec_static *st)
 {
     const struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     return i >= 0 && st->top_register > sh->private_registers &&
-           warp_pair(sh, i, warp)->holder != side_of(sh, s);
+           warp_pair(sh, i, warp)->holder != pairs_side(&sh->pairs, s);
 }
 
 static bool
@@ -375,12 +341,12 @@ may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_s
           const struct exec_access *a, bool *changed)
 {
     struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     (void)a;
     if (i < 0)
         return true;
     struct warp_pair *wp = warp_pair(sh, i, v->warp);
-    struct side *x = &wp->side[side_of(sh, s)];
+    struct side *x = &wp->side[pairs_side(&sh->pairs, s)];
     bool takes = register_sharing_wants(sh, s, v->warp, st);
     if (takes && register_sharing_blocked(sh, s, v->warp))
         return refuse(sh, v, i, s, x, changed);
@@ -404,22 +370,23 @@ concerns(const struct exec_static *st, const struct residency_plan *p)
 static bool
 watches(const void *state, unsigned s)
 {
-    return pair_of(state, s) >= 0;
+    const struct sharing *sh = state;
+    return pairs_index(&sh->pairs, s) >= 0;
 }
 
 static bool
 holds(const void *state, unsigned s, unsigned warp)
 {
     const struct sharing *sh = state;
-    int i = pair_of(sh, s);
-    return i >= 0 && warp_pair(sh, i, warp)->holder == side_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
+    return i >= 0 && warp_pair(sh, i, warp)->holder == pairs_side(&sh->pairs, s);
 }
 
 static enum warp_class
 cls(const void *state, unsigned s)
 {
     const struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     return i < 0 ? WARP_UNSHARED : sh->pair[i].owner == s ? WARP_OWNER : WARP_NON_OWNER;
 }
 
@@ -427,19 +394,20 @@ static void
 explain(const void *state, unsigned s, struct strbuf *out)
 {
     const struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     if (i < 0) {
         strbuf_printf(out, "slot %u shares no registers", s);
         return;
     }
     strbuf_printf(out, "slot %u shares registers from %u on with slot %u; locks:", s,
-                  sh->private_registers, partner(sh, s));
+                  sh->private_registers, pairs_partner(&sh->pairs, s));
     unsigned n = 0;
     for (unsigned w = 0; w < sh->warps; w++)
         if (warp_pair(sh, i, w)->holder != NONE)
             strbuf_printf(out, "%s warp %u of slot %u", n++ ? "," : "", w,
-                          warp_pair(sh, i, w)->holder == side_of(sh, s) ? s
-                                                                        : partner(sh, s));
+                          warp_pair(sh, i, w)->holder == pairs_side(&sh->pairs, s)
+                              ? s
+                              : pairs_partner(&sh->pairs, s));
     if (!n)
         strbuf_addz(out, " none");
     if (sh->held_back)

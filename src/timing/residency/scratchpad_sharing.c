@@ -1,14 +1,11 @@
 /* scratchpad_sharing.c: pairs of blocks share scratchpad (001 sections 2.1-2.3).
  *
- * Slots 0..B-1 are those of the baseline; the first U = B-S of them share nothing, as TB0
- * and TB1 of 001 figures 2.3 to 2.6. Slots B..B+S-1 are additional, and additional slot
- * B+i shares with slot U+i. Blocks take the lowest free slot, so additional slots fill
- * last. Locations below floor(Rtb * t) bytes are private to a block; the others exist
- * once for the pair. The first access of a warp to one of those takes the pair's lock for
- * its block, first come first served, and the block holds it to its end, or until all its
- * live threads have executed relssp (000 section 6.2); accesses of the partner are
- * refused until then. There is no deadlock: the holder never waits for the partner (001
- * section 2.2.3).
+ * Which slots share is told in pairs.h. Locations below floor(Rtb * t) bytes are private
+ * to a block; the others exist once for the pair. The first access of a warp to one of
+ * those takes the pair's lock for its block, first come first served, and the block holds
+ * it to its end, or until all its live threads have executed relssp (000 section 6.2);
+ * accesses of the partner are refused until then. There is no deadlock: the holder never
+ * waits for the partner (001 section 2.2.3).
  *
  * A block is the owner once it holds the lock. When it ends its partner becomes the owner
  * - and gets the lock at once if one of its warps waits for it - and the block launched
@@ -17,6 +14,7 @@
 #include "timing/residency/scratchpad_sharing.h"
 
 #include "base/bitset.h"
+#include "timing/residency/pairs.h"
 
 enum { NONE = 0xff };
 
@@ -34,7 +32,8 @@ struct pair {
 };
 
 struct sharing {
-    unsigned unshared, baseline, private_bytes; /* U, B */
+    struct pairs pairs;
+    unsigned private_bytes;
     struct pair pair[];
 };
 
@@ -42,20 +41,7 @@ static bool
 plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan *p,
      struct diag_sink *diag)
 {
-    struct allot_occupancy o;
-    double t = m->residency.threshold;
-    if (!(t > 0))
-        return diag_error(diag,
-                          "residency.threshold is %g; scratchpad-sharing needs a value "
-                          "above 0 (1 shares nothing)",
-                          t);
-    if (!occ_compute(m, k, OCC_SHARE_SCRATCHPAD, t, &o, diag))
-        return false;
-    *p = (struct residency_plan){.blocks = o.resident_blocks,
-                                 .baseline = o.baseline_blocks,
-                                 .pairs = o.shared_pairs,
-                                 .private_units = occ_private(k->scratchpad, t)};
-    return true;
+    return pairs_plan(m, k, OCC_SHARE_SCRATCHPAD, "scratchpad-sharing", p, diag);
 }
 
 static size_t
@@ -68,43 +54,26 @@ static void
 init(void *state, const struct machine *m, const struct residency_plan *p)
 {
     struct sharing *s = state;
-    s->baseline = p->blocks - p->pairs;
-    s->unshared = s->baseline - p->pairs;
+    s->pairs = pairs_of(p);
     s->private_bytes = p->private_units;
     for (unsigned i = 0; i < p->pairs; i++)
         s->pair[i] = (struct pair){.holder = NONE, .owner = NONE, .waiter = NONE};
 }
 
-/* Pair of slot s, -1: unshared. */
-static int
-pair_of(const struct sharing *sh, unsigned s)
-{
-    return s >= sh->baseline   ? (int)(s - sh->baseline)
-           : s >= sh->unshared ? (int)(s - sh->unshared)
-                               : -1;
-}
-
-static unsigned
-partner(const struct sharing *sh, unsigned s)
-{
-    unsigned pairs = sh->baseline - sh->unshared;
-    return s >= sh->baseline ? s - pairs : s + pairs;
-}
-
 static struct member *
 member(struct sharing *sh, unsigned s)
 {
-    return &sh->pair[pair_of(sh, s)].member[s >= sh->baseline];
+    return &sh->pair[pairs_index(&sh->pairs, s)].member[pairs_side(&sh->pairs, s)];
 }
 
 static void
 started(void *state, const struct residency_view *v, unsigned s)
 {
     struct sharing *sh = state;
-    if (s >= sh->baseline)
-        v->stats->share_additional_blocks++;
-    if (pair_of(sh, s) >= 0)
-        *member(sh, s) = (struct member){.started = v->now};
+    if (pairs_index(&sh->pairs, s) < 0)
+        return;
+    v->stats->share_additional_blocks += pairs_side(&sh->pairs, s);
+    *member(sh, s) = (struct member){.started = v->now};
 }
 
 static void
@@ -136,14 +105,16 @@ give(struct sharing *sh, const struct residency_view *v, struct pair *p, unsigne
         }
     }
     if (p->owner == s)
-        p->owner = v->cta[partner(sh, s)] ? (uint8_t)partner(sh, s) : NONE;
+        p->owner = v->cta[pairs_partner(&sh->pairs, s)]
+                       ? (uint8_t)pairs_partner(&sh->pairs, s)
+                       : NONE;
 }
 
 static void
 ended(void *state, const struct residency_view *v, unsigned s)
 {
     struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     if (i < 0)
         return;
     const struct member *m = member(sh, s);
@@ -158,7 +129,7 @@ static void
 released(void *state, const struct residency_view *v, unsigned s)
 {
     struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     if (i < 0)
         return;
     v->stats->share_releases += sh->pair[i].holder == s;
@@ -183,7 +154,7 @@ bool
 scratchpad_sharing_wants(const void *state, unsigned s, const struct exec_access *a)
 {
     const struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     return i >= 0 && a && sh->pair[i].holder != s && touches_shared(sh, a);
 }
 
@@ -191,7 +162,7 @@ bool
 scratchpad_sharing_holds(const void *state, unsigned s)
 {
     const struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     return i >= 0 && sh->pair[i].holder == s;
 }
 
@@ -200,7 +171,7 @@ may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_s
           const struct exec_access *a, bool *changed)
 {
     struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     if (i < 0 || !a || !touches_shared(sh, a))
         return true;
     struct pair *p = &sh->pair[i];
@@ -236,7 +207,7 @@ static bool
 watches(const void *state, unsigned s)
 {
     const struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     return i >= 0 && sh->pair[i].holder != s;
 }
 
@@ -244,7 +215,7 @@ static enum warp_class
 cls(const void *state, unsigned s)
 {
     const struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     return i < 0 ? WARP_UNSHARED : sh->pair[i].owner == s ? WARP_OWNER : WARP_NON_OWNER;
 }
 
@@ -252,14 +223,14 @@ static void
 explain(const void *state, unsigned s, struct strbuf *out)
 {
     const struct sharing *sh = state;
-    int i = pair_of(sh, s);
+    int i = pairs_index(&sh->pairs, s);
     if (i < 0) {
         strbuf_printf(out, "slot %u shares nothing", s);
         return;
     }
     const struct pair *p = &sh->pair[i];
     strbuf_printf(out, "slot %u shares scratchpad from byte %u on with slot %u; ", s,
-                  sh->private_bytes, partner(sh, s));
+                  sh->private_bytes, pairs_partner(&sh->pairs, s));
     if (p->holder == NONE)
         strbuf_addz(out, "nobody holds the lock");
     else
