@@ -81,6 +81,9 @@ decode_inst(struct decoder *d)
         return decode_refuse(d, info->flags & PTX_TOONEW
                                     ? "this needs sm_90 or later, which is not simulated"
                                     : "this instruction is not supported");
+    const char *why = decode_illegal(in);
+    if (why)
+        return decode_refuse(d, "%s", why);
     if (in->op == PTX_OP_MOVQ)
         return decode_mov128(d);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)

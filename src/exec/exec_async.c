@@ -316,6 +316,10 @@ decode_copy(struct decoder *d)
     const struct ptx_operand *o = in->nops > 3 ? &in->ops[3] : NULL;
     bool wide = false, hint = in->mod[PTX_MG_L2HINT];
     bool extra = o && !(hint && in->nops == 4);
+    const struct ptx_operand *policy = hint && o ? &in->ops[in->nops - 1] : NULL;
+    if (hint && (!policy || (policy->kind == PTX_OPD_REG &&
+                             ptx_type_bytes(operand_type(d, policy)) != 8)))
+        return decode_refuse(d, ".L2::cache_hint needs a cache policy of 64 bits");
     if (extra && o->kind == PTX_OPD_REG && operand_type(d, o) == PTX_PRED) {
         struct ptx_operand c = *o;
         p->ignore_neg = c.neg;

@@ -279,6 +279,9 @@ extern const struct decode_row decode_memory[], decode_control[], decode_warp[],
     decode_texture[], decode_async[], decode_stack[], decode_video[], decode_tensor[],
     decode_tile[], decode_lop3[];
 
+/* Why the modifiers and types do not go together; NULL: they do, or a lane function's
+ * rules (lanes.c) decide. */
+const char *decode_illegal(const struct ptx_inst *in);
 bool decode_refuse(struct decoder *d, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,15 +1,20 @@
 /* exec_tensor.c: matrix products: wmma.mma, mma and mma.sp.
  *
  * PTX ISA 9.0, 9.7.14. The ISA leaves the order of additions and the precision of partial
- * sums open. Here, after the measurements of Fasi, Higham, Mikaitis, Pranesh ("Numerical
- * behavior of NVIDIA tensor cores", 2021) on an A100: products are exact; a block of
- * products along k and the accumulator are aligned to the largest exponent among them,
- * cut to 24 bits and one more (toward zero), added exactly, and the sum cut to single
- * precision (toward zero). The block is 8 for 16-bit factors, 4 for tf32, 16 for 8-bit
- * ones (the latter not measured there). An f16 result is rounded once to nearest, behind
- * the last block. f64: a chain of fma in the order of k, each rounded. Integers: exact,
- * modulo 2^32 or clamped at the end (.satfinite). Single bits: as ISA. Cost of
- * mma.m16n8k16: some 2000 products in vectorised loops, about 2 microseconds.
+ * sums open. Here they are those of Ampere and Ada, as Xie, Wang, Yang, Yang found them
+ * ("MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores",
+ * arXiv:2511.10909, 2025; validated there bit by bit), in accord with Fasi, Higham,
+ * Mikaitis, Pranesh ("Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science
+ * 7:e330, 2021): a block of products along k and the accumulator are aligned to the
+ * largest exponent among them, cut to 24 fraction bits toward zero and added exactly; the
+ * sum is cut to single precision toward zero, or rounded to f16, to nearest even; then
+ * comes the next block. The exponent of a product is the sum of its factors', that of a
+ * subnormal number the least of its format. A block is 8 products of 16-bit factors, 4 of
+ * tf32, 16 of 8-bit ones; of these only 13 fraction bits are kept, in sums as in f32
+ * results. f64: a chain of fma in the order of k, each rounded. Integers: exact, modulo
+ * 2^32 or clamped at the end
+ * (.satfinite). Single bits: as ISA. Cost of mma.m16n8k16: some 2000 products in
+ * vectorised loops, about 2 microseconds.
  *
  * mma.sp (9.7.14.6): A keeps half of each row, and the metadata say which column each
  * kept element stands for. The products of what is kept are summed as those of a dense
@@ -19,7 +24,7 @@
 
 #include <string.h>
 
-enum { MAX_FACTOR = 1024, MAX_RESULT = 256, MAX_N = 32, EXTRA_BITS = 1 };
+enum { MAX_FACTOR = 1024, MAX_RESULT = 256, MAX_N = 32, NO_EXPONENT = -1000 };
 
 enum product { P_FLOAT, P_DOUBLE, P_INT, P_BITS };
 
@@ -27,6 +32,7 @@ struct tensor_plan {
     uint8_t product; /* enum product */
     uint8_t ta, tb, tc, td;
     uint8_t block, rnd;
+    uint8_t fraction; /* bits behind the point that a sum keeps */
     bool satf, and_popc;
     uint16_t m, n, k, batch; /* k in elements, of single bits in words */
     struct fragment a, b, c, d;
@@ -154,89 +160,124 @@ read_columns(const struct exec_warp *w, const struct tensor_plan *p, uint16_t *c
 
 /* -- products -- */
 
-static void add_block(float *acc, const double (*p)[MAX_N], unsigned block, unsigned n);
-
-/* The same where some columns (top 0x7ff) hold infinities or NaN: as in any sum. */
-static void
-add_nonfinite(float *acc, const double (*p)[MAX_N], unsigned block, unsigned n,
-              const int64_t *top)
+/* Least exponent of a normal number. */
+static int32_t
+least_exponent(unsigned type)
 {
-    double one[16][MAX_N];
-    for (unsigned j = 0; j < n; j++) {
-        double s = acc[j];
-        for (unsigned i = 0; i < block; i++) {
-            one[i][0] = p[i][j];
-            s += p[i][j];
-        }
-        if (top[j] != 0x7ff)
-            add_block(&acc[j], (const double(*)[MAX_N])one, block, 1);
-        else
-            acc[j] = s == s ? (float)s : fp_float32(FP_NAN32);
-    }
+    return type == PTX_F16 || type == PTX_E5M2 ? -14 : type == PTX_E4M3 ? -6 : -126;
 }
 
-/* acc[0..n) += the block of products p[0..block)[0..n) for n columns of a row. */
-static void
-add_block(float *acc, const double (*p)[MAX_N], unsigned block, unsigned n)
+static int32_t
+exponent(float v, int32_t least)
 {
-    int64_t top[MAX_N];
-    double scale[MAX_N], sum[MAX_N];
-    for (unsigned j = 0; j < n; j++)
-        top[j] = (int64_t)(fp_bits64((double)acc[j]) >> 52 & 0x7ff);
-    for (unsigned i = 0; i < block; i++)
-        for (unsigned j = 0; j < n; j++) {
-            int64_t e = (int64_t)(fp_bits64(p[i][j]) >> 52 & 0x7ff);
-            top[j] = e > top[j] ? e : top[j];
+    uint32_t b = fp_bits32(v) & ~FP_SIGN32;
+    int32_t e = (int32_t)(b >> 23) - 127;
+    e = e < least ? least : e;
+    return b ? e : NO_EXPONENT;
+}
+
+/* Products of a block for n columns, and the largest exponent of each column. */
+struct block {
+    double p[16][MAX_N];
+    int32_t top[MAX_N];
+    unsigned len, n;
+};
+
+/* A sum as the result's type holds it. */
+static float
+round_sum(const struct tensor_plan *p, double v)
+{
+    if (p->td == PTX_F16)
+        return (float)fp_narrow(v, FP_RN, 11, -14, FP_MOST_HALF, false);
+    if (v >= 0x1p128 || v <= -0x1p128)
+        return v > 0 ? __builtin_inff() : -__builtin_inff();
+    return fp_float32(fp_bits32(fp_round32(v, FP_RZ)) &
+                      ~(0x7fffffu >> p->fraction & 0x7fffffu));
+}
+
+/* acc[0..n) += a block; least: of the accumulator's type. */
+static void
+add_block(const struct tensor_plan *p, float *acc, struct block *b, int32_t least)
+{
+    double sum[MAX_N], scale[MAX_N];
+    bool finite[MAX_N], all = true;
+    for (unsigned j = 0; j < b->n; j++) {
+        int32_t e = exponent(acc[j], least);
+        e = e > b->top[j] ? e : b->top[j];
+        b->top[j] = e < -400 ? -400 : e; /* all are zero */
+        finite[j] = e < 128 || fp_abs_f32(acc[j]) < __builtin_inff();
+    }
+    for (unsigned i = 0; i < b->len; i++)
+        for (unsigned j = 0; j < b->n; j++)
+            finite[j] &= (fp_bits64(b->p[i][j]) >> 52 & 0x7ff) != 0x7ff;
+    for (unsigned j = 0; j < b->n; j++)
+        all &= finite[j];
+    for (unsigned j = 0; j < b->n; j++) {
+        scale[j] = fp_float64((uint64_t)(1023 + p->fraction - b->top[j]) << 52);
+        sum[j] = finite[j] ? (double)(int32_t)(acc[j] * scale[j]) : 0;
+    }
+    if (all) {
+        for (unsigned i = 0; i < b->len; i++)
+            for (unsigned j = 0; j < b->n; j++)
+                sum[j] += (double)(int32_t)(b->p[i][j] * scale[j]);
+    } else { /* infinities and NaN: as in any sum */
+        for (unsigned j = 0; j < b->n; j++) {
+            double s = acc[j];
+            for (unsigned i = 0; i < b->len; i++) {
+                s += b->p[i][j];
+                sum[j] += finite[j] ? (double)(int32_t)(b->p[i][j] * scale[j]) : 0;
+            }
+            if (!finite[j])
+                acc[j] = s == s ? (float)s : fp_float32(FP_NAN32);
         }
-    bool finite = true;
-    for (unsigned j = 0; j < n; j++)
-        finite &= top[j] != 0x7ff;
-    if (!finite) {
-        add_nonfinite(acc, p, block, n, top);
-        return;
     }
-    for (unsigned j = 0; j < n; j++) {
-        top[j] = top[j] < 1023 - 400 ? 1023 - 400 : top[j]; /* all zero */
-        /* What has the exponent `top` gets 24 + EXTRA_BITS digits before the point. */
-        scale[j] = fp_float64((uint64_t)(2046 + 23 + EXTRA_BITS - top[j]) << 52);
-        sum[j] = (double)(int32_t)(acc[j] * scale[j]);
-    }
-    for (unsigned i = 0; i < block; i++)
-        for (unsigned j = 0; j < n; j++)
-            sum[j] += (double)(int32_t)(p[i][j] * scale[j]);
-    for (unsigned j = 0; j < n; j++) {
-        double v = sum[j] * fp_float64((uint64_t)(top[j] - 23 - EXTRA_BITS) << 52);
-        acc[j] = v >= 0x1p128    ? __builtin_inff()
-                 : v <= -0x1p128 ? -__builtin_inff()
-                                 : fp_round32(v, FP_RZ);
-    }
+    for (unsigned j = 0; j < b->n; j++)
+        if (finite[j])
+            acc[j] = round_sum(
+                p, sum[j] * fp_float64((uint64_t)(1023 + b->top[j] - p->fraction) << 52));
 }
 
 static void
 multiply_floats(const struct exec_warp *w, const struct tensor_plan *p, uint32_t mask)
 {
     float a[MAX_FACTOR], b[MAX_FACTOR], c[MAX_RESULT];
+    int32_t ea[MAX_FACTOR], eb[MAX_FACTOR];
     uint32_t bits[MAX_RESULT];
-    double prod[16][MAX_N];
     uint16_t col[MAX_FACTOR];
+    struct block s;
     unsigned m = p->m, n = p->n, k = p->k, bk = p->bk;
     read_floats(w, &p->a, p->ta, a);
     read_floats(w, &p->b, p->tb, b);
     read_floats(w, &p->c, p->tc, c);
     if (p->spread)
         read_columns(w, p, col);
+    int32_t la = least_exponent(p->ta), lb = least_exponent(p->tb);
+    for (unsigned i = 0; i < m * k * p->batch; i++)
+        ea[i] = exponent(a[i], la);
+    for (unsigned i = 0; i < n * bk * p->batch; i++)
+        eb[i] = exponent(b[i], lb);
+    s.n = n;
     for (unsigned q = 0; q < p->batch; q++)
         for (unsigned i = 0; i < m; i++) {
-            const float *ai = a + (q * m + i) * k, *bq = b + q * n * bk;
+            unsigned row = (q * m + i) * k;
             float *ci = c + (q * m + i) * n;
             for (unsigned k0 = 0; k0 < k; k0 += p->block) {
-                unsigned len = k - k0 < p->block ? k - k0 : p->block;
-                for (unsigned x = 0; x < len; x++) {
-                    const float *bx = bq + (p->spread ? col[i * k + k0 + x] : k0 + x);
-                    for (unsigned j = 0; j < n; j++)
-                        prod[x][j] = (double)ai[k0 + x] * bx[j * bk];
+                s.len = k - k0 < p->block ? k - k0 : p->block;
+                for (unsigned j = 0; j < n; j++)
+                    s.top[j] = NO_EXPONENT;
+                for (unsigned x = 0; x < s.len; x++) {
+                    unsigned at = p->spread ? col[i * k + k0 + x] : k0 + x;
+                    const float *bx = b + q * n * bk + at;
+                    const int32_t *ex = eb + q * n * bk + at;
+                    double ax = a[row + k0 + x];
+                    int32_t eax = ea[row + k0 + x];
+                    for (unsigned j = 0; j < n; j++) {
+                        int32_t e = eax + ex[j * bk];
+                        s.p[x][j] = ax * bx[j * bk];
+                        s.top[j] = e > s.top[j] ? e : s.top[j];
+                    }
                 }
-                add_block(ci, (const double(*)[MAX_N])prod, len, n);
+                add_block(p, ci, &s, least_exponent(k0 ? p->td : p->tc));
             }
         }
     for (unsigned i = 0; i < m * n * p->batch; i++) {
@@ -445,6 +486,8 @@ check_types(struct decoder *d, const struct tensor_plan *p, const struct matrix_
         return decode_refuse(d, "this accumulator does not go with these factors");
     if (!wmma && f == T_F16 && s->mod != PTX_SHAPE_M8N8K4 && p->tc != p->td)
         return decode_refuse(d, "the accumulators have the same type in this shape");
+    if (!wmma && f == T_F16 && p->td == PTX_F16 && p->tc != PTX_F16)
+        return decode_refuse(d, "an .f16 result has an .f16 accumulator");
     const uint8_t *mod = d->in->mod;
     bool volta = !wmma && s->mod == PTX_SHAPE_M8N8K4 && f == T_F16;
     if (!mod[PTX_MG_LAYOUT] || !mod[PTX_MG_BLAYOUT])
@@ -505,6 +548,7 @@ dec_product(struct decoder *d, bool wmma)
                  : f == T_B1             ? P_BITS
                                          : P_FLOAT;
     p->block = f == T_TF32 ? 4 : f == T_FP8 ? 16 : 8;
+    p->fraction = f == T_FP8 ? 13 : 24;
     p->satf = in->mod[PTX_MG_SATF];
     p->and_popc = in->mod[PTX_MG_BOOL] == PTX_BOOL_AND;
     unsigned rnd = in->mod[PTX_MG_RND];

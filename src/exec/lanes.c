@@ -175,13 +175,28 @@ valid_half(const struct ptx_inst *in)
     }
 }
 
-/* cvt to the packed and the narrow formats (PTX ISA 9.7.9.21). */
+/* cvt (PTX ISA 9.7.9.21). */
 static bool
 valid_cvt(const struct ptx_inst *in)
 {
     unsigned rnd = in->mod[PTX_MG_RND];
     bool rn = rnd == PTX_RND_RN, rz = rnd == PTX_RND_RZ;
+    const struct ptx_type_info *d = &ptx_types[in->type[0]], *s = &ptx_types[in->type[1]];
+    if (HAS(FTZ) && in->type[0] != PTX_F32 && in->type[1] != PTX_F32)
+        return false;
+    if (HAS(SAT) && (in->type[0] == PTX_BF16 || in->type[1] == PTX_BF16))
+        return false;
     switch (in->op) {
+    case PTX_OP_CVTII: /* .sat where there is something to clamp */
+        if (!HAS(SAT))
+            return true;
+        return s->kind == d->kind ? s->bytes > d->bytes
+                                  : s->kind == PTX_K_SINT || s->bytes >= d->bytes;
+    case PTX_OP_CVTIF:
+        return rnd >= PTX_RND_RNI && !IS(RND, RNA) &&
+               !(in->type[1] == PTX_BF16 && d->bytes == 1);
+    case PTX_OP_CVTFI:
+        return rnd < PTX_RND_RNI && !(in->type[0] == PTX_BF16 && s->bytes == 1);
     case PTX_OP_CVTX2:
         return rn || rz;
     case PTX_OP_CVTTF:
@@ -195,8 +210,12 @@ valid_cvt(const struct ptx_inst *in)
         if (HAS(RELU) || HAS(SATF))
             return (in->type[0] == PTX_F16 || in->type[0] == PTX_BF16) &&
                    in->type[1] == PTX_F32 && (rn || rz) && !HAS(SAT) && !HAS(FTZ);
-        /* integral rounding without change of size only */
-        return rnd != PTX_RND_RNA && (in->type[0] == in->type[1] || rnd < PTX_RND_RNI);
+        /* Between equal types to integers only; to wider ones there is nothing to round,
+         * and only of bf16 may it be written. */
+        if (in->type[0] == in->type[1])
+            return !rnd || (rnd >= PTX_RND_RNI && rnd <= PTX_RND_RPI);
+        return rnd < PTX_RND_RNI && (!rnd || d->bytes <= s->bytes ||
+                                     (in->type[0] == PTX_F32 && in->type[1] == PTX_BF16));
     default: /* cvt.pack */
         return HAS(SAT) && (in->ntypes < 3 || in->type[2] == PTX_B32);
     }
@@ -209,6 +228,8 @@ valid(const struct ptx_inst *in)
     unsigned t = in->type[0];
     if (in->mod[PTX_MG_RND] > PTX_RND_RP && strcmp(ptx_ops[in->op].mnemonic, "cvt"))
         return false; /* integral rounding is for cvt */
+    if (in->op == PTX_OP_RCPD && HAS(PREC) && !HAS(FTZ))
+        return false; /* rcp.approx.ftz.f64 */
     if (HAS(PREC) && (HAS(RND) || (IS(PREC, FULL) && in->op != PTX_OP_DIVF)))
         return false;
     switch (in->op) {
@@ -247,10 +268,9 @@ valid(const struct ptx_inst *in)
     case PTX_OP_MINF:
     case PTX_OP_MAXF:
         return HAS(XORSIGN) == HAS(ABS);
+    case PTX_OP_CVTII:
     case PTX_OP_CVTIF:
-        return in->mod[PTX_MG_RND] >= PTX_RND_RNI && !IS(RND, RNA);
     case PTX_OP_CVTFI:
-        return in->mod[PTX_MG_RND] < PTX_RND_RNI;
     case PTX_OP_CVTFF:
     case PTX_OP_CVTX2:
     case PTX_OP_CVTTF:
@@ -280,7 +300,7 @@ valid(const struct ptx_inst *in)
                (ptx_types[t].kind != PTX_K_FLT || t == in->type[1]);
     case PTX_OP_SETHD:
         return comparable(in->mod[PTX_MG_CMP], in->type[1]) &&
-               (!HAS(FTZ) || in->type[1] == PTX_F32);
+               (!HAS(FTZ) || (in->type[1] == PTX_F32 && t != PTX_BF16));
     default:
         return true;
     }

@@ -678,12 +678,15 @@ test_rounding(void **state)
     a[0] = 0x8001;
     assert_int_equal(dot16("f32", a, one, f32_bits(-1.0)), f32_bits(-1.0));
     assert_int_equal(dot16("f32", a, one, f32_bits(1.0)), f32_bits(1.0 - 0x1p-24));
-    /* f16 results are rounded to nearest once: 2048 + 1 + 1 is 2050, 2048 + 1 is 2048. */
+    /* f16 results are rounded to nearest, after each block: 2048 + 1 is 2048; 2048 + 1 +
+     * 1 is 2050 in one block and 2048 in two. */
     memset(a, 0, sizeof a);
     a[0] = 0x3c00;
     assert_int_equal(dot16("f16", a, one, 0x6800), 0x6800);
-    a[9] = 0x3c00;
+    a[7] = 0x3c00;
     assert_int_equal(dot16("f16", a, one, 0x6800), 0x6801);
+    a[7] = 0, a[9] = 0x3c00;
+    assert_int_equal(dot16("f16", a, one, 0x6800), 0x6800);
     /* Overflow, infinities, NaN. */
     for (int i = 0; i < 16; i++)
         a[i] = b[i] = 0x7bff;
@@ -722,6 +725,197 @@ test_error(void **state)
         double err = value_of(v, "f32") - sum;
         err = err < 0 ? -err : err;
         assert_true(err <= mag * (18 * 0x1p-24 + 2 * 0x1p-23));
+    }
+}
+
+/* -- sums against whole numbers: the arithmetic of the papers named in exec_tensor.c,
+ * once more, with integers in place of scaled doubles -- */
+
+struct format {
+    const char *type;
+    int fraction, least; /* bits; least exponent of a normal number */
+};
+
+static const struct format *
+format_of(const char *t)
+{
+    static const struct format f[] = {{"f16", 10, -14},   {"bf16", 7, -126},
+                                      {"tf32", 10, -126}, {"e4m3", 3, -6},
+                                      {"e5m2", 2, -14},   {"f32", 23, -126}};
+    for (size_t i = 0; i < UTIL_COUNT(f); i++)
+        if (!strcmp(f[i].type, t))
+            return &f[i];
+    fail();
+    return NULL;
+}
+
+/* A finite value is *whole * 2^(*e - fraction). */
+static void
+take_apart(uint64_t bits, const struct format *f, int64_t *whole, int *e)
+{
+    if (!strcmp(f->type, "tf32"))
+        bits = bits >> 13;
+    int width = !strcmp(f->type, "tf32") ? 19 : matrix_type_bits(f->type);
+    int64_t m = (int64_t)(bits & ((1ull << f->fraction) - 1));
+    int x = (int)(bits >> f->fraction) & ((1 << (width - 1 - f->fraction)) - 1);
+    *e = x ? x - 1 + f->least : f->least;
+    *whole = x ? m | (int64_t)1 << f->fraction : m;
+    if (bits >> (width - 1) & 1)
+        *whole = -*whole;
+}
+
+/* whole * 2^at in the result's format: f32 toward zero (13: so many fraction bits), f16
+ * to nearest even. */
+static uint32_t
+put_together(int64_t whole, int at, const char *d, int fraction)
+{
+    bool half = !strcmp(d, "f16");
+    const struct format *f = format_of(d);
+    uint64_t m = whole < 0 ? 0 - (uint64_t)whole : (uint64_t)whole;
+    uint32_t sign = whole < 0 ? half ? 0x8000 : 0x80000000 : 0;
+    int top = 63;
+    if (!m)
+        return 0;
+    while (!(m >> top))
+        top--;
+    int e = top + at < f->least ? f->least : top + at, keep = half ? 10 : fraction;
+    int drop = e - keep - at; /* bits below the last place */
+    uint64_t v;
+    if (drop <= 0) {
+        v = m << -drop;
+    } else if (drop > 62) {
+        v = 0;
+    } else {
+        uint64_t rest = m & ((1ull << drop) - 1), tie = 1ull << (drop - 1);
+        v = m >> drop;
+        v += half && (rest > tie || (rest == tie && (v & 1)));
+    }
+    v <<= f->fraction - keep;
+    uint64_t bits = ((uint64_t)(e - f->least) << f->fraction) + v; /* carries up */
+    if (half && bits >= 0x7c00)
+        bits = 0x7c00;
+    assert_true(half || bits < 0x7f800000);
+    return sign | (uint32_t)bits;
+}
+
+static int64_t
+toward_zero(int64_t v, int shift)
+{
+    int64_t m = v < 0 ? -v : v;
+    m = shift > 62 ? 0 : shift > 0 ? m >> shift : m << -shift;
+    return v < 0 ? -m : m;
+}
+
+static uint32_t
+exact_dot(const struct mma_form *f, const uint32_t *a, const uint32_t *b, uint32_t c)
+{
+    const struct format *fa = format_of(f->a), *fb = format_of(f->b),
+                        *fc = format_of(f->c);
+    int bits = matrix_type_bits(f->a), block = bits == 32 ? 4 : bits == 16 ? 8 : 16;
+    int fraction = bits == 8 ? 13 : 24;
+    for (int k0 = 0; k0 < f->k; k0 += block) {
+        int64_t whole[17], sum = 0;
+        int e[17], point[17], most = -5000, n = 0;
+        for (int k = k0; k < k0 + block && k < f->k; k++, n++) {
+            int64_t x, y;
+            int ex, ey;
+            take_apart(a[k], fa, &x, &ex);
+            take_apart(b[k], fb, &y, &ey);
+            whole[n] = x * y;
+            e[n] = ex + ey;
+            point[n] = fa->fraction + fb->fraction;
+        }
+        take_apart(c, fc, &whole[n], &e[n]);
+        point[n] = fc->fraction;
+        for (int i = 0; i <= n; i++)
+            most = whole[i] && e[i] > most ? e[i] : most;
+        for (int i = 0; i <= n; i++)
+            sum += toward_zero(whole[i], most - e[i] + point[i] - fraction);
+        c = put_together(sum, most - fraction, f->d, fraction < 23 ? fraction : 23);
+        fc = format_of(f->d);
+        if (!strcmp(f->d, "f16") && (c & 0x7fff) == 0x7c00)
+            break; /* infinite it stays */
+    }
+    return c;
+}
+
+static uint32_t
+some_bits(uint64_t *rng, const char *t, int round)
+{
+    uint64_t r = util_random(rng), s = r >> 40 & 1;
+    if (!(r >> 41 & 15))
+        return 0;
+    switch (round % 3) { /* near each other; far apart; subnormal */
+    case 0:
+        return !strcmp(t, "f16")    ? (uint32_t)(0x3400 + (r & 0xfff)) | (uint32_t)s << 15
+               : !strcmp(t, "bf16") ? (uint32_t)(0x3f00 + (r & 0xff)) | (uint32_t)s << 15
+               : t[0] == 'e'
+                   ? (uint32_t)((r & 15) + 0x30) | (uint32_t)s << 7
+                   : (uint32_t)(0x3f000000 + (r & 0xffffff)) | (uint32_t)s << 31;
+    case 1:
+        return !strcmp(t, "f16")    ? (uint32_t)(r % 0x6000) | (uint32_t)s << 15
+               : !strcmp(t, "bf16") ? (uint32_t)(0x3000 + r % 0x1800) | (uint32_t)s << 15
+               : !strcmp(t, "e4m3") ? (uint32_t)(r % 0x7f) | (uint32_t)s << 7
+               : !strcmp(t, "e5m2")
+                   ? (uint32_t)(r % 0x7c) | (uint32_t)s << 7
+                   : (uint32_t)(0x30000000 + r % 0x18000000) | (uint32_t)s << 31;
+    default:
+        return !strcmp(t, "f16")    ? (uint32_t)(r & 0x7ff) | (uint32_t)s << 15
+               : !strcmp(t, "bf16") ? (uint32_t)(0x1e00 + (r & 0x7ff)) | (uint32_t)s << 15
+               : t[0] == 'e'
+                   ? (uint32_t)(r & 15) | (uint32_t)s << 7
+                   : (uint32_t)(0x1e000000 + (r & 0xffffff)) | (uint32_t)s << 31;
+    }
+}
+
+/* Every form of floating-point mma: all results, bit by bit. */
+static void
+test_sums(void **state)
+{
+    (void)state;
+    uint64_t rng = 7;
+    static uint32_t a[4][16][64], b[4][8][64], c[4][16][8];
+    for (int i = 0; i < N_MMA_FORMS; i++) {
+        const struct mma_form *f = &mma_forms[i];
+        if (!strcmp(f->d, "f64") || !strcmp(f->d, "s32"))
+            continue;
+        bool volta = f->m == 8 && f->k == 4;
+        struct strbuf text = {0};
+        mma_kernel(&text, f, ".row.col", false);
+        for (int round = 0; round < 30; round++) {
+            const char *types[3] = {f->a, f->b, f->c};
+            int regs[3] = {f->na, f->nb, f->nc}, first = 0, bt, r, s;
+            memset(in_words, 0, sizeof in_words);
+            for (int w = A; w <= C; w++) {
+                int bits = matrix_type_bits(types[w]);
+                for (int lane = 0; lane < 32; lane++)
+                    for (int k = 0; k < regs[w] * 32 / bits; k++) {
+                        isa_place(f, w, types[w], w == B, lane, k, &bt, &r, &s);
+                        uint32_t v =
+                            some_bits(&rng, types[w], round + (w == C) * (round / 3));
+                        if (w == A)
+                            a[bt][r][s] = v;
+                        else if (w == B)
+                            b[bt][s][r] = v;
+                        else
+                            c[bt][r][s] = v;
+                        set_element(in_words, first, bits, lane, k, v);
+                    }
+                first += regs[w];
+            }
+            run_words(text.s, (unsigned)f->nd);
+            int dbits = matrix_type_bits(f->d);
+            for (int lane = 0; lane < 32; lane++)
+                for (int k = 0; k < f->nd * 32 / dbits; k++) {
+                    isa_place(f, C, f->d, false, lane, k, &bt, &r, &s);
+                    uint32_t got = (uint32_t)get_element(out_words, 0, dbits, lane, k),
+                             want = exact_dot(f, a[bt][r], b[bt][s], c[bt][r][s]);
+                    if (got != want)
+                        fail_msg("%s.%s.%s.%s round %d%s: 0x%x, not 0x%x", f->shape, f->d,
+                                 f->a, f->b, round, volta ? " (volta)" : "", got, want);
+                }
+        }
+        strbuf_free(&text);
     }
 }
 
@@ -790,6 +984,7 @@ main(void)
         cmocka_unit_test(test_movmatrix),  cmocka_unit_test(test_error),
         cmocka_unit_test(test_saturation), cmocka_unit_test(test_f64_chain),
         cmocka_unit_test(test_sparse),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

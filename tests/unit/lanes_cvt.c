@@ -5,6 +5,8 @@
 #if __has_include(<mpfr.h>)
 #include "unit/lanes_mpfr.h"
 
+#include <math.h>
+
 typedef __int128 wide;
 
 static const unsigned ints[] = {PTX_U8,  PTX_S8,  PTX_U16, PTX_S16,
@@ -203,11 +205,46 @@ run(const struct lane_variant *v, unsigned d, unsigned s, int mode, bool ftz, bo
     }
 }
 
+/* Least and largest value of an integer type. */
+static double
+bound(unsigned t, bool high)
+{
+    bool sign = ptx_types[t].kind == PTX_K_SINT;
+    int bits = ptx_types[t].bytes * 8 - sign;
+    return high ? ldexp(1, bits) - 1 : sign ? -ldexp(1, bits) : 0;
+}
+
+/* Does the ISA have it? .sat where there is something to clamp, .ftz where f32 is read or
+ * written; bf16 has neither, nor conversions from and to 8 bits. */
+static bool
+legal(unsigned d, unsigned s, bool ftz, bool sat)
+{
+    bool bf = d == PTX_BF16 || s == PTX_BF16;
+    if (!is_float(d) && !is_float(s))
+        return !sat || bound(s, false) < bound(d, false) ||
+               bound(s, true) > bound(d, true);
+    if (ftz && d != PTX_F32 && s != PTX_F32)
+        return false;
+    if (bf && (ptx_types[d].bytes == 1 || ptx_types[s].bytes == 1))
+        return false;
+    return !(sat && bf);
+}
+
 static void
 run_all(unsigned d, unsigned s, int mode, bool ftz, bool sat)
 {
     const struct lane_variant *v[4];
     size_t nv = lane_variants(v);
+    if (!legal(d, s, ftz, sat)) {
+        char form[64];
+        struct ptx_inst in;
+        uint32_t aux;
+        snprintf(form, sizeof form, "cvt%s%s%s.%s.%s", roundings[mode], ftz ? ".ftz" : "",
+                 sat ? ".sat" : "", ptx_types[d].text, ptx_types[s].text);
+        if (util_inst(&in, form) && lane_select(&in, &aux))
+            fail_msg("%s is not refused", form);
+        return;
+    }
     run(v[nv - 1], d, s, mode, ftz, sat, 100);
     run(v[0], d, s, mode, ftz, sat, 20);
 }
