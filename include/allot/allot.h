@@ -291,6 +291,11 @@ struct allot_array_info {
      * is the number of layers, of one (height 0) or two dimensions. */
     uint64_t width, height, depth;
     bool layered;
+    /* Six square faces, in the order of CUDA's table: depth is 6; layered: a multiple. */
+    bool cubemap;
+    /* Mipmap levels, each half as large as the one before, rounded down, at least 1; 0: it
+     * is no mipmapped array. */
+    uint32_t levels;
 };
 struct allot_array;
 struct allot_array *allot_array_new(struct allot_device *dev,
@@ -298,6 +303,9 @@ struct allot_array *allot_array_new(struct allot_device *dev,
                                     struct allot_diag *d);
 bool allot_array_free(struct allot_device *dev, struct allot_array *a,
                       struct allot_diag *d);
+/* A level of a mipmapped array as an array, which lives as long; NULL: there is none. The
+ * mipmapped array itself is copied to and from as its level 0. */
+struct allot_array *allot_array_level(const struct allot_array *a, uint32_t level);
 /* As it was made; owned by the array. */
 const struct allot_array_info *allot_array_describe(const struct allot_array *a);
 /* Part of an array, texels; z counts slices or layers. A size of 0 counts as 1. */
@@ -332,6 +340,10 @@ struct allot_sampler {
     bool normalized_float;  /* 8- and 16-bit integers are read as [0, 1] or [-1, 1] */
     bool normalized_coords; /* coordinates are [0, 1), not texels */
     float border[4];        /* what ALLOT_BORDER reads outside */
+    /* Mipmapped arrays: a level of detail is biased, clamped to [least, most], and read
+     * from the nearest level (POINT) or the two next to it (LINEAR). */
+    enum allot_filter mip_filter;
+    float mip_bias, mip_least, mip_most;
 };
 /* A handle, never 0; 0 and a diagnostic on failure. sampler NULL: all zeros but
  * ALLOT_CLAMP. */

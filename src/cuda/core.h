@@ -256,6 +256,8 @@ int acu_symbol_load(struct acu_symbol *s);
 /* -- arrays, textures, surfaces: as allot.h has them, on the process's device -- */
 int acu_array_new(const struct allot_array_info *info, struct allot_array **a);
 void acu_array_free(struct allot_array *a);
+/* A level of a mipmapped array; NULL: there is none. */
+struct allot_array *acu_array_level(const struct allot_array *a, uint32_t level);
 const struct allot_array_info *acu_array_info(const struct allot_array *a);
 unsigned acu_format_bytes(const struct allot_format *f); /* of a texel */
 int acu_texture_new(const struct allot_resource *r, const struct allot_sampler *s,

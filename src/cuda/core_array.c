@@ -7,13 +7,22 @@ acu_array_new(const struct allot_array_info *info, struct allot_array **a)
 {
     *a = allot_array_new(acu.device, info, acu.diag);
     acu_flush_diag();
-    return *a ? 0 : ACU_OUT_OF_MEMORY;
+    if (*a)
+        return 0;
+    /* what cannot be is told apart from what has no room */
+    return info->cubemap || info->levels ? ACU_INVALID_VALUE : ACU_OUT_OF_MEMORY;
 }
 
 void
 acu_array_free(struct allot_array *a)
 {
     allot_array_free(acu.device, a, NULL);
+}
+
+struct allot_array *
+acu_array_level(const struct allot_array *a, uint32_t level)
+{
+    return allot_array_level(a, level);
 }
 
 const struct allot_array_info *

@@ -136,6 +136,8 @@ struct rt_array {
     struct rt_extent extent; /* as asked for */
     unsigned flags;
     unsigned element; /* bytes */
+    unsigned levels;  /* of a mipmapped array, else 0 */
+    bool part;        /* a level of one */
 };
 /* INVALID_CHANNEL_DESCRIPTOR where there are no such texels. */
 int rt_format(const struct rt_channel_desc *d, struct allot_format *f);

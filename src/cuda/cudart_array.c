@@ -114,15 +114,26 @@ rt_format(const struct rt_channel_desc *d, struct allot_format *f)
 
 /* -- arrays -- */
 
+static struct rt_array *
+array_add(struct rt_array a)
+{
+    struct rt_array *r = grow(NULL, 0, sizeof *r);
+    *r = a;
+    state.array = grow(state.array, state.narrays, sizeof *state.array);
+    return state.array[state.narrays++] = r;
+}
+
 static int
 array_new(struct rt_array **out, const struct rt_channel_desc *desc, struct rt_extent x,
-          unsigned flags)
+          unsigned flags, unsigned levels)
 {
-    struct allot_array_info info = {.layered = flags & ARRAY_LAYERED};
+    struct allot_array_info info = {.layered = flags & ARRAY_LAYERED,
+                                    .cubemap = flags & ARRAY_CUBEMAP,
+                                    .levels = levels};
     if (!out || !desc || !x.width)
         return ACU_INVALID_VALUE;
-    if (flags & ARRAY_CUBEMAP || flags & ~0xfu)
-        return acu_not_supported("an array that is a cube map or sparse");
+    if (flags & ~0xfu)
+        return acu_not_supported("a sparse array");
     rt_arrays_check();
     int e = rt_format(desc, &info.format);
     if (e)
@@ -134,11 +145,23 @@ array_new(struct rt_array **out, const struct rt_channel_desc *desc, struct rt_e
     e = acu_array_new(&info, &a);
     if (e)
         return e;
-    struct rt_array *r = grow(NULL, 0, sizeof *r);
-    *r = (struct rt_array){a, *desc, x, flags, acu_format_bytes(&info.format)};
-    state.array = grow(state.array, state.narrays, sizeof *state.array);
-    state.array[state.narrays++] = r;
-    *out = r;
+    unsigned element = acu_format_bytes(&info.format);
+    *out = array_add((struct rt_array){.array = a,
+                                       .desc = *desc,
+                                       .extent = x,
+                                       .flags = flags,
+                                       .element = element,
+                                       .levels = levels});
+    for (unsigned l = 0; l < levels; l++) {
+        struct allot_array *level = acu_array_level(a, l);
+        const struct allot_array_info *i = acu_array_info(level);
+        array_add((struct rt_array){.array = level,
+                                    .desc = *desc,
+                                    .extent = {i->width, i->height, i->depth},
+                                    .flags = flags,
+                                    .element = element,
+                                    .part = true});
+    }
     return 0;
 }
 
@@ -146,37 +169,88 @@ EXPORT int
 cudaMallocArray(struct rt_array **a, const struct rt_channel_desc *desc, size_t width,
                 size_t height, unsigned flags)
 {
-    CALL(array_new(a, desc, (struct rt_extent){width, height, 0}, flags));
+    CALL(array_new(a, desc, (struct rt_extent){width, height, 0}, flags, 0));
 }
 
 EXPORT int
 cudaMalloc3DArray(struct rt_array **a, const struct rt_channel_desc *desc,
                   struct rt_extent extent, unsigned flags)
 {
-    CALL(array_new(a, desc, extent, flags));
+    CALL(array_new(a, desc, extent, flags, 0));
+}
+
+static void
+array_forget(const struct rt_array *r)
+{
+    for (size_t i = 0; i < state.narrays; i++)
+        if (state.array[i] == r) {
+            free(state.array[i]);
+            state.array[i] = state.array[--state.narrays];
+            return;
+        }
+}
+
+static struct rt_array *
+level_of(const struct rt_array *r, unsigned level)
+{
+    const struct allot_array *a = acu_array_level(r->array, level);
+    for (size_t i = 0; a && i < state.narrays; i++)
+        if (state.array[i]->array == a)
+            return state.array[i];
+    return NULL;
 }
 
 static int
-array_free(struct rt_array *handle)
+array_free(struct rt_array *handle, bool mipmapped)
 {
     if (!handle)
         return 0;
-    if (!rt_array_find(handle))
+    struct rt_array *r = rt_array_find(handle);
+    if (!r || r->part || !r->levels == mipmapped)
         return ACU_INVALID_HANDLE;
-    for (size_t i = 0; i < state.narrays; i++)
-        if (state.array[i] == handle) {
-            state.array[i] = state.array[--state.narrays];
-            break;
-        }
-    acu_array_free(handle->array);
-    free(handle);
+    for (unsigned l = 0; l < r->levels; l++)
+        array_forget(level_of(r, l));
+    acu_array_free(r->array);
+    array_forget(r);
     return 0;
 }
 
 EXPORT int
 cudaFreeArray(struct rt_array *a)
 {
-    CALL(array_free(a));
+    CALL(array_free(a, false));
+}
+
+EXPORT int
+cudaMallocMipmappedArray(struct rt_array **a, const struct rt_channel_desc *desc,
+                         struct rt_extent extent, unsigned levels, unsigned flags)
+{
+    CALL(levels ? array_new(a, desc, extent, flags, levels) : ACU_INVALID_VALUE);
+}
+
+EXPORT int
+cudaFreeMipmappedArray(struct rt_array *a)
+{
+    CALL(array_free(a, true));
+}
+
+static int
+get_level(struct rt_array **out, const struct rt_array *handle, unsigned level)
+{
+    struct rt_array *r = rt_array_find(handle);
+    if (!r || !r->levels)
+        return ACU_INVALID_HANDLE;
+    if (!out || level >= r->levels)
+        return ACU_INVALID_VALUE;
+    *out = level_of(r, level);
+    return 0;
+}
+
+EXPORT int
+cudaGetMipmappedArrayLevel(struct rt_array **out, const struct rt_array *a,
+                           unsigned level)
+{
+    CALL(get_level(out, a, level));
 }
 
 EXPORT int
@@ -379,10 +453,11 @@ resource(const struct rt_resource *r, struct allot_resource *out)
     memset(out, 0, sizeof *out);
     switch (r->type) {
     case 0:
+    case 1: /* mipmapped */
         a = rt_array_find(r->res.array);
         out->kind = ALLOT_RES_ARRAY;
         out->array = a ? a->array : NULL;
-        return a ? 0 : ACU_INVALID_HANDLE;
+        return a && !a->levels == (r->type == 0) ? 0 : ACU_INVALID_HANDLE;
     case 2:
         out->kind = ALLOT_RES_LINEAR;
         out->addr = ADDR(r->res.linear.p);
@@ -397,7 +472,7 @@ resource(const struct rt_resource *r, struct allot_resource *out)
         out->pitch = r->res.pitched.pitch;
         return rt_format(&r->res.pitched.desc, &out->format);
     default:
-        return acu_not_supported("a mipmapped array");
+        return ACU_INVALID_VALUE;
     }
 }
 
@@ -406,13 +481,22 @@ sampler(const struct rt_texture *t, struct allot_sampler *s)
 {
     *s = (struct allot_sampler){.filter = t->filter ? ALLOT_LINEAR : ALLOT_POINT,
                                 .normalized_float = t->read_mode == 1,
-                                .normalized_coords = t->normalized != 0};
+                                .normalized_coords = t->normalized != 0,
+                                .mip_filter = t->mip_filter ? ALLOT_LINEAR : ALLOT_POINT,
+                                .mip_bias = t->bias,
+                                .mip_least = t->min,
+                                .mip_most = t->max};
     for (int i = 0; i < 3; i++) {
         if (t->address[i] < 0 || t->address[i] > ALLOT_BORDER)
             return ACU_INVALID_VALUE;
         s->address[i] = (enum allot_address)t->address[i];
     }
     memcpy(s->border, t->border, sizeof s->border);
+#if CUDART >= 12
+    if (t->seamless)
+        return acu_not_supported(
+            "filtering over the edges of a cube map (seamlessCubemap)");
+#endif
     return t->srgb ? acu_not_supported("sRGB in a texture") : 0;
 }
 

@@ -4,15 +4,21 @@
  * A graph is a list of nodes in the order in which they were made; a node can only depend
  * on nodes made before it, so doing them in that order is right. Edges are not kept: what
  * asks for them, or adds them afterwards, is not supported. A stream that waits for an
- * event of a capturing stream captures into the same graph. */
+ * event of a capturing stream captures into the same graph.
+ *
+ * An executable graph is a copy. A copied node knows the node it was copied from, by
+ * which programs name it when they change it; that one may be gone by then. */
 #include "cuda/cudart.h"
 
 #include <stdlib.h>
 
-enum node_kind { NODE_EMPTY, NODE_KERNEL, NODE_COPY, NODE_SET, NODE_HOST };
+enum node_kind { NODE_EMPTY, NODE_KERNEL, NODE_COPY, NODE_SET, NODE_HOST, NODE_GRAPH };
 
 struct rt_node {
     enum node_kind kind;
+    const struct rt_node *origin; /* compared only */
+    bool disabled;
+    struct rt_graph *graph; /* of a child graph, the node's own */
     struct acu_function *f;
     struct acu_launch launch; /* args: the node's own copies, one block */
     struct acu_place dst, src;
@@ -48,10 +54,22 @@ static struct {
 
 /* -- nodes -- */
 
+static int graph_free(struct rt_graph *g);
+static struct rt_graph *graph_copied(const struct rt_graph *from);
+
+/* What hangs on it. */
+static void
+node_clear(struct rt_node *n)
+{
+    free((void *)n->launch.args);
+    if (n->graph)
+        graph_free(n->graph);
+}
+
 static void
 node_free(struct rt_node *n)
 {
-    free((void *)n->launch.args);
+    node_clear(n);
     free(n);
 }
 
@@ -142,6 +160,9 @@ rt_graph_host(struct rt_graph *g, void (*fn)(void *), void *user)
 static int
 node_run(const struct rt_node *n, rt_stream s)
 {
+    int e = 0;
+    if (n->disabled)
+        return 0;
     switch (n->kind) {
     case NODE_KERNEL:
         return acu_launch(n->f, &n->launch, s);
@@ -153,6 +174,10 @@ node_run(const struct rt_node *n, rt_stream s)
     case NODE_HOST:
         acu_call_back(n->host, n->user);
         return 0;
+    case NODE_GRAPH:
+        for (size_t i = 0; !e && i < n->graph->n; i++)
+            e = node_run(n->graph->node[i], s);
+        return e;
     case NODE_EMPTY:
         break;
     }
@@ -185,9 +210,20 @@ graph_copy(struct rt_graph *to, const struct rt_graph *from)
     for (size_t i = 0; i < from->n; i++) {
         struct rt_node *n = node_new(to, NODE_EMPTY);
         *n = *from->node[i];
+        n->origin = from->node[i];
         if (n->kind == NODE_KERNEL)
             n->launch.args = copy_args(n->f, n->launch.args);
+        if (n->graph)
+            n->graph = graph_copied(n->graph);
     }
+}
+
+static struct rt_graph *
+graph_copied(const struct rt_graph *from)
+{
+    struct rt_graph *g = graph_new();
+    graph_copy(g, from);
+    return g;
 }
 
 static int
@@ -285,9 +321,15 @@ update(struct rt_graph *exec, const struct rt_graph *g)
         same = exec->node[i]->kind == g->node[i]->kind;
     if (!same)
         return ACU_GRAPH_EXEC_UPDATE_FAILURE;
-    graph_clear(exec);
+    struct rt_graph *old = graph_new();
+    *old = *exec;
+    *exec = (struct rt_graph){0};
     graph_copy(exec, g);
-    return 0;
+    for (size_t i = 0; i < exec->n; i++) { /* its nodes are named as before */
+        exec->node[i]->origin = old->node[i]->origin;
+        exec->node[i]->disabled = old->node[i]->disabled;
+    }
+    return graph_free(old);
 }
 
 struct update_result { /* CUDA 12 and later; before: node, number */
@@ -335,11 +377,8 @@ cudaGraphGetNodes(const struct rt_graph *g, struct rt_node **nodes, size_t *n)
 EXPORT int
 cudaGraphNodeGetType(const struct rt_node *n, int *type)
 {
-    static const int types[] = {[NODE_KERNEL] = 0,
-                                [NODE_COPY] = 1,
-                                [NODE_SET] = 2,
-                                [NODE_HOST] = 3,
-                                [NODE_EMPTY] = 5};
+    static const int types[] = {[NODE_KERNEL] = 0, [NODE_COPY] = 1,  [NODE_SET] = 2,
+                                [NODE_HOST] = 3,   [NODE_GRAPH] = 4, [NODE_EMPTY] = 5};
     CALL(n && type ? (*type = types[n->kind], 0) : ACU_INVALID_VALUE);
 }
 
@@ -459,6 +498,274 @@ cudaGraphAddMemcpyNode1D(struct rt_node **node, struct rt_graph *g,
                          const void *src, size_t n, int kind)
 {
     CALL(node ? added(g, node, add_copy_1d(g, dst, src, n, kind)) : ACU_INVALID_VALUE);
+}
+
+static int
+add_child(struct rt_graph *g, const struct rt_graph *child)
+{
+    if (!g || !child)
+        return ACU_INVALID_VALUE;
+    struct rt_graph *copy = graph_copied(child);
+    node_new(g, NODE_GRAPH)->graph = copy;
+    return 0;
+}
+
+EXPORT int
+cudaGraphAddChildGraphNode(struct rt_node **node, struct rt_graph *g,
+                           struct rt_node *const *after, size_t n,
+                           const struct rt_graph *child)
+{
+    CALL(node ? added(g, node, add_child(g, child)) : ACU_INVALID_VALUE);
+}
+
+static int
+child_graph(const struct rt_node *n, struct rt_graph **g)
+{
+    if (!n || !g || n->kind != NODE_GRAPH)
+        return ACU_INVALID_VALUE;
+    *g = n->graph;
+    return 0;
+}
+
+EXPORT int
+cudaGraphChildGraphNodeGetGraph(const struct rt_node *n, struct rt_graph **g)
+{
+    CALL(child_graph(n, g));
+}
+
+/* -- changing nodes, in a graph and in an executable one -- */
+
+static struct rt_node *
+copy_of(const struct rt_graph *exec, const struct rt_node *node)
+{
+    for (size_t i = 0; exec && node && i < exec->n; i++)
+        if (exec->node[i]->origin == node)
+            return exec->node[i];
+    return NULL;
+}
+
+/* n becomes what the one node of `made` is, which is used up. e: of making it. */
+static int
+become(struct rt_node *n, struct rt_graph *made, int e)
+{
+    if (!e && (!n || n->kind != made->node[0]->kind))
+        e = ACU_INVALID_VALUE;
+    if (!e) {
+        struct rt_node old = *n;
+        *n = *made->node[0];
+        n->origin = old.origin;
+        n->disabled = old.disabled;
+        *made->node[0] = old;
+    }
+    graph_clear(made);
+    return e;
+}
+
+static int
+set_kernel(struct rt_node *n, const struct kernel_params *p)
+{
+    struct rt_graph made = {0};
+    return become(n, &made, add_kernel(&made, p));
+}
+
+static int
+set_copy(struct rt_node *n, const struct rt_memcpy3d *p)
+{
+    struct rt_graph made = {0};
+    return become(n, &made, add_copy(&made, p));
+}
+
+static int
+set_copy_1d(struct rt_node *n, void *dst, const void *src, size_t bytes, int kind)
+{
+    struct rt_graph made = {0};
+    return become(n, &made, add_copy_1d(&made, dst, src, bytes, kind));
+}
+
+static int
+set_set(struct rt_node *n, const struct set_params *p)
+{
+    struct rt_graph made = {0};
+    if (!p || (p->element != 1 && p->element != 2 && p->element != 4))
+        return ACU_INVALID_VALUE;
+    return become(n, &made,
+                  rt_graph_set(&made, ADDR(p->dst), p->pitch, 0, p->value, p->element,
+                               p->width, p->height, 1));
+}
+
+static int
+set_host(struct rt_node *n, const struct host_params *p)
+{
+    struct rt_graph made = {0};
+    if (!p || !p->fn)
+        return ACU_INVALID_VALUE;
+    return become(n, &made, rt_graph_host(&made, p->fn, p->user));
+}
+
+EXPORT int
+cudaGraphKernelNodeSetParams(struct rt_node *n, const struct kernel_params *p)
+{
+    CALL(set_kernel(n, p));
+}
+
+EXPORT int
+cudaGraphExecKernelNodeSetParams(struct rt_graph *exec, struct rt_node *n,
+                                 const struct kernel_params *p)
+{
+    CALL(set_kernel(copy_of(exec, n), p));
+}
+
+EXPORT int
+cudaGraphMemcpyNodeSetParams(struct rt_node *n, const struct rt_memcpy3d *p)
+{
+    CALL(set_copy(n, p));
+}
+
+EXPORT int
+cudaGraphExecMemcpyNodeSetParams(struct rt_graph *exec, struct rt_node *n,
+                                 const struct rt_memcpy3d *p)
+{
+    CALL(set_copy(copy_of(exec, n), p));
+}
+
+EXPORT int
+cudaGraphMemcpyNodeSetParams1D(struct rt_node *n, void *dst, const void *src,
+                               size_t bytes, int kind)
+{
+    CALL(set_copy_1d(n, dst, src, bytes, kind));
+}
+
+EXPORT int
+cudaGraphExecMemcpyNodeSetParams1D(struct rt_graph *exec, struct rt_node *n, void *dst,
+                                   const void *src, size_t bytes, int kind)
+{
+    CALL(set_copy_1d(copy_of(exec, n), dst, src, bytes, kind));
+}
+
+EXPORT int
+cudaGraphMemsetNodeSetParams(struct rt_node *n, const struct set_params *p)
+{
+    CALL(set_set(n, p));
+}
+
+EXPORT int
+cudaGraphExecMemsetNodeSetParams(struct rt_graph *exec, struct rt_node *n,
+                                 const struct set_params *p)
+{
+    CALL(set_set(copy_of(exec, n), p));
+}
+
+EXPORT int
+cudaGraphHostNodeSetParams(struct rt_node *n, const struct host_params *p)
+{
+    CALL(set_host(n, p));
+}
+
+EXPORT int
+cudaGraphExecHostNodeSetParams(struct rt_graph *exec, struct rt_node *n,
+                               const struct host_params *p)
+{
+    CALL(set_host(copy_of(exec, n), p));
+}
+
+static int
+get_kernel_params(const struct rt_node *n, struct kernel_params *p)
+{
+    if (!n || !p || n->kind != NODE_KERNEL)
+        return ACU_INVALID_VALUE;
+    const struct acu_launch *l = &n->launch;
+    *p = (struct kernel_params){.func = PTR(ADDR(n->f->host ? n->f->host : n->f)),
+                                .grid = {l->grid[0], l->grid[1], l->grid[2]},
+                                .block = {l->block[0], l->block[1], l->block[2]},
+                                .smem = l->dynamic_scratchpad,
+                                .args = (void **)l->args};
+    return 0;
+}
+
+EXPORT int
+cudaGraphKernelNodeGetParams(const struct rt_node *n, struct kernel_params *p)
+{
+    CALL(get_kernel_params(n, p));
+}
+
+static int
+get_set_params(const struct rt_node *n, struct set_params *p)
+{
+    if (!n || !p || n->kind != NODE_SET)
+        return ACU_INVALID_VALUE;
+    *p = (struct set_params){PTR(n->dst.addr), n->dst.pitch, n->value,
+                             n->element,       n->width,     n->height};
+    return 0;
+}
+
+EXPORT int
+cudaGraphMemsetNodeGetParams(const struct rt_node *n, struct set_params *p)
+{
+    CALL(get_set_params(n, p));
+}
+
+static int
+get_host_params(const struct rt_node *n, struct host_params *p)
+{
+    if (!n || !p || n->kind != NODE_HOST)
+        return ACU_INVALID_VALUE;
+    *p = (struct host_params){n->host, n->user};
+    return 0;
+}
+
+EXPORT int
+cudaGraphHostNodeGetParams(const struct rt_node *n, struct host_params *p)
+{
+    CALL(get_host_params(n, p));
+}
+
+/* A node that is not enabled does nothing; kernels, copies and fills can be. */
+static int
+set_enabled(struct rt_node *n, unsigned enabled)
+{
+    if (!n || (n->kind != NODE_KERNEL && n->kind != NODE_COPY && n->kind != NODE_SET))
+        return ACU_INVALID_VALUE;
+    n->disabled = !enabled;
+    return 0;
+}
+
+EXPORT int
+cudaGraphNodeSetEnabled(struct rt_graph *exec, struct rt_node *n, unsigned enabled)
+{
+    CALL(set_enabled(copy_of(exec, n), enabled));
+}
+
+static int
+get_enabled(const struct rt_node *n, unsigned *enabled)
+{
+    if (!n || !enabled)
+        return ACU_INVALID_VALUE;
+    *enabled = !n->disabled;
+    return 0;
+}
+
+EXPORT int
+cudaGraphNodeGetEnabled(struct rt_graph *exec, struct rt_node *n, unsigned *enabled)
+{
+    CALL(get_enabled(copy_of(exec, n), enabled));
+}
+
+static int
+find_in_clone(struct rt_node **out, const struct rt_node *node,
+              const struct rt_graph *clone)
+{
+    struct rt_node *n = copy_of(clone, node);
+    if (!out || !n)
+        return ACU_INVALID_VALUE;
+    *out = n;
+    return 0;
+}
+
+EXPORT int
+cudaGraphNodeFindInClone(struct rt_node **out, const struct rt_node *node,
+                         const struct rt_graph *clone)
+{
+    CALL(find_in_clone(out, node, clone));
 }
 
 /* -- capture -- */

@@ -96,6 +96,10 @@ bind(const struct rt_texref *host, struct allot_resource *res, uint64_t offset)
     if (res->kind != ALLOT_RES_LINEAR) { /* which knows no modes */
         s.filter = host->filter ? ALLOT_LINEAR : ALLOT_POINT;
         s.normalized_coords = host->normalized != 0;
+        s.mip_filter = host->mip_filter ? ALLOT_LINEAR : ALLOT_POINT;
+        s.mip_bias = host->bias;
+        s.mip_least = host->min;
+        s.mip_most = host->max;
         for (int i = 0; i < 3; i++) {
             if (host->address[i] < 0 || host->address[i] > ALLOT_BORDER)
                 return ACU_INVALID_VALUE;
@@ -187,10 +191,10 @@ cudaBindTexture2D(size_t *offset, const struct rt_texref *host, const void *p,
 }
 
 static int
-bind_array(const struct rt_texref *host, const struct rt_array *handle)
+bind_array(const struct rt_texref *host, const struct rt_array *handle, bool mipmapped)
 {
     struct rt_array *a = rt_array_find(handle);
-    if (!a)
+    if (!a || !a->levels == mipmapped)
         return ACU_INVALID_HANDLE;
     struct allot_resource res = {.kind = ALLOT_RES_ARRAY, .array = a->array};
     return bind(host, &res, 0);
@@ -200,7 +204,14 @@ EXPORT int
 cudaBindTextureToArray(const struct rt_texref *host, const struct rt_array *a,
                        const struct rt_channel_desc *desc)
 {
-    CALL(desc ? bind_array(host, a) : ACU_INVALID_VALUE);
+    CALL(desc ? bind_array(host, a, false) : ACU_INVALID_VALUE);
+}
+
+EXPORT int
+cudaBindTextureToMipmappedArray(const struct rt_texref *host, const struct rt_array *a,
+                                const struct rt_channel_desc *desc)
+{
+    CALL(desc ? bind_array(host, a, true) : ACU_INVALID_VALUE);
 }
 
 static int

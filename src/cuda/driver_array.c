@@ -5,6 +5,8 @@
 #include "base/vec.h"
 
 enum { LAYERED = 1, SURFACE_LDST = 2, CUBEMAP = 4, GATHER = 8, DEPTH_TEXTURE = 16 };
+/* Beside an array's flags: it is a level of a mipmapped one. */
+#define LEVEL 0x80000000u
 
 struct array3d_desc { /* CUDA_ARRAY3D_DESCRIPTOR */
     size_t width, height, depth;
@@ -71,48 +73,73 @@ drv_array_valid(const struct allot_array *a)
     return array_index(a) < live.arrays.n;
 }
 
+static void
+remember(struct allot_array *a, unsigned flags)
+{
+    array_index(NULL);
+    *vec_push(&live.arrays) = a;
+    *vec_push(&live.flags) = flags;
+}
+
+static void
+forget(const struct allot_array *a)
+{
+    size_t i = array_index(a);
+    live.arrays.v[i] = live.arrays.v[--live.arrays.n];
+    live.flags.v[i] = live.flags.v[--live.flags.n];
+}
+
+/* levels 0: not mipmapped. */
 static int
-array_new(struct allot_array **out, const struct array3d_desc *d)
+array_new(struct allot_array **out, const struct array3d_desc *d, unsigned levels)
 {
     struct allot_array_info info = {.width = d->width,
                                     .height = d->height,
                                     .depth = d->depth,
-                                    .layered = d->flags & LAYERED};
+                                    .layered = d->flags & LAYERED,
+                                    .cubemap = d->flags & CUBEMAP,
+                                    .levels = levels};
     if (!out || !drv_format(d->format, d->channels, &info.format) || !d->width)
         return ACU_INVALID_VALUE;
-    if (d->flags & CUBEMAP)
-        return acu_not_supported("a cube map");
     int e = acu_array_new(&info, out);
-    if (!e) {
-        array_index(NULL);
-        *vec_push(&live.arrays) = *out;
-        *vec_push(&live.flags) = d->flags;
-    }
+    if (!e)
+        remember(*out, d->flags);
+    for (unsigned i = 0; !e && i < levels; i++)
+        remember(acu_array_level(*out, i), d->flags | LEVEL);
     return e;
 }
 
 CU
 cuArray3DCreate_v2(struct allot_array **out, const struct array3d_desc *d)
 {
-    CALL(!d ? ACU_INVALID_VALUE : array_new(out, d));
+    CALL(!d ? ACU_INVALID_VALUE : array_new(out, d, 0));
 }
 
 CU
 cuArrayCreate_v2(struct allot_array **out, const struct drv_array_desc *d)
 {
     CALL(!d ? ACU_INVALID_VALUE
-            : array_new(out, &(struct array3d_desc){d->width, d->height, 0, d->format,
-                                                    d->channels, 0}));
+            : array_new(out,
+                        &(struct array3d_desc){d->width, d->height, 0, d->format,
+                                               d->channels, 0},
+                        0));
+}
+
+static bool
+is_mipmapped(const struct allot_array *a)
+{
+    return drv_array_valid(a) && acu_array_info(a)->levels;
 }
 
 static int
-array_free(struct allot_array *a)
+array_free(struct allot_array *a, bool mipmapped)
 {
     size_t i = array_index(a);
-    if (i == live.arrays.n)
+    if (i == live.arrays.n || live.flags.v[i] & LEVEL || is_mipmapped(a) != mipmapped)
         return ACU_INVALID_HANDLE;
-    live.arrays.v[i] = live.arrays.v[--live.arrays.n];
-    live.flags.v[i] = live.flags.v[--live.flags.n];
+    for (uint32_t l = 0; l < acu_array_info(a)->levels; l++)
+        forget(acu_array_level(a, l));
+    forget(a);
     acu_array_free(a);
     return 0;
 }
@@ -120,7 +147,29 @@ array_free(struct allot_array *a)
 CU
 cuArrayDestroy(struct allot_array *a)
 {
-    CALL(array_free(a));
+    CALL(array_free(a, false));
+}
+
+CU
+cuMipmappedArrayCreate(struct allot_array **out, const struct array3d_desc *d,
+                       unsigned levels)
+{
+    CALL(!d || !levels ? ACU_INVALID_VALUE : array_new(out, d, levels));
+}
+
+CU
+cuMipmappedArrayDestroy(struct allot_array *a)
+{
+    CALL(array_free(a, true));
+}
+
+CU
+cuMipmappedArrayGetLevel(struct allot_array **out, const struct allot_array *a,
+                         unsigned level)
+{
+    CALL(!is_mipmapped(a)                     ? ACU_INVALID_HANDLE
+         : !out || !acu_array_level(a, level) ? ACU_INVALID_VALUE
+                                              : (*out = acu_array_level(a, level), 0));
 }
 
 static int
@@ -134,7 +183,7 @@ array_describe(struct array3d_desc *d, const struct allot_array *a)
     const struct allot_array_info *info = acu_array_info(a);
     *d = (struct array3d_desc){info->width,           info->height,
                                info->depth,           format_number(&info->format),
-                               info->format.channels, live.flags.v[i]};
+                               info->format.channels, live.flags.v[i] & ~LEVEL};
     return 0;
 }
 
@@ -226,9 +275,13 @@ drv_resource(const struct drv_resource *d, struct allot_resource *r)
     memset(r, 0, sizeof *r);
     switch (d->type) {
     case ARRAY:
+    case MIPMAPPED:
         r->kind = ALLOT_RES_ARRAY;
         r->array = d->res.array;
-        return drv_array_valid(r->array) ? 0 : ACU_INVALID_HANDLE;
+        return drv_array_valid(r->array) &&
+                       is_mipmapped(r->array) == (d->type == MIPMAPPED)
+                   ? 0
+                   : ACU_INVALID_HANDLE;
     case LINEAR:
         r->kind = ALLOT_RES_LINEAR;
         r->addr = d->res.linear.addr;
@@ -245,8 +298,6 @@ drv_resource(const struct drv_resource *d, struct allot_resource *r)
         return drv_format(d->res.pitch2d.format, d->res.pitch2d.channels, &r->format)
                    ? 0
                    : ACU_INVALID_VALUE;
-    case MIPMAPPED:
-        return acu_not_supported("a mipmapped texture");
     default:
         return ACU_INVALID_VALUE;
     }
@@ -257,7 +308,12 @@ drv_sampler(const struct drv_texture *d, struct allot_sampler *s)
 {
     *s = (struct allot_sampler){.filter = d->filter ? ALLOT_LINEAR : ALLOT_POINT,
                                 .normalized_float = !(d->flags & 1),
-                                .normalized_coords = d->flags & 2};
+                                .normalized_coords = d->flags & 2,
+                                .mip_filter =
+                                    d->mipmap_filter ? ALLOT_LINEAR : ALLOT_POINT,
+                                .mip_bias = d->mipmap_bias,
+                                .mip_least = d->mipmap_min,
+                                .mip_most = d->mipmap_max};
     for (int i = 0; i < 3; i++)
         s->address[i] = (enum allot_address)d->address[i];
     memcpy(s->border, d->border, sizeof s->border);

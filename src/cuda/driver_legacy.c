@@ -149,6 +149,33 @@ cuTexRefSetArray(struct drv_ref *r, struct allot_array *a, unsigned flags)
 }
 
 CU
+cuTexRefSetMipmappedArray(struct drv_ref *r, struct allot_array *a, unsigned flags)
+{
+    enum { MIPMAPPED = 1 };
+    SET(r, !a || drv_array_valid(a),
+        (r->resource =
+             (struct drv_resource){.type = a ? MIPMAPPED : -1, .res.array = a}));
+}
+
+CU
+cuTexRefSetMipmapFilterMode(struct drv_ref *r, int mode)
+{
+    SET(r, mode == 0 || mode == 1, r->texture.mipmap_filter = mode);
+}
+
+CU
+cuTexRefSetMipmapLevelBias(struct drv_ref *r, float bias)
+{
+    SET(r, true, r->texture.mipmap_bias = bias);
+}
+
+CU
+cuTexRefSetMipmapLevelClamp(struct drv_ref *r, float least, float most)
+{
+    SET(r, true, (r->texture.mipmap_min = least, r->texture.mipmap_max = most));
+}
+
+CU
 cuSurfRefSetArray(struct drv_ref *r, struct allot_array *a, unsigned flags)
 {
     return cuTexRefSetArray(r, a, flags);

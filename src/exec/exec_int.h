@@ -336,7 +336,8 @@ bool decode_call_side(struct decoder *d, const struct ptx_operand *o,
 /* -- textures and surfaces (exec_tex.c, exec_surf.c) -- */
 
 struct tex_coords {
-    uint8_t dims;
+    uint8_t dims, ncoords; /* of the image; three coordinates find a place of a cube */
+    bool cube;
     uint32_t layer, coord[3]; /* rows, REF_NONE: none */
 };
 /* A texture, sampler or surface: reference, register, or one of them in brackets. */

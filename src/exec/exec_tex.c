@@ -3,9 +3,13 @@
  * Fetching follows the CUDA C++ Programming Guide, "Texture Fetching": coordinates become
  * fixed point with 8 bits of fraction; linear filtering weighs the texels around the
  * point half a texel back with these 8 bits; address modes act on the texel's index.
- * There is one mipmap level, so .level and .grad read the base. What the guide leaves
- * open: sums are made exactly and rounded once; coordinates that are no finite number
- * count as 0; channels that the format has not are 0, the fourth 1.
+ * Cube maps: the guide's table of faces ("Cubemap Textures"); linear filtering stays
+ * within a face. Mipmaps: .level gives the level of detail, .grad that of the longer
+ * derivative (log2 of its length in texels); without either the base is read. What the
+ * guide leaves open: sums are made exactly and rounded once, the two levels' in one;
+ * coordinates that are no finite number count as 0; channels that the format has not are
+ * 0, the fourth 1; of components of equal size x comes before y before z; between two
+ * levels the nearest is the lower one.
  *
  * The texels' 32-byte sectors are what the timing model sees (exec_access.list). */
 #include "exec/exec_int.h"
@@ -19,10 +23,12 @@ enum { FIX = 256 }; /* one texel in fixed point */
 
 struct tex_plan {
     uint32_t handle, sampler; /* rows; sampler REF_NONE: the texture's own */
-    bool handle_wide, sampler_wide, is_float, gather;
-    uint8_t dims, comp, ndest;
+    bool handle_wide, sampler_wide, is_float, gather, cube;
+    uint8_t dims, ncoords, comp, ndest;  /* dims: of the image, 2 of a cube's face */
+    uint8_t lod;                         /* 0, 1: a level, 2: two gradients */
     uint8_t type;                        /* of a result */
     uint32_t layer, coord[3], offset[3]; /* rows, REF_NONE: none */
+    uint32_t level, grad[2][3];          /* rows */
     uint32_t dest[4];                    /* REF_NONE: not wanted */
     uint32_t pred;                       /* predicate to set, REF_NONE: none */
 };
@@ -90,18 +96,54 @@ place(int64_t i, uint32_t n, enum allot_address mode, bool normalized)
     return i < 0 ? 0 : n - 1;
 }
 
+static double
+lane_float(const struct exec_warp *w, uint32_t ref, unsigned lane)
+{
+    float f;
+    memcpy(&f, (const uint32_t *)row(w, ref) + lane, 4);
+    return f;
+}
+
+static double
+in_range(double x)
+{
+    return __builtin_isfinite(x) && __builtin_fabs(x) < 0x1p40 ? x : 0;
+}
+
 /* The coordinate in texels. */
 static double
 scaled(const struct exec_warp *w, const struct tex_plan *p, unsigned d, unsigned lane,
        uint32_t n, bool normalized)
 {
-    uint32_t bits = ((const uint32_t *)row(w, p->coord[d]))[lane];
     if (!p->is_float)
-        return (int32_t)bits;
-    float f;
-    memcpy(&f, &bits, 4);
-    double x = normalized ? (double)f * n : f;
-    return __builtin_isfinite(x) && __builtin_fabs(x) < 0x1p40 ? x : 0;
+        return ((const int32_t *)row(w, p->coord[d]))[lane];
+    double f = lane_float(w, p->coord[d], lane);
+    return in_range(normalized ? f * n : f);
+}
+
+/* The face that a direction meets, and where on it, from 0 to 1. */
+static unsigned
+cube_face(const struct exec_warp *w, const struct tex_plan *p, unsigned lane,
+          double place[2])
+{
+    static const struct {
+        int8_t s, t; /* component and sign: 1 x, 2 y, 3 z */
+    } faces[6] = {{-3, -2}, {3, -2}, {1, 3}, {1, -3}, {1, -2}, {-1, -2}};
+    double v[3], size[3];
+    for (unsigned d = 0; d < 3; d++) {
+        v[d] = in_range(lane_float(w, p->coord[d], lane));
+        size[d] = __builtin_fabs(v[d]);
+    }
+    unsigned axis = size[0] >= size[1] && size[0] >= size[2] ? 0
+                    : size[1] >= size[2]                     ? 1
+                                                             : 2;
+    unsigned face = 2 * axis + (v[axis] < 0);
+    const int8_t from[2] = {faces[face].s, faces[face].t};
+    for (unsigned k = 0; k < 2; k++) {
+        double c = from[k] < 0 ? -v[-from[k] - 1] : v[from[k] - 1];
+        place[k] = size[axis] != 0 ? (c / size[axis] + 1) / 2 : 0.5;
+    }
+    return face;
 }
 
 /* -- texels -- */
@@ -142,18 +184,17 @@ channel(const uint8_t *p, const struct allot_format *f, bool normalized)
 }
 
 static bool
-reads_float(const struct tex_object *t, const struct allot_sampler *s)
+reads_float(const struct tex_image *im, const struct allot_sampler *s)
 {
-    return t->image.format.kind == ALLOT_FLOAT || s->normalized_float;
+    return im->format.kind == ALLOT_FLOAT || s->normalized_float;
 }
 
 /* at[d] < 0: the border. The address of what was read goes to the access. */
 static struct texel
-read_texel(struct exec_warp *w, const struct tex_object *t, const struct allot_sampler *s,
+read_texel(struct exec_warp *w, const struct tex_image *im, const struct allot_sampler *s,
            const int64_t at[3], uint32_t layer, struct exec_access *x)
 {
-    const struct tex_image *im = &t->image;
-    bool flt = reads_float(t, s);
+    bool flt = reads_float(im, s);
     struct texel r;
     if (at[0] < 0 || at[1] < 0 || at[2] < 0) {
         for (int k = 0; k < 4; k++)
@@ -197,16 +238,17 @@ struct footprint {
     uint32_t weight[3];
 };
 
+/* `face`: places on the face of a cube map, else NULL. */
 static struct footprint
 footprint(const struct exec_warp *w, const struct tex_plan *p, const struct tex_image *im,
-          bool normalized, bool between, unsigned lane)
+          bool normalized, bool between, unsigned lane, const double *face)
 {
     struct footprint f = {{0}, {0}};
     const uint32_t size[3] = {im->width, im->height, im->depth};
     int64_t off[3];
     offsets(w, p, lane, off);
     for (unsigned d = 0; d < p->dims; d++) {
-        double x = scaled(w, p, d, lane, size[d], normalized);
+        double x = face ? face[d] * size[d] : scaled(w, p, d, lane, size[d], normalized);
         if (between) {
             int64_t fix = (int64_t)__builtin_floor(x * FIX + 0.5) - FIX / 2;
             f.index[d] = fix >> 8;
@@ -219,43 +261,52 @@ footprint(const struct exec_warp *w, const struct tex_plan *p, const struct tex_
     return f;
 }
 
-static struct texel
-fetch_lane(struct exec_warp *w, const struct tex_plan *p, const struct tex_object *t,
-           const struct allot_sampler *s, unsigned lane, struct exec_access *x)
+/* Adds a level's value to sum, times `share`; values that are not filtered go to r. */
+static void
+fetch_level(struct exec_warp *w, const struct tex_plan *p, const struct tex_image *im,
+            const struct allot_sampler *s, unsigned lane, double share, double sum[4],
+            struct texel *r, struct exec_access *x)
 {
-    const struct tex_image *im = &t->image;
     const uint32_t size[3] = {im->width, im->height, im->depth};
     bool normalized = s->normalized_coords && p->is_float;
-    bool linear = s->filter == ALLOT_LINEAR && p->is_float && reads_float(t, s);
-    struct footprint f = footprint(w, p, im, normalized, linear || p->gather, lane);
-    uint32_t layer = 0;
-    if (p->layer != REF_NONE && im->layers) {
+    bool linear = s->filter == ALLOT_LINEAR && p->is_float && reads_float(im, s);
+    double place_on[2];
+    unsigned face = p->cube ? cube_face(w, p, lane, place_on) : 0;
+    struct footprint f = footprint(w, p, im, normalized, linear || p->gather, lane,
+                                   p->cube ? place_on : NULL);
+    uint32_t layer = 0, n = p->cube ? im->layers / 6 : im->layers;
+    if (p->layer != REF_NONE && n) {
         layer = ((const uint32_t *)row(w, p->layer))[lane];
-        layer = layer < im->layers ? layer : im->layers - 1;
+        layer = layer < n ? layer : n - 1;
     }
+    if (p->cube)
+        layer = layer * 6 + face;
     enum allot_address mode[3];
     for (unsigned d = 0; d < 3; d++)
-        mode[d] = im->linear && !p->is_float ? ALLOT_BORDER : s->address[d];
+        mode[d] = p->cube                      ? ALLOT_CLAMP
+                  : im->linear && !p->is_float ? ALLOT_BORDER
+                                               : s->address[d];
     int64_t at[3] = {0, 0, 0};
     if (p->gather) {
         /* counter-clockwise from the lower left: (0,1) (1,1) (1,0) (0,0) */
         static const uint8_t dx[4] = {0, 1, 1, 0}, dy[4] = {1, 1, 0, 0};
-        struct texel r;
         for (unsigned k = 0; k < 4; k++) {
             at[0] = place(f.index[0] + dx[k], size[0], mode[0], normalized);
             at[1] = place(f.index[1] + dy[k], size[1], mode[1], normalized);
-            r.v[k] = read_texel(w, t, s, at, layer, x).v[p->comp];
+            r->v[k] = read_texel(w, im, s, at, layer, x).v[p->comp];
         }
-        return r;
+        return;
     }
     if (!linear) {
         for (unsigned d = 0; d < p->dims; d++)
             at[d] = place(f.index[d], size[d], mode[d], normalized);
-        return read_texel(w, t, s, at, layer, x);
+        *r = read_texel(w, im, s, at, layer, x);
+        for (unsigned c = 0; c < 4 && share < 1; c++)
+            sum[c] += share * (double)bits_f32(r->v[c]);
+        return;
     }
-    double sum[4] = {0};
     for (unsigned k = 0; k < 1u << p->dims; k++) {
-        double weight = 1;
+        double weight = share;
         for (unsigned d = 0; d < p->dims; d++) {
             unsigned up = k >> d & 1;
             weight *= (up ? f.weight[d] : FIX - f.weight[d]) / (double)FIX;
@@ -263,12 +314,66 @@ fetch_lane(struct exec_warp *w, const struct tex_plan *p, const struct tex_objec
         }
         if (weight == 0)
             continue;
-        struct texel one = read_texel(w, t, s, at, layer, x);
+        struct texel one = read_texel(w, im, s, at, layer, x);
         for (unsigned c = 0; c < 4; c++)
             sum[c] += weight * (double)bits_f32(one.v[c]);
     }
-    struct texel r;
-    for (unsigned c = 0; c < 4; c++)
+}
+
+/* Level of detail of a lane, biased and clamped as the sampler says. */
+static double
+lane_lod(const struct exec_warp *w, const struct tex_plan *p, const struct tex_image *im,
+         const struct allot_sampler *s, unsigned lane)
+{
+    const uint32_t size[3] = {im->width, im->height, im->depth};
+    double lod = 0, longest = 0;
+    if (p->lod == 1)
+        lod = in_range(lane_float(w, p->level, lane));
+    for (unsigned g = 0; g < 2 && p->lod == 2; g++) {
+        double square = 0;
+        for (unsigned d = 0; d < p->ncoords; d++) {
+            /* A face is two units wide in the direction's own units. */
+            double n = p->cube ? size[0] / 2.0 : size[d];
+            double v = in_range(lane_float(w, p->grad[g][d], lane)) * n;
+            square += v * v;
+        }
+        longest = square > longest ? square : longest;
+    }
+    if (p->lod == 2)
+        lod = longest > 0 ? fp_lg2((float)longest) / 2 : 0;
+    lod += s->mip_bias;
+    lod = lod > s->mip_most ? s->mip_most : lod;
+    lod = lod < s->mip_least ? s->mip_least : lod;
+    return lod < 0 ? 0 : lod > im->levels - 1 ? im->levels - 1 : lod;
+}
+
+static struct texel
+fetch_lane(struct exec_warp *w, const struct tex_plan *p, const struct tex_object *t,
+           const struct allot_sampler *s, unsigned lane, struct exec_access *x)
+{
+    const struct tex_image *im = &t->image;
+    bool linear = s->filter == ALLOT_LINEAR && p->is_float && reads_float(im, s);
+    double sum[4] = {0};
+    struct texel r = {{0}};
+    if (im->levels == 1) {
+        fetch_level(w, p, im, s, lane, 1, sum, &r, x);
+    } else {
+        double lod = p->lod ? lane_lod(w, p, im, s, lane) : 0;
+        uint32_t near = (uint32_t)lod, rest = 0;
+        if (s->mip_filter == ALLOT_POINT || !reads_float(im, s))
+            near += lod - near > 0.5;
+        else
+            rest = (uint32_t)__builtin_floor((lod - near) * FIX + 0.5);
+        for (uint32_t k = 0; k < 2; k++) {
+            uint32_t weight = k ? rest : FIX - rest;
+            if (!weight)
+                continue;
+            struct tex_image level = tex_level(im, near + k);
+            fetch_level(w, p, &level, s, lane, weight / (double)FIX, sum, &r, x);
+        }
+        linear |= rest && rest != FIX;
+    }
+    for (unsigned c = 0; c < 4 && linear && !p->gather; c++)
         r.v[c] = f32_bits((float)sum[c]);
     return r;
 }
@@ -312,10 +417,16 @@ h_tex(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
             if (!t)
                 return EXEC_FAULT;
             last = handle;
-            if (t->image.dims != p->dims || !t->image.layers != (p->layer == REF_NONE))
+            const struct tex_image *im = &t->image;
+            bool layers = im->cube ? im->cube_layers : im->layers != 0;
+            if (im->cube != p->cube)
+                return fault(
+                    w, in, i, NULL, "the texture is %s cube map, the instruction %s",
+                    im->cube ? "a" : "no", p->cube ? "reads one" : "does not read one");
+            if (im->dims != p->dims || layers != (p->layer != REF_NONE))
                 return fault(w, in, i, NULL,
                              "the texture has %u dimensions%s, the instruction %u%s",
-                             t->image.dims, t->image.layers ? " and layers" : "", p->dims,
+                             im->dims, layers ? " and layers" : "", p->dims,
                              p->layer != REF_NONE ? " and layers" : "");
         }
         const struct allot_sampler *smp = &t->sampler;
@@ -327,7 +438,7 @@ h_tex(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
             smp = &o->sampler;
         }
         struct texel r = fetch_lane(w, p, t, smp, i, x);
-        put_texel(w, p, i, &r, reads_float(t, smp));
+        put_texel(w, p, i, &r, reads_float(&t->image, smp));
     }
     if (p->pred != REF_NONE) /* resident: all of it is */
         *(uint32_t *)row(w, p->pred) |= mask;
@@ -351,9 +462,15 @@ data_type(const struct allot_format *f)
 }
 
 static uint32_t
-answer(const struct tex_object *o, unsigned query)
+answer(const struct tex_object *o, unsigned query, uint32_t level)
 {
+    struct tex_image one;
     const struct tex_image *im = &o->image;
+    if (level && im->levels > 1) { /* .level: sizes are that level's */
+        one = tex_level(im, level < im->levels ? level : im->levels - 1);
+        one.levels = im->levels;
+        im = &one;
+    }
     switch (query) {
     case PTX_QUERY_WIDTH:
         return im->width;
@@ -372,8 +489,9 @@ answer(const struct tex_object *o, unsigned query)
     case PTX_QUERY_FORCE:
         return !o->sampler.normalized_coords;
     case PTX_QUERY_LAYERS:
-        return im->layers;
+        return !im->cube ? im->layers : im->cube_layers ? im->layers / 6 : 0;
     case PTX_QUERY_LEVELS:
+        return im->levels;
     case PTX_QUERY_SAMPLES:
         return 1;
     case PTX_QUERY_FILTER:
@@ -387,8 +505,8 @@ answer(const struct tex_object *o, unsigned query)
     }
 }
 
-/* d[0]: destination, s[0]: handle; sub: query; aux: the kind of object; esize: 8 bytes of
- * handle */
+/* d[0]: destination, s[0]: handle, s[1]: level of a mipmap or REF_NONE; sub: query; aux:
+ * the kind of object; esize: 8 bytes of handle */
 static enum exec_result
 h_query(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         struct exec_step *s)
@@ -403,7 +521,9 @@ h_query(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         if (!o)
             return EXEC_FAULT;
         last = handle;
-        ((uint32_t *)row(w, in->d[0]))[i] = answer(o, in->sub);
+        uint32_t level =
+            in->s[1] == REF_NONE ? 0 : ((const uint32_t *)row(w, in->s[1]))[i];
+        ((uint32_t *)row(w, in->d[0]))[i] = answer(o, in->sub, level);
     }
     return EXEC_OK;
 }
@@ -448,24 +568,28 @@ decode_geometry(struct decoder *d, struct tex_coords *c, const struct ptx_operan
     static const struct {
         uint16_t mod;
         uint8_t dims;
-        bool layers;
-    } rows[] = {{PTX_GEOM_1D, 1, false},
-                {PTX_GEOM_2D, 2, false},
-                {PTX_GEOM_3D, 3, false},
-                {PTX_GEOM_A1D, 1, true},
-                {PTX_GEOM_A2D, 2, true}};
+        bool layers, cube;
+    } rows[] = {{PTX_GEOM_1D, 1, false, false}, {PTX_GEOM_2D, 2, false, false},
+                {PTX_GEOM_3D, 3, false, false}, {PTX_GEOM_A1D, 1, true, false},
+                {PTX_GEOM_A2D, 2, true, false}, {PTX_GEOM_CUBE, 2, false, true},
+                {PTX_GEOM_ACUBE, 2, true, true}};
     size_t k = 0, n = sizeof rows / sizeof *rows;
     while (k < n && rows[k].mod != d->in->mod[PTX_MG_GEOM])
         k++;
     if (k == n)
-        return decode_refuse(d, "cube maps and multisampled textures are not supported");
+        return decode_refuse(d, "multisampled textures are not supported");
+    if (rows[k].cube && type != PTX_F32)
+        return decode_refuse(d, "a cube map is read at a direction of three floats; a "
+                                "surface of its faces has layers (.a2d)");
     const struct ptx_operand *v = o->kind == PTX_OPD_VEC ? o->vec : o;
     unsigned have = o->kind == PTX_OPD_VEC ? o->n : 1, at = 0;
     c->dims = rows[k].dims;
+    c->cube = rows[k].cube;
+    c->ncoords = c->cube ? 3 : c->dims;
     c->layer = REF_NONE;
     for (unsigned i = 0; i < 3; i++)
         c->coord[i] = REF_NONE;
-    unsigned want = c->dims + rows[k].layers;
+    unsigned want = c->ncoords + rows[k].layers;
     if (have < want)
         return decode_refuse(d, "%u coordinates are needed, %u are given", want, have);
     bool wide = false;
@@ -473,12 +597,33 @@ decode_geometry(struct decoder *d, struct tex_coords *c, const struct ptx_operan
         c->layer = decode_row(d, &v[at++], PTX_U32, &wide);
     if (rows[k].layers && c->layer == REF_NONE)
         return false;
-    for (unsigned i = 0; i < c->dims && !wide; i++) {
+    for (unsigned i = 0; i < c->ncoords && !wide; i++) {
         c->coord[i] = decode_row(d, &v[at++], type, &wide);
         if (c->coord[i] == REF_NONE)
             return false;
     }
     return !wide || decode_refuse(d, "coordinates have 32 bits");
+}
+
+static bool
+decode_lod(struct decoder *d, struct tex_plan *p, const struct ptx_operand *const *o)
+{
+    bool wide = false;
+    if (p->lod == 1) {
+        p->level = decode_row(d, o[0], PTX_F32, &wide);
+        return p->level != REF_NONE && (!wide || decode_refuse(d, "a level has 32 bits"));
+    }
+    for (unsigned g = 0; g < 2; g++)
+        for (unsigned k = 0; k < p->ncoords; k++) {
+            const struct ptx_operand *v = o[g]->kind == PTX_OPD_VEC ? o[g]->vec : o[g];
+            if ((o[g]->kind == PTX_OPD_VEC ? o[g]->n : 1) <= k)
+                return decode_refuse(d, "gradients of %u components are needed",
+                                     p->ncoords);
+            p->grad[g][k] = decode_row(d, &v[k], PTX_F32, &wide);
+            if (p->grad[g][k] == REF_NONE || wide)
+                return wide && decode_refuse(d, "gradients have 32 bits");
+        }
+    return true;
 }
 
 static bool
@@ -503,6 +648,8 @@ dec_tex(struct decoder *d)
     if (p->gather && c.dims != 2)
         return decode_refuse(d, "tld4 reads two-dimensional textures");
     p->dims = c.dims;
+    p->ncoords = c.ncoords;
+    p->cube = c.cube;
     p->layer = c.layer;
     memcpy(p->coord, c.coord, sizeof p->coord);
     p->ndest = dst->kind == PTX_OPD_VEC ? (uint8_t)dst->n : 1;
@@ -527,6 +674,7 @@ dec_tex(struct decoder *d)
     unsigned lod = in->mod[PTX_MG_TEXLOD] == PTX_TEXLOD_LEVEL  ? 1
                    : in->mod[PTX_MG_TEXLOD] == PTX_TEXLOD_GRAD ? 2
                                                                : 0;
+    p->lod = (uint8_t)lod;
     const struct ptx_operand *rest[4];
     unsigned n = 0;
     for (unsigned k = 3; k < in->nops; k++)
@@ -534,6 +682,8 @@ dec_tex(struct decoder *d)
             rest[n++] = &in->ops[k];
     if (n < lod)
         return decode_refuse(d, "the level of detail is missing");
+    if (lod && !decode_lod(d, p, rest))
+        return false;
     for (unsigned k = 0; k < 3; k++)
         p->offset[k] = REF_NONE;
     if (n > lod && rest[lod]->kind == PTX_OPD_VEC) {
@@ -575,8 +725,14 @@ dec_query(struct decoder *d)
         return false;
     x->esize = handle_wide ? 8 : 4;
     x->d[0] = decode_row(d, &in->ops[0], PTX_B32, &wide);
+    x->s[1] = REF_NONE;
     if (x->d[0] == REF_NONE)
         return false;
+    if (in->nops > 2 && in->ops[2].kind != PTX_OPD_NONE) {
+        x->s[1] = decode_row(d, &in->ops[2], PTX_U32, &wide);
+        if (x->s[1] == REF_NONE)
+            return false;
+    }
     x->fn = h_query;
     return true;
 }

@@ -58,26 +58,61 @@ tex_refresh(struct tex_table *t, const struct dev_mem *mem)
     }
 }
 
-void
-tex_layout(struct tex_image *i, const struct allot_array_info *info)
+/* Bytes from row to row and slice to slice of one level; its bytes. */
+static uint64_t
+lay_level(struct tex_image *i)
 {
-    *i = (struct tex_image){
-        .format = info->format,
-        .texel = info->format.bits / 8 * info->format.channels,
-        .width = (uint32_t)info->width,
-        .height = (uint32_t)(info->height ? info->height : 1),
-        .depth = (uint32_t)(info->depth && !info->layered ? info->depth : 1),
-        .layers = info->layered ? (uint32_t)info->depth : 0,
-    };
-    i->dims = !info->height ? 1 : info->layered || !info->depth ? 2 : 3;
-    i->blocked = i->dims > 1;
     uint64_t row = (uint64_t)i->width * i->texel;
     row = (row + TEX_BLOCK_BYTES - 1) / TEX_BLOCK_BYTES * TEX_BLOCK_BYTES;
     i->pitch = i->blocked ? row * TEX_BLOCK_ROWS : row;
     uint64_t rows =
         i->blocked ? (i->height + TEX_BLOCK_ROWS - 1) / TEX_BLOCK_ROWS : i->height;
     i->slice = i->pitch * rows;
-    i->bytes = i->slice * (i->layers ? i->layers : i->depth);
+    return i->slice * (i->layers ? i->layers : i->depth);
+}
+
+static uint32_t
+half(uint32_t n)
+{
+    return n > 1 ? n / 2 : 1;
+}
+
+struct tex_image
+tex_level(const struct tex_image *i, uint32_t level)
+{
+    struct tex_image l = *i;
+    l.bytes = lay_level(&l);
+    l.levels = 1;
+    for (uint32_t k = 0; k < level; k++) {
+        l.addr += l.bytes;
+        l.width = half(l.width);
+        l.height = half(l.height);
+        l.depth = half(l.depth);
+        l.bytes = lay_level(&l);
+    }
+    return l;
+}
+
+void
+tex_layout(struct tex_image *i, const struct allot_array_info *info)
+{
+    bool sheets = info->layered || info->cubemap;
+    *i = (struct tex_image){
+        .format = info->format,
+        .texel = info->format.bits / 8 * info->format.channels,
+        .width = (uint32_t)info->width,
+        .height = (uint32_t)(info->height ? info->height : 1),
+        .depth = (uint32_t)(info->depth && !sheets ? info->depth : 1),
+        .layers = sheets ? (uint32_t)info->depth : 0,
+        .cube = info->cubemap,
+        .cube_layers = info->cubemap && info->layered,
+        .levels = info->levels ? info->levels : 1,
+    };
+    i->dims = !info->height ? 1 : sheets || !info->depth ? 2 : 3;
+    i->blocked = i->dims > 1;
+    lay_level(i);
+    struct tex_image last = tex_level(i, i->levels - 1);
+    i->bytes = last.addr + last.bytes; /* addr is 0 */
 }
 
 static bool

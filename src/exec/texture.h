@@ -24,7 +24,9 @@ struct tex_image {
     uint32_t texel;                /* bytes */
     uint32_t dims;                 /* 1, 2, 3, layers not counted */
     uint32_t width, height, depth; /* at least 1 */
-    uint32_t layers;               /* 0: not layered */
+    uint32_t layers;               /* 0: not layered; the faces of a cube map count */
+    bool cube, cube_layers;        /* dims is 2; several cube maps */
+    uint32_t levels;               /* 1: not mipmapped */
     bool blocked;                  /* in blocks, else row after row */
     bool linear;                   /* linear memory: integer coordinates read 0 outside */
     uint64_t pitch; /* bytes from row to row; blocked: from a row of blocks to the next */
@@ -57,8 +59,11 @@ void tex_refresh(struct tex_table *t, const struct dev_mem *mem);
  * wrap, filter_mode = linear }"; text NULL: the defaults. */
 struct allot_sampler tex_sampler_text(const char *text);
 
-/* Lays an array out: everything but addr. */
+/* Lays an array out, level after level: everything but addr. The image is level 0; its
+ * bytes are those of all. */
 void tex_layout(struct tex_image *i, const struct allot_array_info *info);
+/* A level of a mipmapped image, by itself. */
+struct tex_image tex_level(const struct tex_image *i, uint32_t level);
 
 /* Device address of a texel that is inside. z: slice or layer. */
 static inline uint64_t

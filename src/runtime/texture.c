@@ -13,11 +13,14 @@ enum {
     MAX_3D = 16384,
     MAX_LAYERED = 32768,
     MAX_LAYERS = 2048,
+    MAX_LEVELS = 17, /* of the largest */
 };
 
 struct allot_array {
     struct allot_array_info info;
     struct tex_image image;
+    const struct allot_array *whole; /* of which it is a level */
+    struct allot_array *level[MAX_LEVELS];
 };
 
 static struct tex_table *
@@ -55,7 +58,14 @@ static bool
 check_extent(const struct allot_array_info *i, struct diag_sink *diag)
 {
     uint64_t w = MAX_1D, h = 0, n = 0;
-    if (i->layered) {
+    if (i->cubemap && (i->width != i->height || i->depth % 6 || !i->depth ||
+                       (i->depth != 6 && !i->layered)))
+        return diag_error(diag,
+                          "cube map of %llu x %llu x %llu: faces are square, and there "
+                          "are six, or a multiple of six in layers",
+                          (unsigned long long)i->width, (unsigned long long)i->height,
+                          (unsigned long long)i->depth);
+    if (i->layered || i->cubemap) {
         w = MAX_LAYERED;
         h = i->height ? MAX_LAYERED : 0;
         n = MAX_LAYERS;
@@ -77,7 +87,40 @@ check_extent(const struct allot_array_info *i, struct diag_sink *diag)
                           (unsigned long long)i->width, (unsigned long long)i->height,
                           (unsigned long long)i->depth, (unsigned long long)w,
                           (unsigned long long)h, (unsigned long long)n);
+    uint64_t side = i->width > i->height ? i->width : i->height;
+    if (!i->layered && !i->cubemap && i->depth > side)
+        side = i->depth;
+    if (i->levels > MAX_LEVELS || (i->levels > 1 && side >> (i->levels - 1) == 0))
+        return diag_error(diag,
+                          "a mipmapped array whose longest side is %llu cannot have %u "
+                          "levels",
+                          (unsigned long long)side, i->levels);
     return true;
+}
+
+/* Its levels as arrays, within its memory. */
+static void
+add_levels(struct allot_device *dev, struct allot_array *a)
+{
+    for (uint32_t l = 0; l < a->info.levels; l++) {
+        struct allot_array *part = a->level[l] = xcalloc(1, sizeof *part);
+        part->whole = a;
+        part->image = tex_level(&a->image, l);
+        part->info = a->info;
+        part->info.levels = 0;
+        part->info.width = part->image.width;
+        if (a->info.height)
+            part->info.height = part->image.height;
+        if (a->image.dims == 3)
+            part->info.depth = part->image.depth;
+        *vec_push(&dev->arrays) = part;
+    }
+}
+
+struct allot_array *
+allot_array_level(const struct allot_array *a, uint32_t level)
+{
+    return level < a->info.levels ? a->level[level] : NULL;
 }
 
 struct allot_array *
@@ -96,25 +139,46 @@ allot_array_new(struct allot_device *dev, const struct allot_array_info *info,
             a = NULL;
         } else {
             *vec_push(&dev->arrays) = a;
+            add_levels(dev, a);
         }
     }
     diag_free(&own);
     return a;
 }
 
-bool
-allot_array_free(struct allot_device *dev, struct allot_array *a, struct allot_diag *d)
+/* Forgets an array of the device; false: it is none. */
+static bool
+forget(struct allot_device *dev, struct allot_array *a)
 {
     for (size_t i = 0; i < dev->arrays.n; i++)
         if (dev->arrays.v[i] == a) {
-            dev_release(dev->mem, a->image.addr);
             dev->arrays.v[i] = dev->arrays.v[--dev->arrays.n];
-            free(a);
             return true;
         }
-    if (d)
-        diag_error(&d->sink, "this is no array of this device (freed already?)");
     return false;
+}
+
+bool
+allot_array_free(struct allot_device *dev, struct allot_array *a, struct allot_diag *d)
+{
+    if (!forget(dev, a)) {
+        if (d)
+            diag_error(&d->sink, "this is no array of this device (freed already?)");
+        return false;
+    }
+    if (a->whole) {
+        *vec_push(&dev->arrays) = a;
+        if (d)
+            diag_error(&d->sink, "a level is freed with its mipmapped array");
+        return false;
+    }
+    dev_release(dev->mem, a->image.addr);
+    for (uint32_t l = 0; l < a->info.levels; l++) {
+        forget(dev, a->level[l]);
+        free(a->level[l]);
+    }
+    free(a);
+    return true;
 }
 
 void
@@ -209,7 +273,8 @@ memory_image(struct allot_device *dev, const struct allot_resource *r,
                              .texel = texel,
                              .dims = 1,
                              .height = 1,
-                             .depth = 1};
+                             .depth = 1,
+                             .levels = 1};
     if (r->kind == ALLOT_RES_LINEAR) {
         uint64_t n = r->bytes / texel;
         if (!n || n > MAX_LINEAR)
@@ -260,7 +325,7 @@ image_of(struct allot_device *dev, const struct allot_resource *r, struct tex_im
     if (r->kind != ALLOT_RES_ARRAY)
         return diag_error(diag,
                           "a resource is an array, linear or pitched memory, not "
-                          "kind %d (mipmapped arrays are not supported)",
+                          "kind %d",
                           (int)r->kind);
     for (size_t i = 0; i < dev->arrays.n; i++)
         if (dev->arrays.v[i] == r->array) {
@@ -279,6 +344,11 @@ check_sampler(const struct allot_sampler *s, const struct allot_resource *r,
         if ((unsigned)s->address[i] > ALLOT_BORDER)
             return diag_error(diag, "address mode %d of dimension %d does not exist",
                               (int)s->address[i], i);
+    if (im->levels > 1 && !s->normalized_coords)
+        return diag_error(diag, "a mipmapped array is read with normalised coordinates");
+    if ((unsigned)s->mip_filter > ALLOT_LINEAR)
+        return diag_error(diag, "filter mode %d of mipmaps does not exist",
+                          (int)s->mip_filter);
     if ((unsigned)s->filter > ALLOT_LINEAR)
         return diag_error(diag, "filter mode %d does not exist", (int)s->filter);
     bool is_float = im->format.kind == ALLOT_FLOAT;
@@ -320,6 +390,8 @@ allot_surface_new(struct allot_device *dev, const struct allot_resource *r,
     uint64_t handle = 0;
     if (r->kind != ALLOT_RES_ARRAY)
         diag_error(diag, "a surface is made of an array");
+    else if (r->array && r->array->info.levels)
+        diag_error(diag, "a surface is made of one level of a mipmapped array");
     else if (image_of(dev, r, &o.image, diag))
         handle = tex_add(table(dev), &o);
     diag_free(&own);

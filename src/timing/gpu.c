@@ -955,6 +955,8 @@ loop(struct run *r, struct diag_sink *diag)
             r->grid->failure = ALLOT_STOPPED;
             return false;
         }
+        if (g->opt.max_cycles && next > r->start + g->opt.max_cycles)
+            next = r->start + g->opt.max_cycles; /* asleep when the limit comes */
         from = g->opt.no_skip ? r->to : next;
     }
 }

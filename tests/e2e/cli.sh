@@ -190,6 +190,10 @@ check "instruction limit" 1 "$allot" run "$in/saxpy.ptx" -f --grid 4 --block 256
     --arg buf:4096 --arg buf:4096 --arg 1024 --max-instructions 10
 check "cycle limit" 1 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 1 \
     --arg buf:4096 --arg buf:4096 --arg 1024 --max-cycles 10
+for n in 150 200 205 210 230 260; do # awake and asleep when the limit comes
+    check "cycle limit $n" 1 "$allot" run vecadd -m a100 --quick --max-cycles $n
+    has err "stopped after $n cycles, the limit"
+done
 
 # -- files that are not what they should be --
 : >empty.ptx

@@ -29,6 +29,11 @@ typedef struct {
     unsigned channels;
 } array_desc;
 typedef struct {
+    size_t width, height, depth;
+    int format;
+    unsigned channels, flags;
+} array3d_desc;
+typedef struct {
     int type;
     union {
         void *array;
@@ -123,6 +128,9 @@ typedef struct {
     F(cuArrayGetDescriptor_v2, (array_desc *, void *))                                   \
     F(cuArrayDestroy, (void *))                                                          \
     F(cuMemcpyHtoA_v2, (void *, size_t, const void *, size_t))                           \
+    F(cuMipmappedArrayCreate, (void **, const array3d_desc *, unsigned))                 \
+    F(cuMipmappedArrayGetLevel, (void **, void *, unsigned))                             \
+    F(cuMipmappedArrayDestroy, (void *))                                                 \
     F(cuTexObjectCreate, (uint64_t *, const resource *, const texture *, void *))        \
     F(cuTexObjectGetTextureDesc, (texture *, uint64_t))                                  \
     F(cuTexObjectDestroy, (uint64_t))                                                    \
@@ -602,6 +610,35 @@ texture_objects(void)
     IS(cuTexObjectDestroy(handle), INVALID_HANDLE);
     OK(cuArrayDestroy(array));
     IS(cuArrayDestroy(array), INVALID_HANDLE);
+
+    /* mipmaps: their levels are arrays, which go with them */
+    array3d_desc mips = {8, 2, 0, FLOAT, 1, 0};
+    void *level;
+    IS(cuMipmappedArrayCreate(&array, &mips, 5), INVALID_VALUE); /* 8, 4, 2, 1 */
+    OK(cuMipmappedArrayCreate(&array, &mips, 4));
+    IS(cuMipmappedArrayGetLevel(&level, array, 4), INVALID_VALUE);
+    OK(cuMipmappedArrayGetLevel(&level, array, 1));
+    OK(cuArrayGetDescriptor_v2(&back, level));
+    IS(back.width == 4 && back.height == 1 && back.format == FLOAT, 1);
+    OK(cuMemcpyHtoA_v2(level, 0, texels, sizeof texels));
+    r.res.array = level;
+    OK(cuTexObjectCreate(&handle, &r, &t, NULL));
+    OK(cuLaunchKernel(f, 1, 1, 1, 6, 1, 1, 0, NULL, args, NULL));
+    OK(cuMemcpyDtoH_v2(got, p, sizeof got));
+    for (int i = 0; i < 6; i++)
+        IS(got[i] == texels[i < 1 ? 0 : i > 4 ? 3 : i - 1], 1);
+    OK(cuTexObjectDestroy(handle));
+    r.res.array = array; /* not an array itself */
+    IS(cuTexObjectCreate(&handle, &r, &t, NULL), INVALID_HANDLE);
+    r.type = 1;
+    t.flags = 2;
+    OK(cuTexObjectCreate(&handle, &r, &t, NULL));
+    OK(cuTexObjectDestroy(handle));
+    IS(cuArrayDestroy(level), INVALID_HANDLE);
+    IS(cuArrayDestroy(array), INVALID_HANDLE);
+    OK(cuMipmappedArrayDestroy(array));
+    IS(cuArrayGetDescriptor_v2(&back, level), INVALID_HANDLE);
+    t.flags = 0;
 
     /* as CUDA 3 had it: a reference to linear memory, a launch in steps */
     OK(cuMemAlloc_v2(&q, sizeof words));

@@ -99,8 +99,70 @@ static void node_by_node(int *a) {
     OK(cudaDeviceSynchronize());
     for (int i = 0; i < N; i++)
         EQ(host[i], 8);
-    OK(cudaGraphExecDestroy(exec));
+
+    /* The executable graph is changed node by node, by the names of the graph's nodes, also
+     * when that is gone; the graph stays as it was. */
+    cudaGraph_t clone;
+    cudaGraphExec_t plain;
+    cudaGraphNode_t same;
+    cudaKernelNodeParams asked;
+    cudaMemsetParams fill_asked;
+    unsigned enabled;
+    OK(cudaGraphClone(&clone, graph));
+    OK(cudaGraphNodeFindInClone(&same, kernel, clone));
+    OK(cudaGraphKernelNodeGetParams(same, &asked));
+    TRUE(asked.func == (void *)add && asked.gridDim.x == N / 256 && asked.blockDim.x == 256);
+    EQ(*(int *)asked.kernelParams[1], 5);
+    OK(cudaGraphMemsetNodeGetParams(fill, &fill_asked));
+    EQ(fill_asked.value, 3u);
+    OK(cudaGraphInstantiate(&plain, graph, 0));
+    OK(cudaGraphExecKernelNodeSetParams(exec, kernel, &launch)); /* adds 100 */
+    set.value = 5;
+    OK(cudaGraphExecMemsetNodeSetParams(exec, fill, &set));
+    IS(cudaGraphExecMemsetNodeSetParams(exec, kernel, &set), cudaErrorInvalidValue);
+    IS(cudaGraphExecKernelNodeSetParams(exec, same, &launch), cudaErrorInvalidValue);
+    cudaGetLastError();
     OK(cudaGraphDestroy(graph));
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < N; i++)
+        EQ(host[i], 105);
+    int other[N];
+    OK(cudaGraphExecMemcpyNodeSetParams1D(exec, copy, other, a, sizeof other,
+                                          cudaMemcpyDeviceToHost));
+    OK(cudaGraphNodeSetEnabled(exec, kernel, 0));
+    OK(cudaGraphNodeGetEnabled(exec, kernel, &enabled));
+    EQ(enabled, 0u);
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaGraphLaunch(plain, 0));
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < N; i++) {
+        EQ(other[i], 5);
+        EQ(host[i], 8);
+    }
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphExecDestroy(plain));
+
+    /* A graph inside a graph, twice: a copy, changed by itself. */
+    cudaGraph_t outer, inner;
+    cudaGraphNode_t once, again;
+    cudaGraphNodeType type;
+    OK(cudaGraphCreate(&outer, 0));
+    OK(cudaGraphAddChildGraphNode(&once, outer, NULL, 0, clone));
+    OK(cudaGraphAddChildGraphNode(&again, outer, &once, 1, clone));
+    OK(cudaGraphNodeGetType(again, &type));
+    EQ((int)type, (int)cudaGraphNodeTypeGraph);
+    OK(cudaGraphChildGraphNodeGetGraph(again, &inner));
+    OK(cudaGraphNodeFindInClone(&kernel, same, inner));
+    OK(cudaGraphKernelNodeSetParams(kernel, &launch));
+    OK(cudaGraphDestroy(clone));
+    OK(cudaGraphInstantiate(&exec, outer, 0));
+    OK(cudaGraphDestroy(outer));
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < N; i++)
+        EQ(host[i], 103);
+    OK(cudaGraphExecDestroy(exec));
 }
 
 int main() {

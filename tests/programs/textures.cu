@@ -1,5 +1,5 @@
 /* textures.cu: arrays of one to three dimensions, linear and pitched memory read through
- * texture objects, and a surface written. */
+ * texture objects, a surface written, a cube map, mipmaps. */
 #include "check.h"
 
 enum { W = 40, H = 24 };
@@ -35,6 +35,18 @@ __global__ void brighter(cudaSurfaceObject_t from, cudaSurfaceObject_t to) {
     surf2Dread(&v, from, threadIdx.x * 4, blockIdx.x);
     v.x += 1;
     surf2Dwrite(v, to, threadIdx.x * 4, blockIdx.x);
+}
+
+/* Along the axes: the middle of each face, in the order of faces. */
+__global__ void axes(cudaTextureObject_t t, float *out) {
+    int face = threadIdx.x;
+    float v[3] = {0, 0, 0};
+    v[face / 2] = face % 2 ? -3 : 3;
+    out[face] = texCubemap<float>(t, v[0], v[1], v[2]);
+}
+
+__global__ void level(cudaTextureObject_t t, float *out, float lod) {
+    out[threadIdx.x] = tex2DLod<float>(t, (threadIdx.x + 0.5f) / 8, 0.5f, lod);
 }
 
 static cudaResourceDesc of_array(cudaArray_t a) {
@@ -173,6 +185,80 @@ static void surfaces() {
     OK(cudaDestroySurfaceObject(write));
 }
 
+static void cube(float *dev) {
+    enum { SIDE = 3 };
+    float in[6 * SIDE * SIDE], out[6];
+    cudaArray_t a;
+    cudaChannelFormatDesc f = cudaCreateChannelDesc<float>();
+    cudaExtent extent = make_cudaExtent(SIDE, SIDE, 6);
+    cudaMemcpy3DParms copy;
+    cudaTextureDesc d;
+    memset(&copy, 0, sizeof copy);
+    memset(&d, 0, sizeof d);
+    for (int i = 0; i < 6 * SIDE * SIDE; i++)
+        in[i] = i;
+    OK(cudaMalloc3DArray(&a, &f, extent, cudaArrayCubemap));
+    copy.srcPtr = make_cudaPitchedPtr(in, SIDE * 4, SIDE, SIDE);
+    copy.dstArray = a;
+    copy.extent = extent;
+    copy.kind = cudaMemcpyHostToDevice;
+    OK(cudaMemcpy3D(&copy));
+    d.normalizedCoords = 1;
+    d.filterMode = cudaFilterModeLinear;
+    axes<<<1, 6>>>(texture(of_array(a), d), dev);
+    OK(cudaMemcpy(out, dev, sizeof out, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 6; i++)
+        EQ(out[i], in[i * 9 + 4]);
+    OK(cudaFreeArray(a));
+}
+
+/* 8 x 2, 4 x 1, 2 x 1, 1 x 1, each level filled by itself. */
+static void mipmaps(float *dev) {
+    enum { LEVELS = 4 };
+    cudaMipmappedArray_t m;
+    cudaArray_t a;
+    cudaChannelFormatDesc f = cudaCreateChannelDesc<float>();
+    cudaTextureDesc d;
+    cudaResourceDesc r;
+    float out[8];
+    memset(&d, 0, sizeof d);
+    memset(&r, 0, sizeof r);
+    OK(cudaMallocMipmappedArray(&m, &f, make_cudaExtent(8, 2, 0), LEVELS));
+    for (int l = 0; l < LEVELS; l++) {
+        cudaExtent e;
+        float data[16];
+        OK(cudaGetMipmappedArrayLevel(&a, m, l));
+        OK(cudaArrayGetInfo(&f, &e, NULL, a));
+        EQ(e.width, (size_t)8 >> l);
+        EQ(e.height, l ? 1u : 2u);
+        for (size_t i = 0; i < e.width * e.height; i++)
+            data[i] = 100 * l + i;
+        OK(cudaMemcpy2DToArray(a, 0, 0, data, e.width * 4, e.width * 4, e.height,
+                               cudaMemcpyHostToDevice));
+    }
+    IS(cudaGetMipmappedArrayLevel(&a, m, LEVELS), cudaErrorInvalidValue);
+    IS(cudaFreeArray(a), cudaErrorInvalidResourceHandle); /* a level */
+    cudaGetLastError();
+    r.resType = cudaResourceTypeMipmappedArray;
+    r.res.mipmap.mipmap = m;
+    d.normalizedCoords = 1;
+    d.mipmapFilterMode = cudaFilterModeLinear;
+    d.maxMipmapLevelClamp = LEVELS;
+    cudaTextureObject_t t = texture(r, d);
+    for (int l = 0; l < LEVELS; l++) {
+        level<<<1, 8>>>(t, dev, l);
+        OK(cudaMemcpy(out, dev, sizeof out, cudaMemcpyDeviceToHost));
+        for (int i = 0; i < 8; i++)
+            EQ(out[i], 100.0f * l + (i >> l) + (l ? 0 : 8));
+    }
+    level<<<1, 8>>>(t, dev, 1.5f); /* between two levels */
+    OK(cudaMemcpy(out, dev, sizeof out, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 8; i++)
+        EQ(out[i], 150 + ((i >> 1) + (i >> 2)) / 2.0f);
+    OK(cudaDestroyTextureObject(t));
+    OK(cudaFreeMipmappedArray(m));
+}
+
 int main() {
     std::vector<float> in(W * H);
     float *dev;
@@ -183,5 +269,7 @@ int main() {
     linear_and_pitched((float4 *)dev);
     three_dimensions(in, dev);
     surfaces();
+    cube(dev);
+    mipmaps(dev);
     return 0;
 }

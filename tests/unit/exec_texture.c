@@ -226,11 +226,9 @@ fetch_case(struct rt_kit *k, const struct geometry *g, struct allot_module *m,
 {
     struct ref r = {.s = *s};
     /* powers of two, so that normalised coordinates are exact */
-    r.info = (struct allot_array_info){*f, 16, g->dims > 1 ? 8 : 0,
-                                       g->layers     ? 5
-                                       : g->dims > 2 ? 4
-                                                     : 0,
-                                       g->layers};
+    r.info = (struct allot_array_info){
+        *f,    16, g->dims > 1 ? 8 : 0, g->layers ? 5 : g->dims > 2 ? 4 : 0, g->layers,
+        false, 0};
     uint8_t *bytes = make_data(&r);
     struct allot_array *a = allot_array_new(k->dev, &r.info, k->d);
     struct allot_box whole = {0, 0, 0, r.info.width, r.info.height, r.info.depth};
@@ -324,7 +322,7 @@ linear_filtering_by_hand(void **state)
     rt_open(&k, NULL, NULL);
     struct allot_module *m =
         kernel(&k, "", "tex.1d.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%d0, {%x0}];");
-    struct allot_array_info info = {{ALLOT_FLOAT, 32, 1}, 4, 0, 0, false};
+    struct allot_array_info info = {{ALLOT_FLOAT, 32, 1}, 4, 0, 0, false, false, 0};
     struct allot_array *a = allot_array_new(k.dev, &info, k.d);
     float data[4] = {10, 20, 40, 80};
     struct allot_box b = {.width = 4};
@@ -344,6 +342,178 @@ linear_filtering_by_hand(void **state)
     allot_device_free(k.dev);
     k.dev = NULL;
     allot_module_free(m);
+    rt_close(&k);
+}
+
+/* Cube maps, one and in layers: a place on a face is made a direction by the guide's
+ * table read backwards, of any length; what comes back is the face's texel there. */
+static void
+cube_maps(void **state)
+{
+    enum { SIDE = 8, CUBES = 3 };
+    struct rt_kit k;
+    rt_open(&k, NULL, NULL);
+    struct allot_module *m[2] = {
+        kernel(&k, "",
+               "tex.cube.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%d0, {%x0, %x1, %x2, %x2}];"),
+        kernel(&k, "",
+               "tex.acube.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%d0, {%x3, %x0, %x1, "
+               "%x2}];")};
+    for (int c = 0; c < 4; c++) {
+        bool layered = c & 1, linear = c & 2;
+        struct ref r = {.s = {.filter = linear ? ALLOT_LINEAR : ALLOT_POINT,
+                              .address = {ALLOT_WRAP, ALLOT_WRAP, ALLOT_WRAP},
+                              .normalized_coords = true}};
+        r.info = (struct allot_array_info){
+            {ALLOT_FLOAT, 32, 1}, SIDE, SIDE, layered ? 6 * CUBES : 6, layered, true, 0};
+        uint8_t *bytes = make_data(&r);
+        struct allot_array *a = allot_array_new(k.dev, &r.info, k.d);
+        struct allot_box whole = {0, 0, 0, SIDE, SIDE, r.info.depth};
+        assert_true(allot_array_write(k.dev, a, &whole, bytes, 0, 0, k.d));
+        struct allot_resource res = {.kind = ALLOT_RES_ARRAY, .array = a};
+        uint64_t tex = allot_texture_new(k.dev, &res, &r.s, k.d);
+        static uint32_t in[N][4], out[N][4];
+        double at[N][3], want[N];
+        for (int t = 0; t < N; t++) {
+            unsigned face = rnd(6), cube = layered ? rnd(CUBES) : 0;
+            double size = (double)(1 << rnd(7)) / 16, u = (rnd(2 * SIDE * 16) + 0.5) / 16;
+            at[t][0] = u / 2;
+            at[t][1] = (rnd(2 * SIDE * 16) + 0.5) / 32;
+            at[t][2] = 0;
+            double s = (2 * at[t][0] / SIDE - 1) * size,
+                   v = (2 * at[t][1] / SIDE - 1) * size;
+            const double directions[6][3] = {{size, -v, -s}, {-size, -v, s},
+                                             {s, size, v},   {s, -size, -v},
+                                             {s, -v, size},  {-s, -v, -size}};
+            for (int d = 0; d < 3; d++)
+                in[t][d] = float_bits(directions[face][d]);
+            in[t][3] = cube;
+            struct ref one = r; /* the guide: no other face is looked at */
+            for (int d = 0; d < 3; d++)
+                one.s.address[d] = ALLOT_CLAMP;
+            one.info.layered = true;
+            want[t] = ref_fetch(&one, 2, at[t], 6 * cube + face, 0);
+        }
+        launch(&k, m[layered], tex, (const uint32_t(*)[4])in, out);
+        for (int t = 0; t < N; t++)
+            if (out[t][0] != float_bits(want[t]))
+                fail_msg("case %d, thread %d: 0x%x, expected 0x%x", c, t, out[t][0],
+                         float_bits(want[t]));
+        free(bytes);
+        free(r.texel);
+        assert_true(allot_object_free(k.dev, tex, k.d));
+        assert_true(allot_array_free(k.dev, a, k.d));
+    }
+    allot_device_free(k.dev);
+    k.dev = NULL;
+    for (int i = 0; i < 2; i++)
+        allot_module_free(m[i]);
+    rt_close(&k);
+}
+
+/* Mipmaps: levels of their own data, read by level and by gradients. */
+static void
+mipmaps(void **state)
+{
+    enum { W = 16, H = 8, LEVELS = 5 };
+    struct rt_kit k;
+    rt_open(&k, NULL, NULL);
+    struct allot_module *m[2] = {
+        kernel(&k, "",
+               "tex.level.2d.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%d0, {%x0, %x1}], %x2;"),
+        kernel(&k, "",
+               "tex.grad.2d.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%d0, {%x0, %x1}], {%x2, "
+               "%o3}, {%o3, %x3};")};
+    struct allot_array_info info = {{ALLOT_FLOAT, 32, 1}, W, H, 0, false, false, LEVELS};
+    struct allot_array *a = allot_array_new(k.dev, &info, k.d);
+    assert_non_null(a);
+    struct ref level[LEVELS];
+    for (uint32_t l = 0; l < LEVELS; l++) {
+        struct allot_array *one = allot_array_level(a, l);
+        level[l] = (struct ref){.info = *allot_array_describe(one)};
+        assert_int_equal(level[l].info.width, W >> l);
+        assert_int_equal(level[l].info.height, H >> l ? H >> l : 1);
+        uint8_t *bytes = make_data(&level[l]);
+        struct allot_box whole = {0, 0, 0, level[l].info.width, level[l].info.height, 1};
+        assert_true(allot_array_write(k.dev, one, &whole, bytes, 0, 0, k.d));
+        free(bytes);
+    }
+    for (int c = 0; c < 16; c++) {
+        bool grad = c & 4;
+        struct allot_sampler s = {.normalized_coords = true,
+                                  .address = {ALLOT_WRAP, ALLOT_CLAMP, ALLOT_CLAMP},
+                                  .filter = c & 1 ? ALLOT_LINEAR : ALLOT_POINT,
+                                  .mip_filter = c & 2 ? ALLOT_LINEAR : ALLOT_POINT,
+                                  .mip_bias = c & 8 ? 0.75f : 0,
+                                  .mip_least = c & 8 ? 0.5f : 0,
+                                  .mip_most = c & 8 ? 2.75f : 100};
+        struct allot_resource res = {.kind = ALLOT_RES_ARRAY, .array = a};
+        uint64_t tex = allot_texture_new(k.dev, &res, &s, k.d);
+        if (!tex)
+            rt_fail(&k, "texture");
+        static uint32_t in[N][4], out[N][4];
+        double want[N];
+        for (int t = 0; t < N; t++) {
+            double x = (double)rnd(2048) / 1024, y = (double)rnd(1024) / 1024, lod;
+            in[t][0] = float_bits(x);
+            in[t][1] = float_bits(y);
+            if (grad) { /* lengths in texels, powers of two */
+                double dx = ldexp(1, (int)rnd(8) - 2), dy = ldexp(1, (int)rnd(8) - 2);
+                in[t][2] = float_bits(dx / W);
+                in[t][3] = float_bits(-dy / H);
+                lod = log2(dx > dy ? dx : dy);
+            } else {
+                lod = (double)rnd(8 * 64) / 64 - 1.5;
+                in[t][2] = float_bits(lod);
+            }
+            lod = fmin(fmax(lod + s.mip_bias, s.mip_least), s.mip_most);
+            lod = fmin(fmax(lod, 0), LEVELS - 1);
+            want[t] = 0;
+            for (int l = 0; l < LEVELS; l++) {
+                double weight = fmax(0, 1 - fabs(lod - l));
+                if (s.mip_filter == ALLOT_POINT) /* the nearest, between two the lower */
+                    weight = lod - l <= 0.5 && lod - l > -0.5;
+                if (weight == 0)
+                    continue;
+                struct ref r = level[l];
+                r.s = s;
+                const double at[3] = {x * (double)r.info.width, y * (double)r.info.height,
+                                      0};
+                want[t] += weight * ref_fetch(&r, 2, at, 0, 0);
+            }
+        }
+        launch(&k, m[grad], tex, (const uint32_t(*)[4])in, out);
+        for (int t = 0; t < N; t++)
+            if (out[t][0] != float_bits(want[t]) && (want[t] != 0 || out[t][0] << 1))
+                fail_msg("case %d, thread %d: 0x%x, expected 0x%x (%g)", c, t, out[t][0],
+                         float_bits(want[t]), want[t]);
+        assert_true(allot_object_free(k.dev, tex, k.d));
+    }
+    struct allot_module *q =
+        kernel(&k, "",
+               "txq.num_mipmap_levels.b32 %o0, [%d0]; txq.width.b32 %o1, [%d0];\n"
+               "txq.level.width.b32 %o2, [%d0], %x0; txq.level.height.b32 %o3, [%d0], "
+               "%x0;");
+    struct allot_resource res = {.kind = ALLOT_RES_ARRAY, .array = a};
+    struct allot_sampler plain = {.normalized_coords = true};
+    static uint32_t in[N][4], out[N][4];
+    for (uint32_t t = 0; t < N; t++)
+        in[t][0] = t % LEVELS;
+    launch(&k, q, allot_texture_new(k.dev, &res, &plain, k.d), (const uint32_t(*)[4])in,
+           out);
+    for (int t = 0; t < N; t++) {
+        assert_int_equal(out[t][0], LEVELS);
+        assert_int_equal(out[t][1], W);
+        assert_int_equal(out[t][2], level[t % LEVELS].info.width);
+        assert_int_equal(out[t][3], level[t % LEVELS].info.height);
+    }
+    for (int l = 0; l < LEVELS; l++)
+        free(level[l].texel);
+    allot_device_free(k.dev);
+    allot_module_free(q);
+    k.dev = NULL;
+    for (int i = 0; i < 2; i++)
+        allot_module_free(m[i]);
     rt_close(&k);
 }
 
@@ -489,8 +659,8 @@ references_samplers_queries(void **state)
             "st.global.v4.u32 [%d0+32], {%r4, %r5, %r6, %r7};\n"
             "st.global.v2.u32 [%d0+48], {%r8, %r9}; ret; }\n",
             NULL);
-    struct allot_array_info i1 = {{ALLOT_FLOAT, 32, 1}, 4, 0, 0, false},
-                            i2 = {{ALLOT_UNSIGNED, 8, 4}, 7, 9, 0, false};
+    struct allot_array_info i1 = {{ALLOT_FLOAT, 32, 1}, 4, 0, 0, false, false, 0},
+                            i2 = {{ALLOT_UNSIGNED, 8, 4}, 7, 9, 0, false, false, 0};
     struct allot_array *a1 = allot_array_new(k.dev, &i1, k.d),
                        *a2 = allot_array_new(k.dev, &i2, k.d);
     float data[4] = {1, 2, 4, 8};
@@ -535,7 +705,7 @@ misuse_is_explained(void **state)
                             &k, "",
                             "tex.1d.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%d0, {%x0}];"),
                         *m2 = kernel(&k, "", "suld.b.1d.b32.trap {%o0}, [%d0, {%x0}];");
-    struct allot_array_info info = {{ALLOT_FLOAT, 32, 1}, 8, 8, 0, false};
+    struct allot_array_info info = {{ALLOT_FLOAT, 32, 1}, 8, 8, 0, false, false, 0};
     struct allot_array *a = allot_array_new(k.dev, &info, k.d);
     info.height = 0;
     struct allot_array *flat = allot_array_new(k.dev, &info, k.d);
@@ -603,7 +773,9 @@ surfaces(void **state)
                                                 g->layers     ? 3
                                                 : g->dims > 2 ? 4
                                                               : 0,
-                                                g->layers};
+                                                g->layers,
+                                                false,
+                                                0};
                 uint64_t w = 6, h = extent(info.height), n = extent(info.depth);
                 uint16_t cells[4 * 5 * 6][4], now[4 * 5 * 6][4];
                 for (uint64_t i = 0; i < w * h * n; i++)
@@ -733,7 +905,7 @@ fetches_are_timed(void **state)
     for (int column = 0; column < 2; column++) {
         struct rt_kit k;
         rt_open(&k, text, &timed);
-        struct allot_array_info i = {{ALLOT_FLOAT, 32, 1}, 32, 32, 0, false};
+        struct allot_array_info i = {{ALLOT_FLOAT, 32, 1}, 32, 32, 0, false, false, 0};
         struct allot_array *a = allot_array_new(k.dev, &i, k.d);
         float data[32][32], got[32];
         for (int y = 0; y < 32; y++)
@@ -767,6 +939,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_geometry_format_mode),
         cmocka_unit_test(linear_filtering_by_hand),
+        cmocka_unit_test(cube_maps),
+        cmocka_unit_test(mipmaps),
         cmocka_unit_test(memory_textures_and_forms),
         cmocka_unit_test(references_samplers_queries),
         cmocka_unit_test(misuse_is_explained),

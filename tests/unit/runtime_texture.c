@@ -16,12 +16,12 @@ static void
 arrays_keep_what_boxes_wrote(void **state)
 {
     static const struct allot_array_info infos[] = {
-        {{ALLOT_FLOAT, 32, 1}, 1000, 0, 0, false},
-        {{ALLOT_UNSIGNED, 8, 4}, 61, 37, 0, false},
-        {{ALLOT_FLOAT, 32, 4}, 33, 9, 0, false},
-        {{ALLOT_SIGNED, 16, 1}, 17, 19, 5, false},
-        {{ALLOT_FLOAT, 16, 2}, 70, 0, 6, true},
-        {{ALLOT_UNSIGNED, 8, 1}, 130, 11, 3, true},
+        {{ALLOT_FLOAT, 32, 1}, 1000, 0, 0, false, false, 0},
+        {{ALLOT_UNSIGNED, 8, 4}, 61, 37, 0, false, false, 0},
+        {{ALLOT_FLOAT, 32, 4}, 33, 9, 0, false, false, 0},
+        {{ALLOT_SIGNED, 16, 1}, 17, 19, 5, false, false, 0},
+        {{ALLOT_FLOAT, 16, 2}, 70, 0, 6, true, false, 0},
+        {{ALLOT_UNSIGNED, 8, 1}, 130, 11, 3, true, false, 0},
     };
     struct rt_kit k;
     rt_open(&k, NULL, NULL);
@@ -76,7 +76,7 @@ bad_arrays_are_refused(void **state)
 {
     struct rt_kit k;
     rt_open(&k, NULL, NULL);
-    struct allot_array_info i = {{ALLOT_FLOAT, 8, 1}, 4, 4, 0, false};
+    struct allot_array_info i = {{ALLOT_FLOAT, 8, 1}, 4, 4, 0, false, false, 0};
     assert_null(allot_array_new(k.dev, &i, k.d));
     rt_told(&k, "a texel of 1 channels of 8 floating-point bits is not supported");
     i.format = (struct allot_format){ALLOT_UNSIGNED, 8, 3};
@@ -87,13 +87,39 @@ bad_arrays_are_refused(void **state)
     assert_null(allot_array_new(k.dev, &i, k.d));
     rt_said(&k, "error: 2-D array of 4 x 65537 x 0: the extents are 1 to 131072 x 65536 "
                 "x 0\n");
-    i = (struct allot_array_info){{ALLOT_UNSIGNED, 8, 4}, 0, 0, 0, false};
+    i = (struct allot_array_info){{ALLOT_UNSIGNED, 8, 4}, 0, 0, 0, false, false, 0};
     assert_null(allot_array_new(k.dev, &i, k.d));
     rt_told(&k, "1-D array of 0 x 0 x 0");
-    i = (struct allot_array_info){{ALLOT_UNSIGNED, 8, 4}, 8, 0, 0, true};
+    i = (struct allot_array_info){{ALLOT_UNSIGNED, 8, 4}, 8, 0, 0, true, false, 0};
     assert_null(allot_array_new(k.dev, &i, k.d));
     rt_told(&k, "layered array of 8 x 0 x 0");
-    i = (struct allot_array_info){{ALLOT_UNSIGNED, 8, 4}, 8, 8, 0, false};
+    i = (struct allot_array_info){{ALLOT_UNSIGNED, 8, 4}, 8, 4, 6, false, true, 0};
+    assert_null(allot_array_new(k.dev, &i, k.d));
+    rt_told(&k, "cube map of 8 x 4 x 6: faces are square");
+    i = (struct allot_array_info){{ALLOT_UNSIGNED, 8, 4}, 8, 8, 12, false, true, 0};
+    assert_null(allot_array_new(k.dev, &i, k.d));
+    rt_told(&k, "cube map of 8 x 8 x 12");
+    i = (struct allot_array_info){{ALLOT_UNSIGNED, 8, 4}, 5, 9, 0, false, false, 5};
+    assert_null(allot_array_new(k.dev, &i, k.d)); /* 9, 4, 2, 1 */
+    rt_told(&k, "whose longest side is 9 cannot have 5 levels");
+    i.levels = 4;
+    struct allot_array *m = allot_array_new(k.dev, &i, k.d), *two;
+    assert_non_null(m);
+    two = allot_array_level(m, 2);
+    assert_int_equal(allot_array_describe(two)->width, 1);
+    assert_int_equal(allot_array_describe(two)->height, 2);
+    assert_null(allot_array_level(m, 4));
+    assert_false(allot_array_free(k.dev, two, k.d));
+    rt_told(&k, "a level is freed with its mipmapped array");
+    struct allot_resource r = {.kind = ALLOT_RES_ARRAY, .array = m};
+    assert_int_equal(allot_surface_new(k.dev, &r, k.d), 0);
+    rt_told(&k, "one level of a mipmapped array");
+    assert_int_equal(allot_texture_new(k.dev, &r, NULL, k.d), 0);
+    rt_told(&k, "is read with normalised coordinates");
+    assert_true(allot_array_free(k.dev, m, k.d));
+    assert_false(allot_array_free(k.dev, two, k.d));
+    rt_told(&k, "this is no array of this device");
+    i = (struct allot_array_info){{ALLOT_UNSIGNED, 8, 4}, 8, 8, 0, false, false, 0};
     struct allot_array *a = allot_array_new(k.dev, &i, k.d);
     assert_non_null(a);
     uint8_t buf[1024];
@@ -113,7 +139,7 @@ bad_objects_are_refused(void **state)
     struct rt_kit k;
     rt_open(&k, NULL, NULL);
     struct allot_format rgba8 = {ALLOT_UNSIGNED, 8, 4};
-    struct allot_array_info i = {rgba8, 8, 8, 0, false};
+    struct allot_array_info i = {rgba8, 8, 8, 0, false, false, 0};
     struct allot_array *a = allot_array_new(k.dev, &i, k.d);
     struct allot_resource r = {.kind = ALLOT_RES_ARRAY, .array = a};
     struct allot_sampler s = {.filter = ALLOT_LINEAR};
@@ -158,7 +184,7 @@ bad_objects_are_refused(void **state)
     rt_told(&k, "is not inside one live allocation");
     r.kind = 3;
     assert_int_equal(allot_texture_new(k.dev, &r, NULL, k.d), 0);
-    rt_told(&k, "mipmapped arrays are not supported");
+    rt_told(&k, "a resource is an array, linear or pitched memory, not kind 3");
     r = (struct allot_resource){.kind = ALLOT_RES_ARRAY, .array = a};
     assert_true(allot_array_free(k.dev, a, k.d));
     assert_int_equal(allot_surface_new(k.dev, &r, k.d), 0);

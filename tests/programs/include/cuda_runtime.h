@@ -55,12 +55,14 @@ enum {
     cudaMemAttachGlobal = 1,
     cudaArrayDefault = 0,
     cudaArrayLayered = 1,
-    cudaArraySurfaceLoadStore = 2
+    cudaArraySurfaceLoadStore = 2,
+    cudaArrayCubemap = 4
 };
 
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
 typedef struct cudaArray *cudaArray_t;
+typedef struct cudaMipmappedArray *cudaMipmappedArray_t;
 typedef unsigned long long cudaTextureObject_t, cudaSurfaceObject_t;
 #define cudaStreamPerThread ((cudaStream_t)2)
 #define CUDART_CB
@@ -137,6 +139,9 @@ struct cudaResourceDesc {
         struct {
             cudaArray_t array;
         } array;
+        struct {
+            cudaMipmappedArray_t mipmap;
+        } mipmap;
         struct {
             void *devPtr;
             cudaChannelFormatDesc desc;
@@ -247,6 +252,14 @@ cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
                                             cudaChannelFormatKind kind);
 cudaError_t cudaMallocArray(cudaArray_t *a, const cudaChannelFormatDesc *desc, size_t width,
                             size_t height = 0, unsigned flags = 0);
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *a,
+                                     const cudaChannelFormatDesc *desc, cudaExtent extent,
+                                     unsigned levels, unsigned flags = 0);
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t a);
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *level, cudaMipmappedArray_t a,
+                                       unsigned n);
+cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc *desc, cudaExtent *extent,
+                             unsigned *flags, cudaArray_t a);
 cudaError_t cudaMalloc3DArray(cudaArray_t *a, const cudaChannelFormatDesc *desc,
                               cudaExtent extent, unsigned flags = 0);
 cudaError_t cudaFreeArray(cudaArray_t a);
@@ -372,6 +385,24 @@ template <typename T>
 static __device__ __forceinline__ T tex3D(cudaTextureObject_t t, float x, float y, float z) {
     allot_quad q;
     asm volatile("tex.3d.v4.f32.f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}];"
+                 : "=f"(q.x), "=f"(q.y), "=f"(q.z), "=f"(q.w)
+                 : "l"(t), "f"(x), "f"(y), "f"(z));
+    return q;
+}
+template <typename T>
+static __device__ __forceinline__ T tex2DLod(cudaTextureObject_t t, float x, float y,
+                                             float level) {
+    allot_quad q;
+    asm volatile("tex.level.2d.v4.f32.f32 {%0, %1, %2, %3}, [%4, {%5, %6}], %7;"
+                 : "=f"(q.x), "=f"(q.y), "=f"(q.z), "=f"(q.w)
+                 : "l"(t), "f"(x), "f"(y), "f"(level));
+    return q;
+}
+template <typename T>
+static __device__ __forceinline__ T texCubemap(cudaTextureObject_t t, float x, float y,
+                                               float z) {
+    allot_quad q;
+    asm volatile("tex.cube.v4.f32.f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}];"
                  : "=f"(q.x), "=f"(q.y), "=f"(q.z), "=f"(q.w)
                  : "l"(t), "f"(x), "f"(y), "f"(z));
     return q;
