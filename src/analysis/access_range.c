@@ -75,7 +75,7 @@ length_in(const struct access_range *a, uint32_t v, scratch_set s)
     uint32_t from = a->pre_in[v] & s ? b->first : first;
     uint32_t to = a->post_out[v] & s ? b->end : last;
     for (uint32_t i = from; i < to; i++)
-        n += !(ptx_ops[body[i].op].flags & PTX_PSEUDO);
+        n += !ptx_is_pseudo(&body[i]);
     return n;
 }
 
@@ -113,18 +113,12 @@ put(struct release_plan *p, int kind, uint32_t inst, uint32_t from, uint32_t to)
     *vec_push(&p->point) = (struct release_point){kind, inst, from, to};
 }
 
-static bool
-is_pseudo(const struct cfg *g, uint32_t i)
-{
-    return ptx_ops[g->func->body.v[i].op].flags & PTX_PSEUDO;
-}
-
 /* The block's first instruction that is one. */
 static uint32_t
 start_of(const struct cfg *g, uint32_t v)
 {
     uint32_t i = g->block[v].first;
-    while (i < g->block[v].end && is_pseudo(g, i))
+    while (i < g->block[v].end && ptx_is_pseudo(&g->func->body.v[i]))
         i++;
     return i;
 }

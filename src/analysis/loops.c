@@ -78,7 +78,7 @@ writes_new(const struct ptx_func *f)
 {
     struct find_writes w = {0};
     for (w.now = 0; w.now < f->body.n; w.now++)
-        if (!(ptx_ops[f->body.v[w.now].op].flags & PTX_PSEUDO))
+        if (!ptx_is_pseudo(&f->body.v[w.now]))
             defuse_each(&f->body.v[w.now], note_write, &w);
     struct writes out = {xcalloc(f->regs.n + 1, sizeof *out.start),
                          xcalloc(w.all.n + 1, sizeof *out.at)};

@@ -258,12 +258,6 @@ add_calls(struct scratch_use *u)
     free(whole);
 }
 
-static bool
-is_code(const struct ptx_inst *in)
-{
-    return !(ptx_ops[in->op].flags & PTX_PSEUDO);
-}
-
 /* Without regard to order: sets only grow, over all functions, until none does. */
 static void
 sweep_all(struct scratch_use *u, struct state *st)
@@ -274,7 +268,7 @@ sweep_all(struct scratch_use *u, struct state *st)
             const struct ptx_func *f = u->funcs.v[k].func;
             st[k].changed = false;
             for (size_t i = 0; i < f->body.n; i++)
-                if (is_code(&f->body.v[i]))
+                if (!ptx_is_pseudo(&f->body.v[i]))
                     transfer(&st[k], &f->body.v[i]);
             changed |= st[k].changed;
         }
@@ -282,7 +276,7 @@ sweep_all(struct scratch_use *u, struct state *st)
     for (size_t k = 0; k < u->funcs.n; k++) {
         const struct ptx_func *f = u->funcs.v[k].func;
         for (size_t i = 0; i < f->body.n; i++)
-            if (is_code(&f->body.v[i]))
+            if (!ptx_is_pseudo(&f->body.v[i]))
                 u->funcs.v[k].touch[i] = touched_by(&st[k], &f->body.v[i]);
     }
 }
@@ -320,7 +314,7 @@ sweep_flow(struct scratch_use *u, struct scratch_func *sf, const struct state *w
             for (uint32_t k = 0; k < n; k++)
                 s.reg[tracked[k]] = in[(size_t)v * n + k];
             for (uint32_t i = b->first; i < b->end; i++) {
-                if (!is_code(&f->body.v[i]))
+                if (ptx_is_pseudo(&f->body.v[i]))
                     continue;
                 if (last)
                     sf->touch[i] = touched_by(&s, &f->body.v[i]);

@@ -55,7 +55,7 @@ one_func(struct usage *u, const struct ptx_func *f)
     uint64_t *seen = bitset_new(&mem, f->regs.n);
     for (size_t i = 0; i < f->body.n; i++) {
         const struct ptx_inst *in = &f->body.v[i];
-        if (ptx_ops[in->op].flags & PTX_PSEUDO)
+        if (ptx_is_pseudo(in))
             continue;
         u->instructions++;
         defuse_each(in, mark, seen);

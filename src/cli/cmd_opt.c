@@ -182,11 +182,12 @@ cmd_opt(int argc, char **argv)
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
         return EXIT_USAGE;
-    if (!allot_workload_find(pos.v[0]) && cli_own_given(&own)) {
-        int status = cli_own_check(&cmd, &own);
-        if (status)
-            return status;
-    }
+    bool given = cli_own_given(&own);
+    if (given && allot_workload_find(pos.v[0]))
+        return cli_own_misplaced(&cmd);
+    int status = given ? cli_own_check(&cmd, &own) : EXIT_OK;
+    if (status)
+        return status;
     bool ok = opt(&j, &s, &own, pos.v[0]);
     return cli_interrupted() ? EXIT_INTERRUPTED : ok ? EXIT_OK : EXIT_FAILED;
 }

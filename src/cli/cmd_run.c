@@ -373,6 +373,8 @@ cmd_run(int argc, char **argv)
                          "'%s' is neither a workload ('allot list workloads') nor "
                          "a file",
                          pos.v[0]);
+    if (w && cli_own_given(&own))
+        return cli_own_misplaced(&cmd);
     int status = w ? EXIT_OK : cli_own_ready(&cmd, &own);
     if (status)
         return status;

@@ -13,7 +13,9 @@
 /* What two blocks can share, in the order of struct kernel's arrays. */
 static const struct {
     const char *resource, *policy;
-} sharing[] = {{"scratchpad", "scratchpad-sharing"}, {"registers", "register-sharing"}};
+    bool physical; /* only with compiler.registers=allocated */
+} sharing[] = {{"scratchpad", "scratchpad-sharing", false},
+               {"registers", "register-sharing", true}};
 enum { NSHARING = sizeof sharing / sizeof *sharing, DEFAULT_BLOCK = 256 };
 
 struct place {
@@ -35,6 +37,7 @@ struct kernel {
 struct outcome {
     uint64_t cycles, thread_instructions, threads, resident_blocks, shared_pairs;
     uint64_t share_wait_cycles, share_releases;
+    uint64_t most_blocks; /* of a launch */
 };
 
 struct run {
@@ -47,7 +50,7 @@ struct explain {
     struct explain_of of;
     struct allot_module *mod; /* as it was read */
     struct launch launch;     /* of a file's kernel, if it can be run */
-    bool runnable;
+    bool runnable, failed;    /* a run that was to be compared */
     double threshold;
     uint32_t dynamic;
     VEC(struct kernel) kernels;
@@ -60,6 +63,12 @@ setting(const struct explain *x, const char *path)
     char b[128] = "";
     allot_machine_get(x->of.machine, path, b, sizeof b);
     return arena_strdup(cli_mem(), b);
+}
+
+static bool
+is_virtual(const struct explain *x)
+{
+    return !strcmp(setting(x, "compiler.registers"), "virtual");
 }
 
 static struct allot_module *
@@ -88,6 +97,8 @@ add_result(struct outcome *o, const struct allot_result *r)
     o->threads += count(r, "threads");
     o->share_wait_cycles += count(r, "share_wait_cycles");
     o->share_releases += count(r, "share_releases");
+    if (count(r, "blocks") > o->most_blocks)
+        o->most_blocks = count(r, "blocks");
     if (blocks > o->resident_blocks)
         o->resident_blocks = blocks;
     if (pairs > o->shared_pairs)
@@ -181,7 +192,6 @@ static void
 take_kernels(struct explain *x)
 {
     const struct launch_desc *l = &x->of.own->desc;
-    bool virtual = !strcmp(setting(x, "compiler.registers"), "virtual");
     uint32_t given = (uint32_t)strtoul(setting(x, "residency.regs_per_thread"), NULL, 10),
              most = (uint32_t)strtoul(setting(x, "sm.max_registers"), NULL, 10), dims[3];
     uint64_t smem = 0;
@@ -191,7 +201,7 @@ take_kernels(struct explain *x)
     for (size_t i = 0; (k = allot_module_kernel(x->mod, i)); i++) {
         if (l->kernel && strcmp(l->kernel, k->name))
             continue;
-        uint32_t regs = given ? given : virtual ? k->live_registers : k->registers;
+        uint32_t regs = given ? given : is_virtual(x) ? k->live_registers : k->registers;
         struct kernel *n = vec_push(&x->kernels);
         n->name = arena_strdup(cli_mem(), k->name);
         n->assumed = !l->block && !k->max_block_threads;
@@ -318,6 +328,8 @@ sharing_policy(const struct explain *x)
     uint32_t most = 0;
     for (size_t i = 0; i < NSHARING; i++) {
         uint32_t more = 0;
+        if (sharing[i].physical && is_virtual(x))
+            continue;
         for (size_t k = 0; k < x->kernels.n; k++)
             if (x->kernels.v[k].shares[i])
                 more += x->kernels.v[k].shared[i].shared_pairs;
@@ -476,9 +488,12 @@ tell_limits(const struct explain *x, const struct kernel *k)
         const char *what = sharing[i].resource;
         if (k->shares[i])
             fprintf(stderr,
-                    "Sharing %s: %u blocks an SM, %u pairs share %.4g %% of theirs.\n",
-                    what, k->shared[i].resident_blocks, k->shared[i].shared_pairs,
-                    100 * (1 - x->threshold));
+                    "Sharing %s: %u blocks an SM; pairs that share %.4g %% of theirs: "
+                    "%u%s.\n",
+                    what, k->shared[i].resident_blocks, 100 * (1 - x->threshold),
+                    k->shared[i].shared_pairs,
+                    sharing[i].physical && is_virtual(x) ? " (with --registers allocated)"
+                                                         : "");
         else
             fprintf(stderr, "Sharing %s brings no block more.\n", what);
     }
@@ -574,7 +589,13 @@ tell_verdict(const struct explain *x, size_t k)
             gain(&both->of[k], &shared->of[k]),
             table_thousands(is, both->of[k].share_wait_cycles),
             table_thousands(was, shared->of[k].share_wait_cycles));
-    if (x->runs.n == 1)
+    uint64_t at_once = a->resident_blocks * strtoull(setting(x, "sm.count"), NULL, 10);
+    if (a->most_blocks <= at_once)
+        fprintf(stderr,
+                "No launch has more than %llu blocks, and the machine holds %llu at once "
+                "as it is: room for more\nis not used.\n",
+                (unsigned long long)a->most_blocks, (unsigned long long)at_once);
+    if (x->runs.n == 1 && !x->failed)
         fprintf(stderr, "Nothing to compare with: no sharing brings a block more%s.\n",
                 *x->of.passes ? ", and without it the passes change nothing" : "");
 }
@@ -673,16 +694,17 @@ runs_json(const struct explain *x, size_t k)
         const struct run *r = &x->runs.v[i];
         const struct outcome *o = &r->of[k];
         json_array_append_new(
-            list, json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:f, s:f, s:I, s:I, s:f}",
-                            "residency", r->policy, "scheduler", r->scheduler, "passes",
-                            r->passes, "resident_blocks", (json_int_t)o->resident_blocks,
-                            "shared_pairs", (json_int_t)o->shared_pairs, "cycles",
-                            (json_int_t)o->cycles, "ipc",
-                            ratio(o->thread_instructions, o->cycles), "faster_percent",
-                            gain(o, &x->runs.v[0].of[k]), "share_wait_cycles",
-                            (json_int_t)o->share_wait_cycles, "share_releases",
-                            (json_int_t)o->share_releases, "instructions_per_thread",
-                            ratio(o->thread_instructions, o->threads)));
+            list,
+            json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:I, s:f}",
+                      "residency", r->policy, "scheduler", r->scheduler, "passes",
+                      r->passes, "blocks", (json_int_t)o->most_blocks, "resident_blocks",
+                      (json_int_t)o->resident_blocks, "shared_pairs",
+                      (json_int_t)o->shared_pairs, "cycles", (json_int_t)o->cycles, "ipc",
+                      ratio(o->thread_instructions, o->cycles), "faster_percent",
+                      gain(o, &x->runs.v[0].of[k]), "share_wait_cycles",
+                      (json_int_t)o->share_wait_cycles, "share_releases",
+                      (json_int_t)o->share_releases, "instructions_per_thread",
+                      ratio(o->thread_instructions, o->threads)));
     }
     return list;
 }
@@ -745,7 +767,8 @@ tell_json(const struct explain *x, const char *report)
 bool
 explain_tell(struct explain *x, struct allot_module *mod, const char *report, bool json)
 {
-    if (x->runnable && !run_rest(x))
+    x->failed = x->runnable && !run_rest(x);
+    if (x->failed && cli_interrupted())
         return false;
     for (size_t i = 0; i < x->kernels.n; i++) {
         struct kernel *k = &x->kernels.v[i];
@@ -755,5 +778,5 @@ explain_tell(struct explain *x, struct allot_module *mod, const char *report, bo
         tell_json(x, report);
     else
         tell_words(x, report);
-    return true;
+    return !x->failed;
 }

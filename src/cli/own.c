@@ -32,6 +32,13 @@ cli_own_given(const struct cli_own *o)
 }
 
 int
+cli_own_misplaced(const struct cli_cmd *cmd)
+{
+    return cli_usage(cmd, "a workload knows how it is launched: --kernel, --grid, "
+                          "--block, --smem, --arg and --launch are for files");
+}
+
+int
 cli_own_check(const struct cli_cmd *cmd, struct cli_own *o)
 {
     struct diag_sink diag = {0};

@@ -13,8 +13,9 @@ struct cli_own {
 enum { CLI_OWN_OPTIONS = 7 };
 void cli_own_options(struct cli_own *o, struct cli_opt table[CLI_OWN_OPTIONS]);
 
-/* Whether any of the options was given. */
+/* Whether any of the options was given; the usage error of one given for a workload. */
 bool cli_own_given(const struct cli_own *o);
+int cli_own_misplaced(const struct cli_cmd *cmd);
 /* Reads --launch and checks what was said, as far as that is possible without the kernel:
  * EXIT_OK, or the status after saying what is wrong. */
 int cli_own_check(const struct cli_cmd *cmd, struct cli_own *o);

@@ -107,7 +107,7 @@ ends_with_jump(const struct ptx_func *f)
 {
     for (size_t i = f->body.n; i--;) {
         const struct ptx_inst *in = &f->body.v[i];
-        if (is_pseudo(in)) {
+        if (ptx_is_pseudo(in)) {
             if (in->op == PTX_OP_LABEL)
                 return false;
             continue;
@@ -126,7 +126,7 @@ number_instructions(struct decoder *d, struct func_info *fi)
     fi->pc_of = ARENA_ARRAY(&d->pp->mem, uint32_t, f->body.n + 1);
     for (size_t i = 0; i < f->body.n; i++) {
         fi->pc_of[i] = d->p->ninst;
-        d->p->ninst += !is_pseudo(&f->body.v[i]);
+        d->p->ninst += !ptx_is_pseudo(&f->body.v[i]);
     }
     fi->pc_of[f->body.n] = d->p->ninst;
     if (!ends_with_jump(f)) /* the end of the body returns */
@@ -141,7 +141,7 @@ decode_body(struct decoder *d, struct func_info *fi)
     d->fi = fi;
     for (size_t i = 0; i < f->body.n; i++) {
         const struct ptx_inst *in = &f->body.v[i];
-        if (is_pseudo(in))
+        if (ptx_is_pseudo(in))
             continue;
         d->in = in;
         d->pc = fi->pc_of[i];

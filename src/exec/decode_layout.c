@@ -81,7 +81,7 @@ calls_only(struct decoder *d, const struct ptx_func *f, const bool *known)
 {
     for (size_t k = 0; k < f->body.n; k++) {
         const struct ptx_inst *in = &f->body.v[k];
-        if (is_pseudo(in) || !is_call(in))
+        if (ptx_is_pseudo(in) || !is_call(in))
             continue;
         bool ok = false; /* stays so for calls through a register */
         for (unsigned o = 0; o < in->nops && !ok; o++)
@@ -121,7 +121,7 @@ decode_collect(struct decoder *d)
         const struct ptx_func *f = d->pp->funcs.v[i]->f;
         for (size_t k = 0; k < f->body.n; k++) {
             const struct ptx_inst *in = &f->body.v[k];
-            if (is_pseudo(in))
+            if (ptx_is_pseudo(in))
                 continue;
             each_operand(in->ops, in->nops, d, use_func);
             each_operand(in->ops, in->nops, d, use_shared);

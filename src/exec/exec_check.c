@@ -24,7 +24,7 @@ exec_check_analyses(struct exec_prog *p)
             if (k->use->funcs.v[j].func == fi->f)
                 sf = &k->use->funcs.v[j];
         for (size_t j = 0; sf && j < fi->f->body.n; j++)
-            if (!(ptx_ops[fi->f->body.v[j].op].flags & PTX_PSEUDO))
+            if (!ptx_is_pseudo(&fi->f->body.v[j]))
                 k->touch[fi->pc_of[j]] = sf->touch[j];
     }
     p->check = k;

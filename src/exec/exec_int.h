@@ -232,12 +232,6 @@ struct exec_image {
 bool image_address(const struct exec_image *im, const struct ptx_var *v, uint64_t *addr);
 uint64_t image_function(const struct exec_image *im, const struct ptx_func *f);
 
-static inline bool
-is_pseudo(const struct ptx_inst *in)
-{
-    return ptx_ops[in->op].flags & PTX_PSEUDO;
-}
-
 static inline uint32_t
 align_to(uint32_t n, uint32_t a)
 {

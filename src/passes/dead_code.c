@@ -68,7 +68,7 @@ mark_dead(const struct ptx_func *f, const struct cfg *g, uint64_t *dead)
     }
     for (size_t i = 0; i < f->body.n; i++) {
         const struct ptx_inst *in = &f->body.v[i];
-        bool pseudo = ptx_ops[in->op].flags & PTX_PSEUDO;
+        bool pseudo = ptx_is_pseudo(in);
         m.any = effect(in);
         defuse_each(in, any_needed, &m);
         if (!pseudo && (!m.any || g->block[g->block_of[i]].rpo < 0))

@@ -263,6 +263,13 @@ ptx_has(const struct ptx_inst *in, enum ptx_mod_group g)
     return in->mod[g] != 0;
 }
 
+/* A label or directive: nothing is executed. */
+static inline bool
+ptx_is_pseudo(const struct ptx_inst *in)
+{
+    return ptx_ops[in->op].flags & PTX_PSEUDO;
+}
+
 /* Operands up to the last that was written. */
 static inline unsigned
 ptx_nops(const struct ptx_inst *in)

@@ -143,6 +143,7 @@ check "own kernel from a file" 0 "$allot" run "$in/saxpy.ptx" --launch launch.ya
 has out '"cycles"'
 check "missing parameter" 1 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 2.5
 has err "4 parameters"
+check "a launch of a workload" 2 "$allot" run vecadd --quick --grid 4
 check "no grid" 2 "$allot" run "$in/saxpy.ptx" --arg 2.5
 for g in 0 -1 4,0 99999999999 1,1,1,1 4.5 ""; do
     check "grid '$g'" 2 "$allot" run "$in/saxpy.ptx" --grid "$g" --block 256

@@ -63,7 +63,7 @@ check "explain" 0 "$allot" opt k.ptx -p $passes --explain $m --launch launch.yam
 cp err words
 has err "kernel k: 2 blocks of 128 threads an SM of 000-table2, limited by scratchpad"
 has err "One block more would fit with 5461 bytes of scratchpad, or fewer."
-has err "Sharing scratchpad: 4 blocks an SM, 2 pairs share 90 % of theirs."
+has err "Sharing scratchpad: 4 blocks an SM; pairs that share 90 % of theirs: 2."
 has err "At threshold 0.1 the first 646 of 6464 scratchpad bytes are a block's own"
 has err "k: private to each block: small; shared by a pair: big."
 has err "k: relssp (optimal) at 1 place: before line 30 (behind the last access, line 29)"
@@ -124,7 +124,7 @@ check "is the same" 0 cmp plain.ptx better.ptx
 # shellcheck disable=SC2086
 check "threshold" 0 sh -c "'$allot' opt - -p scratchpad-layout:threshold=0.5,relssp:threshold=0.5 --explain $m --launch launch.yaml <k.ptx"
 has err "At threshold 0.5 the first 3232 of 6464"
-has err "3 blocks an SM, 1 pairs share 50 %"
+has err "3 blocks an SM; pairs that share 50 % of theirs: 1."
 has out "relssp;"
 check "two thresholds" 2 "$allot" opt k.ptx -p relssp:threshold=0.5 --explain -t 0.1
 has err "told threshold 0.5"
@@ -158,10 +158,22 @@ has err "no pass is called 'nothing'"
 check "registers" 0 "$allot" opt hotspot --quick --explain -m 001-table2.3-registers --regs 36 -o /dev/null
 has err "kernel calculate_temp: 3 blocks of 256 threads an SM of 001-table2.3-registers, limited by registers"
 has err "One block more would fit with 32 registers a thread, or fewer."
-has err "Sharing registers: 6 blocks an SM, 3 pairs"
+has err "Sharing registers: 6 blocks an SM; pairs that share 90 % of theirs: 3."
 has err "register-sharing, owf"
 check "sharing nothing" 0 "$allot" opt vecadd --quick --explain -o /dev/null
 has err "Nothing to compare with"
+# Register sharing is for physical registers only, and is left out where there are none.
+check "virtual registers" 0 "$allot" opt hotspot --quick --explain -m 000-table2 --regs 60 -o /dev/null
+has err "(with --registers allocated)"
+has err "Nothing to compare with"
+# What fails beside the first run is told, and all else too.
+check "asked for all the same" 1 "$allot" opt hotspot --quick --explain -m 000-table2 --regs 60 \
+    -r register-sharing -o hotspot.ptx
+has err "needs physical registers"
+has err "baseline, lrr"
+has hotspot.ptx "calculate_temp"
+check "few blocks" 0 "$allot" opt lud --quick --explain -m 000-table2 -o /dev/null
+has err "No launch has more than"
 # Passes that do something without sharing are run without it too.
 check "clean-up" 0 "$allot" opt dct1 --quick --explain -p cleanup -m 000-table2 --regs 20 -o /dev/null
 has err "baseline, lrr, passes"

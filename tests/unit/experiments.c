@@ -219,6 +219,78 @@ keys_differ_with_what_matters(void **state)
     diag_free(&diag);
 }
 
+static const char own_ptx[] = ".version 4.2\n.target sm_35\n.address_size 64\n"
+                              ".visible .entry k(.param .u64 p, .param .f32 x)\n"
+                              "{ ret; }\n";
+
+/* Key of a launch of a kernel of one's own; false and a message on failure. */
+static bool
+own_key(const char *ptx, const char *grid, const char *buffer, char key[33],
+        struct diag_sink *diag)
+{
+    const char *texts[] = {"kernel=k", grid, "block=64", "smem=0", buffer, "arg=1.5"};
+    struct exp_run r = {.workload = ptx,
+                        .own = true,
+                        .machine = "gtx480",
+                        .params = texts,
+                        .nparams = 6,
+                        .passes = "",
+                        .compiler = "clang",
+                        .seed = 1};
+    struct run_cache c = {0};
+    bool ok = run_prepare(&r, &c, diag);
+    if (ok) { /* as a plan, and back */
+        struct exp_run back;
+        struct arena mem = {0};
+        json_t *j = run_json(&r);
+        assert_true(run_from_json(j, &back, &mem));
+        assert_true(back.own);
+        assert_true(run_prepare(&back, &c, diag));
+        assert_string_equal(back.key, r.key);
+        json_decref(j);
+        arena_free(&mem);
+    }
+    strcpy(key, r.key);
+    run_cache_free(&c);
+    return ok;
+}
+
+static void
+keys_of_ones_own_kernel(void **state)
+{
+    (void)state;
+    struct diag_sink diag = {0};
+    char key[6][33], path[200], other[200], buffer[300];
+    snprintf(path, sizeof path, "%s", write_file("k.ptx", own_ptx));
+    snprintf(other, sizeof other, "%s", write_file("elsewhere.ptx", own_ptx));
+    snprintf(buffer, sizeof buffer, "arg=buf:in=%s", write_file("in.bin", "1234"));
+    assert_true(own_key(path, "grid=4", buffer, key[0], &diag));
+    assert_true(own_key(other, "grid=4", buffer, key[1], &diag));
+    assert_string_equal(key[1], key[0]); /* the PTX, not its file */
+    assert_true(own_key(path, "grid=5", buffer, key[1], &diag));
+    assert_true(own_key(path, "grid=4", "arg=buf:4", key[2], &diag));
+    write_file("in.bin", "1235");
+    assert_true(own_key(path, "grid=4", buffer, key[3], &diag));
+    write_file("in.bin", "12345");
+    assert_true(own_key(path, "grid=4", buffer, key[4], &diag));
+    write_file("k.ptx", ".version 4.2\n.target sm_35\n.address_size 64\n"
+                        ".visible .entry k(.param .u64 p, .param .f32 x)\n"
+                        "{ bar.sync 0; ret; }\n");
+    assert_true(own_key(path, "grid=4", "arg=buf:4", key[5], &diag));
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(key[i], key[k]);
+    assert_false(own_key(path, "grid=0", buffer, key[0], &diag));
+    assert_non_null(strstr(diag.list[0]->message, "grid '0'"));
+    diag_free(&diag);
+    assert_false(own_key(path, "size=4", buffer, key[0], &diag));
+    assert_non_null(strstr(diag.list[0]->message, "no parameter 'size'"));
+    diag_free(&diag);
+    assert_false(own_key(path, "grid=4", "arg=buf:in=/nowhere/x", key[0], &diag));
+    assert_non_null(strstr(diag.list[0]->message, "cannot read /nowhere/x"));
+    diag_free(&diag);
+}
+
 static void
 what_is_wrong_is_said_with_its_line(void **state)
 {
@@ -598,6 +670,7 @@ main(void)
         cmocka_unit_test(registers_by_number_or_kind),
         cmocka_unit_test(ranges_multiply_and_equal_runs_are_shared),
         cmocka_unit_test(keys_differ_with_what_matters),
+        cmocka_unit_test(keys_of_ones_own_kernel),
         cmocka_unit_test(what_is_wrong_is_said_with_its_line),
         cmocka_unit_test(occupancy_rows_need_no_run),
         cmocka_unit_test(records_come_back),
