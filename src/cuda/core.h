@@ -24,7 +24,8 @@
  *
  * acu_begin_light() is the same without making the device, for what must work without one
  * (registration, error strings). The lock is recursive. acu_begin answers the sticky
- * error once a kernel has faulted, as CUDA does until the device is reset.
+ * error once a kernel has faulted, as CUDA does until the device is reset; also once a
+ * kernel or a module of the program could not be run.
  *
  * Memory. Device addresses are host addresses (allot_options.unified): a kernel and the
  * host see the same bytes at the same address, so managed memory, page-locked memory and

@@ -118,13 +118,16 @@ load_image(struct acu_module *m, const void *image)
     return is_text ? ACU_INVALID_PTX : ACU_NO_BINARY_FOR_GPU;
 }
 
-/* Loads a registered module on first use. */
+/* Loads a registered module on first use. Where it cannot be, none of its kernels can run:
+ * every further call says so, as after a kernel that was refused (core_launch.c). */
 static int
 module_ready(struct acu_module *m)
 {
     if (m->ptx || m->error)
         return m->error;
     m->error = load_image(m, m->image);
+    if (m->error)
+        acu.sticky = m->error;
     return m->error;
 }
 

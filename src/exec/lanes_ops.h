@@ -17,6 +17,7 @@
  *   RAWFLOAT      T; no canonical NaN
  *   PREDICATE     predicate
  *   COMPARE(a, b) p and q of setp; COMPAREF(a, b): of floating point; COMPARE2(a, b): set
+ *   PAIR16        u16x2, s16x2 or s32: one element of XA, XB, the elements of the sources
  *   HALF          f16, bf16 or a pair: the value of one element as a double, of HA, HB,
  * HC, the elements of the sources; rounded once, .ftz .sat .relu applied HALFBITS the
  * same of bits: HX, the element of a COMPAREH, COMPAREH2  setp and set of such elements
@@ -44,6 +45,12 @@
 #define int_add(a, b, sat) ((sat) ? INT_SAT(a, +, b) : INT_WRAP(a, +, b))
 #define int_sub(a, b, sat) ((sat) ? INT_SAT(a, -, b) : INT_WRAP(a, -, b))
 #define int_mul_lo(a, b) INT_WRAP(a, *, b)
+
+static inline int32_t
+int_relu(int32_t a)
+{
+    return a < 0 ? 0 : a;
+}
 
 static inline int32_t
 int_clamp_s32(int64_t v)

@@ -54,6 +54,8 @@ LANE_TYPE(f16, uint16_t, row_u32, uint16_t, uint32_t)
 LANE_TYPE(bf16, uint16_t, row_u32, uint16_t, uint32_t)
 LANE_TYPE(f16x2, uint32_t, row_u32, uint32_t, uint64_t)
 LANE_TYPE(bf16x2, uint32_t, row_u32, uint32_t, uint64_t)
+LANE_TYPE(u16x2, uint32_t, row_u32, uint32_t, uint64_t)
+LANE_TYPE(s16x2, uint32_t, row_u32, uint32_t, uint64_t)
 LANE_TYPE(tf32, uint32_t, row_u32, uint32_t, uint64_t)
 LANE_TYPE(e4m3x2, uint16_t, row_u32, uint16_t, uint32_t)
 LANE_TYPE(e5m2x2, uint16_t, row_u32, uint16_t, uint32_t)
@@ -79,6 +81,8 @@ enum {
     ty_bf16 = PTX_BF16,
     ty_f16x2 = PTX_F16X2,
     ty_bf16x2 = PTX_BF16X2,
+    ty_u16x2 = PTX_U16X2,
+    ty_s16x2 = PTX_S16X2,
     ty_tf32 = PTX_TF32,
     ty_e4m3x2 = PTX_E4M3X2,
     ty_e5m2x2 = PTX_E5M2X2,
@@ -143,6 +147,13 @@ enum {
 #define HALF_PAIR(ty, ...)                                                               \
     ((uint32_t)HALF_AT(0, __VA_ARGS__) |                                                 \
      (IS_PAIR(ty) ? (uint32_t)HALF_AT(16, __VA_ARGS__) << 16 : 0))
+/* The element meant of a pair of integers; s32 (.relu) is one element. */
+#define PAIR_ELEMENT(s)                                                                  \
+    (TY0 == PTX_S32     ? RAW32(s)                                                       \
+     : TY0 == PTX_S16X2 ? (int16_t)((uint32_t)RAW32(s) >> hs)                            \
+                        : (int32_t)((uint32_t)RAW32(s) >> hs & 0xffff))
+#define XA PAIR_ELEMENT(s0)
+#define XB PAIR_ELEMENT(s1)
 #define CVT_BITS (TY0 == PTX_U4 || TY0 == PTX_S4 ? 4 : W)
 #define CW ((const RW *)s2)[i]
 #define BU ((const row_u32 *)s1)[i]
@@ -514,6 +525,7 @@ cvt_f16_f64(double x, uint32_t M)
 #define LANE_COMPARE2(...) GEN_COMPARE2, __VA_ARGS__
 #define LANE_HALF(...) GEN_HALF, __VA_ARGS__
 #define LANE_HALFBITS(...) GEN_HALFBITS, __VA_ARGS__
+#define LANE_PAIR16(...) GEN_PAIR16, __VA_ARGS__
 #define LANE_COMPAREH(...) GEN_COMPAREH, __VA_ARGS__
 #define LANE_COMPAREH2(...) GEN_COMPAREH2, __VA_ARGS__
 #define LANE_TO_HALF2(...) GEN_TO_HALF2, __VA_ARGS__
@@ -555,6 +567,7 @@ cvt_f16_f64(double x, uint32_t M)
 #define GEN_COMPAREF(id, set, a, b) set(COMPAREF_T, COMPAREF_T, id, a, b)
 #define GEN_HALF(id, set, ...) set(HALF_T, HALF_T, id, __VA_ARGS__)
 #define GEN_HALFBITS(id, set, ...) set(HALFBITS_T, HALFBITS_T, id, __VA_ARGS__)
+#define GEN_PAIR16(id, set, ...) set(PAIR16_T, PAIR16_T, id, __VA_ARGS__)
 #define GEN_COMPAREH(id, set, a, b) set(COMPAREH_T, COMPAREH_T, id, a, b)
 #define GEN_SELECT(id, set, a, b, n) set(SELECT_T, SELECT_T, id, a, b, n)
 #define GEN_MASKS(id, set, ...) set(MASKS_T, MASKS_T, id, __VA_ARGS__)
@@ -649,6 +662,13 @@ cvt_f16_f64(double x, uint32_t M)
           FILL_COPY(RT, UT, HALF_PAIR(TY0, half_out(__VA_ARGS__, IS_BHALF(TY0), M))))
 #define HALFBITS_T(t, id, ...)                                                           \
     FUNC1(id, t, any, FILL_COPY(RT, UT, HALF_PAIR(TY0, __VA_ARGS__)))
+#define PAIR16_T(t, id, ...)                                                             \
+    FUNC1(id, t, any,                                                                    \
+          FILL_COPY(RT, UT,                                                              \
+                    TY0 == PTX_S32                                                       \
+                        ? (UT)HALF_AT(0, __VA_ARGS__)                                    \
+                        : (UT)((uint32_t)(uint16_t)HALF_AT(0, __VA_ARGS__) |             \
+                               (uint32_t)(uint16_t)HALF_AT(16, __VA_ARGS__) << 16)))
 /* Of a pair p is about the lower half, q about the upper. */
 #define COMPAREH_T(t, id, a, b)                                                          \
     FUNC1(id, t, any,                                                                    \

@@ -715,7 +715,18 @@ faults(void)
     IS(cuMemAlloc_v2(&p, 4), ILLEGAL_ADDRESS); /* until the context goes */
     OK(cuDevicePrimaryCtxRelease_v2(device));
     IS(cuCtxSynchronize(), INVALID_CONTEXT);
-    void *context;
+    void *context, *later;
+    OK(cuCtxCreate_v2(&context, 0, device));
+    OK(cuMemAlloc_v2(&p, 4));
+    /* a kernel that cannot run: its launch tells, and everything behind it */
+    OK(cuModuleLoadData(&later, HEAD
+                        ".visible .entry k() { griddepcontrol.wait; ret; }\n"));
+    OK(cuModuleGetFunction(&f, later, "k"));
+    IS(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), INVALID_PTX);
+    IS(cuCtxSynchronize(), INVALID_PTX);
+    uint32_t got;
+    IS(cuMemcpyDtoH_v2(&got, p, 4), INVALID_PTX);
+    OK(cuCtxDestroy_v2(context));
     OK(cuCtxCreate_v2(&context, 0, device));
     OK(cuMemAlloc_v2(&p, 4));
     OK(cuCtxDestroy_v2(context));

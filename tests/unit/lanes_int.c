@@ -882,6 +882,67 @@ test_predicates(void **state)
     assert_int_equal(p, 1);
 }
 
+/* add, min, max of pairs of 16 bits, and with .relu: element by element. */
+static void
+test_pairs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *form;
+        int op; /* 0: sum, 1: least, 2: largest */
+        bool is_signed, relu, one;
+    } t[] = {{"add.u16x2", 0, false, false, false},
+             {"add.s16x2", 0, true, false, false},
+             {"min.u16x2", 1, false, false, false},
+             {"min.s16x2", 1, true, false, false},
+             {"max.u16x2", 2, false, false, false},
+             {"max.s16x2", 2, true, false, false},
+             {"min.relu.s16x2", 1, true, true, false},
+             {"max.relu.s16x2", 2, true, true, false},
+             {"min.relu.s32", 1, true, true, true},
+             {"max.relu.s32", 2, true, true, true}};
+    uint64_t rng = 11;
+    const struct lane_variant *v[4];
+    size_t nv = lane_variants(v);
+    for (size_t k = 0; k < UTIL_COUNT(t) * nv; k++) {
+        size_t f = k / nv;
+        struct ptx_inst in;
+        uint32_t aux;
+        if (!util_inst(&in, t[f].form))
+            fail_msg("no row for %s", t[f].form);
+        lane_fn *fn = lane_select_in(v[k % nv], &in, &aux);
+        assert_non_null(fn);
+        for (unsigned round = 0; round < 200; round++) {
+            union util_row a, b, d = {0};
+            for (unsigned i = 0; i < LANES; i++) {
+                util_set(&a, 4, i, util_value(&rng, 4, false));
+                util_set(&b, 4, i, util_value(&rng, 4, false));
+            }
+            fn((void *const[]){&d, NULL}, (const void *const[]){&a, &b, &a, &a},
+               0xffff00ff, aux);
+            for (unsigned i = 0; i < LANES; i++) {
+                uint64_t x = util_get(&a, 4, i), y = util_get(&b, 4, i), want = 0;
+                unsigned w = t[f].one ? 32 : 16;
+                for (unsigned e = 0; e < 32; e += w) {
+                    wide p = t[f].is_signed ? sign_extend(x >> e, w)
+                                            : (wide)low(x >> e, w),
+                         q = t[f].is_signed ? sign_extend(y >> e, w)
+                                            : (wide)low(y >> e, w);
+                    wide r = t[f].op == 0 ? p + q : (t[f].op == 1) == (p < q) ? p : q;
+                    want |= low(t[f].relu && r < 0 ? 0 : r, w) << e;
+                }
+                if (!(0xffff00ff >> i & 1))
+                    want = 0;
+                if (util_get(&d, 4, i) != want)
+                    fail_msg(
+                        "%s (%s) of %llx, %llx gives %llx, not %llx", t[f].form,
+                        v[k % nv]->name, (unsigned long long)x, (unsigned long long)y,
+                        (unsigned long long)util_get(&d, 4, i), (unsigned long long)want);
+            }
+        }
+    }
+}
+
 int
 main(void)
 {
@@ -889,6 +950,7 @@ main(void)
         cmocka_unit_test(test_against_reference),
         cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_predicates),
+        cmocka_unit_test(test_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

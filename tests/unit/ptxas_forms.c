@@ -542,10 +542,55 @@ theirs(const char *ptxas, const char *target, bool *bad, size_t from, size_t to)
     theirs(ptxas, target, bad, from + (to - from) / 2, to);
 }
 
+/* Kernels of a file that are refused; -1: it cannot be read. */
+static int
+refused(const char *path)
+{
+    struct diag_sink diag = {0};
+    struct strbuf said = {0}, text = {0};
+    char part[4096];
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        perror(path);
+        return -1;
+    }
+    for (size_t n; (n = fread(part, 1, sizeof part, f));)
+        strbuf_add(&text, part, n);
+    fclose(f);
+    struct ptx_module *m = ptx_parse(path, text.s ? text.s : "", text.n, &diag);
+    struct dev_mem *mem = dev_mem_new(64 << 20);
+    struct exec_image *im = m ? exec_image_new(m, mem, &diag) : NULL;
+    int all_kernels = 0, bad = im ? 0 : -1;
+    for (size_t i = 0; im && i < m->funcs.n; i++) {
+        if (!m->funcs.v[i]->is_entry || !m->funcs.v[i]->has_body)
+            continue;
+        struct exec_prog *p = exec_decode(im, m->funcs.v[i], &diag);
+        all_kernels++;
+        bad += !p;
+        exec_prog_free(p);
+    }
+    diag_print(&diag, &said);
+    printf("%s: %d kernels, %d refused\n%s", path, all_kernels, bad,
+           said.s ? said.s : "");
+    exec_image_free(im);
+    if (m)
+        ptx_module_free(m);
+    dev_mem_free(mem);
+    diag_free(&diag);
+    strbuf_free(&said);
+    strbuf_free(&text);
+    return bad;
+}
+
 int
 main(int argc, char **argv)
 {
-    (void)argv;
+    bool verbose = argc == 2 && !strcmp(argv[1], "-v");
+    int bad_files = 0;
+    for (int i = 1; i < argc && !verbose; i++)
+        bad_files += refused(argv[i]) != 0;
+    if (argc > 1 && !verbose)
+        return bad_files != 0;
     const char *ptxas = kit_ptxas();
     uint64_t rng = 1;
     if (!ptxas) {
@@ -584,7 +629,7 @@ main(int argc, char **argv)
                 !regexec(&known[k], s->text, 0, NULL, 0))
                 excuse = exceptions[k].used = true;
         excused += excuse;
-        if ((!missing && !lenient) || (excuse && argc < 2))
+        if ((!missing && !lenient) || (excuse && !verbose))
             continue;
         wrong += !excuse;
         printf("%s%s %s\n", excuse ? "known: " : "", lenient ? "lenient" : "missing",

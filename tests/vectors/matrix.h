@@ -158,7 +158,7 @@ __attribute__((unused)) static void
 matrix_head(struct strbuf *b, unsigned sm)
 {
     strbuf_printf(b,
-                  ".version 8.5\n.target sm_%u\n.address_size 64\n"
+                  ".version 8.7\n.target sm_%u\n.address_size 64\n"
                   ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
                   ".reg .b16 %%h<24>; .reg .b32 %%r<80>; .reg .b64 %%rd<80>;\n"
                   ".reg .f32 %%f<80>; .reg .f64 %%fd<80>; .reg .pred %%p<24>;\n"

@@ -88,6 +88,7 @@ least_sm(const struct ptx_inst *in)
         in->op == PTX_OP_NEGH || in->op == PTX_OP_ABSH || in->op == PTX_OP_CVTX2 ||
         (in->op == PTX_OP_CVTFF && (in->type[0] == PTX_F32 || in->type[1] == PTX_F32));
     bool late = in->op == PTX_OP_CVTTF && in->mod[PTX_MG_RND] != PTX_RND_RNA;
+    late |= in->op >= PTX_OP_ADDI2 && in->op <= PTX_OP_MAXRELU;
     return (bhalf && !old) || late ? 90 : 89;
 }
 
