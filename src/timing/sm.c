@@ -351,9 +351,8 @@ next_wake(const struct sm *s, uint64_t now)
     if (s->worked || s->fetched != SM_NO_INST || ldst_done_peek(s->ldst, &token))
         return now + 1;
     for (unsigned k = 0; k < s->nparts; k++)
-        for (unsigned c = 0; c < CLS_MEM; c++)
-            if (s->part[k].ex[c].n) /* a pipeline may take it in any cycle */
-                return now + 1;
+        if (s->part[k].in_ex & ~(1u << CLS_MEM)) /* a pipeline may take it in any cycle */
+            return now + 1;
     uint64_t a = unit_next_event(s, now), b = ldst_next_event(s->ldst, now);
     return a < b ? a : b;
 }
