@@ -148,6 +148,7 @@ struct sm {
     uint64_t now;     /* cycle being stepped: what %clock reads */
     uint64_t stepped; /* last cycle accounted for */
     uint64_t wake;    /* next cycle to step, NEVER */
+    uint64_t pipe_wake; /* the same but for what the load/store unit does */
     bool worked;      /* something happened in this cycle */
     bool fault;
     struct diag_sink diag; /* what it was */
