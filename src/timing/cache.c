@@ -494,7 +494,7 @@ cache_sends(const struct cache *c)
     return c->sends;
 }
 
-void
+bool
 cache_fill(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t now,
            void (*wake)(void *user, uint32_t token), void *user,
            struct cache_eviction *ev)
@@ -503,6 +503,7 @@ cache_fill(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t now,
     if (ev)
         ev->any = false;
     uint64_t line = addr >> c->shift;
+    bool any = false;
     FOR_UNITS(s, c, units_of(c, sectors))
     {
         uint32_t m = mshr_find(c, key_of(line, s));
@@ -523,6 +524,7 @@ cache_fill(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t now,
             l->dirty |= e->dirty;
         }
         uint32_t w = e->head;
+        any = true;
         mshr_release(c, m);
         while (w != NONE) {
             struct waiter *n = &c->waiter[w], *f = &c->waiter[n->first];
@@ -537,6 +539,7 @@ cache_fill(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t now,
             w = next;
         }
     }
+    return any;
 }
 
 /* The words of a written line become data: whole sectors readable, others partial. */

@@ -62,8 +62,9 @@ uint8_t cache_asked(const struct cache *c);
 
 /* The data of one request came, in any number of pieces: sectors become valid when all of
  * their fetch unit (sector, or whole line) are there; then each waiting token is given to
- * `wake` (in order of arrival). */
-void cache_fill(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t now,
+ * `wake` (in order of arrival). True: something became whole, so that what was refused
+ * may be accepted now. */
+bool cache_fill(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t now,
                 void (*wake)(void *user, uint32_t token), void *user,
                 struct cache_eviction *ev);
 

@@ -13,6 +13,8 @@
  * here. */
 #include "timing/sm.h"
 
+#include <string.h>
+
 void
 collector_init(struct sm *s, struct arena *a)
 {
@@ -43,6 +45,9 @@ collector_init(struct sm *s, struct arena *a)
         p->cu_inst = ARENA_ARRAY(a, uint16_t, at);
         p->cu_wait = ARENA_ARRAY(a, uint8_t, at);
         p->cu_cls = ARENA_ARRAY(a, uint8_t, at);
+        p->cu_set = ARENA_ARRAY(a, uint8_t, at);
+        for (unsigned c = 0; c < SM_NSETS; c++)
+            memset(p->cu_set + p->set[c].first, (int)c, p->set[c].n);
         p->nbanks = sm_share(m->collector.banks, s->nparts);
         p->bank = ARENA_ARRAY(a, struct sm_bank, p->nbanks);
         for (unsigned b = 0; b < p->nbanks; b++)
@@ -54,7 +59,8 @@ collector_init(struct sm *s, struct arena *a)
 static void
 leave(struct sm *s, struct sm_part *p)
 {
-    for (unsigned c = 0; c < SM_NSETS; c++) {
+    FOR_BITS(c, p->complete)
+    {
         struct sm_set *set = &p->set[c];
         for (unsigned k = set->ports; k && set->ready; k--) {
             uint64_t can = 0;
@@ -75,30 +81,28 @@ leave(struct sm *s, struct sm_part *p)
             set->last = (uint8_t)i;
             set->ready &= ~((uint64_t)1 << i);
             set->free |= (uint64_t)1 << i;
-            latch_push(&p->ex[p->cu_cls[cu]], p->cu_inst[cu]);
+            push_ex(p, p->cu_cls[cu], p->cu_inst[cu]);
             p->busy--;
-            p->queued++;
             s->worked = true;
         }
+        if (!set->ready)
+            p->complete &= (uint8_t)~(1u << c);
     }
 }
 
-static struct sm_set *
-set_of(struct sm_part *p, unsigned cu)
+static void
+unit_complete(struct sm_part *p, unsigned cu)
 {
-    unsigned c = 0;
-    while (cu >= (unsigned)p->set[c].first + p->set[c].n)
-        c++;
-    return &p->set[c];
+    struct sm_set *set = &p->set[p->cu_set[cu]];
+    set->ready |= (uint64_t)1 << (cu - set->first);
+    p->complete |= (uint8_t)(1u << p->cu_set[cu]);
 }
 
 static void
 operand_came(struct sm_part *p, unsigned cu)
 {
-    if (--p->cu_wait[cu] == 0) {
-        struct sm_set *set = set_of(p, cu);
-        set->ready |= (uint64_t)1 << (cu - set->first);
-    }
+    if (--p->cu_wait[cu] == 0)
+        unit_complete(p, cu);
 }
 
 static void
@@ -129,7 +133,7 @@ enter_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_set *set)
     const struct sm_flight *fl = &s->flight[f];
     const struct sm_inst *in = &s->prog->inst[fl->pc];
     unsigned cap = p->ncu * EXEC_MAX_SRC;
-    latch_pop(&p->id[cls]);
+    pop_id(p, cls);
     set->free &= ~((uint64_t)1 << i);
     p->cu_inst[cu] = f;
     p->cu_cls[cu] = (uint8_t)cls;
@@ -144,8 +148,7 @@ enter_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_set *set)
     p->cu_wait[cu] = (uint8_t)n;
     p->reads_waiting += n;
     if (!n)
-        set->ready |= (uint64_t)1 << i;
-    p->queued--;
+        unit_complete(p, cu);
     p->busy++;
     s->worked = true;
 }
@@ -155,32 +158,35 @@ static void
 enter(struct sm *s, struct sm_part *p)
 {
     struct sm_set *general = &p->set[SET_GENERAL];
-    for (unsigned c = 0; c < SM_NCLS; c++)
-        for (unsigned k = p->set[c].ports; k && p->id[c].n; k--) {
-            struct sm_set *set = p->set[c].free ? &p->set[c] : general;
-            if (!set->free)
+    FOR_BITS(c, p->in_id)
+    for (unsigned k = p->set[c].ports; k && p->id[c].n; k--) {
+        struct sm_set *set = p->set[c].free ? &p->set[c] : general;
+        if (!set->free)
+            break;
+        enter_unit(s, p, (unsigned)c, set);
+    }
+    for (unsigned k = general->ports; k && general->free && p->in_id; k--)
+        FOR_BITS(c, p->in_id)
+        {
+            if (!general->free)
                 break;
-            enter_unit(s, p, c, set);
+            enter_unit(s, p, (unsigned)c, general);
         }
-    for (unsigned k = general->ports; k && general->free; k--)
-        for (unsigned c = 0; c < SM_NCLS && general->free; c++)
-            if (p->id[c].n)
-                enter_unit(s, p, c, general);
 }
 
 void
 collector_cycle(struct sm *s)
 {
+    const unsigned ports = s->m->collector.bank_ports;
     for (unsigned k = 0; k < s->nparts; k++) {
         struct sm_part *p = &s->part[k];
-        for (unsigned step = s->m->collector.bank_ports; step; step--) {
-            if (p->busy) {
+        for (unsigned step = ports; step; step--) {
+            if (p->complete)
                 leave(s, p);
-                if (p->reads_waiting)
-                    read_banks(s, p);
-            }
+            if (p->reads_waiting)
+                read_banks(s, p);
             p->bank_written = 0;
-            if (p->queued)
+            if (p->in_id)
                 enter(s, p);
         }
     }

@@ -409,8 +409,19 @@ issue(struct dram *d, uint64_t now)
 }
 
 static bool
+any_idle_wanted(const struct dram *d)
+{
+    for (unsigned w = 0; w < d->words; w++)
+        if (d->waiting[w] & ~d->busy[w])
+            return true;
+    return false;
+}
+
+static bool
 assign(struct dram *d, uint64_t now)
 {
+    if (!any_idle_wanted(d))
+        return false;
     struct dram_view v = {d->entry, d->first, d->banks, now, d->m->dram.age_limit};
     FOR_BANKS(bank, d, d->waiting)
     {
@@ -474,10 +485,8 @@ dram_next(const struct dram *d, uint64_t now)
         if (f->done < t && (!f->r.answered || !ring_full(&d->back)))
             t = f->done;
     }
-    if (d->queued && t > now + 1)
-        for (unsigned w = 0; w < d->words; w++)
-            if (d->waiting[w] & ~d->busy[w])
-                t = now + 1;
+    if (d->queued && t > now + 1 && any_idle_wanted(d))
+        t = now + 1;
     return t != NEVER && t <= now ? now + 1 : t;
 }
 

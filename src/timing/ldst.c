@@ -93,6 +93,7 @@ struct ldst {
     /* -- looked at every cycle -- */
     uint64_t wake; /* nothing changes before this cycle */
     bool no_skip, out_blocked;
+    bool touched; /* ldst_touched */
 
     const struct machine *m;
     struct stat_sm *st;
@@ -469,6 +470,7 @@ finish_access(struct ldst *l, uint16_t id, uint64_t now)
     struct op *o = &l->op[id];
     if (--o->pending)
         return;
+    l->touched = true;
     if (!o->store) {
         *ring_push(&l->done) = o->token;
         if (o->space != PTX_SPACE_SHARED) {
@@ -487,6 +489,14 @@ finish_access(struct ldst *l, uint16_t id, uint64_t now)
     o->chunk = l->free_op;
     l->free_op = id;
     l->live_ops--;
+}
+
+bool
+ldst_touched(struct ldst *l)
+{
+    bool t = l->touched | l->no_skip;
+    l->touched = false;
+    return t;
 }
 
 bool
@@ -629,7 +639,9 @@ ldst_can_receive(const struct ldst *l)
 static void
 wake_warp(void *user, uint32_t warp)
 {
-    bitset_add(((struct ldst *)user)->woken, warp);
+    struct ldst *l = user;
+    bitset_add(l->woken, warp);
+    l->touched = true;
 }
 
 static void
@@ -669,20 +681,22 @@ step_reply(struct ldst *l, uint64_t now)
             assert(l->outstanding[p->token] >= n);
             l->outstanding[p->token] -= n;
             l->outstanding_all -= n;
+            l->touched = true;
         }
     } else if (p->client == PKT_L1C) {
-        cache_fill(l->l1c, p->addr, sectors_in(l->m->l1c.line, p->addr, p->sectors), now,
-                   wake_const, l, NULL);
-        l->const_wait_fill = false;
+        if (cache_fill(l->l1c, p->addr, sectors_in(l->m->l1c.line, p->addr, p->sectors),
+                       now, wake_const, l, NULL))
+            l->const_wait_fill = false;
     } else if (p->client == PKT_L1D) {
         if (l->fill_evicts && !queue_room(&l->dq, 1))
             return;
         struct cache_eviction ev = {0};
-        cache_fill(l->l1d, p->addr, sectors_in(l->m->l1d.line, p->addr, p->sectors), now,
-                   wake_data, l, &ev);
+        bool whole =
+            cache_fill(l->l1d, p->addr, sectors_in(l->m->l1d.line, p->addr, p->sectors),
+                       now, wake_data, l, &ev);
         if (ev.any)
             write_back(l, &ev, now);
-        for (unsigned b = 0; b < l->nbanks; b++)
+        for (unsigned b = 0; whole && b < l->nbanks; b++)
             l->bank[b].wait_fill = false;
     } else {
         if (l->bypass != LDST_NO_OP)
@@ -724,6 +738,7 @@ step_writeback(struct ldst *l, uint64_t now)
         if (o->holds_warp && o->pending == 1) { /* performed: its last datum is here */
             o->holds_warp = false;
             l->atomics[o->warp]--;
+            l->touched = true;
         }
         l->wb_turn = (uint8_t)((client + 1) % 4);
         return;
@@ -829,6 +844,7 @@ access_gone(struct ldst *l)
         l->chunk[c].next = l->free_chunk;
         l->free_chunk = c;
         l->chunks_left++;
+        l->touched = true;
         l->disp_at = 0;
     }
 }
@@ -945,6 +961,7 @@ step_dispatch(struct ldst *l, uint64_t now)
     if (l->disp_left)
         return;
     l->disp = LDST_NO_OP;
+    l->touched = true;
     finish_access(l, id, now);
 }
 

@@ -47,6 +47,11 @@ void ldst_issue(struct ldst *l, uint16_t op, uint64_t now);
  * `out`. */
 void ldst_cycle(struct ldst *l, uint64_t now);
 
+/* Since the last call, has anything changed that the SM can see: tokens, what is
+ * outstanding, room for operations, warps whose instructions came? With ldst_no_skip
+ * always. */
+bool ldst_touched(struct ldst *l);
+
 /* Next operation whose results are complete (a load, an atomic with result): its token.
  * The caller takes as many a cycle as the register file's write ports allow. */
 bool ldst_done_peek(const struct ldst *l, uint32_t *token);

@@ -5,7 +5,8 @@
  *
  * Sleep: a cycle in which nothing moved would repeat itself until a result is written
  * back, the load/store unit has an event, or something comes from outside; until then the
- * SM is not stepped, and the cycles are added to the counters by arithmetic. */
+ * SM is not stepped, and the cycles are added to the counters by arithmetic. An event of
+ * the load/store unit that the rest of the SM cannot see is no cycle either. */
 #include "timing/sm.h"
 
 #include <string.h>
@@ -131,6 +132,7 @@ sm_start_block(struct sm *s, uint32_t id, uint64_t now)
             s->policy->warp(c->state, &c->view, (int)pos, true);
         head_changed(s, w);
     }
+    s->pipe_wake = now + 1;
     if (s->wake > now + 1)
         s->wake = now + 1;
 }
@@ -345,22 +347,35 @@ sm_end(struct sm *s, uint64_t now)
 /* -- the cycle -- */
 
 static uint64_t
-next_wake(const struct sm *s, uint64_t now)
+pipe_wake(const struct sm *s, uint64_t now)
 {
     uint32_t token;
     if (s->worked || s->fetched != SM_NO_INST || ldst_done_peek(s->ldst, &token))
         return now + 1;
     for (unsigned k = 0; k < s->nparts; k++)
-        for (unsigned c = 0; c < CLS_MEM; c++)
-            if (s->part[k].ex[c].n) /* a pipeline may take it in any cycle */
-                return now + 1;
-    uint64_t a = unit_next_event(s, now), b = ldst_next_event(s->ldst, now);
-    return a < b ? a : b;
+        if (s->part[k].in_ex & ~(1u << CLS_MEM)) /* a pipeline may take it in any cycle */
+            return now + 1;
+    return unit_next_event(s, now);
+}
+
+static void
+sleep(struct sm *s, uint64_t now)
+{
+    uint64_t b = ldst_next_event(s->ldst, now);
+    s->wake = s->pipe_wake < b ? s->pipe_wake : b;
 }
 
 void
 sm_cycle(struct sm *s, uint64_t now)
 {
+    bool asleep = s->pipe_wake > now && !s->trace;
+    if (asleep) { /* most replies change nothing that the rest of the SM sees */
+        ldst_cycle(s->ldst, now);
+        if (!ldst_touched(s->ldst)) {
+            sleep(s, now);
+            return;
+        }
+    }
     if (s->stepped + 1 < now)
         sm_catch_up(s, now - 1);
     s->now = now;
@@ -368,7 +383,10 @@ sm_cycle(struct sm *s, uint64_t now)
         s->log->now = now;
     s->worked = false;
     writeback_cycle(s, now);
-    ldst_cycle(s->ldst, now);
+    if (!asleep) {
+        ldst_cycle(s->ldst, now);
+        ldst_touched(s->ldst);
+    }
     writeback_memory(s);
     unit_cycle(s, now);
     collector_cycle(s);
@@ -383,7 +401,8 @@ sm_cycle(struct sm *s, uint64_t now)
     if (s->finishing[0] | s->finishing[1])
         retire(s, now);
     fetch_cycle(s, now);
-    s->wake = next_wake(s, now);
+    s->pipe_wake = pipe_wake(s, now);
+    sleep(s, now);
     if (s->trace)
         trace_cycle(s->trace, s, now);
 }
@@ -400,6 +419,7 @@ sm_tick(struct sm *sms, unsigned n, uint64_t now)
         s->res_view.now = now;
         if (s->residency->tick(s->res_state, &s->res_view, sms[0].stats)) {
             residency_changed(s, false);
+            s->pipe_wake = now;
             if (s->wake > now)
                 s->wake = now;
         }

@@ -85,12 +85,13 @@ struct sm_bank { /* read requests, first in, first out: collector units */
 
 /* Latches, collectors, banks and pipelines: one part for the SM, or one per scheduler. */
 struct sm_part {
+    /* Sets of classes whose latch is not empty, and of `set`s with a complete unit. */
+    uint8_t in_id, in_ex, complete;
     struct sm_latch id[SM_NCLS], ex[SM_NCLS]; /* issue -> collector -> pipeline */
     struct sm_set set[SM_NSETS];
     uint16_t *cu_inst;
-    uint8_t *cu_wait, *cu_cls; /* operands to come; class */
+    uint8_t *cu_wait, *cu_cls, *cu_set; /* operands to come; class; its set */
     uint32_t ncu, busy;        /* collector units; in use */
-    uint32_t queued;           /* instructions in latches */
     struct sm_bank *bank;
     uint64_t bank_queued, bank_written; /* bit = bank */
     uint32_t nbanks, reads_waiting;
@@ -147,6 +148,7 @@ struct sm {
     uint64_t now;     /* cycle being stepped: what %clock reads */
     uint64_t stepped; /* last cycle accounted for */
     uint64_t wake;    /* next cycle to step, NEVER */
+    uint64_t pipe_wake; /* the same but for what the load/store unit does */
     bool worked;      /* something happened in this cycle */
     bool fault;
     struct diag_sink diag; /* what it was */
@@ -282,6 +284,20 @@ latch_push(struct sm_latch *l, uint16_t v)
     l->v[(l->head + l->n++) % SM_MAX_LATCH] = v;
 }
 
+static inline void
+push_id(struct sm_part *p, unsigned cls, uint16_t v)
+{
+    latch_push(&p->id[cls], v);
+    p->in_id |= (uint8_t)(1u << cls);
+}
+
+static inline void
+push_ex(struct sm_part *p, unsigned cls, uint16_t v)
+{
+    latch_push(&p->ex[cls], v);
+    p->in_ex |= (uint8_t)(1u << cls);
+}
+
 static inline uint16_t
 latch_front(const struct sm_latch *l)
 {
@@ -293,6 +309,20 @@ latch_pop(struct sm_latch *l)
 {
     l->head = (l->head + 1) % SM_MAX_LATCH;
     l->n--;
+}
+
+static inline void
+pop_id(struct sm_part *p, unsigned cls)
+{
+    latch_pop(&p->id[cls]);
+    p->in_id &= (uint8_t)~((unsigned)!p->id[cls].n << cls);
+}
+
+static inline void
+pop_ex(struct sm_part *p, unsigned cls)
+{
+    latch_pop(&p->ex[cls]);
+    p->in_ex &= (uint8_t)~((unsigned)!p->ex[cls].n << cls);
 }
 
 #endif

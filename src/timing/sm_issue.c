@@ -215,8 +215,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
     if (in->ndst)
         score_reserve(&s->score, w, in->reg + in->nsrc, in->ndst, in->mem);
     struct sm_part *p = &s->part[c->part];
-    latch_push(&p->id[in->cls], f);
-    p->queued++;
+    push_id(p, in->cls, f);
 
     s->buf_pc[w]++;
     s->buf_n[w]--;
@@ -324,8 +323,11 @@ issue_cause(const struct sm_sched *c)
 void
 issue_cycle(struct sm *s, uint64_t now)
 {
-    for (unsigned k = 0; k < s->nsched; k++) {
-        struct sm_sched *c = &s->sched[(k + now) % s->nsched];
+    unsigned turn = (unsigned)(now % s->nsched);
+    for (unsigned k = 0; k < s->nsched; k++, turn++) {
+        if (turn == s->nsched)
+            turn = 0;
+        struct sm_sched *c = &s->sched[turn];
         c->cause = (uint8_t)(issue_sched(s, c, now) ? CAUSE_USED : issue_cause(c));
         if (s->fault)
             return;

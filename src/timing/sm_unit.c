@@ -182,8 +182,7 @@ start_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_unit *u, uin
     s->bus_n[k]++;
     u->complete[k] = out;
     u->free_at = now + in->interval;
-    latch_pop(&p->ex[cls]);
-    p->queued--;
+    pop_ex(p, cls);
     uint64_t back = out + 2, early = s->m->unit.forward;
     wheel_add(s, f, back - early > now ? back - early : now + 1);
     s->worked = true;
@@ -200,19 +199,18 @@ start_memory(struct sm *s, uint64_t now)
         uint16_t f = latch_front(&p->ex[CLS_MEM]);
         struct sm_flight *fl = &s->flight[f];
         if (fl->op == LDST_NO_OP) { /* no lane accesses memory */
-            latch_pop(&p->ex[CLS_MEM]);
+            pop_ex(p, CLS_MEM);
             s->mem_n[fl->warp]--;
             wheel_add(s, f, now + 2);
         } else {
             if (!ldst_can_issue(s->ldst))
                 continue;
-            latch_pop(&p->ex[CLS_MEM]);
+            pop_ex(p, CLS_MEM);
             s->mem_n[fl->warp]--;
             ldst_issue(s->ldst, fl->op, now);
             if (!fl->returns)
                 flight_done(s, f);
         }
-        p->queued--;
         s->worked = true;
     }
 }
@@ -220,13 +218,14 @@ start_memory(struct sm *s, uint64_t now)
 void
 unit_cycle(struct sm *s, uint64_t now)
 {
+    unsigned any = 0;
     for (unsigned k = 0; k < s->nparts; k++) {
         struct sm_part *p = &s->part[k];
-        if (!p->queued)
-            continue;
-        for (unsigned c = 0; c < CLS_MEM; c++)
-            for (unsigned u = 0; u < p->nunits[c] && p->ex[c].n; u++)
-                start_unit(s, p, c, &p->unit[c][u], now);
+        any |= p->in_ex;
+        FOR_BITS(c, p->in_ex & ~(1u << CLS_MEM))
+        for (unsigned u = 0; u < p->nunits[c] && p->ex[c].n; u++)
+            start_unit(s, p, (unsigned)c, &p->unit[c][u], now);
     }
-    start_memory(s, now);
+    if (any >> CLS_MEM & 1)
+        start_memory(s, now);
 }
