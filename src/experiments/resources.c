@@ -45,7 +45,11 @@ declared(const struct exp_row *r, const char *compiler, const char *stat, double
     struct allot_module *m = r->own ? allot_module_load(r->workload, NULL)
                              : text ? allot_module_parse(r->workload, text, len, NULL)
                                     : NULL;
-    const struct allot_kernel *k = m ? allot_module_find(m, kernel) : NULL;
+    const struct allot_kernel *k = !m        ? NULL
+                                   : *kernel ? allot_module_find(m, kernel)
+                                   : allot_module_kernel(m, 1)
+                                       ? NULL
+                                       : allot_module_kernel(m, 0);
     if (k)
         *value =
             !strcmp(stat, "scratchpad_bytes") ? k->scratchpad : (double)k->nvariables;
