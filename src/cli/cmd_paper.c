@@ -45,14 +45,14 @@ list(void)
         char *path = figure_find(names[i]);
         struct diag_sink diag = {0};
         char *title = path ? experiment_title(path, &diag) : NULL;
-        printf("%-16s %s\n", names[i], title ? title : "(cannot be read)");
+        printf("%-20s %s\n", names[i], title ? title : "(cannot be read)");
         free(title);
         cli_sink(&diag);
         free(path);
     }
     allot_names_free(names);
     for (const struct special *s = specials; s->name; s++)
-        printf("%-16s %s\n", s->name, s->meaning);
+        printf("%-20s %s\n", s->name, s->meaning);
     return EXIT_OK;
 }
 

@@ -31,7 +31,7 @@ struct raw_workload {
     char *name, *label, *seed, *registers, *scratchpad;
     char *ptx, *launch, *kernel, *grid, *block; /* a kernel of one's own */
     uint32_t threads;
-    struct raw_list kernels, settings, params, args;
+    struct raw_list kernels, settings, params, full_params, args;
 };
 
 struct raw_variant {
@@ -99,14 +99,23 @@ static const cyaml_schema_field_t range_fields[] = {TEXT(struct raw_range, set, 
 static const cyaml_schema_value_t range_value = MAPPING(struct raw_range, range_fields);
 
 static const cyaml_schema_field_t workload_fields[] = {
-    TEXT(struct raw_workload, name, MAY),       TEXT(struct raw_workload, label, MAY),
-    TEXT(struct raw_workload, seed, MAY),       TEXT(struct raw_workload, ptx, MAY),
-    TEXT(struct raw_workload, launch, MAY),     TEXT(struct raw_workload, kernel, MAY),
-    TEXT(struct raw_workload, grid, MAY),       TEXT(struct raw_workload, block, MAY),
-    NUMBER(struct raw_workload, threads),       TEXT(struct raw_workload, registers, MAY),
-    TEXT(struct raw_workload, scratchpad, MAY), TEXTS(struct raw_workload, kernels),
-    TEXTS(struct raw_workload, settings),       TEXTS(struct raw_workload, params),
-    TEXTS(struct raw_workload, args),           CYAML_FIELD_END};
+    TEXT(struct raw_workload, name, MAY),
+    TEXT(struct raw_workload, label, MAY),
+    TEXT(struct raw_workload, seed, MAY),
+    TEXT(struct raw_workload, ptx, MAY),
+    TEXT(struct raw_workload, launch, MAY),
+    TEXT(struct raw_workload, kernel, MAY),
+    TEXT(struct raw_workload, grid, MAY),
+    TEXT(struct raw_workload, block, MAY),
+    NUMBER(struct raw_workload, threads),
+    TEXT(struct raw_workload, registers, MAY),
+    TEXT(struct raw_workload, scratchpad, MAY),
+    TEXTS(struct raw_workload, kernels),
+    TEXTS(struct raw_workload, settings),
+    TEXTS(struct raw_workload, params),
+    TEXTS(struct raw_workload, full_params),
+    TEXTS(struct raw_workload, args),
+    CYAML_FIELD_END};
 static const cyaml_schema_value_t workload_value =
     MAPPING(struct raw_workload, workload_fields);
 
@@ -541,17 +550,10 @@ make_rows(struct build *b)
     return true;
 }
 
-static const char *const occupancy_stats[] = {"resident_blocks", "baseline_blocks",
-                                              "shared_pairs", "registers_wasted_percent",
-                                              "scratchpad_wasted_percent"};
-
 static bool
 known_stat(const char *id)
 {
-    for (size_t i = 0; i < sizeof occupancy_stats / sizeof *occupancy_stats; i++)
-        if (!strcmp(occupancy_stats[i], id))
-            return true;
-    return stats_find(id) >= 0;
+    return stats_find(id) >= 0 || experiment_knows(id);
 }
 
 static bool
@@ -648,13 +650,15 @@ static const char *const *
 cell_params(struct build *b, const struct exp_row *row, const struct plan *p, size_t *n)
 {
     const struct raw_workload *w = &b->raw->workload[row->at];
-    const char **s =
-        ARENA_ARRAY(&b->e->mem, const char *,
-                    row->ntexts + w->params.n + p->variant->params.n + MAX_RANGES);
+    const char **s = ARENA_ARRAY(&b->e->mem, const char *,
+                                 row->ntexts + w->params.n + w->full_params.n +
+                                     p->variant->params.n + MAX_RANGES);
     *n = 0;
     for (size_t i = 0; i < row->ntexts; i++)
         s[(*n)++] = row->texts[i];
     add_texts(b, s, n, &w->params);
+    if (!b->quick)
+        add_texts(b, s, n, &w->full_params);
     add_texts(b, s, n, &p->variant->params);
     for (size_t i = 0; i < p->nset; i++)
         if (!strncmp(p->set[i], "params.", 7))
@@ -823,13 +827,17 @@ make_cells(struct build *b)
                      MAX_CELLS);
     e->cell = ARENA_ARRAY(&e->mem, int, n);
     e->machine = ARENA_ARRAY(&e->mem, struct allot_machine *, n);
-    bool ok = true;
+    bool ok = true, ask = false;
+    for (size_t m = 0; m < e->nmetric; m++)
+        ask |= experiment_asks_machine(e->metric[m].stat);
     for (size_t r = 0; r < e->nrow && ok; r++)
         for (size_t s = 0; s < e->nseries && ok; s++) {
             size_t c = r * e->nseries + s;
             e->cell[c] = -1;
-            ok = e->row[r].workload ? make_run(b, &e->row[r], s, &e->cell[c])
-                                    : make_machine(b, &e->row[r], s, &e->machine[c]);
+            if (e->row[r].workload)
+                ok = make_run(b, &e->row[r], s, &e->cell[c]);
+            if (ok && (ask || !e->row[r].workload))
+                ok = make_machine(b, &e->row[r], s, &e->machine[c]);
         }
     return ok;
 }

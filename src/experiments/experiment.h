@@ -74,7 +74,9 @@ struct experiment {
     struct exp_run *run;
     size_t nrun;
     int *cell;
-    struct allot_machine **machine; /* of each cell without a run: with its settings */
+    /* Of each cell without a run, and of all if a metric is of the machine.
+     */
+    struct allot_machine **machine;
     struct yamlfile yaml;
     struct arena mem;
 };
@@ -86,9 +88,13 @@ struct experiment *experiment_load(const char *file, bool quick, struct diag_sin
 char *experiment_title(const char *file, struct diag_sink *diag);
 void experiment_free(struct experiment *e);
 
-/* Value of an occupancy figure ("resident_blocks", "baseline_blocks", "shared_pairs",
- * "registers_wasted_percent", "scratchpad_wasted_percent") of a row without workload. */
-bool experiment_occupancy(const struct experiment *e, size_t row, size_t series,
-                          const char *stat, double *value);
+/* Values that are known without a run: of a row without workload the occupancy
+ * calculator's, of a row with one what its kernel declares, of both the machine's
+ * settings. False: not one of these, or not for such a row. */
+bool experiment_value(const struct experiment *e, size_t row, size_t series,
+                      const char *stat, double *value);
+/* Is there such a value; is it of the machine? */
+bool experiment_knows(const char *stat);
+bool experiment_asks_machine(const char *stat);
 
 #endif

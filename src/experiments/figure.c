@@ -125,8 +125,8 @@ take_values(struct figure *f, struct store *s)
             bool have = c >= 0 && run[c] && sum_launches(&e->row[r], run[c], &sum);
             for (size_t m = 0; m < e->nmetric; m++) {
                 double v;
-                bool ok = c < 0 ? experiment_occupancy(e, r, k, e->metric[m].stat, &v)
-                                : have && stats_get(&sum, e->metric[m].stat, NULL, &v);
+                bool ok = experiment_value(e, r, k, e->metric[m].stat, &v) ||
+                          (have && stats_get(&sum, e->metric[m].stat, NULL, &v));
                 f->raw[figure_at(e, r, k, m)] = ok ? v : NAN;
             }
         }
@@ -217,9 +217,10 @@ csv_line(struct figure *f, const struct csv *c, char *const *field, int n,
                *value = field[c->column[2]],
                *metric = c->column[3] >= 0 && c->column[3] < n ? field[c->column[3]] : "";
     size_t r = 0, k = 0, m = 0;
+    bool mean = !strcmp(row, "mean");
     while (r < e->nrow && strcmp(e->row[r].label, row))
         r++;
-    if (r == e->nrow) /* a workload that the experiment does not have (yet) */
+    if (r == e->nrow && !mean) /* a workload that the experiment does not have (yet) */
         return true;
     while (k < e->nseries && strcmp(e->series[k].label, series))
         k++;
@@ -233,7 +234,10 @@ csv_line(struct figure *f, const struct csv *c, char *const *field, int n,
     double v = strtod(value, &end);
     if (end == value || *end)
         return csv_wrong(c, diag, "not a number:", value);
-    f->paper[figure_at(e, r, k, m)] = v;
+    if (r < e->nrow)
+        f->paper[figure_at(e, r, k, m)] = v;
+    else
+        f->paper_mean[m * e->nseries + k] = v;
     f->any_paper = true;
     return true;
 }
@@ -277,8 +281,11 @@ figure_make(const struct experiment *e, struct store *s, struct diag_sink *diag)
     f->ours = xcalloc(n, sizeof(double));
     f->paper = xcalloc(n, sizeof(double));
     f->raw = xcalloc(n, sizeof(double));
+    f->paper_mean = xcalloc(e->nseries * e->nmetric, sizeof(double));
     for (size_t i = 0; i < n; i++)
         f->paper[i] = NAN;
+    for (size_t i = 0; i < e->nseries * e->nmetric; i++)
+        f->paper_mean[i] = NAN;
     take_values(f, s);
     if (!e->paper || read_paper(f, diag))
         return f;
@@ -293,6 +300,7 @@ figure_free(struct figure *f)
         return;
     free(f->ours);
     free(f->paper);
+    free(f->paper_mean);
     free(f->raw);
     free(f);
 }
@@ -391,9 +399,22 @@ figure_verdict(const struct figure *f, size_t m)
     return v;
 }
 
+double
+figure_mean(const struct figure *f, size_t k, size_t m)
+{
+    const struct experiment *e = f->e;
+    enum exp_as as = e->metric[m].as;
+    double sum = 0;
+    for (size_t r = 0; r < e->nrow; r++) {
+        double x = factor_of(as, f->ours[figure_at(e, r, k, m)]);
+        sum += x > 0 ? log(x) : NAN;
+    }
+    return from_factor(as, exp(sum / (double)e->nrow));
+}
+
 /* -- checks: VALUE OP VALUE {and VALUE OP VALUE}; VALUE: a number or
  * [row, series, metric], where the metric may be left out and the row be `each`, or
- * `best` or `worst`: the largest or smallest of all rows -- */
+ * `best` or `worst`: the largest or smallest of all rows, or `mean` -- */
 
 struct check {
     const struct figure *f;
@@ -460,11 +481,11 @@ cell_value(struct check *c)
     }
     c->at++;
     bool each = !strcmp(row, "each"), best = !strcmp(row, "best"),
-         worst = !strcmp(row, "worst");
+         worst = !strcmp(row, "worst"), mean = !strcmp(row, "mean");
     c->uses_each |= each;
     if (each)
         r = c->each;
-    else if (best || worst)
+    else if (best || worst || mean)
         r = 0;
     else
         while (r < e->nrow && strcmp(e->row[r].label, row))
@@ -481,6 +502,8 @@ cell_value(struct check *c)
         c->error = "no such metric";
     if (c->error)
         return NAN;
+    if (mean)
+        return figure_mean(c->f, k, m);
     return best || worst ? extreme(c->f, k, m, best) : c->f->ours[figure_at(e, r, k, m)];
 }
 

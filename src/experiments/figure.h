@@ -10,6 +10,7 @@
 struct figure {
     const struct experiment *e;
     double *ours, *paper, *raw; /* raw: before the comparison with the baseline */
+    double *paper_mean;         /* over all rows, [metric * nseries + series] */
     bool any_paper;
     size_t missing, failed; /* runs not in the store, failed runs */
 };
@@ -37,6 +38,9 @@ struct verdict {
                                    * values else; NaN: none */
 };
 struct verdict figure_verdict(const struct figure *f, size_t metric);
+
+/* Geometric mean of a series over all rows, as in a verdict; NaN if one is not known. */
+double figure_mean(const struct figure *f, size_t series, size_t metric);
 
 /* One of the experiment's checks: 1 holds, 0 does not, -1 values are missing. False and a
  * diagnostic if it cannot be understood. */

@@ -1,20 +1,19 @@
-/* resources.c: rows that are a kernel's resources alone: what the occupancy calculator
- * says of them. */
+/* resources.c: values that are known without a run: what the occupancy calculator says of
+ * a kernel's resources, what a workload's kernel declares, a machine's settings. */
 #include "experiments/experiment.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool
-experiment_occupancy(const struct experiment *e, size_t row, size_t series,
-                     const char *stat, double *value)
+/* Of rows without a workload. */
+static bool
+occupancy(const struct exp_row *r, const struct allot_machine *m, const char *share,
+          const char *stat, double *value)
 {
-    const struct exp_row *r = &e->row[row];
-    const struct allot_machine *m = e->machine[row * e->nseries + series];
     char t[64] = "1", whole[64] = "0";
     allot_machine_get(m, "residency.threshold", t, sizeof t);
     struct allot_occupancy_query q = {r->use.threads, r->use.registers, r->use.scratchpad,
-                                      e->series[series].share, strtod(t, NULL)};
+                                      share, strtod(t, NULL)};
     struct allot_occupancy o;
     if (!allot_occupancy(m, &q, &o, NULL))
         return false;
@@ -33,4 +32,121 @@ experiment_occupancy(const struct experiment *e, size_t row, size_t series,
     else
         return false;
     return true;
+}
+
+/* Of rows that are one kernel of a workload. */
+static bool
+declared(const struct exp_row *r, const char *compiler, const char *stat, double *value)
+{
+    const struct allot_workload *w = r->own ? NULL : allot_workload_find(r->workload);
+    const char *kernel = *r->kernels ? r->kernels : w && w->kernels ? w->kernels : "";
+    size_t len;
+    const char *text = r->own ? NULL : allot_workload_ptx(r->workload, compiler, &len);
+    struct allot_module *m = r->own ? allot_module_load(r->workload, NULL)
+                             : text ? allot_module_parse(r->workload, text, len, NULL)
+                                    : NULL;
+    const struct allot_kernel *k = !m        ? NULL
+                                   : *kernel ? allot_module_find(m, kernel)
+                                   : allot_module_kernel(m, 1)
+                                       ? NULL
+                                       : allot_module_kernel(m, 0);
+    if (k)
+        *value =
+            !strcmp(stat, "scratchpad_bytes") ? k->scratchpad : (double)k->nvariables;
+    allot_module_free(m);
+    return k;
+}
+
+/* Of every machine: a product of settings. */
+static const struct {
+    const char *stat, *factors[6];
+} products[] = {
+    {"l1d_bytes", {"l1d.sets", "l1d.ways", "l1d.line"}},
+    {"l2_bytes", {"l2.sets", "l2.ways", "l2.line", "partition.slices", "dram.channels"}}};
+
+enum { NPRODUCTS = sizeof products / sizeof *products };
+
+/* One setting, or a product; those that are words have no value. */
+static bool
+of_machine(const struct allot_machine *m, const char *stat, double *value)
+{
+    const char *const one[] = {stat, NULL}, *const *factor = one;
+    char text[64], *end;
+    if (!strcmp(stat, "scratchpad_sharing_bits")) {
+        struct allot_sharing_cost cost;
+        allot_sharing_cost(m, &cost);
+        *value = cost.scratchpad;
+        return true;
+    }
+    for (size_t i = 0; i < NPRODUCTS; i++)
+        if (!strcmp(products[i].stat, stat))
+            factor = products[i].factors;
+    for (*value = 1; *factor; factor++) {
+        if (!allot_machine_get(m, *factor, text, sizeof text))
+            return false;
+        *value *= strtod(text, &end);
+        if (end == text || *end)
+            return false;
+    }
+    return true;
+}
+
+enum kind { NOTHING, OCCUPANCY, DECLARED, MACHINE };
+
+static enum kind
+kind(const char *stat)
+{
+    static const struct {
+        const char *stat;
+        enum kind kind;
+    } known[] = {{"resident_blocks", OCCUPANCY},
+                 {"baseline_blocks", OCCUPANCY},
+                 {"shared_pairs", OCCUPANCY},
+                 {"registers_wasted_percent", OCCUPANCY},
+                 {"scratchpad_wasted_percent", OCCUPANCY},
+                 {"scratchpad_bytes", DECLARED},
+                 {"scratchpad_variables", DECLARED},
+                 {"scratchpad_sharing_bits", MACHINE}};
+    struct allot_setting_info info;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i].stat, stat))
+            return known[i].kind;
+    for (size_t i = 0; i < NPRODUCTS; i++)
+        if (!strcmp(products[i].stat, stat))
+            return MACHINE;
+    for (size_t i = 0; allot_setting(i, &info); i++)
+        if (!strcmp(info.path, stat))
+            return MACHINE;
+    return NOTHING;
+}
+
+bool
+experiment_knows(const char *stat)
+{
+    return kind(stat) != NOTHING;
+}
+
+bool
+experiment_asks_machine(const char *stat)
+{
+    return kind(stat) == MACHINE;
+}
+
+bool
+experiment_value(const struct experiment *e, size_t row, size_t series, const char *stat,
+                 double *value)
+{
+    const struct exp_row *r = &e->row[row];
+    size_t cell = row * e->nseries + series;
+    switch (kind(stat)) {
+    case OCCUPANCY:
+        return !r->workload &&
+               occupancy(r, e->machine[cell], e->series[series].share, stat, value);
+    case DECLARED:
+        return r->workload && declared(r, e->run[e->cell[cell]].compiler, stat, value);
+    case MACHINE:
+        return of_machine(e->machine[cell], stat, value);
+    default:
+        return false;
+    }
 }

@@ -103,12 +103,35 @@ metric_table(const struct figure *f, size_t m, bool markdown, struct strbuf *out
     arena_free(&c.mem);
 }
 
+/* The means that the paper states of whole series, beside ours. */
+static void
+means_text(const struct figure *f, size_t m, struct strbuf *out)
+{
+    const struct experiment *e = f->e;
+    const struct exp_metric *metric = &e->metric[m];
+    const char *before = "geometric mean of all rows: ";
+    char a[32], b[32];
+    for (size_t k = 0; k < e->nseries; k++) {
+        double paper = f->paper_mean[m * e->nseries + k];
+        if (!isfinite(paper))
+            continue;
+        strbuf_printf(out, "%s%s %s, the paper's %s%s%s", before, e->series[k].label,
+                      figure_number(metric, figure_mean(f, k, m), a),
+                      figure_number(metric, paper, b), *metric->unit ? " " : "",
+                      metric->unit);
+        before = "; ";
+    }
+    if (*before == ';')
+        strbuf_addz(out, "\n");
+}
+
 void
 figure_verdict_text(const struct figure *f, size_t m, struct strbuf *out)
 {
     const struct exp_metric *metric = &f->e->metric[m];
     struct verdict v = figure_verdict(f, m);
     char a[32], b[32];
+    means_text(f, m, out);
     if (!v.cells)
         return;
     strbuf_printf(out, "%zu values beside the paper's:", v.cells);
@@ -253,16 +276,16 @@ figure_chart(const struct figure *f, size_t m, const char *path, struct diag_sin
         for (size_t i = 0; i < n; i++)
             value[r * n + i] = from[i][figure_at(e, r, which[i], m)];
     }
-    struct chart c = {
-        .title = e->title,
-        .ylabel = arena_printf(&mem, "%s%s%s", e->metric[m].label,
-                               *e->metric[m].unit ? ", " : "", e->metric[m].unit),
-        .ngroups = e->nrow,
-        .nseries = n,
-        .groups = groups,
-        .series = series,
-        .value = value,
-        .below_zero = exp_as_below_zero(e->metric[m].as)};
+    struct chart c = {.title = e->title,
+                      .ylabel =
+                          arena_printf(&mem, "%s%s%s", e->metric[m].label,
+                                       *e->metric[m].unit ? ", " : "", e->metric[m].unit),
+                      .ngroups = e->nrow,
+                      .nseries = n,
+                      .groups = groups,
+                      .series = series,
+                      .value = value,
+                      .below_zero = exp_as_below_zero(e->metric[m].as)};
     bool ok = chart_write(&c, path, diag);
     free(groups);
     free(series);

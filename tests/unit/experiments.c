@@ -340,6 +340,74 @@ occupancy_rows_need_no_run(void **state)
     diag_free(&diag);
 }
 
+/* What a machine file states and a kernel declares needs no run either: 000 Tables I and
+ * II, section 7.1. */
+static void
+facts_need_no_run(void **state)
+{
+    (void)state;
+    struct experiment *e = load(
+        "title: t\n"
+        "machine: 000-table2\n"
+        "workloads:\n"
+        "  - {name: srad_v2_24, label: SRAD1, kernels: [srad_cuda_1]}\n"
+        "  - {name: srad_v2_24, label: both}\n"
+        "  - {label: machine, threads: 32}\n"
+        "variants: [{name: plain}, {name: more, settings: [sm.count=30, l2.sets=64]}]\n"
+        "metrics: [{name: scratchpad_bytes}, {name: scratchpad_variables}, "
+        "{name: sm.count}, {name: l2_bytes}, {name: scratchpad_sharing_bits}, "
+        "{name: sm.scheduler}]\n");
+    struct diag_sink diag = {0};
+    struct figure *f = figure_make(e, NULL, &diag);
+    assert_non_null(f);
+    const double want[3][2][6] = {
+        {{13824, 6, 14, 1572864, 209, NAN}, {13824, 6, 30, 786432, 209, NAN}},
+        {{NAN, NAN, 14, 1572864, 209, NAN}, {NAN, NAN, 30, 786432, 209, NAN}},
+        {{NAN, NAN, 14, 1572864, 209, NAN}, {NAN, NAN, 30, 786432, 209, NAN}}};
+    for (size_t r = 0; r < 3; r++)
+        for (size_t k = 0; k < 2; k++)
+            for (size_t m = 0; m < 6; m++) {
+                double v = f->ours[figure_at(e, r, k, m)], w = want[r][k][m];
+                if (!(v == w || (isnan(v) && isnan(w))))
+                    fail_msg("row %zu, series %zu, %s: %g", r, k, e->metric[m].name, v);
+            }
+    figure_free(f);
+    experiment_free(e);
+    diag_free(&diag);
+}
+
+/* The key of vecadd's run with this in its row. */
+static const char *
+key_of(const char *in_row, bool quick)
+{
+    static char key[2][33];
+    static int which;
+    struct diag_sink diag = {0};
+    char text[300];
+    snprintf(text, sizeof text,
+             "title: t\nworkloads: [{name: vecadd%s}]\nvariants: [{name: v}]\n"
+             "metrics: [{name: ipc}]\n",
+             in_row);
+    struct experiment *e = experiment_load(write_file("e.yaml", text), quick, &diag);
+    assert_non_null(e);
+    assert_int_equal(e->nrun, 1);
+    which ^= 1;
+    memcpy(key[which], e->run[0].key, sizeof key[0]);
+    experiment_free(e);
+    diag_free(&diag);
+    return key[which];
+}
+
+static void
+full_params_are_left_out_of_quick_runs(void **state)
+{
+    (void)state;
+    assert_string_equal(key_of(", full_params: [n=5000]", true), key_of("", true));
+    assert_string_equal(key_of(", full_params: [n=5000]", false),
+                        key_of(", params: [n=5000]", false));
+    assert_string_not_equal(key_of(", full_params: [n=5000]", false), key_of("", false));
+}
+
 /* -- the store -- */
 
 static json_t *
@@ -519,24 +587,26 @@ put(struct store *s, const struct experiment *e, size_t row, size_t series, int 
     json_decref(rec);
 }
 
-static const char four[] = "title: t\n"
-                           "machine: gtx480\n"
-                           "paper: p.csv\n"
-                           "workloads:\n"
-                           "  - {name: vecadd, label: a, settings: [sm.count=1]}\n"
-                           "  - {name: vecadd, label: b, settings: [sm.count=2]}\n"
-                           "  - {name: vecadd, label: c, settings: [sm.count=3]}\n"
-                           "  - {name: vecadd, label: d, settings: [sm.count=4]}\n"
-                           "variants:\n"
-                           "  - {name: old, settings: [sm.scheduler=lrr]}\n"
-                           "  - {name: new, settings: [sm.scheduler=gto]}\n"
-                           "baseline: old\n"
-                           "metrics: [{name: gain, stat: ipc, as: gain}]\n"
-                           "checks:\n"
-                           "  - {says: x, that: \"[a, new] > 0 and [b, new] < 0\"}\n"
-                           "  - {says: y, that: \"[each, new] > 0\"}\n"
-                           "  - {says: z, that: \"[a, new] >= [c, new]\"}\n"
-                           "  - {says: bad, that: \"[a, news] > 0\"}\n";
+static const char four[] =
+    "title: t\n"
+    "machine: gtx480\n"
+    "paper: p.csv\n"
+    "workloads:\n"
+    "  - {name: vecadd, label: a, settings: [sm.count=1]}\n"
+    "  - {name: vecadd, label: b, settings: [sm.count=2]}\n"
+    "  - {name: vecadd, label: c, settings: [sm.count=3]}\n"
+    "  - {name: vecadd, label: d, settings: [sm.count=4]}\n"
+    "variants:\n"
+    "  - {name: old, settings: [sm.scheduler=lrr]}\n"
+    "  - {name: new, settings: [sm.scheduler=gto]}\n"
+    "baseline: old\n"
+    "metrics: [{name: gain, stat: ipc, as: gain}]\n"
+    "checks:\n"
+    "  - {says: x, that: \"[a, new] > 0 and [b, new] < 0\"}\n"
+    "  - {says: y, that: \"[each, new] > 0\"}\n"
+    "  - {says: z, that: \"[a, new] >= [c, new]\"}\n"
+    "  - {says: bad, that: \"[a, news] > 0\"}\n"
+    "  - {says: m, that: \"[mean, new] > 13 and [mean, new] < 14\"}\n";
 
 static void
 verdict_by_hand(void **state)
@@ -544,7 +614,7 @@ verdict_by_hand(void **state)
     (void)state;
     struct diag_sink diag = {0};
     write_file("p.csv", "# from nowhere\nworkload,series,value\na,new,10\nb,new,20\n"
-                        "c,new,-5\n\"d\",new,0\nelse,new,3\n");
+                        "c,new,-5\n\"d\",new,0\nelse,new,3\nmean,new,7\n");
     struct experiment *e = load(four);
     struct store *s = store_open(in_dir("fig.db"), &diag);
     /* IPC = 1000 / cycles; gains: a +25 %, b -20 %, c +100 %, d not run. */
@@ -576,6 +646,17 @@ verdict_by_hand(void **state)
     assert_int_equal(holds, 0);
     assert_false(figure_check(f, 3, &holds, &diag));
     assert_int_equal(diag.list[0]->line, 18);
+    /* The mean is of all rows: not known without d, which then loses 16 %. */
+    assert_true(f->paper_mean[1] == 7 && isnan(f->paper_mean[0]));
+    assert_true(isnan(figure_mean(f, 1, 0)));
+    assert_true(figure_check(f, 4, &holds, &diag));
+    assert_int_equal(holds, -1);
+    figure_free(f);
+    put(s, e, 3, 1, 120); /* 1.25 * 0.8 * 2 / 1.2, to the power of 1/4: 1.1362 */
+    f = figure_make(e, s, &diag);
+    assert_true(fabs(figure_mean(f, 1, 0) - 100 * (pow(2.0 / 1.2, 0.25) - 1)) < 1e-9);
+    assert_true(figure_check(f, 4, &holds, &diag));
+    assert_int_equal(holds, 1);
     figure_free(f);
     diag_free(&diag);
     write_file("p.csv", "workload,series,value\na,new,ten\n");
@@ -673,6 +754,8 @@ main(void)
         cmocka_unit_test(keys_of_ones_own_kernel),
         cmocka_unit_test(what_is_wrong_is_said_with_its_line),
         cmocka_unit_test(occupancy_rows_need_no_run),
+        cmocka_unit_test(facts_need_no_run),
+        cmocka_unit_test(full_params_are_left_out_of_quick_runs),
         cmocka_unit_test(records_come_back),
         cmocka_unit_test(several_writers),
         cmocka_unit_test(old_stores_are_brought_up_to_date),

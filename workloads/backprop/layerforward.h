@@ -9,7 +9,11 @@
 static bool
 layerforward(struct allot_run *r)
 {
-    int in = r->quick ? 160 : 4096, hid = r->quick ? 32 : 16;
+    /* parameter inputs */
+    int in = (int)wl_param(r, "inputs", r->quick ? 160 : 4096, TILE, 1 << 20),
+        hid = r->quick ? 32 : 16;
+    if (in % TILE)
+        return wl_fail(r, "parameter inputs: a multiple of %d", TILE);
     size_t nweights = (size_t)(in + 1) * (hid + 1), npartial = (size_t)in / TILE * hid;
     float *input = malloc(sizeof(float) * (in + 1)),
           *w = malloc(sizeof(float) * nweights);

@@ -33,12 +33,15 @@ dct_reference(const float *src, float *dst, int width, int height, bool inverse)
 }
 
 /* Pixels of 8 bits around 0; a block of `threads` has a tile of tw x th. `bx`, `by`:
- * shape of the block of threads. */
+ * shape of the block of threads. Parameters width and height: pixels. */
 static inline bool
 dct_run(struct allot_run *r, const char *kernel, bool inverse, int tw, int th, int bx,
         int by, int tiles)
 {
-    int width = tw * (r->quick ? 2 : tiles), height = th * (r->quick ? 3 : tiles);
+    int width = (int)wl_param(r, "width", tw * (r->quick ? 2 : tiles), tw, 8192),
+        height = (int)wl_param(r, "height", th * (r->quick ? 3 : tiles), th, 8192);
+    if (width % tw || height % th)
+        return wl_fail(r, "parameters width, height: multiples of %d and %d", tw, th);
     size_t n = (size_t)width * height;
     float *src = malloc(sizeof *src * n), *got = malloc(sizeof *got * n),
           *want = malloc(sizeof *want * n);

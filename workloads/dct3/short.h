@@ -1,5 +1,6 @@
 /* Host side of the transforms in whole numbers: the same numbers come out of the matrix
- * product, for sums of integers do not depend on their order. */
+ * product, for sums of integers do not depend on their order. Parameters width and
+ * height: numbers. */
 #include "allot/workload.h"
 
 #include <math.h>
@@ -14,7 +15,10 @@ short_scaled(int64_t sum, int shift)
 static inline bool
 short_run(struct allot_run *r, const char *kernel, bool inverse)
 {
-    int width = 32 * (r->quick ? 2 : 20), height = 32 * (r->quick ? 2 : 20);
+    int width = (int)wl_param(r, "width", r->quick ? 64 : 640, 32, 8192),
+        height = (int)wl_param(r, "height", r->quick ? 64 : 640, 32, 8192);
+    if (width % 32 || height % 32)
+        return wl_fail(r, "parameters width, height: multiples of 32");
     size_t n = (size_t)width * height;
     int16_t *data = malloc(sizeof *data * n), *got = malloc(sizeof *got * n);
     int32_t *is = malloc(sizeof *is * n), *want = malloc(sizeof *want * n);

@@ -8,7 +8,10 @@ enum { RADIUS = 4, WIDTH = 32, ROWS = 4 };
 static bool
 run(struct allot_run *r)
 {
-    int dimx = r->quick ? 40 : 376, dimy = r->quick ? 10 : 56, dimz = r->quick ? 5 : 16;
+    /* parameters x, y, z: cells */
+    int dimx = (int)wl_param(r, "x", r->quick ? 40 : 376, 1, 1024),
+        dimy = (int)wl_param(r, "y", r->quick ? 10 : 56, 1, 1024),
+        dimz = (int)wl_param(r, "z", r->quick ? 5 : 16, 1, 1024);
     int sx = dimx + 2 * RADIUS, sy = dimy + 2 * RADIUS, sz = dimz + 2 * RADIUS;
     size_t n = (size_t)sx * sy * sz;
     float *in = malloc(4 * n), *got = malloc(4 * n), *want = malloc(4 * n);

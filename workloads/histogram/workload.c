@@ -8,7 +8,10 @@ enum { THREADS = 192, BINS = 384 };
 static bool
 run(struct allot_run *r)
 {
-    int words = r->quick ? 3000 : 240 * THREADS * 4, blocks = r->quick ? 4 : 240;
+    /* parameter words: of 4 bytes */
+    int words =
+            (int)wl_param(r, "words", r->quick ? 3000 : 240 * THREADS * 4, 1, 1 << 26),
+        blocks = r->quick ? 4 : 240;
     size_t n = (size_t)blocks * BINS;
     uint32_t *data = malloc(4 * (size_t)words);
     int32_t *got = malloc(4 * n), *want = calloc(n, 4);

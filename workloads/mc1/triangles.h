@@ -1,6 +1,8 @@
 /* Host side of marching cubes. The table of cases is computed: for each face of a cell
  * the crossed edges are joined, negative corners kept apart where two face each other;
  * the segments of the faces close to polygons, and those are cut into fans of triangles.
+ * Parameters size (cells along an edge of the cube), cells (the most that are taken; 0:
+ * all).
  */
 #include "allot/workload.h"
 
@@ -66,13 +68,23 @@ struct mc_point {
     double x[3], g[3], f;
 };
 
+static inline double
+mc_value(double x, double y, double z)
+{
+    double u = x * x - (double)0.16f, v = y * y - (double)0.09f, w = z * z - 0.25;
+    return u * v + v * w + w * u;
+}
+
+/* The gradient is by differences over 1/16. */
 static inline struct mc_point
 mc_field(double x, double y, double z)
 {
-    double u = x * x - (double)0.16f, v = y * y - (double)0.09f, w = z * z - 0.25;
+    double f = mc_value(x, y, z), d = 0.0625;
     return (struct mc_point){{x, y, z},
-                             {2 * x * (v + w), 2 * y * (u + w), 2 * z * (u + v)},
-                             u * v + v * w + w * u};
+                             {(mc_value(x + d, y, z) - f) / d,
+                              (mc_value(x, y + d, z) - f) / d,
+                              (mc_value(x, y, z + d) - f) / d},
+                             f};
 }
 
 static inline struct mc_point
@@ -88,7 +100,8 @@ mc_corner(uint32_t cell, int size, float scale, int k)
 static inline bool
 marching_cubes(struct allot_run *r, int threads)
 {
-    int size = r->quick ? 13 : 41, ncells = 0, vertices = 0;
+    int size = (int)wl_param(r, "size", r->quick ? 13 : 41, 4, 256),
+        most = (int)wl_param(r, "cells", 0, 0, 1 << 24), ncells = 0, vertices = 0;
     float scale = 2.0f / (float)size;
     uint8_t table[256 * 16];
     uint32_t all = (uint32_t)size * size * size, *cells = malloc(4 * all),
@@ -103,7 +116,7 @@ marching_cubes(struct allot_run *r, int threads)
     }
     /* The seed turns the order of cells. A cell whose case rounding might change, or in
      * which the field is so flat that a crossing is not well defined, is left out. */
-    for (uint32_t i = 0; i < all; i++) {
+    for (uint32_t i = 0; i < all && !(most && ncells == most); i++) {
         uint32_t cell = (i + r->seed * 7919) % all;
         struct mc_point c[8];
         unsigned kind = 0;

@@ -31,8 +31,11 @@ walk(struct board b, uint32_t full, int rows, struct board *out, size_t *n)
 static bool
 run(struct allot_run *r)
 {
-    /* The seed only turns the order of the beginnings. */
-    int n = r->quick ? 7 : 11, first = r->quick ? 2 : 4, rest = n - first;
+    /* The seed only turns the order of the beginnings. Parameters board, placed (rows by
+     * the host), blocks (0: as many as there are beginnings for). */
+    int n = (int)wl_param(r, "board", r->quick ? 7 : 11, 4, 16),
+        first = (int)wl_param(r, "placed", r->quick ? 2 : 4, 1, 5), rest = n - first;
+    size_t least = wl_param(r, "blocks", 0, 0, 65535);
     uint32_t full = (1u << n) - 1;
     size_t total = 0, cap = 1;
     for (int i = 0; i < first; i++)
@@ -41,9 +44,12 @@ run(struct allot_run *r)
     uint32_t *columns[3];
     for (int k = 0; k < 3; k++)
         columns[k] = malloc(cap * sizeof **columns);
-    if (list && columns[0] && columns[1] && columns[2] && rest <= MAX_DEPTH) {
+    if (rest < 1 || rest > MAX_DEPTH) {
+        wl_fail(r, "%d of %d rows placed: 1 to %d must be left", first, n, MAX_DEPTH);
+    } else if (list && columns[0] && columns[1] && columns[2]) {
         walk((struct board){0}, full, first, list, &total);
         size_t blocks = (total + THREADS - 1) / THREADS;
+        blocks = least > blocks ? least : blocks;
         for (size_t i = 0; i < total; i++) {
             const struct board *b = &list[(i + r->seed) % total];
             columns[0][i] = b->columns;

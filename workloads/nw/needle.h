@@ -14,11 +14,15 @@ max3(int32_t a, int32_t b, int32_t c)
     return m > c ? m : c;
 }
 
-/* Aligns `pairs` pairs of sequences of `length` letters; length is a multiple of BLOCK.
- */
+/* Aligns `pairs` pairs of sequences of `length` letters (both also parameters); length is
+ * a multiple of BLOCK. */
 static bool
 needle(struct allot_run *r, int length, int pairs)
 {
+    length = (int)wl_param(r, "length", length, BLOCK, 8192);
+    pairs = (int)wl_param(r, "pairs", pairs, 1, 4096);
+    if (length % BLOCK)
+        return wl_fail(r, "parameter length: a multiple of %d", BLOCK);
     int cols = length + 1, penalty = PENALTY, tiles = length / BLOCK;
     size_t size = (size_t)cols * cols, count = size * pairs,
            bytes = sizeof(int32_t) * count;

@@ -1,5 +1,5 @@
 /* Inputs, launches and check of SRAD, for tiles of TILE x TILE threads (defined before).
- */
+ * Parameters rows and cols: pixels. */
 #include "allot/workload.h"
 
 #include <math.h>
@@ -67,6 +67,8 @@ reference_step(double *image, double *c, int rows, int cols, double q0)
 static bool
 srad(struct allot_run *r, int rows, int cols, int iterations)
 {
+    rows = (int)wl_param(r, "rows", rows, 2, 4096);
+    cols = (int)wl_param(r, "cols", cols, 2, 4096);
     size_t n = (size_t)rows * cols, bytes = sizeof(float) * n;
     float *image = malloc(bytes), *coeff = malloc(bytes), *want = malloc(bytes);
     double *ref = malloc(sizeof *ref * n), *ref_c = malloc(sizeof *ref_c * n);
