@@ -802,6 +802,8 @@ static int64_t
 toward_zero(int64_t v, int shift)
 {
     int64_t m = v < 0 ? -v : v;
+    if (!m)
+        return 0;
     m = shift > 62 ? 0 : shift > 0 ? m >> shift : m << -shift;
     return v < 0 ? -m : m;
 }
