@@ -150,7 +150,7 @@ decode_pure(struct decoder *d)
     uint32_t aux = 0;
     lane_fn *lane = lane_select(in, &aux);
     if (!lane)
-        return decode_refuse(d, "this instruction is not supported");
+        return decode_refuse(d, "these types and modifiers do not go together");
     const char *tok = ptx_ops[in->op].operands;
     unsigned nd = 0, ns = 0;
     for (unsigned i = 0; i < in->nops && *tok; i++) {

@@ -520,6 +520,76 @@ later_instructions_are_refused(void **state)
     }
 }
 
+/* Suffixes that each are known and do not go together: one of every rule. */
+static void
+illegal_combinations_are_refused(void **state)
+{
+    static const struct {
+        const char *inst, *why;
+    } t[] = {
+        {"ld.relaxed.global.u32 %r1, [%rd1];",
+         "it needs a scope: .cta, .cluster, .gpu or .sys"},
+        {"ld.gpu.global.u32 %r1, [%rd1];",
+         "a scope goes with .relaxed, .acquire and .release"},
+        {"ld.release.gpu.u32 %r1, [%rd1];",
+         "a load is .weak, .volatile, .relaxed or .acquire"},
+        {"st.acquire.gpu.u32 [%rd1], %r1;",
+         "a store is .weak, .volatile, .relaxed or .release"},
+        {"ld.acquire.cta.local.u32 %r1, [%rd1];",
+         "only global and shared memory is accessed in an order"},
+        {"ld.shared.L1::evict_last.u32 %r1, [%rd1];",
+         "hints to the caches are for global memory"},
+        {"ld.global.L2::evict_last.u32 %r1, [%rd1];",
+         "eviction priorities of the L2 are for .v8.b32 and .v4.b64"},
+        {"st.global.ca.u32 [%rd1], %r1;",
+         "the cache operators of a store are .wb .cg .cs .wt"},
+        {"ld.shared.nc.u32 %r1, [%rd1];", ".nc goes with .global, and with .ca .cg .cs"},
+        {"ldu.shared.u32 %r1, [%rd1];", "ldu reads global memory"},
+        {"atom.global.add.s64 %rd2, [%rd1], %rd3;",
+         "there is no such operation on this type"},
+        {"atom.global.exch.u32 %r1, [%rd1], %r2;",
+         "there is no such operation on this type"},
+        {"atom.add.f16 %h1, [%rd1], %h2;", "of halves it is .add.noftz"},
+        {"red.acquire.gpu.add.u32 [%rd1], %r1;", "red is .relaxed or .release"},
+        {"membar.cluster;", "its level is .cta, .gl or .sys"},
+        {"fence.relaxed.gpu;",
+         "it is fence.sc, .acq_rel, .acquire or .release with .cta, "
+         ".cluster, .gpu or .sys"},
+        {"prefetch.shared.L1 [%rd1];", "global and local memory is prefetched"},
+        {"prefetchu.L2 [%rd1];", "it is prefetchu.L1"},
+        {"discard.global.L1 [%rd1], 128;", "it is discard.global.L2"},
+        {"shfl.sync.idx.u32 %r1, %r2, 0, 31, -1;", "its type is .b32"},
+        {"redux.sync.and.u32 %r1, %r2, -1;",
+         ".and .or .xor are for .b32, .add .min .max for .u32 and .s32"},
+        {"bar.red.xor.pred %p1, 0, %p2;", "predicates are reduced by .and and .or"},
+        {"match.any.sync.b32 %r1|%p1, %r2, -1;", "match.any gives no predicate"},
+        {"cp.async.ca.shared.global.L2::cache_hint [%r1], [%rd1], 4, %r2;",
+         ".L2::cache_hint needs a cache policy of 64 bits"},
+        {"mbarrier.init.shared.b64 [%r1];",
+         "mbarrier.init takes a count, mbarrier.inval none"},
+        {"mbarrier.arrive.cta.shared.b64 %rd1, [%r1];",
+         "order and scope stand together, such as .release.cta"},
+        {"suq.num_samples.b32 %r1, [%rd1];", "surfaces do not have that"},
+        {"cvt.rn.ftz.f16.f64 %h1, %fd1;", "these types and modifiers do not go together"},
+        {"cvt.sat.s64.s32 %rd1, %r1;", "these types and modifiers do not go together"},
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct strbuf b = {0}, want = {0};
+        kit_text(&b,
+                 PTX_HEAD ".visible .entry k()\n{\n"
+                          ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<4>; .reg .b64 "
+                          "%rd<4>; .reg .f64 %fd<4>;\n$s\nret;\n}\n",
+                 t[i].inst);
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(t[i].inst, " ;"), t[i].inst);
+        kit_text(&want, "test.ptx:7:1: error: kernel 'k': $s: $s\n    $s\n    ^\n", name,
+                 t[i].why, t[i].inst);
+        kit_refused(b.s, want.s);
+        strbuf_free(&b);
+        strbuf_free(&want);
+    }
+}
+
 int
 main(void)
 {
@@ -547,6 +617,7 @@ main(void)
         cmocka_unit_test(launch_errors),
         cmocka_unit_test(refusals_name_every_place),
         cmocka_unit_test(later_instructions_are_refused),
+        cmocka_unit_test(illegal_combinations_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

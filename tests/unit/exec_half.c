@@ -132,9 +132,10 @@ test_refusals(void **state)
     static const struct {
         const char *inst, *why;
     } t[] = {
-        {"add.rz.f16 %h1, %h2, %h3;", "add.rz.f16: this instruction is not supported"},
+        {"add.rz.f16 %h1, %h2, %h3;",
+         "add.rz.f16: these types and modifiers do not go together"},
         {"cvt.rn.e4m3x2.f32 %h1, %f2, %f3;",
-         "cvt.rn.e4m3x2.f32: this instruction is not supported"},
+         "cvt.rn.e4m3x2.f32: these types and modifiers do not go together"},
         {"lop3.xor.b32 %r1|%p1, %r1, %r2, %r3, 1, %p2;",
          "lop3.xor.b32: the predicate is combined by .and or .or"},
     };
