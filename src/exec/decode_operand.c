@@ -208,6 +208,26 @@ decode_register(struct decoder *d, const struct ptx_operand *o)
     return ref;
 }
 
+unsigned
+decode_elements(const struct decoder *d, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPD_VEC)
+        return o->n;
+    unsigned vec = o->kind == PTX_OPD_REG && !o->comp ? d->fi->f->regs.v[o->reg].vec : 0;
+    return vec ? vec : 1;
+}
+
+struct ptx_operand
+decode_element(const struct decoder *d, const struct ptx_operand *o, unsigned e)
+{
+    if (o->kind == PTX_OPD_VEC)
+        return o->vec[e];
+    struct ptx_operand one = *o;
+    if (decode_elements(d, o) > 1)
+        one.comp = (uint8_t)(e + 1);
+    return one;
+}
+
 uint32_t
 decode_row(struct decoder *d, const struct ptx_operand *o, unsigned type, bool *wide)
 {

@@ -64,7 +64,7 @@ struct exec_inst { /* one cache line */
     };
     uint32_t reconv;
     uint16_t flags; /* enum inst_flags */
-    uint8_t space; /* memory: enum ptx_space, NONE: generic */
+    uint8_t space;  /* memory: enum ptx_space, NONE: generic */
     uint8_t esize; /* memory: bytes of an element; others: row bytes of the destination */
     uint8_t nvec;  /* memory: elements */
     uint8_t sub;   /* which operation (atom, vote, shfl, ...) */
@@ -125,8 +125,8 @@ struct func_info {
     const struct ptx_func *f;
     uint32_t index; /* in the program */
     uint32_t entry_pc, end_pc;
-    uint32_t reg_base;             /* scoreboard number of its register 0 */
-    uint32_t *reg_ref;             /* row reference of each register */
+    uint32_t reg_base;   /* scoreboard number of its register 0 */
+    uint32_t *reg_ref;   /* row reference of each register */
     uint32_t stack_base; /* of a callee: physical registers of the kernel below its own */
     uint32_t region, region_bytes; /* its part of a warp's rows */
     uint32_t local_bytes;
@@ -195,7 +195,7 @@ struct prog_priv {
     uint32_t nslots; /* memory range caches */
     VEC(struct scratch_var) shared_vars;
     bool has_calls, has_dynamic, has_alloca;
-    struct matrix_places *places; /* of the fragments in use (exec_matrix.c) */
+    struct matrix_places *places;   /* of the fragments in use (exec_matrix.c) */
     VEC(struct zero_row) zero_rows; /* the kernel's, that may be read before written */
 };
 
@@ -279,6 +279,11 @@ const char *decode_illegal(const struct ptx_inst *in);
 bool decode_refuse(struct decoder *d, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Elements of a list in braces or of a whole vector register (else 1), and each of them.
+ */
+unsigned decode_elements(const struct decoder *d, const struct ptx_operand *o);
+struct ptx_operand decode_element(const struct decoder *d, const struct ptx_operand *o,
+                                  unsigned e);
 /* Reference of an operand used as `type` (0: a predicate). Constants become rows. Negated
  * predicates are allowed only for constants; others: see decode_pred. REF_NONE and a
  * diagnostic where it is not an operand for a row. */

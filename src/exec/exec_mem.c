@@ -516,7 +516,8 @@ h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     FOR_BITS(i, mask)
     {
         v[i] = mem_data_lane(w, in, 1, (unsigned)i) & keep;
-        v[LANES + i] = in->sub == AT_CAS ? mem_data_lane(w, in, 2, (unsigned)i) & keep : 0;
+        v[LANES + i] =
+            in->sub == AT_CAS ? mem_data_lane(w, in, 2, (unsigned)i) & keep : 0;
     }
     if (later)
         memcpy(log_add(w, in, later, wait_atomic, SHAPE_ALL, x->addr, sizeof v), v,
@@ -687,7 +688,7 @@ dec_memory(struct decoder *d, bool store)
     if (!esize || ptx_types[type].kind == PTX_K_OPAQUE)
         return decode_refuse(d, "values of this type cannot be accessed");
     const struct ptx_operand *v = &in->ops[data];
-    unsigned nvec = v->kind == PTX_OPD_VEC ? v->n : 1;
+    unsigned nvec = decode_elements(d, v);
     bool wide128 = esize == 16; /* two elements of 64 bits */
     if (wide128 && nvec > 1)
         return decode_refuse(d, "vectors of 128-bit values are not supported");
@@ -713,9 +714,11 @@ dec_memory(struct decoder *d, bool store)
         if ((store || v->kind != PTX_OPD_SINK) && !decode_wide(d, v, x->data))
             return false;
     }
-    for (unsigned e = 0; e < nvec && !wide128; e++)
-        if (!decode_data(d, e, v->kind == PTX_OPD_VEC ? &v->vec[e] : v, type, !store))
+    for (unsigned e = 0; e < nvec && !wide128; e++) {
+        struct ptx_operand one = decode_element(d, v, e);
+        if (!decode_data(d, e, &one, type, !store))
             return false;
+    }
     for (unsigned e = 0; e < nvec; e++)
         if (x->data[e] != REF_NONE && (x->dwide >> e & 1) != (esize == 8))
             wide_mask |= 1u << e;

@@ -191,7 +191,7 @@ decode_surface(struct decoder *d)
         return false;
     x->esize = ptx_type_bytes(type);
     x->type = (uint8_t)type;
-    x->nvec = data->kind == PTX_OPD_VEC ? (uint8_t)data->n : 1;
+    x->nvec = (uint8_t)decode_elements(d, data);
     x->kind = load ? MEM_LOAD : red ? MEM_ATOMIC : MEM_STORE;
     if (x->nvec > 4 || (unsigned)x->esize * x->nvec > 16)
         return decode_refuse(d, "a surface access has at most 16 bytes");
@@ -205,10 +205,11 @@ decode_surface(struct decoder *d)
             return decode_refuse(d, "surface reductions are add, min, max, and, or");
         x->sub = (uint8_t)op;
     }
-    for (unsigned e = 0; e < x->nvec; e++)
-        if (!decode_data(d, e, data->kind == PTX_OPD_VEC ? &data->vec[e] : data, type,
-                         load))
+    for (unsigned e = 0; e < x->nvec; e++) {
+        struct ptx_operand one = decode_element(d, data, e);
+        if (!decode_data(d, e, &one, type, load))
             return false;
+    }
     x->plan = p;
     x->fn = h_surface;
     d->st->is_load = load;

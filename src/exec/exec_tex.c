@@ -652,11 +652,11 @@ dec_tex(struct decoder *d)
     p->cube = c.cube;
     p->layer = c.layer;
     memcpy(p->coord, c.coord, sizeof p->coord);
-    p->ndest = dst->kind == PTX_OPD_VEC ? (uint8_t)dst->n : 1;
+    p->ndest = (uint8_t)decode_elements(d, dst);
     if (p->ndest > 4)
         return decode_refuse(d, "a texture gives four values");
     for (unsigned k = 0; k < p->ndest; k++) {
-        const struct ptx_operand *o = dst->kind == PTX_OPD_VEC ? &dst->vec[k] : dst;
+        struct ptx_operand element = decode_element(d, dst, k), *o = &element;
         bool wide = false;
         p->dest[k] = REF_NONE;
         if (o->kind == PTX_OPD_SINK)

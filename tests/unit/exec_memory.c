@@ -748,6 +748,40 @@ special_registers(void **state)
     strbuf_free(&b);
 }
 
+/* A vector register as a whole, and its components. */
+static void
+vector_registers(void **state)
+{
+    struct kit k;
+    kit_load(&k,
+             PTX_HEAD ".visible .entry k(.param .u64 out, .param .u64 in)\n{\n" PROLOGUE
+                      ".reg .v4 .b32 %v; .reg .v2 .b64 %w;\n"
+                      "ld.param.u64 %d2, [in]; ld.param.u64 %d0, [out];\n"
+                      "mul.wide.u32 %d3, %t, 16; add.u64 %d2, %d2, %d3;\n"
+                      "add.u64 %d0, %d0, %d3; ld.global.v4.b32 %v, [%d2];\n"
+                      "add.u32 %v.y, %v.x, %v.w; st.global.v4.b32 [%d0], %v;\n"
+                      "ld.global.v2.b64 %w, [%d2]; add.u64 %w.x, %w.x, %w.y;\n"
+                      "st.global.v2.b64 [%d0+512], %w; ret; }\n");
+    uint64_t out = kit_out(&k, 1024), in = kit_buf(&k, 512);
+    kit_param(&k, 1, in);
+    uint32_t data[128];
+    for (uint32_t i = 0; i < 128; i++)
+        data[i] = i * 0x1234567;
+    dev_write(k.mem, in, data, sizeof data);
+    kit_run(&k, 1, 32);
+    for (unsigned i = 0; i < 32; i++) {
+        const uint32_t *x = data + 4 * i;
+        uint64_t lo = x[0] | (uint64_t)x[1] << 32, hi = x[2] | (uint64_t)x[3] << 32;
+        assert_int_equal(kit_u32(&k, out, 4 * i), x[0]);
+        assert_int_equal(kit_u32(&k, out, 4 * i + 1), x[0] + x[3]);
+        assert_int_equal(kit_u32(&k, out, 4 * i + 2), x[2]);
+        assert_int_equal(kit_u32(&k, out, 4 * i + 3), x[3]);
+        assert_int_equal(kit_u64(&k, out, 64 + 2 * i), lo + hi);
+        assert_int_equal(kit_u64(&k, out, 64 + 2 * i + 1), hi);
+    }
+    kit_free(&k);
+}
+
 int
 main(void)
 {
@@ -770,6 +804,7 @@ main(void)
         cmocka_unit_test(reductions_have_no_result),
         cmocka_unit_test(float_atomics_and_subnormals),
         cmocka_unit_test(special_registers),
+        cmocka_unit_test(vector_registers),
     };
     /* once for every instruction-set variant of the fast forms that this processor has */
     const struct lane_variant *v[4];
