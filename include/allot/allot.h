@@ -138,7 +138,7 @@ struct allot_program {
     bool static_runtime; /* CUDA's runtime is part of it, and its symbol table says where */
     unsigned images;  /* source files, or parts, with device code */
     unsigned machine_only; /* ... of them without PTX */
-    unsigned lowest;  /* compute capability for which all of it has PTX, 0: unknown */
+    unsigned lowest;       /* least compute capability of its PTX, 0: unknown */
 };
 bool allot_program_read(const char *path, struct allot_program *out,
                         struct allot_diag *d);

@@ -26,18 +26,19 @@ copy_func(struct ptx_func *to, const struct ptx_func *from)
 }
 
 struct ptx_module *
-ptx_copy(const struct ptx_module *m, struct diag_sink *diag)
+ptx_copy(const struct ptx_module *m, const char *kernel, struct diag_sink *diag)
 {
     struct strbuf text = {0};
-    ptx_print(m, &text);
+    ptx_print_part(m, kernel, &text);
     struct ptx_module *c = ptx_parse(m->file, text.s, text.n, diag);
     strbuf_free(&text);
     if (!c)
         return NULL;
     for (size_t i = 0; i < m->vars.n && i < c->vars.n; i++)
         copy_var(c->vars.v[i], m->vars.v[i]);
-    for (size_t i = 0; i < m->funcs.n && i < c->funcs.n; i++)
-        copy_func(c->funcs.v[i], m->funcs.v[i]);
+    for (size_t i = 0, k = 0; i < m->funcs.n && k < c->funcs.n; i++)
+        if (!strcmp(c->funcs.v[k]->name, m->funcs.v[i]->name))
+            copy_func(c->funcs.v[k++], m->funcs.v[i]);
     free(c->text);
     c->text = m->text ? xstrdup(m->text) : NULL;
     return c;

@@ -556,6 +556,15 @@ print_declarations(const struct ptx_module *m, const struct ptx_module *part,
 void
 ptx_print(const struct ptx_module *m, struct strbuf *b)
 {
+    ptx_print_part(m, NULL, b);
+}
+
+void
+ptx_print_part(const struct ptx_module *m, const char *kernel, struct strbuf *b)
+{
+    bool functions = false;
+    for (size_t i = 0; kernel && i < m->funcs.n; i++)
+        functions |= !m->funcs.v[i]->is_entry;
     strbuf_printf(b, ".version %u.%u\n.target %s", m->version_major, m->version_minor,
                   m->target);
     if (m->target_options)
@@ -577,8 +586,10 @@ ptx_print(const struct ptx_module *m, struct strbuf *b)
                    (v < m->vars.n && before(m->vars.v[v]->line, m->vars.v[v]->col,
                                             m->funcs.v[f]->line, m->funcs.v[f]->col));
         if (!var) {
-            print_func(m->funcs.v[f], m->funcs.v[f]->has_body, b);
-            f++;
+            const struct ptx_func *x = m->funcs.v[f++];
+            bool other = kernel && x->is_entry && strcmp(x->name, kernel) != 0;
+            if (!other || functions)
+                print_func(x, x->has_body && !other, b);
             continue;
         }
         strbuf_addz(b, link_text[m->vars.v[v]->linkage]);

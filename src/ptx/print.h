@@ -5,6 +5,8 @@
 #include "ptx/ir.h"
 
 void ptx_print(const struct ptx_module *m, struct strbuf *out);
+/* What ptx_copy takes of it for one kernel; NULL: all. */
+void ptx_print_part(const struct ptx_module *m, const char *kernel, struct strbuf *out);
 void ptx_print_inst(const struct ptx_func *f, const struct ptx_inst *in,
                     struct strbuf *out);
 

@@ -403,9 +403,10 @@ shared_from(const struct allot_device *dev, const struct occ_kernel *k)
     return t < 1 ? occ_private(k->scratchpad, t) : 0;
 }
 
-/* The version of the module for a launch of `k`, made on first use. */
+/* The version of the module for a launch of the kernel, which asks for `k`; made on first
+ * use. */
 static struct version *
-version_for(struct allot_device *dev, struct loaded_module *lm,
+version_for(struct allot_device *dev, struct loaded_module *lm, const char *kernel,
             const struct occ_kernel *k, uint32_t dynamic, struct diag_sink *diag)
 {
     char *passes = rt_pipeline(dev->machine, lm->module->ptx);
@@ -417,11 +418,12 @@ version_for(struct allot_device *dev, struct loaded_module *lm,
     double t = pass_takes(passes, "threshold") ? effective_threshold(dev, k) : 1;
     dynamic = pass_takes(passes, "dynamic") ? dynamic : 0;
     for (size_t i = 1; i < lm->versions.n; i++)
-        if (lm->versions.v[i]->threshold == t && lm->versions.v[i]->dynamic == dynamic) {
+        if (lm->versions.v[i]->threshold == t && lm->versions.v[i]->dynamic == dynamic &&
+            !strcmp(lm->versions.v[i]->kernel, kernel)) {
             free(passes);
             return lm->versions.v[lm->versions.v[i]->unchanged ? 0 : i];
         }
-    struct ptx_module *p = ptx_copy(lm->module->ptx, diag);
+    struct ptx_module *p = ptx_copy(lm->module->ptx, kernel, diag);
     char threshold[32], bytes[32], most[32], sm[32];
     snprintf(most, sizeof most, "%u", dev->machine->sm.max_registers);
     snprintf(sm, sizeof sm, "%u", dev->machine->sm.registers);
@@ -441,6 +443,7 @@ version_for(struct allot_device *dev, struct loaded_module *lm,
     }
     struct version *v = *vec_push(&lm->versions) = xcalloc(1, sizeof *v);
     *v = (struct version){.ptx = p,
+                          .kernel = find_kernel(p, kernel, diag)->name,
                           .threshold = t,
                           .dynamic = dynamic,
                           .unchanged = ptx_equal(p, lm->module->ptx, NULL),
@@ -586,11 +589,11 @@ kernel_for(struct allot_device *dev, const struct allot_launch *l, struct occ_ke
     if (!lk)
         return NULL;
     *k = demand(dev, lk, l);
-    struct version *v = version_for(dev, lm, k, l->dynamic_scratchpad, diag);
+    struct version *v = version_for(dev, lm, l->kernel, k, l->dynamic_scratchpad, diag);
     lk = v ? kernel_of(lm, v, l->kernel, diag) : NULL;
     if (lk) { /* its registers are known now, and with them whether blocks will share */
         *k = demand(dev, lk, l);
-        v = version_for(dev, lm, k, l->dynamic_scratchpad, diag);
+        v = version_for(dev, lm, l->kernel, k, l->dynamic_scratchpad, diag);
         lk = v ? kernel_of(lm, v, l->kernel, diag) : NULL;
     }
     if (!lk || !decode(dev, v, lk, diag))

@@ -11,10 +11,11 @@ struct loaded_kernel {
     uint32_t scratchpad;    /* static, of a block */
 };
 
-/* A module's code as passes (compiler.passes) left it for one threshold and one amount of
+/* A kernel's code as passes (compiler.passes) left it for one threshold and one amount of
  * dynamic scratchpad; the first version is the module's own. */
 struct version {
     struct ptx_module *ptx; /* NULL: the module's own */
+    const char *kernel;     /* in ptx */
     double threshold;
     uint32_t dynamic;
     bool unchanged; /* the passes left it as it was: use the first version */
@@ -41,7 +42,7 @@ struct allot_device {
     enum allot_failure failure; /* of the last launch */
     double began;               /* when the launch under way did */
     struct allot_result *running;
-    double told;                /* when options.progress was last called by keep_going */
+    double told; /* when options.progress was last called by keep_going */
 };
 
 /* The module on the device, loaded if it is not yet; NULL and a diagnostic on failure. */

@@ -254,15 +254,49 @@ count_kernels(struct allot_module *m)
         return;
     m->counted = true;
     m->kernels = ARENA_ARRAY(&m->mem, struct allot_kernel, m->ptx->funcs.n);
+    m->described = ARENA_ARRAY(&m->mem, bool, m->ptx->funcs.n);
+    for (size_t i = 0; i < m->ptx->funcs.n; i++)
+        if (m->ptx->funcs.v[i]->is_entry && m->ptx->funcs.v[i]->has_body)
+            m->kernels[m->nkernels++].name = m->ptx->funcs.v[i]->name;
+}
+
+static const struct ptx_func *
+entry_of(const struct ptx_module *p, const char *name)
+{
+    for (size_t i = 0; p && i < p->funcs.n; i++)
+        if (p->funcs.v[i]->is_entry && p->funcs.v[i]->has_body &&
+            !strcmp(p->funcs.v[i]->name, name))
+            return p->funcs.v[i];
+    return NULL;
+}
+
+/* Finds out what the kernel of that name needs, as a machine would have it allocated;
+ * NULL: all kernels. */
+static void
+describe_kernels(struct allot_module *m, const char *name)
+{
     struct diag_sink quiet = {0};
     struct machine *defaults = machine_new();
     char *passes = rt_pipeline(defaults, m->ptx);
-    struct ptx_module *p = *passes ? ptx_copy(m->ptx, &quiet) : NULL;
+    struct ptx_module *p = *passes ? ptx_copy(m->ptx, name, &quiet) : NULL;
     bool ok = p && pass_run(p, passes, NULL, NULL, &quiet);
+    size_t k = 0, at = 0;
     for (size_t i = 0; i < m->ptx->funcs.n; i++) {
         const struct ptx_func *f = m->ptx->funcs.v[i];
-        if (f->is_entry && f->has_body)
-            describe(m, f, ok ? p->funcs.v[i] : NULL, &m->kernels[m->nkernels++]);
+        if (!f->is_entry || !f->has_body)
+            continue;
+        if (!m->described[k] && (!name || !strcmp(name, f->name))) {
+            const struct ptx_func *allocated = NULL;
+            for (; ok && !name && at < p->funcs.n && !allocated; at++) /* as they stand */
+                if (p->funcs.v[at]->is_entry && p->funcs.v[at]->has_body &&
+                    !strcmp(p->funcs.v[at]->name, f->name))
+                    allocated = p->funcs.v[at];
+            if (ok && name)
+                allocated = entry_of(p, name);
+            describe(m, f, allocated, &m->kernels[k]);
+            m->described[k] = true;
+        }
+        k++;
     }
     if (p)
         ptx_module_free(p);
@@ -275,7 +309,11 @@ const struct allot_kernel *
 allot_module_kernel(struct allot_module *m, size_t i)
 {
     count_kernels(m);
-    return i < m->nkernels ? &m->kernels[i] : NULL;
+    if (i >= m->nkernels)
+        return NULL;
+    if (!m->described[i])
+        describe_kernels(m, NULL); /* who asks for one by number asks for all */
+    return &m->kernels[i];
 }
 
 const struct allot_kernel *
@@ -283,7 +321,10 @@ allot_module_find(struct allot_module *m, const char *name)
 {
     count_kernels(m);
     for (size_t i = 0; i < m->nkernels; i++)
-        if (!strcmp(m->kernels[i].name, name))
+        if (!strcmp(m->kernels[i].name, name)) {
+            if (!m->described[i])
+                describe_kernels(m, name);
             return &m->kernels[i];
+        }
     return NULL;
 }

@@ -91,7 +91,7 @@ read_images(const char *path, Elf *elf, struct allot_program *out, struct diag_s
             }
         out->images += any;
         out->machine_only += any && !ptx;
-        if (ptx && lowest > out->lowest)
+        if (ptx && (!out->lowest || lowest < out->lowest))
             out->lowest = lowest;
     }
     fatbin_free(&fb);

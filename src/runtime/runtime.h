@@ -35,6 +35,7 @@ struct allot_module {
                       * that what it decoded is still what stands here */
     struct arena mem;
     struct allot_kernel *kernels; /* made on first question */
+    bool *described;              /* whether more than its name is known */
     size_t nkernels;
     bool counted;
 };
@@ -42,8 +43,9 @@ struct allot_module {
 /* The public handle of p, which it takes over; NULL for NULL. */
 struct allot_module *rt_module_wrap(struct ptx_module *p);
 
-/* The passes that a machine has done to a module before it runs, malloc'd. A module linked
- * of several keeps its virtual registers: a copy of it would not know its parts. */
+/* The passes that a machine has done to a module before it runs, malloc'd. A module
+ * linked of several keeps its virtual registers: a copy of it would not know its parts.
+ */
 char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
 
 /* Drops what was computed from the IR (after a pass changed it). */
