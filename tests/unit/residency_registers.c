@@ -43,7 +43,12 @@ setup(struct bench *b, bool rule, unsigned period)
     b->m = machine_new();
     b->m->residency.barrier_rule = rule;
     b->p = residency_find("register-sharing");
-    struct residency_plan plan = {BLOCKS, BASELINE, PAIRS, PRIVATE, WARPS, 0, 0, period};
+    struct residency_plan plan = {.blocks = BLOCKS,
+                                  .baseline = BASELINE,
+                                  .pairs = PAIRS,
+                                  .private_units = PRIVATE,
+                                  .warps = WARPS,
+                                  .period = period};
     b->state = calloc(1, b->p->state_size(&plan));
     b->p->init(b->state, b->m, &plan);
     b->v = (struct residency_view){
@@ -155,14 +160,13 @@ ownership(void **st)
     teardown(&b);
 }
 
-/* Waiting time of an additional warp, 001 section 2.5.1.6. */
+/* Waiting time of additional warps, 001 section 2.5.1.6. */
 static void
 progress(void **st)
 {
     struct bench b;
     (void)st;
     setup(&b, true, 0);
-    assert_int_equal(b.stats.share_additional_warps, PAIRS * WARPS);
     b.v.now = 100;
     assert_true(use(&b, 1, 0, PRIVATE)); /* 101 */
     b.v.now = 200;
@@ -173,8 +177,11 @@ progress(void **st)
     end(&b, 1); /* slot 3 owns from here: warps 0 and 1 had 501 cycles each */
     assert_int_equal(b.stats.share_additional_cycles, 2 * 501);
     assert_int_equal(b.stats.share_additional_waits, 300);
+    assert_int_equal(b.stats.share_additional_warps, 2); /* 201 of 501, all of 501 */
+    assert_int_equal(b.stats.share_additional_permille, 1000 * 201 / 501 + 1000);
     b.v.now = 900;
     end(&b, 3);
+    assert_int_equal(b.stats.share_additional_warps, 2);
     assert_int_equal(b.stats.share_additional_cycles, 2 * 501);
     assert_int_equal(b.stats.share_warp_cycles_before, 101 + 501 + 900 + 900);
     teardown(&b);
@@ -380,7 +387,13 @@ both_locks_or_none(void **st)
     (void)st;
     b.m = machine_new();
     b.p = residency_find("register-scratchpad-sharing");
-    struct residency_plan plan = {BLOCKS, BASELINE, PAIRS, PRIVATE, WARPS, PAD, 0, 0};
+    struct residency_plan plan = {.blocks = BLOCKS,
+                                  .baseline = BASELINE,
+                                  .pairs = PAIRS,
+                                  .private_units = PRIVATE,
+                                  .warps = WARPS,
+                                  .private_bytes = PAD,
+                                  .shares_scratchpad = true};
     b.state = calloc(1, b.p->state_size(&plan));
     b.p->init(b.state, b.m, &plan);
     b.v = (struct residency_view){.nslots = BLOCKS, .cta = b.cta, .stats = &b.stats};
@@ -434,11 +447,19 @@ both_plan(void **st)
     }
     assert_int_equal(p.private_units, 3);
     assert_int_equal(p.private_bytes, 460);
+    assert_true(p.shares_scratchpad);
     /* Registers to spare: only scratchpad is shared. */
     k.registers = 16;
     assert_true(residency_find("register-scratchpad-sharing")->plan(m, &k, &p, &diag));
     assert_int_equal(p.blocks, 6);
     assert_int_equal(p.private_units, UINT32_MAX);
+    assert_true(p.shares_scratchpad);
+    /* Scratchpad to spare: only registers are. */
+    k = (struct occ_kernel){.threads = 256, .registers = 36, .scratchpad = 1000};
+    assert_true(residency_find("register-scratchpad-sharing")->plan(m, &k, &p, &diag));
+    assert_int_equal(p.blocks, 6);
+    assert_int_equal(p.private_bytes, UINT32_MAX);
+    assert_false(p.shares_scratchpad);
     machine_free(m);
     diag_free(&diag);
 }
@@ -452,7 +473,8 @@ partial_block(void **st)
     (void)st;
     b.p = residency_find("warp-level-divergence");
     /* Two blocks of two warps have registers, and one warp of a third. */
-    struct residency_plan plan = {3, 2, 0, 0, WARPS, 0, 5, 0};
+    struct residency_plan plan = {
+        .blocks = 3, .baseline = 2, .warps = WARPS, .tokens = 5};
     b.m = machine_new();
     b.state = calloc(1, b.p->state_size(&plan));
     b.p->init(b.state, b.m, &plan);

@@ -25,17 +25,17 @@
 #include "timing/residency/register_sharing.h"
 
 #include "timing/residency/pairs.h"
+#include "timing/residency/progress.h"
 
 enum { NONE = 0xff, MILLE = 1000 };
 
 /* One side of a pair of warps. */
 struct side {
-    uint64_t started, waits_from; /* cycle; waits_from 0: does not wait */
-    uint64_t waited;              /* cycles, as an additional warp */
-    uint64_t held_back; /* period (from 1) in which a draw held it back, 0: none */
+    struct progress progress; /* waits: for the lock, or held back */
+    uint64_t held_back;       /* period (from 1) in which a draw held it back, 0: none */
     uint32_t draws;
     bool refused; /* by the lock, since it started */
-    bool had, ended;
+    bool had;
 };
 
 struct warp_pair {
@@ -109,25 +109,6 @@ warp_pair(const struct sharing *sh, int pair, unsigned warp)
     return &sh->warp_pair[(unsigned)pair * sh->warps + warp];
 }
 
-/* -- the time of additional warps, until their block owns or they end -- */
-
-static void
-wait_over(struct side *x, const struct residency_view *v)
-{
-    if (x->waits_from) {
-        x->waited += v->now - x->waits_from;
-        x->waits_from = 0;
-    }
-}
-
-static void
-close_warp(struct side *x, const struct residency_view *v)
-{
-    wait_over(x, v);
-    v->stats->share_additional_cycles += v->now - x->started;
-    v->stats->share_additional_waits += x->waited;
-}
-
 static void
 close_block(struct sharing *sh, const struct residency_view *v, int i, unsigned side)
 {
@@ -135,8 +116,7 @@ close_block(struct sharing *sh, const struct residency_view *v, int i, unsigned 
         return;
     sh->pair[i].additional[side] = false;
     for (unsigned w = 0; w < sh->warps; w++)
-        if (!warp_pair(sh, i, w)->side[side].ended)
-            close_warp(&warp_pair(sh, i, w)->side[side], v);
+        progress_close(&warp_pair(sh, i, w)->side[side].progress, v);
 }
 
 static void
@@ -158,10 +138,8 @@ started(void *state, const struct residency_view *v, unsigned s)
     unsigned side = pairs_side(&sh->pairs, s);
     v->stats->share_additional_blocks += side;
     sh->pair[i].additional[side] = v->cta[pairs_partner(&sh->pairs, s)] != NULL;
-    if (sh->pair[i].additional[side])
-        v->stats->share_additional_warps += sh->warps;
     for (unsigned w = 0; w < sh->warps; w++)
-        warp_pair(sh, i, w)->side[side] = (struct side){.started = v->now};
+        warp_pair(sh, i, w)->side[side] = (struct side){.progress = {.started = v->now}};
 }
 
 static bool
@@ -175,10 +153,9 @@ warp_ended(void *state, struct residency_view *v, unsigned s)
     struct warp_pair *wp = warp_pair(sh, i, v->warp);
     struct side *x = &wp->side[side];
     if (!x->had)
-        v->stats->share_warp_cycles_before += v->now - x->started;
-    x->ended = true;
+        v->stats->share_warp_cycles_before += v->now - x->progress.started;
     if (sh->pair[i].additional[side])
-        close_warp(x, v);
+        progress_close(&x->progress, v);
     if (wp->holder != side)
         return false;
     wp->holder = NONE;
@@ -230,11 +207,10 @@ let_go(struct sharing *sh, const struct residency_view *v, unsigned s, struct si
     uint64_t key = (uint64_t)v->cta[s]->id << 40 ^ (uint64_t)v->warp << 32 ^ x->draws++;
     int p = v->sm ? sh->probability : 0;
     if ((int)(hash(key + 0x9e3779b97f4a7c15u) % MILLE) < p) {
-        wait_over(x, v);
+        progress_goes_on(&x->progress, v);
         return true;
     }
-    if (!x->waits_from)
-        x->waits_from = v->now;
+    progress_waits(&x->progress, v);
     x->held_back = sh->period;
     sh->held_back++;
     v->stats->share_dynamic_refusals++;
@@ -286,8 +262,7 @@ refuse(struct sharing *sh, const struct residency_view *v, int i, unsigned s,
         *changed = true;
     }
     x->refused = true;
-    if (!x->waits_from)
-        x->waits_from = v->now;
+    progress_waits(&x->progress, v);
     v->stats->share_refusals++;
     return false;
 }
@@ -298,13 +273,13 @@ take(struct sharing *sh, const struct residency_view *v, int i, unsigned s,
 {
     unsigned side = pairs_side(&sh->pairs, s);
     struct side *x = &wp->side[side];
-    wait_over(x, v);
+    progress_goes_on(&x->progress, v);
     wp->holder = (uint8_t)side;
     sh->pair[i].holding[side]++;
     x->had = true;
     v->stats->share_locks++;
     v->stats->share_handovers += x->refused;
-    v->stats->share_warp_cycles_before += v->now - x->started;
+    v->stats->share_warp_cycles_before += v->now - x->progress.started;
     set_owner(sh, v, i, s);
 }
 
