@@ -873,8 +873,7 @@ totals(struct run *r, uint64_t now, struct launch_stats *out)
                          .resident_blocks = r->plan.blocks,
                          .baseline_blocks = r->plan.baseline,
                          .shared_pairs = r->plan.pairs,
-                         .thread_registers = r->kernel->registers,
-                         .block_scratchpad = r->kernel->scratchpad};
+                         .thread_registers = r->kernel->registers};
     s.sm_cycles = s.cycles * g->m->sm.count;
     for (unsigned i = 0; i < g->m->sm.count; i++)
         sm_catch_up(&r->sm[i], now);
