@@ -9,6 +9,7 @@ struct loaded_kernel {
     struct exec_prog *prog; /* NULL: not decoded yet */
     uint32_t registers;     /* of a thread */
     uint32_t scratchpad;    /* static, of a block */
+    uint32_t launched;      /* the module's own: registers when last launched, 0: never */
 };
 
 /* A module's code as passes (compiler.passes) left it for one threshold and one amount of
@@ -41,7 +42,7 @@ struct allot_device {
     enum allot_failure failure; /* of the last launch */
     double began;               /* when the launch under way did */
     struct allot_result *running;
-    double told;                /* when options.progress was last called by keep_going */
+    double told; /* when options.progress was last called by keep_going */
 };
 
 /* The module on the device, loaded if it is not yet; NULL and a diagnostic on failure. */
