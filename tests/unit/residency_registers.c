@@ -41,7 +41,7 @@ setup(struct bench *b, bool rule, unsigned period)
 {
     memset(b, 0, sizeof *b);
     b->m = machine_new();
-    b->m->residency.barrier_rule = rule;
+    b->m->residency.barrier_rule = rule ? "block" : "none";
     b->p = residency_find("register-sharing");
     struct residency_plan plan = {.blocks = BLOCKS,
                                   .baseline = BASELINE,
@@ -139,6 +139,44 @@ barrier_rule(void **st)
         }
         teardown(&b);
     }
+}
+
+/* 001 sections 2.3.3 and 2.5.1.6: a warp goes on as soon as the one it is paired with has
+ * ended; the block owns when the partner block has. */
+static void
+rule_of_warps(void **st)
+{
+    struct bench b;
+    (void)st;
+    setup(&b, true, 0);
+    b.m->residency.barrier_rule = "warp";
+    struct residency_plan plan = {.blocks = BLOCKS,
+                                  .baseline = BASELINE,
+                                  .pairs = PAIRS,
+                                  .private_units = PRIVATE,
+                                  .warps = WARPS};
+    b.p->init(b.state, b.m, &plan);
+    assert_true(use(&b, 1, 1, PRIVATE));  /* slot 1 owns */
+    assert_false(use(&b, 3, 0, PRIVATE)); /* free, but its partner lives */
+    assert_false(use(&b, 3, 1, PRIVATE));
+    assert_true(warp_end(&b, 1, 1));
+    assert_true(use(&b, 3, 1, PRIVATE));
+    assert_int_equal(b.p->cls(b.state, 1), WARP_OWNER);
+    assert_int_equal(b.p->cls(b.state, 3), WARP_NON_OWNER);
+    assert_true(
+        use(&b, 1, 0, PRIVATE)); /* the owner never waits, though 3 holds a lock */
+    assert_false(use(&b, 3, 0, PRIVATE));
+    end(&b, 1);
+    assert_int_equal(b.p->cls(b.state, 3), WARP_OWNER);
+    launch(&b, 1);
+    assert_false(use(&b, 1, 0, PRIVATE)); /* its partner has not asked yet, but will */
+    assert_true(use(&b, 3, 0, PRIVATE));
+    /* A warp that ended without a lock opens it too. */
+    assert_true(use(&b, 2, 0, PRIVATE));
+    assert_false(use(&b, 4, 1, PRIVATE));
+    assert_true(warp_end(&b, 2, 1));
+    assert_true(use(&b, 4, 1, PRIVATE));
+    teardown(&b);
 }
 
 static void
@@ -260,6 +298,7 @@ figure_2_8(const char *policy, const char *const (*set)[2], bool no_skip)
     const char *const base[][2] = {{"sm.count", "1"},
                                    {"sm.registers", "1152"},
                                    {"residency.threshold", "0.5"},
+                                   {"residency.barrier_rule", "block"},
                                    {"residency.policy", policy},
                                    {"residency.regs_per_thread", "12"},
                                    {"compiler.late_passes", "reorder-registers"}};
@@ -309,7 +348,7 @@ static void
 deadlock_without_the_rule(void **st)
 {
     (void)st;
-    const char *const off[][2] = {{"residency.barrier_rule", "false"}, {NULL, NULL}};
+    const char *const off[][2] = {{"residency.barrier_rule", "none"}, {NULL, NULL}};
     struct outcome with = figure_2_8("register-sharing", NULL, false);
     if (!with.ok)
         fail_msg("%s", with.why);
@@ -326,6 +365,14 @@ deadlock_without_the_rule(void **st)
     struct outcome stepped = figure_2_8("register-sharing", off, true);
     assert_true(!stepped.ok && strstr(stepped.why, "is stuck"));
     assert_true(figure_2_8("baseline", off, false).ok);
+    const char *const warp[][2] = {{"residency.barrier_rule", "warp"}, {NULL, NULL}};
+    for (int no_skip = 0; no_skip < 2; no_skip++) {
+        struct outcome o = figure_2_8("register-sharing", warp, no_skip);
+        if (!o.ok)
+            fail_msg("%s", o.why);
+        assert_int_equal(o.sum, SUM);
+        assert_true(o.refusals > 0 && o.waits > 0);
+    }
 }
 
 static void
@@ -522,6 +569,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lock_is_per_pair_of_warps),
                                        cmocka_unit_test(barrier_rule),
+                                       cmocka_unit_test(rule_of_warps),
                                        cmocka_unit_test(ownership),
                                        cmocka_unit_test(progress),
                                        cmocka_unit_test(dynamic_warps),

@@ -9,9 +9,16 @@
  *
  * Barriers: W2 of one block and W3 of the other, each with its lock, may wait at barriers
  * for warps that want those locks (Figure 2.8). So a warp may take its lock only while no
- * warp of the partner block holds one (section 2.2.3); residency.barrier_rule: false
- * takes this rule away. With it there is no deadlock: who holds a lock never waits for
- * the partner, for the partner's warps hold none.
+ * warp of the partner block holds one (section 2.2.3): residency.barrier_rule = block;
+ * none takes this rule away. With it there is no deadlock: who holds a lock never waits
+ * for the partner, for the partner's warps hold none.
+ *
+ * Sections 2.3.3 and 2.5.1.6 speak of a warp that goes on as soon as the warp it is
+ * paired with has ended, while others of that block still run: barrier_rule = warp. The
+ * first block to take a lock is the owner until it ends; its warps take theirs freely, a
+ * warp of the other once its partner has ended. No deadlock: an owner's warp finds its
+ * lock free, for only its end opens it to the partner's; so owners never wait. (Where
+ * scratchpad is shared too they might, for its lock: there it is block.)
  *
  * Owner is the block that holds locks, or that the partner waits for; it stays so until
  * the partner takes a lock or it ends, then the partner is the owner (section 2.3).
@@ -27,7 +34,10 @@
 #include "timing/residency/pairs.h"
 #include "timing/residency/progress.h"
 
+#include <string.h>
+
 enum { NONE = 0xff, MILLE = 1000 };
+enum rule { RULE_NONE, RULE_BLOCK, RULE_WARP }; /* residency.barrier_rule */
 
 /* One side of a pair of warps. */
 struct side {
@@ -35,7 +45,7 @@ struct side {
     uint64_t held_back;       /* period (from 1) in which a draw held it back, 0: none */
     uint32_t draws;
     bool refused; /* by the lock, since it started */
-    bool had;
+    bool had, ended;
 };
 
 struct warp_pair {
@@ -52,7 +62,8 @@ struct pair {
 struct sharing {
     struct pairs pairs;
     unsigned private_registers, warps;
-    bool rule, dynamic;
+    enum rule rule;
+    bool dynamic;
     int probability, step;       /* in thousandths */
     uint64_t period;             /* number of the present one, from 1 */
     uint64_t own, first;         /* stall cycles at its start: of this SM, of SM 0 */
@@ -84,6 +95,15 @@ state_size(const struct residency_plan *p)
     return pairs_end(p->pairs) + sizeof(struct warp_pair) * p->pairs * p->warps;
 }
 
+static enum rule
+rule_of(const struct machine *m, const struct residency_plan *p)
+{
+    const char *word = m->residency.barrier_rule;
+    if (!strcmp(word, "none"))
+        return RULE_NONE;
+    return !strcmp(word, "warp") && !p->shares_scratchpad ? RULE_WARP : RULE_BLOCK;
+}
+
 static void
 init(void *state, const struct machine *m, const struct residency_plan *p)
 {
@@ -91,7 +111,7 @@ init(void *state, const struct machine *m, const struct residency_plan *p)
     s->pairs = pairs_of(p);
     s->private_registers = p->private_units;
     s->warps = p->warps;
-    s->rule = m->residency.barrier_rule;
+    s->rule = rule_of(m, p);
     s->dynamic = p->period != 0;
     s->probability = (int)(m->residency.dynamic_start * MILLE + 0.5);
     s->step = (int)(m->residency.dynamic_step * MILLE + 0.5);
@@ -154,10 +174,11 @@ warp_ended(void *state, struct residency_view *v, unsigned s)
     struct side *x = &wp->side[side];
     if (!x->had)
         v->stats->share_warp_cycles_before += v->now - x->progress.started;
+    x->ended = true;
     if (sh->pair[i].additional[side])
         progress_close(&x->progress, v);
     if (wp->holder != side)
-        return false;
+        return sh->rule == RULE_WARP; /* the partner's may take it now */
     wp->holder = NONE;
     sh->pair[i].holding[side]--;
     return true;
@@ -280,7 +301,8 @@ take(struct sharing *sh, const struct residency_view *v, int i, unsigned s,
     v->stats->share_locks++;
     v->stats->share_handovers += x->refused;
     v->stats->share_warp_cycles_before += v->now - x->progress.started;
-    set_owner(sh, v, i, s);
+    if (sh->rule != RULE_WARP || sh->pair[i].owner == NONE)
+        set_owner(sh, v, i, s);
 }
 
 bool
@@ -288,9 +310,16 @@ register_sharing_blocked(const void *state, unsigned s, unsigned warp)
 {
     const struct sharing *sh = state;
     int i = pairs_index(&sh->pairs, s);
+    if (i < 0)
+        return false;
     unsigned side = pairs_side(&sh->pairs, s);
-    return i >= 0 && (warp_pair(sh, i, warp)->holder == !side ||
-                      (sh->rule && sh->pair[i].holding[!side]));
+    const struct warp_pair *wp = warp_pair(sh, i, warp);
+    bool ruled_out =
+        sh->rule == RULE_BLOCK ? sh->pair[i].holding[!side]
+        : sh->rule == RULE_WARP
+            ? sh->pair[i].owner == pairs_partner(&sh->pairs, s) && !wp->side[!side].ended
+            : false;
+    return wp->holder == !side || ruled_out;
 }
 
 bool
