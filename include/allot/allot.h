@@ -233,9 +233,11 @@ struct allot_options {
     /* The same with more to tell; used instead of progress where it is given. */
     bool (*watch)(void *user, const struct allot_progress *p);
     void *user;
-    /* Counters are kept every so many core cycles of a launch (allot_result_sample), in
-     * the first 65536 such pieces of it; 0: not. */
+    /* Counters are kept every so many core cycles of a launch (allot_result_piece), in
+     * the first 65536 such pieces of it; 0: not. sample_sms: those of each SM too, for
+     * which there is room in fewer pieces: an SM counts as one more. */
     uint64_t sample_cycles;
+    bool sample_sms;
     /* A trace of at most so many events (0: none) of the core cycles [trace_from, trace_to)
      * of each launch, trace_to = 0: to its end. See allot_trace. */
     uint64_t trace_limit, trace_from, trace_to;
@@ -421,11 +423,17 @@ struct allot_occupancy_query allot_result_demand(const struct allot_result *r);
 bool allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
                       double *value);
 
-/* Counters so far at the end of each piece of options.sample_cycles core cycles, and at the
- * end of the launch: i from 0 while true is returned. Derived values stand for the launch
- * up to there. */
-bool allot_result_sample(const struct allot_result *r, size_t i, uint64_t *cycle,
-                         const char *id, uint64_t *count, double *value);
+/* Piece i of a launch, of options.sample_cycles core cycles, the last one shorter: i from
+ * 0 while true is returned. What the counter grew by goes into *count (what is under way
+ * can become less); derived values are those of what grew, in *value. sm: of that SM
+ * alone, with options.sample_sms; -1: of all. Counters of owner "sm" are an SM's, and
+ * derived values of that owner. */
+struct allot_piece {
+    uint64_t from, to; /* core cycles of the launch: (from, to] */
+};
+bool allot_result_piece(const struct allot_result *r, size_t i, int sm,
+                        struct allot_piece *piece, const char *id, int64_t *count,
+                        double *value);
 /* The trace of all launches as JSON in Chrome's trace event format, which Perfetto reads:
  * malloc'd, *n characters; one cycle is one microsecond there. *lost: events for which
  * there was no room. NULL: there is no trace. */

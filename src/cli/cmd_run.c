@@ -25,7 +25,7 @@ static const struct cli_cmd cmd = {
     "      --arg buf:1024xf32,show=8 --arg 1024\n"};
 
 struct out {
-    bool json, csv, stats, why;
+    bool json, csv, stats, why, timeline_sms;
     const char *db; /* NULL: not stored */
     struct cli_list params;
     const char *timeline, *trace; /* files, NULL: none */
@@ -182,7 +182,7 @@ print_result(const struct out *out, const struct allot_device *dev,
     cli_progress_end();
     if (out->trace && !write_trace(dev, out->trace))
         return false;
-    if (out->timeline && !timeline_write(dev, out->timeline))
+    if (out->timeline && !timeline_write(dev, out->timeline, out->timeline_sms))
         return false;
     if (out->json) {
         return print_json(out, dev, m, s, name, check, why);
@@ -316,6 +316,7 @@ cmd_run(int argc, char **argv)
         {"timeline", 0, "FILE.csv", "what every counter grew by, each so many cycles",
          &out.timeline, NULL, NULL},
         {"timeline-cycles", 0, "N", "... (default 1000)", &every, NULL, NULL},
+        {"timeline-sms", 0, NULL, "... and of each SM", NULL, NULL, &out.timeline_sms},
         {"json", 0, NULL, "one JSON object with every counter", NULL, NULL, &out.json},
         {"csv", 0, NULL, "one CSV line per kernel launch, with every counter", NULL, NULL,
          &out.csv},
@@ -365,7 +366,9 @@ cmd_run(int argc, char **argv)
             return cli_usage(&cmd, "--timeline-cycles %s: not a positive number", every);
         if (!cli_writable(out.timeline))
             return EXIT_FAILED;
-    }
+        o.sample_sms = out.timeline_sms;
+    } else if (out.timeline_sms)
+        return cli_usage(&cmd, "--timeline-sms adds lines to --timeline's file; which?");
     const struct allot_workload *w = allot_workload_find(pos.v[0]);
     if (!w && !ends_in(pos.v[0], ".ptx") && strcmp(pos.v[0], "-") &&
         !strchr(pos.v[0], '/') && access(pos.v[0], F_OK))

@@ -72,10 +72,11 @@ of_machine(const struct allot_machine *m, const char *stat, double *value)
 {
     const char *const one[] = {stat, NULL}, *const *factor = one;
     char text[64], *end;
-    if (!strcmp(stat, "scratchpad_sharing_bits")) {
+    bool registers = !strcmp(stat, "register_sharing_bits");
+    if (registers || !strcmp(stat, "scratchpad_sharing_bits")) {
         struct allot_sharing_cost cost;
         allot_sharing_cost(m, &cost);
-        *value = cost.scratchpad;
+        *value = registers ? cost.registers : cost.scratchpad;
         return true;
     }
     for (size_t i = 0; i < NPRODUCTS; i++)
@@ -106,6 +107,7 @@ kind(const char *stat)
                  {"scratchpad_wasted_percent", OCCUPANCY},
                  {"scratchpad_bytes", DECLARED},
                  {"scratchpad_variables", DECLARED},
+                 {"register_sharing_bits", MACHINE},
                  {"scratchpad_sharing_bits", MACHINE}};
     struct allot_setting_info info;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

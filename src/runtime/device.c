@@ -11,25 +11,10 @@
 #include "passes/pass.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
+#include "runtime/result.h"
+#include "timing/policy.h"
 
 #include <time.h>
-
-/* Counters of a launch so far. */
-struct sample {
-    uint64_t cycle;
-    struct launch_stats stats;
-};
-enum { MAX_SAMPLES = 65536 };
-
-struct allot_result {
-    char *kernel;
-    struct occ_kernel demand;
-    double seconds;
-    struct launch_stats stats;
-    struct stat_sm *sm; /* of each, with options.per_sm */
-    unsigned nsm;
-    VEC(struct sample) samples;
-};
 
 /* Address space for host memory of a unified device; untouched pages cost nothing. */
 #define HOST_SPACE ((uint64_t)64 << 30)
@@ -68,9 +53,9 @@ timing_progress(void *user, uint64_t cycles, uint64_t instructions, uint64_t don
 static void
 keep_sample(void *user, uint64_t cycle, const struct launch_stats *so_far)
 {
-    struct allot_result *r = ((struct allot_device *)user)->running;
-    if (r->samples.n < MAX_SAMPLES)
-        *vec_push(&r->samples) = (struct sample){cycle, *so_far};
+    const struct allot_device *dev = user;
+    result_sample(dev->running, dev->options.sample_sms ? dev->gpu : NULL,
+                  dev->machine->sm.count, cycle, so_far);
 }
 
 static uint64_t
@@ -149,12 +134,8 @@ allot_device_free(struct allot_device *dev)
     }
     vec_free(&dev->modules);
     rt_arrays_free(dev);
-    for (size_t i = 0; i < dev->results.n; i++) {
-        free(dev->results.v[i]->kernel);
-        free(dev->results.v[i]->sm);
-        vec_free(&dev->results.v[i]->samples);
-        free(dev->results.v[i]);
-    }
+    for (size_t i = 0; i < dev->results.n; i++)
+        result_free(dev->results.v[i]);
     vec_free(&dev->results);
     if (dev->gpu)
         timing_gpu_free(dev->gpu);
@@ -345,7 +326,7 @@ kernel_of(struct loaded_module *lm, struct version *v, const char *name,
     usage_of(f, &u);
     struct loaded_kernel *k = vec_push(&v->kernels);
     uint32_t registers = u.registers ? u.registers : u.live_registers;
-    *k = (struct loaded_kernel){f, NULL, registers, u.scratchpad};
+    *k = (struct loaded_kernel){f, NULL, registers, u.scratchpad, 0};
     usage_free(&u);
     return k;
 }
@@ -381,33 +362,26 @@ demand(const struct allot_device *dev, const struct loaded_kernel *k,
 }
 
 /* The threshold that passes are told: 1, nothing is shared, unless the launch will have
- * blocks that share scratchpad. */
+ * blocks that share scratchpad. A kernel that does not fit is refused when it is
+ * launched.
+ */
 static double
-effective_threshold(const struct allot_device *dev, const struct occ_kernel *k)
+threshold_of(const struct allot_device *dev, const struct occ_kernel *k)
 {
+    const struct machine *m = dev->machine;
+    const struct residency_policy *policy = residency_find(m->residency.policy);
     struct diag_sink quiet = {0};
-    struct allot_occupancy o;
-    bool sharing = !strcmp(dev->machine->residency.policy, "scratchpad-sharing") &&
-                   occ_compute(dev->machine, k, OCC_SHARE_SCRATCHPAD,
-                               dev->machine->residency.threshold, &o, &quiet) &&
-                   o.shared_pairs;
+    struct residency_plan plan;
+    bool shares = policy && policy->plan(m, k, &plan, &quiet) && plan.shares_scratchpad;
     diag_free(&quiet);
-    return sharing ? dev->machine->residency.threshold : 1;
+    return shares ? m->residency.threshold : 1;
 }
 
-/* Where the shared part of a block's scratchpad begins, 0: nothing is shared. */
-static uint32_t
-shared_from(const struct allot_device *dev, const struct occ_kernel *k)
-{
-    double t = effective_threshold(dev, k);
-    return t < 1 ? occ_private(k->scratchpad, t) : 0;
-}
-
-/* The version of the module for a launch of the kernel, which asks for `k`; made on first
+/* The version of the module for a launch of the kernel with threshold t, made on first
  * use. */
 static struct version *
 version_for(struct allot_device *dev, struct loaded_module *lm, const char *kernel,
-            const struct occ_kernel *k, uint32_t dynamic, struct diag_sink *diag)
+            double t, uint32_t dynamic, struct diag_sink *diag)
 {
     char *passes = rt_pipeline(dev->machine, lm->module->ptx);
     if (!*passes) {
@@ -415,7 +389,7 @@ version_for(struct allot_device *dev, struct loaded_module *lm, const char *kern
         return lm->versions.v[0];
     }
     /* What no pass asks for makes no other version. */
-    double t = pass_takes(passes, "threshold") ? effective_threshold(dev, k) : 1;
+    t = pass_takes(passes, "threshold") ? t : 1;
     dynamic = pass_takes(passes, "dynamic") ? dynamic : 0;
     for (size_t i = 1; i < lm->versions.n; i++)
         if (lm->versions.v[i]->threshold == t && lm->versions.v[i]->dynamic == dynamic &&
@@ -578,28 +552,41 @@ dims(const uint32_t given[3])
                              given[2] ? given[2] : 1};
 }
 
-/* The launch's kernel, decoded, and what it asks of an SM; NULL: refused. */
+/* The launch's kernel, decoded, what it asks of an SM, and the threshold of its passes;
+ * NULL: refused.
+ *
+ * Whether blocks will share depends on the registers, which are known once the passes
+ * have run for one threshold or the other. So the registers are guessed first - by what
+ * the kernel had when it was last launched - and the choice is made again if the guess
+ * was wrong. */
 static struct loaded_kernel *
 kernel_for(struct allot_device *dev, const struct allot_launch *l, struct occ_kernel *k,
-           struct diag_sink *diag)
+           double *threshold, struct diag_sink *diag)
 {
     struct loaded_module *lm = rt_load(dev, l->module, diag);
-    struct loaded_kernel *lk =
+    struct loaded_kernel *own =
         lm ? kernel_of(lm, lm->versions.v[0], l->kernel, diag) : NULL;
-    if (!lk)
+    if (!own)
         return NULL;
-    *k = demand(dev, lk, l);
-    struct version *v = version_for(dev, lm, l->kernel, k, l->dynamic_scratchpad, diag);
-    lk = v ? kernel_of(lm, v, l->kernel, diag) : NULL;
-    if (lk) { /* its registers are known now, and with them whether blocks will share */
+    struct loaded_kernel guess = *own;
+    if (own->launched)
+        guess.registers = own->launched;
+    for (int round = 0;; round++) {
+        *k = demand(dev, &guess, l);
+        *threshold = threshold_of(dev, k);
+        struct version *v =
+            version_for(dev, lm, l->kernel, *threshold, l->dynamic_scratchpad, diag);
+        struct loaded_kernel *lk = v ? kernel_of(lm, v, l->kernel, diag) : NULL;
+        if (!lk)
+            return NULL;
+        uint32_t guessed = k->registers;
         *k = demand(dev, lk, l);
-        v = version_for(dev, lm, l->kernel, k, l->dynamic_scratchpad, diag);
-        lk = v ? kernel_of(lm, v, l->kernel, diag) : NULL;
+        if (k->registers == guessed || round) {
+            own->launched = lk->registers;
+            return decode(dev, v, lk, diag) ? lk : NULL;
+        }
+        guess.registers = lk->registers;
     }
-    if (!lk || !decode(dev, v, lk, diag))
-        return NULL;
-    *k = demand(dev, lk, l);
-    return lk;
 }
 
 uint64_t
@@ -608,7 +595,8 @@ allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
 {
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct occ_kernel k;
-    uint64_t n = kernel_for(dev, l, &k, diag) ? resident(dev, &k, diag) : 0;
+    double threshold;
+    uint64_t n = kernel_for(dev, l, &k, &threshold, diag) ? resident(dev, &k, diag) : 0;
     diag_free(&own);
     return n;
 }
@@ -620,8 +608,9 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     struct allot_result *r = NULL;
     uint8_t *params = NULL;
     struct occ_kernel k;
+    double threshold;
     dev->failure = ALLOT_REFUSED;
-    struct loaded_kernel *lk = kernel_for(dev, l, &k, diag);
+    struct loaded_kernel *lk = kernel_for(dev, l, &k, &threshold, diag);
     if (!lk)
         goto out;
     dev->failure = ALLOT_BAD_LAUNCH;
@@ -634,7 +623,8 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
                           .grid = dims(l->grid),
                           .block = dims(l->block),
                           .dynamic_shared = l->dynamic_scratchpad,
-                          .shared_from = shared_from(dev, &k),
+                          .shared_from =
+                              threshold < 1 ? occ_private(k.scratchpad, threshold) : 0,
                           .params = params,
                           .nsm = dev->machine->sm.count,
                           .grid_id = dev->launches++,
@@ -661,8 +651,7 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     } else {
         if (g.failure)
             dev->failure = g.failure;
-        vec_free(&r->samples);
-        free(r);
+        result_free(r);
         r = NULL;
     }
 out:
@@ -693,68 +682,4 @@ uint64_t
 allot_device_heap_size(const struct allot_device *dev)
 {
     return heap_size(dev_heap(dev->mem));
-}
-
-/* -- results -- */
-
-size_t
-allot_results(const struct allot_device *dev)
-{
-    return dev->results.n;
-}
-
-const struct allot_result *
-allot_result_at(const struct allot_device *dev, size_t i)
-{
-    return i < dev->results.n ? dev->results.v[i] : NULL;
-}
-
-const char *
-allot_result_kernel(const struct allot_result *r)
-{
-    return r->kernel;
-}
-
-double
-allot_result_seconds(const struct allot_result *r)
-{
-    return r->seconds;
-}
-
-struct allot_occupancy_query
-allot_result_demand(const struct allot_result *r)
-{
-    return (struct allot_occupancy_query){.threads = r->demand.threads,
-                                          .registers = r->demand.registers,
-                                          .scratchpad = r->demand.scratchpad,
-                                          .threshold = 1};
-}
-
-bool
-allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
-                 double *value)
-{
-    return stats_get(&r->stats, id, count, value);
-}
-
-bool
-allot_result_sample(const struct allot_result *r, size_t i, uint64_t *cycle,
-                    const char *id, uint64_t *count, double *value)
-{
-    if (i >= r->samples.n)
-        return false;
-    if (cycle)
-        *cycle = r->samples.v[i].cycle;
-    return stats_get(&r->samples.v[i].stats, id, count, value);
-}
-
-bool
-allot_result_sm(const struct allot_result *r, unsigned sm, const char *id,
-                uint64_t *count)
-{
-    struct launch_stats one = {0};
-    if (sm >= r->nsm)
-        return false;
-    stats_add_sm(&one, &r->sm[sm]);
-    return stats_get(&one, id, count, NULL);
 }

@@ -9,6 +9,7 @@ struct loaded_kernel {
     struct exec_prog *prog; /* NULL: not decoded yet */
     uint32_t registers;     /* of a thread */
     uint32_t scratchpad;    /* static, of a block */
+    uint32_t launched;      /* the module's own: registers when last launched, 0: never */
 };
 
 /* A kernel's code as passes (compiler.passes) left it for one threshold and one amount of

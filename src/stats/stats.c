@@ -114,6 +114,14 @@ stats_add(struct launch_stats *t, const struct launch_stats *s)
         merge(field(t, &rows[i]), value(s, &rows[i]), rows[i].kind);
 }
 
+void
+stats_subtract(struct launch_stats *t, const struct launch_stats *earlier)
+{
+    for (size_t i = 0; i < STAT_COUNTERS; i++)
+        if (rows[i].kind == KIND_COUNT)
+            *field(t, &rows[i]) -= value(earlier, &rows[i]);
+}
+
 uint64_t
 stats_at(const struct launch_stats *t, enum stat_id i)
 {
@@ -144,25 +152,42 @@ derive(const struct launch_stats *t, double *out)
 
 /* -- identities -- */
 
+/* The next counter named in the expression at *p, which moves behind it; NULL: none. */
+static const struct row *
+next_counter(const char **p)
+{
+    while (**p) {
+        size_t n = 0;
+        while (isalnum((unsigned char)(*p)[n]) || (*p)[n] == '_')
+            n++;
+        char id[64];
+        snprintf(id, sizeof id, "%.*s", (int)n, *p);
+        *p += n ? n : 1;
+        int i = n ? stats_find(id) : -1;
+        if (i >= 0 && i < STAT_COUNTERS)
+            return &rows[i];
+    }
+    return NULL;
+}
+
 /* ", name = value" for each counter named in the expression. */
 static void
 spell(const struct launch_stats *t, const char *expression, struct strbuf *out)
 {
-    for (const char *p = expression; *p;) {
-        size_t n = 0;
-        while (isalnum((unsigned char)p[n]) || p[n] == '_')
-            n++;
-        if (n) {
-            char id[64];
-            snprintf(id, sizeof id, "%.*s", (int)n, p);
-            int i = stats_find(id);
-            if (i >= 0 && i < STAT_COUNTERS)
-                strbuf_printf(out, "%s%s = %" PRIu64, out->n ? ", " : "", id,
-                              value(t, &rows[i]));
-            p += n;
-        } else
-            p++;
-    }
+    const struct row *r;
+    while ((r = next_counter(&expression)))
+        strbuf_printf(out, "%s%s = %" PRIu64, out->n ? ", " : "", r->id, value(t, r));
+}
+
+/* Whose a derived value is: an SM's if all but the cycles is. */
+static const char *
+owner_of(const char *expression)
+{
+    const struct row *r;
+    while ((r = next_counter(&expression)))
+        if (r->of == OWNER_mem || (r->of == OWNER_gpu && strcmp(r->id, "cycles") != 0))
+            return r->owner;
+    return "sm";
 }
 
 static bool
@@ -264,7 +289,7 @@ stats_info(size_t i, struct allot_stat_info *info)
     else if (i < STAT_COUNTERS + (size_t)NDERIVED) {
         i -= STAT_COUNTERS;
         *info = (struct allot_stat_info){.id = derived[i].id,
-                                         .owner = "gpu",
+                                         .owner = owner_of(derived[i].expression),
                                          .kind = "derived",
                                          .unit = derived[i].unit,
                                          .meaning = derived[i].meaning,

@@ -72,6 +72,10 @@ void stats_add_sm(struct launch_stats *t, const struct stat_sm *s);
 void stats_add_mem(struct launch_stats *t, const struct stat_mem *s);
 /* Adds another launch: COUNT summed, MAX the larger. */
 void stats_add(struct launch_stats *t, const struct launch_stats *s);
+/* Takes an earlier state of the launch away: COUNT as differences (modulo 2^64), MAX
+ * kept.
+ */
+void stats_subtract(struct launch_stats *t, const struct launch_stats *earlier);
 
 /* Every identity of stats.def; one error for each that does not hold, with the value of
  * both sides and of every counter in it. */

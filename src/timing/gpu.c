@@ -82,6 +82,7 @@ struct queue {
 struct run {
     struct timing_gpu *g;
     struct exec_grid *grid;
+    const struct occ_kernel *kernel;
     struct arena arena;
     struct sm_program prog;
     struct residency_plan plan;
@@ -871,7 +872,8 @@ totals(struct run *r, uint64_t now, struct launch_stats *out)
                          .threads = r->blocks * exec_block_threads(r->grid),
                          .resident_blocks = r->plan.blocks,
                          .baseline_blocks = r->plan.baseline,
-                         .shared_pairs = r->plan.pairs};
+                         .shared_pairs = r->plan.pairs,
+                         .thread_registers = r->kernel->registers};
     s.sm_cycles = s.cycles * g->m->sm.count;
     for (unsigned i = 0; i < g->m->sm.count; i++)
         sm_catch_up(&r->sm[i], now);
@@ -1042,7 +1044,7 @@ bool
 timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_kernel *k,
               struct launch_stats *out, struct diag_sink *diag)
 {
-    struct run r = {.g = g, .grid = grid};
+    struct run r = {.g = g, .grid = grid, .kernel = k};
     grid->diag = diag;
     if (!exec_grid_check(grid, diag) || !check_units(&r, diag) ||
         !plan_launch(&r, k, diag))

@@ -50,6 +50,7 @@ struct residency_plan {     /* per launch, the same for every SM */
     unsigned private_bytes; /* of scratchpad, where registers are shared too */
     unsigned tokens;        /* warps that have registers at once */
     unsigned period;        /* core cycles between two calls of tick; 0: never */
+    bool shares_scratchpad; /* pairs share it: passes are told residency.threshold */
 };
 
 /* One SM's state of the policy; slots 0..blocks-1 hold resident blocks. */

@@ -311,10 +311,14 @@ check "same counters" 0 cmp first second
 check "same counters without skipping" 0 cmp first third
 check "a timeline" 0 "$allot" run nw --quick --timeline t.csv --timeline-cycles 700 --csv
 cp out counters.csv
-# every counter's pieces add up to the launch's value, and the pieces join
+# every counter's pieces add up to the launch's value, and the pieces join; derived values,
+# from ipc on, are those of a piece
 cat >t.awk <<'EOF'
-FNR == 1 { for (i = 1; i <= NF; i++) name[FILENAME, i] = $i; n[FILENAME] = NF; next }
-FILENAME == "t.csv" { for (i = 5; i <= NF; i++) sum[$2, name[FILENAME, i]] += $i
+FNR == 1 { for (i = 1; i <= NF; i++) { name[FILENAME, i] = $i; if ($i == "ipc") ipc = i
+        if ($i == "cycles") cycles = i; if ($i == "thread_instructions") ti = i }
+    n[FILENAME] = FILENAME == "t.csv" ? ipc : NF; next }
+FILENAME == "t.csv" { for (i = 5; i < n[FILENAME]; i++) sum[$2, name[FILENAME, i]] += $i
+    d = $ipc - $ti / $cycles; if (d > 1e-6 * $ipc || -d > 1e-6 * $ipc) exit bad = 1
     if ($3 != end[$2] + 0 || $4 <= $3 || $4 - $3 > 700) exit bad = 1
     end[$2] = $4; pieces++; next }
 { launch++; for (i = 5; i <= NF; i++) if ((launch, name[FILENAME, i]) in sum) { seen++

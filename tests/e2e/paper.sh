@@ -109,6 +109,12 @@ END
 check "instructions added" 0 "$allot" sweep added.yaml --quick --db p.db
 is "both checks hold" "$(grep -c holds out)" 2
 
+# 001: the machine, and what kernels ask for; but for registers, which are our allocator's.
+same 001/table2.1 8 1
+same 001/table2.2 7 2
+same 001/table2.3 2 16
+check "table 2.4" 0 "$allot" paper 001/table2.4 --quick --db p.db
+has out "4 of 4 statements hold"
 check "no such figure" 2 "$allot" paper 001/fig99 --db p.db
 check "nothing named" 2 "$allot" paper --db p.db
 finish paper

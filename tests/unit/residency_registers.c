@@ -41,9 +41,14 @@ setup(struct bench *b, bool rule, unsigned period)
 {
     memset(b, 0, sizeof *b);
     b->m = machine_new();
-    b->m->residency.barrier_rule = rule;
+    b->m->residency.barrier_rule = rule ? "block" : "none";
     b->p = residency_find("register-sharing");
-    struct residency_plan plan = {BLOCKS, BASELINE, PAIRS, PRIVATE, WARPS, 0, 0, period};
+    struct residency_plan plan = {.blocks = BLOCKS,
+                                  .baseline = BASELINE,
+                                  .pairs = PAIRS,
+                                  .private_units = PRIVATE,
+                                  .warps = WARPS,
+                                  .period = period};
     b->state = calloc(1, b->p->state_size(&plan));
     b->p->init(b->state, b->m, &plan);
     b->v = (struct residency_view){
@@ -136,6 +141,44 @@ barrier_rule(void **st)
     }
 }
 
+/* 001 sections 2.3.3 and 2.5.1.6: a warp goes on as soon as the one it is paired with has
+ * ended; the block owns when the partner block has. */
+static void
+rule_of_warps(void **st)
+{
+    struct bench b;
+    (void)st;
+    setup(&b, true, 0);
+    b.m->residency.barrier_rule = "warp";
+    struct residency_plan plan = {.blocks = BLOCKS,
+                                  .baseline = BASELINE,
+                                  .pairs = PAIRS,
+                                  .private_units = PRIVATE,
+                                  .warps = WARPS};
+    b.p->init(b.state, b.m, &plan);
+    assert_true(use(&b, 1, 1, PRIVATE));  /* slot 1 owns */
+    assert_false(use(&b, 3, 0, PRIVATE)); /* free, but its partner lives */
+    assert_false(use(&b, 3, 1, PRIVATE));
+    assert_true(warp_end(&b, 1, 1));
+    assert_true(use(&b, 3, 1, PRIVATE));
+    assert_int_equal(b.p->cls(b.state, 1), WARP_OWNER);
+    assert_int_equal(b.p->cls(b.state, 3), WARP_NON_OWNER);
+    assert_true(
+        use(&b, 1, 0, PRIVATE)); /* the owner never waits, though 3 holds a lock */
+    assert_false(use(&b, 3, 0, PRIVATE));
+    end(&b, 1);
+    assert_int_equal(b.p->cls(b.state, 3), WARP_OWNER);
+    launch(&b, 1);
+    assert_false(use(&b, 1, 0, PRIVATE)); /* its partner has not asked yet, but will */
+    assert_true(use(&b, 3, 0, PRIVATE));
+    /* A warp that ended without a lock opens it too. */
+    assert_true(use(&b, 2, 0, PRIVATE));
+    assert_false(use(&b, 4, 1, PRIVATE));
+    assert_true(warp_end(&b, 2, 1));
+    assert_true(use(&b, 4, 1, PRIVATE));
+    teardown(&b);
+}
+
 static void
 ownership(void **st)
 {
@@ -155,14 +198,13 @@ ownership(void **st)
     teardown(&b);
 }
 
-/* Waiting time of an additional warp, 001 section 2.5.1.6. */
+/* Waiting time of additional warps, 001 section 2.5.1.6. */
 static void
 progress(void **st)
 {
     struct bench b;
     (void)st;
     setup(&b, true, 0);
-    assert_int_equal(b.stats.share_additional_warps, PAIRS * WARPS);
     b.v.now = 100;
     assert_true(use(&b, 1, 0, PRIVATE)); /* 101 */
     b.v.now = 200;
@@ -173,8 +215,11 @@ progress(void **st)
     end(&b, 1); /* slot 3 owns from here: warps 0 and 1 had 501 cycles each */
     assert_int_equal(b.stats.share_additional_cycles, 2 * 501);
     assert_int_equal(b.stats.share_additional_waits, 300);
+    assert_int_equal(b.stats.share_additional_warps, 2); /* 201 of 501, all of 501 */
+    assert_int_equal(b.stats.share_additional_permille, 1000 * 201 / 501 + 1000);
     b.v.now = 900;
     end(&b, 3);
+    assert_int_equal(b.stats.share_additional_warps, 2);
     assert_int_equal(b.stats.share_additional_cycles, 2 * 501);
     assert_int_equal(b.stats.share_warp_cycles_before, 101 + 501 + 900 + 900);
     teardown(&b);
@@ -253,6 +298,7 @@ figure_2_8(const char *policy, const char *const (*set)[2], bool no_skip)
     const char *const base[][2] = {{"sm.count", "1"},
                                    {"sm.registers", "1152"},
                                    {"residency.threshold", "0.5"},
+                                   {"residency.barrier_rule", "block"},
                                    {"residency.policy", policy},
                                    {"residency.regs_per_thread", "12"},
                                    {"compiler.late_passes", "reorder-registers"}};
@@ -302,7 +348,7 @@ static void
 deadlock_without_the_rule(void **st)
 {
     (void)st;
-    const char *const off[][2] = {{"residency.barrier_rule", "false"}, {NULL, NULL}};
+    const char *const off[][2] = {{"residency.barrier_rule", "none"}, {NULL, NULL}};
     struct outcome with = figure_2_8("register-sharing", NULL, false);
     if (!with.ok)
         fail_msg("%s", with.why);
@@ -319,6 +365,14 @@ deadlock_without_the_rule(void **st)
     struct outcome stepped = figure_2_8("register-sharing", off, true);
     assert_true(!stepped.ok && strstr(stepped.why, "is stuck"));
     assert_true(figure_2_8("baseline", off, false).ok);
+    const char *const warp[][2] = {{"residency.barrier_rule", "warp"}, {NULL, NULL}};
+    for (int no_skip = 0; no_skip < 2; no_skip++) {
+        struct outcome o = figure_2_8("register-sharing", warp, no_skip);
+        if (!o.ok)
+            fail_msg("%s", o.why);
+        assert_int_equal(o.sum, SUM);
+        assert_true(o.refusals > 0 && o.waits > 0);
+    }
 }
 
 static void
@@ -380,7 +434,13 @@ both_locks_or_none(void **st)
     (void)st;
     b.m = machine_new();
     b.p = residency_find("register-scratchpad-sharing");
-    struct residency_plan plan = {BLOCKS, BASELINE, PAIRS, PRIVATE, WARPS, PAD, 0, 0};
+    struct residency_plan plan = {.blocks = BLOCKS,
+                                  .baseline = BASELINE,
+                                  .pairs = PAIRS,
+                                  .private_units = PRIVATE,
+                                  .warps = WARPS,
+                                  .private_bytes = PAD,
+                                  .shares_scratchpad = true};
     b.state = calloc(1, b.p->state_size(&plan));
     b.p->init(b.state, b.m, &plan);
     b.v = (struct residency_view){.nslots = BLOCKS, .cta = b.cta, .stats = &b.stats};
@@ -434,11 +494,19 @@ both_plan(void **st)
     }
     assert_int_equal(p.private_units, 3);
     assert_int_equal(p.private_bytes, 460);
+    assert_true(p.shares_scratchpad);
     /* Registers to spare: only scratchpad is shared. */
     k.registers = 16;
     assert_true(residency_find("register-scratchpad-sharing")->plan(m, &k, &p, &diag));
     assert_int_equal(p.blocks, 6);
     assert_int_equal(p.private_units, UINT32_MAX);
+    assert_true(p.shares_scratchpad);
+    /* Scratchpad to spare: only registers are. */
+    k = (struct occ_kernel){.threads = 256, .registers = 36, .scratchpad = 1000};
+    assert_true(residency_find("register-scratchpad-sharing")->plan(m, &k, &p, &diag));
+    assert_int_equal(p.blocks, 6);
+    assert_int_equal(p.private_bytes, UINT32_MAX);
+    assert_false(p.shares_scratchpad);
     machine_free(m);
     diag_free(&diag);
 }
@@ -452,7 +520,8 @@ partial_block(void **st)
     (void)st;
     b.p = residency_find("warp-level-divergence");
     /* Two blocks of two warps have registers, and one warp of a third. */
-    struct residency_plan plan = {3, 2, 0, 0, WARPS, 0, 5, 0};
+    struct residency_plan plan = {
+        .blocks = 3, .baseline = 2, .warps = WARPS, .tokens = 5};
     b.m = machine_new();
     b.state = calloc(1, b.p->state_size(&plan));
     b.p->init(b.state, b.m, &plan);
@@ -500,6 +569,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lock_is_per_pair_of_warps),
                                        cmocka_unit_test(barrier_rule),
+                                       cmocka_unit_test(rule_of_warps),
                                        cmocka_unit_test(ownership),
                                        cmocka_unit_test(progress),
                                        cmocka_unit_test(dynamic_warps),

@@ -25,12 +25,15 @@ struct bench {
 };
 
 static void
-setup(struct bench *b)
+setup_warps(struct bench *b, unsigned warps)
 {
     memset(b, 0, sizeof *b);
     b->p = residency_find("scratchpad-sharing");
-    struct residency_plan plan = {
-        .blocks = BLOCKS, .baseline = BASELINE, .pairs = PAIRS, .private_units = PRIVATE};
+    struct residency_plan plan = {.blocks = BLOCKS,
+                                  .baseline = BASELINE,
+                                  .pairs = PAIRS,
+                                  .private_units = PRIVATE,
+                                  .warps = warps};
     b->state = calloc(1, b->p->state_size(&plan));
     b->p->init(b->state, NULL, &plan);
     b->v = (struct residency_view){.nslots = BLOCKS, .cta = b->cta, .stats = &b->stats};
@@ -38,6 +41,12 @@ setup(struct bench *b)
         b->cta[i] = &b->some;
         b->p->started(b->state, &b->v, i);
     }
+}
+
+static void
+setup(struct bench *b)
+{
+    setup_warps(b, 0);
 }
 
 static bool
@@ -326,6 +335,58 @@ release_before_the_end(void **st)
     free(b.state);
 }
 
+static void
+warp_end(struct bench *b, unsigned slot, unsigned warp)
+{
+    b->v.warp = warp;
+    b->p->warp_ended(b->state, &b->v, slot);
+}
+
+/* Progress of additional warps (001 section 2.5.1.6): the part of their time until their
+ * block owns, or they end, in which they did not wait. */
+static void
+progress_of_additional_warps(void **st)
+{
+    (void)st;
+    struct bench b;
+    setup_warps(&b, 2);
+    const struct stat_sm *s = &b.stats;
+    b.v.now = 10;
+    assert_true(touch(&b, 1, PRIVATE, 4)); /* slot 1 was first: not additional */
+    assert_int_equal(s->share_additional_warps, 0);
+    b.v.now = 40;
+    assert_false(touch(&b, 3, PRIVATE, 4)); /* warp 0 of slot 3 waits from 40 */
+    b.v.now = 60;
+    warp_end(&b, 3, 1); /* warp 1 never waited */
+    assert_int_equal(s->share_additional_warps, 1);
+    assert_int_equal(s->share_additional_permille, 1000);
+    b.v.now = 70;
+    b.v.warp = 0;
+    assert_false(touch(&b, 3, PRIVATE, 4)); /* still the same wait */
+    b.v.now = 100;
+    warp_end(&b, 1, 0);
+    warp_end(&b, 1, 1);
+    end(&b, 1); /* slot 3 owns: warp 0 went on for 40 of 100 cycles */
+    assert_int_equal(s->share_additional_warps, 2);
+    assert_int_equal(s->share_additional_cycles, 60 + 100);
+    assert_int_equal(s->share_additional_waits, 60);
+    assert_int_equal(s->share_additional_permille, 1000 + 400);
+    launch(&b, 1); /* additional now: it starts beside slot 3 */
+    b.v.now = 150;
+    warp_end(&b, 3, 0); /* an owner's */
+    assert_int_equal(s->share_additional_warps, 2);
+    end(&b, 3); /* slot 1 owns after 50 cycles, none waited for */
+    assert_int_equal(s->share_additional_warps, 4);
+    assert_int_equal(s->share_additional_cycles, 160 + 2 * 50);
+    assert_int_equal(s->share_additional_permille, 1400 + 2 * 1000);
+    /* An additional block that takes the lock first is the owner from then on. */
+    b.v.now = 180;
+    assert_true(touch(&b, 4, PRIVATE, 4));
+    assert_int_equal(s->share_additional_warps, 6);
+    assert_int_equal(s->share_additional_cycles, 260 + 2 * 180);
+    free(b.state);
+}
+
 /* A block that never had the lock, or shares nothing, releases without effect. */
 static void
 release_of_nothing(void **st)
@@ -362,6 +423,7 @@ main(void)
         cmocka_unit_test(example_of_the_figure),
         cmocka_unit_test(plan_follows_the_equations),
         cmocka_unit_test(release_before_the_end),
+        cmocka_unit_test(progress_of_additional_warps),
         cmocka_unit_test(release_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

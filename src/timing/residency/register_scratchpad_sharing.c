@@ -45,16 +45,19 @@ plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan 
         .baseline = none.resident_blocks,
         .pairs = most - none.resident_blocks,
         .private_units = share_registers ? occ_private(k->registers, t) : UINT32_MAX,
-        .private_bytes = share_scratchpad ? occ_private(k->scratchpad, t) : UINT32_MAX};
+        .private_bytes = share_scratchpad ? occ_private(k->scratchpad, t) : UINT32_MAX,
+        .shares_scratchpad = share_scratchpad};
     pairs_plan_warps(m, k, p);
     return true;
 }
 
+/* Progress of warps is counted by register sharing alone. */
 static struct residency_plan
 scratchpad_plan(const struct residency_plan *p)
 {
     struct residency_plan q = *p;
     q.private_units = p->private_bytes;
+    q.warps = 0;
     return q;
 }
 

@@ -9,9 +9,16 @@
  *
  * Barriers: W2 of one block and W3 of the other, each with its lock, may wait at barriers
  * for warps that want those locks (Figure 2.8). So a warp may take its lock only while no
- * warp of the partner block holds one (section 2.2.3); residency.barrier_rule: false
- * takes this rule away. With it there is no deadlock: who holds a lock never waits for
- * the partner, for the partner's warps hold none.
+ * warp of the partner block holds one (section 2.2.3): residency.barrier_rule = block;
+ * none takes this rule away. With it there is no deadlock: who holds a lock never waits
+ * for the partner, for the partner's warps hold none.
+ *
+ * Sections 2.3.3 and 2.5.1.6 speak of a warp that goes on as soon as the warp it is
+ * paired with has ended, while others of that block still run: barrier_rule = warp. The
+ * first block to take a lock is the owner until it ends; its warps take theirs freely, a
+ * warp of the other once its partner has ended. No deadlock: an owner's warp finds its
+ * lock free, for only its end opens it to the partner's; so owners never wait. (Where
+ * scratchpad is shared too they might, for its lock: there it is block.)
  *
  * Owner is the block that holds locks, or that the partner waits for; it stays so until
  * the partner takes a lock or it ends, then the partner is the owner (section 2.3).
@@ -25,14 +32,17 @@
 #include "timing/residency/register_sharing.h"
 
 #include "timing/residency/pairs.h"
+#include "timing/residency/progress.h"
+
+#include <string.h>
 
 enum { NONE = 0xff, MILLE = 1000 };
+enum rule { RULE_NONE, RULE_BLOCK, RULE_WARP }; /* residency.barrier_rule */
 
 /* One side of a pair of warps. */
 struct side {
-    uint64_t started, waits_from; /* cycle; waits_from 0: does not wait */
-    uint64_t waited;              /* cycles, as an additional warp */
-    uint64_t held_back; /* period (from 1) in which a draw held it back, 0: none */
+    struct progress progress; /* waits: for the lock, or held back */
+    uint64_t held_back;       /* period (from 1) in which a draw held it back, 0: none */
     uint32_t draws;
     bool refused; /* by the lock, since it started */
     bool had, ended;
@@ -52,7 +62,8 @@ struct pair {
 struct sharing {
     struct pairs pairs;
     unsigned private_registers, warps;
-    bool rule, dynamic;
+    enum rule rule;
+    bool dynamic;
     int probability, step;       /* in thousandths */
     uint64_t period;             /* number of the present one, from 1 */
     uint64_t own, first;         /* stall cycles at its start: of this SM, of SM 0 */
@@ -84,6 +95,15 @@ state_size(const struct residency_plan *p)
     return pairs_end(p->pairs) + sizeof(struct warp_pair) * p->pairs * p->warps;
 }
 
+static enum rule
+rule_of(const struct machine *m, const struct residency_plan *p)
+{
+    const char *word = m->residency.barrier_rule;
+    if (!strcmp(word, "none"))
+        return RULE_NONE;
+    return !strcmp(word, "warp") && !p->shares_scratchpad ? RULE_WARP : RULE_BLOCK;
+}
+
 static void
 init(void *state, const struct machine *m, const struct residency_plan *p)
 {
@@ -91,7 +111,7 @@ init(void *state, const struct machine *m, const struct residency_plan *p)
     s->pairs = pairs_of(p);
     s->private_registers = p->private_units;
     s->warps = p->warps;
-    s->rule = m->residency.barrier_rule;
+    s->rule = rule_of(m, p);
     s->dynamic = p->period != 0;
     s->probability = (int)(m->residency.dynamic_start * MILLE + 0.5);
     s->step = (int)(m->residency.dynamic_step * MILLE + 0.5);
@@ -109,25 +129,6 @@ warp_pair(const struct sharing *sh, int pair, unsigned warp)
     return &sh->warp_pair[(unsigned)pair * sh->warps + warp];
 }
 
-/* -- the time of additional warps, until their block owns or they end -- */
-
-static void
-wait_over(struct side *x, const struct residency_view *v)
-{
-    if (x->waits_from) {
-        x->waited += v->now - x->waits_from;
-        x->waits_from = 0;
-    }
-}
-
-static void
-close_warp(struct side *x, const struct residency_view *v)
-{
-    wait_over(x, v);
-    v->stats->share_additional_cycles += v->now - x->started;
-    v->stats->share_additional_waits += x->waited;
-}
-
 static void
 close_block(struct sharing *sh, const struct residency_view *v, int i, unsigned side)
 {
@@ -135,8 +136,7 @@ close_block(struct sharing *sh, const struct residency_view *v, int i, unsigned 
         return;
     sh->pair[i].additional[side] = false;
     for (unsigned w = 0; w < sh->warps; w++)
-        if (!warp_pair(sh, i, w)->side[side].ended)
-            close_warp(&warp_pair(sh, i, w)->side[side], v);
+        progress_close(&warp_pair(sh, i, w)->side[side].progress, v);
 }
 
 static void
@@ -158,10 +158,8 @@ started(void *state, const struct residency_view *v, unsigned s)
     unsigned side = pairs_side(&sh->pairs, s);
     v->stats->share_additional_blocks += side;
     sh->pair[i].additional[side] = v->cta[pairs_partner(&sh->pairs, s)] != NULL;
-    if (sh->pair[i].additional[side])
-        v->stats->share_additional_warps += sh->warps;
     for (unsigned w = 0; w < sh->warps; w++)
-        warp_pair(sh, i, w)->side[side] = (struct side){.started = v->now};
+        warp_pair(sh, i, w)->side[side] = (struct side){.progress = {.started = v->now}};
 }
 
 static bool
@@ -175,12 +173,12 @@ warp_ended(void *state, struct residency_view *v, unsigned s)
     struct warp_pair *wp = warp_pair(sh, i, v->warp);
     struct side *x = &wp->side[side];
     if (!x->had)
-        v->stats->share_warp_cycles_before += v->now - x->started;
+        v->stats->share_warp_cycles_before += v->now - x->progress.started;
     x->ended = true;
     if (sh->pair[i].additional[side])
-        close_warp(x, v);
+        progress_close(&x->progress, v);
     if (wp->holder != side)
-        return false;
+        return sh->rule == RULE_WARP; /* the partner's may take it now */
     wp->holder = NONE;
     sh->pair[i].holding[side]--;
     return true;
@@ -230,11 +228,10 @@ let_go(struct sharing *sh, const struct residency_view *v, unsigned s, struct si
     uint64_t key = (uint64_t)v->cta[s]->id << 40 ^ (uint64_t)v->warp << 32 ^ x->draws++;
     int p = v->sm ? sh->probability : 0;
     if ((int)(hash(key + 0x9e3779b97f4a7c15u) % MILLE) < p) {
-        wait_over(x, v);
+        progress_goes_on(&x->progress, v);
         return true;
     }
-    if (!x->waits_from)
-        x->waits_from = v->now;
+    progress_waits(&x->progress, v);
     x->held_back = sh->period;
     sh->held_back++;
     v->stats->share_dynamic_refusals++;
@@ -286,8 +283,7 @@ refuse(struct sharing *sh, const struct residency_view *v, int i, unsigned s,
         *changed = true;
     }
     x->refused = true;
-    if (!x->waits_from)
-        x->waits_from = v->now;
+    progress_waits(&x->progress, v);
     v->stats->share_refusals++;
     return false;
 }
@@ -298,14 +294,15 @@ take(struct sharing *sh, const struct residency_view *v, int i, unsigned s,
 {
     unsigned side = pairs_side(&sh->pairs, s);
     struct side *x = &wp->side[side];
-    wait_over(x, v);
+    progress_goes_on(&x->progress, v);
     wp->holder = (uint8_t)side;
     sh->pair[i].holding[side]++;
     x->had = true;
     v->stats->share_locks++;
     v->stats->share_handovers += x->refused;
-    v->stats->share_warp_cycles_before += v->now - x->started;
-    set_owner(sh, v, i, s);
+    v->stats->share_warp_cycles_before += v->now - x->progress.started;
+    if (sh->rule != RULE_WARP || sh->pair[i].owner == NONE)
+        set_owner(sh, v, i, s);
 }
 
 bool
@@ -313,9 +310,16 @@ register_sharing_blocked(const void *state, unsigned s, unsigned warp)
 {
     const struct sharing *sh = state;
     int i = pairs_index(&sh->pairs, s);
+    if (i < 0)
+        return false;
     unsigned side = pairs_side(&sh->pairs, s);
-    return i >= 0 && (warp_pair(sh, i, warp)->holder == !side ||
-                      (sh->rule && sh->pair[i].holding[!side]));
+    const struct warp_pair *wp = warp_pair(sh, i, warp);
+    bool ruled_out =
+        sh->rule == RULE_BLOCK ? sh->pair[i].holding[!side]
+        : sh->rule == RULE_WARP
+            ? sh->pair[i].owner == pairs_partner(&sh->pairs, s) && !wp->side[!side].ended
+            : false;
+    return wp->holder == !side || ruled_out;
 }
 
 bool

@@ -15,12 +15,14 @@
 
 #include "base/bitset.h"
 #include "timing/residency/pairs.h"
+#include "timing/residency/progress.h"
 
 enum { NONE = 0xff };
 
 struct member {
     bool released;           /* all its threads have executed relssp or ended */
     bool had;                /* it held the lock */
+    bool additional;         /* started beside its partner, not owner since */
     uint64_t started, taken; /* cycles */
 };
 
@@ -33,7 +35,8 @@ struct pair {
 
 struct sharing {
     struct pairs pairs;
-    unsigned private_bytes;
+    unsigned private_bytes, warps;
+    struct progress *progress; /* of each warp: pairs x 2 x warps */
     struct pair pair[];
 };
 
@@ -41,13 +44,24 @@ static bool
 plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan *p,
      struct diag_sink *diag)
 {
-    return pairs_plan(m, k, OCC_SHARE_SCRATCHPAD, "scratchpad-sharing", p, diag);
+    if (!pairs_plan(m, k, OCC_SHARE_SCRATCHPAD, "scratchpad-sharing", p, diag))
+        return false;
+    p->warps = (k->threads + LANES - 1) / LANES;
+    p->shares_scratchpad = p->pairs != 0;
+    return true;
+}
+
+static size_t
+pairs_end(unsigned pairs)
+{
+    size_t n = sizeof(struct sharing) + sizeof(struct pair) * pairs;
+    return (n + 15) / 16 * 16;
 }
 
 static size_t
 state_size(const struct residency_plan *p)
 {
-    return sizeof(struct sharing) + sizeof(struct pair) * p->pairs;
+    return pairs_end(p->pairs) + sizeof(struct progress) * 2 * p->pairs * p->warps;
 }
 
 static void
@@ -56,6 +70,8 @@ init(void *state, const struct machine *m, const struct residency_plan *p)
     struct sharing *s = state;
     s->pairs = pairs_of(p);
     s->private_bytes = p->private_units;
+    s->warps = p->warps;
+    s->progress = (struct progress *)((char *)state + pairs_end(p->pairs));
     for (unsigned i = 0; i < p->pairs; i++)
         s->pair[i] = (struct pair){.holder = NONE, .owner = NONE, .waiter = NONE};
 }
@@ -66,6 +82,38 @@ member(struct sharing *sh, unsigned s)
     return &sh->pair[pairs_index(&sh->pairs, s)].member[pairs_side(&sh->pairs, s)];
 }
 
+/* -- progress of additional warps -- */
+
+static struct progress *
+progress(struct sharing *sh, unsigned s, unsigned warp)
+{
+    unsigned side = pairs_side(&sh->pairs, s);
+    return &sh->progress[((unsigned)pairs_index(&sh->pairs, s) * 2 + side) * sh->warps +
+                         warp];
+}
+
+static void
+set_owner(struct sharing *sh, const struct residency_view *v, struct pair *p, unsigned s)
+{
+    p->owner = (uint8_t)s;
+    if (!member(sh, s)->additional)
+        return;
+    member(sh, s)->additional = false;
+    for (unsigned w = 0; w < sh->warps; w++)
+        progress_close(progress(sh, s, w), v);
+}
+
+static bool
+warp_ended(void *state, struct residency_view *v, unsigned s)
+{
+    struct sharing *sh = state;
+    if (sh->warps && pairs_index(&sh->pairs, s) >= 0 && member(sh, s)->additional)
+        progress_close(progress(sh, s, v->warp), v);
+    return false;
+}
+
+/* -- blocks come and go -- */
+
 static void
 started(void *state, const struct residency_view *v, unsigned s)
 {
@@ -73,7 +121,10 @@ started(void *state, const struct residency_view *v, unsigned s)
     if (pairs_index(&sh->pairs, s) < 0)
         return;
     v->stats->share_additional_blocks += pairs_side(&sh->pairs, s);
-    *member(sh, s) = (struct member){.started = v->now};
+    bool additional = v->cta[pairs_partner(&sh->pairs, s)] != NULL;
+    *member(sh, s) = (struct member){.started = v->now, .additional = additional};
+    for (unsigned w = 0; w < sh->warps; w++)
+        *progress(sh, s, w) = (struct progress){.started = v->now};
 }
 
 static void
@@ -104,10 +155,11 @@ give(struct sharing *sh, const struct residency_view *v, struct pair *p, unsigne
             v->stats->share_handovers++;
         }
     }
-    if (p->owner == s)
-        p->owner = v->cta[pairs_partner(&sh->pairs, s)]
-                       ? (uint8_t)pairs_partner(&sh->pairs, s)
-                       : NONE;
+    if (p->owner != s)
+        return;
+    p->owner = NONE;
+    if (v->cta[pairs_partner(&sh->pairs, s)])
+        set_owner(sh, v, p, pairs_partner(&sh->pairs, s));
 }
 
 static void
@@ -184,12 +236,14 @@ may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_s
     }
     if (p->holder != NONE) {
         *changed |= p->owner != p->holder;
-        p->owner = p->holder;
+        set_owner(sh, v, p, p->holder);
         p->waiter = (uint8_t)s;
+        if (sh->warps)
+            progress_waits(progress(sh, s, v->warp), v);
         v->stats->share_refusals++;
         return false;
     }
-    p->owner = (uint8_t)s;
+    set_owner(sh, v, p, s);
     *changed = true;
     take(sh, v, p, s);
     return true;
@@ -247,6 +301,7 @@ const struct residency_policy residency_scratchpad_sharing = {
     .started = started,
     .ended = ended,
     .released = released,
+    .warp_ended = warp_ended,
     .may_issue = may_issue,
     .concerns = concerns,
     .watches = watches,

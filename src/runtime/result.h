@@ -1,0 +1,30 @@
+/* result.h: what a launch leaves: its counters, those of each SM, and samples of both
+ * taken while it ran. Private to src/runtime. */
+#ifndef ALLOT_RUNTIME_RESULT_H
+#define ALLOT_RUNTIME_RESULT_H
+
+#include "runtime/device.h"
+
+/* Counters of a launch so far. */
+struct sample {
+    uint64_t cycle;
+    struct launch_stats stats;
+    struct stat_sm *sm; /* of each, with options.sample_sms; else NULL */
+};
+
+struct allot_result {
+    char *kernel;
+    struct occ_kernel demand;
+    double seconds;
+    struct launch_stats stats;
+    struct stat_sm *sm; /* of each, with options.per_sm */
+    unsigned nsm, sampled_sms;
+    VEC(struct sample) samples;
+};
+
+/* Keeps a sample, if there is room; gpu: that of each SM too, NULL: not. */
+void result_sample(struct allot_result *r, const struct timing_gpu *gpu, unsigned nsm,
+                   uint64_t cycle, const struct launch_stats *so_far);
+void result_free(struct allot_result *r);
+
+#endif
