@@ -31,7 +31,7 @@ variants:
   - {name: gto, settings: [sm.scheduler=gto]}
   - {name: virtual, registers: virtual}
   - {name: clean, registers: virtual, passes: cleanup}
-metrics: [{name: cycles}, {name: thread_instructions}, {name: blocks}]
+metrics: [{name: cycles}, {name: thread_instructions}, {name: blocks}, {name: block_threads}, {name: scratchpad_bytes}]
 END
 
 # From another folder: everything is beside the experiment.
@@ -53,6 +53,8 @@ done
     -a buf:1024xf32,init=1 -a 1024 --csv >run.csv
 is "cycles, wide" "$(value wide lrr cycles)" "$(column cycles <run.csv)"
 is "blocks, wide" "$(value wide lrr blocks)" 16
+is "block size, wide" "$(value wide lrr block_threads)" 64
+is "scratchpad as declared" "$(value wide lrr scratchpad_bytes)" 0
 name="cleanup takes instructions out"
 check "$name" 0 test "$(value wide clean thread_instructions)" -lt \
     "$(value wide virtual thread_instructions)"
