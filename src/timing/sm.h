@@ -204,7 +204,12 @@ struct sm {
 
     struct exec_step step; /* scratch */
     struct exec_access peek;
+
+    /* Away from a power of two: the same fields of many SMs would fall into few sets of
+     * the host's caches. */
+    _Alignas(64) char apart[64];
 };
+static_assert(sizeof(struct sm) % 1024, "SMs must not lie a power of two apart");
 
 /* Lives as long as the launch: everything from `a`. */
 void sm_init(struct sm *s, struct arena *a, const struct machine *m,
