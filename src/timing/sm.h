@@ -91,7 +91,7 @@ struct sm_part {
     struct sm_set set[SM_NSETS];
     uint16_t *cu_inst;
     uint8_t *cu_wait, *cu_cls, *cu_set; /* operands to come; class; its set */
-    uint32_t ncu, busy;        /* collector units; in use */
+    uint32_t ncu, busy;                 /* collector units; in use */
     struct sm_bank *bank;
     uint64_t bank_queued, bank_written; /* bit = bank */
     uint32_t nbanks, reads_waiting;
