@@ -1,8 +1,11 @@
-/* arena.c: chunks double up to 1 MiB; a larger request gets a chunk of its own. */
+/* arena.c: chunks double up to 1 MiB; a larger request gets a chunk of its own. Large
+ * chunks come zeroed, from the system where it can, so that what is never used costs no
+ * memory. */
 #include "base/arena.h"
 
 #include <assert.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +13,12 @@
 struct arena_chunk {
     struct arena_chunk *next;
     size_t size;
+    void *block; /* what to free */
+    bool zeroed;
     _Alignas(64) char data[];
 };
 
-enum { CHUNK_MIN = 4096, CHUNK_MAX = 1 << 20 };
+enum { CHUNK_MIN = 4096, CHUNK_MAX = 1 << 20, ZEROED_MIN = 1 << 17 };
 
 /* Out of memory is not an input error and nothing can be reported without memory. */
 static _Noreturn void
@@ -66,9 +71,14 @@ add_chunk(struct arena *a, size_t need)
     if (size < need)
         size = need;
     size_t total = (sizeof(struct arena_chunk) + size + 63) & ~(size_t)63;
-    struct arena_chunk *c = aligned_alloc(64, total);
-    if (!c)
+    bool zeroed = size >= ZEROED_MIN;
+    void *block = zeroed ? calloc(1, total + 64) : aligned_alloc(64, total);
+    if (!block)
         out_of_memory(total);
+    struct arena_chunk *c =
+        (struct arena_chunk *)(((uintptr_t)block + 63) & ~(uintptr_t)63);
+    c->block = block;
+    c->zeroed = zeroed;
     c->next = a->chunk;
     c->size = size;
     a->chunk = c;
@@ -87,7 +97,7 @@ arena_alloc_aligned(struct arena *a, size_t n, size_t align)
     }
     a->used += (size_t)(at + n - (uintptr_t)a->at);
     a->at = (char *)(at + n);
-    return memset((void *)at, 0, n);
+    return a->chunk->zeroed ? (void *)at : memset((void *)at, 0, n);
 }
 
 void *
@@ -137,7 +147,7 @@ arena_free(struct arena *a)
 {
     while (a->chunk) {
         struct arena_chunk *next = a->chunk->next;
-        free(a->chunk);
+        free(a->chunk->block);
         a->chunk = next;
     }
     memset(a, 0, sizeof *a);

@@ -77,7 +77,8 @@ struct cache {
     uint32_t nmshr, used, free_mshr; /* free list through head */
     uint32_t *slot, slot_mask;       /* hash: mshr index or NONE */
     struct waiter *waiter;
-    uint32_t free_waiter, waiters_left;
+    uint32_t free_waiter, waiters_left; /* list; how many more there can be */
+    uint32_t fresh_waiter;              /* those from here on have never been used */
 
     uint8_t asked;
     bool sends;
@@ -190,8 +191,7 @@ cache_new(struct arena *a, const struct cache_config *cfg)
     if (c->waiters_left < c->nsectors)
         c->waiters_left = c->nsectors;
     c->waiter = ARENA_ARRAY(a, struct waiter, c->waiters_left);
-    for (uint32_t i = 0; i < c->waiters_left; i++)
-        c->waiter[i].next = i + 1 < c->waiters_left ? i + 1 : NONE;
+    c->free_waiter = NONE;
     return c;
 }
 
@@ -357,8 +357,11 @@ static uint32_t
 wait_in(struct cache *c, struct mshr *e, uint32_t token, uint32_t first)
 {
     uint32_t w = c->free_waiter;
+    if (w != NONE)
+        c->free_waiter = c->waiter[w].next;
+    else
+        w = c->fresh_waiter++;
     struct waiter *n = &c->waiter[w];
-    c->free_waiter = n->next;
     c->waiters_left--;
     *n = (struct waiter){token, NONE, first == NONE ? w : first, 0};
     c->waiter[n->first].left++;

@@ -373,23 +373,23 @@ column(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
     d->working--;
 }
 
-/* Issues what may be issued at `now`; sets cmd_at. */
+/* Issues what may be issued at `now`; sets cmd_at: commands only make others wait longer,
+ * so that what banks were found to wait for before one is a lower bound after it. */
 static void
 issue(struct dram *d, uint64_t now)
 {
     uint64_t soonest = NEVER;
-    bool row = false, col = false, dual = d->m->dram.dual_command;
+    bool row = false, col = false, dual = d->m->dram.dual_command, over = false;
     FOR_BANKS(bank, d, d->busy)
     {
         struct bank *b = &d->bank[bank];
         enum step step;
         uint64_t t = allowed_at(d, b, &step);
-        if (t > now || (step == COLUMN ? col : row)) {
+        if (over || t > now || (step == COLUMN ? col : row)) {
             if (t < soonest)
                 soonest = t;
             continue;
         }
-        soonest = now + 1;
         if (step == COLUMN) {
             column(d, b, bank, now);
             col = true;
@@ -400,12 +400,12 @@ issue(struct dram *d, uint64_t now)
                 precharge(d, b, bank, now);
             row = true;
         }
-        if (!dual || (row && col)) {
-            d->cmd_at = now + 1;
-            return;
-        }
+        over = !dual || (row && col);
+        t = b->cur == DRAM_NONE ? NEVER : allowed_at(d, b, &step);
+        if (t < soonest)
+            soonest = t;
     }
-    d->cmd_at = soonest != NEVER && soonest <= now ? now + 1 : soonest;
+    d->cmd_at = soonest <= now ? now + 1 : soonest;
 }
 
 static bool

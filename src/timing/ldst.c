@@ -104,10 +104,10 @@ struct ldst {
     uint64_t gpu_threads, first_thread;
 
     struct op *op;
-    uint16_t free_op;
+    uint16_t free_op, fresh_op; /* list; those from here on have never been used */
     uint32_t live_ops;
     struct chunk *chunk;
-    uint16_t free_chunk;
+    uint16_t free_chunk, fresh_chunk; /* the same */
     uint32_t chunks_left;
     struct coal_access *scratch;
 
@@ -183,11 +183,9 @@ ldst_new(struct arena *a, const struct machine *m, unsigned sm, struct stat_sm *
     l->first_thread = threads * sm;
 
     l->op = ARENA_ARRAY(a, struct op, NOPS);
-    for (unsigned i = 0; i < NOPS; i++)
-        l->op[i].chunk = (uint16_t)(i + 1 < NOPS ? i + 1 : LDST_NO_OP);
+    l->free_op = LDST_NO_OP;
     l->chunk = ARENA_ARRAY(a, struct chunk, NCHUNKS);
-    for (unsigned i = 0; i < NCHUNKS; i++)
-        l->chunk[i].next = (uint16_t)(i + 1 < NCHUNKS ? i + 1 : NO_CHUNK);
+    l->free_chunk = NO_CHUNK;
     l->chunks_left = NCHUNKS;
     l->scratch = ARENA_ARRAY(a, struct coal_access, COAL_MAX);
     l->copies = ARENA_ARRAY(a, struct copies, NWARPS);
@@ -248,7 +246,8 @@ ldst_no_skip(struct ldst *l, bool on)
 bool
 ldst_can_prepare(const struct ldst *l)
 {
-    return l->free_op != LDST_NO_OP && l->chunks_left >= COAL_MAX / CHUNK;
+    return (l->free_op != LDST_NO_OP || l->fresh_op < NOPS) &&
+           l->chunks_left >= COAL_MAX / CHUNK;
 }
 
 /* Accesses of the lanes of one space, appended to the scratch list from n on. */
@@ -366,8 +365,11 @@ ldst_prepare(struct ldst *l, const struct exec_access *a, unsigned warp, uint32_
                                    false);
 
     uint16_t id = l->free_op;
+    if (id != LDST_NO_OP)
+        l->free_op = l->op[id].chunk;
+    else
+        id = l->fresh_op++;
     struct op *o = &l->op[id];
-    l->free_op = o->chunk;
     l->live_ops++;
     *o = (struct op){
         .born = now,
@@ -392,7 +394,10 @@ ldst_prepare(struct ldst *l, const struct exec_access *a, unsigned warp, uint32_
     uint16_t *link = &o->chunk;
     for (unsigned k = 0; k < n; k += CHUNK) {
         uint16_t c = l->free_chunk;
-        l->free_chunk = l->chunk[c].next;
+        if (c != NO_CHUNK)
+            l->free_chunk = l->chunk[c].next;
+        else
+            c = l->fresh_chunk++;
         l->chunks_left--;
         unsigned some = n - k < CHUNK ? n - k : CHUNK;
         memcpy(l->chunk[c].a, l->scratch + k, some * sizeof *l->scratch);

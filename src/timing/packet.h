@@ -29,7 +29,9 @@ struct packet {
     uint32_t byte_mask; /* writes: which 4-byte words of the line are written */
 };
 
-/* Fixed ring of T: RING(struct packet) q; ring_init(&q, arena, capacity). */
+/* Fixed ring of T: RING(struct packet) q; ring_init(&q, arena, capacity). An empty one
+ * starts from its beginning again, so that a long ring with little in it stays in the
+ * host's cache. */
 #define RING(T)                                                                          \
     struct {                                                                             \
         T *v;                                                                            \
@@ -47,6 +49,7 @@ struct packet {
 #define ring_at(r, i) (&(r)->v[ring_index(r, i)])
 #define ring_push(r) (assert(!ring_full(r)), (r)->n++, &(r)->v[ring_index(r, (r)->n - 1)])
 #define ring_pop(r)                                                                      \
-    (assert((r)->n), (r)->head = (r)->head + 1 == (r)->cap ? 0 : (r)->head + 1, (r)->n--)
+    (assert((r)->n),                                                                     \
+     (r)->head = (r)->n == 1 || (r)->head + 1 == (r)->cap ? 0 : (r)->head + 1, (r)->n--)
 
 #endif

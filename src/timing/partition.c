@@ -46,7 +46,8 @@ struct slice {
     RING(struct dram_req) miss, down, up;
     RING(uint32_t) woken;
     struct request *pool; /* requests that wait for data */
-    uint32_t pool_free, pool_used;
+    uint32_t pool_free, pool_used; /* list of places that are free again */
+    uint32_t pool_fresh, pool_n;   /* places never used yet: from, to */
 };
 
 struct partition {
@@ -116,8 +117,8 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
             n = 4096;
         ring_init(&s->woken, a, (uint32_t)n);
         s->pool = ARENA_ARRAY(a, struct request, n);
-        for (uint32_t k = 0; k < n; k++)
-            s->pool[k].next = k + 1 < n ? k + 1 : NONE;
+        s->pool_free = NONE;
+        s->pool_n = (uint32_t)n;
     }
     p->dram = dram_new(a, m, &stats[0], diag);
     if (!p->dram)
@@ -243,11 +244,20 @@ ask_dram(struct partition *p, struct slice *s, uint64_t local, uint8_t sectors,
         s->stats->l2_fetched_sectors += (unsigned)__builtin_popcount(sectors);
 }
 
+static bool
+pool_full(const struct slice *s)
+{
+    return s->pool_free == NONE && s->pool_fresh == s->pool_n;
+}
+
 static uint32_t
 pool_take(struct slice *s, const struct request *r)
 {
     uint32_t i = s->pool_free;
-    s->pool_free = s->pool[i].next;
+    if (i != NONE)
+        s->pool_free = s->pool[i].next;
+    else
+        i = s->pool_fresh++;
     s->pool[i] = *r;
     s->pool_used++;
     return i;
@@ -355,7 +365,7 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
     const struct machine *m = p->env.m;
     const struct request *r = ring_front(&s->in);
     if (p->no_l2) {
-        if (s->pool_free == NONE || ring_full(&s->miss))
+        if (pool_full(s) || ring_full(&s->miss))
             return false;
         uint32_t token = pool_take(s, r);
         ask_dram(p, s, r->local, r->mask, r->p.kind == PKT_WRITE, true, token);
@@ -371,7 +381,7 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
         res = cache_write_words(s->cache, r->local, r->mask, words_of(p, r), false, now,
                                 room, &ev);
     } else {
-        if (s->pool_free == NONE)
+        if (pool_full(s))
             return false;
         token = pool_take(s, r);
         res = cache_read(s->cache, r->local, r->mask, token, now, room, &ev);

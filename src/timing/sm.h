@@ -91,7 +91,7 @@ struct sm_part {
     struct sm_set set[SM_NSETS];
     uint16_t *cu_inst;
     uint8_t *cu_wait, *cu_cls, *cu_set; /* operands to come; class; its set */
-    uint32_t ncu, busy;        /* collector units; in use */
+    uint32_t ncu, busy;                 /* collector units; in use */
     struct sm_bank *bank;
     uint64_t bank_queued, bank_written; /* bit = bank */
     uint32_t nbanks, reads_waiting;
@@ -204,7 +204,12 @@ struct sm {
 
     struct exec_step step; /* scratch */
     struct exec_access peek;
+
+    /* Away from a power of two: the same fields of many SMs would fall into few sets of
+     * the host's caches. */
+    _Alignas(64) char apart[64];
 };
+static_assert(sizeof(struct sm) % 1024, "SMs must not lie a power of two apart");
 
 /* Lives as long as the launch: everything from `a`. */
 void sm_init(struct sm *s, struct arena *a, const struct machine *m,

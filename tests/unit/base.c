@@ -31,6 +31,8 @@ arena_gives_aligned_zeroed_memory(void **state)
         }
     }
     char *big = arena_alloc(&a, 3 << 20);
+    for (size_t i = 0; i < 3 << 20; i++)
+        assert_true(big[i] == 0);
     memset(big, 1, 3 << 20);
     assert_string_equal(arena_printf(&a, "%d-%s", 7, "x"), "7-x");
     arena_free(&a);
