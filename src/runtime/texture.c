@@ -390,10 +390,12 @@ allot_surface_new(struct allot_device *dev, const struct allot_resource *r,
     uint64_t handle = 0;
     if (r->kind != ALLOT_RES_ARRAY)
         diag_error(diag, "a surface is made of an array");
-    else if (r->array && r->array->info.levels)
-        diag_error(diag, "a surface is made of one level of a mipmapped array");
-    else if (image_of(dev, r, &o.image, diag))
-        handle = tex_add(table(dev), &o);
+    else if (image_of(dev, r, &o.image, diag)) {
+        if (o.image.levels > 1)
+            diag_error(diag, "a surface is made of one level of a mipmapped array");
+        else
+            handle = tex_add(table(dev), &o);
+    }
     diag_free(&own);
     return handle;
 }
