@@ -336,6 +336,19 @@ store_add(struct store *s, const json_t *record, struct diag_sink *diag)
 
 /* -- the spool -- */
 
+/* Another process may take the folder away while it is empty (store_close). */
+static int
+spool_create(const char *folder, const char *file)
+{
+    int fd = -1;
+    for (int n = 0; fd < 0 && n < 100; n++) {
+        fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (fd < 0 && (errno != ENOENT || (mkdir(folder, 0777) && errno != EEXIST)))
+            break;
+    }
+    return fd;
+}
+
 bool
 spool_write(const char *folder, const json_t *record)
 {
@@ -344,7 +357,7 @@ spool_write(const char *folder, const json_t *record)
     strbuf_printf(&path, "%s/%s.json", folder, token);
     strbuf_printf(&tmp, "%s.tmp", path.s);
     char *text = json_dumps(record, JSON_COMPACT);
-    int fd = open(tmp.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = spool_create(folder, tmp.s);
     bool ok = text && fd >= 0;
     size_t n = text ? strlen(text) : 0;
     for (size_t at = 0; ok && at < n;) {

@@ -557,6 +557,11 @@ the_spool_is_taken_once(void **state)
     assert_true(store_collect(s, folder, &n, &diag));
     free(store_list(s, &(struct store_filter){0}, &n));
     assert_int_equal(n, 1);
+    /* Another process found the folder empty and took it away. */
+    assert_int_equal(rmdir(folder), 0);
+    assert_true(spool_write(folder, r));
+    assert_true(store_collect(s, folder, &n, &diag));
+    assert_int_equal(n, 1);
     /* A file that is no record is put aside and told of. */
     char path[300];
     snprintf(path, sizeof path, "%s/x.json", folder);
