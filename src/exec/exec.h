@@ -46,6 +46,7 @@ struct exec_static {
     bool guarded;  /* src[0] is the guard predicate (operand collectors do not read it) */
     uint8_t cache; /* enum ptx_mod of group CACHE, 0: default */
     uint8_t copy, copy_n; /* enum exec_copy */
+    uint16_t work; /* of a matrix product, in sixteenths of m16n8k16 with 16-bit factors */
     uint32_t line, col;   /* PTX source */
     uint16_t op;          /* enum ptx_op */
 };

@@ -524,6 +524,19 @@ dec_metadata(struct decoder *d, struct tensor_plan *p, unsigned k)
     return p->meta != REF_NONE;
 }
 
+/* How long it keeps a tensor core busy: by multiplications, of which tf32 has half the
+ * rate of 16-bit factors, narrower ones in proportion, single bits 16 times and f64 a
+ * sixteenth (NVIDIA, A100 white paper, 2020, table of peak rates; FP8: H100, 2022). */
+static uint16_t
+work(const struct tensor_plan *p, unsigned f)
+{
+    unsigned slower = f == T_F64 ? 16 : f == T_TF32 ? 2 : f == T_B1 ? 32 : 1; /* words */
+    unsigned faster = f & (T_INT8 | T_FP8) ? 2 : f == T_INT4 ? 4 : f == T_B1 ? 16 : 1;
+    unsigned n = p->m * p->n * p->k * p->batch * slower / faster;
+    unsigned sixteenths = n / (16 * 8 * 16 / 16);
+    return (uint16_t)(sixteenths ? sixteenths : 1);
+}
+
 static bool
 dec_product(struct decoder *d, bool wmma)
 {
@@ -569,6 +582,7 @@ dec_product(struct decoder *d, bool wmma)
     p->k = p->a.cols;
     p->bk = p->b.rows;
     p->batch = p->a.batch;
+    d->st->work = work(p, f);
     d->out->plan = p;
     d->out->fn = h_tensor;
     return true;

@@ -268,6 +268,17 @@ class_of(const struct machine *m, const struct exec_static *st)
     }
 }
 
+/* latency.tensor is that of m16n8k16 with 16-bit factors; more work is so many of these
+ * one behind the other, less work keeps the pipeline for a part of the interval. */
+static void
+scale_tensor(struct sm_inst *in, unsigned work)
+{
+    unsigned interval = (in->interval * work + 15) / 16;
+    if (interval > in->interval)
+        in->latency = (uint16_t)(in->latency + interval - in->interval);
+    in->interval = (uint16_t)interval;
+}
+
 static void
 build_program(struct run *r)
 {
@@ -292,6 +303,8 @@ build_program(struct run *r)
         in->cls = (uint8_t)class_of(m, st);
         in->latency = (uint16_t)m->latency[st->latency].cycles;
         in->interval = (uint16_t)m->latency[st->latency].interval;
+        if (in->cls == CLS_TENSOR)
+            scale_tensor(in, st->work);
         in->barrier = st->is_barrier;
         in->fence = st->is_fence;
         in->copy = st->copy;
