@@ -69,8 +69,7 @@ __wrap_allot_read(struct allot_device *dev, uint64_t addr, void *dst, uint64_t b
     bool ok = __real_allot_read(dev, addr, dst, bytes, d);
     if (spy.reads++ == spy.alter_read) {
         uint32_t word; /* a float or integer, or the upper half of a double */
-        char *at =
-            (char *)dst + (bytes < 8 ? 0 : 4 * (spy.place % (bytes / 8) * 2 + 1));
+        char *at = (char *)dst + (bytes < 8 ? 0 : 4 * (spy.place % (bytes / 8) * 2 + 1));
         memcpy(&word, at, sizeof word);
         word ^= 1u << 16; /* 2^-7 of a float's value; 2^-4 of a double's */
         memcpy(at, &word, sizeof word);

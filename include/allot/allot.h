@@ -69,8 +69,8 @@ bool allot_setting(size_t i, struct allot_setting_info *info);
 /* Policies by registry name; kind = "schedulers", "residency", "cta_order", "dram". */
 bool allot_policy(const char *kind, size_t i, const char **name, const char **meaning);
 
-/* Markdown reference, malloc'd: what = "settings", "counters" or "ptx" (instructions); else
- * NULL. */
+/* Markdown reference, malloc'd: what = "settings", "counters" or "ptx" (instructions);
+ * else NULL. */
 char *allot_reference(const char *what);
 
 /* -- modules -- */
@@ -104,8 +104,8 @@ void allot_module_free(struct allot_module *m);
  * diagnostics and allot_module_print call it. */
 struct allot_module *allot_module_link(struct allot_module *const *parts, size_t n,
                                        const char *name, struct allot_diag *d);
-/* A fatbin of n PTX texts (NUL-terminated; one source for different compute capabilities),
- * malloc'd; compress: "none", "lz4", "zstd". */
+/* A fatbin of n PTX texts (NUL-terminated; one source for different compute
+ * capabilities), malloc'd; compress: "none", "lz4", "zstd". */
 char *allot_fatbin_write(const char *const *ptx, size_t n, const char *compress,
                          size_t *len, struct allot_diag *d);
 /* Compute capability of its .target, major*10+minor; 0 if that names none. */
@@ -119,8 +119,8 @@ void allot_module_hash(const struct allot_module *m, char hex[33]);
  * NULL, *report is what the passes did and why, in words, malloc'd (NULL: nothing). */
 bool allot_module_opt(struct allot_module *m, const char *passes, char **report,
                       struct allot_diag *d);
-/* The same with other defaults, "threshold=0.1 dynamic=512", for every pass that has such a
- * setting; what the pipeline states goes before. */
+/* The same with other defaults, "threshold=0.1 dynamic=512", for every pass that has such
+ * a setting; what the pipeline states goes before. */
 bool allot_module_opt_with(struct allot_module *m, const char *passes,
                            const char *defaults, char **report, struct allot_diag *d);
 bool allot_pass(size_t i, const char **name, const char **meaning);
@@ -135,8 +135,9 @@ struct allot_program {
     bool driver;      /* it is linked to libcuda.so.1 */
     bool rpath;       /* it names folders of libraries that go before LD_LIBRARY_PATH */
     char runtime[64]; /* "libcudart.so.13", which it is linked to; "": none */
-    bool static_runtime; /* CUDA's runtime is part of it, and its symbol table says where */
-    unsigned images;  /* source files, or parts, with device code */
+    bool static_runtime; /* CUDA's runtime is part of it, and its symbol table says where
+                          */
+    unsigned images;     /* source files, or parts, with device code */
     unsigned machine_only; /* ... of them without PTX */
     unsigned lowest;       /* least compute capability of its PTX, 0: unknown */
 };
@@ -223,8 +224,8 @@ struct allot_options {
     unsigned threads;    /* host threads; 0: 1 */
     uint64_t max_cycles; /* give up after this many core cycles a launch; 0: no limit */
     uint64_t max_instructions; /* warp instructions a launch; 0: no limit */
-    /* Device addresses are host addresses: the host may touch device memory at its address,
-     * kernels may touch what allot_alloc_host and allot_map_host gave them. */
+    /* Device addresses are host addresses: the host may touch device memory at its
+     * address, kernels may touch what allot_alloc_host and allot_map_host gave them. */
     bool unified;
     /* Called when a launch begins and about 10 times a second of host time while it runs;
      * return false to stop it with an error "interrupted". cycles is 0 without timing.
@@ -238,8 +239,8 @@ struct allot_options {
      * which there is room in fewer pieces: an SM counts as one more. */
     uint64_t sample_cycles;
     bool sample_sms;
-    /* A trace of at most so many events (0: none) of the core cycles [trace_from, trace_to)
-     * of each launch, trace_to = 0: to its end. See allot_trace. */
+    /* A trace of at most so many events (0: none) of the core cycles [trace_from,
+     * trace_to) of each launch, trace_to = 0: to its end. See allot_trace. */
     uint64_t trace_limit, trace_from, trace_to;
     /* What kernels print (printf, failed assertions), as they do; NULL: to stdout. */
     void (*print)(void *user, const char *text, size_t n);
@@ -295,8 +296,8 @@ struct allot_array_info {
     bool layered;
     /* Six square faces, in the order of CUDA's table: depth is 6; layered: a multiple. */
     bool cubemap;
-    /* Mipmap levels, each half as large as the one before, rounded down, at least 1; 0: it
-     * is no mipmapped array. */
+    /* Mipmap levels, each half as large as the one before, rounded down, at least 1; 0:
+     * it is no mipmapped array. */
     uint32_t levels;
 };
 struct allot_array;

@@ -11,7 +11,8 @@ struct usage {
                               * caller's at the call plus callee's is not summed */
     uint32_t live_predicates;
     /* After register allocation: physical ones of the kernel, and where it calls, of the
-     * deepest chain: what is live across the call, then the callee's. 0: not allocated. */
+     * deepest chain: what is live across the call, then the callee's. 0: not allocated.
+     */
     uint32_t registers, predicates;
     uint32_t instructions;   /* static, pseudo ones left out */
     uint32_t scratchpad;     /* static bytes, laid out in order with alignment */
@@ -19,7 +20,7 @@ struct usage {
     bool dynamic_scratchpad; /* uses extern .shared */
     VEC(struct scratch_var) scratchpad_vars; /* in layout order, dynamic ones last */
     struct scratch_layout layout;
-    VEC(const struct ptx_func *) funcs;          /* the kernel, then every callee */
+    VEC(const struct ptx_func *) funcs; /* the kernel, then every callee */
 };
 
 /* f must have a body. Indirect calls count every function whose address is taken. */

@@ -459,8 +459,8 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
          NULL, NULL},
         {"max-instructions", 0, "N", "give up after N warp instructions of a launch",
          &s->max_instructions, NULL, NULL},
-        {"threads", 0, "N", "host threads for the cycle model (default 1); same figures", &s->threads, NULL,
-         NULL},
+        {"threads", 0, "N", "host threads for the cycle model (default 1); same figures",
+         &s->threads, NULL, NULL},
         {"check-analyses", 0, NULL,
          "hold each scratchpad access against the compiler's analyses (functional only)",
          NULL, NULL, &s->check_analyses},
@@ -714,4 +714,3 @@ cli_writable(const char *path)
         fprintf(stderr, "allot: cannot write %s: %s\n", path, strerror(errno));
     return ok;
 }
-

@@ -69,8 +69,8 @@ bool cli_f64(const char *s, double *out);
 
 /* Options that describe the machine and the run, the same for run, compare and bench. */
 struct cli_sim {
-    const char *machine, *scheduler, *residency, *threshold, *regs, *registers, *max_cycles,
-        *max_instructions, *threads, *seed, *compiler;
+    const char *machine, *scheduler, *residency, *threshold, *regs, *registers,
+        *max_cycles, *max_instructions, *threads, *seed, *compiler;
     struct cli_list set;
     bool progress;
     bool functional, quick, no_skip, check_analyses;
@@ -90,7 +90,8 @@ struct allot_machine *cli_sim_machine(const struct cli_sim *s, struct allot_diag
 /* Options with progress reporting on a terminal and Ctrl-C. */
 bool cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
                          struct allot_options *o, const char *label);
-/* Shows a line that the next one overwrites: on a terminal, at most ten times a second. */
+/* Shows a line that the next one overwrites: on a terminal, at most ten times a second.
+ */
 void cli_progress_line(const char *line);
 /* Ctrl-C and SIGTERM are noted; the second one ends the program. */
 void cli_catch_signals(void);
@@ -102,7 +103,8 @@ bool cli_interrupted(void);
 struct allot_module *cli_workload_module(const struct allot_workload *w,
                                          const char *compiler, struct allot_diag *d);
 
-/* The run's options as a JSON object: policies, settings given, machine's hash, version. */
+/* The run's options as a JSON object: policies, settings given, machine's hash, version.
+ */
 json_t *cli_sim_json(const struct allot_machine *m, const struct cli_sim *s);
 /* One result as a JSON object with every counter. */
 json_t *cli_result_json(const struct allot_result *r);
@@ -113,8 +115,8 @@ bool cli_write_file(const char *path, const char *text, size_t n);
 /* Whether path could be written, asked before long work; false after saying why not. */
 bool cli_writable(const char *path);
 
-/* Path of a file that comes with allot ("papers/micro/gpgpusim.csv"), by the source tree's
- * layout; NULL if there is none. Lives to the end of the command. */
+/* Path of a file that comes with allot ("papers/micro/gpgpusim.csv"), by the source
+ * tree's layout; NULL if there is none. Lives to the end of the command. */
 const char *cli_data_path(const char *relative);
 
 #define CMD(name, summary) int cmd_##name(int argc, char **argv);

@@ -233,7 +233,8 @@ correlate(struct hw *h, const char *path, struct allot_options *o, struct diag_s
         m = allot_machine_load(name, d);
     h->samples.n = 0;
     /* The kernels repeat instructions that a compiler's clean-up would take out. */
-    bool ok = m && allot_machine_set(m, "compiler.registers", "virtual", d) && run_file(h, c, path, m, o, diag, d);
+    bool ok = m && allot_machine_set(m, "compiler.registers", "virtual", d) &&
+              run_file(h, c, path, m, o, diag, d);
     if (ok && h->samples.n) {
         printf("%s beside %s (%s, %s), %s\n\n", name, card ? card : path,
                comment(c, "driver") ? comment(c, "driver") : "driver not told",

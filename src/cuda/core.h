@@ -60,8 +60,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The GPU of programs that are not told of one. Today's programs ask for capability 7 or 8
- * and those of 2009 run on it as well. */
+/* The GPU of programs that are not told of one. Today's programs ask for capability 7 or
+ * 8 and those of 2009 run on it as well. */
 #define ACU_MACHINE "a100"
 
 #pragma GCC visibility push(default)

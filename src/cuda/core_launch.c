@@ -220,9 +220,9 @@ acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream
         e = error_of(why);
         if (why < ALLOT_REFUSED)
             return e; /* nothing ran */
-        /* A fault: the launch itself succeeds, what follows it tells. A kernel that cannot
-         * run: both tell, for many programs look at launches no further, and what they
-         * then copy back is not what the kernel would have left. */
+        /* A fault: the launch itself succeeds, what follows it tells. A kernel that
+         * cannot run: both tell, for many programs look at launches no further, and what
+         * they then copy back is not what the kernel would have left. */
         acu.sticky = e;
         return why == ALLOT_REFUSED ? e : 0;
     }

@@ -118,8 +118,8 @@ load_image(struct acu_module *m, const void *image)
     return is_text ? ACU_INVALID_PTX : ACU_NO_BINARY_FOR_GPU;
 }
 
-/* Loads a registered module on first use. Where it cannot be, none of its kernels can run:
- * every further call says so, as after a kernel that was refused (core_launch.c). */
+/* Loads a registered module on first use. Where it cannot be, none of its kernels can
+ * run: every further call says so, as after a kernel that was refused (core_launch.c). */
 static int
 module_ready(struct acu_module *m)
 {

@@ -51,11 +51,9 @@ note_reg(void *user, int32_t reg, bool write, bool partial)
 static bool
 decode_inst(struct decoder *d)
 {
-    static const struct decode_row *const tables[] = {decode_memory, decode_control,
-                                                      decode_warp,   decode_texture,
-                                                      decode_async,  decode_stack,
-                                                      decode_video,  decode_tensor,
-                                                      decode_tile,   decode_lop3};
+    static const struct decode_row *const tables[] = {
+        decode_memory, decode_control, decode_warp,   decode_texture, decode_async,
+        decode_stack,  decode_video,   decode_tensor, decode_tile,    decode_lop3};
     const struct ptx_inst *in = d->in;
     const struct ptx_op_info *info = &ptx_ops[in->op];
     struct exec_inst *x = d->out;
@@ -153,8 +151,11 @@ decode_body(struct decoder *d, struct func_info *fi)
             d->out->reconv = reconvergence(fi, i);
     }
     if (fi->pc_of[f->body.n] < fi->end_pc) {
-        struct ptx_inst ret = {
-            .op = d->ret_op, .guard = -1, .mod = ptx_no_mods, .line = f->line, .col = f->col};
+        struct ptx_inst ret = {.op = d->ret_op,
+                               .guard = -1,
+                               .mod = ptx_no_mods,
+                               .line = f->line,
+                               .col = f->col};
         for (size_t i = f->body.n; i-- && ret.line == f->line;)
             if (f->body.v[i].line)
                 ret.line = f->body.v[i].line, ret.col = 0;

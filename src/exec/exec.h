@@ -46,9 +46,10 @@ struct exec_static {
     bool guarded;  /* src[0] is the guard predicate (operand collectors do not read it) */
     uint8_t cache; /* enum ptx_mod of group CACHE, 0: default */
     uint8_t copy, copy_n; /* enum exec_copy */
-    uint16_t work; /* of a matrix product, in sixteenths of m16n8k16 with 16-bit factors */
-    uint32_t line, col;   /* PTX source */
-    uint16_t op;          /* enum ptx_op */
+    uint16_t
+        work; /* of a matrix product, in sixteenths of m16n8k16 with 16-bit factors */
+    uint32_t line, col; /* PTX source */
+    uint16_t op;        /* enum ptx_op */
 };
 
 struct exec_inst; /* the dense record with handler and resolved operands, private */
@@ -127,7 +128,7 @@ struct exec_grid {
     void (*print)(void *user, const char *text, size_t n);
     void *print_user;
     enum allot_failure failure; /* kind of the fault that ended the grid */
-    struct diag_sink *diag; /* faults */
+    struct diag_sink *diag;     /* faults */
 };
 
 static inline uint64_t
@@ -164,7 +165,7 @@ struct exec_cta {
     const uint64_t *clock;
     struct diag_sink *diag;
     enum allot_failure failure; /* kind of its fault */
-    struct exec_log *log; /* NULL: accesses to global memory take effect at once */
+    struct exec_log *log;       /* NULL: accesses to global memory take effect at once */
 };
 
 /* Storage for one resident block of this grid, reused for one block after another. */

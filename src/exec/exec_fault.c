@@ -23,8 +23,8 @@ fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane, const char
     const struct exec_grid *g = c->grid;
     const struct exec_prog *p = g->prog;
     /* records within a plan are not the program's; their instruction was the last */
-    uint32_t pc = in >= p->inst && in < p->inst + p->ninst ? (uint32_t)(in - p->inst)
-                                                           : w->pc - 1;
+    uint32_t pc =
+        in >= p->inst && in < p->inst + p->ninst ? (uint32_t)(in - p->inst) : w->pc - 1;
     char text[512];
     va_list ap;
     va_start(ap, fmt);

@@ -22,8 +22,7 @@ struct format {
 };
 
 static const struct format half = {11, -14, 15}, bhalf = {8, -126, 127},
-                           single = {24, -126, 127},
-                           dbl = {53, -1022, 1023};
+                           single = {24, -126, 127}, dbl = {53, -1022, 1023};
 
 static int
 width(u128 m)

@@ -38,8 +38,8 @@ struct dev_mem {
         shared; /* shared: host memory of a unified memory, else empty */
     uint64_t generation;
     uint64_t code_top;
-    struct tex_table *textures; /* made on first use */
-    struct dev_heap *heap;      /* likewise */
+    struct tex_table *textures;  /* made on first use */
+    struct dev_heap *heap;       /* likewise */
     VEC(struct dev_range) range; /* sorted by address */
 };
 

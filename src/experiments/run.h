@@ -41,8 +41,8 @@ bool run_prepare(struct exp_run *r, struct run_cache *c, struct diag_sink *diag)
 void run_cache_free(struct run_cache *c);
 
 /* The same for a machine and a module (after its passes) that are at hand: nothing to
- * check, but input files of a kernel of one's own are read. mod NULL: a program's modules,
- * whose hash (allot_module_hash) is ptx_hash. */
+ * check, but input files of a kernel of one's own are read. mod NULL: a program's
+ * modules, whose hash (allot_module_hash) is ptx_hash. */
 bool run_identify(struct exp_run *r, const struct allot_machine *m,
                   struct allot_module *mod, const char *ptx_hash, struct diag_sink *diag);
 

@@ -160,7 +160,8 @@ unknown_key(struct yamlfile *y, const char *key, const struct yaml_log *log,
     }
     struct diag *d = diag_add(diag, DIAG_ERROR, loc, "there is no key '%s'%s%s", key,
                               log->nfields ? " in " : "", log->field[0]);
-    const cyaml_schema_value_t *in = log->nfields ? schema_of(schema, log->field[0]) : NULL;
+    const cyaml_schema_value_t *in =
+        log->nfields ? schema_of(schema, log->field[0]) : NULL;
     if (!in)
         in = schema;
     struct strbuf all = {0};

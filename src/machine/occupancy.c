@@ -235,7 +235,8 @@ occ_compute(const struct machine *m, const struct occ_kernel *k, enum occ_share 
             double threshold, struct allot_occupancy *out, struct diag_sink *diag)
 {
     *out = (struct allot_occupancy){.limited_by = ""};
-    if (share != OCC_SHARE_NONE && !(threshold <= 1 && threshold > 0 && share_billionths(threshold)))
+    if (share != OCC_SHARE_NONE &&
+        !(threshold <= 1 && threshold > 0 && share_billionths(threshold)))
         return diag_error(
             diag,
             "the threshold of sharing must be from 1e-9 to 1, not %g: a pair of "

@@ -127,11 +127,11 @@ struct ptx_inst {
     uint16_t op; /* enum ptx_op */
     uint8_t ntypes;
     uint8_t nops;
-    uint8_t type[4];             /* enum ptx_type, in the order written */
+    uint8_t type[4]; /* enum ptx_type, in the order written */
     /* enum ptx_mod of each of the PTX_NMODGROUPS groups, 0: none. Never NULL; shared by
      * the instructions of a spelling: ptx_set_mod changes it. */
     const uint8_t *mod;
-    int32_t guard;               /* guard predicate register, -1: none */
+    int32_t guard; /* guard predicate register, -1: none */
     bool guard_neg;
     uint32_t line, col;      /* of the mnemonic in the source; 0: made by a pass */
     struct ptx_operand *ops; /* destinations first, in the order of the row's pattern */
@@ -246,8 +246,9 @@ struct ptx_module {
     VEC(struct ptx_func *) funcs;  /* declarations and definitions in source order */
     VEC(struct ptx_func *) protos; /* prototypes and call target lists in bodies */
     VEC(const char *) directives;  /* .pragma, then .file, .section ... as raw text */
-    VEC(struct ptx_module *) parts; /* of a linked module (link.h): what it was made of;
-                                     * they own what stands in vars and funcs */
+    VEC(struct ptx_module *)
+    parts; /* of a linked module (link.h): what it was made of;
+            * they own what stands in vars and funcs */
 };
 
 /* Bytes of a register of this type in the register file: 0 for .pred. */

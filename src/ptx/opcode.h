@@ -97,7 +97,8 @@ enum ptx_op_flags {
     PTX_REFUSED = 1024, /* known, but not executable: refused by name */
     PTX_CCIN = 2048,    /* reads the carry flag CC.CF; modifier .cc: writes it */
     PTX_EXTENSION = 4096, /* no instruction of the PTX ISA: invented by a paper */
-    PTX_VERBATIM = 32768, /* suffixes are kept and printed as written: their order varies */
+    PTX_VERBATIM =
+        32768,          /* suffixes are kept and printed as written: their order varies */
     PTX_TOONEW = 8192,  /* refused because it needs sm_90 or later */
     PTX_SELECT = 16384, /* registers may have a selector, %r1.b0, or a minus sign */
 };

@@ -14,9 +14,10 @@ struct ptx_module *ptx_parse(const char *file, const char *text, size_t len,
 struct ptx_module *ptx_parse_file(const char *path, struct diag_sink *diag);
 
 /* A second module equal to m, with the same places in the source (those of m's text,
- * whatever passes have done since). NULL and a diagnostic if what m prints does not parse.
- * `kernel` not NULL: for that kernel alone. The bodies of others are left out; and they
- * themselves, unless there are functions: these have numbers, and may name kernels. */
+ * whatever passes have done since). NULL and a diagnostic if what m prints does not
+ * parse. `kernel` not NULL: for that kernel alone. The bodies of others are left out; and
+ * they themselves, unless there are functions: these have numbers, and may name kernels.
+ */
 struct ptx_module *ptx_copy(const struct ptx_module *m, const char *kernel,
                             struct diag_sink *diag);
 

@@ -86,7 +86,7 @@ leave(struct sm *s, struct sm_part *p)
             s->worked = true;
         }
         if (!set->ready)
-            p->complete &= (uint8_t)~(1u << c);
+            p->complete &= (uint8_t) ~(1u << c);
     }
 }
 

@@ -361,8 +361,8 @@ ldst_prepare(struct ldst *l, const struct exec_access *a, unsigned warp, uint32_
     }
 
     if (a->async) /* the scratchpad's banks take the data when the copy is dispatched */
-        conflicts = coal_conflicts(&l->rules, a->list, (uint32_t)a->list[LANES], a->bytes,
-                                   false);
+        conflicts =
+            coal_conflicts(&l->rules, a->list, (uint32_t)a->list[LANES], a->bytes, false);
 
     uint16_t id = l->free_op;
     if (id != LDST_NO_OP)

@@ -45,7 +45,7 @@ struct slice {
     RING(struct request) rop, far, in, out; /* far: packets from other parts */
     RING(struct dram_req) miss, down, up;
     RING(uint32_t) woken;
-    struct request *pool; /* requests that wait for data */
+    struct request *pool;          /* requests that wait for data */
     uint32_t pool_free, pool_used; /* list of places that are free again */
     uint32_t pool_fresh, pool_n;   /* places never used yet: from, to */
 };

@@ -145,15 +145,15 @@ struct sm {
     bool split;
 
     /* time */
-    uint64_t now;     /* cycle being stepped: what %clock reads */
-    uint64_t stepped; /* last cycle accounted for */
-    uint64_t wake;    /* next cycle to step, NEVER */
+    uint64_t now;       /* cycle being stepped: what %clock reads */
+    uint64_t stepped;   /* last cycle accounted for */
+    uint64_t wake;      /* next cycle to step, NEVER */
     uint64_t pipe_wake; /* the same but for what the load/store unit does */
-    bool worked;      /* something happened in this cycle */
+    bool worked;        /* something happened in this cycle */
     bool fault;
     struct diag_sink diag; /* what it was */
     enum allot_failure failure;
-    struct exec_log *log;  /* global memory that waits (exec.h); NULL: none does */
+    struct exec_log *log; /* global memory that waits (exec.h); NULL: none does */
 
     struct sm_sched sched[SM_MAX_SCHED];
     struct sm_part part[SM_MAX_SCHED];
@@ -320,14 +320,14 @@ static inline void
 pop_id(struct sm_part *p, unsigned cls)
 {
     latch_pop(&p->id[cls]);
-    p->in_id &= (uint8_t)~((unsigned)!p->id[cls].n << cls);
+    p->in_id &= (uint8_t) ~((unsigned)!p->id[cls].n << cls);
 }
 
 static inline void
 pop_ex(struct sm_part *p, unsigned cls)
 {
     latch_pop(&p->ex[cls]);
-    p->in_ex &= (uint8_t)~((unsigned)!p->ex[cls].n << cls);
+    p->in_ex &= (uint8_t) ~((unsigned)!p->ex[cls].n << cls);
 }
 
 #endif

@@ -10,8 +10,8 @@
 struct timing_gpu;
 
 struct timing_options {
-    bool no_skip;        /* step every component every cycle */
-    unsigned threads;    /* host threads; 0: 1 */
+    bool no_skip;     /* step every component every cycle */
+    unsigned threads; /* host threads; 0: 1 */
     /* Core cycles that parts go on by themselves, at most (a power of two; 0: as many as
      * can be); counters are the same. */
     unsigned window;

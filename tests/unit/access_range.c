@@ -180,7 +180,8 @@ trip_counts(void **st)
                            "setp.lt.s32 %p1, %r1, 5;\n@%p1 bra L;\nret;\n"),
                      0);
     assert_int_equal(trips("L: bra L;\n"), 0);
-    /* two exits: the one that comes first; it leaves from the top, the rest runs 4 times */
+    /* two exits: the one that comes first; it leaves from the top, the rest runs 4 times
+     */
     assert_int_equal(trips("mov.u32 %r1, 0;\nL: add.s32 %r1, %r1, 1;\n"
                            "setp.eq.s32 %p2, %r1, 5;\n@%p2 bra X;\n"
                            "setp.lt.s32 %p1, %r1, 12;\n@%p1 bra L;\nX: ret;\n"),

@@ -201,8 +201,8 @@ dependent_operations(void **st)
     }
 }
 
-/* Cycles for which one product keeps the tensor cores of a sub-core, from 128 more of them
- * in each of 16 warps. `sums`: registers of an accumulator. */
+/* Cycles for which one product keeps the tensor cores of a sub-core, from 128 more of
+ * them in each of 16 warps. `sums`: registers of an accumulator. */
 static double
 product_cycles(const struct allot_machine *m, const char *shape, const char *a,
                const char *b, unsigned sums, char reg)
@@ -253,8 +253,8 @@ products_a_cycle(void **st)
          product_cycles(a, "m16n8k256.row.col.s32.b1.b1.s32.xor.popc", r4, r2, 4, 'r'), 8,
          0.02);
     near("a100", "m8n8k4 f64",
-         product_cycles(a, "m8n8k4.row.col.f64.f64.f64.f64", "{%g0}", "{%g1}", 2, 'g'), 16,
-         0.02);
+         product_cycles(a, "m8n8k4.row.col.f64.f64.f64.f64", "{%g0}", "{%g1}", 2, 'g'),
+         16, 0.02);
     allot_machine_free(v);
     allot_machine_free(a);
     allot_machine_free(h);

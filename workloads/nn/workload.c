@@ -20,8 +20,8 @@ run(struct allot_run *r)
             w[i] = wl_uniform(&rng, -0.2f, 0.2f);
         uint64_t d_in = wl_upload(r, in, 4 * n * IN), d_w = wl_upload(r, w, 4 * WEIGHTS),
                  d_out = wl_alloc(r, 4 * n * out);
-        wl_launch(r, "executeSecondLayer", (uint32_t)maps, (uint32_t)n, 1, 5, 5, 1, 0, &d_in, &d_w,
-                  &d_out);
+        wl_launch(r, "executeSecondLayer", (uint32_t)maps, (uint32_t)n, 1, 5, 5, 1, 0,
+                  &d_in, &d_w, &d_out);
         wl_read(r, d_out, got, 4 * n * out);
         for (size_t p = 0; p < n; p++)
             for (size_t map = 0; map < maps; map++)

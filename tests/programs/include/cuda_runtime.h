@@ -77,10 +77,14 @@ struct cudaPitchedPtr {
     void *ptr;
     size_t pitch, xsize, ysize;
 };
-static inline cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) {
+static inline cudaExtent
+make_cudaExtent(size_t w, size_t h, size_t d)
+{
     return cudaExtent{w, h, d};
 }
-static inline cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, size_t x, size_t y) {
+static inline cudaPitchedPtr
+make_cudaPitchedPtr(void *p, size_t pitch, size_t x, size_t y)
+{
     return cudaPitchedPtr{p, pitch, x, y};
 }
 struct cudaMemcpy3DParms {
@@ -180,9 +184,10 @@ struct cudaTextureDesc {
 extern "C" {
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t smem = 0,
                                      cudaStream_t stream = 0);
-cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *smem, void *stream);
-cudaError_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t smem,
-                             cudaStream_t stream);
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *smem,
+                                       void *stream);
+cudaError_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args,
+                             size_t smem, cudaStream_t stream);
 cudaError_t cudaLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **args,
                                         size_t smem, cudaStream_t stream);
 const char *cudaGetErrorName(cudaError_t e);
@@ -221,8 +226,8 @@ cudaError_t cudaMemset(void *p, int value, size_t n);
 cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t stream = 0);
 cudaError_t cudaMemset2D(void *p, size_t pitch, int value, size_t width, size_t height);
 cudaError_t cudaMemset3D(cudaPitchedPtr p, int value, cudaExtent extent);
-cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t n, size_t offset,
-                               cudaMemcpyKind kind);
+cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t n,
+                               size_t offset, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t n, size_t offset,
                                  cudaMemcpyKind kind);
 cudaError_t cudaGetSymbolAddress(void **p, const void *symbol);
@@ -250,8 +255,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
                                                           int threads, size_t smem);
 cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
                                             cudaChannelFormatKind kind);
-cudaError_t cudaMallocArray(cudaArray_t *a, const cudaChannelFormatDesc *desc, size_t width,
-                            size_t height = 0, unsigned flags = 0);
+cudaError_t cudaMallocArray(cudaArray_t *a, const cudaChannelFormatDesc *desc,
+                            size_t width, size_t height = 0, unsigned flags = 0);
 cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *a,
                                      const cudaChannelFormatDesc *desc, cudaExtent extent,
                                      unsigned levels, unsigned flags = 0);
@@ -266,8 +271,9 @@ cudaError_t cudaFreeArray(cudaArray_t a);
 cudaError_t cudaMemcpy2DToArray(cudaArray_t a, size_t x, size_t y, const void *p,
                                 size_t pitch, size_t width, size_t height,
                                 cudaMemcpyKind kind);
-cudaError_t cudaMemcpy2DFromArray(void *p, size_t pitch, cudaArray_t a, size_t x, size_t y,
-                                  size_t width, size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DFromArray(void *p, size_t pitch, cudaArray_t a, size_t x,
+                                  size_t y, size_t width, size_t height,
+                                  cudaMemcpyKind kind);
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t *t, const cudaResourceDesc *r,
                                     const cudaTextureDesc *d, const void *view);
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t t);
@@ -276,97 +282,148 @@ cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t s);
 }
 
 /* -- what C++ callers write without casts -- */
-template <typename T> static inline cudaError_t cudaMalloc(T **p, size_t n) {
+template <typename T>
+static inline cudaError_t
+cudaMalloc(T **p, size_t n)
+{
     return cudaMalloc((void **)p, n);
 }
 template <typename T>
-static inline cudaError_t cudaMallocManaged(T **p, size_t n, unsigned flags = 1) {
+static inline cudaError_t
+cudaMallocManaged(T **p, size_t n, unsigned flags = 1)
+{
     return cudaMallocManaged((void **)p, n, flags);
 }
-template <typename T> static inline cudaError_t cudaMallocHost(T **p, size_t n) {
+template <typename T>
+static inline cudaError_t
+cudaMallocHost(T **p, size_t n)
+{
     return cudaMallocHost((void **)p, n);
 }
 template <typename T>
-static inline cudaError_t cudaHostAlloc(T **p, size_t n, unsigned flags) {
+static inline cudaError_t
+cudaHostAlloc(T **p, size_t n, unsigned flags)
+{
     return cudaHostAlloc((void **)p, n, flags);
 }
 template <typename T>
-static inline cudaError_t cudaHostGetDevicePointer(T **d, void *h, unsigned flags) {
+static inline cudaError_t
+cudaHostGetDevicePointer(T **d, void *h, unsigned flags)
+{
     return cudaHostGetDevicePointer((void **)d, h, flags);
 }
 template <typename T>
-static inline cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t w, size_t h) {
+static inline cudaError_t
+cudaMallocPitch(T **p, size_t *pitch, size_t w, size_t h)
+{
     return cudaMallocPitch((void **)p, pitch, w, h);
 }
 template <typename T>
-static inline cudaError_t cudaMallocAsync(T **p, size_t n, cudaStream_t s) {
+static inline cudaError_t
+cudaMallocAsync(T **p, size_t n, cudaStream_t s)
+{
     return cudaMallocAsync((void **)p, n, s);
 }
 template <typename T>
-static inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *src, size_t n,
-                                             size_t offset = 0,
-                                             cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+static inline cudaError_t
+cudaMemcpyToSymbol(const T &symbol, const void *src, size_t n, size_t offset = 0,
+                   cudaMemcpyKind kind = cudaMemcpyHostToDevice)
+{
     return cudaMemcpyToSymbol((const void *)&symbol, src, n, offset, kind);
 }
 template <typename T>
 static inline cudaError_t
 cudaMemcpyFromSymbol(void *dst, const T &symbol, size_t n, size_t offset = 0,
-                     cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+                     cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
+{
     return cudaMemcpyFromSymbol(dst, (const void *)&symbol, n, offset, kind);
 }
 template <typename T>
-static inline cudaError_t cudaGetSymbolAddress(void **p, const T &symbol) {
+static inline cudaError_t
+cudaGetSymbolAddress(void **p, const T &symbol)
+{
     return cudaGetSymbolAddress(p, (const void *)&symbol);
 }
 template <typename T>
-static inline cudaError_t cudaGetSymbolSize(size_t *n, const T &symbol) {
+static inline cudaError_t
+cudaGetSymbolSize(size_t *n, const T &symbol)
+{
     return cudaGetSymbolSize(n, (const void *)&symbol);
 }
 template <typename T>
-static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, T *f) {
+static inline cudaError_t
+cudaFuncGetAttributes(cudaFuncAttributes *a, T *f)
+{
     return cudaFuncGetAttributes(a, (const void *)f);
 }
 template <typename T>
-static inline cudaError_t cudaFuncSetAttribute(T *f, cudaFuncAttribute attr, int value) {
+static inline cudaError_t
+cudaFuncSetAttribute(T *f, cudaFuncAttribute attr, int value)
+{
     return cudaFuncSetAttribute((const void *)f, attr, value);
 }
 template <typename T>
-static inline cudaError_t cudaLaunchCooperativeKernel(T *f, dim3 grid, dim3 block,
-                                                      void **args, size_t smem,
-                                                      cudaStream_t stream) {
+static inline cudaError_t
+cudaLaunchCooperativeKernel(T *f, dim3 grid, dim3 block, void **args, size_t smem,
+                            cudaStream_t stream)
+{
     return cudaLaunchCooperativeKernel((const void *)f, grid, block, args, smem, stream);
 }
 template <typename T>
 static inline cudaError_t
-cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T *f, int threads, size_t smem) {
+cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T *f, int threads, size_t smem)
+{
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void *)f, threads,
                                                          smem);
 }
 template <typename T> static inline cudaChannelFormatDesc cudaCreateChannelDesc();
-template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<float>() {
+template <>
+inline cudaChannelFormatDesc
+cudaCreateChannelDesc<float>()
+{
     return cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
 }
-template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<float4>() {
+template <>
+inline cudaChannelFormatDesc
+cudaCreateChannelDesc<float4>()
+{
     return cudaCreateChannelDesc(32, 32, 32, 32, cudaChannelFormatKindFloat);
 }
-template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<int>() {
+template <>
+inline cudaChannelFormatDesc
+cudaCreateChannelDesc<int>()
+{
     return cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindSigned);
 }
-template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<unsigned char>() {
+template <>
+inline cudaChannelFormatDesc
+cudaCreateChannelDesc<unsigned char>()
+{
     return cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned);
 }
-template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<uchar4>() {
+template <>
+inline cudaChannelFormatDesc
+cudaCreateChannelDesc<uchar4>()
+{
     return cudaCreateChannelDesc(8, 8, 8, 8, cudaChannelFormatKindUnsigned);
 }
 
 /* -- textures and surfaces in kernels: PTX ISA, "Texture instructions" -- */
 struct allot_quad {
     float x, y, z, w;
-    __device__ operator float() const { return x; }
-    __device__ operator float4() const { return make_float4(x, y, z, w); }
+    __device__ operator float() const
+    {
+        return x;
+    }
+    __device__ operator float4() const
+    {
+        return make_float4(x, y, z, w);
+    }
 };
 template <typename T>
-static __device__ __forceinline__ T tex1Dfetch(cudaTextureObject_t t, int x) {
+static __device__ __forceinline__ T
+tex1Dfetch(cudaTextureObject_t t, int x)
+{
     allot_quad q;
     asm volatile("tex.1d.v4.f32.s32 {%0, %1, %2, %3}, [%4, {%5}];"
                  : "=f"(q.x), "=f"(q.y), "=f"(q.z), "=f"(q.w)
@@ -374,7 +431,9 @@ static __device__ __forceinline__ T tex1Dfetch(cudaTextureObject_t t, int x) {
     return q;
 }
 template <typename T>
-static __device__ __forceinline__ T tex2D(cudaTextureObject_t t, float x, float y) {
+static __device__ __forceinline__ T
+tex2D(cudaTextureObject_t t, float x, float y)
+{
     allot_quad q;
     asm volatile("tex.2d.v4.f32.f32 {%0, %1, %2, %3}, [%4, {%5, %6}];"
                  : "=f"(q.x), "=f"(q.y), "=f"(q.z), "=f"(q.w)
@@ -382,7 +441,9 @@ static __device__ __forceinline__ T tex2D(cudaTextureObject_t t, float x, float 
     return q;
 }
 template <typename T>
-static __device__ __forceinline__ T tex3D(cudaTextureObject_t t, float x, float y, float z) {
+static __device__ __forceinline__ T
+tex3D(cudaTextureObject_t t, float x, float y, float z)
+{
     allot_quad q;
     asm volatile("tex.3d.v4.f32.f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}];"
                  : "=f"(q.x), "=f"(q.y), "=f"(q.z), "=f"(q.w)
@@ -390,8 +451,9 @@ static __device__ __forceinline__ T tex3D(cudaTextureObject_t t, float x, float 
     return q;
 }
 template <typename T>
-static __device__ __forceinline__ T tex2DLod(cudaTextureObject_t t, float x, float y,
-                                             float level) {
+static __device__ __forceinline__ T
+tex2DLod(cudaTextureObject_t t, float x, float y, float level)
+{
     allot_quad q;
     asm volatile("tex.level.2d.v4.f32.f32 {%0, %1, %2, %3}, [%4, {%5, %6}], %7;"
                  : "=f"(q.x), "=f"(q.y), "=f"(q.z), "=f"(q.w)
@@ -399,8 +461,9 @@ static __device__ __forceinline__ T tex2DLod(cudaTextureObject_t t, float x, flo
     return q;
 }
 template <typename T>
-static __device__ __forceinline__ T texCubemap(cudaTextureObject_t t, float x, float y,
-                                               float z) {
+static __device__ __forceinline__ T
+texCubemap(cudaTextureObject_t t, float x, float y, float z)
+{
     allot_quad q;
     asm volatile("tex.cube.v4.f32.f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}];"
                  : "=f"(q.x), "=f"(q.y), "=f"(q.z), "=f"(q.w)
@@ -408,19 +471,21 @@ static __device__ __forceinline__ T texCubemap(cudaTextureObject_t t, float x, f
     return q;
 }
 /* x in bytes, as CUDA has it. */
-static __device__ __forceinline__ void surf2Dread(uchar4 *v, cudaSurfaceObject_t s, int x,
-                                                  int y) {
+static __device__ __forceinline__ void
+surf2Dread(uchar4 *v, cudaSurfaceObject_t s, int x, int y)
+{
     unsigned a, b, c, d;
     asm volatile("suld.b.2d.v4.b8.trap {%0, %1, %2, %3}, [%4, {%5, %6}];"
                  : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
                  : "l"(s), "r"(x), "r"(y));
     *v = make_uchar4(a, b, c, d);
 }
-static __device__ __forceinline__ void surf2Dwrite(uchar4 v, cudaSurfaceObject_t s, int x,
-                                                   int y) {
-    asm volatile("sust.b.2d.v4.b8.trap [%0, {%1, %2}], {%3, %4, %5, %6};" ::"l"(s), "r"(x),
-                 "r"(y), "r"((unsigned)v.x), "r"((unsigned)v.y), "r"((unsigned)v.z),
-                 "r"((unsigned)v.w)
+static __device__ __forceinline__ void
+surf2Dwrite(uchar4 v, cudaSurfaceObject_t s, int x, int y)
+{
+    asm volatile("sust.b.2d.v4.b8.trap [%0, {%1, %2}], {%3, %4, %5, %6};" ::"l"(s),
+                 "r"(x), "r"(y), "r"((unsigned)v.x), "r"((unsigned)v.y),
+                 "r"((unsigned)v.z), "r"((unsigned)v.w)
                  : "memory");
 }
 
