@@ -8,9 +8,9 @@
  * change their own word before they read the other's, sequentially consistent, so that
  * one of them sees the other.
  *
- * A thread that the host stops in the middle of its work holds up all, and one that wakes
- * may take the caller's processor; where that happens often there are not enough
- * processors, and the caller is faster alone. */
+ * A thread that the host stops in the middle of its work holds up all, and one that is
+ * called and does not come has no processor; where that happens often there are not
+ * enough processors, and the caller is faster alone. */
 #include "base/pool.h"
 
 #include "base/arena.h"
@@ -18,13 +18,19 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum {
-    SPINS = 500, /* 15 to 30 microseconds */
-    /* After a round for which a thread had to be woken, or whose end the caller had to
-     * sleep for, it goes on alone for some rounds: at first so many, each time twice as
-     * many up to a most, and half as many again after every so many good rounds. */
+    /* Nanoseconds. A wait is shorter than SPIN where all threads have a processor: what
+     * the caller does between two rounds takes some ten microseconds, to wake a thread
+     * fifty. One that has not come after COME will not soon. */
+    SPIN = 200000,
+    COME = 1000000,
+    /* After a round for which a thread did not come, or whose end the caller had to sleep
+     * for, it goes on alone for some rounds: at first so many, each time twice as many up
+     * to a most, and half as many again after every so many good rounds. */
     ALONE_FIRST = 8,
     ALONE_MOST = 2048,
     ALONE_GOOD = 128,
@@ -43,7 +49,8 @@ struct pool {
     atomic_bool waiting;               /* the caller, on `ended` */
     atomic_bool quit;
     unsigned round, alone, penalty, good; /* the caller's own */
-    bool back;                            /* the last round was the last one alone */
+    uint64_t
+        called; /* when threads were called that have not come yet; 0: all are here */
     void (*f)(void *user, unsigned thread);
     void *user;
     pthread_mutex_t lock;
@@ -62,6 +69,14 @@ relax(void)
 #endif
 }
 
+static uint64_t
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static bool
 called(struct pool *p, unsigned last)
 {
@@ -73,11 +88,12 @@ called(struct pool *p, unsigned last)
 static void
 await_round(struct pool *p, unsigned last)
 {
-    for (int i = 0; i < SPINS; i++) {
-        if (called(p, last))
-            return;
-        relax();
-    }
+    for (uint64_t end = now() + SPIN; now() < end;)
+        for (int i = 0; i < 32; i++) {
+            if (called(p, last))
+                return;
+            relax();
+        }
     pthread_mutex_lock(&p->lock);
     atomic_fetch_add(&p->sleepers, 1);
     while (!called(p, last))
@@ -86,7 +102,7 @@ await_round(struct pool *p, unsigned last)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* False: nobody slept. */
+/* False: nobody sleeps. */
 static bool
 wake_all(struct pool *p)
 {
@@ -96,6 +112,19 @@ wake_all(struct pool *p)
     pthread_cond_broadcast(&p->begun);
     pthread_mutex_unlock(&p->lock);
     return true;
+}
+
+/* False: some were called long ago. */
+static bool
+call(struct pool *p)
+{
+    if (!wake_all(p)) {
+        p->called = 0;
+        return true;
+    }
+    uint64_t t = now();
+    p->called = p->called ? p->called : t;
+    return t - p->called < COME;
 }
 
 static void *
@@ -125,11 +154,12 @@ work(void *arg)
 static bool
 await_end(struct pool *p)
 {
-    for (int i = 0; i < SPINS; i++) {
-        if (!atomic_load(&p->active))
-            return true;
-        relax();
-    }
+    for (uint64_t end = now() + SPIN; now() < end;)
+        for (int i = 0; i < 32; i++) {
+            if (!atomic_load(&p->active))
+                return true;
+            relax();
+        }
     pthread_mutex_lock(&p->lock);
     atomic_store(&p->waiting, true);
     while (atomic_load(&p->active))
@@ -188,7 +218,7 @@ void
 pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
 {
     if (p->alone) {
-        p->back = --p->alone == 0;
+        p->alone--;
         f(user, 0);
         return;
     }
@@ -196,15 +226,15 @@ pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
     p->user = user;
     p->round = p->round + 1 ? p->round + 1 : 1;
     atomic_store(&p->open, p->round);
-    bool bad = wake_all(p) && !p->back; /* after a time alone they all sleep */
-    p->back = false;
+    bool good = call(p);
     f(user, 0);
     atomic_store(&p->open, 0);
-    if (!await_end(p) || bad) {
+    if (!await_end(p) || !good) {
         p->penalty = p->penalty ? 2 * p->penalty : ALONE_FIRST;
         p->penalty = p->penalty > ALONE_MOST ? ALONE_MOST : p->penalty;
         p->alone = p->penalty;
         p->good = 0;
+        p->called = 0;
     } else if (++p->good == ALONE_GOOD) {
         p->penalty /= 2;
         p->good = 0;
