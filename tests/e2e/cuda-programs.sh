@@ -57,13 +57,48 @@ for p in "$build"/programs/clang/* "$build"/programs/nvcc/*; do
     has err "launches"
     check "$n, functional" 0 "$allot" exec --functional --machine gtx480 "$p"
 done
-for n in memory streams templates cooperative textures texrefs; do
+for n in memory streams templates cooperative textures texrefs opengl; do
     case $programs in *clang/$n*) ;; *) fail "there is no program clang/$n" ;; esac
 done
 case $programs in
 *nvcc/*) ;;
 *) echo "skipped: no nvcc here, so no programs by nvcc" ;;
 esac
+
+# OpenGL's buffers, with an OpenGL that only keeps them
+cat >gl.c <<'EOF'
+#include <stdlib.h>
+#include <string.h>
+static struct { char *p; long n; } buffer[9];
+static unsigned made, bound;
+void glGenBuffers(int n, unsigned *b) { while (n--) *b++ = ++made; }
+void glBindBuffer(unsigned target, unsigned b) { bound = b; }
+void glBufferData(unsigned target, long n, const void *p, unsigned use)
+{
+    buffer[bound].p = realloc(buffer[bound].p, buffer[bound].n = n);
+    memcpy(buffer[bound].p, p, n);
+}
+void glGetIntegerv(unsigned what, int *v) { *v = what == 0x8894 ? (int)bound : 0; }
+void glGetBufferParameteriv(unsigned target, unsigned what, int *v)
+{
+    *v = what == 0x8764 ? (int)buffer[bound].n : 0;
+}
+void glGetBufferSubData(unsigned target, long at, long n, void *p)
+{
+    memcpy(p, buffer[bound].p + at, n);
+}
+void glBufferSubData(unsigned target, long at, long n, const void *p)
+{
+    memcpy(buffer[bound].p + at, p, n);
+}
+EOF
+${CC:-cc} -shared -fPIC gl.c -o libfakegl.so
+for p in "$build"/programs/clang/opengl "$build"/programs/nvcc/opengl; do
+    [ -x "$p" ] || continue
+    LD_PRELOAD=$PWD/libfakegl.so check "$p with OpenGL" 0 "$allot" exec "$p"
+    has err "twice"
+    has out "opengl: a buffer"
+done
 
 # -- what allot exec adds --
 p=$build/programs/clang/streams

@@ -19,6 +19,9 @@ enum cudaError_t {
     cudaErrorInvalidChannelDescriptor = 20,
     cudaErrorInvalidMemcpyDirection = 21,
     cudaErrorInvalidDevice = 101,
+    cudaErrorAlreadyMapped = 208,
+    cudaErrorNotMapped = 211,
+    cudaErrorInvalidGraphicsContext = 219,
     cudaErrorInvalidResourceHandle = 400,
     cudaErrorIllegalAddress = 700,
     cudaErrorHostMemoryNotRegistered = 713,
@@ -208,6 +211,18 @@ cudaError_t cudaHostAlloc(void **p, size_t n, unsigned flags);
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags);
 cudaError_t cudaHostRegister(void *p, size_t n, unsigned flags);
 cudaError_t cudaHostUnregister(void *p);
+struct cudaGraphicsResource;
+enum {
+    cudaGraphicsMapFlagsNone,
+    cudaGraphicsMapFlagsReadOnly,
+    cudaGraphicsMapFlagsWriteDiscard
+};
+cudaError_t cudaGraphicsMapResources(int n, cudaGraphicsResource **r, cudaStream_t s);
+cudaError_t cudaGraphicsUnmapResources(int n, cudaGraphicsResource **r, cudaStream_t s);
+cudaError_t cudaGraphicsResourceGetMappedPointer(void **p, size_t *bytes,
+                                                 cudaGraphicsResource *r);
+cudaError_t cudaGraphicsResourceSetMapFlags(cudaGraphicsResource *r, unsigned flags);
+cudaError_t cudaGraphicsUnregisterResource(cudaGraphicsResource *r);
 cudaError_t cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t height);
 cudaError_t cudaMalloc3D(cudaPitchedPtr *p, cudaExtent extent);
 cudaError_t cudaMallocAsync(void **p, size_t n, cudaStream_t stream);
