@@ -13,8 +13,10 @@ passed=0
 
 # Libraries built with ASan need its own in the program, whose leaks are not our concern.
 asan=
+libasan=
 if nm -D "$build/cuda/liballot-cuda.so" | grep -q __asan_init; then
-    asan="LD_PRELOAD=$(${CC:-cc} -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0"
+    libasan=$(${CC:-cc} -print-file-name=libasan.so)
+    asan="LD_PRELOAD=$libasan ASAN_OPTIONS=detect_leaks=0"
 fi
 
 fail() {
@@ -95,7 +97,7 @@ EOF
 ${CC:-cc} -shared -fPIC gl.c -o libfakegl.so
 for p in "$build"/programs/clang/opengl "$build"/programs/nvcc/opengl; do
     [ -x "$p" ] || continue
-    LD_PRELOAD=$PWD/libfakegl.so check "$p with OpenGL" 0 "$allot" exec "$p"
+    check "$p with OpenGL" 0 env LD_PRELOAD="$libasan $PWD/libfakegl.so" "$allot" exec "$p"
     has err "twice"
     has out "opengl: a buffer"
 done
