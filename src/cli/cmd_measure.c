@@ -3,6 +3,7 @@
  * reads. */
 #include "cli/cli.h"
 #include "cli/micro.h"
+#include "cli/runs.h"
 #include "cli/span.h"
 
 #include <dlfcn.h>
@@ -390,10 +391,6 @@ cmd_measure(int argc, char **argv)
     close_gpu(&g);
     strbuf_free(&out);
     micro_free(&m);
-    diag_print(&diag, &out);
-    if (out.s)
-        fputs(out.s, stderr);
-    strbuf_free(&out);
-    diag_free(&diag);
+    cli_sink(&diag);
     return cli_interrupted() ? EXIT_INTERRUPTED : ok ? EXIT_OK : EXIT_FAILED;
 }

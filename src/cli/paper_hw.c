@@ -2,6 +2,7 @@
  * beside what `allot measure` found on the product. */
 #include "cli/cli.h"
 #include "cli/micro.h"
+#include "cli/runs.h"
 
 #include "base/vec.h"
 #include "report/table.h"
@@ -310,12 +311,7 @@ paper_hw(int argc, char **argv)
             printf("\n");
         ok = correlate(&h, pos.v[i], &o, &diag, d);
     }
-    struct strbuf text = {0};
-    diag_print(&diag, &text);
-    if (text.s)
-        fputs(text.s, stderr);
-    strbuf_free(&text);
-    diag_free(&diag);
+    cli_sink(&diag);
     cli_diag(d);
     allot_diag_free(d);
     micro_free(&h.cases);

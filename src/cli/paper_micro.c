@@ -2,6 +2,7 @@
  * descriptions of the two machines for which GPGPU-Sim's cycles are known. */
 #include "cli/cli.h"
 #include "cli/micro.h"
+#include "cli/runs.h"
 
 #include "base/vec.h"
 #include "report/chart.h"
@@ -187,12 +188,7 @@ write_chart(const struct micro_run_state *r, const char *path)
                       .value = value};
     struct diag_sink diag = {0};
     bool ok = chart_write(&c, path, &diag);
-    struct strbuf text = {0};
-    diag_print(&diag, &text);
-    if (text.s)
-        fputs(text.s, stderr);
-    strbuf_free(&text);
-    diag_free(&diag);
+    cli_sink(&diag);
     free(value);
     free(v);
     vec_free(&groups);
@@ -311,12 +307,7 @@ paper_micro(int argc, char **argv)
         if (chart)
             ok &= write_chart(&r, chart);
     }
-    struct strbuf text = {0};
-    diag_print(&diag, &text);
-    if (text.s)
-        fputs(text.s, stderr);
-    strbuf_free(&text);
-    diag_free(&diag);
+    cli_sink(&diag);
     cli_diag(d);
     allot_diag_free(d);
     micro_free(&r.cases);

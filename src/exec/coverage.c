@@ -23,15 +23,6 @@ by_mnemonic(const void *a, const void *b)
     return c ? c : (int)x - (int)y;
 }
 
-static unsigned
-type_named(const char *s, size_t n)
-{
-    for (unsigned t = 1; t < PTX_NTYPES; t++)
-        if (strlen(ptx_types[t].text) == n && !memcmp(ptx_types[t].text, s, n))
-            return t;
-    return 0;
-}
-
 /* What there is of a row. */
 struct found {
     unsigned forms;
@@ -85,7 +76,7 @@ count_types(struct ptx_inst *in, const char *types, struct found *f)
     unsigned at = in->ntypes++;
     for (size_t i = 0; i < len;) {
         size_t k = strcspn(types + i, " /");
-        in->type[at] = (uint8_t)type_named(types + i, k);
+        in->type[at] = (uint8_t)ptx_type_find(types + i, k);
         count_types(in, rest, f);
         i += k + (types[i + k] == ' ');
     }

@@ -116,10 +116,8 @@ say(struct diag_sink *diag, const char *text, const char *fmt, ...)
 static const struct ptx_type_info *
 find_type(const char *name)
 {
-    for (int t = PTX_NOTYPE + 1; t < PTX_NTYPES; t++)
-        if (ptx_types[t].bytes && !strcmp(ptx_types[t].text, name))
-            return &ptx_types[t];
-    return NULL;
+    const struct ptx_type_info *t = &ptx_types[ptx_type_find(name, strlen(name))];
+    return t->bytes ? t : NULL;
 }
 
 /* A number as the bytes of one element. */

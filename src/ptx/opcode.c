@@ -1,6 +1,8 @@
 /* opcode.c: the tables of types.def, modifiers.def, latencies.def and opcodes.def. */
 #include "ptx/opcode.h"
 
+#include <string.h>
+
 const struct ptx_type_info ptx_types[PTX_NTYPES] = {
     {"", 0, PTX_K_NONE},
 #define TYPE(id, text, bytes, kind) {text, bytes, PTX_K_##kind},
@@ -30,3 +32,12 @@ const struct ptx_op_info ptx_ops[PTX_NOPS] = {
 
 _Static_assert(PTX_NMODGROUPS <= 128, "ptx_op_info.groups has one bit for each group");
 _Static_assert(PTX_NMODS <= 256, "ptx_inst.mod holds a modifier in a byte");
+
+unsigned
+ptx_type_find(const char *s, size_t n)
+{
+    for (unsigned t = 1; t < PTX_NTYPES; t++)
+        if (!strncmp(ptx_types[t].text, s, n) && !ptx_types[t].text[n])
+            return t;
+    return 0;
+}

@@ -33,6 +33,8 @@ struct ptx_type_info {
     uint8_t kind;     /* enum ptx_type_kind */
 };
 extern const struct ptx_type_info ptx_types[PTX_NTYPES];
+/* Type named by n characters without dot, 0: none. */
+unsigned ptx_type_find(const char *s, size_t n);
 
 /* -- modifiers: PTX_MG_<group>, and PTX_<group>_<id> from 1 within each group -- */
 enum ptx_mod_group {

@@ -253,7 +253,7 @@ parse_module_item(struct parser *p)
         }
         return parse_function(p, linkage);
     }
-    unsigned type = at(p, T_DOT) ? type_by_name(p->tok.s + 1, p->tok.n - 1) : 0;
+    unsigned type = at(p, T_DOT) ? ptx_type_find(p->tok.s + 1, p->tok.n - 1) : 0;
     if (!space_word(p) && ptx_types[type].kind != PTX_K_OPAQUE) {
         if (at(p, T_DOT))
             err(p, here(p), "unknown directive '%.*s'",

@@ -83,7 +83,7 @@ bool
 parse_decl(struct parser *p, struct decl *d)
 {
     d->at = here(p);
-    unsigned opaque = at(p, T_DOT) ? type_by_name(p->tok.s + 1, p->tok.n - 1) : 0;
+    unsigned opaque = at(p, T_DOT) ? ptx_type_find(p->tok.s + 1, p->tok.n - 1) : 0;
     if (opaque && ptx_types[opaque].kind == PTX_K_OPAQUE) {
         d->space = PTX_SPACE_GLOBAL; /* ".texref t;" as older texts have it */
     } else {
@@ -99,7 +99,7 @@ parse_decl(struct parser *p, struct decl *d)
             return false;
     }
     for (; at(p, T_DOT); next(p)) {
-        unsigned type = type_by_name(p->tok.s + 1, p->tok.n - 1);
+        unsigned type = ptx_type_find(p->tok.s + 1, p->tok.n - 1);
         struct place where = here(p);
         if (type) {
             if (d->type)

@@ -36,21 +36,12 @@ hash(const char *s, size_t n)
     return h ^ h >> 15;
 }
 
-unsigned
-type_by_name(const char *s, size_t n)
-{
-    for (unsigned t = 1; t < PTX_NTYPES; t++)
-        if (!strncmp(ptx_types[t].text, s, n) && !ptx_types[t].text[n])
-            return t;
-    return 0;
-}
-
 static void
 split_types(struct row *r)
 {
     for (const char *s = r->info->types; *s;) {
         size_t n = strcspn(s, " /");
-        r->types[r->ntypes] |= (uint64_t)1 << type_by_name(s, n);
+        r->types[r->ntypes] |= (uint64_t)1 << ptx_type_find(s, n);
         s += n;
         if (!*s || *s == '/')
             r->ntypes++;
@@ -402,7 +393,7 @@ split(struct parser *p, struct spelling *sp, const char *text, uint32_t n,
         *w = (struct word){text + k, i - k, 0, false};
         if (w->n > 6 && !memcmp(w->s, "const[", 6))
             w->n = 5; /* old constant banks: there is one bank now */
-        w->type = type_by_name(w->s, w->n);
+        w->type = ptx_type_find(w->s, w->n);
         w->known = w->type;
         for (unsigned m = 1; m < PTX_NMODS && !w->known; m++)
             w->known = is_mod(w, m);

@@ -271,7 +271,4 @@ struct diag *wrong_kind(struct check *c, unsigned i, const struct ptx_operand *o
                         const char *wanted);
 const char *operand_text(const struct ptx_operand *o);
 
-/* Type named by a word without dot, 0: none. */
-unsigned type_by_name(const char *s, size_t n);
-
 #endif

@@ -174,15 +174,6 @@ struct choice {
     uint8_t n, v[64];
 };
 
-static unsigned
-type_named(const char *s, size_t n)
-{
-    for (unsigned t = 1; t < PTX_NTYPES; t++)
-        if (strlen(ptx_types[t].text) == n && !memcmp(ptx_types[t].text, s, n))
-            return t;
-    return 0;
-}
-
 static void
 spell_row(unsigned op, uint64_t *rng)
 {
@@ -191,7 +182,7 @@ spell_row(unsigned op, uint64_t *rng)
     unsigned group[PTX_NMODGROUPS], nt = 0, ng = 0;
     for (const char *s = o->types; *s;) {
         size_t n = strcspn(s, " /");
-        c[nt].v[c[nt].n++] = (uint8_t)type_named(s, n);
+        c[nt].v[c[nt].n++] = (uint8_t)ptx_type_find(s, n);
         s += n;
         if (!*s || *s == '/')
             nt++;
