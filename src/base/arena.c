@@ -1,6 +1,7 @@
-/* arena.c: chunks double up to 1 MiB; a larger request gets a chunk of its own. Large
- * chunks come zeroed, from the system where it can, so that what is never used costs no
- * memory. */
+/* arena.c: chunks double up to 1 MiB (8 with huge pages); a larger request gets a chunk
+ * of its own. Large chunks come zeroed, from the system where it can, so that what is
+ * never used costs no memory. Huge pages: the state of a simulation lies in more common
+ * ones than the host's TLB holds. */
 #include "base/arena.h"
 
 #include <assert.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct arena_chunk {
     struct arena_chunk *next;
@@ -18,7 +20,13 @@ struct arena_chunk {
     _Alignas(64) char data[];
 };
 
-enum { CHUNK_MIN = 4096, CHUNK_MAX = 1 << 20, ZEROED_MIN = 1 << 17 };
+enum {
+    CHUNK_MIN = 4096,
+    CHUNK_MAX = 1 << 20,
+    ZEROED_MIN = 1 << 17,
+    HUGE_PAGE = 2 << 20,
+    HUGE_MAX = 4 * HUGE_PAGE,
+};
 
 /* Out of memory is not an input error and nothing can be reported without memory. */
 static _Noreturn void
@@ -63,41 +71,57 @@ xstrdup(const char *s)
 }
 
 static void
-add_chunk(struct arena *a, size_t need)
+add_chunk(struct arena_pile *p, size_t need, bool huge)
 {
-    size_t size = a->chunk ? a->chunk->size * 2 : CHUNK_MIN;
-    if (size > CHUNK_MAX)
-        size = CHUNK_MAX;
+    size_t size = p->chunk ? p->chunk->size * 2 : CHUNK_MIN;
+    size_t most = huge ? HUGE_MAX : CHUNK_MAX;
+    if (size > most)
+        size = most;
     if (size < need)
         size = need;
-    size_t total = (sizeof(struct arena_chunk) + size + 63) & ~(size_t)63;
+    size_t align = huge && size >= HUGE_PAGE ? HUGE_PAGE : 64;
+    size_t total = (sizeof(struct arena_chunk) + size + align - 1) & ~(align - 1);
     bool zeroed = size >= ZEROED_MIN;
-    void *block = zeroed ? calloc(1, total + 64) : aligned_alloc(64, total);
+    void *block = zeroed ? calloc(1, total + align) : aligned_alloc(64, total);
     if (!block)
         out_of_memory(total);
     struct arena_chunk *c =
-        (struct arena_chunk *)(((uintptr_t)block + 63) & ~(uintptr_t)63);
+        (struct arena_chunk *)(((uintptr_t)block + align - 1) & ~(uintptr_t)(align - 1));
+    if (align == HUGE_PAGE)
+        (void)madvise(c, total, MADV_HUGEPAGE); /* a wish */
     c->block = block;
     c->zeroed = zeroed;
-    c->next = a->chunk;
+    c->next = p->chunk;
     c->size = size;
-    a->chunk = c;
-    a->at = c->data;
-    a->end = c->data + size;
+    p->chunk = c;
+    p->at = c->data;
+    p->end = c->data + size;
+}
+
+static void *
+take(struct arena *a, struct arena_pile *p, size_t n, size_t align, bool huge)
+{
+    assert(align && (align & (align - 1)) == 0 && align <= 64);
+    uintptr_t at = ((uintptr_t)p->at + align - 1) & ~(uintptr_t)(align - 1);
+    if (!p->at || at + n > (uintptr_t)p->end || at + n < at) {
+        add_chunk(p, n + align, huge);
+        at = ((uintptr_t)p->at + align - 1) & ~(uintptr_t)(align - 1);
+    }
+    a->used += (size_t)(at + n - (uintptr_t)p->at);
+    p->at = (char *)(at + n);
+    return p->chunk->zeroed ? (void *)at : memset((void *)at, 0, n);
 }
 
 void *
 arena_alloc_aligned(struct arena *a, size_t n, size_t align)
 {
-    assert(align && (align & (align - 1)) == 0 && align <= 64);
-    uintptr_t at = ((uintptr_t)a->at + align - 1) & ~(uintptr_t)(align - 1);
-    if (!a->at || at + n > (uintptr_t)a->end || at + n < at) {
-        add_chunk(a, n + align);
-        at = ((uintptr_t)a->at + align - 1) & ~(uintptr_t)(align - 1);
-    }
-    a->used += (size_t)(at + n - (uintptr_t)a->at);
-    a->at = (char *)(at + n);
-    return a->chunk->zeroed ? (void *)at : memset((void *)at, 0, n);
+    return take(a, &a->pile, n, align, a->huge);
+}
+
+void *
+arena_alloc_sparse(struct arena *a, size_t n)
+{
+    return take(a, a->huge ? &a->sparse : &a->pile, n, 64, false);
 }
 
 void *
@@ -142,13 +166,42 @@ arena_printf(struct arena *a, const char *fmt, ...)
     return q;
 }
 
+static void
+free_chunks(struct arena_chunk *c)
+{
+    while (c) {
+        struct arena_chunk *next = c->next;
+        free(c->block);
+        c = next;
+    }
+}
+
 void
 arena_free(struct arena *a)
 {
-    while (a->chunk) {
-        struct arena_chunk *next = a->chunk->next;
-        free(a->chunk->block);
-        a->chunk = next;
-    }
-    memset(a, 0, sizeof *a);
+    free_chunks(a->pile.chunk);
+    free_chunks(a->sparse.chunk);
+    *a = (struct arena){.huge = a->huge};
+}
+
+/* The newest chunk, mostly the largest, is kept, and empty again. */
+static void
+reset(struct arena_pile *p)
+{
+    struct arena_chunk *c = p->chunk;
+    if (!c)
+        return;
+    free_chunks(c->next);
+    c->next = NULL;
+    if (c->zeroed)
+        memset(c->data, 0, (size_t)(p->at - c->data));
+    p->at = c->data;
+}
+
+void
+arena_reset(struct arena *a)
+{
+    reset(&a->pile);
+    reset(&a->sparse);
+    a->used = 0;
 }

@@ -14,14 +14,12 @@
 #include <unistd.h>
 
 static void
-arena_gives_aligned_zeroed_memory(void **state)
+fill_arena(struct arena *a)
 {
-    (void)state;
-    struct arena a = {0};
     char *last = NULL;
     for (size_t n = 1; n < 5000; n += 37) {
         for (size_t align = 1; align <= 64; align *= 2) {
-            char *p = arena_alloc_aligned(&a, n, align);
+            char *p = arena_alloc_aligned(a, n, align);
             assert_int_equal((uintptr_t)p % align, 0);
             for (size_t i = 0; i < n; i++)
                 assert_int_equal(p[i], 0);
@@ -30,13 +28,34 @@ arena_gives_aligned_zeroed_memory(void **state)
             last = p;
         }
     }
-    char *big = arena_alloc(&a, 3 << 20);
+    char *big = arena_alloc(a, 3 << 20);
     for (size_t i = 0; i < 3 << 20; i++)
         assert_true(big[i] == 0);
     memset(big, 1, 3 << 20);
-    assert_string_equal(arena_printf(&a, "%d-%s", 7, "x"), "7-x");
-    arena_free(&a);
-    assert_null(a.chunk);
+    char *sparse = arena_alloc_sparse(a, 5 << 20);
+    assert_int_equal((uintptr_t)sparse % 64, 0);
+    for (size_t i = 0; i < 5 << 20; i += 1000)
+        assert_true(sparse[i] == 0);
+    memset(sparse, 1, 5 << 20);
+    assert_true(big[0] == 1 && big[(3 << 20) - 1] == 1);
+    assert_string_equal(arena_printf(a, "%d-%s", 7, "x"), "7-x");
+}
+
+static void
+arena_gives_aligned_zeroed_memory(void **state)
+{
+    (void)state;
+    for (int huge = 0; huge < 2; huge++) {
+        struct arena a = {.huge = huge};
+        fill_arena(&a);
+        arena_reset(&a);
+        assert_int_equal(a.used, 0);
+        fill_arena(&a); /* what was kept is zeroed again */
+        arena_free(&a);
+        assert_null(a.pile.chunk);
+        assert_null(a.sparse.chunk);
+        assert_int_equal(a.huge, huge);
+    }
 }
 
 static void
