@@ -217,7 +217,7 @@ void
 exec_log_init(struct exec_log *l, struct arena *a, uint32_t instructions)
 {
     *l = (struct exec_log){.cap = instructions * LOG_MOST};
-    l->v = arena_alloc_aligned(a, l->cap, 64);
+    l->v = arena_alloc_sparse(a, l->cap);
 }
 
 void

@@ -1,11 +1,12 @@
 /* cache.c: one set-associative cache: tags, sectors, replacement, MSHRs, write policies.
  *
- * Lines are flat arrays: tags apart from the rest, so that a look-up scans consecutive
- * words (after trying the way that hit last in this set). MSHRs are found through a small
- * open-addressing hash (linear probing, backward-shift deletion), one MSHR per fetch
- * unit: a sector of a sectored cache, else the line. What waits in an MSHR is a list of
- * tokens from a fixed pool. Nothing is allocated after cache_new. Cost of a hit: one hash
- * of the address, one or two tag compares.
+ * What belongs to a set lies together (struct set), as small as it can be: a simulated
+ * GPU has more lines than the host's caches hold, and an access mostly finds its set
+ * cold. A look-up tries the way used last, then scans consecutive words. There is
+ * an MSHR per fetch unit: a sector of a sectored cache, else the line. Those of one line
+ * are one record, found through a small hash with chains; what waits for any of them is
+ * one list of tokens from a fixed pool. Nothing is allocated after cache_new. Cost of a
+ * hit: one hash of the address, one or two tag compares.
  *
  * Write policies (the `write` of the machine file; forward = the data go to the next
  * level): back       written line stays here, dirty; written back when evicted through
@@ -35,26 +36,34 @@ enum write_policy { W_READ_ONLY, W_BACK, W_THROUGH, W_EVICT, W_LOCAL_BACK };
 enum write_allocate { WA_NO, WA_FETCH, WA_LAZY };
 
 struct line {
-    uint64_t stamp;  /* order of last use (LRU) or of allocation (FIFO) */
-    uint64_t words;  /* of `partial` sectors: words written */
     uint8_t valid;   /* sectors that can be read */
     uint8_t pending; /* sectors reserved by an MSHR */
     uint8_t dirty;
     uint8_t partial; /* sectors written in part, not readable */
 };
 
-struct mshr {
-    uint64_t key;        /* line number * 8 + first sector */
-    uint32_t head, tail; /* waiting tokens, NONE: empty */
-    uint32_t n;          /* of them */
-    uint8_t unit, came;  /* sectors: asked for, arrived */
-    uint8_t dirty;       /* sectors written while on their way */
+struct set {
+    uint64_t *tag; /* by way; NO_TAG: empty */
+    struct line *line;
+    uint16_t *order; /* all ways, the one used (FIFO: allocated) last first */
+    uint64_t *words; /* of `partial` sectors: words written */
+};
+
+struct mshr { /* of the units of one line that are on their way */
+    uint64_t line;
+    uint32_t next;       /* in its chain; free list */
+    uint32_t token;      /* of the one that waited first; the others: */
+    uint32_t head, tail; /* in the order they came; NONE: nobody */
+    uint8_t want;        /* sectors of units still to come for `token`; 0: nobody */
+    uint8_t coming;      /* sectors of these units */
+    uint8_t came;        /* of them: those that have arrived */
+    uint8_t dirty;       /* of them: written meanwhile */
+    uint16_t n[8];       /* by unit: requests that it holds */
 };
 
 struct waiter {
     uint32_t token, next;
-    uint32_t first; /* the waiter that counts for a read of several units */
-    uint32_t left;  /* there: units still to come */
+    uint8_t want; /* sectors of units still to come */
 };
 
 struct cache {
@@ -68,14 +77,15 @@ struct cache {
     unsigned nmask; /* set index bit i = parity of line number & mask[i] */
     uint64_t mask[16];
 
-    uint64_t *tag;
-    struct line *line;
-    uint32_t *recent; /* per set: way that hit last */
-    uint64_t clock;   /* counts uses */
+    char *set; /* order, lines and tags of each set */
+    size_t stride, lines_at, tags_at;
+    uint64_t *words;
+    bool empty; /* since the last flush */
 
     struct mshr *mshr;
-    uint32_t nmshr, used, free_mshr; /* free list through head */
-    uint32_t *slot, slot_mask;       /* hash: mshr index or NONE */
+    uint32_t nmshr, used;           /* MSHRs */
+    uint32_t free_mshr, fresh_mshr; /* records: list; from here on never used */
+    uint32_t *chain, chain_mask;    /* hash of lines: first record or NONE */
     struct waiter *waiter;
     uint32_t free_waiter, waiters_left; /* list; how many more there can be */
     uint32_t fresh_waiter;              /* those from here on have never been used */
@@ -145,6 +155,25 @@ write_policy(const char *s)
     return W_READ_ONLY;
 }
 
+static inline struct set
+set_at(const struct cache *c, uint32_t set)
+{
+    char *p = c->set + c->stride * set;
+    struct set s = {.order = (uint16_t *)p};
+    s.line = (struct line *)(p + c->lines_at);
+    s.tag = (uint64_t *)(p + c->tags_at);
+    s.words = c->words + (size_t)set * c->most_ways;
+    return s;
+}
+
+static void
+set_order(struct cache *c)
+{
+    for (uint32_t i = 0; i < c->sets; i++)
+        for (uint32_t w = 0; w < c->ways; w++)
+            set_at(c, i).order[w] = (uint16_t)w;
+}
+
 struct cache *
 cache_new(struct arena *a, const struct cache_config *cfg)
 {
@@ -172,25 +201,25 @@ cache_new(struct arena *a, const struct cache_config *cfg)
     if (!c->modulo)
         set_masks(c, cfg->hash);
 
-    size_t lines = (size_t)c->sets * c->ways;
-    c->tag = ARENA_ARRAY(a, uint64_t, lines);
-    memset(c->tag, 0xff, lines * sizeof *c->tag);
-    c->line = ARENA_ARRAY(a, struct line, lines);
-    c->recent = ARENA_ARRAY(a, uint32_t, c->sets);
+    c->lines_at = (c->ways * sizeof(uint16_t) + 3) & ~(size_t)3;
+    c->tags_at = (c->lines_at + c->ways * sizeof(struct line) + 7) & ~(size_t)7;
+    c->stride = (c->tags_at + c->ways * sizeof(uint64_t) + 63) & ~(size_t)63;
+    c->set = arena_alloc_aligned(a, c->stride * c->sets, 64);
+    c->words = ARENA_SPARSE(a, uint64_t, (size_t)c->sets * c->ways);
+    cache_flush(c);
+    set_order(c);
 
     c->nmshr = cfg->mshrs ? cfg->mshrs : 1;
-    c->mshr = ARENA_ARRAY(a, struct mshr, c->nmshr);
-    for (uint32_t i = 0; i < c->nmshr; i++)
-        c->mshr[i].head = i + 1 < c->nmshr ? i + 1 : NONE;
-    c->slot_mask = (2u << log2_up(c->nmshr)) - 1;
-    c->slot = ARENA_ARRAY(a, uint32_t, (size_t)c->slot_mask + 1);
-    memset(c->slot, 0xff, ((size_t)c->slot_mask + 1) * sizeof *c->slot);
-    /* A read of several units keeps its first waiter until the last unit came: twice. */
-    uint64_t want = (uint64_t)c->nmshr * c->merge * (c->unit_n < c->nsectors ? 2 : 1);
+    c->mshr = ARENA_SPARSE(a, struct mshr, c->nmshr);
+    c->free_mshr = NONE;
+    /* Few chains: mostly a line has MSHRs for all its units, and few lines have any. */
+    uint32_t lines = c->nmshr / (c->nsectors / c->unit_n);
+    c->chain_mask = (1u << log2_up(lines ? lines : 1)) - 1;
+    c->chain = ARENA_ARRAY(a, uint32_t, (size_t)c->chain_mask + 1);
+    memset(c->chain, 0xff, ((size_t)c->chain_mask + 1) * sizeof *c->chain);
+    uint64_t want = (uint64_t)c->nmshr * c->merge;
     c->waiters_left = want > 1 << 20 ? 1 << 20 : (uint32_t)want;
-    if (c->waiters_left < c->nsectors)
-        c->waiters_left = c->nsectors;
-    c->waiter = ARENA_ARRAY(a, struct waiter, c->waiters_left);
+    c->waiter = ARENA_SPARSE(a, struct waiter, c->waiters_left);
     c->free_waiter = NONE;
     return c;
 }
@@ -216,45 +245,47 @@ cache_set(const struct cache *c, uint64_t addr)
     return set_of(c, addr >> c->shift);
 }
 
-/* Index of the line in the arrays, or NO_WAY. */
+/* Way of the line, or NO_WAY. */
 static inline uint32_t
-find(struct cache *c, uint32_t set, uint64_t line)
+find(const struct cache *c, const struct set *t, uint64_t line)
 {
-    const uint64_t *t = c->tag + (size_t)set * c->ways;
-    uint32_t base = set * c->ways;
-    if (t[c->recent[set]] == line)
-        return base + c->recent[set];
+    if (t->tag[t->order[0]] == line)
+        return t->order[0];
     for (uint32_t w = 0; w < c->ways; w++)
-        if (t[w] == line) {
-            c->recent[set] = w;
-            return base + w;
-        }
+        if (t->tag[w] == line)
+            return w;
     return NO_WAY;
 }
 
-static inline void
-touch(struct cache *c, uint32_t i)
+static void
+to_front(const struct set *t, uint32_t way)
 {
-    if (c->lru)
-        c->line[i].stamp = ++c->clock;
+    unsigned k = 0;
+    uint16_t w = (uint16_t)way;
+    while (t->order[k] != w)
+        k++;
+    memmove(t->order + 1, t->order, k * sizeof *t->order);
+    t->order[0] = w;
 }
 
-/* Way to replace: an empty one, else the one with the smallest stamp that is not
- * reserved. */
-static uint32_t
-victim(const struct cache *c, uint32_t set)
+static inline void
+touch(const struct cache *c, const struct set *t, uint32_t way)
 {
-    uint32_t base = set * c->ways, best = NO_WAY;
-    uint64_t oldest = UINT64_MAX;
-    for (uint32_t i = base; i < base + c->ways; i++) {
-        if (c->tag[i] == NO_TAG)
-            return i;
-        if (!c->line[i].pending && c->line[i].stamp < oldest) {
-            oldest = c->line[i].stamp;
-            best = i;
-        }
-    }
-    return best;
+    if (c->lru && t->order[0] != way)
+        to_front(t, way);
+}
+
+/* Way to replace: an empty one, else the last in order that is not reserved. */
+static uint32_t
+victim(const struct cache *c, const struct set *t)
+{
+    for (uint32_t w = 0; w < c->ways; w++)
+        if (t->tag[w] == NO_TAG)
+            return w;
+    for (uint32_t k = c->ways; k--;)
+        if (!t->line[t->order[k]].pending)
+            return t->order[k];
+    return NO_WAY;
 }
 
 /* Words of the line that `sectors` cover. */
@@ -269,117 +300,123 @@ words_of(uint8_t sectors)
 }
 
 static void
-replace(struct cache *c, uint32_t set, uint32_t i, uint64_t line,
+replace(struct cache *c, const struct set *t, uint32_t way, uint64_t line,
         struct cache_eviction *ev)
 {
-    struct line *l = &c->line[i];
-    if (c->tag[i] != NO_TAG && l->dirty && ev) {
+    struct line *l = &t->line[way];
+    if (t->tag[way] != NO_TAG && l->dirty && ev) {
         uint64_t whole = words_of(l->dirty & l->valid);
+        uint8_t some = l->dirty & l->partial;
         *ev =
-            (struct cache_eviction){true, c->tag[i] << c->shift, l->dirty,
-                                    whole | (l->words & words_of(l->dirty & l->partial))};
+            (struct cache_eviction){true, t->tag[way] << c->shift, l->dirty,
+                                    whole | (some ? t->words[way] & words_of(some) : 0)};
     }
-    c->tag[i] = line;
-    *l = (struct line){.stamp = ++c->clock};
-    c->recent[set] = i - set * c->ways;
+    t->tag[way] = line;
+    *l = (struct line){0};
+    if (t->order[0] != way)
+        to_front(t, way);
+    c->empty = false;
 }
 
 /* These sectors are gone; the line too, if nothing of it is left or on its way. */
 static void
-drop(struct cache *c, uint32_t i, uint8_t sectors)
+drop(const struct set *t, uint32_t way, uint8_t sectors)
 {
-    struct line *l = &c->line[i];
+    struct line *l = &t->line[way];
     l->valid &= (uint8_t)~sectors;
     l->partial &= (uint8_t)~sectors;
     l->dirty &= (uint8_t)~sectors;
     if (!(l->valid | l->pending | l->partial))
-        c->tag[i] = NO_TAG;
+        t->tag[way] = NO_TAG;
 }
 
 /* -- MSHRs -- */
 
-static inline uint32_t
-slot_of(const struct cache *c, uint64_t key)
+static inline uint32_t *
+chain_of(const struct cache *c, uint64_t line)
 {
-    return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 40) & c->slot_mask;
+    return &c->chain[(uint32_t)(line * 0x9e3779b97f4a7c15u >> 40) & c->chain_mask];
 }
 
-static uint32_t
-mshr_find(const struct cache *c, uint64_t key)
+static inline struct mshr *
+mshr_find(const struct cache *c, uint64_t line)
 {
     if (!c->used)
-        return NONE;
-    for (uint32_t s = slot_of(c, key);; s = (s + 1) & c->slot_mask) {
-        uint32_t m = c->slot[s];
-        if (m == NONE || c->mshr[m].key == key)
-            return m;
-    }
+        return NULL;
+    for (uint32_t i = *chain_of(c, line); i != NONE; i = c->mshr[i].next)
+        if (c->mshr[i].line == line)
+            return &c->mshr[i];
+    return NULL;
 }
 
 static struct mshr *
-mshr_take(struct cache *c, uint64_t key, uint8_t unit)
+mshr_take(struct cache *c, uint64_t line)
 {
-    uint32_t m = c->free_mshr;
-    struct mshr *e = &c->mshr[m];
-    c->free_mshr = e->head;
-    c->used++;
-    *e = (struct mshr){.key = key, .head = NONE, .tail = NONE, .unit = unit};
-    uint32_t s = slot_of(c, key);
-    while (c->slot[s] != NONE)
-        s = (s + 1) & c->slot_mask;
-    c->slot[s] = m;
-    return e;
+    uint32_t i = c->free_mshr, *chain = chain_of(c, line);
+    if (i != NONE)
+        c->free_mshr = c->mshr[i].next;
+    else
+        i = c->fresh_mshr++;
+    c->mshr[i] = (struct mshr){.line = line, .next = *chain, .head = NONE, .tail = NONE};
+    *chain = i;
+    return &c->mshr[i];
 }
 
 static void
-mshr_release(struct cache *c, uint32_t m)
+mshr_release(struct cache *c, struct mshr *e)
 {
-    uint32_t s = slot_of(c, c->mshr[m].key);
-    while (c->slot[s] != m)
-        s = (s + 1) & c->slot_mask;
-    for (uint32_t t = s;;) { /* close the gap */
-        t = (t + 1) & c->slot_mask;
-        if (c->slot[t] == NONE)
-            break;
-        uint32_t home = slot_of(c, c->mshr[c->slot[t]].key);
-        if (((t - home) & c->slot_mask) >= ((t - s) & c->slot_mask)) {
-            c->slot[s] = c->slot[t];
-            s = t;
-        }
-    }
-    c->slot[s] = NONE;
-    c->mshr[m].head = c->free_mshr;
-    c->free_mshr = m;
-    c->used--;
+    uint32_t i = (uint32_t)(e - c->mshr), *link = chain_of(c, e->line);
+    while (*link != i)
+        link = &c->mshr[*link].next;
+    *link = e->next;
+    e->next = c->free_mshr;
+    c->free_mshr = i;
 }
 
-static uint32_t
-wait_in(struct cache *c, struct mshr *e, uint32_t token, uint32_t first)
+static void
+wait_in(struct cache *c, struct mshr *e, uint32_t token, uint8_t want)
 {
     uint32_t w = c->free_waiter;
+    if (!e->want && e->head == NONE) {
+        e->token = token;
+        e->want = want;
+        return;
+    }
     if (w != NONE)
         c->free_waiter = c->waiter[w].next;
     else
         w = c->fresh_waiter++;
-    struct waiter *n = &c->waiter[w];
     c->waiters_left--;
-    *n = (struct waiter){token, NONE, first == NONE ? w : first, 0};
-    c->waiter[n->first].left++;
-    if (e->head == NONE)
-        e->head = w;
-    else
-        c->waiter[e->tail].next = w;
+    c->waiter[w] = (struct waiter){token, NONE, want};
+    *(e->head == NONE ? &e->head : &c->waiter[e->tail].next) = w;
     e->tail = w;
-    e->n++;
-    return n->first;
 }
 
-static inline void
-waiter_free(struct cache *c, uint32_t w)
+/* These sectors have come: who waits for nothing else is woken. */
+static void
+wake_for(struct cache *c, struct mshr *e, uint8_t sectors,
+         void (*wake)(void *user, uint32_t token), void *user)
 {
-    c->waiter[w].next = c->free_waiter;
-    c->free_waiter = w;
-    c->waiters_left++;
+    uint32_t before = NONE;
+    if (e->want & sectors && !(e->want &= (uint8_t)~sectors))
+        wake(user, e->token);
+    for (uint32_t w = e->head, next; w != NONE; w = next) {
+        struct waiter *n = &c->waiter[w];
+        next = n->next;
+        bool waited = n->want & sectors;
+        n->want &= (uint8_t)~sectors;
+        if (!waited || n->want) {
+            before = w;
+            continue;
+        }
+        *(before == NONE ? &e->head : &c->waiter[before].next) = next;
+        if (next == NONE)
+            e->tail = before;
+        n->next = c->free_waiter;
+        c->free_waiter = w;
+        c->waiters_left++;
+        wake(user, n->token);
+    }
 }
 
 /* The sectors of every fetch unit that `sectors` touch. */
@@ -398,12 +435,6 @@ units_of(const struct cache *c, uint8_t sectors)
     return r;
 }
 
-static inline uint64_t
-key_of(uint64_t line, unsigned sector)
-{
-    return line << 3 | sector;
-}
-
 /* Loop over the fetch units in a mask made by units_of: s is the first sector of each. */
 #define FOR_UNITS(s, c, mask)                                                            \
     for (unsigned s = 0; s < (c)->nsectors; s += (c)->unit_n)                            \
@@ -411,53 +442,43 @@ key_of(uint64_t line, unsigned sector)
 
 /* -- accesses -- */
 
-/* Takes or joins MSHRs for `missing` (whole units) of a line that is at index i (NO_WAY:
+/* Takes or joins MSHRs for `missing` (whole units) of a line that has this way (NO_WAY:
  * not here). waits: token waits. */
 static enum cache_result
-miss(struct cache *c, uint32_t set, uint32_t i, uint64_t line, uint8_t missing,
+miss(struct cache *c, const struct set *t, uint32_t way, uint64_t line, uint8_t missing,
      bool waits, uint32_t token, bool room, struct cache_eviction *ev)
 {
-    uint32_t fresh = 0, joined = 0;
-    uint8_t ask = 0;
-    bool full = false;
-    FOR_UNITS(s, c, missing)
-    {
-        uint32_t m = mshr_find(c, key_of(line, s));
-        if (m == NONE) {
-            fresh++;
-            ask |= (uint8_t)(c->unit << s);
-        } else {
-            joined++;
-            full |= waits && c->mshr[m].n >= c->merge;
-        }
-    }
-    uint32_t way = i;
-    if (way == NO_WAY && fresh && !c->on_fill && (way = victim(c, set)) == NO_WAY)
+    struct mshr *e = mshr_find(c, line);
+    uint8_t ask = e ? missing & (uint8_t)~e->coming : missing;
+    bool here = way != NO_WAY, full = waits && !c->waiters_left;
+    if (!here && ask && !c->on_fill && (way = victim(c, t)) == NO_WAY)
         return CACHE_NO_LINE;
-    if (fresh && !room)
+    if (ask && !room)
         return CACHE_NO_QUEUE;
-    if (full || c->used + fresh > c->nmshr || (waits && fresh + joined > c->waiters_left))
+    FOR_UNITS(s, c, missing & ~ask)
+    full |= waits && e->n[s / c->unit_n] >= c->merge;
+    uint32_t fresh = (unsigned)__builtin_popcount(ask) / c->unit_n;
+    if (full || c->used + fresh > c->nmshr)
         return CACHE_NO_MSHR;
 
-    if (fresh && !c->on_fill) {
-        if (i == NO_WAY)
-            replace(c, set, way, line, ev);
-        c->line[way].pending |= ask;
+    if (ask && !c->on_fill) {
+        if (!here)
+            replace(c, t, way, line, ev);
+        t->line[way].pending |= ask;
     }
     if (way != NO_WAY)
-        touch(c, way);
-    uint32_t first = NONE;
-    FOR_UNITS(s, c, missing)
-    {
-        uint32_t m = mshr_find(c, key_of(line, s));
-        struct mshr *e = m == NONE
-                             ? mshr_take(c, key_of(line, s), (uint8_t)(c->unit << s))
-                             : &c->mshr[m];
-        if (waits)
-            first = wait_in(c, e, token, first);
+        touch(c, t, way);
+    if (!e)
+        e = mshr_take(c, line);
+    e->coming |= ask;
+    c->used += fresh;
+    if (waits) {
+        wait_in(c, e, token, missing);
+        FOR_UNITS(s, c, missing)
+        e->n[s / c->unit_n]++;
     }
     c->asked = ask;
-    return !fresh ? CACHE_HIT_PENDING : i == NO_WAY ? CACHE_MISS : CACHE_SECTOR_MISS;
+    return !ask ? CACHE_HIT_PENDING : here ? CACHE_SECTOR_MISS : CACHE_MISS;
 }
 
 enum cache_result
@@ -471,18 +492,18 @@ cache_read(struct cache *c, uint64_t addr, uint8_t sectors, uint32_t token, uint
     if (c->perfect)
         return CACHE_HIT;
     uint64_t line = addr >> c->shift;
-    uint32_t set = set_of(c, line);
-    uint32_t i = find(c, set, line);
+    struct set t = set_at(c, set_of(c, line));
+    uint32_t w = find(c, &t, line);
     uint8_t want = units_of(c, sectors);
-    if (i != NO_WAY) {
-        uint8_t missing = want & (uint8_t)~c->line[i].valid;
+    if (w != NO_WAY) {
+        uint8_t missing = want & (uint8_t)~t.line[w].valid;
         if (!missing) {
-            touch(c, i);
+            touch(c, &t, w);
             return CACHE_HIT;
         }
         want = units_of(c, missing);
     }
-    return miss(c, set, i, line, want, true, token, room, ev);
+    return miss(c, &t, w, line, want, true, token, room, ev);
 }
 
 uint8_t
@@ -506,61 +527,59 @@ cache_fill(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t now,
     if (ev)
         ev->any = false;
     uint64_t line = addr >> c->shift;
+    struct set t = set_at(c, set_of(c, line));
+    struct mshr *e = mshr_find(c, line);
     bool any = false;
-    FOR_UNITS(s, c, units_of(c, sectors))
+    if (!e)
+        return false;
+    e->came |= sectors & e->coming;
+    FOR_UNITS(s, c, units_of(c, sectors) & e->coming)
     {
-        uint32_t m = mshr_find(c, key_of(line, s));
-        if (m == NONE)
+        uint8_t unit = (uint8_t)(c->unit << s);
+        if ((e->came & unit) != unit)
             continue;
-        struct mshr *e = &c->mshr[m];
-        e->came |= sectors & e->unit;
-        if (e->came != e->unit)
-            continue;
-        uint32_t set = set_of(c, line), i = find(c, set, line);
-        if (i == NO_WAY && c->on_fill && (i = victim(c, set)) != NO_WAY)
-            replace(c, set, i, line, ev);
-        if (i != NO_WAY) {
-            struct line *l = &c->line[i];
-            l->pending &= (uint8_t)~e->unit;
-            l->partial &= (uint8_t)~e->unit;
-            l->valid |= e->unit;
-            l->dirty |= e->dirty;
+        uint32_t way = find(c, &t, line);
+        if (way == NO_WAY && c->on_fill && (way = victim(c, &t)) != NO_WAY)
+            replace(c, &t, way, line, ev);
+        if (way != NO_WAY) {
+            struct line *l = &t.line[way];
+            l->pending &= (uint8_t)~unit;
+            l->partial &= (uint8_t)~unit;
+            l->valid |= unit;
+            l->dirty |= e->dirty & unit;
         }
-        uint32_t w = e->head;
         any = true;
-        mshr_release(c, m);
-        while (w != NONE) {
-            struct waiter *n = &c->waiter[w], *f = &c->waiter[n->first];
-            uint32_t next = n->next, first = n->first, token = n->token;
-            bool last = --f->left == 0;
-            if (w != first)
-                waiter_free(c, w);
-            if (last) {
-                waiter_free(c, first);
-                wake(user, token);
-            }
-            w = next;
-        }
+        c->used--;
+        e->coming &= (uint8_t)~unit;
+        e->came &= (uint8_t)~unit;
+        e->dirty &= (uint8_t)~unit;
+        e->n[s / c->unit_n] = 0;
+        wake_for(c, e, unit, wake, user);
     }
+    if (any && !e->coming)
+        mshr_release(c, e);
     return any;
 }
 
 /* The words of a written line become data: whole sectors readable, others partial. */
 static void
-put(struct line *l, uint8_t sectors, uint64_t words, bool dirty)
+put(const struct set *t, uint32_t way, uint8_t sectors, uint64_t words, bool dirty)
 {
+    struct line *l = &t->line[way];
+    uint64_t *had = &t->words[way];
     for (unsigned s = 0; s < 8; s++) {
         uint8_t bit = (uint8_t)(1u << s);
         if (!(sectors & bit) || l->valid & bit)
             continue;
         uint64_t m = (uint64_t)0xff << (8 * s);
-        if (!(l->partial & bit))
-            l->words &= ~m;
-        l->words |= words & m;
-        if ((l->words & m) == m) {
+        uint64_t w = words & m;
+        if (l->partial & bit)
+            w |= *had & m;
+        if (w == m) {
             l->valid |= bit;
             l->partial &= (uint8_t)~bit;
         } else {
+            *had = (*had & ~m) | w;
             l->partial |= bit;
         }
     }
@@ -586,18 +605,16 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
         return CACHE_HIT;
 
     uint64_t line = addr >> c->shift;
-    uint32_t set = set_of(c, line), i = find(c, set, line);
+    struct set t = set_at(c, set_of(c, line));
+    uint32_t way = find(c, &t, line);
     sectors &= c->all;
     words &= words_of(sectors);
-    struct line *l = i == NO_WAY ? NULL : &c->line[i];
+    struct line *l = way == NO_WAY ? NULL : &t.line[way];
     uint8_t here = l ? (uint8_t)(sectors & (l->valid | l->partial)) : 0;
     uint8_t rest = sectors & (uint8_t)~here, coming = 0;
-    if (rest && c->used)
-        FOR_UNITS(s, c, units_of(c, rest))
-        {
-            if (mshr_find(c, key_of(line, s)) != NONE)
-                coming |= rest & (uint8_t)(c->unit << s);
-        }
+    struct mshr *e = rest ? mshr_find(c, line) : NULL;
+    if (e)
+        coming = rest & e->coming;
     rest &= (uint8_t)~coming;
 
     if (!allocate && (rest | coming)) { /* some of it is not here */
@@ -605,15 +622,15 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
             return CACHE_NO_QUEUE;
         c->sends = true;
         if (p == W_EVICT && here)
-            drop(c, i, here);
+            drop(&t, way, here);
         return !rest ? CACHE_HIT_PENDING : l ? CACHE_SECTOR_MISS : CACHE_MISS;
     }
     if (!(rest | coming)) { /* all here */
-        touch(c, i);
+        touch(c, &t, way);
         if (p == W_EVICT)
-            drop(c, i, here);
+            drop(&t, way, here);
         else if (p != W_READ_ONLY)
-            put(l, sectors, words, back);
+            put(&t, way, sectors, words, back);
         return CACHE_HIT;
     }
 
@@ -629,36 +646,31 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
             }
         r = l ? CACHE_SECTOR_MISS : CACHE_MISS;
         if (fetch) {
-            enum cache_result f = miss(c, set, i, line, fetch, false, 0, room, ev);
+            enum cache_result f = miss(c, &t, way, line, fetch, false, 0, room, ev);
             if (f >= CACHE_NO_LINE)
                 return f;
         }
-        if (i == NO_WAY && (rest & (uint8_t)~fetch || !c->on_fill)) {
-            i = find(c, set, line);
-            if (i == NO_WAY) {
-                uint32_t v = victim(c, set);
+        if (way == NO_WAY && (rest & (uint8_t)~fetch || !c->on_fill)) {
+            way = find(c, &t, line);
+            if (way == NO_WAY) {
+                uint32_t v = victim(c, &t);
                 if (v == NO_WAY)
                     return CACHE_NO_LINE;
-                if (c->tag[v] != NO_TAG && c->line[v].dirty && !room)
+                if (t.tag[v] != NO_TAG && t.line[v].dirty && !room)
                     return CACHE_NO_QUEUE;
-                replace(c, set, i = v, line, ev);
+                replace(c, &t, way = v, line, ev);
             }
         }
-        l = i == NO_WAY ? NULL : &c->line[i];
+        l = way == NO_WAY ? NULL : &t.line[way];
         coming |= rest & fetch;
         rest &= (uint8_t)~fetch;
     }
     if (l) {
-        touch(c, i);
-        put(l, here | rest, words, back);
+        touch(c, &t, way);
+        put(&t, way, here | rest, words, back);
     }
-    if (back && coming)
-        FOR_UNITS(s, c, units_of(c, coming))
-        {
-            uint32_t m = mshr_find(c, key_of(line, s));
-            if (m != NONE)
-                c->mshr[m].dirty |= coming & c->mshr[m].unit;
-        }
+    if (back && coming && (e = mshr_find(c, line)))
+        e->dirty |= coming & e->coming;
     return r;
 }
 
@@ -674,25 +686,31 @@ void
 cache_invalidate(struct cache *c, uint64_t addr)
 {
     uint64_t line = addr >> c->shift;
-    uint32_t i = find(c, set_of(c, line), line);
-    if (i != NO_WAY)
-        drop(c, i, 0xff);
+    struct set t = set_at(c, set_of(c, line));
+    uint32_t way = find(c, &t, line);
+    if (way != NO_WAY)
+        drop(&t, way, 0xff);
 }
 
 void
 cache_flush(struct cache *c)
 {
-    size_t n = (size_t)c->sets * c->most_ways;
-    memset(c->tag, 0xff, n * sizeof *c->tag);
-    memset(c->line, 0, n * sizeof *c->line);
+    for (uint32_t i = 0; i < c->sets && !c->empty; i++) {
+        struct set t = set_at(c, i);
+        memset(t.tag, 0xff, c->most_ways * sizeof *t.tag);
+        memset(t.line, 0, c->most_ways * sizeof *t.line);
+    }
+    c->empty = true;
 }
 
 void
 cache_set_ways(struct cache *c, uint32_t ways)
 {
     assert(ways && ways <= c->most_ways && !c->used);
+    if (ways == c->ways)
+        return;
     c->ways = ways;
-    memset(c->recent, 0, c->sets * sizeof *c->recent);
+    set_order(c);
 }
 
 unsigned

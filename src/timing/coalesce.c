@@ -201,12 +201,25 @@ coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
     return n;
 }
 
+static bool
+uniform(const uint64_t addr[32], uint32_t mask)
+{
+    if (mask != 0xffffffffu)
+        return false;
+    uint64_t other = 0;
+    for (unsigned i = 1; i < 32; i++)
+        other |= addr[i] ^ addr[0];
+    return !other;
+}
+
 unsigned
 coal_const(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
            unsigned bytes, struct coal_access out[COAL_MAX])
 {
     unsigned n = 0;
     uint64_t line = r->const_line;
+    if (uniform(addr, mask)) /* the usual case: one lane tells */
+        mask &= -mask;
     FOR_BITS(i, mask)
     {
         uint64_t last = (addr[i] + bytes - 1) & ~(line - 1);

@@ -55,10 +55,11 @@ collector_init(struct sm *s, struct arena *a)
     }
 }
 
-/* Complete units leave for the pipelines, a round robin per set. */
-static void
+/* Complete units leave for the pipelines, a round robin per set. True: one did. */
+static bool
 leave(struct sm *s, struct sm_part *p)
 {
+    uint32_t busy = p->busy;
     FOR_BITS(c, p->complete)
     {
         struct sm_set *set = &p->set[c];
@@ -88,6 +89,7 @@ leave(struct sm *s, struct sm_part *p)
         if (!set->ready)
             p->complete &= (uint8_t) ~(1u << c);
     }
+    return p->busy != busy;
 }
 
 static void
@@ -153,10 +155,12 @@ enter_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_set *set)
     s->worked = true;
 }
 
-/* Instructions enter: own class's units by their ports, then the general ones. */
-static void
+/* Instructions enter: own class's units by their ports, then the general ones. True: one
+ * did. */
+static bool
 enter(struct sm *s, struct sm_part *p)
 {
+    uint32_t busy = p->busy;
     struct sm_set *general = &p->set[SET_GENERAL];
     FOR_BITS(c, p->in_id)
     for (unsigned k = p->set[c].ports; k && p->id[c].n; k--) {
@@ -172,6 +176,7 @@ enter(struct sm *s, struct sm_part *p)
                 break;
             enter_unit(s, p, (unsigned)c, general);
         }
+    return p->busy != busy;
 }
 
 void
@@ -180,14 +185,18 @@ collector_cycle(struct sm *s)
     const unsigned ports = s->m->collector.bank_ports;
     for (unsigned k = 0; k < s->nparts; k++) {
         struct sm_part *p = &s->part[k];
-        for (unsigned step = ports; step; step--) {
-            if (p->complete)
-                leave(s, p);
-            if (p->reads_waiting)
+        for (unsigned step = ports; step && (p->in_id | p->busy); step--) {
+            bool moved = p->complete && leave(s, p);
+            if (p->reads_waiting) {
                 read_banks(s, p);
+                moved = true;
+            }
             p->bank_written = 0;
-            if (p->in_id)
-                enter(s, p);
+            if (p->in_id && enter(s, p))
+                moved = true;
+            if (!moved)
+                break; /* nor in another step of this cycle */
         }
+        p->bank_written = 0;
     }
 }

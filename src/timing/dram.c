@@ -31,8 +31,10 @@ struct bank {
     uint64_t idle_at;                /* its last precharge is over */
     uint16_t cur;                    /* entry it works on, or DRAM_NONE */
     uint16_t last;                   /* tail of its list */
+    uint64_t want;                   /* row of cur */
     bool open;
     bool missed; /* an activate was needed for cur */
+    bool write;  /* cur is one */
     uint16_t group;
 };
 
@@ -284,18 +286,17 @@ enum step { COLUMN, PRECHARGE, ACTIVATE };
 static inline uint64_t
 allowed_at(const struct dram *d, const struct bank *b, enum step *step)
 {
-    const struct dram_req *r = &d->entry[b->cur].r;
     uint64_t t;
     if (!b->open) {
         *step = ACTIVATE;
         t = b->act_at > d->act_at ? b->act_at : d->act_at;
-    } else if (b->row != r->row) {
+    } else if (b->row != b->want) {
         *step = PRECHARGE;
         t = b->pre_at;
     } else {
         *step = COLUMN;
         uint64_t g = d->group_col_at[b->group];
-        uint64_t turn = r->write ? d->write_at : d->read_at;
+        uint64_t turn = b->write ? d->write_at : d->read_at;
         t = b->col_at > d->col_at ? b->col_at : d->col_at;
         if (t < g)
             t = g;
@@ -311,7 +312,7 @@ static void
 activate(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
 {
     b->open = true;
-    b->row = d->entry[b->cur].r.row;
+    b->row = b->want;
     b->missed = true;
     b->col_at = now + d->m->dram.tRCD;
     b->pre_at = now + d->m->dram.tRAS;
@@ -434,6 +435,8 @@ assign(struct dram *d, uint64_t now)
         occupancy(d, now);
         unlink_entry(d, bank, i);
         b->cur = i;
+        b->want = d->entry[i].r.row;
+        b->write = d->entry[i].r.write;
         b->missed = false;
         bitset_add(d->busy, bank);
         d->working++;

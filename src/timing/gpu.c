@@ -38,7 +38,8 @@ struct timing_gpu {
     const struct sched_policy *sched;
     const struct residency_policy *residency;
     const struct cta_order_policy *order;
-    struct arena arena; /* load/store units */
+    struct arena arena;  /* load/store units */
+    struct arena launch; /* of a launch: emptied at its end */
     struct ldst **ldst;
     struct own_stats *stats;
     struct memsys *mem;
@@ -83,7 +84,7 @@ struct run {
     struct timing_gpu *g;
     struct exec_grid *grid;
     const struct occ_kernel *kernel;
-    struct arena arena;
+    struct arena *arena;
     struct sm_program prog;
     struct residency_plan plan;
     uint64_t tick; /* next call of the residency policy's tick, if it has a period */
@@ -198,6 +199,7 @@ timing_gpu_new(const struct machine *m, const struct timing_options *o,
                struct diag_sink *diag)
 {
     struct timing_gpu *g = xcalloc(1, sizeof *g);
+    g->arena.huge = g->launch.huge = true;
     g->m = machine_clone(m);
     if (o)
         g->opt = *o;
@@ -223,6 +225,7 @@ timing_gpu_free(struct timing_gpu *g)
         return;
     pool_free(g->pool);
     drop_memory(g);
+    arena_free(&g->launch);
     arena_free(&g->trace_arena);
     machine_free(g->m);
     free(g);
@@ -285,11 +288,11 @@ build_program(struct run *r)
     const struct machine *m = r->g->m;
     const struct exec_prog *p = r->grid->prog;
     const struct residency_policy *res = r->g->residency;
-    struct sm_inst *inst = ARENA_ARRAY(&r->arena, struct sm_inst, p->ninst + 1);
+    struct sm_inst *inst = ARENA_ARRAY(r->arena, struct sm_inst, p->ninst + 1);
     size_t nreg = 0;
     for (uint32_t i = 0; i < p->ninst; i++)
         nreg += (size_t)p->st[i].nsrc + p->st[i].ndst;
-    uint16_t *reg = ARENA_ARRAY(&r->arena, uint16_t, nreg + 1);
+    uint16_t *reg = ARENA_ARRAY(r->arena, uint16_t, nreg + 1);
     for (uint32_t i = 0; i < p->ninst; i++) {
         const struct exec_static *st = &p->st[i];
         struct sm_inst *in = &inst[i];
@@ -912,6 +915,15 @@ take_samples(struct run *r, uint64_t now)
 
 enum { CHANNELS_EVERY = 64 /* cycles between readings of channels, at least */ };
 
+/* A launch may end after cycle `now`, and the next start: where longest windows end,
+ * whatever the windows are. */
+static bool
+between_launches(const struct timing_gpu *g, uint64_t now)
+{
+    unsigned w = memsys_window(g->mem);
+    return (now + 1) % (w < 4 ? 4 : w) == 0;
+}
+
 /* A cycle after the last block. */
 static void
 follow_alone(struct run *r)
@@ -955,8 +967,8 @@ loop(struct run *r, struct diag_sink *diag)
         end_window(r);
         if (r->done == r->blocks) {
             /* Counters of the memory system go to the end of a longest window. */
-            for (; g->now % MEMSYS_WINDOW != MEMSYS_WINDOW - 1; follow_alone(r))
-                ;
+            while (!between_launches(g, g->now))
+                follow_alone(r);
             return true;
         }
         start_blocks(r, g->now);
@@ -987,8 +999,7 @@ drain(struct run *r)
         bool idle = true;
         for (unsigned i = 0; i < g->m->sm.count; i++)
             idle &= ldst_idle(g->ldst[i]);
-        bool start = now % MEMSYS_WINDOW == MEMSYS_WINDOW - 1;
-        if ((idle && start) || now - g->now > 1000000)
+        if ((idle && between_launches(g, now)) || now - g->now > 1000000)
             break;
         now++;
         memsys_step(g->mem, now);
@@ -1021,7 +1032,7 @@ plan_windows(struct run *r)
 {
     struct timing_gpu *g = r->g;
     const struct machine *m = g->m;
-    struct arena *a = &r->arena;
+    struct arena *a = r->arena;
     bool wait = !r->grid->prog->in_order;
     r->window = wait ? memsys_window(g->mem) : 1;
     if (g->opt.window && g->opt.window < r->window)
@@ -1057,7 +1068,7 @@ bool
 timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_kernel *k,
               struct launch_stats *out, struct diag_sink *diag)
 {
-    struct run r = {.g = g, .grid = grid, .kernel = k};
+    struct run r = {.g = g, .grid = grid, .kernel = k, .arena = &g->launch};
     grid->diag = diag;
     if (!exec_grid_check(grid, diag) || !check_units(&r, diag) ||
         !plan_launch(&r, k, diag))
@@ -1073,7 +1084,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     r.next_sample = g->opt.sample_cycles ? g->now + g->opt.sample_cycles : NEVER;
     clock_gettime(CLOCK_MONOTONIC, &r.shown);
     grid->nsm = g->m->sm.count;
-    r.sm = ARENA_ARRAY(&r.arena, struct sm, g->m->sm.count);
+    r.sm = ARENA_ARRAY(r.arena, struct sm, g->m->sm.count);
     plan_windows(&r);
     memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
     memsys_begin(g->mem);
@@ -1083,11 +1094,11 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
         ldst_begin(g->ldst[i], g->now);
         ldst_set_l1_ways(g->ldst[i], l1_ways);
         ldst_no_skip(g->ldst[i], g->opt.no_skip);
-        sm_init(&r.sm[i], &r.arena, g->m, g->sched, g->residency, &r.plan, &r.prog,
+        sm_init(&r.sm[i], r.arena, g->m, g->sched, g->residency, &r.plan, &r.prog,
                 g->ldst[i], &g->stats[i].s, r.log ? &r.log[i].log : NULL, i, g->now);
         r.sm[i].trace = g->trace ? &g->trace->sm[i] : NULL;
     }
-    dispatch_init(&r.dispatch, &r.arena, g->m, g->order, r.blocks);
+    dispatch_init(&r.dispatch, r.arena, g->m, g->order, r.blocks);
     start_blocks(&r, g->now);
 
     bool ok = loop(&r, diag);
@@ -1106,6 +1117,6 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     }
     for (unsigned i = 0; i < g->m->sm.count; i++)
         sm_free(&r.sm[i]);
-    arena_free(&r.arena);
+    arena_reset(r.arena);
     return ok;
 }

@@ -44,6 +44,7 @@ struct input {
     uint64_t cross,
         head; /* packet that is crossing: step of its first flit, cycle its head came */
     uint32_t crossing; /* its flits */
+    uint16_t out;      /* of the head of q */
 };
 
 struct freed { /* room that a pop has made from this cycle on */
@@ -58,6 +59,8 @@ struct output {
     uint32_t flits, packets; /* reserved, those in `freed` included */
     uint32_t next;           /* round-robin pointer */
     uint64_t free_at;        /* step from which it can be given */
+    uint64_t front_at;       /* of q; NEVER: empty */
+    uint64_t freed_at;       /* of the front of `freed`; NEVER: empty */
     uint64_t link_free; /* first cycle in which the output link has nothing to carry */
 };
 
@@ -88,10 +91,11 @@ icnt_new(struct arena *a, const struct icnt_config *c)
     n->out = ARENA_ARRAY(a, struct output, c->outputs);
     for (unsigned i = 0; i < c->inputs; i++)
         ring_init(&n->in[i].q, a, c->input_buffer);
-    for (unsigned i = 0; i < c->outputs; i++)
+    for (unsigned i = 0; i < c->outputs; i++) {
         ring_init(&n->out[i].q, a, c->output_buffer);
-    for (unsigned i = 0; i < c->outputs; i++)
         ring_init(&n->out[i].freed, a, c->output_buffer);
+        n->out[i].front_at = n->out[i].freed_at = NEVER;
+    }
     n->pushed = ARENA_ARRAY(a, uint8_t, (c->inputs + 7) / 8 * 8);
     n->granted = bitset_new(a, c->inputs);
     n->idle = bitset_new(a, c->inputs);
@@ -139,7 +143,7 @@ icnt_room_may_come(const struct icnt *n, unsigned in, unsigned flits, uint64_t s
     /* At best the head gets its output as soon as it may have it, and from then on a flit
      * crosses in every step. */
     uint64_t k = stepped * n->c.speedup, end = cycle * n->c.speedup;
-    uint64_t free_at = n->out[ring_front(&p->q)->out].free_at;
+    uint64_t free_at = n->out[p->out].free_at;
     k = p->bid_at > k ? p->bid_at : k;
     k = free_at > k ? free_at : k;
     if (k >= end)
@@ -168,6 +172,7 @@ icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
         uint64_t k = m->at * n->c.speedup;
         if (i->bid_at < k)
             i->bid_at = k;
+        i->out = (uint16_t)out;
         n->pushed[in] = 1;
     }
 }
@@ -225,10 +230,11 @@ next_bit(const uint64_t *s, unsigned words, unsigned from)
 static bool
 fits(const struct icnt *n, struct output *o, unsigned flits, uint64_t cycle)
 {
-    while (o->freed.n && ring_front(&o->freed)->cycle <= cycle) {
+    while (o->freed_at <= cycle) {
         o->flits -= ring_front(&o->freed)->flits;
         o->packets--;
         ring_pop(&o->freed);
+        o->freed_at = o->freed.n ? ring_front(&o->freed)->cycle : NEVER;
     }
     return o->packets < o->q.cap && (!o->flits || o->flits + flits <= n->c.output_buffer);
 }
@@ -257,8 +263,10 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k)
     o->packets++;
     o->free_at = end + 1;
     o->next = in + 1 == n->c.inputs ? 0 : in + 1;
-    if (o->q.n == 1)
+    if (o->q.n == 1) {
+        o->front_at = d->at;
         bitset_add(n->fresh, out);
+    }
 
     bitset_add(n->granted, in);
     i->cross = cross;
@@ -268,9 +276,11 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k)
     i->bid_at = end + 1;
     ring_pop(&i->q);
     if (i->q.n) {
-        uint64_t h = ring_front(&i->q)->at * s;
+        const struct icnt_msg *next = ring_front(&i->q);
+        uint64_t h = next->at * s;
         if (i->bid_at < h)
             i->bid_at = h;
+        i->out = next->out;
         bitset_add(n->idle, in);
         n->n_idle++;
     }
@@ -291,7 +301,7 @@ icnt_step(struct icnt *n, uint64_t cycle)
                 unsigned in = w * 64 + (unsigned)b;
                 if (n->in[in].bid_at > k)
                     continue;
-                unsigned out = ring_front(&n->in[in].q)->out;
+                unsigned out = n->in[in].out;
                 bitset_del(n->idle, in);
                 n->n_idle--;
                 bitset_add(n->bids + (size_t)out * words, in);
@@ -333,8 +343,7 @@ icnt_fresh(struct icnt *n)
 uint64_t
 icnt_front_at(const struct icnt *n, unsigned out)
 {
-    const struct output *o = &n->out[out];
-    return o->q.n ? ring_front(&o->q)->at : NEVER;
+    return n->out[out].front_at;
 }
 
 const struct icnt_msg *
@@ -348,7 +357,10 @@ icnt_pop(struct icnt *n, unsigned out, uint64_t cycle)
 {
     struct output *o = &n->out[out];
     *ring_push(&o->freed) = (struct freed){cycle, ring_front(&o->q)->flits};
+    if (o->freed.n == 1)
+        o->freed_at = cycle;
     ring_pop(&o->q);
+    o->front_at = o->q.n ? ring_front(&o->q)->at : NEVER;
 }
 
 uint64_t

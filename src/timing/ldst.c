@@ -73,6 +73,7 @@ struct pipe_entry { /* a scratchpad load on its way */
 
 struct bank {
     RING(struct lane1) q;
+    uint64_t ready;      /* of the front */
     bool wait_fill;      /* the front can only move after a fill */
     bool failed;         /* the front has been refused */
     uint64_t fail_since; /* first cycle it was refused */
@@ -143,6 +144,7 @@ struct ldst {
     uint64_t outstanding_all;
     struct copies *copies; /* by warp slot */
     uint64_t woken[BITSET_WORDS(NWARPS)];
+    uint64_t quiet[BITSET_WORDS(NWARPS)]; /* ldst_quiet */
 };
 enum { READY_L1C, READY_L1D };
 
@@ -182,13 +184,13 @@ ldst_new(struct arena *a, const struct machine *m, unsigned sm, struct stat_sm *
     l->gpu_threads = threads * m->sm.count;
     l->first_thread = threads * sm;
 
-    l->op = ARENA_ARRAY(a, struct op, NOPS);
+    l->op = ARENA_SPARSE(a, struct op, NOPS);
     l->free_op = LDST_NO_OP;
-    l->chunk = ARENA_ARRAY(a, struct chunk, NCHUNKS);
+    l->chunk = ARENA_SPARSE(a, struct chunk, NCHUNKS);
     l->free_chunk = NO_CHUNK;
     l->chunks_left = NCHUNKS;
-    l->scratch = ARENA_ARRAY(a, struct coal_access, COAL_MAX);
-    l->copies = ARENA_ARRAY(a, struct copies, NWARPS);
+    l->scratch = ARENA_SPARSE(a, struct coal_access, COAL_MAX);
+    l->copies = ARENA_SPARSE(a, struct copies, NWARPS);
     l->disp = l->bypass = l->wb = LDST_NO_OP;
 
     ring_init(&l->pipe, a, m->scratchpad.latency);
@@ -256,7 +258,6 @@ accesses_of(struct ldst *l, const struct exec_access *a, unsigned space, uint32_
             unsigned warp, unsigned n, unsigned *conflicts)
 {
     struct coal_access *out = l->scratch;
-    uint64_t window[LANES];
     bool past = a->cache == PTX_CACHE_CG || a->cache == PTX_CACHE_CV;
     unsigned k = 0;
     switch (space) {
@@ -267,12 +268,12 @@ accesses_of(struct ldst *l, const struct exec_access *a, unsigned space, uint32_
         return coal_sectors(&l->rules, a->list, a->nlist, l->by_sector, out);
     case PTX_SPACE_CONST:
     case PTX_SPACE_PARAM:
-        for (unsigned i = 0; i < LANES; i++)
-            window[i] =
-                a->addr[i] + (space == PTX_SPACE_CONST ? DEV_CONST_BASE : DEV_PARAM_BASE);
         if (n + LANES * 2 > COAL_MAX)
             return n;
-        return n + coal_const(&l->rules, window, mask, a->bytes, out + n);
+        k = coal_const(&l->rules, a->addr, mask, a->bytes, out + n);
+        for (unsigned i = n; i < n + k; i++) /* bases are multiples of any line */
+            out[i].addr += space == PTX_SPACE_CONST ? DEV_CONST_BASE : DEV_PARAM_BASE;
+        return n + k;
     case PTX_SPACE_LOCAL:
         if (n)
             return n; /* several spaces: comes first */
@@ -468,6 +469,16 @@ ldst_copies_done(const struct ldst *l, unsigned warp)
     return l->copies[warp].done;
 }
 
+static void
+acknowledge(struct ldst *l, uint32_t warp, unsigned n)
+{
+    assert(l->outstanding[warp] >= n);
+    l->outstanding[warp] -= n;
+    l->outstanding_all -= n;
+    if (!l->outstanding[warp])
+        bitset_add(l->quiet, warp);
+}
+
 /* One access (or the dispatch stage) is done with the operation. */
 static void
 finish_access(struct ldst *l, uint16_t id, uint64_t now)
@@ -483,8 +494,7 @@ finish_access(struct ldst *l, uint16_t id, uint64_t now)
             l->st->load_latency += now - o->born;
         }
     }
-    l->outstanding[o->warp]--;
-    l->outstanding_all--;
+    acknowledge(l, o->warp, 1);
     l->atomics[o->warp] -= o->holds_warp;
     if (o->async) {
         struct copies *c = &l->copies[o->warp];
@@ -523,6 +533,12 @@ unsigned
 ldst_outstanding(const struct ldst *l, unsigned warp)
 {
     return l->outstanding[warp];
+}
+
+uint64_t *
+ldst_quiet(struct ldst *l)
+{
+    return l->quiet;
 }
 
 unsigned
@@ -683,9 +699,7 @@ step_reply(struct ldst *l, uint64_t now)
     if (p->kind == PKT_WRITE) {
         if (p->token != NOBODY) {
             unsigned n = (unsigned)bit_count(p->sectors);
-            assert(l->outstanding[p->token] >= n);
-            l->outstanding[p->token] -= n;
-            l->outstanding_all -= n;
+            acknowledge(l, p->token, n);
             l->touched = true;
         }
     } else if (p->client == PKT_L1C) {
@@ -777,11 +791,9 @@ count_l1d(struct ldst *l, const struct op *o, enum cache_result r)
 static void
 step_l1d(struct ldst *l, struct bank *b, uint64_t now)
 {
-    if (ring_empty(&b->q) || b->wait_fill)
+    if (b->ready > now || b->wait_fill || l->l1_port_free > now || ring_empty(&b->q))
         return;
-    struct lane1 *x = ring_front(&b->q);
-    if (x->ready > now || l->l1_port_free > now)
-        return;
+    const struct lane1 *x = ring_front(&b->q);
     const struct op *o = &l->op[x->op];
     uint32_t line = l->m->l1d.line;
     uint8_t sectors = sectors_in(line, x->a.addr, x->a.sectors);
@@ -833,6 +845,8 @@ step_l1d(struct ldst *l, struct bank *b, uint64_t now)
     uint16_t op = x->op;
     bool over = o->store || r == CACHE_HIT;
     ring_pop(&b->q);
+    if (b->q.n)
+        b->ready = ring_front(&b->q)->ready;
     if (over)
         finish_access(l, op, now);
 }
@@ -951,6 +965,8 @@ step_dispatch(struct ldst *l, uint64_t now)
                 return;
             *ring_push(&b->q) =
                 (struct lane1){.ready = now + l->l1_latency, .a = *x, .op = id};
+            if (b->q.n == 1)
+                b->ready = now + l->l1_latency;
             banks_used |= (uint64_t)1 << k;
             access_gone(l);
             continue;
@@ -992,8 +1008,7 @@ next_event(struct ldst *l, uint64_t now)
         /* failed and not waiting for a fill: for room in the miss queue, which is an
          * event of its own */
         if (b->q.n && !b->failed)
-            t = min64(t,
-                      max64(max64(ring_front(&b->q)->ready, l->l1_port_free), now + 1));
+            t = min64(t, max64(max64(b->ready, l->l1_port_free), now + 1));
         else if (b->q.n && !b->wait_fill && !misses)
             t = now + 1;
     }
@@ -1030,9 +1045,11 @@ ldst_cycle(struct ldst *l, uint64_t now)
         return;
     step_writeback(l, now);
     step_reply(l, now);
-    send_front(l, &l->iq);
-    send_front(l, &l->cq);
-    send_front(l, &l->dq);
+    if (l->iq.q.n | l->cq.q.n | l->dq.q.n) {
+        send_front(l, &l->iq);
+        send_front(l, &l->cq);
+        send_front(l, &l->dq);
+    }
     for (unsigned b = 0; b < l->nbanks; b++)
         step_l1d(l, &l->bank[b], now);
     step_dispatch(l, now);

@@ -59,6 +59,9 @@ void ldst_done_pop(struct ldst *l);
 
 /* Stores (and reductions) of this warp not yet acknowledged, loads not yet returned. */
 unsigned ldst_outstanding(const struct ldst *l, unsigned warp);
+/* Warp slots for which ldst_outstanding has become 0; the caller clears what it has seen.
+ */
+uint64_t *ldst_quiet(struct ldst *l);
 /* Atomics of this warp not yet performed (the last datum has reached the write-back
  * latch, a cycle before the token comes), scratchpad's included. A machine whose warps
  * wait for their atomics (as GPGPU-Sim's do) issues nothing from the warp while this is

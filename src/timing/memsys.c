@@ -105,7 +105,7 @@ longest_window(const struct memsys *ms)
 struct memsys *
 memsys_new(const struct machine *m, struct diag_sink *diag)
 {
-    struct arena mem = {0};
+    struct arena mem = {.huge = true};
     struct memsys *ms = ARENA_NEW(&mem, struct memsys);
     ms->m = m;
     if (!addrmap_init(&ms->map, m, diag)) {

@@ -39,7 +39,7 @@ void memsys_free(struct memsys *ms);
 void memsys_begin(struct memsys *ms);
 
 /* Longest window in core cycles: a power of two, at most MEMSYS_WINDOW. */
-enum { MEMSYS_WINDOW = 4 };
+enum { MEMSYS_WINDOW = 16 };
 unsigned memsys_window(const struct memsys *ms);
 void memsys_open(struct memsys *ms, uint64_t from, uint64_t to);
 void memsys_close(struct memsys *ms);

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define NEVER UINT64_MAX /* "no event until something arrives from outside" */
 
@@ -29,27 +30,61 @@ struct packet {
     uint32_t byte_mask; /* writes: which 4-byte words of the line are written */
 };
 
-/* Fixed ring of T: RING(struct packet) q; ring_init(&q, arena, capacity). An empty one
- * starts from its beginning again, so that a long ring with little in it stays in the
- * host's cache. */
+/* Ring of T, of fixed capacity: RING(struct packet) q; ring_init(&q, arena, capacity).
+ * It goes round in the first `span` places and takes more only when those are full; an
+ * empty one starts anew. So a long ring with little in it stays in the host's cache, and
+ * what has never been needed costs no memory. A push may move what is in the ring. */
 #define RING(T)                                                                          \
     struct {                                                                             \
         T *v;                                                                            \
-        uint32_t head, n, cap;                                                           \
+        uint32_t head, n, cap, span;                                                     \
     }
+enum { RING_SPAN = 8 }; /* at first */
 #define ring_init(r, arena, capacity)                                                    \
-    ((r)->cap = (capacity), (r)->head = (r)->n = 0,                                      \
-     (r)->v = arena_alloc((arena), sizeof *(r)->v * (r)->cap))
+    ((r)->cap = (capacity), (r)->head = (r)->n = 0, (r)->span = ring_start((r)->cap),    \
+     (r)->v = ring_alloc((arena), sizeof *(r)->v * (r)->cap))
 #define ring_full(r) ((r)->n == (r)->cap)
 #define ring_empty(r) ((r)->n == 0)
 #define ring_front(r) (&(r)->v[(r)->head])
 /* Index of the i-th from the front, i <= n: a compare, not a division. */
 #define ring_index(r, i)                                                                 \
-    ((r)->head + (i) >= (r)->cap ? (r)->head + (i) - (r)->cap : (r)->head + (i))
+    ((r)->head + (i) >= (r)->span ? (r)->head + (i) - (r)->span : (r)->head + (i))
 #define ring_at(r, i) (&(r)->v[ring_index(r, i)])
-#define ring_push(r) (assert(!ring_full(r)), (r)->n++, &(r)->v[ring_index(r, (r)->n - 1)])
+#define ring_push(r)                                                                     \
+    (assert(!ring_full(r)),                                                              \
+     (r)->n == (r)->span                                                                 \
+         ? (void)((r)->span = ring_widen((r)->v, sizeof *(r)->v, (r)->head, (r)->span,   \
+                                         (r)->cap))                                      \
+         : (void)0,                                                                      \
+     (r)->n++, &(r)->v[ring_index(r, (r)->n - 1)])
 #define ring_pop(r)                                                                      \
     (assert((r)->n),                                                                     \
-     (r)->head = (r)->n == 1 || (r)->head + 1 == (r)->cap ? 0 : (r)->head + 1, (r)->n--)
+     --(r)->n ? (void)((r)->head = (r)->head + 1 == (r)->span ? 0 : (r)->head + 1)       \
+              : (void)((r)->head = 0, (r)->span = ring_start((r)->cap)))
+
+static inline void *
+ring_alloc(struct arena *a, size_t bytes)
+{
+    return bytes > 1024 ? arena_alloc_sparse(a, bytes) : arena_alloc(a, bytes);
+}
+
+static inline uint32_t
+ring_start(uint32_t cap)
+{
+    return cap < RING_SPAN ? cap : RING_SPAN;
+}
+
+/* A ring that fills its span from `head` on gets twice of it, at most cap: what lies
+ * before head comes behind the rest. */
+static inline uint32_t
+ring_widen(void *v, size_t size, uint32_t head, uint32_t span, uint32_t cap)
+{
+    uint32_t wide = cap / 2 > span ? 2 * span : cap;
+    uint32_t fits = head < wide - span ? head : wide - span;
+    char *c = v;
+    memcpy(c + size * span, c, size * fits);
+    memmove(c, c + size * fits, size * (head - fits));
+    return wide;
+}
 
 #endif

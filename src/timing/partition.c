@@ -32,6 +32,16 @@ struct request { /* one piece of a packet */
     uint8_t mask;   /* sectors of the L2 line */
 };
 
+struct delayed { /* a packet in a delay line; p.sectors: those that have not left it */
+    struct packet p;
+    uint64_t local, ready;
+};
+
+struct delay_line {
+    RING(struct delayed) q;
+    uint32_t pieces, most; /* that the packets in it make; that it holds */
+};
+
 struct slice {
     struct cache *cache;
     struct stat_mem *stats;
@@ -41,8 +51,9 @@ struct slice {
     uint8_t reply;   /* flits of the reply that goes now, 0: none does */
     uint64_t stalled_at;
     uint64_t port_free, fill_free;
-    uint64_t at; /* L2 tick at which there is something to do */
-    RING(struct request) rop, far, in, out; /* far: packets from other parts */
+    uint64_t at;                /* L2 tick at which there is something to do */
+    struct delay_line rop, far; /* far: packets from other parts */
+    RING(struct request) in, out;
     RING(struct dram_req) miss, down, up;
     RING(uint32_t) woken;
     struct request *pool;          /* requests that wait for data */
@@ -78,6 +89,13 @@ unit_of(const struct machine *m)
     return m->l2.sector ? larger(m->l2.sector, 32) : m->l2.line;
 }
 
+static void
+delay_init(struct delay_line *d, struct arena *a, uint32_t pieces)
+{
+    d->most = pieces;
+    ring_init(&d->q, a, pieces);
+}
+
 struct partition *
 partition_new(struct arena *a, const struct partition_env *env, unsigned index,
               struct stat_mem *stats, struct diag_sink *diag)
@@ -100,13 +118,12 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
         s->number = index * p->slices + i;
         s->index = (uint8_t)i;
         s->at = NEVER;
-        ring_init(&s->rop, a,
-                  pieces * (m->partition.rop_latency + m->partition.queue_icnt_l2 + 1));
-        ring_init(&s->far, a,
-                  m->partition.halves > 1
-                      ? pieces * (m->partition.rop_latency + m->partition.far_latency +
-                                  m->partition.queue_icnt_l2 + 1)
-                      : 0);
+        delay_init(&s->rop, a,
+                   pieces * (m->partition.rop_latency + m->partition.queue_icnt_l2 + 1));
+        if (m->partition.halves > 1)
+            delay_init(&s->far, a,
+                       pieces * (m->partition.rop_latency + m->partition.far_latency +
+                                 m->partition.queue_icnt_l2 + 1));
         ring_init(&s->in, a, m->partition.queue_icnt_l2);
         ring_init(&s->out, a, m->partition.queue_l2_icnt);
         ring_init(&s->miss, a, larger(m->l2.miss_queue, 2));
@@ -116,7 +133,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
         if (n > 4096)
             n = 4096;
         ring_init(&s->woken, a, (uint32_t)n);
-        s->pool = ARENA_ARRAY(a, struct request, n);
+        s->pool = ARENA_SPARSE(a, struct request, n);
         s->pool_free = NONE;
         s->pool_n = (uint32_t)n;
     }
@@ -151,18 +168,6 @@ piece_mask(unsigned unit, unsigned s)
     return (uint8_t)(((1u << n) - 1) << (s / n * n));
 }
 
-unsigned
-partition_pieces(const struct machine *m, const struct packet *p)
-{
-    unsigned unit = unit_of(m), n = 0;
-    uint8_t left = sectors_of(p);
-    while (left) {
-        left &= (uint8_t)~piece_mask(unit, (unsigned)__builtin_ctz(left));
-        n++;
-    }
-    return n;
-}
-
 /* -- the way in -- */
 
 /* Whether an SM lies in another part of the chip than this channel. */
@@ -174,37 +179,63 @@ is_far(const struct partition *p, unsigned sm)
     return n > 1 && sm * n / m->sm.count != p->index * n / m->dram.channels;
 }
 
+static unsigned
+pieces_of(unsigned unit, uint8_t sectors)
+{
+    unsigned n = 0;
+    for (; sectors; n++)
+        sectors &= (uint8_t)~piece_mask(unit, (unsigned)__builtin_ctz(sectors));
+    return n;
+}
+
 static void
 take(struct partition *p, struct slice *s, uint64_t now)
 {
     const struct icnt_msg *m = icnt_front(p->env.requests, s->number);
-    uint8_t left = sectors_of(&m->p);
-    uint64_t block = m->p.addr & ~(uint64_t)127, local = m->local & ~(uint64_t)127;
     bool far = is_far(p, m->p.sm);
-    while (left) {
-        unsigned first = (unsigned)__builtin_ctz(left);
-        uint8_t piece = left & piece_mask(p->unit, first);
-        left &= (uint8_t)~piece;
-        struct request *r = far ? ring_push(&s->far) : ring_push(&s->rop);
-        r->p = m->p;
-        r->p.addr = block + 32 * first;
-        r->p.bytes = (uint16_t)(32 * __builtin_popcount(piece));
-        r->p.sectors = piece;
-        r->local = local + 32 * first;
-        unsigned in_line =
-            p->no_l2 ? 0 : (unsigned)(local & (p->env.m->l2.line - 1)) / 32;
-        r->mask = (uint8_t)(piece << in_line);
-        r->ready = now + p->env.m->partition.rop_latency +
-                   (far ? p->env.m->partition.far_latency : 0);
-    }
+    struct delay_line *line = far ? &s->far : &s->rop;
+    struct delayed *d = ring_push(&line->q);
+    d->p = m->p;
+    d->p.sectors = sectors_of(&m->p);
+    d->local = m->local & ~(uint64_t)127;
+    d->ready = now + p->env.m->partition.rop_latency +
+               (far ? p->env.m->partition.far_latency : 0);
+    line->pieces += pieces_of(p->unit, d->p.sectors);
     icnt_pop(p->env.requests, s->number, p->env.tick[CLK_ICNT]);
+}
+
+/* The next piece of the packet at the front leaves the delay line. */
+static void
+enter_queue(struct partition *p, struct slice *s, struct delay_line *line)
+{
+    struct delayed *d = ring_front(&line->q);
+    unsigned first = (unsigned)__builtin_ctz(d->p.sectors);
+    uint8_t piece = d->p.sectors & piece_mask(p->unit, first);
+    unsigned in_line = p->no_l2 ? 0 : (unsigned)(d->local & (p->env.m->l2.line - 1)) / 32;
+    struct request *r = ring_push(&s->in);
+    r->p = d->p;
+    r->p.addr = (d->p.addr & ~(uint64_t)127) + 32 * first;
+    r->p.bytes = (uint16_t)(32 * __builtin_popcount(piece));
+    r->p.sectors = piece;
+    r->local = d->local + 32 * first;
+    r->mask = (uint8_t)(piece << in_line);
+    line->pieces--;
+    d->p.sectors &= (uint8_t)~piece;
+    if (!d->p.sectors)
+        ring_pop(&line->q);
+}
+
+unsigned
+partition_pieces(const struct machine *m, const struct packet *p)
+{
+    return pieces_of(unit_of(m), sectors_of(p));
 }
 
 static bool
 can_take(const struct partition *p, const struct slice *s)
 {
-    return s->in.cap - s->in.n >= p->room && s->rop.cap - s->rop.n >= 4 &&
-           (p->env.m->partition.halves == 1 || s->far.cap - s->far.n >= 4);
+    return s->in.cap - s->in.n >= p->room && s->rop.most - s->rop.pieces >= 4 &&
+           (p->env.m->partition.halves == 1 || s->far.most - s->far.pieces >= 4);
 }
 
 /* -- misses and fills -- */
@@ -427,6 +458,12 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
 
 /* -- L2 clock -- */
 
+static inline uint64_t
+delay_ready(const struct delay_line *d)
+{
+    return d->q.n ? ring_front(&d->q)->ready : NEVER;
+}
+
 /* The tick at which the slice has something to do, after `now` was done. */
 static uint64_t
 next_event(const struct partition *p, const struct slice *s, uint64_t now)
@@ -446,13 +483,10 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
         uint64_t u = s->port_free > now ? s->port_free : now + 1;
         t = u < t ? u : t;
     }
-    if (s->rop.n && !ring_full(&s->in)) {
-        uint64_t u = ring_front(&s->rop)->ready;
+    if (!ring_full(&s->in)) {
+        uint64_t u = delay_ready(&s->rop), v = delay_ready(&s->far);
         t = u < t ? u : t;
-    }
-    if (s->far.n && !ring_full(&s->in)) {
-        uint64_t u = ring_front(&s->far)->ready;
-        t = u < t ? u : t;
+        t = v < t ? v : t;
     }
     if (t > now + 1 && can_take(p, s)) {
         uint64_t u = icnt_front_at(p->env.requests, s->number);
@@ -497,14 +531,10 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
     }
     if (ring_full(&s->in))
         ;
-    else if (s->far.n && ring_front(&s->far)->ready <= now &&
-             !(s->rop.n && ring_front(&s->rop)->ready < ring_front(&s->far)->ready)) {
-        *ring_push(&s->in) = *ring_front(&s->far);
-        ring_pop(&s->far);
-    } else if (s->rop.n && ring_front(&s->rop)->ready <= now) {
-        *ring_push(&s->in) = *ring_front(&s->rop);
-        ring_pop(&s->rop);
-    }
+    else if (delay_ready(&s->far) <= now && delay_ready(&s->rop) >= delay_ready(&s->far))
+        enter_queue(p, s, &s->far);
+    else if (delay_ready(&s->rop) <= now)
+        enter_queue(p, s, &s->rop);
     s->at = next_event(p, s, now);
 }
 
@@ -692,8 +722,8 @@ partition_idle(const struct partition *p)
         return false;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        if (s->rop.n | s->far.n | s->in.n | s->out.n | s->miss.n | s->down.n | s->up.n |
-            s->pool_used)
+        if (s->rop.pieces | s->far.pieces | s->in.n | s->out.n | s->miss.n | s->down.n |
+            s->up.n | s->pool_used)
             return false;
     }
     return true;
@@ -705,7 +735,7 @@ partition_owed(const struct partition *p)
     unsigned n = 0;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        n += s->rop.n + s->far.n + s->in.n + s->out.n + s->pool_used;
+        n += s->rop.pieces + s->far.pieces + s->in.n + s->out.n + s->pool_used;
     }
     return n;
 }
@@ -750,7 +780,7 @@ partition_explain(const struct partition *p, struct strbuf *out)
             out,
             "L2 slice %u: %u in the delay line, %u before the L2%s, %u wait for "
             "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
-            s->number, s->rop.n + s->far.n, s->in.n,
+            s->number, s->rop.pieces + s->far.pieces, s->in.n,
             s->stalled ? " (head held: no line, MSHR or room)" : "", s->pool_used,
             s->woken.n, s->miss.n, s->down.n, s->up.n, s->out.n);
     }

@@ -15,8 +15,8 @@ static void
 init_scheds(struct sm *s, struct arena *a)
 {
     for (unsigned w = 0; w < s->nwarps; w++) {
-        s->sched_of[w] = (uint8_t)(w % s->nsched);
-        s->pos_of[w] = (uint8_t)(w / s->nsched);
+        s->warp[w].sched = (uint8_t)(w % s->nsched);
+        s->warp[w].pos = (uint8_t)(w / s->nsched);
     }
     for (unsigned k = 0; k < s->nsched; k++) {
         struct sm_sched *c = &s->sched[k];
@@ -116,14 +116,14 @@ sm_start_block(struct sm *s, uint32_t id, uint64_t now)
         s->residency->started(s->res_state, &s->res_view, k);
     s->watched[k] = s->residency->watches && s->residency->watches(s->res_state, k);
     for (unsigned i = 0; i < b->nwarps; i++) {
-        unsigned w = k * s->prog->warps_per_cta + i, pos = s->pos_of[w];
-        struct sm_sched *c = &s->sched[s->sched_of[w]];
-        s->warp[w] = &b->warp[i];
-        s->unlocked[w] = s->watched[k];
-        s->slot[w] = (uint8_t)k;
-        s->buf_n[w] = 0;
+        unsigned w = k * s->prog->warps_per_cta + i, pos = s->warp[w].pos;
+        struct sm_sched *c = &s->sched[s->warp[w].sched];
+        s->warp[w].ew = &b->warp[i];
+        s->warp[w].unlocked = s->watched[k];
+        s->warp[w].slot = (uint8_t)k;
+        s->warp[w].buf_n = 0;
         copies_start(s, w);
-        s->fetch_pc[w] = b->warp[i].pc;
+        s->warp[w].fetch_pc = b->warp[i].pc;
         b->warp[i].dynamic_id = c->dynamic_id[pos] = s->next_dynamic_id++;
         c->wcls[pos] = (uint8_t)(s->residency->cls ? s->residency->cls(s->res_state, k)
                                                    : WARP_UNSHARED);
@@ -156,23 +156,27 @@ end_block(struct sm *s, unsigned k, uint64_t now)
 static void
 retire(struct sm *s, uint64_t now)
 {
-    for (unsigned v = 0; v * 64 < s->nwarps; v++)
-        FOR_BITS(i, s->finishing[v])
+    uint64_t *acknowledged = ldst_quiet(s->ldst);
+    for (unsigned v = 0; v * 64 < s->nwarps; v++) {
+        uint64_t look = s->finishing[v] & (s->quiet[v] | acknowledged[v]);
+        s->quiet[v] = acknowledged[v] = 0;
+        FOR_BITS(i, look)
         {
-            unsigned w = v * 64 + (unsigned)i, k = s->slot[w];
-            if (s->flight_n[w] || ldst_outstanding(s->ldst, w))
+            unsigned w = v * 64 + (unsigned)i, k = s->warp[w].slot;
+            if (s->warp[w].flight_n || ldst_outstanding(s->ldst, w))
                 continue;
             bitset_del(s->finishing, w);
             s->worked = true;
             if (s->residency->warp_ended) {
                 s->res_view.now = now;
-                s->res_view.warp = s->warp[w]->index;
+                s->res_view.warp = s->warp[w].ew->index;
                 if (s->residency->warp_ended(s->res_state, &s->res_view, k))
                     residency_changed(s, false);
             }
             if (--s->warps_left[k] == 0)
                 end_block(s, k, now);
         }
+    }
 }
 
 static void
@@ -184,7 +188,7 @@ open_fences(struct sm *s)
         {
             unsigned w = (unsigned)i * s->nsched + k;
             uint64_t bit = (uint64_t)1 << i;
-            if (c->fence & bit && !s->mem_n[w] && !ldst_outstanding(s->ldst, w))
+            if (c->fence & bit && !s->warp[w].mem_n && !ldst_outstanding(s->ldst, w))
                 c->fence ^= bit;
             if (c->copy & bit && copies_there(s, w))
                 c->copy ^= bit;
@@ -192,7 +196,7 @@ open_fences(struct sm *s)
                 c->atomic ^= bit;
             if ((c->fence | c->copy | c->atomic) & bit)
                 continue;
-            if (s->warp[w]->state != EXEC_BARRIER)
+            if (s->warp[w].ew->state != EXEC_BARRIER)
                 c->wait &= ~bit;
             s->worked = true;
         }
@@ -205,14 +209,14 @@ static void
 decode(struct sm *s)
 {
     unsigned w = s->fetched;
-    uint32_t pc = s->fetch_pc[w], n = s->m->sm.fetch_width;
+    uint32_t pc = s->warp[w].fetch_pc, n = s->m->sm.fetch_width;
     if (pc + n > s->prog->ninst) /* past the end: on no path, found out at issue */
         n = pc < s->prog->ninst ? s->prog->ninst - pc : 1;
     s->fetched = SM_NO_INST;
     bitset_del(s->coming, w);
-    s->buf_pc[w] = pc;
-    s->buf_n[w] = (uint8_t)n;
-    s->fetch_pc[w] = pc + n;
+    s->warp[w].buf_pc = pc;
+    s->warp[w].buf_n = (uint8_t)n;
+    s->warp[w].fetch_pc = pc + n;
     s->stats->fetches++;
     head_changed(s, w);
     s->worked = true;
@@ -264,7 +268,8 @@ fetch_cycle(struct sm *s, uint64_t now)
         s->last_fetch = (uint16_t)w;
         s->worked = true;
         enum ldst_fetch r = ldst_fetch(
-            s->ldst, s->prog->code_address + (uint64_t)s->fetch_pc[w] * EXEC_INST_BYTES,
+            s->ldst,
+            s->prog->code_address + (uint64_t)s->warp[w].fetch_pc * EXEC_INST_BYTES,
             (unsigned)w, now);
         if (r == FETCH_RETRY)
             continue;
@@ -441,16 +446,16 @@ sm_waits_for_tick(const struct sm *sms, unsigned n)
 static void
 explain_warp(const struct sm *s, unsigned w, struct strbuf *out)
 {
-    const struct sm_sched *c = &s->sched[s->sched_of[w]];
-    uint64_t bit = (uint64_t)1 << s->pos_of[w];
-    const struct exec_warp *ew = s->warp[w];
+    const struct sm_sched *c = &s->sched[s->warp[w].sched];
+    uint64_t bit = (uint64_t)1 << s->warp[w].pos;
+    const struct exec_warp *ew = s->warp[w].ew;
     strbuf_printf(out, "    warp %u: ", ew->index);
     if (ew->state == EXEC_DONE)
         strbuf_printf(out,
                       "ended%s; %u instructions under way, %u memory operations "
                       "not acknowledged\n",
                       bitset_has(s->finishing, w) ? ", not yet retired" : "",
-                      s->flight_n[w], ldst_outstanding(s->ldst, w));
+                      s->warp[w].flight_n, ldst_outstanding(s->ldst, w));
     else {
         const struct exec_static *st = &s->prog->grid->prog->st[ew->pc];
         strbuf_printf(out, "line %u (%s): ", st->line, ptx_ops[st->op].mnemonic);
@@ -468,7 +473,7 @@ explain_warp(const struct sm *s, unsigned w, struct strbuf *out)
             strbuf_addz(out, "held by the lock of the shared resource\n");
         else if (c->hazard & bit)
             strbuf_printf(out, "waits for a register; %u instructions under way\n",
-                          s->flight_n[w]);
+                          s->warp[w].flight_n);
         else if (c->head & bit)
             strbuf_addz(out, "ready, its unit is busy\n");
         else

@@ -75,7 +75,8 @@ struct sm_set {     /* collector units [first, first+n) of a part */
 
 struct sm_unit {
     uint64_t free_at;   /* first cycle in which it takes an instruction */
-    uint64_t *complete; /* ring by cycle: the cycle is there if a result comes out then */
+    uint64_t swept;     /* `complete` has no cycle up to this one */
+    uint64_t *complete; /* ring of bits by cycle: a result comes out then */
 };
 
 struct sm_bank { /* read requests, first in, first out: collector units */
@@ -122,6 +123,19 @@ struct sm_sched {
     uint8_t cause; /* of this cycle, enum sm_cause */
 };
 
+struct sm_warp { /* a warp slot: all in one line of the host's cache */
+    struct exec_warp *ew;
+    uint32_t buf_pc; /* oldest instruction in the buffer */
+    uint32_t fetch_pc;
+    uint16_t flight_n; /* instructions under way */
+    uint16_t mem_n;    /* of them memory ones that ldst has not taken yet */
+    uint8_t buf_n;
+    uint8_t slot; /* of its block */
+    uint8_t sched, pos;
+    bool unlocked; /* of a watched block, without what it shares */
+};
+static_assert(sizeof(struct sm_warp) == 32, "two warps a line");
+
 enum sm_cause {
     CAUSE_USED,
     CAUSE_STALL,
@@ -158,15 +172,7 @@ struct sm {
     struct sm_sched sched[SM_MAX_SCHED];
     struct sm_part part[SM_MAX_SCHED];
 
-    /* warps, by slot */
-    struct exec_warp *warp[SM_MAX_WARPS];
-    uint32_t buf_pc[SM_MAX_WARPS]; /* oldest instruction in the buffer */
-    uint32_t fetch_pc[SM_MAX_WARPS];
-    uint16_t flight_n[SM_MAX_WARPS]; /* instructions under way */
-    uint16_t mem_n[SM_MAX_WARPS];    /* of them memory ones that ldst has not taken yet */
-    uint8_t buf_n[SM_MAX_WARPS];
-    uint8_t slot[SM_MAX_WARPS];
-    uint8_t sched_of[SM_MAX_WARPS], pos_of[SM_MAX_WARPS];
+    struct sm_warp warp[SM_MAX_WARPS]; /* by slot */
     struct scoreboard score;
 
     /* fetch: sets of warp slots */
@@ -174,36 +180,34 @@ struct sm {
     uint64_t woken[SM_MAX_WARPS / 64];     /* their line came */
     uint64_t coming[SM_MAX_WARPS / 64];    /* a fetch is under way */
     uint64_t finishing[SM_MAX_WARPS / 64]; /* ended, something still under way */
-    uint64_t arriving[SM_MAX_WARPS / 64];  /* arrivals wait for copies */
-    struct warp_copies *copies;            /* by warp slot (sm_copy.c) */
-    uint16_t fetched;                      /* warp in the fetch buffer, SM_NO_INST */
+    uint64_t
+        quiet[SM_MAX_WARPS / 64]; /* have had nothing under way since the last look */
+    uint64_t arriving[SM_MAX_WARPS / 64]; /* arrivals wait for copies */
+    struct warp_copies *copies;           /* by warp slot (sm_copy.c) */
+    uint16_t fetched;                     /* warp in the fetch buffer, SM_NO_INST */
     uint16_t last_fetch;
 
     /* instructions under way */
     struct sm_flight *flight;
-    uint16_t free_flight;
+    uint16_t free_flight, fresh_flight; /* list; those from here on were never used */
     uint16_t *wheel; /* ring by cycle: list of instructions written back then */
     uint64_t *wheel_used;
-    uint64_t *bus_at; /* ring by cycle: results that come out in cycle bus_at */
-    uint8_t *bus_n;
+    uint8_t *bus_n; /* ring by cycle: results that come out then; 0 up to bus_swept */
+    uint64_t bus_swept;
     uint32_t ring; /* size of the rings, a power of two */
     uint32_t on_wheel, nflight, in_flight;
 
     /* blocks */
     struct residency_plan plan;
-    struct exec_cta **cta;          /* by slot, NULL: free */
-    struct exec_cta **store;        /* storage of the slot, kept */
-    uint16_t *warps_left;           /* of the slot's block: not retired */
-    uint8_t *watched;               /* residency policy watches this slot */
-    uint8_t unlocked[SM_MAX_WARPS]; /* of a watched slot, without what it shares */
+    struct exec_cta **cta;   /* by slot, NULL: free */
+    struct exec_cta **store; /* storage of the slot, kept */
+    uint16_t *warps_left;    /* of the slot's block: not retired */
+    uint8_t *watched;        /* residency policy watches this slot */
     void *res_state;
     uint32_t next_dynamic_id;
     uint32_t blocks, live_warps;
     uint64_t blocks_done;
     struct residency_view res_view;
-
-    struct exec_step step; /* scratch */
-    struct exec_access peek;
 
     /* Away from a power of two: the same fields of many SMs would fall into few sets of
      * the host's caches. */
@@ -251,9 +255,10 @@ uint64_t unit_next_event(const struct sm *s, uint64_t now);
 void residency_changed(struct sm *s, bool ended);
 void copies_init(struct sm *s, struct arena *a);
 void copies_start(struct sm *s, unsigned w); /* a new warp in the slot */
-/* An instruction with `copy` has been executed (s->step); true: the warp must wait until
+/* An instruction with `copy` has been executed (st); true: the warp must wait until
  * copies_there. */
-bool copies_issue(struct sm *s, unsigned w, const struct sm_inst *in);
+bool copies_issue(struct sm *s, unsigned w, const struct sm_inst *in,
+                  const struct exec_step *st);
 bool copies_there(const struct sm *s, unsigned w);
 void copies_cycle(struct sm *s); /* arrivals whose copies have come */
 
@@ -264,11 +269,20 @@ sm_share(unsigned n, unsigned parts)
     return n == 0 ? 0 : n / parts ? n / parts : 1;
 }
 
+static inline bool
+flight_room(const struct sm *s)
+{
+    return s->free_flight != SM_NO_INST || s->fresh_flight < s->nflight;
+}
+
 static inline uint16_t
 flight_new(struct sm *s)
 {
     uint16_t i = s->free_flight;
-    s->free_flight = s->flight[i].next;
+    if (i != SM_NO_INST)
+        s->free_flight = s->flight[i].next;
+    else
+        i = s->fresh_flight++;
     s->in_flight++;
     return i;
 }
@@ -276,7 +290,9 @@ flight_new(struct sm *s)
 static inline void
 flight_done(struct sm *s, uint16_t i)
 {
-    s->flight_n[s->flight[i].warp]--;
+    unsigned w = s->flight[i].warp;
+    if (--s->warp[w].flight_n == 0)
+        bitset_add(s->quiet, w);
     s->flight[i].next = s->free_flight;
     s->free_flight = i;
     s->in_flight--;

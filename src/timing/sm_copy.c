@@ -26,7 +26,7 @@ struct warp_copies {
 void
 copies_init(struct sm *s, struct arena *a)
 {
-    s->copies = ARENA_ARRAY(a, struct warp_copies, s->nwarps);
+    s->copies = ARENA_SPARSE(a, struct warp_copies, s->nwarps);
 }
 
 void
@@ -37,10 +37,10 @@ copies_start(struct sm *s, unsigned w)
 }
 
 bool
-copies_issue(struct sm *s, unsigned w, const struct sm_inst *in)
+copies_issue(struct sm *s, unsigned w, const struct sm_inst *in,
+             const struct exec_step *st)
 {
     struct warp_copies *k = &s->copies[w];
-    const struct exec_step *st = &s->step;
     uint64_t end = ldst_copies_close(s->ldst, w), keep = in->copy_n;
     switch (in->copy) {
     case COPY_COMMIT:
@@ -57,7 +57,7 @@ copies_issue(struct sm *s, unsigned w, const struct sm_inst *in)
         if (!st->mask || !st->arrive_count)
             return false;
         if (end <= ldst_copies_done(s->ldst, w) || k->narrivals == ARRIVALS) {
-            exec_mbarrier_arrive(s->warp[w]->cta, st->arrive_addr, st->arrive_count);
+            exec_mbarrier_arrive(s->warp[w].ew->cta, st->arrive_addr, st->arrive_count);
             return false;
         }
         k->arrival[k->narrivals].end = end;
@@ -86,7 +86,7 @@ copies_cycle(struct sm *s)
             struct warp_copies *k = &s->copies[w];
             uint64_t done = ldst_copies_done(s->ldst, w);
             while (n < k->narrivals && k->arrival[n].end <= done) {
-                exec_mbarrier_arrive(s->warp[w]->cta, k->arrival[n].addr,
+                exec_mbarrier_arrive(s->warp[w].ew->cta, k->arrival[n].addr,
                                      k->arrival[n].count);
                 n++;
             }

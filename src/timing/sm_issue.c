@@ -17,9 +17,9 @@
 void
 head_changed(struct sm *s, unsigned w)
 {
-    struct sm_sched *c = &s->sched[s->sched_of[w]];
-    uint64_t bit = (uint64_t)1 << s->pos_of[w];
-    const struct exec_warp *ew = s->warp[w];
+    struct sm_sched *c = &s->sched[s->warp[w].sched];
+    uint64_t bit = (uint64_t)1 << s->warp[w].pos;
+    const struct exec_warp *ew = s->warp[w].ew;
     c->head &= ~bit;
     c->bad &= ~bit;
     c->hazard &= ~bit;
@@ -29,16 +29,16 @@ head_changed(struct sm *s, unsigned w)
     for (unsigned k = 0; k < SM_NCLS; k++)
         c->cls[k] &= ~bit;
     if (ew->state == EXEC_DONE) {
-        s->buf_n[w] = 0;
+        s->warp[w].buf_n = 0;
         bitset_del(s->want, w);
         return;
     }
-    if (!s->buf_n[w]) {
+    if (!s->warp[w].buf_n) {
         if (!bitset_has(s->coming, w))
             bitset_add(s->want, w);
         return;
     }
-    if (s->buf_pc[w] != ew->pc) {
+    if (s->warp[w].buf_pc != ew->pc) {
         c->bad |= bit;
         return;
     }
@@ -51,7 +51,7 @@ head_changed(struct sm *s, unsigned w)
                             (unsigned)in->nsrc + in->ndst))
             c->load |= bit;
     }
-    if (in->concern && s->watched[s->slot[w]])
+    if (in->concern && s->watched[s->warp[w].slot])
         c->concern |= bit;
 }
 
@@ -62,8 +62,8 @@ flush(struct sm *s, struct sm_sched *c, uint64_t warps)
     FOR_BITS(i, warps)
     {
         unsigned w = (unsigned)i * s->nsched + c->index;
-        s->buf_n[w] = 0;
-        s->fetch_pc[w] = s->warp[w]->pc;
+        s->warp[w].buf_n = 0;
+        s->warp[w].fetch_pc = s->warp[w].ew->pc;
         s->stats->fetch_wrong_path++;
         head_changed(s, w);
     }
@@ -83,18 +83,18 @@ residency_changed(struct sm *s, bool ended)
     for (unsigned k = 0; k < s->nsched; k++)
         s->sched[k].lock = 0;
     for (unsigned w = 0; w < s->nwarps; w++) {
-        struct sm_sched *c = &s->sched[s->sched_of[w]];
-        uint64_t bit = (uint64_t)1 << s->pos_of[w];
-        if (!s->warp[w] || !s->cta[s->slot[w]])
+        struct sm_sched *c = &s->sched[s->warp[w].sched];
+        uint64_t bit = (uint64_t)1 << s->warp[w].pos;
+        if (!s->warp[w].ew || !s->cta[s->warp[w].slot])
             continue;
-        s->unlocked[w] =
-            s->watched[s->slot[w]] &&
-            !(r->holds && r->holds(s->res_state, s->slot[w], s->warp[w]->index));
-        c->wcls[s->pos_of[w]] =
-            (uint8_t)(r->cls ? r->cls(s->res_state, s->slot[w]) : WARP_UNSHARED);
+        s->warp[w].unlocked =
+            s->watched[s->warp[w].slot] &&
+            !(r->holds && r->holds(s->res_state, s->warp[w].slot, s->warp[w].ew->index));
+        c->wcls[s->warp[w].pos] =
+            (uint8_t)(r->cls ? r->cls(s->res_state, s->warp[w].slot) : WARP_UNSHARED);
         c->concern &= ~bit;
-        if (c->head & bit && s->prog->inst[s->buf_pc[w]].concern &&
-            s->watched[s->slot[w]])
+        if (c->head & bit && s->prog->inst[s->warp[w].buf_pc].concern &&
+            s->watched[s->warp[w].slot])
             c->concern |= bit;
     }
 }
@@ -103,7 +103,7 @@ residency_changed(struct sm *s, bool ended)
 static void
 broken_rule(struct sm *s, unsigned w)
 {
-    const struct exec_warp *ew = s->warp[w];
+    const struct exec_warp *ew = s->warp[w].ew;
     const struct exec_cta *c = ew->cta;
     const struct exec_static *st = &s->prog->grid->prog->st[ew->pc];
     struct ptx_module *m = s->prog->grid->prog->entry->module;
@@ -119,18 +119,19 @@ static bool
 lock_allows(struct sm *s, struct sm_sched *c, unsigned w, uint64_t now)
 {
     bool changed = false;
-    bool access = exec_peek_access(s->warp[w], &s->peek);
+    struct exec_access peek;
+    bool access = exec_peek_access(s->warp[w].ew, &peek);
     s->res_view.now = now;
-    s->res_view.warp = s->warp[w]->index;
-    bool ok = s->residency->may_issue(s->res_state, &s->res_view, s->slot[w],
-                                      &s->prog->grid->prog->st[s->warp[w]->pc],
-                                      access ? &s->peek : NULL, &changed);
+    s->res_view.warp = s->warp[w].ew->index;
+    bool ok = s->residency->may_issue(s->res_state, &s->res_view, s->warp[w].slot,
+                                      &s->prog->grid->prog->st[s->warp[w].ew->pc],
+                                      access ? &peek : NULL, &changed);
     if (changed)
         residency_changed(s, false);
     if (s->res_view.fault)
         broken_rule(s, w);
     if (!ok)
-        c->lock |= (uint64_t)1 << s->pos_of[w];
+        c->lock |= (uint64_t)1 << s->warp[w].pos;
     s->worked = true;
     return ok;
 }
@@ -146,6 +147,7 @@ warp_ended(struct sm *s, struct sm_sched *c, unsigned i, unsigned w)
     c->copy &= ~((uint64_t)1 << i);
     c->atomic &= ~((uint64_t)1 << i);
     bitset_add(s->finishing, w);
+    bitset_add(s->quiet, w);
     s->live_warps--;
     if (s->policy->warp)
         s->policy->warp(c->state, &c->view, (int)i, false);
@@ -157,10 +159,10 @@ barrier_opened(struct sm *s, const struct exec_warp *ew, unsigned w, uint64_t wo
     FOR_BITS(k, woken)
     {
         unsigned v = w - ew->index + (unsigned)k;
-        struct sm_sched *vc = &s->sched[s->sched_of[v]];
-        if (s->warp[v]->state != EXEC_READY)
+        struct sm_sched *vc = &s->sched[s->warp[v].sched];
+        if (s->warp[v].ew->state != EXEC_READY)
             continue;
-        vc->wait &= ~((uint64_t)1 << s->pos_of[v]) | vc->fence | vc->copy | vc->atomic;
+        vc->wait &= ~((uint64_t)1 << s->warp[v].pos) | vc->fence | vc->copy | vc->atomic;
         if (v != w)
             head_changed(s, v);
     }
@@ -170,16 +172,16 @@ static bool
 room(const struct sm *s, const struct sm_part *p, unsigned cls)
 {
     return p->id[cls].n < p->id[cls].cap &&
-           (cls != CLS_MEM || ldst_can_prepare(s->ldst)) && s->free_flight != SM_NO_INST;
+           (cls != CLS_MEM || ldst_can_prepare(s->ldst)) && flight_room(s);
 }
 
 /* The warp at position i issues the head of its buffer. */
 static void
-issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
+issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
+          struct exec_step *st)
 {
     unsigned w = i * s->nsched + c->index;
-    struct exec_warp *ew = s->warp[w];
-    struct exec_step *st = &s->step;
+    struct exec_warp *ew = s->warp[w].ew;
     uint32_t pc = ew->pc;
     const struct sm_inst *in = &s->prog->inst[pc];
     if (exec_step(ew, st) != EXEC_OK) {
@@ -190,7 +192,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
     s->stats->warp_instructions++;
     s->stats->thread_instructions += (unsigned)__builtin_popcount(st->mask);
     s->stats->barriers += in->barrier;
-    s->stats->share_unlocked_instructions += s->unlocked[w];
+    s->stats->share_unlocked_instructions += s->warp[w].unlocked;
 
     uint16_t f = flight_new(s);
     struct sm_flight *fl = &s->flight[f];
@@ -199,9 +201,9 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
     fl->cls = in->cls;
     fl->op = LDST_NO_OP;
     fl->returns = false;
-    s->flight_n[w]++;
+    s->warp[w].flight_n++;
     if (in->mem) {
-        s->mem_n[w]++;
+        s->warp[w].mem_n++;
         if (st->has_access) {
             fl->returns = !st->access.store;
             fl->op = ldst_prepare(s->ldst, &st->access, w, f, now);
@@ -216,15 +218,15 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
     struct sm_part *p = &s->part[c->part];
     push_id(p, in->cls, f);
 
-    s->buf_pc[w]++;
-    s->buf_n[w]--;
+    s->warp[w].buf_pc++;
+    s->warp[w].buf_n--;
     if (in->barrier && ew->state == EXEC_BARRIER)
         c->wait |= (uint64_t)1 << i;
     if (in->fence) {
         c->wait |= (uint64_t)1 << i;
         c->fence |= (uint64_t)1 << i;
     }
-    if (in->copy && copies_issue(s, w, in)) {
+    if (in->copy && copies_issue(s, w, in, st)) {
         c->wait |= (uint64_t)1 << i;
         c->copy |= (uint64_t)1 << i;
     }
@@ -232,7 +234,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
         warp_ended(s, c, i, w);
     if (st->released && s->residency->released) {
         s->res_view.now = now;
-        s->residency->released(s->res_state, &s->res_view, s->slot[w]);
+        s->residency->released(s->res_state, &s->res_view, s->warp[w].slot);
         residency_changed(s, false);
     }
     if (st->woken)
@@ -245,6 +247,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now)
 static bool
 issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
 {
+    struct exec_step step; /* of the instruction issued last */
     if (c->bad & ~c->wait)
         flush(s, c, c->bad & ~c->wait);
     uint64_t ready = c->head & ~c->hazard & ~c->wait & ~c->lock;
@@ -266,16 +269,16 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
         }
         unsigned used = 0;
         for (;;) {
-            const struct sm_inst *in = &s->prog->inst[s->buf_pc[w]];
+            const struct sm_inst *in = &s->prog->inst[s->warp[w].buf_pc];
             used |= 1u << in->cls;
-            issue_one(s, c, i, now);
+            issue_one(s, c, i, now, &step);
             if (s->fault)
                 return true;
             n++;
-            slow |= in->mem && in->ndst && s->step.has_access &&
-                    s->step.access.space != PTX_SPACE_SHARED &&
-                    s->step.access.space != PTX_SPACE_CONST &&
-                    s->step.access.space != PTX_SPACE_PARAM;
+            slow |= in->mem && in->ndst && step.has_access &&
+                    step.access.space != PTX_SPACE_SHARED &&
+                    step.access.space != PTX_SPACE_CONST &&
+                    step.access.space != PTX_SPACE_PARAM;
             if (n >= s->m->sm.issue_width || c->wait & bit)
                 break;
             if (c->bad & bit) {
@@ -284,7 +287,7 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
             }
             if (!(c->head & ~c->hazard & bit))
                 break;
-            in = &s->prog->inst[s->buf_pc[w]];
+            in = &s->prog->inst[s->warp[w].buf_pc];
             if (!room(s, p, in->cls) ||
                 (s->m->sm.dual_issue_different_units && used >> in->cls & 1) ||
                 (c->concern & bit && !lock_allows(s, c, w, now)))

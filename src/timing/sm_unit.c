@@ -37,7 +37,6 @@ unit_init(struct sm *s, struct arena *a)
     s->wheel = ARENA_ARRAY(a, uint16_t, s->ring);
     memset(s->wheel, 0xff, sizeof *s->wheel * s->ring);
     s->wheel_used = ARENA_ARRAY(a, uint64_t, s->ring / 64);
-    s->bus_at = ARENA_ARRAY(a, uint64_t, s->ring);
     s->bus_n = ARENA_ARRAY(a, uint8_t, s->ring);
     unsigned latched = 0;
     for (unsigned k = 0; k < s->nparts; k++) {
@@ -50,7 +49,7 @@ unit_init(struct sm *s, struct arena *a)
             p->unit[c] = ARENA_ARRAY(a, struct sm_unit, p->nunits[c]);
             in_pipes += p->nunits[c];
             for (unsigned u = 0; u < p->nunits[c]; u++)
-                p->unit[c][u].complete = ARENA_ARRAY(a, uint64_t, s->ring);
+                p->unit[c][u].complete = bitset_new(a, s->ring);
         }
     }
     /* No more can be under way than latches, collectors and pipelines hold (an
@@ -61,10 +60,8 @@ unit_init(struct sm *s, struct arena *a)
                      (in_pipes < m->unit.writeback ? in_pipes : m->unit.writeback) +
                  32ull * s->nwarps + 64;
     s->nflight = n < SM_NO_INST ? (uint32_t)n : SM_NO_INST - 1;
-    s->flight = ARENA_ARRAY(a, struct sm_flight, s->nflight);
-    for (unsigned i = 0; i < s->nflight; i++)
-        s->flight[i].next = (uint16_t)(i + 1 < s->nflight ? i + 1 : SM_NO_INST);
-    s->free_flight = 0;
+    s->flight = ARENA_SPARSE(a, struct sm_flight, s->nflight);
+    s->free_flight = SM_NO_INST;
 }
 
 static void
@@ -102,16 +99,16 @@ write_registers(struct sm *s, unsigned w, const struct sm_inst *in)
 {
     if (!in->ndst)
         return;
-    unsigned k = s->sched_of[w];
+    unsigned k = s->warp[w].sched;
     struct sm_part *p = &s->part[s->split ? k : 0];
     struct sm_sched *c = &s->sched[k];
-    uint64_t bit = (uint64_t)1 << s->pos_of[w];
+    uint64_t bit = (uint64_t)1 << s->warp[w].pos;
     const uint16_t *dst = in->reg + in->nsrc;
     for (unsigned i = 0; i < in->ndst; i++)
         p->bank_written |= (uint64_t)1 << (dst[i] + w) % p->nbanks;
     score_release(&s->score, w, dst, in->ndst, in->mem);
     if (c->hazard & bit) {
-        const struct sm_inst *h = &s->prog->inst[s->buf_pc[w]];
+        const struct sm_inst *h = &s->prog->inst[s->warp[w].buf_pc];
         unsigned n = (unsigned)h->nsrc + h->ndst;
         if (!score_hazard(&s->score, w, h->reg, n))
             c->hazard &= ~bit;
@@ -136,7 +133,7 @@ writeback_memory(struct sm *s)
     for (unsigned n = s->m->unit.mem; n && ldst_done_peek(s->ldst, &token); n--) {
         const struct sm_flight *fl = &s->flight[token];
         const struct sm_inst *in = &s->prog->inst[fl->pc];
-        const struct sm_part *p = &s->part[s->split ? s->sched_of[fl->warp] : 0];
+        const struct sm_part *p = &s->part[s->split ? s->warp[fl->warp].sched : 0];
         s->worked = true;
         for (unsigned i = 0; i < in->ndst; i++)
             if (p->bank_written >> (in->reg[in->nsrc + i] + fl->warp) % p->nbanks & 1)
@@ -163,24 +160,50 @@ writeback_cycle(struct sm *s, uint64_t now)
     }
 }
 
+/* Cycles that have passed leave the rings. */
+static void
+sweep_complete(const struct sm *s, struct sm_unit *u, uint64_t now)
+{
+    uint64_t from = u->swept + 1;
+    if (now - u->swept >= s->ring)
+        from = now + 1 - s->ring;
+    while (from <= now) { /* a word at a time */
+        unsigned k = (unsigned)from & (s->ring - 1), n = 64 - k % 64;
+        if (n > now + 1 - from)
+            n = (unsigned)(now + 1 - from);
+        u->complete[k / 64] &= ~(~0ull >> (64 - n) << k % 64);
+        from += n;
+    }
+    u->swept = now;
+}
+
+static void
+sweep_bus(struct sm *s, uint64_t now)
+{
+    uint64_t from = s->bus_swept + 1;
+    if (now - s->bus_swept >= s->ring)
+        from = now + 1 - s->ring;
+    for (; from <= now; from++)
+        s->bus_n[from & (s->ring - 1)] = 0;
+    s->bus_swept = now;
+}
+
 static void
 start_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_unit *u, uint64_t now)
 {
+    if (u->free_at > now)
+        return;
+    sweep_complete(s, u, now);
+    sweep_bus(s, now);
     uint16_t f = latch_front(&p->ex[cls]);
     const struct sm_inst *in = &s->prog->inst[s->flight[f].pc];
     unsigned lat = in->latency > in->interval ? in->latency : in->interval;
     uint64_t out = now + lat;
     unsigned k = (unsigned)out & (s->ring - 1);
-    if (u->free_at > now || u->complete[k] == out)
-        return;
-    if (s->bus_at[k] != out) {
-        s->bus_at[k] = out;
-        s->bus_n[k] = 0;
-    }
-    if (s->bus_n[k] >= s->m->unit.writeback)
+    if (bitset_has(u->complete, k) || s->bus_n[k] >= s->m->unit.writeback)
         return;
     s->bus_n[k]++;
-    u->complete[k] = out;
+    bitset_add(u->complete, k);
     u->free_at = now + in->interval;
     pop_ex(p, cls);
     uint64_t back = out + 2, early = s->m->unit.forward;
@@ -200,13 +223,13 @@ start_memory(struct sm *s, uint64_t now)
         struct sm_flight *fl = &s->flight[f];
         if (fl->op == LDST_NO_OP) { /* no lane accesses memory */
             pop_ex(p, CLS_MEM);
-            s->mem_n[fl->warp]--;
+            s->warp[fl->warp].mem_n--;
             wheel_add(s, f, now + 2);
         } else {
             if (!ldst_can_issue(s->ldst))
                 continue;
             pop_ex(p, CLS_MEM);
-            s->mem_n[fl->warp]--;
+            s->warp[fl->warp].mem_n--;
             ldst_issue(s->ldst, fl->op, now);
             if (!fl->returns)
                 flight_done(s, f);

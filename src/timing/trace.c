@@ -76,8 +76,8 @@ trace_begin(struct trace *t, uint64_t now)
 static enum trace_state
 state_of(const struct sm *s, unsigned w)
 {
-    const struct sm_sched *c = &s->sched[s->sched_of[w]];
-    uint64_t bit = (uint64_t)1 << s->pos_of[w];
+    const struct sm_sched *c = &s->sched[s->warp[w].sched];
+    uint64_t bit = (uint64_t)1 << s->warp[w].pos;
     if (bitset_has(s->finishing, w))
         return TRACE_ENDED;
     if (!(c->live & bit))
@@ -137,7 +137,7 @@ trace_cycle(struct trace_sm *t, const struct sm *s, uint64_t now)
         return; /* what is open ends outside the window */
     trace_blocks(t, s, now);
     for (unsigned w = 0; w < s->nwarps; w++) {
-        enum trace_state state = s->warp[w] ? state_of(s, w) : TRACE_NO_WARP;
+        enum trace_state state = s->warp[w].ew ? state_of(s, w) : TRACE_NO_WARP;
         if (state == t->state[w])
             continue;
         if (t->state[w] != TRACE_NO_WARP)

@@ -193,9 +193,9 @@ lowest_free_slot(void **st)
     sm_start_block(s, 10, 0);
     assert_int_equal(s->cta[2]->ctaid.x, 10);
     for (unsigned w = 0; w < 8; w++) {
-        assert_ptr_equal(s->warp[w], &s->cta[w / 2]->warp[w % 2]);
+        assert_ptr_equal(s->warp[w].ew, &s->cta[w / 2]->warp[w % 2]);
         unsigned fresh[] = {0, 1, 8, 9, 10, 11, 6, 7};
-        assert_int_equal(s->warp[w]->dynamic_id, fresh[w]);
+        assert_int_equal(s->warp[w].ew->dynamic_id, fresh[w]);
     }
     sm_free(s);
     arena_free(&a);

@@ -1,0 +1,73 @@
+/* timing/packet.h: the ring that widens, against an array that holds everything. */
+#include "timing/packet.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void
+ring_of(uint32_t cap, uint32_t seed)
+{
+    struct arena a = {0};
+    RING(uint32_t) q;
+    uint32_t pushed = 0, popped = 0, wish = cap / 2, widest = 0;
+    ring_init(&q, &a, cap);
+    for (int step = 0; step < 20000; step++) {
+        seed = seed * 1664525 + 1013904223;
+        if (step % 97 == 0)
+            wish = (seed >> 8) % (cap + 1); /* fills up to here now, or empties */
+        bool up = q.n < wish ? seed >> 30 != 0 : seed >> 30 == 0;
+        if (up && !ring_full(&q))
+            *ring_push(&q) = pushed++;
+        else if (!ring_empty(&q)) {
+            assert_int_equal(*ring_front(&q), popped++);
+            ring_pop(&q);
+        }
+        assert_int_equal(q.n, pushed - popped);
+        assert_true(q.span <= cap && q.n <= q.span);
+        widest = q.span > widest ? q.span : widest;
+        for (uint32_t i = 0; i < q.n; i++)
+            assert_int_equal(*ring_at(&q, i), popped + i);
+        if (ring_empty(&q))
+            assert_int_equal(q.span, cap < RING_SPAN ? cap : RING_SPAN);
+    }
+    assert_int_equal(widest, cap);
+    arena_free(&a);
+}
+
+static void
+holds_everything_in_order(void **state)
+{
+    (void)state;
+    static const uint32_t cap[] = {1, 2, 3, 7, 8, 9, 12, 16, 31, 64, 100};
+    for (size_t i = 0; i < sizeof cap / sizeof *cap; i++)
+        ring_of(cap[i], (uint32_t)i);
+}
+
+static void
+stays_where_little_is_in_it(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    RING(uint32_t) q;
+    ring_init(&q, &a, 1000);
+    *ring_push(&q) = 0;
+    for (uint32_t i = 1; i < 5000; i++) { /* never empty, never more than two */
+        *ring_push(&q) = i;
+        assert_int_equal(*ring_front(&q), i - 1);
+        ring_pop(&q);
+    }
+    assert_int_equal(q.span, RING_SPAN);
+    arena_free(&a);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest t[] = {
+        cmocka_unit_test(holds_everything_in_order),
+        cmocka_unit_test(stays_where_little_is_in_it),
+    };
+    return cmocka_run_group_tests(t, NULL, NULL);
+}
