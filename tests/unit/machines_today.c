@@ -1,6 +1,9 @@
-/* V100, A100, H100: a pointer chase and a stream on the simulated machine take what was
- * measured on the product. Sources of the measurements: Jia et al. 2018 (V100); Luo et
- * al. 2024 (A100, H100 PCIe); their share of the peak bandwidth stands for the stream. */
+/* V100, A100, H100: a pointer chase, dependent operations and a stream on the simulated
+ * machine take what was measured on the product. Sources: Jia et al. 2018, Tables 3.1 and
+ * 4.1, Figure 3.2 (V100 PCIe); Luo et al. 2025, Tables 3 and 4, DRAM in the mean of near
+ * and far partition (A100, H800 PCIe); Luo et al. 2024, Table VII (matrix products) and
+ * the share of the peak bandwidth in Table V; operations of A100 and H100: what their
+ * files in machines/ say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,13 +18,15 @@
 
 static const struct product {
     const char *machine;
-    double l1, scratchpad, l2, dram; /* cycles of a dependent load */
-    double f32, f64, integer, sfu;   /* cycles of a dependent operation */
-    double peak, stream;             /* GB/s; share of it that a stream reached */
+    /* cycles of a dependent load; an L2 hit in the near partition, DRAM in the mean */
+    double l1, scratchpad, l2, dram;
+    double f32, f64, integer, sfu; /* cycles of a dependent operation */
+    double product;      /* mma.m16n8k16 of f16 with sums of f32; 0: not measured */
+    double peak, stream; /* GB/s; share of it that a stream reached */
 } products[] = {
-    {"v100", 28, 19, 193, 375, 4, 8, 4, 14, 898, 0.84},
-    {"a100", 37.9, 29.0, 261.5, 466.3, 4, 4, 4, 18, 1555, 0.905},
-    {"h100", 40.7, 29.0, 263.0, 478.8, 4, 4, 4, 18, 3352, 0.913},
+    {"v100", 28, 19, 193, 375, 4, 8, 4, 14, 0, 898, 0.833},
+    {"a100", 33, 29, 208.0, 548.8, 4, 6, 4, 18, 26.0, 1555, 0.905},
+    {"h100", 32, 29, 258.0, 649.6, 4, 8, 4, 18, 24.1, 3352, 0.913},
 };
 enum { NPRODUCTS = sizeof products / sizeof *products };
 
@@ -168,9 +173,10 @@ latencies(void **st)
                          "ld.shared.u32 %r1, [%r1];", "st.global.u32 [%d0], %r1;");
         near(p->machine, "scratchpad", sh, p->scratchpad, 0.03);
         near(p->machine, "L1 hit", chase(m, 64, 1, 128, false), p->l1, 0.03);
-        /* 512 lines of 2 KB stride over all channels, past the L1's 1024 lines */
-        near(p->machine, "L2 hit", chase(m, 8192, 13, 64, true), p->l2, 0.03);
         near(p->machine, "DRAM", chase(m, 1 << 19, 16411, 64, false), p->dram, 0.03);
+        /* 512 lines of 2 KB stride over all channels, past the L1's 1024 lines */
+        assert_true(allot_machine_set(m, "partition.far_latency", "0", diag));
+        near(p->machine, "L2 hit", chase(m, 8192, 13, 64, true), p->l2, 0.03);
         allot_machine_free(m);
     }
 }
@@ -178,6 +184,9 @@ latencies(void **st)
 static void
 dependent_operations(void **st)
 {
+    static const char product[] =
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3},"
+        "{%r0,%r1,%r2,%r3},{%r4,%r5},{%f0,%f1,%f2,%f3};";
     for (size_t i = 0; i < NPRODUCTS; i++) {
         const struct product *p = &products[i];
         struct allot_machine *m = machine(p->machine);
@@ -197,6 +206,9 @@ dependent_operations(void **st)
              each(m, "mov.f32 %f1, 0f3F800000;", "ex2.approx.f32 %f1, %f1;",
                   "st.global.f32 [%d0], %f1;"),
              p->sfu, 0);
+        if (p->product > 0)
+            near(p->machine, "m16n8k16",
+                 each(m, "", product, "st.global.f32 [%d0], %f0;"), p->product, 0.01);
         allot_machine_free(m);
     }
 }
