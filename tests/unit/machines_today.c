@@ -21,12 +21,13 @@ static const struct product {
     /* cycles of a dependent load; an L2 hit in the near partition, DRAM in the mean */
     double l1, scratchpad, l2, dram;
     double f32, f64, integer, sfu; /* cycles of a dependent operation */
+    double half, f16x2, bf16x2;
     double product;      /* mma.m16n8k16 of f16 with sums of f32; 0: not measured */
     double peak, stream; /* GB/s; share of it that a stream reached */
 } products[] = {
-    {"v100", 28, 19, 193, 375, 4, 8, 4, 14, 0, 898, 0.833},
-    {"a100", 33, 29, 208.0, 548.8, 4, 6, 4, 18, 26.0, 1555, 0.905},
-    {"h100", 32, 29, 258.0, 649.6, 4, 8, 4, 18, 24.1, 3352, 0.913},
+    {"v100", 28, 19, 193, 375, 4, 8, 4, 14, 6, 6, 6, 0, 898, 0.833},
+    {"a100", 33, 29, 208.0, 548.8, 4, 6, 4, 18, 4, 8, 4, 26.0, 1555, 0.905},
+    {"h100", 32, 29, 258.0, 649.6, 4, 8, 4, 18, 4, 8, 8, 24.1, 3352, 0.913},
 };
 enum { NPRODUCTS = sizeof products / sizeof *products };
 
@@ -94,6 +95,7 @@ kernel(const char *head, const char *body, unsigned copies, const char *tail)
         ".version 7.0\n.target sm_80\n.address_size 64\n"
         ".visible .entry k(.param .u64 buf)\n{\n"
         ".reg .f32 %%f<36>; .reg .f64 %%g<20>; .reg .u32 %%r<20>; .reg .u64 %%d<8>;\n"
+        ".reg .b16 %%h<10>; .reg .b32 %%b<10>;\n"
         ".shared .align 8 .b8 sm[256];\n"
         "ld.param.u64 %%d0, [buf]; mov.u64 %%d1, %%d0;\n%s\n",
         head);
@@ -206,6 +208,18 @@ dependent_operations(void **st)
              each(m, "mov.f32 %f1, 0f3F800000;", "ex2.approx.f32 %f1, %f1;",
                   "st.global.f32 [%d0], %f1;"),
              p->sfu, 0);
+        near(p->machine, "fma.f16",
+             each(m, "mov.b16 %h1, 15360;", "fma.rn.f16 %h1,%h1,%h1,%h1;",
+                  "st.global.b16 [%d0], %h1;"),
+             p->half, 0);
+        near(p->machine, "fma.f16x2",
+             each(m, "mov.b32 %b1, 15360;", "fma.rn.f16x2 %b1, %b1, %b1, %b1;",
+                  "st.global.b32 [%d0], %b1;"),
+             p->f16x2, 0);
+        near(p->machine, "fma.bf16x2",
+             each(m, "mov.b32 %b1, 15360;", "fma.rn.bf16x2 %b1, %b1, %b1, %b1;",
+                  "st.global.b32 [%d0], %b1;"),
+             p->bf16x2, 0);
         if (p->product > 0)
             near(p->machine, "m16n8k16",
                  each(m, "", product, "st.global.f32 [%d0], %f0;"), p->product, 0.01);
@@ -272,6 +286,46 @@ products_a_cycle(void **st)
     allot_machine_free(h);
 }
 
+/* Cycles for which one half-precision instruction keeps the pipelines of a sub-core, from
+ * 256 more of them in each of 16 warps. */
+static double
+half_cycles(const struct allot_machine *m, const char *op)
+{
+    uint64_t c[2];
+    char reg = strstr(op, "x2") ? 'b' : 'h';
+    struct strbuf eight = {0};
+    for (unsigned k = 2; k < 10; k++)
+        strbuf_printf(&eight, "fma.rn.%s %%%c%u,%%%c%u,%%%c0,%%%c1;", op, reg, k, reg, k,
+                      reg, reg);
+    for (unsigned i = 0; i < 2; i++) {
+        struct run r = {0};
+        begin(&r, m, 4096);
+        r.mod[0] = kernel("", eight.s, 32 + 32 * i, "");
+        c[i] = launch(&r, r.mod[0], 1, 512);
+        end(&r);
+    }
+    strbuf_free(&eight);
+    return (double)(c[1] - c[0]) / (256 * 4);
+}
+
+/* NVIDIA's white papers, outside the tensor cores: V100 31.4 TFLOPS of f16; A100 78 of
+ * f16, 39 of bf16; H100 twice its f32 of both. All are of two packed values. */
+static void
+halves_a_cycle(void **st)
+{
+    static const struct {
+        const char *machine;
+        double half, f16x2, bf16x2;
+    } t[] = {{"v100", 2, 2, 2}, {"a100", 2, 1, 2}, {"h100", 2, 1, 1}};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct allot_machine *m = machine(t[i].machine);
+        near(t[i].machine, "f16", half_cycles(m, "f16"), t[i].half, 0.02);
+        near(t[i].machine, "f16x2", half_cycles(m, "f16x2"), t[i].f16x2, 0.02);
+        near(t[i].machine, "bf16x2", half_cycles(m, "bf16x2"), t[i].bf16x2, 0.02);
+        allot_machine_free(m);
+    }
+}
+
 /* Cycles to read so many bytes that nobody has touched, 8 KB a block. */
 static uint64_t
 read_cycles(const struct allot_machine *m, uint64_t bytes)
@@ -324,9 +378,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latencies),
-        cmocka_unit_test(dependent_operations),
-        cmocka_unit_test(products_a_cycle),
+        cmocka_unit_test(latencies),        cmocka_unit_test(dependent_operations),
+        cmocka_unit_test(products_a_cycle), cmocka_unit_test(halves_a_cycle),
         cmocka_unit_test(stream),
     };
     diag = allot_diag_new();
