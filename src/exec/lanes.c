@@ -168,6 +168,8 @@ valid_half(const struct ptx_inst *in)
     case PTX_OP_TANHH:
         return IS(PREC, APPROX);
     case PTX_OP_FMAH:
+    case PTX_OP_FMAH2:
+    case PTX_OP_FMAB2:
         return rnd && !(HAS(SAT) && HAS(RELU)) &&
                !(is_bhalf(t) && (HAS(FTZ) || HAS(SAT)));
     default:
@@ -281,9 +283,17 @@ valid(const struct ptx_inst *in)
     case PTX_OP_CVTPACK8:
         return valid_cvt(in);
     case PTX_OP_ADDH:
+    case PTX_OP_ADDH2:
+    case PTX_OP_ADDB2:
     case PTX_OP_SUBH:
+    case PTX_OP_SUBH2:
+    case PTX_OP_SUBB2:
     case PTX_OP_MULH:
+    case PTX_OP_MULH2:
+    case PTX_OP_MULB2:
     case PTX_OP_FMAH:
+    case PTX_OP_FMAH2:
+    case PTX_OP_FMAB2:
     case PTX_OP_NEGH:
     case PTX_OP_ABSH:
     case PTX_OP_MINH:

@@ -92,7 +92,8 @@ init_rows(void)
         if (g & G(PREC))
             r->any_of = g & (G(PREC) | G(RND));
         if (i == PTX_OP_FMAF || i == PTX_OP_FMAD || i == PTX_OP_FMAH ||
-            i == PTX_OP_DIVD || i == PTX_OP_SQRTD)
+            i == PTX_OP_FMAH2 || i == PTX_OP_FMAB2 || i == PTX_OP_DIVD ||
+            i == PTX_OP_SQRTD)
             r->required |= G(RND);
         if (i == PTX_OP_CVTA || i == PTX_OP_ISSPACEP)
             r->required |= G(SPACE);

@@ -1,6 +1,9 @@
-/* V100, A100, H100: a pointer chase and a stream on the simulated machine take what was
- * measured on the product. Sources of the measurements: Jia et al. 2018 (V100); Luo et
- * al. 2024 (A100, H100 PCIe); their share of the peak bandwidth stands for the stream. */
+/* V100, A100, H100: a pointer chase, dependent operations and a stream on the simulated
+ * machine take what was measured on the product. Sources: Jia et al. 2018, Tables 3.1 and
+ * 4.1, Figure 3.2 (V100 PCIe); Luo et al. 2025, Tables 3 and 4, DRAM in the mean of near
+ * and far partition (A100, H800 PCIe); Luo et al. 2024, Table VII (matrix products) and
+ * the share of the peak bandwidth in Table V; operations of A100 and H100: what their
+ * files in machines/ say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,13 +18,16 @@
 
 static const struct product {
     const char *machine;
-    double l1, scratchpad, l2, dram; /* cycles of a dependent load */
-    double f32, f64, integer, sfu;   /* cycles of a dependent operation */
-    double peak, stream;             /* GB/s; share of it that a stream reached */
+    /* cycles of a dependent load; an L2 hit in the near partition, DRAM in the mean */
+    double l1, scratchpad, l2, dram;
+    double f32, f64, integer, sfu; /* cycles of a dependent operation */
+    double half, f16x2, bf16x2;
+    double product;      /* mma.m16n8k16 of f16 with sums of f32; 0: not measured */
+    double peak, stream; /* GB/s; share of it that a stream reached */
 } products[] = {
-    {"v100", 28, 19, 193, 375, 4, 8, 4, 14, 898, 0.84},
-    {"a100", 37.9, 29.0, 261.5, 466.3, 4, 4, 4, 18, 1555, 0.905},
-    {"h100", 40.7, 29.0, 263.0, 478.8, 4, 4, 4, 18, 3352, 0.913},
+    {"v100", 28, 19, 193, 375, 4, 8, 4, 14, 6, 6, 6, 0, 898, 0.833},
+    {"a100", 33, 29, 208.0, 548.8, 4, 6, 4, 18, 4, 8, 4, 26.0, 1555, 0.905},
+    {"h100", 32, 29, 258.0, 649.6, 4, 8, 4, 18, 4, 8, 8, 24.1, 3352, 0.913},
 };
 enum { NPRODUCTS = sizeof products / sizeof *products };
 
@@ -89,6 +95,7 @@ kernel(const char *head, const char *body, unsigned copies, const char *tail)
         ".version 7.0\n.target sm_80\n.address_size 64\n"
         ".visible .entry k(.param .u64 buf)\n{\n"
         ".reg .f32 %%f<36>; .reg .f64 %%g<20>; .reg .u32 %%r<20>; .reg .u64 %%d<8>;\n"
+        ".reg .b16 %%h<10>; .reg .b32 %%b<10>;\n"
         ".shared .align 8 .b8 sm[256];\n"
         "ld.param.u64 %%d0, [buf]; mov.u64 %%d1, %%d0;\n%s\n",
         head);
@@ -168,9 +175,10 @@ latencies(void **st)
                          "ld.shared.u32 %r1, [%r1];", "st.global.u32 [%d0], %r1;");
         near(p->machine, "scratchpad", sh, p->scratchpad, 0.03);
         near(p->machine, "L1 hit", chase(m, 64, 1, 128, false), p->l1, 0.03);
-        /* 512 lines of 2 KB stride over all channels, past the L1's 1024 lines */
-        near(p->machine, "L2 hit", chase(m, 8192, 13, 64, true), p->l2, 0.03);
         near(p->machine, "DRAM", chase(m, 1 << 19, 16411, 64, false), p->dram, 0.03);
+        /* 512 lines of 2 KB stride over all channels, past the L1's 1024 lines */
+        assert_true(allot_machine_set(m, "partition.far_latency", "0", diag));
+        near(p->machine, "L2 hit", chase(m, 8192, 13, 64, true), p->l2, 0.03);
         allot_machine_free(m);
     }
 }
@@ -178,6 +186,9 @@ latencies(void **st)
 static void
 dependent_operations(void **st)
 {
+    static const char product[] =
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3},"
+        "{%r0,%r1,%r2,%r3},{%r4,%r5},{%f0,%f1,%f2,%f3};";
     for (size_t i = 0; i < NPRODUCTS; i++) {
         const struct product *p = &products[i];
         struct allot_machine *m = machine(p->machine);
@@ -197,6 +208,21 @@ dependent_operations(void **st)
              each(m, "mov.f32 %f1, 0f3F800000;", "ex2.approx.f32 %f1, %f1;",
                   "st.global.f32 [%d0], %f1;"),
              p->sfu, 0);
+        near(p->machine, "fma.f16",
+             each(m, "mov.b16 %h1, 15360;", "fma.rn.f16 %h1,%h1,%h1,%h1;",
+                  "st.global.b16 [%d0], %h1;"),
+             p->half, 0);
+        near(p->machine, "fma.f16x2",
+             each(m, "mov.b32 %b1, 15360;", "fma.rn.f16x2 %b1, %b1, %b1, %b1;",
+                  "st.global.b32 [%d0], %b1;"),
+             p->f16x2, 0);
+        near(p->machine, "fma.bf16x2",
+             each(m, "mov.b32 %b1, 15360;", "fma.rn.bf16x2 %b1, %b1, %b1, %b1;",
+                  "st.global.b32 [%d0], %b1;"),
+             p->bf16x2, 0);
+        if (p->product > 0)
+            near(p->machine, "m16n8k16",
+                 each(m, "", product, "st.global.f32 [%d0], %f0;"), p->product, 0.01);
         allot_machine_free(m);
     }
 }
@@ -260,6 +286,46 @@ products_a_cycle(void **st)
     allot_machine_free(h);
 }
 
+/* Cycles for which one half-precision instruction keeps the pipelines of a sub-core, from
+ * 256 more of them in each of 16 warps. */
+static double
+half_cycles(const struct allot_machine *m, const char *op)
+{
+    uint64_t c[2];
+    char reg = strstr(op, "x2") ? 'b' : 'h';
+    struct strbuf eight = {0};
+    for (unsigned k = 2; k < 10; k++)
+        strbuf_printf(&eight, "fma.rn.%s %%%c%u,%%%c%u,%%%c0,%%%c1;", op, reg, k, reg, k,
+                      reg, reg);
+    for (unsigned i = 0; i < 2; i++) {
+        struct run r = {0};
+        begin(&r, m, 4096);
+        r.mod[0] = kernel("", eight.s, 32 + 32 * i, "");
+        c[i] = launch(&r, r.mod[0], 1, 512);
+        end(&r);
+    }
+    strbuf_free(&eight);
+    return (double)(c[1] - c[0]) / (256 * 4);
+}
+
+/* NVIDIA's white papers, outside the tensor cores: V100 31.4 TFLOPS of f16; A100 78 of
+ * f16, 39 of bf16; H100 twice its f32 of both. All are of two packed values. */
+static void
+halves_a_cycle(void **st)
+{
+    static const struct {
+        const char *machine;
+        double half, f16x2, bf16x2;
+    } t[] = {{"v100", 2, 2, 2}, {"a100", 2, 1, 2}, {"h100", 2, 1, 1}};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct allot_machine *m = machine(t[i].machine);
+        near(t[i].machine, "f16", half_cycles(m, "f16"), t[i].half, 0.02);
+        near(t[i].machine, "f16x2", half_cycles(m, "f16x2"), t[i].f16x2, 0.02);
+        near(t[i].machine, "bf16x2", half_cycles(m, "bf16x2"), t[i].bf16x2, 0.02);
+        allot_machine_free(m);
+    }
+}
+
 /* Cycles to read so many bytes that nobody has touched, 8 KB a block. */
 static uint64_t
 read_cycles(const struct allot_machine *m, uint64_t bytes)
@@ -312,9 +378,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latencies),
-        cmocka_unit_test(dependent_operations),
-        cmocka_unit_test(products_a_cycle),
+        cmocka_unit_test(latencies),        cmocka_unit_test(dependent_operations),
+        cmocka_unit_test(products_a_cycle), cmocka_unit_test(halves_a_cycle),
         cmocka_unit_test(stream),
     };
     diag = allot_diag_new();

@@ -423,6 +423,35 @@ initiation_interval(void **st)
     }
 }
 
+/* Arithmetic of halves has its classes, by type: one value, two f16, two bf16. */
+static void
+half_precision_classes(void **st)
+{
+    static const struct {
+        const char *path, *body;
+    } t[] = {
+        {"latency.half", "{.reg .b16 %h<3>; add.f16 %h1, %h0, %h0; mul.f16 %h2, %h1, %h1;"
+                         "fma.rn.bf16 %h1, %h2, %h2, %h2; setp.eq.f16 %p1, %h1, %h1;}"},
+        {"latency.f16x2",
+         "{.reg .b32 %b<4>; sub.f16x2 %b1, %b0, %b0; mul.f16x2 %b2, %b1, %b1;"
+         "fma.rn.f16x2 %b3, %b2, %b2, %b2; mov.b32 %r6, %b3;}"},
+        {"latency.bf16x2", "{.reg .b32 %b<4>; fma.rn.bf16x2 %b1, %b0, %b0, %b0;"
+                           "fma.rn.bf16x2 %b2, %b1, %b1, %b1;"
+                           "fma.rn.bf16x2 %b3, %b2, %b2, %b2; mov.b32 %r6, %b3;}"},
+        {"latency.f32_fma",
+         "fma.rn.f32 %f1, %f0, %f0, %f0; fma.rn.f32 %f2, %f1, %f1, %f1;"
+         "fma.rn.f32 %f3, %f2, %f2, %f2; mov.f32 %f4, %f3;"},
+    };
+    enum { N = sizeof t / sizeof *t };
+    for (unsigned i = 0; i < N; i++) {
+        uint32_t was = stamp("gtx480", NULL, t[i].body);
+        for (unsigned k = 0; k < N; k++) { /* every class is 5,1 */
+            const struct option o[] = {{t[k].path, "8,1"}, {0}};
+            assert_int_equal(stamp("gtx480", o, t[i].body), was + (i == k ? 3 * 3 : 0));
+        }
+    }
+}
+
 /* A load's result waits a cycle if an ALU result goes to its register's bank in that one:
  * of all places an add may stand in, one delays what uses the load. */
 static void
@@ -616,6 +645,7 @@ main(void)
         cmocka_unit_test(one_result_of_a_pipeline_a_cycle),
         cmocka_unit_test(pipelines_bound_throughput),
         cmocka_unit_test(initiation_interval),
+        cmocka_unit_test(half_precision_classes),
         cmocka_unit_test(loads_give_way_to_alu_results),
         cmocka_unit_test(forwarding_shortens_dependent_use),
         cmocka_unit_test(integer_pipelines),

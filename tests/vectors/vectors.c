@@ -84,8 +84,9 @@ least_sm(const struct ptx_inst *in)
     for (unsigned i = 0; i < in->ntypes; i++)
         bhalf |= in->type[i] == PTX_BF16 || in->type[i] == PTX_BF16X2;
     bool old =
-        in->op == PTX_OP_FMAH || in->op == PTX_OP_MINH || in->op == PTX_OP_MAXH ||
-        in->op == PTX_OP_NEGH || in->op == PTX_OP_ABSH || in->op == PTX_OP_CVTX2 ||
+        in->op == PTX_OP_FMAH || in->op == PTX_OP_FMAB2 || in->op == PTX_OP_MINH ||
+        in->op == PTX_OP_MAXH || in->op == PTX_OP_NEGH || in->op == PTX_OP_ABSH ||
+        in->op == PTX_OP_CVTX2 ||
         (in->op == PTX_OP_CVTFF && (in->type[0] == PTX_F32 || in->type[1] == PTX_F32));
     bool late = in->op == PTX_OP_CVTTF && in->mod[PTX_MG_RND] != PTX_RND_RNA;
     late |= in->op >= PTX_OP_ADDI2 && in->op <= PTX_OP_MAXRELU;
