@@ -49,17 +49,20 @@ struct set {
     uint64_t *words; /* of `partial` sectors: words written */
 };
 
+enum { HERE = 4 };
 struct mshr { /* of the units of one line that are on their way */
-    uint64_t line;
-    uint32_t next;       /* in its chain; free list */
-    uint32_t token;      /* of the one that waited first; the others: */
-    uint32_t head, tail; /* in the order they came; NONE: nobody */
-    uint8_t want;        /* sectors of units still to come for `token`; 0: nobody */
-    uint8_t coming;      /* sectors of these units */
-    uint8_t came;        /* of them: those that have arrived */
-    uint8_t dirty;       /* of them: written meanwhile */
-    uint16_t n[8];       /* by unit: requests that it holds */
+    _Alignas(64) uint64_t line;
+    uint32_t next;        /* in its chain; free list */
+    uint32_t head, tail;  /* who waits, in the order they came, after those in token */
+    uint32_t token[HERE]; /* those that came first ... */
+    uint8_t want[HERE]; /* ... and for which sectors of units still to come; 0: nobody */
+    uint8_t coming;     /* sectors of these units */
+    uint8_t came;       /* of them: those that have arrived */
+    uint8_t dirty;      /* of them: written meanwhile */
+    uint8_t here;       /* places of token that are or have been used */
+    uint16_t n[8];      /* by unit: requests that it holds */
 };
+static_assert(sizeof(struct mshr) == 64, "a line of the host's cache");
 
 struct waiter {
     uint32_t token, next;
@@ -377,9 +380,9 @@ static void
 wait_in(struct cache *c, struct mshr *e, uint32_t token, uint8_t want)
 {
     uint32_t w = c->free_waiter;
-    if (!e->want && e->head == NONE) {
-        e->token = token;
-        e->want = want;
+    if (e->here < HERE) {
+        e->token[e->here] = token;
+        e->want[e->here++] = want;
         return;
     }
     if (w != NONE)
@@ -398,8 +401,9 @@ wake_for(struct cache *c, struct mshr *e, uint8_t sectors,
          void (*wake)(void *user, uint32_t token), void *user)
 {
     uint32_t before = NONE;
-    if (e->want & sectors && !(e->want &= (uint8_t)~sectors))
-        wake(user, e->token);
+    for (unsigned i = 0; i < e->here; i++)
+        if (e->want[i] & sectors && !(e->want[i] &= (uint8_t)~sectors))
+            wake(user, e->token[i]);
     for (uint32_t w = e->head, next; w != NONE; w = next) {
         struct waiter *n = &c->waiter[w];
         next = n->next;

@@ -25,7 +25,7 @@
 #define NONE UINT32_MAX
 
 struct request { /* one piece of a packet */
-    struct packet p;
+    _Alignas(64) struct packet p;
     uint64_t local;
     uint64_t ready; /* L2 tick: leaves the delay line; goes to the crossbar */
     uint32_t next;  /* pool: free list */
@@ -39,6 +39,7 @@ struct delayed { /* a packet in a delay line; p.sectors: those that have not lef
 
 struct delay_line {
     RING(struct delayed) q;
+    uint64_t ready;        /* of the front; NEVER: empty */
     uint32_t pieces, most; /* that the packets in it make; that it holds */
 };
 
@@ -93,6 +94,7 @@ static void
 delay_init(struct delay_line *d, struct arena *a, uint32_t pieces)
 {
     d->most = pieces;
+    d->ready = NEVER;
     ring_init(&d->q, a, pieces);
 }
 
@@ -120,6 +122,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
         s->at = NEVER;
         delay_init(&s->rop, a,
                    pieces * (m->partition.rop_latency + m->partition.queue_icnt_l2 + 1));
+        s->far.ready = NEVER;
         if (m->partition.halves > 1)
             delay_init(&s->far, a,
                        pieces * (m->partition.rop_latency + m->partition.far_latency +
@@ -200,6 +203,8 @@ take(struct partition *p, struct slice *s, uint64_t now)
     d->local = m->local & ~(uint64_t)127;
     d->ready = now + p->env.m->partition.rop_latency +
                (far ? p->env.m->partition.far_latency : 0);
+    if (line->q.n == 1)
+        line->ready = d->ready;
     line->pieces += pieces_of(p->unit, d->p.sectors);
     icnt_pop(p->env.requests, s->number, p->env.tick[CLK_ICNT]);
 }
@@ -221,8 +226,10 @@ enter_queue(struct partition *p, struct slice *s, struct delay_line *line)
     r->mask = (uint8_t)(piece << in_line);
     line->pieces--;
     d->p.sectors &= (uint8_t)~piece;
-    if (!d->p.sectors)
-        ring_pop(&line->q);
+    if (d->p.sectors)
+        return;
+    ring_pop(&line->q);
+    line->ready = line->q.n ? ring_front(&line->q)->ready : NEVER;
 }
 
 unsigned
@@ -458,12 +465,6 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
 
 /* -- L2 clock -- */
 
-static inline uint64_t
-delay_ready(const struct delay_line *d)
-{
-    return d->q.n ? ring_front(&d->q)->ready : NEVER;
-}
-
 /* The tick at which the slice has something to do, after `now` was done. */
 static uint64_t
 next_event(const struct partition *p, const struct slice *s, uint64_t now)
@@ -484,7 +485,7 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
         t = u < t ? u : t;
     }
     if (!ring_full(&s->in)) {
-        uint64_t u = delay_ready(&s->rop), v = delay_ready(&s->far);
+        uint64_t u = s->rop.ready, v = s->far.ready;
         t = u < t ? u : t;
         t = v < t ? v : t;
     }
@@ -531,9 +532,9 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
     }
     if (ring_full(&s->in))
         ;
-    else if (delay_ready(&s->far) <= now && delay_ready(&s->rop) >= delay_ready(&s->far))
+    else if (s->far.ready <= now && s->rop.ready >= s->far.ready)
         enter_queue(p, s, &s->far);
-    else if (delay_ready(&s->rop) <= now)
+    else if (s->rop.ready <= now)
         enter_queue(p, s, &s->rop);
     s->at = next_event(p, s, now);
 }
