@@ -38,6 +38,9 @@ struct bank {
     uint16_t group;
 };
 
+enum next { ACTIVATE, PRECHARGE, COLUMN /* and 2 * group + write */ };
+enum { MOST_GROUPS = 32 };
+
 struct flight { /* data of the last burst of a request */
     uint64_t done;
     struct dram_req r;
@@ -54,6 +57,10 @@ struct dram {
     struct bank *bank;
     uint64_t *group_col_at;
     uint64_t col_at, read_at, write_at, act_at;
+    uint64_t limit[COLUMN + 2 * MOST_GROUPS]; /* by enum next: none before, in any bank */
+    uint64_t *allowed; /* by bank: tick before which it refuses its next command */
+    uint8_t *next;     /* enum next */
+    uint64_t *can_col, *can_row; /* banks (survey) */
     uint64_t next_refresh;
 
     struct dram_entry *entry;
@@ -141,6 +148,12 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
         d->bank[b].cur = d->first[b] = DRAM_NONE;
         d->bank[b].group = (uint16_t)(b % m->dram.groups);
     }
+    d->allowed = ARENA_ARRAY(a, uint64_t, d->banks);
+    d->next = ARENA_ARRAY(a, uint8_t, d->banks);
+    d->can_col = bitset_new(a, d->banks);
+    d->can_row = bitset_new(a, d->banks);
+    memset(d->allowed, 0xff, d->banks * sizeof *d->allowed);
+    assert(m->dram.groups <= MOST_GROUPS);
     d->group_col_at = ARENA_ARRAY(a, uint64_t, m->dram.groups);
     unsigned n = m->dram.queue + d->banks;
     d->entry = ARENA_ARRAY(a, struct dram_entry, n);
@@ -225,6 +238,67 @@ unlink_entry(struct dram *d, unsigned bank, uint16_t i)
     d->queued--;
 }
 
+/* A bank's next command, and when the bank itself allows it. What the channel and the
+ * group allow is in d->limit. */
+static void
+find_next(struct dram *d, unsigned bank)
+{
+    const struct bank *b = &d->bank[bank];
+    if (b->cur == DRAM_NONE) {
+        d->allowed[bank] = NEVER;
+    } else if (!b->open) {
+        d->next[bank] = ACTIVATE;
+        d->allowed[bank] = b->act_at;
+    } else if (b->row != b->want) {
+        d->next[bank] = PRECHARGE;
+        d->allowed[bank] = b->pre_at;
+    } else {
+        d->next[bank] = (uint8_t)(COLUMN + 2 * b->group + b->write);
+        d->allowed[bank] = b->col_at;
+    }
+}
+
+static void
+find_limits(struct dram *d)
+{
+    bool full = ring_full(&d->flight); /* then: until data have left */
+    d->limit[ACTIVATE] = d->act_at;
+    for (unsigned g = 0; g < d->m->dram.groups; g++) {
+        uint64_t t = d->col_at > d->group_col_at[g] ? d->col_at : d->group_col_at[g];
+        d->limit[COLUMN + 2 * g] = full ? NEVER : t > d->read_at ? t : d->read_at;
+        d->limit[COLUMN + 2 * g + 1] = full ? NEVER : t > d->write_at ? t : d->write_at;
+    }
+}
+
+/* First tick at which the bank's next command is allowed; NEVER: there is none. */
+static inline uint64_t
+allowed_at(const struct dram *d, unsigned bank)
+{
+    uint64_t t = d->allowed[bank], limit = d->limit[d->next[bank]];
+    return t > limit ? t : limit;
+}
+
+/* Banks whose next command is allowed at `now`, by its kind; the first tick at which one
+ * is. Without branches, since these could not be foretold. */
+static uint64_t
+survey(struct dram *d, uint64_t now)
+{
+    uint64_t soonest = NEVER;
+    for (unsigned w = 0, bank = 0; w < d->words; w++) {
+        uint64_t col = 0, row = 0;
+        for (unsigned i = 0; i < 64 && bank < d->banks; i++, bank++) {
+            uint64_t t = allowed_at(d, bank);
+            uint64_t can = t <= now, is_col = d->next[bank] >= COLUMN;
+            soonest = t < soonest ? t : soonest;
+            col |= (can & is_col) << i;
+            row |= (can & !is_col) << i;
+        }
+        d->can_col[w] = col;
+        d->can_row[w] = row;
+    }
+    return soonest;
+}
+
 /* Refreshes due up to now. Between its due tick and its end no command is possible, so
  * that doing it late, at the next tick stepped, gives the same times. */
 static void
@@ -248,6 +322,8 @@ refresh(struct dram *d, uint64_t now)
             if (d->bank[b].act_at < end)
                 d->bank[b].act_at = end;
         d->stats->dram_refreshes++;
+        for (unsigned b = 0; b < d->banks; b++)
+            find_next(d, b);
         note(d, due, DRAM_REFRESH, 0, end);
         d->next_refresh = due + d->m->dram.tREFI;
         d->cmd_at = 0;
@@ -278,34 +354,6 @@ bank_word(const struct dram *d, const uint64_t *set, unsigned n)
     if (n == 0)
         return x & ~below;
     return n == d->words ? x & below : x;
-}
-
-enum step { COLUMN, PRECHARGE, ACTIVATE };
-
-/* The next command of a busy bank, and the first tick at which it is allowed. */
-static inline uint64_t
-allowed_at(const struct dram *d, const struct bank *b, enum step *step)
-{
-    uint64_t t;
-    if (!b->open) {
-        *step = ACTIVATE;
-        t = b->act_at > d->act_at ? b->act_at : d->act_at;
-    } else if (b->row != b->want) {
-        *step = PRECHARGE;
-        t = b->pre_at;
-    } else {
-        *step = COLUMN;
-        uint64_t g = d->group_col_at[b->group];
-        uint64_t turn = b->write ? d->write_at : d->read_at;
-        t = b->col_at > d->col_at ? b->col_at : d->col_at;
-        if (t < g)
-            t = g;
-        if (t < turn)
-            t = turn;
-        if (ring_full(&d->flight))
-            t = NEVER; /* until data has left */
-    }
-    return t;
 }
 
 static void
@@ -374,37 +422,56 @@ column(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
     d->working--;
 }
 
-/* Issues what may be issued at `now`; sets cmd_at: commands only make others wait longer,
- * so that what banks were found to wait for before one is a lower bound after it. */
+static void
+command(struct dram *d, unsigned bank, uint64_t now)
+{
+    struct bank *b = &d->bank[bank];
+    if (d->next[bank] >= COLUMN)
+        column(d, b, bank, now);
+    else if (d->next[bank] == ACTIVATE)
+        activate(d, b, bank, now);
+    else
+        precharge(d, b, bank, now);
+    find_next(d, bank);
+    find_limits(d);
+}
+
+static inline unsigned
+in_turn(const struct dram *d, unsigned bank)
+{
+    return bank >= d->turn ? bank - d->turn : bank + d->banks - d->turn;
+}
+
+/* First bank in turn in the set, from the `from`th of them on; d->banks: none. */
+static unsigned
+first_in_turn(const struct dram *d, const uint64_t *set, unsigned from)
+{
+    FOR_BANKS(bank, d, set)
+    {
+        if (in_turn(d, bank) >= from)
+            return bank;
+    }
+    return d->banks;
+}
+
+/* Issues what may be issued at `now`; sets cmd_at. */
 static void
 issue(struct dram *d, uint64_t now)
 {
-    uint64_t soonest = NEVER;
-    bool row = false, col = false, dual = d->m->dram.dual_command, over = false;
-    FOR_BANKS(bank, d, d->busy)
-    {
-        struct bank *b = &d->bank[bank];
-        enum step step;
-        uint64_t t = allowed_at(d, b, &step);
-        if (over || t > now || (step == COLUMN ? col : row)) {
-            if (t < soonest)
-                soonest = t;
-            continue;
+    uint64_t soonest = survey(d, now);
+    if (soonest <= now) {
+        unsigned c = first_in_turn(d, d->can_col, 0), r = first_in_turn(d, d->can_row, 0);
+        bool col = r == d->banks || (c < d->banks && in_turn(d, c) < in_turn(d, r));
+        unsigned bank = col ? c : r;
+        command(d, bank, now);
+        soonest = survey(d, now);
+        if (d->m->dram.dual_command) { /* one of the other kind, of a later bank */
+            bank = first_in_turn(d, col ? d->can_row : d->can_col, in_turn(d, bank) + 1);
+            if (bank < d->banks) {
+                command(d, bank, now);
+                soonest = survey(d, now);
+            }
         }
-        if (step == COLUMN) {
-            column(d, b, bank, now);
-            col = true;
-        } else {
-            if (step == ACTIVATE)
-                activate(d, b, bank, now);
-            else
-                precharge(d, b, bank, now);
-            row = true;
-        }
-        over = !dual || (row && col);
-        t = b->cur == DRAM_NONE ? NEVER : allowed_at(d, b, &step);
-        if (t < soonest)
-            soonest = t;
     }
     d->cmd_at = soonest <= now ? now + 1 : soonest;
 }
@@ -439,6 +506,7 @@ assign(struct dram *d, uint64_t now)
         b->write = d->entry[i].r.write;
         b->missed = false;
         bitset_add(d->busy, bank);
+        find_next(d, bank);
         d->working++;
         d->turn = d->turn + 1 == d->banks ? 0 : d->turn + 1;
         return true;
@@ -454,11 +522,14 @@ dram_tick(struct dram *d, uint64_t now)
     if (d->flight.n && ring_front(&d->flight)->done <= now) {
         const struct flight *f = ring_front(&d->flight);
         if (!f->r.answered || !ring_full(&d->back)) {
-            if (ring_full(&d->flight))
-                d->cmd_at = 0;
+            bool was_full = ring_full(&d->flight);
             if (f->r.answered)
                 *ring_push(&d->back) = f->r;
             ring_pop(&d->flight);
+            if (was_full) {
+                find_limits(d);
+                d->cmd_at = 0;
+            }
         }
     }
     if (d->queued && assign(d, now))
@@ -528,10 +599,10 @@ dram_explain(const struct dram *d, struct strbuf *out)
     for (unsigned b = 0; b < d->banks; b++) {
         if (d->bank[b].cur == DRAM_NONE)
             continue;
-        enum step s;
-        uint64_t t = allowed_at(d, &d->bank[b], &s);
-        static const char *const name[] = {"column", "precharge", "activate"};
-        strbuf_printf(out, "; bank %u: %s", b, name[s]);
+        uint64_t t = allowed_at(d, b);
+        static const char *const name[] = {"activate", "precharge", "column"};
+        strbuf_printf(out, "; bank %u: %s", b,
+                      name[d->next[b] < COLUMN ? d->next[b] : COLUMN]);
         if (t == NEVER)
             strbuf_addz(out, " waits for the return queue");
         else
