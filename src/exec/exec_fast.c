@@ -469,6 +469,11 @@ HANDLER(ld_const)
     return load_uniform(w, in, mask, s, PTX_SPACE_CONST);
 }
 
+HANDLER(ld_const_n)
+{
+    return load_fast(w, in, mask, s, PTX_SPACE_CONST, in->esize, in->nvec);
+}
+
 #define PASTE(a, b) a##b
 #define TABLE(variant) PASTE(exec_fast_, variant)
 exec_fn *const TABLE(EXEC_VARIANT)[FAST_N] = {
@@ -480,4 +485,5 @@ exec_fn *const TABLE(EXEC_VARIANT)[FAST_N] = {
     [FAST_ST_SHARED_8] = st_shared_8, [FAST_ST_SHARED_N] = st_shared_n,
     [FAST_LD_GENERIC] = ld_generic,   [FAST_ST_GENERIC] = st_generic,
     [FAST_LD_PARAM] = ld_param,       [FAST_LD_CONST] = ld_const,
+    [FAST_LD_CONST_N] = ld_const_n,
 };

@@ -762,6 +762,8 @@ dec_memory(struct decoder *d, bool store)
             x->fn = fast[FAST_LD_PARAM];
         else if (x->space == PTX_SPACE_CONST && inside)
             x->fn = fast[FAST_LD_CONST];
+        else if (x->space == PTX_SPACE_CONST && (plain || esize < 4))
+            x->fn = fast[FAST_LD_CONST_N];
         else
             x->fn = mem_ld_any;
     } else {

@@ -25,6 +25,7 @@ enum {
     FAST_ST_GENERIC,
     FAST_LD_PARAM,
     FAST_LD_CONST,
+    FAST_LD_CONST_N,
     FAST_N
 };
 extern exec_fn *const exec_fast_plain[FAST_N], *const exec_fast_avx2[FAST_N],
