@@ -23,6 +23,7 @@
  * subtraction. */
 #include "timing/memsys.h"
 #include "base/bitset.h"
+#include "base/vec.h"
 #include "timing/partition.h"
 
 #include <string.h>
@@ -43,10 +44,14 @@ struct port { /* of one SM, or of the SMs that share it */
 struct part {
     _Alignas(64) struct partition *p;
     uint64_t tick[CLK_DOMAINS]; /* first not done yet */
-    clk_time at[CLK_DOMAINS];   /* their times; core: of the cycle `now` */
-    uint64_t now;
-    bool waits;    /* before its interconnect tick, for the crossbars */
-    uint64_t next; /* core cycle with something to do, NEVER */
+    unsigned instant;           /* the same, of the window */
+    bool waits;                 /* before its interconnect tick, for the crossbars */
+    uint64_t next;              /* core cycle with something to do, NEVER */
+};
+
+struct instant {   /* a time in a window at which a clock ticks */
+    uint64_t core; /* cycle */
+    bool tick[CLK_DOMAINS];
 };
 
 struct memsys {
@@ -63,7 +68,8 @@ struct memsys {
      * time of core cycle from + k, and after it */
     uint64_t from, to;
     uint64_t icnt_at[MEMSYS_WINDOW], icnt_after[MEMSYS_WINDOW];
-    clk_time end;     /* of its last cycle */
+    clk_time end; /* of its last cycle */
+    VEC(struct instant) instants;
     uint64_t crossed; /* the crossbars' first tick not done */
 
     unsigned window;
@@ -166,6 +172,7 @@ memsys_free(struct memsys *ms)
 {
     if (!ms)
         return;
+    vec_free(&ms->instants);
     struct arena mem = ms->mem; /* ms itself lives in it */
     arena_free(&mem);
 }
@@ -198,6 +205,31 @@ skip_to(struct memsys *ms, uint64_t c)
     }
 }
 
+/* When the clocks of partitions tick in the window: the same for all of them. */
+static void
+find_instants(struct memsys *ms)
+{
+    clk_time at[CLK_DOMAINS];
+    uint64_t core = ms->from;
+    memcpy(at, ms->tick_time, sizeof at);
+    ms->instants.n = 0;
+    for (;;) {
+        clk_time t = at[CLK_ICNT] < at[CLK_L2] ? at[CLK_ICNT] : at[CLK_L2];
+        t = at[CLK_DRAM] < t ? at[CLK_DRAM] : t;
+        if (t > ms->end)
+            return;
+        for (; at[CLK_CORE] < t; at[CLK_CORE] += ms->clk.period[CLK_CORE])
+            core++;
+        struct instant *i = vec_push(&ms->instants);
+        i->core = core;
+        for (int d = 0; d < CLK_DOMAINS; d++)
+            if (d != CLK_CORE && at[d] == t) {
+                i->tick[d] = true;
+                at[d] += ms->clk.period[d];
+            }
+    }
+}
+
 void
 memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
 {
@@ -212,6 +244,7 @@ memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
         ms->icnt_at[c - from] = clk_at_or_after(k, CLK_CORE, c, CLK_ICNT);
         ms->icnt_after[c - from] = clk_after(k, CLK_CORE, c, CLK_ICNT);
     }
+    find_instants(ms);
 }
 
 static uint64_t
@@ -374,48 +407,28 @@ static void
 part_goes_on(struct memsys *ms, struct part *part)
 {
     struct partition *p = part->p;
-    const clk_time *period = ms->clk.period;
-    clk_time icnt = part->at[CLK_ICNT], l2 = part->at[CLK_L2], dram = part->at[CLK_DRAM],
-             core = part->at[CLK_CORE];
-    uint64_t *tick = part->tick, now = part->now;
+    uint64_t *tick = part->tick;
     part->waits = false;
-    for (;;) {
-        clk_time t = icnt < l2 ? icnt : l2;
-        t = dram < t ? dram : t;
-        if (t > ms->end)
-            break;
-        for (; core < t; core += period[CLK_CORE])
-            now++;
-        bool reply = icnt == t;
-        if (reply && partition_reply_due(p) && !partition_reply(p, ms->crossed)) {
-            part->at[CLK_ICNT] = icnt;
-            part->at[CLK_L2] = l2;
-            part->at[CLK_DRAM] = dram;
-            part->at[CLK_CORE] = core;
-            part->now = now;
+    for (; part->instant < ms->instants.n; part->instant++) {
+        const struct instant *t = &ms->instants.v[part->instant];
+        if (t->tick[CLK_ICNT] && partition_reply_due(p) &&
+            !partition_reply(p, ms->crossed)) {
             part->waits = true;
             return;
         }
-        if (dram == t) {
-            uint64_t n = tick[CLK_DRAM];
-            if (partition_dram_at(p) <= n || ms->no_skip)
-                partition_dram(p, n, now);
+        if (t->tick[CLK_DRAM]) {
+            if (partition_dram_at(p) <= tick[CLK_DRAM] || ms->no_skip)
+                partition_dram(p, tick[CLK_DRAM], t->core);
             tick[CLK_DRAM]++;
-            dram += period[CLK_DRAM];
         }
-        if (l2 == t) {
-            uint64_t n = tick[CLK_L2];
+        if (t->tick[CLK_L2]) {
             if (ms->no_skip)
-                partition_l2_all(p, n);
+                partition_l2_all(p, tick[CLK_L2]);
             else
-                partition_l2(p, n);
+                partition_l2(p, tick[CLK_L2]);
             tick[CLK_L2]++;
-            l2 += period[CLK_L2];
         }
-        if (reply) {
-            tick[CLK_ICNT]++;
-            icnt += period[CLK_ICNT];
-        }
+        tick[CLK_ICNT] += t->tick[CLK_ICNT];
     }
     part->next = part_next(ms, p, tick, ms->to);
 }
@@ -425,8 +438,7 @@ memsys_part(struct memsys *ms, unsigned i)
 {
     struct part *part = &ms->part[i];
     memcpy(part->tick, ms->tick, sizeof ms->tick);
-    memcpy(part->at, ms->tick_time, sizeof ms->tick_time);
-    part->now = ms->from;
+    part->instant = 0;
     part_goes_on(ms, part);
 }
 
