@@ -278,25 +278,25 @@ allowed_at(const struct dram *d, unsigned bank)
     return t > limit ? t : limit;
 }
 
-/* Banks whose next command is allowed at `now`, by its kind; the first tick at which one
- * is. Without branches, since these could not be foretold. */
+/* Banks whose next command is allowed at `now`, by its kind; the first later tick at
+ * which that of another one is. Without branches, since these could not be foretold. */
 static uint64_t
 survey(struct dram *d, uint64_t now)
 {
-    uint64_t soonest = NEVER;
+    uint64_t later = NEVER;
     for (unsigned w = 0, bank = 0; w < d->words; w++) {
-        uint64_t col = 0, row = 0;
+        uint64_t col = 0, can = 0;
         for (unsigned i = 0; i < 64 && bank < d->banks; i++, bank++) {
-            uint64_t t = allowed_at(d, bank);
-            uint64_t can = t <= now, is_col = d->next[bank] >= COLUMN;
-            soonest = t < soonest ? t : soonest;
-            col |= (can & is_col) << i;
-            row |= (can & !is_col) << i;
+            uint64_t t = allowed_at(d, bank), yes = t <= now;
+            t |= -yes;
+            later = t < later ? t : later;
+            can |= yes << i;
+            col |= (uint64_t)(d->next[bank] >= COLUMN) << i;
         }
-        d->can_col[w] = col;
-        d->can_row[w] = row;
+        d->can_col[w] = can & col;
+        d->can_row[w] = can & ~col;
     }
-    return soonest;
+    return later;
 }
 
 /* Refreshes due up to now. Between its due tick and its end no command is possible, so
@@ -442,38 +442,46 @@ in_turn(const struct dram *d, unsigned bank)
     return bank >= d->turn ? bank - d->turn : bank + d->banks - d->turn;
 }
 
-/* First bank in turn in the set, from the `from`th of them on; d->banks: none. */
+/* First bank in turn in the set whose command is allowed at `now`, from the `from`th bank
+ * on; d->banks: none. */
 static unsigned
-first_in_turn(const struct dram *d, const uint64_t *set, unsigned from)
+first_in_turn(const struct dram *d, const uint64_t *set, unsigned from, uint64_t now)
 {
     FOR_BANKS(bank, d, set)
     {
-        if (in_turn(d, bank) >= from)
+        if (in_turn(d, bank) >= from && allowed_at(d, bank) <= now)
             return bank;
     }
     return d->banks;
 }
 
-/* Issues what may be issued at `now`; sets cmd_at. */
+/* Issues what may be issued at `now`; sets cmd_at: commands only make others wait longer,
+ * so that what they were found to wait for before is a lower bound after. */
 static void
 issue(struct dram *d, uint64_t now)
 {
-    uint64_t soonest = survey(d, now);
-    if (soonest <= now) {
-        unsigned c = first_in_turn(d, d->can_col, 0), r = first_in_turn(d, d->can_row, 0);
+    uint64_t next = survey(d, now);
+    unsigned c = first_in_turn(d, d->can_col, 0, now);
+    unsigned r = first_in_turn(d, d->can_row, 0, now);
+    if (c < d->banks || r < d->banks) {
         bool col = r == d->banks || (c < d->banks && in_turn(d, c) < in_turn(d, r));
         unsigned bank = col ? c : r;
         command(d, bank, now);
-        soonest = survey(d, now);
+        bitset_del(col ? d->can_col : d->can_row, bank);
         if (d->m->dram.dual_command) { /* one of the other kind, of a later bank */
-            bank = first_in_turn(d, col ? d->can_row : d->can_col, in_turn(d, bank) + 1);
-            if (bank < d->banks) {
-                command(d, bank, now);
-                soonest = survey(d, now);
+            unsigned other = first_in_turn(d, col ? d->can_row : d->can_col,
+                                           in_turn(d, bank) + 1, now);
+            if (other < d->banks) {
+                command(d, other, now);
+                next = now + 1;
             }
         }
+        uint64_t t = allowed_at(d, bank), left = 0;
+        for (unsigned w = 0; w < d->words; w++)
+            left |= d->can_col[w] | d->can_row[w];
+        next = left ? now + 1 : t < next ? t : next;
     }
-    d->cmd_at = soonest <= now ? now + 1 : soonest;
+    d->cmd_at = next <= now ? now + 1 : next;
 }
 
 static bool
