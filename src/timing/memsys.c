@@ -82,6 +82,7 @@ struct memsys {
     unsigned nwaiting;
     struct part *part;
     struct port *port;
+    uint16_t *port_of; /* by SM */
 
     struct stat_mem *stats; /* by slice */
     struct stat_mem own;
@@ -158,6 +159,9 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
         ring_init(&ms->port[i].fifo, &mem, m->icnt.eject_buffer);
         ms->port[i].next = NEVER;
     }
+    ms->port_of = ARENA_ARRAY(&mem, uint16_t, m->sm.count);
+    for (unsigned i = 0; i < m->sm.count; i++)
+        ms->port_of[i] = (uint16_t)(i / m->sm.per_cluster);
     ms->noticed = bitset_new(&mem, ms->ports);
     ms->woken = bitset_new(&mem, ms->ports);
     ms->granted = bitset_new(&mem, ms->ports);
@@ -309,7 +313,7 @@ bool
 memsys_inject(struct memsys *ms, const struct packet *p)
 {
     const struct machine *m = ms->m;
-    unsigned in = m->sm.per_cluster == 1 ? p->sm : p->sm / m->sm.per_cluster;
+    unsigned in = ms->port_of[p->sm];
     struct port *port = &ms->port[in];
     uint64_t tick = ms->icnt_after[port->now - ms->from];
     unsigned flits =
@@ -351,7 +355,7 @@ memsys_may_have_room(const struct memsys *ms, unsigned i, uint64_t now)
 bool
 memsys_has_reply(const struct memsys *ms, unsigned sm)
 {
-    const struct port *port = &ms->port[sm / ms->m->sm.per_cluster];
+    const struct port *port = &ms->port[ms->port_of[sm]];
     return port->shown && ring_front(&port->fifo)->sm == sm;
 }
 
@@ -360,7 +364,7 @@ memsys_eject(struct memsys *ms, unsigned sm, struct packet *p)
 {
     if (!memsys_has_reply(ms, sm))
         return false;
-    struct port *port = &ms->port[sm / ms->m->sm.per_cluster];
+    struct port *port = &ms->port[ms->port_of[sm]];
     *p = *ring_front(&port->fifo);
     ring_pop(&port->fifo);
     port->shown = false;
