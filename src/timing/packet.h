@@ -42,7 +42,8 @@ struct packet {
 enum { RING_SPAN = 8 }; /* at first */
 #define ring_init(r, arena, capacity)                                                    \
     ((r)->cap = (capacity), (r)->head = (r)->n = 0, (r)->span = ring_start((r)->cap),    \
-     (r)->v = ring_alloc((arena), sizeof *(r)->v * (r)->cap))
+     (r)->v =                                                                            \
+         ring_alloc((arena), sizeof *(r)->v * (r)->cap, _Alignof(__typeof__(*(r)->v))))
 #define ring_full(r) ((r)->n == (r)->cap)
 #define ring_empty(r) ((r)->n == 0)
 #define ring_front(r) (&(r)->v[(r)->head])
@@ -63,9 +64,10 @@ enum { RING_SPAN = 8 }; /* at first */
               : (void)((r)->head = 0, (r)->span = ring_start((r)->cap)))
 
 static inline void *
-ring_alloc(struct arena *a, size_t bytes)
+ring_alloc(struct arena *a, size_t bytes, size_t align)
 {
-    return bytes > 1024 ? arena_alloc_sparse(a, bytes) : arena_alloc(a, bytes);
+    return bytes > 1024 ? arena_alloc_sparse(a, bytes)
+                        : arena_alloc_aligned(a, bytes, align);
 }
 
 static inline uint32_t
