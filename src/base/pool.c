@@ -24,9 +24,9 @@
 
 enum {
     /* Nanoseconds. A wait is shorter than SPIN where all threads have a processor: what
-     * the caller does between two rounds takes some ten microseconds, to wake a thread
-     * fifty. One that has not come after COME will not soon. */
-    SPIN = 200000,
+     * the caller does between two rounds takes ten (15 SMs) to three hundred microseconds
+     * (132), to wake a thread fifty. One that has not come after COME will not soon. */
+    SPIN = 1000000,
     COME = 1000000,
     /* After a round for which a thread did not come, or whose end the caller had to sleep
      * for, it goes on alone for some rounds: at first so many, each time twice as many up
@@ -45,6 +45,7 @@ struct worker {
 struct pool {
     _Alignas(64) atomic_uint open;
     _Alignas(64) atomic_uint active;   /* threads in the round, the caller not counted */
+    _Alignas(64) atomic_uint joined;   /* threads that took part in the last round */
     _Alignas(64) atomic_uint sleepers; /* on `begun` */
     atomic_bool waiting;               /* the caller, on `ended` */
     atomic_bool quit;
@@ -139,6 +140,7 @@ work(void *arg)
         atomic_fetch_add(&p->active, 1);
         unsigned round = atomic_load(&p->open);
         if (round && round != last) {
+            atomic_fetch_add(&p->joined, 1);
             p->f(p->user, w->index);
             last = round;
         }
@@ -224,12 +226,16 @@ pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
     }
     p->f = f;
     p->user = user;
+    atomic_store(&p->joined, 0);
     p->round = p->round + 1 ? p->round + 1 : 1;
     atomic_store(&p->open, p->round);
     bool good = call(p);
     f(user, 0);
     atomic_store(&p->open, 0);
-    if (!await_end(p) || !good) {
+    bool ended = await_end(p);
+    if (atomic_load(&p->joined) == p->workers)
+        p->called = 0;
+    if (!ended || !good) {
         p->penalty = p->penalty ? 2 * p->penalty : ALONE_FIRST;
         p->penalty = p->penalty > ALONE_MOST ? ALONE_MOST : p->penalty;
         p->alone = p->penalty;
