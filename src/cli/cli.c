@@ -1,6 +1,8 @@
 /* cli.c: option tables over getopt_long, help, progress, small parsers. */
 #include "cli/cli.h"
 
+#include "base/clock.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -12,7 +14,6 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 struct arena *
@@ -369,9 +370,7 @@ progress_wanted(void)
     bool live = is_live();
     if (!live && !progress_lines)
         return false;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    double now = clock_seconds(CLOCK_MONOTONIC);
     if (now - progress_time < (live ? 0.1 : 2))
         return false;
     progress_time = now;

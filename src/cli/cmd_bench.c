@@ -1,11 +1,11 @@
 /* cmd_bench.c: allot bench: how fast the simulator is, per workload. */
 #include "cli/cli.h"
 
+#include "base/clock.h"
 #include "report/table.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct figure {
     uint64_t warp, cycles;
@@ -89,20 +89,12 @@ read_all(const char *path, size_t *n)
     return text;
 }
 
-static double
-cpu_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Text to module and back to nothing, as often as fills a tenth of a second. */
 static bool
 parse_once(const char *path, const char *text, size_t n, double *mb_per_s)
 {
     struct allot_diag *d = allot_diag_new();
-    double begin = cpu_seconds(), spent = 0;
+    double begin = clock_seconds(CLOCK_PROCESS_CPUTIME_ID), spent = 0;
     bool ok = true;
     uint64_t bytes = 0;
     while (ok && spent < 0.1) {
@@ -110,7 +102,7 @@ parse_once(const char *path, const char *text, size_t n, double *mb_per_s)
         ok = m != NULL;
         allot_module_free(m);
         bytes += n;
-        spent = cpu_seconds() - begin;
+        spent = clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - begin;
     }
     *mb_per_s = (double)bytes / 1e6 / spent;
     cli_diag(d);

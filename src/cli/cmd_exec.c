@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "cli/runs.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "cuda/core.h"
 #include "report/table.h"
@@ -21,7 +22,6 @@
 #include <sys/personality.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static const struct cli_cmd cmd = {
@@ -201,14 +201,6 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
 }
 
 /* -- running it -- */
-
-static double
-now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static volatile sig_atomic_t child;
 
@@ -577,10 +569,10 @@ exec_program(struct cli_list *pos, const struct cli_sim *s, const struct want *w
     }
     close(fd);
     set_environment(s, w, folder, &program, record);
-    double start = now();
+    double start = clock_seconds(CLOCK_MONOTONIC);
     struct outcome r = {.words = pos, .program = &program};
     r.status = run_program(path, (char **)pos->v);
-    r.seconds = now() - start;
+    r.seconds = clock_seconds(CLOCK_MONOTONIC) - start;
     bool ok = report(record, w, &r, m, s);
     unlink(record);
     return ok || r.status ? r.status : EXIT_FAILED;

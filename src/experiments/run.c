@@ -1,6 +1,7 @@
 /* run.c: keys, plans, and one simulation from its description. */
 #include "experiments/run.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/vec.h"
@@ -394,14 +395,6 @@ run_token(char text[33])
              (unsigned long long)v[1]);
 }
 
-static double
-now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static json_t *
 record(const struct exp_run *r, const char *token, const char *started, double seconds,
        const char *state, const char *message)
@@ -478,7 +471,7 @@ run_execute(const struct exp_run *r, const char *token)
 {
     char started[24], why[256] = "";
     run_now(started);
-    double t0 = now();
+    double t0 = clock_seconds(CLOCK_MONOTONIC);
     struct allot_diag *d = allot_diag_new();
     struct diag_sink diag = {0};
     const struct allot_options o = {.max_cycles = r->max_cycles};
@@ -497,8 +490,8 @@ run_execute(const struct exp_run *r, const char *token)
     diag_free(&diag);
     while (text.n && isspace((unsigned char)text.s[text.n - 1]))
         text.s[--text.n] = 0;
-    json_t *rec =
-        run_record(r, token, started, now() - t0, dev, ok, text.s ? text.s : "");
+    json_t *rec = run_record(r, token, started, clock_seconds(CLOCK_MONOTONIC) - t0, dev,
+                             ok, text.s ? text.s : "");
     strbuf_free(&text);
     allot_device_free(dev);
     allot_module_free(mod);

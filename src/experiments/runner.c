@@ -3,6 +3,7 @@
  * that could not. */
 #include "experiments/runner.h"
 
+#include "base/clock.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -24,14 +25,6 @@ struct child {
     int err; /* what it says on standard error */
     bool too_long, too_large;
 };
-
-static double
-now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static _Noreturn void
 be_child(const struct runner *o, const struct child *c, const char *spool, pid_t parent)
@@ -72,7 +65,7 @@ start(const struct runner *o, struct child *c, const struct exp_run *r, const ch
     else
         run_token(c->token);
     run_now(c->started);
-    c->since = now();
+    c->since = clock_seconds(CLOCK_MONOTONIC);
     fflush(NULL); /* what is buffered must not be written twice */
     pid_t parent = getpid();
     c->pid = fork();
@@ -131,7 +124,8 @@ watch(const struct runner *o, struct child *c)
 {
     if (c->too_long || c->too_large)
         return;
-    c->too_long = o->time_limit > 0 && now() - c->since > o->time_limit;
+    c->too_long =
+        o->time_limit > 0 && clock_seconds(CLOCK_MONOTONIC) - c->since > o->time_limit;
     c->too_large = o->memory_limit && resident(c->pid) > o->memory_limit;
     if (c->too_long || c->too_large)
         kill(c->pid, SIGKILL);
@@ -144,7 +138,8 @@ settle(const struct runner *o, struct child *c, int status, const char *spool)
     if (!WIFEXITED(status) || WEXITSTATUS(status)) {
         struct strbuf b = {0};
         explain(o, c, status, &b);
-        json_t *rec = run_failure(c->run, c->token, c->started, now() - c->since, b.s);
+        json_t *rec = run_failure(c->run, c->token, c->started,
+                                  clock_seconds(CLOCK_MONOTONIC) - c->since, b.s);
         spool_write(spool, rec);
         json_decref(rec);
         strbuf_free(&b);
@@ -201,8 +196,9 @@ tell(struct pool *p)
     if (!p->o->progress)
         return;
     size_t ended = p->count->done + p->count->failed;
-    double left =
-        ended ? (now() - p->t0) / (double)ended * (double)(p->todo - ended) : -1;
+    double left = ended ? (clock_seconds(CLOCK_MONOTONIC) - p->t0) / (double)ended *
+                              (double)(p->todo - ended)
+                        : -1;
     p->o->progress(p->o->user, p->count, left, p->last);
 }
 
@@ -308,7 +304,11 @@ runner_run(const struct runner *o, struct store *s, const struct exp_run *runs, 
            struct runner_count *count, struct diag_sink *diag)
 {
     *count = (struct runner_count){.runs = n};
-    struct pool p = {.o = o, .store = s, .count = count, .diag = diag, .t0 = now()};
+    struct pool p = {.o = o,
+                     .store = s,
+                     .count = count,
+                     .diag = diag,
+                     .t0 = clock_seconds(CLOCK_MONOTONIC)};
     p.spool = store_spool(s, diag);
     if (!p.spool || !store_collect(s, p.spool, NULL, diag))
         return false;

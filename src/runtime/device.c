@@ -5,6 +5,7 @@
 #include "runtime/device.h"
 
 #include "analysis/usage.h"
+#include "base/clock.h"
 #include "exec/heap.h"
 #include "exec/texture.h"
 #include "machine/occupancy.h"
@@ -14,18 +15,8 @@
 #include "runtime/result.h"
 #include "timing/policy.h"
 
-#include <time.h>
-
 /* Address space for host memory of a unified device; untouched pages cost nothing. */
 #define HOST_SPACE ((uint64_t)64 << 30)
-
-static double
-seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* Tells the caller how far the launch is; false: it is to stop. */
 static bool
@@ -37,7 +28,7 @@ tell(struct allot_device *dev, uint64_t cycles, uint64_t instructions, uint64_t 
                                .thread_instructions = instructions,
                                .blocks_done = done,
                                .blocks = blocks,
-                               .seconds = seconds_now() - dev->began};
+                               .seconds = clock_seconds(CLOCK_MONOTONIC) - dev->began};
     return o->watch      ? o->watch(o->user, &p)
            : o->progress ? o->progress(o->user, cycles, done, blocks)
                          : true;
@@ -457,7 +448,7 @@ static bool
 keep_going(void *user, uint64_t done, uint64_t blocks)
 {
     struct allot_device *dev = user;
-    double now = seconds_now();
+    double now = clock_seconds(CLOCK_MONOTONIC);
     if (now - dev->told < 0.1)
         return true;
     dev->told = now;
@@ -469,7 +460,7 @@ run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
     struct allot_result *r, struct diag_sink *diag)
 {
     uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
-    dev->began = seconds_now();
+    dev->began = clock_seconds(CLOCK_MONOTONIC);
     dev->running = r;
     if (!tell(dev, 0, 0, 0, blocks)) {
         g->failure = ALLOT_STOPPED;
@@ -480,7 +471,7 @@ run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
         if (dev->options.progress || dev->options.watch)
             g->keep_going = keep_going;
         g->user = dev;
-        dev->told = seconds_now();
+        dev->told = clock_seconds(CLOCK_MONOTONIC);
         bool ok = exec_run_grid(g) == EXEC_OK;
         r->stats.gpu.blocks = blocks;
         r->stats.gpu.threads = blocks * exec_block_threads(g);
@@ -641,9 +632,9 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     tex_refresh(dev_textures(dev->mem), dev->mem);
     r = xcalloc(1, sizeof *r);
     r->demand = k;
-    double t0 = seconds_now();
+    double t0 = clock_seconds(CLOCK_MONOTONIC);
     bool ok = run(dev, &g, &k, r, diag);
-    r->seconds = seconds_now() - t0;
+    r->seconds = clock_seconds(CLOCK_MONOTONIC) - t0;
     if (ok) {
         dev->failure = ALLOT_OK;
         r->kernel = xstrdup(l->kernel);

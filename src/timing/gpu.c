@@ -20,13 +20,13 @@
 #include "timing/timing.h"
 
 #include "base/bitset.h"
+#include "base/clock.h"
 #include "base/pool.h"
 #include "timing/dispatch.h"
 #include "timing/memsys.h"
 
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 struct own_stats { /* a cache line of their own */
     _Alignas(64) struct stat_sm s;
@@ -94,7 +94,7 @@ struct run {
     uint64_t blocks, done;
     uint64_t next_sample;   /* cycle, NEVER: none */
     uint64_t next_channels; /* of the trace; the same */
-    struct timespec shown;  /* when progress was last told */
+    double shown;           /* when progress was last told, seconds */
 
     unsigned window;   /* cycles */
     uint64_t from, to; /* the present one */
@@ -847,12 +847,9 @@ go_on(struct run *r, uint64_t loops, struct diag_sink *diag)
         return false;
     }
     if (g->opt.progress && loops % 512 == 0) {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        double since = (double)(t.tv_sec - r->shown.tv_sec) +
-                       1e-9 * (double)(t.tv_nsec - r->shown.tv_nsec);
-        if (since >= 0.1) {
-            r->shown = t;
+        double now = clock_seconds(CLOCK_MONOTONIC);
+        if (now - r->shown >= 0.1) {
+            r->shown = now;
             uint64_t inst = 0;
             for (unsigned i = 0; i < g->m->sm.count; i++)
                 inst += g->stats[i].s.thread_instructions;
@@ -1082,7 +1079,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
         trace_begin(g->trace, g->now);
     r.next_channels = g->trace ? g->now + CHANNELS_EVERY : NEVER;
     r.next_sample = g->opt.sample_cycles ? g->now + g->opt.sample_cycles : NEVER;
-    clock_gettime(CLOCK_MONOTONIC, &r.shown);
+    r.shown = clock_seconds(CLOCK_MONOTONIC);
     grid->nsm = g->m->sm.count;
     r.sm = ARENA_ARRAY(r.arena, struct sm, g->m->sm.count);
     plan_windows(&r);

@@ -1,24 +1,16 @@
 /* A large fatbin is ready soon: what is not launched costs its parsing only. */
+#include "base/clock.h"
 #include "large_kit.h"
 #include "runtime_kit.h"
 
 #include <malloc.h>
 #include <math.h>
-#include <time.h>
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { SANITIZED = 1, KERNELS = 2000 };
 #else
 enum { SANITIZED = 0, KERNELS = 60000 };
 #endif
-
-static double
-cpu_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static size_t
 heap(void)
@@ -51,11 +43,11 @@ from_a_fatbin_to_the_end_of_a_launch(void **state)
     assert_true(allot_write(k.dev, p, v, sizeof v, k.d));
     uint32_t count = 32;
     size_t before = heap();
-    double start = cpu_seconds();
+    double start = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
     struct allot_module *m = allot_module_read("large", bytes, n, k.m, k.d);
     if (!m)
         rt_fail(&k, "module");
-    double parsed = cpu_seconds();
+    double parsed = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
     struct allot_launch l = {.module = m,
                              .kernel = "kernel_number_1234",
                              .grid = {1},
@@ -64,7 +56,7 @@ from_a_fatbin_to_the_end_of_a_launch(void **state)
                              .args = (const void *const[]){&p, &count}};
     if (!allot_launch(k.dev, &l, k.d))
         rt_fail(&k, "launch");
-    double end = cpu_seconds();
+    double end = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
     size_t used = heap() - before;
     print_message(
         "%.1f MB of PTX: read %.2f s, first launch %.2f s, %.1f times its size\n",
