@@ -184,24 +184,19 @@ arena_free(struct arena *a)
     *a = (struct arena){.huge = a->huge};
 }
 
-/* The newest chunk, mostly the largest, is kept, and empty again. */
-static void
-reset(struct arena_pile *p)
-{
-    struct arena_chunk *c = p->chunk;
-    if (!c)
-        return;
-    free_chunks(c->next);
-    c->next = NULL;
-    if (c->zeroed)
-        memset(c->data, 0, (size_t)(p->at - c->data));
-    p->at = c->data;
-}
-
+/* The newest chunk, mostly the largest, is kept, and empty again; not of what is sparse:
+ * to zero it would touch what nobody has. */
 void
 arena_reset(struct arena *a)
 {
-    reset(&a->pile);
-    reset(&a->sparse);
-    a->used = 0;
+    struct arena_pile p = a->pile;
+    free_chunks(a->sparse.chunk);
+    if (p.chunk) {
+        free_chunks(p.chunk->next);
+        p.chunk->next = NULL;
+        if (p.chunk->zeroed)
+            memset(p.chunk->data, 0, (size_t)(p.at - p.chunk->data));
+        p.at = p.chunk->data;
+    }
+    *a = (struct arena){.pile = p, .huge = a->huge};
 }

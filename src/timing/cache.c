@@ -379,12 +379,12 @@ mshr_release(struct cache *c, struct mshr *e)
 static void
 wait_in(struct cache *c, struct mshr *e, uint32_t token, uint8_t want)
 {
-    uint32_t w = c->free_waiter;
     if (e->here < HERE) {
         e->token[e->here] = token;
         e->want[e->here++] = want;
         return;
     }
+    uint32_t w = c->free_waiter;
     if (w != NONE)
         c->free_waiter = c->waiter[w].next;
     else

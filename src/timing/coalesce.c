@@ -134,15 +134,15 @@ segment_size(const struct coal_rules *r, unsigned bytes, bool by_sector)
     return s < r->segment ? s : r->segment;
 }
 
-/* All lanes, each right behind the one before. */
+/* All lanes, each `step` bytes behind the one before. */
 static bool
-contiguous(const uint64_t addr[32], uint32_t mask, unsigned bytes)
+in_steps(const uint64_t addr[32], uint32_t mask, unsigned step)
 {
     if (mask != 0xffffffffu)
         return false;
     uint64_t bad = 0;
     for (unsigned i = 1; i < 32; i++)
-        bad |= addr[i] ^ (addr[0] + i * bytes);
+        bad |= addr[i] ^ (addr[0] + i * step);
     return !bad;
 }
 
@@ -152,7 +152,7 @@ coal_global(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
 {
     uint64_t byte[64][2];
     struct builder b = {out, 0, segment_size(r, bytes, by_sector), bytes < 4, byte};
-    if (bytes >= 4 && contiguous(addr, mask, bytes)) {
+    if (bytes >= 4 && in_steps(addr, mask, bytes)) {
         uint64_t at = addr[0], end = addr[0] + 32 * bytes;
         while (at < end) {
             uint64_t seg = at & ~(uint64_t)(b.segment - 1);
@@ -201,24 +201,13 @@ coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
     return n;
 }
 
-static bool
-uniform(const uint64_t addr[32], uint32_t mask)
-{
-    if (mask != 0xffffffffu)
-        return false;
-    uint64_t other = 0;
-    for (unsigned i = 1; i < 32; i++)
-        other |= addr[i] ^ addr[0];
-    return !other;
-}
-
 unsigned
 coal_const(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
            unsigned bytes, struct coal_access out[COAL_MAX])
 {
     unsigned n = 0;
     uint64_t line = r->const_line;
-    if (uniform(addr, mask)) /* the usual case: one lane tells */
+    if (in_steps(addr, mask, 0)) /* the usual case: one lane tells */
         mask &= -mask;
     FOR_BITS(i, mask)
     {

@@ -122,11 +122,11 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
         s->at = NEVER;
         delay_init(&s->rop, a,
                    pieces * (m->partition.rop_latency + m->partition.queue_icnt_l2 + 1));
-        s->far.ready = NEVER;
-        if (m->partition.halves > 1)
-            delay_init(&s->far, a,
-                       pieces * (m->partition.rop_latency + m->partition.far_latency +
-                                 m->partition.queue_icnt_l2 + 1));
+        delay_init(&s->far, a,
+                   m->partition.halves > 1
+                       ? pieces * (m->partition.rop_latency + m->partition.far_latency +
+                                   m->partition.queue_icnt_l2 + 1)
+                       : 0);
         ring_init(&s->in, a, m->partition.queue_icnt_l2);
         ring_init(&s->out, a, m->partition.queue_l2_icnt);
         ring_init(&s->miss, a, larger(m->l2.miss_queue, 2));

@@ -180,11 +180,10 @@ struct sm {
     uint64_t woken[SM_MAX_WARPS / 64];     /* their line came */
     uint64_t coming[SM_MAX_WARPS / 64];    /* a fetch is under way */
     uint64_t finishing[SM_MAX_WARPS / 64]; /* ended, something still under way */
-    uint64_t
-        quiet[SM_MAX_WARPS / 64]; /* have had nothing under way since the last look */
-    uint64_t arriving[SM_MAX_WARPS / 64]; /* arrivals wait for copies */
-    struct warp_copies *copies;           /* by warp slot (sm_copy.c) */
-    uint16_t fetched;                     /* warp in the fetch buffer, SM_NO_INST */
+    uint64_t quiet[SM_MAX_WARPS / 64];     /* their last instruction came through */
+    uint64_t arriving[SM_MAX_WARPS / 64];  /* arrivals wait for copies */
+    struct warp_copies *copies;            /* by warp slot (sm_copy.c) */
+    uint16_t fetched;                      /* warp in the fetch buffer, SM_NO_INST */
     uint16_t last_fetch;
 
     /* instructions under way */

@@ -109,19 +109,28 @@ kernel(const char *head, const char *body, unsigned copies, const char *tail)
     return m;
 }
 
-/* Cycles of one of `body`, from 128 more of them. */
+/* Cycles that `turns` more turns of a loop over `body` take, after so many, in a block.
+ */
 static double
-each(const struct allot_machine *m, const char *head, const char *body, const char *tail)
+more_turns(const struct allot_machine *m, const char *head, const char *body,
+           const char *tail, unsigned turns, unsigned threads)
 {
     uint64_t c[2];
     for (unsigned i = 0; i < 2; i++) {
         struct run r = {0};
         begin(&r, m, 4096);
-        r.mod[0] = kernel(head, body, 128 + 128 * i, tail);
-        c[i] = launch(&r, r.mod[0], 1, 1);
+        r.mod[0] = kernel(head, body, turns + turns * i, tail);
+        c[i] = launch(&r, r.mod[0], 1, threads);
         end(&r);
     }
-    return (double)(c[1] - c[0]) / 128;
+    return (double)(c[1] - c[0]);
+}
+
+/* Cycles of one of `body`, from 128 more of them. */
+static double
+each(const struct allot_machine *m, const char *head, const char *body, const char *tail)
+{
+    return more_turns(m, head, body, tail, 128, 1) / 128;
 }
 
 /* Cycles of one step of a chase through `lines` lines of 128 bytes: each points to the
@@ -233,7 +242,6 @@ static double
 product_cycles(const struct allot_machine *m, const char *shape, const char *a,
                const char *b, unsigned sums, char reg)
 {
-    uint64_t c[2];
     struct strbuf four = {0};
     for (unsigned k = 0; k < 4; k++) { /* no product waits for the one before it */
         strbuf_printf(&four, "mma.sync.aligned.%s {", shape);
@@ -244,15 +252,9 @@ product_cycles(const struct allot_machine *m, const char *shape, const char *a,
             strbuf_printf(&four, "%s%%%c%u", i ? "," : "", reg, i);
         strbuf_addz(&four, "};");
     }
-    for (unsigned i = 0; i < 2; i++) {
-        struct run r = {0};
-        begin(&r, m, 4096);
-        r.mod[0] = kernel("", four.s, 32 + 32 * i, "");
-        c[i] = launch(&r, r.mod[0], 1, 512);
-        end(&r);
-    }
+    double cycles = more_turns(m, "", four.s, "", 32, 512);
     strbuf_free(&four);
-    return (double)(c[1] - c[0]) / (128 * 4);
+    return cycles / (128 * 4);
 }
 
 /* Multiplications a cycle and sub-core as in NVIDIA's white papers: V100 125 TFLOPS of
@@ -291,21 +293,14 @@ products_a_cycle(void **st)
 static double
 half_cycles(const struct allot_machine *m, const char *op)
 {
-    uint64_t c[2];
     char reg = strstr(op, "x2") ? 'b' : 'h';
     struct strbuf eight = {0};
     for (unsigned k = 2; k < 10; k++)
         strbuf_printf(&eight, "fma.rn.%s %%%c%u,%%%c%u,%%%c0,%%%c1;", op, reg, k, reg, k,
                       reg, reg);
-    for (unsigned i = 0; i < 2; i++) {
-        struct run r = {0};
-        begin(&r, m, 4096);
-        r.mod[0] = kernel("", eight.s, 32 + 32 * i, "");
-        c[i] = launch(&r, r.mod[0], 1, 512);
-        end(&r);
-    }
+    double cycles = more_turns(m, "", eight.s, "", 32, 512);
     strbuf_free(&eight);
-    return (double)(c[1] - c[0]) / (256 * 4);
+    return cycles / (256 * 4);
 }
 
 /* NVIDIA's white papers, outside the tensor cores: V100 31.4 TFLOPS of f16; A100 78 of
