@@ -19,7 +19,8 @@
  * next request from the policy; one command is issued (with dual_command one to a row and
  * one to a column), banks looked at in turn from one that moves on with every assignment.
  *
- * Cost of a tick with work: the busy banks; without: nothing (dram_next). */
+ * Cost of a tick with work: the kinds of commands (banks are looked at when they come to
+ * allow their next one); without: nothing (dram_next). */
 #include "timing/dram.h"
 #include "base/bitset.h"
 
@@ -39,7 +40,7 @@ struct bank {
 };
 
 enum next { ACTIVATE, PRECHARGE, COLUMN /* and 2 * group + write */ };
-enum { MOST_GROUPS = 32 };
+enum { MOST_GROUPS = 32, KINDS = COLUMN + 2 * MOST_GROUPS };
 
 struct flight { /* data of the last burst of a request */
     uint64_t done;
@@ -57,9 +58,13 @@ struct dram {
     struct bank *bank;
     uint64_t *group_col_at;
     uint64_t col_at, read_at, write_at, act_at;
-    uint64_t limit[COLUMN + 2 * MOST_GROUPS]; /* by enum next: none before, in any bank */
-    uint64_t *allowed; /* by bank: tick before which it refuses its next command */
-    uint8_t *next;     /* enum next */
+    unsigned kinds;        /* of enum next */
+    uint64_t limit[KINDS]; /* by enum next: none before, in any bank */
+    uint64_t *of;          /* word x kind: busy banks whose next command it is */
+    uint64_t *allowed;     /* by bank: tick before which it refuses its next command */
+    uint8_t *next;         /* enum next */
+    uint64_t *ready;       /* busy banks that no longer refuse it */
+    uint64_t ripe_at;      /* no other becomes ready before */
     uint64_t *can_col, *can_row; /* banks (survey) */
     uint64_t next_refresh;
 
@@ -127,6 +132,7 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
         return NULL;
     }
     struct dram *d = ARENA_NEW(a, struct dram);
+    assert(m->dram.groups <= MOST_GROUPS);
     d->m = m;
     d->policy = policy;
     d->stats = stats;
@@ -150,10 +156,12 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
     }
     d->allowed = ARENA_ARRAY(a, uint64_t, d->banks);
     d->next = ARENA_ARRAY(a, uint8_t, d->banks);
+    d->kinds = COLUMN + 2 * m->dram.groups;
+    d->of = ARENA_ARRAY(a, uint64_t, d->kinds * d->words);
+    d->ready = bitset_new(a, d->banks);
+    d->ripe_at = NEVER;
     d->can_col = bitset_new(a, d->banks);
     d->can_row = bitset_new(a, d->banks);
-    memset(d->allowed, 0xff, d->banks * sizeof *d->allowed);
-    assert(m->dram.groups <= MOST_GROUPS);
     d->group_col_at = ARENA_ARRAY(a, uint64_t, m->dram.groups);
     unsigned n = m->dram.queue + d->banks;
     d->entry = ARENA_ARRAY(a, struct dram_entry, n);
@@ -244,9 +252,12 @@ static void
 find_next(struct dram *d, unsigned bank)
 {
     const struct bank *b = &d->bank[bank];
-    if (b->cur == DRAM_NONE) {
-        d->allowed[bank] = NEVER;
-    } else if (!b->open) {
+    uint64_t *of = d->of + bank / 64 * d->kinds, bit = (uint64_t)1 << bank % 64;
+    of[d->next[bank]] &= ~bit;
+    bitset_del(d->ready, bank);
+    if (b->cur == DRAM_NONE)
+        return;
+    if (!b->open) {
         d->next[bank] = ACTIVATE;
         d->allowed[bank] = b->act_at;
     } else if (b->row != b->want) {
@@ -256,6 +267,9 @@ find_next(struct dram *d, unsigned bank)
         d->next[bank] = (uint8_t)(COLUMN + 2 * b->group + b->write);
         d->allowed[bank] = b->col_at;
     }
+    of[d->next[bank]] |= bit;
+    if (d->allowed[bank] < d->ripe_at)
+        d->ripe_at = d->allowed[bank];
 }
 
 static void
@@ -270,33 +284,55 @@ find_limits(struct dram *d)
     }
 }
 
-/* First tick at which the bank's next command is allowed; NEVER: there is none. */
-static inline uint64_t
-allowed_at(const struct dram *d, unsigned bank)
+/* Banks that allow their next command at `now`. */
+static void
+ripen(struct dram *d, uint64_t now)
 {
-    uint64_t t = d->allowed[bank], limit = d->limit[d->next[bank]];
-    return t > limit ? t : limit;
+    if (d->ripe_at > now)
+        return;
+    d->ripe_at = NEVER;
+    for (unsigned w = 0; w < d->words; w++)
+        FOR_BITS(i, d->busy[w] & ~d->ready[w])
+        {
+            uint64_t t = d->allowed[w * 64 + (unsigned)i];
+            if (t <= now)
+                d->ready[w] |= (uint64_t)1 << i;
+            else if (t < d->ripe_at)
+                d->ripe_at = t;
+        }
 }
 
-/* Banks whose next command is allowed at `now`, by its kind; the first later tick at
- * which that of another one is. Without branches, since these could not be foretold. */
-static uint64_t
+/* Ready banks whose next command the channel and the group allow at `now` too, by its
+ * kind. Here and in next_command without branches, since these could not be foretold. */
+static void
 survey(struct dram *d, uint64_t now)
 {
-    uint64_t later = NEVER;
-    for (unsigned w = 0, bank = 0; w < d->words; w++) {
-        uint64_t col = 0, can = 0;
-        for (unsigned i = 0; i < 64 && bank < d->banks; i++, bank++) {
-            uint64_t t = allowed_at(d, bank), yes = t <= now;
-            t |= -yes;
-            later = t < later ? t : later;
-            can |= yes << i;
-            col |= (uint64_t)(d->next[bank] >= COLUMN) << i;
-        }
-        d->can_col[w] = can & col;
-        d->can_row[w] = can & ~col;
+    ripen(d, now);
+    for (unsigned w = 0; w < d->words; w++) {
+        const uint64_t *of = d->of + w * d->kinds;
+        uint64_t row = 0, col = 0;
+        for (unsigned k = 0; k < COLUMN; k++)
+            row |= of[k] & -(uint64_t)(d->limit[k] <= now);
+        for (unsigned k = COLUMN; k < d->kinds; k++)
+            col |= of[k] & -(uint64_t)(d->limit[k] <= now);
+        d->can_row[w] = row & d->ready[w];
+        d->can_col[w] = col & d->ready[w];
     }
-    return later;
+}
+
+/* No command is possible before, as far as is known after those of `now`. */
+static uint64_t
+next_command(struct dram *d, uint64_t now)
+{
+    uint64_t t = d->ripe_at;
+    for (unsigned w = 0; w < d->words; w++) {
+        const uint64_t *of = d->of + w * d->kinds, ready = d->ready[w];
+        for (unsigned k = 0; k < d->kinds; k++) {
+            uint64_t at = d->limit[k] | -(uint64_t) !(of[k] & ready);
+            t = at < t ? at : t;
+        }
+    }
+    return t <= now ? now + 1 : t;
 }
 
 /* Refreshes due up to now. Between its due tick and its end no command is possible, so
@@ -442,46 +478,36 @@ in_turn(const struct dram *d, unsigned bank)
     return bank >= d->turn ? bank - d->turn : bank + d->banks - d->turn;
 }
 
-/* First bank in turn in the set whose command is allowed at `now`, from the `from`th bank
- * on; d->banks: none. */
+/* First bank in turn in the set, from the `from`th bank on; d->banks: none. */
 static unsigned
-first_in_turn(const struct dram *d, const uint64_t *set, unsigned from, uint64_t now)
+first_in_turn(const struct dram *d, const uint64_t *set, unsigned from)
 {
     FOR_BANKS(bank, d, set)
     {
-        if (in_turn(d, bank) >= from && allowed_at(d, bank) <= now)
+        if (in_turn(d, bank) >= from)
             return bank;
     }
     return d->banks;
 }
 
-/* Issues what may be issued at `now`; sets cmd_at: commands only make others wait longer,
- * so that what they were found to wait for before is a lower bound after. */
 static void
 issue(struct dram *d, uint64_t now)
 {
-    uint64_t next = survey(d, now);
-    unsigned c = first_in_turn(d, d->can_col, 0, now);
-    unsigned r = first_in_turn(d, d->can_row, 0, now);
+    survey(d, now);
+    unsigned c = first_in_turn(d, d->can_col, 0);
+    unsigned r = first_in_turn(d, d->can_row, 0);
     if (c < d->banks || r < d->banks) {
         bool col = r == d->banks || (c < d->banks && in_turn(d, c) < in_turn(d, r));
         unsigned bank = col ? c : r;
         command(d, bank, now);
-        bitset_del(col ? d->can_col : d->can_row, bank);
         if (d->m->dram.dual_command) { /* one of the other kind, of a later bank */
-            unsigned other = first_in_turn(d, col ? d->can_row : d->can_col,
-                                           in_turn(d, bank) + 1, now);
-            if (other < d->banks) {
+            unsigned other =
+                first_in_turn(d, col ? d->can_row : d->can_col, in_turn(d, bank) + 1);
+            if (other < d->banks)
                 command(d, other, now);
-                next = now + 1;
-            }
         }
-        uint64_t t = allowed_at(d, bank), left = 0;
-        for (unsigned w = 0; w < d->words; w++)
-            left |= d->can_col[w] | d->can_row[w];
-        next = left ? now + 1 : t < next ? t : next;
     }
-    d->cmd_at = next <= now ? now + 1 : next;
+    d->cmd_at = next_command(d, now);
 }
 
 static bool
@@ -607,7 +633,8 @@ dram_explain(const struct dram *d, struct strbuf *out)
     for (unsigned b = 0; b < d->banks; b++) {
         if (d->bank[b].cur == DRAM_NONE)
             continue;
-        uint64_t t = allowed_at(d, b);
+        uint64_t t = d->allowed[b], limit = d->limit[d->next[b]];
+        t = t > limit ? t : limit;
         static const char *const name[] = {"activate", "precharge", "column"};
         strbuf_printf(out, "; bank %u: %s", b,
                       name[d->next[b] < COLUMN ? d->next[b] : COLUMN]);
