@@ -105,6 +105,7 @@ struct run {
     uint64_t *stopped;   /* of those: stop is not STOP_NO */
     uint64_t *takers;    /* SMs that may get a block */
     struct own_log *log; /* by SM; NULL: accesses take effect at once */
+    unsigned *writers;   /* SMs whose log is not empty */
     struct queue *queue; /* by thread */
 };
 
@@ -457,13 +458,15 @@ node_goes_on(struct run *r, unsigned k, enum stop where, uint64_t now)
                 return;
             n->sending = n->first;
         }
-        for (; where != STOP_BLOCK && n->sending < n->end; n->sending++)
-            if (ldst_out_front(g->ldst[n->sending]) &&
+        for (; where != STOP_BLOCK && n->sending < n->end; n->sending++) {
+            const struct packet *p = ldst_out_front(g->ldst[n->sending]);
+            if (p && !memsys_still_full(g->mem, k, p) &&
                 !send_packets(r, n->sending, now) && memsys_unknown(g->mem, k)) {
                 n->stop = STOP_SEND;
                 n->at = now;
                 return;
             }
+        }
         n->last = now;
         n->stop = STOP_NO;
         if (where != STOP_BLOCK && now + 1 < r->to && wants_block(r, n, now)) {
@@ -676,14 +679,19 @@ find_fault(const struct run *r)
 static void
 apply_logs(struct run *r, const struct node *fault)
 {
-    for (uint64_t c = r->from; r->log && c < r->to; c++)
-        FOR_NODES(k, r, r->ran)
-    for (unsigned i = r->node[k].first; i < r->node[k].end; i++) {
-        if (r->log[i].log.n)
-            exec_log_apply(&r->log[i].log, c);
-        if (fault && fault->fault_at == c && fault->faulty == i)
-            return;
-    }
+    unsigned n = 0; /* SMs with accesses, or with the fault */
+    FOR_NODES(k, r, r->ran)
+    for (unsigned i = r->node[k].first; r->log && i < r->node[k].end; i++)
+        if (r->log[i].log.n || (fault && fault->faulty == i))
+            r->writers[n++] = i;
+    for (uint64_t c = r->from; n && c < r->to; c++)
+        for (unsigned j = 0; j < n; j++) {
+            unsigned i = r->writers[j];
+            if (r->log[i].log.n)
+                exec_log_apply(&r->log[i].log, c);
+            if (fault && fault->fault_at == c && fault->faulty == i)
+                return;
+        }
 }
 
 /* Sends blocks to SMs at the end of the window. */
@@ -1056,6 +1064,7 @@ plan_windows(struct run *r)
     if (!wait)
         return;
     r->log = ARENA_ARRAY(a, struct own_log, m->sm.count);
+    r->writers = ARENA_ARRAY(a, unsigned, m->sm.count);
     for (unsigned i = 0; i < m->sm.count; i++)
         exec_log_init(&r->log[i].log, a,
                       r->window * m->sm.schedulers * m->sm.issue_width);
@@ -1094,6 +1103,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
         sm_init(&r.sm[i], r.arena, g->m, g->sched, g->residency, &r.plan, &r.prog,
                 g->ldst[i], &g->stats[i].s, r.log ? &r.log[i].log : NULL, i, g->now);
         r.sm[i].trace = g->trace ? &g->trace->sm[i] : NULL;
+        r.sm[i].every = g->trace || g->opt.no_skip;
     }
     dispatch_init(&r.dispatch, r.arena, g->m, g->order, r.blocks);
     start_blocks(&r, g->now);

@@ -28,7 +28,7 @@
  * The switch may be stepped some cycles late (memsys.c, windows): what is pushed and
  * popped meanwhile carries its cycle, a push in `at`, a pop in `freed`, and the switch
  * heeds both from that cycle on. Only room in an input buffer is as of the last cycle
- * stepped; icnt_room_may_come tells whether the steps not made yet could make more, so
+ * stepped; icnt_room_from tells from when on the steps not made yet could make more, so
  * that who asks can wait for them. Between steps, what belongs to one port (struct input,
  * struct output, its byte of `pushed`) is changed only by the host thread that has the
  * port. */
@@ -133,24 +133,55 @@ icnt_room(const struct icnt *n, unsigned in, unsigned flits, uint64_t cycle)
     return !used || used + flits <= n->c.input_buffer;
 }
 
-bool
-icnt_room_may_come(const struct icnt *n, unsigned in, unsigned flits, uint64_t stepped,
-                   uint64_t cycle)
+/* Members from..to-1 that lie in word w of a bit set. */
+static uint64_t
+bits_between(unsigned w, unsigned from, unsigned to)
+{
+    unsigned lo = from > w * 64 ? from - w * 64 : 0, hi = to > w * 64 ? to - w * 64 : 0;
+    hi = hi < 64 ? hi : 64;
+    return lo < hi ? ~(uint64_t)0 >> (64 - (hi - lo)) << lo : 0;
+}
+
+/* First step from k on in which the head of an input can get its output: those that have
+ * bid and lie before it in the output's turn come first, and each keeps the output until
+ * its last flit has crossed. */
+static uint64_t
+grant_from(const struct icnt *n, unsigned in, uint64_t k)
 {
     const struct input *p = &n->in[in];
-    if (ring_empty(&p->q)) /* when what is crossing has gone is known */
-        return false;
-    /* At best the head gets its output as soon as it may have it, and from then on a flit
-     * crosses in every step. */
-    uint64_t k = stepped * n->c.speedup, end = cycle * n->c.speedup;
-    uint64_t free_at = n->out[p->out].free_at;
-    k = p->bid_at > k ? p->bid_at : k;
-    k = free_at > k ? free_at : k;
-    if (k >= end)
-        return false;
-    uint64_t gone = end - k > n->c.allocation ? end - k - n->c.allocation : 0;
-    uint64_t left = gone < p->flits ? p->flits - gone : 0;
-    return !left || left + flits <= n->c.input_buffer;
+    const struct output *o = &n->out[p->out];
+    const uint64_t *bids = n->bids + (size_t)p->out * n->words;
+    k = o->free_at > k ? o->free_at : k;
+    for (unsigned w = 0; w < n->words; w++) {
+        if (!bids[w])
+            continue;
+        uint64_t before = bits_between(w, o->next, in);
+        if (in < o->next)
+            before = bits_between(w, o->next, n->c.inputs) | bits_between(w, 0, in);
+        FOR_BITS(b, bids[w] & before)
+        k += n->c.allocation + ring_front(&n->in[w * 64 + b].q)->flits;
+    }
+    return p->bid_at > k ? p->bid_at : k;
+}
+
+uint64_t
+icnt_room_from(const struct icnt *n, unsigned in, unsigned flits, uint64_t stepped,
+               bool *sure)
+{
+    const struct input *p = &n->in[in];
+    const uint64_t s = n->c.speedup;
+    /* As many flits may stay. */
+    uint32_t stay = flits < n->c.input_buffer ? n->c.input_buffer - flits : 0;
+    uint64_t k;
+    *sure = p->flits <= stay;
+    if (*sure) { /* flit j of what is crossing must have gone */
+        uint64_t j = p->crossing - (stay - p->flits) - 1;
+        k = p->cross + j > s * (p->head + j) ? p->cross + j : s * (p->head + j);
+        k++;
+    } else { /* at best a flit of the queue crosses in every step from the grant on */
+        k = grant_from(n, in, stepped * s) + n->c.allocation + p->flits - stay;
+    }
+    return (k + s - 1) / s;
 }
 
 void
@@ -200,12 +231,6 @@ take_in(struct icnt *n)
             bitset_add(n->idle, i);
             n->n_idle++;
         }
-}
-
-bool
-icnt_draining(const struct icnt *n, unsigned in, uint64_t cycle)
-{
-    return left_behind(n, &n->in[in], cycle * n->c.speedup) != 0;
 }
 
 uint64_t *

@@ -35,10 +35,11 @@ icnt_flits(unsigned bytes, unsigned flit)
 
 /* cycle: the first cycle that has not been stepped yet, or a later one. */
 bool icnt_room(const struct icnt *n, unsigned in, unsigned flits, uint64_t cycle);
-/* There is no room as far as is known: could there be, once the cycles from `stepped`,
- * the first not stepped yet, up to before `cycle` are? */
-bool icnt_room_may_come(const struct icnt *n, unsigned in, unsigned flits,
-                        uint64_t stepped, uint64_t cycle);
+/* There is no room as far as is known: no cycle before this one can have any, whatever
+ * those from `stepped` on, the first not stepped yet, will bring. *sure: this one has it,
+ * if nothing is pushed before. */
+uint64_t icnt_room_from(const struct icnt *n, unsigned in, unsigned flits,
+                        uint64_t stepped, bool *sure);
 /* Precondition: icnt_room. */
 void icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
                const struct packet *p, uint64_t local, uint64_t cycle);
@@ -56,8 +57,6 @@ const struct icnt_msg *icnt_front(const struct icnt *n, unsigned out);
  * later one). */
 void icnt_pop(struct icnt *n, unsigned out, uint64_t cycle);
 
-/* Flits of a packet that has its output are still in the input buffer: room will come. */
-bool icnt_draining(const struct icnt *n, unsigned in, uint64_t cycle);
 /* Inputs that got an output since the caller last cleared their bits. */
 uint64_t *icnt_granted(struct icnt *n);
 

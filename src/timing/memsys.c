@@ -35,8 +35,14 @@ struct port { /* of one SM, or of the SMs that share it */
     bool refused;    /* a request found no room in cycle `now` */
     bool unknown;    /* ... and whether there was any depends on ticks not done */
     uint16_t wanted; /* flits of the smallest that was refused */
-    uint64_t now;    /* core cycle last stepped */
-    uint64_t next;   /* with something to do, NEVER */
+    uint16_t
+        flits; /* a packet of so many has no room before interconnect tick room_at, */
+    bool sure; /* and has it then */
+    uint64_t room_at;
+    const struct packet *front; /* refused last */
+    uint16_t front_flits;
+    uint64_t now;  /* core cycle last stepped */
+    uint64_t next; /* with something to do, NEVER */
     /* for the launch's counters */
     uint64_t requests, request_flits, asked, given, latency;
 };
@@ -45,8 +51,8 @@ struct part {
     _Alignas(64) struct partition *p;
     uint64_t tick[CLK_DOMAINS]; /* first not done yet */
     unsigned instant;           /* the same, of the window */
-    bool waits;                 /* before its interconnect tick, for the crossbars */
-    uint64_t next;              /* core cycle with something to do, NEVER */
+    bool waits;    /* before its interconnect tick, late, for the crossbars */
+    uint64_t next; /* core cycle with something to do, NEVER */
 };
 
 struct instant {   /* a time in a window at which a clock ticks */
@@ -78,8 +84,8 @@ struct memsys {
     uint64_t *noticed; /* ports whose next event memsys_close made sooner */
     uint64_t *woken;   /* ports that were refused and may have room now */
     uint64_t *granted; /* inputs of `requests` that got an output in this window */
-    unsigned *waiting; /* partitions that wait */
-    unsigned nwaiting;
+    uint64_t *late;    /* partitions that were late or waited in this window */
+    bool late_any;
     struct part *part;
     struct port *port;
     uint16_t *port_of; /* by SM */
@@ -165,7 +171,7 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     ms->noticed = bitset_new(&mem, ms->ports);
     ms->woken = bitset_new(&mem, ms->ports);
     ms->granted = bitset_new(&mem, ms->ports);
-    ms->waiting = ARENA_ARRAY(&mem, unsigned, ms->channels);
+    ms->late = bitset_new(&mem, ms->channels);
     ms->window = longest_window(ms);
     ms->mem = mem;
     return ms;
@@ -266,12 +272,12 @@ port_next(const struct memsys *ms, const struct port *port, uint64_t now)
     unsigned i = (unsigned)(port - ms->port);
     if (port->again | port->shown)
         return now + 1;
-    if (port->refused && icnt_draining(ms->requests, i, ms->icnt_after[now - ms->from]))
-        return now + 1;
-    uint64_t at = icnt_front_at(ms->replies, i);
-    if (at == NEVER || ring_full(&port->fifo))
-        return NEVER;
-    at = clk_after(&ms->clk, CLK_ICNT, at, CLK_CORE);
+    uint64_t at = icnt_front_at(ms->replies, i), room = NEVER;
+    at = ring_full(&port->fifo) ? NEVER : clk_after(&ms->clk, CLK_ICNT, at, CLK_CORE);
+    /* If the room is not sure, it comes when a packet gets its output. */
+    if (port->refused && port->sure)
+        room = clk_at_or_after(&ms->clk, CLK_ICNT, port->room_at - 1, CLK_CORE);
+    at = sooner(at, room);
     return at <= now ? now + 1 : at;
 }
 
@@ -288,25 +294,75 @@ memsys_port_next(const struct memsys *ms, unsigned i)
     return ms->port[i].next;
 }
 
-void
-memsys_port(struct memsys *ms, unsigned i, uint64_t now)
+/* A reply comes from the crossbar. */
+static void
+port_takes(struct memsys *ms, unsigned i, uint64_t now)
 {
     struct port *port = &ms->port[i];
-    uint64_t tick = ms->icnt_at[now - ms->from];
-    port->now = now;
-    port->refused = false;
-    if (port->again) {
-        port->shown = true;
-        port->again = false;
-    }
-    if (icnt_front_at(ms->replies, i) >= tick || ring_full(&port->fifo))
-        return;
     const struct packet *p = &icnt_front(ms->replies, i)->p;
     port->given++;
     port->latency += now - p->born;
     port->again |= !port->fifo.n;
     *ring_push(&port->fifo) = *p;
-    icnt_pop(ms->replies, i, tick);
+    icnt_pop(ms->replies, i, ms->icnt_at[now - ms->from]);
+}
+
+void
+memsys_port(struct memsys *ms, unsigned i, uint64_t now)
+{
+    struct port *port = &ms->port[i];
+    port->now = now;
+    port->refused = false;
+    port->shown |= port->again;
+    port->again = false;
+    if (icnt_front_at(ms->replies, i) < ms->icnt_at[now - ms->from] &&
+        !ring_full(&port->fifo))
+        port_takes(ms, i, now);
+}
+
+static bool
+no_room_yet(const struct port *port, unsigned flits, uint64_t tick)
+{
+    return tick < port->room_at && flits >= port->flits;
+}
+
+static void
+refuse(struct port *port, unsigned flits)
+{
+    if (!port->refused || flits < port->wanted)
+        port->wanted = (uint16_t)flits;
+    port->refused = true;
+}
+
+/* Room for a packet in an interconnect tick; false: and the port knows why. */
+static bool
+has_room(struct memsys *ms, struct port *port, unsigned in, unsigned flits, uint64_t tick)
+{
+    port->unknown = false;
+    if (!no_room_yet(port, flits, tick)) {
+        if (icnt_room(ms->requests, in, flits, tick))
+            return true;
+        bool sure;
+        uint64_t from = icnt_room_from(ms->requests, in, flits, ms->crossed, &sure);
+        port->unknown = from <= tick; /* and so the crossbars are not there yet */
+        if (port->unknown)
+            return false;
+        port->flits = (uint16_t)flits;
+        port->room_at = from;
+        port->sure = sure;
+    }
+    refuse(port, flits);
+    return false;
+}
+
+bool
+memsys_still_full(struct memsys *ms, unsigned i, const struct packet *p)
+{
+    struct port *port = &ms->port[i];
+    if (port->front != p || ms->icnt_after[port->now - ms->from] >= port->room_at)
+        return false;
+    refuse(port, port->front_flits);
+    return true;
 }
 
 bool
@@ -318,16 +374,12 @@ memsys_inject(struct memsys *ms, const struct packet *p)
     uint64_t tick = ms->icnt_after[port->now - ms->from];
     unsigned flits =
         icnt_flits(m->icnt.header + (p->kind == PKT_READ ? 0 : p->bytes), m->icnt.flit);
-    if (!icnt_room(ms->requests, in, flits, tick)) {
-        port->unknown = ms->crossed < tick &&
-                        icnt_room_may_come(ms->requests, in, flits, ms->crossed, tick);
-        if (!port->unknown) {
-            if (!port->refused || flits < port->wanted)
-                port->wanted = (uint16_t)flits;
-            port->refused = true;
-        }
+    if (!has_room(ms, port, in, flits, tick)) {
+        port->front = p;
+        port->front_flits = (uint16_t)flits;
         return false;
     }
+    port->front = NULL;
     struct addr_place at = addrmap_slice(&ms->map, p->addr);
     icnt_push(ms->requests, in, at.slice, flits, p, at.local, tick);
     port->requests++;
@@ -347,9 +399,11 @@ memsys_may_have_room(const struct memsys *ms, unsigned i, uint64_t now)
 {
     const struct port *port = &ms->port[i];
     uint64_t tick = ms->icnt_after[now - ms->from];
-    return port->refused && ms->crossed < tick &&
-           (icnt_room(ms->requests, i, port->wanted, tick) ||
-            icnt_room_may_come(ms->requests, i, port->wanted, ms->crossed, tick));
+    bool sure;
+    if (!port->refused || ms->crossed >= tick || no_room_yet(port, port->wanted, tick))
+        return false;
+    return icnt_room(ms->requests, i, port->wanted, tick) ||
+           icnt_room_from(ms->requests, i, port->wanted, ms->crossed, &sure) <= tick;
 }
 
 bool
@@ -407,16 +461,20 @@ memsys_part_next(const struct memsys *ms, unsigned i)
     return ms->part[i].next;
 }
 
+/* Up to the window's end, or to an L2 tick for which the crossbars must first have come
+ * as far. */
 static void
 part_goes_on(struct memsys *ms, struct part *part)
 {
     struct partition *p = part->p;
     uint64_t *tick = part->tick;
     part->waits = false;
+    partition_caught_up(p);
     for (; part->instant < ms->instants.n; part->instant++) {
         const struct instant *t = &ms->instants.v[part->instant];
-        if (t->tick[CLK_ICNT] && partition_reply_due(p) &&
-            !partition_reply(p, ms->crossed)) {
+        if (t->tick[CLK_ICNT] && partition_reply_due(p))
+            partition_reply(p, ms->crossed);
+        if (t->tick[CLK_L2] && partition_must_wait(p)) {
             part->waits = true;
             return;
         }
@@ -466,19 +524,39 @@ step_requests(struct memsys *ms, uint64_t tick)
     }
 }
 
-/* Partitions that waited for the crossbars to come to this tick. */
+/* Before the crossbars' tick: replies of late partitions; partitions that waited for the
+ * crossbars to come here. */
 static void
-wake_partitions(struct memsys *ms, uint64_t tick)
+late_partitions(struct memsys *ms, uint64_t tick)
 {
-    unsigned n = 0;
-    for (unsigned i = 0; i < ms->nwaiting; i++) {
-        struct part *part = &ms->part[ms->waiting[i]];
-        if (part->tick[CLK_ICNT] == tick)
-            part_goes_on(ms, part);
-        if (part->waits)
-            ms->waiting[n++] = ms->waiting[i];
+    for (unsigned w = 0; w < BITSET_WORDS(ms->channels); w++)
+        FOR_BITS(b, ms->late[w])
+        {
+            struct part *part = &ms->part[w * 64 + (unsigned)b];
+            if (part->waits && part->tick[CLK_ICNT] == tick)
+                part_goes_on(ms, part);
+            else
+                partition_late_replies(part->p, tick);
+        }
+}
+
+/* After the last tick of the window. */
+static void
+late_partitions_end(struct memsys *ms)
+{
+    for (unsigned w = 0; w < BITSET_WORDS(ms->channels); w++) {
+        FOR_BITS(b, ms->late[w])
+        {
+            struct part *part = &ms->part[w * 64 + (unsigned)b];
+            if (part->waits)
+                part_goes_on(ms, part);
+            else /* what has left may have made room */
+                part->next =
+                    sooner(part->next, part_next(ms, part->p, part->tick, ms->to));
+            partition_caught_up(part->p);
+        }
+        ms->late[w] = 0;
     }
-    ms->nwaiting = n;
 }
 
 /* Ports that have something new behind the crossbar or room before it. */
@@ -512,15 +590,17 @@ const uint64_t *
 memsys_cross(struct memsys *ms, uint64_t now)
 {
     if (ms->crossed == ms->tick[CLK_ICNT]) { /* the first in this window */
-        ms->nwaiting = 0;
+        ms->late_any = false;
         for (unsigned i = 0; i < ms->channels; i++)
-            if (ms->part[i].waits)
-                ms->waiting[ms->nwaiting++] = i;
+            if (partition_late(ms->part[i].p)) {
+                bitset_add(ms->late, i);
+                ms->late_any = true;
+            }
     }
     for (uint64_t n = ms->crossed; n < ms->icnt_after[now - ms->from];
          ms->crossed = ++n) {
-        if (ms->nwaiting)
-            wake_partitions(ms, n);
+        if (ms->late_any)
+            late_partitions(ms, n);
         step_requests(ms, n);
         icnt_step(ms->replies, n);
     }
@@ -528,8 +608,11 @@ memsys_cross(struct memsys *ms, uint64_t now)
     for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
         ms->woken[w] = 0;
         FOR_BITS(b, granted[w])
-        if (ms->port[w * 64 + (unsigned)b].refused)
-            ms->woken[w] |= (uint64_t)1 << b;
+        {
+            struct port *port = &ms->port[w * 64 + (unsigned)b];
+            port->room_at = 0;
+            ms->woken[w] |= (uint64_t)port->refused << b;
+        }
         ms->granted[w] |= granted[w];
         granted[w] = 0;
     }
@@ -541,6 +624,8 @@ memsys_close(struct memsys *ms)
 {
     const struct clk *k = &ms->clk;
     memsys_cross(ms, ms->to - 1);
+    if (ms->late_any)
+        late_partitions_end(ms);
     ms->tick_time[CLK_ICNT] += (ms->crossed - ms->tick[CLK_ICNT]) * k->period[CLK_ICNT];
     ms->tick[CLK_ICNT] = ms->crossed;
     notice_ports(ms);

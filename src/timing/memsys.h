@@ -72,6 +72,9 @@ const uint64_t *memsys_cross(struct memsys *ms, uint64_t now);
  * this cycle after memsys_cross. */
 bool memsys_inject(struct memsys *ms, const struct packet *p);
 bool memsys_unknown(const struct memsys *ms, unsigned port);
+/* This packet was refused before, and it is known that there is still no room: in place
+ * of memsys_inject, for less. False: unless that finds room. */
+bool memsys_still_full(struct memsys *ms, unsigned port, const struct packet *p);
 /* The port was refused in the last cycle it was taken to: could a try in cycle `now`, or
  * between, succeed, as far as is known without the crossbars of this window? */
 bool memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now);

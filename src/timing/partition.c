@@ -16,7 +16,12 @@
  *
  * Queues are finite; a full one holds what is before it. A slice or channel with nothing
  * to do sleeps until its own next event or until somebody hands it something; whatever
- * may unblock it wakes it. Cost: constant a tick and slice. */
+ * may unblock it wakes it. Cost: constant a tick and slice.
+ *
+ * In a window (memsys.h) whether a reply finds room before the crossbar may depend on
+ * cycles of that which are not stepped yet. The slice is then late: it goes on, since as
+ * long as its queue of replies is not full nothing else depends on whether one has left,
+ * and its replies go when the crossbar follows. */
 #include "timing/partition.h"
 #include "timing/cache.h"
 
@@ -49,10 +54,12 @@ struct slice {
     uint32_t number; /* over all channels: crossbar port */
     uint8_t index;   /* in the channel */
     bool stalled;    /* head of `in` was refused; nothing has changed since */
-    uint8_t reply;   /* flits of the reply that goes now, 0: none does */
     uint64_t stalled_at;
     uint64_t port_free, fill_free;
-    uint64_t at;                /* L2 tick at which there is something to do */
+    uint64_t at;        /* L2 tick at which there is something to do */
+    uint64_t late_from; /* interconnect tick: whether replies go from then on is found out
+                           when the crossbar is there; NEVER: not late */
+    uint64_t reply_from; /* interconnect tick: the next reply goes then at the soonest */
     struct delay_line rop, far; /* far: packets from other parts */
     RING(struct request) in, out;
     RING(struct dram_req) miss, down, up;
@@ -73,6 +80,7 @@ struct partition {
     RING(struct dram_req) delay;
     unsigned turn;    /* slice looked at first */
     unsigned replies; /* slices with something in `out` */
+    bool late;        /* a slice is */
     uint64_t dram_at;
 };
 
@@ -119,7 +127,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
         s->stats = &stats[i];
         s->number = index * p->slices + i;
         s->index = (uint8_t)i;
-        s->at = NEVER;
+        s->at = s->late_from = NEVER;
         delay_init(&s->rop, a,
                    pieces * (m->partition.rop_latency + m->partition.queue_icnt_l2 + 1));
         delay_init(&s->far, a,
@@ -583,42 +591,88 @@ reply_bytes(const struct partition *p, const struct packet *k)
     return p->env.m->icnt.header + (k->kind == PKT_WRITE ? 0 : k->bytes);
 }
 
-bool
+/* Flits of the reply at the front of `out`, if it is there before this L2 tick; 0. */
+static unsigned
+reply_flits(const struct partition *p, const struct slice *s, uint64_t l2_tick)
+{
+    if (!s->out.n || ring_front(&s->out)->ready >= l2_tick)
+        return 0;
+    return icnt_flits(reply_bytes(p, &ring_front(&s->out)->p), p->env.m->icnt.flit);
+}
+
+static void
+send_reply(struct partition *p, struct slice *s, unsigned flits, uint64_t cycle)
+{
+    struct request *r = ring_front(&s->out);
+    if (ring_full(&s->out))
+        s->at = 0;
+    icnt_push(p->env.replies, s->number, r->p.sm / p->env.m->sm.per_cluster, flits, &r->p,
+              0, cycle);
+    s->stats->icnt_replies++;
+    s->stats->icnt_reply_flits += flits;
+    s->reply_from = cycle + 1;
+    ring_pop(&s->out);
+    if (!s->out.n)
+        p->replies--;
+}
+
+/* Done again in the same cycle, if the partition had to wait, it does what it could not
+ * know. */
+void
 partition_reply(struct partition *p, uint64_t stepped)
 {
-    if (!p->replies)
-        return true;
-    const struct machine *m = p->env.m;
     uint64_t cycle = p->env.tick[CLK_ICNT];
     for (unsigned i = 0; i < p->slices; i++) {
         struct slice *s = &p->slice[i];
-        s->reply = 0;
-        if (!s->out.n || ring_front(&s->out)->ready >= p->env.tick[CLK_L2])
-            continue;
+        bool late = s->late_from != NEVER, sure;
         unsigned flits =
-            icnt_flits(reply_bytes(p, &ring_front(&s->out)->p), m->icnt.flit);
-        if (icnt_room(p->env.replies, s->number, flits, cycle))
-            s->reply = (uint8_t)flits;
-        else if (stepped < cycle &&
-                 icnt_room_may_come(p->env.replies, s->number, flits, stepped, cycle))
-            return false;
+            late || s->reply_from > cycle ? 0 : reply_flits(p, s, p->env.tick[CLK_L2]);
+        if (!flits)
+            continue;
+        if (icnt_room(p->env.replies, s->number, flits, cycle)) {
+            send_reply(p, s, flits, cycle);
+        } else if (stepped < cycle && icnt_room_from(p->env.replies, s->number, flits,
+                                                     stepped, &sure) <= cycle) {
+            s->late_from = cycle;
+            p->late = true;
+        }
     }
+}
+
+bool
+partition_late(const struct partition *p)
+{
+    return p->late;
+}
+
+/* An L2 tick makes two replies at most. */
+bool
+partition_must_wait(const struct partition *p)
+{
+    for (unsigned i = 0; p->late && i < p->slices; i++)
+        if (p->slice[i].late_from != NEVER && p->slice[i].out.n + 2 > p->slice[i].out.cap)
+            return true;
+    return false;
+}
+
+void
+partition_late_replies(struct partition *p, uint64_t cycle)
+{
+    uint64_t l2_tick = clk_at_or_after(p->env.clk, CLK_ICNT, cycle, CLK_L2);
     for (unsigned i = 0; i < p->slices; i++) {
         struct slice *s = &p->slice[i];
-        if (!s->reply)
-            continue;
-        struct request *r = ring_front(&s->out);
-        if (ring_full(&s->out))
-            s->at = 0;
-        icnt_push(p->env.replies, s->number, r->p.sm / m->sm.per_cluster, s->reply, &r->p,
-                  0, cycle);
-        s->stats->icnt_replies++;
-        s->stats->icnt_reply_flits += s->reply;
-        ring_pop(&s->out);
-        if (!s->out.n)
-            p->replies--;
+        unsigned flits = s->late_from <= cycle ? reply_flits(p, s, l2_tick) : 0;
+        if (flits && icnt_room(p->env.replies, s->number, flits, cycle))
+            send_reply(p, s, flits, cycle);
     }
-    return true;
+}
+
+void
+partition_caught_up(struct partition *p)
+{
+    for (unsigned i = 0; p->late && i < p->slices; i++)
+        p->slice[i].late_from = NEVER;
+    p->late = false;
 }
 
 bool

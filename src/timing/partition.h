@@ -25,9 +25,16 @@ struct partition *partition_new(struct arena *a, const struct partition_env *env
                                 struct diag_sink *diag);
 
 /* Replies into the crossbar (interconnect clock). stepped: the crossbar's first cycle not
- * stepped yet. False: whether there is room depends on cycles that are not stepped yet,
- * and nothing has been done. */
-bool partition_reply(struct partition *p, uint64_t stepped);
+ * stepped yet. Where it depends on cycles that are not stepped yet whether there is room,
+ * the slice and the partition become late: the slice's replies of this and the following
+ * cycles are partition_late_replies' business, called before the crossbar steps that
+ * cycle, until partition_caught_up says that it is where the partition is. Before an L2
+ * tick, partition_must_wait: the partition must first be caught up with. */
+void partition_reply(struct partition *p, uint64_t stepped);
+bool partition_late(const struct partition *p);
+bool partition_must_wait(const struct partition *p);
+void partition_late_replies(struct partition *p, uint64_t cycle);
+void partition_caught_up(struct partition *p);
 /* DRAM clock; core: core cycle in progress. */
 void partition_dram(struct partition *p, uint64_t now, uint64_t core);
 /* L2 clock: the slices that have something to do; or all. */

@@ -23,6 +23,7 @@ init_scheds(struct sm *s, struct arena *a)
         unsigned n = (s->nwarps + s->nsched - 1 - k) / s->nsched;
         c->index = (uint8_t)k;
         c->part = (uint8_t)(s->split ? k : 0);
+        c->cause = CAUSE_EMPTY;
         c->dynamic_id = ARENA_ARRAY(a, uint32_t, n + 1);
         c->wcls = ARENA_ARRAY(a, uint8_t, n + 1);
         c->view = (struct sched_view){
@@ -182,6 +183,7 @@ retire(struct sm *s, uint64_t now)
 static void
 open_fences(struct sm *s)
 {
+    s->gated = false;
     for (unsigned k = 0; k < s->nsched; k++) {
         struct sm_sched *c = &s->sched[k];
         FOR_BITS(i, c->fence | c->copy | c->atomic)
@@ -194,11 +196,13 @@ open_fences(struct sm *s)
                 c->copy ^= bit;
             if (c->atomic & bit && !ldst_atomics(s->ldst, w))
                 c->atomic ^= bit;
-            if ((c->fence | c->copy | c->atomic) & bit)
+            if ((c->fence | c->copy | c->atomic) & bit) {
+                s->gated = true;
                 continue;
+            }
             if (s->warp[w].ew->state != EXEC_BARRIER)
                 c->wait &= ~bit;
-            s->worked = true;
+            s->worked = s->look = true;
         }
     }
 }
@@ -243,11 +247,14 @@ next_wanting(const struct sm *s)
 static void
 fetch_cycle(struct sm *s, uint64_t now)
 {
-    uint64_t *came = ldst_fetch_woken(s->ldst);
+    uint64_t *came = ldst_fetch_woken(s->ldst), any = 0;
     for (unsigned v = 0; v * 64 < s->nwarps; v++) {
         s->woken[v] |= came[v];
         came[v] = 0;
+        any |= s->woken[v] | s->want[v];
     }
+    if (!any && s->fetched == SM_NO_INST)
+        return;
     for (unsigned k = s->m->sm.fetch_per_cycle; k; k--) {
         if (s->fetched != SM_NO_INST)
             decode(s);
@@ -332,8 +339,6 @@ sm_catch_up(struct sm *s, uint64_t now)
 {
     if (s->stepped >= now)
         return;
-    for (unsigned k = 0; k < s->nsched; k++)
-        s->sched[k].cause = (uint8_t)issue_cause(&s->sched[k]);
     account(s, now - s->stepped);
     s->stepped = now;
 }
@@ -351,16 +356,29 @@ sm_end(struct sm *s, uint64_t now)
 
 /* -- the cycle -- */
 
-static uint64_t
-pipe_wake(const struct sm *s, uint64_t now)
+/* Whether collectors or pipelines may do something in the next cycle: at all, or after
+ * one in which nothing has. */
+static bool
+pipes_due(const struct sm *s)
 {
-    uint32_t token;
-    if (s->worked || s->fetched != SM_NO_INST || ldst_done_peek(s->ldst, &token))
-        return now + 1;
-    for (unsigned k = 0; k < s->nparts; k++)
-        if (s->part[k].in_ex & ~(1u << CLS_MEM)) /* a pipeline may take it in any cycle */
-            return now + 1;
-    return unit_next_event(s, now);
+    unsigned waits = 0, any = 0;
+    for (unsigned k = 0; k < s->nparts; k++) {
+        const struct sm_part *p = &s->part[k];
+        waits |= p->in_ex & ~(1u << CLS_MEM); /* a pipeline may take it in any cycle */
+        any |= p->in_ex | p->in_id | p->complete | p->reads_waiting;
+    }
+    return waits || (s->worked && any);
+}
+
+/* Whether anything else but write-back and the load/store unit may, once collectors and
+ * pipelines have done something. */
+static bool
+front_waits(const struct sm *s)
+{
+    uint64_t any = 0;
+    for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++)
+        any |= s->want[v] | s->woken[v] | s->finishing[v] | s->arriving[v];
+    return any || s->look | s->gated;
 }
 
 static void
@@ -381,8 +399,6 @@ sm_cycle(struct sm *s, uint64_t now)
             return;
         }
     }
-    if (s->stepped + 1 < now)
-        sm_catch_up(s, now - 1);
     s->now = now;
     if (s->log)
         s->log->now = now;
@@ -395,18 +411,26 @@ sm_cycle(struct sm *s, uint64_t now)
     writeback_memory(s);
     unit_cycle(s, now);
     collector_cycle(s);
-    open_fences(s);
+    if (s->gated)
+        open_fences(s);
     if (s->arriving[0] | s->arriving[1])
         copies_cycle(s);
-    issue_cycle(s, now);
-    if (s->fault)
-        return;
-    account(s, 1);
-    s->stepped = now;
-    if (s->finishing[0] | s->finishing[1])
-        retire(s, now);
+    if (s->look | s->every || s->finishing[0] | s->finishing[1]) {
+        sm_catch_up(s, now - 1);
+        issue_cycle(s, now);
+        if (s->fault)
+            return;
+        account(s, 1);
+        s->stepped = now;
+        issue_over(s);
+        if (s->finishing[0] | s->finishing[1])
+            retire(s, now);
+    }
     fetch_cycle(s, now);
-    s->pipe_wake = pipe_wake(s, now);
+    uint32_t token;
+    bool due = s->fetched != SM_NO_INST || ldst_done_peek(s->ldst, &token);
+    due |= pipes_due(s) || (s->worked && front_waits(s));
+    s->pipe_wake = due ? now + 1 : unit_next_event(s, now);
     sleep(s, now);
     if (s->trace)
         trace_cycle(s->trace, s, now);

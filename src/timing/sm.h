@@ -120,7 +120,7 @@ struct sm_sched {
     uint8_t *wcls;
     void *state;
     uint8_t index, part;
-    uint8_t cause; /* of this cycle, enum sm_cause */
+    uint8_t cause; /* of the cycles since the last accounted for, enum sm_cause */
 };
 
 struct sm_warp { /* a warp slot: all in one line of the host's cache */
@@ -164,6 +164,9 @@ struct sm {
     uint64_t wake;      /* next cycle to step, NEVER */
     uint64_t pipe_wake; /* the same but for what the load/store unit does */
     bool worked;        /* something happened in this cycle */
+    bool look;          /* what the schedulers see may have changed, or a warp is ready */
+    bool gated;         /* a warp waits at a fence, for copies or for its atomics */
+    bool every;         /* look in every cycle: for traces, and timing_options.no_skip */
     bool fault;
     struct diag_sink diag; /* what it was */
     enum allot_failure failure;
@@ -243,7 +246,7 @@ void sm_explain(const struct sm *s, struct strbuf *out);
 /* -- between the SM's files -- */
 void head_changed(struct sm *s, unsigned w);
 void issue_cycle(struct sm *s, uint64_t now);
-enum sm_cause issue_cause(const struct sm_sched *c);
+void issue_over(struct sm *s); /* its cycle is accounted for */
 void collector_init(struct sm *s, struct arena *a);
 void collector_cycle(struct sm *s);
 void unit_init(struct sm *s, struct arena *a);

@@ -20,6 +20,7 @@ head_changed(struct sm *s, unsigned w)
     struct sm_sched *c = &s->sched[s->warp[w].sched];
     uint64_t bit = (uint64_t)1 << s->warp[w].pos;
     const struct exec_warp *ew = s->warp[w].ew;
+    s->look = true;
     c->head &= ~bit;
     c->bad &= ~bit;
     c->hazard &= ~bit;
@@ -78,6 +79,7 @@ void
 residency_changed(struct sm *s, bool ended)
 {
     const struct residency_policy *r = s->residency;
+    s->look = true;
     for (unsigned k = 0; k < s->plan.blocks; k++)
         s->watched[k] = r->watches && s->cta[k] && r->watches(s->res_state, k);
     for (unsigned k = 0; k < s->nsched; k++)
@@ -210,6 +212,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
             if (st->access.atomic && s->m->memory.atomics_hold_warp) {
                 c->wait |= (uint64_t)1 << i;
                 c->atomic |= (uint64_t)1 << i;
+                s->gated = true;
             }
         }
     }
@@ -225,10 +228,12 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
     if (in->fence) {
         c->wait |= (uint64_t)1 << i;
         c->fence |= (uint64_t)1 << i;
+        s->gated = true;
     }
     if (in->copy && copies_issue(s, w, in, st)) {
         c->wait |= (uint64_t)1 << i;
         c->copy |= (uint64_t)1 << i;
+        s->gated = true;
     }
     if (ew->state == EXEC_DONE)
         warp_ended(s, c, i, w);
@@ -302,7 +307,7 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
 }
 
 /* Why this scheduler issues nothing in its present state. */
-enum sm_cause
+static enum sm_cause
 issue_cause(const struct sm_sched *c)
 {
     if (!c->live)
@@ -333,5 +338,20 @@ issue_cycle(struct sm *s, uint64_t now)
         c->cause = (uint8_t)(issue_sched(s, c, now) ? CAUSE_USED : issue_cause(c));
         if (s->fault)
             return;
+    }
+}
+
+/* As long as nothing that a scheduler sees changes and no warp is ready, further cycles
+ * have the same cause, and there is nothing to look at. */
+void
+issue_over(struct sm *s)
+{
+    s->look = false;
+    for (unsigned k = 0; k < s->nsched; k++) {
+        struct sm_sched *c = &s->sched[k];
+        if (c->cause == CAUSE_USED)
+            c->cause = (uint8_t)issue_cause(c);
+        s->look |= (c->head & ~c->hazard & ~c->wait & ~c->lock) != 0;
+        s->look |= (c->bad & ~c->wait) != 0;
     }
 }

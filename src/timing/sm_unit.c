@@ -110,10 +110,12 @@ write_registers(struct sm *s, unsigned w, const struct sm_inst *in)
     if (c->hazard & bit) {
         const struct sm_inst *h = &s->prog->inst[s->warp[w].buf_pc];
         unsigned n = (unsigned)h->nsrc + h->ndst;
+        uint64_t before = c->hazard + c->load;
         if (!score_hazard(&s->score, w, h->reg, n))
             c->hazard &= ~bit;
         if (c->load & bit && !score_hazard_in(&s->score, s->score.memory, w, h->reg, n))
             c->load &= ~bit;
+        s->look |= c->hazard + c->load != before;
     }
 }
 
@@ -183,8 +185,13 @@ sweep_bus(struct sm *s, uint64_t now)
     uint64_t from = s->bus_swept + 1;
     if (now - s->bus_swept >= s->ring)
         from = now + 1 - s->ring;
-    for (; from <= now; from++)
-        s->bus_n[from & (s->ring - 1)] = 0;
+    while (from <= now) { /* up to the ring's end at a time */
+        unsigned k = (unsigned)from & (s->ring - 1), n = s->ring - k;
+        if (n > now + 1 - from)
+            n = (unsigned)(now + 1 - from);
+        memset(s->bus_n + k, 0, n);
+        from += n;
+    }
     s->bus_swept = now;
 }
 

@@ -147,10 +147,41 @@ ref_used(const struct ref *r, unsigned i)
     return n;
 }
 
+struct promise { /* what icnt_room_from said of an input */
+    uint64_t from;
+    unsigned flits;
+    bool sure;
+};
+
+/* Kept in this cycle: no room before, and room then if that was sure. A new one is asked
+ * for when there is none. */
+static void
+keep_promise(const struct icnt *n, struct promise *p, unsigned in, uint64_t cycle,
+             unsigned *kept)
+{
+    if (p->flits) {
+        if (cycle < p->from)
+            assert_false(icnt_room(n, in, p->flits, cycle));
+        else if (p->sure)
+            assert_true(icnt_room(n, in, p->flits, cycle));
+        if (cycle < p->from)
+            return;
+        kept[p->sure]++;
+    }
+    p->flits = 1 + rnd(5);
+    if (icnt_room(n, in, p->flits, cycle)) {
+        p->flits = 0;
+        return;
+    }
+    p->from = icnt_room_from(n, in, p->flits, cycle, &p->sure);
+    assert_true(p->from > cycle);
+}
+
 static void
 same_as_flits(void **state)
 {
     (void)state;
+    unsigned kept[2] = {0}; /* by whether it was sure */
     static struct icnt_config configs[] = {
         {4, 3, 40, 64, 64, 5, 2, 1}, {8, 8, 40, 16, 8, 5, 2, 1},
         {5, 7, 40, 6, 5, 1, 1, 1},   {8, 2, 40, 64, 12, 0, 3, 1},
@@ -167,8 +198,11 @@ same_as_flits(void **state)
                 r->out[o].owner = -1;
             static unsigned flits_of[1 << 16];
             uint32_t id = 0, popped = 0;
+            struct promise promise[PORTS] = {0};
             seed = 99 + v * 7 + (unsigned)load;
             for (uint64_t cycle = 0; cycle < 6000; cycle++) {
+                for (unsigned i = 0; i < r->c.inputs; i++)
+                    keep_promise(n, &promise[i], i, cycle, kept);
                 for (unsigned i = 0; i < r->c.inputs && cycle < 5000; i++) {
                     if (rnd(10) >= (load == 0 ? 2u : load == 1 ? 6u : 10u))
                         continue;
@@ -182,6 +216,7 @@ same_as_flits(void **state)
                         continue;
                     struct packet p = {.token = id};
                     icnt_push(n, i, out, flits, &p, 0, cycle);
+                    promise[i].sure = false; /* it takes of the room */
                     struct ref_port *q = &r->in[i];
                     q->q[(q->head + q->n++) % MOST] = (struct ref_packet){
                         .out = out, .flits = flits, .id = id, .entered = cycle};
@@ -211,6 +246,7 @@ same_as_flits(void **state)
             free(r);
             arena_free(&a);
         }
+    assert_true(kept[false] > 1000 && kept[true] > 1000);
 }
 
 /* 15 inputs that always want output 0: each gets its turn in order. */

@@ -117,6 +117,11 @@ memsys_unknown(const struct memsys *ms, unsigned port)
     return false;
 }
 bool
+memsys_still_full(struct memsys *ms, unsigned port, const struct packet *p)
+{
+    return false;
+}
+bool
 memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now)
 {
     return false;
