@@ -1,16 +1,21 @@
 /* trace.c: a trace as JSON in Chrome's trace event format ("JSON Array Format" in an
  * object): one process an SM with a thread for each block slot and warp slot and counters
- * for what is under way; one process for the launches, L2 and DRAM channels. */
+ * for what is under way; one process for the launches, L2 and DRAM channels. Perfetto
+ * shows the number of a process or thread after its name, so these end in the same
+ * digits; it calls a counter by its name and its argument's, and orders processes by how
+ * many slices they have, but one named Gpu comes first. tools/trace-check looks at the
+ * result. */
 #include "runtime/device.h"
 
 #include "timing/trace.h"
 
 static const char *const states[TRACE_NSTATES] = {
     "none", "ready", "memory", "result", "barrier", "fence", "lock", "fetch", "ended"};
-static const char *const levels[TRACE_NLEVELS] = {"collectors", "in pipelines",
-                                                  "under way"};
+static const char *const levels[TRACE_NLEVELS][2] = {{"collectors", "in use"},
+                                                     {"instructions", "in pipelines"},
+                                                     {"instructions", "under way"}};
 
-enum { GPU_PID = 1, FIRST_SM = 10, WARP_TID = 1000 };
+enum { GPU_PID = 1, FIRST_SM = 1000, BLOCK_TID = 1000, WARP_TID = 2000 };
 
 static void
 name(struct strbuf *b, const char *what, unsigned pid, unsigned tid, const char *fmt,
@@ -36,25 +41,57 @@ slice(struct strbuf *b, const struct trace_event *e, unsigned pid, unsigned tid)
     strbuf_addz(b, "\"},\n");
 }
 
+/* A counter is 0 where no piece tells its value. Pieces of one track come in order: the
+ * end of one is known to be the start of the next or not only when that comes. */
+struct counters {
+    struct strbuf *b;
+    unsigned pid;
+    const struct trace *t;
+    struct piece {
+        uint64_t end; /* 0: none yet */
+        double value;
+    } * last; /* by track */
+};
+
 static void
-counter(struct strbuf *b, uint64_t at, unsigned pid, const char *what, int number,
-        uint64_t value)
+sample(const struct counters *c, unsigned track, uint64_t at, double value)
 {
-    strbuf_printf(b, "{\"ph\":\"C\",\"pid\":%u,\"ts\":%llu,\"name\":\"%s", pid,
-                  (unsigned long long)at, what);
-    if (number >= 0)
-        strbuf_printf(b, " %d", number);
-    strbuf_printf(b, "\",\"args\":{\"value\":%llu}},\n", (unsigned long long)value);
+    strbuf_printf(c->b, "{\"ph\":\"C\",\"pid\":%u,\"ts\":%llu,\"name\":\"", c->pid,
+                  (unsigned long long)at);
+    if (c->pid != GPU_PID)
+        strbuf_printf(c->b, "%s\",\"args\":{\"%s", levels[track][0], levels[track][1]);
+    else /* as many digits for each, so that the order of names is that of channels */
+        strbuf_printf(c->b, "%s\",\"args\":{\"channel %0*u",
+                      track & 1 ? "DRAM busy %" : "L2 accesses/cycle",
+                      c->t->nchannels > 100 ? 3 : 1 + (c->t->nchannels > 10), track / 2);
+    strbuf_printf(c->b, "\":%.9g}},\n", value);
 }
 
-/* Traffic of a channel: the value at the start of its piece, and 0 at its end, which the
- * next piece replaces if it joins. */
 static void
-channel(struct strbuf *b, const struct trace_event *e)
+counter_piece(struct counters *c, const struct trace_event *e)
 {
-    const char *what = e->track & 1 ? "DRAM bus clocks, channel" : "L2 accesses, channel";
-    counter(b, e->from, GPU_PID, what, e->track / 2, e->value);
-    counter(b, e->to, GPU_PID, what, e->track / 2, 0);
+    struct piece *last = &c->last[e->track];
+    double value = e->value;
+    if (e->kind == TRACE_LEVEL)
+        value /= TRACE_PARTS;
+    else /* a rate: pieces have different lengths */
+        value /= (double)(e->to - e->from);
+    if (e->kind == TRACE_CHANNEL && e->track & 1)
+        value *= 100 / c->t->dram_ratio;
+    bool joins = last->end == e->from;
+    if (last->end && !joins)
+        sample(c, e->track, last->end, 0);
+    if (!joins || value != last->value)
+        sample(c, e->track, e->from, value);
+    *last = (struct piece){e->to, value};
+}
+
+static void
+counters_end(struct counters *c, unsigned ntracks)
+{
+    for (unsigned k = 0; k < ntracks; k++)
+        if (c->last[k].end)
+            sample(c, k, c->last[k].end, 0);
 }
 
 static void
@@ -72,7 +109,7 @@ sm_names(struct strbuf *b, const struct trace_sm *s, unsigned i)
     name(b, "process_name", pid, 0, "SM %u", i);
     for (unsigned k = 0; k < 256; k++) {
         if (block[k])
-            name(b, "thread_name", pid, k + 1, "block slot %u", k);
+            name(b, "thread_name", pid, BLOCK_TID + k, "block slot %u", k);
         if (warp[k])
             name(b, "thread_name", pid, WARP_TID + k, "warp %u", k);
     }
@@ -86,15 +123,21 @@ allot_trace(const struct allot_device *dev, size_t *n, uint64_t *lost)
     uint64_t missed = 0;
     if (!t)
         return NULL;
-    strbuf_addz(&b, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"unit\":\"1 us = 1 core "
-                    "cycle\"},\n\"traceEvents\":[\n");
-    name(&b, "process_name", GPU_PID, 0, "GPU", 0);
+    strbuf_printf(&b,
+                  "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"unit\":\"1 us = 1 core "
+                  "cycle\",\"DRAM clocks a cycle\":%.9g},\n\"traceEvents\":[\n",
+                  t->dram_ratio);
+    name(&b, "process_name", GPU_PID, 0, "Gpu", 0);
     name(&b, "thread_name", GPU_PID, 1, "launches", 0);
+    struct counters c = {&b, GPU_PID, t,
+                         xcalloc(2 * (size_t)t->nchannels, sizeof *c.last)};
     for (uint32_t k = 0; k < t->gpu.n; k++)
         if (t->gpu.v[k].kind == TRACE_LAUNCH)
             slice(&b, &t->gpu.v[k], GPU_PID, 1);
         else
-            channel(&b, &t->gpu.v[k]);
+            counter_piece(&c, &t->gpu.v[k]);
+    counters_end(&c, 2 * t->nchannels);
+    free(c.last);
     missed += t->gpu.lost;
     for (unsigned i = 0; i < t->nsm; i++) {
         const struct trace_sm *s = &t->sm[i];
@@ -102,14 +145,17 @@ allot_trace(const struct allot_device *dev, size_t *n, uint64_t *lost)
         if (!s->events.n)
             continue;
         sm_names(&b, s, i);
+        struct piece last[TRACE_NLEVELS] = {0};
+        c = (struct counters){&b, FIRST_SM + i, t, last};
         for (uint32_t k = 0; k < s->events.n; k++) {
             const struct trace_event *e = &s->events.v[k];
             if (e->kind == TRACE_LEVEL)
-                counter(&b, e->from, FIRST_SM + i, levels[e->track], -1, e->value);
+                counter_piece(&c, e);
             else
                 slice(&b, e, FIRST_SM + i,
-                      e->track + (e->kind == TRACE_BLOCK ? 1 : WARP_TID));
+                      e->track + (e->kind == TRACE_BLOCK ? BLOCK_TID : WARP_TID));
         }
+        counters_end(&c, TRACE_NLEVELS);
     }
     strbuf_printf(&b,
                   "{\"ph\":\"M\",\"name\":\"trace_lost_events\",\"pid\":%d,\"tid\":0,"

@@ -6,7 +6,7 @@
 #include "timing/memsys.h"
 #include "timing/sm.h"
 
-enum { LEVEL_EVERY = 32 /* cycles between readings of levels, at least */ };
+enum { LEVEL_EVERY = 32 /* cycles over which levels are averaged */ };
 
 static void
 buffer_init(struct trace_buffer *b, struct arena *a, uint64_t cap)
@@ -20,8 +20,11 @@ trace_new(struct arena *a, const struct machine *m, uint64_t from, uint64_t to,
           uint64_t limit)
 {
     struct trace *t = ARENA_NEW(a, struct trace);
-    *t = (struct trace){
-        .from = from, .to = to, .nsm = m->sm.count, .nchannels = m->dram.channels};
+    *t = (struct trace){.from = from,
+                        .to = to,
+                        .nsm = m->sm.count,
+                        .nchannels = m->dram.channels,
+                        .dram_ratio = m->clock.dram / m->clock.core};
     t->sm = ARENA_ARRAY(a, struct trace_sm, t->nsm);
     t->l2_before = ARENA_ARRAY(a, uint64_t, t->nchannels);
     t->dram_before = ARENA_ARRAY(a, uint64_t, t->nchannels);
@@ -39,19 +42,25 @@ trace_new(struct arena *a, const struct machine *m, uint64_t from, uint64_t to,
     return t;
 }
 
-/* Keeps [from, to) of the launch, as far as it lies in the window. */
+/* Keeps [from, to) of the launch, as far as it lies in the window, with that share of
+ * what was counted in it. */
 static void
 keep(const struct trace *t, struct trace_buffer *b, uint64_t from, uint64_t to,
      unsigned kind, unsigned track, uint64_t value)
 {
     uint64_t lo = t->start + t->from,
-             hi = t->to < NEVER - t->start ? t->start + t->to : NEVER;
+             hi = t->to < NEVER - t->start ? t->start + t->to : NEVER, length = to - from;
     if (from < lo)
         from = lo;
     if (to > hi)
         to = hi;
     if (from >= to)
         return;
+    if (kind == TRACE_CHANNEL) {
+        value = (value * (to - from) + length / 2) / length;
+        if (!value)
+            return;
+    }
     if (b->n == b->cap) {
         b->lost++;
         return;
@@ -70,7 +79,7 @@ trace_begin(struct trace *t, uint64_t now)
     for (unsigned i = 0; i < t->nchannels; i++)
         t->l2_before[i] = t->dram_before[i] = 0;
     for (unsigned i = 0; i < t->nsm; i++)
-        t->sm[i].next_level = 0;
+        t->sm[i].level_from = t->sm[i].level_at = now;
 }
 
 static enum trace_state
@@ -116,18 +125,42 @@ trace_blocks(struct trace_sm *t, const struct sm *s, uint64_t now)
 }
 
 static void
+end_piece(struct trace_sm *t, uint64_t end)
+{
+    uint64_t length = end - t->level_from;
+    for (unsigned k = 0; k < TRACE_NLEVELS; k++) {
+        uint64_t sum = t->level_sum[k] + t->level[k] * (end - t->level_at);
+        if (sum)
+            keep(t->trace, &t->events, t->level_from, end, TRACE_LEVEL, k,
+                 (sum * TRACE_PARTS + length / 2) / length);
+        t->level_sum[k] = 0;
+    }
+    t->level_from = t->level_at = end;
+}
+
+/* Levels are up to `end` what they were. Pieces end at the same cycles however long an SM
+ * sleeps; those that it sleeps through are one. */
+static void
+keep_levels(struct trace_sm *t, uint64_t end)
+{
+    if (end >= t->level_from + LEVEL_EVERY)
+        end_piece(t, t->level_from + LEVEL_EVERY);
+    if (end >= t->level_from + LEVEL_EVERY)
+        end_piece(t, end - (end - t->level_from) % LEVEL_EVERY);
+    for (unsigned k = 0; k < TRACE_NLEVELS; k++)
+        t->level_sum[k] += t->level[k] * (end - t->level_at);
+    t->level_at = end;
+}
+
+static void
 trace_levels(struct trace_sm *t, const struct sm *s, uint64_t now)
 {
-    uint32_t v[TRACE_NLEVELS] = {
-        [TRACE_PIPELINES] = s->on_wheel, [TRACE_UNDER_WAY] = s->in_flight};
+    keep_levels(t, now);
+    t->level[TRACE_PIPELINES] = s->on_wheel;
+    t->level[TRACE_UNDER_WAY] = s->in_flight;
+    t->level[TRACE_COLLECTORS] = 0;
     for (unsigned k = 0; k < s->nparts; k++)
-        v[TRACE_COLLECTORS] += s->part[k].busy;
-    for (unsigned k = 0; k < TRACE_NLEVELS; k++)
-        if (v[k] != t->level[k]) {
-            keep(t->trace, &t->events, now, now + 1, TRACE_LEVEL, k, v[k]);
-            t->level[k] = v[k];
-        }
-    t->next_level = now + LEVEL_EVERY;
+        t->level[TRACE_COLLECTORS] += s->part[k].busy;
 }
 
 void
@@ -145,9 +178,7 @@ trace_cycle(struct trace_sm *t, const struct sm *s, uint64_t now)
         t->state[w] = (uint8_t)state;
         t->since[w] = now;
     }
-    /* A level that falls to 0 is told at once: the SM may sleep after it. */
-    if (now >= t->next_level || (!s->in_flight && t->level[TRACE_UNDER_WAY]))
-        trace_levels(t, s, now);
+    trace_levels(t, s, now);
 }
 
 void
@@ -182,11 +213,11 @@ trace_end(struct trace *t, uint64_t now)
             s->state[w] = TRACE_NO_WARP;
             s->block[w] = 0;
         }
-        for (unsigned k = 0; k < TRACE_NLEVELS; k++) {
-            if (s->level[k])
-                keep(t, &s->events, now, now + 1, TRACE_LEVEL, k, 0);
-            s->level[k] = 0;
-        }
+        if (now >= s->level_at)
+            keep_levels(s, now + 1);
+        if (s->level_at > s->level_from)
+            end_piece(s, s->level_at);
+        memset(s->level, 0, sizeof s->level);
     }
     keep(t, &t->gpu, t->start + 1, now + 1, TRACE_LAUNCH, 0, t->launches++);
 }

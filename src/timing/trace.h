@@ -15,10 +15,12 @@ struct memsys;
 enum trace_kind {
     TRACE_BLOCK,   /* track: slot; value: number of the block */
     TRACE_WARP,    /* track: warp slot; value: enum trace_state */
-    TRACE_LEVEL,   /* track: enum trace_level; value from `from` on */
+    TRACE_LEVEL,   /* track: enum trace_level; value: average, in TRACE_PARTS */
     TRACE_CHANNEL, /* track: 2 * channel for L2 accesses, + 1 for DRAM bus clocks */
     TRACE_LAUNCH,  /* value: number of the launch, from 0 */
 };
+
+enum { TRACE_PARTS = 32 /* of 1 in which levels are told */ };
 
 enum trace_state {
     TRACE_NO_WARP,
@@ -60,7 +62,8 @@ struct trace_sm { /* of one SM */
     uint8_t *state;  /* by warp slot, enum trace_state */
     uint32_t *block; /* by slot: number + 1, 0: free */
     uint32_t level[TRACE_NLEVELS];
-    uint64_t next_level;
+    uint64_t level_sum[TRACE_NLEVELS]; /* over the cycles [level_from, level_at) */
+    uint64_t level_from, level_at;
 };
 
 struct trace {
@@ -68,6 +71,7 @@ struct trace {
     uint64_t start;    /* of the launch under way */
     uint32_t launches;
     unsigned nsm, nchannels;
+    double dram_ratio; /* DRAM command clocks a core cycle */
     struct trace_sm *sm;
     struct trace_buffer gpu; /* launches, channels */
     uint64_t *l2_before, *dram_before;

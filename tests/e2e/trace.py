@@ -19,8 +19,7 @@ def need(holds, *what):
 
 
 need(set(trace) == {"displayTimeUnit", "otherData", "traceEvents"}, "keys", list(trace))
-names, tracks, sums = {}, collections.defaultdict(list), collections.Counter()
-last = {}
+names, tracks, counters = {}, collections.defaultdict(list), collections.defaultdict(list)
 for e in trace["traceEvents"]:
     kind = e["ph"]
     need(kind in "MXC", "kind", e)
@@ -33,13 +32,23 @@ for e in trace["traceEvents"]:
         need((e["pid"], e["tid"], "thread_name") in names, "a track without a name", e)
         tracks[e["pid"], e["tid"]].append((e["ts"], e["ts"] + e["dur"], e["name"]))
     else:
-        need(e["args"]["value"] >= 0, "level", e)
-        sums[e["name"].split(",")[0]] += e["args"]["value"]
-        if e["pid"] != 1:
-            key = e["pid"], e["name"]
-            need(e["ts"] >= last.get(key, 0), "a counter goes back", e)
-            last[key] = e["ts"]
+        (key, value), = e["args"].items()
+        need(value >= 0, "level", e)
+        counters[e["pid"], e["name"], key].append((e["ts"], value))
     need((e["pid"], 0, "process_name") in names, "a process without a name", e)
+
+sums = collections.Counter()  # of values times cycles
+for (pid, name, key), samples in counters.items():
+    for a, b in zip(samples, samples[1:]):
+        need(a[0] < b[0], "a counter does not go on", pid, name, key, a, b)
+        need(a[1] != b[1], "a counter tells the same again", pid, name, key, a, b)
+        sums[name] += a[1] * (b[0] - a[0])
+    need(samples[-1][1] == 0, "a counter ends at", samples[-1])
+    if window:
+        need(samples[0][0] >= window[0] and samples[-1][0] <= window[1],
+             "outside the window", name, samples[0], samples[-1])
+sums["DRAM busy %"] *= trace["otherData"]["DRAM clocks a cycle"] / 100
+sums = {name: round(n, 3) for name, n in sums.items()}
 
 blocks = collections.Counter()
 warps = collections.defaultdict(int)
@@ -62,8 +71,8 @@ if not window:
     for slice, k in zip(run, launches):
         need(slice[1] - slice[0] == k["cycles"], "launch of", k["cycles"], slice)
     need(sum(blocks.values()) == sum(k["blocks"] for k in launches), "blocks", blocks)
-    need(sums["L2 accesses"] == sum(k["l2_accesses"] for k in launches), "L2", sums)
-    need(sums["DRAM bus clocks"] == sum(k["dram_busy"] for k in launches), "DRAM", sums)
+    need(sums["L2 accesses/cycle"] == sum(k["l2_accesses"] for k in launches), "L2", sums)
+    need(sums["DRAM busy %"] == sum(k["dram_busy"] for k in launches), "DRAM", sums)
     # a warp is on its way from its start to its retirement, resident until it ends; what
     # starts is seen in the cycle after
     resident = sum(k["resident_warp_cycles"] for k in launches)

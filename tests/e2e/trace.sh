@@ -25,14 +25,36 @@ sed '/"seconds"/d' "$dir/result.json" | cmp -s - "$dir/with" || fail "tracing ch
 run vecadd --quick --no-skip --trace "$dir/t.json" || fail "no-skip"
 python3 - "$dir" <<'EOF' || fail "skipping changes the trace"
 import json, sys
-a, b = (sorted((e["pid"], e["tid"], e["ts"], e["dur"], e["name"])
-               for e in json.load(open(f"{sys.argv[1]}/{f}.json"))["traceEvents"]
-               if e["ph"] == "X") for f in ("skipped", "t"))
+a, b = ([e for e in json.load(open(f"{sys.argv[1]}/{f}.json"))["traceEvents"]
+         if e["ph"] in "XC" and e["pid"] >= 1000] for f in ("skipped", "t"))
+a, b = (sorted(json.dumps(e, sort_keys=True) for e in events) for events in (a, b))
 sys.exit(a != b)
 EOF
 # A window; a bound.
 run vecadd --quick --trace "$dir/t.json" --trace-from 200 --trace-to 500 || fail window
 look "200 500" "$2" || fail "the window"
+python3 - "$dir" <<'EOF' >"$dir/why" || fail "a window changes what is seen in it"
+import collections, json, sys
+def seen(f): # in the cycles [200, 500) of SMs: track, cycle -> what
+    out, levels = {}, collections.defaultdict(list)
+    for e in json.load(open(f"{sys.argv[1]}/{f}.json"))["traceEvents"]:
+        if e["pid"] >= 1000 and e["ph"] == "X":
+            for t in range(max(e["ts"], 200), min(e["ts"] + e["dur"], 500)):
+                out[e["pid"], e["tid"], t] = e["name"]
+        elif e["pid"] >= 1000 and e["ph"] == "C":
+            (key, value), = e["args"].items()
+            levels[e["pid"], key].append((e["ts"], value))
+    for track, samples in levels.items():
+        for (t, value), (end, _) in zip(samples, samples[1:]):
+            for cycle in range(max(t, 200), min(end, 500)):
+                if value:
+                    out[*track, cycle] = value
+    return out
+a, b = seen("skipped"), seen("t")
+odd = [k for k in a.keys() | b.keys() if a.get(k) != b.get(k)]
+print(len(a), len(odd), sorted(map(str, odd))[:3])
+sys.exit(bool(odd) or len(a) < 10000)
+EOF
 run vecadd --quick --trace "$dir/t.json" --trace-limit 300 || fail limit
 grep -q 'is full: [0-9]* later events are left out' "$dir/err" || fail "does not say it is full"
 [ "$(grep -c '"ph":"[XC]"' "$dir/t.json")" -le 600 ] || fail "more events than the limit"
