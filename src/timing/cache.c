@@ -26,6 +26,8 @@
  * Journal 7(1), 1968. Set hashes: see set_masks. */
 #include "timing/cache.h"
 
+#include "base/bitset.h"
+
 #include <string.h>
 
 #define NO_TAG UINT64_MAX
@@ -71,8 +73,9 @@ struct waiter {
 
 struct cache {
     uint32_t sets, ways, most_ways, shift, nsectors;
-    uint8_t all, unit; /* sectors of the line; of a fetch unit, as mask at sector 0 */
-    uint32_t unit_n;
+    uint8_t all, unit;   /* sectors of the line; of a fetch unit, as mask at sector 0 */
+    uint8_t firsts;      /* first sector of each unit of the line */
+    unsigned unit_shift; /* log2 of the sectors of a unit */
     bool modulo, linear, lru, on_fill, perfect;
     enum write_policy write;
     enum write_allocate allocate;
@@ -186,10 +189,13 @@ cache_new(struct arena *a, const struct cache_config *cfg)
     c->shift = log2_up(cfg->line < 32 ? 32 : cfg->line > 256 ? 256 : cfg->line);
     c->nsectors = 1u << (c->shift - 5);
     c->all = (uint8_t)((1u << c->nsectors) - 1);
-    c->unit_n = cfg->sector ? 1u << log2_up((cfg->sector + 31) / 32) : c->nsectors;
-    if (c->unit_n > c->nsectors)
-        c->unit_n = c->nsectors;
-    c->unit = (uint8_t)((1u << c->unit_n) - 1);
+    unsigned unit_n = cfg->sector ? 1u << log2_up((cfg->sector + 31) / 32) : c->nsectors;
+    if (unit_n > c->nsectors)
+        unit_n = c->nsectors;
+    c->unit = (uint8_t)((1u << unit_n) - 1);
+    c->unit_shift = log2_up(unit_n);
+    for (unsigned k = 0; k < c->nsectors; k += unit_n)
+        c->firsts |= (uint8_t)(1u << k);
     c->lru = strcmp(cfg->replacement, "fifo") != 0;
     c->on_fill = !strcmp(cfg->allocate, "fill");
     c->perfect = cfg->perfect;
@@ -216,7 +222,7 @@ cache_new(struct arena *a, const struct cache_config *cfg)
     c->mshr = ARENA_SPARSE(a, struct mshr, c->nmshr);
     c->free_mshr = NONE;
     /* Few chains: mostly a line has MSHRs for all its units, and few lines have any. */
-    uint32_t lines = c->nmshr / (c->nsectors / c->unit_n);
+    uint32_t lines = c->nmshr / (c->nsectors >> c->unit_shift);
     c->chain_mask = (1u << log2_up(lines ? lines : 1)) - 1;
     c->chain = ARENA_ARRAY(a, uint32_t, (size_t)c->chain_mask + 1);
     memset(c->chain, 0xff, ((size_t)c->chain_mask + 1) * sizeof *c->chain);
@@ -428,21 +434,19 @@ static inline uint8_t
 units_of(const struct cache *c, uint8_t sectors)
 {
     sectors &= c->all;
-    if (c->unit_n == 1)
+    if (!c->unit_shift)
         return sectors;
-    if (c->unit_n == c->nsectors)
+    if (c->unit == c->all)
         return c->all;
     uint8_t r = 0;
-    for (unsigned s = 0; s < c->nsectors; s += c->unit_n)
-        if (sectors >> s & c->unit)
-            r |= (uint8_t)(c->unit << s);
+    FOR_BITS(s, c->firsts)
+    if (sectors >> s & c->unit)
+        r |= (uint8_t)(c->unit << s);
     return r;
 }
 
 /* Loop over the fetch units in a mask made by units_of: s is the first sector of each. */
-#define FOR_UNITS(s, c, mask)                                                            \
-    for (unsigned s = 0; s < (c)->nsectors; s += (c)->unit_n)                            \
-        if ((mask) >> s & (c)->unit)
+#define FOR_UNITS(s, c, mask) FOR_BITS(s, (mask) & (c)->firsts)
 
 /* -- accesses -- */
 
@@ -460,8 +464,8 @@ miss(struct cache *c, const struct set *t, uint32_t way, uint64_t line, uint8_t 
     if (ask && !room)
         return CACHE_NO_QUEUE;
     FOR_UNITS(s, c, missing & ~ask)
-    full |= waits && e->n[s / c->unit_n] >= c->merge;
-    uint32_t fresh = (unsigned)__builtin_popcount(ask) / c->unit_n;
+    full |= waits && e->n[s >> c->unit_shift] >= c->merge;
+    uint32_t fresh = (unsigned)__builtin_popcount(ask) >> c->unit_shift;
     if (full || c->used + fresh > c->nmshr)
         return CACHE_NO_MSHR;
 
@@ -479,7 +483,7 @@ miss(struct cache *c, const struct set *t, uint32_t way, uint64_t line, uint8_t 
     if (waits) {
         wait_in(c, e, token, missing);
         FOR_UNITS(s, c, missing)
-        e->n[s / c->unit_n]++;
+        e->n[s >> c->unit_shift]++;
     }
     c->asked = ask;
     return !ask ? CACHE_HIT_PENDING : here ? CACHE_SECTOR_MISS : CACHE_MISS;
@@ -557,7 +561,7 @@ cache_fill(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t now,
         e->coming &= (uint8_t)~unit;
         e->came &= (uint8_t)~unit;
         e->dirty &= (uint8_t)~unit;
-        e->n[s / c->unit_n] = 0;
+        e->n[s >> c->unit_shift] = 0;
         wake_for(c, e, unit, wake, user);
     }
     if (any && !e->coming)

@@ -40,7 +40,6 @@ struct bank {
 };
 
 enum next { ACTIVATE, PRECHARGE, COLUMN /* and 2 * group + write */ };
-enum { MOST_GROUPS = 32, KINDS = COLUMN + 2 * MOST_GROUPS };
 
 struct flight { /* data of the last burst of a request */
     uint64_t done;
@@ -58,13 +57,12 @@ struct dram {
     struct bank *bank;
     uint64_t *group_col_at;
     uint64_t col_at, read_at, write_at, act_at;
-    unsigned kinds;        /* of enum next */
-    uint64_t limit[KINDS]; /* by enum next: none before, in any bank */
-    uint64_t *of;          /* word x kind: busy banks whose next command it is */
-    uint64_t *allowed;     /* by bank: tick before which it refuses its next command */
-    uint8_t *next;         /* enum next */
-    uint64_t *ready;       /* busy banks that no longer refuse it */
-    uint64_t ripe_at;      /* no other becomes ready before */
+    unsigned groups, kinds; /* kinds: of enum next */
+    uint64_t *of;           /* word x kind: busy banks whose next command it is */
+    uint64_t *allowed;      /* by bank: tick before which it refuses its next command */
+    uint8_t *next;          /* enum next */
+    uint64_t *ready;        /* busy banks that no longer refuse it */
+    uint64_t ripe_at;       /* no other becomes ready before */
     uint64_t *can_col, *can_row; /* banks (survey) */
     uint64_t next_refresh;
 
@@ -132,7 +130,6 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
         return NULL;
     }
     struct dram *d = ARENA_NEW(a, struct dram);
-    assert(m->dram.groups <= MOST_GROUPS);
     d->m = m;
     d->policy = policy;
     d->stats = stats;
@@ -156,7 +153,8 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
     }
     d->allowed = ARENA_ARRAY(a, uint64_t, d->banks);
     d->next = ARENA_ARRAY(a, uint8_t, d->banks);
-    d->kinds = COLUMN + 2 * m->dram.groups;
+    d->groups = m->dram.groups;
+    d->kinds = COLUMN + 2 * d->groups;
     d->of = ARENA_ARRAY(a, uint64_t, d->kinds * d->words);
     d->ready = bitset_new(a, d->banks);
     d->ripe_at = NEVER;
@@ -247,7 +245,7 @@ unlink_entry(struct dram *d, unsigned bank, uint16_t i)
 }
 
 /* A bank's next command, and when the bank itself allows it. What the channel and the
- * group allow is in d->limit. */
+ * group allow is limit()'s business. */
 static void
 find_next(struct dram *d, unsigned bank)
 {
@@ -272,16 +270,19 @@ find_next(struct dram *d, unsigned bank)
         d->ripe_at = d->allowed[bank];
 }
 
-static void
-find_limits(struct dram *d)
+/* First tick at which the channel and the groups allow a kind of command; NEVER: when
+ * data have left. */
+static uint64_t
+limit(const struct dram *d, unsigned kind)
 {
-    bool full = ring_full(&d->flight); /* then: until data have left */
-    d->limit[ACTIVATE] = d->act_at;
-    for (unsigned g = 0; g < d->m->dram.groups; g++) {
-        uint64_t t = d->col_at > d->group_col_at[g] ? d->col_at : d->group_col_at[g];
-        d->limit[COLUMN + 2 * g] = full ? NEVER : t > d->read_at ? t : d->read_at;
-        d->limit[COLUMN + 2 * g + 1] = full ? NEVER : t > d->write_at ? t : d->write_at;
-    }
+    if (kind < COLUMN)
+        return kind == ACTIVATE ? d->act_at : 0;
+    if (ring_full(&d->flight))
+        return NEVER;
+    uint64_t t = (kind - COLUMN) & 1 ? d->write_at : d->read_at;
+    uint64_t group = d->group_col_at[(kind - COLUMN) / 2];
+    t = d->col_at > t ? d->col_at : t;
+    return group > t ? group : t;
 }
 
 /* Banks that allow their next command at `now`. */
@@ -303,18 +304,20 @@ ripen(struct dram *d, uint64_t now)
 }
 
 /* Ready banks whose next command the channel and the group allow at `now` too, by its
- * kind. Here and in next_command without branches, since these could not be foretold. */
+ * kind. */
 static void
 survey(struct dram *d, uint64_t now)
 {
     ripen(d, now);
+    bool columns = d->col_at <= now && !ring_full(&d->flight);
+    uint64_t reads = -(uint64_t)(columns && d->read_at <= now);
+    uint64_t writes = -(uint64_t)(columns && d->write_at <= now);
     for (unsigned w = 0; w < d->words; w++) {
         const uint64_t *of = d->of + w * d->kinds;
-        uint64_t row = 0, col = 0;
-        for (unsigned k = 0; k < COLUMN; k++)
-            row |= of[k] & -(uint64_t)(d->limit[k] <= now);
-        for (unsigned k = COLUMN; k < d->kinds; k++)
-            col |= of[k] & -(uint64_t)(d->limit[k] <= now);
+        uint64_t row = of[PRECHARGE] | (d->act_at <= now ? of[ACTIVATE] : 0), col = 0;
+        for (unsigned g = 0; reads | writes && g < d->groups; g++)
+            if (d->group_col_at[g] <= now)
+                col |= (of[COLUMN + 2 * g] & reads) | (of[COLUMN + 2 * g + 1] & writes);
         d->can_row[w] = row & d->ready[w];
         d->can_col[w] = col & d->ready[w];
     }
@@ -327,10 +330,15 @@ next_command(struct dram *d, uint64_t now)
     uint64_t t = d->ripe_at;
     for (unsigned w = 0; w < d->words; w++) {
         const uint64_t *of = d->of + w * d->kinds, ready = d->ready[w];
-        for (unsigned k = 0; k < d->kinds; k++) {
-            uint64_t at = d->limit[k] | -(uint64_t) !(of[k] & ready);
-            t = at < t ? at : t;
-        }
+        if (of[PRECHARGE] & ready)
+            return now + 1;
+        if (of[ACTIVATE] & ready && d->act_at < t)
+            t = d->act_at;
+        for (unsigned k = COLUMN; t > d->col_at && k < d->kinds; k++)
+            if (of[k] & ready) {
+                uint64_t at = limit(d, k);
+                t = at < t ? at : t;
+            }
     }
     return t <= now ? now + 1 : t;
 }
@@ -469,7 +477,6 @@ command(struct dram *d, unsigned bank, uint64_t now)
     else
         precharge(d, b, bank, now);
     find_next(d, bank);
-    find_limits(d);
 }
 
 static inline unsigned
@@ -482,6 +489,10 @@ in_turn(const struct dram *d, unsigned bank)
 static unsigned
 first_in_turn(const struct dram *d, const uint64_t *set, unsigned from)
 {
+    if (d->words == 1 && !from) { /* mostly */
+        uint64_t after = set[0] >> d->turn << d->turn, x = after ? after : set[0];
+        return x ? (unsigned)bit_lowest(x) : d->banks;
+    }
     FOR_BANKS(bank, d, set)
     {
         if (in_turn(d, bank) >= from)
@@ -560,10 +571,8 @@ dram_tick(struct dram *d, uint64_t now)
             if (f->r.answered)
                 *ring_push(&d->back) = f->r;
             ring_pop(&d->flight);
-            if (was_full) {
-                find_limits(d);
+            if (was_full)
                 d->cmd_at = 0;
-            }
         }
     }
     if (d->queued && assign(d, now))
@@ -633,8 +642,8 @@ dram_explain(const struct dram *d, struct strbuf *out)
     for (unsigned b = 0; b < d->banks; b++) {
         if (d->bank[b].cur == DRAM_NONE)
             continue;
-        uint64_t t = d->allowed[b], limit = d->limit[d->next[b]];
-        t = t > limit ? t : limit;
+        uint64_t t = d->allowed[b], others = limit(d, d->next[b]);
+        t = t > others ? t : others;
         static const char *const name[] = {"activate", "precharge", "column"};
         strbuf_printf(out, "; bank %u: %s", b,
                       name[d->next[b] < COLUMN ? d->next[b] : COLUMN]);
