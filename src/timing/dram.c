@@ -245,7 +245,7 @@ unlink_entry(struct dram *d, unsigned bank, uint16_t i)
 }
 
 /* A bank's next command, and when the bank itself allows it. What the channel and the
- * group allow is limit()'s business. */
+ * group allow comes on top. */
 static void
 find_next(struct dram *d, unsigned bank)
 {
@@ -270,37 +270,41 @@ find_next(struct dram *d, unsigned bank)
         d->ripe_at = d->allowed[bank];
 }
 
-/* First tick at which the channel and the groups allow a kind of command; NEVER: when
- * data have left. */
-static uint64_t
-limit(const struct dram *d, unsigned kind)
+static inline uint64_t
+later(uint64_t a, uint64_t b)
 {
-    if (kind < COLUMN)
-        return kind == ACTIVATE ? d->act_at : 0;
-    if (ring_full(&d->flight))
-        return NEVER;
-    uint64_t t = (kind - COLUMN) & 1 ? d->write_at : d->read_at;
-    uint64_t group = d->group_col_at[(kind - COLUMN) / 2];
-    t = d->col_at > t ? d->col_at : t;
-    return group > t ? group : t;
+    return a > b ? a : b;
 }
 
-/* Banks that allow their next command at `now`. */
+/* First tick at which the channel allows a read or write, NEVER: when data have left;
+ * that of the bank's group comes on top. */
+static inline uint64_t
+column_at(const struct dram *d, bool write)
+{
+    uint64_t t = later(d->col_at, write ? d->write_at : d->read_at);
+    return ring_full(&d->flight) ? NEVER : t;
+}
+
+/* Banks that allow their next command at `now`. In this and what follows without
+ * branches, since these could not be foretold. */
 static void
 ripen(struct dram *d, uint64_t now)
 {
     if (d->ripe_at > now)
         return;
-    d->ripe_at = NEVER;
-    for (unsigned w = 0; w < d->words; w++)
+    uint64_t ripe = NEVER;
+    for (unsigned w = 0; w < d->words; w++) {
+        uint64_t ready = 0;
         FOR_BITS(i, d->busy[w] & ~d->ready[w])
         {
-            uint64_t t = d->allowed[w * 64 + (unsigned)i];
-            if (t <= now)
-                d->ready[w] |= (uint64_t)1 << i;
-            else if (t < d->ripe_at)
-                d->ripe_at = t;
+            uint64_t t = d->allowed[w * 64 + (unsigned)i], yes = t <= now;
+            ready |= yes << i;
+            t |= -yes;
+            ripe = t < ripe ? t : ripe;
         }
+        d->ready[w] |= ready;
+    }
+    d->ripe_at = ripe;
 }
 
 /* Ready banks whose next command the channel and the group allow at `now` too, by its
@@ -309,16 +313,16 @@ static void
 survey(struct dram *d, uint64_t now)
 {
     ripen(d, now);
-    bool columns = d->col_at <= now && !ring_full(&d->flight);
-    uint64_t reads = -(uint64_t)(columns && d->read_at <= now);
-    uint64_t writes = -(uint64_t)(columns && d->write_at <= now);
+    uint64_t reads = -(uint64_t)(column_at(d, false) <= now);
+    uint64_t writes = -(uint64_t)(column_at(d, true) <= now);
+    uint64_t activates = -(uint64_t)(d->act_at <= now);
     for (unsigned w = 0; w < d->words; w++) {
         const uint64_t *of = d->of + w * d->kinds;
-        uint64_t row = of[PRECHARGE] | (d->act_at <= now ? of[ACTIVATE] : 0), col = 0;
-        for (unsigned g = 0; reads | writes && g < d->groups; g++)
-            if (d->group_col_at[g] <= now)
-                col |= (of[COLUMN + 2 * g] & reads) | (of[COLUMN + 2 * g + 1] & writes);
-        d->can_row[w] = row & d->ready[w];
+        uint64_t col = 0;
+        for (unsigned g = 0; g < d->groups; g++)
+            col |= ((of[COLUMN + 2 * g] & reads) | (of[COLUMN + 2 * g + 1] & writes)) &
+                   -(uint64_t)(d->group_col_at[g] <= now);
+        d->can_row[w] = (of[PRECHARGE] | (of[ACTIVATE] & activates)) & d->ready[w];
         d->can_col[w] = col & d->ready[w];
     }
 }
@@ -327,20 +331,26 @@ survey(struct dram *d, uint64_t now)
 static uint64_t
 next_command(struct dram *d, uint64_t now)
 {
-    uint64_t t = d->ripe_at;
+    uint64_t row = NEVER, read = NEVER, write = NEVER;
     for (unsigned w = 0; w < d->words; w++) {
         const uint64_t *of = d->of + w * d->kinds, ready = d->ready[w];
-        if (of[PRECHARGE] & ready)
-            return now + 1;
-        if (of[ACTIVATE] & ready && d->act_at < t)
-            t = d->act_at;
-        for (unsigned k = COLUMN; t > d->col_at && k < d->kinds; k++)
-            if (of[k] & ready) {
-                uint64_t at = limit(d, k);
-                t = at < t ? at : t;
-            }
+        uint64_t t = d->act_at | -(uint64_t) !(of[ACTIVATE] & ready);
+        row = t < row ? t : row;
+        row &= -(uint64_t) !(of[PRECHARGE] & ready); /* 0: at once */
+        for (unsigned g = 0; g < d->groups; g++) {
+            uint64_t r = d->group_col_at[g], u = r;
+            r |= -(uint64_t) !(of[COLUMN + 2 * g] & ready);
+            u |= -(uint64_t) !(of[COLUMN + 2 * g + 1] & ready);
+            read = r < read ? r : read;
+            write = u < write ? u : write;
+        }
     }
-    return t <= now ? now + 1 : t;
+    read = later(read, column_at(d, false));
+    write = later(write, column_at(d, true));
+    uint64_t t = read < write ? read : write;
+    t = row < t ? row : t;
+    t = d->ripe_at < t ? d->ripe_at : t;
+    return later(t, now + 1);
 }
 
 /* Refreshes due up to now. Between its due tick and its end no command is possible, so
@@ -642,8 +652,12 @@ dram_explain(const struct dram *d, struct strbuf *out)
     for (unsigned b = 0; b < d->banks; b++) {
         if (d->bank[b].cur == DRAM_NONE)
             continue;
-        uint64_t t = d->allowed[b], others = limit(d, d->next[b]);
-        t = t > others ? t : others;
+        uint64_t t = d->allowed[b];
+        if (d->next[b] == ACTIVATE)
+            t = later(t, d->act_at);
+        else if (d->next[b] >= COLUMN)
+            t = later(later(t, d->group_col_at[d->bank[b].group]),
+                      column_at(d, d->bank[b].write));
         static const char *const name[] = {"activate", "precharge", "column"};
         strbuf_printf(out, "; bank %u: %s", b,
                       name[d->next[b] < COLUMN ? d->next[b] : COLUMN]);

@@ -330,10 +330,9 @@ issue_cause(const struct sm_sched *c)
 void
 issue_cycle(struct sm *s, uint64_t now)
 {
-    unsigned turn = (unsigned)(now % s->nsched);
-    for (unsigned k = 0; k < s->nsched; k++, turn++) {
-        if (turn == s->nsched)
-            turn = 0;
+    unsigned first = (unsigned)(now % s->nsched);
+    for (unsigned k = 0; k < s->nsched; k++) {
+        unsigned turn = first + k - (first + k < s->nsched ? 0 : s->nsched);
         struct sm_sched *c = &s->sched[turn];
         c->cause = (uint8_t)(issue_sched(s, c, now) ? CAUSE_USED : issue_cause(c));
         if (s->fault)
