@@ -348,8 +348,7 @@ issue_over(struct sm *s)
     s->look = false;
     for (unsigned k = 0; k < s->nsched; k++) {
         struct sm_sched *c = &s->sched[k];
-        if (c->cause == CAUSE_USED)
-            c->cause = (uint8_t)issue_cause(c);
+        c->cause = (uint8_t)issue_cause(c); /* another may have opened its barrier */
         s->look |= (c->head & ~c->hazard & ~c->wait & ~c->lock) != 0;
         s->look |= (c->bad & ~c->wait) != 0;
     }

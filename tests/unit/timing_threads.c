@@ -60,6 +60,14 @@ static const struct {
      "membar.gl; add.u32 %r5, %r5, 1; st.volatile.global.u32 [%d0], %r5;\n"
      "J: bar.sync 0; ld.global.cg.u32 %r7, [%d0]; st.global.u32 [%d1+8192], %r7; ret; }\n",
      30, 64, 0, false},
+    {"barriers", /* warps of both schedulers wait for the last, which opens cold code */
+     HEAD BEGIN
+     "L: mul.lo.u32 %r5, %r1, 7; and.b32 %r5, %r5, 63; ld.global.u32 %r6, [%d1+8192];\n"
+     "add.u32 %r6, %r6, %r5; bar.sync 0; st.global.u32 [%d1+8192], %r6; bar.sync 0;\n"
+     "shl.b32 %r7, %r6, 1; xor.b32 %r7, %r7, %r0; add.u32 %r8, %r7, %r6; bar.sync 0;\n"
+     "st.global.u32 [%d1+8196], %r8; bar.sync 0; sub.u32 %r0, %r0, 1;\n"
+     "setp.ne.u32 %p0, %r0, 0; @%p0 bra L; ret; }\n",
+     40, 160, 3, false},
     {"lock", /* a spin lock around a counter; one lane of each block */
      HEAD BEGIN
      "setp.ne.u32 %p0, %r1, 0; @%p0 bra E;\n"
@@ -275,9 +283,9 @@ results_are_possible_ones(void **state)
                             kernels[2].grid);
     drop(&o);
 
-    o = run(3, "titan", 8, false);
+    o = run(4, "titan", 8, false);
     assert_int_equal(word(&o, 0), 0);
-    assert_int_equal(word(&o, 4), kernels[3].grid * kernels[3].n);
+    assert_int_equal(word(&o, 4), kernels[4].grid * kernels[4].n);
     drop(&o);
 }
 
