@@ -27,6 +27,12 @@ log2_of(uint64_t x)
     return 63 - (unsigned)__builtin_clzll(x);
 }
 
+static inline uint64_t
+low_mask(unsigned width)
+{
+    return width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+}
+
 static void
 field_of(struct addrmap_field *f, uint64_t mask)
 {
@@ -42,7 +48,7 @@ field_of(struct addrmap_field *f, uint64_t mask)
         if (f->n == sizeof f->run / sizeof *f->run)
             return; /* refused by addrmap_init: width falls short of the bits in mask */
         f->run[f->n].shift = (uint8_t)b;
-        f->run[f->n].width = (uint8_t)w;
+        f->run[f->n].mask = low_mask(w);
         f->run[f->n++].pos = f->width;
         f->width = (uint8_t)(f->width + w);
         b += w;
@@ -50,17 +56,11 @@ field_of(struct addrmap_field *f, uint64_t mask)
 }
 
 static inline uint64_t
-low_mask(unsigned width)
-{
-    return width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
-}
-
-static inline uint64_t
 extract(const struct addrmap_field *f, uint64_t a)
 {
     uint64_t r = 0;
     for (unsigned i = 0; i < f->n; i++)
-        r |= (a >> f->run[i].shift & low_mask(f->run[i].width)) << f->run[i].pos;
+        r |= (a >> f->run[i].shift & f->run[i].mask) << f->run[i].pos;
     return r;
 }
 
@@ -69,7 +69,7 @@ deposit(const struct addrmap_field *f, uint64_t v)
 {
     uint64_t r = 0;
     for (unsigned i = 0; i < f->n; i++)
-        r |= (v >> f->run[i].pos & low_mask(f->run[i].width)) << f->run[i].shift;
+        r |= (v >> f->run[i].pos & f->run[i].mask) << f->run[i].shift;
     return r;
 }
 
@@ -167,8 +167,8 @@ addrmap_init(struct addrmap *a, const struct machine *m, struct diag_sink *diag)
         diag_error(diag, "%u slices are too many for partition.channel_hash", a->subs);
     uint32_t rest = 1;
     for (unsigned i = 0; a->sub_bits && a->sub_bits <= 12 && i < 64u + a->sub_bits; i++) {
-        if (i >= a->sub_bits)
-            a->poly[i - a->sub_bits] = (uint16_t)rest;
+        for (unsigned b = i - a->sub_bits, v = 0; i >= a->sub_bits && v < 256; v++)
+            a->poly[b / 8][v] ^= v >> b % 8 & 1 ? (uint16_t)rest : 0;
         rest <<= 1;
         if (rest >> a->sub_bits & 1)
             rest ^= (uint32_t)1 << a->sub_bits | poly_low[a->sub_bits];
@@ -187,8 +187,8 @@ hash_of(const struct addrmap *a, uint64_t local)
         for (; x; x >>= a->sub_bits)
             h ^= (uint32_t)(x & low_mask(a->sub_bits));
     } else {
-        for (; x; x &= x - 1)
-            h ^= a->poly[__builtin_ctzll(x)];
+        for (unsigned k = 0; x; x >>= 8, k++)
+            h ^= a->poly[k][x & 255];
     }
     return h;
 }

@@ -10,7 +10,8 @@
 struct addrmap_field {
     uint8_t n, width;
     struct {
-        uint8_t shift, width, pos;
+        uint64_t mask; /* as many ones as the run is wide */
+        uint8_t shift, pos;
     } run[16];
 };
 
@@ -24,7 +25,9 @@ struct addrmap {
     unsigned channel_bits;
     struct addrmap_field row, bank, column, slice, keep;
     unsigned map_bits;
-    uint16_t poly[64]; /* x^(b + sub_bits) mod the polynomial */
+    /* By byte of the address: the sum of x^(b + sub_bits) mod the polynomial over its
+     * bits b. */
+    uint16_t poly[8][256];
 };
 
 /* Where an address goes first. local: address inside the slice, without channel and slice
