@@ -2,9 +2,9 @@
  * object): one process an SM with a thread for each block slot and warp slot and counters
  * for what is under way; one process for the launches, L2 and DRAM channels. Perfetto
  * shows the number of a process or thread after its name, so these end in the same
- * digits; it calls a counter by its name and its argument's, and orders processes by how
- * many slices they have, but one named Gpu comes first. What the limit cuts ends at the
- * cut. tools/trace-check looks at the result. */
+ * digits; it calls a counter by its name and its argument's, adds up slices of the same
+ * name, and orders processes by how many slices they have, but one named Gpu comes first.
+ * What the limit cuts ends at the cut. tools/trace-check looks at the result. */
 #include "runtime/device.h"
 
 #include "timing/trace.h"
@@ -47,7 +47,8 @@ slice(struct strbuf *b, const struct trace *t, const struct trace_event *e, unsi
     else if (e->kind == TRACE_BLOCK)
         strbuf_printf(b, "block %u\"},\n", e->value);
     else
-        strbuf_printf(b, "launch %u\"},\n", e->value);
+        strbuf_printf(b, "%s\",\"args\":{\"launch\":%u}},\n", t->launch[e->value].kernel,
+                      e->value);
 }
 
 /* A counter is 0 where no piece tells its value. Pieces of one track come in order: the
