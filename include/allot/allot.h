@@ -436,9 +436,14 @@ bool allot_result_piece(const struct allot_result *r, size_t i, int sm,
                         struct allot_piece *piece, const char *id, int64_t *count,
                         double *value);
 /* The trace of all launches as JSON in Chrome's trace event format, which Perfetto reads:
- * malloc'd, *n characters; one cycle is one microsecond there. *lost: events for which
- * there was no room. NULL: there is no trace. */
-char *allot_trace(const struct allot_device *dev, size_t *n, uint64_t *lost);
+ * malloc'd, *n characters; one cycle is one microsecond there. *cut (may be NULL):
+ * whether options.trace_limit ends it, and where: what was before core cycle `cycle` of
+ * that launch (from 0) is in it, what came then is not. NULL: there is no trace. */
+struct allot_trace_cut {
+    bool full;
+    uint64_t launch, cycle;
+};
+char *allot_trace(const struct allot_device *dev, size_t *n, struct allot_trace_cut *cut);
 /* The same of one SM, for counters that SMs have; with options.per_sm only. */
 bool allot_result_sm(const struct allot_result *r, unsigned sm, const char *id,
                      uint64_t *count);

@@ -162,15 +162,16 @@ static bool
 write_trace(const struct allot_device *dev, const char *path)
 {
     size_t n;
-    uint64_t lost = 0;
-    char *text = allot_trace(dev, &n, &lost);
+    struct allot_trace_cut cut;
+    char *text = allot_trace(dev, &n, &cut);
     bool ok = text && cli_write_file(path, text, n);
     free(text);
-    if (ok && lost)
-        fprintf(stderr,
-                "allot: %s is full: %llu later events are left out; choose a window "
-                "(--trace-from, --trace-to) or raise --trace-limit\n",
-                path, (unsigned long long)lost);
+    if (ok && cut.full)
+        fprintf(
+            stderr,
+            "allot: %s is full from cycle %llu of launch %llu on: later events are left "
+            "out; choose a window (--trace-from, --trace-to) or raise --trace-limit\n",
+            path, (unsigned long long)cut.cycle, (unsigned long long)cut.launch);
     return ok;
 }
 

@@ -2,9 +2,9 @@
  * object): one process an SM with a thread for each block slot and warp slot and counters
  * for what is under way; one process for the launches, L2 and DRAM channels. Perfetto
  * shows the number of a process or thread after its name, so these end in the same
- * digits; it calls a counter by its name and its argument's, and orders processes by how
- * many slices they have, but one named Gpu comes first. tools/trace-check looks at the
- * result. */
+ * digits; it calls a counter by its name and its argument's, adds up slices of the same
+ * name, and orders processes by how many slices they have, but one named Gpu comes first.
+ * What the limit cuts ends at the cut. tools/trace-check looks at the result. */
 #include "runtime/device.h"
 
 #include "timing/trace.h"
@@ -28,17 +28,27 @@ name(struct strbuf *b, const char *what, unsigned pid, unsigned tid, const char 
     strbuf_addz(b, "\"}},\n");
 }
 
+static uint64_t
+end_of(const struct trace *t, const struct trace_event *e)
+{
+    return e->to < t->cut ? e->to : t->cut;
+}
+
 static void
-slice(struct strbuf *b, const struct trace_event *e, unsigned pid, unsigned tid)
+slice(struct strbuf *b, const struct trace *t, const struct trace_event *e, unsigned pid,
+      unsigned tid)
 {
     strbuf_printf(
         b, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%llu,\"dur\":%llu,\"name\":\"",
-        pid, tid, (unsigned long long)e->from, (unsigned long long)(e->to - e->from));
+        pid, tid, (unsigned long long)e->from,
+        (unsigned long long)(end_of(t, e) - e->from));
     if (e->kind == TRACE_WARP)
-        strbuf_addz(b, states[e->value]);
+        strbuf_printf(b, "%s\"},\n", states[e->value]);
+    else if (e->kind == TRACE_BLOCK)
+        strbuf_printf(b, "block %u\"},\n", e->value);
     else
-        strbuf_printf(b, "%s %u", e->kind == TRACE_BLOCK ? "block" : "launch", e->value);
-    strbuf_addz(b, "\"},\n");
+        strbuf_printf(b, "%s\",\"args\":{\"launch\":%u}},\n", t->launch[e->value].kernel,
+                      e->value);
 }
 
 /* A counter is 0 where no piece tells its value. Pieces of one track come in order: the
@@ -83,7 +93,7 @@ counter_piece(struct counters *c, const struct trace_event *e)
         sample(c, e->track, last->end, 0);
     if (!joins || value != last->value)
         sample(c, e->track, e->from, value);
-    *last = (struct piece){e->to, value};
+    *last = (struct piece){end_of(c->t, e), value};
 }
 
 static void
@@ -99,7 +109,7 @@ sm_names(struct strbuf *b, const struct trace_sm *s, unsigned i)
 {
     bool block[256] = {0}, warp[256] = {0};
     unsigned pid = FIRST_SM + i;
-    for (uint32_t k = 0; k < s->events.n; k++) {
+    for (size_t k = 0; k < s->events.n; k++) {
         const struct trace_event *e = &s->events.v[k];
         if (e->kind == TRACE_BLOCK)
             block[e->track & 255] = true;
@@ -115,14 +125,25 @@ sm_names(struct strbuf *b, const struct trace_sm *s, unsigned i)
     }
 }
 
+static struct allot_trace_cut
+cut_of(const struct trace *t)
+{
+    struct allot_trace_cut c = {.full = t->cut != UINT64_MAX};
+    if (c.full && t->nlaunch) {
+        c.launch = t->nlaunch - 1; /* those later are not kept */
+        c.cycle = t->cut - t->launch[c.launch].start;
+    }
+    return c;
+}
+
 char *
-allot_trace(const struct allot_device *dev, size_t *n, uint64_t *lost)
+allot_trace(const struct allot_device *dev, size_t *n, struct allot_trace_cut *cut)
 {
     const struct trace *t = dev->gpu ? timing_trace(dev->gpu) : NULL;
     struct strbuf b = {0};
-    uint64_t missed = 0;
     if (!t)
         return NULL;
+    struct allot_trace_cut end = cut_of(t);
     strbuf_printf(&b,
                   "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"unit\":\"1 us = 1 core "
                   "cycle\",\"DRAM clocks a cycle\":%.9g},\n\"traceEvents\":[\n",
@@ -131,38 +152,41 @@ allot_trace(const struct allot_device *dev, size_t *n, uint64_t *lost)
     name(&b, "thread_name", GPU_PID, 1, "launches", 0);
     struct counters c = {&b, GPU_PID, t,
                          xcalloc(2 * (size_t)t->nchannels, sizeof *c.last)};
-    for (uint32_t k = 0; k < t->gpu.n; k++)
+    for (size_t k = 0; k < t->gpu.n; k++)
         if (t->gpu.v[k].kind == TRACE_LAUNCH)
-            slice(&b, &t->gpu.v[k], GPU_PID, 1);
+            slice(&b, t, &t->gpu.v[k], GPU_PID, 1);
         else
             counter_piece(&c, &t->gpu.v[k]);
     counters_end(&c, 2 * t->nchannels);
     free(c.last);
-    missed += t->gpu.lost;
     for (unsigned i = 0; i < t->nsm; i++) {
         const struct trace_sm *s = &t->sm[i];
-        missed += s->events.lost;
         if (!s->events.n)
             continue;
         sm_names(&b, s, i);
         struct piece last[TRACE_NLEVELS] = {0};
         c = (struct counters){&b, FIRST_SM + i, t, last};
-        for (uint32_t k = 0; k < s->events.n; k++) {
+        for (size_t k = 0; k < s->events.n; k++) {
             const struct trace_event *e = &s->events.v[k];
             if (e->kind == TRACE_LEVEL)
                 counter_piece(&c, e);
             else
-                slice(&b, e, FIRST_SM + i,
+                slice(&b, t, e, FIRST_SM + i,
                       e->track + (e->kind == TRACE_BLOCK ? BLOCK_TID : WARP_TID));
         }
         counters_end(&c, TRACE_NLEVELS);
     }
     strbuf_printf(&b,
                   "{\"ph\":\"M\",\"name\":\"trace_lost_events\",\"pid\":%d,\"tid\":0,"
-                  "\"args\":{\"count\":%llu}}\n]}\n",
-                  GPU_PID, (unsigned long long)missed);
-    if (lost)
-        *lost = missed;
+                  "\"args\":{\"lost\":%s",
+                  GPU_PID, end.full ? "true" : "false");
+    if (end.full)
+        strbuf_printf(&b, ",\"ts\":%llu,\"launch\":%llu,\"cycle\":%llu",
+                      (unsigned long long)t->cut, (unsigned long long)end.launch,
+                      (unsigned long long)end.cycle);
+    strbuf_addz(&b, "}}\n]}\n");
+    if (cut)
+        *cut = end;
     *n = b.n;
     return strbuf_take(&b);
 }

@@ -43,7 +43,6 @@ struct timing_gpu {
     struct ldst **ldst;
     struct own_stats *stats;
     struct memsys *mem;
-    struct arena trace_arena;
     struct trace *trace; /* NULL: none */
     struct pool *pool;   /* NULL: one thread */
     uint64_t now;        /* last core cycle done */
@@ -205,8 +204,8 @@ timing_gpu_new(const struct machine *m, const struct timing_options *o,
     if (o)
         g->opt = *o;
     if (g->opt.trace_limit)
-        g->trace = trace_new(&g->trace_arena, g->m, g->opt.trace_from, g->opt.trace_to,
-                             g->opt.trace_limit);
+        g->trace =
+            trace_new(g->m, g->opt.trace_from, g->opt.trace_to, g->opt.trace_limit);
     bool ok = find_policies(g, diag) && check_paths(g->m, diag) && build_memory(g, diag);
     if (ok && g->opt.threads > 1) {
         g->pool = pool_new(g->opt.threads);
@@ -227,7 +226,7 @@ timing_gpu_free(struct timing_gpu *g)
     pool_free(g->pool);
     drop_memory(g);
     arena_free(&g->launch);
-    arena_free(&g->trace_arena);
+    trace_free(g->trace);
     machine_free(g->m);
     free(g);
 }
@@ -918,7 +917,7 @@ take_samples(struct run *r, uint64_t now)
     }
 }
 
-enum { CHANNELS_EVERY = 64 /* cycles between readings of channels, at least */ };
+enum { CHANNELS_EVERY = 64 /* cycles of a launch between readings of channels */ };
 
 /* A launch may end after cycle `now`, and the next start: where longest windows end,
  * whatever the windows are. */
@@ -948,10 +947,8 @@ loop(struct run *r, struct diag_sink *diag)
     struct timing_gpu *g = r->g;
     uint64_t from = g->now + 1;
     for (uint64_t loops = 1;; loops++) {
-        if (r->next_channels < from) {
+        for (; r->next_channels < from; r->next_channels += CHANNELS_EVERY)
             trace_channels(g->trace, g->mem, r->next_channels);
-            r->next_channels = from + CHANNELS_EVERY;
-        }
         if (r->next_sample < from)
             take_samples(r, from);
         if (r->plan.period && from >= r->tick)
@@ -970,6 +967,8 @@ loop(struct run *r, struct diag_sink *diag)
             return false;
         }
         end_window(r);
+        if (g->trace)
+            trace_bound(g->trace);
         if (r->done == r->blocks) {
             /* Counters of the memory system go to the end of a longest window. */
             while (!between_launches(g, g->now))
@@ -1026,7 +1025,7 @@ finish(struct run *r, struct launch_stats *out, struct diag_sink *diag)
     totals(r, r->end, out);
     if (g->trace) {
         trace_channels(g->trace, g->mem, g->now);
-        trace_end(g->trace, r->end);
+        trace_end(g->trace, r->end, g->now);
     }
     drain(r);
     return stats_check(out, diag);
@@ -1084,9 +1083,10 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     r.start = g->now;
     r.first_dispatch = g->now + g->m->gpu.launch_latency;
     r.tick = g->now + r.plan.period;
+    bool traced = g->trace && g->now < g->trace->cut;
     if (g->trace)
-        trace_begin(g->trace, g->now);
-    r.next_channels = g->trace ? g->now + CHANNELS_EVERY : NEVER;
+        trace_begin(g->trace, grid->prog->entry->name, g->now);
+    r.next_channels = traced ? g->now + CHANNELS_EVERY : NEVER;
     r.next_sample = g->opt.sample_cycles ? g->now + g->opt.sample_cycles : NEVER;
     r.shown = clock_seconds(CLOCK_MONOTONIC);
     grid->nsm = g->m->sm.count;
@@ -1102,8 +1102,8 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
         ldst_no_skip(g->ldst[i], g->opt.no_skip);
         sm_init(&r.sm[i], r.arena, g->m, g->sched, g->residency, &r.plan, &r.prog,
                 g->ldst[i], &g->stats[i].s, r.log ? &r.log[i].log : NULL, i, g->now);
-        r.sm[i].trace = g->trace ? &g->trace->sm[i] : NULL;
-        r.sm[i].every = g->trace || g->opt.no_skip;
+        r.sm[i].trace = traced ? &g->trace->sm[i] : NULL;
+        r.sm[i].every = traced || g->opt.no_skip;
     }
     dispatch_init(&r.dispatch, r.arena, g->m, g->order, r.blocks);
     start_blocks(&r, g->now);
@@ -1118,7 +1118,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
         ok = finish(&r, out, diag);
     } else { /* operations are left in the middle: the memory side starts anew */
         if (g->trace)
-            trace_end(g->trace, g->now);
+            trace_end(g->trace, g->now, g->now);
         drop_memory(g);
         build_memory(g, diag);
     }

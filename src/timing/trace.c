@@ -8,78 +8,175 @@
 
 enum { LEVEL_EVERY = 32 /* cycles over which levels are averaged */ };
 
-static void
-buffer_init(struct trace_buffer *b, struct arena *a, uint64_t cap)
-{
-    b->cap = (uint32_t)(cap < 16 ? 16 : cap);
-    b->v = ARENA_ARRAY(a, struct trace_event, b->cap);
-}
-
 struct trace *
-trace_new(struct arena *a, const struct machine *m, uint64_t from, uint64_t to,
-          uint64_t limit)
+trace_new(const struct machine *m, uint64_t from, uint64_t to, uint64_t limit)
 {
-    struct trace *t = ARENA_NEW(a, struct trace);
+    struct trace *t = xmalloc(sizeof *t);
     *t = (struct trace){.from = from,
                         .to = to,
+                        .limit = limit,
+                        .cut = NEVER,
                         .nsm = m->sm.count,
                         .nchannels = m->dram.channels,
                         .dram_ratio = m->clock.dram / m->clock.core};
-    t->sm = ARENA_ARRAY(a, struct trace_sm, t->nsm);
-    t->l2_before = ARENA_ARRAY(a, uint64_t, t->nchannels);
-    t->dram_before = ARENA_ARRAY(a, uint64_t, t->nchannels);
-    if (limit > UINT32_MAX)
-        limit = UINT32_MAX;
-    buffer_init(&t->gpu, a, limit / 4);
+    t->sm = ARENA_ARRAY(&t->arena, struct trace_sm, t->nsm);
+    t->l2_before = ARENA_ARRAY(&t->arena, uint64_t, t->nchannels);
+    t->dram_before = ARENA_ARRAY(&t->arena, uint64_t, t->nchannels);
     for (unsigned i = 0; i < t->nsm; i++) {
         struct trace_sm *s = &t->sm[i];
         s->trace = t;
-        buffer_init(&s->events, a, (limit - limit / 4) / t->nsm);
-        s->since = ARENA_ARRAY(a, uint64_t, 2 * SM_MAX_WARPS);
-        s->state = ARENA_ARRAY(a, uint8_t, SM_MAX_WARPS);
-        s->block = ARENA_ARRAY(a, uint32_t, SM_MAX_WARPS);
+        s->since = ARENA_ARRAY(&t->arena, uint64_t, 2 * SM_MAX_WARPS);
+        s->state = ARENA_ARRAY(&t->arena, uint8_t, SM_MAX_WARPS);
+        s->block = ARENA_ARRAY(&t->arena, uint32_t, SM_MAX_WARPS);
     }
     return t;
 }
 
+void
+trace_free(struct trace *t)
+{
+    if (!t)
+        return;
+    for (unsigned i = 0; i < t->nsm; i++)
+        free(t->sm[i].events.v);
+    free(t->gpu.v);
+    free(t->launch);
+    arena_free(&t->arena);
+    free(t);
+}
+
+/* Room for one more than n of so many bytes each; grows by half: little is unused. */
+static void *
+one_more(void *v, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap)
+        return v;
+    *cap += *cap / 2 + 16;
+    return xrealloc(v, *cap * size);
+}
+
+static uint64_t
+window_end(const struct trace *t)
+{
+    return t->to < NEVER - t->start ? t->start + t->to : NEVER;
+}
+
 /* Keeps [from, to) of the launch, as far as it lies in the window, with that share of
- * what was counted in it. */
-static void
+ * what was counted in it. False: nothing of it is kept. */
+static bool
 keep(const struct trace *t, struct trace_buffer *b, uint64_t from, uint64_t to,
      unsigned kind, unsigned track, uint64_t value)
 {
-    uint64_t lo = t->start + t->from,
-             hi = t->to < NEVER - t->start ? t->start + t->to : NEVER, length = to - from;
+    uint64_t lo = t->start + t->from, hi = window_end(t), length = to - from;
     if (from < lo)
         from = lo;
     if (to > hi)
         to = hi;
-    if (from >= to)
-        return;
+    if (from >= to || from >= t->cut)
+        return false;
     if (kind == TRACE_CHANNEL) {
         value = (value * (to - from) + length / 2) / length;
         if (!value)
-            return;
+            return false;
     }
-    if (b->n == b->cap) {
-        b->lost++;
-        return;
-    }
+    b->v = one_more(b->v, b->n, &b->cap, sizeof *b->v);
     b->v[b->n++] = (struct trace_event){.from = from,
                                         .to = to,
                                         .value = (uint32_t)value,
                                         .track = (uint16_t)track,
                                         .kind = (uint8_t)kind};
+    return true;
+}
+
+/* Events that begin before cycle c. */
+static uint64_t
+begun(const struct trace_buffer *b, uint64_t c)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < b->n; i++)
+        n += b->v[i].from < c;
+    return n;
+}
+
+static void
+drop(struct trace_buffer *b, uint64_t cut)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->n; i++)
+        if (b->v[i].from < cut)
+            b->v[n++] = b->v[i];
+    b->n = n;
+}
+
+/* Where the last events of levels are now. */
+static void
+find_levels(struct trace_sm *s)
+{
+    memset(s->level_event, 0, sizeof s->level_event);
+    for (size_t i = 0; i < s->events.n; i++)
+        if (s->events.v[i].kind == TRACE_LEVEL)
+            s->level_event[s->events.v[i].track] = i + 1;
+}
+
+static struct trace_buffer *
+buffer(struct trace *t, unsigned i)
+{
+    return i < t->nsm ? &t->sm[i].events : &t->gpu;
+}
+
+/* Down to the limit, if there are more than `most` events. Reads all some 30 times, to
+ * drop at least `most` - limit. */
+static void
+bound(struct trace *t, uint64_t most)
+{
+    uint64_t n = 0, low = 0, high = t->cut; /* limit holds before low, not before high */
+    for (unsigned i = 0; i <= t->nsm; i++)
+        n += buffer(t, i)->n;
+    if (n <= most)
+        return;
+    if (high == NEVER) /* every event has come to an end */
+        for (unsigned i = high = 0; i <= t->nsm; i++)
+            for (size_t k = 0; k < buffer(t, i)->n; k++)
+                if (buffer(t, i)->v[k].from >= high)
+                    high = buffer(t, i)->v[k].from + 1;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        n = 0;
+        for (unsigned i = 0; i <= t->nsm; i++)
+            n += begun(buffer(t, i), middle);
+        if (n <= t->limit)
+            low = middle;
+        else
+            high = middle;
+    }
+    t->cut = low;
+    for (unsigned i = 0; i <= t->nsm; i++)
+        drop(buffer(t, i), low);
+    for (unsigned i = 0; i < t->nsm; i++)
+        find_levels(&t->sm[i]);
+    while (t->nlaunch && t->launch[t->nlaunch - 1].start > low)
+        t->nlaunch--;
 }
 
 void
-trace_begin(struct trace *t, uint64_t now)
+trace_bound(struct trace *t)
+{
+    bound(t, t->limit + t->limit / 2);
+}
+
+void
+trace_begin(struct trace *t, const char *kernel, uint64_t now)
 {
     t->start = t->channels_at = now;
+    if (now <= t->cut) {
+        t->launch = one_more(t->launch, t->nlaunch, &t->cap_launch, sizeof *t->launch);
+        t->launch[t->nlaunch++] =
+            (struct trace_launch){arena_strdup(&t->arena, kernel), now};
+    }
     for (unsigned i = 0; i < t->nchannels; i++)
         t->l2_before[i] = t->dram_before[i] = 0;
     for (unsigned i = 0; i < t->nsm; i++)
-        t->sm[i].level_from = t->sm[i].level_at = now;
+        t->sm[i].level_from = t->sm[i].level_at = now + 1;
 }
 
 static enum trace_state
@@ -124,22 +221,37 @@ trace_blocks(struct trace_sm *t, const struct sm *s, uint64_t now)
     }
 }
 
+/* Pieces of one level that follow each other are one event: so there are as many events
+ * whether the SM sleeps or is stepped. */
+static void
+keep_piece(struct trace_sm *t, unsigned k, uint64_t sum, uint64_t end)
+{
+    struct trace_buffer *b = &t->events;
+    uint64_t length = end - t->level_from;
+    uint64_t value = (sum * TRACE_PARTS + length / 2) / length;
+    if (!keep(t->trace, b, t->level_from, end, TRACE_LEVEL, k, value))
+        return;
+    struct trace_event *last = t->level_event[k] ? &b->v[t->level_event[k] - 1] : NULL;
+    if (last && last->to == b->v[b->n - 1].from && last->value == value)
+        last->to = b->v[--b->n].to;
+    else
+        t->level_event[k] = b->n;
+}
+
 static void
 end_piece(struct trace_sm *t, uint64_t end)
 {
-    uint64_t length = end - t->level_from;
     for (unsigned k = 0; k < TRACE_NLEVELS; k++) {
         uint64_t sum = t->level_sum[k] + t->level[k] * (end - t->level_at);
         if (sum)
-            keep(t->trace, &t->events, t->level_from, end, TRACE_LEVEL, k,
-                 (sum * TRACE_PARTS + length / 2) / length);
+            keep_piece(t, k, sum, end);
         t->level_sum[k] = 0;
     }
     t->level_from = t->level_at = end;
 }
 
 /* Levels are up to `end` what they were. Pieces end at the same cycles however long an SM
- * sleeps; those that it sleeps through are one. */
+ * sleeps. */
 static void
 keep_levels(struct trace_sm *t, uint64_t end)
 {
@@ -166,8 +278,11 @@ trace_levels(struct trace_sm *t, const struct sm *s, uint64_t now)
 void
 trace_cycle(struct trace_sm *t, const struct sm *s, uint64_t now)
 {
-    if (now - t->trace->start > t->trace->to)
-        return; /* what is open ends outside the window */
+    uint64_t last = window_end(t->trace);
+    if (last > t->trace->cut)
+        last = t->trace->cut;
+    if (t->level_from >= last)
+        return; /* what is open ends later, pieces of levels to come begin later */
     trace_blocks(t, s, now);
     for (unsigned w = 0; w < s->nwarps; w++) {
         enum trace_state state = s->warp[w].ew ? state_of(s, w) : TRACE_NO_WARP;
@@ -200,24 +315,24 @@ trace_channels(struct trace *t, struct memsys *ms, uint64_t now)
 }
 
 void
-trace_end(struct trace *t, uint64_t now)
+trace_end(struct trace *t, uint64_t end, uint64_t now)
 {
     for (unsigned i = 0; i < t->nsm; i++) {
         struct trace_sm *s = &t->sm[i];
         for (unsigned w = 0; w < SM_MAX_WARPS; w++) {
             if (s->state[w] != TRACE_NO_WARP)
-                keep(t, &s->events, s->since[w], now + 1, TRACE_WARP, w, s->state[w]);
+                keep(t, &s->events, s->since[w], end + 1, TRACE_WARP, w, s->state[w]);
             if (s->block[w])
-                keep(t, &s->events, s->since[SM_MAX_WARPS + w], now + 1, TRACE_BLOCK, w,
+                keep(t, &s->events, s->since[SM_MAX_WARPS + w], end + 1, TRACE_BLOCK, w,
                      s->block[w] - 1);
             s->state[w] = TRACE_NO_WARP;
             s->block[w] = 0;
         }
-        if (now >= s->level_at)
-            keep_levels(s, now + 1);
+        keep_levels(s, now + 1);
         if (s->level_at > s->level_from)
             end_piece(s, s->level_at);
         memset(s->level, 0, sizeof s->level);
     }
-    keep(t, &t->gpu, t->start + 1, now + 1, TRACE_LAUNCH, 0, t->launches++);
+    keep(t, &t->gpu, t->start + 1, end + 1, TRACE_LAUNCH, 0, t->launches++);
+    bound(t, t->limit);
 }

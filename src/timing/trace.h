@@ -1,7 +1,12 @@
 /* trace.h: what happened when: blocks, states of warps, what is under way in an SM,
- * traffic of L2 and DRAM channels, as events in buffers made before the simulation
- * starts. An SM writes only its own buffer. A full buffer takes no more; what it lost is
- * counted. */
+ * traffic of L2 and DRAM channels, as events in buffers that grow. An SM writes only its
+ * own buffer.
+ *
+ * A trace of more events than its limit ends at the latest cycle before which no more
+ * than that begin: `cut`. What begins later is dropped, what goes on beyond ends there.
+ * The cut depends on the events alone, not on the order in which they come: events that
+ * are not known yet can only make it earlier, so what lies behind the cut of those known
+ * can go at any time. It is looked for between windows. */
 #ifndef ALLOT_TIMING_TRACE_H
 #define ALLOT_TIMING_TRACE_H
 
@@ -51,8 +56,7 @@ struct trace_event {
 
 struct trace_buffer {
     struct trace_event *v;
-    uint32_t n, cap;
-    uint64_t lost;
+    size_t n, cap;
 };
 
 struct trace_sm { /* of one SM */
@@ -64,12 +68,23 @@ struct trace_sm { /* of one SM */
     uint32_t level[TRACE_NLEVELS];
     uint64_t level_sum[TRACE_NLEVELS]; /* over the cycles [level_from, level_at) */
     uint64_t level_from, level_at;
+    size_t level_event[TRACE_NLEVELS]; /* the last one kept, + 1; 0: none */
+};
+
+struct trace_launch {
+    const char *kernel;
+    uint64_t start; /* last cycle before it */
 };
 
 struct trace {
     uint64_t from, to; /* window, cycles of each launch; only what lies in it is kept */
     uint64_t start;    /* of the launch under way */
-    uint32_t launches;
+    uint64_t limit;    /* events */
+    uint64_t cut;      /* nothing is kept from this cycle on; NEVER: not full so far */
+    uint32_t launches; /* so far; those from the cut on are not in `launch` */
+    size_t nlaunch, cap_launch;
+    struct trace_launch *launch;
+    struct arena arena; /* of what does not grow */
     unsigned nsm, nchannels;
     double dram_ratio; /* DRAM command clocks a core cycle */
     struct trace_sm *sm;
@@ -79,14 +94,18 @@ struct trace {
 };
 
 /* limit: events in all. */
-struct trace *trace_new(struct arena *a, const struct machine *m, uint64_t from,
-                        uint64_t to, uint64_t limit);
-void trace_begin(struct trace *t, uint64_t now);
+struct trace *trace_new(const struct machine *m, uint64_t from, uint64_t to,
+                        uint64_t limit);
+void trace_free(struct trace *t); /* may be NULL */
+void trace_begin(struct trace *t, const char *kernel, uint64_t now);
 /* After an SM's cycle. */
 void trace_cycle(struct trace_sm *t, const struct sm *s, uint64_t now);
 /* Channels, up to and including cycle `now`. */
 void trace_channels(struct trace *t, struct memsys *ms, uint64_t now);
-/* The launch is over: what is open ends. */
-void trace_end(struct trace *t, uint64_t now);
+/* Between windows: the buffers hold no more than 1.5 times the limit. */
+void trace_bound(struct trace *t);
+/* The launch ended in cycle `end`, and SMs are done up to `now`: what is open ends, and
+ * no more than the limit is kept. */
+void trace_end(struct trace *t, uint64_t end, uint64_t now);
 
 #endif

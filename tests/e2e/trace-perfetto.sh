@@ -60,5 +60,6 @@ broken "a track without name" '"warp 3"' s/thread_name/thread/ '1 threads with s
 broken "two processes of one name" '"SM 3"' 's/SM 3/SM 4/' '1 processes named as another'
 broken "two levels at a time" '"ph":"C","pid":1000' 'p;s/:\([0-9.]*\)}}/:1\1}}/' \
     '1 counter samples at the time of'
+broken "a launch without a number" '"launch":0' 's/"launch":0//' '1 launches without a number'
 broken "an end that is missing" '"trace_lost_events"' s/.// bad.json:
 echo passed

@@ -30,7 +30,8 @@ for e in trace["traceEvents"]:
     if kind == "X":
         need(isinstance(e["dur"], int) and e["dur"] > 0, "duration", e)
         need((e["pid"], e["tid"], "thread_name") in names, "a track without a name", e)
-        tracks[e["pid"], e["tid"]].append((e["ts"], e["ts"] + e["dur"], e["name"]))
+        tracks[e["pid"], e["tid"]].append((e["ts"], e["ts"] + e["dur"], e["name"],
+                                           e.get("args")))
     else:
         (key, value), = e["args"].items()
         need(value >= 0, "level", e)
@@ -70,6 +71,8 @@ if not window:
     need(len(run) == len(launches), "launches", len(run))
     for slice, k in zip(run, launches):
         need(slice[1] - slice[0] == k["cycles"], "launch of", k["cycles"], slice)
+        need(slice[2] == k["name"], "launch of", k["name"], slice)
+    need([s[3] for s in run] == [{"launch": i} for i in range(len(run))], "launches", run)
     need(sum(blocks.values()) == sum(k["blocks"] for k in launches), "blocks", blocks)
     need(sums["L2 accesses/cycle"] == sum(k["l2_accesses"] for k in launches), "L2", sums)
     need(sums["DRAM busy %"] == sum(k["dram_busy"] for k in launches), "DRAM", sums)

@@ -4,6 +4,8 @@
  * windows are in which SMs and memory partitions run by themselves. */
 #include "timing_sm_rig.h"
 
+#include "timing/trace.h"
+
 #define HEAD ".version 6.0\n.target sm_30\n.address_size 64\n"
 #define BEGIN                                                                            \
     ".visible .entry k(.param .u64 buf, .param .u32 n)\n{\n"                             \
@@ -367,6 +369,91 @@ limits(void **state)
     free(said[1]);
 }
 
+struct row {
+    uint64_t sm, from, kind, track, to, value;
+};
+
+static int
+by_all(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct row));
+}
+
+/* Events of two launches with traffic, in an order of their own, what goes on beyond the
+ * cut shortened to it. */
+static struct row *
+events(const char *latency, uint64_t limit, unsigned threads, unsigned window,
+       bool no_skip, size_t *n, uint64_t *cut)
+{
+    struct rig r;
+    size_t i = 0, most = 0;
+    while (strcmp(kernels[i].name, "traffic"))
+        i++;
+    rig_load(&r, "gtx480", kernels[i].text, NULL);
+    rig_set(&r, "icnt.latency", latency);
+    r.opt.threads = threads;
+    r.opt.window = window;
+    r.opt.no_skip = no_skip;
+    r.opt.trace_limit = limit;
+    r.opt.trace_to = UINT64_MAX;
+    rig_buf(&r, 0, BYTES);
+    rig_param(&r, 1, 1);
+    rig_launch(&r, 30, kernels[i].block);
+    rig_launch(&r, 40, kernels[i].block);
+    const struct trace *t = timing_trace(r.gpu);
+    for (unsigned k = 0; k <= t->nsm; k++)
+        most += k < t->nsm ? t->sm[k].events.n : t->gpu.n;
+    assert_true(most <= limit);
+    struct row *rows = xcalloc(most + 1, sizeof *rows);
+    *n = 0;
+    *cut = t->cut;
+    for (unsigned k = 0; k <= t->nsm; k++) {
+        const struct trace_buffer *b = k < t->nsm ? &t->sm[k].events : &t->gpu;
+        for (size_t j = 0; j < b->n; j++) {
+            const struct trace_event *e = &b->v[j];
+            rows[(*n)++] = (struct row){
+                k, e->from, e->kind, e->track, e->to < t->cut ? e->to : t->cut, e->value};
+        }
+    }
+    qsort(rows, *n, sizeof *rows, by_all);
+    rig_free(&r);
+    return rows;
+}
+
+static void
+same_traces(void **state)
+{
+    static const struct {
+        unsigned threads, window;
+        bool no_skip;
+    } runs[] = {{2, 0, false}, {1, 1, false}, {3, 2, false}, {1, 8, false}, {1, 0, true}};
+    static const char *const latency[] = {"8", "30"}; /* longest windows: 4, 16 cycles */
+    (void)state;
+    for (size_t l = 0; l < 2; l++) {
+        size_t all, none, n, m;
+        uint64_t cut, end;
+        free(events(latency[l], 10000000, 1, 0, false, &all, &cut));
+        assert_true(all > 1000 && cut == NEVER);
+        free(events(latency[l], all, 1, 0, false, &n, &cut)); /* all of them fit */
+        assert_true(n == all && cut == NEVER);
+        free(events(latency[l], 1, 1, 0, false, &none, &cut));
+        assert_true(none <= 1 && cut < 1000);
+        for (size_t limit = all / 4; limit < all; limit += all / 2) {
+            struct row *one = events(latency[l], limit, 1, 0, false, &n, &cut);
+            assert_true(cut != NEVER && n <= limit && n + 500 > limit);
+            for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+                struct row *other = events(latency[l], limit, runs[k].threads,
+                                           runs[k].window, runs[k].no_skip, &m, &end);
+                assert_int_equal(end, cut);
+                assert_int_equal(m, n);
+                assert_memory_equal(one, other, n * sizeof *one);
+                free(other);
+            }
+            free(one);
+        }
+    }
+}
+
 int
 main(void)
 {
@@ -375,6 +462,7 @@ main(void)
         cmocka_unit_test(results_are_possible_ones),
         cmocka_unit_test(own_stores_are_seen_at_once),
         cmocka_unit_test(limits),
+        cmocka_unit_test(same_traces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
