@@ -10,13 +10,12 @@
 #include "base/bitset.h"
 #include "base/vec.h"
 #include "analysis/scratchpad.h"
+#include "base/inline.h"
 #include "exec/exec.h"
 
 #define REF_CONST 0x80000000u
 #define REF_NONE 0xffffffffu
 #define FULL_MASK 0xffffffffu
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 struct exec_inst;
 /* Executes one decoded instruction for the lanes of `mask` (never 0). w->pc is already

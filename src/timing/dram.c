@@ -19,10 +19,11 @@
  * next request from the policy; one command is issued (with dual_command one to a row and
  * one to a column), banks looked at in turn from one that moves on with every assignment.
  *
- * Cost of a tick with work: the kinds of commands (banks are looked at when they come to
+ * Cost of a tick with work: a few set operations (banks are looked at when they come to
  * allow their next one); without: nothing (dram_next). */
 #include "timing/dram.h"
 #include "base/bitset.h"
+#include "base/inline.h"
 
 #include <string.h>
 
@@ -39,7 +40,7 @@ struct bank {
     uint16_t group;
 };
 
-enum next { ACTIVATE, PRECHARGE, COLUMN /* and 2 * group + write */ };
+enum next { ACTIVATE, PRECHARGE, READ, WRITE, KINDS };
 
 struct flight { /* data of the last burst of a request */
     uint64_t done;
@@ -57,19 +58,23 @@ struct dram {
     struct bank *bank;
     uint64_t *group_col_at;
     uint64_t col_at, read_at, write_at, act_at;
-    unsigned groups, kinds; /* kinds: of enum next */
-    uint64_t *of;           /* word x kind: busy banks whose next command it is */
-    uint64_t *allowed;      /* by bank: tick before which it refuses its next command */
-    uint8_t *next;          /* enum next */
-    uint64_t *ready;        /* busy banks that no longer refuse it */
-    uint64_t ripe_at;       /* no other becomes ready before */
-    uint64_t *can_col, *can_row; /* banks (survey) */
+    unsigned groups;
+    uint32_t held;        /* groups that refuse columns, as far as released */
+    uint64_t *held_banks; /* of these groups */
+    uint64_t *in_group;   /* word x group: its banks */
+    uint64_t *of;         /* word x kind: busy banks whose next command it is */
+    uint64_t *allowed;    /* by bank: tick before which it refuses its next command */
+    uint8_t *next;        /* enum next */
+    uint64_t *ready;      /* busy banks that no longer refuse it */
+    uint64_t ripe_at;     /* no other becomes ready before */
+    uint64_t *can_col, *can_row, *can; /* banks (survey); can: either */
     uint64_t next_refresh;
 
     struct dram_entry *entry;
-    uint16_t *first;          /* by bank */
-    uint16_t free;            /* list of unused entries */
-    uint64_t *waiting, *busy; /* banks with requests in the queue; with one in work */
+    uint16_t *first; /* by bank */
+    uint16_t free;   /* list of unused entries */
+    uint64_t *wanted,
+        *busy; /* banks with requests in the queue alone; with one in work */
     unsigned queued, working;
     unsigned turn; /* bank looked at first */
     uint64_t order;
@@ -147,25 +152,29 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
 
     d->bank = ARENA_ARRAY(a, struct bank, d->banks);
     d->first = ARENA_ARRAY(a, uint16_t, d->banks);
+    d->groups = m->dram.groups;
+    d->in_group = ARENA_ARRAY(a, uint64_t, (size_t)d->groups * d->words);
+    d->held_banks = bitset_new(a, d->banks);
     for (unsigned b = 0; b < d->banks; b++) {
+        unsigned g = b % d->groups;
         d->bank[b].cur = d->first[b] = DRAM_NONE;
-        d->bank[b].group = (uint16_t)(b % m->dram.groups);
+        d->bank[b].group = (uint16_t)g;
+        d->in_group[b / 64 * d->groups + g] |= (uint64_t)1 << b % 64;
     }
     d->allowed = ARENA_ARRAY(a, uint64_t, d->banks);
     d->next = ARENA_ARRAY(a, uint8_t, d->banks);
-    d->groups = m->dram.groups;
-    d->kinds = COLUMN + 2 * d->groups;
-    d->of = ARENA_ARRAY(a, uint64_t, d->kinds * d->words);
+    d->of = ARENA_ARRAY(a, uint64_t, (size_t)KINDS * d->words);
     d->ready = bitset_new(a, d->banks);
     d->ripe_at = NEVER;
     d->can_col = bitset_new(a, d->banks);
     d->can_row = bitset_new(a, d->banks);
+    d->can = bitset_new(a, d->banks);
     d->group_col_at = ARENA_ARRAY(a, uint64_t, m->dram.groups);
     unsigned n = m->dram.queue + d->banks;
     d->entry = ARENA_ARRAY(a, struct dram_entry, n);
     for (unsigned i = 0; i < n; i++)
         d->entry[i].next = (uint16_t)(i + 1 < n ? i + 1 : DRAM_NONE);
-    d->waiting = bitset_new(a, d->banks);
+    d->wanted = bitset_new(a, d->banks);
     d->busy = bitset_new(a, d->banks);
     ring_init(&d->flight, a, larger(m->dram.tCL, m->dram.tWL) + d->burst);
     ring_init(&d->back, a, m->dram.return_queue);
@@ -222,7 +231,8 @@ dram_push(struct dram *d, const struct dram_req *r, uint64_t now)
     else
         d->entry[b->last].next = i;
     b->last = i;
-    bitset_add(d->waiting, r->bank);
+    if (b->cur == DRAM_NONE)
+        bitset_add(d->wanted, r->bank);
     d->queued++;
 }
 
@@ -239,8 +249,6 @@ unlink_entry(struct dram *d, unsigned bank, uint16_t i)
         d->entry[before].next = next;
     if (next == DRAM_NONE)
         d->bank[bank].last = before;
-    if (d->first[bank] == DRAM_NONE)
-        bitset_del(d->waiting, bank);
     d->queued--;
 }
 
@@ -250,7 +258,7 @@ static void
 find_next(struct dram *d, unsigned bank)
 {
     const struct bank *b = &d->bank[bank];
-    uint64_t *of = d->of + bank / 64 * d->kinds, bit = (uint64_t)1 << bank % 64;
+    uint64_t *of = d->of + (size_t)(bank / 64 * KINDS), bit = (uint64_t)1 << bank % 64;
     of[d->next[bank]] &= ~bit;
     bitset_del(d->ready, bank);
     if (b->cur == DRAM_NONE)
@@ -262,7 +270,7 @@ find_next(struct dram *d, unsigned bank)
         d->next[bank] = PRECHARGE;
         d->allowed[bank] = b->pre_at;
     } else {
-        d->next[bank] = (uint8_t)(COLUMN + 2 * b->group + b->write);
+        d->next[bank] = b->write ? WRITE : READ;
         d->allowed[bank] = b->col_at;
     }
     of[d->next[bank]] |= bit;
@@ -287,13 +295,13 @@ column_at(const struct dram *d, bool write)
 
 /* Banks that allow their next command at `now`. In this and what follows without
  * branches, since these could not be foretold. */
-static void
-ripen(struct dram *d, uint64_t now)
+ALWAYS_INLINE void
+ripen(struct dram *d, unsigned words, uint64_t now)
 {
     if (d->ripe_at > now)
         return;
     uint64_t ripe = NEVER;
-    for (unsigned w = 0; w < d->words; w++) {
+    for (unsigned w = 0; w < words; w++) {
         uint64_t ready = 0;
         FOR_BITS(i, d->busy[w] & ~d->ready[w])
         {
@@ -307,40 +315,59 @@ ripen(struct dram *d, uint64_t now)
     d->ripe_at = ripe;
 }
 
+/* Groups that allow columns again at `now`. */
+ALWAYS_INLINE void
+release(struct dram *d, unsigned words, uint64_t now)
+{
+    FOR_BITS(g, d->held)
+    {
+        if (d->group_col_at[g] > now)
+            continue;
+        d->held ^= 1u << g;
+        for (unsigned w = 0; w < words; w++)
+            d->held_banks[w] &= ~d->in_group[w * d->groups + g];
+    }
+}
+
 /* Ready banks whose next command the channel and the group allow at `now` too, by its
  * kind. */
-static void
-survey(struct dram *d, uint64_t now)
+ALWAYS_INLINE void
+survey(struct dram *d, unsigned words, uint64_t now)
 {
-    ripen(d, now);
+    ripen(d, words, now);
+    release(d, words, now);
     uint64_t reads = -(uint64_t)(column_at(d, false) <= now);
     uint64_t writes = -(uint64_t)(column_at(d, true) <= now);
     uint64_t activates = -(uint64_t)(d->act_at <= now);
-    for (unsigned w = 0; w < d->words; w++) {
-        const uint64_t *of = d->of + w * d->kinds;
-        uint64_t col = 0;
-        for (unsigned g = 0; g < d->groups; g++)
-            col |= ((of[COLUMN + 2 * g] & reads) | (of[COLUMN + 2 * g + 1] & writes)) &
-                   -(uint64_t)(d->group_col_at[g] <= now);
+    for (unsigned w = 0; w < words; w++) {
+        const uint64_t *of = d->of + (size_t)(w * KINDS);
+        uint64_t col = (of[READ] & reads) | (of[WRITE] & writes);
         d->can_row[w] = (of[PRECHARGE] | (of[ACTIVATE] & activates)) & d->ready[w];
-        d->can_col[w] = col & d->ready[w];
+        d->can_col[w] = col & d->ready[w] & ~d->held_banks[w];
+        d->can[w] = d->can_row[w] | d->can_col[w];
     }
 }
 
 /* No command is possible before, as far as is known after those of `now`. */
-static uint64_t
-next_command(struct dram *d, uint64_t now)
+ALWAYS_INLINE uint64_t
+next_command(struct dram *d, unsigned words, uint64_t now)
 {
     uint64_t row = NEVER, read = NEVER, write = NEVER;
-    for (unsigned w = 0; w < d->words; w++) {
-        const uint64_t *of = d->of + w * d->kinds, ready = d->ready[w];
+    for (unsigned w = 0; w < words; w++) {
+        const uint64_t *of = d->of + (size_t)(w * KINDS);
+        const uint64_t *in_group = d->in_group + (size_t)(w * d->groups);
+        uint64_t ready = d->ready[w], reads = of[READ] & ready,
+                 writes = of[WRITE] & ready;
         uint64_t t = d->act_at | -(uint64_t) !(of[ACTIVATE] & ready);
         row = t < row ? t : row;
         row &= -(uint64_t) !(of[PRECHARGE] & ready); /* 0: at once */
-        for (unsigned g = 0; g < d->groups; g++) {
-            uint64_t r = d->group_col_at[g], u = r;
-            r |= -(uint64_t) !(of[COLUMN + 2 * g] & ready);
-            u |= -(uint64_t) !(of[COLUMN + 2 * g + 1] & ready);
+        read &= -(uint64_t) !(reads & ~d->held_banks[w]);
+        write &= -(uint64_t) !(writes & ~d->held_banks[w]);
+        FOR_BITS(g, d->held)
+        {
+            uint64_t at = d->group_col_at[g];
+            uint64_t r = at | -(uint64_t) !(reads & in_group[g]);
+            uint64_t u = at | -(uint64_t) !(writes & in_group[g]);
             read = r < read ? r : read;
             write = u < write ? u : write;
         }
@@ -351,6 +378,19 @@ next_command(struct dram *d, uint64_t now)
     t = row < t ? row : t;
     t = d->ripe_at < t ? d->ripe_at : t;
     return later(t, now + 1);
+}
+
+/* No command to a bank with a request in work is possible before, as things are. */
+static uint64_t
+command_at(const struct dram *d, unsigned bank)
+{
+    const struct bank *b = &d->bank[bank];
+    uint64_t t = d->allowed[bank];
+    if (d->next[bank] == ACTIVATE)
+        return later(t, d->act_at);
+    if (d->next[bank] == PRECHARGE)
+        return t;
+    return later(later(t, d->group_col_at[b->group]), column_at(d, b->write));
 }
 
 /* Refreshes due up to now. Between its due tick and its end no command is possible, so
@@ -442,6 +482,9 @@ column(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
     bool write = e->r.write;
     d->col_at = now + d->tCCD;
     d->group_col_at[b->group] = now + d->tCCDL;
+    d->held |= 1u << b->group;
+    for (unsigned w = 0; w < d->words; w++)
+        d->held_banks[w] |= d->in_group[w * d->groups + b->group];
     uint64_t done, pre;
     if (write) {
         d->read_at = now + d->tWTR;
@@ -473,6 +516,8 @@ column(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
     d->free = b->cur;
     b->cur = DRAM_NONE;
     bitset_del(d->busy, bank);
+    if (d->first[bank] != DRAM_NONE)
+        bitset_add(d->wanted, bank);
     d->working--;
 }
 
@@ -480,7 +525,7 @@ static void
 command(struct dram *d, unsigned bank, uint64_t now)
 {
     struct bank *b = &d->bank[bank];
-    if (d->next[bank] >= COLUMN)
+    if (d->next[bank] >= READ)
         column(d, b, bank, now);
     else if (d->next[bank] == ACTIVATE)
         activate(d, b, bank, now);
@@ -495,62 +540,78 @@ in_turn(const struct dram *d, unsigned bank)
     return bank >= d->turn ? bank - d->turn : bank + d->banks - d->turn;
 }
 
-/* First bank in turn in the set, from the `from`th bank on; d->banks: none. */
-static unsigned
-first_in_turn(const struct dram *d, const uint64_t *set, unsigned from)
+/* First bank in turn in the set; d->banks: it is empty. */
+static inline unsigned
+first_in_turn(const struct dram *d, const uint64_t *set)
 {
-    if (d->words == 1 && !from) { /* mostly */
+    if (d->words == 1) { /* mostly */
         uint64_t after = set[0] >> d->turn << d->turn, x = after ? after : set[0];
         return x ? (unsigned)bit_lowest(x) : d->banks;
     }
     FOR_BANKS(bank, d, set)
     {
-        if (in_turn(d, bank) >= from)
-            return bank;
+        return bank;
     }
     return d->banks;
 }
 
-static void
-issue(struct dram *d, uint64_t now)
+/* The same of those that come after `bank` in turn. */
+static unsigned
+next_in_turn(const struct dram *d, const uint64_t *set, unsigned bank)
 {
-    survey(d, now);
-    unsigned c = first_in_turn(d, d->can_col, 0);
-    unsigned r = first_in_turn(d, d->can_row, 0);
-    if (c < d->banks || r < d->banks) {
-        bool col = r == d->banks || (c < d->banks && in_turn(d, c) < in_turn(d, r));
-        unsigned bank = col ? c : r;
+    FOR_BANKS(b, d, set)
+    {
+        if (in_turn(d, b) > in_turn(d, bank))
+            return b;
+    }
+    return d->banks;
+}
+
+ALWAYS_INLINE void
+issue_in(struct dram *d, unsigned words, uint64_t now)
+{
+    survey(d, words, now);
+    unsigned bank = first_in_turn(d, d->can);
+    if (bank < d->banks) {
+        bool col = bitset_has(d->can_col, bank);
         command(d, bank, now);
         if (d->m->dram.dual_command) { /* one of the other kind, of a later bank */
-            unsigned other =
-                first_in_turn(d, col ? d->can_row : d->can_col, in_turn(d, bank) + 1);
+            unsigned other = next_in_turn(d, col ? d->can_row : d->can_col, bank);
             if (other < d->banks)
                 command(d, other, now);
         }
     }
-    d->cmd_at = next_command(d, now);
+    d->cmd_at = next_command(d, words, now);
+}
+
+/* With words of the sets known to the compiler, where there is one: mostly. */
+static void
+issue(struct dram *d, uint64_t now)
+{
+    if (d->words == 1)
+        issue_in(d, 1, now);
+    else
+        issue_in(d, d->words, now);
 }
 
 static bool
-any_idle_wanted(const struct dram *d)
+any_wanted(const struct dram *d)
 {
     for (unsigned w = 0; w < d->words; w++)
-        if (d->waiting[w] & ~d->busy[w])
+        if (d->wanted[w])
             return true;
     return false;
 }
 
-static bool
+static void
 assign(struct dram *d, uint64_t now)
 {
-    if (!any_idle_wanted(d))
-        return false;
+    if (!any_wanted(d))
+        return;
     struct dram_view v = {d->entry, d->first, d->banks, now, d->m->dram.age_limit};
-    FOR_BANKS(bank, d, d->waiting)
+    FOR_BANKS(bank, d, d->wanted)
     {
         struct bank *b = &d->bank[bank];
-        if (b->cur != DRAM_NONE)
-            continue;
         uint16_t i = d->policy->pick(&v, bank, b->open, b->row);
         if (i == DRAM_NONE)
             continue;
@@ -561,12 +622,14 @@ assign(struct dram *d, uint64_t now)
         b->write = d->entry[i].r.write;
         b->missed = false;
         bitset_add(d->busy, bank);
+        bitset_del(d->wanted, bank);
         find_next(d, bank);
+        uint64_t at = command_at(d, bank);
+        d->cmd_at = at < d->cmd_at || !d->working ? at : d->cmd_at;
         d->working++;
         d->turn = d->turn + 1 == d->banks ? 0 : d->turn + 1;
-        return true;
+        return;
     }
-    return false;
 }
 
 void
@@ -585,8 +648,8 @@ dram_tick(struct dram *d, uint64_t now)
                 d->cmd_at = 0;
         }
     }
-    if (d->queued && assign(d, now))
-        d->cmd_at = 0;
+    if (d->queued)
+        assign(d, now);
     if (d->working && d->cmd_at <= now)
         issue(d, now);
 }
@@ -612,7 +675,7 @@ dram_next(const struct dram *d, uint64_t now)
         if (f->done < t && (!f->r.answered || !ring_full(&d->back)))
             t = f->done;
     }
-    if (d->queued && t > now + 1 && any_idle_wanted(d))
+    if (d->queued && t > now + 1 && any_wanted(d))
         t = now + 1;
     return t != NEVER && t <= now ? now + 1 : t;
 }
@@ -652,15 +715,9 @@ dram_explain(const struct dram *d, struct strbuf *out)
     for (unsigned b = 0; b < d->banks; b++) {
         if (d->bank[b].cur == DRAM_NONE)
             continue;
-        uint64_t t = d->allowed[b];
-        if (d->next[b] == ACTIVATE)
-            t = later(t, d->act_at);
-        else if (d->next[b] >= COLUMN)
-            t = later(later(t, d->group_col_at[d->bank[b].group]),
-                      column_at(d, d->bank[b].write));
-        static const char *const name[] = {"activate", "precharge", "column"};
-        strbuf_printf(out, "; bank %u: %s", b,
-                      name[d->next[b] < COLUMN ? d->next[b] : COLUMN]);
+        uint64_t t = command_at(d, b);
+        static const char *const name[] = {"activate", "precharge", "column", "column"};
+        strbuf_printf(out, "; bank %u: %s", b, name[d->next[b]]);
         if (t == NEVER)
             strbuf_addz(out, " waits for the return queue");
         else
