@@ -160,6 +160,23 @@ make_folders(const char *path)
     free(copy);
 }
 
+/* Write-ahead logging, so that readers and a writer do not wait for each other. SQLite
+ * does not wait to switch a new database to it while another process does the same. */
+static bool
+log_ahead(struct store *s, struct diag_sink *diag)
+{
+    enum { STEP_MS = 5 };
+    for (int ms = 0; ms < BUSY_MS; ms += STEP_MS) {
+        int r = sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+        if (r == SQLITE_OK)
+            return true;
+        if (r != SQLITE_BUSY)
+            break;
+        sqlite3_sleep(STEP_MS);
+    }
+    return fail(s, diag, "cannot be changed");
+}
+
 struct store *
 store_open(const char *path, struct diag_sink *diag)
 {
@@ -173,10 +190,8 @@ store_open(const char *path, struct diag_sink *diag)
         fail(s, diag, "cannot be opened");
     else {
         sqlite3_busy_timeout(s->db, BUSY_MS);
-        ok = run_sql(s,
-                     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                     "PRAGMA foreign_keys = ON",
-                     diag) &&
+        ok = log_ahead(s, diag) &&
+             run_sql(s, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", diag) &&
              bring_up_to_date(s, diag);
     }
     if (ok)

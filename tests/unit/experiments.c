@@ -485,6 +485,37 @@ several_writers(void **state)
     store_close(s);
 }
 
+/* Another process writes to a new database, which has no log yet: opening it
+ * waits. */
+static void
+opening_waits_for_a_writer(void **state)
+{
+    (void)state;
+    const char *path = in_dir("new.db");
+    int ready[2];
+    char c;
+    assert_int_equal(pipe(ready), 0);
+    if (fork() == 0) {
+        sqlite3 *db;
+        bool ok = sqlite3_open(path, &db) == SQLITE_OK &&
+                  sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
+                  write(ready[1], "", 1) == 1;
+        sqlite3_sleep(200);
+        sqlite3_close(db);
+        _exit(!ok);
+    }
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    struct diag_sink diag = {0};
+    struct store *s = store_open(path, &diag);
+    assert_non_null(s);
+    store_close(s);
+    int status;
+    wait(&status);
+    assert_int_equal(status, 0);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 static void
 sql(const char *path, const char *text)
 {
@@ -763,6 +794,7 @@ main(void)
         cmocka_unit_test(full_params_are_left_out_of_quick_runs),
         cmocka_unit_test(records_come_back),
         cmocka_unit_test(several_writers),
+        cmocka_unit_test(opening_waits_for_a_writer),
         cmocka_unit_test(old_stores_are_brought_up_to_date),
         cmocka_unit_test(the_spool_is_taken_once),
         cmocka_unit_test(verdict_by_hand),
