@@ -39,6 +39,7 @@ collector_init(struct sm *s, struct arena *a)
                                         .free = n ? ~0ull >> (64 - n) : 0,
                                         .ports = (uint8_t)sm_share(ports[c], s->nparts),
                                         .last = (uint8_t)(n ? n - 1 : 0)};
+            p->open |= (uint8_t)((unsigned)(n != 0) << c);
             at += n;
         }
         p->ncu = at;
@@ -55,24 +56,29 @@ collector_init(struct sm *s, struct arena *a)
     }
 }
 
+/* Complete units of the set that have room before them. */
+static uint64_t
+can_leave(const struct sm_part *p, unsigned c)
+{
+    const struct sm_set *set = &p->set[c];
+    uint64_t can = 0;
+    if (c < SM_NCLS)
+        return p->ex_full >> c & 1 ? 0 : set->ready;
+    FOR_BITS(i, set->ready)
+    can |= (uint64_t)(~p->ex_full >> p->cu_cls[set->first + i] & 1) << i;
+    return can;
+}
+
 /* Complete units leave for the pipelines, a round robin per set. True: one did. */
 static bool
 leave(struct sm *s, struct sm_part *p)
 {
     uint32_t busy = p->busy;
-    FOR_BITS(c, p->complete)
+    FOR_BITS(c, p->complete & ~p->ex_full)
     {
         struct sm_set *set = &p->set[c];
-        for (unsigned k = set->ports; k && set->ready; k--) {
-            uint64_t can = 0;
-            if (c < SM_NCLS) {
-                can = p->ex[c].n < p->ex[c].cap ? set->ready : 0;
-            } else {
-                FOR_BITS(i, set->ready)
-                if (p->ex[p->cu_cls[set->first + i]].n <
-                    p->ex[p->cu_cls[set->first + i]].cap)
-                    can |= (uint64_t)1 << i;
-            }
+        for (unsigned k = set->ports; k; k--) {
+            uint64_t can = can_leave(p, (unsigned)c);
             if (!can)
                 break;
             uint64_t after =
@@ -82,6 +88,7 @@ leave(struct sm *s, struct sm_part *p)
             set->last = (uint8_t)i;
             set->ready &= ~((uint64_t)1 << i);
             set->free |= (uint64_t)1 << i;
+            p->open |= (uint8_t)(1u << c);
             push_ex(p, p->cu_cls[cu], p->cu_inst[cu]);
             p->busy--;
             s->worked = true;
@@ -136,7 +143,11 @@ enter_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_set *set)
     const struct sm_inst *in = &s->prog->inst[fl->pc];
     unsigned cap = p->ncu * EXEC_MAX_SRC;
     pop_id(p, cls);
+    s->look |= p->waits[cls];
+    p->waits[cls] = 0;
     set->free &= ~((uint64_t)1 << i);
+    if (!set->free)
+        p->open &= (uint8_t) ~(1u << (set - p->set));
     p->cu_inst[cu] = f;
     p->cu_cls[cu] = (uint8_t)cls;
     for (unsigned k = in->first_operand; k < in->nsrc; k++, n++) {
@@ -155,6 +166,13 @@ enter_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_set *set)
     s->worked = true;
 }
 
+/* Classes with an instruction for which there is a free unit. */
+static unsigned
+can_enter(const struct sm_part *p)
+{
+    return p->open >> SET_GENERAL ? p->in_id : p->in_id & p->open;
+}
+
 /* Instructions enter: own class's units by their ports, then the general ones. True: one
  * did. */
 static bool
@@ -162,7 +180,7 @@ enter(struct sm *s, struct sm_part *p)
 {
     uint32_t busy = p->busy;
     struct sm_set *general = &p->set[SET_GENERAL];
-    FOR_BITS(c, p->in_id)
+    FOR_BITS(c, can_enter(p))
     for (unsigned k = p->set[c].ports; k && p->id[c].n; k--) {
         struct sm_set *set = p->set[c].free ? &p->set[c] : general;
         if (!set->free)
@@ -186,17 +204,28 @@ collector_cycle(struct sm *s)
     for (unsigned k = 0; k < s->nparts; k++) {
         struct sm_part *p = &s->part[k];
         for (unsigned step = ports; step && (p->in_id | p->busy); step--) {
-            bool moved = p->complete && leave(s, p);
+            bool moved = p->complete & ~p->ex_full && leave(s, p);
             if (p->reads_waiting) {
                 read_banks(s, p);
                 moved = true;
             }
             p->bank_written = 0;
-            if (p->in_id && enter(s, p))
+            if (can_enter(p) && enter(s, p))
                 moved = true;
             if (!moved)
                 break; /* nor in another step of this cycle */
         }
         p->bank_written = 0;
     }
+}
+
+bool
+collector_due(const struct sm_part *p)
+{
+    if (p->reads_waiting || can_enter(p))
+        return true;
+    FOR_BITS(c, p->complete & ~p->ex_full)
+    if (can_leave(p, (unsigned)c))
+        return true;
+    return false;
 }

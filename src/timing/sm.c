@@ -166,6 +166,7 @@ retire(struct sm *s, uint64_t now)
             unsigned w = v * 64 + (unsigned)i, k = s->warp[w].slot;
             if (s->warp[w].flight_n || ldst_outstanding(s->ldst, w))
                 continue;
+            sm_catch_up(s, now);
             bitset_del(s->finishing, w);
             s->worked = true;
             if (s->residency->warp_ended) {
@@ -202,7 +203,8 @@ open_fences(struct sm *s)
             }
             if (s->warp[w].ew->state != EXEC_BARRIER)
                 c->wait &= ~bit;
-            s->worked = s->look = true;
+            s->worked = true;
+            s->look |= (uint8_t)(1u << k);
         }
     }
 }
@@ -356,18 +358,18 @@ sm_end(struct sm *s, uint64_t now)
 
 /* -- the cycle -- */
 
-/* Whether collectors or pipelines may do something in the next cycle: at all, or after
- * one in which nothing has. */
+/* Whether collectors or pipelines may do something in the next cycle. */
 static bool
 pipes_due(const struct sm *s)
 {
-    unsigned waits = 0, any = 0;
     for (unsigned k = 0; k < s->nparts; k++) {
         const struct sm_part *p = &s->part[k];
-        waits |= p->in_ex & ~(1u << CLS_MEM); /* a pipeline may take it in any cycle */
-        any |= p->in_ex | p->in_id | p->complete | p->reads_waiting;
+        if (p->in_ex & ~(1u << CLS_MEM)) /* a pipeline may take it in any cycle */
+            return true;
+        if (s->worked && (collector_due(p) || memory_due(s, p)))
+            return true;
     }
-    return waits || (s->worked && any);
+    return false;
 }
 
 /* Whether anything else but write-back and the load/store unit may, once collectors and
@@ -415,7 +417,7 @@ sm_cycle(struct sm *s, uint64_t now)
         open_fences(s);
     if (s->arriving[0] | s->arriving[1])
         copies_cycle(s);
-    if (s->look | s->every || s->finishing[0] | s->finishing[1]) {
+    if (s->look | s->every) {
         sm_catch_up(s, now - 1);
         issue_cycle(s, now);
         if (s->fault)
@@ -423,9 +425,9 @@ sm_cycle(struct sm *s, uint64_t now)
         account(s, 1);
         s->stepped = now;
         issue_over(s);
-        if (s->finishing[0] | s->finishing[1])
-            retire(s, now);
     }
+    if (s->finishing[0] | s->finishing[1])
+        retire(s, now);
     fetch_cycle(s, now);
     uint32_t token;
     bool due = s->fetched != SM_NO_INST || ldst_done_peek(s->ldst, &token);

@@ -86,9 +86,11 @@ struct sm_bank { /* read requests, first in, first out: collector units */
 
 /* Latches, collectors, banks and pipelines: one part for the SM, or one per scheduler. */
 struct sm_part {
-    /* Sets of classes whose latch is not empty, and of `set`s with a complete unit. */
-    uint8_t in_id, in_ex, complete;
+    uint8_t in_id, in_ex, id_full,
+        ex_full;            /* classes whose latch has something, is full */
+    uint8_t complete, open; /* `set`s with a complete unit, a free one */
     struct sm_latch id[SM_NCLS], ex[SM_NCLS]; /* issue -> collector -> pipeline */
+    uint8_t waits[SM_NCLS];                   /* schedulers that wait for room in id[] */
     struct sm_set set[SM_NSETS];
     uint16_t *cu_inst;
     uint8_t *cu_wait, *cu_cls, *cu_set; /* operands to come; class; its set */
@@ -164,7 +166,7 @@ struct sm {
     uint64_t wake;      /* next cycle to step, NEVER */
     uint64_t pipe_wake; /* the same but for what the load/store unit does */
     bool worked;        /* something happened in this cycle */
-    bool look;          /* what the schedulers see may have changed, or a warp is ready */
+    uint8_t look;       /* schedulers: what one sees may have changed, or it can issue */
     bool gated;         /* a warp waits at a fence, for copies or for its atomics */
     bool every;         /* look in every cycle: for traces, and timing_options.no_skip */
     bool fault;
@@ -249,8 +251,12 @@ void issue_cycle(struct sm *s, uint64_t now);
 void issue_over(struct sm *s); /* its cycle is accounted for */
 void collector_init(struct sm *s, struct arena *a);
 void collector_cycle(struct sm *s);
+/* After a cycle in which something has moved: may something in the collectors? */
+bool collector_due(const struct sm_part *p);
 void unit_init(struct sm *s, struct arena *a);
 void unit_cycle(struct sm *s, uint64_t now);
+/* The same for the load/store pipeline's latch, but for what waits for that unit. */
+bool memory_due(const struct sm *s, const struct sm_part *p);
 void writeback_cycle(struct sm *s, uint64_t now);
 void writeback_memory(struct sm *s);
 uint64_t unit_next_event(const struct sm *s, uint64_t now);
@@ -312,6 +318,7 @@ push_id(struct sm_part *p, unsigned cls, uint16_t v)
 {
     latch_push(&p->id[cls], v);
     p->in_id |= (uint8_t)(1u << cls);
+    p->id_full |= (uint8_t)((unsigned)(p->id[cls].n == p->id[cls].cap) << cls);
 }
 
 static inline void
@@ -319,6 +326,7 @@ push_ex(struct sm_part *p, unsigned cls, uint16_t v)
 {
     latch_push(&p->ex[cls], v);
     p->in_ex |= (uint8_t)(1u << cls);
+    p->ex_full |= (uint8_t)((unsigned)(p->ex[cls].n == p->ex[cls].cap) << cls);
 }
 
 static inline uint16_t
@@ -339,6 +347,7 @@ pop_id(struct sm_part *p, unsigned cls)
 {
     latch_pop(&p->id[cls]);
     p->in_id &= (uint8_t) ~((unsigned)!p->id[cls].n << cls);
+    p->id_full &= (uint8_t) ~(1u << cls);
 }
 
 static inline void
@@ -346,6 +355,7 @@ pop_ex(struct sm_part *p, unsigned cls)
 {
     latch_pop(&p->ex[cls]);
     p->in_ex &= (uint8_t) ~((unsigned)!p->ex[cls].n << cls);
+    p->ex_full &= (uint8_t) ~(1u << cls);
 }
 
 #endif

@@ -20,7 +20,7 @@ head_changed(struct sm *s, unsigned w)
     struct sm_sched *c = &s->sched[s->warp[w].sched];
     uint64_t bit = (uint64_t)1 << s->warp[w].pos;
     const struct exec_warp *ew = s->warp[w].ew;
-    s->look = true;
+    s->look |= (uint8_t)(1u << c->index);
     c->head &= ~bit;
     c->bad &= ~bit;
     c->hazard &= ~bit;
@@ -71,6 +71,12 @@ flush(struct sm *s, struct sm_sched *c, uint64_t warps)
     s->worked = true;
 }
 
+static uint8_t
+all_schedulers(const struct sm *s)
+{
+    return (uint8_t)((1u << s->nsched) - 1);
+}
+
 /* -- residency -- */
 
 /* Classes or locks changed: everything derived from them is made anew, and refused warps
@@ -79,7 +85,7 @@ void
 residency_changed(struct sm *s, bool ended)
 {
     const struct residency_policy *r = s->residency;
-    s->look = true;
+    s->look = all_schedulers(s);
     for (unsigned k = 0; k < s->plan.blocks; k++)
         s->watched[k] = r->watches && s->cta[k] && r->watches(s->res_state, k);
     for (unsigned k = 0; k < s->nsched; k++)
@@ -170,11 +176,13 @@ barrier_opened(struct sm *s, const struct exec_warp *ew, unsigned w, uint64_t wo
     }
 }
 
-static bool
-room(const struct sm *s, const struct sm_part *p, unsigned cls)
+/* Classes for which no instruction can issue now. */
+static unsigned
+full(const struct sm *s, const struct sm_part *p)
 {
-    return p->id[cls].n < p->id[cls].cap &&
-           (cls != CLS_MEM || ldst_can_prepare(s->ldst)) && flight_room(s);
+    if (!flight_room(s))
+        return (1u << SM_NCLS) - 1;
+    return p->id_full | (unsigned)!ldst_can_prepare(s->ldst) << CLS_MEM;
 }
 
 /* The warp at position i issues the head of its buffer. */
@@ -259,9 +267,8 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
     if (!ready)
         return false;
     const struct sm_part *p = &s->part[c->part];
-    for (unsigned k = 0; k < SM_NCLS; k++)
-        if (c->cls[k] & ready && !room(s, p, k))
-            ready &= ~c->cls[k];
+    FOR_BITS(k, full(s, p))
+    ready &= ~c->cls[k];
     c->view.now = now;
     while (ready) {
         unsigned i = (unsigned)s->policy->pick(c->state, &c->view, ready);
@@ -293,7 +300,7 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
             if (!(c->head & ~c->hazard & bit))
                 break;
             in = &s->prog->inst[s->warp[w].buf_pc];
-            if (!room(s, p, in->cls) ||
+            if (full(s, p) >> in->cls & 1 ||
                 (s->m->sm.dual_issue_different_units && used >> in->cls & 1) ||
                 (c->concern & bit && !lock_allows(s, c, w, now)))
                 break;
@@ -331,25 +338,36 @@ void
 issue_cycle(struct sm *s, uint64_t now)
 {
     unsigned first = (unsigned)(now % s->nsched);
+    if (s->every)
+        s->look = all_schedulers(s);
     for (unsigned k = 0; k < s->nsched; k++) {
         unsigned turn = first + k - (first + k < s->nsched ? 0 : s->nsched);
         struct sm_sched *c = &s->sched[turn];
+        if (!(s->look >> turn & 1)) /* one before may have opened its barrier */
+            continue;
         c->cause = (uint8_t)(issue_sched(s, c, now) ? CAUSE_USED : issue_cause(c));
         if (s->fault)
             return;
     }
 }
 
-/* As long as nothing that a scheduler sees changes and no warp is ready, further cycles
- * have the same cause, and there is nothing to look at. */
+/* As long as nothing that a scheduler sees changes and no warp is ready for whose class
+ * there is room, further cycles have the same cause, and there is nothing to look at. */
 void
 issue_over(struct sm *s)
 {
-    s->look = false;
-    for (unsigned k = 0; k < s->nsched; k++) {
+    FOR_BITS(k, s->look)
+    {
         struct sm_sched *c = &s->sched[k];
+        struct sm_part *p = &s->part[c->part];
+        uint64_t ready = c->head & ~c->hazard & ~c->wait & ~c->lock;
         c->cause = (uint8_t)issue_cause(c); /* another may have opened its barrier */
-        s->look |= (c->head & ~c->hazard & ~c->wait & ~c->lock) != 0;
-        s->look |= (c->bad & ~c->wait) != 0;
+        FOR_BITS(i, ready ? p->id_full : 0)
+        if (ready & c->cls[i]) {
+            ready &= ~c->cls[i];
+            p->waits[i] |= (uint8_t)(1u << k);
+        }
+        if (!(ready | (c->bad & ~c->wait)))
+            s->look &= (uint8_t) ~(1u << k);
     }
 }

@@ -45,6 +45,8 @@ unit_init(struct sm *s, struct arena *a)
         for (unsigned c = 0; c < SM_NCLS; c++) {
             p->id[c].cap = p->ex[c].cap = (uint8_t)sm_share(slots[c], s->nparts);
             latched += 2u * p->id[c].cap;
+            p->id_full |= (uint8_t)((unsigned)!p->id[c].cap << c);
+            p->ex_full = p->id_full;
             p->nunits[c] = (uint8_t)sm_share(units[c], s->nparts);
             p->unit[c] = ARENA_ARRAY(a, struct sm_unit, p->nunits[c]);
             in_pipes += p->nunits[c];
@@ -115,7 +117,7 @@ write_registers(struct sm *s, unsigned w, const struct sm_inst *in)
             c->hazard &= ~bit;
         if (c->load & bit && !score_hazard_in(&s->score, s->score.memory, w, h->reg, n))
             c->load &= ~bit;
-        s->look |= c->hazard + c->load != before;
+        s->look |= (uint8_t)((unsigned)(c->hazard + c->load != before) << k);
     }
 }
 
@@ -243,6 +245,13 @@ start_memory(struct sm *s, uint64_t now)
         }
         s->worked = true;
     }
+}
+
+bool
+memory_due(const struct sm *s, const struct sm_part *p)
+{
+    return p->ex[CLS_MEM].n && (ldst_can_issue(s->ldst) ||
+                                s->flight[latch_front(&p->ex[CLS_MEM])].op == LDST_NO_OP);
 }
 
 void
