@@ -52,6 +52,14 @@ word_range(unsigned at, unsigned bytes)
     return (n >= 32 ? 0xffffffffu : (1u << n) - 1) << first;
 }
 
+/* Sectors of the line that [at, at + bytes) touches, the same. */
+static inline uint8_t
+sector_range(unsigned at, unsigned bytes)
+{
+    unsigned first = at / 32, last = (at + bytes - 1) / 32;
+    return (uint8_t)(((2u << (last - first)) - 1) << first);
+}
+
 /* Fermi's reduction: halves, then quarters. */
 static void
 reduce(struct coal_access *x, unsigned segment)
@@ -83,13 +91,15 @@ static inline struct coal_access *
 segment_at(struct builder *b, uint64_t at)
 {
     uint64_t seg = at & ~(uint64_t)(b->segment - 1);
-    for (unsigned k = b->n; k-- > 0;)
-        if (b->out[k].addr == seg)
-            return &b->out[k];
-    b->out[b->n] = (struct coal_access){.addr = seg};
+    struct coal_access *end = b->out + b->n;
+    for (struct coal_access *x = end; x != b->out;)
+        if ((--x)->addr == seg)
+            return x;
+    *end = (struct coal_access){.addr = seg};
     if (b->partial)
         b->byte[b->n][0] = b->byte[b->n][1] = 0;
-    return &b->out[b->n++];
+    b->n++;
+    return end;
 }
 
 static void
@@ -99,10 +109,9 @@ add(struct builder *b, uint64_t addr, unsigned bytes)
         unsigned room = b->segment - (unsigned)(addr & (b->segment - 1));
         unsigned n = bytes < room ? bytes : room, at = (unsigned)(addr & 127);
         struct coal_access *x = segment_at(b, addr);
-        uint32_t w = word_range(at, n);
-        x->sectors |= sectors_of(w);
+        x->sectors |= sector_range(at, n);
         if (!b->partial) {
-            x->words |= w;
+            x->words |= word_range(at, n);
         } else {
             uint64_t *byte = b->byte[x - b->out];
             for (unsigned i = at; i < at + n; i++)
@@ -118,10 +127,11 @@ finish(struct builder *b)
 {
     for (unsigned k = 0; k < b->n; k++) {
         struct coal_access *x = &b->out[k];
-        if (b->partial)
-            for (unsigned w = 0; w < 32; w++)
-                if ((b->byte[k][w / 16] >> (w % 16 * 4) & 15) == 15)
-                    x->words |= 1u << w;
+        for (unsigned h = 0; b->partial && h < 2; h++) {
+            uint64_t v = b->byte[k][h], pairs = v & v >> 1;
+            FOR_BITS(i, pairs & pairs >> 2 & 0x1111111111111111) /* all four of a word */
+            x->words |= 1u << (h * 16 + i / 4);
+        }
         reduce(x, b->segment);
     }
     return b->n;
@@ -157,9 +167,9 @@ coal_global(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
         while (at < end) {
             uint64_t seg = at & ~(uint64_t)(b.segment - 1);
             uint64_t to = seg + b.segment < end ? seg + b.segment : end;
-            uint32_t w = word_range((unsigned)(at & 127), (unsigned)(to - at));
-            out[b.n++] =
-                (struct coal_access){.addr = seg, .words = w, .sectors = sectors_of(w)};
+            unsigned in = (unsigned)(at & 127), n = (unsigned)(to - at);
+            out[b.n++] = (struct coal_access){
+                .addr = seg, .words = word_range(in, n), .sectors = sector_range(in, n)};
             at = to;
         }
         return finish(&b);

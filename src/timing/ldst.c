@@ -479,13 +479,10 @@ acknowledge(struct ldst *l, uint32_t warp, unsigned n)
         bitset_add(l->quiet, warp);
 }
 
-/* One access (or the dispatch stage) is done with the operation. */
 static void
-finish_access(struct ldst *l, uint16_t id, uint64_t now)
+op_over(struct ldst *l, uint16_t id, uint64_t now)
 {
     struct op *o = &l->op[id];
-    if (--o->pending)
-        return;
     l->touched = true;
     if (!o->store) {
         *ring_push(&l->done) = o->token;
@@ -504,6 +501,14 @@ finish_access(struct ldst *l, uint16_t id, uint64_t now)
     o->chunk = l->free_op;
     l->free_op = id;
     l->live_ops--;
+}
+
+/* One access (or the dispatch stage) is done with the operation. */
+static inline void
+finish_access(struct ldst *l, uint16_t id, uint64_t now)
+{
+    if (--l->op[id].pending == 0)
+        op_over(l, id, now);
 }
 
 bool
@@ -730,38 +735,37 @@ step_reply(struct ldst *l, uint64_t now)
 static void
 step_writeback(struct ldst *l, uint64_t now)
 {
+    enum { PIPE, FILL_L1C, BYPASS, FILL_L1D };
     if (l->wb != LDST_NO_OP) {
         finish_access(l, l->wb, now);
         l->wb = LDST_NO_OP;
     }
-    for (unsigned k = 0; k < 4; k++) {
-        unsigned client = (l->wb_turn + k) % 4;
-        if (client == 0) {
-            if (ring_empty(&l->pipe) || ring_front(&l->pipe)->ready > now)
-                continue;
-            l->wb = ring_front(&l->pipe)->op;
-            ring_pop(&l->pipe);
-        } else if (client == 2) {
-            if (l->bypass == LDST_NO_OP)
-                continue;
-            l->wb = l->bypass;
-            l->bypass = LDST_NO_OP;
-        } else {
-            unsigned r = client == 1 ? READY_L1C : READY_L1D;
-            if (ring_empty(&l->ready[r]))
-                continue;
-            l->wb = *ring_front(&l->ready[r]);
-            ring_pop(&l->ready[r]);
-        }
-        struct op *o = &l->op[l->wb];
-        if (o->holds_warp && o->pending == 1) { /* performed: its last datum is here */
-            o->holds_warp = false;
-            l->atomics[o->warp]--;
-            l->touched = true;
-        }
-        l->wb_turn = (uint8_t)((client + 1) % 4);
+    unsigned wait = (unsigned)(l->pipe.n && ring_front(&l->pipe)->ready <= now) << PIPE |
+                    (unsigned)(l->ready[READY_L1C].n != 0) << FILL_L1C |
+                    (unsigned)(l->bypass != LDST_NO_OP) << BYPASS |
+                    (unsigned)(l->ready[READY_L1D].n != 0) << FILL_L1D;
+    if (!wait)
         return;
+    unsigned after = wait >> l->wb_turn << l->wb_turn;
+    unsigned client = (unsigned)bit_lowest(after ? after : wait);
+    if (client == PIPE) {
+        l->wb = ring_front(&l->pipe)->op;
+        ring_pop(&l->pipe);
+    } else if (client == BYPASS) {
+        l->wb = l->bypass;
+        l->bypass = LDST_NO_OP;
+    } else {
+        unsigned r = client == FILL_L1C ? READY_L1C : READY_L1D;
+        l->wb = *ring_front(&l->ready[r]);
+        ring_pop(&l->ready[r]);
     }
+    struct op *o = &l->op[l->wb];
+    if (o->holds_warp && o->pending == 1) { /* performed: its last datum is here */
+        o->holds_warp = false;
+        l->atomics[o->warp]--;
+        l->touched = true;
+    }
+    l->wb_turn = (uint8_t)((client + 1) % 4);
 }
 
 /* -- L1 data -- */
@@ -853,6 +857,14 @@ step_l1d(struct ldst *l, struct bank *b, uint64_t now)
 
 /* -- dispatch -- */
 
+static inline unsigned
+bank_of(const struct ldst *l, uint64_t addr)
+{
+    uint64_t k = addr >> l->bank_shift;
+    uint32_t mask = l->nbanks - 1;
+    return (unsigned)(l->nbanks & mask ? k % l->nbanks : k & mask);
+}
+
 static void
 access_gone(struct ldst *l)
 {
@@ -937,19 +949,20 @@ dispatch_bypass(struct ldst *l, const struct coal_access *x, uint64_t now)
     return true;
 }
 
-static void
+/* True: the next access waits for room in the pipeline of an L1 bank. */
+static bool
 step_dispatch(struct ldst *l, uint64_t now)
 {
     if (l->disp == LDST_NO_OP)
-        return;
+        return false;
     uint16_t id = l->disp;
     struct op *o = &l->op[id];
     if (l->in_scratch) {
         if (now < l->scratch_done)
-            return;
+            return false;
         if (!o->store) {
             if (ring_full(&l->pipe))
-                return;
+                return false;
             *ring_push(&l->pipe) =
                 (struct pipe_entry){.ready = now + l->m->scratchpad.latency, .op = id};
         }
@@ -959,10 +972,11 @@ step_dispatch(struct ldst *l, uint64_t now)
     while (l->disp_left) {
         const struct coal_access *x = &l->chunk[l->disp_chunk].a[l->disp_at];
         if (x->route == COAL_L1D) {
-            unsigned k = (unsigned)((x->addr >> l->bank_shift) % l->nbanks);
+            unsigned k = bank_of(l, x->addr);
             struct bank *b = &l->bank[k];
-            if (ring_full(&b->q) || banks_used >> k & 1)
-                return;
+            bool full = ring_full(&b->q);
+            if (full || banks_used >> k & 1)
+                return full;
             *ring_push(&b->q) =
                 (struct lane1){.ready = now + l->l1_latency, .a = *x, .op = id};
             if (b->q.n == 1)
@@ -972,24 +986,25 @@ step_dispatch(struct ldst *l, uint64_t now)
             continue;
         }
         if (banks_used)
-            return;
+            return false;
         if (!(x->route == COAL_CONST ? dispatch_const(l, x, now)
                                      : dispatch_bypass(l, x, now)))
-            return;
+            return false;
         access_gone(l);
         break;
     }
     if (l->disp_left)
-        return;
+        return false;
     l->disp = LDST_NO_OP;
     l->touched = true;
     finish_access(l, id, now);
+    return false;
 }
 
 /* -- the cycle -- */
 
 static uint64_t
-next_event(struct ldst *l, uint64_t now)
+next_event(struct ldst *l, bool bank_full, uint64_t now)
 {
     l->out_blocked = false;
     bool misses = l->dq.q.n | l->iq.q.n | l->cq.q.n;
@@ -1012,7 +1027,7 @@ next_event(struct ldst *l, uint64_t now)
         else if (b->q.n && !b->wait_fill && !misses)
             t = now + 1;
     }
-    if (l->disp == LDST_NO_OP)
+    if (l->disp == LDST_NO_OP || bank_full)
         return t;
     if (l->in_scratch) {
         if (now < l->scratch_done)
@@ -1032,7 +1047,7 @@ next_event(struct ldst *l, uint64_t now)
             l->out_blocked = true;
         else
             t = now + 1;
-    } else if (!ring_full(&l->bank[(x->addr >> l->bank_shift) % l->nbanks].q)) {
+    } else if (!ring_full(&l->bank[bank_of(l, x->addr)].q)) {
         t = now + 1;
     }
     return t;
@@ -1052,8 +1067,8 @@ ldst_cycle(struct ldst *l, uint64_t now)
     }
     for (unsigned b = 0; b < l->nbanks; b++)
         step_l1d(l, &l->bank[b], now);
-    step_dispatch(l, now);
-    l->wake = next_event(l, now);
+    bool bank_full = step_dispatch(l, now);
+    l->wake = next_event(l, bank_full, now);
 }
 
 uint64_t
