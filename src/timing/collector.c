@@ -90,6 +90,7 @@ leave(struct sm *s, struct sm_part *p)
             set->free |= (uint64_t)1 << i;
             p->open |= (uint8_t)(1u << c);
             push_ex(p, p->cu_cls[cu], p->cu_inst[cu]);
+            s->units |= p->bit;
             p->busy--;
             s->worked = true;
         }
@@ -197,30 +198,9 @@ enter(struct sm *s, struct sm_part *p)
     return p->busy != busy;
 }
 
-void
-collector_cycle(struct sm *s)
-{
-    const unsigned ports = s->m->collector.bank_ports;
-    for (unsigned k = 0; k < s->nparts; k++) {
-        struct sm_part *p = &s->part[k];
-        for (unsigned step = ports; step && (p->in_id | p->busy); step--) {
-            bool moved = p->complete & ~p->ex_full && leave(s, p);
-            if (p->reads_waiting) {
-                read_banks(s, p);
-                moved = true;
-            }
-            p->bank_written = 0;
-            if (can_enter(p) && enter(s, p))
-                moved = true;
-            if (!moved)
-                break; /* nor in another step of this cycle */
-        }
-        p->bank_written = 0;
-    }
-}
-
-bool
-collector_due(const struct sm_part *p)
+/* After a step in which something has moved: may something in the next? */
+static bool
+due(const struct sm_part *p)
 {
     if (p->reads_waiting || can_enter(p))
         return true;
@@ -228,4 +208,27 @@ collector_due(const struct sm_part *p)
     if (can_leave(p, (unsigned)c))
         return true;
     return false;
+}
+
+void
+collector_cycle(struct sm *s)
+{
+    FOR_BITS(k, s->collect | s->written)
+    {
+        struct sm_part *p = &s->part[k];
+        bool moved = true;
+        for (unsigned step = s->m->collector.bank_ports; step && moved; step--) {
+            moved = p->complete & ~p->ex_full && leave(s, p);
+            if (p->reads_waiting) {
+                read_banks(s, p);
+                moved = true;
+            }
+            p->bank_written = 0;
+            if (can_enter(p) && enter(s, p))
+                moved = true;
+        }
+        if (!moved || !due(p))
+            s->collect &= (uint8_t)~p->bit;
+    }
+    s->written = 0;
 }

@@ -157,10 +157,9 @@ end_block(struct sm *s, unsigned k, uint64_t now)
 static void
 retire(struct sm *s, uint64_t now)
 {
-    uint64_t *acknowledged = ldst_quiet(s->ldst);
     for (unsigned v = 0; v * 64 < s->nwarps; v++) {
-        uint64_t look = s->finishing[v] & (s->quiet[v] | acknowledged[v]);
-        s->quiet[v] = acknowledged[v] = 0;
+        uint64_t look = s->finishing[v] & s->quiet[v];
+        s->quiet[v] = 0;
         FOR_BITS(i, look)
         {
             unsigned w = v * 64 + (unsigned)i, k = s->warp[w].slot;
@@ -249,14 +248,6 @@ next_wanting(const struct sm *s)
 static void
 fetch_cycle(struct sm *s, uint64_t now)
 {
-    uint64_t *came = ldst_fetch_woken(s->ldst), any = 0;
-    for (unsigned v = 0; v * 64 < s->nwarps; v++) {
-        s->woken[v] |= came[v];
-        came[v] = 0;
-        any |= s->woken[v] | s->want[v];
-    }
-    if (!any && s->fetched == SM_NO_INST)
-        return;
     for (unsigned k = s->m->sm.fetch_per_cycle; k; k--) {
         if (s->fetched != SM_NO_INST)
             decode(s);
@@ -358,20 +349,6 @@ sm_end(struct sm *s, uint64_t now)
 
 /* -- the cycle -- */
 
-/* Whether collectors or pipelines may do something in the next cycle. */
-static bool
-pipes_due(const struct sm *s)
-{
-    for (unsigned k = 0; k < s->nparts; k++) {
-        const struct sm_part *p = &s->part[k];
-        if (p->in_ex & ~(1u << CLS_MEM)) /* a pipeline may take it in any cycle */
-            return true;
-        if (s->worked && (collector_due(p) || memory_due(s, p)))
-            return true;
-    }
-    return false;
-}
-
 /* Whether anything else but write-back and the load/store unit may, once collectors and
  * pipelines have done something. */
 static bool
@@ -381,6 +358,18 @@ front_waits(const struct sm *s)
     for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++)
         any |= s->want[v] | s->woken[v] | s->finishing[v] | s->arriving[v];
     return any || s->look | s->gated;
+}
+
+/* What the load/store unit tells of warps. */
+static void
+take_in(struct sm *s)
+{
+    uint64_t *came = ldst_fetch_woken(s->ldst), *acknowledged = ldst_quiet(s->ldst);
+    for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++) {
+        s->woken[v] |= came[v];
+        s->quiet[v] |= acknowledged[v];
+        came[v] = acknowledged[v] = 0;
+    }
 }
 
 static void
@@ -400,6 +389,7 @@ sm_cycle(struct sm *s, uint64_t now)
             sleep(s, now);
             return;
         }
+        take_in(s);
     }
     s->now = now;
     if (s->log)
@@ -408,11 +398,20 @@ sm_cycle(struct sm *s, uint64_t now)
     writeback_cycle(s, now);
     if (!asleep) {
         ldst_cycle(s->ldst, now);
-        ldst_touched(s->ldst);
+        if (ldst_touched(s->ldst))
+            take_in(s);
     }
+    if (s->mem_waits && ldst_can_issue(s->ldst)) {
+        s->units |= s->mem_waits;
+        s->mem_waits = 0;
+    }
+    if (s->every)
+        s->units = s->collect = (uint8_t)((1u << s->nparts) - 1);
     writeback_memory(s);
-    unit_cycle(s, now);
-    collector_cycle(s);
+    if (s->units)
+        unit_cycle(s, now);
+    if (s->collect | s->written)
+        collector_cycle(s);
     if (s->gated)
         open_fences(s);
     if (s->arriving[0] | s->arriving[1])
@@ -428,10 +427,11 @@ sm_cycle(struct sm *s, uint64_t now)
     }
     if (s->finishing[0] | s->finishing[1])
         retire(s, now);
-    fetch_cycle(s, now);
+    if (s->fetched != SM_NO_INST || s->want[0] | s->want[1] | s->woken[0] | s->woken[1])
+        fetch_cycle(s, now);
     uint32_t token;
     bool due = s->fetched != SM_NO_INST || ldst_done_peek(s->ldst, &token);
-    due |= pipes_due(s) || (s->worked && front_waits(s));
+    due |= s->units | s->collect || (s->worked && front_waits(s));
     s->pipe_wake = due ? now + 1 : unit_next_event(s, now);
     sleep(s, now);
     if (s->trace)

@@ -86,9 +86,10 @@ struct sm_bank { /* read requests, first in, first out: collector units */
 
 /* Latches, collectors, banks and pipelines: one part for the SM, or one per scheduler. */
 struct sm_part {
-    uint8_t in_id, in_ex, id_full,
-        ex_full;            /* classes whose latch has something, is full */
-    uint8_t complete, open; /* `set`s with a complete unit, a free one */
+    uint8_t bit;              /* of the part, in masks of parts */
+    uint8_t in_id, in_ex;     /* classes whose latch is not empty */
+    uint8_t id_full, ex_full; /* classes whose latch is full */
+    uint8_t complete, open;   /* `set`s with a complete unit, with a free one */
     struct sm_latch id[SM_NCLS], ex[SM_NCLS]; /* issue -> collector -> pipeline */
     uint8_t waits[SM_NCLS];                   /* schedulers that wait for room in id[] */
     struct sm_set set[SM_NSETS];
@@ -166,9 +167,12 @@ struct sm {
     uint64_t wake;      /* next cycle to step, NEVER */
     uint64_t pipe_wake; /* the same but for what the load/store unit does */
     bool worked;        /* something happened in this cycle */
-    uint8_t look;       /* schedulers: what one sees may have changed, or it can issue */
-    bool gated;         /* a warp waits at a fence, for copies or for its atomics */
-    bool every;         /* look in every cycle: for traces, and timing_options.no_skip */
+    /* Parts whose pipelines, collectors may do something; whose load/store latch waits
+     * for that unit; whose bank_written is not 0. */
+    uint8_t units, collect, mem_waits, written;
+    uint8_t look; /* schedulers: what one sees may have changed, or it can issue */
+    bool gated;   /* a warp waits at a fence, for copies or for its atomics */
+    bool every;   /* look in every cycle: for traces, and timing_options.no_skip */
     bool fault;
     struct diag_sink diag; /* what it was */
     enum allot_failure failure;
@@ -251,12 +255,8 @@ void issue_cycle(struct sm *s, uint64_t now);
 void issue_over(struct sm *s); /* its cycle is accounted for */
 void collector_init(struct sm *s, struct arena *a);
 void collector_cycle(struct sm *s);
-/* After a cycle in which something has moved: may something in the collectors? */
-bool collector_due(const struct sm_part *p);
 void unit_init(struct sm *s, struct arena *a);
 void unit_cycle(struct sm *s, uint64_t now);
-/* The same for the load/store pipeline's latch, but for what waits for that unit. */
-bool memory_due(const struct sm *s, const struct sm_part *p);
 void writeback_cycle(struct sm *s, uint64_t now);
 void writeback_memory(struct sm *s);
 uint64_t unit_next_event(const struct sm *s, uint64_t now);

@@ -228,6 +228,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
         score_reserve(&s->score, w, in->reg + in->nsrc, in->ndst, in->mem);
     struct sm_part *p = &s->part[c->part];
     push_id(p, in->cls, f);
+    s->collect |= p->bit;
 
     s->warp[w].buf_pc++;
     s->warp[w].buf_n--;

@@ -41,6 +41,7 @@ unit_init(struct sm *s, struct arena *a)
     unsigned latched = 0;
     for (unsigned k = 0; k < s->nparts; k++) {
         struct sm_part *p = &s->part[k];
+        p->bit = (uint8_t)(1u << k);
         latched += p->ncu;
         for (unsigned c = 0; c < SM_NCLS; c++) {
             p->id[c].cap = p->ex[c].cap = (uint8_t)sm_share(slots[c], s->nparts);
@@ -108,6 +109,7 @@ write_registers(struct sm *s, unsigned w, const struct sm_inst *in)
     const uint16_t *dst = in->reg + in->nsrc;
     for (unsigned i = 0; i < in->ndst; i++)
         p->bank_written |= (uint64_t)1 << (dst[i] + w) % p->nbanks;
+    s->written |= p->bit;
     score_release(&s->score, w, dst, in->ndst, in->mem);
     if (c->hazard & bit) {
         const struct sm_inst *h = &s->prog->inst[s->warp[w].buf_pc];
@@ -215,6 +217,7 @@ start_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_unit *u, uin
     bitset_add(u->complete, k);
     u->free_at = now + in->interval;
     pop_ex(p, cls);
+    s->collect |= p->bit;
     uint64_t back = out + 2, early = s->m->unit.forward;
     wheel_add(s, f, back - early > now ? back - early : now + 1);
     s->worked = true;
@@ -222,23 +225,22 @@ start_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_unit *u, uin
 
 /* The load/store pipeline's latches: parts take turns. */
 static void
-start_memory(struct sm *s, uint64_t now)
+start_memory(struct sm *s, unsigned parts, uint64_t now)
 {
     for (unsigned i = 0; i < s->nparts; i++) {
         struct sm_part *p = &s->part[(i + now) % s->nparts];
-        if (!p->ex[CLS_MEM].n)
+        if (!(parts & p->bit))
             continue;
         uint16_t f = latch_front(&p->ex[CLS_MEM]);
         struct sm_flight *fl = &s->flight[f];
+        if (fl->op != LDST_NO_OP && !ldst_can_issue(s->ldst))
+            continue;
+        pop_ex(p, CLS_MEM);
+        s->collect |= p->bit;
+        s->warp[fl->warp].mem_n--;
         if (fl->op == LDST_NO_OP) { /* no lane accesses memory */
-            pop_ex(p, CLS_MEM);
-            s->warp[fl->warp].mem_n--;
             wheel_add(s, f, now + 2);
         } else {
-            if (!ldst_can_issue(s->ldst))
-                continue;
-            pop_ex(p, CLS_MEM);
-            s->warp[fl->warp].mem_n--;
             ldst_issue(s->ldst, fl->op, now);
             if (!fl->returns)
                 flight_done(s, f);
@@ -247,24 +249,35 @@ start_memory(struct sm *s, uint64_t now)
     }
 }
 
-bool
-memory_due(const struct sm *s, const struct sm_part *p)
+/* The front of the load/store pipeline's latch waits for that unit. */
+static bool
+memory_waits(const struct sm *s, const struct sm_part *p)
 {
-    return p->ex[CLS_MEM].n && (ldst_can_issue(s->ldst) ||
-                                s->flight[latch_front(&p->ex[CLS_MEM])].op == LDST_NO_OP);
+    return s->flight[latch_front(&p->ex[CLS_MEM])].op != LDST_NO_OP &&
+           !ldst_can_issue(s->ldst);
 }
 
 void
 unit_cycle(struct sm *s, uint64_t now)
 {
-    unsigned any = 0;
-    for (unsigned k = 0; k < s->nparts; k++) {
+    unsigned memory = 0;
+    FOR_BITS(k, s->units)
+    {
         struct sm_part *p = &s->part[k];
-        any |= p->in_ex;
         FOR_BITS(c, p->in_ex & ~(1u << CLS_MEM))
         for (unsigned u = 0; u < p->nunits[c] && p->ex[c].n; u++)
             start_unit(s, p, (unsigned)c, &p->unit[c][u], now);
+        if (p->in_ex >> CLS_MEM & 1)
+            memory |= p->bit;
+        if (!(p->in_ex & ~(1u << CLS_MEM))) /* else one may take it in any cycle */
+            s->units &= (uint8_t)~p->bit;
     }
-    if (any >> CLS_MEM & 1)
-        start_memory(s, now);
+    if (memory)
+        start_memory(s, memory, now);
+    FOR_BITS(k, memory)
+    {
+        struct sm_part *p = &s->part[k];
+        if (p->in_ex >> CLS_MEM & 1)
+            *(memory_waits(s, p) ? &s->mem_waits : &s->units) |= p->bit;
+    }
 }
