@@ -30,6 +30,7 @@ enum {
     NOPS = 4096,
     NCHUNKS = 512,
     CHUNK = 16,
+    CHUNKS_NEEDED = COAL_MAX / CHUNK, /* by one operation at most */
     NWARPS = 128,
     OUT_CAP = 4,
     RESP_CAP = 2,
@@ -115,8 +116,9 @@ struct ldst {
     /* dispatch */
     uint16_t disp; /* LDST_NO_OP: free */
     uint16_t disp_chunk, disp_at, disp_left;
-    uint64_t scratch_done; /* cycle in which the banks are done */
-    bool in_scratch;       /* the scratchpad part is not over */
+    const struct coal_access *disp_access; /* the next: at disp_at in disp_chunk */
+    uint64_t scratch_done;                 /* cycle in which the banks are done */
+    bool in_scratch;                       /* the scratchpad part is not over */
     bool const_wait_fill, const_failed;
     uint64_t const_fail_since;
 
@@ -249,7 +251,7 @@ bool
 ldst_can_prepare(const struct ldst *l)
 {
     return (l->free_op != LDST_NO_OP || l->fresh_op < NOPS) &&
-           l->chunks_left >= COAL_MAX / CHUNK;
+           l->chunks_left >= CHUNKS_NEEDED;
 }
 
 /* Accesses of the lanes of one space, appended to the scratch list from n on. */
@@ -428,6 +430,7 @@ ldst_issue(struct ldst *l, uint16_t op, uint64_t now)
     l->disp_chunk = o->chunk;
     l->disp_at = 0;
     l->disp_left = o->n;
+    l->disp_access = o->n ? l->chunk[o->chunk].a : NULL;
     l->in_scratch = o->scratch != 0;
     l->scratch_done = now + o->scratch;
     if (o->scratch) {
@@ -475,8 +478,10 @@ acknowledge(struct ldst *l, uint32_t warp, unsigned n)
     assert(l->outstanding[warp] >= n);
     l->outstanding[warp] -= n;
     l->outstanding_all -= n;
-    if (!l->outstanding[warp])
-        bitset_add(l->quiet, warp);
+    if (l->outstanding[warp])
+        return;
+    bitset_add(l->quiet, warp);
+    l->touched = true;
 }
 
 static void
@@ -702,11 +707,8 @@ step_reply(struct ldst *l, uint64_t now)
         return;
     const struct packet *p = ring_front(&l->resp);
     if (p->kind == PKT_WRITE) {
-        if (p->token != NOBODY) {
-            unsigned n = (unsigned)bit_count(p->sectors);
-            acknowledge(l, p->token, n);
-            l->touched = true;
-        }
+        if (p->token != NOBODY)
+            acknowledge(l, p->token, (unsigned)bit_count(p->sectors));
     } else if (p->client == PKT_L1C) {
         if (cache_fill(l->l1c, p->addr, sectors_in(l->m->l1c.line, p->addr, p->sectors),
                        now, wake_const, l, NULL))
@@ -869,13 +871,14 @@ static void
 access_gone(struct ldst *l)
 {
     l->disp_left--;
+    l->disp_access++;
     if (++l->disp_at == CHUNK || !l->disp_left) {
         uint16_t c = l->disp_chunk;
         l->disp_chunk = l->chunk[c].next;
+        l->disp_access = l->disp_left ? l->chunk[l->disp_chunk].a : NULL;
         l->chunk[c].next = l->free_chunk;
         l->free_chunk = c;
-        l->chunks_left++;
-        l->touched = true;
+        l->touched |= ++l->chunks_left == CHUNKS_NEEDED;
         l->disp_at = 0;
     }
 }
@@ -970,7 +973,7 @@ step_dispatch(struct ldst *l, uint64_t now)
     }
     uint64_t banks_used = 0;
     while (l->disp_left) {
-        const struct coal_access *x = &l->chunk[l->disp_chunk].a[l->disp_at];
+        const struct coal_access *x = l->disp_access;
         if (x->route == COAL_L1D) {
             unsigned k = bank_of(l, x->addr);
             struct bank *b = &l->bank[k];
@@ -1038,7 +1041,7 @@ next_event(struct ldst *l, bool bank_full, uint64_t now)
     }
     if (!l->disp_left)
         return now + 1;
-    const struct coal_access *x = &l->chunk[l->disp_chunk].a[l->disp_at];
+    const struct coal_access *x = l->disp_access;
     if (x->route == COAL_CONST) {
         if (!l->const_failed || (!l->const_wait_fill && !misses))
             t = now + 1;

@@ -47,9 +47,9 @@ void ldst_issue(struct ldst *l, uint16_t op, uint64_t now);
  * `out`. */
 void ldst_cycle(struct ldst *l, uint64_t now);
 
-/* Since the last call, has anything changed that the SM can see: tokens, what is
- * outstanding, room for operations, warps whose instructions came? With ldst_no_skip
- * always. */
+/* Since the last call, has anything changed that the SM can see: tokens, warps with
+ * nothing outstanding any more, room for operations, warps whose instructions came? With
+ * ldst_no_skip always. */
 bool ldst_touched(struct ldst *l);
 
 /* Next operation whose results are complete (a load, an atomic with result): its token.

@@ -356,7 +356,7 @@ front_waits(const struct sm *s)
 {
     uint64_t any = 0;
     for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++)
-        any |= s->want[v] | s->woken[v] | s->finishing[v] | s->arriving[v];
+        any |= s->want[v] | s->woken[v] | s->arriving[v];
     return any || s->look | s->gated;
 }
 
