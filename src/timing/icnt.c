@@ -26,12 +26,11 @@
  * for.
  *
  * The switch may be stepped some cycles late (memsys.c, windows): what is pushed and
- * popped meanwhile carries its cycle, a push in `at`, a pop in `freed`, and the switch
- * heeds both from that cycle on. Only room in an input buffer is as of the last cycle
- * stepped; icnt_room_from tells from when on the steps not made yet could make more, so
- * that who asks can wait for them. Between steps, what belongs to one port (struct input,
- * struct output, its byte of `pushed`) is changed only by the host thread that has the
- * port. */
+ * popped meanwhile carries its cycle in `at`, and the switch heeds it from that cycle on.
+ * Only room in an input buffer is as of the last cycle stepped; icnt_room_from tells from
+ * when on the steps not made yet could make more, so that who asks can wait for them.
+ * Between steps, what belongs to one port (struct input, struct output, its byte of
+ * `pushed`) is changed only by the host thread that has the port. */
 #include "timing/icnt.h"
 
 #include <string.h>
@@ -47,20 +46,16 @@ struct input {
     uint16_t out;      /* of the head of q */
 };
 
-struct freed { /* room that a pop has made from this cycle on */
-    uint64_t cycle;
-    uint32_t flits;
-};
-
 struct output {
-    /* 64 bytes apart, for the threads */
+    /* 64 bytes apart, for the threads. The first `popped` of q have gone; their room is
+     * free again from cycle `at` on */
     _Alignas(64) RING(struct icnt_msg) q;
-    RING(struct freed) freed;
-    uint32_t flits, packets; /* reserved, those in `freed` included */
-    uint32_t next;           /* round-robin pointer */
-    uint64_t free_at;        /* step from which it can be given */
-    uint64_t front_at;       /* of q; NEVER: empty */
-    uint64_t freed_at;       /* of the front of `freed`; NEVER: empty */
+    uint32_t popped;
+    uint32_t flits;     /* in q */
+    uint32_t next;      /* round-robin pointer */
+    uint64_t free_at;   /* step from which it can be given */
+    uint64_t front_at;  /* of the first not popped; NEVER: none */
+    uint64_t freed_at;  /* of the first popped; NEVER: none */
     uint64_t link_free; /* first cycle in which the output link has nothing to carry */
 };
 
@@ -93,7 +88,6 @@ icnt_new(struct arena *a, const struct icnt_config *c)
         ring_init(&n->in[i].q, a, c->input_buffer);
     for (unsigned i = 0; i < c->outputs; i++) {
         ring_init(&n->out[i].q, a, c->output_buffer);
-        ring_init(&n->out[i].freed, a, c->output_buffer);
         n->out[i].front_at = n->out[i].freed_at = NEVER;
     }
     n->pushed = ARENA_ARRAY(a, uint8_t, (c->inputs + 7) / 8 * 8);
@@ -256,12 +250,11 @@ static bool
 fits(const struct icnt *n, struct output *o, unsigned flits, uint64_t cycle)
 {
     while (o->freed_at <= cycle) {
-        o->flits -= ring_front(&o->freed)->flits;
-        o->packets--;
-        ring_pop(&o->freed);
-        o->freed_at = o->freed.n ? ring_front(&o->freed)->cycle : NEVER;
+        o->flits -= ring_front(&o->q)->flits;
+        ring_pop(&o->q);
+        o->freed_at = --o->popped ? ring_front(&o->q)->at : NEVER;
     }
-    return o->packets < o->q.cap && (!o->flits || o->flits + flits <= n->c.output_buffer);
+    return !ring_full(&o->q) && (!o->flits || o->flits + flits <= n->c.output_buffer);
 }
 
 /* Gives output `out` to input `in` in step k. */
@@ -285,10 +278,9 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k)
         d->at = o->link_free + flits - 1;
     o->link_free = d->at + 1;
     o->flits += flits;
-    o->packets++;
     o->free_at = end + 1;
     o->next = in + 1 == n->c.inputs ? 0 : in + 1;
-    if (o->q.n == 1) {
+    if (o->front_at == NEVER) {
         o->front_at = d->at;
         bitset_add(n->fresh, out);
     }
@@ -374,18 +366,19 @@ icnt_front_at(const struct icnt *n, unsigned out)
 const struct icnt_msg *
 icnt_front(const struct icnt *n, unsigned out)
 {
-    return ring_front(&n->out[out].q);
+    const struct output *o = &n->out[out];
+    return ring_at(&o->q, o->popped);
 }
 
 void
 icnt_pop(struct icnt *n, unsigned out, uint64_t cycle)
 {
     struct output *o = &n->out[out];
-    *ring_push(&o->freed) = (struct freed){cycle, ring_front(&o->q)->flits};
-    if (o->freed.n == 1)
+    assert(o->popped < o->q.n);
+    ring_at(&o->q, o->popped)->at = cycle;
+    if (!o->popped++)
         o->freed_at = cycle;
-    ring_pop(&o->q);
-    o->front_at = o->q.n ? ring_front(&o->q)->at : NEVER;
+    o->front_at = o->popped < o->q.n ? ring_at(&o->q, o->popped)->at : NEVER;
 }
 
 uint64_t
@@ -430,7 +423,7 @@ icnt_each(const struct icnt *n, void (*f)(void *user, const struct icnt_msg *m),
         for (uint32_t k = 0; k < n->in[i].q.n; k++)
             f(user, ring_at(&n->in[i].q, k));
     for (unsigned i = 0; i < n->c.outputs; i++)
-        for (uint32_t k = 0; k < n->out[i].q.n; k++)
+        for (uint32_t k = n->out[i].popped; k < n->out[i].q.n; k++)
             f(user, ring_at(&n->out[i].q, k));
 }
 
@@ -443,5 +436,5 @@ icnt_waiting(const struct icnt *n, unsigned in)
 unsigned
 icnt_arrived(const struct icnt *n, unsigned out)
 {
-    return n->out[out].q.n;
+    return n->out[out].q.n - n->out[out].popped;
 }
