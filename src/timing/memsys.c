@@ -323,7 +323,7 @@ memsys_port_next(const struct memsys *ms, unsigned i)
 }
 
 /* A reply comes from the crossbar. */
-static void
+__attribute__((noinline)) static void
 port_takes(struct memsys *ms, unsigned i, uint64_t now)
 {
     struct port *port = &ms->port[i];
@@ -335,7 +335,7 @@ port_takes(struct memsys *ms, unsigned i, uint64_t now)
     icnt_pop(ms->replies, i, ms->icnt_at[now - ms->from]);
 }
 
-void
+unsigned
 memsys_port(struct memsys *ms, unsigned i, uint64_t now)
 {
     struct port *port = &ms->port[i];
@@ -346,6 +346,7 @@ memsys_port(struct memsys *ms, unsigned i, uint64_t now)
     if (icnt_front_at(ms->replies, i) < ms->icnt_at[now - ms->from] &&
         !ring_full(&port->fifo))
         port_takes(ms, i, now);
+    return port->shown ? ring_front(&port->fifo)->sm : MEMSYS_NO_SM;
 }
 
 static bool
