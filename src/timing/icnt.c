@@ -35,29 +35,32 @@
 
 #include <string.h>
 
+/* What belongs to one port is one line of the host's cache. */
 struct input {
     _Alignas(64) RING(struct icnt_msg) q;
-    uint32_t flits;     /* in q */
     uint64_t link_free; /* cycle in which the next head may be before the switch */
     uint64_t bid_at;    /* step from which the head of q may bid */
     uint64_t cross,
         head; /* packet that is crossing: step of its first flit, cycle its head came */
-    uint32_t crossing; /* its flits */
+    uint16_t crossing; /* its flits */
+    uint16_t flits;    /* in q */
     uint16_t out;      /* of the head of q */
 };
+static_assert(sizeof(struct input) == 64, "one line");
 
 struct output {
-    /* 64 bytes apart, for the threads. The first `popped` of q have gone; their room is
-     * free again from cycle `at` on */
+    /* The first `popped` of q have gone; their room is free again from cycle `at` on. */
     _Alignas(64) RING(struct icnt_msg) q;
-    uint32_t popped;
-    uint32_t flits;     /* in q */
-    uint32_t next;      /* round-robin pointer */
     uint64_t free_at;   /* step from which it can be given */
     uint64_t front_at;  /* of the first not popped; NEVER: none */
     uint64_t freed_at;  /* of the first popped; NEVER: none */
     uint64_t link_free; /* first cycle in which the output link has nothing to carry */
+    uint16_t popped;
+    uint16_t flits; /* in q */
+    uint16_t next;  /* round-robin pointer */
+    uint16_t bids;
 };
+static_assert(sizeof(struct output) == 64, "one line");
 
 struct icnt {
     struct icnt_config c;
@@ -71,7 +74,7 @@ struct icnt {
     uint64_t *bids;    /* outputs x inputs */
     uint64_t *asked;   /* outputs with bids */
     uint64_t *fresh;
-    unsigned n_idle, n_asked; /* members of idle, asked */
+    unsigned heads; /* inputs that have one, but for those in `pushed` */
 };
 
 struct icnt *
@@ -192,7 +195,7 @@ icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
     if (m->at < i->link_free)
         m->at = i->link_free;
     i->link_free = m->at + flits;
-    i->flits += flits;
+    i->flits = (uint16_t)(i->flits + flits);
     if (i->q.n == 1) {
         uint64_t k = m->at * n->c.speedup;
         if (i->bid_at < k)
@@ -223,7 +226,7 @@ take_in(struct icnt *n)
         if (n->pushed[i]) {
             n->pushed[i] = 0;
             bitset_add(n->idle, i);
-            n->n_idle++;
+            n->heads++;
         }
 }
 
@@ -250,47 +253,48 @@ static bool
 fits(const struct icnt *n, struct output *o, unsigned flits, uint64_t cycle)
 {
     while (o->freed_at <= cycle) {
-        o->flits -= ring_front(&o->q)->flits;
+        o->flits = (uint16_t)(o->flits - ring_front(&o->q)->flits);
         ring_pop(&o->q);
         o->freed_at = --o->popped ? ring_front(&o->q)->at : NEVER;
     }
     return !ring_full(&o->q) && (!o->flits || o->flits + flits <= n->c.output_buffer);
 }
 
-/* Gives output `out` to input `in` in step k. */
+/* Gives output `out` to input `in` in step k. cross: cycle of the step in which the first
+ * flit crosses. */
 static void
-grant(struct icnt *n, unsigned in, unsigned out, uint64_t k)
+grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
 {
     struct input *i = &n->in[in];
     struct output *o = &n->out[out];
     const unsigned s = n->c.speedup;
     const struct icnt_msg *m = ring_front(&i->q);
     uint32_t flits = m->flits;
-    uint64_t cross = k + n->c.allocation; /* step of the first flit */
-    uint64_t end = cross + flits - 1;     /* of the tail */
-    if (end < s * (m->at + flits - 1))
-        end = s * (m->at + flits - 1);
+    uint64_t end = k + n->c.allocation + flits; /* step after that of the tail */
+    if (end < s * (m->at + flits - 1) + 1)
+        end = s * (m->at + flits - 1) + 1;
 
     struct icnt_msg *d = ring_push(&o->q);
     *d = *m;
-    d->at = cross / s + n->behind + flits - 1;
-    if (d->at < o->link_free + flits - 1)
-        d->at = o->link_free + flits - 1;
+    d->at = cross + n->behind;
+    if (d->at < o->link_free)
+        d->at = o->link_free;
+    d->at += flits - 1;
     o->link_free = d->at + 1;
-    o->flits += flits;
-    o->free_at = end + 1;
-    o->next = in + 1 == n->c.inputs ? 0 : in + 1;
+    o->flits = (uint16_t)(o->flits + flits);
+    o->free_at = end;
+    o->next = (uint16_t)(in + 1 == n->c.inputs ? 0 : in + 1);
     if (o->front_at == NEVER) {
         o->front_at = d->at;
         bitset_add(n->fresh, out);
     }
 
     bitset_add(n->granted, in);
-    i->cross = cross;
+    i->cross = k + n->c.allocation;
     i->head = m->at;
-    i->crossing = flits;
-    i->flits -= flits;
-    i->bid_at = end + 1;
+    i->crossing = (uint16_t)flits;
+    i->flits = (uint16_t)(i->flits - flits);
+    i->bid_at = end;
     ring_pop(&i->q);
     if (i->q.n) {
         const struct icnt_msg *next = ring_front(&i->q);
@@ -299,7 +303,28 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k)
             i->bid_at = h;
         i->out = next->out;
         bitset_add(n->idle, in);
-        n->n_idle++;
+    } else {
+        n->heads--;
+    }
+}
+
+/* Heads that may bid in step k do. */
+static void
+take_bids(struct icnt *n, uint64_t k)
+{
+    for (unsigned w = 0; w < n->words; w++) {
+        uint64_t left = n->idle[w];
+        FOR_BITS(b, left)
+        {
+            const struct input *i = &n->in[w * 64 + b];
+            if (i->bid_at > k)
+                continue;
+            left &= ~((uint64_t)1 << b);
+            n->bids[(size_t)i->out * n->words + w] |= (uint64_t)1 << b;
+            if (!n->out[i->out].bids++)
+                bitset_add(n->asked, i->out);
+        }
+        n->idle[w] = left;
     }
 }
 
@@ -307,27 +332,14 @@ void
 icnt_step(struct icnt *n, uint64_t cycle)
 {
     take_in(n);
-    if (!(n->n_idle | n->n_asked))
+    if (!n->heads)
         return;
     const unsigned words = n->words, owords = (unsigned)BITSET_WORDS(n->c.outputs);
     uint64_t k = cycle * n->c.speedup;
     for (unsigned s = 0; s < n->c.speedup; s++, k++) {
-        for (unsigned w = 0; n->n_idle && w < words; w++)
-            FOR_BITS(b, n->idle[w])
-            {
-                unsigned in = w * 64 + (unsigned)b;
-                if (n->in[in].bid_at > k)
-                    continue;
-                unsigned out = n->in[in].out;
-                bitset_del(n->idle, in);
-                n->n_idle--;
-                bitset_add(n->bids + (size_t)out * words, in);
-                if (!bitset_has(n->asked, out)) {
-                    bitset_add(n->asked, out);
-                    n->n_asked++;
-                }
-            }
-        for (unsigned w = 0; n->n_asked && w < owords; w++)
+        const uint64_t cross = cycle + (s + n->c.allocation) / n->c.speedup;
+        take_bids(n, k);
+        for (unsigned w = 0; w < owords; w++)
             FOR_BITS(b, n->asked[w])
             {
                 unsigned out = w * 64 + (unsigned)b;
@@ -339,14 +351,9 @@ icnt_step(struct icnt *n, uint64_t cycle)
                 if (!fits(n, o, ring_front(&n->in[in].q)->flits, cycle))
                     continue;
                 bitset_del(bids, in);
-                uint64_t any = 0;
-                for (unsigned i = 0; i < words; i++)
-                    any |= bids[i];
-                if (!any) {
+                if (!--o->bids)
                     bitset_del(n->asked, out);
-                    n->n_asked--;
-                }
-                grant(n, in, out, k);
+                grant(n, in, out, k, cross);
             }
     }
 }
@@ -385,7 +392,7 @@ uint64_t
 icnt_next(struct icnt *n, uint64_t cycle)
 {
     take_in(n);
-    if (!(n->n_idle | n->n_asked))
+    if (!n->heads)
         return NEVER;
     uint64_t k = NEVER, from = cycle * n->c.speedup;
     for (unsigned w = 0; w < n->words; w++)
@@ -412,7 +419,7 @@ icnt_next(struct icnt *n, uint64_t cycle)
 bool
 icnt_busy(const struct icnt *n)
 {
-    return n->n_idle | n->n_asked || any_pushed(n);
+    return n->heads || any_pushed(n);
 }
 
 void
