@@ -79,7 +79,8 @@ struct own_log {
 struct queue {
     _Alignas(64) atomic_uint head;
     unsigned n;
-    unsigned *task; /* node, or nodes + partition */
+    unsigned *task;      /* node, or nodes + partition */
+    unsigned part, node; /* its own go up to these */
 };
 
 /* A launch under way. */
@@ -565,25 +566,22 @@ run_window(struct run *r)
 {
     struct timing_gpu *g = r->g;
     bool all = g->opt.no_skip;
-    unsigned tasks = 0;
+    unsigned tasks = 0, part = 0, node = 0;
     memset(r->ran, 0, BITSET_WORDS(r->nodes) * sizeof *r->ran);
-    for (unsigned i = 0; i < r->threads; i++) {
-        atomic_store_explicit(&r->queue[i].head, 0, memory_order_relaxed);
-        r->queue[i].n = 0;
+    for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
+        unsigned m = 0;
+        for (; part < q->part; part++)
+            if (all || memsys_part_next(g->mem, part) < r->to)
+                q->task[m++] = r->nodes + part;
+        for (; node < q->node; node++)
+            if (all || r->next[node] < r->to) {
+                q->task[m++] = node;
+                bitset_add(r->ran, node);
+            }
+        q->n = m;
+        tasks += m;
+        atomic_store_explicit(&q->head, 0, memory_order_relaxed);
     }
-    for (unsigned i = 0; i < r->parts; i++)
-        if (all || memsys_part_next(g->mem, i) < r->to) {
-            struct queue *q = &r->queue[i * r->threads / r->parts];
-            q->task[q->n++] = r->nodes + i;
-            tasks++;
-        }
-    for (unsigned i = 0; i < r->nodes; i++)
-        if (all || r->next[i] < r->to) {
-            struct queue *q = &r->queue[i * r->threads / r->nodes];
-            q->task[q->n++] = i;
-            bitset_add(r->ran, i);
-            tasks++;
-        }
     if (r->threads > 1 && tasks > 2) {
         pool_run(g->pool, run_queues, r);
         return;
@@ -799,7 +797,7 @@ next_cycle(const struct run *r)
     uint64_t next = NEVER;
     if (r->to <= r->first_dispatch)
         next = r->first_dispatch;
-    for (unsigned i = 0; i < r->nodes; i++)
+    for (unsigned i = 0; i < r->nodes && next > r->to; i++)
         next = r->next[i] < next ? r->next[i] : next;
     for (unsigned i = 0; i < r->parts && next > r->to; i++) {
         uint64_t t = memsys_part_next(r->g->mem, i);
@@ -1088,8 +1086,12 @@ plan_windows(struct run *r)
         r->node[i].next = r->next[i] = g->now + 1; /* to find out */
     }
     r->queue = ARENA_ARRAY(a, struct queue, r->threads);
-    for (unsigned i = 0; i < r->threads; i++)
-        r->queue[i].task = ARENA_ARRAY(a, unsigned, r->nodes + r->parts);
+    for (unsigned i = 0; i < r->threads; i++) {
+        struct queue *q = &r->queue[i];
+        q->task = ARENA_ARRAY(a, unsigned, r->nodes + r->parts);
+        q->part = ((i + 1) * r->parts + r->threads - 1) / r->threads;
+        q->node = ((i + 1) * r->nodes + r->threads - 1) / r->threads;
+    }
     if (!wait)
         return;
     r->log = ARENA_ARRAY(a, struct own_log, m->sm.count);
