@@ -49,8 +49,8 @@ struct port { /* of one SM, or of the SMs that share it */
 
 struct part {
     _Alignas(64) struct partition *p;
-    uint64_t tick[CLK_DOMAINS]; /* first not done yet */
-    unsigned instant;           /* the same, of the window */
+    uint64_t tick[CLK_DOMAINS];    /* first not done yet */
+    const struct instant *instant; /* the same, of the window */
     bool waits;    /* before its interconnect tick, late, for the crossbars */
     uint64_t next; /* core cycle with something to do, NEVER */
 };
@@ -294,7 +294,7 @@ sooner(uint64_t a, uint64_t b)
 /* -- ports -- */
 
 /* First core cycle after `now` in which the port has something to do. */
-static uint64_t
+static inline uint64_t
 port_next(const struct memsys *ms, const struct port *port, uint64_t now)
 {
     unsigned i = (unsigned)(port - ms->port);
@@ -495,32 +495,36 @@ memsys_part_next(const struct memsys *ms, unsigned i)
 static void
 part_goes_on(struct memsys *ms, struct part *part)
 {
+    enum { ICNT = 1 << CLK_ICNT, L2 = 1 << CLK_L2, DRAM = 1 << CLK_DRAM };
     struct partition *p = part->p;
     uint64_t *tick = part->tick;
+    const bool all = ms->no_skip;
+    const struct instant *t = part->instant, *end = ms->instants.v + ms->instants.n;
     part->waits = false;
     partition_caught_up(p);
-    for (; part->instant < ms->instants.n; part->instant++) {
-        const struct instant *t = &ms->instants.v[part->instant];
-        const bool l2 = t->domains >> CLK_L2 & 1, icnt = t->domains >> CLK_ICNT & 1;
-        if (icnt && partition_reply_due(p))
+    for (; t < end; t++) {
+        const unsigned on = t->domains;
+        if (on & ICNT && partition_reply_due(p))
             partition_reply(p, ms->crossed);
-        if (l2 && partition_must_wait(p)) {
+        if (on & L2 && partition_must_wait(p)) {
+            part->instant = t;
             part->waits = true;
             return;
         }
-        if (t->domains >> CLK_DRAM & 1) {
-            if (partition_dram_at(p) <= tick[CLK_DRAM] || ms->no_skip)
+        if (on & DRAM) {
+            if (partition_dram_at(p) <= tick[CLK_DRAM] || all)
                 partition_dram(p, tick[CLK_DRAM], t->core);
             tick[CLK_DRAM]++;
         }
-        if (l2) {
-            if (ms->no_skip)
+        if (on & L2) {
+            if (all)
                 partition_l2_all(p, tick[CLK_L2]);
             else
                 partition_l2(p, tick[CLK_L2]);
             tick[CLK_L2]++;
         }
-        tick[CLK_ICNT] += icnt;
+        if (on & ICNT)
+            tick[CLK_ICNT]++;
     }
     part->next = part_next(ms, p, tick, ms->to);
 }
@@ -530,7 +534,7 @@ memsys_part(struct memsys *ms, unsigned i)
 {
     struct part *part = &ms->part[i];
     memcpy(part->tick, ms->tick, sizeof ms->tick);
-    part->instant = 0;
+    part->instant = ms->instants.v;
     part_goes_on(ms, part);
 }
 
