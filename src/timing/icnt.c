@@ -249,7 +249,7 @@ next_bit(const uint64_t *s, unsigned words, unsigned from)
     return w * 64 + (unsigned)bit_lowest(x);
 }
 
-static bool
+static inline bool
 fits(const struct icnt *n, struct output *o, unsigned flits, uint64_t cycle)
 {
     while (o->freed_at <= cycle) {
