@@ -109,7 +109,8 @@ struct run {
     uint64_t *stopped;   /* of those: stop is not STOP_NO */
     uint64_t *takers;    /* SMs that may get a block */
     struct own_log *log; /* by SM; NULL: accesses take effect at once */
-    struct sm **writers; /* SMs whose log is not empty */
+    struct sm **writers; /* SMs whose log is not empty, or that have a fault */
+    unsigned nwriters;
     struct queue *queue; /* by thread */
 };
 
@@ -689,37 +690,53 @@ follow(struct run *r)
     memsys_close(r->g->mem);
 }
 
-/* First fault in the order of cycle and SM; NULL: none. */
-static const struct node *
-find_fault(const struct run *r)
-{
-    const struct node *f = NULL;
-    FOR_NODES(k, r, r->ran)
-    {
-        const struct node *n = &r->node[k];
-        if (n->fault_at != NEVER && (!f || n->fault_at < f->fault_at))
-            f = n;
-    }
-    return f;
-}
-
 /* Accesses of the window take effect, up to a fault. */
 static void
 apply_logs(struct run *r, const struct node *fault)
 {
-    unsigned n = 0; /* SMs with accesses, or with the fault */
-    FOR_NODES(k, r, r->ran)
-    for (struct sm *s = r->node[k].sm; s < r->node[k].end; s++)
-        if (s->log && (s->log->n || (fault && fault->faulty == s)))
-            r->writers[n++] = s;
-    for (uint64_t c = r->from; n && c < r->to; c++)
-        for (unsigned j = 0; j < n; j++) {
+    for (uint64_t c = r->from; r->nwriters && c < r->to; c++)
+        for (unsigned j = 0; j < r->nwriters; j++) {
             struct sm *s = r->writers[j];
             if (s->log->n)
                 exec_log_apply(s->log, c);
             if (fault && fault->fault_at == c && fault->faulty == s)
                 return;
         }
+}
+
+/* What the nodes did in the window comes together. Returns the first fault in the order
+ * of cycle and SM; NULL: none. */
+static const struct node *
+end_window(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    const struct node *fault = NULL;
+    r->nwriters = 0;
+    FOR_NODES(k, r, r->ran)
+    {
+        struct node *n = &r->node[k];
+        r->next[k] = n->next;
+        if (n->done) {
+            r->done += n->done;
+            n->done = 0;
+            if (n->ended > r->end)
+                r->end = n->ended;
+        }
+        if (n->fault_at != NEVER && (!fault || n->fault_at < fault->fault_at))
+            fault = n;
+        for (struct sm *s = n->sm; s < n->end; s++)
+            if (s->log && (s->log->n || s->fault))
+                r->writers[r->nwriters++] = s;
+    }
+    const uint64_t *noticed = memsys_noticed(g->mem);
+    FOR_NODES(k, r, noticed)
+    {
+        uint64_t t = memsys_port_next(g->mem, k);
+        if (t < r->next[k])
+            r->next[k] = t;
+    }
+    apply_logs(r, fault);
+    return fault;
 }
 
 /* Sends blocks to SMs at the end of the window. */
@@ -734,31 +751,6 @@ start_blocks(struct run *r, uint64_t now)
         unsigned k = i / r->g->m->sm.per_cluster;
         if (r->sm[i].wake < r->next[k])
             r->next[k] = r->sm[i].wake;
-    }
-}
-
-static void
-end_window(struct run *r)
-{
-    struct timing_gpu *g = r->g;
-    apply_logs(r, NULL);
-    FOR_NODES(k, r, r->ran)
-    {
-        struct node *n = &r->node[k];
-        r->next[k] = n->next;
-        if (n->done) {
-            r->done += n->done;
-            n->done = 0;
-            if (n->ended > r->end)
-                r->end = n->ended;
-        }
-    }
-    const uint64_t *noticed = memsys_noticed(g->mem);
-    FOR_NODES(k, r, noticed)
-    {
-        uint64_t t = memsys_port_next(g->mem, k);
-        if (t < r->next[k])
-            r->next[k] = t;
     }
 }
 
@@ -988,14 +980,12 @@ loop(struct run *r, struct diag_sink *diag)
         run_window(r);
         follow(r);
         g->now = r->to - 1;
-        const struct node *fault = find_fault(r);
+        const struct node *fault = end_window(r);
         if (fault) {
-            apply_logs(r, fault);
             diag_append(diag, &fault->faulty->diag);
             r->grid->failure = fault->faulty->failure;
             return false;
         }
-        end_window(r);
         if (g->trace)
             trace_bound(g->trace);
         if (r->done == r->blocks) {
