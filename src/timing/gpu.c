@@ -28,6 +28,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
+/* Apart, so that the loop of a node, which is gone through for every cycle of an SM,
+ * keeps its registers. */
+#define NOINLINE __attribute__((noinline))
+
 struct own_stats { /* a cache line of their own */
     _Alignas(64) struct stat_sm s;
 };
@@ -60,11 +64,11 @@ enum stop {
 struct node {
     _Alignas(64) uint64_t next; /* first cycle with something to do, as of the window */
     uint64_t at, last;          /* last: cycle of the window it has done */
-    uint64_t done, ended;     /* blocks that ended in the window; cycle of the last one */
-    uint64_t fault_at;        /* cycle, NEVER */
-    unsigned first, end;      /* SMs */
-    unsigned sending, faulty; /* SM */
-    uint8_t stop;             /* enum stop */
+    uint64_t done, ended; /* blocks that ended in the window; cycle of the last one */
+    uint64_t fault_at;    /* cycle, NEVER */
+    struct sm *sm, *end;
+    struct sm *sending, *faulty;
+    uint8_t stop; /* enum stop */
 };
 
 struct own_log {
@@ -75,7 +79,8 @@ struct own_log {
 struct queue {
     _Alignas(64) atomic_uint head;
     unsigned n;
-    unsigned *task; /* node, or nodes + partition */
+    unsigned *task;      /* node, or nodes + partition */
+    unsigned part, node; /* its own go up to these */
 };
 
 /* A launch under way. */
@@ -104,7 +109,8 @@ struct run {
     uint64_t *stopped;   /* of those: stop is not STOP_NO */
     uint64_t *takers;    /* SMs that may get a block */
     struct own_log *log; /* by SM; NULL: accesses take effect at once */
-    unsigned *writers;   /* SMs whose log is not empty */
+    struct sm **writers; /* SMs whose log is not empty, or that have a fault */
+    unsigned nwriters;
     struct queue *queue; /* by thread */
 };
 
@@ -380,51 +386,75 @@ plan_launch(struct run *r, const struct occ_kernel *k, struct diag_sink *diag)
 
 /* False: there is no room for a packet. */
 static bool
-send_packets(struct run *r, unsigned i, uint64_t now)
+send_packets(struct memsys *mem, struct sm *s, uint64_t now)
 {
-    struct ldst *l = r->g->ldst[i];
     struct packet *p;
-    while ((p = ldst_out_front(l))) {
-        if (!memsys_inject(r->g->mem, p))
+    while ((p = ldst_out_front(s->ldst))) {
+        if (!memsys_inject(mem, p))
             return false;
-        ldst_out_pop(l);
-        if (r->sm[i].wake > now + 1)
-            r->sm[i].wake = now + 1; /* it may have waited for the room */
+        ldst_out_pop(s->ldst);
+        if (s->wake > now + 1)
+            s->wake = now + 1; /* it may have waited for the room */
     }
     return true;
 }
 
-static void
-receive(struct timing_gpu *g, unsigned i, uint64_t now)
+static bool
+receive(struct memsys *mem, struct sm *s, uint64_t now)
 {
     struct packet p;
-    if (ldst_can_receive(g->ldst[i]) && memsys_eject(g->mem, i, &p))
-        ldst_receive(g->ldst[i], &p, now);
+    if (!ldst_can_receive(s->ldst) || !memsys_eject(mem, s->id, &p))
+        return false;
+    ldst_receive(s->ldst, &p, now);
+    return true;
 }
 
-/* One cycle of the SMs of a node; false: a fault. */
+/* A cycle of an SM of the node; false: a fault. */
+NOINLINE static bool
+node_steps(struct node *n, struct sm *s, uint64_t now)
+{
+    uint64_t done = s->blocks_done;
+    sm_cycle(s, now);
+    if (s->fault) {
+        n->fault_at = now;
+        n->faulty = s;
+        return false;
+    }
+    if (s->blocks_done != done) {
+        n->done += s->blocks_done - done;
+        n->ended = now;
+    }
+    return true;
+}
+
+/* One cycle of the SMs of node k; false: a fault. */
 static bool
-node_cycle(struct run *r, struct node *n, uint64_t now)
+node_cycle(struct run *r, unsigned k, uint64_t now)
 {
     struct timing_gpu *g = r->g;
-    for (unsigned i = n->first; i < n->end; i++) {
-        struct sm *s = &r->sm[i];
-        if (memsys_has_reply(g->mem, i) && ldst_can_receive(g->ldst[i])) {
-            receive(g, i, now);
+    struct node *n = &r->node[k];
+    const unsigned reply = memsys_port(g->mem, k, now);
+    for (struct sm *s = n->sm, *end = n->end; s < end; s++) {
+        if (s->id == reply && receive(g->mem, s, now))
             s->wake = now;
-        }
-        if (s->wake > now && !g->opt.no_skip)
-            continue;
-        uint64_t done = s->blocks_done;
-        sm_cycle(s, now);
-        if (s->fault) {
-            n->fault_at = now;
-            n->faulty = i;
+        if ((s->wake <= now || g->opt.no_skip) && !node_steps(n, s, now))
             return false;
-        }
-        if (s->blocks_done != done) {
-            n->done += s->blocks_done - done;
-            n->ended = now;
+    }
+    return true;
+}
+
+/* Packets of cycle `now` go out, of SM s and those behind it; false: there may be room
+ * for one. */
+static bool
+node_sends(struct run *r, unsigned k, struct sm *s, uint64_t now)
+{
+    struct memsys *mem = r->g->mem;
+    for (struct sm *end = r->node[k].end; s < end; s++) {
+        const struct packet *p = ldst_out_front(s->ldst);
+        if (p && !memsys_still_full(mem, k, p) && !send_packets(mem, s, now) &&
+            memsys_unknown(mem, k)) {
+            r->node[k].sending = s;
+            return false;
         }
     }
     return true;
@@ -436,10 +466,27 @@ wants_block(const struct run *r, const struct node *n, uint64_t now)
 {
     if (!r->dispatch.left || now < r->first_dispatch)
         return false;
-    for (unsigned i = n->first; i < n->end; i++)
-        if (sm_has_room(&r->sm[i]))
+    for (const struct sm *s = n->sm; s < n->end; s++)
+        if (sm_has_room(s))
             return true;
     return false;
+}
+
+/* First cycle after `now`, which is done, with something to do. */
+static uint64_t
+node_next(const struct run *r, unsigned k, uint64_t now)
+{
+    uint64_t next = memsys_port_sleep(r->g->mem, k);
+    for (const struct sm *s = r->node[k].sm, *end = r->node[k].end; s < end; s++)
+        next = s->wake < next ? s->wake : next;
+    return next > now ? next : now + 1;
+}
+
+static void
+node_stops(struct node *n, enum stop why, uint64_t at)
+{
+    n->stop = (uint8_t)why;
+    n->at = at;
 }
 
 /* The node goes on: STOP_CYCLE: with cycle `now`; STOP_SEND: with the packets of cycle
@@ -447,47 +494,33 @@ wants_block(const struct run *r, const struct node *n, uint64_t now)
 static void
 node_goes_on(struct run *r, unsigned k, enum stop where, uint64_t now)
 {
-    struct timing_gpu *g = r->g;
     struct node *n = &r->node[k];
+    const bool all = r->g->opt.no_skip;
+    n->stop = STOP_NO;
     for (;; where = STOP_CYCLE) {
         if (where == STOP_CYCLE) {
-            n->stop = STOP_NO;
-            memsys_port(g->mem, k, now);
-            if (!node_cycle(r, n, now))
+            if (!node_cycle(r, k, now))
                 return;
-            n->sending = n->first;
         }
-        for (; where != STOP_BLOCK && n->sending < n->end; n->sending++) {
-            const struct packet *p = ldst_out_front(g->ldst[n->sending]);
-            if (p && !memsys_still_full(g->mem, k, p) &&
-                !send_packets(r, n->sending, now) && memsys_unknown(g->mem, k)) {
-                n->stop = STOP_SEND;
-                n->at = now;
-                return;
-            }
+        if (where != STOP_BLOCK &&
+            !node_sends(r, k, where == STOP_CYCLE ? n->sm : n->sending, now)) {
+            node_stops(n, STOP_SEND, now);
+            return;
         }
         n->last = now;
-        n->stop = STOP_NO;
         if (where != STOP_BLOCK && now + 1 < r->to && wants_block(r, n, now)) {
-            n->stop = STOP_BLOCK;
-            n->at = now;
+            node_stops(n, STOP_BLOCK, now);
             return;
         }
-        n->next = memsys_port_sleep(g->mem, k);
-        for (unsigned i = n->first; i < n->end; i++)
-            if (r->sm[i].wake < n->next)
-                n->next = r->sm[i].wake;
-        if (n->next <= now)
-            n->next = now + 1;
-        if ((g->opt.no_skip ? now + 1 : n->next) >= r->to)
+        n->next = node_next(r, k, now);
+        uint64_t next = all ? now + 1 : n->next;
+        if (next >= r->to)
             return;
-        if (!g->opt.no_skip && n->next > now + 1 &&
-            memsys_may_have_room(g->mem, k, n->next - 1)) {
-            n->stop = STOP_CYCLE;
-            n->at = n->next;
+        if (next > now + 1 && memsys_may_have_room(r->g->mem, k, next - 1)) {
+            node_stops(n, STOP_CYCLE, next);
             return;
         }
-        now = g->opt.no_skip ? now + 1 : n->next;
+        now = next;
     }
 }
 
@@ -534,25 +567,22 @@ run_window(struct run *r)
 {
     struct timing_gpu *g = r->g;
     bool all = g->opt.no_skip;
-    unsigned tasks = 0;
+    unsigned tasks = 0, part = 0, node = 0;
     memset(r->ran, 0, BITSET_WORDS(r->nodes) * sizeof *r->ran);
-    for (unsigned i = 0; i < r->threads; i++) {
-        atomic_store_explicit(&r->queue[i].head, 0, memory_order_relaxed);
-        r->queue[i].n = 0;
+    for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
+        unsigned m = 0;
+        for (; part < q->part; part++)
+            if (all || memsys_part_next(g->mem, part) < r->to)
+                q->task[m++] = r->nodes + part;
+        for (; node < q->node; node++)
+            if (all || r->next[node] < r->to) {
+                q->task[m++] = node;
+                bitset_add(r->ran, node);
+            }
+        q->n = m;
+        tasks += m;
+        atomic_store_explicit(&q->head, 0, memory_order_relaxed);
     }
-    for (unsigned i = 0; i < r->parts; i++)
-        if (all || memsys_part_next(g->mem, i) < r->to) {
-            struct queue *q = &r->queue[i * r->threads / r->parts];
-            q->task[q->n++] = r->nodes + i;
-            tasks++;
-        }
-    for (unsigned i = 0; i < r->nodes; i++)
-        if (all || r->next[i] < r->to) {
-            struct queue *q = &r->queue[i * r->threads / r->nodes];
-            q->task[q->n++] = i;
-            bitset_add(r->ran, i);
-            tasks++;
-        }
     if (r->threads > 1 && tasks > 2) {
         pool_run(g->pool, run_queues, r);
         return;
@@ -597,7 +627,7 @@ room_came(struct run *r, unsigned k, uint64_t now)
         return; /* it will try again in a later cycle, and could not before */
     if (now > n->last) {
         memsys_port(r->g->mem, k, now);
-        n->sending = n->first;
+        n->sending = n->sm;
         go_on_from(r, k, STOP_SEND, now);
     } else if (n->last + 1 < r->to && n->next > n->last + 1) {
         n->stop = STOP_CYCLE;
@@ -617,8 +647,8 @@ give_blocks(struct run *r, uint64_t now)
         if (n->stop != STOP_BLOCK || n->at != now)
             continue;
         any = true;
-        for (unsigned i = n->first; i < n->end; i++)
-            bitset_add(r->takers, i);
+        for (const struct sm *s = n->sm; s < n->end; s++)
+            bitset_add(r->takers, s->id);
     }
     if (!any)
         return;
@@ -660,37 +690,53 @@ follow(struct run *r)
     memsys_close(r->g->mem);
 }
 
-/* First fault in the order of cycle and SM; NULL: none. */
-static const struct node *
-find_fault(const struct run *r)
-{
-    const struct node *f = NULL;
-    FOR_NODES(k, r, r->ran)
-    {
-        const struct node *n = &r->node[k];
-        if (n->fault_at != NEVER && (!f || n->fault_at < f->fault_at))
-            f = n;
-    }
-    return f;
-}
-
 /* Accesses of the window take effect, up to a fault. */
 static void
 apply_logs(struct run *r, const struct node *fault)
 {
-    unsigned n = 0; /* SMs with accesses, or with the fault */
-    FOR_NODES(k, r, r->ran)
-    for (unsigned i = r->node[k].first; r->log && i < r->node[k].end; i++)
-        if (r->log[i].log.n || (fault && fault->faulty == i))
-            r->writers[n++] = i;
-    for (uint64_t c = r->from; n && c < r->to; c++)
-        for (unsigned j = 0; j < n; j++) {
-            unsigned i = r->writers[j];
-            if (r->log[i].log.n)
-                exec_log_apply(&r->log[i].log, c);
-            if (fault && fault->fault_at == c && fault->faulty == i)
+    for (uint64_t c = r->from; r->nwriters && c < r->to; c++)
+        for (unsigned j = 0; j < r->nwriters; j++) {
+            struct sm *s = r->writers[j];
+            if (s->log->n)
+                exec_log_apply(s->log, c);
+            if (fault && fault->fault_at == c && fault->faulty == s)
                 return;
         }
+}
+
+/* What the nodes did in the window comes together. Returns the first fault in the order
+ * of cycle and SM; NULL: none. */
+static const struct node *
+end_window(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    const struct node *fault = NULL;
+    r->nwriters = 0;
+    FOR_NODES(k, r, r->ran)
+    {
+        struct node *n = &r->node[k];
+        r->next[k] = n->next;
+        if (n->done) {
+            r->done += n->done;
+            n->done = 0;
+            if (n->ended > r->end)
+                r->end = n->ended;
+        }
+        if (n->fault_at != NEVER && (!fault || n->fault_at < fault->fault_at))
+            fault = n;
+        for (struct sm *s = n->sm; s < n->end; s++)
+            if (s->log && (s->log->n || s->fault))
+                r->writers[r->nwriters++] = s;
+    }
+    const uint64_t *noticed = memsys_noticed(g->mem);
+    FOR_NODES(k, r, noticed)
+    {
+        uint64_t t = memsys_port_next(g->mem, k);
+        if (t < r->next[k])
+            r->next[k] = t;
+    }
+    apply_logs(r, fault);
+    return fault;
 }
 
 /* Sends blocks to SMs at the end of the window. */
@@ -705,31 +751,6 @@ start_blocks(struct run *r, uint64_t now)
         unsigned k = i / r->g->m->sm.per_cluster;
         if (r->sm[i].wake < r->next[k])
             r->next[k] = r->sm[i].wake;
-    }
-}
-
-static void
-end_window(struct run *r)
-{
-    struct timing_gpu *g = r->g;
-    apply_logs(r, NULL);
-    FOR_NODES(k, r, r->ran)
-    {
-        struct node *n = &r->node[k];
-        r->next[k] = n->next;
-        if (n->done) {
-            r->done += n->done;
-            n->done = 0;
-            if (n->ended > r->end)
-                r->end = n->ended;
-        }
-    }
-    const uint64_t *noticed = memsys_noticed(g->mem);
-    FOR_NODES(k, r, noticed)
-    {
-        uint64_t t = memsys_port_next(g->mem, k);
-        if (t < r->next[k])
-            r->next[k] = t;
     }
 }
 
@@ -768,7 +789,7 @@ next_cycle(const struct run *r)
     uint64_t next = NEVER;
     if (r->to <= r->first_dispatch)
         next = r->first_dispatch;
-    for (unsigned i = 0; i < r->nodes; i++)
+    for (unsigned i = 0; i < r->nodes && next > r->to; i++)
         next = r->next[i] < next ? r->next[i] : next;
     for (unsigned i = 0; i < r->parts && next > r->to; i++) {
         uint64_t t = memsys_part_next(r->g->mem, i);
@@ -959,14 +980,12 @@ loop(struct run *r, struct diag_sink *diag)
         run_window(r);
         follow(r);
         g->now = r->to - 1;
-        const struct node *fault = find_fault(r);
+        const struct node *fault = end_window(r);
         if (fault) {
-            apply_logs(r, fault);
-            diag_append(diag, &r->sm[fault->faulty].diag);
-            r->grid->failure = r->sm[fault->faulty].failure;
+            diag_append(diag, &fault->faulty->diag);
+            r->grid->failure = fault->faulty->failure;
             return false;
         }
-        end_window(r);
         if (g->trace)
             trace_bound(g->trace);
         if (r->done == r->blocks) {
@@ -1008,9 +1027,9 @@ drain(struct run *r)
         now++;
         memsys_step(g->mem, now);
         for (unsigned i = 0; i < g->m->sm.count; i++) {
-            receive(g, i, now);
+            receive(g->mem, &r->sm[i], now);
             ldst_cycle(g->ldst[i], now);
-            send_packets(r, i, now);
+            send_packets(g->mem, &r->sm[i], now);
         }
     }
     g->now = now;
@@ -1050,20 +1069,23 @@ plan_windows(struct run *r)
     r->stopped = bitset_new(a, r->nodes);
     r->takers = bitset_new(a, m->sm.count);
     for (unsigned i = 0; i < r->nodes; i++) {
-        r->node[i].first = i * m->sm.per_cluster;
-        r->node[i].end = r->node[i].first + m->sm.per_cluster;
-        if (r->node[i].end > m->sm.count)
-            r->node[i].end = m->sm.count;
+        unsigned first = i * m->sm.per_cluster, end = first + m->sm.per_cluster;
+        r->node[i].sm = r->sm + first;
+        r->node[i].end = r->sm + (end < m->sm.count ? end : m->sm.count);
         r->node[i].fault_at = NEVER;
         r->node[i].next = r->next[i] = g->now + 1; /* to find out */
     }
     r->queue = ARENA_ARRAY(a, struct queue, r->threads);
-    for (unsigned i = 0; i < r->threads; i++)
-        r->queue[i].task = ARENA_ARRAY(a, unsigned, r->nodes + r->parts);
+    for (unsigned i = 0; i < r->threads; i++) {
+        struct queue *q = &r->queue[i];
+        q->task = ARENA_ARRAY(a, unsigned, r->nodes + r->parts);
+        q->part = ((i + 1) * r->parts + r->threads - 1) / r->threads;
+        q->node = ((i + 1) * r->nodes + r->threads - 1) / r->threads;
+    }
     if (!wait)
         return;
     r->log = ARENA_ARRAY(a, struct own_log, m->sm.count);
-    r->writers = ARENA_ARRAY(a, unsigned, m->sm.count);
+    r->writers = ARENA_ARRAY(a, struct sm *, m->sm.count);
     for (unsigned i = 0; i < m->sm.count; i++)
         exec_log_init(&r->log[i].log, a,
                       r->window * m->sm.schedulers * m->sm.issue_width);

@@ -26,43 +26,41 @@
  * for.
  *
  * The switch may be stepped some cycles late (memsys.c, windows): what is pushed and
- * popped meanwhile carries its cycle, a push in `at`, a pop in `freed`, and the switch
- * heeds both from that cycle on. Only room in an input buffer is as of the last cycle
- * stepped; icnt_room_from tells from when on the steps not made yet could make more, so
- * that who asks can wait for them. Between steps, what belongs to one port (struct input,
- * struct output, its byte of `pushed`) is changed only by the host thread that has the
- * port. */
+ * popped meanwhile carries its cycle in `at`, and the switch heeds it from that cycle on.
+ * Only room in an input buffer is as of the last cycle stepped; icnt_room_from tells from
+ * when on the steps not made yet could make more, so that who asks can wait for them.
+ * Between steps, what belongs to one port (struct input, struct output, its byte of
+ * `pushed`) is changed only by the host thread that has the port. */
 #include "timing/icnt.h"
 
 #include <string.h>
 
+/* What belongs to one port is one line of the host's cache. */
 struct input {
     _Alignas(64) RING(struct icnt_msg) q;
-    uint32_t flits;     /* in q */
     uint64_t link_free; /* cycle in which the next head may be before the switch */
     uint64_t bid_at;    /* step from which the head of q may bid */
     uint64_t cross,
         head; /* packet that is crossing: step of its first flit, cycle its head came */
-    uint32_t crossing; /* its flits */
+    uint16_t crossing; /* its flits */
+    uint16_t flits;    /* in q */
     uint16_t out;      /* of the head of q */
 };
-
-struct freed { /* room that a pop has made from this cycle on */
-    uint64_t cycle;
-    uint32_t flits;
-};
+static_assert(sizeof(struct input) == 64, "one line");
 
 struct output {
-    /* 64 bytes apart, for the threads */
+    /* The first `popped` of q have gone; their room is free again from cycle `at` on. */
     _Alignas(64) RING(struct icnt_msg) q;
-    RING(struct freed) freed;
-    uint32_t flits, packets; /* reserved, those in `freed` included */
-    uint32_t next;           /* round-robin pointer */
-    uint64_t free_at;        /* step from which it can be given */
-    uint64_t front_at;       /* of q; NEVER: empty */
-    uint64_t freed_at;       /* of the front of `freed`; NEVER: empty */
+    uint64_t free_at;   /* step from which it can be given */
+    uint64_t front_at;  /* of the first not popped; NEVER: none */
+    uint64_t freed_at;  /* of the first popped; NEVER: none */
     uint64_t link_free; /* first cycle in which the output link has nothing to carry */
+    uint16_t popped;
+    uint16_t flits; /* in q */
+    uint16_t next;  /* round-robin pointer */
+    uint16_t bids;
 };
+static_assert(sizeof(struct output) == 64, "one line");
 
 struct icnt {
     struct icnt_config c;
@@ -76,7 +74,7 @@ struct icnt {
     uint64_t *bids;    /* outputs x inputs */
     uint64_t *asked;   /* outputs with bids */
     uint64_t *fresh;
-    unsigned n_idle, n_asked; /* members of idle, asked */
+    unsigned heads; /* inputs that have one, but for those in `pushed` */
 };
 
 struct icnt *
@@ -93,7 +91,6 @@ icnt_new(struct arena *a, const struct icnt_config *c)
         ring_init(&n->in[i].q, a, c->input_buffer);
     for (unsigned i = 0; i < c->outputs; i++) {
         ring_init(&n->out[i].q, a, c->output_buffer);
-        ring_init(&n->out[i].freed, a, c->output_buffer);
         n->out[i].front_at = n->out[i].freed_at = NEVER;
     }
     n->pushed = ARENA_ARRAY(a, uint8_t, (c->inputs + 7) / 8 * 8);
@@ -198,7 +195,7 @@ icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
     if (m->at < i->link_free)
         m->at = i->link_free;
     i->link_free = m->at + flits;
-    i->flits += flits;
+    i->flits = (uint16_t)(i->flits + flits);
     if (i->q.n == 1) {
         uint64_t k = m->at * n->c.speedup;
         if (i->bid_at < k)
@@ -229,7 +226,7 @@ take_in(struct icnt *n)
         if (n->pushed[i]) {
             n->pushed[i] = 0;
             bitset_add(n->idle, i);
-            n->n_idle++;
+            n->heads++;
         }
 }
 
@@ -252,53 +249,52 @@ next_bit(const uint64_t *s, unsigned words, unsigned from)
     return w * 64 + (unsigned)bit_lowest(x);
 }
 
-static bool
+static inline bool
 fits(const struct icnt *n, struct output *o, unsigned flits, uint64_t cycle)
 {
     while (o->freed_at <= cycle) {
-        o->flits -= ring_front(&o->freed)->flits;
-        o->packets--;
-        ring_pop(&o->freed);
-        o->freed_at = o->freed.n ? ring_front(&o->freed)->cycle : NEVER;
+        o->flits = (uint16_t)(o->flits - ring_front(&o->q)->flits);
+        ring_pop(&o->q);
+        o->freed_at = --o->popped ? ring_front(&o->q)->at : NEVER;
     }
-    return o->packets < o->q.cap && (!o->flits || o->flits + flits <= n->c.output_buffer);
+    return !ring_full(&o->q) && (!o->flits || o->flits + flits <= n->c.output_buffer);
 }
 
-/* Gives output `out` to input `in` in step k. */
+/* Gives output `out` to input `in` in step k. cross: cycle of the step in which the first
+ * flit crosses. */
 static void
-grant(struct icnt *n, unsigned in, unsigned out, uint64_t k)
+grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
 {
     struct input *i = &n->in[in];
     struct output *o = &n->out[out];
     const unsigned s = n->c.speedup;
     const struct icnt_msg *m = ring_front(&i->q);
     uint32_t flits = m->flits;
-    uint64_t cross = k + n->c.allocation; /* step of the first flit */
-    uint64_t end = cross + flits - 1;     /* of the tail */
-    if (end < s * (m->at + flits - 1))
-        end = s * (m->at + flits - 1);
+    uint64_t end = k + n->c.allocation + flits; /* step after that of the tail */
+    if (end < s * (m->at + flits - 1) + 1)
+        end = s * (m->at + flits - 1) + 1;
 
     struct icnt_msg *d = ring_push(&o->q);
     *d = *m;
-    d->at = cross / s + n->behind + flits - 1;
-    if (d->at < o->link_free + flits - 1)
-        d->at = o->link_free + flits - 1;
+    d->at = cross + n->behind;
+    if (d->at < o->link_free)
+        d->at = o->link_free;
+    d->at += flits - 1;
     o->link_free = d->at + 1;
-    o->flits += flits;
-    o->packets++;
-    o->free_at = end + 1;
-    o->next = in + 1 == n->c.inputs ? 0 : in + 1;
-    if (o->q.n == 1) {
+    o->flits = (uint16_t)(o->flits + flits);
+    o->free_at = end;
+    o->next = (uint16_t)(in + 1 == n->c.inputs ? 0 : in + 1);
+    if (o->front_at == NEVER) {
         o->front_at = d->at;
         bitset_add(n->fresh, out);
     }
 
     bitset_add(n->granted, in);
-    i->cross = cross;
+    i->cross = k + n->c.allocation;
     i->head = m->at;
-    i->crossing = flits;
-    i->flits -= flits;
-    i->bid_at = end + 1;
+    i->crossing = (uint16_t)flits;
+    i->flits = (uint16_t)(i->flits - flits);
+    i->bid_at = end;
     ring_pop(&i->q);
     if (i->q.n) {
         const struct icnt_msg *next = ring_front(&i->q);
@@ -307,7 +303,28 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k)
             i->bid_at = h;
         i->out = next->out;
         bitset_add(n->idle, in);
-        n->n_idle++;
+    } else {
+        n->heads--;
+    }
+}
+
+/* Heads that may bid in step k do. */
+static void
+take_bids(struct icnt *n, uint64_t k)
+{
+    for (unsigned w = 0; w < n->words; w++) {
+        uint64_t left = n->idle[w];
+        FOR_BITS(b, left)
+        {
+            const struct input *i = &n->in[w * 64 + b];
+            if (i->bid_at > k)
+                continue;
+            left &= ~((uint64_t)1 << b);
+            n->bids[(size_t)i->out * n->words + w] |= (uint64_t)1 << b;
+            if (!n->out[i->out].bids++)
+                bitset_add(n->asked, i->out);
+        }
+        n->idle[w] = left;
     }
 }
 
@@ -315,27 +332,14 @@ void
 icnt_step(struct icnt *n, uint64_t cycle)
 {
     take_in(n);
-    if (!(n->n_idle | n->n_asked))
+    if (!n->heads)
         return;
     const unsigned words = n->words, owords = (unsigned)BITSET_WORDS(n->c.outputs);
     uint64_t k = cycle * n->c.speedup;
     for (unsigned s = 0; s < n->c.speedup; s++, k++) {
-        for (unsigned w = 0; n->n_idle && w < words; w++)
-            FOR_BITS(b, n->idle[w])
-            {
-                unsigned in = w * 64 + (unsigned)b;
-                if (n->in[in].bid_at > k)
-                    continue;
-                unsigned out = n->in[in].out;
-                bitset_del(n->idle, in);
-                n->n_idle--;
-                bitset_add(n->bids + (size_t)out * words, in);
-                if (!bitset_has(n->asked, out)) {
-                    bitset_add(n->asked, out);
-                    n->n_asked++;
-                }
-            }
-        for (unsigned w = 0; n->n_asked && w < owords; w++)
+        const uint64_t cross = cycle + (s + n->c.allocation) / n->c.speedup;
+        take_bids(n, k);
+        for (unsigned w = 0; w < owords; w++)
             FOR_BITS(b, n->asked[w])
             {
                 unsigned out = w * 64 + (unsigned)b;
@@ -347,14 +351,9 @@ icnt_step(struct icnt *n, uint64_t cycle)
                 if (!fits(n, o, ring_front(&n->in[in].q)->flits, cycle))
                     continue;
                 bitset_del(bids, in);
-                uint64_t any = 0;
-                for (unsigned i = 0; i < words; i++)
-                    any |= bids[i];
-                if (!any) {
+                if (!--o->bids)
                     bitset_del(n->asked, out);
-                    n->n_asked--;
-                }
-                grant(n, in, out, k);
+                grant(n, in, out, k, cross);
             }
     }
 }
@@ -374,25 +373,26 @@ icnt_front_at(const struct icnt *n, unsigned out)
 const struct icnt_msg *
 icnt_front(const struct icnt *n, unsigned out)
 {
-    return ring_front(&n->out[out].q);
+    const struct output *o = &n->out[out];
+    return ring_at(&o->q, o->popped);
 }
 
 void
 icnt_pop(struct icnt *n, unsigned out, uint64_t cycle)
 {
     struct output *o = &n->out[out];
-    *ring_push(&o->freed) = (struct freed){cycle, ring_front(&o->q)->flits};
-    if (o->freed.n == 1)
+    assert(o->popped < o->q.n);
+    ring_at(&o->q, o->popped)->at = cycle;
+    if (!o->popped++)
         o->freed_at = cycle;
-    ring_pop(&o->q);
-    o->front_at = o->q.n ? ring_front(&o->q)->at : NEVER;
+    o->front_at = o->popped < o->q.n ? ring_at(&o->q, o->popped)->at : NEVER;
 }
 
 uint64_t
 icnt_next(struct icnt *n, uint64_t cycle)
 {
     take_in(n);
-    if (!(n->n_idle | n->n_asked))
+    if (!n->heads)
         return NEVER;
     uint64_t k = NEVER, from = cycle * n->c.speedup;
     for (unsigned w = 0; w < n->words; w++)
@@ -419,7 +419,7 @@ icnt_next(struct icnt *n, uint64_t cycle)
 bool
 icnt_busy(const struct icnt *n)
 {
-    return n->n_idle | n->n_asked || any_pushed(n);
+    return n->heads || any_pushed(n);
 }
 
 void
@@ -430,7 +430,7 @@ icnt_each(const struct icnt *n, void (*f)(void *user, const struct icnt_msg *m),
         for (uint32_t k = 0; k < n->in[i].q.n; k++)
             f(user, ring_at(&n->in[i].q, k));
     for (unsigned i = 0; i < n->c.outputs; i++)
-        for (uint32_t k = 0; k < n->out[i].q.n; k++)
+        for (uint32_t k = n->out[i].popped; k < n->out[i].q.n; k++)
             f(user, ring_at(&n->out[i].q, k));
 }
 
@@ -443,5 +443,5 @@ icnt_waiting(const struct icnt *n, unsigned in)
 unsigned
 icnt_arrived(const struct icnt *n, unsigned out)
 {
-    return n->out[out].q.n;
+    return n->out[out].q.n - n->out[out].popped;
 }

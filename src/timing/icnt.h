@@ -15,8 +15,8 @@ struct icnt_config {
     unsigned allocation;    /* switch steps of a packet before its first flit moves */
 };
 
-struct icnt_msg {
-    struct packet p;
+struct icnt_msg { /* a line of the host's cache */
+    _Alignas(64) struct packet p;
     uint64_t local; /* requests: address inside the slice */
     uint64_t at; /* input: cycle its head is before the switch; output: cycle its tail is
                     out */

@@ -49,15 +49,22 @@ struct port { /* of one SM, or of the SMs that share it */
 
 struct part {
     _Alignas(64) struct partition *p;
-    uint64_t tick[CLK_DOMAINS]; /* first not done yet */
-    unsigned instant;           /* the same, of the window */
+    uint64_t tick[CLK_DOMAINS];    /* first not done yet */
+    const struct instant *instant; /* the same, of the window */
     bool waits;    /* before its interconnect tick, late, for the crossbars */
     uint64_t next; /* core cycle with something to do, NEVER */
 };
 
-struct instant {   /* a time in a window at which a clock ticks */
+struct clock { /* of the domains of one frequency, which tick together */
+    clk_time period;
+    clk_time time;    /* of the first tick not done at the open window's end */
+    unsigned ticks;   /* in the window */
+    unsigned domains; /* bit set */
+};
+
+struct instant {   /* a time in a window at which clocks of partitions tick */
     uint64_t core; /* cycle */
-    bool tick[CLK_DOMAINS];
+    unsigned domains;
 };
 
 struct memsys {
@@ -65,9 +72,10 @@ struct memsys {
     const struct machine *m;
     struct addrmap map;
     struct clk clk;
-    uint64_t tick[CLK_DOMAINS];      /* first tick not done yet, at the window's start */
-    clk_time tick_time[CLK_DOMAINS]; /* its time */
-    uint64_t now;                    /* core cycle last stepped */
+    struct clock clock[CLK_DOMAINS];
+    unsigned clocks;            /* different ones */
+    uint64_t tick[CLK_DOMAINS]; /* first tick not done yet, at the window's start */
+    uint64_t now;               /* core cycle last stepped */
     bool no_skip;
 
     /* the open window: core cycles [from, to), first interconnect tick not done at the
@@ -115,6 +123,19 @@ longest_window(const struct memsys *ms)
     return w;
 }
 
+static void
+find_clocks(struct memsys *ms)
+{
+    for (int d = 0; d < CLK_DOMAINS; d++) {
+        unsigned i = 0;
+        while (i < ms->clocks && ms->clock[i].period != ms->clk.period[d])
+            i++;
+        ms->clocks += i == ms->clocks;
+        ms->clock[i].period = ms->clk.period[d];
+        ms->clock[i].domains |= 1u << d;
+    }
+}
+
 struct memsys *
 memsys_new(const struct machine *m, struct diag_sink *diag)
 {
@@ -128,6 +149,7 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     const double mhz[CLK_DOMAINS] = {m->clock.core, m->clock.icnt, m->clock.l2,
                                      m->clock.dram};
     clk_init(&ms->clk, mhz);
+    find_clocks(ms);
     ms->ports = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
     ms->channels = m->dram.channels;
     ms->slices = ms->map.subs;
@@ -208,35 +230,41 @@ skip_to(struct memsys *ms, uint64_t c)
     const struct clk *k = &ms->clk;
     if (ms->tick[CLK_CORE] >= c)
         return;
-    for (int d = 0; d < CLK_DOMAINS; d++) {
+    for (int d = 0; d < CLK_DOMAINS; d++)
         ms->tick[d] =
             d == CLK_CORE ? c : clk_after(k, CLK_CORE, c - 1, (enum clk_domain)d);
-        ms->tick_time[d] = ms->tick[d] * k->period[d];
+    for (unsigned i = 0; i < ms->clocks; i++) {
+        struct clock *f = &ms->clock[i];
+        f->time = ms->tick[bit_lowest(f->domains)] * f->period;
     }
 }
 
-/* When the clocks of partitions tick in the window: the same for all of them. */
+/* When the clocks tick in the window. */
 static void
 find_instants(struct memsys *ms)
 {
-    clk_time at[CLK_DOMAINS];
     uint64_t core = ms->from;
-    memcpy(at, ms->tick_time, sizeof at);
     ms->instants.n = 0;
+    for (unsigned i = 0; i < ms->clocks; i++)
+        ms->clock[i].ticks = 0;
     for (;;) {
-        clk_time t = at[CLK_ICNT] < at[CLK_L2] ? at[CLK_ICNT] : at[CLK_L2];
-        t = at[CLK_DRAM] < t ? at[CLK_DRAM] : t;
+        clk_time t = ms->clock[0].time;
+        for (unsigned i = 1; i < ms->clocks; i++)
+            t = ms->clock[i].time < t ? ms->clock[i].time : t;
         if (t > ms->end)
             return;
-        for (; at[CLK_CORE] < t; at[CLK_CORE] += ms->clk.period[CLK_CORE])
-            core++;
-        struct instant *i = vec_push(&ms->instants);
-        i->core = core;
-        for (int d = 0; d < CLK_DOMAINS; d++)
-            if (d != CLK_CORE && at[d] == t) {
-                i->tick[d] = true;
-                at[d] += ms->clk.period[d];
+        unsigned domains = 0;
+        for (unsigned i = 0; i < ms->clocks; i++) {
+            struct clock *f = &ms->clock[i];
+            if (f->time == t) {
+                domains |= f->domains;
+                f->time += f->period;
+                f->ticks++;
             }
+        }
+        if (domains != 1u << CLK_CORE)
+            *vec_push(&ms->instants) = (struct instant){core, domains};
+        core += domains >> CLK_CORE & 1;
     }
 }
 
@@ -266,7 +294,7 @@ sooner(uint64_t a, uint64_t b)
 /* -- ports -- */
 
 /* First core cycle after `now` in which the port has something to do. */
-static uint64_t
+static inline uint64_t
 port_next(const struct memsys *ms, const struct port *port, uint64_t now)
 {
     unsigned i = (unsigned)(port - ms->port);
@@ -295,7 +323,7 @@ memsys_port_next(const struct memsys *ms, unsigned i)
 }
 
 /* A reply comes from the crossbar. */
-static void
+__attribute__((noinline)) static void
 port_takes(struct memsys *ms, unsigned i, uint64_t now)
 {
     struct port *port = &ms->port[i];
@@ -307,7 +335,7 @@ port_takes(struct memsys *ms, unsigned i, uint64_t now)
     icnt_pop(ms->replies, i, ms->icnt_at[now - ms->from]);
 }
 
-void
+unsigned
 memsys_port(struct memsys *ms, unsigned i, uint64_t now)
 {
     struct port *port = &ms->port[i];
@@ -318,6 +346,7 @@ memsys_port(struct memsys *ms, unsigned i, uint64_t now)
     if (icnt_front_at(ms->replies, i) < ms->icnt_at[now - ms->from] &&
         !ring_full(&port->fifo))
         port_takes(ms, i, now);
+    return port->shown ? ring_front(&port->fifo)->sm : MEMSYS_NO_SM;
 }
 
 static bool
@@ -466,31 +495,36 @@ memsys_part_next(const struct memsys *ms, unsigned i)
 static void
 part_goes_on(struct memsys *ms, struct part *part)
 {
+    enum { ICNT = 1 << CLK_ICNT, L2 = 1 << CLK_L2, DRAM = 1 << CLK_DRAM };
     struct partition *p = part->p;
     uint64_t *tick = part->tick;
+    const bool all = ms->no_skip;
+    const struct instant *t = part->instant, *end = ms->instants.v + ms->instants.n;
     part->waits = false;
     partition_caught_up(p);
-    for (; part->instant < ms->instants.n; part->instant++) {
-        const struct instant *t = &ms->instants.v[part->instant];
-        if (t->tick[CLK_ICNT] && partition_reply_due(p))
+    for (; t < end; t++) {
+        const unsigned on = t->domains;
+        if (on & ICNT && partition_reply_due(p))
             partition_reply(p, ms->crossed);
-        if (t->tick[CLK_L2] && partition_must_wait(p)) {
+        if (on & L2 && partition_must_wait(p)) {
+            part->instant = t;
             part->waits = true;
             return;
         }
-        if (t->tick[CLK_DRAM]) {
-            if (partition_dram_at(p) <= tick[CLK_DRAM] || ms->no_skip)
+        if (on & DRAM) {
+            if (partition_dram_at(p) <= tick[CLK_DRAM] || all)
                 partition_dram(p, tick[CLK_DRAM], t->core);
             tick[CLK_DRAM]++;
         }
-        if (t->tick[CLK_L2]) {
-            if (ms->no_skip)
+        if (on & L2) {
+            if (all)
                 partition_l2_all(p, tick[CLK_L2]);
             else
                 partition_l2(p, tick[CLK_L2]);
             tick[CLK_L2]++;
         }
-        tick[CLK_ICNT] += t->tick[CLK_ICNT];
+        if (on & ICNT)
+            tick[CLK_ICNT]++;
     }
     part->next = part_next(ms, p, tick, ms->to);
 }
@@ -500,7 +534,7 @@ memsys_part(struct memsys *ms, unsigned i)
 {
     struct part *part = &ms->part[i];
     memcpy(part->tick, ms->tick, sizeof ms->tick);
-    part->instant = 0;
+    part->instant = ms->instants.v;
     part_goes_on(ms, part);
 }
 
@@ -622,18 +656,13 @@ memsys_cross(struct memsys *ms, uint64_t now)
 void
 memsys_close(struct memsys *ms)
 {
-    const struct clk *k = &ms->clk;
     memsys_cross(ms, ms->to - 1);
     if (ms->late_any)
         late_partitions_end(ms);
-    ms->tick_time[CLK_ICNT] += (ms->crossed - ms->tick[CLK_ICNT]) * k->period[CLK_ICNT];
-    ms->tick[CLK_ICNT] = ms->crossed;
+    for (unsigned i = 0; i < ms->clocks; i++)
+        FOR_BITS(d, ms->clock[i].domains)
+    ms->tick[d] += ms->clock[i].ticks;
     notice_ports(ms);
-    for (int d = 0; d < CLK_DOMAINS; d++)
-        while (ms->tick_time[d] <= ms->end) {
-            ms->tick[d]++;
-            ms->tick_time[d] += k->period[d];
-        }
     ms->now = ms->to - 1;
 }
 

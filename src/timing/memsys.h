@@ -55,7 +55,9 @@ uint64_t memsys_part_next(const struct memsys *ms, unsigned i);
  * cycle there is next something to do, as far as is known in the window; memsys_port_next
  * says it again after memsys_close, when it may be sooner for the ports in memsys_noticed
  * (a bit set). */
-void memsys_port(struct memsys *ms, unsigned port, uint64_t now);
+enum { MEMSYS_NO_SM = 0xffff };
+/* The SM whose reply the port shows, or MEMSYS_NO_SM. */
+unsigned memsys_port(struct memsys *ms, unsigned port, uint64_t now);
 uint64_t memsys_port_sleep(struct memsys *ms, unsigned port);
 uint64_t memsys_port_next(const struct memsys *ms, unsigned port);
 const uint64_t *memsys_noticed(const struct memsys *ms);

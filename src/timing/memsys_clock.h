@@ -55,16 +55,28 @@ clk_init(struct clk *k, const double mhz[CLK_DOMAINS])
     }
 }
 
+/* n * num / den, rounded down. */
+static inline uint64_t
+clk_scale(uint64_t n, uint64_t num, uint64_t den, bool *exact)
+{
+    uint64_t p, whole = 0;
+    if (__builtin_mul_overflow(n, num, &p)) {
+        whole = n / den * num;
+        p = n % den * num;
+    }
+    *exact = p % den == 0;
+    return whole + p / den;
+}
+
 /* First tick of domain b at or after tick n of domain a. */
 static inline uint64_t
 clk_at_or_after(const struct clk *k, enum clk_domain a, uint64_t n, enum clk_domain b)
 {
     if (n == NEVER || k->num[a][b] == k->den[a][b])
         return n;
-    clk_time p = (clk_time)n * k->num[a][b] + k->den[a][b] - 1;
-    if (!(uint64_t)(p >> 64))
-        return (uint64_t)p / k->den[a][b];
-    return (uint64_t)(p / k->den[a][b]);
+    bool exact;
+    uint64_t before = clk_scale(n, k->num[a][b], k->den[a][b], &exact);
+    return before + !exact;
 }
 
 /* First tick of domain b strictly after tick n of domain a. */
@@ -75,10 +87,8 @@ clk_after(const struct clk *k, enum clk_domain a, uint64_t n, enum clk_domain b)
         return NEVER;
     if (k->num[a][b] == k->den[a][b])
         return n + 1;
-    clk_time p = (clk_time)n * k->num[a][b];
-    if (!(uint64_t)(p >> 64))
-        return (uint64_t)p / k->den[a][b] + 1;
-    return (uint64_t)(p / k->den[a][b]) + 1;
+    bool exact;
+    return clk_scale(n, k->num[a][b], k->den[a][b], &exact) + 1;
 }
 
 #endif

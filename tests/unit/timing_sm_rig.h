@@ -140,9 +140,10 @@ memsys_part_next(const struct memsys *ms, unsigned i)
 {
     return UINT64_MAX;
 }
-void
+unsigned
 memsys_port(struct memsys *ms, unsigned port, uint64_t now)
 {
+    return memsys_has_reply(ms, port) ? port : MEMSYS_NO_SM;
 }
 uint64_t
 memsys_port_next(const struct memsys *ms, unsigned port)
