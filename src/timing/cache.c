@@ -54,7 +54,7 @@ struct set {
 enum { HERE = 4 };
 struct mshr { /* of the units of one line that are on their way */
     _Alignas(64) uint64_t line;
-    uint32_t next;        /* in its chain; free list */
+    uint32_t next;        /* in its chain */
     uint32_t head, tail;  /* who waits, in the order they came, after those in token */
     uint32_t token[HERE]; /* those that came first ... */
     uint8_t want[HERE]; /* ... and for which sectors of units still to come; 0: nobody */
@@ -89,14 +89,16 @@ struct cache {
     bool empty; /* since the last flush */
 
     struct mshr *mshr;
-    uint32_t nmshr, used;           /* MSHRs */
-    uint32_t free_mshr, fresh_mshr; /* records: list; from here on never used */
-    uint32_t *chain, chain_mask;    /* hash of lines: first record or NONE */
+    uint32_t nmshr, used;            /* MSHRs */
+    uint32_t *free_mshr, mshrs_free; /* records that are free again */
+    uint32_t fresh_mshr;             /* those from here on have never been used */
+    uint32_t *chain, chain_mask;     /* hash of lines: first record or NONE */
     struct waiter *waiter;
     uint32_t free_waiter, waiters_left; /* list; how many more there can be */
     uint32_t fresh_waiter;              /* those from here on have never been used */
 
     uint8_t asked;
+    uint32_t asked_of; /* record */
     bool sends;
 };
 
@@ -220,7 +222,7 @@ cache_new(struct arena *a, const struct cache_config *cfg)
 
     c->nmshr = cfg->mshrs ? cfg->mshrs : 1;
     c->mshr = ARENA_SPARSE(a, struct mshr, c->nmshr);
-    c->free_mshr = NONE;
+    c->free_mshr = ARENA_SPARSE(a, uint32_t, c->nmshr);
     /* Few chains: mostly a line has MSHRs for all its units, and few lines have any. */
     uint32_t lines = c->nmshr / (c->nsectors >> c->unit_shift);
     c->chain_mask = (1u << log2_up(lines ? lines : 1)) - 1;
@@ -260,10 +262,10 @@ find(const struct cache *c, const struct set *t, uint64_t line)
 {
     if (t->tag[t->order[0]] == line)
         return t->order[0];
+    uint32_t way = NO_WAY; /* no branch: which way it is cannot be foretold */
     for (uint32_t w = 0; w < c->ways; w++)
-        if (t->tag[w] == line)
-            return w;
-    return NO_WAY;
+        way = t->tag[w] == line ? w : way;
+    return way;
 }
 
 static void
@@ -361,11 +363,8 @@ mshr_find(const struct cache *c, uint64_t line)
 static struct mshr *
 mshr_take(struct cache *c, uint64_t line)
 {
-    uint32_t i = c->free_mshr, *chain = chain_of(c, line);
-    if (i != NONE)
-        c->free_mshr = c->mshr[i].next;
-    else
-        i = c->fresh_mshr++;
+    uint32_t i = c->mshrs_free ? c->free_mshr[--c->mshrs_free] : c->fresh_mshr++;
+    uint32_t *chain = chain_of(c, line);
     c->mshr[i] = (struct mshr){.line = line, .next = *chain, .head = NONE, .tail = NONE};
     *chain = i;
     return &c->mshr[i];
@@ -378,8 +377,7 @@ mshr_release(struct cache *c, struct mshr *e)
     while (*link != i)
         link = &c->mshr[*link].next;
     *link = e->next;
-    e->next = c->free_mshr;
-    c->free_mshr = i;
+    c->free_mshr[c->mshrs_free++] = i;
 }
 
 static void
@@ -486,6 +484,7 @@ miss(struct cache *c, const struct set *t, uint32_t way, uint64_t line, uint8_t 
         e->n[s >> c->unit_shift]++;
     }
     c->asked = ask;
+    c->asked_of = (uint32_t)(e - c->mshr);
     return !ask ? CACHE_HIT_PENDING : here ? CACHE_SECTOR_MISS : CACHE_MISS;
 }
 
@@ -520,10 +519,63 @@ cache_asked(const struct cache *c)
     return c->asked;
 }
 
+uint32_t
+cache_asked_of(const struct cache *c)
+{
+    return c->asked_of;
+}
+
 bool
 cache_sends(const struct cache *c)
 {
     return c->sends;
+}
+
+bool
+cache_fill_of(struct cache *c, uint32_t of, uint8_t sectors,
+              void (*wake)(void *user, uint32_t token), void *user,
+              struct cache_eviction *ev)
+{
+    struct mshr *e = &c->mshr[of];
+    uint8_t come = units_of(c, sectors) & e->coming;
+    if (ev)
+        ev->any = false;
+    e->came |= sectors & e->coming;
+    if (c->unit_shift) {
+        uint8_t whole = 0;
+        FOR_UNITS(s, c, come)
+        {
+            uint8_t unit = (uint8_t)(c->unit << s);
+            whole |= (e->came & unit) == unit ? unit : 0;
+        }
+        come = whole;
+    }
+    if (!come)
+        return false;
+    uint64_t line = e->line;
+    struct set t = set_at(c, set_of(c, line));
+    uint32_t way = find(c, &t, line);
+    if (way == NO_WAY && c->on_fill && (way = victim(c, &t)) != NO_WAY)
+        replace(c, &t, way, line, ev);
+    if (way != NO_WAY) {
+        struct line *l = &t.line[way];
+        l->pending &= (uint8_t)~come;
+        l->partial &= (uint8_t)~come;
+        l->valid |= come;
+        l->dirty |= e->dirty & come;
+    }
+    e->coming &= (uint8_t)~come;
+    e->came &= (uint8_t)~come;
+    e->dirty &= (uint8_t)~come;
+    FOR_UNITS(s, c, come)
+    {
+        c->used--;
+        e->n[s >> c->unit_shift] = 0;
+        wake_for(c, e, (uint8_t)(c->unit << s), wake, user);
+    }
+    if (!e->coming)
+        mshr_release(c, e);
+    return true;
 }
 
 bool
@@ -532,41 +584,25 @@ cache_fill(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t now,
            struct cache_eviction *ev)
 {
     (void)now;
+    const struct mshr *e = mshr_find(c, addr >> c->shift);
     if (ev)
         ev->any = false;
-    uint64_t line = addr >> c->shift;
-    struct set t = set_at(c, set_of(c, line));
-    struct mshr *e = mshr_find(c, line);
-    bool any = false;
-    if (!e)
-        return false;
-    e->came |= sectors & e->coming;
-    FOR_UNITS(s, c, units_of(c, sectors) & e->coming)
-    {
-        uint8_t unit = (uint8_t)(c->unit << s);
-        if ((e->came & unit) != unit)
-            continue;
-        uint32_t way = find(c, &t, line);
-        if (way == NO_WAY && c->on_fill && (way = victim(c, &t)) != NO_WAY)
-            replace(c, &t, way, line, ev);
-        if (way != NO_WAY) {
-            struct line *l = &t.line[way];
-            l->pending &= (uint8_t)~unit;
-            l->partial &= (uint8_t)~unit;
-            l->valid |= unit;
-            l->dirty |= e->dirty & unit;
-        }
-        any = true;
-        c->used--;
-        e->coming &= (uint8_t)~unit;
-        e->came &= (uint8_t)~unit;
-        e->dirty &= (uint8_t)~unit;
-        e->n[s >> c->unit_shift] = 0;
-        wake_for(c, e, unit, wake, user);
-    }
-    if (any && !e->coming)
-        mshr_release(c, e);
-    return any;
+    return e && cache_fill_of(c, (uint32_t)(e - c->mshr), sectors, wake, user, ev);
+}
+
+void
+cache_soon(const struct cache *c, uint64_t addr)
+{
+    const char *p = c->set + c->stride * set_of(c, addr >> c->shift);
+    __builtin_prefetch(p);
+    __builtin_prefetch(p + c->stride - 64);
+}
+
+void
+cache_fill_soon(const struct cache *c, uint64_t addr, uint32_t of)
+{
+    cache_soon(c, addr);
+    __builtin_prefetch(&c->mshr[of]);
 }
 
 /* The words of a written line become data: whole sectors readable, others partial. */

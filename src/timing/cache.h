@@ -60,6 +60,9 @@ enum cache_result cache_read(struct cache *c, uint64_t addr, uint8_t sectors,
  * (0 after a write: nothing to fetch). */
 uint8_t cache_asked(const struct cache *c);
 
+/* The MSHRs' number to give to cache_fill_of when what cache_asked names comes. */
+uint32_t cache_asked_of(const struct cache *c);
+
 /* The data of one request came, in any number of pieces: sectors become valid when all of
  * their fetch unit (sector, or whole line) are there; then each waiting token is given to
  * `wake` (in order of arrival). True: something became whole, so that what was refused
@@ -67,6 +70,13 @@ uint8_t cache_asked(const struct cache *c);
 bool cache_fill(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t now,
                 void (*wake)(void *user, uint32_t token), void *user,
                 struct cache_eviction *ev);
+/* The same for one that asked, without a search for its MSHRs. */
+bool cache_fill_of(struct cache *c, uint32_t of, uint8_t sectors,
+                   void (*wake)(void *user, uint32_t token), void *user,
+                   struct cache_eviction *ev);
+/* What an access to addr, or cache_fill_of, will need may come into the host's cache. */
+void cache_soon(const struct cache *c, uint64_t addr);
+void cache_fill_soon(const struct cache *c, uint64_t addr, uint32_t of);
 
 /* Write access by the cache's policy; see cache.c. full: the sectors are written whole.
  * Nobody waits for a write: HIT, HIT_PENDING, MISS and SECTOR_MISS all mean that the

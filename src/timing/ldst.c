@@ -697,6 +697,8 @@ ldst_receive(struct ldst *l, const struct packet *reply, uint64_t now)
         return;
     }
     *ring_push(&l->resp) = *reply;
+    if (reply->client == PKT_L1D && reply->kind == PKT_READ)
+        cache_fill_soon(l->l1d, reply->addr, reply->token);
     l->wake = min64(l->wake, now);
 }
 
@@ -717,9 +719,9 @@ step_reply(struct ldst *l, uint64_t now)
         if (l->fill_evicts && !queue_room(&l->dq, 1))
             return;
         struct cache_eviction ev = {0};
-        bool whole =
-            cache_fill(l->l1d, p->addr, sectors_in(l->m->l1d.line, p->addr, p->sectors),
-                       now, wake_data, l, &ev);
+        bool whole = cache_fill_of(l->l1d, p->token,
+                                   sectors_in(l->m->l1d.line, p->addr, p->sectors),
+                                   wake_data, l, &ev);
         if (ev.any)
             write_back(l, &ev, now);
         for (unsigned b = 0; whole && b < l->nbanks; b++)
@@ -834,7 +836,7 @@ step_l1d(struct ldst *l, struct bank *b, uint64_t now)
     uint8_t asked = cache_asked(l->l1d);
     if (r != CACHE_HIT && asked)
         ask(l, &l->dq, x->a.addr & ~(uint64_t)(line - 1), asked, line,
-            request(l, PKT_READ, PKT_L1D, o->space, x->op, now));
+            request(l, PKT_READ, PKT_L1D, o->space, cache_asked_of(l->l1d), now));
     if (o->store && cache_sends(l->l1d)) {
         struct packet *p = ring_push(&l->dq.q);
         *p = request(l, PKT_WRITE, PKT_L1D, o->space, o->warp, now);
@@ -851,8 +853,10 @@ step_l1d(struct ldst *l, struct bank *b, uint64_t now)
     uint16_t op = x->op;
     bool over = o->store || r == CACHE_HIT;
     ring_pop(&b->q);
-    if (b->q.n)
+    if (b->q.n) {
         b->ready = ring_front(&b->q)->ready;
+        cache_soon(l->l1d, ring_front(&b->q)->a.addr);
+    }
     if (over)
         finish_access(l, op, now);
 }

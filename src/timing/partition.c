@@ -33,7 +33,6 @@ struct request { /* one piece of a packet */
     _Alignas(64) struct packet p;
     uint64_t local;
     uint64_t ready; /* L2 tick: leaves the delay line; goes to the crossbar */
-    uint32_t next;  /* pool: free list */
     uint8_t mask;   /* sectors of the L2 line */
 };
 
@@ -64,16 +63,19 @@ struct slice {
     RING(struct request) in, out;
     RING(struct dram_req) miss, down, up;
     RING(uint32_t) woken;
-    struct request *pool;          /* requests that wait for data */
-    uint32_t pool_free, pool_used; /* list of places that are free again */
-    uint32_t pool_fresh, pool_n;   /* places never used yet: from, to */
+    struct request *pool; /* requests that wait for data */
+    uint32_t *pool_free;  /* places that are free again; apart, since these are cold */
+    uint32_t pool_frees, pool_used;
+    uint32_t pool_fresh, pool_n; /* places never used yet: from, to */
+    uint32_t atomics;            /* in the pool */
 };
 
 struct partition {
     struct partition_env env;
     unsigned index, slices;
-    unsigned unit; /* bytes answered as one piece */
-    unsigned room; /* free entries wanted before a packet is taken */
+    unsigned unit;                      /* bytes answered as one piece */
+    unsigned room;                      /* free entries wanted before a packet is taken */
+    unsigned burst_bits, sector_bursts; /* log2 of a burst's bytes; bursts of a sector */
     bool no_l2;
     struct slice *slice;
     struct dram *dram;
@@ -118,6 +120,8 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     p->no_l2 = !m->partition.l2_enabled;
     p->unit = unit_of(m);
     unsigned pieces = p->unit >= 128 ? 1 : 128 / p->unit;
+    p->burst_bits = (unsigned)__builtin_ctz(m->dram.burst); /* a power of two */
+    p->sector_bursts = m->dram.burst < 32 ? 32 / m->dram.burst : 1;
     p->room = m->partition.queue_icnt_l2 < pieces ? m->partition.queue_icnt_l2 : pieces;
     p->slice = ARENA_ARRAY(a, struct slice, p->slices);
     for (unsigned i = 0; i < p->slices; i++) {
@@ -145,7 +149,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
             n = 4096;
         ring_init(&s->woken, a, (uint32_t)n);
         s->pool = ARENA_SPARSE(a, struct request, n);
-        s->pool_free = NONE;
+        s->pool_free = ARENA_SPARSE(a, uint32_t, n);
         s->pool_n = (uint32_t)n;
     }
     p->dram = dram_new(a, m, &stats[0], diag);
@@ -232,6 +236,8 @@ enter_queue(struct partition *p, struct slice *s, struct delay_line *line)
     r->p.sectors = piece;
     r->local = d->local + 32 * first;
     r->mask = (uint8_t)(piece << in_line);
+    if (!p->no_l2)
+        cache_soon(s->cache, r->local);
     line->pieces--;
     d->p.sectors &= (uint8_t)~piece;
     if (d->p.sectors)
@@ -268,9 +274,8 @@ ask_dram(struct partition *p, struct slice *s, uint64_t local, uint8_t sectors,
     uint64_t last = NEVER;
     unsigned bursts = 0;
     for (unsigned b = sectors; b; b &= b - 1) {
-        uint64_t n = (line + 32 * (unsigned)__builtin_ctz(b)) / m->dram.burst;
-        unsigned of_sector = m->dram.burst < 32 ? 32 / m->dram.burst : 1;
-        bursts += n == last ? 0 : of_sector;
+        uint64_t n = (line + 32 * (unsigned)__builtin_ctz(b)) >> p->burst_bits;
+        bursts += n == last ? 0 : p->sector_bursts;
         last = n;
     }
     struct dram_req *r = ring_push(&s->miss);
@@ -293,17 +298,13 @@ ask_dram(struct partition *p, struct slice *s, uint64_t local, uint8_t sectors,
 static bool
 pool_full(const struct slice *s)
 {
-    return s->pool_free == NONE && s->pool_fresh == s->pool_n;
+    return !s->pool_frees && s->pool_fresh == s->pool_n;
 }
 
 static uint32_t
 pool_take(struct slice *s, const struct request *r)
 {
-    uint32_t i = s->pool_free;
-    if (i != NONE)
-        s->pool_free = s->pool[i].next;
-    else
-        i = s->pool_fresh++;
+    uint32_t i = s->pool_frees ? s->pool_free[--s->pool_frees] : s->pool_fresh++;
     s->pool[i] = *r;
     s->pool_used++;
     return i;
@@ -312,8 +313,7 @@ pool_take(struct slice *s, const struct request *r)
 static void
 pool_give(struct slice *s, uint32_t i)
 {
-    s->pool[i].next = s->pool_free;
-    s->pool_free = i;
+    s->pool_free[s->pool_frees++] = i;
     s->pool_used--;
 }
 
@@ -321,8 +321,10 @@ static void
 wake(void *user, uint32_t token)
 {
     struct slice *s = user;
-    if (token != NONE)
-        *ring_push(&s->woken) = token;
+    if (token == NONE)
+        return;
+    *ring_push(&s->woken) = token;
+    __builtin_prefetch(&s->pool[token]);
 }
 
 /* Words of the L2 line that a write covers. */
@@ -363,13 +365,15 @@ fill(struct partition *p, struct slice *s, uint64_t now)
             return;
         uint32_t before = s->woken.n;
         struct cache_eviction ev;
-        cache_fill(s->cache, r->local, r->sectors, now, wake, s, &ev);
+        cache_fill_of(s->cache, r->token, r->sectors, wake, s, &ev);
         if (ev.any)
             ask_dram(p, s, ev.addr, ev.dirty_sectors, true, false, NONE);
-        for (uint32_t i = before; i < s->woken.n; i++) {
+        for (uint32_t i = before; s->atomics && i < s->woken.n; i++) {
             const struct request *q = &s->pool[*ring_at(&s->woken, i)];
-            if (q->p.kind == PKT_ATOMIC)
+            if (q->p.kind == PKT_ATOMIC) {
                 atomic_write(p, s, q, now);
+                s->atomics--;
+            }
         }
         unsigned bytes = 32 * (unsigned)__builtin_popcount(r->sectors);
         unsigned port = p->env.m->l2.port;
@@ -439,7 +443,7 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
         return false;
     uint8_t asked = cache_asked(s->cache);
     if (asked)
-        ask_dram(p, s, r->local, asked, false, true, NONE);
+        ask_dram(p, s, r->local, asked, false, true, cache_asked_of(s->cache));
     if (write && cache_sends(s->cache))
         ask_dram(p, s, r->local, r->mask, true, false, NONE);
     if (ev.any)
@@ -463,8 +467,10 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
                               : 0;
     if (bytes)
         s->port_free = now + (m->l2.port ? (bytes + m->l2.port - 1) / m->l2.port : 1);
-    if (waits)
+    if (waits) {
+        s->atomics += r->p.kind == PKT_ATOMIC;
         return true;
+    }
     if (r->p.kind == PKT_ATOMIC)
         atomic_write(p, s, r, now);
     answer(p, s, r, now + m->l2.latency - 1);
@@ -735,8 +741,11 @@ partition_dram(struct partition *p, uint64_t now, uint64_t core)
 
     uint64_t t = more ? now + 1 : dram_next(d, now);
     r = dram_return_front(d);
-    if (r && !ring_full(&p->slice[r->slice].up))
+    if (r && !ring_full(&p->slice[r->slice].up)) {
+        if (!p->no_l2)
+            cache_fill_soon(p->slice[r->slice].cache, r->local, r->token);
         t = now + 1;
+    }
     if (t > now + 1 && p->delay.n && !dram_full(d)) {
         uint64_t ready = ring_front(&p->delay)->ready;
         uint64_t u = ready <= core ? now + 1
