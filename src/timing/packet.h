@@ -31,9 +31,10 @@ struct packet {
 };
 
 /* Ring of T, of fixed capacity: RING(struct packet) q; ring_init(&q, arena, capacity).
- * It goes round in the first `span` places and takes more only when those are full; an
- * empty one starts anew. So a long ring with little in it stays in the host's cache, and
- * what has never been needed costs no memory. A push may move what is in the ring. */
+ * It goes round in the first `span` places, a power of two, and takes more only when
+ * those are full; an empty one starts anew. So a long ring with little in it stays in the
+ * host's cache, and what has never been needed costs no memory. A push may move what is
+ * in the ring. */
 #define RING(T)                                                                          \
     struct {                                                                             \
         T *v;                                                                            \
@@ -41,27 +42,24 @@ struct packet {
     }
 enum { RING_SPAN = 8 }; /* at first */
 #define ring_init(r, arena, capacity)                                                    \
-    ((r)->cap = (capacity), (r)->head = (r)->n = 0, (r)->span = ring_start((r)->cap),    \
-     (r)->v =                                                                            \
-         ring_alloc((arena), sizeof *(r)->v * (r)->cap, _Alignof(__typeof__(*(r)->v))))
+    ((r)->cap = (capacity), (r)->head = (r)->n = 0, (r)->span = RING_SPAN,               \
+     (r)->v = ring_alloc((arena), sizeof *(r)->v * ring_places((r)->cap),                \
+                         _Alignof(__typeof__(*(r)->v))))
 #define ring_full(r) ((r)->n == (r)->cap)
 #define ring_empty(r) ((r)->n == 0)
 #define ring_front(r) (&(r)->v[(r)->head])
-/* Index of the i-th from the front, i <= n: a compare, not a division. */
-#define ring_index(r, i)                                                                 \
-    ((r)->head + (i) >= (r)->span ? (r)->head + (i) - (r)->span : (r)->head + (i))
+/* Index of the i-th from the front, i <= n. */
+#define ring_index(r, i) (((r)->head + (i)) & ((r)->span - 1))
 #define ring_at(r, i) (&(r)->v[ring_index(r, i)])
 #define ring_push(r)                                                                     \
     (assert(!ring_full(r)),                                                              \
      (r)->n == (r)->span                                                                 \
-         ? (void)((r)->span = ring_widen((r)->v, sizeof *(r)->v, (r)->head, (r)->span,   \
-                                         (r)->cap))                                      \
+         ? (void)((r)->span = ring_widen((r)->v, sizeof *(r)->v, (r)->head, (r)->span))  \
          : (void)0,                                                                      \
-     (r)->n++, &(r)->v[ring_index(r, (r)->n - 1)])
+     &(r)->v[((r)->head + (r)->n++) & ((r)->span - 1)])
 #define ring_pop(r)                                                                      \
-    (assert((r)->n),                                                                     \
-     --(r)->n ? (void)((r)->head = (r)->head + 1 == (r)->span ? 0 : (r)->head + 1)       \
-              : (void)((r)->head = 0, (r)->span = ring_start((r)->cap)))
+    (assert((r)->n), --(r)->n ? (void)((r)->head = ((r)->head + 1) & ((r)->span - 1))    \
+                              : (void)((r)->head = 0, (r)->span = RING_SPAN))
 
 static inline void *
 ring_alloc(struct arena *a, size_t bytes, size_t align)
@@ -70,23 +68,23 @@ ring_alloc(struct arena *a, size_t bytes, size_t align)
                         : arena_alloc_aligned(a, bytes, align);
 }
 
-static inline uint32_t
-ring_start(uint32_t cap)
+/* Places of a ring of this capacity: its widest span. */
+static inline size_t
+ring_places(uint32_t cap)
 {
-    return cap < RING_SPAN ? cap : RING_SPAN;
+    size_t n = cap ? RING_SPAN : 0;
+    while (n < cap)
+        n *= 2;
+    return n;
 }
 
-/* A ring that fills its span from `head` on gets twice of it, at most cap: what lies
- * before head comes behind the rest. */
+/* A ring that fills its span from `head` on gets twice of it: what lies before head comes
+ * behind the rest. */
 static inline uint32_t
-ring_widen(void *v, size_t size, uint32_t head, uint32_t span, uint32_t cap)
+ring_widen(void *v, size_t size, uint32_t head, uint32_t span)
 {
-    uint32_t wide = cap / 2 > span ? 2 * span : cap;
-    uint32_t fits = head < wide - span ? head : wide - span;
-    char *c = v;
-    memcpy(c + size * span, c, size * fits);
-    memmove(c, c + size * fits, size * (head - fits));
-    return wide;
+    memcpy((char *)v + size * span, v, size * head);
+    return 2 * span;
 }
 
 #endif
