@@ -360,6 +360,16 @@ mshr_find(const struct cache *c, uint64_t line)
     return NULL;
 }
 
+/* The same of a line with this way: in a cache that reserves lines when they miss, one
+ * that is on its way has one and says so, which saves the search. */
+static inline struct mshr *
+mshr_of(const struct cache *c, const struct set *t, uint32_t way, uint64_t line)
+{
+    if (!c->on_fill && (way == NO_WAY || !t->line[way].pending))
+        return NULL;
+    return mshr_find(c, line);
+}
+
 static struct mshr *
 mshr_take(struct cache *c, uint64_t line)
 {
@@ -454,7 +464,7 @@ static enum cache_result
 miss(struct cache *c, const struct set *t, uint32_t way, uint64_t line, uint8_t missing,
      bool waits, uint32_t token, bool room, struct cache_eviction *ev)
 {
-    struct mshr *e = mshr_find(c, line);
+    struct mshr *e = mshr_of(c, t, way, line);
     uint8_t ask = e ? missing & (uint8_t)~e->coming : missing;
     bool here = way != NO_WAY, full = waits && !c->waiters_left;
     if (!here && ask && !c->on_fill && (way = victim(c, t)) == NO_WAY)
@@ -656,7 +666,7 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
     struct line *l = way == NO_WAY ? NULL : &t.line[way];
     uint8_t here = l ? (uint8_t)(sectors & (l->valid | l->partial)) : 0;
     uint8_t rest = sectors & (uint8_t)~here, coming = 0;
-    struct mshr *e = rest ? mshr_find(c, line) : NULL;
+    struct mshr *e = rest ? mshr_of(c, &t, way, line) : NULL;
     if (e)
         coming = rest & e->coming;
     rest &= (uint8_t)~coming;
