@@ -541,25 +541,41 @@ cache_sends(const struct cache *c)
     return c->sends;
 }
 
+/* Units that are whole when these sectors have come too. */
+static inline uint8_t
+whole_with(const struct cache *c, const struct mshr *e, uint8_t sectors)
+{
+    uint8_t units = units_of(c, sectors) & e->coming, whole = 0;
+    if (!c->unit_shift)
+        return units;
+    FOR_UNITS(s, c, units)
+    {
+        uint8_t unit = (uint8_t)(c->unit << s);
+        whole |= ((e->came | sectors) & unit) == unit ? unit : 0;
+    }
+    return whole;
+}
+
+bool
+cache_fill_part(struct cache *c, uint32_t of, uint8_t sectors)
+{
+    struct mshr *e = &c->mshr[of];
+    if (whole_with(c, e, sectors))
+        return false;
+    e->came |= sectors & e->coming;
+    return true;
+}
+
 bool
 cache_fill_of(struct cache *c, uint32_t of, uint8_t sectors,
               void (*wake)(void *user, uint32_t token), void *user,
               struct cache_eviction *ev)
 {
     struct mshr *e = &c->mshr[of];
-    uint8_t come = units_of(c, sectors) & e->coming;
+    uint8_t come = whole_with(c, e, sectors);
     if (ev)
         ev->any = false;
     e->came |= sectors & e->coming;
-    if (c->unit_shift) {
-        uint8_t whole = 0;
-        FOR_UNITS(s, c, come)
-        {
-            uint8_t unit = (uint8_t)(c->unit << s);
-            whole |= (e->came & unit) == unit ? unit : 0;
-        }
-        come = whole;
-    }
     if (!come)
         return false;
     uint64_t line = e->line;

@@ -74,6 +74,8 @@ bool cache_fill(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t now,
 bool cache_fill_of(struct cache *c, uint32_t of, uint8_t sectors,
                    void (*wake)(void *user, uint32_t token), void *user,
                    struct cache_eviction *ev);
+/* The same if nothing becomes whole by it; false: it would, nothing is done. */
+bool cache_fill_part(struct cache *c, uint32_t of, uint8_t sectors);
 /* What an access to addr, or cache_fill_of, will need may come into the host's cache. */
 void cache_soon(const struct cache *c, uint64_t addr);
 void cache_fill_soon(const struct cache *c, uint64_t addr, uint32_t of);

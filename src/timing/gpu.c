@@ -399,14 +399,13 @@ send_packets(struct memsys *mem, struct sm *s, uint64_t now)
     return true;
 }
 
+/* True: the SM has something to do with it. */
 static bool
 receive(struct memsys *mem, struct sm *s, uint64_t now)
 {
     struct packet p;
-    if (!ldst_can_receive(s->ldst) || !memsys_eject(mem, s->id, &p))
-        return false;
-    ldst_receive(s->ldst, &p, now);
-    return true;
+    return ldst_can_receive(s->ldst) && memsys_eject(mem, s->id, &p) &&
+           ldst_receive(s->ldst, &p, now);
 }
 
 /* A cycle of an SM of the node; false: a fault. */

@@ -687,19 +687,42 @@ wake_data(void *user, uint32_t op)
     *ring_push(&((struct ldst *)user)->ready[READY_L1D]) = (uint16_t)op;
 }
 
-void
+/* Replies that nobody waits for, as yet: a part of a line; an acknowledgement that is
+ * not the warp's last. False: it is none of these. */
+static bool
+receive_quietly(struct ldst *l, const struct packet *p)
+{
+    if (p->kind == PKT_WRITE) {
+        unsigned n = (unsigned)bit_count(p->sectors);
+        if (p->token == NOBODY)
+            return true;
+        if (l->outstanding[p->token] == n)
+            return false;
+        acknowledge(l, p->token, n);
+        return true;
+    }
+    if (p->client != PKT_L1D || (l->fill_evicts && !queue_room(&l->dq, 1)))
+        return false;
+    return cache_fill_part(l->l1d, p->token,
+                           sectors_in(l->m->l1d.line, p->addr, p->sectors));
+}
+
+bool
 ldst_receive(struct ldst *l, const struct packet *reply, uint64_t now)
 {
     if (reply->client == PKT_L1I) { /* the fetch stage's own */
         cache_fill(l->l1i, reply->addr,
                    sectors_in(l->m->l1i.line, reply->addr, reply->sectors), now,
                    wake_warp, l, NULL);
-        return;
+        return true;
     }
+    if (l->wake > now && ring_empty(&l->resp) && receive_quietly(l, reply))
+        return false;
     *ring_push(&l->resp) = *reply;
     if (reply->client == PKT_L1D && reply->kind == PKT_READ)
         cache_fill_soon(l->l1d, reply->addr, reply->token);
     l->wake = min64(l->wake, now);
+    return true;
 }
 
 static void

@@ -86,7 +86,9 @@ uint64_t *ldst_fetch_woken(struct ldst *l); /* the caller clears bits it has see
 struct packet *ldst_out_front(struct ldst *l); /* NULL: none */
 void ldst_out_pop(struct ldst *l);
 bool ldst_can_receive(const struct ldst *l);
-void ldst_receive(struct ldst *l, const struct packet *reply, uint64_t now);
+/* False: it changes nothing that anything in the SM waits for, so that this is no cycle
+ * of the SM. */
+bool ldst_receive(struct ldst *l, const struct packet *reply, uint64_t now);
 
 /* First core cycle > now in which ldst_cycle would change anything without input (issue,
  * fetch, receive, packets or tokens taken), or NEVER. Packets and tokens that wait to be
