@@ -24,9 +24,10 @@ struct rig {
     struct packet reply[4096];
     uint64_t at[4096];
     unsigned nreply;
-    unsigned latency; /* of the mock memory; 0: packets stay in `sent` only */
-    bool closed;      /* the interconnect takes nothing */
-    bool split;       /* sectors are answered one by one, a cycle apart */
+    unsigned received, seen; /* replies; those of them that the SM has to do with */
+    unsigned latency;        /* of the mock memory; 0: packets stay in `sent` only */
+    bool closed;             /* the interconnect takes nothing */
+    bool split;              /* sectors are answered one by one, a cycle apart */
     struct packet sent[4096];
     uint64_t sent_at[4096];
     unsigned nsent;
@@ -95,7 +96,8 @@ step(struct rig *r)
     uint64_t t = r->now;
     for (unsigned i = 0; i < r->nreply; i++)
         if (r->at[i] <= t && ldst_can_receive(r->l)) {
-            ldst_receive(r->l, &r->reply[i], t);
+            r->received++;
+            r->seen += ldst_receive(r->l, &r->reply[i], t);
             memmove(&r->reply[i], &r->reply[i + 1],
                     (r->nreply - i - 1) * sizeof *r->reply);
             memmove(&r->at[i], &r->at[i + 1], (r->nreply - i - 1) * sizeof *r->at);
@@ -829,6 +831,32 @@ explains_who_waits(void **state)
     rig_free(r);
 }
 
+/* Of the parts of a line, or of a warp's acknowledgements, the SM sees the last; a sector
+ * of a sectored cache is whole by itself. */
+static void
+replies_that_complete_nothing_are_no_cycle(void **state)
+{
+    (void)state;
+    for (unsigned sectored = 0; sectored < 2; sectored++) {
+        const char *const set[][2] = {
+            {"l1d.sector", sectored ? "32" : "0"}, {"l1d.line", "128"}, {NULL, NULL}};
+        struct rig *r = rig_new(set);
+        struct exec_access a = access_at(GLOBAL, "load", 0x1000, 4, 4);
+        issue(r, &a, 0, 1);
+        assert_true(wait_done(r, 1));
+        assert_int_equal(r->received, 4);
+        assert_int_equal(r->seen, sectored ? 4 : 1);
+        a = access_at(GLOBAL, "store", 0x2000, 4, 4);
+        issue(r, &a, 3, 2);
+        until(r, r->now + 300);
+        assert_int_equal(r->received, 8);
+        assert_int_equal(r->seen, (sectored ? 4 : 1) + 1);
+        assert_int_equal(ldst_outstanding(r->l, 3), 0);
+        assert_true(ldst_idle(r->l));
+        rig_free(r);
+    }
+}
+
 int
 main(void)
 {
@@ -853,6 +881,7 @@ main(void)
         cmocka_unit_test(fetch_misses_once_wakes_all),
         cmocka_unit_test(skipping_changes_nothing),
         cmocka_unit_test(explains_who_waits),
+        cmocka_unit_test(replies_that_complete_nothing_are_no_cycle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
