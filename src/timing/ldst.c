@@ -703,8 +703,11 @@ receive_quietly(struct ldst *l, const struct packet *p)
     }
     if (p->client != PKT_L1D || (l->fill_evicts && !queue_room(&l->dq, 1)))
         return false;
-    return cache_fill_part(l->l1d, p->token,
-                           sectors_in(l->m->l1d.line, p->addr, p->sectors));
+    if (!cache_fill_part(l->l1d, p->token,
+                         sectors_in(l->m->l1d.line, p->addr, p->sectors)))
+        return false;
+    cache_soon(l->l1d, p->addr); /* the rest of the line follows */
+    return true;
 }
 
 bool
