@@ -21,16 +21,13 @@
 
 #include "base/bitset.h"
 #include "base/clock.h"
+#include "base/inline.h"
 #include "base/pool.h"
 #include "timing/dispatch.h"
 #include "timing/memsys.h"
 
 #include <stdatomic.h>
 #include <string.h>
-
-/* Apart, so that the loop of a node, which is gone through for every cycle of an SM,
- * keeps its registers. */
-#define NOINLINE __attribute__((noinline))
 
 struct own_stats { /* a cache line of their own */
     _Alignas(64) struct stat_sm s;

@@ -23,6 +23,7 @@
  * subtraction. */
 #include "timing/memsys.h"
 #include "base/bitset.h"
+#include "base/inline.h"
 #include "base/vec.h"
 #include "timing/partition.h"
 
@@ -323,7 +324,7 @@ memsys_port_next(const struct memsys *ms, unsigned i)
 }
 
 /* A reply comes from the crossbar. */
-__attribute__((noinline)) static void
+NOINLINE static void
 port_takes(struct memsys *ms, unsigned i, uint64_t now)
 {
     struct port *port = &ms->port[i];
