@@ -278,12 +278,6 @@ find_next(struct dram *d, unsigned bank)
         d->ripe_at = d->allowed[bank];
 }
 
-static inline uint64_t
-later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* First tick at which the channel allows a read or write, NEVER: when data have left;
  * that of the bank's group comes on top. */
 static inline uint64_t

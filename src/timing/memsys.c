@@ -286,12 +286,6 @@ memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
     find_instants(ms);
 }
 
-static uint64_t
-sooner(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* -- ports -- */
 
 /* First core cycle after `now` in which the port has something to do. */

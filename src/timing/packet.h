@@ -12,6 +12,18 @@
 
 #define NEVER UINT64_MAX /* "no event until something arrives from outside" */
 
+static inline uint64_t
+sooner(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t
+later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 enum packet_kind { PKT_READ, PKT_WRITE, PKT_ATOMIC };
 
 /* Which part of the SM asked; the reply goes back there. */
