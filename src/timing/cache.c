@@ -27,6 +27,7 @@
 #include "timing/cache.h"
 
 #include "base/bitset.h"
+#include "timing/packet.h"
 
 #include <string.h>
 
@@ -89,10 +90,9 @@ struct cache {
     bool empty; /* since the last flush */
 
     struct mshr *mshr;
-    uint32_t nmshr, used;            /* MSHRs */
-    uint32_t *free_mshr, mshrs_free; /* records that are free again */
-    uint32_t fresh_mshr;             /* those from here on have never been used */
-    uint32_t *chain, chain_mask;     /* hash of lines: first record or NONE */
+    uint32_t nmshr, used;        /* MSHRs */
+    struct places records;       /* of mshr */
+    uint32_t *chain, chain_mask; /* hash of lines: first record or NONE */
     struct waiter *waiter;
     uint32_t free_waiter, waiters_left; /* list; how many more there can be */
     uint32_t fresh_waiter;              /* those from here on have never been used */
@@ -222,7 +222,7 @@ cache_new(struct arena *a, const struct cache_config *cfg)
 
     c->nmshr = cfg->mshrs ? cfg->mshrs : 1;
     c->mshr = ARENA_SPARSE(a, struct mshr, c->nmshr);
-    c->free_mshr = ARENA_SPARSE(a, uint32_t, c->nmshr);
+    places_init(&c->records, a, c->nmshr);
     /* Few chains: mostly a line has MSHRs for all its units, and few lines have any. */
     uint32_t lines = c->nmshr / (c->nsectors >> c->unit_shift);
     c->chain_mask = (1u << log2_up(lines ? lines : 1)) - 1;
@@ -373,8 +373,7 @@ mshr_of(const struct cache *c, const struct set *t, uint32_t way, uint64_t line)
 static struct mshr *
 mshr_take(struct cache *c, uint64_t line)
 {
-    uint32_t i = c->mshrs_free ? c->free_mshr[--c->mshrs_free] : c->fresh_mshr++;
-    uint32_t *chain = chain_of(c, line);
+    uint32_t i = places_take(&c->records), *chain = chain_of(c, line);
     c->mshr[i] = (struct mshr){.line = line, .next = *chain, .head = NONE, .tail = NONE};
     *chain = i;
     return &c->mshr[i];
@@ -387,7 +386,7 @@ mshr_release(struct cache *c, struct mshr *e)
     while (*link != i)
         link = &c->mshr[*link].next;
     *link = e->next;
-    c->free_mshr[c->mshrs_free++] = i;
+    places_give(&c->records, i);
 }
 
 static void

@@ -71,10 +71,10 @@ struct dram {
     uint64_t next_refresh;
 
     struct dram_entry *entry;
-    uint16_t *first; /* by bank */
-    uint16_t free;   /* list of unused entries */
-    uint64_t *wanted,
-        *busy; /* banks with requests in the queue alone; with one in work */
+    uint16_t *first;  /* by bank */
+    uint16_t free;    /* list of unused entries */
+    uint64_t *wanted; /* banks with requests in the queue, and none in work */
+    uint64_t *busy;   /* banks with one in work */
     unsigned queued, working;
     unsigned turn; /* bank looked at first */
     uint64_t order;

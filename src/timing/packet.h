@@ -1,5 +1,5 @@
-/* packet.h: what travels between an SM and the memory partitions, and the ring buffers it
- * waits in. Packets are values: no pool, no pointers. */
+/* packet.h: what travels between an SM and the memory partitions, the ring buffers it
+ * waits in, and which places of a table are free. Packets are values: no pointers. */
 #ifndef ALLOT_TIMING_PACKET_H
 #define ALLOT_TIMING_PACKET_H
 
@@ -97,6 +97,38 @@ ring_widen(void *v, size_t size, uint32_t head, uint32_t span)
 {
     memcpy((char *)v + size * span, v, size * head);
     return 2 * span;
+}
+
+/* Which places of a table of `cap` are taken. Those given back lie apart: the table
+ * itself is cold in the host's cache. */
+struct places {
+    uint32_t *again;        /* given back, `n` of them: the last first */
+    uint32_t n, fresh, cap; /* fresh: those from here on have never been used */
+};
+
+static inline void
+places_init(struct places *p, struct arena *a, uint32_t cap)
+{
+    *p = (struct places){.again = ARENA_SPARSE(a, uint32_t, cap), .cap = cap};
+}
+
+static inline uint32_t
+places_taken(const struct places *p)
+{
+    return p->fresh - p->n;
+}
+
+static inline uint32_t
+places_take(struct places *p)
+{
+    assert(places_taken(p) < p->cap);
+    return p->n ? p->again[--p->n] : p->fresh++;
+}
+
+static inline void
+places_give(struct places *p, uint32_t i)
+{
+    p->again[p->n++] = i;
 }
 
 #endif

@@ -64,10 +64,8 @@ struct slice {
     RING(struct dram_req) miss, down, up;
     RING(uint32_t) woken;
     struct request *pool; /* requests that wait for data */
-    uint32_t *pool_free;  /* places that are free again; apart, since these are cold */
-    uint32_t pool_frees, pool_used;
-    uint32_t pool_fresh, pool_n; /* places never used yet: from, to */
-    uint32_t atomics;            /* in the pool */
+    struct places places; /* of pool */
+    uint32_t atomics;     /* in the pool */
 };
 
 struct partition {
@@ -149,8 +147,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
             n = 4096;
         ring_init(&s->woken, a, (uint32_t)n);
         s->pool = ARENA_SPARSE(a, struct request, n);
-        s->pool_free = ARENA_SPARSE(a, uint32_t, n);
-        s->pool_n = (uint32_t)n;
+        places_init(&s->places, a, (uint32_t)n);
     }
     p->dram = dram_new(a, m, &stats[0], diag);
     if (!p->dram)
@@ -298,23 +295,15 @@ ask_dram(struct partition *p, struct slice *s, uint64_t local, uint8_t sectors,
 static bool
 pool_full(const struct slice *s)
 {
-    return !s->pool_frees && s->pool_fresh == s->pool_n;
+    return places_taken(&s->places) == s->places.cap;
 }
 
 static uint32_t
 pool_take(struct slice *s, const struct request *r)
 {
-    uint32_t i = s->pool_frees ? s->pool_free[--s->pool_frees] : s->pool_fresh++;
+    uint32_t i = places_take(&s->places);
     s->pool[i] = *r;
-    s->pool_used++;
     return i;
-}
-
-static void
-pool_give(struct slice *s, uint32_t i)
-{
-    s->pool_free[s->pool_frees++] = i;
-    s->pool_used--;
 }
 
 static void
@@ -437,7 +426,7 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
         res = cache_read(s->cache, r->local, r->mask, token, now, room, &ev);
         waits = res == CACHE_HIT_PENDING || res == CACHE_MISS || res == CACHE_SECTOR_MISS;
         if (!waits)
-            pool_give(s, token);
+            places_give(&s->places, token);
     }
     if (res >= CACHE_NO_LINE)
         return false;
@@ -522,7 +511,7 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
     if (s->woken.n && !ring_full(&s->out)) {
         uint32_t token = *ring_front(&s->woken);
         answer(p, s, &s->pool[token], now);
-        pool_give(s, token);
+        places_give(&s->places, token);
         ring_pop(&s->woken);
     }
     if (s->up.n)
@@ -787,7 +776,7 @@ partition_idle(const struct partition *p)
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
         if (s->rop.pieces | s->far.pieces | s->in.n | s->out.n | s->miss.n | s->down.n |
-            s->up.n | s->pool_used)
+            s->up.n | places_taken(&s->places))
             return false;
     }
     return true;
@@ -799,7 +788,8 @@ partition_owed(const struct partition *p)
     unsigned n = 0;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        n += s->rop.pieces + s->far.pieces + s->in.n + s->out.n + s->pool_used;
+        n +=
+            s->rop.pieces + s->far.pieces + s->in.n + s->out.n + places_taken(&s->places);
     }
     return n;
 }
@@ -845,8 +835,9 @@ partition_explain(const struct partition *p, struct strbuf *out)
             "L2 slice %u: %u in the delay line, %u before the L2%s, %u wait for "
             "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
             s->number, s->rop.pieces + s->far.pieces, s->in.n,
-            s->stalled ? " (head held: no line, MSHR or room)" : "", s->pool_used,
-            s->woken.n, s->miss.n, s->down.n, s->up.n, s->out.n);
+            s->stalled ? " (head held: no line, MSHR or room)" : "",
+            places_taken(&s->places), s->woken.n, s->miss.n, s->down.n, s->up.n,
+            s->out.n);
     }
     strbuf_printf(out, "DRAM channel %u: %u on the way; ", p->index, p->delay.n);
     dram_explain(p->dram, out);
