@@ -72,12 +72,21 @@ struct own_log {
     _Alignas(64) struct exec_log log;
 };
 
-/* Tasks of a window for one host thread; others help when they have none left. */
+/* Tasks of a window for one host thread: a stretch of all partitions and nodes, in this
+ * order. Others help when they have none left, and where that happens again and again the
+ * stretches change: a task that stays with its thread finds its state in that processor's
+ * cache. */
 struct queue {
     _Alignas(64) atomic_uint head;
-    unsigned n;
-    unsigned *task;      /* node, or nodes + partition */
-    unsigned part, node; /* its own go up to these */
+    atomic_bool came; /* its thread, in this window */
+    unsigned n, own;  /* those its thread did itself */
+    unsigned *task;   /* of partitions and nodes */
+    unsigned end;     /* of the stretch */
+    int lean;         /* windows in which the next stretch was too long, less too short */
+};
+enum {
+    LEFT_ALONE = 2, /* last tasks of a thread at work: faster there than by others */
+    LEAN = 8,
 };
 
 /* A launch under way. */
@@ -108,7 +117,8 @@ struct run {
     struct own_log *log; /* by SM; NULL: accesses take effect at once */
     struct sm **writers; /* SMs whose log is not empty, or that have a fault */
     unsigned nwriters;
-    struct queue *queue; /* by thread */
+    struct queue *queue;    /* by thread */
+    atomic_uint parts_left; /* partitions that have not done this window yet */
 };
 
 /* -- life -- */
@@ -540,21 +550,59 @@ run_node(struct run *r, unsigned k)
 static void
 run_task(struct run *r, unsigned k)
 {
-    if (k < r->nodes)
-        run_node(r, k);
-    else
-        memsys_part(r->g->mem, k - r->nodes);
+    if (k >= r->parts) {
+        run_node(r, k - r->parts);
+        return;
+    }
+    memsys_part(r->g->mem, k);
+    /* Whoever does the last goes on with what they reply. */
+    if (r->threads > 1 && atomic_fetch_sub(&r->parts_left, 1) == 1)
+        memsys_replies(r->g->mem);
+}
+
+#define NO_TASK UINT32_MAX
+
+/* The next task of a queue for this thread, or NO_TASK. */
+static unsigned
+next_task(struct queue *q, bool own)
+{
+    if (!own && atomic_load_explicit(&q->came, memory_order_relaxed) &&
+        atomic_load_explicit(&q->head, memory_order_relaxed) + LEFT_ALONE >= q->n)
+        return NO_TASK;
+    unsigned k = atomic_fetch_add_explicit(&q->head, 1, memory_order_relaxed);
+    return k < q->n ? q->task[k] : NO_TASK;
 }
 
 static void
 run_queues(void *user, unsigned thread)
 {
     struct run *r = user;
+    struct queue *own = &r->queue[thread];
+    atomic_store_explicit(&own->came, true, memory_order_relaxed);
     for (unsigned i = 0; i < r->threads; i++) {
         struct queue *q = &r->queue[(thread + i) % r->threads];
-        unsigned k;
-        while ((k = atomic_fetch_add_explicit(&q->head, 1, memory_order_relaxed)) < q->n)
-            run_task(r, q->task[k]);
+        for (unsigned k; (k = next_task(q, q == own)) != NO_TASK; own->own += q == own)
+            run_task(r, k);
+    }
+}
+
+/* Changes stretches that are too long or too short. */
+static void
+balance(struct run *r)
+{
+    for (struct queue *q = r->queue; q + 1 < r->queue + r->threads; q++) {
+        bool from_it = q->own < q->n, from_next = q[1].own < q[1].n;
+        if (!atomic_load_explicit(&q->came, memory_order_relaxed) ||
+            !atomic_load_explicit(&q[1].came, memory_order_relaxed))
+            continue;
+        q->lean += from_next - from_it;
+        if (q->lean == LEAN) {
+            q->end += q->end < q[1].end;
+            q->lean = 0;
+        } else if (q->lean == -LEAN) {
+            q->end -= q->end > (q == r->queue ? 0 : q[-1].end);
+            q->lean = 0;
+        }
     }
 }
 
@@ -563,29 +611,35 @@ run_window(struct run *r)
 {
     struct timing_gpu *g = r->g;
     bool all = g->opt.no_skip;
-    unsigned tasks = 0, part = 0, node = 0;
+    unsigned tasks = 0, parts = 0, k = 0;
     memset(r->ran, 0, BITSET_WORDS(r->nodes) * sizeof *r->ran);
     for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
-        unsigned m = 0;
-        for (; part < q->part; part++)
-            if (all || memsys_part_next(g->mem, part) < r->to)
-                q->task[m++] = r->nodes + part;
-        for (; node < q->node; node++)
-            if (all || r->next[node] < r->to) {
-                q->task[m++] = node;
-                bitset_add(r->ran, node);
+        unsigned n = 0;
+        for (; k < q->end && k < r->parts; k++)
+            if (all || memsys_part_next(g->mem, k) < r->to) {
+                q->task[n++] = k;
+                parts++;
             }
-        q->n = m;
-        tasks += m;
+        for (; k < q->end; k++)
+            if (all || r->next[k - r->parts] < r->to) {
+                q->task[n++] = k;
+                bitset_add(r->ran, k - r->parts);
+            }
+        q->n = n;
+        q->own = 0;
+        tasks += n;
         atomic_store_explicit(&q->head, 0, memory_order_relaxed);
+        atomic_store_explicit(&q->came, false, memory_order_relaxed);
     }
+    atomic_store_explicit(&r->parts_left, parts, memory_order_relaxed);
     if (r->threads > 1 && tasks > 2) {
         pool_run(g->pool, run_queues, r);
+        balance(r);
         return;
     }
     for (unsigned i = 0; i < r->threads; i++)
-        for (unsigned k = 0; k < r->queue[i].n; k++)
-            run_task(r, r->queue[i].task[k]);
+        for (unsigned j = 0; j < r->queue[i].n; j++)
+            run_task(r, r->queue[i].task[j]);
 }
 
 /* -- a window: what all have in common -- */
@@ -666,6 +720,7 @@ follow(struct run *r)
         bitset_add(r->stopped, k);
         any = true;
     }
+    memsys_follow(r->g->mem);
     for (uint64_t now = r->from; now < r->to; now++) {
         const uint64_t *woken = memsys_cross(r->g->mem, now);
         FOR_NODES(k, r, woken)
@@ -735,12 +790,20 @@ end_window(struct run *r)
     return fault;
 }
 
+/* Whether an SM has room for a block that has not started. */
+static bool
+room(const struct run *r)
+{
+    uint64_t resident = r->blocks - r->dispatch.left - r->done;
+    return r->dispatch.left && resident < (uint64_t)r->plan.blocks * r->g->m->sm.count;
+}
+
 /* Sends blocks to SMs at the end of the window. */
 static void
 start_blocks(struct run *r, uint64_t now)
 {
     uint64_t left = r->dispatch.left;
-    if (!left || now < r->first_dispatch)
+    if (now < r->first_dispatch || !room(r))
         return;
     dispatch_cycle(&r->dispatch, r->sm, NULL, now);
     for (unsigned i = 0; r->dispatch.left != left && i < r->g->m->sm.count; i++) {
@@ -748,14 +811,6 @@ start_blocks(struct run *r, uint64_t now)
         if (r->sm[i].wake < r->next[k])
             r->next[k] = r->sm[i].wake;
     }
-}
-
-/* Whether an SM has room for a block that has not started. */
-static bool
-room(const struct run *r)
-{
-    uint64_t resident = r->blocks - r->dispatch.left - r->done;
-    return r->dispatch.left && resident < (uint64_t)r->plan.blocks * r->g->m->sm.count;
 }
 
 static uint64_t
@@ -952,7 +1007,7 @@ follow_alone(struct run *r)
     struct timing_gpu *g = r->g;
     r->from = ++g->now;
     r->to = r->from + 1;
-    memsys_open(g->mem, r->from, r->to);
+    memsys_open(g->mem, r->from, r->to, r->threads > 1);
     run_window(r);
     follow(r);
     end_window(r);
@@ -972,7 +1027,7 @@ loop(struct run *r, struct diag_sink *diag)
             tick(r, from);
         r->from = from;
         r->to = window_end(r, from);
-        memsys_open(g->mem, r->from, r->to);
+        memsys_open(g->mem, r->from, r->to, r->threads > 1);
         run_window(r);
         follow(r);
         g->now = r->to - 1;
@@ -1075,8 +1130,7 @@ plan_windows(struct run *r)
     for (unsigned i = 0; i < r->threads; i++) {
         struct queue *q = &r->queue[i];
         q->task = ARENA_ARRAY(a, unsigned, r->nodes + r->parts);
-        q->part = ((i + 1) * r->parts + r->threads - 1) / r->threads;
-        q->node = ((i + 1) * r->nodes + r->threads - 1) / r->threads;
+        q->end = (i + 1) * (r->parts + r->nodes) / r->threads;
     }
     if (!wait)
         return;

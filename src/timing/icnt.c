@@ -29,9 +29,13 @@
  * popped meanwhile carries its cycle in `at`, and the switch heeds it from that cycle on.
  * Only room in an input buffer is as of the last cycle stepped; icnt_room_from tells from
  * when on the steps not made yet could make more, so that who asks can wait for them.
- * Between steps, what belongs to one port (struct input, struct output, its byte of
- * `pushed`) is changed only by the host thread that has the port. */
+ * Between steps, what belongs to one port (struct input, struct outlet, its byte of
+ * `pushed`) is changed only by the host thread that has the port. Set apart, the switch
+ * is stepped by one thread while those that have the outlets pop: it then leaves them
+ * alone, keeps what comes behind it to itself, and stops where pops not known to it could
+ * make a difference. */
 #include "timing/icnt.h"
+#include "base/inline.h"
 
 #include <string.h>
 
@@ -48,19 +52,23 @@ struct input {
 };
 static_assert(sizeof(struct input) == 64, "one line");
 
-struct output {
-    /* The first `popped` of q have gone; their room is free again from cycle `at` on. */
-    _Alignas(64) RING(struct icnt_msg) q;
-    uint64_t free_at;   /* step from which it can be given */
-    uint64_t front_at;  /* of the first not popped; NEVER: none */
-    uint64_t freed_at;  /* of the first popped; NEVER: none */
+struct output {                    /* the switch's side */
+    _Alignas(32) uint64_t free_at; /* step from which it can be given */
     uint64_t link_free; /* first cycle in which the output link has nothing to carry */
-    uint16_t popped;
-    uint16_t flits; /* in q */
-    uint16_t next;  /* round-robin pointer */
+    uint64_t front_at;  /* of the outlet, when it was set apart */
+    uint16_t flits;     /* behind the switch */
+    uint16_t next;      /* round-robin pointer */
     uint16_t bids;
 };
-static_assert(sizeof(struct output) == 64, "one line");
+
+struct outlet { /* the port's side of an output */
+    /* The first `popped` of q have gone; their room is free again from cycle `at` on. */
+    _Alignas(64) RING(struct icnt_msg) q;
+    uint64_t front_at; /* of the first not popped; NEVER: none */
+    uint64_t freed_at; /* of the first popped; NEVER: none */
+    uint16_t popped;
+};
+static_assert(sizeof(struct outlet) == 64, "one line");
 
 struct icnt {
     struct icnt_config c;
@@ -68,6 +76,11 @@ struct icnt {
     unsigned before, behind; /* latency before and behind the switch */
     struct input *in;
     struct output *out;
+    struct outlet *outlet;
+    unsigned steps; /* made of the cycle that was left in part */
+    bool apart;
+    unsigned kept; /* packets that wait in `keep` for their outlets */
+    struct icnt_msg *keep;
     uint8_t *pushed;   /* by input: a head came since the last step, not yet in `idle` */
     uint64_t *granted; /* inputs that got an output since the caller last cleared them */
     uint64_t *idle;    /* inputs with a head that has not bid */
@@ -87,11 +100,13 @@ icnt_new(struct arena *a, const struct icnt_config *c)
     n->behind = c->latency - n->before;
     n->in = ARENA_ARRAY(a, struct input, c->inputs);
     n->out = ARENA_ARRAY(a, struct output, c->outputs);
+    n->outlet = ARENA_ARRAY(a, struct outlet, c->outputs);
+    n->keep = ARENA_SPARSE(a, struct icnt_msg, (size_t)c->outputs * c->output_buffer);
     for (unsigned i = 0; i < c->inputs; i++)
         ring_init(&n->in[i].q, a, c->input_buffer);
     for (unsigned i = 0; i < c->outputs; i++) {
-        ring_init(&n->out[i].q, a, c->output_buffer);
-        n->out[i].front_at = n->out[i].freed_at = NEVER;
+        ring_init(&n->outlet[i].q, a, c->output_buffer);
+        n->outlet[i].front_at = n->outlet[i].freed_at = NEVER;
     }
     n->pushed = ARENA_ARRAY(a, uint8_t, (c->inputs + 7) / 8 * 8);
     n->granted = bitset_new(a, c->inputs);
@@ -249,15 +264,56 @@ next_bit(const uint64_t *s, unsigned words, unsigned from)
     return w * 64 + (unsigned)bit_lowest(x);
 }
 
-static inline bool
-fits(const struct icnt *n, struct output *o, unsigned flits, uint64_t cycle)
+/* Room of what had been popped by this cycle is free again. */
+static inline void
+take_back(struct icnt *n, unsigned out, uint64_t cycle)
 {
-    while (o->freed_at <= cycle) {
-        o->flits = (uint16_t)(o->flits - ring_front(&o->q)->flits);
-        ring_pop(&o->q);
-        o->freed_at = --o->popped ? ring_front(&o->q)->at : NEVER;
+    struct outlet *l = &n->outlet[out];
+    while (l->freed_at <= cycle) {
+        n->out[out].flits = (uint16_t)(n->out[out].flits - ring_front(&l->q)->flits);
+        ring_pop(&l->q);
+        l->freed_at = --l->popped ? ring_front(&l->q)->at : NEVER;
     }
-    return !ring_full(&o->q) && (!o->flits || o->flits + flits <= n->c.output_buffer);
+}
+
+static inline bool
+fits(struct icnt *n, unsigned out, unsigned flits, uint64_t cycle)
+{
+    if (!n->apart)
+        take_back(n, out, cycle);
+    const unsigned used = n->out[out].flits;
+    return !used || used + flits <= n->c.output_buffer;
+}
+
+/* The packet is on its way to its outlet. */
+static inline void
+arrive(struct icnt *n, const struct icnt_msg *m)
+{
+    struct outlet *l = &n->outlet[m->out];
+    *ring_push(&l->q) = *m;
+    if (l->front_at == NEVER) {
+        l->front_at = m->at;
+        bitset_add(n->fresh, m->out);
+    }
+}
+
+void
+icnt_apart(struct icnt *n)
+{
+    for (unsigned i = 0; i < n->c.outputs; i++) {
+        take_back(n, i, NEVER - 1);
+        n->out[i].front_at = n->outlet[i].front_at;
+    }
+    n->apart = true;
+}
+
+void
+icnt_together(struct icnt *n)
+{
+    for (unsigned i = 0; i < n->kept; i++)
+        arrive(n, &n->keep[i]);
+    n->kept = 0;
+    n->apart = false;
 }
 
 /* Gives output `out` to input `in` in step k. cross: cycle of the step in which the first
@@ -268,30 +324,29 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
     struct input *i = &n->in[in];
     struct output *o = &n->out[out];
     const unsigned s = n->c.speedup;
-    const struct icnt_msg *m = ring_front(&i->q);
+    struct icnt_msg *m = ring_front(&i->q);
     uint32_t flits = m->flits;
     uint64_t end = k + n->c.allocation + flits; /* step after that of the tail */
     if (end < s * (m->at + flits - 1) + 1)
         end = s * (m->at + flits - 1) + 1;
 
-    struct icnt_msg *d = ring_push(&o->q);
-    *d = *m;
-    d->at = cross + n->behind;
-    if (d->at < o->link_free)
-        d->at = o->link_free;
-    d->at += flits - 1;
-    o->link_free = d->at + 1;
-    o->flits = (uint16_t)(o->flits + flits);
-    o->free_at = end;
-    o->next = (uint16_t)(in + 1 == n->c.inputs ? 0 : in + 1);
-    if (o->front_at == NEVER) {
-        o->front_at = d->at;
-        bitset_add(n->fresh, out);
-    }
-
     bitset_add(n->granted, in);
     i->cross = k + n->c.allocation;
     i->head = m->at;
+
+    m->at = cross + n->behind;
+    if (m->at < o->link_free)
+        m->at = o->link_free;
+    m->at += flits - 1;
+    o->link_free = m->at + 1;
+    o->flits = (uint16_t)(o->flits + flits);
+    o->free_at = end;
+    o->next = (uint16_t)(in + 1 == n->c.inputs ? 0 : in + 1);
+    if (n->apart)
+        n->keep[n->kept++] = *m;
+    else
+        arrive(n, m);
+
     i->crossing = (uint16_t)flits;
     i->flits = (uint16_t)(i->flits - flits);
     i->bid_at = end;
@@ -328,15 +383,12 @@ take_bids(struct icnt *n, uint64_t k)
     }
 }
 
-void
-icnt_step(struct icnt *n, uint64_t cycle)
+NOINLINE static bool
+move_heads(struct icnt *n, uint64_t cycle)
 {
-    take_in(n);
-    if (!n->heads)
-        return;
     const unsigned words = n->words, owords = (unsigned)BITSET_WORDS(n->c.outputs);
-    uint64_t k = cycle * n->c.speedup;
-    for (unsigned s = 0; s < n->c.speedup; s++, k++) {
+    for (unsigned s = n->steps; s < n->c.speedup; s++) {
+        const uint64_t k = cycle * n->c.speedup + s;
         const uint64_t cross = cycle + (s + n->c.allocation) / n->c.speedup;
         take_bids(n, k);
         for (unsigned w = 0; w < owords; w++)
@@ -348,14 +400,28 @@ icnt_step(struct icnt *n, uint64_t cycle)
                     continue;
                 uint64_t *bids = n->bids + (size_t)out * words;
                 unsigned in = next_bit(bids, words, o->next);
-                if (!fits(n, o, ring_front(&n->in[in].q)->flits, cycle))
+                if (!fits(n, out, ring_front(&n->in[in].q)->flits, cycle)) {
+                    if (n->apart && o->front_at < cycle) { /* and may have been popped */
+                        n->steps = s;
+                        return false;
+                    }
                     continue;
+                }
                 bitset_del(bids, in);
                 if (!--o->bids)
                     bitset_del(n->asked, out);
                 grant(n, in, out, k, cross);
             }
     }
+    n->steps = 0;
+    return true;
+}
+
+bool
+icnt_step(struct icnt *n, uint64_t cycle)
+{
+    take_in(n);
+    return !n->heads || move_heads(n, cycle);
 }
 
 uint64_t *
@@ -367,25 +433,25 @@ icnt_fresh(struct icnt *n)
 uint64_t
 icnt_front_at(const struct icnt *n, unsigned out)
 {
-    return n->out[out].front_at;
+    return n->outlet[out].front_at;
 }
 
 const struct icnt_msg *
 icnt_front(const struct icnt *n, unsigned out)
 {
-    const struct output *o = &n->out[out];
-    return ring_at(&o->q, o->popped);
+    const struct outlet *l = &n->outlet[out];
+    return ring_at(&l->q, l->popped);
 }
 
 void
 icnt_pop(struct icnt *n, unsigned out, uint64_t cycle)
 {
-    struct output *o = &n->out[out];
-    assert(o->popped < o->q.n);
-    ring_at(&o->q, o->popped)->at = cycle;
-    if (!o->popped++)
-        o->freed_at = cycle;
-    o->front_at = o->popped < o->q.n ? ring_at(&o->q, o->popped)->at : NEVER;
+    struct outlet *l = &n->outlet[out];
+    assert(l->popped < l->q.n);
+    ring_at(&l->q, l->popped)->at = cycle;
+    if (!l->popped++)
+        l->freed_at = cycle;
+    l->front_at = l->popped < l->q.n ? ring_at(&l->q, l->popped)->at : NEVER;
 }
 
 uint64_t
@@ -406,9 +472,9 @@ icnt_next(struct icnt *n, uint64_t cycle)
         FOR_BITS(b, n->asked[w])
         {
             unsigned out = w * 64 + (unsigned)b;
-            struct output *o = &n->out[out];
+            const struct output *o = &n->out[out];
             unsigned in = next_bit(n->bids + (size_t)out * n->words, n->words, o->next);
-            if (o->free_at < k && fits(n, o, ring_front(&n->in[in].q)->flits, cycle))
+            if (o->free_at < k && fits(n, out, ring_front(&n->in[in].q)->flits, cycle))
                 k = o->free_at;
         }
     if (k == NEVER)
@@ -430,8 +496,8 @@ icnt_each(const struct icnt *n, void (*f)(void *user, const struct icnt_msg *m),
         for (uint32_t k = 0; k < n->in[i].q.n; k++)
             f(user, ring_at(&n->in[i].q, k));
     for (unsigned i = 0; i < n->c.outputs; i++)
-        for (uint32_t k = n->out[i].popped; k < n->out[i].q.n; k++)
-            f(user, ring_at(&n->out[i].q, k));
+        for (uint32_t k = n->outlet[i].popped; k < n->outlet[i].q.n; k++)
+            f(user, ring_at(&n->outlet[i].q, k));
 }
 
 unsigned
@@ -443,5 +509,5 @@ icnt_waiting(const struct icnt *n, unsigned in)
 unsigned
 icnt_arrived(const struct icnt *n, unsigned out)
 {
-    return n->out[out].q.n - n->out[out].popped;
+    return n->outlet[out].q.n - n->outlet[out].popped;
 }

@@ -44,8 +44,16 @@ uint64_t icnt_room_from(const struct icnt *n, unsigned in, unsigned flits,
 void icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
                const struct packet *p, uint64_t local, uint64_t cycle);
 
-/* One cycle. Cycles in which nothing can move (icnt_next) may be left out. */
-void icnt_step(struct icnt *n, uint64_t cycle);
+/* One cycle. Cycles in which nothing can move (icnt_next) may be left out. False: only
+ * when set apart. */
+bool icnt_step(struct icnt *n, uint64_t cycle);
+/* From icnt_apart to icnt_together other host threads may use the outputs (icnt_front_at,
+ * icnt_front, icnt_pop of this cycle and later ones) while one steps the crossbar: what
+ * comes through is seen there only after icnt_together, and icnt_step is false, with the
+ * cycle done in part, when it depends on such pops: it is to be made again after
+ * icnt_together, and after all pops up to that cycle. */
+void icnt_apart(struct icnt *n);
+void icnt_together(struct icnt *n);
 /* Outputs that became non-empty since the caller last cleared their bits. */
 uint64_t *icnt_fresh(struct icnt *n);
 

@@ -17,7 +17,8 @@
  * nothing gets through a crossbar within a window. Room before a crossbar does depend on
  * its ticks of the same window. Mostly there is room enough whatever they do, or none; a
  * partition or port for which that is not so waits in that tick for the crossbars to be
- * there.
+ * there. Replies and the partitions that wait for them depend on ports only where an
+ * outlet is full, so they go on beside the ports, as far as that (memsys_replies).
  *
  * Nothing is done for parts that sleep; what a part counts over time it counts by
  * subtraction. */
@@ -85,7 +86,7 @@ struct memsys {
     uint64_t icnt_at[MEMSYS_WINDOW], icnt_after[MEMSYS_WINDOW];
     clk_time end; /* of its last cycle */
     VEC(struct instant) instants;
-    uint64_t crossed; /* the crossbars' first tick not done */
+    uint64_t crossed, replied; /* first ticks not done of `requests` and `replies` */
 
     unsigned window;
     unsigned ports, channels, slices; /* slices: all */
@@ -95,6 +96,7 @@ struct memsys {
     uint64_t *granted; /* inputs of `requests` that got an output in this window */
     uint64_t *late;    /* partitions that were late or waited in this window */
     bool late_any;
+    uint64_t served; /* first tick of `replies` for which they have not been looked at */
     struct part *part;
     struct port *port;
     uint16_t *port_of; /* by SM */
@@ -270,7 +272,7 @@ find_instants(struct memsys *ms)
 }
 
 void
-memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
+memsys_open(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
 {
     const struct clk *k = &ms->clk;
     assert(from < to && to - from <= MEMSYS_WINDOW);
@@ -278,12 +280,14 @@ memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
     ms->from = from;
     ms->to = to;
     ms->end = (to - 1) * k->period[CLK_CORE];
-    ms->crossed = ms->tick[CLK_ICNT];
+    ms->crossed = ms->replied = ms->served = ms->tick[CLK_ICNT];
     for (uint64_t c = from; c < to; c++) {
         ms->icnt_at[c - from] = clk_at_or_after(k, CLK_CORE, c, CLK_ICNT);
         ms->icnt_after[c - from] = clk_after(k, CLK_CORE, c, CLK_ICNT);
     }
     find_instants(ms);
+    if (threads)
+        icnt_apart(ms->replies);
 }
 
 /* -- ports -- */
@@ -500,7 +504,7 @@ part_goes_on(struct memsys *ms, struct part *part)
     for (; t < end; t++) {
         const unsigned on = t->domains;
         if (on & ICNT && partition_reply_due(p))
-            partition_reply(p, ms->crossed);
+            partition_reply(p, ms->replied);
         if (on & L2 && partition_must_wait(p)) {
             part->instant = t;
             part->waits = true;
@@ -553,11 +557,18 @@ step_requests(struct memsys *ms, uint64_t tick)
     }
 }
 
-/* Before the crossbars' tick: replies of late partitions; partitions that waited for the
- * crossbars to come here. */
+/* Before the reply crossbar's tick: replies of late partitions; partitions that waited
+ * for it to come here. */
 static void
 late_partitions(struct memsys *ms, uint64_t tick)
 {
+    for (unsigned i = 0; tick == ms->tick[CLK_ICNT] && i < ms->channels; i++)
+        if (partition_late(ms->part[i].p)) {
+            bitset_add(ms->late, i);
+            ms->late_any = true;
+        }
+    if (!ms->late_any)
+        return;
     for (unsigned w = 0; w < BITSET_WORDS(ms->channels); w++)
         FOR_BITS(b, ms->late[w])
         {
@@ -586,6 +597,7 @@ late_partitions_end(struct memsys *ms)
         }
         ms->late[w] = 0;
     }
+    ms->late_any = false;
 }
 
 /* Ports that have something new behind the crossbar or room before it. */
@@ -615,24 +627,42 @@ notice_ports(struct memsys *ms)
     }
 }
 
+/* The reply crossbar before tick `end`, and partitions that wait for it, as far as is
+ * known. */
+static void
+cross_replies(struct memsys *ms, uint64_t end)
+{
+    for (uint64_t n = ms->replied; n < end; ms->replied = ++n) {
+        if (ms->served == n) {
+            ms->served++;
+            late_partitions(ms, n);
+        }
+        if (!icnt_step(ms->replies, n))
+            return;
+    }
+    if (ms->late_any && end == ms->icnt_after[ms->to - 1 - ms->from])
+        late_partitions_end(ms);
+}
+
+void
+memsys_replies(struct memsys *ms)
+{
+    cross_replies(ms, ms->icnt_after[ms->to - 1 - ms->from]);
+}
+
+void
+memsys_follow(struct memsys *ms)
+{
+    icnt_together(ms->replies);
+}
+
 const uint64_t *
 memsys_cross(struct memsys *ms, uint64_t now)
 {
-    if (ms->crossed == ms->tick[CLK_ICNT]) { /* the first in this window */
-        ms->late_any = false;
-        for (unsigned i = 0; i < ms->channels; i++)
-            if (partition_late(ms->part[i].p)) {
-                bitset_add(ms->late, i);
-                ms->late_any = true;
-            }
-    }
-    for (uint64_t n = ms->crossed; n < ms->icnt_after[now - ms->from];
-         ms->crossed = ++n) {
-        if (ms->late_any)
-            late_partitions(ms, n);
+    const uint64_t end = ms->icnt_after[now - ms->from];
+    cross_replies(ms, end);
+    for (uint64_t n = ms->crossed; n < end; ms->crossed = ++n)
         step_requests(ms, n);
-        icnt_step(ms->replies, n);
-    }
     uint64_t *granted = icnt_granted(ms->requests);
     for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
         ms->woken[w] = 0;
@@ -652,8 +682,6 @@ void
 memsys_close(struct memsys *ms)
 {
     memsys_cross(ms, ms->to - 1);
-    if (ms->late_any)
-        late_partitions_end(ms);
     for (unsigned i = 0; i < ms->clocks; i++)
         FOR_BITS(d, ms->clock[i].domains)
     ms->tick[d] += ms->clock[i].ticks;
@@ -664,7 +692,7 @@ memsys_close(struct memsys *ms)
 void
 memsys_step(struct memsys *ms, uint64_t now)
 {
-    memsys_open(ms, now, now + 1);
+    memsys_open(ms, now, now + 1, false);
     for (unsigned i = 0; i < ms->ports; i++)
         memsys_port(ms, i, now);
     for (unsigned i = 0; i < ms->channels; i++)

@@ -4,13 +4,13 @@
  * Time goes on in windows of a few core cycles, in which ports and memory partitions do
  * not depend on each other: what passes a crossbar takes longer. So, for the window
  * [from, to):
- *   memsys_open(from, to)
- *   in any order, in any host threads: memsys_part of each partition; and of each port,
- * for its cycles c in order: memsys_port(c), memsys_eject (a port shows at most one reply
- *     a cycle), the cycle of its SMs, memsys_inject
- *   in one thread, for the cycles c of the window in order: memsys_cross(c), and what
- *     could not go on without it
- *   memsys_close
+ *   memsys_open
+ *   in any order, in any host threads: memsys_part of each partition, and after all of
+ *     these memsys_replies, which may be left out; and of each port, for its cycles c in
+ *     order: memsys_port(c), memsys_eject (a port shows at most one reply a cycle), the
+ *     cycle of its SMs, memsys_inject
+ *   in one thread: memsys_follow; for the cycles c of the window in order:
+ *     memsys_cross(c), and what could not go on without it; memsys_close
  * Whether a packet finds room before a crossbar may depend on what the crossbar does in
  * the same window. memsys_inject then refuses it, and memsys_unknown says so: the port
  * must stop there, and try again after memsys_cross of that cycle (partitions do the like
@@ -41,7 +41,8 @@ void memsys_begin(struct memsys *ms);
 /* Longest window in core cycles: a power of two, at most MEMSYS_WINDOW. */
 enum { MEMSYS_WINDOW = 16 };
 unsigned memsys_window(const struct memsys *ms);
-void memsys_open(struct memsys *ms, uint64_t from, uint64_t to);
+/* threads: memsys_replies may come before or beside what the ports do. */
+void memsys_open(struct memsys *ms, uint64_t from, uint64_t to, bool threads);
 void memsys_close(struct memsys *ms);
 
 /* Partitions: their number; one for the open window; the core cycle in which it next has
@@ -49,6 +50,10 @@ void memsys_close(struct memsys *ms);
 unsigned memsys_parts(const struct memsys *ms);
 void memsys_part(struct memsys *ms, unsigned i);
 uint64_t memsys_part_next(const struct memsys *ms, unsigned i);
+
+/* After those: the reply crossbar follows, and partitions that waited for it, as far as
+ * that does not depend on the ports. */
+void memsys_replies(struct memsys *ms);
 
 /* Ports: SM i has port i / sm.per_cluster. memsys_port takes it to core cycle `now` of
  * the window. memsys_port_sleep, after the last operation of that cycle, says in which
@@ -64,6 +69,8 @@ const uint64_t *memsys_noticed(const struct memsys *ms);
 /* Core cycle in which something moves in the crossbars (after memsys_close). */
 uint64_t memsys_cross_next(const struct memsys *ms);
 
+/* The host's threads come together: before the first memsys_cross of a window. */
+void memsys_follow(struct memsys *ms);
 /* The crossbars follow up to core cycle `now` of the window, and partitions that waited
  * for them. Ports (a bit set) that were refused, did not try again before `now`, and may
  * have room now or in the next cycles. */

@@ -249,6 +249,72 @@ same_as_flits(void **state)
     assert_true(kept[false] > 1000 && kept[true] > 1000);
 }
 
+/* The same traffic through a crossbar stepped cycle by cycle and through one that is set
+ * apart for windows of three cycles: first its steps as far as they go, then what ports
+ * do in the window, then the rest. Packets come out in the same cycles. */
+static void
+set_apart(void **state)
+{
+    (void)state;
+    enum { WINDOW = 3, CYCLES = 6000 };
+    unsigned long known = 0, unknown = 0;
+    static struct icnt_config configs[] = {
+        {4, 3, 40, 64, 64, 6, 2, 1},
+        {8, 8, 40, 16, 8, 7, 2, 1},
+        {5, 7, 40, 6, 5, 6, 1, 1},
+        {8, 2, 40, 64, 12, 8, 3, 1},
+    };
+    for (size_t v = 0; v < sizeof configs / sizeof *configs; v++) {
+        const struct icnt_config *c = &configs[v];
+        struct arena a = {0};
+        struct icnt *whole = icnt_new(&a, c), *apart = icnt_new(&a, c);
+        uint32_t id = 0;
+        unsigned long popped = 0;
+        seed = 7 + v;
+        for (uint64_t from = 0; from < CYCLES; from += WINDOW) {
+            /* Pushes of a window come to the switch after it: latency / 2 cycles. */
+            for (uint64_t t = from; t < from + WINDOW; t++)
+                for (unsigned i = 0; i < c->inputs && rnd(4); i++) {
+                    unsigned flits = 1 + rnd(5), out = rnd(c->outputs);
+                    if (!icnt_room(whole, i, flits, from))
+                        continue;
+                    assert_true(icnt_room(apart, i, flits, from));
+                    struct packet p = {.token = id++};
+                    icnt_push(whole, i, out, flits, &p, 0, t);
+                    icnt_push(apart, i, out, flits, &p, 0, t);
+                }
+            icnt_apart(apart);
+            uint64_t done = from;
+            while (done < from + WINDOW && icnt_step(apart, done))
+                done++;
+            known += done - from;
+            unknown += from + WINDOW - done;
+            for (uint64_t t = from; t < from + WINDOW; t++) {
+                for (unsigned o = 0; o < c->outputs; o++) {
+                    bool ripe = icnt_front_at(whole, o) < t;
+                    assert_int_equal(icnt_front_at(apart, o) < t, ripe);
+                    if (!ripe || rnd(5) == 0)
+                        continue;
+                    assert_int_equal(icnt_front(whole, o)->p.token,
+                                     icnt_front(apart, o)->p.token);
+                    icnt_pop(whole, o, t);
+                    icnt_pop(apart, o, t);
+                    popped++;
+                }
+                icnt_step(whole, t);
+            }
+            icnt_together(apart);
+            for (; done < from + WINDOW; done++)
+                assert_true(icnt_step(apart, done));
+            for (unsigned o = 0; o < c->outputs; o++)
+                assert_true(icnt_front_at(whole, o) == icnt_front_at(apart, o));
+        }
+        assert_true(popped > 500);
+        arena_free(&a);
+    }
+    assert_true(known > 500 && unknown > 500);
+}
+
 /* 15 inputs that always want output 0: each gets its turn in order. */
 static void
 round_robin(void **state)
@@ -391,10 +457,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_as_flits),        cmocka_unit_test(round_robin),
-        cmocka_unit_test(throughput_of_a_pair), cmocka_unit_test(latency),
-        cmocka_unit_test(head_of_line),         cmocka_unit_test(back_pressure),
-        cmocka_unit_test(flit_counts),
+        cmocka_unit_test(same_as_flits), cmocka_unit_test(set_apart),
+        cmocka_unit_test(round_robin),   cmocka_unit_test(throughput_of_a_pair),
+        cmocka_unit_test(latency),       cmocka_unit_test(head_of_line),
+        cmocka_unit_test(back_pressure), cmocka_unit_test(flit_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

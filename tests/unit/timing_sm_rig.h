@@ -96,13 +96,21 @@ memsys_window(const struct memsys *ms)
     return 1;
 }
 void
-memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
+memsys_open(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
 {
     ms->now = from;
     mock_update(ms);
 }
 void
 memsys_close(struct memsys *ms)
+{
+}
+void
+memsys_replies(struct memsys *ms)
+{
+}
+void
+memsys_follow(struct memsys *ms)
 {
 }
 const uint64_t *
