@@ -720,7 +720,6 @@ follow(struct run *r)
         bitset_add(r->stopped, k);
         any = true;
     }
-    memsys_follow(r->g->mem);
     for (uint64_t now = r->from; now < r->to; now++) {
         const uint64_t *woken = memsys_cross(r->g->mem, now);
         FOR_NODES(k, r, woken)

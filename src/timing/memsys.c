@@ -650,16 +650,11 @@ memsys_replies(struct memsys *ms)
     cross_replies(ms, ms->icnt_after[ms->to - 1 - ms->from]);
 }
 
-void
-memsys_follow(struct memsys *ms)
-{
-    icnt_together(ms->replies);
-}
-
 const uint64_t *
 memsys_cross(struct memsys *ms, uint64_t now)
 {
     const uint64_t end = ms->icnt_after[now - ms->from];
+    icnt_together(ms->replies);
     cross_replies(ms, end);
     for (uint64_t n = ms->crossed; n < end; ms->crossed = ++n)
         step_requests(ms, n);

@@ -9,8 +9,9 @@
  *     these memsys_replies, which may be left out; and of each port, for its cycles c in
  *     order: memsys_port(c), memsys_eject (a port shows at most one reply a cycle), the
  *     cycle of its SMs, memsys_inject
- *   in one thread: memsys_follow; for the cycles c of the window in order:
- *     memsys_cross(c), and what could not go on without it; memsys_close
+ *   in one thread, for the cycles c of the window in order: memsys_cross(c), and what
+ *     could not go on without it
+ *   memsys_close
  * Whether a packet finds room before a crossbar may depend on what the crossbar does in
  * the same window. memsys_inject then refuses it, and memsys_unknown says so: the port
  * must stop there, and try again after memsys_cross of that cycle (partitions do the like
@@ -69,8 +70,6 @@ const uint64_t *memsys_noticed(const struct memsys *ms);
 /* Core cycle in which something moves in the crossbars (after memsys_close). */
 uint64_t memsys_cross_next(const struct memsys *ms);
 
-/* The host's threads come together: before the first memsys_cross of a window. */
-void memsys_follow(struct memsys *ms);
 /* The crossbars follow up to core cycle `now` of the window, and partitions that waited
  * for them. Ports (a bit set) that were refused, did not try again before `now`, and may
  * have room now or in the next cycles. */

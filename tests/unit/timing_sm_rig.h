@@ -109,10 +109,6 @@ void
 memsys_replies(struct memsys *ms)
 {
 }
-void
-memsys_follow(struct memsys *ms)
-{
-}
 const uint64_t *
 memsys_cross(struct memsys *ms, uint64_t now)
 {
