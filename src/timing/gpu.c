@@ -2,12 +2,13 @@
  * dispatch, the jump over cycles in which nothing happens, limits, and the explanation of
  * a simulation that can never move again.
  *
- * A window is a few core cycles long, so short that nothing gets through the interconnect
- * in it (memsys.h). In a window each node - the SMs of one interconnect port - and each
- * memory partition goes through its cycles by itself, in any order, in as many host
- * threads as there are; then, in one thread, the crossbars follow, accesses to global
- * memory take effect (exec_log: in the order of cycle, SM, and issue in the SM), and
- * blocks are dispatched. So every thread count gives the same counters and memory.
+ * A window is so few core cycles long that what happens in it reaches nobody else before
+ * its end (memsys.h). In a window each node - the SMs of one interconnect port - goes
+ * through its cycles by itself, and each memory partition through its own, which may be
+ * those of the next window; in any order, in as many host threads as there are. Then, in
+ * one thread, the crossbars follow, accesses to global memory take effect (exec_log: in
+ * the order of cycle, SM, and issue in the SM), and blocks are dispatched. So every
+ * thread count gives the same counters and memory.
  *
  * A node's cycle: each SM takes one reply; SMs step; their packets go out as far as there
  * is room. Where a node needs what others do in the window - whether there is room
@@ -102,6 +103,7 @@ struct run {
     struct dispatch dispatch;
     uint64_t start, first_dispatch, end; /* cycles; end: of the last block so far */
     uint64_t blocks, done;
+    uint64_t issued;        /* warp instructions, if there is a limit to them */
     uint64_t next_sample;   /* cycle, NEVER: none */
     uint64_t next_channels; /* of the trace; the same */
     double shown;           /* when progress was last told, seconds */
@@ -556,7 +558,7 @@ run_task(struct run *r, unsigned k)
     }
     memsys_part(r->g->mem, k);
     /* Whoever does the last goes on with what they reply. */
-    if (r->threads > 1 && atomic_fetch_sub(&r->parts_left, 1) == 1)
+    if (atomic_fetch_sub(&r->parts_left, 1) == 1)
         memsys_replies(r->g->mem);
 }
 
@@ -616,7 +618,7 @@ run_window(struct run *r)
     for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
         unsigned n = 0;
         for (; k < q->end && k < r->parts; k++)
-            if (all || memsys_part_next(g->mem, k) < r->to) {
+            if (memsys_part_due(g->mem, k)) {
                 q->task[n++] = k;
                 parts++;
             }
@@ -812,10 +814,21 @@ start_blocks(struct run *r, uint64_t now)
     }
 }
 
+/* Cycles in which a limit to instructions cannot be passed, at least one. */
+static uint64_t
+within_limit(const struct run *r)
+{
+    const struct machine *m = r->g->m;
+    uint64_t limit = r->g->opt.max_instructions;
+    uint64_t most = (uint64_t)m->sm.count * m->sm.schedulers * m->sm.issue_width;
+    return limit ? later((limit - r->issued) / most, 1) : NEVER;
+}
+
 static uint64_t
 window_end(const struct run *r, uint64_t from)
 {
-    uint64_t to = from / r->window * r->window + r->window;
+    uint64_t to =
+        sooner(from / r->window * r->window + r->window, memsys_reach(r->g->mem, from));
     uint64_t limit = r->g->opt.max_cycles;
     if (room(r) && from >= r->first_dispatch)
         to = from + 1;
@@ -823,8 +836,33 @@ window_end(const struct run *r, uint64_t from)
         to = r->first_dispatch + 1;
     if (limit && to > r->start + limit + 1)
         to = r->start + limit + 1;
+    if (to - from > within_limit(r))
+        to = from + within_limit(r);
     if (r->plan.period && to > r->tick)
         to = r->tick;
+    if (to > r->next_sample && from <= r->next_sample)
+        to = r->next_sample + 1;
+    if (to > r->next_channels && from <= r->next_channels)
+        to = r->next_channels + 1;
+    return to;
+}
+
+/* First cycle after those of the longest window in which `now` lies. */
+static uint64_t
+longest_end(const struct timing_gpu *g, uint64_t now)
+{
+    uint64_t w = memsys_window(g->mem);
+    return now / w * w + w;
+}
+
+/* How far the memory side goes in a window from `from` on. All is in the same cycle where
+ * counters are looked at, and if windows of a cycle are asked for. */
+static uint64_t
+memory_end(const struct run *r, uint64_t from)
+{
+    if (!memsys_ahead(r->g->mem) || r->g->opt.window == 1)
+        return r->to;
+    uint64_t to = longest_end(r->g, longest_end(r->g, from));
     if (to > r->next_sample && from <= r->next_sample)
         to = r->next_sample + 1;
     if (to > r->next_channels && from <= r->next_channels)
@@ -911,20 +949,20 @@ go_on(struct run *r, uint64_t loops, struct diag_sink *diag)
         diag_hint(diag, d, "raise the limit if the kernel is only long");
         return false;
     }
-    uint64_t done = 0; /* warp instructions */
+    r->issued = 0;
     for (unsigned i = 0; g->opt.max_instructions && i < g->m->sm.count; i++)
-        done += g->stats[i].s.warp_instructions;
-    if (g->opt.max_instructions && done >= g->opt.max_instructions) {
+        r->issued += g->stats[i].s.warp_instructions;
+    if (g->opt.max_instructions && r->issued >= g->opt.max_instructions) {
         struct diag *d =
             diag_add(diag, DIAG_ERROR, NULL,
                      "kernel '%s' stopped after %llu warp instructions, the "
                      "limit; %llu of %llu blocks had ended",
-                     name, (unsigned long long)done, (unsigned long long)r->done,
+                     name, (unsigned long long)r->issued, (unsigned long long)r->done,
                      (unsigned long long)r->blocks);
         diag_hint(diag, d, "raise the limit if the kernel is only long");
         return false;
     }
-    if (g->opt.progress && loops % 512 == 0) {
+    if (g->opt.progress && loops % 64 == 0) {
         double now = clock_seconds(CLOCK_MONOTONIC);
         if (now - r->shown >= 0.1) {
             r->shown = now;
@@ -999,6 +1037,18 @@ between_launches(const struct timing_gpu *g, uint64_t now)
     return (now + 1) % (w < 4 ? 4 : w) == 0;
 }
 
+/* The last cycle of a launch of which `now` is the first without blocks, as the memory
+ * system counts it: where whatever is ahead then has come. */
+static uint64_t
+last_cycle(const struct timing_gpu *g, uint64_t now)
+{
+    if (memsys_ahead(g->mem))
+        return longest_end(g, longest_end(g, now)) - 1;
+    while (!between_launches(g, now))
+        now++;
+    return now;
+}
+
 /* A cycle after the last block. */
 static void
 follow_alone(struct run *r)
@@ -1006,7 +1056,7 @@ follow_alone(struct run *r)
     struct timing_gpu *g = r->g;
     r->from = ++g->now;
     r->to = r->from + 1;
-    memsys_open(g->mem, r->from, r->to, r->threads > 1);
+    memsys_open(g->mem, r->from, r->to, r->to, r->threads > 1);
     run_window(r);
     follow(r);
     end_window(r);
@@ -1026,7 +1076,7 @@ loop(struct run *r, struct diag_sink *diag)
             tick(r, from);
         r->from = from;
         r->to = window_end(r, from);
-        memsys_open(g->mem, r->from, r->to, r->threads > 1);
+        memsys_open(g->mem, r->from, r->to, memory_end(r, from), r->threads > 1);
         run_window(r);
         follow(r);
         g->now = r->to - 1;
@@ -1040,7 +1090,7 @@ loop(struct run *r, struct diag_sink *diag)
             trace_bound(g->trace);
         if (r->done == r->blocks) {
             /* Counters of the memory system go to the end of a longest window. */
-            while (!between_launches(g, g->now))
+            for (uint64_t end = last_cycle(g, g->now); g->now < end;)
                 follow_alone(r);
             return true;
         }

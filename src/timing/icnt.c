@@ -31,9 +31,9 @@
  * when on the steps not made yet could make more, so that who asks can wait for them.
  * Between steps, what belongs to one port (struct input, struct outlet, its byte of
  * `pushed`) is changed only by the host thread that has the port. Set apart, the switch
- * is stepped by one thread while those that have the outlets pop: it then leaves them
- * alone, keeps what comes behind it to itself, and stops where pops not known to it could
- * make a difference. */
+ * is stepped by one thread while those that have the outlets pop, or before: it leaves
+ * them alone, keeps what comes behind it to itself, and stops where pops not known to it
+ * could make a difference. */
 #include "timing/icnt.h"
 #include "base/inline.h"
 
@@ -55,7 +55,7 @@ static_assert(sizeof(struct input) == 64, "one line");
 struct output {                    /* the switch's side */
     _Alignas(32) uint64_t free_at; /* step from which it can be given */
     uint64_t link_free; /* first cycle in which the output link has nothing to carry */
-    uint64_t front_at;  /* of the outlet, when it was set apart */
+    uint64_t front_at;  /* set apart: when its outlet's first packet comes or came */
     uint16_t flits;     /* behind the switch */
     uint16_t next;      /* round-robin pointer */
     uint16_t bids;
@@ -342,10 +342,12 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
     o->flits = (uint16_t)(o->flits + flits);
     o->free_at = end;
     o->next = (uint16_t)(in + 1 == n->c.inputs ? 0 : in + 1);
-    if (n->apart)
+    if (n->apart) {
+        o->front_at = sooner(o->front_at, m->at);
         n->keep[n->kept++] = *m;
-    else
+    } else {
         arrive(n, m);
+    }
 
     i->crossing = (uint16_t)flits;
     i->flits = (uint16_t)(i->flits - flits);

@@ -13,12 +13,19 @@
  *
  * Time goes on in windows (memsys.h): in one, each partition and each port takes its own
  * ticks in that order, and the crossbars take theirs when all others have, heeding the
- * ticks at which packets came and went (icnt.c). That is the same as tick by tick, since
- * nothing gets through a crossbar within a window. Room before a crossbar does depend on
- * its ticks of the same window. Mostly there is room enough whatever they do, or none; a
- * partition or port for which that is not so waits in that tick for the crossbars to be
- * there. Replies and the partitions that wait for them depend on ports only where an
- * outlet is full, so they go on beside the ports, as far as that (memsys_replies).
+ * ticks at which packets came and went (icnt.c). That is the same as tick by tick, if
+ * nothing gets through a crossbar within a window; or, for longer windows, if partitions
+ * are ahead: a request waits in a slice's delay line for longer than two windows, so
+ * partitions can go through the next one, and replies too, before the requests of the
+ * present one are known. Those they take later, as they would have at the time
+ * (partition_take). Ports then know all replies of their window at its start.
+ *
+ * Room before a crossbar does depend on its ticks of the same window. Mostly there is
+ * room enough whatever they do, or none; a partition or port for which that is not so
+ * waits in that tick for the crossbars to be there. Replies and the partitions that wait
+ * for them depend on ports only where an outlet is full, so they go on beside the ports,
+ * as far as that (memsys_replies); what is missing then makes the next window of the
+ * ports shorter (memsys_reach).
  *
  * Nothing is done for parts that sleep; what a part counts over time it counts by
  * subtraction. */
@@ -69,24 +76,36 @@ struct instant {   /* a time in a window at which clocks of partitions tick */
     unsigned domains;
 };
 
+/* Core cycles [from, to) as one side goes through them. */
+struct span {
+    uint64_t from, to;
+    uint64_t tick[CLK_DOMAINS]; /* first tick not done yet, at its start */
+    struct clock clock[CLK_DOMAINS];
+    VEC(struct instant) instants;
+    uint64_t icnt_end; /* first interconnect tick after it */
+};
+
 struct memsys {
     struct arena mem;
     const struct machine *m;
     struct addrmap map;
     struct clk clk;
-    struct clock clock[CLK_DOMAINS];
-    unsigned clocks;            /* different ones */
-    uint64_t tick[CLK_DOMAINS]; /* first tick not done yet, at the window's start */
-    uint64_t now;               /* core cycle last stepped */
+    unsigned clocks; /* different ones */
+    uint64_t now;    /* core cycle last stepped */
     bool no_skip;
 
-    /* the open window: core cycles [from, to), first interconnect tick not done at the
-     * time of core cycle from + k, and after it */
-    uint64_t from, to;
+    /* The open window of ports and requests; first interconnect tick not done at the
+     * time of core cycle from + k, and after it. */
+    struct span near;
     uint64_t icnt_at[MEMSYS_WINDOW], icnt_after[MEMSYS_WINDOW];
-    clk_time end; /* of its last cycle */
-    VEC(struct instant) instants;
+    /* That of partitions and replies: the same, or later cycles. */
+    struct span *far, further;
+    bool far_open, far_opened; /* opened: with the window of the ports */
+    bool apart;                /* replies from the ports */
     uint64_t crossed, replied; /* first ticks not done of `requests` and `replies` */
+    size_t taken;              /* instants done of those, if partitions are ahead */
+    uint64_t took;             /* first L2 tick not done of what they take */
+    uint64_t *arrived;         /* slices for which there are some, if those are ahead */
 
     unsigned window;
     unsigned ports, channels, slices; /* slices: all */
@@ -111,7 +130,7 @@ struct memsys {
  * use of a load's result after its issue bounds the window (gpu.c: what is loaded is
  * there at the window's end): two cycles and the latency of the L1. */
 static unsigned
-longest_window(const struct memsys *ms)
+short_window(const struct memsys *ms)
 {
     const struct machine *m = ms->m;
     const unsigned behind = m->icnt.latency - m->icnt.latency / 2;
@@ -126,16 +145,33 @@ longest_window(const struct memsys *ms)
     return w;
 }
 
-static void
-find_clocks(struct memsys *ms)
+/* Partitions may be ahead of what they are asked, by less than the delay line is long:
+ * then the crossbars do not bound a window, since what they bring in it is known at its
+ * start. A partition is ahead by two such windows at most (memsys_open). */
+static unsigned
+long_window(const struct memsys *ms)
 {
+    unsigned w = MEMSYS_WINDOW;
+    for (; w > 1; w /= 2) {
+        uint64_t ticks = clk_at_or_after(&ms->clk, CLK_CORE, (uint64_t)2 * w, CLK_L2);
+        if (w <= ms->m->l1d.latency + 2 && ticks <= ms->m->partition.rop_latency &&
+            ticks <= PARTITION_PAST)
+            break;
+    }
+    return w;
+}
+
+static void
+find_clocks(struct memsys *ms, struct span *s)
+{
+    ms->clocks = 0;
     for (int d = 0; d < CLK_DOMAINS; d++) {
         unsigned i = 0;
-        while (i < ms->clocks && ms->clock[i].period != ms->clk.period[d])
+        while (i < ms->clocks && s->clock[i].period != ms->clk.period[d])
             i++;
         ms->clocks += i == ms->clocks;
-        ms->clock[i].period = ms->clk.period[d];
-        ms->clock[i].domains |= 1u << d;
+        s->clock[i].period = ms->clk.period[d];
+        s->clock[i].domains |= 1u << d;
     }
 }
 
@@ -152,7 +188,12 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     const double mhz[CLK_DOMAINS] = {m->clock.core, m->clock.icnt, m->clock.l2,
                                      m->clock.dram};
     clk_init(&ms->clk, mhz);
-    find_clocks(ms);
+    find_clocks(ms, &ms->near);
+    find_clocks(ms, &ms->further);
+    ms->window = short_window(ms);
+    const bool ahead = long_window(ms) > ms->window;
+    ms->window = ahead ? long_window(ms) : ms->window;
+    ms->far = ahead ? &ms->further : &ms->near;
     ms->ports = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
     ms->channels = m->dram.channels;
     ms->slices = ms->map.subs;
@@ -174,7 +215,8 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
                                 .map = &ms->map,
                                 .clk = &ms->clk,
                                 .requests = ms->requests,
-                                .replies = ms->replies};
+                                .replies = ms->replies,
+                                .ahead = ahead};
     for (unsigned i = 0; i < ms->channels; i++) {
         env.tick = ms->part[i].tick;
         ms->part[i].p =
@@ -197,7 +239,7 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     ms->woken = bitset_new(&mem, ms->ports);
     ms->granted = bitset_new(&mem, ms->ports);
     ms->late = bitset_new(&mem, ms->channels);
-    ms->window = longest_window(ms);
+    ms->arrived = bitset_new(&mem, ms->slices);
     ms->mem = mem;
     return ms;
 }
@@ -207,7 +249,8 @@ memsys_free(struct memsys *ms)
 {
     if (!ms)
         return;
-    vec_free(&ms->instants);
+    vec_free(&ms->near.instants);
+    vec_free(&ms->further.instants);
     struct arena mem = ms->mem; /* ms itself lives in it */
     arena_free(&mem);
 }
@@ -226,39 +269,58 @@ memsys_window(const struct memsys *ms)
     return ms->window;
 }
 
+bool
+memsys_ahead(const struct memsys *ms)
+{
+    return ms->far != &ms->near;
+}
+
+uint64_t
+memsys_reach(const struct memsys *ms, uint64_t from)
+{
+    uint64_t to = from / ms->window * ms->window + ms->window;
+    if (!memsys_ahead(ms))
+        return to;
+    /* What the reply crossbar has not done yet is seen behind it later. */
+    const unsigned behind = ms->m->icnt.latency - ms->m->icnt.latency / 2;
+    uint64_t done = later(ms->replied, clk_after(&ms->clk, CLK_CORE, from - 1, CLK_ICNT));
+    return sooner(to, clk_after(&ms->clk, CLK_ICNT, done + behind, CLK_CORE));
+}
+
 /* All core cycles before c count as done. */
 static void
-skip_to(struct memsys *ms, uint64_t c)
+skip_to(struct memsys *ms, struct span *s, uint64_t c)
 {
     const struct clk *k = &ms->clk;
-    if (ms->tick[CLK_CORE] >= c)
+    if (s->tick[CLK_CORE] >= c)
         return;
     for (int d = 0; d < CLK_DOMAINS; d++)
-        ms->tick[d] =
+        s->tick[d] =
             d == CLK_CORE ? c : clk_after(k, CLK_CORE, c - 1, (enum clk_domain)d);
     for (unsigned i = 0; i < ms->clocks; i++) {
-        struct clock *f = &ms->clock[i];
-        f->time = ms->tick[bit_lowest(f->domains)] * f->period;
+        struct clock *f = &s->clock[i];
+        f->time = s->tick[bit_lowest(f->domains)] * f->period;
     }
 }
 
-/* When the clocks tick in the window. */
+/* When the clocks tick in it. */
 static void
-find_instants(struct memsys *ms)
+find_instants(struct memsys *ms, struct span *s)
 {
-    uint64_t core = ms->from;
-    ms->instants.n = 0;
+    const clk_time end = (s->to - 1) * ms->clk.period[CLK_CORE];
+    uint64_t core = s->from;
+    s->instants.n = 0;
     for (unsigned i = 0; i < ms->clocks; i++)
-        ms->clock[i].ticks = 0;
+        s->clock[i].ticks = 0;
     for (;;) {
-        clk_time t = ms->clock[0].time;
+        clk_time t = s->clock[0].time;
         for (unsigned i = 1; i < ms->clocks; i++)
-            t = ms->clock[i].time < t ? ms->clock[i].time : t;
-        if (t > ms->end)
+            t = s->clock[i].time < t ? s->clock[i].time : t;
+        if (t > end)
             return;
         unsigned domains = 0;
         for (unsigned i = 0; i < ms->clocks; i++) {
-            struct clock *f = &ms->clock[i];
+            struct clock *f = &s->clock[i];
             if (f->time == t) {
                 domains |= f->domains;
                 f->time += f->period;
@@ -266,27 +328,51 @@ find_instants(struct memsys *ms)
             }
         }
         if (domains != 1u << CLK_CORE)
-            *vec_push(&ms->instants) = (struct instant){core, domains};
+            *vec_push(&s->instants) = (struct instant){core, domains};
         core += domains >> CLK_CORE & 1;
     }
 }
 
+static void
+open_span(struct memsys *ms, struct span *s, uint64_t from, uint64_t to)
+{
+    skip_to(ms, s, from);
+    s->from = from;
+    s->to = to;
+    s->icnt_end = clk_after(&ms->clk, CLK_CORE, to - 1, CLK_ICNT);
+    find_instants(ms, s);
+}
+
+static void
+close_span(struct memsys *ms, struct span *s)
+{
+    for (unsigned i = 0; i < ms->clocks; i++)
+        FOR_BITS(d, s->clock[i].domains)
+    s->tick[d] += s->clock[i].ticks;
+}
+
 void
-memsys_open(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
+memsys_open(struct memsys *ms, uint64_t from, uint64_t to, uint64_t far, bool threads)
 {
     const struct clk *k = &ms->clk;
     assert(from < to && to - from <= MEMSYS_WINDOW);
-    skip_to(ms, from);
-    ms->from = from;
-    ms->to = to;
-    ms->end = (to - 1) * k->period[CLK_CORE];
-    ms->crossed = ms->replied = ms->served = ms->tick[CLK_ICNT];
+    open_span(ms, &ms->near, from, to);
+    ms->crossed = ms->near.tick[CLK_ICNT];
+    ms->taken = 0;
+    ms->took = ms->near.tick[CLK_L2];
     for (uint64_t c = from; c < to; c++) {
         ms->icnt_at[c - from] = clk_at_or_after(k, CLK_CORE, c, CLK_ICNT);
         ms->icnt_after[c - from] = clk_after(k, CLK_CORE, c, CLK_ICNT);
     }
-    find_instants(ms);
-    if (threads)
+    ms->far_opened = !ms->far_open && (!memsys_ahead(ms) || far > ms->further.to);
+    if (!ms->far_opened)
+        return;
+    ms->far_open = true;
+    if (memsys_ahead(ms))
+        open_span(ms, ms->far, later(from, ms->further.to), far);
+    ms->replied = ms->served = ms->far->tick[CLK_ICNT];
+    ms->apart = threads || memsys_ahead(ms);
+    if (ms->apart)
         icnt_apart(ms->replies);
 }
 
@@ -331,7 +417,7 @@ port_takes(struct memsys *ms, unsigned i, uint64_t now)
     port->latency += now - p->born;
     port->again |= !port->fifo.n;
     *ring_push(&port->fifo) = *p;
-    icnt_pop(ms->replies, i, ms->icnt_at[now - ms->from]);
+    icnt_pop(ms->replies, i, ms->icnt_at[now - ms->near.from]);
 }
 
 unsigned
@@ -342,7 +428,7 @@ memsys_port(struct memsys *ms, unsigned i, uint64_t now)
     port->refused = false;
     port->shown |= port->again;
     port->again = false;
-    if (icnt_front_at(ms->replies, i) < ms->icnt_at[now - ms->from] &&
+    if (icnt_front_at(ms->replies, i) < ms->icnt_at[now - ms->near.from] &&
         !ring_full(&port->fifo))
         port_takes(ms, i, now);
     return port->shown ? ring_front(&port->fifo)->sm : MEMSYS_NO_SM;
@@ -387,7 +473,7 @@ bool
 memsys_still_full(struct memsys *ms, unsigned i, const struct packet *p)
 {
     struct port *port = &ms->port[i];
-    if (port->front != p || ms->icnt_after[port->now - ms->from] >= port->room_at)
+    if (port->front != p || ms->icnt_after[port->now - ms->near.from] >= port->room_at)
         return false;
     refuse(port, port->front_flits);
     return true;
@@ -399,7 +485,7 @@ memsys_inject(struct memsys *ms, const struct packet *p)
     const struct machine *m = ms->m;
     unsigned in = ms->port_of[p->sm];
     struct port *port = &ms->port[in];
-    uint64_t tick = ms->icnt_after[port->now - ms->from];
+    uint64_t tick = ms->icnt_after[port->now - ms->near.from];
     unsigned flits =
         icnt_flits(m->icnt.header + (p->kind == PKT_READ ? 0 : p->bytes), m->icnt.flit);
     if (!has_room(ms, port, in, flits, tick)) {
@@ -426,7 +512,7 @@ bool
 memsys_may_have_room(const struct memsys *ms, unsigned i, uint64_t now)
 {
     const struct port *port = &ms->port[i];
-    uint64_t tick = ms->icnt_after[now - ms->from];
+    uint64_t tick = ms->icnt_after[now - ms->near.from];
     bool sure;
     if (!port->refused || ms->crossed >= tick || no_room_yet(port, port->wanted, tick))
         return false;
@@ -489,6 +575,12 @@ memsys_part_next(const struct memsys *ms, unsigned i)
     return ms->part[i].next;
 }
 
+bool
+memsys_part_due(const struct memsys *ms, unsigned i)
+{
+    return ms->far_opened && (ms->no_skip || ms->part[i].next < ms->far->to);
+}
+
 /* Up to the window's end, or to an L2 tick for which the crossbars must first have come
  * as far. */
 static void
@@ -498,7 +590,8 @@ part_goes_on(struct memsys *ms, struct part *part)
     struct partition *p = part->p;
     uint64_t *tick = part->tick;
     const bool all = ms->no_skip;
-    const struct instant *t = part->instant, *end = ms->instants.v + ms->instants.n;
+    const struct instant *t = part->instant,
+                         *end = ms->far->instants.v + ms->far->instants.n;
     part->waits = false;
     partition_caught_up(p);
     for (; t < end; t++) {
@@ -525,35 +618,89 @@ part_goes_on(struct memsys *ms, struct part *part)
         if (on & ICNT)
             tick[CLK_ICNT]++;
     }
-    part->next = part_next(ms, p, tick, ms->to);
+    part->next = part_next(ms, p, tick, ms->far->to);
 }
 
 void
 memsys_part(struct memsys *ms, unsigned i)
 {
     struct part *part = &ms->part[i];
-    memcpy(part->tick, ms->tick, sizeof ms->tick);
-    part->instant = ms->instants.v;
+    memcpy(part->tick, ms->far->tick, sizeof part->tick);
+    part->instant = ms->far->instants.v;
     part_goes_on(ms, part);
 }
 
 /* -- the crossbars, at the end of a window -- */
 
+/* A partition has something to do in this L2 tick. */
+static void
+part_wakes(struct memsys *ms, struct part *part, uint64_t l2)
+{
+    uint64_t at = clk_at_or_after(&ms->clk, CLK_L2, l2, CLK_CORE);
+    part->next = sooner(part->next, later(at, ms->far->to));
+}
+
+/* What has arrived for partitions that are ahead, in one of their L2 ticks; icnt: first
+ * tick of the crossbar not done. */
+static void
+take_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
+{
+    for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++)
+        FOR_BITS(b, ms->arrived[w])
+        {
+            unsigned i = w * 64 + (unsigned)b;
+            if (icnt_front_at(ms->requests, i) >= icnt)
+                continue;
+            struct part *part = &ms->part[i / ms->map.slices];
+            uint64_t at = partition_take(part->p, i % ms->map.slices, l2, icnt);
+            if (!at)
+                continue;
+            if (icnt_front_at(ms->requests, i) == NEVER)
+                bitset_del(ms->arrived, i);
+            if (at != NEVER)
+                part_wakes(ms, part, at);
+        }
+}
+
 static void
 step_requests(struct memsys *ms, uint64_t tick)
 {
     icnt_step(ms->requests, tick);
+    const bool ahead = memsys_ahead(ms);
     uint64_t *fresh = icnt_fresh(ms->requests);
     for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++) {
+        if (ahead) {
+            ms->arrived[w] |= fresh[w];
+            fresh[w] = 0;
+        }
         FOR_BITS(b, fresh[w])
         {
             unsigned i = w * 64 + (unsigned)b;
             struct part *part = &ms->part[i / ms->map.slices];
-            uint64_t at = partition_notice(part->p, i % ms->map.slices);
-            at = clk_at_or_after(&ms->clk, CLK_L2, at, CLK_CORE);
-            part->next = sooner(part->next, at < ms->to ? ms->to : at);
+            part_wakes(ms, part, partition_notice(part->p, i % ms->map.slices));
         }
         fresh[w] = 0;
+    }
+}
+
+/* Requests up to core cycle `now` of the window. */
+static void
+cross_requests(struct memsys *ms, uint64_t now)
+{
+    const uint64_t end = ms->icnt_after[now - ms->near.from];
+    if (!memsys_ahead(ms)) {
+        for (uint64_t n = ms->crossed; n < end; ms->crossed = ++n)
+            step_requests(ms, n);
+        return;
+    }
+    for (const struct instant *t; ms->taken < ms->near.instants.n; ms->taken++) {
+        t = &ms->near.instants.v[ms->taken];
+        if (t->core > now)
+            return;
+        if (t->domains >> CLK_L2 & 1)
+            take_requests(ms, ms->took++, ms->crossed);
+        if (t->domains >> CLK_ICNT & 1)
+            step_requests(ms, ms->crossed++);
     }
 }
 
@@ -562,7 +709,7 @@ step_requests(struct memsys *ms, uint64_t tick)
 static void
 late_partitions(struct memsys *ms, uint64_t tick)
 {
-    for (unsigned i = 0; tick == ms->tick[CLK_ICNT] && i < ms->channels; i++)
+    for (unsigned i = 0; tick == ms->far->tick[CLK_ICNT] && i < ms->channels; i++)
         if (partition_late(ms->part[i].p)) {
             bitset_add(ms->late, i);
             ms->late_any = true;
@@ -592,7 +739,7 @@ late_partitions_end(struct memsys *ms)
                 part_goes_on(ms, part);
             else /* what has left may have made room */
                 part->next =
-                    sooner(part->next, part_next(ms, part->p, part->tick, ms->to));
+                    sooner(part->next, part_next(ms, part->p, part->tick, ms->far->to));
             partition_caught_up(part->p);
         }
         ms->late[w] = 0;
@@ -609,7 +756,7 @@ notice_ports(struct memsys *ms)
         FOR_BITS(b, fresh[w])
         {
             struct port *port = &ms->port[w * 64 + (unsigned)b];
-            port->next = sooner(port->next, port_next(ms, port, ms->to - 1));
+            port->next = sooner(port->next, port_next(ms, port, ms->near.to - 1));
         }
         ms->noticed[w] = fresh[w];
         fresh[w] = 0;
@@ -619,7 +766,7 @@ notice_ports(struct memsys *ms)
         {
             struct port *port = &ms->port[w * 64 + (unsigned)b];
             if (port->refused) {
-                port->next = ms->to;
+                port->next = ms->near.to;
                 bitset_add(ms->noticed, w * 64 + (unsigned)b);
             }
         }
@@ -640,24 +787,25 @@ cross_replies(struct memsys *ms, uint64_t end)
         if (!icnt_step(ms->replies, n))
             return;
     }
-    if (ms->late_any && end == ms->icnt_after[ms->to - 1 - ms->from])
+    if (ms->late_any && end == ms->far->icnt_end)
         late_partitions_end(ms);
 }
 
 void
 memsys_replies(struct memsys *ms)
 {
-    cross_replies(ms, ms->icnt_after[ms->to - 1 - ms->from]);
+    if (ms->apart)
+        cross_replies(ms, ms->far->icnt_end);
 }
 
 const uint64_t *
 memsys_cross(struct memsys *ms, uint64_t now)
 {
-    const uint64_t end = ms->icnt_after[now - ms->from];
+    const uint64_t end = ms->icnt_after[now - ms->near.from];
     icnt_together(ms->replies);
-    cross_replies(ms, end);
-    for (uint64_t n = ms->crossed; n < end; ms->crossed = ++n)
-        step_requests(ms, n);
+    if (ms->far_open)
+        cross_replies(ms, sooner(end, ms->far->icnt_end));
+    cross_requests(ms, now);
     uint64_t *granted = icnt_granted(ms->requests);
     for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
         ms->woken[w] = 0;
@@ -676,22 +824,30 @@ memsys_cross(struct memsys *ms, uint64_t now)
 void
 memsys_close(struct memsys *ms)
 {
-    memsys_cross(ms, ms->to - 1);
-    for (unsigned i = 0; i < ms->clocks; i++)
-        FOR_BITS(d, ms->clock[i].domains)
-    ms->tick[d] += ms->clock[i].ticks;
+    memsys_cross(ms, ms->near.to - 1);
+    if (ms->far_open && ms->replied < ms->far->icnt_end) { /* as far as is known now */
+        icnt_apart(ms->replies);
+        cross_replies(ms, ms->far->icnt_end);
+        icnt_together(ms->replies);
+    }
+    close_span(ms, &ms->near);
+    if (ms->far_open && ms->replied == ms->far->icnt_end) {
+        if (memsys_ahead(ms))
+            close_span(ms, ms->far);
+        ms->far_open = false;
+    }
     notice_ports(ms);
-    ms->now = ms->to - 1;
+    ms->now = ms->near.to - 1;
 }
 
 void
 memsys_step(struct memsys *ms, uint64_t now)
 {
-    memsys_open(ms, now, now + 1, false);
+    memsys_open(ms, now, now + 1, now + 1, false);
     for (unsigned i = 0; i < ms->ports; i++)
         memsys_port(ms, i, now);
     for (unsigned i = 0; i < ms->channels; i++)
-        if (ms->part[i].next <= now || ms->no_skip)
+        if (memsys_part_due(ms, i))
             memsys_part(ms, i);
     memsys_close(ms);
 }
@@ -705,10 +861,13 @@ memsys_noticed(const struct memsys *ms)
 uint64_t
 memsys_cross_next(const struct memsys *ms)
 {
-    uint64_t n = ms->tick[CLK_ICNT];
-    n = sooner(icnt_next(ms->requests, n), icnt_next(ms->replies, n));
+    for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++)
+        if (ms->arrived[w])
+            return ms->near.to;
+    uint64_t n = sooner(icnt_next(ms->requests, ms->near.tick[CLK_ICNT]),
+                        icnt_next(ms->replies, ms->far->tick[CLK_ICNT]));
     n = clk_at_or_after(&ms->clk, CLK_ICNT, n, CLK_CORE);
-    return n < ms->to ? ms->to : n;
+    return later(n, ms->near.to);
 }
 
 uint64_t
@@ -744,9 +903,10 @@ memsys_idle(const struct memsys *ms)
 static void
 settle(struct memsys *ms)
 {
-    skip_to(ms, ms->now + 1);
+    skip_to(ms, ms->far, ms->now + 1);
     for (unsigned i = 0; i < ms->channels; i++)
-        partition_settle(ms->part[i].p, ms->tick[CLK_L2], ms->tick[CLK_DRAM] - 1);
+        partition_settle(ms->part[i].p, ms->far->tick[CLK_L2],
+                         ms->far->tick[CLK_DRAM] - 1);
 }
 
 struct owed {
@@ -794,7 +954,7 @@ memsys_begin(struct memsys *ms)
         p->requests = p->request_flits = p->asked = p->given = p->latency = 0;
     }
     under_way(ms, &ms->own.replies_begun, &ms->own.dram_begun);
-    ms->began_dram = ms->tick[CLK_DRAM];
+    ms->began_dram = ms->far->tick[CLK_DRAM];
 }
 
 void
@@ -813,7 +973,7 @@ memsys_stats(const struct memsys *cms, struct launch_stats *out)
         own.reply_latency += p->latency;
     }
     under_way(ms, &own.replies_left, &own.dram_left);
-    own.dram_cycles = (ms->tick[CLK_DRAM] - ms->began_dram) * ms->channels;
+    own.dram_cycles = (ms->far->tick[CLK_DRAM] - ms->began_dram) * ms->channels;
     stats_add_mem(out, &own);
     for (unsigned i = 0; i < ms->slices; i++)
         stats_add_mem(out, &ms->stats[i]);

@@ -2,8 +2,9 @@
  * their clocks. The SM side sees ports with two operations, inject and eject, and time.
  *
  * Time goes on in windows of a few core cycles, in which ports and memory partitions do
- * not depend on each other: what passes a crossbar takes longer. So, for the window
- * [from, to):
+ * not depend on each other: what passes a crossbar takes longer, or partitions are a
+ * window ahead of the ports and what is asked does not concern them so soon. So, for the
+ * window [from, to):
  *   memsys_open
  *   in any order, in any host threads: memsys_part of each partition, and after all of
  *     these memsys_replies, which may be left out; and of each port, for its cycles c in
@@ -40,16 +41,25 @@ void memsys_free(struct memsys *ms);
 void memsys_begin(struct memsys *ms);
 
 /* Longest window in core cycles: a power of two, at most MEMSYS_WINDOW. */
-enum { MEMSYS_WINDOW = 16 };
+enum { MEMSYS_WINDOW = 32 };
 unsigned memsys_window(const struct memsys *ms);
-/* threads: memsys_replies may come before or beside what the ports do. */
-void memsys_open(struct memsys *ms, uint64_t from, uint64_t to, bool threads);
+/* Whether partitions and replies may be ahead of ports and requests: since what is asked
+ * in a window reaches an L2 slice much later, they go through the next one meanwhile. */
+bool memsys_ahead(const struct memsys *ms);
+/* A window that begins with core cycle `from` ends before this one. */
+uint64_t memsys_reach(const struct memsys *ms, uint64_t from);
+/* far: cycle up to which partitions and replies go, which may be ahead: by two of the
+ * longest windows at most, counted from where the present one would begin; if they may
+ * not, `to`. threads: memsys_replies may come before or beside what the ports do. */
+void memsys_open(struct memsys *ms, uint64_t from, uint64_t to, uint64_t far,
+                 bool threads);
 void memsys_close(struct memsys *ms);
 
 /* Partitions: their number; one for the open window; the core cycle in which it next has
  * something to do (NEVER: none). */
 unsigned memsys_parts(const struct memsys *ms);
 void memsys_part(struct memsys *ms, unsigned i);
+bool memsys_part_due(const struct memsys *ms, unsigned i); /* in the open window */
 uint64_t memsys_part_next(const struct memsys *ms, unsigned i);
 
 /* After those: the reply crossbar follows, and partitions that waited for it, as far as

@@ -21,7 +21,10 @@
  * In a window (memsys.h) whether a reply finds room before the crossbar may depend on
  * cycles of that which are not stepped yet. The slice is then late: it goes on, since as
  * long as its queue of replies is not full nothing else depends on whether one has left,
- * and its replies go when the crossbar follows. */
+ * and its replies go when the crossbar follows. If the partition is ahead of the request
+ * crossbar, its slices keep in mind when they could have taken a packet and when the
+ * delay line lost one (struct past): partition_take then puts a packet there as if it had
+ * been taken in time. */
 #include "timing/partition.h"
 #include "timing/cache.h"
 
@@ -47,6 +50,14 @@ struct delay_line {
     uint32_t pieces, most; /* that the packets in it make; that it holds */
 };
 
+/* The last ticks a slice has done, for packets that it is told of late: sets of ticks
+ * modulo PARTITION_PAST. */
+struct past {
+    uint64_t last;     /* tick done */
+    uint64_t no_room;  /* before these ticks there was none in `in` */
+    uint64_t rop, far; /* in these a piece left the delay line */
+};
+
 struct slice {
     struct cache *cache;
     struct stat_mem *stats;
@@ -60,6 +71,7 @@ struct slice {
                            when the crossbar is there; NEVER: not late */
     uint64_t reply_from; /* interconnect tick: the next reply goes then at the soonest */
     struct delay_line rop, far; /* far: packets from other parts */
+    struct past past;           /* if the partition is ahead */
     RING(struct request) in, out;
     RING(struct dram_req) miss, down, up;
     RING(uint32_t) woken;
@@ -200,8 +212,9 @@ pieces_of(unsigned unit, uint8_t sectors)
     return n;
 }
 
-static void
-take(struct partition *p, struct slice *s, uint64_t now)
+/* icnt: first tick of the crossbar not done. Returns the line it went to. */
+static struct delay_line *
+take(struct partition *p, struct slice *s, uint64_t now, uint64_t icnt)
 {
     const struct icnt_msg *m = icnt_front(p->env.requests, s->number);
     bool far = is_far(p, m->p.sm);
@@ -215,7 +228,8 @@ take(struct partition *p, struct slice *s, uint64_t now)
     if (line->q.n == 1)
         line->ready = d->ready;
     line->pieces += pieces_of(p->unit, d->p.sectors);
-    icnt_pop(p->env.requests, s->number, p->env.tick[CLK_ICNT]);
+    icnt_pop(p->env.requests, s->number, icnt);
+    return line;
 }
 
 /* The next piece of the packet at the front leaves the delay line. */
@@ -250,10 +264,55 @@ partition_pieces(const struct machine *m, const struct packet *p)
 }
 
 static bool
+in_has_room(const struct partition *p, const struct slice *s)
+{
+    return s->in.cap - s->in.n >= p->room;
+}
+
+static bool
 can_take(const struct partition *p, const struct slice *s)
 {
-    return s->in.cap - s->in.n >= p->room && s->rop.most - s->rop.pieces >= 4 &&
+    return in_has_room(p, s) && s->rop.most - s->rop.pieces >= 4 &&
            (p->env.m->partition.halves == 1 || s->far.most - s->far.pieces >= 4);
+}
+
+/* Ticks from..to as a set, at most PARTITION_PAST of them. */
+static uint64_t
+ticks_between(uint64_t from, uint64_t to)
+{
+    uint64_t n = to + 1 - from;
+    if (n >= PARTITION_PAST)
+        return ~(uint64_t)0;
+    uint64_t ones = ((uint64_t)1 << n) - 1;
+    unsigned by = from % PARTITION_PAST;
+    return by ? ones << by | ones >> (PARTITION_PAST - by) : ones;
+}
+
+/* Before a slice does tick `now`: since its last nothing has changed. */
+static void
+remember(const struct partition *p, struct slice *s, uint64_t now)
+{
+    uint64_t since = ticks_between(s->past.last + 1, now);
+    s->past.no_room &= ~since;
+    s->past.rop &= ~since;
+    s->past.far &= ~since;
+    if (!in_has_room(p, s))
+        s->past.no_room |= since;
+    s->past.last = now;
+}
+
+/* can_take as it was before tick `now`. */
+static bool
+could_take(const struct partition *p, const struct slice *s, uint64_t now)
+{
+    if (now > s->past.last)
+        return can_take(p, s);
+    assert(s->past.last - now < PARTITION_PAST);
+    uint64_t since = ticks_between(now, s->past.last);
+    uint32_t rop = s->rop.pieces + (uint32_t)__builtin_popcountll(s->past.rop & since);
+    uint32_t far = s->far.pieces + (uint32_t)__builtin_popcountll(s->past.far & since);
+    return !(s->past.no_room >> now % PARTITION_PAST & 1) && s->rop.most - rop >= 4 &&
+           (p->env.m->partition.halves == 1 || s->far.most - far >= 4);
 }
 
 /* -- misses and fills -- */
@@ -492,7 +551,7 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
         t = u < t ? u : t;
         t = v < t ? v : t;
     }
-    if (t > now + 1 && can_take(p, s)) {
+    if (t > now + 1 && !p->env.ahead && can_take(p, s)) {
         uint64_t u = icnt_front_at(p->env.requests, s->number);
         if (u != NEVER) {
             u = clk_after(p->env.clk, CLK_ICNT, u, CLK_L2);
@@ -505,9 +564,11 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
 static void
 slice_tick(struct partition *p, struct slice *s, uint64_t now)
 {
-    if (icnt_front_at(p->env.requests, s->number) < p->env.tick[CLK_ICNT] &&
-        can_take(p, s))
-        take(p, s, now);
+    if (p->env.ahead)
+        remember(p, s, now);
+    else if (icnt_front_at(p->env.requests, s->number) < p->env.tick[CLK_ICNT] &&
+             can_take(p, s))
+        take(p, s, now, p->env.tick[CLK_ICNT]);
     if (s->woken.n && !ring_full(&s->out)) {
         uint32_t token = *ring_front(&s->woken);
         answer(p, s, &s->pool[token], now);
@@ -533,12 +594,15 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
         else
             stall(s, now);
     }
-    if (ring_full(&s->in))
+    if (ring_full(&s->in)) {
         ;
-    else if (s->far.ready <= now && s->rop.ready >= s->far.ready)
+    } else if (s->far.ready <= now && s->rop.ready >= s->far.ready) {
         enter_queue(p, s, &s->far);
-    else if (s->rop.ready <= now)
+        s->past.far |= (uint64_t)1 << now % PARTITION_PAST;
+    } else if (s->rop.ready <= now) {
         enter_queue(p, s, &s->rop);
+        s->past.rop |= (uint64_t)1 << now % PARTITION_PAST;
+    }
     s->at = next_event(p, s, now);
 }
 
@@ -555,6 +619,20 @@ partition_l2_all(struct partition *p, uint64_t now)
 {
     for (unsigned i = 0; i < p->slices; i++)
         slice_tick(p, &p->slice[i], now);
+}
+
+uint64_t
+partition_take(struct partition *p, unsigned slice, uint64_t l2, uint64_t icnt)
+{
+    struct slice *s = &p->slice[slice];
+    if (!could_take(p, s, l2))
+        return 0;
+    struct delay_line *line = take(p, s, l2, icnt);
+    if (line->q.n > 1)
+        return NEVER;
+    assert(line->ready > s->past.last);
+    s->at = sooner(s->at, line->ready);
+    return s->at;
 }
 
 uint64_t

@@ -17,6 +17,8 @@ struct partition_env {
     const struct clk *clk;
     struct icnt *requests, *replies;
     const uint64_t *tick; /* by clock domain: this partition's first tick not done yet */
+    bool
+        ahead; /* partition_take takes what the request crossbar brings, not the slices */
 };
 
 /* index: of the channel; stats: of its slices, in order. */
@@ -40,6 +42,13 @@ void partition_dram(struct partition *p, uint64_t now, uint64_t core);
 /* L2 clock: the slices that have something to do; or all. */
 void partition_l2(struct partition *p, uint64_t now);
 void partition_l2_all(struct partition *p, uint64_t now);
+/* Of a partition that is ahead of the request crossbar: slice s takes the packet that has
+ * arrived for it (there is one), as it would have in L2 tick l2, one of the last
+ * PARTITION_PAST it has done; icnt: the crossbar's first tick not done then. Only if the
+ * partition is done with no tick in which the packet leaves the delay line. Returns the
+ * next L2 tick with something to do on account of it, NEVER: none, 0: it has no room. */
+enum { PARTITION_PAST = 64 };
+uint64_t partition_take(struct partition *p, unsigned s, uint64_t l2, uint64_t icnt);
 /* The request crossbar has something new for slice s; the L2 tick in which it comes. */
 uint64_t partition_notice(struct partition *p, unsigned s);
 

@@ -13,7 +13,7 @@ struct timing_options {
     bool no_skip;     /* step every component every cycle */
     unsigned threads; /* host threads; 0: 1 */
     /* Core cycles that parts go on by themselves, at most (a power of two; 0: as many as
-     * can be); counters are the same. */
+     * can be; 1: all are in the same cycle); counters are the same. */
     unsigned window;
     uint64_t max_cycles; /* 0: none */
     uint64_t max_instructions;

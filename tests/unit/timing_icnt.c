@@ -316,6 +316,87 @@ set_apart(void **state)
     assert_true(known > 500 && unknown > 500);
 }
 
+/* What input i gets in cycle t: its flits, 0: nothing; *out: for which output. */
+static unsigned
+sent(const struct icnt_config *c, uint64_t t, unsigned i, unsigned *out)
+{
+    uint64_t h = (t * 64 + i) * 0x9e3779b97f4a7c15;
+    *out = (unsigned)(h >> 40) % c->outputs;
+    return (h >> 32) % 8 ? 0 : 1 + (unsigned)(h >> 50) % 5;
+}
+
+static void
+send_window(struct icnt *n, const struct icnt_config *c, uint64_t from, uint64_t to)
+{
+    for (uint64_t t = from; t < to; t++)
+        for (unsigned i = 0; i < c->inputs; i++) {
+            unsigned out, flits = sent(c, t, i, &out);
+            struct packet p = {.addr = t, .token = i};
+            if (flits && icnt_waiting(n, i) + 5 < c->input_buffer / 5)
+                icnt_push(n, i, out, flits, &p, 0, t);
+        }
+}
+
+/* A crossbar that is set apart and goes through windows of twelve cycles before its ports
+ * do, as far as it gets, gives the packets of one stepped cycle by cycle, in the same
+ * cycles. Ports then go as far as it is known what they see: `behind` cycles after its
+ * last. Inputs are long, so that all is sent. */
+static void
+ahead_of_pops(void **state)
+{
+    (void)state;
+    enum { WINDOW = 12, CYCLES = 6000 };
+    unsigned long known = 0, unknown = 0;
+    static struct icnt_config configs[] = {
+        {4, 3, 40, 20000, 64, 6, 2, 1},
+        {8, 8, 40, 20000, 8, 7, 2, 1},
+        {5, 7, 40, 20000, 5, 6, 1, 1},
+        {8, 6, 40, 20000, 12, 8, 3, 1},
+    };
+    for (size_t v = 0; v < sizeof configs / sizeof *configs; v++) {
+        const struct icnt_config *c = &configs[v];
+        const unsigned behind = c->latency - c->latency / 2;
+        struct arena a = {0};
+        struct icnt *whole = icnt_new(&a, c), *apart = icnt_new(&a, c);
+        unsigned long popped = 0;
+        uint64_t at = 0, done = 0; /* of the ports; first step of `apart` not made */
+        seed = 11 + v;
+        for (uint64_t to = WINDOW; to < CYCLES; to += WINDOW) {
+            send_window(apart, c, to - WINDOW, to);
+            while (at < to) {
+                icnt_apart(apart);
+                while (done < to && icnt_step(apart, done))
+                    done++;
+                icnt_together(apart);
+                known += done == to;
+                unknown += done < to;
+                for (uint64_t end = done + behind; at < to && at <= end; at++) {
+                    send_window(whole, c, at, at + 1);
+                    for (unsigned o = 0; o < c->outputs; o++) {
+                        bool ripe = icnt_front_at(whole, o) < at;
+                        assert_int_equal(icnt_front_at(apart, o) < at, ripe);
+                        if (!ripe || rnd(5) == 0)
+                            continue;
+                        const struct packet *p = &icnt_front(whole, o)->p;
+                        assert_int_equal(icnt_front(apart, o)->p.token, p->token);
+                        assert_int_equal(icnt_front(apart, o)->p.addr, p->addr);
+                        icnt_pop(whole, o, at);
+                        icnt_pop(apart, o, at);
+                        popped++;
+                    }
+                    icnt_step(whole, at);
+                }
+                while (done < at && icnt_step(apart, done))
+                    done++;
+                assert_true(done >= at);
+            }
+        }
+        assert_true(popped > 500);
+        arena_free(&a);
+    }
+    assert_true(known > 500 && unknown > 500);
+}
+
 /* 15 inputs that always want output 0: each gets its turn in order. */
 static void
 round_robin(void **state)
@@ -458,10 +539,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_as_flits), cmocka_unit_test(set_apart),
-        cmocka_unit_test(round_robin),   cmocka_unit_test(throughput_of_a_pair),
-        cmocka_unit_test(latency),       cmocka_unit_test(head_of_line),
-        cmocka_unit_test(back_pressure), cmocka_unit_test(flit_counts),
+        cmocka_unit_test(same_as_flits),        cmocka_unit_test(set_apart),
+        cmocka_unit_test(ahead_of_pops),        cmocka_unit_test(round_robin),
+        cmocka_unit_test(throughput_of_a_pair), cmocka_unit_test(latency),
+        cmocka_unit_test(head_of_line),         cmocka_unit_test(back_pressure),
+        cmocka_unit_test(flit_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

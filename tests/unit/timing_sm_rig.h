@@ -96,7 +96,7 @@ memsys_window(const struct memsys *ms)
     return 1;
 }
 void
-memsys_open(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
+memsys_open(struct memsys *ms, uint64_t from, uint64_t to, uint64_t far, bool threads)
 {
     ms->now = from;
     mock_update(ms);
@@ -127,6 +127,21 @@ memsys_still_full(struct memsys *ms, unsigned port, const struct packet *p)
 }
 bool
 memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now)
+{
+    return false;
+}
+bool
+memsys_ahead(const struct memsys *ms)
+{
+    return false;
+}
+uint64_t
+memsys_reach(const struct memsys *ms, uint64_t from)
+{
+    return from + 1;
+}
+bool
+memsys_part_due(const struct memsys *ms, unsigned i)
 {
     return false;
 }
