@@ -80,13 +80,14 @@ struct own_log {
 struct queue {
     _Alignas(64) atomic_uint head;
     atomic_bool came; /* its thread, in this window */
-    unsigned n, own;  /* those its thread did itself */
-    unsigned *task;   /* of partitions and nodes */
-    unsigned end;     /* of the stretch */
-    int lean;         /* windows in which the next stretch was too long, less too short */
+    atomic_bool left; /* another had nothing to do while it had */
+    unsigned n;
+    unsigned *task; /* of partitions and nodes */
+    unsigned end;   /* of the stretch */
+    int lean;       /* windows in which the next stretch was too long, less too short */
 };
 enum {
-    LEFT_ALONE = 2, /* last tasks of a thread at work: faster there than by others */
+    LEFT_ALONE = 1, /* last tasks of a thread at work: faster there than by others */
     LEAN = 8,
 };
 
@@ -568,9 +569,13 @@ run_task(struct run *r, unsigned k)
 static unsigned
 next_task(struct queue *q, bool own)
 {
-    if (!own && atomic_load_explicit(&q->came, memory_order_relaxed) &&
-        atomic_load_explicit(&q->head, memory_order_relaxed) + LEFT_ALONE >= q->n)
-        return NO_TASK;
+    if (!own && atomic_load_explicit(&q->came, memory_order_relaxed)) {
+        unsigned head = atomic_load_explicit(&q->head, memory_order_relaxed);
+        if (head < q->n)
+            atomic_store_explicit(&q->left, true, memory_order_relaxed);
+        if (head + LEFT_ALONE >= q->n)
+            return NO_TASK;
+    }
     unsigned k = atomic_fetch_add_explicit(&q->head, 1, memory_order_relaxed);
     return k < q->n ? q->task[k] : NO_TASK;
 }
@@ -583,7 +588,7 @@ run_queues(void *user, unsigned thread)
     atomic_store_explicit(&own->came, true, memory_order_relaxed);
     for (unsigned i = 0; i < r->threads; i++) {
         struct queue *q = &r->queue[(thread + i) % r->threads];
-        for (unsigned k; (k = next_task(q, q == own)) != NO_TASK; own->own += q == own)
+        for (unsigned k; (k = next_task(q, q == own)) != NO_TASK;)
             run_task(r, k);
     }
 }
@@ -593,7 +598,8 @@ static void
 balance(struct run *r)
 {
     for (struct queue *q = r->queue; q + 1 < r->queue + r->threads; q++) {
-        bool from_it = q->own < q->n, from_next = q[1].own < q[1].n;
+        bool from_it = atomic_load_explicit(&q->left, memory_order_relaxed);
+        bool from_next = atomic_load_explicit(&q[1].left, memory_order_relaxed);
         if (!atomic_load_explicit(&q->came, memory_order_relaxed) ||
             !atomic_load_explicit(&q[1].came, memory_order_relaxed))
             continue;
@@ -628,10 +634,10 @@ run_window(struct run *r)
                 bitset_add(r->ran, k - r->parts);
             }
         q->n = n;
-        q->own = 0;
         tasks += n;
         atomic_store_explicit(&q->head, 0, memory_order_relaxed);
         atomic_store_explicit(&q->came, false, memory_order_relaxed);
+        atomic_store_explicit(&q->left, false, memory_order_relaxed);
     }
     atomic_store_explicit(&r->parts_left, parts, memory_order_relaxed);
     if (r->threads > 1 && tasks > 2) {
