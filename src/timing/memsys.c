@@ -103,9 +103,8 @@ struct memsys {
     bool far_open, far_opened; /* opened: with the window of the ports */
     bool apart;                /* replies from the ports */
     uint64_t crossed, replied; /* first ticks not done of `requests` and `replies` */
-    size_t taken;              /* instants done of those, if partitions are ahead */
-    uint64_t took;             /* first L2 tick not done of what they take */
-    uint64_t *arrived;         /* slices for which there are some, if those are ahead */
+    uint64_t taken;    /* first L2 tick not done of what partitions take, if ahead */
+    uint64_t *arrived; /* slices for which there are some, if those are ahead */
 
     unsigned window;
     unsigned ports, channels, slices; /* slices: all */
@@ -291,12 +290,11 @@ memsys_reach(const struct memsys *ms, uint64_t from)
 static void
 skip_to(struct memsys *ms, struct span *s, uint64_t c)
 {
-    const struct clk *k = &ms->clk;
     if (s->tick[CLK_CORE] >= c)
         return;
-    for (int d = 0; d < CLK_DOMAINS; d++)
-        s->tick[d] =
-            d == CLK_CORE ? c : clk_after(k, CLK_CORE, c - 1, (enum clk_domain)d);
+    s->tick[CLK_CORE] = c;
+    for (int d = CLK_CORE + 1; d < CLK_DOMAINS; d++)
+        s->tick[d] = clk_after(&ms->clk, CLK_CORE, c - 1, (enum clk_domain)d);
     for (unsigned i = 0; i < ms->clocks; i++) {
         struct clock *f = &s->clock[i];
         f->time = s->tick[bit_lowest(f->domains)] * f->period;
@@ -340,7 +338,8 @@ open_span(struct memsys *ms, struct span *s, uint64_t from, uint64_t to)
     s->from = from;
     s->to = to;
     s->icnt_end = clk_after(&ms->clk, CLK_CORE, to - 1, CLK_ICNT);
-    find_instants(ms, s);
+    if (s == ms->far)
+        find_instants(ms, s);
 }
 
 static void
@@ -358,8 +357,7 @@ memsys_open(struct memsys *ms, uint64_t from, uint64_t to, uint64_t far, bool th
     assert(from < to && to - from <= MEMSYS_WINDOW);
     open_span(ms, &ms->near, from, to);
     ms->crossed = ms->near.tick[CLK_ICNT];
-    ms->taken = 0;
-    ms->took = ms->near.tick[CLK_L2];
+    ms->taken = ms->near.tick[CLK_L2];
     for (uint64_t c = from; c < to; c++) {
         ms->icnt_at[c - from] = clk_at_or_after(k, CLK_CORE, c, CLK_ICNT);
         ms->icnt_after[c - from] = clk_after(k, CLK_CORE, c, CLK_ICNT);
@@ -640,8 +638,8 @@ part_wakes(struct memsys *ms, struct part *part, uint64_t l2)
     part->next = sooner(part->next, later(at, ms->far->to));
 }
 
-/* What has arrived for partitions that are ahead, in one of their L2 ticks; icnt: first
- * tick of the crossbar not done. */
+/* What has arrived for partitions that are ahead goes to them, in one of their L2 ticks;
+ * icnt: first tick of the crossbar not done. */
 static void
 take_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
 {
@@ -660,6 +658,13 @@ take_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
             if (at != NEVER)
                 part_wakes(ms, part, at);
         }
+}
+
+static void
+take_until(struct memsys *ms, uint64_t l2, uint64_t icnt)
+{
+    for (; ms->taken < l2; ms->taken++)
+        take_requests(ms, ms->taken, icnt);
 }
 
 static void
@@ -688,20 +693,14 @@ static void
 cross_requests(struct memsys *ms, uint64_t now)
 {
     const uint64_t end = ms->icnt_after[now - ms->near.from];
-    if (!memsys_ahead(ms)) {
-        for (uint64_t n = ms->crossed; n < end; ms->crossed = ++n)
-            step_requests(ms, n);
-        return;
+    const bool ahead = memsys_ahead(ms);
+    for (uint64_t n = ms->crossed; n < end; ms->crossed = ++n) {
+        if (ahead)
+            take_until(ms, clk_after(&ms->clk, CLK_ICNT, n, CLK_L2), n);
+        step_requests(ms, n);
     }
-    for (const struct instant *t; ms->taken < ms->near.instants.n; ms->taken++) {
-        t = &ms->near.instants.v[ms->taken];
-        if (t->core > now)
-            return;
-        if (t->domains >> CLK_L2 & 1)
-            take_requests(ms, ms->took++, ms->crossed);
-        if (t->domains >> CLK_ICNT & 1)
-            step_requests(ms, ms->crossed++);
-    }
+    if (ahead)
+        take_until(ms, clk_after(&ms->clk, CLK_CORE, now, CLK_L2), end);
 }
 
 /* Before the reply crossbar's tick: replies of late partitions; partitions that waited
@@ -830,10 +829,8 @@ memsys_close(struct memsys *ms)
         cross_replies(ms, ms->far->icnt_end);
         icnt_together(ms->replies);
     }
-    close_span(ms, &ms->near);
     if (ms->far_open && ms->replied == ms->far->icnt_end) {
-        if (memsys_ahead(ms))
-            close_span(ms, ms->far);
+        close_span(ms, ms->far);
         ms->far_open = false;
     }
     notice_ports(ms);
@@ -864,8 +861,8 @@ memsys_cross_next(const struct memsys *ms)
     for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++)
         if (ms->arrived[w])
             return ms->near.to;
-    uint64_t n = sooner(icnt_next(ms->requests, ms->near.tick[CLK_ICNT]),
-                        icnt_next(ms->replies, ms->far->tick[CLK_ICNT]));
+    uint64_t n =
+        sooner(icnt_next(ms->requests, ms->crossed), icnt_next(ms->replies, ms->replied));
     n = clk_at_or_after(&ms->clk, CLK_ICNT, n, CLK_CORE);
     return later(n, ms->near.to);
 }
