@@ -74,9 +74,9 @@ struct own_log {
 };
 
 /* Tasks of a window for one host thread: a stretch of all partitions and nodes, in this
- * order. Others help when they have none left, and where that happens again and again the
- * stretches change: a task that stays with its thread finds its state in that processor's
- * cache. */
+ * order. Others help when they have none left, and where that, or the wish to, comes
+ * again and again the stretches change: a task that stays with its thread finds its state
+ * in that processor's cache. */
 struct queue {
     _Alignas(64) atomic_uint head;
     atomic_bool came; /* its thread, in this window */
@@ -830,11 +830,18 @@ within_limit(const struct run *r)
     return limit ? later((limit - r->issued) / most, 1) : NEVER;
 }
 
+/* Where a window ends at the latest. */
+static uint64_t
+window_most(const struct run *r, uint64_t from)
+{
+    uint64_t to = from / r->window * r->window + r->window;
+    return sooner(to, memsys_reach(r->g->mem, from));
+}
+
 static uint64_t
 window_end(const struct run *r, uint64_t from)
 {
-    uint64_t to =
-        sooner(from / r->window * r->window + r->window, memsys_reach(r->g->mem, from));
+    uint64_t to = window_most(r, from);
     uint64_t limit = r->g->opt.max_cycles;
     if (room(r) && from >= r->first_dispatch)
         to = from + 1;
@@ -1055,17 +1062,20 @@ last_cycle(const struct timing_gpu *g, uint64_t now)
     return now;
 }
 
-/* A cycle after the last block. */
+/* From the last block's end to the end of cycle `last`. */
 static void
-follow_alone(struct run *r)
+follow_alone(struct run *r, uint64_t last)
 {
     struct timing_gpu *g = r->g;
-    r->from = ++g->now;
-    r->to = r->from + 1;
-    memsys_open(g->mem, r->from, r->to, r->to, r->threads > 1);
-    run_window(r);
-    follow(r);
-    end_window(r);
+    while (g->now < last) {
+        r->from = g->now + 1;
+        r->to = sooner(window_most(r, r->from), last + 1);
+        memsys_open(g->mem, r->from, r->to, r->to, r->threads > 1);
+        run_window(r);
+        follow(r);
+        g->now = r->to - 1;
+        end_window(r);
+    }
 }
 
 static bool
@@ -1096,8 +1106,7 @@ loop(struct run *r, struct diag_sink *diag)
             trace_bound(g->trace);
         if (r->done == r->blocks) {
             /* Counters of the memory system go to the end of a longest window. */
-            for (uint64_t end = last_cycle(g, g->now); g->now < end;)
-                follow_alone(r);
+            follow_alone(r, last_cycle(g, g->now));
             return true;
         }
         start_blocks(r, g->now);
