@@ -820,14 +820,14 @@ start_blocks(struct run *r, uint64_t now)
     }
 }
 
-/* Cycles in which a limit to instructions cannot be passed, at least one. */
+/* Before this cycle a limit to instructions cannot be passed by more than a cycle's. */
 static uint64_t
-within_limit(const struct run *r)
+limit_end(const struct run *r, uint64_t from)
 {
     const struct machine *m = r->g->m;
     uint64_t limit = r->g->opt.max_instructions;
     uint64_t most = (uint64_t)m->sm.count * m->sm.schedulers * m->sm.issue_width;
-    return limit ? later((limit - r->issued) / most, 1) : NEVER;
+    return limit ? from + later((limit - r->issued) / most, 1) : NEVER;
 }
 
 /* Where a window ends at the latest. */
@@ -841,7 +841,7 @@ window_most(const struct run *r, uint64_t from)
 static uint64_t
 window_end(const struct run *r, uint64_t from)
 {
-    uint64_t to = window_most(r, from);
+    uint64_t to = sooner(window_most(r, from), limit_end(r, from));
     uint64_t limit = r->g->opt.max_cycles;
     if (room(r) && from >= r->first_dispatch)
         to = from + 1;
@@ -849,8 +849,6 @@ window_end(const struct run *r, uint64_t from)
         to = r->first_dispatch + 1;
     if (limit && to > r->start + limit + 1)
         to = r->start + limit + 1;
-    if (to - from > within_limit(r))
-        to = from + within_limit(r);
     if (r->plan.period && to > r->tick)
         to = r->tick;
     if (to > r->next_sample && from <= r->next_sample)

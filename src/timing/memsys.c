@@ -124,20 +124,33 @@ struct memsys {
     uint64_t began_dram; /* DRAM tick at which the launch began */
 };
 
-/* How long nothing passes the crossbars: a packet that gets its output in tick n of the
- * interconnect is seen behind it in tick n + behind + 1 at the soonest. Also the soonest
- * use of a load's result after its issue bounds the window (gpu.c: what is loaded is
- * there at the window's end): two cycles and the latency of the L1. */
+/* Ticks in which a packet is on its way behind the crossbars. */
 static unsigned
-short_window(const struct memsys *ms)
+ticks_behind(const struct memsys *ms)
 {
-    const struct machine *m = ms->m;
-    const unsigned behind = m->icnt.latency - m->icnt.latency / 2;
+    return ms->m->icnt.latency - ms->m->icnt.latency / 2;
+}
+
+/* The soonest use of a load's result after its issue bounds the window (gpu.c: what is
+ * loaded is there at the window's end): two cycles and the latency of the L1. */
+static unsigned
+window_of_loads(const struct memsys *ms)
+{
+    unsigned w = MEMSYS_WINDOW;
+    while (w > ms->m->l1d.latency + 2)
+        w /= 2;
+    return w;
+}
+
+/* How long nothing passes the crossbars, at most `w` cycles: a packet that gets its
+ * output in tick n of the interconnect is seen behind it in tick n + behind + 1 at the
+ * soonest. */
+static unsigned
+short_window(const struct memsys *ms, unsigned w)
+{
+    const unsigned behind = ticks_behind(ms);
     const uint64_t num = ms->clk.num[CLK_CORE][CLK_ICNT];
     const uint64_t den = ms->clk.den[CLK_CORE][CLK_ICNT];
-    unsigned w = MEMSYS_WINDOW;
-    while (w > m->l1d.latency + 2)
-        w /= 2;
     /* ticks from the first of a window to the last that is seen in it */
     while (w > 1 && (den == 1 ? w * num - 1 : (w * num + den - 1) / den) > behind)
         w /= 2;
@@ -148,13 +161,11 @@ short_window(const struct memsys *ms)
  * then the crossbars do not bound a window, since what they bring in it is known at its
  * start. A partition is ahead by two such windows at most (memsys_open). */
 static unsigned
-long_window(const struct memsys *ms)
+long_window(const struct memsys *ms, unsigned w)
 {
-    unsigned w = MEMSYS_WINDOW;
     for (; w > 1; w /= 2) {
         uint64_t ticks = clk_at_or_after(&ms->clk, CLK_CORE, (uint64_t)2 * w, CLK_L2);
-        if (w <= ms->m->l1d.latency + 2 && ticks <= ms->m->partition.rop_latency &&
-            ticks <= PARTITION_PAST)
+        if (ticks <= ms->m->partition.rop_latency && ticks <= PARTITION_PAST)
             break;
     }
     return w;
@@ -189,9 +200,10 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     clk_init(&ms->clk, mhz);
     find_clocks(ms, &ms->near);
     find_clocks(ms, &ms->further);
-    ms->window = short_window(ms);
-    const bool ahead = long_window(ms) > ms->window;
-    ms->window = ahead ? long_window(ms) : ms->window;
+    const unsigned w = window_of_loads(ms);
+    const unsigned level = short_window(ms, w), longer = long_window(ms, w);
+    const bool ahead = longer > level;
+    ms->window = ahead ? longer : level;
     ms->far = ahead ? &ms->further : &ms->near;
     ms->ports = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
     ms->channels = m->dram.channels;
@@ -281,9 +293,8 @@ memsys_reach(const struct memsys *ms, uint64_t from)
     if (!memsys_ahead(ms))
         return to;
     /* What the reply crossbar has not done yet is seen behind it later. */
-    const unsigned behind = ms->m->icnt.latency - ms->m->icnt.latency / 2;
     uint64_t done = later(ms->replied, clk_after(&ms->clk, CLK_CORE, from - 1, CLK_ICNT));
-    return sooner(to, clk_after(&ms->clk, CLK_ICNT, done + behind, CLK_CORE));
+    return sooner(to, clk_after(&ms->clk, CLK_ICNT, done + ticks_behind(ms), CLK_CORE));
 }
 
 /* All core cycles before c count as done. */
@@ -650,13 +661,11 @@ take_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
             if (icnt_front_at(ms->requests, i) >= icnt)
                 continue;
             struct part *part = &ms->part[i / ms->map.slices];
-            uint64_t at = partition_take(part->p, i % ms->map.slices, l2, icnt);
-            if (!at)
+            if (!partition_take(part->p, i % ms->map.slices, l2, icnt))
                 continue;
+            part_wakes(ms, part, partition_l2_at(part->p));
             if (icnt_front_at(ms->requests, i) == NEVER)
                 bitset_del(ms->arrived, i);
-            if (at != NEVER)
-                part_wakes(ms, part, at);
         }
 }
 
@@ -674,16 +683,15 @@ step_requests(struct memsys *ms, uint64_t tick)
     const bool ahead = memsys_ahead(ms);
     uint64_t *fresh = icnt_fresh(ms->requests);
     for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++) {
-        if (ahead) {
+        if (ahead)
             ms->arrived[w] |= fresh[w];
-            fresh[w] = 0;
-        }
-        FOR_BITS(b, fresh[w])
-        {
-            unsigned i = w * 64 + (unsigned)b;
-            struct part *part = &ms->part[i / ms->map.slices];
-            part_wakes(ms, part, partition_notice(part->p, i % ms->map.slices));
-        }
+        else
+            FOR_BITS(b, fresh[w])
+            {
+                unsigned i = w * 64 + (unsigned)b;
+                struct part *part = &ms->part[i / ms->map.slices];
+                part_wakes(ms, part, partition_notice(part->p, i % ms->map.slices));
+            }
         fresh[w] = 0;
     }
 }

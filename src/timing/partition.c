@@ -212,8 +212,8 @@ pieces_of(unsigned unit, uint8_t sectors)
     return n;
 }
 
-/* icnt: first tick of the crossbar not done. Returns the line it went to. */
-static struct delay_line *
+/* icnt: first tick of the crossbar not done. */
+static void
 take(struct partition *p, struct slice *s, uint64_t now, uint64_t icnt)
 {
     const struct icnt_msg *m = icnt_front(p->env.requests, s->number);
@@ -229,7 +229,6 @@ take(struct partition *p, struct slice *s, uint64_t now, uint64_t icnt)
         line->ready = d->ready;
     line->pieces += pieces_of(p->unit, d->p.sectors);
     icnt_pop(p->env.requests, s->number, icnt);
-    return line;
 }
 
 /* The next piece of the packet at the front leaves the delay line. */
@@ -269,11 +268,19 @@ in_has_room(const struct partition *p, const struct slice *s)
     return s->in.cap - s->in.n >= p->room;
 }
 
+/* With so many pieces in the delay lines. */
+static bool
+lines_have_room(const struct partition *p, const struct slice *s, uint32_t rop,
+                uint32_t far)
+{
+    return s->rop.most - rop >= 4 &&
+           (p->env.m->partition.halves == 1 || s->far.most - far >= 4);
+}
+
 static bool
 can_take(const struct partition *p, const struct slice *s)
 {
-    return in_has_room(p, s) && s->rop.most - s->rop.pieces >= 4 &&
-           (p->env.m->partition.halves == 1 || s->far.most - s->far.pieces >= 4);
+    return in_has_room(p, s) && lines_have_room(p, s, s->rop.pieces, s->far.pieces);
 }
 
 /* Ticks from..to as a set, at most PARTITION_PAST of them. */
@@ -311,8 +318,8 @@ could_take(const struct partition *p, const struct slice *s, uint64_t now)
     uint64_t since = ticks_between(now, s->past.last);
     uint32_t rop = s->rop.pieces + (uint32_t)__builtin_popcountll(s->past.rop & since);
     uint32_t far = s->far.pieces + (uint32_t)__builtin_popcountll(s->past.far & since);
-    return !(s->past.no_room >> now % PARTITION_PAST & 1) && s->rop.most - rop >= 4 &&
-           (p->env.m->partition.halves == 1 || s->far.most - far >= 4);
+    return !(s->past.no_room >> now % PARTITION_PAST & 1) &&
+           lines_have_room(p, s, rop, far);
 }
 
 /* -- misses and fills -- */
@@ -621,18 +628,17 @@ partition_l2_all(struct partition *p, uint64_t now)
         slice_tick(p, &p->slice[i], now);
 }
 
-uint64_t
+bool
 partition_take(struct partition *p, unsigned slice, uint64_t l2, uint64_t icnt)
 {
     struct slice *s = &p->slice[slice];
     if (!could_take(p, s, l2))
-        return 0;
-    struct delay_line *line = take(p, s, l2, icnt);
-    if (line->q.n > 1)
-        return NEVER;
-    assert(line->ready > s->past.last);
-    s->at = sooner(s->at, line->ready);
-    return s->at;
+        return false;
+    assert(l2 + p->env.m->partition.rop_latency > s->past.last);
+    take(p, s, l2, icnt);
+    if (!ring_full(&s->in)) /* as in next_event */
+        s->at = sooner(s->at, sooner(s->rop.ready, s->far.ready));
+    return true;
 }
 
 uint64_t

@@ -17,8 +17,7 @@ struct partition_env {
     const struct clk *clk;
     struct icnt *requests, *replies;
     const uint64_t *tick; /* by clock domain: this partition's first tick not done yet */
-    bool
-        ahead; /* partition_take takes what the request crossbar brings, not the slices */
+    bool ahead;           /* slices take requests by partition_take, not in their ticks */
 };
 
 /* index: of the channel; stats: of its slices, in order. */
@@ -45,10 +44,10 @@ void partition_l2_all(struct partition *p, uint64_t now);
 /* Of a partition that is ahead of the request crossbar: slice s takes the packet that has
  * arrived for it (there is one), as it would have in L2 tick l2, one of the last
  * PARTITION_PAST it has done; icnt: the crossbar's first tick not done then. Only if the
- * partition is done with no tick in which the packet leaves the delay line. Returns the
- * next L2 tick with something to do on account of it, NEVER: none, 0: it has no room. */
+ * partition is done with no tick in which the packet leaves the delay line. False: it has
+ * no room. */
 enum { PARTITION_PAST = 64 };
-uint64_t partition_take(struct partition *p, unsigned s, uint64_t l2, uint64_t icnt);
+bool partition_take(struct partition *p, unsigned s, uint64_t l2, uint64_t icnt);
 /* The request crossbar has something new for slice s; the L2 tick in which it comes. */
 uint64_t partition_notice(struct partition *p, unsigned s);
 

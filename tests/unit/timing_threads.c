@@ -199,6 +199,7 @@ same_at_any_number_of_threads(void **state)
                 {1, 1, false, "windows of a cycle"},
                 {3, 0, false, "3 threads"},
                 {1, 2, false, "windows of two cycles"},
+                {1, 8, false, "windows of eight cycles"},
                 {1, 16, false, "windows of sixteen cycles"},
                 {8, 0, false, "8 threads"},
                 {1, 0, true, "no skipping"},
@@ -215,6 +216,11 @@ same_at_any_number_of_threads(void **state)
                                             {"clock.l2", "611"},
                                             {"icnt.input_buffer", "8"},
                                             {NULL}};
+    static const char *const wires[][2] = {{"icnt.latency", "30"}, {NULL}};
+    static const char *const narrow_wires[][2] = {
+        {"icnt.latency", "30"},           {"icnt.input_buffer", "8"},
+        {"icnt.output_buffer", "6"},      {"icnt.eject_buffer", "2"},
+        {"partition.queue_l2_icnt", "4"}, {NULL}};
     /* Partitions that are not ahead of what they are asked: windows of 4 cycles, and of
      * 16, in which there is often no room. */
     static const char *const level[][2] = {{"partition.rop_latency", "3"}, {NULL}};
@@ -234,9 +240,11 @@ same_at_any_number_of_threads(void **state)
     static const struct {
         const char *name;
         const char *const (*set)[2];
-    } machines[] = {{"gtx480", NULL},  {"titan", NULL},       {"gtx480", cluster},
-                    {"titan", narrow}, {"gtx480", clocks},    {"titan", narrow_slices},
-                    {"gtx480", level}, {"titan", level_wires}};
+    } machines[] = {{"gtx480", NULL},    {"titan", NULL},
+                    {"gtx480", cluster}, {"titan", narrow},
+                    {"gtx480", clocks},  {"titan", narrow_slices},
+                    {"gtx480", level},   {"titan", level_wires},
+                    {"gtx480", wires},   {"titan", narrow_wires}};
     (void)state;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
