@@ -16,6 +16,7 @@
 #include "base/arena.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -68,6 +69,14 @@ relax(void)
 #else
     atomic_signal_fence(memory_order_seq_cst);
 #endif
+}
+
+void
+pool_relax(unsigned turn)
+{
+    if (turn % 1024 == 0)
+        sched_yield(); /* there may be no processor for the other */
+    relax();
 }
 
 static uint64_t

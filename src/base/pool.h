@@ -19,4 +19,8 @@ struct pool *pool_new(unsigned threads);
 void pool_free(struct pool *p); /* NULL is allowed */
 void pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user);
 
+/* In f, between looks at what another thread is about to do; turn: of how many looks, or
+ * so. */
+void pool_relax(unsigned turn);
+
 #endif

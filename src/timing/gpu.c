@@ -73,23 +73,33 @@ struct own_log {
     _Alignas(64) struct exec_log log;
 };
 
-/* Tasks of a window for one host thread: a stretch of all partitions and nodes, in this
+struct tasks { /* of one kind */
+    atomic_uint head;
+    unsigned n;
+    unsigned *task;
+};
+
+/* Tasks of a window for one host thread: a stretch of all nodes and partitions, in this
  * order. Others help when they have none left, and where that, or the wish to, comes
  * again and again the stretches change: a task that stays with its thread finds its state
- * in that processor's cache. */
+ * in that processor's cache. Partitions are last, since the first thread has what follows
+ * the window before (go_beside). */
 struct queue {
-    _Alignas(64) atomic_uint head;
-    atomic_bool came; /* its thread, in this window */
-    atomic_bool left; /* another had nothing to do while it had */
-    unsigned n;
-    unsigned *task; /* of partitions and nodes */
-    unsigned end;   /* of the stretch */
-    int lean;       /* windows in which the next stretch was too long, less too short */
+    _Alignas(64) struct tasks node, part;
+    atomic_bool came;   /* its thread, in this window */
+    atomic_uint helped; /* tasks that others took, or one that they left it */
+    unsigned end;       /* of the stretch */
+    int lean; /* windows in which the next stretch was too long, less too short */
 };
 enum {
-    LEFT_ALONE = 1, /* last tasks of a thread at work: faster there than by others */
+    LEFT_ALONE = 1, /* last partitions of a thread at work: faster there than by others */
     LEAN = 8,
 };
+
+#define NO_TASK UINT32_MAX
+#define NO_THREAD UINT32_MAX
+
+enum outcome { GO_ON, OVER, FAILED };
 
 /* A launch under way. */
 struct run {
@@ -120,8 +130,16 @@ struct run {
     struct own_log *log; /* by SM; NULL: accesses take effect at once */
     struct sm **writers; /* SMs whose log is not empty, or that have a fault */
     unsigned nwriters;
-    struct queue *queue;    /* by thread */
-    atomic_uint parts_left; /* partitions that have not done this window yet */
+    struct queue *queue;     /* by thread */
+    atomic_uint parts_left;  /* partitions that have not done this window yet */
+    atomic_uint replying;    /* thread that has memsys_replies, or NO_THREAD */
+    atomic_bool nodes_known; /* those to run in the window */
+    atomic_bool faulty;      /* an SM has a fault */
+    uint64_t reach;          /* the window ends before, on account of the memory system */
+    bool beside;          /* the window before is followed beside this one's partitions */
+    enum outcome outcome; /* of that */
+    uint64_t loops;
+    struct diag_sink *diag;
 };
 
 /* -- life -- */
@@ -420,13 +438,14 @@ receive(struct memsys *mem, struct sm *s, uint64_t now)
 
 /* A cycle of an SM of the node; false: a fault. */
 NOINLINE static bool
-node_steps(struct node *n, struct sm *s, uint64_t now)
+node_steps(struct run *r, struct node *n, struct sm *s, uint64_t now)
 {
     uint64_t done = s->blocks_done;
     sm_cycle(s, now);
     if (s->fault) {
         n->fault_at = now;
         n->faulty = s;
+        atomic_store_explicit(&r->faulty, true, memory_order_relaxed);
         return false;
     }
     if (s->blocks_done != done) {
@@ -446,7 +465,7 @@ node_cycle(struct run *r, unsigned k, uint64_t now)
     for (struct sm *s = n->sm, *end = n->end; s < end; s++) {
         if (s->id == reply && receive(g->mem, s, now))
             s->wake = now;
-        if ((s->wake <= now || g->opt.no_skip) && !node_steps(n, s, now))
+        if ((s->wake <= now || g->opt.no_skip) && !node_steps(r, n, s, now))
             return false;
     }
     return true;
@@ -551,34 +570,51 @@ run_node(struct run *r, unsigned k)
 }
 
 static void
-run_task(struct run *r, unsigned k)
+run_part(struct run *r, unsigned k, unsigned thread)
 {
-    if (k >= r->parts) {
-        run_node(r, k - r->parts);
-        return;
-    }
     memsys_part(r->g->mem, k);
     /* Whoever does the last goes on with what they reply. */
-    if (atomic_fetch_sub(&r->parts_left, 1) == 1)
-        memsys_replies(r->g->mem);
+    if (atomic_fetch_sub(&r->parts_left, 1) != 1)
+        return;
+    atomic_store_explicit(&r->replying, thread, memory_order_relaxed);
+    memsys_replies(r->g->mem);
+    atomic_store_explicit(&r->replying, NO_THREAD, memory_order_relaxed);
 }
 
-#define NO_TASK UINT32_MAX
-
-/* The next task of a queue for this thread, or NO_TASK. */
+/* The next task of a queue for this thread, or NO_TASK. alone: last tasks that only the
+ * queue's own thread does, if it is at work. */
 static unsigned
-next_task(struct queue *q, bool own)
+next_task(struct queue *q, struct tasks *t, bool own, unsigned alone)
 {
     if (!own && atomic_load_explicit(&q->came, memory_order_relaxed)) {
-        unsigned head = atomic_load_explicit(&q->head, memory_order_relaxed);
-        if (head < q->n)
-            atomic_store_explicit(&q->left, true, memory_order_relaxed);
-        if (head + LEFT_ALONE >= q->n)
+        unsigned head = atomic_load_explicit(&t->head, memory_order_relaxed);
+        if (head < t->n)
+            atomic_fetch_add_explicit(&q->helped, 1, memory_order_relaxed);
+        if (head + alone >= t->n)
             return NO_TASK;
     }
-    unsigned k = atomic_fetch_add_explicit(&q->head, 1, memory_order_relaxed);
-    return k < q->n ? q->task[k] : NO_TASK;
+    unsigned k = atomic_fetch_add_explicit(&t->head, 1, memory_order_relaxed);
+    return k < t->n ? t->task[k] : NO_TASK;
 }
+
+/* Partitions of a queue. */
+static void
+run_parts(struct run *r, struct queue *q, unsigned thread)
+{
+    bool own = q == &r->queue[thread];
+    for (unsigned k; (k = next_task(q, &q->part, own, LEFT_ALONE)) != NO_TASK;)
+        run_part(r, k, thread);
+}
+
+static void
+run_nodes(struct run *r, struct queue *q, unsigned thread)
+{
+    bool own = q == &r->queue[thread];
+    for (unsigned k; (k = next_task(q, &q->node, own, 0)) != NO_TASK;)
+        run_node(r, k);
+}
+
+static void go_beside(struct run *r);
 
 static void
 run_queues(void *user, unsigned thread)
@@ -586,11 +622,22 @@ run_queues(void *user, unsigned thread)
     struct run *r = user;
     struct queue *own = &r->queue[thread];
     atomic_store_explicit(&own->came, true, memory_order_relaxed);
-    for (unsigned i = 0; i < r->threads; i++) {
-        struct queue *q = &r->queue[(thread + i) % r->threads];
-        for (unsigned k; (k = next_task(q, q == own)) != NO_TASK;)
-            run_task(r, k);
+    if (r->beside && thread == 0)
+        go_beside(r);
+    run_parts(r, own, thread);
+    for (unsigned i = thread + 1;
+         !atomic_load_explicit(&r->nodes_known, memory_order_acquire); i++) {
+        run_parts(r, &r->queue[i % r->threads], thread);
+        pool_relax(i);
     }
+    run_nodes(r, own, thread);
+    for (unsigned i = 1; i < r->threads; i++)
+        run_parts(r, &r->queue[(thread + i) % r->threads], thread);
+    for (unsigned i = 1; i < r->threads; i++)
+        run_nodes(r, &r->queue[(thread + i) % r->threads], thread);
+    unsigned other = atomic_load_explicit(&r->replying, memory_order_relaxed);
+    if (other != NO_THREAD)
+        atomic_fetch_add_explicit(&r->queue[other].helped, 1, memory_order_relaxed);
 }
 
 /* Changes stretches that are too long or too short. */
@@ -598,12 +645,12 @@ static void
 balance(struct run *r)
 {
     for (struct queue *q = r->queue; q + 1 < r->queue + r->threads; q++) {
-        bool from_it = atomic_load_explicit(&q->left, memory_order_relaxed);
-        bool from_next = atomic_load_explicit(&q[1].left, memory_order_relaxed);
+        unsigned from_it = atomic_load_explicit(&q->helped, memory_order_relaxed);
+        unsigned from_next = atomic_load_explicit(&q[1].helped, memory_order_relaxed);
         if (!atomic_load_explicit(&q->came, memory_order_relaxed) ||
             !atomic_load_explicit(&q[1].came, memory_order_relaxed))
             continue;
-        q->lean += from_next - from_it;
+        q->lean += (from_next > from_it) - (from_next < from_it);
         if (q->lean == LEAN) {
             q->end += q->end < q[1].end;
             q->lean = 0;
@@ -614,40 +661,66 @@ balance(struct run *r)
     }
 }
 
+/* Partitions that have to do in what is open for them: tasks. Their number. */
+static unsigned
+list_parts(struct run *r)
+{
+    unsigned k = r->nodes, n = 0;
+    for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
+        q->node.n = q->part.n = 0;
+        for (; k < q->end; k++)
+            if (memsys_part_due(r->g->mem, k - r->nodes))
+                q->part.task[q->part.n++] = k - r->nodes;
+        n += q->part.n;
+        atomic_store_explicit(&q->part.head, 0, memory_order_relaxed);
+        atomic_store_explicit(&q->came, false, memory_order_relaxed);
+        atomic_store_explicit(&q->helped, 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(&r->parts_left, n, memory_order_relaxed);
+    atomic_store_explicit(&r->replying, NO_THREAD, memory_order_relaxed);
+    return n;
+}
+
+/* The same of the nodes in the window. */
+static unsigned
+list_nodes(struct run *r)
+{
+    const bool all = r->g->opt.no_skip;
+    unsigned k = 0, n = 0;
+    memset(r->ran, 0, BITSET_WORDS(r->nodes) * sizeof *r->ran);
+    for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
+        q->node.n = 0;
+        for (; k < q->end && k < r->nodes; k++)
+            if (all || r->next[k] < r->to) {
+                q->node.task[q->node.n++] = k;
+                bitset_add(r->ran, k);
+            }
+        n += q->node.n;
+        atomic_store_explicit(&q->node.head, 0, memory_order_relaxed);
+    }
+    return n;
+}
+
+/* Nodes and partitions of what is open for them. */
 static void
 run_window(struct run *r)
 {
     struct timing_gpu *g = r->g;
-    bool all = g->opt.no_skip;
-    unsigned tasks = 0, parts = 0, k = 0;
-    memset(r->ran, 0, BITSET_WORDS(r->nodes) * sizeof *r->ran);
-    for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
-        unsigned n = 0;
-        for (; k < q->end && k < r->parts; k++)
-            if (memsys_part_due(g->mem, k)) {
-                q->task[n++] = k;
-                parts++;
-            }
-        for (; k < q->end; k++)
-            if (all || r->next[k - r->parts] < r->to) {
-                q->task[n++] = k;
-                bitset_add(r->ran, k - r->parts);
-            }
-        q->n = n;
-        tasks += n;
-        atomic_store_explicit(&q->head, 0, memory_order_relaxed);
-        atomic_store_explicit(&q->came, false, memory_order_relaxed);
-        atomic_store_explicit(&q->left, false, memory_order_relaxed);
-    }
-    atomic_store_explicit(&r->parts_left, parts, memory_order_relaxed);
-    if (r->threads > 1 && tasks > 2) {
+    unsigned parts = list_parts(r);
+    unsigned nodes = r->beside ? 0 : list_nodes(r);
+    atomic_store_explicit(&r->nodes_known, !r->beside, memory_order_relaxed);
+    if (!parts)
+        memsys_replies(g->mem);
+    if (r->beside || (r->threads > 1 && parts + nodes > 2)) {
         pool_run(g->pool, run_queues, r);
         balance(r);
-        return;
+    } else {
+        for (unsigned i = 0; i < r->threads; i++)
+            run_parts(r, &r->queue[i], i);
+        for (unsigned i = 0; i < r->threads; i++)
+            run_nodes(r, &r->queue[i], i);
     }
-    for (unsigned i = 0; i < r->threads; i++)
-        for (unsigned j = 0; j < r->queue[i].n; j++)
-            run_task(r, r->queue[i].task[j]);
+    memsys_parts_done(g->mem);
 }
 
 /* -- a window: what all have in common -- */
@@ -835,7 +908,7 @@ static uint64_t
 window_most(const struct run *r, uint64_t from)
 {
     uint64_t to = from / r->window * r->window + r->window;
-    return sooner(to, memsys_reach(r->g->mem, from));
+    return sooner(to, r->reach);
 }
 
 static uint64_t
@@ -866,13 +939,13 @@ longest_end(const struct timing_gpu *g, uint64_t now)
     return now / w * w + w;
 }
 
-/* How far the memory side goes in a window from `from` on. All is in the same cycle where
- * counters are looked at, and if windows of a cycle are asked for. */
+/* How far the memory side goes in a window from `from` to `end`. All is in the same cycle
+ * where counters are looked at, and if windows of a cycle are asked for. */
 static uint64_t
-memory_end(const struct run *r, uint64_t from)
+memory_end(const struct run *r, uint64_t from, uint64_t end)
 {
     if (!memsys_ahead(r->g->mem) || r->g->opt.window == 1)
-        return r->to;
+        return end;
     uint64_t to = longest_end(r->g, longest_end(r->g, from));
     if (to > r->next_sample && from <= r->next_sample)
         to = r->next_sample + 1;
@@ -926,13 +999,13 @@ explain(const struct run *r, struct strbuf *out)
 }
 
 static bool
-stuck(const struct run *r, struct diag_sink *diag)
+stuck(const struct run *r)
 {
     struct strbuf b = {0};
     explain(r, &b);
     while (b.n && b.s[b.n - 1] == '\n')
         b.s[--b.n] = 0;
-    diag_error(diag,
+    diag_error(r->diag,
                "kernel '%s' is stuck at cycle %llu: %llu of %llu blocks have ended and "
                "nothing can ever move again. Who waits for what:\n%s",
                r->grid->prog->entry->name, (unsigned long long)(r->g->now - r->start),
@@ -945,9 +1018,10 @@ stuck(const struct run *r, struct diag_sink *diag)
 
 /* Limits and progress; false: the launch is over. */
 static bool
-go_on(struct run *r, uint64_t loops, struct diag_sink *diag)
+within_limits(struct run *r)
 {
     struct timing_gpu *g = r->g;
+    struct diag_sink *diag = r->diag;
     uint64_t cycles = g->now - r->start;
     const char *name = r->grid->prog->entry->name;
     if (g->opt.max_cycles && cycles >= g->opt.max_cycles) {
@@ -973,7 +1047,7 @@ go_on(struct run *r, uint64_t loops, struct diag_sink *diag)
         diag_hint(diag, d, "raise the limit if the kernel is only long");
         return false;
     }
-    if (g->opt.progress && loops % 64 == 0) {
+    if (g->opt.progress && ++r->loops % 64 == 0) {
         double now = clock_seconds(CLOCK_MONOTONIC);
         if (now - r->shown >= 0.1) {
             r->shown = now;
@@ -986,6 +1060,15 @@ go_on(struct run *r, uint64_t loops, struct diag_sink *diag)
         }
     }
     return true;
+}
+
+static bool
+go_on(struct run *r)
+{
+    if (within_limits(r))
+        return true;
+    r->grid->failure = ALLOT_STOPPED;
+    return false;
 }
 
 /* The residency policy's period has passed: windows end where it does. */
@@ -1060,64 +1143,150 @@ last_cycle(const struct timing_gpu *g, uint64_t now)
     return now;
 }
 
+/* The window [from, to): its nodes and partitions, these up to cycle `far`. */
+static void
+do_window(struct run *r, uint64_t from, uint64_t to, uint64_t far)
+{
+    r->from = from;
+    r->to = to;
+    memsys_open(r->g->mem, from, to);
+    memsys_open_far(r->g->mem, from, far, r->threads > 1);
+    run_window(r);
+}
+
 /* From the last block's end to the end of cycle `last`. */
 static void
 follow_alone(struct run *r, uint64_t last)
 {
     struct timing_gpu *g = r->g;
     while (g->now < last) {
-        r->from = g->now + 1;
-        r->to = sooner(window_most(r, r->from), last + 1);
-        memsys_open(g->mem, r->from, r->to, r->to, r->threads > 1);
-        run_window(r);
+        uint64_t from = g->now + 1;
+        r->reach = memsys_reach(g->mem, from);
+        uint64_t to = sooner(window_most(r, from), last + 1);
+        do_window(r, from, to, to);
         follow(r);
         g->now = r->to - 1;
         end_window(r);
     }
 }
 
+/* What follows the nodes of a window. */
+static enum outcome
+after_window(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    follow(r);
+    g->now = r->to - 1;
+    const struct node *fault = end_window(r);
+    if (fault) {
+        diag_append(r->diag, &fault->faulty->diag);
+        r->grid->failure = fault->faulty->failure;
+        return FAILED;
+    }
+    if (g->trace)
+        trace_bound(g->trace);
+    if (r->done == r->blocks)
+        return OVER;
+    start_blocks(r, g->now);
+    return GO_ON;
+}
+
+/* -- what follows a window beside the next one's partitions -- */
+
+/* A block is sure to go on after the window, whatever follows of it. */
 static bool
-loop(struct run *r, struct diag_sink *diag)
+block_goes_on(const struct run *r)
+{
+    for (unsigned k = 0; k < r->nodes; k++) {
+        const struct node *n = &r->node[k];
+        if (memsys_refused(r->g->mem, k) || (bitset_has(r->ran, k) && n->stop != STOP_NO))
+            continue;
+        for (const struct sm *s = n->sm; s < n->end; s++)
+            if (s->blocks)
+                return true;
+    }
+    return false;
+}
+
+/* Nothing that comes between windows needs the partitions where they are: no counters are
+ * looked at, and the launch goes on. */
+static bool
+may_go_beside(const struct run *r)
+{
+    const struct timing_gpu *g = r->g;
+    return r->threads > 1 && !g->opt.no_skip && !g->trace && r->next_sample >= r->to &&
+           !(r->plan.period && r->to >= r->tick) &&
+           !atomic_load_explicit(&r->faulty, memory_order_relaxed) && block_goes_on(r);
+}
+
+/* In the first thread, beside partitions: what follows the window, and what the nodes
+ * have to do in the next. */
+static void
+go_beside(struct run *r)
+{
+    r->outcome = after_window(r);
+    if (r->outcome == GO_ON && !go_on(r))
+        r->outcome = FAILED;
+    if (r->outcome == GO_ON) {
+        uint64_t from = r->to;
+        r->to = window_end(r, from);
+        r->from = from;
+        memsys_open(r->g->mem, r->from, r->to);
+        list_nodes(r);
+    }
+    atomic_store_explicit(&r->nodes_known, true, memory_order_release);
+}
+
+/* Windows from the one whose nodes have run to the next that must be followed alone. */
+static enum outcome
+run_beside(struct run *r)
+{
+    struct memsys *mem = r->g->mem;
+    r->outcome = GO_ON;
+    while (r->outcome == GO_ON && may_go_beside(r)) {
+        r->reach = memsys_reach(mem, r->to);
+        if (!memsys_beside(mem, r->to, memory_end(r, r->to, r->to)))
+            break;
+        r->beside = true;
+        run_window(r);
+        r->beside = false;
+    }
+    return r->outcome;
+}
+
+static bool
+loop(struct run *r)
 {
     struct timing_gpu *g = r->g;
     uint64_t from = g->now + 1;
-    for (uint64_t loops = 1;; loops++) {
+    for (;;) {
         for (; r->next_channels < from; r->next_channels += CHANNELS_EVERY)
             trace_channels(g->trace, g->mem, r->next_channels);
         if (r->next_sample < from)
             take_samples(r, from);
         if (r->plan.period && from >= r->tick)
             tick(r, from);
-        r->from = from;
-        r->to = window_end(r, from);
-        memsys_open(g->mem, r->from, r->to, memory_end(r, from), r->threads > 1);
-        run_window(r);
-        follow(r);
-        g->now = r->to - 1;
-        const struct node *fault = end_window(r);
-        if (fault) {
-            diag_append(diag, &fault->faulty->diag);
-            r->grid->failure = fault->faulty->failure;
+        r->reach = memsys_reach(g->mem, from);
+        uint64_t to = window_end(r, from);
+        do_window(r, from, to, memory_end(r, from, to));
+        enum outcome outcome = run_beside(r);
+        if (outcome == GO_ON)
+            outcome = after_window(r);
+        if (outcome == FAILED)
             return false;
-        }
-        if (g->trace)
-            trace_bound(g->trace);
-        if (r->done == r->blocks) {
+        if (outcome == OVER) {
             /* Counters of the memory system go to the end of a longest window. */
             follow_alone(r, last_cycle(g, g->now));
             return true;
         }
-        start_blocks(r, g->now);
         uint64_t next = next_cycle(r);
         if (next == NEVER &&
             !(r->plan.period && sm_waits_for_tick(r->sm, g->m->sm.count)))
-            return stuck(r, diag);
+            return stuck(r);
         if (r->plan.period && next > r->tick)
             next = r->tick;
-        if (!go_on(r, loops, diag)) {
-            r->grid->failure = ALLOT_STOPPED;
+        if (!go_on(r))
             return false;
-        }
         if (g->opt.max_cycles && next > r->start + g->opt.max_cycles)
             next = r->start + g->opt.max_cycles; /* asleep when the limit comes */
         from = g->opt.no_skip ? r->to : next;
@@ -1191,7 +1360,8 @@ plan_windows(struct run *r)
     r->queue = ARENA_ARRAY(a, struct queue, r->threads);
     for (unsigned i = 0; i < r->threads; i++) {
         struct queue *q = &r->queue[i];
-        q->task = ARENA_ARRAY(a, unsigned, r->nodes + r->parts);
+        q->node.task = ARENA_ARRAY(a, unsigned, r->nodes);
+        q->part.task = ARENA_ARRAY(a, unsigned, r->parts);
         q->end = (i + 1) * (r->parts + r->nodes) / r->threads;
     }
     if (!wait)
@@ -1207,7 +1377,7 @@ bool
 timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_kernel *k,
               struct launch_stats *out, struct diag_sink *diag)
 {
-    struct run r = {.g = g, .grid = grid, .kernel = k, .arena = &g->launch};
+    struct run r = {.g = g, .grid = grid, .kernel = k, .arena = &g->launch, .diag = diag};
     grid->diag = diag;
     if (!exec_grid_check(grid, diag) || !check_units(&r, diag) ||
         !plan_launch(&r, k, diag))
@@ -1242,7 +1412,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     dispatch_init(&r.dispatch, r.arena, g->m, g->order, r.blocks);
     start_blocks(&r, g->now);
 
-    bool ok = loop(&r, diag);
+    bool ok = loop(&r);
     grid->n_warp_inst = grid->n_thread_inst = 0;
     for (unsigned i = 0; i < g->m->sm.count; i++) {
         grid->n_warp_inst += g->stats[i].s.warp_instructions;

@@ -77,9 +77,6 @@ struct icnt {
     struct input *in;
     struct output *out;
     struct outlet *outlet;
-    unsigned steps; /* made of the cycle that was left in part */
-    bool apart;
-    unsigned kept; /* packets that wait in `keep` for their outlets */
     struct icnt_msg *keep;
     uint8_t *pushed;   /* by input: a head came since the last step, not yet in `idle` */
     uint64_t *granted; /* inputs that got an output since the caller last cleared them */
@@ -87,6 +84,10 @@ struct icnt {
     uint64_t *bids;    /* outputs x inputs */
     uint64_t *asked;   /* outputs with bids */
     uint64_t *fresh;
+    /* Changed in steps, while other threads read the above. */
+    _Alignas(64) bool apart;
+    unsigned steps; /* made of the cycle that was left in part */
+    unsigned kept;  /* packets that wait in `keep` for their outlets */
     unsigned heads; /* inputs that have one, but for those in `pushed` */
 };
 
@@ -108,7 +109,7 @@ icnt_new(struct arena *a, const struct icnt_config *c)
         ring_init(&n->outlet[i].q, a, c->output_buffer);
         n->outlet[i].front_at = n->outlet[i].freed_at = NEVER;
     }
-    n->pushed = ARENA_ARRAY(a, uint8_t, (c->inputs + 7) / 8 * 8);
+    n->pushed = arena_alloc_aligned(a, (c->inputs + 63) / 64 * 64, 64);
     n->granted = bitset_new(a, c->inputs);
     n->idle = bitset_new(a, c->inputs);
     n->bids = ARENA_ARRAY(a, uint64_t, (size_t)n->words * c->outputs);

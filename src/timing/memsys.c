@@ -61,6 +61,7 @@ struct part {
     uint64_t tick[CLK_DOMAINS];    /* first not done yet */
     const struct instant *instant; /* the same, of the window */
     bool waits;    /* before its interconnect tick, late, for the crossbars */
+    bool ran;      /* since partition_show */
     uint64_t next; /* core cycle with something to do, NEVER */
 };
 
@@ -101,20 +102,15 @@ struct memsys {
     /* That of partitions and replies: the same, or later cycles. */
     struct span *far, further;
     bool far_open, far_opened; /* opened: with the window of the ports */
+    bool can_beside, beside;   /* memsys_beside: at all; now */
     bool apart;                /* replies from the ports */
-    uint64_t crossed, replied; /* first ticks not done of `requests` and `replies` */
-    uint64_t taken;    /* first L2 tick not done of what partitions take, if ahead */
-    uint64_t *arrived; /* slices for which there are some, if those are ahead */
 
     unsigned window;
     unsigned ports, channels, slices; /* slices: all */
     struct icnt *requests, *replies;
-    uint64_t *noticed; /* ports whose next event memsys_close made sooner */
+    uint64_t *noticed; /* ports whose next event is sooner on account of the crossbars */
     uint64_t *woken;   /* ports that were refused and may have room now */
     uint64_t *granted; /* inputs of `requests` that got an output in this window */
-    uint64_t *late;    /* partitions that were late or waited in this window */
-    bool late_any;
-    uint64_t served; /* first tick of `replies` for which they have not been looked at */
     struct part *part;
     struct port *port;
     uint16_t *port_of; /* by SM */
@@ -122,6 +118,18 @@ struct memsys {
     struct stat_mem *stats; /* by slice */
     struct stat_mem own;
     uint64_t began_dram; /* DRAM tick at which the launch began */
+
+    /* What requests and replies change, each side in a line of the host's cache of its
+     * own, since they may go on in two threads. */
+    _Alignas(64) uint64_t crossed; /* first tick not done of `requests` */
+    uint64_t taken;    /* first L2 tick not done of what partitions take, if ahead */
+    uint64_t *arrived; /* slices for which there are some, if those are ahead */
+    uint64_t *wake;    /* by partition: core cycle in which what it took is due, NEVER */
+
+    _Alignas(64) uint64_t replied; /* first tick not done of `replies` */
+    uint64_t served; /* first of those for which `late` has not been looked at */
+    uint64_t *late;  /* partitions that were late or waited in this window */
+    bool late_any;
 };
 
 /* Ticks in which a packet is on its way behind the crossbars. */
@@ -157,17 +165,22 @@ short_window(const struct memsys *ms, unsigned w)
     return w;
 }
 
+/* L2 ticks of so many core cycles, at most. */
+static uint64_t
+l2_ticks(const struct memsys *ms, unsigned cycles)
+{
+    return clk_at_or_after(&ms->clk, CLK_CORE, cycles, CLK_L2);
+}
+
 /* Partitions may be ahead of what they are asked, by less than the delay line is long:
  * then the crossbars do not bound a window, since what they bring in it is known at its
- * start. A partition is ahead by two such windows at most (memsys_open). */
+ * start. A partition is ahead by two such windows at most (memsys_open_far). */
 static unsigned
 long_window(const struct memsys *ms, unsigned w)
 {
-    for (; w > 1; w /= 2) {
-        uint64_t ticks = clk_at_or_after(&ms->clk, CLK_CORE, (uint64_t)2 * w, CLK_L2);
-        if (ticks <= ms->m->partition.rop_latency && ticks <= PARTITION_PAST)
-            break;
-    }
+    while (w > 1 && (l2_ticks(ms, 2 * w) > ms->m->partition.rop_latency ||
+                     l2_ticks(ms, 2 * w) > PARTITION_PAST))
+        w /= 2;
     return w;
 }
 
@@ -205,6 +218,8 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     const bool ahead = longer > level;
     ms->window = ahead ? longer : level;
     ms->far = ahead ? &ms->further : &ms->near;
+    /* By three while they go on before what is asked in the first has come. */
+    ms->can_beside = ahead && l2_ticks(ms, 3 * ms->window) <= m->partition.rop_latency;
     ms->ports = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
     ms->channels = m->dram.channels;
     ms->slices = ms->map.subs;
@@ -249,8 +264,11 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     ms->noticed = bitset_new(&mem, ms->ports);
     ms->woken = bitset_new(&mem, ms->ports);
     ms->granted = bitset_new(&mem, ms->ports);
-    ms->late = bitset_new(&mem, ms->channels);
     ms->arrived = bitset_new(&mem, ms->slices);
+    ms->wake = ARENA_ARRAY(&mem, uint64_t, ms->channels);
+    ms->late = arena_alloc_aligned(&mem, (BITSET_WORDS(ms->channels) + 7) / 8 * 64, 64);
+    for (unsigned i = 0; i < ms->channels; i++)
+        ms->wake[i] = NEVER;
     ms->mem = mem;
     return ms;
 }
@@ -362,27 +380,69 @@ close_span(struct memsys *ms, struct span *s)
 }
 
 void
-memsys_open(struct memsys *ms, uint64_t from, uint64_t to, uint64_t far, bool threads)
+memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
 {
     const struct clk *k = &ms->clk;
     assert(from < to && to - from <= MEMSYS_WINDOW);
     open_span(ms, &ms->near, from, to);
+    memset(ms->noticed, 0, BITSET_WORDS(ms->ports) * sizeof *ms->noticed);
     ms->crossed = ms->near.tick[CLK_ICNT];
     ms->taken = ms->near.tick[CLK_L2];
     for (uint64_t c = from; c < to; c++) {
         ms->icnt_at[c - from] = clk_at_or_after(k, CLK_CORE, c, CLK_ICNT);
         ms->icnt_after[c - from] = clk_after(k, CLK_CORE, c, CLK_ICNT);
     }
-    ms->far_opened = !ms->far_open && (!memsys_ahead(ms) || far > ms->further.to);
+}
+
+/* What has been taken for partitions concerns them from then on. */
+static void
+wake_parts(struct memsys *ms)
+{
+    for (unsigned i = 0; i < ms->channels; i++) {
+        struct part *part = &ms->part[i];
+        uint64_t at = later(ms->wake[i], ms->far->to);
+        if (at < part->next)
+            part->next = at;
+    }
+}
+
+void
+memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
+{
+    const bool ahead = memsys_ahead(ms);
+    ms->far_opened = !ms->far_open && (!ahead || to > ms->further.to);
     if (!ms->far_opened)
         return;
     ms->far_open = true;
-    if (memsys_ahead(ms))
-        open_span(ms, ms->far, later(from, ms->further.to), far);
+    if (ahead)
+        open_span(ms, ms->far, later(from, ms->further.to), to);
+    for (unsigned i = 0; ahead && i < ms->channels; i++)
+        if (memsys_part_due(ms, i)) { /* it begins with all that was taken */
+            partition_due(ms->part[i].p);
+            ms->wake[i] = NEVER;
+        }
     ms->replied = ms->served = ms->far->tick[CLK_ICNT];
-    ms->apart = threads || memsys_ahead(ms);
+    ms->apart = threads || ahead;
     if (ms->apart)
         icnt_apart(ms->replies);
+}
+
+static void
+show_parts(struct memsys *ms)
+{
+    for (unsigned i = 0; i < ms->channels; i++)
+        if (ms->part[i].ran) {
+            ms->part[i].ran = false;
+            partition_show(ms->part[i].p);
+        }
+}
+
+static void
+close_far(struct memsys *ms)
+{
+    close_span(ms, ms->far);
+    ms->far_open = false;
+    show_parts(ms); /* that waited for replies */
 }
 
 /* -- ports -- */
@@ -512,6 +572,12 @@ memsys_inject(struct memsys *ms, const struct packet *p)
 }
 
 bool
+memsys_refused(const struct memsys *ms, unsigned i)
+{
+    return ms->port[i].refused;
+}
+
+bool
 memsys_unknown(const struct memsys *ms, unsigned i)
 {
     return ms->port[i].unknown;
@@ -628,6 +694,8 @@ part_goes_on(struct memsys *ms, struct part *part)
             tick[CLK_ICNT]++;
     }
     part->next = part_next(ms, p, tick, ms->far->to);
+    part->ran = true;
+    partition_end(p);
 }
 
 void
@@ -635,6 +703,7 @@ memsys_part(struct memsys *ms, unsigned i)
 {
     struct part *part = &ms->part[i];
     memcpy(part->tick, ms->far->tick, sizeof part->tick);
+    partition_begin(part->p);
     part->instant = ms->far->instants.v;
     part_goes_on(ms, part);
 }
@@ -660,10 +729,12 @@ take_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
             unsigned i = w * 64 + (unsigned)b;
             if (icnt_front_at(ms->requests, i) >= icnt)
                 continue;
-            struct part *part = &ms->part[i / ms->map.slices];
-            if (!partition_take(part->p, i % ms->map.slices, l2, icnt))
+            const unsigned k = i / ms->map.slices;
+            uint64_t at = partition_take(ms->part[k].p, i % ms->map.slices, l2, icnt);
+            if (!at)
                 continue;
-            part_wakes(ms, part, partition_l2_at(part->p));
+            at = clk_at_or_after(&ms->clk, CLK_L2, at, CLK_CORE);
+            ms->wake[k] = sooner(ms->wake[k], at);
             if (icnt_front_at(ms->requests, i) == NEVER)
                 bitset_del(ms->arrived, i);
         }
@@ -754,9 +825,9 @@ late_partitions_end(struct memsys *ms)
     ms->late_any = false;
 }
 
-/* Ports that have something new behind the crossbar or room before it. */
+/* Ports that have something new behind the crossbar. */
 static void
-notice_ports(struct memsys *ms)
+notice_replies(struct memsys *ms)
 {
     uint64_t *fresh = icnt_fresh(ms->replies);
     for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
@@ -765,9 +836,15 @@ notice_ports(struct memsys *ms)
             struct port *port = &ms->port[w * 64 + (unsigned)b];
             port->next = sooner(port->next, port_next(ms, port, ms->near.to - 1));
         }
-        ms->noticed[w] = fresh[w];
+        ms->noticed[w] |= fresh[w];
         fresh[w] = 0;
     }
+}
+
+/* Ports that have room before it. */
+static void
+notice_room(struct memsys *ms)
+{
     for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
         FOR_BITS(b, ms->granted[w])
         {
@@ -801,17 +878,72 @@ cross_replies(struct memsys *ms, uint64_t end)
 void
 memsys_replies(struct memsys *ms)
 {
-    if (ms->apart)
+    if (ms->apart && ms->far_opened)
         cross_replies(ms, ms->far->icnt_end);
+}
+
+void
+memsys_parts_done(struct memsys *ms)
+{
+    show_parts(ms);
+    if (ms->beside)
+        wake_parts(ms);
+    ms->beside = false;
+}
+
+/* Replies up to core cycle `now`, now that it is known what ports have taken. */
+static void
+follow_replies(struct memsys *ms, uint64_t now)
+{
+    icnt_together(ms->replies);
+    if (!ms->far_open)
+        return;
+    cross_replies(ms, sooner(ms->icnt_after[now - ms->near.from], ms->far->icnt_end));
+    for (unsigned w = 0; ms->late_any && w < BITSET_WORDS(ms->channels); w++)
+        FOR_BITS(b, ms->late[w])
+        { /* as far as they have come */
+            partition_end(ms->part[w * 64 + (unsigned)b].p);
+            partition_show(ms->part[w * 64 + (unsigned)b].p);
+        }
+}
+
+/* The rest of the replies, after the present window, as far as is known now. */
+static void
+close_replies(struct memsys *ms)
+{
+    if (ms->far_open && ms->replied < ms->far->icnt_end) {
+        icnt_apart(ms->replies);
+        cross_replies(ms, ms->far->icnt_end);
+        icnt_together(ms->replies);
+    }
+    if (ms->far_open && ms->replied == ms->far->icnt_end)
+        close_far(ms);
+    notice_replies(ms);
+}
+
+bool
+memsys_beside(struct memsys *ms, uint64_t from, uint64_t to)
+{
+    if (!ms->can_beside || to <= ms->further.to)
+        return false;
+    /* What was popped in the window counts for replies after it only. */
+    if (ms->far_open && ms->replied < ms->near.icnt_end)
+        return false;
+    icnt_together(ms->replies);
+    close_replies(ms);
+    if (ms->far_open)
+        return false;
+    wake_parts(ms);
+    memsys_open_far(ms, from, to, true);
+    ms->beside = true;
+    return true;
 }
 
 const uint64_t *
 memsys_cross(struct memsys *ms, uint64_t now)
 {
-    const uint64_t end = ms->icnt_after[now - ms->near.from];
-    icnt_together(ms->replies);
-    if (ms->far_open)
-        cross_replies(ms, sooner(end, ms->far->icnt_end));
+    if (!ms->beside)
+        follow_replies(ms, now);
     cross_requests(ms, now);
     uint64_t *granted = icnt_granted(ms->requests);
     for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
@@ -832,28 +964,25 @@ void
 memsys_close(struct memsys *ms)
 {
     memsys_cross(ms, ms->near.to - 1);
-    if (ms->far_open && ms->replied < ms->far->icnt_end) { /* as far as is known now */
-        icnt_apart(ms->replies);
-        cross_replies(ms, ms->far->icnt_end);
-        icnt_together(ms->replies);
+    if (!ms->beside) {
+        close_replies(ms);
+        wake_parts(ms);
     }
-    if (ms->far_open && ms->replied == ms->far->icnt_end) {
-        close_span(ms, ms->far);
-        ms->far_open = false;
-    }
-    notice_ports(ms);
+    notice_room(ms);
     ms->now = ms->near.to - 1;
 }
 
 void
 memsys_step(struct memsys *ms, uint64_t now)
 {
-    memsys_open(ms, now, now + 1, now + 1, false);
+    memsys_open(ms, now, now + 1);
+    memsys_open_far(ms, now, now + 1, false);
     for (unsigned i = 0; i < ms->ports; i++)
         memsys_port(ms, i, now);
     for (unsigned i = 0; i < ms->channels; i++)
         if (memsys_part_due(ms, i))
             memsys_part(ms, i);
+    memsys_parts_done(ms);
     memsys_close(ms);
 }
 

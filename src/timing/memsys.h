@@ -5,14 +5,22 @@
  * not depend on each other: what passes a crossbar takes longer, or partitions are a
  * window ahead of the ports and what is asked does not concern them so soon. So, for the
  * window [from, to):
- *   memsys_open
+ *   memsys_open, memsys_open_far
  *   in any order, in any host threads: memsys_part of each partition, and after all of
  *     these memsys_replies, which may be left out; and of each port, for its cycles c in
  *     order: memsys_port(c), memsys_eject (a port shows at most one reply a cycle), the
  *     cycle of its SMs, memsys_inject
+ *   memsys_parts_done
  *   in one thread, for the cycles c of the window in order: memsys_cross(c), and what
  *     could not go on without it
  *   memsys_close
+ * or, where memsys_beside allows it, that of the ports beside the partitions' next:
+ *   memsys_parts_done of the window before
+ *   memsys_beside in place of memsys_open_far
+ *   in any host threads: memsys_part of each, and then memsys_replies; and in one,
+ *     memsys_cross, what could not go on without it, memsys_close, memsys_open of the
+ *     next window, and then in any the ports' part of that
+ *   memsys_parts_done
  * Whether a packet finds room before a crossbar may depend on what the crossbar does in
  * the same window. memsys_inject then refuses it, and memsys_unknown says so: the port
  * must stop there, and try again after memsys_cross of that cycle (partitions do the like
@@ -48,11 +56,16 @@ unsigned memsys_window(const struct memsys *ms);
 bool memsys_ahead(const struct memsys *ms);
 /* A window that begins with core cycle `from` ends before this one. */
 uint64_t memsys_reach(const struct memsys *ms, uint64_t from);
-/* far: cycle up to which partitions and replies go, which may be ahead: by two of the
- * longest windows at most, counted from where the present one would begin; if they may
- * not, `to`. threads: memsys_replies may come before or beside what the ports do. */
-void memsys_open(struct memsys *ms, uint64_t from, uint64_t to, uint64_t far,
-                 bool threads);
+void memsys_open(struct memsys *ms, uint64_t from, uint64_t to);
+/* Partitions and replies go up to cycle `to`, where they may be ahead of the ports: by
+ * two of the longest windows at most, counted from where the one that begins with `from`
+ * would begin. threads: memsys_replies may come before or beside what the ports do. */
+void memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads);
+/* The same beside what follows the present window, which ends with `from`. False: they
+ * cannot go on before that; nothing is changed. */
+bool memsys_beside(struct memsys *ms, uint64_t from, uint64_t to);
+/* What partitions and memsys_replies have done is known to the requests. */
+void memsys_parts_done(struct memsys *ms);
 void memsys_close(struct memsys *ms);
 
 /* Partitions: their number; one for the open window; the core cycle in which it next has
@@ -90,6 +103,8 @@ const uint64_t *memsys_cross(struct memsys *ms, uint64_t now);
  * this cycle after memsys_cross. */
 bool memsys_inject(struct memsys *ms, const struct packet *p);
 bool memsys_unknown(const struct memsys *ms, unsigned port);
+/* It was refused in the last cycle the port was taken to. */
+bool memsys_refused(const struct memsys *ms, unsigned port);
 /* This packet was refused before, and it is known that there is still no room: in place
  * of memsys_inject, for less. False: unless that finds room. */
 bool memsys_still_full(struct memsys *ms, unsigned port, const struct packet *p);

@@ -23,8 +23,10 @@
  * long as its queue of replies is not full nothing else depends on whether one has left,
  * and its replies go when the crossbar follows. If the partition is ahead of the request
  * crossbar, its slices keep in mind when they could have taken a packet and when the
- * delay line lost one (struct past): partition_take then puts a packet there as if it had
- * been taken in time. */
+ * delay line lost one (struct past), so that partition_take knows whether a packet would
+ * have been taken in time; the delay line has it when the partition next begins. Since
+ * both may go on at once, they have nothing in common but what partition_show and
+ * partition_due pass from one to the other (struct door, struct hall). */
 #include "timing/partition.h"
 #include "timing/cache.h"
 
@@ -58,6 +60,23 @@ struct past {
     uint64_t rop, far; /* in these a piece left the delay line */
 };
 
+/* A slice as partition_take sees it. */
+struct door {
+    _Alignas(64) struct past past;
+    uint32_t rop, far; /* pieces in the delay lines */
+    bool room;         /* in `in` */
+};
+
+/* Pieces that packets taken will make in the delay lines, less those that struct door
+ * has: of one hall and the other. */
+struct owed {
+    _Alignas(64) uint32_t rop[2], far[2];
+};
+
+struct hall { /* packets taken that are not in the delay lines yet */
+    _Alignas(64) RING(struct delayed) q;
+};
+
 struct slice {
     struct cache *cache;
     struct stat_mem *stats;
@@ -71,7 +90,10 @@ struct slice {
                            when the crossbar is there; NEVER: not late */
     uint64_t reply_from; /* interconnect tick: the next reply goes then at the soonest */
     struct delay_line rop, far; /* far: packets from other parts */
-    struct past past;           /* if the partition is ahead */
+    struct past past;           /* if the partition is ahead; so are the next two */
+    struct door door[2];        /* one is seen, one is for what the partition does now */
+    struct owed owed;
+    struct hall hall[2]; /* one fills, one is for the delay lines */
     RING(struct request) in, out;
     RING(struct dram_req) miss, down, up;
     RING(uint32_t) woken;
@@ -90,9 +112,10 @@ struct partition {
     struct slice *slice;
     struct dram *dram;
     RING(struct dram_req) delay;
-    unsigned turn;    /* slice looked at first */
-    unsigned replies; /* slices with something in `out` */
-    bool late;        /* a slice is */
+    unsigned turn;       /* slice looked at first */
+    unsigned replies;    /* slices with something in `out` */
+    bool late;           /* a slice is */
+    uint8_t seen, fills; /* door and hall */
     uint64_t dram_at;
 };
 
@@ -149,7 +172,10 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
                        ? pieces * (m->partition.rop_latency + m->partition.far_latency +
                                    m->partition.queue_icnt_l2 + 1)
                        : 0);
+        for (unsigned k = 0; env->ahead && k < 2; k++)
+            ring_init(&s->hall[k].q, a, s->rop.most + s->far.most);
         ring_init(&s->in, a, m->partition.queue_icnt_l2);
+        s->door[0].room = true;
         ring_init(&s->out, a, m->partition.queue_l2_icnt);
         ring_init(&s->miss, a, larger(m->l2.miss_queue, 2));
         ring_init(&s->down, a, m->partition.queue_l2_dram);
@@ -212,23 +238,27 @@ pieces_of(unsigned unit, uint8_t sectors)
     return n;
 }
 
-/* icnt: first tick of the crossbar not done. */
-static void
-take(struct partition *p, struct slice *s, uint64_t now, uint64_t icnt)
+/* The packet that has arrived leaves the crossbar; icnt: first tick of that not done. */
+static struct delayed
+receive(const struct partition *p, const struct slice *s, uint64_t now, uint64_t icnt)
 {
     const struct icnt_msg *m = icnt_front(p->env.requests, s->number);
-    bool far = is_far(p, m->p.sm);
-    struct delay_line *line = far ? &s->far : &s->rop;
-    struct delayed *d = ring_push(&line->q);
-    d->p = m->p;
-    d->p.sectors = sectors_of(&m->p);
-    d->local = m->local & ~(uint64_t)127;
-    d->ready = now + p->env.m->partition.rop_latency +
-               (far ? p->env.m->partition.far_latency : 0);
+    struct delayed d = {.p = m->p, .local = m->local & ~(uint64_t)127};
+    d.p.sectors = sectors_of(&m->p);
+    d.ready = now + p->env.m->partition.rop_latency +
+              (is_far(p, m->p.sm) ? p->env.m->partition.far_latency : 0);
+    icnt_pop(p->env.requests, s->number, icnt);
+    return d;
+}
+
+static void
+delay(const struct partition *p, struct slice *s, const struct delayed *d)
+{
+    struct delay_line *line = is_far(p, d->p.sm) ? &s->far : &s->rop;
+    *ring_push(&line->q) = *d;
     if (line->q.n == 1)
         line->ready = d->ready;
     line->pieces += pieces_of(p->unit, d->p.sectors);
-    icnt_pop(p->env.requests, s->number, icnt);
 }
 
 /* The next piece of the packet at the front leaves the delay line. */
@@ -312,14 +342,18 @@ remember(const struct partition *p, struct slice *s, uint64_t now)
 static bool
 could_take(const struct partition *p, const struct slice *s, uint64_t now)
 {
-    if (now > s->past.last)
-        return can_take(p, s);
-    assert(s->past.last - now < PARTITION_PAST);
-    uint64_t since = ticks_between(now, s->past.last);
-    uint32_t rop = s->rop.pieces + (uint32_t)__builtin_popcountll(s->past.rop & since);
-    uint32_t far = s->far.pieces + (uint32_t)__builtin_popcountll(s->past.far & since);
-    return !(s->past.no_room >> now % PARTITION_PAST & 1) &&
-           lines_have_room(p, s, rop, far);
+    const struct door *d = &s->door[p->seen];
+    uint32_t rop = d->rop + s->owed.rop[0] + s->owed.rop[1];
+    uint32_t far = d->far + s->owed.far[0] + s->owed.far[1];
+    bool room = d->room;
+    if (now <= d->past.last) {
+        assert(d->past.last - now < PARTITION_PAST);
+        uint64_t since = ticks_between(now, d->past.last);
+        rop += (uint32_t)__builtin_popcountll(d->past.rop & since);
+        far += (uint32_t)__builtin_popcountll(d->past.far & since);
+        room = !(d->past.no_room >> now % PARTITION_PAST & 1);
+    }
+    return room && lines_have_room(p, s, rop, far);
 }
 
 /* -- misses and fills -- */
@@ -574,8 +608,10 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
     if (p->env.ahead)
         remember(p, s, now);
     else if (icnt_front_at(p->env.requests, s->number) < p->env.tick[CLK_ICNT] &&
-             can_take(p, s))
-        take(p, s, now, p->env.tick[CLK_ICNT]);
+             can_take(p, s)) {
+        struct delayed d = receive(p, s, now, p->env.tick[CLK_ICNT]);
+        delay(p, s, &d);
+    }
     if (s->woken.n && !ring_full(&s->out)) {
         uint32_t token = *ring_front(&s->woken);
         answer(p, s, &s->pool[token], now);
@@ -628,17 +664,61 @@ partition_l2_all(struct partition *p, uint64_t now)
         slice_tick(p, &p->slice[i], now);
 }
 
-bool
+void
+partition_due(struct partition *p)
+{
+    p->fills ^= 1;
+}
+
+void
+partition_begin(struct partition *p)
+{
+    if (!p->env.ahead)
+        return;
+    for (struct slice *s = p->slice; s < p->slice + p->slices; s++) {
+        struct hall *h = &s->hall[!p->fills];
+        if (!h->q.n)
+            continue;
+        for (; h->q.n; ring_pop(&h->q)) {
+            assert(ring_front(&h->q)->ready > s->past.last);
+            delay(p, s, ring_front(&h->q));
+        }
+        if (!ring_full(&s->in)) /* as in next_event */
+            s->at = sooner(s->at, sooner(s->rop.ready, s->far.ready));
+    }
+}
+
+void
+partition_end(struct partition *p)
+{
+    if (!p->env.ahead)
+        return;
+    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
+        s->door[!p->seen] =
+            (struct door){s->past, s->rop.pieces, s->far.pieces, in_has_room(p, s)};
+}
+
+void
+partition_show(struct partition *p)
+{
+    if (!p->env.ahead)
+        return;
+    p->seen ^= 1;
+    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
+        s->owed.rop[!p->fills] = s->owed.far[!p->fills] = 0;
+}
+
+uint64_t
 partition_take(struct partition *p, unsigned slice, uint64_t l2, uint64_t icnt)
 {
     struct slice *s = &p->slice[slice];
     if (!could_take(p, s, l2))
-        return false;
-    assert(l2 + p->env.m->partition.rop_latency > s->past.last);
-    take(p, s, l2, icnt);
-    if (!ring_full(&s->in)) /* as in next_event */
-        s->at = sooner(s->at, sooner(s->rop.ready, s->far.ready));
-    return true;
+        return 0;
+    struct delayed *d = ring_push(&s->hall[p->fills].q);
+    *d = receive(p, s, l2, icnt);
+    uint32_t *owed = is_far(p, d->p.sm) ? s->owed.far : s->owed.rop;
+    owed[p->fills] += pieces_of(p->unit, d->p.sectors);
+    return d->ready;
 }
 
 uint64_t
@@ -852,6 +932,17 @@ partition_prefill(struct partition *p, unsigned slice, uint64_t local, uint8_t s
         cache_fill(s->cache, local, cache_asked(s->cache), 0, wake, s, &ev);
 }
 
+/* In the delay lines, or on their way there. */
+static unsigned
+delayed_pieces(const struct partition *p, const struct slice *s)
+{
+    unsigned n = s->rop.pieces + s->far.pieces;
+    for (unsigned k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < s->hall[k].q.n; i++)
+            n += pieces_of(p->unit, ring_at(&s->hall[k].q, i)->p.sectors);
+    return n;
+}
+
 bool
 partition_idle(const struct partition *p)
 {
@@ -859,8 +950,8 @@ partition_idle(const struct partition *p)
         return false;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        if (s->rop.pieces | s->far.pieces | s->in.n | s->out.n | s->miss.n | s->down.n |
-            s->up.n | places_taken(&s->places))
+        if (delayed_pieces(p, s) | s->in.n | s->out.n | s->miss.n | s->down.n | s->up.n |
+            places_taken(&s->places))
             return false;
     }
     return true;
@@ -872,8 +963,7 @@ partition_owed(const struct partition *p)
     unsigned n = 0;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        n +=
-            s->rop.pieces + s->far.pieces + s->in.n + s->out.n + places_taken(&s->places);
+        n += delayed_pieces(p, s) + s->in.n + s->out.n + places_taken(&s->places);
     }
     return n;
 }
@@ -918,7 +1008,7 @@ partition_explain(const struct partition *p, struct strbuf *out)
             out,
             "L2 slice %u: %u in the delay line, %u before the L2%s, %u wait for "
             "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
-            s->number, s->rop.pieces + s->far.pieces, s->in.n,
+            s->number, delayed_pieces(p, s), s->in.n,
             s->stalled ? " (head held: no line, MSHR or room)" : "",
             places_taken(&s->places), s->woken.n, s->miss.n, s->down.n, s->up.n,
             s->out.n);

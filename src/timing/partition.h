@@ -43,11 +43,18 @@ void partition_l2(struct partition *p, uint64_t now);
 void partition_l2_all(struct partition *p, uint64_t now);
 /* Of a partition that is ahead of the request crossbar: slice s takes the packet that has
  * arrived for it (there is one), as it would have in L2 tick l2, one of the last
- * PARTITION_PAST it has done; icnt: the crossbar's first tick not done then. Only if the
- * partition is done with no tick in which the packet leaves the delay line. False: it has
- * no room. */
+ * PARTITION_PAST it has done or a later one; icnt: the crossbar's first tick not done
+ * then. The L2 tick in which the packet leaves the delay line, which must not come before
+ * the partition begins with it; 0: it has no room.
+ * What is taken up to partition_due, the partition begins with: partition_begin, its
+ * ticks, partition_end. Another thread may do so beside partition_take, which does not
+ * see it before partition_show. */
 enum { PARTITION_PAST = 64 };
-bool partition_take(struct partition *p, unsigned s, uint64_t l2, uint64_t icnt);
+uint64_t partition_take(struct partition *p, unsigned s, uint64_t l2, uint64_t icnt);
+void partition_due(struct partition *p);
+void partition_begin(struct partition *p);
+void partition_end(struct partition *p);
+void partition_show(struct partition *p);
 /* The request crossbar has something new for slice s; the L2 tick in which it comes. */
 uint64_t partition_notice(struct partition *p, unsigned s);
 

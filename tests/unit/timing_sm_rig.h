@@ -96,10 +96,28 @@ memsys_window(const struct memsys *ms)
     return 1;
 }
 void
-memsys_open(struct memsys *ms, uint64_t from, uint64_t to, uint64_t far, bool threads)
+memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
 {
     ms->now = from;
     mock_update(ms);
+}
+void
+memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
+{
+}
+bool
+memsys_beside(struct memsys *ms, uint64_t from, uint64_t to)
+{
+    return false;
+}
+void
+memsys_parts_done(struct memsys *ms)
+{
+}
+bool
+memsys_refused(const struct memsys *ms, unsigned port)
+{
+    return false;
 }
 void
 memsys_close(struct memsys *ms)
