@@ -886,8 +886,6 @@ void
 memsys_parts_done(struct memsys *ms)
 {
     show_parts(ms);
-    if (ms->beside)
-        wake_parts(ms);
     ms->beside = false;
 }
 

@@ -239,6 +239,14 @@ same_at_any_number_of_threads(void **state)
                                                    {"l2.mshrs", "4"},
                                                    {"clock.l2", "1333.25"},
                                                    {NULL}};
+    static const char *const all_narrow[][2] = {{"icnt.output_buffer", "6"},
+                                                {"icnt.eject_buffer", "2"},
+                                                {"partition.queue_l2_icnt", "4"},
+                                                {"partition.queue_icnt_l2", "5"},
+                                                {"partition.queue_l2_dram", "2"},
+                                                {"l2.mshrs", "4"},
+                                                {"clock.dram", "400"},
+                                                {NULL}};
     static const struct {
         const char *name;
         const char *const (*set)[2];
@@ -246,7 +254,7 @@ same_at_any_number_of_threads(void **state)
         {"gtx480", NULL},        {"titan", NULL},        {"gtx480", cluster},
         {"titan", narrow},       {"gtx480", clocks},     {"titan", narrow_slices},
         {"gtx480", level},       {"titan", level_wires}, {"gtx480", wires},
-        {"titan", narrow_wires}, {"gtx480", near}};
+        {"titan", narrow_wires}, {"gtx480", near},       {"gtx480", all_narrow}};
     (void)state;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
@@ -474,6 +482,70 @@ same_traces(void **state)
     }
 }
 
+struct samples {
+    struct launch_stats *v;
+    uint64_t *cycle;
+    size_t n;
+};
+
+static void
+sampled(void *user, uint64_t cycle, const struct launch_stats *so_far)
+{
+    struct samples *s = user;
+    s->v = xrealloc(s->v, (s->n + 1) * sizeof *s->v);
+    s->cycle = xrealloc(s->cycle, (s->n + 1) * sizeof *s->cycle);
+    s->v[s->n] = *so_far;
+    s->cycle[s->n++] = cycle;
+}
+
+static struct samples
+sample(const char *machine, uint64_t every, unsigned threads, unsigned window)
+{
+    struct samples s = {.v = NULL};
+    struct rig r;
+    rig_load(&r, machine, kernels[0].text, NULL);
+    r.opt.threads = threads;
+    r.opt.window = window;
+    r.opt.user = &s;
+    r.opt.sample = sampled;
+    r.opt.sample_cycles = every;
+    rig_buf(&r, 0, BYTES);
+    rig_param(&r, 1, kernels[0].n);
+    assert_true(rig_try(&r, kernels[0].grid, kernels[0].block, &(struct launch_stats){}));
+    rig_free(&r);
+    return s;
+}
+
+/* Counters are looked at in the same cycles, and are those of these cycles. */
+static void
+same_samples(void **state)
+{
+    (void)state;
+    static const uint64_t every[] = {50, 333};
+    for (size_t e = 0; e < 2; e++) {
+        struct samples one = sample("gtx480", every[e], 1, 0);
+        assert_true(one.n > 20);
+        for (unsigned threads = 1; threads <= 3; threads++) {
+            struct samples other = sample("gtx480", every[e], threads, threads == 1);
+            assert_int_equal(other.n, one.n);
+            for (size_t i = 0; i < one.n; i++) {
+                assert_int_equal(other.cycle[i], one.cycle[i]);
+                for (int k = 0; k < STAT_COUNTERS; k++)
+                    if (stats_at(&other.v[i], k) != stats_at(&one.v[i], k))
+                        fail_msg("counter %d in cycle %llu is %llu, but %llu with %u "
+                                 "threads",
+                                 k, (unsigned long long)one.cycle[i],
+                                 (unsigned long long)stats_at(&one.v[i], k),
+                                 (unsigned long long)stats_at(&other.v[i], k), threads);
+            }
+            free(other.v);
+            free(other.cycle);
+        }
+        free(one.v);
+        free(one.cycle);
+    }
+}
+
 int
 main(void)
 {
@@ -483,6 +555,7 @@ main(void)
         cmocka_unit_test(own_stores_are_seen_at_once),
         cmocka_unit_test(limits),
         cmocka_unit_test(same_traces),
+        cmocka_unit_test(same_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
