@@ -7,8 +7,9 @@
  * through its cycles by itself, and each memory partition through its own, which may be
  * those of the next window; in any order, in as many host threads as there are. Then, in
  * one thread, the crossbars follow, accesses to global memory take effect (exec_log: in
- * the order of cycle, SM, and issue in the SM), and blocks are dispatched. So every
- * thread count gives the same counters and memory.
+ * the order of cycle, SM, and issue in the SM), and blocks are dispatched; other threads
+ * go on with the partitions' next window meanwhile, where the memory system allows it. So
+ * every thread count gives the same counters and memory.
  *
  * A node's cycle: each SM takes one reply; SMs step; their packets go out as far as there
  * is room. Where a node needs what others do in the window - whether there is room
@@ -1225,6 +1226,7 @@ static void
 go_beside(struct run *r)
 {
     r->outcome = after_window(r);
+    assert(r->outcome != OVER);
     if (r->outcome == GO_ON && !go_on(r))
         r->outcome = FAILED;
     if (r->outcome == GO_ON) {
@@ -1397,7 +1399,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     r.sm = ARENA_ARRAY(r.arena, struct sm, g->m->sm.count);
     plan_windows(&r);
     memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
-    memsys_begin(g->mem);
+    memsys_begin(g->mem, r.threads > 1);
     memsys_no_skip(g->mem, g->opt.no_skip);
     uint32_t l1_ways = occ_l1_ways(g->m, k, r.plan.blocks);
     for (unsigned i = 0; i < g->m->sm.count; i++) {

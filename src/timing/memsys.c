@@ -1076,9 +1076,11 @@ under_way(const struct memsys *ms, uint64_t *replies, uint64_t *bursts)
 }
 
 void
-memsys_begin(struct memsys *ms)
+memsys_begin(struct memsys *ms, bool threads)
 {
     settle(ms);
+    for (unsigned i = 0; i < ms->channels; i++)
+        partition_alone(ms->part[i].p, !threads);
     memset(ms->stats, 0, ms->slices * sizeof *ms->stats);
     memset(&ms->own, 0, sizeof ms->own);
     for (unsigned i = 0; i < ms->ports; i++) {

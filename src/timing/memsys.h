@@ -45,8 +45,9 @@ struct memsys;
 struct memsys *memsys_new(const struct machine *m, struct diag_sink *diag);
 void memsys_free(struct memsys *ms);
 
-/* Counters start anew (a launch begins); L2 contents stay. */
-void memsys_begin(struct memsys *ms);
+/* Counters start anew (a launch begins); L2 contents stay. threads: of the following,
+ * partitions and ports go on in several, or memsys_beside is called. */
+void memsys_begin(struct memsys *ms, bool threads);
 
 /* Longest window in core cycles: a power of two, at most MEMSYS_WINDOW. */
 enum { MEMSYS_WINDOW = 32 };

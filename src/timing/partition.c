@@ -90,16 +90,17 @@ struct slice {
                            when the crossbar is there; NEVER: not late */
     uint64_t reply_from; /* interconnect tick: the next reply goes then at the soonest */
     struct delay_line rop, far; /* far: packets from other parts */
-    struct past past;           /* if the partition is ahead; so are the next two */
-    struct door door[2];        /* one is seen, one is for what the partition does now */
-    struct owed owed;
-    struct hall hall[2]; /* one fills, one is for the delay lines */
+    struct past past;           /* if the partition is ahead */
     RING(struct request) in, out;
     RING(struct dram_req) miss, down, up;
     RING(uint32_t) woken;
     struct request *pool; /* requests that wait for data */
     struct places places; /* of pool */
     uint32_t atomics;     /* in the pool */
+    /* If the partition is ahead of requests that cross beside it. */
+    struct door door[2]; /* one is seen, one is for what the partition does now */
+    struct owed owed;
+    struct hall hall[2]; /* one fills, one is for the delay lines */
 };
 
 struct partition {
@@ -115,6 +116,7 @@ struct partition {
     unsigned turn;       /* slice looked at first */
     unsigned replies;    /* slices with something in `out` */
     bool late;           /* a slice is */
+    bool alone;          /* partition_alone */
     uint8_t seen, fills; /* door and hall */
     uint64_t dram_at;
 };
@@ -338,20 +340,26 @@ remember(const struct partition *p, struct slice *s, uint64_t now)
     s->past.last = now;
 }
 
+static struct door
+as_it_is(const struct partition *p, const struct slice *s)
+{
+    return (struct door){s->past, s->rop.pieces, s->far.pieces, in_has_room(p, s)};
+}
+
 /* can_take as it was before tick `now`. */
 static bool
 could_take(const struct partition *p, const struct slice *s, uint64_t now)
 {
-    const struct door *d = &s->door[p->seen];
-    uint32_t rop = d->rop + s->owed.rop[0] + s->owed.rop[1];
-    uint32_t far = d->far + s->owed.far[0] + s->owed.far[1];
-    bool room = d->room;
-    if (now <= d->past.last) {
-        assert(d->past.last - now < PARTITION_PAST);
-        uint64_t since = ticks_between(now, d->past.last);
-        rop += (uint32_t)__builtin_popcountll(d->past.rop & since);
-        far += (uint32_t)__builtin_popcountll(d->past.far & since);
-        room = !(d->past.no_room >> now % PARTITION_PAST & 1);
+    const struct door d = p->alone ? as_it_is(p, s) : s->door[p->seen];
+    uint32_t rop = d.rop + s->owed.rop[0] + s->owed.rop[1];
+    uint32_t far = d.far + s->owed.far[0] + s->owed.far[1];
+    bool room = d.room;
+    if (now <= d.past.last) {
+        assert(d.past.last - now < PARTITION_PAST);
+        uint64_t since = ticks_between(now, d.past.last);
+        rop += (uint32_t)__builtin_popcountll(d.past.rop & since);
+        far += (uint32_t)__builtin_popcountll(d.past.far & since);
+        room = !(d.past.no_room >> now % PARTITION_PAST & 1);
     }
     return room && lines_have_room(p, s, rop, far);
 }
@@ -670,42 +678,58 @@ partition_due(struct partition *p)
     p->fills ^= 1;
 }
 
+/* What was taken comes into a delay line. */
+static void
+delay_taken(const struct partition *p, struct slice *s, const struct delayed *d)
+{
+    assert(d->ready > s->past.last);
+    delay(p, s, d);
+    if (!ring_full(&s->in)) /* as in next_event */
+        s->at = sooner(s->at, sooner(s->rop.ready, s->far.ready));
+}
+
 void
 partition_begin(struct partition *p)
 {
-    if (!p->env.ahead)
+    if (!p->env.ahead || p->alone)
         return;
-    for (struct slice *s = p->slice; s < p->slice + p->slices; s++) {
-        struct hall *h = &s->hall[!p->fills];
-        if (!h->q.n)
-            continue;
-        for (; h->q.n; ring_pop(&h->q)) {
-            assert(ring_front(&h->q)->ready > s->past.last);
-            delay(p, s, ring_front(&h->q));
-        }
-        if (!ring_full(&s->in)) /* as in next_event */
-            s->at = sooner(s->at, sooner(s->rop.ready, s->far.ready));
-    }
+    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
+        for (struct hall *h = &s->hall[!p->fills]; h->q.n; ring_pop(&h->q))
+            delay_taken(p, s, ring_front(&h->q));
 }
 
 void
 partition_end(struct partition *p)
 {
-    if (!p->env.ahead)
+    if (!p->env.ahead || p->alone)
         return;
     for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
-        s->door[!p->seen] =
-            (struct door){s->past, s->rop.pieces, s->far.pieces, in_has_room(p, s)};
+        s->door[!p->seen] = as_it_is(p, s);
 }
 
 void
 partition_show(struct partition *p)
 {
-    if (!p->env.ahead)
+    if (!p->env.ahead || p->alone)
         return;
     p->seen ^= 1;
     for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
         s->owed.rop[!p->fills] = s->owed.far[!p->fills] = 0;
+}
+
+void
+partition_alone(struct partition *p, bool alone)
+{
+    if (!p->env.ahead || p->alone == alone)
+        return;
+    p->alone = false;
+    for (unsigned k = 0; k < 2; k++) { /* first what was taken first */
+        partition_begin(p);
+        partition_end(p);
+        partition_show(p);
+        partition_due(p);
+    }
+    p->alone = alone;
 }
 
 uint64_t
@@ -714,6 +738,11 @@ partition_take(struct partition *p, unsigned slice, uint64_t l2, uint64_t icnt)
     struct slice *s = &p->slice[slice];
     if (!could_take(p, s, l2))
         return 0;
+    if (p->alone) {
+        struct delayed d = receive(p, s, l2, icnt);
+        delay_taken(p, s, &d);
+        return d.ready;
+    }
     struct delayed *d = ring_push(&s->hall[p->fills].q);
     *d = receive(p, s, l2, icnt);
     uint32_t *owed = is_far(p, d->p.sm) ? s->owed.far : s->owed.rop;

@@ -55,6 +55,8 @@ void partition_due(struct partition *p);
 void partition_begin(struct partition *p);
 void partition_end(struct partition *p);
 void partition_show(struct partition *p);
+/* alone: until the next call nothing goes on beside anything; for less, and the same. */
+void partition_alone(struct partition *p, bool alone);
 /* The request crossbar has something new for slice s; the L2 tick in which it comes. */
 uint64_t partition_notice(struct partition *p, unsigned s);
 

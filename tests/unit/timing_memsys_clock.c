@@ -63,7 +63,7 @@ ticks_of_a_launch(void **state)
     assert_non_null(ms);
     for (uint64_t now = 0; now <= 1000; now++)
         memsys_step(ms, now);
-    memsys_begin(ms);
+    memsys_begin(ms, false);
     memsys_step(ms, 700001000); /* nothing under way: one leap */
     struct launch_stats s = {0};
     memsys_stats(ms, &s);

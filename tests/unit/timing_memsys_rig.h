@@ -29,7 +29,7 @@ mem_rig(const char *machine, void (*change)(struct machine *m))
     r.ms = memsys_new(r.m, &d);
     assert_non_null(r.ms);
     memsys_step(r.ms, 0);
-    memsys_begin(r.ms);
+    memsys_begin(r.ms, false);
     diag_free(&d);
     return r;
 }

@@ -51,7 +51,7 @@ memsys_free(struct memsys *ms)
     free(ms);
 }
 void
-memsys_begin(struct memsys *ms)
+memsys_begin(struct memsys *ms, bool threads)
 {
 }
 bool
