@@ -668,12 +668,14 @@ list_parts(struct run *r)
 {
     unsigned k = r->nodes, n = 0;
     for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
-        q->node.n = q->part.n = 0;
+        q->part.n = 0;
         for (; k < q->end; k++)
             if (memsys_part_due(r->g->mem, k - r->nodes))
                 q->part.task[q->part.n++] = k - r->nodes;
         n += q->part.n;
+        q->node.n = 0; /* until list_nodes */
         atomic_store_explicit(&q->part.head, 0, memory_order_relaxed);
+        atomic_store_explicit(&q->node.head, 0, memory_order_relaxed);
         atomic_store_explicit(&q->came, false, memory_order_relaxed);
         atomic_store_explicit(&q->helped, 0, memory_order_relaxed);
     }
@@ -682,7 +684,7 @@ list_parts(struct run *r)
     return n;
 }
 
-/* The same of the nodes in the window. */
+/* The same of the nodes in the window, after list_parts. */
 static unsigned
 list_nodes(struct run *r)
 {
@@ -690,19 +692,17 @@ list_nodes(struct run *r)
     unsigned k = 0, n = 0;
     memset(r->ran, 0, BITSET_WORDS(r->nodes) * sizeof *r->ran);
     for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
-        q->node.n = 0;
         for (; k < q->end && k < r->nodes; k++)
             if (all || r->next[k] < r->to) {
                 q->node.task[q->node.n++] = k;
                 bitset_add(r->ran, k);
             }
         n += q->node.n;
-        atomic_store_explicit(&q->node.head, 0, memory_order_relaxed);
     }
     return n;
 }
 
-/* Nodes and partitions of what is open for them. */
+/* Nodes and partitions go through what is open for them. */
 static void
 run_window(struct run *r)
 {

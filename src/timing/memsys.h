@@ -63,7 +63,7 @@ void memsys_open(struct memsys *ms, uint64_t from, uint64_t to);
  * would begin. threads: memsys_replies may come before or beside what the ports do. */
 void memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads);
 /* The same beside what follows the present window, which ends with `from`. False: they
- * cannot go on before that; nothing is changed. */
+ * cannot go on before that. */
 bool memsys_beside(struct memsys *ms, uint64_t from, uint64_t to);
 /* What partitions and memsys_replies have done is known to the requests. */
 void memsys_parts_done(struct memsys *ms);

@@ -160,17 +160,24 @@ run(size_t i, const char *machine, unsigned threads, bool no_skip)
 }
 
 static void
-compare(size_t i, const struct outcome *a, const struct outcome *b, const char *what)
+same_counters(const char *name, const struct launch_stats *a,
+              const struct launch_stats *b, const char *what)
 {
-    const char *name = kernels[i].name;
     for (int k = 0; k < STAT_COUNTERS; k++)
-        if (stats_at(&a->stats, k) != stats_at(&b->stats, k)) {
+        if (stats_at(a, k) != stats_at(b, k)) {
             struct allot_stat_info info = {0};
             stats_info((size_t)k, &info);
             fail_msg("%s: %s is %llu, but %llu with %s", name, info.id,
-                     (unsigned long long)stats_at(&a->stats, k),
-                     (unsigned long long)stats_at(&b->stats, k), what);
+                     (unsigned long long)stats_at(a, k),
+                     (unsigned long long)stats_at(b, k), what);
         }
+}
+
+static void
+compare(size_t i, const struct outcome *a, const struct outcome *b, const char *what)
+{
+    const char *name = kernels[i].name;
+    same_counters(name, &a->stats, &b->stats, what);
     for (size_t k = 0; k < BYTES; k++)
         if (a->memory[k] != b->memory[k])
             fail_msg("%s: byte %zu of memory is %u, but %u with %s", name, k,
@@ -499,11 +506,11 @@ sampled(void *user, uint64_t cycle, const struct launch_stats *so_far)
 }
 
 static struct samples
-sample(const char *machine, uint64_t every, unsigned threads, unsigned window)
+sample(uint64_t every, unsigned threads, unsigned window)
 {
     struct samples s = {.v = NULL};
     struct rig r;
-    rig_load(&r, machine, kernels[0].text, NULL);
+    rig_load(&r, "gtx480", kernels[0].text, NULL);
     r.opt.threads = threads;
     r.opt.window = window;
     r.opt.user = &s;
@@ -522,21 +529,16 @@ same_samples(void **state)
 {
     (void)state;
     static const uint64_t every[] = {50, 333};
+    static const char *const what[] = {"windows of a cycle", "2 threads", "3 threads"};
     for (size_t e = 0; e < 2; e++) {
-        struct samples one = sample("gtx480", every[e], 1, 0);
+        struct samples one = sample(every[e], 1, 0);
         assert_true(one.n > 20);
         for (unsigned threads = 1; threads <= 3; threads++) {
-            struct samples other = sample("gtx480", every[e], threads, threads == 1);
+            struct samples other = sample(every[e], threads, threads == 1);
             assert_int_equal(other.n, one.n);
             for (size_t i = 0; i < one.n; i++) {
                 assert_int_equal(other.cycle[i], one.cycle[i]);
-                for (int k = 0; k < STAT_COUNTERS; k++)
-                    if (stats_at(&other.v[i], k) != stats_at(&one.v[i], k))
-                        fail_msg("counter %d in cycle %llu is %llu, but %llu with %u "
-                                 "threads",
-                                 k, (unsigned long long)one.cycle[i],
-                                 (unsigned long long)stats_at(&one.v[i], k),
-                                 (unsigned long long)stats_at(&other.v[i], k), threads);
+                same_counters("a sample", &one.v[i], &other.v[i], what[threads - 1]);
             }
             free(other.v);
             free(other.cycle);
