@@ -153,7 +153,7 @@ enter_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_set *set)
     p->cu_cls[cu] = (uint8_t)cls;
     for (unsigned k = in->first_operand; k < in->nsrc; k++, n++) {
         struct sm_bank *bank;
-        unsigned b = (in->reg[k] + fl->warp) % p->nbanks, at;
+        unsigned b = wrap((uint64_t)in->reg[k] + fl->warp, p->nbanks), at;
         bank = &p->bank[b];
         at = bank->head + bank->n++;
         bank->v[at >= cap ? at - cap : at] = (uint16_t)cu;

@@ -74,6 +74,8 @@ struct icnt {
     struct icnt_config c;
     unsigned words;          /* of a bit set over inputs */
     unsigned before, behind; /* latency before and behind the switch */
+    unsigned whole, turn;    /* allocation in cycles; step of a cycle from which it is one
+                              * more */
     struct input *in;
     struct output *out;
     struct outlet *outlet;
@@ -99,6 +101,8 @@ icnt_new(struct arena *a, const struct icnt_config *c)
     n->words = (unsigned)BITSET_WORDS(c->inputs);
     n->before = c->latency / 2;
     n->behind = c->latency - n->before;
+    n->whole = c->allocation / c->speedup;
+    n->turn = c->speedup - c->allocation % c->speedup;
     n->in = ARENA_ARRAY(a, struct input, c->inputs);
     n->out = ARENA_ARRAY(a, struct output, c->outputs);
     n->outlet = ARENA_ARRAY(a, struct outlet, c->outputs);
@@ -392,7 +396,8 @@ move_heads(struct icnt *n, uint64_t cycle)
     const unsigned words = n->words, owords = (unsigned)BITSET_WORDS(n->c.outputs);
     for (unsigned s = n->steps; s < n->c.speedup; s++) {
         const uint64_t k = cycle * n->c.speedup + s;
-        const uint64_t cross = cycle + (s + n->c.allocation) / n->c.speedup;
+        /* cycle of step k + allocation */
+        const uint64_t cross = cycle + n->whole + (s >= n->turn);
         take_bids(n, k);
         for (unsigned w = 0; w < owords; w++)
             FOR_BITS(b, n->asked[w])

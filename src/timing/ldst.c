@@ -880,9 +880,7 @@ step_l1d(struct ldst *l, struct bank *b, uint64_t now)
 static inline unsigned
 bank_of(const struct ldst *l, uint64_t addr)
 {
-    uint64_t k = addr >> l->bank_shift;
-    uint32_t mask = l->nbanks - 1;
-    return (unsigned)(l->nbanks & mask ? k % l->nbanks : k & mask);
+    return wrap(addr >> l->bank_shift, l->nbanks);
 }
 
 static void

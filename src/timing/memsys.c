@@ -114,6 +114,7 @@ struct memsys {
     struct part *part;
     struct port *port;
     uint16_t *port_of; /* by SM */
+    uint16_t *part_of; /* by slice */
 
     struct stat_mem *stats; /* by slice */
     struct stat_mem own;
@@ -237,11 +238,21 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     ms->replies = icnt_new(&mem, &c);
     ms->stats = ARENA_ARRAY(&mem, struct stat_mem, ms->slices);
     ms->part = ARENA_ARRAY(&mem, struct part, ms->channels);
+    uint8_t *half_of =
+        m->partition.halves > 1 ? ARENA_ARRAY(&mem, uint8_t, m->sm.count) : NULL;
+    ms->port_of = ARENA_ARRAY(&mem, uint16_t, m->sm.count);
+    for (unsigned i = 0; i < m->sm.count; i++) {
+        ms->port_of[i] = (uint16_t)(i / m->sm.per_cluster);
+        if (half_of)
+            half_of[i] = (uint8_t)(i * m->partition.halves / m->sm.count);
+    }
     struct partition_env env = {.m = m,
                                 .map = &ms->map,
                                 .clk = &ms->clk,
                                 .requests = ms->requests,
                                 .replies = ms->replies,
+                                .port_of = ms->port_of,
+                                .half_of = half_of,
                                 .ahead = ahead};
     for (unsigned i = 0; i < ms->channels; i++) {
         env.tick = ms->part[i].tick;
@@ -258,12 +269,12 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
         ring_init(&ms->port[i].fifo, &mem, m->icnt.eject_buffer);
         ms->port[i].next = NEVER;
     }
-    ms->port_of = ARENA_ARRAY(&mem, uint16_t, m->sm.count);
-    for (unsigned i = 0; i < m->sm.count; i++)
-        ms->port_of[i] = (uint16_t)(i / m->sm.per_cluster);
     ms->noticed = bitset_new(&mem, ms->ports);
     ms->woken = bitset_new(&mem, ms->ports);
     ms->granted = bitset_new(&mem, ms->ports);
+    ms->part_of = ARENA_ARRAY(&mem, uint16_t, ms->slices);
+    for (unsigned i = 0; i < ms->slices; i++)
+        ms->part_of[i] = (uint16_t)(i / ms->map.slices);
     ms->arrived = bitset_new(&mem, ms->slices);
     ms->wake = ARENA_ARRAY(&mem, uint64_t, ms->channels);
     ms->late = arena_alloc_aligned(&mem, (BITSET_WORDS(ms->channels) + 7) / 8 * 64, 64);
@@ -729,8 +740,8 @@ take_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
             unsigned i = w * 64 + (unsigned)b;
             if (icnt_front_at(ms->requests, i) >= icnt)
                 continue;
-            const unsigned k = i / ms->map.slices;
-            uint64_t at = partition_take(ms->part[k].p, i % ms->map.slices, l2, icnt);
+            const unsigned k = ms->part_of[i];
+            uint64_t at = partition_take(ms->part[k].p, i - k * ms->map.slices, l2, icnt);
             if (!at)
                 continue;
             at = clk_at_or_after(&ms->clk, CLK_L2, at, CLK_CORE);
@@ -760,8 +771,9 @@ step_requests(struct memsys *ms, uint64_t tick)
             FOR_BITS(b, fresh[w])
             {
                 unsigned i = w * 64 + (unsigned)b;
-                struct part *part = &ms->part[i / ms->map.slices];
-                part_wakes(ms, part, partition_notice(part->p, i % ms->map.slices));
+                const unsigned k = ms->part_of[i];
+                struct part *part = &ms->part[k];
+                part_wakes(ms, part, partition_notice(part->p, i - k * ms->map.slices));
             }
         fresh[w] = 0;
     }

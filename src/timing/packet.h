@@ -24,6 +24,13 @@ later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* k modulo n, which mostly is a power of two: without a division then. */
+static inline unsigned
+wrap(uint64_t k, unsigned n)
+{
+    return n & (n - 1) ? (unsigned)(k % n) : (unsigned)k & (n - 1);
+}
+
 enum packet_kind { PKT_READ, PKT_WRITE, PKT_ATOMIC };
 
 /* Which part of the SM asked; the reply goes back there. */

@@ -106,7 +106,9 @@ struct slice {
 struct partition {
     struct partition_env env;
     unsigned index, slices;
+    uint8_t half;                       /* as in half_of */
     unsigned unit;                      /* bytes answered as one piece */
+    uint16_t port_ticks[9];             /* of an L2's data port, by sectors */
     unsigned room;                      /* free entries wanted before a packet is taken */
     unsigned burst_bits, sector_bursts; /* log2 of a burst's bytes; bursts of a sector */
     bool no_l2;
@@ -153,7 +155,11 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     p->index = index;
     p->slices = m->partition.slices;
     p->no_l2 = !m->partition.l2_enabled;
+    p->half = (uint8_t)(index * m->partition.halves / m->dram.channels);
     p->unit = unit_of(m);
+    for (unsigned i = 0; i < 9; i++)
+        p->port_ticks[i] =
+            (uint16_t)(m->l2.port ? (32 * i + m->l2.port - 1) / m->l2.port : 1);
     unsigned pieces = p->unit >= 128 ? 1 : 128 / p->unit;
     p->burst_bits = (unsigned)__builtin_ctz(m->dram.burst); /* a power of two */
     p->sector_bursts = m->dram.burst < 32 ? 32 / m->dram.burst : 1;
@@ -216,8 +222,8 @@ sectors_of(const struct packet *p)
 static uint8_t
 piece_mask(unsigned unit, unsigned s)
 {
-    unsigned n = unit >= 128 ? 4 : unit / 32;
-    return (uint8_t)(((1u << n) - 1) << (s / n * n));
+    unsigned n = unit >= 128 ? 4 : unit / 32; /* a power of two */
+    return (uint8_t)(((1u << n) - 1) << (s & -n));
 }
 
 /* -- the way in -- */
@@ -226,18 +232,18 @@ piece_mask(unsigned unit, unsigned s)
 static bool
 is_far(const struct partition *p, unsigned sm)
 {
-    const struct machine *m = p->env.m;
-    unsigned n = m->partition.halves;
-    return n > 1 && sm * n / m->sm.count != p->index * n / m->dram.channels;
+    return p->env.half_of && p->env.half_of[sm] != p->half;
 }
 
 static unsigned
 pieces_of(unsigned unit, uint8_t sectors)
 {
-    unsigned n = 0;
-    for (; sectors; n++)
-        sectors &= (uint8_t)~piece_mask(unit, (unsigned)__builtin_ctz(sectors));
-    return n;
+    unsigned s = sectors; /* of each piece one is left */
+    if (unit >= 64)
+        s = (s | s >> 1) & 5;
+    if (unit >= 128)
+        s = (s | s >> 2) & 1;
+    return (unsigned)__builtin_popcount(s);
 }
 
 /* The packet that has arrived leaves the crossbar; icnt: first tick of that not done. */
@@ -472,9 +478,7 @@ fill(struct partition *p, struct slice *s, uint64_t now)
                 s->atomics--;
             }
         }
-        unsigned bytes = 32 * (unsigned)__builtin_popcount(r->sectors);
-        unsigned port = p->env.m->l2.port;
-        s->fill_free = now + (port ? (bytes + port - 1) / port : 1);
+        s->fill_free = now + p->port_ticks[__builtin_popcount(r->sectors)];
     }
     ring_pop(&s->up);
     if (was_full)
@@ -559,11 +563,9 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
         st->l2_atomics++;
     ++*(res == CACHE_HIT ? hit : res == CACHE_HIT_PENDING ? pending : missed);
 
-    unsigned bytes = res == CACHE_HIT ? r->p.bytes
-                     : ev.any ? 32 * (unsigned)__builtin_popcount(ev.dirty_sectors)
-                              : 0;
-    if (bytes)
-        s->port_free = now + (m->l2.port ? (bytes + m->l2.port - 1) / m->l2.port : 1);
+    unsigned moved = res == CACHE_HIT ? r->p.sectors : ev.any ? ev.dirty_sectors : 0;
+    if (moved)
+        s->port_free = now + p->port_ticks[__builtin_popcount(moved)];
     if (waits) {
         s->atomics += r->p.kind == PKT_ATOMIC;
         return true;
@@ -794,8 +796,7 @@ send_reply(struct partition *p, struct slice *s, unsigned flits, uint64_t cycle)
     struct request *r = ring_front(&s->out);
     if (ring_full(&s->out))
         s->at = 0;
-    icnt_push(p->env.replies, s->number, r->p.sm / p->env.m->sm.per_cluster, flits, &r->p,
-              0, cycle);
+    icnt_push(p->env.replies, s->number, p->env.port_of[r->p.sm], flits, &r->p, 0, cycle);
     s->stats->icnt_replies++;
     s->stats->icnt_reply_flits += flits;
     s->reply_from = cycle + 1;

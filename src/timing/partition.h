@@ -16,6 +16,8 @@ struct partition_env {
     const struct addrmap *map;
     const struct clk *clk;
     struct icnt *requests, *replies;
+    const uint16_t *port_of; /* by SM: its interconnect port */
+    const uint8_t *half_of;  /* by SM: part of the chip; NULL: there is one */
     const uint64_t *tick; /* by clock domain: this partition's first tick not done yet */
     bool ahead;           /* slices take requests by partition_take, not in their ticks */
 };

@@ -235,7 +235,7 @@ next_wanting(const struct sm *s)
     if (start >= s->nwarps)
         start = 0;
     for (unsigned k = 0; k <= words; k++) {
-        unsigned v = (start / 64 + k) % words;
+        unsigned v = wrap(start / 64 + k, words);
         uint64_t set = s->want[v];
         if (k == 0)
             set = set >> (start % 64) << (start % 64);

@@ -338,7 +338,7 @@ issue_cause(const struct sm_sched *c)
 void
 issue_cycle(struct sm *s, uint64_t now)
 {
-    unsigned first = (unsigned)(now % s->nsched);
+    unsigned first = wrap(now, s->nsched);
     if (s->every)
         s->look = all_schedulers(s);
     for (unsigned k = 0; k < s->nsched; k++) {

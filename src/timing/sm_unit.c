@@ -85,7 +85,7 @@ unit_next_event(const struct sm *s, uint64_t now)
         return NEVER;
     unsigned start = (unsigned)(now + 1) & (s->ring - 1), words = s->ring / 64;
     for (unsigned k = 0; k <= words; k++) {
-        unsigned w = (start / 64 + k) % words;
+        unsigned w = wrap(start / 64 + k, words);
         uint64_t v = s->wheel_used[w];
         if (k == 0)
             v = v >> (start % 64) << (start % 64);
@@ -108,7 +108,7 @@ write_registers(struct sm *s, unsigned w, const struct sm_inst *in)
     uint64_t bit = (uint64_t)1 << s->warp[w].pos;
     const uint16_t *dst = in->reg + in->nsrc;
     for (unsigned i = 0; i < in->ndst; i++)
-        p->bank_written |= (uint64_t)1 << (dst[i] + w) % p->nbanks;
+        p->bank_written |= (uint64_t)1 << wrap((uint64_t)dst[i] + w, p->nbanks);
     s->written |= p->bit;
     score_release(&s->score, w, dst, in->ndst, in->mem);
     if (c->hazard & bit) {
@@ -142,7 +142,9 @@ writeback_memory(struct sm *s)
         const struct sm_part *p = &s->part[s->split ? s->warp[fl->warp].sched : 0];
         s->worked = true;
         for (unsigned i = 0; i < in->ndst; i++)
-            if (p->bank_written >> (in->reg[in->nsrc + i] + fl->warp) % p->nbanks & 1)
+            if (p->bank_written >>
+                    wrap((uint64_t)in->reg[in->nsrc + i] + fl->warp, p->nbanks) &
+                1)
                 return;
         ldst_done_pop(s->ldst);
         complete(s, (uint16_t)token);
@@ -228,7 +230,7 @@ static void
 start_memory(struct sm *s, unsigned parts, uint64_t now)
 {
     for (unsigned i = 0; i < s->nparts; i++) {
-        struct sm_part *p = &s->part[(i + now) % s->nparts];
+        struct sm_part *p = &s->part[wrap(i + now, s->nparts)];
         if (!(parts & p->bit))
             continue;
         uint16_t f = latch_front(&p->ex[CLS_MEM]);
