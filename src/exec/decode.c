@@ -27,6 +27,20 @@ note_number(struct decoder *d, uint16_t r, bool write)
         list[(*n)++] = r;
 }
 
+/* Lines of the host's cache that a register lies in. */
+static void
+note_rows(struct decoder *d, uint32_t ref, unsigned bytes)
+{
+    struct exec_static *st = d->st;
+    for (uint32_t k = ref / 64; k <= (ref + bytes - 1) / 64 && k <= UINT16_MAX; k++) {
+        bool known = st->nrows == EXEC_ROWS;
+        for (unsigned i = 0; i < st->nrows; i++)
+            known |= st->rows[i] == k;
+        if (!known)
+            st->rows[st->nrows++] = (uint16_t)k;
+    }
+}
+
 /* defuse_each: the registers for the scoreboard, each once. Of an allocated function:
  * every 32-bit register that the operand covers, and predicates behind those. */
 static void
@@ -36,11 +50,16 @@ note_reg(void *user, int32_t reg, bool write, bool partial)
     const struct ptx_func *f = d->fi->f;
     const struct ptx_reg *r = &f->regs.v[reg];
     (void)partial;
+    unsigned bytes = ptx_type_bytes(r->type);
+    note_rows(d, d->fi->reg_ref[reg],
+              r->type == PTX_PRED ? 4
+              : bytes <= 4        ? ROW_BYTES
+                                  : bytes * LANES);
     if (!f->registers && !f->predicates) {
         note_number(d, (uint16_t)(d->fi->reg_base + (uint32_t)reg), write);
         return;
     }
-    unsigned bytes = ptx_type_bytes(r->type), n = bytes <= 4 ? 1 : bytes / 4;
+    unsigned n = bytes <= 4 ? 1 : bytes / 4;
     uint32_t first = r->place - 1u + (r->type == PTX_PRED ? f->registers : 0);
     for (unsigned i = 0; i < n; i++)
         note_number(d, (uint16_t)(d->fi->reg_base + first + i), write);

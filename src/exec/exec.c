@@ -34,12 +34,22 @@ forget_ranges(struct exec_cta *c)
     c->ex->generation = dev_generation(c->grid->mem);
 }
 
+/* Zeros, from a line of the host's cache on. */
+static void *
+lines(size_t bytes)
+{
+    void *v = aligned_alloc(64, align_up(bytes, 64) + 64);
+    if (!v)
+        abort(); /* out of memory, like xmalloc */
+    return memset(v, 0, bytes);
+}
+
 struct exec_cta *
 exec_cta_new(struct exec_grid *g)
 {
     const struct exec_prog *p = g->prog;
     const struct prog_priv *pp = p->priv;
-    struct exec_cta *c = xcalloc(1, sizeof *c);
+    struct exec_cta *c = lines(sizeof *c);
     c->grid = g;
     c->clock = g->clock;
     c->diag = g->diag;
@@ -47,16 +57,12 @@ exec_cta_new(struct exec_grid *g)
     c->nwarps = (c->nthreads + LANES - 1) / LANES;
     c->shared_bytes =
         g->dynamic_shared ? p->dynamic_base + g->dynamic_shared : p->static_shared;
-    c->warp = xcalloc(c->nwarps, sizeof *c->warp);
+    c->warp = lines(c->nwarps * sizeof *c->warp);
     c->ex = xcalloc(1, sizeof *c->ex);
     c->ex->range = xcalloc(pp->nslots + 1, sizeof *c->ex->range);
     forget_ranges(c);
-    size_t rows = align_up(p->row_bytes, 64) * c->nwarps;
-    c->ex->rows = aligned_alloc(64, rows + 64);
-    c->shared = aligned_alloc(64, align_up(c->shared_bytes, 64) + 64);
-    if (!c->ex->rows || !c->shared)
-        abort(); /* out of memory, like xmalloc */
-    memset(c->ex->rows, 0, rows + 64);
+    c->ex->rows = lines(align_up(p->row_bytes, 64) * c->nwarps);
+    c->shared = lines(c->shared_bytes);
     for (uint32_t i = 0; i < c->nwarps; i++) {
         struct exec_warp *w = &c->warp[i];
         w->index = i;

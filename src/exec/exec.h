@@ -15,6 +15,7 @@
 enum {
     EXEC_MAX_SRC = 26,
     EXEC_MAX_DST = 8,
+    EXEC_ROWS = 12,
     EXEC_INST_BYTES = 8,
     EXEC_BARRIERS = 16,
     EXEC_MAX_LIST = 256
@@ -48,6 +49,10 @@ struct exec_static {
     uint8_t copy, copy_n; /* enum exec_copy */
     uint16_t
         work; /* of a matrix product, in sixteenths of m16n8k16 with 16-bit factors */
+    /* Lines of 64 bytes of a warp's registers that it reads and writes: the first of
+     * them, if there are more. */
+    uint16_t rows[EXEC_ROWS];
+    uint8_t nrows;
     uint32_t line, col; /* PTX source */
     uint16_t op;        /* enum ptx_op */
 };
@@ -143,21 +148,15 @@ bool exec_grid_check(const struct exec_grid *g, struct diag_sink *diag);
 /* -- resident block -- */
 struct exec_warp;
 
+/* What every step needs comes first: one line of the host's cache, of the warp as of the
+ * block. */
 struct exec_cta {
-    struct exec_grid *grid;
-    uint32_t id; /* linear block index: x + y*nx + z*nx*ny */
-    struct exec_dim ctaid;
-    uint32_t nwarps, nthreads;
-    uint32_t live_warps;      /* not yet ended */
-    uint32_t holding;         /* threads that have neither ended nor executed relssp */
-    bool has_released;        /* some thread has executed relssp */
+    _Alignas(64) struct exec_grid *grid;
+    struct exec_cta_priv *ex; /* the executor's own: barriers, caches, storage */
+    struct exec_log *log;     /* NULL: accesses to global memory take effect at once */
     uint8_t *shared;          /* scratchpad contents */
     uint32_t shared_bytes;    /* static + dynamic */
-    struct exec_warp *warp;   /* nwarps of them */
-    uint32_t slot, sm;        /* free for the timing model; %smid reads sm (set it before
-                               * exec_cta_start) */
-    void *priv;               /* free for the timing model */
-    struct exec_cta_priv *ex; /* the executor's own: barriers, caches, storage */
+    uint32_t id;              /* linear block index: x + y*nx + z*nx*ny */
     /* Blocks share nothing that changes, so that different ones may run in different host
      * threads: each counts for itself (over all blocks this storage has held) and has a
      * clock and a place for faults, at first the grid's. */
@@ -165,7 +164,15 @@ struct exec_cta {
     const uint64_t *clock;
     struct diag_sink *diag;
     enum allot_failure failure; /* kind of its fault */
-    struct exec_log *log;       /* NULL: accesses to global memory take effect at once */
+    struct exec_dim ctaid;
+    uint32_t nwarps, nthreads;
+    uint32_t live_warps;    /* not yet ended */
+    uint32_t holding;       /* threads that have neither ended nor executed relssp */
+    bool has_released;      /* some thread has executed relssp */
+    struct exec_warp *warp; /* nwarps of them */
+    uint32_t slot, sm;      /* free for the timing model; %smid reads sm (set it before
+                             * exec_cta_start) */
+    void *priv;             /* free for the timing model */
 };
 
 /* Storage for one resident block of this grid, reused for one block after another. */
@@ -180,13 +187,13 @@ enum exec_warp_state {
 };
 
 struct exec_warp {
-    uint32_t pc;         /* of the next instruction */
-    uint32_t active;     /* lanes that execute it */
-    uint32_t released;   /* lanes that have ended or executed relssp */
-    uint8_t state;       /* enum exec_warp_state */
-    uint8_t barrier;     /* id it waits at */
-    uint32_t index;      /* in its block */
-    uint32_t dynamic_id; /* free for the timing model */
+    _Alignas(64) uint32_t pc; /* of the next instruction */
+    uint32_t active;          /* lanes that execute it */
+    uint32_t released;        /* lanes that have ended or executed relssp */
+    uint8_t state;            /* enum exec_warp_state */
+    uint8_t barrier;          /* id it waits at */
+    uint32_t index;           /* in its block */
+    uint32_t dynamic_id;      /* free for the timing model */
     struct exec_cta *cta;
     uint8_t *regs;         /* register rows, 64-byte aligned */
     const uint8_t *consts; /* the program's constant rows */

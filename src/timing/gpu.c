@@ -345,6 +345,9 @@ build_program(struct run *r)
             scale_tensor(in, st->work);
         in->barrier = st->is_barrier;
         in->fence = st->is_fence;
+        in->nrows = st->nrows;
+        for (unsigned k = 0; k < EXEC_ROWS; k++)
+            in->rows[k] = st->rows[k < st->nrows ? k : 0];
         in->copy = st->copy;
         in->copy_n = st->copy_n;
         in->mem = in->cls == CLS_MEM;

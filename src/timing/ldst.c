@@ -998,8 +998,10 @@ step_dispatch(struct ldst *l, uint64_t now)
                 return full;
             *ring_push(&b->q) =
                 (struct lane1){.ready = now + l->l1_latency, .a = *x, .op = id};
-            if (b->q.n == 1)
+            if (b->q.n == 1) {
                 b->ready = now + l->l1_latency;
+                cache_soon(l->l1d, x->addr);
+            }
             banks_used |= (uint64_t)1 << k;
             access_gone(l);
             continue;

@@ -120,6 +120,7 @@ sm_start_block(struct sm *s, uint32_t id, uint64_t now)
         unsigned w = k * s->prog->warps_per_cta + i, pos = s->warp[w].pos;
         struct sm_sched *c = &s->sched[s->warp[w].sched];
         s->warp[w].ew = &b->warp[i];
+        s->warp[w].regs = b->warp[i].regs;
         s->warp[w].unlocked = s->watched[k];
         s->warp[w].slot = (uint8_t)k;
         s->warp[w].buf_n = 0;

@@ -44,6 +44,8 @@ struct sm_inst {
     uint8_t cls;
     uint8_t barrier, fence, mem, concern;
     uint8_t copy, copy_n; /* enum exec_copy */
+    uint8_t nrows;
+    uint16_t rows[EXEC_ROWS]; /* as in exec_static; behind nrows the first again */
 };
 
 struct sm_program { /* of a launch, shared by all SMs */
@@ -133,9 +135,10 @@ struct sm_warp { /* a warp slot: all in one line of the host's cache */
     uint16_t flight_n; /* instructions under way */
     uint16_t mem_n;    /* of them memory ones that ldst has not taken yet */
     uint8_t buf_n;
-    uint8_t slot; /* of its block */
+    uint8_t slot : 7;     /* of its block */
+    uint8_t unlocked : 1; /* of a watched block, without what it shares */
     uint8_t sched, pos;
-    bool unlocked; /* of a watched block, without what it shares */
+    const uint8_t *regs; /* as in ew */
 };
 static_assert(sizeof(struct sm_warp) == 32, "two warps a line");
 
@@ -275,6 +278,21 @@ static inline unsigned
 sm_share(unsigned n, unsigned parts)
 {
     return n == 0 ? 0 : n / parts ? n / parts : 1;
+}
+
+/* Nothing of the warp's own keeps the instruction at hand from issuing: asks for what it
+ * needs in the host's cache. */
+static inline void
+warp_soon(const struct sm *s, unsigned w)
+{
+    const struct sm_warp *v = &s->warp[w];
+    const struct sm_inst *in = &s->prog->inst[v->buf_pc];
+    __builtin_prefetch(v->ew);
+    __builtin_prefetch(s->cta[v->slot]);
+    static_assert(EXEC_ROWS % 4 == 0, "four at a time");
+    for (unsigned k = 0; k < in->nrows; k += 4)
+        for (unsigned i = 0; i < 4; i++)
+            __builtin_prefetch(v->regs + 64 * in->rows[k + i]);
 }
 
 static inline bool

@@ -51,6 +51,8 @@ head_changed(struct sm *s, unsigned w)
         if (score_hazard_in(&s->score, s->score.memory, w, in->reg,
                             (unsigned)in->nsrc + in->ndst))
             c->load |= bit;
+    } else {
+        warp_soon(s, w);
     }
     if (in->concern && s->watched[s->warp[w].slot])
         c->concern |= bit;

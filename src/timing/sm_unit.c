@@ -115,8 +115,10 @@ write_registers(struct sm *s, unsigned w, const struct sm_inst *in)
         const struct sm_inst *h = &s->prog->inst[s->warp[w].buf_pc];
         unsigned n = (unsigned)h->nsrc + h->ndst;
         uint64_t before = c->hazard + c->load;
-        if (!score_hazard(&s->score, w, h->reg, n))
+        if (!score_hazard(&s->score, w, h->reg, n)) {
             c->hazard &= ~bit;
+            warp_soon(s, w);
+        }
         if (c->load & bit && !score_hazard_in(&s->score, s->score.memory, w, h->reg, n))
             c->load &= ~bit;
         s->look |= (uint8_t)((unsigned)(c->hazard + c->load != before) << k);
