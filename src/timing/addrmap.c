@@ -13,6 +13,7 @@
  * Where the number of slices is no power of two the hash is added modulo it. */
 #include "timing/addrmap.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool
@@ -64,13 +65,30 @@ extract(const struct addrmap_field *f, uint64_t a)
     return r;
 }
 
-static inline uint64_t
-deposit(const struct addrmap_field *f, uint64_t v)
+/* What `of` takes from an address, as far as it lies in `part`: from the bits of that
+ * part alone. */
+static void
+compose(struct addrmap_field *f, const struct addrmap_field *of, uint64_t part)
 {
-    uint64_t r = 0;
-    for (unsigned i = 0; i < f->n; i++)
-        r |= (v >> f->run[i].pos & f->run[i].mask) << f->run[i].shift;
-    return r;
+    memset(f, 0, sizeof *f);
+    f->width = of->width;
+    for (unsigned i = 0; i < of->n; i++)
+        for (unsigned k = 0; of->run[i].mask >> k & 1; k++) {
+            unsigned bit = of->run[i].shift + k, pos = of->run[i].pos + k;
+            if (!(part >> bit & 1))
+                continue;
+            unsigned at = (unsigned)__builtin_popcountll(part & low_mask(bit));
+            unsigned w = f->n ? (unsigned)__builtin_popcountll(f->run[f->n - 1].mask) : 0;
+            if (w && f->run[f->n - 1].shift + w == at &&
+                f->run[f->n - 1].pos + w == pos) {
+                f->run[f->n - 1].mask = low_mask(w + 1);
+                continue;
+            }
+            assert(f->n < sizeof f->run / sizeof *f->run);
+            f->run[f->n].shift = (uint8_t)at;
+            f->run[f->n].pos = (uint8_t)pos;
+            f->run[f->n++].mask = 1;
+        }
 }
 
 /* Primitive polynomials of degree 1..12 without their highest term. */
@@ -153,6 +171,10 @@ addrmap_init(struct addrmap *a, const struct machine *m, struct diag_sink *diag)
                    line);
     field_of(&a->slice, taken);
     field_of(&a->keep, ~taken);
+    compose(&a->local_row, &a->row, ~taken);
+    compose(&a->local_bank, &a->bank, ~taken);
+    compose(&a->local_column, &a->column, ~taken);
+    compose(&a->slice_bank, &a->bank, taken);
 
     const char *h = m->partition.channel_hash;
     a->hash = !strcmp(h, "xor") ? 1 : !strcmp(h, "ipoly") ? 2 : 0;
@@ -229,8 +251,8 @@ addrmap_slice(const struct addrmap *a, uint64_t addr)
 struct addr_dram
 addrmap_dram(const struct addrmap *a, uint32_t slice, uint64_t local)
 {
-    uint64_t own =
-        a->packed ? deposit(&a->keep, local) | deposit(&a->slice, slice) : local;
-    return (struct addr_dram){extract(&a->row, own), (uint32_t)extract(&a->bank, own),
-                              (uint32_t)extract(&a->column, own)};
+    return (struct addr_dram){
+        extract(&a->local_row, local),
+        (uint32_t)(extract(&a->local_bank, local) | extract(&a->slice_bank, slice)),
+        (uint32_t)extract(&a->local_column, local)};
 }

@@ -23,7 +23,9 @@ struct addrmap {
     bool pow2_subs;
     bool pow2_channels, packed; /* packed: slice bits are taken out of local addresses */
     unsigned channel_bits;
-    struct addrmap_field row, bank, column, slice, keep;
+    struct addrmap_field row, bank, column, slice, keep;      /* of a channel's address */
+    struct addrmap_field local_row, local_bank, local_column; /* of a slice's */
+    struct addrmap_field slice_bank; /* bits of the slice: where in the bank they are */
     unsigned map_bits;
     /* By byte of the address: the sum of x^(b + sub_bits) mod the polynomial over its
      * bits b. */

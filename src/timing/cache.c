@@ -299,28 +299,17 @@ victim(const struct cache *c, const struct set *t)
     return NO_WAY;
 }
 
-/* Words of the line that `sectors` cover. */
-static uint64_t
-words_of(uint8_t sectors)
-{
-    uint64_t w = 0;
-    for (unsigned s = 0; s < 8; s++)
-        if (sectors >> s & 1)
-            w |= (uint64_t)0xff << (8 * s);
-    return w;
-}
-
 static void
 replace(struct cache *c, const struct set *t, uint32_t way, uint64_t line,
         struct cache_eviction *ev)
 {
     struct line *l = &t->line[way];
     if (t->tag[way] != NO_TAG && l->dirty && ev) {
-        uint64_t whole = words_of(l->dirty & l->valid);
+        uint64_t whole = packet_words(l->dirty & l->valid);
         uint8_t some = l->dirty & l->partial;
-        *ev =
-            (struct cache_eviction){true, t->tag[way] << c->shift, l->dirty,
-                                    whole | (some ? t->words[way] & words_of(some) : 0)};
+        *ev = (struct cache_eviction){
+            true, t->tag[way] << c->shift, l->dirty,
+            whole | (some ? t->words[way] & packet_words(some) : 0)};
     }
     t->tag[way] = line;
     *l = (struct line){0};
@@ -636,22 +625,14 @@ put(const struct set *t, uint32_t way, uint8_t sectors, uint64_t words, bool dir
 {
     struct line *l = &t->line[way];
     uint64_t *had = &t->words[way];
-    for (unsigned s = 0; s < 8; s++) {
-        uint8_t bit = (uint8_t)(1u << s);
-        if (!(sectors & bit) || l->valid & bit)
-            continue;
-        uint64_t m = (uint64_t)0xff << (8 * s);
-        uint64_t w = words & m;
-        if (l->partial & bit)
-            w |= *had & m;
-        if (w == m) {
-            l->valid |= bit;
-            l->partial &= (uint8_t)~bit;
-        } else {
-            *had = (*had & ~m) | w;
-            l->partial |= bit;
-        }
-    }
+    uint8_t fresh = sectors & (uint8_t)~l->valid;
+    uint64_t all = packet_words(fresh);
+    uint64_t w = all & (words | (*had & packet_words(l->partial)));
+    uint8_t some = packet_touched(all & ~w), whole = fresh & (uint8_t)~some;
+    l->valid |= whole;
+    l->partial = (uint8_t)((l->partial & ~whole) | some);
+    uint64_t kept = packet_words(some);
+    *had = (*had & ~kept) | (w & kept);
     if (dirty)
         l->dirty |= sectors;
 }
@@ -677,7 +658,7 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
     struct set t = set_at(c, set_of(c, line));
     uint32_t way = find(c, &t, line);
     sectors &= c->all;
-    words &= words_of(sectors);
+    words &= packet_words(sectors);
     struct line *l = way == NO_WAY ? NULL : &t.line[way];
     uint8_t here = l ? (uint8_t)(sectors & (l->valid | l->partial)) : 0;
     uint8_t rest = sectors & (uint8_t)~here, coming = 0;
@@ -710,7 +691,7 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
             FOR_UNITS(s, c, units_of(c, rest))
             {
                 uint8_t u = (uint8_t)(c->unit << s);
-                if ((words & words_of(u)) != words_of(u))
+                if ((words & packet_words(u)) != packet_words(u))
                     fetch |= u;
             }
         r = l ? CACHE_SECTOR_MISS : CACHE_MISS;
@@ -747,8 +728,8 @@ enum cache_result
 cache_write(struct cache *c, uint64_t addr, uint8_t sectors, bool full, uint64_t now,
             bool room, struct cache_eviction *ev)
 {
-    return cache_write_words(c, addr, sectors, full ? words_of(sectors) : 0, false, now,
-                             room, ev);
+    return cache_write_words(c, addr, sectors, full ? packet_words(sectors) : 0, false,
+                             now, room, ev);
 }
 
 void

@@ -49,6 +49,24 @@ struct packet {
     uint32_t byte_mask; /* writes: which 4-byte words of the line are written */
 };
 
+/* 4-byte words of a line of up to 256 bytes that these sectors of it cover: to each bit a
+ * byte of ones. */
+static inline uint64_t
+packet_words(uint8_t sectors)
+{
+    uint64_t own = sectors * 0x0101010101010101u & 0x8040201008040201u;
+    return ((own + 0x7f7f7f7f7f7f7f7fu) >> 7 & 0x0101010101010101u) * 0xff;
+}
+
+/* Sectors of which there is a word. */
+static inline uint8_t
+packet_touched(uint64_t words)
+{
+    uint64_t low = (words & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu;
+    return (uint8_t)(((low | words) >> 7 & 0x0101010101010101u) * 0x0102040810204080u >>
+                     56);
+}
+
 /* Ring of T, of fixed capacity: RING(struct packet) q; ring_init(&q, arena, capacity).
  * It goes round in the first `span` places, a power of two, and takes more only when
  * those are full; an empty one starts anew. So a long ring with little in it stays in the

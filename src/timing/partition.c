@@ -435,11 +435,7 @@ static uint64_t
 words_of(const struct partition *p, const struct request *r)
 {
     uint64_t in_line = r->local & (p->env.m->l2.line - 1) & ~(uint64_t)127;
-    uint64_t mine = 0;
-    for (unsigned s = 0; s < 4; s++)
-        if (r->p.sectors >> s & 1)
-            mine |= (uint64_t)0xff << (8 * s);
-    return (r->p.byte_mask & mine) << (in_line / 4);
+    return (r->p.byte_mask & packet_words(r->p.sectors)) << (in_line / 4);
 }
 
 static void

@@ -9,6 +9,7 @@
  * the load/store unit that the rest of the SM cannot see is no cycle either. */
 #include "timing/sm.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static void
@@ -283,47 +284,51 @@ fetch_cycle(struct sm *s, uint64_t now)
 
 /* -- accounts -- */
 
+static inline uint64_t *
+cause_counter(struct stat_sm *t, enum sm_cause cause)
+{
+    static const uint16_t at[] = {
+        [CAUSE_USED] = offsetof(struct stat_sm, issue_used),
+        [CAUSE_STALL] = offsetof(struct stat_sm, issue_stall),
+        [CAUSE_LOCK] = offsetof(struct stat_sm, issue_lock),
+        [CAUSE_SCOREBOARD] = offsetof(struct stat_sm, issue_scoreboard),
+        [CAUSE_MEMORY] = offsetof(struct stat_sm, issue_memory),
+        [CAUSE_BARRIER] = offsetof(struct stat_sm, issue_barrier),
+        [CAUSE_FETCH] = offsetof(struct stat_sm, issue_fetch),
+        [CAUSE_EMPTY] = offsetof(struct stat_sm, issue_empty),
+    };
+    return (uint64_t *)(void *)((char *)t + at[cause]);
+}
+
+/* Of an SM whose schedulers have these causes: one bit each. */
+static inline uint64_t *
+cycle_counter(struct stat_sm *t, unsigned causes)
+{
+    enum { USED = 1 << CAUSE_USED, STALL = 1 << CAUSE_STALL };
+    static const uint16_t at[] = {
+        [0] = offsetof(struct stat_sm, idle_cycles),
+        [USED] = offsetof(struct stat_sm, active_cycles),
+        [STALL] = offsetof(struct stat_sm, stall_cycles),
+        [USED | STALL] = offsetof(struct stat_sm, active_cycles),
+    };
+    return (uint64_t *)(void *)((char *)t + at[causes & (USED | STALL)]);
+}
+
 /* n cycles in which each scheduler had its cause. */
 static void
 account(struct sm *s, uint64_t n)
 {
     struct stat_sm *t = s->stats;
-    bool used = false, stall = false;
+    unsigned causes = 0;
     for (unsigned k = 0; k < s->nsched; k++) {
         const struct sm_sched *c = &s->sched[k];
-        switch ((enum sm_cause)c->cause) {
-        case CAUSE_USED:
-            t->issue_used += n;
-            used = true;
-            break;
-        case CAUSE_STALL:
-            t->issue_stall += n;
-            stall = true;
-            break;
-        case CAUSE_LOCK:
-            t->issue_lock += n;
-            break;
-        case CAUSE_SCOREBOARD:
-            t->issue_scoreboard += n;
-            break;
-        case CAUSE_MEMORY:
-            t->issue_memory += n;
-            break;
-        case CAUSE_BARRIER:
-            t->issue_barrier += n;
-            break;
-        case CAUSE_FETCH:
-            t->issue_fetch += n;
-            break;
-        case CAUSE_EMPTY:
-            t->issue_empty += n;
-            break;
-        }
+        *cause_counter(t, c->cause) += n;
+        causes |= 1u << c->cause;
         if (c->lock)
             t->share_wait_cycles += (unsigned)bit_count(c->lock) * n;
     }
     t->issue_slots += n * s->nsched;
-    *(used ? &t->active_cycles : stall ? &t->stall_cycles : &t->idle_cycles) += n;
+    *cycle_counter(t, causes) += n;
     t->resident_block_cycles += n * s->blocks;
     t->resident_warp_cycles += n * s->live_warps;
 }
