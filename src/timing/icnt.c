@@ -53,13 +53,18 @@ struct input {
 static_assert(sizeof(struct input) == 64, "one line");
 
 struct output {                    /* the switch's side */
-    _Alignas(32) uint64_t free_at; /* step from which it can be given */
+    _Alignas(64) uint64_t free_at; /* step from which it can be given */
     uint64_t link_free; /* first cycle in which the output link has nothing to carry */
     uint64_t front_at;  /* set apart: when its outlet's first packet comes or came */
     uint16_t flits;     /* behind the switch */
     uint16_t next;      /* round-robin pointer */
     uint16_t bids;
+    /* Set apart: packets that its outlet does not see yet, behind those in its ring. */
+    uint32_t hidden, places; /* how many; for how many there is place */
+    uint32_t at, mask;       /* next of these places */
+    struct icnt_msg *v;
 };
+static_assert(sizeof(struct output) == 64, "one line");
 
 struct outlet { /* the port's side of an output */
     /* The first `popped` of q have gone; their room is free again from cycle `at` on. */
@@ -69,6 +74,8 @@ struct outlet { /* the port's side of an output */
     uint16_t popped;
 };
 static_assert(sizeof(struct outlet) == 64, "one line");
+
+enum { HIDDEN = 24 /* packets that mostly get into an outlet's ring at once */ };
 
 struct icnt {
     struct icnt_config c;
@@ -88,9 +95,10 @@ struct icnt {
     uint64_t *fresh;
     /* Changed in steps, while other threads read the above. */
     _Alignas(64) bool apart;
-    unsigned steps; /* made of the cycle that was left in part */
-    unsigned kept;  /* packets that wait in `keep` for their outlets */
-    unsigned heads; /* inputs that have one, but for those in `pushed` */
+    unsigned steps;  /* made of the cycle that was left in part */
+    unsigned kept;   /* packets that wait in `keep` for their outlets */
+    uint64_t *given; /* outputs with hidden packets */
+    unsigned heads;  /* inputs that have one, but for those in `pushed` */
 };
 
 struct icnt *
@@ -119,6 +127,7 @@ icnt_new(struct arena *a, const struct icnt_config *c)
     n->bids = ARENA_ARRAY(a, uint64_t, (size_t)n->words * c->outputs);
     n->asked = bitset_new(a, c->outputs);
     n->fresh = bitset_new(a, c->outputs);
+    n->given = bitset_new(a, c->outputs);
     return n;
 }
 
@@ -307,14 +316,51 @@ icnt_apart(struct icnt *n)
 {
     for (unsigned i = 0; i < n->c.outputs; i++) {
         take_back(n, i, NEVER - 1);
-        n->out[i].front_at = n->outlet[i].front_at;
+        struct output *o = &n->out[i];
+        struct outlet *l = &n->outlet[i];
+        o->front_at = l->front_at;
+        ring_reserve(&l->q, HIDDEN);
+        o->hidden = 0;
+        o->places = l->q.span - l->q.n;
+        o->v = l->q.v;
+        o->at = ring_index(&l->q, l->q.n);
+        o->mask = l->q.span - 1;
     }
     n->apart = true;
+}
+
+/* What has come through is to be seen by its outlet later. */
+static inline void
+hide(struct icnt *n, struct output *o, const struct icnt_msg *m)
+{
+    if (o->hidden == o->places) { /* and so do those that follow */
+        n->keep[n->kept++] = *m;
+        return;
+    }
+    o->v[o->at] = *m;
+    o->at = (o->at + 1) & o->mask;
+    if (!o->hidden++)
+        bitset_add(n->given, m->out);
 }
 
 void
 icnt_together(struct icnt *n)
 {
+    for (unsigned w = 0; w < BITSET_WORDS(n->c.outputs); w++) {
+        FOR_BITS(b, n->given[w])
+        {
+            unsigned out = w * 64 + (unsigned)b;
+            struct outlet *l = &n->outlet[out];
+            l->q.n += n->out[out].hidden;
+            assert(l->q.n <= l->q.cap);
+            n->out[out].hidden = 0;
+            if (l->front_at == NEVER) {
+                l->front_at = ring_at(&l->q, l->popped)->at;
+                bitset_add(n->fresh, out);
+            }
+        }
+        n->given[w] = 0;
+    }
     for (unsigned i = 0; i < n->kept; i++)
         arrive(n, &n->keep[i]);
     n->kept = 0;
@@ -349,7 +395,7 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
     o->next = (uint16_t)(in + 1 == n->c.inputs ? 0 : in + 1);
     if (n->apart) {
         o->front_at = sooner(o->front_at, m->at);
-        n->keep[n->kept++] = *m;
+        hide(n, o, m);
     } else {
         arrive(n, m);
     }

@@ -98,6 +98,13 @@ enum { RING_SPAN = 8 }; /* at first */
     (assert((r)->n), --(r)->n ? (void)((r)->head = ((r)->head + 1) & ((r)->span - 1))    \
                               : (void)((r)->head = 0, (r)->span = RING_SPAN))
 
+/* Places for so many more, as far as the capacity goes. */
+#define ring_reserve(r, more)                                                            \
+    do {                                                                                 \
+        while ((r)->span - (r)->n < (more) && (r)->span < (r)->cap)                      \
+            (r)->span = ring_widen((r)->v, sizeof *(r)->v, (r)->head, (r)->span);        \
+    } while (0)
+
 static inline void *
 ring_alloc(struct arena *a, size_t bytes, size_t align)
 {
@@ -115,8 +122,8 @@ ring_places(uint32_t cap)
     return n;
 }
 
-/* A ring that fills its span from `head` on gets twice of it: what lies before head comes
- * behind the rest. */
+/* A ring that goes round in its span from `head` on gets twice of it: what lies before
+ * head comes behind the rest. */
 static inline uint32_t
 ring_widen(void *v, size_t size, uint32_t head, uint32_t span)
 {
