@@ -75,7 +75,10 @@ struct outlet { /* the port's side of an output */
 };
 static_assert(sizeof(struct outlet) == 64, "one line");
 
-enum { HIDDEN = 24 /* packets that mostly get into an outlet's ring at once */ };
+enum {
+    STEPS = 128, /* ahead of which heads that wait are sorted; a power of two */
+    HIDDEN = 24  /* packets that mostly get into an outlet's ring at once */
+};
 
 struct icnt {
     struct icnt_config c;
@@ -90,11 +93,14 @@ struct icnt {
     uint8_t *pushed;   /* by input: a head came since the last step, not yet in `idle` */
     uint64_t *granted; /* inputs that got an output since the caller last cleared them */
     uint64_t *idle;    /* inputs with a head that has not bid */
+    uint64_t *ripe;    /* of those by step, modulo STEPS: which bid in it */
     uint64_t *bids;    /* outputs x inputs */
     uint64_t *asked;   /* outputs with bids */
     uint64_t *fresh;
     /* Changed in steps, while other threads read the above. */
     _Alignas(64) bool apart;
+    uint64_t step;   /* first not made yet: of all that is due before, heads have bid */
+    uint64_t far_at; /* least step of heads that are further ahead; NEVER: none */
     unsigned steps;  /* made of the cycle that was left in part */
     unsigned kept;   /* packets that wait in `keep` for their outlets */
     uint64_t *given; /* outputs with hidden packets */
@@ -124,6 +130,8 @@ icnt_new(struct arena *a, const struct icnt_config *c)
     n->pushed = arena_alloc_aligned(a, (c->inputs + 63) / 64 * 64, 64);
     n->granted = bitset_new(a, c->inputs);
     n->idle = bitset_new(a, c->inputs);
+    n->ripe = ARENA_ARRAY(a, uint64_t, (size_t)n->words * STEPS);
+    n->far_at = NEVER;
     n->bids = ARENA_ARRAY(a, uint64_t, (size_t)n->words * c->outputs);
     n->asked = bitset_new(a, c->outputs);
     n->fresh = bitset_new(a, c->outputs);
@@ -245,6 +253,28 @@ any_pushed(const struct icnt *n)
     return any;
 }
 
+/* A head waits for the step from which it may bid. */
+static inline void
+wait_to_bid(struct icnt *n, unsigned in)
+{
+    const uint64_t at = n->in[in].bid_at;
+    bitset_add(n->idle, in);
+    if (at >= n->step + STEPS)
+        n->far_at = sooner(n->far_at, at);
+    else
+        bitset_add(n->ripe + later(at, n->step) % STEPS * n->words, in);
+}
+
+/* Those that were too far ahead for the ring. */
+NOINLINE static void
+look_again(struct icnt *n)
+{
+    n->far_at = NEVER;
+    for (unsigned w = 0; w < n->words; w++)
+        FOR_BITS(b, n->idle[w])
+    wait_to_bid(n, w * 64 + (unsigned)b);
+}
+
 /* What was pushed since the last step. */
 static void
 take_in(struct icnt *n)
@@ -254,7 +284,7 @@ take_in(struct icnt *n)
     for (unsigned i = 0; i < n->c.inputs; i++)
         if (n->pushed[i]) {
             n->pushed[i] = 0;
-            bitset_add(n->idle, i);
+            wait_to_bid(n, i);
             n->heads++;
         }
 }
@@ -410,7 +440,7 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
         if (i->bid_at < h)
             i->bid_at = h;
         i->out = next->out;
-        bitset_add(n->idle, in);
+        wait_to_bid(n, in);
     } else {
         n->heads--;
     }
@@ -420,19 +450,31 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
 static void
 take_bids(struct icnt *n, uint64_t k)
 {
-    for (unsigned w = 0; w < n->words; w++) {
-        uint64_t left = n->idle[w];
-        FOR_BITS(b, left)
-        {
-            const struct input *i = &n->in[w * 64 + b];
-            if (i->bid_at > k)
-                continue;
-            left &= ~((uint64_t)1 << b);
-            n->bids[(size_t)i->out * n->words + w] |= (uint64_t)1 << b;
-            if (!n->out[i->out].bids++)
-                bitset_add(n->asked, i->out);
+    const unsigned words = n->words;
+    if (k >= n->step + STEPS) /* all that is in the ring is due */
+        n->step = k + 1 - STEPS;
+    if (k + STEPS / 2 >= n->far_at)
+        look_again(n);
+    const uint64_t from = n->step;
+    n->step = k + 1;
+    for (unsigned w = 0; w < words; w++) {
+        if (!n->idle[w])
+            continue;
+        uint64_t *ripe = n->ripe + w, due = 0;
+        for (uint64_t s = from; s <= k; s++) {
+            due |= ripe[s % STEPS * words];
+            ripe[s % STEPS * words] = 0;
         }
-        n->idle[w] = left;
+        if (!due)
+            continue;
+        n->idle[w] &= ~due;
+        FOR_BITS(b, due)
+        {
+            const unsigned out = n->in[w * 64 + b].out;
+            n->bids[(size_t)out * words + w] |= (uint64_t)1 << b;
+            if (!n->out[out].bids++)
+                bitset_add(n->asked, out);
+        }
     }
 }
 
@@ -457,6 +499,7 @@ move_heads(struct icnt *n, uint64_t cycle)
                 if (!fits(n, out, ring_front(&n->in[in].q)->flits, cycle)) {
                     if (n->apart && o->front_at < cycle) { /* and may have been popped */
                         n->steps = s;
+                        n->step = k; /* what is pushed meanwhile may bid in it */
                         return false;
                     }
                     continue;
