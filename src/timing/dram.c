@@ -44,7 +44,8 @@ enum next { ACTIVATE, PRECHARGE, READ, WRITE, KINDS };
 
 struct flight { /* data of the last burst of a request */
     uint64_t done;
-    struct dram_req r;
+    uint16_t entry;
+    bool answered;
 };
 
 struct dram {
@@ -70,9 +71,11 @@ struct dram {
     uint64_t *can_col, *can_row, *can; /* banks (survey); can: either */
     uint64_t next_refresh;
 
+    /* Requests by number, from dram_take until they have gone back. */
+    struct dram_req *req;
     struct dram_entry *entry;
     uint16_t *first;  /* by bank */
-    uint16_t free;    /* list of unused entries */
+    uint16_t free;    /* list of unused numbers */
     uint64_t *wanted; /* banks with requests in the queue, and none in work */
     uint64_t *busy;   /* banks with one in work */
     unsigned queued, working;
@@ -80,7 +83,7 @@ struct dram {
     uint64_t order;
 
     RING(struct flight) flight;
-    RING(struct dram_req) back;
+    RING(uint16_t) back;
     uint64_t cmd_at; /* no command can be issued before */
 
     uint64_t settled; /* tick up to which occupancy is summed */
@@ -170,13 +173,17 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
     d->can_row = bitset_new(a, d->banks);
     d->can = bitset_new(a, d->banks);
     d->group_col_at = ARENA_ARRAY(a, uint64_t, m->dram.groups);
-    unsigned n = m->dram.queue + d->banks;
-    d->entry = ARENA_ARRAY(a, struct dram_entry, n);
+    unsigned flights = larger(m->dram.tCL, m->dram.tWL) + d->burst;
+    unsigned n =
+        dram_most_taken(m) + m->dram.queue + d->banks + flights + m->dram.return_queue;
+    assert(n < DRAM_NONE);
+    d->req = ARENA_ARRAY(a, struct dram_req, n);
+    d->entry = arena_alloc_aligned(a, n * sizeof *d->entry, 64);
     for (unsigned i = 0; i < n; i++)
         d->entry[i].next = (uint16_t)(i + 1 < n ? i + 1 : DRAM_NONE);
     d->wanted = bitset_new(a, d->banks);
     d->busy = bitset_new(a, d->banks);
-    ring_init(&d->flight, a, larger(m->dram.tCL, m->dram.tWL) + d->burst);
+    ring_init(&d->flight, a, flights);
     ring_init(&d->back, a, m->dram.return_queue);
     d->next_refresh = m->dram.tREFI ? m->dram.tREFI : NEVER;
     d->cmd_at = NEVER;
@@ -200,6 +207,34 @@ dram_watch(struct dram *d,
     d->watch_user = user;
 }
 
+unsigned
+dram_most_taken(const struct machine *m)
+{
+    return m->dram.queue + m->dram.return_queue;
+}
+
+uint16_t
+dram_take(struct dram *d, const struct dram_req *r)
+{
+    uint16_t i = d->free;
+    d->free = d->entry[i].next;
+    d->req[i] = *r;
+    return i;
+}
+
+const struct dram_req *
+dram_taken(const struct dram *d, uint16_t i)
+{
+    return &d->req[i];
+}
+
+static void
+give_back(struct dram *d, uint16_t i)
+{
+    d->entry[i].next = d->free;
+    d->free = i;
+}
+
 bool
 dram_full(const struct dram *d)
 {
@@ -216,15 +251,18 @@ occupancy(struct dram *d, uint64_t now)
 }
 
 void
-dram_push(struct dram *d, const struct dram_req *r, uint64_t now)
+dram_push(struct dram *d, uint16_t i, uint64_t now)
 {
     assert(!dram_full(d));
     occupancy(d, now);
-    uint16_t i = d->free;
-    struct dram_entry *e = &d->entry[i];
-    d->free = e->next;
-    *e = (struct dram_entry){
-        .r = *r, .arrived = now, .order = d->order++, .next = DRAM_NONE};
+    const struct dram_req *r = &d->req[i];
+    d->entry[i] = (struct dram_entry){.row = r->row,
+                                      .arrived = now,
+                                      .order = d->order++,
+                                      .next = DRAM_NONE,
+                                      .bursts = r->bursts,
+                                      .write = r->write,
+                                      .answered = r->answered};
     struct bank *b = &d->bank[r->bank];
     if (d->first[r->bank] == DRAM_NONE)
         d->first[r->bank] = i;
@@ -473,7 +511,7 @@ static void
 column(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
 {
     struct dram_entry *e = &d->entry[b->cur];
-    bool write = e->r.write;
+    bool write = e->write;
     d->col_at = now + d->tCCD;
     d->group_col_at[b->group] = now + d->tCCDL;
     d->held |= 1u << b->group;
@@ -495,19 +533,18 @@ column(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
         b->pre_at = pre;
     d->stats->dram_busy += d->burst;
     note(d, now, write ? DRAM_WRITE : DRAM_READ, bank, b->row);
-    if (e->r.bursts > 1) {
-        e->r.bursts--;
+    if (e->bursts > 1) {
+        e->bursts--;
         return;
     }
     struct flight *f = ring_push(&d->flight);
     f->done = done;
-    f->r = e->r;
+    f->entry = b->cur;
+    f->answered = e->answered;
     if (b->missed)
         d->stats->dram_row_misses++;
     else
         d->stats->dram_row_hits++;
-    e->next = d->free;
-    d->free = b->cur;
     b->cur = DRAM_NONE;
     bitset_del(d->busy, bank);
     if (d->first[bank] != DRAM_NONE)
@@ -612,8 +649,8 @@ assign(struct dram *d, uint64_t now)
         occupancy(d, now);
         unlink_entry(d, bank, i);
         b->cur = i;
-        b->want = d->entry[i].r.row;
-        b->write = d->entry[i].r.write;
+        b->want = d->entry[i].row;
+        b->write = d->entry[i].write;
         b->missed = false;
         bitset_add(d->busy, bank);
         bitset_del(d->wanted, bank);
@@ -633,10 +670,12 @@ dram_tick(struct dram *d, uint64_t now)
         refresh(d, now);
     if (d->flight.n && ring_front(&d->flight)->done <= now) {
         const struct flight *f = ring_front(&d->flight);
-        if (!f->r.answered || !ring_full(&d->back)) {
+        if (!f->answered || !ring_full(&d->back)) {
             bool was_full = ring_full(&d->flight);
-            if (f->r.answered)
-                *ring_push(&d->back) = f->r;
+            if (f->answered)
+                *ring_push(&d->back) = f->entry;
+            else
+                give_back(d, f->entry);
             ring_pop(&d->flight);
             if (was_full)
                 d->cmd_at = 0;
@@ -651,12 +690,13 @@ dram_tick(struct dram *d, uint64_t now)
 const struct dram_req *
 dram_return_front(const struct dram *d)
 {
-    return d->back.n ? ring_front(&d->back) : NULL;
+    return d->back.n ? &d->req[*ring_front(&d->back)] : NULL;
 }
 
 void
 dram_return_pop(struct dram *d)
 {
+    give_back(d, *ring_front(&d->back));
     ring_pop(&d->back);
 }
 
@@ -666,7 +706,7 @@ dram_next(const struct dram *d, uint64_t now)
     uint64_t t = d->working ? d->cmd_at : NEVER;
     if (d->flight.n) {
         const struct flight *f = ring_front(&d->flight);
-        if (f->done < t && (!f->r.answered || !ring_full(&d->back)))
+        if (f->done < t && (!f->answered || !ring_full(&d->back)))
             t = f->done;
     }
     if (d->queued && t > now + 1 && any_wanted(d))
@@ -686,9 +726,9 @@ dram_bursts(const struct dram *d)
     unsigned n = 0;
     for (unsigned b = 0; b < d->banks; b++) {
         if (d->bank[b].cur != DRAM_NONE)
-            n += d->entry[d->bank[b].cur].r.bursts;
+            n += d->entry[d->bank[b].cur].bursts;
         for (uint16_t i = d->first[b]; i != DRAM_NONE; i = d->entry[i].next)
-            n += d->entry[i].r.bursts;
+            n += d->entry[i].bursts;
     }
     return n;
 }

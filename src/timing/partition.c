@@ -77,6 +77,16 @@ struct hall { /* packets taken that are not in the delay lines yet */
     _Alignas(64) RING(struct delayed) q;
 };
 
+struct come { /* a fill that has come from the DRAM */
+    uint32_t token;
+    uint8_t sectors;
+};
+
+struct on_its_way {  /* to the controller */
+    uint64_t ready;  /* core cycle in which it is there */
+    uint16_t number; /* dram_take */
+};
+
 struct slice {
     struct cache *cache;
     struct stat_mem *stats;
@@ -92,7 +102,11 @@ struct slice {
     struct delay_line rop, far; /* far: packets from other parts */
     struct past past;           /* if the partition is ahead */
     RING(struct request) in, out;
-    RING(struct dram_req) miss, down, up;
+    /* To the DRAM: misses and what is written back; the first `down` of them have got as
+     * far as the queue to the channel. */
+    RING(struct dram_req) miss;
+    uint32_t down, down_cap, miss_cap;
+    RING(struct come) up; /* from the DRAM */
     RING(uint32_t) woken;
     struct request *pool; /* requests that wait for data */
     struct places places; /* of pool */
@@ -114,7 +128,7 @@ struct partition {
     bool no_l2;
     struct slice *slice;
     struct dram *dram;
-    RING(struct dram_req) delay;
+    RING(struct on_its_way) delay;
     unsigned turn;       /* slice looked at first */
     unsigned replies;    /* slices with something in `out` */
     bool late;           /* a slice is */
@@ -185,8 +199,9 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
         ring_init(&s->in, a, m->partition.queue_icnt_l2);
         s->door[0].room = true;
         ring_init(&s->out, a, m->partition.queue_l2_icnt);
-        ring_init(&s->miss, a, larger(m->l2.miss_queue, 2));
-        ring_init(&s->down, a, m->partition.queue_l2_dram);
+        s->miss_cap = larger(m->l2.miss_queue, 2);
+        s->down_cap = m->partition.queue_l2_dram;
+        ring_init(&s->miss, a, s->miss_cap + s->down_cap);
         ring_init(&s->up, a, m->partition.queue_dram_l2);
         uint64_t n = p->no_l2 ? 4096 : (uint64_t)m->l2.mshrs * m->l2.merge;
         if (n > 4096)
@@ -198,7 +213,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     p->dram = dram_new(a, m, &stats[0], diag);
     if (!p->dram)
         return NULL;
-    ring_init(&p->delay, a, m->dram.queue + m->dram.return_queue);
+    ring_init(&p->delay, a, dram_most_taken(m));
     p->dram_at = NEVER;
     return p;
 }
@@ -406,6 +421,25 @@ ask_dram(struct partition *p, struct slice *s, uint64_t local, uint8_t sectors,
         s->stats->l2_fetched_sectors += (unsigned)__builtin_popcount(sectors);
 }
 
+static uint32_t
+miss_room(const struct slice *s)
+{
+    return s->miss_cap + s->down - s->miss.n;
+}
+
+static bool
+down_full(const struct slice *s)
+{
+    return s->down == s->down_cap;
+}
+
+/* The first of the misses that have not got there can get into the channel's queue. */
+static bool
+can_go_down(const struct slice *s)
+{
+    return s->miss.n != s->down && !down_full(s);
+}
+
 static bool
 pool_full(const struct slice *s)
 {
@@ -449,18 +483,18 @@ atomic_write(struct partition *p, struct slice *s, const struct request *r, uint
 static void
 fill(struct partition *p, struct slice *s, uint64_t now)
 {
-    const struct dram_req *r = ring_front(&s->up);
+    const struct come *r = ring_front(&s->up);
     bool was_full = ring_full(&s->up);
     if (p->no_l2) {
         uint32_t token = r->token;
         if (s->pool[token].p.kind == PKT_ATOMIC) {
-            if (ring_full(&s->miss))
+            if (!miss_room(s))
                 return;
             ask_dram(p, s, s->pool[token].local, s->pool[token].mask, true, false, NONE);
         }
         *ring_push(&s->woken) = token;
     } else {
-        if (s->fill_free > now || s->miss.cap - s->miss.n < 1)
+        if (s->fill_free > now || !miss_room(s))
             return;
         uint32_t before = s->woken.n;
         struct cache_eviction ev;
@@ -512,14 +546,14 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
     const struct machine *m = p->env.m;
     const struct request *r = ring_front(&s->in);
     if (p->no_l2) {
-        if (pool_full(s) || ring_full(&s->miss))
+        if (pool_full(s) || !miss_room(s))
             return false;
         uint32_t token = pool_take(s, r);
         ask_dram(p, s, r->local, r->mask, r->p.kind == PKT_WRITE, true, token);
         return true;
     }
     /* A miss may need two places: the fetch, and the eviction's write-back. */
-    bool room = s->miss.cap - s->miss.n >= 2;
+    bool room = miss_room(s) >= 2;
     bool write = r->p.kind == PKT_WRITE, waits = false;
     struct cache_eviction ev;
     enum cache_result res;
@@ -582,14 +616,14 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
     uint64_t t = NEVER;
     if (s->woken.n && out_room)
         return now + 1;
-    if (s->miss.n && !ring_full(&s->down))
+    if (can_go_down(s))
         return now + 1;
     if (s->up.n) { /* waits for the port, or for the miss queue (which wakes the slice) */
         t = s->fill_free > now ? s->fill_free : now + 1;
-        if (ring_full(&s->miss))
+        if (!miss_room(s))
             t = NEVER;
     }
-    if (s->in.n && !s->stalled && out_room && !ring_full(&s->down)) {
+    if (s->in.n && !s->stalled && out_room && !down_full(s)) {
         uint64_t u = s->port_free > now ? s->port_free : now + 1;
         t = u < t ? u : t;
     }
@@ -626,17 +660,15 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
     }
     if (s->up.n)
         fill(p, s, now);
-    if (s->miss.n && !ring_full(&s->down)) {
-        if (!s->down.n)
+    if (can_go_down(s)) {
+        if (!s->down++)
             p->dram_at = 0;
-        *ring_push(&s->down) = *ring_front(&s->miss);
-        ring_pop(&s->miss);
         if (s->stalled) {
             s->stats->l2_stall_cycles += now - s->stalled_at;
             s->stalled = false;
         }
     }
-    if (s->in.n && !s->stalled && !ring_full(&s->out) && !ring_full(&s->down) &&
+    if (s->in.n && !s->stalled && !ring_full(&s->out) && !down_full(s) &&
         s->port_free <= now) {
         if (access_l2(p, s, now))
             ring_pop(&s->in);
@@ -883,7 +915,7 @@ partition_dram(struct partition *p, uint64_t now, uint64_t core)
     if (r) {
         struct slice *s = &p->slice[r->slice];
         if (!ring_full(&s->up)) {
-            *ring_push(&s->up) = *r;
+            *ring_push(&s->up) = (struct come){r->token, r->sectors};
             dram_return_pop(d);
             s->at = 0;
         }
@@ -895,26 +927,26 @@ partition_dram(struct partition *p, uint64_t now, uint64_t core)
         for (unsigned i = 0; i < p->slices; i++) {
             unsigned n = p->turn + i;
             struct slice *s = &p->slice[n < p->slices ? n : n - p->slices];
-            if (!s->down.n)
+            if (!s->down)
                 continue;
             if (moved) {
                 more = true;
                 break;
             }
-            struct dram_req *e = ring_push(&p->delay);
-            *e = *ring_front(&s->down);
-            e->ready = core + p->env.m->dram.latency;
-            if (ring_full(&s->down))
+            *ring_push(&p->delay) = (struct on_its_way){
+                core + p->env.m->dram.latency, dram_take(d, ring_front(&s->miss))};
+            if (down_full(s))
                 s->at = 0;
-            ring_pop(&s->down);
+            ring_pop(&s->miss);
+            s->down--;
             p->turn = s->index + 1u == p->slices ? 0 : s->index + 1u;
             moved = true;
-            more = s->down.n != 0;
+            more = s->down != 0;
         }
         more = more && down_room(p);
     }
     if (p->delay.n && ring_front(&p->delay)->ready <= core && !dram_full(d)) {
-        dram_push(d, ring_front(&p->delay), now);
+        dram_push(d, ring_front(&p->delay)->number, now);
         ring_pop(&p->delay);
     }
 
@@ -933,7 +965,7 @@ partition_dram(struct partition *p, uint64_t now, uint64_t core)
     }
     if (t > now + 1 && !more && down_room(p))
         for (unsigned i = 0; i < p->slices; i++)
-            if (p->slice[i].down.n)
+            if (p->slice[i].down)
                 t = now + 1;
     p->dram_at = t;
 }
@@ -976,7 +1008,7 @@ partition_idle(const struct partition *p)
         return false;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        if (delayed_pieces(p, s) | s->in.n | s->out.n | s->miss.n | s->down.n | s->up.n |
+        if (delayed_pieces(p, s) | s->in.n | s->out.n | s->miss.n | s->up.n |
             places_taken(&s->places))
             return false;
     }
@@ -999,13 +1031,11 @@ partition_bursts(const struct partition *p)
 {
     unsigned n = dram_bursts(p->dram);
     for (uint32_t k = 0; k < p->delay.n; k++)
-        n += ring_at(&p->delay, k)->bursts;
+        n += dram_taken(p->dram, ring_at(&p->delay, k)->number)->bursts;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
         for (uint32_t k = 0; k < s->miss.n; k++)
             n += ring_at(&s->miss, k)->bursts;
-        for (uint32_t k = 0; k < s->down.n; k++)
-            n += ring_at(&s->down, k)->bursts;
     }
     return n;
 }
@@ -1036,7 +1066,7 @@ partition_explain(const struct partition *p, struct strbuf *out)
             "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
             s->number, delayed_pieces(p, s), s->in.n,
             s->stalled ? " (head held: no line, MSHR or room)" : "",
-            places_taken(&s->places), s->woken.n, s->miss.n, s->down.n, s->up.n,
+            places_taken(&s->places), s->woken.n, s->miss.n - s->down, s->down, s->up.n,
             s->out.n);
     }
     strbuf_printf(out, "DRAM channel %u: %u on the way; ", p->index, p->delay.n);

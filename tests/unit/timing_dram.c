@@ -64,14 +64,13 @@ done(struct rig *r)
 static void
 push(struct rig *r, unsigned bank, uint64_t row, bool write, uint32_t token)
 {
-    dram_push(r->d,
-              &(struct dram_req){.bank = (uint16_t)bank,
-                                 .row = row,
-                                 .bursts = 1,
-                                 .write = write,
-                                 .answered = !write,
-                                 .token = token},
-              r->now);
+    const struct dram_req q = {.bank = (uint16_t)bank,
+                               .row = row,
+                               .bursts = 1,
+                               .write = write,
+                               .answered = !write,
+                               .token = token};
+    dram_push(r->d, dram_take(r->d, &q), r->now);
 }
 
 /* Ticks up to and including t. */
@@ -350,10 +349,9 @@ several_bursts(void **state)
 {
     (void)state;
     struct rig *r = rig(NULL);
-    dram_push(r->d,
-              &(struct dram_req){
-                  .bank = 2, .row = 3, .bursts = 2, .answered = true, .token = 9},
-              0);
+    const struct dram_req q = {
+        .bank = 2, .row = 3, .bursts = 2, .answered = true, .token = 9};
+    dram_push(r->d, dram_take(r->d, &q), 0);
     run_to(r, 100);
     expect(r, 1, 13, DRAM_READ, 2);
     expect(r, 2, 16, DRAM_READ, 2);
@@ -600,8 +598,8 @@ sleeps_exactly(void **state)
                                  .answered = !(z / 320 % 2),
                                  .token = (uint32_t)t};
             assert_false(dram_full(b->d));
-            dram_push(a->d, &q, t);
-            dram_push(b->d, &q, t);
+            dram_push(a->d, dram_take(a->d, &q), t);
+            dram_push(b->d, dram_take(b->d, &q), t);
         }
         next = dram_next(b->d, t);
         at = t;

@@ -10,7 +10,6 @@
 struct dram_req {
     uint64_t row;
     uint64_t local; /* address inside the slice, for the way back */
-    uint64_t ready; /* the caller's: core cycle in which it reaches the controller */
     uint32_t token; /* the caller's */
     uint16_t bank;
     uint8_t bursts;  /* column commands it needs */
@@ -20,12 +19,15 @@ struct dram_req {
     bool answered; /* it comes back through the return queue when done */
 };
 
-/* What a request waiting in the controller's queue looks like to a policy. */
+/* What a request waiting in the controller's queue looks like to a policy: half a line of
+ * the host's cache. */
 struct dram_entry {
-    struct dram_req r;
+    _Alignas(32) uint64_t row;
     uint64_t arrived; /* tick */
     uint64_t order;   /* of arrival */
     uint16_t next;    /* in the bank's list, DRAM_NONE: last */
+    uint8_t bursts;   /* still to come */
+    bool write, answered;
 };
 enum { DRAM_NONE = 0xffff };
 

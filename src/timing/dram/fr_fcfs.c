@@ -11,7 +11,7 @@ pick(const struct dram_view *v, unsigned bank, bool open, uint64_t row)
     if (!open || v->now - v->entry[oldest].arrived > v->age_limit)
         return oldest;
     for (uint16_t i = oldest; i != DRAM_NONE; i = v->entry[i].next)
-        if (v->entry[i].r.row == row)
+        if (v->entry[i].row == row)
             return i;
     return oldest;
 }
