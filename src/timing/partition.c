@@ -37,8 +37,7 @@
 struct request { /* one piece of a packet */
     _Alignas(64) struct packet p;
     uint64_t local;
-    uint64_t ready; /* L2 tick: leaves the delay line; goes to the crossbar */
-    uint8_t mask;   /* sectors of the L2 line */
+    uint8_t mask; /* sectors of the L2 line */
 };
 
 struct delayed { /* a packet in a delay line; p.sectors: those that have not left it */
@@ -82,6 +81,12 @@ struct come { /* a fill that has come from the DRAM */
     uint8_t sectors;
 };
 
+struct reply {
+    uint64_t ready; /* L2 tick before which it cannot go to the crossbar */
+    uint32_t of;    /* request */
+    uint32_t flits;
+};
+
 struct on_its_way {  /* to the controller */
     uint64_t ready;  /* core cycle in which it is there */
     uint16_t number; /* dram_take */
@@ -101,16 +106,20 @@ struct slice {
     uint64_t reply_from; /* interconnect tick: the next reply goes then at the soonest */
     struct delay_line rop, far; /* far: packets from other parts */
     struct past past;           /* if the partition is ahead */
-    RING(struct request) in, out;
+    /* Requests by number, from `in` until their reply has gone or, if there is none, they
+     * are done. */
+    struct request *request;
+    struct places numbers;
+    RING(uint32_t) in;
+    RING(struct reply) out;
+    RING(uint32_t) woken;           /* their data are there */
+    uint32_t waiting, most_waiting; /* for data, or woken */
+    uint32_t atomics;               /* of those */
     /* To the DRAM: misses and what is written back; the first `down` of them have got as
      * far as the queue to the channel. */
     RING(struct dram_req) miss;
     uint32_t down, down_cap, miss_cap;
     RING(struct come) up; /* from the DRAM */
-    RING(uint32_t) woken;
-    struct request *pool; /* requests that wait for data */
-    struct places places; /* of pool */
-    uint32_t atomics;     /* in the pool */
     /* If the partition is ahead of requests that cross beside it. */
     struct door door[2]; /* one is seen, one is for what the partition does now */
     struct owed owed;
@@ -207,8 +216,10 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
         if (n > 4096)
             n = 4096;
         ring_init(&s->woken, a, (uint32_t)n);
-        s->pool = ARENA_SPARSE(a, struct request, n);
-        places_init(&s->places, a, (uint32_t)n);
+        s->most_waiting = (uint32_t)n;
+        n += s->in.cap + s->out.cap;
+        s->request = ARENA_SPARSE(a, struct request, n);
+        places_init(&s->numbers, a, (uint32_t)n);
     }
     p->dram = dram_new(a, m, &stats[0], diag);
     if (!p->dram)
@@ -292,7 +303,9 @@ enter_queue(struct partition *p, struct slice *s, struct delay_line *line)
     unsigned first = (unsigned)__builtin_ctz(d->p.sectors);
     uint8_t piece = d->p.sectors & piece_mask(p->unit, first);
     unsigned in_line = p->no_l2 ? 0 : (unsigned)(d->local & (p->env.m->l2.line - 1)) / 32;
-    struct request *r = ring_push(&s->in);
+    uint32_t number = places_take(&s->numbers);
+    struct request *r = &s->request[number];
+    *ring_push(&s->in) = number;
     r->p = d->p;
     r->p.addr = (d->p.addr & ~(uint64_t)127) + 32 * first;
     r->p.bytes = (uint16_t)(32 * __builtin_popcount(piece));
@@ -440,20 +453,6 @@ can_go_down(const struct slice *s)
     return s->miss.n != s->down && !down_full(s);
 }
 
-static bool
-pool_full(const struct slice *s)
-{
-    return places_taken(&s->places) == s->places.cap;
-}
-
-static uint32_t
-pool_take(struct slice *s, const struct request *r)
-{
-    uint32_t i = places_take(&s->places);
-    s->pool[i] = *r;
-    return i;
-}
-
 static void
 wake(void *user, uint32_t token)
 {
@@ -461,7 +460,7 @@ wake(void *user, uint32_t token)
     if (token == NONE)
         return;
     *ring_push(&s->woken) = token;
-    __builtin_prefetch(&s->pool[token]);
+    __builtin_prefetch(&s->request[token]);
 }
 
 /* Words of the L2 line that a write covers. */
@@ -487,10 +486,11 @@ fill(struct partition *p, struct slice *s, uint64_t now)
     bool was_full = ring_full(&s->up);
     if (p->no_l2) {
         uint32_t token = r->token;
-        if (s->pool[token].p.kind == PKT_ATOMIC) {
+        const struct request *q = &s->request[token];
+        if (q->p.kind == PKT_ATOMIC) {
             if (!miss_room(s))
                 return;
-            ask_dram(p, s, s->pool[token].local, s->pool[token].mask, true, false, NONE);
+            ask_dram(p, s, q->local, q->mask, true, false, NONE);
         }
         *ring_push(&s->woken) = token;
     } else {
@@ -502,7 +502,7 @@ fill(struct partition *p, struct slice *s, uint64_t now)
         if (ev.any)
             ask_dram(p, s, ev.addr, ev.dirty_sectors, true, false, NONE);
         for (uint32_t i = before; s->atomics && i < s->woken.n; i++) {
-            const struct request *q = &s->pool[*ring_at(&s->woken, i)];
+            const struct request *q = &s->request[*ring_at(&s->woken, i)];
             if (q->p.kind == PKT_ATOMIC) {
                 atomic_write(p, s, q, now);
                 s->atomics--;
@@ -521,14 +521,21 @@ fill(struct partition *p, struct slice *s, uint64_t now)
 
 /* -- the access -- */
 
+static unsigned
+reply_flits(const struct partition *p, const struct packet *k)
+{
+    const struct machine *m = p->env.m;
+    return icnt_flits(m->icnt.header + (k->kind == PKT_WRITE ? 0 : k->bytes),
+                      m->icnt.flit);
+}
+
 static void
-answer(struct partition *p, struct slice *s, const struct request *r, uint64_t ready)
+answer(struct partition *p, struct slice *s, uint32_t number, uint64_t ready)
 {
     if (!s->out.n)
         p->replies++;
-    struct request *o = ring_push(&s->out);
-    *o = *r;
-    o->ready = ready;
+    *ring_push(&s->out) =
+        (struct reply){ready, number, reply_flits(p, &s->request[number].p)};
 }
 
 static void
@@ -544,12 +551,13 @@ static bool
 access_l2(struct partition *p, struct slice *s, uint64_t now)
 {
     const struct machine *m = p->env.m;
-    const struct request *r = ring_front(&s->in);
+    const uint32_t number = *ring_front(&s->in);
+    const struct request *r = &s->request[number];
     if (p->no_l2) {
-        if (pool_full(s) || !miss_room(s))
+        if (s->waiting == s->most_waiting || !miss_room(s))
             return false;
-        uint32_t token = pool_take(s, r);
-        ask_dram(p, s, r->local, r->mask, r->p.kind == PKT_WRITE, true, token);
+        s->waiting++;
+        ask_dram(p, s, r->local, r->mask, r->p.kind == PKT_WRITE, true, number);
         return true;
     }
     /* A miss may need two places: the fetch, and the eviction's write-back. */
@@ -557,18 +565,14 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
     bool write = r->p.kind == PKT_WRITE, waits = false;
     struct cache_eviction ev;
     enum cache_result res;
-    uint32_t token = NONE;
     if (write) {
         res = cache_write_words(s->cache, r->local, r->mask, words_of(p, r), false, now,
                                 room, &ev);
     } else {
-        if (pool_full(s))
+        if (s->waiting == s->most_waiting)
             return false;
-        token = pool_take(s, r);
-        res = cache_read(s->cache, r->local, r->mask, token, now, room, &ev);
+        res = cache_read(s->cache, r->local, r->mask, number, now, room, &ev);
         waits = res == CACHE_HIT_PENDING || res == CACHE_MISS || res == CACHE_SECTOR_MISS;
-        if (!waits)
-            places_give(&s->places, token);
     }
     if (res >= CACHE_NO_LINE)
         return false;
@@ -597,12 +601,13 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
     if (moved)
         s->port_free = now + p->port_ticks[__builtin_popcount(moved)];
     if (waits) {
+        s->waiting++;
         s->atomics += r->p.kind == PKT_ATOMIC;
         return true;
     }
     if (r->p.kind == PKT_ATOMIC)
         atomic_write(p, s, r, now);
-    answer(p, s, r, now + m->l2.latency - 1);
+    answer(p, s, number, now + m->l2.latency - 1);
     return true;
 }
 
@@ -653,9 +658,8 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
         delay(p, s, &d);
     }
     if (s->woken.n && !ring_full(&s->out)) {
-        uint32_t token = *ring_front(&s->woken);
-        answer(p, s, &s->pool[token], now);
-        places_give(&s->places, token);
+        answer(p, s, *ring_front(&s->woken), now);
+        s->waiting--;
         ring_pop(&s->woken);
     }
     if (s->up.n)
@@ -803,28 +807,23 @@ partition_l2_at(const struct partition *p)
 
 /* -- interconnect clock -- */
 
-static unsigned
-reply_bytes(const struct partition *p, const struct packet *k)
-{
-    return p->env.m->icnt.header + (k->kind == PKT_WRITE ? 0 : k->bytes);
-}
-
 /* Flits of the reply at the front of `out`, if it is there before this L2 tick; 0. */
 static unsigned
-reply_flits(const struct partition *p, const struct slice *s, uint64_t l2_tick)
+front_flits(const struct slice *s, uint64_t l2_tick)
 {
-    if (!s->out.n || ring_front(&s->out)->ready >= l2_tick)
-        return 0;
-    return icnt_flits(reply_bytes(p, &ring_front(&s->out)->p), p->env.m->icnt.flit);
+    const struct reply *r = ring_front(&s->out);
+    return s->out.n && r->ready < l2_tick ? r->flits : 0;
 }
 
 static void
 send_reply(struct partition *p, struct slice *s, unsigned flits, uint64_t cycle)
 {
-    struct request *r = ring_front(&s->out);
+    const uint32_t number = ring_front(&s->out)->of;
+    const struct packet *k = &s->request[number].p;
     if (ring_full(&s->out))
         s->at = 0;
-    icnt_push(p->env.replies, s->number, p->env.port_of[r->p.sm], flits, &r->p, 0, cycle);
+    icnt_push(p->env.replies, s->number, p->env.port_of[k->sm], flits, k, 0, cycle);
+    places_give(&s->numbers, number);
     s->stats->icnt_replies++;
     s->stats->icnt_reply_flits += flits;
     s->reply_from = cycle + 1;
@@ -843,7 +842,7 @@ partition_reply(struct partition *p, uint64_t stepped)
         struct slice *s = &p->slice[i];
         bool late = s->late_from != NEVER, sure;
         unsigned flits =
-            late || s->reply_from > cycle ? 0 : reply_flits(p, s, p->env.tick[CLK_L2]);
+            late || s->reply_from > cycle ? 0 : front_flits(s, p->env.tick[CLK_L2]);
         if (!flits)
             continue;
         if (icnt_room(p->env.replies, s->number, flits, cycle)) {
@@ -878,7 +877,7 @@ partition_late_replies(struct partition *p, uint64_t cycle)
     uint64_t l2_tick = clk_at_or_after(p->env.clk, CLK_ICNT, cycle, CLK_L2);
     for (unsigned i = 0; i < p->slices; i++) {
         struct slice *s = &p->slice[i];
-        unsigned flits = s->late_from <= cycle ? reply_flits(p, s, l2_tick) : 0;
+        unsigned flits = s->late_from <= cycle ? front_flits(s, l2_tick) : 0;
         if (flits && icnt_room(p->env.replies, s->number, flits, cycle))
             send_reply(p, s, flits, cycle);
     }
@@ -1008,8 +1007,7 @@ partition_idle(const struct partition *p)
         return false;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        if (delayed_pieces(p, s) | s->in.n | s->out.n | s->miss.n | s->up.n |
-            places_taken(&s->places))
+        if (delayed_pieces(p, s) | s->in.n | s->out.n | s->miss.n | s->up.n | s->waiting)
             return false;
     }
     return true;
@@ -1021,7 +1019,7 @@ partition_owed(const struct partition *p)
     unsigned n = 0;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        n += delayed_pieces(p, s) + s->in.n + s->out.n + places_taken(&s->places);
+        n += delayed_pieces(p, s) + s->in.n + s->out.n + s->waiting;
     }
     return n;
 }
@@ -1065,9 +1063,8 @@ partition_explain(const struct partition *p, struct strbuf *out)
             "L2 slice %u: %u in the delay line, %u before the L2%s, %u wait for "
             "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
             s->number, delayed_pieces(p, s), s->in.n,
-            s->stalled ? " (head held: no line, MSHR or room)" : "",
-            places_taken(&s->places), s->woken.n, s->miss.n - s->down, s->down, s->up.n,
-            s->out.n);
+            s->stalled ? " (head held: no line, MSHR or room)" : "", s->waiting,
+            s->woken.n, s->miss.n - s->down, s->down, s->up.n, s->out.n);
     }
     strbuf_printf(out, "DRAM channel %u: %u on the way; ", p->index, p->delay.n);
     dram_explain(p->dram, out);
