@@ -431,13 +431,22 @@ send_packets(struct memsys *mem, struct sm *s, uint64_t now)
     return true;
 }
 
-/* True: the SM has something to do with it. */
+/* The reply that the SM's port k shows; true: the SM has something to do with it. */
 static bool
-receive(struct memsys *mem, struct sm *s, uint64_t now)
+receive(struct memsys *mem, unsigned k, struct sm *s, uint64_t now)
 {
-    struct packet p;
-    return ldst_can_receive(s->ldst) && memsys_eject(mem, s->id, &p) &&
-           ldst_receive(s->ldst, &p, now);
+    if (!ldst_can_receive(s->ldst))
+        return false;
+    bool busy = ldst_receive(s->ldst, memsys_reply(mem, k), now);
+    memsys_reply_over(mem, k);
+    return busy;
+}
+
+/* End of the SMs of a node. one: there is one in each, as the compiler is to know. */
+ALWAYS_INLINE struct sm *
+end_of(const struct node *n, bool one)
+{
+    return one ? n->sm + 1 : n->end;
 }
 
 /* A cycle of an SM of the node; false: a fault. */
@@ -460,14 +469,14 @@ node_steps(struct run *r, struct node *n, struct sm *s, uint64_t now)
 }
 
 /* One cycle of the SMs of node k; false: a fault. */
-static bool
-node_cycle(struct run *r, unsigned k, uint64_t now)
+ALWAYS_INLINE bool
+node_cycle(struct run *r, unsigned k, uint64_t now, bool one)
 {
     struct timing_gpu *g = r->g;
     struct node *n = &r->node[k];
     const unsigned reply = memsys_port(g->mem, k, now);
-    for (struct sm *s = n->sm, *end = n->end; s < end; s++) {
-        if (s->id == reply && receive(g->mem, s, now))
+    for (struct sm *s = n->sm, *end = end_of(n, one); s < end; s++) {
+        if (s->id == reply && receive(g->mem, k, s, now))
             s->wake = now;
         if ((s->wake <= now || g->opt.no_skip) && !node_steps(r, n, s, now))
             return false;
@@ -477,11 +486,11 @@ node_cycle(struct run *r, unsigned k, uint64_t now)
 
 /* Packets of cycle `now` go out, of SM s and those behind it; false: there may be room
  * for one. */
-static bool
-node_sends(struct run *r, unsigned k, struct sm *s, uint64_t now)
+ALWAYS_INLINE bool
+node_sends(struct run *r, unsigned k, struct sm *s, uint64_t now, bool one)
 {
     struct memsys *mem = r->g->mem;
-    for (struct sm *end = r->node[k].end; s < end; s++) {
+    for (struct sm *end = one ? s + 1 : r->node[k].end; s < end; s++) {
         const struct packet *p = ldst_out_front(s->ldst);
         if (p && !memsys_still_full(mem, k, p) && !send_packets(mem, s, now) &&
             memsys_unknown(mem, k)) {
@@ -505,11 +514,12 @@ wants_block(const struct run *r, const struct node *n, uint64_t now)
 }
 
 /* First cycle after `now`, which is done, with something to do. */
-static uint64_t
-node_next(const struct run *r, unsigned k, uint64_t now)
+ALWAYS_INLINE uint64_t
+node_next(const struct run *r, unsigned k, uint64_t now, bool one)
 {
     uint64_t next = memsys_port_sleep(r->g->mem, k);
-    for (const struct sm *s = r->node[k].sm, *end = r->node[k].end; s < end; s++)
+    for (const struct sm *s = r->node[k].sm, *end = end_of(&r->node[k], one); s < end;
+         s++)
         next = s->wake < next ? s->wake : next;
     return next > now ? next : now + 1;
 }
@@ -521,21 +531,19 @@ node_stops(struct node *n, enum stop why, uint64_t at)
     n->at = at;
 }
 
-/* The node goes on: STOP_CYCLE: with cycle `now`; STOP_SEND: with the packets of cycle
- * `now`; STOP_BLOCK: after that cycle. */
-static void
-node_goes_on(struct run *r, unsigned k, enum stop where, uint64_t now)
+ALWAYS_INLINE void
+node_goes(struct run *r, unsigned k, enum stop where, uint64_t now, bool one)
 {
     struct node *n = &r->node[k];
     const bool all = r->g->opt.no_skip;
     n->stop = STOP_NO;
     for (;; where = STOP_CYCLE) {
         if (where == STOP_CYCLE) {
-            if (!node_cycle(r, k, now))
+            if (!node_cycle(r, k, now, one))
                 return;
         }
         if (where != STOP_BLOCK &&
-            !node_sends(r, k, where == STOP_CYCLE ? n->sm : n->sending, now)) {
+            !node_sends(r, k, where == STOP_CYCLE ? n->sm : n->sending, now, one)) {
             node_stops(n, STOP_SEND, now);
             return;
         }
@@ -544,7 +552,7 @@ node_goes_on(struct run *r, unsigned k, enum stop where, uint64_t now)
             node_stops(n, STOP_BLOCK, now);
             return;
         }
-        n->next = node_next(r, k, now);
+        n->next = node_next(r, k, now, one);
         uint64_t next = all ? now + 1 : n->next;
         if (next >= r->to)
             return;
@@ -554,6 +562,17 @@ node_goes_on(struct run *r, unsigned k, enum stop where, uint64_t now)
         }
         now = next;
     }
+}
+
+/* The node goes on: STOP_CYCLE: with cycle `now`; STOP_SEND: with the packets of cycle
+ * `now`; STOP_BLOCK: after that cycle. */
+static void
+node_goes_on(struct run *r, unsigned k, enum stop where, uint64_t now)
+{
+    if (r->g->m->sm.per_cluster == 1)
+        node_goes(r, k, where, now, true);
+    else
+        node_goes(r, k, where, now, false);
 }
 
 /* First part of a window: as far as the node gets by itself. */
@@ -1314,7 +1333,8 @@ drain(struct run *r)
         now++;
         memsys_step(g->mem, now);
         for (unsigned i = 0; i < g->m->sm.count; i++) {
-            receive(g->mem, &r->sm[i], now);
+            if (memsys_has_reply(g->mem, i))
+                receive(g->mem, i / g->m->sm.per_cluster, &r->sm[i], now);
             ldst_cycle(g->ldst[i], now);
             send_packets(g->mem, &r->sm[i], now);
         }

@@ -613,16 +613,28 @@ memsys_has_reply(const struct memsys *ms, unsigned sm)
     return port->shown && ring_front(&port->fifo)->sm == sm;
 }
 
+const struct packet *
+memsys_reply(const struct memsys *ms, unsigned i)
+{
+    return ring_front(&ms->port[i].fifo);
+}
+
+void
+memsys_reply_over(struct memsys *ms, unsigned i)
+{
+    struct port *port = &ms->port[i];
+    ring_pop(&port->fifo);
+    port->shown = false;
+    port->again = port->fifo.n != 0;
+}
+
 bool
 memsys_eject(struct memsys *ms, unsigned sm, struct packet *p)
 {
     if (!memsys_has_reply(ms, sm))
         return false;
-    struct port *port = &ms->port[ms->port_of[sm]];
-    *p = *ring_front(&port->fifo);
-    ring_pop(&port->fifo);
-    port->shown = false;
-    port->again = port->fifo.n != 0;
+    *p = *memsys_reply(ms, ms->port_of[sm]);
+    memsys_reply_over(ms, ms->port_of[sm]);
     return true;
 }
 

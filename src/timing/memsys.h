@@ -113,9 +113,12 @@ bool memsys_still_full(struct memsys *ms, unsigned port, const struct packet *p)
  * between, succeed, as far as is known without the crossbars of this window? */
 bool memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now);
 
-/* Takes the next reply for that SM; false: none. peek leaves it there. */
-bool memsys_eject(struct memsys *ms, unsigned sm, struct packet *p);
+/* The reply that the port shows; it has been taken. Precondition: it shows one. */
+const struct packet *memsys_reply(const struct memsys *ms, unsigned port);
+void memsys_reply_over(struct memsys *ms, unsigned port);
+/* By SM: there is one for it; both at once, false: there is none. */
 bool memsys_has_reply(const struct memsys *ms, unsigned sm);
+bool memsys_eject(struct memsys *ms, unsigned sm, struct packet *p);
 
 /* Advances ports, interconnect, L2 and DRAM through core cycle `now`. Call once per core
  * cycle stepped; cycles left out are caught up inside (they must not lie beyond

@@ -71,19 +71,28 @@ mock_update(struct memsys *ms)
         if (ms->at[i] <= ms->now)
             bitset_add(ms->replies, ms->q[i].sm);
 }
-bool
-memsys_eject(struct memsys *ms, unsigned sm, struct packet *p)
+static uint32_t
+mock_reply(const struct memsys *ms, unsigned sm)
 {
-    for (uint32_t i = 0; i < ms->n; i++)
-        if (ms->at[i] <= ms->now && ms->q[i].sm == sm) {
-            *p = ms->q[i];
-            ms->n--;
-            memmove(ms->q + i, ms->q + i + 1, sizeof *ms->q * (ms->n - i));
-            memmove(ms->at + i, ms->at + i + 1, sizeof *ms->at * (ms->n - i));
-            mock_update(ms);
-            return true;
-        }
-    return false;
+    uint32_t i = 0;
+    while (i < ms->n && !(ms->at[i] <= ms->now && ms->q[i].sm == sm))
+        i++;
+    return i;
+}
+const struct packet *
+memsys_reply(const struct memsys *ms, unsigned port)
+{
+    assert_true(mock_reply(ms, port) < ms->n);
+    return &ms->q[mock_reply(ms, port)];
+}
+void
+memsys_reply_over(struct memsys *ms, unsigned port)
+{
+    uint32_t i = mock_reply(ms, port);
+    ms->n--;
+    memmove(ms->q + i, ms->q + i + 1, sizeof *ms->q * (ms->n - i));
+    memmove(ms->at + i, ms->at + i + 1, sizeof *ms->at * (ms->n - i));
+    mock_update(ms);
 }
 bool
 memsys_has_reply(const struct memsys *ms, unsigned sm)
