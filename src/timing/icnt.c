@@ -69,9 +69,9 @@ static_assert(sizeof(struct output) == 64, "one line");
 struct outlet { /* the port's side of an output */
     /* The first `popped` of q have gone; their room is free again from cycle `at` on. */
     _Alignas(64) RING(struct icnt_msg) q;
-    uint64_t front_at; /* of the first not popped; NEVER: none */
-    uint64_t freed_at; /* of the first popped; NEVER: none */
-    uint16_t popped;
+    uint64_t front_at;      /* of the first not popped; NEVER: none */
+    uint64_t freed_at;      /* of the first popped; NEVER: none */
+    uint16_t popped, flits; /* flits: of those popped */
 };
 static_assert(sizeof(struct outlet) == 64, "one line");
 
@@ -314,7 +314,9 @@ take_back(struct icnt *n, unsigned out, uint64_t cycle)
 {
     struct outlet *l = &n->outlet[out];
     while (l->freed_at <= cycle) {
-        n->out[out].flits = (uint16_t)(n->out[out].flits - ring_front(&l->q)->flits);
+        const uint16_t flits = ring_front(&l->q)->flits;
+        n->out[out].flits = (uint16_t)(n->out[out].flits - flits);
+        l->flits = (uint16_t)(l->flits - flits);
         ring_pop(&l->q);
         l->freed_at = --l->popped ? ring_front(&l->q)->at : NEVER;
     }
@@ -345,9 +347,14 @@ void
 icnt_apart(struct icnt *n)
 {
     for (unsigned i = 0; i < n->c.outputs; i++) {
-        take_back(n, i, NEVER - 1);
         struct output *o = &n->out[i];
         struct outlet *l = &n->outlet[i];
+        if (l->popped) {
+            o->flits = (uint16_t)(o->flits - l->flits);
+            ring_drop(&l->q, l->popped);
+            l->popped = l->flits = 0;
+            l->freed_at = NEVER;
+        }
         o->front_at = l->front_at;
         ring_reserve(&l->q, HIDDEN);
         o->hidden = 0;
@@ -545,7 +552,9 @@ icnt_pop(struct icnt *n, unsigned out, uint64_t cycle)
 {
     struct outlet *l = &n->outlet[out];
     assert(l->popped < l->q.n);
-    ring_at(&l->q, l->popped)->at = cycle;
+    struct icnt_msg *m = ring_at(&l->q, l->popped);
+    m->at = cycle;
+    l->flits = (uint16_t)(l->flits + m->flits);
     if (!l->popped++)
         l->freed_at = cycle;
     l->front_at = l->popped < l->q.n ? ring_at(&l->q, l->popped)->at : NEVER;

@@ -94,9 +94,13 @@ enum { RING_SPAN = 8 }; /* at first */
          ? (void)((r)->span = ring_widen((r)->v, sizeof *(r)->v, (r)->head, (r)->span))  \
          : (void)0,                                                                      \
      &(r)->v[((r)->head + (r)->n++) & ((r)->span - 1)])
-#define ring_pop(r)                                                                      \
-    (assert((r)->n), --(r)->n ? (void)((r)->head = ((r)->head + 1) & ((r)->span - 1))    \
-                              : (void)((r)->head = 0, (r)->span = RING_SPAN))
+#define ring_pop(r) ring_drop(r, 1)
+
+/* The first k of it. */
+#define ring_drop(r, k)                                                                  \
+    (assert((r)->n >= (k)),                                                              \
+     ((r)->n -= (k)) ? (void)((r)->head = ((r)->head + (k)) & ((r)->span - 1))           \
+                     : (void)((r)->head = 0, (r)->span = RING_SPAN))
 
 /* Places for so many more, as far as the capacity goes. */
 #define ring_reserve(r, more)                                                            \
