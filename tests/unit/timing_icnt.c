@@ -186,7 +186,7 @@ same_as_flits(void **state)
         {4, 3, 40, 64, 64, 5, 2, 1}, {8, 8, 40, 16, 8, 5, 2, 1},
         {5, 7, 40, 6, 5, 1, 1, 1},   {8, 2, 40, 64, 12, 0, 3, 1},
         {3, 8, 40, 9, 64, 7, 2, 0},  {6, 6, 40, 30, 20, 4, 1, 0},
-        {7, 5, 40, 64, 64, 3, 2, 2},
+        {7, 5, 40, 64, 64, 3, 2, 2}, {4, 4, 40, 200, 64, 160, 2, 1}, /* far ahead */
     };
     for (size_t v = 0; v < sizeof configs / sizeof *configs; v++)
         for (int load = 0; load < 3; load++) {
@@ -280,10 +280,9 @@ set_apart(void **state)
     enum { WINDOW = 3, CYCLES = 6000 };
     unsigned long known = 0, unknown = 0;
     static struct icnt_config configs[] = {
-        {4, 3, 40, 64, 64, 6, 2, 1},
-        {8, 8, 40, 16, 8, 7, 2, 1},
-        {5, 7, 40, 6, 5, 6, 1, 1},
-        {8, 2, 40, 64, 12, 8, 3, 1},
+        {4, 3, 40, 64, 64, 6, 2, 1},  {8, 8, 40, 16, 8, 7, 2, 1},
+        {5, 7, 40, 6, 5, 6, 1, 1},    {8, 2, 40, 64, 12, 8, 3, 1},
+        {70, 3, 40, 64, 64, 6, 2, 1},
     };
     for (size_t v = 0; v < sizeof configs / sizeof *configs; v++) {
         const struct icnt_config *c = &configs[v];
@@ -359,10 +358,9 @@ ahead_of_pops(void **state)
     enum { WINDOW = 12, CYCLES = 6000 };
     unsigned long known = 0, unknown = 0;
     static struct icnt_config configs[] = {
-        {4, 3, 40, 20000, 64, 6, 2, 1},
-        {8, 8, 40, 20000, 8, 7, 2, 1},
-        {5, 7, 40, 20000, 5, 6, 1, 1},
-        {8, 6, 40, 20000, 12, 8, 3, 1},
+        {4, 3, 40, 20000, 64, 6, 2, 1},   {8, 8, 40, 20000, 8, 7, 2, 1},
+        {5, 7, 40, 20000, 5, 6, 1, 1},    {8, 6, 40, 20000, 12, 8, 3, 1},
+        {70, 67, 40, 20000, 64, 8, 3, 1}, {6, 4, 40, 20000, 64, 150, 2, 1},
     };
     for (size_t v = 0; v < sizeof configs / sizeof *configs; v++) {
         const struct icnt_config *c = &configs[v];

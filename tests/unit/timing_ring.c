@@ -1,4 +1,5 @@
-/* timing/packet.h: the ring that widens, against an array that holds everything. */
+/* timing/packet.h: the ring that widens, against an array that holds everything; words
+ * and sectors; remainders. */
 #include "timing/packet.h"
 
 #include <setjmp.h>
@@ -17,23 +18,63 @@ ring_of(uint32_t cap, uint32_t seed)
         seed = seed * 1664525 + 1013904223;
         if (step % 97 == 0)
             wish = (seed >> 8) % (cap + 1); /* fills up to here now, or empties */
+        if (step % 31 == 0) {               /* many at once, and room for many */
+            const uint32_t more = (seed >> 16) % (cap - q.n + 1);
+            ring_reserve(&q, more);
+            assert_true(q.span - q.n >= more || q.span >= cap);
+        }
+        if (step % 41 == 0) {
+            const uint32_t some = (seed >> 12) % (q.n + 1);
+            ring_drop(&q, some);
+            popped += some;
+            if (!q.n)
+                assert_int_equal(q.span, RING_SPAN);
+        }
         bool up = q.n < wish ? seed >> 30 != 0 : seed >> 30 == 0;
         if (up && !ring_full(&q))
             *ring_push(&q) = pushed++;
         else if (!ring_empty(&q)) {
             assert_int_equal(*ring_front(&q), popped++);
             ring_pop(&q);
+            if (!q.n)
+                assert_int_equal(q.span, RING_SPAN);
         }
         assert_int_equal(q.n, pushed - popped);
         assert_true(q.span <= ring_places(cap) && q.n <= q.span);
         widest = q.span > widest ? q.span : widest;
         for (uint32_t i = 0; i < q.n; i++)
             assert_int_equal(*ring_at(&q, i), popped + i);
-        if (ring_empty(&q))
-            assert_int_equal(q.span, RING_SPAN);
     }
     assert_int_equal(widest, ring_places(cap));
     arena_free(&a);
+}
+
+/* Sectors of a line and its words, bit by bit. */
+static void
+words_of_sectors(void **state)
+{
+    (void)state;
+    for (unsigned sectors = 0; sectors < 256; sectors++) {
+        uint64_t words = 0;
+        for (unsigned k = 0; k < 64; k++)
+            words |= (uint64_t)(sectors >> k / 8 & 1) << k;
+        assert_true(packet_words((uint8_t)sectors) == words);
+        for (unsigned k = 0; k < 8; k++) /* one word of each is enough */
+            assert_int_equal(packet_touched(words & 0x0101010101010101u << k), sectors);
+        assert_int_equal(packet_touched(words & 0x8040201008040201u), sectors);
+        assert_int_equal(packet_touched(words), sectors);
+    }
+}
+
+/* k modulo n, n a power of two or not. */
+static void
+wraps(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n < 70; n++)
+        for (uint64_t k = 0; k < 300; k++)
+            assert_int_equal(wrap(k, n), k % n);
+    assert_int_equal(wrap(((uint64_t)1 << 40) + 5, 7), (((uint64_t)1 << 40) + 5) % 7);
 }
 
 static void
@@ -68,6 +109,8 @@ main(void)
     const struct CMUnitTest t[] = {
         cmocka_unit_test(holds_everything_in_order),
         cmocka_unit_test(stays_where_little_is_in_it),
+        cmocka_unit_test(words_of_sectors),
+        cmocka_unit_test(wraps),
     };
     return cmocka_run_group_tests(t, NULL, NULL);
 }
