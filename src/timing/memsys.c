@@ -68,21 +68,30 @@ struct part {
 struct clock { /* of the domains of one frequency, which tick together */
     clk_time period;
     clk_time time;    /* of the first tick not done at the open window's end */
-    unsigned ticks;   /* in the window */
     unsigned domains; /* bit set */
 };
 
-struct instant {   /* a time in a window at which clocks of partitions tick */
-    uint64_t core; /* cycle */
-    unsigned domains;
+struct instant {  /* a time in a window at which clocks of partitions tick */
+    uint8_t core; /* cycle, after the window's first */
+    uint8_t domains;
 };
+
+/* How the clocks tick in a window of so many cycles with these times until their first
+ * ticks in it, from the core's tick before (from the beginning: in the first window). */
+struct pattern {
+    unsigned cycles; /* 0: none */
+    clk_time phase[CLK_DOMAINS];
+    unsigned ticks[CLK_DOMAINS]; /* of each clock */
+    VEC(struct instant) instants;
+};
+enum { PATTERN_BITS = 6 }; /* mostly few: clocks meet again after some windows */
 
 /* Core cycles [from, to) as one side goes through them. */
 struct span {
     uint64_t from, to;
     uint64_t tick[CLK_DOMAINS]; /* first tick not done yet, at its start */
     struct clock clock[CLK_DOMAINS];
-    VEC(struct instant) instants;
+    struct pattern *pattern;
     uint64_t icnt_end; /* first interconnect tick after it */
 };
 
@@ -131,6 +140,8 @@ struct memsys {
     uint64_t served; /* first of those for which `late` has not been looked at */
     uint64_t *late;  /* partitions that were late or waited in this window */
     bool late_any;
+
+    struct pattern pattern[1 << PATTERN_BITS]; /* found before, by a hash */
 };
 
 /* Ticks in which a packet is on its way behind the crossbars. */
@@ -289,8 +300,8 @@ memsys_free(struct memsys *ms)
 {
     if (!ms)
         return;
-    vec_free(&ms->near.instants);
-    vec_free(&ms->further.instants);
+    for (unsigned i = 0; i < 1u << PATTERN_BITS; i++)
+        vec_free(&ms->pattern[i].instants);
     struct arena mem = ms->mem; /* ms itself lives in it */
     arena_free(&mem);
 }
@@ -341,34 +352,53 @@ skip_to(struct memsys *ms, struct span *s, uint64_t c)
     }
 }
 
-/* When the clocks tick in it. */
+/* What p->cycles and p->phase make of a window. */
 static void
-find_instants(struct memsys *ms, struct span *s)
+find_instants(const struct memsys *ms, struct pattern *p)
 {
-    const clk_time end = (s->to - 1) * ms->clk.period[CLK_CORE];
-    uint64_t core = s->from;
-    s->instants.n = 0;
-    for (unsigned i = 0; i < ms->clocks; i++)
-        s->clock[i].ticks = 0;
-    for (;;) {
-        clk_time t = s->clock[0].time;
+    const clk_time *period = ms->clk.period;
+    clk_time time[CLK_DOMAINS], end = p->phase[0] + (p->cycles - 1) * period[CLK_CORE];
+    memcpy(time, p->phase, sizeof time);
+    memset(p->ticks, 0, sizeof p->ticks);
+    p->instants.n = 0;
+    for (unsigned core = 0;;) {
+        clk_time t = time[0];
         for (unsigned i = 1; i < ms->clocks; i++)
-            t = s->clock[i].time < t ? s->clock[i].time : t;
+            t = time[i] < t ? time[i] : t;
         if (t > end)
             return;
         unsigned domains = 0;
-        for (unsigned i = 0; i < ms->clocks; i++) {
-            struct clock *f = &s->clock[i];
-            if (f->time == t) {
-                domains |= f->domains;
-                f->time += f->period;
-                f->ticks++;
+        for (unsigned i = 0; i < ms->clocks; i++)
+            if (time[i] == t) {
+                domains |= ms->far->clock[i].domains;
+                time[i] += ms->far->clock[i].period;
+                p->ticks[i]++;
             }
-        }
         if (domains != 1u << CLK_CORE)
-            *vec_push(&s->instants) = (struct instant){core, domains};
+            *vec_push(&p->instants) = (struct instant){(uint8_t)core, (uint8_t)domains};
         core += domains >> CLK_CORE & 1;
     }
+}
+
+/* When the clocks tick in it. */
+static struct pattern *
+pattern_of(struct memsys *ms, const struct span *s)
+{
+    const clk_time base = (s->from - (s->from != 0)) * ms->clk.period[CLK_CORE];
+    const unsigned cycles = (unsigned)(s->to - s->from);
+    clk_time phase[CLK_DOMAINS] = {0};
+    uint64_t h = cycles;
+    for (unsigned i = 0; i < ms->clocks; i++) {
+        phase[i] = s->clock[i].time - base;
+        h = h * 0x9e3779b97f4a7c15u + (uint64_t)phase[i];
+    }
+    struct pattern *p = &ms->pattern[h * 0x9e3779b97f4a7c15u >> (64 - PATTERN_BITS)];
+    if (p->cycles != cycles || memcmp(p->phase, phase, sizeof phase) != 0) {
+        p->cycles = cycles;
+        memcpy(p->phase, phase, sizeof phase);
+        find_instants(ms, p);
+    }
+    return p;
 }
 
 static void
@@ -378,8 +408,11 @@ open_span(struct memsys *ms, struct span *s, uint64_t from, uint64_t to)
     s->from = from;
     s->to = to;
     s->icnt_end = clk_after(&ms->clk, CLK_CORE, to - 1, CLK_ICNT);
-    if (s == ms->far)
-        find_instants(ms, s);
+    if (s != ms->far)
+        return;
+    s->pattern = pattern_of(ms, s);
+    for (unsigned i = 0; i < ms->clocks; i++)
+        s->clock[i].time += s->pattern->ticks[i] * s->clock[i].period;
 }
 
 static void
@@ -387,7 +420,7 @@ close_span(struct memsys *ms, struct span *s)
 {
     for (unsigned i = 0; i < ms->clocks; i++)
         FOR_BITS(d, s->clock[i].domains)
-    s->tick[d] += s->clock[i].ticks;
+    s->tick[d] += s->pattern->ticks[i];
 }
 
 void
@@ -688,8 +721,8 @@ part_goes_on(struct memsys *ms, struct part *part)
     struct partition *p = part->p;
     uint64_t *tick = part->tick;
     const bool all = ms->no_skip;
-    const struct instant *t = part->instant,
-                         *end = ms->far->instants.v + ms->far->instants.n;
+    const struct instant *t = part->instant, *end = ms->far->pattern->instants.v +
+                                                    ms->far->pattern->instants.n;
     part->waits = false;
     partition_caught_up(p);
     for (; t < end; t++) {
@@ -703,7 +736,7 @@ part_goes_on(struct memsys *ms, struct part *part)
         }
         if (on & DRAM) {
             if (partition_dram_at(p) <= tick[CLK_DRAM] || all)
-                partition_dram(p, tick[CLK_DRAM], t->core);
+                partition_dram(p, tick[CLK_DRAM], ms->far->from + t->core);
             tick[CLK_DRAM]++;
         }
         if (on & L2) {
@@ -727,7 +760,7 @@ memsys_part(struct memsys *ms, unsigned i)
     struct part *part = &ms->part[i];
     memcpy(part->tick, ms->far->tick, sizeof part->tick);
     partition_begin(part->p);
-    part->instant = ms->far->instants.v;
+    part->instant = ms->far->pattern->instants.v;
     part_goes_on(ms, part);
 }
 
