@@ -74,8 +74,8 @@ struct dram {
     /* Requests by number, from dram_take until they have gone back. */
     struct dram_req *req;
     struct dram_entry *entry;
-    uint16_t *first;  /* by bank */
-    uint16_t free;    /* list of unused numbers */
+    uint16_t *first; /* by bank */
+    struct places numbers;
     uint64_t *wanted; /* banks with requests in the queue, and none in work */
     uint64_t *busy;   /* banks with one in work */
     unsigned queued, working;
@@ -177,10 +177,9 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
     unsigned n =
         dram_most_taken(m) + m->dram.queue + d->banks + flights + m->dram.return_queue;
     assert(n < DRAM_NONE);
-    d->req = ARENA_ARRAY(a, struct dram_req, n);
-    d->entry = arena_alloc_aligned(a, n * sizeof *d->entry, 64);
-    for (unsigned i = 0; i < n; i++)
-        d->entry[i].next = (uint16_t)(i + 1 < n ? i + 1 : DRAM_NONE);
+    d->req = ARENA_SPARSE(a, struct dram_req, n);
+    d->entry = ARENA_SPARSE(a, struct dram_entry, n);
+    places_init(&d->numbers, a, n);
     d->wanted = bitset_new(a, d->banks);
     d->busy = bitset_new(a, d->banks);
     ring_init(&d->flight, a, flights);
@@ -216,8 +215,7 @@ dram_most_taken(const struct machine *m)
 uint16_t
 dram_take(struct dram *d, const struct dram_req *r)
 {
-    uint16_t i = d->free;
-    d->free = d->entry[i].next;
+    uint16_t i = (uint16_t)places_take(&d->numbers);
     d->req[i] = *r;
     return i;
 }
@@ -226,13 +224,6 @@ const struct dram_req *
 dram_taken(const struct dram *d, uint16_t i)
 {
     return &d->req[i];
-}
-
-static void
-give_back(struct dram *d, uint16_t i)
-{
-    d->entry[i].next = d->free;
-    d->free = i;
 }
 
 bool
@@ -675,7 +666,7 @@ dram_tick(struct dram *d, uint64_t now)
             if (f->answered)
                 *ring_push(&d->back) = f->entry;
             else
-                give_back(d, f->entry);
+                places_give(&d->numbers, f->entry);
             ring_pop(&d->flight);
             if (was_full)
                 d->cmd_at = 0;
@@ -696,7 +687,7 @@ dram_return_front(const struct dram *d)
 void
 dram_return_pop(struct dram *d)
 {
-    give_back(d, *ring_front(&d->back));
+    places_give(&d->numbers, *ring_front(&d->back));
     ring_pop(&d->back);
 }
 
