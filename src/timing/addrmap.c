@@ -73,7 +73,7 @@ compose(struct addrmap_field *f, const struct addrmap_field *of, uint64_t part)
     memset(f, 0, sizeof *f);
     f->width = of->width;
     for (unsigned i = 0; i < of->n; i++)
-        for (unsigned k = 0; of->run[i].mask >> k & 1; k++) {
+        for (unsigned k = 0; k < 64 && of->run[i].mask >> k & 1; k++) {
             unsigned bit = of->run[i].shift + k, pos = of->run[i].pos + k;
             if (!(part >> bit & 1))
                 continue;
