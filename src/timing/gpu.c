@@ -490,7 +490,7 @@ ALWAYS_INLINE bool
 node_sends(struct run *r, unsigned k, struct sm *s, uint64_t now, bool one)
 {
     struct memsys *mem = r->g->mem;
-    for (struct sm *end = one ? s + 1 : r->node[k].end; s < end; s++) {
+    for (struct sm *end = end_of(&r->node[k], one); s < end; s++) {
         const struct packet *p = ldst_out_front(s->ldst);
         if (p && !memsys_still_full(mem, k, p) && !send_packets(mem, s, now) &&
             memsys_unknown(mem, k)) {

@@ -661,16 +661,6 @@ memsys_reply_over(struct memsys *ms, unsigned i)
     port->again = port->fifo.n != 0;
 }
 
-bool
-memsys_eject(struct memsys *ms, unsigned sm, struct packet *p)
-{
-    if (!memsys_has_reply(ms, sm))
-        return false;
-    *p = *memsys_reply(ms, ms->port_of[sm]);
-    memsys_reply_over(ms, ms->port_of[sm]);
-    return true;
-}
-
 /* -- partitions -- */
 
 unsigned

@@ -8,7 +8,7 @@
  *   memsys_open, memsys_open_far
  *   in any order, in any host threads: memsys_part of each partition, and after all of
  *     these memsys_replies, which may be left out; and of each port, for its cycles c in
- *     order: memsys_port(c), memsys_eject (a port shows at most one reply a cycle), the
+ *     order: memsys_port(c), memsys_reply (a port shows at most one reply a cycle), the
  *     cycle of its SMs, memsys_inject
  *   memsys_parts_done
  *   in one thread, for the cycles c of the window in order: memsys_cross(c), and what
@@ -116,9 +116,7 @@ bool memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now);
 /* The reply that the port shows; it has been taken. Precondition: it shows one. */
 const struct packet *memsys_reply(const struct memsys *ms, unsigned port);
 void memsys_reply_over(struct memsys *ms, unsigned port);
-/* By SM: there is one for it; both at once, false: there is none. */
-bool memsys_has_reply(const struct memsys *ms, unsigned sm);
-bool memsys_eject(struct memsys *ms, unsigned sm, struct packet *p);
+bool memsys_has_reply(const struct memsys *ms, unsigned sm); /* for that SM */
 
 /* Advances ports, interconnect, L2 and DRAM through core cycle `now`. Call once per core
  * cycle stepped; cycles left out are caught up inside (they must not lie beyond

@@ -53,6 +53,18 @@ mem_packet(const struct mem_rig *r, enum packet_kind kind, uint64_t addr,
                            .byte_mask = UINT32_MAX};
 }
 
+/* Takes the next reply for that SM; false: none. */
+static inline bool
+mem_eject(struct mem_rig *r, unsigned sm, struct packet *p)
+{
+    const unsigned port = sm / r->m->sm.per_cluster;
+    if (!memsys_has_reply(r->ms, sm))
+        return false;
+    *p = *memsys_reply(r->ms, port);
+    memsys_reply_over(r->ms, port);
+    return true;
+}
+
 /* Hands p in and waits for `replies` of them; cycles until the last came. */
 static inline uint64_t
 mem_round(struct mem_rig *r, const struct packet *p, unsigned replies)
@@ -62,7 +74,7 @@ mem_round(struct mem_rig *r, const struct packet *p, unsigned replies)
     while (replies) {
         memsys_step(r->ms, ++r->now);
         struct packet q;
-        while (replies && memsys_eject(r->ms, p->sm, &q)) {
+        while (replies && mem_eject(r, p->sm, &q)) {
             assert_int_equal(q.token, p->token);
             replies--;
         }
@@ -101,7 +113,7 @@ mem_drain(struct mem_rig *r)
         memsys_step(r->ms, ++r->now);
         for (unsigned s = 0; s < r->m->sm.count; s++) {
             struct packet q;
-            memsys_eject(r->ms, s, &q);
+            mem_eject(r, s, &q);
         }
     }
     assert_true(memsys_idle(r->ms));

@@ -77,7 +77,7 @@ drive(const char *machine, void (*change)(struct machine *), bool skip,
             if (!memsys_has_reply(r.ms, sm) ||
                 mix(c + sm) % 8 == 0) /* sometimes not taken */
                 continue;
-            assert_true(memsys_eject(r.ms, sm, &p));
+            assert_true(mem_eject(&r, sm, &p));
             assert_true(n < MOST);
             out[n++] = (struct arrival){c, p.token, p.sm, p.sectors};
         }

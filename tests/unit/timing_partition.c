@@ -249,7 +249,7 @@ atomics_one_a_cycle(void **state)
         memsys_step(r.ms, ++r.now);
         for (uint16_t sm = 0; sm < 15; sm++) {
             struct packet q;
-            if (memsys_eject(r.ms, sm, &q)) {
+            if (mem_eject(&r, sm, &q)) {
                 if (++got == 1000)
                     first = r.now;
                 last = r.now;
@@ -326,7 +326,7 @@ no_deadlock(void **state)
                 unsigned z = (unsigned)(x >> 33);
                 struct packet q;
                 if (z & 1)
-                    memsys_eject(r.ms, sm, &q);
+                    mem_eject(&r, sm, &q);
                 struct packet p =
                     mem_packet(&r, (enum packet_kind)(z / 2 % 3),
                                (uint64_t)(z / 6 % 100000) * 128, 1 + (z >> 8) % 15);
@@ -365,7 +365,7 @@ evictions_wait(void **state)
         memsys_step(r.ms, ++r.now);
         for (uint16_t sm = 0; sm < r.m->sm.count; sm++) {
             struct packet q;
-            memsys_eject(r.ms, sm, &q);
+            mem_eject(&r, sm, &q);
             x = x * 6364136223846793005u + 1442695040888963407u;
             unsigned z = (unsigned)(x >> 33);
             struct packet p =
