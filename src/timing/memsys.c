@@ -730,10 +730,11 @@ part_goes_on(struct memsys *ms, struct part *part)
             tick[CLK_DRAM]++;
         }
         if (on & L2) {
+            const uint64_t icnt = tick[CLK_ICNT] + (on >> CLK_ICNT & 1);
             if (all)
-                partition_l2_all(p, tick[CLK_L2]);
+                partition_l2_all(p, tick[CLK_L2], icnt);
             else
-                partition_l2(p, tick[CLK_L2]);
+                partition_l2(p, tick[CLK_L2], icnt);
             tick[CLK_L2]++;
         }
         if (on & ICNT)
@@ -749,7 +750,7 @@ memsys_part(struct memsys *ms, unsigned i)
 {
     struct part *part = &ms->part[i];
     memcpy(part->tick, ms->far->tick, sizeof part->tick);
-    partition_begin(part->p);
+    partition_begin(part->p, ms->far->icnt_end);
     part->instant = ms->far->pattern->instants.v;
     part_goes_on(ms, part);
 }

@@ -135,6 +135,7 @@ struct partition {
     unsigned room;                      /* free entries wanted before a packet is taken */
     unsigned burst_bits, sector_bursts; /* log2 of a burst's bytes; bursts of a sector */
     bool no_l2;
+    bool direct; /* replies may go before the crossbar as soon as they are made */
     struct slice *slice;
     struct dram *dram;
     RING(struct on_its_way) delay;
@@ -142,6 +143,8 @@ struct partition {
     unsigned replies;    /* slices with something in `out` */
     bool late;           /* a slice is */
     bool alone;          /* partition_alone */
+    uint64_t icnt_end;   /* first interconnect tick after the window */
+    uint64_t reply_at;   /* the first after the L2 tick in progress */
     uint8_t seen, fills; /* door and hall */
     uint64_t dram_at;
 };
@@ -186,6 +189,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     unsigned pieces = p->unit >= 128 ? 1 : 128 / p->unit;
     p->burst_bits = (unsigned)__builtin_ctz(m->dram.burst); /* a power of two */
     p->sector_bursts = m->dram.burst < 32 ? 32 / m->dram.burst : 1;
+    p->direct = m->partition.queue_l2_icnt >= 4;
     p->room = m->partition.queue_icnt_l2 < pieces ? m->partition.queue_icnt_l2 : pieces;
     p->slice = ARENA_ARRAY(a, struct slice, p->slices);
     for (unsigned i = 0; i < p->slices; i++) {
@@ -529,13 +533,38 @@ reply_flits(const struct partition *p, const struct packet *k)
                       m->icnt.flit);
 }
 
+/* The reply to a request goes before the crossbar. */
 static void
-answer(struct partition *p, struct slice *s, uint32_t number, uint64_t ready)
+push_reply(struct partition *p, struct slice *s, uint32_t number, unsigned flits,
+           uint64_t cycle)
 {
+    const struct packet *k = &s->request[number].p;
+    icnt_push(p->env.replies, s->number, p->env.port_of[k->sm], flits, k, 0, cycle);
+    places_give(&s->numbers, number);
+    s->stats->icnt_replies++;
+    s->stats->icnt_reply_flits += flits;
+    s->reply_from = cycle + 1;
+}
+
+/* It can go before the crossbar after L2 tick `ready`, in the interconnect's next tick,
+ * or the one after that if another goes first. If there is room in that already now, and
+ * it belongs to the window, it goes at once, with that tick's time; the queue would have
+ * had two in it at most, and so would not have been full. */
+static void
+answer(struct partition *p, struct slice *s, uint32_t number, uint64_t now,
+       uint64_t ready)
+{
+    const unsigned flits = reply_flits(p, &s->request[number].p);
+    const uint64_t cycle = later(p->reply_at, s->reply_from);
+    if (!s->out.n & (ready == now) & (cycle <= p->reply_at + 1) & (cycle < p->icnt_end) &
+            p->direct &&
+        icnt_room(p->env.replies, s->number, flits, cycle)) {
+        push_reply(p, s, number, flits, cycle);
+        return;
+    }
     if (!s->out.n)
         p->replies++;
-    *ring_push(&s->out) =
-        (struct reply){ready, number, reply_flits(p, &s->request[number].p)};
+    *ring_push(&s->out) = (struct reply){ready, number, flits};
 }
 
 static void
@@ -607,7 +636,7 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
     }
     if (r->p.kind == PKT_ATOMIC)
         atomic_write(p, s, r, now);
-    answer(p, s, number, now + m->l2.latency - 1);
+    answer(p, s, number, now, now + m->l2.latency - 1);
     return true;
 }
 
@@ -658,7 +687,7 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
         delay(p, s, &d);
     }
     if (s->woken.n && !ring_full(&s->out)) {
-        answer(p, s, *ring_front(&s->woken), now);
+        answer(p, s, *ring_front(&s->woken), now, now);
         s->waiting--;
         ring_pop(&s->woken);
     }
@@ -692,16 +721,18 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
 }
 
 void
-partition_l2(struct partition *p, uint64_t now)
+partition_l2(struct partition *p, uint64_t now, uint64_t icnt)
 {
+    p->reply_at = icnt;
     for (unsigned i = 0; i < p->slices; i++)
         if (p->slice[i].at <= now)
             slice_tick(p, &p->slice[i], now);
 }
 
 void
-partition_l2_all(struct partition *p, uint64_t now)
+partition_l2_all(struct partition *p, uint64_t now, uint64_t icnt)
 {
+    p->reply_at = icnt;
     for (unsigned i = 0; i < p->slices; i++)
         slice_tick(p, &p->slice[i], now);
 }
@@ -722,14 +753,21 @@ delay_taken(const struct partition *p, struct slice *s, const struct delayed *d)
         s->at = sooner(s->at, sooner(s->rop.ready, s->far.ready));
 }
 
-void
-partition_begin(struct partition *p)
+static void
+take_due(struct partition *p)
 {
     if (!p->env.ahead || p->alone)
         return;
     for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
         for (struct hall *h = &s->hall[!p->fills]; h->q.n; ring_pop(&h->q))
             delay_taken(p, s, ring_front(&h->q));
+}
+
+void
+partition_begin(struct partition *p, uint64_t icnt_end)
+{
+    p->icnt_end = icnt_end;
+    take_due(p);
 }
 
 void
@@ -758,7 +796,7 @@ partition_alone(struct partition *p, bool alone)
         return;
     p->alone = false;
     for (unsigned k = 0; k < 2; k++) { /* first what was taken first */
-        partition_begin(p);
+        take_due(p);
         partition_end(p);
         partition_show(p);
         partition_due(p);
@@ -818,15 +856,9 @@ front_flits(const struct slice *s, uint64_t l2_tick)
 static void
 send_reply(struct partition *p, struct slice *s, unsigned flits, uint64_t cycle)
 {
-    const uint32_t number = ring_front(&s->out)->of;
-    const struct packet *k = &s->request[number].p;
     if (ring_full(&s->out))
         s->at = 0;
-    icnt_push(p->env.replies, s->number, p->env.port_of[k->sm], flits, k, 0, cycle);
-    places_give(&s->numbers, number);
-    s->stats->icnt_replies++;
-    s->stats->icnt_reply_flits += flits;
-    s->reply_from = cycle + 1;
+    push_reply(p, s, ring_front(&s->out)->of, flits, cycle);
     ring_pop(&s->out);
     if (!s->out.n)
         p->replies--;

@@ -40,21 +40,22 @@ void partition_late_replies(struct partition *p, uint64_t cycle);
 void partition_caught_up(struct partition *p);
 /* DRAM clock; core: core cycle in progress. */
 void partition_dram(struct partition *p, uint64_t now, uint64_t core);
-/* L2 clock: the slices that have something to do; or all. */
-void partition_l2(struct partition *p, uint64_t now);
-void partition_l2_all(struct partition *p, uint64_t now);
+/* L2 clock: the slices that have something to do; or all. icnt: first interconnect tick
+ * after it. */
+void partition_l2(struct partition *p, uint64_t now, uint64_t icnt);
+void partition_l2_all(struct partition *p, uint64_t now, uint64_t icnt);
 /* Of a partition that is ahead of the request crossbar: slice s takes the packet that has
  * arrived for it (there is one), as it would have in L2 tick l2, one of the last
  * PARTITION_PAST it has done or a later one; icnt: the crossbar's first tick not done
  * then. The L2 tick in which the packet leaves the delay line, which must not come before
  * the partition begins with it; 0: it has no room.
- * What is taken up to partition_due, the partition begins with: partition_begin, its
- * ticks, partition_end. Another thread may do so beside partition_take, which does not
+ * What is taken up to partition_due, the partition begins with: partition_begin (before
+ * every window; icnt_end: first interconnect tick after that), its ticks, partition_end. Another thread may do so beside partition_take, which does not
  * see it before partition_show. */
 enum { PARTITION_PAST = 64 };
 uint64_t partition_take(struct partition *p, unsigned s, uint64_t l2, uint64_t icnt);
 void partition_due(struct partition *p);
-void partition_begin(struct partition *p);
+void partition_begin(struct partition *p, uint64_t icnt_end);
 void partition_end(struct partition *p);
 void partition_show(struct partition *p);
 /* alone: until the next call nothing goes on beside anything; for less, and the same. */
