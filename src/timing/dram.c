@@ -27,20 +27,22 @@
 
 #include <string.h>
 
+enum { SLOTS = 64 }; /* ticks ahead for which banks are sorted: bits of a word */
+enum kind { ACTIVATE, PRECHARGE, READ, WRITE, KINDS }; /* of commands */
+
 struct bank {
     uint64_t row;
-    uint64_t act_at, col_at, pre_at; /* ticks before which the command is refused */
-    uint64_t idle_at;                /* its last precharge is over */
-    uint16_t cur;                    /* entry it works on, or DRAM_NONE */
-    uint16_t last;                   /* tail of its list */
-    uint64_t want;                   /* row of cur */
+    uint64_t at[KINDS]; /* ticks before which it refuses the command */
+    uint64_t idle_at;   /* its last precharge is over */
+    uint64_t want;      /* row of cur */
+    uint16_t cur;       /* entry it works on, or DRAM_NONE */
+    uint16_t last;      /* tail of its list */
+    uint16_t group;
+    uint8_t next; /* enum kind: its next command */
     bool open;
     bool missed; /* an activate was needed for cur */
     bool write;  /* cur is one */
-    uint16_t group;
 };
-
-enum next { ACTIVATE, PRECHARGE, READ, WRITE, KINDS };
 
 struct flight { /* data of the last burst of a request */
     uint64_t done;
@@ -54,20 +56,23 @@ struct dram {
     struct stat_mem *stats;
     unsigned banks, words;
     unsigned burst; /* command clocks of a burst on the bus */
-    uint32_t tCCD, tCCDL, tRTW, tWTR, tRTP, tWTP;
+    uint32_t tCCD, tCCDL;
+    /* After a read, and after a write: to the other of the two, to the bank's precharge,
+     * to the last datum. */
+    uint32_t to_other[2], to_precharge[2], to_done[2];
 
     struct bank *bank;
-    uint64_t *group_col_at;
-    uint64_t col_at, read_at, write_at, act_at;
+    uint64_t at[KINDS];     /* ticks before which the channel refuses the command */
+    uint64_t *group_col_at; /* and a group columns */
     unsigned groups;
-    uint32_t held;        /* groups that refuse columns, as far as released */
-    uint64_t *held_banks; /* of these groups */
-    uint64_t *in_group;   /* word x group: its banks */
-    uint64_t *of;         /* word x kind: busy banks whose next command it is */
-    uint64_t *allowed;    /* by bank: tick before which it refuses its next command */
-    uint8_t *next;        /* enum next */
-    uint64_t *ready;      /* busy banks that no longer refuse it */
-    uint64_t ripe_at;     /* no other becomes ready before */
+    uint64_t *in_group; /* word x group: its banks */
+    uint64_t *of;       /* word x kind: busy banks whose next command it is */
+    uint64_t *allowed;  /* by bank: tick before which it refuses its next command */
+    uint64_t *ready;    /* busy banks that no longer do, as of tick `ripened` */
+    uint64_t ripened;
+    uint64_t slots;  /* ticks after that, modulo SLOTS, in which others may be */
+    uint64_t *ripe;  /* slot x word: which */
+    uint64_t *early; /* banks that stand in a slot before their time: it is far ahead */
     uint64_t *can_col, *can_row, *can; /* banks (survey); can: either */
     uint64_t next_refresh;
 
@@ -148,16 +153,17 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
     d->tCCD = larger(m->dram.tCCD, d->burst);
     d->tCCDL = larger(m->dram.tCCDL, d->burst);
     int rtw = (int)(m->dram.tCL + d->burst + 2) - (int)m->dram.tWL;
-    d->tRTW = rtw > 0 ? (uint32_t)rtw : 0;
-    d->tWTR = m->dram.tWL + d->burst + m->dram.tCDLR;
-    d->tRTP = larger(d->burst, m->dram.tRTPL);
-    d->tWTP = m->dram.tWL + d->burst + m->dram.tWR;
+    d->to_other[0] = rtw > 0 ? (uint32_t)rtw : 0;
+    d->to_other[1] = m->dram.tWL + d->burst + m->dram.tCDLR;
+    d->to_precharge[0] = larger(d->burst, m->dram.tRTPL);
+    d->to_precharge[1] = m->dram.tWL + d->burst + m->dram.tWR;
+    d->to_done[0] = m->dram.tCL + d->burst - 1;
+    d->to_done[1] = m->dram.tWL + d->burst - 1;
 
     d->bank = ARENA_ARRAY(a, struct bank, d->banks);
     d->first = ARENA_ARRAY(a, uint16_t, d->banks);
     d->groups = m->dram.groups;
     d->in_group = ARENA_ARRAY(a, uint64_t, (size_t)d->groups * d->words);
-    d->held_banks = bitset_new(a, d->banks);
     for (unsigned b = 0; b < d->banks; b++) {
         unsigned g = b % d->groups;
         d->bank[b].cur = d->first[b] = DRAM_NONE;
@@ -165,10 +171,10 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
         d->in_group[b / 64 * d->groups + g] |= (uint64_t)1 << b % 64;
     }
     d->allowed = ARENA_ARRAY(a, uint64_t, d->banks);
-    d->next = ARENA_ARRAY(a, uint8_t, d->banks);
     d->of = ARENA_ARRAY(a, uint64_t, (size_t)KINDS * d->words);
     d->ready = bitset_new(a, d->banks);
-    d->ripe_at = NEVER;
+    d->early = bitset_new(a, d->banks);
+    d->ripe = ARENA_ARRAY(a, uint64_t, (size_t)SLOTS * d->words);
     d->can_col = bitset_new(a, d->banks);
     d->can_row = bitset_new(a, d->banks);
     d->can = bitset_new(a, d->banks);
@@ -251,105 +257,144 @@ dram_push(struct dram *d, uint16_t i, uint64_t now)
                                       .arrived = now,
                                       .order = d->order++,
                                       .next = DRAM_NONE,
+                                      .before = DRAM_NONE,
                                       .bursts = r->bursts,
                                       .write = r->write,
                                       .answered = r->answered};
     struct bank *b = &d->bank[r->bank];
-    if (d->first[r->bank] == DRAM_NONE)
+    if (d->first[r->bank] == DRAM_NONE) {
         d->first[r->bank] = i;
-    else
+    } else {
         d->entry[b->last].next = i;
+        d->entry[i].before = b->last;
+    }
     b->last = i;
-    if (b->cur == DRAM_NONE)
-        bitset_add(d->wanted, r->bank);
+    d->wanted[r->bank / 64] |= (uint64_t)(b->cur == DRAM_NONE) << r->bank % 64;
     d->queued++;
 }
 
 static void
 unlink_entry(struct dram *d, unsigned bank, uint16_t i)
 {
-    uint16_t before = DRAM_NONE;
-    for (uint16_t j = d->first[bank]; j != i; j = d->entry[j].next)
-        before = j;
-    uint16_t next = d->entry[i].next;
+    const uint16_t before = d->entry[i].before, next = d->entry[i].next;
     if (before == DRAM_NONE)
         d->first[bank] = next;
     else
         d->entry[before].next = next;
     if (next == DRAM_NONE)
         d->bank[bank].last = before;
+    else
+        d->entry[next].before = before;
     d->queued--;
 }
 
-/* A bank's next command, and when the bank itself allows it. What the channel and the
- * group allow comes on top. */
+/* A busy bank's next command; it may come from the tick on that the bank itself allows.
+ * What the channel and the group allow comes on top. In this and what follows without
+ * branches, since these could not be foretold. */
+static inline void
+set_next(struct dram *d, unsigned bank, enum kind next)
+{
+    struct bank *b = &d->bank[bank];
+    const unsigned w = bank / 64;
+    const uint64_t bit = (uint64_t)1 << bank % 64, at = b->at[next];
+    b->next = (uint8_t)next;
+    d->allowed[bank] = at;
+    d->of[w * KINDS + next] |= bit;
+    const uint64_t ready = at <= d->ripened, far = at - d->ripened >= SLOTS && !ready;
+    const uint64_t slot = (far ? d->ripened + SLOTS - 1 : at) % SLOTS;
+    d->ready[w] |= bit & -ready;
+    d->slots |= (ready ^ 1) << slot;
+    d->ripe[slot * d->words + w] |= bit & (ready - 1);
+    if (far) /* seldom: after a refresh */
+        d->early[w] |= bit;
+}
+
+/* The bank has done that command. */
+static inline void
+clear_next(struct dram *d, unsigned bank)
+{
+    const uint64_t bit = (uint64_t)1 << bank % 64;
+    d->of[bank / 64 * KINDS + d->bank[bank].next] &= ~bit;
+    d->ready[bank / 64] &= ~bit;
+}
+
+/* The next command of a bank that has got a request, or been closed. */
 static void
 find_next(struct dram *d, unsigned bank)
 {
     const struct bank *b = &d->bank[bank];
-    uint64_t *of = d->of + (size_t)(bank / 64 * KINDS), bit = (uint64_t)1 << bank % 64;
-    of[d->next[bank]] &= ~bit;
-    bitset_del(d->ready, bank);
-    if (b->cur == DRAM_NONE)
-        return;
-    if (!b->open) {
-        d->next[bank] = ACTIVATE;
-        d->allowed[bank] = b->act_at;
-    } else if (b->row != b->want) {
-        d->next[bank] = PRECHARGE;
-        d->allowed[bank] = b->pre_at;
-    } else {
-        d->next[bank] = b->write ? WRITE : READ;
-        d->allowed[bank] = b->col_at;
-    }
-    of[d->next[bank]] |= bit;
-    if (d->allowed[bank] < d->ripe_at)
-        d->ripe_at = d->allowed[bank];
+    const unsigned column = (unsigned)(b->row == b->want) * (1u + b->write);
+    set_next(d, bank, (enum kind)(b->open * (PRECHARGE + column)));
 }
 
 /* First tick at which the channel allows a read or write, NEVER: when data have left;
  * that of the bank's group comes on top. */
 static inline uint64_t
-column_at(const struct dram *d, bool write)
+column_at(const struct dram *d, enum kind k)
 {
-    uint64_t t = later(d->col_at, write ? d->write_at : d->read_at);
-    return ring_full(&d->flight) ? NEVER : t;
+    return d->at[k] | -(uint64_t)ring_full(&d->flight);
 }
 
-/* Banks that allow their next command at `now`. In this and what follows without
- * branches, since these could not be foretold. */
+/* Banks of a slot that stand in it before their time. */
+NOINLINE static void
+sort_again(struct dram *d, unsigned w)
+{
+    uint64_t again = d->ready[w] & d->early[w];
+    d->early[w] &= ~again;
+    FOR_BITS(i, again)
+    {
+        const unsigned bank = w * 64 + (unsigned)i;
+        const enum kind next = d->bank[bank].next;
+        clear_next(d, bank);
+        set_next(d, bank, next);
+    }
+}
+
+/* Banks that allow their next command from tick d->ripened on, none having done so in
+ * the one before. */
+ALWAYS_INLINE void
+ripen_one(struct dram *d, unsigned words)
+{
+    const unsigned slot = d->ripened % SLOTS;
+    uint64_t *ripe = d->ripe + slot * words;
+    d->slots &= ~((uint64_t)1 << slot);
+    for (unsigned w = 0; w < words; w++) {
+        d->ready[w] |= ripe[w];
+        const bool any = ripe[w] & d->early[w];
+        ripe[w] = 0;
+        if (any)
+            sort_again(d, w);
+    }
+}
+
+/* First tick after `ripened` in which there may be another. */
+static inline uint64_t
+ripe_at(const struct dram *d)
+{
+    const unsigned from = (d->ripened + 1) % SLOTS;
+    const uint64_t turned = d->slots >> from | d->slots << (-from & (SLOTS - 1));
+    return (d->ripened + 1 + (unsigned)bit_lowest(turned | (uint64_t)1 << (SLOTS - 1))) |
+           -(uint64_t)!turned;
+}
+
+NOINLINE static void
+ripen_until(struct dram *d, uint64_t to)
+{
+    for (uint64_t t; (t = ripe_at(d)) <= to;) {
+        d->ripened = t;
+        ripen_one(d, d->words);
+    }
+    d->ripened = to;
+}
+
+/* Banks that allow their next command at `now`. */
 ALWAYS_INLINE void
 ripen(struct dram *d, unsigned words, uint64_t now)
 {
-    if (d->ripe_at > now)
-        return;
-    uint64_t ripe = NEVER;
-    for (unsigned w = 0; w < words; w++) {
-        uint64_t ready = 0;
-        FOR_BITS(i, d->busy[w] & ~d->ready[w])
-        {
-            uint64_t t = d->allowed[w * 64 + (unsigned)i], yes = t <= now;
-            ready |= yes << i;
-            t |= -yes;
-            ripe = t < ripe ? t : ripe;
-        }
-        d->ready[w] |= ready;
-    }
-    d->ripe_at = ripe;
-}
-
-/* Groups that allow columns again at `now`. */
-ALWAYS_INLINE void
-release(struct dram *d, unsigned words, uint64_t now)
-{
-    FOR_BITS(g, d->held)
-    {
-        if (d->group_col_at[g] > now)
-            continue;
-        d->held ^= 1u << g;
-        for (unsigned w = 0; w < words; w++)
-            d->held_banks[w] &= ~d->in_group[w * d->groups + g];
-    }
+    if (now - d->ripened > 1)
+        ripen_until(d, now - 1);
+    d->ripened = now;
+    ripen_one(d, words);
 }
 
 /* Ready banks whose next command the channel and the group allow at `now` too, by its
@@ -357,16 +402,18 @@ release(struct dram *d, unsigned words, uint64_t now)
 ALWAYS_INLINE void
 survey(struct dram *d, unsigned words, uint64_t now)
 {
-    ripen(d, words, now);
-    release(d, words, now);
-    uint64_t reads = -(uint64_t)(column_at(d, false) <= now);
-    uint64_t writes = -(uint64_t)(column_at(d, true) <= now);
-    uint64_t activates = -(uint64_t)(d->act_at <= now);
+    const uint64_t reads = -(uint64_t)(column_at(d, READ) <= now);
+    const uint64_t writes = -(uint64_t)(column_at(d, WRITE) <= now);
+    const uint64_t activates = -(uint64_t)(d->at[ACTIVATE] <= now);
     for (unsigned w = 0; w < words; w++) {
         const uint64_t *of = d->of + (size_t)(w * KINDS);
+        const uint64_t *in_group = d->in_group + (size_t)(w * d->groups);
+        uint64_t held = 0;
+        for (unsigned g = 0; g < d->groups; g++)
+            held |= in_group[g] & -(uint64_t)(d->group_col_at[g] > now);
         uint64_t col = (of[READ] & reads) | (of[WRITE] & writes);
         d->can_row[w] = (of[PRECHARGE] | (of[ACTIVATE] & activates)) & d->ready[w];
-        d->can_col[w] = col & d->ready[w] & ~d->held_banks[w];
+        d->can_col[w] = col & d->ready[w] & ~held;
         d->can[w] = d->can_row[w] | d->can_col[w];
     }
 }
@@ -379,28 +426,19 @@ next_command(struct dram *d, unsigned words, uint64_t now)
     for (unsigned w = 0; w < words; w++) {
         const uint64_t *of = d->of + (size_t)(w * KINDS);
         const uint64_t *in_group = d->in_group + (size_t)(w * d->groups);
-        uint64_t ready = d->ready[w], reads = of[READ] & ready,
-                 writes = of[WRITE] & ready;
-        uint64_t t = d->act_at | -(uint64_t) !(of[ACTIVATE] & ready);
-        row = t < row ? t : row;
+        const uint64_t ready = d->ready[w], reads = of[READ] & ready,
+                       writes = of[WRITE] & ready;
+        row = sooner(row, d->at[ACTIVATE] | -(uint64_t) !(of[ACTIVATE] & ready));
         row &= -(uint64_t) !(of[PRECHARGE] & ready); /* 0: at once */
-        read &= -(uint64_t) !(reads & ~d->held_banks[w]);
-        write &= -(uint64_t) !(writes & ~d->held_banks[w]);
-        FOR_BITS(g, d->held)
-        {
-            uint64_t at = d->group_col_at[g];
-            uint64_t r = at | -(uint64_t) !(reads & in_group[g]);
-            uint64_t u = at | -(uint64_t) !(writes & in_group[g]);
-            read = r < read ? r : read;
-            write = u < write ? u : write;
+        for (unsigned g = 0; g < d->groups; g++) {
+            const uint64_t at = d->group_col_at[g];
+            read = sooner(read, at | -(uint64_t) !(reads & in_group[g]));
+            write = sooner(write, at | -(uint64_t) !(writes & in_group[g]));
         }
     }
-    read = later(read, column_at(d, false));
-    write = later(write, column_at(d, true));
-    uint64_t t = read < write ? read : write;
-    t = row < t ? row : t;
-    t = d->ripe_at < t ? d->ripe_at : t;
-    return later(t, now + 1);
+    read = later(read, column_at(d, READ));
+    write = later(write, column_at(d, WRITE));
+    return later(sooner(sooner(row, ripe_at(d)), sooner(read, write)), now + 1);
 }
 
 /* No command to a bank with a request in work is possible before, as things are. */
@@ -408,12 +446,9 @@ static uint64_t
 command_at(const struct dram *d, unsigned bank)
 {
     const struct bank *b = &d->bank[bank];
-    uint64_t t = d->allowed[bank];
-    if (d->next[bank] == ACTIVATE)
-        return later(t, d->act_at);
-    if (d->next[bank] == PRECHARGE)
-        return t;
-    return later(later(t, d->group_col_at[b->group]), column_at(d, b->write));
+    const uint64_t column = -(uint64_t)(b->next >= READ);
+    const uint64_t group = d->group_col_at[b->group] | -(uint64_t)ring_full(&d->flight);
+    return later(later(d->allowed[bank], d->at[b->next]), group & column);
 }
 
 /* Refreshes due up to now. Between its due tick and its end no command is possible, so
@@ -426,7 +461,7 @@ refresh(struct dram *d, uint64_t now)
         for (unsigned b = 0; b < d->banks; b++) {
             struct bank *k = &d->bank[b];
             if (k->open) {
-                uint64_t pre = k->pre_at > due ? k->pre_at : due;
+                uint64_t pre = later(k->at[PRECHARGE], due);
                 k->open = false;
                 k->idle_at = pre + d->m->dram.tRP;
                 d->stats->dram_precharges++;
@@ -436,11 +471,17 @@ refresh(struct dram *d, uint64_t now)
         }
         uint64_t end = start + d->m->dram.tRFC;
         for (unsigned b = 0; b < d->banks; b++)
-            if (d->bank[b].act_at < end)
-                d->bank[b].act_at = end;
+            d->bank[b].at[ACTIVATE] = later(d->bank[b].at[ACTIVATE], end);
         d->stats->dram_refreshes++;
-        for (unsigned b = 0; b < d->banks; b++)
-            find_next(d, b);
+        d->slots = 0;
+        memset(d->ripe, 0, SLOTS * d->words * sizeof *d->ripe);
+        memset(d->early, 0, d->words * sizeof *d->early);
+        for (unsigned w = 0; w < d->words; w++)
+            FOR_BITS(b, d->busy[w])
+            {
+                clear_next(d, w * 64 + (unsigned)b);
+                find_next(d, w * 64 + (unsigned)b);
+            }
         note(d, due, DRAM_REFRESH, 0, end);
         d->next_refresh = due + d->m->dram.tREFI;
         d->cmd_at = 0;
@@ -473,73 +514,57 @@ bank_word(const struct dram *d, const uint64_t *set, unsigned n)
     return n == d->words ? x & below : x;
 }
 
+/* Activate or precharge. */
 static void
-activate(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
+row_command(struct dram *d, struct bank *b, unsigned bank, bool act, uint64_t now)
 {
-    b->open = true;
-    b->row = b->want;
-    b->missed = true;
-    b->col_at = now + d->m->dram.tRCD;
-    b->pre_at = now + d->m->dram.tRAS;
-    b->act_at = now + d->m->dram.tRC;
-    d->act_at = now + d->m->dram.tRRD;
-    d->stats->dram_activates++;
-    note(d, now, DRAM_ACTIVATE, bank, b->row);
-}
-
-static void
-precharge(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
-{
-    b->open = false;
-    b->idle_at = now + d->m->dram.tRP;
-    if (b->act_at < b->idle_at)
-        b->act_at = b->idle_at;
-    d->stats->dram_precharges++;
-    note(d, now, DRAM_PRECHARGE, bank, b->row);
+    const uint64_t if_act = -(uint64_t)act, if_pre = ~if_act;
+    const uint64_t row = act ? b->want : b->row, col = now + d->m->dram.tRCD;
+    note(d, now, act ? DRAM_ACTIVATE : DRAM_PRECHARGE, bank, row);
+    b->row = row;
+    b->open = act;
+    b->missed |= act;
+    b->idle_at = act ? b->idle_at : now + d->m->dram.tRP;
+    b->at[READ] = b->at[WRITE] = act ? col : b->at[READ];
+    b->at[PRECHARGE] = later(b->at[PRECHARGE], (now + d->m->dram.tRAS) & if_act);
+    b->at[ACTIVATE] = later(b->at[ACTIVATE], act ? now + d->m->dram.tRC : b->idle_at);
+    d->at[ACTIVATE] = later(d->at[ACTIVATE], (now + d->m->dram.tRRD) & if_act);
+    d->stats->dram_activates += act;
+    d->stats->dram_precharges += if_pre & 1;
+    clear_next(d, bank);
+    const unsigned after = READ + b->write; /* an activate is for the wanted row */
+    set_next(d, bank, (enum kind)(after & if_act)); /* ACTIVATE is 0 */
 }
 
 static void
 column(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
 {
     struct dram_entry *e = &d->entry[b->cur];
-    bool write = e->write;
-    d->col_at = now + d->tCCD;
+    const bool write = e->write;
+    const enum kind same = READ + write, other = WRITE - write;
+    const uint64_t next = now + d->tCCD;
+    d->at[same] = later(d->at[same], next);
+    d->at[other] = later(d->at[other], later(next, now + d->to_other[write]));
     d->group_col_at[b->group] = now + d->tCCDL;
-    d->held |= 1u << b->group;
-    for (unsigned w = 0; w < d->words; w++)
-        d->held_banks[w] |= d->in_group[w * d->groups + b->group];
-    uint64_t done, pre;
-    if (write) {
-        d->read_at = now + d->tWTR;
-        pre = now + d->tWTP;
-        done = now + d->m->dram.tWL + d->burst - 1;
-        d->stats->dram_writes++;
-    } else {
-        d->write_at = now + d->tRTW;
-        pre = now + d->tRTP;
-        done = now + d->m->dram.tCL + d->burst - 1;
-        d->stats->dram_reads++;
-    }
-    if (b->pre_at < pre)
-        b->pre_at = pre;
+    b->at[PRECHARGE] = later(b->at[PRECHARGE], now + d->to_precharge[write]);
+    d->stats->dram_writes += write;
+    d->stats->dram_reads += !write;
     d->stats->dram_busy += d->burst;
     note(d, now, write ? DRAM_WRITE : DRAM_READ, bank, b->row);
-    if (e->bursts > 1) {
+    if (e->bursts > 1) { /* the bank goes on to allow it */
         e->bursts--;
         return;
     }
     struct flight *f = ring_push(&d->flight);
-    f->done = done;
+    f->done = now + d->to_done[write];
     f->entry = b->cur;
     f->answered = e->answered;
-    if (b->missed)
-        d->stats->dram_row_misses++;
-    else
-        d->stats->dram_row_hits++;
+    d->stats->dram_row_misses += b->missed;
+    d->stats->dram_row_hits += !b->missed;
+    clear_next(d, bank);
     b->cur = DRAM_NONE;
     bitset_del(d->busy, bank);
-    if (d->first[bank] != DRAM_NONE)
-        bitset_add(d->wanted, bank);
+    d->wanted[bank / 64] |= (uint64_t)(d->first[bank] != DRAM_NONE) << bank % 64;
     d->working--;
 }
 
@@ -547,13 +572,10 @@ static void
 command(struct dram *d, unsigned bank, uint64_t now)
 {
     struct bank *b = &d->bank[bank];
-    if (d->next[bank] >= READ)
+    if (b->next >= READ)
         column(d, b, bank, now);
-    else if (d->next[bank] == ACTIVATE)
-        activate(d, b, bank, now);
     else
-        precharge(d, b, bank, now);
-    find_next(d, bank);
+        row_command(d, b, bank, b->next == ACTIVATE, now);
 }
 
 static inline unsigned
@@ -567,7 +589,8 @@ static inline unsigned
 first_in_turn(const struct dram *d, const uint64_t *set)
 {
     if (d->words == 1) { /* mostly */
-        uint64_t after = set[0] >> d->turn << d->turn, x = after ? after : set[0];
+        const uint64_t after = set[0] >> d->turn << d->turn;
+        const uint64_t x = after | (set[0] & -(uint64_t)!after);
         return x ? (unsigned)bit_lowest(x) : d->banks;
     }
     FOR_BANKS(bank, d, set)
@@ -593,7 +616,7 @@ ALWAYS_INLINE void
 issue_in(struct dram *d, unsigned words, uint64_t now)
 {
     survey(d, words, now);
-    unsigned bank = first_in_turn(d, d->can);
+    const unsigned bank = first_in_turn(d, d->can);
     if (bank < d->banks) {
         bool col = bitset_has(d->can_col, bank);
         command(d, bank, now);
@@ -619,6 +642,8 @@ issue(struct dram *d, uint64_t now)
 static bool
 any_wanted(const struct dram *d)
 {
+    if (d->words == 1)
+        return d->wanted[0] != 0;
     for (unsigned w = 0; w < d->words; w++)
         if (d->wanted[w])
             return true;
@@ -631,27 +656,28 @@ assign(struct dram *d, uint64_t now)
     if (!any_wanted(d))
         return;
     struct dram_view v = {d->entry, d->first, d->banks, now, d->m->dram.age_limit};
-    FOR_BANKS(bank, d, d->wanted)
-    {
-        struct bank *b = &d->bank[bank];
-        uint16_t i = d->policy->pick(&v, bank, b->open, b->row);
-        if (i == DRAM_NONE)
-            continue;
-        occupancy(d, now);
-        unlink_entry(d, bank, i);
-        b->cur = i;
-        b->want = d->entry[i].row;
-        b->write = d->entry[i].write;
-        b->missed = false;
-        bitset_add(d->busy, bank);
-        bitset_del(d->wanted, bank);
-        find_next(d, bank);
-        uint64_t at = command_at(d, bank);
-        d->cmd_at = at < d->cmd_at || !d->working ? at : d->cmd_at;
-        d->working++;
-        d->turn = d->turn + 1 == d->banks ? 0 : d->turn + 1;
-        return;
+    unsigned bank = first_in_turn(d, d->wanted);
+    uint16_t i;
+    for (;; bank = next_in_turn(d, d->wanted, bank)) {
+        if (bank == d->banks)
+            return;
+        i = d->policy->pick(&v, bank, d->bank[bank].open, d->bank[bank].row);
+        if (i != DRAM_NONE)
+            break;
     }
+    struct bank *b = &d->bank[bank];
+    occupancy(d, now);
+    unlink_entry(d, bank, i);
+    b->cur = i;
+    b->want = d->entry[i].row;
+    b->write = d->entry[i].write;
+    b->missed = false;
+    bitset_add(d->busy, bank);
+    bitset_del(d->wanted, bank);
+    find_next(d, bank);
+    d->cmd_at = sooner(d->working ? d->cmd_at : NEVER, command_at(d, bank));
+    d->working++;
+    d->turn = d->turn + 1 == d->banks ? 0 : d->turn + 1;
 }
 
 void
@@ -672,6 +698,10 @@ dram_tick(struct dram *d, uint64_t now)
                 d->cmd_at = 0;
         }
     }
+    if (d->words == 1)
+        ripen(d, 1, now);
+    else
+        ripen(d, d->words, now);
     if (d->queued)
         assign(d, now);
     if (d->working && d->cmd_at <= now)
@@ -742,7 +772,7 @@ dram_explain(const struct dram *d, struct strbuf *out)
             continue;
         uint64_t t = command_at(d, b);
         static const char *const name[] = {"activate", "precharge", "column", "column"};
-        strbuf_printf(out, "; bank %u: %s", b, name[d->next[b]]);
+        strbuf_printf(out, "; bank %u: %s", b, name[d->bank[b].next]);
         if (t == NEVER)
             strbuf_addz(out, " waits for the return queue");
         else

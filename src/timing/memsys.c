@@ -92,7 +92,7 @@ struct span {
     uint64_t tick[CLK_DOMAINS]; /* first tick not done yet, at its start */
     struct clock clock[CLK_DOMAINS];
     struct pattern *pattern;
-    uint64_t icnt_end; /* first interconnect tick after it */
+    uint64_t icnt_end, l2_end; /* first ticks after it */
 };
 
 struct memsys {
@@ -408,6 +408,7 @@ open_span(struct memsys *ms, struct span *s, uint64_t from, uint64_t to)
     s->from = from;
     s->to = to;
     s->icnt_end = clk_after(&ms->clk, CLK_CORE, to - 1, CLK_ICNT);
+    s->l2_end = clk_after(&ms->clk, CLK_CORE, to - 1, CLK_L2);
     if (s != ms->far)
         return;
     s->pattern = pattern_of(ms, s);
@@ -750,7 +751,7 @@ memsys_part(struct memsys *ms, unsigned i)
 {
     struct part *part = &ms->part[i];
     memcpy(part->tick, ms->far->tick, sizeof part->tick);
-    partition_begin(part->p, ms->far->icnt_end);
+    partition_begin(part->p, ms->far->l2_end, ms->far->icnt_end);
     part->instant = ms->far->pattern->instants.v;
     part_goes_on(ms, part);
 }

@@ -369,13 +369,19 @@ ticks_between(uint64_t from, uint64_t to)
 static void
 remember(const struct partition *p, struct slice *s, uint64_t now)
 {
-    uint64_t since = ticks_between(s->past.last + 1, now);
-    s->past.no_room &= ~since;
-    s->past.rop &= ~since;
-    s->past.far &= ~since;
     if (!in_has_room(p, s))
-        s->past.no_room |= since;
+        s->past.no_room |= ticks_between(s->past.last + 1, now);
     s->past.last = now;
+}
+
+/* Of its ticks up to `to` none is done. */
+static void
+forget(struct slice *s, uint64_t to)
+{
+    uint64_t old = ~ticks_between(s->past.last + 1, to);
+    s->past.no_room &= old;
+    s->past.rop &= old;
+    s->past.far &= old;
 }
 
 static struct door
@@ -454,7 +460,7 @@ down_full(const struct slice *s)
 static bool
 can_go_down(const struct slice *s)
 {
-    return s->miss.n != s->down && !down_full(s);
+    return (s->miss.n != s->down) & !down_full(s);
 }
 
 static void
@@ -646,26 +652,15 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
 static uint64_t
 next_event(const struct partition *p, const struct slice *s, uint64_t now)
 {
-    bool out_room = !ring_full(&s->out);
-    uint64_t t = NEVER;
-    if (s->woken.n && out_room)
-        return now + 1;
-    if (can_go_down(s))
-        return now + 1;
-    if (s->up.n) { /* waits for the port, or for the miss queue (which wakes the slice) */
-        t = s->fill_free > now ? s->fill_free : now + 1;
-        if (!miss_room(s))
-            t = NEVER;
-    }
-    if (s->in.n && !s->stalled && out_room && !down_full(s)) {
-        uint64_t u = s->port_free > now ? s->port_free : now + 1;
-        t = u < t ? u : t;
-    }
-    if (!ring_full(&s->in)) {
-        uint64_t u = s->rop.ready, v = s->far.ready;
-        t = u < t ? u : t;
-        t = v < t ? v : t;
-    }
+    const bool out_room = !ring_full(&s->out);
+    const bool soon = (out_room & (s->woken.n != 0)) | can_go_down(s);
+    const bool reads = out_room & (s->in.n != 0) & !s->stalled & !down_full(s);
+    uint64_t t = soon ? now + 1 : NEVER, u = s->port_free;
+    t = sooner(t, reads ? u : NEVER);
+    u = sooner(s->rop.ready, s->far.ready);
+    t = sooner(t, ring_full(&s->in) ? NEVER : u);
+    if (s->up.n && miss_room(s)) /* waits for the port, or a miss will wake the slice */
+        t = sooner(t, s->fill_free);
     if (t > now + 1 && !p->env.ahead && can_take(p, s)) {
         uint64_t u = icnt_front_at(p->env.requests, s->number);
         if (u != NEVER) {
@@ -764,9 +759,11 @@ take_due(struct partition *p)
 }
 
 void
-partition_begin(struct partition *p, uint64_t icnt_end)
+partition_begin(struct partition *p, uint64_t l2_end, uint64_t icnt_end)
 {
     p->icnt_end = icnt_end;
+    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
+        forget(s, l2_end - 1);
     take_due(p);
 }
 

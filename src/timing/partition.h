@@ -50,12 +50,13 @@ void partition_l2_all(struct partition *p, uint64_t now, uint64_t icnt);
  * then. The L2 tick in which the packet leaves the delay line, which must not come before
  * the partition begins with it; 0: it has no room.
  * What is taken up to partition_due, the partition begins with: partition_begin (before
- * every window; icnt_end: first interconnect tick after that), its ticks, partition_end. Another thread may do so beside partition_take, which does not
- * see it before partition_show. */
+ * every window; l2_end, icnt_end: first ticks after that), its ticks, partition_end.
+ * Another thread may do so beside partition_take, which does not see it before
+ * partition_show. */
 enum { PARTITION_PAST = 64 };
 uint64_t partition_take(struct partition *p, unsigned s, uint64_t l2, uint64_t icnt);
 void partition_due(struct partition *p);
-void partition_begin(struct partition *p, uint64_t icnt_end);
+void partition_begin(struct partition *p, uint64_t l2_end, uint64_t icnt_end);
 void partition_end(struct partition *p);
 void partition_show(struct partition *p);
 /* alone: until the next call nothing goes on beside anything; for less, and the same. */

@@ -25,8 +25,9 @@ struct dram_entry {
     _Alignas(32) uint64_t row;
     uint64_t arrived; /* tick */
     uint64_t order;   /* of arrival */
-    uint16_t next;    /* in the bank's list, DRAM_NONE: last */
-    uint8_t bursts;   /* still to come */
+    /* In the bank's list; DRAM_NONE: the last, the first. */
+    uint16_t next, before;
+    uint8_t bursts; /* still to come */
     bool write, answered;
 };
 enum { DRAM_NONE = 0xffff };
