@@ -708,6 +708,12 @@ dram_tick(struct dram *d, uint64_t now)
         issue(d, now);
 }
 
+bool
+dram_returns(const struct dram *d)
+{
+    return d->back.n != 0;
+}
+
 const struct dram_req *
 dram_return_front(const struct dram *d)
 {
@@ -724,15 +730,12 @@ dram_return_pop(struct dram *d)
 uint64_t
 dram_next(const struct dram *d, uint64_t now)
 {
-    uint64_t t = d->working ? d->cmd_at : NEVER;
-    if (d->flight.n) {
-        const struct flight *f = ring_front(&d->flight);
-        if (f->done < t && (!f->answered || !ring_full(&d->back)))
-            t = f->done;
-    }
-    if (d->queued && t > now + 1 && any_wanted(d))
-        t = now + 1;
-    return t != NEVER && t <= now ? now + 1 : t;
+    const struct flight *f = ring_front(&d->flight); /* or what once was there */
+    const bool lands = d->flight.n && !(f->answered & ring_full(&d->back));
+    uint64_t t = d->cmd_at | -(uint64_t)!d->working;
+    t = sooner(t, f->done | -(uint64_t)!lands);
+    t &= -(uint64_t)!any_wanted(d);
+    return later(t, now + 1);
 }
 
 unsigned

@@ -25,6 +25,7 @@ const struct dram_req *dram_taken(const struct dram *d, uint16_t i);
 bool dram_full(const struct dram *d);
 void dram_push(struct dram *d, uint16_t i, uint64_t now);
 void dram_tick(struct dram *d, uint64_t now);
+bool dram_returns(const struct dram *d); /* it has something for: */
 const struct dram_req *dram_return_front(const struct dram *d); /* NULL: none */
 void dram_return_pop(struct dram *d);
 

@@ -305,6 +305,8 @@ next_bit(const uint64_t *s, unsigned words, unsigned from)
 {
     unsigned w = from / 64;
     uint64_t x = s[w] & (~(uint64_t)0 << (from % 64));
+    if (words == 1) /* mostly: without a branch that could not be foretold */
+        return (unsigned)bit_lowest(x | (s[0] & -(uint64_t)!x));
     while (!x) {
         w = w + 1 == words ? 0 : w + 1;
         x = s[w];
@@ -447,9 +449,7 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
     ring_pop(&i->q);
     if (i->q.n) {
         const struct icnt_msg *next = ring_front(&i->q);
-        uint64_t h = next->at * s;
-        if (i->bid_at < h)
-            i->bid_at = h;
+        i->bid_at = later(i->bid_at, next->at * s);
         i->out = next->out;
         wait_to_bid(n, in);
     } else {
@@ -485,8 +485,8 @@ take_bids(struct icnt *n, uint64_t k)
         {
             const unsigned out = n->in[w * 64 + b].out;
             n->bids[(size_t)out * words + w] |= (uint64_t)1 << b;
-            if (!n->out[out].bids++)
-                bitset_add(n->asked, out);
+            n->out[out].bids++;
+            bitset_add(n->asked, out);
         }
     }
 }
@@ -518,8 +518,7 @@ move_heads(struct icnt *n, uint64_t cycle)
                     continue;
                 }
                 bitset_del(bids, in);
-                if (!--o->bids)
-                    bitset_del(n->asked, out);
+                n->asked[w] &= ~((uint64_t) !--o->bids << b);
                 grant(n, in, out, k, cross);
             }
     }

@@ -98,9 +98,9 @@ enum { RING_SPAN = 8 }; /* at first */
 
 /* The first k of it. */
 #define ring_drop(r, k)                                                                  \
-    (assert((r)->n >= (k)),                                                              \
-     ((r)->n -= (k)) ? (void)((r)->head = ((r)->head + (k)) & ((r)->span - 1))           \
-                     : (void)((r)->head = 0, (r)->span = RING_SPAN))
+    (assert((r)->n >= (k)), (r)->n -= (k),                                               \
+     (r)->head = ((r)->head + (k)) & ((r)->span - 1) & -(uint32_t)((r)->n != 0),         \
+     (r)->span = RING_SPAN + (((r)->span - RING_SPAN) & -(uint32_t)((r)->n != 0)))
 
 /* Places for so many more, as far as the capacity goes. */
 #define ring_reserve(r, more)                                                            \

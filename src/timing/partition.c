@@ -139,13 +139,15 @@ struct partition {
     struct slice *slice;
     struct dram *dram;
     RING(struct on_its_way) delay;
-    unsigned turn;       /* slice looked at first */
-    unsigned replies;    /* slices with something in `out` */
-    bool late;           /* a slice is */
-    bool alone;          /* partition_alone */
-    uint64_t icnt_end;   /* first interconnect tick after the window */
-    uint64_t reply_at;   /* the first after the L2 tick in progress */
-    uint8_t seen, fills; /* door and hall */
+    uint64_t delay_ready; /* of its front; NEVER: empty */
+    unsigned downs;       /* slices with something in `down`, as bits */
+    unsigned turn;        /* slice looked at first */
+    unsigned replies;     /* slices with something in `out` */
+    bool late;            /* a slice is */
+    bool alone;           /* partition_alone */
+    uint64_t icnt_end;    /* first interconnect tick after the window */
+    uint64_t reply_at;    /* the first after the L2 tick in progress */
+    uint8_t seen, fills;  /* door and hall */
     uint64_t dram_at;
 };
 
@@ -229,6 +231,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     if (!p->dram)
         return NULL;
     ring_init(&p->delay, a, dram_most_taken(m));
+    p->delay_ready = NEVER;
     p->dram_at = NEVER;
     return p;
 }
@@ -655,10 +658,10 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
     const bool out_room = !ring_full(&s->out);
     const bool soon = (out_room & (s->woken.n != 0)) | can_go_down(s);
     const bool reads = out_room & (s->in.n != 0) & !s->stalled & !down_full(s);
-    uint64_t t = soon ? now + 1 : NEVER, u = s->port_free;
-    t = sooner(t, reads ? u : NEVER);
-    u = sooner(s->rop.ready, s->far.ready);
-    t = sooner(t, ring_full(&s->in) ? NEVER : u);
+    const uint64_t enters = sooner(s->rop.ready, s->far.ready);
+    uint64_t t = s->port_free | -(uint64_t)!reads;
+    t = sooner(t, enters | -(uint64_t)ring_full(&s->in));
+    t &= -(uint64_t)!soon;
     if (s->up.n && miss_room(s)) /* waits for the port, or a miss will wake the slice */
         t = sooner(t, s->fill_free);
     if (t > now + 1 && !p->env.ahead && can_take(p, s)) {
@@ -668,7 +671,7 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
             t = u < t ? u : t;
         }
     }
-    return t > now ? t : now + 1;
+    return later(t, now + 1);
 }
 
 static void
@@ -681,23 +684,23 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
         struct delayed d = receive(p, s, now, p->env.tick[CLK_ICNT]);
         delay(p, s, &d);
     }
-    if (s->woken.n && !ring_full(&s->out)) {
+    if ((s->woken.n != 0) & !ring_full(&s->out)) {
         answer(p, s, *ring_front(&s->woken), now, now);
         s->waiting--;
         ring_pop(&s->woken);
     }
     if (s->up.n)
         fill(p, s, now);
-    if (can_go_down(s)) {
-        if (!s->down++)
-            p->dram_at = 0;
-        if (s->stalled) {
-            s->stats->l2_stall_cycles += now - s->stalled_at;
-            s->stalled = false;
-        }
+    const unsigned goes = can_go_down(s);
+    p->dram_at &= -(uint64_t) !(goes & !s->down);
+    s->down += goes;
+    p->downs |= goes << s->index;
+    if (s->stalled & goes) {
+        s->stats->l2_stall_cycles += now - s->stalled_at;
+        s->stalled = false;
     }
-    if (s->in.n && !s->stalled && !ring_full(&s->out) && !down_full(s) &&
-        s->port_free <= now) {
+    if ((s->in.n != 0) & !s->stalled & !ring_full(&s->out) & !down_full(s) &
+        (s->port_free <= now)) {
         if (access_l2(p, s, now))
             ring_pop(&s->in);
         else
@@ -931,8 +934,25 @@ partition_reply_due(const struct partition *p)
 static bool
 down_room(const struct partition *p)
 {
-    return !dram_full(p->dram) && !ring_full(&p->delay) &&
-           p->delay.n + dram_pending(p->dram) < p->delay.cap;
+    return !dram_full(p->dram) & (p->delay.n + dram_pending(p->dram) < p->delay.cap);
+}
+
+/* The next slice in turn that has something for the channel gives it. */
+static void
+take_down(struct partition *p, uint64_t core)
+{
+    const unsigned after = p->downs >> p->turn << p->turn;
+    const unsigned i = (unsigned)bit_lowest(after | (p->downs & -(unsigned)!after));
+    struct slice *s = &p->slice[i];
+    const uint64_t ready = core + p->env.m->dram.latency;
+    *ring_push(&p->delay) =
+        (struct on_its_way){ready, dram_take(p->dram, ring_front(&s->miss))};
+    p->delay_ready = sooner(p->delay_ready, ready);
+    s->at &= -(uint64_t)!down_full(s);
+    ring_pop(&s->miss);
+    s->down--;
+    p->downs ^= (unsigned)!s->down << i;
+    p->turn = (i + 1) & -(unsigned)(i + 1 != p->slices);
 }
 
 void
@@ -940,61 +960,32 @@ partition_dram(struct partition *p, uint64_t now, uint64_t core)
 {
     struct dram *d = p->dram;
     const struct dram_req *r = dram_return_front(d);
-    if (r) {
+    if (r && !ring_full(&p->slice[r->slice].up)) {
         struct slice *s = &p->slice[r->slice];
-        if (!ring_full(&s->up)) {
-            *ring_push(&s->up) = (struct come){r->token, r->sectors};
-            dram_return_pop(d);
-            s->at = 0;
-        }
+        *ring_push(&s->up) = (struct come){r->token, r->sectors};
+        if (!p->no_l2)
+            cache_fill_soon(s->cache, r->local, r->token);
+        dram_return_pop(d);
+        s->at = 0;
     }
     dram_tick(d, now);
-    bool more = false;
-    if (down_room(p)) {
-        bool moved = false;
-        for (unsigned i = 0; i < p->slices; i++) {
-            unsigned n = p->turn + i;
-            struct slice *s = &p->slice[n < p->slices ? n : n - p->slices];
-            if (!s->down)
-                continue;
-            if (moved) {
-                more = true;
-                break;
-            }
-            *ring_push(&p->delay) = (struct on_its_way){
-                core + p->env.m->dram.latency, dram_take(d, ring_front(&s->miss))};
-            if (down_full(s))
-                s->at = 0;
-            ring_pop(&s->miss);
-            s->down--;
-            p->turn = s->index + 1u == p->slices ? 0 : s->index + 1u;
-            moved = true;
-            more = s->down != 0;
-        }
-        more = more && down_room(p);
-    }
-    if (p->delay.n && ring_front(&p->delay)->ready <= core && !dram_full(d)) {
+    if (p->downs && down_room(p))
+        take_down(p, core);
+    if ((p->delay_ready <= core) & !dram_full(d)) {
         dram_push(d, ring_front(&p->delay)->number, now);
         ring_pop(&p->delay);
+        p->delay_ready = p->delay.n ? ring_front(&p->delay)->ready : NEVER;
     }
 
-    uint64_t t = more ? now + 1 : dram_next(d, now);
-    r = dram_return_front(d);
-    if (r && !ring_full(&p->slice[r->slice].up)) {
-        if (!p->no_l2)
-            cache_fill_soon(p->slice[r->slice].cache, r->local, r->token);
-        t = now + 1;
-    }
+    /* For what comes back or goes down the next tick, even if it has to wait then. */
+    const bool soon = dram_returns(d) | ((p->downs != 0) & down_room(p));
+    uint64_t t = later(dram_next(d, now) & -(uint64_t)!soon, now + 1);
     if (t > now + 1 && p->delay.n && !dram_full(d)) {
-        uint64_t ready = ring_front(&p->delay)->ready;
+        uint64_t ready = p->delay_ready;
         uint64_t u = ready <= core ? now + 1
                                    : clk_after(p->env.clk, CLK_CORE, ready - 1, CLK_DRAM);
         t = u < t ? u : t;
     }
-    if (t > now + 1 && !more && down_room(p))
-        for (unsigned i = 0; i < p->slices; i++)
-            if (p->slice[i].down)
-                t = now + 1;
     p->dram_at = t;
 }
 
