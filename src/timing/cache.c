@@ -63,6 +63,7 @@ struct mshr { /* of the units of one line that are on their way */
     uint8_t came;       /* of them: those that have arrived */
     uint8_t dirty;      /* of them: written meanwhile */
     uint8_t here;       /* places of token that are or have been used */
+    uint16_t way;       /* where the line was last */
     uint16_t n[8];      /* by unit: requests that it holds */
 };
 static_assert(sizeof(struct mshr) == 64, "a line of the host's cache");
@@ -403,9 +404,15 @@ wake_for(struct cache *c, struct mshr *e, uint8_t sectors,
          void (*wake)(void *user, uint32_t token), void *user)
 {
     uint32_t before = NONE;
-    for (unsigned i = 0; i < e->here; i++)
-        if (e->want[i] & sectors && !(e->want[i] &= (uint8_t)~sectors))
-            wake(user, e->token[i]);
+    uint32_t woken[HERE], n_woken = 0;
+    for (unsigned i = 0; i < HERE; i++) { /* without branches; who is not here wants 0 */
+        const bool wanted = e->want[i] & sectors;
+        e->want[i] &= (uint8_t)~sectors;
+        woken[n_woken] = e->token[i];
+        n_woken += wanted & !e->want[i];
+    }
+    for (unsigned i = 0; i < n_woken; i++)
+        wake(user, woken[i]);
     for (uint32_t w = e->head, next; w != NONE; w = next) {
         struct waiter *n = &c->waiter[w];
         next = n->next;
@@ -474,6 +481,7 @@ miss(struct cache *c, const struct set *t, uint32_t way, uint64_t line, uint8_t 
         touch(c, t, way);
     if (!e)
         e = mshr_take(c, line);
+    e->way = (uint16_t)(way == NO_WAY ? 0 : way);
     e->coming |= ask;
     c->used += fresh;
     if (waits) {
@@ -568,7 +576,7 @@ cache_fill_of(struct cache *c, uint32_t of, uint8_t sectors,
         return false;
     uint64_t line = e->line;
     struct set t = set_at(c, set_of(c, line));
-    uint32_t way = find(c, &t, line);
+    uint32_t way = t.tag[e->way] == line ? e->way : find(c, &t, line);
     if (way == NO_WAY && c->on_fill && (way = victim(c, &t)) != NO_WAY)
         replace(c, &t, way, line, ev);
     if (way != NO_WAY) {

@@ -60,22 +60,15 @@ sector_range(unsigned at, unsigned bytes)
     return (uint8_t)(((2u << (last - first)) - 1) << first);
 }
 
-/* Fermi's reduction: halves, then quarters. */
+/* Fermi's reduction: halves, then quarters: the least aligned part of its segment that
+ * holds all sectors. */
 static void
-reduce(struct coal_access *x, unsigned segment)
+reduce(struct coal_access *x)
 {
-    unsigned at = (unsigned)(x->addr & 127) / 32; /* first sector of the segment */
-    unsigned n = segment / 32;
-    while (n > 1) {
-        uint8_t low = (uint8_t)(((1u << n / 2) - 1) << at),
-                high = (uint8_t)(low << n / 2);
-        if ((x->sectors & low) && (x->sectors & high))
-            break;
-        n /= 2;
-        if (x->sectors & high)
-            at += n;
-    }
-    x->addr = (x->addr & ~(uint64_t)127) + at * 32;
+    const unsigned first = (unsigned)__builtin_ctz(x->sectors);
+    const unsigned last = 31 - (unsigned)__builtin_clz(x->sectors);
+    const unsigned apart = first ^ last, n = 1u << ((apart > 0) + (apart > 1));
+    x->addr = (x->addr & ~(uint64_t)127) + (first & -n) * 32;
     x->bytes = (uint16_t)(n * 32);
 }
 
@@ -132,7 +125,7 @@ finish(struct builder *b)
             FOR_BITS(i, pairs & pairs >> 2 & 0x1111111111111111) /* all four of a word */
             x->words |= 1u << (h * 16 + i / 4);
         }
-        reduce(x, b->segment);
+        reduce(x);
     }
     return b->n;
 }

@@ -478,8 +478,6 @@ take_bids(struct icnt *n, uint64_t k)
             due |= ripe[s % STEPS * words];
             ripe[s % STEPS * words] = 0;
         }
-        if (!due)
-            continue;
         n->idle[w] &= ~due;
         FOR_BITS(b, due)
         {

@@ -1030,8 +1030,8 @@ next_event(struct ldst *l, bool bank_full, uint64_t now)
     l->out_blocked = false;
     bool misses = l->dq.q.n | l->iq.q.n | l->cq.q.n;
     bool out_full = ring_full(&l->out);
-    if (l->wb != LDST_NO_OP || l->bypass != LDST_NO_OP || l->resp.n ||
-        l->ready[READY_L1C].n || l->ready[READY_L1D].n || (misses && !out_full)) {
+    if ((l->wb != LDST_NO_OP) | (l->bypass != LDST_NO_OP) | (misses & !out_full) |
+        ((l->resp.n | l->ready[READY_L1C].n | l->ready[READY_L1D].n) != 0)) {
         l->out_blocked = out_full;
         return now + 1;
     }

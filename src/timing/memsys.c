@@ -496,16 +496,14 @@ close_far(struct memsys *ms)
 static inline uint64_t
 port_next(const struct memsys *ms, const struct port *port, uint64_t now)
 {
-    unsigned i = (unsigned)(port - ms->port);
-    if (port->again | port->shown)
-        return now + 1;
-    uint64_t at = icnt_front_at(ms->replies, i), room = NEVER;
-    at = ring_full(&port->fifo) ? NEVER : clk_after(&ms->clk, CLK_ICNT, at, CLK_CORE);
+    const unsigned i = (unsigned)(port - ms->port);
+    const uint64_t full = -(uint64_t)ring_full(&port->fifo); /* NEVER, or 0 */
+    uint64_t at = icnt_front_at(ms->replies, i) | full;
+    at = clk_after(&ms->clk, CLK_ICNT, at, CLK_CORE);
     /* If the room is not sure, it comes when a packet gets its output. */
-    if (port->refused && port->sure)
-        room = clk_at_or_after(&ms->clk, CLK_ICNT, port->room_at - 1, CLK_CORE);
-    at = sooner(at, room);
-    return at <= now ? now + 1 : at;
+    if (port->refused & port->sure)
+        at = sooner(at, clk_at_or_after(&ms->clk, CLK_ICNT, port->room_at - 1, CLK_CORE));
+    return later(at & -(uint64_t) !(port->again | port->shown), now + 1);
 }
 
 uint64_t
@@ -545,7 +543,7 @@ memsys_port(struct memsys *ms, unsigned i, uint64_t now)
     if (icnt_front_at(ms->replies, i) < ms->icnt_at[now - ms->near.from] &&
         !ring_full(&port->fifo))
         port_takes(ms, i, now);
-    return port->shown ? ring_front(&port->fifo)->sm : MEMSYS_NO_SM;
+    return ring_front(&port->fifo)->sm | (MEMSYS_NO_SM & -(unsigned)!port->shown);
 }
 
 static bool
@@ -708,7 +706,7 @@ memsys_part_due(const struct memsys *ms, unsigned i)
 static void
 part_goes_on(struct memsys *ms, struct part *part)
 {
-    enum { ICNT = 1 << CLK_ICNT, L2 = 1 << CLK_L2, DRAM = 1 << CLK_DRAM };
+    enum { L2 = 1 << CLK_L2, DRAM = 1 << CLK_DRAM };
     struct partition *p = part->p;
     uint64_t *tick = part->tick;
     const bool all = ms->no_skip;
@@ -717,10 +715,10 @@ part_goes_on(struct memsys *ms, struct part *part)
     part->waits = false;
     partition_caught_up(p);
     for (; t < end; t++) {
-        const unsigned on = t->domains;
-        if (on & ICNT && partition_reply_due(p))
+        const unsigned on = t->domains, icnt_too = on >> CLK_ICNT & 1;
+        if (icnt_too & partition_reply_due(p))
             partition_reply(p, ms->replied);
-        if (on & L2 && partition_must_wait(p)) {
+        if (partition_late(p) && on & L2 && partition_must_wait(p)) {
             part->instant = t;
             part->waits = true;
             return;
@@ -731,15 +729,14 @@ part_goes_on(struct memsys *ms, struct part *part)
             tick[CLK_DRAM]++;
         }
         if (on & L2) {
-            const uint64_t icnt = tick[CLK_ICNT] + (on >> CLK_ICNT & 1);
+            const uint64_t icnt = tick[CLK_ICNT] + icnt_too;
             if (all)
                 partition_l2_all(p, tick[CLK_L2], icnt);
             else
                 partition_l2(p, tick[CLK_L2], icnt);
             tick[CLK_L2]++;
         }
-        if (on & ICNT)
-            tick[CLK_ICNT]++;
+        tick[CLK_ICNT] += icnt_too;
     }
     part->next = part_next(ms, p, tick, ms->far->to);
     part->ran = true;

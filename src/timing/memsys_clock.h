@@ -83,10 +83,10 @@ clk_at_or_after(const struct clk *k, enum clk_domain a, uint64_t n, enum clk_dom
 static inline uint64_t
 clk_after(const struct clk *k, enum clk_domain a, uint64_t n, enum clk_domain b)
 {
+    if (k->num[a][b] == k->den[a][b])
+        return n + (n != NEVER);
     if (n == NEVER)
         return NEVER;
-    if (k->num[a][b] == k->den[a][b])
-        return n + 1;
     bool exact;
     return clk_scale(n, k->num[a][b], k->den[a][b], &exact) + 1;
 }

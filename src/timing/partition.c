@@ -584,6 +584,22 @@ stall(struct slice *s, uint64_t now)
     s->stalled = true;
 }
 
+static inline uint64_t *
+outcome_counter(struct stat_mem *t, bool write, enum cache_result r)
+{
+    static const uint16_t at[2][CACHE_NO_LINE] = {
+        {[CACHE_HIT] = offsetof(struct stat_mem, l2_read_hits),
+         [CACHE_HIT_PENDING] = offsetof(struct stat_mem, l2_read_pending),
+         [CACHE_MISS] = offsetof(struct stat_mem, l2_read_misses),
+         [CACHE_SECTOR_MISS] = offsetof(struct stat_mem, l2_read_misses)},
+        {[CACHE_HIT] = offsetof(struct stat_mem, l2_write_hits),
+         [CACHE_HIT_PENDING] = offsetof(struct stat_mem, l2_write_pending),
+         [CACHE_MISS] = offsetof(struct stat_mem, l2_write_misses),
+         [CACHE_SECTOR_MISS] = offsetof(struct stat_mem, l2_write_misses)},
+    };
+    return (uint64_t *)(void *)((char *)t + at[write][r]);
+}
+
 /* The request at the head of `in`; true: done with it. */
 static bool
 access_l2(struct partition *p, struct slice *s, uint64_t now)
@@ -623,17 +639,11 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
         ask_dram(p, s, ev.addr, ev.dirty_sectors, true, false, NONE);
 
     struct stat_mem *st = s->stats;
-    uint64_t *hit = write ? &st->l2_write_hits : &st->l2_read_hits;
-    uint64_t *pending = write ? &st->l2_write_pending : &st->l2_read_pending;
-    uint64_t *missed = write ? &st->l2_write_misses : &st->l2_read_misses;
     st->l2_accesses++;
-    if (write)
-        st->l2_writes++;
-    else
-        st->l2_reads++;
-    if (r->p.kind == PKT_ATOMIC)
-        st->l2_atomics++;
-    ++*(res == CACHE_HIT ? hit : res == CACHE_HIT_PENDING ? pending : missed);
+    st->l2_writes += write;
+    st->l2_reads += !write;
+    st->l2_atomics += r->p.kind == PKT_ATOMIC;
+    ++*outcome_counter(st, write, res);
 
     unsigned moved = res == CACHE_HIT ? r->p.sectors : ev.any ? ev.dirty_sectors : 0;
     if (moved)
@@ -664,7 +674,7 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
     t &= -(uint64_t)!soon;
     if (s->up.n && miss_room(s)) /* waits for the port, or a miss will wake the slice */
         t = sooner(t, s->fill_free);
-    if (t > now + 1 && !p->env.ahead && can_take(p, s)) {
+    if (!p->env.ahead && t > now + 1 && can_take(p, s)) {
         uint64_t u = icnt_front_at(p->env.requests, s->number);
         if (u != NEVER) {
             u = clk_after(p->env.clk, CLK_ICNT, u, CLK_L2);
