@@ -58,11 +58,13 @@ struct port { /* of one SM, or of the SMs that share it */
 
 struct part {
     _Alignas(64) struct partition *p;
-    uint64_t tick[CLK_DOMAINS];    /* first not done yet */
-    const struct instant *instant; /* the same, of the window */
+    /* Changed in its windows; what it takes may be found out in another thread. */
+    _Alignas(64) uint64_t tick[CLK_DOMAINS]; /* first not done yet */
+    const struct instant *instant;           /* the same, of the window */
     bool waits;    /* before its interconnect tick, late, for the crossbars */
     bool ran;      /* since partition_show */
     uint64_t next; /* core cycle with something to do, NEVER */
+    struct stat_mem stats;
 };
 
 struct clock { /* of the domains of one frequency, which tick together */
@@ -125,8 +127,7 @@ struct memsys {
     uint16_t *port_of; /* by SM */
     uint16_t *part_of; /* by slice */
 
-    struct stat_mem *stats; /* by slice */
-    struct stat_mem own;
+    struct stat_mem own; /* counted here, not by a partition */
     uint64_t began_dram; /* DRAM tick at which the launch began */
 
     /* What requests and replies change, each side in a line of the host's cache of its
@@ -247,7 +248,6 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     c.inputs = ms->slices;
     c.outputs = ms->ports;
     ms->replies = icnt_new(&mem, &c);
-    ms->stats = ARENA_ARRAY(&mem, struct stat_mem, ms->slices);
     ms->part = ARENA_ARRAY(&mem, struct part, ms->channels);
     uint8_t *half_of =
         m->partition.halves > 1 ? ARENA_ARRAY(&mem, uint8_t, m->sm.count) : NULL;
@@ -267,8 +267,7 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
                                 .ahead = ahead};
     for (unsigned i = 0; i < ms->channels; i++) {
         env.tick = ms->part[i].tick;
-        ms->part[i].p =
-            partition_new(&mem, &env, i, ms->stats + (size_t)i * ms->map.slices, diag);
+        ms->part[i].p = partition_new(&mem, &env, i, &ms->part[i].stats, diag);
         if (!ms->part[i].p) {
             arena_free(&mem);
             return NULL;
@@ -1125,9 +1124,10 @@ void
 memsys_begin(struct memsys *ms, bool threads)
 {
     settle(ms);
-    for (unsigned i = 0; i < ms->channels; i++)
+    for (unsigned i = 0; i < ms->channels; i++) {
         partition_alone(ms->part[i].p, !threads);
-    memset(ms->stats, 0, ms->slices * sizeof *ms->stats);
+        ms->part[i].stats = (struct stat_mem){0};
+    }
     memset(&ms->own, 0, sizeof ms->own);
     for (unsigned i = 0; i < ms->ports; i++) {
         struct port *p = &ms->port[i];
@@ -1155,17 +1155,14 @@ memsys_stats(const struct memsys *cms, struct launch_stats *out)
     under_way(ms, &own.replies_left, &own.dram_left);
     own.dram_cycles = (ms->far->tick[CLK_DRAM] - ms->began_dram) * ms->channels;
     stats_add_mem(out, &own);
-    for (unsigned i = 0; i < ms->slices; i++)
-        stats_add_mem(out, &ms->stats[i]);
+    for (unsigned i = 0; i < ms->channels; i++)
+        stats_add_mem(out, &ms->part[i].stats);
 }
 
 void
 memsys_channel_stats(const struct memsys *ms, unsigned channel, struct stat_mem *out)
 {
-    struct launch_stats t = {0};
-    for (unsigned i = 0; i < ms->map.slices; i++)
-        stats_add_mem(&t, &ms->stats[channel * ms->map.slices + i]);
-    *out = t.mem;
+    *out = ms->part[channel].stats;
 }
 
 void

@@ -47,8 +47,8 @@ struct delayed { /* a packet in a delay line; p.sectors: those that have not lef
 
 struct delay_line {
     RING(struct delayed) q;
-    uint64_t ready;        /* of the front; NEVER: empty */
-    uint32_t pieces, most; /* that the packets in it make; that it holds */
+    uint64_t ready;  /* of the front; NEVER: empty */
+    uint32_t pieces; /* that the packets in it make */
 };
 
 /* The last ticks a slice has done, for packets that it is told of late: sets of ticks
@@ -127,6 +127,8 @@ struct slice {
 };
 
 struct partition {
+    /* First what stays as it is in a window: partition_take sees it while another thread
+     * is at work with the rest. */
     struct partition_env env;
     unsigned index, slices;
     uint8_t half;                       /* as in half_of */
@@ -134,20 +136,22 @@ struct partition {
     uint16_t port_ticks[9];             /* of an L2's data port, by sectors */
     unsigned room;                      /* free entries wanted before a packet is taken */
     unsigned burst_bits, sector_bursts; /* log2 of a burst's bytes; bursts of a sector */
+    uint32_t rop_most, far_most;        /* pieces that a slice's delay lines hold */
+    bool alone;                         /* partition_alone */
+    uint8_t seen, fills;                /* door and hall */
     bool no_l2;
     bool direct; /* replies may go before the crossbar as soon as they are made */
     struct slice *slice;
     struct dram *dram;
-    RING(struct on_its_way) delay;
+
+    _Alignas(64) RING(struct on_its_way) delay;
     uint64_t delay_ready; /* of its front; NEVER: empty */
     unsigned downs;       /* slices with something in `down`, as bits */
     unsigned turn;        /* slice looked at first */
     unsigned replies;     /* slices with something in `out` */
     bool late;            /* a slice is */
-    bool alone;           /* partition_alone */
     uint64_t icnt_end;    /* first interconnect tick after the window */
     uint64_t reply_at;    /* the first after the L2 tick in progress */
-    uint8_t seen, fills;  /* door and hall */
     uint64_t dram_at;
 };
 
@@ -168,7 +172,6 @@ unit_of(const struct machine *m)
 static void
 delay_init(struct delay_line *d, struct arena *a, uint32_t pieces)
 {
-    d->most = pieces;
     d->ready = NEVER;
     ring_init(&d->q, a, pieces);
 }
@@ -193,24 +196,22 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     p->sector_bursts = m->dram.burst < 32 ? 32 / m->dram.burst : 1;
     p->direct = m->partition.queue_l2_icnt >= 4;
     p->room = m->partition.queue_icnt_l2 < pieces ? m->partition.queue_icnt_l2 : pieces;
+    p->rop_most = pieces * (m->partition.rop_latency + m->partition.queue_icnt_l2 + 1);
+    p->far_most =
+        m->partition.halves > 1 ? p->rop_most + pieces * m->partition.far_latency : 0;
     p->slice = ARENA_ARRAY(a, struct slice, p->slices);
     for (unsigned i = 0; i < p->slices; i++) {
         struct slice *s = &p->slice[i];
         if (!p->no_l2)
             s->cache = CACHE_NEW(a, m->l2);
-        s->stats = &stats[i];
+        s->stats = stats;
         s->number = index * p->slices + i;
         s->index = (uint8_t)i;
         s->at = s->late_from = NEVER;
-        delay_init(&s->rop, a,
-                   pieces * (m->partition.rop_latency + m->partition.queue_icnt_l2 + 1));
-        delay_init(&s->far, a,
-                   m->partition.halves > 1
-                       ? pieces * (m->partition.rop_latency + m->partition.far_latency +
-                                   m->partition.queue_icnt_l2 + 1)
-                       : 0);
+        delay_init(&s->rop, a, p->rop_most);
+        delay_init(&s->far, a, p->far_most);
         for (unsigned k = 0; env->ahead && k < 2; k++)
-            ring_init(&s->hall[k].q, a, s->rop.most + s->far.most);
+            ring_init(&s->hall[k].q, a, p->rop_most + p->far_most);
         ring_init(&s->in, a, m->partition.queue_icnt_l2);
         s->door[0].room = true;
         ring_init(&s->out, a, m->partition.queue_l2_icnt);
@@ -227,7 +228,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
         s->request = ARENA_SPARSE(a, struct request, n);
         places_init(&s->numbers, a, (uint32_t)n);
     }
-    p->dram = dram_new(a, m, &stats[0], diag);
+    p->dram = dram_new(a, m, stats, diag);
     if (!p->dram)
         return NULL;
     ring_init(&p->delay, a, dram_most_taken(m));
@@ -281,14 +282,15 @@ pieces_of(unsigned unit, uint8_t sectors)
 
 /* The packet that has arrived leaves the crossbar; icnt: first tick of that not done. */
 static struct delayed
-receive(const struct partition *p, const struct slice *s, uint64_t now, uint64_t icnt)
+receive(const struct partition *p, unsigned slice, uint64_t now, uint64_t icnt)
 {
-    const struct icnt_msg *m = icnt_front(p->env.requests, s->number);
+    const unsigned port = p->index * p->slices + slice;
+    const struct icnt_msg *m = icnt_front(p->env.requests, port);
     struct delayed d = {.p = m->p, .local = m->local & ~(uint64_t)127};
     d.p.sectors = sectors_of(&m->p);
     d.ready = now + p->env.m->partition.rop_latency +
               (is_far(p, m->p.sm) ? p->env.m->partition.far_latency : 0);
-    icnt_pop(p->env.requests, s->number, icnt);
+    icnt_pop(p->env.requests, port, icnt);
     return d;
 }
 
@@ -343,17 +345,15 @@ in_has_room(const struct partition *p, const struct slice *s)
 
 /* With so many pieces in the delay lines. */
 static bool
-lines_have_room(const struct partition *p, const struct slice *s, uint32_t rop,
-                uint32_t far)
+lines_have_room(const struct partition *p, uint32_t rop, uint32_t far)
 {
-    return s->rop.most - rop >= 4 &&
-           (p->env.m->partition.halves == 1 || s->far.most - far >= 4);
+    return (p->rop_most - rop >= 4) & (!p->far_most | (p->far_most - far >= 4));
 }
 
 static bool
 can_take(const struct partition *p, const struct slice *s)
 {
-    return in_has_room(p, s) && lines_have_room(p, s, s->rop.pieces, s->far.pieces);
+    return in_has_room(p, s) && lines_have_room(p, s->rop.pieces, s->far.pieces);
 }
 
 /* Ticks from..to as a set, at most PARTITION_PAST of them. */
@@ -408,7 +408,7 @@ could_take(const struct partition *p, const struct slice *s, uint64_t now)
         far += (uint32_t)__builtin_popcountll(d.past.far & since);
         room = !(d.past.no_room >> now % PARTITION_PAST & 1);
     }
-    return room && lines_have_room(p, s, rop, far);
+    return room & lines_have_room(p, rop, far);
 }
 
 /* -- misses and fills -- */
@@ -691,7 +691,7 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
         remember(p, s, now);
     else if (icnt_front_at(p->env.requests, s->number) < p->env.tick[CLK_ICNT] &&
              can_take(p, s)) {
-        struct delayed d = receive(p, s, now, p->env.tick[CLK_ICNT]);
+        struct delayed d = receive(p, s->index, now, p->env.tick[CLK_ICNT]);
         delay(p, s, &d);
     }
     if ((s->woken.n != 0) & !ring_full(&s->out)) {
@@ -821,12 +821,12 @@ partition_take(struct partition *p, unsigned slice, uint64_t l2, uint64_t icnt)
     if (!could_take(p, s, l2))
         return 0;
     if (p->alone) {
-        struct delayed d = receive(p, s, l2, icnt);
+        struct delayed d = receive(p, slice, l2, icnt);
         delay_taken(p, s, &d);
         return d.ready;
     }
     struct delayed *d = ring_push(&s->hall[p->fills].q);
-    *d = receive(p, s, l2, icnt);
+    *d = receive(p, slice, l2, icnt);
     uint32_t *owed = is_far(p, d->p.sm) ? s->owed.far : s->owed.rop;
     owed[p->fills] += pieces_of(p->unit, d->p.sectors);
     return d->ready;

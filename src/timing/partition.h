@@ -22,7 +22,7 @@ struct partition_env {
     bool ahead;           /* slices take requests by partition_take, not in their ticks */
 };
 
-/* index: of the channel; stats: of its slices, in order. */
+/* index: of the channel; stats: of all its slices. */
 struct partition *partition_new(struct arena *a, const struct partition_env *env,
                                 unsigned index, struct stat_mem *stats,
                                 struct diag_sink *diag);
