@@ -237,6 +237,7 @@ icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
         m->at = i->link_free;
     i->link_free = m->at + flits;
     i->flits = (uint16_t)(i->flits + flits);
+    __builtin_prefetch(m + 1, 1); /* mostly the next place; another thread had it */
     if (i->q.n == 1) {
         uint64_t k = m->at * n->c.speedup;
         if (i->bid_at < k)
@@ -382,6 +383,7 @@ hide(struct icnt *n, struct output *o, const struct icnt_msg *m)
     }
     o->v[o->at] = *m;
     o->at = (o->at + 1) & o->mask;
+    __builtin_prefetch(&o->v[o->at], 1); /* another thread had it */
     if (!o->hidden++)
         bitset_add(n->given, m->out);
 }
@@ -450,6 +452,7 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
     if (i->q.n) {
         const struct icnt_msg *next = ring_front(&i->q);
         i->bid_at = later(i->bid_at, next->at * s);
+        __builtin_prefetch(ring_at(&i->q, 1)); /* another thread wrote it */
         i->out = next->out;
         wait_to_bid(n, in);
     } else {
@@ -561,6 +564,7 @@ icnt_pop(struct icnt *n, unsigned out, uint64_t cycle)
     if (!l->popped++)
         l->freed_at = cycle;
     l->front_at = l->popped < l->q.n ? ring_at(&l->q, l->popped)->at : NEVER;
+    __builtin_prefetch(ring_at(&l->q, l->popped + 1u)); /* another thread wrote it */
 }
 
 uint64_t

@@ -767,8 +767,10 @@ take_due(struct partition *p)
     if (!p->env.ahead || p->alone)
         return;
     for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
-        for (struct hall *h = &s->hall[!p->fills]; h->q.n; ring_pop(&h->q))
+        for (struct hall *h = &s->hall[!p->fills]; h->q.n; ring_pop(&h->q)) {
+            __builtin_prefetch(ring_front(&h->q) + 2); /* another thread wrote it */
             delay_taken(p, s, ring_front(&h->q));
+        }
 }
 
 void
@@ -829,6 +831,7 @@ partition_take(struct partition *p, unsigned slice, uint64_t l2, uint64_t icnt)
     *d = receive(p, slice, l2, icnt);
     uint32_t *owed = is_far(p, d->p.sm) ? s->owed.far : s->owed.rop;
     owed[p->fills] += pieces_of(p->unit, d->p.sectors);
+    __builtin_prefetch(d + 1, 1); /* the next place, which another thread had */
     return d->ready;
 }
 
