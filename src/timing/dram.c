@@ -67,8 +67,7 @@ struct dram {
     unsigned groups;
     uint64_t *in_group; /* word x group: its banks */
     uint64_t *of;       /* word x kind: busy banks whose next command it is */
-    uint64_t *allowed;  /* by bank: tick before which it refuses its next command */
-    uint64_t *ready;    /* busy banks that no longer do, as of tick `ripened` */
+    uint64_t *ready;    /* busy banks that allow it, as of tick `ripened` */
     uint64_t ripened;
     uint64_t slots;  /* ticks after that, modulo SLOTS, in which others may be */
     uint64_t *ripe;  /* slot x word: which */
@@ -170,7 +169,6 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
         d->bank[b].group = (uint16_t)g;
         d->in_group[b / 64 * d->groups + g] |= (uint64_t)1 << b % 64;
     }
-    d->allowed = ARENA_ARRAY(a, uint64_t, d->banks);
     d->of = ARENA_ARRAY(a, uint64_t, (size_t)KINDS * d->words);
     d->ready = bitset_new(a, d->banks);
     d->early = bitset_new(a, d->banks);
@@ -298,7 +296,6 @@ set_next(struct dram *d, unsigned bank, enum kind next)
     const unsigned w = bank / 64;
     const uint64_t bit = (uint64_t)1 << bank % 64, at = b->at[next];
     b->next = (uint8_t)next;
-    d->allowed[bank] = at;
     d->of[w * KINDS + next] |= bit;
     const uint64_t ready = at <= d->ripened, far = at - d->ripened >= SLOTS && !ready;
     const uint64_t slot = (far ? d->ripened + SLOTS - 1 : at) % SLOTS;
@@ -350,8 +347,7 @@ sort_again(struct dram *d, unsigned w)
     }
 }
 
-/* Banks that allow their next command from tick d->ripened on, none having done so in
- * the one before. */
+/* Banks that allow their next command from tick d->ripened on. */
 ALWAYS_INLINE void
 ripen_one(struct dram *d, unsigned words)
 {
@@ -448,7 +444,7 @@ command_at(const struct dram *d, unsigned bank)
     const struct bank *b = &d->bank[bank];
     const uint64_t column = -(uint64_t)(b->next >= READ);
     const uint64_t group = d->group_col_at[b->group] | -(uint64_t)ring_full(&d->flight);
-    return later(later(d->allowed[bank], d->at[b->next]), group & column);
+    return later(later(b->at[b->next], d->at[b->next]), group & column);
 }
 
 /* Refreshes due up to now. Between its due tick and its end no command is possible, so

@@ -150,6 +150,7 @@ struct partition {
     unsigned turn;        /* slice looked at first */
     unsigned replies;     /* slices with something in `out` */
     bool late;            /* a slice is */
+    uint64_t past_from;   /* L2 tick: what was before is not asked for any more */
     uint64_t icnt_end;    /* first interconnect tick after the window */
     uint64_t reply_at;    /* the first after the L2 tick in progress */
     uint64_t dram_at;
@@ -373,7 +374,7 @@ static void
 remember(const struct partition *p, struct slice *s, uint64_t now)
 {
     if (!in_has_room(p, s))
-        s->past.no_room |= ticks_between(s->past.last + 1, now);
+        s->past.no_room |= ticks_between(later(s->past.last + 1, p->past_from), now);
     s->past.last = now;
 }
 
@@ -401,6 +402,7 @@ could_take(const struct partition *p, const struct slice *s, uint64_t now)
     uint32_t rop = d.rop + s->owed.rop[0] + s->owed.rop[1];
     uint32_t far = d.far + s->owed.far[0] + s->owed.far[1];
     bool room = d.room;
+    assert(!p->alone || now >= p->past_from);
     if (now <= d.past.last) {
         assert(d.past.last - now < PARTITION_PAST);
         uint64_t since = ticks_between(now, d.past.last);
@@ -777,6 +779,7 @@ void
 partition_begin(struct partition *p, uint64_t l2_end, uint64_t icnt_end)
 {
     p->icnt_end = icnt_end;
+    p->past_from = l2_end > PARTITION_PAST ? l2_end - PARTITION_PAST : 0;
     for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
         forget(s, l2_end - 1);
     take_due(p);
