@@ -52,6 +52,15 @@ bit_lowest(uint64_t x)
     return __builtin_ctzll(x);
 }
 
+/* Index of the lowest set bit at or after `from` < 64, else of the lowest; x must not be
+ * 0. Without branches: in a round robin these could not be foretold. */
+static inline unsigned
+bit_in_turn(uint64_t x, unsigned from)
+{
+    const uint64_t after = x >> from << from;
+    return (unsigned)bit_lowest(after | (x & -(uint64_t)!after));
+}
+
 static inline int
 bit_count(uint64_t x)
 {

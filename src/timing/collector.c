@@ -81,9 +81,7 @@ leave(struct sm *s, struct sm_part *p)
             uint64_t can = can_leave(p, (unsigned)c);
             if (!can)
                 break;
-            uint64_t after =
-                set->last < 63 ? can >> (set->last + 1) << (set->last + 1) : 0;
-            unsigned i = (unsigned)bit_lowest(after ? after : can);
+            unsigned i = bit_in_turn(can, (set->last + 1u) % 64);
             unsigned cu = set->first + i;
             set->last = (uint8_t)i;
             set->ready &= ~((uint64_t)1 << i);

@@ -584,11 +584,8 @@ in_turn(const struct dram *d, unsigned bank)
 static inline unsigned
 first_in_turn(const struct dram *d, const uint64_t *set)
 {
-    if (d->words == 1) { /* mostly */
-        const uint64_t after = set[0] >> d->turn << d->turn;
-        const uint64_t x = after | (set[0] & -(uint64_t)!after);
-        return x ? (unsigned)bit_lowest(x) : d->banks;
-    }
+    if (d->words == 1) /* mostly */
+        return set[0] ? bit_in_turn(set[0], d->turn) : d->banks;
     FOR_BANKS(bank, d, set)
     {
         return bank;

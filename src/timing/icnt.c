@@ -304,10 +304,10 @@ icnt_granted(struct icnt *n)
 static unsigned
 next_bit(const uint64_t *s, unsigned words, unsigned from)
 {
+    if (words == 1) /* mostly */
+        return bit_in_turn(s[0], from);
     unsigned w = from / 64;
     uint64_t x = s[w] & (~(uint64_t)0 << (from % 64));
-    if (words == 1) /* mostly: without a branch that could not be foretold */
-        return (unsigned)bit_lowest(x | (s[0] & -(uint64_t)!x));
     while (!x) {
         w = w + 1 == words ? 0 : w + 1;
         x = s[w];

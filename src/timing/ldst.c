@@ -764,8 +764,7 @@ step_writeback(struct ldst *l, uint64_t now)
                     (unsigned)(l->ready[READY_L1D].n != 0) << FILL_L1D;
     if (!wait)
         return;
-    unsigned after = wait >> l->wb_turn << l->wb_turn;
-    unsigned client = (unsigned)bit_lowest(after ? after : wait);
+    unsigned client = bit_in_turn(wait, l->wb_turn);
     if (client == PIPE) {
         l->wb = ring_front(&l->pipe)->op;
         ring_pop(&l->pipe);

@@ -957,8 +957,7 @@ down_room(const struct partition *p)
 static void
 take_down(struct partition *p, uint64_t core)
 {
-    const unsigned after = p->downs >> p->turn << p->turn;
-    const unsigned i = (unsigned)bit_lowest(after | (p->downs & -(unsigned)!after));
+    const unsigned i = bit_in_turn(p->downs, p->turn);
     struct slice *s = &p->slice[i];
     const uint64_t ready = core + p->env.m->dram.latency;
     *ring_push(&p->delay) =
