@@ -32,9 +32,9 @@ enum {
     /* After a round for which a thread did not come, or whose end the caller had to sleep
      * for, it goes on alone for some rounds: at first so many, each time twice as many up
      * to a most, and half as many again after every so many good rounds. */
-    ALONE_FIRST = 8,
-    ALONE_MOST = 2048,
-    ALONE_GOOD = 128,
+    ALONE_FIRST = 1,
+    ALONE_MOST = 256,
+    ALONE_GOOD = 16,
 };
 
 struct worker {

@@ -450,13 +450,11 @@ wake_parts(struct memsys *ms)
     }
 }
 
-void
-memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
+/* The partitions' window from where they are to `to`. */
+static void
+open_parts(struct memsys *ms, uint64_t from, uint64_t to)
 {
     const bool ahead = memsys_ahead(ms);
-    ms->far_opened = !ms->far_open && (!ahead || to > ms->further.to);
-    if (!ms->far_opened)
-        return;
     ms->far_open = true;
     if (ahead)
         open_span(ms, ms->far, later(from, ms->further.to), to);
@@ -466,6 +464,16 @@ memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
             ms->wake[i] = NEVER;
         }
     ms->replied = ms->served = ms->far->tick[CLK_ICNT];
+}
+
+void
+memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
+{
+    const bool ahead = memsys_ahead(ms);
+    ms->far_opened = !ms->far_open && (!ahead || to > ms->further.to);
+    if (!ms->far_opened)
+        return;
+    open_parts(ms, from, to);
     ms->apart = threads || ahead;
     if (ms->apart)
         icnt_apart(ms->replies);
@@ -965,21 +973,47 @@ close_replies(struct memsys *ms)
 }
 
 bool
-memsys_beside(struct memsys *ms, uint64_t from, uint64_t to)
+memsys_may_go_on(const struct memsys *ms, uint64_t to)
+{
+    return ms->can_beside && to > ms->further.to &&
+           (!ms->far_open || ms->replied == ms->far->icnt_end);
+}
+
+bool
+memsys_catch_up(struct memsys *ms, uint64_t to)
 {
     if (!ms->can_beside || to <= ms->further.to)
         return false;
     /* What was popped in the window counts for replies after it only. */
     if (ms->far_open && ms->replied < ms->near.icnt_end)
         return false;
-    icnt_together(ms->replies);
-    close_replies(ms);
+    if (!memsys_may_go_on(ms, to)) {
+        icnt_together(ms->replies);
+        close_replies(ms);
+    }
+    return memsys_may_go_on(ms, to);
+}
+
+void
+memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to)
+{
+    assert(memsys_may_go_on(ms, to));
+    memsys_parts_done(ms);
     if (ms->far_open)
-        return false;
+        close_far(ms);
     wake_parts(ms);
-    memsys_open_far(ms, from, to, true);
+    ms->far_opened = true;
+    open_parts(ms, from, to);
+    ms->apart = true;
     ms->beside = true;
-    return true;
+}
+
+void
+memsys_show_replies(struct memsys *ms)
+{
+    icnt_together(ms->replies);
+    notice_replies(ms);
+    icnt_apart(ms->replies);
 }
 
 const uint64_t *

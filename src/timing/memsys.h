@@ -14,13 +14,14 @@
  *   in one thread, for the cycles c of the window in order: memsys_cross(c), and what
  *     could not go on without it
  *   memsys_close
- * or, where memsys_beside allows it, that of the ports beside the partitions' next:
- *   memsys_parts_done of the window before
- *   memsys_beside in place of memsys_open_far
- *   in any host threads: memsys_part of each, and then memsys_replies; and in one,
- *     memsys_cross, what could not go on without it, memsys_close, memsys_open of the
- *     next window, and then in any the ports' part of that
- *   memsys_parts_done
+ * or, where memsys_may_go_on allows it, that of the ports beside the partitions' next:
+ *   after memsys_replies of the window, memsys_parts_go_on in place of memsys_parts_done,
+ *     memsys_close and memsys_open_far; ports may be in the window still
+ *   from then on, in any host threads: memsys_part of each
+ *   after the ports' window, in one: memsys_show_replies, memsys_cross, what could not go
+ *     on without it, memsys_close, memsys_open of the next window, and then in any the
+ *     ports' part of that
+ *   after memsys_part of each and memsys_show_replies: memsys_replies
  * Whether a packet finds room before a crossbar may depend on what the crossbar does in
  * the same window. memsys_inject then refuses it, and memsys_unknown says so: the port
  * must stop there, and try again after memsys_cross of that cycle (partitions do the like
@@ -46,7 +47,7 @@ struct memsys *memsys_new(const struct machine *m, struct diag_sink *diag);
 void memsys_free(struct memsys *ms);
 
 /* Counters start anew (a launch begins); L2 contents stay. threads: of the following,
- * partitions and ports go on in several, or memsys_beside is called. */
+ * partitions and ports go on in several, or memsys_may_go_on is called. */
 void memsys_begin(struct memsys *ms, bool threads);
 
 /* Longest window in core cycles: a power of two, at most MEMSYS_WINDOW. */
@@ -62,9 +63,16 @@ void memsys_open(struct memsys *ms, uint64_t from, uint64_t to);
  * two of the longest windows at most, counted from where the one that begins with `from`
  * would begin. threads: memsys_replies may come before or beside what the ports do. */
 void memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads);
-/* The same beside what follows the present window, which ends with `from`. False: they
- * cannot go on before that. */
-bool memsys_beside(struct memsys *ms, uint64_t from, uint64_t to);
+/* Whether partitions may go on to cycle `to` before what follows the present window. */
+bool memsys_may_go_on(const struct memsys *ms, uint64_t to);
+/* The same when ports are through the window: first replies that waited for them follow
+ * as far as need be. */
+bool memsys_catch_up(struct memsys *ms, uint64_t to);
+/* They go on; the present window ends with `from`. */
+void memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to);
+/* What has come through the reply crossbar is there for the ports from their next window
+ * on, and what they took makes room in it. */
+void memsys_show_replies(struct memsys *ms);
 /* What partitions and memsys_replies have done is known to the requests. */
 void memsys_parts_done(struct memsys *ms);
 void memsys_close(struct memsys *ms);

@@ -115,9 +115,22 @@ memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
 {
 }
 bool
-memsys_beside(struct memsys *ms, uint64_t from, uint64_t to)
+memsys_may_go_on(const struct memsys *ms, uint64_t to)
 {
     return false;
+}
+bool
+memsys_catch_up(struct memsys *ms, uint64_t to)
+{
+    return false;
+}
+void
+memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to)
+{
+}
+void
+memsys_show_replies(struct memsys *ms)
+{
 }
 void
 memsys_parts_done(struct memsys *ms)
