@@ -998,9 +998,10 @@ void
 memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to)
 {
     assert(memsys_may_go_on(ms, to));
-    memsys_parts_done(ms);
     if (ms->far_open)
         close_far(ms);
+    else
+        show_parts(ms);
     wake_parts(ms);
     ms->far_opened = true;
     open_parts(ms, from, to);

@@ -99,7 +99,8 @@ struct run {
     struct queue *queue; /* by thread */
     /* What threads without tasks look at. */
     _Alignas(64) atomic_uint far; /* enum far and, times FAR_STATES, the window's number:
-                                   * changed when something new has been offered */
+                                   * changed when something new has been offered;
+                                   * FAR_LAST where windows do not overlap */
     atomic_uint goes_on;      /* window in which a block was seen that is sure to go on */
     atomic_bool replies_free; /* for whoever takes them */
     atomic_bool replied;      /* memsys_replies is done */

@@ -38,7 +38,6 @@ enum {
     LEAN = 8,
     ROUND = 16,    /* windows in a round of the pool, or a few more */
     WAIT = 4,      /* turns of a wait that is worth noting */
-    BUSY = 32,     /* windows in which a thread had no time, and so has none */
     LONG = 2048,   /* turns after which the pool may find out what is the matter */
     LEAVE = 40000, /* turns after which a thread leaves the round */
 };
@@ -280,6 +279,16 @@ list_parts(struct run *r)
     return n;
 }
 
+static void
+turn_round(struct tasks *t)
+{
+    for (unsigned i = 0, j = t->n; i + 1 < j; i++) {
+        unsigned k = t->task[--j];
+        t->task[j] = t->task[i];
+        t->task[i] = k;
+    }
+}
+
 /* The same of the nodes in the window. The thread behind takes its own from the last on:
  * so those that two threads take from each other lie where their stretches meet. */
 static unsigned
@@ -289,20 +298,16 @@ list_nodes(struct run *r)
     unsigned k = 0, n = 0;
     memset(r->ran, 0, BITSET_WORDS(r->nodes) * sizeof *r->ran);
     for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
-        unsigned *v = q->node.task, i = 0;
+        q->node.n = 0;
         for (; k < q->end && k < r->nodes; k++)
             if (all || r->next[k] < r->to) {
-                v[i++] = k;
+                q->node.task[q->node.n++] = k;
                 bitset_add(r->ran, k);
             }
-        q->node.n = i;
-        n += i;
-        for (unsigned j = 0; q + 1 == r->queue + r->threads && j + 1 < i; j++, i--) {
-            unsigned last = v[i - 1];
-            v[i - 1] = v[j];
-            v[j] = last;
-        }
+        n += q->node.n;
     }
+    if (r->threads > 1)
+        turn_round(&r->queue[r->threads - 1].node);
     return n;
 }
 
@@ -336,10 +341,9 @@ run_window(struct run *r)
 {
     struct timing_gpu *g = r->g;
     const unsigned parts = list_parts(r), nodes = list_nodes(r);
-    set_far(r, window_of(r), FAR_LAST);
-    atomic_store_explicit(&r->left, 1, memory_order_relaxed);
     if (r->threads > 1 && parts + nodes > 2) {
         nobody_came(r);
+        atomic_store_explicit(&r->left, 1, memory_order_relaxed); /* replies */
         offer_parts(r, parts);
         offer_replies(r);
         offer_nodes(r, nodes);
@@ -517,14 +521,13 @@ do_next(struct run *r, unsigned thread, bool busy)
 static void
 work(struct run *r, unsigned thread)
 {
-    unsigned idle = 0; /* last window in which there was none beside what followed it */
+    bool busy = true; /* there always was one beside what follows a window */
     unsigned turns = 0;
     while (!atomic_load_explicit(&r->round_over, memory_order_relaxed) && turns < LEAVE) {
         const unsigned far = atomic_load_explicit(&r->far, memory_order_acquire);
-        if (do_next(r, thread, far / FAR_STATES - idle > BUSY))
+        if (do_next(r, thread, busy))
             continue;
-        if (far % FAR_STATES == FAR_OPEN)
-            idle = far / FAR_STATES;
+        busy &= far % FAR_STATES != FAR_OPEN;
         turns = 0;
         wait_for_others(r, thread, far, &turns);
     }
@@ -566,7 +569,6 @@ enum outcome
 run_beside(struct run *r)
 {
     r->outcome = GO_ON;
-    set_far(r, window_of(r), FAR_LAST);
     if (!goes_beside(r))
         return GO_ON;
     atomic_store(&r->left, 0);
