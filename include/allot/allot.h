@@ -39,6 +39,11 @@ void allot_diag_free(struct allot_diag *d);
 const char *allot_diag_text(struct allot_diag *d);
 size_t allot_diag_errors(const struct allot_diag *d);
 void allot_diag_clear(struct allot_diag *d);
+/* Asked several times a second while PTX is parsed, transformed and decoded with these
+ * diagnostics: true makes that fail with the error "interrupted". NULL: never asked. (A
+ * running launch asks allot_options.watch.) */
+void allot_diag_on_cancel(struct allot_diag *d, bool (*cancelled)(void *user),
+                          void *user);
 
 /* -- machines -- */
 struct allot_machine;
@@ -224,6 +229,8 @@ struct allot_options {
     unsigned threads;    /* host threads; 0: 1 */
     uint64_t max_cycles; /* give up after this many core cycles a launch; 0: no limit */
     uint64_t max_instructions; /* warp instructions a launch; 0: no limit */
+    bool last_result_only; /* a launch frees the result of the one before: memory does not
+                            * grow with launches */
     /* Device addresses are host addresses: the host may touch device memory at its
      * address, kernels may touch what allot_alloc_host and allot_map_host gave them. */
     bool unified;
@@ -381,7 +388,7 @@ struct allot_launch {
 struct allot_result;
 /* Runs to the end. The module is read by the device until allot_device_free: free it
  * later. NULL on failure (fault, stuck, limit, bad launch). The result lives as long as
- * the device. */
+ * the device (last_result_only: to the next launch). */
 const struct allot_result *allot_launch(struct allot_device *dev,
                                         const struct allot_launch *l,
                                         struct allot_diag *d);

@@ -119,6 +119,23 @@ diag_error(struct diag_sink *s, const char *fmt, ...)
     return false;
 }
 
+bool
+diag_cancelled(struct diag_sink *s)
+{
+    if (!s->cancelled || !s->cancelled(s->cancel_user))
+        return false;
+    if (!s->told_cancelled)
+        diag_error(s, "interrupted");
+    s->told_cancelled = true;
+    return true;
+}
+
+struct diag_sink
+diag_child(const struct diag_sink *s)
+{
+    return (struct diag_sink){.cancelled = s->cancelled, .cancel_user = s->cancel_user};
+}
+
 static void
 print_one(const struct diag *d, struct strbuf *out)
 {

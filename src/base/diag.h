@@ -29,6 +29,10 @@ struct diag_sink {
     size_t n, cap;
     size_t errors;
     size_t max_errors; /* errors beyond this are counted, not kept; 0: 100 */
+    /* Asked by long steps (parsing, passes, decoding): true cancels them. NULL: never. */
+    bool (*cancelled)(void *user);
+    void *cancel_user;
+    bool told_cancelled; /* the error is there already */
 };
 
 /* Where something stands. `text` is the whole source (may be NULL), so that the line can
@@ -49,6 +53,12 @@ void diag_hint(struct diag_sink *s, struct diag *d, const char *fmt, ...)
 /* Shorthand for an error without a place. Always returns false. */
 bool diag_error(struct diag_sink *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* For long steps, to be called at least every 100 ms: true if they are to stop now. The
+ * first time it adds the error "interrupted", so the step returns failure as it is. */
+bool diag_cancelled(struct diag_sink *s);
+/* An empty sink that is cancelled as `s` is. */
+struct diag_sink diag_child(const struct diag_sink *s);
 
 /* All diagnostics as text, one after another, as a compiler prints them. */
 void diag_print(const struct diag_sink *s, struct strbuf *out);

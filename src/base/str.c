@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct strtab_entry {
     uint64_t hash;
@@ -142,9 +143,13 @@ file_read(const char *path, size_t *len)
     struct strbuf b = {0};
     char block[65536];
     size_t n;
-    while ((n = fread(block, 1, sizeof block, f)) > 0)
+    struct stat st;
+    bool regular = !fstat(fileno(f), &st) && S_ISREG(st.st_mode);
+    size_t limit = regular ? FILE_MAX_BYTES : STREAM_MAX_BYTES;
+    errno = 0;
+    while (b.n <= limit && (n = fread(block, 1, sizeof block, f)) > 0)
         strbuf_add(&b, block, n);
-    int bad = ferror(f) ? (errno ? errno : EIO) : 0;
+    int bad = b.n > limit ? EFBIG : ferror(f) ? (errno ? errno : EIO) : 0;
     if (own)
         fclose(f);
     if (bad) {

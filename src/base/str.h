@@ -34,7 +34,10 @@ char *strbuf_take(struct strbuf *b);
 void strbuf_free(struct strbuf *b);
 
 /* Whole file (or stdin for "-") as malloc'd text with a NUL behind it; NULL and errno on
- * failure. *len may be NULL. */
+ * failure: EFBIG beyond FILE_MAX_BYTES, or, where it is no regular file and might have no
+ * end (/dev/zero, a pipe), beyond STREAM_MAX_BYTES. *len may be NULL. */
+#define FILE_MAX_BYTES ((size_t)16 << 30)
+#define STREAM_MAX_BYTES ((size_t)1 << 30)
 char *file_read(const char *path, size_t *len);
 
 /* Edit distance capped at `max`, for "did you mean" hints. */

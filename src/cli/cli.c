@@ -120,7 +120,7 @@ print_man(const struct cli_cmd *cmd, const struct cli_opt *const *tables)
         printf(".fi\n");
     }
     printf(".SH EXIT STATUS\n0: done and checked; 1: failed; 2: wrong usage; 130: "
-           "interrupted.\n.SH SEE ALSO\n.BR allot (1)\n");
+           "interrupted by Ctrl-C; 143: by SIGTERM.\n.SH SEE ALSO\n.BR allot (1)\n");
 }
 
 int
@@ -295,7 +295,7 @@ cli_f64(const char *s, double *out)
 
 /* -- progress and interruption: the only state that a signal handler needs -- */
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted; /* the signal */
 static bool progress_shown;
 static bool progress_lines; /* also where there is no terminal */
 static double progress_time;
@@ -303,14 +303,35 @@ static double progress_time;
 static void
 on_signal(int sig)
 {
-    (void)sig;
-    interrupted = 1;
+    interrupted = sig;
 }
 
 bool
 cli_interrupted(void)
 {
     return interrupted != 0;
+}
+
+int
+cli_status(int status)
+{
+    return interrupted ? 128 + interrupted : status;
+}
+
+static bool
+cancelled(void *user)
+{
+    (void)user;
+    return cli_interrupted();
+}
+
+struct allot_diag *
+cli_diag_new(void)
+{
+    struct allot_diag *d = allot_diag_new();
+    allot_diag_on_cancel(d, cancelled, NULL);
+    cli_catch_signals();
+    return d;
 }
 
 void
@@ -420,6 +441,10 @@ cli_catch_signals(void)
     struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
     sigemptyset(&sa.sa_mask);
     static const int signals[] = {SIGINT, SIGTERM};
+    static bool caught;
+    if (caught)
+        return;
+    caught = true;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction old; /* a signal that the parent had ignored stays so */
         if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)

@@ -1,7 +1,7 @@
 /* cli.h: what the subcommands share: option tables, help, devices from options, progress.
  *
  * Exit status of every command: 0 done (and every check passed), 1 it failed (bad input
- * file, fault, failed check), 2 wrong usage, 130 interrupted. */
+ * file, fault, failed check), 2 wrong usage, 130 ended by Ctrl-C, 143 by SIGTERM. */
 #ifndef ALLOT_CLI_CLI_H
 #define ALLOT_CLI_CLI_H
 
@@ -57,6 +57,8 @@ int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 
 /* The status, or EXIT_FAILED after saying so if standard output could not be written. */
 int cli_flush(int status);
+/* Diagnostics whose long steps (parsing, passes, decoding) Ctrl-C and SIGTERM end. */
+struct allot_diag *cli_diag_new(void);
 /* Prints the diagnostics to stderr (nothing if there are none). Returns EXIT_FAILED. */
 int cli_diag(struct allot_diag *d);
 
@@ -98,6 +100,8 @@ void cli_catch_signals(void);
 /* Ends the progress line; true if Ctrl-C was pressed. */
 void cli_progress_end(void);
 bool cli_interrupted(void);
+/* 128 + the signal that interrupted the command, otherwise `status`: main applies it. */
+int cli_status(int status);
 
 /* A workload's module, NULL after printing why not. */
 struct allot_module *cli_workload_module(const struct allot_workload *w,

@@ -17,7 +17,7 @@ static bool
 measure(const struct allot_workload *w, const struct cli_cmd *cmd,
         const struct cli_sim *s, struct figure *f)
 {
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     struct allot_options o;
     struct allot_machine *m = NULL;
     struct allot_module *mod = NULL;
@@ -93,7 +93,7 @@ read_all(const char *path, size_t *n)
 static bool
 parse_once(const char *path, const char *text, size_t n, double *mb_per_s)
 {
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     double begin = clock_seconds(CLOCK_PROCESS_CPUTIME_ID), spent = 0;
     bool ok = true;
     uint64_t bytes = 0;

@@ -165,7 +165,7 @@ static bool
 run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
          const struct allot_workload *w, const struct variant *v, struct cell *c)
 {
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     struct allot_options o;
     char label[96];
     snprintf(label, sizeof label, "%s %s", w->name, v->name);

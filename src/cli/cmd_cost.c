@@ -31,7 +31,7 @@ cmd_cost(int argc, char **argv)
         return EXIT_USAGE;
     if (pos.n)
         return cli_usage(&cmd, "it takes no files");
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     struct allot_machine *m = allot_machine_load(machine, d);
     if (m) {
         struct allot_sharing_cost c;

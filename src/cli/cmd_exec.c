@@ -1,8 +1,8 @@
 /* cmd_exec.c: allot exec: a CUDA program on the simulated GPU.
  *
  * The program finds our libraries in place of CUDA's (src/cuda/core.h tells the rest):
- * its environment says where they are and which machine to simulate. They append a line
- * of JSON to a record file after each launch; when the program has ended, the record
+ * its environment says where they are and which machine to simulate. They keep a record
+ * file of what runs (src/cuda/core_record.c); when the program has ended, the record
  * becomes the table, the JSON or the CSV. Standard output is the program's alone. */
 #define _GNU_SOURCE
 #include "cli/runs.h"
@@ -31,7 +31,8 @@ static const struct cli_cmd cmd = {
     "its symbol table), or the driver API.\n"
     "Kernels must have PTX inside, as nvcc puts there unless told otherwise. The program's\n"
     "output and exit status are its own; the table of its kernels goes to standard error.\n"
-    "A program killed by signal N gives the status 128+N.",
+    "A program killed by signal N gives the status 128+N, and the kernel that was running is\n"
+    "named. Signals that allot exec gets are passed on to the program.",
     "  allot exec ./saxpy 1000000\n"
     "  allot exec --machine titan --scheduler lrr --json saxpy.json -- ./saxpy -n 4\n"
     "  allot exec --functional --per-kernel python3 script.py\n"};
@@ -204,32 +205,36 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
 
 static volatile sig_atomic_t child;
 
+/* What the terminal sends (SI_KERNEL) goes to the whole process group: the program has it
+ * already. */
 static void
-pass_on(int sig)
+pass_on(int sig, siginfo_t *info, void *context)
 {
-    if (child > 0)
+    (void)context;
+    if (child > 0 && info->si_code != SI_KERNEL)
         kill((pid_t)child, sig);
 }
 
-/* Its exit status, or 128 + the signal that ended it. */
-static int
-run_program(const char *path, char **argv)
+/* Its wait status; false if it could not be started. */
+static bool
+run_program(const char *path, char **argv, int *status)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
-    struct sigaction old_int, old_quit, old_term;
+    static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    enum { N = sizeof passed / sizeof *passed };
+    struct sigaction pass = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO}, old[N];
     sigset_t block, before;
     fflush(NULL);
     /* The child has its handlers back before it is told of anything. */
     sigfillset(&block);
     sigprocmask(SIG_BLOCK, &block, &before);
-    sigaction(SIGINT, &ignore, &old_int); /* the terminal sends it to the program too */
-    sigaction(SIGQUIT, &ignore, &old_quit);
-    sigaction(SIGTERM, &pass, &old_term);
+    for (size_t i = 0; i < N; i++)
+        sigaction(passed[i], &pass, &old[i]);
     child = fork();
     if (!child) {
-        sigaction(SIGINT, &old_int, NULL);
-        sigaction(SIGQUIT, &old_quit, NULL);
-        sigaction(SIGTERM, &old_term, NULL);
+        /* Handlers of the command itself (cli_catch_signals) end with execv; what the
+         * parent ignored stays ignored. */
+        for (size_t i = 0; i < N; i++)
+            sigaction(passed[i], &old[i], NULL);
         sigprocmask(SIG_SETMASK, &before, NULL);
         /* The same addresses in every run; where that is forbidden, only the addresses of
          * registered host memory differ. */
@@ -241,13 +246,12 @@ run_program(const char *path, char **argv)
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (child < 0) {
         fprintf(stderr, "allot exec: cannot start %s: %s\n", path, strerror(errno));
-        return EXIT_FAILED;
+        return false;
     }
-    int status;
-    while (waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
+    while (waitpid((pid_t)child, status, 0) < 0 && errno == EINTR)
         ;
     child = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return true;
 }
 
 /* -- what came of it -- */
@@ -255,7 +259,8 @@ run_program(const char *path, char **argv)
 struct outcome {
     const struct cli_list *words; /* the program and its arguments */
     const struct allot_program *program;
-    int status;
+    int status;     /* exit status, or 128 + signal */
+    int signal;     /* that ended it; 0: none */
     double seconds; /* of the host */
 };
 
@@ -270,30 +275,29 @@ number(const json_t *o, const char *key)
 struct launches {
     json_t *all;         /* array; NULL: not wanted */
     json_t *rows, *rank; /* array; row of each name */
+    json_t *running;     /* rows of kernels that had not ended */
 };
 
+/* A kernel's row in one process: processes are added up. */
 static void
-add_launch(struct launches *l, json_t *o)
+add_row(struct launches *l, const char *name, json_t *o)
 {
-    static const char *const summed[] = {"cycles", "warp_instructions",
+    static const char *const summed[] = {"launches", "cycles", "warp_instructions",
                                          "thread_instructions", "seconds"};
-    const char *name = json_string_value(json_object_get(o, "name"));
-    if (!name)
+    if (number(o, "running"))
+        json_array_append(l->running, o);
+    if (!number(o, "launches"))
         return;
     json_t *row = json_object_get(l->rank, name);
     if (!row) {
-        row = json_pack("{s:s, s:i, s:o}", "name", name, "launches", 0, "resident_blocks",
+        row = json_pack("{s:s, s:o}", "name", name, "resident_blocks",
                         json_integer((json_int_t)number(o, "resident_blocks")));
         json_array_append_new(l->rows, row);
         json_object_set(l->rank, name, row);
     }
-    json_object_set_new(row, "launches",
-                        json_integer((json_int_t)number(row, "launches") + 1));
     for (size_t k = 0; k < sizeof summed / sizeof *summed; k++)
         json_object_set_new(row, summed[k],
                             json_real(number(row, summed[k]) + number(o, summed[k])));
-    if (l->all)
-        json_array_append(l->all, o);
 }
 
 /* A last line that was cut short is left out. */
@@ -305,8 +309,11 @@ read_record(const char *path, struct launches *l)
     size_t room = 0;
     while (f && getline(&line, &room, f) > 0) {
         json_t *o = json_loads(line, 0, NULL);
-        if (o)
-            add_launch(l, o);
+        const char *row = json_string_value(json_object_get(o, "kernel_row"));
+        if (row)
+            add_row(l, row, o);
+        else if (o && l->all)
+            json_array_append(l->all, o);
         json_decref(o);
     }
     free(line);
@@ -314,12 +321,10 @@ read_record(const char *path, struct launches *l)
         fclose(f);
 }
 
-/* Name as in the source, where C++'s own library is at hand to say it; cut to fit a line.
- */
-static void
-name_cell(struct table *t, const char *mangled)
+/* Name as in the source, where C++'s own library is at hand to say it; in cli_mem. */
+static const char *
+source_name(const char *mangled)
 {
-    enum { WIDTH = 48 };
     void *lib = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
     char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
     char *name = NULL;
@@ -329,10 +334,18 @@ name_cell(struct table *t, const char *mangled)
     if (demangle)
         name = demangle(mangled, NULL, NULL, &status);
     const char *s = name ? name : mangled;
-    if (!strncmp(s, "void ", 5))
-        s += 5;
-    table_cell(t, strlen(s) > WIDTH ? "%.*s..." : "%.*s", WIDTH, s);
+    s = arena_strdup(cli_mem(), strncmp(s, "void ", 5) ? s : s + 5);
     free(name);
+    return s;
+}
+
+/* Cut to fit a line. */
+static void
+name_cell(struct table *t, const char *mangled)
+{
+    enum { WIDTH = 48 };
+    const char *s = source_name(mangled);
+    table_cell(t, strlen(s) > WIDTH ? "%.*s..." : "%.*s", WIDTH, s);
 }
 
 static void
@@ -383,14 +396,45 @@ print_table(const json_t *rows, const char *program, const struct allot_machine 
     table_free(t);
 }
 
+static unsigned
+dim(const json_t *row, const char *key, size_t i)
+{
+    return (unsigned)json_integer_value(json_array_get(json_object_get(row, key), i));
+}
+
+/* How the program ended, where that was not by itself, and in which kernel. */
+static void
+print_end(const struct outcome *r, const struct launches *l)
+{
+    size_t i;
+    json_t *row;
+    if (r->signal)
+        fprintf(stderr, "allot exec: %s was ended by SIG%s\n", r->words->v[0],
+                sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
+    json_array_foreach(l->running, i, row) fprintf(
+        stderr,
+        "allot exec: kernel %s <<<(%u,%u,%u), (%u,%u,%u)>>> was running, its launch %.0f; "
+        "what is told here\n  is without it\n",
+        source_name(json_string_value(json_object_get(row, "kernel_row"))),
+        dim(row, "grid", 0), dim(row, "grid", 1), dim(row, "grid", 2),
+        dim(row, "block", 0), dim(row, "block", 1), dim(row, "block", 2),
+        number(row, "launches") + 1);
+}
+
 static bool
-write_json(json_t *launches, const char *path, const char *program, int status,
+write_json(const struct launches *l, const char *path, const struct outcome *r,
            const struct allot_machine *m, const struct cli_sim *s)
 {
     json_t *o = json_pack(
         "{s:o, s:o, s:o, s:s, s:i, s:O}", "machine", json_text(allot_machine_name(m)),
-        "workload", json_text(program), "options", cli_sim_json(m, s), "check",
-        status ? "failed" : "passed", "exit_status", status, "kernels", launches);
+        "workload", json_text(r->words->v[0]), "options", cli_sim_json(m, s), "check",
+        r->status ? "failed" : "passed", "exit_status", r->status, "kernels", l->all);
+    if (r->signal)
+        json_object_set_new(o, "signal", json_integer(r->signal));
+    if (json_array_size(l->running))
+        json_object_set_new(
+            o, "running",
+            json_copy(json_object_get(json_array_get(l->running, 0), "kernel_row")));
     char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     struct strbuf b = {0};
     strbuf_printf(&b, "%s\n", text);
@@ -512,22 +556,25 @@ report(const char *record, const struct want *w, const struct outcome *r,
     const char *program = r->words->v[0];
     struct launches l = {.all = w->json || w->csv || w->db ? json_array() : NULL,
                          .rows = json_array(),
-                         .rank = json_object()};
+                         .rank = json_object(),
+                         .running = json_array()};
     bool ok = true;
     read_record(record, &l);
     if (w->json)
-        ok &= write_json(l.all, w->json, program, r->status, m, s);
+        ok &= write_json(&l, w->json, r, m, s);
     if (w->csv)
         ok &= write_csv(l.all, w->csv, program, m);
     if (w->db)
         ok &= store(l.all, w, r, m, s);
     if (!w->none)
         print_table(l.rows, program, m, s);
+    print_end(r, &l);
     if (r->status && !json_array_size(l.rows))
         explain_capability(r->program, m);
     json_decref(l.all);
     json_decref(l.rows);
     json_decref(l.rank);
+    json_decref(l.running);
     return ok;
 }
 
@@ -571,9 +618,14 @@ exec_program(struct cli_list *pos, const struct cli_sim *s, const struct want *w
     set_environment(s, w, folder, &program, record);
     double start = clock_seconds(CLOCK_MONOTONIC);
     struct outcome r = {.words = pos, .program = &program};
-    r.status = run_program(path, (char **)pos->v);
+    int ended = 0;
+    bool ok = run_program(path, (char **)pos->v, &ended);
     r.seconds = clock_seconds(CLOCK_MONOTONIC) - start;
-    bool ok = report(record, w, &r, m, s);
+    if (ok) {
+        r.signal = WIFSIGNALED(ended) ? WTERMSIG(ended) : 0;
+        r.status = r.signal ? 128 + r.signal : WEXITSTATUS(ended);
+        ok = report(record, w, &r, m, s);
+    }
     unlink(record);
     return ok || r.status ? r.status : EXIT_FAILED;
 }
@@ -611,7 +663,7 @@ cmd_exec(int argc, char **argv)
         return EXIT_USAGE;
     if ((w.json && !cli_writable(w.json)) || (w.csv && !cli_writable(w.csv)))
         return EXIT_FAILED;
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     struct allot_machine *m = cli_sim_machine(&s, d);
     int status = EXIT_FAILED;
     cli_diag(d);

@@ -26,7 +26,7 @@ cmd_fatbin(int argc, char **argv)
         return cli_usage(&cmd, !out ? "say where to write: -o FILE" : "give PTX files");
     if (strcmp(compress, "zstd") && strcmp(compress, "lz4") && strcmp(compress, "none"))
         return cli_usage(&cmd, "--compress %s: zstd, lz4 or none", compress);
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     char **text = calloc(pos.n, sizeof *text);
     bool ok = text != NULL;
     for (size_t i = 0; ok && i < pos.n; i++) {

@@ -119,7 +119,7 @@ cmd_info(int argc, char **argv)
         return cli_usage(&cmd, "--block %s: write it as 256 or 16,16", block);
     if (!cli_u64(smem, 0, 1 << 24, &dynamic))
         return cli_usage(&cmd, "--smem %s: not a number of bytes", smem);
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     struct allot_machine *m = allot_machine_load(machine, d);
     struct allot_module *mod = m ? allot_module_load_for(pos.v[0], m, d) : NULL;
     bool ok = mod != NULL;
@@ -130,7 +130,7 @@ cmd_info(int argc, char **argv)
     if (ok) {
         struct info in = {m, dims[0] * dims[1] * dims[2], (uint32_t)dynamic};
         json_t *list = json_array();
-        struct allot_diag *quiet = allot_diag_new();
+        struct allot_diag *quiet = cli_diag_new();
         const struct allot_kernel *k;
         size_t n = 0;
         for (size_t i = 0; (k = allot_module_kernel(mod, i)); i++) {

@@ -219,7 +219,7 @@ job_launch(struct job *j, unsigned i, uint64_t *cycles)
 {
     struct gpu *g = j->g;
     const struct micro_launch *l = &j->c->launch[i];
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     char *text = micro_text(l->ptx, 0);
     struct allot_module *m =
         text ? allot_module_parse(l->ptx, text, strlen(text), d) : NULL;

@@ -110,7 +110,7 @@ cmd_occupancy(int argc, char **argv)
                          threshold);
     if (share && strcmp(share, "registers") && strcmp(share, "scratchpad"))
         return cli_usage(&cmd, "--share %s: registers or scratchpad", share);
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     struct cli_sim sim = CLI_SIM_DEFAULTS;
     sim.machine = machine;
     sim.set = set;

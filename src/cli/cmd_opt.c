@@ -65,7 +65,7 @@ transform(const struct job *j, struct allot_module *mod, const struct allot_mach
 static bool
 opt(const struct job *j, const struct cli_sim *s, struct cli_own *own, const char *name)
 {
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     struct allot_machine *m = cli_sim_machine(s, d);
     const struct allot_workload *w = allot_workload_find(name);
     struct explain_of of = {.cmd = &cmd,

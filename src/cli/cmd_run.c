@@ -382,7 +382,7 @@ cmd_run(int argc, char **argv)
     int status = w ? EXIT_OK : cli_own_ready(&cmd, &own);
     if (status)
         return status;
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     struct allot_machine *m = cli_sim_machine(&s, d);
     status = EXIT_FAILED;
     if (m)

@@ -152,7 +152,7 @@ machine_for(const struct explain *x, const struct run *r, struct allot_diag *d)
 static bool
 simulate(struct explain *x, struct run r)
 {
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     struct allot_options o;
     const char *label = arena_printf(cli_mem(), "%s %s%s", x->of.name, r.policy,
                                      r.passes ? " with passes" : "");
@@ -232,7 +232,7 @@ take_places(const struct kernel *k, struct allot_module *mod, struct place **to)
 static void
 calculate(struct explain *x, struct kernel *k)
 {
-    struct allot_diag *quiet = allot_diag_new();
+    struct allot_diag *quiet = cli_diag_new();
     struct allot_occupancy_query q = k->demand;
     q.share = "";
     q.threshold = 1;
@@ -280,7 +280,7 @@ struct explain *
 explain_new(const struct explain_of *of)
 {
     struct explain *x = xcalloc(1, sizeof *x);
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     x->of = *of;
     x->runnable = of->workload || (of->own->desc.grid && of->own->desc.block);
     x->threshold = strtod(setting(x, "residency.threshold"), NULL);
@@ -345,7 +345,7 @@ sharing_policy(const struct explain *x)
 static bool
 pass_alone(const struct explain *x)
 {
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     struct allot_module *m = load(&x->of, d);
     bool changed = false;
     if (m && allot_module_opt_with(m, x->of.passes, "threshold=1", NULL, d)) {
@@ -412,7 +412,7 @@ static uint32_t
 blocks_with(const struct explain *x, struct allot_occupancy_query q)
 {
     struct allot_occupancy o;
-    struct allot_diag *quiet = allot_diag_new();
+    struct allot_diag *quiet = cli_diag_new();
     bool fits = allot_occupancy(x->of.machine, &q, &o, quiet);
     allot_diag_free(quiet);
     return fits ? o.resident_blocks : 0;

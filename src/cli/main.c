@@ -80,7 +80,7 @@ main(int argc, char **argv)
         if (!strcmp(commands[i].name, name)) {
             int status = commands[i].run(argc - 1, argv + 1);
             arena_free(cli_mem());
-            return cli_flush(status);
+            return cli_flush(cli_status(status));
         }
     const char *near = NULL;
     int best = 3;

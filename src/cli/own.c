@@ -118,7 +118,7 @@ finish_one(const struct launch_arg *a, const char *name, struct allot_device *de
 bool
 cli_own_finish(const struct launch *l, struct allot_device *dev, FILE *show)
 {
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     bool ok = true;
     for (size_t i = 0; ok && i < l->kernel->nparams; i++)
         if (l->arg[i].out || l->arg[i].show)

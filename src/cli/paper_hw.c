@@ -303,7 +303,7 @@ paper_hw(int argc, char **argv)
                "GPU is\n");
         return EXIT_OK;
     }
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     struct diag_sink diag = {0};
     bool ok = micro_load(&h.cases, &diag);
     for (size_t i = 0; ok && i < pos.n; i++) {

@@ -287,7 +287,7 @@ paper_micro(int argc, char **argv)
         return EXIT_USAGE;
     if (chart && !cli_writable(chart))
         return EXIT_FAILED;
-    struct allot_diag *d = allot_diag_new();
+    struct allot_diag *d = cli_diag_new();
     struct diag_sink diag = {0};
     bool ok = micro_load(&r.cases, &diag) && run_all(&r, &o, d);
     if (ok && !r.samples.n) {

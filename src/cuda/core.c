@@ -4,13 +4,12 @@
 #include "cuda/core_int.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
-struct acu acu = {.record = -1};
+struct acu acu = {.record = {.append = -1, .update = -1}};
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static __thread int last_error;
@@ -170,8 +169,9 @@ env_options(struct allot_options *o)
     o->no_skip = no_skip;
     o->threads = (unsigned)threads;
     o->unified = true;
+    o->last_result_only = true; /* the record keeps what is wanted of the others */
     o->watch = acu_watch;
-    acu.record_all = all;
+    acu.record.all = all;
     const char *report = getenv("ALLOT_REPORT");
     acu.report = report && !strcmp(report, "kernel");
     if (report && *report && !acu.report && strcmp(report, "none") != 0) {
@@ -179,13 +179,8 @@ env_options(struct allot_options *o)
         ok = false;
     }
     const char *record = getenv("ALLOT_RECORD");
-    if (record && *record) {
-        acu.record = open(record, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-        if (acu.record < 0) {
-            acu_say("cannot open the record %s: %s", record, strerror(errno));
-            ok = false;
-        }
-    }
+    if (record && *record)
+        ok = acu_record_open(record) && ok;
     return ok;
 }
 

@@ -46,9 +46,8 @@
  *     ALLOT_NO_SKIP      1: step sleeping parts too
  *     ALLOT_THREADS, ALLOT_MAX_CYCLES, ALLOT_MAX_INSTRUCTIONS   numbers, as allot_options
  *     ALLOT_REPORT       "kernel": a line on stderr after each launch; default "none"
- *     ALLOT_RECORD       file to which one line of JSON is appended after each launch:
- *                        an object with pid, name, grid, block, seconds, counters
- *     ALLOT_RECORD_ALL   1: every counter in it; otherwise those of a summary
+ *     ALLOT_RECORD       file of what ran (core_record.c): a line of JSON a kernel
+ *     ALLOT_RECORD_ALL   1: and a line with every counter a launch
  *
  * What is wrong in it is said on stderr, and every CUDA call answers ACU_NO_DEVICE. */
 #ifndef ALLOT_CUDA_CORE_H

@@ -6,6 +6,10 @@
 #include "base/vec.h"
 #include "cuda/core.h"
 
+#include <sys/types.h>
+
+struct acu_row;
+
 /* Objects of a stream or event list; handles are their addresses. */
 struct acu_stream {
     unsigned flags;
@@ -58,8 +62,12 @@ struct acu {
     uint64_t epoch, next_id;
     int sticky; /* error that only a reset clears */
     double clock;
-    int record; /* file descriptor, -1: none */
-    bool record_all;
+    struct {
+        int append, update; /* descriptors of one file, -1: none */
+        bool all, failed;
+        pid_t pid; /* whose rows these are */
+        VEC(struct acu_row) rows;
+    } record; /* core_record.c */
     bool report;
     /* The launch under way: what keeps an eye on it (core_launch.c). */
     struct {
@@ -80,6 +88,12 @@ extern struct acu acu;
 bool acu_watch(void *user, const struct allot_progress *p);
 /* Prints what the diagnostics hold, prefixed, and empties them. */
 void acu_flush_diag(void);
+/* Opens ALLOT_RECORD's file; false after saying why not. */
+bool acu_record_open(const char *path);
+/* A launch begins, and ends: with its result, NULL if it failed. */
+void acu_record_begin(const struct acu_function *f, const struct acu_launch *l);
+void acu_record_end(const struct acu_function *f, const struct acu_launch *l,
+                    const struct allot_result *r);
 /* Makes the device if there is none; an error number. */
 int acu_device_make(void);
 /* Forgets what hung on the device (core_module.c, core_mem.c). */

@@ -1,73 +1,28 @@
-/* core_launch.c: launches, occupancy, and the record of what ran. */
+/* core_launch.c: launches and occupancy. */
 #define _GNU_SOURCE
 #include "cuda/core_int.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
-/* -- records -- */
+/* -- report -- */
 
-/* What a table of kernels needs. */
-static bool
-summary(const char *id)
-{
-    static const char *const ids[] = {"cycles", "resident_blocks", "warp_instructions",
-                                      "thread_instructions"};
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-        if (!strcmp(ids[i], id))
-            return true;
-    return false;
-}
-
-/* One line on stderr, and one line of JSON in the record, which is appended to by one
- * write so that several processes may share it. */
+/* One line on stderr. */
 static void
-record(const struct acu_function *f, const struct acu_launch *l,
+report(const struct acu_function *f, const struct acu_launch *l,
        const struct allot_result *r)
 {
     uint64_t cycles = 0, insts = 0;
     double ipc = 0;
-    if (acu.report) {
-        bool timed = !acu.options.functional;
-        allot_result_get(r, "cycles", &cycles, NULL);
-        allot_result_get(r, "warp_instructions", &insts, NULL);
-        allot_result_get(r, "ipc", NULL, &ipc);
-        char time[96] = "";
-        if (timed)
-            snprintf(time, sizeof time, "%llu cycles, IPC %.2f, ",
-                     (unsigned long long)cycles, ipc);
-        acu_say("%s <<<(%u,%u,%u), (%u,%u,%u)>>> %s%llu warp instructions", f->name,
-                l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                time, (unsigned long long)insts);
-    }
-    if (acu.record < 0)
-        return;
-    struct strbuf b = {0};
-    strbuf_printf(
-        &b,
-        "{\"pid\": %ld, \"name\": \"%s\", \"grid\": [%u, %u, %u], "
-        "\"block\": [%u, %u, %u], \"dynamic_scratchpad\": %u, \"seconds\": %.6f",
-        (long)getpid(), f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0],
-        l->block[1], l->block[2], l->dynamic_scratchpad, allot_result_seconds(r));
-    if (acu.record_all)
-        strbuf_printf(&b, ", \"ptx_hash\": \"%s\"", acu_module_hash(f->module));
-    struct allot_stat_info info;
-    for (size_t i = 0; allot_stat(i, &info); i++) {
-        uint64_t count;
-        double value;
-        if ((!acu.record_all && !summary(info.id)) ||
-            !allot_result_get(r, info.id, &count, &value))
-            continue;
-        if (info.derived)
-            strbuf_printf(&b, ", \"%s\": %.12g", info.id, value);
-        else
-            strbuf_printf(&b, ", \"%s\": %llu", info.id, (unsigned long long)count);
-    }
-    strbuf_addz(&b, "}\n");
-    ssize_t w = write(acu.record, b.s, b.n);
-    if (w != (ssize_t)b.n)
-        acu_say("the record of %s could not be written", f->name);
-    strbuf_free(&b);
+    char time[96] = "";
+    allot_result_get(r, "cycles", &cycles, NULL);
+    allot_result_get(r, "warp_instructions", &insts, NULL);
+    allot_result_get(r, "ipc", NULL, &ipc);
+    if (!acu.options.functional)
+        snprintf(time, sizeof time, "%llu cycles, IPC %.2f, ", (unsigned long long)cycles,
+                 ipc);
+    acu_say("%s <<<(%u,%u,%u), (%u,%u,%u)>>> %s%llu warp instructions", f->name,
+            l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+            time, (unsigned long long)insts);
 }
 
 /* -- time -- */
@@ -213,7 +168,9 @@ acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream
                              .cooperative = l->cooperative};
     acu.watch.kernel = f->name;
     acu.watch.since = acu.watch.done = 0;
+    acu_record_begin(f, l);
     const struct allot_result *r = allot_launch(acu.device, &a, acu.diag);
+    acu_record_end(f, l, r);
     acu_flush_diag();
     if (!r) {
         enum allot_failure why = allot_launch_failure(acu.device);
@@ -227,7 +184,8 @@ acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream
         return why == ALLOT_REFUSED ? e : 0;
     }
     time_launch(r);
-    record(f, l, r);
+    if (acu.report)
+        report(f, l, r);
     return 0;
 }
 

@@ -151,6 +151,8 @@ number_instructions(struct decoder *d, struct func_info *fi)
     fi->end_pc = d->p->ninst;
 }
 
+enum { POLL_INSTRUCTIONS = 4096 };
+
 static void
 decode_body(struct decoder *d, struct func_info *fi)
 {
@@ -160,6 +162,10 @@ decode_body(struct decoder *d, struct func_info *fi)
         const struct ptx_inst *in = &f->body.v[i];
         if (ptx_is_pseudo(in))
             continue;
+        if (!(i % POLL_INSTRUCTIONS) && diag_cancelled(d->diag)) {
+            d->failed = true;
+            return;
+        }
         d->in = in;
         d->pc = fi->pc_of[i];
         d->out = &d->p->inst[d->pc];

@@ -88,11 +88,11 @@ verify(const struct ptx_module *m, const char *pass, struct diag_sink *diag)
 {
     struct strbuf text = {0};
     ptx_print(m, &text);
-    struct diag_sink own = {0};
+    struct diag_sink own = diag_child(diag);
     struct ptx_module *again = ptx_parse("output", text.s, text.n, &own);
     char *why = NULL;
     bool ok = again && ptx_equal(m, again, &why);
-    if (!ok)
+    if (!ok && !diag_cancelled(diag))
         diag_error(diag, "pass %s left an invalid module: %s", pass,
                    why                             ? why
                    : own.n && own.list[0]->message ? own.list[0]->message
@@ -223,6 +223,8 @@ run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *fac
         struct ptx_func *f = m->funcs.v[i];
         if (!f->has_body || !pass_can_touch(f))
             continue;
+        if (diag_cancelled(diag))
+            return false;
         bool changed = false;
         facts_make(&facts[i], f, p->needs);
         ok = p->run_func(f, &facts[i], a, &changed, diag);

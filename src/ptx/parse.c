@@ -332,7 +332,12 @@ ptx_parse(const char *file, const char *text, size_t len, struct diag_sink *diag
         if (!parse_module_item(p))
             skip_module_item(p);
     }
-    if (!p->errors && !m->version_major) {
+    if (p->cancelled) {
+        /* The text seemed to end there: what followed from that is no error of it. */
+        p->errors++;
+        diag->n = p->told_before;
+        diag->errors = p->errors_before;
+    } else if (!p->errors && !m->version_major) {
         struct diag *d =
             err(p, (struct place){1, 1, 1}, "the text has no .version directive");
         hint(p, d, "is this PTX?");

@@ -104,6 +104,9 @@ struct parser {
     struct diag_sink *diag;
     struct arena mem;
     size_t errors; /* found in this file */
+    uint32_t ntokens;
+    bool cancelled;                    /* since then every token is T_EOF */
+    size_t told_before, errors_before; /* diag->n and diag->errors at that time */
 
     struct name **names;
     uint32_t nnames, name_slots;

@@ -13,11 +13,20 @@
 
 /* -- tokens and messages -- */
 
+enum { POLL_TOKENS = 1 << 16 /* a few milliseconds of parsing */ };
+
 void
 next(struct parser *p)
 {
     p->last = (struct place){p->tok.line, p->tok.col + p->tok.n, 1};
     p->last_end = p->tok.s + p->tok.n;
+    if (!(++p->ntokens % POLL_TOKENS) && !p->cancelled && diag_cancelled(p->diag)) {
+        p->cancelled = true;
+        p->told_before = p->diag->n;
+        p->errors_before = p->diag->errors;
+    }
+    if (p->cancelled)
+        p->lex.at += strlen(p->lex.at);
     for (;;) {
         ptx_lex(&p->lex, &p->tok);
         if (p->tok.error) {

@@ -111,6 +111,14 @@ version_free(struct version *v)
     free(v);
 }
 
+static void
+drop_results(struct allot_device *dev)
+{
+    for (size_t i = 0; i < dev->results.n; i++)
+        result_free(dev->results.v[i]);
+    dev->results.n = 0;
+}
+
 void
 allot_device_free(struct allot_device *dev)
 {
@@ -125,8 +133,7 @@ allot_device_free(struct allot_device *dev)
     }
     vec_free(&dev->modules);
     rt_arrays_free(dev);
-    for (size_t i = 0; i < dev->results.n; i++)
-        result_free(dev->results.v[i]);
+    drop_results(dev);
     vec_free(&dev->results);
     if (dev->gpu)
         timing_gpu_free(dev->gpu);
@@ -638,6 +645,8 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     if (ok) {
         dev->failure = ALLOT_OK;
         r->kernel = xstrdup(l->kernel);
+        if (dev->options.last_result_only)
+            drop_results(dev);
         *vec_push(&dev->results) = r;
     } else {
         if (g.failure)

@@ -36,5 +36,14 @@ allot_diag_errors(const struct allot_diag *d)
 void
 allot_diag_clear(struct allot_diag *d)
 {
+    struct diag_sink empty = diag_child(&d->sink);
     diag_free(&d->sink);
+    d->sink = empty;
+}
+
+void
+allot_diag_on_cancel(struct allot_diag *d, bool (*cancelled)(void *user), void *user)
+{
+    d->sink.cancelled = cancelled;
+    d->sink.cancel_user = user;
 }

@@ -194,7 +194,7 @@ allot_module_load_for(const char *path, const struct allot_machine *m,
     size_t len;
     char *bytes = file_read(path, &len);
     if (!bytes) {
-        if (d)
+        if (d && !(errno == EINTR && diag_cancelled(&d->sink)))
             diag_error(&d->sink, "cannot read '%s': %s", path, strerror(errno));
         return NULL;
     }

@@ -251,7 +251,7 @@ check "into a folder" 1 "$allot" opt "$in/saxpy.ptx" -o folder.ptx
 has err "folder.ptx"
 check "reader that leaves" 0 sh -c "'$allot' list settings | head -n 1"
 
-# -- Ctrl-C: status 130, within seconds, and no output file, whole or half --
+# -- SIGTERM: status 143 (Ctrl-C: e2e/signals), within seconds, and no output file, whole or half --
 cat >long.ptx <<'EOF'
 .version 4.2
 .target sm_35
@@ -273,7 +273,6 @@ EOF
 interrupted() {
     name=$1
     shift
-    # A background process of this shell would ignore SIGINT; SIGTERM is handled alike.
     "$@" >out 2>err </dev/null &
     pid=$!
     sleep 0.5
@@ -283,7 +282,7 @@ interrupted() {
     wait $pid
     got=$?
     kill $guard 2>/dev/null
-    check "$name, status $got" 0 test $got -eq 130
+    check "$name, status $got" 0 test $got -eq 143
     check "$name, no file" 0 test ! -e y.out
     check "$name, no half file" 0 test -z "$(ls | grep 'y\.out')"
 }

@@ -90,7 +90,7 @@ has err "--memory-limit"
 check "retry" 0 "$allot" sweep big.yaml --db m.db --retry
 has err "1 done now, 0 failed"
 
-# Ctrl-C: status 130, what is finished stays, the same command goes on.
+# SIGTERM: status 143, what is finished stays, the same command goes on.
 cat >many.yaml <<'END'
 title: Many
 machine: gtx480
@@ -105,7 +105,7 @@ pid=$!
 until grep -q stored out || ! kill -0 $pid; do sleep 0.05; done
 kill -TERM $pid # (a shell's background job ignores SIGINT)
 wait $pid
-is "interrupted" $? 130
+is "interrupted" $? 143
 name="interrupted"
 has err "interrupted: what was finished is stored"
 before=$(stored c.db)

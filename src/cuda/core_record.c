@@ -1,0 +1,179 @@
+/* core_record.c: the file from which `allot exec` learns what ran (ALLOT_RECORD).
+ *
+ * Lines of JSON of two kinds. A kernel's row has the sums of its launches in this
+ * process; it is written at its first launch and rewritten in place, at the same length,
+ * when a launch begins and when it ends. So the file does not grow with launches, and a
+ * process that is killed leaves the kernel that was running ("running": 1). With
+ * ALLOT_RECORD_ALL a line with every counter is appended for each launch as well.
+ *
+ * Several processes share the file: rows are appended by one write to a descriptor with
+ * O_APPEND, and a process rewrites only its own. */
+#define _GNU_SOURCE
+#include "cuda/core_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct acu_row {
+    char *name; /* of the kernel */
+    off_t at;   /* in the file */
+    uint64_t launches, cycles, warp_instructions, thread_instructions, resident_blocks;
+    double seconds;
+};
+
+bool
+acu_record_open(const char *path)
+{
+    acu.record.append = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    acu.record.update = open(path, O_WRONLY | O_CLOEXEC); /* pwrite ignores O_APPEND's */
+    if (acu.record.append >= 0 && acu.record.update >= 0)
+        return true;
+    acu_say("cannot open the record %s: %s", path, strerror(errno));
+    return false;
+}
+
+/* Says so once: a full disk would be told again at each launch. */
+static void
+check_written(ssize_t done, size_t wanted)
+{
+    if (done == (ssize_t)wanted || acu.record.failed)
+        return;
+    acu.record.failed = true;
+    acu_say("the record of launches could not be written (%s): tables and files will "
+            "lack some",
+            done < 0 ? strerror(errno) : "short write");
+}
+
+/* Every number at its greatest width, so that the row can be rewritten. */
+static void
+row_text(struct strbuf *b, const struct acu_row *r, const struct acu_launch *l,
+         bool running)
+{
+    strbuf_printf(b,
+                  "{\"pid\": %10ld, \"kernel_row\": \"%s\", \"running\": %d, "
+                  "\"grid\": [%10u, %10u, %10u], \"block\": [%10u, %10u, %10u], "
+                  "\"launches\": %20llu, \"cycles\": %20llu, "
+                  "\"warp_instructions\": %20llu, \"thread_instructions\": %20llu, "
+                  "\"resident_blocks\": %20llu, \"seconds\": %20.6f}\n",
+                  (long)acu.record.pid, r->name, running, l->grid[0], l->grid[1],
+                  l->grid[2], l->block[0], l->block[1], l->block[2],
+                  (unsigned long long)r->launches, (unsigned long long)r->cycles,
+                  (unsigned long long)r->warp_instructions,
+                  (unsigned long long)r->thread_instructions,
+                  (unsigned long long)r->resident_blocks, r->seconds);
+}
+
+/* A forked child begins rows of its own, and needs a file position of its own. */
+static void
+begin_rows(void)
+{
+    char path[40];
+    if (acu.record.rows.n) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", acu.record.update);
+        int own = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+        if (own >= 0)
+            dup3(own, acu.record.append, O_CLOEXEC), close(own);
+    }
+    for (size_t i = 0; i < acu.record.rows.n; i++)
+        free(acu.record.rows.v[i].name);
+    vec_free(&acu.record.rows);
+    acu.record.pid = getpid();
+}
+
+/* The kernel's row in this process. */
+static struct acu_row *
+row_of(const char *name)
+{
+    if (acu.record.pid != getpid())
+        begin_rows();
+    /* Most launches are of the kernel launched last, or of one of a few. */
+    for (size_t i = acu.record.rows.n; i--;)
+        if (!strcmp(acu.record.rows.v[i].name, name))
+            return &acu.record.rows.v[i];
+    struct acu_row *r = vec_push(&acu.record.rows);
+    *r = (struct acu_row){.name = xstrdup(name), .at = -1};
+    return r;
+}
+
+static void
+write_row(struct acu_row *r, const struct acu_launch *l, bool running)
+{
+    struct strbuf b = {0};
+    row_text(&b, r, l, running);
+    if (r->at >= 0) {
+        check_written(pwrite(acu.record.update, b.s, b.n, r->at), b.n);
+    } else {
+        ssize_t w = write(acu.record.append, b.s, b.n);
+        check_written(w, b.n);
+        if (w == (ssize_t)b.n) /* the write has moved this descriptor to its end */
+            r->at = lseek(acu.record.append, 0, SEEK_CUR) - (off_t)b.n;
+    }
+    strbuf_free(&b);
+}
+
+void
+acu_record_begin(const struct acu_function *f, const struct acu_launch *l)
+{
+    if (acu.record.append >= 0)
+        write_row(row_of(f->name), l, true);
+}
+
+static uint64_t
+counter(const struct allot_result *r, const char *id)
+{
+    uint64_t n = 0;
+    allot_result_get(r, id, &n, NULL);
+    return n;
+}
+
+/* A line with every counter of one launch. */
+static void
+append_launch(const struct acu_function *f, const struct acu_launch *l,
+              const struct allot_result *r)
+{
+    struct strbuf b = {0};
+    strbuf_printf(&b,
+                  "{\"pid\": %ld, \"name\": \"%s\", \"grid\": [%u, %u, %u], "
+                  "\"block\": [%u, %u, %u], \"dynamic_scratchpad\": %u, "
+                  "\"seconds\": %.6f, \"ptx_hash\": \"%s\"",
+                  (long)getpid(), f->name, l->grid[0], l->grid[1], l->grid[2],
+                  l->block[0], l->block[1], l->block[2], l->dynamic_scratchpad,
+                  allot_result_seconds(r), acu_module_hash(f->module));
+    struct allot_stat_info info;
+    for (size_t i = 0; allot_stat(i, &info); i++) {
+        uint64_t count;
+        double value;
+        if (!allot_result_get(r, info.id, &count, &value))
+            continue;
+        if (info.derived)
+            strbuf_printf(&b, ", \"%s\": %.12g", info.id, value);
+        else
+            strbuf_printf(&b, ", \"%s\": %llu", info.id, (unsigned long long)count);
+    }
+    strbuf_addz(&b, "}\n");
+    check_written(write(acu.record.append, b.s, b.n), b.n);
+    strbuf_free(&b);
+}
+
+void
+acu_record_end(const struct acu_function *f, const struct acu_launch *l,
+               const struct allot_result *r)
+{
+    if (acu.record.append < 0)
+        return;
+    struct acu_row *row = row_of(f->name);
+    if (r) {
+        row->launches++;
+        row->cycles += counter(r, "cycles");
+        row->warp_instructions += counter(r, "warp_instructions");
+        row->thread_instructions += counter(r, "thread_instructions");
+        row->resident_blocks = counter(r, "resident_blocks");
+        row->seconds += allot_result_seconds(r);
+        if (acu.record.all)
+            append_launch(f, l, r);
+    }
+    write_row(row, l, false);
+}
