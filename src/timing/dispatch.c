@@ -6,12 +6,13 @@
 
 void
 dispatch_init(struct dispatch *d, struct arena *a, const struct machine *m,
-              const struct cta_order_policy *order, uint64_t blocks)
+              const struct cta_order_policy *order, uint64_t blocks,
+              unsigned last)
 {
     *d = (struct dispatch){.order = order,
                            .state = arena_alloc(a, order->state_size + 1),
                            .left = blocks,
-                           .last = m->sm.count - 1,
+                           .last = m->gpu.dispatch_from_first ? m->sm.count - 1 : last,
                            .nsm = m->sm.count,
                            .per_cycle = m->gpu.dispatch_per_cycle};
     order->init(d->state, m, blocks);

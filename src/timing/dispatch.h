@@ -12,8 +12,9 @@ struct dispatch {
     unsigned nsm, per_cycle;
 };
 
+/* last: the SM that got the last block of the launch before. */
 void dispatch_init(struct dispatch *d, struct arena *a, const struct machine *m,
-                   const struct cta_order_policy *order, uint64_t blocks);
+                   const struct cta_order_policy *order, uint64_t blocks, unsigned last);
 /* At the end of cycle `now`: each SM with room gets a block, dispatch_per_cycle at most.
  * The round starts behind the SM that got the last block. only: the SMs that have come to
  * this cycle, NULL: all. */

@@ -100,6 +100,7 @@ timing_gpu_new(const struct machine *m, const struct timing_options *o,
     struct timing_gpu *g = xcalloc(1, sizeof *g);
     g->arena.huge = g->launch.huge = true;
     g->m = machine_clone(m);
+    g->last_sm = m->sm.count - 1;
     if (o)
         g->opt = *o;
     if (g->opt.trace_limit)
@@ -566,10 +567,11 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
         r.sm[i].trace = traced ? &g->trace->sm[i] : NULL;
         r.sm[i].every = traced || g->opt.no_skip;
     }
-    dispatch_init(&r.dispatch, r.arena, g->m, g->order, r.blocks);
+    dispatch_init(&r.dispatch, r.arena, g->m, g->order, r.blocks, g->last_sm);
     run_start_blocks(&r, g->now);
 
     bool ok = loop(&r);
+    g->last_sm = r.dispatch.last;
     grid->n_warp_inst = grid->n_thread_inst = 0;
     for (unsigned i = 0; i < g->m->sm.count; i++) {
         grid->n_warp_inst += g->stats[i].s.warp_instructions;

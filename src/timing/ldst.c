@@ -216,8 +216,10 @@ ldst_begin(struct ldst *l, uint64_t now)
 {
     (void)now;
     cache_flush(l->l1d);
-    cache_flush(l->l1i);
-    cache_flush(l->l1c);
+    if (l->m->gpu.flush_l1i)
+        cache_flush(l->l1i);
+    if (l->m->gpu.flush_l1c)
+        cache_flush(l->l1c);
     memset(l->woken, 0, sizeof l->woken);
 }
 

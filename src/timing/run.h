@@ -40,6 +40,7 @@ struct timing_gpu {
     struct trace *trace; /* NULL: none */
     struct pool *pool;   /* NULL: one thread */
     uint64_t now;        /* last core cycle done */
+    unsigned last_sm;    /* that got a block: the next launch's dispatch begins behind it */
 };
 
 /* Where a node stops in a window. */

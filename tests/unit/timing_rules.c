@@ -155,6 +155,75 @@ dispatch_per_cycle(void **st)
     }
 }
 
+/* Cycles of the first and of the second launch of one kernel with constants. */
+static void
+two_launches(const char *path, const char *value, uint64_t cycles[2],
+             struct launch_stats s[2])
+{
+    static const char text[] =
+        ".version 6.0\n.target sm_30\n.address_size 64\n.const .u32 table[64];\n"
+        ".visible .entry k(.param .u64 buf)\n{\n"
+        ".reg .u32 %r<8>; .reg .u64 %d<4>;\n"
+        "ld.param.u64 %d0, [buf]; ld.const.u32 %r0, [table+128];\n"
+        "st.global.u32 [%d0], %r0; ret; }\n";
+    struct rig r;
+    rig_load(&r, "gtx480", text, NULL);
+    rig_set(&r, "sm.count", "1");
+    rig_set(&r, path, value);
+    rig_buf(&r, 0, 4096);
+    for (int i = 0; i < 2; i++) {
+        s[i] = rig_launch(&r, 1, 32);
+        cycles[i] = s[i].gpu.cycles;
+    }
+    rig_free(&r);
+}
+
+/* The second launch of a kernel finds its instructions and constants, unless they are
+ * dropped: one more miss each for two lines of either cache. */
+static void
+launches_keep_instruction_and_constant_caches(void **st)
+{
+    uint64_t keep[2], no_i[2], no_c[2];
+    struct launch_stats s[2];
+    two_launches("gpu.flush_l1i", "false", keep, s);
+    assert_true(s[0].sm.l1i_misses > 0 && s[0].sm.l1c_misses > 0);
+    assert_int_equal(s[1].sm.l1i_misses, 0);
+    assert_int_equal(s[1].sm.l1c_misses, 0);
+    two_launches("gpu.flush_l1i", "true", no_i, s);
+    assert_int_equal(s[1].sm.l1i_misses, s[0].sm.l1i_misses);
+    assert_int_equal(s[1].sm.l1c_misses, 0);
+    two_launches("gpu.flush_l1c", "true", no_c, s);
+    assert_int_equal(s[1].sm.l1i_misses, 0);
+    assert_int_equal(s[1].sm.l1c_misses, s[0].sm.l1c_misses);
+    assert_int_equal(keep[0], no_i[0]);
+    assert_int_equal(keep[0], no_c[0]);
+    assert_true(keep[1] < no_i[1] && keep[1] < no_c[1]);
+}
+
+/* Seven blocks go to SMs 0 to 6; the next launch's to 7, 8 ... or to 0 again. */
+static void
+dispatch_goes_on_behind_the_last_sm(void **st)
+{
+    static const char text[] =
+        ".version 6.0\n.target sm_30\n.address_size 64\n"
+        ".visible .entry k(.param .u64 buf)\n{ .reg .u32 %r<4>; .reg .u64 %d<4>;\n"
+        "ld.param.u64 %d0, [buf]; mov.u32 %r0, %ctaid.x; mul.wide.u32 %d1, %r0, 4;\n"
+        "add.u64 %d0, %d0, %d1; mov.u32 %r1, %smid; st.global.u32 [%d0], %r1; ret; }\n";
+    for (unsigned from_first = 0; from_first < 2; from_first++) {
+        struct rig r;
+        rig_load(&r, "gtx480", text, NULL);
+        rig_set(&r, "gpu.dispatch_from_first", from_first ? "true" : "false");
+        uint64_t buf = rig_buf(&r, 0, 4096);
+        for (unsigned launch = 0; launch < 3; launch++) {
+            rig_launch(&r, 7, 32);
+            for (unsigned i = 0; i < 7; i++)
+                assert_int_equal(rig_u32(&r, buf, i),
+                                 (from_first ? i : launch * 7 + i) % 15);
+        }
+        rig_free(&r);
+    }
+}
+
 /* Slot k has warp slots 2k and 2k + 1 here; the lowest free one is taken, and warps are
  * numbered as they start. */
 static void
@@ -630,6 +699,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launch_latency),
         cmocka_unit_test(dispatch_per_cycle),
+        cmocka_unit_test(launches_keep_instruction_and_constant_caches),
+        cmocka_unit_test(dispatch_goes_on_behind_the_last_sm),
         cmocka_unit_test(lowest_free_slot),
         cmocka_unit_test(fetch_width_and_rate),
         cmocka_unit_test(wrong_path_is_thrown_away),

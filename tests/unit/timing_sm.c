@@ -67,11 +67,20 @@ dependent_use(void **st)
         const char *body;
         unsigned gtx480, titan;
     } t[] = {
-        {"add.s32 %r0, %r0, %r1;", 10, 9},          {"mul.lo.s32 %r0, %r0, %r1;", 10, 9},
-        {"mad.lo.s32 %r0, %r0, %r1, %r1;", 11, 10}, {"min.s32 %r0, %r0, %r1;", 19, 18},
-        {"div.s32 %r0, %r0, %r1;", 151, 150},       {"shl.b32 %r0, %r0, %r1;", 7, 6},
-        {"fma.rn.f32 %f0, %f0, %f1, %f2;", 11, 10}, {"div.rn.f32 %f0, %f0, %f1;", 45, 44},
-        {"ex2.approx.f32 %f0, %f0;", 14, 205},      {"add.f64 %g0, %g0, %g1;", 14, 13},
+        {"add.s32 %r0, %r0, %r1;", 10, 9},
+        {"mul.lo.s32 %r0, %r0, %r1;", 10, 9},
+        {"mad.lo.s32 %r0, %r0, %r1, %r1;", 11, 10},
+        {"min.s32 %r0, %r0, %r1;", 19, 18},
+        {"div.s32 %r0, %r0, %r1;", 151, 150},
+        {"shl.b32 %r0, %r0, %r1;", 7, 6},
+        {"fma.rn.f32 %f0, %f0, %f1, %f2;", 11, 10},
+        {"div.rn.f32 %f0, %f0, %f1;", 45, 44},
+        {"ex2.approx.f32 %f0, %f0;", 14, 205},
+        {"add.f64 %g0, %g0, %g1;", 14, 13},
+        {"neg.s32 %r0, %r0;", 7, 6},
+        {"abs.f32 %f0, %f0;", 7, 6},
+        {"mul24.lo.s32 %r0, %r0, %r1;", 11, 10},
+        {"mad24.lo.s32 %r0, %r0, %r1, %r1;", 12, 11},
     };
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         uint64_t a = cost64("gtx480", NULL, "", t[i].body, 1);
