@@ -378,7 +378,7 @@ cmd_compare(int argc, char **argv)
         return EXIT_USAGE;
     if (chart && !ends_in(chart, ".svg") && !ends_in(chart, ".png"))
         return cli_usage(&cmd, "--chart %s: the name must end in .svg or .png", chart);
-    if (chart && !cli_writable(chart))
+    if ((chart && !cli_writable(chart)) || !cli_store_ready(db))
         return EXIT_FAILED;
     struct cell *cells = ARENA_ARRAY(cli_mem(), struct cell, pos.n * (size_t)nv);
     bool ok = true;

@@ -661,7 +661,8 @@ cmd_exec(int argc, char **argv)
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &s, &o, NULL))
         return EXIT_USAGE;
-    if ((w.json && !cli_writable(w.json)) || (w.csv && !cli_writable(w.csv)))
+    if ((w.json && !cli_writable(w.json)) || (w.csv && !cli_writable(w.csv)) ||
+        !cli_store_ready(w.db))
         return EXIT_FAILED;
     struct allot_diag *d = cli_diag_new();
     struct allot_machine *m = cli_sim_machine(&s, d);

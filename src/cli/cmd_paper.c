@@ -168,13 +168,13 @@ cmd_paper(int argc, char **argv)
         return EXIT_FAILED;
     }
     struct diag_sink diag = {0};
-    struct store *s = store_open(p.runs.db, &diag);
+    struct store *s = store_open(p.runs.db, STORE_WRITE, &diag);
     cli_sink(&diag);
     if (!s)
         return EXIT_FAILED;
     int status = EXIT_OK;
     char **all = figure_names();
-    for (size_t i = 0; status != EXIT_INTERRUPTED; i++) {
+    for (size_t i = 0; status != EXIT_INTERRUPTED && store_good(s); i++) {
         const char *name = p.all ? all[i] : i < pos.n ? pos.v[i] : NULL;
         if (!name)
             break;
@@ -183,6 +183,9 @@ cmd_paper(int argc, char **argv)
             status = r;
     }
     allot_names_free(all);
+    if (!store_good(s))
+        status = EXIT_FAILED;
+    cli_sink(&diag);
     store_close(s);
     return status;
 }

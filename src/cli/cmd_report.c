@@ -130,14 +130,15 @@ cmd_report(int argc, char **argv)
         return EXIT_USAGE;
     if (!r.html && !r.markdown && !r.csv)
         return cli_usage(&cmd, "say what to write: --html, --markdown or --csv");
-    struct store *s = store_open(r.db, &r.diag);
+    struct store *s = store_open(r.db, STORE_READ, &r.diag);
     const char *spool = s ? store_spool(s, &r.diag) : NULL;
     bool ok = spool && store_collect(s, spool, NULL, &r.diag);
     char **names = ok && !pos.n ? figure_names() : NULL;
     for (size_t i = 0; ok && (names ? names[i] != NULL : i < pos.n); i++)
         ok = add(&r, s, names ? names[i] : pos.v[i], !names);
+    ok = ok && store_good(s);
     if (ok && r.html)
-        ok = write_html(&r, s);
+        ok = write_html(&r, s) && store_good(s);
     if (ok && (r.markdown || r.csv))
         ok = write_text(&r);
     cli_sink(&r.diag);

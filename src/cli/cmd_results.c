@@ -53,14 +53,16 @@ total_cycles(const json_t *run)
     return sum;
 }
 
+/* Ids of the runs that the options choose; NULL: the store is damaged. */
 static int64_t *
 chosen(const struct results *r, struct store *s, size_t *n)
 {
     struct store_filter f = {r->workload, r->machine, r->state, !r->all};
     int64_t *ids = store_list(s, &f, n);
-    if (!ids)
-        fprintf(stderr, "allot: the store %s cannot be read\n", store_path(s));
-    return ids;
+    if (store_good(s))
+        return ids;
+    free(ids);
+    return NULL;
 }
 
 static int
@@ -352,14 +354,14 @@ static int export(const struct results *r, struct store *s)
             export_launch(run, l, k + 1, &out);
         json_array_append_new(all, run);
     }
-    bool ok = true;
-    if (r->json) {
+    bool ok = store_good(s); /* all of it or nothing */
+    if (ok && r->json) {
         char *t = json_dumps(all, JSON_INDENT(1));
         ok = cli_write_file(r->json, t, strlen(t));
         free(t);
     }
-    if (r->csv || !r->json)
-        ok &= cli_write_file(r->csv ? r->csv : "-", out.s, out.n);
+    if (ok && (r->csv || !r->json))
+        ok = cli_write_file(r->csv ? r->csv : "-", out.s, out.n);
     json_decref(all);
     strbuf_free(&out);
     free(ids);
@@ -402,7 +404,7 @@ cmd_results(int argc, char **argv)
                                    : "%s takes no names",
                          what);
     struct diag_sink diag = {0};
-    struct store *s = store_open(r.db, &diag);
+    struct store *s = store_open(r.db, STORE_READ, &diag);
     const char *spool = s ? store_spool(s, &diag) : NULL;
     bool ok = spool && store_collect(s, spool, NULL, &diag);
     cli_sink(&diag);
@@ -411,6 +413,9 @@ cmd_results(int argc, char **argv)
                  : is_show ? show(&r, s, &pos)
                  : is_diff ? diff(s, &pos)
                            : export(&r, s);
+    if (s && !store_good(s))
+        status = EXIT_FAILED;
+    cli_sink(&diag);
     store_close(s);
     return status;
 }

@@ -360,6 +360,8 @@ cmd_run(int argc, char **argv)
         if (!cli_writable(out.trace))
             return EXIT_FAILED;
     }
+    if (!cli_store_ready(out.db))
+        return EXIT_FAILED;
     if (out.timeline) {
         if (s.functional)
             return cli_usage(&cmd, "--timeline: time needs the cycle model");

@@ -102,7 +102,7 @@ do_cancel(const struct sweep *w)
 {
     struct diag_sink diag = {0};
     size_t n = 0;
-    struct store *s = store_open(w->runs.db, &diag);
+    struct store *s = store_open(w->runs.db, STORE_READ, &diag);
     bool ok = s && slurm_cancel(s, &n, &diag);
     cli_sink(&diag);
     if (ok)
@@ -171,7 +171,7 @@ cmd_sweep(int argc, char **argv)
         return EXIT_FAILED;
     struct diag_sink diag = {0};
     struct experiment *e = experiment_load(pos.v[0], w.quick, &diag);
-    struct store *s = e ? store_open(w.runs.db, &diag) : NULL;
+    struct store *s = e ? store_open(w.runs.db, STORE_WRITE, &diag) : NULL;
     cli_sink(&diag);
     int status = EXIT_FAILED;
     if (s && w.dry)
@@ -181,6 +181,9 @@ cmd_sweep(int argc, char **argv)
         if (status != EXIT_INTERRUPTED && !show(&w, e, s))
             status = EXIT_FAILED;
     }
+    if (s && !store_good(s))
+        status = EXIT_FAILED;
+    cli_sink(&diag);
     store_close(s);
     experiment_free(e);
     return status;

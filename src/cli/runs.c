@@ -137,6 +137,15 @@ cli_runs_do(struct runner *o, struct store *s, const struct experiment *e)
 }
 
 bool
+cli_store_ready(const char *db)
+{
+    struct diag_sink diag = {0};
+    bool ok = !db || store_check(db, &diag);
+    cli_sink(&diag);
+    return ok;
+}
+
+bool
 cli_store_run(const struct cli_ran *c, const struct allot_machine *m)
 {
     if (!c->db)
@@ -165,7 +174,7 @@ cli_store_run(const struct cli_ran *c, const struct allot_machine *m)
     json_t *rec = run_record(&r, token, now, c->seconds, c->dev, c->ok, c->message);
     if (c->launches)
         json_object_set(rec, "launches", c->launches);
-    struct store *s = ok ? store_open(c->db, &diag) : NULL;
+    struct store *s = ok ? store_open(c->db, STORE_WRITE, &diag) : NULL;
     ok = s && store_add(s, rec, &diag);
     store_close(s);
     json_decref(rec);

@@ -37,6 +37,9 @@ struct cli_ran {
     const struct allot_device *dev; /* with the launches; or, NULL: */
     json_t *launches; /* an object each: kernel, seconds, ptx_hash, counters */
 };
+/* Whether runs can be stored in db (NULL: none is wanted), asked before a simulation;
+ * false after saying why not. */
+bool cli_store_ready(const char *db);
 bool cli_store_run(const struct cli_ran *r, const struct allot_machine *m);
 
 /* A progress line on a terminal: "[####....] 12/60 runs, 2 failed, 3 min left  TEXT". */

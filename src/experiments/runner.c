@@ -319,6 +319,11 @@ runner_run(const struct runner *o, struct store *s, const struct exp_run *runs, 
     for (size_t i = 0; i < n; i++)
         if (wanted(o, s, &runs[i], count))
             todo[p.todo++] = &runs[i];
+    if (!store_good(s)) {
+        free(todo);
+        free(p.child);
+        return false;
+    }
     sigset_t set, old;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);

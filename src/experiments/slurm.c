@@ -479,6 +479,7 @@ submit_all(const struct slurm *o, struct store *s, const char *root, batches *al
         else
             count->failed_before++;
     }
+    ok = store_good(s);
     for (size_t at = 0; ok && at < ntodo; at += MAX_TASKS) {
         size_t part = ntodo - at < MAX_TASKS ? ntodo - at : MAX_TASKS;
         struct batch b = {0};

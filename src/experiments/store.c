@@ -18,6 +18,8 @@ enum { BUSY_MS = 60000 };
 struct store {
     sqlite3 *db;
     char *path, *spool;
+    struct diag_sink *diag;
+    bool read_only, broken;
 };
 
 /* -- schema: step i brings a database from version i to i + 1 -- */
@@ -56,6 +58,44 @@ fail(struct store *s, struct diag_sink *diag, const char *what)
     return diag_error(diag, "results %s: %s: %s", s->path, what, sqlite3_errmsg(s->db));
 }
 
+/* What a damaged file answers, and what to do about it. */
+static void
+broken(struct store *s)
+{
+    if (!s->broken) {
+        struct diag *d =
+            diag_add(s->diag, DIAG_ERROR, NULL, "results %s: cannot be read: %s", s->path,
+                     sqlite3_errmsg(s->db));
+        diag_hint(
+            s->diag, d,
+            "nothing was changed; keep a copy, then try: sqlite3 %s .recover | sqlite3 "
+            "repaired.db",
+            s->path);
+    }
+    s->broken = true;
+}
+
+/* A question; NULL after saying that the store is damaged. */
+static sqlite3_stmt *
+ask(struct store *s, const char *sql)
+{
+    sqlite3_stmt *q = NULL;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK)
+        broken(s);
+    return q;
+}
+
+/* The answer has another row. Only SQLITE_DONE is its end: everything else is an error.
+ */
+static bool
+next_row(struct store *s, sqlite3_stmt *q)
+{
+    int r = sqlite3_step(q);
+    if (r != SQLITE_ROW && r != SQLITE_DONE)
+        broken(s);
+    return r == SQLITE_ROW;
+}
+
 static bool
 run_sql(struct store *s, const char *sql, struct diag_sink *diag)
 {
@@ -67,12 +107,8 @@ run_sql(struct store *s, const char *sql, struct diag_sink *diag)
 static int
 user_version(struct store *s)
 {
-    sqlite3_stmt *q;
-    int v = -1;
-    if (sqlite3_prepare_v2(s->db, "PRAGMA user_version", -1, &q, NULL) != SQLITE_OK)
-        return -1;
-    if (sqlite3_step(q) == SQLITE_ROW)
-        v = sqlite3_column_int(q, 0);
+    sqlite3_stmt *q = ask(s, "PRAGMA user_version");
+    int v = q && next_row(s, q) ? sqlite3_column_int(q, 0) : -1;
     sqlite3_finalize(q);
     return v;
 }
@@ -81,19 +117,16 @@ user_version(struct store *s)
 static bool
 add_columns(struct store *s, struct diag_sink *diag)
 {
-    sqlite3_stmt *q;
+    sqlite3_stmt *q = ask(s, "SELECT name FROM pragma_table_info('launches')");
     uint64_t have[(STAT_COUNTERS + 63) / 64] = {0};
     struct allot_stat_info info;
-    bool ok = true;
-    if (sqlite3_prepare_v2(s->db, "SELECT name FROM pragma_table_info('launches')", -1,
-                           &q, NULL) != SQLITE_OK)
-        return fail(s, diag, "cannot be read");
-    while (sqlite3_step(q) == SQLITE_ROW) {
+    while (q && next_row(s, q)) {
         int i = stats_find((const char *)sqlite3_column_text(q, 0));
         if (i >= 0 && i < STAT_COUNTERS)
             have[i / 64] |= (uint64_t)1 << (i % 64);
     }
     sqlite3_finalize(q);
+    bool ok = !s->broken;
     for (size_t i = 0; ok && i < STAT_COUNTERS && stats_info(i, &info); i++)
         if (!(have[i / 64] >> (i % 64) & 1)) {
             char sql[160];
@@ -104,6 +137,16 @@ add_columns(struct store *s, struct diag_sink *diag)
     return ok;
 }
 
+static bool
+too_new(struct store *s, int version, struct diag_sink *diag)
+{
+    return version > VERSION &&
+           !diag_error(diag,
+                       "results %s: written by a newer allot (schema %d, this one knows "
+                       "%d): use that one, or another file (--db)",
+                       s->path, version, VERSION);
+}
+
 /* Whether something must be done is asked without a lock, then again with it. */
 static bool
 bring_up_to_date(struct store *s, struct diag_sink *diag)
@@ -111,12 +154,7 @@ bring_up_to_date(struct store *s, struct diag_sink *diag)
     if (!run_sql(s, "BEGIN IMMEDIATE", diag))
         return false;
     int v = user_version(s);
-    bool ok = v >= 0;
-    if (v > VERSION)
-        ok = diag_error(diag,
-                        "results %s: written by a newer allot (schema %d, this one knows "
-                        "%d): use that one, or another file (--db)",
-                        s->path, v, VERSION);
+    bool ok = v >= 0 && !too_new(s, v, diag);
     for (; ok && v < VERSION; v++)
         ok = run_sql(s, steps[v], diag);
     ok = ok && add_columns(s, diag);
@@ -177,27 +215,125 @@ log_ahead(struct store *s, struct diag_sink *diag)
     return fail(s, diag, "cannot be changed");
 }
 
+/* As URI of a database that nobody changes: SQLite then needs no file beside it. */
+static char *
+immutable(const char *path)
+{
+    struct strbuf b = {0};
+    strbuf_addz(&b, "file:");
+    for (; *path; path++)
+        strbuf_printf(&b, strchr("%?#", *path) ? "%%%02x" : "%c", *path);
+    strbuf_addz(&b, "?immutable=1");
+    return strbuf_take(&b);
+}
+
+/* Records wait in the write-ahead log: the database alone would not be all of it. */
+static bool
+has_log(const char *path)
+{
+    struct strbuf b = {0};
+    struct stat st;
+    strbuf_printf(&b, "%s-wal", path);
+    bool has = !stat(b.s, &st) && st.st_size > 0;
+    strbuf_free(&b);
+    return has;
+}
+
+/* A write-protected file, or one in a write-protected folder, where SQLite cannot put the
+ * files that it reads a write-ahead log by. */
+static bool
+open_read_only(struct store *s, struct diag_sink *diag)
+{
+    s->read_only = true;
+    sqlite3_close(s->db);
+    s->db = NULL;
+    if (has_log(s->path))
+        return diag_error(
+            diag,
+            "results %s: cannot be read where nothing can be written: its log "
+            "%s-wal must be taken in first; copy both to a folder of yours",
+            s->path, s->path);
+    char *uri = immutable(s->path);
+    bool ok = sqlite3_open_v2(uri, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+                              NULL) == SQLITE_OK;
+    free(uri);
+    return ok || fail(s, diag, "cannot be opened");
+}
+
+static bool
+writable(const char *path)
+{
+    char *folder = xstrdup(path), *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = 0;
+    bool ok = !access(path, W_OK) && !access(slash ? folder : ".", W_OK);
+    free(folder);
+    return ok;
+}
+
+static bool
+open_file(struct store *s, enum store_mode mode, struct diag_sink *diag)
+{
+    if (mode == STORE_READ && access(s->path, F_OK))
+        return diag_error(
+            diag,
+            "results %s: %s; name the store with --db or ALLOT_DB (it is made "
+            "by a run that is stored)",
+            s->path, strerror(errno));
+    if (mode == STORE_READ && !writable(s->path)) {
+        int v = open_read_only(s, diag) ? user_version(s) : -1;
+        return v >= 0 && !too_new(s, v, diag);
+    }
+    int create = mode == STORE_WRITE ? SQLITE_OPEN_CREATE : 0;
+    if (sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | create, NULL) !=
+        SQLITE_OK)
+        return fail(s, diag, "cannot be opened");
+    sqlite3_busy_timeout(s->db, BUSY_MS);
+    return log_ahead(s, diag) &&
+           run_sql(s, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", diag) &&
+           bring_up_to_date(s, diag);
+}
+
 struct store *
-store_open(const char *path, struct diag_sink *diag)
+store_open(const char *path, enum store_mode mode, struct diag_sink *diag)
 {
     struct store *s = xcalloc(1, sizeof *s);
     s->path = path ? xstrdup(path) : default_path();
-    if (!path)
+    s->diag = diag;
+    if (!path && mode == STORE_WRITE)
         make_folders(s->path);
-    bool ok = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                              NULL) == SQLITE_OK;
-    if (!ok)
-        fail(s, diag, "cannot be opened");
-    else {
-        sqlite3_busy_timeout(s->db, BUSY_MS);
-        ok = log_ahead(s, diag) &&
-             run_sql(s, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", diag) &&
-             bring_up_to_date(s, diag);
-    }
-    if (ok)
+    if (open_file(s, mode, diag))
         return s;
     store_close(s);
     return NULL;
+}
+
+bool
+store_good(const struct store *s)
+{
+    return !s->broken;
+}
+
+bool
+store_check(const char *path, struct diag_sink *diag)
+{
+    char *name = path ? xstrdup(path) : default_path();
+    bool ok = true;
+    if (!access(name, F_OK)) {
+        struct store *s = store_open(name, STORE_WRITE, diag);
+        ok = s;
+        store_close(s);
+    } else if (path) { /* the default's folders are made when it is */
+        char *folder = xstrdup(name), *slash = strrchr(folder, '/');
+        if (slash)
+            slash[slash == folder] = 0;
+        if (access(slash ? folder : ".", W_OK))
+            ok =
+                diag_error(diag, "results %s: cannot be made: %s", name, strerror(errno));
+        free(folder);
+    }
+    free(name);
+    return ok;
 }
 
 void
@@ -227,7 +363,7 @@ store_spool(struct store *s, struct diag_sink *diag)
         strbuf_printf(&b, "%s.spool", s->path);
         s->spool = strbuf_take(&b);
     }
-    if (!mkdir(s->spool, 0777) || errno == EEXIST)
+    if (s->read_only || !mkdir(s->spool, 0777) || errno == EEXIST)
         return s->spool;
     diag_error(diag, "cannot make the folder %s: %s", s->spool, strerror(errno));
     return NULL;
@@ -407,6 +543,10 @@ bool
 store_collect(struct store *s, const char *folder, size_t *count, struct diag_sink *diag)
 {
     VEC(char *) files = {0};
+    if (count)
+        *count = 0;
+    if (s->read_only)
+        return true;
     DIR *d = opendir(folder);
     struct dirent *e;
     size_t n = 0;
@@ -456,15 +596,11 @@ store_collect(struct store *s, const char *folder, size_t *count, struct diag_si
 enum store_state
 store_find(struct store *s, const char *key, int64_t *id)
 {
-    sqlite3_stmt *q;
     enum store_state state = STORE_NONE;
-    if (sqlite3_prepare_v2(s->db,
-                           "SELECT id, state = 'done' FROM runs WHERE key = ?"
-                           " ORDER BY state = 'done' DESC, id DESC LIMIT 1",
-                           -1, &q, NULL) != SQLITE_OK)
-        return STORE_NONE;
+    sqlite3_stmt *q = ask(s, "SELECT id, state = 'done' FROM runs WHERE key = ?"
+                             " ORDER BY state = 'done' DESC, id DESC LIMIT 1");
     bind_text(q, 1, key);
-    if (sqlite3_step(q) == SQLITE_ROW) {
+    if (q && next_row(s, q)) {
         if (id)
             *id = sqlite3_column_int64(q, 0);
         state = sqlite3_column_int(q, 1) ? STORE_DONE : STORE_FAILED;
@@ -476,14 +612,9 @@ store_find(struct store *s, const char *key, int64_t *id)
 int64_t
 store_token(struct store *s, const char *token)
 {
-    sqlite3_stmt *q;
-    int64_t id = 0;
-    if (sqlite3_prepare_v2(s->db, "SELECT id FROM runs WHERE token = ?", -1, &q, NULL) !=
-        SQLITE_OK)
-        return 0;
+    sqlite3_stmt *q = ask(s, "SELECT id FROM runs WHERE token = ?");
     bind_text(q, 1, token);
-    if (sqlite3_step(q) == SQLITE_ROW)
-        id = sqlite3_column_int64(q, 0);
+    int64_t id = q && next_row(s, q) ? sqlite3_column_int64(q, 0) : 0;
     sqlite3_finalize(q);
     return id;
 }
@@ -492,7 +623,8 @@ static json_t *
 column_list(sqlite3_stmt *q, int i)
 {
     json_t *a = json_array();
-    char *copy = xstrdup((const char *)sqlite3_column_text(q, i)), *save;
+    const char *text = (const char *)sqlite3_column_text(q, i);
+    char *copy = xstrdup(text ? text : ""), *save;
     for (char *p = strtok_r(copy, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
         json_array_append_new(a, json_string(p));
     free(copy);
@@ -530,13 +662,10 @@ row(sqlite3_stmt *q)
 json_t *
 store_run(struct store *s, int64_t id)
 {
-    sqlite3_stmt *q;
+    sqlite3_stmt *q = ask(s, "SELECT * FROM runs WHERE id = ?");
     json_t *o = NULL;
-    if (sqlite3_prepare_v2(s->db, "SELECT * FROM runs WHERE id = ?", -1, &q, NULL) !=
-        SQLITE_OK)
-        return NULL;
     sqlite3_bind_int64(q, 1, id);
-    if (sqlite3_step(q) == SQLITE_ROW) {
+    if (q && next_row(s, q)) {
         o = row(q);
         json_object_set_new(
             o, "quick", json_boolean(json_integer_value(json_object_get(o, "quick"))));
@@ -545,19 +674,17 @@ store_run(struct store *s, int64_t id)
     if (!o)
         return NULL;
     json_t *launches = json_array();
-    if (sqlite3_prepare_v2(s->db, "SELECT * FROM launches WHERE run = ? ORDER BY number",
-                           -1, &q, NULL) == SQLITE_OK) {
-        sqlite3_bind_int64(q, 1, id);
-        while (sqlite3_step(q) == SQLITE_ROW) {
-            json_t *l = row(q);
-            json_object_set(l, "seconds", json_object_get(l, "host_seconds"));
-            json_object_del(l, "host_seconds");
-            json_object_del(l, "run");
-            json_object_del(l, "number");
-            json_array_append_new(launches, l);
-        }
-        sqlite3_finalize(q);
+    q = ask(s, "SELECT * FROM launches WHERE run = ? ORDER BY number");
+    sqlite3_bind_int64(q, 1, id);
+    while (q && next_row(s, q)) {
+        json_t *l = row(q);
+        json_object_set(l, "seconds", json_object_get(l, "host_seconds"));
+        json_object_del(l, "host_seconds");
+        json_object_del(l, "run");
+        json_object_del(l, "number");
+        json_array_append_new(launches, l);
     }
+    sqlite3_finalize(q);
     json_object_set_new(o, "launches", launches);
     return o;
 }
@@ -566,21 +693,18 @@ int64_t *
 store_list(struct store *s, const struct store_filter *f, size_t *n)
 {
     VEC(int64_t) ids = {0};
-    sqlite3_stmt *q;
     static const char sql[] =
         "SELECT id FROM runs AS r WHERE (?1 IS NULL OR workload LIKE ?1)"
         " AND (?2 IS NULL OR machine LIKE ?2) AND (?3 IS NULL OR state LIKE ?3)"
         " AND (NOT ?4 OR id = (SELECT id FROM runs WHERE key = r.key"
         "   ORDER BY state = 'done' DESC, id DESC LIMIT 1)) ORDER BY id";
-    *n = 0;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK)
-        return NULL;
+    sqlite3_stmt *q = ask(s, sql);
     const char *const given[] = {f->workload, f->machine, f->state};
     for (int i = 0; i < 3; i++)
         if (given[i])
             bind_text(q, i + 1, given[i]);
     sqlite3_bind_int(q, 4, f->newest);
-    while (sqlite3_step(q) == SQLITE_ROW)
+    while (q && next_row(s, q))
         *vec_push(&ids) = sqlite3_column_int64(q, 0);
     sqlite3_finalize(q);
     *n = ids.n;

@@ -22,17 +22,30 @@
 
 struct store; /* one connection; for one thread, not to be used after a fork */
 
-/* Opens or makes the database, with its folder. `path` NULL: $ALLOT_DB, else
- * $XDG_DATA_HOME/allot/results.db, else ~/.local/share/allot/results.db. */
-struct store *store_open(const char *path, struct diag_sink *diag);
+/* STORE_READ: the database must exist; where it or its folder cannot be written it is
+ * read as it stands (its schema may then be an older one: columns are missing).
+ * STORE_WRITE: it is made where it is missing, with its folder. `path` NULL: $ALLOT_DB,
+ * else $XDG_DATA_HOME/allot/results.db, else ~/.local/share/allot/results.db.
+ *
+ * A database that turns out to be damaged while it is asked adds its error to `diag`,
+ * which must live as long as the store, and answers as if it were empty from there on:
+ * whoever asks looks at store_good before using the answers. */
+enum store_mode { STORE_READ, STORE_WRITE };
+struct store *store_open(const char *path, enum store_mode mode, struct diag_sink *diag);
 void store_close(struct store *s);
+/* No question has failed so far. */
+bool store_good(const struct store *s);
+/* Whether runs could be stored at `path` (as store_open's), asked before long work:
+ * nothing is made. */
+bool store_check(const char *path, struct diag_sink *diag);
 const char *store_path(const struct store *s);
 /* Folder for records on their way; made when it is asked for. NULL after saying why. */
 const char *store_spool(struct store *s, struct diag_sink *diag);
 
 /* One record. A record whose token is known already changes nothing. */
 bool store_add(struct store *s, const json_t *record, struct diag_sink *diag);
-/* Takes every record in the folder into the store; *n (may be NULL): how many. */
+/* Takes every record in the folder into the store; *n (may be NULL): how many. A store
+ * that cannot be written leaves them where they are. */
 bool store_collect(struct store *s, const char *folder, size_t *n,
                    struct diag_sink *diag);
 

@@ -112,6 +112,46 @@ before=$(stored c.db)
 check "it goes on" 0 "$allot" sweep many.yaml --quick --db c.db
 has err "150 runs: $before stored before"
 
+# -- stores that are damaged, missing, or write-protected --
+# Page 2, the root of the first table made; the schema, in page 1, stays.
+cp s.db damaged.db
+head -c 4096 /dev/zero | tr '\0' '\245' | dd of=damaged.db bs=4096 seek=1 conv=notrunc 2>/dev/null
+for what in list "show 1" "diff 1 2" "export --csv bad.csv"; do
+    # shellcheck disable=SC2086 # words
+    check "damaged, $what" 1 "$allot" results $what --db damaged.db
+    has err "results damaged.db: cannot be read"
+done
+check "damaged, no half export" 1 test -e bad.csv
+check "damaged, report" 1 "$allot" report --html page --db damaged.db
+check "damaged, sweep" 1 "$allot" sweep small.yaml --quick --db damaged.db
+has err "damaged.db"
+check "not there" 1 "$allot" results list --db typo.db
+has err "typo.db: No such file"
+check "is not made" 1 test -e typo.db
+check "a store with a bad name, before the run" 1 "$allot" run vecadd --quick --db "$dir/none/x.db"
+has err "cannot be made"
+lacks out "vecadd"
+echo "no store at all, but long enough for a header of one" >text.db
+for command in "run --db text.db vecadd" "compare --db text.db vecadd" "exec --db text.db /bin/true"; do
+    # shellcheck disable=SC2086 # words
+    check "no store, $command" 1 "$allot" $command
+    has err "text.db"
+    lacks out "vecadd"
+done
+# Root may write everywhere: another user reads.
+mkdir ro && cp s.db ro/s.db && chmod 555 ro && chmod 444 ro/s.db && chmod 711 "$dir"
+as_user=
+[ "$(id -u)" -ne 0 ] || as_user="setpriv --reuid=65534 --regid=65534 --clear-groups"
+# shellcheck disable=SC2086 # words
+if $as_user test -x "$allot" && $as_user test -r "$dir/ro/s.db"; then
+    check "write-protected store" 0 $as_user "$allot" results list --db "$dir/ro/s.db"
+    is "all its runs" "$(grep -c ' done ' out)" 4
+    check "write-protected, export" 0 $as_user "$allot" results export --db "$dir/ro/s.db"
+else
+    echo "left out: another user cannot read $allot"
+fi
+chmod 755 ro
+
 # Killed at any moment, with everything it started: what it said was stored is stored.
 random() { awk -v s="$1" 'BEGIN { srand(s); printf "%.3f", 0.02 + 0.25 * rand() }'; }
 : >said

@@ -430,7 +430,7 @@ records_come_back(void **state)
 {
     (void)state;
     struct diag_sink diag = {0};
-    struct store *s = store_open(in_dir("back.db"), &diag);
+    struct store *s = store_open(in_dir("back.db"), STORE_WRITE, &diag);
     assert_non_null(s);
     json_t *r = made_up("k1", "t1", "f", 100, 3200);
     assert_true(store_add(s, r, &diag));
@@ -460,7 +460,8 @@ several_writers(void **state)
     for (int w = 0; w < WRITERS; w++)
         if (fork() == 0) {
             struct diag_sink diag = {0};
-            struct store *s = store_open(path, &diag); /* all make it at once */
+            struct store *s =
+                store_open(path, STORE_WRITE, &diag); /* all make it at once */
             bool ok = s != NULL;
             for (int i = 0; ok && i < EACH; i++) {
                 char t[40];
@@ -478,7 +479,7 @@ several_writers(void **state)
         assert_int_equal(status, 0);
     }
     struct diag_sink diag = {0};
-    struct store *s = store_open(path, &diag);
+    struct store *s = store_open(path, STORE_WRITE, &diag);
     size_t n;
     free(store_list(s, &(struct store_filter){0}, &n));
     assert_int_equal(n, WRITERS * EACH);
@@ -506,7 +507,7 @@ opening_waits_for_a_writer(void **state)
     }
     assert_int_equal(read(ready[0], &c, 1), 1);
     struct diag_sink diag = {0};
-    struct store *s = store_open(path, &diag);
+    struct store *s = store_open(path, STORE_WRITE, &diag);
     assert_non_null(s);
     store_close(s);
     int status;
@@ -550,7 +551,7 @@ old_stores_are_brought_up_to_date(void **state)
     const char *path = in_dir("old.db");
     struct diag_sink diag = {0};
     sql(path, version1);
-    struct store *s = store_open(path, &diag);
+    struct store *s = store_open(path, STORE_WRITE, &diag);
     assert_non_null(s);
     json_t *r = store_run(s, 7);
     assert_non_null(r);
@@ -563,11 +564,76 @@ old_stores_are_brought_up_to_date(void **state)
     json_decref(r);
     store_close(s);
     sql(path, "PRAGMA user_version = 1000");
-    assert_null(store_open(path, &diag));
+    assert_null(store_open(path, STORE_WRITE, &diag));
     assert_non_null(strstr(diag.list[0]->message, "newer allot"));
     diag_free(&diag);
     write_file("text.db", "this is no database at all, but long enough to look like one");
-    assert_null(store_open(in_dir("text.db"), &diag));
+    assert_null(store_open(in_dir("text.db"), STORE_WRITE, &diag));
+    diag_free(&diag);
+}
+
+/* Every page from the `first` on overwritten: what a bad disk leaves. */
+static void
+damage(const char *path, long first)
+{
+    enum { PAGE = 4096 };
+    char junk[PAGE];
+    struct stat st;
+    memset(junk, 0xa5, sizeof junk);
+    assert_int_equal(stat(path, &st), 0);
+    FILE *f = fopen(path, "r+b");
+    assert_true(f && st.st_size > first * PAGE);
+    fseek(f, first * PAGE, SEEK_SET);
+    for (long at = first * PAGE; at < st.st_size; at += PAGE)
+        assert_int_equal(fwrite(junk, PAGE, 1, f), 1);
+    fclose(f);
+}
+
+static void
+damaged_stores_are_errors(void **state)
+{
+    (void)state;
+    const char *path = in_dir("damaged.db");
+    struct diag_sink diag = {0};
+    struct store *s = store_open(path, STORE_WRITE, &diag);
+    for (int i = 0; i < 200; i++) {
+        char key[16], token[16];
+        snprintf(key, sizeof key, "k%d", i);
+        snprintf(token, sizeof token, "t%d", i);
+        json_t *r = made_up(key, token, "f", 100 + i, 3200);
+        assert_true(store_add(s, r, &diag));
+        json_decref(r);
+    }
+    store_close(s);
+    damage(path, 8); /* behind the schema */
+    s = store_open(path, STORE_READ, &diag);
+    assert_non_null(s);
+    assert_true(store_good(s));
+    size_t n;
+    free(store_list(s, &(struct store_filter){0}, &n));
+    for (int i = 0; i < 200 && store_good(s); i++)
+        json_decref(store_run(s, i + 1));
+    assert_false(store_good(s));
+    assert_int_equal(diag.errors, 1); /* told once */
+    assert_non_null(strstr(diag.list[0]->message, "damaged.db"));
+    assert_non_null(strstr(diag.list[0]->hint, ".recover"));
+    store_close(s);
+    diag_free(&diag);
+}
+
+static void
+reading_makes_no_store(void **state)
+{
+    (void)state;
+    const char *path = in_dir("typo.db");
+    struct diag_sink diag = {0};
+    assert_null(store_open(path, STORE_READ, &diag));
+    assert_non_null(strstr(diag.list[0]->message, "typo.db"));
+    assert_int_not_equal(access(path, F_OK), 0);
+    diag_free(&diag);
+    assert_true(store_check(path, &diag)); /* could be made, and is not yet */
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_false(store_check("/nonexistent/folder/x.db", &diag));
     diag_free(&diag);
 }
 
@@ -576,7 +642,7 @@ the_spool_is_taken_once(void **state)
 {
     (void)state;
     struct diag_sink diag = {0};
-    struct store *s = store_open(in_dir("spool.db"), &diag);
+    struct store *s = store_open(in_dir("spool.db"), STORE_WRITE, &diag);
     const char *folder = store_spool(s, &diag);
     json_t *r = made_up("k", "t", "f", 1, 1);
     size_t n;
@@ -652,7 +718,7 @@ verdict_by_hand(void **state)
     write_file("p.csv", "# from nowhere\nworkload,series,value\na,new,10\nb,new,20\n"
                         "c,new,-5\n\"d\",new,0\nelse,new,3\nmean,new,7\n");
     struct experiment *e = load(four);
-    struct store *s = store_open(in_dir("fig.db"), &diag);
+    struct store *s = store_open(in_dir("fig.db"), STORE_WRITE, &diag);
     /* IPC = 1000 / cycles; gains: a +25 %, b -20 %, c +100 %, d not run. */
     const int cycles[4][2] = {{100, 80}, {100, 125}, {100, 50}, {100, 0}};
     for (size_t r = 0; r < 4; r++)
@@ -739,7 +805,7 @@ instructions_added_per_thread(void **state)
              "metrics:\n"
              "  - {name: added, stat: thread_instructions, as: difference}\n"
              "  - {name: each, stat: instructions_per_thread, as: difference}\n");
-    struct store *s = store_open(in_dir("diff.db"), &diag);
+    struct store *s = store_open(in_dir("diff.db"), STORE_WRITE, &diag);
     put_launches(s, e, 0, 1000);
     put_launches(s, e, 1, 1041);
     put_launches(s, e, 2, 1000);
@@ -796,6 +862,8 @@ main(void)
         cmocka_unit_test(several_writers),
         cmocka_unit_test(opening_waits_for_a_writer),
         cmocka_unit_test(old_stores_are_brought_up_to_date),
+        cmocka_unit_test(damaged_stores_are_errors),
+        cmocka_unit_test(reading_makes_no_store),
         cmocka_unit_test(the_spool_is_taken_once),
         cmocka_unit_test(verdict_by_hand),
         cmocka_unit_test(instructions_added_per_thread),

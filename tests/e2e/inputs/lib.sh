@@ -27,6 +27,15 @@ is() { # NAME GOT WANTED
         passed=$((passed + 1))
     fi
 }
+lacks() { # FILE TEXT: it does not
+    if grep -qF -- "$2" "$1"; then
+        echo "FAIL $name: '$2' is in its $1:"
+        sed 's/^/    /' "$1" | head -20
+        failed=$((failed + 1))
+    else
+        passed=$((passed + 1))
+    fi
+}
 has() { # FILE TEXT: the last command's output holds the text
     if ! grep -qF -- "$2" "$1"; then
         echo "FAIL $name: '$2' is not in its $1:"
