@@ -12,7 +12,7 @@ ln -s "$allot" bin/allot
 if command -v clang >/dev/null; then
     check "tutorial" 0 sh -c "cd tutorial && PATH='$dir/bin':\$PATH python3 '$src/tests/e2e/inputs/follow.py' '$src/docs/tutorial.md'"
 else
-    echo "docs: tutorial left out: clang is not installed"
+    skip "needs clang"
 fi
 
 why=
@@ -20,7 +20,7 @@ why=
 [ -n "$why" ] || unshare -m sh -c "mount -t overlay overlay -o lowerdir='$src',upperdir='$dir/upper',workdir='$dir/work' '$src'" 2>/dev/null ||
     why="no overlay of the source tree can be mounted here (needs root)"
 if [ -n "$why" ]; then
-    echo "docs: adding a policy and a pass left out: $why"
+    skip "adding a policy and a pass: $why"
     finish docs
     exit
 fi

@@ -9,15 +9,15 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 if nm -D "$cuda/liballot-cuda.so" | grep -q __asan_init; then
-    echo "driver-numba.sh: skipped: Python does not run with libraries built with ASan"
-    exit 0
+    echo "SKIP: Python does not run with libraries built with ASan"
+    exit 77
 fi
 export LD_LIBRARY_PATH="$cuda" ALLOT_REPORT=kernel ALLOT_RECORD="$tmp/record"
 export ALLOT_MACHINE=titan ALLOT_SETTINGS=gpu.compute_capability=80
 if ! "$python" -c 'from numba import cuda; from numba.cuda.cudadrv.nvvm import NVVM; NVVM()' \
     >"$tmp/out" 2>&1; then
-    echo "driver-numba.sh: skipped: no numba with NVVM here ($(tail -n 1 "$tmp/out"))"
-    exit 0
+    echo "SKIP: no numba with NVVM here ($(tail -n 1 "$tmp/out"))"
+    exit 77
 fi
 timeout 120 "$python" "$source/tests/programs/numba_kernels.py" >"$tmp/out" 2>"$tmp/err" || {
     echo "driver-numba.sh: numba_kernels.py: $(tail -n 20 "$tmp/out" "$tmp/err")" >&2

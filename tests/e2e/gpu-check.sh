@@ -4,7 +4,7 @@
 set -u
 build=$(cd "$(dirname "$1")" && pwd)
 check=$build/gpu-check
-[ -x "$check" ] || { echo "gpu-check is not built: nothing tested"; exit 0; }
+[ -x "$check" ] || { echo "SKIP: gpu-check is not built"; exit 77; }
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 LD_LIBRARY_PATH=$build/stand-in

@@ -148,7 +148,7 @@ if $as_user test -x "$allot" && $as_user test -r "$dir/ro/s.db"; then
     is "all its runs" "$(grep -c ' done ' out)" 4
     check "write-protected, export" 0 $as_user "$allot" results export --db "$dir/ro/s.db"
 else
-    echo "left out: another user cannot read $allot"
+    skip "another user cannot read $allot"
 fi
 chmod 755 ro
 

@@ -15,6 +15,7 @@ build = os.path.dirname(os.path.abspath(allot))
 allot = os.path.abspath(allot)
 source = os.path.abspath(source)
 failed = passed = 0
+skipped = False
 sanitized = b"__asan_init" in subprocess.run(
     ["nm", "-D", os.path.join(build, "cuda/liballot-cuda.so")], capture_output=True
 ).stdout
@@ -108,7 +109,8 @@ program = os.path.join(build, "programs/clang/launches")
 if not os.path.exists(program):
     program = os.path.join(build, "programs/nvcc/launches")
 if not os.path.exists(program):
-    print("skipped: neither clang nor nvcc made tests/programs/launches")
+    print("SKIP: neither clang nor nvcc made tests/programs/launches")
+    skipped = True
 else:
     if sanitized:
         asan = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True,
@@ -144,4 +146,4 @@ else:
         check("memory does not grow", sanitized or int(grew[1]) < 1000, out)  # 3000 kB before
 
 print(f"signals: {passed} checks passed, {failed} failed")
-sys.exit(failed != 0)
+sys.exit(1 if failed else 77 if skipped else 0)

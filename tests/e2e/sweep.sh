@@ -24,7 +24,7 @@ check "usage" 2 "$allot" sweep few.yaml --no-wait
 check "not a job" 2 env -u SLURM_ARRAY_TASK_ID "$allot" sweep --task nowhere
 
 slurm_start || {
-    echo "sweep: Slurm left out: $slurm_why"
+    skip "$slurm_why"
     finish sweep
     exit
 }

@@ -16,11 +16,11 @@ fail() {
     exit 1
 }
 
-command -v node >/dev/null || { echo "trace-perfetto.sh: skipped: no node here"; exit 0; }
+command -v node >/dev/null || { echo "SKIP: needs node"; exit 77; }
 check
 case $? in
 0) ;;
-3) echo "trace-perfetto.sh: skipped: $(cat out)"; exit 0 ;;
+3) echo "SKIP: $(cat out)"; exit 77 ;;
 *) fail "the trace processor does not start" ;;
 esac
 

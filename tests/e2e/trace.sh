@@ -3,7 +3,7 @@
 set -u
 allot=$1
 export ALLOT_MACHINES=$2/machines
-command -v python3 >/dev/null || { echo "python3 is not there: skipped"; exit 0; }
+command -v python3 >/dev/null || { echo "SKIP: needs python3"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 fail() { echo "FAILED: $*"; cat "$dir/err" "$dir/why"; exit 1; }

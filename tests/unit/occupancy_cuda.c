@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "unit/skip.h"
+
 #if __has_include("cuda_occupancy.h")
 #include "cuda_occupancy.h"
 #define HAVE_CUDA
@@ -200,8 +202,7 @@ test_random_points(void **state)
 static void
 test_random_points(void **state)
 {
-    print_message("skipped: no CUDA toolkit (cuda_occupancy.h) on this machine\n");
-    skip();
+    SKIP_NEEDS("nvcc (cuda_occupancy.h)");
 }
 
 #endif
@@ -210,5 +211,5 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_points)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return skip_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -9,6 +9,7 @@
  * says the same. With an argument the program prints all differences. Skipped without
  * ptxas. */
 #include "unit/ptx_kit.h"
+#include "unit/skip.h"
 
 #include "exec/exec.h"
 #include "exec/exec_mem.h"
@@ -585,8 +586,8 @@ main(int argc, char **argv)
     const char *ptxas = kit_ptxas();
     uint64_t rng = 1;
     if (!ptxas) {
-        printf("no ptxas here: skipped\n");
-        return 0;
+        SKIP_PART("ptxas");
+        return skip_status(0);
     }
     for (unsigned op = 0; op < PTX_NOPS; op++)
         if (!left_out(op))

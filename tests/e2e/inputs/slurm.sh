@@ -7,7 +7,7 @@ slurm_pids=
 slurm_start() {
     for c in munged slurmctld slurmd sbatch; do
         PATH=$PATH:/usr/sbin command -v $c >/dev/null || {
-            slurm_why="$c is not installed (Debian: slurm-wlm, munge)"
+            slurm_why="needs $c (Debian: slurm-wlm, munge)"
             return 1
         }
     done
