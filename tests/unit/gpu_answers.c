@@ -127,7 +127,8 @@ test_answers(void **state)
     if (dir)
         closedir(dir);
     if (!files) {
-        SKIP_BECAUSE("no card's answers are kept (./x gpu-check --write tests/golden/gpu)");
+        SKIP_BECAUSE(
+            "no card's answers are kept (./x gpu-check --write tests/golden/gpu)");
     }
 }
 

@@ -1,5 +1,6 @@
-/* skip.h: cmocka tests that need a tool which may not be installed. A program with a test that was
- * skipped, and none that failed, ends with 77: ctest counts it as skipped, not as passed. */
+/* skip.h: cmocka tests that need a tool which may not be installed. A program with a test
+ * that was skipped, and none that failed, ends with 77: ctest counts it as skipped, not
+ * as passed. */
 #ifndef TESTS_UNIT_SKIP_H
 #define TESTS_UNIT_SKIP_H
 
@@ -9,8 +10,8 @@
 enum { SKIPPED = 77 };
 static bool test_skipped;
 
-/* Ends the test after saying why; NEEDS: which command is missing (tools/check-skips reads it);
- * PART: the rest of the test goes on. */
+/* Ends the test after saying why; NEEDS: which command is missing (tools/check-skips
+ * reads it); PART: the rest of the test goes on. */
 #define SKIP_BECAUSE(why)                                                                \
     do {                                                                                 \
         test_skipped = true;                                                             \
