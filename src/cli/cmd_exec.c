@@ -429,6 +429,7 @@ write_json(const struct launches *l, const char *path, const struct outcome *r,
         "{s:o, s:o, s:o, s:s, s:i, s:O}", "machine", json_text(allot_machine_name(m)),
         "workload", json_text(r->words->v[0]), "options", cli_sim_json(m, s), "check",
         r->status ? "failed" : "passed", "exit_status", r->status, "kernels", l->all);
+    json_object_set_new(o, "machine_settings", run_machine(m));
     if (r->signal)
         json_object_set_new(o, "signal", json_integer(r->signal));
     if (json_array_size(l->running))

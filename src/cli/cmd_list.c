@@ -7,6 +7,13 @@
 #include <string.h>
 
 static void
+print_table(struct table *t)
+{
+    table_show(t, stdout);
+    table_free(t);
+}
+
+static void
 list_machines(void)
 {
     char **names = allot_machine_names();
@@ -19,6 +26,32 @@ list_machines(void)
         allot_machine_free(m);
     }
     allot_names_free(names);
+}
+
+/* Every setting of a machine, its own and those of its bases. */
+static int
+list_machine(const char *name)
+{
+    struct allot_diag *d = cli_diag_new();
+    struct allot_machine *m = allot_machine_load(name, d);
+    cli_diag(d);
+    allot_diag_free(d);
+    if (!m)
+        return EXIT_FAILED;
+    struct table *t =
+        table_new(4, (const char *const[]){"setting", "value", "unit", "meaning"});
+    struct allot_setting_info s;
+    char value[1024];
+    for (size_t i = 0; allot_setting(i, &s); i++)
+        if (allot_machine_get(m, s.path, value, sizeof value)) {
+            table_cell(t, "%s", s.path);
+            table_cell(t, "%s", value);
+            table_cell(t, "%s", s.unit);
+            table_cell(t, "%s", s.meaning);
+        }
+    print_table(t);
+    allot_machine_free(m);
+    return EXIT_OK;
 }
 
 static void
@@ -48,13 +81,6 @@ list_passes(void)
     const char *name, *meaning;
     for (size_t i = 0; allot_pass(i, &name, &meaning); i++)
         printf("%-20s %s\n", name, meaning);
-}
-
-static void
-print_table(struct table *t)
-{
-    table_show(t, stdout);
-    table_free(t);
 }
 
 static void
@@ -116,8 +142,9 @@ cmd_list(int argc, char **argv)
          NULL, &markdown},
         {0}};
     const struct cli_cmd cmd = {
-        "list", "[--markdown] machines|workloads|policies|passes|settings|counters|ptx",
-        "What there is to choose from. Settings are what a machine file and --set may say;\n"
+        "list",
+        "[--markdown] machines|machine NAME|workloads|policies|passes|settings|counters|ptx",
+        "What there is to choose from. machine: every setting of one, by name or file. Settings are what a machine file and --set may say;\n"
         "counters are what --json and --stats give; ptx is every instruction, done or refused.",
         "  allot list machines\n"};
     struct cli_list pos;
@@ -132,11 +159,13 @@ cmd_list(int argc, char **argv)
         free(text);
         return EXIT_OK;
     }
+    if (pos.n == 2 && !strcmp(pos.v[0], "machine"))
+        return list_machine(pos.v[1]);
     for (size_t i = 0; pos.n == 1 && i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(pos.v[0], kinds[i].name)) {
             kinds[i].run();
             return EXIT_OK;
         }
-    return cli_usage(&cmd, "say what to list: machines, workloads, policies, passes, "
-                           "settings, counters or ptx");
+    return cli_usage(&cmd, "say what to list: machines, machine NAME, workloads, "
+                           "policies, passes, settings, counters or ptx");
 }

@@ -13,9 +13,9 @@
 static const struct cli_cmd cmd = {
     "results", "[OPTIONS] list | show RUN... | diff RUN RUN | export",
     "What the store holds. A RUN is its number or the beginning of its key.\n"
-    "list: the runs. show: everything about a run, every counter of every launch.\n"
-    "diff: which settings differ between two runs, which counters moved, by how much.\n"
-    "export: every launch with every counter, as CSV or JSON.",
+    "list: the runs. show: everything about a run: the whole machine, every counter of every\n"
+    "launch. diff: which settings differ between two runs, which counters moved, by how much.\n"
+    "export: every launch with every counter and every setting, as CSV or JSON.",
     "  allot results list --workload 'nw%'\n"
     "  allot results diff 12 15\n"
     "  allot results export --csv all.csv\n"};
@@ -162,6 +162,31 @@ fact(const json_t *run, const char *name, struct strbuf *b)
         strbuf_printf(b, "%.3f", json_real_value(v));
 }
 
+/* A setting's value as in a machine file. */
+static const char *
+setting_text(const json_t *v)
+{
+    if (json_is_string(v))
+        return json_string_value(v);
+    if (json_is_boolean(v))
+        return json_is_true(v) ? "true" : "false";
+    if (json_is_integer(v))
+        return arena_printf(cli_mem(), "%lld", (long long)json_integer_value(v));
+    return v ? arena_printf(cli_mem(), "%.15g", json_real_value(v)) : "";
+}
+
+static void
+show_machine(const json_t *machine)
+{
+    struct allot_setting_info info;
+    printf("\nmachine\n");
+    for (size_t i = 0; allot_setting(i, &info); i++) {
+        const json_t *v = json_object_get(machine, info.path);
+        if (v)
+            printf("  %-32s %s\n", info.path, setting_text(v));
+    }
+}
+
 static int
 show(const struct results *r, struct store *s, const struct cli_list *names)
 {
@@ -170,6 +195,9 @@ show(const struct results *r, struct store *s, const struct cli_list *names)
         size_t k;
         if (!run)
             return EXIT_FAILED;
+        json_t *machine = store_machine(s, text(run, "machine_hash"));
+        if (machine)
+            json_object_set_new(run, "machine_settings", machine);
         if (r->json) {
             char *out = json_dumps(run, JSON_INDENT(2));
             bool ok = cli_write_file(r->json, out, strlen(out)) &&
@@ -188,6 +216,8 @@ show(const struct results *r, struct store *s, const struct cli_list *names)
             if (*b.s)
                 printf("  %-14s %s\n", facts[f], b.s);
         }
+        if (machine)
+            show_machine(machine);
         json_array_foreach(json_object_get(run, "launches"), k, l)
         {
             struct launch_stats st;
@@ -266,6 +296,30 @@ diff_kernel(const json_t *a, const json_t *b, const char *kernel)
     table_free(t);
 }
 
+/* Settings in which two machines differ. */
+static void
+diff_machines(const json_t *a, const json_t *b)
+{
+    struct table *t = table_new(3, (const char *const[]){"setting", "A", "B"});
+    struct allot_setting_info info;
+    size_t n = 0;
+    for (size_t i = 0; allot_setting(i, &info); i++) {
+        const json_t *x = json_object_get(a, info.path),
+                     *y = json_object_get(b, info.path);
+        if (json_equal(x, y))
+            continue;
+        table_cell(t, "%s", info.path);
+        table_cell(t, "%s", x ? setting_text(x) : "(none)");
+        table_cell(t, "%s", y ? setting_text(y) : "(none)");
+        n++;
+    }
+    if (n) {
+        printf("\n");
+        table_show(t, stdout);
+    }
+    table_free(t);
+}
+
 static int
 diff(struct store *s, const struct cli_list *names)
 {
@@ -283,6 +337,12 @@ diff(struct store *s, const struct cli_list *names)
     }
     strbuf_free(&x);
     strbuf_free(&y);
+    json_t *ma = store_machine(s, text(a, "machine_hash")),
+           *mb = store_machine(s, text(b, "machine_hash"));
+    if (ma && mb)
+        diff_machines(ma, mb);
+    json_decref(ma);
+    json_decref(mb);
     VEC(const char *) seen = {0};
     for (int side = 0; side < 2; side++) {
         size_t i;
@@ -306,19 +366,23 @@ diff(struct store *s, const struct cli_list *names)
 }
 
 static void
-export_launch(const json_t *run, const json_t *l, size_t number, struct strbuf *out)
+export_launch(const json_t *run, const json_t *l, const json_t *machine, size_t number,
+              struct strbuf *out)
 {
     static const char *const columns[] = {
         "workload", "machine", "machine_hash", "settings", "params", "passes", "compiler",
         "ptx_hash", "seed",    "quick",        "version",  "host",   "started"};
     struct strbuf b = {0};
     struct launch_stats st;
+    struct allot_setting_info info;
     if (!run) {
         strbuf_addz(out, "run,launch,kernel,seconds");
         for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
             strbuf_printf(out, ",%s", columns[i]);
         strbuf_addz(out, ",");
         stats_csv_header(out);
+        for (size_t i = 0; allot_setting(i, &info); i++)
+            strbuf_printf(out, ",%s", info.path);
         strbuf_addz(out, "\n");
         return;
     }
@@ -334,6 +398,10 @@ export_launch(const json_t *run, const json_t *l, size_t number, struct strbuf *
     launch_stats_of(l, &st);
     strbuf_addz(out, ",");
     stats_csv_row(&st, out);
+    for (size_t i = 0; allot_setting(i, &info); i++) {
+        strbuf_addz(out, ",");
+        csv_field(out, setting_text(json_object_get(machine, info.path)));
+    }
     strbuf_addz(out, "\n");
     strbuf_free(&b);
 }
@@ -346,12 +414,15 @@ static int export(const struct results *r, struct store *s)
         return EXIT_FAILED;
     struct strbuf out = {0};
     json_t *all = json_array();
-    export_launch(NULL, NULL, 0, &out);
+    export_launch(NULL, NULL, NULL, 0, &out);
     for (size_t i = 0; i < n; i++) {
         json_t *run = store_run(s, ids[i]), *l;
+        json_t *machine = store_machine(s, text(run, "machine_hash"));
         size_t k;
         json_array_foreach(json_object_get(run, "launches"), k, l)
-            export_launch(run, l, k + 1, &out);
+            export_launch(run, l, machine, k + 1, &out);
+        if (machine)
+            json_object_set_new(run, "machine_settings", machine);
         json_array_append_new(all, run);
     }
     bool ok = store_good(s); /* all of it or nothing */

@@ -150,6 +150,7 @@ print_json(const struct out *out, const struct allot_device *dev,
         json_pack("{s:o, s:o, s:o, s:s, s:o}", "machine",
                   json_text(allot_machine_name(m)), "workload", json_text(workload),
                   "options", cli_sim_json(m, s), "check", check, "kernels", kernels);
+    json_object_set_new(o, "machine_settings", run_machine(m));
     if (why && *why)
         json_object_set_new(o, "why", json_string(why));
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));

@@ -171,7 +171,7 @@ cli_store_run(const struct cli_ran *c, const struct allot_machine *m)
     bool ok = run_identify(&r, m, c->mod, c->ptx_hash, &diag);
     run_token(token);
     run_now(now);
-    json_t *rec = run_record(&r, token, now, c->seconds, c->dev, c->ok, c->message);
+    json_t *rec = run_record(&r, token, now, c->seconds, m, c->dev, c->ok, c->message);
     if (c->launches)
         json_object_set(rec, "launches", c->launches);
     struct store *s = ok ? store_open(c->db, STORE_WRITE, &diag) : NULL;

@@ -420,11 +420,44 @@ run_failure(const struct exp_run *r, const char *token, const char *started,
     return record(r, token, started, seconds, "failed", message);
 }
 
+/* A setting's value as JSON, by the setting's type. */
+static json_t *
+setting_json(const char *type, const char *text)
+{
+    char *end;
+    if (!strcmp(type, "boolean"))
+        return json_boolean(!strcmp(text, "true"));
+    if (!strcmp(type, "integer")) {
+        long long v = strtoll(text, &end, 10);
+        return *end ? json_text(text) : json_integer(v);
+    }
+    if (!strcmp(type, "number")) {
+        double v = strtod(text, &end);
+        return *end ? json_text(text) : json_real(v);
+    }
+    return json_text(text);
+}
+
+json_t *
+run_machine(const struct allot_machine *m)
+{
+    json_t *o = json_object();
+    struct allot_setting_info info;
+    char text[1024];
+    for (size_t i = 0; allot_setting(i, &info); i++)
+        if (allot_machine_get(m, info.path, text, sizeof text))
+            json_object_set_new(o, info.path, setting_json(info.type, text));
+    return o;
+}
+
 json_t *
 run_record(const struct exp_run *r, const char *token, const char *started,
-           double seconds, const struct allot_device *dev, bool ok, const char *message)
+           double seconds, const struct allot_machine *m, const struct allot_device *dev,
+           bool ok, const char *message)
 {
     json_t *o = record(r, token, started, seconds, ok ? "done" : "failed", message);
+    if (m)
+        json_object_set_new(o, "machine_settings", run_machine(m));
     json_t *launches = json_object_get(o, "launches");
     for (size_t i = 0; dev && i < allot_results(dev); i++) {
         const struct allot_result *res = allot_result_at(dev, i);
@@ -490,8 +523,8 @@ run_execute(const struct exp_run *r, const char *token)
     diag_free(&diag);
     while (text.n && isspace((unsigned char)text.s[text.n - 1]))
         text.s[--text.n] = 0;
-    json_t *rec = run_record(r, token, started, clock_seconds(CLOCK_MONOTONIC) - t0, dev,
-                             ok, text.s ? text.s : "");
+    json_t *rec = run_record(r, token, started, clock_seconds(CLOCK_MONOTONIC) - t0, m,
+                             dev, ok, text.s ? text.s : "");
     strbuf_free(&text);
     allot_device_free(dev);
     allot_module_free(mod);

@@ -60,10 +60,15 @@ json_t *run_execute(const struct exp_run *r, const char *token);
 /* The record of a run that could not end by itself. */
 json_t *run_failure(const struct exp_run *r, const char *token, const char *started,
                     double seconds, const char *message);
-/* The record of a device's launches so far, made elsewhere (allot run --db). */
+/* The record of a device's launches so far, made elsewhere (allot run --db). m: the
+ * machine, NULL: it could not be made. */
 json_t *run_record(const struct exp_run *r, const char *token, const char *started,
-                   double seconds, const struct allot_device *dev, bool ok,
-                   const char *message);
+                   double seconds, const struct allot_machine *m,
+                   const struct allot_device *dev, bool ok, const char *message);
+
+/* The whole machine, every setting resolved: an object by the settings' paths, numbers
+ * and booleans as such. A record has it as "machine_settings". */
+json_t *run_machine(const struct allot_machine *m);
 
 /* "2026-01-31T12:00:00Z" and a random token, each with room for its NUL. */
 void run_now(char text[24]);

@@ -20,6 +20,7 @@ struct store {
     char *path, *spool;
     struct diag_sink *diag;
     bool read_only, broken;
+    int version; /* of the schema as it stands */
 };
 
 /* -- schema: step i brings a database from version i to i + 1 -- */
@@ -41,8 +42,11 @@ static const char *const steps[] = {
     "ALTER TABLE runs ADD COLUMN params TEXT NOT NULL DEFAULT '';",
     /* 2 -> 3: PTX of a launch, where a run has several modules; '': the run's */
     "ALTER TABLE launches ADD COLUMN ptx_hash TEXT NOT NULL DEFAULT '';",
+    /* 3 -> 4: the whole machine, once for all runs on it: an object of settings as JSON
+     */
+    "CREATE TABLE machines (hash TEXT PRIMARY KEY, settings TEXT NOT NULL) WITHOUT ROWID;",
 };
-enum { VERSION = sizeof steps / sizeof *steps };
+enum { VERSION = sizeof steps / sizeof *steps, MACHINES_SINCE = 4 };
 
 /* Text columns of runs, as the record calls them. */
 static const char *const texts[] = {
@@ -281,14 +285,15 @@ open_file(struct store *s, enum store_mode mode, struct diag_sink *diag)
             "by a run that is stored)",
             s->path, strerror(errno));
     if (mode == STORE_READ && !writable(s->path)) {
-        int v = open_read_only(s, diag) ? user_version(s) : -1;
-        return v >= 0 && !too_new(s, v, diag);
+        s->version = open_read_only(s, diag) ? user_version(s) : -1;
+        return s->version >= 0 && !too_new(s, s->version, diag);
     }
     int create = mode == STORE_WRITE ? SQLITE_OPEN_CREATE : 0;
     if (sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | create, NULL) !=
         SQLITE_OK)
         return fail(s, diag, "cannot be opened");
     sqlite3_busy_timeout(s->db, BUSY_MS);
+    s->version = VERSION;
     return log_ahead(s, diag) &&
            run_sql(s, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", diag) &&
            bring_up_to_date(s, diag);
@@ -468,10 +473,32 @@ add_launches(struct store *s, const json_t *r, struct diag_sink *diag)
 }
 
 static bool
+add_machine(struct store *s, const json_t *r, struct diag_sink *diag)
+{
+    const json_t *settings = json_object_get(r, "machine_settings");
+    if (!json_is_object(settings))
+        return true;
+    char *text = json_dumps(settings, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    sqlite3_stmt *q = NULL;
+    bool ok =
+        text && sqlite3_prepare_v2(s->db, "INSERT OR IGNORE INTO machines VALUES (?, ?)",
+                                   -1, &q, NULL) == SQLITE_OK;
+    if (ok) {
+        bind_text(q, 1, json_string_value(json_object_get(r, "machine_hash")));
+        bind_text(q, 2, text);
+        ok = sqlite3_step(q) == SQLITE_DONE;
+    }
+    sqlite3_finalize(q);
+    free(text);
+    return ok || fail(s, diag, "a machine could not be stored");
+}
+
+static bool
 add_record(struct store *s, const json_t *r, struct diag_sink *diag)
 {
     bool known = false;
-    return add_run(s, r, &known, diag) && (known || add_launches(s, r, diag));
+    return add_run(s, r, &known, diag) &&
+           (known || (add_launches(s, r, diag) && add_machine(s, r, diag)));
 }
 
 bool
@@ -686,6 +713,22 @@ store_run(struct store *s, int64_t id)
     }
     sqlite3_finalize(q);
     json_object_set_new(o, "launches", launches);
+    return o;
+}
+
+json_t *
+store_machine(struct store *s, const char *hash)
+{
+    if (s->version < MACHINES_SINCE)
+        return NULL;
+    sqlite3_stmt *q = ask(s, "SELECT settings FROM machines WHERE hash = ?");
+    bind_text(q, 1, hash);
+    json_t *o = NULL;
+    if (q && next_row(s, q)) {
+        const char *text = (const char *)sqlite3_column_text(q, 0);
+        o = json_loads(text ? text : "", 0, NULL);
+    }
+    sqlite3_finalize(q);
     return o;
 }
 

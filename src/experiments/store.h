@@ -59,6 +59,9 @@ int64_t store_token(struct store *s, const char *token);
 
 /* A run with its launches as the record it came from, with "id"; NULL: there is none. */
 json_t *store_run(struct store *s, int64_t id);
+/* The whole machine of runs with this machine_hash, as run_machine made it; NULL: not
+ * known (stored by an allot that did not keep it). */
+json_t *store_machine(struct store *s, const char *hash);
 /* Ids of the runs, oldest first, that match: NULL is anything; SQL's LIKE patterns.
  * `newest`: of runs with the same key only the newest success. malloc'd. */
 struct store_filter {

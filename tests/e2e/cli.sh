@@ -83,6 +83,9 @@ has err "scratchpad-sharing"
 for k in machines workloads policies passes settings counters; do
     check "list $k" 0 "$allot" list $k
 done
+check "list machine" 0 "$allot" list machine h200
+has out "NVIDIA H200-SXM5-141GB"
+check "list machine, none" 1 "$allot" list machine nosuch
 check "list machines" 0 "$allot" list machines
 for m in gtx480 titan 001-table2.3-registers 001-table2.3-scratchpad 000-table2 \
     000-table8-48k 000-table8-64k; do

@@ -50,13 +50,26 @@ fi
 check "compare --db" 0 "$allot" compare vecadd --quick --variants unshared-lrr,unshared-gto --db s.db
 check "show" 0 "$allot" results show 1 --db s.db
 has out "machine_hash"
+is "the whole machine" "$(grep -c '^  dram.tRCD  *12$' out)" 1
 has out "warp_instructions"
 check "show as JSON" 0 "$allot" results show 1 --json - --db s.db
-python3 -c 'import json,sys; json.load(open("out"))["launches"][0]["cycles"]' || failed=$((failed + 1))
+python3 - <<'END' || failed=$((failed + 1))
+import csv, json
+run = json.load(open("out"))
+assert run["launches"][0]["cycles"] > 0
+machine = run["machine_settings"]
+assert machine["sm.count"] == 15 and machine["partition.prefill"] is True and machine["clock.core"] == 700, machine
+# The export has every setting as a column, with the run's own value.
+rows = list(csv.DictReader(open("all.csv")))
+assert {r["sm.scheduler"] for r in rows} == {"lrr", "gto"}, rows[0]
+assert all(r["sm.scheduler"] in r["settings"] and r["dram.tRCD"] == "12" for r in rows)
+END
 lrr=$("$allot" results list --db s.db | awk '/matmul/ && /=lrr/ { print $1 }')
 gto=$("$allot" results list --db s.db | awk '/matmul/ && /=gto/ { print $1 }')
 check "diff" 0 "$allot" results diff "$lrr" "$gto" --db s.db
 has out "sm.scheduler=gto"
+is "differing settings" "$(grep -Ec '^sm.scheduler +lrr +gto' out)" 1
+lacks out "dram.tRCD"
 has out "idle_cycles"
 check "no such run" 1 "$allot" results show 999 --db s.db
 check "no such command" 2 "$allot" results shoe

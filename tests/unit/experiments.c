@@ -559,8 +559,15 @@ old_stores_are_brought_up_to_date(void **state)
     assert_int_equal(json_integer_value(json_object_get(l, "cycles")), 77);
     assert_int_equal(json_array_size(json_object_get(r, "params")), 0);
     json_decref(r);
+    assert_null(store_machine(s, "")); /* it kept none */
+    assert_true(store_good(s));
     r = made_up("k2", "t2", "g", 1, 1);
+    json_object_set_new(r, "machine_hash", json_string("0123"));
+    json_object_set_new(r, "machine_settings", json_pack("{s:i}", "sm.count", 15));
     assert_true(store_add(s, r, &diag)); /* columns of today's counters were added */
+    json_decref(r);
+    r = store_machine(s, "0123");
+    assert_int_equal(json_integer_value(json_object_get(r, "sm.count")), 15);
     json_decref(r);
     store_close(s);
     sql(path, "PRAGMA user_version = 1000");
