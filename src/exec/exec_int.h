@@ -34,6 +34,7 @@ enum inst_flags {
     IF_COPY = 128,      /* with IF_ACCESS: the plan begins with a record that has the
                          * address (cp.async: the scratchpad's) */
     IF_TILE = 256,      /* a matrix is accessed: exec_tile.c knows the addresses */
+    IF_WRAP = 512,      /* addresses have 32 bits: base + offset is taken modulo 2^32 */
 };
 
 struct exec_inst { /* one cache line */

@@ -60,9 +60,11 @@ tile_access(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask
     if (p->kind == TILE_WMMA) {
         unsigned lane = (unsigned)bit_lowest(mask);
         uint64_t base = x->addr[lane], stride = line_stride(w, p, lane);
+        uint64_t keep = in->flags & IF_WRAP ? UINT32_MAX : UINT64_MAX;
         uint32_t each = p->lines * p->bytes / LANES;
         for (uint32_t i = 0; i < LANES; i++)
-            x->addr[i] = base + i * each / p->bytes * stride + i * each % p->bytes;
+            x->addr[i] =
+                (base + i * each / p->bytes * stride + i * each % p->bytes) & keep;
         x->bytes = (uint8_t)each;
         x->mask = FULL_MASK;
     } else {
