@@ -294,6 +294,7 @@ over_limit(struct exec_grid *g, const struct exec_cta *c)
         g->diag, d,
         "raise the limit if the kernel is only long; if it waits for another block or "
         "diverged thread, it never ends");
+    exec_note_source(g->prog, w->pc, g->diag);
     g->failure = ALLOT_STOPPED;
     return EXEC_FAULT;
 }
@@ -311,6 +312,7 @@ stuck(struct exec_grid *g, const struct exec_cta *c)
     diag_add(g->diag, DIAG_ERROR, &loc,
              "kernel '%s': block (%u,%u,%u) waits at barriers for ever: %s",
              g->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z, b.s ? b.s : "");
+    exec_note_source(g->prog, pc, g->diag);
     strbuf_free(&b);
     g->failure = ALLOT_STUCK;
     return EXEC_FAULT;

@@ -304,6 +304,11 @@ enum exec_result exec_run_grid(struct exec_grid *g);
  * fault. Slow; for tests and for trying out a pass. */
 void exec_check_analyses(struct exec_prog *p);
 
+/* Where the instruction stands in the PTX, for diagnostics; and notes where that was
+ * compiled from, as .loc says it, with the calls it was inlined at. */
+struct diag_loc exec_loc(const struct exec_prog *p, uint32_t pc);
+void exec_note_source(const struct exec_prog *p, uint32_t pc, struct diag_sink *diag);
+
 /* Why this block makes no progress, in words, into `out` (barrier counts and so on). */
 void exec_explain_cta(const struct exec_cta *c, struct strbuf *out);
 

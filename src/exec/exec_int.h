@@ -381,8 +381,6 @@ warp_tops(const struct exec_warp *w)
     return w->tops + (size_t)w->depth * LANES;
 }
 
-/* Where the instruction stands, for diagnostics (exec_fault.c). */
-struct diag_loc exec_loc(const struct exec_prog *p, uint32_t pc);
 
 /* -- faults (exec_fault.c): each returns EXEC_FAULT -- */
 
