@@ -297,6 +297,7 @@ acu_device_reset(void)
     acu.device = NULL;
     acu_modules_reset();
     acu.sticky = 0;
+    acu.reset = true;
 }
 
 /* -- calls -- */
@@ -344,6 +345,8 @@ acu_last_error(bool clear)
 {
     pthread_mutex_lock(&lock);
     int e = acu.sticky ? acu.sticky : last_error;
+    if (e)
+        acu_record_noticed(false);
     pthread_mutex_unlock(&lock);
     if (clear)
         last_error = 0;

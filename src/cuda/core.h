@@ -199,6 +199,7 @@ struct acu_function {
     uint32_t dynamic_max; /* bytes of dynamic scratchpad allowed; set by attribute */
     int carveout, cache_config;
     bool dynamic_set;
+    uint8_t explained; /* a bit for each refusal that was explained (core_launch.c) */
 };
 struct acu_symbol {
     struct acu_module *module;
@@ -277,6 +278,7 @@ struct acu_launch {
     uint32_t dynamic_scratchpad;
     void *const *args; /* one pointer per parameter */
     bool cooperative;
+    bool told; /* the program's own call answers the error code, no <<<>>>'s */
 };
 struct acu_stream;
 int acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s);

@@ -453,20 +453,24 @@ exec_grid_check(const struct exec_grid *g, struct diag_sink *diag)
                  n.z);
     else if (n.x > 0x7fffffffu || n.y > 65535 || n.z > 65535 ||
              (uint64_t)n.x * n.y * n.z > UINT32_MAX)
-        diag_add(diag, DIAG_ERROR, &loc,
-                 "launch of kernel '%s': the grid (%u,%u,%u) is larger than "
-                 "(2147483647,65535,65535) or has more than 4294967295 blocks",
-                 f->name, n.x, n.y, n.z);
+        diag_hint(diag,
+                  diag_add(diag, DIAG_ERROR, &loc,
+                           "launch of kernel '%s': the grid (%u,%u,%u) is larger than "
+                           "(2147483647,65535,65535) or has more than 4294967295 blocks",
+                           f->name, n.x, n.y, n.z),
+                  "put most blocks into x, or let each do more");
     if (!threads)
         diag_add(diag, DIAG_ERROR, &loc,
                  "launch of kernel '%s': the block (%u,%u,%u) is empty", f->name, b.x,
                  b.y, b.z);
     else if (b.x > 1024 || b.y > 1024 || b.z > 64 || threads > 1024)
-        diag_add(
-            diag, DIAG_ERROR, &loc,
-            "launch of kernel '%s': the block (%u,%u,%u) is larger than (1024,1024,64) "
-            "or has more than 1024 threads",
-            f->name, b.x, b.y, b.z);
+        diag_hint(
+            diag,
+            diag_add(diag, DIAG_ERROR, &loc,
+                     "launch of kernel '%s': the block (%u,%u,%u) of %llu threads is "
+                     "larger than (1024,1024,64) or has more than 1024 threads",
+                     f->name, b.x, b.y, b.z, (unsigned long long)threads),
+            "launch more and smaller blocks");
     uint64_t max = f->maxntid[0]
                        ? (uint64_t)f->maxntid[0] * (f->maxntid[1] ? f->maxntid[1] : 1) *
                              (f->maxntid[2] ? f->maxntid[2] : 1)

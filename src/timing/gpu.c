@@ -252,9 +252,16 @@ plan_launch(struct run *r, const struct occ_kernel *k, struct diag_sink *diag)
     struct occ_kernel kernel = *k;
     if (m->residency.regs_per_thread)
         kernel.registers = m->residency.regs_per_thread;
-    if (!r->g->residency->plan(m, &kernel, &r->plan, diag))
-        return false;
     const struct ptx_func *f = r->grid->prog->entry;
+    if (!r->g->residency->plan(m, &kernel, &r->plan, diag)) {
+        const struct exec_dim b = r->grid->block;
+        struct diag_loc loc = {f->module->file, f->module->text, f->line, f->col, 0};
+        diag_add(diag, DIAG_NOTE, &loc,
+                 "in the launch of kernel '%s' with blocks of (%u,%u,%u) threads, %u "
+                 "registers a thread, %u bytes of scratchpad a block",
+                 f->name, b.x, b.y, b.z, kernel.registers, kernel.scratchpad);
+        return false;
+    }
     if (r->g->residency->physical && !f->registers &&
         r->plan.blocks != r->plan.baseline) {
         struct diag *d = diag_add(diag, DIAG_ERROR, NULL,

@@ -494,15 +494,17 @@ launch_errors(void **state)
         "the grid (1,65536,1) is larger than (2147483647,65535,65535) or has more than "
         "4294967295 blocks");
     LAUNCH(one, DIM(32, 0, 1), "the block (32,0,1) is empty");
-    LAUNCH(one, DIM(1025, 1, 1),
-           "the block (1025,1,1) is larger than (1024,1024,64) or has more than 1024 "
-           "threads");
-    LAUNCH(one, DIM(33, 32, 1),
-           "the block (33,32,1) is larger than (1024,1024,64) or has more than 1024 "
-           "threads");
+    LAUNCH(
+        one, DIM(1025, 1, 1),
+        "the block (1025,1,1) of 1025 threads is larger than (1024,1024,64) or has more than 1024 "
+        "threads");
+    LAUNCH(
+        one, DIM(33, 32, 1),
+        "the block (33,32,1) of 1056 threads is larger than (1024,1024,64) or has more than 1024 "
+        "threads");
     LAUNCH(
         one, DIM(1, 1, 65),
-        "the block (1,1,65) is larger than (1024,1024,64) or has more than 1024 threads");
+        "the block (1,1,65) of 65 threads is larger than (1024,1024,64) or has more than 1024 threads");
     k.g.params = NULL;
     LAUNCH(one, one, "its 2 parameters (16 bytes) are missing");
     k.g.params = k.params;
