@@ -195,6 +195,7 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
     set_or_clear("ALLOT_THREADS", s->threads);
     set_or_clear("ALLOT_MAX_CYCLES", s->max_cycles);
     set_or_clear("ALLOT_MAX_INSTRUCTIONS", s->max_instructions);
+    set_or_clear("ALLOT_GUARD", s->guard);
     set_or_clear("ALLOT_REPORT", w->per_kernel ? "kernel" : NULL);
     setenv("ALLOT_RECORD", record, 1);
     set_or_clear("ALLOT_RECORD_ALL", w->json || w->csv || w->db ? "1" : NULL);

@@ -164,7 +164,8 @@ env_options(struct allot_options *o)
               env_number("ALLOT_RECORD_ALL", 1, &all) &&
               env_number("ALLOT_THREADS", 1024, &threads) &&
               env_number("ALLOT_MAX_CYCLES", UINT64_MAX, &o->max_cycles) &&
-              env_number("ALLOT_MAX_INSTRUCTIONS", UINT64_MAX, &o->max_instructions);
+              env_number("ALLOT_MAX_INSTRUCTIONS", UINT64_MAX, &o->max_instructions) &&
+              env_number("ALLOT_GUARD", 16 << 20, &o->guard);
     o->functional = functional;
     o->no_skip = no_skip;
     o->threads = (unsigned)threads;

@@ -44,7 +44,8 @@
  *     ALLOT_SETTINGS     path=value, one a line
  *     ALLOT_FUNCTIONAL   1: no timing
  *     ALLOT_NO_SKIP      1: step sleeping parts too
- *     ALLOT_THREADS, ALLOT_MAX_CYCLES, ALLOT_MAX_INSTRUCTIONS   numbers, as allot_options
+ *     ALLOT_THREADS, ALLOT_MAX_CYCLES, ALLOT_MAX_INSTRUCTIONS, ALLOT_GUARD
+ *                        numbers, as allot_options
  *     ALLOT_REPORT       "kernel": a line on stderr after each launch; default "none"
  *     ALLOT_RECORD       file of what ran (core_record.c): a line of JSON a kernel
  *     ALLOT_RECORD_ALL   1: and a line with every counter a launch

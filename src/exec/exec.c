@@ -3,7 +3,7 @@
  * exec_step does what all instructions share (guard, counts, reconvergence) and calls the
  * record's handler. A path of a diverged warp ends where its pc reaches its reconvergence
  * point (the immediate post-dominator of the branch); see exec_control.c. */
-#include "exec/exec_int.h"
+#include "exec/exec_mem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +97,9 @@ exec_cta_free(struct exec_cta *c)
         free(w->local);
         free(w->tops);
     }
+    for (size_t i = 0; i < c->ex->guard.n; i++)
+        guard_add(&c->grid->guard, &c->ex->guard.v[i]);
+    vec_free(&c->ex->guard);
     free(c->ex->range);
     free(c->ex->rows);
     free(c->ex);

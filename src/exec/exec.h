@@ -105,6 +105,17 @@ struct exec_dim {
     uint32_t x, y, z;
 };
 
+/* Reads by one instruction in the guard of an allocation (dev_set_guard), and the first
+ * of them: of the lowest block, in it of the lowest thread. */
+struct guard_read {
+    uint32_t pc, block, thread, bytes;
+    uint64_t addr, count;
+};
+struct guard_reads {
+    size_t n, cap;
+    struct guard_read *v;
+};
+
 struct exec_grid {
     const struct exec_prog *prog;
     struct dev_mem *mem;
@@ -134,7 +145,15 @@ struct exec_grid {
     void *print_user;
     enum allot_failure failure; /* kind of the fault that ended the grid */
     struct diag_sink *diag;     /* faults */
+    struct guard_reads guard;   /* once its blocks are freed */
 };
+
+/* Warns of the reads in guards, an instruction a warning, where `tell` says so; forgets
+ * them. After the grid has run. */
+void exec_guard_warnings(struct exec_grid *g,
+                         bool (*tell)(void *user, const char *kernel,
+                                      const struct diag_loc *loc),
+                         void *user);
 
 static inline uint64_t
 exec_block_threads(const struct exec_grid *g)

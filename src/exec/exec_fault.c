@@ -69,10 +69,8 @@ exec_note_source(const struct exec_prog *p, uint32_t pc, struct diag_sink *diag)
     }
 }
 
-/* Of the instruction; records within a plan are not the program's: theirs was the last.
- */
-static uint32_t
-fault_pc(const struct exec_warp *w, const struct exec_inst *in)
+uint32_t
+exec_inst_pc(const struct exec_warp *w, const struct exec_inst *in)
 {
     const struct exec_prog *p = w->cta->grid->prog;
     return in >= p->inst && in < p->inst + p->ninst ? (uint32_t)(in - p->inst)
@@ -86,7 +84,7 @@ fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane, const char
     const struct exec_cta *c = w->cta;
     const struct exec_grid *g = c->grid;
     const struct exec_prog *p = g->prog;
-    uint32_t pc = fault_pc(w, in);
+    uint32_t pc = exec_inst_pc(w, in);
     char text[512];
     va_list ap;
     va_start(ap, fmt);
@@ -173,9 +171,8 @@ name_allocation(const struct exec_grid *g, const struct dev_range *r, struct str
         }
 }
 
-static void
-describe_near(const struct exec_grid *g, uint64_t addr, uint64_t bytes,
-              struct strbuf *out)
+void
+fault_near(const struct exec_grid *g, uint64_t addr, uint64_t bytes, struct strbuf *out)
 {
     struct dev_range r;
     if (dev_find(g->mem, addr, &r) && r.dead) {
@@ -303,14 +300,14 @@ fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
                 hint = "use ld/st without a space, or cvta.to the space it points to";
             } else {
                 strbuf_addz(&b, " is out of bounds: ");
-                describe_near(c->grid, addr, bytes, &b);
+                fault_near(c->grid, addr, bytes, &b);
             }
         } else if (dev_find(c->grid->mem, addr, &r) && r.dead) {
             strbuf_addz(&b, " is a use after free: ");
-            describe_near(c->grid, addr, bytes, &b);
+            fault_near(c->grid, addr, bytes, &b);
         } else {
             strbuf_addz(&b, " is out of bounds: ");
-            describe_near(c->grid, addr, bytes, &b);
+            fault_near(c->grid, addr, bytes, &b);
         }
     } else if ((space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM) &&
                in->kind != MEM_LOAD) {
@@ -329,7 +326,7 @@ fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
         struct dev_range r;
         bool global = space == PTX_SPACE_SHARED && dev_find(c->grid->mem, addr, &r);
         if (!global)
-            describe_variable(w, fault_pc(w, in), space, addr, bytes, &b);
+            describe_variable(w, exec_inst_pc(w, in), space, addr, bytes, &b);
         if (global) {
             snprintf(text, sizeof text,
                      "that looks like a global address: use .global or a generic access");

@@ -267,6 +267,25 @@ load_lanes(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         mem_put_element(w, in, e, mask, v[e]);
 }
 
+/* Lanes that read in the guard of an allocation. */
+static void
+load_guarded(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+             const uint64_t *a)
+{
+    for (unsigned e = 0; e < in->nvec; e++) {
+        uint64_t v[LANES] = {0};
+        FOR_BITS(i, mask)
+        guard_copy(w->cta->grid->mem, a[i] + e * in->esize, &v[i], in->esize);
+        mem_put_element(w, in, e, mask, v);
+    }
+}
+
+static void
+wait_guarded(const struct log_entry *e)
+{
+    load_guarded(e->w, e->in, e->mask, e->a);
+}
+
 static void
 wait_load(const struct log_entry *e)
 {
@@ -289,14 +308,19 @@ mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
            struct exec_step *s)
 {
     struct exec_access *x = &s->access;
+    uint32_t zone = 0;
     mem_resolve(w, in, mask, x);
     s->has_access = true;
-    if (!mem_allowed(w, in, mask, x))
+    if (!mem_allowed(w, in, mask, x) && !guard_lanes(w, in, mask, x, x->bytes, &zone))
         return mem_blame(w, in, mask, x, x->bytes);
-    uint32_t later = waiting(w, x, mask);
+    uint32_t later = waiting(w, x, mask & ~zone);
     if (later)
         log_add(w, in, later, wait_load, SHAPE_ALL, x->addr, 0);
-    load_lanes(w, in, mask & ~later, x, x->addr);
+    load_lanes(w, in, mask & ~zone & ~later, x, x->addr);
+    if (zone && w->cta->log)
+        log_add(w, in, zone, wait_guarded, SHAPE_ALL, x->addr, 0);
+    else if (zone)
+        load_guarded(w, in, zone, x->addr);
     return EXEC_OK;
 }
 

@@ -225,6 +225,24 @@ has err "(sm.max_block_threads). Launch more and smaller blocks"
 lacks err "allot exec:"
 has s.json '"check": "passed"'
 
+# -- reads outside an allocation: refused, or 0 and one warning --
+check "a row above" 1 "$allot" exec "$p" "row above"
+has err "global load of 4 bytes at"
+check "a guard that is too small" 1 "$allot" exec --guard 63 "$p" "row above"
+for mode in "" --functional "--threads 2"; do
+    # shellcheck disable=SC2086 # words
+    check "a guard $mode" 0 "$allot" exec $mode --no-table --guard 64 --json s.json "$p" "row above"
+    has out "first 5, seventeenth 10"
+    has err "16 reads outside of allocations gave 0; the first is of block (0,0,0), thread (0,0,0)"
+    has err "ld.global.u32"
+    [ "$(grep -c warning err)" = 1 ] || fail "$name: one warning" err
+    has s.json '"guard": "64"'
+    has s.json '"check": "passed"'
+done
+check "a guard stops no stores" 1 "$allot" exec --no-table --guard 64 "$p" fault
+has err "global store of 4 bytes at"
+check "no number" 2 "$allot" exec --guard 1m "$p"
+
 # -- programs that cannot run are told so before they start --
 if command -v nvcc >/dev/null 2>&1; then
     cat >k.cu <<'END'
