@@ -32,7 +32,8 @@ static const struct cli_cmd cmd = {
     "Kernels must have PTX inside, as nvcc puts there unless told otherwise. The program's\n"
     "output and exit status are its own; the table of its kernels goes to standard error.\n"
     "A program killed by signal N gives the status 128+N, and the kernel that was running is\n"
-    "named. Signals that allot exec gets are passed on to the program.",
+    "named. Signals that allot exec gets are passed on to the program. Where a launch failed\n"
+    "or was refused, and a program with status 0 took no notice, the status is 1.",
     "  allot exec ./saxpy 1000000\n"
     "  allot exec --machine titan --scheduler lrr --json saxpy.json -- ./saxpy -n 4\n"
     "  allot exec --functional --per-kernel python3 script.py\n"};
