@@ -85,7 +85,7 @@ static void
 begin_rows(void)
 {
     char path[40];
-    if (acu.record.rows.n) {
+    if (acu.record.rows.n || acu.record.failures.n) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", acu.record.update);
         int own = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
         if (own >= 0)
