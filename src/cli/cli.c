@@ -483,6 +483,9 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
          NULL, NULL},
         {"max-instructions", 0, "N", "give up after N warp instructions of a launch",
          &s->max_instructions, NULL, NULL},
+        {"guard", 0, "BYTES",
+         "reads so far outside an allocation give 0 and a warning, not a fault",
+         &s->guard, NULL, NULL},
         {"threads", 0, "N", "host threads for the cycle model (default 1); same figures",
          &s->threads, NULL, NULL},
         {"check-analyses", 0, NULL,
@@ -567,6 +570,10 @@ cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
         return cli_usage(cmd, "--max-instructions %s: not a positive number",
                          s->max_instructions),
                false;
+    if (s->guard && !cli_u64(s->guard, 0, 16 << 20, &o->guard))
+        return cli_usage(cmd, "--guard %s: not a number of bytes from 0 to 16777216",
+                         s->guard),
+               false;
     if (s->threads && !cli_u64(s->threads, 1, 1024, &threads))
         return cli_usage(cmd, "--threads %s: not a number from 1 to 1024", s->threads),
                false;
@@ -623,6 +630,8 @@ cli_sim_json(const struct allot_machine *m, const struct cli_sim *s)
     json_object_set_new(o, "machine_hash", json_string(hash));
     json_object_set_new(o, "functional", json_boolean(s->functional));
     json_object_set_new(o, "quick", json_boolean(s->quick));
+    if (s->guard)
+        json_object_set_new(o, "guard", json_string(s->guard));
     json_object_set_new(o, "seed", json_string(s->seed));
     json_object_set_new(o, "compiler", json_string(s->compiler));
     json_object_set_new(o, "version", json_string(ALLOT_VERSION));

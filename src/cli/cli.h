@@ -72,7 +72,7 @@ bool cli_f64(const char *s, double *out);
 /* Options that describe the machine and the run, the same for run, compare and bench. */
 struct cli_sim {
     const char *machine, *scheduler, *residency, *threshold, *regs, *registers,
-        *max_cycles, *max_instructions, *threads, *seed, *compiler;
+        *max_cycles, *max_instructions, *guard, *threads, *seed, *compiler;
     struct cli_list set;
     bool progress;
     bool functional, quick, no_skip, check_analyses;

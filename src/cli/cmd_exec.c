@@ -32,7 +32,8 @@ static const struct cli_cmd cmd = {
     "Kernels must have PTX inside, as nvcc puts there unless told otherwise. The program's\n"
     "output and exit status are its own; the table of its kernels goes to standard error.\n"
     "A program killed by signal N gives the status 128+N, and the kernel that was running is\n"
-    "named. Signals that allot exec gets are passed on to the program.",
+    "named. Signals that allot exec gets are passed on to the program. Where a launch failed\n"
+    "or was refused, and a program with status 0 took no notice, the status is 1.",
     "  allot exec ./saxpy 1000000\n"
     "  allot exec --machine titan --scheduler lrr --json saxpy.json -- ./saxpy -n 4\n"
     "  allot exec --functional --per-kernel python3 script.py\n"};
@@ -195,6 +196,7 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
     set_or_clear("ALLOT_THREADS", s->threads);
     set_or_clear("ALLOT_MAX_CYCLES", s->max_cycles);
     set_or_clear("ALLOT_MAX_INSTRUCTIONS", s->max_instructions);
+    set_or_clear("ALLOT_GUARD", s->guard);
     set_or_clear("ALLOT_REPORT", w->per_kernel ? "kernel" : NULL);
     setenv("ALLOT_RECORD", record, 1);
     set_or_clear("ALLOT_RECORD_ALL", w->json || w->csv || w->db ? "1" : NULL);
@@ -276,7 +278,24 @@ struct launches {
     json_t *all;         /* array; NULL: not wanted */
     json_t *rows, *rank; /* array; row of each name */
     json_t *running;     /* rows of kernels that had not ended */
+    json_t *failures;    /* rows of launches that failed or were refused */
+    json_t *overlooked;  /* the first of them that the program took no notice of, NULL */
 };
+
+/* A launch that failed or was refused: the row as users see it. */
+static void
+add_failure(struct launches *l, const char *name, json_t *o)
+{
+    bool noticed = number(o, "noticed") >= number(o, "count");
+    json_t *row = json_pack(
+        "{s:s, s:s, s:O, s:O, s:I, s:I, s:b}", "kernel", name, "outcome",
+        number(o, "fault") ? "failed" : "refused", "error", json_object_get(o, "error"),
+        "reason", json_object_get(o, "why"), "launch", (json_int_t)number(o, "launch"),
+        "count", (json_int_t)number(o, "count"), "noticed", noticed);
+    json_array_append_new(l->failures, row);
+    if (!noticed && !l->overlooked)
+        l->overlooked = row;
+}
 
 /* A kernel's row in one process: processes are added up. */
 static void
@@ -310,8 +329,11 @@ read_record(const char *path, struct launches *l)
     while (f && getline(&line, &room, f) > 0) {
         json_t *o = json_loads(line, 0, NULL);
         const char *row = json_string_value(json_object_get(o, "kernel_row"));
+        const char *failed = json_string_value(json_object_get(o, "failure"));
         if (row)
             add_row(l, row, o);
+        else if (failed)
+            add_failure(l, failed, o);
         else if (o && l->all)
             json_array_append(l->all, o);
         json_decref(o);
@@ -367,8 +389,8 @@ table_row(struct table *t, const json_t *row, bool functional)
 }
 
 static void
-print_table(const json_t *rows, const char *program, const struct allot_machine *m,
-            const struct cli_sim *s)
+print_table(const json_t *rows, const char *program, bool failures,
+            const struct allot_machine *m, const struct cli_sim *s)
 {
     size_t i;
     json_t *row;
@@ -381,7 +403,7 @@ print_table(const json_t *rows, const char *program, const struct allot_machine 
         fprintf(stderr, "\n%s on %s, scheduler %s, residency %s\n\n", program,
                 allot_machine_name(m), sched, resid);
     if (!json_array_size(rows)) {
-        fprintf(stderr, "no kernel was launched\n");
+        fprintf(stderr, "no kernel %s\n", failures ? "ran to its end" : "was launched");
         return;
     }
     struct table *t =
@@ -402,9 +424,10 @@ dim(const json_t *row, const char *key, size_t i)
     return (unsigned)json_integer_value(json_array_get(json_object_get(row, key), i));
 }
 
-/* How the program ended, where that was not by itself, and in which kernel. */
+/* How the program ended, where that was not by itself, and in which kernel. And which
+ * launches failed; without `all` only those that the program took no notice of. */
 static void
-print_end(const struct outcome *r, const struct launches *l)
+print_end(const struct outcome *r, const struct launches *l, bool all)
 {
     size_t i;
     json_t *row;
@@ -419,17 +442,56 @@ print_end(const struct outcome *r, const struct launches *l)
         dim(row, "grid", 0), dim(row, "grid", 1), dim(row, "grid", 2),
         dim(row, "block", 0), dim(row, "block", 1), dim(row, "block", 2),
         number(row, "launches") + 1);
+    json_array_foreach(l->failures, i, row)
+    {
+        const char *name = json_string_value(json_object_get(row, "kernel"));
+        double count = number(row, "count");
+        if (!all && json_is_true(json_object_get(row, "noticed")))
+            continue;
+        fprintf(stderr, "allot exec: launch %.0f, of %s, %s (%s): %s\n",
+                number(row, "launch"), source_name(name),
+                !strcmp(json_string_value(json_object_get(row, "outcome")), "failed")
+                    ? "failed"
+                    : "was refused",
+                json_string_value(json_object_get(row, "error")),
+                json_string_value(json_object_get(row, "reason")));
+        if (count > 1)
+            fprintf(stderr, "  and %.0f more with this error\n", count - 1);
+    }
+    if (l->overlooked && !r->status)
+        fprintf(stderr, "allot exec: the program took no notice and ended with status 0; "
+                        "its results cannot be\n  trusted, and this command's status is "
+                        "1\n");
+}
+
+/* Why the run counts as failed; NULL: it does not. In cli_mem. */
+static const char *
+failure_of(const struct outcome *r, const struct launches *l)
+{
+    if (l->overlooked)
+        return arena_printf(cli_mem(), "launch %.0f, of %s, %s (%s): %s",
+                            number(l->overlooked, "launch"),
+                            json_string_value(json_object_get(l->overlooked, "kernel")),
+                            json_string_value(json_object_get(l->overlooked, "outcome")),
+                            json_string_value(json_object_get(l->overlooked, "error")),
+                            json_string_value(json_object_get(l->overlooked, "reason")));
+    return r->status ? arena_printf(cli_mem(), "exit status %d", r->status) : NULL;
 }
 
 static bool
 write_json(const struct launches *l, const char *path, const struct outcome *r,
            const struct allot_machine *m, const struct cli_sim *s)
 {
-    json_t *o = json_pack(
-        "{s:o, s:o, s:o, s:s, s:i, s:O}", "machine", json_text(allot_machine_name(m)),
-        "workload", json_text(r->words->v[0]), "options", cli_sim_json(m, s), "check",
-        r->status ? "failed" : "passed", "exit_status", r->status, "kernels", l->all);
+    json_t *o = json_pack("{s:o, s:o, s:o, s:s, s:i, s:O}", "machine",
+                          json_text(allot_machine_name(m)), "workload",
+                          json_text(r->words->v[0]), "options", cli_sim_json(m, s),
+                          "check", failure_of(r, l) ? "failed" : "passed", "exit_status",
+                          r->status, "kernels", l->all);
     json_object_set_new(o, "machine_settings", run_machine(m));
+    if (failure_of(r, l))
+        json_object_set_new(o, "reason", json_text(failure_of(r, l)));
+    if (json_array_size(l->failures))
+        json_object_set(o, "failures", l->failures);
     if (r->signal)
         json_object_set_new(o, "signal", json_integer(r->signal));
     if (json_array_size(l->running))
@@ -525,7 +587,7 @@ ptx_hash(const json_t *launches)
 /* A run of the store: its program, its arguments, one launch a row. */
 static bool
 store(json_t *launches, const struct want *w, const struct outcome *r,
-      const struct allot_machine *m, const struct cli_sim *s)
+      const char *failure, const struct allot_machine *m, const struct cli_sim *s)
 {
     const struct cli_list *pos = r->words;
     const char **args = ARENA_ARRAY(cli_mem(), const char *, pos->n);
@@ -535,17 +597,16 @@ store(json_t *launches, const struct want *w, const struct outcome *r,
         args[nargs++] = arena_printf(cli_mem(), "arg=%s", pos->v[i]);
     json_array_foreach(launches, i, o)
         json_object_set(o, "kernel", json_object_get(o, "name"));
-    struct cli_ran ran = {
-        .db = w->db,
-        .workload = pos->v[0],
-        .params = args,
-        .nparams = nargs,
-        .sim = s,
-        .seconds = r->seconds,
-        .ok = !r->status,
-        .message = r->status ? arena_printf(cli_mem(), "exit status %d", r->status) : "",
-        .ptx_hash = ptx_hash(launches),
-        .launches = launches};
+    struct cli_ran ran = {.db = w->db,
+                          .workload = pos->v[0],
+                          .params = args,
+                          .nparams = nargs,
+                          .sim = s,
+                          .seconds = r->seconds,
+                          .ok = !failure,
+                          .message = failure ? failure : "",
+                          .ptx_hash = ptx_hash(launches),
+                          .launches = launches};
     ran.settings = cli_sim_settings(s, &ran.nsettings);
     return cli_store_run(&ran, m);
 }
@@ -558,7 +619,8 @@ report(const char *record, const struct want *w, const struct outcome *r,
     struct launches l = {.all = w->json || w->csv || w->db ? json_array() : NULL,
                          .rows = json_array(),
                          .rank = json_object(),
-                         .running = json_array()};
+                         .running = json_array(),
+                         .failures = json_array()};
     bool ok = true;
     read_record(record, &l);
     if (w->json)
@@ -566,16 +628,18 @@ report(const char *record, const struct want *w, const struct outcome *r,
     if (w->csv)
         ok &= write_csv(l.all, w->csv, program, m);
     if (w->db)
-        ok &= store(l.all, w, r, m, s);
+        ok &= store(l.all, w, r, failure_of(r, &l), m, s);
     if (!w->none)
-        print_table(l.rows, program, m, s);
-    print_end(r, &l);
+        print_table(l.rows, program, json_array_size(l.failures), m, s);
+    print_end(r, &l, !w->none);
+    ok &= !l.overlooked;
     if (r->status && !json_array_size(l.rows))
         explain_capability(r->program, m);
     json_decref(l.all);
     json_decref(l.rows);
     json_decref(l.rank);
     json_decref(l.running);
+    json_decref(l.failures);
     return ok;
 }
 

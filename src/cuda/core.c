@@ -164,7 +164,8 @@ env_options(struct allot_options *o)
               env_number("ALLOT_RECORD_ALL", 1, &all) &&
               env_number("ALLOT_THREADS", 1024, &threads) &&
               env_number("ALLOT_MAX_CYCLES", UINT64_MAX, &o->max_cycles) &&
-              env_number("ALLOT_MAX_INSTRUCTIONS", UINT64_MAX, &o->max_instructions);
+              env_number("ALLOT_MAX_INSTRUCTIONS", UINT64_MAX, &o->max_instructions) &&
+              env_number("ALLOT_GUARD", 16 << 20, &o->guard);
     o->functional = functional;
     o->no_skip = no_skip;
     o->threads = (unsigned)threads;
@@ -297,6 +298,7 @@ acu_device_reset(void)
     acu.device = NULL;
     acu_modules_reset();
     acu.sticky = 0;
+    acu.reset = true;
 }
 
 /* -- calls -- */
@@ -344,6 +346,8 @@ acu_last_error(bool clear)
 {
     pthread_mutex_lock(&lock);
     int e = acu.sticky ? acu.sticky : last_error;
+    if (e)
+        acu_record_noticed(false);
     pthread_mutex_unlock(&lock);
     if (clear)
         last_error = 0;

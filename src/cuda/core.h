@@ -44,7 +44,8 @@
  *     ALLOT_SETTINGS     path=value, one a line
  *     ALLOT_FUNCTIONAL   1: no timing
  *     ALLOT_NO_SKIP      1: step sleeping parts too
- *     ALLOT_THREADS, ALLOT_MAX_CYCLES, ALLOT_MAX_INSTRUCTIONS   numbers, as allot_options
+ *     ALLOT_THREADS, ALLOT_MAX_CYCLES, ALLOT_MAX_INSTRUCTIONS, ALLOT_GUARD
+ *                        numbers, as allot_options
  *     ALLOT_REPORT       "kernel": a line on stderr after each launch; default "none"
  *     ALLOT_RECORD       file of what ran (core_record.c): a line of JSON a kernel
  *     ALLOT_RECORD_ALL   1: and a line with every counter a launch
@@ -199,6 +200,7 @@ struct acu_function {
     uint32_t dynamic_max; /* bytes of dynamic scratchpad allowed; set by attribute */
     int carveout, cache_config;
     bool dynamic_set;
+    uint8_t explained; /* a bit for each refusal that was explained (core_launch.c) */
 };
 struct acu_symbol {
     struct acu_module *module;
@@ -277,6 +279,7 @@ struct acu_launch {
     uint32_t dynamic_scratchpad;
     void *const *args; /* one pointer per parameter */
     bool cooperative;
+    bool told; /* the program's own call answers the error code, no <<<>>>'s */
 };
 struct acu_stream;
 int acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s);

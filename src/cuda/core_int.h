@@ -67,7 +67,10 @@ struct acu {
         bool all, failed;
         pid_t pid; /* whose rows these are */
         VEC(struct acu_row) rows;
+        VEC(struct acu_failure) failures;
     } record; /* core_record.c */
+    uint64_t launched; /* launches that the program has asked for */
+    bool reset;        /* the device, since the last launch that succeeded */
     bool report;
     /* The launch under way: what keeps an eye on it (core_launch.c). */
     struct {
@@ -94,6 +97,11 @@ bool acu_record_open(const char *path);
 void acu_record_begin(const struct acu_function *f, const struct acu_launch *l);
 void acu_record_end(const struct acu_function *f, const struct acu_launch *l,
                     const struct allot_result *r);
+/* The launch, or the loading of module `name`, has come to nothing: it failed while it ran,
+ * or (fault false) was refused; `why` in one line. */
+void acu_record_failure(const char *name, int error, bool fault, const char *why);
+/* The program has taken notice of all faults, or refusals, so far. */
+void acu_record_noticed(bool fault);
 /* Makes the device if there is none; an error number. */
 int acu_device_make(void);
 /* Forgets what hung on the device (core_module.c, core_mem.c). */

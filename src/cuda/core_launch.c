@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "cuda/core_int.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 /* -- report -- */
@@ -60,36 +61,103 @@ acu_function_capability(const struct acu_function *f)
     return allot_module_capability(f->ptx);
 }
 
+enum reason {
+    EMPTY,
+    LARGE_GRID,
+    LARGE_BLOCK,
+    SHARED_OF_MACHINE,
+    SHARED_OF_KERNEL,
+    BOUNDS
+};
+
+/* A launch is refused; *why is the reason in words. An error code is all that the program
+ * gets, so it is explained on standard error, once for each kernel and reason. */
 static int
-check_dims(const struct acu_launch *l)
+refuse(struct acu_function *f, const struct acu_launch *l, enum reason reason,
+       struct strbuf *why, const char *fmt, ...)
 {
-    struct acu_props p;
-    acu_props(&p);
-    uint64_t threads = 1;
-    for (int i = 0; i < 3; i++) {
-        if (!l->grid[i] || !l->block[i] || l->grid[i] > (uint32_t)p.max_grid[i] ||
-            l->block[i] > (uint32_t)p.max_block[i])
-            return ACU_INVALID_CONFIGURATION;
-        threads *= l->block[i];
-    }
-    return threads > (uint64_t)p.max_threads_block ? ACU_INVALID_CONFIGURATION : 0;
+    int error = reason <= LARGE_BLOCK ? ACU_INVALID_CONFIGURATION : ACU_INVALID_VALUE;
+    uint8_t bit = (uint8_t)(1 << reason);
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    strbuf_addz(why, text);
+    if (!(f->explained & bit))
+        acu_say("kernel %s <<<(%u,%u,%u), (%u,%u,%u)>>> is not launched (%s): %s",
+                f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                l->block[2], acu_error_runtime_name(error), text);
+    f->explained |= bit;
+    return error;
 }
 
 static int
-check_resources(const struct acu_function *f, const struct acu_launch *l)
+check_dims(struct acu_function *f, const struct acu_launch *l, struct strbuf *why)
 {
     struct acu_props p;
     acu_props(&p);
+    const uint32_t *g = l->grid, *b = l->block;
+    const char *machine = allot_machine_name(acu.machine);
+    uint64_t threads = 1;
+    bool empty = false, grid = false, block = false;
+    for (int i = 0; i < 3; i++) {
+        empty |= !g[i] || !b[i];
+        grid |= g[i] > (uint32_t)p.max_grid[i];
+        block |= b[i] > (uint32_t)p.max_block[i];
+        threads *= b[i];
+    }
+    if (empty)
+        return refuse(f, l, EMPTY, why, "each dimension of grid and block is at least 1");
+    if (grid)
+        return refuse(
+            f, l, LARGE_GRID, why,
+            "a grid of (%u,%u,%u) blocks, but %s allows (%d,%d,%d). Put most of "
+            "them into x, or let each block do more",
+            g[0], g[1], g[2], machine, p.max_grid[0], p.max_grid[1], p.max_grid[2]);
+    if (block || threads > (uint64_t)p.max_threads_block)
+        return refuse(f, l, LARGE_BLOCK, why,
+                      "a block of (%u,%u,%u) threads, but %s allows (%d,%d,%d) and %d in "
+                      "all (sm.max_block_threads). Launch more and smaller blocks",
+                      b[0], b[1], b[2], machine, p.max_block[0], p.max_block[1],
+                      p.max_block[2], p.max_threads_block);
+    return 0;
+}
+
+static int
+check_resources(struct acu_function *f, const struct acu_launch *l, struct strbuf *why)
+{
+    struct acu_props p;
+    acu_props(&p);
+    const char *machine = allot_machine_name(acu.machine);
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     uint64_t allowed = (uint64_t)p.smem_block - f->kernel->scratchpad;
+    uint64_t all = (uint64_t)f->kernel->scratchpad + l->dynamic_scratchpad;
     if (f->kernel->scratchpad > (uint32_t)p.smem_block)
         allowed = 0;
     if (f->dynamic_set)
         allowed = f->dynamic_max;
+    if (l->dynamic_scratchpad > allowed && all > (uint64_t)p.smem_block_optin)
+        return refuse(
+            f, l, SHARED_OF_MACHINE, why,
+            "%u bytes of dynamic and %u of static shared memory, but a block has "
+            "at most %d on %s (sm.max_block_scratchpad). Use less, or another "
+            "machine",
+            l->dynamic_scratchpad, f->kernel->scratchpad, p.smem_block_optin, machine);
     if (l->dynamic_scratchpad > allowed)
-        return ACU_INVALID_VALUE;
+        return refuse(
+            f, l, SHARED_OF_KERNEL, why,
+            "%u bytes of dynamic shared memory, but the kernel may have %llu. "
+            "Up to %d on %s are there for kernels that ask: cudaFuncSetAttribute "
+            "with cudaFuncAttributeMaxDynamicSharedMemorySize before the launch",
+            l->dynamic_scratchpad, (unsigned long long)allowed,
+            p.smem_block_optin - (int)f->kernel->scratchpad, machine);
     if (f->kernel->max_block_threads && threads > f->kernel->max_block_threads)
-        return ACU_INVALID_VALUE;
+        return refuse(
+            f, l, BOUNDS, why,
+            "%llu threads in a block, but the kernel was compiled for at most %u "
+            "(__launch_bounds__, .maxntid)",
+            (unsigned long long)threads, f->kernel->max_block_threads);
     return 0;
 }
 
@@ -144,16 +212,30 @@ acu_watch(void *user, const struct allot_progress *p)
     return true;
 }
 
-int
-acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s)
+/* The first error that the diagnostics hold, on one line. */
+static void
+first_error(struct strbuf *out)
+{
+    const char *s = allot_diag_text(acu.diag), *e = strstr(s, "error: ");
+    while (e && e > s && e[-1] != '\n')
+        e--;
+    if (e)
+        strbuf_add(out, e, strcspn(e, "\n"));
+}
+
+/* *why: the reason if it comes to nothing; *fault: it failed when it ran, which the
+ * answer does not tell. */
+static int
+launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s,
+       struct strbuf *why, bool *fault)
 {
     if (!acu_stream_valid(s))
         return ACU_INVALID_HANDLE;
     int e = acu_function_load(f);
     if (!e)
-        e = check_dims(l);
+        e = check_dims(f, l, why);
     if (!e)
-        e = check_resources(f, l);
+        e = check_resources(f, l, why);
     if (e)
         return e;
     if (f->kernel->nparams && !l->args)
@@ -171,22 +253,45 @@ acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream
     acu_record_begin(f, l);
     const struct allot_result *r = allot_launch(acu.device, &a, acu.diag);
     acu_record_end(f, l, r);
+    if (!r)
+        first_error(why);
     acu_flush_diag();
     if (!r) {
-        enum allot_failure why = allot_launch_failure(acu.device);
-        e = error_of(why);
-        if (why < ALLOT_REFUSED)
+        enum allot_failure failure = allot_launch_failure(acu.device);
+        e = error_of(failure);
+        if (failure < ALLOT_REFUSED)
             return e; /* nothing ran */
         /* A fault: the launch itself succeeds, what follows it tells. A kernel that
          * cannot run: both tell, for many programs look at launches no further, and what
          * they then copy back is not what the kernel would have left. */
         acu.sticky = e;
-        return why == ALLOT_REFUSED ? e : 0;
+        *fault = failure != ALLOT_REFUSED;
+        return *fault ? 0 : e;
     }
     time_launch(r);
     if (acu.report)
         report(f, l, r);
     return 0;
+}
+
+int
+acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s)
+{
+    struct strbuf why = {0};
+    bool fault = false;
+    acu.launched++;
+    int e = launch(f, l, s, &why, &fault);
+    if (e || fault) {
+        int error = fault ? acu.sticky : e;
+        acu_record_failure(f->name, error, fault, why.n ? why.s : acu_error_text(error));
+        if (l->told && !fault)
+            acu_record_noticed(false);
+    } else if (acu.reset) {
+        acu_record_noticed(true); /* it has made a new start */
+        acu.reset = false;
+    }
+    strbuf_free(&why);
+    return e;
 }
 
 /* -- occupancy -- */

@@ -126,8 +126,10 @@ module_ready(struct acu_module *m)
     if (m->ptx || m->error)
         return m->error;
     m->error = load_image(m, m->image);
-    if (m->error)
+    if (m->error) {
         acu.sticky = m->error;
+        acu_record_failure(m->what, m->error, false, "its device code cannot be loaded");
+    }
     return m->error;
 }
 

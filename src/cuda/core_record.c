@@ -1,15 +1,20 @@
 /* core_record.c: the file from which `allot exec` learns what ran (ALLOT_RECORD).
  *
- * Lines of JSON of two kinds. A kernel's row has the sums of its launches in this
+ * Lines of JSON of three kinds. A kernel's row has the sums of its launches in this
  * process; it is written at its first launch and rewritten in place, at the same length,
  * when a launch begins and when it ends. So the file does not grow with launches, and a
  * process that is killed leaves the kernel that was running ("running": 1). With
  * ALLOT_RECORD_ALL a line with every counter is appended for each launch as well.
  *
+ * A launch that faults or is refused has a row as well, one for each kernel and error:
+ * how often, and how often the program has taken notice.
+ *
  * Several processes share the file: rows are appended by one write to a descriptor with
  * O_APPEND, and a process rewrites only its own. */
 #define _GNU_SOURCE
 #include "cuda/core_int.h"
+
+#include "base/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +27,15 @@ struct acu_row {
     off_t at;   /* in the file */
     uint64_t launches, cycles, warp_instructions, thread_instructions, resident_blocks;
     double seconds;
+};
+
+struct acu_failure {
+    char *name, *why; /* of the kernel or module, JSON strings with their quotes */
+    int error;
+    bool fault;
+    off_t at;
+    uint64_t launch; /* the first one's number in the process, from 1 */
+    uint64_t count, noticed;
 };
 
 bool
@@ -71,7 +85,7 @@ static void
 begin_rows(void)
 {
     char path[40];
-    if (acu.record.rows.n) {
+    if (acu.record.rows.n || acu.record.failures.n) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", acu.record.update);
         int own = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
         if (own >= 0)
@@ -80,6 +94,11 @@ begin_rows(void)
     for (size_t i = 0; i < acu.record.rows.n; i++)
         free(acu.record.rows.v[i].name);
     vec_free(&acu.record.rows);
+    for (size_t i = 0; i < acu.record.failures.n; i++) {
+        free(acu.record.failures.v[i].name);
+        free(acu.record.failures.v[i].why);
+    }
+    vec_free(&acu.record.failures);
     acu.record.pid = getpid();
 }
 
@@ -98,19 +117,26 @@ row_of(const char *name)
     return r;
 }
 
+/* Writes a row anew at *at, or appends it if that is negative. */
+static void
+write_text(const struct strbuf *b, off_t *at)
+{
+    if (*at >= 0) {
+        check_written(pwrite(acu.record.update, b->s, b->n, *at), b->n);
+    } else {
+        ssize_t w = write(acu.record.append, b->s, b->n);
+        check_written(w, b->n);
+        if (w == (ssize_t)b->n) /* the write has moved this descriptor to its end */
+            *at = lseek(acu.record.append, 0, SEEK_CUR) - (off_t)b->n;
+    }
+}
+
 static void
 write_row(struct acu_row *r, const struct acu_launch *l, bool running)
 {
     struct strbuf b = {0};
     row_text(&b, r, l, running);
-    if (r->at >= 0) {
-        check_written(pwrite(acu.record.update, b.s, b.n, r->at), b.n);
-    } else {
-        ssize_t w = write(acu.record.append, b.s, b.n);
-        check_written(w, b.n);
-        if (w == (ssize_t)b.n) /* the write has moved this descriptor to its end */
-            r->at = lseek(acu.record.append, 0, SEEK_CUR) - (off_t)b.n;
-    }
+    write_text(&b, &r->at);
     strbuf_free(&b);
 }
 
@@ -176,4 +202,72 @@ acu_record_end(const struct acu_function *f, const struct acu_launch *l,
             append_launch(f, l, r);
     }
     write_row(row, l, false);
+}
+
+/* -- launches that come to nothing -- */
+
+static void
+write_failure(struct acu_failure *x)
+{
+    struct strbuf b = {0};
+    const char *error = acu_error_runtime_name(x->error);
+    strbuf_printf(&b,
+                  "{\"pid\": %10ld, \"failure\": %s, \"fault\": %d, \"error\": \"%s\", "
+                  "\"why\": %s, \"launch\": %20llu, \"count\": %20llu, "
+                  "\"noticed\": %20llu}\n",
+                  (long)acu.record.pid, x->name, x->fault, error ? error : "?", x->why,
+                  (unsigned long long)x->launch, (unsigned long long)x->count,
+                  (unsigned long long)x->noticed);
+    write_text(&b, &x->at);
+    strbuf_free(&b);
+}
+
+/* As a JSON string. */
+static char *
+quoted(const char *s)
+{
+    json_t *j = json_text(s);
+    char *text = json_dumps(j, JSON_ENCODE_ANY);
+    json_decref(j);
+    return text;
+}
+
+void
+acu_record_failure(const char *name, int error, bool fault, const char *why)
+{
+    if (acu.record.append < 0)
+        return;
+    if (acu.record.pid != getpid())
+        begin_rows();
+    char *q = quoted(name);
+    struct acu_failure *x = NULL;
+    for (size_t i = 0; i < acu.record.failures.n && !x; i++)
+        if (acu.record.failures.v[i].error == error &&
+            !strcmp(acu.record.failures.v[i].name, q))
+            x = &acu.record.failures.v[i];
+    if (x) {
+        free(q);
+    } else {
+        x = vec_push(&acu.record.failures);
+        *x = (struct acu_failure){.name = q,
+                                  .why = quoted(why),
+                                  .error = error,
+                                  .fault = fault,
+                                  .at = -1,
+                                  .launch = acu.launched};
+    }
+    x->count++;
+    write_failure(x);
+}
+
+void
+acu_record_noticed(bool fault)
+{
+    for (size_t i = 0; i < acu.record.failures.n && acu.record.pid == getpid(); i++) {
+        struct acu_failure *x = &acu.record.failures.v[i];
+        if (x->fault == fault && x->noticed < x->count) {
+            x->noticed = x->count;
+            write_failure(x);
+        }
+    }
 }

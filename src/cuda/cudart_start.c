@@ -131,20 +131,24 @@ cudaGetKernel(struct acu_function **kernel, const void *host)
     CALL_LIGHT(get_kernel(kernel, host));
 }
 
+/* What <<<>>> compiles to: nobody sees its answer. Calls that the program makes itself. */
+enum launch_by { LAUNCH_STUB, LAUNCH_CALL, LAUNCH_COOPERATIVE };
+
 static int
 launch(const void *function, struct rt_dim3 grid, struct rt_dim3 block, void **args,
-       size_t smem, rt_stream stream, bool cooperative)
+       size_t smem, rt_stream stream, enum launch_by by)
 {
     struct acu_function *f = acu_function_find(function);
     if (!f)
         return ACU_INVALID_DEVICE_FUNCTION;
-    if (smem > UINT32_MAX)
-        return ACU_INVALID_VALUE;
     struct acu_launch l = {.grid = {grid.x, grid.y, grid.z},
                            .block = {block.x, block.y, block.z},
-                           .dynamic_scratchpad = (uint32_t)smem,
+                           /* more than any block may have in either case */
+                           .dynamic_scratchpad =
+                               smem > UINT32_MAX ? UINT32_MAX : (uint32_t)smem,
                            .args = args,
-                           .cooperative = cooperative};
+                           .cooperative = by == LAUNCH_COOPERATIVE,
+                           .told = by != LAUNCH_STUB};
     struct rt_graph *g = rt_capturing(stream);
     return g ? rt_graph_launch(g, f, &l) : acu_launch(f, &l, stream);
 }
@@ -153,21 +157,21 @@ EXPORT int
 __cudaLaunchKernel(struct acu_function *kernel, struct rt_dim3 grid, struct rt_dim3 block,
                    void **args, size_t smem, rt_stream stream)
 {
-    CALL(launch(kernel, grid, block, args, smem, stream, false));
+    CALL(launch(kernel, grid, block, args, smem, stream, LAUNCH_STUB));
 }
 
 EXPORT int
 cudaLaunchKernel(const void *f, struct rt_dim3 grid, struct rt_dim3 block, void **args,
                  size_t smem, rt_stream stream)
 {
-    CALL(launch(f, grid, block, args, smem, stream, false));
+    CALL(launch(f, grid, block, args, smem, stream, LAUNCH_STUB));
 }
 
 EXPORT int
 cudaLaunchCooperativeKernel(const void *f, struct rt_dim3 grid, struct rt_dim3 block,
                             void **args, size_t smem, rt_stream stream)
 {
-    CALL(launch(f, grid, block, args, smem, stream, true));
+    CALL(launch(f, grid, block, args, smem, stream, LAUNCH_COOPERATIVE));
 }
 
 #if CUDART < 13
@@ -187,7 +191,7 @@ cudaLaunchCooperativeKernelMultiDevice(struct multi_launch *list, unsigned n,
     if (!list || n != 1)
         CALL_LIGHT(ACU_INVALID_VALUE);
     CALL(launch(list->func, list->grid, list->block, list->args, list->smem, list->stream,
-                true));
+                LAUNCH_COOPERATIVE));
 }
 #endif
 
@@ -209,7 +213,8 @@ launch_ex(const struct rt_launch_config *c, const void *f, void **args)
             return acu_not_supported("a launch of thread block clusters");
         /* The others are hints: priorities, windows, overlap with the launch before. */
     }
-    return launch(f, c->grid, c->block, args, c->dynamic_smem, c->stream, cooperative);
+    return launch(f, c->grid, c->block, args, c->dynamic_smem, c->stream,
+                  cooperative ? LAUNCH_COOPERATIVE : LAUNCH_CALL);
 }
 
 EXPORT int

@@ -421,11 +421,9 @@ launch_pending(struct acu_function *f, int x, int y, drv_stream s)
     if (x <= 0 || y <= 0)
         return ACU_INVALID_VALUE;
     void *extra[] = {(void *)1, p->buffer, (void *)2, &p->size, NULL};
-    struct acu_launch l = {{(unsigned)x, (unsigned)y, 1},
-                           {p->block[0], p->block[1], p->block[2]},
-                           p->shared,
-                           NULL,
-                           false};
+    struct acu_launch l = {.grid = {(unsigned)x, (unsigned)y, 1},
+                           .block = {p->block[0], p->block[1], p->block[2]},
+                           .dynamic_scratchpad = p->shared};
     return drv_launch(f, &l, s, NULL, extra);
 }
 

@@ -619,6 +619,7 @@ drv_launch(struct acu_function *f, struct acu_launch *l, drv_stream s, void **pa
         return ACU_INVALID_VALUE;
     int e = extra ? unpack(f, extra, &packed) : 0;
     l->args = extra ? packed : params;
+    l->told = true;
     if (!e)
         e = drv_bind_refs(f);
     if (!e)
@@ -632,7 +633,9 @@ cuLaunchKernel(struct acu_function *f, unsigned gx, unsigned gy, unsigned gz, un
                unsigned by, unsigned bz, unsigned smem, drv_stream s, void **params,
                void **extra)
 {
-    struct acu_launch l = {{gx, gy, gz}, {bx, by, bz}, smem, NULL, false};
+    struct acu_launch l = {.grid = {gx, gy, gz},
+                           .block = {bx, by, bz},
+                           .dynamic_scratchpad = smem};
     CALL(drv_launch(f, &l, s, params, extra));
 }
 
@@ -641,7 +644,10 @@ cuLaunchCooperativeKernel(struct acu_function *f, unsigned gx, unsigned gy, unsi
                           unsigned bx, unsigned by, unsigned bz, unsigned smem,
                           drv_stream s, void **params)
 {
-    struct acu_launch l = {{gx, gy, gz}, {bx, by, bz}, smem, NULL, true};
+    struct acu_launch l = {.grid = {gx, gy, gz},
+                           .block = {bx, by, bz},
+                           .dynamic_scratchpad = smem,
+                           .cooperative = true};
     CALL(drv_launch(f, &l, s, params, NULL));
 }
 
@@ -652,11 +658,9 @@ launch_config(const struct drv_config *c, struct acu_function *f, void **params,
     enum { COOPERATIVE = 2, CLUSTER = 4 };
     if (!c || (c->nattributes && !c->attributes))
         return ACU_INVALID_VALUE;
-    struct acu_launch l = {{c->grid[0], c->grid[1], c->grid[2]},
-                           {c->block[0], c->block[1], c->block[2]},
-                           c->smem,
-                           NULL,
-                           false};
+    struct acu_launch l = {.grid = {c->grid[0], c->grid[1], c->grid[2]},
+                           .block = {c->block[0], c->block[1], c->block[2]},
+                           .dynamic_scratchpad = c->smem};
     for (unsigned i = 0; i < c->nattributes; i++) {
         const struct drv_attribute *a = &c->attributes[i];
         if (a->id == COOPERATIVE)

@@ -3,7 +3,7 @@
  * exec_step does what all instructions share (guard, counts, reconvergence) and calls the
  * record's handler. A path of a diverged warp ends where its pc reaches its reconvergence
  * point (the immediate post-dominator of the branch); see exec_control.c. */
-#include "exec/exec_int.h"
+#include "exec/exec_mem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +97,9 @@ exec_cta_free(struct exec_cta *c)
         free(w->local);
         free(w->tops);
     }
+    for (size_t i = 0; i < c->ex->guard.n; i++)
+        guard_add(&c->grid->guard, &c->ex->guard.v[i]);
+    vec_free(&c->ex->guard);
     free(c->ex->range);
     free(c->ex->rows);
     free(c->ex);
@@ -294,6 +297,7 @@ over_limit(struct exec_grid *g, const struct exec_cta *c)
         g->diag, d,
         "raise the limit if the kernel is only long; if it waits for another block or "
         "diverged thread, it never ends");
+    exec_note_source(g->prog, w->pc, g->diag);
     g->failure = ALLOT_STOPPED;
     return EXEC_FAULT;
 }
@@ -311,6 +315,7 @@ stuck(struct exec_grid *g, const struct exec_cta *c)
     diag_add(g->diag, DIAG_ERROR, &loc,
              "kernel '%s': block (%u,%u,%u) waits at barriers for ever: %s",
              g->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z, b.s ? b.s : "");
+    exec_note_source(g->prog, pc, g->diag);
     strbuf_free(&b);
     g->failure = ALLOT_STUCK;
     return EXEC_FAULT;
@@ -451,20 +456,24 @@ exec_grid_check(const struct exec_grid *g, struct diag_sink *diag)
                  n.z);
     else if (n.x > 0x7fffffffu || n.y > 65535 || n.z > 65535 ||
              (uint64_t)n.x * n.y * n.z > UINT32_MAX)
-        diag_add(diag, DIAG_ERROR, &loc,
-                 "launch of kernel '%s': the grid (%u,%u,%u) is larger than "
-                 "(2147483647,65535,65535) or has more than 4294967295 blocks",
-                 f->name, n.x, n.y, n.z);
+        diag_hint(diag,
+                  diag_add(diag, DIAG_ERROR, &loc,
+                           "launch of kernel '%s': the grid (%u,%u,%u) is larger than "
+                           "(2147483647,65535,65535) or has more than 4294967295 blocks",
+                           f->name, n.x, n.y, n.z),
+                  "put most blocks into x, or let each do more");
     if (!threads)
         diag_add(diag, DIAG_ERROR, &loc,
                  "launch of kernel '%s': the block (%u,%u,%u) is empty", f->name, b.x,
                  b.y, b.z);
     else if (b.x > 1024 || b.y > 1024 || b.z > 64 || threads > 1024)
-        diag_add(
-            diag, DIAG_ERROR, &loc,
-            "launch of kernel '%s': the block (%u,%u,%u) is larger than (1024,1024,64) "
-            "or has more than 1024 threads",
-            f->name, b.x, b.y, b.z);
+        diag_hint(
+            diag,
+            diag_add(diag, DIAG_ERROR, &loc,
+                     "launch of kernel '%s': the block (%u,%u,%u) of %llu threads is "
+                     "larger than (1024,1024,64) or has more than 1024 threads",
+                     f->name, b.x, b.y, b.z, (unsigned long long)threads),
+            "launch more and smaller blocks");
     uint64_t max = f->maxntid[0]
                        ? (uint64_t)f->maxntid[0] * (f->maxntid[1] ? f->maxntid[1] : 1) *
                              (f->maxntid[2] ? f->maxntid[2] : 1)

@@ -105,6 +105,17 @@ struct exec_dim {
     uint32_t x, y, z;
 };
 
+/* Reads by one instruction in the guard of an allocation (dev_set_guard), and the first
+ * of them: of the lowest block, in it of the lowest thread. */
+struct guard_read {
+    uint32_t pc, block, thread, bytes;
+    uint64_t addr, count;
+};
+struct guard_reads {
+    size_t n, cap;
+    struct guard_read *v;
+};
+
 struct exec_grid {
     const struct exec_prog *prog;
     struct dev_mem *mem;
@@ -134,7 +145,15 @@ struct exec_grid {
     void *print_user;
     enum allot_failure failure; /* kind of the fault that ended the grid */
     struct diag_sink *diag;     /* faults */
+    struct guard_reads guard;   /* once its blocks are freed */
 };
+
+/* Warns of the reads in guards, an instruction a warning, where `tell` says so; forgets
+ * them. After the grid has run. */
+void exec_guard_warnings(struct exec_grid *g,
+                         bool (*tell)(void *user, const char *kernel,
+                                      const struct diag_loc *loc),
+                         void *user);
 
 static inline uint64_t
 exec_block_threads(const struct exec_grid *g)
@@ -303,6 +322,11 @@ enum exec_result exec_run_grid(struct exec_grid *g);
  * touch what lies at grid->shared_from and above: an access that breaks one of them is a
  * fault. Slow; for tests and for trying out a pass. */
 void exec_check_analyses(struct exec_prog *p);
+
+/* Where the instruction stands in the PTX, for diagnostics; and notes where that was
+ * compiled from, as .loc says it, with the calls it was inlined at. */
+struct diag_loc exec_loc(const struct exec_prog *p, uint32_t pc);
+void exec_note_source(const struct exec_prog *p, uint32_t pc, struct diag_sink *diag);
 
 /* Why this block makes no progress, in words, into `out` (barrier counts and so on). */
 void exec_explain_cta(const struct exec_cta *c, struct strbuf *out);

@@ -217,7 +217,7 @@ h_cp_async(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     mem_resolve(w, &p->to, mask, &to);
     if (!mem_allowed(w, &p->to, mask, &to))
         return mem_blame(w, &p->to, mask, &to, size);
-    uint32_t read[LANES], reading = 0, whole = 0;
+    uint32_t read[LANES], reading = 0, whole = 0, zone = 0;
     uint32_t ignore = p->ignore == REF_NONE ? 0 : *(const uint32_t *)row(w, p->ignore);
     if (p->ignore_neg)
         ignore = ~ignore;
@@ -234,7 +234,8 @@ h_cp_async(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     }
     if (reading) {
         mem_resolve(w, &p->from, reading, x);
-        if (whole && !mem_allowed(w, &p->from, whole, x))
+        if (whole && !mem_allowed(w, &p->from, whole, x) &&
+            !guard_lanes(w, &p->from, whole, x, size, &zone))
             return mem_blame(w, &p->from, whole, x, size);
     }
     FOR_BITS(lane, mask)
@@ -247,7 +248,9 @@ h_cp_async(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                 return fault_memory(w, &p->from, i, PTX_SPACE_GLOBAL, x->addr[i]);
         }
         uint8_t *d = c->shared + to.addr[i];
-        if (read[i])
+        if (zone >> i & 1)
+            guard_copy(c->grid->mem, x->addr[i], d, size);
+        else if (read[i])
             memcpy(d, dev_host(c->grid->mem, x->addr[i]), read[i]);
         memset(d + read[i], 0, size - read[i]);
         c->ex->list[i] = to.addr[i];

@@ -213,7 +213,8 @@ begin(struct exec_step *s, const struct exec_inst *in, unsigned space, unsigned 
     x->mask = mask;
 }
 
-/* Addresses and their check; false: some lane is not allowed. */
+/* Addresses and their check; false: some lane is not allowed, or the address of one wraps
+ * at 2^32 (IF_WRAP; what is inside is below, and right without). */
 ALWAYS_INLINE bool
 check(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, unsigned space,
       unsigned bytes, uint64_t *a, struct facts *f)
@@ -342,7 +343,7 @@ load_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     struct facts f;
     begin(s, in, space, bytes, mask, MEM_LOAD);
     if (!check(w, in, mask, space, bytes, a, &f))
-        return mem_blame(w, in, mask, &s->access, bytes);
+        return mem_ld_any(w, in, mask, s); /* it may be that the address wraps */
     if (space == PTX_SPACE_GLOBAL && w->cta->log)
         load_later(w, in, mask, a, &f, esize, nvec);
     else
@@ -359,7 +360,7 @@ store_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     struct facts f;
     begin(s, in, space, bytes, mask, MEM_STORE);
     if (!check(w, in, mask, space, bytes, a, &f))
-        return mem_blame(w, in, mask, &s->access, bytes);
+        return mem_st_any(w, in, mask, s);
     if (space == PTX_SPACE_GLOBAL && w->cta->log) {
         store_later(w, in, mask, a, &f, esize, nvec);
         return EXEC_OK;

@@ -3,16 +3,78 @@
 #include "exec/exec_int.h"
 
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The function that pc lies in; the kernel where none is known. */
+static const struct func_info *
+func_at(const struct exec_prog *p, uint32_t pc)
+{
+    const struct prog_priv *pp = p->priv;
+    for (size_t i = 0; i < pp->funcs.n; i++)
+        if (pc >= pp->funcs.v[i]->entry_pc && pc < pp->funcs.v[i]->end_pc)
+            return pp->funcs.v[i];
+    return NULL;
+}
 
 struct diag_loc
 exec_loc(const struct exec_prog *p, uint32_t pc)
 {
-    const struct prog_priv *pp = p->priv;
-    const struct ptx_module *m = p->entry->module;
-    for (size_t i = 0; i < pp->funcs.n; i++) /* a linked program: another file */
-        if (pc >= pp->funcs.v[i]->entry_pc && pc < pp->funcs.v[i]->end_pc)
-            m = pp->funcs.v[i]->f->module;
+    const struct func_info *fi = func_at(p, pc);
+    /* of a linked program the function may stand in another file */
+    const struct ptx_module *m = fi ? fi->f->module : p->entry->module;
+    while (fi && pc > fi->entry_pc && !p->st[pc].line)
+        pc--; /* made by a pass: where it was put */
     return (struct diag_loc){m->file, m->text, p->st[pc].line, p->st[pc].col, 0};
+}
+
+/* Name of file n of the .file directives, into a buffer of FILE_NAME; "" if unknown. */
+enum { FILE_NAME = 1024 };
+static const char *
+file_name(const struct ptx_module *m, unsigned n, char *name)
+{
+    unsigned number;
+    for (size_t i = 0; i < m->directives.n; i++)
+        if (sscanf(m->directives.v[i], ".file %u \"%1023[^\"]", &number, name) == 2 &&
+            number == n) {
+            for (char *c = name; *c; c++) /* it goes to a terminal */
+                if ((unsigned char)*c < 32 || *c == 127)
+                    *c = '?';
+            return name;
+        }
+    return "";
+}
+
+void
+exec_note_source(const struct exec_prog *p, uint32_t pc, struct diag_sink *diag)
+{
+    const struct func_info *fi = func_at(p, pc);
+    const char *at = NULL;
+    for (size_t i = 0; fi && i < fi->f->body.n && fi->pc_of[i] <= pc; i++) {
+        const char *text = fi->f->body.v[i].text;
+        if (fi->f->body.v[i].op == PTX_OP_DIRECTIVE && text && !strncmp(text, ".loc", 4))
+            at = text + 4;
+    }
+    /* where it is written, then the calls it was inlined at */
+    for (bool inlined = false; at; inlined = true) {
+        unsigned file, line, col = 0;
+        char name[FILE_NAME];
+        if (sscanf(at, "%u %u %u", &file, &line, &col) < 2 || !line ||
+            !*file_name(fi->f->module, file, name))
+            return;
+        struct diag_loc loc = {name, NULL, line, col, 0};
+        diag_add(diag, DIAG_NOTE, &loc, inlined ? "inlined here" : "written here");
+        at = strstr(at, "inlined_at");
+        at = at ? at + strlen("inlined_at") : NULL;
+    }
+}
+
+uint32_t
+exec_inst_pc(const struct exec_warp *w, const struct exec_inst *in)
+{
+    const struct exec_prog *p = w->cta->grid->prog;
+    return in >= p->inst && in < p->inst + p->ninst ? (uint32_t)(in - p->inst)
+                                                    : w->pc - 1;
 }
 
 enum exec_result
@@ -22,9 +84,7 @@ fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane, const char
     const struct exec_cta *c = w->cta;
     const struct exec_grid *g = c->grid;
     const struct exec_prog *p = g->prog;
-    /* records within a plan are not the program's; their instruction was the last */
-    uint32_t pc =
-        in >= p->inst && in < p->inst + p->ninst ? (uint32_t)(in - p->inst) : w->pc - 1;
+    uint32_t pc = exec_inst_pc(w, in);
     char text[512];
     va_list ap;
     va_start(ap, fmt);
@@ -39,43 +99,146 @@ fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane, const char
                               t / b.x % b.y, t / b.x / b.y, text);
     if (hint)
         diag_hint(c->diag, d, "%s", hint);
+    exec_note_source(p, pc, c->diag);
     w->cta->failure = ALLOT_FAULT_OTHER;
     return EXEC_FAULT;
 }
 
+/* -- what is near -- */
+
+struct near {
+    const char *name;
+    uint64_t at, size, far; /* far: bytes between it and the address; 0: inside */
+};
+
+/* Is this variable nearer to addr than what is there? */
 static void
-describe_near(const struct dev_mem *mem, uint64_t addr, uint64_t bytes,
+nearer(struct near *n, const char *name, uint64_t at, uint64_t size, uint64_t addr)
+{
+    uint64_t far = addr < at ? at - addr : addr >= at + size ? addr - (at + size) + 1 : 0;
+    if (!n->name || far < n->far)
+        *n = (struct near){name, at, size, far};
+}
+
+/* Where [addr, addr + bytes) lies relative to a range that does not hold it. */
+static void
+describe_side(uint64_t at, uint64_t size, uint64_t addr, uint64_t bytes,
               struct strbuf *out)
 {
-    struct dev_range r;
     unsigned long long far;
-    if (dev_find(mem, addr, &r) && r.dead) {
-        strbuf_printf(out,
-                      "it lies %llu bytes into an allocation of %llu bytes at 0x%llx "
-                      "that was freed",
-                      (unsigned long long)(addr - r.addr), (unsigned long long)r.size,
-                      (unsigned long long)r.addr);
-        return;
-    }
-    if (!dev_nearest(mem, addr, &r)) {
-        strbuf_addz(out, "nothing is allocated");
-        return;
-    }
-    strbuf_printf(out, "nearest allocation: %llu bytes at 0x%llx, ",
-                  (unsigned long long)r.size, (unsigned long long)r.addr);
-    if (addr < r.addr) {
-        far = r.addr - addr;
+    if (addr < at) {
+        far = at - addr;
         strbuf_printf(out, "which starts %llu bytes above", far);
-    } else if (addr >= r.addr + r.size) {
-        far = addr - (r.addr + r.size);
+    } else if (addr >= at + size) {
+        far = addr - (at + size);
         if (far)
             strbuf_printf(out, "which ended %llu bytes below", far);
         else
             strbuf_addz(out, "which ends right before it");
     } else {
-        far = addr + bytes - (r.addr + r.size);
+        far = addr + bytes - (at + size);
         strbuf_printf(out, "of which it overruns the end by %llu bytes", far);
     }
+}
+
+/* Whose allocation it is: a variable of the module, or a pointer that a parameter of the
+ * kernel holds. */
+static void
+name_allocation(const struct exec_grid *g, const struct dev_range *r, struct strbuf *out)
+{
+    const struct exec_image *im = g->prog->image;
+    const struct ptx_func *f = g->prog->entry;
+    unsigned step = f->module->address_size / 8;
+    for (size_t i = 0; i < im->vars.n; i++)
+        if (im->vars.v[i].var->space == PTX_SPACE_GLOBAL &&
+            im->vars.v[i].addr == r->addr) {
+            strbuf_printf(out, " (variable '%s')", im->vars.v[i].var->name);
+            return;
+        }
+    if (im->const_bytes && im->const_addr == r->addr)
+        strbuf_addz(out, " (constant memory)");
+    for (size_t i = 0; i < f->params.n; i++)
+        for (uint64_t k = 0; k + step <= f->params.v[i]->size; k += step) {
+            uint64_t v = 0;
+            memcpy(&v, g->params + f->params.v[i]->offset + k, step);
+            if (v < r->addr || v - r->addr >= r->size)
+                continue;
+            strbuf_printf(out, " (parameter %zu, '%s'", i + 1, f->params.v[i]->name);
+            if (k)
+                strbuf_printf(out, ", byte %llu", (unsigned long long)k);
+            strbuf_addz(out, ")");
+            return;
+        }
+}
+
+void
+fault_near(const struct exec_grid *g, uint64_t addr, uint64_t bytes, struct strbuf *out)
+{
+    struct dev_range r;
+    if (dev_find(g->mem, addr, &r) && r.dead) {
+        strbuf_printf(out,
+                      "it lies %llu bytes into an allocation of %llu bytes at 0x%llx "
+                      "that was freed",
+                      (unsigned long long)(addr - r.addr), (unsigned long long)r.size,
+                      (unsigned long long)r.addr);
+        name_allocation(g, &r, out);
+        return;
+    }
+    if (!dev_nearest(g->mem, addr, &r)) {
+        strbuf_addz(out, "nothing is allocated");
+        return;
+    }
+    strbuf_printf(out, "nearest allocation: %llu bytes at 0x%llx",
+                  (unsigned long long)r.size, (unsigned long long)r.addr);
+    name_allocation(g, &r, out);
+    strbuf_addz(out, ", ");
+    describe_side(r.addr, r.size, addr, bytes, out);
+}
+
+/* The same in the other spaces: the nearest of the variables there, if there are any. */
+static void
+describe_variable(const struct exec_warp *w, uint32_t pc, unsigned space, uint64_t addr,
+                  uint64_t bytes, struct strbuf *out)
+{
+    const struct exec_prog *p = w->cta->grid->prog;
+    const struct prog_priv *pp = p->priv;
+    const struct func_info *fi = func_at(p, pc);
+    struct near n = {0};
+    /* Below the start of the space: the address went through 2^32. */
+    uint64_t base = addr > INT32_MAX ? (uint64_t)1 << 32 : 0;
+    switch (space) {
+    case PTX_SPACE_SHARED:
+        for (size_t i = 0; i < pp->shared_vars.n; i++) {
+            const struct scratch_var *v = &pp->shared_vars.v[i];
+            uint64_t size = v->var->dynamic ? w->cta->shared_bytes - v->at : v->var->size;
+            if (size)
+                nearer(&n, v->var->name, base + v->at, size, addr);
+        }
+        break;
+    case PTX_SPACE_LOCAL:
+        for (size_t i = 0; fi && i < fi->place.n; i++)
+            if (fi->place.v[i].var->space == PTX_SPACE_LOCAL)
+                nearer(&n, fi->place.v[i].var->name,
+                       base + fi->place.v[i].at + w->local_base, fi->place.v[i].var->size,
+                       addr);
+        break;
+    case PTX_SPACE_CONST:
+        for (size_t i = 0; i < p->image->vars.n; i++)
+            if (p->image->vars.v[i].var->space == PTX_SPACE_CONST)
+                nearer(&n, p->image->vars.v[i].var->name, base + p->image->vars.v[i].addr,
+                       p->image->vars.v[i].var->size, addr);
+        break;
+    default:
+        for (size_t i = 0; i < p->entry->params.n; i++)
+            nearer(&n, p->entry->params.v[i]->name, base + p->entry->params.v[i]->offset,
+                   p->entry->params.v[i]->size, addr);
+        break;
+    }
+    if (!n.name)
+        return;
+    strbuf_printf(out, "; nearest is '%s', %llu bytes at 0x%llx, ", n.name,
+                  (unsigned long long)n.size, (unsigned long long)(n.at - base));
+    describe_side(n.at, n.size, addr, bytes, out);
 }
 
 static const char *
@@ -137,14 +300,14 @@ fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
                 hint = "use ld/st without a space, or cvta.to the space it points to";
             } else {
                 strbuf_addz(&b, " is out of bounds: ");
-                describe_near(c->grid->mem, addr, bytes, &b);
+                fault_near(c->grid, addr, bytes, &b);
             }
         } else if (dev_find(c->grid->mem, addr, &r) && r.dead) {
             strbuf_addz(&b, " is a use after free: ");
-            describe_near(c->grid->mem, addr, bytes, &b);
+            fault_near(c->grid, addr, bytes, &b);
         } else {
             strbuf_addz(&b, " is out of bounds: ");
-            describe_near(c->grid->mem, addr, bytes, &b);
+            fault_near(c->grid, addr, bytes, &b);
         }
     } else if ((space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM) &&
                in->kind != MEM_LOAD) {
@@ -160,7 +323,11 @@ fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
                                                     : "the parameter block has";
         strbuf_printf(&b, " is out of bounds: %s %llu bytes", of,
                       (unsigned long long)size);
-        if (space == PTX_SPACE_SHARED && addr >= DEV_GLOBAL_BASE) {
+        struct dev_range r;
+        bool global = space == PTX_SPACE_SHARED && dev_find(c->grid->mem, addr, &r);
+        if (!global)
+            describe_variable(w, exec_inst_pc(w, in), space, addr, bytes, &b);
+        if (global) {
             snprintf(text, sizeof text,
                      "that looks like a global address: use .global or a generic access");
             hint = text;

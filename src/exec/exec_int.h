@@ -34,6 +34,7 @@ enum inst_flags {
     IF_COPY = 128,      /* with IF_ACCESS: the plan begins with a record that has the
                          * address (cp.async: the scratchpad's) */
     IF_TILE = 256,      /* a matrix is accessed: exec_tile.c knows the addresses */
+    IF_WRAP = 512,      /* addresses have 32 bits: base + offset is taken modulo 2^32 */
 };
 
 struct exec_inst { /* one cache line */
@@ -106,6 +107,7 @@ struct mem_range {
 
 struct exec_cta_priv {
     struct exec_barrier bar[EXEC_BARRIERS];
+    struct guard_reads guard;     /* of all blocks this storage has held */
     struct mem_range *range;      /* one per memory instruction: where it last hit */
     uint64_t generation;          /* of the device memory when `range` was filled */
     uint8_t *rows;                /* all warps' rows */
@@ -380,8 +382,6 @@ warp_tops(const struct exec_warp *w)
     return w->tops + (size_t)w->depth * LANES;
 }
 
-/* Where the instruction stands, for diagnostics (exec_fault.c). */
-struct diag_loc exec_loc(const struct exec_prog *p, uint32_t pc);
 
 /* -- faults (exec_fault.c): each returns EXEC_FAULT -- */
 
@@ -392,5 +392,11 @@ enum exec_result fault(struct exec_warp *w, const struct exec_inst *in, unsigned
  */
 enum exec_result fault_memory(struct exec_warp *w, const struct exec_inst *in,
                               unsigned lane, unsigned space, uint64_t addr);
+/* What is allocated near a global address, in words. */
+void fault_near(const struct exec_grid *g, uint64_t addr, uint64_t bytes,
+                struct strbuf *out);
+/* pc of the instruction; records within a plan are not the program's: theirs was the
+ * last. */
+uint32_t exec_inst_pc(const struct exec_warp *w, const struct exec_inst *in);
 
 #endif

@@ -1,6 +1,10 @@
 /* exec_mem.c: loads, stores, atomics and reductions on all spaces: the general forms,
  * lane by lane, and the choice of handler when decoding. Fast forms: exec_fast.c.
  *
+ * Addresses of all spaces but global and generic have 32 bits, and so has every address
+ * where .address_size is 32: a 64-bit register is truncated, and register + offset wraps
+ * at 2^32 (IF_WRAP). Compilers rely on it: base - 64 in a register, 68 as the offset.
+ *
  * Local memory is word-interleaved: word k of lane i is word k * 32 + i. The parameters
  * of functions are rows of words as well, and their accesses are register moves. Atomics
  * work lane after lane, lowest first, so results do not depend on anything else. */
@@ -22,9 +26,10 @@ mem_addresses(const struct exec_warp *w, const struct exec_inst *in, uint32_t ma
         a[i] = off + (!b                      ? 0
                       : in->flags & IF_BASE32 ? ((const uint32_t *)b)[i]
                                               : ((const uint64_t *)b)[i]);
-    uint64_t first = a[bit_lowest(mask)];
+    uint64_t first = a[bit_lowest(mask)],
+             keep = in->flags & IF_WRAP ? UINT32_MAX : UINT64_MAX;
     for (int i = 0; i < LANES; i++)
-        a[i] = mask >> i & 1 ? a[i] : first;
+        a[i] = (mask >> i & 1 ? a[i] : first) & keep;
 }
 
 /* -- checks -- */
@@ -73,6 +78,8 @@ mem_global_ok(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     if (dev_find(w->cta->grid->mem, a[bit_lowest(mask)], &r) && !r.dead &&
         r.size >= bytes)
         *cache = (struct mem_range){r.addr, r.addr + r.size - bytes};
+    if (in->flags & IF_WRAP && cache->last > UINT32_MAX)
+        cache->last = UINT32_MAX; /* what wraps is not to hit it */
     FOR_BITS(i, mask)
     if ((a[i] - cache->lo > cache->last - cache->lo || cache->lo > cache->last ||
          a[i] & (bytes - 1)) &&
@@ -260,6 +267,25 @@ load_lanes(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         mem_put_element(w, in, e, mask, v[e]);
 }
 
+/* Lanes that read in the guard of an allocation. */
+static void
+load_guarded(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+             const uint64_t *a)
+{
+    for (unsigned e = 0; e < in->nvec; e++) {
+        uint64_t v[LANES] = {0};
+        FOR_BITS(i, mask)
+        guard_copy(w->cta->grid->mem, a[i] + e * in->esize, &v[i], in->esize);
+        mem_put_element(w, in, e, mask, v);
+    }
+}
+
+static void
+wait_guarded(const struct log_entry *e)
+{
+    load_guarded(e->w, e->in, e->mask, e->a);
+}
+
 static void
 wait_load(const struct log_entry *e)
 {
@@ -282,14 +308,19 @@ mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
            struct exec_step *s)
 {
     struct exec_access *x = &s->access;
+    uint32_t zone = 0;
     mem_resolve(w, in, mask, x);
     s->has_access = true;
-    if (!mem_allowed(w, in, mask, x))
+    if (!mem_allowed(w, in, mask, x) && !guard_lanes(w, in, mask, x, x->bytes, &zone))
         return mem_blame(w, in, mask, x, x->bytes);
-    uint32_t later = waiting(w, x, mask);
+    uint32_t later = waiting(w, x, mask & ~zone);
     if (later)
         log_add(w, in, later, wait_load, SHAPE_ALL, x->addr, 0);
-    load_lanes(w, in, mask & ~later, x, x->addr);
+    load_lanes(w, in, mask & ~zone & ~later, x, x->addr);
+    if (zone && w->cta->log)
+        log_add(w, in, zone, wait_guarded, SHAPE_ALL, x->addr, 0);
+    else if (zone)
+        load_guarded(w, in, zone, x->addr);
     return EXEC_OK;
 }
 
@@ -633,6 +664,9 @@ decode_address(struct decoder *d, const struct ptx_operand *o, unsigned space)
             return decode_refuse(d, "an address register has 32 or 64 bits");
     }
     x->space = (uint8_t)space;
+    if ((space != PTX_SPACE_NONE && space != PTX_SPACE_GLOBAL) ||
+        d->fi->f->module->address_size == 32)
+        x->flags |= IF_WRAP;
     return true;
 }
 

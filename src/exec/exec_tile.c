@@ -60,9 +60,11 @@ tile_access(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask
     if (p->kind == TILE_WMMA) {
         unsigned lane = (unsigned)bit_lowest(mask);
         uint64_t base = x->addr[lane], stride = line_stride(w, p, lane);
+        uint64_t keep = in->flags & IF_WRAP ? UINT32_MAX : UINT64_MAX;
         uint32_t each = p->lines * p->bytes / LANES;
         for (uint32_t i = 0; i < LANES; i++)
-            x->addr[i] = base + i * each / p->bytes * stride + i * each % p->bytes;
+            x->addr[i] =
+                (base + i * each / p->bytes * stride + i * each % p->bytes) & keep;
         x->bytes = (uint8_t)each;
         x->mask = FULL_MASK;
     } else {
@@ -83,19 +85,24 @@ tile_access(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask
     x->space = (uint8_t)first;
 }
 
-/* Checks the access, which must be to global or shared memory; *host is its base. */
+/* Checks the access, which must be to global or shared memory; *host is its base. *zone:
+ * lanes that read in the guard of an allocation. */
 static enum exec_result
 check(struct exec_warp *w, const struct exec_inst *in, const struct exec_access *x,
-      uint8_t **host)
+      uint8_t **host, uint32_t *zone)
 {
+    *zone = 0;
     if (x->space != PTX_SPACE_GLOBAL && x->space != PTX_SPACE_SHARED)
         return fault(
             w, in, 0, NULL,
             "matrices are loaded from and stored to global or shared memory only");
     FOR_BITS(i, x->mask)
     for (unsigned k = 0; k < x->bytes; k += 16)
-        if (!mem_lane_ok(w, x->space, x->addr[i] + k, x->bytes < 16 ? x->bytes : 16))
+        if (!mem_lane_ok(w, x->space, x->addr[i] + k, x->bytes < 16 ? x->bytes : 16)) {
+            if (*zone || guard_lanes(w, in, x->mask, x, x->bytes, zone))
+                continue;
             return fault_memory(w, in, (unsigned)i, x->space, x->addr[i] + k);
+        }
     *host = host_base(w, x->space);
     return EXEC_OK;
 }
@@ -149,7 +156,8 @@ h_wmma(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     tile_access(w, in, mask, x);
     s->has_access = true;
     uint8_t *host, tile[MAX_TILE];
-    if (check(w, in, x, &host) != EXEC_OK)
+    uint32_t zone;
+    if (check(w, in, x, &host, &zone) != EXEC_OK)
         return EXEC_FAULT;
     const struct fragment *f = &p->f;
     unsigned n = (unsigned)f->nregs * f->per_reg;
@@ -167,7 +175,10 @@ h_wmma(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         return EXEC_OK;
     }
     for (unsigned i = 0; i < LANES; i++)
-        memcpy(tile + i * x->bytes, host + x->addr[i], x->bytes);
+        if (zone >> i & 1)
+            guard_copy(w->cta->grid->mem, x->addr[i], tile + i * x->bytes, x->bytes);
+        else
+            memcpy(tile + i * x->bytes, host + x->addr[i], x->bytes);
     FOR_BITS(lane, mask)
     for (unsigned k = 0; k < f->nregs; k++) {
         uint64_t v = 0;
@@ -216,7 +227,8 @@ h_rows(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     tile_access(w, in, mask, x);
     s->has_access = true;
     uint8_t *host, m[8][16];
-    if (check(w, in, x, &host) != EXEC_OK)
+    uint32_t zone;
+    if (check(w, in, x, &host, &zone) != EXEC_OK)
         return EXEC_FAULT;
     /* Registers are written after all rows are read: the address may be one of them. */
     uint32_t v[4][LANES];

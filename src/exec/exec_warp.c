@@ -80,8 +80,8 @@ h_vote(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 }
 
 /* s[0]: a, s[1]: b, s[2]: c, s[3]: member mask; d[0], d[1]: predicate or REF_NONE. A lane
- * that reads from one which does not execute gets its own value (undefined in the ISA).
- */
+ * that reads from one in range which does not execute gets 0: undefined in the ISA, what
+ * cards do (docs/ptx.md). Out of range it gets its own value. */
 static enum exec_result
 h_shfl(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
        struct exec_step *s)
@@ -112,9 +112,9 @@ h_shfl(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             ok = j <= max;
             break;
         }
-        if (!ok || !(mask >> j & 1))
+        if (!ok)
             j = i;
-        tmp[i] = a[j];
+        tmp[i] = mask >> j & 1 ? a[j] : 0;
         pred |= (uint32_t)ok << i;
     }
     if (in->d[0] != REF_NONE) {

@@ -37,6 +37,7 @@ struct dev_mem {
     struct region device,
         shared; /* shared: host memory of a unified memory, else empty */
     uint64_t generation;
+    uint64_t guard; /* bytes around an allocation that can be read */
     uint64_t code_top;
     struct tex_table *textures;  /* made on first use */
     struct dev_heap *heap;       /* likewise */
@@ -126,11 +127,19 @@ find_at(const struct dev_mem *m, uint64_t addr)
     return (ptrdiff_t)lo - 1;
 }
 
-/* Bytes of address space a range of `size` occupies. */
+/* Bytes of address space a range of `size` occupies, with the guard behind it. */
 static uint64_t
-extent(uint64_t size)
+extent(const struct dev_mem *m, uint64_t size)
 {
-    return (size + DEV_ALIGN - 1) / DEV_ALIGN * DEV_ALIGN;
+    return (size + m->guard + DEV_ALIGN - 1) / DEV_ALIGN * DEV_ALIGN;
+}
+
+/* Where the address space of the region's range number i ends. */
+static uint64_t
+range_end(const struct dev_mem *m, const struct region *g, size_t i)
+{
+    return i + 1 < m->range.n && m->range.v[i + 1].addr < g->end ? m->range.v[i + 1].addr
+                                                                 : g->top;
 }
 
 static void
@@ -155,7 +164,7 @@ remove_ranges(struct dev_mem *m, size_t at, size_t n)
 static uint64_t
 reuse(struct dev_mem *m, struct region *g, uint64_t size)
 {
-    uint64_t need = extent(size);
+    uint64_t need = extent(m, size);
     for (size_t i = (size_t)(find_at(m, g->start - 1) + 1);
          i < m->range.n && m->range.v[i].addr < g->end; i++) {
         if (!m->range.v[i].dead)
@@ -163,7 +172,7 @@ reuse(struct dev_mem *m, struct region *g, uint64_t size)
         size_t j = i;
         uint64_t start = m->range.v[i].addr, end = start;
         while (j < m->range.n && m->range.v[j].dead && m->range.v[j].addr < g->end) {
-            end = m->range.v[j].addr + extent(m->range.v[j].size);
+            end = range_end(m, g, j);
             j++;
         }
         if (end == g->top && /* the run may grow into fresh space */
@@ -191,10 +200,10 @@ take(struct dev_mem *m, struct region *g, uint64_t size)
     if (!size || size > g->end - g->start)
         return 0;
     uint64_t addr = g->top;
-    if (g->end - g->top >= extent(size)) {
+    if (g->end - g->top >= extent(m, size)) {
         insert_range(m, (size_t)(find_at(m, addr) + 1),
                      (struct dev_range){addr, size, false});
-        g->top += extent(size);
+        g->top += extent(m, size);
     } else {
         addr = reuse(m, g, size);
         if (!addr)
@@ -347,6 +356,28 @@ dev_set(struct dev_mem *m, uint64_t addr, int value, uint64_t n)
         return false;
     memset(dev_host(m, addr), value, n);
     return true;
+}
+
+void
+dev_set_guard(struct dev_mem *m, uint64_t bytes)
+{
+    m->guard = bytes;
+}
+
+uint64_t
+dev_guard(const struct dev_mem *m)
+{
+    return m->guard;
+}
+
+bool
+dev_guarded(const struct dev_mem *m, uint64_t addr)
+{
+    struct dev_range r;
+    if (!m->guard || !dev_nearest(m, addr, &r))
+        return false;
+    return addr < r.addr ? r.addr - addr <= m->guard
+                         : addr >= r.addr + r.size && addr - (r.addr + r.size) < m->guard;
 }
 
 uint64_t

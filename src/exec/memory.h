@@ -51,6 +51,13 @@ bool dev_find(const struct dev_mem *m, uint64_t addr, struct dev_range *r);
 /* The live allocation nearest to addr; false if there is none. */
 bool dev_nearest(const struct dev_mem *m, uint64_t addr, struct dev_range *r);
 
+/* So many bytes before and behind each allocation can be read by kernels, as 0
+ * (exec_guard.c): allocations made from now on lie that far apart. At first 0. */
+void dev_set_guard(struct dev_mem *m, uint64_t bytes);
+uint64_t dev_guard(const struct dev_mem *m);
+/* Whether the byte, which is in no live allocation, is that near to one. */
+bool dev_guarded(const struct dev_mem *m, uint64_t addr);
+
 /* Host copies; false (nothing copied) unless the whole range lies in one live allocation.
  */
 bool dev_write(struct dev_mem *m, uint64_t addr, const void *src, uint64_t n);

@@ -6,6 +6,7 @@
 
 #include "analysis/usage.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "exec/heap.h"
 #include "exec/texture.h"
 #include "machine/occupancy.h"
@@ -17,6 +18,9 @@
 
 /* Address space for host memory of a unified device; untouched pages cost nothing. */
 #define HOST_SPACE ((uint64_t)64 << 30)
+
+/* Generic addresses begin far enough below global memory. */
+enum { MAX_GUARD = 16 << 20 };
 
 /* Tells the caller how far the launch is; false: it is to stop. */
 static bool
@@ -68,6 +72,11 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
     dev->mem = dev->options.unified ? dev_mem_new_unified(capacity, HOST_SPACE)
                                     : dev_mem_new(capacity);
     bool ok = machine_check(dev->machine, diag);
+    if (ok && dev->options.guard > MAX_GUARD)
+        ok = diag_error(diag, "a guard of %llu bytes is more than 16 MiB, the most",
+                        (unsigned long long)dev->options.guard);
+    if (dev->mem)
+        dev_set_guard(dev->mem, dev->options.guard);
     if (ok && !dev->mem) {
         ok = false;
         diag_error(diag,
@@ -135,6 +144,7 @@ allot_device_free(struct allot_device *dev)
     rt_arrays_free(dev);
     drop_results(dev);
     vec_free(&dev->results);
+    vec_free(&dev->warned);
     if (dev->gpu)
         timing_gpu_free(dev->gpu);
     if (dev->mem)
@@ -599,6 +609,22 @@ allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
     return n;
 }
 
+/* Has this instruction not been warned of yet? */
+static bool
+first_warning(void *user, const char *kernel, const struct diag_loc *loc)
+{
+    struct allot_device *dev = user;
+    struct hash h = hash_start();
+    hash_text(&h, kernel);
+    hash_bytes(&h, &loc->line, sizeof loc->line);
+    hash_bytes(&h, &loc->col, sizeof loc->col);
+    for (size_t i = 0; i < dev->warned.n; i++)
+        if (dev->warned.v[i] == (uint64_t)h.v)
+            return false;
+    *vec_push(&dev->warned) = (uint64_t)h.v;
+    return true;
+}
+
 const struct allot_result *
 allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allot_diag *d)
 {
@@ -642,6 +668,7 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     double t0 = clock_seconds(CLOCK_MONOTONIC);
     bool ok = run(dev, &g, &k, r, diag);
     r->seconds = clock_seconds(CLOCK_MONOTONIC) - t0;
+    exec_guard_warnings(&g, first_warning, dev);
     if (ok) {
         dev->failure = ALLOT_OK;
         r->kernel = xstrdup(l->kernel);

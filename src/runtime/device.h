@@ -38,6 +38,7 @@ struct allot_device {
     VEC(struct loaded_module *) modules;
     VEC(struct allot_result *) results;
     VEC(struct allot_array *) arrays; /* live ones */
+    VEC(uint64_t) warned;             /* instructions that read in guards, hashed */
     uint64_t launches;
     uint64_t workspace;         /* of cooperative launches, 0: none yet */
     enum allot_failure failure; /* of the last launch */

@@ -231,10 +231,9 @@ static bool
 check_units(const struct run *r, struct diag_sink *diag)
 {
     const struct exec_prog *p = r->grid->prog;
-    const struct ptx_module *m = p->entry->module;
     for (uint32_t i = 0; i < p->ninst && !r->g->m->unit.tensor; i++)
         if (p->st[i].unit == PTX_UNIT_TENSOR) {
-            struct diag_loc loc = {m->file, m->text, p->st[i].line, p->st[i].col, 0};
+            struct diag_loc loc = exec_loc(p, i);
             struct diag *d =
                 diag_add(diag, DIAG_ERROR, &loc,
                          "kernel '%s': this machine has no tensor cores to run %s on",
@@ -254,9 +253,16 @@ plan_launch(struct run *r, const struct occ_kernel *k, struct diag_sink *diag)
     struct occ_kernel kernel = *k;
     if (m->residency.regs_per_thread)
         kernel.registers = m->residency.regs_per_thread;
-    if (!r->g->residency->plan(m, &kernel, &r->plan, diag))
-        return false;
     const struct ptx_func *f = r->grid->prog->entry;
+    if (!r->g->residency->plan(m, &kernel, &r->plan, diag)) {
+        const struct exec_dim b = r->grid->block;
+        struct diag_loc loc = {f->module->file, f->module->text, f->line, f->col, 0};
+        diag_add(diag, DIAG_NOTE, &loc,
+                 "in the launch of kernel '%s' with blocks of (%u,%u,%u) threads, %u "
+                 "registers a thread, %u bytes of scratchpad a block",
+                 f->name, b.x, b.y, b.z, kernel.registers, kernel.scratchpad);
+        return false;
+    }
     if (r->g->residency->physical && !f->registers &&
         r->plan.blocks != r->plan.baseline) {
         struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
@@ -304,21 +310,73 @@ explain(const struct run *r, struct strbuf *out)
                       (unsigned long long)r->dispatch.left);
 }
 
+/* An error that ends the launch, placed where one warp is that has not ended (the first of
+ * them in the order of SMs; best one at a barrier), which the message goes on to name. */
+static struct diag *
+say_where(const struct run *r, const char *text, const char *more)
+{
+    const struct exec_warp *at = NULL;
+    struct diag_loc loc = {0};
+    struct strbuf b = {0};
+    for (unsigned i = 0; i < r->g->m->sm.count; i++)
+        for (unsigned k = 0; k < r->plan.blocks; k++) {
+            const struct exec_cta *c = r->sm[i].cta[k];
+            for (uint32_t j = 0; c && j < c->nwarps; j++) {
+                const struct exec_warp *w = &c->warp[j];
+                if (w->state != EXEC_DONE &&
+                    (!at || (w->state == EXEC_BARRIER && at->state != EXEC_BARRIER)))
+                    at = w;
+            }
+        }
+    strbuf_addz(&b, text);
+    uint32_t pc = 0;
+    if (at) {
+        pc = at->state == EXEC_BARRIER ? at->barrier_pc : at->pc;
+        loc = exec_loc(r->grid->prog, pc);
+        strbuf_printf(&b, "; block (%u,%u,%u) warp %u was here", at->cta->ctaid.x,
+                      at->cta->ctaid.y, at->cta->ctaid.z, at->index);
+    }
+    strbuf_addz(&b, more);
+    struct diag *d = diag_add(r->diag, DIAG_ERROR, at ? &loc : NULL, "%s", b.s);
+    if (at)
+        exec_note_source(r->grid->prog, pc, r->diag);
+    strbuf_free(&b);
+    return d;
+}
+
 static bool
 stuck(const struct run *r)
 {
-    struct strbuf b = {0};
+    struct strbuf b = {0}, text = {0};
+    strbuf_addz(&b, ". Who waits for what:\n");
     explain(r, &b);
     while (b.n && b.s[b.n - 1] == '\n')
         b.s[--b.n] = 0;
-    diag_error(r->diag,
-               "kernel '%s' is stuck at cycle %llu: %llu of %llu blocks have ended and "
-               "nothing can ever move again. Who waits for what:\n%s",
-               r->grid->prog->entry->name, (unsigned long long)(r->g->now - r->start),
-               (unsigned long long)r->done, (unsigned long long)r->blocks,
-               b.s ? b.s : "");
+    strbuf_printf(&text,
+                  "kernel '%s' is stuck at cycle %llu: %llu of %llu blocks have ended and "
+                  "nothing can ever move again",
+                  r->grid->prog->entry->name, (unsigned long long)(r->g->now - r->start),
+                  (unsigned long long)r->done, (unsigned long long)r->blocks);
+    say_where(r, text.s, b.s);
+    strbuf_free(&text);
     strbuf_free(&b);
     r->grid->failure = ALLOT_STUCK;
+    return false;
+}
+
+/* Says that the launch has come to a limit; false. */
+static bool
+over_limit(const struct run *r, uint64_t n, const char *what)
+{
+    struct strbuf b = {0};
+    strbuf_printf(&b,
+                  "kernel '%s' stopped after %llu %s, the limit; %llu of %llu blocks had "
+                  "ended",
+                  r->grid->prog->entry->name, (unsigned long long)n, what,
+                  (unsigned long long)r->done, (unsigned long long)r->blocks);
+    struct diag *d = say_where(r, b.s, "");
+    diag_hint(r->diag, d, "raise the limit if the kernel is only long");
+    strbuf_free(&b);
     return false;
 }
 
@@ -327,32 +385,14 @@ static bool
 within_limits(struct run *r)
 {
     struct timing_gpu *g = r->g;
-    struct diag_sink *diag = r->diag;
     uint64_t cycles = g->now - r->start;
-    const char *name = r->grid->prog->entry->name;
-    if (g->opt.max_cycles && cycles >= g->opt.max_cycles) {
-        struct diag *d =
-            diag_add(diag, DIAG_ERROR, NULL,
-                     "kernel '%s' stopped after %llu cycles, the limit; %llu of "
-                     "%llu blocks had ended",
-                     name, (unsigned long long)cycles, (unsigned long long)r->done,
-                     (unsigned long long)r->blocks);
-        diag_hint(diag, d, "raise the limit if the kernel is only long");
-        return false;
-    }
+    if (g->opt.max_cycles && cycles >= g->opt.max_cycles)
+        return over_limit(r, cycles, "cycles");
     r->issued = 0;
     for (unsigned i = 0; g->opt.max_instructions && i < g->m->sm.count; i++)
         r->issued += g->stats[i].s.warp_instructions;
-    if (g->opt.max_instructions && r->issued >= g->opt.max_instructions) {
-        struct diag *d =
-            diag_add(diag, DIAG_ERROR, NULL,
-                     "kernel '%s' stopped after %llu warp instructions, the "
-                     "limit; %llu of %llu blocks had ended",
-                     name, (unsigned long long)r->issued, (unsigned long long)r->done,
-                     (unsigned long long)r->blocks);
-        diag_hint(diag, d, "raise the limit if the kernel is only long");
-        return false;
-    }
+    if (g->opt.max_instructions && r->issued >= g->opt.max_instructions)
+        return over_limit(r, r->issued, "warp instructions");
     return true;
 }
 

@@ -489,8 +489,9 @@ explain_warp(const struct sm *s, unsigned w, struct strbuf *out)
                       bitset_has(s->finishing, w) ? ", not yet retired" : "",
                       s->warp[w].flight_n, ldst_outstanding(s->ldst, w));
     else {
-        const struct exec_static *st = &s->prog->grid->prog->st[ew->pc];
-        strbuf_printf(out, "line %u (%s): ", st->line, ptx_ops[st->op].mnemonic);
+        const struct exec_prog *p = s->prog->grid->prog;
+        strbuf_printf(out, "line %u (%s): ", exec_loc(p, ew->pc).line,
+                      ptx_ops[p->st[ew->pc].op].mnemonic);
         if (c->fence & bit)
             strbuf_printf(out, "at a fence, %u memory operations not acknowledged\n",
                           ldst_outstanding(s->ldst, w));

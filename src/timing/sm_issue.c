@@ -115,12 +115,11 @@ broken_rule(struct sm *s, unsigned w)
 {
     const struct exec_warp *ew = s->warp[w].ew;
     const struct exec_cta *c = ew->cta;
-    const struct exec_static *st = &s->prog->grid->prog->st[ew->pc];
-    struct ptx_module *m = s->prog->grid->prog->entry->module;
-    struct diag_loc loc = {m->file, m->text, st->line, st->col, 0};
+    struct diag_loc loc = exec_loc(s->prog->grid->prog, ew->pc);
     diag_add(c->diag, DIAG_ERROR, &loc, "kernel '%s', block (%u,%u,%u), warp %u: %s",
              s->prog->grid->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z,
              ew->index, s->res_view.fault);
+    exec_note_source(s->prog->grid->prog, ew->pc, c->diag);
     s->failure = ALLOT_FAULT_OTHER;
     s->fault = true;
 }

@@ -194,6 +194,15 @@ check "instruction limit" 1 "$allot" run "$in/saxpy.ptx" -f --grid 4 --block 256
     --arg buf:4096 --arg buf:4096 --arg 1024 --max-instructions 10
 check "cycle limit" 1 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 1 \
     --arg buf:4096 --arg buf:4096 --arg 1024 --max-cycles 10
+has err "saxpy.ptx:"
+has err "was here"
+check "a guard" 0 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 2 --guard 4096 \
+    --arg buf:1000xf32,init=1 --arg buf:1024xf32,init=1,show=2 --arg 1024
+has err "warning: kernel 'saxpy': 24 reads outside of allocations gave 0"
+has out " 3 3"
+check "a guard stops no stores" 1 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 2 \
+    --guard 4096 --arg buf:1024xf32 --arg buf:1000xf32 --arg 1024
+has err "(parameter 3, '"
 for n in 150 200 205 210 230 260; do # awake and asleep when the limit comes
     check "cycle limit $n" 1 "$allot" run vecadd -m a100 --quick --max-cycles $n
     has err "stopped after $n cycles, the limit"

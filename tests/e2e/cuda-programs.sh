@@ -60,7 +60,7 @@ for p in "$build"/programs/clang/* "$build"/programs/nvcc/*; do
     has err "launches"
     check "$n, functional" 0 "$allot" exec --functional --machine gtx480 "$p"
 done
-for n in memory streams templates cooperative textures texrefs opengl; do
+for n in memory streams templates cooperative textures texrefs opengl partial_warps careless; do
     case $programs in *clang/$n*) ;; *) fail "there is no program clang/$n" ;; esac
 done
 case $programs in
@@ -184,6 +184,65 @@ check "wrong machine" 1 "$allot" exec --machine gtx4800 "$p"
 check "output in no folder" 1 "$allot" exec --json nowhere/s.json "$p"
 check "a limit" 1 "$allot" exec --max-cycles 10 "$p"
 has err "stopped after 10 cycles"
+
+# -- launches that come to nothing are not overlooked --
+p=$build/programs/clang/careless
+for mode in "" --functional; do
+    store=
+    [ "$mode" ] || store="--db fault.db"
+    # shellcheck disable=SC2086 # words
+    check "a fault $mode" 1 "$allot" exec $mode $store --json s.json "$p" fault
+    has out "careless: success"
+    has err "the program's PTX:"
+    has err "global store of 4 bytes at"
+    has err "(parameter 1, '_Z4fillPiii_param_0'), which end"
+    has err "launch 2, of fill(int*, int, int), failed (cudaErrorIllegalAddress): the program's"
+    has err "took no notice and ended with status 0"
+    has s.json '"check": "failed"'
+    has s.json '"exit_status": 0'
+    has s.json '"reason": "launch 2, of _Z4fillPiii, failed (cudaErrorIllegalAddress)'
+    has s.json '"outcome": "failed"'
+done
+check "a fault, stored" 0 "$allot" results list --state failed --db fault.db
+has out "careless"
+check "reset at the end" 1 "$allot" exec --no-table "$p" "fault, reset at the end"
+has err "took no notice"
+check "a new start" 0 "$allot" exec --json s.json "$p" "fault, new start"
+lacks err "took no notice"
+has err "launch 2, of fill(int*, int, int), failed"
+has s.json '"check": "passed"'
+has s.json '"noticed": true'
+check "refused" 1 "$allot" exec --json s.json "$p" refused
+has err "a block of (2048,1,1) threads, but a100 allows (1024,1024,64) and 1024 in all"
+has err "1048576 bytes of dynamic and 256 of static shared memory, but a block has at most"
+has err "a grid of (1,70000,1) blocks, but a100 allows (2147483647,65535,65535)"
+[ "$(grep -c '^allot: kernel.*a block of (2048' err)" = 1 ] || fail "$name: explained once" err
+has err "launch 2, of fill(int*, int, int), was refused (cudaErrorInvalidConfiguration)"
+has err "and 2 more with this error"
+has s.json '"check": "failed"'
+has s.json '"outcome": "refused"'
+check "refused, and the program asked" 0 "$allot" exec --no-table --json s.json "$p" "refused, asked"
+has err "(sm.max_block_threads). Launch more and smaller blocks"
+lacks err "allot exec:"
+has s.json '"check": "passed"'
+
+# -- reads outside an allocation: refused, or 0 and one warning --
+check "a row above" 1 "$allot" exec "$p" "row above"
+has err "global load of 4 bytes at"
+check "a guard that is too small" 1 "$allot" exec --guard 63 "$p" "row above"
+for mode in "" --functional "--threads 2"; do
+    # shellcheck disable=SC2086 # words
+    check "a guard $mode" 0 "$allot" exec $mode --no-table --guard 64 --json s.json "$p" "row above"
+    has out "first 5, seventeenth 10"
+    has err "16 reads outside of allocations gave 0; the first is of block (0,0,0), thread (0,0,0)"
+    has err "ld.global.u32"
+    [ "$(grep -c warning err)" = 1 ] || fail "$name: one warning" err
+    has s.json '"guard": "64"'
+    has s.json '"check": "passed"'
+done
+check "a guard stops no stores" 1 "$allot" exec --no-table --guard 64 "$p" fault
+has err "global store of 4 bytes at"
+check "no number" 2 "$allot" exec --guard 1m "$p"
 
 # -- programs that cannot run are told so before they start --
 if command -v nvcc >/dev/null 2>&1; then

@@ -51,7 +51,7 @@ whole_diagnostic(void **state)
               "test.ptx:10:1: error: kernel 'k', block (0,0,0), thread (30,0,0): global "
               "load of "
               "4 bytes at 0x10000080 is out of bounds: nearest allocation: 128 bytes at "
-              "0x10000000, which ends right before it\n"
+              "0x10000000 (parameter 2, 'p'), which ends right before it\n"
               "    ld.global.u32 %r1, [%d2+8];\n"
               "    ^\n");
     kit_free(&k);
@@ -63,7 +63,7 @@ out_of_bounds(void **state)
     expect_buf(
         BODY("", "ld.global.u32 %r1, [%d2+8];"), 4096, 33, 1024,
         "kernel 'k', block (0,0,0), thread (1022,0,0): global load of 4 bytes at "
-        "0x10001000 is out of bounds: nearest allocation: 4096 bytes at 0x10000000, "
+        "0x10001000 is out of bounds: nearest allocation: 4096 bytes at 0x10000000 (parameter 2, 'p'), "
         "which ends right before it");
 }
 
@@ -73,26 +73,27 @@ out_of_bounds_kinds(void **state)
     expect_buf(
         BODY("", "st.global.u32 [%d2+4], %r0;"), 128, 2, 32,
         "kernel 'k', block (0,0,0), thread (31,0,0): global store of 4 bytes at "
-        "0x10000080 is out of bounds: nearest allocation: 128 bytes at 0x10000000, "
+        "0x10000080 is out of bounds: nearest allocation: 128 bytes at 0x10000000 (parameter 2, 'p'), "
         "which ends right before it");
-    expect_buf(BODY("", "st.global.u32 [%d2+-64], %r0;"), 128, 2, 16,
-               "kernel 'k', block (0,0,0), thread (0,0,0): global store of 4 bytes at "
-               "0xfffffc0 is out of bounds: nearest allocation: 128 bytes at 0x10000000, "
-               "which starts 64 bytes above");
+    expect_buf(
+        BODY("", "st.global.u32 [%d2+-64], %r0;"), 128, 2, 16,
+        "kernel 'k', block (0,0,0), thread (0,0,0): global store of 4 bytes at "
+        "0xfffffc0 is out of bounds: nearest allocation: 128 bytes at 0x10000000 (parameter 2, 'p'), "
+        "which starts 64 bytes above");
     expect_buf(
         BODY("", "atom.global.add.u32 %r1, [%d2+1024], 1;"), 128, 1, 1,
         "kernel 'k', block (0,0,0), thread (0,0,0): global atomic of 4 bytes at "
-        "0x10000400 is out of bounds: nearest allocation: 128 bytes at 0x10000000, "
+        "0x10000400 is out of bounds: nearest allocation: 128 bytes at 0x10000000 (parameter 2, 'p'), "
         "which ended 896 bytes below");
     expect_buf(
         BODY("", "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d0];"), 12, 1, 1,
         "kernel 'k', block (0,0,0), thread (0,0,0): global load of 16 bytes at "
-        "0x10000000 is out of bounds: nearest allocation: 12 bytes at 0x10000000, of "
+        "0x10000000 is out of bounds: nearest allocation: 12 bytes at 0x10000000 (parameter 2, 'p'), of "
         "which it overruns the end by 4 bytes");
     expect_buf(
         BODY("", "ld.u64 %d3, [%d0+8];"), 8, 1, 1,
         "kernel 'k', block (0,0,0), thread (0,0,0): global load of 8 bytes at "
-        "0x10000008 is out of bounds: nearest allocation: 8 bytes at 0x10000000, which "
+        "0x10000008 is out of bounds: nearest allocation: 8 bytes at 0x10000000 (parameter 2, 'p'), which "
         "ends right before it");
 }
 
@@ -156,7 +157,7 @@ use_after_free(void **state)
         k.diag.list[0]->message,
         "kernel 'k', block (0,0,0), thread (0,0,0): global load of 4 bytes at "
         "0x10000010 is a use after free: it lies 16 bytes into an allocation "
-        "of 128 bytes at 0x10000000 that was freed");
+        "of 128 bytes at 0x10000000 that was freed (parameter 2, 'p')");
     kit_free(&k);
 }
 
@@ -207,13 +208,16 @@ outside_scratchpad(void **state)
     expect(BODY(".shared .align 4 .b8 s[100];", "st.shared.u32 [%d1], %r0;"), 0, 2, 64,
            "kernel 'k', block (0,0,0), thread (25,0,0): shared store of 4 bytes at 0x64 "
            "is out "
-           "of bounds: the block's scratchpad has 100 bytes");
-    expect(BODY(".shared .align 4 .b8 s[100];",
-                "cvta.shared.u64 %d3, %d1; ld.u32 %r1, [%d3+40];"),
-           0, 2, 64,
-           "kernel 'k', block (0,0,0), thread (15,0,0): shared load of 4 bytes at 0x64 "
-           "(by a "
-           "generic address) is out of bounds: the block's scratchpad has 100 bytes");
+           "of bounds: the block's scratchpad has 100 bytes; nearest "
+           "is 's', 100 bytes at 0x0, which ends right before it");
+    expect(
+        BODY(".shared .align 4 .b8 s[100];",
+             "cvta.shared.u64 %d3, %d1; ld.u32 %r1, [%d3+40];"),
+        0, 2, 64,
+        "kernel 'k', block (0,0,0), thread (15,0,0): shared load of 4 bytes at 0x64 "
+        "(by a "
+        "generic address) is out of bounds: the block's scratchpad has 100 bytes; nearest "
+        "is 's', 100 bytes at 0x0, which ends right before it");
     expect(BODY("", "atom.shared.add.u32 %r1, [%d1], 1;"), 0, 1, 1,
            "kernel 'k', block (0,0,0), thread (0,0,0): shared atomic of 4 bytes at 0x0 "
            "is out "
@@ -245,7 +249,8 @@ outside_local_memory(void **state)
            0, 1, 32,
            "kernel 'k', block (0,0,0), thread (12,0,0): local store of 4 bytes at 0x30 "
            "is out "
-           "of bounds: the thread's local memory has 48 bytes");
+           "of bounds: the thread's local memory has 48 bytes; nearest is "
+           "'l', 40 bytes at 0x0, which ended 8 bytes below");
 }
 
 static void
@@ -258,14 +263,16 @@ outside_constants_and_parameters(void **state)
            0, 1, 1,
            "kernel 'k', block (0,0,0), thread (0,0,0): const load of 4 bytes at 0x10 is "
            "out of "
-           "bounds: constant memory has 16 bytes");
+           "bounds: constant memory has 16 bytes; nearest is 'c', 16 bytes at 0x0, "
+           "which ends right before it");
     expect(PTX_HEAD ".visible .entry k(.param .u64 out, .param .u64 p)\n{\n"
                     ".reg .u32 %r<4>;\n"
                     "ld.param.u32 %r1, [p+8];\nret;\n}\n",
            0, 1, 1,
            "kernel 'k', block (0,0,0), thread (0,0,0): param load of 4 bytes at 0x10 is "
            "out of "
-           "bounds: the parameter block has 16 bytes");
+           "bounds: the parameter block has 16 bytes; nearest is 'p', 8 bytes at "
+           "0x8, which ends right before it");
     expect(
         PTX_HEAD
         ".const .align 4 .b8 c[16];\n"
@@ -275,6 +282,78 @@ outside_constants_and_parameters(void **state)
         0, 1, 1,
         "kernel 'k', block (0,0,0), thread (0,0,0): const store of 4 bytes at 0x4 (by a "
         "generic address) writes read-only memory");
+}
+
+static void
+names_what_is_near(void **state)
+{
+    /* Behind the first variable's end is padding that belongs to none. */
+    expect(BODY(".shared .align 4 .b8 a[40]; .shared .align 4 .b8 b[20];",
+                "st.shared.u32 [b+24], %r0;"),
+           0, 1, 1,
+           "kernel 'k', block (0,0,0), thread (0,0,0): shared store of 4 bytes at 0x40 "
+           "is out of bounds: the block's scratchpad has 60 bytes; nearest is 'b', 20 "
+           "bytes at 0x28, which ended 4 bytes below");
+    expect(BODY(".shared .align 4 .b8 a[40]; .shared .align 4 .b8 b[20];",
+                "mov.u32 %r1, a; ld.shared.u32 %r2, [%r1+-8];"),
+           0, 1, 1,
+           "kernel 'k', block (0,0,0), thread (0,0,0): shared load of 4 bytes at "
+           "0xfffffff8 is out of bounds: the block's scratchpad has 60 bytes; nearest is "
+           "'a', 40 bytes at 0x0, which starts 8 bytes above");
+    expect(PTX_HEAD ".global .align 4 .b8 table[64];\n"
+                    ".visible .entry k(.param .u64 out, .param .u64 p)\n{\n"
+                    ".reg .u32 %r<4>;\nld.global.u32 %r1, [table+64];\nret;\n}\n",
+           0, 1, 1,
+           "kernel 'k', block (0,0,0), thread (0,0,0): global load of 4 bytes at "
+           "0x10000040 is out of bounds: nearest allocation: 64 bytes at 0x10000000 "
+           "(variable 'table'), which ends right before it");
+    /* A pointer in the middle of a structure. */
+    struct kit k;
+    kit_load(&k, PTX_HEAD ".visible .entry k(.param .align 8 .b8 s[24])\n{\n"
+                          ".reg .u64 %d<4>; .reg .u32 %r<4>;\nld.param.u64 %d1, [s+8];\n"
+                          "ld.global.u32 %r1, [%d1+128];\nret;\n}\n");
+    uint64_t a = kit_buf(&k, 128);
+    memcpy(k.params + 8, &a, 8);
+    assert_int_equal(
+        kit_launch(&k, (struct exec_dim){1, 1, 1}, (struct exec_dim){1, 1, 1}),
+        EXEC_FAULT);
+    assert_string_equal(
+        k.diag.list[0]->message,
+        "kernel 'k', block (0,0,0), thread (0,0,0): global load of 4 bytes at 0x10000080 "
+        "is out of bounds: nearest allocation: 128 bytes at 0x10000000 (parameter 1, "
+        "'s', byte 8), which ends right before it");
+    kit_free(&k);
+}
+
+/* Notes say which line of the source it was, in which function, inlined where. */
+static void
+names_the_source_line(void **state)
+{
+    struct kit k;
+    kit_load(&k,
+             PTX_HEAD ".visible .entry k(.param .u64 out)\n{\n"
+                      ".reg .u32 %r<4>;\n"
+                      ".loc 2 40 3\n"
+                      "mov.u32 %r0, 1;\n"
+                      ".loc 1 7 9, function_name $L__info_string0, inlined_at 2 41 5\n"
+                      "trap;\n"
+                      ".loc 2 42 1\nret;\n}\n"
+                      ".file 1 \"src/inner.h\"\n.file 2 \"src/outer.cu\", 1, 2\n");
+    kit_fault(&k, 1, 1,
+              "test.ptx:10:1: error: kernel 'k', block (0,0,0), thread (0,0,0): trap\n"
+              "    trap;\n"
+              "    ^\n"
+              "src/inner.h:7:9: note: written here\n"
+              "src/outer.cu:41:5: note: inlined here\n");
+    kit_free(&k);
+    /* A file without a name, a line 0 (made by the compiler): no note. */
+    kit_load(&k, PTX_HEAD ".visible .entry k(.param .u64 out)\n{\n"
+                          ".loc 3 40 3\ntrap;\nret;\n}\n.file 1 \"a.cu\"\n");
+    kit_fault(&k, 1, 1,
+              "test.ptx:7:1: error: kernel 'k', block (0,0,0), thread (0,0,0): trap\n"
+              "    trap;\n"
+              "    ^\n");
+    kit_free(&k);
 }
 
 static void
@@ -415,15 +494,17 @@ launch_errors(void **state)
         "the grid (1,65536,1) is larger than (2147483647,65535,65535) or has more than "
         "4294967295 blocks");
     LAUNCH(one, DIM(32, 0, 1), "the block (32,0,1) is empty");
-    LAUNCH(one, DIM(1025, 1, 1),
-           "the block (1025,1,1) is larger than (1024,1024,64) or has more than 1024 "
-           "threads");
-    LAUNCH(one, DIM(33, 32, 1),
-           "the block (33,32,1) is larger than (1024,1024,64) or has more than 1024 "
-           "threads");
+    LAUNCH(
+        one, DIM(1025, 1, 1),
+        "the block (1025,1,1) of 1025 threads is larger than (1024,1024,64) or has more than 1024 "
+        "threads");
+    LAUNCH(
+        one, DIM(33, 32, 1),
+        "the block (33,32,1) of 1056 threads is larger than (1024,1024,64) or has more than 1024 "
+        "threads");
     LAUNCH(
         one, DIM(1, 1, 65),
-        "the block (1,1,65) is larger than (1024,1024,64) or has more than 1024 threads");
+        "the block (1,1,65) of 65 threads is larger than (1024,1024,64) or has more than 1024 threads");
     k.g.params = NULL;
     LAUNCH(one, one, "its 2 parameters (16 bytes) are missing");
     k.g.params = k.params;
@@ -607,6 +688,8 @@ main(void)
         cmocka_unit_test(forgotten_dynamic_scratchpad),
         cmocka_unit_test(outside_local_memory),
         cmocka_unit_test(outside_constants_and_parameters),
+        cmocka_unit_test(names_what_is_near),
+        cmocka_unit_test(names_the_source_line),
         cmocka_unit_test(traps),
         cmocka_unit_test(barrier_misuse),
         cmocka_unit_test(waiting_for_ever),

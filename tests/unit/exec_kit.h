@@ -88,6 +88,21 @@ kit_use_variant(struct exec_prog *p, const char *name)
             }
 }
 
+/* Runs the tests once for every instruction-set variant of the fast forms that this
+ * processor has; how many failed. */
+#define KIT_RUN_VARIANTS(tests) kit_run_variants(tests, sizeof(tests) / sizeof *(tests))
+__attribute__((unused)) static int
+kit_run_variants(const struct CMUnitTest *tests, size_t n)
+{
+    const struct lane_variant *v[4];
+    int failed = 0;
+    for (size_t i = 0, have = lane_variants(v); i < have; i++) {
+        kit_variant = v[i]->name;
+        failed += _cmocka_run_group_tests(v[i]->name, tests, n, NULL, NULL);
+    }
+    return failed;
+}
+
 /* Parses and lays out; decodes the first kernel. */
 __attribute__((unused)) static bool
 kit_try(struct kit *k, const char *text)

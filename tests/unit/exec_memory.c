@@ -806,13 +806,5 @@ main(void)
         cmocka_unit_test(special_registers),
         cmocka_unit_test(vector_registers),
     };
-    /* once for every instruction-set variant of the fast forms that this processor has */
-    const struct lane_variant *v[4];
-    size_t n = lane_variants(v);
-    int failed = 0;
-    for (size_t i = 0; i < n; i++) {
-        kit_variant = v[i]->name;
-        failed += cmocka_run_group_tests_name(v[i]->name, tests, NULL, NULL);
-    }
-    return failed;
+    return KIT_RUN_VARIANTS(tests);
 }

@@ -92,6 +92,65 @@ shuffle_of_some_lanes(void **state)
     kit_free(&k);
 }
 
+/* The source lane never existed, has ended, or runs elsewhere: 0, and the predicate says
+ * only whether it is in range. One outside the member mask that executes the instruction
+ * gives its value. */
+static void
+shuffle_from_lanes_that_take_no_part(void **state)
+{
+    static const struct {
+        const char *code;
+        uint32_t takes_part; /* of the first warp */
+    } t[] = {
+        {"", 0xffffffff}, /* the second warp has 20 threads */
+        {"setp.ge.u32 %p2, %l, 9; @%p2 ret;\n", 0x1ff},
+        {"setp.ge.u32 %p2, %l, 9; @%p2 bra END;\n", 0x1ff},
+        {"and.b32 %r9, %l, 1; setp.eq.u32 %p2, %r9, 1; @%p2 bra END;\n", 0x55555555},
+    };
+    static const char *const modes[] = {"up", "down", "bfly", "idx"};
+    static const char *const masks[] = {"", ", %r8", ", 1", ", 0xffffffff"};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+        for (int m = 0; m < 4; m++)
+            for (int s = 0; s < 4; s++) {
+                /* A named lane that runs elsewhere is waited for. */
+                if (s == 3 && i >= 2)
+                    continue;
+                struct strbuf b = {0};
+                struct kit k;
+                kit_text(&b,
+                         PTX_HEAD
+                         ".visible .entry k(.param .u64 out, .param .u32 b)\n{\n" PROLOGUE
+                         "ld.param.u32 %r4, [b]; mad.lo.u32 %r6, %t, 17, 3;\n$s"
+                         "activemask.b32 %r8;\n"
+                         "shfl$s.$s.b32 %r7|%p1, %r6, %r4, $s$s;\n"
+                         "selp.u32 %r8, 0x10000, 0, %p1; or.b32 %r7, %r7, %r8;\n"
+                         "st.global.u32 [%d0], %r7;\nEND: ret;\n}\n",
+                         t[i].code, s ? ".sync" : "", modes[m], m ? "31" : "0", masks[s]);
+                kit_load(&k, b.s);
+                uint64_t out = kit_out(&k, 64 * 4);
+                for (uint32_t d = 0; d < 32; d++) {
+                    dev_set(k.mem, out, 0xee, 64 * 4);
+                    kit_param(&k, 1, d);
+                    kit_run(&k, 1, 52);
+                    uint32_t a[32];
+                    for (uint32_t n = 0; n < 64; n++) {
+                        uint32_t in =
+                            n < 32 ? t[i].takes_part : t[i].takes_part & 0xfffff;
+                        bool p;
+                        for (uint32_t l = 0; l < 32; l++)
+                            a[l] = in >> l & 1 ? (n / 32 * 32 + l) * 17 + 3 : 0;
+                        uint32_t v =
+                            shfl_ref(modes[m], a, (int)n % 32, d, m ? 31 : 0, &p);
+                        assert_int_equal(kit_u32(&k, out, n), in >> n % 32 & 1
+                                                                  ? v | (p ? 0x10000 : 0)
+                                                                  : 0xeeeeeeee);
+                    }
+                }
+                kit_free(&k);
+                strbuf_free(&b);
+            }
+}
+
 /* -- votes, matches, reductions -- */
 
 static void
@@ -372,6 +431,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shuffles),
         cmocka_unit_test(shuffle_of_some_lanes),
+        cmocka_unit_test(shuffle_from_lanes_that_take_no_part),
         cmocka_unit_test(votes),
         cmocka_unit_test(matches_and_reductions),
         cmocka_unit_test(elections),
