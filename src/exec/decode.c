@@ -199,7 +199,7 @@ find_zero_rows(struct decoder *d, const struct func_info *fi)
     struct live *live = live_new(fi->cfg);
     for (size_t i = 0; i < f->regs.n; i++) {
         const struct ptx_reg *r = &f->regs.v[i];
-        if (!r->vec && !bitset_has(live->in[0], i))
+        if (!r->vec && !live_at_start(live, 0, (uint32_t)i))
             continue;
         bool wide = ptx_type_bytes(r->type) == 8;
         for (unsigned c = 0; c < (r->vec ? r->vec : 1u); c++)
