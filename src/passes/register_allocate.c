@@ -16,7 +16,7 @@
 
 #include "analysis/register_check.h"
 
-enum { ROUNDS = 60, MAX_VIRTUAL = 60000 };
+enum { ROUNDS = 60 };
 
 /* -- names -- */
 
@@ -289,9 +289,6 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     if (!pass_arg_number(a, "max-registers", 1, RA_MAX_UNITS, &most, diag) ||
         !pass_arg_number(a, "sm-registers", 1024, 1 << 20, &sm, diag))
         return false;
-    if (f->regs.n > MAX_VIRTUAL)
-        return diag_error(diag, "%s has %zu registers, more than %d", f->name, f->regs.n,
-                          MAX_VIRTUAL);
     *changed = true;
     return allocate(f, limit_of(f, (uint32_t)most, (uint32_t)sm), a, diag);
 }
