@@ -213,12 +213,17 @@ limit_of(const struct ptx_func *f, uint32_t most, uint32_t sm_registers)
 
 /* -- the loop -- */
 
+/* NULL: so much more is live than there is room for that only spilling helps. */
 static struct ra_graph *
-colour_once(struct ra *a, uint32_t limit, struct cfg **cfg, struct live **live)
+colour_once(struct ra *a, struct cfg **cfg, struct live **live, uint32_t *live_units)
 {
+    uint32_t preds;
     ra_split_vectors(a);
     *cfg = cfg_new(a->f);
     *live = live_new(*cfg);
+    live_max(*live, live_units, &preds);
+    if (*live_units > RA_MAX_UNITS)
+        return NULL;
     struct ra_graph *g = ra_graph_new(a, *live);
     ra_colour(g, a->f, 0);
     return g;
@@ -249,9 +254,11 @@ allocate(struct ptx_func *f, uint32_t limit, const struct pass_args *args,
     for (int round = 0; round < ROUNDS && !ok && !stuck; round++) {
         struct cfg *cfg;
         struct live *live;
-        struct ra_graph *g = colour_once(&a, limit, &cfg, &live);
-        least = g->nunits < least ? g->nunits : least;
-        if (g->nunits <= limit) {
+        uint32_t units;
+        struct ra_graph *g = colour_once(&a, &cfg, &live, &units);
+        units = g ? g->nunits : units;
+        least = units < least ? units : least;
+        if (g && units <= limit) {
             rename_all(&a, g, cfg);
             ok = true;
         } else if (!ra_spill(&a, live, target)) {
