@@ -215,7 +215,8 @@ limit_of(const struct ptx_func *f, uint32_t most, uint32_t sm_registers)
 
 /* NULL: so much more is live than there is room for that only spilling helps. */
 static struct ra_graph *
-colour_once(struct ra *a, struct cfg **cfg, struct live **live, uint32_t *live_units)
+colour_once(struct ra *a, uint32_t limit, struct cfg **cfg, struct live **live,
+            uint32_t *live_units)
 {
     uint32_t preds;
     ra_split_vectors(a);
@@ -225,7 +226,7 @@ colour_once(struct ra *a, struct cfg **cfg, struct live **live, uint32_t *live_u
     if (*live_units > RA_MAX_UNITS)
         return NULL;
     struct ra_graph *g = ra_graph_new(a, *live);
-    ra_colour(g, a->f, 0);
+    ra_colour(g, a->f, limit);
     return g;
 }
 
@@ -255,7 +256,7 @@ allocate(struct ptx_func *f, uint32_t limit, const struct pass_args *args,
         struct cfg *cfg;
         struct live *live;
         uint32_t units;
-        struct ra_graph *g = colour_once(&a, &cfg, &live, &units);
+        struct ra_graph *g = colour_once(&a, limit, &cfg, &live, &units);
         units = g ? g->nunits : units;
         least = units < least ? units : least;
         if (g && units <= limit) {

@@ -587,7 +587,7 @@ move_to_friends(struct paint *p, int32_t *colour)
 }
 
 void
-ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t enough)
+ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit)
 {
     struct arena mem = {0};
     struct paint *p = ARENA_NEW(&mem, struct paint);
@@ -604,8 +604,9 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t enough)
     for (uint32_t q = 0; q < n; q++)
         first[q] = q; /* make_groups: vectors, then registers in order of number */
     uint64_t random = 1;
-    enough = enough > g->live_units ? enough : g->live_units;
-    for (int round = 0; round < ROUNDS && p->work < WORK; round++) {
+    /* Where more is live than may be used, only copies could help: no hard trying. */
+    int rounds = g->live_units > limit ? 4 : ROUNDS;
+    for (int round = 0; round < rounds && p->work < WORK; round++) {
         for (uint32_t q = 0; q < n; q++) {
             const struct ra_group *s = &g->group[q];
             int32_t c = 0;
@@ -655,7 +656,7 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t enough)
             memcpy(g->colour, colour, sizeof *colour * g->n);
             memcpy(best_order, order, sizeof *order * n);
         }
-        if (round >= 3 && best[0] <= enough && best[1] <= g->live_preds)
+        if (round >= 3 && best[0] <= g->live_units && best[1] <= g->live_preds)
             break;
     }
     g->nunits = best[0];
