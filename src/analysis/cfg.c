@@ -1,6 +1,7 @@
-/* cfg.c: basic blocks and (post-)dominators. Dominators: Cooper, Harvey, Kennedy, "A
- * Simple, Fast Dominance Algorithm" (2001), run forward for dominators and on the
- * reversed graph with a virtual exit for post-dominators. */
+/* cfg.c: basic blocks and (post-)dominators. Dominators: semidominators of Lengauer and
+ * Tarjan with path compression, then nearest common ancestors (Georgiadis, "Linear-Time
+ * Algorithms for Dominators and Related Problems", 2005, section 2.3, SNCA), run forward
+ * for dominators and on the reversed graph with a virtual exit for post-dominators. */
 #include "analysis/cfg.h"
 
 #include "base/bitset.h"
@@ -41,56 +42,110 @@ reverse_postorder(uint32_t n, const uint32_t *start, const uint32_t *to, uint32_
     return n - at;
 }
 
+/* A walk from the root: nodes are numbered as they are reached, and all that follows
+ * speaks of these numbers. */
+struct semi {
+    uint32_t *node, *num;  /* node of a number; number of a node + 1, 0: not reached */
+    uint32_t *parent;      /* in the tree of the walk; shortened as it is climbed */
+    uint32_t *semi, *best; /* semidominator; least one found between here and parent */
+    uint32_t *stack, n;
+};
+
+static void
+number_nodes(struct semi *s, const uint32_t *start, const uint32_t *to, uint32_t root,
+             uint32_t *next)
+{
+    uint32_t sp = 0;
+    s->num[root] = ++s->n;
+    s->node[0] = root;
+    next[root] = start[root];
+    s->stack[sp++] = root;
+    while (sp) {
+        uint32_t v = s->stack[sp - 1];
+        if (next[v] == start[v + 1]) {
+            sp--;
+            continue;
+        }
+        uint32_t t = to[next[v]++];
+        if (s->num[t])
+            continue;
+        s->parent[s->n] = s->num[v] - 1;
+        s->node[s->n] = t;
+        s->num[t] = ++s->n;
+        next[t] = start[t];
+        s->stack[sp++] = t;
+    }
+}
+
+/* Of the nodes from v up to the first that is below `done`: the one with the least
+ * semidominator. The path is shortened on the way. */
+static uint32_t
+climb(struct semi *s, uint32_t v, uint32_t done)
+{
+    uint32_t sp = 0;
+    if (s->parent[v] < done)
+        return s->best[v];
+    for (; s->parent[v] >= done; v = s->parent[v])
+        s->stack[sp++] = v;
+    while (sp) {
+        uint32_t above = v;
+        v = s->stack[--sp];
+        s->parent[v] = s->parent[above];
+        if (s->semi[s->best[above]] < s->semi[s->best[v]])
+            s->best[v] = s->best[above];
+    }
+    return s->best[v];
+}
+
 void
 cfg_idoms(uint32_t n, const uint32_t *start, const uint32_t *to, uint32_t root,
           int32_t *idom)
 {
-    uint32_t *order = xcalloc(n, sizeof *order);
-    int32_t *num = xcalloc(n, sizeof *num); /* place in `order`, -1: not reached */
-    uint32_t nr = reverse_postorder(n, start, to, root, order);
-    for (uint32_t v = 0; v < n; v++)
-        num[v] = idom[v] = -1;
-    for (uint32_t i = 0; i < nr; i++)
-        num[order[i]] = (int32_t)i;
+    struct semi s = {xcalloc(n, sizeof *s.node),
+                     xcalloc(n, sizeof *s.num),
+                     xcalloc(n, sizeof *s.parent),
+                     xcalloc(n, sizeof *s.semi),
+                     xcalloc(n, sizeof *s.best),
+                     xcalloc(n, sizeof *s.stack),
+                     0};
+    uint32_t *dom = xcalloc(n, sizeof *dom);
+    number_nodes(&s, start, to, root, dom);
 
     /* Predecessors, from the successors of reached nodes. */
-    uint32_t *pstart = xcalloc((size_t)n + 2, sizeof *pstart);
-    for (uint32_t i = 0; i < nr; i++)
-        for (uint32_t e = start[order[i]]; e < start[order[i] + 1]; e++)
-            pstart[to[e] + 2]++;
-    for (uint32_t v = 2; v < n + 2; v++)
+    uint32_t *pstart = xcalloc((size_t)s.n + 2, sizeof *pstart);
+    for (uint32_t i = 0; i < s.n; i++)
+        for (uint32_t e = start[s.node[i]]; e < start[s.node[i] + 1]; e++)
+            pstart[s.num[to[e]] + 1]++;
+    for (uint32_t v = 2; v < s.n + 2; v++)
         pstart[v] += pstart[v - 1];
-    uint32_t *pred = xcalloc(pstart[n + 1] + 1, sizeof *pred);
-    for (uint32_t i = 0; i < nr; i++)
-        for (uint32_t e = start[order[i]]; e < start[order[i] + 1]; e++)
-            pred[pstart[to[e] + 1]++] = order[i];
+    uint32_t *pred = xcalloc(pstart[s.n + 1] + 1, sizeof *pred);
+    for (uint32_t i = 0; i < s.n; i++)
+        for (uint32_t e = start[s.node[i]]; e < start[s.node[i] + 1]; e++)
+            pred[pstart[s.num[to[e]]]++] = i;
 
-    idom[root] = (int32_t)root;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t i = 1; i < nr; i++) {
-            uint32_t v = order[i];
-            int32_t new = -1;
-            for (uint32_t e = pstart[v]; e < pstart[v + 1]; e++) {
-                int32_t p = (int32_t)pred[e];
-                if (idom[p] < 0)
-                    continue;
-                while (new >= 0 && new != p) { /* walk both up to where they meet */
-                    if (num[p] > num[new])
-                        p = idom[p];
-                    else
-                        new = idom[new];
-                }
-                new = p;
-            }
-            if (idom[v] != new) {
-                idom[v] = new;
-                changed = true;
-            }
+    for (uint32_t i = 0; i < s.n; i++) {
+        s.semi[i] = s.best[i] = i;
+        dom[i] = s.parent[i];
+    }
+    for (uint32_t i = s.n; i-- > 1;) {
+        s.semi[i] = s.parent[i];
+        for (uint32_t e = pstart[i]; e < pstart[i + 1]; e++) {
+            uint32_t least = s.semi[climb(&s, pred[e], i + 1)];
+            s.semi[i] = least < s.semi[i] ? least : s.semi[i];
         }
     }
-    free(order);
-    free(num);
+    for (uint32_t i = 1; i < s.n; i++)
+        while (dom[i] > s.semi[i])
+            dom[i] = dom[dom[i]];
+    for (uint32_t v = 0; v < n; v++)
+        idom[v] = s.num[v] ? (int32_t)s.node[dom[s.num[v] - 1]] : -1;
+    free(s.node);
+    free(s.num);
+    free(s.parent);
+    free(s.semi);
+    free(s.best);
+    free(s.stack);
+    free(dom);
     free(pstart);
     free(pred);
 }
@@ -272,6 +327,57 @@ find_dominators(struct cfg *g)
     free(idom);
 }
 
+/* Parent of a block in the tree of dominators (0) or post-dominators (1); below 0: it
+ * has none. */
+static int32_t
+parent(const struct cfg *g, uint32_t b, int tree)
+{
+    return tree ? g->block[b].ipdom : g->block[b].idom;
+}
+
+/* Numbers the blocks of a tree depth first. */
+static void
+number_tree(struct cfg *g, int tree)
+{
+    uint32_t *child = xcalloc((size_t)g->n + 1, sizeof *child),
+             *sibling = xcalloc((size_t)g->n + 1, sizeof *sibling),
+             *stack = xcalloc((size_t)g->n + 1, sizeof *stack), sp = 0, at = 0;
+    for (uint32_t b = g->n; b-- > 0;) { /* first children, siblings: numbers + 1 */
+        int32_t p = parent(g, b, tree);
+        if (p >= 0) {
+            sibling[b] = child[p];
+            child[p] = b + 1;
+        }
+    }
+    for (uint32_t root = 0; root < g->n; root++) {
+        if (parent(g, root, tree) >= 0)
+            continue;
+        stack[sp++] = root;
+        g->block[root].enter[tree] = at++;
+        while (sp) {
+            uint32_t b = stack[sp - 1], c = child[b];
+            if (!c) {
+                g->block[b].leave[tree] = at;
+                sp--;
+                continue;
+            }
+            child[b] = sibling[c - 1];
+            g->block[c - 1].enter[tree] = at++;
+            stack[sp++] = c - 1;
+        }
+    }
+    free(child);
+    free(sibling);
+    free(stack);
+}
+
+static bool
+above(const struct cfg *g, int32_t a, int32_t b, int tree)
+{
+    uint32_t at = g->block[b].enter[tree];
+    return at >= g->block[a].enter[tree] && at < g->block[a].leave[tree];
+}
+
 struct cfg *
 cfg_new(const struct ptx_func *f)
 {
@@ -281,6 +387,8 @@ cfg_new(const struct ptx_func *f)
     find_blocks(g);
     find_edges(g);
     find_dominators(g);
+    number_tree(g, 0);
+    number_tree(g, 1);
     return g;
 }
 
@@ -298,9 +406,7 @@ cfg_dominates(const struct cfg *g, int32_t a, int32_t b)
 {
     if (a < 0 || b < 0 || g->block[a].rpo < 0 || g->block[b].rpo < 0)
         return false;
-    while (b >= 0 && b != a)
-        b = g->block[b].idom;
-    return b == a;
+    return above(g, a, b, 0);
 }
 
 bool
@@ -310,7 +416,5 @@ cfg_postdominates(const struct cfg *g, int32_t a, int32_t b)
         return a == CFG_EXIT;
     if (b < 0 || g->block[b].ipdom == CFG_NONE)
         return false;
-    while (b >= 0 && b != a)
-        b = g->block[b].ipdom;
-    return b == a;
+    return a == CFG_EXIT || (a >= 0 && above(g, a, b, 1));
 }

@@ -24,6 +24,9 @@ struct cfg_block {
     int32_t ipdom;       /* immediate post-dominator, may be CFG_EXIT; CFG_NONE: no path
                           * leads from here to the exit (an endless loop) */
     int32_t rpo;         /* place in reverse post-order, -1: unreachable from the entry */
+    /* Numbers in a walk over the tree of dominators (0) and of post-dominators (1): those
+     * of the blocks below this one lie within [enter, leave). */
+    uint32_t enter[2], leave[2];
 };
 
 struct cfg {
@@ -51,8 +54,8 @@ bool cfg_postdominates(const struct cfg *g, int32_t a, int32_t b);
 uint32_t cfg_targets(const struct ptx_inst *in, int32_t *label, uint32_t max);
 
 /* Immediate dominators of any graph: node v's successors are to[start[v] .. start[v+1]).
- * idom[root] = root; -1 for nodes that root does not reach. Algorithm: Cooper, Harvey,
- * Kennedy, "A Simple, Fast Dominance Algorithm" (2001); O(edges x depth) in practice. */
+ * idom[root] = root; -1 for nodes that root does not reach. O(edges log nodes), and
+ * nearly O(edges) in practice. */
 void cfg_idoms(uint32_t n, const uint32_t *start, const uint32_t *to, uint32_t root,
                int32_t *idom);
 

@@ -1,23 +1,31 @@
 /* defuse.c: walks the operand pattern of the opcode's row beside the operands. */
 #include "analysis/defuse.h"
 
-#include <string.h>
+/* Bit i: operand i is a destination. */
+static uint64_t
+dests(const struct ptx_inst *in)
+{
+    if (in->op == PTX_OP_CALL) /* return list, target, argument list */
+        return in->ops[0].kind == PTX_OPD_VEC;
+    uint64_t set = 0, bit = 1;
+    bool begins = true;
+    for (const char *p = ptx_ops[in->op].operands; *p; p++)
+        if (*p == ',' || *p == '|') {
+            bit <<= 1;
+            begins = true;
+        } else if (begins) {
+            begins = false;
+            if (*p == 'd' || *p == 'D' || *p == 'P' || *p == 'U' || *p == 'V' ||
+                *p == 'L')
+                set |= bit;
+        }
+    return set;
+}
 
 bool
 defuse_is_dest(const struct ptx_inst *in, unsigned operand)
 {
-    const char *p = ptx_ops[in->op].operands;
-    if (in->op == PTX_OP_CALL) /* return list, target, argument list */
-        return operand == 0 && in->ops[0].kind == PTX_OPD_VEC;
-    for (unsigned i = 0; *p; i++) {
-        if (i == operand)
-            return *p && strchr("dDPUVL", *p);
-        while (*p && *p != ',' && *p != '|')
-            p++;
-        if (*p)
-            p++;
-    }
-    return false;
+    return operand < 64 && dests(in) >> operand & 1;
 }
 
 static void
@@ -45,12 +53,13 @@ void
 defuse_each(const struct ptx_inst *in, void (*fn)(void *, int32_t, bool, bool),
             void *user)
 {
+    uint64_t dest = dests(in);
     if (in->guard >= 0)
         fn(user, in->guard, false, false);
     for (unsigned i = 0; i < in->nops; i++)
-        if (!defuse_is_dest(in, i))
+        if (i >= 64 || !(dest >> i & 1))
             each_reg(&in->ops[i], false, false, fn, user);
-    for (unsigned i = 0; i < in->nops; i++)
-        if (defuse_is_dest(in, i))
+    for (unsigned i = 0; i < in->nops && i < 64; i++)
+        if (dest >> i & 1)
             each_reg(&in->ops[i], true, in->guard >= 0, fn, user);
 }

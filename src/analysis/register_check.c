@@ -1,19 +1,48 @@
 /* register_check.c: symbolic data flow over places.
  *
  * A place is the first physical unit of a register, a predicate, or a word of the spill
- * slots. State: for each virtual register, the set of places that hold it whole. A write
- * of a place takes from every other register the places that overlap it. At a join sets
- * are intersected, until nothing changes. A register that no path to here has written
- * (forward may-analysis over `before`) has no value that could be lost. A guarded write
- * adds to the old value, so the place must have held that - unless there is none; if it
- * did not, no place holds the register afterwards.
+ * slots. State: which virtual registers each place holds whole, as pairs (place,
+ * register) that can be listed by place and by register. A write of a place ends the
+ * pairs whose place overlaps it. At a join the states are intersected, until nothing
+ * changes. A register that no path to here has written has no value that could be lost:
+ * it is held anywhere. A guarded write adds to the old value, so the place must have held
+ * that - unless there is none; if it did not, no place holds the register afterwards.
  *
- * Cost: O(instructions x registers x places / 64) a round, a few rounds. */
+ * States only shrink while this is iterated, so what is wrong in one of them is wrong in
+ * the end, and is reported at once.
+ *
+ * At the start of a block only registers that may be read from there on are kept; any
+ * other is held nowhere. For this the liveness of the original is computed here, and
+ * nothing is trusted to it: were it wrong, a read would not find its value.
+ *
+ * Cost: O(instructions x pairs of the places they touch), a few rounds. */
 #include "analysis/register_check.h"
 
 #include "analysis/cfg.h"
 #include "analysis/defuse.h"
+#include "analysis/live.h"
 #include "base/bitset.h"
+
+enum { NONE = -1, WIDEST = 4 /* units of a register */, ANYWHERE = INT32_MAX };
+
+/* Place p holds register v. */
+struct pair {
+    int32_t v, p;
+};
+
+/* The same in two lists. */
+struct node {
+    struct pair is;
+    int32_t next_v, prev_v; /* of the same register; NONE: the last, the first */
+    int32_t next_p, prev_p; /* of the same place */
+};
+
+/* State at the start of a block: pairs, by register; p is ANYWHERE for one that is held
+ * anywhere. Registers that are not here are held nowhere. */
+struct entry {
+    VEC(struct pair) pair;
+    bool reached, stale; /* by a path; changed since the block was walked */
+};
 
 struct check {
     const struct ptx_func *before, *after;
@@ -21,22 +50,28 @@ struct check {
     const struct ptx_var *slots;
     struct diag_sink *diag;
     const struct cfg *g, *h; /* control flow of before and after */
+    const struct live *live; /* of before */
     uint32_t nregs;          /* virtual ones */
     uint32_t nunits, npreds, nplaces;
-    size_t words;    /* of a set of places */
-    uint64_t *state; /* nregs sets: places that hold the register */
-    uint64_t *in;    /* the same, per block at its start */
-    uint64_t *wrote; /* per block at its end: registers that may have been written */
-    uint64_t *maybe; /* the same, at the present point */
-    uint64_t *again; /* registers whose definition was left out, to be repeated */
-    uint32_t at;     /* instruction of after */
-    bool report, failed;
+    VEC(struct node) node;  /* those in use, and free ones */
+    int32_t free;           /* the first free one, chained by next_v */
+    int32_t *of_v, *of_p;   /* of each register and place: its first node */
+    uint64_t *anywhere;     /* registers that are held anywhere */
+    VEC(int32_t) anywheres; /* them, and some that no longer are */
+    VEC(int32_t) moved;
+    struct entry *entry; /* per block */
+    uint64_t *again;     /* registers whose definition was left out, to be repeated */
+    int32_t *repeats, nslots; /* hash of these definitions: instructions of before */
+    int32_t *next_repeat;     /* of an instruction: the next of the same slot */
+    uint32_t *writers;        /* of each register: instructions that write it */
+    uint32_t at;              /* instruction of after */
+    bool failed;
 };
 
 static bool
 wrong(struct check *c, const char *why, int32_t reg)
 {
-    if (!c->report || c->failed)
+    if (c->failed)
         return false;
     c->failed = true;
     const struct ptx_func *f = c->after;
@@ -66,24 +101,126 @@ place_of(const struct check *c, int32_t reg)
     return (int32_t)(r->type == PTX_PRED ? c->nunits + r->place - 1u : r->place - 1u);
 }
 
-static uint64_t *
-held(const struct check *c, int32_t reg)
+/* -- pairs -- */
+
+static void
+add(struct check *c, int32_t v, int32_t p)
 {
-    return c->state + (size_t)reg * c->words;
+    int32_t n = c->free;
+    if (n >= 0) {
+        c->free = c->node.v[n].next_v;
+    } else {
+        n = (int32_t)c->node.n;
+        vec_push(&c->node);
+    }
+    c->node.v[n] = (struct node){{v, p}, c->of_v[v], NONE, c->of_p[p], NONE};
+    if (c->of_v[v] >= 0)
+        c->node.v[c->of_v[v]].prev_v = n;
+    if (c->of_p[p] >= 0)
+        c->node.v[c->of_p[p]].prev_p = n;
+    c->of_v[v] = c->of_p[p] = n;
+}
+
+static void
+drop(struct check *c, int32_t n)
+{
+    struct node *x = &c->node.v[n];
+    *(x->prev_v >= 0 ? &c->node.v[x->prev_v].next_v : &c->of_v[x->is.v]) = x->next_v;
+    *(x->prev_p >= 0 ? &c->node.v[x->prev_p].next_p : &c->of_p[x->is.p]) = x->next_p;
+    if (x->next_v >= 0)
+        c->node.v[x->next_v].prev_v = x->prev_v;
+    if (x->next_p >= 0)
+        c->node.v[x->next_p].prev_p = x->prev_p;
+    x->next_v = c->free;
+    c->free = n;
+}
+
+/* Nothing is held. */
+static void
+clear(struct check *c)
+{
+    for (size_t i = 0; i < c->node.n; i++)
+        c->of_v[c->node.v[i].is.v] = c->of_p[c->node.v[i].is.p] = NONE;
+    c->node.n = 0;
+    c->free = NONE;
+    while (c->anywheres.n)
+        bitset_del(c->anywhere, (size_t)c->anywheres.v[--c->anywheres.n]);
+}
+
+static bool
+is_anywhere(const struct check *c, int32_t v)
+{
+    return bitset_has(c->anywhere, (size_t)v);
+}
+
+static bool
+holds(const struct check *c, int32_t v, int32_t p)
+{
+    if (is_anywhere(c, v))
+        return true;
+    for (int32_t n = c->of_v[v]; n >= 0; n = c->node.v[n].next_v)
+        if (c->node.v[n].is.p == p)
+            return true;
+    return false;
+}
+
+/* No place holds v. */
+static void
+lose(struct check *c, int32_t v)
+{
+    bitset_del(c->anywhere, (size_t)v);
+    while (c->of_v[v] >= 0)
+        drop(c, c->of_v[v]);
+}
+
+static void
+set_anywhere(struct check *c, int32_t v)
+{
+    lose(c, v);
+    bitset_add(c->anywhere, (size_t)v);
+    *vec_push(&c->anywheres) = v;
 }
 
 /* Places [at, at + n) get something new: whoever was there, even in part, is gone. */
 static void
 overwrite(struct check *c, uint32_t at, uint32_t n)
 {
-    for (size_t i = 0; i < BITSET_WORDS(c->nregs); i++)
-        FOR_BITS(bit, c->maybe[i])
-        {
-            int32_t v = (int32_t)(64 * i + bit);
-            uint32_t w = width(c->before, v);
-            for (uint32_t p = at + 1 >= w ? at + 1 - w : 0; p < at + n; p++)
-                bitset_del(held(c, v), p);
+    for (uint32_t p = at >= WIDEST ? at - WIDEST + 1 : 0; p < at + n; p++)
+        for (int32_t k = c->of_p[p], next; k >= 0; k = next) {
+            next = c->node.v[k].next_p;
+            if (p + width(c->before, c->node.v[k].is.v) > at)
+                drop(c, k);
         }
+}
+
+/* What was at place `from` is now also at `to`, n units. */
+static void
+copy_place(struct check *c, uint32_t to, uint32_t from, uint32_t n)
+{
+    if (to == from)
+        return;
+    c->moved.n = 0;
+    for (int32_t k = c->of_p[from]; k >= 0; k = c->node.v[k].next_p)
+        if (width(c->before, c->node.v[k].is.v) == n)
+            *vec_push(&c->moved) = c->node.v[k].is.v;
+    overwrite(c, to, n);
+    for (size_t i = 0; i < c->moved.n; i++)
+        add(c, c->moved.v[i], (int32_t)to);
+}
+
+/* d gets the value of s, wherever that is. */
+static void
+same_value(struct check *c, int32_t d, int32_t s)
+{
+    if (d == s)
+        return;
+    if (is_anywhere(c, s)) {
+        set_anywhere(c, d);
+        return;
+    }
+    lose(c, d);
+    for (int32_t n = c->of_v[s]; n >= 0; n = c->node.v[n].next_v)
+        add(c, d, c->node.v[n].is.p);
 }
 
 /* -- an instruction that was there before -- */
@@ -104,35 +241,37 @@ is_dest(const struct ptx_inst *in, unsigned i)
                                  : defuse_is_dest(in, i);
 }
 
-/* v of before is p of after. */
+/* Place of p of after, which stands for v of before; -1: it cannot. */
+static int32_t
+place_for(struct check *c, int32_t v, int32_t p)
+{
+    int32_t at = place_of(c, p);
+    if (at >= 0 && width(c->before, v) == width(c->after, p) &&
+        (c->before->regs.v[v].type == PTX_PRED) == (c->after->regs.v[p].type == PTX_PRED))
+        return at;
+    wrong(c, "a register of another width or file stands for", v);
+    return -1;
+}
+
 static void
 read_reg(struct check *c, int32_t v, int32_t p)
 {
-    int32_t at = place_of(c, p);
-    if (at < 0 || width(c->before, v) != width(c->after, p) ||
-        (c->before->regs.v[v].type == PTX_PRED) != (c->after->regs.v[p].type == PTX_PRED))
-        wrong(c, "a register of another width or file stands for", v);
-    else if (bitset_has(c->maybe, (size_t)v) && !bitset_has(held(c, v), (size_t)at))
+    int32_t at = place_for(c, v, p);
+    if (at >= 0 && !holds(c, v, at))
         wrong(c, "its place does not hold the value of", v);
 }
 
 static void
 write_reg(struct check *c, int32_t v, int32_t p, bool partial)
 {
-    int32_t at = place_of(c, p);
-    if (at < 0 || width(c->before, v) != width(c->after, p) ||
-        (c->before->regs.v[v].type == PTX_PRED) !=
-            (c->after->regs.v[p].type == PTX_PRED)) {
-        wrong(c, "a register of another width or file stands for", v);
+    int32_t at = place_for(c, v, p);
+    if (at < 0)
         return;
-    }
-    bool whole = !partial || !bitset_has(c->maybe, (size_t)v) ||
-                 bitset_has(held(c, v), (size_t)at);
+    bool whole = !partial || holds(c, v, at);
     overwrite(c, (uint32_t)at, width(c->before, v));
-    memset(held(c, v), 0, c->words * 8);
+    lose(c, v);
     if (whole) /* else no place has the value of all lanes: nobody may read it */
-        bitset_add(held(c, v), (size_t)at);
-    bitset_add(c->maybe, (size_t)v);
+        add(c, v, at);
 }
 
 static void
@@ -155,22 +294,6 @@ operand(struct check *c, const struct ptx_operand *a, const struct ptx_operand *
         operand(c, &a->vec[k], &b->vec[k], dest, write, partial);
 }
 
-static void
-old_inst(struct check *c, const struct ptx_inst *a, const struct ptx_inst *b)
-{
-    if (!same_but_registers(a, b)) {
-        wrong(c, "it is not the instruction it stands for", -1);
-        return;
-    }
-    if (a->guard >= 0)
-        read_reg(c, a->guard, b->guard);
-    for (int write = 0; write < 2; write++) /* all reads come before all writes */
-        for (unsigned i = 0; i < a->nops; i++)
-            operand(c, &a->ops[i], &b->ops[i], is_dest(a, i), write, a->guard >= 0);
-}
-
-/* -- instructions left out -- */
-
 static bool
 is_move(const struct ptx_func *f, const struct ptx_inst *in)
 {
@@ -182,6 +305,43 @@ is_move(const struct ptx_func *f, const struct ptx_inst *in)
                ptx_type_bytes(f->regs.v[in->ops[1].reg].type) &&
            ptx_type_bytes(in->type[0]) == ptx_type_bytes(f->regs.v[in->ops[0].reg].type);
 }
+
+/* A move that is still there: the value is then in both places, which may be one. */
+static void
+old_move(struct check *c, const struct ptx_inst *a, const struct ptx_inst *b)
+{
+    int32_t d = a->ops[0].reg, s = a->ops[1].reg;
+    read_reg(c, s, b->ops[1].reg);
+    int32_t to = place_for(c, d, b->ops[0].reg), from = place_of(c, b->ops[1].reg);
+    if (c->failed)
+        return;
+    if (is_anywhere(c, s)) {
+        write_reg(c, d, b->ops[0].reg, false);
+        return;
+    }
+    copy_place(c, (uint32_t)to, (uint32_t)from, width(c->before, s));
+    same_value(c, d, s);
+}
+
+static void
+old_inst(struct check *c, const struct ptx_inst *a, const struct ptx_inst *b)
+{
+    if (!same_but_registers(a, b)) {
+        wrong(c, "it is not the instruction it stands for", -1);
+        return;
+    }
+    if (is_move(c->before, a) && is_move(c->after, b)) {
+        old_move(c, a, b);
+        return;
+    }
+    if (a->guard >= 0)
+        read_reg(c, a->guard, b->guard);
+    for (int write = 0; write < 2; write++) /* all reads come before all writes */
+        for (unsigned i = 0; i < a->nops; i++)
+            operand(c, &a->ops[i], &b->ops[i], is_dest(a, i), write, a->guard >= 0);
+}
+
+/* -- instructions left out -- */
 
 static bool
 reads_no_register(const struct ptx_inst *in)
@@ -200,67 +360,48 @@ reads_no_register(const struct ptx_inst *in)
            s->kind == PTX_OPD_ADDR && s->reg < 0 && s->var && s->var->is_param;
 }
 
-struct writers {
-    int32_t reg;
-    unsigned n;
-};
-
 static void
 count_writes(void *user, int32_t reg, bool write, bool partial)
 {
-    struct writers *w = user;
+    uint32_t *writers = user;
     (void)partial;
-    w->n += write && reg == w->reg;
+    writers[reg] += write;
 }
 
-static bool
-only_definition(const struct check *c, int32_t reg)
+static size_t
+hash_definition(const struct check *c, const struct ptx_inst *in)
 {
-    struct writers w = {reg, 0};
-    for (size_t i = 0; i < c->before->body.n; i++)
-        defuse_each(&c->before->body.v[i], count_writes, &w);
-    return w.n == 1;
+    const struct ptx_operand *s = &in->ops[1];
+    uint64_t h = in->op + ((uint64_t)s->kind << 16) + ((uint64_t)s->sreg << 24) +
+                 ((uint64_t)s->comp << 40);
+    h = (h ^ s->imm ^ (uint64_t)s->off << 7) * 0x9e3779b97f4a7c15u;
+    return (size_t)(h >> 32) & (size_t)(c->nslots - 1);
 }
 
+/* Instruction i of before was left out. */
 static void
-left_out(struct check *c, const struct ptx_inst *in)
+left_out(struct check *c, uint32_t i)
 {
+    const struct ptx_inst *in = &c->before->body.v[i];
     int32_t d = in->nops ? in->ops[0].reg : -1;
     if (is_move(c->before, in)) {
-        int32_t s = in->ops[1].reg;
-        memmove(held(c, d), held(c, s), c->words * 8);
-        bitset_add(c->maybe, (size_t)d);
+        same_value(c, d, in->ops[1].reg);
     } else if (reads_no_register(in)) {
-        memset(held(c, d), 0, c->words * 8);
-        bitset_add(c->maybe, (size_t)d);
-        if (!bitset_has(c->again, (size_t)d) && !only_definition(c, d))
+        lose(c, d);
+        if (bitset_has(c->again, (size_t)d))
+            return;
+        if (c->writers[d] != 1)
             wrong(c, "left out before it: one of several definitions of", d);
         bitset_add(c->again, (size_t)d);
+        size_t slot = hash_definition(c, in);
+        c->next_repeat[i] = c->repeats[slot];
+        c->repeats[slot] = (int32_t)i;
     } else {
         wrong(c, "an instruction before it was left out that is no move", -1);
     }
 }
 
 /* -- instructions made by the allocator -- */
-
-/* What was at place `from` is now also at `to`, n units. */
-static void
-copy_place(struct check *c, uint32_t to, uint32_t from, uint32_t n)
-{
-    if (to == from)
-        return;
-    for (uint32_t v = 0; v < c->nregs; v++) {
-        uint32_t w = width(c->before, (int32_t)v);
-        uint64_t *set = held(c, (int32_t)v);
-        if (!bitset_has(c->maybe, v))
-            continue;
-        bool moves = w == n && bitset_has(set, from);
-        for (uint32_t p = to + 1 >= w ? to + 1 - w : 0; p < to + n; p++)
-            bitset_del(set, p);
-        if (moves)
-            bitset_add(set, to);
-    }
-}
 
 static bool
 new_inst(struct check *c, const struct ptx_inst *in)
@@ -299,16 +440,15 @@ new_inst(struct check *c, const struct ptx_inst *in)
     if (at < 0)
         return wrong(c, "a register without a place", -1);
     overwrite(c, (uint32_t)at, width(f, in->ops[0].reg));
-    for (size_t i = 0; i < c->before->body.n; i++) {
+    for (int32_t i = c->repeats[hash_definition(c, in)]; i >= 0; i = c->next_repeat[i]) {
         const struct ptx_inst *d = &c->before->body.v[i];
-        if (!reads_no_register(d) || !same_but_registers(d, in) ||
-            !bitset_has(c->again, (size_t)d->ops[0].reg))
-            continue;
         const struct ptx_operand *x = &d->ops[1], *y = &in->ops[1];
-        if (x->kind != y->kind || x->imm != y->imm || x->off != y->off ||
-            x->var != y->var || x->sreg != y->sreg || x->comp != y->comp)
+        if (!same_but_registers(d, in) || x->kind != y->kind || x->imm != y->imm ||
+            x->off != y->off || x->var != y->var || x->sreg != y->sreg ||
+            x->comp != y->comp)
             continue;
-        bitset_add(held(c, d->ops[0].reg), (size_t)at);
+        if (!holds(c, d->ops[0].reg, at))
+            add(c, d->ops[0].reg, at);
         found = true;
     }
     return found || wrong(c, "it repeats nothing that was left out", -1);
@@ -344,90 +484,83 @@ walk_block(struct check *c, uint32_t b)
         }
         for (ahead = ahead > next ? ahead : next; ahead < kept; ahead++)
             if (!is_move(c->before, &c->before->body.v[ahead]))
-                left_out(c, &c->before->body.v[ahead]);
+                left_out(c, ahead);
         if (!end && c->origin[c->at] < 0) {
             new_inst(c, &c->after->body.v[c->at]);
             continue;
         }
         for (; next < kept; next++)
             if (is_move(c->before, &c->before->body.v[next]))
-                left_out(c, &c->before->body.v[next]);
+                left_out(c, next);
         if (end)
             break;
         old_inst(c, &c->before->body.v[next++], &c->after->body.v[c->at]);
     }
 }
 
+/* The state at the end of a block reaches the start of another: what holds there is what
+ * holds on all paths. */
 static void
-mark_written(void *user, int32_t reg, bool write, bool partial)
-{
-    (void)partial;
-    if (write)
-        bitset_add(user, (size_t)reg);
-}
-
-static void
-maybe_at(struct check *c, uint32_t b)
-{
-    size_t n = BITSET_WORDS(c->nregs);
-    memset(c->maybe, 0, n * 8);
-    for (uint32_t i = 0; i < c->g->block[b].npred; i++)
-        bitset_or(c->maybe, c->wrote + (size_t)c->g->block[b].pred[i] * n, c->nregs);
-}
-
-static void
-find_written(struct check *c)
-{
-    size_t n = BITSET_WORDS(c->nregs);
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t k = 0; k < c->g->nrpo; k++) {
-            uint32_t b = c->g->rpo[k];
-            maybe_at(c, b);
-            for (uint32_t i = c->g->block[b].first; i < c->g->block[b].end; i++)
-                defuse_each(&c->before->body.v[i], mark_written, c->maybe);
-            changed |= bitset_or(c->wrote + b * n, c->maybe, c->nregs);
-        }
-    }
-}
-
-/* in of the successor becomes the intersection with the state; true if it changed. A
- * register that was not written on this path agrees with everything. */
-static bool
 meet(struct check *c, uint32_t to)
 {
-    bool changed = false;
-    uint64_t *in = c->in + (size_t)to * c->nregs * c->words;
-    for (uint32_t v = 0; v < c->nregs; v++) {
-        if (!bitset_has(c->maybe, v))
-            continue;
-        for (size_t w = 0; w < c->words; w++) {
-            uint64_t *d = &in[v * c->words + w], now = *d & held(c, (int32_t)v)[w];
-            changed |= now != *d;
-            *d = now;
+    struct entry *e = &c->entry[to];
+    if (!e->reached) {
+        e->reached = e->stale = true;
+        for (uint32_t i = c->live->start[to]; i < c->live->start[to + 1]; i++) {
+            int32_t v = (int32_t)c->live->reg[i];
+            if (is_anywhere(c, v))
+                *vec_push(&e->pair) = (struct pair){v, ANYWHERE};
+            for (int32_t n = c->of_v[v]; n >= 0; n = c->node.v[n].next_v)
+                *vec_push(&e->pair) = c->node.v[n].is;
         }
+        return;
     }
-    return changed;
+    size_t kept = 0, n = e->pair.n;
+    for (size_t i = 0; i < n; i++) {
+        struct pair x = e->pair.v[i];
+        if (x.p != ANYWHERE ? holds(c, x.v, x.p) : is_anywhere(c, x.v)) {
+            e->pair.v[kept++] = x;
+            continue;
+        }
+        e->stale = true;
+        for (int32_t k = c->of_v[x.v]; x.p == ANYWHERE && k >= 0; k = c->node.v[k].next_v)
+            *vec_push(&e->pair) = c->node.v[k].is; /* in place of anywhere */
+    }
+    memmove(e->pair.v + kept, e->pair.v + n, (e->pair.n - n) * sizeof *e->pair.v);
+    e->pair.n -= n - kept;
+}
+
+static void
+start_block(struct check *c, uint32_t b)
+{
+    struct entry *e = &c->entry[b];
+    clear(c);
+    for (size_t i = 0; i < e->pair.n; i++)
+        if (e->pair.v[i].p == ANYWHERE)
+            set_anywhere(c, e->pair.v[i].v);
+        else
+            add(c, e->pair.v[i].v, e->pair.v[i].p);
+    e->stale = false;
 }
 
 static void
 solve(struct check *c)
 {
-    size_t size = (size_t)c->nregs * c->words;
-    memset(c->in, 0xff, (size_t)c->g->n * size * 8);
-    for (int last = 0; last < 2; last++) {
-        c->report = last;
-        for (bool changed = true; changed && !c->failed;) {
-            changed = false;
-            for (uint32_t k = 0; k < c->g->nrpo; k++) {
-                uint32_t b = c->g->rpo[k];
-                memcpy(c->state, c->in + b * size, size * 8);
-                maybe_at(c, b);
-                walk_block(c, b);
-                for (uint32_t s = 0; s < c->g->block[b].nsucc; s++)
-                    if (c->g->block[b].succ[s] >= 0)
-                        changed |= meet(c, (uint32_t)c->g->block[b].succ[s]);
-            }
+    for (uint32_t i = c->live->start[0]; i < c->live->start[1]; i++)
+        *vec_push(&c->entry[0].pair) = (struct pair){(int32_t)c->live->reg[i], ANYWHERE};
+    c->entry[0].reached = c->entry[0].stale = true;
+    for (bool again = true; again && !c->failed;) {
+        again = false;
+        for (uint32_t k = 0; k < c->g->nrpo && !c->failed; k++) {
+            uint32_t b = c->g->rpo[k];
+            if (!c->entry[b].stale)
+                continue;
+            again = true;
+            start_block(c, b);
+            walk_block(c, b);
+            for (uint32_t s = 0; s < c->g->block[b].nsucc; s++)
+                if (c->g->block[b].succ[s] >= 0)
+                    meet(c, (uint32_t)c->g->block[b].succ[s]);
         }
     }
 }
@@ -469,21 +602,38 @@ register_check(const struct ptx_func *before, const struct ptx_func *after,
         *most = end > *most ? end : *most;
     }
     c.nplaces = c.nunits + c.npreds + (slots ? (uint32_t)((slots->size + 3) / 4) : 0);
-    c.words = BITSET_WORDS(c.nplaces + 1);
-    c.state = ARENA_ARRAY(&mem, uint64_t, c.words * c.nregs + 1);
-    c.in = ARENA_ARRAY(&mem, uint64_t, c.words * c.nregs * g->n + 1);
-    c.wrote = ARENA_ARRAY(&mem, uint64_t, BITSET_WORDS(c.nregs) * g->n + 1);
-    c.maybe = bitset_new(&mem, c.nregs + 1);
+    struct live *live = live_new(g);
+    c.live = live;
+    c.of_v = ARENA_ARRAY(&mem, int32_t, c.nregs + 1);
+    c.of_p = ARENA_ARRAY(&mem, int32_t, c.nplaces + WIDEST);
+    memset(c.of_v, 0xff, sizeof *c.of_v * c.nregs);
+    memset(c.of_p, 0xff, sizeof *c.of_p * (c.nplaces + WIDEST));
+    c.free = NONE;
+    c.anywhere = bitset_new(&mem, c.nregs + 1);
     c.again = bitset_new(&mem, c.nregs + 1);
+    c.entry = ARENA_ARRAY(&mem, struct entry, g->n);
+    c.writers = ARENA_ARRAY(&mem, uint32_t, c.nregs + 1);
+    for (size_t i = 0; i < before->body.n; i++)
+        defuse_each(&before->body.v[i], count_writes, c.writers);
+    for (c.nslots = 64; (uint32_t)c.nslots < before->body.n;)
+        c.nslots *= 2;
+    c.repeats = ARENA_ARRAY(&mem, int32_t, c.nslots);
+    c.next_repeat = ARENA_ARRAY(&mem, int32_t, before->body.n + 1);
+    memset(c.repeats, 0xff, sizeof *c.repeats * (size_t)c.nslots);
     bool ok = true;
     if (!same_flow(&c)) {
         ok = diag_error(diag, "register allocation of %s changed its control flow",
                         after->name);
     } else {
-        find_written(&c);
         solve(&c);
         ok = !c.failed;
     }
+    for (uint32_t b = 0; b < g->n; b++)
+        vec_free(&c.entry[b].pair);
+    vec_free(&c.node);
+    vec_free(&c.anywheres);
+    vec_free(&c.moved);
+    live_free(live);
     cfg_free(g);
     cfg_free(h);
     arena_free(&mem);

@@ -93,25 +93,30 @@ one_func(struct usage *u, const struct ptx_func *f)
 
 /* -- physical registers -- */
 
-/* A call chain; `above` of it are registers that hold something across the calls. */
-struct chain {
-    const struct ptx_func *f;
-    const struct chain *caller;
+#define UNKNOWN UINT32_MAX
+enum { MOST_CHAINS = 10000 }; /* of recursive functions that are followed one by one */
+
+/* Who calls whom, while the chains from the kernel are followed. */
+struct chains {
+    const struct usage *u;
+    uint32_t *need;  /* of each function: with what it calls; UNKNOWN: not known yet */
+    bool *open;      /* it is on the chain */
+    bool recursive;  /* the last answer took an open function for one that calls nothing:
+                      * it is true of this chain only */
+    uint32_t chains; /* so many of those */
 };
 
 static uint32_t
-live_top(const struct ptx_func *f, const uint64_t *live)
+live_top(const struct ptx_func *f, const struct live_set *live)
 {
     uint32_t top = 0;
-    for (size_t w = 0; w < BITSET_WORDS(f->regs.n); w++)
-        FOR_BITS(b, live[w])
-        {
-            const struct ptx_reg *r = &f->regs.v[w * 64 + b];
-            unsigned bytes = ptx_type_bytes(r->type);
-            uint32_t end = r->place - 1u + (bytes <= 4 ? 1 : bytes / 4);
-            if (r->type != PTX_PRED && r->place && end > top)
-                top = end;
-        }
+    for (uint32_t i = 0; i < live->n; i++) {
+        const struct ptx_reg *r = &f->regs.v[live->reg[i]];
+        unsigned bytes = ptx_type_bytes(r->type);
+        uint32_t end = r->place - 1u + (bytes <= 4 ? 1 : bytes / 4);
+        if (r->type != PTX_PRED && r->place && end > top)
+            top = end;
+    }
     return top;
 }
 
@@ -119,76 +124,76 @@ static void
 kill_written(void *set, int32_t reg, bool write, bool partial)
 {
     if (write && !partial)
-        bitset_del(set, (size_t)reg);
+        live_del(set, (uint32_t)reg);
 }
 
-static void
-add_read(void *set, int32_t reg, bool write, bool partial)
-{
-    (void)partial;
-    if (!write)
-        bitset_add(set, (size_t)reg);
-}
-
-static uint32_t physical(const struct usage *u, const struct chain *c);
+static uint32_t physical(struct chains *c, size_t i);
 
 /* What the callees of this call need on top of what is live across it. Of an indirect
  * call: any function that the kernel may reach. */
 static uint32_t
-at_call(const struct usage *u, const struct chain *c, const struct ptx_inst *in,
-        const uint64_t *live)
+at_call(struct chains *c, const struct ptx_func *f, const struct ptx_inst *in,
+        const struct live_set *live)
 {
     uint32_t deepest = 0;
     bool direct = false;
     for (unsigned k = 0; k < in->nops; k++)
         direct |= in->ops[k].kind == PTX_OPD_FUNCSYM && in->ops[k].func &&
                   !in->ops[k].func->is_proto;
-    for (size_t i = 1; i < u->funcs.n; i++) {
-        const struct ptx_func *g = u->funcs.v[i];
+    for (size_t i = 1; i < c->u->funcs.n; i++) {
+        const struct ptx_func *g = c->u->funcs.v[i];
         bool called = !direct;
         for (unsigned k = 0; k < in->nops; k++)
             called |= in->ops[k].kind == PTX_OPD_FUNCSYM && in->ops[k].func &&
                       !strcmp(in->ops[k].func->name, g->name);
         if (!called)
             continue;
-        struct chain next = {g, c};
-        uint32_t n = physical(u, &next);
+        uint32_t n = physical(c, i);
         deepest = n > deepest ? n : deepest;
     }
-    return deepest ? (live_top(c->f, live) + 1) / 2 * 2 + deepest : 0;
+    return deepest ? (live_top(f, live) + 1) / 2 * 2 + deepest : 0;
 }
 
+/* Registers of function i and of the deepest chain of calls from it. */
 static uint32_t
-physical(const struct usage *u, const struct chain *c)
+physical(struct chains *c, size_t i)
 {
-    uint32_t most = c->f->registers, depth = 0;
-    for (const struct chain *up = c->caller; up; up = up->caller)
-        if (up->f == c->f || ++depth > 16)
-            return most; /* recursion: one activation is counted */
-    bool calls = false;
-    for (size_t i = 0; i < c->f->body.n; i++)
-        calls |= c->f->body.v[i].op == PTX_OP_CALL;
-    if (!calls)
+    const struct ptx_func *f = c->u->funcs.v[i];
+    uint32_t most = f->registers;
+    if (c->need[i] != UNKNOWN)
+        return c->need[i];
+    if (c->open[i]) { /* recursion: one activation is counted */
+        c->recursive = true;
         return most;
+    }
+    bool calls = false, outer = c->recursive;
+    for (size_t k = 0; k < f->body.n; k++)
+        calls |= f->body.v[k].op == PTX_OP_CALL;
+    c->recursive = false;
+    c->open[i] = true;
     struct arena mem = {0};
-    struct cfg *g = cfg_new(c->f);
-    struct live *l = live_new(g);
-    uint64_t *now = bitset_new(&mem, c->f->regs.n + 1);
-    for (uint32_t b = 0; b < g->n; b++) {
-        memcpy(now, l->out[b], BITSET_WORDS(c->f->regs.n) * 8);
-        for (uint32_t i = g->block[b].end; i-- > g->block[b].first;) {
-            const struct ptx_inst *in = &c->f->body.v[i];
-            defuse_each(in, kill_written, now);
+    struct cfg *g = calls ? cfg_new(f) : NULL;
+    struct live *l = calls ? live_new(g) : NULL;
+    struct live_set now = live_set_new(&mem, calls ? (uint32_t)f->regs.n : 0);
+    for (uint32_t b = 0; calls && b < g->n; b++) {
+        live_set_end(l, b, &now);
+        for (uint32_t k = g->block[b].end; k-- > g->block[b].first;) {
+            const struct ptx_inst *in = &f->body.v[k];
             if (in->op == PTX_OP_CALL) {
-                uint32_t n = at_call(u, c, in, now);
+                defuse_each(in, kill_written, &now);
+                uint32_t n = at_call(c, f, in, &now);
                 most = n > most ? n : most;
             }
-            defuse_each(in, add_read, now);
+            live_step_back(in, &now);
         }
     }
     live_free(l);
     cfg_free(g);
     arena_free(&mem);
+    c->open[i] = false;
+    if (!c->recursive || ++c->chains > MOST_CHAINS)
+        c->need[i] = most;
+    c->recursive |= outer;
     return most;
 }
 
@@ -222,8 +227,14 @@ usage_of(const struct ptx_func *f, struct usage *u)
     u->scratchpad = (uint32_t)u->layout.bytes;
     for (size_t i = 0; i < u->scratchpad_vars.n; i++)
         u->dynamic_scratchpad |= u->scratchpad_vars.v[i].var->dynamic;
-    struct chain top = {f, NULL};
-    u->registers = physical(u, &top);
+    struct arena mem = {0};
+    struct chains c = {.u = u};
+    c.need = ARENA_ARRAY(&mem, uint32_t, u->funcs.n + 1);
+    c.open = ARENA_ARRAY(&mem, bool, u->funcs.n + 1);
+    for (size_t i = 0; i < u->funcs.n; i++)
+        c.need[i] = UNKNOWN;
+    u->registers = u->funcs.n ? physical(&c, 0) : 0;
+    arena_free(&mem);
     for (size_t i = 0; i < u->funcs.n; i++)
         if (u->funcs.v[i]->predicates > u->predicates)
             u->predicates = u->funcs.v[i]->predicates;

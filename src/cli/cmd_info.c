@@ -133,9 +133,9 @@ cmd_info(int argc, char **argv)
         struct allot_diag *quiet = cli_diag_new();
         const struct allot_kernel *k;
         size_t n = 0;
-        for (size_t i = 0; (k = allot_module_kernel(mod, i)); i++) {
-            if (kernel && strcmp(kernel, k->name))
-                continue;
+        for (size_t i = 0; (k = kernel ? i ? NULL : allot_module_find(mod, kernel)
+                                       : allot_module_kernel(mod, i));
+             i++) {
             if (json)
                 json_array_append_new(list, to_json(&in, k, quiet));
             else {

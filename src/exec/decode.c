@@ -67,12 +67,22 @@ note_reg(void *user, int32_t reg, bool write, bool partial)
         d->st->top_register = (uint16_t)(d->fi->stack_base + first + n);
 }
 
-static bool
-decode_inst(struct decoder *d)
+static decode_fn *
+find_decoder(const char *mnemonic)
 {
     static const struct decode_row *const tables[] = {
         decode_memory, decode_control, decode_warp,   decode_texture, decode_async,
         decode_stack,  decode_video,   decode_tensor, decode_tile,    decode_lop3};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const struct decode_row *r = tables[t]; r->mnemonic; r++)
+            if (!strcmp(r->mnemonic, mnemonic))
+                return r->fn;
+    return decode_pure;
+}
+
+static bool
+decode_inst(struct decoder *d)
+{
     const struct ptx_inst *in = d->in;
     const struct ptx_op_info *info = &ptx_ops[in->op];
     struct exec_inst *x = d->out;
@@ -103,11 +113,9 @@ decode_inst(struct decoder *d)
         return decode_refuse(d, "%s", why);
     if (in->op == PTX_OP_MOVQ)
         return decode_mov128(d);
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (const struct decode_row *r = tables[t]; r->mnemonic; r++)
-            if (!strcmp(r->mnemonic, info->mnemonic))
-                return r->fn(d);
-    return decode_pure(d);
+    if (!d->fn[in->op])
+        d->fn[in->op] = find_decoder(info->mnemonic);
+    return d->fn[in->op](d);
 }
 
 /* pc at which the paths of a branch meet again. */
@@ -205,7 +213,7 @@ find_zero_rows(struct decoder *d, const struct func_info *fi)
     struct live *live = live_new(fi->cfg);
     for (size_t i = 0; i < f->regs.n; i++) {
         const struct ptx_reg *r = &f->regs.v[i];
-        if (!r->vec && !bitset_has(live->in[0], i))
+        if (!r->vec && !live_at_start(live, 0, (uint32_t)i))
             continue;
         bool wide = ptx_type_bytes(r->type) == 8;
         for (unsigned c = 0; c < (r->vec ? r->vec : 1u); c++)
@@ -286,6 +294,7 @@ exec_prog_free(struct exec_prog *p)
     vec_free(&pp->sregs);
     vec_free(&pp->shared_vars);
     vec_free(&pp->zero_rows);
+    vec_free(&pp->const_rows);
     exec_check_free(p->check);
     free(pp->consts);
     arena_free(&pp->mem);

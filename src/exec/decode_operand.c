@@ -48,13 +48,43 @@ decode_has(const struct ptx_inst *in, const char *text)
 
 /* -- constant rows -- */
 
+/* Room in the table for one row more: it has at least as many slots as rows. */
+static void
+grow_const_slots(struct prog_priv *pp)
+{
+    if (pp->const_rows.n < pp->const_nslots)
+        return;
+    pp->const_nslots = pp->const_nslots ? 2 * pp->const_nslots : 64;
+    pp->const_slots = ARENA_ARRAY(&pp->mem, uint32_t, pp->const_nslots);
+    for (size_t i = 0; i < pp->const_rows.n; i++) {
+        struct const_row *r = &pp->const_rows.v[i];
+        uint32_t *slot = &pp->const_slots[r->hash & (pp->const_nslots - 1)];
+        r->next = *slot;
+        *slot = (uint32_t)i + 1;
+    }
+}
+
+/* The row of these bytes; REF_NONE: there are too many. */
 static uint32_t
 new_const(struct decoder *d, const void *bytes, uint32_t n)
 {
     struct prog_priv *pp = d->pp;
-    for (uint32_t at = 0; at + n <= pp->const_bytes; at += ROW_BYTES)
-        if (!memcmp(pp->consts + at, bytes, n) && at + n <= pp->const_bytes)
-            return at | REF_CONST;
+    const uint32_t *words = bytes;
+    uint64_t hash = n;
+    for (uint32_t i = 0; i < n / 4; i++)
+        hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
+    uint32_t h = (uint32_t)(hash >> 32);
+    grow_const_slots(pp);
+    uint32_t *slot = &pp->const_slots[h & (pp->const_nslots - 1)];
+    for (uint32_t i = *slot; i; i = pp->const_rows.v[i - 1].next) {
+        const struct const_row *r = &pp->const_rows.v[i - 1];
+        if (r->hash == h && r->bytes == n && !memcmp(pp->consts + r->at, bytes, n))
+            return r->at | REF_CONST;
+    }
+    if (pp->const_bytes > REF_CONST / 2 - n) {
+        decode_refuse(d, "too many different constants");
+        return REF_NONE;
+    }
     if (pp->const_bytes + n > pp->const_cap) {
         uint32_t cap = pp->const_cap ? 2 * pp->const_cap : 64 * ROW_BYTES;
         uint8_t *p = aligned_alloc(64, cap);
@@ -69,6 +99,8 @@ new_const(struct decoder *d, const void *bytes, uint32_t n)
     uint32_t at = pp->const_bytes;
     memcpy(pp->consts + at, bytes, n);
     pp->const_bytes += n;
+    *vec_push(&pp->const_rows) = (struct const_row){at, n, h, *slot};
+    *slot = (uint32_t)pp->const_rows.n;
     return at | REF_CONST;
 }
 

@@ -186,11 +186,19 @@ struct zero_row {
     uint32_t ref, bytes;
 };
 
+/* A row of constants. */
+struct const_row {
+    uint32_t at, bytes, hash;
+    uint32_t next; /* of the same slot: its number + 1, 0: none */
+};
+
 struct prog_priv {
     struct arena mem;
     VEC(struct func_info *) funcs;
     uint8_t *consts; /* constant rows */
     uint32_t const_bytes, const_cap;
+    VEC(struct const_row) const_rows; /* and a hash table over them: numbers + 1 */
+    uint32_t *const_slots, const_nslots;
     uint32_t region_top; /* end of the functions' regions in a warp's rows */
     VEC(struct sreg_row) sregs;
     uint32_t nslots; /* memory range caches */
@@ -262,6 +270,7 @@ struct decoder {
     struct exec_static *st;
     uint32_t pc;
     uint16_t ret_op; /* enum ptx_op of ret */
+    bool (*fn[PTX_NOPS])(struct decoder *); /* of each opcode met: who decodes it */
 };
 
 /* Fills d->out; false: refused (a diagnostic was given). */

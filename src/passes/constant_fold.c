@@ -101,44 +101,17 @@ evaluate(const struct fold *c, const struct ptx_inst *in, uint64_t *bits)
 
 /* -- literals as operands -- */
 
-/* Conversions and moves want registers, or are folded whole. */
-static bool
-takes_literals(const struct ptx_inst *in)
-{
-    switch (in->op) {
-    case PTX_OP_CVTII:
-    case PTX_OP_CVTIF:
-    case PTX_OP_CVTFI:
-    case PTX_OP_CVTFF:
-    case PTX_OP_CVTA:
-    case PTX_OP_ISSPACEP:
-    case PTX_OP_MOV:
-    case PTX_OP_MOVP:
-        return false;
-    default:
-        return rewrite_is_pure(in);
-    }
-}
-
 static bool
 put_literal(void *user, struct ptx_inst *in, struct ptx_operand *o, unsigned index,
             bool in_list)
 {
     struct fold *c = user;
     enum ptx_type type = rewrite_operand_type(in, index);
-    char letter = rewrite_letter(in, index);
     uint64_t bits;
-    if (in_list || (letter != 'a' && letter != 'u') || type == PTX_PRED ||
-        type == PTX_NOTYPE || o->neg || !source_value(c, o, type, &bits))
+    if (in_list || o->neg || !rewrite_takes_literal(in, index) ||
+        !source_value(c, o, type, &bits))
         return false;
-    unsigned kind = ptx_types[type].kind, width = ptx_type_bytes(type);
-    if (kind == PTX_K_FLT && width < 4)
-        return false;
-    *o = rewrite_literal(bits);
-    if (kind == PTX_K_FLT)
-        o->kind = width == 4 ? PTX_OPD_F32 : PTX_OPD_F64;
-    else if (kind == PTX_K_SINT && width < 8) /* as it would be written */
-        o->imm = (uint64_t)((int64_t)(bits << (64 - 8 * width)) >> (64 - 8 * width));
+    *o = rewrite_literal_of(type, bits);
     return c->changed = true;
 }
 
@@ -211,8 +184,6 @@ fold_inst(struct fold *c, struct ptx_inst *in)
         }
         return false;
     }
-    if (!takes_literals(in))
-        return false;
     rewrite_sources(in, put_literal, c);
     if (ptx_ops[in->op].flags & PTX_COMM && in->nops >= 3 && is_literal(&in->ops[1]) &&
         in->ops[2].kind == PTX_OPD_REG) {

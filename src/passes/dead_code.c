@@ -78,7 +78,7 @@ mark_dead(const struct ptx_func *f, const struct cfg *g, uint64_t *dead)
 }
 
 struct live_now {
-    uint64_t *live;
+    struct live_set live;
     bool read;
 };
 
@@ -87,33 +87,16 @@ read_later(void *user, int32_t reg, bool write, bool partial)
 {
     struct live_now *l = user;
     (void)partial;
-    l->read |= write && bitset_has(l->live, (size_t)reg);
-}
-
-static void
-write_ends(void *user, int32_t reg, bool write, bool partial)
-{
-    struct live_now *l = user;
-    if (write && !partial)
-        bitset_del(l->live, (size_t)reg);
-}
-
-static void
-read_begins(void *user, int32_t reg, bool write, bool partial)
-{
-    struct live_now *l = user;
-    (void)partial;
-    if (!write)
-        bitset_add(l->live, (size_t)reg);
+    l->read |= write && live_has(&l->live, (uint32_t)reg);
 }
 
 static void
 sweep_overwritten(const struct ptx_func *f, const struct cfg *g, uint64_t *dead)
 {
     struct live *live = live_new(g);
-    struct live_now l = {.live = bitset_new(&live->mem, live->nregs + 1)};
+    struct live_now l = {.live = live_set_new(&live->mem, live->nregs)};
     for (uint32_t b = 0; b < g->n; b++) {
-        memcpy(l.live, live->out[b], BITSET_WORDS(live->nregs) * 8);
+        live_set_end(live, b, &l.live);
         for (uint32_t i = g->block[b].end; i-- > g->block[b].first;) {
             const struct ptx_inst *in = &f->body.v[i];
             l.read = effect(in);
@@ -122,8 +105,7 @@ sweep_overwritten(const struct ptx_func *f, const struct cfg *g, uint64_t *dead)
                 bitset_add(dead, i);
                 continue;
             }
-            defuse_each(in, write_ends, &l);
-            defuse_each(in, read_begins, &l);
+            live_step_back(in, &l.live);
         }
     }
     live_free(live);

@@ -206,13 +206,15 @@ add_defaults(const struct pass *p, const struct pass_key *defaults,
         }
 }
 
-/* Runs a pass over the module; facts[i] are those of function i. */
+/* Runs a pass over the module; facts[i] are those of function i. Sets *any if it may have
+ * changed anything. */
 static bool
 run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *facts,
-         struct diag_sink *diag)
+         bool *any, struct diag_sink *diag)
 {
     const struct pass *p = a->pass;
     bool ok = true;
+    *any = p->run;
     if (p->run) {
         ok = p->run(m, a, diag);
         for (size_t i = 0; i < m->funcs.n; i++)
@@ -228,6 +230,7 @@ run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *fac
         bool changed = false;
         facts_make(&facts[i], f, p->needs);
         ok = p->run_func(f, &facts[i], a, &changed, diag);
+        *any |= changed;
         if (changed)
             facts_drop(&facts[i], p->keeps);
     }
@@ -285,7 +288,9 @@ pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defa
         if (!ok)
             break;
         add_defaults(a.pass, defaults, given);
-        ok = run_pass(m, &a, facts, diag) && verify(m, a.pass->name, diag);
+        bool any;
+        ok =
+            run_pass(m, &a, facts, &any, diag) && (!any || verify(m, a.pass->name, diag));
         assert(m->funcs.n == nfuncs);
     }
     for (size_t i = 0; i < nfuncs; i++)

@@ -16,7 +16,7 @@
 
 #include "analysis/register_check.h"
 
-enum { ROUNDS = 60, MAX_VIRTUAL = 60000 };
+enum { ROUNDS = 60 };
 
 /* -- names -- */
 
@@ -40,37 +40,41 @@ ra_by_name(const void *a, const void *b)
     return x->type != y->type ? (int)x->type - y->type : (int)x->place - y->place;
 }
 
+enum { KINDS = 6 }; /* predicates, and registers of 1, 2, 4, 8, 16 bytes */
+
+static const uint8_t types_of_kinds[KINDS] = {PTX_PRED, PTX_B8,  PTX_B16,
+                                              PTX_B32,  PTX_B64, PTX_B128};
+
 struct renaming {
     struct ptx_func *f;
     const struct ra_graph *g;
     int32_t *to; /* of each register: its new number, RA_NONE: not in the code */
     VEC(struct ptx_reg) regs;
+    VEC(int32_t) at[KINDS]; /* of each kind and place: new register + 1 */
 };
 
 static int32_t
 new_register(struct renaming *n, int32_t old)
 {
     const struct ptx_reg *r = &n->f->regs.v[old];
-    unsigned bytes = ptx_type_bytes(r->type);
-    bool pred = r->type == PTX_PRED;
-    uint16_t place = (uint16_t)(n->g->colour[old] + 1);
-    for (size_t i = 0; i < n->regs.n; i++) {
-        const struct ptx_reg *x = &n->regs.v[i];
-        if (x->place == place && (x->type == PTX_PRED) == pred &&
-            (pred || ptx_type_bytes(x->type) == bytes))
-            return (int32_t)i;
-    }
-    struct arena *mem = &n->f->module->mem;
+    unsigned bytes = ptx_type_bytes(r->type), place = (unsigned)n->g->colour[old] + 1;
+    unsigned kind = r->type == PTX_PRED ? 0
+                    : bytes == 1        ? 1
+                    : bytes == 2        ? 2
+                    : bytes == 8        ? 4
+                    : bytes == 16       ? 5
+                                        : 3;
+    while (n->at[kind].n <= place)
+        *vec_push(&n->at[kind]) = 0;
+    int32_t *known = &n->at[kind].v[place];
+    if (*known)
+        return *known - 1;
     struct ptx_reg *x = vec_push(&n->regs);
-    x->place = place;
-    x->type = (uint8_t)(pred          ? PTX_PRED
-                        : bytes == 1  ? PTX_B8
-                        : bytes == 2  ? PTX_B16
-                        : bytes == 8  ? PTX_B64
-                        : bytes == 16 ? PTX_B128
-                                      : PTX_B32);
-    ra_name(mem, x);
-    return (int32_t)n->regs.n - 1;
+    x->place = (uint16_t)place;
+    x->type = types_of_kinds[kind];
+    ra_name(&n->f->module->mem, x);
+    *known = (int32_t)n->regs.n;
+    return *known - 1;
 }
 
 static void
@@ -115,6 +119,12 @@ rename_all(struct ra *a, const struct ra_graph *g, const struct cfg *cfg)
             new_register(&n, (int32_t)r);
     if (n.regs.n)
         qsort(n.regs.v, n.regs.n, sizeof *n.regs.v, ra_by_name);
+    for (size_t i = 0; i < n.regs.n; i++) {
+        const struct ptx_reg *x = &n.regs.v[i];
+        for (unsigned k = 0; k < KINDS; k++)
+            if (x->type == types_of_kinds[k])
+                n.at[k].v[x->place] = (int32_t)i + 1;
+    }
     for (uint32_t r = 0; r < g->n; r++)
         n.to[r] = g->units[r] ? new_register(&n, (int32_t)r) : RA_NONE;
     size_t kept = 0;
@@ -147,6 +157,8 @@ rename_all(struct ra *a, const struct ra_graph *g, const struct cfg *cfg)
     f->regs.n = n.regs.n;
     f->regs.cap = n.regs.cap;
     ra_declare(f);
+    for (unsigned k = 0; k < KINDS; k++)
+        vec_free(&n.at[k]);
     arena_free(&mem);
 }
 
@@ -201,14 +213,20 @@ limit_of(const struct ptx_func *f, uint32_t most, uint32_t sm_registers)
 
 /* -- the loop -- */
 
+/* NULL: so much more is live than there is room for that only spilling helps. */
 static struct ra_graph *
-colour_once(struct ra *a, uint32_t limit, struct cfg **cfg, struct live **live)
+colour_once(struct ra *a, uint32_t limit, struct cfg **cfg, struct live **live,
+            uint32_t *live_units)
 {
+    uint32_t preds;
     ra_split_vectors(a);
     *cfg = cfg_new(a->f);
     *live = live_new(*cfg);
+    live_max(*live, live_units, &preds);
+    if (*live_units > RA_MAX_UNITS)
+        return NULL;
     struct ra_graph *g = ra_graph_new(a, *live);
-    ra_colour(g, a->f, 0);
+    ra_colour(g, a->f, limit);
     return g;
 }
 
@@ -237,9 +255,11 @@ allocate(struct ptx_func *f, uint32_t limit, const struct pass_args *args,
     for (int round = 0; round < ROUNDS && !ok && !stuck; round++) {
         struct cfg *cfg;
         struct live *live;
-        struct ra_graph *g = colour_once(&a, limit, &cfg, &live);
-        least = g->nunits < least ? g->nunits : least;
-        if (g->nunits <= limit) {
+        uint32_t units;
+        struct ra_graph *g = colour_once(&a, limit, &cfg, &live, &units);
+        units = g ? g->nunits : units;
+        least = units < least ? units : least;
+        if (g && units <= limit) {
             rename_all(&a, g, cfg);
             ok = true;
         } else if (!ra_spill(&a, live, target)) {
@@ -277,9 +297,6 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     if (!pass_arg_number(a, "max-registers", 1, RA_MAX_UNITS, &most, diag) ||
         !pass_arg_number(a, "sm-registers", 1024, 1 << 20, &sm, diag))
         return false;
-    if (f->regs.n > MAX_VIRTUAL)
-        return diag_error(diag, "%s has %zu registers, more than %d", f->name, f->regs.n,
-                          MAX_VIRTUAL);
     *changed = true;
     return allocate(f, limit_of(f, (uint32_t)most, (uint32_t)sm), a, diag);
 }

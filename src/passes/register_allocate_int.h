@@ -62,8 +62,9 @@ void ra_split_vectors(struct ra *a);
 /* Interference of the function as it stands. */
 struct ra_graph *ra_graph_new(const struct ra *a, const struct live *l);
 void ra_graph_free(struct ra_graph *g);
-/* Colours with as few units as it finds; stops early at `enough` units. */
-void ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t enough);
+/* Colours with as few units as it finds; does not try hard where MAXLIVE is above the
+ * limit, for then something must be spilled. */
+void ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit);
 
 /* Changes the code so that at most `units` (32-bit units) should be live anywhere. False:
  * nothing is left to spill. */

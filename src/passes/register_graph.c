@@ -15,6 +15,7 @@
 #include "passes/register_allocate_int.h"
 
 #include "analysis/defuse.h"
+#include "base/pqueue.h"
 
 enum { WORK = 60 * 1000 * 1000, ROUNDS = 400 };
 
@@ -205,40 +206,37 @@ uint32_t *
 ra_block_weights(const struct cfg *g, struct arena *mem)
 {
     uint32_t *weight = ARENA_ARRAY(mem, uint32_t, g->n + 1);
-    uint32_t *stack = ARENA_ARRAY(mem, uint32_t, g->n + 1);
-    uint64_t *body = bitset_new(mem, g->n + 1);
+    uint32_t *body = ARENA_ARRAY(mem, uint32_t, g->n + 1); /* of a loop */
+    uint32_t *in = ARENA_ARRAY(mem, uint32_t, g->n + 1);   /* head of that loop + 1 */
     for (uint32_t b = 0; b < g->n; b++)
         weight[b] = 1;
     for (uint32_t head = 0; head < g->n; head++) {
-        uint32_t sp = 0;
-        memset(body, 0, BITSET_WORDS(g->n + 1) * 8);
-        bitset_add(body, head);
+        uint32_t n = 1;
+        bool self = false;
+        body[0] = head;
+        in[head] = head + 1;
         for (uint32_t i = 0; i < g->block[head].npred; i++) {
             uint32_t p = (uint32_t)g->block[head].pred[i];
+            self |= p == head;
             if (g->block[p].rpo >= 0 && cfg_dominates(g, (int32_t)head, (int32_t)p) &&
-                !bitset_has(body, p)) {
-                bitset_add(body, p);
-                stack[sp++] = p;
+                in[p] != head + 1) {
+                in[p] = head + 1;
+                body[n++] = p;
             }
         }
-        bool self = false;
-        for (uint32_t i = 0; i < g->block[head].npred; i++)
-            self |= (uint32_t)g->block[head].pred[i] == head;
-        if (!sp && !self)
+        if (n == 1 && !self)
             continue;
-        while (sp) {
-            uint32_t v = stack[--sp];
-            for (uint32_t i = 0; i < g->block[v].npred; i++) {
-                uint32_t p = (uint32_t)g->block[v].pred[i];
-                if (!bitset_has(body, p)) {
-                    bitset_add(body, p);
-                    stack[sp++] = p;
+        for (uint32_t k = 1; k < n; k++)
+            for (uint32_t i = 0; i < g->block[body[k]].npred; i++) {
+                uint32_t p = (uint32_t)g->block[body[k]].pred[i];
+                if (in[p] != head + 1) {
+                    in[p] = head + 1;
+                    body[n++] = p;
                 }
             }
-        }
-        for (uint32_t b = 0; b < g->n; b++)
-            if (bitset_has(body, b) && weight[b] < 10000)
-                weight[b] *= 10;
+        for (uint32_t k = 0; k < n; k++)
+            if (weight[body[k]] < 10000)
+                weight[body[k]] *= 10;
     }
     return weight;
 }
@@ -247,11 +245,13 @@ ra_block_weights(const struct cfg *g, struct arena *mem)
 
 enum { MAX_DEFS = 64 };
 
+/* The neighbours are found twice by the same walk: first they are counted, then noted. */
 struct build {
     const struct ptx_func *f;
-    uint64_t *matrix; /* n x n bits */
-    uint64_t *now, *used;
-    uint32_t n;
+    struct ra_graph *g;
+    bool *pred; /* of each register: it is a predicate */
+    bool count;
+    struct live_set now;
     int32_t def[MAX_DEFS];
     unsigned ndefs;
 };
@@ -261,7 +261,7 @@ note(void *user, int32_t reg, bool write, bool partial)
 {
     struct build *b = user;
     (void)partial;
-    bitset_add(b->used, (size_t)reg);
+    b->g->units[reg] = (uint8_t)ra_units(b->f, reg);
     if (write && b->ndefs < MAX_DEFS)
         b->def[b->ndefs++] = reg;
 }
@@ -269,12 +269,15 @@ note(void *user, int32_t reg, bool write, bool partial)
 static void
 edge(struct build *b, uint32_t x, uint32_t y)
 {
-    if (x == y ||
-        (b->f->regs.v[x].type == PTX_PRED) != (b->f->regs.v[y].type == PTX_PRED))
+    struct ra_graph *g = b->g;
+    if (x == y || b->pred[x] != b->pred[y])
         return;
-    size_t words = BITSET_WORDS(b->n);
-    bitset_add(b->matrix + x * words, y);
-    bitset_add(b->matrix + y * words, x);
+    if (!b->count) {
+        g->adj[x][g->nadj[x]] = y;
+        g->adj[y][g->nadj[y]] = x;
+    }
+    g->nadj[x]++;
+    g->nadj[y]++;
 }
 
 static void
@@ -284,21 +287,44 @@ build_inst(struct build *b, const struct ptx_inst *in)
     defuse_each(in, note, b);
     int32_t source = ra_copied(b->f, in);
     for (unsigned k = 0; k < b->ndefs; k++) {
-        for (size_t w = 0; w < BITSET_WORDS(b->n); w++)
-            FOR_BITS(bit, b->now[w])
-            {
-                uint32_t y = (uint32_t)(w * 64 + bit);
-                if ((int32_t)y != source)
-                    edge(b, (uint32_t)b->def[k], y);
-            }
+        for (uint32_t i = 0; i < b->now.n; i++)
+            if ((int32_t)b->now.reg[i] != source)
+                edge(b, (uint32_t)b->def[k], b->now.reg[i]);
         for (unsigned j = 0; j < k; j++)
             edge(b, (uint32_t)b->def[k], (uint32_t)b->def[j]);
     }
-    live_step_back(in, b->now);
+    live_step_back(in, &b->now);
 }
 
 static void
-make_groups(struct ra_graph *g, const struct ptx_func *f, const uint64_t *used)
+build_all(struct build *b, const struct live *l)
+{
+    for (uint32_t k = 0; k < l->cfg->n; k++) {
+        live_set_end(l, k, &b->now);
+        for (uint32_t i = l->cfg->block[k].end; i-- > l->cfg->block[k].first;)
+            build_inst(b, &b->f->body.v[i]);
+    }
+}
+
+/* A register that is written in several places was noted as often: once is enough. */
+static void
+drop_duplicates(struct ra_graph *g, uint32_t *seen)
+{
+    for (uint32_t r = 0; r < g->n; r++) {
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < g->nadj[r]; k++) {
+            uint32_t y = g->adj[r][k];
+            if (seen[y] == r + 1)
+                continue;
+            seen[y] = r + 1;
+            g->adj[r][n++] = y;
+        }
+        g->nadj[r] = n;
+    }
+}
+
+static void
+make_groups(struct ra_graph *g, const struct ptx_func *f)
 {
     struct grouping q = {.f = f};
     grouping_grow(&q);
@@ -308,7 +334,7 @@ make_groups(struct ra_graph *g, const struct ptx_func *f, const uint64_t *used)
             bind(&q, list);
     }
     for (uint32_t r = 0; r < g->n; r++) {
-        if (!bitset_has(used, r) || q.of.v[r] != RA_NONE)
+        if (!g->units[r] || q.of.v[r] != RA_NONE)
             continue;
         unsigned u = ra_units(f, (int32_t)r);
         q.of.v[r] = (int32_t)q.group.n;
@@ -329,37 +355,32 @@ ra_graph_new(const struct ra *a, const struct live *l)
     struct ra_graph *g = xcalloc(1, sizeof *g);
     struct arena tmp = {0};
     g->n = (uint32_t)f->regs.n;
-    size_t words = BITSET_WORDS(g->n);
-    struct build b = {.f = f, .n = g->n};
-    b.matrix = ARENA_ARRAY(&tmp, uint64_t, words * g->n + 1);
-    b.now = bitset_new(&tmp, g->n + 1);
-    b.used = bitset_new(&tmp, g->n + 1);
+    g->units = ARENA_ARRAY(&g->mem, uint8_t, g->n + 1);
+    g->adj = ARENA_ARRAY(&g->mem, uint32_t *, g->n + 1);
+    g->nadj = ARENA_ARRAY(&g->mem, uint32_t, g->n + 1);
+    g->colour = ARENA_ARRAY(&g->mem, int32_t, g->n + 1);
+    struct build b = {.f = f, .g = g, .count = true};
+    b.pred = ARENA_ARRAY(&tmp, bool, g->n + 1);
+    b.now = live_set_new(&tmp, g->n);
+    for (uint32_t r = 0; r < g->n; r++)
+        b.pred[r] = f->regs.v[r].type == PTX_PRED;
     uint32_t *weight = ra_block_weights(l->cfg, &tmp);
-    for (uint32_t k = 0; k < l->cfg->n; k++) {
-        memcpy(b.now, l->out[k], words * 8);
+    for (uint32_t k = 0; k < l->cfg->n; k++)
         for (uint32_t i = l->cfg->block[k].end; i-- > l->cfg->block[k].first;) {
             int32_t s = ra_copied(f, &f->body.v[i]);
             if (s != RA_NONE)
                 *vec_push(&g->copies) =
                     (struct ra_copy){f->body.v[i].ops[0].reg, s, weight[k]};
-            build_inst(&b, &f->body.v[i]);
         }
-    }
-    g->units = ARENA_ARRAY(&g->mem, uint8_t, g->n + 1);
-    g->adj = ARENA_ARRAY(&g->mem, uint32_t *, g->n + 1);
-    g->nadj = ARENA_ARRAY(&g->mem, uint32_t, g->n + 1);
-    g->colour = ARENA_ARRAY(&g->mem, int32_t, g->n + 1);
+    build_all(&b, l);
     for (uint32_t r = 0; r < g->n; r++) {
-        uint32_t n = 0;
-        const uint64_t *row = b.matrix + r * words;
-        for (size_t w = 0; w < words; w++)
-            n += (uint32_t)bit_count(row[w]);
-        g->units[r] = bitset_has(b.used, r) ? (uint8_t)ra_units(f, (int32_t)r) : 0;
-        g->adj[r] = ARENA_ARRAY(&g->mem, uint32_t, n + 1);
-        for (size_t w = 0; w < words; w++)
-            FOR_BITS(bit, row[w]) g->adj[r][g->nadj[r]++] = (uint32_t)(w * 64 + bit);
+        g->adj[r] = ARENA_ARRAY(&g->mem, uint32_t, g->nadj[r] + 1);
+        g->nadj[r] = 0;
     }
-    make_groups(g, f, b.used);
+    b.count = false;
+    build_all(&b, l);
+    drop_duplicates(g, ARENA_ARRAY(&tmp, uint32_t, g->n + 1));
+    make_groups(g, f);
     live_max(l, &g->live_units, &g->live_preds);
     arena_free(&tmp);
     return g;
@@ -496,29 +517,26 @@ sort_order(struct key *key, uint32_t n, uint32_t *order)
 static void
 smallest_last(const struct ra_graph *g, uint64_t *place, struct arena *mem)
 {
-    if (g->ngroups > 8000) { /* quadratic: not for the largest */
-        for (uint32_t q = 0; q < g->ngroups; q++)
-            place[q] = q;
-        return;
-    }
-    uint64_t *degree = ARENA_ARRAY(mem, uint64_t, g->ngroups + 1);
-    bool *out = ARENA_ARRAY(mem, bool, g->ngroups + 1);
-    for (uint32_t q = 0; q < g->ngroups; q++)
+    struct pqueue left = pqueue_new(mem, g->ngroups);
+    for (uint32_t q = 0; q < g->ngroups; q++) {
         for (unsigned m = 0; m < g->group[q].n; m++)
             for (uint32_t k = 0, r = (uint32_t)g->group[q].reg[m];
                  (int32_t)r != RA_NONE && k < g->nadj[r]; k++)
-                degree[q] += g->units[g->adj[r][k]];
-    for (uint32_t left = g->ngroups; left; left--) {
-        uint32_t best = UINT32_MAX;
-        for (uint32_t q = 0; q < g->ngroups; q++)
-            if (!out[q] && (best == UINT32_MAX || degree[q] < degree[best]))
-                best = q;
-        out[best] = true;
-        place[best] = left;
+                left.key[q] += g->units[g->adj[r][k]];
+        pqueue_add(&left, q);
+    }
+    while (left.n) {
+        uint32_t n = left.n, best = pqueue_take(&left);
+        place[best] = n;
         for (unsigned m = 0; m < g->group[best].n; m++) {
             int32_t r = g->group[best].reg[m];
-            for (uint32_t k = 0; r != RA_NONE && k < g->nadj[r]; k++)
-                degree[g->group_of[g->adj[r][k]]] -= g->units[r];
+            for (uint32_t k = 0; r != RA_NONE && k < g->nadj[r]; k++) {
+                uint32_t q = (uint32_t)g->group_of[g->adj[r][k]];
+                if (left.at[q] == PQUEUE_OUT)
+                    continue;
+                left.key[q] -= g->units[r];
+                pqueue_up(&left, q);
+            }
         }
     }
 }
@@ -569,7 +587,7 @@ move_to_friends(struct paint *p, int32_t *colour)
 }
 
 void
-ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t enough)
+ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit)
 {
     struct arena mem = {0};
     struct paint *p = ARENA_NEW(&mem, struct paint);
@@ -586,8 +604,9 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t enough)
     for (uint32_t q = 0; q < n; q++)
         first[q] = q; /* make_groups: vectors, then registers in order of number */
     uint64_t random = 1;
-    enough = enough > g->live_units ? enough : g->live_units;
-    for (int round = 0; round < ROUNDS && p->work < WORK; round++) {
+    /* Where more is live than may be used, only copies could help: no hard trying. */
+    int rounds = g->live_units > limit ? 4 : ROUNDS;
+    for (int round = 0; round < rounds && p->work < WORK; round++) {
         for (uint32_t q = 0; q < n; q++) {
             const struct ra_group *s = &g->group[q];
             int32_t c = 0;
@@ -637,7 +656,7 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t enough)
             memcpy(g->colour, colour, sizeof *colour * g->n);
             memcpy(best_order, order, sizeof *order * n);
         }
-        if (round >= 3 && best[0] <= enough && best[1] <= g->live_preds)
+        if (round >= 3 && best[0] <= g->live_units && best[1] <= g->live_preds)
             break;
     }
     g->nunits = best[0];

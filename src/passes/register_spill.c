@@ -8,28 +8,190 @@
  * instead. The rest have a slot in local memory: a store behind each write, a load before
  * each read, through registers made for that one instruction.
  *
+ * The points that are over the limit are numbered. A register is live without being used
+ * over ranges of them; what it is worth is its width times the points in its ranges that
+ * are over still. A choice takes its width from all points of its ranges at once, in a
+ * tree over the points that finds those that are no longer over: each leaves once. Ratios
+ * only fall, so the queue holds old ones, and the first is weighed again until it stays
+ * first. O((points + ranges + choices) log points), if that does not happen too often:
+ * beyond some number of times a ratio that has fallen by less than an eighth will do.
+ *
  * Slots are handed out by spill_home, so that another memory (free scratchpad) can come
  * before local memory there and nowhere else. */
 #include "passes/register_allocate_int.h"
 
 #include "analysis/defs.h"
 #include "analysis/defuse.h"
+#include "base/pqueue.h"
+
+/* -- points over the limit -- */
+
+enum { SATISFIED = INT32_MAX / 2 };
+
+/* A range of numbers of points, [from, to). */
+struct range {
+    uint32_t from, to;
+    int32_t next; /* of the same register, RA_NONE: none */
+};
+
+struct over {
+    const struct ra *a;
+    const struct cfg *g;
+    uint32_t limit, n;   /* points over the limit */
+    VEC(int32_t) excess; /* of each: units above the limit */
+    VEC(struct range) range;
+    int32_t *ranges; /* of each register: its first */
+    int32_t *open;   /* its present range began here; RA_NONE: none */
+    /* A complete binary tree over the points, root 1, leaves from `leaves`: the least
+     * excess below each node (SATISFIED: no point is over), without what is to be added
+     * to all below it, and points over. */
+    uint32_t leaves;
+    int32_t *least, *add;
+    uint32_t *left;
+};
+
+static void
+begin_range(struct over *o, uint32_t r)
+{
+    if (o->a->f->regs.v[r].type != PTX_PRED)
+        o->open[r] = (int32_t)o->n;
+}
+
+static void
+end_range(struct over *o, uint32_t r)
+{
+    int32_t from = o->open[r], last = o->ranges[r];
+    o->open[r] = RA_NONE;
+    if (from < 0 || (uint32_t)from == o->n)
+        return;
+    if (last >= 0 && o->range.v[last].to == (uint32_t)from) {
+        o->range.v[last].to = o->n;
+        return;
+    }
+    o->ranges[r] = (int32_t)o->range.n;
+    *vec_push(&o->range) = (struct range){(uint32_t)from, o->n, last};
+}
+
+static void
+used_here(void *user, int32_t reg, bool write, bool partial)
+{
+    (void)write;
+    (void)partial;
+    end_range(user, (uint32_t)reg);
+}
+
+/* A use, and what is live before it. */
+struct use {
+    struct over *o;
+    const struct live_set *before;
+};
+
+static void
+used_behind(void *user, int32_t reg, bool write, bool partial)
+{
+    struct use *u = user;
+    (void)write;
+    (void)partial;
+    if (live_has(u->before, (uint32_t)reg))
+        begin_range(u->o, (uint32_t)reg);
+}
+
+/* Ranges go backward like the walk: from a block's end, or from before a use, to behind a
+ * use or to the block's start. Where an instruction uses a register that is spilled, it
+ * is in a register all the same. */
+static void
+note_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
+           uint32_t registers, uint32_t predicates)
+{
+    struct over *o = user;
+    const struct ptx_inst *in = &o->a->f->body.v[inst];
+    const struct cfg_block *b = &o->g->block[o->g->block_of[inst]];
+    (void)predicates;
+    if (behind) {
+        for (uint32_t i = 0; inst + 1 == b->end && i < set->n; i++)
+            begin_range(o, set->reg[i]);
+        defuse_each(in, used_here, o);
+    }
+    if (registers > o->limit) {
+        *vec_push(&o->excess) = (int32_t)(registers - o->limit);
+        o->n++;
+    }
+    if (behind)
+        return;
+    if (inst == b->first)
+        for (uint32_t i = 0; i < set->n; i++)
+            end_range(o, set->reg[i]);
+    else
+        defuse_each(in, used_behind, &(struct use){o, set});
+}
+
+static void
+build_tree(struct over *o, struct arena *mem)
+{
+    for (o->leaves = 1; o->leaves < o->n;)
+        o->leaves *= 2;
+    o->least = ARENA_ARRAY(mem, int32_t, 2 * o->leaves);
+    o->add = ARENA_ARRAY(mem, int32_t, 2 * o->leaves);
+    o->left = ARENA_ARRAY(mem, uint32_t, 2 * o->leaves);
+    for (uint32_t i = 0; i < o->leaves; i++) {
+        o->least[o->leaves + i] = i < o->n ? o->excess.v[i] : SATISFIED;
+        o->left[o->leaves + i] = i < o->n;
+    }
+    for (uint32_t k = o->leaves; --k;) {
+        int32_t a = o->least[2 * k], b = o->least[2 * k + 1];
+        o->least[k] = a < b ? a : b;
+        o->left[k] = o->left[2 * k] + o->left[2 * k + 1];
+    }
+}
+
+/* Takes `units` from the points [from, to), below node k, which has [lo, lo + n). */
+static void
+relieve(struct over *o, uint32_t k, uint32_t lo, uint32_t n, uint32_t from, uint32_t to,
+        int32_t units)
+{
+    if (to <= lo || lo + n <= from || !o->left[k])
+        return;
+    bool whole = from <= lo && lo + n <= to;
+    if (whole && o->least[k] > units) { /* all of them are over still */
+        o->least[k] -= units;
+        o->add[k] -= units;
+        return;
+    }
+    if (n == 1) {
+        o->least[k] = SATISFIED;
+        o->left[k] = 0;
+        return;
+    }
+    for (uint32_t c = 2 * k; c < 2 * k + 2; c++)
+        if (o->left[c]) {
+            o->least[c] += o->add[k];
+            o->add[c] += o->add[k];
+        }
+    o->add[k] = 0;
+    relieve(o, 2 * k, lo, n / 2, from, to, units);
+    relieve(o, 2 * k + 1, lo + n / 2, n / 2, from, to, units);
+    int32_t a = o->least[2 * k], b = o->least[2 * k + 1];
+    o->least[k] = a < b ? a : b;
+    o->left[k] = o->left[2 * k] + o->left[2 * k + 1];
+}
+
+/* Points over the limit below number `to`. */
+static uint32_t
+count_below(const struct over *o, uint32_t to)
+{
+    uint32_t n = 0;
+    if (to >= o->leaves)
+        return o->left[1];
+    for (uint32_t k = to + o->leaves; k > 1; k /= 2)
+        if (k & 1)
+            n += o->left[k - 1];
+    return n;
+}
 
 /* -- choice -- */
 
-struct choice {
-    const struct ra *a;
-    const struct live *l;
-    uint32_t n, limit;
-    uint64_t *gone;    /* registers chosen */
-    uint64_t *benefit; /* of each register, over points that are over the limit */
-    uint64_t *cost;
-    uint64_t *now, *here; /* live behind the instruction; read or written by it */
-    uint32_t worst;
-};
-
 struct access {
-    uint64_t *cost, *here;
+    uint64_t *cost;
     uint32_t weight;
 };
 
@@ -42,62 +204,69 @@ add_access(void *user, int32_t reg, bool write, bool partial)
     x->cost[reg] += x->weight;
 }
 
-static void
-add_here(void *user, int32_t reg, bool write, bool partial)
+static uint64_t
+benefit(const struct over *o, uint32_t r)
 {
-    (void)write;
-    (void)partial;
-    bitset_add(user, (size_t)reg);
+    uint64_t points = 0;
+    for (int32_t k = o->ranges[r]; k >= 0; k = o->range.v[k].next)
+        points += count_below(o, o->range.v[k].to) - count_below(o, o->range.v[k].from);
+    return points * ra_units(o->a->f, (int32_t)r);
 }
 
-/* Weighs the point whose live registers are in `set`. */
-static void
-weigh(struct choice *c, const uint64_t *set, bool count)
+/* The greatest ratio has the least key: the bits of floats above 0 order as they do. */
+static uint64_t
+key_of(double ratio)
 {
-    const struct ptx_func *f = c->a->f;
-    uint32_t units = 0;
-    for (int round = 0; round < 2; round++) {
-        if (round) {
-            c->worst = units > c->worst ? units : c->worst;
-            if (units <= c->limit || !count)
-                return;
-        }
-        for (size_t w = 0; w < BITSET_WORDS(c->n); w++)
-            FOR_BITS(bit, set[w] & (~c->gone[w] | c->here[w]))
-            {
-                size_t r = w * 64 + bit;
-                if (f->regs.v[r].type == PTX_PRED)
-                    continue;
-                if (!round)
-                    units += ra_units(f, (int32_t)r);
-                else if (!bitset_has(c->here, r))
-                    c->benefit[r] += ra_units(f, (int32_t)r);
-            }
-    }
+    uint64_t bits;
+    memcpy(&bits, &ratio, sizeof bits);
+    return ~bits;
 }
 
-/* Walks the code once; fills benefit, sets worst. */
-static void
-pressure(struct choice *c)
+static double
+ratio_of(uint64_t key)
 {
-    const struct cfg *g = c->l->cfg;
-    size_t words = BITSET_WORDS(c->n);
-    c->worst = 0;
-    memset(c->benefit, 0, sizeof *c->benefit * c->n);
-    for (uint32_t b = 0; b < g->n; b++) {
-        if (g->block[b].rpo < 0)
+    double ratio;
+    key = ~key;
+    memcpy(&ratio, &key, sizeof ratio);
+    return ratio;
+}
+
+/* Chooses registers until no point is over the limit or nothing is left to choose. */
+static bool
+choose(struct over *o, const uint64_t *cost, uint64_t *gone, struct arena *mem)
+{
+    const struct ra *a = o->a;
+    uint32_t nregs = (uint32_t)a->f->regs.n;
+    struct pqueue best = pqueue_new(mem, nregs);
+    uint64_t weighed = 0, patience = 200000 + 32 * (uint64_t)nregs;
+    bool any = false;
+    for (uint32_t r = 0; r < nregs; r++) {
+        uint64_t worth = benefit(o, r);
+        if (!worth || (r < a->temporary.n && a->temporary.v[r]) ||
+            ptx_type_bytes(a->f->regs.v[r].type) < 2)
             continue;
-        memcpy(c->now, c->l->out[b], words * 8);
-        for (uint32_t i = g->block[b].end; i-- > g->block[b].first;) {
-            const struct ptx_inst *in = &c->a->f->body.v[i];
-            memset(c->here, 0, words * 8);
-            defuse_each(in, add_here, c->here);
-            live_add_written(in, c->now);
-            weigh(c, c->now, true);
-            live_step_back(in, c->now);
-            weigh(c, c->now, true);
-        }
+        best.key[r] = key_of((double)worth / (double)cost[r]);
+        pqueue_add(&best, r);
     }
+    while (o->left[1] && best.n) {
+        uint32_t r = best.v[0];
+        double now = (double)benefit(o, r) / (double)cost[r];
+        bool enough = ++weighed > patience && now > ratio_of(best.key[r]) * 7 / 8;
+        if (key_of(now) != best.key[r] && !enough) {
+            best.key[r] = key_of(now);
+            pqueue_down(&best, r);
+            continue;
+        }
+        if (now <= 0)
+            break;
+        pqueue_take(&best);
+        bitset_add(gone, r);
+        any = true;
+        for (int32_t k = o->ranges[r]; k >= 0; k = o->range.v[k].next)
+            relieve(o, 1, 0, o->leaves, o->range.v[k].from, o->range.v[k].to,
+                    (int32_t)ra_units(a->f, (int32_t)r));
+    }
+    return any;
 }
 
 /* -- code -- */
@@ -282,42 +451,32 @@ ra_spill(struct ra *a, const struct live *l, uint32_t units)
 {
     struct arena mem = {0};
     const struct cfg *g = l->cfg;
-    struct choice c = {.a = a, .l = l, .n = (uint32_t)a->f->regs.n, .limit = units};
-    c.gone = bitset_new(&mem, c.n + 1);
-    c.benefit = ARENA_ARRAY(&mem, uint64_t, c.n + 1);
-    c.cost = ARENA_ARRAY(&mem, uint64_t, c.n + 1);
-    c.now = bitset_new(&mem, c.n + 1);
-    c.here = bitset_new(&mem, c.n + 1);
-    uint32_t *weight = ra_block_weights(g, &mem);
-    for (size_t i = 0; i < a->f->body.n; i++) {
-        struct access x = {c.cost, NULL, weight[g->block_of[i]]};
-        defuse_each(&a->f->body.v[i], add_access, &x);
-    }
-    struct defs *d = defs_new(g);
-    for (uint32_t r = 0; r < c.n; r++) /* computing again is cheaper than loading */
-        if (from_nothing(a, d, (int32_t)r))
-            c.cost[r] = c.cost[r] / 2 + 1;
-    defs_free(d);
+    uint32_t n = (uint32_t)a->f->regs.n;
+    struct over o = {.a = a, .g = g, .limit = units};
+    uint64_t *gone = bitset_new(&mem, n + 1), *cost = ARENA_ARRAY(&mem, uint64_t, n + 1);
+    o.ranges = ARENA_ARRAY(&mem, int32_t, n + 1);
+    o.open = ARENA_ARRAY(&mem, int32_t, n + 1);
+    for (uint32_t r = 0; r < n; r++)
+        o.ranges[r] = o.open[r] = RA_NONE;
+    live_each_point(l, note_point, &o);
     bool any = false;
-    for (;;) {
-        pressure(&c);
-        if (c.worst <= units)
-            break;
-        int32_t best = RA_NONE;
-        for (uint32_t r = 0; r < c.n; r++)
-            if (c.benefit[r] && !bitset_has(c.gone, r) &&
-                !(r < a->temporary.n && a->temporary.v[r]) &&
-                ptx_type_bytes(a->f->regs.v[r].type) >= 2 &&
-                (best == RA_NONE || (double)c.benefit[r] / (double)c.cost[r] >
-                                        (double)c.benefit[best] / (double)c.cost[best]))
-                best = (int32_t)r;
-        if (best == RA_NONE)
-            break;
-        bitset_add(c.gone, (size_t)best);
-        any = true;
+    if (o.n) {
+        uint32_t *weight = ra_block_weights(g, &mem);
+        for (size_t i = 0; i < a->f->body.n; i++)
+            defuse_each(&a->f->body.v[i], add_access,
+                        &(struct access){cost, weight[g->block_of[i]]});
+        struct defs *d = defs_new(g);
+        for (uint32_t r = 0; r < n; r++) /* computing again is cheaper than loading */
+            if (from_nothing(a, d, (int32_t)r))
+                cost[r] = cost[r] / 2 + 1;
+        defs_free(d);
+        build_tree(&o, &mem);
+        any = choose(&o, cost, gone, &mem);
     }
     if (any)
-        rewrite(a, g, c.gone, c.n);
+        rewrite(a, g, gone, n);
+    vec_free(&o.excess);
+    vec_free(&o.range);
     arena_free(&mem);
     return any;
 }

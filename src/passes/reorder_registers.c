@@ -196,9 +196,9 @@ renumber(struct ptx_func *f, const uint16_t *to, struct arena *mem)
     }
     qsort(f->regs.v, n, sizeof *f->regs.v, ra_by_name);
     for (uint32_t r = 0; r < n; r++)
-        for (uint32_t k = 0; k < n; k++)
-            if (f->regs.v[k].type == old[r].type && f->regs.v[k].place == old[r].place)
-                index[r] = (int32_t)k;
+        index[r] = (int32_t)((struct ptx_reg *)bsearch(&old[r], f->regs.v, n, sizeof *old,
+                                                       ra_by_name) -
+                             f->regs.v);
     for (size_t i = 0; i < f->body.n; i++) {
         struct ptx_inst *in = &f->body.v[i];
         in->ops = ptx_operands_dup(f->module, in->ops, in->nops);
@@ -217,9 +217,12 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
 {
     (void)x;
     (void)a;
-    if (!f->registers) {
-        if (!f->is_entry)
-            return true;
+    bool virtual = false;
+    for (size_t i = 0; i < f->regs.n; i++)
+        virtual |= !f->regs.v[i].place;
+    if (!f->registers && (!virtual || !f->is_entry))
+        return true; /* it has none, or predicates only */
+    if (virtual) {
         struct diag *d =
             diag_add(diag, DIAG_ERROR, NULL,
                      "reorder-registers: the registers of %s are virtual", f->name);

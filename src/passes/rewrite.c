@@ -28,11 +28,12 @@ enum ptx_type
 rewrite_operand_type(const struct ptx_inst *in, unsigned index)
 {
     const char *t = token(in, index);
-    if (*t == 'U' || *t == 'u')
+    bool typed = *t && t[1] >= '0' && t[1] <= '9';
+    if (*t == 'U' || *t == 'u' || (*t == 'r' && !typed))
         return PTX_B32;
     if (*t == 'P' || *t == 'p')
         return PTX_PRED;
-    if (!*t || !strchr("daDASV", *t) || t[1] < '0' || t[1] > '9')
+    if (!typed || !strchr("daDASVr", *t))
         return PTX_NOTYPE;
     unsigned k = (unsigned)(t[1] - '0');
     enum ptx_type type = k < in->ntypes ? in->type[k] : PTX_NOTYPE;
@@ -100,6 +101,44 @@ rewrite_literal(uint64_t value)
 {
     return (struct ptx_operand){
         .kind = PTX_OPD_IMM, .imm = value, .reg = -1, .label = -1};
+}
+
+bool
+rewrite_takes_literal(const struct ptx_inst *in, unsigned index)
+{
+    enum ptx_type type = rewrite_operand_type(in, index);
+    char letter = rewrite_letter(in, index);
+    switch (in->op) { /* these are folded whole, or stay */
+    case PTX_OP_CVTII:
+    case PTX_OP_CVTIF:
+    case PTX_OP_CVTFI:
+    case PTX_OP_CVTFF:
+    case PTX_OP_CVTA:
+    case PTX_OP_ISSPACEP:
+    case PTX_OP_MOV:
+    case PTX_OP_MOVP:
+        return false;
+    default:
+        break;
+    }
+    /* Halves, alone or in pairs, and pairs of bytes cannot be written as literals. */
+    unsigned kind = ptx_types[type].kind;
+    bool written = kind == PTX_K_FLT      ? type == PTX_F32 || type == PTX_F64
+                   : kind == PTX_K_FORMAT ? ptx_type_bytes(type) >= 4
+                                          : type != PTX_PRED && type != PTX_NOTYPE;
+    return rewrite_is_pure(in) && (letter == 'a' || letter == 'u') && written;
+}
+
+struct ptx_operand
+rewrite_literal_of(enum ptx_type type, uint64_t bits)
+{
+    unsigned kind = ptx_types[type].kind, width = ptx_type_bytes(type);
+    struct ptx_operand o = rewrite_literal(bits);
+    if (kind == PTX_K_FLT)
+        o.kind = width == 4 ? PTX_OPD_F32 : PTX_OPD_F64;
+    else if (kind == PTX_K_SINT && width < 8) /* as it would be written */
+        o.imm = (uint64_t)((int64_t)(bits << (64 - 8 * width)) >> (64 - 8 * width));
+    return o;
 }
 
 bool

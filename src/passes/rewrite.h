@@ -27,6 +27,13 @@ void rewrite_as_mov(struct ptx_func *f, struct ptx_inst *in,
 /* A literal that fills `bytes` of a register (0: a predicate). */
 struct ptx_operand rewrite_literal(uint64_t value);
 
+/* Whether a pass may put a literal in place of register operand `index`: the row's pattern
+ * (ptx/opcodes.def) says what PTX allows, and tests/unit/ptxas_forms.c holds it against
+ * ptxas. */
+bool rewrite_takes_literal(const struct ptx_inst *in, unsigned index);
+/* The literal with these bits for an operand of that type. */
+struct ptx_operand rewrite_literal_of(enum ptx_type type, uint64_t bits);
+
 /* The bits that literal o has as a source of that type; false: not a literal, or one
  * whose value would have to be converted. */
 bool rewrite_literal_bits(const struct ptx_operand *o, enum ptx_type type,

@@ -42,6 +42,8 @@ slot_type(const struct check *c, const struct slot *x, unsigned *bytes)
     default:
         if (x->type < c->in->ntypes)
             t = c->in->type[x->type];
+        else if (x->letter == 'r')
+            t = PTX_U32;
     }
     *bytes = ptx_types[t].bytes;
     if (x->width) {
@@ -358,6 +360,13 @@ check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const struc
         }
         if (o->neg) {
             err(c->p, c->at[i], "a destination cannot be negated");
+            return false;
+        }
+        return check_reg(c, i, o, type, cvt);
+    case 'r':
+        if (o->kind != PTX_OPD_REG) {
+            struct diag *d = wrong_kind(c, i, o, "a register");
+            hint(c->p, d, "mov it to a register first");
             return false;
         }
         return check_reg(c, i, o, type, cvt);

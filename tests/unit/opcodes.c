@@ -510,7 +510,7 @@ good_pattern(const char *p)
         return strspn(p + 1, "abcdefghijklmnopqrstuvwxyz0123456789_.:") == strlen(p + 1);
     bool source_seen = false;
     while (*p) {
-        if (!strchr("dDaAPpUumlfvVStxLM", *p))
+        if (!strchr("dDaArPpUumlfvVStxLM", *p))
             return false;
         bool dest = strchr("dDPUVL", *p) != NULL;
         if (dest && source_seen)

@@ -6,13 +6,15 @@
  *
  * What ptxas takes for a target up to sm_89 must be taken, what it takes for no target
  * must be refused. The exceptions are the list below, each with its reason; docs/ptx.md
- * says the same. With an argument the program prints all differences. Skipped without
- * ptxas. */
+ * says the same. And where constant-fold may put a literal, ptxas must take one. With an
+ * argument the program prints all differences. Skipped without ptxas. */
 #include "unit/ptx_kit.h"
 #include "unit/skip.h"
 
 #include "exec/exec.h"
 #include "exec/exec_mem.h"
+#include "passes/rewrite.h"
+#include "ptx/print.h"
 #include "unit/lanes_util.h"
 #include "vectors/matrix.h"
 
@@ -465,12 +467,39 @@ static const char before[] =
     ".reg .f32 %f<72>; .reg .f64 %fd<72>; .reg .b128 %q<72>;\nT: .branchtargets L;\n",
                   after[] = "L: ret;\n}\n";
 
+/* Spells the only instruction of f again for each register that constant-fold may replace
+ * by a literal, with a literal there. */
+static void
+spell_literals(const struct ptx_func *f)
+{
+    const struct ptx_inst *in = &f->body.v[0];
+    while (ptx_is_pseudo(in))
+        in++;
+    for (unsigned i = 1; i < in->nops; i++) {
+        if (in->ops[i].kind != PTX_OPD_REG || !rewrite_takes_literal(in, i))
+            continue;
+        struct strbuf b = {0};
+        struct ptx_operand was = in->ops[i];
+        enum ptx_type type = rewrite_operand_type(in, i);
+        uint64_t bits = type == PTX_F32   ? 0x3fc00000
+                        : type == PTX_F64 ? 0x3ff8ull << 48
+                                          : 3;
+        in->ops[i] = rewrite_literal_of(type, bits);
+        ptx_print_inst(f, in, &b);
+        in->ops[i] = was;
+        while (b.n && (b.s[b.n - 1] == '\n' || b.s[b.n - 1] == ';'))
+            b.s[--b.n] = 0;
+        keep(&b);
+    }
+}
+
+/* literals: adds what it becomes with literals to the list. */
 static bool
-ours(const struct spelled *s)
+ours(const char *text, bool literals)
 {
     struct strbuf t = {0};
     struct diag_sink diag = {0};
-    strbuf_printf(&t, ".version 8.7\n.target sm_90\n%s%s\n%s", before, s->text, after);
+    strbuf_printf(&t, ".version 8.7\n.target sm_90\n%s%s\n%s", before, text, after);
     struct ptx_module *m = ptx_parse("t", t.s, t.n, &diag);
     bool ok = m;
     if (m) {
@@ -479,6 +508,8 @@ ours(const struct spelled *s)
         struct exec_image *im = exec_image_new(m, mem, &diag);
         struct exec_prog *p = im ? exec_decode(im, m->funcs.v[1], &diag) : NULL;
         ok = p;
+        if (ok && literals)
+            spell_literals(m->funcs.v[1]);
         exec_prog_free(p);
         exec_image_free(im);
         ptx_module_free(m);
@@ -532,6 +563,31 @@ theirs(const char *ptxas, const char *target, bool *bad, size_t from, size_t to)
     }
     theirs(ptxas, target, bad, from, from + (to - from) / 2);
     theirs(ptxas, target, bad, from + (to - from) / 2, to);
+}
+
+/* Literals that constant-fold may put into an instruction that ptxas takes, and that
+ * ptxas refuses. */
+static size_t
+wrong_literals(const char *ptxas)
+{
+    size_t forms = all.n, wrong = 0;
+    for (size_t i = 0; i < forms; i++)
+        if (all.v[i].ours && all.v[i].old)
+            ours(all.v[i].text, true);
+    bool *bad = xcalloc(all.n, sizeof *bad);
+    for (unsigned t = 0; t < N_OLD; t++) {
+        theirs(ptxas, old_targets[t], bad, forms, all.n);
+        for (size_t i = forms; i < all.n; i++)
+            all.v[i].old |= !bad[i];
+    }
+    for (size_t i = forms; i < all.n; i++)
+        if (!all.v[i].old) {
+            printf("no literal here: %s\n", all.v[i].text);
+            wrong++;
+        }
+    printf("%zu literals as operands: ptxas refuses %zu\n", all.n - forms, wrong);
+    free(bad);
+    return wrong + (all.n == forms);
 }
 
 /* Kernels of a file that are refused; -1: it cannot be read. */
@@ -614,7 +670,7 @@ main(int argc, char **argv)
         assert_int_equal(regcomp(&known[k], exceptions[k].pattern, REG_EXTENDED), 0);
     for (size_t i = 0; i < all.n; i++) {
         struct spelled *s = &all.v[i];
-        s->ours = ours(s);
+        s->ours = ours(s->text, false);
         bool missing = s->old && !s->ours, lenient = !s->later && s->ours, excuse = false;
         for (size_t k = 0; k < UTIL_COUNT(exceptions) && (missing || lenient); k++)
             if (exceptions[k].lenient == lenient &&
@@ -636,6 +692,7 @@ main(int argc, char **argv)
     }
     printf("%zu spellings: %zu differ for a known reason, %zu otherwise\n", all.n,
            excused, wrong);
+    wrong += wrong_literals(ptxas);
     for (size_t i = 0; i < all.n; i++)
         free(all.v[i].text);
     free(all.v);

@@ -148,7 +148,7 @@ loop_carries_values(void **state)
         if (!strcmp(f->regs.v[i].name, "%r3"))
             r3 = (int32_t)i;
     uint32_t loop = g->block_of[g->label_at[0]];
-    assert_true(bitset_has(l->out[loop], (size_t)r3));
+    assert_true(live_at_end(l, loop, (uint32_t)r3));
     live_free(l);
     cfg_free(g);
     ptx_module_free(m);
@@ -241,9 +241,9 @@ random_code_against_path_search(void **state)
             for (size_t r = 0; r < f->regs.n; r++) {
                 memset(seen, 0, f->body.n);
                 bool want = reads_first(f, g, g->block[k].first, (int32_t)r, seen);
-                if (want != bitset_has(l->in[k], r))
+                if (want != live_at_start(l, k, (uint32_t)r))
                     print_message("block %u register %s\n%s", k, f->regs.v[r].name, b.s);
-                assert_int_equal(bitset_has(l->in[k], r), want);
+                assert_int_equal(live_at_start(l, k, (uint32_t)r), want);
             }
         free(seen);
         live_free(l);
