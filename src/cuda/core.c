@@ -257,6 +257,12 @@ acu_device_make(void)
 }
 
 bool
+acu_runtime_called(void)
+{
+    return acu.runtime;
+}
+
+bool
 acu_runtime_used(void)
 {
     return acu.runtime && acu.device;

@@ -97,6 +97,8 @@ int acu_not_supported(const char *name);
 
 /* -- the device; after acu_begin -- */
 struct allot_device *acu_device(void); /* NULL: not made yet */
+/* Whether a call of the runtime API has ended: it has initialised the driver. */
+bool acu_runtime_called(void);
 /* Whether the runtime API has been used, and the device made. */
 bool acu_runtime_used(void);
 /* As acu_begin, inside a call: makes the device, answers the sticky error. */

@@ -32,7 +32,7 @@ enum { DRIVER_VERSION = 13000 };
 
 /* Lock, and check that a context is current. Always followed by drv_end. */
 int drv_begin(void);
-/* Lock, and check only that cuInit was called. */
+/* Lock, and check only that the driver is initialised. */
 int drv_begin_device(void);
 int drv_end(int error);
 
