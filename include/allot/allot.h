@@ -407,6 +407,12 @@ enum allot_failure allot_launch_failure(const struct allot_device *dev);
 uint64_t allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
                                struct allot_diag *d);
 
+/* Blocks of a kernel that an SM holds at once under the machine's residency policy, with
+ * the registers that its passes leave: resident_blocks of a launch. 0 and a diagnostic if
+ * not even one fits. */
+uint32_t allot_resident_blocks_sm(struct allot_device *dev, const struct allot_launch *l,
+                                  struct allot_diag *d);
+
 /* Bytes that malloc in kernels can give out (8 MiB unless set). Fails once a kernel has
  * called it. */
 bool allot_device_heap(struct allot_device *dev, uint64_t bytes, struct allot_diag *d);

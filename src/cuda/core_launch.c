@@ -246,18 +246,10 @@ acu_occupancy(struct acu_function *f, uint32_t threads, uint64_t dynamic_scratch
     uint64_t bytes = f->kernel->scratchpad + dynamic_scratchpad;
     if (!threads || threads > (uint32_t)p.max_threads_block || bytes > UINT32_MAX)
         return 0;
-    char policy[64] = "";
-    allot_machine_get(acu.machine, "residency.policy", policy, sizeof policy);
-    struct allot_occupancy_query q = {.threads = threads,
-                                      .registers = acu_function_registers(f),
-                                      .scratchpad = (uint32_t)bytes,
-                                      .threshold = acu_setting("residency.threshold")};
-    if (!strcmp(policy, "scratchpad-sharing"))
-        q.share = "scratchpad";
-    else if (!strcmp(policy, "register-sharing"))
-        q.share = "registers";
-    struct allot_occupancy o;
-    if (allot_occupancy(acu.machine, &q, &o, NULL))
-        *blocks = (int)o.resident_blocks;
+    struct allot_launch l = {.module = f->ptx,
+                             .kernel = f->name,
+                             .block = {threads, 1, 1},
+                             .dynamic_scratchpad = (uint32_t)dynamic_scratchpad};
+    *blocks = (int)allot_resident_blocks_sm(acu.device, &l, NULL);
     return 0;
 }

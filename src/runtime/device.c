@@ -360,10 +360,9 @@ static double
 threshold_of(const struct allot_device *dev, const struct occ_kernel *k)
 {
     const struct machine *m = dev->machine;
-    const struct residency_policy *policy = residency_find(m->residency.policy);
     struct diag_sink quiet = {0};
     struct residency_plan plan;
-    bool shares = policy && policy->plan(m, k, &plan, &quiet) && plan.shares_scratchpad;
+    bool shares = residency_plan_of(m, k, &plan, &quiet) && plan.shares_scratchpad;
     diag_free(&quiet);
     return shares ? m->residency.threshold : 1;
 }
@@ -590,6 +589,20 @@ allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
     uint64_t n = kernel_for(dev, l, &k, &threshold, diag) ? resident(dev, &k, diag) : 0;
     diag_free(&own);
     return n;
+}
+
+uint32_t
+allot_resident_blocks_sm(struct allot_device *dev, const struct allot_launch *l,
+                         struct allot_diag *d)
+{
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
+    struct occ_kernel k;
+    struct residency_plan plan;
+    double threshold;
+    bool fits = kernel_for(dev, l, &k, &threshold, diag) &&
+                residency_plan_of(dev->machine, &k, &plan, diag);
+    diag_free(&own);
+    return fits ? plan.blocks : 0;
 }
 
 const struct allot_result *

@@ -253,7 +253,7 @@ plan_launch(struct run *r, const struct occ_kernel *k, struct diag_sink *diag)
     struct occ_kernel kernel = *k;
     if (m->residency.regs_per_thread)
         kernel.registers = m->residency.regs_per_thread;
-    if (!r->g->residency->plan(m, &kernel, &r->plan, diag))
+    if (!residency_plan_of(m, &kernel, &r->plan, diag))
         return false;
     const struct ptx_func *f = r->grid->prog->entry;
     if (r->g->residency->physical && !f->registers &&
