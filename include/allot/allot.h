@@ -255,6 +255,12 @@ void allot_device_free(struct allot_device *dev);
 /* Device memory; addresses are what kernels see. 0 and a diagnostic on failure. */
 uint64_t allot_alloc(struct allot_device *dev, uint64_t bytes, struct allot_diag *d);
 bool allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
+/* Addresses without memory: kernels that touch them fault, until allot_commit makes them
+ * a live allocation. allot_free takes the memory away again, allot_unreserve the
+ * addresses of one that is not live. False or 0 and a diagnostic on failure. */
+uint64_t allot_reserve(struct allot_device *dev, uint64_t bytes, struct allot_diag *d);
+bool allot_commit(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
+bool allot_unreserve(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
 bool allot_write(struct allot_device *dev, uint64_t addr, const void *src, uint64_t bytes,
                  struct allot_diag *d);
 bool allot_read(struct allot_device *dev, uint64_t addr, void *dst, uint64_t bytes,

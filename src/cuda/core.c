@@ -299,6 +299,7 @@ void
 acu_device_reset(void)
 {
     acu_ranges_reset();
+    acu_graphs_reset();
     for (size_t i = 0; i < acu.streams.n; i++)
         free(acu.streams.v[i]);
     for (size_t i = 0; i < acu.events.n; i++)

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "cuda/core.h"
+#include "cuda/core_graph.h"
 
 /* Objects of a stream or event list; handles are their addresses. */
 struct acu_stream {
@@ -44,6 +45,19 @@ struct acu_module {
     VEC(void **) managed; /* by symbols' order among the managed ones */
 };
 
+/* A stream that captures, and an event that was recorded in one. */
+struct acu_capture {
+    struct acu_stream *stream;
+    struct acu_graph *graph;
+    bool origin;                  /* the stream on which the capture began */
+    VEC(struct acu_node *) front; /* what its next node depends on */
+};
+struct acu_captured_event {
+    struct acu_event *event;
+    struct acu_graph *graph;
+    VEC(struct acu_node *) front;
+};
+
 /* The CUDA APIs have no handle on which a process's state could hang: this is the one
  * mutable global of the library, guarded by the lock of acu_begin. */
 struct acu {
@@ -73,6 +87,10 @@ struct acu {
     VEC(struct acu_event *) events;
     VEC(struct acu_module *) modules;
     struct acu_map functions, symbols; /* by host address */
+    VEC(struct acu_capture) captures;
+    VEC(struct acu_captured_event) captured_events;
+    VEC(struct acu_memory *) graph_memory;
+    uint64_t graph_bytes[4]; /* ACU_GRAPH_USED ... */
 };
 extern struct acu acu;
 
@@ -85,10 +103,16 @@ int acu_device_make(void);
 /* Forgets what hung on the device (core_module.c, core_mem.c). */
 void acu_modules_reset(void);
 void acu_ranges_reset(void);
+void acu_graphs_reset(void);
 /* Hash of a loaded module's PTX. */
 const char *acu_module_hash(struct acu_module *m);
 /* Gives each managed variable of registered modules its memory. */
 int acu_modules_managed(void);
+/* Device addresses without memory, and memory behind them, until acu_free. */
+int acu_reserve(uint64_t bytes, uint64_t *addr);
+int acu_commit(uint64_t addr, uint64_t bytes);
+/* The memory at addr was freed: it may have been a graph's. */
+void acu_graph_freed(uint64_t addr);
 void acu_range_add(uint64_t addr, uint64_t size, enum acu_kind kind, unsigned flags);
 /* A copy of so many bytes took place between host and device, or inside the device. */
 void acu_time_link(uint64_t bytes);

@@ -1,388 +1,8 @@
-/* cudart_graph.c: graphs: work noted down, by capturing streams or node by node, and done
- * later as often as asked for.
- *
- * A graph is a list of nodes in the order in which they were made; a node can only depend
- * on nodes made before it, so doing them in that order is right. Edges are not kept: what
- * asks for them, or adds them afterwards, is not supported. A stream that waits for an
- * event of a capturing stream captures into the same graph.
- *
- * An executable graph is a copy. A copied node knows the node it was copied from, by
- * which programs name it when they change it; that one may be gone by then. */
+/* cudart_graph.c: the runtime API's side of graphs (core_graph.h): its structures, and
+ * the signatures that differ between versions. */
 #include "cuda/cudart.h"
 
-#include <stdlib.h>
-
-enum node_kind { NODE_EMPTY, NODE_KERNEL, NODE_COPY, NODE_SET, NODE_HOST, NODE_GRAPH };
-
-struct rt_node {
-    enum node_kind kind;
-    const struct rt_node *origin; /* compared only */
-    bool disabled;
-    struct rt_graph *graph; /* of a child graph, the node's own */
-    struct acu_function *f;
-    struct acu_launch launch; /* args: the node's own copies, one block */
-    struct acu_place dst, src;
-    uint64_t width, height,
-        depth; /* of a copy: bytes, rows, slices; of a fill: elements */
-    uint32_t value;
-    unsigned element;
-    void (*host)(void *);
-    void *user;
-};
-
-struct rt_graph {
-    struct rt_node **node;
-    size_t n;
-};
-
-struct capture {
-    rt_stream stream;
-    struct rt_graph *graph;
-    bool origin; /* the stream on which the capture began */
-};
-
-/* Captures under way, and events recorded in them; guarded by the lock. */
-static struct {
-    struct capture at[64];
-    size_t n;
-    struct {
-        rt_event event;
-        struct rt_graph *graph;
-    } event[256];
-    size_t nevents;
-} captures;
-
-/* -- nodes -- */
-
-static int graph_free(struct rt_graph *g);
-static struct rt_graph *graph_copied(const struct rt_graph *from);
-
-/* What hangs on it. */
-static void
-node_clear(struct rt_node *n)
-{
-    free((void *)n->launch.args);
-    if (n->graph)
-        graph_free(n->graph);
-}
-
-static void
-node_free(struct rt_node *n)
-{
-    node_clear(n);
-    free(n);
-}
-
-static struct rt_node *
-node_new(struct rt_graph *g, enum node_kind kind)
-{
-    struct rt_node **list = realloc(g->node, (g->n + 1) * sizeof *list);
-    struct rt_node *n = calloc(1, sizeof *n);
-    if (!list || !n)
-        abort(); /* as everywhere: no memory, no work */
-    g->node = list;
-    n->kind = kind;
-    return g->node[g->n++] = n;
-}
-
-/* Pointers and values of a kernel's arguments in one block; NULL: it has none. */
-static void **
-copy_args(const struct acu_function *f, void *const *args)
-{
-    uint64_t at = 0, bytes = 0;
-    size_t n = 0;
-    while (acu_function_param(f, n, &at, &bytes))
-        n++;
-    uint64_t total = n ? at + bytes : 0; /* the last one's end */
-    char *block = n ? malloc(n * sizeof(void *) + total) : NULL;
-    if (n && !block)
-        abort();
-    for (size_t i = 0; i < n; i++) {
-        acu_function_param(f, i, &at, &bytes);
-        char *value = block + n * sizeof(void *) + at;
-        memcpy(value, args[i], bytes);
-        ((void **)block)[i] = value;
-    }
-    return (void **)block;
-}
-
-int
-rt_graph_launch(struct rt_graph *g, struct acu_function *f, const struct acu_launch *l)
-{
-    int e = acu_function_load(f);
-    if (e)
-        return e;
-    struct rt_node *n = node_new(g, NODE_KERNEL);
-    n->f = f;
-    n->launch = *l;
-    n->launch.args = copy_args(f, l->args);
-    return 0;
-}
-
-int
-rt_graph_copy(struct rt_graph *g, const struct acu_place *dst,
-              const struct acu_place *src, uint64_t width, uint64_t height,
-              uint64_t depth)
-{
-    struct rt_node *n = node_new(g, NODE_COPY);
-    n->dst = *dst;
-    n->src = *src;
-    n->width = width;
-    n->height = height;
-    n->depth = depth;
-    return 0;
-}
-
-int
-rt_graph_set(struct rt_graph *g, uint64_t dst, uint64_t pitch, uint64_t slice,
-             uint32_t value, unsigned element, uint64_t width, uint64_t height,
-             uint64_t depth)
-{
-    struct rt_node *n = node_new(g, NODE_SET);
-    n->dst = (struct acu_place){.addr = dst, .pitch = pitch, .slice = slice};
-    n->value = value;
-    n->element = element;
-    n->width = width;
-    n->height = height;
-    n->depth = depth;
-    return 0;
-}
-
-int
-rt_graph_host(struct rt_graph *g, void (*fn)(void *), void *user)
-{
-    struct rt_node *n = node_new(g, NODE_HOST);
-    n->host = fn;
-    n->user = user;
-    return 0;
-}
-
-static int
-node_run(const struct rt_node *n, rt_stream s)
-{
-    int e = 0;
-    if (n->disabled)
-        return 0;
-    switch (n->kind) {
-    case NODE_KERNEL:
-        return acu_launch(n->f, &n->launch, s);
-    case NODE_COPY:
-        return acu_copy3d(&n->dst, &n->src, n->width, n->height, n->depth);
-    case NODE_SET:
-        return acu_set3d(n->dst.addr, n->dst.pitch, n->dst.slice, &n->value, n->element,
-                         n->width, n->height, n->depth);
-    case NODE_HOST:
-        acu_call_back(n->host, n->user);
-        return 0;
-    case NODE_GRAPH:
-        for (size_t i = 0; !e && i < n->graph->n; i++)
-            e = node_run(n->graph->node[i], s);
-        return e;
-    case NODE_EMPTY:
-        break;
-    }
-    return 0;
-}
-
-/* -- graphs -- */
-
-static struct rt_graph *
-graph_new(void)
-{
-    struct rt_graph *g = calloc(1, sizeof *g);
-    if (!g)
-        abort();
-    return g;
-}
-
-static void
-graph_clear(struct rt_graph *g)
-{
-    for (size_t i = 0; i < g->n; i++)
-        node_free(g->node[i]);
-    free(g->node);
-    *g = (struct rt_graph){0};
-}
-
-static void
-graph_copy(struct rt_graph *to, const struct rt_graph *from)
-{
-    for (size_t i = 0; i < from->n; i++) {
-        struct rt_node *n = node_new(to, NODE_EMPTY);
-        *n = *from->node[i];
-        n->origin = from->node[i];
-        if (n->kind == NODE_KERNEL)
-            n->launch.args = copy_args(n->f, n->launch.args);
-        if (n->graph)
-            n->graph = graph_copied(n->graph);
-    }
-}
-
-static struct rt_graph *
-graph_copied(const struct rt_graph *from)
-{
-    struct rt_graph *g = graph_new();
-    graph_copy(g, from);
-    return g;
-}
-
-static int
-graph_free(struct rt_graph *g)
-{
-    if (!g)
-        return ACU_INVALID_VALUE;
-    graph_clear(g);
-    free(g);
-    return 0;
-}
-
-EXPORT int
-cudaGraphCreate(struct rt_graph **g, unsigned flags)
-{
-    CALL(!g || flags ? ACU_INVALID_VALUE : (*g = graph_new(), 0));
-}
-
-EXPORT int
-cudaGraphDestroy(struct rt_graph *g)
-{
-    CALL(graph_free(g));
-}
-
-EXPORT int
-cudaGraphExecDestroy(struct rt_graph *g)
-{
-    CALL(graph_free(g));
-}
-
-static int
-instantiate(struct rt_graph **out, const struct rt_graph *g)
-{
-    if (!out || !g)
-        return ACU_INVALID_VALUE;
-    *out = graph_new();
-    graph_copy(*out, g);
-    return 0;
-}
-
-EXPORT int
-cudaGraphClone(struct rt_graph **out, const struct rt_graph *g)
-{
-    CALL(instantiate(out, g));
-}
-
-/* What follows differs between versions of CUDA (flags, or a log): not read. */
-EXPORT int
-cudaGraphInstantiate(struct rt_graph **out, const struct rt_graph *g)
-{
-    CALL(instantiate(out, g));
-}
-
-EXPORT int
-cudaGraphInstantiateWithFlags(struct rt_graph **out, const struct rt_graph *g,
-                              unsigned long long flags)
-{
-    CALL(instantiate(out, g));
-}
-
-EXPORT int
-cudaGraphUpload(struct rt_graph *g, rt_stream s)
-{
-    CALL(!g ? ACU_INVALID_VALUE : acu_stream_valid(s) ? 0 : ACU_INVALID_HANDLE);
-}
-
-static int
-graph_launch(const struct rt_graph *g, rt_stream s)
-{
-    int e = !g ? ACU_INVALID_VALUE : acu_stream_valid(s) ? 0 : ACU_INVALID_HANDLE;
-    struct rt_graph *outer = e ? NULL : rt_capturing(s);
-    if (outer) { /* a graph inside a graph */
-        graph_copy(outer, g);
-        return 0;
-    }
-    for (size_t i = 0; !e && i < g->n; i++)
-        e = node_run(g->node[i], s);
-    return e;
-}
-
-EXPORT int
-cudaGraphLaunch(const struct rt_graph *g, rt_stream s)
-{
-    CALL(graph_launch(g, s));
-}
-
-/* The executable graph becomes the other one; both must be of the same shape. */
-static int
-update(struct rt_graph *exec, const struct rt_graph *g)
-{
-    if (!exec || !g)
-        return ACU_INVALID_VALUE;
-    bool same = exec->n == g->n;
-    for (size_t i = 0; same && i < g->n; i++)
-        same = exec->node[i]->kind == g->node[i]->kind;
-    if (!same)
-        return ACU_GRAPH_EXEC_UPDATE_FAILURE;
-    struct rt_graph *old = graph_new();
-    *old = *exec;
-    *exec = (struct rt_graph){0};
-    graph_copy(exec, g);
-    for (size_t i = 0; i < exec->n; i++) { /* its nodes are named as before */
-        exec->node[i]->origin = old->node[i]->origin;
-        exec->node[i]->disabled = old->node[i]->disabled;
-    }
-    return graph_free(old);
-}
-
-struct update_result { /* CUDA 12 and later; before: node, number */
-    int result;
-    void *node, *from;
-};
-
-EXPORT int
-cudaGraphExecUpdate(struct rt_graph *exec, const struct rt_graph *g, void *first,
-                    int *second)
-{
-    enum { SUCCESS = 0, TOPOLOGY_CHANGED = 2 };
-    int e = acu_begin();
-    if (!e)
-        e = update(exec, g);
-    int result = e ? TOPOLOGY_CHANGED : SUCCESS;
-#if CUDART >= 12
-    if (first)
-        *(struct update_result *)first = (struct update_result){.result = result};
-#else
-    if (first)
-        *(void **)first = NULL;
-    if (second)
-        *second = result;
-#endif
-    return acu_end(e);
-}
-
-EXPORT int
-cudaGraphGetNodes(const struct rt_graph *g, struct rt_node **nodes, size_t *n)
-{
-    int e = acu_begin();
-    if (!e)
-        e = g && n ? 0 : ACU_INVALID_VALUE;
-    if (!e && nodes) {
-        for (size_t i = 0; i < *n; i++)
-            nodes[i] = i < g->n ? g->node[i] : NULL;
-        *n = *n < g->n ? *n : g->n;
-    } else if (!e) {
-        *n = g->n;
-    }
-    return acu_end(e);
-}
-
-EXPORT int
-cudaGraphNodeGetType(const struct rt_node *n, int *type)
-{
-    static const int types[] = {[NODE_KERNEL] = 0, [NODE_COPY] = 1,  [NODE_SET] = 2,
-                                [NODE_HOST] = 3,   [NODE_GRAPH] = 4, [NODE_EMPTY] = 5};
-    CALL(n && type ? (*type = types[n->kind], 0) : ACU_INVALID_VALUE);
-}
-
-/* -- node by node -- */
+/* -- descriptions of nodes -- */
 
 struct kernel_params {
     void *func;
@@ -400,278 +20,612 @@ struct host_params {
     void (*fn)(void *);
     void *user;
 };
+struct alloc_params {
+    char pool[88]; /* cudaMemPoolProps: there is one device */
+    const void *access;
+    size_t naccess, bytes;
+    void *p;
+};
+struct node_params { /* cudaGraphNodeParams */
+    int type;
+    int reserved0[3];
+    union {
+        long long room[29];
+        struct kernel_params kernel;
+        struct {
+            int flags, reserved[3];
+            struct rt_memcpy3d copy;
+        } copy;
+        struct set_params set;
+        struct host_params host;
+        struct {
+            struct acu_graph *graph;
+            int ownership;
+        } graph;
+        rt_event event;
+        struct alloc_params alloc;
+        void *free;
+        struct {
+            unsigned long long handle;
+            int type;
+            unsigned size;
+            struct acu_graph **out;
+        } conditional;
+    } u;
+    long long reserved1;
+};
+_Static_assert(sizeof(struct node_params) == 256, "cudaGraphNodeParams");
+_Static_assert(sizeof(struct alloc_params) == 120, "cudaMemAllocNodeParams");
 
-/* The node that was made last is the one asked for. */
 static int
-added(struct rt_graph *g, struct rt_node **node, int e)
+describe_kernel(const struct kernel_params *p, struct acu_node *what)
 {
-    if (!e)
-        *node = g->node[g->n - 1];
-    return e;
-}
-
-static int
-add_kernel(struct rt_graph *g, const struct kernel_params *p)
-{
-    struct acu_function *f = p ? rt_function(p->func) : NULL;
-    if (!g || !p)
+    if (!p)
         return ACU_INVALID_VALUE;
+    struct acu_function *f = rt_function(p->func);
     if (!f)
         return ACU_INVALID_DEVICE_FUNCTION;
     if (!p->args && p->extra)
         return acu_not_supported("a kernel node with packed arguments");
-    struct acu_launch l = {.grid = {p->grid.x, p->grid.y, p->grid.z},
-                           .block = {p->block.x, p->block.y, p->block.z},
-                           .dynamic_scratchpad = p->smem,
-                           .args = p->args};
-    return rt_graph_launch(g, f, &l);
-}
-
-EXPORT int
-cudaGraphAddKernelNode(struct rt_node **node, struct rt_graph *g,
-                       struct rt_node *const *after, size_t n,
-                       const struct kernel_params *p)
-{
-    CALL(node ? added(g, node, add_kernel(g, p)) : ACU_INVALID_VALUE);
-}
-
-EXPORT int
-cudaGraphAddEmptyNode(struct rt_node **node, struct rt_graph *g,
-                      struct rt_node *const *after, size_t n)
-{
-    CALL(node && g ? (*node = node_new(g, NODE_EMPTY), 0) : ACU_INVALID_VALUE);
-}
-
-EXPORT int
-cudaGraphAddHostNode(struct rt_node **node, struct rt_graph *g,
-                     struct rt_node *const *after, size_t n, const struct host_params *p)
-{
-    CALL(node && g && p && p->fn ? added(g, node, rt_graph_host(g, p->fn, p->user))
-                                 : ACU_INVALID_VALUE);
-}
-
-EXPORT int
-cudaGraphAddMemsetNode(struct rt_node **node, struct rt_graph *g,
-                       struct rt_node *const *after, size_t n, const struct set_params *p)
-{
-    CALL(node && g && p && (p->element == 1 || p->element == 2 || p->element == 4)
-             ? added(g, node,
-                     rt_graph_set(g, ADDR(p->dst), p->pitch, 0, p->value, p->element,
-                                  p->width, p->height, 1))
-             : ACU_INVALID_VALUE);
+    *what = (struct acu_node){ACU_NODE_KERNEL, .f = f,
+                              .launch = {.grid = {p->grid.x, p->grid.y, p->grid.z},
+                                         .block = {p->block.x, p->block.y, p->block.z},
+                                         .dynamic_scratchpad = p->smem,
+                                         .args = p->args}};
+    return 0;
 }
 
 static int
-add_copy(struct rt_graph *g, const struct rt_memcpy3d *p)
+describe_copy(const struct rt_memcpy3d *p, struct acu_node *what)
 {
-    struct acu_place dst, src;
-    struct rt_extent bytes;
-    if (!g || !p)
-        return ACU_INVALID_VALUE;
-    int e = rt_memcpy3d_places(p, &dst, &src, &bytes);
-    return e ? e : rt_graph_copy(g, &dst, &src, bytes.width, bytes.height, bytes.depth);
-}
-
-EXPORT int
-cudaGraphAddMemcpyNode(struct rt_node **node, struct rt_graph *g,
-                       struct rt_node *const *after, size_t n,
-                       const struct rt_memcpy3d *p)
-{
-    CALL(node ? added(g, node, add_copy(g, p)) : ACU_INVALID_VALUE);
-}
-
-static int
-add_copy_1d(struct rt_graph *g, void *dst, const void *src, size_t n, int kind)
-{
-    struct rt_sides s;
-    int e = g ? rt_sides(kind, &s) : ACU_INVALID_VALUE;
+    struct rt_extent x;
+    *what = (struct acu_node){.kind = ACU_NODE_COPY};
+    int e = p ? rt_memcpy3d_places(p, &what->dst, &what->src, &x) : ACU_INVALID_VALUE;
     if (e)
         return e;
-    struct acu_place to = {.side = s.dst, .addr = ADDR(dst)};
-    struct acu_place from = {.side = s.src, .addr = ADDR(src)};
-    return rt_graph_copy(g, &to, &from, n, 1, 1);
-}
-
-EXPORT int
-cudaGraphAddMemcpyNode1D(struct rt_node **node, struct rt_graph *g,
-                         struct rt_node *const *after, size_t nafter, void *dst,
-                         const void *src, size_t n, int kind)
-{
-    CALL(node ? added(g, node, add_copy_1d(g, dst, src, n, kind)) : ACU_INVALID_VALUE);
-}
-
-static int
-add_child(struct rt_graph *g, const struct rt_graph *child)
-{
-    if (!g || !child)
-        return ACU_INVALID_VALUE;
-    struct rt_graph *copy = graph_copied(child);
-    node_new(g, NODE_GRAPH)->graph = copy;
+    what->width = x.width;
+    what->height = x.height;
+    what->depth = x.depth;
     return 0;
 }
 
-EXPORT int
-cudaGraphAddChildGraphNode(struct rt_node **node, struct rt_graph *g,
-                           struct rt_node *const *after, size_t n,
-                           const struct rt_graph *child)
-{
-    CALL(node ? added(g, node, add_child(g, child)) : ACU_INVALID_VALUE);
-}
-
 static int
-child_graph(const struct rt_node *n, struct rt_graph **g)
+describe_copy_1d(void *dst, const void *src, size_t n, int kind, struct acu_node *what)
 {
-    if (!n || !g || n->kind != NODE_GRAPH)
-        return ACU_INVALID_VALUE;
-    *g = n->graph;
-    return 0;
-}
-
-EXPORT int
-cudaGraphChildGraphNodeGetGraph(const struct rt_node *n, struct rt_graph **g)
-{
-    CALL(child_graph(n, g));
-}
-
-/* -- changing nodes, in a graph and in an executable one -- */
-
-static struct rt_node *
-copy_of(const struct rt_graph *exec, const struct rt_node *node)
-{
-    for (size_t i = 0; exec && node && i < exec->n; i++)
-        if (exec->node[i]->origin == node)
-            return exec->node[i];
-    return NULL;
-}
-
-/* n becomes what the one node of `made` is, which is used up. e: of making it. */
-static int
-become(struct rt_node *n, struct rt_graph *made, int e)
-{
-    if (!e && (!n || n->kind != made->node[0]->kind))
-        e = ACU_INVALID_VALUE;
-    if (!e) {
-        struct rt_node old = *n;
-        *n = *made->node[0];
-        n->origin = old.origin;
-        n->disabled = old.disabled;
-        *made->node[0] = old;
-    }
-    graph_clear(made);
+    struct rt_sides s;
+    int e = rt_sides(kind, &s);
+    if (!e)
+        *what = (struct acu_node){ACU_NODE_COPY,
+                                  .dst = {.side = s.dst, .addr = ADDR(dst)},
+                                  .src = {.side = s.src, .addr = ADDR(src)},
+                                  .width = n,
+                                  .height = 1,
+                                  .depth = 1};
     return e;
 }
 
 static int
-set_kernel(struct rt_node *n, const struct kernel_params *p)
+describe_copy_symbol(const void *symbol, const void *other, size_t n, size_t offset,
+                     int kind, bool to_symbol, struct acu_node *what)
 {
-    struct rt_graph made = {0};
-    return become(n, &made, add_kernel(&made, p));
+    *what = (struct acu_node){ACU_NODE_COPY, .width = n, .height = 1, .depth = 1};
+    return rt_symbol_places(symbol, ADDR(other), n, offset, kind, to_symbol, &what->dst,
+                            &what->src);
 }
 
 static int
-set_copy(struct rt_node *n, const struct rt_memcpy3d *p)
+describe_set(const struct set_params *p, struct acu_node *what)
 {
-    struct rt_graph made = {0};
-    return become(n, &made, add_copy(&made, p));
-}
-
-static int
-set_copy_1d(struct rt_node *n, void *dst, const void *src, size_t bytes, int kind)
-{
-    struct rt_graph made = {0};
-    return become(n, &made, add_copy_1d(&made, dst, src, bytes, kind));
-}
-
-static int
-set_set(struct rt_node *n, const struct set_params *p)
-{
-    struct rt_graph made = {0};
-    if (!p || (p->element != 1 && p->element != 2 && p->element != 4))
+    if (!p)
         return ACU_INVALID_VALUE;
-    return become(n, &made,
-                  rt_graph_set(&made, ADDR(p->dst), p->pitch, 0, p->value, p->element,
-                               p->width, p->height, 1));
+    *what = (struct acu_node){
+        ACU_NODE_SET,      .dst = {.addr = ADDR(p->dst), .pitch = p->pitch},
+        .value = p->value, .element = p->element,
+        .width = p->width, .height = p->height,
+        .depth = 1};
+    return 0;
 }
 
 static int
-set_host(struct rt_node *n, const struct host_params *p)
+describe_host(const struct host_params *p, struct acu_node *what)
 {
-    struct rt_graph made = {0};
-    if (!p || !p->fn)
+    if (!p)
         return ACU_INVALID_VALUE;
-    return become(n, &made, rt_graph_host(&made, p->fn, p->user));
+    *what = (struct acu_node){ACU_NODE_HOST, .host = p->fn, .user = p->user};
+    return 0;
+}
+
+/* graph: a place for the pointer that *what points to. */
+static int
+describe(const struct node_params *p, struct acu_graph **graph, struct acu_node *what)
+{
+    enum { CLONE, MOVE };
+    if (!p)
+        return ACU_INVALID_VALUE;
+    *what = (struct acu_node){.kind = (enum acu_node_kind)p->type};
+    switch (p->type) {
+    case ACU_NODE_KERNEL:
+        return describe_kernel(&p->u.kernel, what);
+    case ACU_NODE_COPY:
+        return describe_copy(&p->u.copy.copy, what);
+    case ACU_NODE_SET:
+        return describe_set(&p->u.set, what);
+    case ACU_NODE_HOST:
+        return describe_host(&p->u.host, what);
+    case ACU_NODE_GRAPH:
+        *graph = p->u.graph.graph;
+        what->body = graph;
+        what->nbody = 1;
+        what->takes_over = p->u.graph.ownership == MOVE;
+        return 0;
+    case ACU_NODE_EMPTY:
+        return 0;
+    case ACU_NODE_EVENT_WAIT:
+    case ACU_NODE_EVENT_RECORD:
+        what->event = p->u.event;
+        return 0;
+    case ACU_NODE_ALLOC:
+        what->bytes = p->u.alloc.bytes;
+        return 0;
+    case ACU_NODE_FREE:
+        what->addr = ADDR(p->u.free);
+        return 0;
+    case ACU_NODE_CONDITIONAL:
+        what->handle = p->u.conditional.handle;
+        what->conditional = (enum acu_conditional)p->u.conditional.type;
+        what->nbody = p->u.conditional.size;
+        return 0;
+    default:
+        return p->type == 8 || p->type == 9
+                   ? acu_not_supported("a graph node of an external semaphore")
+                   : ACU_INVALID_VALUE;
+    }
+}
+
+/* -- adding nodes -- */
+
+/* e: of making the description. */
+static int
+add(struct acu_node **node, struct acu_graph *g, struct acu_node *const *after, size_t n,
+    struct acu_node *what, int e)
+{
+    return e ? e : acu_node_add(g, what, after, n, node);
+}
+
+/* An entry point that adds one kind of node: its parameters, how they are described. */
+#define ADD(name, parameters, description)                                               \
+    EXPORT int name parameters                                                           \
+    {                                                                                    \
+        struct acu_node what = {0};                                                      \
+        CALL(add(node, g, after, nafter, &what, description));                           \
+    }
+#define PLACE                                                                            \
+    struct acu_node **node, struct acu_graph *g, struct acu_node *const *after,          \
+        size_t nafter
+
+ADD(cudaGraphAddKernelNode, (PLACE, const struct kernel_params *p),
+    describe_kernel(p, &what))
+ADD(cudaGraphAddMemcpyNode, (PLACE, const struct rt_memcpy3d *p), describe_copy(p, &what))
+ADD(cudaGraphAddMemcpyNode1D, (PLACE, void *dst, const void *src, size_t n, int kind),
+    describe_copy_1d(dst, src, n, kind, &what))
+ADD(cudaGraphAddMemcpyNodeToSymbol,
+    (PLACE, const void *symbol, const void *src, size_t n, size_t offset, int kind),
+    describe_copy_symbol(symbol, src, n, offset, kind, true, &what))
+ADD(cudaGraphAddMemcpyNodeFromSymbol,
+    (PLACE, void *dst, const void *symbol, size_t n, size_t offset, int kind),
+    describe_copy_symbol(symbol, dst, n, offset, kind, false, &what))
+ADD(cudaGraphAddMemsetNode, (PLACE, const struct set_params *p), describe_set(p, &what))
+ADD(cudaGraphAddHostNode, (PLACE, const struct host_params *p), describe_host(p, &what))
+ADD(cudaGraphAddEmptyNode, (PLACE), (what.kind = ACU_NODE_EMPTY, 0))
+ADD(cudaGraphAddEventRecordNode, (PLACE, rt_event event),
+    (what.kind = ACU_NODE_EVENT_RECORD, what.event = event, 0))
+ADD(cudaGraphAddEventWaitNode, (PLACE, rt_event event),
+    (what.kind = ACU_NODE_EVENT_WAIT, what.event = event, 0))
+ADD(cudaGraphAddChildGraphNode, (PLACE, struct acu_graph *child),
+    (what.kind = ACU_NODE_GRAPH, what.body = &child, what.nbody = 1, 0))
+ADD(cudaGraphAddMemFreeNode, (PLACE, void *p),
+    (what.kind = ACU_NODE_FREE, what.addr = ADDR(p), 0))
+
+static int
+add_alloc(struct acu_node **node, struct acu_graph *g, struct acu_node *const *after,
+          size_t n, struct alloc_params *p)
+{
+    if (!p)
+        return ACU_INVALID_VALUE;
+    struct acu_node what = {ACU_NODE_ALLOC, .bytes = p->bytes};
+    int e = acu_node_add(g, &what, after, n, node);
+    p->p = e ? NULL : PTR(what.addr);
+    return e;
 }
 
 EXPORT int
-cudaGraphKernelNodeSetParams(struct rt_node *n, const struct kernel_params *p)
+cudaGraphAddMemAllocNode(PLACE, struct alloc_params *p)
 {
-    CALL(set_kernel(n, p));
-}
-
-EXPORT int
-cudaGraphExecKernelNodeSetParams(struct rt_graph *exec, struct rt_node *n,
-                                 const struct kernel_params *p)
-{
-    CALL(set_kernel(copy_of(exec, n), p));
-}
-
-EXPORT int
-cudaGraphMemcpyNodeSetParams(struct rt_node *n, const struct rt_memcpy3d *p)
-{
-    CALL(set_copy(n, p));
-}
-
-EXPORT int
-cudaGraphExecMemcpyNodeSetParams(struct rt_graph *exec, struct rt_node *n,
-                                 const struct rt_memcpy3d *p)
-{
-    CALL(set_copy(copy_of(exec, n), p));
-}
-
-EXPORT int
-cudaGraphMemcpyNodeSetParams1D(struct rt_node *n, void *dst, const void *src,
-                               size_t bytes, int kind)
-{
-    CALL(set_copy_1d(n, dst, src, bytes, kind));
-}
-
-EXPORT int
-cudaGraphExecMemcpyNodeSetParams1D(struct rt_graph *exec, struct rt_node *n, void *dst,
-                                   const void *src, size_t bytes, int kind)
-{
-    CALL(set_copy_1d(copy_of(exec, n), dst, src, bytes, kind));
-}
-
-EXPORT int
-cudaGraphMemsetNodeSetParams(struct rt_node *n, const struct set_params *p)
-{
-    CALL(set_set(n, p));
-}
-
-EXPORT int
-cudaGraphExecMemsetNodeSetParams(struct rt_graph *exec, struct rt_node *n,
-                                 const struct set_params *p)
-{
-    CALL(set_set(copy_of(exec, n), p));
-}
-
-EXPORT int
-cudaGraphHostNodeSetParams(struct rt_node *n, const struct host_params *p)
-{
-    CALL(set_host(n, p));
-}
-
-EXPORT int
-cudaGraphExecHostNodeSetParams(struct rt_graph *exec, struct rt_node *n,
-                               const struct host_params *p)
-{
-    CALL(set_host(copy_of(exec, n), p));
+    CALL(add_alloc(node, g, after, nafter, p));
 }
 
 static int
-get_kernel_params(const struct rt_node *n, struct kernel_params *p)
+add_any(struct acu_node **node, struct acu_graph *g, struct acu_node *const *after,
+        size_t n, struct node_params *p)
 {
-    if (!n || !p || n->kind != NODE_KERNEL)
+    struct acu_node what;
+    struct acu_graph *graph;
+    int e = add(node, g, after, n, &what, describe(p, &graph, &what));
+    if (!e && p->type == ACU_NODE_ALLOC)
+        p->u.alloc.p = PTR(what.addr);
+    if (!e && p->type == ACU_NODE_CONDITIONAL)
+        p->u.conditional.out = what.body;
+    return e;
+}
+
+/* Since CUDA 13 the names without a number have what those with _v2 had: annotations of
+ * edges, which only allow more overlap. */
+#if CUDART < 13
+#define EDGES(name) name##_v2
+EXPORT int
+cudaGraphAddNode(PLACE, struct node_params *p)
+{
+    CALL(add_any(node, g, after, nafter, p));
+}
+
+EXPORT int
+cudaGraphAddDependencies(struct acu_graph *g, struct acu_node *const *from,
+                         struct acu_node *const *to, size_t n)
+{
+    CALL(acu_graph_add_edges(g, from, to, n));
+}
+
+EXPORT int
+cudaGraphRemoveDependencies(struct acu_graph *g, struct acu_node *const *from,
+                            struct acu_node *const *to, size_t n)
+{
+    CALL(acu_graph_remove_edges(g, from, to, n));
+}
+
+EXPORT int
+cudaGraphGetEdges(const struct acu_graph *g, struct acu_node **from, struct acu_node **to,
+                  size_t *n)
+{
+    CALL(acu_graph_edges(g, from, to, n));
+}
+
+EXPORT int
+cudaGraphNodeGetDependencies(const struct acu_node *node, struct acu_node **out,
+                             size_t *n)
+{
+    CALL(acu_node_before(node, out, n));
+}
+
+EXPORT int
+cudaGraphNodeGetDependentNodes(const struct acu_node *node, struct acu_node **out,
+                               size_t *n)
+{
+    CALL(acu_node_behind(node, out, n));
+}
+#else
+#define EDGES(name) name
+#endif
+
+EXPORT int
+EDGES(cudaGraphAddNode)(struct acu_node **node, struct acu_graph *g,
+                        struct acu_node *const *after, const void *edges, size_t n,
+                        struct node_params *p)
+{
+    CALL(add_any(node, g, after, n, p));
+}
+
+EXPORT int
+EDGES(cudaGraphAddDependencies)(struct acu_graph *g, struct acu_node *const *from,
+                                struct acu_node *const *to, const void *edges, size_t n)
+{
+    CALL(acu_graph_add_edges(g, from, to, n));
+}
+
+EXPORT int
+EDGES(cudaGraphRemoveDependencies)(struct acu_graph *g, struct acu_node *const *from,
+                                   struct acu_node *const *to, const void *edges,
+                                   size_t n)
+{
+    CALL(acu_graph_remove_edges(g, from, to, n));
+}
+
+/* Annotations that are all 0: nothing overlaps. */
+static int
+no_annotations(void *edges, const size_t *n, int e)
+{
+    enum { EDGE_BYTES = 8 };
+    if (!e && edges && n)
+        memset(edges, 0, *n * EDGE_BYTES);
+    return e;
+}
+
+EXPORT int
+EDGES(cudaGraphGetEdges)(const struct acu_graph *g, struct acu_node **from,
+                         struct acu_node **to, void *edges, size_t *n)
+{
+    CALL(no_annotations(edges, n, acu_graph_edges(g, from, to, n)));
+}
+
+EXPORT int
+EDGES(cudaGraphNodeGetDependencies)(const struct acu_node *node, struct acu_node **out,
+                                    void *edges, size_t *n)
+{
+    CALL(no_annotations(edges, n, acu_node_before(node, out, n)));
+}
+
+EXPORT int
+EDGES(cudaGraphNodeGetDependentNodes)(const struct acu_node *node, struct acu_node **out,
+                                      void *edges, size_t *n)
+{
+    CALL(no_annotations(edges, n, acu_node_behind(node, out, n)));
+}
+
+/* -- graphs -- */
+
+EXPORT int
+cudaGraphCreate(struct acu_graph **g, unsigned flags)
+{
+    CALL(!g || flags ? ACU_INVALID_VALUE : (*g = acu_graph_new(), 0));
+}
+
+EXPORT int
+cudaGraphDestroy(struct acu_graph *g)
+{
+    CALL(acu_graph_free(g));
+}
+
+EXPORT int
+cudaGraphExecDestroy(struct acu_graph *g)
+{
+    CALL(acu_graph_free(g));
+}
+
+EXPORT int
+cudaGraphDestroyNode(struct acu_node *n)
+{
+    CALL(acu_node_remove(n));
+}
+
+EXPORT int
+cudaGraphClone(struct acu_graph **out, struct acu_graph *g)
+{
+    CALL(acu_graph_clone(out, g));
+}
+
+#if CUDART >= 12
+EXPORT int
+cudaGraphInstantiate(struct acu_graph **out, struct acu_graph *g,
+                     unsigned long long flags)
+{
+    CALL(acu_graph_instantiate(out, g, flags));
+}
+#else
+EXPORT int
+cudaGraphInstantiate(struct acu_graph **out, struct acu_graph *g, struct acu_node **wrong,
+                     char *log, size_t size)
+{
+    if (wrong)
+        *wrong = NULL;
+    if (log && size)
+        *log = 0;
+    CALL(acu_graph_instantiate(out, g, 0));
+}
+#endif
+
+EXPORT int
+cudaGraphInstantiateWithFlags(struct acu_graph **out, struct acu_graph *g,
+                              unsigned long long flags)
+{
+    CALL(acu_graph_instantiate(out, g, flags));
+}
+
+#if CUDART >= 12
+struct instantiate_params {
+    unsigned long long flags;
+    rt_stream upload;
+    struct acu_node *wrong;
+    int result;
+};
+
+EXPORT int
+cudaGraphInstantiateWithParams(struct acu_graph **out, struct acu_graph *g,
+                               struct instantiate_params *p)
+{
+    enum { SUCCESS, ERROR };
+    int e = acu_begin();
+    if (!e)
+        e = p ? acu_graph_instantiate(out, g, p->flags) : ACU_INVALID_VALUE;
+    if (p) {
+        p->wrong = NULL;
+        p->result = e ? ERROR : SUCCESS;
+    }
+    return acu_end(e);
+}
+
+EXPORT int
+cudaGraphExecGetFlags(const struct acu_graph *exec, unsigned long long *flags)
+{
+    CALL(exec && flags ? (*flags = exec->flags, 0) : ACU_INVALID_VALUE);
+}
+
+EXPORT int
+cudaGraphConditionalHandleCreate(unsigned long long *handle, struct acu_graph *g,
+                                 unsigned value, unsigned flags)
+{
+    CALL(acu_graph_condition(g, value, flags, (uint64_t *)handle));
+}
+#endif
+
+EXPORT int
+cudaGraphUpload(struct acu_graph *g, rt_stream s)
+{
+    CALL(!g ? ACU_INVALID_VALUE : acu_stream_valid(s) ? 0 : ACU_INVALID_HANDLE);
+}
+
+EXPORT int
+cudaGraphLaunch(struct acu_graph *g, rt_stream s)
+{
+    CALL(acu_graph_launch(g, s));
+}
+
+struct update_result { /* CUDA 12 and later; before: node, number */
+    int result;
+    struct acu_node *node, *from;
+};
+
+EXPORT int
+cudaGraphExecUpdate(struct acu_graph *exec, struct acu_graph *g, void *first, int *second)
+{
+    struct acu_node *node = NULL;
+    int why = 1, e = acu_begin();
+    if (!e)
+        e = acu_graph_update(exec, g, &node, &why);
+#if CUDART >= 12
+    if (first)
+        *(struct update_result *)first = (struct update_result){why, node, NULL};
+#else
+    if (first)
+        *(struct acu_node **)first = node;
+    if (second)
+        *second = why;
+#endif
+    return acu_end(e);
+}
+
+EXPORT int
+cudaGraphGetNodes(const struct acu_graph *g, struct acu_node **nodes, size_t *n)
+{
+    CALL(acu_graph_nodes(g, nodes, n));
+}
+
+EXPORT int
+cudaGraphGetRootNodes(const struct acu_graph *g, struct acu_node **nodes, size_t *n)
+{
+    CALL(acu_graph_roots(g, nodes, n));
+}
+
+EXPORT int
+cudaGraphNodeGetType(const struct acu_node *n, int *type)
+{
+    CALL(n && type ? (*type = (int)n->kind, 0) : ACU_INVALID_VALUE);
+}
+
+static int
+child_graph(const struct acu_node *n, struct acu_graph **g)
+{
+    if (!n || !g || n->kind != ACU_NODE_GRAPH)
+        return ACU_INVALID_VALUE;
+    *g = n->body[0];
+    return 0;
+}
+
+EXPORT int
+cudaGraphChildGraphNodeGetGraph(const struct acu_node *n, struct acu_graph **g)
+{
+    CALL(child_graph(n, g));
+}
+
+static int
+find_in_clone(struct acu_node **out, const struct acu_node *node,
+              const struct acu_graph *clone)
+{
+    struct acu_node *n = acu_graph_copy_of(clone, node);
+    return out && n ? (*out = n, 0) : ACU_INVALID_VALUE;
+}
+
+EXPORT int
+cudaGraphNodeFindInClone(struct acu_node **out, const struct acu_node *node,
+                         const struct acu_graph *clone)
+{
+    CALL(find_in_clone(out, node, clone));
+}
+
+EXPORT int
+cudaGraphDebugDotPrint(const struct acu_graph *g, const char *path, unsigned flags)
+{
+    CALL(acu_graph_print(g, path));
+}
+
+/* -- changing nodes, in a graph and in an executable one -- */
+
+static int
+change(struct acu_node *n, const struct acu_node *what, int e)
+{
+    return e ? e : acu_node_set(n, what);
+}
+
+#define SET(name, exec_name, parameters, description)                                    \
+    EXPORT int name(struct acu_node *n, UNPACK parameters)                               \
+    {                                                                                    \
+        struct acu_node what = {0};                                                      \
+        CALL(change(n, &what, description));                                             \
+    }                                                                                    \
+    EXPORT int exec_name(struct acu_graph *exec, struct acu_node *n, UNPACK parameters)  \
+    {                                                                                    \
+        struct acu_node what = {0};                                                      \
+        CALL(change(acu_graph_copy_of(exec, n), &what, description));                    \
+    }
+#define UNPACK(...) __VA_ARGS__
+
+SET(cudaGraphKernelNodeSetParams, cudaGraphExecKernelNodeSetParams,
+    (const struct kernel_params *p), describe_kernel(p, &what))
+SET(cudaGraphMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams,
+    (const struct rt_memcpy3d *p), describe_copy(p, &what))
+SET(cudaGraphMemcpyNodeSetParams1D, cudaGraphExecMemcpyNodeSetParams1D,
+    (void *dst, const void *src, size_t bytes, int kind),
+    describe_copy_1d(dst, src, bytes, kind, &what))
+SET(cudaGraphMemcpyNodeSetParamsToSymbol, cudaGraphExecMemcpyNodeSetParamsToSymbol,
+    (const void *symbol, const void *src, size_t bytes, size_t offset, int kind),
+    describe_copy_symbol(symbol, src, bytes, offset, kind, true, &what))
+SET(cudaGraphMemcpyNodeSetParamsFromSymbol, cudaGraphExecMemcpyNodeSetParamsFromSymbol,
+    (void *dst, const void *symbol, size_t bytes, size_t offset, int kind),
+    describe_copy_symbol(symbol, dst, bytes, offset, kind, false, &what))
+SET(cudaGraphMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams,
+    (const struct set_params *p), describe_set(p, &what))
+SET(cudaGraphHostNodeSetParams, cudaGraphExecHostNodeSetParams,
+    (const struct host_params *p), describe_host(p, &what))
+SET(cudaGraphEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent,
+    (rt_event event), (what.kind = ACU_NODE_EVENT_RECORD, what.event = event, 0))
+SET(cudaGraphEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent, (rt_event event),
+    (what.kind = ACU_NODE_EVENT_WAIT, what.event = event, 0))
+
+EXPORT int
+cudaGraphExecChildGraphNodeSetParams(struct acu_graph *exec, struct acu_node *n,
+                                     struct acu_graph *child)
+{
+    struct acu_node what = {ACU_NODE_GRAPH, .body = &child, .nbody = 1};
+    CALL(acu_node_set(acu_graph_copy_of(exec, n), &what));
+}
+
+#if CUDART >= 12
+static int
+change_any(struct acu_node *n, const struct node_params *p)
+{
+    struct acu_node what;
+    struct acu_graph *graph;
+    return change(n, &what, describe(p, &graph, &what));
+}
+
+EXPORT int
+cudaGraphNodeSetParams(struct acu_node *n, const struct node_params *p)
+{
+    CALL(change_any(n, p));
+}
+
+EXPORT int
+cudaGraphExecNodeSetParams(struct acu_graph *exec, struct acu_node *n,
+                           const struct node_params *p)
+{
+    CALL(change_any(acu_graph_copy_of(exec, n), p));
+}
+#endif
+
+/* -- what a node is -- */
+
+static int
+get_kernel_params(const struct acu_node *n, struct kernel_params *p)
+{
+    if (!n || !p || n->kind != ACU_NODE_KERNEL)
         return ACU_INVALID_VALUE;
     const struct acu_launch *l = &n->launch;
     *p = (struct kernel_params){.func = PTR(ADDR(n->f->host ? n->f->host : n->f)),
@@ -683,15 +637,15 @@ get_kernel_params(const struct rt_node *n, struct kernel_params *p)
 }
 
 EXPORT int
-cudaGraphKernelNodeGetParams(const struct rt_node *n, struct kernel_params *p)
+cudaGraphKernelNodeGetParams(const struct acu_node *n, struct kernel_params *p)
 {
     CALL(get_kernel_params(n, p));
 }
 
 static int
-get_set_params(const struct rt_node *n, struct set_params *p)
+get_set_params(const struct acu_node *n, struct set_params *p)
 {
-    if (!n || !p || n->kind != NODE_SET)
+    if (!n || !p || n->kind != ACU_NODE_SET)
         return ACU_INVALID_VALUE;
     *p = (struct set_params){PTR(n->dst.addr), n->dst.pitch, n->value,
                              n->element,       n->width,     n->height};
@@ -699,44 +653,75 @@ get_set_params(const struct rt_node *n, struct set_params *p)
 }
 
 EXPORT int
-cudaGraphMemsetNodeGetParams(const struct rt_node *n, struct set_params *p)
+cudaGraphMemsetNodeGetParams(const struct acu_node *n, struct set_params *p)
 {
     CALL(get_set_params(n, p));
 }
 
 static int
-get_host_params(const struct rt_node *n, struct host_params *p)
+get_host_params(const struct acu_node *n, struct host_params *p)
 {
-    if (!n || !p || n->kind != NODE_HOST)
+    if (!n || !p || n->kind != ACU_NODE_HOST)
         return ACU_INVALID_VALUE;
     *p = (struct host_params){n->host, n->user};
     return 0;
 }
 
 EXPORT int
-cudaGraphHostNodeGetParams(const struct rt_node *n, struct host_params *p)
+cudaGraphHostNodeGetParams(const struct acu_node *n, struct host_params *p)
 {
     CALL(get_host_params(n, p));
 }
 
-/* A node that is not enabled does nothing; kernels, copies and fills can be. */
 static int
-set_enabled(struct rt_node *n, unsigned enabled)
+get_event(const struct acu_node *n, enum acu_node_kind kind, rt_event *event)
 {
-    if (!n || (n->kind != NODE_KERNEL && n->kind != NODE_COPY && n->kind != NODE_SET))
+    return n && event && n->kind == kind ? (*event = n->event, 0) : ACU_INVALID_VALUE;
+}
+
+EXPORT int
+cudaGraphEventRecordNodeGetEvent(const struct acu_node *n, rt_event *event)
+{
+    CALL(get_event(n, ACU_NODE_EVENT_RECORD, event));
+}
+
+EXPORT int
+cudaGraphEventWaitNodeGetEvent(const struct acu_node *n, rt_event *event)
+{
+    CALL(get_event(n, ACU_NODE_EVENT_WAIT, event));
+}
+
+static int
+get_alloc_params(const struct acu_node *n, struct alloc_params *p)
+{
+    if (!n || !p || n->kind != ACU_NODE_ALLOC)
         return ACU_INVALID_VALUE;
-    n->disabled = !enabled;
+    static const int pinned_on_device[] = {1, 0, 1, 0}; /* cudaMemPoolProps */
+    *p = (struct alloc_params){.bytes = n->bytes, .p = PTR(n->addr)};
+    memcpy(p->pool, pinned_on_device, sizeof pinned_on_device);
     return 0;
 }
 
 EXPORT int
-cudaGraphNodeSetEnabled(struct rt_graph *exec, struct rt_node *n, unsigned enabled)
+cudaGraphMemAllocNodeGetParams(const struct acu_node *n, struct alloc_params *p)
 {
-    CALL(set_enabled(copy_of(exec, n), enabled));
+    CALL(get_alloc_params(n, p));
+}
+
+EXPORT int
+cudaGraphMemFreeNodeGetParams(const struct acu_node *n, void **p)
+{
+    CALL(n && p && n->kind == ACU_NODE_FREE ? (*p = PTR(n->addr), 0) : ACU_INVALID_VALUE);
+}
+
+EXPORT int
+cudaGraphNodeSetEnabled(struct acu_graph *exec, struct acu_node *n, unsigned enabled)
+{
+    CALL(acu_node_enable(acu_graph_copy_of(exec, n), enabled));
 }
 
 static int
-get_enabled(const struct rt_node *n, unsigned *enabled)
+get_enabled(const struct acu_node *n, unsigned *enabled)
 {
     if (!n || !enabled)
         return ACU_INVALID_VALUE;
@@ -745,124 +730,138 @@ get_enabled(const struct rt_node *n, unsigned *enabled)
 }
 
 EXPORT int
-cudaGraphNodeGetEnabled(struct rt_graph *exec, struct rt_node *n, unsigned *enabled)
+cudaGraphNodeGetEnabled(struct acu_graph *exec, struct acu_node *n, unsigned *enabled)
 {
-    CALL(get_enabled(copy_of(exec, n), enabled));
+    CALL(get_enabled(acu_graph_copy_of(exec, n), enabled));
 }
 
-static int
-find_in_clone(struct rt_node **out, const struct rt_node *node,
-              const struct rt_graph *clone)
+/* -- memory of graphs -- */
+
+EXPORT int
+cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value)
 {
-    struct rt_node *n = copy_of(clone, node);
-    if (!out || !n)
-        return ACU_INVALID_VALUE;
-    *out = n;
-    return 0;
+    CALL(device ? ACU_INVALID_DEVICE : acu_graph_memory_get(attribute, value));
 }
 
 EXPORT int
-cudaGraphNodeFindInClone(struct rt_node **out, const struct rt_node *node,
-                         const struct rt_graph *clone)
+cudaDeviceSetGraphMemAttribute(int device, int attribute, const void *value)
 {
-    CALL(find_in_clone(out, node, clone));
+    CALL(device  ? ACU_INVALID_DEVICE
+         : value ? acu_graph_memory_set(attribute, *(const uint64_t *)value)
+                 : ACU_INVALID_VALUE);
+}
+
+EXPORT int
+cudaDeviceGraphMemTrim(int device)
+{
+    CALL(device ? ACU_INVALID_DEVICE : (acu_graph_memory_trim(), 0));
 }
 
 /* -- capture -- */
 
-static struct capture *
-capture_of(rt_stream s)
-{
-    for (size_t i = 0; i < captures.n; i++)
-        if (captures.at[i].stream == s)
-            return &captures.at[i];
-    return NULL;
-}
-
-struct rt_graph *
-rt_capturing(rt_stream s)
-{
-    struct capture *c = captures.n ? capture_of(s) : NULL;
-    return c ? c->graph : NULL;
-}
-
-/* The stream joins the capture into `g`; NULL: into a new graph. */
-static int
-begin(rt_stream s, struct rt_graph *g, bool origin)
-{
-    if (captures.n == sizeof captures.at / sizeof *captures.at)
-        return ACU_OUT_OF_MEMORY;
-    captures.at[captures.n++] = (struct capture){s, g ? g : graph_new(), origin};
-    return 0;
-}
-
-static int
-capture_begin(rt_stream s, int mode)
-{
-    if (mode < 0 || mode > 2)
-        return ACU_INVALID_VALUE;
-    if (!acu_stream_valid(s))
-        return ACU_INVALID_HANDLE;
-    if (!s || s == ACU_STREAM_LEGACY)
-        return ACU_STREAM_CAPTURE_UNSUPPORTED;
-    return capture_of(s) ? ACU_ILLEGAL_STATE : begin(s, NULL, true);
-}
-
 EXPORT int
 cudaStreamBeginCapture(rt_stream s, int mode)
 {
-    CALL(capture_begin(s, mode));
+    CALL(acu_stream_capture_begin(s, mode, NULL, NULL, 0));
 }
 
-static int
-capture_end(rt_stream s, struct rt_graph **g)
+#if CUDART >= 12
+EXPORT int
+cudaStreamBeginCaptureToGraph(rt_stream s, struct acu_graph *g,
+                              struct acu_node *const *after, const void *edges, size_t n,
+                              int mode)
 {
-    struct capture *c = capture_of(s);
-    if (!g)
-        return ACU_INVALID_VALUE;
-    if (!c)
-        return ACU_ILLEGAL_STATE;
-    if (!c->origin)
-        return ACU_STREAM_CAPTURE_UNMATCHED;
-    *g = c->graph;
-    for (size_t i = 0; i < captures.n;) /* with the streams that had joined */
-        if (captures.at[i].graph == *g)
-            captures.at[i] = captures.at[--captures.n];
-        else
-            i++;
-    for (size_t i = 0; i < captures.nevents;)
-        if (captures.event[i].graph == *g)
-            captures.event[i] = captures.event[--captures.nevents];
-        else
-            i++;
-    return 0;
+    CALL(g ? acu_stream_capture_begin(s, mode, g, after, n) : ACU_INVALID_VALUE);
+}
+#endif
+
+EXPORT int
+cudaStreamEndCapture(rt_stream s, struct acu_graph **g)
+{
+    CALL(acu_stream_capture_end(s, g));
 }
 
 EXPORT int
-cudaStreamEndCapture(rt_stream s, struct rt_graph **g)
+cudaStreamIsCapturing(rt_stream s, int *status)
 {
-    CALL(capture_end(s, g));
+    CALL(!status                ? ACU_INVALID_VALUE
+         : !acu_stream_valid(s) ? ACU_INVALID_HANDLE
+                                : (*status = !!acu_capturing(s), 0));
 }
 
-/* Recorded in a capturing stream: whoever waits for it joins. */
-bool
-rt_capture_record(rt_event e, rt_stream s)
+static int
+capture_info(rt_stream s, int *status, unsigned long long *id, struct acu_graph **g,
+             const struct acu_node *const **front, const void **edges, size_t *n)
 {
-    struct rt_graph *g = rt_capturing(s);
-    if (!g)
-        return false;
-    if (captures.nevents < sizeof captures.event / sizeof *captures.event) {
-        captures.event[captures.nevents].event = e;
-        captures.event[captures.nevents++].graph = g;
-    }
-    return true;
-}
-
-int
-rt_capture_wait(rt_stream s, rt_event e)
-{
-    for (size_t i = 0; i < captures.nevents; i++)
-        if (captures.event[i].event == e && !rt_capturing(s))
-            return begin(s, captures.event[i].graph, false);
+    size_t count;
+    if (!status)
+        return ACU_INVALID_VALUE;
+    if (!acu_stream_valid(s))
+        return ACU_INVALID_HANDLE;
+    struct acu_graph *into = acu_capturing(s);
+    const struct acu_node *const *list = acu_capture_front(s, &count);
+    *status = !!into;
+    if (into && id)
+        *id = ADDR(into);
+    if (into && g)
+        *g = into;
+    if (into && front)
+        *front = list;
+    if (into && edges)
+        *edges = NULL;
+    if (into && n)
+        *n = count;
     return 0;
+}
+
+#if CUDART >= 13
+EXPORT int
+cudaStreamGetCaptureInfo(rt_stream s, int *status, unsigned long long *id,
+                         struct acu_graph **g, const struct acu_node *const **front,
+                         const void **edges, size_t *n)
+{
+    CALL(capture_info(s, status, id, g, front, edges, n));
+}
+#else
+EXPORT int
+cudaStreamGetCaptureInfo(rt_stream s, int *status, unsigned long long *id)
+{
+    CALL(capture_info(s, status, id, NULL, NULL, NULL, NULL));
+}
+
+EXPORT int
+cudaStreamGetCaptureInfo_v2(rt_stream s, int *status, unsigned long long *id,
+                            struct acu_graph **g, const struct acu_node *const **front,
+                            size_t *n)
+{
+    CALL(capture_info(s, status, id, g, front, NULL, n));
+}
+
+EXPORT int
+cudaStreamGetCaptureInfo_v3(rt_stream s, int *status, unsigned long long *id,
+                            struct acu_graph **g, const struct acu_node *const **front,
+                            const void **edges, size_t *n)
+{
+    CALL(capture_info(s, status, id, g, front, edges, n));
+}
+#endif
+
+enum { FRONT_ADD, FRONT_SET };
+
+#if CUDART < 13
+EXPORT int
+cudaStreamUpdateCaptureDependencies(rt_stream s, struct acu_node *const *nodes, size_t n,
+                                    unsigned flags)
+{
+    CALL(flags > FRONT_SET ? ACU_INVALID_VALUE
+                           : acu_capture_move(s, nodes, n, flags == FRONT_ADD));
+}
+#endif
+
+EXPORT int
+EDGES(cudaStreamUpdateCaptureDependencies)(rt_stream s, struct acu_node *const *nodes,
+                                           const void *edges, size_t n, unsigned flags)
+{
+    CALL(flags > FRONT_SET ? ACU_INVALID_VALUE
+                           : acu_capture_move(s, nodes, n, flags == FRONT_ADD));
 }

@@ -145,8 +145,7 @@ launch(const void *function, struct rt_dim3 grid, struct rt_dim3 block, void **a
                            .dynamic_scratchpad = (uint32_t)smem,
                            .args = args,
                            .cooperative = cooperative};
-    struct rt_graph *g = rt_capturing(stream);
-    return g ? rt_graph_launch(g, f, &l) : acu_launch(f, &l, stream);
+    return acu_do_launch(stream, f, &l);
 }
 
 EXPORT int

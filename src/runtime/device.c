@@ -138,18 +138,61 @@ allot_device_free(struct allot_device *dev)
 
 /* -- memory -- */
 
-uint64_t
-allot_alloc(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
+static void
+no_room(const struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
 {
-    uint64_t a = dev_alloc(dev->mem, bytes);
-    if (!a && d)
+    if (d)
         diag_error(
             &d->sink,
             "cannot allocate %llu bytes of device memory: %llu of %.0f bytes are in "
             "use (gpu.memory sets the size)",
             (unsigned long long)bytes, (unsigned long long)dev_bytes_used(dev->mem),
             dev->machine->gpu.memory * 1073741824.0);
+}
+
+uint64_t
+allot_alloc(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
+{
+    uint64_t a = dev_alloc(dev->mem, bytes);
+    if (!a)
+        no_room(dev, bytes, d);
     return a;
+}
+
+uint64_t
+allot_reserve(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
+{
+    uint64_t a = dev_reserve(dev->mem, bytes);
+    if (!a)
+        no_room(dev, bytes, d);
+    return a;
+}
+
+bool
+allot_commit(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
+{
+    struct dev_range r;
+    if (dev_commit(dev->mem, addr))
+        return true;
+    if (dev_find(dev->mem, addr, &r) && r.addr == addr && r.reserved && r.dead)
+        no_room(dev, r.size, d);
+    else if (d)
+        diag_error(&d->sink,
+                   "0x%llx is not the start of reserved addresses without memory",
+                   (unsigned long long)addr);
+    return false;
+}
+
+bool
+allot_unreserve(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
+{
+    if (dev_unreserve(dev->mem, addr))
+        return true;
+    if (d)
+        diag_error(&d->sink,
+                   "0x%llx is not the start of reserved addresses without memory",
+                   (unsigned long long)addr);
+    return false;
 }
 
 bool
