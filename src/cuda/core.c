@@ -300,6 +300,7 @@ acu_device_reset(void)
 {
     acu_ranges_reset();
     acu_graphs_reset();
+    acu_virtual_reset();
     for (size_t i = 0; i < acu.streams.n; i++)
         free(acu.streams.v[i]);
     for (size_t i = 0; i < acu.events.n; i++)

@@ -58,6 +58,16 @@ struct acu_captured_event {
     VEC(struct acu_node *) front;
 };
 
+/* Virtual memory management (core_virtual.c). */
+struct acu_reservation {
+    uint64_t addr, size;
+};
+struct acu_mapping {
+    uint64_t addr, size;
+    struct acu_physical *physical;
+    bool access;
+};
+
 /* The CUDA APIs have no handle on which a process's state could hang: this is the one
  * mutable global of the library, guarded by the lock of acu_begin. */
 struct acu {
@@ -87,6 +97,10 @@ struct acu {
     VEC(struct acu_event *) events;
     VEC(struct acu_module *) modules;
     struct acu_map functions, symbols; /* by host address */
+    VEC(struct acu_physical *) physical;
+    VEC(struct acu_reservation) reservations;
+    VEC(struct acu_mapping) mappings; /* sorted by address */
+    uint64_t physical_bytes, virtual_top;
     VEC(struct acu_capture) captures;
     VEC(struct acu_captured_event) captured_events;
     VEC(struct acu_memory *) graph_memory;
@@ -104,6 +118,7 @@ int acu_device_make(void);
 void acu_modules_reset(void);
 void acu_ranges_reset(void);
 void acu_graphs_reset(void);
+void acu_virtual_reset(void);
 /* Hash of a loaded module's PTX. */
 const char *acu_module_hash(struct acu_module *m);
 /* Gives each managed variable of registered modules its memory. */
@@ -114,6 +129,8 @@ int acu_commit(uint64_t addr, uint64_t bytes);
 /* The memory at addr was freed: it may have been a graph's. */
 void acu_graph_freed(uint64_t addr);
 void acu_range_add(uint64_t addr, uint64_t size, enum acu_kind kind, unsigned flags);
+/* Forgets the range that starts at addr. */
+void acu_range_drop(uint64_t addr);
 /* A copy of so many bytes took place between host and device, or inside the device. */
 void acu_time_link(uint64_t bytes);
 void acu_time_memory(uint64_t bytes);

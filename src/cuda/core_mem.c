@@ -12,7 +12,7 @@ enum { GRANULE = 512 };
 static bool
 is_device(enum acu_kind k)
 {
-    return k == ACU_KIND_DEVICE || k == ACU_KIND_SYMBOL;
+    return k == ACU_KIND_DEVICE || k == ACU_KIND_SYMBOL || k == ACU_KIND_VIRTUAL;
 }
 
 /* -- ranges -- */
@@ -48,6 +48,14 @@ range_remove(size_t at)
     memmove(&acu.ranges.v[at], &acu.ranges.v[at + 1],
             (acu.ranges.n - at - 1) * sizeof *acu.ranges.v);
     acu.ranges.n--;
+}
+
+void
+acu_range_drop(uint64_t addr)
+{
+    ptrdiff_t i = range_at(addr);
+    if (i >= 0 && acu.ranges.v[i].addr == addr)
+        range_remove((size_t)i);
 }
 
 bool
@@ -156,7 +164,7 @@ acu_heap_limit(uint64_t bytes)
 void
 acu_memory(uint64_t *free_bytes, uint64_t *total)
 {
-    uint64_t used = allot_memory(acu.device, total);
+    uint64_t used = allot_memory(acu.device, total) + acu.physical_bytes;
     *free_bytes = *total - used;
 }
 

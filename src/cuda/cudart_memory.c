@@ -628,11 +628,9 @@ pointer_attributes(struct rt_pointer_attributes *a, const void *p)
         (struct rt_pointer_attributes){.device = NO_DEVICE, .host_pointer = PTR(ADDR(p))};
     if (!acu_range_find(ADDR(p), &r))
         return 0;
-    static const int types[] = {[ACU_KIND_DEVICE] = 2,
-                                [ACU_KIND_SYMBOL] = 2,
-                                [ACU_KIND_PINNED] = 1,
-                                [ACU_KIND_REGISTERED] = 1,
-                                [ACU_KIND_MANAGED] = 3};
+    static const int types[] = {
+        [ACU_KIND_DEVICE] = 2, [ACU_KIND_SYMBOL] = 2,     [ACU_KIND_VIRTUAL] = 2,
+        [ACU_KIND_PINNED] = 1, [ACU_KIND_REGISTERED] = 1, [ACU_KIND_MANAGED] = 3};
     a->type = types[r.kind];
     a->device = 0;
     a->device_pointer = PTR(ADDR(p));

@@ -145,7 +145,8 @@ static int
 pointer_attribute(void *out, int attribute, uint64_t p, const struct acu_range *r)
 {
     bool on_host = r && (r->kind == ACU_KIND_PINNED || r->kind == ACU_KIND_REGISTERED);
-    bool device = r && (r->kind == ACU_KIND_DEVICE || r->kind == ACU_KIND_SYMBOL);
+    bool device = r && (r->kind == ACU_KIND_DEVICE || r->kind == ACU_KIND_SYMBOL ||
+                        r->kind == ACU_KIND_VIRTUAL);
     switch (attribute) {
     case ATTR_CONTEXT:
         *(void **)out = r ? drv_current() : NULL;

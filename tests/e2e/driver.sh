@@ -28,6 +28,13 @@ for machine in gtx480 titan; do
 done
 with env ALLOT_FUNCTIONAL=1 "$tmp/driver_api" >/dev/null 2>&1 || fail "driver_api without timing"
 
+# Virtual memory management: vectors in pieces, one piece at two addresses.
+${CC:-cc} -O1 "$source/tests/programs/driver_virtual.c" -o "$tmp/driver_virtual" -ldl
+for functional in 0 1; do
+    with env ALLOT_FUNCTIONAL=$functional "$tmp/driver_virtual" >"$tmp/out" 2>"$tmp/err" ||
+        fail "driver_virtual: $(cat "$tmp/out" "$tmp/err")"
+done
+
 # Every name answers, whether it does something or not.
 cat >"$tmp/names.py" <<'EOF'
 import ctypes, sys
