@@ -244,6 +244,11 @@ struct allot_options {
     uint64_t trace_limit, trace_from, trace_to;
     /* What kernels print (printf, failed assertions), as they do; NULL: to stdout. */
     void (*print)(void *user, const char *text, size_t n);
+    /* Questions of kernels to CUDA's device runtime: the value of a cudaDeviceAttr, answer
+     * a cudaError_t; the text or name of a cudaError_t, NULL: there is none. NULL: they
+     * get cudaErrorNotSupported, and a text that says nothing. */
+    int (*attribute)(int attribute, int *value);
+    const char *(*error_text)(int error, bool name);
 };
 struct allot_device;
 /* The machine is copied. options may be NULL. */
@@ -385,7 +390,8 @@ struct allot_launch {
     bool cooperative;
 };
 struct allot_result;
-/* Runs to the end. The module is read by the device until allot_device_free: free it
+/* Runs to the end, the kernels included that the kernel launches, each of which leaves a
+ * result of its own behind the one that is returned. The module is read by the device until allot_device_free: free it
  * later. NULL on failure (fault, stuck, limit, bad launch). The result lives as long as
  * the device. */
 const struct allot_result *allot_launch(struct allot_device *dev,
@@ -424,10 +430,19 @@ uint32_t allot_resident_blocks_sm(struct allot_device *dev, const struct allot_l
 bool allot_device_heap(struct allot_device *dev, uint64_t bytes, struct allot_diag *d);
 uint64_t allot_device_heap_size(const struct allot_device *dev);
 
+/* Launches by kernels that may wait to begin (2048 unless set). */
+void allot_device_pending(struct allot_device *dev, uint64_t launches);
+uint64_t allot_device_pending_limit(const struct allot_device *dev);
+
 /* -- results -- */
 size_t allot_results(const struct allot_device *dev);
 const struct allot_result *allot_result_at(const struct allot_device *dev, size_t i);
 const char *allot_result_kernel(const struct allot_result *r);
+/* Its grid and block, and its dynamic scratchpad in bytes. */
+void allot_result_shape(const struct allot_result *r, uint32_t grid[3], uint32_t block[3],
+                        uint32_t *dynamic_scratchpad);
+/* The kernel that launched it, NULL: the host did. */
+const char *allot_result_parent(const struct allot_result *r);
 double allot_result_seconds(const struct allot_result *r); /* host time */
 /* What the launch asked of an SM; share is NULL, threshold 1. */
 struct allot_occupancy_query allot_result_demand(const struct allot_result *r);

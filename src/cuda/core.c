@@ -137,6 +137,13 @@ acu_error_text(int e)
     return i < 0 ? NULL : errors[i].text;
 }
 
+/* For kernels. */
+static const char *
+error_text(int e, bool name)
+{
+    return name ? acu_error_runtime_name(e) : acu_error_text(e);
+}
+
 /* -- environment -- */
 
 static bool
@@ -171,6 +178,8 @@ env_options(struct allot_options *o)
     o->threads = (unsigned)threads;
     o->unified = true;
     o->watch = acu_watch;
+    o->attribute = acu_device_attribute;
+    o->error_text = error_text;
     acu.record_all = all;
     const char *report = getenv("ALLOT_REPORT");
     acu.report = report && !strcmp(report, "kernel");

@@ -184,6 +184,9 @@ int acu_virtual_access(uint64_t addr, uint64_t size, bool access);
 /* Bytes that malloc in kernels may hand out; before the first kernel that calls it. */
 int acu_heap_limit(uint64_t bytes);
 
+/* Launches by kernels that may wait to begin. */
+void acu_pending_limit(uint64_t launches);
+
 /* What the caller claims about the two sides of a copy; ANY where the API does not say.
  */
 enum acu_side { ACU_ANY, ACU_HOST, ACU_DEV };

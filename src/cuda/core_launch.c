@@ -22,11 +22,13 @@ summary(const char *id)
 /* One line on stderr, and one line of JSON in the record, which is appended to by one
  * write so that several processes may share it. */
 static void
-record(const struct acu_function *f, const struct acu_launch *l,
-       const struct allot_result *r)
+record(const struct acu_function *f, const struct allot_result *r)
 {
     uint64_t cycles = 0, insts = 0;
+    uint32_t grid[3], block[3], dynamic;
+    const char *name = allot_result_kernel(r), *parent = allot_result_parent(r);
     double ipc = 0;
+    allot_result_shape(r, grid, block, &dynamic);
     if (acu.report) {
         bool timed = !acu.options.functional;
         allot_result_get(r, "cycles", &cycles, NULL);
@@ -36,19 +38,21 @@ record(const struct acu_function *f, const struct acu_launch *l,
         if (timed)
             snprintf(time, sizeof time, "%llu cycles, IPC %.2f, ",
                      (unsigned long long)cycles, ipc);
-        acu_say("%s <<<(%u,%u,%u), (%u,%u,%u)>>> %s%llu warp instructions", f->name,
-                l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                time, (unsigned long long)insts);
+        acu_say("%s <<<(%u,%u,%u), (%u,%u,%u)>>> %s%llu warp instructions%s%s", name,
+                grid[0], grid[1], grid[2], block[0], block[1], block[2], time,
+                (unsigned long long)insts, parent ? ", launched by " : "",
+                parent ? parent : "");
     }
     if (acu.record < 0)
         return;
     struct strbuf b = {0};
-    strbuf_printf(
-        &b,
-        "{\"pid\": %ld, \"name\": \"%s\", \"grid\": [%u, %u, %u], "
-        "\"block\": [%u, %u, %u], \"dynamic_scratchpad\": %u, \"seconds\": %.6f",
-        (long)getpid(), f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0],
-        l->block[1], l->block[2], l->dynamic_scratchpad, allot_result_seconds(r));
+    strbuf_printf(&b,
+                  "{\"pid\": %ld, \"name\": \"%s\", \"grid\": [%u, %u, %u], "
+                  "\"block\": [%u, %u, %u], \"dynamic_scratchpad\": %u, \"seconds\": %.6f",
+                  (long)getpid(), name, grid[0], grid[1], grid[2], block[0], block[1],
+                  block[2], dynamic, allot_result_seconds(r));
+    if (parent)
+        strbuf_printf(&b, ", \"parent\": \"%s\"", parent);
     if (acu.record_all)
         strbuf_printf(&b, ", \"ptx_hash\": \"%s\"", acu_module_hash(f->module));
     struct allot_stat_info info;
@@ -66,7 +70,7 @@ record(const struct acu_function *f, const struct acu_launch *l,
     strbuf_addz(&b, "}\n");
     ssize_t w = write(acu.record, b.s, b.n);
     if (w != (ssize_t)b.n)
-        acu_say("the record of %s could not be written", f->name);
+        acu_say("the record of %s could not be written", name);
     strbuf_free(&b);
 }
 
@@ -213,8 +217,14 @@ acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream
                              .cooperative = l->cooperative};
     acu.watch.kernel = f->name;
     acu.watch.since = acu.watch.done = 0;
+    size_t before = allot_results(acu.device);
     const struct allot_result *r = allot_launch(acu.device, &a, acu.diag);
     acu_flush_diag();
+    /* With what its kernel launched, as far as that came. */
+    for (size_t i = before; i < allot_results(acu.device); i++) {
+        time_launch(allot_result_at(acu.device, i));
+        record(f, allot_result_at(acu.device, i));
+    }
     if (!r) {
         enum allot_failure why = allot_launch_failure(acu.device);
         e = error_of(why);
@@ -226,8 +236,6 @@ acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream
         acu.sticky = e;
         return why == ALLOT_REFUSED ? e : 0;
     }
-    time_launch(r);
-    record(f, l, r);
     return 0;
 }
 

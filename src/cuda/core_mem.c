@@ -162,6 +162,12 @@ acu_heap_limit(uint64_t bytes)
 }
 
 void
+acu_pending_limit(uint64_t launches)
+{
+    allot_device_pending(acu.device, launches);
+}
+
+void
 acu_memory(uint64_t *free_bytes, uint64_t *total)
 {
     uint64_t used = allot_memory(acu.device, total) + acu.physical_bytes;

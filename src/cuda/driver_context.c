@@ -558,11 +558,20 @@ cuCtxGetLimit(size_t *value, int limit)
                                   : (*value = drv_current()->limits[limit], 0));
 }
 
+static int
+set_limit(int limit, size_t value)
+{
+    enum { PENDING = 4 };
+    if (limit == PENDING)
+        acu_pending_limit(value);
+    drv_current()->limits[limit] = value;
+    return 0;
+}
+
 CU
 cuCtxSetLimit(int limit, size_t value)
 {
-    CALL(limit < 0 || limit > 7 ? ACU_UNSUPPORTED_LIMIT
-                                : (drv_current()->limits[limit] = value, 0));
+    CALL(limit < 0 || limit > 7 ? ACU_UNSUPPORTED_LIMIT : set_limit(limit, value));
 }
 
 CU

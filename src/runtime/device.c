@@ -18,6 +18,9 @@
 /* Address space for host memory of a unified device; untouched pages cost nothing. */
 #define HOST_SPACE ((uint64_t)64 << 30)
 
+/* CUDA's cudaLimitDevRuntimePendingLaunchCount */
+enum { PENDING_LAUNCHES = 2048 };
+
 /* Tells the caller how far the launch is; false: it is to stop. */
 static bool
 tell(struct allot_device *dev, uint64_t cycles, uint64_t instructions, uint64_t done,
@@ -62,6 +65,7 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct allot_device *dev = xcalloc(1, sizeof *dev);
     dev->machine = machine_clone(m->m);
+    dev->pending_limit = PENDING_LAUNCHES;
     if (options)
         dev->options = *options;
     uint64_t capacity = capacity_of(dev->machine);
@@ -635,23 +639,43 @@ allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
 }
 
 uint32_t
-allot_resident_blocks_sm(struct allot_device *dev, const struct allot_launch *l,
-                         struct allot_diag *d)
+rt_resident(struct allot_device *dev, const struct allot_launch *l,
+            struct diag_sink *diag)
 {
-    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct occ_kernel k;
     struct residency_plan plan;
     double threshold;
     bool fits = kernel_for(dev, l, &k, &threshold, diag) &&
                 residency_plan_of(dev->machine, &k, &plan, diag);
-    diag_free(&own);
     return fits ? plan.blocks : 0;
 }
 
-const struct allot_result *
-allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allot_diag *d)
+uint32_t
+allot_resident_blocks_sm(struct allot_device *dev, const struct allot_launch *l,
+                         struct allot_diag *d)
 {
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
+    uint32_t n = rt_resident(dev, l, diag);
+    diag_free(&own);
+    return n;
+}
+
+bool
+rt_kernel(struct allot_device *dev, struct allot_module *m, const char *name,
+          struct occ_kernel *k, const struct ptx_func **f, struct diag_sink *diag)
+{
+    double threshold;
+    struct allot_launch l = {.module = m, .kernel = name};
+    const struct loaded_kernel *lk = kernel_for(dev, &l, k, &threshold, diag);
+    if (lk)
+        *f = lk->func;
+    return lk;
+}
+
+struct allot_result *
+rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t *given,
+          const char *parent, struct exec_orders *orders, struct diag_sink *diag)
+{
     struct allot_result *r = NULL;
     uint8_t *params = NULL;
     struct occ_kernel k;
@@ -663,7 +687,9 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     dev->failure = ALLOT_BAD_LAUNCH;
     const struct exec_prog *prog = lk->prog;
     params = xcalloc(prog->entry->param_bytes, 1);
-    if (!param_block(prog->entry, l, params, diag))
+    if (given)
+        memcpy(params, given, prog->entry->param_bytes);
+    else if (!param_block(prog->entry, l, params, diag))
         goto out;
     struct exec_grid g = {.prog = prog,
                           .mem = dev->mem,
@@ -679,6 +705,7 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
                           .cooperative = l->cooperative,
                           .print = dev->options.print,
                           .print_user = dev->options.user,
+                          .orders = orders,
                           .diag = diag};
     uint64_t threads = exec_block_threads(&g);
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
@@ -694,6 +721,10 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     if (ok) {
         dev->failure = ALLOT_OK;
         r->kernel = xstrdup(l->kernel);
+        r->parent = parent ? xstrdup(parent) : NULL;
+        memcpy(r->grid, (uint32_t[3]){g.grid.x, g.grid.y, g.grid.z}, sizeof r->grid);
+        memcpy(r->block, (uint32_t[3]){g.block.x, g.block.y, g.block.z}, sizeof r->block);
+        r->dynamic = l->dynamic_scratchpad;
         *vec_push(&dev->results) = r;
     } else {
         if (g.failure)
@@ -703,7 +734,6 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     }
 out:
     free(params);
-    diag_free(&own);
     return r;
 }
 
