@@ -247,7 +247,11 @@ int main() {
     return 0;
 }
 #else
+__global__ void nothing() {}
+
 int main() {
+    nothing<<<1, 32>>>();
+    OK(cudaDeviceSynchronize());
     return 0;
 }
 #endif
