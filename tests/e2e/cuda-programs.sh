@@ -60,7 +60,7 @@ for p in "$build"/programs/clang/* "$build"/programs/nvcc/*; do
     check "$n, functional" 0 "$allot" exec --functional --machine gtx480 "$p"
 done
 for n in memory streams templates cooperative textures texrefs opengl print quicksort blocksort quadtree bezier \
-    rules; do
+    rules conditional; do
     case $programs in *clang/$n*) ;; *) fail "there is no program clang/$n" ;; esac
 done
 case $programs in
