@@ -146,6 +146,9 @@ struct drv_texture { /* CUDA_TEXTURE_DESC */
 };
 _Static_assert(sizeof(struct drv_resource) == 144, "CUDA_RESOURCE_DESC");
 _Static_assert(sizeof(struct drv_texture) == 104, "CUDA_TEXTURE_DESC");
+/* Both ends of a copy. */
+int drv_copy3d_places(const struct drv_copy3d *c, struct acu_place *dst,
+                      struct acu_place *src);
 bool drv_format(int number, unsigned channels, struct allot_format *f);
 bool drv_array_valid(const struct allot_array *a);
 int drv_resource(const struct drv_resource *d, struct allot_resource *r);

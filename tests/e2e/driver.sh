@@ -28,6 +28,13 @@ for machine in gtx480 titan; do
 done
 with env ALLOT_FUNCTIONAL=1 "$tmp/driver_api" >/dev/null 2>&1 || fail "driver_api without timing"
 
+# Graphs and capture.
+${CC:-cc} -O1 "$source/tests/programs/driver_graph.c" -o "$tmp/driver_graph" -ldl
+for functional in 0 1; do
+    with env ALLOT_FUNCTIONAL=$functional "$tmp/driver_graph" >"$tmp/out" 2>"$tmp/err" ||
+        fail "driver_graph: $(cat "$tmp/out" "$tmp/err")"
+done
+
 # Virtual memory management: vectors in pieces, one piece at two addresses.
 ${CC:-cc} -O1 "$source/tests/programs/driver_virtual.c" -o "$tmp/driver_virtual" -ldl
 for functional in 0 1; do
@@ -40,7 +47,7 @@ cat >"$tmp/names.py" <<'EOF'
 import ctypes, sys
 cuda = ctypes.CDLL("libcuda.so.1")
 assert cuda.cuInit(0) == 0
-for name in ("cuGraphLaunch", "cuIpcGetMemHandle", "cuTexRefCreate_v9"):
+for name in ("cuGraphRetainUserObject", "cuIpcGetMemHandle", "cuTexRefCreate_v9"):
     known = hasattr(cuda, name)
     assert known != name.endswith("_v9"), name
     if known:
@@ -48,7 +55,7 @@ for name in ("cuGraphLaunch", "cuIpcGetMemHandle", "cuTexRefCreate_v9"):
         assert getattr(cuda, name)() == 801, name
 EOF
 with python3 "$tmp/names.py" 2>"$tmp/err" || fail "names.py: $(cat "$tmp/err")"
-[ "$(grep -c 'cuGraphLaunch is not supported' "$tmp/err")" = 1 ] || fail "said once: $(cat "$tmp/err")"
+[ "$(grep -c 'cuGraphRetainUserObject is not supported' "$tmp/err")" = 1 ] || fail "said once: $(cat "$tmp/err")"
 
 with python3 "$source/tests/programs/driver_ctypes.py" "$source/tests/e2e/inputs/saxpy.ptx" \
     >"$tmp/out" 2>&1 || fail "driver_ctypes.py: $(cat "$tmp/out")"
