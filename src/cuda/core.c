@@ -535,6 +535,7 @@ acu_event_free(struct acu_event *e)
     if (i == acu.events.n)
         return ACU_INVALID_HANDLE;
     acu.events.v[i] = acu.events.v[--acu.events.n];
+    acu_capture_forget(e);
     free(e);
     return 0;
 }

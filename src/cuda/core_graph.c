@@ -1144,6 +1144,25 @@ acu_do_free(struct acu_stream *s, uint64_t addr)
     return capture(s, &(struct acu_node){ACU_NODE_FREE, .addr = addr});
 }
 
+static struct acu_captured_event *
+captured_event(const struct acu_event *e)
+{
+    for (size_t i = 0; i < acu.captured_events.n; i++)
+        if (acu.captured_events.v[i].event == e)
+            return &acu.captured_events.v[i];
+    return NULL;
+}
+
+void
+acu_capture_forget(const struct acu_event *e)
+{
+    struct acu_captured_event *r = captured_event(e);
+    if (!r)
+        return;
+    vec_free(&r->front);
+    *r = acu.captured_events.v[--acu.captured_events.n];
+}
+
 /* Recorded in a capturing stream: whoever waits for it joins. */
 int
 acu_do_record(struct acu_stream *s, struct acu_event *e)
@@ -1151,17 +1170,11 @@ acu_do_record(struct acu_stream *s, struct acu_event *e)
     if (!acu_event_valid(e) || !acu_stream_valid(s))
         return ACU_INVALID_HANDLE;
     const struct acu_capture *c = capture_of(s);
-    struct acu_captured_event *r = NULL;
-    for (size_t i = 0; i < acu.captured_events.n; i++)
-        if (acu.captured_events.v[i].event == e)
-            r = &acu.captured_events.v[i];
     if (!c) {
-        if (r) { /* it stands for work outside again */
-            vec_free(&r->front);
-            *r = acu.captured_events.v[--acu.captured_events.n];
-        }
+        acu_capture_forget(e); /* it stands for work outside again */
         return acu_event_record(e, s);
     }
+    struct acu_captured_event *r = captured_event(e);
     if (!r)
         r = vec_push(&acu.captured_events);
     r->event = e;
@@ -1177,17 +1190,13 @@ acu_do_wait(struct acu_stream *s, struct acu_event *e)
 {
     if (!acu_event_valid(e) || !acu_stream_valid(s))
         return ACU_INVALID_HANDLE;
-    for (size_t i = 0; i < acu.captured_events.n; i++) {
-        const struct acu_captured_event *r = &acu.captured_events.v[i];
-        if (r->event != e)
-            continue;
-        struct acu_graph *g = acu_capturing(s);
-        if (g && g != r->graph)
-            return ACU_STREAM_CAPTURE_MERGE;
-        if (!g)
-            *vec_push(&acu.captures) =
-                (struct acu_capture){.stream = s, .graph = r->graph};
-        return acu_capture_move(s, r->front.v, r->front.n, true);
-    }
-    return 0;
+    const struct acu_captured_event *r = captured_event(e);
+    if (!r)
+        return 0;
+    struct acu_graph *g = acu_capturing(s);
+    if (g && g != r->graph)
+        return ACU_STREAM_CAPTURE_MERGE;
+    if (!g)
+        *vec_push(&acu.captures) = (struct acu_capture){.stream = s, .graph = r->graph};
+    return acu_capture_move(s, r->front.v, r->front.n, true);
 }

@@ -118,6 +118,8 @@ int acu_device_make(void);
 void acu_modules_reset(void);
 void acu_ranges_reset(void);
 void acu_graphs_reset(void);
+/* The event goes: no capture has it any more. */
+void acu_capture_forget(const struct acu_event *e);
 void acu_virtual_reset(void);
 /* Hash of a loaded module's PTX. */
 const char *acu_module_hash(struct acu_module *m);

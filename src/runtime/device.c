@@ -172,15 +172,10 @@ allot_reserve(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
     return a;
 }
 
-bool
-allot_commit(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
+static bool
+not_reserved(uint64_t addr, struct allot_diag *d)
 {
-    struct dev_range r;
-    if (dev_commit(dev->mem, addr))
-        return true;
-    if (dev_find(dev->mem, addr, &r) && r.addr == addr && r.reserved && r.dead)
-        no_room(dev, r.size, d);
-    else if (d)
+    if (d)
         diag_error(&d->sink,
                    "0x%llx is not the start of reserved addresses without memory",
                    (unsigned long long)addr);
@@ -188,15 +183,21 @@ allot_commit(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
 }
 
 bool
+allot_commit(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
+{
+    struct dev_range r;
+    if (dev_commit(dev->mem, addr))
+        return true;
+    if (!dev_find(dev->mem, addr, &r) || r.addr != addr || !r.reserved || !r.dead)
+        return not_reserved(addr, d);
+    no_room(dev, r.size, d);
+    return false;
+}
+
+bool
 allot_unreserve(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
 {
-    if (dev_unreserve(dev->mem, addr))
-        return true;
-    if (d)
-        diag_error(&d->sink,
-                   "0x%llx is not the start of reserved addresses without memory",
-                   (unsigned long long)addr);
-    return false;
+    return dev_unreserve(dev->mem, addr) || not_reserved(addr, d);
 }
 
 bool

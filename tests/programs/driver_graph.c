@@ -1,13 +1,8 @@
 /* driver_graph.c: graphs by the driver API, as a program that needs nothing of CUDA's to
  * be built: nodes of every kind that the API has a call for, memory nodes by capture, a
  * loop whose condition a kernel sets. Exit status 0: all right. */
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "driver_kit.h"
 
-typedef uint64_t dptr;
 typedef struct {
     void *f;
     unsigned grid[3], block[3], smem;
@@ -118,19 +113,9 @@ typedef struct {
     F(cuGraphExecDestroy, (void *))                                                      \
     F(cuGraphLaunch, (void *, void *))                                                   \
     F(cuDeviceGetGraphMemAttribute, (int, int, void *))
-#define F(name, args) static int(*name) args;
+#define F F_POINTER
 FUNCTIONS
 #undef F
-
-#define IS(call, wanted)                                                                 \
-    do {                                                                                 \
-        int got_ = (call);                                                               \
-        if (got_ != (wanted)) {                                                          \
-            printf("line %d: %s: %d, not %d\n", __LINE__, #call, got_, wanted);          \
-            exit(1);                                                                     \
-        }                                                                                \
-    } while (0)
-#define OK(call) IS(call, 0)
 
 enum { INVALID_VALUE = 1, UPDATE_FAILURE = 910 };
 enum { KERNEL, ALLOC = 10, FREE = 11, CONDITIONAL = 13 };
@@ -317,17 +302,8 @@ any_node(void)
 int
 main(void)
 {
-    void *lib = dlopen("libcuda.so.1", RTLD_NOW), *context, *module;
-    if (!lib) {
-        puts(dlerror());
-        return 1;
-    }
-#define F(name, args)                                                                    \
-    *(void **)&name = dlsym(lib, #name);                                                 \
-    if (!name) {                                                                         \
-        puts("no " #name);                                                               \
-        return 1;                                                                        \
-    }
+    void *context, *module;
+#define F F_FIND
     FUNCTIONS
 #undef F
     OK(cuInit(0));

@@ -1,13 +1,8 @@
 /* driver_virtual.c: virtual memory management by the driver API, as a program that needs
  * nothing of CUDA's to be built: a vector addition whose vectors are made of several
  * pieces of physical memory, and one piece at two addresses. Exit status 0: all right. */
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "driver_kit.h"
 
-typedef uint64_t dptr;
 typedef struct {
     int type, id;
 } location;
@@ -50,19 +45,9 @@ typedef struct {
     F(cuMemRetainAllocationHandle, (void **, void *))                                    \
     F(cuMemGetAllocationPropertiesFromHandle, (properties *, void *))                    \
     F(cuMemExportToShareableHandle, (void *, void *, int, unsigned long long))
-#define F(name, args) static int(*name) args;
+#define F F_POINTER
 FUNCTIONS
 #undef F
-
-#define IS(call, wanted)                                                                 \
-    do {                                                                                 \
-        int got_ = (call);                                                               \
-        if (got_ != (wanted)) {                                                          \
-            printf("line %d: %s: %d, not %d\n", __LINE__, #call, got_, wanted);          \
-            exit(1);                                                                     \
-        }                                                                                \
-    } while (0)
-#define OK(call) IS(call, 0)
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801 };
 enum { PIECES = 4 /* pieces of a vector */ };
@@ -119,17 +104,8 @@ run(void *f, dptr a, dptr b, dptr c, unsigned n)
 int
 main(void)
 {
-    void *lib = dlopen("libcuda.so.1", RTLD_NOW), *context, *module, *f, *handle, *same;
-    if (!lib) {
-        puts(dlerror());
-        return 1;
-    }
-#define F(name, args)                                                                    \
-    *(void **)&name = dlsym(lib, #name);                                                 \
-    if (!name) {                                                                         \
-        puts("no " #name);                                                               \
-        return 1;                                                                        \
-    }
+    void *context, *module, *f, *handle, *same;
+#define F F_FIND
     FUNCTIONS
 #undef F
     int yes = 0, type = 0;

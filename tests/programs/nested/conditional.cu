@@ -175,8 +175,12 @@ int main() {
 __global__ void add(int *p, int v) {}
 
 int main() { /* our header does not declare graphs */
-    add<<<1, 1>>>(NULL, 0);
-    OK(cudaDeviceSynchronize());
+    int *p, v = 3;
+    OK(cudaMalloc((void **)&p, sizeof v));
+    OK(cudaMemcpy(p, &v, sizeof v, cudaMemcpyHostToDevice));
+    add<<<1, 1>>>(p, 4);
+    OK(cudaMemcpy(&v, p, sizeof v, cudaMemcpyDeviceToHost));
+    EQ(v, 7);
     return 0;
 }
 #endif
