@@ -234,7 +234,7 @@ struct allot_options {
      * first such launch), instead of a fault: at most 16 MiB. 0: they are faults, as
      * stores and atomics always are. Allocations lie that far apart. */
     uint64_t guard;
-    bool last_result_only; /* a launch frees the result of the one before: memory does not
+    bool last_result_only; /* a launch frees the results of the one before: memory does not
                             * grow with launches */
     /* Device addresses are host addresses: the host may touch device memory at its
      * address, kernels may touch what allot_alloc_host and allot_map_host gave them. */
@@ -256,6 +256,11 @@ struct allot_options {
     uint64_t trace_limit, trace_from, trace_to;
     /* What kernels print (printf, failed assertions), as they do; NULL: to stdout. */
     void (*print)(void *user, const char *text, size_t n);
+    /* Questions of kernels to CUDA's device runtime: the value of a cudaDeviceAttr, answer
+     * a cudaError_t; the text or name of a cudaError_t, NULL: there is none. NULL: they
+     * get cudaErrorNotSupported, and a text that says nothing. */
+    int (*attribute)(int attribute, int *value);
+    const char *(*error_text)(int error, bool name);
 };
 struct allot_device;
 /* The machine is copied. options may be NULL. */
@@ -267,6 +272,12 @@ void allot_device_free(struct allot_device *dev);
 /* Device memory; addresses are what kernels see. 0 and a diagnostic on failure. */
 uint64_t allot_alloc(struct allot_device *dev, uint64_t bytes, struct allot_diag *d);
 bool allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
+/* Addresses without memory: kernels that touch them fault, until allot_commit makes them
+ * a live allocation. allot_free takes the memory away again, allot_unreserve the
+ * addresses of one that is not live. False or 0 and a diagnostic on failure. */
+uint64_t allot_reserve(struct allot_device *dev, uint64_t bytes, struct allot_diag *d);
+bool allot_commit(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
+bool allot_unreserve(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
 bool allot_write(struct allot_device *dev, uint64_t addr, const void *src, uint64_t bytes,
                  struct allot_diag *d);
 bool allot_read(struct allot_device *dev, uint64_t addr, void *dst, uint64_t bytes,
@@ -391,8 +402,9 @@ struct allot_launch {
     bool cooperative;
 };
 struct allot_result;
-/* Runs to the end. The module is read by the device until allot_device_free: free it
- * later. NULL on failure (fault, stuck, limit, bad launch). The result lives as long as
+/* Runs to the end, the kernels included that the kernel launches, each of which leaves a
+ * result of its own behind the one that is returned. The module is read by the device
+ * until allot_device_free: free it later. NULL on failure (fault, stuck, limit, bad launch). The result lives as long as
  * the device (last_result_only: to the next launch). */
 const struct allot_result *allot_launch(struct allot_device *dev,
                                         const struct allot_launch *l,
@@ -419,15 +431,30 @@ enum allot_failure allot_launch_failure(const struct allot_device *dev);
 uint64_t allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
                                struct allot_diag *d);
 
+/* Blocks of a kernel that an SM holds at once under the machine's residency policy, with
+ * the registers that its passes leave: resident_blocks of a launch. 0 and a diagnostic if
+ * not even one fits. */
+uint32_t allot_resident_blocks_sm(struct allot_device *dev, const struct allot_launch *l,
+                                  struct allot_diag *d);
+
 /* Bytes that malloc in kernels can give out (8 MiB unless set). Fails once a kernel has
  * called it. */
 bool allot_device_heap(struct allot_device *dev, uint64_t bytes, struct allot_diag *d);
 uint64_t allot_device_heap_size(const struct allot_device *dev);
 
+/* Launches by kernels that may wait to begin (2048 unless set). */
+void allot_device_pending(struct allot_device *dev, uint64_t launches);
+uint64_t allot_device_pending_limit(const struct allot_device *dev);
+
 /* -- results -- */
 size_t allot_results(const struct allot_device *dev);
 const struct allot_result *allot_result_at(const struct allot_device *dev, size_t i);
 const char *allot_result_kernel(const struct allot_result *r);
+/* Its grid and block, and its dynamic scratchpad in bytes. */
+void allot_result_shape(const struct allot_result *r, uint32_t grid[3], uint32_t block[3],
+                        uint32_t *dynamic_scratchpad);
+/* The kernel that launched it, NULL: the host did. */
+const char *allot_result_parent(const struct allot_result *r);
 double allot_result_seconds(const struct allot_result *r); /* host time */
 /* What the launch asked of an SM; share is NULL, threshold 1. */
 struct allot_occupancy_query allot_result_demand(const struct allot_result *r);

@@ -136,6 +136,13 @@ acu_error_text(int e)
     return i < 0 ? NULL : errors[i].text;
 }
 
+/* For kernels. */
+static const char *
+error_text(int e, bool name)
+{
+    return name ? acu_error_runtime_name(e) : acu_error_text(e);
+}
+
 /* -- environment -- */
 
 static bool
@@ -172,6 +179,8 @@ env_options(struct allot_options *o)
     o->unified = true;
     o->last_result_only = true; /* the record keeps what is wanted of the others */
     o->watch = acu_watch;
+    o->attribute = acu_device_attribute;
+    o->error_text = error_text;
     acu.record.all = all;
     const char *report = getenv("ALLOT_REPORT");
     acu.report = report && !strcmp(report, "kernel");
@@ -253,6 +262,12 @@ acu_device_make(void)
 }
 
 bool
+acu_runtime_called(void)
+{
+    return acu.runtime;
+}
+
+bool
 acu_runtime_used(void)
 {
     return acu.runtime && acu.device;
@@ -289,6 +304,8 @@ void
 acu_device_reset(void)
 {
     acu_ranges_reset();
+    acu_graphs_reset();
+    acu_virtual_reset();
     for (size_t i = 0; i < acu.streams.n; i++)
         free(acu.streams.v[i]);
     for (size_t i = 0; i < acu.events.n; i++)
@@ -517,6 +534,7 @@ acu_event_free(struct acu_event *e)
     if (i == acu.events.n)
         return ACU_INVALID_HANDLE;
     acu.events.v[i] = acu.events.v[--acu.events.n];
+    acu_capture_forget(e);
     free(e);
     return 0;
 }

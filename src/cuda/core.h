@@ -97,6 +97,8 @@ int acu_not_supported(const char *name);
 
 /* -- the device; after acu_begin -- */
 struct allot_device *acu_device(void); /* NULL: not made yet */
+/* Whether a call of the runtime API has ended: it has initialised the driver. */
+bool acu_runtime_called(void);
 /* Whether the runtime API has been used, and the device made. */
 bool acu_runtime_used(void);
 /* As acu_begin, inside a call: makes the device, answers the sticky error. */
@@ -139,7 +141,8 @@ enum acu_kind {
     ACU_KIND_PINNED,     /* host memory allocated page-locked */
     ACU_KIND_REGISTERED, /* the program's own host memory, registered */
     ACU_KIND_MANAGED,
-    ACU_KIND_SYMBOL, /* a module's variable */
+    ACU_KIND_SYMBOL,  /* a module's variable */
+    ACU_KIND_VIRTUAL, /* mapped by the program (core_virtual.c) */
 };
 struct acu_range {
     uint64_t addr, size;
@@ -158,8 +161,31 @@ bool acu_range_find(uint64_t addr, struct acu_range *r);
 /* Device memory: bytes free and in all. */
 void acu_memory(uint64_t *free_bytes, uint64_t *total);
 
+/* -- virtual memory management: sizes, addresses and offsets are multiples of this -- */
+#define ACU_GRANULARITY ((uint64_t)2 << 20)
+struct acu_physical; /* memory without an address */
+int acu_physical_new(uint64_t size, struct acu_physical **p);
+/* A handle less; the memory goes with the last handle and mapping. */
+int acu_physical_release(struct acu_physical *p);
+bool acu_physical_valid(const struct acu_physical *p);
+uint64_t acu_physical_size(const struct acu_physical *p);
+/* One more handle of what is mapped at addr. */
+int acu_physical_at(uint64_t addr, struct acu_physical **p);
+/* Addresses: at `want` if that is free, align a power of two or 0. */
+int acu_virtual_reserve(uint64_t size, uint64_t align, uint64_t want, uint64_t *addr);
+int acu_virtual_free(uint64_t addr, uint64_t size);
+/* Physical memory behind them, which can be touched once access is set; both over whole
+ * mappings, several at once if they are adjacent. */
+int acu_virtual_map(uint64_t addr, uint64_t size, uint64_t offset,
+                    struct acu_physical *p);
+int acu_virtual_unmap(uint64_t addr, uint64_t size);
+int acu_virtual_access(uint64_t addr, uint64_t size, bool access);
+
 /* Bytes that malloc in kernels may hand out; before the first kernel that calls it. */
 int acu_heap_limit(uint64_t bytes);
+
+/* Launches by kernels that may wait to begin. */
+void acu_pending_limit(uint64_t launches);
 
 /* What the caller claims about the two sides of a copy; ANY where the API does not say.
  */

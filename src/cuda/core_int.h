@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "cuda/core.h"
+#include "cuda/core_graph.h"
 
 #include <sys/types.h>
 
@@ -48,6 +49,29 @@ struct acu_module {
     VEC(void **) managed; /* by symbols' order among the managed ones */
 };
 
+/* A stream that captures, and an event that was recorded in one. */
+struct acu_capture {
+    struct acu_stream *stream;
+    struct acu_graph *graph;
+    bool origin;                  /* the stream on which the capture began */
+    VEC(struct acu_node *) front; /* what its next node depends on */
+};
+struct acu_captured_event {
+    struct acu_event *event;
+    struct acu_graph *graph;
+    VEC(struct acu_node *) front;
+};
+
+/* Virtual memory management (core_virtual.c). */
+struct acu_reservation {
+    uint64_t addr, size;
+};
+struct acu_mapping {
+    uint64_t addr, size;
+    struct acu_physical *physical;
+    bool access;
+};
+
 /* The CUDA APIs have no handle on which a process's state could hang: this is the one
  * mutable global of the library, guarded by the lock of acu_begin. */
 struct acu {
@@ -84,6 +108,14 @@ struct acu {
     VEC(struct acu_event *) events;
     VEC(struct acu_module *) modules;
     struct acu_map functions, symbols; /* by host address */
+    VEC(struct acu_physical *) physical;
+    VEC(struct acu_reservation) reservations;
+    VEC(struct acu_mapping) mappings; /* sorted by address */
+    uint64_t physical_bytes, virtual_top;
+    VEC(struct acu_capture) captures;
+    VEC(struct acu_captured_event) captured_events;
+    VEC(struct acu_memory *) graph_memory;
+    uint64_t graph_bytes[4]; /* ACU_GRAPH_USED ... */
 };
 extern struct acu acu;
 
@@ -93,10 +125,11 @@ bool acu_watch(void *user, const struct allot_progress *p);
 void acu_flush_diag(void);
 /* Opens ALLOT_RECORD's file; false after saying why not. */
 bool acu_record_open(const char *path);
-/* A launch begins, and ends: with its result, NULL if it failed. */
+/* A launch begins; each grid of it, those that kernels launched included, leaves a result;
+ * or it fails. */
 void acu_record_begin(const struct acu_function *f, const struct acu_launch *l);
-void acu_record_end(const struct acu_function *f, const struct acu_launch *l,
-                    const struct allot_result *r);
+void acu_record_result(const struct acu_function *f, const struct allot_result *r);
+void acu_record_failed(const struct acu_function *f, const struct acu_launch *l);
 /* The launch, or the loading of module `name`, has come to nothing: it failed while it ran,
  * or (fault false) was refused; `why` in one line. */
 void acu_record_failure(const char *name, int error, bool fault, const char *why);
@@ -107,11 +140,22 @@ int acu_device_make(void);
 /* Forgets what hung on the device (core_module.c, core_mem.c). */
 void acu_modules_reset(void);
 void acu_ranges_reset(void);
+void acu_graphs_reset(void);
+/* The event goes: no capture has it any more. */
+void acu_capture_forget(const struct acu_event *e);
+void acu_virtual_reset(void);
 /* Hash of a loaded module's PTX. */
 const char *acu_module_hash(struct acu_module *m);
 /* Gives each managed variable of registered modules its memory. */
 int acu_modules_managed(void);
+/* Device addresses without memory, and memory behind them, until acu_free. */
+int acu_reserve(uint64_t bytes, uint64_t *addr);
+int acu_commit(uint64_t addr, uint64_t bytes);
+/* The memory at addr was freed: it may have been a graph's. */
+void acu_graph_freed(uint64_t addr);
 void acu_range_add(uint64_t addr, uint64_t size, enum acu_kind kind, unsigned flags);
+/* Forgets the range that starts at addr. */
+void acu_range_drop(uint64_t addr);
 /* A copy of so many bytes took place between host and device, or inside the device. */
 void acu_time_link(uint64_t bytes);
 void acu_time_memory(uint64_t bytes);

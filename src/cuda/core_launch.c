@@ -9,21 +9,24 @@
 
 /* One line on stderr. */
 static void
-report(const struct acu_function *f, const struct acu_launch *l,
-       const struct allot_result *r)
+report(const struct allot_result *r)
 {
     uint64_t cycles = 0, insts = 0;
+    uint32_t grid[3], block[3], dynamic;
+    const char *parent = allot_result_parent(r);
     double ipc = 0;
     char time[96] = "";
+    allot_result_shape(r, grid, block, &dynamic);
     allot_result_get(r, "cycles", &cycles, NULL);
     allot_result_get(r, "warp_instructions", &insts, NULL);
     allot_result_get(r, "ipc", NULL, &ipc);
     if (!acu.options.functional)
         snprintf(time, sizeof time, "%llu cycles, IPC %.2f, ", (unsigned long long)cycles,
                  ipc);
-    acu_say("%s <<<(%u,%u,%u), (%u,%u,%u)>>> %s%llu warp instructions", f->name,
-            l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-            time, (unsigned long long)insts);
+    acu_say("%s <<<(%u,%u,%u), (%u,%u,%u)>>> %s%llu warp instructions%s%s",
+            allot_result_kernel(r), grid[0], grid[1], grid[2], block[0], block[1],
+            block[2], time, (unsigned long long)insts, parent ? ", launched by " : "",
+            parent ? parent : "");
 }
 
 /* -- time -- */
@@ -252,9 +255,18 @@ launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s,
     acu.watch.since = acu.watch.done = 0;
     acu_record_begin(f, l);
     const struct allot_result *r = allot_launch(acu.device, &a, acu.diag);
-    acu_record_end(f, l, r);
-    if (!r)
+    /* With what its kernel launched, as far as that came. */
+    for (size_t i = 0; i < allot_results(acu.device); i++) {
+        const struct allot_result *one = allot_result_at(acu.device, i);
+        time_launch(one);
+        acu_record_result(f, one);
+        if (acu.report)
+            report(one);
+    }
+    if (!r) {
+        acu_record_failed(f, l);
         first_error(why);
+    }
     acu_flush_diag();
     if (!r) {
         enum allot_failure failure = allot_launch_failure(acu.device);
@@ -268,9 +280,6 @@ launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s,
         *fault = failure != ALLOT_REFUSED;
         return *fault ? 0 : e;
     }
-    time_launch(r);
-    if (acu.report)
-        report(f, l, r);
     return 0;
 }
 
@@ -309,18 +318,10 @@ acu_occupancy(struct acu_function *f, uint32_t threads, uint64_t dynamic_scratch
     uint64_t bytes = f->kernel->scratchpad + dynamic_scratchpad;
     if (!threads || threads > (uint32_t)p.max_threads_block || bytes > UINT32_MAX)
         return 0;
-    char policy[64] = "";
-    allot_machine_get(acu.machine, "residency.policy", policy, sizeof policy);
-    struct allot_occupancy_query q = {.threads = threads,
-                                      .registers = acu_function_registers(f),
-                                      .scratchpad = (uint32_t)bytes,
-                                      .threshold = acu_setting("residency.threshold")};
-    if (!strcmp(policy, "scratchpad-sharing"))
-        q.share = "scratchpad";
-    else if (!strcmp(policy, "register-sharing"))
-        q.share = "registers";
-    struct allot_occupancy o;
-    if (allot_occupancy(acu.machine, &q, &o, NULL))
-        *blocks = (int)o.resident_blocks;
+    struct allot_launch l = {.module = f->ptx,
+                             .kernel = f->name,
+                             .block = {threads, 1, 1},
+                             .dynamic_scratchpad = (uint32_t)dynamic_scratchpad};
+    *blocks = (int)allot_resident_blocks_sm(acu.device, &l, NULL);
     return 0;
 }

@@ -12,7 +12,7 @@ enum { GRANULE = 512 };
 static bool
 is_device(enum acu_kind k)
 {
-    return k == ACU_KIND_DEVICE || k == ACU_KIND_SYMBOL;
+    return k == ACU_KIND_DEVICE || k == ACU_KIND_SYMBOL || k == ACU_KIND_VIRTUAL;
 }
 
 /* -- ranges -- */
@@ -50,6 +50,14 @@ range_remove(size_t at)
     acu.ranges.n--;
 }
 
+void
+acu_range_drop(uint64_t addr)
+{
+    ptrdiff_t i = range_at(addr);
+    if (i >= 0 && acu.ranges.v[i].addr == addr)
+        range_remove((size_t)i);
+}
+
 bool
 acu_range_find(uint64_t addr, struct acu_range *r)
 {
@@ -68,15 +76,39 @@ acu_ranges_reset(void)
 
 /* -- allocation -- */
 
+/* 0: more than there can be. */
+static uint64_t
+rounded(uint64_t bytes)
+{
+    return bytes > UINT64_MAX - GRANULE ? 0 : (bytes + GRANULE - 1) / GRANULE * GRANULE;
+}
+
+int
+acu_reserve(uint64_t bytes, uint64_t *addr)
+{
+    uint64_t room = rounded(bytes);
+    *addr = room ? allot_reserve(acu.device, room, NULL) : 0;
+    return *addr ? 0 : ACU_OUT_OF_MEMORY;
+}
+
+int
+acu_commit(uint64_t addr, uint64_t bytes)
+{
+    if (!allot_commit(acu.device, addr, NULL))
+        return ACU_OUT_OF_MEMORY;
+    acu_range_add(addr, bytes, ACU_KIND_DEVICE, 0);
+    return 0;
+}
+
 int
 acu_alloc(enum acu_kind kind, uint64_t bytes, unsigned flags, uint64_t *addr)
 {
     *addr = 0;
     if (!bytes)
         return 0;
-    if (bytes > UINT64_MAX - GRANULE)
+    uint64_t room = rounded(bytes);
+    if (!room)
         return ACU_OUT_OF_MEMORY;
-    uint64_t room = (bytes + GRANULE - 1) / GRANULE * GRANULE;
     uint64_t a = is_device(kind) ? allot_alloc(acu.device, room, NULL)
                                  : allot_alloc_host(acu.device, room, NULL);
     if (!a)
@@ -96,6 +128,7 @@ acu_free(uint64_t addr, unsigned kinds)
         return ACU_INVALID_VALUE;
     allot_free(acu.device, addr, NULL);
     range_remove((size_t)i);
+    acu_graph_freed(addr);
     return 0;
 }
 
@@ -129,9 +162,15 @@ acu_heap_limit(uint64_t bytes)
 }
 
 void
+acu_pending_limit(uint64_t launches)
+{
+    allot_device_pending(acu.device, launches);
+}
+
+void
 acu_memory(uint64_t *free_bytes, uint64_t *total)
 {
-    uint64_t used = allot_memory(acu.device, total);
+    uint64_t used = allot_memory(acu.device, total) + acu.physical_bytes;
     *free_bytes = *total - used;
 }
 

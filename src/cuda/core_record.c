@@ -63,8 +63,8 @@ check_written(ssize_t done, size_t wanted)
 
 /* Every number at its greatest width, so that the row can be rewritten. */
 static void
-row_text(struct strbuf *b, const struct acu_row *r, const struct acu_launch *l,
-         bool running)
+row_text(struct strbuf *b, const struct acu_row *r, const uint32_t grid[3],
+         const uint32_t block[3], bool running)
 {
     strbuf_printf(b,
                   "{\"pid\": %10ld, \"kernel_row\": \"%s\", \"running\": %d, "
@@ -72,8 +72,8 @@ row_text(struct strbuf *b, const struct acu_row *r, const struct acu_launch *l,
                   "\"launches\": %20llu, \"cycles\": %20llu, "
                   "\"warp_instructions\": %20llu, \"thread_instructions\": %20llu, "
                   "\"resident_blocks\": %20llu, \"seconds\": %20.6f}\n",
-                  (long)acu.record.pid, r->name, running, l->grid[0], l->grid[1],
-                  l->grid[2], l->block[0], l->block[1], l->block[2],
+                  (long)acu.record.pid, r->name, running, grid[0], grid[1], grid[2], block[0],
+                  block[1], block[2],
                   (unsigned long long)r->launches, (unsigned long long)r->cycles,
                   (unsigned long long)r->warp_instructions,
                   (unsigned long long)r->thread_instructions,
@@ -132,10 +132,11 @@ write_text(const struct strbuf *b, off_t *at)
 }
 
 static void
-write_row(struct acu_row *r, const struct acu_launch *l, bool running)
+write_row(struct acu_row *r, const uint32_t grid[3], const uint32_t block[3],
+          bool running)
 {
     struct strbuf b = {0};
-    row_text(&b, r, l, running);
+    row_text(&b, r, grid, block, running);
     write_text(&b, &r->at);
     strbuf_free(&b);
 }
@@ -144,7 +145,14 @@ void
 acu_record_begin(const struct acu_function *f, const struct acu_launch *l)
 {
     if (acu.record.append >= 0)
-        write_row(row_of(f->name), l, true);
+        write_row(row_of(f->name), l->grid, l->block, true);
+}
+
+void
+acu_record_failed(const struct acu_function *f, const struct acu_launch *l)
+{
+    if (acu.record.append >= 0)
+        write_row(row_of(f->name), l->grid, l->block, false);
 }
 
 static uint64_t
@@ -157,17 +165,21 @@ counter(const struct allot_result *r, const char *id)
 
 /* A line with every counter of one launch. */
 static void
-append_launch(const struct acu_function *f, const struct acu_launch *l,
-              const struct allot_result *r)
+append_launch(const struct acu_function *f, const struct allot_result *r)
 {
     struct strbuf b = {0};
+    uint32_t grid[3], block[3], dynamic;
+    const char *parent = allot_result_parent(r);
+    allot_result_shape(r, grid, block, &dynamic);
     strbuf_printf(&b,
                   "{\"pid\": %ld, \"name\": \"%s\", \"grid\": [%u, %u, %u], "
                   "\"block\": [%u, %u, %u], \"dynamic_scratchpad\": %u, "
                   "\"seconds\": %.6f, \"ptx_hash\": \"%s\"",
-                  (long)getpid(), f->name, l->grid[0], l->grid[1], l->grid[2],
-                  l->block[0], l->block[1], l->block[2], l->dynamic_scratchpad,
-                  allot_result_seconds(r), acu_module_hash(f->module));
+                  (long)getpid(), allot_result_kernel(r), grid[0], grid[1], grid[2],
+                  block[0], block[1], block[2], dynamic, allot_result_seconds(r),
+                  acu_module_hash(f->module));
+    if (parent)
+        strbuf_printf(&b, ", \"parent\": \"%s\"", parent);
     struct allot_stat_info info;
     for (size_t i = 0; allot_stat(i, &info); i++) {
         uint64_t count;
@@ -185,23 +197,22 @@ append_launch(const struct acu_function *f, const struct acu_launch *l,
 }
 
 void
-acu_record_end(const struct acu_function *f, const struct acu_launch *l,
-               const struct allot_result *r)
+acu_record_result(const struct acu_function *f, const struct allot_result *r)
 {
     if (acu.record.append < 0)
         return;
-    struct acu_row *row = row_of(f->name);
-    if (r) {
-        row->launches++;
-        row->cycles += counter(r, "cycles");
-        row->warp_instructions += counter(r, "warp_instructions");
-        row->thread_instructions += counter(r, "thread_instructions");
-        row->resident_blocks = counter(r, "resident_blocks");
-        row->seconds += allot_result_seconds(r);
-        if (acu.record.all)
-            append_launch(f, l, r);
-    }
-    write_row(row, l, false);
+    struct acu_row *row = row_of(allot_result_kernel(r));
+    uint32_t grid[3], block[3], dynamic;
+    allot_result_shape(r, grid, block, &dynamic);
+    row->launches++;
+    row->cycles += counter(r, "cycles");
+    row->warp_instructions += counter(r, "warp_instructions");
+    row->thread_instructions += counter(r, "thread_instructions");
+    row->resident_blocks = counter(r, "resident_blocks");
+    row->seconds += allot_result_seconds(r);
+    if (acu.record.all)
+        append_launch(f, r);
+    write_row(row, grid, block, false);
 }
 
 /* -- launches that come to nothing -- */

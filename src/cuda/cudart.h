@@ -18,7 +18,7 @@
 #ifndef ALLOT_CUDA_CUDART_H
 #define ALLOT_CUDA_CUDART_H
 
-#include "cuda/core.h"
+#include "cuda/core_graph.h"
 
 #include <string.h>
 
@@ -146,26 +146,15 @@ struct rt_array *rt_array_find(const struct rt_array *handle);
 /* After a device reset none of them lives. */
 void rt_arrays_check(void);
 
-/* -- graphs -- */
-struct rt_graph;
-/* The graph into which a stream captures, NULL: it does not. Then work is noted down: */
-struct rt_graph *rt_capturing(rt_stream s);
-int rt_graph_launch(struct rt_graph *g, struct acu_function *f,
-                    const struct acu_launch *l);
-int rt_graph_copy(struct rt_graph *g, const struct acu_place *dst,
-                  const struct acu_place *src, uint64_t width, uint64_t height,
-                  uint64_t depth);
-int rt_graph_set(struct rt_graph *g, uint64_t dst, uint64_t pitch, uint64_t slice,
-                 uint32_t value, unsigned element, uint64_t width, uint64_t height,
-                 uint64_t depth);
-int rt_graph_host(struct rt_graph *g, void (*fn)(void *), void *user);
-/* True if the stream captures: the event is part of the graph. */
-bool rt_capture_record(rt_event e, rt_stream s);
-/* A stream that waits for such an event captures too. */
-int rt_capture_wait(rt_stream s, rt_event e);
+/* -- copies as the core wants them -- */
 /* Both ends of a 3-D copy, and its size in bytes, rows, slices. */
 int rt_memcpy3d_places(const struct rt_memcpy3d *p, struct acu_place *dst,
                        struct acu_place *src, struct rt_extent *bytes);
+
+/* Both ends of a copy between a variable and other memory. */
+int rt_symbol_places(const void *symbol, uint64_t other, size_t n, size_t offset,
+                     int kind, bool to_symbol, struct acu_place *dst,
+                     struct acu_place *src);
 
 /* Functions and symbols by what programs pass for them; NULL: none. */
 struct acu_function *rt_function(const void *f);

@@ -290,7 +290,8 @@ cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
     CALL_LIGHT(0);
 }
 
-/* -- limits and preferences: kept; only the heap of kernels has an effect -- */
+/* -- limits and preferences: kept; the heap of kernels and the launches that they may
+ * have waiting have an effect -- */
 
 static size_t limits[] = {1024,    /* stack of a thread */
                           1 << 20, /* printf buffer */
@@ -301,10 +302,12 @@ enum { NLIMITS = sizeof limits / sizeof *limits };
 static int
 set_limit(int limit, size_t value)
 {
-    enum { HEAP = 2 };
+    enum { HEAP = 2, PENDING = 4 };
     if (limit < 0 || limit >= NLIMITS)
         return ACU_UNSUPPORTED_LIMIT;
     int e = limit == HEAP ? acu_heap_limit(value) : 0;
+    if (limit == PENDING)
+        acu_pending_limit(value);
     if (!e)
         limits[limit] = value;
     return e;

@@ -157,26 +157,32 @@ pool_ok(const struct rt_pool *p)
     return p && p->live;
 }
 
+static int
+alloc_async(void **p, size_t n, rt_stream s)
+{
+    uint64_t addr = 0;
+    int e = p ? acu_do_alloc(s, n, &addr) : ACU_INVALID_VALUE;
+    if (p)
+        *p = PTR(addr);
+    return e;
+}
+
 EXPORT int
 cudaMallocAsync(void **p, size_t n, rt_stream s)
 {
-    CALL(acu_stream_valid(s) ? alloc(p, n, ACU_KIND_DEVICE, 0) : ACU_INVALID_HANDLE);
+    CALL(alloc_async(p, n, s));
 }
 
 EXPORT int
 cudaMallocFromPoolAsync(void **p, size_t n, struct rt_pool *pool, rt_stream s)
 {
-    CALL(!pool_ok(pool)         ? ACU_INVALID_VALUE
-         : !acu_stream_valid(s) ? ACU_INVALID_HANDLE
-                                : alloc(p, n, ACU_KIND_DEVICE, 0));
+    CALL(pool_ok(pool) ? alloc_async(p, n, s) : ACU_INVALID_VALUE);
 }
 
 EXPORT int
 cudaFreeAsync(void *p, rt_stream s)
 {
-    CALL(!acu_stream_valid(s) ? ACU_INVALID_HANDLE
-         : p                  ? acu_free(ADDR(p), DEVICE_KINDS)
-                              : ACU_INVALID_VALUE);
+    CALL(p ? acu_do_free(s, ADDR(p)) : ACU_INVALID_VALUE);
 }
 
 EXPORT int
@@ -313,11 +319,10 @@ copy(void *dst, const void *src, size_t n, int kind, rt_stream stream)
         return e;
     if (!acu_stream_valid(stream))
         return ACU_INVALID_HANDLE;
-    struct rt_graph *g = rt_capturing(stream);
-    if (g)
-        return rt_graph_copy(g, &(struct acu_place){.side = s.dst, .addr = ADDR(dst)},
-                             &(struct acu_place){.side = s.src, .addr = ADDR(src)}, n, 1,
-                             1);
+    if (acu_capturing(stream))
+        return acu_do_copy(stream, &(struct acu_place){.side = s.dst, .addr = ADDR(dst)},
+                           &(struct acu_place){.side = s.src, .addr = ADDR(src)}, n, 1,
+                           1);
     return acu_copy(ADDR(dst), s.dst, ADDR(src), s.src, n);
 }
 
@@ -363,15 +368,11 @@ copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
     int e = rt_sides(kind, &s);
     if (e)
         return e;
-    if (!acu_stream_valid(stream))
-        return ACU_INVALID_HANDLE;
     if (width > dpitch || width > spitch)
         return ACU_INVALID_PITCH_VALUE;
     struct acu_place d = {.side = s.dst, .addr = ADDR(dst), .pitch = dpitch};
     struct acu_place f = {.side = s.src, .addr = ADDR(src), .pitch = spitch};
-    struct rt_graph *g = rt_capturing(stream);
-    return g ? rt_graph_copy(g, &d, &f, width, height, 1)
-             : acu_copy3d(&d, &f, width, height, 1);
+    return acu_do_copy(stream, &d, &f, width, height, 1);
 }
 
 EXPORT int
@@ -436,13 +437,7 @@ copy_3d(const struct rt_memcpy3d *p, rt_stream stream)
     if (!p)
         return ACU_INVALID_VALUE;
     int e = rt_memcpy3d_places(p, &dst, &src, &x);
-    if (e)
-        return e;
-    if (!acu_stream_valid(stream))
-        return ACU_INVALID_HANDLE;
-    struct rt_graph *g = rt_capturing(stream);
-    return g ? rt_graph_copy(g, &dst, &src, x.width, x.height, x.depth)
-             : acu_copy3d(&dst, &src, x.width, x.height, x.depth);
+    return e ? e : acu_do_copy(stream, &dst, &src, x.width, x.height, x.depth);
 }
 
 EXPORT int
@@ -487,12 +482,8 @@ static int
 set(void *p, size_t pitch, size_t rows, int value, size_t width, size_t height,
     size_t depth, rt_stream stream)
 {
-    uint8_t byte = (uint8_t)value;
-    if (!acu_stream_valid(stream))
-        return ACU_INVALID_HANDLE;
-    struct rt_graph *g = rt_capturing(stream);
-    return g ? rt_graph_set(g, ADDR(p), pitch, rows, byte, 1, width, height, depth)
-             : acu_set3d(ADDR(p), pitch, rows, &byte, 1, width, height, depth);
+    struct acu_place dst = {.addr = ADDR(p), .pitch = pitch, .slice = rows};
+    return acu_do_set(stream, &dst, (uint8_t)value, 1, width, height, depth);
 }
 
 EXPORT int
@@ -542,9 +533,9 @@ rt_symbol(const void *symbol, struct acu_symbol **s)
 }
 
 /* The other side of a copy to or from a variable is host memory, or device memory. */
-static int
-copy_symbol(const void *symbol, uint64_t other, size_t n, size_t offset, int kind,
-            bool to_symbol, rt_stream stream)
+int
+rt_symbol_places(const void *symbol, uint64_t other, size_t n, size_t offset, int kind,
+                 bool to_symbol, struct acu_place *dst, struct acu_place *src)
 {
     struct acu_symbol *s;
     struct rt_sides sides;
@@ -555,15 +546,22 @@ copy_symbol(const void *symbol, uint64_t other, size_t n, size_t offset, int kin
         return e;
     if (kind == RT_H2H || kind == (to_symbol ? RT_D2H : RT_H2D))
         return ACU_INVALID_MEMCPY_DIRECTION;
-    if (!acu_stream_valid(stream))
-        return ACU_INVALID_HANDLE;
     if (n > s->size || offset > s->size - n)
         return ACU_INVALID_VALUE;
-    struct acu_place in = {.side = ACU_DEV, .addr = s->addr + offset};
-    struct acu_place out = {.side = to_symbol ? sides.src : sides.dst, .addr = other};
-    struct acu_place *dst = to_symbol ? &in : &out, *src = to_symbol ? &out : &in;
-    struct rt_graph *g = rt_capturing(stream);
-    return g ? rt_graph_copy(g, dst, src, n, 1, 1) : acu_copy3d(dst, src, n, 1, 1);
+    *(to_symbol ? dst : src) =
+        (struct acu_place){.side = ACU_DEV, .addr = s->addr + offset};
+    *(to_symbol ? src : dst) =
+        (struct acu_place){.side = to_symbol ? sides.src : sides.dst, .addr = other};
+    return 0;
+}
+
+static int
+copy_symbol(const void *symbol, uint64_t other, size_t n, size_t offset, int kind,
+            bool to_symbol, rt_stream stream)
+{
+    struct acu_place dst, src;
+    int e = rt_symbol_places(symbol, other, n, offset, kind, to_symbol, &dst, &src);
+    return e ? e : acu_do_copy(stream, &dst, &src, n, 1, 1);
 }
 
 EXPORT int
@@ -630,11 +628,9 @@ pointer_attributes(struct rt_pointer_attributes *a, const void *p)
         (struct rt_pointer_attributes){.device = NO_DEVICE, .host_pointer = PTR(ADDR(p))};
     if (!acu_range_find(ADDR(p), &r))
         return 0;
-    static const int types[] = {[ACU_KIND_DEVICE] = 2,
-                                [ACU_KIND_SYMBOL] = 2,
-                                [ACU_KIND_PINNED] = 1,
-                                [ACU_KIND_REGISTERED] = 1,
-                                [ACU_KIND_MANAGED] = 3};
+    static const int types[] = {
+        [ACU_KIND_DEVICE] = 2, [ACU_KIND_SYMBOL] = 2,     [ACU_KIND_VIRTUAL] = 2,
+        [ACU_KIND_PINNED] = 1, [ACU_KIND_REGISTERED] = 1, [ACU_KIND_MANAGED] = 3};
     a->type = types[r.kind];
     a->device = 0;
     a->device_pointer = PTR(ADDR(p));

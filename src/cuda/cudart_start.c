@@ -149,8 +149,7 @@ launch(const void *function, struct rt_dim3 grid, struct rt_dim3 block, void **a
                            .args = args,
                            .cooperative = by == LAUNCH_COOPERATIVE,
                            .told = by != LAUNCH_STUB};
-    struct rt_graph *g = rt_capturing(stream);
-    return g ? rt_graph_launch(g, f, &l) : acu_launch(f, &l, stream);
+    return acu_do_launch(stream, f, &l);
 }
 
 EXPORT int

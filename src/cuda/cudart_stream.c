@@ -57,9 +57,7 @@ cudaStreamQuery(rt_stream s)
 EXPORT int
 cudaStreamWaitEvent(rt_stream s, rt_event e, unsigned flags)
 {
-    CALL(check(s)             ? check(s)
-         : acu_event_valid(e) ? rt_capture_wait(s, e)
-                              : ACU_INVALID_HANDLE);
+    CALL(acu_do_wait(s, e));
 }
 
 EXPORT int
@@ -122,29 +120,6 @@ cudaStreamCopyAttributes(rt_stream dst, rt_stream src)
 }
 
 EXPORT int
-cudaStreamIsCapturing(rt_stream s, int *status)
-{
-    CALL(!status    ? ACU_INVALID_VALUE
-         : check(s) ? check(s)
-                    : (*status = !!rt_capturing(s), 0));
-}
-
-/* The parameters behind `id` differ between versions: none is written. */
-EXPORT int
-cudaStreamGetCaptureInfo(rt_stream s, int *status, unsigned long long *id)
-{
-    int e = acu_begin();
-    if (!e)
-        e = !status ? ACU_INVALID_VALUE : check(s);
-    if (!e) {
-        *status = !!rt_capturing(s);
-        if (*status && id)
-            *id = ADDR(rt_capturing(s));
-    }
-    return acu_end(e);
-}
-
-EXPORT int
 cudaThreadExchangeStreamCaptureMode(int *mode)
 {
     static __thread int current;
@@ -184,11 +159,7 @@ cudaStreamAddCallback(rt_stream s, void (*fn)(rt_stream, int, void *), void *use
 EXPORT int
 cudaLaunchHostFunc(rt_stream s, void (*fn)(void *), void *user)
 {
-    struct rt_graph *g;
-    CALL(!fn                     ? ACU_INVALID_VALUE
-         : check(s)              ? check(s)
-         : (g = rt_capturing(s)) ? rt_graph_host(g, fn, user)
-                                 : (acu_call_back(fn, user), 0));
+    CALL(acu_do_host(s, fn, user));
 }
 
 /* -- events -- */
@@ -217,22 +188,16 @@ cudaEventDestroy(rt_event e)
     CALL(acu_event_free(e));
 }
 
-static int
-event_record(rt_event e, rt_stream s)
-{
-    return acu_event_valid(e) && rt_capture_record(e, s) ? 0 : acu_event_record(e, s);
-}
-
 EXPORT int
 cudaEventRecord(rt_event e, rt_stream s)
 {
-    CALL(event_record(e, s));
+    CALL(acu_do_record(s, e));
 }
 
 EXPORT int
 cudaEventRecordWithFlags(rt_event e, rt_stream s, unsigned flags)
 {
-    CALL(flags > 1 ? ACU_INVALID_VALUE : event_record(e, s));
+    CALL(flags > 1 ? ACU_INVALID_VALUE : acu_do_record(s, e));
 }
 
 EXPORT int

@@ -32,7 +32,7 @@ enum { DRIVER_VERSION = 13000 };
 
 /* Lock, and check that a context is current. Always followed by drv_end. */
 int drv_begin(void);
-/* Lock, and check only that cuInit was called. */
+/* Lock, and check only that the driver is initialised. */
 int drv_begin_device(void);
 int drv_end(int error);
 
@@ -146,6 +146,9 @@ struct drv_texture { /* CUDA_TEXTURE_DESC */
 };
 _Static_assert(sizeof(struct drv_resource) == 144, "CUDA_RESOURCE_DESC");
 _Static_assert(sizeof(struct drv_texture) == 104, "CUDA_TEXTURE_DESC");
+/* Both ends of a copy. */
+int drv_copy3d_places(const struct drv_copy3d *c, struct acu_place *dst,
+                      struct acu_place *src);
 bool drv_format(int number, unsigned channels, struct allot_format *f);
 bool drv_array_valid(const struct allot_array *a);
 int drv_resource(const struct drv_resource *d, struct allot_resource *r);

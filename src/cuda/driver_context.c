@@ -70,11 +70,18 @@ drv_current(void)
     return acu_runtime_used() ? drv_primary() : NULL;
 }
 
+/* By cuInit, or by the runtime API, whose first call does the same. */
+static bool
+initialised(void)
+{
+    return drv.init || acu_runtime_called();
+}
+
 int
 drv_begin_device(void)
 {
     acu_begin_light();
-    if (!drv.init)
+    if (!initialised())
         return ACU_NOT_INITIALIZED;
     return acu_device_count() ? 0 : ACU_NO_DEVICE;
 }
@@ -83,7 +90,7 @@ int
 drv_begin(void)
 {
     acu_begin_light();
-    if (!drv.init)
+    if (!initialised())
         return ACU_NOT_INITIALIZED;
     if (!drv_current())
         return ACU_INVALID_CONTEXT;
@@ -551,11 +558,20 @@ cuCtxGetLimit(size_t *value, int limit)
                                   : (*value = drv_current()->limits[limit], 0));
 }
 
+static int
+set_limit(int limit, size_t value)
+{
+    enum { PENDING = 4 };
+    if (limit == PENDING)
+        acu_pending_limit(value);
+    drv_current()->limits[limit] = value;
+    return 0;
+}
+
 CU
 cuCtxSetLimit(int limit, size_t value)
 {
-    CALL(limit < 0 || limit > 7 ? ACU_UNSUPPORTED_LIMIT
-                                : (drv_current()->limits[limit] = value, 0));
+    CALL(limit < 0 || limit > 7 ? ACU_UNSUPPORTED_LIMIT : set_limit(limit, value));
 }
 
 CU

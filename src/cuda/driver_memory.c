@@ -1,4 +1,5 @@
 /* driver_memory.c: memory, copies, fills, pools, what a pointer is. */
+#include "cuda/core_graph.h"
 #include "cuda/driver.h"
 
 enum { PITCH = 512 };
@@ -145,7 +146,8 @@ static int
 pointer_attribute(void *out, int attribute, uint64_t p, const struct acu_range *r)
 {
     bool on_host = r && (r->kind == ACU_KIND_PINNED || r->kind == ACU_KIND_REGISTERED);
-    bool device = r && (r->kind == ACU_KIND_DEVICE || r->kind == ACU_KIND_SYMBOL);
+    bool device = r && (r->kind == ACU_KIND_DEVICE || r->kind == ACU_KIND_SYMBOL ||
+                        r->kind == ACU_KIND_VIRTUAL);
     switch (attribute) {
     case ATTR_CONTEXT:
         *(void **)out = r ? drv_current() : NULL;
@@ -386,27 +388,43 @@ cuMemPoolGetAccess(int *flags, struct drv_pool *pool, const void *where)
     CALL(!flags || !pool_valid(pool) ? ACU_INVALID_VALUE : (*flags = 3, 0));
 }
 
+static int
+alloc_async(uint64_t *p, size_t bytes, drv_stream s)
+{
+    return p && bytes ? acu_do_alloc(s, bytes, p) : ACU_INVALID_VALUE;
+}
+
 CU
 cuMemAllocAsync(uint64_t *p, size_t bytes, drv_stream s)
 {
-    CALL(!acu_stream_valid(s) ? ACU_INVALID_HANDLE : alloc(ACU_KIND_DEVICE, p, bytes, 0));
+    CALL(alloc_async(p, bytes, s));
 }
 
 CU
 cuMemAllocFromPoolAsync(uint64_t *p, size_t bytes, struct drv_pool *pool, drv_stream s)
 {
-    CALL(!pool_valid(pool)      ? ACU_INVALID_VALUE
-         : !acu_stream_valid(s) ? ACU_INVALID_HANDLE
-                                : alloc(ACU_KIND_DEVICE, p, bytes, 0));
+    CALL(pool_valid(pool) ? alloc_async(p, bytes, s) : ACU_INVALID_VALUE);
 }
 
 CU
 cuMemFreeAsync(uint64_t p, drv_stream s)
 {
-    CALL(!acu_stream_valid(s) ? ACU_INVALID_HANDLE : acu_free(p, KINDS(DEVICE)));
+    CALL(acu_do_free(s, p));
 }
 
 /* -- copies; an asynchronous one is done when the call returns -- */
+
+static int
+copy_async(uint64_t dst, enum acu_side dst_side, uint64_t src, enum acu_side src_side,
+           size_t bytes, drv_stream s)
+{
+    if (acu_capturing(s))
+        return acu_do_copy(s, &(struct acu_place){.side = dst_side, .addr = dst},
+                           &(struct acu_place){.side = src_side, .addr = src}, bytes, 1,
+                           1);
+    return acu_stream_valid(s) ? acu_copy(dst, dst_side, src, src_side, bytes)
+                               : ACU_INVALID_HANDLE;
+}
 
 /* Name, its asynchronous one, types of the two sides, what they must be. */
 #define COPY(name, async, to, to_side, from, from_side)                                  \
@@ -417,10 +435,8 @@ cuMemFreeAsync(uint64_t p, drv_stream s)
     }                                                                                    \
     CU async(to dst, from src, size_t bytes, drv_stream s)                               \
     {                                                                                    \
-        CALL(!acu_stream_valid(s)                                                        \
-                 ? ACU_INVALID_HANDLE                                                    \
-                 : acu_copy((uint64_t)(uintptr_t)dst, to_side, (uint64_t)(uintptr_t)src, \
-                            from_side, bytes));                                          \
+        CALL(copy_async((uint64_t)(uintptr_t)dst, to_side, (uint64_t)(uintptr_t)src,     \
+                        from_side, bytes, s));                                           \
     }
 COPY(cuMemcpy, cuMemcpyAsync, uint64_t, ACU_ANY, uint64_t, ACU_ANY)
 COPY(cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2, uint64_t, ACU_DEV, const void *, ACU_ANY)
@@ -466,26 +482,31 @@ place(struct acu_place *p, int type, const void *host, uint64_t device,
     }
 }
 
-static int
-copy3d(const struct drv_copy3d *c)
+int
+drv_copy3d_places(const struct drv_copy3d *c, struct acu_place *d, struct acu_place *s)
 {
-    struct acu_place d, s;
     if (!c || c->dst.lod || c->src.lod)
         return ACU_INVALID_VALUE;
-    d = (struct acu_place){.pitch = c->dst.pitch,
-                           .slice = c->dst.height,
-                           .x = c->dst.x,
-                           .y = c->dst.y,
-                           .z = c->dst.z};
-    s = (struct acu_place){.pitch = c->src.pitch,
-                           .slice = c->src.height,
-                           .x = c->src.x,
-                           .y = c->src.y,
-                           .z = c->src.z};
-    int e = place(&d, c->dst.type, c->dst.host, c->dst.device, c->dst.array);
-    if (!e)
-        e = place(&s, c->src.type, c->src.host, c->src.device, c->src.array);
-    return e ? e : acu_copy3d(&d, &s, c->width, c->height, c->depth);
+    *d = (struct acu_place){.pitch = c->dst.pitch,
+                            .slice = c->dst.height,
+                            .x = c->dst.x,
+                            .y = c->dst.y,
+                            .z = c->dst.z};
+    *s = (struct acu_place){.pitch = c->src.pitch,
+                            .slice = c->src.height,
+                            .x = c->src.x,
+                            .y = c->src.y,
+                            .z = c->src.z};
+    int e = place(d, c->dst.type, c->dst.host, c->dst.device, c->dst.array);
+    return e ? e : place(s, c->src.type, c->src.host, c->src.device, c->src.array);
+}
+
+static int
+copy3d(const struct drv_copy3d *c, drv_stream s)
+{
+    struct acu_place to, from;
+    int e = drv_copy3d_places(c, &to, &from);
+    return e ? e : acu_do_copy(s, &to, &from, c->width, c->height, c->depth);
 }
 
 static struct drv_side3d
@@ -501,7 +522,7 @@ side3d(const struct drv_side2d *s)
 }
 
 static int
-copy2d(const struct drv_copy2d *c)
+copy2d(const struct drv_copy2d *c, drv_stream s)
 {
     if (!c)
         return ACU_INVALID_VALUE;
@@ -509,81 +530,81 @@ copy2d(const struct drv_copy2d *c)
                                        .dst = side3d(&c->dst),
                                        .width = c->width,
                                        .height = c->height,
-                                       .depth = 1});
+                                       .depth = 1},
+                  s);
 }
 
 CU
 cuMemcpy2D_v2(const struct drv_copy2d *c)
 {
-    CALL(copy2d(c));
+    CALL(copy2d(c, NULL));
 }
 
 CU
 cuMemcpy2DUnaligned_v2(const struct drv_copy2d *c)
 {
-    CALL(copy2d(c));
+    CALL(copy2d(c, NULL));
 }
 
 CU
 cuMemcpy2DAsync_v2(const struct drv_copy2d *c, drv_stream s)
 {
-    CALL(!acu_stream_valid(s) ? ACU_INVALID_HANDLE : copy2d(c));
+    CALL(copy2d(c, s));
 }
 
 CU
 cuMemcpy3D_v2(const struct drv_copy3d *c)
 {
-    CALL(copy3d(c));
+    CALL(copy3d(c, NULL));
 }
 
 CU
 cuMemcpy3DAsync_v2(const struct drv_copy3d *c, drv_stream s)
 {
-    CALL(!acu_stream_valid(s) ? ACU_INVALID_HANDLE : copy3d(c));
+    CALL(copy3d(c, s));
 }
 
 CU
 cuMemcpy3DPeer(const struct drv_copy3d *c)
 {
-    CALL(copy3d(c));
+    CALL(copy3d(c, NULL));
 }
 
 CU
 cuMemcpy3DPeerAsync(const struct drv_copy3d *c, drv_stream s)
 {
-    CALL(!acu_stream_valid(s) ? ACU_INVALID_HANDLE : copy3d(c));
+    CALL(copy3d(c, s));
 }
 
 /* -- fills -- */
 
 static int
-fill(uint64_t dst, size_t pitch, const void *pattern, unsigned size, size_t n,
-     size_t rows)
+fill(uint64_t dst, size_t pitch, uint32_t value, unsigned size, size_t n, size_t rows,
+     drv_stream s)
 {
+    struct acu_place to = {.addr = dst, .pitch = pitch};
     if (dst % size || (rows > 1 && pitch % size))
         return ACU_INVALID_VALUE;
-    return acu_set3d(dst, pitch, 0, pattern, size, n, rows, 1);
+    return acu_do_set(s, &to, value, size, n, rows, 1);
 }
 
 #define FILL(bits, type)                                                                 \
     CU cuMemsetD##bits##_v2(uint64_t dst, type v, size_t n)                              \
     {                                                                                    \
-        CALL(fill(dst, 0, &v, sizeof v, n, 1));                                          \
+        CALL(fill(dst, 0, v, sizeof v, n, 1, NULL));                                     \
     }                                                                                    \
     CU cuMemsetD##bits##Async(uint64_t dst, type v, size_t n, drv_stream s)              \
     {                                                                                    \
-        CALL(acu_stream_valid(s) ? fill(dst, 0, &v, sizeof v, n, 1)                      \
-                                 : ACU_INVALID_HANDLE);                                  \
+        CALL(fill(dst, 0, v, sizeof v, n, 1, s));                                        \
     }                                                                                    \
     CU cuMemsetD2D##bits##_v2(uint64_t dst, size_t pitch, type v, size_t n, size_t rows) \
     {                                                                                    \
-        CALL(fill(dst, pitch, &v, sizeof v, n, rows));                                   \
+        CALL(fill(dst, pitch, v, sizeof v, n, rows, NULL));                              \
     }                                                                                    \
     CU cuMemsetD2D##bits##Async(uint64_t dst, size_t pitch, type v, size_t n,            \
                                 size_t rows, drv_stream s)                               \
     {                                                                                    \
-        CALL(acu_stream_valid(s) ? fill(dst, pitch, &v, sizeof v, n, rows)               \
-                                 : ACU_INVALID_HANDLE);                                  \
+        CALL(fill(dst, pitch, v, sizeof v, n, rows, s));                                 \
     }
 FILL(8, uint8_t)
 FILL(16, uint16_t)

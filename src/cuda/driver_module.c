@@ -3,6 +3,7 @@
  * A CUlibrary is a module, a CUkernel is its function: there is one device. What
  * cuLinkComplete gives as a cubin is the linked module's PTX, which every call that loads
  * modules takes. */
+#include "cuda/core_graph.h"
 #include "cuda/driver.h"
 
 #include "base/arena.h"
@@ -623,7 +624,7 @@ drv_launch(struct acu_function *f, struct acu_launch *l, drv_stream s, void **pa
     if (!e)
         e = drv_bind_refs(f);
     if (!e)
-        e = acu_launch(f, l, s);
+        e = acu_do_launch(s, f, l);
     free(packed);
     return e;
 }

@@ -1,5 +1,6 @@
 /* driver_stream.c: streams, events, host functions, values in memory. Work is done when
  * the call that orders it returns (core.h), so waiting is only checking handles. */
+#include "cuda/core_graph.h"
 #include "cuda/driver.h"
 
 /* -- streams -- */
@@ -37,7 +38,7 @@ cuStreamQuery(drv_stream s)
 CU
 cuStreamWaitEvent(drv_stream s, drv_event e, unsigned flags)
 {
-    CALL(acu_stream_valid(s) && acu_event_valid(e) ? 0 : ACU_INVALID_HANDLE);
+    CALL(acu_do_wait(s, e));
 }
 
 CU
@@ -114,29 +115,6 @@ cuStreamSetAttribute(drv_stream s, int id, const void *value)
     CALL(!value ? ACU_INVALID_VALUE : !acu_stream_valid(s) ? ACU_INVALID_HANDLE : 0);
 }
 
-/* Capture into graphs is not there, so no stream is ever capturing. */
-CU
-cuStreamIsCapturing(drv_stream s, int *status)
-{
-    CALL(!status                ? ACU_INVALID_VALUE
-         : !acu_stream_valid(s) ? ACU_INVALID_HANDLE
-                                : (*status = 0));
-}
-
-CU
-cuStreamGetCaptureInfo_v2(drv_stream s, int *status, uint64_t *id, void **graph,
-                          const void **nodes, size_t *n)
-{
-    return cuStreamIsCapturing(s, status);
-}
-
-CU
-cuStreamGetCaptureInfo_v3(drv_stream s, int *status, uint64_t *id, void **graph,
-                          const void **nodes, const void **edges, size_t *n)
-{
-    return cuStreamIsCapturing(s, status);
-}
-
 CU
 cuThreadExchangeStreamCaptureMode(int *mode)
 {
@@ -174,9 +152,7 @@ cuStreamAddCallback(drv_stream s, void (*fn)(drv_stream, int, void *), void *use
 CU
 cuLaunchHostFunc(drv_stream s, void (*fn)(void *), void *user)
 {
-    CALL(!fn                    ? ACU_INVALID_VALUE
-         : !acu_stream_valid(s) ? ACU_INVALID_HANDLE
-                                : (acu_call_back(fn, user), 0));
+    CALL(acu_do_host(s, fn, user));
 }
 
 /* -- events -- */
@@ -196,13 +172,13 @@ cuEventDestroy_v2(drv_event ev)
 CU
 cuEventRecord(drv_event ev, drv_stream s)
 {
-    CALL(acu_event_record(ev, s));
+    CALL(acu_do_record(s, ev));
 }
 
 CU
 cuEventRecordWithFlags(drv_event ev, drv_stream s, unsigned flags)
 {
-    CALL(flags > 1 ? ACU_INVALID_VALUE : acu_event_record(ev, s));
+    CALL(flags > 1 ? ACU_INVALID_VALUE : acu_do_record(s, ev));
 }
 
 CU

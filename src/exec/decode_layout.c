@@ -54,8 +54,8 @@ each_operand(const struct ptx_operand *o, unsigned n, struct decoder *d,
 static void
 use_func(struct decoder *d, const struct ptx_operand *o)
 {
-    if (o->kind == PTX_OPD_FUNCSYM)
-        add_func(d, o->func);
+    if (o->kind == PTX_OPD_FUNCSYM && !(o->func && o->func->is_entry))
+        add_func(d, o->func); /* a kernel whose address is taken is launched, not called */
 }
 
 static void

@@ -349,12 +349,10 @@ decode_symbol(struct decoder *d, const struct ptx_operand *o, uint64_t *v, bool 
     *frame = false;
     *v = 0;
     if (o->kind == PTX_OPD_FUNCSYM) {
-        if (o->func && o->func->is_entry)
-            return decode_refuse(
-                d,
-                "the address of kernel '%s' is taken: kernels that launch "
-                "kernels are not supported",
-                o->func->name);
+        if (o->func && o->func->is_entry) {
+            *v = image_function(d->im, o->func) + (uint64_t)o->off;
+            return true;
+        }
         const struct func_info *fi = o->func ? decode_func(d, o->func) : NULL;
         if (!fi)
             return decode_refuse(d, "function '%s' has no body here",

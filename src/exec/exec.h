@@ -57,6 +57,7 @@ struct exec_static {
     uint16_t op;        /* enum ptx_op */
 };
 
+struct exec_orders;
 struct exec_inst; /* the dense record with handler and resolved operands, private */
 
 struct exec_prog {
@@ -143,6 +144,7 @@ struct exec_grid {
     /* What printf and failed assertions print; NULL: to stdout. */
     void (*print)(void *user, const char *text, size_t n);
     void *print_user;
+    struct exec_orders *orders; /* what its threads order (orders.h); NULL: they cannot */
     enum allot_failure failure; /* kind of the fault that ended the grid */
     struct diag_sink *diag;     /* faults */
     struct guard_reads guard;   /* once its blocks are freed */

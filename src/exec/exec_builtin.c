@@ -2,32 +2,26 @@
  * __assertfail (CUDA C++ Programming Guide, "Formatted Output", "Dynamic Global Memory
  * Allocation", "Assertion"). A call to one is a single instruction; lanes are served
  * lowest first. Output goes to the grid's print function as it is made. */
-#include "exec/exec_int.h"
-#include "exec/exec_mem.h"
+#include "exec/exec_builtin.h"
 #include "exec/heap.h"
 #include "ptx/link.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_ARGS = 5, MAX_TEXT = 1 << 16 };
+enum { MAX_TEXT = 1 << 16 };
 
-struct builtin_plan {
-    struct call_move in[MAX_ARGS]; /* from: the caller's */
-    struct call_move out;          /* to */
-    bool has_out;
-};
-
-static uint64_t
-arg(const struct exec_warp *w, const struct exec_inst *in, unsigned k, unsigned lane)
+uint64_t
+builtin_arg(const struct exec_warp *w, const struct exec_inst *in, unsigned k,
+            unsigned lane)
 {
     const struct builtin_plan *p = in->plan;
     uint64_t v = move_get(w, &p->in[k], lane);
     return p->in[k].bytes < 8 ? v & (((uint64_t)1 << p->in[k].bytes * 8) - 1) : v;
 }
 
-static void
-result(struct exec_warp *w, const struct exec_inst *in, unsigned lane, uint64_t v)
+void
+builtin_result(struct exec_warp *w, const struct exec_inst *in, unsigned lane, uint64_t v)
 {
     const struct builtin_plan *p = in->plan;
     if (p->has_out)
@@ -160,7 +154,7 @@ h_vprintf(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     uint64_t last = 0;
     FOR_BITS(i, mask)
     {
-        uint64_t at = arg(w, in, 0, (unsigned)i), args = arg(w, in, 1, (unsigned)i);
+        uint64_t at = builtin_arg(w, in, 0, (unsigned)i), args = builtin_arg(w, in, 1, (unsigned)i);
         if (at != last || !format.s) {
             format.n = 0;
             last = at;
@@ -190,7 +184,7 @@ h_vprintf(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                       "printf: an argument of '%.80s' is not in memory", format.s);
             break;
         }
-        result(w, in, (unsigned)i, (uint64_t)count);
+        builtin_result(w, in, (unsigned)i, (uint64_t)count);
     }
     print(g, &out);
     strbuf_free(&out);
@@ -206,8 +200,8 @@ h_malloc(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 {
     struct dev_mem *mem = w->cta->grid->mem;
     FOR_BITS(i, mask)
-    result(w, in, (unsigned)i,
-           heap_alloc(dev_heap(mem), mem, arg(w, in, 0, (unsigned)i)));
+    builtin_result(w, in, (unsigned)i,
+           heap_alloc(dev_heap(mem), mem, builtin_arg(w, in, 0, (unsigned)i)));
     return EXEC_OK;
 }
 
@@ -217,7 +211,7 @@ h_free(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 {
     FOR_BITS(i, mask)
     {
-        uint64_t at = arg(w, in, 0, (unsigned)i);
+        uint64_t at = builtin_arg(w, in, 0, (unsigned)i);
         if (at && !heap_release(dev_heap(w->cta->grid->mem), at))
             return fault(w, in, (unsigned)i,
                          "only what a kernel's malloc gave can be freed, and once",
@@ -241,7 +235,7 @@ h_assertfail(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         struct strbuf t[3] = {{0}};
         static const unsigned which[3] = {0, 1, 3};
         for (int k = 0; k < 3; k++) {
-            if (!text_at(w, (unsigned)i, arg(w, in, which[k], (unsigned)i), &t[k]))
+            if (!text_at(w, (unsigned)i, builtin_arg(w, in, which[k], (unsigned)i), &t[k]))
                 t[k].n = 0;
             strbuf_add(&t[k], "", 1);
         }
@@ -250,12 +244,12 @@ h_assertfail(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         strbuf_printf(&out,
                       "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` "
                       "failed.\n",
-                      t[1].s, (unsigned)arg(w, in, 2, (unsigned)i), t[2].s, c->ctaid.x,
+                      t[1].s, (unsigned)builtin_arg(w, in, 2, (unsigned)i), t[2].s, c->ctaid.x,
                       c->ctaid.y, c->ctaid.z, n % b.x, n / b.x % b.y, n / b.x / b.y,
                       t[0].s);
         if (!first.n)
             strbuf_printf(&first, "%s:%u: %s: Assertion `%s` failed", t[1].s,
-                          (unsigned)arg(w, in, 2, (unsigned)i), t[2].s, t[0].s);
+                          (unsigned)builtin_arg(w, in, 2, (unsigned)i), t[2].s, t[0].s);
         for (int k = 0; k < 3; k++)
             strbuf_free(&t[k]);
     }
@@ -270,35 +264,51 @@ h_assertfail(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 
 /* -- decoding -- */
 
+static const struct builtin_row *
+find_in(const struct builtin_row *r, const char *name, size_t n)
+{
+    while (r->name && (strlen(r->name) != n || strncmp(r->name, name, n) != 0))
+        r++;
+    return r->name ? r : NULL;
+}
+
+/* NULL: there is no such function. */
+static const struct builtin_row *
+find_row(const char *name)
+{
+    static const struct builtin_row rows[] = {{"vprintf", h_vprintf, 2, 1},
+                                              {"malloc", h_malloc, 1, 1},
+                                              {"free", h_free, 1, 0},
+                                              {"__assertfail", h_assertfail, 5, 0},
+                                              {NULL, NULL, 0, 0}};
+    static const char *const prefixes[] = {"__cudaCDP2", "cuda"};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t p = strlen(prefixes[i]);
+        if (strncmp(name, prefixes[i], p) != 0)
+            continue;
+        if (n > 5 && !strcmp(name + n - 5, "_ptsz")) /* per-thread default stream */
+            n -= 5;
+        return find_in(builtin_orders, name + p, n - p);
+    }
+    return find_in(rows, name, n);
+}
+
 bool
 decode_builtin(struct decoder *d, const struct ptx_func *f, const struct ptx_operand *ins,
                unsigned nin, const struct ptx_operand *outs, unsigned nout)
 {
-    static const struct {
-        const char *name;
-        exec_fn *fn;
-        uint8_t nin, nout;
-    } rows[] = {{"vprintf", h_vprintf, 2, 1},
-                {"malloc", h_malloc, 1, 1},
-                {"free", h_free, 1, 0},
-                {"__assertfail", h_assertfail, 5, 0}};
-    size_t k = 0, n = sizeof rows / sizeof *rows;
-    while (k < n && strcmp(rows[k].name, f->name) != 0)
-        k++;
-    if (k == n && ptx_is_builtin(f->name))
-        return decode_refuse(d,
-                             "'%s' is of CUDA's device runtime: kernels that launch "
-                             "kernels, and its other services, are not supported",
-                             f->name);
-    if (k == n)
+    const struct builtin_row *r = find_row(f->name);
+    if (!r && ptx_is_builtin(f->name))
+        return decode_refuse(d, "'%s' of CUDA's device runtime is not supported", f->name);
+    if (!r)
         return decode_refuse(d, "function '%s' has no body here, so it cannot be called",
                              f->name);
-    if (nin != rows[k].nin || nout != rows[k].nout || f->params.n != nin ||
-        f->rets.n != nout)
+    if (nin != r->nin || nout != r->nout || f->params.n != nin || f->rets.n != nout)
         return decode_refuse(d,
                              "'%s' takes %u arguments and returns %u, the call has %u "
                              "and %u",
-                             f->name, rows[k].nin, rows[k].nout, nin, nout);
+                             f->name, r->nin, r->nout, nin, nout);
     struct builtin_plan *p = ARENA_NEW(&d->pp->mem, struct builtin_plan);
     for (unsigned i = 0; i < nin; i++) {
         struct call_move *m = &p->in[i];
@@ -313,7 +323,7 @@ decode_builtin(struct decoder *d, const struct ptx_func *f, const struct ptx_ope
             return false;
     }
     d->out->plan = p;
-    d->out->fn = rows[k].fn;
+    d->out->fn = r->fn;
     d->st->is_jump = false;
     return true;
 }

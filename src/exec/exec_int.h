@@ -240,6 +240,8 @@ struct exec_image {
 /* Address of a .global or .const variable in its space (image.c). */
 bool image_address(const struct exec_image *im, const struct ptx_var *v, uint64_t *addr);
 uint64_t image_function(const struct exec_image *im, const struct ptx_func *f);
+/* The function that such a number stands for, NULL: none. */
+const struct ptx_func *image_function_at(const struct exec_image *im, uint64_t handle);
 
 static inline uint32_t
 align_to(uint32_t n, uint32_t a)

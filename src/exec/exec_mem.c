@@ -362,6 +362,20 @@ mem_read_generic(const struct exec_warp *w, unsigned lane, uint64_t addr, void *
     return true;
 }
 
+bool
+mem_write_generic(struct exec_warp *w, unsigned lane, uint64_t addr, const void *src,
+                  unsigned n)
+{
+    uint64_t a = addr;
+    unsigned space = mem_generic_space(&a);
+    for (unsigned i = 0; i < n; i++) {
+        if (!mem_lane_ok(w, space, a + i, 1))
+            return false;
+        lane_write(w, space, a + i, lane, 1, ((const uint8_t *)src)[i]);
+    }
+    return true;
+}
+
 /* -- parameters of functions: rows of words -- */
 
 static enum exec_result

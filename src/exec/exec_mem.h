@@ -42,6 +42,8 @@ exec_fn mem_ld_any, mem_st_any;
 /* Bytes at a generic address as `lane` sees it; false: not all of them are in memory. */
 bool mem_read_generic(const struct exec_warp *w, unsigned lane, uint64_t addr, void *dst,
                       unsigned n);
+bool mem_write_generic(struct exec_warp *w, unsigned lane, uint64_t addr, const void *src,
+                       unsigned n);
 
 /* Value of data register e as an element; and loaded elements v[lane] into it. */
 uint64_t mem_data_lane(const struct exec_warp *w, const struct exec_inst *in, unsigned e,

@@ -51,6 +51,15 @@ image_function(const struct exec_image *im, const struct ptx_func *f)
     return CODE_HANDLE + HANDLE_STEP * (uint64_t)(at + 1);
 }
 
+const struct ptx_func *
+image_function_at(const struct exec_image *im, uint64_t handle)
+{
+    uint64_t at = (handle - CODE_HANDLE) / HANDLE_STEP - 1;
+    return handle > CODE_HANDLE && handle % HANDLE_STEP == 0 && at < im->m->funcs.n
+               ? im->m->funcs.v[at]
+               : NULL;
+}
+
 static bool
 is_ref(const struct ptx_var *v)
 {

@@ -159,6 +159,12 @@ remove_ranges(struct dev_mem *m, size_t at, size_t n)
     m->range.n -= n;
 }
 
+static bool
+is_free(const struct dev_range *r)
+{
+    return r->dead && !r->reserved;
+}
+
 /* First run of the region's dead ranges that together hold `need` bytes becomes one live
  * range. */
 static uint64_t
@@ -167,11 +173,11 @@ reuse(struct dev_mem *m, struct region *g, uint64_t size)
     uint64_t need = extent(m, size);
     for (size_t i = (size_t)(find_at(m, g->start - 1) + 1);
          i < m->range.n && m->range.v[i].addr < g->end; i++) {
-        if (!m->range.v[i].dead)
+        if (!is_free(&m->range.v[i]))
             continue;
         size_t j = i;
         uint64_t start = m->range.v[i].addr, end = start;
-        while (j < m->range.n && m->range.v[j].dead && m->range.v[j].addr < g->end) {
+        while (j < m->range.n && is_free(&m->range.v[j]) && m->range.v[j].addr < g->end) {
             end = range_end(m, g, j);
             j++;
         }
@@ -183,10 +189,12 @@ reuse(struct dev_mem *m, struct region *g, uint64_t size)
         if (end - start >= need) {
             memset(dev_host(m, start), 0, size);
             remove_ranges(m, i, j - i);
-            insert_range(m, i, (struct dev_range){start, size, false});
+            insert_range(m, i, (struct dev_range){.addr = start, .size = size});
             if (start + need < end)
                 insert_range(m, i + 1,
-                             (struct dev_range){start + need, end - start - need, true});
+                             (struct dev_range){.addr = start + need,
+                                                .size = end - start - need,
+                                                .dead = true});
             return start;
         }
         i = j - 1;
@@ -202,7 +210,7 @@ take(struct dev_mem *m, struct region *g, uint64_t size)
     uint64_t addr = g->top;
     if (g->end - g->top >= extent(m, size)) {
         insert_range(m, (size_t)(find_at(m, addr) + 1),
-                     (struct dev_range){addr, size, false});
+                     (struct dev_range){.addr = addr, .size = size});
         g->top += extent(m, size);
     } else {
         addr = reuse(m, g, size);
@@ -254,6 +262,50 @@ dev_release(struct dev_mem *m, uint64_t addr)
     return true;
 }
 
+/* The dead reservation that starts at addr, NULL: there is none. */
+static struct dev_range *
+reservation(struct dev_mem *m, uint64_t addr)
+{
+    ptrdiff_t i = find_at(m, addr);
+    if (i < 0 || m->range.v[i].addr != addr || !m->range.v[i].reserved ||
+        !m->range.v[i].dead)
+        return NULL;
+    return &m->range.v[i];
+}
+
+uint64_t
+dev_reserve(struct dev_mem *m, uint64_t size)
+{
+    uint64_t addr = dev_alloc(m, size);
+    if (!addr)
+        return 0;
+    m->range.v[find_at(m, addr)].reserved = true;
+    dev_release(m, addr);
+    return addr;
+}
+
+bool
+dev_commit(struct dev_mem *m, uint64_t addr)
+{
+    struct dev_range *r = reservation(m, addr);
+    struct region *g = r ? region_of(m, addr) : NULL;
+    if (!g || g->used + r->size > g->end - g->start)
+        return false;
+    r->dead = false;
+    g->used += r->size;
+    m->generation++;
+    return true;
+}
+
+bool
+dev_unreserve(struct dev_mem *m, uint64_t addr)
+{
+    struct dev_range *r = reservation(m, addr);
+    if (r)
+        r->reserved = false;
+    return r;
+}
+
 bool
 dev_map(struct dev_mem *m, void *host, uint64_t size)
 {
@@ -266,7 +318,7 @@ dev_map(struct dev_mem *m, void *host, uint64_t size)
         return false;
     if (i + 1 < (ptrdiff_t)m->range.n && m->range.v[i + 1].addr < end)
         return false;
-    insert_range(m, (size_t)(i + 1), (struct dev_range){addr, size, false});
+    insert_range(m, (size_t)(i + 1), (struct dev_range){.addr = addr, .size = size});
     m->generation++;
     return true;
 }

@@ -41,11 +41,19 @@ bool dev_unmap(struct dev_mem *m, void *host);
 /* False if addr is not the start of a live allocation. */
 bool dev_release(struct dev_mem *m, uint64_t addr);
 
+/* An address range kept for one owner: dead until dev_commit makes it a live allocation;
+ * dev_release makes it dead again, and dev_unreserve gives the addresses back.
+ * dev_reserve returns 0, the others false, where that cannot be. */
+uint64_t dev_reserve(struct dev_mem *m, uint64_t size);
+bool dev_commit(struct dev_mem *m, uint64_t addr);
+bool dev_unreserve(struct dev_mem *m, uint64_t addr);
+
 /* The allocation that holds [addr, addr+n), or false. Freed ones are remembered (dead),
  * so that a use after free is named as such. */
 struct dev_range {
     uint64_t addr, size;
     bool dead;
+    bool reserved; /* by dev_reserve: not given to others while dead */
 };
 bool dev_find(const struct dev_mem *m, uint64_t addr, struct dev_range *r);
 /* The live allocation nearest to addr; false if there is none. */

@@ -22,6 +22,9 @@
 /* Generic addresses begin far enough below global memory. */
 enum { MAX_GUARD = 16 << 20 };
 
+/* CUDA's cudaLimitDevRuntimePendingLaunchCount */
+enum { PENDING_LAUNCHES = 2048 };
+
 /* Tells the caller how far the launch is; false: it is to stop. */
 static bool
 tell(struct allot_device *dev, uint64_t cycles, uint64_t instructions, uint64_t done,
@@ -66,6 +69,7 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct allot_device *dev = xcalloc(1, sizeof *dev);
     dev->machine = machine_clone(m->m);
+    dev->pending_limit = PENDING_LAUNCHES;
     if (options)
         dev->options = *options;
     uint64_t capacity = capacity_of(dev->machine);
@@ -155,18 +159,62 @@ allot_device_free(struct allot_device *dev)
 
 /* -- memory -- */
 
-uint64_t
-allot_alloc(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
+static void
+no_room(const struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
 {
-    uint64_t a = dev_alloc(dev->mem, bytes);
-    if (!a && d)
+    if (d)
         diag_error(
             &d->sink,
             "cannot allocate %llu bytes of device memory: %llu of %.0f bytes are in "
             "use (gpu.memory sets the size)",
             (unsigned long long)bytes, (unsigned long long)dev_bytes_used(dev->mem),
             dev->machine->gpu.memory * 1073741824.0);
+}
+
+uint64_t
+allot_alloc(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
+{
+    uint64_t a = dev_alloc(dev->mem, bytes);
+    if (!a)
+        no_room(dev, bytes, d);
     return a;
+}
+
+uint64_t
+allot_reserve(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
+{
+    uint64_t a = dev_reserve(dev->mem, bytes);
+    if (!a)
+        no_room(dev, bytes, d);
+    return a;
+}
+
+static bool
+not_reserved(uint64_t addr, struct allot_diag *d)
+{
+    if (d)
+        diag_error(&d->sink,
+                   "0x%llx is not the start of reserved addresses without memory",
+                   (unsigned long long)addr);
+    return false;
+}
+
+bool
+allot_commit(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
+{
+    struct dev_range r;
+    if (dev_commit(dev->mem, addr))
+        return true;
+    if (!dev_find(dev->mem, addr, &r) || r.addr != addr || !r.reserved || !r.dead)
+        return not_reserved(addr, d);
+    no_room(dev, r.size, d);
+    return false;
+}
+
+bool
+allot_unreserve(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
+{
+    return dev_unreserve(dev->mem, addr) || not_reserved(addr, d);
 }
 
 bool
@@ -377,10 +425,9 @@ static double
 threshold_of(const struct allot_device *dev, const struct occ_kernel *k)
 {
     const struct machine *m = dev->machine;
-    const struct residency_policy *policy = residency_find(m->residency.policy);
     struct diag_sink quiet = {0};
     struct residency_plan plan;
-    bool shares = policy && policy->plan(m, k, &plan, &quiet) && plan.shares_scratchpad;
+    bool shares = residency_plan_of(m, k, &plan, &quiet) && plan.shares_scratchpad;
     diag_free(&quiet);
     return shares ? m->residency.threshold : 1;
 }
@@ -609,6 +656,40 @@ allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
     return n;
 }
 
+uint32_t
+rt_resident(struct allot_device *dev, const struct allot_launch *l,
+            struct diag_sink *diag)
+{
+    struct occ_kernel k;
+    struct residency_plan plan;
+    double threshold;
+    bool fits = kernel_for(dev, l, &k, &threshold, diag) &&
+                residency_plan_of(dev->machine, &k, &plan, diag);
+    return fits ? plan.blocks : 0;
+}
+
+uint32_t
+allot_resident_blocks_sm(struct allot_device *dev, const struct allot_launch *l,
+                         struct allot_diag *d)
+{
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
+    uint32_t n = rt_resident(dev, l, diag);
+    diag_free(&own);
+    return n;
+}
+
+bool
+rt_kernel(struct allot_device *dev, struct allot_module *m, const char *name,
+          struct occ_kernel *k, const struct ptx_func **f, struct diag_sink *diag)
+{
+    double threshold;
+    struct allot_launch l = {.module = m, .kernel = name};
+    const struct loaded_kernel *lk = kernel_for(dev, &l, k, &threshold, diag);
+    if (lk)
+        *f = lk->func;
+    return lk;
+}
+
 /* Has this instruction not been warned of yet? */
 static bool
 first_warning(void *user, const char *kernel, const struct diag_loc *loc)
@@ -625,14 +706,16 @@ first_warning(void *user, const char *kernel, const struct diag_loc *loc)
     return true;
 }
 
-const struct allot_result *
-allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allot_diag *d)
+struct allot_result *
+rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t *given,
+          const char *parent, struct exec_orders *orders, struct diag_sink *diag)
 {
-    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct allot_result *r = NULL;
     uint8_t *params = NULL;
     struct occ_kernel k;
     double threshold;
+    if (!parent && dev->options.last_result_only)
+        drop_results(dev);
     dev->failure = ALLOT_REFUSED;
     struct loaded_kernel *lk = kernel_for(dev, l, &k, &threshold, diag);
     if (!lk)
@@ -640,7 +723,9 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     dev->failure = ALLOT_BAD_LAUNCH;
     const struct exec_prog *prog = lk->prog;
     params = xcalloc(prog->entry->param_bytes, 1);
-    if (!param_block(prog->entry, l, params, diag))
+    if (given)
+        memcpy(params, given, prog->entry->param_bytes);
+    else if (!param_block(prog->entry, l, params, diag))
         goto out;
     struct exec_grid g = {.prog = prog,
                           .mem = dev->mem,
@@ -656,6 +741,7 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
                           .cooperative = l->cooperative,
                           .print = dev->options.print,
                           .print_user = dev->options.user,
+                          .orders = orders,
                           .diag = diag};
     uint64_t threads = exec_block_threads(&g);
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
@@ -672,8 +758,10 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     if (ok) {
         dev->failure = ALLOT_OK;
         r->kernel = xstrdup(l->kernel);
-        if (dev->options.last_result_only)
-            drop_results(dev);
+        r->parent = parent ? xstrdup(parent) : NULL;
+        memcpy(r->grid, (uint32_t[3]){g.grid.x, g.grid.y, g.grid.z}, sizeof r->grid);
+        memcpy(r->block, (uint32_t[3]){g.block.x, g.block.y, g.block.z}, sizeof r->block);
+        r->dynamic = l->dynamic_scratchpad;
         *vec_push(&dev->results) = r;
     } else {
         if (g.failure)
@@ -683,7 +771,6 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
     }
 out:
     free(params);
-    diag_free(&own);
     return r;
 }
 

@@ -44,12 +44,25 @@ struct allot_device {
     enum allot_failure failure; /* of the last launch */
     double began;               /* when the launch under way did */
     struct allot_result *running;
+    uint64_t pending_limit; /* launches by kernels that may wait */
     double told; /* when options.progress was last called by keep_going */
 };
 
 /* The module on the device, loaded if it is not yet; NULL and a diagnostic on failure. */
 struct loaded_module *rt_load(struct allot_device *dev, struct allot_module *m,
                               struct diag_sink *diag);
+/* One launch, nothing of what it orders: its parameters are l's, or a block of them where
+ * `params` gives one. parent: the kernel that launched it, NULL: the host. */
+struct exec_orders;
+struct allot_result *rt_launch(struct allot_device *dev, const struct allot_launch *l,
+                               const uint8_t *params, const char *parent,
+                               struct exec_orders *orders, struct diag_sink *diag);
+/* Blocks that an SM holds at once under the residency policy. */
+uint32_t rt_resident(struct allot_device *dev, const struct allot_launch *l,
+                     struct diag_sink *diag);
+/* A kernel of the module: what it asks of an SM, its declaration; false: none. */
+bool rt_kernel(struct allot_device *dev, struct allot_module *m, const char *name,
+               struct occ_kernel *k, const struct ptx_func **f, struct diag_sink *diag);
 void rt_arrays_free(struct allot_device *dev); /* texture.c; their memory goes with the
                                                 * device's */
 

@@ -26,6 +26,7 @@ result_free(struct allot_result *r)
         free(r->samples.v[i].sm);
     vec_free(&r->samples);
     free(r->kernel);
+    free(r->parent);
     free(r->sm);
     free(r);
 }
@@ -46,6 +47,21 @@ const char *
 allot_result_kernel(const struct allot_result *r)
 {
     return r->kernel;
+}
+
+void
+allot_result_shape(const struct allot_result *r, uint32_t grid[3], uint32_t block[3],
+                   uint32_t *dynamic_scratchpad)
+{
+    memcpy(grid, r->grid, sizeof r->grid);
+    memcpy(block, r->block, sizeof r->block);
+    *dynamic_scratchpad = r->dynamic;
+}
+
+const char *
+allot_result_parent(const struct allot_result *r)
+{
+    return r->parent;
 }
 
 double

@@ -14,6 +14,8 @@ struct sample {
 
 struct allot_result {
     char *kernel;
+    char *parent; /* the kernel that launched it, NULL: the host did */
+    uint32_t grid[3], block[3], dynamic;
     struct occ_kernel demand;
     double seconds;
     struct launch_stats stats;

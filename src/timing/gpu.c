@@ -254,7 +254,7 @@ plan_launch(struct run *r, const struct occ_kernel *k, struct diag_sink *diag)
     if (m->residency.regs_per_thread)
         kernel.registers = m->residency.regs_per_thread;
     const struct ptx_func *f = r->grid->prog->entry;
-    if (!r->g->residency->plan(m, &kernel, &r->plan, diag)) {
+    if (!residency_plan_of(m, &kernel, &r->plan, diag)) {
         const struct exec_dim b = r->grid->block;
         struct diag_loc loc = {f->module->file, f->module->text, f->line, f->col, 0};
         diag_add(diag, DIAG_NOTE, &loc,

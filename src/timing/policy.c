@@ -43,3 +43,11 @@ static const struct cta_order_policy *const cta_order_rows[] = {
 REGISTRY(sched_policy, sched)
 REGISTRY(residency_policy, residency)
 REGISTRY(cta_order_policy, cta_order)
+
+bool
+residency_plan_of(const struct machine *m, const struct occ_kernel *k,
+                  struct residency_plan *p, struct diag_sink *diag)
+{
+    const struct residency_policy *policy = residency_find(m->residency.policy);
+    return policy && policy->plan(m, k, p, diag);
+}

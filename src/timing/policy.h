@@ -108,6 +108,11 @@ struct residency_policy {
 };
 const struct residency_policy *residency_find(const char *name);
 const struct residency_policy *residency_at(size_t i);
+/* The plan of the machine's policy (residency.policy): what a launch of the timing model
+ * goes by, and occupancy queries answer from. False and a diagnostic if not even one block
+ * fits. */
+bool residency_plan_of(const struct machine *m, const struct occ_kernel *k,
+                       struct residency_plan *p, struct diag_sink *diag);
 
 /* -- order of blocks -- */
 struct cta_order_policy {

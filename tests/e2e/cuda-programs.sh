@@ -60,7 +60,8 @@ for p in "$build"/programs/clang/* "$build"/programs/nvcc/*; do
     has err "launches"
     check "$n, functional" 0 "$allot" exec --functional --machine gtx480 "$p"
 done
-for n in memory streams templates cooperative textures texrefs opengl partial_warps careless; do
+for n in memory streams templates cooperative textures texrefs opengl partial_warps careless print quicksort blocksort \
+    quadtree bezier rules conditional; do
     case $programs in *clang/$n*) ;; *) fail "there is no program clang/$n" ;; esac
 done
 case $programs in
@@ -102,6 +103,16 @@ for p in "$build"/programs/clang/opengl "$build"/programs/nvcc/opengl; do
     has err "twice"
     has out "opengl: a buffer"
 done
+
+# Kernels that kernels launch are launches of their own, with the parent's name; what is
+# refused because too many wait is said.
+check "nested launches" 0 "$allot" exec --per-kernel --json s.json "$build/programs/clang/rules"
+has err "_Z5childPii <<<(1,1,1), (1,1,1)>>>"
+has err "launched by _Z7orderedPi"
+has err "has launched 2048 kernels that wait for it to end"
+has err "cudaDeviceSetLimit(cudaLimitDevRuntimePendingLaunchCount"
+has err "kernel '_Z3badPi' was launched by kernel '_Z6faultyv'"
+[ "$(grep -c '"parent": "_Z5againPii"' s.json)" = 2999 ] || fail "2999 launches by again" s.json
 
 # -- what allot exec adds --
 p=$build/programs/clang/streams
@@ -272,16 +283,6 @@ END
         has err "kernel _Z5waitsPVi: no block has ended for 10 s (0 of 1 have)"
         check "with a limit" 0 sh -c "\"$allot\" exec --max-cycles 100000 ./waits; [ \$? -ne 0 ]"
         has err "stopped after 100000 cycles"
-    fi
-    # Kernels that launch kernels are refused by name.
-    cat >nested.cu <<'END'
-__global__ void child() {}
-__global__ void parent() { child<<<1, 1>>>(); }
-int main() { parent<<<1, 1>>>(); return cudaGetLastError() != 0; }
-END
-    if nvcc -rdc=true -arch=compute_75 nested.cu -o nested -lcudadevrt >nvcc.log 2>&1; then
-        check "dynamic parallelism" 1 "$allot" exec ./nested
-        has err "kernels that launch kernels"
     fi
     # A program that wants a newer GPU than there is: what to do is said, once it has given up.
     cat >needs.cu <<'END'

@@ -28,12 +28,26 @@ for machine in gtx480 titan; do
 done
 with env ALLOT_FUNCTIONAL=1 "$tmp/driver_api" >/dev/null 2>&1 || fail "driver_api without timing"
 
+# Graphs and capture.
+${CC:-cc} -O1 "$source/tests/programs/driver_graph.c" -o "$tmp/driver_graph" -ldl
+for functional in 0 1; do
+    with env ALLOT_FUNCTIONAL=$functional "$tmp/driver_graph" >"$tmp/out" 2>"$tmp/err" ||
+        fail "driver_graph: $(cat "$tmp/out" "$tmp/err")"
+done
+
+# Virtual memory management: vectors in pieces, one piece at two addresses.
+${CC:-cc} -O1 "$source/tests/programs/driver_virtual.c" -o "$tmp/driver_virtual" -ldl
+for functional in 0 1; do
+    with env ALLOT_FUNCTIONAL=$functional "$tmp/driver_virtual" >"$tmp/out" 2>"$tmp/err" ||
+        fail "driver_virtual: $(cat "$tmp/out" "$tmp/err")"
+done
+
 # Every name answers, whether it does something or not.
 cat >"$tmp/names.py" <<'EOF'
 import ctypes, sys
 cuda = ctypes.CDLL("libcuda.so.1")
 assert cuda.cuInit(0) == 0
-for name in ("cuGraphLaunch", "cuIpcGetMemHandle", "cuTexRefCreate_v9"):
+for name in ("cuGraphRetainUserObject", "cuIpcGetMemHandle", "cuTexRefCreate_v9"):
     known = hasattr(cuda, name)
     assert known != name.endswith("_v9"), name
     if known:
@@ -41,7 +55,7 @@ for name in ("cuGraphLaunch", "cuIpcGetMemHandle", "cuTexRefCreate_v9"):
         assert getattr(cuda, name)() == 801, name
 EOF
 with python3 "$tmp/names.py" 2>"$tmp/err" || fail "names.py: $(cat "$tmp/err")"
-[ "$(grep -c 'cuGraphLaunch is not supported' "$tmp/err")" = 1 ] || fail "said once: $(cat "$tmp/err")"
+[ "$(grep -c 'cuGraphRetainUserObject is not supported' "$tmp/err")" = 1 ] || fail "said once: $(cat "$tmp/err")"
 
 with python3 "$source/tests/programs/driver_ctypes.py" "$source/tests/e2e/inputs/saxpy.ptx" \
     >"$tmp/out" 2>&1 || fail "driver_ctypes.py: $(cat "$tmp/out")"
@@ -97,3 +111,70 @@ ok(rt.cudaFree(p))
 ok(cu.cuMemFree_v2(q))
 EOF
 with python3 "$tmp/both.py" >"$tmp/out" 2>&1 || fail "both.py: $(cat "$tmp/out")"
+
+# The runtime's first call initialises the driver, and makes the primary context current.
+cat >"$tmp/first.py" <<'EOF'
+import ctypes
+rt, cu = ctypes.CDLL("libcudart.so.13"), ctypes.CDLL("libcuda.so.1")
+n, q, context = ctypes.c_int(), ctypes.c_uint64(), ctypes.c_void_p()
+assert cu.cuDeviceGetCount(ctypes.byref(n)) == 3
+assert cu.cuMemAlloc_v2(ctypes.byref(q), 16) == 3
+assert rt.cudaGetDeviceCount(ctypes.byref(n)) == 0
+assert cu.cuDeviceGetCount(ctypes.byref(n)) == 0 and n.value == 1
+assert rt.cudaSetDevice(0) == 0
+assert cu.cuCtxGetCurrent(ctypes.byref(context)) == 0 and context
+assert cu.cuMemAlloc_v2(ctypes.byref(q), 16) == 0
+EOF
+with python3 "$tmp/first.py" >"$tmp/out" 2>&1 || fail "first.py: $(cat "$tmp/out")"
+
+# Occupancy is what the residency policy gives a launch, whatever the policy.
+cat >"$tmp/occupancy.ptx" <<'EOF'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry both(.param .u64 out) {
+    .reg .b32 %r<33>; .reg .b64 %rd<3>;
+    .shared .align 4 .b8 pad[5000];
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r0, %tid.x;
+    st.shared.u32 [pad+4992], %r0;
+    bar.sync 0;
+    ld.shared.u32 %r1, [pad+4992];
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+EOF
+cat >"$tmp/occupancy.py" <<'EOF'
+import ctypes, json, os, sys
+cu = ctypes.CDLL("libcuda.so.1")
+def ok(status):
+    assert status == 0, status
+context, module, f = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+p, n = ctypes.c_uint64(), ctypes.c_int()
+ok(cu.cuInit(0))
+ok(cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0))
+ok(cu.cuModuleLoadData(ctypes.byref(module), open(sys.argv[1], "rb").read() + b"\0"))
+ok(cu.cuModuleGetFunction(ctypes.byref(f), module, b"both"))
+ok(cu.cuMemAlloc_v2(ctypes.byref(p), 64))
+answers = []
+for threads, dynamic in ((128, 0), (192, 0), (256, 1000), (64, 3000), (512, 0), (32, 0)):
+    ok(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(ctypes.byref(n), f, threads, ctypes.c_size_t(dynamic)))
+    args = (ctypes.c_void_p * 1)(ctypes.addressof(p))
+    ok(cu.cuLaunchKernel(f, 40, 1, 1, threads, 1, 1, dynamic, None, args, None))
+    ran = json.loads(open(os.environ["ALLOT_RECORD"]).readlines()[-1])["resident_blocks"]
+    assert n.value == ran, (os.environ["ALLOT_SETTINGS"], threads, dynamic, n.value, ran)
+    answers.append(n.value)
+print(*answers)
+EOF
+for policy in $("$allot" list policies | awk '/^[a-z]/ { in_it = $1 == "residency.policy" } in_it && /^  / { print $1 }'); do
+    rm -f "$tmp/record"
+    with env ALLOT_MACHINE=gtx480 ALLOT_RECORD="$tmp/record" ALLOT_SETTINGS="residency.policy=$policy
+residency.threshold=0.1
+residency.regs_per_thread=36
+compiler.registers=allocated" python3 "$tmp/occupancy.py" "$tmp/occupancy.ptx" >"$tmp/occupancy-$policy" 2>"$tmp/err" ||
+        fail "occupancy under $policy: $(cat "$tmp/err")"
+done
+for policy in scratchpad-sharing register-sharing register-scratchpad-sharing warp-level-divergence; do
+    ! cmp -s "$tmp/occupancy-baseline" "$tmp/occupancy-$policy" ||
+        fail "occupancy under $policy is the baseline's: $(cat "$tmp/occupancy-baseline")"
+done

@@ -145,7 +145,7 @@ typedef struct {
     F(cuParamSeti, (void *, int, unsigned))                                              \
     F(cuParamSetv, (void *, int, void *, unsigned))                                      \
     F(cuLaunchGrid, (void *, int, int))                                                  \
-    F(cuGraphCreate, (void **, unsigned))
+    F(cuIpcGetEventHandle, (void *, void *))
 
 #define F(name, args) static int(*name) args;
 FUNCTIONS
@@ -690,7 +690,7 @@ hosts_functions(void)
 static void
 entry_points(void)
 {
-    void *old = NULL, *now = NULL, *thread = NULL, *graph;
+    void *old = NULL, *now = NULL, *thread = NULL, *event;
     int status = -1;
     OK(cuGetProcAddress_v2("cuMemAlloc", &now, 13000, 0, &status));
     IS(now == (void *)(uintptr_t)cuMemAlloc_v2 && status == 0, 1);
@@ -701,7 +701,7 @@ entry_points(void)
     IS(cuGetProcAddress_v2("cuSomething", &old, 13000, 0, NULL), NOT_FOUND);
     OK(cuGetProcAddress_v2("cuLaunchKernel", &thread, 13000, 2, &status));
     IS(thread != NULL && status == 0, 1);
-    IS(cuGraphCreate(&graph, 0), NOT_SUPPORTED);
+    IS(cuIpcGetEventHandle(&event, NULL), NOT_SUPPORTED);
 }
 
 static void

@@ -253,8 +253,87 @@ assertions_print_and_fail(void **state)
     rt_close(&k);
 }
 
+/* The two calls that the programming guide gives for PTX (the first version). */
+static const char launches[] = HEAD
+    ".extern .func (.param .b64 r) cudaGetParameterBuffer(.param .b64 a, .param .b64 b);\n"
+    ".extern .func (.param .b32 r) cudaLaunchDevice(.param .b64 f, .param .b64 b,\n"
+    "  .param .align 4 .b8 g[12], .param .align 4 .b8 k[12], .param .b32 s, .param .b64 t);\n"
+    ".visible .entry child(.param .u64 out, .param .u32 v)\n{\n"
+    ".reg .b64 %rd<4>; .reg .b32 %r<4>;\n"
+    "ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [v]; mov.u32 %r2, %tid.x;\n"
+    "mul.wide.u32 %rd2, %r2, 4; add.u64 %rd1, %rd1, %rd2;\n"
+    "add.u32 %r1, %r1, %r2; st.global.u32 [%rd1], %r1; ret;\n}\n"
+    ".visible .entry k(.param .u64 out)\n{\n"
+    ".reg .b64 %rd<6>; .reg .b32 %r<4>;\n"
+    "ld.param.u64 %rd1, [out]; mov.u64 %rd3, child;\n"
+    "{ .param .b64 a; .param .b64 b; .param .b64 r; st.param.b64 [a], 8;\n"
+    "st.param.b64 [b], 12; call (r), cudaGetParameterBuffer, (a, b);\n"
+    "ld.param.b64 %rd2, [r]; }\n"
+    "mov.u32 %r1, 70; st.u64 [%rd2], %rd1; st.u32 [%rd2+8], %r1;\n"
+    "{ .param .b64 f; .param .b64 b; .param .align 4 .b8 g[12];\n"
+    ".param .align 4 .b8 n[12]; .param .b32 s; .param .b64 t; .param .b32 r;\n"
+    "st.param.b64 [f], %rd3; st.param.b64 [b], %rd2; st.param.b32 [g], 1;\n"
+    "st.param.b32 [g+4], 1; st.param.b32 [g+8], 1; st.param.b32 [n], 4;\n"
+    "st.param.b32 [n+4], 1; st.param.b32 [n+8], 1; st.param.b32 [s], 0;\n"
+    "st.param.b64 [t], 0; call (r), cudaLaunchDevice, (f, b, g, n, s, t);\n"
+    "ld.param.b32 %r2, [r]; }\n"
+    "st.global.u32 [%rd1+16], %r2; ret;\n}\n";
+
 static void
-device_runtime_is_refused(void **state)
+kernels_launch_kernels(void **state)
+{
+    for (int timing = 0; timing < 2; timing++) {
+        const struct allot_options options = {.functional = !timing};
+        struct rt_kit k;
+        uint32_t got[5] = {0, 0, 0, 0, 9}, grid[3], block[3], dynamic = 9;
+        rt_open(&k, launches, &options);
+        uint64_t out = allot_alloc(k.dev, sizeof got, k.d);
+        assert_true(allot_write(k.dev, out, got, sizeof got, k.d));
+        const struct allot_result *r = rt_try(&k, 1, 1, 1, &out);
+        assert_non_null(r);
+        assert_true(allot_read(k.dev, out, got, sizeof got, k.d));
+        for (uint32_t i = 0; i < 4; i++)
+            assert_int_equal(got[i], 70 + i);
+        assert_int_equal(got[4], 0);
+        /* Two results, the host's first. */
+        assert_int_equal(allot_results(k.dev), 2);
+        assert_ptr_equal(allot_result_at(k.dev, 0), r);
+        assert_null(allot_result_parent(r));
+        const struct allot_result *child = allot_result_at(k.dev, 1);
+        assert_string_equal(allot_result_kernel(child), "child");
+        assert_string_equal(allot_result_parent(child), "k");
+        allot_result_shape(child, grid, block, &dynamic);
+        assert_int_equal(grid[0] * grid[1] * grid[2], 1);
+        assert_int_equal(block[0], 4);
+        assert_int_equal(dynamic, 0);
+        /* None may wait. */
+        allot_device_pending(k.dev, 0);
+        assert_non_null(rt_try(&k, 1, 1, 1, &out));
+        assert_true(allot_read(k.dev, out, got, sizeof got, k.d));
+        assert_int_equal(got[4], 701); /* cudaErrorLaunchOutOfResources */
+        assert_int_equal(allot_results(k.dev), 3);
+        rt_told(&k, "as many as may");
+        rt_close(&k);
+    }
+}
+
+static void
+only_handles_are_conditions(void **state)
+{
+    struct rt_kit k;
+    rt_open(&k,
+            HEAD ".extern .func cudaGraphSetConditional(.param .b64 h, .param .b32 v);\n"
+                 ".visible .entry k()\n{\n{ .param .b64 h; .param .b32 v;\n"
+                 "st.param.b64 [h], 16; st.param.b32 [v], 1;\n"
+                 "call cudaGraphSetConditional, (h, v); }\nret; }\n",
+            &catching);
+    assert_null(rt_try(&k, 1, 1, 0, NULL));
+    rt_told(&k, "0x10 is no conditional handle");
+    rt_close(&k);
+}
+
+static void
+missing_functions_are_refused(void **state)
 {
     struct rt_kit k;
     rt_open(&k,
@@ -265,7 +344,7 @@ device_runtime_is_refused(void **state)
             &catching);
     assert_null(rt_try(&k, 1, 1, 0, NULL));
     assert_int_equal(allot_launch_failure(k.dev), ALLOT_REFUSED);
-    rt_told(&k, "'cudaCGGetIntrinsicHandle' is of CUDA's device runtime");
+    rt_told(&k, "'cudaCGGetIntrinsicHandle' of CUDA's device runtime is not supported");
     rt_close(&k);
 }
 
@@ -372,7 +451,9 @@ main(void)
         cmocka_unit_test(malloc_and_free),
         cmocka_unit_test(bad_free_is_a_fault),
         cmocka_unit_test(assertions_print_and_fail),
-        cmocka_unit_test(device_runtime_is_refused),
+        cmocka_unit_test(kernels_launch_kernels),
+        cmocka_unit_test(only_handles_are_conditions),
+        cmocka_unit_test(missing_functions_are_refused),
         cmocka_unit_test(cooperative_launches),
         cmocka_unit_test(blocks_wait_for_later_ones),
     };
