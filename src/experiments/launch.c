@@ -437,7 +437,7 @@ static void
 fill(const struct launch_arg *a, uint32_t seed, uint8_t *data)
 {
     uint64_t state = seed;
-    uint8_t one[8] = {0};
+    uint8_t one[16] = {0}; /* the widest element; of b128, its low half */
     bool own = counted(a->init), random = !strcmp(a->init, "random");
     if (!strcmp(a->init, "zero"))
         return;
