@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MAX_SECONDS = 10 }; /* the limit of tools/fuzz too */
+enum { MAX_SECONDS = 10 };
 
 static int failed;
 
