@@ -122,7 +122,12 @@ utf8_char(const char *s, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *p = (const unsigned char *)s;
-    unsigned n = *p < 0x80 ? 1 : *p < 0xc0 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf8 ? 4 : 0;
+    unsigned n = *p < 0x80   ? 1
+                 : *p < 0xc0 ? 0
+                 : *p < 0xe0 ? 2
+                 : *p < 0xf0 ? 3
+                 : *p < 0xf8 ? 4
+                             : 0;
     *code = n < 2 ? *p : *p & (0x7fu >> n);
     for (unsigned i = 1; i < n; i++) {
         if ((p[i] & 0xc0) != 0x80)

@@ -71,7 +71,8 @@ cell(FILE *f, const char *s)
             fputc(*p, f);
         else
             fprintf(f, "\\%03o", (unsigned)*p);
-    fputs(clean.n ? "\"" : "\\040\"", f); /* an empty heading would be taken from the line */
+    /* An empty heading would be taken from the line. */
+    fputs(clean.n ? "\"" : "\\040\"", f);
     strbuf_free(&clean);
 }
 

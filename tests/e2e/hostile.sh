@@ -50,6 +50,21 @@ check "PTX that is no UTF-8" 0 "$allot" run "$bytes,\"x.ptx" -g 1 -b 32 -a 1 -a 
 is "one field" "$(python3 -c 'import csv; print(len({len(r) for r in csv.reader(open("out", errors="replace"))}))')" 1
 none "file names"
 
+# A store that someone else wrote.
+python3 - e.db <<'END'
+import sqlite3
+import sys
+c = sqlite3.connect(sys.argv[1])
+c.execute("update runs set workload = 'w' || char(27) || '[2J', message = char(27) || ']0;x' || char(7), settings = 'a=' || char(155)")
+c.execute("update launches set kernel = 'k' || char(27) || '[2J'")
+c.commit()
+END
+for words in "list" "show 1" "diff 1 1"; do
+    # shellcheck disable=SC2086 # words
+    check "results $words" 0 "$allot" results $words --db e.db
+    is "results $words: no control characters" "$(LC_ALL=C tr -d '\n\040-\176' <out | wc -c)" 0
+done
+
 # A machine's texts, a launch file's output.
 printf 'base: gtx480\ngpu:\n  name: "\\e[2J"\n' >m.yaml
 check "machine's name" 1 "$allot" run vecadd --quick -m ./m.yaml

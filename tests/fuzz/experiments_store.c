@@ -30,8 +30,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         free(ids);
         store_token(s, "none");
-        json_t *record = json_pack("{s:s, s:s, s:s}", "token", "t", "key", "k", "state",
-                                   "done");
+        json_t *record =
+            json_pack("{s:s, s:s, s:s}", "token", "t", "key", "k", "state", "done");
         size_t errors = diag.errors;
         if (!store_add(s, record, &diag) && diag.errors == errors)
             abort();

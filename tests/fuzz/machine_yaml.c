@@ -1,6 +1,6 @@
 /* machine_yaml.c: fuzz target of machine files. Any bytes must give a machine or
- * messages; a machine printed and read again is the same one. Seeds: corpus-machine_yaml/;
- * words: machine_yaml.dict. */
+ * messages; a machine printed and read again is the same one. Seeds:
+ * corpus-machine_yaml/; words: machine_yaml.dict. */
 #define _GNU_SOURCE
 #include "machine/machine.h"
 
@@ -19,7 +19,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (m) {
         machine_print(m, &text);
         struct machine *n = machine_parse("printed.yaml", text.s, text.n, &diag);
-        if (!n || machine_hash(m) != machine_hash(n) || strcmp(m->gpu.name, n->gpu.name)) {
+        if (!n || machine_hash(m) != machine_hash(n) ||
+            strcmp(m->gpu.name, n->gpu.name)) {
             diag_print(&diag, &text);
             fprintf(stderr, "not the same after printing\n%s\n", text.s);
             abort();

@@ -1,14 +1,16 @@
 /* report_experiment.c: fuzz target of experiment files, from the YAML to the report: any
  * bytes must give a figure or messages, and a figure a text, Markdown, CSV and a page.
- * What stands below a line "#csv" is p.csv, the paper's numbers. Nothing is run. Seeds: corpus-report_experiment/; words: report_experiment.dict. */
+ * What stands below a line "#csv" is p.csv, the paper's numbers. Nothing is run. Seeds:
+ * corpus-report_experiment/; words: report_experiment.dict. */
 #define _GNU_SOURCE
 #include "report/figure_report.h"
 #include "report/html_report.h"
 
 #include "kit.h"
 
-static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
-                          ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n ret;\n}\n";
+static const char ptx[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n ret;\n}\n";
 static const char launch[] = "{grid: 1, block: 32, args: [\"buf:64\", \"1\"]}";
 static const char mark[] = "\n#csv\n";
 
