@@ -159,16 +159,31 @@ print_one(const struct diag *d, struct strbuf *out)
         strbuf_printf(out, "    hint: %s\n", d->hint);
 }
 
+/* Names in messages come from input; a terminal must not take them for commands. */
+static void
+hide_controls(char *s)
+{
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+        if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+            s[0] = s[1] = ' ';
+        else if ((c < 32 && c != '\n' && c != '\t') || c == 127)
+            *s = ' ';
+    }
+}
+
 void
 diag_print(const struct diag_sink *s, struct strbuf *out)
 {
-    size_t kept = 0;
+    size_t kept = 0, before = out->n;
     for (size_t i = 0; i < s->n; i++) {
         print_one(s->list[i], out);
         kept += s->list[i]->level == DIAG_ERROR;
     }
     if (s->errors > kept)
         strbuf_printf(out, "error: %zu more errors not shown\n", s->errors - kept);
+    if (out->s)
+        hide_controls(out->s + before);
 }
 
 void

@@ -116,6 +116,51 @@ strbuf_printf(struct strbuf *b, const char *fmt, ...)
     b->n += (size_t)n;
 }
 
+/* Length of the UTF-8 character at s, its code in *code; 0: there is none. */
+static unsigned
+utf8_char(const char *s, uint32_t *code)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *p = (const unsigned char *)s;
+    unsigned n = *p < 0x80   ? 1
+                 : *p < 0xc0 ? 0
+                 : *p < 0xe0 ? 2
+                 : *p < 0xf0 ? 3
+                 : *p < 0xf8 ? 4
+                             : 0;
+    *code = n < 2 ? *p : *p & (0x7fu >> n);
+    for (unsigned i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        *code = *code << 6 | (p[i] & 0x3f);
+    }
+    return n && *code >= least[n] && *code <= 0x10ffff &&
+                   (*code < 0xd800 || *code > 0xdfff)
+               ? n
+               : 0;
+}
+
+void
+strbuf_visible(struct strbuf *b, const char *s, size_t max)
+{
+    strbuf_add(b, "", 0);
+    for (size_t i = 0; *s; i++) {
+        uint32_t code;
+        unsigned n = utf8_char(s, &code);
+        if (i == max) {
+            strbuf_addz(b, "\xe2\x80\xa6"); /* ... */
+            return;
+        }
+        if (!n || code == 0xfffe || code == 0xffff)
+            strbuf_addz(b, "\xef\xbf\xbd");
+        else if (code < 32 || (code >= 127 && code < 160))
+            strbuf_addz(b, " ");
+        else
+            strbuf_add(b, s, n);
+        s += n ? n : 1;
+    }
+}
+
 char *
 strbuf_take(struct strbuf *b)
 {

@@ -30,6 +30,10 @@ void strbuf_add(struct strbuf *b, const char *s, size_t n);
 void strbuf_addz(struct strbuf *b, const char *s);
 void strbuf_printf(struct strbuf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Adds a text as people may see it: control characters become blanks, what is no UTF-8
+ * (or no character of XML) U+FFFD; the end is cut off after `max` characters. The text is
+ * not NULL afterwards. */
+void strbuf_visible(struct strbuf *b, const char *s, size_t max);
 char *strbuf_take(struct strbuf *b);
 void strbuf_free(struct strbuf *b);
 

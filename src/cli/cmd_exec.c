@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "cuda/core.h"
+#include "report/figure_report.h"
 #include "report/table.h"
 
 #include <dlfcn.h>
@@ -523,8 +524,10 @@ write_csv(const json_t *launches, const char *path, const char *program,
     strbuf_addz(&b, "\n");
     json_array_foreach(launches, i, o)
     {
-        strbuf_printf(&b, "%s,%s,%s,%.6f", program, allot_machine_name(m),
-                      json_string_value(json_object_get(o, "name")),
+        csv_field(&b, program);
+        strbuf_addz(&b, ",");
+        csv_field(&b, allot_machine_name(m));
+        strbuf_printf(&b, ",%s,%.6f", json_string_value(json_object_get(o, "name")),
                       number(o, "seconds"));
         for (size_t k = 0; allot_stat(k, &info); k++)
             strbuf_printf(&b, info.derived ? ",%.9g" : ",%.0f", number(o, info.id));

@@ -144,22 +144,28 @@ static const char *const facts[] = {
     "quick",    "max_cycles", "version", "host",     "started",  "seconds"};
 enum { NFACTS = sizeof facts / sizeof *facts };
 
+enum { MAX_FACT = 10000 };
+
+/* As a terminal may show it: anyone may have written the store. */
 static void
 fact(const json_t *run, const char *name, struct strbuf *b)
 {
     const json_t *v = json_object_get(run, name);
+    struct strbuf raw = {0};
     b->n = 0;
-    strbuf_addz(b, "");
+    strbuf_addz(&raw, "");
     if (json_is_array(v))
-        joined(run, name, b);
+        joined(run, name, &raw);
     else if (json_is_string(v))
-        strbuf_addz(b, json_string_value(v));
+        strbuf_addz(&raw, json_string_value(v));
     else if (json_is_integer(v))
-        strbuf_printf(b, "%lld", (long long)json_integer_value(v));
+        strbuf_printf(&raw, "%lld", (long long)json_integer_value(v));
     else if (json_is_boolean(v))
-        strbuf_addz(b, json_is_true(v) ? "yes" : "no");
+        strbuf_addz(&raw, json_is_true(v) ? "yes" : "no");
     else if (json_is_real(v))
-        strbuf_printf(b, "%.3f", json_real_value(v));
+        strbuf_printf(&raw, "%.3f", json_real_value(v));
+    strbuf_visible(b, raw.s, MAX_FACT);
+    strbuf_free(&raw);
 }
 
 /* A setting's value as in a machine file. */
@@ -222,9 +228,11 @@ show(const struct results *r, struct store *s, const struct cli_list *names)
         {
             struct launch_stats st;
             launch_stats_of(l, &st);
+            fact(l, "kernel", &b);
+            printf("\nlaunch %zu: %s\n", k + 1, b.s);
             b.n = 0;
             stats_text(&st, false, &b);
-            printf("\nlaunch %zu: %s\n%s", k + 1, text(l, "kernel"), b.s ? b.s : "");
+            fputs(b.s ? b.s : "", stdout);
         }
         strbuf_free(&b);
         json_decref(run);
@@ -258,11 +266,15 @@ diff_kernel(const json_t *a, const json_t *b, const char *kernel)
     struct launch_stats x, y;
     size_t na, nb, moved = 0;
     bool in_a = kernel_sum(a, kernel, &x, &na), in_b = kernel_sum(b, kernel, &y, &nb);
-    if (!in_a || !in_b) {
-        printf("\n%s: only in run %s\n", kernel, in_a ? "A" : "B");
+    struct strbuf name = {0};
+    strbuf_visible(&name, kernel, MAX_FACT);
+    if (!in_a || !in_b)
+        printf("\n%s: only in run %s\n", name.s, in_a ? "A" : "B");
+    else
+        printf("\n%s (%zu and %zu launches)\n", name.s, na, nb);
+    strbuf_free(&name);
+    if (!in_a || !in_b)
         return;
-    }
-    printf("\n%s (%zu and %zu launches)\n", kernel, na, nb);
     struct table *t =
         table_new(5, (const char *const[]){"counter", "A", "B", "B - A", "B / A - 1"});
     struct allot_stat_info info;

@@ -5,6 +5,7 @@
 #include "cli/timeline.h"
 #include "cli/why.h"
 
+#include "report/figure_report.h"
 #include "report/table.h"
 
 #include <stdlib.h>
@@ -115,8 +116,12 @@ print_csv(const struct allot_device *dev, const char *workload, const char *mach
     printf("\n");
     for (size_t i = 0; i < allot_results(dev); i++) {
         const struct allot_result *r = allot_result_at(dev, i);
-        printf("%s,%s,%s,%.6f", workload, machine, allot_result_kernel(r),
-               allot_result_seconds(r));
+        struct strbuf names = {0};
+        csv_field(&names, workload);
+        strbuf_addz(&names, ",");
+        csv_field(&names, machine);
+        printf("%s,%s,%.6f", names.s, allot_result_kernel(r), allot_result_seconds(r));
+        strbuf_free(&names);
         for (size_t k = 0; allot_stat(k, &s); k++) {
             uint64_t n = 0;
             double v = 0;

@@ -11,7 +11,9 @@ foreach(v IN LISTS lanes_variants)
   add_library(lanes_${v} OBJECT src/exec/lanes_variant.c)
   target_include_directories(lanes_${v} PRIVATE src include)
   target_compile_definitions(lanes_${v} PRIVATE LANES_VARIANT=${v})
-  if(NOT ALLOT_SANITIZE) # the vectoriser is the point, whatever the build type
+  if(ALLOT_FUZZ) # minutes to compile with coverage and sanitizers, which ./x test asan has
+    target_compile_options(lanes_${v} PRIVATE -O1 -fno-sanitize=all)
+  elseif(NOT ALLOT_SANITIZE) # the vectoriser is the point, whatever the build type
     target_compile_options(lanes_${v} PRIVATE -O3)
   endif()
   if(CMAKE_C_COMPILER_ID MATCHES Clang) # some loops it cannot vectorise; it need not say so

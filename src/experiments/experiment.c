@@ -373,11 +373,15 @@ make_series(struct build *b)
     for (size_t i = 0; i < raw->nvariant; i++)
         if (!expand_variant(b, i, nmachines, machines))
             return false;
-    for (size_t i = 0; i < b->series.n; i++)
-        for (size_t k = 0; k < i; k++)
-            if (!strcmp(b->series.v[i].label, b->series.v[k].label))
-                return wrong(b, AT(b, "variants[%zu].name", b->plans.v[i].variant_at),
-                             "two series are called '%s'", b->series.v[i].label);
+    struct strtab names = {0};
+    size_t first = 0; /* whose name is one of those before */
+    while (first < b->series.n &&
+           (str_intern_z(&names, b->series.v[first].label), names.n == first + 1))
+        first++;
+    strtab_free(&names);
+    if (first < b->series.n)
+        return wrong(b, AT(b, "variants[%zu].name", b->plans.v[first].variant_at),
+                     "two series are called '%s'", b->series.v[first].label);
     e->series = b->series.v;
     e->nseries = b->series.n;
     return true;

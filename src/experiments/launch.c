@@ -45,6 +45,23 @@ either(const char *first, const char *second, struct arena *mem)
     return first ? first : second ? arena_strdup(mem, second) : NULL;
 }
 
+/* A launch file may come from anyone: its output files lie below the current folder, and
+ * are not hidden (.bashrc). */
+static bool
+may_write(const char *arg)
+{
+    for (const char *p = arg; (p = strstr(p, "out=")); p++) {
+        if (p == arg || (p[-1] != ',' && p[-1] != ':'))
+            continue;
+        const char *name = p + strlen("out=");
+        size_t n = strcspn(name, ",");
+        for (size_t i = 0; i < n; i++)
+            if ((!i || name[i - 1] == '/') && (name[i] == '.' || name[i] == '/'))
+                return false;
+    }
+    return true;
+}
+
 bool
 launch_file(const char *path, struct launch_desc *l, struct arena *mem,
             struct diag_sink *diag)
@@ -60,8 +77,19 @@ launch_file(const char *path, struct launch_desc *l, struct arena *mem,
         l->scratchpad = either(l->scratchpad, f->scratchpad, mem);
         if (!l->nargs && f->args_count) {
             const char **args = ARENA_ARRAY(mem, const char *, f->args_count);
-            for (unsigned i = 0; i < f->args_count; i++)
+            for (unsigned i = 0; i < f->args_count; i++) {
                 args[i] = arena_strdup(mem, f->args[i]);
+                if (ok && !may_write(f->args[i])) {
+                    struct diag_loc loc = yamlfile_at(&y, "args[%u]", i);
+                    struct diag *d = diag_add(diag, DIAG_ERROR, &loc,
+                                              "a launch file's out= names a file below "
+                                              "the current folder");
+                    diag_hint(diag, d,
+                              "no /, no name that begins with a dot; --arg may name any "
+                              "file");
+                    ok = false;
+                }
+            }
             l->args = args;
             l->nargs = f->args_count;
         }
@@ -409,7 +437,7 @@ static void
 fill(const struct launch_arg *a, uint32_t seed, uint8_t *data)
 {
     uint64_t state = seed;
-    uint8_t one[8] = {0};
+    uint8_t one[16] = {0}; /* the widest element; of b128, its low half */
     bool own = counted(a->init), random = !strcmp(a->init, "random");
     if (!strcmp(a->init, "zero"))
         return;

@@ -355,18 +355,29 @@ job_script(const struct slurm *o, const struct batch *b, struct strbuf *out)
     strbuf_addz(out, "\n");
 }
 
+/* Where the tasks' logs go, as a pattern of Slurm's: "%a" is the task, "%%" a "%". */
+static char *
+log_option(const char *dir)
+{
+    struct strbuf b = {0};
+    strbuf_addz(&b, "--output=");
+    for (; *dir; dir++)
+        strbuf_addz(&b, *dir == '%' ? "%%" : (char[]){*dir, 0});
+    strbuf_addz(&b, "/log/%a");
+    return strbuf_take(&b);
+}
+
 static bool
 sbatch(const struct slurm *o, struct batch *b, struct diag_sink *diag)
 {
-    char array[64], time[32], mem[32], name[100], log[4200], comment[64];
+    char array[64], time[32], mem[32], name[100], comment[64];
     const char *argv[20];
     int n = 0, status;
-    char *script = path_of(b->dir, "job.sh");
+    char *script = path_of(b->dir, "job.sh"), *log = log_option(b->dir);
     snprintf(array, sizeof array, "--array=0-%zu", b->n - 1);
     if (o->throttle)
         snprintf(array + strlen(array), 20, "%%%u", o->throttle);
     snprintf(name, sizeof name, "--job-name=allot-%s", o->name);
-    snprintf(log, sizeof log, "--output=%s/log/%%a", b->dir);
     snprintf(comment, sizeof comment, "--comment=%.40s", b->name);
     argv[n++] = "sbatch";
     argv[n++] = "--parsable";
@@ -395,6 +406,7 @@ sbatch(const struct slurm *o, struct batch *b, struct diag_sink *diag)
     argv[n] = NULL;
     char *out = command(argv, &status);
     free(script);
+    free(log);
     if (status)
         return slurm_failed("sbatch", status, out, diag);
     out[strspn(out, "0123456789")] = 0;

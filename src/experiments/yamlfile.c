@@ -46,22 +46,41 @@ enter(struct yamlfile *y, struct level *l, const yaml_mark_t *mark, char path[20
     }
 }
 
-static void
-find_places(struct yamlfile *y, size_t len)
+/* Texts go to terminals, pages and charts; "\e" in double quotes makes a control
+ * character of what is none in the file. */
+static bool
+check_scalar(const struct yamlfile *y, const yaml_event_t *e, struct diag_sink *diag)
+{
+    const unsigned char *s = e->data.scalar.value;
+    for (size_t i = 0; i < e->data.scalar.length; i++)
+        if ((s[i] < 32 && s[i] != '\n' && s[i] != '\t') || s[i] == 127) {
+            struct diag_loc loc = {y->file, y->text, (unsigned)e->start_mark.line + 1,
+                                   (unsigned)e->start_mark.column + 1, 1};
+            diag_add(diag, DIAG_ERROR, &loc,
+                     "the value has a control character (code %u)", s[i]);
+            return false;
+        }
+    return true;
+}
+
+/* Notes every place; false: a value must not be. */
+static bool
+find_places(struct yamlfile *y, size_t len, struct diag_sink *diag)
 {
     yaml_parser_t parser;
     yaml_event_t e;
     struct level stack[MAX_DEPTH] = {0};
     int depth = 0;
-    bool end = false;
+    bool end = false, ok = true;
     if (!yaml_parser_initialize(&parser))
-        return;
+        return true;
     yaml_parser_set_input_string(&parser, (const unsigned char *)y->text, len);
     while (!end && yaml_parser_parse(&parser, &e)) {
         struct level *l = depth ? &stack[depth - 1] : NULL;
         char path[200] = "";
         switch (e.type) {
         case YAML_SCALAR_EVENT:
+            ok &= check_scalar(y, &e, diag);
             if (l && l->mapping && !l->have_key) {
                 snprintf(l->key, sizeof l->key, "%s", (const char *)e.data.scalar.value);
                 l->key_mark = e.start_mark;
@@ -94,6 +113,7 @@ find_places(struct yamlfile *y, size_t len)
         yaml_event_delete(&e);
     }
     yaml_parser_delete(&parser);
+    return ok;
 }
 
 struct diag_loc
@@ -251,7 +271,8 @@ yamlfile_load(struct yamlfile *y, const char *file, const cyaml_schema_value_t *
         diag_add(diag, DIAG_ERROR, &loc, "no text file, or too large to be %s", what);
         return false;
     }
-    find_places(y, len);
+    if (!find_places(y, len, diag))
+        return false;
     struct yaml_log log = {0};
     cyaml_config_t c = config(&log);
     cyaml_err_t err = cyaml_load_data((const uint8_t *)y->text, len, &c, schema,

@@ -114,6 +114,39 @@ machine_hash(const struct machine *m)
     return sum;
 }
 
+/* A text that YAML gives back: in single quotes, but for tabs and what it takes for line
+ * ends, which it would turn to blanks. */
+static void
+print_string(const char *s, struct strbuf *out)
+{
+    static const char *const codes[][2] = {
+        {"\n", "\\n"},          {"\t", "\\t"},       {"\"", "\\\""},
+        {"\\", "\\\\"},         {"\xc2\x85", "\\N"}, {"\xe2\x80\xa8", "\\L"},
+        {"\xe2\x80\xa9", "\\P"}};
+    enum { NCODES = sizeof codes / sizeof *codes };
+    const bool lines = strpbrk(s, "\n\t") || strstr(s, "\xc2\x85") ||
+                       strstr(s, "\xe2\x80\xa8") || strstr(s, "\xe2\x80\xa9");
+    if (!lines) {
+        strbuf_addz(out, "'");
+        for (; *s; s++)
+            strbuf_printf(out, *s == '\'' ? "''" : "%c", *s);
+        strbuf_addz(out, "'");
+        return;
+    }
+    strbuf_addz(out, "\"");
+    while (*s) {
+        size_t k = 0;
+        while (k < NCODES && strncmp(s, codes[k][0], strlen(codes[k][0])) != 0)
+            k++;
+        if (k < NCODES)
+            strbuf_addz(out, codes[k][1]);
+        else
+            strbuf_add(out, s, 1);
+        s += k < NCODES ? strlen(codes[k][0]) : 1;
+    }
+    strbuf_addz(out, "\"");
+}
+
 void
 machine_print(const struct machine *m, struct strbuf *out)
 {
@@ -129,12 +162,9 @@ machine_print(const struct machine *m, struct strbuf *out)
         strbuf_printf(out, "  %s: ", t[i].name);
         if (t[i].type == SET_LATENCY)
             strbuf_printf(out, "[%s]", text);
-        else if (t[i].type == SET_STR) {
-            strbuf_addz(out, "'");
-            for (const char *p = text; *p; p++)
-                strbuf_printf(out, *p == '\'' ? "''" : "%c", *p);
-            strbuf_addz(out, "'");
-        } else
+        else if (t[i].type == SET_STR)
+            print_string(text, out);
+        else
             strbuf_addz(out, text);
         if (t[i].unit[0] && t[i].type != SET_LATENCY)
             strbuf_printf(out, " # %s", t[i].unit);
@@ -196,6 +226,17 @@ machine_docs(struct strbuf *out)
 
 /* -- policies -- */
 
+static bool
+is_policy(const char *(*name_at)(void *user, const char *folder, size_t i), void *user,
+          const char *folder, const char *value)
+{
+    const char *name;
+    for (size_t k = 0; (name = name_at(user, folder, k)); k++)
+        if (!strcmp(name, value))
+            return true;
+    return false;
+}
+
 bool
 machine_check_policies(const struct machine *m,
                        const char *(*name_at)(void *user, const char *folder, size_t i),
@@ -208,12 +249,12 @@ machine_check_policies(const struct machine *m,
         if (t[i].type != SET_POLICY)
             continue;
         const char *value = *(const char *const *)((const char *)m + t[i].offset);
+        if (is_policy(name_at, user, t[i].words, value))
+            continue;
         const char *name, *near = NULL;
         struct strbuf all = {0};
-        bool found = false;
         int distance = 3;
         for (size_t k = 0; (name = name_at(user, t[i].words, k)); k++) {
-            found |= !strcmp(name, value);
             strbuf_printf(&all, "%s%s", k ? ", " : "", name);
             int d = str_distance(value, name, 3);
             if (d < distance) {
@@ -221,16 +262,14 @@ machine_check_policies(const struct machine *m,
                 near = name;
             }
         }
-        if (!found) {
-            struct diag *d = diag_add(
-                diag, DIAG_ERROR, m->file ? &(struct diag_loc){.file = m->file} : NULL,
-                "%s: there is no policy '%s'", t[i].path, value);
-            if (near)
-                diag_hint(diag, d, "did you mean %s? There are: %s", near, all.s);
-            else
-                diag_hint(diag, d, "there are: %s", all.s ? all.s : "none");
-            ok = false;
-        }
+        struct diag *d = diag_add(diag, DIAG_ERROR,
+                                  m->file ? &(struct diag_loc){.file = m->file} : NULL,
+                                  "%s: there is no policy '%s'", t[i].path, value);
+        if (near)
+            diag_hint(diag, d, "did you mean %s? There are: %s", near, all.s);
+        else
+            diag_hint(diag, d, "there are: %s", all.s ? all.s : "none");
+        ok = false;
         strbuf_free(&all);
     }
     return ok;

@@ -330,11 +330,14 @@ setting_store(struct machine *m, const struct setting *s, const char *text,
         if (!is_word(s->words, text))
             return refuse(s, text, "is not one of its words", loc, diag);
         break;
+    case SET_STR:
+        for (const char *p = text; *p; p++)
+            if (((unsigned char)*p < 32 && *p != '\n' && *p != '\t') || *p == 127)
+                return refuse(s, text, "has a control character", loc, diag);
+        break;
     case SET_POLICY: /* whether it exists, machine_check_policies says */
         if (!*text)
             return refuse(s, text, "names no policy", loc, diag);
-        break;
-    case SET_STR:
         break;
     }
     *(const char **)to = arena_strdup(&m->mem, text);

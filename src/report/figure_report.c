@@ -51,6 +51,22 @@ struct columns {
     struct arena mem;
 };
 
+/* A text of the experiment. In Markdown it is one line, "|" ends no cell and "<" begins
+ * no HTML. */
+static void
+add_text(struct strbuf *out, const char *s, bool markdown)
+{
+    if (!markdown) {
+        strbuf_addz(out, s);
+        return;
+    }
+    for (; *s; s++)
+        strbuf_addz(out, *s == '|'                                ? "\\|"
+                         : *s == '<'                              ? "&lt;"
+                         : *s == '\n' || *s == '\t' || *s == '\r' ? " "
+                                                                  : (char[]){*s, 0});
+}
+
 static void
 column(struct columns *c, const char *text)
 {
@@ -73,14 +89,19 @@ metric_table(const struct figure *f, size_t m, bool markdown, struct strbuf *out
         }
     struct table *t = markdown ? NULL : table_new(c.n, c.head);
     for (size_t i = 0; markdown && i < 2; i++) {
-        for (size_t k = 0; k < c.n; k++)
-            strbuf_printf(out, "| %s ", i ? k ? "---:" : "---" : c.head[k]);
+        for (size_t k = 0; k < c.n; k++) {
+            strbuf_addz(out, "| ");
+            add_text(out, i ? k ? "---:" : "---" : c.head[k], true);
+            strbuf_addz(out, " ");
+        }
         strbuf_addz(out, "|\n");
     }
     for (size_t r = 0; r < e->nrow; r++) {
-        if (markdown)
-            strbuf_printf(out, "| %s ", e->row[r].label);
-        else
+        if (markdown) {
+            strbuf_addz(out, "| ");
+            add_text(out, e->row[r].label, true);
+            strbuf_addz(out, " ");
+        } else
             table_cell(t, "%s", e->row[r].label);
         for (size_t k = 0; k < e->nseries; k++)
             for (int paper = 0;
@@ -165,11 +186,12 @@ checks_text(const struct figure *f, bool markdown, struct strbuf *out,
     for (size_t i = 0; i < f->e->ncheck; i++) {
         int h = -1;
         ok &= figure_check(f, i, &h, diag);
-        strbuf_printf(out, "%s%-7s %s\n", markdown ? "- " : "  ",
+        strbuf_printf(out, "%s%-7s ", markdown ? "- " : "  ",
                       h == 1   ? "holds"
                       : h == 0 ? "NOT SO"
-                               : "unknown",
-                      f->e->check[i].says);
+                               : "unknown");
+        add_text(out, f->e->check[i].says, markdown);
+        strbuf_addz(out, "\n");
         hold += h == 1;
         known += h >= 0;
     }
@@ -183,21 +205,39 @@ figure_text(const struct figure *f, bool markdown, struct strbuf *out,
             struct diag_sink *diag)
 {
     const struct experiment *e = f->e;
-    strbuf_printf(out, "%s%s\n", markdown ? "## " : "", e->title);
-    if (*e->source)
-        strbuf_printf(out, "%s%s\n", markdown ? "\n" : "", e->source);
+    strbuf_addz(out, markdown ? "## " : "");
+    add_text(out, e->title, markdown);
+    strbuf_addz(out, "\n");
+    if (*e->source) {
+        strbuf_addz(out, markdown ? "\n" : "");
+        add_text(out, e->source, markdown);
+        strbuf_addz(out, "\n");
+    }
     for (size_t m = 0; m < e->nmetric; m++) {
-        strbuf_printf(out, "\n%s%s%s%s%s\n%s", markdown ? "**" : "", e->metric[m].label,
-                      *e->metric[m].unit ? ", " : "", e->metric[m].unit,
-                      markdown ? "**" : "", markdown ? "\n" : "");
+        strbuf_printf(out, "\n%s", markdown ? "**" : "");
+        add_text(out, e->metric[m].label, markdown);
+        strbuf_addz(out, *e->metric[m].unit ? ", " : "");
+        add_text(out, e->metric[m].unit, markdown);
+        strbuf_addz(out, markdown ? "**\n\n" : "\n");
         metric_table(f, m, markdown, out);
         if (markdown)
             strbuf_addz(out, "\n");
-        figure_verdict_text(f, m, out);
+        struct strbuf verdict = {0};
+        figure_verdict_text(f, m, &verdict);
+        char *line = verdict.s, *save = NULL;
+        for (line = line ? strtok_r(line, "\n", &save) : NULL; line;
+             line = strtok_r(NULL, "\n", &save)) {
+            add_text(out, line, markdown);
+            strbuf_addz(out, "\n");
+        }
+        strbuf_free(&verdict);
     }
     bool ok = checks_text(f, markdown, out, diag);
-    if (*e->note)
-        strbuf_printf(out, "\n%s\n", e->note);
+    if (*e->note) {
+        strbuf_addz(out, "\n");
+        add_text(out, e->note, markdown);
+        strbuf_addz(out, "\n");
+    }
     if (f->missing || f->failed)
         strbuf_printf(out, "\n%zu runs are missing, %zu failed\n", f->missing, f->failed);
     return ok;
@@ -213,8 +253,9 @@ csv_field(struct strbuf *out, const char *s)
         return;
     }
     strbuf_addz(out, "\"");
-    for (; *s; s++)
-        strbuf_printf(out, "%s%c", *s == '"' ? "\"" : "", *s);
+    for (; *s; s++) /* a line of its own for each record, whatever is in it */
+        strbuf_printf(out, "%s%c", *s == '"' ? "\"" : "",
+                      *s == '\n' || *s == '\r' ? ' ' : *s);
     strbuf_addz(out, "\"");
 }
 

@@ -1,6 +1,7 @@
 /* html_report.c: the data of the page as JSON, and the page from its parts (html/). */
 #include "report/html_report.h"
 
+#include "base/json.h"
 #include "report/figure_report.h"
 #include "stats/stats.h"
 
@@ -70,8 +71,8 @@ figure_json(const struct figure *f, const char *name, bool *ok, struct diag_sink
            *shows = json_array(), *verdicts = json_array();
     for (size_t r = 0; r < e->nrow; r++) {
         const char *w = e->row[r].workload ? e->row[r].workload : e->row[r].label;
-        json_array_append_new(rows, json_string(e->row[r].label));
-        json_array_append_new(workloads, json_string(w));
+        json_array_append_new(rows, json_text(e->row[r].label));
+        json_array_append_new(workloads, json_text(w));
     }
     for (size_t k = 0; k < e->nseries; k++)
         json_array_append_new(
@@ -84,11 +85,11 @@ figure_json(const struct figure *f, const char *name, bool *ok, struct diag_sink
             checks, json_pack("{s:s, s:i}", "says", e->check[i].says, "holds", holds));
     }
     json_t *metrics = metrics_json(f, ours, paper, shows, verdicts);
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "name", name, "title", e->title, "source", e->source, "note",
-                     e->note, "metrics", metrics, "rows", rows, "workloads", workloads,
-                     "series", series, "checks", checks, "ours", ours, "paper", paper,
-                     "shows", shows, "verdicts", verdicts);
+    return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "name", json_text(name), "title", e->title, "source", e->source,
+                     "note", e->note, "metrics", metrics, "rows", rows, "workloads",
+                     workloads, "series", series, "checks", checks, "ours", ours, "paper",
+                     paper, "shows", shows, "verdicts", verdicts);
 }
 
 /* -- runs -- */

@@ -13,25 +13,37 @@ struct table {
     VEC(size_t) rules;       /* row numbers a rule stands before */
 };
 
+enum { MAX_CELL = 512 };
+
+/* A cell is one line, whatever its text is. */
+static void
+add(struct table *t, const char *text)
+{
+    struct strbuf b = {0};
+    strbuf_visible(&b, text, MAX_CELL);
+    *vec_push(&t->cells) = arena_strdup(&t->mem, b.s);
+    strbuf_free(&b);
+}
+
 struct table *
 table_new(size_t ncols, const char *const *headers)
 {
     struct table *t = xcalloc(1, sizeof *t);
     t->ncols = ncols;
     for (size_t i = 0; i < ncols; i++)
-        *vec_push(&t->cells) = arena_strdup(&t->mem, headers[i]);
+        add(t, headers[i]);
     return t;
 }
 
 void
 table_cell(struct table *t, const char *fmt, ...)
 {
-    char buf[512];
+    char buf[MAX_CELL];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(buf, sizeof buf, fmt, ap);
     va_end(ap);
-    *vec_push(&t->cells) = arena_strdup(&t->mem, buf);
+    add(t, buf);
 }
 
 void

@@ -84,6 +84,99 @@ chart_holds_groups_and_series(void **state)
     diag_free(&d);
 }
 
+/* Texts that a shell, gnuplot, SVG or a terminal would take for something else, and how
+ * each stands in the SVG. MARK is a command that makes a file. */
+#define MARK "touch allot-was-here"
+#define LONG_40 "0123456789012345678901234567890123456789"
+#define LONG_120 LONG_40 LONG_40 LONG_40
+
+static const struct {
+    const char *text, *svg;
+} hostile[] = {
+    {"`" MARK "`", "`" MARK "`"},
+    {"$(" MARK ")", "$(" MARK ")"},
+    {"\" . system('" MARK "') . \"", "\" . system('" MARK "') . \""},
+    {"' . system(\"" MARK "\") . '", "' . system(\"" MARK "\") . '"},
+    {"x\nsystem('" MARK "')\n!" MARK "\nEOD\ne", "x system('" MARK "') !" MARK " EOD e"},
+    {"|" MARK, "|" MARK},
+    {"< " MARK, "&lt; " MARK},
+    {"@ARG1 @x", "@ARG1 @x"},
+    {"%s %n %d %g 50%", "%s %n %d %g 50%"},
+    {"\\n \\042 \\(1) \\", "\\n \\042 \\(1) \\"},
+    {"^{up}_low {/:Bold b}", "^{up}_low {/:Bold b}"},
+    {"# a,b;c:d", "# a,b;c:d"},
+    {"tab\there", "tab here"},
+    {"--version", "--version"},
+    {"-e", "-e"},
+    {"<script>alert(1)</script>", "&lt;script>alert(1)&lt;/script>"},
+    {"]]><!-- &amp; -->", "]]&gt;&lt;!-- &amp;amp; -->"},
+    {"\x1b]0;title\x07\xc2\x9b", " ]0;title  "},
+    {"\xff\xc0\xaf\xed\xa0\x80\xf8\x88", "\xef\xbf\xbd\xef\xbf\xbd"},
+    {"\xef\xbf\xbf\xc3\xa9\xf0\x9f\x98\x80", "\xef\xbf\xbd\xc3\xa9\xf0\x9f\x98\x80"},
+    {LONG_120 "cut", LONG_120 "\xe2\x80\xa6<"},
+    {"", "<text"},
+};
+enum { NHOSTILE = sizeof hostile / sizeof *hostile };
+
+/* Each text as title, axis, group and series, in a folder of its own. */
+static void
+chart_takes_texts_as_data(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/allot-hostile-XXXXXX", before[4096];
+    const char *texts[NHOSTILE];
+    double value[NHOSTILE * NHOSTILE];
+    if (system("gnuplot --version >/dev/null 2>&1")) {
+        print_message("gnuplot is not installed: not drawn\n");
+        return;
+    }
+    assert_non_null(mkdtemp(dir));
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(dir), 0);
+    for (size_t i = 0; i < NHOSTILE; i++)
+        texts[i] = hostile[i].text;
+    for (size_t i = 0; i < NHOSTILE * NHOSTILE; i++)
+        value[i] = 1;
+    for (size_t i = 0; i < NHOSTILE; i++) {
+        struct diag_sink d = {0};
+        struct chart c = {.title = texts[i],
+                          .ylabel = texts[i],
+                          .ngroups = i ? 1 : NHOSTILE,
+                          .nseries = i ? 1 : NHOSTILE,
+                          .groups = i ? texts + i : texts,
+                          .series = i ? texts + i : texts,
+                          .value = value};
+        assert_true(chart_write(&c, "c.svg", &d));
+        assert_int_equal(d.n, 0);
+        char *svg = file_read("c.svg", NULL);
+        assert_non_null(svg);
+        for (size_t k = i; k < (i ? i + 1 : NHOSTILE); k++) {
+            size_t n = 0;
+            for (char *p = svg; (p = strstr(p, hostile[k].svg)); p++)
+                n++;
+            /* Title, axis, group, series; a long one has no room in the key. */
+            if (n < (i && strlen(hostile[k].text) < 100 ? 4 : 2))
+                fail_msg("'%s' stands %zu times in the chart", hostile[k].svg, n);
+        }
+        assert_null(strstr(svg, "]]>"));
+        assert_null(strstr(svg, "<script"));
+        free(svg);
+        diag_free(&d);
+    }
+    /* File names too: a pipe, a command, options. */
+    static const char *const names[] = {"|" MARK ".svg", "`" MARK "`.png", "-e.svg",
+                                        "< " MARK ".svg", "a\nb'\"\\%d.svg"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct diag_sink d = {0};
+        assert_true(chart_write(&chart, names[i], &d));
+        assert_int_equal(unlink(names[i]), 0);
+        diag_free(&d);
+    }
+    assert_int_equal(unlink("c.svg"), 0);
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(rmdir(dir), 0); /* no command made a file */
+}
+
 static void
 chart_refuses_bad_names(void **state)
 {
@@ -103,6 +196,7 @@ main(void)
         cmocka_unit_test(numbers_right_words_left),
         cmocka_unit_test(thousands),
         cmocka_unit_test(chart_holds_groups_and_series),
+        cmocka_unit_test(chart_takes_texts_as_data),
         cmocka_unit_test(chart_refuses_bad_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
