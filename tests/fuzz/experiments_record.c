@@ -22,12 +22,12 @@ end(void)
 static void
 renew(void)
 {
-    struct diag_sink diag = {0};
+    static struct diag_sink diag; /* lives as long as the store */
     if (!store)
         atexit(end);
     store_close(store);
-    store = store_open(":memory:", &diag);
-    if (!store)
+    store = store_open(":memory:", STORE_WRITE, &diag);
+    if (!store || diag.errors)
         abort();
 }
 

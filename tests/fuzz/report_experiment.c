@@ -26,7 +26,7 @@ static void
 start(void)
 {
     struct diag_sink diag = {0};
-    store = store_open(fuzz_path("fuzz.db"), &diag);
+    store = store_open(fuzz_path("fuzz.db"), STORE_WRITE, &diag);
     fuzz_file("k.ptx", ptx, sizeof ptx - 1);
     fuzz_file("l.yaml", launch, sizeof launch - 1);
     setenv("ALLOT_CHARTJS", "/nonexistent", 1);
