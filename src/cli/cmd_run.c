@@ -187,10 +187,6 @@ print_result(const struct out *out, const struct allot_device *dev,
              const char *check, const char *why)
 {
     cli_progress_end();
-    if (out->trace && !write_trace(dev, out->trace))
-        return false;
-    if (out->timeline && !timeline_write(dev, out->timeline, out->timeline_sms))
-        return false;
     if (out->json) {
         return print_json(out, dev, m, s, name, check, why);
     }
@@ -214,6 +210,15 @@ print_result(const struct out *out, const struct allot_device *dev,
     if (*check)
         printf("\ncheck %s%s%s\n", check, why && *why ? ": " : "", why ? why : "");
     return ok;
+}
+
+/* After the result is out: a disk that is full loses these files, not the run. */
+static bool
+write_files(const struct out *out, const struct allot_device *dev)
+{
+    bool ok = !out->trace || write_trace(dev, out->trace);
+    return (!out->timeline || timeline_write(dev, out->timeline, out->timeline_sms)) &&
+           ok;
 }
 
 /* cli_sim_run_options has checked it. */
@@ -257,8 +262,10 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
                                          : *why ? why
                                                 : "did not run to its end"};
         ran.settings = cli_sim_settings(s, &ran.nsettings);
-        if (ok || !cli_interrupted())
+        if (ok || !cli_interrupted()) {
             ok &= cli_store_run(&ran, m);
+            ok &= write_files(out, dev);
+        }
     }
     allot_device_free(dev);
     allot_module_free(mod);
@@ -278,9 +285,9 @@ run_own(const char *path, const struct cli_own *own, const struct cli_sim *s,
     struct allot_device *dev = ok ? allot_device_new(m, o, d) : NULL;
     ok = dev && cli_own_run(&l, dev, o_seed(s));
     cli_progress_end();
-    if (ok) /* nothing checks a user's results */
-        ok = print_result(out, dev, m, s, path, "", NULL);
     if (ok) {
+        /* nothing checks a user's results */
+        ok = print_result(out, dev, m, s, path, "", NULL);
         struct cli_ran ran = {.db = out->db,
                               .workload = path,
                               .own = true,
@@ -292,8 +299,9 @@ run_own(const char *path, const struct cli_own *own, const struct cli_sim *s,
                               .message = ""};
         ran.settings = cli_sim_settings(s, &ran.nsettings);
         ran.params = launch_texts(&l, "", &ran.nparams, cli_mem());
-        ok = ok && cli_store_run(&ran, m) &&
-             cli_own_finish(&l, dev, out->json || out->csv ? stderr : stdout);
+        ok &= cli_store_run(&ran, m);
+        ok &= cli_own_finish(&l, dev, out->json || out->csv ? stderr : stdout);
+        ok &= write_files(out, dev);
     }
     allot_device_free(dev);
     allot_module_free(mod);

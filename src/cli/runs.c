@@ -128,6 +128,9 @@ cli_runs_do(struct runner *o, struct store *s, const struct experiment *e)
         fprintf(stderr, "%s: %zu runs: %zu stored before, %zu done now, %zu failed%s\n",
                 e->name, c.runs, c.stored, c.done, c.failed + c.failed_before,
                 c.failed_before ? " (--retry runs them again)" : "");
+    if (c.elsewhere)
+        fprintf(stderr, "%s: another sweep did %zu of these runs meanwhile\n", e->name,
+                c.elsewhere);
     if (cli_interrupted()) {
         fprintf(stderr, "interrupted: what was finished is stored; the same command goes "
                         "on from here\n");

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "experiments/claims.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -180,6 +181,8 @@ runner_one(const struct runner *o, const struct exp_run *r, const char *token,
 struct pool {
     const struct runner *o;
     struct store *store;
+    struct claims *claims;
+    int64_t newest; /* run in the store when this began */
     const char *spool;
     struct child *child;
     unsigned n, busy;
@@ -209,7 +212,9 @@ take(struct pool *p, struct child *c, int status)
     const struct exp_run *r = c->run;
     settle(p->o, c, status, p->spool);
     p->busy--;
-    if (!store_collect(p->store, p->spool, NULL, p->diag))
+    bool stored = store_collect(p->store, p->spool, NULL, p->diag);
+    claims_give_up(p->claims, r->key);
+    if (!stored)
         return false;
     json_t *rec = store_run(p->store, store_token(p->store, c->token));
     const char *state = json_string_value(json_object_get(rec, "state"));
@@ -262,13 +267,17 @@ stop(struct pool *p)
     store_collect(p->store, p->spool, NULL, p->diag);
 }
 
+/* What another process has run since `newest` is not run again, whatever the options. */
 static bool
-wanted(const struct runner *o, struct store *s, const struct exp_run *r,
+wanted(const struct runner *o, struct store *s, const struct exp_run *r, int64_t newest,
        struct runner_count *count)
 {
-    enum store_state state = store_find(s, r->key, NULL);
-    if (o->again || state == STORE_NONE || (state == STORE_FAILED && o->retry))
+    int64_t id = 0;
+    enum store_state state = store_find(s, r->key, &id);
+    if (state == STORE_NONE ||
+        (id <= newest && (o->again || (state == STORE_FAILED && o->retry))))
         return true;
+    count->elsewhere += id > newest;
     if (state == STORE_DONE)
         count->stored++;
     else
@@ -276,21 +285,54 @@ wanted(const struct runner *o, struct store *s, const struct exp_run *r,
     return false;
 }
 
+/* Starts as many of the runs as there are free places, leaving those that other processes
+ * do; takes out what is started, and what they have done meanwhile. */
 static bool
-work(struct pool *p, const struct exp_run *const *todo)
+begin(struct pool *p, const struct exp_run **waiting, size_t *n)
 {
-    size_t next = 0;
-    while (next < p->todo || p->busy) {
+    size_t kept = 0, i = 0;
+    unsigned place = 0;
+    for (; i < *n; i++) {
+        const struct exp_run *r = waiting[i];
+        while (place < p->n && p->child[place].pid)
+            place++;
+        if (place == p->n)
+            break;
+        if (!claims_take(p->claims, r->key)) {
+            waiting[kept++] = r;
+            continue;
+        }
+        /* A record may have come since the list was made; its writer may be gone. */
+        bool ok = store_collect(p->store, p->spool, NULL, p->diag);
+        bool mine = ok && wanted(p->o, p->store, r, p->newest, p->count);
+        if (mine && !start(p->o, &p->child[place], r, NULL, p->spool))
+            ok = diag_error(p->diag, "cannot start a process: %s", strerror(errno));
+        else if (mine)
+            p->busy++;
+        else {
+            claims_give_up(p->claims, r->key);
+            p->todo--;
+        }
+        if (!ok || !store_good(p->store))
+            return false;
+    }
+    memmove(waiting + kept, waiting + i, (*n - i) * sizeof(*waiting));
+    *n = kept + *n - i;
+    return true;
+}
+
+static bool
+work(struct pool *p, const struct exp_run **waiting)
+{
+    size_t n = p->todo;
+    while (n || p->busy) {
         if (p->o->interrupted && p->o->interrupted(p->o->user))
             return false;
-        for (unsigned i = 0; i < p->n && next < p->todo; i++)
-            if (!p->child[i].pid) {
-                if (!start(p->o, &p->child[i], todo[next], NULL, p->spool))
-                    return diag_error(p->diag, "cannot start a process: %s",
-                                      strerror(errno));
-                next++;
-                p->busy++;
-            }
+        if (!begin(p, waiting, &n))
+            return false;
+        if (!n && !p->busy)
+            break;
+        p->last = p->busy ? p->last : "(waiting for another sweep)";
         wait_a_moment();
         if (!look(p))
             return false;
@@ -315,15 +357,17 @@ runner_run(const struct runner *o, struct store *s, const struct exp_run *runs, 
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     p.n = o->jobs ? o->jobs : cores > 0 ? (unsigned)cores : 1;
     p.child = xcalloc(p.n, sizeof *p.child);
+    p.newest = store_newest(s);
     const struct exp_run **todo = xcalloc(n + 1, sizeof(*todo));
     for (size_t i = 0; i < n; i++)
-        if (wanted(o, s, &runs[i], count))
+        if (wanted(o, s, &runs[i], p.newest, count))
             todo[p.todo++] = &runs[i];
     if (!store_good(s)) {
         free(todo);
         free(p.child);
         return false;
     }
+    p.claims = p.todo ? claims_open(store_path(s), diag) : NULL;
     sigset_t set, old;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
@@ -332,6 +376,7 @@ runner_run(const struct runner *o, struct store *s, const struct exp_run *runs, 
     bool ok = work(&p, todo);
     if (!ok)
         stop(&p);
+    claims_close(p.claims);
     sigprocmask(SIG_SETMASK, &old, NULL);
     free(todo);
     free(p.child);

@@ -23,15 +23,16 @@ struct runner {
 };
 
 struct runner_count {
-    size_t runs;          /* asked for, each once */
-    size_t stored;        /* of them in the store from before */
+    size_t runs;      /* asked for, each once */
+    size_t stored;    /* of them in the store, not by this call */
+    size_t elsewhere; /* of these (or of failed_before) by another process meanwhile */
     size_t failed_before; /* of them failed before and not tried again */
     size_t done, failed;  /* now */
 };
 
-/* Runs what is missing in the store. False on interruption and on failures of the store
- * (with diagnostics), not because runs fail: *count tells. Children end with this
- * process. */
+/* Runs what is missing in the store, and waits for what other processes of this host do
+ * of it (claims.h). False on interruption and on failures of the store (with
+ * diagnostics), not because runs fail: *count tells. Children end with this process. */
 bool runner_run(const struct runner *o, struct store *s, const struct exp_run *runs,
                 size_t n, struct runner_count *count, struct diag_sink *diag);
 

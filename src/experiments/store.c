@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -518,7 +519,16 @@ store_add(struct store *s, const json_t *record, struct diag_sink *diag)
 
 /* -- the spool -- */
 
-/* Another process may take the folder away while it is empty (store_close). */
+/* The file at `path` is the one that fd is open on. */
+static bool
+same_file(int fd, const char *path)
+{
+    struct stat a, b;
+    return !fstat(fd, &a) && !stat(path, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+/* Locked, so that nobody takes it for left over (sweep_up). Another process may take the
+ * folder away while it is empty (store_close), or the file before it is locked. */
 static int
 spool_create(const char *folder, const char *file)
 {
@@ -527,8 +537,24 @@ spool_create(const char *folder, const char *file)
         fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         if (fd < 0 && (errno != ENOENT || (mkdir(folder, 0777) && errno != EEXIST)))
             break;
+        if (fd >= 0 && !flock(fd, LOCK_EX) && !same_file(fd, file)) {
+            close(fd);
+            fd = -1;
+        }
     }
     return fd;
+}
+
+/* Removes a half-written record if its writer is gone: its lock then is, too. */
+static void
+sweep_up(const char *file)
+{
+    int fd = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return;
+    if (!flock(fd, LOCK_EX | LOCK_NB) && same_file(fd, file))
+        unlink(file);
+    close(fd);
 }
 
 bool
@@ -549,12 +575,11 @@ spool_write(const char *folder, const json_t *record)
         ok = w > 0;
         at += ok ? (size_t)w : 0;
     }
-    ok = ok && !fsync(fd);
-    if (fd >= 0)
-        ok = !close(fd) && ok;
-    ok = ok && !rename(tmp.s, path.s);
+    ok = ok && !fsync(fd) && !rename(tmp.s, path.s); /* while it is locked */
     if (!ok)
         unlink(tmp.s);
+    if (fd >= 0)
+        close(fd);
     free(text);
     strbuf_free(&tmp);
     strbuf_free(&path);
@@ -581,12 +606,18 @@ store_collect(struct store *s, const char *folder, size_t *count, struct diag_si
     DIR *d = opendir(folder);
     struct dirent *e;
     size_t n = 0;
-    while (d && (e = readdir(d)))
-        if (ends_in(e->d_name, ".json")) {
-            struct strbuf b = {0};
-            strbuf_printf(&b, "%s/%s", folder, e->d_name);
+    while (d && (e = readdir(d))) {
+        bool record = ends_in(e->d_name, ".json");
+        if (!record && !ends_in(e->d_name, ".json.tmp"))
+            continue;
+        struct strbuf b = {0};
+        strbuf_printf(&b, "%s/%s", folder, e->d_name);
+        if (record)
             *vec_push(&files) = strbuf_take(&b);
-        }
+        else
+            sweep_up(b.s);
+        strbuf_free(&b);
+    }
     if (d)
         closedir(d);
     bool ok = !files.n || run_sql(s, "BEGIN IMMEDIATE", diag);
@@ -638,6 +669,15 @@ store_find(struct store *s, const char *key, int64_t *id)
     }
     sqlite3_finalize(q);
     return state;
+}
+
+int64_t
+store_newest(struct store *s)
+{
+    sqlite3_stmt *q = ask(s, "SELECT max(id) FROM runs");
+    int64_t id = q && next_row(s, q) ? sqlite3_column_int64(q, 0) : 0;
+    sqlite3_finalize(q);
+    return id;
 }
 
 int64_t

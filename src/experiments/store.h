@@ -45,7 +45,8 @@ const char *store_spool(struct store *s, struct diag_sink *diag);
 /* One record. A record whose token is known already changes nothing. */
 bool store_add(struct store *s, const json_t *record, struct diag_sink *diag);
 /* Takes every record in the folder into the store; *n (may be NULL): how many. A store
- * that cannot be written leaves them where they are. */
+ * that cannot be written leaves them where they are. What writers left half-written when
+ * they were killed is removed. */
 bool store_collect(struct store *s, const char *folder, size_t *n,
                    struct diag_sink *diag);
 
@@ -53,6 +54,9 @@ enum store_state { STORE_NONE, STORE_DONE, STORE_FAILED };
 /* What is known of a key: the newest success, else the newest failure, *id (may be NULL)
  * its run. */
 enum store_state store_find(struct store *s, const char *key, int64_t *id);
+
+/* Id of the run that was stored last, 0: none. */
+int64_t store_newest(struct store *s);
 
 /* Id of the run that came from the record with this token, 0: not there. */
 int64_t store_token(struct store *s, const char *token);

@@ -252,6 +252,13 @@ if [ -c /dev/full ]; then
     check "file on a full disk" 1 "$allot" opt "$in/saxpy.ptx" -o full
     has err "cannot write full"
     check "the link stays" 0 test -h full
+    # The run's own table and its record are not lost with the file.
+    for o in --trace --timeline; do
+        check "$o on a full disk" 1 "$allot" run vecadd --quick --db $o.db $o full
+        has err "cannot write full"
+        has out "cycles"
+        check "$o on a full disk: stored" 0 "$allot" results show 1 --db $o.db
+    done
 fi
 mkfifo pipe
 cat pipe >from-pipe &

@@ -174,8 +174,9 @@ for i in $(seq $kills); do
     setsid "$allot" sweep kill.yaml --quick --db k.db -j2 -v >>said 2>/dev/null &
     pid=$!
     sleep "$(random "$i")"
-    kill -KILL -- -$pid 2>/dev/null
+    kill -s KILL -- -$pid # (dash's kill takes no group after -KILL)
     wait $pid 2>/dev/null
+    is "killed" $? 137
 done
 sleep 0.2
 "$allot" results export --json k.json --db k.db --csv k.csv
@@ -195,6 +196,46 @@ check "after the kills" 0 "$allot" sweep kill.yaml --quick --db k.db
 is "all are there" "$(stored k.db)" $total
 check "each once" 0 "$allot" results list --all --db k.db
 is "each once" "$(grep -c ' done ' out)" $total
-is "nothing is left over" "$(ls -d k.db.spool 2>/dev/null)" ""
+is "nothing is left over" "$(ls -d k.db.spool k.db.claims 2>/dev/null)" ""
 
+# What a killed writer left half-written goes; what is still being written stays.
+mkdir s.db.spool
+echo '{"token": "half' >s.db.spool/left.json.tmp
+exec 9>s.db.spool/busy.json.tmp
+flock 9
+check "half-written records" 0 "$allot" results list --db s.db
+is "half-written records" "$(ls s.db.spool)" busy.json.tmp
+exec 9>&-
+check "half-written records" 0 "$allot" results list --db s.db
+is "half-written records" "$(ls s.db.spool 2>/dev/null)" ""
+
+# Two sweeps on one store share the work: each run once, and each waits for the other's.
+: >first
+"$allot" sweep many.yaml --quick --db two.db -j1 -v >first 2>first.err &
+first=$!
+until grep -q stored first || ! kill -0 $first; do sleep 0.02; done
+check "beside another sweep" 0 "$allot" sweep many.yaml --quick --db two.db -j1
+cp err second.err
+wait $first
+is "... the other" $? 0
+"$allot" results list --all --db two.db >out
+is "two sweeps: each once" "$(grep -c ' done ' out)" 150
+is "two sweeps: done by one or the other" \
+    "$(cat second.err first.err | sed -n 's/.* \([0-9]*\) done now.*/\1/p' | awk '{ n += $1 } END { print n }')" 150
+check "the second waited for the first" 0 grep -q "another sweep did" second.err
+check "the first waited for the second" 0 grep -q "another sweep did" first.err
+
+# One is killed: the other does its runs too.
+: >first
+setsid "$allot" sweep many.yaml --quick --db three.db -j2 -v >first 2>/dev/null &
+first=$!
+until grep -q stored first || ! kill -0 $first; do sleep 0.02; done
+"$allot" sweep many.yaml --quick --db three.db -j1 >out 2>err &
+other=$!
+sleep 0.1
+kill -s KILL -- -$first
+wait $other
+is "the other sweep was killed" $? 0
+is "all are there" "$(stored three.db)" 150
+check "no claims are left over" 1 test -e three.db.claims
 finish results
