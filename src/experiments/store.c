@@ -220,8 +220,8 @@ log_ahead(struct store *s, struct diag_sink *diag)
     return fail(s, diag, "cannot be changed");
 }
 
-/* Anyone may have written the store (docs/security.md): its views and triggers call no function
- * with side effects, and cells are checked as they are read. */
+/* Anyone may have written the store (docs/security.md): its views and triggers call no
+ * function with side effects, and cells are checked as they are read. */
 #define UNTRUSTED "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
 
 /* As URI of a database that nobody changes: SQLite then needs no file beside it. */
@@ -300,7 +300,8 @@ open_file(struct store *s, enum store_mode mode, struct diag_sink *diag)
     sqlite3_busy_timeout(s->db, BUSY_MS);
     s->version = VERSION;
     return log_ahead(s, diag) &&
-           run_sql(s, UNTRUSTED "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", diag) &&
+           run_sql(s, UNTRUSTED "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON",
+                   diag) &&
            bring_up_to_date(s, diag);
 }
 
@@ -524,7 +525,8 @@ static bool
 same_file(int fd, const char *path)
 {
     struct stat a, b;
-    return !fstat(fd, &a) && !stat(path, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+    return !fstat(fd, &a) && !stat(path, &b) && a.st_ino == b.st_ino &&
+           a.st_dev == b.st_dev;
 }
 
 /* Locked, so that nobody takes it for left over (sweep_up). Another process may take the
