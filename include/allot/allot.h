@@ -40,8 +40,9 @@ const char *allot_diag_text(struct allot_diag *d);
 size_t allot_diag_errors(const struct allot_diag *d);
 void allot_diag_clear(struct allot_diag *d);
 /* Asked several times a second while PTX is parsed, transformed and decoded with these
- * diagnostics: true makes that fail with the error "interrupted". NULL: never asked. (A
- * running launch asks allot_options.watch.) */
+ * diagnostics, and while kernels of modules that were read with them are described: true
+ * makes that fail with the error "interrupted". NULL: never asked. (A running launch asks
+ * allot_options.watch.) */
 void allot_diag_on_cancel(struct allot_diag *d, bool (*cancelled)(void *user),
                           void *user);
 

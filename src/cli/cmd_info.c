@@ -133,8 +133,9 @@ cmd_info(int argc, char **argv)
         struct allot_diag *quiet = cli_diag_new();
         const struct allot_kernel *k;
         size_t n = 0;
-        for (size_t i = 0; (k = kernel ? i ? NULL : allot_module_find(mod, kernel)
-                                       : allot_module_kernel(mod, i));
+        for (size_t i = 0;
+             !cli_interrupted() && (k = kernel ? i ? NULL : allot_module_find(mod, kernel)
+                                               : allot_module_kernel(mod, i));
              i++) {
             if (json)
                 json_array_append_new(list, to_json(&in, k, quiet));
@@ -157,6 +158,10 @@ cmd_info(int argc, char **argv)
             json_decref(list);
         }
         allot_diag_free(quiet);
+    }
+    if (ok && cli_interrupted()) {
+        fprintf(stderr, "allot: interrupted\n");
+        ok = false;
     }
     cli_diag(d);
     allot_module_free(mod);

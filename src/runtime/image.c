@@ -174,9 +174,8 @@ struct allot_module *
 allot_module_read(const char *name, const void *data, size_t len,
                   const struct allot_machine *m, struct allot_diag *d)
 {
-    struct diag_sink own = {0};
-    struct allot_module *a =
-        rt_module_wrap(read_bytes(name, data, len, m, rt_sink(d, &own)));
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
+    struct allot_module *a = rt_module_wrap(read_bytes(name, data, len, m, diag), diag);
     diag_free(&own);
     return a;
 }
@@ -268,11 +267,11 @@ allot_module_image(const char *name, const void *image, const struct allot_machi
         uint32_t magic;
         memcpy(&magic, image, 4);
         if (magic == FATBIN_WRAPPER_MAGIC) {
-            struct diag_sink own = {0};
+            struct diag_sink own = {0}, *diag = rt_sink(d, &own);
             struct wrapper w;
             memcpy(&w, image, sizeof w);
             struct allot_module *a =
-                rt_module_wrap(read_wrapper(&w, name, m, rt_sink(d, &own)));
+                rt_module_wrap(read_wrapper(&w, name, m, diag), diag);
             diag_free(&own);
             return a;
         }

@@ -17,21 +17,23 @@ next_serial(void)
 }
 
 struct allot_module *
-rt_module_wrap(struct ptx_module *p)
+rt_module_wrap(struct ptx_module *p, const struct diag_sink *diag)
 {
     if (!p)
         return NULL;
     struct allot_module *m = xcalloc(1, sizeof *m);
     m->ptx = p;
     m->serial = next_serial();
+    m->cancelled = diag->cancelled;
+    m->cancel_user = diag->cancel_user;
     return m;
 }
 
 struct allot_module *
 allot_module_parse(const char *name, const char *text, size_t len, struct allot_diag *d)
 {
-    struct diag_sink own = {0};
-    struct allot_module *m = rt_module_wrap(ptx_parse(name, text, len, rt_sink(d, &own)));
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
+    struct allot_module *m = rt_module_wrap(ptx_parse(name, text, len, diag), diag);
     diag_free(&own);
     return m;
 }
@@ -40,11 +42,11 @@ struct allot_module *
 allot_module_link(struct allot_module *const *parts, size_t n, const char *name,
                   struct allot_diag *d)
 {
-    struct diag_sink own = {0};
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct ptx_module **p = xmalloc((n + 1) * sizeof *p);
     for (size_t i = 0; i < n; i++)
         p[i] = parts[i]->ptx;
-    struct allot_module *m = rt_module_wrap(ptx_link(p, n, name, rt_sink(d, &own)));
+    struct allot_module *m = rt_module_wrap(ptx_link(p, n, name, diag), diag);
     for (size_t i = 0; m && i < n; i++) {
         parts[i]->ptx = NULL;
         allot_module_free(parts[i]);
@@ -275,7 +277,7 @@ entry_of(const struct ptx_module *p, const char *name)
 static void
 describe_kernels(struct allot_module *m, const char *name)
 {
-    struct diag_sink quiet = {0};
+    struct diag_sink quiet = {.cancelled = m->cancelled, .cancel_user = m->cancel_user};
     struct machine *defaults = machine_new();
     char *passes = rt_pipeline(defaults, m->ptx);
     struct ptx_module *p = *passes ? ptx_copy(m->ptx, name, &quiet) : NULL;

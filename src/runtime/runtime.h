@@ -38,10 +38,12 @@ struct allot_module {
     bool *described;              /* whether more than its name is known */
     size_t nkernels;
     bool counted;
+    bool (*cancelled)(void *user); /* of the diagnostics that it was read with */
+    void *cancel_user;
 };
 
 /* The public handle of p, which it takes over; NULL for NULL. */
-struct allot_module *rt_module_wrap(struct ptx_module *p);
+struct allot_module *rt_module_wrap(struct ptx_module *p, const struct diag_sink *diag);
 
 /* The passes that a machine has done to a module before it runs, malloc'd. A module
  * linked of several keeps its virtual registers: a copy of it would not know its parts.

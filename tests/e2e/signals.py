@@ -75,7 +75,8 @@ for sig in (signal.SIGINT, signal.SIGTERM):
     for name, args in (
             ("parsing", [allot, "opt", "large.ptx", "-o", "y.out"]),
             ("passes", [allot, "opt", "large.ptx", "-p", "cleanup,register-allocate",
-                        "-o", "y.out"])):
+                        "-o", "y.out"]),
+            ("describing", [allot, "info", "large.ptx"])):
         # At a moment within the stage: a third of the time that the whole takes.
         t = time.monotonic()
         p = start(args)
