@@ -445,7 +445,7 @@ of_f32(float f)
 {
     uint32_t b;
     memcpy(&b, &f, 4);
-    return f != f ? 0x7fffffff : b;
+    return f != f ? FP_NAN32 : b;
 }
 
 static uint64_t
@@ -453,7 +453,7 @@ of_f64(double f)
 {
     uint64_t b;
     memcpy(&b, &f, 8);
-    return f != f ? 0x7fffffffffffffff : b;
+    return f != f ? FP_NAN64 : b;
 }
 
 /* Sums of 11 and 8 bits are right when they are rounded to 24 bits first. */

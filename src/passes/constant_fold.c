@@ -111,6 +111,9 @@ put_literal(void *user, struct ptx_inst *in, struct ptx_operand *o, unsigned ind
     if (in_list || o->neg || !rewrite_takes_literal(in, index) ||
         !source_value(c, o, type, &bits))
         return false;
+    /* Of a position or length the low eight bits count; a literal may have no others. */
+    if ((in->op == PTX_OP_BFE && index >= 2) || (in->op == PTX_OP_BFI && index >= 3))
+        bits &= 255;
     *o = rewrite_literal_of(type, bits);
     return c->changed = true;
 }

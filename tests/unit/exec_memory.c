@@ -669,6 +669,29 @@ float_atomics_and_subnormals(void **state)
     kit_free(&k);
 }
 
+/* A sum that is no number has the same bits from add and atom.add. */
+static void
+float_atomics_and_nan(void **state)
+{
+    struct kit k;
+    kit_load(&k, PTX_HEAD
+             ".visible .entry k(.param .u64 out)\n{\n" PROLOGUE
+             ".reg .f32 %f<3>; .reg .f64 %g<3>;\n"
+             "mov.f64 %g0, 0d7ff0000000000000; mov.f64 %g1, 0dfff0000000000000;\n"
+             "mov.f32 %f0, 0f7f800000; mov.f32 %f1, 0fff800000;\n"
+             "add.f64 %g2, %g0, %g1; st.global.f64 [%d0], %g2;\n"
+             "st.global.f64 [%d0+8], %g0; red.global.add.f64 [%d0+8], %g1;\n"
+             "add.f32 %f2, %f0, %f1; st.global.f32 [%d0+16], %f2;\n"
+             "st.global.f32 [%d0+20], %f0; red.global.add.f32 [%d0+20], %f1; ret;\n}\n");
+    uint64_t out = kit_out(&k, 24);
+    kit_run(&k, 1, 1);
+    assert_int_equal(kit_u64(&k, out, 0), 0xfff8000000000000);
+    assert_int_equal(kit_u64(&k, out, 1), 0xfff8000000000000);
+    assert_int_equal(kit_u32(&k, out, 4), 0x7fffffff);
+    assert_int_equal(kit_u32(&k, out, 5), 0x7fffffff);
+    kit_free(&k);
+}
+
 /* -- special registers -- */
 
 static void
@@ -803,6 +826,7 @@ main(void)
         cmocka_unit_test(atomics),
         cmocka_unit_test(reductions_have_no_result),
         cmocka_unit_test(float_atomics_and_subnormals),
+        cmocka_unit_test(float_atomics_and_nan),
         cmocka_unit_test(special_registers),
         cmocka_unit_test(vector_registers),
     };

@@ -1,0 +1,307 @@
+/* check.c: runs random kernels through the public interface and compares memory. */
+#include "check.h"
+#include "tree.h"
+
+#include "allot/allot.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+settings(struct allot_machine *m, const char *text, struct allot_diag *d)
+{
+    char *list = xstrdup(text), *save = NULL;
+    bool ok = true;
+    for (char *s = strtok_r(list, " ", &save); s && ok; s = strtok_r(NULL, " ", &save)) {
+        char *value = strchr(s, '=');
+        *value = 0;
+        ok = allot_machine_set(m, s, value + 1, d);
+    }
+    free(list);
+    return ok;
+}
+
+/* Every counter of a result. */
+static uint64_t *
+counters_of(const struct allot_result *r, size_t *n)
+{
+    struct allot_stat_info info;
+    uint64_t *c = NULL;
+    *n = 0;
+    for (size_t i = 0; allot_stat(i, &info); i++)
+        if (!info.derived) {
+            c = xrealloc(c, (*n + 1) * sizeof *c);
+            c[*n] = 0;
+            allot_result_get(r, info.id, &c[(*n)++], NULL);
+        }
+    return c;
+}
+
+static const char *
+counter_name(size_t n)
+{
+    struct allot_stat_info info;
+    for (size_t i = 0; allot_stat(i, &info); i++)
+        if (!info.derived && !n--)
+            return info.id;
+    return "?";
+}
+
+static bool
+launch(const struct rk_kernel *k, struct allot_device *dev, struct allot_module *m,
+       uint8_t *memory, struct allot_diag *d)
+{
+    struct rk_launch l = rk_launch(k);
+    uint64_t in = allot_alloc(dev, RK_INPUT_BYTES, d),
+             acc = allot_alloc(dev, l.acc_bytes, d),
+             slots = allot_alloc(dev, l.slot_bytes, d);
+    const void *args[3 + RK_MAX_PARAMS] = {&in, &acc, &slots};
+    for (unsigned i = 0; i < l.nscalars; i++)
+        args[3 + i] = &l.scalars[i];
+    struct allot_launch run = {.module = m,
+                               .kernel = "k",
+                               .grid = {l.blocks, 1, 1},
+                               .block = {l.threads, 1, 1},
+                               .dynamic_scratchpad = l.dynamic_bytes,
+                               .args = args,
+                               .nargs = 3 + l.nscalars};
+    return in && acc && slots && allot_write(dev, in, rk_input(k), RK_INPUT_BYTES, d) &&
+           allot_write(dev, acc, memory, l.acc_bytes, d) &&
+           allot_write(dev, slots, memory + l.acc_bytes, l.slot_bytes, d) &&
+           allot_launch(dev, &run, d) && allot_read(dev, acc, memory, l.acc_bytes, d) &&
+           allot_read(dev, slots, memory + l.acc_bytes, l.slot_bytes, d);
+}
+
+static struct allot_module *
+parse(const struct rk_kernel *k, struct allot_diag *d)
+{
+    struct strbuf text = {0};
+    rk_print(k, &text);
+    struct allot_module *m = allot_module_parse("random.ptx", text.s, text.n, d);
+    strbuf_free(&text);
+    return m;
+}
+
+/* How it ended: `ok`, and nothing to warn of. Frees d. */
+static enum rk_end
+end_of(bool ok, struct allot_diag *d, struct strbuf *why)
+{
+    const char *said = allot_diag_text(d);
+    enum rk_end end = ok && !*said                      ? RK_RAN
+                      : strstr(said, "cannot do with ") ? RK_FEW_REGISTERS
+                                                        : RK_FAILED;
+    if (end == RK_FAILED)
+        strbuf_addz(why, said);
+    allot_diag_free(d);
+    return end;
+}
+
+enum rk_end
+rk_transform(const struct rk_kernel *k, const char *pipeline, struct strbuf *text,
+             struct strbuf *why)
+{
+    struct allot_diag *d = allot_diag_new();
+    struct allot_module *m = parse(k, d);
+    bool ok = m && allot_module_opt(m, pipeline, NULL, d);
+    if (ok) {
+        char *s = allot_module_print(m);
+        strbuf_addz(text, s);
+        free(s);
+    }
+    if (m)
+        allot_module_free(m);
+    return end_of(ok, d, why);
+}
+
+enum rk_end
+rk_run(const struct rk_kernel *k, const struct rk_way *way, uint8_t **memory,
+       uint64_t **counters, size_t *ncounters, struct strbuf *why)
+{
+    struct allot_diag *d = allot_diag_new();
+    struct allot_module *m = parse(k, d);
+    struct allot_machine *machine = allot_machine_load(way->machine, d);
+    /* Analyses promise what a kernel touches: hold them to it. */
+    struct allot_options o = {.functional = !way->timing,
+                              .check_analyses = !way->timing,
+                              .threads = way->threads,
+                              .no_skip = way->no_skip,
+                              .max_cycles = 20000000,
+                              .max_instructions = 20000000};
+    struct allot_device *dev = NULL;
+    uint8_t *result = rk_initial(k);
+    bool ok =
+        m && machine &&
+        (way->timing || allot_machine_set(machine, "compiler.registers", "virtual", d)) &&
+        settings(machine, way->settings, d) &&
+        allot_module_opt(m, way->passes, NULL, d) &&
+        (dev = allot_device_new(machine, &o, d)) && launch(k, dev, m, result, d);
+    if (ok && counters)
+        *counters = counters_of(allot_result_at(dev, 0), ncounters);
+    if (dev)
+        allot_device_free(dev);
+    if (machine)
+        allot_machine_free(machine);
+    if (m)
+        allot_module_free(m);
+    enum rk_end end = end_of(ok, d, why);
+    if (end == RK_RAN)
+        *memory = result;
+    else
+        free(result);
+    return end;
+}
+
+bool
+rk_same(const struct rk_kernel *k, const uint8_t *want, const uint8_t *got,
+        struct strbuf *why)
+{
+    struct rk_launch l = rk_launch(k);
+    uint64_t n = l.acc_bytes + l.slot_bytes;
+    for (uint64_t i = 0; i < n; i += 8) {
+        uint64_t a, b;
+        memcpy(&a, want + i, 8);
+        memcpy(&b, got + i, 8);
+        if (a == b)
+            continue;
+        rk_where(k, i, why);
+        strbuf_printf(why, ": 0x%" PRIx64 ", not 0x%" PRIx64 "\n", b, a);
+        return false;
+    }
+    return true;
+}
+
+void
+rk_pipeline(uint64_t seed, struct strbuf *b)
+{
+    static const char *const any[] = {
+        "copy-propagation",
+        "constant-fold",
+        "common-subexpressions",
+        "address-fold",
+        "multiply-add",
+        "dead-code",
+        "cleanup",
+        "scratchpad-layout:threshold=0.3",
+        "dead-code",
+        "constant-fold",
+    };
+    static const char *const relssp[] = {
+        "relssp:threshold=0.3", "relssp:threshold=0.3:mode=postdom",
+        "relssp:threshold=0.3:mode=exit", "relssp,strip-extensions"};
+    static const char *const allocate[] = {"register-allocate",
+                                           "register-allocate:max-registers=64",
+                                           "register-allocate:max-registers=40",
+                                           "register-allocate:max-registers=32",
+                                           "register-allocate:max-registers=24",
+                                           "register-allocate:max-registers=20"};
+    uint64_t state = seed;
+    const char *comma = "";
+    for (unsigned n = rk_mix(&state) % 6; n > 0; n--, comma = ",")
+        strbuf_printf(b, "%s%s", comma, any[rk_mix(&state) % (sizeof any / sizeof *any)]);
+    if (rk_mix(&state) % 4 == 0) {
+        strbuf_printf(b, "%s%s", comma, relssp[rk_mix(&state) % 4]);
+        comma = ",";
+    }
+    if (rk_mix(&state) % 4) {
+        strbuf_printf(b, "%s%s", comma, allocate[rk_mix(&state) % 6]);
+        if (rk_mix(&state) % 2)
+            strbuf_addz(b, ",reorder-registers");
+    } else if (!*comma) {
+        strbuf_addz(b, "cleanup");
+    }
+}
+
+static const struct rk_way plain = {.machine = "gtx480", .settings = "", .passes = ""};
+
+bool
+rk_test_executor(const struct rk_kernel *k, struct strbuf *why)
+{
+    struct rk_way way = plain;
+    uint8_t *want = rk_evaluate(k);
+    bool ok = true;
+    for (way.threads = 1; ok && way.threads <= 3; way.threads += 2) {
+        uint8_t *got = NULL;
+        ok = rk_run(k, &way, &got, NULL, NULL, why) == RK_RAN &&
+             rk_same(k, want, got, why);
+        if (!ok)
+            strbuf_printf(why, "(executor, %u threads, against the evaluation in C)\n",
+                          way.threads);
+        free(got);
+    }
+    free(want);
+    return ok;
+}
+
+bool
+rk_test_passes(const struct rk_kernel *k, const char *pipeline, unsigned *few,
+               struct strbuf *why)
+{
+    struct rk_way way = plain;
+    uint8_t *want = NULL, *got = NULL;
+    way.passes = pipeline;
+    bool ok = rk_run(k, &plain, &want, NULL, NULL, why) == RK_RAN;
+    if (ok) {
+        enum rk_end end = rk_run(k, &way, &got, NULL, NULL, why);
+        *few += end == RK_FEW_REGISTERS;
+        ok = end != RK_FAILED && (end != RK_RAN || rk_same(k, want, got, why));
+    }
+    if (!ok)
+        strbuf_printf(why, "(after -p %s, against the kernel as it is)\n", pipeline);
+    free(want);
+    free(got);
+    return ok;
+}
+
+bool
+rk_test_timing(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
+{
+    static const char *const machines[] = {"gtx480", "titan", "v100", "a100"};
+    static const char *const schedulers[] = {"gto", "lrr", "two-level", "owf"};
+    static const char *const residency[] = {
+        "baseline", "scratchpad-sharing", "register-sharing",
+        "register-scratchpad-sharing", "warp-level-divergence"};
+    struct strbuf text = {0};
+    uint64_t state = seed;
+    struct rk_way way = {.machine = machines[rk_mix(&state) % 4],
+                         .passes = rk_mix(&state) % 2 ? "" : "cleanup",
+                         .timing = true};
+    const char *policy = residency[rk_mix(&state) % 5];
+    bool allocated = rk_mix(&state) % 2 || !strncmp(policy, "register", 8);
+    strbuf_printf(&text, "sm.scheduler=%s residency.policy=%s compiler.registers=%s",
+                  schedulers[rk_mix(&state) % 4], policy,
+                  allocated ? "allocated" : "virtual");
+    way.settings = text.s;
+    uint8_t *want = NULL;
+    uint64_t *first = NULL;
+    size_t n = 0;
+    bool ok = rk_run(k, &plain, &want, NULL, NULL, why) == RK_RAN;
+    for (unsigned i = 0; ok && i < 4; i++) {
+        way.no_skip = i == 3;
+        way.threads = way.no_skip ? 1 : i + 1;
+        uint8_t *got = NULL;
+        uint64_t *counters = NULL;
+        enum rk_end end = rk_run(k, &way, &got, &counters, &n, why);
+        ok = end == RK_RAN && rk_same(k, want, got, why);
+        for (size_t j = 0; ok && first && j < n; j++)
+            if (counters[j] != first[j]) {
+                strbuf_printf(why,
+                              "%s: %" PRIu64 ", not %" PRIu64 " as with one thread\n",
+                              counter_name(j), counters[j], first[j]);
+                ok = false;
+            }
+        free(got);
+        if (first)
+            free(counters);
+        else
+            first = counters;
+    }
+    if (!ok)
+        strbuf_printf(why, "(timing mode on %s, %s, -p \"%s\", %u threads%s)\n",
+                      way.machine, text.s, way.passes, way.threads,
+                      way.no_skip ? ", no skipping" : "");
+    free(first);
+    free(want);
+    strbuf_free(&text);
+    return ok;
+}

@@ -1,0 +1,50 @@
+/* check.h: random kernels run by allot, in one way and another. */
+#ifndef TESTS_RANDOM_CHECK_H
+#define TESTS_RANDOM_CHECK_H
+
+#include "random.h"
+
+/* A way to run a kernel. */
+struct rk_way {
+    const char *machine;
+    const char *settings; /* "PATH=VALUE ...", of the machine; "" for none */
+    const char *passes;   /* pipeline before the launch; "" for none */
+    bool timing, no_skip;
+    unsigned threads; /* host threads; 0: 1 */
+};
+
+enum rk_end {
+    RK_RAN,
+    RK_FEW_REGISTERS, /* register-allocate cannot do with so few */
+    RK_FAILED
+};
+
+/* Result (malloc'd, as rk_evaluate's) in *memory, every counter in *counters (malloc'd,
+ * *ncounters of them; may be NULL). `why`: the diagnostics if it did not run. */
+enum rk_end rk_run(const struct rk_kernel *k, const struct rk_way *way, uint8_t **memory,
+                   uint64_t **counters, size_t *ncounters, struct strbuf *why);
+
+/* PTX text of the kernel after a pipeline. */
+enum rk_end rk_transform(const struct rk_kernel *k, const char *pipeline,
+                         struct strbuf *text, struct strbuf *why);
+
+/* False and words if the memory is not `want`. */
+bool rk_same(const struct rk_kernel *k, const uint8_t *want, const uint8_t *got,
+             struct strbuf *why);
+
+/* A pipeline drawn at random: any order of passes, registers allocated or not, spilled or
+ * not. */
+void rk_pipeline(uint64_t seed, struct strbuf *b);
+
+/* Tests of one kernel; false: *why says what differs. */
+/* Functional mode, at 1 and 3 threads, leaves what rk_evaluate says. */
+bool rk_test_executor(const struct rk_kernel *k, struct strbuf *why);
+/* That pipeline changes no memory. *few is raised if there were too few registers. */
+bool rk_test_passes(const struct rk_kernel *k, const char *pipeline, unsigned *few,
+                    struct strbuf *why);
+/* Timing mode leaves the memory of functional mode at 1, 2, 3 threads and with sleeping
+ * parts stepped, with equal counters, on a machine and with policies that `seed` draws.
+ */
+bool rk_test_timing(const struct rk_kernel *k, uint64_t seed, struct strbuf *why);
+
+#endif

@@ -1,0 +1,156 @@
+/* main.c: random-kernel: prints random kernels, tests allot with them.
+ *
+ *     random-kernel print SEED | print --bytes FILE
+ *     random-kernel executor|passes|timing|ptxas [FIRST [COUNT]]
+ *
+ * Tests take seeds FIRST to FIRST + COUNT - 1: from 1 as many as stand below, times
+ * $ALLOT_RANDOM_TIMES if that is set. docs/testing.md. */
+#include "check.h"
+
+#include "allot/allot.h"
+#include "unit/ptx_kit.h"
+#include "unit/skip.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __SANITIZE_ADDRESS__
+enum { SLOWER = 8 }; /* fewer seeds */
+#else
+enum { SLOWER = 1 };
+#endif
+enum { FIRST_FAILURES = 5 };
+
+static unsigned few;
+
+static bool
+test_executor(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
+{
+    return rk_test_executor(k, why);
+}
+
+static bool
+test_passes(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
+{
+    static const char reorder[] = "reorder-registers";
+    const char *name, *meaning;
+    bool ok = true;
+    for (uint64_t i = 0; ok && i < 3; i++) {
+        struct strbuf p = {0};
+        rk_pipeline(seed * 3 + i, &p);
+        ok = rk_test_passes(k, p.s, &few, why);
+        strbuf_free(&p);
+    }
+    for (size_t i = 0; ok && seed % 4 == 0 && allot_pass(i, &name, &meaning); i++) {
+        if (!strcmp(name, reorder)) /* it needs registers */
+            name = "register-allocate,reorder-registers";
+        ok = rk_test_passes(k, name, &few, why);
+    }
+    return ok;
+}
+
+static bool
+test_timing(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
+{
+    return rk_test_timing(k, seed, why);
+}
+
+/* The kernel, and what a pipeline makes of it. */
+static bool
+test_ptxas(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
+{
+    struct strbuf text = {0}, pipeline = {0};
+    rk_print(k, &text);
+    bool ok = !kit_assemble(kit_ptxas(), text.s, "sm_80", why);
+    strbuf_free(&text);
+    if (ok) {
+        rk_pipeline(seed, &pipeline);
+        strbuf_addz(&pipeline, ",strip-extensions");
+        ok = rk_transform(k, pipeline.s, &text, why) == RK_FEW_REGISTERS ||
+             (text.s && !kit_assemble(kit_ptxas(), text.s, "sm_80", why));
+        if (!ok)
+            strbuf_printf(why, "(after -p %s)\n", pipeline.s);
+    }
+    strbuf_free(&text);
+    strbuf_free(&pipeline);
+    return ok;
+}
+
+static const struct {
+    const char *name;
+    bool (*run)(const struct rk_kernel *k, uint64_t seed, struct strbuf *why);
+    uint64_t count;
+} tests[] = {{"executor", test_executor, 400},
+             {"passes", test_passes, 64},
+             {"timing", test_timing, 48},
+             {"ptxas", test_ptxas, 16}};
+
+static int
+test(size_t which, uint64_t first, uint64_t count)
+{
+    unsigned failed = 0;
+    if (tests[which].run == test_ptxas && !kit_ptxas()) {
+        puts("SKIP: needs ptxas");
+        return SKIPPED;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a crash loses no line */
+    for (uint64_t seed = first; seed - first < count && failed < FIRST_FAILURES; seed++) {
+        struct rk_kernel *k = rk_from_seed(seed);
+        struct strbuf why = {0};
+        if (!tests[which].run(k, seed, &why)) {
+            failed++;
+            printf("seed %" PRIu64 ": %s  its kernel: random-kernel print %" PRIu64
+                   "; again: random-kernel %s %" PRIu64 " 1\n",
+                   seed, why.s ? why.s : "failed without a word\n", seed,
+                   tests[which].name, seed);
+        }
+        strbuf_free(&why);
+        rk_free(k);
+    }
+    if (few)
+        printf("%u pipelines with too few registers for their kernel were left out\n",
+               few);
+    return failed != 0;
+}
+
+static int
+print(const char *seed, const char *file)
+{
+    struct strbuf b = {0};
+    size_t n = 0;
+    char *data = file ? file_read(file, &n) : NULL;
+    if (file && !data) {
+        fprintf(stderr, "random-kernel: cannot read %s\n", file);
+        return 2;
+    }
+    struct rk_kernel *k = file ? rk_from_bytes((const uint8_t *)data, n)
+                               : rk_from_seed(strtoull(seed, NULL, 0));
+    rk_print(k, &b);
+    fputs(b.s, stdout);
+    strbuf_free(&b);
+    rk_free(k);
+    free(data);
+    return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc == 3 && !strcmp(argv[1], "print"))
+        return print(argv[2], NULL);
+    if (argc == 4 && !strcmp(argv[1], "print") && !strcmp(argv[2], "--bytes"))
+        return print(NULL, argv[3]);
+    for (size_t i = 0; argc >= 2 && argc <= 4 && i < sizeof tests / sizeof *tests; i++)
+        if (!strcmp(argv[1], tests[i].name)) {
+            const char *times = getenv("ALLOT_RANDOM_TIMES");
+            uint64_t count =
+                tests[i].count / SLOWER * (times ? strtoull(times, NULL, 10) : 1);
+            return test(i, argc > 2 ? strtoull(argv[2], NULL, 0) : 1,
+                        argc > 3 ? strtoull(argv[3], NULL, 0) : count);
+        }
+    fputs("usage: random-kernel print SEED | print --bytes FILE\n"
+          "       random-kernel executor|passes|timing|ptxas [FIRST [COUNT]]\n",
+          stderr);
+    return 2;
+}
