@@ -190,6 +190,11 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
     /* src/cuda/static.c; a program without device code of its own may start one with. */
     if (p->static_runtime || !p->device_code)
         preload(folder, "liballot-static.so");
+    struct strbuf ptxas = {0}; /* src/cuda/ptxas.sh */
+    strbuf_printf(&ptxas, "%s/ptxas", folder);
+    setenv("TRITON_PTXAS_PATH", ptxas.s, 1);
+    setenv("TRITON_PTXAS_BLACKWELL_PATH", ptxas.s, 1);
+    strbuf_free(&ptxas);
     setenv("ALLOT_MACHINE", s->machine, 1);
     set_or_clear("ALLOT_SETTINGS", b.n ? b.s : NULL);
     set_or_clear("ALLOT_FUNCTIONAL", s->functional ? "1" : NULL);
