@@ -77,6 +77,22 @@ library_folder(void)
 
 /* -- the program -- */
 
+/* The first program of that name in PATH. */
+static bool
+in_path(const char *name, char path[PATH_MAX])
+{
+    const char *p = getenv("PATH");
+    for (p = p ? p : "/usr/bin:/bin"; *p;) {
+        size_t n = strcspn(p, ":");
+        struct stat st;
+        snprintf(path, PATH_MAX, "%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
+        if (!access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
+            return true;
+        p += n + (p[n] == ':');
+    }
+    return false;
+}
+
 /* The file that the shell would run; NULL after saying why there is none. */
 static const char *
 find_program(const char *name)
@@ -88,15 +104,8 @@ find_program(const char *name)
         fprintf(stderr, "allot exec: cannot run %s: %s\n", name, strerror(errno));
         return NULL;
     }
-    const char *p = getenv("PATH");
-    for (p = p ? p : "/usr/bin:/bin"; *p;) {
-        size_t n = strcspn(p, ":");
-        struct stat st;
-        snprintf(path, sizeof path, "%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
-        if (!access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
-            return path;
-        p += n + (p[n] == ':');
-    }
+    if (in_path(name, path))
+        return path;
     fprintf(stderr, "allot exec: there is no program '%s' in PATH%s\n", name,
             access(name, X_OK) ? "" : "; here there is: write ./ before it");
     return NULL;
@@ -175,6 +184,23 @@ set_or_clear(const char *name, const char *value)
         unsetenv(name);
 }
 
+/* Python packages that make machine code of their PTX before they load it get stand-ins
+ * for the tools that do so (src/cuda/ptxas.sh for Triton, nvcc.sh for PyCUDA). */
+static void
+keep_ptx(const char *folder)
+{
+    struct strbuf b = {0};
+    char nvcc[PATH_MAX];
+    strbuf_printf(&b, "%s/ptxas", folder);
+    setenv("TRITON_PTXAS_PATH", b.s, 1);
+    setenv("TRITON_PTXAS_BLACKWELL_PATH", b.s, 1);
+    b.n = 0;
+    strbuf_printf(&b, "%s/bin", folder);
+    if (in_path("nvcc", nvcc))
+        prepend("PATH", b.s);
+    strbuf_free(&b);
+}
+
 static void
 set_environment(const struct cli_sim *s, const struct want *w, const char *folder,
                 const struct allot_program *p, const char *record)
@@ -190,6 +216,7 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
     /* src/cuda/static.c; a program without device code of its own may start one with. */
     if (p->static_runtime || !p->device_code)
         preload(folder, "liballot-static.so");
+    keep_ptx(folder);
     setenv("ALLOT_MACHINE", s->machine, 1);
     set_or_clear("ALLOT_SETTINGS", b.n ? b.s : NULL);
     set_or_clear("ALLOT_FUNCTIONAL", s->functional ? "1" : NULL);

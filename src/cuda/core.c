@@ -50,8 +50,16 @@ acu_flush_diag(void)
 {
     if (!acu.diag || acu.capturing)
         return;
+    static bool told; /* of a newer PTX: a program may have hundreds of modules */
     struct strbuf out = {0};
     const char *s = allot_diag_text(acu.diag);
+    if (!allot_diag_errors(acu.diag) && strstr(s, ": warning: PTX ISA version ")) {
+        if (told) {
+            allot_diag_clear(acu.diag);
+            return;
+        }
+        told = true;
+    }
     while (*s) {
         size_t n = strcspn(s, "\n");
         strbuf_printf(&out, "allot: %.*s\n", (int)n, s);

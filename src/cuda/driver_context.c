@@ -1,9 +1,12 @@
 /* driver_context.c: start, devices, contexts, errors. */
+#define _GNU_SOURCE
 #include "cuda/driver.h"
 
 #include "base/vec.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 
 struct drv_context {
     unsigned flags;
@@ -167,6 +170,17 @@ cuGetProcAddress(const char *name, void **fn, int version, uint64_t flags)
     return cuGetProcAddress_v2(name, fn, version, flags, NULL);
 }
 
+/* nvJitLink and NVRTC ask for the tables too, and do without. */
+static bool
+asks_in_vain(const void *caller)
+{
+    Dl_info i;
+    const char *file =
+        dladdr(caller, &i) && i.dli_fname ? strrchr(i.dli_fname, '/') : NULL;
+    return file &&
+           (!strncmp(file, "/libnvJitLink.", 14) || !strncmp(file, "/libnvrtc.", 10));
+}
+
 /* The driver's private tables. The statically linked runtime asks for several, and
  * through one of them has the driver prove that it is NVIDIA's; without them it answers
  * every call with an error. */
@@ -178,13 +192,14 @@ cuGetExportTable(const void **table, const unsigned char *uuid)
         return ACU_INVALID_VALUE;
     *table = NULL;
     acu_begin_light();
-    if (!said)
+    bool tell = !said && !asks_in_vain(__builtin_return_address(0));
+    if (tell)
         acu_say(
             "a CUDA runtime linked statically (nvcc's default) asks for private tables "
             "of the driver; it takes no other driver than NVIDIA's, and its calls "
             "will fail: rebuild with -cudart shared, or, if it stands in the program "
             "itself, run that unstripped by 'allot exec'");
-    said = true;
+    said |= tell;
     return drv_end(ACU_NOT_FOUND);
 }
 

@@ -1,5 +1,6 @@
 /* static.c: liballot-static.so, preloaded into programs that have CUDA's runtime linked
- * statically, which is nvcc's default.
+ * statically, which is nvcc's default, and into those that load it, or the compilers
+ * below, while they run.
  *
  * Such a program calls the runtime's functions at fixed places of its own code; a library
  * on the path is never asked, and the runtime inside takes no driver but NVIDIA's. But
@@ -11,6 +12,11 @@
  * The same holds for shared libraries that have a runtime inside, as extension modules of
  * Python do. Their start-up code has run before they can be changed, and told the runtime
  * inside of their kernels; so it is run again.
+ *
+ * Two more libraries give programs machine code, which cannot be simulated. In NVRTC the
+ * functions that fetch it jump to those that fetch the PTX of the same program. In place
+ * of nvJitLink, loaded by whatever path, comes ours (nvjitlink.c), which is told where
+ * the other lies.
  *
  * Nothing of allot is linked here: the library may stand in any process. */
 #define _GNU_SOURCE
@@ -38,6 +44,15 @@ struct program {      /* or shared library */
     const char *names;
     size_t names_size;
 };
+
+static void *
+next_dlopen(const char *name, int flags)
+{
+    static void *(*next)(const char *, int);
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "dlopen");
+    return next(name, flags);
+}
 
 static void
 fail(const char *name, const char *why)
@@ -119,21 +134,28 @@ has(const struct program *p, const char *name)
     return false;
 }
 
-/* Our runtime of the same CUDA version, which lies beside this library. */
+/* The library of that name beside this one; NULL: there is none (see dlerror). */
 static void *
-open_runtime(const struct program *p, const char *of)
+open_beside(const char *name, int flags)
 {
-    const char *name = has(p, "cudaGetDeviceProperties_v2") ? "libcudart.so.12"
-                       : has(p, "__cudaGetKernel")          ? "libcudart.so.13"
-                                                            : "libcudart.so.11.0";
     char path[PATH_MAX + 32];
     Dl_info own;
-    if (!dladdr((void *)(uintptr_t)open_runtime, &own) || !own.dli_fname)
-        fail(of, "our own place is not known");
+    if (!dladdr((void *)(uintptr_t)open_beside, &own) || !own.dli_fname)
+        return NULL;
     const char *slash = strrchr(own.dli_fname, '/');
     snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - own.dli_fname) : 0,
              own.dli_fname, name);
-    void *lib = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    return next_dlopen(path, flags);
+}
+
+/* Our runtime of the same CUDA version. */
+static void *
+open_runtime(const struct program *p, const char *of)
+{
+    void *lib = open_beside(has(p, "cudaGetDeviceProperties_v2") ? "libcudart.so.12"
+                            : has(p, "__cudaGetKernel")          ? "libcudart.so.13"
+                                                                 : "libcudart.so.11.0",
+                            RTLD_NOW | RTLD_GLOBAL);
     if (!lib)
         fail(of, dlerror());
     return lib;
@@ -176,10 +198,26 @@ room(const Elf64_Sym *s)
     return end - s->st_value >= JUMP;
 }
 
+/* Whole pages around the addresses from lo to hi become writable, or code again. */
+static bool
+unlock_code(uintptr_t *lo, uintptr_t *hi)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    *lo &= ~(page - 1);
+    *hi = (*hi + page - 1) & ~(page - 1);
+    return !mprotect((void *)*lo, *hi - *lo, PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+
+static void
+lock_code(uintptr_t lo, uintptr_t hi)
+{
+    mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC);
+    __builtin___clear_cache((char *)lo, (char *)hi);
+}
+
 static void
 replace(const struct program *p, void *runtime, const char *of)
 {
-    long page = sysconf(_SC_PAGESIZE);
     uintptr_t lo = UINTPTR_MAX, hi = 0;
     for (size_t i = 0; i < p->nsym; i++)
         if (runtime_function(p, i)) {
@@ -187,9 +225,7 @@ replace(const struct program *p, void *runtime, const char *of)
             lo = at < lo ? at : lo;
             hi = at + JUMP > hi ? at + JUMP : hi;
         }
-    lo &= ~(uintptr_t)(page - 1);
-    hi = (hi + (uintptr_t)page - 1) & ~(uintptr_t)(page - 1);
-    if (mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC))
+    if (!unlock_code(&lo, &hi))
         fail(of, "its code may not be written");
     for (size_t i = 0; i < p->nsym; i++) {
         const char *name = runtime_function(p, i);
@@ -201,8 +237,60 @@ replace(const struct program *p, void *runtime, const char *of)
             fail(of, name);
         write_jump(at, (uint64_t)(uintptr_t)to);
     }
-    mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC);
-    __builtin___clear_cache((char *)lo, (char *)hi);
+    lock_code(lo, hi);
+}
+
+/* -- NVRTC -- */
+
+/* What fetches machine code fetches PTX instead: the arguments are the same, and a
+ * program compiled for sm_80 has both. Left as it is where that cannot be: then the
+ * module is refused when it is loaded. */
+static void
+nvrtc_gives_ptx(const char *path)
+{
+    static const char *const from[] = {"nvrtcGetCUBINSize", "nvrtcGetCUBIN"},
+                             *const to[] = {"nvrtcGetPTXSize", "nvrtcGetPTX"};
+    void *lib = next_dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    for (int i = 0; lib && i < 2; i++) {
+        unsigned char *at = dlsym(lib, from[i]);
+        void *target = dlsym(lib, to[i]);
+        const Elf64_Sym *sym;
+        Dl_info info;
+        if (!at || !target || !dladdr1(at, &info, (void **)&sym, RTLD_DL_SYMENT) ||
+            !sym || !room(sym))
+            break;
+        uintptr_t lo = (uintptr_t)at, hi = lo + JUMP;
+        if (!unlock_code(&lo, &hi))
+            break;
+        write_jump(at, (uint64_t)(uintptr_t)target);
+        lock_code(lo, hi);
+    }
+    if (lib)
+        dlclose(lib);
+}
+
+/* -- nvJitLink -- */
+
+/* Ours in place of the one at the path; NULL: that is no nvJitLink, or there is none of
+ * its version. */
+static void *
+open_nvjitlink(const char *path, int flags)
+{
+    static const char stem[] = "libnvJitLink.so.";
+    char real[PATH_MAX], name[64];
+    const char *file = strrchr(path, '/') + 1;
+    if (strncmp(file, stem, sizeof stem - 2) != 0 || !realpath(path, real))
+        return NULL;
+    file = strrchr(real, '/') + 1;
+    if (strncmp(file, stem, sizeof stem - 1) != 0)
+        return NULL;
+    snprintf(name, sizeof name, "%s%d", stem, atoi(file + sizeof stem - 1));
+    void *lib = open_beside(name, flags);
+    void (*told)(const char *);
+    *(void **)&told = lib ? dlsym(lib, "allot_nvjitlink_real") : NULL;
+    if (told)
+        told(real);
+    return lib;
 }
 
 /* -- what is loaded -- */
@@ -223,6 +311,10 @@ look_at(const char *path, uintptr_t base, bool started)
     const char *file = strrchr(path, '/') + 1;
     if (!strncmp(file, "libcudart.so", 12)) /* a shared runtime: ours, mostly */
         return;
+    if (!strncmp(file, "libnvrtc.", 9)) {
+        nvrtc_gives_ptx(path);
+        return;
+    }
     if (open_program(&p, path, base) && has(&p, "__cudaRegisterFatBinary") &&
         has(&p, "cudaLaunchKernel")) {
         replace(&p, open_runtime(&p, path), path);
@@ -300,10 +392,17 @@ dlopen(const char *name, int flags)
     static void *(*next)(const char *, int);
     if (!next)
         *(void **)&next = dlsym(RTLD_NEXT, "dlopen");
-    if (!name || !strchr(name, '/'))
-        return next(name, flags);
-    void *handle = next(name, flags);
+    void *handle = NULL;
+    if (name && strchr(name, '/')) {
+        handle = open_nvjitlink(name, flags);
+        if (!handle)
+            handle = next_dlopen(name, flags);
+    } else if (name && !strncmp(name, "libnvrtc.", 9)) {
+        handle = next_dlopen(name, flags);
+    }
     if (handle)
         look_at_new();
-    return handle;
+    if (handle || (name && strchr(name, '/')))
+        return handle;
+    return next(name, flags);
 }

@@ -38,13 +38,15 @@ access(const struct ptx_inst *in, bool store)
                       : "a scope goes with .relaxed, .acquire and .release";
     if (strong && !is_global(space) && !is_shared(space))
         return "only global and shared memory is accessed in an order";
-    if (HAS(MMIO) &&
-        (!IS(SEM, RELAXED) || !IS(SCOPE, SYS) || !is_global(space) || HAS(CACHE) ||
-         HAS(NC) || evict || HAS(PREFETCH) || HAS(L2HINT) || HAS(VEC)))
-        return ".mmio goes with .relaxed.sys and nothing else";
+    if (HAS(MMIO) && (!strong || !IS(SCOPE, SYS) || !is_global(space) || HAS(CACHE) ||
+                      HAS(NC) || evict || HAS(PREFETCH) || HAS(L2HINT) || HAS(VEC)))
+        return store ? ".mmio goes with .relaxed.sys or .release.sys and nothing else"
+                     : ".mmio goes with .relaxed.sys or .acquire.sys and nothing else";
     if (IS(SEM, VOLATILE) &&
-        (evict || HAS(L2HINT) || !(is_global(space) || is_shared(space))))
-        return ".volatile is for global and shared memory, without hints to the caches";
+        (evict || HAS(L2HINT) ||
+         !(is_global(space) || is_shared(space) || space == PTX_SPACE_SS_LOCAL)))
+        return ".volatile is for global, shared and local memory, without hints to the "
+               "caches";
     if (HAS(CACHE) && (strong || IS(SEM, VOLATILE) || evict))
         return "a cache operator goes with weak accesses without eviction priority";
     if (store ? IS(CACHE, CA) || IS(CACHE, LU) || IS(CACHE, CV)

@@ -957,5 +957,6 @@ const struct decode_row decode_control[] = {
     {"fence", dec_fence}, {"nanosleep", dec_nop},     {"call", dec_call},
     {"discard", dec_nop}, {"applypriority", dec_nop}, {"relssp", dec_relssp},
     {"pmevent", dec_nop}, {"prefetch", dec_nop},      {"prefetchu", dec_nop},
+    {"griddepcontrol", dec_nop},
     {NULL, NULL},
 };

@@ -78,7 +78,7 @@ static const struct {
     M(PREC_FULL, FP_FULL << 5),
     M(NAN__NAN, LM_NAN),
     M(XORSIGN_XORSIGN, LM_XORSIGN),
-    M(ABS_ABS, 0),
+    M(ABS_ABS, LM_ABS),
     M(CC_CC, LM_CC),
     M(SHIFT_WRAP, LM_WRAP),
     M(SHIFT_CLAMP, 0),
@@ -245,6 +245,7 @@ valid(const struct ptx_inst *in)
     case PTX_OP_MUL24:
     case PTX_OP_MADCC:
     case PTX_OP_MADC:
+    case PTX_OP_CLMAD:
     case PTX_OP_DP2A:
         return HAS(PART);
     case PTX_OP_MULW:

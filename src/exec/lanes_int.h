@@ -22,6 +22,7 @@ enum {
     LM_RELU = 0x4000,
     LM_SATF = 0x8000,
     LM_RNA = 1 << 22,
+    LM_ABS = 1 << 23,
     LM_CMP = 0xf << 16,   /* LC_...: which of less, equal, greater, unordered hold */
     LM_BOOL = 0x3 << 20,  /* 0 none, 1 and, 2 or, 3 xor */
     LM_PRMT = 0x7 << 24,  /* 0 none, then as in modifiers.def */

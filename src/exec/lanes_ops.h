@@ -5,7 +5,8 @@
  * wide A B C         sources as T; A2 B2 C2: as T2; CW: the third as TW RAWA RAWB     the
  * first two without the flush BU CU DU      second, third, fourth source as uint32_t W
  * bits of T modifiers     RND FTZ SAT HI PREC NANS XORSIGN WRAP RIGHT SHIFTAMT PMODE
- * TESTP CMP and the helpers below and in fp.h. Floating-point sources are flushed if .ftz
+ * TESTP CMP; MAGNITUDE(x) is |x| if .abs is given
+ * and the helpers below and in fp.h. Floating-point sources are flushed if .ftz
  * is given. shape         result EACH          T; no modifiers MIXED         the same
  * with sources of other widths MODS, SATF    T; modifiers looked at in each lane (SATF:
  * .sat rare, the rest fast) PARTS         T; .lo and .hi WIDE          TW GIVES32 .b32
@@ -236,6 +237,16 @@ static inline uint32_t
 bits_clz64(uint64_t v)
 {
     return v ? (uint32_t)__builtin_clzll(v) : 64;
+}
+
+/* Half of the product of polynomials over GF(2), bit i the coefficient of x^i. */
+static inline uint64_t
+bits_clmul(uint64_t a, uint64_t b, bool hi)
+{
+    unsigned __int128 sum = 0;
+    for (unsigned i = 0; i < 64; i++)
+        sum ^= b >> i & 1 ? (unsigned __int128)a << i : 0;
+    return (uint64_t)(hi ? sum >> 64 : sum);
 }
 
 static inline uint32_t

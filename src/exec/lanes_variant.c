@@ -103,6 +103,7 @@ enum {
 #define PREC ((M & LM_PREC) >> 5)
 #define NANS ((M & LM_NAN) != 0)
 #define XORSIGN ((M & LM_XORSIGN) != 0)
+#define MAGNITUDE(x) ((M & LM_ABS) ? fp_abs(x) : (x))
 #define WRAP ((M & LM_WRAP) != 0)
 #define RIGHT ((M & LM_RIGHT) != 0)
 #define SHIFTAMT ((M & LM_SHIFTAMT) != 0)

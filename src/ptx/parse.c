@@ -46,6 +46,10 @@ skip_module_item(struct parser *p)
 
 /* -- the module -- */
 
+/* The newest version of which compiled programs and single instructions were compared
+ * with ptxas. Later ones are read too: what they add is refused where it stands. */
+enum { TESTED_MAJOR = 9, TESTED_MINOR = 5 };
+
 static bool
 parse_version(struct parser *p)
 {
@@ -61,10 +65,15 @@ parse_version(struct parser *p)
     next(p);
     if (m->version_major)
         err(p, where, "a second .version");
-    if (major * 100 + minor < 104 || major * 100 + minor > 900) {
+    if (major * 100 + minor < 104) {
         struct diag *d =
             err(p, where, "PTX ISA version %u.%u is not supported", major, minor);
-        hint(p, d, "versions 1.4 to 9.0 are");
+        hint(p, d, "versions from 1.4 on are");
+    } else if (major > TESTED_MAJOR || (major == TESTED_MAJOR && minor > TESTED_MINOR)) {
+        struct diag *d =
+            warn(p, where, "PTX ISA version %u.%u is newer than %u.%u, the newest tested",
+                 major, minor, TESTED_MAJOR, TESTED_MINOR);
+        hint(p, d, "what is not known is refused, by name and line");
     }
     m->version_major = (uint16_t)(major ? major : 1);
     m->version_minor = (uint16_t)minor;

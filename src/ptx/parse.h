@@ -6,7 +6,8 @@
 
 /* Parses len bytes of PTX (any bytes; a NUL ends the text). `file` is the name for
  * messages. Reports every error it finds to `diag`. Returns a module the caller frees
- * with ptx_module_free, or NULL if there was an error. Accepts PTX ISA 1.4 to 9.0. */
+ * with ptx_module_free, or NULL if there was an error. Accepts PTX ISA 1.4
+ * and later, with a warning where the version is newer than any tested. */
 struct ptx_module *ptx_parse(const char *file, const char *text, size_t len,
                              struct diag_sink *diag);
 

@@ -549,3 +549,17 @@ parse_form(struct parser *p)
     strbuf_free(&b);
     return f;
 }
+
+const struct row *
+longer_row(const struct form *f)
+{
+    ptx_groups have = 0;
+    for (unsigned g = 0; g < PTX_NMODGROUPS; g++)
+        have |= f->proto.mod[g] ? (ptx_groups)1 << g : 0;
+    for (int i = f->row->next; i >= 0; i = rows[i].next)
+        if (rows[i].nslots > f->row->nslots && rows[i].ntypes == f->row->ntypes &&
+            !memcmp(rows[i].types, f->row->types, sizeof rows[i].types) &&
+            !(have & ~rows[i].info->groups) && !(rows[i].required & ~have))
+            return &rows[i];
+    return NULL;
+}

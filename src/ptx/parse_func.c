@@ -305,7 +305,7 @@ static bool
 parse_body_directive(struct parser *p)
 {
     struct place where = here(p);
-    if (at_word(p, T_DOT, ".loc"))
+    if (at_word(p, T_DOT, ".loc") || at_word(p, T_DOT, ".loc_intermediate"))
         return parse_loc(p);
     if (at_word(p, T_DOT, ".pragma")) {
         const char *text = to_semicolon(p);

@@ -281,6 +281,13 @@ parse_inst(struct parser *p)
         size_t before = p->errors;
         if (!at(p, ';') && !at(p, '}') && !at(p, T_EOF)) {
             do {
+                const struct row *longer = n == r->nslots ? longer_row(form) : NULL;
+                if (longer) {
+                    while (in.nops < longer->nslots)
+                        ops[in.nops++] = ptx_blank(PTX_OPD_NONE);
+                    in.op = (uint16_t)(longer->info - ptx_ops);
+                    r = longer;
+                }
                 if (n > r->nslots || n == MAX_SLOTS) {
                     err(p, here(p), "too many operands for '%s'", r->info->mnemonic);
                     return false;

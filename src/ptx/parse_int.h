@@ -166,7 +166,9 @@ bool need_semicolon(struct parser *p);
 /* -- messages -- */
 struct diag *err(struct parser *p, struct place at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same at the current token, naming it: "expected WHAT, found ';'". Returns false. */
+struct diag *warn(struct parser *p, struct place at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* An error at the current token, naming it: "expected WHAT, found ';'". Returns false. */
 bool expected(struct parser *p, const char *what);
 void hint(struct parser *p, struct diag *d, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -245,6 +247,9 @@ bool parse_function(struct parser *p, unsigned linkage);
 /* The form at the current token (a T_ID in statement position), or NULL with a message.
  * The current token is then the first one behind the suffixes. */
 const struct form *parse_form(struct parser *p);
+/* The row for the same spelling with more operands (min.f32 of three sources), or NULL.
+ */
+const struct row *longer_row(const struct form *f);
 bool known_mnemonic(const char *s, size_t n);
 bool parse_inst(struct parser *p);
 

@@ -39,17 +39,35 @@ next(struct parser *p)
     }
 }
 
+static struct diag *
+message(struct parser *p, enum diag_level level, struct place where, const char *fmt,
+        va_list ap)
+{
+    char own[512];
+    vsnprintf(own, sizeof own, fmt, ap);
+    struct diag_loc loc = {p->m->file, p->m->text, where.line, where.col, where.n};
+    return diag_add(p->diag, level, &loc, "%s", own);
+}
+
 struct diag *
 err(struct parser *p, struct place where, const char *fmt, ...)
 {
-    char own[512];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(own, sizeof own, fmt, ap);
+    struct diag *d = message(p, DIAG_ERROR, where, fmt, ap);
     va_end(ap);
-    struct diag_loc loc = {p->m->file, p->m->text, where.line, where.col, where.n};
     p->errors++;
-    return diag_add(p->diag, DIAG_ERROR, &loc, "%s", own);
+    return d;
+}
+
+struct diag *
+warn(struct parser *p, struct place where, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    struct diag *d = message(p, DIAG_WARNING, where, fmt, ap);
+    va_end(ap);
+    return d;
 }
 
 void

@@ -719,8 +719,9 @@ faults(void)
     OK(cuCtxCreate_v2(&context, 0, device));
     OK(cuMemAlloc_v2(&p, 4));
     /* a kernel that cannot run: its launch tells, and everything behind it */
-    OK(cuModuleLoadData(&later,
-                        HEAD ".visible .entry k() { griddepcontrol.wait; ret; }\n"));
+    OK(cuModuleLoadData(
+        &later,
+        HEAD ".visible .entry k() { setmaxnreg.inc.sync.aligned.u32 40; ret; }\n"));
     OK(cuModuleGetFunction(&f, later, "k"));
     IS(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), INVALID_PTX);
     IS(cuCtxSynchronize(), INVALID_PTX);

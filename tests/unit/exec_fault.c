@@ -562,7 +562,6 @@ later_instructions_are_refused(void **state)
         {"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64;",
          "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"},
         {"setmaxnreg.inc.sync.aligned.u32 40;", "setmaxnreg.inc.sync.aligned.u32"},
-        {"griddepcontrol.wait;", "griddepcontrol.wait"},
         {"mapa.shared::cluster.u32 %r1, %r2, 1;", "mapa.shared::cluster.u32"},
         {"getctarank.u64 %r1, %rd1;", "getctarank.u64"},
         {"barrier.cluster.arrive.aligned;", "barrier.cluster.arrive.aligned"},

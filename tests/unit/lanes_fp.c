@@ -695,6 +695,62 @@ test_min_max_class(void **state)
         }
 }
 
+/* Three sources (sm_100): the text's semantics, step by step, over all triples. */
+static uint32_t
+two_inputs(uint32_t x, uint32_t y, bool max, bool nan)
+{
+    if (is_nan(x, false) || is_nan(y, false))
+        return nan || (is_nan(x, false) && is_nan(y, false)) ? NAN32
+               : is_nan(x, false)                            ? y
+                                                             : x;
+    return (key(x, false, true) < key(y, false, true)) != max ? x : y;
+}
+
+static void
+test_three_sources(void **state)
+{
+    (void)state;
+    enum { N = UTIL_COUNT(util_float32) };
+    for (int form = 0; form < 16; form++) {
+        bool max = form & 1, nan = form & 2, abs = form & 4, ftz = form & 8;
+        char text[64];
+        struct ptx_inst in;
+        uint32_t aux;
+        snprintf(text, sizeof text, "%s%s%s.f32", max ? "max" : "min", ftz ? ".ftz" : "",
+                 nan ? ".NaN" : "");
+        assert_true(util_inst(&in, text));
+        uint8_t mods[PTX_NMODGROUPS];
+        memcpy(mods, in.mod, sizeof mods);
+        mods[PTX_MG_ABS] = abs ? PTX_ABS_ABS : 0;
+        in.mod = mods;
+        in.op = max ? PTX_OP_MAXF3 : PTX_OP_MINF3;
+        lane_fn *fn = lane_select(&in, &aux);
+        assert_non_null(fn);
+        for (uint64_t j = 0; j < (uint64_t)N * N * N; j += LANES) {
+            union util_row s[3], d = {0};
+            for (unsigned i = 0; i < LANES; i++) {
+                uint64_t k = j + i;
+                for (int c = 0; c < 3; c++, k /= N)
+                    s[c].w[i] = (uint32_t)util_float32[k % N];
+            }
+            fn((void *const[]){&d, NULL},
+               (const void *const[]){&s[0], &s[1], &s[2], &s[2]}, UINT32_MAX, aux);
+            for (unsigned i = 0; i < LANES; i++) {
+                uint32_t v[3];
+                for (int c = 0; c < 3; c++) {
+                    v[c] = ftz ? (uint32_t)flush32(s[c].w[i]) : s[c].w[i];
+                    v[c] &= abs ? 0x7fffffff : UINT32_MAX;
+                }
+                uint32_t want =
+                    two_inputs(two_inputs(v[0], v[1], max, nan), v[2], max, nan);
+                if (d.w[i] != want)
+                    fail_msg("%s abs %d of %08x %08x %08x: %08x, not %08x", text, abs,
+                             s[0].w[i], s[1].w[i], s[2].w[i], d.w[i], want);
+            }
+        }
+    }
+}
+
 int
 main(void)
 {
@@ -703,6 +759,7 @@ main(void)
         cmocka_unit_test(test_error_bounds),   cmocka_unit_test(test_quotient_bounds),
         cmocka_unit_test(test_special_values), cmocka_unit_test(test_huge_angles),
         cmocka_unit_test(test_comparisons),    cmocka_unit_test(test_min_max_class),
+        cmocka_unit_test(test_three_sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,6 +135,26 @@ REF(r_mad24hisat)
     GIVE(clamp32(sign_extend((uint64_t)(part24(x, x->a) * part24(x, x->b) >> 16), 32) +
                  x->c));
 }
+/* Long multiplication with exclusive or for addition, one coefficient of the result at a
+ * time. */
+static uint64_t
+clmul_half(struct args *x, int from)
+{
+    uint64_t v = 0;
+    for (int i = from; i < from + 64; i++)
+        for (int j = 0; j < 64; j++)
+            if (i - j >= 0 && i - j < 64)
+                v ^= (uint64_t)(bit(x->a, j) & bit(x->b, i - j)) << (i - from);
+    return v;
+}
+REF(r_clmadlo)
+{
+    GIVE((wide)(clmul_half(x, 0) ^ (uint64_t)x->c));
+}
+REF(r_clmadhi)
+{
+    GIVE((wide)(clmul_half(x, 64) ^ (uint64_t)x->c));
+}
 REF(r_sad)
 {
     GIVE(x->c + (x->a < x->b ? x->b - x->a : x->a - x->b));
@@ -568,6 +588,8 @@ static const struct test_case cases[] = {
     {"mad24.hi.%", "u32 s32", "ttt", "t", r_mad24hi},
     {"mad24.hi.sat.%", "s32", "ttt", "t", r_mad24hisat},
     {"sad.%", INTS, "ttt", "t", r_sad},
+    {"clmad.lo.%", "u64 s64", "ttt", "t", r_clmadlo},
+    {"clmad.hi.%", "u64 s64", "ttt", "t", r_clmadhi},
     {"div.%", INTS, "tt", "t", r_div},
     {"rem.%", INTS, "tt", "t", r_rem},
     {"abs.%", "s16 s32 s64", "t", "t", r_abs},
@@ -820,6 +842,15 @@ test_by_hand(void **state)
          {4, 4, 4, 4, 4}},
         {"dp4a.u32.u32", 0x01020304, 0x01010101, 5, 0, 15, {4, 4, 4, 4, 4}},
         {"sad.u32", 3, 10, 100, 0, 107, {4, 4, 4, 4, 4}},
+        /* (x+1)(x+1) = x^2+1; x^63 x^63 = x^126 */
+        {"clmad.lo.u64", 3, 3, 0, 0, 5, {8, 8, 8, 8, 8}},
+        {"clmad.hi.u64",
+         (uint64_t)1 << 63,
+         (uint64_t)1 << 63,
+         1,
+         0,
+         ((uint64_t)1 << 62) + 1,
+         {8, 8, 8, 8, 8}},
     };
     (void)state;
     for (size_t k = 0; k < UTIL_COUNT(t); k++) {

@@ -435,31 +435,57 @@ spell_template(struct strbuf *b, const char *s)
 static struct {
     const char *pattern;
     bool lenient; /* taken by us and not by ptxas; else the other way round */
+    unsigned from,
+        until; /* versions of ptxas for which it is one (see isa); 0: no limit */
     bool used;
 } exceptions[] = {
     /* Taken by ptxas, though the ISA does not have it: what it means is open. */
-    {"^fma\\.(rz|rm|rp)(\\.relu)?\\.bf16", false, false},
-    {"^vset[24]?\\..*\\.(lo|ls|hi|hs)", false, false},
-    {"^testp\\.f(32|64) ", false, false},
+    {"^fma\\.(rz|rm|rp)(\\.relu)?\\.bf16", false, 0, 0, false},
+    {"^vset[24]?\\..*\\.(lo|ls|hi|hs)", false, 0, 0, false},
+    {"^testp\\.f(32|64) ", false, 0, 0, false},
     {"^wmma\\.mma.*\\.(m16n16k(8|16)|m32n8k16|m8n32k16)\\.(f64|s32)\\.(f64|s4|u4)\\.",
-     false, false},
-    {"^wmma\\.mma.*\\.m8n8k4\\.s32\\.[su]4\\.", false, false},
-    {"^mma\\.sync\\.aligned\\.m16n8k16\\.row\\.col\\.f32\\.tf32", false, false},
-    {"^tex\\.base\\.2d\\.v4\\.f32\\.f32 .*\\], %f7", false, false},
-    {"^suld\\.b\\.[12]d\\.b64\\.zero \\{", false, false},
-    {"^(ld|st)\\..*v8\\.[bus](8|16) ", false, false},
+     false, 0, 0, false},
+    {"^wmma\\.mma.*\\.m8n8k4\\.s32\\.[su]4\\.", false, 0, 901, false},
+    {"^mma\\.sync\\.aligned\\.m16n8k16\\.row\\.col\\.f32\\.tf32", false, 0, 0, false},
+    {"^tex\\.base\\.2d\\.v4\\.f32\\.f32 .*\\], %f7", false, 0, 0, false},
+    {"^suld\\.b\\.[12]d\\.b64\\.zero \\{", false, 0, 0, false},
+    {"^(ld|st)\\..*v8\\.[bus](8|16) ", false, 0, 0, false},
     /* A parameter of a call is named, not addressed by a register. */
-    {"^(ld|st)\\..*param::func", false, false},
+    {"^(ld|st)\\..*param::func", false, 0, 901, false},
+    {"^ld\\..*param::func", true, 901, 0, false},
     /* Of targets or versions of PTX that ptxas no longer knows. */
-    {"^mad\\.(ftz\\.)?(sat\\.)?f(32|64)", true, false},
-    {"^(vote|shfl)\\.(all|any|uni|ballot|up|down|bfly|idx)\\.", true, false},
-    {"^wmma\\.mma\\..*\\.f(16|32)\\.f(16|32)\\.satfinite", true, false},
-    {"^sust\\.p\\..*\\.(u32|s32|f32)\\.", true, false},
+    {"^mad\\.(ftz\\.)?(sat\\.)?f(32|64)", true, 0, 0, false},
+    {"^(vote|shfl)\\.(all|any|uni|ballot|up|down|bfly|idx)\\.", true, 0, 0, false},
+    {"^wmma\\.mma\\..*\\.f(16|32)\\.f(16|32)\\.satfinite", true, 0, 0, false},
+    {"^sust\\.p\\..*\\.(u32|s32|f32)\\.", true, 0, 0, false},
     /* Halves in registers of 32 bits. */
-    {"^tex\\..*\\.f16\\.", true, false},
+    {"^tex\\..*\\.f16\\.", true, 0, 0, false},
+    /* Newer than this ptxas. */
+    {"^(ld|st)\\.volatile\\.local", true, 0, 901, false},
+    {"^clmad\\.", true, 0, 903, false},
+    {"^(ld\\.mmio\\.acquire|st\\.mmio\\.release)\\.", true, 0, 903, false},
 };
 
 /* -- who takes it -- */
+
+/* Newest version of PTX that ptxas reads, 9.1 as 901: CUDA 13.N has 9.N. */
+static unsigned isa = 900;
+
+static void
+find_isa(const char *ptxas)
+{
+    char cmd[256], line[256];
+    unsigned minor;
+    snprintf(cmd, sizeof cmd, "%s --version", ptxas);
+    FILE *p = popen(cmd, "r");
+    assert_non_null(p);
+    while (fgets(line, sizeof line, p)) {
+        const char *at = strstr(line, "release 13.");
+        if (at && sscanf(at + 11, "%u", &minor) == 1)
+            isa = 900 + minor;
+    }
+    pclose(p);
+}
 
 static const char before[] =
     ".address_size 64\n.func f() { ret; }\n.entry k(.param .align 16 .b8 par[64])\n{\n"
@@ -519,6 +545,13 @@ ours(const char *text, bool literals)
     return ok;
 }
 
+static bool
+applies(size_t k)
+{
+    return isa >= exceptions[k].from &&
+           (!exceptions[k].until || isa < exceptions[k].until);
+}
+
 /* bad[i]: line i of the list is refused for the target, for lines from (incl.) to
  * (excl.). All in one file: ptxas names every line. One line that is wrong for sure keeps
  * it from compiling the rest. Where it crashes, the file is halved until the one line is
@@ -531,7 +564,7 @@ theirs(const char *ptxas, const char *target, bool *bad, size_t from, size_t to)
     snprintf(path, sizeof path, "%s/a.ptx", dir);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
-    fprintf(f, ".version 9.0\n.target %s\n%s", target, before);
+    fprintf(f, ".version %u.%u\n.target %s\n%s", isa / 100, isa % 100, target, before);
     size_t lines = 2; /* so far */
     for (const char *s = before; *s; s++)
         lines += *s == '\n';
@@ -645,6 +678,7 @@ main(int argc, char **argv)
         SKIP_PART("ptxas");
         return skip_status(0);
     }
+    find_isa(ptxas);
     for (unsigned op = 0; op < PTX_NOPS; op++)
         if (!left_out(op))
             spell_row(op, &rng);
@@ -673,7 +707,7 @@ main(int argc, char **argv)
         s->ours = ours(s->text, false);
         bool missing = s->old && !s->ours, lenient = !s->later && s->ours, excuse = false;
         for (size_t k = 0; k < UTIL_COUNT(exceptions) && (missing || lenient); k++)
-            if (exceptions[k].lenient == lenient &&
+            if (exceptions[k].lenient == lenient && applies(k) &&
                 !regexec(&known[k], s->text, 0, NULL, 0))
                 excuse = exceptions[k].used = true;
         excused += excuse;
@@ -684,7 +718,7 @@ main(int argc, char **argv)
                s->text);
     }
     for (size_t k = 0; k < UTIL_COUNT(exceptions); k++) {
-        if (!exceptions[k].used) {
+        if (!exceptions[k].used && applies(k)) {
             printf("no longer an exception: %s\n", exceptions[k].pattern);
             wrong++;
         }
