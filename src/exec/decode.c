@@ -115,7 +115,12 @@ decode_inst(struct decoder *d)
         return decode_mov128(d);
     if (!d->fn[in->op])
         d->fn[in->op] = find_decoder(info->mnemonic);
-    return d->fn[in->op](d);
+    if (!d->fn[in->op](d))
+        return false;
+    st->orders = st->is_fence || in->mod[PTX_MG_MMIO] || info->flags & PTX_ATOMIC ||
+                 !strcmp(info->mnemonic, "mbarrier") || !strcmp(info->mnemonic, "cp") ||
+                 (in->mod[PTX_MG_SEM] && in->mod[PTX_MG_SEM] != PTX_SEM_WEAK);
+    return true;
 }
 
 /* pc at which the paths of a branch meet again. */

@@ -9,11 +9,11 @@
 #include <string.h>
 
 enum {
-    STACK_MIN = 68,      /* leaves are disjoint (<= 32), joins nested (<= 32) */
-    QUANTUM = 2048,      /* instructions a warp runs before the next one has its turn */
-    ASK_EVERY = 1 << 16, /* instructions between two calls of keep_going, */
-    ASK_BLOCKS = 1 << 8, /* and blocks */
-    TURN = 1 << 22,      /* instructions of a block before others are begun */
+    STACK_MIN = 68,          /* leaves are disjoint (<= 32), joins nested (<= 32) */
+    QUANTUM_MOST = 2048,     /* of a warp, where exec_grid.quantum sets no limit */
+    ASK_EVERY = 1 << 16,     /* instructions between two calls of keep_going, */
+    ASK_BLOCKS = 1 << 8,     /* and blocks */
+    TURN = 1 << 22,          /* instructions of a block before others are begun */
     TURN_TOGETHER = 1 << 15, /* of one of several that wait for each other */
     MAX_RUNNING = 1 << 14,   /* blocks at once */
 };
@@ -345,41 +345,71 @@ tally(struct exec_grid *g, struct exec_cta *c)
     c->n_warp_inst = c->n_thread_inst = 0;
 }
 
-/* Lets the block run until it ends, or for about `turn` instructions. */
+/* Runs a warp for at most n instructions. */
+static enum exec_result
+run_warp(struct exec_warp *w, struct exec_step *s, uint64_t n)
+{
+    enum exec_result r;
+    do
+        r = exec_step(w, s);
+    while (r == EXEC_OK && w->state == EXEC_READY && --n);
+    return r;
+}
+
+/* The same with all that may be looked at on the way. */
+static enum exec_result
+run_warp_seen(struct exec_warp *w, struct exec_step *s, uint64_t n,
+              struct race_watch *watch)
+{
+    const struct exec_prog *p = w->cta->grid->prog;
+    enum exec_result r = EXEC_OK;
+    do {
+        if (p->check && (r = exec_check_access(w)) != EXEC_OK)
+            break;
+        if ((r = exec_step(w, s)) != EXEC_OK)
+            break;
+        if (watch)
+            race_watch_step(watch, w, s);
+    } while (w->state == EXEC_READY && --n);
+    return r;
+}
+
+/* Lets the block run until it ends, or for about `turn` instructions. watch: NULL, or it
+ * is the block's. */
 static enum exec_result
 run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t done,
-        uint64_t turn)
+        uint64_t turn, struct race_watch *watch)
 {
     uint64_t until = g->n_warp_inst + turn;
+    uint64_t quantum = g->quantum ? g->quantum : QUANTUM_MOST;
+    bool seen = g->prog->check || watch;
     while (c->live_warps && g->n_warp_inst < until) {
         bool moved = false;
+        if (g->n_warp_inst >= g->ask_at && !go_on(g, done))
+            return EXEC_FAULT;
         for (uint32_t i = 0; i < c->nwarps; i++) {
             struct exec_warp *w = &c->warp[i];
             if (w->state != EXEC_READY)
                 continue;
             moved = true;
-            if (g->n_warp_inst >= g->ask_at && !go_on(g, done))
-                return EXEC_FAULT;
-            uint64_t n = QUANTUM;
+            uint64_t n = quantum;
             if (g->limit) {
-                if (g->n_warp_inst >= g->limit)
+                uint64_t so_far = g->n_warp_inst + c->n_warp_inst;
+                if (so_far >= g->limit) {
+                    tally(g, c);
                     return over_limit(g, c);
-                if (g->limit - g->n_warp_inst < n)
-                    n = g->limit - g->n_warp_inst;
+                }
+                if (g->limit - so_far < n)
+                    n = g->limit - so_far;
             }
-            enum exec_result r = EXEC_OK;
-            do {
-                if (g->prog->check && (r = exec_check_access(w)) != EXEC_OK)
-                    break;
-                if ((r = exec_step(w, s)) != EXEC_OK)
-                    break;
-            } while (w->state == EXEC_READY && --n);
-            tally(g, c);
+            enum exec_result r = seen ? run_warp_seen(w, s, n, watch) : run_warp(w, s, n);
             if (r != EXEC_OK) {
+                tally(g, c);
                 g->failure = c->failure;
                 return r;
             }
         }
+        tally(g, c);
         if (!moved)
             return stuck(g, c);
     }
@@ -400,6 +430,8 @@ exec_run_grid(struct exec_grid *g)
     uint64_t n = (uint64_t)g->grid.x * g->grid.y * g->grid.z, next = 0, done = 0;
     uint32_t want = 1, running = 0, cap = n < MAX_RUNNING ? (uint32_t)n : MAX_RUNNING;
     struct exec_cta **c = xcalloc(cap, sizeof *c);
+    struct race_watch *watch = NULL;
+    bool watching = races_begin(g);
     enum exec_result r = EXEC_OK;
     g->ask_at = 0;
     g->failure = ALLOT_OK;
@@ -415,11 +447,17 @@ exec_run_grid(struct exec_grid *g)
         }
         bool ended = false;
         for (uint32_t i = 0; i < running && r == EXEC_OK;) {
-            r = run_cta(g, c[i], &s, done, running > 1 ? TURN_TOGETHER : TURN);
+            if (watching && !race_watched(watch) && races_wanted(g, c[i]->id))
+                watch = race_watch_block(watch, c[i]);
+            bool watched = race_watched(watch) == c[i];
+            r = run_cta(g, c[i], &s, done, running > 1 ? TURN_TOGETHER : TURN,
+                        watched ? watch : NULL);
             if (r != EXEC_OK || c[i]->live_warps) {
                 i++;
                 continue;
             }
+            if (watched)
+                race_watch_end(watch, g);
             done++;
             ended = true;
             if (next < n) { /* its storage goes to the next block */
@@ -434,6 +472,10 @@ exec_run_grid(struct exec_grid *g)
         if (!ended)
             want = want < cap / 2 ? 2 * want : cap;
     }
+    race_watch_end(watch, g);
+    race_watch_free(watch);
+    if (g->races)
+        g->races->executed += g->n_warp_inst;
     for (uint32_t i = 0; i < cap; i++)
         exec_cta_free(c[i]);
     free(c);

@@ -44,6 +44,8 @@ struct exec_static {
                             * none, or registers are virtual */
     uint8_t space; /* enum ptx_space as written; NONE: generic or no memory instruction */
     bool is_load, is_store, is_atomic, is_barrier, is_exit, is_jump, is_fence;
+    bool orders;   /* synchronises memory: fence, atomic, mbarrier, cp.async, volatile and
+                    * stronger accesses */
     bool guarded;  /* src[0] is the guard predicate (operand collectors do not read it) */
     uint8_t cache; /* enum ptx_mod of group CACHE, 0: default */
     uint8_t copy, copy_n; /* enum exec_copy */
@@ -117,6 +119,24 @@ struct guard_reads {
     struct guard_read *v;
 };
 
+/* Two warps of a block that touched a word without a barrier between them, at least one
+ * of them in a store: exec_races.c. The first access and the second. */
+struct exec_race {
+    bool found;
+    uint32_t block;
+    uint8_t space; /* enum ptx_space: GLOBAL or SHARED */
+    uint64_t addr;
+    uint32_t pc[2], warp[2];
+    bool store[2];
+};
+
+/* Whether races are looked for, over the launches of a kernel. */
+struct exec_races {
+    bool all;                   /* in every block; else in a sample of them */
+    bool found;                 /* one was: no more are looked for */
+    uint64_t executed, watched; /* warp instructions so far */
+};
+
 struct exec_grid {
     const struct exec_prog *prog;
     struct dev_mem *mem;
@@ -148,6 +168,11 @@ struct exec_grid {
     enum allot_failure failure; /* kind of the fault that ended the grid */
     struct diag_sink *diag;     /* faults */
     struct guard_reads guard;   /* once its blocks are freed */
+    /* exec_run_grid: a warp runs so many instructions before the next one of its block has
+     * its turn; 0: until it waits. */
+    uint32_t quantum;
+    struct exec_races *races; /* NULL: none are looked for */
+    struct exec_race race;    /* the one of the lowest block */
 };
 
 /* Warns of the reads in guards, an instruction a warning, where `tell` says so; forgets
@@ -156,6 +181,12 @@ void exec_guard_warnings(struct exec_grid *g,
                          bool (*tell)(void *user, const char *kernel,
                                       const struct diag_loc *loc),
                          void *user);
+
+/* The same for a race between warps. */
+void exec_race_warning(struct exec_grid *g,
+                       bool (*tell)(void *user, const char *kernel,
+                                    const struct diag_loc *loc),
+                       void *user);
 
 static inline uint64_t
 exec_block_threads(const struct exec_grid *g)

@@ -221,6 +221,25 @@ struct matrix_places {
 enum exec_result exec_check_access(struct exec_warp *w);
 void exec_check_free(struct exec_check *k);
 
+/* -- races between the warps of a block (exec_races.c) -- */
+
+struct race_watch;
+/* Are blocks of this launch to be watched? Once at its start. */
+bool races_begin(const struct exec_grid *g);
+/* Is this one? */
+bool races_wanted(const struct exec_grid *g, uint32_t block);
+/* For one block at a time; NULL is made, and returned. */
+struct race_watch *race_watch_block(struct race_watch *r, const struct exec_cta *c);
+void race_watch_free(struct race_watch *r); /* NULL is allowed */
+/* The block being watched; NULL: none any more. */
+const struct exec_cta *race_watched(const struct race_watch *r);
+/* What exec_step has just done. */
+void race_watch_step(struct race_watch *r, const struct exec_warp *w,
+                     const struct exec_step *s);
+/* The block has ended, or its launch: what was found goes over to the grid, which counts
+ * the instructions watched. */
+void race_watch_end(struct race_watch *r, struct exec_grid *g);
+
 /* -- image -- */
 
 struct image_var { /* where a variable is (the module itself is shared and read only) */

@@ -382,7 +382,7 @@ kernel_of(struct loaded_module *lm, struct version *v, const char *name,
     usage_of(f, &u);
     struct loaded_kernel *k = vec_push(&v->kernels);
     uint32_t registers = u.registers ? u.registers : u.live_registers;
-    *k = (struct loaded_kernel){f, NULL, registers, u.scratchpad, 0};
+    *k = (struct loaded_kernel){f, NULL, registers, u.scratchpad, 0, {0}};
     usage_free(&u);
     return k;
 }
@@ -706,6 +706,15 @@ first_warning(void *user, const char *kernel, const struct diag_loc *loc)
     return true;
 }
 
+/* Where races of the kernel are looked for; NULL: nowhere. */
+static struct exec_races *
+races_of(const struct allot_device *dev, struct loaded_kernel *lk)
+{
+    const char *which = dev->machine->functional.races;
+    lk->races.all = !strcmp(which, "all");
+    return dev->gpu || !strcmp(which, "off") ? NULL : &lk->races;
+}
+
 struct allot_result *
 rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t *given,
           const char *parent, struct exec_orders *orders, struct diag_sink *diag)
@@ -742,6 +751,8 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                           .print = dev->options.print,
                           .print_user = dev->options.user,
                           .orders = orders,
+                          .quantum = dev->machine->functional.quantum,
+                          .races = races_of(dev, lk),
                           .diag = diag};
     uint64_t threads = exec_block_threads(&g);
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
@@ -755,6 +766,7 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
     bool ok = run(dev, &g, &k, r, diag);
     r->seconds = clock_seconds(CLOCK_MONOTONIC) - t0;
     exec_guard_warnings(&g, first_warning, dev);
+    exec_race_warning(&g, first_warning, dev);
     if (ok) {
         dev->failure = ALLOT_OK;
         r->kernel = xstrdup(l->kernel);

@@ -10,6 +10,7 @@ struct loaded_kernel {
     uint32_t registers;     /* of a thread */
     uint32_t scratchpad;    /* static, of a block */
     uint32_t launched;      /* the module's own: registers when last launched, 0: never */
+    struct exec_races races;
 };
 
 /* A kernel's code as passes (compiler.passes) left it for one threshold and one amount of
