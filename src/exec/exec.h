@@ -75,6 +75,8 @@ struct exec_prog {
     uint32_t param_bytes;     /* kernel parameter block */
     uint64_t code_address;    /* where the code lies, for the instruction cache */
     bool in_order;            /* no exec_log: see there */
+    bool in_turn;             /* its blocks run one after another: exec_blocks.c */
+    uint16_t reduction; /* integer operation of all reductions, 0: none or several */
     struct exec_check *check; /* NULL: accesses are not held against the analyses */
     struct exec_image *image; /* module image: constant bank, globals, symbol addresses */
     void *priv;
@@ -168,12 +170,25 @@ struct exec_grid {
     enum allot_failure failure; /* kind of the fault that ended the grid */
     struct diag_sink *diag;     /* faults */
     struct guard_reads guard;   /* once its blocks are freed */
-    /* exec_run_grid: a warp runs so many instructions before the next one of its block has
-     * its turn; 0: until it waits. */
+    /* exec_run_grid: a warp runs so many instructions before the next one of its block
+     * has its turn; 0: until it waits. */
     uint32_t quantum;
     struct exec_races *races; /* NULL: none are looked for */
     struct exec_race race;    /* the one of the lowest block */
+    uint64_t races_watched;   /* instructions in which they were looked for */
+    struct exec_team *team;   /* NULL: one host thread */
+    struct exec_apart *apart; /* with team */
 };
+
+/* -- host threads for exec_run_grid: same memory, counts and diagnostics -- */
+
+/* How the kernel's launches fared in several threads. */
+struct exec_apart {
+    uint64_t good, bad;
+};
+/* NULL: the host gives no threads or address space. */
+struct exec_team *exec_team_new(struct dev_mem *mem, unsigned threads);
+void exec_team_free(struct exec_team *t); /* NULL is allowed */
 
 /* Warns of the reads in guards, an instruction a warning, where `tell` says so; forgets
  * them. After the grid has run. */
@@ -338,6 +353,7 @@ bool exec_mbarrier_arrive(struct exec_cta *c, uint64_t addr, uint32_t count);
  * memory in other ways and take effect at once (cp.async, surfaces, 128-bit atomics,
  * printf, malloc). Texture reads see what has taken effect. */
 struct exec_log {
+    struct foot *foot; /* accesses are taken down here and do not wait; NULL: they wait */
     uint64_t now; /* what exec_step stamps entries with; must not decrease */
     uint8_t *v;
     uint32_t n, at, cap; /* bytes: filled, applied, there */

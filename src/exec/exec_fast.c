@@ -332,6 +332,18 @@ store_later(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                esize == 8 || in->dwide >> e & 1 ? 2 * ROW_BYTES : ROW_BYTES);
 }
 
+/* -- accesses that are taken down -- */
+
+static NOINLINE bool
+take_down(struct foot *t, uint32_t mask, const uint64_t *a, const struct facts *f,
+          unsigned bytes, enum foot_kind kind)
+{
+    if (mask == FULL_MASK && !f->gaps)
+        return foot_range(t, a[0], (uint64_t)bytes * LANES, kind);
+    return f->differ ? foot_lanes(t, mask, a, bytes, kind)
+                     : foot_range(t, a[0], bytes, kind);
+}
+
 /* -- */
 
 ALWAYS_INLINE enum exec_result
@@ -344,10 +356,15 @@ load_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     begin(s, in, space, bytes, mask, MEM_LOAD);
     if (!check(w, in, mask, space, bytes, a, &f))
         return mem_ld_any(w, in, mask, s); /* it may be that the address wraps */
-    if (space == PTX_SPACE_GLOBAL && w->cta->log)
-        load_later(w, in, mask, a, &f, esize, nvec);
-    else
-        load_rows(w, in, mask, host_base(w, space), a, f.differ, f.gaps, esize, nvec);
+    if (space == PTX_SPACE_GLOBAL && w->cta->log) {
+        if (!w->cta->log->foot) {
+            load_later(w, in, mask, a, &f, esize, nvec);
+            return EXEC_OK;
+        }
+        if (!take_down(w->cta->log->foot, mask, a, &f, bytes, FOOT_READ))
+            return EXEC_FAULT;
+    }
+    load_rows(w, in, mask, host_base(w, space), a, f.differ, f.gaps, esize, nvec);
     return EXEC_OK;
 }
 
@@ -362,8 +379,12 @@ store_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     if (!check(w, in, mask, space, bytes, a, &f))
         return mem_st_any(w, in, mask, s);
     if (space == PTX_SPACE_GLOBAL && w->cta->log) {
-        store_later(w, in, mask, a, &f, esize, nvec);
-        return EXEC_OK;
+        if (!w->cta->log->foot) {
+            store_later(w, in, mask, a, &f, esize, nvec);
+            return EXEC_OK;
+        }
+        if (!take_down(w->cta->log->foot, mask, a, &f, bytes, FOOT_WRITE))
+            return EXEC_FAULT;
     }
     uint8_t *host = host_base(w, space);
     if (nvec == 1 && mask == FULL_MASK && !f.gaps && esize >= 4) {

@@ -13,6 +13,7 @@
 #include "exec/fp.h"
 #include "exec/lanes_int.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Addresses of the lanes; inactive ones get the first active lane's. */
@@ -241,17 +242,68 @@ exec_log_apply(struct exec_log *l, uint64_t now)
     l->at = l->n = 0;
 }
 
-/* Lanes whose access waits: those on global memory, if the block has a log. */
-static uint32_t
-waiting(const struct exec_warp *w, const struct exec_access *x, uint32_t mask)
+/* -- reductions that commute (exec_blocks.c) -- */
+
+uint16_t
+mem_reduction(const struct exec_inst *in)
 {
-    uint32_t later = 0;
-    if (!w->cta->log)
+    unsigned kind = ptx_types[in->type].kind;
+    bool commutes = in->sub == AT_ADD || in->sub == AT_AND || in->sub == AT_OR ||
+                    in->sub == AT_XOR || in->sub == AT_MIN || in->sub == AT_MAX;
+    if (in->kind != MEM_ATOMIC || in->data[0] != REF_NONE || !commutes ||
+        (kind != PTX_K_BITS && kind != PTX_K_UINT && kind != PTX_K_SINT) ||
+        (in->esize != 4 && in->esize != 8))
         return 0;
+    return (uint16_t)(1 + in->sub + in->type * 16);
+}
+
+/* Is it made beside those of other host threads? */
+static bool
+reduces(const struct exec_warp *w, const struct exec_inst *in)
+{
+    return w->cta->log && w->cta->log->foot && in->kind == MEM_ATOMIC &&
+           mem_reduction(in) && mem_reduction(in) == w->cta->grid->prog->reduction;
+}
+
+static void
+reduce(const struct exec_inst *in, uint8_t *p, uint64_t b)
+{
+    if (in->esize == 4) {
+        _Atomic uint32_t *v = (_Atomic uint32_t *)(void *)p;
+        uint32_t old = atomic_load_explicit(v, memory_order_relaxed);
+        while (!atomic_compare_exchange_weak(
+            v, &old, (uint32_t)mem_atom_value(in, PTX_SPACE_GLOBAL, old, b, 0))) {
+        }
+        return;
+    }
+    _Atomic uint64_t *v = (_Atomic uint64_t *)(void *)p;
+    uint64_t old = atomic_load_explicit(v, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(
+        v, &old, mem_atom_value(in, PTX_SPACE_GLOBAL, old, b, 0))) {
+    }
+}
+
+/* Lanes whose access waits: those on global memory, if the block has a log. Where they
+ * are taken down instead, none does; false: they must not be made. */
+static bool
+waiting(const struct exec_warp *w, const struct exec_inst *in,
+        const struct exec_access *x, uint32_t mask, uint32_t *later)
+{
+    *later = 0;
+    if (!w->cta->log)
+        return true;
     FOR_BITS(i, mask)
     if (LANE_SPACE(x, i) == PTX_SPACE_GLOBAL)
-        later |= 1u << i;
-    return later;
+        *later |= 1u << i;
+    if (!w->cta->log->foot)
+        return true;
+    uint32_t now = *later;
+    *later = 0;
+    return foot_lanes(w->cta->log->foot, now, x->addr, x->bytes,
+                      in->kind == MEM_LOAD    ? FOOT_READ
+                      : in->kind == MEM_STORE ? FOOT_WRITE
+                      : reduces(w, in)        ? FOOT_REDUCE
+                                              : FOOT_READ | FOOT_WRITE);
 }
 
 static void
@@ -313,7 +365,9 @@ mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     s->has_access = true;
     if (!mem_allowed(w, in, mask, x) && !guard_lanes(w, in, mask, x, x->bytes, &zone))
         return mem_blame(w, in, mask, x, x->bytes);
-    uint32_t later = waiting(w, x, mask & ~zone);
+    uint32_t later;
+    if (!waiting(w, in, x, mask & ~zone, &later))
+        return EXEC_FAULT;
     if (later)
         log_add(w, in, later, wait_load, SHAPE_ALL, x->addr, 0);
     load_lanes(w, in, mask & ~zone & ~later, x, x->addr);
@@ -333,7 +387,9 @@ mem_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     s->has_access = true;
     if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
-    uint32_t later = waiting(w, x, mask);
+    uint32_t later;
+    if (!waiting(w, in, x, mask, &later))
+        return EXEC_FAULT;
     if (later) {
         uint64_t *v = log_add(w, in, later, wait_store, SHAPE_ALL, x->addr,
                               in->nvec * LANES * sizeof *v);
@@ -523,9 +579,14 @@ atomics(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         const struct exec_access *x, const uint64_t *a, const uint64_t *b,
         const uint64_t *c)
 {
+    bool beside = x && reduces(w, in);
     FOR_BITS(i, mask)
     {
         unsigned space = x ? LANE_SPACE(x, i) : PTX_SPACE_GLOBAL;
+        if (beside && space == PTX_SPACE_GLOBAL) {
+            reduce(in, host_base(w, space) + a[i], b[i]);
+            continue;
+        }
         uint64_t old = lane_read(w, space, a[i], (unsigned)i, in->esize);
         lane_write(w, space, a[i], (unsigned)i, in->esize,
                    mem_atom_value(in, space, old, b[i], c[i]));
@@ -556,7 +617,9 @@ h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
     uint64_t keep = in->esize == 8 ? ~(uint64_t)0 : ((uint64_t)1 << in->esize * 8) - 1;
-    uint32_t later = waiting(w, x, mask);
+    uint32_t later;
+    if (!waiting(w, in, x, mask, &later))
+        return EXEC_FAULT;
     uint64_t v[2 * LANES];
     FOR_BITS(i, mask)
     {

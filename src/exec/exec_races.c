@@ -95,11 +95,36 @@ race_watch_end(struct race_watch *r, struct exec_grid *g)
 {
     if (!r || !r->cta)
         return;
-    g->races->watched += r->watched;
+    g->races_watched += r->watched;
     if (r->race.found && (!g->race.found || r->race.block < g->race.block))
         g->race = r->race;
+    race_watch_drop(r);
+}
+
+void
+race_watch_drop(struct race_watch *r)
+{
+    if (!r)
+        return;
     r->cta = NULL;
     r->race.found = false;
+}
+
+void
+races_merge(struct exec_grid *g, const struct exec_grid *part)
+{
+    g->races_watched += part->races_watched;
+    if (part->race.found && (!g->race.found || part->race.block < g->race.block))
+        g->race = part->race;
+}
+
+void
+races_end(struct exec_grid *g)
+{
+    if (!g->races)
+        return;
+    g->races->executed += g->n_warp_inst;
+    g->races->watched += g->races_watched;
 }
 
 static struct word *

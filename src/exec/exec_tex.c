@@ -204,6 +204,9 @@ read_texel(struct exec_warp *w, const struct tex_image *im, const struct allot_s
     uint64_t addr = tex_address(im, (uint32_t)at[0], (uint32_t)at[1],
                                 im->layers ? layer : (uint32_t)at[2]);
     const uint8_t *p = dev_host(w->cta->grid->mem, addr);
+    const struct exec_log *l = w->cta->log;
+    if (l && l->foot)
+        foot_range(l->foot, addr, im->format.channels * im->format.bits / 8, FOOT_READ);
     for (unsigned k = 0; k < 4; k++)
         r.v[k] = k < im->format.channels ? channel(p + k * im->format.bits / 8,
                                                    &im->format, s->normalized_float)
