@@ -355,6 +355,66 @@ wait_store(const struct log_entry *e)
                    in->esize, v[k * LANES + (unsigned)i]);
 }
 
+/* d[i] = s[i] for the lanes of mask. */
+static void
+blend(uint32_t *d, const uint32_t *s, uint32_t mask)
+{
+    if (mask == FULL_MASK) {
+        memcpy(d, s, ROW_BYTES);
+        return;
+    }
+    for (int i = 0; i < LANES; i++)
+        d[i] = mask >> i & 1 ? s[i] : d[i];
+}
+
+/* Element e of whole words between its register and rows of words, of which one of 64
+ * bits takes two. False: it is not of the register's size. */
+static bool
+word_rows(struct exec_warp *w, const struct exec_inst *in, unsigned e, uint32_t mask,
+          uint8_t *words, bool load)
+{
+    bool wide = in->dwide >> e & 1;
+    if ((in->esize != 4 && in->esize != 8) || wide != (in->esize == 8) ||
+        in->dhalf >> e & 1)
+        return false;
+    if (in->data[e] == REF_NONE)
+        return load;
+    uint32_t *r = row(w, in->data[e]), *lo = (uint32_t *)(void *)words, *hi = lo + LANES;
+    if (!wide) {
+        blend(load ? r : lo, load ? lo : r, mask);
+        return true;
+    }
+    uint64_t *q = (uint64_t *)(void *)r;
+    FOR_BITS(i, mask)
+    if (load) {
+        q[i] = (uint64_t)hi[i] << 32 | lo[i];
+    } else {
+        lo[i] = (uint32_t)q[i];
+        hi[i] = (uint32_t)(q[i] >> 32);
+    }
+    return true;
+}
+
+/* An access of all lanes to one address of local memory, the usual case, is one to rows.
+ * False: it is none, or not all of it was made. */
+static bool
+local_rows(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+           const struct exec_access *x, bool load)
+{
+    uint64_t differ = 0, a = x->addr[0];
+    if (x->space != PTX_SPACE_LOCAL)
+        return false;
+    for (int i = 0; i < LANES; i++)
+        differ |= x->addr[i] ^ a;
+    if (differ || a % 4 || !mem_lane_ok(w, PTX_SPACE_LOCAL, a, x->bytes))
+        return false;
+    uint8_t *p = w->local + a / 4 * ROW_BYTES;
+    for (unsigned e = 0; e < in->nvec; e++, p += in->esize / 4 * ROW_BYTES)
+        if (!word_rows(w, in, e, mask, p, load))
+            return false;
+    return true;
+}
+
 enum exec_result
 mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
            struct exec_step *s)
@@ -363,6 +423,8 @@ mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     uint32_t zone = 0;
     mem_resolve(w, in, mask, x);
     s->has_access = true;
+    if (local_rows(w, in, mask, x, true))
+        return EXEC_OK;
     if (!mem_allowed(w, in, mask, x) && !guard_lanes(w, in, mask, x, x->bytes, &zone))
         return mem_blame(w, in, mask, x, x->bytes);
     uint32_t later;
@@ -385,6 +447,8 @@ mem_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     struct exec_access *x = &s->access;
     mem_resolve(w, in, mask, x);
     s->has_access = true;
+    if (local_rows(w, in, mask, x, false))
+        return EXEC_OK;
     if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
     uint32_t later;
@@ -440,7 +504,9 @@ h_ld_fparam(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 {
     for (unsigned e = 0; e < in->nvec; e++) {
         uint32_t at = (uint32_t)in->off + e * in->esize;
-        const uint8_t *p = row(w, in->base) + (size_t)(at / 4) * ROW_BYTES;
+        uint8_t *p = (uint8_t *)row(w, in->base) + (size_t)(at / 4) * ROW_BYTES;
+        if (word_rows(w, in, e, mask, p, true))
+            continue;
         uint64_t v[LANES];
         for (int i = 0; i < LANES; i++) {
             uint64_t x = ((const uint32_t *)p)[i];
@@ -462,6 +528,8 @@ h_st_fparam(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     for (unsigned e = 0; e < in->nvec; e++) {
         uint32_t at = (uint32_t)in->off + e * in->esize;
         uint8_t *p = (uint8_t *)row(w, in->base) + (size_t)(at / 4) * ROW_BYTES;
+        if (word_rows(w, in, e, mask, p, false))
+            continue;
         FOR_BITS(i, mask)
         {
             uint64_t v = mem_data_lane(w, in, e, (unsigned)i);
