@@ -225,14 +225,10 @@ pool_free(struct pool *p)
     free(p);
 }
 
-void
-pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
+/* One round; false: a thread did not come, or the caller had to sleep for its end. */
+static bool
+run_round(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
 {
-    if (p->alone) {
-        p->alone--;
-        f(user, 0);
-        return;
-    }
     p->f = f;
     p->user = user;
     atomic_store(&p->joined, 0);
@@ -241,10 +237,27 @@ pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
     bool good = call(p);
     f(user, 0);
     atomic_store(&p->open, 0);
-    bool ended = await_end(p);
+    good &= await_end(p);
     if (atomic_load(&p->joined) == p->workers)
         p->called = 0;
-    if (!ended || !good) {
+    return good;
+}
+
+void
+pool_run_long(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
+{
+    run_round(p, f, user);
+}
+
+void
+pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user)
+{
+    if (p->alone) {
+        p->alone--;
+        f(user, 0);
+        return;
+    }
+    if (!run_round(p, f, user)) {
         p->penalty = p->penalty ? 2 * p->penalty : ALONE_FIRST;
         p->penalty = p->penalty > ALONE_MOST ? ALONE_MOST : p->penalty;
         p->alone = p->penalty;

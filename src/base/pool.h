@@ -18,6 +18,9 @@ struct pool;
 struct pool *pool_new(unsigned threads);
 void pool_free(struct pool *p); /* NULL is allowed */
 void pool_run(struct pool *p, void (*f)(void *user, unsigned thread), void *user);
+/* The same for work of many milliseconds: threads are called whatever became of the last
+ * calls. pool_run lets the caller go on alone for some rounds where threads were late. */
+void pool_run_long(struct pool *p, void (*f)(void *user, unsigned thread), void *user);
 
 /* In f, between looks at what another thread is about to do; turn: of how many looks, or
  * so. */

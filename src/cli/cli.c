@@ -486,7 +486,7 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
         {"guard", 0, "BYTES",
          "reads so far outside an allocation give 0 and a warning, not a fault",
          &s->guard, NULL, NULL},
-        {"threads", 0, "N", "host threads for the cycle model (default 1); same figures",
+        {"threads", 0, "N", "host threads (default 1); same figures, memory and warnings",
          &s->threads, NULL, NULL},
         {"check-analyses", 0, NULL,
          "hold each scratchpad access against the compiler's analyses (functional only)",

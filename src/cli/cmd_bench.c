@@ -152,7 +152,7 @@ cmd_bench(int argc, char **argv)
     const struct cli_cmd cmd = {
         "bench", "[OPTIONS] [WORKLOAD... | --parse FILE...]",
         "Simulated warp instructions and cycles per second of host time, with timing and\n"
-        "functionally (on one thread); the best of --repeat runs. Default workloads: vecadd,\n"
+        "functionally; the best of --repeat runs. Default workloads: vecadd,\n"
         "bfs, matmul, hotspot, backprop, backprop_16 at their full sizes.\n"
         "With --parse: megabytes of PTX parsed per second of CPU time, per file ('-': stdin).",
         "  allot bench --tsv > speed.tsv\n"};
@@ -206,7 +206,7 @@ cmd_bench(int argc, char **argv)
             if (!ok)
                 break;
             double wps = (double)f.warp / f.seconds, cps = (double)f.cycles / f.seconds;
-            unsigned threads = functional || !checked.threads ? 1 : checked.threads;
+            unsigned threads = checked.threads ? checked.threads : 1;
             const char *mode = functional ? "functional" : "timing";
             if (tsv) {
                 printf("%s\t%s\t%u\t%s\t%llu\t%.6f\t%.0f\t%.0f\n", w->name, s.machine,

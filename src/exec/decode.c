@@ -4,7 +4,7 @@
  * instructions; decode them one by one. Mnemonics with their own handlers are found in
  * the tables of exec_mem.c, exec_control.c and exec_warp.c; all others are lane functions
  * (decode_pure.c). Operands: decode_operand.c. */
-#include "exec/exec_int.h"
+#include "exec/exec_mem.h"
 
 #include "analysis/cfg.h"
 #include "analysis/defuse.h"
@@ -80,6 +80,21 @@ find_decoder(const char *mnemonic)
     return decode_pure;
 }
 
+/* volatile, relaxed and stronger accesses */
+static bool
+is_strong(const struct ptx_inst *in)
+{
+    unsigned sem = in->mod[PTX_MG_SEM];
+    return in->mod[PTX_MG_MMIO] || (sem && sem != PTX_SEM_WEAK);
+}
+
+/* Does it access memory that other blocks can reach? */
+static bool
+is_global(const struct exec_inst *x)
+{
+    return x->kind && (x->space == PTX_SPACE_GLOBAL || x->space == PTX_SPACE_NONE);
+}
+
 static bool
 decode_inst(struct decoder *d)
 {
@@ -115,7 +130,13 @@ decode_inst(struct decoder *d)
         return decode_mov128(d);
     if (!d->fn[in->op])
         d->fn[in->op] = find_decoder(info->mnemonic);
-    return d->fn[in->op](d);
+    if (!d->fn[in->op](d))
+        return false;
+    st->orders = st->is_fence || is_strong(in) || info->flags & PTX_ATOMIC ||
+                 !strcmp(info->mnemonic, "mbarrier") || !strcmp(info->mnemonic, "cp");
+    /* A load of what others may change meanwhile most likely waits for another block. */
+    d->p->in_turn |= is_global(x) && st->is_load && is_strong(in);
+    return true;
 }
 
 /* pc at which the paths of a branch meet again. */
@@ -225,6 +246,55 @@ find_zero_rows(struct decoder *d, const struct func_info *fi)
     live_free(live);
 }
 
+/* -- reductions: what matters of atomics to blocks in several host threads -- */
+
+static bool
+has_result(const struct exec_inst *x)
+{
+    return is_global(x) && x->kind == MEM_ATOMIC && x->data[0] != REF_NONE;
+}
+
+/* An atomic whose result nothing reads is a reduction: compilers leave that to ptxas. */
+static void
+drop_results(struct decoder *d, const struct func_info *fi)
+{
+    const struct cfg *g = fi->cfg;
+    bool any = false;
+    for (uint32_t pc = fi->entry_pc; pc < fi->end_pc; pc++)
+        any |= has_result(&d->p->inst[pc]);
+    if (!any)
+        return;
+    struct arena mem = {0};
+    struct live *live = live_new(g);
+    struct live_set set = live_set_new(&mem, (uint32_t)fi->f->regs.n);
+    for (uint32_t b = 0; b < g->n; b++) {
+        live_set_end(live, b, &set);
+        for (uint32_t i = g->block[b].end; i-- > g->block[b].first;) {
+            const struct ptx_inst *in = &fi->f->body.v[i];
+            struct exec_inst *x = &d->p->inst[fi->pc_of[i]];
+            if (!ptx_is_pseudo(in) && has_result(x) && in->ops[0].kind == PTX_OPD_REG &&
+                !live_has(&set, (uint32_t)in->ops[0].reg))
+                x->data[0] = REF_NONE;
+            live_step_back(in, &set);
+        }
+    }
+    live_free(live);
+    arena_free(&mem);
+}
+
+static void
+find_reductions(struct decoder *d)
+{
+    struct exec_prog *p = d->p;
+    for (size_t i = 0; i < d->pp->funcs.n; i++)
+        drop_results(d, d->pp->funcs.v[i]);
+    for (uint32_t pc = 0; pc < p->ninst; pc++) {
+        uint16_t r = is_global(&p->inst[pc]) ? mem_reduction(&p->inst[pc]) : 0;
+        if (r)
+            p->reduction = !p->reduction || p->reduction == r ? r : UINT16_MAX;
+    }
+}
+
 struct exec_prog *
 exec_decode(struct exec_image *im, const struct ptx_func *f, struct diag_sink *diag)
 {
@@ -269,6 +339,8 @@ exec_decode(struct exec_image *im, const struct ptx_func *f, struct diag_sink *d
         for (size_t i = 0; i < pp->funcs.n; i++)
             decode_body(&d, pp->funcs.v[i]);
         find_zero_rows(&d, pp->funcs.v[0]);
+        if (!d.failed)
+            find_reductions(&d);
         p->row_bytes = align_to(pp->region_top, ROW_BYTES);
         ok = !d.failed;
     }

@@ -9,11 +9,11 @@
 #include <string.h>
 
 enum {
-    STACK_MIN = 68,      /* leaves are disjoint (<= 32), joins nested (<= 32) */
-    QUANTUM = 2048,      /* instructions a warp runs before the next one has its turn */
-    ASK_EVERY = 1 << 16, /* instructions between two calls of keep_going, */
-    ASK_BLOCKS = 1 << 8, /* and blocks */
-    TURN = 1 << 22,      /* instructions of a block before others are begun */
+    STACK_MIN = 68,          /* leaves are disjoint (<= 32), joins nested (<= 32) */
+    QUANTUM_MOST = 2048,     /* of a warp, where exec_grid.quantum sets no limit */
+    ASK_EVERY = 1 << 16,     /* instructions between two calls of keep_going, */
+    ASK_BLOCKS = 1 << 8,     /* and blocks */
+    TURN = 1 << 22,          /* instructions of a block before others are begun */
     TURN_TOGETHER = 1 << 15, /* of one of several that wait for each other */
     MAX_RUNNING = 1 << 14,   /* blocks at once */
 };
@@ -345,99 +345,200 @@ tally(struct exec_grid *g, struct exec_cta *c)
     c->n_warp_inst = c->n_thread_inst = 0;
 }
 
-/* Lets the block run until it ends, or for about `turn` instructions. */
+/* Runs a warp for at most n instructions. */
+static enum exec_result
+run_warp(struct exec_warp *w, struct exec_step *s, uint64_t n)
+{
+    enum exec_result r;
+    do
+        r = exec_step(w, s);
+    while (r == EXEC_OK && w->state == EXEC_READY && --n);
+    return r;
+}
+
+/* The same with all that may be looked at on the way. */
+static enum exec_result
+run_warp_seen(struct exec_warp *w, struct exec_step *s, uint64_t n,
+              struct race_watch *watch)
+{
+    const struct exec_prog *p = w->cta->grid->prog;
+    enum exec_result r = EXEC_OK;
+    do {
+        if (p->check && (r = exec_check_access(w)) != EXEC_OK)
+            break;
+        if ((r = exec_step(w, s)) != EXEC_OK)
+            break;
+        if (watch)
+            race_watch_step(watch, w, s);
+    } while (w->state == EXEC_READY && --n);
+    return r;
+}
+
+/* Lets the block run until it ends, or for about `turn` instructions. watch: NULL, or it
+ * is the block's. */
 static enum exec_result
 run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t done,
-        uint64_t turn)
+        uint64_t turn, struct race_watch *watch)
 {
     uint64_t until = g->n_warp_inst + turn;
+    uint64_t quantum = g->quantum ? g->quantum : QUANTUM_MOST;
+    bool seen = g->prog->check || watch;
     while (c->live_warps && g->n_warp_inst < until) {
         bool moved = false;
+        if (g->n_warp_inst >= g->ask_at && !go_on(g, done))
+            return EXEC_FAULT;
         for (uint32_t i = 0; i < c->nwarps; i++) {
             struct exec_warp *w = &c->warp[i];
             if (w->state != EXEC_READY)
                 continue;
             moved = true;
-            if (g->n_warp_inst >= g->ask_at && !go_on(g, done))
-                return EXEC_FAULT;
-            uint64_t n = QUANTUM;
+            uint64_t n = quantum;
             if (g->limit) {
-                if (g->n_warp_inst >= g->limit)
+                uint64_t so_far = g->n_warp_inst + c->n_warp_inst;
+                if (so_far >= g->limit) {
+                    tally(g, c);
                     return over_limit(g, c);
-                if (g->limit - g->n_warp_inst < n)
-                    n = g->limit - g->n_warp_inst;
+                }
+                if (g->limit - so_far < n)
+                    n = g->limit - so_far;
             }
-            enum exec_result r = EXEC_OK;
-            do {
-                if (g->prog->check && (r = exec_check_access(w)) != EXEC_OK)
-                    break;
-                if ((r = exec_step(w, s)) != EXEC_OK)
-                    break;
-            } while (w->state == EXEC_READY && --n);
-            tally(g, c);
+            enum exec_result r = seen ? run_warp_seen(w, s, n, watch) : run_warp(w, s, n);
             if (r != EXEC_OK) {
+                tally(g, c);
                 g->failure = c->failure;
                 return r;
             }
         }
+        tally(g, c);
         if (!moved)
             return stuck(g, c);
     }
     return EXEC_OK;
 }
 
-/* Blocks under way are run in turns. There is one, and it ends in its first turn, unless
- * blocks wait for each other: then, each time all have had a turn and none has ended,
- * twice as many are begun, at most the grid's or MAX_RUNNING. Blocks of
- * a cooperative launch all begin at once. */
+bool
+exec_run_block(struct exec_grid *g, struct exec_cta *c, uint32_t id, struct exec_step *s,
+               bool watching, struct race_watch **watch)
+{
+    exec_cta_start(c, id);
+    bool watched = watching && races_wanted(g, id);
+    if (watched)
+        *watch = race_watch_block(*watch, c);
+    enum exec_result r = run_cta(g, c, s, 0, TURN, watched ? *watch : NULL);
+    if (watched)
+        race_watch_end(*watch, g);
+    return r == EXEC_OK && !c->live_warps;
+}
+
+/* A grid under way in this thread. */
+struct run {
+    struct exec_grid *g;
+    struct exec_cta **c; /* cap of them, the first `running` with blocks under way */
+    uint32_t cap, want, running;
+    uint64_t blocks, next, done; /* of the grid; not begun yet; ended */
+    struct race_watch *watch;
+    bool watching;
+    struct exec_step step;
+};
+
+static void
+start_next(struct run *r, uint32_t i)
+{
+    if (!r->c[i])
+        r->c[i] = exec_cta_new(r->g);
+    if (r->next % ASK_BLOCKS == 0)
+        r->g->ask_at = 0; /* blocks that are long to start and have little to do */
+    exec_cta_start(r->c[i], (uint32_t)r->next++);
+}
+
+/* Runs the blocks below `end`, in turns. There is one, and it ends in its first turn,
+ * unless blocks wait for each other: then, each time all have had a turn and none has
+ * ended, twice as many are begun, at most the grid's or MAX_RUNNING, and it goes on to
+ * the grid's end. Blocks of a cooperative launch all begin at once. */
+static enum exec_result
+run_in_turns(struct run *r, uint64_t end)
+{
+    while (r->done < end) {
+        while (r->running < r->want && r->next < end)
+            start_next(r, r->running++);
+        bool ended = false;
+        for (uint32_t i = 0; i < r->running;) {
+            struct exec_cta *c = r->c[i];
+            if (r->watching && !race_watched(r->watch) && races_wanted(r->g, c->id))
+                r->watch = race_watch_block(r->watch, c);
+            bool watched = race_watched(r->watch) == c;
+            enum exec_result e =
+                run_cta(r->g, c, &r->step, r->done, r->running > 1 ? TURN_TOGETHER : TURN,
+                        watched ? r->watch : NULL);
+            if (e != EXEC_OK)
+                return e;
+            if (c->live_warps) {
+                i++;
+                continue;
+            }
+            if (watched)
+                race_watch_end(r->watch, r->g);
+            r->done++;
+            ended = true;
+            if (r->next < end) { /* its storage goes to the next block */
+                start_next(r, i++);
+                continue;
+            }
+            r->running--;
+            memmove(&r->c[i], &r->c[i + 1], (r->running - i) * sizeof *r->c);
+            r->c[r->running] = c;
+        }
+        if (!ended) {
+            r->want = r->want < r->cap / 2 ? 2 * r->want : r->cap;
+            end = r->blocks;
+        }
+    }
+    return EXEC_OK;
+}
+
+/* Runs waves of blocks in several host threads, and in this one what cannot be. */
+static enum exec_result
+run_in_waves(struct run *r)
+{
+    struct exec_grid *g = r->g;
+    enum exec_result e = run_in_turns(r, 1); /* how long is a block? */
+    while (e == EXEC_OK && r->done < r->blocks && r->want == 1) {
+        if (g->n_warp_inst >= g->ask_at && !go_on(g, r->done))
+            return EXEC_FAULT;
+        uint64_t n = exec_team_wave(g, r->done, r->blocks);
+        r->done += n;
+        r->next += n;
+        if (!n)
+            e = run_in_turns(r, exec_team_in_turn(g, r->done, r->blocks));
+    }
+    return e == EXEC_OK ? run_in_turns(r, r->blocks) : e;
+}
+
 enum exec_result
 exec_run_grid(struct exec_grid *g)
 {
     if (!exec_grid_check(g, g->diag))
         return EXEC_FAULT;
-    struct exec_step s;
-    memset(&s, 0, sizeof s);
-    uint64_t n = (uint64_t)g->grid.x * g->grid.y * g->grid.z, next = 0, done = 0;
-    uint32_t want = 1, running = 0, cap = n < MAX_RUNNING ? (uint32_t)n : MAX_RUNNING;
-    struct exec_cta **c = xcalloc(cap, sizeof *c);
-    enum exec_result r = EXEC_OK;
+    uint64_t n = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
+    struct run r = {.g = g,
+                    .cap = n < MAX_RUNNING ? (uint32_t)n : MAX_RUNNING,
+                    .blocks = n,
+                    .watching = races_begin(g)};
+    r.c = xcalloc(r.cap, sizeof *r.c);
+    r.want = g->cooperative ? r.cap : 1;
     g->ask_at = 0;
     g->failure = ALLOT_OK;
-    if (g->cooperative)
-        want = cap;
-    while (done < n && r == EXEC_OK) {
-        while (running < want && next < n) {
-            if (!c[running])
-                c[running] = exec_cta_new(g);
-            if (next % ASK_BLOCKS == 0)
-                g->ask_at = 0; /* blocks that are long to start and have little to do */
-            exec_cta_start(c[running++], (uint32_t)next++);
-        }
-        bool ended = false;
-        for (uint32_t i = 0; i < running && r == EXEC_OK;) {
-            r = run_cta(g, c[i], &s, done, running > 1 ? TURN_TOGETHER : TURN);
-            if (r != EXEC_OK || c[i]->live_warps) {
-                i++;
-                continue;
-            }
-            done++;
-            ended = true;
-            if (next < n) { /* its storage goes to the next block */
-                exec_cta_start(c[i++], (uint32_t)next++);
-                continue;
-            }
-            struct exec_cta *free_one = c[i];
-            running--;
-            memmove(&c[i], &c[i + 1], (running - i) * sizeof *c);
-            c[running] = free_one;
-        }
-        if (!ended)
-            want = want < cap / 2 ? 2 * want : cap;
-    }
-    for (uint32_t i = 0; i < cap; i++)
-        exec_cta_free(c[i]);
-    free(c);
-    return r;
+    bool waves = exec_team_begin(g, r.watching);
+    enum exec_result e = waves ? run_in_waves(&r) : run_in_turns(&r, n);
+    if (waves)
+        exec_team_end(g);
+    race_watch_end(r.watch, g);
+    race_watch_free(r.watch);
+    races_end(g);
+    for (uint32_t i = 0; i < r.cap; i++)
+        exec_cta_free(r.c[i]);
+    free(r.c);
+    return e;
 }
 
 bool

@@ -44,6 +44,8 @@ struct exec_static {
                             * none, or registers are virtual */
     uint8_t space; /* enum ptx_space as written; NONE: generic or no memory instruction */
     bool is_load, is_store, is_atomic, is_barrier, is_exit, is_jump, is_fence;
+    bool orders;   /* synchronises memory: fence, atomic, mbarrier, cp.async, volatile and
+                    * stronger accesses */
     bool guarded;  /* src[0] is the guard predicate (operand collectors do not read it) */
     uint8_t cache; /* enum ptx_mod of group CACHE, 0: default */
     uint8_t copy, copy_n; /* enum exec_copy */
@@ -73,6 +75,8 @@ struct exec_prog {
     uint32_t param_bytes;     /* kernel parameter block */
     uint64_t code_address;    /* where the code lies, for the instruction cache */
     bool in_order;            /* no exec_log: see there */
+    bool in_turn;             /* its blocks run one after another: exec_blocks.c */
+    uint16_t reduction; /* integer operation of all reductions, 0: none or several */
     struct exec_check *check; /* NULL: accesses are not held against the analyses */
     struct exec_image *image; /* module image: constant bank, globals, symbol addresses */
     void *priv;
@@ -117,6 +121,24 @@ struct guard_reads {
     struct guard_read *v;
 };
 
+/* Two warps of a block that touched a word without a barrier between them, at least one
+ * of them in a store: exec_races.c. The first access and the second. */
+struct exec_race {
+    bool found;
+    uint32_t block;
+    uint8_t space; /* enum ptx_space: GLOBAL or SHARED */
+    uint64_t addr;
+    uint32_t pc[2], warp[2];
+    bool store[2];
+};
+
+/* Whether races are looked for, over the launches of a kernel. */
+struct exec_races {
+    bool all;                   /* in every block; else in a sample of them */
+    bool found;                 /* one was: no more are looked for */
+    uint64_t executed, watched; /* warp instructions so far */
+};
+
 struct exec_grid {
     const struct exec_prog *prog;
     struct dev_mem *mem;
@@ -148,7 +170,25 @@ struct exec_grid {
     enum allot_failure failure; /* kind of the fault that ended the grid */
     struct diag_sink *diag;     /* faults */
     struct guard_reads guard;   /* once its blocks are freed */
+    /* exec_run_grid: a warp runs so many instructions before the next one of its block
+     * has its turn; 0: until it waits. */
+    uint32_t quantum;
+    struct exec_races *races; /* NULL: none are looked for */
+    struct exec_race race;    /* the one of the lowest block */
+    uint64_t races_watched;   /* instructions in which they were looked for */
+    struct exec_team *team;   /* NULL: one host thread */
+    struct exec_apart *apart; /* with team */
 };
+
+/* -- host threads for exec_run_grid: same memory, counts and diagnostics -- */
+
+/* How the kernel's launches fared in several threads. */
+struct exec_apart {
+    uint64_t good, bad;
+};
+/* NULL: the host gives no threads or address space. */
+struct exec_team *exec_team_new(struct dev_mem *mem, unsigned threads);
+void exec_team_free(struct exec_team *t); /* NULL is allowed */
 
 /* Warns of the reads in guards, an instruction a warning, where `tell` says so; forgets
  * them. After the grid has run. */
@@ -156,6 +196,12 @@ void exec_guard_warnings(struct exec_grid *g,
                          bool (*tell)(void *user, const char *kernel,
                                       const struct diag_loc *loc),
                          void *user);
+
+/* The same for a race between warps. */
+void exec_race_warning(struct exec_grid *g,
+                       bool (*tell)(void *user, const char *kernel,
+                                    const struct diag_loc *loc),
+                       void *user);
 
 static inline uint64_t
 exec_block_threads(const struct exec_grid *g)
@@ -307,6 +353,7 @@ bool exec_mbarrier_arrive(struct exec_cta *c, uint64_t addr, uint32_t count);
  * memory in other ways and take effect at once (cp.async, surfaces, 128-bit atomics,
  * printf, malloc). Texture reads see what has taken effect. */
 struct exec_log {
+    struct foot *foot; /* accesses are taken down here and do not wait; NULL: they wait */
     uint64_t now; /* what exec_step stamps entries with; must not decrease */
     uint8_t *v;
     uint32_t n, at, cap; /* bytes: filled, applied, there */

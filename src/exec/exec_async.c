@@ -238,6 +238,9 @@ h_cp_async(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             !guard_lanes(w, &p->from, whole, x, size, &zone))
             return mem_blame(w, &p->from, whole, x, size);
     }
+    if (c->log && c->log->foot &&
+        !foot_lanes(c->log->foot, reading, x->addr, size, FOOT_READ))
+        return EXEC_FAULT;
     FOR_BITS(lane, mask)
     {
         unsigned i = (unsigned)lane;

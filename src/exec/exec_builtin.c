@@ -324,6 +324,7 @@ decode_builtin(struct decoder *d, const struct ptx_func *f, const struct ptx_ope
     }
     d->out->plan = p;
     d->out->fn = r->fn;
+    d->p->in_turn = true;
     d->st->is_jump = false;
     return true;
 }

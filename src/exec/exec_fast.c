@@ -51,6 +51,30 @@ all_d(uint32_t x)
     return x - (vd){0};
 }
 
+/* first, first + step, ... Not element by element: gcc would do that in memory, in
+ * halves, and wait for both when it reads the whole. */
+ALWAYS_INLINE vq
+row_q(uint64_t first, uint64_t step)
+{
+    vq n = {0};
+    for (int k = 0; k < VQ; k++)
+        n[k] = (uint64_t)k;
+    return n * step + first;
+}
+
+/* VQ words as 64-bit numbers. */
+ALWAYS_INLINE vq
+widen(const uint32_t *p)
+{
+#if defined(__AVX512F__)
+    return (vq)_mm512_cvtepu32_epi64(_mm256_loadu_si256((const void *)p));
+#elif defined(__AVX2__)
+    return (vq)_mm256_cvtepu32_epi64(_mm_loadu_si128((const void *)p));
+#else
+    return __builtin_convertvector(*(const vdh *)p, vq);
+#endif
+}
+
 /* All ones in the lanes i, i + 1, ... that are in mask. */
 ALWAYS_INLINE vq
 lanes_q(uint32_t mask, int i)
@@ -102,13 +126,10 @@ scan(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask, uint6
     bool narrow = in->flags & IF_BASE32;
     int f = bit_lowest(mask);
     uint64_t first = off + (narrow ? ((const uint32_t *)b)[f] : ((const uint64_t *)b)[f]);
-    vq out = {0}, bits = {0}, dif = {0}, gap = {0}, next = {0};
-    for (int k = 0; k < VQ; k++)
-        next[k] = first + (uint64_t)k * bytes;
+    vq out = {0}, bits = {0}, dif = {0}, gap = {0}, next = row_q(first, bytes);
     for (int i = 0; i < LANES; i += VQ) {
-        vq x = narrow
-                   ? __builtin_convertvector(*(const vdh *)((const uint32_t *)b + i), vq)
-                   : *(const vq *)((const uint64_t *)b + i);
+        vq x = narrow ? widen((const uint32_t *)b + i)
+                      : *(const vq *)((const uint64_t *)b + i);
         x += off;
         if (mask != FULL_MASK) {
             vq m = lanes_q(mask, i);
@@ -151,9 +172,7 @@ put_q(uint64_t *d, int i, uint32_t mask, vq v)
 ALWAYS_INLINE vd
 gather_d(const uint8_t *host, const uint64_t *a)
 {
-    vq gap = {0}, dif = {0}, next = {0};
-    for (int k = 0; k < VQ; k++)
-        next[k] = a[0] + 4 * (uint64_t)k;
+    vq gap = {0}, dif = {0}, next = row_q(a[0], 4);
     for (int i = 0; i < VD; i += VQ) {
         vq x = *(const vq *)(a + i);
         dif |= x ^ a[0];
@@ -228,6 +247,30 @@ check(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, unsigned s
     return !f->bad;
 }
 
+/* Bytes or halves into 32-bit rows. */
+ALWAYS_INLINE void
+load_small(uint32_t *d, uint32_t mask, const uint8_t *host, const uint64_t *a,
+           bool differ, unsigned esize, bool is_signed, uint32_t keep)
+{
+    uint32_t v[LANES];
+    unsigned up = 32 - 8 * esize;
+    if (!differ) {
+        uint32_t one = (uint32_t)read_element(host + a[0], esize);
+        for (int i = 0; i < LANES; i++)
+            v[i] = one;
+    } else if (esize == 1) {
+        for (int i = 0; i < LANES; i++)
+            v[i] = host[a[i]];
+    } else {
+        for (int i = 0; i < LANES; i++)
+            v[i] = (uint32_t)read_element(host + a[i], 2);
+    }
+    for (int i = 0; is_signed && i < LANES; i++)
+        v[i] = (uint32_t)((int32_t)(v[i] << up) >> up);
+    for (int i = 0; i < LANES; i += VD)
+        put_d(d, i, mask, *(const vd *)(v + i) & keep);
+}
+
 /* Registers from memory; without `differ`, only a[0] need be there. */
 ALWAYS_INLINE void
 load_rows(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
@@ -259,16 +302,12 @@ load_rows(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             bool wide = in->dwide >> e & 1;
             uint32_t keep = in->dhalf >> e & 1 ? 0xffff : FULL_MASK;
             void *d = in->data[e] == REF_NONE ? NULL : row(w, in->data[e]);
-            if (d)
+            if (d && !wide)
+                load_small(d, mask, host, a, differ, esize, in->flags & IF_SIGNED, keep);
+            else if (d)
                 FOR_BITS(i, mask)
-                {
-                    uint64_t v = extend(read_element(host + a[i], esize), esize,
-                                        in->flags & IF_SIGNED);
-                    if (wide)
-                        ((uint64_t *)d)[i] = v;
-                    else
-                        ((uint32_t *)d)[i] = (uint32_t)v & keep;
-                }
+            ((uint64_t *)d)[i] =
+                extend(read_element(host + a[i], esize), esize, in->flags & IF_SIGNED);
         }
     }
 }
@@ -332,6 +371,18 @@ store_later(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                esize == 8 || in->dwide >> e & 1 ? 2 * ROW_BYTES : ROW_BYTES);
 }
 
+/* -- accesses that are taken down -- */
+
+static NOINLINE bool
+take_down(struct foot *t, uint32_t mask, const uint64_t *a, const struct facts *f,
+          unsigned bytes, enum foot_kind kind)
+{
+    if (mask == FULL_MASK && !f->gaps)
+        return foot_range(t, a[0], (uint64_t)bytes * LANES, kind);
+    return f->differ ? foot_lanes(t, mask, a, bytes, kind)
+                     : foot_range(t, a[0], bytes, kind);
+}
+
 /* -- */
 
 ALWAYS_INLINE enum exec_result
@@ -344,10 +395,15 @@ load_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     begin(s, in, space, bytes, mask, MEM_LOAD);
     if (!check(w, in, mask, space, bytes, a, &f))
         return mem_ld_any(w, in, mask, s); /* it may be that the address wraps */
-    if (space == PTX_SPACE_GLOBAL && w->cta->log)
-        load_later(w, in, mask, a, &f, esize, nvec);
-    else
-        load_rows(w, in, mask, host_base(w, space), a, f.differ, f.gaps, esize, nvec);
+    if (space == PTX_SPACE_GLOBAL && w->cta->log) {
+        if (!w->cta->log->foot) {
+            load_later(w, in, mask, a, &f, esize, nvec);
+            return EXEC_OK;
+        }
+        if (!take_down(w->cta->log->foot, mask, a, &f, bytes, FOOT_READ))
+            return EXEC_FAULT;
+    }
+    load_rows(w, in, mask, host_base(w, space), a, f.differ, f.gaps, esize, nvec);
     return EXEC_OK;
 }
 
@@ -362,8 +418,12 @@ store_fast(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     if (!check(w, in, mask, space, bytes, a, &f))
         return mem_st_any(w, in, mask, s);
     if (space == PTX_SPACE_GLOBAL && w->cta->log) {
-        store_later(w, in, mask, a, &f, esize, nvec);
-        return EXEC_OK;
+        if (!w->cta->log->foot) {
+            store_later(w, in, mask, a, &f, esize, nvec);
+            return EXEC_OK;
+        }
+        if (!take_down(w->cta->log->foot, mask, a, &f, bytes, FOOT_WRITE))
+            return EXEC_FAULT;
     }
     uint8_t *host = host_base(w, space);
     if (nvec == 1 && mask == FULL_MASK && !f.gaps && esize >= 4) {

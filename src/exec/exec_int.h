@@ -221,6 +221,52 @@ struct matrix_places {
 enum exec_result exec_check_access(struct exec_warp *w);
 void exec_check_free(struct exec_check *k);
 
+/* -- races between the warps of a block (exec_races.c) -- */
+
+struct race_watch;
+/* Are blocks of this launch to be watched? Once at its start. */
+bool races_begin(const struct exec_grid *g);
+/* Is this one? */
+bool races_wanted(const struct exec_grid *g, uint32_t block);
+/* For one block at a time; NULL is made, and returned. */
+struct race_watch *race_watch_block(struct race_watch *r, const struct exec_cta *c);
+void race_watch_free(struct race_watch *r); /* NULL is allowed */
+/* The block being watched; NULL: none any more. */
+const struct exec_cta *race_watched(const struct race_watch *r);
+/* What exec_step has just done. */
+void race_watch_step(struct race_watch *r, const struct exec_warp *w,
+                     const struct exec_step *s);
+/* The block has ended, or its launch: what was found goes over to the grid, which counts
+ * the instructions watched. */
+void race_watch_end(struct race_watch *r, struct exec_grid *g);
+/* The same, and it is forgotten. */
+void race_watch_drop(struct race_watch *r); /* NULL is allowed */
+/* What was found in a part of the blocks, that ran for `part`. */
+void races_merge(struct exec_grid *g, const struct exec_grid *part);
+/* The launch is over. */
+void races_end(struct exec_grid *g);
+
+/* -- blocks in several host threads (exec_blocks.c) -- */
+
+/* Is this grid to be run so? watching: as races_begin said. */
+bool exec_team_begin(struct exec_grid *g, bool watching);
+/* Runs some of the blocks from `done` on, which is not 0; returns how many, 0: those up
+ * to exec_team_in_turn's answer have to run one after another. */
+uint64_t exec_team_wave(struct exec_grid *g, uint64_t done, uint64_t blocks);
+uint64_t exec_team_in_turn(const struct exec_grid *g, uint64_t done, uint64_t blocks);
+void exec_team_end(struct exec_grid *g);
+/* Runs a block in its turn; false: it faulted or has not ended. */
+bool exec_run_block(struct exec_grid *g, struct exec_cta *c, uint32_t id,
+                    struct exec_step *s, bool watching, struct race_watch **watch);
+
+/* An access to global memory that takes effect at once is taken down before it does.
+ * False: it cannot be, and must not be made. */
+struct foot;
+enum foot_kind { FOOT_READ = 1, FOOT_WRITE = 2, FOOT_REDUCE = 4 };
+bool foot_range(struct foot *f, uint64_t addr, uint64_t bytes, enum foot_kind kind);
+bool foot_lanes(struct foot *f, uint32_t mask, const uint64_t *a, unsigned bytes,
+                enum foot_kind kind);
+
 /* -- image -- */
 
 struct image_var { /* where a variable is (the module itself is shared and read only) */

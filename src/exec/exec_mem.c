@@ -13,6 +13,7 @@
 #include "exec/fp.h"
 #include "exec/lanes_int.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Addresses of the lanes; inactive ones get the first active lane's. */
@@ -241,17 +242,68 @@ exec_log_apply(struct exec_log *l, uint64_t now)
     l->at = l->n = 0;
 }
 
-/* Lanes whose access waits: those on global memory, if the block has a log. */
-static uint32_t
-waiting(const struct exec_warp *w, const struct exec_access *x, uint32_t mask)
+/* -- reductions that commute (exec_blocks.c) -- */
+
+uint16_t
+mem_reduction(const struct exec_inst *in)
 {
-    uint32_t later = 0;
-    if (!w->cta->log)
+    unsigned kind = ptx_types[in->type].kind;
+    bool commutes = in->sub == AT_ADD || in->sub == AT_AND || in->sub == AT_OR ||
+                    in->sub == AT_XOR || in->sub == AT_MIN || in->sub == AT_MAX;
+    if (in->kind != MEM_ATOMIC || in->data[0] != REF_NONE || !commutes ||
+        (kind != PTX_K_BITS && kind != PTX_K_UINT && kind != PTX_K_SINT) ||
+        (in->esize != 4 && in->esize != 8))
         return 0;
+    return (uint16_t)(1 + in->sub + in->type * 16);
+}
+
+/* Is it made beside those of other host threads? */
+static bool
+reduces(const struct exec_warp *w, const struct exec_inst *in)
+{
+    return w->cta->log && w->cta->log->foot && in->kind == MEM_ATOMIC &&
+           mem_reduction(in) && mem_reduction(in) == w->cta->grid->prog->reduction;
+}
+
+static void
+reduce(const struct exec_inst *in, uint8_t *p, uint64_t b)
+{
+    if (in->esize == 4) {
+        _Atomic uint32_t *v = (_Atomic uint32_t *)(void *)p;
+        uint32_t old = atomic_load_explicit(v, memory_order_relaxed);
+        while (!atomic_compare_exchange_weak(
+            v, &old, (uint32_t)mem_atom_value(in, PTX_SPACE_GLOBAL, old, b, 0))) {
+        }
+        return;
+    }
+    _Atomic uint64_t *v = (_Atomic uint64_t *)(void *)p;
+    uint64_t old = atomic_load_explicit(v, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(
+        v, &old, mem_atom_value(in, PTX_SPACE_GLOBAL, old, b, 0))) {
+    }
+}
+
+/* Lanes whose access waits: those on global memory, if the block has a log. Where they
+ * are taken down instead, none does; false: they must not be made. */
+static bool
+waiting(const struct exec_warp *w, const struct exec_inst *in,
+        const struct exec_access *x, uint32_t mask, uint32_t *later)
+{
+    *later = 0;
+    if (!w->cta->log)
+        return true;
     FOR_BITS(i, mask)
     if (LANE_SPACE(x, i) == PTX_SPACE_GLOBAL)
-        later |= 1u << i;
-    return later;
+        *later |= 1u << i;
+    if (!w->cta->log->foot)
+        return true;
+    uint32_t now = *later;
+    *later = 0;
+    return foot_lanes(w->cta->log->foot, now, x->addr, x->bytes,
+                      in->kind == MEM_LOAD    ? FOOT_READ
+                      : in->kind == MEM_STORE ? FOOT_WRITE
+                      : reduces(w, in)        ? FOOT_REDUCE
+                                              : FOOT_READ | FOOT_WRITE);
 }
 
 static void
@@ -303,6 +355,66 @@ wait_store(const struct log_entry *e)
                    in->esize, v[k * LANES + (unsigned)i]);
 }
 
+/* d[i] = s[i] for the lanes of mask. */
+static void
+blend(uint32_t *d, const uint32_t *s, uint32_t mask)
+{
+    if (mask == FULL_MASK) {
+        memcpy(d, s, ROW_BYTES);
+        return;
+    }
+    for (int i = 0; i < LANES; i++)
+        d[i] = mask >> i & 1 ? s[i] : d[i];
+}
+
+/* Element e of whole words between its register and rows of words, of which one of 64
+ * bits takes two. False: it is not of the register's size. */
+static bool
+word_rows(struct exec_warp *w, const struct exec_inst *in, unsigned e, uint32_t mask,
+          uint8_t *words, bool load)
+{
+    bool wide = in->dwide >> e & 1;
+    if ((in->esize != 4 && in->esize != 8) || wide != (in->esize == 8) ||
+        in->dhalf >> e & 1)
+        return false;
+    if (in->data[e] == REF_NONE)
+        return load;
+    uint32_t *r = row(w, in->data[e]), *lo = (uint32_t *)(void *)words, *hi = lo + LANES;
+    if (!wide) {
+        blend(load ? r : lo, load ? lo : r, mask);
+        return true;
+    }
+    uint64_t *q = (uint64_t *)(void *)r;
+    FOR_BITS(i, mask)
+    if (load) {
+        q[i] = (uint64_t)hi[i] << 32 | lo[i];
+    } else {
+        lo[i] = (uint32_t)q[i];
+        hi[i] = (uint32_t)(q[i] >> 32);
+    }
+    return true;
+}
+
+/* An access of all lanes to one address of local memory, the usual case, is one to rows.
+ * False: it is none, or not all of it was made. */
+static bool
+local_rows(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+           const struct exec_access *x, bool load)
+{
+    uint64_t differ = 0, a = x->addr[0];
+    if (x->space != PTX_SPACE_LOCAL)
+        return false;
+    for (int i = 0; i < LANES; i++)
+        differ |= x->addr[i] ^ a;
+    if (differ || a % 4 || !mem_lane_ok(w, PTX_SPACE_LOCAL, a, x->bytes))
+        return false;
+    uint8_t *p = w->local + a / 4 * ROW_BYTES;
+    for (unsigned e = 0; e < in->nvec; e++, p += in->esize / 4 * ROW_BYTES)
+        if (!word_rows(w, in, e, mask, p, load))
+            return false;
+    return true;
+}
+
 enum exec_result
 mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
            struct exec_step *s)
@@ -311,9 +423,13 @@ mem_ld_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     uint32_t zone = 0;
     mem_resolve(w, in, mask, x);
     s->has_access = true;
+    if (local_rows(w, in, mask, x, true))
+        return EXEC_OK;
     if (!mem_allowed(w, in, mask, x) && !guard_lanes(w, in, mask, x, x->bytes, &zone))
         return mem_blame(w, in, mask, x, x->bytes);
-    uint32_t later = waiting(w, x, mask & ~zone);
+    uint32_t later;
+    if (!waiting(w, in, x, mask & ~zone, &later))
+        return EXEC_FAULT;
     if (later)
         log_add(w, in, later, wait_load, SHAPE_ALL, x->addr, 0);
     load_lanes(w, in, mask & ~zone & ~later, x, x->addr);
@@ -331,9 +447,13 @@ mem_st_any(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     struct exec_access *x = &s->access;
     mem_resolve(w, in, mask, x);
     s->has_access = true;
+    if (local_rows(w, in, mask, x, false))
+        return EXEC_OK;
     if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
-    uint32_t later = waiting(w, x, mask);
+    uint32_t later;
+    if (!waiting(w, in, x, mask, &later))
+        return EXEC_FAULT;
     if (later) {
         uint64_t *v = log_add(w, in, later, wait_store, SHAPE_ALL, x->addr,
                               in->nvec * LANES * sizeof *v);
@@ -384,7 +504,9 @@ h_ld_fparam(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
 {
     for (unsigned e = 0; e < in->nvec; e++) {
         uint32_t at = (uint32_t)in->off + e * in->esize;
-        const uint8_t *p = row(w, in->base) + (size_t)(at / 4) * ROW_BYTES;
+        uint8_t *p = (uint8_t *)row(w, in->base) + (size_t)(at / 4) * ROW_BYTES;
+        if (word_rows(w, in, e, mask, p, true))
+            continue;
         uint64_t v[LANES];
         for (int i = 0; i < LANES; i++) {
             uint64_t x = ((const uint32_t *)p)[i];
@@ -406,6 +528,8 @@ h_st_fparam(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     for (unsigned e = 0; e < in->nvec; e++) {
         uint32_t at = (uint32_t)in->off + e * in->esize;
         uint8_t *p = (uint8_t *)row(w, in->base) + (size_t)(at / 4) * ROW_BYTES;
+        if (word_rows(w, in, e, mask, p, false))
+            continue;
         FOR_BITS(i, mask)
         {
             uint64_t v = mem_data_lane(w, in, e, (unsigned)i);
@@ -523,9 +647,14 @@ atomics(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         const struct exec_access *x, const uint64_t *a, const uint64_t *b,
         const uint64_t *c)
 {
+    bool beside = x && reduces(w, in);
     FOR_BITS(i, mask)
     {
         unsigned space = x ? LANE_SPACE(x, i) : PTX_SPACE_GLOBAL;
+        if (beside && space == PTX_SPACE_GLOBAL) {
+            reduce(in, host_base(w, space) + a[i], b[i]);
+            continue;
+        }
         uint64_t old = lane_read(w, space, a[i], (unsigned)i, in->esize);
         lane_write(w, space, a[i], (unsigned)i, in->esize,
                    mem_atom_value(in, space, old, b[i], c[i]));
@@ -556,7 +685,9 @@ h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
     uint64_t keep = in->esize == 8 ? ~(uint64_t)0 : ((uint64_t)1 << in->esize * 8) - 1;
-    uint32_t later = waiting(w, x, mask);
+    uint32_t later;
+    if (!waiting(w, in, x, mask, &later))
+        return EXEC_FAULT;
     uint64_t v[2 * LANES];
     FOR_BITS(i, mask)
     {

@@ -50,6 +50,9 @@ uint64_t mem_data_lane(const struct exec_warp *w, const struct exec_inst *in, un
                        unsigned lane);
 void mem_put_element(struct exec_warp *w, const struct exec_inst *in, unsigned e,
                      uint32_t mask, uint64_t *v);
+/* Which integer operation it is whose result nobody takes, so that several commute; 0:
+ * none such. */
+uint16_t mem_reduction(const struct exec_inst *in);
 /* What an atomic operation leaves (in->sub, type, esize). */
 uint64_t mem_atom_value(const struct exec_inst *in, unsigned space, uint64_t old,
                         uint64_t b, uint64_t c);

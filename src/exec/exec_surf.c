@@ -179,7 +179,7 @@ decode_surface(struct decoder *d)
     struct exec_inst *x = d->out;
     struct surf_plan *p = ARENA_NEW(&d->pp->mem, struct surf_plan);
     bool load = in->op == PTX_OP_SULD, red = in->op == PTX_OP_SURED;
-    d->p->in_order = true;
+    d->p->in_order = d->p->in_turn = true;
     const struct ptx_operand *t = &in->ops[load ? 1 : 0], *data = &in->ops[load ? 0 : 1];
     unsigned type = in->type[0];
     p->formatted = in->mod[PTX_MG_SUFORM] == PTX_SUFORM_P;

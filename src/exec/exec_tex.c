@@ -24,6 +24,7 @@ enum { FIX = 256 }; /* one texel in fixed point */
 struct tex_plan {
     uint32_t handle, sampler; /* rows; sampler REF_NONE: the texture's own */
     bool handle_wide, sampler_wide, is_float, gather, cube;
+    bool plain; /* no cube map, no gather, no layers, no offsets */
     uint8_t dims, ncoords, comp, ndest;  /* dims: of the image, 2 of a cube's face */
     uint8_t lod;                         /* 0, 1: a level, 2: two gradients */
     uint8_t type;                        /* of a result */
@@ -190,26 +191,28 @@ reads_float(const struct tex_image *im, const struct allot_sampler *s)
 }
 
 /* at[d] < 0: the border. The address of what was read goes to the access. */
-static struct texel
+static void
 read_texel(struct exec_warp *w, const struct tex_image *im, const struct allot_sampler *s,
-           const int64_t at[3], uint32_t layer, struct exec_access *x)
+           const int64_t at[3], uint32_t layer, struct exec_access *x, struct texel *r)
 {
     bool flt = reads_float(im, s);
-    struct texel r;
     if (at[0] < 0 || at[1] < 0 || at[2] < 0) {
         for (int k = 0; k < 4; k++)
-            r.v[k] = flt ? f32_bits(s->border[k]) : (uint32_t)(int32_t)s->border[k];
-        return r;
+            r->v[k] = flt ? f32_bits(s->border[k]) : (uint32_t)(int32_t)s->border[k];
+        return;
     }
     uint64_t addr = tex_address(im, (uint32_t)at[0], (uint32_t)at[1],
                                 im->layers ? layer : (uint32_t)at[2]);
     const uint8_t *p = dev_host(w->cta->grid->mem, addr);
+    const struct exec_log *l = w->cta->log;
+    if (l && l->foot)
+        foot_range(l->foot, addr, im->format.channels * im->format.bits / 8, FOOT_READ);
     for (unsigned k = 0; k < 4; k++)
-        r.v[k] = k < im->format.channels ? channel(p + k * im->format.bits / 8,
-                                                   &im->format, s->normalized_float)
-                 : k < 3                 ? 0
-                 : flt                   ? f32_bits(1)
-                                         : 1;
+        r->v[k] = k < im->format.channels ? channel(p + k * im->format.bits / 8,
+                                                    &im->format, s->normalized_float)
+                  : k < 3                 ? 0
+                  : flt                   ? f32_bits(1)
+                                          : 1;
     if (x->list) {
         uint64_t sector = addr & ~(uint64_t)31;
         unsigned n = x->nlist;
@@ -218,7 +221,6 @@ read_texel(struct exec_warp *w, const struct tex_image *im, const struct allot_s
         if (!n && x->nlist < EXEC_MAX_LIST)
             x->list[x->nlist++] = sector;
     }
-    return r;
 }
 
 /* -- one lane -- */
@@ -239,85 +241,110 @@ struct footprint {
 };
 
 /* `face`: places on the face of a cube map, else NULL. */
-static struct footprint
-footprint(const struct exec_warp *w, const struct tex_plan *p, const struct tex_image *im,
-          bool normalized, bool between, unsigned lane, const double *face)
+ALWAYS_INLINE void
+footprint(const struct exec_warp *w, const struct tex_plan *p, unsigned dims, bool plain,
+          const struct tex_image *im, bool normalized, bool between, unsigned lane,
+          const double *face, struct footprint *f)
 {
-    struct footprint f = {{0}, {0}};
     const uint32_t size[3] = {im->width, im->height, im->depth};
-    int64_t off[3];
-    offsets(w, p, lane, off);
-    for (unsigned d = 0; d < p->dims; d++) {
+    int64_t off[3] = {0, 0, 0};
+    if (!plain)
+        offsets(w, p, lane, off);
+    for (unsigned d = 0; d < dims; d++) {
         double x = face ? face[d] * size[d] : scaled(w, p, d, lane, size[d], normalized);
         if (between) {
             int64_t fix = (int64_t)__builtin_floor(x * FIX + 0.5) - FIX / 2;
-            f.index[d] = fix >> 8;
-            f.weight[d] = (uint32_t)fix & (FIX - 1);
+            f->index[d] = fix >> 8;
+            f->weight[d] = (uint32_t)fix & (FIX - 1);
         } else {
-            f.index[d] = (int64_t)__builtin_floor(x);
+            f->index[d] = (int64_t)__builtin_floor(x);
         }
-        f.index[d] += off[d];
+        f->index[d] += off[d];
     }
-    return f;
 }
 
-/* Adds a level's value to sum, times `share`; values that are not filtered go to r. */
-static void
-fetch_level(struct exec_warp *w, const struct tex_plan *p, const struct tex_image *im,
-            const struct allot_sampler *s, unsigned lane, double share, double sum[4],
-            struct texel *r, struct exec_access *x)
+/* Adds a level's value to sum, times `share`; values that are not filtered go to r. The
+ * plan's dimensions, and whether it has no cube map, gather, layers and offsets, are
+ * constants where that is worth while. */
+ALWAYS_INLINE void
+fetch_as(unsigned dims, bool plain, struct exec_warp *w, const struct tex_plan *p,
+         const struct tex_image *im, const struct allot_sampler *s, unsigned lane,
+         double share, double sum[4], struct texel *r, struct exec_access *x)
 {
     const uint32_t size[3] = {im->width, im->height, im->depth};
     bool normalized = s->normalized_coords && p->is_float;
     bool linear = s->filter == ALLOT_LINEAR && p->is_float && reads_float(im, s);
+    bool cube = !plain && p->cube, gather = !plain && p->gather;
     double place_on[2];
-    unsigned face = p->cube ? cube_face(w, p, lane, place_on) : 0;
-    struct footprint f = footprint(w, p, im, normalized, linear || p->gather, lane,
-                                   p->cube ? place_on : NULL);
-    uint32_t layer = 0, n = p->cube ? im->layers / 6 : im->layers;
-    if (p->layer != REF_NONE && n) {
+    unsigned face = cube ? cube_face(w, p, lane, place_on) : 0;
+    struct footprint f = {{0}, {0}};
+    footprint(w, p, dims, plain, im, normalized, linear || gather, lane,
+              cube ? place_on : NULL, &f);
+    uint32_t layer = 0, n = cube ? im->layers / 6 : im->layers;
+    if (!plain && p->layer != REF_NONE && n) {
         layer = ((const uint32_t *)row(w, p->layer))[lane];
         layer = layer < n ? layer : n - 1;
     }
-    if (p->cube)
+    if (cube)
         layer = layer * 6 + face;
     enum allot_address mode[3];
     for (unsigned d = 0; d < 3; d++)
-        mode[d] = p->cube                      ? ALLOT_CLAMP
+        mode[d] = cube                         ? ALLOT_CLAMP
                   : im->linear && !p->is_float ? ALLOT_BORDER
                                                : s->address[d];
     int64_t at[3] = {0, 0, 0};
-    if (p->gather) {
+    struct texel one;
+    if (gather) {
         /* counter-clockwise from the lower left: (0,1) (1,1) (1,0) (0,0) */
         static const uint8_t dx[4] = {0, 1, 1, 0}, dy[4] = {1, 1, 0, 0};
         for (unsigned k = 0; k < 4; k++) {
             at[0] = place(f.index[0] + dx[k], size[0], mode[0], normalized);
             at[1] = place(f.index[1] + dy[k], size[1], mode[1], normalized);
-            r->v[k] = read_texel(w, im, s, at, layer, x).v[p->comp];
+            read_texel(w, im, s, at, layer, x, &one);
+            r->v[k] = one.v[p->comp];
         }
         return;
     }
     if (!linear) {
-        for (unsigned d = 0; d < p->dims; d++)
+        for (unsigned d = 0; d < dims; d++)
             at[d] = place(f.index[d], size[d], mode[d], normalized);
-        *r = read_texel(w, im, s, at, layer, x);
+        read_texel(w, im, s, at, layer, x, r);
         for (unsigned c = 0; c < 4 && share < 1; c++)
             sum[c] += share * (double)bits_f32(r->v[c]);
         return;
     }
-    for (unsigned k = 0; k < 1u << p->dims; k++) {
+    for (unsigned k = 0; k < 1u << dims; k++) {
         double weight = share;
-        for (unsigned d = 0; d < p->dims; d++) {
+        for (unsigned d = 0; d < dims; d++) {
             unsigned up = k >> d & 1;
             weight *= (up ? f.weight[d] : FIX - f.weight[d]) / (double)FIX;
             at[d] = place(f.index[d] + up, size[d], mode[d], normalized);
         }
         if (weight == 0)
             continue;
-        struct texel one = read_texel(w, im, s, at, layer, x);
+        read_texel(w, im, s, at, layer, x, &one);
         for (unsigned c = 0; c < 4; c++)
             sum[c] += weight * (double)bits_f32(one.v[c]);
     }
+}
+
+static NOINLINE void
+fetch_plain_2d(struct exec_warp *w, const struct tex_plan *p, const struct tex_image *im,
+               const struct allot_sampler *s, unsigned lane, double share, double sum[4],
+               struct texel *r, struct exec_access *x)
+{
+    fetch_as(2, true, w, p, im, s, lane, share, sum, r, x);
+}
+
+static void
+fetch_level(struct exec_warp *w, const struct tex_plan *p, const struct tex_image *im,
+            const struct allot_sampler *s, unsigned lane, double share, double sum[4],
+            struct texel *r, struct exec_access *x)
+{
+    if (p->plain && p->dims == 2)
+        fetch_plain_2d(w, p, im, s, lane, share, sum, r, x);
+    else
+        fetch_as(p->dims, false, w, p, im, s, lane, share, sum, r, x);
 }
 
 /* Level of detail of a lane, biased and clamped as the sampler says. */
@@ -347,16 +374,16 @@ lane_lod(const struct exec_warp *w, const struct tex_plan *p, const struct tex_i
     return lod < 0 ? 0 : lod > im->levels - 1 ? im->levels - 1 : lod;
 }
 
-static struct texel
+static void
 fetch_lane(struct exec_warp *w, const struct tex_plan *p, const struct tex_object *t,
-           const struct allot_sampler *s, unsigned lane, struct exec_access *x)
+           const struct allot_sampler *s, unsigned lane, struct exec_access *x,
+           struct texel *r)
 {
     const struct tex_image *im = &t->image;
     bool linear = s->filter == ALLOT_LINEAR && p->is_float && reads_float(im, s);
     double sum[4] = {0};
-    struct texel r = {{0}};
     if (im->levels == 1) {
-        fetch_level(w, p, im, s, lane, 1, sum, &r, x);
+        fetch_level(w, p, im, s, lane, 1, sum, r, x);
     } else {
         double lod = p->lod ? lane_lod(w, p, im, s, lane) : 0;
         uint32_t near = (uint32_t)lod, rest = 0;
@@ -369,23 +396,28 @@ fetch_lane(struct exec_warp *w, const struct tex_plan *p, const struct tex_objec
             if (!weight)
                 continue;
             struct tex_image level = tex_level(im, near + k);
-            fetch_level(w, p, &level, s, lane, weight / (double)FIX, sum, &r, x);
+            fetch_level(w, p, &level, s, lane, weight / (double)FIX, sum, r, x);
         }
         linear |= rest && rest != FIX;
     }
     for (unsigned c = 0; c < 4 && linear && !p->gather; c++)
-        r.v[c] = f32_bits((float)sum[c]);
-    return r;
+        r->v[c] = f32_bits((float)sum[c]);
 }
 
 static void
 put_texel(struct exec_warp *w, const struct tex_plan *p, unsigned lane,
           const struct texel *t, bool flt)
 {
+    bool half = p->type == PTX_F16 || p->type == PTX_F16X2;
+    if (!half) {
+        for (unsigned k = 0; k < p->ndest; k++)
+            if (p->dest[k] != REF_NONE)
+                ((uint32_t *)row(w, p->dest[k]))[lane] = t->v[k];
+        return;
+    }
     uint32_t v[4];
     memcpy(v, t->v, sizeof v);
-    bool half = p->type == PTX_F16 || p->type == PTX_F16X2;
-    for (unsigned k = 0; k < 4 && half; k++)
+    for (unsigned k = 0; k < 4; k++)
         v[k] =
             fp_soft_to_half(flt ? (double)bits_f32(v[k]) : (double)(int32_t)v[k], FP_RN);
     if (p->type == PTX_F16X2) {
@@ -437,7 +469,8 @@ h_tex(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
                 return EXEC_FAULT;
             smp = &o->sampler;
         }
-        struct texel r = fetch_lane(w, p, t, smp, i, x);
+        struct texel r = {{0}};
+        fetch_lane(w, p, t, smp, i, x, &r);
         put_texel(w, p, i, &r, reads_float(&t->image, smp));
     }
     if (p->pred != REF_NONE) /* resident: all of it is */
@@ -699,6 +732,9 @@ dec_tex(struct decoder *d)
     }
     if (n > lod)
         return decode_refuse(d, "depth textures are not supported");
+    p->plain = !p->cube && !p->gather && p->layer == REF_NONE &&
+               p->offset[0] == REF_NONE && p->offset[1] == REF_NONE &&
+               p->offset[2] == REF_NONE;
     d->out->plan = p;
     d->out->fn = h_tex;
     d->st->is_load = true;

@@ -104,6 +104,11 @@ check(struct exec_warp *w, const struct exec_inst *in, const struct exec_access 
             return fault_memory(w, in, (unsigned)i, x->space, x->addr[i] + k);
         }
     *host = host_base(w, x->space);
+    const struct exec_log *l = w->cta->log;
+    if (x->space == PTX_SPACE_GLOBAL && l && l->foot &&
+        !foot_lanes(l->foot, x->mask, x->addr, x->bytes,
+                    x->store ? FOOT_WRITE : FOOT_READ))
+        return EXEC_FAULT;
     return EXEC_OK;
 }
 

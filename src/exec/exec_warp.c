@@ -608,6 +608,7 @@ dec_clock(struct decoder *d, const struct ptx_operand *src)
     d->out->esize = wide ? 8 : 4;
     d->out->type = (uint8_t)src->sreg;
     d->out->fn = h_clock;
+    d->p->in_turn = true;
     return d->out->d[0] != REF_NONE;
 }
 

@@ -105,7 +105,7 @@ decode_atom128(struct decoder *d, unsigned op)
     const struct ptx_inst *in = d->in;
     struct exec_inst *x = d->out;
     struct wide_plan *p = ARENA_NEW(&d->pp->mem, struct wide_plan);
-    d->p->in_order = true;
+    d->p->in_order = d->p->in_turn = true;
     if (op != AT_EXCH && op != AT_CAS)
         return decode_refuse(d, "128-bit atomics are exch and cas");
     p->cas = op == AT_CAS;

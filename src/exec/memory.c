@@ -433,6 +433,13 @@ dev_guarded(const struct dev_mem *m, uint64_t addr)
 }
 
 uint64_t
+dev_reserved(const struct dev_mem *m, uint64_t *start)
+{
+    *start = m->device.start;
+    return m->reserved;
+}
+
+uint64_t
 dev_bytes_used(const struct dev_mem *m)
 {
     return m->device.used;

@@ -79,6 +79,9 @@ dev_host(struct dev_mem *m, uint64_t addr)
     return *(uint8_t **)m + addr; /* first member: host base minus DEV_GLOBAL_BASE */
 }
 
+/* Bytes of address space from *start on that all allocations but mapped ones lie in. */
+uint64_t dev_reserved(const struct dev_mem *m, uint64_t *start);
+
 /* Bytes in live allocations of the capacity (shared and mapped ones left out). */
 uint64_t dev_bytes_used(const struct dev_mem *m);
 

@@ -89,10 +89,12 @@ hash_text(const char *path, const char *value)
     return h ^ h >> 31;
 }
 
+/* Not of the hash. */
 static bool
 descriptive(const struct setting *s)
 {
-    return !strcmp(s->path, "gpu.name") || !strcmp(s->path, "gpu.source");
+    return !strcmp(s->path, "gpu.name") || !strcmp(s->path, "gpu.source") ||
+           !strcmp(s->group, "functional");
 }
 
 uint64_t

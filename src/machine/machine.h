@@ -86,7 +86,8 @@ bool machine_check_policies(const struct machine *m,
                             void *user, struct diag_sink *diag);
 
 /* Equal for machines whose settings are equal; the descriptive gpu.name and gpu.source do
- * not count. Does not depend on the order of rows, the host or the file's style. */
+ * not count, nor does the group functional, which is no part of the GPU. Does not depend
+ * on the order of rows, the host or the file's style. */
 uint64_t machine_hash(const struct machine *m);
 
 /* The whole machine as a YAML text that machine_parse takes back, comments with units. */

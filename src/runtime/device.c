@@ -105,6 +105,11 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
         dev->gpu = timing_gpu_new(dev->machine, &t, diag);
         ok = dev->gpu != NULL;
     }
+    if (ok && dev->options.functional && dev->options.threads > 1) {
+        dev->team = exec_team_new(dev->mem, dev->options.threads);
+        ok = dev->team || diag_error(diag, "the host gives no %u threads; ask for fewer",
+                                     dev->options.threads);
+    }
     diag_free(&own);
     if (ok)
         return dev;
@@ -151,6 +156,7 @@ allot_device_free(struct allot_device *dev)
     vec_free(&dev->warned);
     if (dev->gpu)
         timing_gpu_free(dev->gpu);
+    exec_team_free(dev->team);
     if (dev->mem)
         dev_mem_free(dev->mem);
     machine_free(dev->machine);
@@ -382,7 +388,7 @@ kernel_of(struct loaded_module *lm, struct version *v, const char *name,
     usage_of(f, &u);
     struct loaded_kernel *k = vec_push(&v->kernels);
     uint32_t registers = u.registers ? u.registers : u.live_registers;
-    *k = (struct loaded_kernel){f, NULL, registers, u.scratchpad, 0};
+    *k = (struct loaded_kernel){f, NULL, registers, u.scratchpad, 0, {0}, {0}};
     usage_free(&u);
     return k;
 }
@@ -706,6 +712,15 @@ first_warning(void *user, const char *kernel, const struct diag_loc *loc)
     return true;
 }
 
+/* Where races of the kernel are looked for; NULL: nowhere. */
+static struct exec_races *
+races_of(const struct allot_device *dev, struct loaded_kernel *lk)
+{
+    const char *which = dev->machine->functional.races;
+    lk->races.all = !strcmp(which, "all");
+    return dev->gpu || !strcmp(which, "off") ? NULL : &lk->races;
+}
+
 struct allot_result *
 rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t *given,
           const char *parent, struct exec_orders *orders, struct diag_sink *diag)
@@ -742,6 +757,10 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                           .print = dev->options.print,
                           .print_user = dev->options.user,
                           .orders = orders,
+                          .quantum = dev->machine->functional.quantum,
+                          .races = races_of(dev, lk),
+                          .team = dev->team,
+                          .apart = &lk->apart,
                           .diag = diag};
     uint64_t threads = exec_block_threads(&g);
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
@@ -755,6 +774,7 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
     bool ok = run(dev, &g, &k, r, diag);
     r->seconds = clock_seconds(CLOCK_MONOTONIC) - t0;
     exec_guard_warnings(&g, first_warning, dev);
+    exec_race_warning(&g, first_warning, dev);
     if (ok) {
         dev->failure = ALLOT_OK;
         r->kernel = xstrdup(l->kernel);

@@ -10,6 +10,8 @@ struct loaded_kernel {
     uint32_t registers;     /* of a thread */
     uint32_t scratchpad;    /* static, of a block */
     uint32_t launched;      /* the module's own: registers when last launched, 0: never */
+    struct exec_races races;
+    struct exec_apart apart;
 };
 
 /* A kernel's code as passes (compiler.passes) left it for one threshold and one amount of
@@ -35,6 +37,7 @@ struct allot_device {
     struct allot_options options;
     struct dev_mem *mem;
     struct timing_gpu *gpu; /* NULL: functional */
+    struct exec_team *team; /* functional in several host threads; else NULL */
     VEC(struct loaded_module *) modules;
     VEC(struct allot_result *) results;
     VEC(struct allot_array *) arrays; /* live ones */

@@ -431,6 +431,45 @@ modules_with_32_bit_addresses(void **state)
 }
 
 /* Local memory: each lane has its own, at the same addresses; all widths. */
+/* All lanes at one address of local memory, and bytes and halves, by some of the lanes:
+ * the others keep what they had. */
+static void
+some_lanes_only(void **state)
+{
+    struct kit k;
+    kit_load(
+        &k, PTX_HEAD
+        ".visible .entry k(.param .u64 out)\n{\n" PROLOGUE
+        ".local .align 16 .b8 a[64]; .shared .align 4 .b8 s[256]; .reg .b16 %h0;\n"
+        "ld.param.u64 %d0, [out]; mul.wide.u32 %d1, %t, 32; add.u64 %d0, %d0, %d1;\n"
+        "cvt.u64.u32 %d3, %t; mul.lo.u64 %d3, %d3, 0x8123456789abcdef; mov.u64 %d4, -1;\n"
+        "st.local.u64 [a+8], %d4; and.b32 %r4, %t, 3; setp.eq.u32 %p1, %r4, 1;\n"
+        "@%p1 st.local.u64 [a+8], %d3; ld.local.u64 %d5, [a+8];\n"
+        "st.global.u64 [%d0], %d5;\n"
+        "@!%p1 ld.local.v2.u32 {%r5, %r6}, [a+8]; @%p1 mov.u32 %r5, 5;\n"
+        "@%p1 mov.u32 %r6, 6; st.global.v2.u32 [%d0+8], {%r5, %r6};\n"
+        "shl.b32 %r7, %t, 1; mov.u32 %r8, s; add.u32 %r8, %r8, %r7;\n"
+        "mul.lo.u32 %r9, %t, 40503; cvt.u16.u32 %h0, %r9; st.shared.u16 [%r8], %h0;\n"
+        "mov.u32 %r10, 7; mov.u32 %r11, 8; mov.u32 %r12, 9;\n"
+        "@%p1 ld.shared.s8 %r10, [%r8]; @%p1 ld.shared.u16 %r11, [%r8];\n"
+        "@%p1 ld.shared.s16 %r12, [s+2]; st.global.u32 [%d0+16], %r10;\n"
+        "st.global.v2.u32 [%d0+24], {%r11, %r12}; ret;\n}\n");
+    uint64_t out = kit_out(&k, 64 * 32);
+    kit_run(&k, 1, 64);
+    for (unsigned t = 0; t < 64; t++) {
+        bool in = t % 4 == 1;
+        uint64_t v = in ? t * 0x8123456789abcdef : ~(uint64_t)0;
+        uint16_t h = (uint16_t)(t * 40503), second = 40503;
+        assert_int_equal(kit_u64(&k, out, 4 * t), v);
+        assert_int_equal(kit_u32(&k, out, 8 * t + 2), in ? 5 : 0xffffffff);
+        assert_int_equal(kit_u32(&k, out, 8 * t + 3), in ? 6 : 0xffffffff);
+        assert_int_equal(kit_u32(&k, out, 8 * t + 4), in ? (uint32_t)(int8_t)h : 7);
+        assert_int_equal(kit_u32(&k, out, 8 * t + 6), in ? h : 8);
+        assert_int_equal(kit_u32(&k, out, 8 * t + 7), in ? (uint32_t)(int16_t)second : 9);
+    }
+    kit_free(&k);
+}
+
 static void
 local_memory(void **state)
 {
@@ -822,6 +861,7 @@ main(void)
         cmocka_unit_test(parameters),
         cmocka_unit_test(modules_with_32_bit_addresses),
         cmocka_unit_test(local_memory),
+        cmocka_unit_test(some_lanes_only),
         cmocka_unit_test(packing_and_unpacking),
         cmocka_unit_test(atomics),
         cmocka_unit_test(reductions_have_no_result),

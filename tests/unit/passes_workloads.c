@@ -1,65 +1,7 @@
 /* passes_workloads.c: passes never change results. Every workload runs as it is and
  * transformed, functionally; every buffer is the same bit for bit when it is freed (or at
- * the end), and so is everything read back. Interposes on allot_alloc and allot_free
- * (the linker's --wrap) to see the buffers. */
-#include "allot/workload.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static struct {
-    uint64_t addr[256], bytes[256];
-    unsigned n;
-    uint64_t hash, count;
-} spy;
-
-uint64_t __real_allot_alloc(struct allot_device *dev, uint64_t bytes,
-                            struct allot_diag *d);
-uint64_t __wrap_allot_alloc(struct allot_device *dev, uint64_t bytes,
-                            struct allot_diag *d);
-bool __real_allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
-bool __wrap_allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
-
-static void
-look(struct allot_device *dev, unsigned i)
-{
-    unsigned char *copy = malloc(spy.bytes[i]);
-    assert_true(allot_read(dev, spy.addr[i], copy, spy.bytes[i], NULL));
-    for (uint64_t k = 0; k < spy.bytes[i]; k++)
-        spy.hash = (spy.hash ^ copy[k]) * 0x100000001b3u;
-    spy.count += spy.bytes[i];
-    free(copy);
-}
-
-uint64_t
-__wrap_allot_alloc(struct allot_device *dev, uint64_t bytes, struct allot_diag *d)
-{
-    uint64_t a = __real_allot_alloc(dev, bytes, d);
-    assert_true(spy.n < 256);
-    spy.addr[spy.n] = a;
-    spy.bytes[spy.n++] = bytes;
-    return a;
-}
-
-bool
-__wrap_allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
-{
-    for (unsigned i = 0; i < spy.n; i++)
-        if (spy.addr[i] == addr) {
-            look(dev, i);
-            spy.addr[i] = spy.addr[--spy.n];
-            spy.bytes[i] = spy.bytes[spy.n];
-            break;
-        }
-    return __real_allot_free(dev, addr, d);
-}
+ * the end), and so is everything read back. */
+#include "workload_spy.h"
 
 /* Hash of all buffers after the run; fails the test unless the workload's check passed.
  */
@@ -79,19 +21,16 @@ run(const struct allot_workload *w, const char *compiler, const char *passes)
         fail_msg("%s %s -p %s: %s", w->name, compiler, passes, allot_diag_text(d));
     struct allot_device *dev = allot_device_new(machine, &options, d);
     char check[256] = "";
-    memset(&spy, 0, sizeof spy);
-    spy.hash = 0xcbf29ce484222325u;
+    spy_begin();
     if (!allot_workload_run(w, dev, m, true, 1, check, d))
         fail_msg("%s %s -p %s: %s %s", w->name, compiler, passes, check,
                  allot_diag_text(d));
-    for (unsigned i = 0; i < spy.n; i++)
-        look(dev, i);
-    assert_true(spy.count > 0);
+    uint64_t hash = spy_end(dev);
     allot_device_free(dev);
     allot_machine_free(machine);
     allot_module_free(m);
     allot_diag_free(d);
-    return spy.hash;
+    return hash;
 }
 
 static const char *const pipelines[] = {
