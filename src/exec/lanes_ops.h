@@ -1,15 +1,23 @@
 /* lanes_ops.h: the vocabulary of the `value` column of opcodes.def.
  *
  * A value is SHAPE(expression). The expression gives one lane's result; it may use
- *   T             the C type of the first written type; T2: of the second; TW: twice as
- * wide A B C         sources as T; A2 B2 C2: as T2; CW: the third as TW RAWA RAWB     the
- * first two without the flush BU CU DU      second, third, fourth source as uint32_t W
- * bits of T modifiers     RND FTZ SAT HI PREC NANS XORSIGN WRAP RIGHT SHIFTAMT PMODE
- * TESTP CMP; MAGNITUDE(x) is |x| if .abs is given
- * and the helpers below and in fp.h. Floating-point sources are flushed if .ftz
- * is given. shape         result EACH          T; no modifiers MIXED         the same
- * with sources of other widths MODS, SATF    T; modifiers looked at in each lane (SATF:
- * .sat rare, the rest fast) PARTS         T; .lo and .hi WIDE          TW GIVES32 .b32
+ *   T             the C type of the first written type; T2: of the second; TW: twice
+ *                 as wide
+ *   A B C         sources as T; A2 B2 C2: as T2; CW: the third as TW
+ *   RAWA RAWB     the first two without the flush
+ *   BU CU DU      second, third, fourth source as uint32_t
+ *   W             bits of T
+ *   modifiers     RND FTZ SAT HI PREC NANS XORSIGN WRAP RIGHT SHIFTAMT PMODE TESTP CMP
+ *   MAGNITUDE(x)  |x| if .abs is given
+ * and the helpers below and in fp.h. Floating-point sources are flushed if .ftz is given.
+ *
+ *   shape         result
+ *   EACH          T; no modifiers
+ *   MIXED         the same with sources of other widths
+ *   MODS, SATF    T; modifiers tested in each lane (SATF: .sat rare, the rest fast)
+ *   PARTS         T; .lo and .hi
+ *   WIDE          TW
+ *   GIVES32       .b32
  *   TWO, TWOPARTS .b32, of two written types (TWOPARTS: .lo and .hi)
  *   TWOFTZ        T, of two written types, .ftz concerns the second
  *   CARRY         T; CF is the lane's carry flag, written back with .cc
@@ -20,8 +28,9 @@
  *   COMPARE(a, b) p and q of setp; COMPAREF(a, b): of floating point; COMPARE2(a, b): set
  *   PAIR16        u16x2, s16x2 or s32: one element of XA, XB, the elements of the sources
  *   HALF          f16, bf16 or a pair: the value of one element as a double, of HA, HB,
- * HC, the elements of the sources; rounded once, .ftz .sat .relu applied HALFBITS the
- * same of bits: HX, the element of a COMPAREH, COMPAREH2  setp and set of such elements
+ *                 HC, the elements of the sources; rounded once, .ftz .sat .relu applied
+ *   HALFBITS      the same of bits: HX, the element of source a
+ *   COMPAREH, COMPAREH2  setp and set of such elements
  *   TO_HALF2, TO_E8, FROM_E8, PACK3  cvt to and from pairs
  *   SELECT(a, b, n) a where the predicate source n holds, else b
  *   MASKS         predicate; A and B are whole masks

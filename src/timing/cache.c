@@ -9,17 +9,19 @@
  * hit: one hash of the address, one or two tag compares.
  *
  * Write policies (the `write` of the machine file; forward = the data go to the next
- * level): back       written line stays here, dirty; written back when evicted through
- * updates a present line, always forwarded evict      drops the written sectors if
- * present, always forwarded local-back local memory: back; everything else: evict (Fermi,
- * Kepler: L1s are not coherent, so that a global store must not leave an old copy)
+ * level):
+ *   back       written line stays here, dirty; written back when evicted
+ *   through    updates a present line, always forwarded
+ *   evict      drops the written sectors if present, always forwarded
+ *   local-back local memory: back; everything else: evict (Fermi, Kepler: L1s are not
+ *              coherent, so that a global store must not leave an old copy)
  *   read-only  never holds written data; forwarded
  * On a write miss (`write_allocate`), for back and through:
  *   no         forwarded, no line
  *   fetch      a line is reserved and, unless the write covers it, fetched
  *   lazy-fetch a line is taken without fetching; sectors not fully written stay
- * unreadable until a read fetches them or further writes complete them A write to a
- * sector on its way merges with it (back, through with allocation) or, without
+ *              unreadable until a read fetches them or further writes complete them
+ * A write to a pending sector merges with it (back, through with allocation) or, without
  * allocation, is forwarded.
  *
  * Lockup-free caches and MSHRs: D. Kroft, ISCA 1981. Sectors: J. S. Liptay, IBM Systems

@@ -6,14 +6,18 @@
  * counts down, so that idle ticks need not be stepped.
  *
  *   activate   tRCD to the bank's columns, tRAS to its precharge, tRC to its next
- * activate, tRRD to any activate read       tCCD / tCCDL to the next column, tCL + burst
- * + 2 - tWL to a write (two clocks of bus turnaround), burst or tRTPL to the bank's
- * precharge; last data after tCL + burst write      tCCD / tCCDL, tWL + burst + tCDLR to
- * a read, tWL + burst + tWR to precharge precharge  tRP to the bank's activate refresh
- * every tREFI: all banks are precharged as soon as each may be; tRP after the last
- * precharge it starts, and all banks are blocked for tRFC burst is the time on the data
- * bus, dram.burst / (bus * transfers). A bank's group is its number modulo dram.groups.
- * JEDEC GDDR5 (JESD212); Hynix H5GQ1H24AFR data sheet.
+ *              activate, tRRD to any activate
+ *   read       tCCD / tCCDL to the next column, tCL + burst + 2 - tWL to a write (two
+ *              clocks of bus turnaround), burst or tRTPL to the bank's precharge; last
+ *              data after tCL + burst
+ *   write      tCCD / tCCDL, tWL + burst + tCDLR to a read, tWL + burst + tWR to the
+ *              bank's precharge
+ *   precharge  tRP to the bank's activate
+ *   refresh    every tREFI: all banks are precharged as soon as each may be; tRP after
+ *              the last precharge it starts, and all banks are blocked for tRFC
+ *
+ * burst is the time on the data bus, dram.burst / (bus * transfers). A bank's group is
+ * its number modulo dram.groups. JEDEC GDDR5 (JESD212); Hynix H5GQ1H24AFR data sheet.
  *
  * A tick: data whose last beat is over goes to the return queue; one idle bank gets its
  * next request from the policy; one command is issued (with dual_command one to a row and

@@ -7,10 +7,11 @@
  * same cycle:
  *
  *     write-back   one access a cycle, round robin: scratchpad, constant fills, replies
- * past the L1, L1 fills replies      one a cycle: acknowledgements, fills misses one a
- * cycle from each cache's queue to the SM's port L1D          accesses that have spent
- * l1d.latency cycles look up their tags dispatch     one operation: conflict cycles, then
- * one access a cycle
+ *                  past the L1, L1 fills
+ *     replies      one a cycle: acknowledgements, fills
+ *     misses       one a cycle from each cache's queue to the SM's port
+ *     L1D          accesses that have spent l1d.latency cycles look up their tags
+ *     dispatch     one operation: conflict cycles, then one access a cycle
  *
  * Nothing is done, and nothing allocated, when the next event lies in the future: `wake`
  * is the first cycle in which a step could change anything; inputs pull it forward. A

@@ -9,10 +9,12 @@
  *
  * Order within a core cycle: ldst_receive; ldst_cycle; ldst_done_peek/pop (a register
  * freed here can be used by the issue stage of the same cycle); ldst_issue; ldst_prepare
- * and ldst_fetch. An operation handed over in cycle t is first worked on in ldst_cycle(t
- * + 1). With that order, from ldst_issue in cycle t to the token's ldst_done: scratchpad
- * load, d-way conflict   t + d + scratchpad.latency + 1 constant or parameter hit t +
- * number of lines L1 hit                            t + number of accesses + l1d.latency
+ * and ldst_fetch. An operation handed over in cycle t is first worked on in
+ * ldst_cycle(t + 1). With that order, from ldst_issue in cycle t to the token's
+ * ldst_done:
+ *     scratchpad load, d-way conflict   t + d + scratchpad.latency + 1
+ *     constant or parameter hit         t + number of lines
+ *     L1 hit                            t + number of accesses + l1d.latency
  *     reply received in cycle r         r + 2 (L1 miss, bypass, atomic)
  * Rules and sources: docs/model-memory.md. */
 #ifndef ALLOT_TIMING_LDST_H

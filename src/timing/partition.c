@@ -2,11 +2,13 @@
  *
  * The way of a request through a slice, one L2 cycle a step unless said otherwise:
  *   crossbar -> cut into sectors (lines if the L2 has none), each answered by itself
- *            -> delay line of rop_latency cycles -> queue -> L2: one access a cycle, its
- * data port busy for bytes / l2.port cycles
+ *            -> delay line of rop_latency cycles
+ *            -> queue
+ *            -> L2: one access a cycle, its data port busy for bytes / l2.port cycles
  *            -> hit: queue of replies -> crossbar
- *            -> miss: MSHR, miss queue -> queue to the DRAM -> (DRAM clock, slices in
- * turn) fixed delay -> controller -> return queue -> queue from the DRAM -> fill
+ *            -> miss: MSHR, miss queue -> queue to the DRAM
+ *               -> (DRAM clock, slices in turn) fixed delay -> controller -> return queue
+ *               -> queue from the DRAM -> fill
  *               -> requests that waited, one a cycle -> queue of replies
  * A write is answered when the L2 has it. The L2 is as the machine file says; the usual
  * one writes back, takes lines without fetching, and fetches a partly written sector when

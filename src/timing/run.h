@@ -1,7 +1,8 @@
 /* run.h: a launch under way. Private to the GPU's files:
  *
- *   gpu.c      the GPU over its launches: programs, limits, counters, how they begin and
- * end window.c   a window of core cycles: its nodes, and what follows them in one thread
+ *   gpu.c      the GPU over its launches: programs, limits, counters, how they begin
+ *              and end
+ *   window.c   a window of core cycles: its nodes, and what follows them in one thread
  *   threads.c  windows in several host threads
  *
  * A window is so few core cycles long that what happens in it reaches nobody else before
