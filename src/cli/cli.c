@@ -486,7 +486,7 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
         {"guard", 0, "BYTES",
          "reads so far outside an allocation give 0 and a warning, not a fault",
          &s->guard, NULL, NULL},
-        {"threads", 0, "N", "host threads (default 1); same figures, memory and warnings",
+        {"threads", 0, "N", "host threads (default 1, with --functional all processors); same result",
          &s->threads, NULL, NULL},
         {"check-analyses", 0, NULL,
          "hold each scratchpad access against the compiler's analyses (functional only)",
@@ -554,6 +554,20 @@ cli_sim_machine(const struct cli_sim *s, struct allot_diag *d)
         return m;
     allot_machine_free(m);
     return NULL;
+}
+
+unsigned
+cli_sim_threads(const struct cli_sim *s)
+{
+    enum { MOST = 16 };
+    uint64_t n = 1;
+    if (s->threads)
+        cli_u64(s->threads, 1, 1024, &n);
+    else if (s->functional) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        n = cores < 1 ? 1 : cores > MOST ? MOST : (uint64_t)cores;
+    }
+    return (unsigned)n;
 }
 
 bool

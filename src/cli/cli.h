@@ -89,6 +89,9 @@ void cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS]);
 const char *const *cli_sim_settings(const struct cli_sim *s, size_t *n);
 /* Machine with every override applied, NULL after printing why not. */
 struct allot_machine *cli_sim_machine(const struct cli_sim *s, struct allot_diag *d);
+/* Host threads of a run: as asked for, else all processors (at most 16) for execution
+ * without timing, whose result is that of one thread, and one for the cycle model. */
+unsigned cli_sim_threads(const struct cli_sim *s);
 /* Options with progress reporting on a terminal and Ctrl-C. */
 bool cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
                          struct allot_options *o, const char *label);

@@ -206,6 +206,7 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
                 const struct allot_program *p, const char *record)
 {
     struct strbuf b = {0};
+    char threads[16];
     size_t n;
     const char *const *settings = cli_sim_settings(s, &n);
     for (size_t i = 0; i < n; i++)
@@ -221,7 +222,8 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
     set_or_clear("ALLOT_SETTINGS", b.n ? b.s : NULL);
     set_or_clear("ALLOT_FUNCTIONAL", s->functional ? "1" : NULL);
     set_or_clear("ALLOT_NO_SKIP", s->no_skip ? "1" : NULL);
-    set_or_clear("ALLOT_THREADS", s->threads);
+    snprintf(threads, sizeof threads, "%u", cli_sim_threads(s));
+    setenv("ALLOT_THREADS", threads, 1);
     set_or_clear("ALLOT_MAX_CYCLES", s->max_cycles);
     set_or_clear("ALLOT_MAX_INSTRUCTIONS", s->max_instructions);
     set_or_clear("ALLOT_GUARD", s->guard);

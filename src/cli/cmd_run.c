@@ -356,6 +356,7 @@ cmd_run(int argc, char **argv)
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
         return EXIT_USAGE;
+    o.threads = cli_sim_threads(&s);
     if (out.why && (s.functional || out.csv))
         return cli_usage(&cmd,
                          "--why: issue slots need the cycle model, and a table or --json "
