@@ -159,7 +159,7 @@ class_of(const struct machine *m, const struct exec_static *st)
     case PTX_UNIT_SFU:
         return CLS_SFU;
     case PTX_UNIT_DP:
-        return m->unit.dp ? CLS_DP : CLS_SFU;
+        return m->unit.dp ? CLS_DP : m->unit.f64_on_sp ? CLS_SP : CLS_SFU;
     case PTX_UNIT_TENSOR: /* there is one: check_units */
         return CLS_TENSOR;
     case PTX_UNIT_MEM:

@@ -76,11 +76,18 @@ use(struct bench *b, unsigned slot, unsigned warp, unsigned reg)
 }
 
 static bool
-load(struct bench *b, unsigned slot, unsigned warp)
+load_from(struct bench *b, unsigned slot, unsigned warp, enum ptx_space space)
 {
-    struct exec_static st = {.top_register = 1, .unit = PTX_UNIT_MEM};
+    struct exec_static st = {
+        .top_register = 1, .unit = PTX_UNIT_MEM, .is_load = true, .space = space};
     b->v.warp = warp;
     return b->p->may_issue(b->state, &b->v, slot, &st, NULL, &b->changed);
+}
+
+static bool
+load(struct bench *b, unsigned slot, unsigned warp)
+{
+    return load_from(b, slot, warp, PTX_SPACE_GLOBAL);
 }
 
 static bool
@@ -242,8 +249,15 @@ dynamic_warps(void **st)
                      1000 + 900 + 800 + 700 + 600 + 500 + 400 + 300 + 200 + 100);
     assert_true(load(&b, 1, 0)); /* that of the block that was first goes */
     assert_true(load(&b, 0, 0));
-    assert_false(load(&b, 3, 0)); /* probability 0 */
+    /* Probability 0: what may leave the SM is held back, what stays within goes. */
     assert_false(load(&b, 3, 0));
+    assert_false(load(&b, 3, 0));
+    assert_false(load_from(&b, 3, 0, PTX_SPACE_LOCAL));
+    assert_false(load_from(&b, 3, 0, PTX_SPACE_TEX));
+    assert_false(load_from(&b, 3, 0, PTX_SPACE_NONE)); /* a generic address */
+    assert_true(load_from(&b, 3, 0, PTX_SPACE_PARAM));
+    assert_true(load_from(&b, 3, 0, PTX_SPACE_CONST));
+    assert_true(load_from(&b, 3, 0, PTX_SPACE_SHARED));
     assert_true(use(&b, 3, 0, PRIVATE - 1)); /* other instructions go */
     assert_int_equal(b.stats.share_dynamic_refusals, 1);
     assert_true(b.p->waits_for_tick(b.state));

@@ -149,6 +149,10 @@ initiation_interval_bounds_throughput(void **st)
     assert_in_range(c, 64 * 4 * 16 * 8 - 40, 64 * 4 * 16 * 8 + 40);
     c = cost64("gtx480", NULL, "", FOUR("add.f64", "g", "%g1, %g1"), 2);
     assert_in_range(c, 64 * 4 * 2 * 8 - 40, 64 * 4 * 2 * 8 + 40);
+    /* ... or on the two ALU pipelines: twice as many. */
+    const struct option on_sp[] = {{"unit.f64_on_sp", "true"}, {0}};
+    c = cost64("gtx480", on_sp, "", FOUR("add.f64", "g", "%g1, %g1"), 2);
+    assert_in_range(c, 64 * 4 * 8 - 40, 64 * 4 * 8 + 40);
     /* mul.lo.s32: interval 2 on two units: one a cycle at most. */
     c = cost64("gtx480", NULL, "", FOUR("mul.lo.s32", "r", "%r1, %r1"), 16);
     assert_true(c >= 64 * 4 * 16);

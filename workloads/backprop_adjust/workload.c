@@ -9,7 +9,10 @@ enum { HIDDEN = 16 };
 static bool
 run(struct allot_run *r)
 {
-    int inputs = r->quick ? 64 : 16 * 1024, hidden = HIDDEN;
+    int inputs = (int)wl_param(r, "inputs", r->quick ? 64 : 16 * 1024, 16, 1 << 20),
+        hidden = HIDDEN;
+    if (inputs % 16)
+        return wl_fail(r, "parameter inputs: a multiple of 16");
     size_t n = (size_t)(inputs + 1) * (HIDDEN + 1);
     float *w = malloc(4 * n), *old = malloc(4 * n), *got = malloc(4 * n),
           *in = malloc(4 * ((size_t)inputs + 1)), delta[HIDDEN + 1];

@@ -29,7 +29,8 @@ fill(struct knode *k, const int32_t *key, int32_t first, int n, bool leaf)
 static bool
 run(struct allot_run *r)
 {
-    int records = r->quick ? 2000 : 200000, queries = r->quick ? 20 : 14 * 3 * 16;
+    int records = (int)wl_param(r, "records", r->quick ? 2000 : 200000, 1, 1 << 24),
+        queries = (int)wl_param(r, "queries", r->quick ? 20 : 14 * 3 * 16, 1, 65535);
     int per = ORDER - 8, height = 0;
     size_t nnodes = (size_t)records / (size_t)per * 2 + 8;
     int32_t *key = malloc(4 * (size_t)records), *low = malloc(4 * (size_t)records),

@@ -6,12 +6,16 @@
 
 enum { CONV_RADIUS = 8 };
 
-/* dx, dy: direction; tx x ty threads; a block has bx x by pixels. */
+/* dx, dy: direction; tx x ty threads; a block has bx x by pixels. Parameters width and
+ * height: pixels. */
 static inline bool
 convolution(struct allot_run *r, const char *kernel, int dx, int dy, int tx, int ty,
             int bx, int by, int blocks_x, int blocks_y)
 {
-    int w = bx * (r->quick ? 2 : blocks_x), h = by * (r->quick ? 2 : blocks_y);
+    int w = (int)wl_param(r, "width", bx * (r->quick ? 2 : blocks_x), bx, 8192),
+        h = (int)wl_param(r, "height", by * (r->quick ? 2 : blocks_y), by, 8192);
+    if (w % bx || h % by)
+        return wl_fail(r, "parameters width and height: multiples of %d and %d", bx, by);
     size_t n = (size_t)w * h;
     float *src = malloc(4 * n), *got = malloc(4 * n), *want = malloc(4 * n),
           weight[2 * CONV_RADIUS + 1];

@@ -34,7 +34,8 @@ reference_step(const double *t, const float *power, double *next, int rows, int 
 static bool
 run(struct allot_run *r)
 {
-    int rows = r->quick ? 33 : 256, cols = r->quick ? 45 : 256, total = 4;
+    int rows = (int)wl_param(r, "rows", r->quick ? 33 : 256, 1, 4096),
+        cols = (int)wl_param(r, "cols", r->quick ? 45 : 256, 1, 4096), total = 4;
     size_t n = (size_t)rows * cols, bytes = sizeof(float) * n;
     float *temp = malloc(bytes), *power = malloc(bytes), *want = malloc(bytes);
     double *ref[2] = {malloc(sizeof(double) * n), malloc(sizeof(double) * n)};

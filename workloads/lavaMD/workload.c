@@ -85,11 +85,22 @@ reference(const struct space *s, struct particle *force)
 static bool
 run(struct allot_run *r)
 {
+    /* Parameters: boxes along each edge of a cube, all with the same number of particles;
+     * 0: a row of boxes, which differ. */
+    int side = (int)wl_param(r, "side", 0, 0, 16),
+        each = (int)wl_param(r, "particles", 0, 0, MAX_PARTICLES);
     struct space s = {.nx = 2, .ny = 2, .nz = 2};
-    if (!r->quick)
+    if (side)
+        s = (struct space){.nx = side, .ny = side, .nz = side};
+    else if (!r->quick)
         s = (struct space){.nx = 84, .ny = 1, .nz = 1};
-    bool filled =
-        r->quick ? fill(&s, 5, 12, r->seed) : fill(&s, 60, MAX_PARTICLES, r->seed);
+    int least = each       ? each
+                : r->quick ? 5
+                           : 60,
+        most = each       ? each
+               : r->quick ? 12
+                          : MAX_PARTICLES;
+    bool filled = fill(&s, least, most, r->seed);
     struct particle *force = calloc(filled ? s.particles : 1, sizeof *force);
     struct particle *want = calloc(filled ? s.particles : 1, sizeof *want);
 
@@ -104,8 +115,8 @@ run(struct allot_run *r)
         wl_read(r, d_force, force, sizeof *force * s.particles);
         reference(&s, want);
         /* r^2 is a difference of squares up to 84^2 + 2: 2^-53 of that, times alpha^2, is
-         * its share in each of up to 300 terms below 8 (only nearby ones count: 27
-         * boxes). */
+         * its share in each of up to 300 terms below 8 (only nearby ones count: 27 boxes,
+         * in a cube up to 2700 terms of squares up to 3 * 16^2). */
         double tolerance = 1e-10;
         for (int i = 0; i < s.particles && r->ok; i++) {
             /* the struct is four doubles */

@@ -53,7 +53,8 @@ set(struct allot_run *r, const char *name, const void *value, uint64_t bytes)
 static bool
 run(struct allot_run *r)
 {
-    int blocks = r->quick ? 1 : 14 * 8, npaths = blocks * THREADS - 7;
+    int blocks = (int)wl_param(r, "blocks", r->quick ? 1 : 14 * 8, 1, 4096),
+        npaths = blocks * THREADS - 7;
     size_t nz = (size_t)npaths * NMAT;
     float delta = 0.25f, lambda[N], *z = malloc(4 * nz),
           *got = malloc(4 * (size_t)npaths), *want = malloc(4 * (size_t)npaths);

@@ -1,7 +1,7 @@
 /* A sum over points k of a Fourier space, for each point x: Q = sum |phi|^2 e^(2 pi i
  * k.x). The k points of a launch lie in constant memory; launches add up. The angle is
  * reduced in turns, where that is exact, before sine and cosine of the hardware. */
-#define K_POINTS 256
+#define K_POINTS 1024
 
 __constant__ float4 ck[K_POINTS]; /* kx, ky, kz, |phi|^2 */
 

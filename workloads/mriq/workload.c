@@ -4,12 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { K_POINTS = 256, THREADS = 256 };
+enum { K_POINTS = 1024, THREADS = 256 };
 
 static bool
 run(struct allot_run *r)
 {
-    size_t n = THREADS * (r->quick ? 2u : 14u * 6 * 2), nk = r->quick ? 258 : 512;
+    size_t n = THREADS * wl_param(r, "blocks", r->quick ? 2 : 14 * 6 * 2, 1, 65535),
+           nk = wl_param(r, "samples", r->quick ? 258 : 512, 1, 1 << 16);
     float *p[3], *q[2], *want[2], *k = malloc(16 * nk);
     bool ok = k != NULL;
     for (int i = 0; i < 3; i++)

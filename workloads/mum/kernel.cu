@@ -2,8 +2,8 @@
  * letter through an automaton of the reference's substrings (states with an edge a
  * letter, and a suffix link to the state of the longest suffix that goes on differently).
  * Where a state has no edge for the letter it falls back along suffix links, as a walk
- * through a suffix tree does. Behind each letter it notes the state and the length of the
- * longest match that ends there. */
+ * through a suffix tree does. Behind each letter it stores the state and the length of the
+ * longest match that ends there, if it is longer than `least`. */
 struct state {
     int next[4]; /* -1: none */
     int link;    /* of the start: -1 */
@@ -12,7 +12,7 @@ struct state {
 
 extern "C" __global__ void
 mummergpuKernel(int2 *match, const struct state *states, const unsigned char *queries,
-                const int *first, int nqueries)
+                const int *first, int nqueries, int least)
 {
     int q = blockIdx.x * blockDim.x + threadIdx.x;
     if (q >= nqueries)
@@ -29,6 +29,7 @@ mummergpuKernel(int2 *match, const struct state *states, const unsigned char *qu
             at = next;
             length++;
         }
-        match[i] = make_int2(at, length);
+        if (length > least)
+            match[i] = make_int2(at, length);
     }
 }

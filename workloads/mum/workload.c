@@ -74,7 +74,9 @@ contains(const uint8_t *ref, int n, const int *sorted, const uint8_t *p, int len
 static bool
 run(struct allot_run *r)
 {
-    int n = r->quick ? 2000 : 60000, nq = r->quick ? 300 : 14 * 6 * 256, total = 0;
+    int n = (int)wl_param(r, "reference", r->quick ? 2000 : 60000, 100, 1 << 22),
+        nq = (int)wl_param(r, "queries", r->quick ? 300 : 14 * 6 * 256, 1, 1 << 20),
+        letters = (int)wl_param(r, "letters", 0, 0, 30), least = 20, total = 0;
     uint8_t *ref = malloc((size_t)n), *text = malloc((size_t)nq * 32);
     struct state *s = malloc(sizeof *s * 2 * (size_t)n);
     int32_t *end = malloc(8 * (size_t)n), *first = malloc(4 * ((size_t)nq + 1));
@@ -85,7 +87,7 @@ run(struct allot_run *r)
         for (int i = 0; i < n; i++)
             ref[i] = (uint8_t)(wl_random(&rng) % 4);
         for (int q = 0; q < nq; q++) { /* pieces of the reference with errors */
-            int len = 20 + (int)(wl_random(&rng) % 11),
+            int any = 20 + (int)(wl_random(&rng) % 11), len = letters ? letters : any,
                 from = (int)(wl_random(&rng) % (uint64_t)(n - len));
             first[q] = total;
             for (int i = 0; i < len; i++)
@@ -99,23 +101,28 @@ run(struct allot_run *r)
         sort_text = ref;
         sort_length = n;
         qsort(sorted, (size_t)n, sizeof *sorted, compare_suffixes);
-        uint64_t d_match = wl_alloc(r, 8 * (uint64_t)total),
+        memset(got, 0, 8 * (size_t)total);
+        uint64_t d_match = wl_upload(r, got, 8 * (uint64_t)total),
                  d_states = wl_upload(r, s, sizeof *s * (size_t)nstates),
                  d_text = wl_upload(r, text, (size_t)total),
                  d_first = wl_upload(r, first, 4 * ((size_t)nq + 1));
         wl_launch(r, "mummergpuKernel", (nq + 255) / 256, 1, 1, 256, 1, 1, 0, &d_match,
-                  &d_states, &d_text, &d_first, &nq);
+                  &d_states, &d_text, &d_first, &nq, &least);
         wl_read(r, d_match, got, 8 * (uint64_t)total);
         for (int q = 0; q < nq && r->ok; q++)
             for (int i = first[q]; i < first[q + 1] && r->ok; i++) {
-                int at = got[i][0], len = got[i][1];
-                if (at < 0 || at >= nstates || len < 0 || len > i + 1 - first[q] ||
-                    len > end[at] ||
-                    memcmp(ref + end[at] - len, text + i + 1 - len, (size_t)len))
+                int at = got[i][0], len = got[i][1], read = i + 1 - first[q];
+                if (!len) {
+                    if (read > least &&
+                        contains(ref, n, sorted, text + i - least, least + 1))
+                        wl_fail(r, "query %d, letter %d: a match is not stored", q,
+                                i - first[q]);
+                } else if (at < 0 || at >= nstates || len <= least || len > read ||
+                           len > end[at] ||
+                           memcmp(ref + end[at] - len, text + i + 1 - len, (size_t)len))
                     wl_fail(r, "query %d, letter %d: no match of %d letters", q,
                             i - first[q], len);
-                else if (len < i + 1 - first[q] &&
-                         contains(ref, n, sorted, text + i - len, len + 1))
+                else if (len < read && contains(ref, n, sorted, text + i - len, len + 1))
                     wl_fail(r, "query %d, letter %d: a longer match than %d letters", q,
                             i - first[q], len);
             }

@@ -6,7 +6,11 @@
 static bool
 run(struct allot_run *r)
 {
-    int m = r->quick ? 256 : 1024, n = r->quick ? 32 : 448, k = r->quick ? 24 : 96;
+    int m = (int)wl_param(r, "m", r->quick ? 256 : 1024, 128, 8192),
+        n = (int)wl_param(r, "n", r->quick ? 32 : 448, 16, 8192),
+        k = (int)wl_param(r, "k", r->quick ? 24 : 96, 1, 8192);
+    if (m % 128 || n % 16)
+        return wl_fail(r, "parameters m and n: multiples of 128 and 16");
     float alpha = 0.75f, beta = 0.5f;
     float *a = malloc(4 * (size_t)m * k), *b = malloc(4 * (size_t)n * k),
           *c = malloc(4 * (size_t)m * n), *got = malloc(4 * (size_t)m * n);

@@ -1,5 +1,7 @@
 /* Inputs, launches and check of SRAD, for tiles of TILE x TILE threads (defined before).
- * Parameters rows and cols: pixels. */
+ * Parameters rows and cols: pixels; tiles: at most so many blocks a side, so that an
+ * image whose sides are no multiples of TILE keeps its stride, as in Rodinia, where the
+ * rest is left as it is (0: as many as cover the image). */
 #include "allot/workload.h"
 
 #include <math.h>
@@ -25,16 +27,17 @@ speckle(const float *image, int rows, int cols)
     return (sum2 / n - mean * mean) / (mean * mean);
 }
 
-/* One time step in double; c gets the diffusion coefficients. */
+/* One time step in double, of the first `h` rows and `w` columns; c gets the diffusion
+ * coefficients. */
 static void
-reference_step(double *image, double *c, int rows, int cols, double q0)
+reference_step(double *image, double *c, int rows, int cols, int h, int w, double q0)
 {
     size_t n = (size_t)rows * cols;
     double *d = malloc(sizeof *d * n * 4); /* differences to north, south, west, east */
     if (!d)
         return;
-    for (int i = 0; i < rows; i++) {
-        for (int j = 0; j < cols; j++) {
+    for (int i = 0; i < h; i++) {
+        for (int j = 0; j < w; j++) {
             size_t at = (size_t)i * cols + j;
             double v = image[at], *g = d + 4 * at;
             g[0] = i > 0 ? image[at - cols] - v : 0.0;
@@ -51,8 +54,8 @@ reference_step(double *image, double *c, int rows, int cols, double q0)
             c[at] = coeff < 0 ? 0 : coeff > 1 ? 1 : coeff;
         }
     }
-    for (int i = 0; i < rows; i++) {
-        for (int j = 0; j < cols; j++) {
+    for (int i = 0; i < h; i++) {
+        for (int j = 0; j < w; j++) {
             size_t at = (size_t)i * cols + j;
             const double *g = d + 4 * at;
             double south = i < rows - 1 ? c[at + cols] : c[at];
@@ -69,9 +72,17 @@ srad(struct allot_run *r, int rows, int cols, int iterations)
 {
     rows = (int)wl_param(r, "rows", rows, 2, 4096);
     cols = (int)wl_param(r, "cols", cols, 2, 4096);
+    int tiles = (int)wl_param(r, "tiles", 0, 0, 2048), gx = (cols + TILE - 1) / TILE,
+        gy = (rows + TILE - 1) / TILE;
+    if (tiles && tiles < gx)
+        gx = tiles;
+    if (tiles && tiles < gy)
+        gy = tiles;
+    int w = gx * TILE < cols ? gx * TILE : cols, h = gy * TILE < rows ? gy * TILE : rows;
     size_t n = (size_t)rows * cols, bytes = sizeof(float) * n;
-    float *image = malloc(bytes), *coeff = malloc(bytes), *want = malloc(bytes);
-    double *ref = malloc(sizeof *ref * n), *ref_c = malloc(sizeof *ref_c * n);
+    float *image = malloc(bytes), *coeff = calloc(n, sizeof *coeff),
+          *want = malloc(bytes);
+    double *ref = malloc(sizeof *ref * n), *ref_c = calloc(n, sizeof *ref_c);
 
     if (image && coeff && want && ref && ref_c) {
         uint64_t rng = r->seed;
@@ -83,17 +94,15 @@ srad(struct allot_run *r, int rows, int cols, int iterations)
                 ref[i * cols + j] = image[i * cols + j];
             }
         }
-        uint64_t d_image = wl_upload(r, image, bytes), d_c = wl_alloc(r, bytes);
+        uint64_t d_image = wl_upload(r, image, bytes), d_c = wl_upload(r, coeff, bytes);
         uint64_t dn = wl_alloc(r, bytes), ds = wl_alloc(r, bytes);
         uint64_t dw = wl_alloc(r, bytes), de = wl_alloc(r, bytes);
-        uint32_t gx = (uint32_t)(cols + TILE - 1) / TILE,
-                 gy = (uint32_t)(rows + TILE - 1) / TILE;
         float lambda = LAMBDA;
         for (int t = 0; t < iterations && r->ok; t++) {
             if (t)
                 wl_read(r, d_image, image, bytes);
             float q0sqr = (float)speckle(image, rows, cols);
-            reference_step(ref, ref_c, rows, cols, q0sqr);
+            reference_step(ref, ref_c, rows, cols, h, w, q0sqr);
             wl_launch(r, "srad_cuda_1", gx, gy, 1, TILE, TILE, 1, 0, &dn, &ds, &dw, &de,
                       &d_image, &d_c, &rows, &cols, &q0sqr);
             wl_launch(r, "srad_cuda_2", gx, gy, 1, TILE, TILE, 1, 0, &dn, &ds, &dw, &de,

@@ -9,7 +9,9 @@ enum { STEPS = 2 };
 static bool
 run(struct allot_run *r)
 {
-    int nx = r->quick ? 70 : 512, ny = r->quick ? 20 : 160, nz = r->quick ? 5 : 8;
+    int nx = (int)wl_param(r, "x", r->quick ? 70 : 512, 3, 1024),
+        ny = (int)wl_param(r, "y", r->quick ? 20 : 160, 3, 1024),
+        nz = (int)wl_param(r, "z", r->quick ? 5 : 8, 3, 1024);
     size_t n = (size_t)nx * ny * nz;
     float c0 = 0.1f, c1 = 0.15f;
     float *a = malloc(4 * n), *got = malloc(4 * n), *want = malloc(4 * n);

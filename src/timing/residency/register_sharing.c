@@ -219,6 +219,23 @@ is_owner_or_first(const struct sharing *sh, const struct residency_view *v, int 
     return !sh->pair[i].additional[pairs_side(&sh->pairs, s)] || !v->cta[other];
 }
 
+/* 001 section 2.3.3 speaks of long-latency memory instructions: those that leave the SM
+ * when they miss. Parameters, constants and scratchpad go freely. */
+static bool
+is_long(const struct exec_static *st)
+{
+    bool memory = st->is_load || st->is_store || st->is_atomic;
+    switch (st->space) {
+    case PTX_SPACE_GLOBAL:
+    case PTX_SPACE_LOCAL:
+    case PTX_SPACE_TEX:
+    case PTX_SPACE_NONE: /* a generic address */
+        return st->unit == PTX_UNIT_MEM && memory;
+    default:
+        return false;
+    }
+}
+
 /* May a memory instruction of this non-owner warp go? */
 static bool
 let_go(struct sharing *sh, const struct residency_view *v, unsigned s, struct side *x)
@@ -354,7 +371,7 @@ may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_s
     bool takes = register_sharing_wants(sh, s, v->warp, st);
     if (takes && register_sharing_blocked(sh, s, v->warp))
         return refuse(sh, v, i, s, x, changed);
-    if (sh->dynamic && st->unit == PTX_UNIT_MEM && !is_owner_or_first(sh, v, i, s) &&
+    if (sh->dynamic && is_long(st) && !is_owner_or_first(sh, v, i, s) &&
         !let_go(sh, v, s, x))
         return false;
     if (takes) {
@@ -368,7 +385,7 @@ static bool
 concerns(const struct exec_static *st, const struct residency_plan *p)
 {
     return p->pairs && (st->top_register > p->private_units ||
-                        (p->period && st->unit == PTX_UNIT_MEM));
+                        (p->period && is_long(st)));
 }
 
 static bool
