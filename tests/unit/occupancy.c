@@ -383,6 +383,44 @@ test_cap_by_setting(void **state)
     machine_free(m);
 }
 
+/* Register sharing where the file is in 4 parts of 16384: what is left of each part feeds
+ * pairs of warps of that part alone, and never more pairs than there were blocks. */
+static void
+test_partitioned_registers(void **state)
+{
+    static const struct {
+        uint32_t threads, registers;
+        double t;
+        uint32_t baseline, pairs;
+    } c[] = {
+        /* 1536 a warp: 10 in each part, 1024 left, not 1382 for one more (4 x 1024 were
+         * enough for 2) */
+        {32, 48, 0.9, 40, 0},
+        /* 768 for one more in each part (4 x 1024 were enough for 5) */
+        {32, 48, 0.5, 40, 4},
+        /* 3840 a warp: 4 in each part, 1024 left for 4 more: 32 warps make 5 blocks of 6,
+         * 2 were there: no more than 2 pairs */
+        {192, 120, 0.05, 2, 2},
+    };
+    struct machine *m = preset("gtx480");
+    struct diag_sink d = {0};
+    static const char *const set[][2] = {
+        {"sm.registers", "65536"},     {"sm.register_partitions", "4"},
+        {"sm.register_alloc", "warp"}, {"sm.register_unit", "256"},
+        {"sm.max_registers", "255"},   {"sm.max_blocks", "64"},
+        {"sm.max_threads", "2048"}};
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        assert_true(machine_set(m, set[i][0], set[i][1], &d));
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct allot_occupancy o =
+            compute(m, c[i].threads, c[i].registers, 0, OCC_SHARE_REGISTERS, c[i].t);
+        assert_int_equal(o.baseline_blocks, c[i].baseline);
+        assert_int_equal(o.shared_pairs, c[i].pairs);
+    }
+    machine_free(m);
+    diag_free(&d);
+}
+
 /* 001 section 2.4.2 and 000 section 7.1. */
 static void
 test_cost(void **state)
@@ -413,6 +451,7 @@ main(void)
         cmocka_unit_test(test_block_granular_registers),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_cap_by_setting),
+        cmocka_unit_test(test_partitioned_registers),
         cmocka_unit_test(test_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -274,6 +274,32 @@ dynamic_warps(void **st)
     teardown(&b);
 }
 
+/* However long an SM stalls more than SM 0, or less, one period of the other is a step.
+ */
+static void
+dynamic_probability_stays_in_bounds(void **st)
+{
+    struct bench b;
+    (void)st;
+    setup(&b, true, 1000);
+    static const struct {
+        unsigned own, first, ticks,
+            permille; /* stalls a period; at the last tick's start */
+    } t[] = {{5, 4, 14, 0},    {0, 1, 1, 0},    {0, 1, 1, 100},
+             {0, 1, 15, 1000}, {1, 0, 1, 1000}, {1, 0, 1, 900}};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        uint64_t before = 0;
+        for (unsigned k = 0; k < t[i].ticks; k++) {
+            before = b.stats.share_dynamic_permille;
+            b.stats.stall_cycles += t[i].own;
+            b.first.stall_cycles += t[i].first;
+            b.p->tick(b.state, &b.v, &b.first);
+        }
+        assert_int_equal(b.stats.share_dynamic_permille - before, t[i].permille);
+    }
+    teardown(&b);
+}
+
 /* -- 001 Figure 2.8 -- */
 
 /* Of block b the warp of the other parity is held up, in private registers; then eight
@@ -561,6 +587,32 @@ partial_block(void **st)
     teardown(&b);
 }
 
+/* Two blocks wait: a warp that ends gives its registers to the older of them. */
+static void
+registers_go_to_the_oldest(void **st)
+{
+    struct bench b = {0};
+    (void)st;
+    b.p = residency_find("warp-level-divergence");
+    struct residency_plan plan = {
+        .blocks = 3, .baseline = 1, .warps = WARPS, .tokens = 3};
+    b.m = machine_new();
+    b.state = calloc(1, b.p->state_size(&plan));
+    b.p->init(b.state, b.m, &plan);
+    b.v = (struct residency_view){.nslots = 3, .cta = b.cta, .stats = &b.stats};
+    launch(&b, 2);
+    launch(&b, 0); /* older than that of slot 1, though not than that of slot 2 */
+    launch(&b, 1);
+    assert_true(use(&b, 0, 0, 0));
+    assert_false(use(&b, 0, 1, 0) || use(&b, 1, 0, 0));
+    assert_true(warp_end(&b, 2, 0));
+    assert_true(use(&b, 0, 1, 0));
+    assert_false(use(&b, 1, 0, 0));
+    assert_true(warp_end(&b, 2, 1));
+    assert_true(use(&b, 1, 0, 0));
+    teardown(&b);
+}
+
 static void
 other_policies_run(void **st)
 {
@@ -581,18 +633,21 @@ other_policies_run(void **st)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lock_is_per_pair_of_warps),
-                                       cmocka_unit_test(barrier_rule),
-                                       cmocka_unit_test(rule_of_warps),
-                                       cmocka_unit_test(ownership),
-                                       cmocka_unit_test(progress),
-                                       cmocka_unit_test(dynamic_warps),
-                                       cmocka_unit_test(deadlock_without_the_rule),
-                                       cmocka_unit_test(skipping_changes_nothing),
-                                       cmocka_unit_test(wants_physical_registers),
-                                       cmocka_unit_test(both_locks_or_none),
-                                       cmocka_unit_test(both_plan),
-                                       cmocka_unit_test(partial_block),
-                                       cmocka_unit_test(other_policies_run)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lock_is_per_pair_of_warps),
+        cmocka_unit_test(barrier_rule),
+        cmocka_unit_test(rule_of_warps),
+        cmocka_unit_test(ownership),
+        cmocka_unit_test(progress),
+        cmocka_unit_test(dynamic_warps),
+        cmocka_unit_test(dynamic_probability_stays_in_bounds),
+        cmocka_unit_test(deadlock_without_the_rule),
+        cmocka_unit_test(skipping_changes_nothing),
+        cmocka_unit_test(wants_physical_registers),
+        cmocka_unit_test(both_locks_or_none),
+        cmocka_unit_test(both_plan),
+        cmocka_unit_test(partial_block),
+        cmocka_unit_test(registers_go_to_the_oldest),
+        cmocka_unit_test(other_policies_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -439,6 +439,30 @@ fcfs_order(void **state)
     order(fcfs, (const uint32_t[]){10, 11, 12, 13, 14});
 }
 
+/* Two requests to bank 3, then one to bank 4, which is free: fcfs starts it when the
+ * second has left the queue, after the first's read; fr-fcfs at once. */
+static void
+fcfs_order_of_banks(void **state)
+{
+    (void)state;
+    for (int v = 0; v < 2; v++) {
+        struct rig *r = rig(v ? fcfs : NULL);
+        push(r, 3, 1, false, 10);
+        push(r, 3, 2, false, 11);
+        push(r, 4, 1, false, 12);
+        run_to(r, 300);
+        uint64_t read = 0, activate = 0;
+        for (unsigned i = r->n; i--;) /* the first of each */
+            if (r->seen[i].bank == 3 && r->seen[i].c == DRAM_READ)
+                read = r->seen[i].at;
+            else if (r->seen[i].bank == 4 && r->seen[i].c == DRAM_ACTIVATE)
+                activate = r->seen[i].at;
+        assert_true(read && activate);
+        assert_int_equal(activate > read, v);
+        done(r);
+    }
+}
+
 /* A stream of row hits: the request to another row waits for ever, or for the age limit.
  */
 static void
@@ -640,6 +664,7 @@ main(void)
         cmocka_unit_test(refresh),
         cmocka_unit_test(fr_fcfs_order),
         cmocka_unit_test(fcfs_order),
+        cmocka_unit_test(fcfs_order_of_banks),
         cmocka_unit_test(no_starvation),
         cmocka_unit_test(unknown),
         cmocka_unit_test(legal),

@@ -36,7 +36,7 @@ kernel_text(const char *body)
                   "mad.lo.u32 %%r61, %%r61, %%r62, %%r60;\n"
                   "mul.wide.u32 %%d1, %%r61, 4; add.u64 %%d0, %%d0, %%d1;\n"
                   "mov.u32 %%r1, 3; mov.u32 %%r2, 5; mov.u32 %%r59, 0;\n"
-                  ".shared .b32 sh[64]; mov.u32 %%r41, sh;\n%s\n"
+                  ".shared .b32 sh[128]; mov.u32 %%r41, sh;\n%s\n"
                   "st.global.u32 [%%d0], %%r59;\nret;\n}\n",
                   body);
     return strbuf_take(&b);
@@ -108,6 +108,32 @@ cost(const char *machine, const struct option *opt, const char *setup, const cha
         strbuf_free(&b);
     }
     return c[1] - c[0];
+}
+
+/* Latest less earliest cycle in which a warp of the one block has issued all of `body`.
+ */
+static uint32_t
+spread(const char *machine, const struct option *opt, const char *body, unsigned warps)
+{
+    struct rig r;
+    struct strbuf b = {0};
+    strbuf_printf(&b, "%s %s mov.u32 %%r59, %%clock;", settle, body);
+    char *text = kernel_text(b.s);
+    rig_load(&r, machine, text, NULL);
+    rig_set(&r, "l1i.perfect", "true");
+    set_all(&r, opt);
+    uint64_t buf = rig_buf(&r, 0, 1 << 16);
+    rig_launch(&r, 1, 32 * warps);
+    uint32_t first = UINT32_MAX, last = 0;
+    for (unsigned w = 0; w < warps; w++) {
+        uint32_t v = rig_u32(&r, buf, 32 * w);
+        first = v < first ? v : first;
+        last = v > last ? v : last;
+    }
+    rig_free(&r);
+    free(text);
+    strbuf_free(&b);
+    return last - first;
 }
 
 /* -- launch and dispatch -- */
@@ -224,6 +250,33 @@ dispatch_goes_on_behind_the_last_sm(void **st)
     }
 }
 
+/* Three SMs of one block each. Block 1 ends at once and SM 1 gets block 3; when SMs 0 and
+ * 2 have room in one cycle, the round starts behind SM 1. */
+static void
+dispatch_round_starts_behind_the_last_sm(void **st)
+{
+    static const char text[] =
+        ".version 6.0\n.target sm_30\n.address_size 64\n"
+        ".visible .entry k(.param .u64 buf)\n{\n"
+        ".reg .u32 %r<4>; .reg .u64 %d<4>; .reg .pred %p;\n"
+        "ld.param.u64 %d0, [buf]; mov.u32 %r0, %ctaid.x; mul.wide.u32 %d1, %r0, 4;\n"
+        "add.u64 %d0, %d0, %d1; mov.u32 %r1, %smid; st.global.u32 [%d0], %r1;\n"
+        "setp.eq.u32 %p, %r0, 1; @%p ret;\n"
+        "div.u32 %r2, %r0, %r1; div.u32 %r2, %r2, %r1; div.u32 %r2, %r2, %r1;\n"
+        "div.u32 %r2, %r2, %r1; add.u32 %r2, %r2, 1; ret; }\n";
+    static const unsigned sm[] = {0, 1, 2, 1, 2, 0};
+    struct rig r;
+    rig_load(&r, "gtx480", text, NULL);
+    rig_set(&r, "l1i.perfect", "true");
+    rig_set(&r, "sm.count", "3");
+    rig_set(&r, "residency.max_blocks", "1");
+    uint64_t buf = rig_buf(&r, 0, 4096);
+    rig_launch(&r, 6, 32);
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(rig_u32(&r, buf, i), sm[i]);
+    rig_free(&r);
+}
+
 /* Slot k has warp slots 2k and 2k + 1 here; the lowest free one is taken, and warps are
  * numbered as they start. */
 static void
@@ -288,6 +341,18 @@ fetch_width_and_rate(void **st)
     assert_in_range(cost("gtx480", narrow, "", EIGHT("add.s32"), 16), n, n * 102 / 100);
     assert_true(cost("gtx480", pairs, "", EIGHT("add.s32"), 16) < n * 70 / 100);
     assert_true(cost("gtx480", twice, "", EIGHT("add.s32"), 16) < n * 70 / 100);
+}
+
+/* Eight warps before one instruction fetched a cycle: nobody is through with its 64 long
+ * before another. */
+static void
+warps_take_turns_in_fetch(void **st)
+{
+    const struct option narrow[] = {
+        {"sm.fetch_width", "1"}, {"sm.fetch_per_cycle", "1"}, {0}};
+    const char *body = EIGHT("add.s32") EIGHT("add.s32") EIGHT("add.s32") EIGHT("add.s32")
+        EIGHT("add.s32") EIGHT("add.s32") EIGHT("add.s32") EIGHT("add.s32");
+    assert_in_range(spread("gtx480", narrow, body, 8), 1, 16);
 }
 
 /* Behind each taken jump lies an instruction of its fetch, which is thrown away. */
@@ -357,6 +422,21 @@ warp_slot_modulo_schedulers(void **st)
     uint64_t apart = cost("gtx480", wide_fetch, without_2, EIGHT("add.s32"), 3);
     assert_in_range(shared, 64 * 16, 64 * 16 + 16);
     assert_true(apart <= 64 * 13); /* a warp alone: 8 and the wait for what it fetched */
+}
+
+/* Two schedulers before a latch of one place: each gets it every other cycle, so that the
+ * warps of both are through together. */
+static void
+schedulers_take_turns(void **st)
+{
+    const struct option o[] = {{"sm.fetch_width", "8"},
+                               {"sm.fetch_per_cycle", "16"},
+                               {"sm.scheduler", "lrr"},
+                               {"unit.slots_sp", "1"},
+                               {0}};
+    const char *body =
+        EIGHT("add.s32") EIGHT("add.s32") EIGHT("add.s32") EIGHT("add.s32");
+    assert_in_range(spread("gtx480", o, body, 16), 1, 32);
 }
 
 /* A write waits for the earlier write of its register (WAW): the clock after a mov that
@@ -693,6 +773,24 @@ sub_cores_share_the_load_store_unit(void **st)
     assert_true(cost("titan", shared, "", loads, 4) >= n);
 }
 
+/* ... and nobody's turn comes twice: four warps, one a sub-core, whose accesses keep the
+ * unit busy for three cycles each (three words of a bank), are through together. */
+static void
+sub_cores_take_turns_at_the_load_store_unit(void **st)
+{
+    struct option split[] = {{"sm.sub_cores", "split"},    {"unit.slots_mem", "4"},
+                             {"collector.ports_mem", "4"}, {"sm.fetch_width", "8"},
+                             {"sm.fetch_per_cycle", "16"}, {0}};
+    struct strbuf b = {0};
+    strbuf_addz(&b,
+                "and.b32 %r3, %r60, 31; rem.u32 %r3, %r3, 3; mul.lo.u32 %r3, %r3, 128;"
+                "add.u32 %r41, %r41, %r3;");
+    for (unsigned i = 0; i < 32; i++)
+        strbuf_printf(&b, "ld.shared.u32 %%r%u, [%%r41];", 4 + i % 32);
+    assert_in_range(spread("titan", split, b.s, 4), 1, 24);
+    strbuf_free(&b);
+}
+
 int
 main(void)
 {
@@ -701,12 +799,15 @@ main(void)
         cmocka_unit_test(dispatch_per_cycle),
         cmocka_unit_test(launches_keep_instruction_and_constant_caches),
         cmocka_unit_test(dispatch_goes_on_behind_the_last_sm),
+        cmocka_unit_test(dispatch_round_starts_behind_the_last_sm),
         cmocka_unit_test(lowest_free_slot),
         cmocka_unit_test(fetch_width_and_rate),
+        cmocka_unit_test(warps_take_turns_in_fetch),
         cmocka_unit_test(wrong_path_is_thrown_away),
         cmocka_unit_test(a_pair_may_cross_a_line),
         cmocka_unit_test(both_sides_of_a_branch_run),
         cmocka_unit_test(warp_slot_modulo_schedulers),
+        cmocka_unit_test(schedulers_take_turns),
         cmocka_unit_test(writes_wait_for_writes),
         cmocka_unit_test(issue_latch_bounds_issue),
         cmocka_unit_test(collector_units_bound_throughput),
@@ -724,6 +825,7 @@ main(void)
         cmocka_unit_test(sub_cores_own_their_pipelines),
         cmocka_unit_test(sub_cores_own_their_banks),
         cmocka_unit_test(sub_cores_share_the_load_store_unit),
+        cmocka_unit_test(sub_cores_take_turns_at_the_load_store_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
