@@ -11,7 +11,7 @@ while [ $# -gt 0 ]; do
         ;;
     -o | --output-file)
         out=${2:-}
-        shift
+        [ $# -eq 1 ] || shift
         ;;
     *.ptx) in=$1 ;;
     esac
