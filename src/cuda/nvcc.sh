@@ -8,7 +8,7 @@ place() { # FOLDER: its one name, whatever links or .. stand in the one given
 # The first nvcc behind this folder in PATH, else the first before it: where two of these
 # scripts stand in PATH (one allot exec inside another), the second does not go back to the first.
 here=$(place "$(dirname -- "$0")")
-before= behind= passed=
+before='' behind='' passed=''
 set -f
 IFS=:
 for folder in $PATH; do
@@ -29,7 +29,7 @@ if [ -z "$true_nvcc" ]; then
     echo "nvcc (of allot): there is no nvcc in PATH: install CUDA's compiler, or put its folder into PATH" >&2
     exit 127
 fi
-cubin= output= input=
+cubin='' output='' input=''
 for word; do
     case $word in
     --cubin | -cubin) cubin=1 ;;
