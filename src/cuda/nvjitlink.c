@@ -131,24 +131,29 @@ begin(void)
     return ok;
 }
 
+/* Appends to the error log. */
+static void
+log_text(struct nvjitlink *l, const char *text)
+{
+    size_t n = l->error ? strlen(l->error) : 0;
+    char *all = *text ? realloc(l->error, n + strlen(text) + 1) : NULL;
+    if (all) {
+        strcpy(all + n, text);
+        l->error = all;
+    }
+}
+
 static int
 end(struct nvjitlink *l, int result)
 {
     char *text = acu_capture_end();
-    if (*text) {
-        size_t n = l->error ? strlen(l->error) : 0;
-        char *all = realloc(l->error, n + strlen(text) + 1);
-        if (all) {
-            strcpy(all + n, text);
-            l->error = all;
-        }
-    }
+    log_text(l, text);
     free(text);
     acu_end_quiet(0);
     return result;
 }
 
-/* What the true library says of its result. */
+/* Its log becomes part of ours where it failed. */
 static int
 real_result(struct nvjitlink *l, int e)
 {
@@ -156,7 +161,7 @@ real_result(struct nvjitlink *l, int e)
     char *text;
     if (e && !real.log_size(l->real, &n) && n > 1 && (text = calloc(n + 1, 1))) {
         if (!real.log(l->real, text))
-            acu_say("nvJitLink: %s", text);
+            log_text(l, text);
         free(text);
     }
     return e;
@@ -272,8 +277,9 @@ add_optimised(struct nvjitlink *l)
     if (!e)
         e = real_result(l, real.ptx_size(l->real, &n));
     char *text = e ? NULL : calloc(n + 1, 1);
-    if (text && !(e = real.ptx(l->real, text)) &&
-        acu_link_add(l->link, text, strlen(text), "optimised"))
+    if (!e)
+        e = text ? real_result(l, real.ptx(l->real, text)) : INTERNAL;
+    if (!e && acu_link_add(l->link, text, strlen(text), "optimised"))
         e = PTX_COMPILE;
     free(text);
     return e;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # ptxas.sh: in place of ptxas, for programs that make machine code of their PTX before they load
 # it (Triton). The result is the PTX itself: that is what the simulated driver runs.
-in= out=
+in='' out=''
 while [ $# -gt 0 ]; do
     case $1 in
     --version | -V)
@@ -11,7 +11,7 @@ while [ $# -gt 0 ]; do
         ;;
     -o | --output-file)
         out=${2:-}
-        shift
+        [ $# -eq 1 ] || shift
         ;;
     *.ptx) in=$1 ;;
     esac

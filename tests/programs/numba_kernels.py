@@ -1,6 +1,6 @@
 """numba_kernels.py: kernels written in Python, compiled by numba and checked against numpy:
 a grid-stride loop, scratchpad with barriers, atomics, device functions, local arrays, float64
-mathematics, two dimensions, streams and events."""
+mathematics, two dimensions, streams and events, reductions made by @cuda.reduce."""
 import math
 import warnings
 
@@ -76,6 +76,16 @@ def warp_and_local(out):
     out[t] = s
 
 
+@cuda.reduce
+def total_of(a, b):
+    return a + b
+
+
+@cuda.reduce
+def largest_of(a, b):
+    return a if a > b else b
+
+
 def main():
     rng = np.random.default_rng(1)
     x = rng.random(1000) * 10
@@ -87,6 +97,9 @@ def main():
     total = np.zeros(1, np.float32)
     block_sum[8, 128](xf, total)
     np.testing.assert_allclose(total[0], xf.sum(), rtol=1e-5)
+
+    assert total_of(cuda.to_device(np.arange(3000))) == 3000 * 2999 // 2
+    assert largest_of(xf) == xf.max()
 
     values = rng.integers(0, 1 << 30, 2000).astype(np.int32)
     bins = cuda.to_device(np.zeros(17, np.int32))
@@ -111,7 +124,7 @@ def main():
     t = np.arange(64)
     s = t * (t % 4 + 1)
     np.testing.assert_array_equal(out, np.repeat([s[:32].sum(), s[32:].sum()], 32))
-    print("numba: 5 kernels, all right")
+    print("numba: 5 kernels and 2 reductions, all right")
 
 
 main()
