@@ -526,7 +526,8 @@ meet(struct check *c, uint32_t to)
         for (int32_t k = c->of_v[x.v]; x.p == ANYWHERE && k >= 0; k = c->node.v[k].next_v)
             *vec_push(&e->pair) = c->node.v[k].is; /* in place of anywhere */
     }
-    memmove(e->pair.v + kept, e->pair.v + n, (e->pair.n - n) * sizeof *e->pair.v);
+    if (kept < n) /* else nothing moves, and there may be no pairs at all */
+        memmove(e->pair.v + kept, e->pair.v + n, (e->pair.n - n) * sizeof *e->pair.v);
     e->pair.n -= n - kept;
 }
 
