@@ -142,14 +142,20 @@ add_columns(struct store *s, struct diag_sink *diag)
     return ok;
 }
 
+/* Whether this allot can read that schema. A question that failed has been told. */
 static bool
-too_new(struct store *s, int version, struct diag_sink *diag)
+known(struct store *s, int version, struct diag_sink *diag)
 {
-    return version > VERSION &&
-           !diag_error(diag,
-                       "results %s: written by a newer allot (schema %d, this one knows "
-                       "%d): use that one, or another file (--db)",
-                       s->path, version, VERSION);
+    if (s->broken)
+        return false;
+    if (version < 0)
+        return diag_error(diag, "results %s: schema %d: not written by allot", s->path,
+                          version);
+    return version <= VERSION ||
+           diag_error(diag,
+                      "results %s: written by a newer allot (schema %d, this one knows "
+                      "%d): use that one, or another file (--db)",
+                      s->path, version, VERSION);
 }
 
 /* Whether something must be done is asked without a lock, then again with it. */
@@ -159,7 +165,7 @@ bring_up_to_date(struct store *s, struct diag_sink *diag)
     if (!run_sql(s, "BEGIN IMMEDIATE", diag))
         return false;
     int v = user_version(s);
-    bool ok = v >= 0 && !too_new(s, v, diag);
+    bool ok = known(s, v, diag);
     for (; ok && v < VERSION; v++)
         ok = run_sql(s, steps[v], diag);
     ok = ok && add_columns(s, diag);
@@ -290,8 +296,10 @@ open_file(struct store *s, enum store_mode mode, struct diag_sink *diag)
             "by a run that is stored)",
             s->path, strerror(errno));
     if (mode == STORE_READ && !writable(s->path)) {
-        s->version = open_read_only(s, diag) ? user_version(s) : -1;
-        return s->version >= 0 && !too_new(s, s->version, diag);
+        if (!open_read_only(s, diag))
+            return false;
+        s->version = user_version(s);
+        return known(s, s->version, diag);
     }
     int create = mode == STORE_WRITE ? SQLITE_OPEN_CREATE : 0;
     if (sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | create, NULL) !=
