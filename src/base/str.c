@@ -207,6 +207,14 @@ file_read(const char *path, size_t *len)
     return strbuf_take(&b);
 }
 
+bool
+file_is(int fd, const char *path)
+{
+    struct stat a, b;
+    return !fstat(fd, &a) && !stat(path, &b) && a.st_ino == b.st_ino &&
+           a.st_dev == b.st_dev;
+}
+
 int
 str_distance(const char *a, const char *b, int max)
 {

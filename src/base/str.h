@@ -44,6 +44,9 @@ void strbuf_free(struct strbuf *b);
 #define STREAM_MAX_BYTES ((size_t)1 << 30)
 char *file_read(const char *path, size_t *len);
 
+/* The file at `path` is still the one that fd is open on. */
+bool file_is(int fd, const char *path);
+
 /* Edit distance capped at `max`, for "did you mean" hints. */
 int str_distance(const char *a, const char *b, int max);
 

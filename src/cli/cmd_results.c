@@ -168,29 +168,34 @@ fact(const json_t *run, const char *name, struct strbuf *b)
     strbuf_free(&raw);
 }
 
-/* A setting's value as in a machine file. */
+/* A setting's value as in a machine file, as a terminal may show it; in b. */
 static const char *
-setting_text(const json_t *v)
+setting_text(const json_t *v, struct strbuf *b)
 {
-    if (json_is_string(v))
-        return json_string_value(v);
-    if (json_is_boolean(v))
-        return json_is_true(v) ? "true" : "false";
+    b->n = 0;
     if (json_is_integer(v))
-        return arena_printf(cli_mem(), "%lld", (long long)json_integer_value(v));
-    return v ? arena_printf(cli_mem(), "%.15g", json_real_value(v)) : "";
+        strbuf_printf(b, "%lld", (long long)json_integer_value(v));
+    else if (json_is_real(v))
+        strbuf_printf(b, "%.15g", json_real_value(v));
+    else if (json_is_boolean(v))
+        strbuf_addz(b, json_is_true(v) ? "true" : "false");
+    else
+        strbuf_visible(b, json_is_string(v) ? json_string_value(v) : "", MAX_FACT);
+    return b->s;
 }
 
 static void
 show_machine(const json_t *machine)
 {
     struct allot_setting_info info;
+    struct strbuf b = {0};
     printf("\nmachine\n");
     for (size_t i = 0; allot_setting(i, &info); i++) {
         const json_t *v = json_object_get(machine, info.path);
         if (v)
-            printf("  %-32s %s\n", info.path, setting_text(v));
+            printf("  %-32s %s\n", info.path, setting_text(v, &b));
     }
+    strbuf_free(&b);
 }
 
 static int
@@ -314,6 +319,7 @@ diff_machines(const json_t *a, const json_t *b)
 {
     struct table *t = table_new(3, (const char *const[]){"setting", "A", "B"});
     struct allot_setting_info info;
+    struct strbuf text = {0};
     size_t n = 0;
     for (size_t i = 0; allot_setting(i, &info); i++) {
         const json_t *x = json_object_get(a, info.path),
@@ -321,14 +327,15 @@ diff_machines(const json_t *a, const json_t *b)
         if (json_equal(x, y))
             continue;
         table_cell(t, "%s", info.path);
-        table_cell(t, "%s", x ? setting_text(x) : "(none)");
-        table_cell(t, "%s", y ? setting_text(y) : "(none)");
+        table_cell(t, "%s", x ? setting_text(x, &text) : "(none)");
+        table_cell(t, "%s", y ? setting_text(y, &text) : "(none)");
         n++;
     }
     if (n) {
         printf("\n");
         table_show(t, stdout);
     }
+    strbuf_free(&text);
     table_free(t);
 }
 
@@ -378,7 +385,7 @@ diff(struct store *s, const struct cli_list *names)
 }
 
 static void
-export_launch(const json_t *run, const json_t *l, const json_t *machine, size_t number,
+export_launch(const json_t *run, const json_t *l, const char *settings, size_t number,
               struct strbuf *out)
 {
     static const char *const columns[] = {
@@ -410,11 +417,22 @@ export_launch(const json_t *run, const json_t *l, const json_t *machine, size_t 
     launch_stats_of(l, &st);
     strbuf_addz(out, ",");
     stats_csv_row(&st, out);
+    strbuf_addz(out, settings);
+    strbuf_addz(out, "\n");
+    strbuf_free(&b);
+}
+
+/* A machine's columns; empty ones for NULL. */
+static void
+export_settings(const json_t *machine, struct strbuf *out)
+{
+    struct allot_setting_info info;
+    struct strbuf b = {0};
+    out->n = 0;
     for (size_t i = 0; allot_setting(i, &info); i++) {
         strbuf_addz(out, ",");
-        csv_field(out, setting_text(json_object_get(machine, info.path)));
+        csv_field(out, setting_text(json_object_get(machine, info.path), &b));
     }
-    strbuf_addz(out, "\n");
     strbuf_free(&b);
 }
 
@@ -424,17 +442,24 @@ static int export(const struct results *r, struct store *s)
     int64_t *ids = chosen(r, s, &n);
     if (!ids)
         return EXIT_FAILED;
-    struct strbuf out = {0};
-    json_t *all = json_array();
+    struct strbuf out = {0}, settings = {0};
+    json_t *all = json_array(), *machine = NULL;
+    char *hash = NULL; /* of machine: runs on one follow each other */
     export_launch(NULL, NULL, NULL, 0, &out);
     for (size_t i = 0; i < n; i++) {
         json_t *run = store_run(s, ids[i]), *l;
-        json_t *machine = store_machine(s, text(run, "machine_hash"));
         size_t k;
+        if (!hash || strcmp(hash, text(run, "machine_hash"))) {
+            free(hash);
+            json_decref(machine);
+            hash = xstrdup(text(run, "machine_hash"));
+            machine = store_machine(s, hash);
+            export_settings(machine, &settings);
+        }
         json_array_foreach(json_object_get(run, "launches"), k, l)
-            export_launch(run, l, machine, k + 1, &out);
+            export_launch(run, l, settings.s, k + 1, &out);
         if (machine)
-            json_object_set_new(run, "machine_settings", machine);
+            json_object_set(run, "machine_settings", machine);
         json_array_append_new(all, run);
     }
     bool ok = store_good(s); /* all of it or nothing */
@@ -446,6 +471,9 @@ static int export(const struct results *r, struct store *s)
     if (ok && (r->csv || !r->json))
         ok = cli_write_file(r->csv ? r->csv : "-", out.s, out.n);
     json_decref(all);
+    json_decref(machine);
+    free(hash);
+    strbuf_free(&settings);
     strbuf_free(&out);
     free(ids);
     return ok ? EXIT_OK : EXIT_FAILED;

@@ -125,11 +125,11 @@ bool acu_watch(void *user, const struct allot_progress *p);
 void acu_flush_diag(void);
 /* Opens ALLOT_RECORD's file; false after saying why not. */
 bool acu_record_open(const char *path);
-/* A launch begins; each grid of it, those that kernels launched included, leaves a result;
- * or it fails. */
-void acu_record_begin(const struct acu_function *f, const struct acu_launch *l);
+/* A launch begins (running), or has failed; each grid of one that has not, those that
+ * kernels launched included, leaves a result. */
+void acu_record_launch(const struct acu_function *f, const struct acu_launch *l,
+                       bool running);
 void acu_record_result(const struct acu_function *f, const struct allot_result *r);
-void acu_record_failed(const struct acu_function *f, const struct acu_launch *l);
 /* The launch, or the loading of module `name`, has come to nothing: it failed while it ran,
  * or (fault false) was refused; `why` in one line. */
 void acu_record_failure(const char *name, int error, bool fault, const char *why);

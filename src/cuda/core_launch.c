@@ -253,7 +253,7 @@ launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s,
                              .cooperative = l->cooperative};
     acu.watch.kernel = f->name;
     acu.watch.since = acu.watch.done = 0;
-    acu_record_begin(f, l);
+    acu_record_launch(f, l, true);
     const struct allot_result *r = allot_launch(acu.device, &a, acu.diag);
     /* With what its kernel launched, as far as that came. */
     for (size_t i = 0; i < allot_results(acu.device); i++) {
@@ -264,7 +264,7 @@ launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s,
             report(one);
     }
     if (!r) {
-        acu_record_failed(f, l);
+        acu_record_launch(f, l, false);
         first_error(why);
     }
     acu_flush_diag();

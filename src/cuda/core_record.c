@@ -142,17 +142,10 @@ write_row(struct acu_row *r, const uint32_t grid[3], const uint32_t block[3],
 }
 
 void
-acu_record_begin(const struct acu_function *f, const struct acu_launch *l)
+acu_record_launch(const struct acu_function *f, const struct acu_launch *l, bool running)
 {
     if (acu.record.append >= 0)
-        write_row(row_of(f->name), l->grid, l->block, true);
-}
-
-void
-acu_record_failed(const struct acu_function *f, const struct acu_launch *l)
-{
-    if (acu.record.append >= 0)
-        write_row(row_of(f->name), l->grid, l->block, false);
+        write_row(row_of(f->name), l->grid, l->block, running);
 }
 
 static uint64_t

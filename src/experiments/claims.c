@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,16 +35,6 @@ lock(int fd, short type, off_t at)
     return fcntl(fd, F_OFD_SETLK, &l);
 }
 
-/* The process that closes the file last removes it: then this one is not its successor's.
- */
-static bool
-still_there(const struct claims *c)
-{
-    struct stat mine, now;
-    return !fstat(c->fd, &mine) && !stat(c->path, &now) && mine.st_ino == now.st_ino &&
-           mine.st_dev == now.st_dev;
-}
-
 struct claims *
 claims_open(const char *store_path, struct diag_sink *diag)
 {
@@ -58,7 +47,7 @@ claims_open(const char *store_path, struct diag_sink *diag)
         if (c->fd < 0)
             break;
         if (!lock(c->fd, F_RDLCK, IN_USE)) {
-            if (still_there(c))
+            if (file_is(c->fd, c->path)) /* not removed since (claims_close) */
                 return c;
         } else if (errno != EAGAIN && errno != EACCES && errno != EINTR)
             break;
@@ -82,7 +71,7 @@ claims_close(struct claims *c)
 {
     if (!c)
         return;
-    if (!lock(c->fd, F_WRLCK, IN_USE) && still_there(c))
+    if (!lock(c->fd, F_WRLCK, IN_USE) && file_is(c->fd, c->path))
         unlink(c->path);
     close(c->fd);
     free(c->path);

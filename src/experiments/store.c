@@ -528,15 +528,6 @@ store_add(struct store *s, const json_t *record, struct diag_sink *diag)
 
 /* -- the spool -- */
 
-/* The file at `path` is the one that fd is open on. */
-static bool
-same_file(int fd, const char *path)
-{
-    struct stat a, b;
-    return !fstat(fd, &a) && !stat(path, &b) && a.st_ino == b.st_ino &&
-           a.st_dev == b.st_dev;
-}
-
 /* Locked, so that nobody takes it for left over (sweep_up). Another process may take the
  * folder away while it is empty (store_close), or the file before it is locked. */
 static int
@@ -547,7 +538,7 @@ spool_create(const char *folder, const char *file)
         fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         if (fd < 0 && (errno != ENOENT || (mkdir(folder, 0777) && errno != EEXIST)))
             break;
-        if (fd >= 0 && !flock(fd, LOCK_EX) && !same_file(fd, file)) {
+        if (fd >= 0 && !flock(fd, LOCK_EX) && !file_is(fd, file)) {
             close(fd);
             fd = -1;
         }
@@ -562,7 +553,7 @@ sweep_up(const char *file)
     int fd = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return;
-    if (!flock(fd, LOCK_EX | LOCK_NB) && same_file(fd, file))
+    if (!flock(fd, LOCK_EX | LOCK_NB) && file_is(fd, file))
         unlink(file);
     close(fd);
 }

@@ -57,6 +57,7 @@ import sys
 c = sqlite3.connect(sys.argv[1])
 c.execute("update runs set workload = 'w' || char(27) || '[2J', message = char(27) || ']0;x' || char(7), settings = 'a=' || char(155)")
 c.execute("update launches set kernel = 'k' || char(27) || '[2J'")
+c.execute("update machines set settings = json_set(settings, '$.\"sm.scheduler\"', 'x' || char(27) || '[2J')")
 c.commit()
 END
 for words in "list" "show 1" "diff 1 1"; do
