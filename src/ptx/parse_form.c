@@ -324,6 +324,15 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
         }
     }
     struct diag *d;
+    if (!best) { /* each row is open, and none for suffixes that begin so */
+        d = err(p, start, "'%.*s' does not have such suffixes", mn, s);
+        struct strbuf b = {0};
+        for (const struct row *r = first; r; r = r->next >= 0 ? &rows[r->next] : NULL)
+            strbuf_printf(&b, " .%s", r->prefix);
+        hint(p, d, "it needs one of%s", b.s);
+        strbuf_free(&b);
+        return;
+    }
     if (best_bad > MAX_WORDS) {
         d = err(p, start, "'%.*s' is incomplete", mn, s);
         hint_group(p, d, best_missing);

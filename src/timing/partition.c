@@ -952,7 +952,8 @@ partition_reply_due(const struct partition *p)
 static bool
 down_room(const struct partition *p)
 {
-    return !dram_full(p->dram) & (p->delay.n + dram_pending(p->dram) < p->delay.cap);
+    return (int)!dram_full(p->dram) &
+           (int)(p->delay.n + dram_pending(p->dram) < p->delay.cap);
 }
 
 /* The next slice in turn that has something for the channel gives it. */
@@ -995,7 +996,7 @@ partition_dram(struct partition *p, uint64_t now, uint64_t core)
     }
 
     /* For what comes back or goes down the next tick, even if it has to wait then. */
-    const bool soon = dram_returns(d) | ((p->downs != 0) & down_room(p));
+    const bool soon = (int)dram_returns(d) | ((int)(p->downs != 0) & (int)down_room(p));
     uint64_t t = later(dram_next(d, now) & -(uint64_t)!soon, now + 1);
     if (t > now + 1 && p->delay.n && !dram_full(d)) {
         uint64_t ready = p->delay_ready;

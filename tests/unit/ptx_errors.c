@@ -17,6 +17,8 @@ static const struct bad {
     {"add.wide.s32 %r1, %r2, %r3;", 4, 5, "'add' does not take '.wide'", NULL},
     {"add.b32 %r1, %r2, %r3;", 4, 4, "'add' does not take type .b32",
      "types of 'add': .u16 .u32"},
+    {"griddepcontrol.s32;", 1, 18, "'griddepcontrol' does not have such suffixes",
+     "it needs one of .wait .launch_dependents"},
     {"setp.s32 %p1, %r1, 3;", 1, 8, "'setp' is incomplete",
      "it needs one of .eq .ne .lt"},
     {"mul.s32 %r1, %r1, 3;", 1, 7, "'mul' is incomplete", "it needs one of .hi .lo"},
@@ -296,6 +298,38 @@ deep_nesting(void **state)
     }
 }
 
+/* Every mnemonic with every word that is a type or a modifier of any instruction, alone and
+ * twice: an error with words in it, or a module. */
+static void
+any_suffix(void **state)
+{
+    (void)state;
+    const char *words[PTX_NTYPES + PTX_NMODS];
+    unsigned nwords = 0;
+    for (unsigned t = 1; t < PTX_NTYPES; t++)
+        words[nwords++] = ptx_types[t].text;
+    for (unsigned m = 1; m < PTX_NMODS; m++)
+        words[nwords++] = ptx_mods[m].text;
+    for (unsigned op = 0; op < PTX_NOPS; op++) {
+        struct strbuf b = {0};
+        struct diag_sink diag = {0};
+        if (ptx_ops[op].flags & PTX_PSEUDO)
+            continue;
+        strbuf_addz(&b, HEAD ".entry k() {\n");
+        for (unsigned w = 0; w < nwords; w++)
+            strbuf_printf(&b, "%s.%s;\n%s.%s.%s;\n", ptx_ops[op].mnemonic, words[w],
+                          ptx_ops[op].mnemonic, words[w], words[w]);
+        strbuf_addz(&b, "}\n");
+        struct ptx_module *m = ptx_parse("t.ptx", b.s, b.n, &diag);
+        assert_int_equal(m == NULL, diag.errors > 0);
+        for (size_t i = 0; i < diag.n; i++)
+            assert_true(*diag.list[i]->message);
+        ptx_module_free(m);
+        diag_free(&diag);
+        strbuf_free(&b);
+    }
+}
+
 static void
 missing_file(void **state)
 {
@@ -315,6 +349,7 @@ main(void)
         cmocka_unit_test(each_error_alone),
         cmocka_unit_test(modules),
         cmocka_unit_test(deep_nesting),
+        cmocka_unit_test(any_suffix),
         cmocka_unit_test(missing_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
