@@ -459,7 +459,9 @@ version_for(struct allot_device *dev, struct loaded_module *lm, const char *kern
             return lm->versions.v[lm->versions.v[i]->unchanged ? 0 : i];
         }
     struct ptx_module *p = ptx_copy(lm->module->ptx, kernel, diag);
-    char threshold[32], bytes[32], most[32], sm[32];
+    char threshold[32], bytes[32], most[32], sm[32], warps[32];
+    char *latencies = rt_latencies(dev->machine);
+    snprintf(warps, sizeof warps, "%u", dev->machine->sm.max_threads / 32);
     snprintf(most, sizeof most, "%u", dev->machine->sm.max_registers);
     snprintf(sm, sizeof sm, "%u", dev->machine->sm.registers);
     snprintf(threshold, sizeof threshold, "%.9g", t);
@@ -468,8 +470,11 @@ version_for(struct allot_device *dev, struct loaded_module *lm, const char *kern
                                         {.key = "dynamic", .value = bytes},
                                         {.key = "max-registers", .value = most},
                                         {.key = "sm-registers", .value = sm},
+                                        {.key = "sm-warps", .value = warps},
+                                        {.key = "latencies", .value = latencies},
                                         {0}};
     bool ok = p && pass_run(p, passes, defaults, NULL, diag);
+    free(latencies);
     free(passes);
     if (!ok) {
         if (p)

@@ -79,6 +79,19 @@ rt_pipeline(const struct machine *m, const struct ptx_module *p)
     return strbuf_take(&b);
 }
 
+char *
+rt_latencies(const struct machine *m)
+{
+    struct strbuf b = {0};
+    for (int i = 0; i < PTX_NLATENCIES; i++)
+        strbuf_printf(&b, "%s=%d+", ptx_latency_names[i], (int)m->latency[i].cycles);
+    unsigned l1 = (unsigned)m->l1d.latency;
+    unsigned l2 = l1 + 2 * (unsigned)m->icnt.latency + (unsigned)m->partition.rop_latency;
+    strbuf_printf(&b, "global=%u+local=%u+shared=%u+const=%u", l2, l1,
+                  (unsigned)m->scratchpad.latency, (unsigned)m->l1c.latency);
+    return strbuf_take(&b);
+}
+
 void
 rt_module_changed(struct allot_module *m)
 {

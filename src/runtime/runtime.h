@@ -49,6 +49,9 @@ struct allot_module *rt_module_wrap(struct ptx_module *p, const struct diag_sink
  * linked of several keeps its virtual registers: a copy of it would not know its parts.
  */
 char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
+/* The machine's latencies as pass schedule takes them, malloc'd: those of its latency group;
+ * global: a hit in an idle machine's L2, local and const: hits in L1D and L1C. */
+char *rt_latencies(const struct machine *m);
 
 /* Drops what was computed from the IR (after a pass changed it). */
 void rt_module_changed(struct allot_module *m);

@@ -54,6 +54,7 @@ for kind in straight diamonds copies literals loops; do
     make $kind "$n"
     grows $kind "read and printed" "$allot" opt FILE -p strip-extensions
     grows $kind "cleaned up" "$allot" opt FILE -p cleanup
+    grows $kind "scheduled" "$allot" opt FILE -p schedule
     grows $kind "allocated" "$allot" opt FILE -p register-allocate
 done
 make live $((6 * n)) # colouring has a constant budget: both must be well above the limit

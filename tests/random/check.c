@@ -185,6 +185,9 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "scratchpad-layout:threshold=0.3",
         "dead-code",
         "constant-fold",
+        "schedule",
+        "schedule:registers=none",
+        "cleanup,schedule:registers=24",
     };
     static const char *const relssp[] = {
         "relssp:threshold=0.3", "relssp:threshold=0.3:mode=postdom",

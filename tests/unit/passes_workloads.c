@@ -43,6 +43,8 @@ static const char *const pipelines[] = {
     "cleanup",
     "register-allocate",
     "cleanup,register-allocate",
+    "cleanup,schedule,register-allocate",
+    "schedule:registers=none",
     /* spilling, ever more */
     "dead-code,register-allocate,reorder-registers",
     "dead-code,register-allocate:max-registers=24,reorder-registers",

@@ -1,0 +1,838 @@
+/* schedule.c: list scheduling within basic blocks (Gibbons and Muchnick, "Efficient Instruction
+ * Scheduling for a Pipelined Architecture", 1986), so that loads issue early and their
+ * consumers late, as a card's compiler orders them.
+ *
+ * A block is cut at calls, reads of clocks, labels and directives other than .loc. Each piece
+ * becomes a graph of dependences:
+ *
+ *     registers   read after write (the latency of the writer), write after read, write after
+ *                 write; the carry flag counts as a register
+ *     memory      a load and a store, or two stores, that may touch the same bytes; atomics,
+ *                 volatile and ordered accesses, barriers and fences against every access
+ *
+ * An instruction's height is the longest path from it to the piece's end. Of the instructions
+ * whose operands are there, the highest goes first, as long as what is live stays within the
+ * limit; above the limit the order of the source goes on. The new order is kept only if it is
+ * estimated faster for a warp alone, and if it keeps to the limit or to what the source needed.
+ * Cost: O(n log n) for n instructions. */
+#include "base/pqueue.h"
+#include "passes/pass.h"
+
+#include "analysis/defuse.h"
+
+#include <limits.h>
+
+enum {
+    MOST_PENDING = 256, /* accesses that a later one is compared with; then a fence */
+    TRIES = 4,          /* limits tried for a piece */
+};
+
+/* How an instruction may move. */
+enum order {
+    FREE,   /* with its registers */
+    LOAD,   /* not over a store that may touch its bytes */
+    STORE,  /* not over an access that may touch its bytes */
+    ACCESS, /* not over any access */
+    STAYS   /* ends a piece */
+};
+
+/* Latencies in cycles by class: those of latencies.def, then memory by space. */
+enum { LAT_GLOBAL = PTX_NLATENCIES, LAT_SHARED, LAT_LOCAL, LAT_CONST, NLATS };
+
+static const char *const memory_names[NLATS - PTX_NLATENCIES] = {"global", "shared",
+                                                                 "local", "const"};
+
+struct edge {
+    uint32_t from, to;
+    int32_t latency;
+};
+
+struct node {
+    uint32_t inst;
+    uint8_t order; /* enum order */
+    int32_t latency;
+    int64_t height;
+    uint64_t ready;   /* cycle in which its operands are there */
+    uint32_t waits;   /* predecessors not yet issued */
+    uint32_t first;   /* its edges: succ[first .. first of the next node) */
+    uint32_t base_at; /* node + 1 that wrote its address's base, 0: none of the piece */
+    bool done;
+};
+
+/* What is known of a register within the piece. */
+struct use {
+    uint32_t writer;  /* node + 1 of its last write, 0: none */
+    int32_t readers;  /* chain of reads since, -1: none */
+    uint32_t left;    /* reads not yet issued */
+    uint32_t total;   /* reads in the piece */
+    bool live, after; /* live now; behind the piece */
+    bool before;      /* live at its start */
+    bool seen;
+};
+
+struct reader {
+    uint32_t node;
+    int32_t next;
+};
+
+/* An order of the piece, and what it costs. */
+struct result {
+    uint32_t *order;
+    uint64_t cycles;
+    uint32_t peak; /* most 32-bit registers live */
+};
+
+struct sched {
+    const struct ptx_func *f;
+    const struct live *live;
+    struct live_set set; /* live behind the piece, then before it */
+    int32_t latency[NLATS];
+    uint32_t limit;   /* 32-bit registers, UINT32_MAX: none */
+    uint32_t maxlive; /* 32-bit registers live at once in the source's order */
+    uint32_t carry;   /* the carry flag's number: behind the registers */
+    struct use *use;  /* of each register */
+    uint8_t *units;   /* 32-bit registers of each */
+    uint32_t *order;  /* of the body: instruction at each place */
+    struct arena mem; /* of the piece */
+    VEC(struct node) node;
+    VEC(struct edge) edge;
+    VEC(struct edge) succ; /* sorted by `from` */
+    VEC(struct reader) reader;
+    VEC(uint32_t) touched;                  /* registers of the piece */
+    VEC(uint32_t) loads, stores;            /* nodes since the last fence */
+    uint32_t fence;                         /* node + 1, 0: none */
+    uint32_t at;                            /* node being looked at */
+    uint32_t start;                         /* registers live at the piece's start */
+    uint32_t now_live;                      /* while an order is tried */
+    int64_t growth;                         /* of the instruction being asked about */
+    uint64_t before, after;                 /* cycles of all pieces */
+    uint64_t far_before, far_after, nloads; /* distance from load to first read, sums */
+    uint32_t changed;                       /* pieces */
+};
+
+/* -- instructions -- */
+
+static bool
+is_loc(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_DIRECTIVE && in->text && !strncmp(in->text, ".loc", 4);
+}
+
+static bool
+reads_clock(const struct ptx_inst *in)
+{
+    for (unsigned i = 0; i < in->nops; i++) {
+        unsigned s = in->ops[i].sreg;
+        if (in->ops[i].kind == PTX_OPD_SREG &&
+            (s == PTX_SREG_CLOCK || s == PTX_SREG_CLOCK_HI || s == PTX_SREG_CLOCK64 ||
+             s == PTX_SREG_GLOBALTIMER || s == PTX_SREG_GLOBALTIMER_LO ||
+             s == PTX_SREG_GLOBALTIMER_HI || s == PTX_SREG_PM || s == PTX_SREG_PM64))
+            return true;
+    }
+    return false;
+}
+
+/* An access that other threads may watch. */
+static bool
+is_ordered(const struct ptx_inst *in)
+{
+    unsigned sem = in->mod[PTX_MG_SEM];
+    return (sem && sem != PTX_SEM_WEAK) || in->mod[PTX_MG_MMIO] ||
+           in->mod[PTX_MG_CACHE] == PTX_CACHE_CV;
+}
+
+/* What cannot change while the kernel runs: its parameters, constants, and what it promises
+ * to read only (ld.global.nc, PTX ISA 9.7.9.9). */
+static bool
+reads_constant(const struct ptx_func *f, const struct ptx_inst *in)
+{
+    enum ptx_space s = ptx_inst_space(in);
+    return in->op == PTX_OP_LD &&
+           (s == PTX_SPACE_CONST || in->mod[PTX_MG_NC] ||
+            (s == PTX_SPACE_PARAM && f->is_entry && in->ops[1].kind == PTX_OPD_ADDR &&
+             in->ops[1].var && in->ops[1].var->is_param));
+}
+
+static enum order
+order_of(const struct ptx_func *f, const struct ptx_inst *in)
+{
+    const struct ptx_op_info *op = &ptx_ops[in->op];
+    if (op->flags & (PTX_PSEUDO | PTX_JUMP | PTX_ENDS | PTX_EXTENSION | PTX_REFUSED) ||
+        reads_clock(in))
+        return STAYS;
+    if (op->unit == PTX_UNIT_BARRIER || op->flags & PTX_ATOMIC)
+        return ACCESS;
+    if (op->flags & (PTX_LOAD | PTX_STORE) && is_ordered(in))
+        return ACCESS;
+    if (in->op == PTX_OP_ST)
+        return STORE;
+    if (op->flags & PTX_STORE)
+        return ACCESS;
+    if (op->flags & PTX_LOAD)
+        return op->flags & PTX_SIDE ? ACCESS : reads_constant(f, in) ? FREE : LOAD;
+    if (op->flags & PTX_SIDE)
+        return op->flags & PTX_CROSSLANE ? FREE : STAYS;
+    return op->unit == PTX_UNIT_MEM || op->unit == PTX_UNIT_BRANCH ? STAYS : FREE;
+}
+
+static int32_t
+latency_of(const struct sched *s, const struct ptx_inst *in)
+{
+    if (!(ptx_ops[in->op].flags & (PTX_LOAD | PTX_ATOMIC)))
+        return s->latency[ptx_ops[in->op].latency];
+    switch (ptx_inst_space(in)) {
+    case PTX_SPACE_SHARED:
+        return s->latency[LAT_SHARED];
+    case PTX_SPACE_LOCAL:
+        return s->latency[LAT_LOCAL];
+    case PTX_SPACE_CONST:
+    case PTX_SPACE_PARAM:
+        return s->latency[LAT_CONST];
+    default:
+        return s->latency[LAT_GLOBAL];
+    }
+}
+
+/* -- dependences -- */
+
+static void
+add_edge(struct sched *s, uint32_t from, uint32_t to, int32_t latency)
+{
+    if (from != to)
+        *vec_push(&s->edge) = (struct edge){from, to, latency};
+}
+
+static struct use *
+use_of(struct sched *s, uint32_t r)
+{
+    struct use *u = &s->use[r];
+    if (!u->seen) {
+        *u = (struct use){.readers = -1, .seen = true};
+        u->after = r != s->carry && live_has(&s->set, r);
+        *vec_push(&s->touched) = r;
+    }
+    return u;
+}
+
+static void
+note_read(struct sched *s, uint32_t r)
+{
+    struct use *u = use_of(s, r);
+    if (u->writer)
+        add_edge(s, u->writer - 1, s->at, s->node.v[u->writer - 1].latency);
+    *vec_push(&s->reader) = (struct reader){s->at, u->readers};
+    u->readers = (int32_t)s->reader.n - 1;
+    u->total++;
+}
+
+static void
+note_write(struct sched *s, uint32_t r)
+{
+    struct use *u = use_of(s, r);
+    for (int32_t k = u->readers; k >= 0; k = s->reader.v[k].next)
+        add_edge(s, s->reader.v[k].node, s->at, 1);
+    if (u->writer)
+        add_edge(s, u->writer - 1, s->at, s->node.v[u->writer - 1].latency);
+    u->writer = s->at + 1;
+    u->readers = -1;
+}
+
+/* A guarded write keeps the old value in some lanes: it reads it too. */
+static void
+note_sources(void *user, int32_t r, bool write, bool partial)
+{
+    if (!write || partial)
+        note_read(user, (uint32_t)r);
+}
+
+static void
+note_dests(void *user, int32_t r, bool write, bool partial)
+{
+    (void)partial;
+    if (write)
+        note_write(user, (uint32_t)r);
+}
+
+static const struct ptx_operand *
+address_of(const struct ptx_inst *in)
+{
+    for (unsigned i = 0; i < in->nops; i++)
+        if (in->ops[i].kind == PTX_OPD_ADDR)
+            return &in->ops[i];
+    return NULL;
+}
+
+static int64_t
+bytes_of(const struct ptx_inst *in)
+{
+    static const uint8_t elements[PTX_NMODS] = {[PTX_VEC_V2] = 2, [PTX_VEC_V4] = 4};
+    unsigned v = in->mod[PTX_MG_VEC], n = elements[v];
+    return v && !n ? INT32_MAX : (int64_t)ptx_type_bytes(in->type[0]) * (v ? n : 1);
+}
+
+/* May the two touch the same bytes? */
+static bool
+may_overlap(const struct sched *s, const struct node *x, const struct node *y)
+{
+    const struct ptx_inst *a = &s->f->body.v[x->inst], *b = &s->f->body.v[y->inst];
+    enum ptx_space sa = ptx_inst_space(a), sb = ptx_inst_space(b);
+    if (sa && sb && sa != sb)
+        return false;
+    if ((a->op != PTX_OP_LD && a->op != PTX_OP_ST) ||
+        (b->op != PTX_OP_LD && b->op != PTX_OP_ST))
+        return true;
+    const struct ptx_operand *p = address_of(a), *q = address_of(b);
+    if (!p || !q)
+        return true;
+    if (p->reg < 0 && q->reg < 0 && p->var && q->var && p->var != q->var)
+        return p->var->dynamic && q->var->dynamic; /* extern arrays are one storage */
+    if (p->reg != q->reg || p->var != q->var || x->base_at != y->base_at)
+        return true;
+    return p->off < q->off + bytes_of(b) && q->off < p->off + bytes_of(a);
+}
+
+static void
+note_access(struct sched *s, struct node *n)
+{
+    enum order o = n->order;
+    if (o == FREE)
+        return;
+    if (s->loads.n + s->stores.n >= MOST_PENDING)
+        o = ACCESS;
+    if (s->fence)
+        add_edge(s, s->fence - 1, s->at, 1);
+    for (size_t i = 0; i < s->stores.n; i++)
+        if (o == ACCESS || may_overlap(s, n, &s->node.v[s->stores.v[i]]))
+            add_edge(s, s->stores.v[i], s->at, 1);
+    for (size_t i = 0; i < s->loads.n && o != LOAD; i++)
+        if (o == ACCESS || may_overlap(s, n, &s->node.v[s->loads.v[i]]))
+            add_edge(s, s->loads.v[i], s->at, 1);
+    if (o == ACCESS) {
+        s->fence = s->at + 1;
+        s->loads.n = s->stores.n = 0;
+    } else if (o == LOAD) {
+        *vec_push(&s->loads) = s->at;
+    } else {
+        *vec_push(&s->stores) = s->at;
+    }
+}
+
+static void
+note_inst(struct sched *s, uint32_t i)
+{
+    const struct ptx_inst *in = &s->f->body.v[i];
+    s->at = (uint32_t)s->node.n;
+    struct node *n = vec_push(&s->node);
+    n->inst = i;
+    n->order = (uint8_t)order_of(s->f, in);
+    n->latency = latency_of(s, in);
+    const struct ptx_operand *p = address_of(in);
+    if (p && p->reg >= 0)
+        n->base_at = use_of(s, (uint32_t)p->reg)->writer;
+    note_access(s, n);
+    defuse_each(in, note_sources, s);
+    if (ptx_ops[in->op].flags & PTX_CCIN)
+        note_read(s, s->carry);
+    defuse_each(in, note_dests, s);
+    if (in->mod[PTX_MG_CC])
+        note_write(s, s->carry);
+}
+
+/* Edges by their sources, and each node's height. */
+static void
+finish_graph(struct sched *s)
+{
+    uint32_t n = (uint32_t)s->node.n;
+    for (size_t e = 0; e < s->edge.n; e++)
+        s->node.v[s->edge.v[e].from].first++;
+    for (uint32_t i = 0, sum = 0; i < n; i++) {
+        sum += s->node.v[i].first;
+        s->node.v[i].first = sum; /* its end, for now */
+    }
+    vec_reserve(&s->succ, s->edge.n + 1);
+    s->succ.n = s->edge.n;
+    for (size_t e = s->edge.n; e-- > 0;)
+        s->succ.v[--s->node.v[s->edge.v[e].from].first] = s->edge.v[e];
+    for (uint32_t i = n; i-- > 0;) {
+        struct node *x = &s->node.v[i];
+        uint32_t end = i + 1 < n ? x[1].first : (uint32_t)s->succ.n;
+        x->height = x->latency;
+        for (uint32_t e = x->first; e < end; e++) {
+            int64_t h = s->node.v[s->succ.v[e].to].height + s->succ.v[e].latency;
+            x->height = h > x->height ? h : x->height;
+        }
+    }
+}
+
+/* -- what is live -- */
+
+static void
+count_growth(void *user, int32_t r, bool write, bool partial)
+{
+    struct sched *s = user;
+    struct use *u = &s->use[r];
+    if (!write || partial) {
+        if (!--u->left && !u->after && u->live)
+            s->growth -= s->units[r];
+    } else if (!u->live && (u->left || u->after)) {
+        s->growth += s->units[r];
+    }
+}
+
+static void
+undo_growth(void *user, int32_t r, bool write, bool partial)
+{
+    struct sched *s = user;
+    s->use[r].left += !write || partial;
+}
+
+/* By how many registers issuing it would raise what is live. */
+static int64_t
+growth_of(struct sched *s, const struct ptx_inst *in)
+{
+    s->growth = 0;
+    defuse_each(in, count_growth, s);
+    defuse_each(in, undo_growth, s);
+    return s->growth;
+}
+
+static void
+die(void *user, int32_t r, bool write, bool partial)
+{
+    struct sched *s = user;
+    struct use *u = &s->use[r];
+    if ((write && !partial) || --u->left || u->after || !u->live)
+        return;
+    u->live = false;
+    s->now_live -= s->units[r];
+}
+
+static void
+be_born(void *user, int32_t r, bool write, bool partial)
+{
+    struct sched *s = user;
+    struct use *u = &s->use[r];
+    (void)partial;
+    if (!write || u->live || !(u->left || u->after))
+        return;
+    u->live = true;
+    s->now_live += s->units[r];
+}
+
+/* -- orders -- */
+
+struct queues {
+    struct pqueue ready, soon; /* by height, highest first; by the cycle they get ready */
+};
+
+static void
+enter(struct sched *s, struct queues *q, uint32_t i)
+{
+    q->soon.key[i] = s->node.v[i].ready;
+    q->ready.key[i] = (uint64_t)INT64_MAX - (uint64_t)s->node.v[i].height;
+    pqueue_add(&q->soon, i);
+}
+
+static void
+drop_done(const struct sched *s, struct pqueue *q)
+{
+    while (q->n && s->node.v[q->v[0]].done)
+        pqueue_take(q);
+}
+
+/* The instruction to issue in cycle `now`; `first`: the source's next. It stays in its
+ * queue. */
+static uint32_t
+choose(struct sched *s, struct queues *q, uint64_t now, uint32_t first, uint32_t limit)
+{
+    for (drop_done(s, &q->soon); q->soon.n && q->soon.key[q->soon.v[0]] <= now;
+         drop_done(s, &q->soon))
+        pqueue_add(&q->ready, pqueue_take(&q->soon));
+    drop_done(s, &q->ready);
+    uint32_t c = q->ready.n ? q->ready.v[0] : q->soon.v[0];
+    if (c == first)
+        return c;
+    int64_t live = s->now_live + growth_of(s, &s->f->body.v[s->node.v[c].inst]);
+    return live > (int64_t)limit ? first : c;
+}
+
+/* Tries an order: the source's (`in_order`), or that of heights within the limit. */
+static void
+try(struct sched *s, bool in_order, uint32_t limit, struct result *out)
+{
+    uint32_t n = (uint32_t)s->node.n, first = 0;
+    struct arena mem = {0};
+    struct queues q = {pqueue_new(&mem, n), pqueue_new(&mem, n)};
+    for (size_t i = 0; i < s->touched.n; i++) {
+        struct use *u = &s->use[s->touched.v[i]];
+        u->left = u->total;
+        u->live = u->before;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        s->node.v[i].waits = 0;
+        s->node.v[i].ready = 0;
+        s->node.v[i].done = false;
+    }
+    for (size_t e = 0; e < s->succ.n; e++)
+        s->node.v[s->succ.v[e].to].waits++;
+    for (uint32_t i = 0; i < n; i++)
+        if (!s->node.v[i].waits)
+            enter(s, &q, i);
+    s->now_live = s->start;
+    out->peak = s->start;
+    uint64_t now = 0, end = 0;
+    for (uint32_t k = 0; k < n; k++, now++) {
+        while (first < n && s->node.v[first].done)
+            first++;
+        uint32_t c = in_order ? first : choose(s, &q, now, first, limit);
+        struct node *x = &s->node.v[c];
+        x->done = true;
+        out->order[k] = c;
+        now = x->ready > now ? x->ready : now;
+        end = now + (uint64_t)x->latency > end ? now + (uint64_t)x->latency : end;
+        defuse_each(&s->f->body.v[x->inst], die, s);
+        defuse_each(&s->f->body.v[x->inst], be_born, s);
+        out->peak = s->now_live > out->peak ? s->now_live : out->peak;
+        uint32_t last = c + 1 < n ? x[1].first : (uint32_t)s->succ.n;
+        for (uint32_t e = x->first; e < last; e++) {
+            struct node *y = &s->node.v[s->succ.v[e].to];
+            uint64_t at = now + (uint64_t)s->succ.v[e].latency;
+            y->ready = at > y->ready ? at : y->ready;
+            if (!--y->waits)
+                enter(s, &q, s->succ.v[e].to);
+        }
+    }
+    out->cycles = end;
+    arena_free(&mem);
+}
+
+/* Sum over the loads from memory of the instructions from one to its first reader (to the
+ * piece's end where there is none). */
+static uint64_t
+distances(struct sched *s, const uint32_t *order, uint64_t *loads)
+{
+    uint32_t n = (uint32_t)s->node.n;
+    uint32_t *place = ARENA_ARRAY(&s->mem, uint32_t, n + 1);
+    uint64_t sum = 0;
+    *loads = 0;
+    for (uint32_t k = 0; k < n; k++)
+        place[order[k]] = k;
+    for (uint32_t i = 0; i < n; i++) {
+        if (s->node.v[i].order != LOAD)
+            continue;
+        uint32_t near = n, end = i + 1 < n ? s->node.v[i + 1].first : (uint32_t)s->succ.n;
+        for (uint32_t e = s->node.v[i].first; e < end; e++)
+            if (s->succ.v[e].latency > 1 && place[s->succ.v[e].to] < near)
+                near = place[s->succ.v[e].to];
+        sum += near - place[i];
+        ++*loads;
+    }
+    return sum;
+}
+
+/* -- pieces -- */
+
+static void
+forget_piece(struct sched *s)
+{
+    for (size_t i = 0; i < s->touched.n; i++)
+        s->use[s->touched.v[i]].seen = false;
+    s->node.n = s->edge.n = s->succ.n = s->reader.n = s->touched.n = 0;
+    s->loads.n = s->stores.n = 0;
+    s->fence = 0;
+    arena_free(&s->mem);
+    s->mem = (struct arena){0};
+}
+
+/* A try within `limit` live registers; true: it kept to them, or to what the source needs. */
+static bool
+try_within(struct sched *s, uint32_t limit, const struct result *was, struct result *out)
+{
+    uint32_t most = was->peak > limit ? was->peak : limit;
+    for (int k = 0; k < TRIES; k++) {
+        try(s, false, limit, out);
+        if (out->peak <= most)
+            return true;
+        if (limit <= out->peak - most)
+            return false;
+        limit -= out->peak - most; /* what was started had to be ended */
+    }
+    return false;
+}
+
+/* The order with the fewest registers live of those that take a sixty-fourth more cycles than
+ * the fastest within s->limit, if they are faster than the source's. */
+static bool
+search(struct sched *s, const struct result *was, struct result *out)
+{
+    uint32_t lo = s->maxlive,
+             hi = s->limit == UINT32_MAX ? s->maxlive * 4 + 64 : s->limit;
+    struct result now = {.order = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1)};
+    if (!try_within(s, s->limit, was, out) || out->cycles >= was->cycles)
+        return false;
+    uint64_t enough = out->cycles + out->cycles / 64;
+    enough = enough < was->cycles ? enough : was->cycles - 1;
+    hi = out->peak < hi ? out->peak : hi;
+    for (uint32_t limit = lo; lo < hi; limit = lo + (hi - lo) / 2) {
+        if (try_within(s, limit, was, &now) && now.cycles <= enough) {
+            memcpy(out->order, now.order, s->node.n * sizeof *now.order);
+            out->cycles = now.cycles;
+            out->peak = now.peak;
+            hi = limit;
+        } else {
+            lo = limit + 1;
+        }
+    }
+    return true;
+}
+
+/* Orders the piece's nodes; s->set: what is live behind it, then before it. */
+static void
+order_piece(struct sched *s, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = end; i-- > first;)
+        live_step_back(&s->f->body.v[i], &s->set);
+    s->start = 0;
+    for (uint32_t i = 0; i < s->set.n; i++)
+        s->start += s->units[s->set.reg[i]];
+    for (size_t i = 0; i < s->touched.n; i++)
+        s->use[s->touched.v[i]].before =
+            s->touched.v[i] != s->carry && live_has(&s->set, s->touched.v[i]);
+    uint32_t n = (uint32_t)s->node.n;
+    struct result was = {.order = ARENA_ARRAY(&s->mem, uint32_t, n + 1)};
+    struct result now = {.order = ARENA_ARRAY(&s->mem, uint32_t, n + 1)};
+    finish_graph(s);
+    try(s, true, 0, &was);
+    bool better = search(s, &was, &now);
+    uint64_t loads;
+    uint64_t far = distances(s, was.order, &loads);
+    s->nloads += loads;
+    s->far_before += far;
+    s->far_after += better ? distances(s, now.order, &loads) : far;
+    s->before += was.cycles;
+    s->after += better ? now.cycles : was.cycles;
+    s->changed += better;
+    if (!better)
+        return;
+    for (uint32_t k = 0; k < n; k++) /* .loc directives within go to the end */
+        s->order[first + k] = s->node.v[now.order[k]].inst;
+    for (uint32_t i = first, k = first + n; i < end; i++)
+        if (is_loc(&s->f->body.v[i]))
+            s->order[k++] = i;
+}
+
+/* Walks a block from its end, piece by piece. */
+static void
+order_block(struct sched *s, uint32_t b)
+{
+    const struct cfg_block *blk = &s->live->cfg->block[b];
+    live_set_end(s->live, b, &s->set);
+    for (uint32_t end = blk->end; end > blk->first;) {
+        uint32_t first = end;
+        while (first > blk->first && (is_loc(&s->f->body.v[first - 1]) ||
+                                      order_of(s->f, &s->f->body.v[first - 1]) != STAYS))
+            first--;
+        if (first == end) {
+            live_step_back(&s->f->body.v[--end], &s->set);
+            continue;
+        }
+        for (uint32_t i = first; i < end; i++)
+            if (!is_loc(&s->f->body.v[i]))
+                note_inst(s, i);
+        order_piece(s, first, end);
+        forget_piece(s);
+        end = first;
+    }
+}
+
+/* -- the function -- */
+
+/* The body in its new order, each instruction behind the .loc that it stood behind. */
+static void
+reorder(struct ptx_func *f, const uint32_t *order)
+{
+    size_t n = f->body.n;
+    struct ptx_inst *was = xmalloc((n + 1) * sizeof *was);
+    int32_t *loc = xmalloc((n + 1) * sizeof *loc), at = -1;
+    memcpy(was, f->body.v, n * sizeof *was);
+    for (size_t i = 0; i < n; i++) {
+        at = is_loc(&was[i]) ? (int32_t)i : at;
+        loc[i] = at;
+    }
+    f->body.n = 0;
+    at = -1;
+    for (size_t k = 0; k < n; k++) {
+        uint32_t i = order[k];
+        if (is_loc(&was[i]))
+            continue;
+        if (loc[i] != at && loc[i] >= 0)
+            *vec_push(&f->body) = was[loc[i]];
+        at = loc[i];
+        *vec_push(&f->body) = was[i];
+    }
+    free(was);
+    free(loc);
+}
+
+/* Warps of an SM that fit with so many registers a thread. */
+static uint32_t
+warps_with(uint32_t registers, uint32_t sm_registers, uint32_t sm_warps, uint32_t block)
+{
+    uint32_t rounded = (registers + 7) / 8 * 8;
+    uint32_t warps = rounded ? sm_registers / (32 * rounded) : sm_warps;
+    warps = warps < sm_warps ? warps : sm_warps;
+    return warps / block * block;
+}
+
+/* Most registers with which as many warps fit as with what the function needs as it is. One in
+ * sixteen is left to the allocator, which may need more than what is live. */
+static uint32_t
+step_limit(const struct ptx_func *f, uint32_t regs, const double v[3])
+{
+    uint32_t threads = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        uint32_t given = f->reqntid[d] ? f->reqntid[d] : f->maxntid[d];
+        threads *= given ? given : 1;
+    }
+    uint32_t block = (threads + 31) / 32, step = regs ? regs : 1;
+    uint32_t warps = warps_with(step, (uint32_t)v[0], (uint32_t)v[1], block);
+    while (step < (uint32_t)v[2] &&
+           warps_with(step + 1, (uint32_t)v[0], (uint32_t)v[1], block) == warps)
+        step++;
+    step -= step / 16;
+    return step > regs ? step : regs;
+}
+
+/* latencies=CLASS=CYCLES+CLASS=CYCLES... */
+static bool
+read_latencies(struct sched *s, const struct pass_args *a, struct diag_sink *diag)
+{
+    char *text = xstrdup(pass_arg(a, "latencies")), *save = NULL;
+    bool ok = true;
+    for (int i = 0; i < NLATS; i++)
+        s->latency[i] = 4;
+    for (char *p = strtok_r(text, "+", &save); p && ok; p = strtok_r(NULL, "+", &save)) {
+        char *eq = strchr(p, '='), *end = NULL;
+        long cycles = eq ? strtol(eq + 1, &end, 10) : 0;
+        int at = -1;
+        if (eq)
+            *eq = 0;
+        for (int i = 0; i < NLATS; i++)
+            if (!strcmp(p, i < PTX_NLATENCIES ? ptx_latency_names[i]
+                                              : memory_names[i - PTX_NLATENCIES]))
+                at = i;
+        if (!eq || *end || end == eq + 1 || cycles < 0 || cycles > 100000 || at < 0)
+            ok =
+                diag_error(diag,
+                           "schedule: latencies has '%s%s%s'; it takes CLASS=CYCLES, "
+                           "joined by +, of the classes of a machine's latency group and "
+                           "global, shared, local, const",
+                           p, eq ? "=" : "", eq ? eq + 1 : "");
+        else
+            s->latency[at] = (int32_t)cycles;
+    }
+    free(text);
+    return ok;
+}
+
+static bool
+read_limit(struct sched *s, const struct pass_args *a, struct diag_sink *diag)
+{
+    const char *text = pass_arg(a, "registers");
+    double sm[3], n;
+    if (!pass_arg_number(a, "sm-registers", 1, 1 << 24, &sm[0], diag) ||
+        !pass_arg_number(a, "sm-warps", 1, 1024, &sm[1], diag) ||
+        !pass_arg_number(a, "max-registers", 1, 65535, &sm[2], diag))
+        return false;
+    uint32_t preds;
+    live_max(s->live, &s->maxlive, &preds);
+    s->limit = UINT32_MAX;
+    if (!strcmp(text, "step"))
+        s->limit = step_limit(s->f, s->maxlive, sm);
+    else if (strcmp(text, "none") != 0) {
+        if (!pass_arg_number(a, "registers", 1, 65535, &n, diag))
+            return false;
+        s->limit = (uint32_t)n;
+    }
+    return true;
+}
+
+static void
+tell(const struct sched *s, struct strbuf *report)
+{
+    if (!report || !s->nloads)
+        return;
+    strbuf_printf(report,
+                  "%s: %u pieces reordered, %llu -> %llu cycles of a warp alone, "
+                  "%.1f -> %.1f instructions from a load to its first use, ",
+                  s->f->name, s->changed, (unsigned long long)s->before,
+                  (unsigned long long)s->after, (double)s->far_before / (double)s->nloads,
+                  (double)s->far_after / (double)s->nloads);
+    if (s->limit == UINT32_MAX)
+        strbuf_addz(report, "no limit of registers\n");
+    else
+        strbuf_printf(report, "within %u live registers\n", s->limit);
+}
+
+static bool
+run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
+    bool *changed, struct diag_sink *diag)
+{
+    struct arena mem = {0};
+    struct sched s = {.f = f, .live = x->live, .carry = (uint32_t)f->regs.n};
+    s.set = live_set_new(&mem, x->live->nregs);
+    s.use = ARENA_ARRAY(&mem, struct use, f->regs.n + 1);
+    s.units = ARENA_ARRAY(&mem, uint8_t, f->regs.n + 1);
+    s.order = ARENA_ARRAY(&mem, uint32_t, f->body.n + 1);
+    for (uint32_t i = 0; i < f->body.n; i++)
+        s.order[i] = i;
+    bool allocated = false;
+    for (size_t r = 0; r < f->regs.n; r++) {
+        allocated |= f->regs.v[r].place != 0;
+        s.units[r] = (uint8_t)((ptx_type_bytes(f->regs.v[r].type) + 3) / 4);
+    }
+    bool ok = read_latencies(&s, a, diag) && read_limit(&s, a, diag);
+    if (ok && allocated) { /* names of physical registers overlap */
+        struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
+                                  "schedule: the registers of %s are allocated", f->name);
+        diag_hint(diag, d, "put register-allocate behind it");
+        ok = false;
+    }
+    for (uint32_t b = 0; ok && b < x->cfg->n; b++)
+        if (x->cfg->block[b].rpo >= 0)
+            order_block(&s, b);
+    if (ok && s.changed) {
+        reorder(f, s.order);
+        *changed = true;
+    }
+    if (ok)
+        tell(&s, a->report);
+    vec_free(&s.node);
+    vec_free(&s.edge);
+    vec_free(&s.succ);
+    vec_free(&s.reader);
+    vec_free(&s.touched);
+    vec_free(&s.loads);
+    vec_free(&s.stores);
+    arena_free(&mem);
+    return ok;
+}
+
+static const struct pass_key keys[] = {
+    {"registers", "step",
+     "most 32-bit registers live at once: a number, none, or step: as many as leave the "
+     "warps of an SM what they are"},
+    {"latencies", "global=500+local=500+shared=25+const=25+sfu=20+tensor=30",
+     "cycles by class, CLASS=CYCLES joined by +, 4 where not given; the machine's"},
+    {"max-registers", "255", "most registers of a thread; the machine's"},
+    {"sm-registers", "65536", "registers of an SM; the machine's"},
+    {"sm-warps", "64", "warps of an SM; the machine's"},
+    {0}};
+
+const struct pass pass_schedule = {
+    .name = "schedule",
+    .meaning = "orders instructions so that loads issue early (list scheduling)",
+    .keys = keys,
+    .run_func = run,
+    .needs = AN_CFG | AN_LIVE,
+};
