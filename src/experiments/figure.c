@@ -178,7 +178,8 @@ struct csv {
     const char *path;
     char *text;
     unsigned line;
-    int column[4]; /* workload, series, value, metric; -1: not there */
+    int column[4];        /* workload, series, value, metric; -1: not there */
+    double *value, *mean; /* where they go; mean NULL: there are no rows of that name */
 };
 
 static bool
@@ -206,10 +207,9 @@ csv_head(struct csv *c, char *const *field, int n, struct diag_sink *diag)
 }
 
 static bool
-csv_line(struct figure *f, const struct csv *c, char *const *field, int n,
+csv_line(const struct experiment *e, const struct csv *c, char *const *field, int n,
          struct diag_sink *diag)
 {
-    const struct experiment *e = f->e;
     for (int i = 0; i < 3; i++)
         if (c->column[i] >= n)
             return csv_wrong(c, diag, "fields are missing", NULL);
@@ -217,7 +217,7 @@ csv_line(struct figure *f, const struct csv *c, char *const *field, int n,
                *value = field[c->column[2]],
                *metric = c->column[3] >= 0 && c->column[3] < n ? field[c->column[3]] : "";
     size_t r = 0, k = 0, m = 0;
-    bool mean = !strcmp(row, "mean");
+    bool mean = c->mean && !strcmp(row, "mean");
     while (r < e->nrow && strcmp(e->row[r].label, row))
         r++;
     if (r == e->nrow && !mean) /* a workload that the experiment does not have (yet) */
@@ -235,22 +235,21 @@ csv_line(struct figure *f, const struct csv *c, char *const *field, int n,
     if (end == value || *end)
         return csv_wrong(c, diag, "not a number:", value);
     if (r < e->nrow)
-        f->paper[figure_at(e, r, k, m)] = v;
+        c->value[figure_at(e, r, k, m)] = v;
     else
-        f->paper_mean[m * e->nseries + k] = v;
-    f->any_paper = true;
+        c->mean[m * e->nseries + k] = v;
     return true;
 }
 
+/* Reads the file c.path into c.value and c.mean; `what` it is, for messages. */
 static bool
-read_paper(struct figure *f, struct diag_sink *diag)
+read_csv(const struct experiment *e, struct csv c, const char *what,
+         struct diag_sink *diag)
 {
-    struct csv c = {.path = f->e->paper};
     bool ok = true, head = false;
     c.text = file_read(c.path, NULL);
     if (!c.text)
-        return diag_error(diag, "cannot read the paper's numbers %s: %s", c.path,
-                          strerror(errno));
+        return diag_error(diag, "cannot read %s %s: %s", what, c.path, strerror(errno));
     for (char *p = c.text; ok && *p;) {
         char *field[MAX_FIELDS], *line = p;
         size_t n = strcspn(p, "\r\n");
@@ -265,29 +264,55 @@ read_paper(struct figure *f, struct diag_sink *diag)
         if (!*line || *line == '#')
             continue;
         int nf = split(line, field);
-        ok = head ? csv_line(f, &c, field, nf, diag) : csv_head(&c, field, nf, diag);
+        ok = head ? csv_line(e, &c, field, nf, diag) : csv_head(&c, field, nf, diag);
         head = true;
     }
     free(c.text);
     return ok;
 }
 
-struct figure *
-figure_make(const struct experiment *e, struct store *s, struct diag_sink *diag)
+static double *
+unknown(size_t n)
+{
+    double *v = xcalloc(n, sizeof *v);
+    for (size_t i = 0; i < n; i++)
+        v[i] = NAN;
+    return v;
+}
+
+/* With the paper's values; NULL and diagnostics if they cannot be read. */
+static struct figure *
+figure_new(const struct experiment *e, struct diag_sink *diag)
 {
     struct figure *f = xcalloc(1, sizeof *f);
     size_t n = e->nrow * e->nseries * e->nmetric;
     f->e = e;
-    f->ours = xcalloc(n, sizeof(double));
-    f->paper = xcalloc(n, sizeof(double));
-    f->raw = xcalloc(n, sizeof(double));
-    f->paper_mean = xcalloc(e->nseries * e->nmetric, sizeof(double));
-    for (size_t i = 0; i < n; i++)
-        f->paper[i] = NAN;
-    for (size_t i = 0; i < e->nseries * e->nmetric; i++)
-        f->paper_mean[i] = NAN;
-    take_values(f, s);
-    if (!e->paper || read_paper(f, diag))
+    f->ours = unknown(n);
+    f->paper = unknown(n);
+    f->raw = unknown(n);
+    f->paper_mean = unknown(e->nseries * e->nmetric);
+    const struct csv paper = {.path = e->paper, .value = f->paper, .mean = f->paper_mean};
+    if (!e->paper || read_csv(e, paper, "the paper's numbers", diag))
+        return f;
+    figure_free(f);
+    return NULL;
+}
+
+struct figure *
+figure_make(const struct experiment *e, struct store *s, struct diag_sink *diag)
+{
+    struct figure *f = figure_new(e, diag);
+    if (f)
+        take_values(f, s);
+    return f;
+}
+
+struct figure *
+figure_read(const struct experiment *e, const char *path, struct diag_sink *diag)
+{
+    struct figure *f = figure_new(e, diag);
+    const struct csv results = {.path = path, .value = f ? f->ours : NULL};
+    if (!f || read_csv(e, results, "the results", diag))
         return f;
     figure_free(f);
     return NULL;

@@ -11,8 +11,7 @@ struct figure {
     const struct experiment *e;
     double *ours, *paper, *raw; /* raw: before the comparison with the baseline */
     double *paper_mean;         /* over all rows, [metric * nseries + series] */
-    bool any_paper;
-    size_t missing, failed; /* runs not in the store, failed runs */
+    size_t missing, failed;     /* runs not in the store, failed runs */
 };
 
 static inline size_t
@@ -24,6 +23,10 @@ figure_at(const struct experiment *e, size_t row, size_t series, size_t metric)
 /* Takes our values from the store and the paper's from its CSV. NULL and diagnostics if
  * the CSV cannot be read or names what is not in the experiment. */
 struct figure *figure_make(const struct experiment *e, struct store *s,
+                           struct diag_sink *diag);
+/* The same with our values from a results file (report/page.h); raw stays unknown. A row
+ * that the file does not have is unknown. */
+struct figure *figure_read(const struct experiment *e, const char *path,
                            struct diag_sink *diag);
 void figure_free(struct figure *f);
 

@@ -172,6 +172,105 @@ figure_verdict_text(const struct figure *f, size_t m, struct strbuf *out)
     strbuf_addz(out, "\n");
 }
 
+void
+figure_results(const struct figure *f, struct strbuf *out)
+{
+    const struct experiment *e = f->e;
+    strbuf_addz(out, "workload,series,metric,value\n");
+    for (size_t m = 0; m < e->nmetric; m++)
+        for (size_t r = 0; r < e->nrow; r++)
+            for (size_t k = 0; k < e->nseries; k++) {
+                double v = f->ours[figure_at(e, r, k, m)];
+                if (!isfinite(v))
+                    continue;
+                csv_field(out, e->row[r].label);
+                strbuf_addz(out, ",");
+                csv_field(out, e->series[k].label);
+                strbuf_addz(out, ",");
+                csv_field(out, e->metric[m].name);
+                strbuf_printf(out, ",%.17g\n", v);
+            }
+}
+
+/* A paragraph or item in lines of at most 118 columns; `s` holds no line breaks. */
+static void
+wrapped(struct strbuf *out, const char *indent, const char *s)
+{
+    enum { COLUMNS = 118 };
+    size_t at = 0;
+    for (const char *p = s; *p;) {
+        size_t n = strcspn(p, " ");
+        if (at && at + 1 + n > COLUMNS) {
+            strbuf_printf(out, "\n%s", indent);
+            at = strlen(indent);
+        } else if (at) {
+            strbuf_addz(out, " ");
+            at++;
+        }
+        strbuf_add(out, p, n);
+        at += n;
+        p += n + strspn(p + n, " ");
+    }
+    strbuf_addz(out, "\n");
+}
+
+static void
+add_item(struct strbuf *out, const char *before, const char *says)
+{
+    struct strbuf item = {0};
+    strbuf_printf(&item, "- %s ", before);
+    add_text(&item, says, true);
+    wrapped(out, "  ", item.s);
+    strbuf_free(&item);
+}
+
+static bool
+block_checks(const struct figure *f, struct strbuf *out, struct diag_sink *diag)
+{
+    size_t hold = 0;
+    bool ok = true;
+    struct strbuf fail = {0};
+    for (size_t i = 0; i < f->e->ncheck; i++) {
+        int h = -1;
+        ok &= figure_check(f, i, &h, diag);
+        hold += h == 1;
+        if (h == 1)
+            continue;
+        add_item(&fail, h ? "Not known:" : "Does not hold:", f->e->check[i].says);
+    }
+    if (f->e->ncheck)
+        strbuf_printf(out, "\nStatements of the text that hold: %zu of %zu.\n%s%s", hold,
+                      f->e->ncheck, fail.n ? "\n" : "", fail.n ? fail.s : "");
+    strbuf_free(&fail);
+    return ok;
+}
+
+bool
+figure_block(const struct figure *f, struct strbuf *out, struct diag_sink *diag)
+{
+    const struct experiment *e = f->e;
+    for (size_t m = 0; m < e->nmetric; m++) {
+        strbuf_addz(out, m ? "\n" : "");
+        add_text(out, e->title, true);
+        strbuf_addz(out, ". ");
+        add_text(out, e->metric[m].label, true);
+        strbuf_addz(out, *e->metric[m].unit ? ", " : "");
+        add_text(out, e->metric[m].unit, true);
+        strbuf_addz(out, ":\n\n");
+        metric_table(f, m, true, out);
+        struct strbuf verdict = {0};
+        figure_verdict_text(f, m, &verdict);
+        char *save = NULL;
+        for (char *line = verdict.s ? strtok_r(verdict.s, "\n", &save) : NULL; line;
+             line = strtok_r(NULL, "\n", &save)) {
+            strbuf_addz(out, "\n");
+            wrapped(out, "", line);
+        }
+        strbuf_free(&verdict);
+    }
+    return block_checks(f, out, diag);
+}
+
 static bool
 checks_text(const struct figure *f, bool markdown, struct strbuf *out,
             struct diag_sink *diag)

@@ -10,6 +10,10 @@ bool figure_text(const struct figure *f, bool markdown, struct strbuf *out,
                  struct diag_sink *diag);
 /* How well ours agree with the paper's, a line of words; nothing where there are none. */
 void figure_verdict_text(const struct figure *f, size_t metric, struct strbuf *out);
+/* The same in short for a page, in Markdown: tables, verdicts, the statements that fail. */
+bool figure_block(const struct figure *f, struct strbuf *out, struct diag_sink *diag);
+/* Our values, all digits, as figure_read takes them: workload,series,metric,value. */
+void figure_results(const struct figure *f, struct strbuf *out);
 /* One line a value: workload,series,machine,variant,metric,unit,ours,paper. */
 void figure_csv(const struct figure *f, struct strbuf *out);
 /* Bars of one metric, ours beside the paper's. */

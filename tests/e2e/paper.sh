@@ -115,6 +115,67 @@ same 001/table2.2 7 2
 same 001/table2.3 2 16
 check "table 2.4" 0 "$allot" paper 001/table2.4 --quick --db p.db
 has out "4 of 4 statements hold"
+# docs/fidelity.md says what the kept results say, byte by byte.
+check "the page of results" 0 "$allot" paper --check-docs --page "$src/docs/fidelity.md"
+has "$src/docs/fidelity.md" '<!-- paper 001/fig2.13a -->'
+
+# The whole path in a copy: measured, kept, filled in, found stale, filled again.
+cp -r "$src/papers" papers
+ALLOT_PAPERS=$dir/papers
+export ALLOT_PAPERS
+rm -rf papers/*/results
+block() { printf 'Before.\n\n<!-- paper %s -->\nold\n<!-- end -->\n\nBehind.\n' "$1"; }
+block 001/table2.6 >page.md
+check "not measured yet" 1 "$allot" paper --write-docs --page page.md
+has err "page.md:3:1: error: no results are kept for 001/table2.6"
+has err "hint: allot paper 001/table2.6 --write-docs"
+block 001/table2.6 | cmp - page.md || { echo "FAIL the page changed"; failed=$((failed + 1)); }
+check "measured and filled" 0 "$allot" paper 001/table2.6 --write-docs --page page.md --db w.db
+has page.md "| b+tree | 2 | 2 | 2 | 2 | 2 | 2 | 3 | 3 | 3 | 3 | 3 | 3 |"
+has page.md "48 values beside the paper's: signs equal in 40 of 40; the same number in 48"
+is "text around it" "$(sed -n '1,3p;$p' page.md)" "$(block 001/table2.6 | sed -n '1,3p;$p')"
+has papers/001/results/table2.6.csv "b+tree,50 %,resident_blocks,3"
+check "not stale" 0 "$allot" paper --check-docs --page page.md
+sed -i 's/^\(b+tree,50 %,resident_blocks\),3/\1,2.5/' papers/001/results/table2.6.csv
+check "stale" 1 "$allot" paper --check-docs --page page.md
+has err "page.md:3:1: error: the block of 001/table2.6 is not what its results give"
+check "filled again" 0 "$allot" paper --write-docs --page page.md
+has page.md "| b+tree | 2 | 2 | 2 | 2 | 2 | 2 | 2.5000 | 3 |"
+echo 'b+tree,51 %,resident_blocks,3' >>papers/001/results/table2.6.csv
+check "a bad line of results" 1 "$allot" paper --check-docs --page page.md
+has err "the experiment has no series '51 %'"
+
+# Figures whose runs failed keep what they had.
+cat >papers/001/tiny.yaml <<'END'
+title: Tiny
+machine: gtx480
+workloads: [{name: vecadd, params: [n=4096]}]
+variants: [{name: plain, settings: [sm.max_block_threads=32]}]
+baseline: plain
+metrics: [{name: cycles}]
+checks: [{says: it takes time, that: "[vecadd, plain] > 1e9"}]
+END
+block 001/tiny >page.md
+check "ended early" 1 "$allot" paper 001/tiny --write-docs --page page.md --db w.db
+has err "the results of 001/tiny stay as they were"
+sed -i 's/, settings: .*]/}]/; s/}]}]/}]/' papers/001/tiny.yaml
+check "run" 0 "$allot" paper 001/tiny --write-docs --page page.md --db w.db
+has page.md "- Does not hold: it takes time"
+
+block 001/nosuch >page.md
+check "an unknown name in the page" 1 "$allot" paper --check-docs --page page.md
+has err "page.md:3:1: error: there is no experiment '001/nosuch'"
+printf '<!-- paper a -->\n<!-- paper b -->\n<!-- end -->\n' >page.md
+check "a block in a block" 1 "$allot" paper --write-docs --page page.md
+has err "page.md:2:1: error: the block of b begins before that of a ends"
+printf '\n<!-- paper a -->\n' >page.md
+check "no end" 1 "$allot" paper --write-docs --page page.md
+has err "page.md:2:1: error: the block of a has no '<!-- end -->'"
+check "no page" 1 "$allot" paper --write-docs --page nosuch.md
+has err "cannot read the page nosuch.md"
+check "quick results are not kept" 2 "$allot" paper 001/table2.6 --quick --write-docs
+unset ALLOT_PAPERS
+
 check "no such figure" 2 "$allot" paper 001/fig99 --db p.db
 check "nothing named" 2 "$allot" paper --db p.db
 finish paper
