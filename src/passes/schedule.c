@@ -3,77 +3,24 @@
  * consumers late, as a card's compiler orders them.
  *
  * A block is cut at calls, reads of clocks, labels and directives other than .loc. Each piece
- * becomes a graph of dependences:
- *
- *     registers   read after write (the latency of the writer), write after read, write after
- *                 write; the carry flag counts as a register
- *     memory      a load and a store, or two stores, that may touch the same bytes; atomics,
- *                 volatile and ordered accesses, barriers and fences against every access
+ * becomes a graph of dependences (schedule_graph.c).
  *
  * An instruction's height is the longest path from it to the piece's end. Of the instructions
  * whose operands are there, the highest goes first, as long as what is live stays within the
  * limit; above the limit the order of the source goes on. The new order is kept only if it is
  * estimated faster for a warp alone, and if it keeps to the limit or to what the source needed.
  * Cost: O(n log n) for n instructions. */
+#include "passes/schedule_int.h"
+
 #include "base/pqueue.h"
 #include "passes/pass.h"
 
 #include "analysis/defuse.h"
 
-#include <limits.h>
+enum { TRIES = 4 }; /* limits tried for a piece */
 
-enum {
-    MOST_PENDING = 256, /* accesses that a later one is compared with; then a fence */
-    TRIES = 4,          /* limits tried for a piece */
-};
-
-/* How an instruction may move. */
-enum order {
-    FREE,   /* with its registers */
-    LOAD,   /* not over a store that may touch its bytes */
-    STORE,  /* not over an access that may touch its bytes */
-    ACCESS, /* not over any access */
-    STAYS   /* ends a piece */
-};
-
-/* Latencies in cycles by class: those of latencies.def, then memory by space. */
-enum { LAT_GLOBAL = PTX_NLATENCIES, LAT_SHARED, LAT_LOCAL, LAT_CONST, NLATS };
-
-static const char *const memory_names[NLATS - PTX_NLATENCIES] = {"global", "shared",
-                                                                 "local", "const"};
-
-struct edge {
-    uint32_t from, to;
-    int32_t latency;
-};
-
-struct node {
-    uint32_t inst;
-    uint8_t order; /* enum order */
-    int32_t latency;
-    int64_t height;
-    uint64_t ready;   /* cycle in which its operands are there */
-    uint32_t waits;   /* predecessors not yet issued */
-    uint32_t first;   /* its edges: succ[first .. first of the next node) */
-    uint32_t base_at; /* node + 1 that wrote its address's base, 0: none of the piece */
-    bool done;
-};
-
-/* What is known of a register within the piece. */
-struct use {
-    uint32_t writer;  /* node + 1 of its last write, 0: none */
-    int32_t readers;  /* chain of reads since, -1: none */
-    uint32_t left;    /* reads not yet issued */
-    uint32_t total;   /* reads in the piece */
-    bool live, after; /* live now; behind the piece */
-    bool before;      /* live at its start */
-    bool seen;
-};
-
-struct reader {
-    uint32_t node;
-    int32_t next;
-};
+static const char *const memory_names[SCHED_NLATS - PTX_NLATENCIES] = {"global", "shared",
+                                                                       "local", "const"};
 
 /* An order of the piece, and what it costs. */
 struct result {
@@ -82,295 +29,13 @@ struct result {
     uint32_t peak; /* most 32-bit registers live */
 };
 
-struct sched {
-    const struct ptx_func *f;
-    const struct live *live;
-    struct live_set set; /* live behind the piece, then before it */
-    int32_t latency[NLATS];
-    uint32_t limit;   /* 32-bit registers, UINT32_MAX: none */
-    uint32_t maxlive; /* 32-bit registers live at once in the source's order */
-    uint32_t carry;   /* the carry flag's number: behind the registers */
-    struct use *use;  /* of each register */
-    uint8_t *units;   /* 32-bit registers of each */
-    uint32_t *order;  /* of the body: instruction at each place */
-    struct arena mem; /* of the piece */
-    VEC(struct node) node;
-    VEC(struct edge) edge;
-    VEC(struct edge) succ; /* sorted by `from` */
-    VEC(struct reader) reader;
-    VEC(uint32_t) touched;                  /* registers of the piece */
-    VEC(uint32_t) loads, stores;            /* nodes since the last fence */
-    uint32_t fence;                         /* node + 1, 0: none */
-    uint32_t at;                            /* node being looked at */
-    uint32_t start;                         /* registers live at the piece's start */
-    uint32_t now_live;                      /* while an order is tried */
-    int64_t growth;                         /* of the instruction being asked about */
-    uint64_t before, after;                 /* cycles of all pieces */
-    uint64_t far_before, far_after, nloads; /* distance from load to first read, sums */
-    uint32_t changed;                       /* pieces */
-};
-
-/* -- instructions -- */
-
-static bool
-is_loc(const struct ptx_inst *in)
-{
-    return in->op == PTX_OP_DIRECTIVE && in->text && !strncmp(in->text, ".loc", 4);
-}
-
-static bool
-reads_clock(const struct ptx_inst *in)
-{
-    for (unsigned i = 0; i < in->nops; i++) {
-        unsigned s = in->ops[i].sreg;
-        if (in->ops[i].kind == PTX_OPD_SREG &&
-            (s == PTX_SREG_CLOCK || s == PTX_SREG_CLOCK_HI || s == PTX_SREG_CLOCK64 ||
-             s == PTX_SREG_GLOBALTIMER || s == PTX_SREG_GLOBALTIMER_LO ||
-             s == PTX_SREG_GLOBALTIMER_HI || s == PTX_SREG_PM || s == PTX_SREG_PM64))
-            return true;
-    }
-    return false;
-}
-
-/* An access that other threads may watch. */
-static bool
-is_ordered(const struct ptx_inst *in)
-{
-    unsigned sem = in->mod[PTX_MG_SEM];
-    return (sem && sem != PTX_SEM_WEAK) || in->mod[PTX_MG_MMIO] ||
-           in->mod[PTX_MG_CACHE] == PTX_CACHE_CV;
-}
-
-/* What cannot change while the kernel runs: its parameters, constants, and what it promises
- * to read only (ld.global.nc, PTX ISA 9.7.9.9). */
-static bool
-reads_constant(const struct ptx_func *f, const struct ptx_inst *in)
-{
-    enum ptx_space s = ptx_inst_space(in);
-    return in->op == PTX_OP_LD &&
-           (s == PTX_SPACE_CONST || in->mod[PTX_MG_NC] ||
-            (s == PTX_SPACE_PARAM && f->is_entry && in->ops[1].kind == PTX_OPD_ADDR &&
-             in->ops[1].var && in->ops[1].var->is_param));
-}
-
-static enum order
-order_of(const struct ptx_func *f, const struct ptx_inst *in)
-{
-    const struct ptx_op_info *op = &ptx_ops[in->op];
-    if (op->flags & (PTX_PSEUDO | PTX_JUMP | PTX_ENDS | PTX_EXTENSION | PTX_REFUSED) ||
-        reads_clock(in))
-        return STAYS;
-    if (op->unit == PTX_UNIT_BARRIER || op->flags & PTX_ATOMIC)
-        return ACCESS;
-    if (op->flags & (PTX_LOAD | PTX_STORE) && is_ordered(in))
-        return ACCESS;
-    if (in->op == PTX_OP_ST)
-        return STORE;
-    if (op->flags & PTX_STORE)
-        return ACCESS;
-    if (op->flags & PTX_LOAD)
-        return op->flags & PTX_SIDE ? ACCESS : reads_constant(f, in) ? FREE : LOAD;
-    if (op->flags & PTX_SIDE)
-        return op->flags & PTX_CROSSLANE ? FREE : STAYS;
-    return op->unit == PTX_UNIT_MEM || op->unit == PTX_UNIT_BRANCH ? STAYS : FREE;
-}
-
-static int32_t
-latency_of(const struct sched *s, const struct ptx_inst *in)
-{
-    if (!(ptx_ops[in->op].flags & (PTX_LOAD | PTX_ATOMIC)))
-        return s->latency[ptx_ops[in->op].latency];
-    switch (ptx_inst_space(in)) {
-    case PTX_SPACE_SHARED:
-        return s->latency[LAT_SHARED];
-    case PTX_SPACE_LOCAL:
-        return s->latency[LAT_LOCAL];
-    case PTX_SPACE_CONST:
-    case PTX_SPACE_PARAM:
-        return s->latency[LAT_CONST];
-    default:
-        return s->latency[LAT_GLOBAL];
-    }
-}
-
-/* -- dependences -- */
-
-static void
-add_edge(struct sched *s, uint32_t from, uint32_t to, int32_t latency)
-{
-    if (from != to)
-        *vec_push(&s->edge) = (struct edge){from, to, latency};
-}
-
-static struct use *
-use_of(struct sched *s, uint32_t r)
-{
-    struct use *u = &s->use[r];
-    if (!u->seen) {
-        *u = (struct use){.readers = -1, .seen = true};
-        u->after = r != s->carry && live_has(&s->set, r);
-        *vec_push(&s->touched) = r;
-    }
-    return u;
-}
-
-static void
-note_read(struct sched *s, uint32_t r)
-{
-    struct use *u = use_of(s, r);
-    if (u->writer)
-        add_edge(s, u->writer - 1, s->at, s->node.v[u->writer - 1].latency);
-    *vec_push(&s->reader) = (struct reader){s->at, u->readers};
-    u->readers = (int32_t)s->reader.n - 1;
-    u->total++;
-}
-
-static void
-note_write(struct sched *s, uint32_t r)
-{
-    struct use *u = use_of(s, r);
-    for (int32_t k = u->readers; k >= 0; k = s->reader.v[k].next)
-        add_edge(s, s->reader.v[k].node, s->at, 1);
-    if (u->writer)
-        add_edge(s, u->writer - 1, s->at, s->node.v[u->writer - 1].latency);
-    u->writer = s->at + 1;
-    u->readers = -1;
-}
-
-/* A guarded write keeps the old value in some lanes: it reads it too. */
-static void
-note_sources(void *user, int32_t r, bool write, bool partial)
-{
-    if (!write || partial)
-        note_read(user, (uint32_t)r);
-}
-
-static void
-note_dests(void *user, int32_t r, bool write, bool partial)
-{
-    (void)partial;
-    if (write)
-        note_write(user, (uint32_t)r);
-}
-
-static const struct ptx_operand *
-address_of(const struct ptx_inst *in)
-{
-    for (unsigned i = 0; i < in->nops; i++)
-        if (in->ops[i].kind == PTX_OPD_ADDR)
-            return &in->ops[i];
-    return NULL;
-}
-
-static int64_t
-bytes_of(const struct ptx_inst *in)
-{
-    static const uint8_t elements[PTX_NMODS] = {[PTX_VEC_V2] = 2, [PTX_VEC_V4] = 4};
-    unsigned v = in->mod[PTX_MG_VEC], n = elements[v];
-    return v && !n ? INT32_MAX : (int64_t)ptx_type_bytes(in->type[0]) * (v ? n : 1);
-}
-
-/* May the two touch the same bytes? */
-static bool
-may_overlap(const struct sched *s, const struct node *x, const struct node *y)
-{
-    const struct ptx_inst *a = &s->f->body.v[x->inst], *b = &s->f->body.v[y->inst];
-    enum ptx_space sa = ptx_inst_space(a), sb = ptx_inst_space(b);
-    if (sa && sb && sa != sb)
-        return false;
-    if ((a->op != PTX_OP_LD && a->op != PTX_OP_ST) ||
-        (b->op != PTX_OP_LD && b->op != PTX_OP_ST))
-        return true;
-    const struct ptx_operand *p = address_of(a), *q = address_of(b);
-    if (!p || !q)
-        return true;
-    if (p->reg < 0 && q->reg < 0 && p->var && q->var && p->var != q->var)
-        return p->var->dynamic && q->var->dynamic; /* extern arrays are one storage */
-    if (p->reg != q->reg || p->var != q->var || x->base_at != y->base_at)
-        return true;
-    return p->off < q->off + bytes_of(b) && q->off < p->off + bytes_of(a);
-}
-
-static void
-note_access(struct sched *s, struct node *n)
-{
-    enum order o = n->order;
-    if (o == FREE)
-        return;
-    if (s->loads.n + s->stores.n >= MOST_PENDING)
-        o = ACCESS;
-    if (s->fence)
-        add_edge(s, s->fence - 1, s->at, 1);
-    for (size_t i = 0; i < s->stores.n; i++)
-        if (o == ACCESS || may_overlap(s, n, &s->node.v[s->stores.v[i]]))
-            add_edge(s, s->stores.v[i], s->at, 1);
-    for (size_t i = 0; i < s->loads.n && o != LOAD; i++)
-        if (o == ACCESS || may_overlap(s, n, &s->node.v[s->loads.v[i]]))
-            add_edge(s, s->loads.v[i], s->at, 1);
-    if (o == ACCESS) {
-        s->fence = s->at + 1;
-        s->loads.n = s->stores.n = 0;
-    } else if (o == LOAD) {
-        *vec_push(&s->loads) = s->at;
-    } else {
-        *vec_push(&s->stores) = s->at;
-    }
-}
-
-static void
-note_inst(struct sched *s, uint32_t i)
-{
-    const struct ptx_inst *in = &s->f->body.v[i];
-    s->at = (uint32_t)s->node.n;
-    struct node *n = vec_push(&s->node);
-    n->inst = i;
-    n->order = (uint8_t)order_of(s->f, in);
-    n->latency = latency_of(s, in);
-    const struct ptx_operand *p = address_of(in);
-    if (p && p->reg >= 0)
-        n->base_at = use_of(s, (uint32_t)p->reg)->writer;
-    note_access(s, n);
-    defuse_each(in, note_sources, s);
-    if (ptx_ops[in->op].flags & PTX_CCIN)
-        note_read(s, s->carry);
-    defuse_each(in, note_dests, s);
-    if (in->mod[PTX_MG_CC])
-        note_write(s, s->carry);
-}
-
-/* Edges by their sources, and each node's height. */
-static void
-finish_graph(struct sched *s)
-{
-    uint32_t n = (uint32_t)s->node.n;
-    for (size_t e = 0; e < s->edge.n; e++)
-        s->node.v[s->edge.v[e].from].first++;
-    for (uint32_t i = 0, sum = 0; i < n; i++) {
-        sum += s->node.v[i].first;
-        s->node.v[i].first = sum; /* its end, for now */
-    }
-    vec_reserve(&s->succ, s->edge.n + 1);
-    s->succ.n = s->edge.n;
-    for (size_t e = s->edge.n; e-- > 0;)
-        s->succ.v[--s->node.v[s->edge.v[e].from].first] = s->edge.v[e];
-    for (uint32_t i = n; i-- > 0;) {
-        struct node *x = &s->node.v[i];
-        uint32_t end = i + 1 < n ? x[1].first : (uint32_t)s->succ.n;
-        x->height = x->latency;
-        for (uint32_t e = x->first; e < end; e++) {
-            int64_t h = s->node.v[s->succ.v[e].to].height + s->succ.v[e].latency;
-            x->height = h > x->height ? h : x->height;
-        }
-    }
-}
-
 /* -- what is live -- */
 
 static void
 count_growth(void *user, int32_t r, bool write, bool partial)
 {
     struct sched *s = user;
-    struct use *u = &s->use[r];
+    struct sched_use *u = &s->use[r];
     if (!write || partial) {
         if (!--u->left && !u->after && u->live)
             s->growth -= s->units[r];
@@ -400,7 +65,7 @@ static void
 die(void *user, int32_t r, bool write, bool partial)
 {
     struct sched *s = user;
-    struct use *u = &s->use[r];
+    struct sched_use *u = &s->use[r];
     if ((write && !partial) || --u->left || u->after || !u->live)
         return;
     u->live = false;
@@ -411,7 +76,7 @@ static void
 be_born(void *user, int32_t r, bool write, bool partial)
 {
     struct sched *s = user;
-    struct use *u = &s->use[r];
+    struct sched_use *u = &s->use[r];
     (void)partial;
     if (!write || u->live || !(u->left || u->after))
         return;
@@ -464,7 +129,7 @@ try(struct sched *s, bool in_order, uint32_t limit, struct result *out)
     struct arena mem = {0};
     struct queues q = {pqueue_new(&mem, n), pqueue_new(&mem, n)};
     for (size_t i = 0; i < s->touched.n; i++) {
-        struct use *u = &s->use[s->touched.v[i]];
+        struct sched_use *u = &s->use[s->touched.v[i]];
         u->left = u->total;
         u->live = u->before;
     }
@@ -485,7 +150,7 @@ try(struct sched *s, bool in_order, uint32_t limit, struct result *out)
         while (first < n && s->node.v[first].done)
             first++;
         uint32_t c = in_order ? first : choose(s, &q, now, first, limit);
-        struct node *x = &s->node.v[c];
+        struct sched_node *x = &s->node.v[c];
         x->done = true;
         out->order[k] = c;
         now = x->ready > now ? x->ready : now;
@@ -493,9 +158,9 @@ try(struct sched *s, bool in_order, uint32_t limit, struct result *out)
         defuse_each(&s->f->body.v[x->inst], die, s);
         defuse_each(&s->f->body.v[x->inst], be_born, s);
         out->peak = s->now_live > out->peak ? s->now_live : out->peak;
-        uint32_t last = c + 1 < n ? x[1].first : (uint32_t)s->succ.n;
+        uint32_t last = sched_edges_end(s, c);
         for (uint32_t e = x->first; e < last; e++) {
-            struct node *y = &s->node.v[s->succ.v[e].to];
+            struct sched_node *y = &s->node.v[s->succ.v[e].to];
             uint64_t at = now + (uint64_t)s->succ.v[e].latency;
             y->ready = at > y->ready ? at : y->ready;
             if (!--y->waits)
@@ -518,9 +183,9 @@ distances(struct sched *s, const uint32_t *order, uint64_t *loads)
     for (uint32_t k = 0; k < n; k++)
         place[order[k]] = k;
     for (uint32_t i = 0; i < n; i++) {
-        if (s->node.v[i].order != LOAD)
+        if (s->node.v[i].order != SCHED_LOAD)
             continue;
-        uint32_t near = n, end = i + 1 < n ? s->node.v[i + 1].first : (uint32_t)s->succ.n;
+        uint32_t near = n, end = sched_edges_end(s, i);
         for (uint32_t e = s->node.v[i].first; e < end; e++)
             if (s->succ.v[e].latency > 1 && place[s->succ.v[e].to] < near)
                 near = place[s->succ.v[e].to];
@@ -601,7 +266,7 @@ order_piece(struct sched *s, uint32_t first, uint32_t end)
     uint32_t n = (uint32_t)s->node.n;
     struct result was = {.order = ARENA_ARRAY(&s->mem, uint32_t, n + 1)};
     struct result now = {.order = ARENA_ARRAY(&s->mem, uint32_t, n + 1)};
-    finish_graph(s);
+    sched_finish_graph(s);
     try(s, true, 0, &was);
     bool better = search(s, &was, &now);
     uint64_t loads;
@@ -617,7 +282,7 @@ order_piece(struct sched *s, uint32_t first, uint32_t end)
     for (uint32_t k = 0; k < n; k++) /* .loc directives within go to the end */
         s->order[first + k] = s->node.v[now.order[k]].inst;
     for (uint32_t i = first, k = first + n; i < end; i++)
-        if (is_loc(&s->f->body.v[i]))
+        if (sched_is_loc(&s->f->body.v[i]))
             s->order[k++] = i;
 }
 
@@ -629,16 +294,17 @@ order_block(struct sched *s, uint32_t b)
     live_set_end(s->live, b, &s->set);
     for (uint32_t end = blk->end; end > blk->first;) {
         uint32_t first = end;
-        while (first > blk->first && (is_loc(&s->f->body.v[first - 1]) ||
-                                      order_of(s->f, &s->f->body.v[first - 1]) != STAYS))
+        while (first > blk->first &&
+               (sched_is_loc(&s->f->body.v[first - 1]) ||
+                sched_order_of(s->f, &s->f->body.v[first - 1]) != SCHED_STAYS))
             first--;
         if (first == end) {
             live_step_back(&s->f->body.v[--end], &s->set);
             continue;
         }
         for (uint32_t i = first; i < end; i++)
-            if (!is_loc(&s->f->body.v[i]))
-                note_inst(s, i);
+            if (!sched_is_loc(&s->f->body.v[i]))
+                sched_add(s, i);
         order_piece(s, first, end);
         forget_piece(s);
         end = first;
@@ -656,14 +322,14 @@ reorder(struct ptx_func *f, const uint32_t *order)
     int32_t *loc = xmalloc((n + 1) * sizeof *loc), at = -1;
     memcpy(was, f->body.v, n * sizeof *was);
     for (size_t i = 0; i < n; i++) {
-        at = is_loc(&was[i]) ? (int32_t)i : at;
+        at = sched_is_loc(&was[i]) ? (int32_t)i : at;
         loc[i] = at;
     }
     f->body.n = 0;
     at = -1;
     for (size_t k = 0; k < n; k++) {
         uint32_t i = order[k];
-        if (is_loc(&was[i]))
+        if (sched_is_loc(&was[i]))
             continue;
         if (loc[i] != at && loc[i] >= 0)
             *vec_push(&f->body) = was[loc[i]];
@@ -709,7 +375,7 @@ read_latencies(struct sched *s, const struct pass_args *a, struct diag_sink *dia
 {
     char *text = xstrdup(pass_arg(a, "latencies")), *save = NULL;
     bool ok = true;
-    for (int i = 0; i < NLATS; i++)
+    for (int i = 0; i < SCHED_NLATS; i++)
         s->latency[i] = 4;
     for (char *p = strtok_r(text, "+", &save); p && ok; p = strtok_r(NULL, "+", &save)) {
         char *eq = strchr(p, '='), *end = NULL;
@@ -717,7 +383,7 @@ read_latencies(struct sched *s, const struct pass_args *a, struct diag_sink *dia
         int at = -1;
         if (eq)
             *eq = 0;
-        for (int i = 0; i < NLATS; i++)
+        for (int i = 0; i < SCHED_NLATS; i++)
             if (!strcmp(p, i < PTX_NLATENCIES ? ptx_latency_names[i]
                                               : memory_names[i - PTX_NLATENCIES]))
                 at = i;
@@ -781,7 +447,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     struct arena mem = {0};
     struct sched s = {.f = f, .live = x->live, .carry = (uint32_t)f->regs.n};
     s.set = live_set_new(&mem, x->live->nregs);
-    s.use = ARENA_ARRAY(&mem, struct use, f->regs.n + 1);
+    s.use = ARENA_ARRAY(&mem, struct sched_use, f->regs.n + 1);
     s.units = ARENA_ARRAY(&mem, uint8_t, f->regs.n + 1);
     s.order = ARENA_ARRAY(&mem, uint32_t, f->body.n + 1);
     for (uint32_t i = 0; i < f->body.n; i++)

@@ -1,0 +1,101 @@
+/* schedule_int.h: between the files of pass schedule.
+ *
+ *   schedule.c        the pass: pieces of blocks, orders tried for them, settings
+ *   schedule_graph.c  what may move over what: the dependences of a piece */
+#ifndef ALLOT_PASSES_SCHEDULE_INT_H
+#define ALLOT_PASSES_SCHEDULE_INT_H
+
+#include "analysis/live.h"
+#include "ptx/ir.h"
+
+/* How an instruction may move. */
+enum sched_order {
+    SCHED_FREE,   /* with its registers */
+    SCHED_LOAD,   /* not over a store that may touch its bytes */
+    SCHED_STORE,  /* not over an access that may touch its bytes */
+    SCHED_ACCESS, /* not over any access */
+    SCHED_STAYS   /* ends a piece */
+};
+
+/* Latencies in cycles by class: those of latencies.def, then memory by space. */
+enum {
+    SCHED_LAT_GLOBAL = PTX_NLATENCIES,
+    SCHED_LAT_SHARED,
+    SCHED_LAT_LOCAL,
+    SCHED_LAT_CONST,
+    SCHED_NLATS
+};
+
+struct sched_edge {
+    uint32_t from, to;
+    int32_t latency;
+};
+
+struct sched_node {
+    uint32_t inst;
+    uint8_t order; /* enum sched_order */
+    int32_t latency;
+    int64_t height;
+    uint64_t ready;   /* cycle in which its operands are there */
+    uint32_t waits;   /* predecessors not yet issued */
+    uint32_t first;   /* its edges: succ[first .. first of the next node) */
+    uint32_t base_at; /* node + 1 that wrote its address's base, 0: none of the piece */
+    bool done;
+};
+
+/* What is known of a register within the piece. */
+struct sched_use {
+    uint32_t writer;  /* node + 1 of its last write, 0: none */
+    int32_t readers;  /* chain of reads since, -1: none */
+    uint32_t left;    /* reads not yet issued */
+    uint32_t total;   /* reads in the piece */
+    bool live, after; /* live now; behind the piece */
+    bool before;      /* live at its start */
+    bool seen;
+};
+
+struct sched_reader {
+    uint32_t node;
+    int32_t next;
+};
+
+struct sched {
+    const struct ptx_func *f;
+    const struct live *live;
+    struct live_set set; /* live behind the piece, then before it */
+    int32_t latency[SCHED_NLATS];
+    uint32_t limit;        /* 32-bit registers, UINT32_MAX: none */
+    uint32_t maxlive;      /* 32-bit registers live at once in the source's order */
+    uint32_t carry;        /* the carry flag's number: behind the registers */
+    struct sched_use *use; /* of each register */
+    uint8_t *units;        /* 32-bit registers of each */
+    uint32_t *order;       /* of the body: instruction at each place */
+    struct arena mem;      /* of the piece */
+    VEC(struct sched_node) node;
+    VEC(struct sched_edge) edge;
+    VEC(struct sched_edge) succ; /* sorted by `from` */
+    VEC(struct sched_reader) reader;
+    VEC(uint32_t) touched;                  /* registers of the piece */
+    VEC(uint32_t) loads, stores;            /* nodes since the last fence */
+    uint32_t fence;                         /* node + 1, 0: none */
+    uint32_t at;                            /* node being looked at */
+    uint32_t start;                         /* registers live at the piece's start */
+    uint32_t now_live;                      /* while an order is tried */
+    int64_t growth;                         /* of the instruction being asked about */
+    uint64_t before, after;                 /* cycles of all pieces */
+    uint64_t far_before, far_after, nloads; /* distance from load to first read, sums */
+    uint32_t changed;                       /* pieces */
+};
+
+/* How the instruction may move. */
+enum sched_order sched_order_of(const struct ptx_func *f, const struct ptx_inst *in);
+/* A .loc directive: it follows the instruction behind it. */
+bool sched_is_loc(const struct ptx_inst *in);
+/* Appends instruction i of the body to the piece: its node and the edges to it. */
+void sched_add(struct sched *s, uint32_t i);
+/* Sorts the piece's edges by their sources and finds the nodes' heights. */
+void sched_finish_graph(struct sched *s);
+/* Past the last edge from node i. */
+uint32_t sched_edges_end(const struct sched *s, uint32_t i);
+
+#endif
