@@ -74,6 +74,13 @@ bool allot_setting(size_t i, struct allot_setting_info *info);
 
 /* Policies by registry name; kind = "schedulers", "residency", "cta_order", "dram". */
 bool allot_policy(const char *kind, size_t i, const char **name, const char **meaning);
+/* Residency policies under which pairs of blocks share one resource: i from 0 while true
+ * is returned. */
+struct allot_sharing_policy {
+    const char *name, *resource; /* resource: as in allot_occupancy_query.share */
+    bool physical;               /* works with compiler.registers=allocated alone */
+};
+bool allot_sharing_policy(size_t i, struct allot_sharing_policy *out);
 
 /* Markdown reference, malloc'd: what = "settings", "counters" or "ptx" (instructions);
  * else NULL. */
@@ -205,6 +212,13 @@ struct allot_occupancy {
 };
 bool allot_occupancy(const struct allot_machine *m, const struct allot_occupancy_query *q,
                      struct allot_occupancy *out, struct allot_diag *d);
+
+/* What blocks of so many threads of a kernel ask of an SM of the machine (under
+ * compiler.registers and residency.regs_per_thread): allot_occupancy's question. For a
+ * launch on a device, with the machine's passes: allot_kernel_demand. */
+struct allot_occupancy_query allot_demand(const struct allot_machine *m,
+                                          const struct allot_kernel *k, uint32_t threads,
+                                          uint32_t dynamic_scratchpad);
 
 /* Bits of storage that an SM needs to share registers, scratchpad, or both (001 section
  * 2.4; both: the tables they have in common once). */
@@ -431,6 +445,26 @@ enum allot_failure allot_launch_failure(const struct allot_device *dev);
  * launch; 0 and a diagnostic if not even one. */
 uint64_t allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
                                struct allot_diag *d);
+
+/* What a launch would be, without running it: the shape that the machine's passes leave it
+ * in, what a block asks of an SM, what the SM has, and the blocks that it holds at once.
+ * A grid of 0 in all dimensions is not known (args are not looked at either). False and a
+ * diagnostic if it cannot be launched: not even one block fits. */
+struct allot_plan {
+    uint32_t grid[3], block[3], dynamic_scratchpad;
+    uint32_t threads, registers, scratchpad; /* as in allot_occupancy_query */
+    uint32_t barriers;                       /* of a block: 0 to barriers - 1 */
+    uint64_t sm_registers;                   /* 32-bit */
+    uint64_t sm_scratchpad, sm_l1;           /* bytes, as the SM is set up */
+    bool pooled;                             /* these two are parts of one memory */
+    uint32_t resident_blocks, baseline_blocks, shared_pairs;
+    const char *order; /* of blocks */
+};
+bool allot_launch_plan(struct allot_device *dev, const struct allot_launch *l,
+                       struct allot_plan *out, struct allot_diag *d);
+/* Its demand alone: also of a kernel of which no block fits. */
+bool allot_kernel_demand(struct allot_device *dev, const struct allot_launch *l,
+                         struct allot_occupancy_query *out, struct allot_diag *d);
 
 /* Blocks of a kernel that an SM holds at once under the machine's residency policy, with
  * the registers that its passes leave: resident_blocks of a launch. 0 and a diagnostic if

@@ -10,13 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What two blocks can share, in the order of struct kernel's arrays. */
-static const struct {
-    const char *resource, *policy;
-    bool physical; /* only with compiler.registers=allocated */
-} sharing[] = {{"scratchpad", "scratchpad-sharing", false},
-               {"registers", "register-sharing", true}};
-enum { NSHARING = sizeof sharing / sizeof *sharing, DEFAULT_BLOCK = 256 };
+enum { MAX_SHARING = 8 /* policies that are compared */, DEFAULT_BLOCK = 256 };
 
 struct place {
     const char *name;
@@ -27,9 +21,9 @@ struct place {
 struct kernel {
     const char *name;
     struct allot_occupancy_query demand;
-    bool assumed; /* the block size: nothing says it */
-    bool fits, shares[NSHARING];
-    struct allot_occupancy alone, shared[NSHARING];
+    bool assumed;                   /* the block size: nothing says it */
+    bool fits, shares[MAX_SHARING]; /* by policy, in the order of explain.sharing */
+    struct allot_occupancy alone, shared[MAX_SHARING];
     VEC(struct place) before, after; /* scratchpad variables, in layout order */
 };
 
@@ -53,6 +47,8 @@ struct explain {
     bool runnable, failed;    /* a run that was to be compared */
     double threshold;
     uint32_t dynamic;
+    struct allot_sharing_policy sharing[MAX_SHARING];
+    size_t nsharing;
     VEC(struct kernel) kernels;
     VEC(struct run) runs;
 };
@@ -192,8 +188,7 @@ static void
 take_kernels(struct explain *x)
 {
     const struct launch_desc *l = &x->of.own->desc;
-    uint32_t given = (uint32_t)strtoul(setting(x, "residency.regs_per_thread"), NULL, 10),
-             most = (uint32_t)strtoul(setting(x, "sm.max_registers"), NULL, 10), dims[3];
+    uint32_t dims[3];
     uint64_t smem = 0;
     if (l->scratchpad)
         cli_u64(l->scratchpad, 0, UINT32_MAX, &smem);
@@ -201,15 +196,13 @@ take_kernels(struct explain *x)
     for (size_t i = 0; (k = allot_module_kernel(x->mod, i)); i++) {
         if (l->kernel && strcmp(l->kernel, k->name))
             continue;
-        uint32_t regs = given ? given : is_virtual(x) ? k->live_registers : k->registers;
         struct kernel *n = vec_push(&x->kernels);
         n->name = arena_strdup(cli_mem(), k->name);
         n->assumed = !l->block && !k->max_block_threads;
-        n->demand.threads = n->assumed ? DEFAULT_BLOCK : k->max_block_threads;
+        uint32_t threads = n->assumed ? DEFAULT_BLOCK : k->max_block_threads;
         if (l->block && launch_dims(l->block, dims))
-            n->demand.threads = dims[0] * dims[1] * dims[2];
-        n->demand.registers = regs < most ? regs : most;
-        n->demand.scratchpad = k->scratchpad + (uint32_t)smem;
+            threads = dims[0] * dims[1] * dims[2];
+        n->demand = allot_demand(x->of.machine, k, threads, (uint32_t)smem);
     }
 }
 
@@ -237,8 +230,8 @@ calculate(struct explain *x, struct kernel *k)
     q.share = "";
     q.threshold = 1;
     k->fits = allot_occupancy(x->of.machine, &q, &k->alone, quiet);
-    for (size_t i = 0; k->fits && i < NSHARING; i++) {
-        q.share = sharing[i].resource;
+    for (size_t i = 0; k->fits && i < x->nsharing; i++) {
+        q.share = x->sharing[i].resource;
         q.threshold = x->threshold;
         k->shares[i] = x->threshold > 0 &&
                        allot_occupancy(x->of.machine, &q, &k->shared[i], quiet) &&
@@ -283,6 +276,9 @@ explain_new(const struct explain_of *of)
     struct allot_diag *d = cli_diag_new();
     x->of = *of;
     x->runnable = of->workload || (of->own->desc.grid && of->own->desc.block);
+    while (x->nsharing < MAX_SHARING &&
+           allot_sharing_policy(x->nsharing, &x->sharing[x->nsharing]))
+        x->nsharing++;
     x->threshold = strtod(setting(x, "residency.threshold"), NULL);
     x->mod = load(of, d);
     bool ok = x->mod && look(x);
@@ -324,11 +320,11 @@ sharing_policy(const struct explain *x)
     const char *asked = x->of.sim->residency;
     if (asked)
         return strcmp(asked, "baseline") ? asked : NULL;
-    size_t best = NSHARING;
+    size_t best = x->nsharing;
     uint32_t most = 0;
-    for (size_t i = 0; i < NSHARING; i++) {
+    for (size_t i = 0; i < x->nsharing; i++) {
         uint32_t more = 0;
-        if (sharing[i].physical && is_virtual(x))
+        if (x->sharing[i].physical && is_virtual(x))
             continue;
         for (size_t k = 0; k < x->kernels.n; k++)
             if (x->kernels.v[k].shares[i])
@@ -338,7 +334,7 @@ sharing_policy(const struct explain *x)
             best = i;
         }
     }
-    return best < NSHARING ? sharing[best].policy : NULL;
+    return best < x->nsharing ? x->sharing[best].name : NULL;
 }
 
 /* Whether the passes do anything where nothing is shared. */
@@ -484,16 +480,17 @@ tell_limits(const struct explain *x, const struct kernel *k)
     table_free(t);
     fputs("\n", stderr);
     tell_one_more(x, k);
-    for (size_t i = 0; i < NSHARING; i++) {
-        const char *what = sharing[i].resource;
+    for (size_t i = 0; i < x->nsharing; i++) {
+        const char *what = x->sharing[i].resource;
         if (k->shares[i])
             fprintf(stderr,
                     "Sharing %s: %u blocks an SM; pairs that share %.4g %% of theirs: "
                     "%u%s.\n",
                     what, k->shared[i].resident_blocks, 100 * (1 - x->threshold),
                     k->shared[i].shared_pairs,
-                    sharing[i].physical && is_virtual(x) ? " (with --registers allocated)"
-                                                         : "");
+                    x->sharing[i].physical && is_virtual(x)
+                        ? " (with --registers allocated)"
+                        : "");
         else
             fprintf(stderr, "Sharing %s brings no block more.\n", what);
     }
@@ -727,8 +724,8 @@ kernel_json(const struct explain *x, size_t at)
                                       blocks_json(k->alone.by_registers), "scratchpad",
                                       blocks_json(k->alone.by_scratchpad)));
         json_t *s = json_object();
-        for (size_t i = 0; i < NSHARING; i++)
-            json_object_set_new(s, sharing[i].resource,
+        for (size_t i = 0; i < x->nsharing; i++)
+            json_object_set_new(s, x->sharing[i].resource,
                                 json_pack("{s:i, s:i}", "resident_blocks",
                                           k->shares[i] ? k->shared[i].resident_blocks
                                                        : k->alone.resident_blocks,

@@ -52,10 +52,7 @@ time_launch(const struct allot_result *r)
 uint32_t
 acu_function_registers(const struct acu_function *f)
 {
-    uint32_t given = (uint32_t)acu_setting("residency.regs_per_thread");
-    uint32_t most = (uint32_t)acu_setting("sm.max_registers");
-    uint32_t r = given ? given : f->kernel->registers;
-    return r > most ? most : r;
+    return allot_demand(acu.machine, f->kernel, 1, 0).registers;
 }
 
 uint32_t

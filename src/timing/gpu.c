@@ -246,45 +246,6 @@ check_units(const struct run *r, struct diag_sink *diag)
     return true;
 }
 
-static bool
-plan_launch(struct run *r, const struct occ_kernel *k, struct diag_sink *diag)
-{
-    const struct machine *m = r->g->m;
-    struct occ_kernel kernel = *k;
-    if (m->residency.regs_per_thread)
-        kernel.registers = m->residency.regs_per_thread;
-    const struct ptx_func *f = r->grid->prog->entry;
-    if (!residency_plan_of(m, &kernel, &r->plan, diag)) {
-        const struct exec_dim b = r->grid->block;
-        struct diag_loc loc = {f->module->file, f->module->text, f->line, f->col, 0};
-        diag_add(diag, DIAG_NOTE, &loc,
-                 "in the launch of kernel '%s' with blocks of (%u,%u,%u) threads, %u "
-                 "registers a thread, %u bytes of scratchpad a block",
-                 f->name, b.x, b.y, b.z, kernel.registers, kernel.scratchpad);
-        return false;
-    }
-    if (r->g->residency->physical && !f->registers &&
-        r->plan.blocks != r->plan.baseline) {
-        struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
-                                  "%s needs physical registers, kernel '%s' has virtual "
-                                  "ones",
-                                  r->g->residency->name, f->name);
-        diag_hint(diag, d,
-                  "run it with compiler.registers=allocated (--registers "
-                  "allocated)");
-        return false;
-    }
-    unsigned most =
-        64 * m->sm.schedulers < SM_MAX_WARPS ? 64 * m->sm.schedulers : SM_MAX_WARPS;
-    if (r->plan.blocks * r->grid->warps_per_cta > most)
-        return diag_error(
-            diag,
-            "%u resident blocks of %u warps are more than the %u warps that %u "
-            "schedulers can hold; lower sm.max_threads or raise sm.schedulers",
-            r->plan.blocks, r->grid->warps_per_cta, most, m->sm.schedulers);
-    return true;
-}
-
 /* -- how it ends -- */
 
 static void
@@ -572,13 +533,18 @@ plan_windows(struct run *r)
 }
 
 bool
-timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_kernel *k,
-              struct launch_stats *out, struct diag_sink *diag)
+timing_launch(struct timing_gpu *g, struct exec_grid *grid,
+              const struct timing_plan *plan, struct launch_stats *out,
+              struct diag_sink *diag)
 {
-    struct run r = {.g = g, .grid = grid, .kernel = k, .arena = &g->launch, .diag = diag};
+    struct run r = {.g = g,
+                    .grid = grid,
+                    .kernel = &plan->demand,
+                    .plan = plan->residency,
+                    .arena = &g->launch,
+                    .diag = diag};
     grid->diag = diag;
-    if (!exec_grid_check(grid, diag) || !check_units(&r, diag) ||
-        !plan_launch(&r, k, diag))
+    if (!exec_grid_check(grid, diag) || !check_units(&r, diag))
         return false;
     build_program(&r);
     r.blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;
@@ -597,10 +563,9 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
     memsys_begin(g->mem, r.threads > 1);
     memsys_no_skip(g->mem, g->opt.no_skip);
-    uint32_t l1_ways = occ_l1_ways(g->m, k, r.plan.blocks);
     for (unsigned i = 0; i < g->m->sm.count; i++) {
         ldst_begin(g->ldst[i], g->now);
-        ldst_set_l1_ways(g->ldst[i], l1_ways);
+        ldst_set_l1_ways(g->ldst[i], plan->l1_ways);
         ldst_no_skip(g->ldst[i], g->opt.no_skip);
         sm_init(&r.sm[i], r.arena, g->m, g->sched, g->residency, &r.plan, &r.prog,
                 g->ldst[i], &g->stats[i].s, r.log ? &r.log[i].log : NULL, i, g->now);
