@@ -58,41 +58,6 @@ find_policies(struct timing_gpu *g, struct diag_sink *diag)
     return g->sched && g->residency && g->order;
 }
 
-/* Every class of instruction must find its way through latch and collector. */
-static bool
-check_paths(const struct machine *m, struct diag_sink *diag)
-{
-    const struct {
-        const char *name;
-        uint32_t slots, units, ports, needed;
-    } c[] = {
-        {"sp", m->unit.slots_sp, m->collector.units_sp, m->collector.ports_sp, 1},
-        {"sfu", m->unit.slots_sfu, m->collector.units_sfu, m->collector.ports_sfu, 1},
-        {"dp", m->unit.slots_dp, m->collector.units_dp, m->collector.ports_dp,
-         m->unit.dp},
-        {"tensor", m->unit.slots_tensor, m->collector.units_tensor,
-         m->collector.ports_tensor, m->unit.tensor},
-        {"integer", m->unit.slots_integer, m->collector.units_integer,
-         m->collector.ports_integer, m->unit.integer},
-        {"mem", m->unit.slots_mem, m->collector.units_mem, m->collector.ports_mem, 1},
-    };
-    bool general = m->collector.units_general && m->collector.ports_general, ok = true;
-    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
-        if (!c[i].needed)
-            continue;
-        if (!c[i].slots)
-            ok = diag_error(diag, "unit.slots_%s is 0: such instructions cannot issue",
-                            c[i].name);
-        else if (!general && !(c[i].units && c[i].ports))
-            ok = diag_error(diag,
-                            "instructions of class %s have no operand collector: set "
-                            "collector.units_%s and ports_%s, or units_general and "
-                            "ports_general",
-                            c[i].name, c[i].name, c[i].name);
-    }
-    return ok;
-}
-
 struct timing_gpu *
 timing_gpu_new(const struct machine *m, const struct timing_options *o,
                struct diag_sink *diag)
@@ -106,7 +71,7 @@ timing_gpu_new(const struct machine *m, const struct timing_options *o,
     if (g->opt.trace_limit)
         g->trace =
             trace_new(g->m, g->opt.trace_from, g->opt.trace_to, g->opt.trace_limit);
-    bool ok = find_policies(g, diag) && check_paths(g->m, diag) && build_memory(g, diag);
+    bool ok = find_policies(g, diag) && build_memory(g, diag);
     if (ok && g->opt.threads > 1) {
         g->pool = pool_new(g->opt.threads);
         ok = g->pool || diag_error(diag, "the host gives no %u threads; ask for fewer",
