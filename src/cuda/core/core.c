@@ -1,7 +1,7 @@
 /* core.c: the process's GPU: lock, environment, errors, device, clock, streams, events.
  */
 #define _GNU_SOURCE
-#include "cuda/core_int.h"
+#include "cuda/core/core_int.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* core_array.c: arrays, textures and surfaces of the process's GPU: the public
  * interface's, with errors as numbers. */
-#include "cuda/core_int.h"
+#include "cuda/core/core_int.h"
 
 int
 acu_array_new(const struct allot_array_info *info, struct allot_array **a)

@@ -1,5 +1,5 @@
 /* core_function.c: what both APIs tell of a kernel, and what may be set of it. */
-#include "cuda/core_int.h"
+#include "cuda/core/core_int.h"
 
 /* Dynamic scratchpad that a launch may ask for. */
 static int

@@ -1,7 +1,7 @@
 /* core_graph.c: graphs (core_graph.h): nodes, edges, copies, running, memory, capture. */
-#include "cuda/core_graph.h"
+#include "cuda/core/core_graph.h"
 
-#include "cuda/core_int.h"
+#include "cuda/core/core_int.h"
 
 #include <stdio.h>
 

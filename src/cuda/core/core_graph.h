@@ -14,7 +14,7 @@
 #define ALLOT_CUDA_CORE_GRAPH_H
 
 #include "base/vec.h"
-#include "cuda/core.h"
+#include "cuda/core/core.h"
 
 #pragma GCC visibility push(default)
 

@@ -4,8 +4,8 @@
 
 #include "base/str.h"
 #include "base/vec.h"
-#include "cuda/core.h"
-#include "cuda/core_graph.h"
+#include "cuda/core/core.h"
+#include "cuda/core/core_graph.h"
 
 #include <sys/types.h>
 
@@ -92,7 +92,7 @@ struct acu {
         pid_t pid; /* whose rows these are */
         VEC(struct acu_row) rows;
         VEC(struct acu_failure) failures;
-    } record; /* core_record.c */
+    } record;          /* core_record.c */
     uint64_t launched; /* launches that the program has asked for */
     bool reset;        /* the device, since the last launch that succeeded */
     bool report;

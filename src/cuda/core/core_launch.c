@@ -1,6 +1,6 @@
 /* core_launch.c: launches and occupancy. */
 #define _GNU_SOURCE
-#include "cuda/core_int.h"
+#include "cuda/core/core_int.h"
 
 #include <stdarg.h>
 #include <stdio.h>

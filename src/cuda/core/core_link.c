@@ -1,5 +1,5 @@
 /* core_link.c: several images linked to one module. */
-#include "cuda/core_int.h"
+#include "cuda/core/core_int.h"
 
 struct acu_link {
     VEC(struct allot_module *) parts;

@@ -3,7 +3,7 @@
  * Device addresses are host addresses (core.h), so a copy is one memcpy whatever its
  * sides; what is checked is that a side said or known to be device memory lies in one
  * live range. Ranges are one array sorted by address: look-up is a binary search. */
-#include "cuda/core_int.h"
+#include "cuda/core/core_int.h"
 
 /* Real GPUs hand out memory in pieces of at least this; programs that read a little past
  * the end of an array run on them, and here. */

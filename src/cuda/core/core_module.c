@@ -6,7 +6,7 @@
  * exception: the host may touch them before any call, so their images are read with the
  * device. */
 #define _GNU_SOURCE
-#include "cuda/core_int.h"
+#include "cuda/core/core_int.h"
 
 #include <unistd.h>
 

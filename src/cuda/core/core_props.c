@@ -1,5 +1,5 @@
 /* core_props.c: the machine file as CUDA tells it: device properties and attributes. */
-#include "cuda/core_int.h"
+#include "cuda/core/core_int.h"
 
 #include <stdio.h>
 

@@ -12,7 +12,7 @@
  * Several processes share the file: rows are appended by one write to a descriptor with
  * O_APPEND, and a process rewrites only its own. */
 #define _GNU_SOURCE
-#include "cuda/core_int.h"
+#include "cuda/core/core_int.h"
 
 #include "base/json.h"
 
@@ -72,10 +72,9 @@ row_text(struct strbuf *b, const struct acu_row *r, const uint32_t grid[3],
                   "\"launches\": %20llu, \"cycles\": %20llu, "
                   "\"warp_instructions\": %20llu, \"thread_instructions\": %20llu, "
                   "\"resident_blocks\": %20llu, \"seconds\": %20.6f}\n",
-                  (long)acu.record.pid, r->name, running, grid[0], grid[1], grid[2], block[0],
-                  block[1], block[2],
-                  (unsigned long long)r->launches, (unsigned long long)r->cycles,
-                  (unsigned long long)r->warp_instructions,
+                  (long)acu.record.pid, r->name, running, grid[0], grid[1], grid[2],
+                  block[0], block[1], block[2], (unsigned long long)r->launches,
+                  (unsigned long long)r->cycles, (unsigned long long)r->warp_instructions,
                   (unsigned long long)r->thread_instructions,
                   (unsigned long long)r->resident_blocks, r->seconds);
 }

@@ -6,7 +6,7 @@
  * addresses. What kernels and copies may touch are runs of adjacent mappings with access:
  * one live range each, so that an access may cross from one mapping into the next. */
 #define _GNU_SOURCE
-#include "cuda/core_int.h"
+#include "cuda/core/core_int.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

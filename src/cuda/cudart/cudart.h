@@ -18,7 +18,7 @@
 #ifndef ALLOT_CUDA_CUDART_H
 #define ALLOT_CUDA_CUDART_H
 
-#include "cuda/core_graph.h"
+#include "cuda/core/core_graph.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* cudart_array.c: arrays, copies to and from them, textures and surfaces. */
-#include "cuda/cudart.h"
+#include "cuda/cudart/cudart.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* cudart_device.c: the device, its properties, limits and peers; versions; errors. */
 #define _GNU_SOURCE
-#include "cuda/cudart.h"
+#include "cuda/cudart/cudart.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

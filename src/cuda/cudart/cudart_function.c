@@ -1,6 +1,6 @@
 /* cudart_function.c: kernels as objects: attributes, occupancy, libraries loaded by hand.
  */
-#include "cuda/cudart.h"
+#include "cuda/cudart/cudart.h"
 
 /* -- attributes -- */
 

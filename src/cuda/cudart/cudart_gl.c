@@ -2,7 +2,7 @@
  * one copies it to device memory and unmapping copies it back, by the functions of the
  * OpenGL library that the program has loaded, in the context that is current in its
  * thread. */
-#include "cuda/cudart.h"
+#include "cuda/cudart/cudart.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* cudart_graph.c: the runtime API's side of graphs (core_graph.h): its structures, and
  * the signatures that differ between versions. */
-#include "cuda/cudart.h"
+#include "cuda/cudart/cudart.h"
 
 /* -- what differs in descriptions of nodes -- */
 

@@ -1,6 +1,6 @@
 /* cudart_memory.c: allocation, copies, fills, variables, pointer queries, memory pools.
  */
-#include "cuda/cudart.h"
+#include "cuda/cudart/cudart.h"
 
 #include <stdlib.h>
 

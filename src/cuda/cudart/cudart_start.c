@@ -1,7 +1,7 @@
 /* cudart_start.c: what compiled programs call before main and at a launch: registration
  * of fatbins, functions and variables, and the launch itself. These entry points are in
  * no manual; their order is what nvcc and clang emit. */
-#include "cuda/cudart.h"
+#include "cuda/cudart/cudart.h"
 
 /* -- registration -- */
 

@@ -1,6 +1,6 @@
 /* cudart_stream.c: streams, events, callbacks. Work is done when it is asked for
  * (core.h), so that a stream is always idle and a recorded event always reached. */
-#include "cuda/cudart.h"
+#include "cuda/cudart/cudart.h"
 
 /* -- streams -- */
 

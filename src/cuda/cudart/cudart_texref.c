@@ -2,7 +2,7 @@
  * `texture<float, 2> t` at file scope, which start-up code registers and the program
  * binds to memory or an array. The device's half is a .texref of the module; the host's
  * half holds filter and address modes, which are read when it is bound. */
-#include "cuda/cudart.h"
+#include "cuda/cudart/cudart.h"
 
 #if CUDART < 12
 

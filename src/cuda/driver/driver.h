@@ -20,7 +20,7 @@
 #ifndef ALLOT_CUDA_DRIVER_H
 #define ALLOT_CUDA_DRIVER_H
 
-#include "cuda/core.h"
+#include "cuda/core/core.h"
 
 #include <string.h>
 

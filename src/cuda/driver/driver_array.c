@@ -1,6 +1,6 @@
 /* driver_array.c: arrays, texture and surface objects. A CUarray is the public
  * interface's array; texture references are driver_legacy.c's. */
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 
 #include "base/vec.h"
 

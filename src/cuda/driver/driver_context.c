@@ -1,6 +1,6 @@
 /* driver_context.c: start, devices, contexts, errors. */
 #define _GNU_SOURCE
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 
 #include "base/vec.h"
 

@@ -1,7 +1,7 @@
 /* driver_graph.c: the driver API's side of graphs (core_graph.h): its structures, and the
  * entry points that differ from the runtime's. Capture by either API is the same. */
-#include "cuda/core_graph.h"
-#include "cuda/driver.h"
+#include "cuda/core/core_graph.h"
+#include "cuda/driver/driver.h"
 
 /* -- what differs in descriptions of nodes -- */
 

@@ -3,7 +3,7 @@
  *
  * A reference is bound when a kernel of its module is launched, because only then is it
  * known that the calls that describe it are complete. */
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 
 #include "base/vec.h"
 

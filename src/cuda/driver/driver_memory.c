@@ -1,6 +1,6 @@
 /* driver_memory.c: memory, copies, fills, pools, what a pointer is. */
-#include "cuda/core_graph.h"
-#include "cuda/driver.h"
+#include "cuda/core/core_graph.h"
+#include "cuda/driver/driver.h"
 
 enum { PITCH = 512 };
 #define KINDS(a) (1u << ACU_KIND_##a)

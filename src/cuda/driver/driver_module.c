@@ -3,8 +3,8 @@
  * A CUlibrary is a module, a CUkernel is its function: there is one device. What
  * cuLinkComplete gives as a cubin is the linked module's PTX, which every call that loads
  * modules takes. */
-#include "cuda/core_graph.h"
-#include "cuda/driver.h"
+#include "cuda/core/core_graph.h"
+#include "cuda/driver/driver.h"
 
 #include "base/arena.h"
 
@@ -634,9 +634,8 @@ cuLaunchKernel(struct acu_function *f, unsigned gx, unsigned gy, unsigned gz, un
                unsigned by, unsigned bz, unsigned smem, drv_stream s, void **params,
                void **extra)
 {
-    struct acu_launch l = {.grid = {gx, gy, gz},
-                           .block = {bx, by, bz},
-                           .dynamic_scratchpad = smem};
+    struct acu_launch l = {
+        .grid = {gx, gy, gz}, .block = {bx, by, bz}, .dynamic_scratchpad = smem};
     CALL(drv_launch(f, &l, s, params, extra));
 }
 

@@ -1,6 +1,6 @@
 /* driver_names.c: entry points by name (cuGetProcAddress). The rows are driver.symbols',
  * handed over by the build. */
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 
 #define ROW(name, since) CU name(void);
 #include "driver_rows.inc"

@@ -1,7 +1,7 @@
 /* driver_stream.c: streams, events, host functions, values in memory. Work is done when
  * the call that orders it returns (core.h), so waiting is only checking handles. */
-#include "cuda/core_graph.h"
-#include "cuda/driver.h"
+#include "cuda/core/core_graph.h"
+#include "cuda/driver/driver.h"
 
 /* -- streams -- */
 

@@ -1,6 +1,6 @@
 /* driver_virtual.c: the driver API's side of virtual memory management (core_virtual.c):
  * structures and what is refused. */
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 
 struct location {
     int type, id;
