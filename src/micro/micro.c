@@ -1,8 +1,10 @@
 /* micro.c: see micro.h. */
-#include "cli/micro.h"
+#include "micro/micro.h"
 
-#include "cli/cli.h"
-#include "cli/span.h"
+#include "base/str.h"
+#include "base/number.h"
+#include "experiments/data.h"
+#include "micro/span.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +46,7 @@ static bool
 number(const struct reader *r, size_t row, enum column c, uint64_t hi, uint64_t *out)
 {
     const char *text = csv_cell(r->csv, row, r->col[c]);
-    if (cli_u64(text, 0, hi, out))
+    if (number_u64(text, 0, hi, out))
         return true;
     struct diag_loc at = {.file = r->path, .line = r->csv->line[row]};
     diag_add(r->diag, DIAG_ERROR, &at, "%s: '%s' is not a number from 0 to %llu",
@@ -63,7 +65,7 @@ buffers(const struct reader *r, size_t row, struct micro_case *c)
         if (c->nbuffers == MICRO_MAX_BUFFERS || !eq || !colon || colon < eq)
             goto bad;
         *colon = 0;
-        if (!cli_u64(eq + 1, 1, UINT64_C(1) << 36, &c->bytes[c->nbuffers]))
+        if (!number_u64(eq + 1, 1, UINT64_C(1) << 36, &c->bytes[c->nbuffers]))
             goto bad;
         c->contents[c->nbuffers++] = colon + 1;
     }
@@ -123,7 +125,7 @@ bool
 micro_load(struct micro_cases *m, struct diag_sink *diag)
 {
     *m = (struct micro_cases){0};
-    struct reader r = {.path = cli_data_path(PATH), .diag = diag};
+    struct reader r = {.path = data_path(&m->mem, PATH), .diag = diag};
     if (!r.path)
         return diag_error(diag,
                           "%s is not there; set ALLOT_DATA to the folder that holds "
@@ -146,6 +148,7 @@ void
 micro_free(struct micro_cases *m)
 {
     csv_free(m->csv);
+    arena_free(&m->mem);
     free(m->v);
     *m = (struct micro_cases){0};
 }
@@ -214,7 +217,7 @@ micro_param(const struct micro_launch *l, const char *name, const uint64_t *addr
         snprintf(text, sizeof text, "%.*s", (int)strcspn(p + n + 1, " "), p + n + 1);
         if (sscanf(text, "b%u", &b) == 1 && b < nbuffers)
             return *value = address[b], true;
-        return cli_u64(text, 0, UINT64_MAX, value);
+        return number_u64(text, 0, UINT64_MAX, value);
     }
     return false;
 }
@@ -300,21 +303,22 @@ micro_text(const char *ptx, unsigned cc)
 {
     char relative[96];
     snprintf(relative, sizeof relative, "workloads/micro/%s", ptx);
-    const char *path = cli_data_path(relative);
+    struct arena mem = {0};
+    const char *path = data_path(&mem, relative);
     size_t n;
     char *text = path ? file_read(path, &n) : NULL;
     if (!text) {
         fprintf(stderr, "allot: cannot read %s: %s\n", path ? path : relative,
                 strerror(path ? errno : ENOENT));
-        return NULL;
+    } else if (cc) {
+        char *timed = span_instrument(text, cc);
+        if (!timed)
+            fprintf(stderr, "allot: %s: not one kernel with one return\n", path);
+        free(text);
+        text = timed;
     }
-    if (!cc)
-        return text;
-    char *timed = span_instrument(text, cc);
-    if (!timed)
-        fprintf(stderr, "allot: %s: not one kernel with one return\n", path);
-    free(text);
-    return timed;
+    arena_free(&mem);
+    return text;
 }
 
 static bool

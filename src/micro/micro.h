@@ -8,8 +8,8 @@
  * "lcg-ring-first-N- lines", "seq-ring-first-N-lines": N pointers, one per 128-byte line,
  * from line 0 on, each to line 1664525 x + 1013904223 modulo all lines, or to the next.
  */
-#ifndef ALLOT_CLI_MICRO_H
-#define ALLOT_CLI_MICRO_H
+#ifndef ALLOT_MICRO_MICRO_H
+#define ALLOT_MICRO_MICRO_H
 
 #include "report/csv.h"
 
@@ -37,6 +37,7 @@ struct micro_cases {
     struct micro_case *v;
     size_t n;
     struct csv *csv;
+    struct arena mem;
 };
 
 /* Cases of the CSV that comes with allot; false and a diagnostic. */

@@ -1,6 +1,6 @@
 /* span.c: see span.h. One lane of each warp records, so that what is added is six
  * instructions and one request without an answer at each end. */
-#include "cli/span.h"
+#include "micro/span.h"
 
 #include "base/str.h"
 

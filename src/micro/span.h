@@ -1,8 +1,8 @@
 /* span.h: a kernel that tells how long it ran, on a GPU as in the simulation: each SM
  * keeps the first and the last reading of its own clock. Needs no clock that SMs share,
  * and nothing of launching counts. */
-#ifndef ALLOT_CLI_SPAN_H
-#define ALLOT_CLI_SPAN_H
+#ifndef ALLOT_MICRO_SPAN_H
+#define ALLOT_MICRO_SPAN_H
 
 #include <stddef.h>
 #include <stdint.h>
