@@ -1,9 +1,11 @@
 /* explain.c: allot opt --explain: limits and layout by arithmetic, gains by simulation.
  */
-#include "cli/explain.h"
+#include "advise/explain.h"
 
+#include "base/json.h"
 #include "base/share.h"
 #include "base/vec.h"
+#include "experiments/launch.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -43,8 +45,7 @@ struct run {
 struct explain {
     struct explain_of of;
     struct allot_module *mod; /* as it was read */
-    struct launch launch;     /* of a file's kernel, if it can be run */
-    bool runnable, failed;    /* a run that was to be compared */
+    bool failed;              /* a run that was to be compared */
     double threshold;
     uint32_t dynamic;
     struct allot_sharing_policy sharing[MAX_SHARING];
@@ -58,20 +59,13 @@ setting(const struct explain *x, const char *path)
 {
     char b[128] = "";
     allot_machine_get(x->of.machine, path, b, sizeof b);
-    return arena_strdup(cli_mem(), b);
+    return arena_strdup(x->of.host.mem, b);
 }
 
 static bool
 is_virtual(const struct explain *x)
 {
     return !strcmp(setting(x, "compiler.registers"), "virtual");
-}
-
-static struct allot_module *
-load(const struct explain_of *of, struct allot_diag *d)
-{
-    return of->workload ? cli_workload_module(of->workload, of->sim->compiler, d)
-                        : allot_module_read(of->name, of->data, of->len, of->machine, d);
 }
 
 /* -- runs -- */
@@ -110,22 +104,6 @@ kernel_named(struct explain *x, const char *name)
     return NULL;
 }
 
-static bool
-launch_all(struct explain *x, struct allot_device *dev, struct allot_diag *d)
-{
-    uint64_t seed = 1; /* checked by cli_sim_run_options */
-    cli_u64(x->of.sim->seed, 0, UINT32_MAX, &seed);
-    if (!x->of.workload)
-        return cli_own_run(&x->launch, dev, (uint32_t)seed);
-    char why[256] = "";
-    bool ok = allot_workload_run(x->of.workload, dev, x->mod, x->of.sim->quick,
-                                 (uint32_t)seed, why, d);
-    cli_progress_end();
-    if (!ok && *why)
-        fprintf(stderr, "allot: %s: check failed: %s\n", x->of.workload->name, why);
-    return ok;
-}
-
 /* The machine as the options say, with this run's policies on top. A pipeline that hands
  * out registers stands for all that is done to the kernel. */
 static struct allot_machine *
@@ -148,24 +126,23 @@ machine_for(const struct explain *x, const struct run *r, struct allot_diag *d)
 static bool
 simulate(struct explain *x, struct run r)
 {
-    struct allot_diag *d = cli_diag_new();
+    struct allot_diag *d = x->of.host.diag();
     struct allot_options o;
-    const char *label = arena_printf(cli_mem(), "%s %s%s", x->of.name, r.policy,
+    const char *label = arena_printf(x->of.host.mem, "%s %s%s", x->of.name, r.policy,
                                      r.passes ? " with passes" : "");
-    bool first = !x->runs.n, ok = cli_sim_run_options(x->of.cmd, x->of.sim, &o, label);
+    bool first = !x->runs.n, ok = x->of.host.options(x->of.host.user, label, &o);
     struct allot_machine *m = ok ? machine_for(x, &r, d) : NULL;
     struct allot_device *dev = m ? allot_device_new(m, &o, d) : NULL;
-    ok = dev && launch_all(x, dev, d);
-    cli_progress_end();
+    ok = dev && x->of.host.run(x->of.host.user, dev, x->mod, d);
     for (size_t i = 0; ok && first && i < allot_results(dev); i++) {
         const struct allot_result *res = allot_result_at(dev, i);
         const char *name = allot_result_kernel(res);
         struct allot_occupancy_query q = allot_result_demand(res);
         if (!kernel_named(x, name))
             *vec_push(&x->kernels) =
-                (struct kernel){.name = arena_strdup(cli_mem(), name), .demand = q};
+                (struct kernel){.name = arena_strdup(x->of.host.mem, name), .demand = q};
     }
-    r.of = ARENA_ARRAY(cli_mem(), struct outcome, x->kernels.n);
+    r.of = ARENA_ARRAY(x->of.host.mem, struct outcome, x->kernels.n);
     for (size_t i = 0; ok && i < allot_results(dev); i++) {
         const struct allot_result *res = allot_result_at(dev, i);
         const struct kernel *k = kernel_named(x, allot_result_kernel(res));
@@ -174,7 +151,7 @@ simulate(struct explain *x, struct run r)
     }
     if (ok)
         *vec_push(&x->runs) = r;
-    cli_diag(d);
+    x->of.host.show(d);
     allot_device_free(dev);
     allot_machine_free(m);
     allot_diag_free(d);
@@ -187,34 +164,32 @@ simulate(struct explain *x, struct run r)
 static void
 take_kernels(struct explain *x)
 {
-    const struct launch_desc *l = &x->of.own->desc;
+    const struct explain_of *of = &x->of;
     uint32_t dims[3];
-    uint64_t smem = 0;
-    if (l->scratchpad)
-        cli_u64(l->scratchpad, 0, UINT32_MAX, &smem);
     const struct allot_kernel *k;
     for (size_t i = 0; (k = allot_module_kernel(x->mod, i)); i++) {
-        if (l->kernel && strcmp(l->kernel, k->name))
+        if (of->kernel && strcmp(of->kernel, k->name))
             continue;
         struct kernel *n = vec_push(&x->kernels);
-        n->name = arena_strdup(cli_mem(), k->name);
-        n->assumed = !l->block && !k->max_block_threads;
+        n->name = arena_strdup(x->of.host.mem, k->name);
+        n->assumed = !of->block && !k->max_block_threads;
         uint32_t threads = n->assumed ? DEFAULT_BLOCK : k->max_block_threads;
-        if (l->block && launch_dims(l->block, dims))
+        if (of->block && launch_dims(of->block, dims))
             threads = dims[0] * dims[1] * dims[2];
-        n->demand = allot_demand(x->of.machine, k, threads, (uint32_t)smem);
+        n->demand = allot_demand(x->of.machine, k, threads, of->dynamic_scratchpad);
     }
 }
 
 /* Scratchpad variables of a kernel as they lie in mod. */
 static size_t
-take_places(const struct kernel *k, struct allot_module *mod, struct place **to)
+take_places(const struct explain *x, const struct kernel *k, struct allot_module *mod,
+            struct place **to)
 {
     VEC(struct place) v = {0};
     const struct allot_kernel *f = allot_module_find(mod, k->name);
     for (size_t i = 0; f && i < f->nvariables; i++)
         *vec_push(&v) = (struct place){
-            arena_strdup(cli_mem(), f->variables[i].name), f->variables[i].at,
+            arena_strdup(x->of.host.mem, f->variables[i].name), f->variables[i].at,
             f->variables[i].dynamic ? k->demand.scratchpad - f->scratchpad
                                     : f->variables[i].bytes,
             f->variables[i].dynamic};
@@ -225,7 +200,7 @@ take_places(const struct kernel *k, struct allot_module *mod, struct place **to)
 static void
 calculate(struct explain *x, struct kernel *k)
 {
-    struct allot_diag *quiet = cli_diag_new();
+    struct allot_diag *quiet = x->of.host.diag();
     struct allot_occupancy_query q = k->demand;
     q.share = "";
     q.threshold = 1;
@@ -244,18 +219,16 @@ static bool
 look(struct explain *x)
 {
     const struct explain_of *of = &x->of;
-    if (x->runnable && !of->workload &&
-        !cli_own_read(of->own, x->mod, of->name, &x->launch))
+    if (of->runnable && !of->host.ready(of->host.user, x->mod))
         return false;
-    if (x->runnable) {
+    if (of->runnable) {
         const char *s = setting(x, "sm.scheduler");
         if (!simulate(x, (struct run){.policy = "baseline", .scheduler = s}))
             return false;
     } else
         take_kernels(x);
-    if (of->own && of->own->desc.kernel && !x->kernels.n)
-        return fprintf(stderr, "allot: %s has no kernel '%s'\n", of->name,
-                       of->own->desc.kernel),
+    if (of->kernel && !x->kernels.n)
+        return fprintf(stderr, "allot: %s has no kernel '%s'\n", of->name, of->kernel),
                false;
     for (size_t i = 0; i < x->kernels.n; i++) {
         struct kernel *k = &x->kernels.v[i];
@@ -263,7 +236,7 @@ look(struct explain *x)
         uint32_t fixed = f ? f->scratchpad : 0;
         if (k->demand.scratchpad > fixed && k->demand.scratchpad - fixed > x->dynamic)
             x->dynamic = k->demand.scratchpad - fixed;
-        k->before.n = take_places(k, x->mod, &k->before.v);
+        k->before.n = take_places(x, k, x->mod, &k->before.v);
         calculate(x, k);
     }
     return true;
@@ -273,16 +246,15 @@ struct explain *
 explain_new(const struct explain_of *of)
 {
     struct explain *x = xcalloc(1, sizeof *x);
-    struct allot_diag *d = cli_diag_new();
+    struct allot_diag *d = of->host.diag();
     x->of = *of;
-    x->runnable = of->workload || (of->own->desc.grid && of->own->desc.block);
     while (x->nsharing < MAX_SHARING &&
            allot_sharing_policy(x->nsharing, &x->sharing[x->nsharing]))
         x->nsharing++;
     x->threshold = strtod(setting(x, "residency.threshold"), NULL);
-    x->mod = load(of, d);
+    x->mod = of->host.load(of->host.user, d);
     bool ok = x->mod && look(x);
-    cli_diag(d);
+    of->host.show(d);
     allot_diag_free(d);
     if (ok)
         return x;
@@ -317,7 +289,7 @@ explain_dynamic(const struct explain *x)
 static const char *
 sharing_policy(const struct explain *x)
 {
-    const char *asked = x->of.sim->residency;
+    const char *asked = x->of.residency;
     if (asked)
         return strcmp(asked, "baseline") ? asked : NULL;
     size_t best = x->nsharing;
@@ -341,8 +313,8 @@ sharing_policy(const struct explain *x)
 static bool
 pass_alone(const struct explain *x)
 {
-    struct allot_diag *d = cli_diag_new();
-    struct allot_module *m = load(&x->of, d);
+    struct allot_diag *d = x->of.host.diag();
+    struct allot_module *m = x->of.host.load(x->of.host.user, d);
     bool changed = false;
     if (m && allot_module_opt_with(m, x->of.passes, "threshold=1", NULL, d)) {
         char *before = allot_module_print(x->mod), *after = allot_module_print(m);
@@ -360,7 +332,7 @@ run_rest(struct explain *x)
 {
     const char *policy = sharing_policy(x), *own = setting(x, "sm.scheduler");
     /* The papers' scheduler for sharing, unless one was asked for. */
-    const char *owf = x->of.sim->scheduler ? own : "owf";
+    const char *owf = x->of.scheduler ? own : "owf";
     bool passes = *x->of.passes;
     if (passes && pass_alone(x) &&
         !simulate(x,
@@ -408,7 +380,7 @@ static uint32_t
 blocks_with(const struct explain *x, struct allot_occupancy_query q)
 {
     struct allot_occupancy o;
-    struct allot_diag *quiet = cli_diag_new();
+    struct allot_diag *quiet = x->of.host.diag();
     bool fits = allot_occupancy(x->of.machine, &q, &o, quiet);
     allot_diag_free(quiet);
     return fits ? o.resident_blocks : 0;
@@ -469,12 +441,14 @@ tell_limits(const struct explain *x, const struct kernel *k)
             o->limited_by);
     struct table *t = table_new(
         4, (const char *const[]){"resource", "of a block", "of an SM", "blocks/SM"});
-    limit_row(t, "threads", arena_printf(cli_mem(), "%u", k->demand.threads),
+    limit_row(t, "threads", arena_printf(x->of.host.mem, "%u", k->demand.threads),
               setting(x, "sm.max_threads"), o->by_threads);
     limit_row(t, "blocks", "1", setting(x, "sm.max_blocks"), o->by_blocks);
-    limit_row(t, "registers", arena_printf(cli_mem(), "%u a thread", k->demand.registers),
+    limit_row(t, "registers",
+              arena_printf(x->of.host.mem, "%u a thread", k->demand.registers),
               setting(x, "sm.registers"), o->by_registers);
-    limit_row(t, "scratchpad, bytes", arena_printf(cli_mem(), "%u", k->demand.scratchpad),
+    limit_row(t, "scratchpad, bytes",
+              arena_printf(x->of.host.mem, "%u", k->demand.scratchpad),
               setting(x, "sm.scratchpad"), o->by_scratchpad);
     table_show(t, stderr);
     table_free(t);
@@ -533,9 +507,9 @@ tell_layout(const struct explain *x, const struct kernel *k)
 }
 
 static const char *
-run_name(const struct run *r)
+run_name(const struct explain *x, const struct run *r)
 {
-    return arena_printf(cli_mem(), "%s, %s%s", r->policy, r->scheduler,
+    return arena_printf(x->of.host.mem, "%s, %s%s", r->policy, r->scheduler,
                         r->passes ? ", passes" : "");
 }
 
@@ -608,7 +582,7 @@ tell_runs(const struct explain *x, size_t k)
             x->kernels.v[k].name);
     for (size_t i = 0; i < x->runs.n; i++) {
         const struct outcome *o = &x->runs.v[i].of[k], *base = &x->runs.v[0].of[k];
-        table_cell(t, "%s", run_name(&x->runs.v[i]));
+        table_cell(t, "%s", run_name(x, &x->runs.v[i]));
         table_cell(t, "%llu", (unsigned long long)o->resident_blocks);
         table_cell(t, "%s", table_thousands(b, o->cycles));
         table_cell(t, "%.2f", ratio(o->thread_instructions, o->cycles));
@@ -656,9 +630,9 @@ tell_words(const struct explain *x, const char *report)
         fprintf(stderr,
                 "\nNo passes were given (-p scratchpad-layout,relssp are those of "
                 "scratchpad sharing).\n");
-    for (size_t k = 0; k < x->kernels.n && x->runnable; k++)
+    for (size_t k = 0; k < x->kernels.n && x->of.runnable; k++)
         tell_runs(x, k);
-    if (x->kernels.n && !x->runnable)
+    if (x->kernels.n && !x->of.runnable)
         tell_how_to_run(x);
 }
 
@@ -754,7 +728,7 @@ tell_json(const struct explain *x, const char *report)
     json_t *o =
         json_pack("{s:o, s:o, s:o, s:f, s:s, s:o, s:o}", "file", json_text(x->of.name),
                   "machine", json_text(allot_machine_name(x->of.machine)), "options",
-                  cli_sim_json(x->of.machine, x->of.sim), "threshold", x->threshold,
+                  x->of.host.settings(x->of.host.user), "threshold", x->threshold,
                   "passes", x->of.passes, "report", lines, "kernels", kernels);
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     printf("\n");
@@ -764,12 +738,12 @@ tell_json(const struct explain *x, const char *report)
 bool
 explain_tell(struct explain *x, struct allot_module *mod, const char *report, bool json)
 {
-    x->failed = x->runnable && !run_rest(x);
-    if (x->failed && cli_interrupted())
+    x->failed = x->of.runnable && !run_rest(x);
+    if (x->failed && x->of.host.stopped())
         return false;
     for (size_t i = 0; i < x->kernels.n; i++) {
         struct kernel *k = &x->kernels.v[i];
-        k->after.n = take_places(k, mod, &k->after.v);
+        k->after.n = take_places(x, k, mod, &k->after.v);
     }
     if (json)
         tell_json(x, report);
