@@ -21,9 +21,7 @@
 #ifndef ALLOT_H
 #define ALLOT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "allot/types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,13 +65,17 @@ char **allot_machine_names(void);
 void allot_names_free(char **names);
 
 /* Every setting: i from 0 while true is returned. */
-struct allot_setting_info {
-    const char *path, *type, *unit, *value_default, *range, *meaning;
-};
 bool allot_setting(size_t i, struct allot_setting_info *info);
 
 /* Policies by registry name; kind = "schedulers", "residency", "cta_order", "dram". */
 bool allot_policy(const char *kind, size_t i, const char **name, const char **meaning);
+/* Residency policies under which pairs of blocks share one resource: i from 0 while true
+ * is returned. */
+struct allot_sharing_policy {
+    const char *name, *resource; /* resource: as in allot_occupancy_query.share */
+    bool physical;               /* works with compiler.registers=allocated alone */
+};
+bool allot_sharing_policy(size_t i, struct allot_sharing_policy *out);
 
 /* Markdown reference, malloc'd: what = "settings", "counters" or "ptx" (instructions);
  * else NULL. */
@@ -190,21 +192,15 @@ struct allot_occupancy_query {
     const char *share;   /* NULL or "": none; "registers", "scratchpad" */
     double threshold;    /* t, 0 < t <= 1; 1 shares nothing (001 section 2.2.4) */
 };
-struct allot_occupancy {
-    uint32_t resident_blocks; /* with sharing, if asked for */
-    uint32_t baseline_blocks; /* without */
-    uint32_t shared_pairs, unshared_blocks;
-    const char *limited_by; /* "registers", "scratchpad", "threads", "blocks", or several
-                             * joined by commas; of the resident blocks */
-    /* blocks each would allow; UINT32_MAX: the kernel uses none of it */
-    uint32_t by_threads, by_blocks, by_registers, by_scratchpad;
-    uint32_t warps;   /* resident */
-    double occupancy; /* resident warps / the most the SM holds */
-    /* units of an SM left over (baseline) */
-    uint32_t registers_wasted, scratchpad_wasted;
-};
 bool allot_occupancy(const struct allot_machine *m, const struct allot_occupancy_query *q,
                      struct allot_occupancy *out, struct allot_diag *d);
+
+/* What blocks of so many threads of a kernel ask of an SM of the machine (under
+ * compiler.registers and residency.regs_per_thread): allot_occupancy's question. For a
+ * launch on a device, with the machine's passes: allot_kernel_demand. */
+struct allot_occupancy_query allot_demand(const struct allot_machine *m,
+                                          const struct allot_kernel *k, uint32_t threads,
+                                          uint32_t dynamic_scratchpad);
 
 /* Bits of storage that an SM needs to share registers, scratchpad, or both (001 section
  * 2.4; both: the tables they have in common once). */
@@ -235,7 +231,8 @@ struct allot_options {
      * first such launch), instead of a fault: at most 16 MiB. 0: they are faults, as
      * stores and atomics always are. Allocations lie that far apart. */
     uint64_t guard;
-    bool last_result_only; /* a launch frees the results of the one before: memory does not
+    bool
+        last_result_only; /* a launch frees the results of the one before: memory does not
                             * grow with launches */
     /* Device addresses are host addresses: the host may touch device memory at its
      * address, kernels may touch what allot_alloc_host and allot_map_host gave them. */
@@ -306,24 +303,6 @@ bool allot_symbol(struct allot_device *dev, struct allot_module *m, const char *
  * surfaces. A texture or surface object is a 64-bit handle as kernels see it; it dies
  * with the memory or array under it. References (.texref, .surfref, .samplerref of a
  * module) are names bound to such objects. */
-enum allot_channel { ALLOT_SIGNED, ALLOT_UNSIGNED, ALLOT_FLOAT };
-struct allot_format {
-    enum allot_channel kind;
-    uint32_t bits;     /* of a channel: 8, 16, 32; ALLOT_FLOAT: 16, 32 */
-    uint32_t channels; /* 1, 2, 4 */
-};
-struct allot_array_info {
-    struct allot_format format;
-    /* Texels. height 0: one-dimensional; depth 0: one- or two-dimensional. layered: depth
-     * is the number of layers, of one (height 0) or two dimensions. */
-    uint64_t width, height, depth;
-    bool layered;
-    /* Six square faces, in the order of CUDA's table: depth is 6; layered: a multiple. */
-    bool cubemap;
-    /* Mipmap levels, each half as large as the one before, rounded down, at least 1; 0:
-     * it is no mipmapped array. */
-    uint32_t levels;
-};
 struct allot_array;
 struct allot_array *allot_array_new(struct allot_device *dev,
                                     const struct allot_array_info *info,
@@ -356,21 +335,6 @@ struct allot_resource {
     uint64_t bytes;                /* LINEAR */
     uint64_t width, height, pitch; /* PITCH2D: texels, rows, bytes from row to row */
     struct allot_format format;    /* LINEAR, PITCH2D */
-};
-enum allot_address { ALLOT_WRAP, ALLOT_CLAMP, ALLOT_MIRROR, ALLOT_BORDER };
-enum allot_filter { ALLOT_POINT, ALLOT_LINEAR };
-struct allot_sampler {
-    /* Of each dimension. ALLOT_WRAP and ALLOT_MIRROR work on normalised coordinates only,
-     * else they act as ALLOT_CLAMP. */
-    enum allot_address address[3];
-    enum allot_filter filter;
-    bool normalized_float;  /* 8- and 16-bit integers are read as [0, 1] or [-1, 1] */
-    bool normalized_coords; /* coordinates are [0, 1), not texels */
-    float border[4];        /* what ALLOT_BORDER reads outside */
-    /* Mipmapped arrays: a level of detail is biased, clamped to [least, most], and read
-     * from the nearest level (POINT) or the two next to it (LINEAR). */
-    enum allot_filter mip_filter;
-    float mip_bias, mip_least, mip_most;
 };
 /* A handle, never 0; 0 and a diagnostic on failure. sampler NULL: all zeros but
  * ALLOT_CLAMP. */
@@ -411,26 +375,33 @@ const struct allot_result *allot_launch(struct allot_device *dev,
                                         const struct allot_launch *l,
                                         struct allot_diag *d);
 
-/* Why the last allot_launch failed. */
-enum allot_failure {
-    ALLOT_OK,
-    ALLOT_BAD_LAUNCH,      /* dimensions, arguments, resources */
-    ALLOT_TOO_LARGE,       /* cooperative, but not all blocks fit */
-    ALLOT_REFUSED,         /* no such kernel, or it has what is not supported */
-    ALLOT_FAULT_ADDRESS,   /* memory that is not there */
-    ALLOT_FAULT_ALIGNMENT, /* misaligned */
-    ALLOT_FAULT_ASSERT,    /* a device-side assert */
-    ALLOT_FAULT_TRAP,
-    ALLOT_FAULT_OTHER, /* stack overflow, bad barrier ... */
-    ALLOT_STUCK,       /* nothing can ever move again */
-    ALLOT_STOPPED,     /* limit, or options.progress said so */
-};
+/* Why the last allot_launch failed (types.h). */
 enum allot_failure allot_launch_failure(const struct allot_device *dev);
 
 /* Blocks of a kernel that can be resident on the whole device at once, in a cooperative
  * launch; 0 and a diagnostic if not even one. */
 uint64_t allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
                                struct allot_diag *d);
+
+/* What a launch would be, without running it: the shape that the machine's passes leave it
+ * in, what a block asks of an SM, what the SM has, and the blocks that it holds at once.
+ * A grid of 0 in all dimensions is not known (args are not looked at either). False and a
+ * diagnostic if it cannot be launched: not even one block fits. */
+struct allot_plan {
+    uint32_t grid[3], block[3], dynamic_scratchpad;
+    uint32_t threads, registers, scratchpad; /* as in allot_occupancy_query */
+    uint32_t barriers;                       /* of a block: 0 to barriers - 1 */
+    uint64_t sm_registers;                   /* 32-bit */
+    uint64_t sm_scratchpad, sm_l1;           /* bytes, as the SM is set up */
+    bool pooled;                             /* these two are parts of one memory */
+    uint32_t resident_blocks, baseline_blocks, shared_pairs;
+    const char *order; /* of blocks */
+};
+bool allot_launch_plan(struct allot_device *dev, const struct allot_launch *l,
+                       struct allot_plan *out, struct allot_diag *d);
+/* Its demand alone: also of a kernel of which no block fits. */
+bool allot_kernel_demand(struct allot_device *dev, const struct allot_launch *l,
+                         struct allot_occupancy_query *out, struct allot_diag *d);
 
 /* Blocks of a kernel that an SM holds at once under the machine's residency policy, with
  * the registers that its passes leave: resident_blocks of a launch. 0 and a diagnostic if
@@ -489,10 +460,6 @@ bool allot_result_sm(const struct allot_result *r, unsigned sm, const char *id,
                      uint64_t *count);
 
 /* Every counter and derived value: i from 0 while true is returned. */
-struct allot_stat_info {
-    const char *id, *owner, *kind, *unit, *meaning;
-    bool derived;
-};
 bool allot_stat(size_t i, struct allot_stat_info *info);
 
 #ifdef __cplusplus

@@ -197,6 +197,21 @@ physical(struct chains *c, size_t i)
     return most;
 }
 
+/* Barriers 0 to the highest that is named; all of them where a register names it. */
+static void
+count_barrier(struct usage *u, const struct ptx_inst *in)
+{
+    enum { MOST = 16 }; /* PTX ISA 9.7.13.1 */
+    bool second = in->op == PTX_OP_BARRED || in->op == PTX_OP_BARREDP ||
+                  in->op == PTX_OP_BARRIERRED || in->op == PTX_OP_BARRIERREDP;
+    if (!second && in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER)
+        return;
+    const struct ptx_operand *id = &in->ops[second];
+    uint32_t n = id->kind == PTX_OPD_IMM && id->imm < MOST ? (uint32_t)id->imm + 1 : MOST;
+    if (n > u->barriers)
+        u->barriers = n;
+}
+
 /* Functions whose address stands in a variable's initialiser may be called indirectly. */
 static void
 address_taken(struct usage *u, const struct ptx_module *m)
@@ -215,6 +230,8 @@ usage_of(const struct ptx_func *f, struct usage *u)
     for (size_t i = 0; i < u->funcs.n; i++) { /* grows while it is walked */
         const struct ptx_func *g = u->funcs.v[i];
         one_func(u, g);
+        for (size_t k = 0; k < g->body.n; k++)
+            count_barrier(u, &g->body.v[k]);
         for (size_t k = 0; k < g->body.n && !indirect; k++) {
             const struct ptx_inst *in = &g->body.v[k];
             for (unsigned j = 0; in->op == PTX_OP_CALL && j < in->nops; j++)

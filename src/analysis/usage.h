@@ -17,6 +17,7 @@ struct usage {
     uint32_t instructions;   /* static, pseudo ones left out */
     uint32_t scratchpad;     /* static bytes, laid out in order with alignment */
     uint32_t local_bytes;    /* a thread, each function once */
+    uint32_t barriers;       /* numbers of barriers that may be used: 0 to barriers - 1 */
     bool dynamic_scratchpad; /* uses extern .shared */
     VEC(struct scratch_var) scratchpad_vars; /* in layout order, dynamic ones last */
     struct scratch_layout layout;

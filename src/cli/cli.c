@@ -1,6 +1,9 @@
 /* cli.c: option tables over getopt_long, help, progress, small parsers. */
 #include "cli/cli.h"
 
+#include "base/number.h"
+#include "experiments/data.h"
+
 #include "base/clock.h"
 
 #include <ctype.h>
@@ -273,15 +276,13 @@ cli_diag(struct allot_diag *d)
 bool
 cli_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 {
-    char *end;
-    errno = 0;
-    if (!isdigit((unsigned char)s[0]))
-        return false;
-    unsigned long long v = strtoull(s, &end, 0);
-    if (errno || *end || v < lo || v > hi)
-        return false;
-    *out = v;
-    return true;
+    return number_u64(s, lo, hi, out);
+}
+
+const char *
+cli_data_path(const char *relative)
+{
+    return data_path(cli_mem(), relative);
 }
 
 bool

@@ -1,15 +1,15 @@
 /* cmd_exec.c: allot exec: a CUDA program on the simulated GPU.
  *
- * The program finds our libraries in place of CUDA's (src/cuda/core.h tells the rest):
+ * The program finds our libraries in place of CUDA's (src/cuda/core/core.h tells the rest):
  * its environment says where they are and which machine to simulate. They keep a record
- * file of what runs (src/cuda/core_record.c); when the program has ended, the record
+ * file of what runs (src/cuda/core/core_record.c); when the program has ended, the record
  * becomes the table, the JSON or the CSV. Standard output is the program's alone. */
 #define _GNU_SOURCE
 #include "cli/runs.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "cuda/core.h"
+#include "cuda/core/core.h"
 #include "report/figure_report.h"
 #include "report/table.h"
 

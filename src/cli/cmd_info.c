@@ -17,9 +17,8 @@ static bool
 occupancy(const struct info *in, const struct allot_kernel *k, struct allot_occupancy *o,
           struct allot_diag *d)
 {
-    struct allot_occupancy_query q = {.threads = in->threads,
-                                      .registers = k->registers,
-                                      .scratchpad = k->scratchpad + in->dynamic};
+    struct allot_occupancy_query q =
+        allot_demand(in->machine, k, in->threads, in->dynamic);
     return allot_occupancy(in->machine, &q, o, d);
 }
 

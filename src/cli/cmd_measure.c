@@ -2,9 +2,9 @@
  * driver that is opened at run time. Writes the CSV that `allot paper hw-correlation`
  * reads. */
 #include "cli/cli.h"
-#include "cli/micro.h"
+#include "micro/micro.h"
 #include "cli/runs.h"
-#include "cli/span.h"
+#include "micro/span.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

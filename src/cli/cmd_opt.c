@@ -1,5 +1,6 @@
 /* cmd_opt.c: allot opt: PTX in, passes, PTX out. */
-#include "cli/explain.h"
+#include "advise/explain.h"
+#include "cli/own.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -62,40 +63,121 @@ transform(const struct job *j, struct allot_module *mod, const struct allot_mach
     return ok && told;
 }
 
+/* -- how a kernel is read and run -- */
+
+struct subject {
+    const struct cli_sim *sim;
+    const struct allot_machine *machine; /* sim's */
+    const struct allot_workload *workload;
+    struct cli_own *own; /* of a file */
+    struct launch launch;
+    const char *name; /* of the workload or file */
+    char *data;       /* of a file, in any form that allot_module_read takes */
+    size_t len;
+};
+
+static struct allot_module *
+load(void *user, struct allot_diag *d)
+{
+    const struct subject *s = user;
+    return s->workload ? cli_workload_module(s->workload, s->sim->compiler, d)
+                       : allot_module_read(s->name, s->data, s->len, s->machine, d);
+}
+
+static bool
+run_options(void *user, const char *label, struct allot_options *o)
+{
+    const struct subject *s = user;
+    return cli_sim_run_options(&cmd, s->sim, o, label);
+}
+
+static bool
+ready(void *user, struct allot_module *mod)
+{
+    struct subject *s = user;
+    return s->workload || cli_own_read(s->own, mod, s->name, &s->launch);
+}
+
+static bool
+run(void *user, struct allot_device *dev, struct allot_module *mod, struct allot_diag *d)
+{
+    struct subject *s = user;
+    uint64_t seed = 1; /* checked by cli_sim_run_options */
+    char why[256] = "";
+    cli_u64(s->sim->seed, 0, UINT32_MAX, &seed);
+    bool ok = s->workload ? allot_workload_run(s->workload, dev, mod, s->sim->quick,
+                                               (uint32_t)seed, why, d)
+                          : cli_own_run(&s->launch, dev, (uint32_t)seed);
+    cli_progress_end();
+    if (!ok && *why)
+        fprintf(stderr, "allot: %s: check failed: %s\n", s->name, why);
+    return ok;
+}
+
+static json_t *
+settings(void *user)
+{
+    const struct subject *s = user;
+    return cli_sim_json(s->machine, s->sim);
+}
+
+static struct explain *
+explain(struct subject *s, const char *passes)
+{
+    const struct launch_desc none = {0}, *l = s->own ? &s->own->desc : &none;
+    uint64_t dynamic = 0;
+    if (l->scratchpad)
+        cli_u64(l->scratchpad, 0, UINT32_MAX, &dynamic);
+    return explain_new(&(struct explain_of){
+        .host = {.user = s,
+                 .mem = cli_mem(),
+                 .diag = cli_diag_new,
+                 .show = cli_diag,
+                 .stopped = cli_interrupted,
+                 .load = load,
+                 .options = run_options,
+                 .ready = ready,
+                 .run = run,
+                 .settings = settings},
+        .machine = s->machine,
+        .name = s->name,
+        .passes = passes,
+        .residency = s->sim->residency,
+        .scheduler = s->sim->scheduler,
+        .runnable = s->workload || (l->grid && l->block),
+        .kernel = l->kernel,
+        .block = l->block,
+        .dynamic_scratchpad = (uint32_t)dynamic,
+    });
+}
+
 static bool
 opt(const struct job *j, const struct cli_sim *s, struct cli_own *own, const char *name)
 {
     struct allot_diag *d = cli_diag_new();
     struct allot_machine *m = cli_sim_machine(s, d);
     const struct allot_workload *w = allot_workload_find(name);
-    struct explain_of of = {.cmd = &cmd,
-                            .sim = s,
-                            .machine = m,
-                            .workload = w,
-                            .own = w ? NULL : own,
-                            .name = name,
-                            .passes = j->passes};
+    struct subject of = {
+        .sim = s, .machine = m, .workload = w, .own = w ? NULL : own, .name = name};
     struct allot_module *mod = NULL;
     struct explain *x = NULL;
-    char *data = NULL;
     bool ok = m;
     if (ok && !w) {
-        data = file_read(name, &of.len);
-        of.data = data;
-        ok = data;
-        if (!data)
+        of.data = file_read(name, &of.len);
+        ok = of.data;
+        if (!ok)
             fprintf(stderr, "allot: cannot read %s: %s\n", name, strerror(errno));
     }
     if (ok)
-        mod = w ? cli_workload_module(w, s->compiler, d)
-                : allot_module_read(name, data, of.len, m, d);
-    ok = mod && (!j->explain || (x = explain_new(&of))) && transform(j, mod, m, x, d);
+        mod = load(&of, d);
+    ok = mod && (!j->explain || (x = explain(&of, j->passes))) &&
+         transform(j, mod, m, x, d);
     cli_diag(d);
     explain_free(x);
     allot_module_free(mod);
     allot_machine_free(m);
     allot_diag_free(d);
-    free(data);
+    free(of.data);
     return ok;
 }
 

@@ -1,7 +1,7 @@
 /* paper_hw.c: allot paper hw-correlation: the microbenchmarks on our description of a GPU
  * beside what `allot measure` found on the product. */
 #include "cli/cli.h"
-#include "cli/micro.h"
+#include "micro/micro.h"
 #include "cli/runs.h"
 
 #include "base/vec.h"

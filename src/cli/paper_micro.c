@@ -1,7 +1,7 @@
 /* paper_micro.c: allot paper micro: every launch of the microbenchmarks on our
  * descriptions of the two machines for which GPGPU-Sim's cycles are known. */
 #include "cli/cli.h"
-#include "cli/micro.h"
+#include "micro/micro.h"
 #include "cli/runs.h"
 
 #include "base/vec.h"

@@ -9,7 +9,7 @@
  * call. Without a true library -lto is refused, and nvJitLinkVersion says 12.0: cuda.core
  * and numba optimise at link time by themselves from 12.3 on. */
 #define _GNU_SOURCE
-#include "cuda/core.h"
+#include "cuda/core/core.h"
 
 #include <dlfcn.h>
 #include <limits.h>

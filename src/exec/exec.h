@@ -6,7 +6,7 @@
 #ifndef ALLOT_EXEC_EXEC_H
 #define ALLOT_EXEC_EXEC_H
 
-#include "allot/allot.h"
+#include "allot/types.h"
 #include "base/diag.h"
 #include "exec/lane.h"
 #include "exec/memory.h"

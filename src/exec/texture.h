@@ -11,7 +11,7 @@
 #ifndef ALLOT_EXEC_TEXTURE_H
 #define ALLOT_EXEC_TEXTURE_H
 
-#include "allot/allot.h"
+#include "allot/types.h"
 #include "exec/memory.h"
 
 #define TEX_HANDLE 0x7e00000000ull

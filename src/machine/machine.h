@@ -7,7 +7,7 @@
 #ifndef ALLOT_MACHINE_MACHINE_H
 #define ALLOT_MACHINE_MACHINE_H
 
-#include "allot/allot.h"
+#include "allot/types.h"
 #include "base/arena.h"
 #include "base/diag.h"
 #include "ptx/opcode.h"

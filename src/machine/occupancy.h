@@ -7,7 +7,7 @@
 #ifndef ALLOT_MACHINE_OCCUPANCY_H
 #define ALLOT_MACHINE_OCCUPANCY_H
 
-#include "allot/allot.h"
+#include "allot/types.h"
 #include "base/diag.h"
 #include "machine/machine.h"
 

@@ -1,5 +1,6 @@
 /* pass.c: registry and driver. */
 #include "passes/pass.h"
+#include "passes/shape.h"
 
 #include "ptx/parse.h"
 #include "ptx/print.h"
@@ -256,23 +257,44 @@ expand(const char *pipeline)
     return strbuf_take(&b);
 }
 
-bool
-pass_takes(const char *pipeline, const char *key)
+/* Whether a pass of the pipeline has that setting (key NULL: looks at the shape). */
+static bool
+any_pass(const char *pipeline, const char *key)
 {
     char *text = expand(pipeline), *save = NULL;
     bool found = false;
     for (char *s = strtok_r(text, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
         s[strcspn(s, ":")] = 0;
         const struct pass *p = pass_find(s);
-        found |= p && key_value(p->keys, key);
+        found |= p && (key ? key_value(p->keys, key) != NULL : p->shapes);
     }
     free(text);
     return found;
 }
 
 bool
+pass_takes(const char *pipeline, const char *key)
+{
+    return any_pass(pipeline, key);
+}
+
+bool
+pass_shapes(const char *pipeline)
+{
+    return any_pass(pipeline, NULL);
+}
+
+bool
 pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
          struct strbuf *report, struct diag_sink *diag)
+{
+    struct pass_launch any = {0};
+    return pass_run_for(m, pipeline, defaults, &any, report, diag);
+}
+
+bool
+pass_run_for(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
+             struct pass_launch *launch, struct strbuf *report, struct diag_sink *diag)
 {
     char *text = expand(pipeline);
     bool ok = true;
@@ -283,14 +305,18 @@ pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defa
         if (next)
             *next++ = 0;
         struct pass_key given[MAX_KEYS + 1];
-        struct pass_args a = {.given = given, .report = report};
+        struct pass_args a = {.launch = launch, .given = given, .report = report};
         ok = read_step(step, &a, given, diag);
         if (!ok)
             break;
         add_defaults(a.pass, defaults, given);
         bool any;
+        const struct pass_launch before = *launch;
         ok =
             run_pass(m, &a, facts, &any, diag) && (!any || verify(m, a.pass->name, diag));
+        if (ok && !a.pass->shapes && !shape_same(&before, launch))
+            ok = diag_error(diag, "pass %s changed the launch's shape; give it .shapes",
+                            a.pass->name);
         assert(m->funcs.n == nfuncs);
     }
     for (size_t i = 0; i < nfuncs; i++)

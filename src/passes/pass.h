@@ -30,9 +30,17 @@ struct pass_key {
 
 struct pass;
 
+/* The shape of the launch that code is made for. */
+struct pass_launch {
+    const char *kernel;          /* NULL: of any; nothing is known (allot opt) */
+    uint32_t grid[3], block[3];  /* a grid of 0 blocks: not known (occupancy queries) */
+    uint32_t dynamic_scratchpad; /* bytes */
+};
+
 /* What a pass is given beside the module. */
 struct pass_args {
     const struct pass *pass;
+    struct pass_launch *launch; /* never NULL; changed by shape_change (shape.h) alone */
     const struct pass_key *given; /* key and value, until key NULL */
     struct strbuf *report; /* words on what was done and why, lines; NULL: not wanted */
 };
@@ -49,6 +57,7 @@ struct pass {
                      const struct pass_args *a, bool *changed, struct diag_sink *diag);
     unsigned needs; /* AN_...: made before run_func (run: nothing) */
     unsigned keeps; /* AN_...: still true of the function after the pass changed it */
+    bool shapes;    /* looks at the launch's shape: code is made for each shape anew */
 };
 
 /* Pass i, NULL past the last. */
@@ -67,13 +76,19 @@ bool pass_arg_number(const struct pass_args *a, const char *key, double lo, doub
                      double *value, struct diag_sink *diag);
 
 /* Runs a pipeline ("" runs nothing). `defaults` (key NULL ends it; may be NULL) replaces
- * the rows' defaults wherever a pass has such a key. After each pass the module is
- * printed and parsed again: what a pass leaves must be valid PTX, and equal to what it
- * printed. */
+ * the rows' defaults wherever a pass has such a key. launch: that the code
+ * is made for; passes may change it. After each pass the module is printed and parsed
+ * again: what a pass leaves must be valid PTX, and equal to what it printed. */
+bool pass_run_for(struct ptx_module *m, const char *pipeline,
+                  const struct pass_key *defaults, struct pass_launch *launch,
+                  struct strbuf *report, struct diag_sink *diag);
+/* The same for no launch in particular. */
 bool pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
               struct strbuf *report, struct diag_sink *diag);
 
 /* Whether a pass of the pipeline has a setting of that name. */
 bool pass_takes(const char *pipeline, const char *key);
+/* Whether a pass of the pipeline looks at the launch's shape. */
+bool pass_shapes(const char *pipeline);
 
 #endif

@@ -18,7 +18,7 @@ const struct ptx_mod_info ptx_mods[PTX_NMODS] = {
 };
 
 const char *const ptx_latency_names[PTX_NLATENCIES] = {
-#define LATENCY(id, text, meaning) text,
+#define LATENCY(id, text, cycles, interval, meaning) text,
 #include "ptx/latencies.def"
 #undef LATENCY
 };

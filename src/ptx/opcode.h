@@ -78,7 +78,7 @@ enum ptx_unit {
 
 /* Latency class: the row of a machine file's latency table. */
 enum ptx_latency {
-#define LATENCY(id, text, meaning) PTX_LAT_##id,
+#define LATENCY(id, text, cycles, interval, meaning) PTX_LAT_##id,
 #include "ptx/latencies.def"
 #undef LATENCY
     PTX_NLATENCIES

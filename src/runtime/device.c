@@ -1,20 +1,15 @@
 /* device.c: a device: memory, loaded modules, launches, results.
  *
- * A launch decodes the kernel once per module (kept), builds the parameter block, and
- * runs the grid functionally or under the cycle model. */
+ * A launch is planned (plan.h), its variant of the kernel decoded once (kept), its
+ * parameter block built, and the grid run functionally or under the cycle model. */
 #include "runtime/device.h"
 
-#include "analysis/usage.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "exec/heap.h"
 #include "exec/texture.h"
-#include "machine/occupancy.h"
-#include "passes/pass.h"
-#include "ptx/parse.h"
-#include "ptx/print.h"
+#include "runtime/plan.h"
 #include "runtime/result.h"
-#include "timing/policy.h"
 
 /* Address space for host memory of a unified device; untouched pages cost nothing. */
 #define HOST_SPACE ((uint64_t)64 << 30)
@@ -355,142 +350,6 @@ allot_symbol(struct allot_device *dev, struct allot_module *m, const char *name,
     return ok;
 }
 
-static const struct ptx_func *
-find_kernel(const struct ptx_module *p, const char *name, struct diag_sink *diag)
-{
-    for (size_t i = 0; i < p->funcs.n; i++)
-        if (p->funcs.v[i]->is_entry && p->funcs.v[i]->has_body &&
-            !strcmp(p->funcs.v[i]->name, name))
-            return p->funcs.v[i];
-    struct diag *g = diag_add(diag, DIAG_ERROR, &(struct diag_loc){.file = p->file},
-                              "there is no kernel '%s'", name);
-    struct strbuf b = {0};
-    for (size_t i = 0; i < p->funcs.n; i++)
-        if (p->funcs.v[i]->is_entry && p->funcs.v[i]->has_body)
-            strbuf_printf(&b, "%s%s", b.n ? ", " : "kernels here: ", p->funcs.v[i]->name);
-    diag_hint(diag, g, "%s", b.n ? b.s : "the module has no kernel at all");
-    strbuf_free(&b);
-    return NULL;
-}
-
-/* Kernel of a version, with what it asks of an SM. */
-static struct loaded_kernel *
-kernel_of(struct loaded_module *lm, struct version *v, const char *name,
-          struct diag_sink *diag)
-{
-    const struct ptx_func *f = find_kernel(v->ptx ? v->ptx : lm->module->ptx, name, diag);
-    for (size_t i = 0; f && i < v->kernels.n; i++)
-        if (v->kernels.v[i].func == f)
-            return &v->kernels.v[i];
-    if (!f)
-        return NULL;
-    struct usage u;
-    usage_of(f, &u);
-    struct loaded_kernel *k = vec_push(&v->kernels);
-    uint32_t registers = u.registers ? u.registers : u.live_registers;
-    *k = (struct loaded_kernel){f, NULL, registers, u.scratchpad, 0, {0}, {0}};
-    usage_free(&u);
-    return k;
-}
-
-static bool
-decode(const struct allot_device *dev, const struct version *v, struct loaded_kernel *k,
-       struct diag_sink *diag)
-{
-    if (k->prog)
-        return true;
-    k->prog = exec_decode(v->image, k->func, diag);
-    if (k->prog && dev->options.check_analyses)
-        exec_check_analyses(k->prog);
-    return k->prog != NULL;
-}
-
-/* A kernel that wants more registers than a thread may have would be compiled with
- * spills; it then has the most there are. */
-static struct occ_kernel
-demand(const struct allot_device *dev, const struct loaded_kernel *k,
-       const struct allot_launch *l)
-{
-    const struct machine *m = dev->machine;
-    uint32_t regs =
-        m->residency.regs_per_thread ? m->residency.regs_per_thread : k->registers;
-    uint32_t threads = 1;
-    for (int i = 0; i < 3; i++)
-        threads *= l->block[i] ? l->block[i] : 1;
-    return (struct occ_kernel){
-        .threads = threads,
-        .registers = regs < m->sm.max_registers ? regs : m->sm.max_registers,
-        .scratchpad = k->scratchpad + l->dynamic_scratchpad};
-}
-
-/* The threshold that passes are told: 1, nothing is shared, unless the launch will have
- * blocks that share scratchpad. A kernel that does not fit is refused when it is
- * launched.
- */
-static double
-threshold_of(const struct allot_device *dev, const struct occ_kernel *k)
-{
-    const struct machine *m = dev->machine;
-    struct diag_sink quiet = {0};
-    struct residency_plan plan;
-    bool shares = residency_plan_of(m, k, &plan, &quiet) && plan.shares_scratchpad;
-    diag_free(&quiet);
-    return shares ? m->residency.threshold : 1;
-}
-
-/* The version of the module for a launch of the kernel with threshold t, made on first
- * use. */
-static struct version *
-version_for(struct allot_device *dev, struct loaded_module *lm, const char *kernel,
-            double t, uint32_t dynamic, struct diag_sink *diag)
-{
-    char *passes = rt_pipeline(dev->machine, lm->module->ptx);
-    if (!*passes) {
-        free(passes);
-        return lm->versions.v[0];
-    }
-    /* What no pass asks for makes no other version. */
-    t = pass_takes(passes, "threshold") ? t : 1;
-    dynamic = pass_takes(passes, "dynamic") ? dynamic : 0;
-    for (size_t i = 1; i < lm->versions.n; i++)
-        if (lm->versions.v[i]->threshold == t && lm->versions.v[i]->dynamic == dynamic &&
-            !strcmp(lm->versions.v[i]->kernel, kernel)) {
-            free(passes);
-            return lm->versions.v[lm->versions.v[i]->unchanged ? 0 : i];
-        }
-    struct ptx_module *p = ptx_copy(lm->module->ptx, kernel, diag);
-    char threshold[32], bytes[32], most[32], sm[32], warps[32];
-    char *latencies = rt_latencies(dev->machine);
-    snprintf(warps, sizeof warps, "%u", dev->machine->sm.max_threads / 32);
-    snprintf(most, sizeof most, "%u", dev->machine->sm.max_registers);
-    snprintf(sm, sizeof sm, "%u", dev->machine->sm.registers);
-    snprintf(threshold, sizeof threshold, "%.9g", t);
-    snprintf(bytes, sizeof bytes, "%u", dynamic);
-    const struct pass_key defaults[] = {{.key = "threshold", .value = threshold},
-                                        {.key = "dynamic", .value = bytes},
-                                        {.key = "max-registers", .value = most},
-                                        {.key = "sm-registers", .value = sm},
-                                        {.key = "sm-warps", .value = warps},
-                                        {.key = "latencies", .value = latencies},
-                                        {0}};
-    bool ok = p && pass_run(p, passes, defaults, NULL, diag);
-    free(latencies);
-    free(passes);
-    if (!ok) {
-        if (p)
-            ptx_module_free(p);
-        return NULL;
-    }
-    struct version *v = *vec_push(&lm->versions) = xcalloc(1, sizeof *v);
-    *v = (struct version){.ptx = p,
-                          .kernel = find_kernel(p, kernel, diag)->name,
-                          .threshold = t,
-                          .dynamic = dynamic,
-                          .unchanged = ptx_equal(p, lm->module->ptx, NULL),
-                          .image = exec_image_alias(lm->versions.v[0]->image, p)};
-    return v->unchanged ? lm->versions.v[0] : v;
-}
-
 /* -- launches -- */
 
 static bool
@@ -531,7 +390,7 @@ keep_going(void *user, uint64_t done, uint64_t blocks)
 }
 
 static bool
-run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
+run(struct allot_device *dev, struct exec_grid *g, const struct launch_plan *plan,
     struct allot_result *r, struct diag_sink *diag)
 {
     uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
@@ -554,7 +413,7 @@ run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
         r->stats.sm.thread_instructions = g->n_thread_inst;
         return ok;
     }
-    if (!timing_launch(dev->gpu, g, k, &r->stats, diag))
+    if (!timing_launch(dev->gpu, g, &plan->sm, &r->stats, diag))
         return false;
     if (dev->options.sample_cycles)
         keep_sample(dev, r->stats.gpu.cycles, &r->stats);
@@ -565,17 +424,6 @@ run(struct allot_device *dev, struct exec_grid *g, const struct occ_kernel *k,
             r->sm[i] = *timing_sm_stats(dev->gpu, i);
     }
     return true;
-}
-
-/* Blocks of the kernel that the device holds at once, none sharing anything. */
-static uint64_t
-resident(const struct allot_device *dev, const struct occ_kernel *k,
-         struct diag_sink *diag)
-{
-    struct allot_occupancy o;
-    return occ_compute(dev->machine, k, OCC_SHARE_NONE, 1, &o, diag)
-               ? (uint64_t)o.resident_blocks * dev->machine->sm.count
-               : 0;
 }
 
 /* Where the blocks of a cooperative launch meet: size and barrier words, as CUDA's
@@ -594,10 +442,10 @@ workspace(struct allot_device *dev, struct exec_grid *g, struct diag_sink *diag)
 /* A cooperative launch is possible: all blocks fit. */
 static bool
 prepare_together(struct allot_device *dev, struct exec_grid *g,
-                 const struct occ_kernel *k, struct diag_sink *diag)
+                 const struct launch_plan *plan, struct diag_sink *diag)
 {
     uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
-    uint64_t fit = resident(dev, k, diag);
+    uint64_t fit = plan_together(dev->machine, plan, diag);
     if (!fit || !workspace(dev, g, diag))
         return false;
     if (blocks <= fit)
@@ -612,93 +460,21 @@ prepare_together(struct allot_device *dev, struct exec_grid *g,
 }
 
 static struct exec_dim
-dims(const uint32_t given[3])
+dims(const uint32_t of[3])
 {
-    return (struct exec_dim){given[0] ? given[0] : 1, given[1] ? given[1] : 1,
-                             given[2] ? given[2] : 1};
+    return (struct exec_dim){of[0], of[1], of[2]};
 }
 
-/* The launch's kernel, decoded, what it asks of an SM, and the threshold of its passes;
- * NULL: refused.
- *
- * Whether blocks will share depends on the registers, which are known once the passes
- * have run for one threshold or the other. So the registers are guessed first - by what
- * the kernel had when it was last launched - and the choice is made again if the guess
- * was wrong. */
-static struct loaded_kernel *
-kernel_for(struct allot_device *dev, const struct allot_launch *l, struct occ_kernel *k,
-           double *threshold, struct diag_sink *diag)
+static bool
+decode(const struct allot_device *dev, const struct version *v, struct loaded_kernel *k,
+       struct diag_sink *diag)
 {
-    struct loaded_module *lm = rt_load(dev, l->module, diag);
-    struct loaded_kernel *own =
-        lm ? kernel_of(lm, lm->versions.v[0], l->kernel, diag) : NULL;
-    if (!own)
-        return NULL;
-    struct loaded_kernel guess = *own;
-    if (own->launched)
-        guess.registers = own->launched;
-    for (int round = 0;; round++) {
-        *k = demand(dev, &guess, l);
-        *threshold = threshold_of(dev, k);
-        struct version *v =
-            version_for(dev, lm, l->kernel, *threshold, l->dynamic_scratchpad, diag);
-        struct loaded_kernel *lk = v ? kernel_of(lm, v, l->kernel, diag) : NULL;
-        if (!lk)
-            return NULL;
-        uint32_t guessed = k->registers;
-        *k = demand(dev, lk, l);
-        if (k->registers == guessed || round) {
-            own->launched = lk->registers;
-            return decode(dev, v, lk, diag) ? lk : NULL;
-        }
-        guess.registers = lk->registers;
-    }
-}
-
-uint64_t
-allot_resident_blocks(struct allot_device *dev, const struct allot_launch *l,
-                      struct allot_diag *d)
-{
-    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
-    struct occ_kernel k;
-    double threshold;
-    uint64_t n = kernel_for(dev, l, &k, &threshold, diag) ? resident(dev, &k, diag) : 0;
-    diag_free(&own);
-    return n;
-}
-
-uint32_t
-rt_resident(struct allot_device *dev, const struct allot_launch *l,
-            struct diag_sink *diag)
-{
-    struct occ_kernel k;
-    struct residency_plan plan;
-    double threshold;
-    bool fits = kernel_for(dev, l, &k, &threshold, diag) &&
-                residency_plan_of(dev->machine, &k, &plan, diag);
-    return fits ? plan.blocks : 0;
-}
-
-uint32_t
-allot_resident_blocks_sm(struct allot_device *dev, const struct allot_launch *l,
-                         struct allot_diag *d)
-{
-    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
-    uint32_t n = rt_resident(dev, l, diag);
-    diag_free(&own);
-    return n;
-}
-
-bool
-rt_kernel(struct allot_device *dev, struct allot_module *m, const char *name,
-          struct occ_kernel *k, const struct ptx_func **f, struct diag_sink *diag)
-{
-    double threshold;
-    struct allot_launch l = {.module = m, .kernel = name};
-    const struct loaded_kernel *lk = kernel_for(dev, &l, k, &threshold, diag);
-    if (lk)
-        *f = lk->func;
-    return lk;
+    if (k->prog)
+        return true;
+    k->prog = exec_decode(v->image, k->func, diag);
+    if (k->prog && dev->options.check_analyses)
+        exec_check_analyses(k->prog);
+    return k->prog != NULL;
 }
 
 /* Has this instruction not been warned of yet? */
@@ -732,15 +508,15 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
 {
     struct allot_result *r = NULL;
     uint8_t *params = NULL;
-    struct occ_kernel k;
-    double threshold;
+    struct launch_plan plan;
     if (!parent && dev->options.last_result_only)
         drop_results(dev);
     dev->failure = ALLOT_REFUSED;
-    struct loaded_kernel *lk = kernel_for(dev, l, &k, &threshold, diag);
-    if (!lk)
+    if (!plan_variant(dev, l, &plan, diag) ||
+        !decode(dev, plan.version, plan.kernel, diag))
         goto out;
     dev->failure = ALLOT_BAD_LAUNCH;
+    struct loaded_kernel *lk = plan.kernel;
     const struct exec_prog *prog = lk->prog;
     params = xcalloc(prog->entry->param_bytes, 1);
     if (given)
@@ -749,11 +525,10 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
         goto out;
     struct exec_grid g = {.prog = prog,
                           .mem = dev->mem,
-                          .grid = dims(l->grid),
-                          .block = dims(l->block),
-                          .dynamic_shared = l->dynamic_scratchpad,
-                          .shared_from =
-                              threshold < 1 ? occ_private(k.scratchpad, threshold) : 0,
+                          .grid = dims(plan.shape.grid),
+                          .block = dims(plan.shape.block),
+                          .dynamic_shared = plan.shape.dynamic_scratchpad,
+                          .shared_from = plan.shared_from,
                           .params = params,
                           .nsm = dev->machine->sm.count,
                           .grid_id = dev->launches++,
@@ -770,13 +545,14 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
     uint64_t threads = exec_block_threads(&g);
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
     if (!exec_grid_check(&g, diag) ||
-        (l->cooperative && !prepare_together(dev, &g, &k, diag)))
+        (l->cooperative && !prepare_together(dev, &g, &plan, diag)) ||
+        (dev->gpu && !plan_residency(dev, &plan, diag)))
         goto out;
     tex_refresh(dev_textures(dev->mem), dev->mem);
     r = xcalloc(1, sizeof *r);
-    r->demand = k;
+    r->demand = plan.sm.demand;
     double t0 = clock_seconds(CLOCK_MONOTONIC);
-    bool ok = run(dev, &g, &k, r, diag);
+    bool ok = run(dev, &g, &plan, r, diag);
     r->seconds = clock_seconds(CLOCK_MONOTONIC) - t0;
     exec_guard_warnings(&g, first_warning, dev);
     exec_race_warning(&g, first_warning, dev);
@@ -786,7 +562,7 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
         r->parent = parent ? xstrdup(parent) : NULL;
         memcpy(r->grid, (uint32_t[3]){g.grid.x, g.grid.y, g.grid.z}, sizeof r->grid);
         memcpy(r->block, (uint32_t[3]){g.block.x, g.block.y, g.block.z}, sizeof r->block);
-        r->dynamic = l->dynamic_scratchpad;
+        r->dynamic = g.dynamic_shared;
         *vec_push(&dev->results) = r;
     } else {
         if (g.failure)

@@ -2,6 +2,7 @@
 #ifndef ALLOT_RUNTIME_DEVICE_H
 #define ALLOT_RUNTIME_DEVICE_H
 
+#include "passes/pass.h"
 #include "runtime/runtime.h"
 
 struct loaded_kernel {
@@ -9,19 +10,19 @@ struct loaded_kernel {
     struct exec_prog *prog; /* NULL: not decoded yet */
     uint32_t registers;     /* of a thread */
     uint32_t scratchpad;    /* static, of a block */
-    uint32_t launched;      /* the module's own: registers when last launched, 0: never */
+    uint32_t barriers;      /* numbered ones that a block uses */
     struct exec_races races;
     struct exec_apart apart;
 };
 
-/* A kernel's code as passes (compiler.passes) left it for one threshold and one amount of
- * dynamic scratchpad; the first version is the module's own. */
+/* A kernel's code as passes (compiler.passes) left it for one threshold and one shape of
+ * the launch; the first version is the module's own. */
 struct version {
     struct ptx_module *ptx; /* NULL: the module's own */
     const char *kernel;     /* in ptx */
     double threshold;
-    uint32_t dynamic;
-    bool unchanged; /* the passes left it as it was: use the first version */
+    struct pass_launch told; /* what passes were told of the launch */
+    bool unchanged;          /* the passes left it as it was: use the first version */
     struct exec_image *image;
     VEC(struct loaded_kernel) kernels;
 };
@@ -48,7 +49,7 @@ struct allot_device {
     double began;               /* when the launch under way did */
     struct allot_result *running;
     uint64_t pending_limit; /* launches by kernels that may wait */
-    double told; /* when options.progress was last called by keep_going */
+    double told;            /* when options.progress was last called by keep_going */
 };
 
 /* The module on the device, loaded if it is not yet; NULL and a diagnostic on failure. */
@@ -60,12 +61,6 @@ struct exec_orders;
 struct allot_result *rt_launch(struct allot_device *dev, const struct allot_launch *l,
                                const uint8_t *params, const char *parent,
                                struct exec_orders *orders, struct diag_sink *diag);
-/* Blocks that an SM holds at once under the residency policy. */
-uint32_t rt_resident(struct allot_device *dev, const struct allot_launch *l,
-                     struct diag_sink *diag);
-/* A kernel of the module: what it asks of an SM, its declaration; false: none. */
-bool rt_kernel(struct allot_device *dev, struct allot_module *m, const char *name,
-               struct occ_kernel *k, const struct ptx_func **f, struct diag_sink *diag);
 void rt_arrays_free(struct allot_device *dev); /* texture.c; their memory goes with the
                                                 * device's */
 

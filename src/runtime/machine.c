@@ -56,6 +56,20 @@ allot_policy(const char *kind, size_t i, const char **name, const char **meaning
     return false;
 }
 
+bool
+allot_sharing_policy(size_t i, struct allot_sharing_policy *out)
+{
+    const struct residency_policy *p;
+    for (size_t k = 0; (p = residency_at(k)); k++)
+        if ((p->shares == SHARES_REGISTERS || p->shares == SHARES_SCRATCHPAD) && !i--) {
+            *out = (struct allot_sharing_policy){
+                p->name, p->shares == SHARES_REGISTERS ? "registers" : "scratchpad",
+                p->physical};
+            return true;
+        }
+    return false;
+}
+
 static const char *
 policy_name_at(void *user, const char *folder, size_t i)
 {
@@ -174,27 +188,7 @@ allot_reference(const char *what)
     return strbuf_take(&b);
 }
 
-/* -- occupancy -- */
-
-bool
-allot_occupancy(const struct allot_machine *m, const struct allot_occupancy_query *q,
-                struct allot_occupancy *out, struct allot_diag *d)
-{
-    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
-    enum occ_share share = OCC_SHARE_NONE;
-    bool ok = machine_check(m->m, diag);
-    if (q->share && !strcmp(q->share, "registers"))
-        share = OCC_SHARE_REGISTERS;
-    else if (q->share && !strcmp(q->share, "scratchpad"))
-        share = OCC_SHARE_SCRATCHPAD;
-    else if (q->share && *q->share)
-        ok = diag_error(diag, "sharing of '%s': registers or scratchpad can be shared",
-                        q->share);
-    struct occ_kernel k = {q->threads, q->registers, q->scratchpad};
-    ok = ok && occ_compute(m->m, &k, share, q->threshold, out, diag);
-    diag_free(&own);
-    return ok;
-}
+/* -- what sharing costs -- */
 
 void
 allot_sharing_cost(const struct allot_machine *m, struct allot_sharing_cost *out)

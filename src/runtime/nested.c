@@ -5,7 +5,7 @@
  * ended, the first on top, tail launches below the others: so a grid's children, with
  * their own, come before what its parent ordered later, and its tail launches after all of
  * them. Depth of nesting costs nothing but the stack. */
-#include "runtime/device.h"
+#include "runtime/plan.h"
 
 #include "exec/orders.h"
 #include "machine/occupancy.h"
@@ -51,7 +51,9 @@ occupancy(void *user, const char *kernel, uint32_t threads, uint64_t dynamic, in
                              .kernel = kernel,
                              .block = {threads, 1, 1},
                              .dynamic_scratchpad = (uint32_t)dynamic};
-    *blocks = dynamic > UINT32_MAX ? 0 : (int)rt_resident(a->dev, &l, &quiet);
+    struct launch_plan plan;
+    bool fits = dynamic <= UINT32_MAX && plan_launch(a->dev, &l, &plan, &quiet);
+    *blocks = fits ? (int)plan.sm.residency.blocks : 0;
     diag_free(&quiet);
     return SUCCESS;
 }
@@ -63,15 +65,15 @@ function(void *user, const char *kernel, uint64_t sizes[3], int values[7])
     enum { THREADS, REGISTERS, PTX_VERSION, BINARY_VERSION };
     const struct asked *a = user;
     struct diag_sink quiet = {0};
-    struct occ_kernel k;
-    const struct ptx_func *f;
-    bool ok = rt_kernel(a->dev, a->module, kernel, &k, &f, &quiet);
+    struct allot_launch l = {.module = a->module, .kernel = kernel};
+    struct launch_plan plan;
+    bool ok = plan_variant(a->dev, &l, &plan, &quiet);
     diag_free(&quiet);
     if (!ok)
         return INVALID_DEVICE_FUNCTION;
-    sizes[SHARED] = k.scratchpad;
+    sizes[SHARED] = plan.sm.demand.scratchpad;
     values[THREADS] = (int)a->dev->machine->sm.max_block_threads;
-    values[REGISTERS] = (int)k.registers;
+    values[REGISTERS] = (int)plan.sm.demand.registers;
     values[PTX_VERSION] = (int)allot_module_capability(a->module);
     values[BINARY_VERSION] = (int)a->dev->machine->gpu.compute_capability;
     return SUCCESS;
@@ -122,13 +124,13 @@ child(struct allot_device *dev, struct allot_module *m, const struct task *t,
                              .grid = {x->grid.x, x->grid.y, x->grid.z},
                              .block = {x->block.x, x->block.y, x->block.z},
                              .dynamic_scratchpad = x->dynamic_shared};
-    struct occ_kernel k;
-    const struct ptx_func *f;
+    struct launch_plan plan;
     dev->failure = ALLOT_REFUSED;
-    if (!rt_kernel(dev, m, x->kernel, &k, &f, diag))
+    if (!plan_variant(dev, &l, &plan, diag))
         return false;
-    uint8_t *params = xcalloc(1, f->param_bytes + 1);
-    dev_read(dev->mem, exec_orders_params(orders, x->buffer), params, f->param_bytes);
+    uint64_t bytes = plan.kernel->func->param_bytes;
+    uint8_t *params = xcalloc(1, bytes + 1);
+    dev_read(dev->mem, exec_orders_params(orders, x->buffer), params, bytes);
     exec_orders_begun(orders, x->buffer);
     exec_orders_clear(orders);
     bool ok = rt_launch(dev, &l, params, t->parent, orders, diag);

@@ -6,7 +6,7 @@
 #ifndef ALLOT_STATS_STATS_H
 #define ALLOT_STATS_STATS_H
 
-#include "allot/allot.h"
+#include "allot/types.h"
 #include "base/diag.h"
 #include "base/str.h"
 

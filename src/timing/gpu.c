@@ -58,41 +58,6 @@ find_policies(struct timing_gpu *g, struct diag_sink *diag)
     return g->sched && g->residency && g->order;
 }
 
-/* Every class of instruction must find its way through latch and collector. */
-static bool
-check_paths(const struct machine *m, struct diag_sink *diag)
-{
-    const struct {
-        const char *name;
-        uint32_t slots, units, ports, needed;
-    } c[] = {
-        {"sp", m->unit.slots_sp, m->collector.units_sp, m->collector.ports_sp, 1},
-        {"sfu", m->unit.slots_sfu, m->collector.units_sfu, m->collector.ports_sfu, 1},
-        {"dp", m->unit.slots_dp, m->collector.units_dp, m->collector.ports_dp,
-         m->unit.dp},
-        {"tensor", m->unit.slots_tensor, m->collector.units_tensor,
-         m->collector.ports_tensor, m->unit.tensor},
-        {"integer", m->unit.slots_integer, m->collector.units_integer,
-         m->collector.ports_integer, m->unit.integer},
-        {"mem", m->unit.slots_mem, m->collector.units_mem, m->collector.ports_mem, 1},
-    };
-    bool general = m->collector.units_general && m->collector.ports_general, ok = true;
-    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
-        if (!c[i].needed)
-            continue;
-        if (!c[i].slots)
-            ok = diag_error(diag, "unit.slots_%s is 0: such instructions cannot issue",
-                            c[i].name);
-        else if (!general && !(c[i].units && c[i].ports))
-            ok = diag_error(diag,
-                            "instructions of class %s have no operand collector: set "
-                            "collector.units_%s and ports_%s, or units_general and "
-                            "ports_general",
-                            c[i].name, c[i].name, c[i].name);
-    }
-    return ok;
-}
-
 struct timing_gpu *
 timing_gpu_new(const struct machine *m, const struct timing_options *o,
                struct diag_sink *diag)
@@ -106,7 +71,7 @@ timing_gpu_new(const struct machine *m, const struct timing_options *o,
     if (g->opt.trace_limit)
         g->trace =
             trace_new(g->m, g->opt.trace_from, g->opt.trace_to, g->opt.trace_limit);
-    bool ok = find_policies(g, diag) && check_paths(g->m, diag) && build_memory(g, diag);
+    bool ok = find_policies(g, diag) && build_memory(g, diag);
     if (ok && g->opt.threads > 1) {
         g->pool = pool_new(g->opt.threads);
         ok = g->pool || diag_error(diag, "the host gives no %u threads; ask for fewer",
@@ -243,45 +208,6 @@ check_units(const struct run *r, struct diag_sink *diag)
                       "or later, or run with --functional");
             return false;
         }
-    return true;
-}
-
-static bool
-plan_launch(struct run *r, const struct occ_kernel *k, struct diag_sink *diag)
-{
-    const struct machine *m = r->g->m;
-    struct occ_kernel kernel = *k;
-    if (m->residency.regs_per_thread)
-        kernel.registers = m->residency.regs_per_thread;
-    const struct ptx_func *f = r->grid->prog->entry;
-    if (!residency_plan_of(m, &kernel, &r->plan, diag)) {
-        const struct exec_dim b = r->grid->block;
-        struct diag_loc loc = {f->module->file, f->module->text, f->line, f->col, 0};
-        diag_add(diag, DIAG_NOTE, &loc,
-                 "in the launch of kernel '%s' with blocks of (%u,%u,%u) threads, %u "
-                 "registers a thread, %u bytes of scratchpad a block",
-                 f->name, b.x, b.y, b.z, kernel.registers, kernel.scratchpad);
-        return false;
-    }
-    if (r->g->residency->physical && !f->registers &&
-        r->plan.blocks != r->plan.baseline) {
-        struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
-                                  "%s needs physical registers, kernel '%s' has virtual "
-                                  "ones",
-                                  r->g->residency->name, f->name);
-        diag_hint(diag, d,
-                  "run it with compiler.registers=allocated (--registers "
-                  "allocated)");
-        return false;
-    }
-    unsigned most =
-        64 * m->sm.schedulers < SM_MAX_WARPS ? 64 * m->sm.schedulers : SM_MAX_WARPS;
-    if (r->plan.blocks * r->grid->warps_per_cta > most)
-        return diag_error(
-            diag,
-            "%u resident blocks of %u warps are more than the %u warps that %u "
-            "schedulers can hold; lower sm.max_threads or raise sm.schedulers",
-            r->plan.blocks, r->grid->warps_per_cta, most, m->sm.schedulers);
     return true;
 }
 
@@ -572,13 +498,18 @@ plan_windows(struct run *r)
 }
 
 bool
-timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_kernel *k,
-              struct launch_stats *out, struct diag_sink *diag)
+timing_launch(struct timing_gpu *g, struct exec_grid *grid,
+              const struct timing_plan *plan, struct launch_stats *out,
+              struct diag_sink *diag)
 {
-    struct run r = {.g = g, .grid = grid, .kernel = k, .arena = &g->launch, .diag = diag};
+    struct run r = {.g = g,
+                    .grid = grid,
+                    .kernel = &plan->demand,
+                    .plan = plan->residency,
+                    .arena = &g->launch,
+                    .diag = diag};
     grid->diag = diag;
-    if (!exec_grid_check(grid, diag) || !check_units(&r, diag) ||
-        !plan_launch(&r, k, diag))
+    if (!exec_grid_check(grid, diag) || !check_units(&r, diag))
         return false;
     build_program(&r);
     r.blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;
@@ -597,10 +528,9 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid, const struct occ_ker
     memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
     memsys_begin(g->mem, r.threads > 1);
     memsys_no_skip(g->mem, g->opt.no_skip);
-    uint32_t l1_ways = occ_l1_ways(g->m, k, r.plan.blocks);
     for (unsigned i = 0; i < g->m->sm.count; i++) {
         ldst_begin(g->ldst[i], g->now);
-        ldst_set_l1_ways(g->ldst[i], l1_ways);
+        ldst_set_l1_ways(g->ldst[i], plan->l1_ways);
         ldst_no_skip(g->ldst[i], g->opt.no_skip);
         sm_init(&r.sm[i], r.arena, g->m, g->sched, g->residency, &r.plan, &r.prog,
                 g->ldst[i], &g->stats[i].s, r.log ? &r.log[i].log : NULL, i, g->now);

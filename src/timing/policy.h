@@ -65,9 +65,13 @@ struct residency_view {
                         * launch fails with them */
 };
 
+/* What pairs of blocks share under a policy. */
+enum { SHARES_REGISTERS = 1, SHARES_SCRATCHPAD = 2 };
+
 struct residency_policy {
     const char *name, *meaning;
-    bool physical; /* needs physical register numbers (compiler.registers: allocated) */
+    unsigned shares; /* SHARES_...; 0: blocks are not paired */
+    bool physical;   /* needs physical register numbers (compiler.registers: allocated) */
     bool (*plan)(const struct machine *m, const struct occ_kernel *k,
                  struct residency_plan *p, struct diag_sink *diag);
     size_t (*state_size)(const struct residency_plan *p);
@@ -108,9 +112,8 @@ struct residency_policy {
 };
 const struct residency_policy *residency_find(const char *name);
 const struct residency_policy *residency_at(size_t i);
-/* The plan of the machine's policy (residency.policy): what a launch of the timing model
- * goes by, and occupancy queries answer from. False and a diagnostic if not even one block
- * fits. */
+/* The plan of the machine's policy (residency.policy). False and a diagnostic if not even
+ * one block fits. Who wants to know of a launch asks the launch plan (runtime/plan.h). */
 bool residency_plan_of(const struct machine *m, const struct occ_kernel *k,
                        struct residency_plan *p, struct diag_sink *diag);
 

@@ -6,6 +6,7 @@
 #include "machine/machine.h"
 #include "machine/occupancy.h"
 #include "stats/stats.h"
+#include "timing/policy.h"
 
 struct timing_gpu;
 
@@ -35,12 +36,23 @@ struct timing_gpu *timing_gpu_new(const struct machine *m, const struct timing_o
                                   struct diag_sink *diag);
 void timing_gpu_free(struct timing_gpu *g);
 
-/* Facts of the kernel that decide residency (machine/occupancy.h): registers a thread,
- * threads and scratchpad of a block. Runs the grid to its end; fills `out`; checks every
- * identity of stats.def. False and a diagnostic on fault, limit, interruption, or if
- * nothing can ever move again (said who waits for what). */
+/* What the SMs are set up for in one launch (a part of runtime/plan.h). */
+struct timing_plan {
+    struct occ_kernel demand;        /* of the kernel */
+    struct residency_plan residency; /* of the machine's residency policy */
+    uint32_t l1_ways;                /* of L1D, beside the resident blocks' scratchpad */
+};
+/* Fills it for blocks of kernel f that ask for k. False and a diagnostic if not even one
+ * block fits, or if the policy cannot work with the kernel. */
+bool timing_plan(const struct machine *m, const struct ptx_func *f,
+                 const struct occ_kernel *k, struct timing_plan *out,
+                 struct diag_sink *diag);
+
+/* Runs the grid to its end as planned; fills `out`; checks every identity of stats.def.
+ * False and a diagnostic on fault, limit, interruption, or if nothing can ever move again
+ * (said who waits for what). */
 bool timing_launch(struct timing_gpu *g, struct exec_grid *grid,
-                   const struct occ_kernel *k, struct launch_stats *out,
+                   const struct timing_plan *plan, struct launch_stats *out,
                    struct diag_sink *diag);
 
 /* NULL: none. */

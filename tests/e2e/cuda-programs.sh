@@ -313,7 +313,7 @@ for v in 11 12 13; do
     lib=$build/cuda/libcudart.so.$v
     [ $v = 11 ] && lib=$lib.0
     awk -v v=$v '!/^#/ && ("," $2 ",") ~ ("," v ",") { print $1 }' \
-        "$src/src/cuda/cudart.symbols" | sort >want
+        "$src/src/cuda/cudart/cudart.symbols" | sort >want
     nm -D --defined-only "$lib" | awk '$2 != "A" { print $3 }' >tagged
     sed -n 's/.*@@//p' tagged | sort -u >tags
     sed 's/@.*//' tagged | sort >got

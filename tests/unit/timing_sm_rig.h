@@ -362,7 +362,9 @@ rig_try(struct rig *r, unsigned grid, unsigned block, struct launch_stats *out)
     r->g.warps_per_cta = (block + 31) / 32;
     struct occ_kernel k = {block, r->registers,
                            r->p->static_shared + r->g.dynamic_shared};
-    return timing_launch(r->gpu, &r->g, &k, out, &r->diag);
+    struct timing_plan plan;
+    return timing_plan(r->m, r->p->entry, &k, &plan, &r->diag) &&
+           timing_launch(r->gpu, &r->g, &plan, out, &r->diag);
 }
 
 __attribute__((unused)) static struct launch_stats

@@ -212,6 +212,7 @@ const struct residency_policy residency_register_scratchpad_sharing = {
     .name = "register-scratchpad-sharing",
     .meaning = "pairs of blocks share registers and scratchpad, whichever there is too "
                "little of",
+    .shares = SHARES_REGISTERS | SHARES_SCRATCHPAD,
     .physical = true,
     .plan = plan,
     .state_size = state_size,

@@ -439,6 +439,7 @@ const struct residency_policy residency_register_sharing = {
     .name = "register-sharing",
     .meaning =
         "pairs of blocks share (1-t) of their registers, a lock for each two warps",
+    .shares = SHARES_REGISTERS,
     .physical = true,
     .plan = plan,
     .state_size = state_size,

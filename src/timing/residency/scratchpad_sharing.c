@@ -295,6 +295,7 @@ explain(const void *state, unsigned s, struct strbuf *out)
 const struct residency_policy residency_scratchpad_sharing = {
     .name = "scratchpad-sharing",
     .meaning = "pairs of blocks share (1-t) of their scratchpad under a lock",
+    .shares = SHARES_SCRATCHPAD,
     .plan = plan,
     .state_size = state_size,
     .init = init,

@@ -1,0 +1,753 @@
+/* explain.c: allot opt --explain: limits and layout by arithmetic, gains by simulation.
+ */
+#include "advise/explain.h"
+
+#include "base/json.h"
+#include "base/share.h"
+#include "base/vec.h"
+#include "experiments/launch.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SHARING = 8 /* policies that are compared */, DEFAULT_BLOCK = 256 };
+
+struct place {
+    const char *name;
+    uint64_t at, bytes;
+    bool dynamic;
+};
+
+struct kernel {
+    const char *name;
+    struct allot_occupancy_query demand;
+    bool assumed;                   /* the block size: nothing says it */
+    bool fits, shares[MAX_SHARING]; /* by policy, in the order of explain.sharing */
+    struct allot_occupancy alone, shared[MAX_SHARING];
+    VEC(struct place) before, after; /* scratchpad variables, in layout order */
+};
+
+/* One kernel in one run, launches summed. */
+struct outcome {
+    uint64_t cycles, thread_instructions, threads, resident_blocks, shared_pairs;
+    uint64_t share_wait_cycles, share_releases;
+    uint64_t most_blocks; /* of a launch */
+};
+
+struct run {
+    const char *policy, *scheduler;
+    bool passes;
+    struct outcome *of; /* each kernel */
+};
+
+struct explain {
+    struct explain_of of;
+    struct allot_module *mod; /* as it was read */
+    bool failed;              /* a run that was to be compared */
+    double threshold;
+    uint32_t dynamic;
+    struct allot_sharing_policy sharing[MAX_SHARING];
+    size_t nsharing;
+    VEC(struct kernel) kernels;
+    VEC(struct run) runs;
+};
+
+static const char *
+setting(const struct explain *x, const char *path)
+{
+    char b[128] = "";
+    allot_machine_get(x->of.machine, path, b, sizeof b);
+    return arena_strdup(x->of.host.mem, b);
+}
+
+static bool
+is_virtual(const struct explain *x)
+{
+    return !strcmp(setting(x, "compiler.registers"), "virtual");
+}
+
+/* -- runs -- */
+
+static uint64_t
+count(const struct allot_result *r, const char *id)
+{
+    uint64_t v = 0;
+    allot_result_get(r, id, &v, NULL);
+    return v;
+}
+
+static void
+add_result(struct outcome *o, const struct allot_result *r)
+{
+    uint64_t blocks = count(r, "resident_blocks"), pairs = count(r, "shared_pairs");
+    o->cycles += count(r, "cycles");
+    o->thread_instructions += count(r, "thread_instructions");
+    o->threads += count(r, "threads");
+    o->share_wait_cycles += count(r, "share_wait_cycles");
+    o->share_releases += count(r, "share_releases");
+    if (count(r, "blocks") > o->most_blocks)
+        o->most_blocks = count(r, "blocks");
+    if (blocks > o->resident_blocks)
+        o->resident_blocks = blocks;
+    if (pairs > o->shared_pairs)
+        o->shared_pairs = pairs;
+}
+
+static struct kernel *
+kernel_named(struct explain *x, const char *name)
+{
+    for (size_t i = 0; i < x->kernels.n; i++)
+        if (!strcmp(x->kernels.v[i].name, name))
+            return &x->kernels.v[i];
+    return NULL;
+}
+
+/* The machine as the options say, with this run's policies on top. A pipeline that hands
+ * out registers stands for all that is done to the kernel. */
+static struct allot_machine *
+machine_for(const struct explain *x, const struct run *r, struct allot_diag *d)
+{
+    struct allot_machine *m = allot_machine_clone(x->of.machine);
+    bool ok = allot_machine_set(m, "residency.policy", r->policy, d) &&
+              allot_machine_set(m, "sm.scheduler", r->scheduler, d);
+    if (r->passes && strstr(x->of.passes, "register-allocate"))
+        ok = ok && allot_machine_set(m, "compiler.registers", "virtual", d);
+    if (r->passes)
+        ok = ok && allot_machine_set(m, "compiler.passes", x->of.passes, d);
+    if (ok)
+        return m;
+    allot_machine_free(m);
+    return NULL;
+}
+
+/* Kernels that the first run finds are those that are explained. */
+static bool
+simulate(struct explain *x, struct run r)
+{
+    struct allot_diag *d = x->of.host.diag();
+    struct allot_options o;
+    const char *label = arena_printf(x->of.host.mem, "%s %s%s", x->of.name, r.policy,
+                                     r.passes ? " with passes" : "");
+    bool first = !x->runs.n, ok = x->of.host.options(x->of.host.user, label, &o);
+    struct allot_machine *m = ok ? machine_for(x, &r, d) : NULL;
+    struct allot_device *dev = m ? allot_device_new(m, &o, d) : NULL;
+    ok = dev && x->of.host.run(x->of.host.user, dev, x->mod, d);
+    for (size_t i = 0; ok && first && i < allot_results(dev); i++) {
+        const struct allot_result *res = allot_result_at(dev, i);
+        const char *name = allot_result_kernel(res);
+        struct allot_occupancy_query q = allot_result_demand(res);
+        if (!kernel_named(x, name))
+            *vec_push(&x->kernels) =
+                (struct kernel){.name = arena_strdup(x->of.host.mem, name), .demand = q};
+    }
+    r.of = ARENA_ARRAY(x->of.host.mem, struct outcome, x->kernels.n);
+    for (size_t i = 0; ok && i < allot_results(dev); i++) {
+        const struct allot_result *res = allot_result_at(dev, i);
+        const struct kernel *k = kernel_named(x, allot_result_kernel(res));
+        if (k)
+            add_result(&r.of[k - x->kernels.v], res);
+    }
+    if (ok)
+        *vec_push(&x->runs) = r;
+    x->of.host.show(d);
+    allot_device_free(dev);
+    allot_machine_free(m);
+    allot_diag_free(d);
+    return ok;
+}
+
+/* -- before the passes -- */
+
+/* Kernels of a file that cannot be run: what can be said without. */
+static void
+take_kernels(struct explain *x)
+{
+    const struct explain_of *of = &x->of;
+    uint32_t dims[3];
+    const struct allot_kernel *k;
+    for (size_t i = 0; (k = allot_module_kernel(x->mod, i)); i++) {
+        if (of->kernel && strcmp(of->kernel, k->name))
+            continue;
+        struct kernel *n = vec_push(&x->kernels);
+        n->name = arena_strdup(x->of.host.mem, k->name);
+        n->assumed = !of->block && !k->max_block_threads;
+        uint32_t threads = n->assumed ? DEFAULT_BLOCK : k->max_block_threads;
+        if (of->block && launch_dims(of->block, dims))
+            threads = dims[0] * dims[1] * dims[2];
+        n->demand = allot_demand(x->of.machine, k, threads, of->dynamic_scratchpad);
+    }
+}
+
+/* Scratchpad variables of a kernel as they lie in mod. */
+static size_t
+take_places(const struct explain *x, const struct kernel *k, struct allot_module *mod,
+            struct place **to)
+{
+    VEC(struct place) v = {0};
+    const struct allot_kernel *f = allot_module_find(mod, k->name);
+    for (size_t i = 0; f && i < f->nvariables; i++)
+        *vec_push(&v) = (struct place){
+            arena_strdup(x->of.host.mem, f->variables[i].name), f->variables[i].at,
+            f->variables[i].dynamic ? k->demand.scratchpad - f->scratchpad
+                                    : f->variables[i].bytes,
+            f->variables[i].dynamic};
+    *to = v.v;
+    return v.n;
+}
+
+static void
+calculate(struct explain *x, struct kernel *k)
+{
+    struct allot_diag *quiet = x->of.host.diag();
+    struct allot_occupancy_query q = k->demand;
+    q.share = "";
+    q.threshold = 1;
+    k->fits = allot_occupancy(x->of.machine, &q, &k->alone, quiet);
+    for (size_t i = 0; k->fits && i < x->nsharing; i++) {
+        q.share = x->sharing[i].resource;
+        q.threshold = x->threshold;
+        k->shares[i] = x->threshold > 0 &&
+                       allot_occupancy(x->of.machine, &q, &k->shared[i], quiet) &&
+                       k->shared[i].shared_pairs;
+    }
+    allot_diag_free(quiet);
+}
+
+static bool
+look(struct explain *x)
+{
+    const struct explain_of *of = &x->of;
+    if (of->runnable && !of->host.ready(of->host.user, x->mod))
+        return false;
+    if (of->runnable) {
+        const char *s = setting(x, "sm.scheduler");
+        if (!simulate(x, (struct run){.policy = "baseline", .scheduler = s}))
+            return false;
+    } else
+        take_kernels(x);
+    if (of->kernel && !x->kernels.n)
+        return fprintf(stderr, "allot: %s has no kernel '%s'\n", of->name, of->kernel),
+               false;
+    for (size_t i = 0; i < x->kernels.n; i++) {
+        struct kernel *k = &x->kernels.v[i];
+        const struct allot_kernel *f = allot_module_find(x->mod, k->name);
+        uint32_t fixed = f ? f->scratchpad : 0;
+        if (k->demand.scratchpad > fixed && k->demand.scratchpad - fixed > x->dynamic)
+            x->dynamic = k->demand.scratchpad - fixed;
+        k->before.n = take_places(x, k, x->mod, &k->before.v);
+        calculate(x, k);
+    }
+    return true;
+}
+
+struct explain *
+explain_new(const struct explain_of *of)
+{
+    struct explain *x = xcalloc(1, sizeof *x);
+    struct allot_diag *d = of->host.diag();
+    x->of = *of;
+    while (x->nsharing < MAX_SHARING &&
+           allot_sharing_policy(x->nsharing, &x->sharing[x->nsharing]))
+        x->nsharing++;
+    x->threshold = strtod(setting(x, "residency.threshold"), NULL);
+    x->mod = of->host.load(of->host.user, d);
+    bool ok = x->mod && look(x);
+    of->host.show(d);
+    allot_diag_free(d);
+    if (ok)
+        return x;
+    explain_free(x);
+    return NULL;
+}
+
+void
+explain_free(struct explain *x)
+{
+    if (!x)
+        return;
+    for (size_t i = 0; i < x->kernels.n; i++) {
+        vec_free(&x->kernels.v[i].before);
+        vec_free(&x->kernels.v[i].after);
+    }
+    vec_free(&x->kernels);
+    vec_free(&x->runs);
+    allot_module_free(x->mod);
+    free(x);
+}
+
+uint32_t
+explain_dynamic(const struct explain *x)
+{
+    return x->dynamic;
+}
+
+/* -- what to compare with -- */
+
+/* The policy asked for, else the one that brings most blocks; NULL: none brings any. */
+static const char *
+sharing_policy(const struct explain *x)
+{
+    const char *asked = x->of.residency;
+    if (asked)
+        return strcmp(asked, "baseline") ? asked : NULL;
+    size_t best = x->nsharing;
+    uint32_t most = 0;
+    for (size_t i = 0; i < x->nsharing; i++) {
+        uint32_t more = 0;
+        if (x->sharing[i].physical && is_virtual(x))
+            continue;
+        for (size_t k = 0; k < x->kernels.n; k++)
+            if (x->kernels.v[k].shares[i])
+                more += x->kernels.v[k].shared[i].shared_pairs;
+        if (more > most) {
+            most = more;
+            best = i;
+        }
+    }
+    return best < x->nsharing ? x->sharing[best].name : NULL;
+}
+
+/* Whether the passes do anything where nothing is shared. */
+static bool
+pass_alone(const struct explain *x)
+{
+    struct allot_diag *d = x->of.host.diag();
+    struct allot_module *m = x->of.host.load(x->of.host.user, d);
+    bool changed = false;
+    if (m && allot_module_opt_with(m, x->of.passes, "threshold=1", NULL, d)) {
+        char *before = allot_module_print(x->mod), *after = allot_module_print(m);
+        changed = strcmp(before, after) != 0;
+        free(before);
+        free(after);
+    }
+    allot_module_free(m);
+    allot_diag_free(d);
+    return changed;
+}
+
+static bool
+run_rest(struct explain *x)
+{
+    const char *policy = sharing_policy(x), *own = setting(x, "sm.scheduler");
+    /* The papers' scheduler for sharing, unless one was asked for. */
+    const char *owf = x->of.scheduler ? own : "owf";
+    bool passes = *x->of.passes;
+    if (passes && pass_alone(x) &&
+        !simulate(x,
+                  (struct run){.policy = "baseline", .scheduler = own, .passes = true}))
+        return false;
+    if (!policy)
+        return true;
+    return simulate(x, (struct run){.policy = policy, .scheduler = owf}) &&
+           (!passes ||
+            simulate(x,
+                     (struct run){.policy = policy, .scheduler = owf, .passes = true}));
+}
+
+/* -- in words -- */
+
+static uint64_t
+border(const struct explain *x, const struct kernel *k)
+{
+    return share_private(k->demand.scratchpad, x->threshold);
+}
+
+static const char *
+part_of(const struct explain *x, const struct kernel *k, const struct place *p)
+{
+    uint64_t b = border(x, k);
+    return p->at + p->bytes <= b && !p->dynamic ? "private"
+           : p->at < b                          ? "shared (across the border)"
+                                                : "shared";
+}
+
+static void
+limit_row(struct table *t, const char *what, const char *of_block, const char *of_sm,
+          uint32_t blocks)
+{
+    table_cell(t, "%s", what);
+    table_cell(t, "%s", of_block);
+    table_cell(t, "%s", of_sm);
+    if (blocks == UINT32_MAX)
+        table_cell(t, "-");
+    else
+        table_cell(t, "%u", blocks);
+}
+
+static uint32_t
+blocks_with(const struct explain *x, struct allot_occupancy_query q)
+{
+    struct allot_occupancy o;
+    struct allot_diag *quiet = x->of.host.diag();
+    bool fits = allot_occupancy(x->of.machine, &q, &o, quiet);
+    allot_diag_free(quiet);
+    return fits ? o.resident_blocks : 0;
+}
+
+/* The most that a block may ask of the one resource that limits it, for one block more to
+ * fit; 0: that is not how a block more can be had. */
+static uint32_t
+for_one_more(const struct explain *x, const struct kernel *k, const char *resource)
+{
+    struct allot_occupancy_query q = k->demand;
+    uint32_t *v = !strcmp(resource, "scratchpad")  ? &q.scratchpad
+                  : !strcmp(resource, "registers") ? &q.registers
+                  : !strcmp(resource, "threads")   ? &q.threads
+                                                   : NULL;
+    if (!v || strcmp(k->alone.limited_by, resource))
+        return 0;
+    uint32_t low = 0, high = *v; /* low fits (0: unknown), high does not */
+    while (high - low > 1) {
+        *v = low + (high - low) / 2;
+        if (blocks_with(x, q) > k->alone.resident_blocks)
+            low = *v;
+        else
+            high = *v;
+    }
+    return low;
+}
+
+static void
+tell_one_more(const struct explain *x, const struct kernel *k)
+{
+    static const struct {
+        const char *resource, *of;
+    } kinds[] = {{"scratchpad", "bytes of scratchpad"},
+                 {"registers", "registers a thread"},
+                 {"threads", "threads"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        uint32_t most = for_one_more(x, k, kinds[i].resource);
+        if (most)
+            fprintf(stderr, "One block more would fit with %u %s, or fewer.\n", most,
+                    kinds[i].of);
+    }
+}
+
+static void
+tell_limits(const struct explain *x, const struct kernel *k)
+{
+    const struct allot_occupancy *o = &k->alone;
+    const char *machine = allot_machine_name(x->of.machine);
+    if (!k->fits) {
+        fprintf(stderr, "kernel %s: not one block of %u threads fits an SM of %s\n",
+                k->name, k->demand.threads, machine);
+        return;
+    }
+    fprintf(stderr, "kernel %s: %u blocks of %u threads%s an SM of %s, limited by %s\n\n",
+            k->name, o->resident_blocks, k->demand.threads,
+            k->assumed ? " (assumed: --block says otherwise)" : "", machine,
+            o->limited_by);
+    struct table *t = table_new(
+        4, (const char *const[]){"resource", "of a block", "of an SM", "blocks/SM"});
+    limit_row(t, "threads", arena_printf(x->of.host.mem, "%u", k->demand.threads),
+              setting(x, "sm.max_threads"), o->by_threads);
+    limit_row(t, "blocks", "1", setting(x, "sm.max_blocks"), o->by_blocks);
+    limit_row(t, "registers",
+              arena_printf(x->of.host.mem, "%u a thread", k->demand.registers),
+              setting(x, "sm.registers"), o->by_registers);
+    limit_row(t, "scratchpad, bytes",
+              arena_printf(x->of.host.mem, "%u", k->demand.scratchpad),
+              setting(x, "sm.scratchpad"), o->by_scratchpad);
+    table_show(t, stderr);
+    table_free(t);
+    fputs("\n", stderr);
+    tell_one_more(x, k);
+    for (size_t i = 0; i < x->nsharing; i++) {
+        const char *what = x->sharing[i].resource;
+        if (k->shares[i])
+            fprintf(stderr,
+                    "Sharing %s: %u blocks an SM; pairs that share %.4g %% of theirs: "
+                    "%u%s.\n",
+                    what, k->shared[i].resident_blocks, 100 * (1 - x->threshold),
+                    k->shared[i].shared_pairs,
+                    x->sharing[i].physical && is_virtual(x)
+                        ? " (with --registers allocated)"
+                        : "");
+        else
+            fprintf(stderr, "Sharing %s brings no block more.\n", what);
+    }
+}
+
+static void
+tell_layout(const struct explain *x, const struct kernel *k)
+{
+    if (!k->before.n || !k->fits)
+        return;
+    fprintf(
+        stderr,
+        "\nAt threshold %.4g the first %llu of %u scratchpad bytes are a block's own, "
+        "a pair shares the rest:\n\n",
+        x->threshold, (unsigned long long)border(x, k), k->demand.scratchpad);
+    struct table *t = table_new(
+        6, (const char *const[]){"variable", "bytes", "was at", "part", "is at", "part"});
+    for (size_t i = 0; i < k->after.n; i++) {
+        const struct place *p = &k->after.v[i], *was = NULL;
+        /* A variable that the layout moves out of its function is renamed FUNC$NAME. */
+        for (size_t n = 0; n < k->before.n && !was; n++) {
+            size_t full = strlen(p->name), tail = strlen(k->before.v[n].name);
+            if (!strcmp(k->before.v[n].name, p->name) ||
+                (full > tail && p->name[full - tail - 1] == '$' &&
+                 !strcmp(p->name + full - tail, k->before.v[n].name)))
+                was = &k->before.v[n];
+        }
+        table_cell(t, "%s", p->name);
+        table_cell(t, "%llu", (unsigned long long)p->bytes);
+        if (was)
+            table_cell(t, "%llu", (unsigned long long)was->at);
+        else
+            table_cell(t, "-");
+        table_cell(t, "%s", was ? part_of(x, k, was) : "-");
+        table_cell(t, "%llu", (unsigned long long)p->at);
+        table_cell(t, "%s", part_of(x, k, p));
+    }
+    table_show(t, stderr);
+    table_free(t);
+}
+
+static const char *
+run_name(const struct explain *x, const struct run *r)
+{
+    return arena_printf(x->of.host.mem, "%s, %s%s", r->policy, r->scheduler,
+                        r->passes ? ", passes" : "");
+}
+
+static double
+ratio(uint64_t a, uint64_t b)
+{
+    return b ? (double)a / (double)b : 0;
+}
+
+/* How much less time a run takes than another, as percent of speed. */
+static double
+gain(const struct outcome *o, const struct outcome *base)
+{
+    return 100 * (ratio(base->cycles, o->cycles) - 1);
+}
+
+/* The run that shares or not, with passes or not; NULL: none. */
+static const struct run *
+find_run(const struct explain *x, bool shared, bool passes)
+{
+    for (size_t i = 0; i < x->runs.n; i++)
+        if ((strcmp(x->runs.v[i].policy, "baseline") != 0) == shared &&
+            x->runs.v[i].passes == passes)
+            return &x->runs.v[i];
+    return NULL;
+}
+
+static void
+tell_verdict(const struct explain *x, size_t k)
+{
+    char was[32], is[32];
+    const struct run *alone = find_run(x, false, false), *both = find_run(x, true, true),
+                     *shared = find_run(x, true, false),
+                     *passed = find_run(x, false, true);
+    const struct outcome *a = &alone->of[k];
+    if (passed)
+        fprintf(stderr, "The passes without sharing: %+.2f %% speed.\n",
+                gain(&passed->of[k], a));
+    if (shared)
+        fprintf(stderr, "Sharing: %llu blocks an SM instead of %llu, %+.2f %% speed.\n",
+                (unsigned long long)shared->of[k].resident_blocks,
+                (unsigned long long)a->resident_blocks, gain(&shared->of[k], a));
+    if (both)
+        fprintf(
+            stderr,
+            "The passes beside it: %+.2f %% speed; warps wait %s cycles for locks, not "
+            "%s.\n",
+            gain(&both->of[k], &shared->of[k]),
+            table_thousands(is, both->of[k].share_wait_cycles),
+            table_thousands(was, shared->of[k].share_wait_cycles));
+    uint64_t at_once = a->resident_blocks * strtoull(setting(x, "sm.count"), NULL, 10);
+    if (a->most_blocks <= at_once)
+        fprintf(stderr,
+                "No launch has more than %llu blocks, and the machine holds %llu at once "
+                "as it is: room for more\nis not used.\n",
+                (unsigned long long)a->most_blocks, (unsigned long long)at_once);
+    if (x->runs.n == 1 && !x->failed)
+        fprintf(stderr, "Nothing to compare with: no sharing brings a block more%s.\n",
+                *x->of.passes ? ", and without it the passes change nothing" : "");
+}
+
+static void
+tell_runs(const struct explain *x, size_t k)
+{
+    char b[32];
+    struct table *t =
+        table_new(7, (const char *const[]){"run", "blocks/SM", "cycles", "IPC", "faster",
+                                           "lock waits", "instr./thread"});
+    fprintf(stderr, "\nSimulated, kernel %s (faster: by cycles, than the first):\n\n",
+            x->kernels.v[k].name);
+    for (size_t i = 0; i < x->runs.n; i++) {
+        const struct outcome *o = &x->runs.v[i].of[k], *base = &x->runs.v[0].of[k];
+        table_cell(t, "%s", run_name(x, &x->runs.v[i]));
+        table_cell(t, "%llu", (unsigned long long)o->resident_blocks);
+        table_cell(t, "%s", table_thousands(b, o->cycles));
+        table_cell(t, "%.2f", ratio(o->thread_instructions, o->cycles));
+        if (i)
+            table_cell(t, "%+.2f %%", gain(o, base));
+        else
+            table_cell(t, "-");
+        table_cell(t, "%s", table_thousands(b, o->share_wait_cycles));
+        table_cell(t, "%.2f", ratio(o->thread_instructions, o->threads));
+    }
+    table_show(t, stderr);
+    table_free(t);
+    fputs("\n", stderr);
+    tell_verdict(x, k);
+}
+
+static void
+tell_how_to_run(const struct explain *x)
+{
+    const struct allot_kernel *k =
+        x->kernels.n ? allot_module_find(x->mod, x->kernels.v[0].name) : NULL;
+    fprintf(stderr, "\nNot simulated, for nothing says how it is launched: give --grid, "
+                    "--block and one --arg\nper parameter");
+    for (size_t i = 0; k && i < k->nparams; i++)
+        fprintf(stderr, "%s.%s %s", i ? ", " : " (", k->params[i].type,
+                k->params[i].name);
+    fprintf(stderr, "%s, or --launch FILE.yaml with these (docs/tutorial.md).\n",
+            k && k->nparams ? ")" : "");
+}
+
+static void
+tell_words(const struct explain *x, const char *report)
+{
+    if (!x->kernels.n)
+        fprintf(stderr, "%s holds no kernel.\n", x->of.name);
+    for (size_t k = 0; k < x->kernels.n; k++) {
+        if (k)
+            fputs("\n", stderr);
+        tell_limits(x, &x->kernels.v[k]);
+        tell_layout(x, &x->kernels.v[k]);
+    }
+    if (report)
+        fprintf(stderr, "\nThe passes:\n%s", report);
+    else if (!*x->of.passes)
+        fprintf(stderr,
+                "\nNo passes were given (-p scratchpad-layout,relssp are those of "
+                "scratchpad sharing).\n");
+    for (size_t k = 0; k < x->kernels.n && x->of.runnable; k++)
+        tell_runs(x, k);
+    if (x->kernels.n && !x->of.runnable)
+        tell_how_to_run(x);
+}
+
+/* -- as JSON -- */
+
+static json_t *
+blocks_json(uint32_t n)
+{
+    return n == UINT32_MAX ? json_null() : json_integer(n);
+}
+
+static json_t *
+places_json(const struct explain *x, const struct kernel *k, const struct place *p,
+            size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:I, s:I, s:b}", "name", p[i].name, "bytes",
+                            (json_int_t)p[i].bytes, "at", (json_int_t)p[i].at, "shared",
+                            strcmp(part_of(x, k, &p[i]), "private") != 0));
+    return list;
+}
+
+static json_t *
+runs_json(const struct explain *x, size_t k)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < x->runs.n; i++) {
+        const struct run *r = &x->runs.v[i];
+        const struct outcome *o = &r->of[k];
+        json_array_append_new(
+            list,
+            json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:I, s:f}",
+                      "residency", r->policy, "scheduler", r->scheduler, "passes",
+                      r->passes, "blocks", (json_int_t)o->most_blocks, "resident_blocks",
+                      (json_int_t)o->resident_blocks, "shared_pairs",
+                      (json_int_t)o->shared_pairs, "cycles", (json_int_t)o->cycles, "ipc",
+                      ratio(o->thread_instructions, o->cycles), "faster_percent",
+                      gain(o, &x->runs.v[0].of[k]), "share_wait_cycles",
+                      (json_int_t)o->share_wait_cycles, "share_releases",
+                      (json_int_t)o->share_releases, "instructions_per_thread",
+                      ratio(o->thread_instructions, o->threads)));
+    }
+    return list;
+}
+
+static json_t *
+kernel_json(const struct explain *x, size_t at)
+{
+    const struct kernel *k = &x->kernels.v[at];
+    json_t *o = json_pack("{s:s, s:i, s:b, s:i, s:i, s:b}", "name", k->name,
+                          "block_threads", k->demand.threads, "block_assumed", k->assumed,
+                          "registers", k->demand.registers, "scratchpad",
+                          k->demand.scratchpad, "fits", k->fits);
+    if (k->fits) {
+        json_object_set_new(o, "resident_blocks", json_integer(k->alone.resident_blocks));
+        json_object_set_new(o, "limited_by", json_string(k->alone.limited_by));
+        json_object_set_new(o, "blocks_by",
+                            json_pack("{s:o, s:o, s:o, s:o}", "threads",
+                                      blocks_json(k->alone.by_threads), "blocks",
+                                      blocks_json(k->alone.by_blocks), "registers",
+                                      blocks_json(k->alone.by_registers), "scratchpad",
+                                      blocks_json(k->alone.by_scratchpad)));
+        json_t *s = json_object();
+        for (size_t i = 0; i < x->nsharing; i++)
+            json_object_set_new(s, x->sharing[i].resource,
+                                json_pack("{s:i, s:i}", "resident_blocks",
+                                          k->shares[i] ? k->shared[i].resident_blocks
+                                                       : k->alone.resident_blocks,
+                                          "pairs",
+                                          k->shares[i] ? k->shared[i].shared_pairs : 0));
+        json_object_set_new(o, "sharing", s);
+    }
+    json_object_set_new(o, "private_bytes", json_integer((json_int_t)border(x, k)));
+    json_object_set_new(o, "variables_before",
+                        places_json(x, k, k->before.v, k->before.n));
+    json_object_set_new(o, "variables", places_json(x, k, k->after.v, k->after.n));
+    json_object_set_new(o, "runs", runs_json(x, at));
+    return o;
+}
+
+static void
+tell_json(const struct explain *x, const char *report)
+{
+    json_t *lines = json_array(), *kernels = json_array();
+    char *copy = xstrdup(report ? report : ""), *save;
+    for (char *p = strtok_r(copy, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
+        json_array_append_new(lines, json_text(p));
+    free(copy);
+    for (size_t i = 0; i < x->kernels.n; i++)
+        json_array_append_new(kernels, kernel_json(x, i));
+    json_t *o =
+        json_pack("{s:o, s:o, s:o, s:f, s:s, s:o, s:o}", "file", json_text(x->of.name),
+                  "machine", json_text(allot_machine_name(x->of.machine)), "options",
+                  x->of.host.settings(x->of.host.user), "threshold", x->threshold,
+                  "passes", x->of.passes, "report", lines, "kernels", kernels);
+    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+    printf("\n");
+    json_decref(o);
+}
+
+bool
+explain_tell(struct explain *x, struct allot_module *mod, const char *report, bool json)
+{
+    x->failed = x->of.runnable && !run_rest(x);
+    if (x->failed && x->of.host.stopped())
+        return false;
+    for (size_t i = 0; i < x->kernels.n; i++) {
+        struct kernel *k = &x->kernels.v[i];
+        k->after.n = take_places(x, k, mod, &k->after.v);
+    }
+    if (json)
+        tell_json(x, report);
+    else
+        tell_words(x, report);
+    return !x->failed;
+}

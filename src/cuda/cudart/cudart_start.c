@@ -1,0 +1,223 @@
+/* cudart_start.c: what compiled programs call before main and at a launch: registration
+ * of fatbins, functions and variables, and the launch itself. These entry points are in
+ * no manual; their order is what nvcc and clang emit. */
+#include "cuda/cudart/cudart.h"
+
+/* -- registration -- */
+
+EXPORT void **
+__cudaRegisterFatBinary(void *wrapper)
+{
+    acu_begin_light();
+    struct acu_module *m = acu_register_image(wrapper);
+    acu_end_quiet(0);
+    return (void **)m;
+}
+
+EXPORT void
+__cudaRegisterFatBinaryEnd(void **handle)
+{
+    acu_begin_light();
+    acu_register_end((struct acu_module *)handle);
+    acu_end_quiet(0);
+}
+
+EXPORT void
+__cudaUnregisterFatBinary(void **handle)
+{
+    acu_begin_light();
+    acu_unregister_image((struct acu_module *)handle);
+    acu_end_quiet(0);
+}
+
+EXPORT void
+__cudaRegisterFunction(void **handle, const char *host, char *device_fun,
+                       const char *device_name, int thread_limit, void *tid, void *bid,
+                       struct rt_dim3 *block, struct rt_dim3 *grid, int *warp)
+{
+    acu_begin_light();
+    acu_register_function((struct acu_module *)handle, host, device_name);
+    acu_end_quiet(0);
+}
+
+EXPORT void
+__cudaRegisterVar(void **handle, char *host, char *device_address,
+                  const char *device_name, int ext, size_t size, int constant, int global)
+{
+    acu_begin_light();
+    acu_register_symbol((struct acu_module *)handle, host, device_name, size, constant);
+    acu_end_quiet(0);
+}
+
+EXPORT void
+__cudaRegisterManagedVar(void **handle, void **host, char *device_address,
+                         const char *device_name, int ext, size_t size, int constant,
+                         int global)
+{
+    acu_begin_light();
+    acu_register_managed((struct acu_module *)handle, host, device_name, size);
+    acu_end_quiet(0);
+}
+
+/* Managed variables are ready as soon as there is a device; the program may touch them
+ * before any other call, so the device is made now. */
+EXPORT char
+__cudaInitModule(void **handle)
+{
+    int e = acu_begin();
+    acu_end_quiet(e);
+    return !e;
+}
+
+/* -- launches -- */
+
+enum { CONFIG_DEPTH = 16 };
+
+static __thread struct config {
+    struct rt_dim3 grid, block;
+    size_t smem;
+    rt_stream stream;
+} configs[CONFIG_DEPTH];
+static __thread unsigned nconfigs;
+
+EXPORT unsigned
+__cudaPushCallConfiguration(struct rt_dim3 grid, struct rt_dim3 block, size_t smem,
+                            rt_stream stream)
+{
+    if (nconfigs == CONFIG_DEPTH)
+        return 1;
+    configs[nconfigs++] = (struct config){grid, block, smem, stream};
+    return 0;
+}
+
+EXPORT int
+__cudaPopCallConfiguration(struct rt_dim3 *grid, struct rt_dim3 *block, size_t *smem,
+                           void *stream)
+{
+    if (!nconfigs)
+        CALL_LIGHT(ACU_MISSING_CONFIGURATION);
+    struct config *c = &configs[--nconfigs];
+    *grid = c->grid;
+    *block = c->block;
+    *smem = c->smem;
+    *(rt_stream *)stream = c->stream;
+    return 0;
+}
+
+struct acu_function *
+rt_function(const void *f)
+{
+    return acu_function_find(f);
+}
+
+static int
+get_kernel(struct acu_function **kernel, const void *host)
+{
+    *kernel = acu_function_find(host);
+    return *kernel ? 0 : ACU_INVALID_DEVICE_FUNCTION;
+}
+
+EXPORT int
+__cudaGetKernel(struct acu_function **kernel, const void *host)
+{
+    CALL_LIGHT(get_kernel(kernel, host));
+}
+
+EXPORT int
+cudaGetKernel(struct acu_function **kernel, const void *host)
+{
+    if (!kernel)
+        CALL_LIGHT(ACU_INVALID_VALUE);
+    CALL_LIGHT(get_kernel(kernel, host));
+}
+
+/* What <<<>>> compiles to: nobody sees its answer. Calls that the program makes itself. */
+enum launch_by { LAUNCH_STUB, LAUNCH_CALL, LAUNCH_COOPERATIVE };
+
+static int
+launch(const void *function, struct rt_dim3 grid, struct rt_dim3 block, void **args,
+       size_t smem, rt_stream stream, enum launch_by by)
+{
+    struct acu_function *f = acu_function_find(function);
+    if (!f)
+        return ACU_INVALID_DEVICE_FUNCTION;
+    struct acu_launch l = {.grid = {grid.x, grid.y, grid.z},
+                           .block = {block.x, block.y, block.z},
+                           /* more than any block may have in either case */
+                           .dynamic_scratchpad =
+                               smem > UINT32_MAX ? UINT32_MAX : (uint32_t)smem,
+                           .args = args,
+                           .cooperative = by == LAUNCH_COOPERATIVE,
+                           .told = by != LAUNCH_STUB};
+    return acu_do_launch(stream, f, &l);
+}
+
+EXPORT int
+__cudaLaunchKernel(struct acu_function *kernel, struct rt_dim3 grid, struct rt_dim3 block,
+                   void **args, size_t smem, rt_stream stream)
+{
+    CALL(launch(kernel, grid, block, args, smem, stream, LAUNCH_STUB));
+}
+
+EXPORT int
+cudaLaunchKernel(const void *f, struct rt_dim3 grid, struct rt_dim3 block, void **args,
+                 size_t smem, rt_stream stream)
+{
+    CALL(launch(f, grid, block, args, smem, stream, LAUNCH_STUB));
+}
+
+EXPORT int
+cudaLaunchCooperativeKernel(const void *f, struct rt_dim3 grid, struct rt_dim3 block,
+                            void **args, size_t smem, rt_stream stream)
+{
+    CALL(launch(f, grid, block, args, smem, stream, LAUNCH_COOPERATIVE));
+}
+
+#if CUDART < 13
+/* One launch per device; there is one device. */
+struct multi_launch {
+    void *func;
+    struct rt_dim3 grid, block;
+    void **args;
+    size_t smem;
+    rt_stream stream;
+};
+
+EXPORT int
+cudaLaunchCooperativeKernelMultiDevice(struct multi_launch *list, unsigned n,
+                                       unsigned flags)
+{
+    if (!list || n != 1)
+        CALL_LIGHT(ACU_INVALID_VALUE);
+    CALL(launch(list->func, list->grid, list->block, list->args, list->smem, list->stream,
+                LAUNCH_COOPERATIVE));
+}
+#endif
+
+/* -- launches with attributes -- */
+
+enum { ATTR_COOPERATIVE = 2, ATTR_CLUSTER = 4 };
+
+static int
+launch_ex(const struct rt_launch_config *c, const void *f, void **args)
+{
+    bool cooperative = false;
+    if (!c || (c->nattributes && !c->attributes))
+        return ACU_INVALID_VALUE;
+    for (unsigned i = 0; i < c->nattributes; i++) {
+        const struct rt_launch_attribute *a = &c->attributes[i];
+        if (a->id == ATTR_COOPERATIVE)
+            cooperative = a->value;
+        else if (a->id == ATTR_CLUSTER && (a->dim.x > 1 || a->dim.y > 1 || a->dim.z > 1))
+            return acu_not_supported("a launch of thread block clusters");
+        /* The others are hints: priorities, windows, overlap with the launch before. */
+    }
+    return launch(f, c->grid, c->block, args, c->dynamic_smem, c->stream,
+                  cooperative ? LAUNCH_COOPERATIVE : LAUNCH_CALL);
+}
+
+EXPORT int
+cudaLaunchKernelExC(const struct rt_launch_config *c, const void *f, void **args)
+{
+    CALL(launch_ex(c, f, args));
+}
