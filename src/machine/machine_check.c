@@ -222,6 +222,7 @@ check_memory(struct check *c)
     CHECK_CACHE(c, l1d);
     CHECK_CACHE(c, l1i);
     CHECK_CACHE(c, l1c);
+    need(c, power2(m->l1t.line), "l1t.line = %u must be a power of two", m->l1t.line);
     CHECK_CACHE(c, l2);
     need(c, power2(m->memory.segment), "memory.segment = %u must be a power of two",
          m->memory.segment);

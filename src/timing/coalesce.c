@@ -1,4 +1,4 @@
-/* coalesce.c: coalescing of global, local and constant accesses; scratchpad conflicts.
+/* coalesce.c: coalescing of global, local, constant and texture accesses; scratchpad conflicts.
  *
  * Global memory, Fermi kind (memory.coalesce = line; CUDA C Programming Guide, compute
  * capability 2.x, with the segment rules of 1.2): lanes are grouped by segment: 32 bytes
@@ -26,6 +26,7 @@ coal_rules(struct coal_rules *r, const struct machine *m)
     *r = (struct coal_rules){
         .segment = m->memory.segment < line ? m->memory.segment : line,
         .const_line = m->l1c.line,
+        .texture_line = m->l1t.line,
         .banks = m->scratchpad.banks < 64 ? m->scratchpad.banks : 64,
         .bank_bytes = m->scratchpad.bank_bytes,
         .first_word = !strcmp(m->scratchpad.wide, "first-word"),
@@ -204,32 +205,49 @@ coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
     return n;
 }
 
+/* The n accesses so far and one to the whole line at `at`, unless that is among them. */
+static unsigned
+whole_line(struct coal_access *out, unsigned n, uint64_t at, uint32_t line,
+           enum coal_route route)
+{
+    for (unsigned k = n; k-- > 0;)
+        if (out[k].addr == at)
+            return n;
+    uint32_t words = word_range((unsigned)(at & 127), line < 128 ? line : 128);
+    out[n] = (struct coal_access){.addr = at,
+                                  .words = words,
+                                  .bytes = (uint16_t)line,
+                                  .sectors = sectors_of(words),
+                                  .route = (uint8_t)route};
+    return n + 1;
+}
+
 unsigned
 coal_const(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
            unsigned bytes, struct coal_access out[COAL_MAX])
 {
     unsigned n = 0;
-    uint64_t line = r->const_line;
+    uint32_t line = r->const_line;
     if (in_steps(addr, mask, 0)) /* the usual case: one lane tells */
         mask &= -mask;
     FOR_BITS(i, mask)
     {
-        uint64_t last = (addr[i] + bytes - 1) & ~(line - 1);
-        for (uint64_t at = addr[i] & ~(line - 1); at <= last; at += line) {
-            unsigned k = n;
-            while (k > 0 && out[k - 1].addr != at)
-                k--;
-            if (!k)
-                out[n++] = (struct coal_access){
-                    .addr = at, .bytes = (uint16_t)line, .route = COAL_CONST};
-        }
-    }
-    for (unsigned k = 0; k < n; k++) {
-        unsigned bytes_here = line < 128 ? (unsigned)line : 128;
-        out[k].words = word_range((unsigned)(out[k].addr & 127), bytes_here);
-        out[k].sectors = sectors_of(out[k].words);
+        uint64_t last = (addr[i] + bytes - 1) & ~((uint64_t)line - 1);
+        for (uint64_t at = addr[i] & ~((uint64_t)line - 1); at <= last; at += line)
+            n = whole_line(out, n, at, line, COAL_CONST);
     }
     return n;
+}
+
+unsigned
+coal_texture(const struct coal_rules *r, const uint64_t *sector, unsigned n,
+             struct coal_access out[COAL_MAX])
+{
+    unsigned k = 0;
+    uint32_t line = r->texture_line;
+    for (unsigned i = 0; i < n; i++)
+        k = whole_line(out, k, sector[i] & ~((uint64_t)line - 1), line, COAL_TEXTURE);
+    return k;
 }
 
 unsigned

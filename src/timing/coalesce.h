@@ -11,7 +11,7 @@
 enum { COAL_MAX = 256 };
 
 /* The path an access takes through the SM. */
-enum coal_route { COAL_L1D, COAL_BYPASS, COAL_CONST };
+enum coal_route { COAL_L1D, COAL_BYPASS, COAL_CONST, COAL_TEXTURE };
 
 struct coal_access {
     uint64_t addr;   /* first byte of the (reduced) segment */
@@ -24,6 +24,7 @@ struct coal_access {
 struct coal_rules {
     uint32_t segment; /* granule of wide accesses (memory.segment, at most the L1 line) */
     uint32_t const_line;        /* line of the constant cache */
+    uint32_t texture_line;      /* ... of the texture cache */
     uint32_t banks, bank_bytes; /* scratchpad */
     bool first_word;            /* scratchpad.wide = first-word */
     bool atomic_conflicts;
@@ -40,6 +41,9 @@ unsigned coal_global(const struct coal_rules *r, const uint64_t addr[32], uint32
  * wide elements. */
 unsigned coal_sectors(const struct coal_rules *r, const uint64_t *sector, unsigned n,
                       bool by_sector, struct coal_access out[COAL_MAX]);
+/* The same for a texture cache: one access per distinct line of it. */
+unsigned coal_texture(const struct coal_rules *r, const uint64_t *sector, unsigned n,
+                      struct coal_access out[COAL_MAX]);
 /* Atomics: a sector each; lanes on one word make one request each (combine_atomics: one).
  */
 unsigned coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,

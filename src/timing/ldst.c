@@ -6,10 +6,11 @@
  * the back of the pipeline to the front, so that what leaves a stage makes room in the
  * same cycle:
  *
- *     write-back   one access a cycle, round robin: scratchpad, constant fills, replies
- *                  past the L1, L1 fills
+ *     write-back   one access a cycle, round robin: scratchpad, textures, constant fills,
+ *                  replies past the L1, L1 fills
  *     replies      one a cycle: acknowledgements, fills
  *     misses       one a cycle from each cache's queue to the SM's port
+ *     textures     the oldest fragment leaves the texture cache's FIFO
  *     L1D          accesses that have spent l1d.latency cycles look up their tags
  *     dispatch     one operation: conflict cycles, then one access a cycle
  *
@@ -24,6 +25,7 @@
 #include "ptx/ir.h"
 #include "timing/cache.h"
 #include "timing/coalesce.h"
+#include "timing/texture_cache.h"
 
 #include <string.h>
 
@@ -122,17 +124,20 @@ struct ldst {
     bool in_scratch;                       /* the scratchpad part is not over */
     bool const_wait_fill, const_failed;
     uint64_t const_fail_since;
+    bool texture_failed;
+    uint64_t texture_fail_since;
 
     /* scratchpad pipeline */
     RING(struct pipe_entry) pipe;
 
     /* L1 data */
     struct cache *l1d, *l1i, *l1c;
+    struct texcache *l1t; /* NULL: textures go through the L1 */
     struct bank *bank;
     uint32_t nbanks, bank_shift, l1_latency;
     uint64_t l1_port_free; /* first cycle the data port is free */
 
-    struct miss_queue dq, iq, cq; /* misses of L1D, L1I, L1C */
+    struct miss_queue dq, iq, cq, tq; /* misses of L1D, L1I, L1C, texture cache */
     RING(struct packet) out;
     RING(struct packet) resp;
 
@@ -188,6 +193,7 @@ ldst_new(struct arena *a, const struct machine *m, unsigned sm, struct stat_sm *
     l->l1d = CACHE_NEW(a, m->l1d);
     l->l1i = CACHE_NEW(a, m->l1i);
     l->l1c = CACHE_NEW(a, m->l1c);
+    l->l1t = m->l1t.enabled ? texcache_new(a, m) : NULL;
     l->nbanks = m->l1d.banks ? m->l1d.banks : 1;
     l->bank = ARENA_ARRAY(a, struct bank, l->nbanks);
     l->l1_latency = m->l1d.latency ? m->l1d.latency : 1;
@@ -201,6 +207,7 @@ ldst_new(struct arena *a, const struct machine *m, unsigned sm, struct stat_sm *
     queue_init(&l->dq, a, m->l1d.miss_queue);
     queue_init(&l->iq, a, m->l1i.miss_queue);
     queue_init(&l->cq, a, m->l1c.miss_queue);
+    queue_init(&l->tq, a, m->l1t.requests);
     ring_init(&l->out, a, OUT_CAP);
     ring_init(&l->resp, a, RESP_CAP);
     /* An access waits at most once, and an operation has at most COAL_MAX of them; what
@@ -221,6 +228,8 @@ ldst_begin(struct ldst *l, uint64_t now)
         cache_flush(l->l1i);
     if (l->m->gpu.flush_l1c)
         cache_flush(l->l1c);
+    if (l->l1t && l->m->gpu.flush_l1t)
+        texcache_flush(l->l1t);
     memset(l->woken, 0, sizeof l->woken);
 }
 
@@ -257,7 +266,9 @@ accesses_of(struct ldst *l, const struct exec_access *a, unsigned space, uint32_
     case PTX_SPACE_SHARED:
         *conflicts = coal_conflicts(&l->rules, a->addr, mask, a->bytes, a->atomic);
         return n;
-    case PTX_SPACE_TEX: /* the L1 is the texture cache too */
+    case PTX_SPACE_TEX:
+        if (l->l1t)
+            return coal_texture(&l->rules, a->list, a->nlist, out);
         return coal_sectors(&l->rules, a->list, a->nlist, l->by_sector, out);
     case PTX_SPACE_CONST:
     case PTX_SPACE_PARAM:
@@ -630,6 +641,8 @@ send_front(struct ldst *l, struct miss_queue *q)
         st->packets_instruction++;
     else if (p.client == PKT_L1C)
         st->packets_constant++;
+    else if (p.client == PKT_L1T)
+        st->packets_texture++;
     else if (p.kind == PKT_READ)
         st->packets_read++;
     else
@@ -732,6 +745,8 @@ step_reply(struct ldst *l, uint64_t now)
         if (cache_fill(l->l1c, p->addr, sectors_in(l->m->l1c.line, p->addr, p->sectors),
                        now, wake_const, l, NULL))
             l->const_wait_fill = false;
+    } else if (p->client == PKT_L1T) {
+        texcache_fill(l->l1t, p->token, sectors_in(l->m->l1t.line, p->addr, p->sectors));
     } else if (p->client == PKT_L1D) {
         if (l->fill_evicts && !queue_room(&l->dq, 1))
             return;
@@ -756,12 +771,13 @@ step_reply(struct ldst *l, uint64_t now)
 static void
 step_writeback(struct ldst *l, uint64_t now)
 {
-    enum { PIPE, FILL_L1C, BYPASS, FILL_L1D };
+    enum { PIPE, TEXTURE, FILL_L1C, BYPASS, FILL_L1D, CLIENTS };
     if (l->wb != LDST_NO_OP) {
         finish_access(l, l->wb, now);
         l->wb = LDST_NO_OP;
     }
     unsigned wait = (unsigned)(l->pipe.n && ring_front(&l->pipe)->ready <= now) << PIPE |
+                    (unsigned)(l->l1t && texcache_results(l->l1t)) << TEXTURE |
                     (unsigned)(l->ready[READY_L1C].n != 0) << FILL_L1C |
                     (unsigned)(l->bypass != LDST_NO_OP) << BYPASS |
                     (unsigned)(l->ready[READY_L1D].n != 0) << FILL_L1D;
@@ -771,6 +787,8 @@ step_writeback(struct ldst *l, uint64_t now)
     if (client == PIPE) {
         l->wb = ring_front(&l->pipe)->op;
         ring_pop(&l->pipe);
+    } else if (client == TEXTURE) {
+        l->wb = texcache_take(l->l1t);
     } else if (client == BYPASS) {
         l->wb = l->bypass;
         l->bypass = LDST_NO_OP;
@@ -785,7 +803,7 @@ step_writeback(struct ldst *l, uint64_t now)
         l->atomics[o->warp]--;
         l->touched = true;
     }
-    l->wb_turn = (uint8_t)((client + 1) % 4);
+    l->wb_turn = (uint8_t)((client + 1) % CLIENTS);
 }
 
 /* -- L1 data -- */
@@ -941,6 +959,35 @@ dispatch_const(struct ldst *l, const struct coal_access *x, uint64_t now)
 }
 
 static bool
+dispatch_texture(struct ldst *l, const struct coal_access *x, uint64_t now)
+{
+    uint32_t line = l->m->l1t.line, entry;
+    enum texcache_result r =
+        texcache_access(l->l1t, x->addr, l->disp, now, queue_room(&l->tq, 1), &entry);
+    struct stat_sm *st = l->st;
+    if (r == TEXCACHE_FULL) {
+        if (!l->texture_failed) {
+            l->texture_failed = true;
+            l->texture_fail_since = now;
+        }
+        return false;
+    }
+    if (l->texture_failed) {
+        st->l1t_reservation_fails += now - l->texture_fail_since;
+        l->texture_failed = false;
+    }
+    st->l1t_accesses++;
+    if (r == TEXCACHE_HIT) {
+        st->l1t_hits++;
+        return true;
+    }
+    st->l1t_misses++;
+    ask(l, &l->tq, x->addr, (1u << line / 32) - 1, line,
+        request(l, PKT_READ, PKT_L1T, PTX_SPACE_TEX, entry, now));
+    return true;
+}
+
+static bool
 dispatch_bypass(struct ldst *l, const struct coal_access *x, uint64_t now)
 {
     if (ring_full(&l->out))
@@ -1010,8 +1057,9 @@ step_dispatch(struct ldst *l, uint64_t now)
         }
         if (banks_used)
             return false;
-        if (!(x->route == COAL_CONST ? dispatch_const(l, x, now)
-                                     : dispatch_bypass(l, x, now)))
+        if (!(x->route == COAL_CONST     ? dispatch_const(l, x, now)
+              : x->route == COAL_TEXTURE ? dispatch_texture(l, x, now)
+                                         : dispatch_bypass(l, x, now)))
             return false;
         access_gone(l);
         break;
@@ -1030,10 +1078,11 @@ static uint64_t
 next_event(struct ldst *l, bool bank_full, uint64_t now)
 {
     l->out_blocked = false;
-    bool misses = l->dq.q.n | l->iq.q.n | l->cq.q.n;
+    bool misses = l->dq.q.n | l->iq.q.n | l->cq.q.n | l->tq.q.n;
     bool out_full = ring_full(&l->out);
     if ((l->wb != LDST_NO_OP) | (l->bypass != LDST_NO_OP) | (misses & !out_full) |
-        ((l->resp.n | l->ready[READY_L1C].n | l->ready[READY_L1D].n) != 0)) {
+        ((l->resp.n | l->ready[READY_L1C].n | l->ready[READY_L1D].n) != 0) |
+        (l->l1t && (texcache_results(l->l1t) || texcache_can_step(l->l1t)))) {
         l->out_blocked = out_full;
         return now + 1;
     }
@@ -1065,6 +1114,9 @@ next_event(struct ldst *l, bool bank_full, uint64_t now)
     if (x->route == COAL_CONST) {
         if (!l->const_failed || (!l->const_wait_fill && !misses))
             t = now + 1;
+    } else if (x->route == COAL_TEXTURE) {
+        if (!l->texture_failed)
+            t = now + 1;
     } else if (x->route == COAL_BYPASS) {
         if (out_full)
             l->out_blocked = true;
@@ -1083,11 +1135,14 @@ ldst_cycle(struct ldst *l, uint64_t now)
         return;
     step_writeback(l, now);
     step_reply(l, now);
-    if (l->iq.q.n | l->cq.q.n | l->dq.q.n) {
+    if (l->iq.q.n | l->tq.q.n | l->cq.q.n | l->dq.q.n) {
         send_front(l, &l->iq);
+        send_front(l, &l->tq);
         send_front(l, &l->cq);
         send_front(l, &l->dq);
     }
+    if (l->l1t)
+        texcache_step(l->l1t);
     for (unsigned b = 0; b < l->nbanks; b++)
         step_l1d(l, &l->bank[b], now);
     bool bank_full = step_dispatch(l, now);
@@ -1104,7 +1159,7 @@ bool
 ldst_idle(const struct ldst *l)
 {
     return !l->live_ops && !l->outstanding_all && !l->out.n && !l->resp.n && !l->dq.q.n &&
-           !l->iq.q.n && !l->cq.q.n && !cache_pending(l->l1i);
+           !l->iq.q.n && !l->cq.q.n && !l->tq.q.n && !cache_pending(l->l1i);
 }
 
 /* -- instruction fetch -- */
@@ -1156,9 +1211,11 @@ ldst_explain(const struct ldst *l, struct strbuf *out)
     }
     strbuf_printf(out,
                   "load/store unit of SM %u: %u operations, %u L1D and %u L1C and %u L1I "
-                  "misses outstanding, %u packets waiting for the interconnect\n",
+                  "and %u texture misses outstanding, %u packets waiting for the "
+                  "interconnect\n",
                   l->sm, l->live_ops, cache_pending(l->l1d), cache_pending(l->l1c),
-                  cache_pending(l->l1i), l->out.n + l->dq.q.n + l->iq.q.n + l->cq.q.n);
+                  cache_pending(l->l1i), l->l1t ? texcache_pending(l->l1t) : 0,
+                  l->out.n + l->dq.q.n + l->iq.q.n + l->cq.q.n + l->tq.q.n);
     if (l->disp != LDST_NO_OP) {
         const struct op *o = &l->op[l->disp];
         strbuf_printf(out, "  dispatch stage: %s of warp %u, %u of %u accesses left%s\n",
@@ -1166,9 +1223,10 @@ ldst_explain(const struct ldst *l, struct strbuf *out)
                       : o->store ? "store"
                                  : "load",
                       o->warp, l->disp_left, o->n,
-                      l->const_wait_fill ? ", waits for a constant cache line"
-                      : l->out_blocked   ? ", waits for the interconnect"
-                                         : "");
+                      l->const_wait_fill  ? ", waits for a constant cache line"
+                      : l->texture_failed ? ", waits for room in the texture cache"
+                      : l->out_blocked    ? ", waits for the interconnect"
+                                          : "");
     }
     for (unsigned b = 0; b < l->nbanks; b++)
         if (l->bank[b].failed)

@@ -1,6 +1,6 @@
 /* ldst.h: the memory side of one SM: load/store pipeline, coalescer, scratchpad
- * conflicts, L1 data, constant and instruction caches, and the queue of packets to the
- * interconnect.
+ * conflicts, L1 data, constant, texture and instruction caches, and the queue of packets
+ * to the interconnect.
  *
  * The SM core executes an instruction at issue, so addresses are known then: ldst_prepare
  * turns them into the few accesses the hardware makes. The operation goes through the
@@ -14,6 +14,7 @@
  * ldst_done:
  *     scratchpad load, d-way conflict   t + d + scratchpad.latency + 1
  *     constant or parameter hit         t + number of lines
+ *     texture hit                       t + number of lines + 3
  *     L1 hit                            t + number of accesses + l1d.latency
  *     reply received in cycle r         r + 2 (L1 miss, bypass, atomic)
  * Rules and sources: docs/model-memory.md. */

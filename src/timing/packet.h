@@ -34,7 +34,13 @@ wrap(uint64_t k, unsigned n)
 enum packet_kind { PKT_READ, PKT_WRITE, PKT_ATOMIC };
 
 /* Which part of the SM asked; the reply goes back there. */
-enum packet_client { PKT_L1D, PKT_L1I, PKT_L1C, PKT_BYPASS /* global past the L1 */ };
+enum packet_client {
+    PKT_L1D,
+    PKT_L1I,
+    PKT_L1C,
+    PKT_L1T,
+    PKT_BYPASS /* global past the L1 */
+};
 
 struct packet {
     uint64_t addr;  /* of the first byte; line- or sector-aligned except partial writes */

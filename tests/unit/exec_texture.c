@@ -924,7 +924,7 @@ fetches_are_timed(void **state)
             assert_true(got[t] == (column ? data[t][0] : data[0][t]));
         uint64_t loads, accesses, cycles;
         assert_true(allot_result_get(res, "texture_loads", &loads, NULL));
-        assert_true(allot_result_get(res, "l1d_load_accesses", &accesses, NULL));
+        assert_true(allot_result_get(res, "l1t_accesses", &accesses, NULL));
         assert_true(allot_result_get(res, "cycles", &cycles, NULL));
         assert_int_equal(loads, 1);
         assert_int_equal(accesses, column ? 16 : 2);

@@ -8,6 +8,7 @@
 
 #include "timing/coalesce.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct coal_rules rules = {
@@ -313,6 +314,41 @@ atomics(void **state)
     assert_int_equal(coal_atomic(&r, addr, ALL, 4, out), 2);
 }
 
+/* Sectors in any order: each line of the texture cache once, whole. */
+static void
+textures(void **state)
+{
+    (void)state;
+    static const uint64_t sector[] = {0x1060, 0x1000, 0x2020, 0x1040, 0x1080, 0x2020};
+    static const struct {
+        const char *line;
+        unsigned n;
+        uint64_t addr[5];
+        unsigned sectors[5];
+    } t[] = {
+        {"128", 3, {0x1000, 0x2000, 0x1080}, {15, 15, 15}},
+        {"64", 4, {0x1040, 0x1000, 0x2000, 0x1080}, {12, 3, 3, 3}},
+        {"32", 5, {0x1060, 0x1000, 0x2020, 0x1040, 0x1080}, {8, 1, 2, 4, 1}},
+    };
+    for (unsigned i = 0; i < sizeof t / sizeof *t; i++) {
+        struct machine *m = machine_new();
+        struct diag_sink d = {0};
+        assert_true(machine_set(m, "l1t.line", t[i].line, &d));
+        struct coal_rules r;
+        coal_rules(&r, m);
+        struct coal_access out[COAL_MAX];
+        assert_int_equal(coal_texture(&r, sector, 6, out), t[i].n);
+        for (unsigned k = 0; k < t[i].n; k++) {
+            assert_int_equal(out[k].addr, t[i].addr[k]);
+            assert_int_equal(out[k].sectors, t[i].sectors[k]);
+            assert_int_equal(out[k].bytes, atoi(t[i].line));
+            assert_int_equal(out[k].route, COAL_TEXTURE);
+        }
+        machine_free(m);
+        diag_free(&d);
+    }
+}
+
 static void
 constants(void **state)
 {
@@ -435,6 +471,7 @@ main(void)
         cmocka_unit_test(random_accesses_cover_what_is_touched),
         cmocka_unit_test(atomics),
         cmocka_unit_test(constants),
+        cmocka_unit_test(textures),
         cmocka_unit_test(local_memory_interleaves_words),
         cmocka_unit_test(scratchpad_conflicts),
     };

@@ -299,6 +299,168 @@ constants_take_a_cycle_a_line(void **state)
     }
 }
 
+/* -- textures -- */
+
+#define TEXTURE PTX_SPACE_TEX
+
+static uint64_t texels[64];
+
+/* A fetch of n texels, `step_` bytes apart. */
+static struct exec_access
+fetch_at(uint64_t base, unsigned n, uint64_t step_)
+{
+    struct exec_access a = {
+        .space = TEXTURE, .bytes = 4, .mask = ~0u, .load = true, .list = texels};
+    for (a.nlist = 0; a.nlist < n; a.nlist++)
+        texels[a.nlist] = base + a.nlist * step_;
+    return a;
+}
+
+static const char *const with_l1t[][2] = {{"l1t.enabled", "true"}, {NULL, NULL}};
+
+static void
+texture_hit_latency(void **state)
+{
+    (void)state;
+    struct rig *r = rig_new(with_l1t);
+    for (unsigned lines = 1; lines <= 3; lines++) {
+        struct exec_access a = fetch_at(0x10000000 + 4096 * lines, lines, 128);
+        uint64_t at = issue(r, &a, 0, 10 * lines);
+        unsigned before = r->nsent;
+        /* looked up in the next cycle, sent a cycle later; four pieces, one a cycle */
+        assert_int_equal(wait_done(r, 10 * lines), at + 2 + 100 + 4 * lines - 1 + 2);
+        assert_int_equal(r->nsent, before + lines);
+        assert_int_equal(r->sent[before].client, PKT_L1T);
+        assert_int_equal(r->sent[before].bytes, 128);
+        assert_int_equal(r->sent[before].sectors, 15);
+        at = issue(r, &a, 0, 10 * lines + 1);
+        until(r, at + lines + 2);
+        assert_int_equal(done_cycle(r, 10 * lines + 1), 0);
+        step(r);
+        assert_int_equal(done_cycle(r, 10 * lines + 1), at + lines + 3);
+        assert_int_equal(r->nsent, before + lines);
+    }
+    assert_int_equal(r->st.l1t_hits, 6);
+    assert_int_equal(r->st.l1t_misses, 6);
+    assert_int_equal(r->st.packets_texture, 6);
+    assert_int_equal(r->st.l1d_accesses, 0);
+    assert_true(ldst_idle(r->l));
+    rig_free(r);
+}
+
+/* A line counts as present from its miss on; results come out in order. */
+static void
+texture_results_keep_their_order(void **state)
+{
+    (void)state;
+    struct rig *r = rig_new(with_l1t);
+    struct exec_access here = fetch_at(0x10000000, 1, 0);
+    issue(r, &here, 0, 1);
+    wait_done(r, 1);
+    struct exec_access far = fetch_at(0x20000000, 1, 0);
+    issue(r, &far, 1, 2); /* a miss */
+    issue(r, &far, 2, 3); /* the same line: no second request */
+    texels[0] = 0x10000000;
+    issue(r, &here, 3, 4); /* data are here: behind the miss all the same */
+    uint64_t miss = wait_done(r, 2);
+    assert_int_equal(done_cycle(r, 3), 0);
+    assert_int_equal(done_cycle(r, 4), 0);
+    assert_int_equal(wait_done(r, 3), miss + 1);
+    assert_int_equal(wait_done(r, 4), miss + 2);
+    assert_int_equal(r->nsent, 2);
+    assert_int_equal(r->st.l1t_misses, 2);
+    assert_int_equal(r->st.l1t_hits, 2);
+    rig_free(r);
+}
+
+/* Lines of one set beyond its ways: the least recently used one leaves. */
+static void
+texture_lines_are_replaced_by_age(void **state)
+{
+    (void)state;
+    const char *const set[][2] = {
+        {"l1t.enabled", "true"}, {"l1t.sets", "2"}, {"l1t.ways", "2"}, {NULL, NULL}};
+    struct rig *r = rig_new(set);
+    /* lines 0, 2, 4, 6 share a set; 1 has the other */
+    static const unsigned line[] = {0, 2, 0, 4, 0, 2, 1, 0, 2};
+    static const bool hit[] = {0, 0, 1, 0, 1, 0, 0, 1, 1};
+    for (unsigned i = 0; i < sizeof line / sizeof *line; i++) {
+        uint64_t hits = r->st.l1t_hits;
+        struct exec_access a = fetch_at(0x10000000 + 128 * line[i], 1, 0);
+        issue(r, &a, 0, i + 1);
+        assert_true(wait_done(r, i + 1));
+        assert_int_equal(r->st.l1t_hits - hits, hit[i]);
+    }
+    rig_free(r);
+}
+
+static void
+texture_fifos_refuse_when_full(void **state)
+{
+    (void)state;
+    /* Of eight misses, those accepted before the memory answers; of the request FIFO,
+     * while the port is closed. */
+    static const struct {
+        const char *setting, *value;
+        unsigned accepted;
+    } t[] = {{"l1t.fragments", "5", 5},
+             {"l1t.reorder", "3", 3},
+             {"l1t.requests", "2", 2 + 4}, /* and four in the port's queue */
+             {"l1t.results", "1", 8}};
+    for (unsigned i = 0; i < sizeof t / sizeof *t; i++) {
+        const char *const set[][2] = {
+            {"l1t.enabled", "true"}, {t[i].setting, t[i].value}, {NULL, NULL}};
+        struct rig *r = rig_new(set);
+        r->latency = 500;
+        r->closed = !strcmp(t[i].setting, "l1t.requests");
+        struct exec_access a = fetch_at(0x10000000, 8, 128);
+        issue(r, &a, 0, 1);
+        until(r, r->now + 200);
+        assert_int_equal(r->st.l1t_accesses, t[i].accepted);
+        assert_int_equal(ldst_can_issue(r->l), t[i].accepted == 8);
+        assert_true(r->closed || ldst_next_event(r->l, r->now - 1) == NEVER);
+        r->closed = false;
+        assert_true(wait_done(r, 1) > 500);
+        assert_int_equal(r->st.l1t_misses, 8);
+        assert_true(t[i].accepted == 8 ? !r->st.l1t_reservation_fails
+                                       : r->st.l1t_reservation_fails > 150);
+        rig_free(r);
+    }
+}
+
+static void
+texture_lines_stay_for_the_next_launch(void **state)
+{
+    (void)state;
+    for (unsigned flush = 0; flush < 2; flush++) {
+        const char *const set[][2] = {{"l1t.enabled", "true"},
+                                      {"gpu.flush_l1t", flush ? "true" : "false"},
+                                      {NULL, NULL}};
+        struct rig *r = rig_new(set);
+        struct exec_access a = fetch_at(0x10000000, 1, 0);
+        issue(r, &a, 0, 1);
+        wait_done(r, 1);
+        ldst_begin(r->l, r->now);
+        issue(r, &a, 0, 2);
+        assert_true(wait_done(r, 2));
+        assert_int_equal(r->st.l1t_misses, 1 + flush);
+        rig_free(r);
+    }
+}
+
+static void
+textures_without_a_cache_use_the_l1(void **state)
+{
+    (void)state;
+    struct rig *r = rig_new(NULL);
+    struct exec_access a = fetch_at(0x10000000, 2, 128);
+    issue(r, &a, 0, 1);
+    assert_true(wait_done(r, 1));
+    assert_int_equal(r->st.l1d_load_accesses, 2);
+    assert_int_equal(r->st.l1t_accesses, 0);
+    rig_free(r);
+}
+
 /* -- L1 data -- */
 
 static void
@@ -661,12 +823,15 @@ rnd(uint32_t n)
     return (uint32_t)((rng >> 33) % n);
 }
 
+/* textures: some are fetches. */
 static struct exec_access
-random_access(void)
+random_access(bool textures)
 {
     static const uint8_t spaces[] = {GLOBAL, GLOBAL,          GLOBAL,         SHARED,
                                      LOCAL,  PTX_SPACE_CONST, PTX_SPACE_PARAM};
     static const uint64_t steps[] = {0, 4, 8, 16, 128, 132, 4096};
+    if (textures && rnd(3) == 0)
+        return fetch_at(0x10000000 + rnd(40) * 64, 1 + rnd(20), 32u << rnd(4));
     unsigned space = spaces[rnd(sizeof spaces)];
     const char *kind =
         rnd(3) || space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM ? "load" : "store";
@@ -703,7 +868,7 @@ drive(const char *const set[][2], uint64_t seed, bool skip, struct rig **out)
             op = LDST_NO_OP;
         }
         if (left && op == LDST_NO_OP && t >= next_issue) {
-            struct exec_access a = random_access();
+            struct exec_access a = random_access(r->m->l1t.enabled);
             op = ldst_prepare(r->l, &a, rnd(48), left--, t);
             assert_int_not_equal(op, LDST_NO_OP);
             next_issue = t + 1 + (rnd(3) ? 0 : rnd(60));
@@ -775,8 +940,17 @@ skipping_changes_nothing(void **state)
          {"l1d.sets", "2"},
          {"l1d.sector", "32"},
          {NULL, NULL}},
+        {{"l1t.enabled", "true"}, {NULL, NULL}},
+        {{"l1t.enabled", "true"},
+         {"l1t.fragments", "12"},
+         {"l1t.requests", "1"},
+         {"l1t.reorder", "5"},
+         {"l1t.results", "1"},
+         {"l1t.ways", "2"},
+         {"l1t.line", "64"},
+         {NULL, NULL}},
     };
-    uint64_t fails = 0, writebacks = 0;
+    uint64_t fails = 0, writebacks = 0, texture_fails = 0;
     for (unsigned s = 0; s < sizeof sets / sizeof *sets; s++)
         for (uint64_t seed = 1; seed <= 25; seed++) {
             struct rig *a, *b;
@@ -807,11 +981,15 @@ skipping_changes_nothing(void **state)
             assert_int_equal(x->packets_instruction, x->l1i_misses);
             fails += x->l1d_reservation_fails + x->l1c_reservation_fails;
             writebacks += x->l1d_writebacks;
+            assert_int_equal(x->l1t_accesses, x->l1t_hits + x->l1t_misses);
+            assert_int_equal(x->l1t_misses, x->packets_texture);
+            texture_fails += x->l1t_reservation_fails;
             rig_free(a);
             rig_free(b);
         }
     assert_true(fails > 10000);
     assert_true(writebacks > 100);
+    assert_true(texture_fails > 10000);
 }
 
 static void
@@ -866,6 +1044,12 @@ main(void)
         cmocka_unit_test(scratchpad_stores_leave_when_the_banks_are_done),
         cmocka_unit_test(scratchpad_atomics_return_and_are_counted),
         cmocka_unit_test(constants_take_a_cycle_a_line),
+        cmocka_unit_test(texture_hit_latency),
+        cmocka_unit_test(texture_results_keep_their_order),
+        cmocka_unit_test(texture_lines_are_replaced_by_age),
+        cmocka_unit_test(texture_fifos_refuse_when_full),
+        cmocka_unit_test(texture_lines_stay_for_the_next_launch),
+        cmocka_unit_test(textures_without_a_cache_use_the_l1),
         cmocka_unit_test(l1_hit_latency),
         cmocka_unit_test(l1_takes_one_access_a_cycle_and_a_bank),
         cmocka_unit_test(l1_port_narrower_than_the_access_takes_several_cycles),

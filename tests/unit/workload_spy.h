@@ -26,6 +26,12 @@ uint64_t __real_allot_alloc(struct allot_device *dev, uint64_t bytes,
                             struct allot_diag *d);
 uint64_t __wrap_allot_alloc(struct allot_device *dev, uint64_t bytes,
                             struct allot_diag *d);
+struct allot_array *__real_allot_array_new(struct allot_device *dev,
+                                           const struct allot_array_info *info,
+                                           struct allot_diag *d);
+struct allot_array *__wrap_allot_array_new(struct allot_device *dev,
+                                           const struct allot_array_info *info,
+                                           struct allot_diag *d);
 bool __real_allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
 bool __wrap_allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d);
 
@@ -61,6 +67,18 @@ __wrap_allot_free(struct allot_device *dev, uint64_t addr, struct allot_diag *d)
             break;
         }
     return __real_allot_free(dev, addr, d);
+}
+
+/* An array's memory goes with the array. The workloads' arrays are behind textures, which
+ * kernels do not write. */
+struct allot_array *
+__wrap_allot_array_new(struct allot_device *dev, const struct allot_array_info *info,
+                       struct allot_diag *d)
+{
+    unsigned n = spy.n;
+    struct allot_array *a = __real_allot_array_new(dev, info, d);
+    spy.n = n;
+    return a;
 }
 
 static void

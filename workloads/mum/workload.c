@@ -41,6 +41,51 @@ build(const uint8_t *text, int n, struct state *s, int32_t *end)
     return count;
 }
 
+/* Texels of four integers in a texture of its own, in the order that kernel.cu reads:
+ * columns of 32, 4096 of them in a row. */
+struct table {
+    struct allot_array *array;
+    uint64_t texture;
+};
+enum { COLUMN = 32, WIDTH = 4096 };
+
+static struct table
+upload(struct allot_run *r, const int32_t (*texel)[4], int n)
+{
+    struct table t = {0};
+    uint64_t height = (uint64_t)((n - 1) / (COLUMN * WIDTH) + 1) * COLUMN;
+    int32_t(*image)[4] = calloc(WIDTH * height, sizeof *image);
+    if (!image) {
+        wl_fail(r, "out of memory");
+        return t;
+    }
+    for (int i = 0; i < n; i++) {
+        int x = i / COLUMN % WIDTH, y = i / (COLUMN * WIDTH) * COLUMN + i % COLUMN;
+        memcpy(image[(size_t)y * WIDTH + (size_t)x], texel[i], sizeof *image);
+    }
+    struct allot_array_info info = {
+        .format = {ALLOT_SIGNED, 32, 4}, .width = WIDTH, .height = height};
+    struct allot_box all = {.width = WIDTH, .height = height};
+    if (r->ok)
+        r->ok = (t.array = allot_array_new(r->dev, &info, r->diag)) != NULL;
+    if (r->ok)
+        r->ok = allot_array_write(r->dev, t.array, &all, image, 0, 0, r->diag);
+    struct allot_resource from = {.kind = ALLOT_RES_ARRAY, .array = t.array};
+    if (r->ok)
+        r->ok = (t.texture = allot_texture_new(r->dev, &from, NULL, r->diag)) != 0;
+    free(image);
+    return t;
+}
+
+static void
+release(struct allot_run *r, const struct table *t)
+{
+    if (r->ok && t->texture)
+        r->ok = allot_object_free(r->dev, t->texture, r->diag);
+    if (r->ok && t->array)
+        r->ok = allot_array_free(r->dev, t->array, r->diag);
+}
+
 static const uint8_t *sort_text;
 static int sort_length;
 
@@ -81,8 +126,10 @@ run(struct allot_run *r)
     struct state *s = malloc(sizeof *s * 2 * (size_t)n);
     int32_t *end = malloc(8 * (size_t)n), *first = malloc(4 * ((size_t)nq + 1));
     int *sorted = malloc(sizeof *sorted * (size_t)n);
+    int32_t(*children)[4] = malloc(sizeof *children * 2 * (size_t)n);
+    int32_t(*nodes)[4] = calloc(2 * (size_t)n, sizeof *nodes);
     int32_t(*got)[2] = malloc(sizeof *got * (size_t)nq * 32);
-    if (ref && text && s && end && first && sorted && got) {
+    if (ref && text && s && end && first && sorted && children && nodes && got) {
         uint64_t rng = r->seed;
         for (int i = 0; i < n; i++)
             ref[i] = (uint8_t)(wl_random(&rng) % 4);
@@ -101,13 +148,19 @@ run(struct allot_run *r)
         sort_text = ref;
         sort_length = n;
         qsort(sorted, (size_t)n, sizeof *sorted, compare_suffixes);
+        for (int i = 0; i < nstates; i++) {
+            memcpy(children[i], s[i].next, sizeof children[i]);
+            nodes[i][0] = s[i].link;
+            nodes[i][1] = s[i].length;
+        }
+        struct table t_children = upload(r, children, nstates),
+                     t_nodes = upload(r, nodes, nstates);
         memset(got, 0, 8 * (size_t)total);
         uint64_t d_match = wl_upload(r, got, 8 * (uint64_t)total),
-                 d_states = wl_upload(r, s, sizeof *s * (size_t)nstates),
                  d_text = wl_upload(r, text, (size_t)total),
                  d_first = wl_upload(r, first, 4 * ((size_t)nq + 1));
         wl_launch(r, "mummergpuKernel", (nq + 255) / 256, 1, 1, 256, 1, 1, 0, &d_match,
-                  &d_states, &d_text, &d_first, &nq, &least);
+                  &t_children.texture, &t_nodes.texture, &d_text, &d_first, &nq, &least);
         wl_read(r, d_match, got, 8 * (uint64_t)total);
         for (int q = 0; q < nq && r->ok; q++)
             for (int i = first[q]; i < first[q + 1] && r->ok; i++) {
@@ -127,7 +180,8 @@ run(struct allot_run *r)
                             i - first[q], len);
             }
         wl_free(r, d_match);
-        wl_free(r, d_states);
+        release(r, &t_children);
+        release(r, &t_nodes);
         wl_free(r, d_text);
         wl_free(r, d_first);
     } else {
@@ -139,6 +193,8 @@ run(struct allot_run *r)
     free(end);
     free(first);
     free(sorted);
+    free(children);
+    free(nodes);
     free(got);
     return r->ok;
 }
