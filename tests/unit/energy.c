@@ -60,7 +60,7 @@ energy(const struct launch_stats *s, const struct machine *m)
 }
 
 static void
-test_gpuwattch_by_hand(void **state)
+gpuwattch_by_hand(void **state)
 {
     struct machine *m = load("gtx480");
     struct launch_stats s = microsecond();
@@ -113,7 +113,7 @@ test_gpuwattch_by_hand(void **state)
 
 /* GPUWattch: the pipeline's duty cycle counts to 0.8 at most. */
 static void
-test_pipeline_is_capped(void **state)
+pipeline_is_capped(void **state)
 {
     struct machine *m = load("gtx480");
     struct launch_stats s = microsecond();
@@ -124,7 +124,7 @@ test_pipeline_is_capped(void **state)
 }
 
 static void
-test_bursts_of_another_size(void **state)
+bursts_of_another_size(void **state)
 {
     struct machine *m = load("gtx480");
     struct launch_stats s = microsecond();
@@ -135,7 +135,7 @@ test_bursts_of_another_size(void **state)
 }
 
 static void
-test_coefficient_is_a_setting(void **state)
+coefficient_is_a_setting(void **state)
 {
     struct machine *m = load("gtx480");
     struct launch_stats s = microsecond();
@@ -149,7 +149,7 @@ test_coefficient_is_a_setting(void **state)
 /* The pair of powers of the most demanding unit, for the share of SMs that is occupied; 25
  * lanes of a warp active. */
 static void
-test_accelwattch_static_power(void **state)
+accelwattch_static_power(void **state)
 {
     struct machine *m = load("v100");
     struct launch_stats s = {.gpu = {.cycles = 1530, .sm_cycles = 80 * 1530},
@@ -176,7 +176,7 @@ test_accelwattch_static_power(void **state)
 
 /* CACTI-P: 0.1278 W are half of 256 KB's at 40 nm and 380 K. */
 static void
-test_physical_model_leaks(void **state)
+physical_model_leaks(void **state)
 {
     struct machine *m = load("gtx480");
     struct launch_stats s = microsecond();
@@ -207,7 +207,7 @@ test_physical_model_leaks(void **state)
 }
 
 static void
-test_sums_of_launches(void **state)
+sums_of_launches(void **state)
 {
     struct machine *m = load("gtx480");
     struct launch_stats s = microsecond();
@@ -239,7 +239,7 @@ test_sums_of_launches(void **state)
 }
 
 static void
-test_who_is_calibrated(void **state)
+who_is_calibrated(void **state)
 {
     static const struct {
         const char *machine;
@@ -259,14 +259,14 @@ main(void)
 {
     setenv("ALLOT_MACHINES", SOURCE_DIR "/machines", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpuwattch_by_hand),
-        cmocka_unit_test(test_pipeline_is_capped),
-        cmocka_unit_test(test_bursts_of_another_size),
-        cmocka_unit_test(test_coefficient_is_a_setting),
-        cmocka_unit_test(test_accelwattch_static_power),
-        cmocka_unit_test(test_physical_model_leaks),
-        cmocka_unit_test(test_sums_of_launches),
-        cmocka_unit_test(test_who_is_calibrated),
+        cmocka_unit_test(gpuwattch_by_hand),
+        cmocka_unit_test(pipeline_is_capped),
+        cmocka_unit_test(bursts_of_another_size),
+        cmocka_unit_test(coefficient_is_a_setting),
+        cmocka_unit_test(accelwattch_static_power),
+        cmocka_unit_test(physical_model_leaks),
+        cmocka_unit_test(sums_of_launches),
+        cmocka_unit_test(who_is_calibrated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ watts(unsigned nm, double kelvin, double bytes, struct sram_ports p, enum sram_s
 }
 
 static void
-test_register_file_of_256_kb(void **state)
+register_file_of_256_kb(void **state)
 {
     static const struct {
         unsigned nm;
@@ -56,7 +56,7 @@ test_register_file_of_256_kb(void **state)
 }
 
 static void
-test_other_arrays(void **state)
+other_arrays(void **state)
 {
     static const struct sram_ports two = {2, 0, 0}, one = {1, 0, 0};
     near(watts(45, 380, 16384, two, SRAM_ON), 0.0246, 0.00005);
@@ -68,7 +68,7 @@ test_other_arrays(void **state)
 }
 
 static void
-test_sleep_is_the_same_part_everywhere(void **state)
+sleep_is_the_same_part_everywhere(void **state)
 {
     static const unsigned nm[] = {45, 40, 32, 22};
     for (size_t i = 0; i < 4; i++)
@@ -80,7 +80,7 @@ test_sleep_is_the_same_part_everywhere(void **state)
 
 /* 001 section 4.3.9: leakage rises from 45 to 32 nm and is least at 22 nm. */
 static void
-test_order_of_nodes_at_380_kelvin(void **state)
+order_of_nodes_at_380_kelvin(void **state)
 {
     double at45 = watts(45, 380, 262144, register_file, SRAM_ON);
     double at32 = watts(32, 380, 262144, register_file, SRAM_ON);
@@ -92,7 +92,7 @@ test_order_of_nodes_at_380_kelvin(void **state)
 }
 
 static void
-test_wake_up(void **state)
+wake_up(void **state)
 {
     struct tech t;
     assert_true(tech_at(22, 380, &t));
@@ -112,7 +112,7 @@ test_wake_up(void **state)
 }
 
 static void
-test_long_channels(void **state)
+long_channels(void **state)
 {
     static const struct {
         unsigned nm;
@@ -126,7 +126,7 @@ test_long_channels(void **state)
 }
 
 static void
-test_temperatures_between(void **state)
+temperatures_between(void **state)
 {
     double a = watts(22, 370, 128, register_file, SRAM_ON);
     double b = watts(22, 380, 128, register_file, SRAM_ON);
@@ -136,7 +136,7 @@ test_temperatures_between(void **state)
 }
 
 static void
-test_out_of_range(void **state)
+out_of_range(void **state)
 {
     struct tech t;
     assert_false(tech_at(28, 380, &t));
@@ -149,14 +149,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_register_file_of_256_kb),
-        cmocka_unit_test(test_other_arrays),
-        cmocka_unit_test(test_sleep_is_the_same_part_everywhere),
-        cmocka_unit_test(test_order_of_nodes_at_380_kelvin),
-        cmocka_unit_test(test_wake_up),
-        cmocka_unit_test(test_long_channels),
-        cmocka_unit_test(test_temperatures_between),
-        cmocka_unit_test(test_out_of_range),
+        cmocka_unit_test(register_file_of_256_kb),
+        cmocka_unit_test(other_arrays),
+        cmocka_unit_test(sleep_is_the_same_part_everywhere),
+        cmocka_unit_test(order_of_nodes_at_380_kelvin),
+        cmocka_unit_test(wake_up),
+        cmocka_unit_test(long_channels),
+        cmocka_unit_test(temperatures_between),
+        cmocka_unit_test(out_of_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
