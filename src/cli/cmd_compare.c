@@ -1,6 +1,7 @@
 /* cmd_compare.c: allot compare: workloads under several variants; the first is the
  * reference. */
 #include "cli/cli.h"
+#include "cli/energy.h"
 #include "cli/runs.h"
 
 #include "base/diag.h"
@@ -29,6 +30,7 @@ struct cell {
     bool ran, ok;
     uint64_t cycles, warp, thread, blocks, pairs, baseline;
     double ipc, seconds;
+    struct energy energy;
 };
 
 static void
@@ -104,9 +106,12 @@ counts(const char *kernels, const char *name)
     return false;
 }
 
-static void
-sum(struct cell *c, const struct allot_workload *w, const struct allot_device *dev)
+/* False: the energies of a launch do not add up. */
+static bool
+sum(struct cell *c, const struct allot_workload *w, const struct allot_device *dev,
+    const struct allot_machine *m)
 {
+    bool ok = true;
     for (size_t i = 0; i < allot_results(dev); i++) {
         const struct allot_result *r = allot_result_at(dev, i);
         if (!counts(w->kernels, allot_result_kernel(r)))
@@ -128,8 +133,12 @@ sum(struct cell *c, const struct allot_workload *w, const struct allot_device *d
                 *max[k].to = v;
         }
         c->seconds += allot_result_seconds(r);
+        struct energy e;
+        ok &= cli_energy(r, m, &e);
+        energy_add(&c->energy, &e);
     }
     c->ipc = c->cycles ? (double)c->thread / (double)c->cycles : 0;
+    return ok;
 }
 
 /* The variant's settings come last, as they were applied. */
@@ -187,7 +196,7 @@ run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
         else if (!c->ok)
             fprintf(stderr, "allot: %s under %s: %s%s\n", w->name, v->name,
                     *why ? "check failed: " : "did not run to its end", why);
-        sum(c, w, dev);
+        c->ok &= sum(c, w, dev, m);
         if (c->ran)
             ready = store_cell(s, db, w, v, c, why, m, mod, dev);
     }
@@ -250,9 +259,42 @@ print_text(const struct cell *cells, const struct allot_workload *const *w, size
     }
 }
 
+/* By component, and how a variant's energy and energy-delay product differ from the
+ * first's. */
+static void
+print_energy(const struct cell *cells, const struct allot_workload *const *w, size_t nw,
+             const struct variant *v, size_t nv)
+{
+    struct table *t = table_new(
+        10, (const char *const[]){"workload", "variant", "SM J", "icnt J", "L2 J",
+                                  "DRAM J", "all J", "W", "energy", "energy x delay"});
+    for (size_t i = 0; i < nw * nv; i++) {
+        const struct energy *e = &cells[i].energy, *ref = &cells[i / nv * nv].energy;
+        if (i && i % nv == 0)
+            table_rule(t);
+        table_cell(t, "%s", i % nv ? "" : w[i / nv]->name);
+        table_cell(t, "%s", v[i % nv].name);
+        for (int c = 0; c < ENERGY_COMPONENTS; c++)
+            table_cell(t, "%.4g", e->component[c]);
+        table_cell(t, "%.4g", e->total);
+        table_cell(t, "%.4g", e->seconds > 0 ? e->total / e->seconds : 0);
+        if (i % nv == 0 || ref->total <= 0 || e->total <= 0) {
+            table_cell(t, "-");
+            table_cell(t, "-");
+            continue;
+        }
+        table_cell(t, "%+.2f %%", 100 * (e->total / ref->total - 1));
+        table_cell(t, "%+.2f %%",
+                   100 * (e->total * e->seconds / (ref->total * ref->seconds) - 1));
+    }
+    printf("\n");
+    table_show(t, stdout);
+    table_free(t);
+}
+
 static void
 print_json(const struct cell *cells, const struct allot_workload *const *w, size_t nw,
-           const struct variant *v, size_t nv, const struct cli_sim *s)
+           const struct variant *v, size_t nv, const struct cli_sim *s, bool energy)
 {
     json_t *rows = json_array();
     for (size_t i = 0; i < nw * nv; i++) {
@@ -269,6 +311,13 @@ print_json(const struct cell *cells, const struct allot_workload *const *w, size
                       "cycles", (json_int_t)c->cycles, "warp_instructions",
                       (json_int_t)c->warp, "thread_instructions", (json_int_t)c->thread,
                       "ipc", c->ipc, "seconds", c->seconds));
+        struct energy_value e;
+        json_t *values = json_object();
+        for (size_t n = 0; energy && energy_value_at(n, &c->energy, &e); n++)
+            json_object_set_new(values, e.name, json_real(e.value));
+        if (energy)
+            json_object_set(json_array_get(rows, i), "energy", values);
+        json_decref(values);
     }
     json_t *o = json_pack("{s:o, s:b, s:o}", "machine", json_text(s->machine), "quick",
                           s->quick, "results", rows);
@@ -338,12 +387,14 @@ cmd_compare(int argc, char **argv)
         "  allot compare matmul --variants baseline,big:l1d.sets=64\n"};
     struct cli_sim s = CLI_SIM_DEFAULTS;
     const char *text = "unshared-lrr,shared-lrr,shared-owf", *chart = NULL, *db = NULL;
-    bool json = false, list = false;
+    bool json = false, list = false, energy = false;
     const struct cli_opt own[] = {
         {"variants", 'v', "A,B,...",
          "what to compare (default unshared-lrr,shared-lrr,shared-owf)", &text, NULL,
          NULL},
         {"list-variants", 0, NULL, "the named variants", NULL, NULL, &list},
+        {"energy", 0, NULL, "energy by component too (docs/energy.md)", NULL, NULL,
+         &energy},
         {"chart", 'c', "FILE", "bar chart, .svg or .png", &chart, NULL, NULL},
         {"db", 0, "FILE", "store the results there (see 'allot results')", &db, NULL,
          NULL},
@@ -385,9 +436,11 @@ cmd_compare(int argc, char **argv)
     for (size_t i = 0; i < pos.n * (size_t)nv && !cli_interrupted(); i++)
         ok &= run_cell(&cmd, &s, db, w[i / (size_t)nv], &v[i % (size_t)nv], &cells[i]);
     if (json)
-        print_json(cells, w, pos.n, v, (size_t)nv, &s);
+        print_json(cells, w, pos.n, v, (size_t)nv, &s, energy);
     else
         print_text(cells, w, pos.n, v, (size_t)nv);
+    if (energy && !json)
+        print_energy(cells, w, pos.n, v, (size_t)nv);
     if (chart && !cli_interrupted())
         ok &= draw(cells, w, pos.n, v, (size_t)nv, &s, chart);
     return cli_interrupted() ? EXIT_INTERRUPTED : ok ? EXIT_OK : EXIT_FAILED;

@@ -1,6 +1,7 @@
 /* cmd_results.c: allot results: what the store holds. */
 #include "cli/runs.h"
 
+#include "experiments/stored_energy.h"
 #include "base/vec.h"
 #include "report/figure_report.h"
 #include "report/table.h"
@@ -198,6 +199,21 @@ show_machine(const json_t *machine)
     strbuf_free(&b);
 }
 
+/* The launch gets an object "energy" where its energy is known. */
+static void
+add_energy(json_t *launch, const struct machine *m)
+{
+    struct energy e;
+    struct energy_value v;
+    if (!stored_energy(launch, m, &e))
+        return;
+    json_t *o = json_pack("{s:s, s:b}", "model", m->energy.model, "calibrated",
+                          energy_calibrated(m));
+    for (size_t i = 0; energy_value_at(i, &e, &v); i++)
+        json_object_set_new(o, v.name, json_real(v.value));
+    json_object_set_new(launch, "energy", o);
+}
+
 static int
 show(const struct results *r, struct store *s, const struct cli_list *names)
 {
@@ -209,7 +225,11 @@ show(const struct results *r, struct store *s, const struct cli_list *names)
         json_t *machine = store_machine(s, text(run, "machine_hash"));
         if (machine)
             json_object_set_new(run, "machine_settings", machine);
+        struct machine *described = stored_machine(s, run);
         if (r->json) {
+            json_array_foreach(json_object_get(run, "launches"), k, l)
+                add_energy(l, described);
+            machine_free(described);
             char *out = json_dumps(run, JSON_INDENT(2));
             bool ok = cli_write_file(r->json, out, strlen(out)) &&
                       cli_write_file(r->json, "\n", !strcmp(r->json, "-"));
@@ -238,8 +258,14 @@ show(const struct results *r, struct store *s, const struct cli_list *names)
             b.n = 0;
             stats_text(&st, false, &b);
             fputs(b.s ? b.s : "", stdout);
+            struct energy e;
+            struct energy_value v;
+            if (stored_energy(l, described, &e))
+                for (size_t n = 0; energy_value_at(n, &e, &v); n++)
+                    printf("  %-32s %20.6g  %s\n", v.name, v.value, v.unit);
         }
         strbuf_free(&b);
+        machine_free(described);
         json_decref(run);
     }
     return EXIT_OK;

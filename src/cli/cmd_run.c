@@ -1,5 +1,6 @@
 /* cmd_run.c: allot run: one simulation of a workload or of a user's own kernel. */
 #include "cli/cli.h"
+#include "cli/energy.h"
 #include "cli/own.h"
 #include "cli/runs.h"
 #include "cli/timeline.h"
@@ -26,7 +27,7 @@ static const struct cli_cmd cmd = {
     "      --arg buf:1024xf32,show=8 --arg 1024\n"};
 
 struct out {
-    bool json, csv, stats, why, timeline_sms;
+    bool json, csv, stats, why, energy, timeline_sms;
     const char *db; /* NULL: not stored */
     struct cli_list params;
     const char *timeline, *trace; /* files, NULL: none */
@@ -106,20 +107,25 @@ print_stats(const struct allot_device *dev)
     }
 }
 
-static void
-print_csv(const struct allot_device *dev, const char *workload, const char *machine)
+static bool
+print_csv(const struct allot_device *dev, const char *workload,
+          const struct allot_machine *m, bool energy)
 {
+    bool ok = true;
+    struct strbuf more = {0};
     struct allot_stat_info s;
     printf("workload,machine,kernel,seconds");
     for (size_t k = 0; allot_stat(k, &s); k++)
         printf(",%s", s.id);
-    printf("\n");
+    if (energy)
+        cli_energy_csv_header(&more);
+    printf("%s\n", more.n ? more.s : "");
     for (size_t i = 0; i < allot_results(dev); i++) {
         const struct allot_result *r = allot_result_at(dev, i);
         struct strbuf names = {0};
         csv_field(&names, workload);
         strbuf_addz(&names, ",");
-        csv_field(&names, machine);
+        csv_field(&names, allot_machine_name(m));
         printf("%s,%s,%.6f", names.s, allot_result_kernel(r), allot_result_seconds(r));
         strbuf_free(&names);
         for (size_t k = 0; allot_stat(k, &s); k++) {
@@ -131,8 +137,16 @@ print_csv(const struct allot_device *dev, const char *workload, const char *mach
             else
                 printf(",%llu", (unsigned long long)n);
         }
-        printf("\n");
+        more.n = 0;
+        if (energy) {
+            struct energy e;
+            ok &= cli_energy(r, m, &e);
+            cli_energy_csv(&e, &more);
+        }
+        printf("%s\n", more.n ? more.s : "");
     }
+    strbuf_free(&more);
+    return ok;
 }
 
 /* False: the causes of some SM's issue slots do not add up. */
@@ -150,6 +164,11 @@ print_json(const struct out *out, const struct allot_device *dev,
         ok &= sms != NULL;
         if (sms)
             json_object_set_new(json_array_get(kernels, i), "sms", sms);
+    }
+    for (size_t i = 0; out->energy && i < allot_results(dev); i++) {
+        struct energy e;
+        ok &= cli_energy(allot_result_at(dev, i), m, &e);
+        json_object_set_new(json_array_get(kernels, i), "energy", cli_energy_json(&e, m));
     }
     json_t *o =
         json_pack("{s:o, s:o, s:o, s:s, s:o}", "machine",
@@ -191,8 +210,7 @@ print_result(const struct out *out, const struct allot_device *dev,
         return print_json(out, dev, m, s, name, check, why);
     }
     if (out->csv) {
-        print_csv(dev, name, allot_machine_name(m));
-        return true;
+        return print_csv(dev, name, m, out->energy);
     }
     char sched[64] = "", resid[64] = "";
     allot_machine_get(m, "sm.scheduler", sched, sizeof sched);
@@ -207,6 +225,8 @@ print_result(const struct out *out, const struct allot_device *dev,
     if (out->stats)
         print_stats(dev);
     bool ok = !out->why || why_print(dev);
+    if (out->energy && allot_results(dev))
+        ok &= cli_energy_print(dev, m);
     if (*check)
         printf("\ncheck %s%s%s\n", check, why && *why ? ": " : "", why ? why : "");
     return ok;
@@ -319,6 +339,8 @@ cmd_run(int argc, char **argv)
         {"stats", 0, NULL, "every counter, not only the summary", NULL, NULL, &out.stats},
         {"why", 0, NULL, "issue slots of each SM by what kept them from issuing", NULL,
          NULL, &out.why},
+        {"energy", 0, NULL, "energy by component (docs/energy.md)", NULL, NULL,
+         &out.energy},
         {"trace", 0, "FILE.json",
          "blocks, warps, units, L2, DRAM over time, for Perfetto", &out.trace, NULL,
          NULL},
@@ -361,6 +383,8 @@ cmd_run(int argc, char **argv)
         return cli_usage(&cmd,
                          "--why: issue slots need the cycle model, and a table or --json "
                          "to stand in");
+    if (out.energy && s.functional)
+        return cli_usage(&cmd, "--energy: the counters need the cycle model");
     o.per_sm = out.why;
     if (out.trace) {
         if (s.functional)

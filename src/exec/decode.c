@@ -95,6 +95,19 @@ is_global(const struct exec_inst *x)
     return x->kind && (x->space == PTX_SPACE_GLOBAL || x->space == PTX_SPACE_NONE);
 }
 
+/* Operands that are neither registers nor lists of them. */
+static uint8_t
+other_operands(const struct ptx_inst *in)
+{
+    uint8_t n = 0;
+    for (unsigned i = 0; i < in->nops; i++) {
+        unsigned kind = in->ops[i].kind;
+        n += kind != PTX_OPD_NONE && kind != PTX_OPD_SINK && kind != PTX_OPD_REG &&
+             kind != PTX_OPD_VEC;
+    }
+    return n;
+}
+
 static bool
 decode_inst(struct decoder *d)
 {
@@ -111,6 +124,7 @@ decode_inst(struct decoder *d)
     x->cache = st->cache;
     x->reconv = EXEC_NO_PC;
     defuse_each(in, note_reg, d);
+    st->nother = other_operands(in);
     if (in->guard >= 0) {
         st->guarded = true; /* defuse_each gave the guard first: src[0] */
         struct ptx_operand g = {.kind = PTX_OPD_REG, .reg = in->guard};

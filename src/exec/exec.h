@@ -39,6 +39,7 @@ struct exec_static {
     uint8_t unit;    /* enum ptx_unit */
     uint8_t latency; /* enum ptx_latency */
     uint8_t nsrc, ndst;
+    uint8_t nother; /* operands that are no registers */
     uint16_t src[EXEC_MAX_SRC], dst[EXEC_MAX_DST];
     uint16_t top_register; /* 1 + the highest physical register it reads or writes; 0:
                             * none, or registers are virtual */

@@ -1,6 +1,7 @@
 /* experiment.c: the schema of experiment files, once, and their expansion to runs. */
 #include "experiments/experiment.h"
 
+#include "energy/energy.h"
 #include "experiments/launch.h"
 #include "runtime/runtime.h"
 #include "stats/stats.h"
@@ -557,7 +558,8 @@ make_rows(struct build *b)
 static bool
 known_stat(const char *id)
 {
-    return stats_find(id) >= 0 || experiment_knows(id);
+    return stats_find(id) >= 0 || energy_value(&(struct energy){0}, id, NULL) ||
+           experiment_knows(id);
 }
 
 static bool

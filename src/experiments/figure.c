@@ -1,6 +1,7 @@
 /* figure.c: sums over launches, the paper's numbers, the verdict. */
 #define _GNU_SOURCE /* strverscmp */
 #include "experiments/figure.h"
+#include "experiments/stored_energy.h"
 
 #include "stats/stats.h"
 
@@ -34,9 +35,11 @@ counts(const char *kernels, const char *name)
     return false;
 }
 
-/* Sums a stored run's launches of the row's kernels; false: there are none. */
+/* Sums a stored run's launches of the row's kernels; false: there are none. *joules: their
+ * energy, *known: that of all of them is known. m: the run's machine, NULL: not known. */
 static bool
-sum_launches(const struct exp_row *row, const json_t *run, struct launch_stats *sum)
+sum_launches(const struct exp_row *row, const json_t *run, const struct machine *m,
+             struct launch_stats *sum, struct energy *joules, bool *known)
 {
     const struct allot_workload *w = allot_workload_find(row->workload);
     const char *kernels = *row->kernels     ? row->kernels
@@ -54,6 +57,9 @@ sum_launches(const struct exp_row *row, const json_t *run, struct launch_stats *
         json_object_foreach(l, id, v) if (json_is_integer(v))
             stats_set(&one, id, (uint64_t)json_integer_value(v));
         stats_add(sum, &one);
+        struct energy e = {0};
+        *known &= stored_energy(l, m, &e);
+        energy_add(joules, &e);
         any = true;
     }
     return any;
@@ -111,28 +117,41 @@ take_values(struct figure *f, struct store *s)
 {
     const struct experiment *e = f->e;
     json_t **run = xcalloc(e->nrun + 1, sizeof *run);
+    struct machine **machine = xcalloc(e->nrun + 1, sizeof *machine);
+    bool energy = false; /* is one of the metrics */
+    for (size_t m = 0; m < e->nmetric; m++)
+        energy |= energy_value(&(struct energy){0}, e->metric[m].stat, NULL);
     for (size_t i = 0; i < e->nrun; i++) {
         int64_t id;
         enum store_state state = s ? store_find(s, e->run[i].key, &id) : STORE_NONE;
         f->missing += state == STORE_NONE;
         f->failed += state == STORE_FAILED;
         run[i] = state == STORE_DONE ? store_run(s, id) : NULL;
+        machine[i] = energy && run[i] ? stored_machine(s, run[i]) : NULL;
     }
     for (size_t r = 0; r < e->nrow; r++)
         for (size_t k = 0; k < e->nseries; k++) {
             int c = e->cell[r * e->nseries + k];
             struct launch_stats sum = {0};
-            bool have = c >= 0 && run[c] && sum_launches(&e->row[r], run[c], &sum);
+            struct energy joules = {0};
+            bool known = true;
+            bool have =
+                c >= 0 && run[c] &&
+                sum_launches(&e->row[r], run[c], machine[c], &sum, &joules, &known);
             for (size_t m = 0; m < e->nmetric; m++) {
                 double v;
                 bool ok = experiment_value(e, r, k, e->metric[m].stat, &v) ||
-                          (have && stats_get(&sum, e->metric[m].stat, NULL, &v));
+                          (have && stats_get(&sum, e->metric[m].stat, NULL, &v)) ||
+                          (have && known && energy_value(&joules, e->metric[m].stat, &v));
                 f->raw[figure_at(e, r, k, m)] = ok ? v : NAN;
             }
         }
-    for (size_t i = 0; i < e->nrun; i++)
+    for (size_t i = 0; i < e->nrun; i++) {
         json_decref(run[i]);
+        machine_free(machine[i]);
+    }
     free(run);
+    free(machine);
     for (size_t m = 0; m < e->nmetric; m++)
         for (size_t r = 0; r < e->nrow; r++)
             for (size_t k = 0; k < e->nseries; k++) {

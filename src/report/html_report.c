@@ -1,6 +1,7 @@
 /* html_report.c: the data of the page as JSON, and the page from its parts (html/). */
 #include "report/html_report.h"
 
+#include "experiments/stored_energy.h"
 #include "base/json.h"
 #include "report/figure_report.h"
 #include "stats/stats.h"
@@ -143,7 +144,8 @@ settings_text(const json_t *run)
 
 /* A line for each kernel of the run. */
 static void
-add_run(json_t *list, const json_t *run, const struct figure *const *figures, size_t n)
+add_run(json_t *list, const json_t *run, const struct machine *m,
+        const struct figure *const *figures, size_t n)
 {
     static const char *const shown[] = {"resident_blocks", "cycles",       "ipc",
                                         "l1d_miss_rate",   "l2_miss_rate", "dram_use"};
@@ -152,6 +154,8 @@ add_run(json_t *list, const json_t *run, const struct figure *const *figures, si
     for (size_t first = 0; first < count; first++) {
         const char *kernel = text(json_array_get(launches, first), "kernel"), *id;
         struct launch_stats sum = {0};
+        struct energy joules = {0};
+        bool known = true;
         size_t k, same = 0;
         bool seen = false;
         for (size_t i = 0; i < first; i++)
@@ -166,6 +170,9 @@ add_run(json_t *list, const json_t *run, const struct figure *const *figures, si
             json_object_foreach(l, id, v) if (json_is_integer(v))
                 stats_set(&one, id, (uint64_t)json_integer_value(v));
             stats_add(&sum, &one);
+            struct energy e = {0};
+            known &= stored_energy(l, m, &e);
+            energy_add(&joules, &e);
             same++;
         }
         if (!vs)
@@ -180,6 +187,12 @@ add_run(json_t *list, const json_t *run, const struct figure *const *figures, si
             if (stats_get(&sum, shown[i], NULL, &value))
                 json_object_set_new(o, shown[i], real(value));
         }
+        struct energy_value value;
+        for (size_t i = 0; known && energy_value_at(i, &joules, &value); i++)
+            json_object_set_new(o, value.name, real(value.value));
+        if (known)
+            json_object_set_new(o, "energy_calibrated",
+                                json_boolean(energy_calibrated(m)));
         json_array_append_new(list, o);
     }
     json_decref(vs);
@@ -194,7 +207,9 @@ runs_json(struct store *s, const struct figure *const *figures, size_t n)
         store_list(s, &(struct store_filter){.state = "done", .newest = true}, &count);
     for (size_t i = 0; i < count; i++) {
         json_t *run = store_run(s, ids[i]);
-        add_run(list, run, figures, n);
+        struct machine *m = stored_machine(s, run);
+        add_run(list, run, m, figures, n);
+        machine_free(m);
         json_decref(run);
     }
     free(ids);

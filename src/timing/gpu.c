@@ -175,6 +175,8 @@ build_program(struct run *r)
             scale_tensor(in, st->work);
         in->barrier = st->is_barrier;
         in->fence = st->is_fence;
+        in->nother = st->nother;
+        in->ops = ops_counter(st);
         in->nrows = st->nrows;
         for (unsigned k = 0; k < EXEC_ROWS; k++)
             in->rows[k] = st->rows[k < st->nrows ? k : 0];

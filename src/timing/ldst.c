@@ -819,6 +819,7 @@ count_l1d(struct ldst *l, const struct op *o, enum cache_result r)
         st->l1d_store_accesses++;
     else
         st->l1d_load_accesses++;
+    st->l1d_store_hits += o->store && (r == CACHE_HIT || r == CACHE_HIT_PENDING);
     if (r == CACHE_HIT)
         st->l1d_hits++;
     else if (r == CACHE_HIT_PENDING)

@@ -330,6 +330,7 @@ account(struct sm *s, uint64_t n)
     t->issue_slots += n * s->nsched;
     *cycle_counter(t, causes) += n;
     t->resident_block_cycles += n * s->blocks;
+    t->occupied_cycles += s->blocks ? n : 0;
     t->resident_warp_cycles += n * s->live_warps;
 }
 

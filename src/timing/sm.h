@@ -43,10 +43,14 @@ struct sm_inst {
     uint8_t nsrc, ndst, first_operand; /* reg[first_operand..nsrc-1] are collected */
     uint8_t cls;
     uint8_t barrier, fence, mem, concern;
-    uint8_t copy, copy_n; /* enum exec_copy */
-    uint8_t nrows;
+    uint8_t copy, copy_n;     /* enum exec_copy */
+    uint8_t nother, nrows;    /* nother: operands that are no registers */
+    uint16_t ops;             /* offset of its counter of lanes in struct stat_sm */
     uint16_t rows[EXEC_ROWS]; /* as in exec_static; behind nrows the first again */
 };
+
+/* Where struct stat_sm counts the lanes of such an instruction (ops.def). */
+uint16_t ops_counter(const struct exec_static *st);
 
 struct sm_program { /* of a launch, shared by all SMs */
     struct exec_grid *grid;

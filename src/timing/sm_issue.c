@@ -201,7 +201,11 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
         return;
     }
     s->stats->warp_instructions++;
-    s->stats->thread_instructions += (unsigned)__builtin_popcount(st->mask);
+    unsigned lanes = (unsigned)__builtin_popcount(st->mask);
+    s->stats->thread_instructions += lanes;
+    *(uint64_t *)((char *)s->stats + in->ops) += lanes;
+    s->stats->register_writes += in->ndst;
+    s->stats->other_operands += in->nother;
     s->stats->barriers += in->barrier;
     s->stats->share_unlocked_instructions += s->warp[w].unlocked;
 

@@ -188,17 +188,55 @@
     ["settings", "settings", true, "wide"], ["launches", "launches"], ["blocks/SM", "resident_blocks"], ["cycles", "cycles"],
     ["IPC", "ipc"], ["L1 miss rate", "l1d_miss_rate"], ["L2 miss rate", "l2_miss_rate"], ["DRAM use", "dram_use"], ["started", "started", true]];
 
+  /* Key, title: what makes an energy's bar. */
+  const energyColumns = [["energy_register_file", "register file"], ["energy_caches", "caches"], ["energy_scratchpad", "scratchpad"],
+    ["energy_units", "execution units"], ["energy_pipeline", "pipeline"], ["energy_constant", "constant part"],
+    ["energy_icnt", "interconnect"], ["energy_l2", "L2"], ["energy_dram", "DRAM"]];
+  const energyColours = [...colours, "#bbbbbb", "#332288", "#999933"];
+  let energyChart = null;
+
+  function showEnergy(runs) {
+    const some = runs.filter((r) => typeof r.energy === "number");
+    $("energy").hidden = !some.length;
+    if (!some.length) return;
+    const text = (v) => v.toPrecision(4);
+    fillTable($("energy-table"), [{ title: "run" }, { title: "kernel", text: true }, { title: "machine", text: true },
+      { title: "calibrated", text: true }, ...energyColumns.map(([, title]) => ({ title: title + ", J" })), { title: "all, J" },
+      { title: "W" }, { title: "nJ a warp instruction" }, { title: "J s" }],
+      some.map((r) => [{ show: String(r.id), value: r.id }, { show: r.kernel, value: r.kernel }, { show: r.machine, value: r.machine },
+        { show: r.energy_calibrated ? "yes" : "no", value: r.energy_calibrated ? "yes" : "no" },
+        ...[...energyColumns.map(([key]) => key), "energy", "power", "energy_per_instruction", "energy_delay"]
+          .map((key) => ({ show: text(r[key]), value: r[key] }))]));
+    $("energy-box").hidden = typeof Chart === "undefined";
+    if (typeof Chart === "undefined") return;
+    const bars = some.slice(0, 40);
+    const chartData = { labels: bars.map((r) => `${r.id} ${r.kernel}`),
+      datasets: energyColumns.map(([key, title], i) => ({ label: title, data: bars.map((r) => r[key]), backgroundColor: energyColours[i] })) };
+    if (!energyChart) {
+      energyChart = new Chart($("energy-canvas"), { type: "bar", data: chartData,
+        options: { maintainAspectRatio: false, animation: false, interaction: { mode: "index", intersect: false },
+          plugins: { legend: { position: "bottom" } },
+          scales: { x: { stacked: true, grid: { display: false } }, y: { stacked: true, beginAtZero: true, title: { display: true, text: "energy, J" } } } } });
+      charts.push(energyChart);
+    } else {
+      energyChart.data = chartData;
+    }
+    paint(energyChart);
+    energyChart.update();
+  }
+
   function showRuns(f) {
-    const rows = data.runs.filter((r) => (!f.workload || r.workload === f.workload) && (!f.machine || r.machine === f.machine) &&
+    const lines = data.runs.filter((r) => (!f.workload || r.workload === f.workload) && (!f.machine || r.machine === f.machine) &&
       (!f.variant || r.variants.includes(f.variant)) &&
       (!f.text || `${r.workload} ${r.kernel} ${r.machine} ${r.settings}`.toLowerCase().includes(f.text)));
     fillTable($("runs-table"), runColumns.map(([title, , text, cls]) => ({ title, text, cls })),
-      rows.map((r) => runColumns.map(([, key]) => {
+      lines.map((r) => runColumns.map(([, key]) => {
         const v = r[key];
         return { value: v === undefined ? null : v,
           show: typeof v === "number" ? v.toLocaleString("en", { maximumFractionDigits: Math.abs(v) < 10 ? 4 : 2 }) : v === undefined ? "–" : v };
       })));
-    return rows.length;
+    showEnergy(lines);
+    return lines.length;
   }
 
   /* -- the page -- */
