@@ -40,15 +40,15 @@ enum {
  */
 #define LAT(id, cycles, interval) [PTX_LAT_##id] = #cycles "," #interval
 static const char *const latency_defaults[PTX_NLATENCIES] = {
-    LAT(OTHER, 1, 1),       LAT(INT_ADD, 4, 1),   LAT(INT_MAX, 13, 2),
-    LAT(INT_MUL, 4, 2),     LAT(INT_MAD, 5, 1),   LAT(INT_DIV, 145, 8),
-    LAT(NEG, 1, 1),         LAT(INT_MUL24, 5, 3), LAT(INT_MAD24, 6, 2),
-    LAT(F32_ADD, 4, 1),     LAT(F32_MAX, 13, 2),  LAT(F32_MUL, 4, 1),
-    LAT(F32_FMA, 5, 1),     LAT(F32_DIV, 39, 4),  LAT(HALF, 5, 1),
-    LAT(F16X2, 5, 1),       LAT(BF16X2, 5, 1),    LAT(F64_ADD, 8, 8),
-    LAT(F64_MAX, 19, 16),   LAT(F64_MUL, 8, 8),   LAT(F64_FMA, 8, 8),
-    LAT(F64_DIV, 330, 130), LAT(SFU, 8, 8),       LAT(TENSOR, 1, 1),
-    LAT(SHFL, 32, 4),
+    LAT(OTHER, 1, 1),     LAT(INT_ADD, 4, 1),     LAT(INT_MAX, 13, 2),
+    LAT(INT_MUL, 4, 2),   LAT(INT_MAD, 5, 1),     LAT(INT_DIV, 145, 8),
+    LAT(INT_REM, 145, 8), LAT(NEG, 1, 1),         LAT(INT_MUL24, 5, 3),
+    LAT(INT_MAD24, 6, 2), LAT(F32_ADD, 4, 1),     LAT(F32_MAX, 13, 2),
+    LAT(F32_MUL, 4, 1),   LAT(F32_FMA, 5, 1),     LAT(F32_DIV, 39, 4),
+    LAT(HALF, 5, 1),      LAT(F16X2, 5, 1),       LAT(BF16X2, 5, 1),
+    LAT(F64_ADD, 8, 8),   LAT(F64_MAX, 19, 16),   LAT(F64_MUL, 8, 8),
+    LAT(F64_FMA, 8, 8),   LAT(F64_DIV, 330, 130), LAT(SFU, 8, 8),
+    LAT(TENSOR, 1, 1),    LAT(SHFL, 32, 4),
 };
 
 static struct setting table[NSETTINGS]; /* filled once */
