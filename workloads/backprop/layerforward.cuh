@@ -36,12 +36,13 @@ bpnn_layerforward_CUDA(const float *input, const float *weights, float *product,
     /* After a round, row ty (a multiple of `rows`) sums rows ty .. ty + rows - 1. As in the
      * benchmark there are log2(HEIGHT) rounds, and each computes its number of rows anew by
      * a power and tests for a multiple by a division: 48 makes five rounds of four. */
-    for (int i = 1; (float)i <= __log2f((float)HEIGHT); i++) {
+    int i = 1;
+    do { /* one round at least: the test is at the end */
         int rows = (int)__powf(2.0f, (float)i);
         if (ty % rows == 0)
             weight_matrix[ty][tx] += weight_matrix[ty + rows / 2][tx];
         __syncthreads();
-    }
+    } while ((float)++i <= __log2f((float)HEIGHT));
 
     product[index] = p;
     if (ty == 0)
