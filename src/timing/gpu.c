@@ -120,9 +120,10 @@ timing_sm_stats(const struct timing_gpu *g, unsigned i)
 static enum sm_class
 class_of(const struct machine *m, const struct exec_static *st)
 {
+    bool product = st->latency == PTX_LAT_INT_MUL || st->latency == PTX_LAT_INT_MAD;
     switch (st->unit) {
     case PTX_UNIT_SFU:
-        return CLS_SFU;
+        return st->latency == PTX_LAT_INT_REM && m->unit.rem_on_sp ? CLS_SP : CLS_SFU;
     case PTX_UNIT_DP:
         return m->unit.dp ? CLS_DP : m->unit.f64_on_sp ? CLS_SP : CLS_SFU;
     case PTX_UNIT_TENSOR: /* there is one: check_units */
@@ -130,6 +131,8 @@ class_of(const struct machine *m, const struct exec_static *st)
     case PTX_UNIT_MEM:
         return CLS_MEM;
     case PTX_UNIT_ALU:
+        if (product && m->unit.int_mul_on_sfu)
+            return CLS_SFU;
         return m->unit.integer && st->latency <= PTX_LAT_INT_DIV ? CLS_INT : CLS_SP;
     default:
         return CLS_SP;
@@ -280,11 +283,12 @@ stuck(const struct run *r)
     explain(r, &b);
     while (b.n && b.s[b.n - 1] == '\n')
         b.s[--b.n] = 0;
-    strbuf_printf(&text,
-                  "kernel '%s' is stuck at cycle %llu: %llu of %llu blocks have ended and "
-                  "nothing can ever move again",
-                  r->grid->prog->entry->name, (unsigned long long)(r->g->now - r->start),
-                  (unsigned long long)r->done, (unsigned long long)r->blocks);
+    strbuf_printf(
+        &text,
+        "kernel '%s' is stuck at cycle %llu: %llu of %llu blocks have ended and "
+        "nothing can ever move again",
+        r->grid->prog->entry->name, (unsigned long long)(r->g->now - r->start),
+        (unsigned long long)r->done, (unsigned long long)r->blocks);
     say_where(r, text.s, b.s);
     strbuf_free(&text);
     strbuf_free(&b);

@@ -188,6 +188,7 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "schedule",
         "schedule:registers=none",
         "cleanup,schedule:registers=24",
+        "literal-moves",
     };
     static const char *const relssp[] = {
         "relssp:threshold=0.3", "relssp:threshold=0.3:mode=postdom",

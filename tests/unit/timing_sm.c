@@ -157,6 +157,21 @@ initiation_interval_bounds_throughput(void **st)
     c = cost64("gtx480", NULL, "", FOUR("mul.lo.s32", "r", "%r1, %r1"), 16);
     assert_true(c >= 64 * 4 * 16);
     assert_true(c <= 64 * 4 * 16 * 105 / 100);
+    /* ... or on the one SFU pipeline: half as many; multiply-adds (interval 1) one a cycle.
+     */
+    const struct option on_sfu[] = {{"unit.int_mul_on_sfu", "true"}, {0}};
+    c = cost64("gtx480", on_sfu, "", FOUR("mul.lo.s32", "r", "%r1, %r1"), 16);
+    assert_in_range(c, 2 * 64 * 4 * 16 - 40, 2 * 64 * 4 * 16 + 40);
+    c = cost64("gtx480", on_sfu, "", FOUR("mad.lo.s32", "r", "%r1, %r1, %r1"), 16);
+    assert_in_range(c, 64 * 4 * 16 - 40, 64 * 4 * 16 + 40);
+    /* rem.s32: interval 8 on the SFU pipeline, or on the two ALU pipelines. */
+    const struct option rem_sfu[] = {{"latency.int_rem", "8,8"}, {0}};
+    const struct option rem_sp[] = {
+        {"latency.int_rem", "8,8"}, {"unit.rem_on_sp", "true"}, {0}};
+    c = cost64("gtx480", rem_sfu, "", FOUR("rem.s32", "r", "%r1, %r1"), 16);
+    assert_in_range(c, 64 * 4 * 16 * 8 - 40, 64 * 4 * 16 * 8 + 40);
+    c = cost64("gtx480", rem_sp, "", FOUR("rem.s32", "r", "%r1, %r1"), 16);
+    assert_in_range(c, 64 * 4 * 16 * 4 - 40, 64 * 4 * 16 * 4 + 40);
     /* With interval 1 two schedulers allow two a cycle; 1.75 are reported, loop included.
      * The difference of two runs is not exact: warps start staggered. */
     uint64_t d = cost64("gtx480", NULL, "", EIGHT("add.s32"), 16);

@@ -20,14 +20,15 @@ KERNEL(float *dst, const float *src, int pitch)
             tile[(y + i) * STRIDE + x + lane] = src[at + (y + i) * pitch + x + lane];
     }
     __syncthreads();
+    struct factors f = factors();
     for (int g = first; g < GROUPS; g += THREADS / 8) {
         int x = g % (WIDTH / 8) * 8, y = g / (WIDTH / 8) * 8;
-        TRANSFORM(&tile[(y + lane) * STRIDE + x], 1);
+        TRANSFORM(&tile[(y + lane) * STRIDE + x], 1, f);
     }
     __syncthreads();
     for (int g = first; g < GROUPS; g += THREADS / 8) {
         int x = g % (WIDTH / 8) * 8, y = g / (WIDTH / 8) * 8;
-        TRANSFORM(&tile[y * STRIDE + x + lane], STRIDE);
+        TRANSFORM(&tile[y * STRIDE + x + lane], STRIDE, f);
         for (int i = 0; i < 8; i++)
             dst[at + (y + i) * pitch + x + lane] = tile[(y + i) * STRIDE + x + lane];
     }

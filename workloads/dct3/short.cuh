@@ -17,42 +17,74 @@ scaled(int sum, int shift)
     return (short)((sum + (1 << (shift - 1))) >> shift);
 }
 
-static __device__ __forceinline__ void
-dct8(short *x, int step, int shift)
+/* Products have factors of at most 24 bits, sums of numbers and coefficients: mul24, which
+ * was the fast product of the GPUs this kernel was written for. */
+static __device__ __forceinline__ int
+by(int a, int k)
 {
-    int s0 = x[0] + x[7 * step], d0 = x[0] - x[7 * step];
-    int s1 = x[step] + x[6 * step], d1 = x[step] - x[6 * step];
-    int s2 = x[2 * step] + x[5 * step], d2 = x[2 * step] - x[5 * step];
-    int s3 = x[3 * step] + x[4 * step], d3 = x[3 * step] - x[4 * step];
-    x[0] = scaled(K4 * (s0 + s1 + s2 + s3), shift);
-    x[4 * step] = scaled(K4 * (s0 - s1 - s2 + s3), shift);
-    x[2 * step] = scaled(K2 * (s0 - s3) + K6 * (s1 - s2), shift);
-    x[6 * step] = scaled(K6 * (s0 - s3) - K2 * (s1 - s2), shift);
-    x[step] = scaled(K1 * d0 + K3 * d1 + K5 * d2 + K7 * d3, shift);
-    x[3 * step] = scaled(K3 * d0 - K7 * d1 - K1 * d2 - K5 * d3, shift);
-    x[5 * step] = scaled(K5 * d0 - K1 * d1 + K7 * d2 + K3 * d3, shift);
-    x[7 * step] = scaled(K7 * d0 - K5 * d1 + K3 * d2 - K1 * d3, shift);
+    int p;
+    asm("mul24.lo.s32 %0, %1, %2;" : "=r"(p) : "r"(a), "r"(k));
+    return p;
 }
 
 static __device__ __forceinline__ void
-idct8(short *x, int step, int shift)
+dct8(int *x, int shift)
 {
-    int a0 = K4 * (x[0] + x[4 * step]), a1 = K4 * (x[0] - x[4 * step]);
-    int b0 = K2 * x[2 * step] + K6 * x[6 * step],
-        b1 = K6 * x[2 * step] - K2 * x[6 * step];
-    int y1 = x[step], y3 = x[3 * step], y5 = x[5 * step], y7 = x[7 * step];
-    int o0 = K1 * y1 + K3 * y3 + K5 * y5 + K7 * y7;
-    int o1 = K3 * y1 - K7 * y3 - K1 * y5 - K5 * y7;
-    int o2 = K5 * y1 - K1 * y3 + K7 * y5 + K3 * y7;
-    int o3 = K7 * y1 - K5 * y3 + K3 * y5 - K1 * y7;
+    int s0 = x[0] + x[7], d0 = x[0] - x[7], s1 = x[1] + x[6], d1 = x[1] - x[6];
+    int s2 = x[2] + x[5], d2 = x[2] - x[5], s3 = x[3] + x[4], d3 = x[3] - x[4];
+    x[0] = scaled(by(s0 + s1 + s2 + s3, K4), shift);
+    x[4] = scaled(by(s0 - s1 - s2 + s3, K4), shift);
+    x[2] = scaled(by(s0 - s3, K2) + by(s1 - s2, K6), shift);
+    x[6] = scaled(by(s0 - s3, K6) - by(s1 - s2, K2), shift);
+    x[1] = scaled(by(d0, K1) + by(d1, K3) + by(d2, K5) + by(d3, K7), shift);
+    x[3] = scaled(by(d0, K3) - by(d1, K7) - by(d2, K1) - by(d3, K5), shift);
+    x[5] = scaled(by(d0, K5) - by(d1, K1) + by(d2, K7) + by(d3, K3), shift);
+    x[7] = scaled(by(d0, K7) - by(d1, K5) + by(d2, K3) - by(d3, K1), shift);
+}
+
+static __device__ __forceinline__ void
+idct8(int *x, int shift)
+{
+    int a0 = by(x[0] + x[4], K4), a1 = by(x[0] - x[4], K4);
+    int b0 = by(x[2], K2) + by(x[6], K6), b1 = by(x[2], K6) - by(x[6], K2);
+    int y1 = x[1], y3 = x[3], y5 = x[5], y7 = x[7];
+    int o0 = by(y1, K1) + by(y3, K3) + by(y5, K5) + by(y7, K7);
+    int o1 = by(y1, K3) - by(y3, K7) - by(y5, K1) - by(y7, K5);
+    int o2 = by(y1, K5) - by(y3, K1) + by(y5, K7) + by(y7, K3);
+    int o3 = by(y1, K7) - by(y3, K5) + by(y5, K3) - by(y7, K1);
     x[0] = scaled(a0 + b0 + o0, shift);
-    x[7 * step] = scaled(a0 + b0 - o0, shift);
-    x[step] = scaled(a1 + b1 + o1, shift);
-    x[6 * step] = scaled(a1 + b1 - o1, shift);
-    x[2 * step] = scaled(a1 - b1 + o2, shift);
-    x[5 * step] = scaled(a1 - b1 - o2, shift);
-    x[3 * step] = scaled(a0 - b0 + o3, shift);
-    x[4 * step] = scaled(a0 - b0 - o3, shift);
+    x[7] = scaled(a0 + b0 - o0, shift);
+    x[1] = scaled(a1 + b1 + o1, shift);
+    x[6] = scaled(a1 + b1 - o1, shift);
+    x[2] = scaled(a1 - b1 + o2, shift);
+    x[5] = scaled(a1 - b1 - o2, shift);
+    x[3] = scaled(a0 - b0 + o3, shift);
+    x[4] = scaled(a0 - b0 - o3, shift);
+}
+
+/* A row, two numbers a word. */
+static __device__ __forceinline__ void
+transform_row(int *word, int shift)
+{
+    int x[8];
+    for (int i = 0; i < 4; i++) {
+        x[2 * i] = word[i] << 16 >> 16;
+        x[2 * i + 1] = word[i] >> 16;
+    }
+    TRANSFORM(x, shift);
+    for (int i = 0; i < 4; i++)
+        word[i] = (x[2 * i] & 0xffff) | x[2 * i + 1] << 16;
+}
+
+static __device__ __forceinline__ void
+transform_column(short *first, int shift)
+{
+    int x[8];
+    for (int i = 0; i < 8; i++)
+        x[i] = first[i * STRIDE];
+    TRANSFORM(x, shift);
+    for (int i = 0; i < 8; i++)
+        first[i * STRIDE] = (short)x[i];
 }
 
 /* Two numbers at a time from and to memory, while the image's pitch is even. Threads at
@@ -74,9 +106,9 @@ KERNEL(short *data, int pitch)
                 *(const int *)&own[i * pitch + 2 * lane];
     }
     __syncthreads();
-    TRANSFORM(&tile[(y + lane) * STRIDE + x], 1, FIRST_SHIFT);
+    transform_row((int *)&tile[(y + lane) * STRIDE + x], FIRST_SHIFT);
     __syncthreads();
-    TRANSFORM(&tile[y * STRIDE + x + lane], STRIDE, SECOND_SHIFT);
+    transform_column(&tile[y * STRIDE + x + lane], SECOND_SHIFT);
     __syncthreads();
     if (lane < 4 && !(pitch & 1)) {
         for (int i = 0; i < 8; i++)

@@ -41,7 +41,7 @@ run(struct allot_run *r)
 
 const struct allot_workload allot_workload_histogram = {
     .name = "histogram",
-    .summary = "histogram of bytes, counters a warp; 9216 B of scratchpad a block",
+    .summary = "histogram of bytes, counters a warp, no atomics; 9216 B of scratchpad a block",
     .source = "CUDA SDK histogram, histogram256Kernel: 000 Tables I, V, VII",
     .kernels = "histogram256Kernel",
     .run = run,

@@ -7,6 +7,13 @@
  * anti-diagonals. needle_cuda_shared_1 takes the diagonals up to the longest,
  * needle_cuda_shared_2 those after it. */
 
+static __device__ __forceinline__ void
+needle_cell(int (*temp)[BLOCK + 1], int (*ref)[BLOCK], int y, int x, int penalty)
+{
+    temp[y][x] = max(temp[y - 1][x - 1] + ref[y - 1][x - 1],
+                     max(temp[y][x - 1] - penalty, temp[y - 1][x] - penalty));
+}
+
 /* Tile (by, bx) of one pair. score and match: cols x cols, cols = 1 + tiles * BLOCK. */
 static __device__ __forceinline__ void
 needle_tile(int (*temp)[BLOCK + 1], int (*ref)[BLOCK], const int *match, int *score, int cols,
@@ -15,23 +22,33 @@ needle_tile(int (*temp)[BLOCK + 1], int (*ref)[BLOCK], const int *match, int *sc
     int tx = threadIdx.x;
     int corner = by * BLOCK * cols + bx * BLOCK; /* above and left of the tile */
 
-    for (int y = 0; y < BLOCK; y++)
-        ref[y][tx] = match[corner + (y + 1) * cols + tx + 1];
-    temp[0][tx + 1] = score[corner + tx + 1];
-    temp[tx + 1][0] = score[corner + (tx + 1) * cols];
     if (tx == 0)
         temp[0][0] = score[corner];
+#pragma unroll 1
+    for (int y = 0; y < BLOCK; y++)
+        ref[y][tx] = match[corner + (y + 1) * cols + tx + 1];
+    __syncthreads();
+    temp[tx + 1][0] = score[corner + (tx + 1) * cols];
+    __syncthreads();
+    temp[0][tx + 1] = score[corner + tx + 1];
     __syncthreads();
 
+    /* The tile's upper left, then its lower right: on a diagonal of m + 1 cells, the first
+     * m + 1 threads have one each. */
 #pragma unroll 1
-    for (int m = 0; m < 2 * BLOCK - 1; m++) {
-        int y = m - tx; /* thread tx has column tx */
-        if (y >= 0 && y < BLOCK)
-            temp[y + 1][tx + 1] = max(temp[y][tx] + ref[y][tx],
-                                      max(temp[y + 1][tx], temp[y][tx + 1]) - penalty);
+    for (int m = 0; m < BLOCK; m++) {
+        if (tx <= m)
+            needle_cell(temp, ref, m - tx + 1, tx + 1, penalty);
+        __syncthreads();
+    }
+#pragma unroll 1
+    for (int m = BLOCK - 2; m >= 0; m--) {
+        if (tx <= m)
+            needle_cell(temp, ref, BLOCK - tx, tx + BLOCK - m, penalty);
         __syncthreads();
     }
 
+#pragma unroll 1
     for (int y = 0; y < BLOCK; y++)
         score[corner + (y + 1) * cols + tx + 1] = temp[y + 1][tx + 1];
 }
