@@ -25,17 +25,22 @@ bpnn_layerforward_CUDA(const float *input, const float *weights, float *product,
     if (tx == 0)
         input_node[ty] = input[in_node];
     __syncthreads();
+#if HEIGHT > TILE
     weight_matrix[ty][tx] = weights[index];
-    if (HEIGHT > TILE && ty == 0)
+    if (ty == 0)
         weight_matrix[TILE][tx] = 0.0f;
     __syncthreads();
     float p = weight_matrix[ty][tx] * input_node[ty];
+#else
+    float p = weights[index] * input_node[ty];
+#endif
     weight_matrix[ty][tx] = p;
     __syncthreads();
 
     /* After a round, row ty (a multiple of `rows`) sums rows ty .. ty + rows - 1. As in the
      * benchmark there are log2(HEIGHT) rounds, and each computes its number of rows anew by
      * a power and tests for a multiple by a division: 48 makes five rounds of four. */
+#if HEIGHT > TILE
     int i = 1;
     do { /* one round at least: the test is at the end */
         int rows = (int)__powf(2.0f, (float)i);
@@ -43,6 +48,13 @@ bpnn_layerforward_CUDA(const float *input, const float *weights, float *product,
             weight_matrix[ty][tx] += weight_matrix[ty + rows / 2][tx];
         __syncthreads();
     } while ((float)++i <= __log2f((float)HEIGHT));
+#else /* plain: 20 registers must do, so that threads limit its blocks (001 Table 2.4) */
+    for (int half = 1; half < TILE; half *= 2) {
+        if (ty % (2 * half) == 0)
+            weight_matrix[ty][tx] += weight_matrix[ty + half][tx];
+        __syncthreads();
+    }
+#endif
 
     product[index] = p;
     if (ty == 0)
