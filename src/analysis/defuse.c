@@ -1,31 +1,10 @@
 /* defuse.c: walks the operand pattern of the opcode's row beside the operands. */
 #include "analysis/defuse.h"
 
-/* Bit i: operand i is a destination. */
-static uint64_t
-dests(const struct ptx_inst *in)
-{
-    if (in->op == PTX_OP_CALL) /* return list, target, argument list */
-        return in->ops[0].kind == PTX_OPD_VEC;
-    uint64_t set = 0, bit = 1;
-    bool begins = true;
-    for (const char *p = ptx_ops[in->op].operands; *p; p++)
-        if (*p == ',' || *p == '|') {
-            bit <<= 1;
-            begins = true;
-        } else if (begins) {
-            begins = false;
-            if (*p == 'd' || *p == 'D' || *p == 'P' || *p == 'U' || *p == 'V' ||
-                *p == 'L')
-                set |= bit;
-        }
-    return set;
-}
-
 bool
 defuse_is_dest(const struct ptx_inst *in, unsigned operand)
 {
-    return operand < 64 && dests(in) >> operand & 1;
+    return operand < 64 && ptx_inst_dests(in) >> operand & 1;
 }
 
 static void
@@ -53,7 +32,7 @@ void
 defuse_each(const struct ptx_inst *in, void (*fn)(void *, int32_t, bool, bool),
             void *user)
 {
-    uint64_t dest = dests(in);
+    uint64_t dest = ptx_inst_dests(in);
     if (in->guard >= 0)
         fn(user, in->guard, false, false);
     for (unsigned i = 0; i < in->nops; i++)

@@ -230,7 +230,7 @@ cmd_opt(int argc, char **argv)
         {"output", 'o', "FILE", "where to write (default: standard output)", &j.out, NULL,
          NULL},
         {"strip-extensions", 0, NULL,
-         "take out invented instructions (relssp), so that ptxas reads the output", NULL,
+         "take out invented instructions (relssp) and power states, so that ptxas reads the output", NULL,
          NULL, &j.strip},
         {"explain", 0, NULL,
          "say on standard error what limits the kernel, what was done "

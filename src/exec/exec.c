@@ -368,6 +368,8 @@ run_warp_seen(struct exec_warp *w, struct exec_step *s, uint64_t n,
             break;
         if ((r = exec_step(w, s)) != EXEC_OK)
             break;
+        if (p->check && (s->mask || !s->jumped)) /* not put off for other lanes */
+            exec_check_power(w, s->pc);
         if (watch)
             race_watch_step(watch, w, s);
     } while (w->state == EXEC_READY && --n);

@@ -370,7 +370,7 @@ enum exec_result exec_run_grid(struct exec_grid *g);
 /* From now on exec_run_grid holds every scratchpad access of this program against
  * analysis/scratchpad.h, and every thread that has executed relssp to its promise not to
  * touch what lies at grid->shared_from and above: an access that breaks one of them is a
- * fault. Slow; for tests and for trying out a pass. */
+ * fault. A register that the code switches off (power states) loses its value. Slow; for tests and for trying out a pass. */
 void exec_check_analyses(struct exec_prog *p);
 
 /* Where the instruction stands in the PTX, for diagnostics; and notes where that was

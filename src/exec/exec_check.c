@@ -1,12 +1,69 @@
 /* exec_check.c: holds what the compiler believes of scratchpad accesses against what they
  * do: the variables of analysis/scratchpad.h, and the promise of relssp (000 section 6.3,
- * condition 1). */
+ * condition 1), and power states: a register that is switched off loses its value. */
 #include "exec/exec_int.h"
+
+#include <string.h>
+
+/* A register that an instruction switches off: its rows in a warp, in a list by pc. */
+struct off_row {
+    uint32_t at, bytes;
+    uint32_t next; /* index + 1 */
+};
 
 struct exec_check {
     struct scratch_use *use;
     scratch_set *touch; /* by pc */
+    uint32_t *off;      /* by pc: first of its off_row, + 1; 0: none */
+    VEC(struct off_row) rows;
 };
+
+/* Registers of one place of the register file have rows of their own here: all of them
+ * lose their value. */
+static bool
+overlap(const struct ptx_reg *a, const struct ptx_reg *b)
+{
+    if (!a->place || !b->place || (a->type == PTX_PRED) != (b->type == PTX_PRED))
+        return a == b;
+    unsigned na = (ptx_type_bytes(a->type) + 3) / 4,
+             nb = (ptx_type_bytes(b->type) + 3) / 4;
+    return a->place < b->place + (nb ? nb : 1) && b->place < a->place + (na ? na : 1);
+}
+
+static void
+note_off(struct exec_check *k, const struct func_info *fi, const struct ptx_inst *in,
+         uint32_t pc)
+{
+    int32_t reg[PTX_POWER_REGS];
+    unsigned n = in->power ? ptx_power_regs(in, reg) : 0;
+    for (unsigned i = 0; i < n; i++) {
+        bool is_dest = i == 0 && ptx_inst_dests(in);
+        /* A source that is written too has the state of the destination at the end. */
+        if ((in->power >> 2 * i & 3) != PTX_POWER_OFF ||
+            (!is_dest && reg[i] == reg[0] && ptx_inst_dests(in)))
+            continue;
+        for (size_t r = 0; r < fi->f->regs.n; r++) {
+            const struct ptx_reg *x = &fi->f->regs.v[r];
+            unsigned bytes = ptx_type_bytes(x->type);
+            if (!overlap(&fi->f->regs.v[reg[i]], x))
+                continue;
+            *vec_push(&k->rows) = (struct off_row){
+                fi->reg_ref[r],
+                x->type == PTX_PRED ? 4
+                                    : (bytes + 3) / 4 * (x->vec ? x->vec : 1) * ROW_BYTES,
+                k->off[pc]};
+            k->off[pc] = (uint32_t)k->rows.n;
+        }
+    }
+}
+
+void
+exec_check_power(struct exec_warp *w, uint32_t pc)
+{
+    const struct exec_check *k = w->cta->grid->prog->check;
+    for (uint32_t i = k->off[pc]; i; i = k->rows.v[i - 1].next)
+        memset(w->regs + k->rows.v[i - 1].at, 0xa5, k->rows.v[i - 1].bytes);
+}
 
 void
 exec_check_analyses(struct exec_prog *p)
@@ -17,12 +74,16 @@ exec_check_analyses(struct exec_prog *p)
     struct exec_check *k = xcalloc(1, sizeof *k);
     k->use = scratch_use_new(p->entry);
     k->touch = xcalloc(p->ninst + 1, sizeof *k->touch);
+    k->off = xcalloc(p->ninst + 1, sizeof *k->off);
     for (size_t i = 0; i < pp->funcs.n; i++) {
         const struct func_info *fi = pp->funcs.v[i];
         const struct scratch_func *sf = NULL;
         for (size_t j = 0; j < k->use->funcs.n; j++)
             if (k->use->funcs.v[j].func == fi->f)
                 sf = &k->use->funcs.v[j];
+        for (size_t j = 0; j < fi->f->body.n; j++)
+            if (!ptx_is_pseudo(&fi->f->body.v[j]))
+                note_off(k, fi, &fi->f->body.v[j], fi->pc_of[j]);
         for (size_t j = 0; sf && j < fi->f->body.n; j++)
             if (!ptx_is_pseudo(&fi->f->body.v[j]))
                 k->touch[fi->pc_of[j]] = sf->touch[j];
@@ -37,6 +98,8 @@ exec_check_free(struct exec_check *k)
         return;
     scratch_use_free(k->use);
     free(k->touch);
+    free(k->off);
+    vec_free(&k->rows);
     free(k);
 }
 

@@ -219,6 +219,9 @@ struct matrix_places {
 
 /* Does the instruction at w->pc keep the promises? EXEC_FAULT and a diagnostic if not. */
 enum exec_result exec_check_access(struct exec_warp *w);
+/* Destroys the registers that the instruction at pc switches off (power states), once the
+ * warp has executed it. */
+void exec_check_power(struct exec_warp *w, uint32_t pc);
 void exec_check_free(struct exec_check *k);
 
 /* -- races between the warps of a block (exec_races.c) -- */

@@ -207,6 +207,14 @@ add_defaults(const struct pass *p, const struct pass_key *defaults,
         }
 }
 
+/* Power states that an earlier pass wrote are void once the code has changed. */
+static void
+drop_power(struct ptx_func *f)
+{
+    for (size_t i = 0; i < f->body.n; i++)
+        f->body.v[i].power = 0;
+}
+
 /* Runs a pass over the module; facts[i] are those of function i. Sets *any if it may have
  * changed anything. */
 static bool
@@ -218,8 +226,11 @@ run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *fac
     *any = p->run;
     if (p->run) {
         ok = p->run(m, a, diag);
-        for (size_t i = 0; i < m->funcs.n; i++)
+        for (size_t i = 0; i < m->funcs.n; i++) {
             facts_drop(&facts[i], p->keeps);
+            if (!(p->keeps & AN_POWER))
+                drop_power(m->funcs.v[i]);
+        }
         return ok;
     }
     for (size_t i = 0; i < m->funcs.n && ok; i++) {
@@ -234,6 +245,8 @@ run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *fac
         *any |= changed;
         if (changed)
             facts_drop(&facts[i], p->keeps);
+        if (changed && !(p->keeps & AN_POWER))
+            drop_power(f);
     }
     return ok;
 }

@@ -16,6 +16,8 @@
 
 /* Facts of a function that a pass may ask for. */
 enum { AN_CFG = 1, AN_DEFS = 2, AN_LIVE = 4 };
+/* In `keeps` only: power states in the code are still right. Else they are taken out. */
+enum { AN_POWER = 8 };
 
 struct pass_facts {
     struct cfg *cfg;

@@ -224,3 +224,59 @@ ptx_module_free(struct ptx_module *m)
     free(m->text);
     free(m);
 }
+
+/* Walks the operand pattern of the opcode's row beside the operands. */
+uint64_t
+ptx_inst_dests(const struct ptx_inst *in)
+{
+    if (in->op == PTX_OP_CALL) /* return list, target, argument list */
+        return in->ops[0].kind == PTX_OPD_VEC;
+    uint64_t set = 0, bit = 1;
+    bool begins = true;
+    for (const char *p = ptx_ops[in->op].operands; *p; p++)
+        if (*p == ',' || *p == '|') {
+            bit <<= 1;
+            begins = true;
+        } else if (begins) {
+            begins = false;
+            if (*p == 'd' || *p == 'D' || *p == 'P' || *p == 'U' || *p == 'V' ||
+                *p == 'L')
+                set |= bit;
+        }
+    return set;
+}
+
+/* -- power states -- */
+
+const char *const ptx_power_names[4] = {"", "ON", "SLEEP", "OFF"};
+
+struct power_regs {
+    int32_t *reg;
+    unsigned n, most;
+};
+
+static void
+add_power_regs(const struct ptx_operand *o, struct power_regs *x)
+{
+    if (o->kind == PTX_OPD_REG && x->n < x->most)
+        x->reg[x->n++] = o->reg;
+    for (unsigned i = 0; o->kind == PTX_OPD_VEC && i < o->n; i++)
+        add_power_regs(&o->vec[i], x);
+}
+
+unsigned
+ptx_power_regs(const struct ptx_inst *in, int32_t reg[PTX_POWER_REGS])
+{
+    struct power_regs x = {.reg = reg};
+    if (ptx_ops[in->op].flags & (PTX_JUMP | PTX_ENDS | PTX_PSEUDO) ||
+        in->op == PTX_OP_CALL || ptx_ops[in->op].operands[0] == '*')
+        return 0;
+    uint64_t dests = ptx_inst_dests(in);
+    for (unsigned side = 0; side < 2; side++) {
+        x.most = side ? x.n + 2 : 1;
+        for (unsigned i = 0; i < in->nops && i < 64; i++)
+            if ((dests >> i & 1) == !side)
+                add_power_regs(&in->ops[i], &x);
+    }
+    return x.n;
+}

@@ -123,6 +123,11 @@ struct ptx_sreg_info {
 };
 extern const struct ptx_sreg_info ptx_sregs[PTX_NSREGS];
 
+/* What an instruction does with a register of its own once it has read or written it. */
+enum ptx_power { PTX_POWER_NONE, PTX_POWER_ON, PTX_POWER_SLEEP, PTX_POWER_OFF };
+enum { PTX_POWER_REGS = 3 }; /* so many have a state: 1 destination, 2 sources */
+extern const char *const ptx_power_names[4];
+
 struct ptx_inst {
     uint16_t op; /* enum ptx_op */
     uint8_t ntypes;
@@ -133,6 +138,9 @@ struct ptx_inst {
     const uint8_t *mod;
     int32_t guard; /* guard predicate register, -1: none */
     bool guard_neg;
+    /* Power states behind the operands, an extension (001 section 4.2.2): bits 2i and
+     * 2i + 1 are the enum ptx_power of register i of ptx_power_regs; 0: none written. */
+    uint8_t power;
     uint32_t line, col;      /* of the mnemonic in the source; 0: made by a pass */
     struct ptx_operand *ops; /* destinations first, in the order of the row's pattern */
     /* DIRECTIVE: the raw text (.pragma, .loc), or NULL: ops[0] is the FUNCSYM of a
@@ -296,6 +304,14 @@ const struct ptx_module *ptx_module_of(const struct ptx_module *m,
 const struct ptx_func *ptx_func_definition(const struct ptx_func *f);
 /* The state space that the instruction names; PTX_SPACE_NONE: generic, or none. */
 enum ptx_space ptx_inst_space(const struct ptx_inst *in);
+
+/* Bit i: operand i is a destination, by the row's pattern. */
+uint64_t ptx_inst_dests(const struct ptx_inst *in);
+/* The registers that power states are written for: the first destination, then the first
+ * two sources, in the order of the operands; a register may come twice. As in Figure 4.3
+ * of 001, neither the guard nor the base of an address is among them. Calls and jumps have
+ * none. Returns how many. */
+unsigned ptx_power_regs(const struct ptx_inst *in, int32_t reg[PTX_POWER_REGS]);
 
 /* New empty instruction with nops operands from the module's arena. */
 struct ptx_inst ptx_inst_new(struct ptx_module *m, enum ptx_op op, unsigned nops);

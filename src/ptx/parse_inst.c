@@ -225,6 +225,55 @@ guard(struct parser *p, int32_t *reg, bool *neg)
     return true;
 }
 
+/* The power state that stands here, PTX_POWER_NONE: another operand. A name that is
+ * declared is an operand, whatever it is called. */
+static enum ptx_power
+power_state(struct parser *p)
+{
+    if (!at(p, T_ID))
+        return PTX_POWER_NONE;
+    for (unsigned k = PTX_POWER_ON; k <= PTX_POWER_OFF; k++)
+        if (p->tok.n == strlen(ptx_power_names[k]) &&
+            !memcmp(p->tok.s, ptx_power_names[k], p->tok.n) &&
+            !name_get(p, p->tok.s, p->tok.n)->top)
+            return (enum ptx_power)k;
+    return PTX_POWER_NONE;
+}
+
+/* The list of states behind the operands: one for each register that can have one. */
+static bool
+parse_power(struct parser *p, uint8_t *power, unsigned *n, struct place *where)
+{
+    enum ptx_power state;
+    *where = here(p);
+    do {
+        if ((state = power_state(p)) == PTX_POWER_NONE)
+            return expected(p, "a power state (ON, SLEEP, OFF)");
+        if (*n < PTX_POWER_REGS)
+            *power |= (uint8_t)(state << 2 * *n);
+        ++*n;
+        next(p);
+    } while (take(p, ','));
+    return true;
+}
+
+static void
+check_power(struct parser *p, const struct ptx_inst *in, unsigned n, struct place where)
+{
+    int32_t reg[PTX_POWER_REGS];
+    unsigned due = ptx_power_regs(in, reg);
+    if (n == due)
+        return;
+    struct diag *d =
+        err(p, where,
+            "%u power state%s, but '%s' has %u register%s that "
+            "can have one",
+            n, n == 1 ? "" : "s", ptx_ops[in->op].mnemonic, due, due == 1 ? "" : "s");
+    hint(p, d,
+         "write one for the first destination and each of the first two source "
+         "registers, none for guards and addresses");
+}
+
 bool
 parse_inst(struct parser *p)
 {
@@ -278,9 +327,16 @@ parse_inst(struct parser *p)
         bool joined[MAX_SLOTS + 1] = {false}, indexed[MAX_SLOTS + 1];
         int8_t from[MAX_SLOTS];
         unsigned n = 0;
+        unsigned nstates = 0;
+        struct place at_states = where;
         size_t before = p->errors;
         if (!at(p, ';') && !at(p, '}') && !at(p, T_EOF)) {
             do {
+                if (n && p->last_end[-1] == ',' && power_state(p)) {
+                    if (!parse_power(p, &in.power, &nstates, &at_states))
+                        return false;
+                    break;
+                }
                 const struct row *longer = n == r->nslots ? longer_row(form) : NULL;
                 if (longer) {
                     while (in.nops < longer->nslots)
@@ -322,6 +378,8 @@ parse_inst(struct parser *p)
                 check_slot(&c, k, &in.ops[k], &r->slot[k]);
             if (p->errors == before)
                 check_rest(&c, where);
+            if (p->errors == before && nstates)
+                check_power(p, &in, nstates, at_states);
         }
     }
     if (in.ops == ops) { /* optional operands at the end that anything may be: cut off */

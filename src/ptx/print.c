@@ -286,6 +286,8 @@ ptx_print_inst(const struct ptx_func *f, const struct ptx_inst *in, struct strbu
             }
         }
     }
+    for (unsigned states = in->power; states; states >>= 2)
+        strbuf_printf(b, ", %s", ptx_power_names[states & 3]);
     add_char(b, ';');
 }
 

@@ -1,7 +1,7 @@
 /* main.c: random-kernel: prints random kernels, tests allot with them.
  *
  *     random-kernel print SEED | print --bytes FILE
- *     random-kernel executor|passes|timing|ptxas [FIRST [COUNT]]
+ *     random-kernel executor|passes|power|power-literal|timing|ptxas [FIRST [COUNT]]
  *
  * Tests take seeds FIRST to FIRST + COUNT - 1: from 1 as many as stand below, times
  * $ALLOT_RANDOM_TIMES if that is set. docs/testing.md. */
@@ -50,6 +50,27 @@ test_passes(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
     return ok;
 }
 
+/* No register loses a value that a lane still needs when power states switch it off. */
+static bool
+test_power(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
+{
+    static const char *const pipelines[] = {
+        "power-states:window=1", "register-allocate,power-states:window=1",
+        "cleanup,schedule,register-allocate,power-states:window=3",
+        "register-allocate:max-registers=20,power-states:window=1"};
+    bool ok = true;
+    for (size_t i = 0; ok && i < sizeof pipelines / sizeof *pipelines; i++)
+        ok = rk_test_passes(k, pipelines[i], &few, why);
+    return ok;
+}
+
+/* The thesis' own rule, to compare: it breaks kernels whose warps part. */
+static bool
+test_power_literal(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
+{
+    return rk_test_passes(k, "power-states:window=1:divergence=literal", &few, why);
+}
+
 static bool
 test_timing(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
 {
@@ -81,10 +102,9 @@ static const struct {
     const char *name;
     bool (*run)(const struct rk_kernel *k, uint64_t seed, struct strbuf *why);
     uint64_t count;
-} tests[] = {{"executor", test_executor, 400},
-             {"passes", test_passes, 64},
-             {"timing", test_timing, 48},
-             {"ptxas", test_ptxas, 16}};
+} tests[] = {{"executor", test_executor, 400}, {"passes", test_passes, 64},
+             {"power", test_power, 64},        {"power-literal", test_power_literal, 64},
+             {"timing", test_timing, 48},      {"ptxas", test_ptxas, 16}};
 
 static int
 test(size_t which, uint64_t first, uint64_t count)
@@ -149,8 +169,9 @@ main(int argc, char **argv)
             return test(i, argc > 2 ? strtoull(argv[2], NULL, 0) : 1,
                         argc > 3 ? strtoull(argv[3], NULL, 0) : count);
         }
-    fputs("usage: random-kernel print SEED | print --bytes FILE\n"
-          "       random-kernel executor|passes|timing|ptxas [FIRST [COUNT]]\n",
-          stderr);
+    fputs(
+        "usage: random-kernel print SEED | print --bytes FILE\n"
+        "       random-kernel executor|passes|power|power-literal|timing|ptxas [FIRST [COUNT]]\n",
+        stderr);
     return 2;
 }

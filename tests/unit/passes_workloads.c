@@ -13,7 +13,9 @@ run(const struct allot_workload *w, const char *compiler, const char *passes)
     const char *text = allot_workload_ptx(w->name, compiler, &len);
     struct allot_module *m = allot_module_parse(w->name, text, len, d);
     struct allot_machine *machine = allot_machine_load("gtx480", d);
-    struct allot_options options = {.functional = true};
+    /* what is switched off loses its value */
+    struct allot_options options = {.functional = true,
+                                    .check_analyses = strstr(passes, "power-states")};
     assert_non_null(m);
     assert_non_null(machine);
     assert_true(allot_machine_set(machine, "compiler.registers", "virtual", d));
@@ -45,6 +47,8 @@ static const char *const pipelines[] = {
     "cleanup,register-allocate",
     "cleanup,schedule,register-allocate",
     "schedule:registers=none",
+    "power-states:window=1",
+    "cleanup,register-allocate,power-states",
     /* spilling, ever more */
     "dead-code,register-allocate,reorder-registers",
     "dead-code,register-allocate:max-registers=24,reorder-registers",
