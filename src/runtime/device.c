@@ -512,7 +512,10 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
     if (!parent && dev->options.last_result_only)
         drop_results(dev);
     dev->failure = ALLOT_REFUSED;
-    if (!plan_variant(dev, l, &plan, diag) ||
+    struct allot_launch known = *l; /* a plan may have no grid, a launch has one */
+    for (int i = 0; i < 3; i++)
+        known.grid[i] = l->grid[i] ? l->grid[i] : 1;
+    if (!plan_variant(dev, &known, &plan, diag) ||
         !decode(dev, plan.version, plan.kernel, diag))
         goto out;
     dev->failure = ALLOT_BAD_LAUNCH;

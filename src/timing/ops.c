@@ -11,6 +11,14 @@ ops_counter(const struct exec_static *st)
 #include "timing/ops.def"
 #undef OPS
     };
+    enum {
+#define OPS(latency, counter) AT_##latency,
+#include "timing/ops.def"
+#undef OPS
+        ROWS
+    };
+    _Static_assert((int)ROWS == (int)PTX_NLATENCIES,
+                   "ops.def has a row for each latency class");
     static const struct {
         const char *mnemonic;
         uint16_t counter;

@@ -297,7 +297,7 @@ machines_that_cannot_run_are_refused(void **st)
     free(t);
     r.m->sm.scheduler = "gto";
     r.m->collector.units_mem = 0;
-    assert_null(timing_gpu_new(r.m, &r.opt, &r.diag));
+    assert_false(machine_check(r.m, &r.diag));
     t = diag_text(&r);
     assert_non_null(strstr(t, "collector.units_mem"));
     free(t);
