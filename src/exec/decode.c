@@ -362,6 +362,7 @@ exec_decode(struct exec_image *im, const struct ptx_func *f, struct diag_sink *d
         exec_prog_free(p);
         return NULL;
     }
+    quick_decode(p, NULL);
     p->code_address = dev_code_space(im->mem, (uint64_t)p->ninst * EXEC_INST_BYTES);
     return p;
 }
@@ -382,6 +383,7 @@ exec_prog_free(struct exec_prog *p)
     vec_free(&pp->zero_rows);
     vec_free(&pp->const_rows);
     exec_check_free(p->check);
+    free(pp->quick);
     free(pp->consts);
     arena_free(&pp->mem);
     free(pp);

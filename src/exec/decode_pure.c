@@ -234,6 +234,7 @@ decode_pure(struct decoder *d)
         *p = ad;
         x->plan = p;
         x->fn = h_adapt;
+        x->form = FORM_PURE;
         return true;
     }
     x->lane = lane;
@@ -243,5 +244,7 @@ decode_pure(struct decoder *d)
     for (unsigned i = 0; i < 4; i++)
         x->s[i] = i < ns ? ad.s[i].ref : const_row(d, 0, 8);
     x->fn = nd == 1 && ns <= 2 ? h_lane2 : nd == 1 && ns == 3 ? h_lane3 : h_lane;
+    x->form = nd == 1 && ns <= 3 ? FORM_LANE : FORM_PURE;
+    x->nvec = (uint8_t)ns;
     return true;
 }

@@ -199,6 +199,13 @@ fill_sreg(const struct exec_cta *c, const struct exec_warp *w, const struct sreg
     }
 }
 
+/* Does it differ from block to block? Nothing but a call's fresh rows overwrites them. */
+static bool
+differs(const struct sreg_row *r)
+{
+    return r->sreg == PTX_SREG_CTAID || r->sreg == PTX_SREG_SMID;
+}
+
 void
 exec_cta_start(struct exec_cta *c, uint32_t id)
 {
@@ -216,6 +223,8 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
     memset(c->ex->bar, 0, sizeof c->ex->bar);
     if (dev_generation(g->mem) != c->ex->generation)
         forget_ranges(c);
+    bool fresh = !c->ex->started || pp->has_calls;
+    c->ex->started = true;
     for (uint32_t i = 0; i < c->nwarps; i++) {
         struct exec_warp *w = &c->warp[i];
         uint32_t left = c->nthreads - i * LANES;
@@ -236,7 +245,8 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
             memset(w->regs + z->ref, 0, z->bytes);
         }
         for (size_t k = 0; k < pp->sregs.n; k++)
-            fill_sreg(c, w, &pp->sregs.v[k]);
+            if (fresh || differs(&pp->sregs.v[k]))
+                fill_sreg(c, w, &pp->sregs.v[k]);
         if (w->local)
             memset(w->local, 0, (size_t)w->local_bytes * LANES);
         for (unsigned k = 0; w->tops && k < LANES; k++)
@@ -345,18 +355,8 @@ tally(struct exec_grid *g, struct exec_cta *c)
     c->n_warp_inst = c->n_thread_inst = 0;
 }
 
-/* Runs a warp for at most n instructions. */
-static enum exec_result
-run_warp(struct exec_warp *w, struct exec_step *s, uint64_t n)
-{
-    enum exec_result r;
-    do
-        r = exec_step(w, s);
-    while (r == EXEC_OK && w->state == EXEC_READY && --n);
-    return r;
-}
-
-/* The same with all that may be looked at on the way. */
+/* Runs a warp for at most n instructions with all that may be looked at on the way: what
+ * quick_turn does otherwise. */
 static enum exec_result
 run_warp_seen(struct exec_warp *w, struct exec_step *s, uint64_t n,
               struct race_watch *watch)
@@ -376,6 +376,19 @@ run_warp_seen(struct exec_warp *w, struct exec_step *s, uint64_t n,
     return r;
 }
 
+static enum exec_result
+run_warp(struct exec_warp *w, struct exec_step *s, uint64_t n, struct race_watch *watch)
+{
+    struct exec_cta *c = w->cta;
+    if (c->grid->prog->check || (watch && !race_watch_over(watch, 0)))
+        return run_warp_seen(w, s, n, watch);
+    uint64_t before = c->n_warp_inst;
+    enum exec_result r = quick_turn(w, s, n);
+    if (watch)
+        race_watch_over(watch, c->n_warp_inst - before);
+    return r;
+}
+
 /* Lets the block run until it ends, or for about `turn` instructions. watch: NULL, or it
  * is the block's. */
 static enum exec_result
@@ -384,7 +397,7 @@ run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t d
 {
     uint64_t until = g->n_warp_inst + turn;
     uint64_t quantum = g->quantum ? g->quantum : QUANTUM_MOST;
-    bool seen = g->prog->check || watch;
+    quick_start(c);
     while (c->live_warps && g->n_warp_inst < until) {
         bool moved = false;
         if (g->n_warp_inst >= g->ask_at && !go_on(g, done))
@@ -404,7 +417,7 @@ run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t d
                 if (g->limit - so_far < n)
                     n = g->limit - so_far;
             }
-            enum exec_result r = seen ? run_warp_seen(w, s, n, watch) : run_warp(w, s, n);
+            enum exec_result r = run_warp(w, s, n, watch);
             if (r != EXEC_OK) {
                 tally(g, c);
                 g->failure = c->failure;

@@ -26,6 +26,7 @@
  * clocks, surfaces, 128-bit atomics), are marked when they are decoded
  * (exec_prog.in_turn). */
 #define _GNU_SOURCE
+#include "exec/exec_foot.h"
 #include "exec/exec_mem.h"
 
 #include "base/pool.h"
@@ -35,39 +36,14 @@
 #include <sys/mman.h>
 
 enum {
-    PAGE = 4096,
-    RECENT = 16,            /* pages a thread finds at once */
-    GROUPS = PAGE / 4 / 32, /* words of a bit set */
-    WAVE_LEAST = 1 << 17,   /* warp instructions */
-    WAVE_WORTH = 1 << 16,   /* a wave of fewer is not worth while */
+    WAVE_LEAST = 1 << 17, /* warp instructions */
+    WAVE_WORTH = 1 << 16, /* a wave of fewer is not worth while */
     WAVE_MOST = 1 << 22,
     WAVE_GROWTH = 4,
     MOST_THREADS = 64,
     CHUNKS = 8,     /* of a thread in a wave */
     BAD_MOST = 2,   /* waves that do not stand before a kernel goes on in one thread, */
     BAD_SHARE = 16, /* and of how many that stand there may be one more */
-};
-
-struct foot_page {
-    uint32_t read[GROUPS], write[GROUPS], reduce[GROUPS];
-    uint32_t page;
-    bool saved; /* the page's copy has been seen to */
-};
-
-struct saved {
-    uint32_t page;
-    uint8_t *bytes;
-};
-
-/* What a host thread has touched in a wave. */
-struct foot {
-    struct exec_team *team;
-    struct foot_page **at;          /* by page; NULL: not touched */
-    struct foot_page *last[RECENT]; /* by page modulo RECENT */
-    VEC(struct foot_page *) touched, spare;
-    VEC(struct saved)
-    saved; /* pages that this thread has copied: nsaved, then spare room */
-    size_t nsaved;
 };
 
 struct member {
@@ -117,7 +93,7 @@ exec_team_new(struct dev_mem *mem, unsigned threads)
     memset(t, 0, sizeof *t);
     memset(m, 0, bytes);
     t->mem = mem;
-    t->pages = (dev_reserved(mem, &t->base) + PAGE - 1) / PAGE;
+    t->pages = (dev_reserved(mem, &t->base) + FOOT_PAGE - 1) / FOOT_PAGE;
     t->n = threads;
     t->member = m;
     t->pool = pool_new(threads);
@@ -125,6 +101,7 @@ exec_team_new(struct dev_mem *mem, unsigned threads)
     bool ok = t->pool && t->state;
     for (unsigned i = 0; i < threads; i++) {
         m[i].foot.team = t;
+        m[i].foot.base = t->base;
         m[i].foot.at = reserve(t->pages * sizeof *m[i].foot.at);
         m[i].log.foot = &m[i].foot;
         ok &= m[i].foot.at != NULL;
@@ -170,10 +147,11 @@ save_page(struct foot *f, struct foot_page *p)
     p->saved = true;
     if (atomic_compare_exchange_strong(&t->state[p->page], &was, PAGE_BEING_COPIED)) {
         if (f->nsaved == f->saved.n)
-            vec_push(&f->saved)->bytes = xmalloc(PAGE);
+            vec_push(&f->saved)->bytes = xmalloc(FOOT_PAGE);
         struct saved *s = &f->saved.v[f->nsaved++];
         s->page = p->page;
-        memcpy(s->bytes, dev_host(t->mem, t->base + (uint64_t)p->page * PAGE), PAGE);
+        memcpy(s->bytes, dev_host(t->mem, t->base + (uint64_t)p->page * FOOT_PAGE),
+               FOOT_PAGE);
         atomic_store_explicit(&t->state[p->page], PAGE_COPIED, memory_order_release);
         return;
     }
@@ -197,42 +175,25 @@ page_of(struct foot *f, uint64_t page)
         *vec_push(&f->touched) = p;
         f->at[page] = p;
     }
-    return f->last[page % RECENT] = p;
-}
-
-/* Words first to last of a page. */
-ALWAYS_INLINE void
-set_words(uint32_t *set, unsigned first, unsigned last)
-{
-    uint32_t from = ~0u << first % 32, to = ~0u >> (31 - last % 32);
-    first /= 32;
-    last /= 32;
-    if (first == last) {
-        set[first] |= from & to;
-        return;
-    }
-    set[first] |= from;
-    while (++first < last)
-        set[first] = ~0u;
-    set[last] |= to;
+    return f->last[page % FOOT_RECENT] = p;
 }
 
 ALWAYS_INLINE bool
 touch(struct foot *f, uint64_t addr, unsigned bytes, enum foot_kind kind)
 {
-    uint64_t page = (addr - f->team->base) / PAGE;
-    struct foot_page *p = f->last[page % RECENT];
+    uint64_t page = (addr - f->base) / FOOT_PAGE;
+    struct foot_page *p = f->last[page % FOOT_RECENT];
     if (!p || p->page != page)
         p = page_of(f, page);
     if (!p) /* memory of the host: not to be written, so reads need no account */
         return kind == FOOT_READ;
-    unsigned first = addr % PAGE / 4, last = (addr % PAGE + bytes - 1) / 4;
+    unsigned first = addr % FOOT_PAGE / 4, last = (addr % FOOT_PAGE + bytes - 1) / 4;
     if (kind & FOOT_READ)
-        set_words(p->read, first, last);
+        foot_set(p->read, first, last);
     if (kind & (FOOT_WRITE | FOOT_REDUCE)) {
         if (!p->saved)
             save_page(f, p);
-        set_words(kind & FOOT_WRITE ? p->write : p->reduce, first, last);
+        foot_set(kind & FOOT_WRITE ? p->write : p->reduce, first, last);
     }
     return true;
 }
@@ -241,7 +202,7 @@ bool
 foot_range(struct foot *f, uint64_t addr, uint64_t bytes, enum foot_kind kind)
 {
     while (bytes) {
-        uint64_t n = PAGE - addr % PAGE;
+        uint64_t n = FOOT_PAGE - addr % FOOT_PAGE;
         n = n < bytes ? n : bytes;
         if (!touch(f, addr, (unsigned)n, kind))
             return false;
@@ -256,8 +217,8 @@ foot_lanes(struct foot *f, uint32_t mask, const uint64_t *a, unsigned bytes,
            enum foot_kind kind)
 {
     FOR_BITS(i, mask)
-    if (!(a[i] % PAGE + bytes <= PAGE ? touch(f, a[i], bytes, kind)
-                                      : foot_range(f, a[i], bytes, kind)))
+    if (!(a[i] % FOOT_PAGE + bytes <= FOOT_PAGE ? touch(f, a[i], bytes, kind)
+                                                : foot_range(f, a[i], bytes, kind)))
         return false;
     return true;
 }
@@ -294,7 +255,7 @@ conflict_in(const struct exec_team *t, uint32_t page)
     for (unsigned i = 0; i < t->n; i++)
         if (t->member[i].foot.at[page])
             p[n++] = t->member[i].foot.at[page];
-    for (unsigned g = 0; n > 1 && g < GROUPS; g++) {
+    for (unsigned g = 0; n > 1 && g < FOOT_GROUPS; g++) {
         uint32_t read = 0, write = 0, reduce = 0, bad = 0;
         for (unsigned i = 0; i < n; i++) {
             uint32_t r = p[i]->read[g], w = p[i]->write[g], a = p[i]->reduce[g];
@@ -325,8 +286,8 @@ conflict(const struct exec_team *t)
 static void
 put_back(struct exec_team *t, const struct saved *s)
 {
-    uint8_t *host = dev_host(t->mem, t->base + (uint64_t)s->page * PAGE);
-    for (unsigned g = 0; g < GROUPS; g++) {
+    uint8_t *host = dev_host(t->mem, t->base + (uint64_t)s->page * FOOT_PAGE);
+    for (unsigned g = 0; g < FOOT_GROUPS; g++) {
         uint32_t written = 0;
         for (unsigned i = 0; i < t->n; i++) {
             const struct foot_page *p = t->member[i].foot.at[s->page];

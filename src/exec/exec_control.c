@@ -658,6 +658,7 @@ dec_bra(struct decoder *d)
                              d->fi->f->labels.v[label].name);
     d->out->target = d->fi->pc_of[at];
     d->out->fn = h_bra;
+    d->out->form = FORM_BRA;
     d->st->is_jump = true;
     return true;
 }

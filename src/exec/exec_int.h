@@ -12,6 +12,7 @@
 #include "analysis/scratchpad.h"
 #include "base/inline.h"
 #include "exec/exec.h"
+#include "exec/quick.h"
 
 #define REF_CONST 0x80000000u
 #define REF_NONE 0xffffffffu
@@ -66,15 +67,29 @@ struct exec_inst { /* one cache line */
     uint16_t flags; /* enum inst_flags */
     uint8_t space;  /* memory: enum ptx_space, NONE: generic */
     uint8_t esize; /* memory: bytes of an element; others: row bytes of the destination */
-    uint8_t nvec;  /* memory: elements */
+    uint8_t nvec;  /* memory: elements; lane functions: sources */
     uint8_t sub;   /* which operation (atom, vote, shfl, ...) */
     uint8_t type;  /* enum ptx_type */
     uint8_t cache;
     uint8_t kind; /* memory: 1 load, 2 store, 3 atomic */
+    uint8_t form; /* enum inst_form */
 };
 _Static_assert(sizeof(struct exec_inst) == 64, "one cache line");
 
 enum { MEM_LOAD = 1, MEM_STORE = 2, MEM_ATOMIC = 3 };
+
+/* What functional mode may do with an instruction (quick.c). */
+enum inst_form {
+    FORM_STEP,   /* may change path, state or counts: by exec_step */
+    FORM_PURE,   /* reads and writes registers and can do nothing else */
+    FORM_LANE,   /* PURE: `lane`, one destination, at most three sources */
+    FORM_MOV32,  /* PURE: a row of 32-bit lanes */
+    FORM_MOV64,  /* PURE: a row of 64-bit lanes */
+    FORM_SET,    /* PURE: `value` in all lanes of data[0]; base: 4 or 8 bytes */
+    FORM_WARP,   /* PURE while no other path waits */
+    FORM_MEMORY, /* accesses memory and may fault */
+    FORM_BRA,    /* goes to `target` */
+};
 
 /* A path of the SIMT stack: lanes that go on at pc until rpc. */
 struct exec_path {
@@ -105,6 +120,26 @@ struct mem_range {
                         * last: none */
 };
 
+/* A warp's turn by quick records. The first part is the block's. */
+struct quick_run {
+    const struct quick *code;     /* the program's, by pc */
+    const struct exec_inst *inst; /* likewise */
+    quick_enter *enter;
+    struct mem_range *range;      /* of the block's priv */
+    const uint8_t *params;
+    uint8_t *shared, *global; /* plus address: the byte */
+    uint64_t shared_bytes;
+    struct foot *foot; /* accesses to global memory are taken down; NULL: they are not */
+    struct exec_step *step;
+    struct exec_warp *w;
+    const struct quick *from; /* since the last jump */
+    const struct quick *join; /* where the path ends */
+    const struct quick *stop; /* where the records from `from` on end */
+    uint64_t left;            /* instructions, from `from` on */
+    uint64_t off;             /* lanes that guards have turned off, over all instructions */
+    enum exec_result result;  /* of an instruction that faulted */
+};
+
 struct exec_cta_priv {
     struct exec_barrier bar[EXEC_BARRIERS];
     struct guard_reads guard;     /* of all blocks this storage has held */
@@ -112,6 +147,8 @@ struct exec_cta_priv {
     uint64_t generation;          /* of the device memory when `range` was filled */
     uint8_t *rows;                /* all warps' rows */
     uint64_t list[EXEC_MAX_LIST]; /* of the last texture instruction */
+    struct quick_run quick;
+    bool started; /* a block, so rows of special registers are filled */
 };
 
 /* -- decoded program, private part -- */
@@ -201,7 +238,9 @@ struct prog_priv {
     uint32_t *const_slots, const_nslots;
     uint32_t region_top; /* end of the functions' regions in a warp's rows */
     VEC(struct sreg_row) sregs;
-    uint32_t nslots; /* memory range caches */
+    uint32_t nslots;     /* memory range caches */
+    struct quick *quick; /* by pc */
+    quick_enter *enter;
     VEC(struct scratch_var) shared_vars;
     bool has_calls, has_dynamic, has_alloca;
     struct matrix_places *places;   /* of the fragments in use (exec_matrix.c) */
@@ -214,6 +253,15 @@ struct matrix_places {
     uint16_t *at;
     struct matrix_places *next;
 };
+
+/* -- quick records (quick.c) -- */
+
+/* Makes them, with the handlers of an instruction set; NULL: the fastest. */
+void quick_decode(struct exec_prog *p, const char *variant);
+/* The block's part of its quick_run. */
+void quick_start(struct exec_cta *c);
+/* Runs a warp for at most n instructions, as exec_step would. */
+enum exec_result quick_turn(struct exec_warp *w, struct exec_step *s, uint64_t n);
 
 /* -- check -- */
 
@@ -239,6 +287,8 @@ const struct exec_cta *race_watched(const struct race_watch *r);
 /* What exec_step has just done. */
 void race_watch_step(struct race_watch *r, const struct exec_warp *w,
                      const struct exec_step *s);
+/* Is no more of the block to be seen? So many of its instructions were not shown. */
+bool race_watch_over(struct race_watch *r, uint64_t executed);
 /* The block has ended, or its launch: what was found goes over to the grid, which counts
  * the instructions watched. */
 void race_watch_end(struct race_watch *r, struct exec_grid *g);

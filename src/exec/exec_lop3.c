@@ -65,6 +65,7 @@ dec_lop3(struct decoder *d)
     x->q = decode_operand(d, &q, PTX_PRED);
     d->out->plan = x;
     d->out->fn = h_lop3;
+    d->out->form = FORM_PURE;
     return x->q != REF_NONE && (x->d != REF_NONE || o[0].kind == PTX_OPD_SINK) &&
            (x->p != REF_NONE || o[1].kind == PTX_OPD_SINK);
 }

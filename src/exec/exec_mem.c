@@ -23,14 +23,24 @@ mem_addresses(const struct exec_warp *w, const struct exec_inst *in, uint32_t ma
 {
     uint64_t off = (uint64_t)in->off + (in->flags & IF_FRAME ? w->local_base : 0);
     const void *b = in->base == REF_NONE ? NULL : row(w, in->base);
-    for (int i = 0; i < LANES; i++)
-        a[i] = off + (!b                      ? 0
-                      : in->flags & IF_BASE32 ? ((const uint32_t *)b)[i]
-                                              : ((const uint64_t *)b)[i]);
-    uint64_t first = a[bit_lowest(mask)],
-             keep = in->flags & IF_WRAP ? UINT32_MAX : UINT64_MAX;
-    for (int i = 0; i < LANES; i++)
-        a[i] = (mask >> i & 1 ? a[i] : first) & keep;
+    const uint32_t *narrow = b;
+    const uint64_t *wide = b;
+    if (!b)
+        for (int i = 0; i < LANES; i++)
+            a[i] = off;
+    else if (in->flags & IF_BASE32)
+        for (int i = 0; i < LANES; i++)
+            a[i] = off + narrow[i];
+    else
+        for (int i = 0; i < LANES; i++)
+            a[i] = off + wide[i];
+    uint64_t first = a[bit_lowest(mask)];
+    if (mask != FULL_MASK)
+        for (int i = 0; i < LANES; i++)
+            a[i] = mask >> i & 1 ? a[i] : first;
+    if (in->flags & IF_WRAP)
+        for (int i = 0; i < LANES; i++)
+            a[i] &= UINT32_MAX;
 }
 
 /* -- checks -- */
@@ -594,30 +604,15 @@ add_half(unsigned type, uint64_t a, uint64_t b)
     return (v + 0x7fff + (v >> 16 & 1)) >> 16;
 }
 
-uint64_t
-mem_atom_value(const struct exec_inst *in, unsigned space, uint64_t old, uint64_t b,
-               uint64_t c)
+/* What an integer operation on an element of `bytes` bytes leaves. */
+ALWAYS_INLINE uint64_t
+atom_integer(unsigned op, bool is_signed, unsigned bytes, uint64_t old, uint64_t b,
+             uint64_t c)
 {
-    unsigned bits = in->esize * 8;
-    bool is_signed = ptx_types[in->type].kind == PTX_K_SINT;
-    int64_t so = (int64_t)extend(old, in->esize, is_signed),
-            sb = (int64_t)extend(b, in->esize, is_signed);
-    switch (in->sub) {
+    int64_t so = (int64_t)extend(old, bytes, is_signed),
+            sb = (int64_t)extend(b, bytes, is_signed);
+    switch (op) {
     case AT_ADD:
-        if (in->type == PTX_F32) {
-            /* On global memory subnormals are flushed, on shared memory not (PTX ISA,
-             * atom). */
-            if (space != PTX_SPACE_SHARED)
-                return of_f32(fp_flush(fp_flush(as_f32(old)) + fp_flush(as_f32(b))));
-            return of_f32(as_f32(old) + as_f32(b));
-        }
-        if (in->type == PTX_F64)
-            return of_f64(as_f64(old) + as_f64(b));
-        if (in->type == PTX_F16 || in->type == PTX_BF16)
-            return add_half(in->type, old, b);
-        if (in->type == PTX_F16X2 || in->type == PTX_BF16X2)
-            return add_half(in->type, old, b) | add_half(in->type, old >> 16, b >> 16)
-                                                    << 16;
         return old + b;
     case AT_AND:
         return old & b;
@@ -636,9 +631,32 @@ mem_atom_value(const struct exec_inst *in, unsigned space, uint64_t old, uint64_
     case AT_EXCH:
         return b;
     default:
-        (void)bits;
         return old == b ? c : old;
     }
+}
+
+uint64_t
+mem_atom_value(const struct exec_inst *in, unsigned space, uint64_t old, uint64_t b,
+               uint64_t c)
+{
+    if (in->sub == AT_ADD) {
+        if (in->type == PTX_F32) {
+            /* On global memory subnormals are flushed, on shared memory not (PTX ISA,
+             * atom). */
+            if (space != PTX_SPACE_SHARED)
+                return of_f32(fp_flush(fp_flush(as_f32(old)) + fp_flush(as_f32(b))));
+            return of_f32(as_f32(old) + as_f32(b));
+        }
+        if (in->type == PTX_F64)
+            return of_f64(as_f64(old) + as_f64(b));
+        if (in->type == PTX_F16 || in->type == PTX_BF16)
+            return add_half(in->type, old, b);
+        if (in->type == PTX_F16X2 || in->type == PTX_BF16X2)
+            return add_half(in->type, old, b) | add_half(in->type, old >> 16, b >> 16)
+                                                    << 16;
+    }
+    return atom_integer(in->sub, ptx_types[in->type].kind == PTX_K_SINT, in->esize, old,
+                        b, c);
 }
 
 /* One lane after another, lowest first. x: NULL, all on global memory. b, c: by lane. */
@@ -674,6 +692,52 @@ wait_atomic(const struct log_entry *e)
     atomics(e->w, e->in, e->mask, NULL, e->a, v, v + LANES);
 }
 
+/* Words of shared memory and integers, the common case; false: it is another, or some
+ * lane is not allowed. The addresses are in x. */
+static bool
+atom_shared(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+            const struct exec_access *x)
+{
+    uint64_t size = w->cta->shared_bytes, bad = 0;
+    if (in->space != PTX_SPACE_SHARED || in->dwide ||
+        (in->type != PTX_U32 && in->type != PTX_S32 && in->type != PTX_B32) || size < 4)
+        return false;
+    for (int i = 0; i < LANES; i++)
+        bad |= (x->addr[i] & 3) | (size - 4 - x->addr[i]) >> 63;
+    if (bad)
+        return false;
+    uint32_t unwanted[LANES];
+    uint32_t *d = in->data[0] == REF_NONE ? unwanted : row(w, in->data[0]);
+    const uint32_t *b = row(w, in->data[1]);
+    const uint32_t *c = in->sub == AT_CAS ? row(w, in->data[2]) : b;
+    uint8_t *host = w->cta->shared;
+    bool is_signed = ptx_types[in->type].kind == PTX_K_SINT;
+    switch (in->sub) {
+#define ATOM(op)                                                                         \
+    case op:                                                                             \
+        FOR_BITS(i, mask)                                                                \
+        {                                                                                \
+            uint32_t *p = (uint32_t *)(void *)(host + x->addr[i]), old = *p;             \
+            *p = (uint32_t)atom_integer(op, is_signed, 4, old, b[i], c[i]);              \
+            d[i] = old;                                                                  \
+        }                                                                                \
+        return true;
+        ATOM(AT_ADD)
+        ATOM(AT_AND)
+        ATOM(AT_OR)
+        ATOM(AT_XOR)
+        ATOM(AT_MIN)
+        ATOM(AT_MAX)
+        ATOM(AT_INC)
+        ATOM(AT_DEC)
+        ATOM(AT_EXCH)
+        ATOM(AT_CAS)
+#undef ATOM
+    default:
+        return false;
+    }
+}
+
 /* data[0]: destination (REF_NONE: red), data[1]: b, data[2]: c */
 static enum exec_result
 h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
@@ -682,6 +746,8 @@ h_atom(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     struct exec_access *x = &s->access;
     mem_resolve(w, in, mask, x);
     s->has_access = true;
+    if (atom_shared(w, in, mask, x))
+        return EXEC_OK;
     if (!mem_allowed(w, in, mask, x))
         return mem_blame(w, in, mask, x, x->bytes);
     uint64_t keep = in->esize == 8 ? ~(uint64_t)0 : ((uint64_t)1 << in->esize * 8) - 1;
@@ -904,6 +970,7 @@ dec_memory(struct decoder *d, bool store)
     /* ld.param of a kernel reads the parameter block; st.param writes call arguments. */
     if (x->flags & IF_FUNC_PARAM) {
         x->fn = store ? h_st_fparam : h_ld_fparam;
+        x->form = FORM_PURE;
         d->st->unit = PTX_UNIT_ALU; /* register moves */
         d->st->latency = PTX_LAT_OTHER;
         return true;
@@ -913,6 +980,7 @@ dec_memory(struct decoder *d, bool store)
     if (store && x->space == PTX_SPACE_PARAM)
         return decode_refuse(d, "kernel parameters cannot be written");
     x->flags |= IF_ACCESS;
+    x->form = FORM_MEMORY;
     d->st->is_load = !store;
     d->st->is_store = store;
     d->st->space = x->space;
@@ -1016,6 +1084,7 @@ dec_atomic(struct decoder *d, bool red)
             return false;
     x->slot = d->pp->nslots++;
     x->fn = h_atom;
+    x->form = FORM_MEMORY;
     d->st->is_atomic = true;
     d->st->space = x->space;
     return true;

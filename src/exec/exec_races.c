@@ -189,6 +189,13 @@ touch(struct race_watch *r, const struct exec_warp *w, uint32_t pc, bool store,
         x->write = t;
 }
 
+bool
+race_watch_over(struct race_watch *r, uint64_t executed)
+{
+    r->watched += executed;
+    return !r->left;
+}
+
 void
 race_watch_step(struct race_watch *r, const struct exec_warp *w,
                 const struct exec_step *s)

@@ -737,6 +737,7 @@ dec_tex(struct decoder *d)
                p->offset[2] == REF_NONE;
     d->out->plan = p;
     d->out->fn = h_tex;
+    d->out->form = FORM_MEMORY;
     d->st->is_load = true;
     d->st->space = PTX_SPACE_TEX;
     return true;

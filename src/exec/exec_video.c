@@ -315,6 +315,7 @@ dec_video(struct decoder *d)
         return decode_refuse(d, ".sat and .add exclude each other");
     d->out->plan = p;
     d->out->fn = h_video;
+    d->out->form = FORM_PURE;
     return read_operands(d, p);
 }
 

@@ -39,7 +39,11 @@ static void
 set32(void *d, uint32_t mask, uint32_t v)
 {
     uint32_t *p = d;
-    FOR_BITS(i, mask)
+    if (mask == FULL_MASK)
+        for (int i = 0; i < LANES; i++)
+            p[i] = v;
+    else
+        FOR_BITS(i, mask)
     p[i] = v;
 }
 
@@ -79,22 +83,16 @@ h_vote(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     return EXEC_OK;
 }
 
-/* s[0]: a, s[1]: b, s[2]: c, s[3]: member mask; d[0], d[1]: predicate or REF_NONE. A lane
- * that reads from one in range which does not execute gets 0: undefined in the ISA, what
- * cards do (docs/ptx.md). Out of range it gets its own value. */
-static enum exec_result
-h_shfl(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
-       struct exec_step *s)
+/* The lanes that shfl reads from, *from; whether each is in range. */
+ALWAYS_INLINE uint32_t
+shfl_lanes(unsigned sub, const uint32_t *b, const uint32_t *c, int32_t *from)
 {
-    uint32_t members, pred = 0, tmp[LANES];
-    if (!gather(w, in, in->s[3], &mask, s, &members))
-        return EXEC_OK;
-    const uint32_t *a = row(w, in->s[0]), *b = row(w, in->s[1]), *c = row(w, in->s[2]);
+    uint32_t valid[LANES], pred = 0;
     for (int i = 0; i < LANES; i++) {
         int bval = b[i] & 31, cval = c[i] & 31, seg = c[i] >> 8 & 31, j;
         int max = (i & seg) | (cval & ~seg), min = i & seg;
         bool ok;
-        switch (in->sub) {
+        switch (sub) {
         case SHFL_UP:
             j = i - bval;
             ok = j >= max;
@@ -112,11 +110,46 @@ h_shfl(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             ok = j <= max;
             break;
         }
-        if (!ok)
-            j = i;
-        tmp[i] = mask >> j & 1 ? a[j] : 0;
-        pred |= (uint32_t)ok << i;
+        from[i] = ok ? j : i;
+        valid[i] = ok;
     }
+    for (int i = 0; i < LANES; i++)
+        pred |= valid[i] << i;
+    return pred;
+}
+
+/* s[0]: a, s[1]: b, s[2]: c, s[3]: member mask; d[0], d[1]: predicate or REF_NONE. A lane
+ * that reads from one in range which does not execute gets 0: undefined in the ISA, what
+ * cards do (docs/ptx.md). Out of range it gets its own value. */
+static enum exec_result
+h_shfl(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+       struct exec_step *s)
+{
+    uint32_t members, pred, tmp[LANES];
+    int32_t from[LANES];
+    if (!gather(w, in, in->s[3], &mask, s, &members))
+        return EXEC_OK;
+    const uint32_t *a = row(w, in->s[0]), *b = row(w, in->s[1]), *c = row(w, in->s[2]);
+    switch (in->sub) { /* a loop for each */
+    case SHFL_UP:
+        pred = shfl_lanes(SHFL_UP, b, c, from);
+        break;
+    case SHFL_DOWN:
+        pred = shfl_lanes(SHFL_DOWN, b, c, from);
+        break;
+    case SHFL_BFLY:
+        pred = shfl_lanes(SHFL_BFLY, b, c, from);
+        break;
+    default:
+        pred = shfl_lanes(SHFL_IDX, b, c, from);
+        break;
+    }
+    if (mask == FULL_MASK)
+        for (int i = 0; i < LANES; i++)
+            tmp[i] = a[from[i]];
+    else
+        for (int i = 0; i < LANES; i++)
+            tmp[i] = mask >> from[i] & 1 ? a[from[i]] : 0;
     if (in->d[0] != REF_NONE) {
         uint32_t *d = row(w, in->d[0]);
         if (mask == FULL_MASK)
@@ -493,6 +526,7 @@ dec_vote(struct decoder *d)
     if (sync && !source32(d, &in->ops[2], &o->s[1]))
         return false;
     o->fn = h_vote;
+    d->out->form = FORM_WARP;
     return o->s[0] != REF_NONE;
 }
 
@@ -528,6 +562,7 @@ dec_shfl(struct decoder *d)
         if (!source32(d, &in->ops[at + i], &o->s[i]))
             return false;
     o->fn = h_shfl;
+    d->out->form = FORM_WARP;
     return true;
 }
 
@@ -548,6 +583,7 @@ dec_match(struct decoder *d)
     o->s[0] = decode_row(d, &in->ops[at], in->type[0], &wide);
     o->esize = wide ? 8 : 4;
     o->fn = h_match;
+    d->out->form = FORM_WARP;
     return o->s[0] != REF_NONE && source32(d, &in->ops[at + 1], &o->s[1]);
 }
 
@@ -566,6 +602,7 @@ dec_redux(struct decoder *d)
     o->sub = (uint8_t)op;
     o->type = in->type[0];
     o->fn = h_redux;
+    d->out->form = FORM_WARP;
     if (!dest32(d, &in->ops[0], &o->d[0]))
         return false;
     if (o->d[0] == REF_NONE)
@@ -577,6 +614,7 @@ static bool
 dec_activemask(struct decoder *d)
 {
     d->out->fn = h_activemask;
+    d->out->form = FORM_PURE;
     if (!operands(d, 1) || !dest32(d, &d->in->ops[0], &d->out->d[0]))
         return false;
     return d->out->d[0] != REF_NONE || decode_refuse(d, "activemask needs a destination");
@@ -586,6 +624,7 @@ static bool
 dec_elect(struct decoder *d)
 {
     d->out->fn = h_elect;
+    d->out->form = FORM_WARP;
     return operands(d, 3) && dest32(d, &d->in->ops[0], &d->out->d[0]) &&
            dest_pred(d, &d->in->ops[1], &d->out->d[1]) &&
            source32(d, &d->in->ops[2], &d->out->s[0]);
@@ -641,6 +680,7 @@ dec_vector(struct decoder *d, const struct ptx_operand *whole,
         o->dwide |= (uint16_t)(wide << e);
     }
     o->fn = pack ? h_pack : h_unpack;
+    o->form = FORM_PURE;
     return true;
 }
 
@@ -660,6 +700,7 @@ dec_address(struct decoder *d, const struct ptx_operand *src, uint64_t add)
     o->value = v + add;
     o->flags |= frame ? IF_FRAME : 0;
     o->fn = h_set;
+    o->form = frame ? FORM_PURE : FORM_SET;
     return true;
 }
 
@@ -694,7 +735,9 @@ dec_mov(struct decoder *d)
         bytes < 4 && operand_type(d, src) && ptx_type_bytes(operand_type(d, src)) > bytes;
     if (bytes > 8)
         return decode_refuse(d, "128-bit values are not supported");
-    o->fn = to != from || narrow ? h_mov_any : to ? h_mov64 : h_mov32;
+    bool other = to != from || narrow;
+    o->fn = other ? h_mov_any : to ? h_mov64 : h_mov32;
+    o->form = other ? FORM_PURE : to ? FORM_MOV64 : FORM_MOV32;
     return true;
 }
 
@@ -735,6 +778,7 @@ dec_cvta(struct decoder *d)
         o->d[0] = dst;
         o->s[0] = from;
         o->fn = wide_d ? h_mov64 : h_mov32;
+        o->form = wide_d ? FORM_MOV64 : FORM_MOV32;
         return true;
     }
     o->data[0] = dst;
@@ -742,6 +786,7 @@ dec_cvta(struct decoder *d)
     o->value = to ? -base : base;
     o->aux = (uint32_t)wide_s | (uint32_t)wide_d << 1;
     o->fn = h_cvta;
+    o->form = FORM_PURE;
     return true;
 }
 
@@ -758,6 +803,7 @@ dec_isspacep(struct decoder *d)
     d->out->aux = wide;
     d->out->space = (uint8_t)ptx_inst_space(in);
     d->out->fn = h_isspacep;
+    d->out->form = FORM_PURE;
     if (!d->out->space)
         return decode_refuse(d, "isspacep needs a state space");
     return d->out->s[0] != REF_NONE;

@@ -8,7 +8,9 @@
  *   correctly rounded sums: proved algorithms using rounding to odd", 2008), then rounded
  * once. Quotients and roots of singles are never within a double's rounding error of a
  * single unless they are one, so their double needs no correction.
- * - f64 with directed rounding, f16 and 64-bit integers: integer arithmetic (fp.c).
+ * - f64 with directed rounding: by the sign of the exact error of the rounded result
+ *   (Knuth's two-sum; the remainder by fma), where that error can be represented.
+ * - the rest of it, f16 and 64-bit integers: integer arithmetic (fp.c).
  * - approximate functions: range reduction and a Taylor polynomial in double; the error
  * in double is far below the single's half ulp. NaN: arithmetic gives the canonical NaN
  * 0x7fffffff (f32), 0x7fff (f16) and 0xfff8000000000000 (f64), as NVIDIA hardware does;
@@ -214,6 +216,72 @@ fp_integral_f32(float x, unsigned rnd)
 #define fp_fma(a, b, c, rnd)                                                             \
     _Generic((a), float : fp_fma_f32, double : fp_fma_f64)(a, b, c, rnd)
 
+#if defined(__FMA__) || defined(__aarch64__) || defined(__FP_FAST_FMAF)
+#define FP_HAVE_FMA 1
+#else
+#define FP_HAVE_FMA 0
+#endif
+
+/* Of r, rounded to nearest and neither 0 nor the largest number, and the sign of what is
+ * missing in it (of e): the result rounded as rnd says, r or its neighbour. */
+static inline double
+fp_toward(double r, double e, unsigned rnd)
+{
+    bool up = r > 0, less = (e < 0) == up; /* the exact magnitude is less */
+    bool toward_zero = rnd == FP_RZ || (rnd == FP_RM) == up;
+    uint64_t differs = (e != 0) & (less == toward_zero); /* branchless: signs are random */
+    return fp_float64(fp_bits64(r) + (toward_zero ? 0 - differs : differs));
+}
+
+/* Magnitudes for which errors neither overflow nor vanish. */
+#define FP_MOST 0x1p1000
+#define FP_LEAST 0x1p-900
+
+static inline double
+fp_directed_add(double a, double b, unsigned rnd)
+{
+    double s = a + b, t = s - a, e = (a - (s - t)) + (b - t);
+    if (__builtin_fabs(a) < FP_MOST && __builtin_fabs(b) < FP_MOST && s != 0)
+        return fp_toward(s, e, rnd);
+    return fp_soft_add(a, b, rnd);
+}
+
+#if FP_HAVE_FMA
+static inline double
+fp_directed_mul(double a, double b, unsigned rnd)
+{
+    double p = a * b;
+    if (__builtin_fabs(p) > FP_LEAST && __builtin_fabs(p) < FP_MOST)
+        return fp_toward(p, __builtin_fma(a, b, -p), rnd);
+    return fp_soft_mul(a, b, rnd);
+}
+
+static inline double
+fp_directed_div(double a, double b, unsigned rnd)
+{
+    double q = a / b, size = __builtin_fabs(q), from = __builtin_fabs(a);
+    if (size > FP_LEAST && size < FP_MOST && from > FP_LEAST && from < FP_MOST) {
+        double e = __builtin_fma(-q, b, a);
+        return fp_toward(q, b < 0 ? -e : e, rnd);
+    }
+    return fp_soft_div(a, b, rnd);
+}
+
+static inline double
+fp_directed_sqrt(double a, unsigned rnd)
+{
+    if (a > FP_LEAST && a < FP_MOST) {
+        double r = __builtin_sqrt(a);
+        return fp_toward(r, __builtin_fma(-r, r, a), rnd);
+    }
+    return fp_soft_sqrt(a, rnd);
+}
+#else
+#define fp_directed_mul fp_soft_mul
+#define fp_directed_div fp_soft_div
+#define fp_directed_sqrt fp_soft_sqrt
+#endif
+
 static inline float
 fp_add_f32(float a, float b, unsigned rnd)
 {
@@ -223,7 +291,7 @@ fp_add_f32(float a, float b, unsigned rnd)
 static inline double
 fp_add_f64(double a, double b, unsigned rnd)
 {
-    return rnd == FP_RN ? a + b : fp_soft_add(a, b, rnd);
+    return rnd == FP_RN ? a + b : fp_directed_add(a, b, rnd);
 }
 
 static inline float
@@ -236,7 +304,7 @@ fp_mul_f32(float a, float b, unsigned rnd)
 static inline double
 fp_mul_f64(double a, double b, unsigned rnd)
 {
-    return rnd == FP_RN ? a * b : fp_soft_mul(a, b, rnd);
+    return rnd == FP_RN ? a * b : fp_directed_mul(a, b, rnd);
 }
 
 static inline float
@@ -248,7 +316,7 @@ fp_div_f32(float a, float b, unsigned rnd)
 static inline double
 fp_div_f64(double a, double b, unsigned rnd)
 {
-    return rnd == FP_RN ? a / b : fp_soft_div(a, b, rnd);
+    return rnd == FP_RN ? a / b : fp_directed_div(a, b, rnd);
 }
 
 static inline float
@@ -260,14 +328,8 @@ fp_sqrt_f32(float a, unsigned rnd)
 static inline double
 fp_sqrt_f64(double a, unsigned rnd)
 {
-    return rnd == FP_RN ? __builtin_sqrt(a) : fp_soft_sqrt(a, rnd);
+    return rnd == FP_RN ? __builtin_sqrt(a) : fp_directed_sqrt(a, rnd);
 }
-
-#if defined(__FMA__) || defined(__aarch64__) || defined(__FP_FAST_FMAF)
-#define FP_HAVE_FMA 1
-#else
-#define FP_HAVE_FMA 0
-#endif
 
 static inline float
 fp_fma_f32(float a, float b, float c, unsigned rnd)

@@ -10,6 +10,7 @@
  * result blended. */
 #include "exec/lanes_int.h"
 #include "exec/lanes_ops.h"
+#include "exec/quick.h"
 
 #include <string.h>
 
@@ -115,19 +116,25 @@ enum {
 #define TESTP ((M & LM_TESTP) >> 28)
 #define CMP ((M & LM_CMP) >> 16)
 
-#define SOURCE(T, R, s)                                                                  \
+#define SOURCE(T, R, s, i)                                                               \
     _Generic((T)0, float                                                                 \
              : fp_in_f32((float)((const R *)s)[i], FTZ), double                          \
              : (double)((const R *)s)[i], default                                        \
              : (T)((const R *)s)[i])
-#define A SOURCE(T, RT, s0)
-#define B SOURCE(T, RT, s1)
-#define C SOURCE(T, RT, s2)
-#define A2 SOURCE(T2, RT2, s0)
-#define B2 SOURCE(T2, RT2, s1)
-#define C2 SOURCE(T2, RT2, s2)
+#define A SOURCE(T, RT, s0, i)
+#define B SOURCE(T, RT, s1, BI)
+#define C SOURCE(T, RT, s2, i)
+#define A2 SOURCE(T2, RT2, s0, i)
+#define B2 SOURCE(T2, RT2, s1, BI)
+#define C2 SOURCE(T2, RT2, s2, i)
 #define RAWA ((const RT *)s0)[i]
-#define RAWB ((const RT *)s1)[i]
+#define RAWB ((const RT *)s1)[BI]
+/* The lane of the second source: of a quick form with a constant there is one. */
+#ifdef LANES_QUICK
+#define BI (one_b ? 0 : i)
+#else
+#define BI i
+#endif
 #define RAW32(s) (((const row_s32 *)(s))[i])
 /* Elements of f16, bf16 and pairs: hs is the shift to the one meant. */
 #define IS_BHALF(ty) ((ty) == PTX_BF16 || (ty) == PTX_BF16X2)
@@ -157,7 +164,7 @@ enum {
 #define XB PAIR_ELEMENT(s1)
 #define CVT_BITS (TY0 == PTX_U4 || TY0 == PTX_S4 ? 4 : W)
 #define CW ((const RW *)s2)[i]
-#define BU ((const row_u32 *)s1)[i]
+#define BU ((const row_u32 *)s1)[BI]
 #define CU ((const row_u32 *)s2)[i]
 #define DU ((const row_u32 *)s3)[i]
 #define RESULT(v)                                                                        \
@@ -739,6 +746,10 @@ cvt_f16_f64(double x, uint32_t M)
 #define ptx_op_reads_cc(op)                                                              \
     ((op) == PTX_OP_ADDC || (op) == PTX_OP_SUBC || (op) == PTX_OP_MADC)
 
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+
+#ifndef LANES_QUICK
 /* First the functions, then their list. */
 #define FUNC1(id, t, p, ...)                                                             \
     FN_HEAD(id, t, 0, p)                                                                 \
@@ -764,10 +775,118 @@ static const struct lane_entry entries[] = {
 #include "ptx/opcodes.def"
 };
 
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
 #define TEXT2(a) #a
 #define TEXT(a) TEXT2(a)
 extern const struct lane_variant JOIN(lanes_variant_, LANES_VARIANT);
 const struct lane_variant JOIN(lanes_variant_, LANES_VARIANT) = {
     TEXT(LANES_VARIANT), entries, sizeof entries / sizeof *entries};
+
+#else
+/* The quick forms (quick.h) of the same list: one destination, no LM_BOOL, types of whole
+ * registers, modifiers that are not read from aux. Each three times: sources
+ * anywhere, any lanes; all in registers and all lanes; the second one a constant in the
+ * record and all lanes. */
+#define QUICK_NAME(id, t0, t1, p, w) JOIN(FN_NAME(id, t0, t1, p), w)
+#define QUICK_ONE(id, t0, t1, n, p, w, a, b, c, is_one, lanes, ...)                      \
+    static const struct quick *QUICK_NAME(id, t0, n, p, w)(QUICK_ARGS)                   \
+    {                                                                                    \
+        if ((uint32_t)active != (lanes))                                                 \
+            return QUICK_NAME(id, t0, n, p, _xx)(QUICK_PASS);                            \
+        void *const d[2] = {regs + ip->d, NULL};                                         \
+        const void *const s[4] = {a, b, c, NULL};                                        \
+        const uint32_t mask = (lanes), aux = 0;                                          \
+        enum { one_b = is_one };                                                         \
+        {FN_TYPES(t0, t1, p) __VA_ARGS__} QUICK_NEXT;                                    \
+    }
+#define ANYWHERE(x) quick_source(regs, consts, ip->x)
+#define QUICK_ALL(id, t0, t1, n, p, ...)                                                 \
+    QUICK_ONE(id, t0, t1, n, p, _xx, ANYWHERE(a), ANYWHERE(b), ANYWHERE(c), 0,           \
+              (uint32_t)active, __VA_ARGS__)                                             \
+    QUICK_ONE(id, t0, t1, n, p, _rr, regs + ip->a, regs + ip->b, regs + ip->c, 0,        \
+              ALL_LANES, __VA_ARGS__)                                                    \
+    QUICK_ONE(id, t0, t1, n, p, _ri, regs + ip->a, &ip->value, regs + ip->c, 1,          \
+              ALL_LANES, __VA_ARGS__)
+#define QUICK_LIST(id, t0, n, p)                                                         \
+    {{QUICK_NAME(id, t0, n, p, _rr), QUICK_NAME(id, t0, n, p, _ri),                      \
+      QUICK_NAME(id, t0, n, p, _xx)}},
+
+/* Which modifiers and types have them. */
+#define QT_u32 1
+#define QT_s32 1
+#define QT_b32 1
+#define QT_u64 1
+#define QT_s64 1
+#define QT_b64 1
+#define QT_f32 1
+#define QT_f64 1
+#define QT_pred 1
+#define QT_u8 0
+#define QT_s8 0
+#define QT_u16 0
+#define QT_s16 0
+#define QT_b16 0
+#define QT_f16 0
+#define QT_bf16 0
+#define QT_f16x2 0
+#define QT_bf16x2 0
+#define QT_u16x2 0
+#define QT_s16x2 0
+#define QT_tf32 0
+#define QT_e4m3x2 0
+#define QT_e5m2x2 0
+#define QT_u4 0
+#define QT_s4 0
+#define QP_none 1
+#define QP_ftz 1
+#define QP_hi 1
+#define QP_approx 1
+#define QP_approxftz 1
+#define QP_rz 0
+#define QP_rzi 1
+#define QP_eq 1
+#define QP_ne 1
+#define QP_lt 1
+#define QP_le 1
+#define QP_gt 1
+#define QP_ge 1
+#define QP_ltu 1
+#define QP_leu 1
+#define QP_gtu 1
+#define QP_geu 1
+#define QP_eqftz 0
+#define QP_neftz 0
+#define QP_ltftz 0
+#define QP_leftz 0
+#define QP_gtftz 0
+#define QP_geftz 0
+#define QP_ltuftz 0
+#define QP_leuftz 0
+#define QP_gtuftz 0
+#define QP_geuftz 0
+#define QP_any 0
+#define DROP(...)
+#define NO_ENTRY(...) {{NULL, NULL, NULL}},
+#define IF_111(yes, no) yes
+#define IF_110(yes, no) no
+#define IF_101(yes, no) no
+#define IF_100(yes, no) no
+#define IF_011(yes, no) no
+#define IF_010(yes, no) no
+#define IF_001(yes, no) no
+#define IF_000(yes, no) no
+#define JOIN4(a, b, c, d) a##b##c##d
+#define IF_QUICK(a, b, c) JOIN4(IF_, a, b, c)
+#define FUNC1(id, t, p, ...) FUNC3(id, t, t, 0, p, __VA_ARGS__)
+#define FUNC2(id, t0, t1, p, ...) FUNC3(id, t0, t1, t1, p, __VA_ARGS__)
+#define FUNC3(id, t0, t1, n, p, ...)                                                     \
+    IF_QUICK(QP_##p, QT_##t0, QT_##t1)(QUICK_ALL, DROP)(id, t0, t1, n, p, __VA_ARGS__)
+#include "ptx/opcodes.def"
+#undef FUNC3
+#define FUNC3(id, t0, t1, n, p, ...)                                                     \
+    IF_QUICK(QP_##p, QT_##t0, QT_##t1)(QUICK_LIST, NO_ENTRY)(id, t0, n, p)
+
+extern const struct quick_lane JOIN(quick_lanes_, LANES_VARIANT)[];
+const struct quick_lane JOIN(quick_lanes_, LANES_VARIANT)[] = {
+#include "ptx/opcodes.def"
+};
+#endif

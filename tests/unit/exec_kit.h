@@ -86,6 +86,7 @@ kit_use_variant(struct exec_prog *p, const char *name)
                 p->inst[i].fn = to[k];
                 break;
             }
+    quick_decode(p, name);
 }
 
 /* Runs the tests once for every instruction-set variant of the fast forms that this
