@@ -194,9 +194,10 @@ adds_up(const char *what, const double *v, size_t n, double total, struct diag_s
 bool
 energy_check(const struct energy *e, struct diag_sink *diag)
 {
-    return adds_up("events", e->joules, ENERGY_ROWS, e->total, diag) &
-           adds_up("parts", e->part, ENERGY_PARTS, e->total, diag) &
-           adds_up("components", e->component, ENERGY_COMPONENTS, e->total, diag);
+    bool ok = adds_up("events", e->joules, ENERGY_ROWS, e->total, diag);
+    ok &= adds_up("parts", e->part, ENERGY_PARTS, e->total, diag);
+    ok &= adds_up("components", e->component, ENERGY_COMPONENTS, e->total, diag);
+    return ok;
 }
 
 /* -- names -- */

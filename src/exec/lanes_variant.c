@@ -20,6 +20,7 @@
 #ifdef __clang__
 #pragma GCC diagnostic ignored "-Wtautological-compare"
 #pragma GCC diagnostic ignored "-Wpass-failed" /* a loop it cannot vectorise */
+#pragma GCC diagnostic ignored "-Wunused-function" /* quick forms leave some out */
 #define LANE_LOOP                                                                        \
     _Pragma("clang loop vectorize(assume_safety)") for (unsigned i = 0; i < LANES; i++)
 #else
