@@ -272,7 +272,7 @@ exec_step(struct exec_warp *w, struct exec_step *s)
     s->woken = 0;
     w->pc = pc + 1;
     c->n_warp_inst++;
-    c->n_thread_inst += mask == FULL_MASK ? LANES : (uint32_t)__builtin_popcount(mask);
+    c->n_thread_inst += lanes_in(mask);
     if (mask) {
         enum exec_result r = in->fn(w, in, mask, s);
         if (__builtin_expect(r != EXEC_OK, 0)) {

@@ -18,6 +18,13 @@
 #define REF_NONE 0xffffffffu
 #define FULL_MASK 0xffffffffu
 
+/* Lanes in a mask; nearly always all of them. */
+ALWAYS_INLINE uint32_t
+lanes_in(uint32_t mask)
+{
+    return mask == FULL_MASK ? LANES : (uint32_t)__builtin_popcount(mask);
+}
+
 struct exec_inst;
 /* Executes one decoded instruction for the lanes of `mask` (never 0). w->pc is already
  * that of the next instruction. */

@@ -46,6 +46,15 @@ row_q(uint64_t first, uint64_t step)
     return n * step + first;
 }
 
+ALWAYS_INLINE vd
+row_d(uint32_t first, uint32_t step)
+{
+    vd n = {0};
+    for (int k = 0; k < VD; k++)
+        n[k] = (uint32_t)k;
+    return n * step + first;
+}
+
 /* VQ words as 64-bit numbers. */
 ALWAYS_INLINE vq
 widen(const uint32_t *p)
@@ -92,6 +101,12 @@ any_q(vq v, uint64_t bits)
         r |= v[k];
     return r & bits;
 #endif
+}
+
+ALWAYS_INLINE bool
+any_d(vd v)
+{
+    return any_q((vq)v, ~(uint64_t)0);
 }
 
 ALWAYS_INLINE void

@@ -15,12 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t
-lanes_of(uint32_t mask)
-{
-    return mask == FULL_MASK ? LANES : (uint32_t)__builtin_popcount(mask);
-}
-
 /* -- decoding -- */
 
 /* Handlers of an instruction set. */
@@ -285,7 +279,7 @@ quick_turn(struct exec_warp *w, struct exec_step *s, uint64_t n)
     r->step = s;
     r->result = EXEC_OK;
     for (;;) {
-        uint32_t lanes = lanes_of(w->active);
+        uint32_t lanes = lanes_in(w->active);
         uint64_t done = run(r, w, n);
         c->n_warp_inst += done;
         c->n_thread_inst += done * lanes - r->off;

@@ -15,12 +15,6 @@
 #define EXEC_VARIANT plain
 #endif
 
-ALWAYS_INLINE uint32_t
-lanes_of(uint64_t mask)
-{
-    return mask == FULL_MASK ? LANES : (uint32_t)__builtin_popcount((uint32_t)mask);
-}
-
 ALWAYS_INLINE const struct exec_inst *
 inst_of(const struct quick_run *r, const struct quick *ip)
 {
@@ -34,7 +28,7 @@ guarded(struct quick_run *r, const struct exec_inst *in, const uint8_t *regs,
 {
     uint32_t p = *(const uint32_t *)(regs + in->guard);
     uint32_t mask = (uint32_t)active & (in->flags & IF_GUARD_NEG ? ~p : p);
-    r->off += lanes_of(active) - lanes_of(mask);
+    r->off += lanes_in((uint32_t)active) - lanes_in(mask);
     return mask;
 }
 
@@ -126,39 +120,13 @@ QUICK(quick_bra_guard)
         return jump(QUICK_PASS);
     if (p)
         return ip;
-    r->off += lanes_of(active);
+    r->off += lanes_in((uint32_t)active);
     QUICK_NEXT;
 }
 
 /* -- addresses -- */
 
 #define OTHERWISE return quick_memory(QUICK_PASS)
-
-ALWAYS_INLINE bool
-any_d(vd v)
-{
-#if defined(__AVX512F__)
-    return _mm512_test_epi32_mask((__m512i)v, (__m512i)v) != 0;
-#elif defined(__AVX2__)
-    return !_mm256_testz_si256((__m256i)v, (__m256i)v);
-#else
-    typedef uint64_t pair __attribute__((vector_size(VBYTES)));
-    pair p = (pair)v;
-    uint64_t x = 0;
-    for (unsigned k = 0; k < VBYTES / 8; k++)
-        x |= p[k];
-    return x != 0;
-#endif
-}
-
-ALWAYS_INLINE vd
-row_d(uint32_t first, uint32_t step)
-{
-    vd n = {0};
-    for (int k = 0; k < VD; k++)
-        n[k] = (uint32_t)k;
-    return n * step + first;
-}
 
 /* The lower halves of VD 64-bit numbers. */
 ALWAYS_INLINE vd
