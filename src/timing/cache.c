@@ -94,7 +94,7 @@ struct cache {
 
     struct mshr *mshr;
     uint32_t nmshr, used;        /* MSHRs */
-    struct places records;       /* of mshr */
+    struct freelist records;     /* of mshr */
     uint32_t *chain, chain_mask; /* hash of lines: first record or NONE */
     struct waiter *waiter;
     uint32_t free_waiter, waiters_left; /* list; how many more there can be */
@@ -225,7 +225,7 @@ cache_new(struct arena *a, const struct cache_config *cfg)
 
     c->nmshr = cfg->mshrs ? cfg->mshrs : 1;
     c->mshr = ARENA_SPARSE(a, struct mshr, c->nmshr);
-    places_init(&c->records, a, c->nmshr);
+    freelist_init(&c->records, a, c->nmshr);
     /* Few chains: mostly a line has MSHRs for all its units, and few lines have any. */
     uint32_t lines = c->nmshr / (c->nsectors >> c->unit_shift);
     c->chain_mask = (1u << log2_up(lines ? lines : 1)) - 1;
@@ -365,7 +365,7 @@ mshr_of(const struct cache *c, const struct set *t, uint32_t way, uint64_t line)
 static struct mshr *
 mshr_take(struct cache *c, uint64_t line)
 {
-    uint32_t i = places_take(&c->records), *chain = chain_of(c, line);
+    uint32_t i = freelist_take(&c->records), *chain = chain_of(c, line);
     c->mshr[i] = (struct mshr){.line = line, .next = *chain, .head = NONE, .tail = NONE};
     *chain = i;
     return &c->mshr[i];
@@ -378,7 +378,7 @@ mshr_release(struct cache *c, struct mshr *e)
     while (*link != i)
         link = &c->mshr[*link].next;
     *link = e->next;
-    places_give(&c->records, i);
+    freelist_give(&c->records, i);
 }
 
 static void

@@ -83,7 +83,7 @@ struct dram {
     struct dram_req *req;
     struct dram_entry *entry;
     uint16_t *first; /* by bank */
-    struct places numbers;
+    struct freelist numbers;
     uint64_t *wanted; /* banks with requests in the queue, and none in work */
     uint64_t *busy;   /* banks with one in work */
     unsigned queued, working;
@@ -187,7 +187,7 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
     assert(n < DRAM_NONE);
     d->req = ARENA_SPARSE(a, struct dram_req, n);
     d->entry = ARENA_SPARSE(a, struct dram_entry, n);
-    places_init(&d->numbers, a, n);
+    freelist_init(&d->numbers, a, n);
     d->wanted = bitset_new(a, d->banks);
     d->busy = bitset_new(a, d->banks);
     ring_init(&d->flight, a, flights);
@@ -223,7 +223,7 @@ dram_most_taken(const struct machine *m)
 uint16_t
 dram_take(struct dram *d, const struct dram_req *r)
 {
-    uint16_t i = (uint16_t)places_take(&d->numbers);
+    uint16_t i = (uint16_t)freelist_take(&d->numbers);
     d->req[i] = *r;
     return i;
 }
@@ -428,17 +428,17 @@ next_command(struct dram *d, unsigned words, uint64_t now)
         const uint64_t *in_group = d->in_group + (size_t)(w * d->groups);
         const uint64_t ready = d->ready[w], reads = of[READ] & ready,
                        writes = of[WRITE] & ready;
-        row = sooner(row, d->at[ACTIVATE] | -(uint64_t) !(of[ACTIVATE] & ready));
+        row = min_u64(row, d->at[ACTIVATE] | -(uint64_t) !(of[ACTIVATE] & ready));
         row &= -(uint64_t) !(of[PRECHARGE] & ready); /* 0: at once */
         for (unsigned g = 0; g < d->groups; g++) {
             const uint64_t at = d->group_col_at[g];
-            read = sooner(read, at | -(uint64_t) !(reads & in_group[g]));
-            write = sooner(write, at | -(uint64_t) !(writes & in_group[g]));
+            read = min_u64(read, at | -(uint64_t) !(reads & in_group[g]));
+            write = min_u64(write, at | -(uint64_t) !(writes & in_group[g]));
         }
     }
-    read = later(read, column_at(d, READ));
-    write = later(write, column_at(d, WRITE));
-    return later(sooner(sooner(row, ripe_at(d)), sooner(read, write)), now + 1);
+    read = max_u64(read, column_at(d, READ));
+    write = max_u64(write, column_at(d, WRITE));
+    return max_u64(min_u64(min_u64(row, ripe_at(d)), min_u64(read, write)), now + 1);
 }
 
 /* No command to a bank with a request in work is possible before, as things are. */
@@ -448,7 +448,7 @@ command_at(const struct dram *d, unsigned bank)
     const struct bank *b = &d->bank[bank];
     const uint64_t column = -(uint64_t)(b->next >= READ);
     const uint64_t group = d->group_col_at[b->group] | -(uint64_t)ring_full(&d->flight);
-    return later(later(b->at[b->next], d->at[b->next]), group & column);
+    return max_u64(max_u64(b->at[b->next], d->at[b->next]), group & column);
 }
 
 /* Refreshes due up to now. Between its due tick and its end no command is possible, so
@@ -461,7 +461,7 @@ refresh(struct dram *d, uint64_t now)
         for (unsigned b = 0; b < d->banks; b++) {
             struct bank *k = &d->bank[b];
             if (k->open) {
-                uint64_t pre = later(k->at[PRECHARGE], due);
+                uint64_t pre = max_u64(k->at[PRECHARGE], due);
                 k->open = false;
                 k->idle_at = pre + d->m->dram.tRP;
                 d->stats->dram_precharges++;
@@ -471,7 +471,7 @@ refresh(struct dram *d, uint64_t now)
         }
         uint64_t end = start + d->m->dram.tRFC;
         for (unsigned b = 0; b < d->banks; b++)
-            d->bank[b].at[ACTIVATE] = later(d->bank[b].at[ACTIVATE], end);
+            d->bank[b].at[ACTIVATE] = max_u64(d->bank[b].at[ACTIVATE], end);
         d->stats->dram_refreshes++;
         d->slots = 0;
         memset(d->ripe, 0, SLOTS * d->words * sizeof *d->ripe);
@@ -526,9 +526,9 @@ row_command(struct dram *d, struct bank *b, unsigned bank, bool act, uint64_t no
     b->missed |= act;
     b->idle_at = act ? b->idle_at : now + d->m->dram.tRP;
     b->at[READ] = b->at[WRITE] = act ? col : b->at[READ];
-    b->at[PRECHARGE] = later(b->at[PRECHARGE], (now + d->m->dram.tRAS) & if_act);
-    b->at[ACTIVATE] = later(b->at[ACTIVATE], act ? now + d->m->dram.tRC : b->idle_at);
-    d->at[ACTIVATE] = later(d->at[ACTIVATE], (now + d->m->dram.tRRD) & if_act);
+    b->at[PRECHARGE] = max_u64(b->at[PRECHARGE], (now + d->m->dram.tRAS) & if_act);
+    b->at[ACTIVATE] = max_u64(b->at[ACTIVATE], act ? now + d->m->dram.tRC : b->idle_at);
+    d->at[ACTIVATE] = max_u64(d->at[ACTIVATE], (now + d->m->dram.tRRD) & if_act);
     d->stats->dram_activates += act;
     d->stats->dram_precharges += if_pre & 1;
     clear_next(d, bank);
@@ -543,10 +543,10 @@ column(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
     const bool write = e->write;
     const enum kind same = READ + write, other = WRITE - write;
     const uint64_t next = now + d->tCCD;
-    d->at[same] = later(d->at[same], next);
-    d->at[other] = later(d->at[other], later(next, now + d->to_other[write]));
+    d->at[same] = max_u64(d->at[same], next);
+    d->at[other] = max_u64(d->at[other], max_u64(next, now + d->to_other[write]));
     d->group_col_at[b->group] = now + d->tCCDL;
-    b->at[PRECHARGE] = later(b->at[PRECHARGE], now + d->to_precharge[write]);
+    b->at[PRECHARGE] = max_u64(b->at[PRECHARGE], now + d->to_precharge[write]);
     d->stats->dram_writes += write;
     d->stats->dram_reads += !write;
     d->stats->dram_busy += d->burst;
@@ -672,7 +672,7 @@ assign(struct dram *d, uint64_t now)
     bitset_add(d->busy, bank);
     bitset_del(d->wanted, bank);
     find_next(d, bank);
-    d->cmd_at = sooner(d->working ? d->cmd_at : NEVER, command_at(d, bank));
+    d->cmd_at = min_u64(d->working ? d->cmd_at : NEVER, command_at(d, bank));
     d->working++;
     d->turn = d->turn + 1 == d->banks ? 0 : d->turn + 1;
 }
@@ -689,7 +689,7 @@ dram_tick(struct dram *d, uint64_t now)
             if (f->answered)
                 *ring_push(&d->back) = f->entry;
             else
-                places_give(&d->numbers, f->entry);
+                freelist_give(&d->numbers, f->entry);
             ring_pop(&d->flight);
             if (was_full)
                 d->cmd_at = 0;
@@ -720,7 +720,7 @@ dram_return_front(const struct dram *d)
 void
 dram_return_pop(struct dram *d)
 {
-    places_give(&d->numbers, *ring_front(&d->back));
+    freelist_give(&d->numbers, *ring_front(&d->back));
     ring_pop(&d->back);
 }
 
@@ -730,9 +730,9 @@ dram_next(const struct dram *d, uint64_t now)
     const struct flight *f = ring_front(&d->flight); /* or what once was there */
     const bool lands = d->flight.n && !(f->answered & ring_full(&d->back));
     uint64_t t = d->cmd_at | -(uint64_t)!d->working;
-    t = sooner(t, f->done | -(uint64_t)!lands);
+    t = min_u64(t, f->done | -(uint64_t)!lands);
     t &= -(uint64_t)!any_wanted(d);
-    return later(t, now + 1);
+    return max_u64(t, now + 1);
 }
 
 unsigned

@@ -265,9 +265,9 @@ wait_to_bid(struct icnt *n, unsigned in)
     const uint64_t at = n->in[in].bid_at;
     bitset_add(n->idle, in);
     if (at >= n->step + STEPS - 1) /* one less: a step may be made again */
-        n->far_at = sooner(n->far_at, at);
+        n->far_at = min_u64(n->far_at, at);
     else
-        bitset_add(n->ripe + later(at, n->step) % STEPS * n->words, in);
+        bitset_add(n->ripe + max_u64(at, n->step) % STEPS * n->words, in);
 }
 
 /* Those that were too far ahead for the ring. */
@@ -439,7 +439,7 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
     o->free_at = end;
     o->next = (uint16_t)(in + 1 == n->c.inputs ? 0 : in + 1);
     if (n->apart) {
-        o->front_at = sooner(o->front_at, m->at);
+        o->front_at = min_u64(o->front_at, m->at);
         hide(n, o, m);
     } else {
         arrive(n, m);
@@ -451,7 +451,7 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
     ring_pop(&i->q);
     if (i->q.n) {
         const struct icnt_msg *next = ring_front(&i->q);
-        i->bid_at = later(i->bid_at, next->at * s);
+        i->bid_at = max_u64(i->bid_at, next->at * s);
         __builtin_prefetch(ring_at(&i->q, 1)); /* another thread wrote it */
         i->out = next->out;
         wait_to_bid(n, in);

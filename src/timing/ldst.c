@@ -440,7 +440,7 @@ ldst_issue(struct ldst *l, uint16_t op, uint64_t now)
         l->st->scratchpad_cycles += o->scratch;
         l->st->scratchpad_conflict_cycles += o->scratch - 1u;
     }
-    l->wake = sooner(l->wake, later(now + 1, o->n ? 0 : l->scratch_done));
+    l->wake = min_u64(l->wake, max_u64(now + 1, o->n ? 0 : l->scratch_done));
 }
 
 static void
@@ -728,7 +728,7 @@ ldst_receive(struct ldst *l, const struct packet *reply, uint64_t now)
     *ring_push(&l->resp) = *reply;
     if (reply->client == PKT_L1D && reply->kind == PKT_READ)
         cache_fill_soon(l->l1d, reply->addr, reply->token);
-    l->wake = sooner(l->wake, now);
+    l->wake = min_u64(l->wake, now);
     return true;
 }
 
@@ -1090,13 +1090,13 @@ next_event(struct ldst *l, bool bank_full, uint64_t now)
     uint64_t t = NEVER;
     l->out_blocked = misses;
     if (l->pipe.n)
-        t = sooner(t, later(ring_front(&l->pipe)->ready, now + 1));
+        t = min_u64(t, max_u64(ring_front(&l->pipe)->ready, now + 1));
     for (unsigned k = 0; k < l->nbanks; k++) {
         struct bank *b = &l->bank[k];
         /* failed and not waiting for a fill: for room in the miss queue, which is an
          * event of its own */
         if (b->q.n && !b->failed)
-            t = sooner(t, later(later(b->ready, l->l1_port_free), now + 1));
+            t = min_u64(t, max_u64(max_u64(b->ready, l->l1_port_free), now + 1));
         else if (b->q.n && !b->wait_fill && !misses)
             t = now + 1;
     }
@@ -1104,7 +1104,7 @@ next_event(struct ldst *l, bool bank_full, uint64_t now)
         return t;
     if (l->in_scratch) {
         if (now < l->scratch_done)
-            t = sooner(t, l->scratch_done);
+            t = min_u64(t, l->scratch_done);
         else if (!ring_full(&l->pipe))
             t = now + 1;
         return t;
@@ -1153,7 +1153,7 @@ ldst_cycle(struct ldst *l, uint64_t now)
 uint64_t
 ldst_next_event(const struct ldst *l, uint64_t now)
 {
-    return later(l->wake, now + 1);
+    return max_u64(l->wake, now + 1);
 }
 
 bool
@@ -1190,7 +1190,7 @@ ldst_fetch(struct ldst *l, uint64_t addr, unsigned warp, uint64_t now)
     if (asked) {
         ask(l, &l->iq, addr & ~(uint64_t)(line - 1), asked, line,
             request(l, PKT_READ, PKT_L1I, PTX_SPACE_NONE, warp, now));
-        l->wake = sooner(l->wake, now + 1);
+        l->wake = min_u64(l->wake, now + 1);
     }
     return FETCH_MISS;
 }

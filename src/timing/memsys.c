@@ -332,8 +332,9 @@ memsys_reach(const struct memsys *ms, uint64_t from)
     if (!memsys_ahead(ms))
         return to;
     /* What the reply crossbar has not done yet is seen behind it later. */
-    uint64_t done = later(ms->replied, clk_after(&ms->clk, CLK_CORE, from - 1, CLK_ICNT));
-    return sooner(to, clk_after(&ms->clk, CLK_ICNT, done + ticks_behind(ms), CLK_CORE));
+    uint64_t done =
+        max_u64(ms->replied, clk_after(&ms->clk, CLK_CORE, from - 1, CLK_ICNT));
+    return min_u64(to, clk_after(&ms->clk, CLK_ICNT, done + ticks_behind(ms), CLK_CORE));
 }
 
 /* All core cycles before c count as done. */
@@ -444,7 +445,7 @@ wake_parts(struct memsys *ms)
 {
     for (unsigned i = 0; i < ms->channels; i++) {
         struct part *part = &ms->part[i];
-        uint64_t at = later(ms->wake[i], ms->far->to);
+        uint64_t at = max_u64(ms->wake[i], ms->far->to);
         if (at < part->next)
             part->next = at;
     }
@@ -457,7 +458,7 @@ open_parts(struct memsys *ms, uint64_t from, uint64_t to)
     const bool ahead = memsys_ahead(ms);
     ms->far_open = true;
     if (ahead)
-        open_span(ms, ms->far, later(from, ms->further.to), to);
+        open_span(ms, ms->far, max_u64(from, ms->further.to), to);
     for (unsigned i = 0; ahead && i < ms->channels; i++)
         if (memsys_part_due(ms, i)) { /* it begins with all that was taken */
             partition_due(ms->part[i].p);
@@ -509,8 +510,9 @@ port_next(const struct memsys *ms, const struct port *port, uint64_t now)
     at = clk_after(&ms->clk, CLK_ICNT, at, CLK_CORE);
     /* If the room is not sure, it comes when a packet gets its output. */
     if (port->refused & port->sure)
-        at = sooner(at, clk_at_or_after(&ms->clk, CLK_ICNT, port->room_at - 1, CLK_CORE));
-    return later(at & -(uint64_t) !(port->again | port->shown), now + 1);
+        at =
+            min_u64(at, clk_at_or_after(&ms->clk, CLK_ICNT, port->room_at - 1, CLK_CORE));
+    return max_u64(at & -(uint64_t) !(port->again | port->shown), now + 1);
 }
 
 uint64_t
@@ -686,13 +688,14 @@ part_next(const struct memsys *ms, const struct partition *p, const uint64_t *ti
     if (partition_reply_due(p))
         core = clk_at_or_after(k, CLK_ICNT, tick[CLK_ICNT], CLK_CORE);
     if (core > from && l2 != NEVER)
-        core =
-            sooner(core, clk_at_or_after(k, CLK_L2, l2 < tick[CLK_L2] ? tick[CLK_L2] : l2,
-                                         CLK_CORE));
+        core = min_u64(
+            core,
+            clk_at_or_after(k, CLK_L2, l2 < tick[CLK_L2] ? tick[CLK_L2] : l2, CLK_CORE));
     if (core > from && dram != NEVER)
-        core = sooner(core, clk_at_or_after(k, CLK_DRAM,
-                                            dram < tick[CLK_DRAM] ? tick[CLK_DRAM] : dram,
-                                            CLK_CORE));
+        core =
+            min_u64(core, clk_at_or_after(k, CLK_DRAM,
+                                          dram < tick[CLK_DRAM] ? tick[CLK_DRAM] : dram,
+                                          CLK_CORE));
     return core < from ? from : core;
 }
 
@@ -767,7 +770,7 @@ static void
 part_wakes(struct memsys *ms, struct part *part, uint64_t l2)
 {
     uint64_t at = clk_at_or_after(&ms->clk, CLK_L2, l2, CLK_CORE);
-    part->next = sooner(part->next, later(at, ms->far->to));
+    part->next = min_u64(part->next, max_u64(at, ms->far->to));
 }
 
 /* What has arrived for partitions that are ahead goes to them, in one of their L2 ticks;
@@ -786,7 +789,7 @@ take_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
             if (!at)
                 continue;
             at = clk_at_or_after(&ms->clk, CLK_L2, at, CLK_CORE);
-            ms->wake[k] = sooner(ms->wake[k], at);
+            ms->wake[k] = min_u64(ms->wake[k], at);
             if (icnt_front_at(ms->requests, i) == NEVER)
                 bitset_del(ms->arrived, i);
         }
@@ -870,7 +873,7 @@ late_partitions_end(struct memsys *ms)
                 part_goes_on(ms, part);
             else /* what has left may have made room */
                 part->next =
-                    sooner(part->next, part_next(ms, part->p, part->tick, ms->far->to));
+                    min_u64(part->next, part_next(ms, part->p, part->tick, ms->far->to));
             partition_caught_up(part->p);
         }
         ms->late[w] = 0;
@@ -887,7 +890,7 @@ notice_replies(struct memsys *ms)
         FOR_BITS(b, fresh[w])
         {
             struct port *port = &ms->port[w * 64 + (unsigned)b];
-            port->next = sooner(port->next, port_next(ms, port, ms->near.to - 1));
+            port->next = min_u64(port->next, port_next(ms, port, ms->near.to - 1));
         }
         ms->noticed[w] |= fresh[w];
         fresh[w] = 0;
@@ -949,7 +952,7 @@ follow_replies(struct memsys *ms, uint64_t now)
     icnt_together(ms->replies);
     if (!ms->far_open)
         return;
-    cross_replies(ms, sooner(ms->icnt_after[now - ms->near.from], ms->far->icnt_end));
+    cross_replies(ms, min_u64(ms->icnt_after[now - ms->near.from], ms->far->icnt_end));
     for (unsigned w = 0; ms->late_any && w < BITSET_WORDS(ms->channels); w++)
         FOR_BITS(b, ms->late[w])
         { /* as far as they have come */
@@ -1076,10 +1079,10 @@ memsys_cross_next(const struct memsys *ms)
     for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++)
         if (ms->arrived[w])
             return ms->near.to;
-    uint64_t n =
-        sooner(icnt_next(ms->requests, ms->crossed), icnt_next(ms->replies, ms->replied));
+    uint64_t n = min_u64(icnt_next(ms->requests, ms->crossed),
+                         icnt_next(ms->replies, ms->replied));
     n = clk_at_or_after(&ms->clk, CLK_ICNT, n, CLK_CORE);
-    return later(n, ms->near.to);
+    return max_u64(n, ms->near.to);
 }
 
 uint64_t
@@ -1087,9 +1090,9 @@ memsys_next_event(const struct memsys *ms, uint64_t now)
 {
     uint64_t next = memsys_cross_next(ms);
     for (unsigned i = 0; i < ms->channels; i++)
-        next = sooner(next, ms->part[i].next);
+        next = min_u64(next, ms->part[i].next);
     for (unsigned i = 0; i < ms->ports; i++)
-        next = sooner(next, port_next(ms, &ms->port[i], now));
+        next = min_u64(next, port_next(ms, &ms->port[i], now));
     return next <= now ? now + 1 : next;
 }
 

@@ -1,5 +1,5 @@
-/* packet.h: what travels between an SM and the memory partitions, the ring buffers it
- * waits in, and which places of a table are free. Packets are values: no pointers. */
+/* packet.h: packets between SMs and memory partitions, the ring buffers they wait in, and
+ * freelists of table indices. Packets are values: no pointers. */
 #ifndef ALLOT_TIMING_PACKET_H
 #define ALLOT_TIMING_PACKET_H
 
@@ -13,18 +13,18 @@
 #define NEVER UINT64_MAX /* "no event until something arrives from outside" */
 
 static inline uint64_t
-sooner(uint64_t a, uint64_t b)
+min_u64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
 static inline uint64_t
-later(uint64_t a, uint64_t b)
+max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
-/* k modulo n, which mostly is a power of two: without a division then. */
+/* k modulo n, without a division if n is a power of two, as it mostly is. */
 static inline unsigned
 wrap(uint64_t k, unsigned n)
 {
@@ -73,11 +73,10 @@ packet_touched(uint64_t words)
                      56);
 }
 
-/* Ring of T, of fixed capacity: RING(struct packet) q; ring_init(&q, arena, capacity).
- * It goes round in the first `span` places, a power of two, and takes more only when
- * those are full; an empty one starts anew. So a long ring with little in it stays in the
- * host's cache, and what has never been needed costs no memory. A push may move what is
- * in the ring. */
+/* Ring buffer of T, of fixed capacity: RING(struct packet) q; ring_init(&q, arena, cap).
+ * It uses the first `span` slots only, a power of two, and doubles `span` when those are
+ * full; an empty ring starts again at RING_SPAN. So a long ring with few entries stays in
+ * the host's cache, and unused slots cost no memory. A push may move entries. */
 #define RING(T)                                                                          \
     struct {                                                                             \
         T *v;                                                                            \
@@ -86,7 +85,7 @@ packet_touched(uint64_t words)
 enum { RING_SPAN = 8 }; /* at first */
 #define ring_init(r, arena, capacity)                                                    \
     ((r)->cap = (capacity), (r)->head = (r)->n = 0, (r)->span = RING_SPAN,               \
-     (r)->v = ring_alloc((arena), sizeof *(r)->v * ring_places((r)->cap),                \
+     (r)->v = ring_alloc((arena), sizeof *(r)->v * ring_slots((r)->cap),                 \
                          _Alignof(__typeof__(*(r)->v))))
 #define ring_full(r) ((r)->n == (r)->cap)
 #define ring_empty(r) ((r)->n == 0)
@@ -108,7 +107,7 @@ enum { RING_SPAN = 8 }; /* at first */
      (r)->head = ((r)->head + (k)) & ((r)->span - 1) & -(uint32_t)((r)->n != 0),         \
      (r)->span = RING_SPAN + (((r)->span - RING_SPAN) & -(uint32_t)((r)->n != 0)))
 
-/* Places for so many more, as far as the capacity goes. */
+/* Slots for `more` entries, as far as the capacity allows. */
 #define ring_reserve(r, more)                                                            \
     do {                                                                                 \
         while ((r)->span - (r)->n < (more) && (r)->span < (r)->cap)                      \
@@ -122,9 +121,9 @@ ring_alloc(struct arena *a, size_t bytes, size_t align)
                         : arena_alloc_aligned(a, bytes, align);
 }
 
-/* Places of a ring of this capacity: its widest span. */
+/* Slots of a ring of this capacity: its widest span. */
 static inline size_t
-ring_places(uint32_t cap)
+ring_slots(uint32_t cap)
 {
     size_t n = cap ? RING_SPAN : 0;
     while (n < cap)
@@ -141,36 +140,36 @@ ring_widen(void *v, size_t size, uint32_t head, uint32_t span)
     return 2 * span;
 }
 
-/* Which places of a table of `cap` are taken. Those given back lie apart: the table
- * itself is cold in the host's cache. */
-struct places {
-    uint32_t *again;        /* given back, `n` of them: the last first */
-    uint32_t n, fresh, cap; /* fresh: those from here on have never been used */
+/* Free indices of a table of `cap` entries. Kept outside the table, whose entries are
+ * cold in the host's cache. */
+struct freelist {
+    uint32_t *freed;        /* indices given back, `n` of them; last in, first out */
+    uint32_t n, fresh, cap; /* fresh: indices from here on were never used */
 };
 
 static inline void
-places_init(struct places *p, struct arena *a, uint32_t cap)
+freelist_init(struct freelist *p, struct arena *a, uint32_t cap)
 {
-    *p = (struct places){.again = ARENA_SPARSE(a, uint32_t, cap), .cap = cap};
+    *p = (struct freelist){.freed = ARENA_SPARSE(a, uint32_t, cap), .cap = cap};
 }
 
 static inline uint32_t
-places_taken(const struct places *p)
+freelist_used(const struct freelist *p)
 {
     return p->fresh - p->n;
 }
 
 static inline uint32_t
-places_take(struct places *p)
+freelist_take(struct freelist *p)
 {
-    assert(places_taken(p) < p->cap);
-    return p->n ? p->again[--p->n] : p->fresh++;
+    assert(freelist_used(p) < p->cap);
+    return p->n ? p->freed[--p->n] : p->fresh++;
 }
 
 static inline void
-places_give(struct places *p, uint32_t i)
+freelist_give(struct freelist *p, uint32_t i)
 {
-    p->again[p->n++] = i;
+    p->freed[p->n++] = i;
 }
 
 #endif

@@ -111,7 +111,7 @@ struct slice {
     /* Requests by number, from `in` until their reply has gone or, if there is none, they
      * are done. */
     struct request *request;
-    struct places numbers;
+    struct freelist numbers;
     RING(uint32_t) in;
     RING(struct reply) out;
     RING(uint32_t) woken;           /* their data are there */
@@ -229,7 +229,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
         s->most_waiting = (uint32_t)n;
         n += s->in.cap + s->out.cap;
         s->request = ARENA_SPARSE(a, struct request, n);
-        places_init(&s->numbers, a, (uint32_t)n);
+        freelist_init(&s->numbers, a, (uint32_t)n);
     }
     p->dram = dram_new(a, m, stats, diag);
     if (!p->dram)
@@ -315,7 +315,7 @@ enter_queue(struct partition *p, struct slice *s, struct delay_line *line)
     unsigned first = (unsigned)__builtin_ctz(d->p.sectors);
     uint8_t piece = d->p.sectors & piece_mask(p->unit, first);
     unsigned in_line = p->no_l2 ? 0 : (unsigned)(d->local & (p->env.m->l2.line - 1)) / 32;
-    uint32_t number = places_take(&s->numbers);
+    uint32_t number = freelist_take(&s->numbers);
     struct request *r = &s->request[number];
     *ring_push(&s->in) = number;
     r->p = d->p;
@@ -376,7 +376,7 @@ static void
 remember(const struct partition *p, struct slice *s, uint64_t now)
 {
     if (!in_has_room(p, s))
-        s->past.no_room |= ticks_between(later(s->past.last + 1, p->past_from), now);
+        s->past.no_room |= ticks_between(max_u64(s->past.last + 1, p->past_from), now);
     s->past.last = now;
 }
 
@@ -553,7 +553,7 @@ push_reply(struct partition *p, struct slice *s, uint32_t number, unsigned flits
 {
     const struct packet *k = &s->request[number].p;
     icnt_push(p->env.replies, s->number, p->env.port_of[k->sm], flits, k, 0, cycle);
-    places_give(&s->numbers, number);
+    freelist_give(&s->numbers, number);
     s->stats->icnt_replies++;
     s->stats->icnt_reply_flits += flits;
     s->reply_from = cycle + 1;
@@ -568,7 +568,7 @@ answer(struct partition *p, struct slice *s, uint32_t number, uint64_t now,
        uint64_t ready)
 {
     const unsigned flits = reply_flits(p, &s->request[number].p);
-    const uint64_t cycle = later(p->reply_at, s->reply_from);
+    const uint64_t cycle = max_u64(p->reply_at, s->reply_from);
     if (!s->out.n & (ready == now) & (cycle <= p->reply_at + 1) & (cycle < p->icnt_end) &
             p->direct &&
         icnt_room(p->env.replies, s->number, flits, cycle)) {
@@ -672,12 +672,12 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
     const bool out_room = !ring_full(&s->out);
     const bool soon = (out_room & (s->woken.n != 0)) | can_go_down(s);
     const bool reads = out_room & (s->in.n != 0) & !s->stalled & !down_full(s);
-    const uint64_t enters = sooner(s->rop.ready, s->far.ready);
+    const uint64_t enters = min_u64(s->rop.ready, s->far.ready);
     uint64_t t = s->port_free | -(uint64_t)!reads;
-    t = sooner(t, enters | -(uint64_t)ring_full(&s->in));
+    t = min_u64(t, enters | -(uint64_t)ring_full(&s->in));
     t &= -(uint64_t)!soon;
     if (s->up.n && miss_room(s)) /* waits for the port, or a miss will wake the slice */
-        t = sooner(t, s->fill_free);
+        t = min_u64(t, s->fill_free);
     if (!p->env.ahead && t > now + 1 && can_take(p, s)) {
         uint64_t u = icnt_front_at(p->env.requests, s->number);
         if (u != NEVER) {
@@ -685,7 +685,7 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
             t = u < t ? u : t;
         }
     }
-    return later(t, now + 1);
+    return max_u64(t, now + 1);
 }
 
 static void
@@ -762,7 +762,7 @@ delay_taken(const struct partition *p, struct slice *s, const struct delayed *d)
     assert(d->ready > s->past.last);
     delay(p, s, d);
     if (!ring_full(&s->in)) /* as in next_event */
-        s->at = sooner(s->at, sooner(s->rop.ready, s->far.ready));
+        s->at = min_u64(s->at, min_u64(s->rop.ready, s->far.ready));
 }
 
 static void
@@ -965,7 +965,7 @@ take_down(struct partition *p, uint64_t core)
     const uint64_t ready = core + p->env.m->dram.latency;
     *ring_push(&p->delay) =
         (struct on_its_way){ready, dram_take(p->dram, ring_front(&s->miss))};
-    p->delay_ready = sooner(p->delay_ready, ready);
+    p->delay_ready = min_u64(p->delay_ready, ready);
     s->at &= -(uint64_t)!down_full(s);
     ring_pop(&s->miss);
     s->down--;
@@ -997,7 +997,7 @@ partition_dram(struct partition *p, uint64_t now, uint64_t core)
 
     /* For what comes back or goes down the next tick, even if it has to wait then. */
     const bool soon = (int)dram_returns(d) | ((int)(p->downs != 0) & (int)down_room(p));
-    uint64_t t = later(dram_next(d, now) & -(uint64_t)!soon, now + 1);
+    uint64_t t = max_u64(dram_next(d, now) & -(uint64_t)!soon, now + 1);
     if (t > now + 1 && p->delay.n && !dram_full(d)) {
         uint64_t ready = p->delay_ready;
         uint64_t u = ready <= core ? now + 1

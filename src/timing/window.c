@@ -368,7 +368,7 @@ limit_end(const struct run *r, uint64_t from)
     const struct machine *m = r->g->m;
     uint64_t limit = r->g->opt.max_instructions;
     uint64_t most = (uint64_t)m->sm.count * m->sm.schedulers * m->sm.issue_width;
-    return limit ? from + later((limit - r->issued) / most, 1) : NEVER;
+    return limit ? from + max_u64((limit - r->issued) / most, 1) : NEVER;
 }
 
 /* Where a window ends at the latest. */
@@ -376,13 +376,13 @@ static uint64_t
 window_most(const struct run *r, uint64_t from)
 {
     uint64_t to = from / r->window * r->window + r->window;
-    return sooner(to, r->reach);
+    return min_u64(to, r->reach);
 }
 
 uint64_t
 run_window_end(const struct run *r, uint64_t from)
 {
-    uint64_t to = sooner(window_most(r, from), limit_end(r, from));
+    uint64_t to = min_u64(window_most(r, from), limit_end(r, from));
     uint64_t limit = r->g->opt.max_cycles;
     if (room(r) && from >= r->first_dispatch)
         to = from + 1;
@@ -481,7 +481,7 @@ run_follow_alone(struct run *r)
     while (g->now < last) {
         uint64_t from = g->now + 1;
         r->reach = memsys_reach(g->mem, from);
-        uint64_t to = sooner(window_most(r, from), last + 1);
+        uint64_t to = min_u64(window_most(r, from), last + 1);
         run_do(r, from, to, to);
         follow(r);
         g->now = r->to - 1;

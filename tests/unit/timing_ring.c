@@ -40,12 +40,12 @@ ring_of(uint32_t cap, uint32_t seed)
                 assert_int_equal(q.span, RING_SPAN);
         }
         assert_int_equal(q.n, pushed - popped);
-        assert_true(q.span <= ring_places(cap) && q.n <= q.span);
+        assert_true(q.span <= ring_slots(cap) && q.n <= q.span);
         widest = q.span > widest ? q.span : widest;
         for (uint32_t i = 0; i < q.n; i++)
             assert_int_equal(*ring_at(&q, i), popped + i);
     }
-    assert_int_equal(widest, ring_places(cap));
+    assert_int_equal(widest, ring_slots(cap));
     arena_free(&a);
 }
 
