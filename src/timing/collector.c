@@ -142,7 +142,7 @@ enter_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_set *set)
     const struct sm_inst *in = &s->prog->inst[fl->pc];
     unsigned cap = p->ncu * EXEC_MAX_SRC;
     pop_id(p, cls);
-    s->look |= p->waits[cls];
+    s->sched_dirty |= p->waits[cls];
     p->waits[cls] = 0;
     set->free &= ~((uint64_t)1 << i);
     if (!set->free)

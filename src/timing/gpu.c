@@ -340,17 +340,17 @@ run_go_on(struct run *r)
 enum { TELL_EVERY = 64 /* windows, or so, between looks at the time */ };
 
 bool
-run_tell(struct run *r, unsigned windows)
+run_tell(struct run *r, unsigned quanta)
 {
     struct timing_gpu *g = r->g;
-    r->untold += windows;
+    r->untold += quanta;
     if (!g->opt.progress || r->untold < TELL_EVERY)
         return true;
     r->untold = 0;
     double now = clock_seconds(CLOCK_MONOTONIC);
-    if (now - r->shown < 0.1)
+    if (now - r->progress_shown < 0.1)
         return true;
-    r->shown = now;
+    r->progress_shown = now;
     const uint64_t cycles = g->now - r->start;
     uint64_t inst = 0;
     for (unsigned i = 0; i < g->m->sm.count; i++)
@@ -427,11 +427,11 @@ loop(struct run *r)
         if (r->plan.period && from >= r->tick)
             tick(r, from);
         r->reach = memsys_reach(g->mem, from);
-        uint64_t to = run_window_end(r, from);
+        uint64_t to = run_quantum_end(r, from);
         run_do(r, from, to, run_memory_end(r, from, to));
-        enum outcome outcome = run_beside(r);
+        enum outcome outcome = run_overlapped(r);
         if (outcome == GO_ON)
-            outcome = run_after_window(r);
+            outcome = run_serial_phase(r);
         if (outcome == FAILED)
             return false;
         if (outcome == OVER) {
@@ -469,15 +469,15 @@ finish(struct run *r, struct launch_stats *out, struct diag_sink *diag)
 }
 
 static void
-plan_windows(struct run *r)
+plan_quanta(struct run *r)
 {
     struct timing_gpu *g = r->g;
     const struct machine *m = g->m;
     struct arena *a = r->arena;
     bool wait = !r->grid->prog->in_order;
-    r->window = wait ? memsys_window(g->mem) : 1;
-    if (g->opt.window && g->opt.window < r->window)
-        r->window = g->opt.window;
+    r->quantum = wait ? memsys_quantum(g->mem) : 1;
+    if (g->opt.quantum && g->opt.quantum < r->quantum)
+        r->quantum = g->opt.quantum;
     r->threads = wait && g->pool ? g->opt.threads : 1;
     r->nodes = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
     r->parts = memsys_parts(g->mem);
@@ -500,7 +500,7 @@ plan_windows(struct run *r)
     r->writers = ARENA_ARRAY(a, struct sm *, m->sm.count);
     for (unsigned i = 0; i < m->sm.count; i++)
         exec_log_init(&r->log[i].log, a,
-                      r->window * m->sm.schedulers * m->sm.issue_width);
+                      r->quantum * m->sm.schedulers * m->sm.issue_width);
 }
 
 bool
@@ -527,10 +527,10 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
         trace_begin(g->trace, grid->prog->entry->name, g->now);
     r.next_channels = traced ? g->now + CHANNELS_EVERY : NEVER;
     r.next_sample = g->opt.sample_cycles ? g->now + g->opt.sample_cycles : NEVER;
-    r.shown = clock_seconds(CLOCK_MONOTONIC);
+    r.progress_shown = clock_seconds(CLOCK_MONOTONIC);
     grid->nsm = g->m->sm.count;
     r.sm = ARENA_ARRAY(r.arena, struct sm, g->m->sm.count);
-    plan_windows(&r);
+    plan_quanta(&r);
     memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
     memsys_begin(g->mem, r.threads > 1);
     memsys_no_skip(g->mem, g->opt.no_skip);

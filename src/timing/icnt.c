@@ -60,8 +60,8 @@ struct output {                    /* the switch's side */
     uint16_t next;      /* round-robin pointer */
     uint16_t bids;
     /* Set apart: packets that its outlet does not see yet, behind those in its ring. */
-    uint32_t hidden, places; /* how many; for how many there is place */
-    uint32_t at, mask;       /* next of these places */
+    uint32_t unpublished, slots; /* how many; for how many there is place */
+    uint32_t at, mask;           /* next of these places */
     struct icnt_msg *v;
 };
 static_assert(sizeof(struct output) == 64, "one line");
@@ -77,11 +77,12 @@ static_assert(sizeof(struct outlet) == 64, "one line");
 
 #ifndef ICNT_STEPS /* tests take less, so that they get to the ends of it */
 #define ICNT_STEPS 128
-#define ICNT_HIDDEN 24
+#define ICNT_UNPUBLISHED 24
 #endif
 enum {
-    STEPS = ICNT_STEPS,  /* ahead of which heads that wait are sorted; a power of two */
-    HIDDEN = ICNT_HIDDEN /* packets that mostly get into an outlet's ring at once */
+    STEPS = ICNT_STEPS, /* ahead of which heads that wait are sorted; a power of two */
+    UNPUBLISHED =
+        ICNT_UNPUBLISHED /* packets that mostly get into an outlet's ring at once */
 };
 
 struct icnt {
@@ -93,7 +94,7 @@ struct icnt {
     struct input *in;
     struct output *out;
     struct outlet *outlet;
-    struct icnt_msg *keep;
+    struct icnt_msg *overflow;
     uint8_t *pushed;   /* by input: a head came since the last step, not yet in `idle` */
     uint64_t *granted; /* inputs that got an output since the caller last cleared them */
     uint64_t *idle;    /* inputs with a head that has not bid */
@@ -102,13 +103,13 @@ struct icnt {
     uint64_t *asked;   /* outputs with bids */
     uint64_t *fresh;
     /* Changed in steps, while other threads read the above. */
-    _Alignas(64) bool apart;
+    _Alignas(64) bool detached;
     uint64_t step;   /* first not made yet: of all that is due before, heads have bid */
     uint64_t far_at; /* least step of heads that are further ahead; NEVER: none */
     unsigned steps;  /* made of the cycle that was left in part */
-    unsigned kept;   /* packets that wait in `keep` for their outlets */
-    uint64_t *given; /* outputs with hidden packets */
-    unsigned heads;  /* inputs that have one, but for those in `pushed` */
+    unsigned noverflow;            /* packets that wait in `keep` for their outlets */
+    uint64_t *unpublished_outputs; /* outputs with hidden packets */
+    unsigned heads;                /* inputs that have one, but for those in `pushed` */
 };
 
 struct icnt *
@@ -124,7 +125,7 @@ icnt_new(struct arena *a, const struct icnt_config *c)
     n->in = ARENA_ARRAY(a, struct input, c->inputs);
     n->out = ARENA_ARRAY(a, struct output, c->outputs);
     n->outlet = ARENA_ARRAY(a, struct outlet, c->outputs);
-    n->keep = ARENA_SPARSE(a, struct icnt_msg, (size_t)c->outputs * c->output_buffer);
+    n->overflow = ARENA_SPARSE(a, struct icnt_msg, (size_t)c->outputs * c->output_buffer);
     for (unsigned i = 0; i < c->inputs; i++)
         ring_init(&n->in[i].q, a, c->input_buffer);
     for (unsigned i = 0; i < c->outputs; i++) {
@@ -139,7 +140,7 @@ icnt_new(struct arena *a, const struct icnt_config *c)
     n->bids = ARENA_ARRAY(a, uint64_t, (size_t)n->words * c->outputs);
     n->asked = bitset_new(a, c->outputs);
     n->fresh = bitset_new(a, c->outputs);
-    n->given = bitset_new(a, c->outputs);
+    n->unpublished_outputs = bitset_new(a, c->outputs);
     return n;
 }
 
@@ -272,7 +273,7 @@ wait_to_bid(struct icnt *n, unsigned in)
 
 /* Those that were too far ahead for the ring. */
 NOINLINE static void
-look_again(struct icnt *n)
+rescan_far(struct icnt *n)
 {
     n->far_at = NEVER;
     for (unsigned w = 0; w < n->words; w++)
@@ -282,7 +283,7 @@ look_again(struct icnt *n)
 
 /* What was pushed since the last step. */
 static void
-take_in(struct icnt *n)
+accept_pushed(struct icnt *n)
 {
     if (!any_pushed(n))
         return;
@@ -317,7 +318,7 @@ next_bit(const uint64_t *s, unsigned words, unsigned from)
 
 /* Room of what had been popped by this cycle is free again. */
 static inline void
-take_back(struct icnt *n, unsigned out, uint64_t cycle)
+return_credits(struct icnt *n, unsigned out, uint64_t cycle)
 {
     struct outlet *l = &n->outlet[out];
     while (l->freed_at <= cycle) {
@@ -332,15 +333,15 @@ take_back(struct icnt *n, unsigned out, uint64_t cycle)
 static inline bool
 fits(struct icnt *n, unsigned out, unsigned flits, uint64_t cycle)
 {
-    if (!n->apart)
-        take_back(n, out, cycle);
+    if (!n->detached)
+        return_credits(n, out, cycle);
     const unsigned used = n->out[out].flits;
     return !used || used + flits <= n->c.output_buffer;
 }
 
 /* The packet is on its way to its outlet. */
 static inline void
-arrive(struct icnt *n, const struct icnt_msg *m)
+publish(struct icnt *n, const struct icnt_msg *m)
 {
     struct outlet *l = &n->outlet[m->out];
     *ring_push(&l->q) = *m;
@@ -351,7 +352,7 @@ arrive(struct icnt *n, const struct icnt_msg *m)
 }
 
 void
-icnt_apart(struct icnt *n)
+icnt_detach(struct icnt *n)
 {
     for (unsigned i = 0; i < n->c.outputs; i++) {
         struct output *o = &n->out[i];
@@ -363,53 +364,53 @@ icnt_apart(struct icnt *n)
             l->freed_at = NEVER;
         }
         o->front_at = l->front_at;
-        ring_reserve(&l->q, HIDDEN);
-        o->hidden = 0;
-        o->places = l->q.span - l->q.n;
+        ring_reserve(&l->q, UNPUBLISHED);
+        o->unpublished = 0;
+        o->slots = l->q.span - l->q.n;
         o->v = l->q.v;
         o->at = ring_index(&l->q, l->q.n);
         o->mask = l->q.span - 1;
     }
-    n->apart = true;
+    n->detached = true;
 }
 
 /* What has come through is to be seen by its outlet later. */
 static inline void
-hide(struct icnt *n, struct output *o, const struct icnt_msg *m)
+push_unpublished(struct icnt *n, struct output *o, const struct icnt_msg *m)
 {
-    if (o->hidden == o->places) { /* and so do those that follow */
-        n->keep[n->kept++] = *m;
+    if (o->unpublished == o->slots) { /* and so do those that follow */
+        n->overflow[n->noverflow++] = *m;
         return;
     }
     o->v[o->at] = *m;
     o->at = (o->at + 1) & o->mask;
     __builtin_prefetch(&o->v[o->at], 1); /* another thread had it */
-    if (!o->hidden++)
-        bitset_add(n->given, m->out);
+    if (!o->unpublished++)
+        bitset_add(n->unpublished_outputs, m->out);
 }
 
 void
-icnt_together(struct icnt *n)
+icnt_attach(struct icnt *n)
 {
     for (unsigned w = 0; w < BITSET_WORDS(n->c.outputs); w++) {
-        FOR_BITS(b, n->given[w])
+        FOR_BITS(b, n->unpublished_outputs[w])
         {
             unsigned out = w * 64 + (unsigned)b;
             struct outlet *l = &n->outlet[out];
-            l->q.n += n->out[out].hidden;
+            l->q.n += n->out[out].unpublished;
             assert(l->q.n <= l->q.cap);
-            n->out[out].hidden = 0;
+            n->out[out].unpublished = 0;
             if (l->front_at == NEVER) {
                 l->front_at = ring_at(&l->q, l->popped)->at;
                 bitset_add(n->fresh, out);
             }
         }
-        n->given[w] = 0;
+        n->unpublished_outputs[w] = 0;
     }
-    for (unsigned i = 0; i < n->kept; i++)
-        arrive(n, &n->keep[i]);
-    n->kept = 0;
-    n->apart = false;
+    for (unsigned i = 0; i < n->noverflow; i++)
+        publish(n, &n->overflow[i]);
+    n->noverflow = 0;
+    n->detached = false;
 }
 
 /* Gives output `out` to input `in` in step k. cross: cycle of the step in which the first
@@ -438,11 +439,11 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
     o->flits = (uint16_t)(o->flits + flits);
     o->free_at = end;
     o->next = (uint16_t)(in + 1 == n->c.inputs ? 0 : in + 1);
-    if (n->apart) {
+    if (n->detached) {
         o->front_at = min_u64(o->front_at, m->at);
-        hide(n, o, m);
+        push_unpublished(n, o, m);
     } else {
-        arrive(n, m);
+        publish(n, m);
     }
 
     i->crossing = (uint16_t)flits;
@@ -471,7 +472,7 @@ take_bids(struct icnt *n, uint64_t k)
         from = k + 1 - STEPS;
     }
     if (k + STEPS / 2 >= n->far_at)
-        look_again(n);
+        rescan_far(n);
     n->step = k + 1;
     for (unsigned w = 0; w < words; w++) {
         if (!n->idle[w])
@@ -511,7 +512,8 @@ move_heads(struct icnt *n, uint64_t cycle)
                 uint64_t *bids = n->bids + (size_t)out * words;
                 unsigned in = next_bit(bids, words, o->next);
                 if (!fits(n, out, ring_front(&n->in[in].q)->flits, cycle)) {
-                    if (n->apart && o->front_at < cycle) { /* and may have been popped */
+                    if (n->detached &&
+                        o->front_at < cycle) { /* and may have been popped */
                         n->steps = s;
                         n->step = k; /* what is pushed meanwhile may bid in it */
                         return false;
@@ -530,7 +532,7 @@ move_heads(struct icnt *n, uint64_t cycle)
 bool
 icnt_step(struct icnt *n, uint64_t cycle)
 {
-    take_in(n);
+    accept_pushed(n);
     return !n->heads || move_heads(n, cycle);
 }
 
@@ -570,7 +572,7 @@ icnt_pop(struct icnt *n, unsigned out, uint64_t cycle)
 uint64_t
 icnt_next(struct icnt *n, uint64_t cycle)
 {
-    take_in(n);
+    accept_pushed(n);
     if (!n->heads)
         return NEVER;
     uint64_t k = NEVER, from = cycle * n->c.speedup;

@@ -52,8 +52,8 @@ bool icnt_step(struct icnt *n, uint64_t cycle);
  * comes through is seen there only after icnt_together, and icnt_step is false, with the
  * cycle done in part, when it depends on such pops: it is to be made again after
  * icnt_together, and after all pops up to that cycle. */
-void icnt_apart(struct icnt *n);
-void icnt_together(struct icnt *n);
+void icnt_detach(struct icnt *n);
+void icnt_attach(struct icnt *n);
 /* Outputs that became non-empty since the caller last cleared their bits. */
 uint64_t *icnt_fresh(struct icnt *n);
 

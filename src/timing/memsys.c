@@ -39,7 +39,7 @@
 
 struct port { /* of one SM, or of the SMs that share it */
     _Alignas(64) RING(struct packet) fifo;
-    bool shown;      /* the front reply can be taken */
+    bool published;  /* the front reply can be taken */
     bool again;      /* it is shown with the next step */
     bool refused;    /* a request found no room in cycle `now` */
     bool unknown;    /* ... and whether there was any depends on ticks not done */
@@ -109,14 +109,14 @@ struct memsys {
     /* The open window of ports and requests; first interconnect tick not done at the
      * time of core cycle from + k, and after it. */
     struct span near;
-    uint64_t icnt_at[MEMSYS_WINDOW], icnt_after[MEMSYS_WINDOW];
+    uint64_t icnt_at[MEMSYS_QUANTUM], icnt_after[MEMSYS_QUANTUM];
     /* That of partitions and replies: the same, or later cycles. */
     struct span *far, further;
     bool far_open, far_opened; /* opened: with the window of the ports */
-    bool can_beside, beside;   /* memsys_beside: at all; now */
-    bool apart;                /* replies from the ports */
+    bool can_overlap, overlap; /* memsys_beside: at all; now */
+    bool detached;             /* replies from the ports */
 
-    unsigned window;
+    unsigned quantum;
     unsigned ports, channels, slices; /* slices: all */
     struct icnt *requests, *replies;
     uint64_t *noticed; /* ports whose next event is sooner on account of the crossbars */
@@ -133,14 +133,14 @@ struct memsys {
     /* What requests and replies change, each side in a line of the host's cache of its
      * own, since they may go on in two threads. */
     _Alignas(64) uint64_t crossed; /* first tick not done of `requests` */
-    uint64_t taken;    /* first L2 tick not done of what partitions take, if ahead */
+    uint64_t accepted; /* first L2 tick not done of what partitions take, if ahead */
     uint64_t *arrived; /* slices for which there are some, if those are ahead */
     uint64_t *wake;    /* by partition: core cycle in which what it took is due, NEVER */
 
     _Alignas(64) uint64_t replied; /* first tick not done of `replies` */
-    uint64_t served; /* first of those for which `late` has not been looked at */
-    uint64_t *late;  /* partitions that were late or waited in this window */
-    bool late_any;
+    uint64_t served;    /* first of those for which `late` has not been looked at */
+    uint64_t *deferred; /* partitions that were late or waited in this window */
+    bool any_deferred;
 
     struct pattern pattern[1 << PATTERN_BITS]; /* found before, by a hash */
 };
@@ -155,9 +155,9 @@ ticks_behind(const struct memsys *ms)
 /* The soonest use of a load's result after its issue bounds the window (gpu.c: what is
  * loaded is there at the window's end): two cycles and the latency of the L1. */
 static unsigned
-window_of_loads(const struct memsys *ms)
+quantum_of_loads(const struct memsys *ms)
 {
-    unsigned w = MEMSYS_WINDOW;
+    unsigned w = MEMSYS_QUANTUM;
     while (w > ms->m->l1d.latency + 2)
         w /= 2;
     return w;
@@ -167,7 +167,7 @@ window_of_loads(const struct memsys *ms)
  * output in tick n of the interconnect is seen behind it in tick n + behind + 1 at the
  * soonest. */
 static unsigned
-short_window(const struct memsys *ms, unsigned w)
+short_quantum(const struct memsys *ms, unsigned w)
 {
     const unsigned behind = ticks_behind(ms);
     const uint64_t num = ms->clk.num[CLK_CORE][CLK_ICNT];
@@ -189,10 +189,10 @@ l2_ticks(const struct memsys *ms, unsigned cycles)
  * then the crossbars do not bound a window, since what they bring in it is known at its
  * start. A partition is ahead by two such windows at most (memsys_open_far). */
 static unsigned
-long_window(const struct memsys *ms, unsigned w)
+long_quantum(const struct memsys *ms, unsigned w)
 {
     while (w > 1 && (l2_ticks(ms, 2 * w) > ms->m->partition.rop_latency ||
-                     l2_ticks(ms, 2 * w) > PARTITION_PAST))
+                     l2_ticks(ms, 2 * w) > PARTITION_HISTORY))
         w /= 2;
     return w;
 }
@@ -226,13 +226,13 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     clk_init(&ms->clk, mhz);
     find_clocks(ms, &ms->near);
     find_clocks(ms, &ms->further);
-    const unsigned w = window_of_loads(ms);
-    const unsigned level = short_window(ms, w), longer = long_window(ms, w);
+    const unsigned w = quantum_of_loads(ms);
+    const unsigned level = short_quantum(ms, w), longer = long_quantum(ms, w);
     const bool ahead = longer > level;
-    ms->window = ahead ? longer : level;
+    ms->quantum = ahead ? longer : level;
     ms->far = ahead ? &ms->further : &ms->near;
     /* By three while they go on before what is asked in the first has come. */
-    ms->can_beside = ahead && l2_ticks(ms, 3 * ms->window) <= m->partition.rop_latency;
+    ms->can_overlap = ahead && l2_ticks(ms, 3 * ms->quantum) <= m->partition.rop_latency;
     ms->ports = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
     ms->channels = m->dram.channels;
     ms->slices = ms->map.subs;
@@ -287,7 +287,8 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
         ms->part_of[i] = (uint16_t)(i / ms->map.slices);
     ms->arrived = bitset_new(&mem, ms->slices);
     ms->wake = ARENA_ARRAY(&mem, uint64_t, ms->channels);
-    ms->late = arena_alloc_aligned(&mem, (BITSET_WORDS(ms->channels) + 7) / 8 * 64, 64);
+    ms->deferred =
+        arena_alloc_aligned(&mem, (BITSET_WORDS(ms->channels) + 7) / 8 * 64, 64);
     for (unsigned i = 0; i < ms->channels; i++)
         ms->wake[i] = NEVER;
     ms->mem = mem;
@@ -314,9 +315,9 @@ memsys_no_skip(struct memsys *ms, bool on)
 /* -- windows -- */
 
 unsigned
-memsys_window(const struct memsys *ms)
+memsys_quantum(const struct memsys *ms)
 {
-    return ms->window;
+    return ms->quantum;
 }
 
 bool
@@ -328,7 +329,7 @@ memsys_ahead(const struct memsys *ms)
 uint64_t
 memsys_reach(const struct memsys *ms, uint64_t from)
 {
-    uint64_t to = from / ms->window * ms->window + ms->window;
+    uint64_t to = from / ms->quantum * ms->quantum + ms->quantum;
     if (!memsys_ahead(ms))
         return to;
     /* What the reply crossbar has not done yet is seen behind it later. */
@@ -428,11 +429,11 @@ void
 memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
 {
     const struct clk *k = &ms->clk;
-    assert(from < to && to - from <= MEMSYS_WINDOW);
+    assert(from < to && to - from <= MEMSYS_QUANTUM);
     open_span(ms, &ms->near, from, to);
     memset(ms->noticed, 0, BITSET_WORDS(ms->ports) * sizeof *ms->noticed);
     ms->crossed = ms->near.tick[CLK_ICNT];
-    ms->taken = ms->near.tick[CLK_L2];
+    ms->accepted = ms->near.tick[CLK_L2];
     for (uint64_t c = from; c < to; c++) {
         ms->icnt_at[c - from] = clk_at_or_after(k, CLK_CORE, c, CLK_ICNT);
         ms->icnt_after[c - from] = clk_after(k, CLK_CORE, c, CLK_ICNT);
@@ -461,7 +462,7 @@ open_parts(struct memsys *ms, uint64_t from, uint64_t to)
         open_span(ms, ms->far, max_u64(from, ms->further.to), to);
     for (unsigned i = 0; ahead && i < ms->channels; i++)
         if (memsys_part_due(ms, i)) { /* it begins with all that was taken */
-            partition_due(ms->part[i].p);
+            partition_swap_arrivals(ms->part[i].p);
             ms->wake[i] = NEVER;
         }
     ms->replied = ms->served = ms->far->tick[CLK_ICNT];
@@ -475,18 +476,18 @@ memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
     if (!ms->far_opened)
         return;
     open_parts(ms, from, to);
-    ms->apart = threads || ahead;
-    if (ms->apart)
-        icnt_apart(ms->replies);
+    ms->detached = threads || ahead;
+    if (ms->detached)
+        icnt_detach(ms->replies);
 }
 
 static void
-show_parts(struct memsys *ms)
+publish_parts(struct memsys *ms)
 {
     for (unsigned i = 0; i < ms->channels; i++)
         if (ms->part[i].ran) {
             ms->part[i].ran = false;
-            partition_show(ms->part[i].p);
+            partition_publish(ms->part[i].p);
         }
 }
 
@@ -495,7 +496,7 @@ close_far(struct memsys *ms)
 {
     close_span(ms, ms->far);
     ms->far_open = false;
-    show_parts(ms); /* that waited for replies */
+    publish_parts(ms); /* that waited for replies */
 }
 
 /* -- ports -- */
@@ -512,7 +513,7 @@ port_next(const struct memsys *ms, const struct port *port, uint64_t now)
     if (port->refused & port->sure)
         at =
             min_u64(at, clk_at_or_after(&ms->clk, CLK_ICNT, port->room_at - 1, CLK_CORE));
-    return max_u64(at & -(uint64_t) !(port->again | port->shown), now + 1);
+    return max_u64(at & -(uint64_t) !(port->again | port->published), now + 1);
 }
 
 uint64_t
@@ -530,7 +531,7 @@ memsys_port_next(const struct memsys *ms, unsigned i)
 
 /* A reply comes from the crossbar. */
 NOINLINE static void
-port_takes(struct memsys *ms, unsigned i, uint64_t now)
+port_accepts(struct memsys *ms, unsigned i, uint64_t now)
 {
     struct port *port = &ms->port[i];
     const struct packet *p = &icnt_front(ms->replies, i)->p;
@@ -547,12 +548,12 @@ memsys_port(struct memsys *ms, unsigned i, uint64_t now)
     struct port *port = &ms->port[i];
     port->now = now;
     port->refused = false;
-    port->shown |= port->again;
+    port->published |= port->again;
     port->again = false;
     if (icnt_front_at(ms->replies, i) < ms->icnt_at[now - ms->near.from] &&
         !ring_full(&port->fifo))
-        port_takes(ms, i, now);
-    return ring_front(&port->fifo)->sm | (MEMSYS_NO_SM & -(unsigned)!port->shown);
+        port_accepts(ms, i, now);
+    return ring_front(&port->fifo)->sm | (MEMSYS_NO_SM & -(unsigned)!port->published);
 }
 
 static bool
@@ -651,7 +652,7 @@ bool
 memsys_has_reply(const struct memsys *ms, unsigned sm)
 {
     const struct port *port = &ms->port[ms->port_of[sm]];
-    return port->shown && ring_front(&port->fifo)->sm == sm;
+    return port->published && ring_front(&port->fifo)->sm == sm;
 }
 
 const struct packet *
@@ -665,7 +666,7 @@ memsys_reply_over(struct memsys *ms, unsigned i)
 {
     struct port *port = &ms->port[i];
     ring_pop(&port->fifo);
-    port->shown = false;
+    port->published = false;
     port->again = port->fifo.n != 0;
 }
 
@@ -728,7 +729,7 @@ part_goes_on(struct memsys *ms, struct part *part)
         const unsigned on = t->domains, icnt_too = on >> CLK_ICNT & 1;
         if (icnt_too & partition_reply_due(p))
             partition_reply(p, ms->replied);
-        if (partition_late(p) && on & L2 && partition_must_wait(p)) {
+        if (partition_deferred(p) && on & L2 && partition_must_wait(p)) {
             part->instant = t;
             part->waits = true;
             return;
@@ -776,7 +777,7 @@ part_wakes(struct memsys *ms, struct part *part, uint64_t l2)
 /* What has arrived for partitions that are ahead goes to them, in one of their L2 ticks;
  * icnt: first tick of the crossbar not done. */
 static void
-take_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
+accept_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
 {
     for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++)
         FOR_BITS(b, ms->arrived[w])
@@ -785,7 +786,8 @@ take_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
             if (icnt_front_at(ms->requests, i) >= icnt)
                 continue;
             const unsigned k = ms->part_of[i];
-            uint64_t at = partition_take(ms->part[k].p, i - k * ms->map.slices, l2, icnt);
+            uint64_t at =
+                partition_accept(ms->part[k].p, i - k * ms->map.slices, l2, icnt);
             if (!at)
                 continue;
             at = clk_at_or_after(&ms->clk, CLK_L2, at, CLK_CORE);
@@ -796,10 +798,10 @@ take_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
 }
 
 static void
-take_until(struct memsys *ms, uint64_t l2, uint64_t icnt)
+accept_until(struct memsys *ms, uint64_t l2, uint64_t icnt)
 {
-    for (; ms->taken < l2; ms->taken++)
-        take_requests(ms, ms->taken, icnt);
+    for (; ms->accepted < l2; ms->accepted++)
+        accept_requests(ms, ms->accepted, icnt);
 }
 
 static void
@@ -831,42 +833,42 @@ cross_requests(struct memsys *ms, uint64_t now)
     const bool ahead = memsys_ahead(ms);
     for (uint64_t n = ms->crossed; n < end; ms->crossed = ++n) {
         if (ahead)
-            take_until(ms, clk_after(&ms->clk, CLK_ICNT, n, CLK_L2), n);
+            accept_until(ms, clk_after(&ms->clk, CLK_ICNT, n, CLK_L2), n);
         step_requests(ms, n);
     }
     if (ahead)
-        take_until(ms, clk_after(&ms->clk, CLK_CORE, now, CLK_L2), end);
+        accept_until(ms, clk_after(&ms->clk, CLK_CORE, now, CLK_L2), end);
 }
 
 /* Before the reply crossbar's tick: replies of late partitions; partitions that waited
  * for it to come here. */
 static void
-late_partitions(struct memsys *ms, uint64_t tick)
+send_deferred(struct memsys *ms, uint64_t tick)
 {
     for (unsigned i = 0; tick == ms->far->tick[CLK_ICNT] && i < ms->channels; i++)
-        if (partition_late(ms->part[i].p)) {
-            bitset_add(ms->late, i);
-            ms->late_any = true;
+        if (partition_deferred(ms->part[i].p)) {
+            bitset_add(ms->deferred, i);
+            ms->any_deferred = true;
         }
-    if (!ms->late_any)
+    if (!ms->any_deferred)
         return;
     for (unsigned w = 0; w < BITSET_WORDS(ms->channels); w++)
-        FOR_BITS(b, ms->late[w])
+        FOR_BITS(b, ms->deferred[w])
         {
             struct part *part = &ms->part[w * 64 + (unsigned)b];
             if (part->waits && part->tick[CLK_ICNT] == tick)
                 part_goes_on(ms, part);
             else
-                partition_late_replies(part->p, tick);
+                partition_send_deferred(part->p, tick);
         }
 }
 
 /* After the last tick of the window. */
 static void
-late_partitions_end(struct memsys *ms)
+end_deferred(struct memsys *ms)
 {
     for (unsigned w = 0; w < BITSET_WORDS(ms->channels); w++) {
-        FOR_BITS(b, ms->late[w])
+        FOR_BITS(b, ms->deferred[w])
         {
             struct part *part = &ms->part[w * 64 + (unsigned)b];
             if (part->waits)
@@ -876,9 +878,9 @@ late_partitions_end(struct memsys *ms)
                     min_u64(part->next, part_next(ms, part->p, part->tick, ms->far->to));
             partition_caught_up(part->p);
         }
-        ms->late[w] = 0;
+        ms->deferred[w] = 0;
     }
-    ms->late_any = false;
+    ms->any_deferred = false;
 }
 
 /* Ports that have something new behind the crossbar. */
@@ -922,42 +924,42 @@ cross_replies(struct memsys *ms, uint64_t end)
     for (uint64_t n = ms->replied; n < end; ms->replied = ++n) {
         if (ms->served == n) {
             ms->served++;
-            late_partitions(ms, n);
+            send_deferred(ms, n);
         }
         if (!icnt_step(ms->replies, n))
             return;
     }
-    if (ms->late_any && end == ms->far->icnt_end)
-        late_partitions_end(ms);
+    if (ms->any_deferred && end == ms->far->icnt_end)
+        end_deferred(ms);
 }
 
 void
 memsys_replies(struct memsys *ms)
 {
-    if (ms->apart && ms->far_opened)
+    if (ms->detached && ms->far_opened)
         cross_replies(ms, ms->far->icnt_end);
 }
 
 void
 memsys_parts_done(struct memsys *ms)
 {
-    show_parts(ms);
-    ms->beside = false;
+    publish_parts(ms);
+    ms->overlap = false;
 }
 
 /* Replies up to core cycle `now`, now that it is known what ports have taken. */
 static void
 follow_replies(struct memsys *ms, uint64_t now)
 {
-    icnt_together(ms->replies);
+    icnt_attach(ms->replies);
     if (!ms->far_open)
         return;
     cross_replies(ms, min_u64(ms->icnt_after[now - ms->near.from], ms->far->icnt_end));
-    for (unsigned w = 0; ms->late_any && w < BITSET_WORDS(ms->channels); w++)
-        FOR_BITS(b, ms->late[w])
+    for (unsigned w = 0; ms->any_deferred && w < BITSET_WORDS(ms->channels); w++)
+        FOR_BITS(b, ms->deferred[w])
         { /* as far as they have come */
             partition_end(ms->part[w * 64 + (unsigned)b].p);
-            partition_show(ms->part[w * 64 + (unsigned)b].p);
+            partition_publish(ms->part[w * 64 + (unsigned)b].p);
         }
 }
 
@@ -966,9 +968,9 @@ static void
 close_replies(struct memsys *ms)
 {
     if (ms->far_open && ms->replied < ms->far->icnt_end) {
-        icnt_apart(ms->replies);
+        icnt_detach(ms->replies);
         cross_replies(ms, ms->far->icnt_end);
-        icnt_together(ms->replies);
+        icnt_attach(ms->replies);
     }
     if (ms->far_open && ms->replied == ms->far->icnt_end)
         close_far(ms);
@@ -978,20 +980,20 @@ close_replies(struct memsys *ms)
 bool
 memsys_may_go_on(const struct memsys *ms, uint64_t to)
 {
-    return ms->can_beside && to > ms->further.to &&
+    return ms->can_overlap && to > ms->further.to &&
            (!ms->far_open || ms->replied == ms->far->icnt_end);
 }
 
 bool
 memsys_catch_up(struct memsys *ms, uint64_t to)
 {
-    if (!ms->can_beside || to <= ms->further.to)
+    if (!ms->can_overlap || to <= ms->further.to)
         return false;
     /* What was popped in the window counts for replies after it only. */
     if (ms->far_open && ms->replied < ms->near.icnt_end)
         return false;
     if (!memsys_may_go_on(ms, to)) {
-        icnt_together(ms->replies);
+        icnt_attach(ms->replies);
         close_replies(ms);
     }
     return memsys_may_go_on(ms, to);
@@ -1004,26 +1006,26 @@ memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to)
     if (ms->far_open)
         close_far(ms);
     else
-        show_parts(ms);
+        publish_parts(ms);
     wake_parts(ms);
     ms->far_opened = true;
     open_parts(ms, from, to);
-    ms->apart = true;
-    ms->beside = true;
+    ms->detached = true;
+    ms->overlap = true;
 }
 
 void
-memsys_show_replies(struct memsys *ms)
+memsys_publish_replies(struct memsys *ms)
 {
-    icnt_together(ms->replies);
+    icnt_attach(ms->replies);
     notice_replies(ms);
-    icnt_apart(ms->replies);
+    icnt_detach(ms->replies);
 }
 
 const uint64_t *
 memsys_cross(struct memsys *ms, uint64_t now)
 {
-    if (!ms->beside)
+    if (!ms->overlap)
         follow_replies(ms, now);
     cross_requests(ms, now);
     uint64_t *granted = icnt_granted(ms->requests);
@@ -1045,7 +1047,7 @@ void
 memsys_close(struct memsys *ms)
 {
     memsys_cross(ms, ms->near.to - 1);
-    if (!ms->beside) {
+    if (!ms->overlap) {
         close_replies(ms);
         wake_parts(ms);
     }
@@ -1124,7 +1126,7 @@ settle(struct memsys *ms)
                          ms->far->tick[CLK_DRAM] - 1);
 }
 
-struct owed {
+struct outstanding {
     const struct machine *m;
     uint64_t n;
 };
@@ -1132,7 +1134,7 @@ struct owed {
 static void
 count_request(void *user, const struct icnt_msg *msg)
 {
-    struct owed *o = user;
+    struct outstanding *o = user;
     o->n += partition_pieces(o->m, &msg->p);
 }
 
@@ -1140,19 +1142,19 @@ static void
 count_reply(void *user, const struct icnt_msg *msg)
 {
     (void)msg;
-    ((struct owed *)user)->n++;
+    ((struct outstanding *)user)->n++;
 }
 
 /* Replies and bursts still to come, counted where they are. */
 static void
 under_way(const struct memsys *ms, uint64_t *replies, uint64_t *bursts)
 {
-    struct owed o = {ms->m, 0};
+    struct outstanding o = {ms->m, 0};
     icnt_each(ms->requests, count_request, &o);
     icnt_each(ms->replies, count_reply, &o);
     *bursts = 0;
     for (unsigned i = 0; i < ms->channels; i++) {
-        o.n += partition_owed(ms->part[i].p);
+        o.n += partition_replies_left(ms->part[i].p);
         *bursts += partition_bursts(ms->part[i].p);
     }
     *replies = o.n;

@@ -51,8 +51,8 @@ void memsys_free(struct memsys *ms);
 void memsys_begin(struct memsys *ms, bool threads);
 
 /* Longest window in core cycles: a power of two, at most MEMSYS_WINDOW. */
-enum { MEMSYS_WINDOW = 32 };
-unsigned memsys_window(const struct memsys *ms);
+enum { MEMSYS_QUANTUM = 32 };
+unsigned memsys_quantum(const struct memsys *ms);
 /* Whether partitions and replies may be ahead of ports and requests: since what is asked
  * in a window reaches an L2 slice much later, they go through the next one meanwhile. */
 bool memsys_ahead(const struct memsys *ms);
@@ -72,7 +72,7 @@ bool memsys_catch_up(struct memsys *ms, uint64_t to);
 void memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to);
 /* What has come through the reply crossbar is there for the ports from their next window
  * on, and what they took makes room in it. */
-void memsys_show_replies(struct memsys *ms);
+void memsys_publish_replies(struct memsys *ms);
 /* What partitions and memsys_replies have done is known to the requests. */
 void memsys_parts_done(struct memsys *ms);
 void memsys_close(struct memsys *ms);

@@ -55,26 +55,26 @@ struct delay_line {
 
 /* The last ticks a slice has done, for packets that it is told of late: sets of ticks
  * modulo PARTITION_PAST. */
-struct past {
+struct occupancy_history {
     uint64_t last;     /* tick done */
     uint64_t no_room;  /* before these ticks there was none in `in` */
     uint64_t rop, far; /* in these a piece left the delay line */
 };
 
 /* A slice as partition_take sees it. */
-struct door {
-    _Alignas(64) struct past past;
+struct credit_snapshot {
+    _Alignas(64) struct occupancy_history history;
     uint32_t rop, far; /* pieces in the delay lines */
     bool room;         /* in `in` */
 };
 
 /* Pieces that packets taken will make in the delay lines, less those that struct door
  * has: of one hall and the other. */
-struct owed {
+struct inflight_credits {
     _Alignas(64) uint32_t rop[2], far[2];
 };
 
-struct hall { /* packets taken that are not in the delay lines yet */
+struct arrivals { /* packets taken that are not in the delay lines yet */
     _Alignas(64) RING(struct delayed) q;
 };
 
@@ -102,12 +102,13 @@ struct slice {
     bool stalled;    /* head of `in` was refused; nothing has changed since */
     uint64_t stalled_at;
     uint64_t port_free, fill_free;
-    uint64_t at;        /* L2 tick at which there is something to do */
-    uint64_t late_from; /* interconnect tick: whether replies go from then on is found out
+    uint64_t at; /* L2 tick at which there is something to do */
+    uint64_t
+        deferred_from; /* interconnect tick: whether replies go from then on is found out
                            when the crossbar is there; NEVER: not late */
     uint64_t reply_from; /* interconnect tick: the next reply goes then at the soonest */
-    struct delay_line rop, far; /* far: packets from other parts */
-    struct past past;           /* if the partition is ahead */
+    struct delay_line rop, far;       /* far: packets from other parts */
+    struct occupancy_history history; /* if the partition is ahead */
     /* Requests by number, from `in` until their reply has gone or, if there is none, they
      * are done. */
     struct request *request;
@@ -123,9 +124,10 @@ struct slice {
     uint32_t down, down_cap, miss_cap;
     RING(struct come) up; /* from the DRAM */
     /* If the partition is ahead of requests that cross beside it. */
-    struct door door[2]; /* one is seen, one is for what the partition does now */
-    struct owed owed;
-    struct hall hall[2]; /* one fills, one is for the delay lines */
+    struct credit_snapshot
+        snapshot[2]; /* one is seen, one is for what the partition does now */
+    struct inflight_credits inflight;
+    struct arrivals arrivals[2]; /* one fills, one is for the delay lines */
 };
 
 struct partition {
@@ -140,21 +142,21 @@ struct partition {
     unsigned burst_bits, sector_bursts; /* log2 of a burst's bytes; bursts of a sector */
     uint32_t rop_most, far_most;        /* pieces that a slice's delay lines hold */
     bool alone;                         /* partition_alone */
-    uint8_t seen, fills;                /* door and hall */
+    uint8_t published, filling;         /* door and hall */
     bool no_l2;
     bool direct; /* replies may go before the crossbar as soon as they are made */
     struct slice *slice;
     struct dram *dram;
 
     _Alignas(64) RING(struct on_its_way) delay;
-    uint64_t delay_ready; /* of its front; NEVER: empty */
-    unsigned downs;       /* slices with something in `down`, as bits */
-    unsigned turn;        /* slice looked at first */
-    unsigned replies;     /* slices with something in `out` */
-    bool late;            /* a slice is */
-    uint64_t past_from;   /* L2 tick: what was before is not asked for any more */
-    uint64_t icnt_end;    /* first interconnect tick after the window */
-    uint64_t reply_at;    /* the first after the L2 tick in progress */
+    uint64_t delay_ready;  /* of its front; NEVER: empty */
+    unsigned downs;        /* slices with something in `down`, as bits */
+    unsigned turn;         /* slice looked at first */
+    unsigned replies;      /* slices with something in `out` */
+    bool deferred;         /* a slice is */
+    uint64_t history_from; /* L2 tick: what was before is not asked for any more */
+    uint64_t icnt_end;     /* first interconnect tick after the window */
+    uint64_t reply_at;     /* the first after the L2 tick in progress */
     uint64_t dram_at;
 };
 
@@ -210,13 +212,13 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
         s->stats = stats;
         s->number = index * p->slices + i;
         s->index = (uint8_t)i;
-        s->at = s->late_from = NEVER;
+        s->at = s->deferred_from = NEVER;
         delay_init(&s->rop, a, p->rop_most);
         delay_init(&s->far, a, p->far_most);
         for (unsigned k = 0; env->ahead && k < 2; k++)
-            ring_init(&s->hall[k].q, a, p->rop_most + p->far_most);
+            ring_init(&s->arrivals[k].q, a, p->rop_most + p->far_most);
         ring_init(&s->in, a, m->partition.queue_icnt_l2);
-        s->door[0].room = true;
+        s->snapshot[0].room = true;
         ring_init(&s->out, a, m->partition.queue_l2_icnt);
         s->miss_cap = larger(m->l2.miss_queue, 2);
         s->down_cap = m->partition.queue_l2_dram;
@@ -354,7 +356,7 @@ lines_have_room(const struct partition *p, uint32_t rop, uint32_t far)
 }
 
 static bool
-can_take(const struct partition *p, const struct slice *s)
+can_accept(const struct partition *p, const struct slice *s)
 {
     return in_has_room(p, s) && lines_have_room(p, s->rop.pieces, s->far.pieces);
 }
@@ -364,53 +366,56 @@ static uint64_t
 ticks_between(uint64_t from, uint64_t to)
 {
     uint64_t n = to + 1 - from;
-    if (n >= PARTITION_PAST)
+    if (n >= PARTITION_HISTORY)
         return ~(uint64_t)0;
     uint64_t ones = ((uint64_t)1 << n) - 1;
-    unsigned by = from % PARTITION_PAST;
-    return by ? ones << by | ones >> (PARTITION_PAST - by) : ones;
+    unsigned by = from % PARTITION_HISTORY;
+    return by ? ones << by | ones >> (PARTITION_HISTORY - by) : ones;
 }
 
 /* Before a slice does tick `now`: since its last nothing has changed. */
 static void
-remember(const struct partition *p, struct slice *s, uint64_t now)
+history_add(const struct partition *p, struct slice *s, uint64_t now)
 {
     if (!in_has_room(p, s))
-        s->past.no_room |= ticks_between(max_u64(s->past.last + 1, p->past_from), now);
-    s->past.last = now;
+        s->history.no_room |=
+            ticks_between(max_u64(s->history.last + 1, p->history_from), now);
+    s->history.last = now;
 }
 
 /* Of its ticks up to `to` none is done. */
 static void
-forget(struct slice *s, uint64_t to)
+history_drop(struct slice *s, uint64_t to)
 {
-    uint64_t old = ~ticks_between(s->past.last + 1, to);
-    s->past.no_room &= old;
-    s->past.rop &= old;
-    s->past.far &= old;
+    uint64_t old = ~ticks_between(s->history.last + 1, to);
+    s->history.no_room &= old;
+    s->history.rop &= old;
+    s->history.far &= old;
 }
 
-static struct door
-as_it_is(const struct partition *p, const struct slice *s)
+static struct credit_snapshot
+snapshot_of(const struct partition *p, const struct slice *s)
 {
-    return (struct door){s->past, s->rop.pieces, s->far.pieces, in_has_room(p, s)};
+    return (struct credit_snapshot){s->history, s->rop.pieces, s->far.pieces,
+                                    in_has_room(p, s)};
 }
 
 /* can_take as it was before tick `now`. */
 static bool
-could_take(const struct partition *p, const struct slice *s, uint64_t now)
+could_accept(const struct partition *p, const struct slice *s, uint64_t now)
 {
-    const struct door d = p->alone ? as_it_is(p, s) : s->door[p->seen];
-    uint32_t rop = d.rop + s->owed.rop[0] + s->owed.rop[1];
-    uint32_t far = d.far + s->owed.far[0] + s->owed.far[1];
+    const struct credit_snapshot d =
+        p->alone ? snapshot_of(p, s) : s->snapshot[p->published];
+    uint32_t rop = d.rop + s->inflight.rop[0] + s->inflight.rop[1];
+    uint32_t far = d.far + s->inflight.far[0] + s->inflight.far[1];
     bool room = d.room;
-    assert(!p->alone || now >= p->past_from);
-    if (now <= d.past.last) {
-        assert(d.past.last - now < PARTITION_PAST);
-        uint64_t since = ticks_between(now, d.past.last);
-        rop += (uint32_t)__builtin_popcountll(d.past.rop & since);
-        far += (uint32_t)__builtin_popcountll(d.past.far & since);
-        room = !(d.past.no_room >> now % PARTITION_PAST & 1);
+    assert(!p->alone || now >= p->history_from);
+    if (now <= d.history.last) {
+        assert(d.history.last - now < PARTITION_HISTORY);
+        uint64_t since = ticks_between(now, d.history.last);
+        rop += (uint32_t)__builtin_popcountll(d.history.rop & since);
+        far += (uint32_t)__builtin_popcountll(d.history.far & since);
+        room = !(d.history.no_room >> now % PARTITION_HISTORY & 1);
     }
     return room & lines_have_room(p, rop, far);
 }
@@ -678,7 +683,7 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
     t &= -(uint64_t)!soon;
     if (s->up.n && miss_room(s)) /* waits for the port, or a miss will wake the slice */
         t = min_u64(t, s->fill_free);
-    if (!p->env.ahead && t > now + 1 && can_take(p, s)) {
+    if (!p->env.ahead && t > now + 1 && can_accept(p, s)) {
         uint64_t u = icnt_front_at(p->env.requests, s->number);
         if (u != NEVER) {
             u = clk_after(p->env.clk, CLK_ICNT, u, CLK_L2);
@@ -692,9 +697,9 @@ static void
 slice_tick(struct partition *p, struct slice *s, uint64_t now)
 {
     if (p->env.ahead)
-        remember(p, s, now);
+        history_add(p, s, now);
     else if (icnt_front_at(p->env.requests, s->number) < p->env.tick[CLK_ICNT] &&
-             can_take(p, s)) {
+             can_accept(p, s)) {
         struct delayed d = receive(p, s->index, now, p->env.tick[CLK_ICNT]);
         delay(p, s, &d);
     }
@@ -724,10 +729,10 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
         ;
     } else if (s->far.ready <= now && s->rop.ready >= s->far.ready) {
         enter_queue(p, s, &s->far);
-        s->past.far |= (uint64_t)1 << now % PARTITION_PAST;
+        s->history.far |= (uint64_t)1 << now % PARTITION_HISTORY;
     } else if (s->rop.ready <= now) {
         enter_queue(p, s, &s->rop);
-        s->past.rop |= (uint64_t)1 << now % PARTITION_PAST;
+        s->history.rop |= (uint64_t)1 << now % PARTITION_HISTORY;
     }
     s->at = next_event(p, s, now);
 }
@@ -750,30 +755,30 @@ partition_l2_all(struct partition *p, uint64_t now, uint64_t icnt)
 }
 
 void
-partition_due(struct partition *p)
+partition_swap_arrivals(struct partition *p)
 {
-    p->fills ^= 1;
+    p->filling ^= 1;
 }
 
 /* What was taken comes into a delay line. */
 static void
-delay_taken(const struct partition *p, struct slice *s, const struct delayed *d)
+delay_accepted(const struct partition *p, struct slice *s, const struct delayed *d)
 {
-    assert(d->ready > s->past.last);
+    assert(d->ready > s->history.last);
     delay(p, s, d);
     if (!ring_full(&s->in)) /* as in next_event */
         s->at = min_u64(s->at, min_u64(s->rop.ready, s->far.ready));
 }
 
 static void
-take_due(struct partition *p)
+accept_arrivals(struct partition *p)
 {
     if (!p->env.ahead || p->alone)
         return;
     for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
-        for (struct hall *h = &s->hall[!p->fills]; h->q.n; ring_pop(&h->q)) {
+        for (struct arrivals *h = &s->arrivals[!p->filling]; h->q.n; ring_pop(&h->q)) {
             __builtin_prefetch(ring_front(&h->q) + 2); /* another thread wrote it */
-            delay_taken(p, s, ring_front(&h->q));
+            delay_accepted(p, s, ring_front(&h->q));
         }
 }
 
@@ -781,10 +786,10 @@ void
 partition_begin(struct partition *p, uint64_t l2_end, uint64_t icnt_end)
 {
     p->icnt_end = icnt_end;
-    p->past_from = l2_end > PARTITION_PAST ? l2_end - PARTITION_PAST : 0;
+    p->history_from = l2_end > PARTITION_HISTORY ? l2_end - PARTITION_HISTORY : 0;
     for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
-        forget(s, l2_end - 1);
-    take_due(p);
+        history_drop(s, l2_end - 1);
+    accept_arrivals(p);
 }
 
 void
@@ -793,17 +798,17 @@ partition_end(struct partition *p)
     if (!p->env.ahead || p->alone)
         return;
     for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
-        s->door[!p->seen] = as_it_is(p, s);
+        s->snapshot[!p->published] = snapshot_of(p, s);
 }
 
 void
-partition_show(struct partition *p)
+partition_publish(struct partition *p)
 {
     if (!p->env.ahead || p->alone)
         return;
-    p->seen ^= 1;
+    p->published ^= 1;
     for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
-        s->owed.rop[!p->fills] = s->owed.far[!p->fills] = 0;
+        s->inflight.rop[!p->filling] = s->inflight.far[!p->filling] = 0;
 }
 
 void
@@ -813,29 +818,29 @@ partition_alone(struct partition *p, bool alone)
         return;
     p->alone = false;
     for (unsigned k = 0; k < 2; k++) { /* first what was taken first */
-        take_due(p);
+        accept_arrivals(p);
         partition_end(p);
-        partition_show(p);
-        partition_due(p);
+        partition_publish(p);
+        partition_swap_arrivals(p);
     }
     p->alone = alone;
 }
 
 uint64_t
-partition_take(struct partition *p, unsigned slice, uint64_t l2, uint64_t icnt)
+partition_accept(struct partition *p, unsigned slice, uint64_t l2, uint64_t icnt)
 {
     struct slice *s = &p->slice[slice];
-    if (!could_take(p, s, l2))
+    if (!could_accept(p, s, l2))
         return 0;
     if (p->alone) {
         struct delayed d = receive(p, slice, l2, icnt);
-        delay_taken(p, s, &d);
+        delay_accepted(p, s, &d);
         return d.ready;
     }
-    struct delayed *d = ring_push(&s->hall[p->fills].q);
+    struct delayed *d = ring_push(&s->arrivals[p->filling].q);
     *d = receive(p, slice, l2, icnt);
-    uint32_t *owed = is_far(p, d->p.sm) ? s->owed.far : s->owed.rop;
-    owed[p->fills] += pieces_of(p->unit, d->p.sectors);
+    uint32_t *inflight = is_far(p, d->p.sm) ? s->inflight.far : s->inflight.rop;
+    inflight[p->filling] += pieces_of(p->unit, d->p.sectors);
     __builtin_prefetch(d + 1, 1); /* the next place, which another thread had */
     return d->ready;
 }
@@ -890,44 +895,45 @@ partition_reply(struct partition *p, uint64_t stepped)
     uint64_t cycle = p->env.tick[CLK_ICNT];
     for (unsigned i = 0; i < p->slices; i++) {
         struct slice *s = &p->slice[i];
-        bool late = s->late_from != NEVER, sure;
+        bool deferred = s->deferred_from != NEVER, sure;
         unsigned flits =
-            late || s->reply_from > cycle ? 0 : front_flits(s, p->env.tick[CLK_L2]);
+            deferred || s->reply_from > cycle ? 0 : front_flits(s, p->env.tick[CLK_L2]);
         if (!flits)
             continue;
         if (icnt_room(p->env.replies, s->number, flits, cycle)) {
             send_reply(p, s, flits, cycle);
         } else if (stepped < cycle && icnt_room_from(p->env.replies, s->number, flits,
                                                      stepped, &sure) <= cycle) {
-            s->late_from = cycle;
-            p->late = true;
+            s->deferred_from = cycle;
+            p->deferred = true;
         }
     }
 }
 
 bool
-partition_late(const struct partition *p)
+partition_deferred(const struct partition *p)
 {
-    return p->late;
+    return p->deferred;
 }
 
 /* An L2 tick makes two replies at most. */
 bool
 partition_must_wait(const struct partition *p)
 {
-    for (unsigned i = 0; p->late && i < p->slices; i++)
-        if (p->slice[i].late_from != NEVER && p->slice[i].out.n + 2 > p->slice[i].out.cap)
+    for (unsigned i = 0; p->deferred && i < p->slices; i++)
+        if (p->slice[i].deferred_from != NEVER &&
+            p->slice[i].out.n + 2 > p->slice[i].out.cap)
             return true;
     return false;
 }
 
 void
-partition_late_replies(struct partition *p, uint64_t cycle)
+partition_send_deferred(struct partition *p, uint64_t cycle)
 {
     uint64_t l2_tick = clk_at_or_after(p->env.clk, CLK_ICNT, cycle, CLK_L2);
     for (unsigned i = 0; i < p->slices; i++) {
         struct slice *s = &p->slice[i];
-        unsigned flits = s->late_from <= cycle ? front_flits(s, l2_tick) : 0;
+        unsigned flits = s->deferred_from <= cycle ? front_flits(s, l2_tick) : 0;
         if (flits && icnt_room(p->env.replies, s->number, flits, cycle))
             send_reply(p, s, flits, cycle);
     }
@@ -936,9 +942,9 @@ partition_late_replies(struct partition *p, uint64_t cycle)
 void
 partition_caught_up(struct partition *p)
 {
-    for (unsigned i = 0; p->late && i < p->slices; i++)
-        p->slice[i].late_from = NEVER;
-    p->late = false;
+    for (unsigned i = 0; p->deferred && i < p->slices; i++)
+        p->slice[i].deferred_from = NEVER;
+    p->deferred = false;
 }
 
 bool
@@ -1033,8 +1039,8 @@ delayed_pieces(const struct partition *p, const struct slice *s)
 {
     unsigned n = s->rop.pieces + s->far.pieces;
     for (unsigned k = 0; k < 2; k++)
-        for (uint32_t i = 0; i < s->hall[k].q.n; i++)
-            n += pieces_of(p->unit, ring_at(&s->hall[k].q, i)->p.sectors);
+        for (uint32_t i = 0; i < s->arrivals[k].q.n; i++)
+            n += pieces_of(p->unit, ring_at(&s->arrivals[k].q, i)->p.sectors);
     return n;
 }
 
@@ -1052,7 +1058,7 @@ partition_idle(const struct partition *p)
 }
 
 unsigned
-partition_owed(const struct partition *p)
+partition_replies_left(const struct partition *p)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < p->slices; i++) {

@@ -34,9 +34,9 @@ struct partition *partition_new(struct arena *a, const struct partition_env *env
  * cycle, until partition_caught_up says that it is where the partition is. Before an L2
  * tick, partition_must_wait: the partition must first be caught up with. */
 void partition_reply(struct partition *p, uint64_t stepped);
-bool partition_late(const struct partition *p);
+bool partition_deferred(const struct partition *p);
 bool partition_must_wait(const struct partition *p);
-void partition_late_replies(struct partition *p, uint64_t cycle);
+void partition_send_deferred(struct partition *p, uint64_t cycle);
 void partition_caught_up(struct partition *p);
 /* DRAM clock; core: core cycle in progress. */
 void partition_dram(struct partition *p, uint64_t now, uint64_t core);
@@ -53,12 +53,12 @@ void partition_l2_all(struct partition *p, uint64_t now, uint64_t icnt);
  * every window; l2_end, icnt_end: first ticks after that), its ticks, partition_end.
  * Another thread may do so beside partition_take, which does not see it before
  * partition_show. */
-enum { PARTITION_PAST = 64 };
-uint64_t partition_take(struct partition *p, unsigned s, uint64_t l2, uint64_t icnt);
-void partition_due(struct partition *p);
+enum { PARTITION_HISTORY = 64 };
+uint64_t partition_accept(struct partition *p, unsigned s, uint64_t l2, uint64_t icnt);
+void partition_swap_arrivals(struct partition *p);
 void partition_begin(struct partition *p, uint64_t l2_end, uint64_t icnt_end);
 void partition_end(struct partition *p);
-void partition_show(struct partition *p);
+void partition_publish(struct partition *p);
 /* alone: until the next call nothing goes on beside anything; for less, and the same. */
 void partition_alone(struct partition *p, bool alone);
 /* The request crossbar has something new for slice s; the L2 tick in which it comes. */
@@ -77,7 +77,7 @@ bool partition_idle(const struct partition *p);
 /* Counters that grow with time, up to these ticks. */
 void partition_settle(struct partition *p, uint64_t l2_now, uint64_t dram_now);
 /* Under way: replies still to be given by the slices; bursts the DRAM has still to do. */
-unsigned partition_owed(const struct partition *p);
+unsigned partition_replies_left(const struct partition *p);
 unsigned partition_bursts(const struct partition *p);
 void partition_explain(const struct partition *p, struct strbuf *out);
 

@@ -41,7 +41,7 @@ struct timing_gpu {
     struct trace *trace; /* NULL: none */
     struct pool *pool;   /* NULL: one thread */
     uint64_t now;        /* last core cycle done */
-    unsigned last_sm;    /* that got a block: the next launch's dispatch begins behind it */
+    unsigned last_sm; /* that got a block: the next launch's dispatch begins behind it */
 };
 
 /* Where a node stops in a window. */
@@ -85,9 +85,9 @@ struct run {
     uint64_t issued;        /* warp instructions, if there is a limit to them */
     uint64_t next_sample;   /* cycle, NEVER: none */
     uint64_t next_channels; /* of the trace; the same */
-    double shown;           /* when progress was last told, seconds */
+    double progress_shown;  /* when progress was last told, seconds */
 
-    unsigned window;   /* cycles */
+    unsigned quantum;  /* cycles */
     uint64_t from, to; /* the present one */
     unsigned nodes, parts, threads;
     struct node *node;
@@ -112,7 +112,7 @@ struct run {
     /* For so many partitions and memsys_show_replies do the replies wait. */
     _Alignas(64) atomic_uint replies_wait;
     _Alignas(64) unsigned round_left; /* windows of the round */
-    bool apart;           /* what follows the window must not go on beside others */
+    bool no_overlap;      /* what follows the window must not go on beside others */
     atomic_bool faulty;   /* an SM has a fault */
     uint64_t reach;       /* the window ends before, on account of the memory system */
     enum outcome outcome; /* of what followed the window before */
@@ -127,7 +127,7 @@ void run_node(struct run *r, unsigned k);
 /* The window [from, to): its nodes and partitions, these up to cycle `far`. */
 void run_do(struct run *r, uint64_t from, uint64_t to, uint64_t far);
 /* What follows the nodes of a window. */
-enum outcome run_after_window(struct run *r);
+enum outcome run_serial_phase(struct run *r);
 /* From the last block's end to where the memory system's counters are looked at. */
 void run_follow_alone(struct run *r);
 /* Instruction lines that a warp asked for and no longer needs may still be on their way.
@@ -136,7 +136,7 @@ void run_drain(struct run *r);
 /* Sends blocks to SMs at the end of the window. */
 void run_start_blocks(struct run *r, uint64_t now);
 /* Where a window that begins with cycle `from` ends. */
-uint64_t run_window_end(const struct run *r, uint64_t from);
+uint64_t run_quantum_end(const struct run *r, uint64_t from);
 /* How far the memory side goes in a window from `from` to `end`. */
 uint64_t run_memory_end(const struct run *r, uint64_t from, uint64_t end);
 /* First cycle from r->to on in which anything happens, or NEVER. */
@@ -147,9 +147,9 @@ uint64_t run_next_cycle(const struct run *r);
 /* Makes what threads share. */
 void run_threads(struct run *r);
 /* Nodes and partitions go through what is open for them. */
-void run_window(struct run *r);
+void run_quantum(struct run *r);
 /* Windows from the one whose nodes have run to the next that must be followed alone. */
-enum outcome run_beside(struct run *r);
+enum outcome run_overlapped(struct run *r);
 
 /* -- gpu.c -- */
 
@@ -157,6 +157,6 @@ enum outcome run_beside(struct run *r);
 bool run_go_on(struct run *r);
 /* Progress, if it is time to tell it, after so many windows; false: the launch is over.
  */
-bool run_tell(struct run *r, unsigned windows);
+bool run_tell(struct run *r, unsigned quanta);
 
 #endif

@@ -205,7 +205,7 @@ open_fences(struct sm *s)
             if (s->warp[w].ew->state != EXEC_BARRIER)
                 c->wait &= ~bit;
             s->worked = true;
-            s->look |= (uint8_t)(1u << k);
+            s->sched_dirty |= (uint8_t)(1u << k);
         }
     }
 }
@@ -364,7 +364,7 @@ front_waits(const struct sm *s)
     uint64_t any = 0;
     for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++)
         any |= s->want[v] | s->woken[v] | s->arriving[v];
-    return any || s->look | s->gated;
+    return any || s->sched_dirty | s->gated;
 }
 
 /* What the load/store unit tells of warps. */
@@ -423,7 +423,7 @@ sm_cycle(struct sm *s, uint64_t now)
         open_fences(s);
     if (s->arriving[0] | s->arriving[1])
         copies_cycle(s);
-    if (s->look | s->every) {
+    if (s->sched_dirty | s->every) {
         sm_catch_up(s, now - 1);
         issue_cycle(s, now);
         if (s->fault)

@@ -177,9 +177,9 @@ struct sm {
     /* Parts whose pipelines, collectors may do something; whose load/store latch waits
      * for that unit; whose bank_written is not 0. */
     uint8_t units, collect, mem_waits, written;
-    uint8_t look; /* schedulers: what one sees may have changed, or it can issue */
-    bool gated;   /* a warp waits at a fence, for copies or for its atomics */
-    bool every;   /* look in every cycle: for traces, and timing_options.no_skip */
+    uint8_t sched_dirty; /* schedulers: what one sees may have changed, or it can issue */
+    bool gated;          /* a warp waits at a fence, for copies or for its atomics */
+    bool every;          /* look in every cycle: for traces, and timing_options.no_skip */
     bool fault;
     struct diag_sink diag; /* what it was */
     enum allot_failure failure;

@@ -20,7 +20,7 @@ head_changed(struct sm *s, unsigned w)
     struct sm_sched *c = &s->sched[s->warp[w].sched];
     uint64_t bit = (uint64_t)1 << s->warp[w].pos;
     const struct exec_warp *ew = s->warp[w].ew;
-    s->look |= (uint8_t)(1u << c->index);
+    s->sched_dirty |= (uint8_t)(1u << c->index);
     c->head &= ~bit;
     c->bad &= ~bit;
     c->hazard &= ~bit;
@@ -87,7 +87,7 @@ void
 residency_changed(struct sm *s, bool ended)
 {
     const struct residency_policy *r = s->residency;
-    s->look = all_schedulers(s);
+    s->sched_dirty = all_schedulers(s);
     for (unsigned k = 0; k < s->plan.blocks; k++)
         s->watched[k] = r->watches && s->cta[k] && r->watches(s->res_state, k);
     for (unsigned k = 0; k < s->nsched; k++)
@@ -345,11 +345,11 @@ issue_cycle(struct sm *s, uint64_t now)
 {
     unsigned first = wrap(now, s->nsched);
     if (s->every)
-        s->look = all_schedulers(s);
+        s->sched_dirty = all_schedulers(s);
     for (unsigned k = 0; k < s->nsched; k++) {
         unsigned turn = first + k - (first + k < s->nsched ? 0 : s->nsched);
         struct sm_sched *c = &s->sched[turn];
-        if (!(s->look >> turn & 1)) /* one before may have opened its barrier */
+        if (!(s->sched_dirty >> turn & 1)) /* one before may have opened its barrier */
             continue;
         c->cause = (uint8_t)(issue_sched(s, c, now) ? CAUSE_USED : issue_cause(c));
         if (s->fault)
@@ -362,7 +362,7 @@ issue_cycle(struct sm *s, uint64_t now)
 void
 issue_over(struct sm *s)
 {
-    FOR_BITS(k, s->look)
+    FOR_BITS(k, s->sched_dirty)
     {
         struct sm_sched *c = &s->sched[k];
         struct sm_part *p = &s->part[c->part];
@@ -374,6 +374,6 @@ issue_over(struct sm *s)
             p->waits[i] |= (uint8_t)(1u << k);
         }
         if (!(ready | (c->bad & ~c->wait)))
-            s->look &= (uint8_t) ~(1u << k);
+            s->sched_dirty &= (uint8_t) ~(1u << k);
     }
 }

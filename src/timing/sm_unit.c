@@ -121,7 +121,7 @@ write_registers(struct sm *s, unsigned w, const struct sm_inst *in)
         }
         if (c->load & bit && !score_hazard_in(&s->score, s->score.memory, w, h->reg, n))
             c->load &= ~bit;
-        s->look |= (uint8_t)((unsigned)(c->hazard + c->load != before) << k);
+        s->sched_dirty |= (uint8_t)((unsigned)(c->hazard + c->load != before) << k);
     }
 }
 

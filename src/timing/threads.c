@@ -125,21 +125,21 @@ far_of(const struct run *r)
 
 /* Number of the window, to tell it from others. */
 static unsigned
-window_of(const struct run *r)
+quantum_of(const struct run *r)
 {
     return atomic_load_explicit(&r->far, memory_order_relaxed) / FAR_STATES;
 }
 
 static void
-set_far(struct run *r, unsigned window, enum far far)
+set_far(struct run *r, unsigned quantum, enum far far)
 {
-    atomic_store_explicit(&r->far, window * FAR_STATES + far, memory_order_release);
+    atomic_store_explicit(&r->far, quantum * FAR_STATES + far, memory_order_release);
 }
 
 static void
 node_task(struct run *r, unsigned k, struct queue *own)
 {
-    const unsigned nth = window_of(r);
+    const unsigned nth = quantum_of(r);
     atomic_store_explicit(&own->in_node, true, memory_order_relaxed);
     run_node(r, k);
     atomic_store_explicit(&own->in_node, false, memory_order_relaxed);
@@ -337,7 +337,7 @@ offer_replies(struct run *r)
 }
 
 void
-run_window(struct run *r)
+run_quantum(struct run *r)
 {
     struct timing_gpu *g = r->g;
     const unsigned parts = list_parts(r), nodes = list_nodes(r);
@@ -400,7 +400,7 @@ early(const struct run *r)
 {
     return far_of(r) == FAR_WAITS &&
            atomic_load_explicit(&r->replied, memory_order_acquire) &&
-           atomic_load_explicit(&r->goes_on, memory_order_relaxed) == window_of(r);
+           atomic_load_explicit(&r->goes_on, memory_order_relaxed) == quantum_of(r);
 }
 
 /* It is for this thread to open the next. */
@@ -429,7 +429,7 @@ parts_go_on_early(struct run *r)
 /* After the nodes' window: whether what follows it goes beside the partitions' next,
  * which is open then. */
 static bool
-goes_beside(struct run *r)
+start_overlap(struct run *r)
 {
     enum far far;
     for (unsigned i = 1; (far = far_of(r)) == FAR_WAITS || far == FAR_OPENS; i++) {
@@ -443,43 +443,43 @@ goes_beside(struct run *r)
                 memsys_catch_up(r->g->mem, run_memory_end(r, r->to, r->to));
     if (goes)
         parts_go_on(r);
-    set_far(r, window_of(r), goes ? FAR_OPEN : FAR_LAST);
+    set_far(r, quantum_of(r), goes ? FAR_OPEN : FAR_LAST);
     return goes;
 }
 
 /* What follows the window, and what the nodes have to do in the next. */
 static bool
-go_beside(struct run *r)
+overlap_serial_phase(struct run *r)
 {
     struct memsys *mem = r->g->mem;
     atomic_store_explicit(&r->left, 2, memory_order_relaxed); /* replies, and this */
     r->reach = memsys_reach(mem, r->to);
-    memsys_show_replies(mem);
+    memsys_publish_replies(mem);
     offer_replies(r);
-    r->outcome = run_after_window(r);
+    r->outcome = run_serial_phase(r);
     assert(r->outcome != OVER);
     if (r->outcome == GO_ON && !run_go_on(r))
         r->outcome = FAILED;
     if (r->outcome != GO_ON)
         return false;
     uint64_t from = r->to;
-    r->to = run_window_end(r, from);
+    r->to = run_quantum_end(r, from);
     r->from = from;
     memsys_open(mem, r->from, r->to);
     balance(r);
     offer_nodes(r, list_nodes(r));
-    set_far(r, window_of(r) + 1, FAR_WAITS);
+    set_far(r, quantum_of(r) + 1, FAR_WAITS);
     return true;
 }
 
 /* The window is through: false: no other has begun. */
 static bool
-next_window(struct run *r)
+next_quantum(struct run *r)
 {
     if (!r->round_left)
         return false;
-    r->apart = !goes_beside(r);
-    if (r->apart || !go_beside(r))
+    r->no_overlap = !start_overlap(r);
+    if (r->no_overlap || !overlap_serial_phase(r))
         return false;
     r->round_left--;
     atomic_fetch_sub_explicit(&r->left, 1, memory_order_relaxed);
@@ -542,7 +542,7 @@ lead(struct run *r)
     for (unsigned turns = 0; turns < LONG;) {
         const unsigned far = atomic_load_explicit(&r->far, memory_order_acquire);
         if (!atomic_load_explicit(&r->left, memory_order_acquire)) {
-            if (!next_window(r))
+            if (!next_quantum(r))
                 break;
             turns = 0;
         } else if (do_replies(r) || do_own(r, 0) || do_others(r, 0, LEFT_ALONE, 0)) {
@@ -566,13 +566,13 @@ do_round(void *user, unsigned thread)
 }
 
 enum outcome
-run_beside(struct run *r)
+run_overlapped(struct run *r)
 {
     r->outcome = GO_ON;
-    if (!goes_beside(r))
+    if (!start_overlap(r))
         return GO_ON;
     atomic_store(&r->left, 0);
-    while (r->outcome == GO_ON && !r->apart) {
+    while (r->outcome == GO_ON && !r->no_overlap) {
         nobody_came(r);
         atomic_store(&r->round_over, false);
         r->round_left = ROUND;
@@ -580,7 +580,7 @@ run_beside(struct run *r)
         if (r->outcome == GO_ON && !run_tell(r, ROUND))
             r->outcome = FAILED;
     }
-    r->apart = false;
+    r->no_overlap = false;
     memsys_parts_done(r->g->mem);
     return r->outcome;
 }

@@ -15,7 +15,7 @@ struct timing_options {
     unsigned threads; /* host threads; 0: 1 */
     /* Core cycles that parts go on by themselves, at most (a power of two; 0: as many as
      * can be; 1: all are in the same cycle); counters are the same. */
-    unsigned window;
+    unsigned quantum;
     uint64_t max_cycles; /* 0: none */
     uint64_t max_instructions;
     bool (*progress)(void *user, uint64_t cycles, uint64_t thread_instructions,

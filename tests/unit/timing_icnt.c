@@ -252,19 +252,20 @@ same_as_flits(void **state)
 /* In cycle t the same packets have come out of both; most of them are popped: how many.
  */
 static unsigned
-pop_same(struct icnt *whole, struct icnt *apart, const struct icnt_config *c, uint64_t t)
+pop_same(struct icnt *whole, struct icnt *detached, const struct icnt_config *c,
+         uint64_t t)
 {
     unsigned popped = 0;
     for (unsigned o = 0; o < c->outputs; o++) {
         bool ripe = icnt_front_at(whole, o) < t;
-        assert_int_equal(icnt_front_at(apart, o) < t, ripe);
+        assert_int_equal(icnt_front_at(detached, o) < t, ripe);
         if (!ripe || rnd(5) == 0)
             continue;
         const struct packet *p = &icnt_front(whole, o)->p;
-        assert_int_equal(icnt_front(apart, o)->p.token, p->token);
-        assert_int_equal(icnt_front(apart, o)->p.addr, p->addr);
+        assert_int_equal(icnt_front(detached, o)->p.token, p->token);
+        assert_int_equal(icnt_front(detached, o)->p.addr, p->addr);
         icnt_pop(whole, o, t);
-        icnt_pop(apart, o, t);
+        icnt_pop(detached, o, t);
         popped++;
     }
     return popped;
@@ -274,10 +275,10 @@ pop_same(struct icnt *whole, struct icnt *apart, const struct icnt_config *c, ui
  * apart for windows of three cycles: first its steps as far as they go, then what ports
  * do in the window, then the rest. Packets come out in the same cycles. */
 static void
-set_apart(void **state)
+detached_is_the_same(void **state)
 {
     (void)state;
-    enum { WINDOW = 3, CYCLES = 6000 };
+    enum { QUANTUM = 3, CYCLES = 6000 };
     unsigned long known = 0, unknown = 0;
     static struct icnt_config configs[] = {
         {4, 3, 40, 64, 64, 6, 2, 1},  {8, 8, 40, 16, 8, 7, 2, 1},
@@ -287,38 +288,38 @@ set_apart(void **state)
     for (size_t v = 0; v < sizeof configs / sizeof *configs; v++) {
         const struct icnt_config *c = &configs[v];
         struct arena a = {0};
-        struct icnt *whole = icnt_new(&a, c), *apart = icnt_new(&a, c);
+        struct icnt *whole = icnt_new(&a, c), *detached = icnt_new(&a, c);
         uint32_t id = 0;
         unsigned long popped = 0;
         seed = 7 + v;
-        for (uint64_t from = 0; from < CYCLES; from += WINDOW) {
+        for (uint64_t from = 0; from < CYCLES; from += QUANTUM) {
             /* Pushes of a window come to the switch after it: latency / 2 cycles. */
-            for (uint64_t t = from; t < from + WINDOW; t++)
+            for (uint64_t t = from; t < from + QUANTUM; t++)
                 for (unsigned i = 0; i < c->inputs && rnd(4); i++) {
                     unsigned flits = 1 + rnd(5), out = rnd(c->outputs);
                     bool room = icnt_room(whole, i, flits, from);
-                    assert_int_equal(icnt_room(apart, i, flits, from), room);
+                    assert_int_equal(icnt_room(detached, i, flits, from), room);
                     if (!room)
                         continue;
                     struct packet p = {.token = id++};
                     icnt_push(whole, i, out, flits, &p, 0, t);
-                    icnt_push(apart, i, out, flits, &p, 0, t);
+                    icnt_push(detached, i, out, flits, &p, 0, t);
                 }
-            icnt_apart(apart);
+            icnt_detach(detached);
             uint64_t done = from;
-            while (done < from + WINDOW && icnt_step(apart, done))
+            while (done < from + QUANTUM && icnt_step(detached, done))
                 done++;
             known += done - from;
-            unknown += from + WINDOW - done;
-            for (uint64_t t = from; t < from + WINDOW; t++) {
-                popped += pop_same(whole, apart, c, t);
+            unknown += from + QUANTUM - done;
+            for (uint64_t t = from; t < from + QUANTUM; t++) {
+                popped += pop_same(whole, detached, c, t);
                 icnt_step(whole, t);
             }
-            icnt_together(apart);
-            for (; done < from + WINDOW; done++)
-                assert_true(icnt_step(apart, done));
+            icnt_attach(detached);
+            for (; done < from + QUANTUM; done++)
+                assert_true(icnt_step(detached, done));
             for (unsigned o = 0; o < c->outputs; o++)
-                assert_true(icnt_front_at(whole, o) == icnt_front_at(apart, o));
+                assert_true(icnt_front_at(whole, o) == icnt_front_at(detached, o));
         }
         assert_true(popped > 500);
         arena_free(&a);
@@ -336,7 +337,7 @@ sent(const struct icnt_config *c, uint64_t t, unsigned i, unsigned *out)
 }
 
 static void
-send_window(struct icnt *n, const struct icnt_config *c, uint64_t from, uint64_t to)
+send_quantum(struct icnt *n, const struct icnt_config *c, uint64_t from, uint64_t to)
 {
     for (uint64_t t = from; t < to; t++)
         for (unsigned i = 0; i < c->inputs; i++) {
@@ -355,7 +356,7 @@ static void
 ahead_of_pops(void **state)
 {
     (void)state;
-    enum { WINDOW = 12, CYCLES = 6000 };
+    enum { QUANTUM = 12, CYCLES = 6000 };
     unsigned long known = 0, unknown = 0;
     static struct icnt_config configs[] = {
         {4, 3, 40, 20000, 64, 6, 2, 1},   {8, 8, 40, 20000, 8, 7, 2, 1},
@@ -366,25 +367,25 @@ ahead_of_pops(void **state)
         const struct icnt_config *c = &configs[v];
         const unsigned behind = c->latency - c->latency / 2;
         struct arena a = {0};
-        struct icnt *whole = icnt_new(&a, c), *apart = icnt_new(&a, c);
+        struct icnt *whole = icnt_new(&a, c), *detached = icnt_new(&a, c);
         unsigned long popped = 0;
         uint64_t at = 0, done = 0; /* of the ports; first step of `apart` not made */
         seed = 11 + v;
-        for (uint64_t to = WINDOW; to < CYCLES; to += WINDOW) {
-            send_window(apart, c, to - WINDOW, to);
+        for (uint64_t to = QUANTUM; to < CYCLES; to += QUANTUM) {
+            send_quantum(detached, c, to - QUANTUM, to);
             while (at < to) {
-                icnt_apart(apart);
-                while (done < to && icnt_step(apart, done))
+                icnt_detach(detached);
+                while (done < to && icnt_step(detached, done))
                     done++;
-                icnt_together(apart);
+                icnt_attach(detached);
                 known += done == to;
                 unknown += done < to;
                 for (uint64_t end = done + behind; at < to && at <= end; at++) {
-                    send_window(whole, c, at, at + 1);
-                    popped += pop_same(whole, apart, c, at);
+                    send_quantum(whole, c, at, at + 1);
+                    popped += pop_same(whole, detached, c, at);
                     icnt_step(whole, at);
                 }
-                while (done < at && icnt_step(apart, done))
+                while (done < at && icnt_step(detached, done))
                     done++;
                 assert_true(done >= at);
             }
@@ -537,7 +538,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_as_flits),        cmocka_unit_test(set_apart),
+        cmocka_unit_test(same_as_flits),        cmocka_unit_test(detached_is_the_same),
         cmocka_unit_test(ahead_of_pops),        cmocka_unit_test(round_robin),
         cmocka_unit_test(throughput_of_a_pair), cmocka_unit_test(latency),
         cmocka_unit_test(head_of_line),         cmocka_unit_test(back_pressure),

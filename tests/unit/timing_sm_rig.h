@@ -100,7 +100,7 @@ memsys_has_reply(const struct memsys *ms, unsigned sm)
     return bitset_has(ms->replies, sm);
 }
 unsigned
-memsys_window(const struct memsys *ms)
+memsys_quantum(const struct memsys *ms)
 {
     return 1;
 }
@@ -129,7 +129,7 @@ memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to)
 {
 }
 void
-memsys_show_replies(struct memsys *ms)
+memsys_publish_replies(struct memsys *ms)
 {
 }
 void

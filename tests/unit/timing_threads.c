@@ -122,7 +122,7 @@ struct outcome {
 };
 
 static struct outcome
-run_set(size_t i, const char *machine, unsigned threads, unsigned window, bool no_skip,
+run_set(size_t i, const char *machine, unsigned threads, unsigned quantum, bool no_skip,
         const char *const (*set)[2])
 {
     struct outcome o = {.memory = xcalloc(BYTES, 1)};
@@ -131,7 +131,7 @@ run_set(size_t i, const char *machine, unsigned threads, unsigned window, bool n
     for (; set && (*set)[0]; set++)
         rig_set(&r, (*set)[0], (*set)[1]);
     r.opt.threads = threads;
-    r.opt.window = window;
+    r.opt.quantum = quantum;
     r.opt.no_skip = no_skip;
     r.opt.max_cycles = 2000000;
     uint64_t buf = rig_buf(&r, 0, BYTES);
@@ -199,18 +199,18 @@ static void
 same_at_any_number_of_threads(void **state)
 {
     static const struct {
-        unsigned threads, window;
+        unsigned threads, quantum;
         bool no_skip;
         const char *what;
     } runs[] = {{2, 0, false, "2 threads"},
-                {1, 1, false, "windows of a cycle"},
+                {1, 1, false, "quanta of a cycle"},
                 {3, 0, false, "3 threads"},
-                {1, 2, false, "windows of two cycles"},
-                {1, 8, false, "windows of eight cycles"},
-                {1, 16, false, "windows of sixteen cycles"},
+                {1, 2, false, "quanta of two cycles"},
+                {1, 8, false, "quanta of eight cycles"},
+                {1, 16, false, "quanta of sixteen cycles"},
                 {8, 0, false, "8 threads"},
                 {1, 0, true, "no skipping"},
-                {1, 1, true, "windows of a cycle without skipping"},
+                {1, 1, true, "quanta of a cycle without skipping"},
                 {2, 0, true, "2 threads without skipping"}};
     static const char *const narrow[][2] = {{"icnt.input_buffer", "8"},
                                             {"icnt.output_buffer", "6"},
@@ -271,7 +271,7 @@ same_at_any_number_of_threads(void **state)
                 if (m && (k + m) % 2) /* half of them */
                     continue;
                 struct outcome o =
-                    run_set(i, machines[m].name, runs[k].threads, runs[k].window,
+                    run_set(i, machines[m].name, runs[k].threads, runs[k].quantum,
                             runs[k].no_skip, machines[m].set);
                 compare(i, &one, &o, runs[k].what);
                 drop(&o);
@@ -417,7 +417,7 @@ by_all(const void *a, const void *b)
 /* Events of two launches with traffic, in an order of their own, what goes on beyond the
  * cut shortened to it. */
 static struct row *
-events(const char *latency, uint64_t limit, unsigned threads, unsigned window,
+events(const char *latency, uint64_t limit, unsigned threads, unsigned quantum,
        bool no_skip, size_t *n, uint64_t *cut)
 {
     struct rig r;
@@ -427,7 +427,7 @@ events(const char *latency, uint64_t limit, unsigned threads, unsigned window,
     rig_load(&r, "gtx480", kernels[i].text, NULL);
     rig_set(&r, "icnt.latency", latency);
     r.opt.threads = threads;
-    r.opt.window = window;
+    r.opt.quantum = quantum;
     r.opt.no_skip = no_skip;
     r.opt.trace_limit = limit;
     r.opt.trace_to = UINT64_MAX;
@@ -459,7 +459,7 @@ static void
 same_traces(void **state)
 {
     static const struct {
-        unsigned threads, window;
+        unsigned threads, quantum;
         bool no_skip;
     } runs[] = {{2, 0, false}, {1, 1, false}, {3, 2, false}, {1, 8, false}, {1, 0, true}};
     static const char *const latency[] = {"8", "30"}; /* longest windows: 4, 16 cycles */
@@ -478,7 +478,7 @@ same_traces(void **state)
             assert_true(cut != NEVER && n <= limit && n + 500 > limit);
             for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
                 struct row *other = events(latency[l], limit, runs[k].threads,
-                                           runs[k].window, runs[k].no_skip, &m, &end);
+                                           runs[k].quantum, runs[k].no_skip, &m, &end);
                 assert_int_equal(end, cut);
                 assert_int_equal(m, n);
                 assert_memory_equal(one, other, n * sizeof *one);
@@ -506,13 +506,13 @@ sampled(void *user, uint64_t cycle, const struct launch_stats *so_far)
 }
 
 static struct samples
-sample(uint64_t every, unsigned threads, unsigned window)
+sample(uint64_t every, unsigned threads, unsigned quantum)
 {
     struct samples s = {.v = NULL};
     struct rig r;
     rig_load(&r, "gtx480", kernels[0].text, NULL);
     r.opt.threads = threads;
-    r.opt.window = window;
+    r.opt.quantum = quantum;
     r.opt.user = &s;
     r.opt.sample = sampled;
     r.opt.sample_cycles = every;
@@ -529,7 +529,7 @@ same_samples(void **state)
 {
     (void)state;
     static const uint64_t every[] = {50, 333};
-    static const char *const what[] = {"windows of a cycle", "2 threads", "3 threads"};
+    static const char *const what[] = {"quanta of a cycle", "2 threads", "3 threads"};
     for (size_t e = 0; e < 2; e++) {
         struct samples one = sample(every[e], 1, 0);
         assert_true(one.n > 20);

@@ -307,7 +307,7 @@ apply_logs(struct run *r, const struct node *fault)
 /* What the nodes did in the window comes together. Returns the first fault in the order
  * of cycle and SM; NULL: none. */
 static const struct node *
-end_window(struct run *r)
+end_quantum(struct run *r)
 {
     struct timing_gpu *g = r->g;
     const struct node *fault = NULL;
@@ -373,16 +373,16 @@ limit_end(const struct run *r, uint64_t from)
 
 /* Where a window ends at the latest. */
 static uint64_t
-window_most(const struct run *r, uint64_t from)
+quantum_limit(const struct run *r, uint64_t from)
 {
-    uint64_t to = from / r->window * r->window + r->window;
+    uint64_t to = from / r->quantum * r->quantum + r->quantum;
     return min_u64(to, r->reach);
 }
 
 uint64_t
-run_window_end(const struct run *r, uint64_t from)
+run_quantum_end(const struct run *r, uint64_t from)
 {
-    uint64_t to = min_u64(window_most(r, from), limit_end(r, from));
+    uint64_t to = min_u64(quantum_limit(r, from), limit_end(r, from));
     uint64_t limit = r->g->opt.max_cycles;
     if (room(r) && from >= r->first_dispatch)
         to = from + 1;
@@ -403,7 +403,7 @@ run_window_end(const struct run *r, uint64_t from)
 static uint64_t
 longest_end(const struct timing_gpu *g, uint64_t now)
 {
-    uint64_t w = memsys_window(g->mem);
+    uint64_t w = memsys_quantum(g->mem);
     return now / w * w + w;
 }
 
@@ -412,7 +412,7 @@ longest_end(const struct timing_gpu *g, uint64_t now)
 uint64_t
 run_memory_end(const struct run *r, uint64_t from, uint64_t end)
 {
-    if (!memsys_ahead(r->g->mem) || r->g->opt.window == 1)
+    if (!memsys_ahead(r->g->mem) || r->g->opt.quantum == 1)
         return end;
     uint64_t to = longest_end(r->g, longest_end(r->g, from));
     if (to > r->next_sample && from <= r->next_sample)
@@ -447,7 +447,7 @@ run_next_cycle(const struct run *r)
 static bool
 between_launches(const struct timing_gpu *g, uint64_t now)
 {
-    unsigned w = memsys_window(g->mem);
+    unsigned w = memsys_quantum(g->mem);
     return (now + 1) % (w < 4 ? 4 : w) == 0;
 }
 
@@ -470,7 +470,7 @@ run_do(struct run *r, uint64_t from, uint64_t to, uint64_t far)
     r->to = to;
     memsys_open(r->g->mem, from, to);
     memsys_open_far(r->g->mem, from, far, r->threads > 1);
-    run_window(r);
+    run_quantum(r);
 }
 
 void
@@ -481,21 +481,21 @@ run_follow_alone(struct run *r)
     while (g->now < last) {
         uint64_t from = g->now + 1;
         r->reach = memsys_reach(g->mem, from);
-        uint64_t to = min_u64(window_most(r, from), last + 1);
+        uint64_t to = min_u64(quantum_limit(r, from), last + 1);
         run_do(r, from, to, to);
         follow(r);
         g->now = r->to - 1;
-        end_window(r);
+        end_quantum(r);
     }
 }
 
 enum outcome
-run_after_window(struct run *r)
+run_serial_phase(struct run *r)
 {
     struct timing_gpu *g = r->g;
     follow(r);
     g->now = r->to - 1;
-    const struct node *fault = end_window(r);
+    const struct node *fault = end_quantum(r);
     if (fault) {
         diag_append(r->diag, &fault->faulty->diag);
         r->grid->failure = fault->faulty->failure;
