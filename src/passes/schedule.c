@@ -158,7 +158,7 @@ try(struct sched *s, bool in_order, uint32_t limit, struct result *out)
         defuse_each(&s->f->body.v[x->inst], die, s);
         defuse_each(&s->f->body.v[x->inst], be_born, s);
         out->peak = s->now_live > out->peak ? s->now_live : out->peak;
-        uint32_t last = sched_edges_end(s, c);
+        uint32_t last = schedule_edges_end(s, c);
         for (uint32_t e = x->first; e < last; e++) {
             struct sched_node *y = &s->node.v[s->succ.v[e].to];
             uint64_t at = now + (uint64_t)s->succ.v[e].latency;
@@ -185,7 +185,7 @@ distances(struct sched *s, const uint32_t *order, uint64_t *loads)
     for (uint32_t i = 0; i < n; i++) {
         if (s->node.v[i].order != SCHED_LOAD)
             continue;
-        uint32_t near = n, end = sched_edges_end(s, i);
+        uint32_t near = n, end = schedule_edges_end(s, i);
         for (uint32_t e = s->node.v[i].first; e < end; e++)
             if (s->succ.v[e].latency > 1 && place[s->succ.v[e].to] < near)
                 near = place[s->succ.v[e].to];
@@ -266,7 +266,7 @@ order_piece(struct sched *s, uint32_t first, uint32_t end)
     uint32_t n = (uint32_t)s->node.n;
     struct result was = {.order = ARENA_ARRAY(&s->mem, uint32_t, n + 1)};
     struct result now = {.order = ARENA_ARRAY(&s->mem, uint32_t, n + 1)};
-    sched_finish_graph(s);
+    schedule_finish_graph(s);
     try(s, true, 0, &was);
     bool better = search(s, &was, &now);
     uint64_t loads;
@@ -282,7 +282,7 @@ order_piece(struct sched *s, uint32_t first, uint32_t end)
     for (uint32_t k = 0; k < n; k++) /* .loc directives within go to the end */
         s->order[first + k] = s->node.v[now.order[k]].inst;
     for (uint32_t i = first, k = first + n; i < end; i++)
-        if (sched_is_loc(&s->f->body.v[i]))
+        if (schedule_is_loc(&s->f->body.v[i]))
             s->order[k++] = i;
 }
 
@@ -295,16 +295,16 @@ order_block(struct sched *s, uint32_t b)
     for (uint32_t end = blk->end; end > blk->first;) {
         uint32_t first = end;
         while (first > blk->first &&
-               (sched_is_loc(&s->f->body.v[first - 1]) ||
-                sched_order_of(s->f, &s->f->body.v[first - 1]) != SCHED_STAYS))
+               (schedule_is_loc(&s->f->body.v[first - 1]) ||
+                schedule_order_of(s->f, &s->f->body.v[first - 1]) != SCHED_STAYS))
             first--;
         if (first == end) {
             live_step_back(&s->f->body.v[--end], &s->set);
             continue;
         }
         for (uint32_t i = first; i < end; i++)
-            if (!sched_is_loc(&s->f->body.v[i]))
-                sched_add(s, i);
+            if (!schedule_is_loc(&s->f->body.v[i]))
+                schedule_add(s, i);
         order_piece(s, first, end);
         forget_piece(s);
         end = first;
@@ -322,14 +322,14 @@ reorder(struct ptx_func *f, const uint32_t *order)
     int32_t *loc = xmalloc((n + 1) * sizeof *loc), at = -1;
     memcpy(was, f->body.v, n * sizeof *was);
     for (size_t i = 0; i < n; i++) {
-        at = sched_is_loc(&was[i]) ? (int32_t)i : at;
+        at = schedule_is_loc(&was[i]) ? (int32_t)i : at;
         loc[i] = at;
     }
     f->body.n = 0;
     at = -1;
     for (size_t k = 0; k < n; k++) {
         uint32_t i = order[k];
-        if (sched_is_loc(&was[i]))
+        if (schedule_is_loc(&was[i]))
             continue;
         if (loc[i] != at && loc[i] >= 0)
             *vec_push(&f->body) = was[loc[i]];

@@ -17,7 +17,7 @@ enum {
 /* -- instructions -- */
 
 bool
-sched_is_loc(const struct ptx_inst *in)
+schedule_is_loc(const struct ptx_inst *in)
 {
     return in->op == PTX_OP_DIRECTIVE && in->text && !strncmp(in->text, ".loc", 4);
 }
@@ -58,7 +58,7 @@ reads_constant(const struct ptx_func *f, const struct ptx_inst *in)
 }
 
 enum sched_order
-sched_order_of(const struct ptx_func *f, const struct ptx_inst *in)
+schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in)
 {
     const struct ptx_op_info *op = &ptx_ops[in->op];
     if (op->flags & (PTX_PSEUDO | PTX_JUMP | PTX_ENDS | PTX_EXTENSION | PTX_REFUSED) ||
@@ -225,13 +225,13 @@ note_access(struct sched *s, struct sched_node *n)
 }
 
 void
-sched_add(struct sched *s, uint32_t i)
+schedule_add(struct sched *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[i];
     s->at = (uint32_t)s->node.n;
     struct sched_node *n = vec_push(&s->node);
     n->inst = i;
-    n->order = (uint8_t)sched_order_of(s->f, in);
+    n->order = (uint8_t)schedule_order_of(s->f, in);
     n->latency = latency_of(s, in);
     const struct ptx_operand *p = address_of(in);
     if (p && p->reg >= 0)
@@ -246,13 +246,13 @@ sched_add(struct sched *s, uint32_t i)
 }
 
 uint32_t
-sched_edges_end(const struct sched *s, uint32_t i)
+schedule_edges_end(const struct sched *s, uint32_t i)
 {
     return i + 1 < s->node.n ? s->node.v[i + 1].first : (uint32_t)s->succ.n;
 }
 
 void
-sched_finish_graph(struct sched *s)
+schedule_finish_graph(struct sched *s)
 {
     uint32_t n = (uint32_t)s->node.n;
     for (size_t e = 0; e < s->edge.n; e++)
@@ -267,7 +267,7 @@ sched_finish_graph(struct sched *s)
         s->succ.v[--s->node.v[s->edge.v[e].from].first] = s->edge.v[e];
     for (uint32_t i = n; i-- > 0;) {
         struct sched_node *x = &s->node.v[i];
-        uint32_t end = sched_edges_end(s, i);
+        uint32_t end = schedule_edges_end(s, i);
         x->height = x->latency;
         for (uint32_t e = x->first; e < end; e++) {
             int64_t h = s->node.v[s->succ.v[e].to].height + s->succ.v[e].latency;

@@ -88,14 +88,14 @@ struct sched {
 };
 
 /* How the instruction may move. */
-enum sched_order sched_order_of(const struct ptx_func *f, const struct ptx_inst *in);
+enum sched_order schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in);
 /* A .loc directive: it follows the instruction behind it. */
-bool sched_is_loc(const struct ptx_inst *in);
+bool schedule_is_loc(const struct ptx_inst *in);
 /* Appends instruction i of the body to the piece: its node and the edges to it. */
-void sched_add(struct sched *s, uint32_t i);
+void schedule_add(struct sched *s, uint32_t i);
 /* Sorts the piece's edges by their sources and finds the nodes' heights. */
-void sched_finish_graph(struct sched *s);
+void schedule_finish_graph(struct sched *s);
 /* Past the last edge from node i. */
-uint32_t sched_edges_end(const struct sched *s, uint32_t i);
+uint32_t schedule_edges_end(const struct sched *s, uint32_t i);
 
 #endif

@@ -34,7 +34,7 @@ skip_module_item(struct parser *p)
         if (!first && depth <= 0 && opens_module_item(p))
             return;
         int kind = p->tok.kind;
-        next(p);
+        parse_next(p);
         if (kind == '{')
             depth++;
         else if (kind == '}' && --depth <= 0)
@@ -54,26 +54,26 @@ static bool
 parse_version(struct parser *p)
 {
     struct ptx_module *m = p->m;
-    next(p);
+    parse_next(p);
     struct place where = here(p);
     unsigned major, minor;
     char own[16] = "";
     if (p->tok.n < sizeof own)
         memcpy(own, p->tok.s, p->tok.n);
     if (!at(p, T_F64) || sscanf(own, "%u.%u", &major, &minor) != 2)
-        return expected(p, "a version such as 8.0");
-    next(p);
+        return parse_expected(p, "a version such as 8.0");
+    parse_next(p);
     if (m->version_major)
-        err(p, where, "a second .version");
+        parse_error(p, where, "a second .version");
     if (major * 100 + minor < 104) {
         struct diag *d =
-            err(p, where, "PTX ISA version %u.%u is not supported", major, minor);
-        hint(p, d, "versions from 1.4 on are");
+            parse_error(p, where, "PTX ISA version %u.%u is not supported", major, minor);
+        parse_hint(p, d, "versions from 1.4 on are");
     } else if (major > TESTED_MAJOR || (major == TESTED_MAJOR && minor > TESTED_MINOR)) {
         struct diag *d =
-            warn(p, where, "PTX ISA version %u.%u is newer than %u.%u, the newest tested",
+            parse_warn(p, where, "PTX ISA version %u.%u is newer than %u.%u, the newest tested",
                  major, minor, TESTED_MAJOR, TESTED_MINOR);
-        hint(p, d, "what is not known is refused, by name and line");
+        parse_hint(p, d, "what is not known is refused, by name and line");
     }
     m->version_major = (uint16_t)(major ? major : 1);
     m->version_minor = (uint16_t)minor;
@@ -84,30 +84,30 @@ static bool
 parse_target(struct parser *p)
 {
     struct ptx_module *m = p->m;
-    next(p);
+    parse_next(p);
     struct place where = here(p);
     if (!at(p, T_ID))
-        return expected(p, "a target such as sm_80");
-    const char *target = text_slice(p, p->tok.s, p->tok.s + p->tok.n);
+        return parse_expected(p, "a target such as sm_80");
+    const char *target = parse_text_slice(p, p->tok.s, p->tok.s + p->tok.n);
     unsigned sm;
     if (sscanf(target, "sm_%3u", &sm) != 1 && sscanf(target, "compute_%3u", &sm) != 1) {
-        struct diag *d = err(p, where, "unknown target '%.60s'", target);
-        hint(p, d, "targets are sm_20, sm_35, sm_80 ...");
+        struct diag *d = parse_error(p, where, "unknown target '%.60s'", target);
+        parse_hint(p, d, "targets are sm_20, sm_35, sm_80 ...");
         sm = 0;
     }
-    next(p);
+    parse_next(p);
     if (m->target)
-        err(p, where, "a second .target");
+        parse_error(p, where, "a second .target");
     m->target = target;
     m->sm = (uint16_t)sm;
     if (take(p, ',')) {
         const char *start = p->tok.s;
         do {
             if (!at(p, T_ID))
-                return expected(p, "a target option");
-            next(p);
+                return parse_expected(p, "a target option");
+            parse_next(p);
         } while (take(p, ','));
-        m->target_options = text_slice(p, start, p->last_end);
+        m->target_options = parse_text_slice(p, start, p->last_end);
     }
     return true;
 }
@@ -116,17 +116,17 @@ static bool
 parse_file(struct parser *p) /* .file 1 "name" {, time, size} */
 {
     const char *start = p->tok.s;
-    next(p);
-    if (!need(p, T_INT, "a file number"))
+    parse_next(p);
+    if (!parse_need(p, T_INT, "a file number"))
         return false;
-    if (!need(p, T_STR, "a file name"))
+    if (!parse_need(p, T_STR, "a file name"))
         return false;
     while (at(p, ',')) {
-        next(p);
-        if (!need(p, T_INT, "a number"))
+        parse_next(p);
+        if (!parse_need(p, T_INT, "a number"))
             return false;
     }
-    *vec_push(&p->m->directives) = text_slice(p, start, p->last_end);
+    *vec_push(&p->m->directives) = parse_text_slice(p, start, p->last_end);
     return true;
 }
 
@@ -135,21 +135,21 @@ parse_section(struct parser *p)
 {
     const char *start = p->tok.s;
     struct place where = here(p);
-    next(p);
+    parse_next(p);
     if (!at(p, T_DOT) && !at(p, T_ID))
-        return expected(p, "a section name");
-    next(p);
-    if (!need(p, '{', "'{'"))
+        return parse_expected(p, "a section name");
+    parse_next(p);
+    if (!parse_need(p, '{', "'{'"))
         return false;
     while (!at(p, '}')) {
         if (at(p, T_EOF)) {
-            err(p, where, "the section is not closed");
+            parse_error(p, where, "the section is not closed");
             return false;
         }
-        next(p);
+        parse_next(p);
     }
-    next(p);
-    *vec_push(&p->m->directives) = text_slice(p, start, p->last_end);
+    parse_next(p);
+    *vec_push(&p->m->directives) = parse_text_slice(p, start, p->last_end);
     return true;
 }
 
@@ -159,12 +159,12 @@ parse_old_dwarf(struct parser *p)
 {
     const char *start = p->tok.s;
     uint32_t line = p->tok.line;
-    next(p);
+    parse_next(p);
     if (!at(p, '@'))
-        return expected(p, "'@DWARF'");
+        return parse_expected(p, "'@DWARF'");
     while (!at(p, T_EOF) && p->tok.line == line)
-        next(p);
-    *vec_push(&p->m->directives) = text_slice(p, start, p->last_end);
+        parse_next(p);
+    *vec_push(&p->m->directives) = parse_text_slice(p, start, p->last_end);
     return true;
 }
 
@@ -172,24 +172,24 @@ static bool
 parse_alias(struct parser *p)
 {
     const char *start = p->tok.s;
-    next(p);
+    parse_next(p);
     for (int i = 0; i < 2; i++) {
         if (!at(p, T_ID))
-            return expected(p, "a function");
-        struct name *nm = name_get(p, p->tok.s, p->tok.n);
+            return parse_expected(p, "a function");
+        struct name *nm = parse_name_get(p, p->tok.s, p->tok.n);
         if (!nm->top || nm->top->kind != B_FUNC) {
             struct diag *d =
-                err(p, here(p), "'%.100s' is not a declared function", nm->s);
-            hint_name(p, d, nm, 1u << B_FUNC);
+                parse_error(p, here(p), "'%.100s' is not a declared function", nm->s);
+            parse_hint_name(p, d, nm, 1u << B_FUNC);
         }
-        next(p);
-        if (!i && !need(p, ',', "','"))
+        parse_next(p);
+        if (!i && !parse_need(p, ',', "','"))
             return false;
     }
     const char *end = p->last_end;
     *vec_push(&p->m->directives) =
         arena_printf(&p->m->mem, "%.*s;", (int)(end - start), start);
-    return need_semicolon(p);
+    return parse_need_semicolon(p);
 }
 
 static bool
@@ -209,24 +209,24 @@ parse_module_item(struct parser *p)
     if (take(p, ';'))
         return true;
     if (!at(p, T_DOT))
-        return expected(p, "a directive");
+        return parse_expected(p, "a directive");
     if (at_word(p, T_DOT, ".version"))
         return parse_version(p);
     if (!m->version_major) {
-        struct diag *d = err(p, where, "the module does not begin with .version");
-        hint(p, d, "the first line says the PTX ISA version, for example '.version 8.0'");
+        struct diag *d = parse_error(p, where, "the module does not begin with .version");
+        parse_hint(p, d, "the first line says the PTX ISA version, for example '.version 8.0'");
         m->version_major = 9;
     }
     if (at_word(p, T_DOT, ".target"))
         return parse_target(p);
     if (at_word(p, T_DOT, ".address_size")) {
-        next(p);
+        parse_next(p);
         where = here(p);
         uint64_t v;
         if (!parse_number(p, &v, 64, "the address size"))
             return false;
         if (v != 32 && v != 64)
-            err(p, where, "the address size is 32 or 64");
+            parse_error(p, where, "the address size is 32 or 64");
         m->address_size = v == 32 ? 32 : 64;
         return true;
     }
@@ -237,38 +237,38 @@ parse_module_item(struct parser *p)
     if (at_word(p, T_DOT, ".alias"))
         return parse_alias(p);
     if (at_word(p, T_DOT, ".pragma")) {
-        const char *text = to_semicolon(p);
+        const char *text = parse_to_semicolon(p);
         if (text)
             *vec_push(&m->directives) = text;
         return text != NULL;
     }
     if (at_word(p, T_DOT, ".loc")) { /* between functions it says nothing */
-        next(p);
+        parse_next(p);
         while (at(p, T_INT))
-            next(p);
+            parse_next(p);
         return true;
     }
     unsigned linkage = PTX_LINK_NONE;
     for (size_t i = 0; i < sizeof links / sizeof *links; i++)
         if (!linkage && at_word(p, T_DOT, links[i].text)) {
             linkage = links[i].linkage;
-            next(p);
+            parse_next(p);
         }
     if (at_word(p, T_DOT, ".entry") || at_word(p, T_DOT, ".func")) {
         if (!m->target) {
-            struct diag *d = err(p, where, ".target is missing");
-            hint(p, d, "write for example '.target sm_80' behind .version");
+            struct diag *d = parse_error(p, where, ".target is missing");
+            parse_hint(p, d, "write for example '.target sm_80' behind .version");
             m->target = "sm_20";
         }
         return parse_function(p, linkage);
     }
     unsigned type = at(p, T_DOT) ? ptx_type_find(p->tok.s + 1, p->tok.n - 1) : 0;
-    if (!space_word(p) && ptx_types[type].kind != PTX_K_OPAQUE) {
+    if (!parse_space_word(p) && ptx_types[type].kind != PTX_K_OPAQUE) {
         if (at(p, T_DOT))
-            err(p, here(p), "unknown directive '%.*s'",
+            parse_error(p, here(p), "unknown directive '%.*s'",
                 (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
         else
-            expected(p, "a declaration");
+            parse_expected(p, "a declaration");
         return false;
     }
     struct decl d = {.linkage = (uint8_t)linkage};
@@ -276,7 +276,7 @@ parse_module_item(struct parser *p)
         return false;
     d.linkage = (uint8_t)linkage;
     if (d.space == PTX_SPACE_REG || d.space == PTX_SPACE_PARAM) {
-        err(p, d.at, "%s cannot be declared at module scope",
+        parse_error(p, d.at, "%s cannot be declared at module scope",
             d.space == PTX_SPACE_REG ? "registers" : "parameters");
         return false;
     }
@@ -334,8 +334,8 @@ ptx_parse(const char *file, const char *text, size_t len, struct diag_sink *diag
     p->regs_left = (1u << 18) + 16 * (uint64_t)len;
     p->init_left = (1u << 24) + 64 * (uint64_t)len;
     size_t first = diag->n;
-    sym_init(p);
-    next(p);
+    parse_sym_init(p);
+    parse_next(p);
     while (!at(p, T_EOF)) {
         p->open = 0;
         if (!parse_module_item(p))
@@ -348,10 +348,10 @@ ptx_parse(const char *file, const char *text, size_t len, struct diag_sink *diag
         diag->errors = p->errors_before;
     } else if (!p->errors && !m->version_major) {
         struct diag *d =
-            err(p, (struct place){1, 1, 1}, "the text has no .version directive");
-        hint(p, d, "is this PTX?");
+            parse_error(p, (struct place){1, 1, 1}, "the text has no .version directive");
+        parse_hint(p, d, "is this PTX?");
     } else if (!p->errors && !m->target) {
-        err(p, here(p), ".target is missing");
+        parse_error(p, here(p), ".target is missing");
     }
     sort_messages(diag, first);
     sort_directives(p);

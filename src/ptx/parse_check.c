@@ -60,7 +60,7 @@ slot_type(const struct check *c, const struct slot *x, unsigned *bytes)
 }
 
 const char *
-operand_text(const struct ptx_operand *o)
+parse_operand_text(const struct ptx_operand *o)
 {
     switch (o->kind) {
     case PTX_OPD_REG:
@@ -89,14 +89,14 @@ operand_text(const struct ptx_operand *o)
 }
 
 struct diag *
-wrong_kind(struct check *c, unsigned i, const struct ptx_operand *o, const char *wanted)
+parse_wrong_kind(struct check *c, unsigned i, const struct ptx_operand *o, const char *wanted)
 {
-    return err(c->p, c->at[i], "operand %u of '%s' must be %s, not %s", i + 1,
-               mnemonic(c), wanted, operand_text(o));
+    return parse_error(c->p, c->at[i], "operand %u of '%s' must be %s, not %s", i + 1,
+               mnemonic(c), wanted, parse_operand_text(o));
 }
 
 bool
-check_reg(struct check *c, unsigned i, const struct ptx_operand *o, unsigned type,
+parse_check_reg(struct check *c, unsigned i, const struct ptx_operand *o, unsigned type,
           bool wider)
 {
     const struct ptx_reg *r = &c->p->f->regs.v[o->reg];
@@ -107,33 +107,33 @@ check_reg(struct check *c, unsigned i, const struct ptx_operand *o, unsigned typ
             return true;
         struct diag *d =
             type == PTX_PRED
-                ? err(c->p, c->at[i],
+                ? parse_error(c->p, c->at[i],
                       "operand %u of '%s' must be a predicate, '%.100s' is .%s", i + 1,
                       mnemonic(c), r->name, ptx_types[r->type].text)
-                : err(c->p, c->at[i], "predicate '%.100s' stands where a value is needed",
+                : parse_error(c->p, c->at[i], "predicate '%.100s' stands where a value is needed",
                       r->name);
-        hint(c->p, d,
+        parse_hint(c->p, d,
              type == PTX_PRED ? "setp makes a predicate of a comparison"
                               : "selp makes a value of a predicate");
         return false;
     }
     if (r->vec && !o->comp) {
-        struct diag *d = err(c->p, c->at[i],
+        struct diag *d = parse_error(c->p, c->at[i],
                              "vector register '%.100s' needs a component here", r->name);
-        hint(c->p, d, "write %.100s.x", r->name);
+        parse_hint(c->p, d, "write %.100s.x", r->name);
         return false;
     }
     if (agrees(type, r->type, wider))
         return true;
     const struct ptx_type_info *t = &ptx_types[type], *rt = &ptx_types[r->type];
     struct diag *d =
-        err(c->p, c->at[i], "'%.100s' is .%s, operand %u of '%s' must be .%s", r->name,
+        parse_error(c->p, c->at[i], "'%.100s' is .%s, operand %u of '%s' must be .%s", r->name,
             rt->text, i + 1, mnemonic(c), t->text);
     if (rt->bytes != t->bytes)
-        hint(c->p, d, "the register has %u bits, the instruction works on %u",
+        parse_hint(c->p, d, "the register has %u bits, the instruction works on %u",
              rt->bytes * 8u, t->bytes * 8u);
     else
-        hint(c->p, d, "mov.b%u moves the bits to a register of another type",
+        parse_hint(c->p, d, "mov.b%u moves the bits to a register of another type",
              t->bytes * 8u);
     return false;
 }
@@ -147,15 +147,15 @@ check_literal(struct check *c, unsigned i, const struct ptx_operand *o, unsigned
     if (o->kind == PTX_OPD_IMM) {
         if (kind != PTX_K_FLT)
             return true;
-        struct diag *d = err(c->p, c->at[i], "operand %u of '%s' must be floating point",
+        struct diag *d = parse_error(c->p, c->at[i], "operand %u of '%s' must be floating point",
                              i + 1, mnemonic(c));
-        hint(c->p, d, "write a literal with a point, or 0f/0d and the bits");
+        parse_hint(c->p, d, "write a literal with a point, or 0f/0d and the bits");
         return false;
     }
     if (kind == PTX_K_FLT ||
         (kind == PTX_K_BITS && bytes == (o->kind == PTX_OPD_F32 ? 4 : 8)))
         return true;
-    err(c->p, c->at[i], "a floating-point literal does not fit operand %u of '%s' (.%s)",
+    parse_error(c->p, c->at[i], "a floating-point literal does not fit operand %u of '%s' (.%s)",
         i + 1, mnemonic(c), ptx_types[type].text);
     return false;
 }
@@ -176,10 +176,10 @@ check_space(struct check *c, unsigned i, const struct ptx_operand *o)
     if (want && o->var->space != want) {
         static const char *const text[] = {
             "", ".reg", "", ".global", ".shared", ".local", ".const", ".param", ".tex"};
-        struct diag *d = err(
+        struct diag *d = parse_error(
             c->p, c->at[i], "'%.100s' is in %s, but the instruction says .%s",
             o->var->name, text[o->var->space], ptx_mods[c->in->mod[PTX_MG_SPACE]].text);
-        hint(c->p, d, "declared on line %u", o->var->line);
+        parse_hint(c->p, d, "declared on line %u", o->var->line);
         return false;
     }
     return true;
@@ -193,7 +193,7 @@ check_value(struct check *c, unsigned i, const struct ptx_operand *o, unsigned t
     bool mov = c->in->op == PTX_OP_MOV || c->in->op == PTX_OP_MOVP;
     switch (o->kind) {
     case PTX_OPD_REG:
-        return check_reg(c, i, o, type, wider);
+        return parse_check_reg(c, i, o, type, wider);
     case PTX_OPD_IMM:
     case PTX_OPD_F32:
     case PTX_OPD_F64:
@@ -202,8 +202,8 @@ check_value(struct check *c, unsigned i, const struct ptx_operand *o, unsigned t
         unsigned st = ptx_sregs[o->sreg].type;
         if (!mov && strcmp(mn, "cvt")) {
             struct diag *d =
-                err(c->p, c->at[i], "special registers are read by mov and cvt");
-            hint(c->p, d, "mov it to a register first");
+                parse_error(c->p, c->at[i], "special registers are read by mov and cvt");
+            parse_hint(c->p, d, "mov it to a register first");
             return false;
         }
         bool fits =
@@ -214,7 +214,7 @@ check_value(struct check *c, unsigned i, const struct ptx_operand *o, unsigned t
                                 : ptx_types[type].kind == PTX_K_UINT &&
                                       ptx_type_bytes(type) == ptx_type_bytes(st)));
         if (!fits && !is_legacy_sreg(o, ptx_type_bytes(type))) {
-            err(c->p, c->at[i],
+            parse_error(c->p, c->at[i],
                 "special register '%s' is .%s, operand %u of '%s' must be .%s",
                 ptx_sregs[o->sreg].name, ptx_types[st].text, i + 1, mn,
                 ptx_types[type].text);
@@ -225,17 +225,17 @@ check_value(struct check *c, unsigned i, const struct ptx_operand *o, unsigned t
     case PTX_OPD_SYM:
     case PTX_OPD_FUNCSYM:
         if (!mov && c->in->op != PTX_OP_CVTA && c->in->op != PTX_OP_ISSPACEP) {
-            struct diag *d = wrong_kind(c, i, o, "a register or a constant");
-            hint(c->p, d, "mov the address to a register first");
+            struct diag *d = parse_wrong_kind(c, i, o, "a register or a constant");
+            parse_hint(c->p, d, "mov the address to a register first");
             return false;
         }
         if (type && (ptx_types[type].kind == PTX_K_FLT || ptx_type_bytes(type) < 2)) {
-            err(c->p, c->at[i], "an address does not fit .%s", ptx_types[type].text);
+            parse_error(c->p, c->at[i], "an address does not fit .%s", ptx_types[type].text);
             return false;
         }
         return o->kind == PTX_OPD_FUNCSYM || check_space(c, i, o);
     default:
-        wrong_kind(c, i, o, "a register or a constant");
+        parse_wrong_kind(c, i, o, "a register or a constant");
         return false;
     }
 }
@@ -245,7 +245,7 @@ check_vector(struct check *c, unsigned i, const struct ptx_operand *o, unsigned 
              bool dest, unsigned count, bool wider)
 {
     if (o->n != count) {
-        err(c->p, c->at[i], "operand %u of '%s' must have %u elements, it has %u", i + 1,
+        parse_error(c->p, c->at[i], "operand %u of '%s' must have %u elements, it has %u", i + 1,
             mnemonic(c), count, o->n);
         return false;
     }
@@ -254,7 +254,7 @@ check_vector(struct check *c, unsigned i, const struct ptx_operand *o, unsigned 
         if (e->kind == PTX_OPD_NONE || (dest && e->kind == PTX_OPD_SINK))
             continue;
         if (dest && e->kind != PTX_OPD_REG) {
-            wrong_kind(c, i, e, "a vector of registers");
+            parse_wrong_kind(c, i, e, "a vector of registers");
             return false;
         }
         if (!check_value(c, i, e, type, wider))
@@ -271,19 +271,19 @@ check_pack(struct check *c, unsigned i, const struct ptx_operand *o, unsigned by
     unsigned type = c->in->ntypes ? c->in->type[0] : 0;
     if (ptx_types[type].kind != PTX_K_BITS) {
         struct diag *d =
-            err(c->p, c->at[i], "a vector in mov needs a type of bits, not .%s",
+            parse_error(c->p, c->at[i], "a vector in mov needs a type of bits, not .%s",
                 ptx_types[type].text);
-        hint(c->p, d, "write mov.b%u", bytes * 8);
+        parse_hint(c->p, d, "write mov.b%u", bytes * 8);
         return false;
     }
     if (o->n != 2 && o->n != 4) {
-        err(c->p, c->at[i], "mov packs 2 or 4 elements, not %u", o->n);
+        parse_error(c->p, c->at[i], "mov packs 2 or 4 elements, not %u", o->n);
         return false;
     }
     unsigned each = bytes / o->n;
     static const uint8_t bits[] = {0, PTX_B8, PTX_B16, 0, PTX_B32, 0, 0, 0, PTX_B64};
     if (!each || each > 8 || each * o->n != bytes) {
-        err(c->p, c->at[i], "%u bytes cannot be split into %u elements", bytes, o->n);
+        parse_error(c->p, c->at[i], "%u bytes cannot be split into %u elements", bytes, o->n);
         return false;
     }
     return check_vector(c, i, o, bits[each], dest, o->n, false);
@@ -295,14 +295,14 @@ static bool
 check_fragment(struct check *c, unsigned i, const struct ptx_operand *o)
 {
     if (o->kind != PTX_OPD_REG) {
-        wrong_kind(c, i, o, "a list of registers");
+        parse_wrong_kind(c, i, o, "a list of registers");
         return false;
     }
     const struct ptx_reg *r = &c->p->f->regs.v[o->reg];
     unsigned bytes = ptx_type_bytes(r->type);
     if (!r->vec && (bytes == 4 || r->type == PTX_F64 || r->type == PTX_B64))
         return true;
-    err(c->p, c->at[i],
+    parse_error(c->p, c->at[i],
         "'%.100s' is .%s; the registers of a fragment have 32 bits, or .f64", r->name,
         ptx_types[r->type].text);
     return false;
@@ -312,8 +312,8 @@ static bool
 check_memory(struct check *c, unsigned i, const struct ptx_operand *o)
 {
     if (o->kind != PTX_OPD_ADDR) {
-        struct diag *d = wrong_kind(c, i, o, "a memory operand");
-        hint(c->p, d, "put it in square brackets");
+        struct diag *d = parse_wrong_kind(c, i, o, "a memory operand");
+        parse_hint(c->p, d, "put it in square brackets");
         return false;
     }
     if (o->reg >= 0) {
@@ -321,13 +321,13 @@ check_memory(struct check *c, unsigned i, const struct ptx_operand *o)
         unsigned kind = ptx_types[r->type].kind, bytes = ptx_type_bytes(r->type);
         if (kind == PTX_K_FLT || kind == PTX_K_PRED || bytes > 8) {
             struct diag *d =
-                err(c->p, c->at[i], "'%.100s' is .%s and cannot hold an address", r->name,
+                parse_error(c->p, c->at[i], "'%.100s' is .%s and cannot hold an address", r->name,
                     ptx_types[r->type].text);
-            hint(c->p, d, "an address is in a register of .b32, .u32, .b64 or the like");
+            parse_hint(c->p, d, "an address is in a register of .b32, .u32, .b64 or the like");
             return false;
         }
         if (r->vec && !o->comp) {
-            err(c->p, c->at[i], "vector register '%.100s' needs a component here",
+            parse_error(c->p, c->at[i], "vector register '%.100s' needs a component here",
                 r->name);
             return false;
         }
@@ -336,7 +336,7 @@ check_memory(struct check *c, unsigned i, const struct ptx_operand *o)
 }
 
 bool
-check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const struct slot *x)
+parse_check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const struct slot *x)
 {
     unsigned bytes, type = slot_type(c, x, &bytes);
     const char *mn = mnemonic(c);
@@ -354,22 +354,22 @@ check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const struc
         if (o->kind == PTX_OPD_SINK)
             return true;
         if (o->kind != PTX_OPD_REG) {
-            struct diag *d = wrong_kind(c, i, o, "a register");
-            hint(c->p, d, "it is written by the instruction");
+            struct diag *d = parse_wrong_kind(c, i, o, "a register");
+            parse_hint(c->p, d, "it is written by the instruction");
             return false;
         }
         if (o->neg) {
-            err(c->p, c->at[i], "a destination cannot be negated");
+            parse_error(c->p, c->at[i], "a destination cannot be negated");
             return false;
         }
-        return check_reg(c, i, o, type, cvt);
+        return parse_check_reg(c, i, o, type, cvt);
     case 'r':
         if (o->kind != PTX_OPD_REG) {
-            struct diag *d = wrong_kind(c, i, o, "a register");
-            hint(c->p, d, "mov it to a register first");
+            struct diag *d = parse_wrong_kind(c, i, o, "a register");
+            parse_hint(c->p, d, "mov it to a register first");
             return false;
         }
-        return check_reg(c, i, o, type, cvt);
+        return parse_check_reg(c, i, o, type, cvt);
     case 'A':
         if (o->kind == PTX_OPD_VEC && !o->neg)
             return check_pack(c, i, o, bytes, false);
@@ -381,10 +381,10 @@ check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const struc
         if (o->kind == PTX_OPD_IMM)
             return true;
         if (o->kind != PTX_OPD_REG) {
-            wrong_kind(c, i, o, "a predicate");
+            parse_wrong_kind(c, i, o, "a predicate");
             return false;
         }
-        return check_reg(c, i, o, PTX_PRED, false);
+        return parse_check_reg(c, i, o, PTX_PRED, false);
     case 'm':
         return check_memory(c, i, o);
     case 'V':
@@ -398,8 +398,8 @@ check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const struc
         if (o->kind == PTX_OPD_VEC && !o->neg) {
             if (count == 1 && o->n != 1) {
                 struct diag *d =
-                    err(c->p, c->at[i], "'%s' without .v2 or .v4 takes one register", mn);
-                hint(c->p, d, "add .v%u", o->n);
+                    parse_error(c->p, c->at[i], "'%s' without .v2 or .v4 takes one register", mn);
+                parse_hint(c->p, d, "add .v%u", o->n);
                 return false;
             }
             return check_vector(c, i, o, type, dest, count, true);
@@ -411,18 +411,18 @@ check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const struc
             if (r->vec == count && !o->comp) {
                 if (agrees(type, r->type, true))
                     return true;
-                err(c->p, c->at[i], "'%.100s' is .%s, the instruction says .%s", r->name,
+                parse_error(c->p, c->at[i], "'%.100s' is .%s, the instruction says .%s", r->name,
                     ptx_types[r->type].text, ptx_types[type].text);
                 return false;
             }
             struct diag *d =
-                err(c->p, c->at[i], "operand %u of '%s' must have %u elements", i + 1, mn,
+                parse_error(c->p, c->at[i], "operand %u of '%s' must have %u elements", i + 1, mn,
                     count);
-            hint(c->p, d, "write them in braces");
+            parse_hint(c->p, d, "write them in braces");
             return false;
         }
         if (dest && o->kind != PTX_OPD_REG) {
-            wrong_kind(c, i, o, "a register");
+            parse_wrong_kind(c, i, o, "a register");
             return false;
         }
         return check_value(c, i, o, type, true);
@@ -430,14 +430,14 @@ check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const struc
     case 't':
         if (o->kind == PTX_OPD_VEC && o->neg && o->vec[0].kind == PTX_OPD_ADDR)
             return true; /* the rest is looked at where it is decoded */
-        wrong_kind(c, i, o, "[texture, {coordinates}]");
+        parse_wrong_kind(c, i, o, "[texture, {coordinates}]");
         return false;
     case 'L':
     case 'M':
         if (o->kind == PTX_OPD_REG)
             return check_fragment(c, i, o);
         if (o->kind != PTX_OPD_VEC || o->neg) {
-            wrong_kind(c, i, o, "a list of registers");
+            parse_wrong_kind(c, i, o, "a list of registers");
             return false;
         }
         for (unsigned k = 0; k < o->n; k++)
@@ -456,7 +456,7 @@ barrier_number(struct check *c, unsigned i)
 {
     if (c->in->ops[i].kind != PTX_OPD_IMM || c->in->ops[i].imm < 16)
         return true;
-    err(c->p, c->at[i], "a barrier has a number from 0 to 15");
+    parse_error(c->p, c->at[i], "a barrier has a number from 0 to 15");
     return false;
 }
 
@@ -472,12 +472,12 @@ check_policy(struct check *c, unsigned i)
     if (n != i + (in->mod[PTX_MG_L2HINT] != 0))
         return false;
     return n == i || in->ops[i].kind != PTX_OPD_REG ||
-           check_reg(c, i, &in->ops[i], PTX_B64, false);
+           parse_check_reg(c, i, &in->ops[i], PTX_B64, false);
 }
 
 /* What the pattern cannot say. */
 bool
-check_rest(struct check *c, struct place where)
+parse_check_rest(struct check *c, struct place where)
 {
     const struct ptx_inst *in = c->in;
     switch (in->op) {
@@ -486,15 +486,15 @@ check_rest(struct check *c, struct place where)
         static const struct slot value = {.letter = 'a'};
         bool cas = in->mod[PTX_MG_ATOMOP] == PTX_ATOMOP_CAS;
         if (cas && in->ops[3].kind != PTX_OPD_NONE &&
-            !check_slot(c, 3, &in->ops[3], &value))
+            !parse_check_slot(c, 3, &in->ops[3], &value))
             return false;
         if (check_policy(c, 3 + cas))
             return true;
-        struct diag *d = err(c->p, where, "atom.%s takes %d operands%s",
+        struct diag *d = parse_error(c->p, where, "atom.%s takes %d operands%s",
                              ptx_mods[in->mod[PTX_MG_ATOMOP]].text, cas ? 4 : 3,
                              in->mod[PTX_MG_L2HINT] ? " and a cache policy" : "");
         if (cas)
-            hint(c->p, d, "destination, [address], compare value, new value");
+            parse_hint(c->p, d, "destination, [address], compare value, new value");
         return false;
     }
     case PTX_OP_LD:
@@ -503,17 +503,17 @@ check_rest(struct check *c, struct place where)
     case PTX_OP_REDH:
         if (check_policy(c, 2))
             return true;
-        err(c->p, where, "%s takes 2 operands%s", mnemonic(c),
+        parse_error(c->p, where, "%s takes 2 operands%s", mnemonic(c),
             in->mod[PTX_MG_L2HINT] ? " and a cache policy" : "");
         return false;
     case PTX_OP_SHFL: {
         bool sync = in->mod[PTX_MG_SYNC];
         if (sync == (in->ops[5].kind != PTX_OPD_NONE))
             return true;
-        struct diag *d = err(c->p, where,
+        struct diag *d = parse_error(c->p, where,
                              sync ? "shfl.sync needs a member mask"
                                   : "shfl without .sync takes no member mask");
-        hint(c->p, d, "the last operand is the mask of lanes that take part");
+        parse_hint(c->p, d, "the last operand is the mask of lanes that take part");
         return false;
     }
     case PTX_OP_VOTEP:
@@ -521,7 +521,7 @@ check_rest(struct check *c, struct place where)
         bool sync = in->mod[PTX_MG_SYNC];
         if (sync == (in->ops[2].kind != PTX_OPD_NONE))
             return true;
-        err(c->p, where,
+        parse_error(c->p, where,
             sync ? "vote.sync needs a member mask"
                  : "vote without .sync takes no member mask");
         return false;
@@ -530,7 +530,7 @@ check_rest(struct check *c, struct place where)
     case PTX_OP_BFI:
         for (unsigned k = in->op == PTX_OP_BFI ? 3 : 2; k < in->nops; k++)
             if (in->ops[k].kind == PTX_OPD_IMM && in->ops[k].imm > 255) {
-                err(c->p, c->at[k], "a position or length in %s is from 0 to 255",
+                parse_error(c->p, c->at[k], "a position or length in %s is from 0 to 255",
                     mnemonic(c));
                 return false;
             }
@@ -545,7 +545,7 @@ check_rest(struct check *c, struct place where)
         if (!barrier_number(c, 0))
             return false;
         if (in->mod[PTX_MG_ARRIVE] && in->ops[1].kind == PTX_OPD_NONE) {
-            err(c->p, where, "%s.arrive needs the number of threads", mnemonic(c));
+            parse_error(c->p, where, "%s.arrive needs the number of threads", mnemonic(c));
             return false;
         }
         return true;

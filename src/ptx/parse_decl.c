@@ -2,7 +2,7 @@
 #include "ptx/parse_int.h"
 
 const char *
-text_slice(struct parser *p, const char *start, const char *end)
+parse_text_slice(struct parser *p, const char *start, const char *end)
 {
     return arena_strndup(&p->m->mem, start, (size_t)(end - start));
 }
@@ -18,7 +18,7 @@ parse_number(struct parser *p, uint64_t *v, uint64_t max, const char *what)
         return false;
     *v = x.bits;
     if (x.kind != PTX_OPD_IMM || x.bits > max) {
-        err(p, where, "%s must be an integer from 0 to %llu", what,
+        parse_error(p, where, "%s must be an integer from 0 to %llu", what,
             (unsigned long long)max);
         *v = 0;
     }
@@ -33,8 +33,8 @@ alignment(struct parser *p, uint32_t *align)
     if (!parse_number(p, &v, 1u << 30, "an alignment"))
         return false;
     if (!v || v & (v - 1)) {
-        struct diag *d = err(p, where, "an alignment must be a power of two");
-        hint(p, d, "1, 2, 4, 8, 16 ...");
+        struct diag *d = parse_error(p, where, "an alignment must be a power of two");
+        parse_hint(p, d, "1, 2, 4, 8, 16 ...");
         v = 1;
     }
     *align = (uint32_t)v;
@@ -43,7 +43,7 @@ alignment(struct parser *p, uint32_t *align)
 
 /* ( ... ) as raw text, from the current token. */
 const char *
-parenthesised(struct parser *p, const char *start)
+parse_parenthesised(struct parser *p, const char *start)
 {
     int depth = 0;
     do {
@@ -52,18 +52,18 @@ parenthesised(struct parser *p, const char *start)
         else if (at(p, ')'))
             depth--;
         else if (at(p, T_EOF) || at(p, ';') || at(p, '{')) {
-            expected(p, "')'");
+            parse_expected(p, "')'");
             return NULL;
         }
-        next(p);
+        parse_next(p);
     } while (depth > 0);
-    return text_slice(p, start, p->last_end);
+    return parse_text_slice(p, start, p->last_end);
 }
 
 /* -- variables -- */
 
 unsigned
-space_word(const struct parser *p)
+parse_space_word(const struct parser *p)
 {
     static const struct {
         const char *text;
@@ -87,28 +87,28 @@ parse_decl(struct parser *p, struct decl *d)
     if (opaque && ptx_types[opaque].kind == PTX_K_OPAQUE) {
         d->space = PTX_SPACE_GLOBAL; /* ".texref t;" as older texts have it */
     } else {
-        d->space = (uint8_t)space_word(p);
+        d->space = (uint8_t)parse_space_word(p);
         if (!d->space)
-            return expected(p, "a state space");
-        next(p);
+            return parse_expected(p, "a state space");
+        parse_next(p);
     }
     if (d->space == PTX_SPACE_CONST && at(p, '[')) { /* old constant banks */
         uint64_t bank;
-        next(p);
-        if (!parse_number(p, &bank, 10, "a constant bank") || !need(p, ']', "']'"))
+        parse_next(p);
+        if (!parse_number(p, &bank, 10, "a constant bank") || !parse_need(p, ']', "']'"))
             return false;
     }
-    for (; at(p, T_DOT); next(p)) {
+    for (; at(p, T_DOT); parse_next(p)) {
         unsigned type = ptx_type_find(p->tok.s + 1, p->tok.n - 1);
         struct place where = here(p);
         if (type) {
             if (d->type)
-                err(p, where, "two types: .%s and .%s", ptx_types[d->type].text,
+                parse_error(p, where, "two types: .%s and .%s", ptx_types[d->type].text,
                     ptx_types[type].text);
             if (ptx_types[type].kind == PTX_K_FORMAT) {
-                struct diag *x = err(p, where, ".%s is a type of instructions only",
+                struct diag *x = parse_error(p, where, ".%s is a type of instructions only",
                                      ptx_types[type].text);
-                hint(p, x, "declare .b%u", ptx_type_bytes(type) * 8);
+                parse_hint(p, x, "declare .b%u", ptx_type_bytes(type) * 8);
                 type = ptx_type_bytes(type) == 8   ? PTX_B64
                        : ptx_type_bytes(type) == 4 ? PTX_B32
                        : ptx_type_bytes(type) == 2 ? PTX_B16
@@ -121,7 +121,7 @@ parse_decl(struct parser *p, struct decl *d)
         } else if (at_word(p, T_DOT, ".align")) {
             bool ptr = d->ptr_space || d->ptr_align;
             uint32_t *to = ptr ? &d->ptr_align : &d->align;
-            next(p);
+            parse_next(p);
             if (!alignment(p, to))
                 return false;
             if (!at(p, T_DOT))
@@ -130,14 +130,14 @@ parse_decl(struct parser *p, struct decl *d)
             p->tok.n = 0;
         } else if (at_word(p, T_DOT, ".ptr")) {
             d->ptr_align = 1; /* generic pointer until a space follows */
-        } else if (d->ptr_align && space_word(p)) {
-            d->ptr_space = (uint8_t)space_word(p);
+        } else if (d->ptr_align && parse_space_word(p)) {
+            d->ptr_space = (uint8_t)parse_space_word(p);
         } else if (at_word(p, T_DOT, ".attribute")) {
             const char *start = p->tok.s;
-            next(p);
+            parse_next(p);
             if (!at(p, '('))
-                return expected(p, "'('");
-            d->attribute = parenthesised(p, start);
+                return parse_expected(p, "'('");
+            d->attribute = parse_parenthesised(p, start);
             if (!d->attribute)
                 return false;
             if (!at(p, T_DOT))
@@ -145,15 +145,15 @@ parse_decl(struct parser *p, struct decl *d)
             p->lex.at = p->tok.s;
             p->tok.n = 0;
         } else {
-            struct diag *x = err(p, where, "unknown type or attribute '%.*s'",
+            struct diag *x = parse_error(p, where, "unknown type or attribute '%.*s'",
                                  (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
             if (p->tok.n == 3)
-                hint(p, x, "types are .b8 .b16 .b32 .b64 .u32 .s32 .f32 .f64 .pred ...");
+                parse_hint(p, x, "types are .b8 .b16 .b32 .b64 .u32 .s32 .f32 .f64 .pred ...");
             return false;
         }
     }
     if (!d->type)
-        return expected(p, "a type");
+        return parse_expected(p, "a type");
     return true;
 }
 
@@ -172,9 +172,9 @@ parse_dims(struct parser *p, struct ptx_var *v)
     int n = 0;
     while (at(p, '[')) {
         struct place where = here(p);
-        next(p);
+        parse_next(p);
         if (n == MAX_DIMS) {
-            err(p, where, "more than %d dimensions", MAX_DIMS);
+            parse_error(p, where, "more than %d dimensions", MAX_DIMS);
             return false;
         }
         dims[n] = 0;
@@ -183,11 +183,11 @@ parse_dims(struct parser *p, struct ptx_var *v)
                 return false;
         }
         if (n && !dims[n]) {
-            err(p, where, "only the first dimension can be left open");
+            parse_error(p, where, "only the first dimension can be left open");
             return false;
         }
         n++;
-        if (!need(p, ']', "']'"))
+        if (!parse_need(p, ']', "']'"))
             return false;
     }
     v->ndims = n;
@@ -203,7 +203,7 @@ size_var(struct parser *p, struct ptx_var *v, struct place where)
     for (int i = 0; i < v->ndims; i++)
         ok &= !__builtin_mul_overflow(size, v->dims[i], &size);
     if (!ok || size > (uint64_t)1 << 48) {
-        err(p, where, "'%.100s' is too large", v->name);
+        parse_error(p, where, "'%.100s' is too large", v->name);
         size = 0;
     }
     v->size = size;
@@ -234,33 +234,33 @@ static bool
 opaque_init(struct parser *p, struct ptx_var *v)
 {
     const char *start = p->tok.s;
-    if (!need(p, '{', "'{'"))
+    if (!parse_need(p, '{', "'{'"))
         return false;
     while (!at(p, '}')) {
         if (at(p, T_EOF) || at(p, ';'))
-            return expected(p, "'}'");
-        next(p);
+            return parse_expected(p, "'}'");
+        parse_next(p);
     }
-    next(p);
-    v->opaque_init = text_slice(p, start, p->last_end);
+    parse_next(p);
+    v->opaque_init = parse_text_slice(p, start, p->last_end);
     return true;
 }
 
 /* Binds a name at module scope, where a declaration may precede the definition. */
 bool
-bind_module(struct parser *p, struct name *nm, unsigned kind, void *ptr, bool declaration,
+parse_bind_module(struct parser *p, struct name *nm, unsigned kind, void *ptr, bool declaration,
             struct place where)
 {
     struct binding *b = nm->top;
     if (!b || b->kind == B_SREG)
-        return bind(p, nm, kind, 0, ptr, where) != NULL;
+        return parse_bind(p, nm, kind, 0, ptr, where) != NULL;
     bool was_declaration = false, same = b->kind == kind;
     if (same && kind == B_VAR)
         was_declaration = ((struct ptx_var *)b->ptr)->linkage == PTX_LINK_EXTERN;
     else if (same)
         was_declaration = !((struct ptx_func *)b->ptr)->has_body;
     if (!same || !(was_declaration || declaration))
-        return bind(p, nm, kind, 0, ptr, where) != NULL; /* reports the redefinition */
+        return parse_bind(p, nm, kind, 0, ptr, where) != NULL; /* reports the redefinition */
     if (!declaration)
         b->ptr = ptr;
     return true;
@@ -274,45 +274,45 @@ parse_vars(struct parser *p, const struct decl *d)
     do {
         struct place where = here(p);
         if (!at(p, T_ID))
-            return expected(p, "a name");
-        struct name *nm = name_get(p, p->tok.s, p->tok.n);
-        next(p);
+            return parse_expected(p, "a name");
+        struct name *nm = parse_name_get(p, p->tok.s, p->tok.n);
+        parse_next(p);
         struct ptx_var *v = new_var(p, d, nm->s, where);
         if (!parse_dims(p, v) || !size_var(p, v, where))
             return false;
         if (d->type == PTX_PRED) {
-            err(p, where, "a predicate cannot be in memory");
+            parse_error(p, where, "a predicate cannot be in memory");
             return false;
         }
         if (f) {
-            if (bind(p, nm, B_VAR, 0, v, where))
-                v->name = flat_name(p, nm);
+            if (parse_bind(p, nm, B_VAR, 0, v, where))
+                v->name = parse_flat_name(p, nm);
             v->func = f;
             *vec_push(&f->vars) = v;
         } else {
-            bind_module(p, nm, B_VAR, v, d->linkage == PTX_LINK_EXTERN, where);
+            parse_bind_module(p, nm, B_VAR, v, d->linkage == PTX_LINK_EXTERN, where);
             *vec_push(&p->m->vars) = v;
         }
         if (at(p, '=')) {
             struct place eq = here(p);
-            next(p);
+            parse_next(p);
             if (ptx_types[v->type].kind == PTX_K_OPAQUE) {
                 if (!opaque_init(p, v))
                     return false;
             } else {
                 if (v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST)
-                    err(p, eq, "only .global and .const variables can be initialised");
+                    parse_error(p, eq, "only .global and .const variables can be initialised");
                 if (!parse_init(p, v))
                     return false;
             }
         } else if (v->dynamic && d->linkage != PTX_LINK_EXTERN &&
                    v->space != PTX_SPACE_PARAM) {
-            struct diag *x = err(p, where, "array '%.100s' needs a size", nm->s);
+            struct diag *x = parse_error(p, where, "array '%.100s' needs a size", nm->s);
             if (v->space == PTX_SPACE_SHARED)
-                hint(p, x, "an array whose size is given at launch is .extern .shared");
+                parse_hint(p, x, "an array whose size is given at launch is .extern .shared");
         }
     } while (take(p, ','));
-    return need_semicolon(p);
+    return parse_need_semicolon(p);
 }
 
 /* name, name<count> {, ...} ; behind .reg */
@@ -321,20 +321,20 @@ parse_regs(struct parser *p, const struct decl *d)
 {
     struct ptx_func *f = p->f;
     if (ptx_types[d->type].kind == PTX_K_OPAQUE) {
-        err(p, d->at, "a register cannot be a .%s", ptx_types[d->type].text);
+        parse_error(p, d->at, "a register cannot be a .%s", ptx_types[d->type].text);
         return false;
     }
     do {
         struct place where = here(p);
         if (!at(p, T_ID))
-            return expected(p, "a register name");
-        struct name *nm = name_get(p, p->tok.s, p->tok.n);
-        next(p);
+            return parse_expected(p, "a register name");
+        struct name *nm = parse_name_get(p, p->tok.s, p->tok.n);
+        parse_next(p);
         int32_t first = (int32_t)f->regs.n;
         if (!take(p, '<')) {
-            if (!bind(p, nm, B_REG, first, NULL, where))
+            if (!parse_bind(p, nm, B_REG, first, NULL, where))
                 continue;
-            const char *flat = flat_name(p, nm);
+            const char *flat = parse_flat_name(p, nm);
             *vec_push(&f->regs) = (struct ptx_reg){flat, d->type, d->vec, 0};
             *vec_push(&f->regdecls) =
                 (struct ptx_regdecl){flat, d->type, d->vec, first, 0};
@@ -343,33 +343,33 @@ parse_regs(struct parser *p, const struct decl *d)
         uint64_t count;
         struct place cp = here(p);
         if (!at(p, T_INT))
-            return expected(p, "a number of registers");
+            return parse_expected(p, "a number of registers");
         count = p->tok.value;
-        next(p);
-        if (!need(p, '>', "'>'"))
+        parse_next(p);
+        if (!parse_need(p, '>', "'>'"))
             return false;
         if (count > p->regs_left || count > 1u << 24) {
-            struct diag *x = err(p, cp, "%llu registers are more than this text can use",
+            struct diag *x = parse_error(p, cp, "%llu registers are more than this text can use",
                                  (unsigned long long)count);
-            hint(p, x, "declare as many as there are");
+            parse_hint(p, x, "declare as many as there are");
             continue;
         }
         p->regs_left -= count;
         if (!count)
             continue;
-        const char *prefix = flat_prefix(p, nm, count);
-        struct name *flat = name_get(p, prefix, strlen(prefix));
+        const char *prefix = parse_flat_prefix(p, nm, count);
+        struct name *flat = parse_name_get(p, prefix, strlen(prefix));
         *vec_push(&f->regdecls) =
             (struct ptx_regdecl){prefix, d->type, d->vec, first, (int32_t)count};
         vec_reserve(&f->regs, f->regs.n + count);
         for (uint64_t i = 0; i < count; i++) {
-            struct name *one = name_numbered(p, nm, i);
-            bind(p, one, B_REG, first + (int32_t)i, NULL, where);
-            const char *text = flat == nm ? one->s : name_numbered(p, flat, i)->s;
+            struct name *one = parse_name_numbered(p, nm, i);
+            parse_bind(p, one, B_REG, first + (int32_t)i, NULL, where);
+            const char *text = flat == nm ? one->s : parse_name_numbered(p, flat, i)->s;
             *vec_push(&f->regs) = (struct ptx_reg){text, d->type, d->vec, 0};
         }
     } while (take(p, ','));
-    return need_semicolon(p);
+    return parse_need_semicolon(p);
 }
 
 /* ( .param ... , .reg ... ): parameters or return values; names are bound where
@@ -378,25 +378,25 @@ bool
 parse_params(struct parser *p, struct ptx_func *f, bool rets, bool binding)
 {
     uint64_t offset = 0;
-    next(p); /* ( */
+    parse_next(p); /* ( */
     while (!at(p, ')')) {
         struct decl d = {0};
         if (!at(p, T_DOT))
-            return expected(p, "a parameter or ')'");
+            return parse_expected(p, "a parameter or ')'");
         struct place where = here(p);
         if (!parse_decl(p, &d))
             return false;
         if (d.space != PTX_SPACE_PARAM && (d.space != PTX_SPACE_REG || f->is_entry)) {
-            struct diag *x = err(p, where, "a parameter cannot be in this state space");
-            hint(p, x,
+            struct diag *x = parse_error(p, where, "a parameter cannot be in this state space");
+            parse_hint(p, x,
                  f->is_entry ? "parameters of a kernel are .param"
                              : "parameters are .param or .reg");
         }
         where = here(p);
         struct name *nm = NULL;
         if (at(p, T_ID)) {
-            nm = name_get(p, p->tok.s, p->tok.n);
-            next(p);
+            nm = parse_name_get(p, p->tok.s, p->tok.n);
+            parse_next(p);
         } else {
             take(p, '_');
         }
@@ -407,17 +407,17 @@ parse_params(struct parser *p, struct ptx_func *f, bool rets, bool binding)
             return false;
         if (v->space == PTX_SPACE_REG) {
             if (v->ndims)
-                err(p, where, "a register cannot be an array");
+                parse_error(p, where, "a register cannot be an array");
             int32_t r = (int32_t)f->regs.n;
-            if (binding && nm && bind(p, nm, B_REG, r, NULL, where)) {
-                v->name = flat_name(p, nm);
+            if (binding && nm && parse_bind(p, nm, B_REG, r, NULL, where)) {
+                v->name = parse_flat_name(p, nm);
                 *vec_push(&f->regs) = (struct ptx_reg){v->name, d.type, d.vec, 0};
             }
         } else {
             if (d.type == PTX_PRED)
-                err(p, where, "a .param cannot be a predicate");
-            if (binding && nm && bind(p, nm, B_VAR, 0, v, where))
-                v->name = flat_name(p, nm);
+                parse_error(p, where, "a .param cannot be a predicate");
+            if (binding && nm && parse_bind(p, nm, B_VAR, 0, v, where))
+                v->name = parse_flat_name(p, nm);
             v->offset = (offset + v->align - 1) / v->align * v->align;
             offset = v->offset + v->size;
         }
@@ -430,5 +430,5 @@ parse_params(struct parser *p, struct ptx_func *f, bool rets, bool binding)
     }
     if (!rets)
         f->param_bytes = offset;
-    return need(p, ')', "',' or ')'");
+    return parse_need(p, ')', "',' or ')'");
 }

@@ -12,7 +12,7 @@ integer_only(struct parser *p, const struct value *v, struct place where)
 {
     if (v->kind == PTX_OPD_IMM)
         return true;
-    err(p, where, "constant expressions work on integers only");
+    parse_error(p, where, "constant expressions work on integers only");
     return false;
 }
 
@@ -22,39 +22,39 @@ primary(struct parser *p, struct value *v, int depth)
     *v = (struct value){.kind = PTX_OPD_IMM};
     struct place where = here(p);
     if (depth > MAX_EXPR_DEPTH) {
-        err(p, where, "the expression is nested more than %d deep", MAX_EXPR_DEPTH);
+        parse_error(p, where, "the expression is nested more than %d deep", MAX_EXPR_DEPTH);
         return false;
     }
     switch (p->tok.kind) {
     case T_INT:
         v->bits = p->tok.value;
         v->uns = p->tok.uns;
-        next(p);
+        parse_next(p);
         return true;
     case T_F32:
     case T_F64:
         v->kind = p->tok.kind == T_F32 ? PTX_OPD_F32 : PTX_OPD_F64;
         v->bits = p->tok.value;
-        next(p);
+        parse_next(p);
         return true;
     case '(':
-        next(p);
+        parse_next(p);
         if (at_word(p, T_DOT, ".s64") || at_word(p, T_DOT, ".u64")) {
             bool uns = p->tok.s[1] == 'u';
-            next(p);
-            if (!need(p, ')', "')'") || !primary(p, v, depth + 1))
+            parse_next(p);
+            if (!parse_need(p, ')', "')'") || !primary(p, v, depth + 1))
                 return false;
             if (!integer_only(p, v, where))
                 return false;
             v->uns = uns;
             return true;
         }
-        return expr(p, v, 0, depth + 1) && need(p, ')', "')'");
+        return expr(p, v, 0, depth + 1) && parse_need(p, ')', "')'");
     case '+':
-        next(p);
+        parse_next(p);
         return primary(p, v, depth + 1);
     case '-':
-        next(p);
+        parse_next(p);
         if (!primary(p, v, depth + 1))
             return false;
         if (v->kind == PTX_OPD_F32)
@@ -65,13 +65,13 @@ primary(struct parser *p, struct value *v, int depth)
             v->bits = -v->bits;
         return true;
     case '~':
-        next(p);
+        parse_next(p);
         if (!primary(p, v, depth + 1) || !integer_only(p, v, where))
             return false;
         v->bits = ~v->bits;
         return true;
     case '!':
-        next(p);
+        parse_next(p);
         if (!primary(p, v, depth + 1) || !integer_only(p, v, where))
             return false;
         v->bits = !v->bits;
@@ -80,12 +80,12 @@ primary(struct parser *p, struct value *v, int depth)
     case T_ID:
         if (at_word(p, T_ID, "WARP_SZ")) {
             v->bits = 32;
-            next(p);
+            parse_next(p);
             return true;
         }
         break;
     }
-    return expected(p, "a constant");
+    return parse_expected(p, "a constant");
 }
 
 /* Binding strength of a binary operator, 0: none. */
@@ -130,7 +130,7 @@ divide(struct parser *p, struct value *a, const struct value *b, bool rest,
        struct place where)
 {
     if (!b->bits) {
-        err(p, where, "division by zero");
+        parse_error(p, where, "division by zero");
         return false;
     }
     int64_t x = (int64_t)a->bits, y = (int64_t)b->bits;
@@ -235,9 +235,9 @@ expr(struct parser *p, struct value *v, int level, int depth)
         struct place where = here(p);
         if (op == '?' && !level) {
             struct value a, b;
-            next(p);
+            parse_next(p);
             if (!integer_only(p, v, where) || !expr(p, &a, 0, depth + 1) ||
-                !need(p, ':', "':'") || !expr(p, &b, 0, depth + 1))
+                !parse_need(p, ':', "':'") || !expr(p, &b, 0, depth + 1))
                 return false;
             bool uns = a.uns || b.uns;
             *v = v->bits ? a : b;
@@ -246,7 +246,7 @@ expr(struct parser *p, struct value *v, int level, int depth)
         }
         if (!s || s <= level)
             return true;
-        next(p);
+        parse_next(p);
         struct value b;
         if (!expr(p, &b, s, depth + 1))
             return false;
@@ -269,7 +269,7 @@ parse_offset(struct parser *p, int64_t *off)
         bool minus = at(p, '-');
         struct place where = here(p);
         struct value v;
-        next(p);
+        parse_next(p);
         if (!expr(p, &v, 9, 0) || !integer_only(p, &v, where))
             return false;
         uint64_t o = (uint64_t)*off;
@@ -288,8 +288,8 @@ init_value(struct parser *p, struct value *v)
     bool generic = false, inside = false;
     uint64_t mask = 0;
     if (at_word(p, T_ID, "generic")) {
-        next(p);
-        if (!need(p, '(', "'('"))
+        parse_next(p);
+        if (!parse_need(p, '(', "'('"))
             return false;
         generic = inside = true;
     } else if (at(p, T_INT)) {
@@ -298,14 +298,14 @@ init_value(struct parser *p, struct value *v)
         if (!take(p, '('))
             return true;
         if (v->kind != PTX_OPD_IMM || !v->bits) {
-            err(p, where, "a mask such as 0xff00 must stand before '('");
+            parse_error(p, where, "a mask such as 0xff00 must stand before '('");
             return false;
         }
         mask = v->bits;
         inside = true;
         if (at_word(p, T_ID, "generic")) {
-            next(p);
-            if (!need(p, '(', "'('"))
+            parse_next(p);
+            if (!parse_need(p, '(', "'('"))
                 return false;
             generic = true;
         }
@@ -313,10 +313,10 @@ init_value(struct parser *p, struct value *v)
         return parse_const(p, v);
     }
     if (!at(p, T_ID))
-        return expected(p, "a symbol");
+        return parse_expected(p, "a symbol");
     where = here(p);
-    struct name *nm = name_get(p, p->tok.s, p->tok.n);
-    next(p);
+    struct name *nm = parse_name_get(p, p->tok.s, p->tok.n);
+    parse_next(p);
     *v = (struct value){.kind = PTX_OPD_SYM, .generic = generic, .mask = mask};
     if (nm->top && nm->top->kind == B_VAR) {
         v->var = nm->top->ptr;
@@ -325,16 +325,16 @@ init_value(struct parser *p, struct value *v)
         v->func = nm->top->ptr;
     } else {
         struct diag *d =
-            err(p, where, "'%.100s' is not a declared variable or function", nm->s);
-        hint_name(p, d, nm, 1u << B_VAR | 1u << B_FUNC);
+            parse_error(p, where, "'%.100s' is not a declared variable or function", nm->s);
+        parse_hint_name(p, d, nm, 1u << B_VAR | 1u << B_FUNC);
         v->kind = PTX_OPD_IMM; /* one message is enough */
     }
     if (inside && !generic && !parse_offset(p, &v->off))
         return false;
-    if (generic && !need(p, ')', "')'"))
+    if (generic && !parse_need(p, ')', "')'"))
         return false;
     if (mask) {
-        if (!parse_offset(p, &v->off) || !need(p, ')', "')'"))
+        if (!parse_offset(p, &v->off) || !parse_need(p, ')', "')'"))
             return false;
         return true;
     }
@@ -393,12 +393,12 @@ store(struct parser *p, struct filler *f, uint64_t scalar_index, const struct va
     if (v->kind == PTX_OPD_SYM || v->kind == PTX_OPD_FUNCSYM) {
         unsigned bytes = v->mask ? 1 : f->scalar;
         if (v->mask && f->scalar != 1) {
-            err(p, where, "a masked address fills one byte, the elements have %u",
+            parse_error(p, where, "a masked address fills one byte, the elements have %u",
                 f->scalar);
             return false;
         }
         if (kind == PTX_K_FLT || (!v->mask && bytes != 4 && bytes != 8)) {
-            err(p, where, "an address does not fit an element of type .%s",
+            parse_error(p, where, "an address does not fit an element of type .%s",
                 ptx_types[var->type].text);
             return false;
         }
@@ -433,13 +433,13 @@ store(struct parser *p, struct filler *f, uint64_t scalar_index, const struct va
         }
     } else if (v->kind != PTX_OPD_IMM &&
                !(kind == PTX_K_BITS && f->scalar == (v->kind == PTX_OPD_F32 ? 4 : 8))) {
-        err(p, where, "a floating-point value does not fit an element of type .%s",
+        parse_error(p, where, "a floating-point value does not fit an element of type .%s",
             ptx_types[var->type].text);
         return false;
     }
     while (f->bytes.n < at + f->scalar) {
         if (!p->init_left) {
-            err(p, where, "the initialisers of this module are too large");
+            parse_error(p, where, "the initialisers of this module are too large");
             return false;
         }
         p->init_left--;
@@ -464,7 +464,7 @@ fill(struct parser *p, struct filler *f, unsigned level, uint64_t from, uint64_t
         return true;
     }
     if (level >= f->levels) {
-        err(p, where, "too many braces: '%.100s' has %u dimensions", f->v->name,
+        parse_error(p, where, "too many braces: '%.100s' has %u dimensions", f->v->name,
             f->levels);
         return false;
     }
@@ -476,7 +476,7 @@ fill(struct parser *p, struct filler *f, unsigned level, uint64_t from, uint64_t
         if (list && done % unit)
             done += unit - done % unit;
         if (done >= limit) {
-            err(p, item, "more values than '%.100s' has elements", f->v->name);
+            parse_error(p, item, "more values than '%.100s' has elements", f->v->name);
             return false;
         }
         uint64_t end;
@@ -486,7 +486,7 @@ fill(struct parser *p, struct filler *f, unsigned level, uint64_t from, uint64_t
         if (!take(p, ','))
             break;
     }
-    if (!need(p, '}', "',' or '}'"))
+    if (!parse_need(p, '}', "',' or '}'"))
         return false;
     *after = from + (level == 0 && f->grows ? done : f->count[level]);
     return true;
@@ -505,13 +505,13 @@ parse_init(struct parser *p, struct ptx_var *v)
     if (f.grows)
         f.count[0] = UINT64_MAX;
     if (!f.scalar) {
-        err(p, f.at, "a variable of type .%s cannot be initialised here",
+        parse_error(p, f.at, "a variable of type .%s cannot be initialised here",
             ptx_types[v->type].text);
         return false;
     }
     uint64_t least = f.grows ? f.count[1] : f.count[0];
     if (least > p->init_left / f.scalar) {
-        err(p, f.at, "the initialisers of this module are too large");
+        parse_error(p, f.at, "the initialisers of this module are too large");
         return false;
     }
     uint64_t after = 0;
@@ -524,11 +524,11 @@ parse_init(struct parser *p, struct ptx_var *v)
         v->dynamic = false;
     }
     if (ok && f.bytes.n > v->size) {
-        err(p, f.at, "more values than '%.100s' has elements", v->name);
+        parse_error(p, f.at, "more values than '%.100s' has elements", v->name);
         ok = false;
     }
     if (ok && (v->size > p->init_left + f.bytes.n)) {
-        err(p, f.at, "the initialisers of this module are too large");
+        parse_error(p, f.at, "the initialisers of this module are too large");
         ok = false;
     }
     if (ok) {

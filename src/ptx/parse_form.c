@@ -135,7 +135,7 @@ find_first(const char *s, size_t n)
 }
 
 bool
-known_mnemonic(const char *s, size_t n)
+parse_known_mnemonic(const char *s, size_t n)
 {
     return find_first(s, n) >= 0;
 }
@@ -271,7 +271,7 @@ hint_modifier(struct parser *p, struct diag *d, const struct row *first,
         }
     }
     if (best && w->n > 1)
-        hint(p, d, "did you mean '.%s'?", best);
+        parse_hint(p, d, "did you mean '.%s'?", best);
 }
 
 static void
@@ -283,7 +283,7 @@ hint_group(struct parser *p, struct diag *d, ptx_groups groups)
         if (groups >> ptx_mods[m].group & 1 && n++ < 12)
             strbuf_printf(&b, " .%s", ptx_mods[m].text);
     if (b.s)
-        hint(p, d, "it needs one of%s", b.s);
+        parse_hint(p, d, "it needs one of%s", b.s);
     strbuf_free(&b);
 }
 
@@ -299,7 +299,7 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
         if (w->known)
             continue;
         struct diag *d =
-            err(p, word_place(p, sp, w, start), "unknown modifier '.%.*s' of '%.*s'",
+            parse_error(p, word_place(p, sp, w, start), "unknown modifier '.%.*s' of '%.*s'",
                 (int)(w->n > 60 ? 60 : w->n), w->s, mn, s);
         hint_modifier(p, d, first, w);
         return;
@@ -325,16 +325,16 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
     }
     struct diag *d;
     if (!best) { /* each row is open, and none for suffixes that begin so */
-        d = err(p, start, "'%.*s' does not have such suffixes", mn, s);
+        d = parse_error(p, start, "'%.*s' does not have such suffixes", mn, s);
         struct strbuf b = {0};
         for (const struct row *r = first; r; r = r->next >= 0 ? &rows[r->next] : NULL)
             strbuf_printf(&b, " .%s", r->prefix);
-        hint(p, d, "it needs one of%s", b.s);
+        parse_hint(p, d, "it needs one of%s", b.s);
         strbuf_free(&b);
         return;
     }
     if (best_bad > MAX_WORDS) {
-        d = err(p, start, "'%.*s' is incomplete", mn, s);
+        d = parse_error(p, start, "'%.*s' is incomplete", mn, s);
         hint_group(p, d, best_missing);
         return;
     }
@@ -342,26 +342,26 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
         unsigned have = 0;
         for (unsigned i = 0; i < sp->n; i++)
             have += sp->word[i].type != 0;
-        d = err(p, start, "'%.*s' takes %u type%s here, %u written", mn, s, best->ntypes,
+        d = parse_error(p, start, "'%.*s' takes %u type%s here, %u written", mn, s, best->ntypes,
                 best->ntypes == 1 ? "" : "s", have);
         struct strbuf b = {0};
         list_types(best, &b);
         if (b.s)
-            hint(p, d, "types:%s", b.s);
+            parse_hint(p, d, "types:%s", b.s);
         strbuf_free(&b);
         return;
     }
     const struct word *w = &sp->word[best_bad];
     struct place where = word_place(p, sp, w, start);
     if (w->type) {
-        d = err(p, where, "'%.*s' does not take type .%.*s%s", mn, s, (int)w->n, w->s,
+        d = parse_error(p, where, "'%.*s' does not take type .%.*s%s", mn, s, (int)w->n, w->s,
                 best_bad && sp->n > 1 ? " with these modifiers" : "");
         struct strbuf b = {0};
         list_types(first, &b);
         if (b.s)
-            hint(p, d, "types of '%.*s':%s", mn, s, b.s);
+            parse_hint(p, d, "types of '%.*s':%s", mn, s, b.s);
         else
-            hint(p, d, "'%.*s' has no type", mn, s);
+            parse_hint(p, d, "'%.*s' has no type", mn, s);
         strbuf_free(&b);
         return;
     }
@@ -372,12 +372,12 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
         for (int i = 0; i < best_bad; i++)
             for (unsigned k = 1; k < PTX_NMODS; k++)
                 if (ptx_mods[k].group == g && is_mod(&sp->word[i], k)) {
-                    err(p, where, "'.%.*s' and '.%.*s' cannot stand together in '%.*s'",
+                    parse_error(p, where, "'.%.*s' and '.%.*s' cannot stand together in '%.*s'",
                         (int)sp->word[i].n, sp->word[i].s, (int)w->n, w->s, mn, s);
                     return;
                 }
     }
-    d = err(p, where, "'%.*s' does not take '.%.*s'%s", mn, s, (int)w->n, w->s,
+    d = parse_error(p, where, "'%.*s' does not take '.%.*s'%s", mn, s, (int)w->n, w->s,
             best_bad ? " with the suffixes before it" : "");
     hint_modifier(p, d, first, w);
 }
@@ -396,7 +396,7 @@ split(struct parser *p, struct spelling *sp, const char *text, uint32_t n,
         while (i < n && text[i] != '.')
             i++;
         if (sp->n == MAX_WORDS) {
-            err(p, start, "too many suffixes");
+            parse_error(p, start, "too many suffixes");
             return false;
         }
         struct word *w = &sp->word[sp->n++];
@@ -430,13 +430,13 @@ check_cvt(struct parser *p, const struct ptx_inst *in, struct place start)
     else if (sf && df && d->bytes < s->bytes)
         needs = !rnd || is_int ? floating : NULL;
     if (needs && !old) {
-        struct diag *x = err(p, start, "cvt from .%s to .%s needs %s rounding mode",
+        struct diag *x = parse_error(p, start, "cvt from .%s to .%s needs %s rounding mode",
                              s->text, d->text, rnd ? "another" : "a");
-        hint(p, x, "one of %s", needs);
+        parse_hint(p, x, "one of %s", needs);
         return false;
     }
     if (rnd && (!sf && !df)) {
-        err(p, start, "cvt from .%s to .%s does not round", s->text, d->text);
+        parse_error(p, start, "cvt from .%s to .%s does not round", s->text, d->text);
         return false;
     }
     return true;
@@ -460,7 +460,7 @@ resolve(struct parser *p, const char *text, uint32_t n, struct place start)
     int first = find_first(text, sp.mnemonic);
     struct place mn = {start.line, start.col, sp.mnemonic};
     if (first < 0) {
-        struct diag *d = err(p, mn, "unknown instruction '%.*s'",
+        struct diag *d = parse_error(p, mn, "unknown instruction '%.*s'",
                              (int)(sp.mnemonic > 60 ? 60 : sp.mnemonic), text);
         char word[32];
         const char *best = NULL;
@@ -477,7 +477,7 @@ resolve(struct parser *p, const char *text, uint32_t n, struct place start)
             }
         }
         if (best)
-            hint(p, d, "did you mean '%s'?", best);
+            parse_hint(p, d, "did you mean '%s'?", best);
         return NULL;
     }
     struct ptx_inst in;
@@ -543,7 +543,7 @@ parse_form(struct parser *p)
     const char *end = ptx_lex_suffixes(&p->lex);
     uint32_t n = (uint32_t)(end - s);
     p->tok.n = n;
-    next(p);
+    parse_next(p);
     if (!at(p, T_DOT))
         return resolve(p, s, n, start);
     /* Suffixes that stand apart: "setp.eq .u32". */
@@ -551,7 +551,7 @@ parse_form(struct parser *p)
     strbuf_add(&b, s, n);
     while (at(p, T_DOT)) {
         strbuf_add(&b, p->tok.s, p->tok.n);
-        next(p);
+        parse_next(p);
     }
     const char *joined = arena_strndup(&p->mem, b.s, b.n);
     const struct form *f = resolve(p, joined, (uint32_t)b.n, start);
@@ -560,7 +560,7 @@ parse_form(struct parser *p)
 }
 
 const struct row *
-longer_row(const struct form *f)
+parse_longer_row(const struct form *f)
 {
     ptx_groups have = 0;
     for (unsigned g = 0; g < PTX_NMODGROUPS; g++)

@@ -22,7 +22,7 @@ opens_statement(const struct parser *p)
     if (!at(p, T_ID))
         return false;
     const char *s = p->tok.s + p->tok.n;
-    return *s == ':' || known_mnemonic(p->tok.s, p->tok.n);
+    return *s == ':' || parse_known_mnemonic(p->tok.s, p->tok.n);
 }
 
 static void
@@ -39,7 +39,7 @@ skip_statement(struct parser *p)
             depth++;
         else if (at(p, '}') && --depth < 0)
             return;
-        next(p);
+        parse_next(p);
     }
 }
 
@@ -66,7 +66,7 @@ parse_head(struct parser *p, struct ptx_func *f)
                         : at_word(p, T_DOT, ".maxnctapersm") ? &f->maxnctapersm
                                                              : NULL;
         if (three) {
-            next(p);
+            parse_next(p);
             three[0] = three[1] = three[2] = 1;
             for (int i = 0; i < 3; i++) {
                 if (!parse_number(p, &v, UINT32_MAX, "a number of threads"))
@@ -78,7 +78,7 @@ parse_head(struct parser *p, struct ptx_func *f)
             continue;
         }
         if (one) {
-            next(p);
+            parse_next(p);
             if (!parse_number(p, &v, UINT32_MAX, "this directive's value"))
                 return false;
             *one = (uint32_t)v;
@@ -86,24 +86,24 @@ parse_head(struct parser *p, struct ptx_func *f)
         }
         if (at_word(p, T_DOT, ".noreturn")) {
             f->noreturn = true;
-            next(p);
+            parse_next(p);
             continue;
         }
         if (at_word(p, T_DOT, ".pragma")) {
-            next(p);
+            parse_next(p);
             do {
                 if (!at(p, T_STR))
-                    return expected(p, "a string");
-                *vec_push(&f->pragmas) = text_slice(p, p->tok.s, p->tok.s + p->tok.n);
-                next(p);
+                    return parse_expected(p, "a string");
+                *vec_push(&f->pragmas) = parse_text_slice(p, p->tok.s, p->tok.s + p->tok.n);
+                parse_next(p);
             } while (take(p, ','));
-            if (!need_semicolon(p))
+            if (!parse_need_semicolon(p))
                 return false;
             continue;
         }
         if (at_word(p, T_DOT, ".attribute")) {
-            next(p);
-            const char *text = at(p, '(') ? parenthesised(p, start) : NULL;
+            parse_next(p);
+            const char *text = at(p, '(') ? parse_parenthesised(p, start) : NULL;
             if (!text)
                 return false;
             *vec_push(&f->attrs) = text;
@@ -113,18 +113,18 @@ parse_head(struct parser *p, struct ptx_func *f)
         while (k < n && !at_word(p, T_DOT, others[k].text))
             k++;
         if (k == n) {
-            err(p, where, "unknown directive '%.*s' of a function",
+            parse_error(p, where, "unknown directive '%.*s' of a function",
                 (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
             return false;
         }
-        next(p);
+        parse_next(p);
         for (int i = 0; i < others[k].args; i++) {
             if (!parse_number(p, &v, UINT32_MAX, "this directive's value"))
                 return false;
             if (i + 1 == others[k].args || !take(p, ','))
                 break;
         }
-        *vec_push(&f->attrs) = text_slice(p, start, p->last_end);
+        *vec_push(&f->attrs) = parse_text_slice(p, start, p->last_end);
     }
     return true;
 }
@@ -146,37 +146,37 @@ parse_loc(struct parser *p)
 {
     const char *start = p->tok.s;
     struct place where = here(p);
-    next(p);
+    parse_next(p);
     for (int i = 0; i < 3; i++) {
         if (!at(p, T_INT))
-            return i == 2 ? true : expected(p, "a number");
-        next(p);
+            return i == 2 ? true : parse_expected(p, "a number");
+        parse_next(p);
     }
     while (at(p, ',')) {
-        next(p);
+        parse_next(p);
         if (!at(p, T_ID))
-            return expected(p, "function_name or inlined_at");
-        next(p);
+            return parse_expected(p, "function_name or inlined_at");
+        parse_next(p);
         while (at(p, T_ID) || at(p, T_INT) || at(p, '+')) {
             if (p->tok.line > p->last.line)
                 break;
-            next(p);
+            parse_next(p);
         }
     }
-    push_directive(p, text_slice(p, start, p->last_end), where);
+    push_directive(p, parse_text_slice(p, start, p->last_end), where);
     return true;
 }
 
 /* Raw text up to and with the semicolon. */
 const char *
-to_semicolon(struct parser *p)
+parse_to_semicolon(struct parser *p)
 {
     const char *start = p->tok.s;
-    next(p);
+    parse_next(p);
     while (at(p, T_STR) || at(p, ',') || at(p, T_INT) || at(p, T_ID))
-        next(p);
+        parse_next(p);
     const char *end = p->last_end;
-    if (!need_semicolon(p))
+    if (!parse_need_semicolon(p))
         return NULL;
     return arena_printf(&p->m->mem, "%.*s;",
                         (int)(end - start > 4096 ? 4096 : end - start), start);
@@ -203,17 +203,17 @@ parse_targets(struct parser *p, struct name *nm, struct place where)
         list->kind = PTX_OPD_VEC;
         list->reg = list->label = -1;
         do {
-            next(p);
+            parse_next(p);
             bool many = p->pend.n - first == UINT16_MAX;
             if (many)
-                err(p, here(p), "too many targets");
+                parse_error(p, here(p), "too many targets");
             if (many || !at(p, T_ID)) {
                 p->pend.n = first;
-                return many ? false : expected(p, "a label");
+                return many ? false : parse_expected(p, "a label");
             }
             *vec_push(&p->pend) =
-                (struct pending){NULL, name_get(p, p->tok.s, p->tok.n), here(p), false};
-            next(p);
+                (struct pending){NULL, parse_name_get(p, p->tok.s, p->tok.n), here(p), false};
+            parse_next(p);
         } while (at(p, ','));
         list->n = (uint16_t)(p->pend.n - first);
         list->vec = ARENA_ARRAY(&p->m->mem, struct ptx_operand, list->n);
@@ -222,50 +222,50 @@ parse_targets(struct parser *p, struct name *nm, struct place where)
             list->vec[i].reg = list->vec[i].label = -1;
             p->pend.v[first + i].o = &list->vec[i];
         }
-        bind(p, nm, B_BRANCHES, 0, list, where);
-        return need_semicolon(p);
+        parse_bind(p, nm, B_BRANCHES, 0, list, where);
+        return parse_need_semicolon(p);
     }
     struct ptx_func *f = new_func(p, where);
     f->is_proto = true;
     *vec_push(&p->m->protos) = f;
     if (at_word(p, T_DOT, ".calltargets")) {
         do {
-            next(p);
+            parse_next(p);
             if (!at(p, T_ID))
-                return expected(p, "a function");
-            struct name *t = name_get(p, p->tok.s, p->tok.n);
+                return parse_expected(p, "a function");
+            struct name *t = parse_name_get(p, p->tok.s, p->tok.n);
             if (t->top && t->top->kind == B_FUNC) {
                 *vec_push(&f->targets) = t->top->ptr;
             } else {
                 struct diag *d =
-                    err(p, here(p), "'%.100s' is not a declared function", t->s);
-                hint_name(p, d, t, 1u << B_FUNC);
+                    parse_error(p, here(p), "'%.100s' is not a declared function", t->s);
+                parse_hint_name(p, d, t, 1u << B_FUNC);
             }
-            next(p);
+            parse_next(p);
         } while (at(p, ','));
     } else {
-        next(p);
+        parse_next(p);
         if (at(p, '(') && !parse_params(p, f, true, false))
             return false;
         if (!take(p, '_')) {
             if (!at(p, T_ID))
-                return expected(p, "'_'");
-            next(p);
+                return parse_expected(p, "'_'");
+            parse_next(p);
         }
         if (at(p, '(') && !parse_params(p, f, false, false))
             return false;
         if (!parse_head(p, f))
             return false;
     }
-    if (bind(p, nm, B_PROTO, 0, f, where))
-        f->name = flat_name(p, nm);
+    if (parse_bind(p, nm, B_PROTO, 0, f, where))
+        f->name = parse_flat_name(p, nm);
     struct ptx_inst in = ptx_inst_new(p->m, PTX_OP_DIRECTIVE, 1);
     in.ops[0].kind = PTX_OPD_FUNCSYM;
     in.ops[0].func = f;
     in.line = where.line;
     in.col = where.col;
     *vec_push(&p->f->body) = in;
-    return need_semicolon(p);
+    return parse_need_semicolon(p);
 }
 
 /* Is the identifier at hand followed by a colon? */
@@ -282,16 +282,16 @@ static bool
 parse_label(struct parser *p)
 {
     struct place where = here(p);
-    struct name *nm = name_get(p, p->tok.s, p->tok.n);
-    next(p);
-    next(p); /* : */
+    struct name *nm = parse_name_get(p, p->tok.s, p->tok.n);
+    parse_next(p);
+    parse_next(p); /* : */
     if (at_word(p, T_DOT, ".branchtargets") || at_word(p, T_DOT, ".calltargets") ||
         at_word(p, T_DOT, ".callprototype"))
         return parse_targets(p, nm, where);
     int32_t index = (int32_t)p->f->labels.n;
-    if (!bind(p, nm, B_LABEL, index, NULL, where))
+    if (!parse_bind(p, nm, B_LABEL, index, NULL, where))
         return true;
-    vec_push(&p->f->labels)->name = flat_name(p, nm);
+    vec_push(&p->f->labels)->name = parse_flat_name(p, nm);
     struct ptx_inst in = ptx_inst_new(p->m, PTX_OP_LABEL, 1);
     in.ops[0].kind = PTX_OPD_LABEL;
     in.ops[0].label = index;
@@ -308,14 +308,14 @@ parse_body_directive(struct parser *p)
     if (at_word(p, T_DOT, ".loc") || at_word(p, T_DOT, ".loc_intermediate"))
         return parse_loc(p);
     if (at_word(p, T_DOT, ".pragma")) {
-        const char *text = to_semicolon(p);
+        const char *text = parse_to_semicolon(p);
         if (text)
             push_directive(p, text, where);
         return text != NULL;
     }
-    unsigned space = space_word(p);
+    unsigned space = parse_space_word(p);
     if (!space) {
-        err(p, where, "'%.*s' does not begin a statement",
+        parse_error(p, where, "'%.*s' does not begin a statement",
             (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
         return false;
     }
@@ -326,10 +326,10 @@ parse_body_directive(struct parser *p)
         return parse_regs(p, &d);
     if (d.space != PTX_SPACE_SHARED && d.space != PTX_SPACE_LOCAL &&
         d.space != PTX_SPACE_PARAM) {
-        struct diag *x = err(p, where,
+        struct diag *x = parse_error(p, where,
                              "a variable of this state space cannot stand in a "
                              "function");
-        hint(p, x, "declare it at module scope");
+        parse_hint(p, x, "declare it at module scope");
     }
     return parse_vars(p, &d);
 }
@@ -351,47 +351,47 @@ parse_body(struct parser *p)
 {
     unsigned base = p->depth;
     p->scope[base].at = here(p);
-    next(p);
+    parse_next(p);
     for (;;) {
         bool ok = true;
         p->open = 0;
         switch (p->tok.kind) {
         case T_EOF: {
-            struct diag *d = err(p, here(p), "a block is not closed");
-            hint(p, d, "the block that is open here began on line %u",
+            struct diag *d = parse_error(p, here(p), "a block is not closed");
+            parse_hint(p, d, "the block that is open here began on line %u",
                  p->scope[p->depth].at.line);
             while (p->depth > base)
-                close_scope(p);
+                parse_close_scope(p);
             return false;
         }
         case '{':
-            if (open_scope(p, here(p)))
-                next(p);
+            if (parse_open_scope(p, here(p)))
+                parse_next(p);
             else {
                 while (p->depth > base)
-                    close_scope(p);
+                    parse_close_scope(p);
                 return false;
             }
             break;
         case '}':
             if (p->depth == base) {
-                next(p);
+                parse_next(p);
                 own_targets(p);
                 return true;
             }
-            close_scope(p);
-            next(p);
+            parse_close_scope(p);
+            parse_next(p);
             break;
         case ';':
-            next(p);
+            parse_next(p);
             break;
         case T_DOT:
             if (opens_function(p)) {
-                struct diag *d = err(p, here(p), "a function begins within a function");
-                hint(p, d, "a '}' is missing; the block open here began on line %u",
+                struct diag *d = parse_error(p, here(p), "a function begins within a function");
+                parse_hint(p, d, "a '}' is missing; the block open here began on line %u",
                      p->scope[p->depth].at.line);
                 while (p->depth > base)
-                    close_scope(p);
+                    parse_close_scope(p);
                 return true;
             }
             ok = parse_body_directive(p);
@@ -403,7 +403,7 @@ parse_body(struct parser *p)
             ok = parse_inst(p);
             break;
         default:
-            ok = expected(p, "a statement");
+            ok = parse_expected(p, "a statement");
         }
         if (!ok)
             skip_statement(p);
@@ -419,57 +419,57 @@ parse_function(struct parser *p, unsigned linkage)
     *vec_push(&p->m->funcs) = f;
     p->serial++;
     p->f = f;
-    next(p);
-    if (!open_scope(p, here(p)))
+    parse_next(p);
+    if (!parse_open_scope(p, here(p)))
         return false;
     bool ok = true;
     while (ok && at_word(p, T_DOT, ".attribute")) {
         const char *start = p->tok.s;
-        next(p);
-        const char *text = at(p, '(') ? parenthesised(p, start) : NULL;
-        ok = text || (p->tok.kind != '(' && expected(p, "'('"));
+        parse_next(p);
+        const char *text = at(p, '(') ? parse_parenthesised(p, start) : NULL;
+        ok = text || (p->tok.kind != '(' && parse_expected(p, "'('"));
         if (text)
             *vec_push(&f->attrs) = text;
     }
     if (ok && at_word(p, T_DOT, ".noreturn")) {
         f->noreturn = true;
-        next(p);
+        parse_next(p);
     }
     if (ok && at(p, '(') && !f->is_entry)
         ok = parse_params(p, f, true, true);
     struct place where = here(p);
     struct name *nm = NULL;
     if (ok && !at(p, T_ID))
-        ok = expected(p, f->is_entry ? "the kernel's name" : "the function's name");
+        ok = parse_expected(p, f->is_entry ? "the kernel's name" : "the function's name");
     if (ok) {
-        nm = name_get(p, p->tok.s, p->tok.n);
+        nm = parse_name_get(p, p->tok.s, p->tok.n);
         f->name = nm->s;
         f->line = where.line;
         f->col = where.col;
-        next(p);
+        parse_next(p);
     }
     ok = ok && (!at(p, '(') || parse_params(p, f, false, true));
     ok = ok && parse_head(p, f);
     if (ok) {
         f->has_body = at(p, '{');
         if (!f->has_body && !at(p, ';'))
-            ok = expected(p, "'{' or ';'");
+            ok = parse_expected(p, "'{' or ';'");
     }
     if (nm) { /* known in its own body, at module scope */
         unsigned depth = p->depth;
         p->depth = 0;
         if (nm->top && nm->top->depth) {
-            err(p, where, "'%.100s' is the name of one of its parameters too", nm->s);
+            parse_error(p, where, "'%.100s' is the name of one of its parameters too", nm->s);
         } else {
-            bind_module(p, nm, B_FUNC, f, !f->has_body, where);
+            parse_bind_module(p, nm, B_FUNC, f, !f->has_body, where);
         }
         p->depth = depth;
     }
     if (ok && f->has_body)
         ok = parse_body(p);
     else if (ok)
-        next(p); /* ; */
-    close_scope(p);
+        parse_next(p); /* ; */
+    parse_close_scope(p);
     p->pend.n = 0;
     p->f = NULL;
     return ok;

@@ -9,8 +9,8 @@ static bool
 call_list(struct parser *p, struct ptx_operand *o)
 {
     *o = ptx_blank(PTX_OPD_VEC);
-    next(p);
-    if (!operand_list(p, o, ')', "',' or ')'"))
+    parse_next(p);
+    if (!parse_operand_list(p, o, ')', "',' or ')'"))
         return false;
     if (!o->n)
         *o = ptx_blank(PTX_OPD_NONE);
@@ -34,21 +34,21 @@ check_call(struct parser *p, struct ptx_inst *in, struct place where)
                                   e->kind == PTX_OPD_F64
                             : e->kind == PTX_OPD_SINK);
             if (!ok)
-                err(p, where, "%s cannot be %s of a call", operand_text(e),
+                parse_error(p, where, "%s cannot be %s of a call", parse_operand_text(e),
                     side ? "an argument" : "a result");
         }
     }
     if (!f || f->targets.n)
         return;
     if (f->is_entry) {
-        struct diag *d = err(p, where, "kernel '%.100s' cannot be called", f->name);
-        hint(p, d, "only a .func can");
+        struct diag *d = parse_error(p, where, "kernel '%.100s' cannot be called", f->name);
+        parse_hint(p, d, "only a .func can");
         return;
     }
     size_t nr = in->ops[0].n, na = in->ops[2].n;
     bool variadic = f->params.n && f->params.v[f->params.n - 1]->dynamic;
     if (nr != f->rets.n || (variadic ? na + 1 < f->params.n : na != f->params.n))
-        err(p, where,
+        parse_error(p, where,
             "'%.100s' takes %zu argument%s and returns %zu, the call has %zu and %zu",
             f->name, f->params.n, f->params.n == 1 ? "" : "s", f->rets.n, na, nr);
 }
@@ -57,10 +57,10 @@ static bool
 pend(struct parser *p, struct ptx_operand *o, bool proto)
 {
     if (!at(p, T_ID))
-        return expected(p, proto ? "a prototype" : "a label");
+        return parse_expected(p, proto ? "a prototype" : "a label");
     struct pending *x = vec_push(&p->pend);
-    *x = (struct pending){o, name_get(p, p->tok.s, p->tok.n), here(p), proto};
-    next(p);
+    *x = (struct pending){o, parse_name_get(p, p->tok.s, p->tok.n), here(p), proto};
+    parse_next(p);
     return true;
 }
 
@@ -70,16 +70,16 @@ parse_call(struct parser *p, struct ptx_inst *in)
 {
     struct place where;
     struct ptx_operand *o = in->ops;
-    if (at(p, '(') && (!call_list(p, &o[0]) || !need(p, ',', "','")))
+    if (at(p, '(') && (!call_list(p, &o[0]) || !parse_need(p, ',', "','")))
         return false;
     where = here(p);
     if (!at(p, T_ID))
-        return expected(p, "a function");
-    struct name *nm = name_get(p, p->tok.s, p->tok.n);
-    next(p);
+        return parse_expected(p, "a function");
+    struct name *nm = parse_name_get(p, p->tok.s, p->tok.n);
+    parse_next(p);
     if (!nm->top) {
-        struct diag *d = err(p, where, "function '%.100s' is not declared", nm->s);
-        hint_name(p, d, nm, 1u << B_FUNC | 1u << B_REG);
+        struct diag *d = parse_error(p, where, "function '%.100s' is not declared", nm->s);
+        parse_hint_name(p, d, nm, 1u << B_FUNC | 1u << B_REG);
     } else if (nm->top->kind == B_FUNC) {
         o[1].kind = PTX_OPD_FUNCSYM;
         o[1].func = nm->top->ptr;
@@ -88,11 +88,11 @@ parse_call(struct parser *p, struct ptx_inst *in)
         o[1].reg = nm->top->index;
         const struct ptx_reg *r = &p->f->regs.v[o[1].reg];
         if (ptx_types[r->type].kind == PTX_K_FLT || ptx_type_bytes(r->type) < 4 || r->vec)
-            err(p, where, "'%.100s' is .%s and cannot hold the address of a function",
+            parse_error(p, where, "'%.100s' is .%s and cannot hold the address of a function",
                 r->name, ptx_types[r->type].text);
     } else {
-        err(p, where, "'%.100s' is a %s, not a function", nm->s,
-            kind_text(nm->top->kind));
+        parse_error(p, where, "'%.100s' is a %s, not a function", nm->s,
+            parse_kind_text(nm->top->kind));
     }
     bool more = take(p, ',');
     if (more && at(p, '(')) {
@@ -104,8 +104,8 @@ parse_call(struct parser *p, struct ptx_inst *in)
         if (!pend(p, &o[3], true))
             return false;
     } else if (o[1].kind == PTX_OPD_REG) {
-        struct diag *d = err(p, where, "an indirect call needs a prototype");
-        hint(p, d, "declare one with .callprototype and name it behind the arguments");
+        struct diag *d = parse_error(p, where, "an indirect call needs a prototype");
+        parse_hint(p, d, "declare one with .callprototype and name it behind the arguments");
     }
     check_call(p, in, where);
     return true;
@@ -120,7 +120,7 @@ parse_open(struct parser *p, struct ptx_inst *in)
     bool joined = false;
     while (!at(p, ';') && !at(p, T_EOF)) {
         if (n == MAX_OPERANDS) {
-            err(p, here(p), "too many operands");
+            parse_error(p, here(p), "too many operands");
             return false;
         }
         if (!parse_operand(p, &v[n]))
@@ -147,7 +147,7 @@ lay(struct parser *p, const struct row *r, unsigned n, const bool *joined, int8_
     for (unsigned i = 0; i < n; i++)
         if (joined[i]) {
             if (second >= 0 || i != 1) {
-                err(p, where, "'|' joins the first two operands only");
+                parse_error(p, where, "'|' joins the first two operands only");
                 return false;
             }
             second = (int8_t)i;
@@ -158,7 +158,7 @@ lay(struct parser *p, const struct row *r, unsigned n, const bool *joined, int8_
         total += !r->slot[k].joined;
     }
     if (second >= 0 && !has_joined) {
-        err(p, where, "'%s' has one destination, not two joined by '|'",
+        parse_error(p, where, "'%s' has one destination, not two joined by '|'",
             r->info->mnemonic);
         return false;
     }
@@ -166,7 +166,7 @@ lay(struct parser *p, const struct row *r, unsigned n, const bool *joined, int8_
     for (unsigned k = 0; k < r->nslots; k++) {
         least += !r->slot[k].joined && !r->slot[k].optional;
         if (r->slot[k].joined && !r->slot[k].optional && second < 0) {
-            err(p, where, "'%s' has two destinations, joined by '|'", r->info->mnemonic);
+            parse_error(p, where, "'%s' has two destinations, joined by '|'", r->info->mnemonic);
             return false;
         }
     }
@@ -176,7 +176,7 @@ lay(struct parser *p, const struct row *r, unsigned n, const bool *joined, int8_
             strbuf_printf(&b, "%u", total);
         else
             strbuf_printf(&b, "%u to %u", least, total);
-        err(p, where, "'%s' takes %s operand%s, %u written", r->info->mnemonic, b.s,
+        parse_error(p, where, "'%s' takes %s operand%s, %u written", r->info->mnemonic, b.s,
             total == 1 ? "" : "s", written);
         strbuf_free(&b);
         return false;
@@ -211,14 +211,14 @@ guard(struct parser *p, int32_t *reg, bool *neg)
         return true;
     *neg = take(p, '!');
     if (!at(p, T_ID))
-        return expected(p, "a predicate register");
+        return parse_expected(p, "a predicate register");
     struct place where = here(p);
-    struct name *nm = name_get(p, p->tok.s, p->tok.n);
-    next(p);
+    struct name *nm = parse_name_get(p, p->tok.s, p->tok.n);
+    parse_next(p);
     if (!nm->top) {
-        undeclared(p, nm, where);
+        parse_undeclared(p, nm, where);
     } else if (nm->top->kind != B_REG || p->f->regs.v[nm->top->index].type != PTX_PRED) {
-        err(p, where, "'%.100s' is not a predicate register", nm->s);
+        parse_error(p, where, "'%.100s' is not a predicate register", nm->s);
     } else {
         *reg = nm->top->index;
     }
@@ -235,7 +235,7 @@ power_state(struct parser *p)
     for (unsigned k = PTX_POWER_ON; k <= PTX_POWER_OFF; k++)
         if (p->tok.n == strlen(ptx_power_names[k]) &&
             !memcmp(p->tok.s, ptx_power_names[k], p->tok.n) &&
-            !name_get(p, p->tok.s, p->tok.n)->top)
+            !parse_name_get(p, p->tok.s, p->tok.n)->top)
             return (enum ptx_power)k;
     return PTX_POWER_NONE;
 }
@@ -248,11 +248,11 @@ parse_power(struct parser *p, uint8_t *power, unsigned *n, struct place *where)
     *where = here(p);
     do {
         if ((state = power_state(p)) == PTX_POWER_NONE)
-            return expected(p, "a power state (ON, SLEEP, OFF)");
+            return parse_expected(p, "a power state (ON, SLEEP, OFF)");
         if (*n < PTX_POWER_REGS)
             *power |= (uint8_t)(state << 2 * *n);
         ++*n;
-        next(p);
+        parse_next(p);
     } while (take(p, ','));
     return true;
 }
@@ -265,11 +265,11 @@ check_power(struct parser *p, const struct ptx_inst *in, unsigned n, struct plac
     if (n == due)
         return;
     struct diag *d =
-        err(p, where,
+        parse_error(p, where,
             "%u power state%s, but '%s' has %u register%s that "
             "can have one",
             n, n == 1 ? "" : "s", ptx_ops[in->op].mnemonic, due, due == 1 ? "" : "s");
-    hint(p, d,
+    parse_hint(p, d,
          "write one for the first destination and each of the first two source "
          "registers, none for guards and addresses");
 }
@@ -282,7 +282,7 @@ parse_inst(struct parser *p)
     if (!guard(p, &g, &neg))
         return false;
     if (!at(p, T_ID))
-        return expected(p, "an instruction");
+        return parse_expected(p, "an instruction");
     struct place where = here(p);
     const struct form *form = parse_form(p);
     if (!form)
@@ -313,14 +313,14 @@ parse_inst(struct parser *p)
         if (!pend(p, &in.ops[0], false))
             return false;
     } else if (in.op == PTX_OP_BRX) {
-        if (!parse_operand(p, &in.ops[0]) || !need(p, ',', "','") ||
+        if (!parse_operand(p, &in.ops[0]) || !parse_need(p, ',', "','") ||
             !pend(p, &in.ops[1], false))
             return false;
         struct check c = {p, r, &in, &where};
         if (in.ops[0].kind == PTX_OPD_REG)
-            check_reg(&c, 0, &in.ops[0], PTX_U32, false);
+            parse_check_reg(&c, 0, &in.ops[0], PTX_U32, false);
         else if (in.ops[0].kind != PTX_OPD_NONE)
-            wrong_kind(&c, 0, &in.ops[0], "a register");
+            parse_wrong_kind(&c, 0, &in.ops[0], "a register");
     } else if (!r->open) {
         struct ptx_operand v[MAX_SLOTS + 1];
         struct place places[MAX_SLOTS + 1], laid[MAX_SLOTS];
@@ -337,7 +337,7 @@ parse_inst(struct parser *p)
                         return false;
                     break;
                 }
-                const struct row *longer = n == r->nslots ? longer_row(form) : NULL;
+                const struct row *longer = n == r->nslots ? parse_longer_row(form) : NULL;
                 if (longer) {
                     while (in.nops < longer->nslots)
                         ops[in.nops++] = ptx_blank(PTX_OPD_NONE);
@@ -345,7 +345,7 @@ parse_inst(struct parser *p)
                     r = longer;
                 }
                 if (n > r->nslots || n == MAX_SLOTS) {
-                    err(p, here(p), "too many operands for '%s'", r->info->mnemonic);
+                    parse_error(p, here(p), "too many operands for '%s'", r->info->mnemonic);
                     return false;
                 }
                 if (n)
@@ -360,7 +360,7 @@ parse_inst(struct parser *p)
                 n++;
             } while (take(p, ',') || take(p, '|'));
             if (!at(p, ';') && !at(p, '}') && p->tok.line == p->last.line)
-                return expected(p, "',' or ';'");
+                return parse_expected(p, "',' or ';'");
         }
         where.n = form->n;
         if (lay(p, r, n, joined, from, where)) {
@@ -375,9 +375,9 @@ parse_inst(struct parser *p)
                 }
             struct check c = {p, r, &in, laid};
             for (unsigned k = 0; k < r->nslots; k++)
-                check_slot(&c, k, &in.ops[k], &r->slot[k]);
+                parse_check_slot(&c, k, &in.ops[k], &r->slot[k]);
             if (p->errors == before)
-                check_rest(&c, where);
+                parse_check_rest(&c, where);
             if (p->errors == before && nstates)
                 check_power(p, &in, nstates, at_states);
         }
@@ -391,5 +391,5 @@ parse_inst(struct parser *p)
             in.ops[k] = ops[k];
     }
     *vec_push(&p->f->body) = in;
-    return need_semicolon(p);
+    return parse_need_semicolon(p);
 }

@@ -127,7 +127,7 @@ struct parser {
 };
 
 /* -- tokens -- */
-void next(struct parser *p);
+void parse_next(struct parser *p);
 
 static inline bool
 at(const struct parser *p, int kind)
@@ -148,7 +148,7 @@ take(struct parser *p, int kind)
 {
     if (p->tok.kind != kind)
         return false;
-    next(p);
+    parse_next(p);
     return true;
 }
 
@@ -159,38 +159,38 @@ here(const struct parser *p)
 }
 
 /* Takes the token or reports that `what` is missing. */
-bool need(struct parser *p, int kind, const char *what);
+bool parse_need(struct parser *p, int kind, const char *what);
 /* need(';'), with a message that points behind the statement. False: skip to its end. */
-bool need_semicolon(struct parser *p);
+bool parse_need_semicolon(struct parser *p);
 
 /* -- messages -- */
-struct diag *err(struct parser *p, struct place at, const char *fmt, ...)
+struct diag *parse_error(struct parser *p, struct place at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-struct diag *warn(struct parser *p, struct place at, const char *fmt, ...)
+struct diag *parse_warn(struct parser *p, struct place at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* An error at the current token, naming it: "expected WHAT, found ';'". Returns false. */
-bool expected(struct parser *p, const char *what);
-void hint(struct parser *p, struct diag *d, const char *fmt, ...)
+bool parse_expected(struct parser *p, const char *what);
+void parse_hint(struct parser *p, struct diag *d, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* "did you mean" among the names in force that are of a kind in the set (1 << B_x). */
-void hint_name(struct parser *p, struct diag *d, const struct name *wrong,
+void parse_hint_name(struct parser *p, struct diag *d, const struct name *wrong,
                unsigned kinds);
-const char *kind_text(unsigned bind_kind);
+const char *parse_kind_text(unsigned bind_kind);
 
 /* -- names and scopes -- */
-struct name *name_get(struct parser *p, const char *s, size_t n);
-bool open_scope(struct parser *p, struct place at);
-void close_scope(struct parser *p);
+struct name *parse_name_get(struct parser *p, const char *s, size_t n);
+bool parse_open_scope(struct parser *p, struct place at);
+void parse_close_scope(struct parser *p);
 /* Binds in the current scope; reports a redefinition and returns NULL then. */
-struct binding *bind(struct parser *p, struct name *nm, unsigned kind, int32_t index,
+struct binding *parse_bind(struct parser *p, struct name *nm, unsigned kind, int32_t index,
                      void *ptr, struct place at);
 /* Name for the flattened function: nm's own where free, else with _s2, _s3 ... */
-const char *flat_name(struct parser *p, struct name *nm);
+const char *parse_flat_name(struct parser *p, struct name *nm);
 /* Prefix for a parametrised register name of which all `count` names are free. */
-const char *flat_prefix(struct parser *p, struct name *nm, uint64_t count);
+const char *parse_flat_prefix(struct parser *p, struct name *nm, uint64_t count);
 /* The name with a number behind it. */
-struct name *name_numbered(struct parser *p, const struct name *nm, uint64_t i);
-void sym_init(struct parser *p);
+struct name *parse_name_numbered(struct parser *p, const struct name *nm, uint64_t i);
+void parse_sym_init(struct parser *p);
 
 /* -- constant expressions -- */
 struct value {
@@ -219,7 +219,7 @@ struct decl { /* what stands before the names */
 };
 
 /* The state space the current token names, PTX_SPACE_NONE: none. */
-unsigned space_word(const struct parser *p);
+unsigned parse_space_word(const struct parser *p);
 /* Space (current token), alignment, vector, type ... up to the first name. */
 bool parse_decl(struct parser *p, struct decl *d);
 /* name dims init {, name dims init} ; at module scope or in a body. */
@@ -230,14 +230,14 @@ bool parse_regs(struct parser *p, const struct decl *d);
  * `binding`. */
 bool parse_params(struct parser *p, struct ptx_func *f, bool rets, bool binding);
 /* Binds a name at module scope, where a declaration may precede the definition. */
-bool bind_module(struct parser *p, struct name *nm, unsigned kind, void *ptr,
+bool parse_bind_module(struct parser *p, struct name *nm, unsigned kind, void *ptr,
                  bool declaration, struct place where);
 bool parse_number(struct parser *p, uint64_t *v, uint64_t max, const char *what);
 /* ( ... ) as raw text that begins at `start`, from the current token. */
-const char *parenthesised(struct parser *p, const char *start);
+const char *parse_parenthesised(struct parser *p, const char *start);
 /* Raw text up to and with the semicolon. */
-const char *to_semicolon(struct parser *p);
-const char *text_slice(struct parser *p, const char *start, const char *end);
+const char *parse_to_semicolon(struct parser *p);
+const char *parse_text_slice(struct parser *p, const char *start, const char *end);
 
 /* -- functions -- */
 /* At .entry or .func. */
@@ -249,17 +249,17 @@ bool parse_function(struct parser *p, unsigned linkage);
 const struct form *parse_form(struct parser *p);
 /* The row for the same spelling with more operands (min.f32 of three sources), or NULL.
  */
-const struct row *longer_row(const struct form *f);
-bool known_mnemonic(const char *s, size_t n);
+const struct row *parse_longer_row(const struct form *f);
+bool parse_known_mnemonic(const char *s, size_t n);
 bool parse_inst(struct parser *p);
 
 /* -- operands -- */
 struct ptx_operand ptx_blank(unsigned kind);
 bool parse_operand(struct parser *p, struct ptx_operand *o);
 /* Operands up to and with the token `close`, as a VEC. */
-bool operand_list(struct parser *p, struct ptx_operand *o, int close, const char *what);
+bool parse_operand_list(struct parser *p, struct ptx_operand *o, int close, const char *what);
 /* Reports the name. Always true: its syntax is fine. */
-bool undeclared(struct parser *p, const struct name *nm, struct place where);
+bool parse_undeclared(struct parser *p, const struct name *nm, struct place where);
 
 /* -- checks: false where something was reported -- */
 struct check {
@@ -269,14 +269,14 @@ struct check {
     const struct place *at; /* of each operand */
 };
 
-bool check_slot(struct check *c, unsigned i, const struct ptx_operand *o,
+bool parse_check_slot(struct check *c, unsigned i, const struct ptx_operand *o,
                 const struct slot *x);
-bool check_reg(struct check *c, unsigned i, const struct ptx_operand *o, unsigned type,
+bool parse_check_reg(struct check *c, unsigned i, const struct ptx_operand *o, unsigned type,
                bool wider);
 /* What the pattern cannot say. */
-bool check_rest(struct check *c, struct place where);
-struct diag *wrong_kind(struct check *c, unsigned i, const struct ptx_operand *o,
+bool parse_check_rest(struct check *c, struct place where);
+struct diag *parse_wrong_kind(struct check *c, unsigned i, const struct ptx_operand *o,
                         const char *wanted);
-const char *operand_text(const struct ptx_operand *o);
+const char *parse_operand_text(const struct ptx_operand *o);
 
 #endif

@@ -37,12 +37,12 @@ selector(const struct ptx_token *t)
 }
 
 bool
-undeclared(struct parser *p, const struct name *nm, struct place where)
+parse_undeclared(struct parser *p, const struct name *nm, struct place where)
 {
     bool reg = *nm->s == '%';
     struct diag *d =
-        err(p, where, "%s '%.100s' is not declared", reg ? "register" : "symbol", nm->s);
-    hint_name(p, d, nm,
+        parse_error(p, where, "%s '%.100s' is not declared", reg ? "register" : "symbol", nm->s);
+    parse_hint_name(p, d, nm,
               1u << B_REG | 1u << B_SREG | (reg ? 0u : 1u << B_VAR | 1u << B_FUNC));
     return true; /* syntactically fine */
 }
@@ -54,7 +54,7 @@ name_operand(struct parser *p, struct ptx_operand *o, struct name *nm, struct pl
     const struct binding *b = nm->top;
     *o = ptx_blank(PTX_OPD_NONE);
     if (!b)
-        return undeclared(p, nm, where);
+        return parse_undeclared(p, nm, where);
     switch (b->kind) {
     case B_REG: {
         o->kind = PTX_OPD_REG;
@@ -64,19 +64,19 @@ name_operand(struct parser *p, struct ptx_operand *o, struct name *nm, struct pl
         const struct ptx_reg *r = &p->f->regs.v[b->index];
         o->sreg = p->select ? (uint16_t)selector(&p->tok) : 0;
         if (o->sreg) {
-            next(p);
+            parse_next(p);
             return true;
         }
         int c = component(&p->tok);
         if (c < 0 || c >= r->vec) {
-            struct diag *d = err(p, here(p), "'%.100s' has no component '%.*s'", nm->s,
+            struct diag *d = parse_error(p, here(p), "'%.100s' has no component '%.*s'", nm->s,
                                  (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
             if (!r->vec)
-                hint(p, d, "it is not a vector register");
+                parse_hint(p, d, "it is not a vector register");
             c = -1;
         }
         o->comp = (uint8_t)(c + 1);
-        next(p);
+        parse_next(p);
         return true;
     }
     case B_SREG: {
@@ -88,14 +88,14 @@ name_operand(struct parser *p, struct ptx_operand *o, struct name *nm, struct pl
             return true;
         int c = component(&p->tok);
         if (!x->comps || c < 0) {
-            struct diag *d = err(p, where, "special register '%s' %s", nm->s,
+            struct diag *d = parse_error(p, where, "special register '%s' %s", nm->s,
                                  x->comps ? "needs a component" : "has no components");
             if (x->comps)
-                hint(p, d, "write %s.x, %s.y or %s.z", nm->s, nm->s, nm->s);
+                parse_hint(p, d, "write %s.x, %s.y or %s.z", nm->s, nm->s, nm->s);
             c = 0;
         }
         if (at(p, T_DOT))
-            next(p);
+            parse_next(p);
         o->comp = (uint8_t)(x->comps ? c : o->comp);
         return true;
     }
@@ -109,13 +109,13 @@ name_operand(struct parser *p, struct ptx_operand *o, struct name *nm, struct pl
         if (!parse_offset(p, &o->off))
             return false;
         if (at(p, '[') && o->var) { /* x[3]: the address of that element */
-            next(p);
+            parse_next(p);
             if (at(p, T_ID)) {
-                err(p, here(p), "an index must be a constant here");
+                parse_error(p, here(p), "an index must be a constant here");
                 return false;
             }
             struct value v;
-            if (!parse_const(p, &v) || !need(p, ']', "']'"))
+            if (!parse_const(p, &v) || !parse_need(p, ']', "']'"))
                 return false;
             uint64_t unit =
                 ptx_type_bytes(o->var->type) * (o->var->vec ? o->var->vec : 1u);
@@ -132,20 +132,20 @@ name_operand(struct parser *p, struct ptx_operand *o, struct name *nm, struct pl
         o->func = b->ptr;
         return true;
     default:
-        err(p, where, "a %s cannot stand here", kind_text(b->kind));
+        parse_error(p, where, "a %s cannot stand here", parse_kind_text(b->kind));
         return true;
     }
 }
 
 bool
-operand_list(struct parser *p, struct ptx_operand *o, int close, const char *what)
+parse_operand_list(struct parser *p, struct ptx_operand *o, int close, const char *what)
 {
     struct ptx_operand own[64], *v = own;
     size_t n = 0, cap = 64;
     bool ok = true;
     while (!at(p, close)) {
         if (n == 1024) {
-            err(p, here(p), "too many operands");
+            parse_error(p, here(p), "too many operands");
             ok = false;
             break;
         }
@@ -157,7 +157,7 @@ operand_list(struct parser *p, struct ptx_operand *o, int close, const char *wha
         }
         if (at(p, '{') || at(p, '[')) {
             if (close != ']' || at(p, '[')) {
-                err(p, here(p), "lists cannot be nested here");
+                parse_error(p, here(p), "lists cannot be nested here");
                 ok = false;
                 break;
             }
@@ -170,7 +170,7 @@ operand_list(struct parser *p, struct ptx_operand *o, int close, const char *wha
         if (!take(p, ','))
             break;
     }
-    if (!ok || !need(p, close, what))
+    if (!ok || !parse_need(p, close, what))
         return false;
     o->kind = PTX_OPD_VEC;
     o->n = (uint16_t)n;
@@ -188,8 +188,8 @@ address(struct parser *p, struct ptx_operand *o)
     *o = ptx_blank(PTX_OPD_ADDR);
     if (at(p, T_ID) && !at_word(p, T_ID, "WARP_SZ")) {
         struct ptx_operand base;
-        struct name *nm = name_get(p, p->tok.s, p->tok.n);
-        next(p);
+        struct name *nm = parse_name_get(p, p->tok.s, p->tok.n);
+        parse_next(p);
         if (!name_operand(p, &base, nm, where))
             return false;
         if (base.kind == PTX_OPD_REG) {
@@ -201,7 +201,7 @@ address(struct parser *p, struct ptx_operand *o)
             o->var = base.var;
             o->off = base.off;
         } else if (base.kind != PTX_OPD_NONE) {
-            err(p, where, "'%.100s' is not an address", nm->s);
+            parse_error(p, where, "'%.100s' is not an address", nm->s);
             o->kind = PTX_OPD_NONE;
         } else {
             o->kind = PTX_OPD_NONE; /* not declared: said already */
@@ -213,7 +213,7 @@ address(struct parser *p, struct ptx_operand *o)
         if (!parse_const(p, &v))
             return false;
         if (v.kind != PTX_OPD_IMM) {
-            err(p, where, "an address is an integer");
+            parse_error(p, where, "an address is an integer");
             o->kind = PTX_OPD_NONE;
         }
         o->off = (int64_t)v.bits;
@@ -223,8 +223,8 @@ address(struct parser *p, struct ptx_operand *o)
         struct ptx_operand *first = ARENA_NEW(&p->m->mem, struct ptx_operand);
         struct ptx_operand rest = ptx_blank(PTX_OPD_VEC);
         *first = *o;
-        next(p);
-        if (!operand_list(p, &rest, ']', "']'"))
+        parse_next(p);
+        if (!parse_operand_list(p, &rest, ']', "']'"))
             return false;
         *o = ptx_blank(PTX_OPD_VEC);
         o->neg = true;
@@ -235,7 +235,7 @@ address(struct parser *p, struct ptx_operand *o)
             memcpy(o->vec + 1, rest.vec, rest.n * sizeof *o->vec);
         return true;
     }
-    return need(p, ']', "']'");
+    return parse_need(p, ']', "']'");
 }
 
 bool
@@ -247,25 +247,25 @@ parse_operand(struct parser *p, struct ptx_operand *o)
     case T_ID:
         if (at_word(p, T_ID, "WARP_SZ"))
             break;
-        nm = name_get(p, p->tok.s, p->tok.n);
-        next(p);
+        nm = parse_name_get(p, p->tok.s, p->tok.n);
+        parse_next(p);
         return name_operand(p, o, nm, where);
     case '_':
         *o = ptx_blank(PTX_OPD_SINK);
-        next(p);
+        parse_next(p);
         return true;
     case '[':
-        next(p);
+        parse_next(p);
         return address(p, o);
     case '{':
-        next(p);
+        parse_next(p);
         p->open++;
         *o = ptx_blank(PTX_OPD_VEC);
-        if (!operand_list(p, o, '}', "',' or '}'"))
+        if (!parse_operand_list(p, o, '}', "',' or '}'"))
             return false;
         p->open--;
         if (!o->n)
-            err(p, where, "a vector has at least one element");
+            parse_error(p, where, "a vector has at least one element");
         return true;
     case '!':
         /* !p; behind anything else ! is an operator of a constant expression */
@@ -275,15 +275,15 @@ parse_operand(struct parser *p, struct ptx_operand *o)
             ptx_lex(&save, &t);
             if (t.kind != T_ID)
                 break;
-            next(p);
+            parse_next(p);
             where = here(p);
-            nm = name_get(p, p->tok.s, p->tok.n);
-            next(p);
+            nm = parse_name_get(p, p->tok.s, p->tok.n);
+            parse_next(p);
             if (!name_operand(p, o, nm, where))
                 return false;
             if (o->kind != PTX_OPD_NONE &&
                 (o->kind != PTX_OPD_REG || p->f->regs.v[o->reg].type != PTX_PRED)) {
-                err(p, where, "'!' goes before a predicate only");
+                parse_error(p, where, "'!' goes before a predicate only");
                 o->kind = PTX_OPD_NONE;
             }
             o->neg = true;
@@ -294,16 +294,16 @@ parse_operand(struct parser *p, struct ptx_operand *o)
         struct ptx_token t;
         ptx_lex(&save, &t);
         if (t.kind == T_ID && p->select) { /* vmad */
-            next(p);
+            parse_next(p);
             if (!parse_operand(p, o))
                 return false;
             o->neg = o->kind == PTX_OPD_REG;
             return true;
         }
         if (t.kind == T_ID && !(t.n == 7 && !memcmp(t.s, "WARP_SZ", 7))) {
-            struct diag *d = err(p, where, "a minus sign cannot stand before a register");
-            hint(p, d, "negate it with a neg instruction first");
-            next(p);
+            struct diag *d = parse_error(p, where, "a minus sign cannot stand before a register");
+            parse_hint(p, d, "negate it with a neg instruction first");
+            parse_next(p);
             return parse_operand(p, o);
         }
         break;

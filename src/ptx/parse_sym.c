@@ -16,7 +16,7 @@
 enum { POLL_TOKENS = 1 << 16 /* a few milliseconds of parsing */ };
 
 void
-next(struct parser *p)
+parse_next(struct parser *p)
 {
     p->last = (struct place){p->tok.line, p->tok.col + p->tok.n, 1};
     p->last_end = p->tok.s + p->tok.n;
@@ -30,9 +30,9 @@ next(struct parser *p)
     for (;;) {
         ptx_lex(&p->lex, &p->tok);
         if (p->tok.error) {
-            struct diag *d = err(p, here(p), "%s", p->tok.error);
+            struct diag *d = parse_error(p, here(p), "%s", p->tok.error);
             if (p->tok.hint)
-                hint(p, d, "%s", p->tok.hint);
+                parse_hint(p, d, "%s", p->tok.hint);
         }
         if (p->tok.kind != T_BAD)
             return;
@@ -50,7 +50,7 @@ message(struct parser *p, enum diag_level level, struct place where, const char 
 }
 
 struct diag *
-err(struct parser *p, struct place where, const char *fmt, ...)
+parse_error(struct parser *p, struct place where, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -61,7 +61,7 @@ err(struct parser *p, struct place where, const char *fmt, ...)
 }
 
 struct diag *
-warn(struct parser *p, struct place where, const char *fmt, ...)
+parse_warn(struct parser *p, struct place where, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -71,7 +71,7 @@ warn(struct parser *p, struct place where, const char *fmt, ...)
 }
 
 void
-hint(struct parser *p, struct diag *d, const char *fmt, ...)
+parse_hint(struct parser *p, struct diag *d, const char *fmt, ...)
 {
     char own[512];
     va_list ap;
@@ -82,39 +82,39 @@ hint(struct parser *p, struct diag *d, const char *fmt, ...)
 }
 
 bool
-expected(struct parser *p, const char *what)
+parse_expected(struct parser *p, const char *what)
 {
     if (p->tok.error) /* said already what is wrong with it */
         return false;
     if (at(p, T_EOF))
-        err(p, here(p), "expected %s, but the text ends here", what);
+        parse_error(p, here(p), "expected %s, but the text ends here", what);
     else
-        err(p, here(p), "expected %s, found '%.*s'", what,
+        parse_error(p, here(p), "expected %s, found '%.*s'", what,
             (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
     return false;
 }
 
 bool
-need(struct parser *p, int kind, const char *what)
+parse_need(struct parser *p, int kind, const char *what)
 {
-    return take(p, kind) || expected(p, what);
+    return take(p, kind) || parse_expected(p, what);
 }
 
 bool
-need_semicolon(struct parser *p)
+parse_need_semicolon(struct parser *p)
 {
     if (take(p, ';'))
         return true;
     bool moved_on = p->tok.line > p->last.line || at(p, '}') || at(p, T_EOF);
     if (!moved_on)
-        return expected(p, "';'");
-    struct diag *d = err(p, p->last, "missing ';'");
-    hint(p, d, "every statement ends with a semicolon");
+        return parse_expected(p, "';'");
+    struct diag *d = parse_error(p, p->last, "missing ';'");
+    parse_hint(p, d, "every statement ends with a semicolon");
     return true; /* go on as if it were there */
 }
 
 const char *
-kind_text(unsigned kind)
+parse_kind_text(unsigned kind)
 {
     static const char *const text[] = {"name",      "register",
                                        "variable",  "function",
@@ -124,7 +124,7 @@ kind_text(unsigned kind)
 }
 
 void
-hint_name(struct parser *p, struct diag *d, const struct name *wrong, unsigned kinds)
+parse_hint_name(struct parser *p, struct diag *d, const struct name *wrong, unsigned kinds)
 {
     if (p->errors > 100 || wrong->n > 60) /* nobody reads on; keep it cheap */
         return;
@@ -141,7 +141,7 @@ hint_name(struct parser *p, struct diag *d, const struct name *wrong, unsigned k
         }
     }
     if (best && found <= limit)
-        hint(p, d, "did you mean '%.100s'?", best->s);
+        parse_hint(p, d, "did you mean '%.100s'?", best->s);
 }
 
 /* -- names -- */
@@ -174,7 +174,7 @@ grow_names(struct parser *p)
 }
 
 struct name *
-name_get(struct parser *p, const char *s, size_t n)
+parse_name_get(struct parser *p, const char *s, size_t n)
 {
     if (p->nnames * 2 >= p->name_slots)
         grow_names(p);
@@ -197,10 +197,10 @@ name_get(struct parser *p, const char *s, size_t n)
 }
 
 bool
-open_scope(struct parser *p, struct place where)
+parse_open_scope(struct parser *p, struct place where)
 {
     if (p->depth == MAX_SCOPES) {
-        err(p, where, "blocks are nested more than %d deep", MAX_SCOPES);
+        parse_error(p, where, "blocks are nested more than %d deep", MAX_SCOPES);
         return false;
     }
     p->scope[++p->depth] = (struct scope){NULL, p->pend.n, where};
@@ -228,13 +228,13 @@ settle_pending(struct parser *p)
         } else if (p->depth == 1) {
             struct diag *d = NULL;
             if (b)
-                err(p, x->at, "'%.100s' is a %s, not a %s", x->name->s,
-                    kind_text(b->kind), x->proto ? "prototype" : "label");
+                parse_error(p, x->at, "'%.100s' is a %s, not a %s", x->name->s,
+                    parse_kind_text(b->kind), x->proto ? "prototype" : "label");
             else
-                d = err(p, x->at, "%s '%.100s' is not declared",
+                d = parse_error(p, x->at, "%s '%.100s' is not declared",
                         x->proto ? "prototype" : "label", x->name->s);
             if (d)
-                hint_name(p, d, x->name,
+                parse_hint_name(p, d, x->name,
                           x->proto ? 1u << B_PROTO : 1u << B_LABEL | 1u << B_BRANCHES);
         } else {
             p->pend.v[keep++] = *x;
@@ -244,7 +244,7 @@ settle_pending(struct parser *p)
 }
 
 void
-close_scope(struct parser *p)
+parse_close_scope(struct parser *p)
 {
     settle_pending(p);
     for (struct binding *b = p->scope[p->depth].first, *n; b; b = n) {
@@ -257,12 +257,12 @@ close_scope(struct parser *p)
 }
 
 struct binding *
-bind(struct parser *p, struct name *nm, unsigned kind, int32_t index, void *ptr,
+parse_bind(struct parser *p, struct name *nm, unsigned kind, int32_t index, void *ptr,
      struct place where)
 {
     if (nm->top && nm->top->depth == p->depth && nm->top->kind != B_SREG) {
-        struct diag *d = err(p, where, "'%.100s' is declared twice", nm->s);
-        hint(p, d, "it is already a %s, declared on line %u", kind_text(nm->top->kind),
+        struct diag *d = parse_error(p, where, "'%.100s' is declared twice", nm->s);
+        parse_hint(p, d, "it is already a %s, declared on line %u", parse_kind_text(nm->top->kind),
              nm->top->line);
         return NULL;
     }
@@ -320,13 +320,13 @@ suffixed(struct parser *p, struct name *nm, bool prefix)
     struct strbuf b = {0};
     strbuf_add(&b, nm->s, nm->n);
     strbuf_printf(&b, prefix ? "_s%u_" : "_s%u", nm->suffix++);
-    struct name *made = name_get(p, b.s, b.n);
+    struct name *made = parse_name_get(p, b.s, b.n);
     strbuf_free(&b);
     return made;
 }
 
 const char *
-flat_name(struct parser *p, struct name *nm)
+parse_flat_name(struct parser *p, struct name *nm)
 {
     struct name *flat = nm;
     while (is_taken(p, flat))
@@ -350,18 +350,18 @@ numbered(struct parser *p, const struct name *nm, uint64_t i)
         while (i /= 10);
         while (nd)
             own[at++] = digits[--nd];
-        return name_get(p, own, at);
+        return parse_name_get(p, own, at);
     }
     struct strbuf b = {0};
     strbuf_add(&b, nm->s, nm->n);
     strbuf_printf(&b, "%llu", (unsigned long long)i);
-    struct name *made = name_get(p, b.s, b.n);
+    struct name *made = parse_name_get(p, b.s, b.n);
     strbuf_free(&b);
     return made;
 }
 
 const char *
-flat_prefix(struct parser *p, struct name *nm, uint64_t count)
+parse_flat_prefix(struct parser *p, struct name *nm, uint64_t count)
 {
     struct name *flat = nm;
     for (;;) {
@@ -381,26 +381,26 @@ flat_prefix(struct parser *p, struct name *nm, uint64_t count)
 }
 
 struct name *
-name_numbered(struct parser *p, const struct name *nm, uint64_t i)
+parse_name_numbered(struct parser *p, const struct name *nm, uint64_t i)
 {
     return numbered(p, nm, i);
 }
 
 void
-sym_init(struct parser *p)
+parse_sym_init(struct parser *p)
 {
     struct place none = {0, 0, 0};
     char s[64];
     for (int r = 0; r < PTX_NSREGS; r++) {
         const struct ptx_sreg_info *x = &ptx_sregs[r];
         if (!x->count) {
-            bind(p, name_get(p, x->name, strlen(x->name)), B_SREG, r << 8, NULL, none);
+            parse_bind(p, parse_name_get(p, x->name, strlen(x->name)), B_SREG, r << 8, NULL, none);
             continue;
         }
         for (int i = 0; i < x->count; i++) {
             int n = snprintf(s, sizeof s, "%s%d%s", x->name, i,
                              r == PTX_SREG_PM64 ? "_64" : "");
-            bind(p, name_get(p, s, (size_t)n), B_SREG, r << 8 | i, NULL, none);
+            parse_bind(p, parse_name_get(p, s, (size_t)n), B_SREG, r << 8 | i, NULL, none);
         }
     }
 }
