@@ -329,7 +329,7 @@ exec_decode(struct exec_image *im, const struct ptx_func *f, struct diag_sink *d
     for (int op = 0; op < PTX_NOPS; op++)
         if (!strcmp(ptx_ops[op].mnemonic, "ret"))
             d.ret_op = (uint16_t)op;
-    const_row(&d, 0, 8); /* so that there is a block of constants */
+    decode_const_row(&d, 0, 8); /* so that there is a block of constants */
     decode_collect(&d);
     d.fi = pp->funcs.v[0];
     bool ok = decode_layout_shared(&d);

@@ -147,7 +147,7 @@ decode_collect(struct decoder *d)
 /* -- layout -- */
 
 bool
-find_shared(const struct prog_priv *pp, const struct ptx_var *v, uint64_t *at)
+decode_find_shared(const struct prog_priv *pp, const struct ptx_var *v, uint64_t *at)
 {
     for (size_t i = 0; i < pp->shared_vars.n; i++)
         if (pp->shared_vars.v[i].var == v) {

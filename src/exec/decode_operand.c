@@ -57,7 +57,7 @@ grow_const_slots(struct prog_priv *pp)
     pp->const_nslots = pp->const_nslots ? 2 * pp->const_nslots : 64;
     pp->const_slots = ARENA_ARRAY(&pp->mem, uint32_t, pp->const_nslots);
     for (size_t i = 0; i < pp->const_rows.n; i++) {
-        struct const_row *r = &pp->const_rows.v[i];
+        struct decode_const_row *r = &pp->const_rows.v[i];
         uint32_t *slot = &pp->const_slots[r->hash & (pp->const_nslots - 1)];
         r->next = *slot;
         *slot = (uint32_t)i + 1;
@@ -77,7 +77,7 @@ new_const(struct decoder *d, const void *bytes, uint32_t n)
     grow_const_slots(pp);
     uint32_t *slot = &pp->const_slots[h & (pp->const_nslots - 1)];
     for (uint32_t i = *slot; i; i = pp->const_rows.v[i - 1].next) {
-        const struct const_row *r = &pp->const_rows.v[i - 1];
+        const struct decode_const_row *r = &pp->const_rows.v[i - 1];
         if (r->hash == h && r->bytes == n && !memcmp(pp->consts + r->at, bytes, n))
             return r->at | REF_CONST;
     }
@@ -99,13 +99,13 @@ new_const(struct decoder *d, const void *bytes, uint32_t n)
     uint32_t at = pp->const_bytes;
     memcpy(pp->consts + at, bytes, n);
     pp->const_bytes += n;
-    *vec_push(&pp->const_rows) = (struct const_row){at, n, h, *slot};
+    *vec_push(&pp->const_rows) = (struct decode_const_row){at, n, h, *slot};
     *slot = (uint32_t)pp->const_rows.n;
     return at | REF_CONST;
 }
 
 uint32_t
-const_row(struct decoder *d, uint64_t value, unsigned bytes)
+decode_const_row(struct decoder *d, uint64_t value, unsigned bytes)
 {
     if (bytes == 8) {
         uint64_t r[LANES];
@@ -122,9 +122,9 @@ const_row(struct decoder *d, uint64_t value, unsigned bytes)
 }
 
 uint32_t
-const_pred(struct decoder *d, uint32_t mask)
+decode_const_pred(struct decoder *d, uint32_t mask)
 {
-    return const_row(d, mask, 4);
+    return decode_const_row(d, mask, 4);
 }
 
 /* %laneid and %lanemask_*: the same in all warps. */
@@ -167,7 +167,7 @@ sreg_ref(struct decoder *d, unsigned sreg, unsigned comp)
 /* -- operands -- */
 
 unsigned
-operand_type(const struct decoder *d, const struct ptx_operand *o)
+decode_operand_type(const struct decoder *d, const struct ptx_operand *o)
 {
     if (o->kind != PTX_OPD_REG || o->reg < 0 || (size_t)o->reg >= d->fi->f->regs.n)
         return 0;
@@ -175,8 +175,8 @@ operand_type(const struct decoder *d, const struct ptx_operand *o)
 }
 
 bool
-const_value(const struct decoder *d, const struct ptx_operand *o, unsigned type,
-            uint64_t *v)
+decode_const_value(const struct decoder *d, const struct ptx_operand *o, unsigned type,
+                   uint64_t *v)
 {
     unsigned kind = ptx_types[type].kind;
     double x;
@@ -267,7 +267,7 @@ decode_row(struct decoder *d, const struct ptx_operand *o, unsigned type, bool *
     unsigned t;
     switch (o->kind) {
     case PTX_OPD_REG:
-        t = operand_type(d, o);
+        t = decode_operand_type(d, o);
         if (t == PTX_PRED) {
             decode_refuse(d, "a predicate stands where a value is needed");
             return REF_NONE;
@@ -295,15 +295,15 @@ decode_row(struct decoder *d, const struct ptx_operand *o, unsigned type, bool *
             return REF_NONE;
         }
         *wide = ptx_type_bytes(type) == 8;
-        return const_row(d, v, *wide ? 8 : 4);
+        return decode_const_row(d, v, *wide ? 8 : 4);
     }
     default:
-        if (!const_value(d, o, type, &v)) {
+        if (!decode_const_value(d, o, type, &v)) {
             decode_refuse(d, "this operand is not a register or constant");
             return REF_NONE;
         }
         *wide = ptx_type_bytes(type) == 8;
-        return const_row(d, v, *wide ? 8 : ptx_type_bytes(type));
+        return decode_const_row(d, v, *wide ? 8 : ptx_type_bytes(type));
     }
 }
 
@@ -312,8 +312,8 @@ decode_operand(struct decoder *d, const struct ptx_operand *o, unsigned type)
 {
     if (type == PTX_PRED) {
         if (o->kind == PTX_OPD_IMM)
-            return const_pred(d, (o->imm != 0) != o->neg ? FULL_MASK : 0);
-        if (o->kind != PTX_OPD_REG || operand_type(d, o) != PTX_PRED) {
+            return decode_const_pred(d, (o->imm != 0) != o->neg ? FULL_MASK : 0);
+        if (o->kind != PTX_OPD_REG || decode_operand_type(d, o) != PTX_PRED) {
             decode_refuse(d, "a predicate is needed here");
             return REF_NONE;
         }
@@ -329,7 +329,7 @@ decode_operand(struct decoder *d, const struct ptx_operand *o, unsigned type)
 }
 
 bool
-find_place(const struct func_info *fi, const struct ptx_var *v, uint64_t *at)
+decode_find_place(const struct func_info *fi, const struct ptx_var *v, uint64_t *at)
 {
     if (!fi->nhash)
         return false;
@@ -371,11 +371,11 @@ decode_symbol(struct decoder *d, const struct ptx_operand *o, uint64_t *v, bool 
                                  var->name);
         break;
     case PTX_SPACE_SHARED:
-        if (!find_shared(d->pp, var, v))
+        if (!decode_find_shared(d->pp, var, v))
             return decode_refuse(d, "scratchpad variable '%s' has no place", var->name);
         break;
     case PTX_SPACE_LOCAL:
-        if (!find_place(d->fi, var, v))
+        if (!decode_find_place(d->fi, var, v))
             return decode_refuse(d, "local variable '%s' is not of this function",
                                  var->name);
         *frame = !d->fi->f->is_entry;

@@ -165,7 +165,7 @@ decode_pure(struct decoder *d)
                 special |= o->kind == PTX_OPD_SINK;
                 nd++;
             } else {
-                ad.s[ns++].ref = const_row(d, 0, 8);
+                ad.s[ns++].ref = decode_const_row(d, 0, 8);
             }
         } else if (dest) {
             bool wide = false;
@@ -173,7 +173,8 @@ decode_pure(struct decoder *d)
                                             : decode_row(d, o, type, &wide);
             if (ad.d[nd].ref == REF_NONE)
                 return false;
-            unsigned have = type == PTX_PRED ? 0 : ptx_type_bytes(operand_type(d, o)),
+            unsigned have =
+                         type == PTX_PRED ? 0 : ptx_type_bytes(decode_operand_type(d, o)),
                      want = ptx_type_bytes(type);
             if (have < want)
                 return decode_refuse(d, "the destination has %u bits, the result %u",
@@ -196,10 +197,10 @@ decode_pure(struct decoder *d)
                 return false;
             unsigned want = ptx_type_bytes(type);
             if (c.kind == PTX_OPD_REG && type != PTX_PRED &&
-                ptx_type_bytes(operand_type(d, &c)) < want)
+                ptx_type_bytes(decode_operand_type(d, &c)) < want)
                 return decode_refuse(
                     d, "operand %u has %u bits, the instruction needs %u", i + 1,
-                    ptx_type_bytes(operand_type(d, &c)) * 8, want * 8);
+                    ptx_type_bytes(decode_operand_type(d, &c)) * 8, want * 8);
             if (type != PTX_PRED && wide && want < 8)
                 ad.s[ns].narrow = special = true;
             else if (type != PTX_PRED && !wide && want == 8)
@@ -242,7 +243,7 @@ decode_pure(struct decoder *d)
     for (unsigned i = 0; i < 2; i++)
         x->d[i] = i < nd && !ad.d[i].sink ? ad.d[i].ref : ad.d[0].ref;
     for (unsigned i = 0; i < 4; i++)
-        x->s[i] = i < ns ? ad.s[i].ref : const_row(d, 0, 8);
+        x->s[i] = i < ns ? ad.s[i].ref : decode_const_row(d, 0, 8);
     x->fn = nd == 1 && ns <= 2 ? h_lane2 : nd == 1 && ns == 3 ? h_lane3 : h_lane;
     x->form = nd == 1 && ns <= 3 ? FORM_LANE : FORM_PURE;
     x->nvec = (uint8_t)ns;

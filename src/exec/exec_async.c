@@ -104,7 +104,7 @@ h_mbarrier(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         unsigned i = (unsigned)lane;
         if ((x->space == PTX_SPACE_NONE ? x->lane_space[i] : x->space) !=
             PTX_SPACE_SHARED)
-            return fault(w, in, i, NULL, "an mbarrier lies in the scratchpad");
+            return exec_fault(w, in, i, NULL, "an mbarrier lies in the scratchpad");
         uint8_t *p = c->shared + x->addr[i];
         uint64_t v, arg = in->data[1] == REF_NONE ? 1 : mem_data_lane(w, in, 1, i);
         memcpy(&v, p, 8);
@@ -113,9 +113,9 @@ h_mbarrier(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         switch (in->sub) {
         case MB_INIT:
             if (!arg || (uint32_t)arg > COUNT_MAX)
-                return fault(w, in, i, NULL,
-                             "mbarrier.init with a count of %u: it is from 1 to %d",
-                             (uint32_t)arg, COUNT_MAX);
+                return exec_fault(w, in, i, NULL,
+                                  "mbarrier.init with a count of %u: it is from 1 to %d",
+                                  (uint32_t)arg, COUNT_MAX);
             b = (struct mbar){(uint32_t)arg, (uint32_t)arg, 0, false};
             break;
         case MB_INVAL:
@@ -130,12 +130,12 @@ h_mbarrier(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             if (in->sub == MB_COPIES && !(in->type & MBF_NOINC))
                 b.pending++; /* and the same arrival takes it away again */
             if (b.tx > TX_MAX || n > b.pending)
-                return fault(w, in, i, "was it initialised, with enough arrivals?",
-                             "%u arrivals at an mbarrier that expects %u more", n,
-                             b.pending);
+                return exec_fault(w, in, i, "was it initialised, with enough arrivals?",
+                                  "%u arrivals at an mbarrier that expects %u more", n,
+                                  b.pending);
             if (in->type & MBF_NO_COMPLETE && n == b.pending)
-                return fault(w, in, i, NULL,
-                             "mbarrier.arrive.noComplete would end the phase");
+                return exec_fault(w, in, i, NULL,
+                                  "mbarrier.arrive.noComplete would end the phase");
             if (later) {
                 if (s->arrive_count && s->arrive_addr != x->addr[i])
                     exec_mbarrier_arrive(c, s->arrive_addr, s->arrive_count),
@@ -155,8 +155,8 @@ h_mbarrier(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             b.tx += in->sub == MB_EXPECT_TX ? (int32_t)(uint32_t)arg
                                             : -(int32_t)(uint32_t)arg;
             if (b.tx > TX_MAX || b.tx < -TX_MAX)
-                return fault(w, in, i, NULL,
-                             "an mbarrier counts at most %d bytes to come", TX_MAX);
+                return exec_fault(w, in, i, NULL,
+                                  "an mbarrier counts at most %d bytes to come", TX_MAX);
             if (in->sub == MB_COMPLETE_TX)
                 settle(&b);
             break;
@@ -225,8 +225,9 @@ h_cp_async(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     {
         read[i] = p->bytes == REF_NONE ? size : ((const uint32_t *)row(w, p->bytes))[i];
         if (read[i] > size)
-            return fault(w, in, (unsigned)i, NULL,
-                         "cp.async of %u bytes with a source of %u bytes", size, read[i]);
+            return exec_fault(w, in, (unsigned)i, NULL,
+                              "cp.async of %u bytes with a source of %u bytes", size,
+                              read[i]);
         if (ignore >> i & 1)
             read[i] = 0;
         reading |= (uint32_t)(read[i] != 0) << i;
@@ -239,7 +240,7 @@ h_cp_async(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             return mem_blame(w, &p->from, whole, x, size);
     }
     if (c->log && c->log->foot &&
-        !foot_lanes(c->log->foot, reading, x->addr, size, FOOT_READ))
+        !exec_foot_lanes(c->log->foot, reading, x->addr, size, FOOT_READ))
         return EXEC_FAULT;
     FOR_BITS(lane, mask)
     {
@@ -248,7 +249,7 @@ h_cp_async(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             struct dev_range r;
             if (x->addr[i] % size || !dev_find(c->grid->mem, x->addr[i], &r) || r.dead ||
                 x->addr[i] - r.addr + read[i] > r.size)
-                return fault_memory(w, &p->from, i, PTX_SPACE_GLOBAL, x->addr[i]);
+                return exec_fault_memory(w, &p->from, i, PTX_SPACE_GLOBAL, x->addr[i]);
         }
         uint8_t *d = c->shared + to.addr[i];
         if (zone >> i & 1)
@@ -311,7 +312,7 @@ decode_copy(struct decoder *d)
     struct exec_inst *x = d->out;
     struct copy_plan *p = ARENA_NEW(&d->pp->mem, struct copy_plan);
     uint64_t size;
-    if (!const_value(d, &in->ops[2], PTX_U32, &size) ||
+    if (!decode_const_value(d, &in->ops[2], PTX_U32, &size) ||
         (size != 4 && size != 8 && size != 16))
         return decode_refuse(d, "cp.async copies 4, 8 or 16 bytes");
     if (in->mod[PTX_MG_CACHE] == PTX_CACHE_CG && size != 16)
@@ -324,9 +325,9 @@ decode_copy(struct decoder *d)
     bool extra = o && !(hint && in->nops == 4);
     const struct ptx_operand *policy = hint && o ? &in->ops[in->nops - 1] : NULL;
     if (hint && (!policy || (policy->kind == PTX_OPD_REG &&
-                             ptx_type_bytes(operand_type(d, policy)) != 8)))
+                             ptx_type_bytes(decode_operand_type(d, policy)) != 8)))
         return decode_refuse(d, ".L2::cache_hint needs a cache policy of 64 bits");
-    if (extra && o->kind == PTX_OPD_REG && operand_type(d, o) == PTX_PRED) {
+    if (extra && o->kind == PTX_OPD_REG && decode_operand_type(d, o) == PTX_PRED) {
         struct ptx_operand c = *o;
         p->ignore_neg = c.neg;
         c.neg = false;
@@ -404,7 +405,7 @@ dec_cp(struct decoder *d)
         d->st->copy = in->mod[PTX_MG_CPOP] == PTX_CPOP_COMMIT     ? COPY_COMMIT
                       : in->mod[PTX_MG_CPOP] == PTX_CPOP_WAIT_ALL ? COPY_WAIT_ALL
                                                                   : COPY_WAIT;
-        if (d->st->copy == COPY_WAIT && !const_value(d, &in->ops[0], PTX_U32, &n))
+        if (d->st->copy == COPY_WAIT && !decode_const_value(d, &in->ops[0], PTX_U32, &n))
             return decode_refuse(d, "cp.async.wait_group needs a constant number");
         d->st->copy_n = n < UINT8_MAX ? (uint8_t)n : UINT8_MAX;
         return true;

@@ -199,7 +199,7 @@ touch(struct foot *f, uint64_t addr, unsigned bytes, enum foot_kind kind)
 }
 
 bool
-foot_range(struct foot *f, uint64_t addr, uint64_t bytes, enum foot_kind kind)
+exec_foot_range(struct foot *f, uint64_t addr, uint64_t bytes, enum foot_kind kind)
 {
     while (bytes) {
         uint64_t n = FOOT_PAGE - addr % FOOT_PAGE;
@@ -213,12 +213,12 @@ foot_range(struct foot *f, uint64_t addr, uint64_t bytes, enum foot_kind kind)
 }
 
 bool
-foot_lanes(struct foot *f, uint32_t mask, const uint64_t *a, unsigned bytes,
-           enum foot_kind kind)
+exec_foot_lanes(struct foot *f, uint32_t mask, const uint64_t *a, unsigned bytes,
+                enum foot_kind kind)
 {
     FOR_BITS(i, mask)
     if (!(a[i] % FOOT_PAGE + bytes <= FOOT_PAGE ? touch(f, a[i], bytes, kind)
-                                                : foot_range(f, a[i], bytes, kind)))
+                                                : exec_foot_range(f, a[i], bytes, kind)))
         return false;
     return true;
 }

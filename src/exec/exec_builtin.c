@@ -16,7 +16,7 @@ builtin_arg(const struct exec_warp *w, const struct exec_inst *in, unsigned k,
             unsigned lane)
 {
     const struct builtin_plan *p = in->plan;
-    uint64_t v = move_get(w, &p->in[k], lane);
+    uint64_t v = exec_move_get(w, &p->in[k], lane);
     return p->in[k].bytes < 8 ? v & (((uint64_t)1 << p->in[k].bytes * 8) - 1) : v;
 }
 
@@ -25,7 +25,7 @@ builtin_result(struct exec_warp *w, const struct exec_inst *in, unsigned lane, u
 {
     const struct builtin_plan *p = in->plan;
     if (p->has_out)
-        move_put(w, &p->out, lane, v);
+        exec_move_put(w, &p->out, lane, v);
 }
 
 static void
@@ -159,9 +159,9 @@ h_vprintf(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             format.n = 0;
             last = at;
             if (!text_at(w, (unsigned)i, at, &format)) {
-                r = fault(w, in, (unsigned)i, NULL,
-                          "printf: its format at 0x%llx is not in memory",
-                          (unsigned long long)at);
+                r = exec_fault(w, in, (unsigned)i, NULL,
+                               "printf: its format at 0x%llx is not in memory",
+                               (unsigned long long)at);
                 break;
             }
             strbuf_add(&format, "", 1); /* a text of its own, also if empty */
@@ -180,8 +180,8 @@ h_vprintf(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             f = conversion(&p, f + 1);
         }
         if (!p.ok) {
-            r = fault(w, in, (unsigned)i, "does the format fit the arguments?",
-                      "printf: an argument of '%.80s' is not in memory", format.s);
+            r = exec_fault(w, in, (unsigned)i, "does the format fit the arguments?",
+                           "printf: an argument of '%.80s' is not in memory", format.s);
             break;
         }
         builtin_result(w, in, (unsigned)i, (uint64_t)count);
@@ -213,10 +213,11 @@ h_free(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     {
         uint64_t at = builtin_arg(w, in, 0, (unsigned)i);
         if (at && !heap_release(dev_heap(w->cta->grid->mem), at))
-            return fault(w, in, (unsigned)i,
-                         "only what a kernel's malloc gave can be freed, and once",
-                         "free of 0x%llx, which is no block of the device's heap in use",
-                         (unsigned long long)at);
+            return exec_fault(
+                w, in, (unsigned)i,
+                "only what a kernel's malloc gave can be freed, and once",
+                "free of 0x%llx, which is no block of the device's heap in use",
+                (unsigned long long)at);
     }
     return EXEC_OK;
 }
@@ -255,7 +256,7 @@ h_assertfail(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     }
     print(g, &out);
     enum exec_result r =
-        fault(w, in, (unsigned)bit_lowest(mask), NULL, "%s", first.s ? first.s : "");
+        exec_fault(w, in, (unsigned)bit_lowest(mask), NULL, "%s", first.s ? first.s : "");
     w->cta->failure = ALLOT_FAULT_ASSERT;
     strbuf_free(&out);
     strbuf_free(&first);

@@ -120,9 +120,9 @@ blame(struct exec_warp *w, unsigned lane, uint64_t at, const char *what, const c
 {
     const struct exec_prog *p = w->cta->grid->prog;
     int v = variable_at(p->check->use, at);
-    return fault(w, &p->inst[w->pc], lane, hint, "access to scratchpad byte %llu (%s) %s",
-                 (unsigned long long)at,
-                 v < 0 ? "in no variable" : p->check->use->var.v[v].var->name, what);
+    return exec_fault(w, &p->inst[w->pc], lane, hint,
+                      "access to scratchpad byte %llu (%s) %s", (unsigned long long)at,
+                      v < 0 ? "in no variable" : p->check->use->var.v[v].var->name, what);
 }
 
 enum exec_result
@@ -139,8 +139,8 @@ exec_check_access(struct exec_warp *w)
             again &= in->flags & IF_GUARD_NEG ? ~p : p;
         }
         return !again ? EXEC_OK
-                      : fault(w, in, (unsigned)bit_lowest(again), NULL,
-                              "relssp for the second time");
+                      : exec_fault(w, in, (unsigned)bit_lowest(again), NULL,
+                                   "relssp for the second time");
     }
     if (!exec_peek_access(w, &a))
         return EXEC_OK;

@@ -68,7 +68,7 @@ end_warp(struct exec_warp *w, struct exec_step *s)
     if (!--c->live_warps)
         s->cta_done = true;
     else
-        barrier_exit(w, s);
+        exec_barrier_exit(w, s);
 }
 
 /* Goes on with the next path that has lanes; ends the warp if there is none. */
@@ -213,9 +213,9 @@ h_brx(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
     uint32_t rest = w->active & ~mask, r = in->reconv, next = w->pc;
     FOR_BITS(i, mask)
     if (index[i] >= b->n)
-        return fault(w, in, (unsigned)i, NULL,
-                     "brx.idx with index %u, but the list has %u targets", index[i],
-                     b->n);
+        return exec_fault(w, in, (unsigned)i, NULL,
+                          "brx.idx with index %u, but the list has %u targets", index[i],
+                          b->n);
     s->jumped = true;
     uint32_t first = b->target[index[bit_lowest(mask)]], same = 0;
     FOR_BITS(i, mask)
@@ -266,7 +266,7 @@ static enum exec_result
 h_trap(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
        struct exec_step *s)
 {
-    enum exec_result r = fault(w, in, (unsigned)bit_lowest(mask), NULL, "trap");
+    enum exec_result r = exec_fault(w, in, (unsigned)bit_lowest(mask), NULL, "trap");
     w->cta->failure = ALLOT_FAULT_TRAP;
     return r;
 }
@@ -289,7 +289,7 @@ h_nop(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
 /* -- calls -- */
 
 uint64_t
-move_get(const struct exec_warp *w, const struct call_move *m, unsigned i)
+exec_move_get(const struct exec_warp *w, const struct call_move *m, unsigned i)
 {
     const uint8_t *p = row(w, m->from);
     uint64_t v;
@@ -309,7 +309,7 @@ move_get(const struct exec_warp *w, const struct call_move *m, unsigned i)
 }
 
 void
-move_put(struct exec_warp *w, const struct call_move *m, unsigned i, uint64_t v)
+exec_move_put(struct exec_warp *w, const struct call_move *m, unsigned i, uint64_t v)
 {
     uint8_t *p = row(w, m->to);
     if (m->bytes < 8 && m->to_kind != MOVE_PRED)
@@ -351,7 +351,7 @@ moves_read(const struct exec_warp *w, const struct call_move *m, uint32_t n, uin
             continue;
         }
         for (unsigned i = 0; i < LANES; i++) {
-            uint64_t v = move_get(w, &m[k], i);
+            uint64_t v = exec_move_get(w, &m[k], i);
             memcpy(buf + 8 * i, &v, 8);
         }
     }
@@ -373,7 +373,7 @@ moves_write(struct exec_warp *w, const struct call_move *m, uint32_t n, uint32_t
         {
             uint64_t v;
             memcpy(&v, buf + 8 * i, 8);
-            move_put(w, &m[k], (unsigned)i, v);
+            exec_move_put(w, &m[k], (unsigned)i, v);
         }
     }
 }
@@ -412,7 +412,7 @@ local_store_word(struct exec_warp *w, uint32_t addr, unsigned lane, uint32_t v)
 }
 
 void
-warp_local_grow(struct exec_warp *w, uint32_t bytes)
+exec_warp_local_grow(struct exec_warp *w, uint32_t bytes)
 {
     if (bytes <= w->local_bytes)
         return;
@@ -430,20 +430,20 @@ enter(struct exec_warp *w, const struct exec_inst *in, const struct call_plan *p
 {
     const struct func_info *callee = p->callee;
     if (w->depth >= MAX_DEPTH)
-        return fault(w, in, (unsigned)bit_lowest(mask), NULL,
-                     "stack overflow: more than %d nested calls", MAX_DEPTH);
+        return exec_fault(w, in, (unsigned)bit_lowest(mask), NULL,
+                          "stack overflow: more than %d nested calls", MAX_DEPTH);
     uint32_t local_base = w->local_base + p->caller->local_bytes;
     for (unsigned i = 0; w->tops && i < LANES; i++)
         if (warp_tops(w)[i] > local_base)
             local_base = align_to(warp_tops(w)[i], 16);
     uint32_t local_end = local_base + callee->local_bytes;
     if (local_end > MAX_LOCAL)
-        return fault(
+        return exec_fault(
             w, in, (unsigned)bit_lowest(mask), NULL,
             "stack overflow: the frames of %u nested calls take more than %d bytes "
             "of local memory a thread",
             w->depth + 1, MAX_LOCAL);
-    warp_local_grow(w, local_end);
+    exec_warp_local_grow(w, local_end);
     if (w->tops) { /* the callee's ends of the stack */
         if (w->depth + 2 > w->tops_cap) {
             w->tops_cap *= 2;
@@ -511,11 +511,11 @@ h_call_indirect(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         if (p->cand[k]->handle == handle)
             found = p->cand[k];
     if (!found)
-        return fault(w, in, first,
-                     "only functions of this module with the same parameter "
-                     "sizes can be called through a register",
-                     "call to 0x%llx, which is no function that this call can reach",
-                     (unsigned long long)handle);
+        return exec_fault(w, in, first,
+                          "only functions of this module with the same parameter "
+                          "sizes can be called through a register",
+                          "call to 0x%llx, which is no function that this call can reach",
+                          (unsigned long long)handle);
     uint32_t group = 0;
     FOR_BITS(i, mask)
     group |= (uint32_t)(TARGET(i) == handle) << i;
@@ -561,7 +561,7 @@ release(struct exec_cta *c, struct exec_barrier *b, struct exec_step *s)
 }
 
 void
-barrier_exit(struct exec_warp *w, struct exec_step *s)
+exec_barrier_exit(struct exec_warp *w, struct exec_step *s)
 {
     struct exec_cta *c = w->cta;
     for (int i = 0; i < EXEC_BARRIERS; i++) {
@@ -590,19 +590,20 @@ h_bar(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
     unsigned first = (unsigned)bit_lowest(mask);
     uint32_t id = ((const uint32_t *)row(w, in->s[0]))[first];
     if (id >= EXEC_BARRIERS)
-        return fault(w, in, first, NULL, "barrier %u: there are barriers 0 to %u", id,
-                     EXEC_BARRIERS - 1);
+        return exec_fault(w, in, first, NULL, "barrier %u: there are barriers 0 to %u",
+                          id, EXEC_BARRIERS - 1);
     uint32_t expected = 0;
     if (in->s[1] != REF_NONE) {
         uint32_t n = ((const uint32_t *)row(w, in->s[1]))[first];
         if (!n || n % LANES)
-            return fault(w, in, first, NULL,
-                         "barrier %u with a count of %u threads: it must be a positive "
-                         "multiple of the warp size, %d",
-                         id, n, LANES);
+            return exec_fault(
+                w, in, first, NULL,
+                "barrier %u with a count of %u threads: it must be a positive "
+                "multiple of the warp size, %d",
+                id, n, LANES);
         expected = n / LANES;
         if (expected > c->nwarps)
-            return fault(
+            return exec_fault(
                 w, in, first, NULL,
                 "barrier %u with a count of %u threads, but the block has only %u", id, n,
                 c->nthreads);
@@ -612,7 +613,7 @@ h_bar(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
         char was[32], now[32];
         snprintf(was, sizeof was, b->expected ? "%u" : "all", b->expected * LANES);
         snprintf(now, sizeof now, expected ? "%u" : "all", expected * LANES);
-        return fault(
+        return exec_fault(
             w, in, first, NULL,
             "barrier %u with a count of %s threads, but others wait there with a "
             "count of %s",
@@ -795,14 +796,14 @@ decode_call_side(struct decoder *d, const struct ptx_operand *o,
 {
     if (o->kind == PTX_OPD_SYM && o->var) {
         uint64_t at;
-        if (!find_place(d->fi, o->var, &at) || o->var->space != PTX_SPACE_PARAM)
+        if (!decode_find_place(d->fi, o->var, &at) || o->var->space != PTX_SPACE_PARAM)
             return decode_refuse(d, "'%s' is no parameter of this call", o->var->name);
         *ref = (uint32_t)at;
         *kind = MOVE_PARAM;
         *bytes = (uint32_t)o->var->size;
         return true;
     }
-    unsigned type = operand_type(d, o);
+    unsigned type = decode_operand_type(d, o);
     if (o->kind == PTX_OPD_REG && type == PTX_PRED) {
         *ref = decode_operand(d, o, PTX_PRED);
         *kind = MOVE_PRED;
@@ -821,7 +822,7 @@ formal_side(const struct func_info *callee, const struct ptx_var *v, uint32_t *r
             uint8_t *kind, uint32_t *bytes)
 {
     uint64_t at = 0;
-    find_place(callee, v, &at);
+    decode_find_place(callee, v, &at);
     *ref = (uint32_t)at;
     *bytes = (uint32_t)v->size;
     if (v->space != PTX_SPACE_REG)

@@ -219,9 +219,9 @@ take_down(struct foot *t, uint32_t mask, const uint64_t *a, const struct facts *
           unsigned bytes, enum foot_kind kind)
 {
     if (mask == FULL_MASK && !f->gaps)
-        return foot_range(t, a[0], (uint64_t)bytes * LANES, kind);
-    return f->differ ? foot_lanes(t, mask, a, bytes, kind)
-                     : foot_range(t, a[0], bytes, kind);
+        return exec_foot_range(t, a[0], (uint64_t)bytes * LANES, kind);
+    return f->differ ? exec_foot_lanes(t, mask, a, bytes, kind)
+                     : exec_foot_range(t, a[0], bytes, kind);
 }
 
 /* -- */

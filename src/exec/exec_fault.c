@@ -78,8 +78,8 @@ exec_inst_pc(const struct exec_warp *w, const struct exec_inst *in)
 }
 
 enum exec_result
-fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane, const char *hint,
-      const char *fmt, ...)
+exec_fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
+           const char *hint, const char *fmt, ...)
 {
     const struct exec_cta *c = w->cta;
     const struct exec_grid *g = c->grid;
@@ -172,7 +172,8 @@ name_allocation(const struct exec_grid *g, const struct dev_range *r, struct str
 }
 
 void
-fault_near(const struct exec_grid *g, uint64_t addr, uint64_t bytes, struct strbuf *out)
+exec_fault_near(const struct exec_grid *g, uint64_t addr, uint64_t bytes,
+                struct strbuf *out)
 {
     struct dev_range r;
     if (dev_find(g->mem, addr, &r) && r.dead) {
@@ -261,8 +262,8 @@ space_name(unsigned space)
 }
 
 enum exec_result
-fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
-             unsigned space, uint64_t addr)
+exec_fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
+                  unsigned space, uint64_t addr)
 {
     static const char *const kinds[] = {"access", "load", "store", "atomic"};
     struct exec_cta *c = w->cta;
@@ -300,14 +301,14 @@ fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
                 hint = "use ld/st without a space, or cvta.to the space it points to";
             } else {
                 strbuf_addz(&b, " is out of bounds: ");
-                fault_near(c->grid, addr, bytes, &b);
+                exec_fault_near(c->grid, addr, bytes, &b);
             }
         } else if (dev_find(c->grid->mem, addr, &r) && r.dead) {
             strbuf_addz(&b, " is a use after free: ");
-            fault_near(c->grid, addr, bytes, &b);
+            exec_fault_near(c->grid, addr, bytes, &b);
         } else {
             strbuf_addz(&b, " is out of bounds: ");
-            fault_near(c->grid, addr, bytes, &b);
+            exec_fault_near(c->grid, addr, bytes, &b);
         }
     } else if ((space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM) &&
                in->kind != MEM_LOAD) {
@@ -338,7 +339,7 @@ fault_memory(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
             hint = text;
         }
     }
-    enum exec_result r = fault(w, in, lane, hint, "%s", b.s);
+    enum exec_result r = exec_fault(w, in, lane, hint, "%s", b.s);
     c->failure = addr % bytes ? ALLOT_FAULT_ALIGNMENT : ALLOT_FAULT_ADDRESS;
     strbuf_free(&b);
     return r;

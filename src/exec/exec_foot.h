@@ -60,7 +60,7 @@ foot_quick(struct foot *f, uint64_t addr, unsigned bytes, enum foot_kind kind)
     unsigned at = addr % FOOT_PAGE;
     if (!p || p->page != page || at + bytes > FOOT_PAGE ||
         (kind == FOOT_WRITE && !p->saved))
-        return foot_range(f, addr, bytes, kind);
+        return exec_foot_range(f, addr, bytes, kind);
     foot_set(kind == FOOT_READ ? p->read : p->write, at / 4, (at + bytes - 1) / 4);
     return true;
 }

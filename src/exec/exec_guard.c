@@ -108,7 +108,7 @@ exec_guard_warnings(struct exec_grid *g,
         if (!tell(user, p->entry->name, &loc))
             continue;
         struct strbuf near = {0};
-        fault_near(g, r->addr, r->bytes, &near);
+        exec_fault_near(g, r->addr, r->bytes, &near);
         diag_add(g->diag, DIAG_WARNING, &loc,
                  "kernel '%s': %llu reads outside of allocations gave 0; the first is of "
                  "block (%u,%u,%u), thread (%u,%u,%u): %u bytes at 0x%llx: %s",

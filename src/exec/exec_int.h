@@ -231,7 +231,7 @@ struct zero_row {
 };
 
 /* A row of constants. */
-struct const_row {
+struct decode_const_row {
     uint32_t at, bytes, hash;
     uint32_t next; /* of the same slot: its number + 1, 0: none */
 };
@@ -241,7 +241,7 @@ struct prog_priv {
     VEC(struct func_info *) funcs;
     uint8_t *consts; /* constant rows */
     uint32_t const_bytes, const_cap;
-    VEC(struct const_row) const_rows; /* and a hash table over them: numbers + 1 */
+    VEC(struct decode_const_row) const_rows; /* and a hash table over them: numbers + 1 */
     uint32_t *const_slots, const_nslots;
     uint32_t region_top; /* end of the functions' regions in a warp's rows */
     VEC(struct sreg_row) sregs;
@@ -323,9 +323,9 @@ bool exec_run_block(struct exec_grid *g, struct exec_cta *c, uint32_t id,
  * False: it cannot be, and must not be made. */
 struct foot;
 enum foot_kind { FOOT_READ = 1, FOOT_WRITE = 2, FOOT_REDUCE = 4 };
-bool foot_range(struct foot *f, uint64_t addr, uint64_t bytes, enum foot_kind kind);
-bool foot_lanes(struct foot *f, uint32_t mask, const uint64_t *a, unsigned bytes,
-                enum foot_kind kind);
+bool exec_foot_range(struct foot *f, uint64_t addr, uint64_t bytes, enum foot_kind kind);
+bool exec_foot_lanes(struct foot *f, uint32_t mask, const uint64_t *a, unsigned bytes,
+                     enum foot_kind kind);
 
 /* -- image -- */
 
@@ -409,16 +409,17 @@ uint32_t decode_operand(struct decoder *d, const struct ptx_operand *o, unsigned
 /* The same for a register row whatever type it has; *wide: 64-bit lanes. */
 uint32_t decode_row(struct decoder *d, const struct ptx_operand *o, unsigned type,
                     bool *wide);
-uint32_t const_row(struct decoder *d, uint64_t value, unsigned bytes);
-uint32_t const_pred(struct decoder *d, uint32_t mask);
+uint32_t decode_const_row(struct decoder *d, uint64_t value, unsigned bytes);
+uint32_t decode_const_pred(struct decoder *d, uint32_t mask);
 /* Type of a register operand, 0: no register. */
-unsigned operand_type(const struct decoder *d, const struct ptx_operand *o);
+unsigned decode_operand_type(const struct decoder *d, const struct ptx_operand *o);
 /* The value of a constant operand as `type` sees it. */
-bool const_value(const struct decoder *d, const struct ptx_operand *o, unsigned type,
-                 uint64_t *v);
-bool find_place(const struct func_info *fi, const struct ptx_var *v, uint64_t *at);
+bool decode_const_value(const struct decoder *d, const struct ptx_operand *o,
+                        unsigned type, uint64_t *v);
+bool decode_find_place(const struct func_info *fi, const struct ptx_var *v, uint64_t *at);
 /* The scratchpad offset of v. */
-bool find_shared(const struct prog_priv *pp, const struct ptx_var *v, uint64_t *at);
+bool decode_find_shared(const struct prog_priv *pp, const struct ptx_var *v,
+                        uint64_t *at);
 decode_fn decode_pure; /* an instruction that is a lane function (decode.c) */
 
 /* The record of a function of the program; NULL: it has no body. */
@@ -444,8 +445,10 @@ enum { MATCH_ANY, MATCH_ALL };
 enum { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR };
 
 /* A value on one side of a call (exec_control.c). */
-uint64_t move_get(const struct exec_warp *w, const struct call_move *m, unsigned lane);
-void move_put(struct exec_warp *w, const struct call_move *m, unsigned lane, uint64_t v);
+uint64_t exec_move_get(const struct exec_warp *w, const struct call_move *m,
+                       unsigned lane);
+void exec_move_put(struct exec_warp *w, const struct call_move *m, unsigned lane,
+                   uint64_t v);
 /* Operand o of a call, as what `formal` wants: where it is. */
 bool decode_call_side(struct decoder *d, const struct ptx_operand *o,
                       const struct ptx_var *formal, uint32_t *ref, uint8_t *kind,
@@ -488,11 +491,11 @@ void simt_exit(struct exec_warp *w, uint32_t lanes, struct exec_step *s);
 void simt_ret(struct exec_warp *w, uint32_t lanes, struct exec_step *s);
 bool simt_gather(struct exec_warp *w, const struct exec_inst *in, uint32_t want,
                  struct exec_step *s);
-void barrier_exit(struct exec_warp *w, struct exec_step *s);
+void exec_barrier_exit(struct exec_warp *w, struct exec_step *s);
 
 enum { MAX_LOCAL = 512 * 1024 }; /* bytes of local memory of a thread */
 /* Makes room for at least that many bytes of local memory a thread. */
-void warp_local_grow(struct exec_warp *w, uint32_t bytes);
+void exec_warp_local_grow(struct exec_warp *w, uint32_t bytes);
 static inline uint32_t *
 warp_tops(const struct exec_warp *w)
 {
@@ -502,16 +505,16 @@ warp_tops(const struct exec_warp *w)
 
 /* -- faults (exec_fault.c): each returns EXEC_FAULT -- */
 
-enum exec_result fault(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
-                       const char *hint, const char *fmt, ...)
+enum exec_result exec_fault(struct exec_warp *w, const struct exec_inst *in,
+                            unsigned lane, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 /* The access of `lane` at addr (in `space`) is not allowed: finds out why, and says so.
  */
-enum exec_result fault_memory(struct exec_warp *w, const struct exec_inst *in,
-                              unsigned lane, unsigned space, uint64_t addr);
+enum exec_result exec_fault_memory(struct exec_warp *w, const struct exec_inst *in,
+                                   unsigned lane, unsigned space, uint64_t addr);
 /* What is allocated near a global address, in words. */
-void fault_near(const struct exec_grid *g, uint64_t addr, uint64_t bytes,
-                struct strbuf *out);
+void exec_fault_near(const struct exec_grid *g, uint64_t addr, uint64_t bytes,
+                     struct strbuf *out);
 /* pc of the instruction; records within a plan are not the program's: theirs was the
  * last. */
 uint32_t exec_inst_pc(const struct exec_warp *w, const struct exec_inst *in);

@@ -109,9 +109,10 @@ mem_blame(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         bool writes_ro = in->kind != MEM_LOAD &&
                          (space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM);
         if (writes_ro || !mem_lane_ok(w, space, x->addr[i], bytes))
-            return fault_memory(w, in, (unsigned)i, space, x->addr[i]);
+            return exec_fault_memory(w, in, (unsigned)i, space, x->addr[i]);
     }
-    return fault(w, in, (unsigned)bit_lowest(mask), NULL, "this access is not allowed");
+    return exec_fault(w, in, (unsigned)bit_lowest(mask), NULL,
+                      "this access is not allowed");
 }
 
 /* -- rows -- */
@@ -309,11 +310,11 @@ waiting(const struct exec_warp *w, const struct exec_inst *in,
         return true;
     uint32_t now = *later;
     *later = 0;
-    return foot_lanes(w->cta->log->foot, now, x->addr, x->bytes,
-                      in->kind == MEM_LOAD    ? FOOT_READ
-                      : in->kind == MEM_STORE ? FOOT_WRITE
-                      : reduces(w, in)        ? FOOT_REDUCE
-                                              : FOOT_READ | FOOT_WRITE);
+    return exec_foot_lanes(w->cta->log->foot, now, x->addr, x->bytes,
+                           in->kind == MEM_LOAD    ? FOOT_READ
+                           : in->kind == MEM_STORE ? FOOT_WRITE
+                           : reduces(w, in)        ? FOOT_REDUCE
+                                                   : FOOT_READ | FOOT_WRITE);
 }
 
 static void
@@ -826,7 +827,7 @@ decode_address(struct decoder *d, const struct ptx_operand *o, unsigned space)
                                      "parameter '%s' is read with ld.param and written "
                                      "with st.param only",
                                      v->name);
-            if (!find_place(d->fi, v, &at))
+            if (!decode_find_place(d->fi, v, &at))
                 return decode_refuse(d, "parameter '%s' is not of this function",
                                      v->name);
             if (o->reg >= 0)
@@ -871,7 +872,7 @@ decode_address(struct decoder *d, const struct ptx_operand *o, unsigned space)
             return false;
         if (!wide)
             x->flags |= IF_BASE32;
-        if (ptx_type_bytes(operand_type(d, &r)) < 4)
+        if (ptx_type_bytes(decode_operand_type(d, &r)) < 4)
             return decode_refuse(d, "an address register has 32 or 64 bits");
     }
     x->space = (uint8_t)space;
@@ -894,7 +895,8 @@ decode_data(struct decoder *d, unsigned e, const struct ptx_operand *o, unsigned
     x->data[e] = decode_row(d, o, type, &wide);
     if (x->data[e] == REF_NONE)
         return false;
-    unsigned bytes = ptx_type_bytes(type), have = ptx_type_bytes(operand_type(d, o));
+    unsigned bytes = ptx_type_bytes(type),
+             have = ptx_type_bytes(decode_operand_type(d, o));
     if (have && have < bytes)
         return decode_refuse(d, "the register has %u bits, the value has %u", have * 8,
                              bytes * 8);

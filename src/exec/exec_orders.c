@@ -458,10 +458,10 @@ give(struct exec_warp *w, const struct exec_inst *in, unsigned lane, unsigned ar
 {
     uint64_t at = builtin_arg(w, in, arg, lane);
     if (!error && !mem_write_generic(w, lane, at, value, bytes))
-        return fault(w, in, lane, NULL,
-                     "a function of the device runtime writes its answer to 0x%llx, "
-                     "which is not in memory",
-                     (unsigned long long)at);
+        return exec_fault(w, in, lane, NULL,
+                          "a function of the device runtime writes its answer to 0x%llx, "
+                          "which is not in memory",
+                          (unsigned long long)at);
     answer(w, in, lane, error);
     return EXEC_OK;
 }
@@ -738,10 +738,10 @@ h_condition(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         uint64_t at = builtin_arg(w, in, 0, (unsigned)i);
         uint32_t value = (uint32_t)builtin_arg(w, in, 1, (unsigned)i);
         if (!dev_write(w->cta->grid->mem, at, &value, sizeof value))
-            return fault(w, in, (unsigned)i,
-                         "handles come from cudaGraphConditionalHandleCreate",
-                         "cudaGraphSetConditional: 0x%llx is no conditional handle",
-                         (unsigned long long)at);
+            return exec_fault(w, in, (unsigned)i,
+                              "handles come from cudaGraphConditionalHandleCreate",
+                              "cudaGraphSetConditional: 0x%llx is no conditional handle",
+                              (unsigned long long)at);
     }
     return EXEC_OK;
 }

@@ -20,7 +20,7 @@ h_alloca(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         uint64_t n = in->esize == 8 ? ((const uint64_t *)a)[i] : ((const uint32_t *)a)[i];
         uint64_t at = align_to(top[i], in->aux);
         if (n > MAX_LOCAL || at + n > MAX_LOCAL)
-            return fault(
+            return exec_fault(
                 w, in, (unsigned)i, NULL,
                 "stack overflow: alloca of %llu bytes, the thread's local memory "
                 "holds at most %d",
@@ -32,7 +32,7 @@ h_alloca(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         else
             ((uint32_t *)d)[i] = (uint32_t)at;
     }
-    warp_local_grow(w, align_to(most, 16));
+    exec_warp_local_grow(w, align_to(most, 16));
     return EXEC_OK;
 }
 
@@ -63,9 +63,9 @@ h_stackrestore(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         uint64_t to =
             in->esize == 8 ? ((const uint64_t *)a)[i] : ((const uint32_t *)a)[i];
         if (to > top[i])
-            return fault(w, in, (unsigned)i, "restore what stacksave gave",
-                         "stackrestore to 0x%llx, above the stack's end at 0x%x",
-                         (unsigned long long)to, top[i]);
+            return exec_fault(w, in, (unsigned)i, "restore what stacksave gave",
+                              "stackrestore to 0x%llx, above the stack's end at 0x%x",
+                              (unsigned long long)to, top[i]);
         top[i] = (uint32_t)to;
     }
     return EXEC_OK;
@@ -94,7 +94,7 @@ dec_stack(struct decoder *d)
         return operand(d, 0, &x->s[0]);
     default:
         if (d->in->ops[2].kind != PTX_OPD_NONE &&
-            (!const_value(d, &d->in->ops[2], PTX_U32, &align) || !align ||
+            (!decode_const_value(d, &d->in->ops[2], PTX_U32, &align) || !align ||
              align & (align - 1) || align > 4096))
             return decode_refuse(d, "alloca aligns to a power of two up to 4096");
         x->aux = (uint32_t)align;

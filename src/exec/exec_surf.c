@@ -125,10 +125,10 @@ h_surface(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
             last = handle;
             if (o->image.dims != p->c.dims ||
                 !o->image.layers != (p->c.layer == REF_NONE))
-                return fault(w, in, i, NULL,
-                             "the surface has %u dimensions%s, the instruction %u%s",
-                             o->image.dims, o->image.layers ? " and layers" : "",
-                             p->c.dims, p->c.layer != REF_NONE ? " and layers" : "");
+                return exec_fault(w, in, i, NULL,
+                                  "the surface has %u dimensions%s, the instruction %u%s",
+                                  o->image.dims, o->image.layers ? " and layers" : "",
+                                  p->c.dims, p->c.layer != REF_NONE ? " and layers" : "");
         }
         const struct tex_image *im = &o->image;
         unsigned bytes = p->formatted && in->kind != MEM_ATOMIC
@@ -138,16 +138,18 @@ h_surface(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         bool trap = false;
         uint64_t a = locate(w, p, im, bytes, i, at, &trap);
         if (trap)
-            return fault(w, in, i, "the first coordinate of the .b forms counts bytes",
-                         "surface access of %u bytes at (%lld,%lld,%lld), x in bytes, is "
-                         "outside the surface of %llu x %u x %u",
-                         bytes, (long long)at[0], (long long)at[1], (long long)at[2],
-                         (unsigned long long)im->width * im->texel, im->height,
-                         im->layers ? im->layers : im->depth);
+            return exec_fault(
+                w, in, i, "the first coordinate of the .b forms counts bytes",
+                "surface access of %u bytes at (%lld,%lld,%lld), x in bytes, is "
+                "outside the surface of %llu x %u x %u",
+                bytes, (long long)at[0], (long long)at[1], (long long)at[2],
+                (unsigned long long)im->width * im->texel, im->height,
+                im->layers ? im->layers : im->depth);
         if (a % (bytes < 16 ? bytes : 16))
-            return fault(w, in, i, NULL,
-                         "surface access of %u bytes at byte %lld of a row is misaligned",
-                         bytes, (long long)at[0]);
+            return exec_fault(
+                w, in, i, NULL,
+                "surface access of %u bytes at byte %lld of a row is misaligned", bytes,
+                (long long)at[0]);
         uint64_t one[4];
         transfer(w, in, p, &im->format, a ? dev_host(w->cta->grid->mem, a) : NULL, i,
                  one);

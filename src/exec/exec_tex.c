@@ -56,19 +56,20 @@ tex_object_of(struct exec_warp *w, const struct exec_inst *in, unsigned lane,
     const struct tex_object *o = tex_find(dev_textures(w->cta->grid->mem), handle);
     const char *is = kind_name(want);
     if (!o)
-        fault(w, in, lane, "handles come from the host, and references must be bound",
-              "0x%llx is no %s object", (unsigned long long)handle, is);
+        exec_fault(w, in, lane,
+                   "handles come from the host, and references must be bound",
+                   "0x%llx is no %s object", (unsigned long long)handle, is);
     else if (o->kind == TEX_DEAD)
-        fault(w, in, lane, NULL, "%s object 0x%llx was freed", is,
-              (unsigned long long)handle);
+        exec_fault(w, in, lane, NULL, "%s object 0x%llx was freed", is,
+                   (unsigned long long)handle);
     else if (o->kind != want)
-        fault(w, in, lane, NULL, "0x%llx is a %s, not a %s", (unsigned long long)handle,
-              kind_name(o->kind), is);
+        exec_fault(w, in, lane, NULL, "0x%llx is a %s, not a %s",
+                   (unsigned long long)handle, kind_name(o->kind), is);
     else if (!o->bound)
-        fault(w, in, lane, NULL, "the %s reference '%s' is not bound", is, o->name);
+        exec_fault(w, in, lane, NULL, "the %s reference '%s' is not bound", is, o->name);
     else if (o->lost)
-        fault(w, in, lane, NULL, "the memory under %s object 0x%llx was freed", is,
-              (unsigned long long)handle);
+        exec_fault(w, in, lane, NULL, "the memory under %s object 0x%llx was freed", is,
+                   (unsigned long long)handle);
     else
         return o;
     return NULL;
@@ -206,7 +207,8 @@ read_texel(struct exec_warp *w, const struct tex_image *im, const struct allot_s
     const uint8_t *p = dev_host(w->cta->grid->mem, addr);
     const struct exec_log *l = w->cta->log;
     if (l && l->foot)
-        foot_range(l->foot, addr, im->format.channels * im->format.bits / 8, FOOT_READ);
+        exec_foot_range(l->foot, addr, im->format.channels * im->format.bits / 8,
+                        FOOT_READ);
     for (unsigned k = 0; k < 4; k++)
         r->v[k] = k < im->format.channels ? channel(p + k * im->format.bits / 8,
                                                     &im->format, s->normalized_float)
@@ -452,14 +454,14 @@ h_tex(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
             const struct tex_image *im = &t->image;
             bool layers = im->cube ? im->cube_layers : im->layers != 0;
             if (im->cube != p->cube)
-                return fault(
+                return exec_fault(
                     w, in, i, NULL, "the texture is %s cube map, the instruction %s",
                     im->cube ? "a" : "no", p->cube ? "reads one" : "does not read one");
             if (im->dims != p->dims || layers != (p->layer != REF_NONE))
-                return fault(w, in, i, NULL,
-                             "the texture has %u dimensions%s, the instruction %u%s",
-                             im->dims, layers ? " and layers" : "", p->dims,
-                             p->layer != REF_NONE ? " and layers" : "");
+                return exec_fault(w, in, i, NULL,
+                                  "the texture has %u dimensions%s, the instruction %u%s",
+                                  im->dims, layers ? " and layers" : "", p->dims,
+                                  p->layer != REF_NONE ? " and layers" : "");
         }
         const struct allot_sampler *smp = &t->sampler;
         if (p->sampler != REF_NONE) {

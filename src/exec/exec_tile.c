@@ -93,7 +93,7 @@ check(struct exec_warp *w, const struct exec_inst *in, const struct exec_access 
 {
     *zone = 0;
     if (x->space != PTX_SPACE_GLOBAL && x->space != PTX_SPACE_SHARED)
-        return fault(
+        return exec_fault(
             w, in, 0, NULL,
             "matrices are loaded from and stored to global or shared memory only");
     FOR_BITS(i, x->mask)
@@ -101,13 +101,13 @@ check(struct exec_warp *w, const struct exec_inst *in, const struct exec_access 
         if (!mem_lane_ok(w, x->space, x->addr[i] + k, x->bytes < 16 ? x->bytes : 16)) {
             if (*zone || guard_lanes(w, in, x->mask, x, x->bytes, zone))
                 continue;
-            return fault_memory(w, in, (unsigned)i, x->space, x->addr[i] + k);
+            return exec_fault_memory(w, in, (unsigned)i, x->space, x->addr[i] + k);
         }
     *host = host_base(w, x->space);
     const struct exec_log *l = w->cta->log;
     if (x->space == PTX_SPACE_GLOBAL && l && l->foot &&
-        !foot_lanes(l->foot, x->mask, x->addr, x->bytes,
-                    x->store ? FOOT_WRITE : FOOT_READ))
+        !exec_foot_lanes(l->foot, x->mask, x->addr, x->bytes,
+                         x->store ? FOOT_WRITE : FOOT_READ))
         return EXEC_FAULT;
     return EXEC_OK;
 }

@@ -267,7 +267,7 @@ read_operands(struct decoder *d, struct video_plan *p)
             return false;
     }
     if (!has_c)
-        p->c = const_row(d, 0, 4);
+        p->c = decode_const_row(d, 0, 4);
     p->neg_ab = neg[1] != neg[2];
     p->neg_c = neg[3];
     return !(p->neg_ab && p->neg_c) ||

@@ -731,8 +731,8 @@ dec_mov(struct decoder *d)
     unsigned bytes = ptx_type_bytes(in->type[0]);
     o->nvec = (uint8_t)(bytes > 8 ? 8 : bytes);
     o->aux = (uint32_t)from | (uint32_t)to << 1;
-    bool narrow =
-        bytes < 4 && operand_type(d, src) && ptx_type_bytes(operand_type(d, src)) > bytes;
+    bool narrow = bytes < 4 && decode_operand_type(d, src) &&
+                  ptx_type_bytes(decode_operand_type(d, src)) > bytes;
     if (bytes > 8)
         return decode_refuse(d, "128-bit values are not supported");
     bool other = to != from || narrow;

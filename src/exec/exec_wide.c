@@ -11,7 +11,7 @@ enum { HALF = 2 * ROW_BYTES }; /* from the low half's row to the high one's */
 bool
 decode_wide(struct decoder *d, const struct ptx_operand *o, uint32_t ref[2])
 {
-    if (o->kind != PTX_OPD_REG || operand_type(d, o) != PTX_B128)
+    if (o->kind != PTX_OPD_REG || decode_operand_type(d, o) != PTX_B128)
         return decode_refuse(d, "a 128-bit register is needed here");
     ref[0] = decode_register(d, o);
     ref[1] = ref[0] + HALF;
@@ -81,8 +81,8 @@ h_atom128(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     {
         unsigned space = x->space == PTX_SPACE_NONE ? x->lane_space[i] : x->space;
         if (space == PTX_SPACE_LOCAL)
-            return fault(w, in, (unsigned)i, NULL,
-                         "128-bit atomics work on global and shared memory only");
+            return exec_fault(w, in, (unsigned)i, NULL,
+                              "128-bit atomics work on global and shared memory only");
         uint8_t *m = host_base(w, space) + x->addr[i];
         uint64_t old[2], b[2], c[2];
         memcpy(old, m, 16);

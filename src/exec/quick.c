@@ -74,7 +74,7 @@ one_value(const struct maker *m, uint32_t ref, uint64_t *value)
         else
             hi = mid;
     }
-    const struct const_row *r = &m->pp->const_rows.v[lo];
+    const struct decode_const_row *r = &m->pp->const_rows.v[lo];
     size_t lane = r->bytes / LANES;
     const uint8_t *row = m->pp->consts + at;
     *value = 0;
