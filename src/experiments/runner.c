@@ -43,7 +43,7 @@ be_child(const struct runner *o, const struct child *c, const char *spool, pid_t
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     json_t *rec = run_execute(c->run, c->token);
-    bool ok = spool_write(spool, rec);
+    bool ok = store_spool_write(spool, rec);
     json_decref(rec);
     _exit(ok ? 0 : 1);
 }
@@ -141,7 +141,7 @@ settle(const struct runner *o, struct child *c, int status, const char *spool)
         explain(o, c, status, &b);
         json_t *rec = run_failure(c->run, c->token, c->started,
                                   clock_seconds(CLOCK_MONOTONIC) - c->since, b.s);
-        spool_write(spool, rec);
+        store_spool_write(spool, rec);
         json_decref(rec);
         strbuf_free(&b);
     }

@@ -618,7 +618,7 @@ slurm_task(const struct runner *limits, const char *batch, size_t index,
         if (why) {
             run_now(now);
             json_t *rec = run_failure(&r, token, now, 0, why);
-            ok = spool_write(records, rec);
+            ok = store_spool_write(records, rec);
             json_decref(rec);
         } else
             ok = runner_one(limits, &r, token, records);

@@ -559,7 +559,7 @@ sweep_up(const char *file)
 }
 
 bool
-spool_write(const char *folder, const json_t *record)
+store_spool_write(const char *folder, const json_t *record)
 {
     struct strbuf tmp = {0}, path = {0};
     const char *token = json_string_value(json_object_get(record, "token"));

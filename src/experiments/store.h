@@ -75,6 +75,6 @@ struct store_filter {
 int64_t *store_list(struct store *s, const struct store_filter *f, size_t *n);
 
 /* Writes a record into the spool folder so that it is there whole or not at all. */
-bool spool_write(const char *folder, const json_t *record);
+bool store_spool_write(const char *folder, const json_t *record);
 
 #endif

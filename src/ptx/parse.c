@@ -70,9 +70,9 @@ parse_version(struct parser *p)
             parse_error(p, where, "PTX ISA version %u.%u is not supported", major, minor);
         parse_hint(p, d, "versions from 1.4 on are");
     } else if (major > TESTED_MAJOR || (major == TESTED_MAJOR && minor > TESTED_MINOR)) {
-        struct diag *d =
-            parse_warn(p, where, "PTX ISA version %u.%u is newer than %u.%u, the newest tested",
-                 major, minor, TESTED_MAJOR, TESTED_MINOR);
+        struct diag *d = parse_warn(
+            p, where, "PTX ISA version %u.%u is newer than %u.%u, the newest tested",
+            major, minor, TESTED_MAJOR, TESTED_MINOR);
         parse_hint(p, d, "what is not known is refused, by name and line");
     }
     m->version_major = (uint16_t)(major ? major : 1);
@@ -214,7 +214,8 @@ parse_module_item(struct parser *p)
         return parse_version(p);
     if (!m->version_major) {
         struct diag *d = parse_error(p, where, "the module does not begin with .version");
-        parse_hint(p, d, "the first line says the PTX ISA version, for example '.version 8.0'");
+        parse_hint(p, d,
+                   "the first line says the PTX ISA version, for example '.version 8.0'");
         m->version_major = 9;
     }
     if (at_word(p, T_DOT, ".target"))
@@ -266,7 +267,7 @@ parse_module_item(struct parser *p)
     if (!parse_space_word(p) && ptx_types[type].kind != PTX_K_OPAQUE) {
         if (at(p, T_DOT))
             parse_error(p, here(p), "unknown directive '%.*s'",
-                (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
+                        (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
         else
             parse_expected(p, "a declaration");
         return false;
@@ -277,7 +278,7 @@ parse_module_item(struct parser *p)
     d.linkage = (uint8_t)linkage;
     if (d.space == PTX_SPACE_REG || d.space == PTX_SPACE_PARAM) {
         parse_error(p, d.at, "%s cannot be declared at module scope",
-            d.space == PTX_SPACE_REG ? "registers" : "parameters");
+                    d.space == PTX_SPACE_REG ? "registers" : "parameters");
         return false;
     }
     return parse_vars(p, &d);

@@ -89,15 +89,16 @@ parse_operand_text(const struct ptx_operand *o)
 }
 
 struct diag *
-parse_wrong_kind(struct check *c, unsigned i, const struct ptx_operand *o, const char *wanted)
+parse_wrong_kind(struct check *c, unsigned i, const struct ptx_operand *o,
+                 const char *wanted)
 {
     return parse_error(c->p, c->at[i], "operand %u of '%s' must be %s, not %s", i + 1,
-               mnemonic(c), wanted, parse_operand_text(o));
+                       mnemonic(c), wanted, parse_operand_text(o));
 }
 
 bool
 parse_check_reg(struct check *c, unsigned i, const struct ptx_operand *o, unsigned type,
-          bool wider)
+                bool wider)
 {
     const struct ptx_reg *r = &c->p->f->regs.v[o->reg];
     if (!type)
@@ -108,18 +109,19 @@ parse_check_reg(struct check *c, unsigned i, const struct ptx_operand *o, unsign
         struct diag *d =
             type == PTX_PRED
                 ? parse_error(c->p, c->at[i],
-                      "operand %u of '%s' must be a predicate, '%.100s' is .%s", i + 1,
-                      mnemonic(c), r->name, ptx_types[r->type].text)
-                : parse_error(c->p, c->at[i], "predicate '%.100s' stands where a value is needed",
-                      r->name);
+                              "operand %u of '%s' must be a predicate, '%.100s' is .%s",
+                              i + 1, mnemonic(c), r->name, ptx_types[r->type].text)
+                : parse_error(c->p, c->at[i],
+                              "predicate '%.100s' stands where a value is needed",
+                              r->name);
         parse_hint(c->p, d,
-             type == PTX_PRED ? "setp makes a predicate of a comparison"
-                              : "selp makes a value of a predicate");
+                   type == PTX_PRED ? "setp makes a predicate of a comparison"
+                                    : "selp makes a value of a predicate");
         return false;
     }
     if (r->vec && !o->comp) {
-        struct diag *d = parse_error(c->p, c->at[i],
-                             "vector register '%.100s' needs a component here", r->name);
+        struct diag *d = parse_error(
+            c->p, c->at[i], "vector register '%.100s' needs a component here", r->name);
         parse_hint(c->p, d, "write %.100s.x", r->name);
         return false;
     }
@@ -127,14 +129,14 @@ parse_check_reg(struct check *c, unsigned i, const struct ptx_operand *o, unsign
         return true;
     const struct ptx_type_info *t = &ptx_types[type], *rt = &ptx_types[r->type];
     struct diag *d =
-        parse_error(c->p, c->at[i], "'%.100s' is .%s, operand %u of '%s' must be .%s", r->name,
-            rt->text, i + 1, mnemonic(c), t->text);
+        parse_error(c->p, c->at[i], "'%.100s' is .%s, operand %u of '%s' must be .%s",
+                    r->name, rt->text, i + 1, mnemonic(c), t->text);
     if (rt->bytes != t->bytes)
         parse_hint(c->p, d, "the register has %u bits, the instruction works on %u",
-             rt->bytes * 8u, t->bytes * 8u);
+                   rt->bytes * 8u, t->bytes * 8u);
     else
         parse_hint(c->p, d, "mov.b%u moves the bits to a register of another type",
-             t->bytes * 8u);
+                   t->bytes * 8u);
     return false;
 }
 
@@ -147,16 +149,18 @@ check_literal(struct check *c, unsigned i, const struct ptx_operand *o, unsigned
     if (o->kind == PTX_OPD_IMM) {
         if (kind != PTX_K_FLT)
             return true;
-        struct diag *d = parse_error(c->p, c->at[i], "operand %u of '%s' must be floating point",
-                             i + 1, mnemonic(c));
+        struct diag *d =
+            parse_error(c->p, c->at[i], "operand %u of '%s' must be floating point",
+                        i + 1, mnemonic(c));
         parse_hint(c->p, d, "write a literal with a point, or 0f/0d and the bits");
         return false;
     }
     if (kind == PTX_K_FLT ||
         (kind == PTX_K_BITS && bytes == (o->kind == PTX_OPD_F32 ? 4 : 8)))
         return true;
-    parse_error(c->p, c->at[i], "a floating-point literal does not fit operand %u of '%s' (.%s)",
-        i + 1, mnemonic(c), ptx_types[type].text);
+    parse_error(c->p, c->at[i],
+                "a floating-point literal does not fit operand %u of '%s' (.%s)", i + 1,
+                mnemonic(c), ptx_types[type].text);
     return false;
 }
 
@@ -215,9 +219,9 @@ check_value(struct check *c, unsigned i, const struct ptx_operand *o, unsigned t
                                       ptx_type_bytes(type) == ptx_type_bytes(st)));
         if (!fits && !is_legacy_sreg(o, ptx_type_bytes(type))) {
             parse_error(c->p, c->at[i],
-                "special register '%s' is .%s, operand %u of '%s' must be .%s",
-                ptx_sregs[o->sreg].name, ptx_types[st].text, i + 1, mn,
-                ptx_types[type].text);
+                        "special register '%s' is .%s, operand %u of '%s' must be .%s",
+                        ptx_sregs[o->sreg].name, ptx_types[st].text, i + 1, mn,
+                        ptx_types[type].text);
             return false;
         }
         return true;
@@ -230,7 +234,8 @@ check_value(struct check *c, unsigned i, const struct ptx_operand *o, unsigned t
             return false;
         }
         if (type && (ptx_types[type].kind == PTX_K_FLT || ptx_type_bytes(type) < 2)) {
-            parse_error(c->p, c->at[i], "an address does not fit .%s", ptx_types[type].text);
+            parse_error(c->p, c->at[i], "an address does not fit .%s",
+                        ptx_types[type].text);
             return false;
         }
         return o->kind == PTX_OPD_FUNCSYM || check_space(c, i, o);
@@ -245,8 +250,8 @@ check_vector(struct check *c, unsigned i, const struct ptx_operand *o, unsigned 
              bool dest, unsigned count, bool wider)
 {
     if (o->n != count) {
-        parse_error(c->p, c->at[i], "operand %u of '%s' must have %u elements, it has %u", i + 1,
-            mnemonic(c), count, o->n);
+        parse_error(c->p, c->at[i], "operand %u of '%s' must have %u elements, it has %u",
+                    i + 1, mnemonic(c), count, o->n);
         return false;
     }
     for (unsigned k = 0; k < o->n; k++) {
@@ -272,7 +277,7 @@ check_pack(struct check *c, unsigned i, const struct ptx_operand *o, unsigned by
     if (ptx_types[type].kind != PTX_K_BITS) {
         struct diag *d =
             parse_error(c->p, c->at[i], "a vector in mov needs a type of bits, not .%s",
-                ptx_types[type].text);
+                        ptx_types[type].text);
         parse_hint(c->p, d, "write mov.b%u", bytes * 8);
         return false;
     }
@@ -283,7 +288,8 @@ check_pack(struct check *c, unsigned i, const struct ptx_operand *o, unsigned by
     unsigned each = bytes / o->n;
     static const uint8_t bits[] = {0, PTX_B8, PTX_B16, 0, PTX_B32, 0, 0, 0, PTX_B64};
     if (!each || each > 8 || each * o->n != bytes) {
-        parse_error(c->p, c->at[i], "%u bytes cannot be split into %u elements", bytes, o->n);
+        parse_error(c->p, c->at[i], "%u bytes cannot be split into %u elements", bytes,
+                    o->n);
         return false;
     }
     return check_vector(c, i, o, bits[each], dest, o->n, false);
@@ -303,8 +309,8 @@ check_fragment(struct check *c, unsigned i, const struct ptx_operand *o)
     if (!r->vec && (bytes == 4 || r->type == PTX_F64 || r->type == PTX_B64))
         return true;
     parse_error(c->p, c->at[i],
-        "'%.100s' is .%s; the registers of a fragment have 32 bits, or .f64", r->name,
-        ptx_types[r->type].text);
+                "'%.100s' is .%s; the registers of a fragment have 32 bits, or .f64",
+                r->name, ptx_types[r->type].text);
     return false;
 }
 
@@ -321,14 +327,15 @@ check_memory(struct check *c, unsigned i, const struct ptx_operand *o)
         unsigned kind = ptx_types[r->type].kind, bytes = ptx_type_bytes(r->type);
         if (kind == PTX_K_FLT || kind == PTX_K_PRED || bytes > 8) {
             struct diag *d =
-                parse_error(c->p, c->at[i], "'%.100s' is .%s and cannot hold an address", r->name,
-                    ptx_types[r->type].text);
-            parse_hint(c->p, d, "an address is in a register of .b32, .u32, .b64 or the like");
+                parse_error(c->p, c->at[i], "'%.100s' is .%s and cannot hold an address",
+                            r->name, ptx_types[r->type].text);
+            parse_hint(c->p, d,
+                       "an address is in a register of .b32, .u32, .b64 or the like");
             return false;
         }
         if (r->vec && !o->comp) {
             parse_error(c->p, c->at[i], "vector register '%.100s' needs a component here",
-                r->name);
+                        r->name);
             return false;
         }
     }
@@ -336,7 +343,8 @@ check_memory(struct check *c, unsigned i, const struct ptx_operand *o)
 }
 
 bool
-parse_check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const struct slot *x)
+parse_check_slot(struct check *c, unsigned i, const struct ptx_operand *o,
+                 const struct slot *x)
 {
     unsigned bytes, type = slot_type(c, x, &bytes);
     const char *mn = mnemonic(c);
@@ -397,8 +405,8 @@ parse_check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const
                                            : 1;
         if (o->kind == PTX_OPD_VEC && !o->neg) {
             if (count == 1 && o->n != 1) {
-                struct diag *d =
-                    parse_error(c->p, c->at[i], "'%s' without .v2 or .v4 takes one register", mn);
+                struct diag *d = parse_error(
+                    c->p, c->at[i], "'%s' without .v2 or .v4 takes one register", mn);
                 parse_hint(c->p, d, "add .v%u", o->n);
                 return false;
             }
@@ -411,13 +419,13 @@ parse_check_slot(struct check *c, unsigned i, const struct ptx_operand *o, const
             if (r->vec == count && !o->comp) {
                 if (agrees(type, r->type, true))
                     return true;
-                parse_error(c->p, c->at[i], "'%.100s' is .%s, the instruction says .%s", r->name,
-                    ptx_types[r->type].text, ptx_types[type].text);
+                parse_error(c->p, c->at[i], "'%.100s' is .%s, the instruction says .%s",
+                            r->name, ptx_types[r->type].text, ptx_types[type].text);
                 return false;
             }
             struct diag *d =
-                parse_error(c->p, c->at[i], "operand %u of '%s' must have %u elements", i + 1, mn,
-                    count);
+                parse_error(c->p, c->at[i], "operand %u of '%s' must have %u elements",
+                            i + 1, mn, count);
             parse_hint(c->p, d, "write them in braces");
             return false;
         }
@@ -491,8 +499,8 @@ parse_check_rest(struct check *c, struct place where)
         if (check_policy(c, 3 + cas))
             return true;
         struct diag *d = parse_error(c->p, where, "atom.%s takes %d operands%s",
-                             ptx_mods[in->mod[PTX_MG_ATOMOP]].text, cas ? 4 : 3,
-                             in->mod[PTX_MG_L2HINT] ? " and a cache policy" : "");
+                                     ptx_mods[in->mod[PTX_MG_ATOMOP]].text, cas ? 4 : 3,
+                                     in->mod[PTX_MG_L2HINT] ? " and a cache policy" : "");
         if (cas)
             parse_hint(c->p, d, "destination, [address], compare value, new value");
         return false;
@@ -504,15 +512,15 @@ parse_check_rest(struct check *c, struct place where)
         if (check_policy(c, 2))
             return true;
         parse_error(c->p, where, "%s takes 2 operands%s", mnemonic(c),
-            in->mod[PTX_MG_L2HINT] ? " and a cache policy" : "");
+                    in->mod[PTX_MG_L2HINT] ? " and a cache policy" : "");
         return false;
     case PTX_OP_SHFL: {
         bool sync = in->mod[PTX_MG_SYNC];
         if (sync == (in->ops[5].kind != PTX_OPD_NONE))
             return true;
         struct diag *d = parse_error(c->p, where,
-                             sync ? "shfl.sync needs a member mask"
-                                  : "shfl without .sync takes no member mask");
+                                     sync ? "shfl.sync needs a member mask"
+                                          : "shfl without .sync takes no member mask");
         parse_hint(c->p, d, "the last operand is the mask of lanes that take part");
         return false;
     }
@@ -522,8 +530,8 @@ parse_check_rest(struct check *c, struct place where)
         if (sync == (in->ops[2].kind != PTX_OPD_NONE))
             return true;
         parse_error(c->p, where,
-            sync ? "vote.sync needs a member mask"
-                 : "vote without .sync takes no member mask");
+                    sync ? "vote.sync needs a member mask"
+                         : "vote without .sync takes no member mask");
         return false;
     }
     case PTX_OP_BFE:
@@ -531,7 +539,7 @@ parse_check_rest(struct check *c, struct place where)
         for (unsigned k = in->op == PTX_OP_BFI ? 3 : 2; k < in->nops; k++)
             if (in->ops[k].kind == PTX_OPD_IMM && in->ops[k].imm > 255) {
                 parse_error(c->p, c->at[k], "a position or length in %s is from 0 to 255",
-                    mnemonic(c));
+                            mnemonic(c));
                 return false;
             }
         return true;
@@ -545,7 +553,8 @@ parse_check_rest(struct check *c, struct place where)
         if (!barrier_number(c, 0))
             return false;
         if (in->mod[PTX_MG_ARRIVE] && in->ops[1].kind == PTX_OPD_NONE) {
-            parse_error(c->p, where, "%s.arrive needs the number of threads", mnemonic(c));
+            parse_error(c->p, where, "%s.arrive needs the number of threads",
+                        mnemonic(c));
             return false;
         }
         return true;

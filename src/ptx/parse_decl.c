@@ -19,7 +19,7 @@ parse_number(struct parser *p, uint64_t *v, uint64_t max, const char *what)
     *v = x.bits;
     if (x.kind != PTX_OPD_IMM || x.bits > max) {
         parse_error(p, where, "%s must be an integer from 0 to %llu", what,
-            (unsigned long long)max);
+                    (unsigned long long)max);
         *v = 0;
     }
     return true;
@@ -104,10 +104,10 @@ parse_decl(struct parser *p, struct decl *d)
         if (type) {
             if (d->type)
                 parse_error(p, where, "two types: .%s and .%s", ptx_types[d->type].text,
-                    ptx_types[type].text);
+                            ptx_types[type].text);
             if (ptx_types[type].kind == PTX_K_FORMAT) {
-                struct diag *x = parse_error(p, where, ".%s is a type of instructions only",
-                                     ptx_types[type].text);
+                struct diag *x = parse_error(
+                    p, where, ".%s is a type of instructions only", ptx_types[type].text);
                 parse_hint(p, x, "declare .b%u", ptx_type_bytes(type) * 8);
                 type = ptx_type_bytes(type) == 8   ? PTX_B64
                        : ptx_type_bytes(type) == 4 ? PTX_B32
@@ -146,9 +146,10 @@ parse_decl(struct parser *p, struct decl *d)
             p->tok.n = 0;
         } else {
             struct diag *x = parse_error(p, where, "unknown type or attribute '%.*s'",
-                                 (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
+                                         (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
             if (p->tok.n == 3)
-                parse_hint(p, x, "types are .b8 .b16 .b32 .b64 .u32 .s32 .f32 .f64 .pred ...");
+                parse_hint(p, x,
+                           "types are .b8 .b16 .b32 .b64 .u32 .s32 .f32 .f64 .pred ...");
             return false;
         }
     }
@@ -248,8 +249,8 @@ opaque_init(struct parser *p, struct ptx_var *v)
 
 /* Binds a name at module scope, where a declaration may precede the definition. */
 bool
-parse_bind_module(struct parser *p, struct name *nm, unsigned kind, void *ptr, bool declaration,
-            struct place where)
+parse_bind_module(struct parser *p, struct name *nm, unsigned kind, void *ptr,
+                  bool declaration, struct place where)
 {
     struct binding *b = nm->top;
     if (!b || b->kind == B_SREG)
@@ -260,7 +261,8 @@ parse_bind_module(struct parser *p, struct name *nm, unsigned kind, void *ptr, b
     else if (same)
         was_declaration = !((struct ptx_func *)b->ptr)->has_body;
     if (!same || !(was_declaration || declaration))
-        return parse_bind(p, nm, kind, 0, ptr, where) != NULL; /* reports the redefinition */
+        return parse_bind(p, nm, kind, 0, ptr, where) !=
+               NULL; /* reports the redefinition */
     if (!declaration)
         b->ptr = ptr;
     return true;
@@ -301,7 +303,8 @@ parse_vars(struct parser *p, const struct decl *d)
                     return false;
             } else {
                 if (v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST)
-                    parse_error(p, eq, "only .global and .const variables can be initialised");
+                    parse_error(p, eq,
+                                "only .global and .const variables can be initialised");
                 if (!parse_init(p, v))
                     return false;
             }
@@ -309,7 +312,8 @@ parse_vars(struct parser *p, const struct decl *d)
                    v->space != PTX_SPACE_PARAM) {
             struct diag *x = parse_error(p, where, "array '%.100s' needs a size", nm->s);
             if (v->space == PTX_SPACE_SHARED)
-                parse_hint(p, x, "an array whose size is given at launch is .extern .shared");
+                parse_hint(p, x,
+                           "an array whose size is given at launch is .extern .shared");
         }
     } while (take(p, ','));
     return parse_need_semicolon(p);
@@ -349,8 +353,9 @@ parse_regs(struct parser *p, const struct decl *d)
         if (!parse_need(p, '>', "'>'"))
             return false;
         if (count > p->regs_left || count > 1u << 24) {
-            struct diag *x = parse_error(p, cp, "%llu registers are more than this text can use",
-                                 (unsigned long long)count);
+            struct diag *x =
+                parse_error(p, cp, "%llu registers are more than this text can use",
+                            (unsigned long long)count);
             parse_hint(p, x, "declare as many as there are");
             continue;
         }
@@ -387,10 +392,11 @@ parse_params(struct parser *p, struct ptx_func *f, bool rets, bool binding)
         if (!parse_decl(p, &d))
             return false;
         if (d.space != PTX_SPACE_PARAM && (d.space != PTX_SPACE_REG || f->is_entry)) {
-            struct diag *x = parse_error(p, where, "a parameter cannot be in this state space");
+            struct diag *x =
+                parse_error(p, where, "a parameter cannot be in this state space");
             parse_hint(p, x,
-                 f->is_entry ? "parameters of a kernel are .param"
-                             : "parameters are .param or .reg");
+                       f->is_entry ? "parameters of a kernel are .param"
+                                   : "parameters are .param or .reg");
         }
         where = here(p);
         struct name *nm = NULL;

@@ -22,7 +22,8 @@ primary(struct parser *p, struct value *v, int depth)
     *v = (struct value){.kind = PTX_OPD_IMM};
     struct place where = here(p);
     if (depth > MAX_EXPR_DEPTH) {
-        parse_error(p, where, "the expression is nested more than %d deep", MAX_EXPR_DEPTH);
+        parse_error(p, where, "the expression is nested more than %d deep",
+                    MAX_EXPR_DEPTH);
         return false;
     }
     switch (p->tok.kind) {
@@ -324,8 +325,8 @@ init_value(struct parser *p, struct value *v)
         v->kind = PTX_OPD_FUNCSYM;
         v->func = nm->top->ptr;
     } else {
-        struct diag *d =
-            parse_error(p, where, "'%.100s' is not a declared variable or function", nm->s);
+        struct diag *d = parse_error(
+            p, where, "'%.100s' is not a declared variable or function", nm->s);
         parse_hint_name(p, d, nm, 1u << B_VAR | 1u << B_FUNC);
         v->kind = PTX_OPD_IMM; /* one message is enough */
     }
@@ -394,12 +395,12 @@ store(struct parser *p, struct filler *f, uint64_t scalar_index, const struct va
         unsigned bytes = v->mask ? 1 : f->scalar;
         if (v->mask && f->scalar != 1) {
             parse_error(p, where, "a masked address fills one byte, the elements have %u",
-                f->scalar);
+                        f->scalar);
             return false;
         }
         if (kind == PTX_K_FLT || (!v->mask && bytes != 4 && bytes != 8)) {
             parse_error(p, where, "an address does not fit an element of type .%s",
-                ptx_types[var->type].text);
+                        ptx_types[var->type].text);
             return false;
         }
         *vec_push(&var->relocs) = (struct ptx_reloc){.at = at,
@@ -433,8 +434,9 @@ store(struct parser *p, struct filler *f, uint64_t scalar_index, const struct va
         }
     } else if (v->kind != PTX_OPD_IMM &&
                !(kind == PTX_K_BITS && f->scalar == (v->kind == PTX_OPD_F32 ? 4 : 8))) {
-        parse_error(p, where, "a floating-point value does not fit an element of type .%s",
-            ptx_types[var->type].text);
+        parse_error(p, where,
+                    "a floating-point value does not fit an element of type .%s",
+                    ptx_types[var->type].text);
         return false;
     }
     while (f->bytes.n < at + f->scalar) {
@@ -465,7 +467,7 @@ fill(struct parser *p, struct filler *f, unsigned level, uint64_t from, uint64_t
     }
     if (level >= f->levels) {
         parse_error(p, where, "too many braces: '%.100s' has %u dimensions", f->v->name,
-            f->levels);
+                    f->levels);
         return false;
     }
     uint64_t limit = level == 0 && f->grows ? UINT64_MAX : f->count[level], done = 0;
@@ -506,7 +508,7 @@ parse_init(struct parser *p, struct ptx_var *v)
         f.count[0] = UINT64_MAX;
     if (!f.scalar) {
         parse_error(p, f.at, "a variable of type .%s cannot be initialised here",
-            ptx_types[v->type].text);
+                    ptx_types[v->type].text);
         return false;
     }
     uint64_t least = f.grows ? f.count[1] : f.count[0];

@@ -298,9 +298,9 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
         const struct word *w = &sp->word[i];
         if (w->known)
             continue;
-        struct diag *d =
-            parse_error(p, word_place(p, sp, w, start), "unknown modifier '.%.*s' of '%.*s'",
-                (int)(w->n > 60 ? 60 : w->n), w->s, mn, s);
+        struct diag *d = parse_error(p, word_place(p, sp, w, start),
+                                     "unknown modifier '.%.*s' of '%.*s'",
+                                     (int)(w->n > 60 ? 60 : w->n), w->s, mn, s);
         hint_modifier(p, d, first, w);
         return;
     }
@@ -342,8 +342,8 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
         unsigned have = 0;
         for (unsigned i = 0; i < sp->n; i++)
             have += sp->word[i].type != 0;
-        d = parse_error(p, start, "'%.*s' takes %u type%s here, %u written", mn, s, best->ntypes,
-                best->ntypes == 1 ? "" : "s", have);
+        d = parse_error(p, start, "'%.*s' takes %u type%s here, %u written", mn, s,
+                        best->ntypes, best->ntypes == 1 ? "" : "s", have);
         struct strbuf b = {0};
         list_types(best, &b);
         if (b.s)
@@ -354,8 +354,8 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
     const struct word *w = &sp->word[best_bad];
     struct place where = word_place(p, sp, w, start);
     if (w->type) {
-        d = parse_error(p, where, "'%.*s' does not take type .%.*s%s", mn, s, (int)w->n, w->s,
-                best_bad && sp->n > 1 ? " with these modifiers" : "");
+        d = parse_error(p, where, "'%.*s' does not take type .%.*s%s", mn, s, (int)w->n,
+                        w->s, best_bad && sp->n > 1 ? " with these modifiers" : "");
         struct strbuf b = {0};
         list_types(first, &b);
         if (b.s)
@@ -372,13 +372,14 @@ complain(struct parser *p, const struct spelling *sp, const struct row *first,
         for (int i = 0; i < best_bad; i++)
             for (unsigned k = 1; k < PTX_NMODS; k++)
                 if (ptx_mods[k].group == g && is_mod(&sp->word[i], k)) {
-                    parse_error(p, where, "'.%.*s' and '.%.*s' cannot stand together in '%.*s'",
+                    parse_error(
+                        p, where, "'.%.*s' and '.%.*s' cannot stand together in '%.*s'",
                         (int)sp->word[i].n, sp->word[i].s, (int)w->n, w->s, mn, s);
                     return;
                 }
     }
     d = parse_error(p, where, "'%.*s' does not take '.%.*s'%s", mn, s, (int)w->n, w->s,
-            best_bad ? " with the suffixes before it" : "");
+                    best_bad ? " with the suffixes before it" : "");
     hint_modifier(p, d, first, w);
 }
 
@@ -430,8 +431,9 @@ check_cvt(struct parser *p, const struct ptx_inst *in, struct place start)
     else if (sf && df && d->bytes < s->bytes)
         needs = !rnd || is_int ? floating : NULL;
     if (needs && !old) {
-        struct diag *x = parse_error(p, start, "cvt from .%s to .%s needs %s rounding mode",
-                             s->text, d->text, rnd ? "another" : "a");
+        struct diag *x =
+            parse_error(p, start, "cvt from .%s to .%s needs %s rounding mode", s->text,
+                        d->text, rnd ? "another" : "a");
         parse_hint(p, x, "one of %s", needs);
         return false;
     }
@@ -461,7 +463,7 @@ resolve(struct parser *p, const char *text, uint32_t n, struct place start)
     struct place mn = {start.line, start.col, sp.mnemonic};
     if (first < 0) {
         struct diag *d = parse_error(p, mn, "unknown instruction '%.*s'",
-                             (int)(sp.mnemonic > 60 ? 60 : sp.mnemonic), text);
+                                     (int)(sp.mnemonic > 60 ? 60 : sp.mnemonic), text);
         char word[32];
         const char *best = NULL;
         int found = sp.mnemonic < 5 ? 2 : 3;

@@ -94,7 +94,8 @@ parse_head(struct parser *p, struct ptx_func *f)
             do {
                 if (!at(p, T_STR))
                     return parse_expected(p, "a string");
-                *vec_push(&f->pragmas) = parse_text_slice(p, p->tok.s, p->tok.s + p->tok.n);
+                *vec_push(&f->pragmas) =
+                    parse_text_slice(p, p->tok.s, p->tok.s + p->tok.n);
                 parse_next(p);
             } while (take(p, ','));
             if (!parse_need_semicolon(p))
@@ -114,7 +115,7 @@ parse_head(struct parser *p, struct ptx_func *f)
             k++;
         if (k == n) {
             parse_error(p, where, "unknown directive '%.*s' of a function",
-                (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
+                        (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
             return false;
         }
         parse_next(p);
@@ -211,8 +212,8 @@ parse_targets(struct parser *p, struct name *nm, struct place where)
                 p->pend.n = first;
                 return many ? false : parse_expected(p, "a label");
             }
-            *vec_push(&p->pend) =
-                (struct pending){NULL, parse_name_get(p, p->tok.s, p->tok.n), here(p), false};
+            *vec_push(&p->pend) = (struct pending){
+                NULL, parse_name_get(p, p->tok.s, p->tok.n), here(p), false};
             parse_next(p);
         } while (at(p, ','));
         list->n = (uint16_t)(p->pend.n - first);
@@ -316,7 +317,7 @@ parse_body_directive(struct parser *p)
     unsigned space = parse_space_word(p);
     if (!space) {
         parse_error(p, where, "'%.*s' does not begin a statement",
-            (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
+                    (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
         return false;
     }
     struct decl d = {0};
@@ -327,8 +328,8 @@ parse_body_directive(struct parser *p)
     if (d.space != PTX_SPACE_SHARED && d.space != PTX_SPACE_LOCAL &&
         d.space != PTX_SPACE_PARAM) {
         struct diag *x = parse_error(p, where,
-                             "a variable of this state space cannot stand in a "
-                             "function");
+                                     "a variable of this state space cannot stand in a "
+                                     "function");
         parse_hint(p, x, "declare it at module scope");
     }
     return parse_vars(p, &d);
@@ -359,7 +360,7 @@ parse_body(struct parser *p)
         case T_EOF: {
             struct diag *d = parse_error(p, here(p), "a block is not closed");
             parse_hint(p, d, "the block that is open here began on line %u",
-                 p->scope[p->depth].at.line);
+                       p->scope[p->depth].at.line);
             while (p->depth > base)
                 parse_close_scope(p);
             return false;
@@ -387,9 +388,10 @@ parse_body(struct parser *p)
             break;
         case T_DOT:
             if (opens_function(p)) {
-                struct diag *d = parse_error(p, here(p), "a function begins within a function");
+                struct diag *d =
+                    parse_error(p, here(p), "a function begins within a function");
                 parse_hint(p, d, "a '}' is missing; the block open here began on line %u",
-                     p->scope[p->depth].at.line);
+                           p->scope[p->depth].at.line);
                 while (p->depth > base)
                     parse_close_scope(p);
                 return true;
@@ -459,7 +461,8 @@ parse_function(struct parser *p, unsigned linkage)
         unsigned depth = p->depth;
         p->depth = 0;
         if (nm->top && nm->top->depth) {
-            parse_error(p, where, "'%.100s' is the name of one of its parameters too", nm->s);
+            parse_error(p, where, "'%.100s' is the name of one of its parameters too",
+                        nm->s);
         } else {
             parse_bind_module(p, nm, B_FUNC, f, !f->has_body, where);
         }

@@ -35,20 +35,22 @@ check_call(struct parser *p, struct ptx_inst *in, struct place where)
                             : e->kind == PTX_OPD_SINK);
             if (!ok)
                 parse_error(p, where, "%s cannot be %s of a call", parse_operand_text(e),
-                    side ? "an argument" : "a result");
+                            side ? "an argument" : "a result");
         }
     }
     if (!f || f->targets.n)
         return;
     if (f->is_entry) {
-        struct diag *d = parse_error(p, where, "kernel '%.100s' cannot be called", f->name);
+        struct diag *d =
+            parse_error(p, where, "kernel '%.100s' cannot be called", f->name);
         parse_hint(p, d, "only a .func can");
         return;
     }
     size_t nr = in->ops[0].n, na = in->ops[2].n;
     bool variadic = f->params.n && f->params.v[f->params.n - 1]->dynamic;
     if (nr != f->rets.n || (variadic ? na + 1 < f->params.n : na != f->params.n))
-        parse_error(p, where,
+        parse_error(
+            p, where,
             "'%.100s' takes %zu argument%s and returns %zu, the call has %zu and %zu",
             f->name, f->params.n, f->params.n == 1 ? "" : "s", f->rets.n, na, nr);
 }
@@ -78,7 +80,8 @@ parse_call(struct parser *p, struct ptx_inst *in)
     struct name *nm = parse_name_get(p, p->tok.s, p->tok.n);
     parse_next(p);
     if (!nm->top) {
-        struct diag *d = parse_error(p, where, "function '%.100s' is not declared", nm->s);
+        struct diag *d =
+            parse_error(p, where, "function '%.100s' is not declared", nm->s);
         parse_hint_name(p, d, nm, 1u << B_FUNC | 1u << B_REG);
     } else if (nm->top->kind == B_FUNC) {
         o[1].kind = PTX_OPD_FUNCSYM;
@@ -88,11 +91,12 @@ parse_call(struct parser *p, struct ptx_inst *in)
         o[1].reg = nm->top->index;
         const struct ptx_reg *r = &p->f->regs.v[o[1].reg];
         if (ptx_types[r->type].kind == PTX_K_FLT || ptx_type_bytes(r->type) < 4 || r->vec)
-            parse_error(p, where, "'%.100s' is .%s and cannot hold the address of a function",
-                r->name, ptx_types[r->type].text);
+            parse_error(p, where,
+                        "'%.100s' is .%s and cannot hold the address of a function",
+                        r->name, ptx_types[r->type].text);
     } else {
         parse_error(p, where, "'%.100s' is a %s, not a function", nm->s,
-            parse_kind_text(nm->top->kind));
+                    parse_kind_text(nm->top->kind));
     }
     bool more = take(p, ',');
     if (more && at(p, '(')) {
@@ -105,7 +109,8 @@ parse_call(struct parser *p, struct ptx_inst *in)
             return false;
     } else if (o[1].kind == PTX_OPD_REG) {
         struct diag *d = parse_error(p, where, "an indirect call needs a prototype");
-        parse_hint(p, d, "declare one with .callprototype and name it behind the arguments");
+        parse_hint(p, d,
+                   "declare one with .callprototype and name it behind the arguments");
     }
     check_call(p, in, where);
     return true;
@@ -159,14 +164,15 @@ lay(struct parser *p, const struct row *r, unsigned n, const bool *joined, int8_
     }
     if (second >= 0 && !has_joined) {
         parse_error(p, where, "'%s' has one destination, not two joined by '|'",
-            r->info->mnemonic);
+                    r->info->mnemonic);
         return false;
     }
     unsigned written = n - (second >= 0), least = 0;
     for (unsigned k = 0; k < r->nslots; k++) {
         least += !r->slot[k].joined && !r->slot[k].optional;
         if (r->slot[k].joined && !r->slot[k].optional && second < 0) {
-            parse_error(p, where, "'%s' has two destinations, joined by '|'", r->info->mnemonic);
+            parse_error(p, where, "'%s' has two destinations, joined by '|'",
+                        r->info->mnemonic);
             return false;
         }
     }
@@ -176,8 +182,8 @@ lay(struct parser *p, const struct row *r, unsigned n, const bool *joined, int8_
             strbuf_printf(&b, "%u", total);
         else
             strbuf_printf(&b, "%u to %u", least, total);
-        parse_error(p, where, "'%s' takes %s operand%s, %u written", r->info->mnemonic, b.s,
-            total == 1 ? "" : "s", written);
+        parse_error(p, where, "'%s' takes %s operand%s, %u written", r->info->mnemonic,
+                    b.s, total == 1 ? "" : "s", written);
         strbuf_free(&b);
         return false;
     }
@@ -264,14 +270,14 @@ check_power(struct parser *p, const struct ptx_inst *in, unsigned n, struct plac
     unsigned due = ptx_power_regs(in, reg);
     if (n == due)
         return;
-    struct diag *d =
-        parse_error(p, where,
-            "%u power state%s, but '%s' has %u register%s that "
-            "can have one",
-            n, n == 1 ? "" : "s", ptx_ops[in->op].mnemonic, due, due == 1 ? "" : "s");
+    struct diag *d = parse_error(p, where,
+                                 "%u power state%s, but '%s' has %u register%s that "
+                                 "can have one",
+                                 n, n == 1 ? "" : "s", ptx_ops[in->op].mnemonic, due,
+                                 due == 1 ? "" : "s");
     parse_hint(p, d,
-         "write one for the first destination and each of the first two source "
-         "registers, none for guards and addresses");
+               "write one for the first destination and each of the first two source "
+               "registers, none for guards and addresses");
 }
 
 bool
@@ -345,7 +351,8 @@ parse_inst(struct parser *p)
                     r = longer;
                 }
                 if (n > r->nslots || n == MAX_SLOTS) {
-                    parse_error(p, here(p), "too many operands for '%s'", r->info->mnemonic);
+                    parse_error(p, here(p), "too many operands for '%s'",
+                                r->info->mnemonic);
                     return false;
                 }
                 if (n)

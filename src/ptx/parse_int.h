@@ -174,7 +174,7 @@ void parse_hint(struct parser *p, struct diag *d, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* "did you mean" among the names in force that are of a kind in the set (1 << B_x). */
 void parse_hint_name(struct parser *p, struct diag *d, const struct name *wrong,
-               unsigned kinds);
+                     unsigned kinds);
 const char *parse_kind_text(unsigned bind_kind);
 
 /* -- names and scopes -- */
@@ -182,8 +182,8 @@ struct name *parse_name_get(struct parser *p, const char *s, size_t n);
 bool parse_open_scope(struct parser *p, struct place at);
 void parse_close_scope(struct parser *p);
 /* Binds in the current scope; reports a redefinition and returns NULL then. */
-struct binding *parse_bind(struct parser *p, struct name *nm, unsigned kind, int32_t index,
-                     void *ptr, struct place at);
+struct binding *parse_bind(struct parser *p, struct name *nm, unsigned kind,
+                           int32_t index, void *ptr, struct place at);
 /* Name for the flattened function: nm's own where free, else with _s2, _s3 ... */
 const char *parse_flat_name(struct parser *p, struct name *nm);
 /* Prefix for a parametrised register name of which all `count` names are free. */
@@ -231,7 +231,7 @@ bool parse_regs(struct parser *p, const struct decl *d);
 bool parse_params(struct parser *p, struct ptx_func *f, bool rets, bool binding);
 /* Binds a name at module scope, where a declaration may precede the definition. */
 bool parse_bind_module(struct parser *p, struct name *nm, unsigned kind, void *ptr,
-                 bool declaration, struct place where);
+                       bool declaration, struct place where);
 bool parse_number(struct parser *p, uint64_t *v, uint64_t max, const char *what);
 /* ( ... ) as raw text that begins at `start`, from the current token. */
 const char *parse_parenthesised(struct parser *p, const char *start);
@@ -257,7 +257,8 @@ bool parse_inst(struct parser *p);
 struct ptx_operand ptx_blank(unsigned kind);
 bool parse_operand(struct parser *p, struct ptx_operand *o);
 /* Operands up to and with the token `close`, as a VEC. */
-bool parse_operand_list(struct parser *p, struct ptx_operand *o, int close, const char *what);
+bool parse_operand_list(struct parser *p, struct ptx_operand *o, int close,
+                        const char *what);
 /* Reports the name. Always true: its syntax is fine. */
 bool parse_undeclared(struct parser *p, const struct name *nm, struct place where);
 
@@ -270,13 +271,13 @@ struct check {
 };
 
 bool parse_check_slot(struct check *c, unsigned i, const struct ptx_operand *o,
-                const struct slot *x);
-bool parse_check_reg(struct check *c, unsigned i, const struct ptx_operand *o, unsigned type,
-               bool wider);
+                      const struct slot *x);
+bool parse_check_reg(struct check *c, unsigned i, const struct ptx_operand *o,
+                     unsigned type, bool wider);
 /* What the pattern cannot say. */
 bool parse_check_rest(struct check *c, struct place where);
 struct diag *parse_wrong_kind(struct check *c, unsigned i, const struct ptx_operand *o,
-                        const char *wanted);
+                              const char *wanted);
 const char *parse_operand_text(const struct ptx_operand *o);
 
 #endif

@@ -40,10 +40,10 @@ bool
 parse_undeclared(struct parser *p, const struct name *nm, struct place where)
 {
     bool reg = *nm->s == '%';
-    struct diag *d =
-        parse_error(p, where, "%s '%.100s' is not declared", reg ? "register" : "symbol", nm->s);
+    struct diag *d = parse_error(p, where, "%s '%.100s' is not declared",
+                                 reg ? "register" : "symbol", nm->s);
     parse_hint_name(p, d, nm,
-              1u << B_REG | 1u << B_SREG | (reg ? 0u : 1u << B_VAR | 1u << B_FUNC));
+                    1u << B_REG | 1u << B_SREG | (reg ? 0u : 1u << B_VAR | 1u << B_FUNC));
     return true; /* syntactically fine */
 }
 
@@ -69,8 +69,9 @@ name_operand(struct parser *p, struct ptx_operand *o, struct name *nm, struct pl
         }
         int c = component(&p->tok);
         if (c < 0 || c >= r->vec) {
-            struct diag *d = parse_error(p, here(p), "'%.100s' has no component '%.*s'", nm->s,
-                                 (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
+            struct diag *d =
+                parse_error(p, here(p), "'%.100s' has no component '%.*s'", nm->s,
+                            (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
             if (!r->vec)
                 parse_hint(p, d, "it is not a vector register");
             c = -1;
@@ -88,8 +89,9 @@ name_operand(struct parser *p, struct ptx_operand *o, struct name *nm, struct pl
             return true;
         int c = component(&p->tok);
         if (!x->comps || c < 0) {
-            struct diag *d = parse_error(p, where, "special register '%s' %s", nm->s,
-                                 x->comps ? "needs a component" : "has no components");
+            struct diag *d =
+                parse_error(p, where, "special register '%s' %s", nm->s,
+                            x->comps ? "needs a component" : "has no components");
             if (x->comps)
                 parse_hint(p, d, "write %s.x, %s.y or %s.z", nm->s, nm->s, nm->s);
             c = 0;
@@ -301,7 +303,8 @@ parse_operand(struct parser *p, struct ptx_operand *o)
             return true;
         }
         if (t.kind == T_ID && !(t.n == 7 && !memcmp(t.s, "WARP_SZ", 7))) {
-            struct diag *d = parse_error(p, where, "a minus sign cannot stand before a register");
+            struct diag *d =
+                parse_error(p, where, "a minus sign cannot stand before a register");
             parse_hint(p, d, "negate it with a neg instruction first");
             parse_next(p);
             return parse_operand(p, o);

@@ -90,7 +90,7 @@ parse_expected(struct parser *p, const char *what)
         parse_error(p, here(p), "expected %s, but the text ends here", what);
     else
         parse_error(p, here(p), "expected %s, found '%.*s'", what,
-            (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
+                    (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
     return false;
 }
 
@@ -124,7 +124,8 @@ parse_kind_text(unsigned kind)
 }
 
 void
-parse_hint_name(struct parser *p, struct diag *d, const struct name *wrong, unsigned kinds)
+parse_hint_name(struct parser *p, struct diag *d, const struct name *wrong,
+                unsigned kinds)
 {
     if (p->errors > 100 || wrong->n > 60) /* nobody reads on; keep it cheap */
         return;
@@ -229,13 +230,14 @@ settle_pending(struct parser *p)
             struct diag *d = NULL;
             if (b)
                 parse_error(p, x->at, "'%.100s' is a %s, not a %s", x->name->s,
-                    parse_kind_text(b->kind), x->proto ? "prototype" : "label");
+                            parse_kind_text(b->kind), x->proto ? "prototype" : "label");
             else
                 d = parse_error(p, x->at, "%s '%.100s' is not declared",
-                        x->proto ? "prototype" : "label", x->name->s);
+                                x->proto ? "prototype" : "label", x->name->s);
             if (d)
                 parse_hint_name(p, d, x->name,
-                          x->proto ? 1u << B_PROTO : 1u << B_LABEL | 1u << B_BRANCHES);
+                                x->proto ? 1u << B_PROTO
+                                         : 1u << B_LABEL | 1u << B_BRANCHES);
         } else {
             p->pend.v[keep++] = *x;
         }
@@ -258,12 +260,12 @@ parse_close_scope(struct parser *p)
 
 struct binding *
 parse_bind(struct parser *p, struct name *nm, unsigned kind, int32_t index, void *ptr,
-     struct place where)
+           struct place where)
 {
     if (nm->top && nm->top->depth == p->depth && nm->top->kind != B_SREG) {
         struct diag *d = parse_error(p, where, "'%.100s' is declared twice", nm->s);
-        parse_hint(p, d, "it is already a %s, declared on line %u", parse_kind_text(nm->top->kind),
-             nm->top->line);
+        parse_hint(p, d, "it is already a %s, declared on line %u",
+                   parse_kind_text(nm->top->kind), nm->top->line);
         return NULL;
     }
     struct binding *b = p->free_bindings;
@@ -394,13 +396,15 @@ parse_sym_init(struct parser *p)
     for (int r = 0; r < PTX_NSREGS; r++) {
         const struct ptx_sreg_info *x = &ptx_sregs[r];
         if (!x->count) {
-            parse_bind(p, parse_name_get(p, x->name, strlen(x->name)), B_SREG, r << 8, NULL, none);
+            parse_bind(p, parse_name_get(p, x->name, strlen(x->name)), B_SREG, r << 8,
+                       NULL, none);
             continue;
         }
         for (int i = 0; i < x->count; i++) {
             int n = snprintf(s, sizeof s, "%s%d%s", x->name, i,
                              r == PTX_SREG_PM64 ? "_64" : "");
-            parse_bind(p, parse_name_get(p, s, (size_t)n), B_SREG, r << 8 | i, NULL, none);
+            parse_bind(p, parse_name_get(p, s, (size_t)n), B_SREG, r << 8 | i, NULL,
+                       none);
         }
     }
 }

@@ -63,8 +63,8 @@ sm_init(struct sm *s, struct arena *a, const struct machine *m,
     init_scheds(s, a);
     score_init(&s->score, a, s->nwarps, prog->nregs);
     collector_init(s, a);
-    unit_init(s, a);
-    copies_init(s, a);
+    sm_unit_init(s, a);
+    sm_copies_init(s, a);
     s->cta = ARENA_ARRAY(a, struct exec_cta *, plan->blocks);
     s->store = ARENA_ARRAY(a, struct exec_cta *, plan->blocks);
     s->warps_left = ARENA_ARRAY(a, uint16_t, plan->blocks);
@@ -125,7 +125,7 @@ sm_start_block(struct sm *s, uint32_t id, uint64_t now)
         s->warp[w].unlocked = s->watched[k];
         s->warp[w].slot = (uint8_t)k;
         s->warp[w].buf_n = 0;
-        copies_start(s, w);
+        sm_copies_start(s, w);
         s->warp[w].fetch_pc = b->warp[i].pc;
         b->warp[i].dynamic_id = c->dynamic_id[pos] = s->next_dynamic_id++;
         c->wcls[pos] = (uint8_t)(s->residency->cls ? s->residency->cls(s->res_state, k)
@@ -133,7 +133,7 @@ sm_start_block(struct sm *s, uint32_t id, uint64_t now)
         c->live |= (uint64_t)1 << pos;
         if (s->policy->warp)
             s->policy->warp(c->state, &c->view, (int)pos, true);
-        head_changed(s, w);
+        sm_head_changed(s, w);
     }
     s->pipe_wake = now + 1;
     if (s->wake > now + 1)
@@ -150,7 +150,7 @@ end_block(struct sm *s, unsigned k, uint64_t now)
     s->res_view.now = now;
     if (s->residency->ended)
         s->residency->ended(s->res_state, &s->res_view, k);
-    residency_changed(s, true);
+    sm_residency_changed(s, true);
     s->worked = true;
 }
 
@@ -174,7 +174,7 @@ retire(struct sm *s, uint64_t now)
                 s->res_view.now = now;
                 s->res_view.warp = s->warp[w].ew->index;
                 if (s->residency->warp_ended(s->res_state, &s->res_view, k))
-                    residency_changed(s, false);
+                    sm_residency_changed(s, false);
             }
             if (--s->warps_left[k] == 0)
                 end_block(s, k, now);
@@ -194,7 +194,7 @@ open_fences(struct sm *s)
             uint64_t bit = (uint64_t)1 << i;
             if (c->fence & bit && !s->warp[w].mem_n && !ldst_outstanding(s->ldst, w))
                 c->fence ^= bit;
-            if (c->copy & bit && copies_there(s, w))
+            if (c->copy & bit && sm_copies_there(s, w))
                 c->copy ^= bit;
             if (c->atomic & bit && !ldst_atomics(s->ldst, w))
                 c->atomic ^= bit;
@@ -225,7 +225,7 @@ decode(struct sm *s)
     s->warp[w].buf_n = (uint8_t)n;
     s->warp[w].fetch_pc = pc + n;
     s->stats->fetches++;
-    head_changed(s, w);
+    sm_head_changed(s, w);
     s->worked = true;
 }
 
@@ -402,7 +402,7 @@ sm_cycle(struct sm *s, uint64_t now)
     if (s->log)
         s->log->now = now;
     s->worked = false;
-    writeback_cycle(s, now);
+    sm_writeback_cycle(s, now);
     if (!asleep) {
         ldst_cycle(s->ldst, now);
         if (ldst_touched(s->ldst))
@@ -414,23 +414,23 @@ sm_cycle(struct sm *s, uint64_t now)
     }
     if (s->every)
         s->units = s->collect = (uint8_t)((1u << s->nparts) - 1);
-    writeback_memory(s);
+    sm_writeback_memory(s);
     if (s->units)
-        unit_cycle(s, now);
+        sm_unit_cycle(s, now);
     if (s->collect | s->written)
         collector_cycle(s);
     if (s->gated)
         open_fences(s);
     if (s->arriving[0] | s->arriving[1])
-        copies_cycle(s);
+        sm_copies_cycle(s);
     if (s->sched_dirty | s->every) {
         sm_catch_up(s, now - 1);
-        issue_cycle(s, now);
+        sm_issue_cycle(s, now);
         if (s->fault)
             return;
         account(s, 1);
         s->stepped = now;
-        issue_over(s);
+        sm_issue_over(s);
     }
     if (s->finishing[0] | s->finishing[1])
         retire(s, now);
@@ -439,7 +439,7 @@ sm_cycle(struct sm *s, uint64_t now)
     uint32_t token;
     bool due = s->fetched != SM_NO_INST || ldst_done_peek(s->ldst, &token);
     due |= s->units | s->collect || (s->worked && front_waits(s));
-    s->pipe_wake = due ? now + 1 : unit_next_event(s, now);
+    s->pipe_wake = due ? now + 1 : sm_unit_next_event(s, now);
     sleep(s, now);
     if (s->trace)
         trace_cycle(s->trace, s, now);
@@ -456,7 +456,7 @@ sm_tick(struct sm *sms, unsigned n, uint64_t now)
         struct sm *s = &sms[i];
         s->res_view.now = now;
         if (s->residency->tick(s->res_state, &s->res_view, sms[0].stats)) {
-            residency_changed(s, false);
+            sm_residency_changed(s, false);
             s->pipe_wake = now;
             if (s->wake > now)
                 s->wake = now;

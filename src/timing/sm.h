@@ -257,25 +257,25 @@ void sm_end(struct sm *s, uint64_t now);
 void sm_explain(const struct sm *s, struct strbuf *out);
 
 /* -- between the SM's files -- */
-void head_changed(struct sm *s, unsigned w);
-void issue_cycle(struct sm *s, uint64_t now);
-void issue_over(struct sm *s); /* its cycle is accounted for */
+void sm_head_changed(struct sm *s, unsigned w);
+void sm_issue_cycle(struct sm *s, uint64_t now);
+void sm_issue_over(struct sm *s); /* its cycle is accounted for */
 void collector_init(struct sm *s, struct arena *a);
 void collector_cycle(struct sm *s);
-void unit_init(struct sm *s, struct arena *a);
-void unit_cycle(struct sm *s, uint64_t now);
-void writeback_cycle(struct sm *s, uint64_t now);
-void writeback_memory(struct sm *s);
-uint64_t unit_next_event(const struct sm *s, uint64_t now);
-void residency_changed(struct sm *s, bool ended);
-void copies_init(struct sm *s, struct arena *a);
-void copies_start(struct sm *s, unsigned w); /* a new warp in the slot */
+void sm_unit_init(struct sm *s, struct arena *a);
+void sm_unit_cycle(struct sm *s, uint64_t now);
+void sm_writeback_cycle(struct sm *s, uint64_t now);
+void sm_writeback_memory(struct sm *s);
+uint64_t sm_unit_next_event(const struct sm *s, uint64_t now);
+void sm_residency_changed(struct sm *s, bool ended);
+void sm_copies_init(struct sm *s, struct arena *a);
+void sm_copies_start(struct sm *s, unsigned w); /* a new warp in the slot */
 /* An instruction with `copy` has been executed (st); true: the warp must wait until
  * copies_there. */
-bool copies_issue(struct sm *s, unsigned w, const struct sm_inst *in,
-                  const struct exec_step *st);
-bool copies_there(const struct sm *s, unsigned w);
-void copies_cycle(struct sm *s); /* arrivals whose copies have come */
+bool sm_copies_issue(struct sm *s, unsigned w, const struct sm_inst *in,
+                     const struct exec_step *st);
+bool sm_copies_there(const struct sm *s, unsigned w);
+void sm_copies_cycle(struct sm *s); /* arrivals whose copies have come */
 
 /* What one of `parts` gets of n. */
 static inline unsigned

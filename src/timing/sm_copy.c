@@ -24,21 +24,21 @@ struct warp_copies {
 };
 
 void
-copies_init(struct sm *s, struct arena *a)
+sm_copies_init(struct sm *s, struct arena *a)
 {
     s->copies = ARENA_SPARSE(a, struct warp_copies, s->nwarps);
 }
 
 void
-copies_start(struct sm *s, unsigned w)
+sm_copies_start(struct sm *s, unsigned w)
 {
     s->copies[w].groups = 0;
     s->copies[w].narrivals = 0;
 }
 
 bool
-copies_issue(struct sm *s, unsigned w, const struct sm_inst *in,
-             const struct exec_step *st)
+sm_copies_issue(struct sm *s, unsigned w, const struct sm_inst *in,
+                const struct exec_step *st)
 {
     struct warp_copies *k = &s->copies[w];
     uint64_t end = ldst_copies_close(s->ldst, w), keep = in->copy_n;
@@ -71,13 +71,13 @@ copies_issue(struct sm *s, unsigned w, const struct sm_inst *in,
 }
 
 bool
-copies_there(const struct sm *s, unsigned w)
+sm_copies_there(const struct sm *s, unsigned w)
 {
     return s->copies[w].until <= ldst_copies_done(s->ldst, w);
 }
 
 void
-copies_cycle(struct sm *s)
+sm_copies_cycle(struct sm *s)
 {
     for (unsigned v = 0; v * 64 < s->nwarps; v++)
         FOR_BITS(i, s->arriving[v])

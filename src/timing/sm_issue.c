@@ -15,7 +15,7 @@
 /* -- what the head instruction of a warp's buffer allows -- */
 
 void
-head_changed(struct sm *s, unsigned w)
+sm_head_changed(struct sm *s, unsigned w)
 {
     struct sm_sched *c = &s->sched[s->warp[w].sched];
     uint64_t bit = (uint64_t)1 << s->warp[w].pos;
@@ -68,7 +68,7 @@ flush(struct sm *s, struct sm_sched *c, uint64_t warps)
         s->warp[w].buf_n = 0;
         s->warp[w].fetch_pc = s->warp[w].ew->pc;
         s->stats->fetch_wrong_path++;
-        head_changed(s, w);
+        sm_head_changed(s, w);
     }
     s->worked = true;
 }
@@ -84,7 +84,7 @@ all_schedulers(const struct sm *s)
 /* Classes or locks changed: everything derived from them is made anew, and refused warps
  * ask again. */
 void
-residency_changed(struct sm *s, bool ended)
+sm_residency_changed(struct sm *s, bool ended)
 {
     const struct residency_policy *r = s->residency;
     s->sched_dirty = all_schedulers(s);
@@ -136,7 +136,7 @@ lock_allows(struct sm *s, struct sm_sched *c, unsigned w, uint64_t now)
                                       &s->prog->grid->prog->st[s->warp[w].ew->pc],
                                       access ? &peek : NULL, &changed);
     if (changed)
-        residency_changed(s, false);
+        sm_residency_changed(s, false);
     if (s->res_view.fault)
         broken_rule(s, w);
     if (!ok)
@@ -173,7 +173,7 @@ barrier_opened(struct sm *s, const struct exec_warp *ew, unsigned w, uint64_t wo
             continue;
         vc->wait &= ~((uint64_t)1 << s->warp[v].pos) | vc->fence | vc->copy | vc->atomic;
         if (v != w)
-            head_changed(s, v);
+            sm_head_changed(s, v);
     }
 }
 
@@ -244,7 +244,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
         c->fence |= (uint64_t)1 << i;
         s->gated = true;
     }
-    if (in->copy && copies_issue(s, w, in, st)) {
+    if (in->copy && sm_copies_issue(s, w, in, st)) {
         c->wait |= (uint64_t)1 << i;
         c->copy |= (uint64_t)1 << i;
         s->gated = true;
@@ -254,11 +254,11 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
     if (st->released && s->residency->released) {
         s->res_view.now = now;
         s->residency->released(s->res_state, &s->res_view, s->warp[w].slot);
-        residency_changed(s, false);
+        sm_residency_changed(s, false);
     }
     if (st->woken)
         barrier_opened(s, ew, w, st->woken);
-    head_changed(s, w);
+    sm_head_changed(s, w);
     s->worked = true;
 }
 
@@ -341,7 +341,7 @@ issue_cause(const struct sm_sched *c)
 }
 
 void
-issue_cycle(struct sm *s, uint64_t now)
+sm_issue_cycle(struct sm *s, uint64_t now)
 {
     unsigned first = wrap(now, s->nsched);
     if (s->every)
@@ -360,7 +360,7 @@ issue_cycle(struct sm *s, uint64_t now)
 /* As long as nothing that a scheduler sees changes and no warp is ready for whose class
  * there is room, further cycles have the same cause, and there is nothing to look at. */
 void
-issue_over(struct sm *s)
+sm_issue_over(struct sm *s)
 {
     FOR_BITS(k, s->sched_dirty)
     {

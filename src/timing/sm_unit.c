@@ -16,7 +16,7 @@
 #include <string.h>
 
 void
-unit_init(struct sm *s, struct arena *a)
+sm_unit_init(struct sm *s, struct arena *a)
 {
     const struct machine *m = s->m;
     unsigned units[SM_NCLS] = {m->unit.sp,     m->unit.sfu,     m->unit.dp,
@@ -79,7 +79,7 @@ wheel_add(struct sm *s, uint16_t f, uint64_t at)
 
 /* First cycle > now with a write-back, or NEVER. */
 uint64_t
-unit_next_event(const struct sm *s, uint64_t now)
+sm_unit_next_event(const struct sm *s, uint64_t now)
 {
     if (!s->on_wheel)
         return NEVER;
@@ -135,7 +135,7 @@ complete(struct sm *s, uint16_t f)
 }
 
 void
-writeback_memory(struct sm *s)
+sm_writeback_memory(struct sm *s)
 {
     uint32_t token;
     for (unsigned n = s->m->unit.mem; n && ldst_done_peek(s->ldst, &token); n--) {
@@ -154,7 +154,7 @@ writeback_memory(struct sm *s)
 }
 
 void
-writeback_cycle(struct sm *s, uint64_t now)
+sm_writeback_cycle(struct sm *s, uint64_t now)
 {
     unsigned k = (unsigned)now & (s->ring - 1);
     uint16_t f = s->wheel[k];
@@ -262,7 +262,7 @@ memory_waits(const struct sm *s, const struct sm_part *p)
 }
 
 void
-unit_cycle(struct sm *s, uint64_t now)
+sm_unit_cycle(struct sm *s, uint64_t now)
 {
     unsigned memory = 0;
     FOR_BITS(k, s->units)

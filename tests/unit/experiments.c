@@ -653,17 +653,17 @@ the_spool_is_taken_once(void **state)
     const char *folder = store_spool(s, &diag);
     json_t *r = made_up("k", "t", "f", 1, 1);
     size_t n;
-    assert_true(spool_write(folder, r));
+    assert_true(store_spool_write(folder, r));
     assert_true(store_collect(s, folder, &n, &diag));
     assert_int_equal(n, 1);
     /* As after a kill between commit and removal: the record is still there. */
-    assert_true(spool_write(folder, r));
+    assert_true(store_spool_write(folder, r));
     assert_true(store_collect(s, folder, &n, &diag));
     free(store_list(s, &(struct store_filter){0}, &n));
     assert_int_equal(n, 1);
     /* Another process found the folder empty and took it away. */
     assert_int_equal(rmdir(folder), 0);
-    assert_true(spool_write(folder, r));
+    assert_true(store_spool_write(folder, r));
     assert_true(store_collect(s, folder, &n, &diag));
     assert_int_equal(n, 1);
     /* A file that is no record is put aside and told of. */
