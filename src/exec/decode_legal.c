@@ -1,7 +1,7 @@
 /* decode_legal.c: which modifiers and types of an instruction go together, where the
  * opcode table, which lists them one by one, does not say (PTX ISA 9.0, the syntax of
  * each instruction in 9.7). Lane functions have theirs in lanes.c.
- * tests/unit/ptxas_forms.c holds the answers against ptxas. */
+ * tests/unit/ptx/ptxas_forms.c holds the answers against ptxas. */
 #include "exec/exec_int.h"
 
 #include <string.h>

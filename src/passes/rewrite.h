@@ -28,7 +28,7 @@ void rewrite_as_mov(struct ptx_func *f, struct ptx_inst *in,
 struct ptx_operand rewrite_literal(uint64_t value);
 
 /* Whether a pass may put a literal in place of register operand `index`: the row's pattern
- * (ptx/opcodes.def) says what PTX allows, and tests/unit/ptxas_forms.c holds it against
+ * (ptx/opcodes.def) says what PTX allows, and tests/unit/ptx/ptxas_forms.c holds it against
  * ptxas. */
 bool rewrite_takes_literal(const struct ptx_inst *in, unsigned index);
 /* The literal with these bits for an operand of that type. */

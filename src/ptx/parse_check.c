@@ -1,6 +1,6 @@
 /* parse_check.c: are the operands what the row asks for? Type rules: PTX ISA 9.0, 9.4.1
  * (agreement) and 9.4.2 (wider registers in ld, st, cvt); where the text of the ISA
- * leaves room, what ptxas accepts decides (tests/unit/ptx_types.c). */
+ * leaves room, what ptxas accepts decides (tests/unit/ptx/ptx_types.c). */
 #include "ptx/parse_int.h"
 
 static const char *

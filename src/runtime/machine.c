@@ -4,8 +4,8 @@
 
 #include "exec/coverage.h"
 #include "machine/occupancy.h"
-#include "timing/dram/dram_policy.h"
-#include "timing/policy.h"
+#include "timing/policy/dram/dram_policy.h"
+#include "timing/policy/policy.h"
 
 #include <inttypes.h>
 

@@ -6,7 +6,7 @@
 #include "machine/machine.h"
 #include "machine/occupancy.h"
 #include "stats/stats.h"
-#include "timing/policy.h"
+#include "timing/policy/policy.h"
 
 struct timing_gpu;
 

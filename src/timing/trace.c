@@ -3,8 +3,8 @@
  * stepped, only where there is a trace. */
 #include "timing/trace.h"
 
-#include "timing/memsys.h"
-#include "timing/sm.h"
+#include "timing/engine/memsys.h"
+#include "timing/sm/sm.h"
 
 enum { LEVEL_EVERY = 32 /* cycles over which levels are averaged */ };
 

@@ -32,7 +32,7 @@ for page in add-a-policy add-a-pass; do
     rm -rf upper work
 done
 # Nothing of it is left in the tree.
-is "no trace" "$(ls "$src"/src/passes/self_moves.c "$src"/src/timing/schedulers/youngest.c 2>/dev/null)" ""
+is "no trace" "$(ls "$src"/src/passes/self_moves.c "$src"/src/timing/policy/schedulers/youngest.c 2>/dev/null)" ""
 
 # Manual pages say what --help says.
 for c in "" $(sed -n 's/^CMD(\([a-z]*\),.*/\1/p' "$src/src/cli/commands.def"); do

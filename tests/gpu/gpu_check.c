@@ -7,7 +7,7 @@
  *
  * Without a driver or a card it says so in one line and ends with 0. Exit status 1: some
  * vector differs by more than the ISA allows. The file in DIR is read by the test
- * tests/unit/gpu_answers.c. */
+ * tests/unit/exec/gpu_answers.c. */
 #include "vectors/vectors.h"
 
 #include <dlfcn.h>

@@ -8,8 +8,8 @@
 #include "check.h"
 
 #include "allot/allot.h"
-#include "unit/ptx_kit.h"
-#include "unit/skip.h"
+#include "unit/kit/ptx_kit.h"
+#include "unit/kit/skip.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

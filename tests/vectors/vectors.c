@@ -1,7 +1,7 @@
 /* vectors.c: makes the vectors, runs them on the executor, compares outputs. */
 #include "vectors/vectors.h"
 
-#include "unit/lanes_util.h"
+#include "unit/kit/lanes_util.h"
 #include "vectors/matrix.h"
 #include "vectors/video.h"
 

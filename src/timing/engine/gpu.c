@@ -1,0 +1,568 @@
+/* gpu.c: the whole GPU over its launches: a launch's program and plan, the loop over
+ * windows of core cycles (run.h), the jump over cycles in which nothing happens, samples,
+ * limits, and the explanation of a simulation that can never move again. */
+#include "timing/engine/run.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+/* -- life -- */
+
+static bool
+build_memory(struct timing_gpu *g, struct diag_sink *diag)
+{
+    g->mem = memsys_new(g->m, diag);
+    if (!g->mem)
+        return false;
+    g->ldst = ARENA_ARRAY(&g->arena, struct ldst *, g->m->sm.count);
+    g->stats = ARENA_ARRAY(&g->arena, struct own_stats, g->m->sm.count);
+    for (unsigned i = 0; i < g->m->sm.count; i++)
+        g->ldst[i] = ldst_new(&g->arena, g->m, i, &g->stats[i].s);
+    return true;
+}
+
+static void
+drop_memory(struct timing_gpu *g)
+{
+    if (g->mem)
+        memsys_free(g->mem);
+    g->mem = NULL;
+    arena_free(&g->arena);
+}
+
+#define UNKNOWN_POLICY(diag, path, value, at)                                            \
+    do {                                                                                 \
+        struct strbuf names_ = {0};                                                      \
+        for (size_t i_ = 0; at(i_); i_++)                                                \
+            strbuf_printf(&names_, "%s%s", i_ ? ", " : "", at(i_)->name);                \
+        struct diag *d_ = diag_add(diag, DIAG_ERROR, NULL,                               \
+                                   "%s: there is no policy '%s'", path, value);          \
+        diag_hint(diag, d_, "there are: %s", names_.s);                                  \
+        strbuf_free(&names_);                                                            \
+    } while (0)
+
+static bool
+find_policies(struct timing_gpu *g, struct diag_sink *diag)
+{
+    const struct machine *m = g->m;
+    g->sched = sched_find(m->sm.scheduler);
+    g->residency = residency_find(m->residency.policy);
+    g->order = cta_order_find(m->cta.order);
+    if (!g->sched)
+        UNKNOWN_POLICY(diag, "sm.scheduler", m->sm.scheduler, sched_at);
+    if (!g->residency)
+        UNKNOWN_POLICY(diag, "residency.policy", m->residency.policy, residency_at);
+    if (!g->order)
+        UNKNOWN_POLICY(diag, "cta.order", m->cta.order, cta_order_at);
+    return g->sched && g->residency && g->order;
+}
+
+struct timing_gpu *
+timing_gpu_new(const struct machine *m, const struct timing_options *o,
+               struct diag_sink *diag)
+{
+    struct timing_gpu *g = xcalloc(1, sizeof *g);
+    g->arena.huge = g->launch.huge = true;
+    g->m = machine_clone(m);
+    g->last_sm = m->sm.count - 1;
+    if (o)
+        g->opt = *o;
+    if (g->opt.trace_limit)
+        g->trace =
+            trace_new(g->m, g->opt.trace_from, g->opt.trace_to, g->opt.trace_limit);
+    bool ok = find_policies(g, diag) && build_memory(g, diag);
+    if (ok && g->opt.threads > 1) {
+        g->pool = pool_new(g->opt.threads);
+        ok = g->pool || diag_error(diag, "the host gives no %u threads; ask for fewer",
+                                   g->opt.threads);
+    }
+    if (ok)
+        return g;
+    timing_gpu_free(g);
+    return NULL;
+}
+
+void
+timing_gpu_free(struct timing_gpu *g)
+{
+    if (!g)
+        return;
+    pool_free(g->pool);
+    drop_memory(g);
+    arena_free(&g->launch);
+    trace_free(g->trace);
+    machine_free(g->m);
+    free(g);
+}
+
+void
+timing_host_copy(struct timing_gpu *g, uint64_t addr, uint64_t bytes)
+{
+    if (g->m->partition.prefill)
+        memsys_prefill(g->mem, addr, bytes);
+}
+
+const struct trace *
+timing_trace(const struct timing_gpu *g)
+{
+    return g->trace;
+}
+
+const struct stat_sm *
+timing_sm_stats(const struct timing_gpu *g, unsigned i)
+{
+    return &g->stats[i].s;
+}
+
+/* -- a launch's program -- */
+
+static enum sm_class
+class_of(const struct machine *m, const struct exec_static *st)
+{
+    bool product = st->latency == PTX_LAT_INT_MUL || st->latency == PTX_LAT_INT_MAD;
+    switch (st->unit) {
+    case PTX_UNIT_SFU:
+        return st->latency == PTX_LAT_INT_REM && m->unit.rem_on_sp ? CLS_SP : CLS_SFU;
+    case PTX_UNIT_DP:
+        return m->unit.dp ? CLS_DP : m->unit.f64_on_sp ? CLS_SP : CLS_SFU;
+    case PTX_UNIT_TENSOR: /* there is one: check_units */
+        return CLS_TENSOR;
+    case PTX_UNIT_MEM:
+        return CLS_MEM;
+    case PTX_UNIT_ALU:
+        if (product && m->unit.int_mul_on_sfu)
+            return CLS_SFU;
+        return m->unit.integer && st->latency <= PTX_LAT_INT_DIV ? CLS_INT : CLS_SP;
+    default:
+        return CLS_SP;
+    }
+}
+
+/* latency.tensor is that of m16n8k16 with 16-bit factors; more work is so many of these
+ * one behind the other, less work keeps the pipeline for a part of the interval. */
+static void
+scale_tensor(struct sm_inst *in, unsigned work)
+{
+    unsigned interval = (in->interval * work + 15) / 16;
+    if (interval > in->interval)
+        in->latency = (uint16_t)(in->latency + interval - in->interval);
+    in->interval = (uint16_t)interval;
+}
+
+static void
+build_program(struct run *r)
+{
+    const struct machine *m = r->g->m;
+    const struct exec_prog *p = r->grid->prog;
+    const struct residency_policy *res = r->g->residency;
+    struct sm_inst *inst = ARENA_ARRAY(r->arena, struct sm_inst, p->ninst + 1);
+    size_t nreg = 0;
+    for (uint32_t i = 0; i < p->ninst; i++)
+        nreg += (size_t)p->st[i].nsrc + p->st[i].ndst;
+    uint16_t *reg = ARENA_ARRAY(r->arena, uint16_t, nreg + 1);
+    for (uint32_t i = 0; i < p->ninst; i++) {
+        const struct exec_static *st = &p->st[i];
+        struct sm_inst *in = &inst[i];
+        in->nsrc = st->nsrc;
+        in->ndst = st->ndst;
+        in->reg = reg;
+        memcpy(reg, st->src, sizeof *reg * st->nsrc);
+        memcpy(reg + st->nsrc, st->dst, sizeof *reg * st->ndst);
+        reg += st->nsrc + st->ndst;
+        in->first_operand = st->guarded;
+        in->cls = (uint8_t)class_of(m, st);
+        in->latency = (uint16_t)m->latency[st->latency].cycles;
+        in->interval = (uint16_t)m->latency[st->latency].interval;
+        if (in->cls == CLS_TENSOR)
+            scale_tensor(in, st->work);
+        in->barrier = st->is_barrier;
+        in->fence = st->is_fence;
+        in->nother = st->nother;
+        in->ops = ops_counter(st);
+        in->nrows = st->nrows;
+        for (unsigned k = 0; k < EXEC_ROWS; k++)
+            in->rows[k] = st->rows[k < st->nrows ? k : 0];
+        in->copy = st->copy;
+        in->copy_n = st->copy_n;
+        in->mem = in->cls == CLS_MEM;
+        in->concern = res->may_issue && res->concerns && res->concerns(st, &r->plan);
+    }
+    r->prog = (struct sm_program){.grid = r->grid,
+                                  .inst = inst,
+                                  .ninst = p->ninst,
+                                  .nregs = p->nregs,
+                                  .warps_per_cta = r->grid->warps_per_cta,
+                                  .code_address = p->code_address};
+}
+
+/* What the machine has no unit for is refused. */
+static bool
+check_units(const struct run *r, struct diag_sink *diag)
+{
+    const struct exec_prog *p = r->grid->prog;
+    for (uint32_t i = 0; i < p->ninst && !r->g->m->unit.tensor; i++)
+        if (p->st[i].unit == PTX_UNIT_TENSOR) {
+            struct diag_loc loc = exec_loc(p, i);
+            struct diag *d =
+                diag_add(diag, DIAG_ERROR, &loc,
+                         "kernel '%s': this machine has no tensor cores to run %s on",
+                         p->entry->name, ptx_ops[p->st[i].op].mnemonic);
+            diag_hint(diag, d,
+                      "unit.tensor is 0; take a machine of compute capability 7.0 "
+                      "or later, or run with --functional");
+            return false;
+        }
+    return true;
+}
+
+/* -- how it ends -- */
+
+static void
+explain(const struct run *r, struct strbuf *out)
+{
+    unsigned said = 0;
+    for (unsigned i = 0; i < r->g->m->sm.count; i++) {
+        if (!r->sm[i].blocks && ldst_idle(r->g->ldst[i]))
+            continue;
+        if (said++ == 4) {
+            strbuf_addz(out, "  ... and further SMs\n");
+            break;
+        }
+        sm_explain(&r->sm[i], out);
+    }
+    if (!memsys_idle(r->g->mem)) {
+        strbuf_addz(out, "  memory system: ");
+        memsys_explain(r->g->mem, out);
+        strbuf_addz(out, "\n");
+    }
+    if (r->dispatch.left)
+        strbuf_printf(out, "  %llu blocks have not started\n",
+                      (unsigned long long)r->dispatch.left);
+}
+
+/* An error that ends the launch, placed where one warp is that has not ended (the first of
+ * them in the order of SMs; best one at a barrier), which the message goes on to name. */
+static struct diag *
+say_where(const struct run *r, const char *text, const char *more)
+{
+    const struct exec_warp *at = NULL;
+    struct diag_loc loc = {0};
+    struct strbuf b = {0};
+    for (unsigned i = 0; i < r->g->m->sm.count; i++)
+        for (unsigned k = 0; k < r->plan.blocks; k++) {
+            const struct exec_cta *c = r->sm[i].cta[k];
+            for (uint32_t j = 0; c && j < c->nwarps; j++) {
+                const struct exec_warp *w = &c->warp[j];
+                if (w->state != EXEC_DONE &&
+                    (!at || (w->state == EXEC_BARRIER && at->state != EXEC_BARRIER)))
+                    at = w;
+            }
+        }
+    strbuf_addz(&b, text);
+    uint32_t pc = 0;
+    if (at) {
+        pc = at->state == EXEC_BARRIER ? at->barrier_pc : at->pc;
+        loc = exec_loc(r->grid->prog, pc);
+        strbuf_printf(&b, "; block (%u,%u,%u) warp %u was here", at->cta->ctaid.x,
+                      at->cta->ctaid.y, at->cta->ctaid.z, at->index);
+    }
+    strbuf_addz(&b, more);
+    struct diag *d = diag_add(r->diag, DIAG_ERROR, at ? &loc : NULL, "%s", b.s);
+    if (at)
+        exec_note_source(r->grid->prog, pc, r->diag);
+    strbuf_free(&b);
+    return d;
+}
+
+static bool
+stuck(const struct run *r)
+{
+    struct strbuf b = {0}, text = {0};
+    strbuf_addz(&b, ". Who waits for what:\n");
+    explain(r, &b);
+    while (b.n && b.s[b.n - 1] == '\n')
+        b.s[--b.n] = 0;
+    strbuf_printf(
+        &text,
+        "kernel '%s' is stuck at cycle %llu: %llu of %llu blocks have ended and "
+        "nothing can ever move again",
+        r->grid->prog->entry->name, (unsigned long long)(r->g->now - r->start),
+        (unsigned long long)r->done, (unsigned long long)r->blocks);
+    say_where(r, text.s, b.s);
+    strbuf_free(&text);
+    strbuf_free(&b);
+    r->grid->failure = ALLOT_STUCK;
+    return false;
+}
+
+/* Says that the launch has come to a limit; false. */
+static bool
+over_limit(const struct run *r, uint64_t n, const char *what)
+{
+    struct strbuf b = {0};
+    strbuf_printf(&b,
+                  "kernel '%s' stopped after %llu %s, the limit; %llu of %llu blocks had "
+                  "ended",
+                  r->grid->prog->entry->name, (unsigned long long)n, what,
+                  (unsigned long long)r->done, (unsigned long long)r->blocks);
+    struct diag *d = say_where(r, b.s, "");
+    diag_hint(r->diag, d, "raise the limit if the kernel is only long");
+    strbuf_free(&b);
+    return false;
+}
+
+/* False: the launch is over. */
+static bool
+within_limits(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    uint64_t cycles = g->now - r->start;
+    if (g->opt.max_cycles && cycles >= g->opt.max_cycles)
+        return over_limit(r, cycles, "cycles");
+    r->issued = 0;
+    for (unsigned i = 0; g->opt.max_instructions && i < g->m->sm.count; i++)
+        r->issued += g->stats[i].s.warp_instructions;
+    if (g->opt.max_instructions && r->issued >= g->opt.max_instructions)
+        return over_limit(r, r->issued, "warp instructions");
+    return true;
+}
+
+bool
+run_go_on(struct run *r)
+{
+    if (within_limits(r))
+        return true;
+    r->grid->failure = ALLOT_STOPPED;
+    return false;
+}
+
+enum { TELL_EVERY = 64 /* windows, or so, between looks at the time */ };
+
+bool
+run_tell(struct run *r, unsigned quanta)
+{
+    struct timing_gpu *g = r->g;
+    r->untold += quanta;
+    if (!g->opt.progress || r->untold < TELL_EVERY)
+        return true;
+    r->untold = 0;
+    double now = clock_seconds(CLOCK_MONOTONIC);
+    if (now - r->progress_shown < 0.1)
+        return true;
+    r->progress_shown = now;
+    const uint64_t cycles = g->now - r->start;
+    uint64_t inst = 0;
+    for (unsigned i = 0; i < g->m->sm.count; i++)
+        inst += g->stats[i].s.thread_instructions;
+    if (g->opt.progress(g->opt.user, cycles, inst, r->done, r->blocks))
+        return true;
+    diag_error(r->diag, "kernel '%s' interrupted after %llu cycles",
+               r->grid->prog->entry->name, (unsigned long long)cycles);
+    r->grid->failure = ALLOT_STOPPED;
+    return false;
+}
+
+/* The residency policy's period has passed: windows end where it does. */
+static void
+tick(struct run *r, uint64_t now)
+{
+    sm_tick(r->sm, r->g->m->sm.count, now);
+    r->tick = now + r->plan.period;
+    for (unsigned i = 0; i < r->g->m->sm.count; i++) {
+        unsigned k = i / r->g->m->sm.per_cluster;
+        if (r->sm[i].wake < r->next[k])
+            r->next[k] = r->sm[i].wake;
+    }
+}
+
+/* Counters of the launch up to the end of cycle `now`, at which the memory system stands
+ * or after which nothing has happened. */
+static void
+totals(struct run *r, uint64_t now, struct launch_stats *out)
+{
+    struct timing_gpu *g = r->g;
+    struct stat_gpu s = {.cycles = now - r->start,
+                         .blocks = r->blocks,
+                         .threads = r->blocks * exec_block_threads(r->grid),
+                         .resident_blocks = r->plan.blocks,
+                         .baseline_blocks = r->plan.baseline,
+                         .shared_pairs = r->plan.pairs,
+                         .thread_registers = r->kernel->registers};
+    s.sm_cycles = s.cycles * g->m->sm.count;
+    for (unsigned i = 0; i < g->m->sm.count; i++)
+        sm_catch_up(&r->sm[i], now);
+    memset(out, 0, sizeof *out);
+    stats_add_gpu(out, &s);
+    for (unsigned i = 0; i < g->m->sm.count; i++)
+        stats_add_sm(out, &g->stats[i].s);
+    memsys_stats(g->mem, out);
+}
+
+/* Samples that fall before cycle `now`, the next to be stepped. */
+static void
+take_samples(struct run *r, uint64_t now)
+{
+    for (; r->next_sample < now; r->next_sample += r->g->opt.sample_cycles) {
+        struct launch_stats s;
+        if (r->next_sample > r->g->now) /* slept through: nothing happens in it */
+            memsys_step(r->g->mem, r->next_sample);
+        totals(r, r->next_sample, &s);
+        r->g->opt.sample(r->g->opt.user, r->next_sample - r->start, &s);
+    }
+}
+
+enum { CHANNELS_EVERY = 64 /* cycles of a launch between readings of channels */ };
+
+static bool
+loop(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    uint64_t from = g->now + 1;
+    for (;;) {
+        for (; r->next_channels < from; r->next_channels += CHANNELS_EVERY)
+            trace_channels(g->trace, g->mem, r->next_channels);
+        if (r->next_sample < from)
+            take_samples(r, from);
+        if (r->plan.period && from >= r->tick)
+            tick(r, from);
+        r->reach = memsys_reach(g->mem, from);
+        uint64_t to = run_quantum_end(r, from);
+        run_do(r, from, to, run_memory_end(r, from, to));
+        enum outcome outcome = run_overlapped(r);
+        if (outcome == GO_ON)
+            outcome = run_serial_phase(r);
+        if (outcome == FAILED)
+            return false;
+        if (outcome == OVER) {
+            /* Counters of the memory system go to the end of a longest window. */
+            run_follow_alone(r);
+            return true;
+        }
+        uint64_t next = run_next_cycle(r);
+        if (next == NEVER &&
+            !(r->plan.period && sm_waits_for_tick(r->sm, g->m->sm.count)))
+            return stuck(r);
+        if (r->plan.period && next > r->tick)
+            next = r->tick;
+        if (!run_go_on(r) || !run_tell(r, 1))
+            return false;
+        if (g->opt.max_cycles && next > r->start + g->opt.max_cycles)
+            next = r->start + g->opt.max_cycles; /* asleep when the limit comes */
+        from = g->opt.no_skip ? r->to : next;
+    }
+}
+
+static bool
+finish(struct run *r, struct launch_stats *out, struct diag_sink *diag)
+{
+    struct timing_gpu *g = r->g;
+    for (unsigned i = 0; i < g->m->sm.count; i++)
+        sm_end(&r->sm[i], r->end);
+    totals(r, r->end, out);
+    if (g->trace) {
+        trace_channels(g->trace, g->mem, g->now);
+        trace_end(g->trace, r->end, g->now);
+    }
+    run_drain(r);
+    return stats_check(out, diag);
+}
+
+static void
+plan_quanta(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    const struct machine *m = g->m;
+    struct arena *a = r->arena;
+    bool wait = !r->grid->prog->in_order;
+    r->quantum = wait ? memsys_quantum(g->mem) : 1;
+    if (g->opt.quantum && g->opt.quantum < r->quantum)
+        r->quantum = g->opt.quantum;
+    r->threads = wait && g->pool ? g->opt.threads : 1;
+    r->nodes = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
+    r->parts = memsys_parts(g->mem);
+    r->node = ARENA_ARRAY(a, struct node, r->nodes);
+    r->next = ARENA_ARRAY(a, uint64_t, r->nodes);
+    r->ran = bitset_new(a, r->nodes);
+    r->stopped = bitset_new(a, r->nodes);
+    r->takers = bitset_new(a, m->sm.count);
+    for (unsigned i = 0; i < r->nodes; i++) {
+        unsigned first = i * m->sm.per_cluster, end = first + m->sm.per_cluster;
+        r->node[i].sm = r->sm + first;
+        r->node[i].end = r->sm + (end < m->sm.count ? end : m->sm.count);
+        r->node[i].fault_at = NEVER;
+        r->node[i].next = r->next[i] = g->now + 1; /* to find out */
+    }
+    run_threads(r);
+    if (!wait)
+        return;
+    r->log = ARENA_ARRAY(a, struct own_log, m->sm.count);
+    r->writers = ARENA_ARRAY(a, struct sm *, m->sm.count);
+    for (unsigned i = 0; i < m->sm.count; i++)
+        exec_log_init(&r->log[i].log, a,
+                      r->quantum * m->sm.schedulers * m->sm.issue_width);
+}
+
+bool
+timing_launch(struct timing_gpu *g, struct exec_grid *grid,
+              const struct timing_plan *plan, struct launch_stats *out,
+              struct diag_sink *diag)
+{
+    struct run r = {.g = g,
+                    .grid = grid,
+                    .kernel = &plan->demand,
+                    .plan = plan->residency,
+                    .arena = &g->launch,
+                    .diag = diag};
+    grid->diag = diag;
+    if (!exec_grid_check(grid, diag) || !check_units(&r, diag))
+        return false;
+    build_program(&r);
+    r.blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;
+    r.start = g->now;
+    r.first_dispatch = g->now + g->m->gpu.launch_latency;
+    r.tick = g->now + r.plan.period;
+    bool traced = g->trace && g->now < g->trace->cut;
+    if (g->trace)
+        trace_begin(g->trace, grid->prog->entry->name, g->now);
+    r.next_channels = traced ? g->now + CHANNELS_EVERY : NEVER;
+    r.next_sample = g->opt.sample_cycles ? g->now + g->opt.sample_cycles : NEVER;
+    r.progress_shown = clock_seconds(CLOCK_MONOTONIC);
+    grid->nsm = g->m->sm.count;
+    r.sm = ARENA_ARRAY(r.arena, struct sm, g->m->sm.count);
+    plan_quanta(&r);
+    memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
+    memsys_begin(g->mem, r.threads > 1);
+    memsys_no_skip(g->mem, g->opt.no_skip);
+    for (unsigned i = 0; i < g->m->sm.count; i++) {
+        ldst_begin(g->ldst[i], g->now);
+        ldst_set_l1_ways(g->ldst[i], plan->l1_ways);
+        ldst_no_skip(g->ldst[i], g->opt.no_skip);
+        sm_init(&r.sm[i], r.arena, g->m, g->sched, g->residency, &r.plan, &r.prog,
+                g->ldst[i], &g->stats[i].s, r.log ? &r.log[i].log : NULL, i, g->now);
+        r.sm[i].trace = traced ? &g->trace->sm[i] : NULL;
+        r.sm[i].every = traced || g->opt.no_skip;
+    }
+    dispatch_init(&r.dispatch, r.arena, g->m, g->order, r.blocks, g->last_sm);
+    run_start_blocks(&r, g->now);
+
+    bool ok = loop(&r);
+    g->last_sm = r.dispatch.last;
+    grid->n_warp_inst = grid->n_thread_inst = 0;
+    for (unsigned i = 0; i < g->m->sm.count; i++) {
+        grid->n_warp_inst += g->stats[i].s.warp_instructions;
+        grid->n_thread_inst += g->stats[i].s.thread_instructions;
+    }
+    if (ok) {
+        ok = finish(&r, out, diag);
+    } else { /* operations are left in the middle: the memory side starts anew */
+        if (g->trace)
+            trace_end(g->trace, g->now, g->now);
+        drop_memory(g);
+        build_memory(g, diag);
+    }
+    for (unsigned i = 0; i < g->m->sm.count; i++)
+        sm_free(&r.sm[i]);
+    arena_reset(r.arena);
+    return ok;
+}

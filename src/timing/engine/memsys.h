@@ -1,0 +1,153 @@
+/* memsys.h: everything beyond the SMs: the two crossbars, L2 slices, DRAM channels, and
+ * their clocks. The SM side sees ports with two operations, inject and eject, and time.
+ *
+ * Time goes on in windows of a few core cycles, in which ports and memory partitions do
+ * not depend on each other: what passes a crossbar takes longer, or partitions are a
+ * window ahead of the ports and what is asked does not concern them so soon. So, for the
+ * window [from, to):
+ *   memsys_open, memsys_open_far
+ *   in any order, in any host threads: memsys_part of each partition, and after all of
+ *     these memsys_replies, which may be left out; and of each port, for its cycles c in
+ *     order: memsys_port(c), memsys_reply (a port shows at most one reply a cycle), the
+ *     cycle of its SMs, memsys_inject
+ *   memsys_parts_done
+ *   in one thread, for the cycles c of the window in order: memsys_cross(c), and what
+ *     could not go on without it
+ *   memsys_close
+ * or, where memsys_may_go_on allows it, that of the ports beside the partitions' next:
+ *   after memsys_replies of the window, memsys_parts_go_on in place of memsys_parts_done,
+ *     memsys_close and memsys_open_far; ports may be in the window still
+ *   from then on, in any host threads: memsys_part of each
+ *   after the ports' window, in one: memsys_show_replies, memsys_cross, what could not go
+ *     on without it, memsys_close, memsys_open of the next window, and then in any the
+ *     ports' part of that
+ *   after memsys_part of each and memsys_show_replies: memsys_replies
+ * Whether a packet finds room before a crossbar may depend on what the crossbar does in
+ * the same window. memsys_inject then refuses it, and memsys_unknown says so: the port
+ * must stop there, and try again after memsys_cross of that cycle (partitions do the like
+ * inside). So the result does not depend on windows.
+ * memsys_step(c) is a window of one cycle, but for the SMs' part of it. A request makes
+ * one reply for each 32-byte sector of `sectors` (one for each line if the L2 has no
+ * sectors), read, write and atomic alike; the reply is the request with addr, bytes and
+ * sectors of its piece.
+ *
+ * Private parts: icnt.h (crossbar), partition.h (L2 slice, queues), dram.h (channel),
+ * addrmap.h (address -> channel, slice, bank, row, column). */
+#ifndef ALLOT_TIMING_MEMSYS_H
+#define ALLOT_TIMING_MEMSYS_H
+
+#include "base/diag.h"
+#include "machine/machine.h"
+#include "stats/stats.h"
+#include "timing/mem/packet.h"
+
+struct memsys;
+
+struct memsys *memsys_new(const struct machine *m, struct diag_sink *diag);
+void memsys_free(struct memsys *ms);
+
+/* Counters start anew (a launch begins); L2 contents stay. threads: of the following,
+ * partitions and ports go on in several, or memsys_may_go_on is called. */
+void memsys_begin(struct memsys *ms, bool threads);
+
+/* Longest window in core cycles: a power of two, at most MEMSYS_WINDOW. */
+enum { MEMSYS_QUANTUM = 32 };
+unsigned memsys_quantum(const struct memsys *ms);
+/* Whether partitions and replies may be ahead of ports and requests: since what is asked
+ * in a window reaches an L2 slice much later, they go through the next one meanwhile. */
+bool memsys_ahead(const struct memsys *ms);
+/* A window that begins with core cycle `from` ends before this one. */
+uint64_t memsys_reach(const struct memsys *ms, uint64_t from);
+void memsys_open(struct memsys *ms, uint64_t from, uint64_t to);
+/* Partitions and replies go up to cycle `to`, where they may be ahead of the ports: by
+ * two of the longest windows at most, counted from where the one that begins with `from`
+ * would begin. threads: memsys_replies may come before or beside what the ports do. */
+void memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads);
+/* Whether partitions may go on to cycle `to` before what follows the present window. */
+bool memsys_may_go_on(const struct memsys *ms, uint64_t to);
+/* The same when ports are through the window: first replies that waited for them follow
+ * as far as need be. */
+bool memsys_catch_up(struct memsys *ms, uint64_t to);
+/* They go on; the present window ends with `from`. */
+void memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to);
+/* What has come through the reply crossbar is there for the ports from their next window
+ * on, and what they took makes room in it. */
+void memsys_publish_replies(struct memsys *ms);
+/* What partitions and memsys_replies have done is known to the requests. */
+void memsys_parts_done(struct memsys *ms);
+void memsys_close(struct memsys *ms);
+
+/* Partitions: their number; one for the open window; the core cycle in which it next has
+ * something to do (NEVER: none). */
+unsigned memsys_parts(const struct memsys *ms);
+void memsys_part(struct memsys *ms, unsigned i);
+bool memsys_part_due(const struct memsys *ms, unsigned i); /* in the open window */
+uint64_t memsys_part_next(const struct memsys *ms, unsigned i);
+
+/* After those: the reply crossbar follows, and partitions that waited for it, as far as
+ * that does not depend on the ports. */
+void memsys_replies(struct memsys *ms);
+
+/* Ports: SM i has port i / sm.per_cluster. memsys_port takes it to core cycle `now` of
+ * the window. memsys_port_sleep, after the last operation of that cycle, says in which
+ * cycle there is next something to do, as far as is known in the window; memsys_port_next
+ * says it again after memsys_close, when it may be sooner for the ports in memsys_noticed
+ * (a bit set). */
+enum { MEMSYS_NO_SM = 0xffff };
+/* The SM whose reply the port shows, or MEMSYS_NO_SM. */
+unsigned memsys_port(struct memsys *ms, unsigned port, uint64_t now);
+uint64_t memsys_port_sleep(struct memsys *ms, unsigned port);
+uint64_t memsys_port_next(const struct memsys *ms, unsigned port);
+const uint64_t *memsys_noticed(const struct memsys *ms);
+/* Core cycle in which something moves in the crossbars (after memsys_close). */
+uint64_t memsys_cross_next(const struct memsys *ms);
+
+/* The crossbars follow up to core cycle `now` of the window, and partitions that waited
+ * for them. Ports (a bit set) that were refused, did not try again before `now`, and may
+ * have room now or in the next cycles. */
+const uint64_t *memsys_cross(struct memsys *ms, uint64_t now);
+
+/* Hands a request to the SM's port of the request crossbar, at the end of the port's
+ * cycle; false: no room, try again in a later cycle; or, if memsys_unknown says so, in
+ * this cycle after memsys_cross. */
+bool memsys_inject(struct memsys *ms, const struct packet *p);
+bool memsys_unknown(const struct memsys *ms, unsigned port);
+/* It was refused in the last cycle the port was taken to. */
+bool memsys_refused(const struct memsys *ms, unsigned port);
+/* This packet was refused before, and it is known that there is still no room: in place
+ * of memsys_inject, for less. False: unless that finds room. */
+bool memsys_still_full(struct memsys *ms, unsigned port, const struct packet *p);
+/* The port was refused in the last cycle it was taken to: could a try in cycle `now`, or
+ * between, succeed, as far as is known without the crossbars of this window? */
+bool memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now);
+
+/* The reply that the port shows; it has been taken. Precondition: it shows one. */
+const struct packet *memsys_reply(const struct memsys *ms, unsigned port);
+void memsys_reply_over(struct memsys *ms, unsigned port);
+bool memsys_has_reply(const struct memsys *ms, unsigned sm); /* for that SM */
+
+/* Advances ports, interconnect, L2 and DRAM through core cycle `now`. Call once per core
+ * cycle stepped; cycles left out are caught up inside (they must not lie beyond
+ * next_event). */
+void memsys_step(struct memsys *ms, uint64_t now);
+
+/* First core cycle > now in which a step would change anything, NEVER if it is empty. */
+uint64_t memsys_next_event(const struct memsys *ms, uint64_t now);
+bool memsys_idle(const struct memsys *ms); /* nothing under way anywhere */
+
+/* Adds the counters of the launch to out. Lines a host copy leaves in the L2 (prefill).
+ */
+/* Counters of a channel and its slices so far in the launch. */
+void memsys_channel_stats(const struct memsys *ms, unsigned channel,
+                          struct stat_mem *out);
+void memsys_stats(const struct memsys *ms, struct launch_stats *out);
+void memsys_prefill(struct memsys *ms, uint64_t addr, uint64_t bytes);
+
+/* on: every part is stepped in every tick, whatever it says of its next event (for
+ * timing_options.no_skip; results must not differ). */
+void memsys_no_skip(struct memsys *ms, bool on);
+
+/* Who waits for what, in words (for stuck simulations). */
+void memsys_explain(const struct memsys *ms, struct strbuf *out);
+
+#endif

@@ -1,0 +1,533 @@
+/* window.c: a window of core cycles: the nodes' own way through it, and what follows it
+ * in one thread.
+ *
+ * A node's cycle: each SM takes one reply; SMs step; their packets go out as far as there
+ * is room. Where a node needs what others do in the window - whether there is room
+ * before the crossbar, which block comes next - it stops and goes on when the crossbars
+ * have come there. So windows do not change the result either: it is that of windows of
+ * one cycle. While an SM has room for a block that has not started, they are one cycle
+ * long. A node or partition that sleeps costs nothing; when all sleep, time goes on
+ * to the first event of any of them. With `no_skip` everything is stepped in every cycle;
+ * the counters are the same. */
+#include "base/bitset.h"
+#include "base/inline.h"
+#include "timing/engine/run.h"
+
+#include <string.h>
+
+/* -- a window: nodes and partitions -- */
+
+/* False: there is no room for a packet. */
+static bool
+send_packets(struct memsys *mem, struct sm *s, uint64_t now)
+{
+    struct packet *p;
+    while ((p = ldst_out_front(s->ldst))) {
+        if (!memsys_inject(mem, p))
+            return false;
+        ldst_out_pop(s->ldst);
+        if (s->wake > now + 1)
+            s->wake = now + 1; /* it may have waited for the room */
+    }
+    return true;
+}
+
+/* The reply that the SM's port k shows; true: the SM has something to do with it. */
+static bool
+receive(struct memsys *mem, unsigned k, struct sm *s, uint64_t now)
+{
+    if (!ldst_can_receive(s->ldst))
+        return false;
+    bool busy = ldst_receive(s->ldst, memsys_reply(mem, k), now);
+    memsys_reply_over(mem, k);
+    return busy;
+}
+
+/* End of the SMs of a node. one: there is one in each, as the compiler is to know. */
+ALWAYS_INLINE struct sm *
+end_of(const struct node *n, bool one)
+{
+    return one ? n->sm + 1 : n->end;
+}
+
+/* A cycle of an SM of the node; false: a fault. */
+NOINLINE static bool
+node_steps(struct run *r, struct node *n, struct sm *s, uint64_t now)
+{
+    uint64_t done = s->blocks_done;
+    sm_cycle(s, now);
+    if (s->fault) {
+        n->fault_at = now;
+        n->faulty = s;
+        atomic_store_explicit(&r->faulty, true, memory_order_relaxed);
+        return false;
+    }
+    if (s->blocks_done != done) {
+        n->done += s->blocks_done - done;
+        n->ended = now;
+    }
+    return true;
+}
+
+/* One cycle of the SMs of node k; false: a fault. */
+ALWAYS_INLINE bool
+node_cycle(struct run *r, unsigned k, uint64_t now, bool one)
+{
+    struct timing_gpu *g = r->g;
+    struct node *n = &r->node[k];
+    const unsigned reply = memsys_port(g->mem, k, now);
+    for (struct sm *s = n->sm, *end = end_of(n, one); s < end; s++) {
+        if (s->id == reply && receive(g->mem, k, s, now))
+            s->wake = now;
+        if ((s->wake <= now || g->opt.no_skip) && !node_steps(r, n, s, now))
+            return false;
+    }
+    return true;
+}
+
+/* Packets of cycle `now` go out, of SM s and those behind it; false: there may be room
+ * for one. */
+ALWAYS_INLINE bool
+node_sends(struct run *r, unsigned k, struct sm *s, uint64_t now, bool one)
+{
+    struct memsys *mem = r->g->mem;
+    for (struct sm *end = end_of(&r->node[k], one); s < end; s++) {
+        const struct packet *p = ldst_out_front(s->ldst);
+        if (p && !memsys_still_full(mem, k, p) && !send_packets(mem, s, now) &&
+            memsys_unknown(mem, k)) {
+            r->node[k].sending = s;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether an SM of the node has room for a block that has not started. */
+static bool
+wants_block(const struct run *r, const struct node *n, uint64_t now)
+{
+    if (!r->dispatch.left || now < r->first_dispatch)
+        return false;
+    for (const struct sm *s = n->sm; s < n->end; s++)
+        if (sm_has_room(s))
+            return true;
+    return false;
+}
+
+/* First cycle after `now`, which is done, with something to do. */
+ALWAYS_INLINE uint64_t
+node_next(const struct run *r, unsigned k, uint64_t now, bool one)
+{
+    uint64_t next = memsys_port_sleep(r->g->mem, k);
+    for (const struct sm *s = r->node[k].sm, *end = end_of(&r->node[k], one); s < end;
+         s++)
+        next = s->wake < next ? s->wake : next;
+    return next > now ? next : now + 1;
+}
+
+static void
+node_stops(struct node *n, enum stop why, uint64_t at)
+{
+    n->stop = (uint8_t)why;
+    n->at = at;
+}
+
+ALWAYS_INLINE void
+node_goes(struct run *r, unsigned k, enum stop where, uint64_t now, bool one)
+{
+    struct node *n = &r->node[k];
+    const bool all = r->g->opt.no_skip;
+    n->stop = STOP_NO;
+    for (;; where = STOP_CYCLE) {
+        if (where == STOP_CYCLE) {
+            if (!node_cycle(r, k, now, one))
+                return;
+        }
+        if (where != STOP_BLOCK &&
+            !node_sends(r, k, where == STOP_CYCLE ? n->sm : n->sending, now, one)) {
+            node_stops(n, STOP_SEND, now);
+            return;
+        }
+        n->last = now;
+        if (where != STOP_BLOCK && now + 1 < r->to && wants_block(r, n, now)) {
+            node_stops(n, STOP_BLOCK, now);
+            return;
+        }
+        n->next = node_next(r, k, now, one);
+        uint64_t next = all ? now + 1 : n->next;
+        if (next >= r->to)
+            return;
+        if (next > now + 1 && memsys_may_have_room(r->g->mem, k, next - 1)) {
+            node_stops(n, STOP_CYCLE, next);
+            return;
+        }
+        now = next;
+    }
+}
+
+/* The node goes on: STOP_CYCLE: with cycle `now`; STOP_SEND: with the packets of cycle
+ * `now`; STOP_BLOCK: after that cycle. */
+static void
+node_goes_on(struct run *r, unsigned k, enum stop where, uint64_t now)
+{
+    if (r->g->m->sm.per_cluster == 1)
+        node_goes(r, k, where, now, true);
+    else
+        node_goes(r, k, where, now, false);
+}
+
+void
+run_node(struct run *r, unsigned k)
+{
+    struct node *n = &r->node[k];
+    uint64_t now = r->next[k];
+    if (now < r->from || r->g->opt.no_skip)
+        now = r->from;
+    n->last = r->from - 1;
+    if (now > r->from && memsys_may_have_room(r->g->mem, k, now - 1)) {
+        n->stop = STOP_CYCLE;
+        n->at = n->next = now;
+        return;
+    }
+    node_goes_on(r, k, STOP_CYCLE, now);
+}
+
+/* -- a window: what all have in common -- */
+
+/* Calls for every node k of set s, in order. */
+#define FOR_NODES(k, r, s)                                                               \
+    for (unsigned v_ = 0; v_ < BITSET_WORDS((r)->nodes); v_++)                           \
+        for (uint64_t x_ = (s)[v_]; x_; x_ &= x_ - 1)                                    \
+            for (unsigned k = v_ * 64 + (unsigned)bit_lowest(x_), once_ = 1; once_;      \
+                 once_ = 0)
+
+static void
+go_on_from(struct run *r, unsigned k, enum stop where, uint64_t now)
+{
+    node_goes_on(r, k, where, now);
+    if (r->node[k].stop != STOP_NO)
+        bitset_add(r->stopped, k);
+    else
+        bitset_del(r->stopped, k);
+}
+
+/* A node without something to do has a packet for which there may be room after cycle
+ * `now`. */
+static void
+room_came(struct run *r, unsigned k, uint64_t now)
+{
+    struct node *n = &r->node[k];
+    if (!bitset_has(r->ran, k)) {
+        bitset_add(r->ran, k);
+        n->stop = STOP_NO;
+        n->next = r->next[k];
+        n->last = r->from - 1;
+    }
+    if (n->fault_at != NEVER || n->stop == STOP_SEND || n->stop == STOP_BLOCK)
+        return; /* it will try again in a later cycle, and could not before */
+    if (now > n->last) {
+        memsys_port(r->g->mem, k, now);
+        n->sending = n->sm;
+        go_on_from(r, k, STOP_SEND, now);
+    } else if (n->last + 1 < r->to && n->next > n->last + 1) {
+        n->stop = STOP_CYCLE;
+        n->at = n->last + 1;
+        bitset_add(r->stopped, k);
+    }
+}
+
+/* Blocks for the nodes that stopped after cycle `now` to get some. */
+static void
+give_blocks(struct run *r, uint64_t now)
+{
+    bool any = false;
+    FOR_NODES(k, r, r->stopped)
+    {
+        const struct node *n = &r->node[k];
+        if (n->stop != STOP_BLOCK || n->at != now)
+            continue;
+        any = true;
+        for (const struct sm *s = n->sm; s < n->end; s++)
+            bitset_add(r->takers, s->id);
+    }
+    if (!any)
+        return;
+    dispatch_cycle(&r->dispatch, r->sm, r->takers, now);
+    memset(r->takers, 0, BITSET_WORDS(r->g->m->sm.count) * sizeof *r->takers);
+    FOR_NODES(k, r, r->stopped)
+    if (r->node[k].stop == STOP_BLOCK && r->node[k].at == now)
+        go_on_from(r, k, STOP_BLOCK, now);
+}
+
+/* Second part of a window: the crossbars, cycle by cycle, and the nodes that stopped. */
+static void
+follow(struct run *r)
+{
+    memset(r->stopped, 0, BITSET_WORDS(r->nodes) * sizeof *r->stopped);
+    bool any = false;
+    FOR_NODES(k, r, r->ran)
+    if (r->node[k].stop != STOP_NO) {
+        bitset_add(r->stopped, k);
+        any = true;
+    }
+    for (uint64_t now = r->from; now < r->to; now++) {
+        const uint64_t *woken = memsys_cross(r->g->mem, now);
+        FOR_NODES(k, r, woken)
+        {
+            room_came(r, k, now);
+            any = true;
+        }
+        if (!any)
+            continue;
+        FOR_NODES(k, r, r->stopped)
+        if (r->node[k].stop == STOP_SEND && r->node[k].at == now)
+            go_on_from(r, k, STOP_SEND, now);
+        give_blocks(r, now);
+        FOR_NODES(k, r, r->stopped)
+        if (r->node[k].stop == STOP_CYCLE && r->node[k].at == now + 1)
+            go_on_from(r, k, STOP_CYCLE, now + 1);
+    }
+    memsys_close(r->g->mem);
+}
+
+/* Accesses of the window take effect, up to a fault. */
+static void
+apply_logs(struct run *r, const struct node *fault)
+{
+    for (uint64_t c = r->from; r->nwriters && c < r->to; c++)
+        for (unsigned j = 0; j < r->nwriters; j++) {
+            struct sm *s = r->writers[j];
+            if (s->log->n)
+                exec_log_apply(s->log, c);
+            if (fault && fault->fault_at == c && fault->faulty == s)
+                return;
+        }
+}
+
+/* What the nodes did in the window comes together. Returns the first fault in the order
+ * of cycle and SM; NULL: none. */
+static const struct node *
+end_quantum(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    const struct node *fault = NULL;
+    r->nwriters = 0;
+    FOR_NODES(k, r, r->ran)
+    {
+        struct node *n = &r->node[k];
+        r->next[k] = n->next;
+        if (n->done) {
+            r->done += n->done;
+            n->done = 0;
+            if (n->ended > r->end)
+                r->end = n->ended;
+        }
+        if (n->fault_at != NEVER && (!fault || n->fault_at < fault->fault_at))
+            fault = n;
+        for (struct sm *s = n->sm; s < n->end; s++)
+            if (s->log && (s->log->n || s->fault))
+                r->writers[r->nwriters++] = s;
+    }
+    const uint64_t *noticed = memsys_noticed(g->mem);
+    FOR_NODES(k, r, noticed)
+    {
+        uint64_t t = memsys_port_next(g->mem, k);
+        if (t < r->next[k])
+            r->next[k] = t;
+    }
+    apply_logs(r, fault);
+    return fault;
+}
+
+/* Whether an SM has room for a block that has not started. */
+static bool
+room(const struct run *r)
+{
+    uint64_t resident = r->blocks - r->dispatch.left - r->done;
+    return r->dispatch.left && resident < (uint64_t)r->plan.blocks * r->g->m->sm.count;
+}
+
+void
+run_start_blocks(struct run *r, uint64_t now)
+{
+    uint64_t left = r->dispatch.left;
+    if (now < r->first_dispatch || !room(r))
+        return;
+    dispatch_cycle(&r->dispatch, r->sm, NULL, now);
+    for (unsigned i = 0; r->dispatch.left != left && i < r->g->m->sm.count; i++) {
+        unsigned k = i / r->g->m->sm.per_cluster;
+        if (r->sm[i].wake < r->next[k])
+            r->next[k] = r->sm[i].wake;
+    }
+}
+
+/* Before this cycle a limit to instructions cannot be passed by more than a cycle's. */
+static uint64_t
+limit_end(const struct run *r, uint64_t from)
+{
+    const struct machine *m = r->g->m;
+    uint64_t limit = r->g->opt.max_instructions;
+    uint64_t most = (uint64_t)m->sm.count * m->sm.schedulers * m->sm.issue_width;
+    return limit ? from + max_u64((limit - r->issued) / most, 1) : NEVER;
+}
+
+/* Where a window ends at the latest. */
+static uint64_t
+quantum_limit(const struct run *r, uint64_t from)
+{
+    uint64_t to = from / r->quantum * r->quantum + r->quantum;
+    return min_u64(to, r->reach);
+}
+
+uint64_t
+run_quantum_end(const struct run *r, uint64_t from)
+{
+    uint64_t to = min_u64(quantum_limit(r, from), limit_end(r, from));
+    uint64_t limit = r->g->opt.max_cycles;
+    if (room(r) && from >= r->first_dispatch)
+        to = from + 1;
+    if (from <= r->first_dispatch && to > r->first_dispatch + 1)
+        to = r->first_dispatch + 1;
+    if (limit && to > r->start + limit + 1)
+        to = r->start + limit + 1;
+    if (r->plan.period && to > r->tick)
+        to = r->tick;
+    if (to > r->next_sample && from <= r->next_sample)
+        to = r->next_sample + 1;
+    if (to > r->next_channels && from <= r->next_channels)
+        to = r->next_channels + 1;
+    return to;
+}
+
+/* First cycle after those of the longest window in which `now` lies. */
+static uint64_t
+longest_end(const struct timing_gpu *g, uint64_t now)
+{
+    uint64_t w = memsys_quantum(g->mem);
+    return now / w * w + w;
+}
+
+/* All is in the same cycle where counters are looked at, and if windows of a cycle are
+ * asked for. */
+uint64_t
+run_memory_end(const struct run *r, uint64_t from, uint64_t end)
+{
+    if (!memsys_ahead(r->g->mem) || r->g->opt.quantum == 1)
+        return end;
+    uint64_t to = longest_end(r->g, longest_end(r->g, from));
+    if (to > r->next_sample && from <= r->next_sample)
+        to = r->next_sample + 1;
+    if (to > r->next_channels && from <= r->next_channels)
+        to = r->next_channels + 1;
+    return to;
+}
+
+uint64_t
+run_next_cycle(const struct run *r)
+{
+    uint64_t next = NEVER;
+    if (r->to <= r->first_dispatch)
+        next = r->first_dispatch;
+    for (unsigned i = 0; i < r->nodes && next > r->to; i++)
+        next = r->next[i] < next ? r->next[i] : next;
+    for (unsigned i = 0; i < r->parts && next > r->to; i++) {
+        uint64_t t = memsys_part_next(r->g->mem, i);
+        next = t < next ? t : next;
+    }
+    if (next <= r->to)
+        return r->to;
+    uint64_t t = memsys_cross_next(r->g->mem);
+    return t < next ? t : next;
+}
+
+/* -- windows and launches -- */
+
+/* A launch may end after cycle `now`, and the next start: where longest windows end,
+ * whatever the windows are. */
+static bool
+between_launches(const struct timing_gpu *g, uint64_t now)
+{
+    unsigned w = memsys_quantum(g->mem);
+    return (now + 1) % (w < 4 ? 4 : w) == 0;
+}
+
+/* The last cycle of a launch of which `now` is the first without blocks, as the memory
+ * system counts it: where whatever is ahead then has come. */
+static uint64_t
+last_cycle(const struct timing_gpu *g, uint64_t now)
+{
+    if (memsys_ahead(g->mem))
+        return longest_end(g, longest_end(g, now)) - 1;
+    while (!between_launches(g, now))
+        now++;
+    return now;
+}
+
+void
+run_do(struct run *r, uint64_t from, uint64_t to, uint64_t far)
+{
+    r->from = from;
+    r->to = to;
+    memsys_open(r->g->mem, from, to);
+    memsys_open_far(r->g->mem, from, far, r->threads > 1);
+    run_quantum(r);
+}
+
+void
+run_follow_alone(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    const uint64_t last = last_cycle(g, g->now);
+    while (g->now < last) {
+        uint64_t from = g->now + 1;
+        r->reach = memsys_reach(g->mem, from);
+        uint64_t to = min_u64(quantum_limit(r, from), last + 1);
+        run_do(r, from, to, to);
+        follow(r);
+        g->now = r->to - 1;
+        end_quantum(r);
+    }
+}
+
+enum outcome
+run_serial_phase(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    follow(r);
+    g->now = r->to - 1;
+    const struct node *fault = end_quantum(r);
+    if (fault) {
+        diag_append(r->diag, &fault->faulty->diag);
+        r->grid->failure = fault->faulty->failure;
+        return FAILED;
+    }
+    if (g->trace)
+        trace_bound(g->trace);
+    if (r->done == r->blocks)
+        return OVER;
+    run_start_blocks(r, g->now);
+    return GO_ON;
+}
+
+void
+run_drain(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    uint64_t now = g->now;
+    for (;;) {
+        bool idle = true;
+        for (unsigned i = 0; i < g->m->sm.count; i++)
+            idle &= ldst_idle(g->ldst[i]);
+        if ((idle && between_launches(g, now)) || now - g->now > 1000000)
+            break;
+        now++;
+        memsys_step(g->mem, now);
+        for (unsigned i = 0; i < g->m->sm.count; i++) {
+            if (memsys_has_reply(g->mem, i))
+                receive(g->mem, i / g->m->sm.per_cluster, &r->sm[i], now);
+            ldst_cycle(g->ldst[i], now);
+            send_packets(g->mem, &r->sm[i], now);
+        }
+    }
+    g->now = now;
+}

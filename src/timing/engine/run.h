@@ -1,0 +1,162 @@
+/* run.h: a launch under way. Private to the GPU's files:
+ *
+ *   gpu.c      the GPU over its launches: programs, limits, counters, how they begin
+ *              and end
+ *   window.c   a window of core cycles: its nodes, and what follows them in one thread
+ *   threads.c  windows in several host threads
+ *
+ * A window is so few core cycles long that what happens in it reaches nobody else before
+ * its end (memsys.h). In a window each node - the SMs of one interconnect port - goes
+ * through its cycles by itself, and each memory partition through its own, which may be
+ * those of the next window; in any order, in as many host threads as there are. Then, in
+ * one thread, the crossbars follow, accesses to global memory take effect (exec_log: in
+ * the order of cycle, SM, and issue in the SM), and blocks are dispatched; other threads
+ * go on with the partitions' next window meanwhile, where the memory system allows it. So
+ * every thread count gives the same counters and memory. */
+#ifndef ALLOT_TIMING_RUN_H
+#define ALLOT_TIMING_RUN_H
+
+#include "base/pool.h"
+#include "timing/engine/dispatch.h"
+#include "timing/engine/memsys.h"
+#include "timing/timing.h"
+
+#include <stdatomic.h>
+
+struct own_stats { /* a cache line of their own */
+    _Alignas(64) struct stat_sm s;
+};
+
+struct timing_gpu {
+    struct machine *m;
+    struct timing_options opt;
+    const struct sched_policy *sched;
+    const struct residency_policy *residency;
+    const struct cta_order_policy *order;
+    struct arena arena;  /* load/store units */
+    struct arena launch; /* of a launch: emptied at its end */
+    struct ldst **ldst;
+    struct own_stats *stats;
+    struct memsys *mem;
+    struct trace *trace; /* NULL: none */
+    struct pool *pool;   /* NULL: one thread */
+    uint64_t now;        /* last core cycle done */
+    unsigned last_sm; /* that got a block: the next launch's dispatch begins behind it */
+};
+
+/* Where a node stops in a window. */
+enum stop {
+    STOP_NO,    /* at its end */
+    STOP_CYCLE, /* before cycle `at`: a packet may have found room before it */
+    STOP_SEND,  /* in cycle `at`, with a packet for which there may be room */
+    STOP_BLOCK, /* after cycle `at`: it has room for a block */
+};
+
+/* The SMs of one interconnect port. */
+struct node {
+    _Alignas(64) uint64_t next; /* first cycle with something to do, as of the window */
+    uint64_t at, last;          /* last: cycle of the window it has done */
+    uint64_t done, ended; /* blocks that ended in the window; cycle of the last one */
+    uint64_t fault_at;    /* cycle, NEVER */
+    struct sm *sm, *end;
+    struct sm *sending, *faulty;
+    uint8_t stop; /* enum stop */
+};
+
+struct own_log {
+    _Alignas(64) struct exec_log log;
+};
+
+enum outcome { GO_ON, OVER, FAILED };
+
+/* A launch under way. */
+struct run {
+    struct timing_gpu *g;
+    struct exec_grid *grid;
+    const struct occ_kernel *kernel;
+    struct arena *arena;
+    struct sm_program prog;
+    struct residency_plan plan;
+    uint64_t tick; /* next call of the residency policy's tick, if it has a period */
+    struct sm *sm;
+    struct dispatch dispatch;
+    uint64_t start, first_dispatch, end; /* cycles; end: of the last block so far */
+    uint64_t blocks, done;
+    uint64_t issued;        /* warp instructions, if there is a limit to them */
+    uint64_t next_sample;   /* cycle, NEVER: none */
+    uint64_t next_channels; /* of the trace; the same */
+    double progress_shown;  /* when progress was last told, seconds */
+
+    unsigned quantum;  /* cycles */
+    uint64_t from, to; /* the present one */
+    unsigned nodes, parts, threads;
+    struct node *node;
+    uint64_t *next;      /* by node: first cycle with something to do */
+    uint64_t *ran;       /* nodes that did something in this window */
+    uint64_t *stopped;   /* of those: stop is not STOP_NO */
+    uint64_t *takers;    /* SMs that may get a block */
+    struct own_log *log; /* by SM; NULL: accesses take effect at once */
+    struct sm **writers; /* SMs whose log is not empty, or that have a fault */
+    unsigned nwriters;
+    struct queue *queue; /* by thread */
+    /* What threads without tasks look at. */
+    _Alignas(64) atomic_uint far; /* enum far and, times FAR_STATES, the window's number:
+                                   * changed when something new has been offered;
+                                   * FAR_LAST where windows do not overlap */
+    atomic_uint goes_on;      /* window in which a block was seen that is sure to go on */
+    atomic_bool replies_free; /* for whoever takes them */
+    atomic_bool replied;      /* memsys_replies is done */
+    atomic_bool round_over;   /* of the pool */
+    /* Of the window: nodes, replies, and what follows the one before. */
+    _Alignas(64) atomic_uint left;
+    /* For so many partitions and memsys_show_replies do the replies wait. */
+    _Alignas(64) atomic_uint replies_wait;
+    _Alignas(64) unsigned round_left; /* windows of the round */
+    bool no_overlap;      /* what follows the window must not go on beside others */
+    atomic_bool faulty;   /* an SM has a fault */
+    uint64_t reach;       /* the window ends before, on account of the memory system */
+    enum outcome outcome; /* of what followed the window before */
+    unsigned untold;      /* windows since the time was last looked at */
+    struct diag_sink *diag;
+};
+
+/* -- window.c -- */
+
+/* First part of a window: as far as the node gets by itself. */
+void run_node(struct run *r, unsigned k);
+/* The window [from, to): its nodes and partitions, these up to cycle `far`. */
+void run_do(struct run *r, uint64_t from, uint64_t to, uint64_t far);
+/* What follows the nodes of a window. */
+enum outcome run_serial_phase(struct run *r);
+/* From the last block's end to where the memory system's counters are looked at. */
+void run_follow_alone(struct run *r);
+/* Instruction lines that a warp asked for and no longer needs may still be on their way.
+ * After them, the next launch starts in the same cycle whatever the windows were. */
+void run_drain(struct run *r);
+/* Sends blocks to SMs at the end of the window. */
+void run_start_blocks(struct run *r, uint64_t now);
+/* Where a window that begins with cycle `from` ends. */
+uint64_t run_quantum_end(const struct run *r, uint64_t from);
+/* How far the memory side goes in a window from `from` to `end`. */
+uint64_t run_memory_end(const struct run *r, uint64_t from, uint64_t end);
+/* First cycle from r->to on in which anything happens, or NEVER. */
+uint64_t run_next_cycle(const struct run *r);
+
+/* -- threads.c -- */
+
+/* Makes what threads share. */
+void run_threads(struct run *r);
+/* Nodes and partitions go through what is open for them. */
+void run_quantum(struct run *r);
+/* Windows from the one whose nodes have run to the next that must be followed alone. */
+enum outcome run_overlapped(struct run *r);
+
+/* -- gpu.c -- */
+
+/* Whether the launch is within its limits; false: it is over. */
+bool run_go_on(struct run *r);
+/* Progress, if it is time to tell it, after so many windows; false: the launch is over.
+ */
+bool run_tell(struct run *r, unsigned quanta);
+
+#endif

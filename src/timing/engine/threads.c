@@ -1,0 +1,599 @@
+/* threads.c: windows in host threads. Tasks are a partition's window, a node's, and the
+ * replies of all; whoever has none takes another's.
+ *
+ * Where the memory system allows it, windows overlap. Partitions, replies, nodes, and
+ * what follows a window are done in this order for each window, but beside each other for
+ * windows one behind the other: partitions of the next as soon as the replies of this one
+ * are done, which may be while nodes are in it still, and what follows this one, in the
+ * first thread, beside them and the replies of the next. */
+#include "base/bitset.h"
+#include "timing/engine/run.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Tasks of one kind, of which some have not been taken yet: its own thread takes them
+ * from the front, others from the back. */
+struct tasks {
+    _Atomic uint64_t span; /* first of these, and in the upper half the end */
+    unsigned n;            /* all: for the thread that lists them */
+    unsigned *task;
+};
+
+/* Tasks of a window for one host thread: a stretch of all nodes and partitions, in this
+ * order. Others help when they have none left, and where that comes again and again the
+ * stretches change: a task that stays with its thread finds its state in that processor's
+ * cache. Partitions are last, since the first thread has what follows the window before
+ * (go_beside). */
+struct queue {
+    _Alignas(64) struct tasks node, part;
+    atomic_bool came;    /* its thread, in this round of the pool */
+    atomic_bool in_node; /* its thread */
+    atomic_uint helped;  /* tasks that others took or waited for */
+    unsigned end;        /* of the stretch */
+    int lean; /* windows in which the next stretch was too long, less too short */
+};
+enum {
+    LEFT_ALONE = 1, /* last tasks of a thread at work: faster there than by others */
+    LEAN = 8,
+    ROUND = 16,    /* windows in a round of the pool, or a few more */
+    WAIT = 4,      /* turns of a wait that is worth noting */
+    LONG = 2048,   /* turns after which the pool may find out what is the matter */
+    LEAVE = 40000, /* turns after which a thread leaves the round */
+};
+
+/* Who opens the partitions' next window, that after the nodes' present. */
+enum far {
+    FAR_LAST,  /* the thread that ends this one, if at all */
+    FAR_WAITS, /* any thread without tasks, as soon as the replies are done */
+    FAR_OPENS, /* a thread does */
+    FAR_OPEN,  /* it is there */
+    FAR_STATES /* a power of two */
+};
+
+#define NO_TASK UINT32_MAX
+
+/* -- tasks of host threads -- */
+
+/* Takes a task, or NO_TASK. alone: so many are left to the queue's own thread. */
+static unsigned
+take(struct tasks *t, bool own, unsigned alone)
+{
+    uint64_t s = atomic_load_explicit(&t->span, memory_order_relaxed), less;
+    uint32_t first, end;
+    do {
+        first = (uint32_t)s;
+        end = (uint32_t)(s >> 32);
+        if (first + alone >= end)
+            return NO_TASK;
+        less = own ? s + 1 : s - ((uint64_t)1 << 32);
+    } while (!atomic_compare_exchange_weak_explicit(
+        &t->span, &s, less, memory_order_acquire, memory_order_relaxed));
+    return t->task[own ? first : end - 1];
+}
+
+/* Tasks are there to be taken. */
+static void
+offer(struct tasks *t)
+{
+    atomic_store_explicit(&t->span, (uint64_t)t->n << 32, memory_order_release);
+}
+
+static void
+replies_task(struct run *r)
+{
+    memsys_replies(r->g->mem);
+    atomic_store_explicit(&r->replied, true, memory_order_release);
+    atomic_fetch_sub_explicit(&r->left, 1, memory_order_release);
+}
+
+/* One less for which the replies wait: true: it was the last. */
+static bool
+replies_wait_less(struct run *r)
+{
+    return atomic_fetch_sub_explicit(&r->replies_wait, 1, memory_order_acq_rel) == 1;
+}
+
+static void
+part_task(struct run *r, unsigned k)
+{
+    memsys_part(r->g->mem, k);
+    /* Whoever does the last goes on with what they reply. */
+    if (replies_wait_less(r))
+        replies_task(r);
+}
+
+/* A block of the node, which has not stopped, is sure to go on after the window, whatever
+ * follows of it. */
+static bool
+node_has_block(const struct run *r, unsigned k)
+{
+    const struct node *n = &r->node[k];
+    if (memsys_refused(r->g->mem, k))
+        return false;
+    for (const struct sm *s = n->sm; s < n->end; s++)
+        if (s->blocks)
+            return true;
+    return false;
+}
+
+static enum far
+far_of(const struct run *r)
+{
+    return atomic_load_explicit(&r->far, memory_order_acquire) % FAR_STATES;
+}
+
+/* Number of the window, to tell it from others. */
+static unsigned
+quantum_of(const struct run *r)
+{
+    return atomic_load_explicit(&r->far, memory_order_relaxed) / FAR_STATES;
+}
+
+static void
+set_far(struct run *r, unsigned quantum, enum far far)
+{
+    atomic_store_explicit(&r->far, quantum * FAR_STATES + far, memory_order_release);
+}
+
+static void
+node_task(struct run *r, unsigned k, struct queue *own)
+{
+    const unsigned nth = quantum_of(r);
+    atomic_store_explicit(&own->in_node, true, memory_order_relaxed);
+    run_node(r, k);
+    atomic_store_explicit(&own->in_node, false, memory_order_relaxed);
+    if (atomic_load_explicit(&r->goes_on, memory_order_relaxed) != nth &&
+        r->node[k].stop == STOP_NO && node_has_block(r, k))
+        atomic_store_explicit(&r->goes_on, nth, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&r->left, 1, memory_order_release);
+}
+
+/* A task of another thread, or NO_TASK. */
+static unsigned
+take_others(struct run *r, unsigned thread, size_t kind, unsigned alone)
+{
+    for (unsigned i = 1; i < r->threads; i++) {
+        struct queue *q = &r->queue[(thread + i) % r->threads];
+        struct tasks *t = (struct tasks *)((char *)q + kind);
+        bool came = atomic_load_explicit(&q->came, memory_order_relaxed);
+        unsigned k = take(t, false, came ? alone : 0);
+        if (k == NO_TASK)
+            continue;
+        atomic_fetch_add_explicit(&q->helped, 1, memory_order_relaxed);
+        return k;
+    }
+    return NO_TASK;
+}
+
+static bool
+do_part(struct run *r, unsigned k)
+{
+    if (k == NO_TASK)
+        return false;
+    part_task(r, k);
+    return true;
+}
+
+static bool
+do_node(struct run *r, unsigned k, unsigned thread)
+{
+    if (k == NO_TASK)
+        return false;
+    node_task(r, k, &r->queue[thread]);
+    return true;
+}
+
+static bool
+do_replies(struct run *r)
+{
+    if (!atomic_load_explicit(&r->replies_free, memory_order_relaxed) ||
+        !atomic_exchange_explicit(&r->replies_free, false, memory_order_acq_rel))
+        return false;
+    replies_task(r);
+    return true;
+}
+
+/* Partitions are in the window after the nodes' already: then nodes go first, and the
+ * first thread, with what follows them, does nothing else. */
+static bool
+parts_ahead(const struct run *r)
+{
+    return far_of(r) >= FAR_OPENS;
+}
+
+/* A task of the thread's own; false: there is none. */
+static bool
+do_own(struct run *r, unsigned thread)
+{
+    struct queue *q = &r->queue[thread];
+    const bool ahead = parts_ahead(r);
+    return (!ahead && do_part(r, take(&q->part, true, 0))) ||
+           do_node(r, take(&q->node, true, 0), thread) ||
+           (ahead && thread && do_part(r, take(&q->part, true, 0)));
+}
+
+/* A task of another's, to which so many last are left. */
+static bool
+do_others(struct run *r, unsigned thread, unsigned parts, unsigned nodes)
+{
+    enum { PART = offsetof(struct queue, part), NODE = offsetof(struct queue, node) };
+    const bool ahead = parts_ahead(r);
+    return (!ahead && do_part(r, take_others(r, thread, PART, parts))) ||
+           do_node(r, take_others(r, thread, NODE, nodes), thread) ||
+           (ahead && thread && do_part(r, take_others(r, thread, PART, parts)));
+}
+
+static void
+do_all(void *user, unsigned thread)
+{
+    struct run *r = user;
+    atomic_store_explicit(&r->queue[thread].came, true, memory_order_relaxed);
+    while (do_own(r, thread) || do_replies(r) || do_others(r, thread, LEFT_ALONE, 0))
+        ;
+}
+
+/* Changes stretches that are too long or too short. */
+static void
+balance(struct run *r)
+{
+    for (struct queue *q = r->queue; q + 1 < r->queue + r->threads; q++) {
+        unsigned from_it = atomic_load_explicit(&q->helped, memory_order_relaxed);
+        unsigned from_next = atomic_load_explicit(&q[1].helped, memory_order_relaxed);
+        if (!atomic_load_explicit(&q->came, memory_order_relaxed) ||
+            !atomic_load_explicit(&q[1].came, memory_order_relaxed))
+            continue;
+        q->lean += (from_next > from_it) - (from_next < from_it);
+        if (q->lean == LEAN) {
+            q->end += q->end < q[1].end;
+            q->lean = 0;
+        } else if (q->lean == -LEAN) {
+            q->end -= q->end > (q == r->queue ? 0 : q[-1].end);
+            q->lean = 0;
+        }
+    }
+    for (struct queue *q = r->queue; q < r->queue + r->threads; q++)
+        atomic_store_explicit(&q->helped, 0, memory_order_relaxed);
+}
+
+/* Nobody is in a round of the pool. */
+static void
+nobody_came(struct run *r)
+{
+    for (struct queue *q = r->queue; q < r->queue + r->threads; q++)
+        atomic_store_explicit(&q->came, false, memory_order_relaxed);
+}
+
+/* Partitions that have to do in what is open for them: tasks. Their number. */
+static unsigned
+list_parts(struct run *r)
+{
+    unsigned k = r->nodes, n = 0;
+    for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
+        q->part.n = 0;
+        for (; k < q->end; k++)
+            if (memsys_part_due(r->g->mem, k - r->nodes))
+                q->part.task[q->part.n++] = k - r->nodes;
+        n += q->part.n;
+    }
+    return n;
+}
+
+static void
+turn_round(struct tasks *t)
+{
+    for (unsigned i = 0, j = t->n; i + 1 < j; i++) {
+        unsigned k = t->task[--j];
+        t->task[j] = t->task[i];
+        t->task[i] = k;
+    }
+}
+
+/* The same of the nodes in the window. The thread behind takes its own from the last on:
+ * so those that two threads take from each other lie where their stretches meet. */
+static unsigned
+list_nodes(struct run *r)
+{
+    const bool all = r->g->opt.no_skip;
+    unsigned k = 0, n = 0;
+    memset(r->ran, 0, BITSET_WORDS(r->nodes) * sizeof *r->ran);
+    for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
+        q->node.n = 0;
+        for (; k < q->end && k < r->nodes; k++)
+            if (all || r->next[k] < r->to) {
+                q->node.task[q->node.n++] = k;
+                bitset_add(r->ran, k);
+            }
+        n += q->node.n;
+    }
+    if (r->threads > 1)
+        turn_round(&r->queue[r->threads - 1].node);
+    return n;
+}
+
+static void
+offer_parts(struct run *r, unsigned parts)
+{
+    atomic_store_explicit(&r->replied, false, memory_order_relaxed);
+    atomic_store_explicit(&r->replies_wait, parts + 1, memory_order_relaxed);
+    for (unsigned i = 0; i < r->threads; i++)
+        offer(&r->queue[i].part);
+}
+
+static void
+offer_nodes(struct run *r, unsigned nodes)
+{
+    atomic_fetch_add_explicit(&r->left, nodes, memory_order_relaxed);
+    for (unsigned i = 0; i < r->threads; i++)
+        offer(&r->queue[i].node);
+}
+
+/* Ports are ready for replies: with no partition to wait for, anybody may take them. */
+static void
+offer_replies(struct run *r)
+{
+    if (replies_wait_less(r))
+        atomic_store_explicit(&r->replies_free, true, memory_order_release);
+}
+
+void
+run_quantum(struct run *r)
+{
+    struct timing_gpu *g = r->g;
+    const unsigned parts = list_parts(r), nodes = list_nodes(r);
+    if (r->threads > 1 && parts + nodes > 2) {
+        nobody_came(r);
+        atomic_store_explicit(&r->left, 1, memory_order_relaxed); /* replies */
+        offer_parts(r, parts);
+        offer_replies(r);
+        offer_nodes(r, nodes);
+        pool_run(g->pool, do_all, r);
+        balance(r);
+    } else {
+        for (struct queue *q = r->queue; q < r->queue + r->threads; q++)
+            for (unsigned i = 0; i < q->part.n; i++)
+                memsys_part(g->mem, q->part.task[i]);
+        memsys_replies(g->mem);
+        for (struct queue *q = r->queue; q < r->queue + r->threads; q++)
+            for (unsigned i = 0; i < q->node.n; i++)
+                run_node(r, q->node.task[i]);
+    }
+    memsys_parts_done(g->mem);
+}
+
+/* -- windows that overlap -- */
+
+/* A block goes on after the window, whatever follows of it. */
+static bool
+block_goes_on(const struct run *r)
+{
+    for (unsigned k = 0; k < r->nodes; k++)
+        if ((!bitset_has(r->ran, k) || r->node[k].stop == STOP_NO) &&
+            node_has_block(r, k))
+            return true;
+    return false;
+}
+
+/* Nothing that comes between windows needs the partitions where they are: no counters are
+ * looked at. */
+static bool
+may_go_on(const struct run *r)
+{
+    const struct timing_gpu *g = r->g;
+    return r->threads > 1 && !g->opt.no_skip && !g->trace && r->next_sample >= r->to &&
+           !(r->plan.period && r->to >= r->tick) &&
+           !atomic_load_explicit(&r->faulty, memory_order_relaxed);
+}
+
+/* Partitions go on to their next window. */
+static void
+parts_go_on(struct run *r)
+{
+    memsys_parts_go_on(r->g->mem, r->to, run_memory_end(r, r->to, r->to));
+    offer_parts(r, list_parts(r));
+}
+
+/* Whether the replies are done, and it is known that the launch goes on after this
+ * window. */
+static bool
+early(const struct run *r)
+{
+    return far_of(r) == FAR_WAITS &&
+           atomic_load_explicit(&r->replied, memory_order_acquire) &&
+           atomic_load_explicit(&r->goes_on, memory_order_relaxed) == quantum_of(r);
+}
+
+/* It is for this thread to open the next. */
+static bool
+claim(struct run *r, unsigned far)
+{
+    return far % FAR_STATES == FAR_WAITS &&
+           atomic_compare_exchange_strong(&r->far, &far, far + FAR_OPENS - FAR_WAITS);
+}
+
+/* The same by a thread without tasks, before the nodes are through theirs. */
+static bool
+parts_go_on_early(struct run *r)
+{
+    const unsigned far = atomic_load_explicit(&r->far, memory_order_acquire);
+    if (!early(r) || !claim(r, far))
+        return false;
+    bool goes =
+        may_go_on(r) && memsys_may_go_on(r->g->mem, run_memory_end(r, r->to, r->to));
+    if (goes)
+        parts_go_on(r);
+    set_far(r, far / FAR_STATES, goes ? FAR_OPEN : FAR_LAST);
+    return goes;
+}
+
+/* After the nodes' window: whether what follows it goes beside the partitions' next,
+ * which is open then. */
+static bool
+start_overlap(struct run *r)
+{
+    enum far far;
+    for (unsigned i = 1; (far = far_of(r)) == FAR_WAITS || far == FAR_OPENS; i++) {
+        if (claim(r, atomic_load(&r->far)))
+            break;
+        pool_relax(i);
+    }
+    if (far == FAR_OPEN)
+        return true;
+    bool goes = may_go_on(r) && block_goes_on(r) &&
+                memsys_catch_up(r->g->mem, run_memory_end(r, r->to, r->to));
+    if (goes)
+        parts_go_on(r);
+    set_far(r, quantum_of(r), goes ? FAR_OPEN : FAR_LAST);
+    return goes;
+}
+
+/* What follows the window, and what the nodes have to do in the next. */
+static bool
+overlap_serial_phase(struct run *r)
+{
+    struct memsys *mem = r->g->mem;
+    atomic_store_explicit(&r->left, 2, memory_order_relaxed); /* replies, and this */
+    r->reach = memsys_reach(mem, r->to);
+    memsys_publish_replies(mem);
+    offer_replies(r);
+    r->outcome = run_serial_phase(r);
+    assert(r->outcome != OVER);
+    if (r->outcome == GO_ON && !run_go_on(r))
+        r->outcome = FAILED;
+    if (r->outcome != GO_ON)
+        return false;
+    uint64_t from = r->to;
+    r->to = run_quantum_end(r, from);
+    r->from = from;
+    memsys_open(mem, r->from, r->to);
+    balance(r);
+    offer_nodes(r, list_nodes(r));
+    set_far(r, quantum_of(r) + 1, FAR_WAITS);
+    return true;
+}
+
+/* The window is through: false: no other has begun. */
+static bool
+next_quantum(struct run *r)
+{
+    if (!r->round_left)
+        return false;
+    r->no_overlap = !start_overlap(r);
+    if (r->no_overlap || !overlap_serial_phase(r))
+        return false;
+    r->round_left--;
+    atomic_fetch_sub_explicit(&r->left, 1, memory_order_relaxed);
+    return true;
+}
+
+/* A thread without tasks waits for what it has seen of r->far to change; or for what else
+ * it may do. Where it waits for nodes, that is noted. turns: of the wait. */
+static void
+wait_for_others(struct run *r, unsigned thread, unsigned far, unsigned *turns)
+{
+    while (++*turns < (thread ? LEAVE : LONG) &&
+           atomic_load_explicit(&r->far, memory_order_relaxed) == far &&
+           !atomic_load_explicit(&r->replies_free, memory_order_relaxed) &&
+           !atomic_load_explicit(&r->round_over, memory_order_relaxed) &&
+           (thread ? !early(r) : atomic_load_explicit(&r->left, memory_order_relaxed))) {
+        for (unsigned k = 0; *turns == WAIT && k < r->threads; k++)
+            if (k != thread &&
+                atomic_load_explicit(&r->queue[k].in_node, memory_order_relaxed))
+                atomic_fetch_add_explicit(&r->queue[k].helped, 1, memory_order_relaxed);
+        pool_relax(*turns);
+    }
+}
+
+/* What a thread that is not the first does next; false: nothing. The end of the nodes'
+ * window is what all wait for. But where partitions and replies take longer than what
+ * follows it, which is when they have nothing to wait for, these come first. */
+static bool
+do_next(struct run *r, unsigned thread, bool busy)
+{
+    if (do_replies(r) || do_own(r, thread))
+        return true;
+    if (busy)
+        return parts_go_on_early(r) || do_others(r, thread, LEFT_ALONE, LEFT_ALONE);
+    return do_others(r, thread, LEFT_ALONE, 0) || parts_go_on_early(r);
+}
+
+/* Tasks in a round of the pool. */
+static void
+work(struct run *r, unsigned thread)
+{
+    bool busy = true; /* there always was one beside what follows a window */
+    unsigned turns = 0;
+    while (!atomic_load_explicit(&r->round_over, memory_order_relaxed) && turns < LEAVE) {
+        const unsigned far = atomic_load_explicit(&r->far, memory_order_acquire);
+        if (do_next(r, thread, busy))
+            continue;
+        busy &= far % FAR_STATES != FAR_OPEN;
+        turns = 0;
+        wait_for_others(r, thread, far, &turns);
+    }
+    atomic_store_explicit(&r->queue[thread].came, false, memory_order_relaxed);
+}
+
+/* The same in the first thread, and what follows each window; it keeps itself free for
+ * that. */
+static void
+lead(struct run *r)
+{
+    for (unsigned turns = 0; turns < LONG;) {
+        const unsigned far = atomic_load_explicit(&r->far, memory_order_acquire);
+        if (!atomic_load_explicit(&r->left, memory_order_acquire)) {
+            if (!next_quantum(r))
+                break;
+            turns = 0;
+        } else if (do_replies(r) || do_own(r, 0) || do_others(r, 0, LEFT_ALONE, 0)) {
+            turns = 0;
+        } else {
+            wait_for_others(r, 0, far, &turns);
+        }
+    }
+    atomic_store_explicit(&r->round_over, true, memory_order_relaxed);
+}
+
+static void
+do_round(void *user, unsigned thread)
+{
+    struct run *r = user;
+    atomic_store_explicit(&r->queue[thread].came, true, memory_order_relaxed);
+    if (thread)
+        work(r, thread);
+    else
+        lead(r);
+}
+
+enum outcome
+run_overlapped(struct run *r)
+{
+    r->outcome = GO_ON;
+    if (!start_overlap(r))
+        return GO_ON;
+    atomic_store(&r->left, 0);
+    while (r->outcome == GO_ON && !r->no_overlap) {
+        nobody_came(r);
+        atomic_store(&r->round_over, false);
+        r->round_left = ROUND;
+        pool_run(r->g->pool, do_round, r);
+        if (r->outcome == GO_ON && !run_tell(r, ROUND))
+            r->outcome = FAILED;
+    }
+    r->no_overlap = false;
+    memsys_parts_done(r->g->mem);
+    return r->outcome;
+}
+
+void
+run_threads(struct run *r)
+{
+    struct arena *a = r->arena;
+    r->queue = ARENA_ARRAY(a, struct queue, r->threads);
+    for (unsigned i = 0; i < r->threads; i++) {
+        struct queue *q = &r->queue[i];
+        q->node.task = ARENA_ARRAY(a, unsigned, r->nodes);
+        q->part.task = ARENA_ARRAY(a, unsigned, r->parts);
+        q->end = (i + 1) * (r->parts + r->nodes) / r->threads;
+    }
+}

@@ -1,0 +1,83 @@
+/* icnt.h: one crossbar: input-queued, round-robin, with buffers counted in flits. */
+#ifndef ALLOT_TIMING_ICNT_H
+#define ALLOT_TIMING_ICNT_H
+
+#include "base/bitset.h"
+#include "timing/mem/packet.h"
+
+struct icnt_config {
+    unsigned inputs, outputs;
+    unsigned flit;          /* bytes */
+    unsigned input_buffer;  /* flits */
+    unsigned output_buffer; /* flits */
+    unsigned latency;       /* cycles from the port in to the port out, unloaded */
+    unsigned speedup;       /* switch steps a cycle */
+    unsigned allocation;    /* switch steps of a packet before its first flit moves */
+};
+
+struct icnt_msg { /* a line of the host's cache */
+    _Alignas(64) struct packet p;
+    uint64_t local; /* requests: address inside the slice */
+    uint64_t at; /* input: cycle its head is before the switch; output: cycle its tail is
+                    out */
+    uint16_t out;
+    uint16_t flits;
+};
+
+struct icnt;
+
+struct icnt *icnt_new(struct arena *a, const struct icnt_config *c);
+static inline unsigned
+icnt_flits(unsigned bytes, unsigned flit)
+{
+    return bytes <= flit ? 1 : (bytes + flit - 1) / flit;
+}
+
+/* cycle: the first cycle that has not been stepped yet, or a later one. */
+bool icnt_room(const struct icnt *n, unsigned in, unsigned flits, uint64_t cycle);
+/* There is no room as far as is known: no cycle before this one can have any, whatever
+ * those from `stepped` on, the first not stepped yet, will bring. *sure: this one has it,
+ * if nothing is pushed before. */
+uint64_t icnt_room_from(const struct icnt *n, unsigned in, unsigned flits,
+                        uint64_t stepped, bool *sure);
+/* Precondition: icnt_room. */
+void icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
+               const struct packet *p, uint64_t local, uint64_t cycle);
+
+/* One cycle. Cycles in which nothing can move (icnt_next) may be left out. False: only
+ * when set apart. */
+bool icnt_step(struct icnt *n, uint64_t cycle);
+/* From icnt_apart to icnt_together other host threads may use the outputs (icnt_front_at,
+ * icnt_front, icnt_pop of this cycle and later ones) while one steps the crossbar: what
+ * comes through is seen there only after icnt_together, and icnt_step is false, with the
+ * cycle done in part, when it depends on such pops: it is to be made again after
+ * icnt_together, and after all pops up to that cycle. */
+void icnt_detach(struct icnt *n);
+void icnt_attach(struct icnt *n);
+/* Outputs that became non-empty since the caller last cleared their bits. */
+uint64_t *icnt_fresh(struct icnt *n);
+
+/* Cycle whose step brings the front packet of an output, NEVER: there is none. */
+uint64_t icnt_front_at(const struct icnt *n, unsigned out);
+/* Precondition: there is one. */
+const struct icnt_msg *icnt_front(const struct icnt *n, unsigned out);
+/* Its room is free again from this cycle on (the first that has not been stepped, or a
+ * later one). */
+void icnt_pop(struct icnt *n, unsigned out, uint64_t cycle);
+
+/* Inputs that got an output since the caller last cleared their bits. */
+uint64_t *icnt_granted(struct icnt *n);
+
+/* First cycle >= cycle in which icnt_step would move anything, NEVER: none until a push
+ * or a pop. */
+uint64_t icnt_next(struct icnt *n, uint64_t cycle);
+bool icnt_busy(const struct icnt *n); /* a packet is before the switch */
+/* Every packet that has not been popped. */
+void icnt_each(const struct icnt *n, void (*f)(void *user, const struct icnt_msg *m),
+               void *user);
+unsigned icnt_waiting(const struct icnt *n,
+                      unsigned in); /* packets in the input buffer */
+unsigned icnt_arrived(const struct icnt *n,
+                      unsigned out); /* packets at or before the output */
+
+#endif

@@ -1,0 +1,1116 @@
+/* partition.c: one memory partition: L2 slices before a DRAM channel.
+ *
+ * The way of a request through a slice, one L2 cycle a step unless said otherwise:
+ *   crossbar -> cut into sectors (lines if the L2 has none), each answered by itself
+ *            -> delay line of rop_latency cycles
+ *            -> queue
+ *            -> L2: one access a cycle, its data port busy for bytes / l2.port cycles
+ *            -> hit: queue of replies -> crossbar
+ *            -> miss: MSHR, miss queue -> queue to the DRAM
+ *               -> (DRAM clock, slices in turn) fixed delay -> controller -> return queue
+ *               -> queue from the DRAM -> fill
+ *               -> requests that waited, one a cycle -> queue of replies
+ * A write is answered when the L2 has it. The L2 is as the machine file says; the usual
+ * one writes back, takes lines without fetching, and fetches a partly written sector when
+ * it is read. An atomic is a read whose data are written back into the line in the same
+ * access (the operation's value was made at issue). Without an L2 everything goes to the
+ * DRAM.
+ *
+ * Queues are finite; a full one holds what is before it. A slice or channel with nothing
+ * to do sleeps until its own next event or until somebody hands it something; whatever
+ * may unblock it wakes it. Cost: constant a tick and slice.
+ *
+ * In a window (memsys.h) whether a reply finds room before the crossbar may depend on
+ * cycles of that which are not stepped yet. The slice is then late: it goes on, since as
+ * long as its queue of replies is not full nothing else depends on whether one has left,
+ * and its replies go when the crossbar follows. If the partition is ahead of the request
+ * crossbar, its slices keep in mind when they could have taken a packet and when the
+ * delay line lost one (struct past), so that partition_take knows whether a packet would
+ * have been taken in time; the delay line has it when the partition next begins. Since
+ * both may go on at once, they have nothing in common but what partition_show and
+ * partition_due pass from one to the other (struct door, struct hall). */
+#include "timing/mem/partition.h"
+#include "timing/sm/cache.h"
+
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+struct request { /* one piece of a packet */
+    _Alignas(64) struct packet p;
+    uint64_t local;
+    uint8_t mask; /* sectors of the L2 line */
+};
+
+struct delayed { /* a packet in a delay line; p.sectors: those that have not left it */
+    struct packet p;
+    uint64_t local, ready;
+};
+
+struct delay_line {
+    RING(struct delayed) q;
+    uint64_t ready;  /* of the front; NEVER: empty */
+    uint32_t pieces; /* that the packets in it make */
+};
+
+/* The last ticks a slice has done, for packets that it is told of late: sets of ticks
+ * modulo PARTITION_PAST. */
+struct occupancy_history {
+    uint64_t last;     /* tick done */
+    uint64_t no_room;  /* before these ticks there was none in `in` */
+    uint64_t rop, far; /* in these a piece left the delay line */
+};
+
+/* A slice as partition_take sees it. */
+struct credit_snapshot {
+    _Alignas(64) struct occupancy_history history;
+    uint32_t rop, far; /* pieces in the delay lines */
+    bool room;         /* in `in` */
+};
+
+/* Pieces that packets taken will make in the delay lines, less those that struct door
+ * has: of one hall and the other. */
+struct inflight_credits {
+    _Alignas(64) uint32_t rop[2], far[2];
+};
+
+struct arrivals { /* packets taken that are not in the delay lines yet */
+    _Alignas(64) RING(struct delayed) q;
+};
+
+struct come { /* a fill that has come from the DRAM */
+    uint32_t token;
+    uint8_t sectors;
+};
+
+struct reply {
+    uint64_t ready; /* L2 tick before which it cannot go to the crossbar */
+    uint32_t of;    /* request */
+    uint32_t flits;
+};
+
+struct on_its_way {  /* to the controller */
+    uint64_t ready;  /* core cycle in which it is there */
+    uint16_t number; /* dram_take */
+};
+
+struct slice {
+    struct cache *cache;
+    struct stat_mem *stats;
+    uint32_t number; /* over all channels: crossbar port */
+    uint8_t index;   /* in the channel */
+    bool stalled;    /* head of `in` was refused; nothing has changed since */
+    uint64_t stalled_at;
+    uint64_t port_free, fill_free;
+    uint64_t at; /* L2 tick at which there is something to do */
+    uint64_t
+        deferred_from; /* interconnect tick: whether replies go from then on is found out
+                           when the crossbar is there; NEVER: not late */
+    uint64_t reply_from; /* interconnect tick: the next reply goes then at the soonest */
+    struct delay_line rop, far;       /* far: packets from other parts */
+    struct occupancy_history history; /* if the partition is ahead */
+    /* Requests by number, from `in` until their reply has gone or, if there is none, they
+     * are done. */
+    struct request *request;
+    struct freelist numbers;
+    RING(uint32_t) in;
+    RING(struct reply) out;
+    RING(uint32_t) woken;           /* their data are there */
+    uint32_t waiting, most_waiting; /* for data, or woken */
+    uint32_t atomics;               /* of those */
+    /* To the DRAM: misses and what is written back; the first `down` of them have got as
+     * far as the queue to the channel. */
+    RING(struct dram_req) miss;
+    uint32_t down, down_cap, miss_cap;
+    RING(struct come) up; /* from the DRAM */
+    /* If the partition is ahead of requests that cross beside it. */
+    struct credit_snapshot
+        snapshot[2]; /* one is seen, one is for what the partition does now */
+    struct inflight_credits inflight;
+    struct arrivals arrivals[2]; /* one fills, one is for the delay lines */
+};
+
+struct partition {
+    /* First what stays as it is in a window: partition_take sees it while another thread
+     * is at work with the rest. */
+    struct partition_env env;
+    unsigned index, slices;
+    uint8_t half;                       /* as in half_of */
+    unsigned unit;                      /* bytes answered as one piece */
+    uint16_t port_ticks[9];             /* of an L2's data port, by sectors */
+    unsigned room;                      /* free entries wanted before a packet is taken */
+    unsigned burst_bits, sector_bursts; /* log2 of a burst's bytes; bursts of a sector */
+    uint32_t rop_most, far_most;        /* pieces that a slice's delay lines hold */
+    bool alone;                         /* partition_alone */
+    uint8_t published, filling;         /* door and hall */
+    bool no_l2;
+    bool direct; /* replies may go before the crossbar as soon as they are made */
+    struct slice *slice;
+    struct dram *dram;
+
+    _Alignas(64) RING(struct on_its_way) delay;
+    uint64_t delay_ready;  /* of its front; NEVER: empty */
+    unsigned downs;        /* slices with something in `down`, as bits */
+    unsigned turn;         /* slice looked at first */
+    unsigned replies;      /* slices with something in `out` */
+    bool deferred;         /* a slice is */
+    uint64_t history_from; /* L2 tick: what was before is not asked for any more */
+    uint64_t icnt_end;     /* first interconnect tick after the window */
+    uint64_t reply_at;     /* the first after the L2 tick in progress */
+    uint64_t dram_at;
+};
+
+static uint32_t
+larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static unsigned
+unit_of(const struct machine *m)
+{
+    if (!m->partition.l2_enabled)
+        return 32;
+    return m->l2.sector ? larger(m->l2.sector, 32) : m->l2.line;
+}
+
+static void
+delay_init(struct delay_line *d, struct arena *a, uint32_t pieces)
+{
+    d->ready = NEVER;
+    ring_init(&d->q, a, pieces);
+}
+
+struct partition *
+partition_new(struct arena *a, const struct partition_env *env, unsigned index,
+              struct stat_mem *stats, struct diag_sink *diag)
+{
+    const struct machine *m = env->m;
+    struct partition *p = ARENA_NEW(a, struct partition);
+    p->env = *env;
+    p->index = index;
+    p->slices = m->partition.slices;
+    p->no_l2 = !m->partition.l2_enabled;
+    p->half = (uint8_t)(index * m->partition.halves / m->dram.channels);
+    p->unit = unit_of(m);
+    for (unsigned i = 0; i < 9; i++)
+        p->port_ticks[i] =
+            (uint16_t)(m->l2.port ? (32 * i + m->l2.port - 1) / m->l2.port : 1);
+    unsigned pieces = p->unit >= 128 ? 1 : 128 / p->unit;
+    p->burst_bits = (unsigned)__builtin_ctz(m->dram.burst); /* a power of two */
+    p->sector_bursts = m->dram.burst < 32 ? 32 / m->dram.burst : 1;
+    p->direct = m->partition.queue_l2_icnt >= 4;
+    p->room = m->partition.queue_icnt_l2 < pieces ? m->partition.queue_icnt_l2 : pieces;
+    p->rop_most = pieces * (m->partition.rop_latency + m->partition.queue_icnt_l2 + 1);
+    p->far_most =
+        m->partition.halves > 1 ? p->rop_most + pieces * m->partition.far_latency : 0;
+    p->slice = ARENA_ARRAY(a, struct slice, p->slices);
+    for (unsigned i = 0; i < p->slices; i++) {
+        struct slice *s = &p->slice[i];
+        if (!p->no_l2)
+            s->cache = CACHE_NEW(a, m->l2);
+        s->stats = stats;
+        s->number = index * p->slices + i;
+        s->index = (uint8_t)i;
+        s->at = s->deferred_from = NEVER;
+        delay_init(&s->rop, a, p->rop_most);
+        delay_init(&s->far, a, p->far_most);
+        for (unsigned k = 0; env->ahead && k < 2; k++)
+            ring_init(&s->arrivals[k].q, a, p->rop_most + p->far_most);
+        ring_init(&s->in, a, m->partition.queue_icnt_l2);
+        s->snapshot[0].room = true;
+        ring_init(&s->out, a, m->partition.queue_l2_icnt);
+        s->miss_cap = larger(m->l2.miss_queue, 2);
+        s->down_cap = m->partition.queue_l2_dram;
+        ring_init(&s->miss, a, s->miss_cap + s->down_cap);
+        ring_init(&s->up, a, m->partition.queue_dram_l2);
+        uint64_t n = p->no_l2 ? 4096 : (uint64_t)m->l2.mshrs * m->l2.merge;
+        if (n > 4096)
+            n = 4096;
+        ring_init(&s->woken, a, (uint32_t)n);
+        s->most_waiting = (uint32_t)n;
+        n += s->in.cap + s->out.cap;
+        s->request = ARENA_SPARSE(a, struct request, n);
+        freelist_init(&s->numbers, a, (uint32_t)n);
+    }
+    p->dram = dram_new(a, m, stats, diag);
+    if (!p->dram)
+        return NULL;
+    ring_init(&p->delay, a, dram_most_taken(m));
+    p->delay_ready = NEVER;
+    p->dram_at = NEVER;
+    return p;
+}
+
+/* -- pieces -- */
+
+static uint8_t
+sectors_of(const struct packet *p)
+{
+    if (p->sectors)
+        return p->sectors & 15;
+    unsigned from = (unsigned)(p->addr & 127) / 32;
+    unsigned to = ((unsigned)(p->addr & 127) + (p->bytes ? p->bytes : 1u) - 1) / 32;
+    uint8_t s = 0;
+    for (unsigned i = from; i <= to && i < 4; i++)
+        s |= (uint8_t)(1u << i);
+    return s;
+}
+
+/* Sectors of a 128-byte block that form the piece with sector s. */
+static uint8_t
+piece_mask(unsigned unit, unsigned s)
+{
+    unsigned n = unit >= 128 ? 4 : unit / 32; /* a power of two */
+    return (uint8_t)(((1u << n) - 1) << (s & -n));
+}
+
+/* -- the way in -- */
+
+/* Whether an SM lies in another part of the chip than this channel. */
+static bool
+is_far(const struct partition *p, unsigned sm)
+{
+    return p->env.half_of && p->env.half_of[sm] != p->half;
+}
+
+static unsigned
+pieces_of(unsigned unit, uint8_t sectors)
+{
+    unsigned s = sectors; /* of each piece one is left */
+    if (unit >= 64)
+        s = (s | s >> 1) & 5;
+    if (unit >= 128)
+        s = (s | s >> 2) & 1;
+    return (unsigned)__builtin_popcount(s);
+}
+
+/* The packet that has arrived leaves the crossbar; icnt: first tick of that not done. */
+static struct delayed
+receive(const struct partition *p, unsigned slice, uint64_t now, uint64_t icnt)
+{
+    const unsigned port = p->index * p->slices + slice;
+    const struct icnt_msg *m = icnt_front(p->env.requests, port);
+    struct delayed d = {.p = m->p, .local = m->local & ~(uint64_t)127};
+    d.p.sectors = sectors_of(&m->p);
+    d.ready = now + p->env.m->partition.rop_latency +
+              (is_far(p, m->p.sm) ? p->env.m->partition.far_latency : 0);
+    icnt_pop(p->env.requests, port, icnt);
+    return d;
+}
+
+static void
+delay(const struct partition *p, struct slice *s, const struct delayed *d)
+{
+    struct delay_line *line = is_far(p, d->p.sm) ? &s->far : &s->rop;
+    *ring_push(&line->q) = *d;
+    if (line->q.n == 1)
+        line->ready = d->ready;
+    line->pieces += pieces_of(p->unit, d->p.sectors);
+}
+
+/* The next piece of the packet at the front leaves the delay line. */
+static void
+enter_queue(struct partition *p, struct slice *s, struct delay_line *line)
+{
+    struct delayed *d = ring_front(&line->q);
+    unsigned first = (unsigned)__builtin_ctz(d->p.sectors);
+    uint8_t piece = d->p.sectors & piece_mask(p->unit, first);
+    unsigned in_line = p->no_l2 ? 0 : (unsigned)(d->local & (p->env.m->l2.line - 1)) / 32;
+    uint32_t number = freelist_take(&s->numbers);
+    struct request *r = &s->request[number];
+    *ring_push(&s->in) = number;
+    r->p = d->p;
+    r->p.addr = (d->p.addr & ~(uint64_t)127) + 32 * first;
+    r->p.bytes = (uint16_t)(32 * __builtin_popcount(piece));
+    r->p.sectors = piece;
+    r->local = d->local + 32 * first;
+    r->mask = (uint8_t)(piece << in_line);
+    if (!p->no_l2)
+        cache_soon(s->cache, r->local);
+    line->pieces--;
+    d->p.sectors &= (uint8_t)~piece;
+    if (d->p.sectors)
+        return;
+    ring_pop(&line->q);
+    line->ready = line->q.n ? ring_front(&line->q)->ready : NEVER;
+}
+
+unsigned
+partition_pieces(const struct machine *m, const struct packet *p)
+{
+    return pieces_of(unit_of(m), sectors_of(p));
+}
+
+static bool
+in_has_room(const struct partition *p, const struct slice *s)
+{
+    return s->in.cap - s->in.n >= p->room;
+}
+
+/* With so many pieces in the delay lines. */
+static bool
+lines_have_room(const struct partition *p, uint32_t rop, uint32_t far)
+{
+    return (p->rop_most - rop >= 4) & (!p->far_most | (p->far_most - far >= 4));
+}
+
+static bool
+can_accept(const struct partition *p, const struct slice *s)
+{
+    return in_has_room(p, s) && lines_have_room(p, s->rop.pieces, s->far.pieces);
+}
+
+/* Ticks from..to as a set, at most PARTITION_PAST of them. */
+static uint64_t
+ticks_between(uint64_t from, uint64_t to)
+{
+    uint64_t n = to + 1 - from;
+    if (n >= PARTITION_HISTORY)
+        return ~(uint64_t)0;
+    uint64_t ones = ((uint64_t)1 << n) - 1;
+    unsigned by = from % PARTITION_HISTORY;
+    return by ? ones << by | ones >> (PARTITION_HISTORY - by) : ones;
+}
+
+/* Before a slice does tick `now`: since its last nothing has changed. */
+static void
+history_add(const struct partition *p, struct slice *s, uint64_t now)
+{
+    if (!in_has_room(p, s))
+        s->history.no_room |=
+            ticks_between(max_u64(s->history.last + 1, p->history_from), now);
+    s->history.last = now;
+}
+
+/* Of its ticks up to `to` none is done. */
+static void
+history_drop(struct slice *s, uint64_t to)
+{
+    uint64_t old = ~ticks_between(s->history.last + 1, to);
+    s->history.no_room &= old;
+    s->history.rop &= old;
+    s->history.far &= old;
+}
+
+static struct credit_snapshot
+snapshot_of(const struct partition *p, const struct slice *s)
+{
+    return (struct credit_snapshot){s->history, s->rop.pieces, s->far.pieces,
+                                    in_has_room(p, s)};
+}
+
+/* can_take as it was before tick `now`. */
+static bool
+could_accept(const struct partition *p, const struct slice *s, uint64_t now)
+{
+    const struct credit_snapshot d =
+        p->alone ? snapshot_of(p, s) : s->snapshot[p->published];
+    uint32_t rop = d.rop + s->inflight.rop[0] + s->inflight.rop[1];
+    uint32_t far = d.far + s->inflight.far[0] + s->inflight.far[1];
+    bool room = d.room;
+    assert(!p->alone || now >= p->history_from);
+    if (now <= d.history.last) {
+        assert(d.history.last - now < PARTITION_HISTORY);
+        uint64_t since = ticks_between(now, d.history.last);
+        rop += (uint32_t)__builtin_popcountll(d.history.rop & since);
+        far += (uint32_t)__builtin_popcountll(d.history.far & since);
+        room = !(d.history.no_room >> now % PARTITION_HISTORY & 1);
+    }
+    return room & lines_have_room(p, rop, far);
+}
+
+/* -- misses and fills -- */
+
+static void
+ask_dram(struct partition *p, struct slice *s, uint64_t local, uint8_t sectors,
+         bool write, bool answered, uint32_t token)
+{
+    const struct machine *m = p->env.m;
+    uint64_t line =
+        p->no_l2 ? local & ~(uint64_t)127 : local & ~(uint64_t)(m->l2.line - 1);
+    struct addr_dram at =
+        addrmap_dram(p->env.map, s->index,
+                     line + 32 * (unsigned)(sectors ? __builtin_ctz(sectors) : 0));
+    uint64_t last = NEVER;
+    unsigned bursts = 0;
+    for (unsigned b = sectors; b; b &= b - 1) {
+        uint64_t n = (line + 32 * (unsigned)__builtin_ctz(b)) >> p->burst_bits;
+        bursts += n == last ? 0 : p->sector_bursts;
+        last = n;
+    }
+    struct dram_req *r = ring_push(&s->miss);
+    *r = (struct dram_req){.row = at.row,
+                           .local = line,
+                           .token = token,
+                           .bank = (uint16_t)at.bank,
+                           .bursts = (uint8_t)bursts,
+                           .sectors = sectors,
+                           .slice = s->index,
+                           .write = write,
+                           .answered = answered};
+    s->stats->dram_asked += bursts;
+    if (write)
+        s->stats->l2_writeback_sectors += (unsigned)__builtin_popcount(sectors);
+    else
+        s->stats->l2_fetched_sectors += (unsigned)__builtin_popcount(sectors);
+}
+
+static uint32_t
+miss_room(const struct slice *s)
+{
+    return s->miss_cap + s->down - s->miss.n;
+}
+
+static bool
+down_full(const struct slice *s)
+{
+    return s->down == s->down_cap;
+}
+
+/* The first of the misses that have not got there can get into the channel's queue. */
+static bool
+can_go_down(const struct slice *s)
+{
+    return (s->miss.n != s->down) & !down_full(s);
+}
+
+static void
+wake(void *user, uint32_t token)
+{
+    struct slice *s = user;
+    if (token == NONE)
+        return;
+    *ring_push(&s->woken) = token;
+    __builtin_prefetch(&s->request[token]);
+}
+
+/* Words of the L2 line that a write covers. */
+static uint64_t
+words_of(const struct partition *p, const struct request *r)
+{
+    uint64_t in_line = r->local & (p->env.m->l2.line - 1) & ~(uint64_t)127;
+    return (r->p.byte_mask & packet_words(r->p.sectors)) << (in_line / 4);
+}
+
+static void
+atomic_write(struct partition *p, struct slice *s, const struct request *r, uint64_t now)
+{
+    struct cache_eviction ev;
+    cache_write_words(s->cache, r->local, r->mask, words_of(p, r), false, now, false,
+                      &ev);
+}
+
+static void
+fill(struct partition *p, struct slice *s, uint64_t now)
+{
+    const struct come *r = ring_front(&s->up);
+    bool was_full = ring_full(&s->up);
+    if (p->no_l2) {
+        uint32_t token = r->token;
+        const struct request *q = &s->request[token];
+        if (q->p.kind == PKT_ATOMIC) {
+            if (!miss_room(s))
+                return;
+            ask_dram(p, s, q->local, q->mask, true, false, NONE);
+        }
+        *ring_push(&s->woken) = token;
+    } else {
+        if (s->fill_free > now || !miss_room(s))
+            return;
+        uint32_t before = s->woken.n;
+        struct cache_eviction ev;
+        cache_fill_of(s->cache, r->token, r->sectors, wake, s, &ev);
+        if (ev.any)
+            ask_dram(p, s, ev.addr, ev.dirty_sectors, true, false, NONE);
+        for (uint32_t i = before; s->atomics && i < s->woken.n; i++) {
+            const struct request *q = &s->request[*ring_at(&s->woken, i)];
+            if (q->p.kind == PKT_ATOMIC) {
+                atomic_write(p, s, q, now);
+                s->atomics--;
+            }
+        }
+        s->fill_free = now + p->port_ticks[__builtin_popcount(r->sectors)];
+    }
+    ring_pop(&s->up);
+    if (was_full)
+        p->dram_at = 0;
+    if (s->stalled) {
+        s->stats->l2_stall_cycles += now - s->stalled_at;
+        s->stalled = false;
+    }
+}
+
+/* -- the access -- */
+
+static unsigned
+reply_flits(const struct partition *p, const struct packet *k)
+{
+    const struct machine *m = p->env.m;
+    return icnt_flits(m->icnt.header + (k->kind == PKT_WRITE ? 0 : k->bytes),
+                      m->icnt.flit);
+}
+
+/* The reply to a request goes before the crossbar. */
+static void
+push_reply(struct partition *p, struct slice *s, uint32_t number, unsigned flits,
+           uint64_t cycle)
+{
+    const struct packet *k = &s->request[number].p;
+    icnt_push(p->env.replies, s->number, p->env.port_of[k->sm], flits, k, 0, cycle);
+    freelist_give(&s->numbers, number);
+    s->stats->icnt_replies++;
+    s->stats->icnt_reply_flits += flits;
+    s->reply_from = cycle + 1;
+}
+
+/* It can go before the crossbar after L2 tick `ready`, in the interconnect's next tick,
+ * or the one after that if another goes first. If there is room in that already now, and
+ * it belongs to the window, it goes at once, with that tick's time; the queue would have
+ * had two in it at most, and so would not have been full. */
+static void
+answer(struct partition *p, struct slice *s, uint32_t number, uint64_t now,
+       uint64_t ready)
+{
+    const unsigned flits = reply_flits(p, &s->request[number].p);
+    const uint64_t cycle = max_u64(p->reply_at, s->reply_from);
+    if (!s->out.n & (ready == now) & (cycle <= p->reply_at + 1) & (cycle < p->icnt_end) &
+            p->direct &&
+        icnt_room(p->env.replies, s->number, flits, cycle)) {
+        push_reply(p, s, number, flits, cycle);
+        return;
+    }
+    if (!s->out.n)
+        p->replies++;
+    *ring_push(&s->out) = (struct reply){ready, number, flits};
+}
+
+static void
+stall(struct slice *s, uint64_t now)
+{
+    if (!s->stalled)
+        s->stalled_at = now;
+    s->stalled = true;
+}
+
+static inline uint64_t *
+outcome_counter(struct stat_mem *t, bool write, enum cache_result r)
+{
+    static const uint16_t at[2][CACHE_NO_LINE] = {
+        {[CACHE_HIT] = offsetof(struct stat_mem, l2_read_hits),
+         [CACHE_HIT_PENDING] = offsetof(struct stat_mem, l2_read_pending),
+         [CACHE_MISS] = offsetof(struct stat_mem, l2_read_misses),
+         [CACHE_SECTOR_MISS] = offsetof(struct stat_mem, l2_read_misses)},
+        {[CACHE_HIT] = offsetof(struct stat_mem, l2_write_hits),
+         [CACHE_HIT_PENDING] = offsetof(struct stat_mem, l2_write_pending),
+         [CACHE_MISS] = offsetof(struct stat_mem, l2_write_misses),
+         [CACHE_SECTOR_MISS] = offsetof(struct stat_mem, l2_write_misses)},
+    };
+    return (uint64_t *)(void *)((char *)t + at[write][r]);
+}
+
+/* The request at the head of `in`; true: done with it. */
+static bool
+access_l2(struct partition *p, struct slice *s, uint64_t now)
+{
+    const struct machine *m = p->env.m;
+    const uint32_t number = *ring_front(&s->in);
+    const struct request *r = &s->request[number];
+    if (p->no_l2) {
+        if (s->waiting == s->most_waiting || !miss_room(s))
+            return false;
+        s->waiting++;
+        ask_dram(p, s, r->local, r->mask, r->p.kind == PKT_WRITE, true, number);
+        return true;
+    }
+    /* A miss may need two places: the fetch, and the eviction's write-back. */
+    bool room = miss_room(s) >= 2;
+    bool write = r->p.kind == PKT_WRITE, waits = false;
+    struct cache_eviction ev;
+    enum cache_result res;
+    if (write) {
+        res = cache_write_words(s->cache, r->local, r->mask, words_of(p, r), false, now,
+                                room, &ev);
+    } else {
+        if (s->waiting == s->most_waiting)
+            return false;
+        res = cache_read(s->cache, r->local, r->mask, number, now, room, &ev);
+        waits = res == CACHE_HIT_PENDING || res == CACHE_MISS || res == CACHE_SECTOR_MISS;
+    }
+    if (res >= CACHE_NO_LINE)
+        return false;
+    uint8_t asked = cache_asked(s->cache);
+    if (asked)
+        ask_dram(p, s, r->local, asked, false, true, cache_asked_of(s->cache));
+    if (write && cache_sends(s->cache))
+        ask_dram(p, s, r->local, r->mask, true, false, NONE);
+    if (ev.any)
+        ask_dram(p, s, ev.addr, ev.dirty_sectors, true, false, NONE);
+
+    struct stat_mem *st = s->stats;
+    st->l2_accesses++;
+    st->l2_writes += write;
+    st->l2_reads += !write;
+    st->l2_atomics += r->p.kind == PKT_ATOMIC;
+    ++*outcome_counter(st, write, res);
+
+    unsigned moved = res == CACHE_HIT ? r->p.sectors : ev.any ? ev.dirty_sectors : 0;
+    if (moved)
+        s->port_free = now + p->port_ticks[__builtin_popcount(moved)];
+    if (waits) {
+        s->waiting++;
+        s->atomics += r->p.kind == PKT_ATOMIC;
+        return true;
+    }
+    if (r->p.kind == PKT_ATOMIC)
+        atomic_write(p, s, r, now);
+    answer(p, s, number, now, now + m->l2.latency - 1);
+    return true;
+}
+
+/* -- L2 clock -- */
+
+/* The tick at which the slice has something to do, after `now` was done. */
+static uint64_t
+next_event(const struct partition *p, const struct slice *s, uint64_t now)
+{
+    const bool out_room = !ring_full(&s->out);
+    const bool soon = (out_room & (s->woken.n != 0)) | can_go_down(s);
+    const bool reads = out_room & (s->in.n != 0) & !s->stalled & !down_full(s);
+    const uint64_t enters = min_u64(s->rop.ready, s->far.ready);
+    uint64_t t = s->port_free | -(uint64_t)!reads;
+    t = min_u64(t, enters | -(uint64_t)ring_full(&s->in));
+    t &= -(uint64_t)!soon;
+    if (s->up.n && miss_room(s)) /* waits for the port, or a miss will wake the slice */
+        t = min_u64(t, s->fill_free);
+    if (!p->env.ahead && t > now + 1 && can_accept(p, s)) {
+        uint64_t u = icnt_front_at(p->env.requests, s->number);
+        if (u != NEVER) {
+            u = clk_after(p->env.clk, CLK_ICNT, u, CLK_L2);
+            t = u < t ? u : t;
+        }
+    }
+    return max_u64(t, now + 1);
+}
+
+static void
+slice_tick(struct partition *p, struct slice *s, uint64_t now)
+{
+    if (p->env.ahead)
+        history_add(p, s, now);
+    else if (icnt_front_at(p->env.requests, s->number) < p->env.tick[CLK_ICNT] &&
+             can_accept(p, s)) {
+        struct delayed d = receive(p, s->index, now, p->env.tick[CLK_ICNT]);
+        delay(p, s, &d);
+    }
+    if ((s->woken.n != 0) & !ring_full(&s->out)) {
+        answer(p, s, *ring_front(&s->woken), now, now);
+        s->waiting--;
+        ring_pop(&s->woken);
+    }
+    if (s->up.n)
+        fill(p, s, now);
+    const unsigned goes = can_go_down(s);
+    p->dram_at &= -(uint64_t) !(goes & !s->down);
+    s->down += goes;
+    p->downs |= goes << s->index;
+    if (s->stalled & goes) {
+        s->stats->l2_stall_cycles += now - s->stalled_at;
+        s->stalled = false;
+    }
+    if ((s->in.n != 0) & !s->stalled & !ring_full(&s->out) & !down_full(s) &
+        (s->port_free <= now)) {
+        if (access_l2(p, s, now))
+            ring_pop(&s->in);
+        else
+            stall(s, now);
+    }
+    if (ring_full(&s->in)) {
+        ;
+    } else if (s->far.ready <= now && s->rop.ready >= s->far.ready) {
+        enter_queue(p, s, &s->far);
+        s->history.far |= (uint64_t)1 << now % PARTITION_HISTORY;
+    } else if (s->rop.ready <= now) {
+        enter_queue(p, s, &s->rop);
+        s->history.rop |= (uint64_t)1 << now % PARTITION_HISTORY;
+    }
+    s->at = next_event(p, s, now);
+}
+
+void
+partition_l2(struct partition *p, uint64_t now, uint64_t icnt)
+{
+    p->reply_at = icnt;
+    for (unsigned i = 0; i < p->slices; i++)
+        if (p->slice[i].at <= now)
+            slice_tick(p, &p->slice[i], now);
+}
+
+void
+partition_l2_all(struct partition *p, uint64_t now, uint64_t icnt)
+{
+    p->reply_at = icnt;
+    for (unsigned i = 0; i < p->slices; i++)
+        slice_tick(p, &p->slice[i], now);
+}
+
+void
+partition_swap_arrivals(struct partition *p)
+{
+    p->filling ^= 1;
+}
+
+/* What was taken comes into a delay line. */
+static void
+delay_accepted(const struct partition *p, struct slice *s, const struct delayed *d)
+{
+    assert(d->ready > s->history.last);
+    delay(p, s, d);
+    if (!ring_full(&s->in)) /* as in next_event */
+        s->at = min_u64(s->at, min_u64(s->rop.ready, s->far.ready));
+}
+
+static void
+accept_arrivals(struct partition *p)
+{
+    if (!p->env.ahead || p->alone)
+        return;
+    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
+        for (struct arrivals *h = &s->arrivals[!p->filling]; h->q.n; ring_pop(&h->q)) {
+            __builtin_prefetch(ring_front(&h->q) + 2); /* another thread wrote it */
+            delay_accepted(p, s, ring_front(&h->q));
+        }
+}
+
+void
+partition_begin(struct partition *p, uint64_t l2_end, uint64_t icnt_end)
+{
+    p->icnt_end = icnt_end;
+    p->history_from = l2_end > PARTITION_HISTORY ? l2_end - PARTITION_HISTORY : 0;
+    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
+        history_drop(s, l2_end - 1);
+    accept_arrivals(p);
+}
+
+void
+partition_end(struct partition *p)
+{
+    if (!p->env.ahead || p->alone)
+        return;
+    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
+        s->snapshot[!p->published] = snapshot_of(p, s);
+}
+
+void
+partition_publish(struct partition *p)
+{
+    if (!p->env.ahead || p->alone)
+        return;
+    p->published ^= 1;
+    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
+        s->inflight.rop[!p->filling] = s->inflight.far[!p->filling] = 0;
+}
+
+void
+partition_alone(struct partition *p, bool alone)
+{
+    if (!p->env.ahead || p->alone == alone)
+        return;
+    p->alone = false;
+    for (unsigned k = 0; k < 2; k++) { /* first what was taken first */
+        accept_arrivals(p);
+        partition_end(p);
+        partition_publish(p);
+        partition_swap_arrivals(p);
+    }
+    p->alone = alone;
+}
+
+uint64_t
+partition_accept(struct partition *p, unsigned slice, uint64_t l2, uint64_t icnt)
+{
+    struct slice *s = &p->slice[slice];
+    if (!could_accept(p, s, l2))
+        return 0;
+    if (p->alone) {
+        struct delayed d = receive(p, slice, l2, icnt);
+        delay_accepted(p, s, &d);
+        return d.ready;
+    }
+    struct delayed *d = ring_push(&s->arrivals[p->filling].q);
+    *d = receive(p, slice, l2, icnt);
+    uint32_t *inflight = is_far(p, d->p.sm) ? s->inflight.far : s->inflight.rop;
+    inflight[p->filling] += pieces_of(p->unit, d->p.sectors);
+    __builtin_prefetch(d + 1, 1); /* the next place, which another thread had */
+    return d->ready;
+}
+
+uint64_t
+partition_notice(struct partition *p, unsigned slice)
+{
+    struct slice *s = &p->slice[slice];
+    uint64_t u = clk_after(p->env.clk, CLK_ICNT,
+                           icnt_front_at(p->env.requests, s->number), CLK_L2);
+    if (u < s->at)
+        s->at = u;
+    return u;
+}
+
+uint64_t
+partition_l2_at(const struct partition *p)
+{
+    uint64_t t = NEVER;
+    for (unsigned i = 0; i < p->slices; i++)
+        if (p->slice[i].at < t)
+            t = p->slice[i].at;
+    return t;
+}
+
+/* -- interconnect clock -- */
+
+/* Flits of the reply at the front of `out`, if it is there before this L2 tick; 0. */
+static unsigned
+front_flits(const struct slice *s, uint64_t l2_tick)
+{
+    const struct reply *r = ring_front(&s->out);
+    return s->out.n && r->ready < l2_tick ? r->flits : 0;
+}
+
+static void
+send_reply(struct partition *p, struct slice *s, unsigned flits, uint64_t cycle)
+{
+    if (ring_full(&s->out))
+        s->at = 0;
+    push_reply(p, s, ring_front(&s->out)->of, flits, cycle);
+    ring_pop(&s->out);
+    if (!s->out.n)
+        p->replies--;
+}
+
+/* Done again in the same cycle, if the partition had to wait, it does what it could not
+ * know. */
+void
+partition_reply(struct partition *p, uint64_t stepped)
+{
+    uint64_t cycle = p->env.tick[CLK_ICNT];
+    for (unsigned i = 0; i < p->slices; i++) {
+        struct slice *s = &p->slice[i];
+        bool deferred = s->deferred_from != NEVER, sure;
+        unsigned flits =
+            deferred || s->reply_from > cycle ? 0 : front_flits(s, p->env.tick[CLK_L2]);
+        if (!flits)
+            continue;
+        if (icnt_room(p->env.replies, s->number, flits, cycle)) {
+            send_reply(p, s, flits, cycle);
+        } else if (stepped < cycle && icnt_room_from(p->env.replies, s->number, flits,
+                                                     stepped, &sure) <= cycle) {
+            s->deferred_from = cycle;
+            p->deferred = true;
+        }
+    }
+}
+
+bool
+partition_deferred(const struct partition *p)
+{
+    return p->deferred;
+}
+
+/* An L2 tick makes two replies at most. */
+bool
+partition_must_wait(const struct partition *p)
+{
+    for (unsigned i = 0; p->deferred && i < p->slices; i++)
+        if (p->slice[i].deferred_from != NEVER &&
+            p->slice[i].out.n + 2 > p->slice[i].out.cap)
+            return true;
+    return false;
+}
+
+void
+partition_send_deferred(struct partition *p, uint64_t cycle)
+{
+    uint64_t l2_tick = clk_at_or_after(p->env.clk, CLK_ICNT, cycle, CLK_L2);
+    for (unsigned i = 0; i < p->slices; i++) {
+        struct slice *s = &p->slice[i];
+        unsigned flits = s->deferred_from <= cycle ? front_flits(s, l2_tick) : 0;
+        if (flits && icnt_room(p->env.replies, s->number, flits, cycle))
+            send_reply(p, s, flits, cycle);
+    }
+}
+
+void
+partition_caught_up(struct partition *p)
+{
+    for (unsigned i = 0; p->deferred && i < p->slices; i++)
+        p->slice[i].deferred_from = NEVER;
+    p->deferred = false;
+}
+
+bool
+partition_reply_due(const struct partition *p)
+{
+    return p->replies != 0;
+}
+
+/* -- DRAM clock -- */
+
+static bool
+down_room(const struct partition *p)
+{
+    return (int)!dram_full(p->dram) &
+           (int)(p->delay.n + dram_pending(p->dram) < p->delay.cap);
+}
+
+/* The next slice in turn that has something for the channel gives it. */
+static void
+take_down(struct partition *p, uint64_t core)
+{
+    const unsigned i = bit_in_turn(p->downs, p->turn);
+    struct slice *s = &p->slice[i];
+    const uint64_t ready = core + p->env.m->dram.latency;
+    *ring_push(&p->delay) =
+        (struct on_its_way){ready, dram_take(p->dram, ring_front(&s->miss))};
+    p->delay_ready = min_u64(p->delay_ready, ready);
+    s->at &= -(uint64_t)!down_full(s);
+    ring_pop(&s->miss);
+    s->down--;
+    p->downs ^= (unsigned)!s->down << i;
+    p->turn = (i + 1) & -(unsigned)(i + 1 != p->slices);
+}
+
+void
+partition_dram(struct partition *p, uint64_t now, uint64_t core)
+{
+    struct dram *d = p->dram;
+    const struct dram_req *r = dram_return_front(d);
+    if (r && !ring_full(&p->slice[r->slice].up)) {
+        struct slice *s = &p->slice[r->slice];
+        *ring_push(&s->up) = (struct come){r->token, r->sectors};
+        if (!p->no_l2)
+            cache_fill_soon(s->cache, r->local, r->token);
+        dram_return_pop(d);
+        s->at = 0;
+    }
+    dram_tick(d, now);
+    if (p->downs && down_room(p))
+        take_down(p, core);
+    if ((p->delay_ready <= core) & !dram_full(d)) {
+        dram_push(d, ring_front(&p->delay)->number, now);
+        ring_pop(&p->delay);
+        p->delay_ready = p->delay.n ? ring_front(&p->delay)->ready : NEVER;
+    }
+
+    /* For what comes back or goes down the next tick, even if it has to wait then. */
+    const bool soon = (int)dram_returns(d) | ((int)(p->downs != 0) & (int)down_room(p));
+    uint64_t t = max_u64(dram_next(d, now) & -(uint64_t)!soon, now + 1);
+    if (t > now + 1 && p->delay.n && !dram_full(d)) {
+        uint64_t ready = p->delay_ready;
+        uint64_t u = ready <= core ? now + 1
+                                   : clk_after(p->env.clk, CLK_CORE, ready - 1, CLK_DRAM);
+        t = u < t ? u : t;
+    }
+    p->dram_at = t;
+}
+
+uint64_t
+partition_dram_at(const struct partition *p)
+{
+    return p->dram_at;
+}
+
+/* -- the rest -- */
+
+void
+partition_prefill(struct partition *p, unsigned slice, uint64_t local, uint8_t sectors)
+{
+    struct slice *s = &p->slice[slice];
+    struct cache_eviction ev;
+    if (p->no_l2)
+        return;
+    enum cache_result r = cache_read(s->cache, local, sectors, NONE, 0, true, &ev);
+    if (r == CACHE_MISS || r == CACHE_SECTOR_MISS)
+        cache_fill(s->cache, local, cache_asked(s->cache), 0, wake, s, &ev);
+}
+
+/* In the delay lines, or on their way there. */
+static unsigned
+delayed_pieces(const struct partition *p, const struct slice *s)
+{
+    unsigned n = s->rop.pieces + s->far.pieces;
+    for (unsigned k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < s->arrivals[k].q.n; i++)
+            n += pieces_of(p->unit, ring_at(&s->arrivals[k].q, i)->p.sectors);
+    return n;
+}
+
+bool
+partition_idle(const struct partition *p)
+{
+    if (p->delay.n || dram_pending(p->dram))
+        return false;
+    for (unsigned i = 0; i < p->slices; i++) {
+        const struct slice *s = &p->slice[i];
+        if (delayed_pieces(p, s) | s->in.n | s->out.n | s->miss.n | s->up.n | s->waiting)
+            return false;
+    }
+    return true;
+}
+
+unsigned
+partition_replies_left(const struct partition *p)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < p->slices; i++) {
+        const struct slice *s = &p->slice[i];
+        n += delayed_pieces(p, s) + s->in.n + s->out.n + s->waiting;
+    }
+    return n;
+}
+
+unsigned
+partition_bursts(const struct partition *p)
+{
+    unsigned n = dram_bursts(p->dram);
+    for (uint32_t k = 0; k < p->delay.n; k++)
+        n += dram_taken(p->dram, ring_at(&p->delay, k)->number)->bursts;
+    for (unsigned i = 0; i < p->slices; i++) {
+        const struct slice *s = &p->slice[i];
+        for (uint32_t k = 0; k < s->miss.n; k++)
+            n += ring_at(&s->miss, k)->bursts;
+    }
+    return n;
+}
+
+void
+partition_settle(struct partition *p, uint64_t l2_now, uint64_t dram_now)
+{
+    dram_settle(p->dram, dram_now);
+    for (unsigned i = 0; i < p->slices; i++) {
+        struct slice *s = &p->slice[i];
+        if (s->stalled && s->stalled_at < l2_now) {
+            s->stats->l2_stall_cycles += l2_now - s->stalled_at;
+            s->stalled_at = l2_now;
+        }
+    }
+}
+
+void
+partition_explain(const struct partition *p, struct strbuf *out)
+{
+    if (partition_idle(p))
+        return;
+    for (unsigned i = 0; i < p->slices; i++) {
+        const struct slice *s = &p->slice[i];
+        strbuf_printf(
+            out,
+            "L2 slice %u: %u in the delay line, %u before the L2%s, %u wait for "
+            "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
+            s->number, delayed_pieces(p, s), s->in.n,
+            s->stalled ? " (head held: no line, MSHR or room)" : "", s->waiting,
+            s->woken.n, s->miss.n - s->down, s->down, s->up.n, s->out.n);
+    }
+    strbuf_printf(out, "DRAM channel %u: %u on the way; ", p->index, p->delay.n);
+    dram_explain(p->dram, out);
+    strbuf_addz(out, "\n");
+}

@@ -1,0 +1,31 @@
+/* round_robin.c: blocks in order of their id; whichever SM has room gets the next one.
+ * The dispatcher goes round the SMs, so the first blocks land on SM 0, 1, 2, ... in turn.
+ */
+#include "timing/policy/policy.h"
+
+struct round_robin {
+    uint64_t next, blocks;
+};
+
+static void
+init(void *state, const struct machine *m, uint64_t blocks)
+{
+    struct round_robin *r = state;
+    r->next = 0;
+    r->blocks = blocks;
+}
+
+static int64_t
+next(void *state, unsigned sm)
+{
+    struct round_robin *r = state;
+    return r->next < r->blocks ? (int64_t)r->next++ : -1;
+}
+
+const struct cta_order_policy cta_order_round_robin = {
+    .name = "round-robin",
+    .meaning = "blocks in order of their id, to SMs in turn",
+    .state_size = sizeof(struct round_robin),
+    .init = init,
+    .next = next,
+};

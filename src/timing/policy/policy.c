@@ -1,0 +1,53 @@
+/* policy.c: the registries of schedulers/, residency/ and cta_order/, made from their
+ * registry.def. A policy is found by its name; there is no other link to it. */
+#include "timing/policy/policy.h"
+
+#include <string.h>
+
+#define POLICY(p) extern const struct sched_policy p;
+#include "timing/policy/schedulers/registry.def"
+#undef POLICY
+#define POLICY(p) extern const struct residency_policy p;
+#include "timing/policy/residency/registry.def"
+#undef POLICY
+#define POLICY(p) extern const struct cta_order_policy p;
+#include "timing/policy/cta_order/registry.def"
+#undef POLICY
+
+/* TYPE_at and TYPE_find over the rows of one registry. */
+#define POLICY(p) &p,
+#define REGISTRY(TYPE, PREFIX)                                                           \
+    const struct TYPE *PREFIX##_at(size_t i)                                             \
+    {                                                                                    \
+        return i < sizeof PREFIX##_rows / sizeof *PREFIX##_rows ? PREFIX##_rows[i]       \
+                                                                : NULL;                  \
+    }                                                                                    \
+    const struct TYPE *PREFIX##_find(const char *name)                                   \
+    {                                                                                    \
+        for (size_t i = 0; i < sizeof PREFIX##_rows / sizeof *PREFIX##_rows; i++)        \
+            if (!strcmp(PREFIX##_rows[i]->name, name))                                   \
+                return PREFIX##_rows[i];                                                 \
+        return NULL;                                                                     \
+    }
+
+static const struct sched_policy *const sched_rows[] = {
+#include "timing/policy/schedulers/registry.def"
+};
+static const struct residency_policy *const residency_rows[] = {
+#include "timing/policy/residency/registry.def"
+};
+static const struct cta_order_policy *const cta_order_rows[] = {
+#include "timing/policy/cta_order/registry.def"
+};
+
+REGISTRY(sched_policy, sched)
+REGISTRY(residency_policy, residency)
+REGISTRY(cta_order_policy, cta_order)
+
+bool
+residency_plan_of(const struct machine *m, const struct occ_kernel *k,
+                  struct residency_plan *p, struct diag_sink *diag)
+{
+    const struct residency_policy *policy = residency_find(m->residency.policy);
+    return policy && policy->plan(m, k, p, diag);
+}

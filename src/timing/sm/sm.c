@@ -1,0 +1,541 @@
+/* sm.c: one streaming multiprocessor: the order of its stages, instruction fetch, the
+ * life of blocks and warps, sleep and the accounts of each cycle. The pipeline follows
+ * the structure that GPGPU-Sim documents for Fermi-like SMs (Bakhoda et al., ISPASS 2009;
+ * its manual, "SIMT core"); docs/model.md has the rules.
+ *
+ * Sleep: a cycle in which nothing moved would repeat itself until a result is written
+ * back, the load/store unit has an event, or something comes from outside; until then the
+ * SM is not stepped, and the cycles are added to the counters by arithmetic. An event of
+ * the load/store unit that the rest of the SM cannot see is no cycle either. */
+#include "timing/sm/sm.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static void
+init_scheds(struct sm *s, struct arena *a)
+{
+    for (unsigned w = 0; w < s->nwarps; w++) {
+        s->warp[w].sched = (uint8_t)(w % s->nsched);
+        s->warp[w].pos = (uint8_t)(w / s->nsched);
+    }
+    for (unsigned k = 0; k < s->nsched; k++) {
+        struct sm_sched *c = &s->sched[k];
+        unsigned n = (s->nwarps + s->nsched - 1 - k) / s->nsched;
+        c->index = (uint8_t)k;
+        c->part = (uint8_t)(s->split ? k : 0);
+        c->cause = CAUSE_EMPTY;
+        c->dynamic_id = ARENA_ARRAY(a, uint32_t, n + 1);
+        c->wcls = ARENA_ARRAY(a, uint8_t, n + 1);
+        c->view = (struct sched_view){
+            .n = n, .dynamic_id = c->dynamic_id, .cls = c->wcls, .machine = s->m};
+        c->state = arena_alloc(a, s->policy->state_size + 1);
+        if (s->policy->init)
+            s->policy->init(c->state, n, s->m);
+    }
+}
+
+void
+sm_init(struct sm *s, struct arena *a, const struct machine *m,
+        const struct sched_policy *policy, const struct residency_policy *residency,
+        const struct residency_plan *plan, const struct sm_program *prog,
+        struct ldst *ldst, struct stat_sm *stats, struct exec_log *log, unsigned id,
+        uint64_t now)
+{
+    memset(s, 0, sizeof *s);
+    s->m = m;
+    s->policy = policy;
+    s->residency = residency;
+    s->prog = prog;
+    s->ldst = ldst;
+    s->stats = stats;
+    s->log = log;
+    s->id = id;
+    s->plan = *plan;
+    s->nwarps = plan->blocks * prog->warps_per_cta;
+    s->nsched = m->sm.schedulers;
+    s->split = !strcmp(m->sm.sub_cores, "split");
+    s->nparts = s->split ? s->nsched : 1;
+    s->stepped = now;
+    s->wake = NEVER;
+    s->fetched = SM_NO_INST;
+    s->last_fetch = (uint16_t)(s->nwarps - 1);
+    init_scheds(s, a);
+    score_init(&s->score, a, s->nwarps, prog->nregs);
+    collector_init(s, a);
+    sm_unit_init(s, a);
+    sm_copies_init(s, a);
+    s->cta = ARENA_ARRAY(a, struct exec_cta *, plan->blocks);
+    s->store = ARENA_ARRAY(a, struct exec_cta *, plan->blocks);
+    s->warps_left = ARENA_ARRAY(a, uint16_t, plan->blocks);
+    s->watched = ARENA_ARRAY(a, uint8_t, plan->blocks);
+    if (residency->state_size)
+        s->res_state = arena_alloc(a, residency->state_size(plan) + 1);
+    if (residency->init)
+        residency->init(s->res_state, m, plan);
+    s->res_view = (struct residency_view){
+        .nslots = plan->blocks, .cta = s->cta, .stats = stats, .now = now, .sm = id};
+}
+
+void
+sm_free(struct sm *s)
+{
+    for (unsigned k = 0; k < s->plan.blocks; k++)
+        exec_cta_free(s->store[k]);
+    diag_free(&s->diag);
+}
+
+/* -- blocks -- */
+
+bool
+sm_has_room(const struct sm *s)
+{
+    return s->blocks < s->plan.blocks;
+}
+
+void
+sm_start_block(struct sm *s, uint32_t id, uint64_t now)
+{
+    sm_catch_up(s, now);
+    unsigned k = 0;
+    while (s->cta[k])
+        k++;
+    if (!s->store[k])
+        s->store[k] = exec_cta_new(s->prog->grid);
+    struct exec_cta *b = s->store[k];
+    b->clock = &s->now;
+    b->diag = &s->diag;
+    b->log = s->log;
+    b->slot = k;
+    b->sm = s->id;
+    exec_cta_start(b, id);
+    s->cta[k] = b;
+    s->warps_left[k] = (uint16_t)b->nwarps;
+    s->blocks++;
+    s->live_warps += b->nwarps;
+    s->res_view.now = now;
+    if (s->residency->started)
+        s->residency->started(s->res_state, &s->res_view, k);
+    s->watched[k] = s->residency->watches && s->residency->watches(s->res_state, k);
+    for (unsigned i = 0; i < b->nwarps; i++) {
+        unsigned w = k * s->prog->warps_per_cta + i, pos = s->warp[w].pos;
+        struct sm_sched *c = &s->sched[s->warp[w].sched];
+        s->warp[w].ew = &b->warp[i];
+        s->warp[w].regs = b->warp[i].regs;
+        s->warp[w].unlocked = s->watched[k];
+        s->warp[w].slot = (uint8_t)k;
+        s->warp[w].buf_n = 0;
+        sm_copies_start(s, w);
+        s->warp[w].fetch_pc = b->warp[i].pc;
+        b->warp[i].dynamic_id = c->dynamic_id[pos] = s->next_dynamic_id++;
+        c->wcls[pos] = (uint8_t)(s->residency->cls ? s->residency->cls(s->res_state, k)
+                                                   : WARP_UNSHARED);
+        c->live |= (uint64_t)1 << pos;
+        if (s->policy->warp)
+            s->policy->warp(c->state, &c->view, (int)pos, true);
+        sm_head_changed(s, w);
+    }
+    s->pipe_wake = now + 1;
+    if (s->wake > now + 1)
+        s->wake = now + 1;
+}
+
+static void
+end_block(struct sm *s, unsigned k, uint64_t now)
+{
+    s->cta[k] = NULL;
+    s->blocks--;
+    s->blocks_done++;
+    s->stats->blocks_run++;
+    s->res_view.now = now;
+    if (s->residency->ended)
+        s->residency->ended(s->res_state, &s->res_view, k);
+    sm_residency_changed(s, true);
+    s->worked = true;
+}
+
+/* Warps that ended leave when their instructions are through and their stores
+ * acknowledged; fences open likewise (open_fences), and warps held by their atomics. */
+static void
+retire(struct sm *s, uint64_t now)
+{
+    for (unsigned v = 0; v * 64 < s->nwarps; v++) {
+        uint64_t look = s->finishing[v] & s->quiet[v];
+        s->quiet[v] = 0;
+        FOR_BITS(i, look)
+        {
+            unsigned w = v * 64 + (unsigned)i, k = s->warp[w].slot;
+            if (s->warp[w].flight_n || ldst_outstanding(s->ldst, w))
+                continue;
+            sm_catch_up(s, now);
+            bitset_del(s->finishing, w);
+            s->worked = true;
+            if (s->residency->warp_ended) {
+                s->res_view.now = now;
+                s->res_view.warp = s->warp[w].ew->index;
+                if (s->residency->warp_ended(s->res_state, &s->res_view, k))
+                    sm_residency_changed(s, false);
+            }
+            if (--s->warps_left[k] == 0)
+                end_block(s, k, now);
+        }
+    }
+}
+
+static void
+open_fences(struct sm *s)
+{
+    s->gated = false;
+    for (unsigned k = 0; k < s->nsched; k++) {
+        struct sm_sched *c = &s->sched[k];
+        FOR_BITS(i, c->fence | c->copy | c->atomic)
+        {
+            unsigned w = (unsigned)i * s->nsched + k;
+            uint64_t bit = (uint64_t)1 << i;
+            if (c->fence & bit && !s->warp[w].mem_n && !ldst_outstanding(s->ldst, w))
+                c->fence ^= bit;
+            if (c->copy & bit && sm_copies_there(s, w))
+                c->copy ^= bit;
+            if (c->atomic & bit && !ldst_atomics(s->ldst, w))
+                c->atomic ^= bit;
+            if ((c->fence | c->copy | c->atomic) & bit) {
+                s->gated = true;
+                continue;
+            }
+            if (s->warp[w].ew->state != EXEC_BARRIER)
+                c->wait &= ~bit;
+            s->worked = true;
+            s->sched_dirty |= (uint8_t)(1u << k);
+        }
+    }
+}
+
+/* -- fetch -- */
+
+static void
+decode(struct sm *s)
+{
+    unsigned w = s->fetched;
+    uint32_t pc = s->warp[w].fetch_pc, n = s->m->sm.fetch_width;
+    if (pc + n > s->prog->ninst) /* past the end: on no path, found out at issue */
+        n = pc < s->prog->ninst ? s->prog->ninst - pc : 1;
+    s->fetched = SM_NO_INST;
+    bitset_del(s->coming, w);
+    s->warp[w].buf_pc = pc;
+    s->warp[w].buf_n = (uint8_t)n;
+    s->warp[w].fetch_pc = pc + n;
+    s->stats->fetches++;
+    sm_head_changed(s, w);
+    s->worked = true;
+}
+
+/* Next warp that wants instructions, after the one fetched for last; -1: none. */
+static int
+next_wanting(const struct sm *s)
+{
+    unsigned words = (s->nwarps + 63) / 64, start = s->last_fetch + 1u;
+    if (start >= s->nwarps)
+        start = 0;
+    for (unsigned k = 0; k <= words; k++) {
+        unsigned v = wrap(start / 64 + k, words);
+        uint64_t set = s->want[v];
+        if (k == 0)
+            set = set >> (start % 64) << (start % 64);
+        if (set)
+            return (int)(v * 64 + (unsigned)bit_lowest(set));
+    }
+    return -1;
+}
+
+static void
+fetch_cycle(struct sm *s, uint64_t now)
+{
+    for (unsigned k = s->m->sm.fetch_per_cycle; k; k--) {
+        if (s->fetched != SM_NO_INST)
+            decode(s);
+        unsigned v = s->woken[0] ? 0 : 1;
+        if (s->woken[v]) { /* a line that came goes to its warp */
+            unsigned w = v * 64 + (unsigned)bit_lowest(s->woken[v]);
+            bitset_del(s->woken, w);
+            s->fetched = (uint16_t)w;
+            s->worked = true;
+            continue;
+        }
+        int w = next_wanting(s);
+        if (w < 0) {
+            if (s->fetched == SM_NO_INST)
+                break;
+            continue;
+        }
+        s->last_fetch = (uint16_t)w;
+        s->worked = true;
+        enum ldst_fetch r = ldst_fetch(
+            s->ldst,
+            s->prog->code_address + (uint64_t)s->warp[w].fetch_pc * EXEC_INST_BYTES,
+            (unsigned)w, now);
+        if (r == FETCH_RETRY)
+            continue;
+        bitset_del(s->want, (size_t)w);
+        bitset_add(s->coming, (size_t)w);
+        if (r == FETCH_HIT)
+            s->fetched = (uint16_t)w;
+    }
+}
+
+/* -- accounts -- */
+
+static inline uint64_t *
+cause_counter(struct stat_sm *t, enum sm_cause cause)
+{
+    static const uint16_t at[] = {
+        [CAUSE_USED] = offsetof(struct stat_sm, issue_used),
+        [CAUSE_STALL] = offsetof(struct stat_sm, issue_stall),
+        [CAUSE_LOCK] = offsetof(struct stat_sm, issue_lock),
+        [CAUSE_SCOREBOARD] = offsetof(struct stat_sm, issue_scoreboard),
+        [CAUSE_MEMORY] = offsetof(struct stat_sm, issue_memory),
+        [CAUSE_BARRIER] = offsetof(struct stat_sm, issue_barrier),
+        [CAUSE_FETCH] = offsetof(struct stat_sm, issue_fetch),
+        [CAUSE_EMPTY] = offsetof(struct stat_sm, issue_empty),
+    };
+    return (uint64_t *)(void *)((char *)t + at[cause]);
+}
+
+/* Of an SM whose schedulers have these causes: one bit each. */
+static inline uint64_t *
+cycle_counter(struct stat_sm *t, unsigned causes)
+{
+    enum { USED = 1 << CAUSE_USED, STALL = 1 << CAUSE_STALL };
+    static const uint16_t at[] = {
+        [0] = offsetof(struct stat_sm, idle_cycles),
+        [USED] = offsetof(struct stat_sm, active_cycles),
+        [STALL] = offsetof(struct stat_sm, stall_cycles),
+        [USED | STALL] = offsetof(struct stat_sm, active_cycles),
+    };
+    return (uint64_t *)(void *)((char *)t + at[causes & (USED | STALL)]);
+}
+
+/* n cycles in which each scheduler had its cause. */
+static void
+account(struct sm *s, uint64_t n)
+{
+    struct stat_sm *t = s->stats;
+    unsigned causes = 0;
+    for (unsigned k = 0; k < s->nsched; k++) {
+        const struct sm_sched *c = &s->sched[k];
+        *cause_counter(t, c->cause) += n;
+        causes |= 1u << c->cause;
+        if (c->lock)
+            t->share_wait_cycles += (unsigned)bit_count(c->lock) * n;
+    }
+    t->issue_slots += n * s->nsched;
+    *cycle_counter(t, causes) += n;
+    t->resident_block_cycles += n * s->blocks;
+    t->occupied_cycles += s->blocks ? n : 0;
+    t->resident_warp_cycles += n * s->live_warps;
+}
+
+void
+sm_catch_up(struct sm *s, uint64_t now)
+{
+    if (s->stepped >= now)
+        return;
+    account(s, now - s->stepped);
+    s->stepped = now;
+}
+
+void
+sm_end(struct sm *s, uint64_t now)
+{
+    sm_catch_up(s, now);
+    uint64_t n = s->stepped - now;
+    s->stats->issue_empty -= n * s->nsched;
+    s->stats->issue_slots -= n * s->nsched;
+    s->stats->idle_cycles -= n;
+    s->stepped = now;
+}
+
+/* -- the cycle -- */
+
+/* Whether anything else but write-back and the load/store unit may, once collectors and
+ * pipelines have done something. */
+static bool
+front_waits(const struct sm *s)
+{
+    uint64_t any = 0;
+    for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++)
+        any |= s->want[v] | s->woken[v] | s->arriving[v];
+    return any || s->sched_dirty | s->gated;
+}
+
+/* What the load/store unit tells of warps. */
+static void
+take_in(struct sm *s)
+{
+    uint64_t *came = ldst_fetch_woken(s->ldst), *acknowledged = ldst_quiet(s->ldst);
+    for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++) {
+        s->woken[v] |= came[v];
+        s->quiet[v] |= acknowledged[v];
+        came[v] = acknowledged[v] = 0;
+    }
+}
+
+static void
+sleep(struct sm *s, uint64_t now)
+{
+    uint64_t b = ldst_next_event(s->ldst, now);
+    s->wake = s->pipe_wake < b ? s->pipe_wake : b;
+}
+
+void
+sm_cycle(struct sm *s, uint64_t now)
+{
+    bool asleep = s->pipe_wake > now && !s->trace;
+    if (asleep) { /* most replies change nothing that the rest of the SM sees */
+        ldst_cycle(s->ldst, now);
+        if (!ldst_touched(s->ldst)) {
+            sleep(s, now);
+            return;
+        }
+        take_in(s);
+    }
+    s->now = now;
+    if (s->log)
+        s->log->now = now;
+    s->worked = false;
+    sm_writeback_cycle(s, now);
+    if (!asleep) {
+        ldst_cycle(s->ldst, now);
+        if (ldst_touched(s->ldst))
+            take_in(s);
+    }
+    if (s->mem_waits && ldst_can_issue(s->ldst)) {
+        s->units |= s->mem_waits;
+        s->mem_waits = 0;
+    }
+    if (s->every)
+        s->units = s->collect = (uint8_t)((1u << s->nparts) - 1);
+    sm_writeback_memory(s);
+    if (s->units)
+        sm_unit_cycle(s, now);
+    if (s->collect | s->written)
+        collector_cycle(s);
+    if (s->gated)
+        open_fences(s);
+    if (s->arriving[0] | s->arriving[1])
+        sm_copies_cycle(s);
+    if (s->sched_dirty | s->every) {
+        sm_catch_up(s, now - 1);
+        sm_issue_cycle(s, now);
+        if (s->fault)
+            return;
+        account(s, 1);
+        s->stepped = now;
+        sm_issue_over(s);
+    }
+    if (s->finishing[0] | s->finishing[1])
+        retire(s, now);
+    if (s->fetched != SM_NO_INST || s->want[0] | s->want[1] | s->woken[0] | s->woken[1])
+        fetch_cycle(s, now);
+    uint32_t token;
+    bool due = s->fetched != SM_NO_INST || ldst_done_peek(s->ldst, &token);
+    due |= s->units | s->collect || (s->worked && front_waits(s));
+    s->pipe_wake = due ? now + 1 : sm_unit_next_event(s, now);
+    sleep(s, now);
+    if (s->trace)
+        trace_cycle(s->trace, s, now);
+}
+
+/* -- ticks of the residency policy -- */
+
+void
+sm_tick(struct sm *sms, unsigned n, uint64_t now)
+{
+    for (unsigned i = 0; i < n; i++)
+        sm_catch_up(&sms[i], now - 1);
+    for (unsigned i = 0; i < n; i++) {
+        struct sm *s = &sms[i];
+        s->res_view.now = now;
+        if (s->residency->tick(s->res_state, &s->res_view, sms[0].stats)) {
+            sm_residency_changed(s, false);
+            s->pipe_wake = now;
+            if (s->wake > now)
+                s->wake = now;
+        }
+    }
+}
+
+bool
+sm_waits_for_tick(const struct sm *sms, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (sms[i].residency->waits_for_tick &&
+            sms[i].residency->waits_for_tick(sms[i].res_state))
+            return true;
+    return false;
+}
+
+/* -- who waits for what -- */
+
+static void
+explain_warp(const struct sm *s, unsigned w, struct strbuf *out)
+{
+    const struct sm_sched *c = &s->sched[s->warp[w].sched];
+    uint64_t bit = (uint64_t)1 << s->warp[w].pos;
+    const struct exec_warp *ew = s->warp[w].ew;
+    strbuf_printf(out, "    warp %u: ", ew->index);
+    if (ew->state == EXEC_DONE)
+        strbuf_printf(out,
+                      "ended%s; %u instructions under way, %u memory operations "
+                      "not acknowledged\n",
+                      bitset_has(s->finishing, w) ? ", not yet retired" : "",
+                      s->warp[w].flight_n, ldst_outstanding(s->ldst, w));
+    else {
+        const struct exec_prog *p = s->prog->grid->prog;
+        strbuf_printf(out, "line %u (%s): ", exec_loc(p, ew->pc).line,
+                      ptx_ops[p->st[ew->pc].op].mnemonic);
+        if (c->fence & bit)
+            strbuf_printf(out, "at a fence, %u memory operations not acknowledged\n",
+                          ldst_outstanding(s->ldst, w));
+        else if (c->copy & bit)
+            strbuf_printf(out, "waits for its asynchronous copies\n");
+        else if (c->atomic & bit)
+            strbuf_printf(out, "waits for %u atomics of its own\n",
+                          ldst_atomics(s->ldst, w));
+        else if (c->wait & bit)
+            strbuf_printf(out, "waits at barrier %u\n", ew->barrier);
+        else if (c->lock & bit)
+            strbuf_addz(out, "held by the lock of the shared resource\n");
+        else if (c->hazard & bit)
+            strbuf_printf(out, "waits for a register; %u instructions under way\n",
+                          s->warp[w].flight_n);
+        else if (c->head & bit)
+            strbuf_addz(out, "ready, its unit is busy\n");
+        else
+            strbuf_addz(out, "waits for instructions\n");
+    }
+}
+
+void
+sm_explain(const struct sm *s, struct strbuf *out)
+{
+    for (unsigned k = 0; k < s->plan.blocks; k++) {
+        const struct exec_cta *b = s->cta[k];
+        if (!b)
+            continue;
+        strbuf_printf(out, "  SM %u slot %u: block (%u,%u,%u): ", s->id, k, b->ctaid.x,
+                      b->ctaid.y, b->ctaid.z);
+        exec_explain_cta(b, out);
+        if (s->residency->explain) {
+            strbuf_addz(out, "; ");
+            s->residency->explain(s->res_state, k, out);
+        }
+        strbuf_addz(out, "\n");
+        for (unsigned i = 0; i < b->nwarps; i++)
+            explain_warp(s, k * s->prog->warps_per_cta + i, out);
+    }
+    if (!ldst_idle(s->ldst)) {
+        strbuf_printf(out, "  SM %u load/store unit: ", s->id);
+        ldst_explain(s->ldst, out);
+        strbuf_addz(out, "\n");
+    }
+}

@@ -1,0 +1,383 @@
+/* sm.h: one streaming multiprocessor. Private to the SM's files:
+ *
+ *   sm.c         cycle, blocks and warps, fetch, sleep, statistics
+ *   sm_issue.c   warp schedulers
+ *   collector.c  operand collectors and register banks
+ *   sm_unit.c    pipelines, result buses, write-back
+ *
+ * Stages run in reverse order, so that an instruction moves one stage a cycle:
+ *   write-back <- pipelines <- collectors <- issue <- decode <- fetch
+ * docs/model.md states every rule with its parameter and source. */
+#ifndef ALLOT_TIMING_SM_H
+#define ALLOT_TIMING_SM_H
+
+#include "timing/sm/ldst.h"
+#include "timing/policy/policy.h"
+#include "timing/sm/scoreboard.h"
+#include "timing/trace.h"
+
+enum {
+    SM_MAX_WARPS = 128,
+    SM_MAX_LATCH = 16,
+    SM_MAX_SCHED = 4,
+    SM_NO_INST = 0xffff,
+};
+
+/* Unit classes: an issue latch, collectors and pipelines each. */
+enum sm_class {
+    CLS_SP,
+    CLS_SFU,
+    CLS_DP,
+    CLS_TENSOR,
+    CLS_INT,
+    CLS_MEM,
+    SM_NCLS,
+    SET_GENERAL = SM_NCLS,
+    SM_NSETS
+};
+
+/* What the SM needs of an instruction; made once per launch. */
+struct sm_inst {
+    const uint16_t *reg; /* sources, then destinations */
+    uint16_t latency, interval;
+    uint8_t nsrc, ndst, first_operand; /* reg[first_operand..nsrc-1] are collected */
+    uint8_t cls;
+    uint8_t barrier, fence, mem, concern;
+    uint8_t copy, copy_n;     /* enum exec_copy */
+    uint8_t nother, nrows;    /* nother: operands that are no registers */
+    uint16_t ops;             /* offset of its counter of lanes in struct stat_sm */
+    uint16_t rows[EXEC_ROWS]; /* as in exec_static; behind nrows the first again */
+};
+
+/* Where struct stat_sm counts the lanes of such an instruction (ops.def). */
+uint16_t ops_counter(const struct exec_static *st);
+
+struct sm_program { /* of a launch, shared by all SMs */
+    struct exec_grid *grid;
+    const struct sm_inst *inst;
+    uint32_t ninst, nregs, warps_per_cta;
+    uint64_t code_address;
+};
+
+/* An instruction under way, by index. */
+struct sm_flight {
+    uint32_t pc;
+    uint16_t op;   /* ldst operation, LDST_NO_OP */
+    uint16_t next; /* in its wheel slot or the free list */
+    uint8_t warp, cls;
+    bool returns; /* its token comes out of ldst_done */
+};
+
+struct sm_latch { /* first in, first out */
+    uint16_t v[SM_MAX_LATCH];
+    uint8_t head, n, cap;
+};
+
+struct sm_set {     /* collector units [first, first+n) of a part */
+    uint64_t ready; /* all operands there; bit = unit in the set */
+    uint64_t free;
+    uint8_t first, n, last, ports;
+};
+
+struct sm_unit {
+    uint64_t free_at;   /* first cycle in which it takes an instruction */
+    uint64_t swept;     /* `complete` has no cycle up to this one */
+    uint64_t *complete; /* ring of bits by cycle: a result comes out then */
+};
+
+struct sm_bank { /* read requests, first in, first out: collector units */
+    uint16_t *v;
+    uint16_t head, n;
+};
+
+/* Latches, collectors, banks and pipelines: one part for the SM, or one per scheduler. */
+struct sm_part {
+    uint8_t bit;              /* of the part, in masks of parts */
+    uint8_t in_id, in_ex;     /* classes whose latch is not empty */
+    uint8_t id_full, ex_full; /* classes whose latch is full */
+    uint8_t complete, open;   /* `set`s with a complete unit, with a free one */
+    struct sm_latch id[SM_NCLS], ex[SM_NCLS]; /* issue -> collector -> pipeline */
+    uint8_t waits[SM_NCLS];                   /* schedulers that wait for room in id[] */
+    struct sm_set set[SM_NSETS];
+    uint16_t *cu_inst;
+    uint8_t *cu_wait, *cu_cls, *cu_set; /* operands to come; class; its set */
+    uint32_t ncu, busy;                 /* collector units; in use */
+    struct sm_bank *bank;
+    uint64_t bank_queued, bank_written; /* bit = bank */
+    uint32_t nbanks, reads_waiting;
+    struct sm_unit *unit[SM_NCLS];
+    uint8_t nunits[SM_NCLS];
+};
+
+/* A warp scheduler: bit i of a mask is its warp at position i, warp slot i*nsched +
+ * index. */
+struct sm_sched {
+    uint64_t live;   /* warps not ended */
+    uint64_t head;   /* an instruction is in the buffer, on the warp's path */
+    uint64_t bad;    /* what is in the buffer is not on the path */
+    uint64_t hazard; /* the head instruction waits for a register */
+    uint64_t load;   /* of those: one that the load/store unit brings */
+    uint64_t wait;   /* at a barrier or fence, or for its atomics */
+    uint64_t fence;  /* of those: at a fence */
+    uint64_t copy;   /* of those: until asynchronous copies are there */
+    uint64_t atomic; /* of those: until its atomics are done (memory.atomics_hold_warp) */
+    uint64_t lock;   /* refused by the residency policy */
+    uint64_t concern; /* the residency policy must be asked for the head instruction */
+    uint64_t cls[SM_NCLS]; /* class of the head instruction */
+    struct sched_view view;
+    uint32_t *dynamic_id;
+    uint8_t *wcls;
+    void *state;
+    uint8_t index, part;
+    uint8_t cause; /* of the cycles since the last accounted for, enum sm_cause */
+};
+
+struct sm_warp { /* a warp slot: all in one line of the host's cache */
+    struct exec_warp *ew;
+    uint32_t buf_pc; /* oldest instruction in the buffer */
+    uint32_t fetch_pc;
+    uint16_t flight_n; /* instructions under way */
+    uint16_t mem_n;    /* of them memory ones that ldst has not taken yet */
+    uint8_t buf_n;
+    uint8_t slot : 7;     /* of its block */
+    uint8_t unlocked : 1; /* of a watched block, without what it shares */
+    uint8_t sched, pos;
+    const uint8_t *regs; /* as in ew */
+};
+static_assert(sizeof(struct sm_warp) == 32, "two warps a line");
+
+enum sm_cause {
+    CAUSE_USED,
+    CAUSE_STALL,
+    CAUSE_LOCK,
+    CAUSE_SCOREBOARD,
+    CAUSE_MEMORY,
+    CAUSE_BARRIER,
+    CAUSE_FETCH,
+    CAUSE_EMPTY
+};
+
+struct sm {
+    _Alignas(64) const struct machine *m;
+    const struct sched_policy *policy;
+    const struct residency_policy *residency;
+    const struct sm_program *prog;
+    struct ldst *ldst;
+    struct stat_sm *stats;
+    struct trace_sm *trace; /* NULL: none */
+    unsigned id, nwarps, nsched, nparts;
+    bool split;
+
+    /* time */
+    uint64_t now;       /* cycle being stepped: what %clock reads */
+    uint64_t stepped;   /* last cycle accounted for */
+    uint64_t wake;      /* next cycle to step, NEVER */
+    uint64_t pipe_wake; /* the same but for what the load/store unit does */
+    bool worked;        /* something happened in this cycle */
+    /* Parts whose pipelines, collectors may do something; whose load/store latch waits
+     * for that unit; whose bank_written is not 0. */
+    uint8_t units, collect, mem_waits, written;
+    uint8_t sched_dirty; /* schedulers: what one sees may have changed, or it can issue */
+    bool gated;          /* a warp waits at a fence, for copies or for its atomics */
+    bool every;          /* look in every cycle: for traces, and timing_options.no_skip */
+    bool fault;
+    struct diag_sink diag; /* what it was */
+    enum allot_failure failure;
+    struct exec_log *log; /* global memory that waits (exec.h); NULL: none does */
+
+    struct sm_sched sched[SM_MAX_SCHED];
+    struct sm_part part[SM_MAX_SCHED];
+
+    struct sm_warp warp[SM_MAX_WARPS]; /* by slot */
+    struct scoreboard score;
+
+    /* fetch: sets of warp slots */
+    uint64_t want[SM_MAX_WARPS / 64];      /* empty buffer, nothing under way */
+    uint64_t woken[SM_MAX_WARPS / 64];     /* their line came */
+    uint64_t coming[SM_MAX_WARPS / 64];    /* a fetch is under way */
+    uint64_t finishing[SM_MAX_WARPS / 64]; /* ended, something still under way */
+    uint64_t quiet[SM_MAX_WARPS / 64];     /* their last instruction came through */
+    uint64_t arriving[SM_MAX_WARPS / 64];  /* arrivals wait for copies */
+    struct warp_copies *copies;            /* by warp slot (sm_copy.c) */
+    uint16_t fetched;                      /* warp in the fetch buffer, SM_NO_INST */
+    uint16_t last_fetch;
+
+    /* instructions under way */
+    struct sm_flight *flight;
+    uint16_t free_flight, fresh_flight; /* list; those from here on were never used */
+    uint16_t *wheel; /* ring by cycle: list of instructions written back then */
+    uint64_t *wheel_used;
+    uint8_t *bus_n; /* ring by cycle: results that come out then; 0 up to bus_swept */
+    uint64_t bus_swept;
+    uint32_t ring; /* size of the rings, a power of two */
+    uint32_t on_wheel, nflight, in_flight;
+
+    /* blocks */
+    struct residency_plan plan;
+    struct exec_cta **cta;   /* by slot, NULL: free */
+    struct exec_cta **store; /* storage of the slot, kept */
+    uint16_t *warps_left;    /* of the slot's block: not retired */
+    uint8_t *watched;        /* residency policy watches this slot */
+    void *res_state;
+    uint32_t next_dynamic_id;
+    uint32_t blocks, live_warps;
+    uint64_t blocks_done;
+    struct residency_view res_view;
+
+    /* Away from a power of two: the same fields of many SMs would fall into few sets of
+     * the host's caches. */
+    _Alignas(64) char apart[64];
+};
+static_assert(sizeof(struct sm) % 1024, "SMs must not lie a power of two apart");
+
+/* Lives as long as the launch: everything from `a`. */
+void sm_init(struct sm *s, struct arena *a, const struct machine *m,
+             const struct sched_policy *policy, const struct residency_policy *residency,
+             const struct residency_plan *plan, const struct sm_program *prog,
+             struct ldst *ldst, struct stat_sm *stats, struct exec_log *log, unsigned id,
+             uint64_t now);
+void sm_free(struct sm *s); /* storage of blocks */
+
+bool sm_has_room(const struct sm *s);
+/* Starts block `id` in the lowest free slot, at the end of cycle `now`. */
+void sm_start_block(struct sm *s, uint32_t id, uint64_t now);
+
+/* One core cycle; before it, cycles slept through are accounted for. Sets s->wake. */
+void sm_cycle(struct sm *s, uint64_t now);
+/* Accounts for cycles up to and including `now` in which the SM slept. */
+void sm_catch_up(struct sm *s, uint64_t now);
+/* The residency policy's period has passed in all n SMs: before cycle `now`, with all
+ * that came before accounted for. */
+void sm_tick(struct sm *sms, unsigned n, uint64_t now);
+/* Does any SM have warps that only the next tick can let go? */
+bool sm_waits_for_tick(const struct sm *sms, unsigned n);
+/* The launch ended with cycle `now`, after which the SM had no block: its accounts too.
+ */
+void sm_end(struct sm *s, uint64_t now);
+void sm_explain(const struct sm *s, struct strbuf *out);
+
+/* -- between the SM's files -- */
+void sm_head_changed(struct sm *s, unsigned w);
+void sm_issue_cycle(struct sm *s, uint64_t now);
+void sm_issue_over(struct sm *s); /* its cycle is accounted for */
+void collector_init(struct sm *s, struct arena *a);
+void collector_cycle(struct sm *s);
+void sm_unit_init(struct sm *s, struct arena *a);
+void sm_unit_cycle(struct sm *s, uint64_t now);
+void sm_writeback_cycle(struct sm *s, uint64_t now);
+void sm_writeback_memory(struct sm *s);
+uint64_t sm_unit_next_event(const struct sm *s, uint64_t now);
+void sm_residency_changed(struct sm *s, bool ended);
+void sm_copies_init(struct sm *s, struct arena *a);
+void sm_copies_start(struct sm *s, unsigned w); /* a new warp in the slot */
+/* An instruction with `copy` has been executed (st); true: the warp must wait until
+ * copies_there. */
+bool sm_copies_issue(struct sm *s, unsigned w, const struct sm_inst *in,
+                     const struct exec_step *st);
+bool sm_copies_there(const struct sm *s, unsigned w);
+void sm_copies_cycle(struct sm *s); /* arrivals whose copies have come */
+
+/* What one of `parts` gets of n. */
+static inline unsigned
+sm_share(unsigned n, unsigned parts)
+{
+    return n == 0 ? 0 : n / parts ? n / parts : 1;
+}
+
+/* Nothing of the warp's own keeps the instruction at hand from issuing: asks for what it
+ * needs in the host's cache. */
+static inline void
+warp_soon(const struct sm *s, unsigned w)
+{
+    const struct sm_warp *v = &s->warp[w];
+    const struct sm_inst *in = &s->prog->inst[v->buf_pc];
+    __builtin_prefetch(v->ew);
+    __builtin_prefetch(s->cta[v->slot]);
+    static_assert(EXEC_ROWS % 4 == 0, "four at a time");
+    for (unsigned k = 0; k < in->nrows; k += 4)
+        for (unsigned i = 0; i < 4; i++)
+            __builtin_prefetch(v->regs + 64 * in->rows[k + i]);
+}
+
+static inline bool
+flight_room(const struct sm *s)
+{
+    return s->free_flight != SM_NO_INST || s->fresh_flight < s->nflight;
+}
+
+static inline uint16_t
+flight_new(struct sm *s)
+{
+    uint16_t i = s->free_flight;
+    if (i != SM_NO_INST)
+        s->free_flight = s->flight[i].next;
+    else
+        i = s->fresh_flight++;
+    s->in_flight++;
+    return i;
+}
+
+static inline void
+flight_done(struct sm *s, uint16_t i)
+{
+    unsigned w = s->flight[i].warp;
+    if (--s->warp[w].flight_n == 0)
+        bitset_add(s->quiet, w);
+    s->flight[i].next = s->free_flight;
+    s->free_flight = i;
+    s->in_flight--;
+}
+
+static inline void
+latch_push(struct sm_latch *l, uint16_t v)
+{
+    assert(l->n < l->cap);
+    l->v[(l->head + l->n++) % SM_MAX_LATCH] = v;
+}
+
+static inline void
+push_id(struct sm_part *p, unsigned cls, uint16_t v)
+{
+    latch_push(&p->id[cls], v);
+    p->in_id |= (uint8_t)(1u << cls);
+    p->id_full |= (uint8_t)((unsigned)(p->id[cls].n == p->id[cls].cap) << cls);
+}
+
+static inline void
+push_ex(struct sm_part *p, unsigned cls, uint16_t v)
+{
+    latch_push(&p->ex[cls], v);
+    p->in_ex |= (uint8_t)(1u << cls);
+    p->ex_full |= (uint8_t)((unsigned)(p->ex[cls].n == p->ex[cls].cap) << cls);
+}
+
+static inline uint16_t
+latch_front(const struct sm_latch *l)
+{
+    return l->v[l->head];
+}
+
+static inline void
+latch_pop(struct sm_latch *l)
+{
+    l->head = (l->head + 1) % SM_MAX_LATCH;
+    l->n--;
+}
+
+static inline void
+pop_id(struct sm_part *p, unsigned cls)
+{
+    latch_pop(&p->id[cls]);
+    p->in_id &= (uint8_t) ~((unsigned)!p->id[cls].n << cls);
+    p->id_full &= (uint8_t) ~(1u << cls);
+}
+
+static inline void
+pop_ex(struct sm_part *p, unsigned cls)
+{
+    latch_pop(&p->ex[cls]);
+    p->in_ex &= (uint8_t) ~((unsigned)!p->ex[cls].n << cls);
+    p->ex_full &= (uint8_t) ~(1u << cls);
+}
+
+#endif

@@ -1,0 +1,379 @@
+/* sm_issue.c: the warp schedulers.
+ *
+ * Everything that keeps a warp from issuing is a bit in a mask of its scheduler, changed
+ * when it changes, so that a scheduler's cycle is a few bit operations: candidates = an
+ * instruction of the warp's path at hand, no hazard, no barrier, no lock; ready =
+ * candidates whose issue latch has room. The policy picks one of the ready; up to
+ * issue_width instructions of that warp issue. The instruction is executed functionally
+ * here.
+ *
+ * A jump is known when it issues. Instructions already in the warp's buffer that are not
+ * on its path are found and thrown away in the scheduler's next turn (with an issue width
+ * of two at once, as the second of the pair), and fetch starts anew. */
+#include "timing/sm/sm.h"
+
+/* -- what the head instruction of a warp's buffer allows -- */
+
+void
+sm_head_changed(struct sm *s, unsigned w)
+{
+    struct sm_sched *c = &s->sched[s->warp[w].sched];
+    uint64_t bit = (uint64_t)1 << s->warp[w].pos;
+    const struct exec_warp *ew = s->warp[w].ew;
+    s->sched_dirty |= (uint8_t)(1u << c->index);
+    c->head &= ~bit;
+    c->bad &= ~bit;
+    c->hazard &= ~bit;
+    c->load &= ~bit;
+    c->concern &= ~bit;
+    c->lock &= ~bit;
+    for (unsigned k = 0; k < SM_NCLS; k++)
+        c->cls[k] &= ~bit;
+    if (ew->state == EXEC_DONE) {
+        s->warp[w].buf_n = 0;
+        bitset_del(s->want, w);
+        return;
+    }
+    if (!s->warp[w].buf_n) {
+        if (!bitset_has(s->coming, w))
+            bitset_add(s->want, w);
+        return;
+    }
+    if (s->warp[w].buf_pc != ew->pc) {
+        c->bad |= bit;
+        return;
+    }
+    const struct sm_inst *in = &s->prog->inst[ew->pc];
+    c->head |= bit;
+    c->cls[in->cls] |= bit;
+    if (score_hazard(&s->score, w, in->reg, (unsigned)in->nsrc + in->ndst)) {
+        c->hazard |= bit;
+        if (score_hazard_in(&s->score, s->score.memory, w, in->reg,
+                            (unsigned)in->nsrc + in->ndst))
+            c->load |= bit;
+    } else {
+        warp_soon(s, w);
+    }
+    if (in->concern && s->watched[s->warp[w].slot])
+        c->concern |= bit;
+}
+
+/* Throws away what is in the buffers of these warps. */
+static void
+flush(struct sm *s, struct sm_sched *c, uint64_t warps)
+{
+    FOR_BITS(i, warps)
+    {
+        unsigned w = (unsigned)i * s->nsched + c->index;
+        s->warp[w].buf_n = 0;
+        s->warp[w].fetch_pc = s->warp[w].ew->pc;
+        s->stats->fetch_wrong_path++;
+        sm_head_changed(s, w);
+    }
+    s->worked = true;
+}
+
+static uint8_t
+all_schedulers(const struct sm *s)
+{
+    return (uint8_t)((1u << s->nsched) - 1);
+}
+
+/* -- residency -- */
+
+/* Classes or locks changed: everything derived from them is made anew, and refused warps
+ * ask again. */
+void
+sm_residency_changed(struct sm *s, bool ended)
+{
+    const struct residency_policy *r = s->residency;
+    s->sched_dirty = all_schedulers(s);
+    for (unsigned k = 0; k < s->plan.blocks; k++)
+        s->watched[k] = r->watches && s->cta[k] && r->watches(s->res_state, k);
+    for (unsigned k = 0; k < s->nsched; k++)
+        s->sched[k].lock = 0;
+    for (unsigned w = 0; w < s->nwarps; w++) {
+        struct sm_sched *c = &s->sched[s->warp[w].sched];
+        uint64_t bit = (uint64_t)1 << s->warp[w].pos;
+        if (!s->warp[w].ew || !s->cta[s->warp[w].slot])
+            continue;
+        s->warp[w].unlocked =
+            s->watched[s->warp[w].slot] &&
+            !(r->holds && r->holds(s->res_state, s->warp[w].slot, s->warp[w].ew->index));
+        c->wcls[s->warp[w].pos] =
+            (uint8_t)(r->cls ? r->cls(s->res_state, s->warp[w].slot) : WARP_UNSHARED);
+        c->concern &= ~bit;
+        if (c->head & bit && s->prog->inst[s->warp[w].buf_pc].concern &&
+            s->watched[s->warp[w].slot])
+            c->concern |= bit;
+    }
+}
+
+/* A policy says that the instruction at hand must not be. */
+static void
+broken_rule(struct sm *s, unsigned w)
+{
+    const struct exec_warp *ew = s->warp[w].ew;
+    const struct exec_cta *c = ew->cta;
+    struct diag_loc loc = exec_loc(s->prog->grid->prog, ew->pc);
+    diag_add(c->diag, DIAG_ERROR, &loc, "kernel '%s', block (%u,%u,%u), warp %u: %s",
+             s->prog->grid->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z,
+             ew->index, s->res_view.fault);
+    exec_note_source(s->prog->grid->prog, ew->pc, c->diag);
+    s->failure = ALLOT_FAULT_OTHER;
+    s->fault = true;
+}
+
+static bool
+lock_allows(struct sm *s, struct sm_sched *c, unsigned w, uint64_t now)
+{
+    bool changed = false;
+    struct exec_access peek;
+    bool access = exec_peek_access(s->warp[w].ew, &peek);
+    s->res_view.now = now;
+    s->res_view.warp = s->warp[w].ew->index;
+    bool ok = s->residency->may_issue(s->res_state, &s->res_view, s->warp[w].slot,
+                                      &s->prog->grid->prog->st[s->warp[w].ew->pc],
+                                      access ? &peek : NULL, &changed);
+    if (changed)
+        sm_residency_changed(s, false);
+    if (s->res_view.fault)
+        broken_rule(s, w);
+    if (!ok)
+        c->lock |= (uint64_t)1 << s->warp[w].pos;
+    s->worked = true;
+    return ok;
+}
+
+/* -- issue -- */
+
+static void
+warp_ended(struct sm *s, struct sm_sched *c, unsigned i, unsigned w)
+{
+    c->live &= ~((uint64_t)1 << i);
+    c->wait &= ~((uint64_t)1 << i);
+    c->fence &= ~((uint64_t)1 << i);
+    c->copy &= ~((uint64_t)1 << i);
+    c->atomic &= ~((uint64_t)1 << i);
+    bitset_add(s->finishing, w);
+    bitset_add(s->quiet, w);
+    s->live_warps--;
+    if (s->policy->warp)
+        s->policy->warp(c->state, &c->view, (int)i, false);
+}
+
+static void
+barrier_opened(struct sm *s, const struct exec_warp *ew, unsigned w, uint64_t woken)
+{
+    FOR_BITS(k, woken)
+    {
+        unsigned v = w - ew->index + (unsigned)k;
+        struct sm_sched *vc = &s->sched[s->warp[v].sched];
+        if (s->warp[v].ew->state != EXEC_READY)
+            continue;
+        vc->wait &= ~((uint64_t)1 << s->warp[v].pos) | vc->fence | vc->copy | vc->atomic;
+        if (v != w)
+            sm_head_changed(s, v);
+    }
+}
+
+/* Classes for which no instruction can issue now. */
+static unsigned
+full(const struct sm *s, const struct sm_part *p)
+{
+    if (!flight_room(s))
+        return (1u << SM_NCLS) - 1;
+    return p->id_full | (unsigned)!ldst_can_prepare(s->ldst) << CLS_MEM;
+}
+
+/* The warp at position i issues the head of its buffer. */
+static void
+issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
+          struct exec_step *st)
+{
+    unsigned w = i * s->nsched + c->index;
+    struct exec_warp *ew = s->warp[w].ew;
+    uint32_t pc = ew->pc;
+    const struct sm_inst *in = &s->prog->inst[pc];
+    if (exec_step(ew, st) != EXEC_OK) {
+        s->failure = ew->cta->failure;
+        s->fault = true;
+        return;
+    }
+    s->stats->warp_instructions++;
+    unsigned lanes = (unsigned)__builtin_popcount(st->mask);
+    s->stats->thread_instructions += lanes;
+    *(uint64_t *)((char *)s->stats + in->ops) += lanes;
+    s->stats->register_writes += in->ndst;
+    s->stats->other_operands += in->nother;
+    s->stats->barriers += in->barrier;
+    s->stats->share_unlocked_instructions += s->warp[w].unlocked;
+
+    uint16_t f = flight_new(s);
+    struct sm_flight *fl = &s->flight[f];
+    fl->pc = pc;
+    fl->warp = (uint8_t)w;
+    fl->cls = in->cls;
+    fl->op = LDST_NO_OP;
+    fl->returns = false;
+    s->warp[w].flight_n++;
+    if (in->mem) {
+        s->warp[w].mem_n++;
+        if (st->has_access) {
+            fl->returns = !st->access.store;
+            fl->op = ldst_prepare(s->ldst, &st->access, w, f, now);
+            if (st->access.atomic && s->m->memory.atomics_hold_warp) {
+                c->wait |= (uint64_t)1 << i;
+                c->atomic |= (uint64_t)1 << i;
+                s->gated = true;
+            }
+        }
+    }
+    if (in->ndst)
+        score_reserve(&s->score, w, in->reg + in->nsrc, in->ndst, in->mem);
+    struct sm_part *p = &s->part[c->part];
+    push_id(p, in->cls, f);
+    s->collect |= p->bit;
+
+    s->warp[w].buf_pc++;
+    s->warp[w].buf_n--;
+    if (in->barrier && ew->state == EXEC_BARRIER)
+        c->wait |= (uint64_t)1 << i;
+    if (in->fence) {
+        c->wait |= (uint64_t)1 << i;
+        c->fence |= (uint64_t)1 << i;
+        s->gated = true;
+    }
+    if (in->copy && sm_copies_issue(s, w, in, st)) {
+        c->wait |= (uint64_t)1 << i;
+        c->copy |= (uint64_t)1 << i;
+        s->gated = true;
+    }
+    if (ew->state == EXEC_DONE)
+        warp_ended(s, c, i, w);
+    if (st->released && s->residency->released) {
+        s->res_view.now = now;
+        s->residency->released(s->res_state, &s->res_view, s->warp[w].slot);
+        sm_residency_changed(s, false);
+    }
+    if (st->woken)
+        barrier_opened(s, ew, w, st->woken);
+    sm_head_changed(s, w);
+    s->worked = true;
+}
+
+/* True if it issued. */
+static bool
+issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
+{
+    struct exec_step step; /* of the instruction issued last */
+    if (c->bad & ~c->wait)
+        flush(s, c, c->bad & ~c->wait);
+    uint64_t ready = c->head & ~c->hazard & ~c->wait & ~c->lock;
+    if (!ready)
+        return false;
+    const struct sm_part *p = &s->part[c->part];
+    FOR_BITS(k, full(s, p))
+    ready &= ~c->cls[k];
+    c->view.now = now;
+    while (ready) {
+        unsigned i = (unsigned)s->policy->pick(c->state, &c->view, ready);
+        uint64_t bit = (uint64_t)1 << i;
+        unsigned w = i * s->nsched + c->index, n = 0;
+        bool slow = false;
+        if (c->concern & bit && !lock_allows(s, c, w, now)) {
+            ready &= ~bit;
+            continue;
+        }
+        unsigned used = 0;
+        for (;;) {
+            const struct sm_inst *in = &s->prog->inst[s->warp[w].buf_pc];
+            used |= 1u << in->cls;
+            issue_one(s, c, i, now, &step);
+            if (s->fault)
+                return true;
+            n++;
+            slow |= in->mem && in->ndst && step.has_access &&
+                    step.access.space != PTX_SPACE_SHARED &&
+                    step.access.space != PTX_SPACE_CONST &&
+                    step.access.space != PTX_SPACE_PARAM;
+            if (n >= s->m->sm.issue_width || c->wait & bit)
+                break;
+            if (c->bad & bit) {
+                flush(s, c, bit);
+                break;
+            }
+            if (!(c->head & ~c->hazard & bit))
+                break;
+            in = &s->prog->inst[s->warp[w].buf_pc];
+            if (full(s, p) >> in->cls & 1 ||
+                (s->m->sm.dual_issue_different_units && used >> in->cls & 1) ||
+                (c->concern & bit && !lock_allows(s, c, w, now)))
+                break;
+        }
+        if (s->policy->issued)
+            s->policy->issued(c->state, &c->view, (int)i, (int)n, slow);
+        s->stats->dual_issues += n > 1;
+        return true;
+    }
+    return false;
+}
+
+/* Why this scheduler issues nothing in its present state. */
+static enum sm_cause
+issue_cause(const struct sm_sched *c)
+{
+    if (!c->live)
+        return CAUSE_EMPTY;
+    uint64_t clear = c->head & ~c->hazard & ~c->wait;
+    if (clear & ~c->lock)
+        return CAUSE_STALL;
+    if (clear)
+        return CAUSE_LOCK;
+    uint64_t hazard = c->head & c->hazard & ~c->wait;
+    if (hazard & ~c->load)
+        return CAUSE_SCOREBOARD;
+    if (hazard | c->atomic | c->copy)
+        return CAUSE_MEMORY;
+    if (c->wait & c->live)
+        return CAUSE_BARRIER;
+    return CAUSE_FETCH;
+}
+
+void
+sm_issue_cycle(struct sm *s, uint64_t now)
+{
+    unsigned first = wrap(now, s->nsched);
+    if (s->every)
+        s->sched_dirty = all_schedulers(s);
+    for (unsigned k = 0; k < s->nsched; k++) {
+        unsigned turn = first + k - (first + k < s->nsched ? 0 : s->nsched);
+        struct sm_sched *c = &s->sched[turn];
+        if (!(s->sched_dirty >> turn & 1)) /* one before may have opened its barrier */
+            continue;
+        c->cause = (uint8_t)(issue_sched(s, c, now) ? CAUSE_USED : issue_cause(c));
+        if (s->fault)
+            return;
+    }
+}
+
+/* As long as nothing that a scheduler sees changes and no warp is ready for whose class
+ * there is room, further cycles have the same cause, and there is nothing to look at. */
+void
+sm_issue_over(struct sm *s)
+{
+    FOR_BITS(k, s->sched_dirty)
+    {
+        struct sm_sched *c = &s->sched[k];
+        struct sm_part *p = &s->part[c->part];
+        uint64_t ready = c->head & ~c->hazard & ~c->wait & ~c->lock;
+        c->cause = (uint8_t)issue_cause(c); /* another may have opened its barrier */
+        FOR_BITS(i, ready ? p->id_full : 0)
+        if (ready & c->cls[i]) {
+            ready &= ~c->cls[i];
+            p->waits[i] |= (uint8_t)(1u << k);
+        }
+        if (!(ready | (c->bad & ~c->wait)))
+            s->sched_dirty &= (uint8_t) ~(1u << k);
+    }
+}

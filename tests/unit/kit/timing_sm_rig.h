@@ -1,0 +1,399 @@
+/* timing_sm_rig.h: runs kernels given as PTX text under the cycle model.
+ *
+ * With RIG_MOCK_MEMORY defined before the include, everything beyond the SMs is a mock
+ * neighbour defined here: unlimited room, each request answered whole after a fixed
+ * number of core cycles, so that a test of the SM depends on the SM alone. */
+#ifndef TESTS_TIMING_SM_RIG_H
+#define TESTS_TIMING_SM_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/bitset.h"
+#include "exec/exec.h"
+#include "machine/machine.h"
+#include "machine/occupancy.h"
+#include "ptx/parse.h"
+#include "timing/engine/memsys.h"
+#include "timing/timing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef RIG_MOCK_MEMORY
+/* -- the mock -- */
+enum { MOCK_DELAY = 100, MOCK_MAX = 1 << 16 };
+struct memsys {
+    struct packet *q;
+    uint64_t *at;
+    uint32_t n, sms;
+    uint64_t now;
+    uint64_t replies[16];
+};
+struct memsys *
+memsys_new(const struct machine *m, struct diag_sink *diag)
+{
+    struct memsys *ms = xcalloc(1, sizeof *ms);
+    ms->q = xcalloc(MOCK_MAX, sizeof *ms->q);
+    ms->at = xcalloc(MOCK_MAX, sizeof *ms->at);
+    ms->sms = m->sm.count;
+    return ms;
+}
+void
+memsys_free(struct memsys *ms)
+{
+    free(ms->q);
+    free(ms->at);
+    free(ms);
+}
+void
+memsys_begin(struct memsys *ms, bool threads)
+{
+}
+bool
+memsys_inject(struct memsys *ms, const struct packet *p)
+{
+    if (ms->n == MOCK_MAX)
+        return false;
+    ms->q[ms->n] = *p;
+    ms->at[ms->n++] = ms->now + MOCK_DELAY;
+    return true;
+}
+static void
+mock_update(struct memsys *ms)
+{
+    memset(ms->replies, 0, sizeof ms->replies);
+    for (uint32_t i = 0; i < ms->n; i++)
+        if (ms->at[i] <= ms->now)
+            bitset_add(ms->replies, ms->q[i].sm);
+}
+static uint32_t
+mock_reply(const struct memsys *ms, unsigned sm)
+{
+    uint32_t i = 0;
+    while (i < ms->n && !(ms->at[i] <= ms->now && ms->q[i].sm == sm))
+        i++;
+    return i;
+}
+const struct packet *
+memsys_reply(const struct memsys *ms, unsigned port)
+{
+    assert_true(mock_reply(ms, port) < ms->n);
+    return &ms->q[mock_reply(ms, port)];
+}
+void
+memsys_reply_over(struct memsys *ms, unsigned port)
+{
+    uint32_t i = mock_reply(ms, port);
+    ms->n--;
+    memmove(ms->q + i, ms->q + i + 1, sizeof *ms->q * (ms->n - i));
+    memmove(ms->at + i, ms->at + i + 1, sizeof *ms->at * (ms->n - i));
+    mock_update(ms);
+}
+bool
+memsys_has_reply(const struct memsys *ms, unsigned sm)
+{
+    return bitset_has(ms->replies, sm);
+}
+unsigned
+memsys_quantum(const struct memsys *ms)
+{
+    return 1;
+}
+void
+memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
+{
+    ms->now = from;
+    mock_update(ms);
+}
+void
+memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
+{
+}
+bool
+memsys_may_go_on(const struct memsys *ms, uint64_t to)
+{
+    return false;
+}
+bool
+memsys_catch_up(struct memsys *ms, uint64_t to)
+{
+    return false;
+}
+void
+memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to)
+{
+}
+void
+memsys_publish_replies(struct memsys *ms)
+{
+}
+void
+memsys_parts_done(struct memsys *ms)
+{
+}
+bool
+memsys_refused(const struct memsys *ms, unsigned port)
+{
+    return false;
+}
+void
+memsys_close(struct memsys *ms)
+{
+}
+void
+memsys_replies(struct memsys *ms)
+{
+}
+const uint64_t *
+memsys_cross(struct memsys *ms, uint64_t now)
+{
+    static const uint64_t none[16];
+    return none;
+}
+bool
+memsys_unknown(const struct memsys *ms, unsigned port)
+{
+    return false;
+}
+bool
+memsys_still_full(struct memsys *ms, unsigned port, const struct packet *p)
+{
+    return false;
+}
+bool
+memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now)
+{
+    return false;
+}
+bool
+memsys_ahead(const struct memsys *ms)
+{
+    return false;
+}
+uint64_t
+memsys_reach(const struct memsys *ms, uint64_t from)
+{
+    return from + 1;
+}
+bool
+memsys_part_due(const struct memsys *ms, unsigned i)
+{
+    return false;
+}
+unsigned
+memsys_parts(const struct memsys *ms)
+{
+    return 0;
+}
+void
+memsys_part(struct memsys *ms, unsigned i)
+{
+}
+uint64_t
+memsys_part_next(const struct memsys *ms, unsigned i)
+{
+    return UINT64_MAX;
+}
+unsigned
+memsys_port(struct memsys *ms, unsigned port, uint64_t now)
+{
+    return memsys_has_reply(ms, port) ? port : MEMSYS_NO_SM;
+}
+uint64_t
+memsys_port_next(const struct memsys *ms, unsigned port)
+{
+    uint64_t next = NEVER;
+    for (uint32_t i = 0; i < ms->n; i++)
+        if (ms->q[i].sm == port && ms->at[i] < next)
+            next = ms->at[i];
+    return next <= ms->now ? ms->now + 1 : next;
+}
+uint64_t
+memsys_port_sleep(struct memsys *ms, unsigned port)
+{
+    return memsys_port_next(ms, port);
+}
+const uint64_t *
+memsys_noticed(const struct memsys *ms)
+{
+    static const uint64_t none[16];
+    return none;
+}
+uint64_t
+memsys_cross_next(const struct memsys *ms)
+{
+    return NEVER;
+}
+void
+memsys_step(struct memsys *ms, uint64_t now)
+{
+    ms->now = now;
+    mock_update(ms);
+}
+uint64_t
+memsys_next_event(const struct memsys *ms, uint64_t now)
+{
+    uint64_t next = NEVER;
+    for (uint32_t i = 0; i < ms->n; i++)
+        if (ms->at[i] < next)
+            next = ms->at[i];
+    return next <= now ? now + 1 : next;
+}
+bool
+memsys_idle(const struct memsys *ms)
+{
+    return ms->n == 0;
+}
+void
+memsys_stats(const struct memsys *ms, struct launch_stats *out)
+{
+}
+void
+memsys_channel_stats(const struct memsys *ms, unsigned channel, struct stat_mem *out)
+{
+    memset(out, 0, sizeof *out);
+}
+void
+memsys_prefill(struct memsys *ms, uint64_t addr, uint64_t bytes)
+{
+}
+void
+memsys_no_skip(struct memsys *ms, bool on)
+{
+    (void)ms;
+    (void)on; /* the mock has nothing that sleeps */
+}
+void
+memsys_explain(const struct memsys *ms, struct strbuf *out)
+{
+    strbuf_printf(out, "%u packets in the mock", ms->n);
+}
+#endif
+
+/* -- the rig -- */
+struct rig {
+    struct diag_sink diag;
+    struct machine *m;
+    struct ptx_module *mod;
+    struct dev_mem *mem;
+    struct exec_image *im;
+    struct exec_prog *p;
+    struct exec_grid g;
+    struct timing_options opt;
+    struct timing_gpu *gpu;
+    uint32_t registers; /* of a thread, for occupancy */
+    uint8_t params[4096];
+};
+
+__attribute__((unused)) static void
+rig_fail(struct rig *r, const char *what)
+{
+    struct strbuf b = {0};
+    diag_print(&r->diag, &b);
+    fail_msg("%s:\n%s", what, b.s ? b.s : "(no diagnostic)");
+}
+
+/* Loads the machine preset and the text's kernel `name` (NULL: the first). Settings may
+ * be changed with rig_set until the first rig_launch. */
+__attribute__((unused)) static void
+rig_load(struct rig *r, const char *machine, const char *text, const char *name)
+{
+    memset(r, 0, sizeof *r);
+    setenv("ALLOT_MACHINES", SOURCE_DIR "/machines", 0);
+    r->registers = 8;
+    r->m = machine_load(machine, &r->diag);
+    if (!r->m)
+        rig_fail(r, "machine");
+    r->mod = ptx_parse("test.ptx", text, strlen(text), &r->diag);
+    if (!r->mod)
+        rig_fail(r, "parse");
+    r->mem = dev_mem_new(256 << 20);
+    r->im = exec_image_new(r->mod, r->mem, &r->diag);
+    if (!r->im)
+        rig_fail(r, "image");
+    const struct ptx_func *f = NULL;
+    for (size_t i = 0; i < r->mod->funcs.n && !f; i++)
+        if (r->mod->funcs.v[i]->is_entry &&
+            (!name || !strcmp(name, r->mod->funcs.v[i]->name)))
+            f = r->mod->funcs.v[i];
+    assert_non_null(f);
+    r->p = exec_decode(r->im, f, &r->diag);
+    if (!r->p)
+        rig_fail(r, "decode");
+    r->g = (struct exec_grid){.prog = r->p, .mem = r->mem, .params = r->params};
+}
+
+__attribute__((unused)) static void
+rig_set(struct rig *r, const char *path, const char *value)
+{
+    if (!machine_set(r->m, path, value, &r->diag))
+        rig_fail(r, path);
+}
+
+__attribute__((unused)) static void
+rig_param(struct rig *r, unsigned i, uint64_t value)
+{
+    const struct ptx_var *v = r->p->entry->params.v[i];
+    memcpy(r->params + v->offset, &value, v->size < 8 ? v->size : 8);
+}
+
+/* Zeroed device buffer as parameter i. */
+__attribute__((unused)) static uint64_t
+rig_buf(struct rig *r, unsigned i, uint64_t bytes)
+{
+    uint64_t a = dev_alloc(r->mem, bytes);
+    assert_true(a != 0);
+    rig_param(r, i, a);
+    return a;
+}
+
+__attribute__((unused)) static bool
+rig_try(struct rig *r, unsigned grid, unsigned block, struct launch_stats *out)
+{
+    if (!r->gpu && !(r->gpu = timing_gpu_new(r->m, &r->opt, &r->diag)))
+        rig_fail(r, "gpu");
+    r->g.grid = (struct exec_dim){grid, 1, 1};
+    r->g.block = (struct exec_dim){block, 1, 1};
+    r->g.warps_per_cta = (block + 31) / 32;
+    struct occ_kernel k = {block, r->registers,
+                           r->p->static_shared + r->g.dynamic_shared};
+    struct timing_plan plan;
+    return timing_plan(r->m, r->p->entry, &k, &plan, &r->diag) &&
+           timing_launch(r->gpu, &r->g, &plan, out, &r->diag);
+}
+
+__attribute__((unused)) static struct launch_stats
+rig_launch(struct rig *r, unsigned grid, unsigned block)
+{
+    struct launch_stats s;
+    if (!rig_try(r, grid, block, &s))
+        rig_fail(r, "launch");
+    return s;
+}
+
+__attribute__((unused)) static void
+rig_free(struct rig *r)
+{
+    timing_gpu_free(r->gpu);
+    exec_prog_free(r->p);
+    exec_image_free(r->im);
+    ptx_module_free(r->mod);
+    dev_mem_free(r->mem);
+    machine_free(r->m);
+    diag_free(&r->diag);
+}
+
+__attribute__((unused)) static uint32_t
+rig_u32(struct rig *r, uint64_t buf, uint64_t i)
+{
+    uint32_t v = 0;
+    assert_true(dev_read(r->mem, buf + 4 * i, &v, 4));
+    return v;
+}
+
+#endif

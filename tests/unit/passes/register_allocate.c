@@ -1,0 +1,290 @@
+/* register_allocate.c: the allocator and its checker.
+ *
+ * Of every workload's kernel: allocation without a limit takes at most 10 % more than
+ * MAXLIVE; with limits the count keeps to them. The checker is put to the test by
+ * altering an allocated function in ways that break it: each must be found. */
+#include "allot/workload.h"
+#include "unit/kit/ptx_kit.h"
+
+#include "analysis/register_check.h"
+#include "analysis/usage.h"
+#include "passes/pass.h"
+
+static void
+run(struct ptx_module *m, const char *passes)
+{
+    struct diag_sink diag = {0};
+    if (!pass_run(m, passes, NULL, NULL, &diag)) {
+        struct strbuf b = {0};
+        diag_print(&diag, &b);
+        fail_msg("%s", b.s);
+    }
+    diag_free(&diag);
+}
+
+static void
+near_maxlive(void **state)
+{
+    static const char *const compilers[] = {"clang", "nvcc"};
+    (void)state;
+    for (int c = 0; c < 2; c++)
+        for (size_t i = 0; allot_workloads[i]; i++) {
+            size_t len;
+            const char *text =
+                allot_workload_ptx(allot_workloads[i]->name, compilers[c], &len);
+            if (!text)
+                continue;
+            struct ptx_module *m = kit_parse(text);
+            run(m, "cleanup");
+            uint32_t live[64] = {0};
+            for (size_t k = 0; k < m->funcs.n && k < 64; k++) {
+                struct usage u;
+                if (!m->funcs.v[k]->has_body)
+                    continue;
+                usage_of(m->funcs.v[k], &u);
+                live[k] = u.live_registers;
+                usage_free(&u);
+            }
+            run(m, "register-allocate");
+            for (size_t k = 0; k < m->funcs.n && k < 64; k++) {
+                const struct ptx_func *f = m->funcs.v[k];
+                if (f->registers * 10 > live[k] * 11)
+                    fail_msg("%s (%s), %s: %u registers, MAXLIVE %u",
+                             allot_workloads[i]->name, compilers[c], f->name,
+                             f->registers, live[k]);
+                assert_true(!f->has_body || f->registers >= live[k]);
+            }
+            ptx_module_free(m);
+        }
+}
+
+static void
+keeps_to_limits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; allot_workloads[i]; i++)
+        for (int limit = 40; limit >= 14; limit -= 13) {
+            size_t len;
+            struct ptx_module *m =
+                kit_parse(allot_workload_ptx(allot_workloads[i]->name, "clang", &len));
+            char pass[64];
+            snprintf(pass, sizeof pass, "register-allocate:max-registers=%d", limit);
+            run(m, pass);
+            for (size_t k = 0; k < m->funcs.n; k++)
+                assert_true((int)m->funcs.v[k]->registers <= limit);
+            ptx_module_free(m);
+        }
+}
+
+/* Directives of the kernel limit it too. */
+static void
+directives(void **state)
+{
+    static const struct {
+        const char *head;
+        unsigned most;
+    } cases[] = {{"", 12}, {".maxnreg 8", 8}, {".maxntid 256\n.minnctapersm 32", 8}};
+    (void)state;
+    for (int c = 0; c < 3; c++) {
+        char text[4000];
+        int n = snprintf(text, sizeof text,
+                         HEAD ".visible .entry k(.param .u64 p)\n%s\n{\n.reg .b64 %%a;\n"
+                              ".reg .b32 %%r<12>;\nld.param.u64 %%a, [p];\n",
+                         cases[c].head);
+        for (int i = 0; i < 10; i++)
+            n += snprintf(text + n, sizeof text - (size_t)n,
+                          "ld.volatile.global.u32 %%r%d, [%%a+%d];\n", i, 4 * i);
+        for (int i = 0; i < 10; i++)
+            n += snprintf(text + n, sizeof text - (size_t)n,
+                          "st.global.u32 [%%a+%d], %%r%d;\n", 40 - 4 * i, i);
+        snprintf(text + n, sizeof text - (size_t)n, "ret;\n}\n");
+        struct ptx_module *m = kit_parse(text);
+        run(m, "register-allocate");
+        assert_int_equal(m->funcs.v[0]->registers, cases[c].most);
+        ptx_module_free(m);
+    }
+}
+
+static void
+impossible(void **state)
+{
+    (void)state;
+    struct ptx_module *m = kit_parse(KERNEL("ld.param.u64 %rd1, [p];\n"
+                                            "ld.global.f64 %fd1, [%rd1];\n"
+                                            "ld.global.f64 %fd2, [%rd1+8];\n"
+                                            "fma.rn.f64 %fd3, %fd1, %fd2, %fd1;\n"
+                                            "st.global.f64 [%rd1], %fd3;\n"));
+    struct diag_sink diag = {0};
+    assert_false(pass_run(m, "register-allocate:max-registers=3", NULL, NULL, &diag));
+    assert_non_null(strstr(diag.list[0]->message, "cannot do with 3 registers"));
+    assert_int_equal(diag.list[0]->line, 4);
+    diag_free(&diag);
+    ptx_module_free(m);
+}
+
+/* -- the checker -- */
+
+static const char loop[] =
+    KERNEL("ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [q];\nmov.u32 %r2, 0;\n"
+           "mov.u32 %r3, %tid.x;\n"
+           "$l:\nadd.s32 %r2, %r2, %r3;\nadd.s32 %r4, %r2, %r1;\n"
+           "setp.lt.s32 %p1, %r4, 100;\n"
+           "@%p1 mov.u32 %r5, %r4;\n@%p1 bra $l;\n"
+           "cvt.s64.s32 %rd2, %r4;\nadd.s64 %rd3, %rd1, %rd2;\n"
+           "st.global.u32 [%rd1], %r2;\nst.global.u32 [%rd3], %r3;\n"
+           "st.global.u32 [%rd1+4], %r5;\n");
+
+/* An allocation by hand: registers in the order of their numbers. */
+static struct ptx_func *
+by_hand(struct ptx_module *m, int32_t **origin)
+{
+    struct ptx_func *f = m->funcs.v[0];
+    uint32_t at = 0, p = 0;
+    for (size_t i = 0; i < f->regs.n; i++) {
+        struct ptx_reg *r = &f->regs.v[i];
+        if (r->type == PTX_PRED) {
+            r->place = (uint16_t)(++p);
+            continue;
+        }
+        unsigned n = ptx_type_bytes(r->type) == 8 ? 2 : 1;
+        at = (at + n - 1) / n * n;
+        r->place = (uint16_t)(at + 1);
+        at += n;
+    }
+    *origin = calloc(f->body.n + 4, sizeof **origin);
+    for (size_t i = 0; i < f->body.n; i++)
+        (*origin)[i] = (int32_t)i;
+    f->registers = at;
+    f->predicates = p;
+    return f;
+}
+
+static uint16_t *
+place(struct ptx_func *f, const char *name)
+{
+    for (size_t i = 0; i < f->regs.n; i++)
+        if (!strcmp(f->regs.v[i].name, name))
+            return &f->regs.v[i].place;
+    fail_msg("no %s", name);
+    return NULL;
+}
+
+static bool
+check(void (*alter)(struct ptx_func *f, int32_t *origin), char *why)
+{
+    struct ptx_module *before = kit_parse(loop), *after = kit_parse(loop);
+    int32_t *origin;
+    struct ptx_func *f = by_hand(after, &origin);
+    /* same variables */
+    for (size_t i = 0; i < f->body.n; i++)
+        for (unsigned k = 0; k < f->body.v[i].nops; k++)
+            f->body.v[i].ops[k].var = before->funcs.v[0]->body.v[i].ops[k].var;
+    if (alter)
+        alter(f, origin);
+    struct diag_sink diag = {0};
+    bool ok = register_check(before->funcs.v[0], f, origin, NULL, &diag);
+    snprintf(why, 300, "%s", diag.n ? diag.list[0]->message : "");
+    assert_int_equal(ok, diag.errors == 0);
+    diag_free(&diag);
+    free(origin);
+    ptx_module_free(before);
+    ptx_module_free(after);
+    return ok;
+}
+
+static void
+clash(struct ptx_func *f, int32_t *origin)
+{
+    (void)origin;
+    *place(f, "%r4") = *place(f, "%r3"); /* r3 is read behind the loop */
+}
+
+static void
+half_of_a_pair(struct ptx_func *f, int32_t *origin)
+{
+    (void)origin;
+    *place(f, "%r2") = (uint16_t)(*place(f, "%rd1") + 1);
+}
+
+static void
+guarded_clash(struct ptx_func *f, int32_t *origin)
+{
+    (void)origin;
+    *place(f, "%r5") = *place(f, "%r4"); /* lanes with p false would lose r5 */
+}
+
+static void
+wrong_read(struct ptx_func *f, int32_t *origin)
+{
+    (void)origin;
+    for (size_t i = 0; i < f->body.n; i++)
+        if (f->body.v[i].op == PTX_OP_CVTII)
+            f->body.v[i].ops[1].reg -= 1; /* r3 for r4 */
+}
+
+static void
+lost_instruction(struct ptx_func *f, int32_t *origin)
+{
+    memmove(&f->body.v[6], &f->body.v[7], sizeof f->body.v[0] * (f->body.n - 7));
+    memmove(&origin[6], &origin[7], sizeof *origin * (f->body.n - 7));
+    f->body.n--;
+}
+
+static void
+other_literal(struct ptx_func *f, int32_t *origin)
+{
+    (void)origin;
+    for (size_t i = 0; i < f->body.n; i++)
+        if (f->body.v[i].op == PTX_OP_SETP)
+            f->body.v[i].ops[3].imm++;
+}
+
+static void
+exchanged(struct ptx_func *f, int32_t *origin)
+{
+    (void)origin;
+    struct ptx_inst t = f->body.v[5];
+    f->body.v[5] = f->body.v[6];
+    f->body.v[6] = t;
+}
+
+static void
+harmless(struct ptx_func *f, int32_t *origin)
+{
+    (void)origin;
+    *place(f, "%rd3") = *place(f, "%rd2"); /* its operand ends there */
+}
+
+static void
+checker_finds(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*alter)(struct ptx_func *, int32_t *);
+        const char *why; /* NULL: it is right */
+    } cases[] = {{NULL, NULL},
+                 {harmless, NULL},
+                 {clash, "does not hold the value of %r3"},
+                 {half_of_a_pair, "does not hold the value of %rd1"},
+                 {guarded_clash, "does not hold the value of %r4"},
+                 {wrong_read, "does not hold the value of %r4"},
+                 {lost_instruction, "no move"},
+                 {other_literal, "an operand has changed"},
+                 {exchanged, ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char why[300];
+        bool ok = check(cases[i].alter, why);
+        if (ok != !cases[i].why || (cases[i].why && !strstr(why, cases[i].why)))
+            fail_msg("case %zu: %s: %s", i, ok ? "accepted" : "refused", why);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(near_maxlive), cmocka_unit_test(keeps_to_limits),
+        cmocka_unit_test(directives), cmocka_unit_test(impossible),
+        cmocka_unit_test(checker_finds)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,466 @@
+/* L2 slices and their queues on the gtx480: latencies worked out by hand, write policy,
+ * MSHRs, back-pressure. */
+#include "unit/kit/timing_memsys_rig.h"
+
+/* An L2 hit, request in cycle 0 to reply taken, all clocks equal:
+ *   crossbar steps 1..6 (5 of latency), taken by the slice in L2 cycle 7
+ *   120 cycles of delay: in the slice's queue after 127, accessed in 128
+ *   into the reply crossbar in 129, out after step 134, at the port in 135, shown in 136.
+ * Four sectors are accessed one a cycle: 139. */
+static void
+hit_latency(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", NULL);
+    for (uint64_t a = 0; a < 6 * 512; a += 128) {
+        mem_access(&r, PKT_READ, a, 15);
+        assert_int_equal(mem_access(&r, PKT_READ, a, 1), 136);
+        assert_int_equal(mem_access(&r, PKT_READ, a + 32, 2), 136);
+        assert_int_equal(mem_access(&r, PKT_READ, a, 15), 139);
+        assert_int_equal(mem_access(&r, PKT_ATOMIC, a, 4), 136);
+        assert_int_equal(mem_access(&r, PKT_WRITE, a, 1), 136);
+    }
+    mem_done(&r);
+}
+
+/* A write of 128 bytes is a packet of 136: 4 flits, 3 cycles more on the link. */
+static void
+flits_of_a_write(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", NULL);
+    assert_int_equal(mem_access(&r, PKT_WRITE, 0, 15), 136 + 3 + 3);
+    struct stat_mem s = mem_stats(&r);
+    assert_int_equal(s.icnt_request_flits, 4);
+    assert_int_equal(s.icnt_reply_flits, 4); /* four acknowledgements */
+    mem_access(&r, PKT_READ, 0, 15);
+    s = mem_stats(&r);
+    assert_int_equal(s.icnt_request_flits, 5);
+    assert_int_equal(s.icnt_reply_flits, 8); /* 8 + 32 bytes: one flit each */
+    mem_done(&r);
+}
+
+static void
+no_rop(struct machine *m)
+{
+    m->partition.rop_latency = 0;
+}
+static void
+slow_l2(struct machine *m)
+{
+    m->l2.latency = 11;
+}
+static void
+delays(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", no_rop);
+    mem_access(&r, PKT_READ, 0, 1);
+    assert_int_equal(mem_access(&r, PKT_READ, 0, 1), 16);
+    mem_done(&r);
+    r = mem_rig("gtx480", slow_l2);
+    mem_access(&r, PKT_READ, 0, 1);
+    assert_int_equal(mem_access(&r, PKT_READ, 0, 1), 146);
+    mem_done(&r);
+}
+
+/* SM 0 is near channels 0 and 1 of 6 in three parts, far from the others; packets of both
+ * kinds do not overtake or hold one another. */
+static void
+three_parts(struct machine *m)
+{
+    m->partition.halves = 3;
+    m->partition.far_latency = 50;
+}
+static void
+far_slices_take_longer(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", three_parts);
+    for (unsigned channel = 0; channel < 6; channel++) {
+        mem_access(&r, PKT_READ, 256 * channel, 1);
+        assert_int_equal(mem_access(&r, PKT_READ, 256 * channel, 1),
+                         channel < 2 ? 136 : 136 + 50);
+    }
+    /* an SM of the last part: the other way round */
+    for (unsigned channel = 0; channel < 6; channel++) {
+        struct packet p = mem_packet(&r, PKT_READ, 256 * channel, 1);
+        p.sm = 14;
+        assert_int_equal(mem_round(&r, &p, 1), channel < 4 ? 136 + 50 : 136);
+    }
+    mem_done(&r);
+}
+
+/* The fixed delay before the controller counts core cycles, whatever the DRAM clock. */
+static void
+more_delay(struct machine *m)
+{
+    m->dram.latency += 500;
+}
+static void
+dram_delay(void **state)
+{
+    (void)state;
+    struct mem_rig a = mem_rig("gtx480", NULL), b = mem_rig("gtx480", more_delay);
+    uint64_t x = mem_access(&a, PKT_READ, 0, 1), y = mem_access(&b, PKT_READ, 0, 1);
+    assert_in_range(y - x, 499, 501); /* the DRAM's ticks fall differently */
+    /* Activate 12, read 12 + 2 clocks of 924 MHz in 700 MHz cycles, and the queues
+     * between. */
+    assert_in_range(x, 136 + 100 + 26 * 700 / 924, 136 + 100 + 26 * 700 / 924 + 8);
+    /* Open row: 12 clocks less. */
+    uint64_t z = mem_access(&a, PKT_READ, 128, 1);
+    assert_in_range(x - z, 8, 10);
+    mem_done(&a);
+    mem_done(&b);
+}
+
+/* A partly written sector is fetched when it is read, not before; a whole one never. */
+static void
+lazy_fetch(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", NULL);
+    struct packet p = mem_packet(&r, PKT_WRITE, 0, 1);
+    p.byte_mask = 0x0f;
+    mem_round(&r, &p, 1);
+    mem_access(&r, PKT_WRITE, 32, 2);
+    struct stat_mem s = mem_stats(&r);
+    assert_int_equal(s.l2_write_misses, 2);
+    assert_int_equal(s.l2_fetched_sectors, 0);
+    assert_int_equal(mem_access(&r, PKT_READ, 32, 2), 136);
+    s = mem_stats(&r);
+    assert_int_equal(s.l2_read_hits, 1);
+    assert_int_equal(s.dram_reads, 0);
+    assert_true(mem_access(&r, PKT_READ, 0, 1) > 200);
+    s = mem_stats(&r);
+    assert_int_equal(s.l2_read_misses, 1);
+    assert_int_equal(s.l2_fetched_sectors, 1);
+    assert_int_equal(s.dram_reads, 1);
+    assert_int_equal(mem_access(&r, PKT_READ, 0, 1), 136);
+    /* two halves make a whole */
+    p = mem_packet(&r, PKT_WRITE, 64, 4);
+    p.byte_mask = 0x0f << 16;
+    mem_round(&r, &p, 1);
+    p.byte_mask = (uint32_t)0xf0 << 16;
+    mem_round(&r, &p, 1);
+    assert_int_equal(mem_access(&r, PKT_READ, 64, 4), 136);
+    assert_int_equal(mem_stats(&r).dram_reads, 1);
+    mem_done(&r);
+}
+
+/* Address of the n-th line of one set of slice 0: 64 sets of 128 bytes, each 256 bytes of
+ * a slice are 12 * 256 bytes apart. */
+static uint64_t
+same_set(unsigned n)
+{
+    return (uint64_t)n * (64 * 128 / 256) * 12 * 256;
+}
+
+/* Nine written lines of an 8-way set: the oldest is written back, in bursts of 64 bytes.
+ */
+static void
+write_back(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", NULL);
+    for (unsigned i = 0; i < 8; i++)
+        mem_access(&r, PKT_WRITE, same_set(i), i == 0 ? 15 : 1);
+    assert_int_equal(mem_stats(&r).l2_writeback_sectors, 0);
+    mem_access(&r, PKT_WRITE, same_set(8), 1);
+    mem_drain(&r);
+    struct stat_mem s = mem_stats(&r);
+    assert_int_equal(s.l2_writeback_sectors, 4);
+    assert_int_equal(s.dram_writes, 2);
+    assert_int_equal(s.dram_reads, 0);
+    mem_access(&r, PKT_READ, same_set(0), 15); /* drives out line 1, one sector */
+    mem_drain(&r);
+    s = mem_stats(&r);
+    assert_int_equal(s.l2_writeback_sectors, 5);
+    assert_int_equal(s.dram_writes, 3);
+    assert_int_equal(s.dram_reads, 4);
+    mem_done(&r);
+}
+
+/* An atomic leaves its line dirty, also when it had to be fetched. */
+static void
+atomic_is_dirty(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", NULL);
+    mem_access(&r, PKT_ATOMIC, same_set(0), 1);
+    for (unsigned i = 1; i < 9; i++)
+        mem_access(&r, PKT_READ, same_set(i), 1);
+    mem_drain(&r);
+    struct stat_mem s = mem_stats(&r);
+    assert_int_equal(s.l2_atomics, 1);
+    assert_int_equal(s.dram_writes, 1);
+    mem_done(&r);
+}
+
+/* Requests to a sector on its way wait in its MSHR: one fetch, all answered. */
+static void
+merging(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", NULL);
+    for (uint16_t sm = 0; sm < 4; sm++) {
+        struct packet p = mem_packet(&r, PKT_READ, 0, 1);
+        p.sm = sm;
+        assert_true(memsys_inject(r.ms, &p));
+    }
+    mem_drain(&r);
+    struct stat_mem s = mem_stats(&r);
+    assert_int_equal(s.l2_read_misses, 1);
+    assert_int_equal(s.l2_read_pending, 3);
+    assert_int_equal(s.dram_reads, 1);
+    assert_int_equal(s.replies_given, 4);
+    mem_done(&r);
+}
+
+/* An MSHR holds four requests: the fifth waits before the L2 and is a hit afterwards. */
+static void
+merge_limit(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", NULL);
+    for (uint16_t sm = 0; sm < 6; sm++) {
+        struct packet p = mem_packet(&r, PKT_READ, 0, 1);
+        p.sm = sm;
+        assert_true(memsys_inject(r.ms, &p));
+    }
+    mem_drain(&r);
+    struct stat_mem s = mem_stats(&r);
+    assert_int_equal(s.l2_read_pending, 3);
+    assert_int_equal(s.l2_read_hits, 2);
+    assert_true(s.l2_stall_cycles > 90);
+    mem_done(&r);
+}
+
+/* Atomics to one word, from all SMs as fast as they go: one an L2 cycle at the slice. */
+static void
+atomics_one_a_cycle(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", NULL);
+    mem_access(&r, PKT_ATOMIC, 0, 1);
+    unsigned got = 0, sent = 0;
+    uint64_t first = 0, last = 0;
+    while (got < 3000) {
+        memsys_step(r.ms, ++r.now);
+        for (uint16_t sm = 0; sm < 15; sm++) {
+            struct packet q;
+            if (mem_eject(&r, sm, &q)) {
+                if (++got == 1000)
+                    first = r.now;
+                last = r.now;
+            }
+            struct packet p = mem_packet(&r, PKT_ATOMIC, 0, 1);
+            p.sm = sm;
+            if (sent < 3000 && memsys_inject(r.ms, &p))
+                sent++;
+        }
+        assert_true(r.now < 100000);
+    }
+    assert_in_range(last - first, 2000, 2010);
+    mem_done(&r);
+}
+
+/* Nobody takes the replies: everything fills up, the door shuts, nothing is lost. */
+static void
+small_queues(struct machine *m)
+{
+    m->icnt.eject_buffer = 2;
+    m->icnt.input_buffer = m->icnt.output_buffer = 8;
+    m->partition.queue_icnt_l2 = m->partition.queue_l2_icnt = 4;
+    m->partition.queue_l2_dram = m->partition.queue_dram_l2 = 2;
+    m->partition.rop_latency = 10;
+    m->dram.queue = 4;
+    m->dram.return_queue = 2;
+    m->l2.miss_queue = 2;
+}
+static void
+back_pressure(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", small_queues);
+    unsigned sent = 0, last = 0;
+    for (int i = 0; i < 20000; i++) {
+        memsys_step(r.ms, ++r.now);
+        struct packet p =
+            mem_packet(&r, i % 3 ? PKT_READ : PKT_WRITE, (uint64_t)sent * 128, 15);
+        if (memsys_inject(r.ms, &p)) {
+            sent++;
+            last = (unsigned)i;
+        }
+    }
+    assert_true(last < 10000); /* shut */
+    assert_true(sent > 20 && sent < 1000);
+    assert_true(memsys_has_reply(r.ms, 0));
+    struct strbuf why = {0};
+    memsys_explain(r.ms, &why);
+    assert_non_null(strstr(why.s, "the SM does not take them"));
+    strbuf_free(&why);
+    struct stat_mem s = mem_stats(&r);
+    assert_int_equal(s.replies_left + s.replies_given, 4 * sent);
+    mem_drain(&r);
+    s = mem_stats(&r);
+    assert_int_equal(s.replies_given, 4 * sent);
+    assert_int_equal(s.replies_left, 0);
+    assert_int_equal(s.dram_left, 0);
+    mem_done(&r);
+}
+
+/* Small queues everywhere and every kind of traffic: all of it is answered. */
+static void
+no_deadlock(void **state)
+{
+    (void)state;
+    static const char *const machines[] = {"gtx480", "titan"};
+    for (int v = 0; v < 2; v++) {
+        struct mem_rig r = mem_rig(machines[v], small_queues);
+        uint64_t x = 3, sent = 0;
+        for (int i = 0; i < 8000; i++) {
+            memsys_step(r.ms, ++r.now);
+            for (uint16_t sm = 0; sm < r.m->sm.count; sm++) {
+                x = x * 6364136223846793005u + 1442695040888963407u;
+                unsigned z = (unsigned)(x >> 33);
+                struct packet q;
+                if (z & 1)
+                    mem_eject(&r, sm, &q);
+                struct packet p =
+                    mem_packet(&r, (enum packet_kind)(z / 2 % 3),
+                               (uint64_t)(z / 6 % 100000) * 128, 1 + (z >> 8) % 15);
+                p.sm = sm;
+                if (z & 0x40000)
+                    p.byte_mask = z;
+                sent += memsys_inject(r.ms, &p);
+            }
+        }
+        assert_true(sent > 500);
+        mem_drain(&r);
+        struct stat_mem s = mem_stats(&r);
+        assert_int_equal(s.replies_given, s.replies_asked);
+        assert_int_equal(s.icnt_requests, sent);
+        mem_done(&r);
+    }
+}
+
+/* A tiny L2 full of dirty lines before a slow DRAM: evictions wait for room in the miss
+ * queue. */
+static void
+tiny_l2(struct machine *m)
+{
+    small_queues(m);
+    m->l2.sets = 2;
+    m->l2.ways = 2;
+    m->icnt.output_buffer = 64;
+}
+static void
+evictions_wait(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", tiny_l2);
+    uint64_t x = 9;
+    for (int i = 0; i < 20000; i++) {
+        memsys_step(r.ms, ++r.now);
+        for (uint16_t sm = 0; sm < r.m->sm.count; sm++) {
+            struct packet q;
+            mem_eject(&r, sm, &q);
+            x = x * 6364136223846793005u + 1442695040888963407u;
+            unsigned z = (unsigned)(x >> 33);
+            struct packet p =
+                mem_packet(&r, z % 4 ? PKT_WRITE : PKT_READ,
+                           (uint64_t)(z / 4 % 4096) * 128, 1 + (z >> 20) % 15);
+            p.sm = sm;
+            memsys_inject(r.ms, &p);
+        }
+    }
+    mem_drain(&r);
+    struct stat_mem s = mem_stats(&r);
+    assert_true(s.dram_writes > 1000);
+    assert_true(s.l2_stall_cycles > 1000);
+    assert_int_equal(s.replies_given, s.replies_asked);
+    mem_done(&r);
+}
+
+static void
+without_l2(struct machine *m)
+{
+    m->partition.l2_enabled = false;
+}
+static void
+no_l2(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", without_l2);
+    uint64_t a = mem_access(&r, PKT_READ, 0, 1), b = mem_access(&r, PKT_READ, 0, 1);
+    assert_true(b > 220 && b < a); /* the DRAM again, but its row is open */
+    mem_access(&r, PKT_WRITE, 0, 15);
+    mem_access(&r, PKT_ATOMIC, 0, 1);
+    mem_drain(&r);
+    struct stat_mem s = mem_stats(&r);
+    assert_int_equal(s.l2_accesses, 0);
+    assert_int_equal(s.dram_reads, 3);
+    assert_int_equal(s.dram_writes, 5); /* four sectors, each by itself; the atomic's */
+    mem_done(&r);
+}
+
+static void
+whole_lines(struct machine *m)
+{
+    m->l2.sector = 0;
+}
+static void
+no_sectors(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", whole_lines);
+    struct packet p = mem_packet(&r, PKT_READ, 0, 15);
+    mem_round(&r, &p, 1); /* one reply of 136 bytes */
+    struct stat_mem s = mem_stats(&r);
+    assert_int_equal(s.dram_reads, 2);
+    assert_int_equal(s.icnt_reply_flits, 4);
+    assert_int_equal(s.l2_accesses, 1);
+    assert_int_equal(mem_round(&r, &p, 1), 136 + 3);
+    mem_done(&r);
+}
+
+/* Lines of a host copy are hits at the first touch. */
+static void
+prefill(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", NULL);
+    memsys_prefill(r.ms, 0x10000 + 32, 4096 - 32);
+    for (unsigned i = 0; i < 4096 / 128; i++)
+        assert_int_equal(mem_access(&r, PKT_READ, 0x10000 + 128 * i, i ? 15 : 14),
+                         i ? 139 : 138);
+    assert_true(mem_access(&r, PKT_READ, 0x10000, 1) > 200);
+    assert_int_equal(mem_stats(&r).dram_reads, 1);
+    mem_done(&r);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hit_latency),
+        cmocka_unit_test(flits_of_a_write),
+        cmocka_unit_test(delays),
+        cmocka_unit_test(far_slices_take_longer),
+        cmocka_unit_test(dram_delay),
+        cmocka_unit_test(lazy_fetch),
+        cmocka_unit_test(write_back),
+        cmocka_unit_test(atomic_is_dirty),
+        cmocka_unit_test(merging),
+        cmocka_unit_test(merge_limit),
+        cmocka_unit_test(atomics_one_a_cycle),
+        cmocka_unit_test(back_pressure),
+        cmocka_unit_test(no_deadlock),
+        cmocka_unit_test(evictions_wait),
+        cmocka_unit_test(no_l2),
+        cmocka_unit_test(no_sectors),
+        cmocka_unit_test(prefill),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
