@@ -3,7 +3,7 @@
  * exec_step does what all instructions share (guard, counts, reconvergence) and calls the
  * record's handler. A path of a diverged warp ends where its pc reaches its reconvergence
  * point (the immediate post-dominator of the branch); see exec_control.c. */
-#include "exec/exec_mem.h"
+#include "exec/ops/exec_mem.h"
 
 #include <stdlib.h>
 #include <string.h>

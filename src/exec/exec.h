@@ -8,8 +8,8 @@
 
 #include "allot/types.h"
 #include "base/diag.h"
-#include "exec/lane.h"
-#include "exec/memory.h"
+#include "exec/lanes/lane.h"
+#include "exec/memory/memory.h"
 #include "ptx/ir.h"
 
 enum {
@@ -67,17 +67,17 @@ struct exec_prog {
     const struct ptx_func *entry;
     uint32_t ninst; /* instructions, pseudo ones left out; pc = index */
     struct exec_inst *inst;
-    struct exec_static *st;   /* st[pc] */
-    uint32_t nregs;           /* registers numbered 0..nregs-1 for the scoreboard */
-    uint32_t row_bytes;       /* register storage of one warp */
-    uint32_t static_shared;   /* scratchpad bytes declared by kernel and callees */
-    uint32_t local_bytes;     /* local memory of a thread, call frames excluded */
-    uint32_t dynamic_base;    /* scratchpad offset of extern .shared x[] arrays */
-    uint32_t param_bytes;     /* kernel parameter block */
-    uint64_t code_address;    /* where the code lies, for the instruction cache */
-    bool in_order;            /* no exec_log: see there */
-    bool in_turn;             /* its blocks run one after another: exec_blocks.c */
-    uint16_t reduction; /* integer operation of all reductions, 0: none or several */
+    struct exec_static *st; /* st[pc] */
+    uint32_t nregs;         /* registers numbered 0..nregs-1 for the scoreboard */
+    uint32_t row_bytes;     /* register storage of one warp */
+    uint32_t static_shared; /* scratchpad bytes declared by kernel and callees */
+    uint32_t local_bytes;   /* local memory of a thread, call frames excluded */
+    uint32_t dynamic_base;  /* scratchpad offset of extern .shared x[] arrays */
+    uint32_t param_bytes;   /* kernel parameter block */
+    uint64_t code_address;  /* where the code lies, for the instruction cache */
+    bool in_order;          /* no exec_log: see there */
+    bool in_turn;           /* its blocks run one after another: exec_blocks.c */
+    uint16_t reduction;     /* integer operation of all reductions, 0: none or several */
     struct exec_check *check; /* NULL: accesses are not held against the analyses */
     struct exec_image *image; /* module image: constant bank, globals, symbol addresses */
     void *priv;
@@ -285,8 +285,7 @@ struct exec_warp {
  * GLOBAL, offset in the block's scratchpad for SHARED, offset in the thread's local
  * memory for LOCAL, address in the constant or parameter space for CONST and PARAM. */
 struct exec_access {
-    uint8_t
-        space; /* enum ptx_space, generic addresses resolved. Lanes of one generic
+    uint8_t space; /* enum ptx_space, generic addresses resolved. Lanes of one generic
                 * instruction that fall in several spaces: NONE, and lane_space counts */
     uint8_t lane_space[LANES];
     uint8_t bytes; /* per lane, whole vector */
@@ -355,7 +354,7 @@ bool exec_mbarrier_arrive(struct exec_cta *c, uint64_t addr, uint32_t count);
  * printf, malloc). Texture reads see what has taken effect. */
 struct exec_log {
     struct foot *foot; /* accesses are taken down here and do not wait; NULL: they wait */
-    uint64_t now; /* what exec_step stamps entries with; must not decrease */
+    uint64_t now;      /* what exec_step stamps entries with; must not decrease */
     uint8_t *v;
     uint32_t n, at, cap; /* bytes: filled, applied, there */
 };

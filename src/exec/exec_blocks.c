@@ -26,8 +26,8 @@
  * clocks, surfaces, 128-bit atomics), are marked when they are decoded
  * (exec_prog.in_turn). */
 #define _GNU_SOURCE
-#include "exec/exec_foot.h"
-#include "exec/exec_mem.h"
+#include "exec/memory/exec_foot.h"
+#include "exec/ops/exec_mem.h"
 
 #include "base/pool.h"
 

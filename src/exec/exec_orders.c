@@ -6,8 +6,8 @@
  * buffer, into which the kernel stores the parameters, the next launches. Buffers are
  * device memory of one size; the word behind a buffer says which it is. Errors are kept
  * for each thread, as on the host; most programs have none. */
-#include "exec/exec_builtin.h"
-#include "exec/heap.h"
+#include "exec/ops/exec_builtin.h"
+#include "exec/memory/heap.h"
 #include "exec/orders.h"
 
 #include <string.h>
@@ -322,8 +322,7 @@ h_launch_v2(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     FOR_BITS(i, mask)
     {
         unsigned lane = (unsigned)i;
-        struct buffer *b =
-            buffer_at(w->cta->grid->orders, builtin_arg(w, in, 0, lane));
+        struct buffer *b = buffer_at(w->cta->grid->orders, builtin_arg(w, in, 0, lane));
         answer(w, in, lane,
                b && b->kernel ? order_launch(w, b, builtin_arg(w, in, 1, lane))
                               : INVALID_VALUE);
@@ -340,8 +339,7 @@ h_launch(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     {
         unsigned lane = (unsigned)i;
         const struct ptx_func *f = kernel_at(w, builtin_arg(w, in, 0, lane));
-        struct buffer *b =
-            buffer_at(w->cta->grid->orders, builtin_arg(w, in, 1, lane));
+        struct buffer *b = buffer_at(w->cta->grid->orders, builtin_arg(w, in, 1, lane));
         struct exec_dim grid = arg_dim(w, in, 2, lane), block = arg_dim(w, in, 3, lane);
         int e = b ? check_launch(f, grid, block) : INVALID_VALUE;
         if (!e) {
@@ -593,9 +591,9 @@ static enum exec_result
 texts(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, bool name)
 {
     FOR_BITS(i, mask)
-    builtin_result(w, in, (unsigned)i,
-                   text_of(w->cta->grid->orders,
-                           (int)builtin_arg(w, in, 0, (unsigned)i), name));
+    builtin_result(
+        w, in, (unsigned)i,
+        text_of(w->cta->grid->orders, (int)builtin_arg(w, in, 0, (unsigned)i), name));
     return EXEC_OK;
 }
 

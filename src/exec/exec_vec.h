@@ -3,7 +3,7 @@
 #ifndef ALLOT_EXEC_EXEC_VEC_H
 #define ALLOT_EXEC_EXEC_VEC_H
 
-#include "exec/exec_mem.h"
+#include "exec/ops/exec_mem.h"
 
 #ifdef __AVX2__
 #include <immintrin.h>

@@ -9,8 +9,8 @@
  * - A branch that all lanes take, or none, stays in the run. `left` counts down at taken
  *   branches only: between them, instructions are counted by the difference of records.
  * - Guards turn lanes off for one instruction; `off` counts these lanes. */
-#include "exec/exec_mem.h"
-#include "exec/lanes_int.h"
+#include "exec/ops/exec_mem.h"
+#include "exec/lanes/lanes_int.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * goes to the general handler, with nothing changed.
  *
  * Compiled once per instruction-set variant (folder.cmake). */
-#include "exec/exec_foot.h"
+#include "exec/memory/exec_foot.h"
 #include "exec/exec_vec.h"
 
 #ifndef EXEC_VARIANT

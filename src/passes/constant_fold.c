@@ -2,7 +2,7 @@
  *
  * A register whose only definition is a mov of a literal is known wherever that reaches.
  * A pure instruction with only known sources becomes a mov of its value, which the
- * executor's own lane function computes (exec/lane.h, made from the value column of
+ * executor's own lane function computes (exec/lanes/lane.h, made from the value column of
  * opcodes.def), so that the folder cannot differ from the executor. Known sources of
  * other pure instructions become literals where PTX allows one, in second place where
  * operands commute. x + 0, x - 0, x | 0, x ^ 0, x * 1 and shifts by 0 become moves. A
@@ -11,7 +11,7 @@
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
-#include "exec/lane.h"
+#include "exec/lanes/lane.h"
 
 #include "base/bitset.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "exec/heap.h"
-#include "exec/texture.h"
+#include "exec/memory/heap.h"
+#include "exec/memory/texture.h"
 #include "runtime/plan.h"
 #include "runtime/result.h"
 

@@ -2,7 +2,7 @@
  */
 #include "runtime/runtime.h"
 
-#include "exec/coverage.h"
+#include "exec/decode/coverage.h"
 #include "machine/occupancy.h"
 #include "timing/policy/dram/dram_policy.h"
 #include "timing/policy/policy.h"

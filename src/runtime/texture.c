@@ -1,7 +1,7 @@
 /* texture.c: public arrays, texture and surface objects, bindings of references. */
 #include "runtime/device.h"
 
-#include "exec/texture.h"
+#include "exec/memory/texture.h"
 
 /* Largest extents, those of compute capability 8.x (CUDA C Programming Guide, technical
  * specifications per compute capability). */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "exec/memory.h"
+#include "exec/memory/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "exec/exec.h"
-#include "exec/exec_mem.h"
-#include "exec/lanes_int.h"
+#include "exec/ops/exec_mem.h"
+#include "exec/lanes/lanes_int.h"
 #include "ptx/parse.h"
 
 #include <stdio.h>

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "exec/lanes_int.h"
+#include "exec/lanes/lanes_int.h"
 
 /* True if word (of n bytes) stands in the blank-separated list that ends at '/' or NUL.
  */

@@ -12,7 +12,7 @@
 #include "unit/kit/skip.h"
 
 #include "exec/exec.h"
-#include "exec/exec_mem.h"
+#include "exec/ops/exec_mem.h"
 #include "passes/rewrite.h"
 #include "ptx/print.h"
 #include "unit/kit/lanes_util.h"

@@ -22,7 +22,7 @@
  * it, of each block the first PREFIX instructions, and of a kernel's launches as many as
  * keep the share of its instructions below 1 / STRIDE. Which blocks these are depends
  * on the launches alone. */
-#include "exec/exec_mem.h"
+#include "exec/ops/exec_mem.h"
 
 #include <stdlib.h>
 

@@ -8,8 +8,8 @@
  * row or apart from it, so iterations never depend on each other (where widths differ, a
  * copy is made). With a partial mask all lanes are computed - none can trap - and the
  * result blended. */
-#include "exec/lanes_int.h"
-#include "exec/lanes_ops.h"
+#include "exec/lanes/lanes_int.h"
+#include "exec/lanes/lanes_ops.h"
 #include "exec/quick.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #ifdef __clang__
 #pragma GCC diagnostic ignored "-Wtautological-compare"
-#pragma GCC diagnostic ignored "-Wpass-failed" /* a loop it cannot vectorise */
+#pragma GCC diagnostic ignored "-Wpass-failed"     /* a loop it cannot vectorise */
 #pragma GCC diagnostic ignored "-Wunused-function" /* quick forms leave some out */
 #define LANE_LOOP                                                                        \
     _Pragma("clang loop vectorize(assume_safety)") for (unsigned i = 0; i < LANES; i++)

@@ -10,7 +10,7 @@
  * still to come in this phase (20 bits), arrivals of a phase (20), bytes still to come
  * (23, signed), the phase's parity (1). */
 #include "exec/exec_int.h"
-#include "exec/exec_mem.h"
+#include "exec/ops/exec_mem.h"
 
 #include <string.h>
 

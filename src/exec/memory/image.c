@@ -6,7 +6,7 @@
  * references are entries of the table of objects; their address is the handle. A
  * function's address is a number that only calls understand (code + 16 * index). */
 #include "exec/exec_int.h"
-#include "exec/texture.h"
+#include "exec/memory/texture.h"
 
 #include <string.h>
 

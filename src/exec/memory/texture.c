@@ -1,6 +1,6 @@
 /* texture.c: the table of texture, surface and sampler objects, and the layout of arrays.
  */
-#include "exec/texture.h"
+#include "exec/memory/texture.h"
 
 #include "base/vec.h"
 

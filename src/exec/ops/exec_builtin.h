@@ -4,7 +4,7 @@
 #define ALLOT_EXEC_EXEC_BUILTIN_H
 
 #include "exec/exec_int.h"
-#include "exec/exec_mem.h"
+#include "exec/ops/exec_mem.h"
 
 enum { BUILTIN_ARGS = 8 };
 

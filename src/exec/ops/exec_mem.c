@@ -9,9 +9,9 @@
  * of functions are rows of words as well, and their accesses are register moves. Atomics
  * work lane after lane, lowest first, so results do not depend on anything else. */
 #include "exec/exec_int.h"
-#include "exec/exec_mem.h"
-#include "exec/fp.h"
-#include "exec/lanes_int.h"
+#include "exec/ops/exec_mem.h"
+#include "exec/lanes/fp.h"
+#include "exec/lanes/lanes_int.h"
 
 #include <stdatomic.h>
 #include <string.h>

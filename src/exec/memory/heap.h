@@ -6,7 +6,7 @@
 #ifndef ALLOT_EXEC_HEAP_H
 #define ALLOT_EXEC_HEAP_H
 
-#include "exec/memory.h"
+#include "exec/memory/memory.h"
 
 enum { HEAP_DEFAULT = 8 << 20 }; /* bytes; CUDA's cudaLimitMallocHeapSize */
 

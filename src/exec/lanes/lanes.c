@@ -4,8 +4,8 @@
  * here the variant is chosen, an instruction's modifiers are put into the bits of aux
  * (lanes_int.h) and the most special function made for them is looked up. Also says no to
  * combinations that the PTX ISA does not have, where the opcode table cannot. */
-#include "exec/fp_half.h"
-#include "exec/lanes_int.h"
+#include "exec/lanes/fp_half.h"
+#include "exec/lanes/lanes_int.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  * lane function is asked for every combination of types and modifiers whether there is
  * one (lane_select); the others are the executor's own handlers, or refused as the row
  * says. */
-#include "exec/coverage.h"
+#include "exec/decode/coverage.h"
 
-#include "exec/lane.h"
+#include "exec/lanes/lane.h"
 
 #include <stdlib.h>
 #include <string.h>

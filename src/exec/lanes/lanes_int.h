@@ -3,7 +3,7 @@
 #ifndef ALLOT_EXEC_LANES_INT_H
 #define ALLOT_EXEC_LANES_INT_H
 
-#include "exec/lane.h"
+#include "exec/lanes/lane.h"
 
 /* The modifiers of an instruction as a lane function sees them: the bits of aux. */
 enum {

@@ -10,7 +10,7 @@
  * wmma: the ISA leaves the places open ("unspecified and target dependent"); here lane
  * after lane holds consecutive elements, and fragments with more room than elements (f16)
  * hold them again from the start. */
-#include "exec/exec_matrix.h"
+#include "exec/ops/exec_matrix.h"
 
 const struct matrix_shape *
 matrix_shape(unsigned mod)

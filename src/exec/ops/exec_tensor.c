@@ -19,8 +19,8 @@
  * mma.sp (9.7.14.6): A keeps half of each row, and the metadata say which column each
  * kept element stands for. The products of what is kept are summed as those of a dense
  * row; blocks count kept elements. */
-#include "exec/exec_matrix.h"
-#include "exec/fp_half.h"
+#include "exec/ops/exec_matrix.h"
+#include "exec/lanes/fp_half.h"
 
 #include <string.h>
 

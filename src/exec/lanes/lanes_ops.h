@@ -39,7 +39,7 @@
 #ifndef ALLOT_EXEC_LANES_OPS_H
 #define ALLOT_EXEC_LANES_OPS_H
 
-#include "exec/fp_half.h"
+#include "exec/lanes/fp_half.h"
 
 #define IS_SIGNED(x) ((__typeof__(x))-1 < (__typeof__(x))1)
 

@@ -2,7 +2,7 @@
  * first. Loads and stores are those of a vector of two (exec_mem.c); here are moves and
  * atom.exch, atom.cas. */
 #include "exec/exec_int.h"
-#include "exec/exec_mem.h"
+#include "exec/ops/exec_mem.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #ifndef ALLOT_EXEC_FP_HALF_H
 #define ALLOT_EXEC_FP_HALF_H
 
-#include "exec/fp.h"
+#include "exec/lanes/fp.h"
 
 enum { FP_RNA = 4 }; /* to nearest, ties away from zero; beside enum fp_rnd */
 

@@ -2,8 +2,8 @@
  * __assertfail (CUDA C++ Programming Guide, "Formatted Output", "Dynamic Global Memory
  * Allocation", "Assertion"). A call to one is a single instruction; lanes are served
  * lowest first. Output goes to the grid's print function as it is made. */
-#include "exec/exec_builtin.h"
-#include "exec/heap.h"
+#include "exec/ops/exec_builtin.h"
+#include "exec/memory/heap.h"
 #include "ptx/link.h"
 
 #include <stdio.h>
@@ -154,7 +154,8 @@ h_vprintf(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     uint64_t last = 0;
     FOR_BITS(i, mask)
     {
-        uint64_t at = builtin_arg(w, in, 0, (unsigned)i), args = builtin_arg(w, in, 1, (unsigned)i);
+        uint64_t at = builtin_arg(w, in, 0, (unsigned)i),
+                 args = builtin_arg(w, in, 1, (unsigned)i);
         if (at != last || !format.s) {
             format.n = 0;
             last = at;
@@ -201,7 +202,7 @@ h_malloc(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     struct dev_mem *mem = w->cta->grid->mem;
     FOR_BITS(i, mask)
     builtin_result(w, in, (unsigned)i,
-           heap_alloc(dev_heap(mem), mem, builtin_arg(w, in, 0, (unsigned)i)));
+                   heap_alloc(dev_heap(mem), mem, builtin_arg(w, in, 0, (unsigned)i)));
     return EXEC_OK;
 }
 
@@ -236,7 +237,8 @@ h_assertfail(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         struct strbuf t[3] = {{0}};
         static const unsigned which[3] = {0, 1, 3};
         for (int k = 0; k < 3; k++) {
-            if (!text_at(w, (unsigned)i, builtin_arg(w, in, which[k], (unsigned)i), &t[k]))
+            if (!text_at(w, (unsigned)i, builtin_arg(w, in, which[k], (unsigned)i),
+                         &t[k]))
                 t[k].n = 0;
             strbuf_add(&t[k], "", 1);
         }
@@ -245,9 +247,9 @@ h_assertfail(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         strbuf_printf(&out,
                       "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` "
                       "failed.\n",
-                      t[1].s, (unsigned)builtin_arg(w, in, 2, (unsigned)i), t[2].s, c->ctaid.x,
-                      c->ctaid.y, c->ctaid.z, n % b.x, n / b.x % b.y, n / b.x / b.y,
-                      t[0].s);
+                      t[1].s, (unsigned)builtin_arg(w, in, 2, (unsigned)i), t[2].s,
+                      c->ctaid.x, c->ctaid.y, c->ctaid.z, n % b.x, n / b.x % b.y,
+                      n / b.x / b.y, t[0].s);
         if (!first.n)
             strbuf_printf(&first, "%s:%u: %s: Assertion `%s` failed", t[1].s,
                           (unsigned)builtin_arg(w, in, 2, (unsigned)i), t[2].s, t[0].s);
@@ -301,7 +303,8 @@ decode_builtin(struct decoder *d, const struct ptx_func *f, const struct ptx_ope
 {
     const struct builtin_row *r = find_row(f->name);
     if (!r && ptx_is_builtin(f->name))
-        return decode_refuse(d, "'%s' of CUDA's device runtime is not supported", f->name);
+        return decode_refuse(d, "'%s' of CUDA's device runtime is not supported",
+                             f->name);
     if (!r)
         return decode_refuse(d, "function '%s' has no body here, so it cannot be called",
                              f->name);

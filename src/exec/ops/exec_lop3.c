@@ -1,7 +1,7 @@
 /* exec_lop3.c: lop3 with a second result: p = (d != 0) BoolOp q (PTX ISA 9.0, 9.7.8.6).
  * It has one operand more than lane functions take; lop3 without is one of these. */
 #include "exec/exec_int.h"
-#include "exec/lanes_ops.h"
+#include "exec/lanes/lanes_ops.h"
 
 struct lop3_plan {
     uint32_t d, p, q; /* d, p: REF_NONE: not wanted */

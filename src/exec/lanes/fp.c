@@ -6,7 +6,7 @@
  * something above zero and below one unit of m is missing. Every operation makes such a
  * number exactly and rounds it once (round_to). Cost: tens of nanoseconds; the common
  * cases are in fp.h. */
-#include "exec/fp.h"
+#include "exec/lanes/fp.h"
 
 typedef unsigned __int128 u128;
 

@@ -11,11 +11,11 @@
  * addresses: the device's, and one for host memory that kernels reach. Memory of the host
  * that lies elsewhere may be mapped; its range is forgotten when it is unmapped. */
 #define _GNU_SOURCE
-#include "exec/memory.h"
+#include "exec/memory/memory.h"
 
 #include "base/vec.h"
-#include "exec/heap.h"
-#include "exec/texture.h"
+#include "exec/memory/heap.h"
+#include "exec/memory/texture.h"
 
 #include <string.h>
 #include <sys/mman.h>

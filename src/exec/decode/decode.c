@@ -4,7 +4,7 @@
  * instructions; decode them one by one. Mnemonics with their own handlers are found in
  * the tables of exec_mem.c, exec_control.c and exec_warp.c; all others are lane functions
  * (decode_pure.c). Operands: decode_operand.c. */
-#include "exec/exec_mem.h"
+#include "exec/ops/exec_mem.h"
 
 #include "analysis/cfg.h"
 #include "analysis/defuse.h"

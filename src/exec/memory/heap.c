@@ -3,7 +3,7 @@
  * the list of its size class; from there it is taken again by a request that it holds.
  * When neither gives room, neighbouring free blocks are merged and the first that is
  * large enough is cut: O(blocks), rare. */
-#include "exec/heap.h"
+#include "exec/memory/heap.h"
 
 #include "base/bitset.h"
 #include "base/vec.h"

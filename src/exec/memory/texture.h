@@ -12,7 +12,7 @@
 #define ALLOT_EXEC_TEXTURE_H
 
 #include "allot/types.h"
-#include "exec/memory.h"
+#include "exec/memory/memory.h"
 
 #define TEX_HANDLE 0x7e00000000ull
 enum { TEX_BLOCK_BYTES = 64, TEX_BLOCK_ROWS = 8 };

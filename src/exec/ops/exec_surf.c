@@ -5,9 +5,9 @@
  * .trap ends the kernel, .clamp goes to the nearest place inside, .zero reads 0 and
  * writes nothing. The timing model sees loads and stores of global memory. */
 #include "exec/exec_int.h"
-#include "exec/exec_mem.h"
-#include "exec/fp.h"
-#include "exec/texture.h"
+#include "exec/ops/exec_mem.h"
+#include "exec/lanes/fp.h"
+#include "exec/memory/texture.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
  * the lanes that give the addresses access 16 bytes each. All lanes of the warp take part
  * (.aligned); where some do not, which the ISA leaves undefined, they keep their
  * registers. */
-#include "exec/exec_matrix.h"
-#include "exec/exec_mem.h"
+#include "exec/ops/exec_matrix.h"
+#include "exec/ops/exec_mem.h"
 
 #include <string.h>
 

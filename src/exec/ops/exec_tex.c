@@ -13,9 +13,9 @@
  *
  * The texels' 32-byte sectors are what the timing model sees (exec_access.list). */
 #include "exec/exec_int.h"
-#include "exec/exec_mem.h"
-#include "exec/fp.h"
-#include "exec/texture.h"
+#include "exec/ops/exec_mem.h"
+#include "exec/lanes/fp.h"
+#include "exec/memory/texture.h"
 
 #include <string.h>
 

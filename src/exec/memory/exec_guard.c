@@ -6,7 +6,7 @@
  * Blocks keep their own account, which goes to the grid when they are freed. Of an
  * instruction's reads the one of the lowest block and thread is told, so that the warning
  * does not depend on the order of execution. */
-#include "exec/exec_mem.h"
+#include "exec/ops/exec_mem.h"
 
 #include <stdlib.h>
 
