@@ -89,8 +89,8 @@ char *experiment_title(const char *file, struct diag_sink *diag);
 void experiment_free(struct experiment *e);
 
 /* Values that are known without a run: of a row without workload the occupancy
- * calculator's, of a row with one what its kernel declares, of both the machine's
- * settings. False: not one of these, or not for such a row. */
+ * calculator's, of a row with one what its kernel declares, of a kernel of one's own its
+ * access ranges (ranges.h), of all the machine's settings. False: not one of these, or not for such a row. */
 bool experiment_value(const struct experiment *e, size_t row, size_t series,
                       const char *stat, double *value);
 /* Is there such a value; is it of the machine? */

@@ -1,6 +1,9 @@
 /* resources.c: values that are known without a run: what the occupancy calculator says of
- * a kernel's resources, what a workload's kernel declares, a machine's settings. */
+ * a kernel's resources, what a workload's kernel declares, access ranges, a machine's
+ * settings. */
 #include "experiments/experiment.h"
+
+#include "experiments/ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +95,7 @@ of_machine(const struct allot_machine *m, const char *stat, double *value)
     return true;
 }
 
-enum kind { NOTHING, OCCUPANCY, DECLARED, MACHINE };
+enum kind { NOTHING, OCCUPANCY, DECLARED, RANGE, MACHINE };
 
 static enum kind
 kind(const char *stat)
@@ -119,7 +122,7 @@ kind(const char *stat)
     for (size_t i = 0; allot_setting(i, &info); i++)
         if (!strcmp(info.path, stat))
             return MACHINE;
-    return NOTHING;
+    return ranges_knows(stat) ? RANGE : NOTHING;
 }
 
 bool
@@ -146,6 +149,8 @@ experiment_value(const struct experiment *e, size_t row, size_t series, const ch
                occupancy(r, e->machine[cell], e->series[series].share, stat, value);
     case DECLARED:
         return r->workload && declared(r, e->run[e->cell[cell]].compiler, stat, value);
+    case RANGE:
+        return r->own && ranges_value(r->workload, r->label, stat, value);
     case MACHINE:
         return of_machine(e->machine[cell], stat, value);
     default:

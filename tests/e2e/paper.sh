@@ -33,6 +33,7 @@ same() { # figure, values, how often: "N values ...: the same number in N"
 }
 same 000/table1 14 3
 same 000/table2 1 11
+same 000/table3 8 12
 same 000/table7 13 3
 same 000/table8 2 3
 same 000/table12 5 2
