@@ -4,15 +4,17 @@
 
 #include "base/str.h"
 #include "report/table.h"
+#include "stats/causes.def"
 
 #include <string.h>
 
 static const struct {
     const char *id, *title;
-} causes[] = {{"issue_used", "issued"},       {"issue_memory", "memory"},
-              {"issue_scoreboard", "result"}, {"issue_barrier", "barrier"},
-              {"issue_lock", "lock"},         {"issue_stall", "unit busy"},
-              {"issue_fetch", "fetch"},       {"issue_empty", "no warp"}};
+} causes[] = {
+#define CAUSE(id, word, meaning) {"issue_" #id, word},
+    ISSUE_CAUSES(CAUSE, CAUSE)
+#undef CAUSE
+};
 enum { NCAUSES = sizeof causes / sizeof *causes };
 
 /* Slots of an SM by cause; false: no such SM. */

@@ -10,7 +10,14 @@
 #include "timing/trace.h"
 
 static const char *const states[TRACE_NSTATES] = {
-    "none", "ready", "memory", "result", "barrier", "fence", "lock", "fetch", "ended"};
+    [TRACE_NO_WARP] = "none",
+    [TRACE_READY] = "ready",
+#define WAIT(id, cause, holds, ends, state, over, ...) [TRACE_##id] = #state,
+#include "timing/sm/waits.def"
+#undef WAIT
+    [TRACE_FETCH] = "fetch",
+    [TRACE_ENDED] = "ended",
+};
 static const char *const levels[TRACE_NLEVELS][2] = {{"collectors", "in use"},
                                                      {"instructions", "in pipelines"},
                                                      {"instructions", "under way"}};

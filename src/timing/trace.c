@@ -188,18 +188,15 @@ state_of(const struct sm *s, unsigned w)
         return TRACE_ENDED;
     if (!(c->live & bit))
         return TRACE_NO_WARP;
-    if (c->atomic & bit)
-        return TRACE_MEMORY;
-    if (c->fence & bit)
-        return TRACE_FENCE;
-    if (c->wait & bit)
-        return TRACE_BARRIER;
-    if (c->lock & bit)
-        return TRACE_LOCK;
-    if (c->load & bit)
-        return TRACE_MEMORY;
-    if (c->hazard & bit)
-        return TRACE_RESULT;
+    switch (sm_wait_of(c, bit)) {
+#define WAIT(id, cause, holds, ends, state, over, ...)                                   \
+    case WAIT_##id:                                                                      \
+        return TRACE_##state;
+#include "timing/sm/waits.def"
+#undef WAIT
+    case SM_NWAITS:
+        break;
+    }
     return c->head & bit ? TRACE_READY : TRACE_FETCH;
 }
 

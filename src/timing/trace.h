@@ -30,11 +30,9 @@ enum { TRACE_PARTS = 32 /* of 1 in which levels are told */ };
 enum trace_state {
     TRACE_NO_WARP,
     TRACE_READY, /* issues, or could but for its unit or another warp */
-    TRACE_MEMORY,
-    TRACE_RESULT,
-    TRACE_BARRIER,
-    TRACE_FENCE,
-    TRACE_LOCK,
+#define WAIT(id, cause, holds, ends, state, over, ...) TRACE_##id,
+#include "timing/sm/waits.def"
+#undef WAIT
     TRACE_FETCH,
     TRACE_ENDED, /* its last instructions or stores are under way */
     TRACE_NSTATES

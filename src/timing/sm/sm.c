@@ -24,7 +24,7 @@ init_scheds(struct sm *s, struct arena *a)
         unsigned n = (s->nwarps + s->nsched - 1 - k) / s->nsched;
         c->index = (uint8_t)k;
         c->part = (uint8_t)(s->split ? k : 0);
-        c->cause = CAUSE_EMPTY;
+        c->cause = CAUSE_empty;
         c->dynamic_id = ARENA_ARRAY(a, uint32_t, n + 1);
         c->wcls = ARENA_ARRAY(a, uint8_t, n + 1);
         c->view = (struct sched_view){
@@ -155,7 +155,7 @@ end_block(struct sm *s, unsigned k, uint64_t now)
 }
 
 /* Warps that ended leave when their instructions are through and their stores
- * acknowledged; fences open likewise (open_fences), and warps held by their atomics. */
+ * acknowledged; fences open likewise (poll_waits), and warps held by their atomics. */
 static void
 retire(struct sm *s, uint64_t now)
 {
@@ -182,31 +182,27 @@ retire(struct sm *s, uint64_t now)
     }
 }
 
+/* Reasons to wait that end by being asked whether they have. */
 static void
-open_fences(struct sm *s)
+poll_waits(struct sm *s)
 {
-    s->gated = false;
+    s->polled = false;
     for (unsigned k = 0; k < s->nsched; k++) {
         struct sm_sched *c = &s->sched[k];
-        FOR_BITS(i, c->fence | c->copy | c->atomic)
-        {
-            unsigned w = (unsigned)i * s->nsched + k;
-            uint64_t bit = (uint64_t)1 << i;
-            if (c->fence & bit && !s->warp[w].mem_n && !ldst_outstanding(s->ldst, w))
-                c->fence ^= bit;
-            if (c->copy & bit && sm_copies_there(s, w))
-                c->copy ^= bit;
-            if (c->atomic & bit && !ldst_atomics(s->ldst, w))
-                c->atomic ^= bit;
-            if ((c->fence | c->copy | c->atomic) & bit) {
-                s->gated = true;
-                continue;
-            }
-            if (s->warp[w].ew->state != EXEC_BARRIER)
-                c->wait &= ~bit;
-            s->worked = true;
-            s->sched_dirty |= (uint8_t)(1u << k);
-        }
+#define WAIT(id, cause, holds, ends, state, over, ...)                                   \
+    FOR_BITS(i, SM_WAIT_##ends == SM_WAIT_POLL ? c->waits.id : 0)                        \
+    {                                                                                    \
+        unsigned w __attribute__((unused)) = (unsigned)i * s->nsched + k;                \
+        if (!(over)) {                                                                   \
+            s->polled = true;                                                            \
+            continue;                                                                    \
+        }                                                                                \
+        c->waits.id &= ~((uint64_t)1 << i);                                              \
+        s->worked = true;                                                                \
+        s->sched_dirty |= (uint8_t)(1u << k);                                            \
+    }
+#include "timing/sm/waits.def"
+#undef WAIT
     }
 }
 
@@ -288,14 +284,9 @@ static inline uint64_t *
 cause_counter(struct stat_sm *t, enum sm_cause cause)
 {
     static const uint16_t at[] = {
-        [CAUSE_USED] = offsetof(struct stat_sm, issue_used),
-        [CAUSE_STALL] = offsetof(struct stat_sm, issue_stall),
-        [CAUSE_LOCK] = offsetof(struct stat_sm, issue_lock),
-        [CAUSE_SCOREBOARD] = offsetof(struct stat_sm, issue_scoreboard),
-        [CAUSE_MEMORY] = offsetof(struct stat_sm, issue_memory),
-        [CAUSE_BARRIER] = offsetof(struct stat_sm, issue_barrier),
-        [CAUSE_FETCH] = offsetof(struct stat_sm, issue_fetch),
-        [CAUSE_EMPTY] = offsetof(struct stat_sm, issue_empty),
+#define AT(id, word, meaning) [CAUSE_##id] = offsetof(struct stat_sm, issue_##id),
+        ISSUE_CAUSES(AT, AT)
+#undef AT
     };
     return (uint64_t *)(void *)((char *)t + at[cause]);
 }
@@ -304,7 +295,7 @@ cause_counter(struct stat_sm *t, enum sm_cause cause)
 static inline uint64_t *
 cycle_counter(struct stat_sm *t, unsigned causes)
 {
-    enum { USED = 1 << CAUSE_USED, STALL = 1 << CAUSE_STALL };
+    enum { USED = 1 << CAUSE_used, STALL = 1 << CAUSE_stall };
     static const uint16_t at[] = {
         [0] = offsetof(struct stat_sm, idle_cycles),
         [USED] = offsetof(struct stat_sm, active_cycles),
@@ -324,8 +315,8 @@ account(struct sm *s, uint64_t n)
         const struct sm_sched *c = &s->sched[k];
         *cause_counter(t, c->cause) += n;
         causes |= 1u << c->cause;
-        if (c->lock)
-            t->share_wait_cycles += (unsigned)bit_count(c->lock) * n;
+        if (c->waits.lock)
+            t->share_wait_cycles += (unsigned)bit_count(c->waits.lock) * n;
     }
     t->issue_slots += n * s->nsched;
     *cycle_counter(t, causes) += n;
@@ -364,7 +355,7 @@ front_waits(const struct sm *s)
     uint64_t any = 0;
     for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++)
         any |= s->want[v] | s->woken[v] | s->arriving[v];
-    return any || s->sched_dirty | s->gated;
+    return any || s->sched_dirty | s->polled;
 }
 
 /* What the load/store unit tells of warps. */
@@ -419,8 +410,8 @@ sm_cycle(struct sm *s, uint64_t now)
         sm_unit_cycle(s, now);
     if (s->collect | s->written)
         collector_cycle(s);
-    if (s->gated)
-        open_fences(s);
+    if (s->polled)
+        poll_waits(s);
     if (s->arriving[0] | s->arriving[1])
         sm_copies_cycle(s);
     if (s->sched_dirty | s->every) {
@@ -493,25 +484,18 @@ explain_warp(const struct sm *s, unsigned w, struct strbuf *out)
         const struct exec_prog *p = s->prog->grid->prog;
         strbuf_printf(out, "line %u (%s): ", exec_loc(p, ew->pc).line,
                       ptx_ops[p->st[ew->pc].op].mnemonic);
-        if (c->fence & bit)
-            strbuf_printf(out, "at a fence, %u memory operations not acknowledged\n",
-                          ldst_outstanding(s->ldst, w));
-        else if (c->copy & bit)
-            strbuf_printf(out, "waits for its asynchronous copies\n");
-        else if (c->atomic & bit)
-            strbuf_printf(out, "waits for %u atomics of its own\n",
-                          ldst_atomics(s->ldst, w));
-        else if (c->wait & bit)
-            strbuf_printf(out, "waits at barrier %u\n", ew->barrier);
-        else if (c->lock & bit)
-            strbuf_addz(out, "held by the lock of the shared resource\n");
-        else if (c->hazard & bit)
-            strbuf_printf(out, "waits for a register; %u instructions under way\n",
-                          s->warp[w].flight_n);
-        else if (c->head & bit)
-            strbuf_addz(out, "ready, its unit is busy\n");
-        else
-            strbuf_addz(out, "waits for instructions\n");
+        switch (sm_wait_of(c, bit)) {
+#define WAIT(id, cause, holds, ends, state, over, ...)                                   \
+    case WAIT_##id:                                                                      \
+        strbuf_printf(out, __VA_ARGS__);                                                 \
+        break;
+#include "timing/sm/waits.def"
+#undef WAIT
+        case SM_NWAITS:
+            strbuf_addz(out, c->head & bit ? "ready, its unit is busy"
+                                           : "waits for instructions");
+        }
+        strbuf_addz(out, "\n");
     }
 }
 

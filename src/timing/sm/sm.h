@@ -109,19 +109,29 @@ struct sm_part {
     uint8_t nunits[SM_NCLS];
 };
 
+/* What keeps warps from issuing: masks of a scheduler's warps (waits.def). */
+struct sm_waits {
+#define WAIT(id, cause, holds, ends, state, over, ...) uint64_t id;
+#include "timing/sm/waits.def"
+#undef WAIT
+};
+
+enum sm_wait {
+#define WAIT(id, cause, holds, ends, state, over, ...) WAIT_##id,
+#include "timing/sm/waits.def"
+#undef WAIT
+    SM_NWAITS
+};
+enum { SM_WAIT_HEAD, SM_WAIT_WARP };  /* what a reason holds */
+enum { SM_WAIT_EVENT, SM_WAIT_POLL }; /* how it ends */
+
 /* A warp scheduler: bit i of a mask is its warp at position i, warp slot i*nsched +
  * index. */
 struct sm_sched {
     uint64_t live;   /* warps not ended */
     uint64_t head;   /* an instruction is in the buffer, on the warp's path */
     uint64_t bad;    /* what is in the buffer is not on the path */
-    uint64_t hazard; /* the head instruction waits for a register */
-    uint64_t load;   /* of those: one that the load/store unit brings */
-    uint64_t wait;   /* at a barrier or fence, or for its atomics */
-    uint64_t fence;  /* of those: at a fence */
-    uint64_t copy;   /* of those: until asynchronous copies are there */
-    uint64_t atomic; /* of those: until its atomics are done (memory.atomics_hold_warp) */
-    uint64_t lock;   /* refused by the residency policy */
+    struct sm_waits waits;
     uint64_t concern; /* the residency policy must be asked for the head instruction */
     uint64_t cls[SM_NCLS]; /* class of the head instruction */
     struct sched_view view;
@@ -147,14 +157,9 @@ struct sm_warp { /* a warp slot: all in one line of the host's cache */
 static_assert(sizeof(struct sm_warp) == 32, "two warps a line");
 
 enum sm_cause {
-    CAUSE_USED,
-    CAUSE_STALL,
-    CAUSE_LOCK,
-    CAUSE_SCOREBOARD,
-    CAUSE_MEMORY,
-    CAUSE_BARRIER,
-    CAUSE_FETCH,
-    CAUSE_EMPTY
+#define CAUSE(id, word, meaning) CAUSE_##id,
+    ISSUE_CAUSES(CAUSE, CAUSE)
+#undef CAUSE
 };
 
 struct sm {
@@ -178,7 +183,7 @@ struct sm {
      * for that unit; whose bank_written is not 0. */
     uint8_t units, collect, mem_waits, written;
     uint8_t sched_dirty; /* schedulers: what one sees may have changed, or it can issue */
-    bool gated;          /* a warp waits at a fence, for copies or for its atomics */
+    bool polled;         /* a warp may wait for a reason that ends by POLL (waits.def) */
     bool every;          /* look in every cycle: for traces, and timing_options.no_skip */
     bool fault;
     struct diag_sink diag; /* what it was */
@@ -276,6 +281,55 @@ bool sm_copies_issue(struct sm *s, unsigned w, const struct sm_inst *in,
                      const struct exec_step *st);
 bool sm_copies_there(const struct sm *s, unsigned w);
 void sm_copies_cycle(struct sm *s); /* arrivals whose copies have come */
+
+/* Warps that a reason to wait holds whatever is in their buffers; and warps whose head
+ * instruction may not issue, on account of any reason. */
+static inline uint64_t
+sm_waits_warp(const struct sm_sched *c)
+{
+    return 0
+#define WAIT(id, cause, holds, ends, state, over, ...)                                   \
+    | (SM_WAIT_##holds == SM_WAIT_WARP ? c->waits.id : 0)
+#include "timing/sm/waits.def"
+#undef WAIT
+        ;
+}
+
+static inline uint64_t
+sm_waits_any(const struct sm_sched *c)
+{
+    return 0
+#define WAIT(id, cause, holds, ends, state, over, ...) | c->waits.id
+#include "timing/sm/waits.def"
+#undef WAIT
+        ;
+}
+
+/* The reason for which the warp at `bit` waits, its own before its head's; SM_NWAITS: for
+ * none. */
+static inline enum sm_wait
+sm_wait_of(const struct sm_sched *c, uint64_t bit)
+{
+    enum sm_wait head = SM_NWAITS;
+#define WAIT(id, cause, holds, ends, state, over, ...)                                   \
+    if (c->waits.id & bit) {                                                             \
+        if (SM_WAIT_##holds == SM_WAIT_WARP)                                             \
+            return WAIT_##id;                                                            \
+        if (head == SM_NWAITS)                                                           \
+            head = WAIT_##id;                                                            \
+    }
+#include "timing/sm/waits.def"
+#undef WAIT
+    return head;
+}
+
+/* Sets a bit of one of c->waits' masks whose reason ends by POLL. */
+static inline void
+sm_poll(struct sm *s, uint64_t *mask, uint64_t bit)
+{
+    *mask |= bit;
+    s->polled = true;
+}
 
 /* What one of `parts` gets of n. */
 static inline unsigned

@@ -23,10 +23,11 @@ sm_head_changed(struct sm *s, unsigned w)
     s->sched_dirty |= (uint8_t)(1u << c->index);
     c->head &= ~bit;
     c->bad &= ~bit;
-    c->hazard &= ~bit;
-    c->load &= ~bit;
     c->concern &= ~bit;
-    c->lock &= ~bit;
+#define WAIT(id, cause, holds, ends, state, over, ...)                                   \
+    c->waits.id &= SM_WAIT_##holds == SM_WAIT_HEAD ? ~bit : ~0ull;
+#include "timing/sm/waits.def"
+#undef WAIT
     for (unsigned k = 0; k < SM_NCLS; k++)
         c->cls[k] &= ~bit;
     if (ew->state == EXEC_DONE) {
@@ -47,10 +48,9 @@ sm_head_changed(struct sm *s, unsigned w)
     c->head |= bit;
     c->cls[in->cls] |= bit;
     if (score_hazard(&s->score, w, in->reg, (unsigned)in->nsrc + in->ndst)) {
-        c->hazard |= bit;
-        if (score_hazard_in(&s->score, s->score.memory, w, in->reg,
-                            (unsigned)in->nsrc + in->ndst))
-            c->load |= bit;
+        bool load = score_hazard_in(&s->score, s->score.memory, w, in->reg,
+                                    (unsigned)in->nsrc + in->ndst);
+        *(load ? &c->waits.memory : &c->waits.result) |= bit;
     } else {
         warp_soon(s, w);
     }
@@ -91,7 +91,7 @@ sm_residency_changed(struct sm *s, bool ended)
     for (unsigned k = 0; k < s->plan.blocks; k++)
         s->watched[k] = r->watches && s->cta[k] && r->watches(s->res_state, k);
     for (unsigned k = 0; k < s->nsched; k++)
-        s->sched[k].lock = 0;
+        s->sched[k].waits.lock = 0;
     for (unsigned w = 0; w < s->nwarps; w++) {
         struct sm_sched *c = &s->sched[s->warp[w].sched];
         uint64_t bit = (uint64_t)1 << s->warp[w].pos;
@@ -140,7 +140,7 @@ lock_allows(struct sm *s, struct sm_sched *c, unsigned w, uint64_t now)
     if (s->res_view.fault)
         broken_rule(s, w);
     if (!ok)
-        c->lock |= (uint64_t)1 << s->warp[w].pos;
+        c->waits.lock |= (uint64_t)1 << s->warp[w].pos;
     s->worked = true;
     return ok;
 }
@@ -151,10 +151,10 @@ static void
 warp_ended(struct sm *s, struct sm_sched *c, unsigned i, unsigned w)
 {
     c->live &= ~((uint64_t)1 << i);
-    c->wait &= ~((uint64_t)1 << i);
-    c->fence &= ~((uint64_t)1 << i);
-    c->copy &= ~((uint64_t)1 << i);
-    c->atomic &= ~((uint64_t)1 << i);
+#define WAIT(id, cause, holds, ends, state, over, ...)                                   \
+    c->waits.id &= SM_WAIT_##holds == SM_WAIT_WARP ? ~((uint64_t)1 << i) : ~0ull;
+#include "timing/sm/waits.def"
+#undef WAIT
     bitset_add(s->finishing, w);
     bitset_add(s->quiet, w);
     s->live_warps--;
@@ -171,7 +171,7 @@ barrier_opened(struct sm *s, const struct exec_warp *ew, unsigned w, uint64_t wo
         struct sm_sched *vc = &s->sched[s->warp[v].sched];
         if (s->warp[v].ew->state != EXEC_READY)
             continue;
-        vc->wait &= ~((uint64_t)1 << s->warp[v].pos) | vc->fence | vc->copy | vc->atomic;
+        vc->waits.barrier &= ~((uint64_t)1 << s->warp[v].pos);
         if (v != w)
             sm_head_changed(s, v);
     }
@@ -222,11 +222,8 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
         if (st->has_access) {
             fl->returns = !st->access.store;
             fl->op = ldst_prepare(s->ldst, &st->access, w, f, now);
-            if (st->access.atomic && s->m->memory.atomics_hold_warp) {
-                c->wait |= (uint64_t)1 << i;
-                c->atomic |= (uint64_t)1 << i;
-                s->gated = true;
-            }
+            if (st->access.atomic && s->m->memory.atomics_hold_warp)
+                sm_poll(s, &c->waits.atomic, (uint64_t)1 << i);
         }
     }
     if (in->ndst)
@@ -238,17 +235,11 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
     s->warp[w].buf_pc++;
     s->warp[w].buf_n--;
     if (in->barrier && ew->state == EXEC_BARRIER)
-        c->wait |= (uint64_t)1 << i;
-    if (in->fence) {
-        c->wait |= (uint64_t)1 << i;
-        c->fence |= (uint64_t)1 << i;
-        s->gated = true;
-    }
-    if (in->copy && sm_copies_issue(s, w, in, st)) {
-        c->wait |= (uint64_t)1 << i;
-        c->copy |= (uint64_t)1 << i;
-        s->gated = true;
-    }
+        c->waits.barrier |= (uint64_t)1 << i;
+    if (in->fence)
+        sm_poll(s, &c->waits.fence, (uint64_t)1 << i);
+    if (in->copy && sm_copies_issue(s, w, in, st))
+        sm_poll(s, &c->waits.copy, (uint64_t)1 << i);
     if (ew->state == EXEC_DONE)
         warp_ended(s, c, i, w);
     if (st->released && s->residency->released) {
@@ -267,9 +258,12 @@ static bool
 issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
 {
     struct exec_step step; /* of the instruction issued last */
-    if (c->bad & ~c->wait)
-        flush(s, c, c->bad & ~c->wait);
-    uint64_t ready = c->head & ~c->hazard & ~c->wait & ~c->lock;
+    if (c->bad) {
+        uint64_t wrong = c->bad & ~sm_waits_warp(c);
+        if (wrong)
+            flush(s, c, wrong);
+    }
+    uint64_t ready = c->head & ~sm_waits_any(c);
     if (!ready)
         return false;
     const struct sm_part *p = &s->part[c->part];
@@ -297,13 +291,13 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
                     step.access.space != PTX_SPACE_SHARED &&
                     step.access.space != PTX_SPACE_CONST &&
                     step.access.space != PTX_SPACE_PARAM;
-            if (n >= s->m->sm.issue_width || c->wait & bit)
+            if (n >= s->m->sm.issue_width || sm_waits_warp(c) & bit)
                 break;
             if (c->bad & bit) {
                 flush(s, c, bit);
                 break;
             }
-            if (!(c->head & ~c->hazard & bit))
+            if (!(c->head & ~sm_waits_any(c) & bit))
                 break;
             in = &s->prog->inst[s->warp[w].buf_pc];
             if (full(s, p) >> in->cls & 1 ||
@@ -324,20 +318,16 @@ static enum sm_cause
 issue_cause(const struct sm_sched *c)
 {
     if (!c->live)
-        return CAUSE_EMPTY;
-    uint64_t clear = c->head & ~c->hazard & ~c->wait;
-    if (clear & ~c->lock)
-        return CAUSE_STALL;
-    if (clear)
-        return CAUSE_LOCK;
-    uint64_t hazard = c->head & c->hazard & ~c->wait;
-    if (hazard & ~c->load)
-        return CAUSE_SCOREBOARD;
-    if (hazard | c->atomic | c->copy)
-        return CAUSE_MEMORY;
-    if (c->wait & c->live)
-        return CAUSE_BARRIER;
-    return CAUSE_FETCH;
+        return CAUSE_empty;
+    if (c->head & ~sm_waits_any(c))
+        return CAUSE_stall;
+    uint64_t held = sm_waits_warp(c);
+#define WAIT(id, cause, holds, ends, state, over, ...)                                   \
+    if (c->waits.id & (SM_WAIT_##holds == SM_WAIT_WARP ? ~0ull : ~held))                 \
+        return CAUSE_##cause;
+#include "timing/sm/waits.def"
+#undef WAIT
+    return CAUSE_fetch;
 }
 
 void
@@ -351,7 +341,7 @@ sm_issue_cycle(struct sm *s, uint64_t now)
         struct sm_sched *c = &s->sched[turn];
         if (!(s->sched_dirty >> turn & 1)) /* one before may have opened its barrier */
             continue;
-        c->cause = (uint8_t)(issue_sched(s, c, now) ? CAUSE_USED : issue_cause(c));
+        c->cause = (uint8_t)(issue_sched(s, c, now) ? CAUSE_used : issue_cause(c));
         if (s->fault)
             return;
     }
@@ -366,14 +356,14 @@ sm_issue_over(struct sm *s)
     {
         struct sm_sched *c = &s->sched[k];
         struct sm_part *p = &s->part[c->part];
-        uint64_t ready = c->head & ~c->hazard & ~c->wait & ~c->lock;
+        uint64_t ready = c->head & ~sm_waits_any(c);
         c->cause = (uint8_t)issue_cause(c); /* another may have opened its barrier */
         FOR_BITS(i, ready ? p->id_full : 0)
         if (ready & c->cls[i]) {
             ready &= ~c->cls[i];
             p->waits[i] |= (uint8_t)(1u << k);
         }
-        if (!(ready | (c->bad & ~c->wait)))
+        if (!(ready | (c->bad & ~sm_waits_warp(c))))
             s->sched_dirty &= (uint8_t) ~(1u << k);
     }
 }

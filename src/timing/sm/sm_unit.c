@@ -111,17 +111,20 @@ write_registers(struct sm *s, unsigned w, const struct sm_inst *in)
         p->bank_written |= (uint64_t)1 << wrap((uint64_t)dst[i] + w, p->nbanks);
     s->written |= p->bit;
     score_release(&s->score, w, dst, in->ndst, in->mem);
-    if (c->hazard & bit) {
+    if ((c->waits.result | c->waits.memory) & bit) {
         const struct sm_inst *h = &s->prog->inst[s->warp[w].buf_pc];
         unsigned n = (unsigned)h->nsrc + h->ndst;
-        uint64_t before = c->hazard + c->load;
         if (!score_hazard(&s->score, w, h->reg, n)) {
-            c->hazard &= ~bit;
+            c->waits.result &= ~bit;
+            c->waits.memory &= ~bit;
+            s->sched_dirty |= (uint8_t)(1u << k);
             warp_soon(s, w);
+        } else if (c->waits.memory & bit &&
+                   !score_hazard_in(&s->score, s->score.memory, w, h->reg, n)) {
+            c->waits.memory &= ~bit; /* what is left are results of pipelines */
+            c->waits.result |= bit;
+            s->sched_dirty |= (uint8_t)(1u << k);
         }
-        if (c->load & bit && !score_hazard_in(&s->score, s->score.memory, w, h->reg, n))
-            c->load &= ~bit;
-        s->sched_dirty |= (uint8_t)((unsigned)(c->hazard + c->load != before) << k);
     }
 }
 
