@@ -217,8 +217,6 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
     c->ctaid.y = id / g->grid.x % g->grid.y;
     c->ctaid.z = id / g->grid.x / g->grid.y;
     c->live_warps = c->nwarps;
-    c->holding = c->nthreads;
-    c->has_released = false;
     memset(c->shared, 0, c->shared_bytes);
     memset(c->ex->bar, 0, sizeof c->ex->bar);
     if (dev_generation(g->mem) != c->ex->generation)
@@ -268,7 +266,8 @@ exec_step(struct exec_warp *w, struct exec_step *s)
     s->active = active;
     s->mask = mask;
     s->access.async = false;
-    s->jumped = s->has_access = s->warp_done = s->cta_done = s->released = false;
+    s->jumped = s->has_access = s->warp_done = s->cta_done = false;
+    s->ended = 0;
     s->woken = 0;
     w->pc = pc + 1;
     c->n_warp_inst++;

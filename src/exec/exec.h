@@ -145,8 +145,6 @@ struct exec_grid {
     struct dev_mem *mem;
     struct exec_dim grid, block;
     uint32_t dynamic_shared;
-    uint32_t shared_from;   /* scratchpad bytes from here on are shared with another block
-                             * (001 section 2.2); 0: not known, nothing is checked */
     uint8_t *params;        /* parameter block, prog->entry->param_bytes */
     uint32_t warps_per_cta; /* ceil(threads / 32) */
     uint32_t nsm;           /* what %nsmid says */
@@ -235,8 +233,6 @@ struct exec_cta {
     struct exec_dim ctaid;
     uint32_t nwarps, nthreads;
     uint32_t live_warps;    /* not yet ended */
-    uint32_t holding;       /* threads that have neither ended nor executed relssp */
-    bool has_released;      /* some thread has executed relssp */
     struct exec_warp *warp; /* nwarps of them */
     uint32_t slot, sm;      /* free for the timing model; %smid reads sm (set it before
                              * exec_cta_start) */
@@ -257,7 +253,7 @@ enum exec_warp_state {
 struct exec_warp {
     _Alignas(64) uint32_t pc; /* of the next instruction */
     uint32_t active;          /* lanes that execute it */
-    uint32_t released;        /* lanes that have ended or executed relssp */
+    uint32_t released; /* lanes that have executed relssp: for exec_check_analyses */
     uint8_t state;            /* enum exec_warp_state */
     uint8_t barrier;          /* id it waits at */
     uint32_t index;           /* in its block */
@@ -314,8 +310,7 @@ struct exec_step {
     bool has_access; /* `access` is filled (mask not 0) */
     uint64_t woken;  /* warps of the block (bit = index) released from a barrier */
     bool warp_done, cta_done;
-    bool released; /* by this step the last live thread of the block has executed relssp,
-                    * or the last one that has not has ended (000 section 6.2) */
+    uint32_t ended; /* lanes whose threads ended in this step */
     /* of a COPY_ARRIVE instruction under the timing model: arrivals to be made by
      * exec_mbarrier_arrive when the warp's copies so far are there; 0: none */
     uint32_t arrive_count;
@@ -368,9 +363,13 @@ enum exec_result exec_run_grid(struct exec_grid *g);
 
 /* From now on exec_run_grid holds every scratchpad access of this program against
  * analysis/scratchpad.h, and every thread that has executed relssp to its promise not to
- * touch what lies at grid->shared_from and above: an access that breaks one of them is a
- * fault. A register that the code switches off (power states) loses its value. Slow; for tests and for trying out a pass. */
+ * touch what lies at shared_from and above (exec_check_promise): an access that breaks one
+ * of them is a fault. A register that the code switches off (power states) loses its value.
+ * Slow; for tests and for trying out a pass. */
 void exec_check_analyses(struct exec_prog *p);
+/* Scratchpad bytes from there on are shared with another block (001 section 2.2); 0: not
+ * known, nothing is checked. Nothing happens to a program that is not checked. */
+void exec_check_promise(const struct exec_prog *p, uint32_t shared_from);
 
 /* Where the instruction stands in the PTX, for diagnostics; and notes where that was
  * compiled from, as .loc says it, with the calls it was inlined at. */

@@ -16,6 +16,7 @@ struct exec_check {
     scratch_set *touch; /* by pc */
     uint32_t *off;      /* by pc: first of its off_row, + 1; 0: none */
     VEC(struct off_row) rows;
+    uint32_t shared_from; /* exec_check_promise */
 };
 
 /* Registers of one place of the register file have rows of their own here: all of them
@@ -92,6 +93,13 @@ exec_check_analyses(struct exec_prog *p)
 }
 
 void
+exec_check_promise(const struct exec_prog *p, uint32_t shared_from)
+{
+    if (p->check)
+        p->check->shared_from = shared_from;
+}
+
+void
 exec_check_free(struct exec_check *k)
 {
     if (!k)
@@ -155,8 +163,8 @@ exec_check_access(struct exec_warp *w)
                          "is not what the analysis of addresses expects here",
                          "does the program make an address in one variable from "
                          "another's?");
-        if (g->shared_from && w->released >> lane & 1 &&
-            a.addr[lane] + a.bytes > g->shared_from)
+        if (k->shared_from && w->released >> lane & 1 &&
+            a.addr[lane] + a.bytes > k->shared_from)
             return blame(w, (unsigned)lane, a.addr[lane],
                          "after relssp gave up the shared part",
                          "was relssp placed for another threshold?");

@@ -531,7 +531,6 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                           .grid = dims(plan.shape.grid),
                           .block = dims(plan.shape.block),
                           .dynamic_shared = plan.shape.dynamic_scratchpad,
-                          .shared_from = plan.shared_from,
                           .params = params,
                           .nsm = dev->machine->sm.count,
                           .grid_id = dev->launches++,
@@ -545,6 +544,7 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                           .team = dev->team,
                           .apart = &lk->apart,
                           .diag = diag};
+    exec_check_promise(prog, plan.shared_from);
     uint64_t threads = exec_block_threads(&g);
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
     if (!exec_grid_check(&g, diag) ||

@@ -291,7 +291,7 @@ allot_launch_plan(struct allot_device *dev, const struct allot_launch *l,
         out->pooled = p.budget.pooled;
         out->resident_blocks = p.sm.residency.blocks;
         out->baseline_blocks = p.sm.residency.baseline;
-        out->shared_pairs = p.sm.residency.pairs;
+        out->shared_pairs = residency_pairs(dev->machine, &p.sm.residency);
         out->order = p.order->name;
     }
     diag_free(&own);

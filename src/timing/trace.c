@@ -203,7 +203,7 @@ state_of(const struct sm *s, unsigned w)
 static void
 trace_blocks(struct trace_sm *t, const struct sm *s, uint64_t now)
 {
-    for (unsigned k = 0; k < s->plan.blocks && k < SM_MAX_WARPS; k++) {
+    for (unsigned k = 0; k < s->nslots && k < SM_MAX_WARPS; k++) {
         const struct exec_cta *b = s->cta[k];
         const struct exec_grid *g = s->prog->grid;
         uint32_t id =

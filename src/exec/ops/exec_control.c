@@ -84,23 +84,11 @@ settle(struct exec_warp *w, struct exec_step *s)
     }
 }
 
-/* These lanes let go of the shared part of the scratchpad: the release bits of 000 figure
- * 9. */
-static void
-let_go(struct exec_warp *w, uint32_t lanes, struct exec_step *s)
-{
-    struct exec_cta *c = w->cta;
-    uint32_t new = lanes & ~w->released;
-    w->released |= lanes;
-    c->holding -= (uint32_t)__builtin_popcount(new);
-    s->released = new && !c->holding && c->has_released;
-}
-
 void
 simt_exit(struct exec_warp *w, uint32_t lanes, struct exec_step *s)
 {
     s->jumped = true;
-    let_go(w, lanes, s);
+    s->ended |= lanes;
     w->active &= ~lanes;
     for (uint32_t i = 0; i < w->sp; i++)
         w->stack[i].mask &= ~lanes;
@@ -275,8 +263,7 @@ static enum exec_result
 h_relssp(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
          struct exec_step *s)
 {
-    w->cta->has_released = true;
-    let_go(w, mask, s);
+    w->released |= mask;
     return EXEC_OK;
 }
 

@@ -150,12 +150,32 @@ scale_tensor(struct sm_inst *in, unsigned work)
     in->interval = (uint16_t)interval;
 }
 
+/* The mechanisms at work in the SMs: the residency policy's, if it does anything there, and
+ * the plan's. */
+static void
+build_setup(struct run *r, const struct timing_plan *plan)
+{
+    struct sm_setup *s = &r->setup;
+    const struct mechanism *m = &r->g->residency->mechanism;
+    s->blocks = r->plan.blocks;
+    if (m->state_size)
+        s->mechanism[s->nmechanisms++] = (struct mechanism_use){m, r->plan.own};
+    for (unsigned i = 0; i < plan->nmechanisms; i++)
+        s->mechanism[s->nmechanisms++] = plan->mechanism[i];
+}
+
+static bool
+concerns(const struct mechanism_use *u, const struct exec_static *st)
+{
+    const struct mechanism *m = u->mechanism;
+    return m->may_issue && (!m->concerns || m->concerns(st, u->plan));
+}
+
 static void
 build_program(struct run *r)
 {
     const struct machine *m = r->g->m;
     const struct exec_prog *p = r->grid->prog;
-    const struct residency_policy *res = r->g->residency;
     struct sm_inst *inst = ARENA_ARRAY(r->arena, struct sm_inst, p->ninst + 1);
     size_t nreg = 0;
     for (uint32_t i = 0; i < p->ninst; i++)
@@ -186,7 +206,9 @@ build_program(struct run *r)
         in->copy = st->copy;
         in->copy_n = st->copy_n;
         in->mem = in->cls == CLS_MEM;
-        in->concern = res->may_issue && res->concerns && res->concerns(st, &r->plan);
+        in->operation = (ptx_ops[st->op].flags & PTX_EXTENSION) != 0;
+        for (unsigned k = 0; k < r->setup.nmechanisms; k++)
+            in->concern |= (uint8_t)(concerns(&r->setup.mechanism[k], st) << k);
     }
     r->prog = (struct sm_program){.grid = r->grid,
                                   .inst = inst,
@@ -363,11 +385,11 @@ run_tell(struct run *r, unsigned quanta)
     return false;
 }
 
-/* The residency policy's period has passed: windows end where it does. */
+/* The plan's period has passed: windows end where it does. */
 static void
 tick(struct run *r, uint64_t now)
 {
-    sm_tick(r->sm, r->g->m->sm.count, now);
+    sm_period(r->sm, r->g->m->sm.count, now);
     r->tick = now + r->plan.period;
     for (unsigned i = 0; i < r->g->m->sm.count; i++) {
         unsigned k = i / r->g->m->sm.per_cluster;
@@ -387,7 +409,7 @@ totals(struct run *r, uint64_t now, struct launch_stats *out)
                          .threads = r->blocks * exec_block_threads(r->grid),
                          .resident_blocks = r->plan.blocks,
                          .baseline_blocks = r->plan.baseline,
-                         .shared_pairs = r->plan.pairs,
+                         .shared_pairs = residency_pairs(r->g->m, &r->plan),
                          .thread_registers = r->kernel->registers};
     s.sm_cycles = s.cycles * g->m->sm.count;
     for (unsigned i = 0; i < g->m->sm.count; i++)
@@ -441,7 +463,7 @@ loop(struct run *r)
         }
         uint64_t next = run_next_cycle(r);
         if (next == NEVER &&
-            !(r->plan.period && sm_waits_for_tick(r->sm, g->m->sm.count)))
+            !(r->plan.period && sm_waits_for_period(r->sm, g->m->sm.count)))
             return stuck(r);
         if (r->plan.period && next > r->tick)
             next = r->tick;
@@ -517,6 +539,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
     grid->diag = diag;
     if (!exec_grid_check(grid, diag) || !check_units(&r, diag))
         return false;
+    build_setup(&r, plan);
     build_program(&r);
     r.blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;
     r.start = g->now;
@@ -538,8 +561,8 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
         ldst_begin(g->ldst[i], g->now);
         ldst_set_l1_ways(g->ldst[i], plan->l1_ways);
         ldst_no_skip(g->ldst[i], g->opt.no_skip);
-        sm_init(&r.sm[i], r.arena, g->m, g->sched, g->residency, &r.plan, &r.prog,
-                g->ldst[i], &g->stats[i].s, r.log ? &r.log[i].log : NULL, i, g->now);
+        sm_init(&r.sm[i], r.arena, g->m, g->sched, &r.setup, &r.prog, g->ldst[i],
+                &g->stats[i].s, r.log ? &r.log[i].log : NULL, i, g->now);
         r.sm[i].trace = traced ? &g->trace->sm[i] : NULL;
         r.sm[i].every = traced || g->opt.no_skip;
     }

@@ -77,7 +77,8 @@ struct run {
     struct arena *arena;
     struct sm_program prog;
     struct residency_plan plan;
-    uint64_t tick; /* next call of the residency policy's tick, if it has a period */
+    struct sm_setup setup;
+    uint64_t tick; /* end of the plan's period, if it has one */
     struct sm *sm;
     struct dispatch dispatch;
     uint64_t start, first_dispatch, end; /* cycles; end: of the last block so far */

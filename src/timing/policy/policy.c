@@ -51,3 +51,10 @@ residency_plan_of(const struct machine *m, const struct occ_kernel *k,
     const struct residency_policy *policy = residency_find(m->residency.policy);
     return policy && policy->plan(m, k, p, diag);
 }
+
+unsigned
+residency_pairs(const struct machine *m, const struct residency_plan *p)
+{
+    const struct residency_policy *policy = residency_find(m->residency.policy);
+    return policy && policy->pairs ? policy->pairs(p) : 0;
+}

@@ -99,18 +99,20 @@ leave(struct sm *s, struct sm_part *p)
 }
 
 static void
-unit_complete(struct sm_part *p, unsigned cu)
+unit_complete(struct sm *s, struct sm_part *p, unsigned cu)
 {
     struct sm_set *set = &p->set[p->cu_set[cu]];
+    const struct sm_flight *fl = &s->flight[p->cu_inst[cu]];
+    sm_tell(s, SM_EVENT_operands_read, fl->warp, fl->pc, 0, s->now);
     set->ready |= (uint64_t)1 << (cu - set->first);
     p->complete |= (uint8_t)(1u << p->cu_set[cu]);
 }
 
 static void
-operand_came(struct sm_part *p, unsigned cu)
+operand_came(struct sm *s, struct sm_part *p, unsigned cu)
 {
     if (--p->cu_wait[cu] == 0)
-        unit_complete(p, cu);
+        unit_complete(s, p, cu);
 }
 
 static void
@@ -121,7 +123,7 @@ read_banks(struct sm *s, struct sm_part *p)
     FOR_BITS(b, p->bank_queued & ~p->bank_written)
     {
         struct sm_bank *bank = &p->bank[b];
-        operand_came(p, bank->v[bank->head]);
+        operand_came(s, p, bank->v[bank->head]);
         bank->head = (uint16_t)(bank->head + 1u == cap ? 0 : bank->head + 1u);
         if (--bank->n == 0)
             p->bank_queued &= ~((uint64_t)1 << b);
@@ -160,7 +162,7 @@ enter_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_set *set)
     p->cu_wait[cu] = (uint8_t)n;
     p->reads_waiting += n;
     if (!n)
-        unit_complete(p, cu);
+        unit_complete(s, p, cu);
     p->busy++;
     s->worked = true;
 }

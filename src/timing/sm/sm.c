@@ -37,27 +37,24 @@ init_scheds(struct sm *s, struct arena *a)
 
 void
 sm_init(struct sm *s, struct arena *a, const struct machine *m,
-        const struct sched_policy *policy, const struct residency_policy *residency,
-        const struct residency_plan *plan, const struct sm_program *prog,
-        struct ldst *ldst, struct stat_sm *stats, struct exec_log *log, unsigned id,
-        uint64_t now)
+        const struct sched_policy *policy, const struct sm_setup *setup,
+        const struct sm_program *prog, struct ldst *ldst, struct stat_sm *stats,
+        struct exec_log *log, unsigned id, uint64_t now)
 {
     memset(s, 0, sizeof *s);
     s->m = m;
     s->policy = policy;
-    s->residency = residency;
     s->prog = prog;
     s->ldst = ldst;
     s->stats = stats;
     s->log = log;
     s->id = id;
-    s->plan = *plan;
-    s->nwarps = plan->blocks * prog->warps_per_cta;
+    s->nslots = setup->blocks;
+    s->nwarps = s->nslots * prog->warps_per_cta;
     s->nsched = m->sm.schedulers;
     s->split = !strcmp(m->sm.sub_cores, "split");
     s->nparts = s->split ? s->nsched : 1;
     s->stepped = now;
-    s->wake = NEVER;
     s->fetched = SM_NO_INST;
     s->last_fetch = (uint16_t)(s->nwarps - 1);
     init_scheds(s, a);
@@ -65,22 +62,17 @@ sm_init(struct sm *s, struct arena *a, const struct machine *m,
     collector_init(s, a);
     sm_unit_init(s, a);
     sm_copies_init(s, a);
-    s->cta = ARENA_ARRAY(a, struct exec_cta *, plan->blocks);
-    s->store = ARENA_ARRAY(a, struct exec_cta *, plan->blocks);
-    s->warps_left = ARENA_ARRAY(a, uint16_t, plan->blocks);
-    s->watched = ARENA_ARRAY(a, uint8_t, plan->blocks);
-    if (residency->state_size)
-        s->res_state = arena_alloc(a, residency->state_size(plan) + 1);
-    if (residency->init)
-        residency->init(s->res_state, m, plan);
-    s->res_view = (struct residency_view){
-        .nslots = plan->blocks, .cta = s->cta, .stats = stats, .now = now, .sm = id};
+    s->cta = ARENA_ARRAY(a, struct exec_cta *, s->nslots);
+    s->store = ARENA_ARRAY(a, struct exec_cta *, s->nslots);
+    s->warps_left = ARENA_ARRAY(a, uint16_t, s->nslots);
+    sm_mechanisms_init(s, a, setup, now);
+    s->wake = s->timer;
 }
 
 void
 sm_free(struct sm *s)
 {
-    for (unsigned k = 0; k < s->plan.blocks; k++)
+    for (unsigned k = 0; k < s->nslots; k++)
         exec_cta_free(s->store[k]);
     diag_free(&s->diag);
 }
@@ -90,7 +82,14 @@ sm_free(struct sm *s)
 bool
 sm_has_room(const struct sm *s)
 {
-    return s->blocks < s->plan.blocks;
+    if (s->blocks >= s->nslots)
+        return false;
+    for (unsigned k = 0; k < s->nmechanisms; k++) {
+        const struct sm_mechanism *x = &s->mechanism[k];
+        if (x->m->may_start && !x->m->may_start(x->state, &x->view))
+            return false;
+    }
+    return true;
 }
 
 void
@@ -113,26 +112,23 @@ sm_start_block(struct sm *s, uint32_t id, uint64_t now)
     s->warps_left[k] = (uint16_t)b->nwarps;
     s->blocks++;
     s->live_warps += b->nwarps;
-    s->res_view.now = now;
-    if (s->residency->started)
-        s->residency->started(s->res_state, &s->res_view, k);
-    s->watched[k] = s->residency->watches && s->residency->watches(s->res_state, k);
+    if (s->listen[SM_EVENT_block_started])
+        sm_tell_them(s, SM_EVENT_block_started, &(struct sm_event){.slot = k}, now);
     for (unsigned i = 0; i < b->nwarps; i++) {
         unsigned w = k * s->prog->warps_per_cta + i, pos = s->warp[w].pos;
         struct sm_sched *c = &s->sched[s->warp[w].sched];
         s->warp[w].ew = &b->warp[i];
         s->warp[w].regs = b->warp[i].regs;
-        s->warp[w].unlocked = s->watched[k];
         s->warp[w].slot = (uint8_t)k;
         s->warp[w].buf_n = 0;
         sm_copies_start(s, w);
         s->warp[w].fetch_pc = b->warp[i].pc;
         b->warp[i].dynamic_id = c->dynamic_id[pos] = s->next_dynamic_id++;
-        c->wcls[pos] = (uint8_t)(s->residency->cls ? s->residency->cls(s->res_state, k)
-                                                   : WARP_UNSHARED);
+        c->wcls[pos] = (uint8_t)sm_class_of(s, k);
         c->live |= (uint64_t)1 << pos;
         if (s->policy->warp)
             s->policy->warp(c->state, &c->view, (int)pos, true);
+        sm_tell(s, SM_EVENT_warp_started, w, SM_NO_PC, b->warp[i].active, now);
         sm_head_changed(s, w);
     }
     s->pipe_wake = now + 1;
@@ -147,10 +143,10 @@ end_block(struct sm *s, unsigned k, uint64_t now)
     s->blocks--;
     s->blocks_done++;
     s->stats->blocks_run++;
-    s->res_view.now = now;
-    if (s->residency->ended)
-        s->residency->ended(s->res_state, &s->res_view, k);
-    sm_residency_changed(s, true);
+    if (s->listen[SM_EVENT_block_ended])
+        sm_tell_them(s, SM_EVENT_block_ended, &(struct sm_event){.slot = k}, now);
+    if (s->nmechanisms)
+        sm_refused_again(s);
     s->worked = true;
 }
 
@@ -170,12 +166,7 @@ retire(struct sm *s, uint64_t now)
             sm_catch_up(s, now);
             bitset_del(s->finishing, w);
             s->worked = true;
-            if (s->residency->warp_ended) {
-                s->res_view.now = now;
-                s->res_view.warp = s->warp[w].ew->index;
-                if (s->residency->warp_ended(s->res_state, &s->res_view, k))
-                    sm_residency_changed(s, false);
-            }
+            sm_tell(s, SM_EVENT_warp_ended, w, SM_NO_PC, 0, now);
             if (--s->warps_left[k] == 0)
                 end_block(s, k, now);
         }
@@ -406,6 +397,8 @@ sm_cycle(struct sm *s, uint64_t now)
     if (s->every)
         s->units = s->collect = (uint8_t)((1u << s->nparts) - 1);
     sm_writeback_memory(s);
+    if (s->timer <= now)
+        sm_timers(s, now);
     if (s->units)
         sm_unit_cycle(s, now);
     if (s->collect | s->written)
@@ -431,38 +424,11 @@ sm_cycle(struct sm *s, uint64_t now)
     bool due = s->fetched != SM_NO_INST || ldst_done_peek(s->ldst, &token);
     due |= s->units | s->collect || (s->worked && front_waits(s));
     s->pipe_wake = due ? now + 1 : sm_unit_next_event(s, now);
+    if (s->timer < s->pipe_wake)
+        s->pipe_wake = s->timer;
     sleep(s, now);
     if (s->trace)
         trace_cycle(s->trace, s, now);
-}
-
-/* -- ticks of the residency policy -- */
-
-void
-sm_tick(struct sm *sms, unsigned n, uint64_t now)
-{
-    for (unsigned i = 0; i < n; i++)
-        sm_catch_up(&sms[i], now - 1);
-    for (unsigned i = 0; i < n; i++) {
-        struct sm *s = &sms[i];
-        s->res_view.now = now;
-        if (s->residency->tick(s->res_state, &s->res_view, sms[0].stats)) {
-            sm_residency_changed(s, false);
-            s->pipe_wake = now;
-            if (s->wake > now)
-                s->wake = now;
-        }
-    }
-}
-
-bool
-sm_waits_for_tick(const struct sm *sms, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (sms[i].residency->waits_for_tick &&
-            sms[i].residency->waits_for_tick(sms[i].res_state))
-            return true;
-    return false;
 }
 
 /* -- who waits for what -- */
@@ -502,16 +468,18 @@ explain_warp(const struct sm *s, unsigned w, struct strbuf *out)
 void
 sm_explain(const struct sm *s, struct strbuf *out)
 {
-    for (unsigned k = 0; k < s->plan.blocks; k++) {
+    for (unsigned k = 0; k < s->nslots; k++) {
         const struct exec_cta *b = s->cta[k];
         if (!b)
             continue;
         strbuf_printf(out, "  SM %u slot %u: block (%u,%u,%u): ", s->id, k, b->ctaid.x,
                       b->ctaid.y, b->ctaid.z);
         exec_explain_cta(b, out);
-        if (s->residency->explain) {
+        for (unsigned i = 0; i < s->nmechanisms; i++) {
+            if (!s->mechanism[i].m->explain)
+                continue;
             strbuf_addz(out, "; ");
-            s->residency->explain(s->res_state, k, out);
+            s->mechanism[i].m->explain(s->mechanism[i].state, k, out);
         }
         strbuf_addz(out, "\n");
         for (unsigned i = 0; i < b->nwarps; i++)

@@ -2,6 +2,7 @@
  *
  *   sm.c         cycle, blocks and warps, fetch, sleep, statistics
  *   sm_issue.c   warp schedulers
+ *   sm_mechanism.c  mechanisms: events, questions
  *   collector.c  operand collectors and register banks
  *   sm_unit.c    pipelines, result buses, write-back
  *
@@ -20,6 +21,7 @@ enum {
     SM_MAX_WARPS = 128,
     SM_MAX_LATCH = 16,
     SM_MAX_SCHED = 4,
+    SM_MAX_MECHANISMS = 4,
     SM_NO_INST = 0xffff,
 };
 
@@ -42,7 +44,9 @@ struct sm_inst {
     uint16_t latency, interval;
     uint8_t nsrc, ndst, first_operand; /* reg[first_operand..nsrc-1] are collected */
     uint8_t cls;
-    uint8_t barrier, fence, mem, concern;
+    uint8_t barrier, fence, mem;
+    uint8_t concern;          /* mechanisms that must be asked for it: a bit each */
+    uint8_t operation;        /* made for policies: PTX_EXTENSION */
     uint8_t copy, copy_n;     /* enum exec_copy */
     uint8_t nother, nrows;    /* nother: operands that are no registers */
     uint16_t ops;             /* offset of its counter of lanes in struct stat_sm */
@@ -109,30 +113,14 @@ struct sm_part {
     uint8_t nunits[SM_NCLS];
 };
 
-/* What keeps warps from issuing: masks of a scheduler's warps (waits.def). */
-struct sm_waits {
-#define WAIT(id, cause, holds, ends, state, over, ...) uint64_t id;
-#include "timing/sm/waits.def"
-#undef WAIT
-};
-
-enum sm_wait {
-#define WAIT(id, cause, holds, ends, state, over, ...) WAIT_##id,
-#include "timing/sm/waits.def"
-#undef WAIT
-    SM_NWAITS
-};
-enum { SM_WAIT_HEAD, SM_WAIT_WARP };  /* what a reason holds */
-enum { SM_WAIT_EVENT, SM_WAIT_POLL }; /* how it ends */
-
 /* A warp scheduler: bit i of a mask is its warp at position i, warp slot i*nsched +
  * index. */
 struct sm_sched {
     uint64_t live;   /* warps not ended */
     uint64_t head;   /* an instruction is in the buffer, on the warp's path */
     uint64_t bad;    /* what is in the buffer is not on the path */
-    struct sm_waits waits;
-    uint64_t concern; /* the residency policy must be asked for the head instruction */
+    union sm_waits waits;  /* what keeps warps from issuing */
+    uint64_t concern;      /* a mechanism must be asked for the head instruction */
     uint64_t cls[SM_NCLS]; /* class of the head instruction */
     struct sched_view view;
     uint32_t *dynamic_id;
@@ -149,8 +137,7 @@ struct sm_warp { /* a warp slot: all in one line of the host's cache */
     uint16_t flight_n; /* instructions under way */
     uint16_t mem_n;    /* of them memory ones that ldst has not taken yet */
     uint8_t buf_n;
-    uint8_t slot : 7;     /* of its block */
-    uint8_t unlocked : 1; /* of a watched block, without what it shares */
+    uint8_t slot; /* of its block */
     uint8_t sched, pos;
     const uint8_t *regs; /* as in ew */
 };
@@ -162,10 +149,17 @@ enum sm_cause {
 #undef CAUSE
 };
 
+/* A mechanism at work in the SM. */
+struct sm_mechanism {
+    const struct mechanism *m;
+    void *state;
+    struct sm_view view;
+    sm_handler *handler[SM_NEVENTS];
+};
+
 struct sm {
     _Alignas(64) const struct machine *m;
     const struct sched_policy *policy;
-    const struct residency_policy *residency;
     const struct sm_program *prog;
     struct ldst *ldst;
     struct stat_sm *stats;
@@ -218,16 +212,20 @@ struct sm {
     uint32_t on_wheel, nflight, in_flight;
 
     /* blocks */
-    struct residency_plan plan;
+    uint32_t nslots;
     struct exec_cta **cta;   /* by slot, NULL: free */
     struct exec_cta **store; /* storage of the slot, kept */
     uint16_t *warps_left;    /* of the slot's block: not retired */
-    uint8_t *watched;        /* residency policy watches this slot */
-    void *res_state;
     uint32_t next_dynamic_id;
     uint32_t blocks, live_warps;
     uint64_t blocks_done;
-    struct residency_view res_view;
+
+    /* mechanisms (sm_mechanism.c) */
+    struct sm_mechanism mechanism[SM_MAX_MECHANISMS];
+    uint8_t nmechanisms;
+    uint8_t listen[SM_NEVENTS]; /* mechanisms that have a handler: a bit each */
+    uint8_t *asks;              /* by slot: mechanisms to be asked for its warps */
+    uint64_t timer;             /* first cycle with an event `timer`, NEVER */
 
     /* Away from a power of two: the same fields of many SMs would fall into few sets of
      * the host's caches. */
@@ -235,12 +233,18 @@ struct sm {
 };
 static_assert(sizeof(struct sm) % 1024, "SMs must not lie a power of two apart");
 
+/* Of a launch, the same for all SMs. */
+struct sm_setup {
+    unsigned blocks; /* resident, at most */
+    unsigned nmechanisms;
+    struct mechanism_use mechanism[SM_MAX_MECHANISMS];
+};
+
 /* Lives as long as the launch: everything from `a`. */
 void sm_init(struct sm *s, struct arena *a, const struct machine *m,
-             const struct sched_policy *policy, const struct residency_policy *residency,
-             const struct residency_plan *plan, const struct sm_program *prog,
-             struct ldst *ldst, struct stat_sm *stats, struct exec_log *log, unsigned id,
-             uint64_t now);
+             const struct sched_policy *policy, const struct sm_setup *setup,
+             const struct sm_program *prog, struct ldst *ldst, struct stat_sm *stats,
+             struct exec_log *log, unsigned id, uint64_t now);
 void sm_free(struct sm *s); /* storage of blocks */
 
 bool sm_has_room(const struct sm *s);
@@ -251,11 +255,11 @@ void sm_start_block(struct sm *s, uint32_t id, uint64_t now);
 void sm_cycle(struct sm *s, uint64_t now);
 /* Accounts for cycles up to and including `now` in which the SM slept. */
 void sm_catch_up(struct sm *s, uint64_t now);
-/* The residency policy's period has passed in all n SMs: before cycle `now`, with all
- * that came before accounted for. */
-void sm_tick(struct sm *sms, unsigned n, uint64_t now);
-/* Does any SM have warps that only the next tick can let go? */
-bool sm_waits_for_tick(const struct sm *sms, unsigned n);
+/* The plan's period has passed in all n SMs: before cycle `now`, with all that came before
+ * accounted for. */
+void sm_period(struct sm *sms, unsigned n, uint64_t now);
+/* Does any SM have warps that only the next period can let go? */
+bool sm_waits_for_period(const struct sm *sms, unsigned n);
 /* The launch ended with cycle `now`, after which the SM had no block: its accounts too.
  */
 void sm_end(struct sm *s, uint64_t now);
@@ -272,7 +276,18 @@ void sm_unit_cycle(struct sm *s, uint64_t now);
 void sm_writeback_cycle(struct sm *s, uint64_t now);
 void sm_writeback_memory(struct sm *s);
 uint64_t sm_unit_next_event(const struct sm *s, uint64_t now);
-void sm_residency_changed(struct sm *s, bool ended);
+void sm_mechanisms_init(struct sm *s, struct arena *a, const struct sm_setup *setup,
+                        uint64_t now);
+/* An event for those who have a handler (sm_tell below asks first whether any has); true:
+ * who was refused asks again. */
+bool sm_tell_them(struct sm *s, enum sm_event_id id, const struct sm_event *e,
+                  uint64_t now);
+/* May all that these mechanisms (bits) guard be had by warp w's instruction? */
+bool sm_ask(struct sm *s, unsigned mechanisms, unsigned w, uint64_t now);
+/* Who was refused asks again, and what views say is taken over. */
+void sm_refused_again(struct sm *s);
+enum warp_class sm_class_of(const struct sm *s, unsigned slot);
+void sm_timers(struct sm *s, uint64_t now);
 void sm_copies_init(struct sm *s, struct arena *a);
 void sm_copies_start(struct sm *s, unsigned w); /* a new warp in the slot */
 /* An instruction with `copy` has been executed (st); true: the warp must wait until
@@ -329,6 +344,23 @@ sm_poll(struct sm *s, uint64_t *mask, uint64_t bit)
 {
     *mask |= bit;
     s->polled = true;
+}
+
+/* What happens to warp w, with its instruction at pc (SM_NO_PC: none). */
+enum { SM_NO_PC = 0xffffffff };
+static inline void
+sm_tell(struct sm *s, enum sm_event_id id, unsigned w, uint32_t pc, uint32_t lanes,
+        uint64_t now)
+{
+    if (s->listen[id]) {
+        struct sm_event e = {.slot = s->warp[w].slot,
+                             .warp = s->warp[w].ew->index,
+                             .pc = pc,
+                             .lanes = lanes};
+        if (pc != SM_NO_PC)
+            e.st = &s->prog->grid->prog->st[pc];
+        sm_tell_them(s, id, &e, now);
+    }
 }
 
 /* What one of `parts` gets of n. */

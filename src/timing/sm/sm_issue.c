@@ -54,7 +54,7 @@ sm_head_changed(struct sm *s, unsigned w)
     } else {
         warp_soon(s, w);
     }
-    if (in->concern && s->watched[s->warp[w].slot])
+    if (in->concern && in->concern & s->asks[s->warp[w].slot])
         c->concern |= bit;
 }
 
@@ -77,72 +77,6 @@ static uint8_t
 all_schedulers(const struct sm *s)
 {
     return (uint8_t)((1u << s->nsched) - 1);
-}
-
-/* -- residency -- */
-
-/* Classes or locks changed: everything derived from them is made anew, and refused warps
- * ask again. */
-void
-sm_residency_changed(struct sm *s, bool ended)
-{
-    const struct residency_policy *r = s->residency;
-    s->sched_dirty = all_schedulers(s);
-    for (unsigned k = 0; k < s->plan.blocks; k++)
-        s->watched[k] = r->watches && s->cta[k] && r->watches(s->res_state, k);
-    for (unsigned k = 0; k < s->nsched; k++)
-        s->sched[k].waits.lock = 0;
-    for (unsigned w = 0; w < s->nwarps; w++) {
-        struct sm_sched *c = &s->sched[s->warp[w].sched];
-        uint64_t bit = (uint64_t)1 << s->warp[w].pos;
-        if (!s->warp[w].ew || !s->cta[s->warp[w].slot])
-            continue;
-        s->warp[w].unlocked =
-            s->watched[s->warp[w].slot] &&
-            !(r->holds && r->holds(s->res_state, s->warp[w].slot, s->warp[w].ew->index));
-        c->wcls[s->warp[w].pos] =
-            (uint8_t)(r->cls ? r->cls(s->res_state, s->warp[w].slot) : WARP_UNSHARED);
-        c->concern &= ~bit;
-        if (c->head & bit && s->prog->inst[s->warp[w].buf_pc].concern &&
-            s->watched[s->warp[w].slot])
-            c->concern |= bit;
-    }
-}
-
-/* A policy says that the instruction at hand must not be. */
-static void
-broken_rule(struct sm *s, unsigned w)
-{
-    const struct exec_warp *ew = s->warp[w].ew;
-    const struct exec_cta *c = ew->cta;
-    struct diag_loc loc = exec_loc(s->prog->grid->prog, ew->pc);
-    diag_add(c->diag, DIAG_ERROR, &loc, "kernel '%s', block (%u,%u,%u), warp %u: %s",
-             s->prog->grid->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z,
-             ew->index, s->res_view.fault);
-    exec_note_source(s->prog->grid->prog, ew->pc, c->diag);
-    s->failure = ALLOT_FAULT_OTHER;
-    s->fault = true;
-}
-
-static bool
-lock_allows(struct sm *s, struct sm_sched *c, unsigned w, uint64_t now)
-{
-    bool changed = false;
-    struct exec_access peek;
-    bool access = exec_peek_access(s->warp[w].ew, &peek);
-    s->res_view.now = now;
-    s->res_view.warp = s->warp[w].ew->index;
-    bool ok = s->residency->may_issue(s->res_state, &s->res_view, s->warp[w].slot,
-                                      &s->prog->grid->prog->st[s->warp[w].ew->pc],
-                                      access ? &peek : NULL, &changed);
-    if (changed)
-        sm_residency_changed(s, false);
-    if (s->res_view.fault)
-        broken_rule(s, w);
-    if (!ok)
-        c->waits.lock |= (uint64_t)1 << s->warp[w].pos;
-    s->worked = true;
-    return ok;
 }
 
 /* -- issue -- */
@@ -207,7 +141,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
     s->stats->register_writes += in->ndst;
     s->stats->other_operands += in->nother;
     s->stats->barriers += in->barrier;
-    s->stats->share_unlocked_instructions += s->warp[w].unlocked;
+    sm_tell(s, SM_EVENT_issued, w, pc, st->mask, now);
 
     uint16_t f = flight_new(s);
     struct sm_flight *fl = &s->flight[f];
@@ -242,15 +176,22 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
         sm_poll(s, &c->waits.copy, (uint64_t)1 << i);
     if (ew->state == EXEC_DONE)
         warp_ended(s, c, i, w);
-    if (st->released && s->residency->released) {
-        s->res_view.now = now;
-        s->residency->released(s->res_state, &s->res_view, s->warp[w].slot);
-        sm_residency_changed(s, false);
-    }
+    if (in->operation)
+        sm_tell(s, SM_EVENT_operation, w, pc, st->mask, now);
+    if (st->ended)
+        sm_tell(s, SM_EVENT_threads_ended, w, SM_NO_PC, st->ended, now);
     if (st->woken)
         barrier_opened(s, ew, w, st->woken);
     sm_head_changed(s, w);
     s->worked = true;
+}
+
+/* Whether the mechanisms that the head instruction of warp w concerns let it issue. */
+static bool
+allowed(struct sm *s, unsigned w, uint64_t now)
+{
+    unsigned who = s->prog->inst[s->warp[w].buf_pc].concern & s->asks[s->warp[w].slot];
+    return sm_ask(s, who, w, now);
 }
 
 /* True if it issued. */
@@ -275,7 +216,7 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
         uint64_t bit = (uint64_t)1 << i;
         unsigned w = i * s->nsched + c->index, n = 0;
         bool slow = false;
-        if (c->concern & bit && !lock_allows(s, c, w, now)) {
+        if (c->concern & bit && !allowed(s, w, now)) {
             ready &= ~bit;
             continue;
         }
@@ -302,7 +243,7 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
             in = &s->prog->inst[s->warp[w].buf_pc];
             if (full(s, p) >> in->cls & 1 ||
                 (s->m->sm.dual_issue_different_units && used >> in->cls & 1) ||
-                (c->concern & bit && !lock_allows(s, c, w, now)))
+                (c->concern & bit && !allowed(s, w, now)))
                 break;
         }
         if (s->policy->issued)

@@ -133,6 +133,7 @@ complete(struct sm *s, uint16_t f)
 {
     const struct sm_flight *fl = &s->flight[f];
     write_registers(s, fl->warp, &s->prog->inst[fl->pc]);
+    sm_tell(s, SM_EVENT_written_back, fl->warp, fl->pc, 0, s->now);
     flight_done(s, f);
     s->worked = true;
 }

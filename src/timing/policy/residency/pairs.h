@@ -10,12 +10,41 @@
 
 #include "timing/policy/policy.h"
 
+#include <assert.h>
+
+/* The plan of a policy with pairs. */
+struct pairs_plan {
+    unsigned blocks;        /* resident blocks M = U + 2S */
+    unsigned pairs;         /* S */
+    unsigned private_units; /* of the shared resource: below this a location is private */
+    unsigned private_bytes; /* of scratchpad, where registers are shared too */
+    unsigned warps;         /* of a block */
+    bool dynamic;           /* dynamic warp execution */
+    bool shares_scratchpad;
+    bool
+        progress; /* progress of warps is counted: not twice where two things are shared */
+};
+static_assert(sizeof(struct pairs_plan) <= sizeof(((struct residency_plan *)0)->own),
+              "room for it in the residency plan");
+
+static inline struct pairs_plan *
+pairs_own(struct residency_plan *p)
+{
+    return (struct pairs_plan *)(void *)p->own;
+}
+
+static inline unsigned
+pairs_count(const struct residency_plan *p)
+{
+    return ((const struct pairs_plan *)(const void *)p->own)->pairs;
+}
+
 struct pairs {
     unsigned unshared, baseline; /* U, B */
 };
 
 static inline struct pairs
-pairs_of(const struct residency_plan *p)
+pairs_of(const struct pairs_plan *p)
 {
     unsigned baseline = p->blocks - p->pairs;
     return (struct pairs){baseline - p->pairs, baseline};
@@ -68,19 +97,22 @@ pairs_plan(const struct machine *m, const struct occ_kernel *k, enum occ_share s
         return false;
     uint32_t units = share == OCC_SHARE_REGISTERS ? k->registers : k->scratchpad;
     *p = (struct residency_plan){.blocks = o.resident_blocks,
-                                 .baseline = o.baseline_blocks,
-                                 .pairs = o.shared_pairs,
-                                 .private_units = occ_private(units, t)};
+                                 .baseline = o.baseline_blocks};
+    *pairs_own(p) = (struct pairs_plan){.blocks = o.resident_blocks,
+                                        .pairs = o.shared_pairs,
+                                        .private_units = occ_private(units, t),
+                                        .warps = (k->threads + LANES - 1) / LANES,
+                                        .progress = true};
     return true;
 }
 
-/* What policies that look at warps need beside: register sharing. */
+/* Dynamic warp execution, where registers are shared. */
 static inline void
-pairs_plan_warps(const struct machine *m, const struct occ_kernel *k,
-                 struct residency_plan *p)
+pairs_plan_dynamic(const struct machine *m, struct residency_plan *p)
 {
-    p->warps = (k->threads + LANES - 1) / LANES;
-    p->period = m->residency.dynamic_warps && p->pairs ? m->residency.dynamic_period : 0;
+    bool dynamic = m->residency.dynamic_warps && pairs_own(p)->pairs;
+    p->period = dynamic ? m->residency.dynamic_period : 0;
+    pairs_own(p)->dynamic = p->period != 0;
 }
 
 #endif

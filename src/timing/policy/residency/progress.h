@@ -16,14 +16,14 @@ struct progress {
 };
 
 static inline void
-progress_waits(struct progress *p, const struct residency_view *v)
+progress_waits(struct progress *p, const struct sm_view *v)
 {
     if (!p->waits_from)
         p->waits_from = v->now;
 }
 
 static inline void
-progress_goes_on(struct progress *p, const struct residency_view *v)
+progress_goes_on(struct progress *p, const struct sm_view *v)
 {
     if (p->waits_from) {
         p->waited += v->now - p->waits_from;
@@ -33,7 +33,7 @@ progress_goes_on(struct progress *p, const struct residency_view *v)
 
 /* The warp has ended or owns. One that was additional for no cycle never waited. */
 static inline void
-progress_close(struct progress *p, const struct residency_view *v)
+progress_close(struct progress *p, const struct sm_view *v)
 {
     if (p->closed)
         return;

@@ -15,11 +15,12 @@
 extern const struct residency_policy residency_register_sharing;
 extern const struct residency_policy residency_scratchpad_sharing;
 
-#define REGISTERS (&residency_register_sharing)
-#define SCRATCHPAD (&residency_scratchpad_sharing)
+#define REGISTERS (&residency_register_sharing.mechanism)
+#define SCRATCHPAD (&residency_scratchpad_sharing.mechanism)
 
 struct both {
     struct pairs pairs;
+    unsigned blocks;
     char *registers, *scratchpad;
     _Alignas(16) char state[];
 };
@@ -40,50 +41,42 @@ plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan 
     most = pad.by_scratchpad < most ? pad.by_scratchpad : most;
     bool share_registers = most > none.by_registers;
     bool share_scratchpad = most > none.by_scratchpad;
-    *p = (struct residency_plan){
+    *p = (struct residency_plan){.blocks = most,
+                                 .baseline = none.resident_blocks,
+                                 .shares_scratchpad = share_scratchpad};
+    *pairs_own(p) = (struct pairs_plan){
         .blocks = most,
-        .baseline = none.resident_blocks,
         .pairs = most - none.resident_blocks,
         .private_units = share_registers ? occ_private(k->registers, t) : UINT32_MAX,
         .private_bytes = share_scratchpad ? occ_private(k->scratchpad, t) : UINT32_MAX,
+        .warps = (k->threads + LANES - 1) / LANES,
         .shares_scratchpad = share_scratchpad};
-    pairs_plan_warps(m, k, p);
+    pairs_plan_dynamic(m, p);
     return true;
 }
 
 /* Progress of warps is counted by register sharing alone. */
-static struct residency_plan
-scratchpad_plan(const struct residency_plan *p)
+static struct pairs_plan
+scratchpad_plan(const struct pairs_plan *p)
 {
-    struct residency_plan q = *p;
+    struct pairs_plan q = *p;
     q.private_units = p->private_bytes;
-    q.warps = 0;
+    q.progress = false;
     return q;
 }
 
 static size_t
-registers_size(const struct residency_plan *p)
+registers_size(const struct pairs_plan *p)
 {
     return (REGISTERS->state_size(p) + 15) / 16 * 16;
 }
 
 static size_t
-state_size(const struct residency_plan *p)
+state_size(const void *plan)
 {
-    struct residency_plan q = scratchpad_plan(p);
+    const struct pairs_plan *p = plan;
+    struct pairs_plan q = scratchpad_plan(p);
     return sizeof(struct both) + registers_size(p) + SCRATCHPAD->state_size(&q);
-}
-
-static void
-init(void *state, const struct machine *m, const struct residency_plan *p)
-{
-    struct both *b = state;
-    struct residency_plan q = scratchpad_plan(p);
-    b->pairs = pairs_of(p);
-    b->registers = b->state;
-    b->scratchpad = b->state + registers_size(p);
-    REGISTERS->init(b->registers, m, p);
-    SCRATCHPAD->init(b->scratchpad, m, &q);
 }
 
 static bool
@@ -99,57 +92,119 @@ holds_any(const struct both *b, unsigned s)
            scratchpad_sharing_holds(b->scratchpad, s);
 }
 
+static enum warp_class
+cls(const struct both *b, unsigned s)
+{
+    if (!shares(b, s))
+        return WARP_UNSHARED;
+    if (holds_any(b, s))
+        return WARP_OWNER;
+    if (holds_any(b, pairs_partner(&b->pairs, s)))
+        return WARP_NON_OWNER;
+    enum warp_class r = register_sharing_cls(b->registers, s),
+                    p = scratchpad_sharing_cls(b->scratchpad, s);
+    return r < p ? r : p;
+}
+
 static void
-started(void *state, const struct residency_view *v, unsigned s)
+publish(const struct both *b, struct sm_view *v, unsigned s)
+{
+    v->asks[s] = shares(b, s);
+    v->cls[s] = (uint8_t)cls(b, s);
+}
+
+/* What a part has published of itself is not what holds for both. */
+static void
+publish_all(const struct both *b, struct sm_view *v)
+{
+    for (unsigned s = 0; s < b->blocks; s++)
+        publish(b, v, s);
+}
+
+static void
+init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
 {
     struct both *b = state;
-    REGISTERS->started(b->registers, v, s);
+    const struct pairs_plan *p = plan;
+    struct pairs_plan q = scratchpad_plan(p);
+    b->pairs = pairs_of(p);
+    b->blocks = p->blocks;
+    b->registers = b->state;
+    b->scratchpad = b->state + registers_size(p);
+    REGISTERS->init(b->registers, v, m, p);
+    SCRATCHPAD->init(b->scratchpad, v, m, &q);
+    publish_all(b, v);
+}
+
+static void
+block_started(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    struct both *b = state;
+    REGISTERS->block_started(b->registers, v, e);
     uint64_t additional = v->stats->share_additional_blocks;
-    SCRATCHPAD->started(b->scratchpad, v, s);
+    SCRATCHPAD->block_started(b->scratchpad, v, e);
     v->stats->share_additional_blocks = additional; /* one block, not two */
+    publish(b, v, e->slot);
 }
 
 static void
-ended(void *state, const struct residency_view *v, unsigned s)
+block_ended(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct both *b = state;
-    REGISTERS->ended(b->registers, v, s);
-    SCRATCHPAD->ended(b->scratchpad, v, s);
+    REGISTERS->block_ended(b->registers, v, e);
+    SCRATCHPAD->block_ended(b->scratchpad, v, e);
+    publish_all(b, v);
 }
 
 static void
-released(void *state, const struct residency_view *v, unsigned s)
-{
-    SCRATCHPAD->released(((struct both *)state)->scratchpad, v, s);
-}
-
-static bool
-warp_ended(void *state, struct residency_view *v, unsigned s)
-{
-    return REGISTERS->warp_ended(((struct both *)state)->registers, v, s);
-}
-
-static bool
-tick(void *state, struct residency_view *v, const struct stat_sm *first)
-{
-    return REGISTERS->tick(((struct both *)state)->registers, v, first);
-}
-
-static bool
-waits_for_tick(const void *state)
-{
-    return REGISTERS->waits_for_tick(((const struct both *)state)->registers);
-}
-
-static bool
-may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_static *st,
-          const struct exec_access *a, bool *changed)
+operation(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct both *b = state;
+    SCRATCHPAD->operation(b->scratchpad, v, e);
+    publish_all(b, v);
+}
+
+static void
+threads_ended(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    struct both *b = state;
+    SCRATCHPAD->threads_ended(b->scratchpad, v, e);
+    publish_all(b, v);
+}
+
+static void
+warp_ended(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    struct both *b = state;
+    REGISTERS->warp_ended(b->registers, v, e);
+    publish_all(b, v);
+}
+
+static void
+period(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    struct both *b = state;
+    REGISTERS->period(b->registers, v, e);
+    publish_all(b, v);
+}
+
+static void
+issued(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    const struct both *b = state;
+    v->stats->share_unlocked_instructions +=
+        shares(b, e->slot) && !register_sharing_holds(b->registers, e->slot, e->warp) &&
+        !scratchpad_sharing_holds(b->scratchpad, e->slot);
+}
+
+static bool
+ask(struct both *b, struct sm_view *v, const struct sm_event *e)
+{
+    unsigned s = e->slot;
     if (!shares(b, s))
         return true;
-    bool wants_registers = register_sharing_wants(b->registers, s, v->warp, st);
-    bool wants_scratchpad = scratchpad_sharing_wants(b->scratchpad, s, a);
+    bool wants_registers = register_sharing_wants(b->registers, s, e->warp, e->st);
+    bool wants_scratchpad = scratchpad_sharing_wants(b->scratchpad, s, e->access);
     unsigned other = pairs_partner(&b->pairs, s);
     /* Each policy refuses by its own lock, with its own accounts; here by the other's. */
     if ((wants_registers && scratchpad_sharing_holds(b->scratchpad, other)) ||
@@ -158,45 +213,26 @@ may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_s
         return false;
     }
     if (wants_scratchpad && scratchpad_sharing_holds(b->scratchpad, other))
-        return SCRATCHPAD->may_issue(b->scratchpad, v, s, st, a, changed);
-    return REGISTERS->may_issue(b->registers, v, s, st, a, changed) &&
-           SCRATCHPAD->may_issue(b->scratchpad, v, s, st, a, changed);
+        return SCRATCHPAD->may_issue(b->scratchpad, v, e);
+    return REGISTERS->may_issue(b->registers, v, e) &&
+           SCRATCHPAD->may_issue(b->scratchpad, v, e);
 }
 
 static bool
-concerns(const struct exec_static *st, const struct residency_plan *p)
+may_issue(void *state, struct sm_view *v, const struct sm_event *e)
 {
-    struct residency_plan q = scratchpad_plan(p);
+    bool ok = ask(state, v, e);
+    if (v->changed)
+        publish_all(state, v);
+    return ok;
+}
+
+static bool
+concerns(const struct exec_static *st, const void *plan)
+{
+    const struct pairs_plan *p = plan;
+    struct pairs_plan q = scratchpad_plan(p);
     return p->pairs && (REGISTERS->concerns(st, p) || SCRATCHPAD->concerns(st, &q));
-}
-
-static bool
-watches(const void *state, unsigned s)
-{
-    return shares(state, s);
-}
-
-static bool
-holds(const void *state, unsigned s, unsigned warp)
-{
-    const struct both *b = state;
-    return REGISTERS->holds(b->registers, s, warp) ||
-           scratchpad_sharing_holds(b->scratchpad, s);
-}
-
-static enum warp_class
-cls(const void *state, unsigned s)
-{
-    const struct both *b = state;
-    if (!shares(b, s))
-        return WARP_UNSHARED;
-    if (holds_any(b, s))
-        return WARP_OWNER;
-    if (holds_any(b, pairs_partner(&b->pairs, s)))
-        return WARP_NON_OWNER;
-    enum warp_class r = REGISTERS->cls(b->registers, s),
-                    p = SCRATCHPAD->cls(b->scratchpad, s);
-    return r < p ? r : p;
 }
 
 static void
@@ -215,18 +251,21 @@ const struct residency_policy residency_register_scratchpad_sharing = {
     .shares = SHARES_REGISTERS | SHARES_SCRATCHPAD,
     .physical = true,
     .plan = plan,
-    .state_size = state_size,
-    .init = init,
-    .started = started,
-    .ended = ended,
-    .released = released,
-    .warp_ended = warp_ended,
-    .tick = tick,
-    .waits_for_tick = waits_for_tick,
-    .holds = holds,
-    .may_issue = may_issue,
-    .concerns = concerns,
-    .watches = watches,
-    .cls = cls,
-    .explain = explain,
+    .pairs = pairs_count,
+    .mechanism =
+        {
+            .wait = WAIT_lock,
+            .state_size = state_size,
+            .init = init,
+            .block_started = block_started,
+            .block_ended = block_ended,
+            .warp_ended = warp_ended,
+            .issued = issued,
+            .operation = operation,
+            .threads_ended = threads_ended,
+            .period = period,
+            .may_issue = may_issue,
+            .concerns = concerns,
+            .explain = explain,
+        },
 };

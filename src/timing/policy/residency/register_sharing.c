@@ -61,7 +61,7 @@ struct pair {
 
 struct sharing {
     struct pairs pairs;
-    unsigned private_registers, warps;
+    unsigned private_registers, warps, blocks;
     enum rule rule;
     bool dynamic;
     int probability, step;       /* in thousandths */
@@ -78,7 +78,7 @@ plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan 
 {
     if (!pairs_plan(m, k, OCC_SHARE_REGISTERS, "register-sharing", p, diag))
         return false;
-    pairs_plan_warps(m, k, p);
+    pairs_plan_dynamic(m, p);
     return true;
 }
 
@@ -89,14 +89,46 @@ pairs_end(unsigned pairs)
     return (n + 15) / 16 * 16;
 }
 
-static size_t
-state_size(const struct residency_plan *p)
+static bool
+watches(const void *state, unsigned s)
 {
+    const struct sharing *sh = state;
+    return pairs_index(&sh->pairs, s) >= 0;
+}
+
+enum warp_class
+register_sharing_cls(const void *state, unsigned s)
+{
+    const struct sharing *sh = state;
+    int i = pairs_index(&sh->pairs, s);
+    return i < 0 ? WARP_UNSHARED : sh->pair[i].owner == s ? WARP_OWNER : WARP_NON_OWNER;
+}
+
+static void
+publish(const struct sharing *sh, struct sm_view *v, unsigned s)
+{
+    v->asks[s] = watches(sh, s);
+    v->cls[s] = (uint8_t)register_sharing_cls(sh, s);
+}
+
+/* Classes or locks are others. */
+static void
+changed(const struct sharing *sh, struct sm_view *v)
+{
+    for (unsigned s = 0; s < sh->blocks; s++)
+        publish(sh, v, s);
+    v->changed = true;
+}
+
+static size_t
+state_size(const void *plan)
+{
+    const struct pairs_plan *p = plan;
     return pairs_end(p->pairs) + sizeof(struct warp_pair) * p->pairs * p->warps;
 }
 
 static enum rule
-rule_of(const struct machine *m, const struct residency_plan *p)
+rule_of(const struct machine *m, const struct pairs_plan *p)
 {
     const char *word = m->residency.barrier_rule;
     if (!strcmp(word, "none"))
@@ -105,14 +137,16 @@ rule_of(const struct machine *m, const struct residency_plan *p)
 }
 
 static void
-init(void *state, const struct machine *m, const struct residency_plan *p)
+init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
 {
     struct sharing *s = state;
+    const struct pairs_plan *p = plan;
+    s->blocks = p->blocks;
     s->pairs = pairs_of(p);
     s->private_registers = p->private_units;
     s->warps = p->warps;
     s->rule = rule_of(m, p);
-    s->dynamic = p->period != 0;
+    s->dynamic = p->dynamic;
     s->probability = (int)(m->residency.dynamic_start * MILLE + 0.5);
     s->step = (int)(m->residency.dynamic_step * MILLE + 0.5);
     s->period = 1;
@@ -121,6 +155,8 @@ init(void *state, const struct machine *m, const struct residency_plan *p)
         s->pair[i].owner = NONE;
     for (unsigned i = 0; i < p->pairs * p->warps; i++)
         s->warp_pair[i].holder = NONE;
+    for (unsigned i = 0; i < p->blocks; i++)
+        publish(s, v, i);
 }
 
 static struct warp_pair *
@@ -130,7 +166,7 @@ warp_pair(const struct sharing *sh, int pair, unsigned warp)
 }
 
 static void
-close_block(struct sharing *sh, const struct residency_view *v, int i, unsigned side)
+close_block(struct sharing *sh, const struct sm_view *v, int i, unsigned side)
 {
     if (!sh->pair[i].additional[side])
         return;
@@ -140,7 +176,7 @@ close_block(struct sharing *sh, const struct residency_view *v, int i, unsigned 
 }
 
 static void
-set_owner(struct sharing *sh, const struct residency_view *v, int i, unsigned slot)
+set_owner(struct sharing *sh, const struct sm_view *v, int i, unsigned slot)
 {
     sh->pair[i].owner = (uint8_t)slot;
     close_block(sh, v, i, pairs_side(&sh->pairs, slot));
@@ -149,9 +185,11 @@ set_owner(struct sharing *sh, const struct residency_view *v, int i, unsigned sl
 /* -- blocks and warps come and go -- */
 
 static void
-started(void *state, const struct residency_view *v, unsigned s)
+block_started(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct sharing *sh = state;
+    unsigned s = e->slot;
+    publish(sh, v, s);
     int i = pairs_index(&sh->pairs, s);
     if (i < 0)
         return;
@@ -162,32 +200,36 @@ started(void *state, const struct residency_view *v, unsigned s)
         warp_pair(sh, i, w)->side[side] = (struct side){.progress = {.started = v->now}};
 }
 
-static bool
-warp_ended(void *state, struct residency_view *v, unsigned s)
+static void
+warp_ended(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct sharing *sh = state;
+    unsigned s = e->slot;
     int i = pairs_index(&sh->pairs, s);
     if (i < 0)
-        return false;
+        return;
     unsigned side = pairs_side(&sh->pairs, s);
-    struct warp_pair *wp = warp_pair(sh, i, v->warp);
+    struct warp_pair *wp = warp_pair(sh, i, e->warp);
     struct side *x = &wp->side[side];
     if (!x->had)
         v->stats->share_warp_cycles_before += v->now - x->progress.started;
     x->ended = true;
     if (sh->pair[i].additional[side])
         progress_close(&x->progress, v);
-    if (wp->holder != side)
-        return sh->rule == RULE_WARP; /* the partner's may take it now */
-    wp->holder = NONE;
-    sh->pair[i].holding[side]--;
-    return true;
+    if (wp->holder == side) {
+        wp->holder = NONE;
+        sh->pair[i].holding[side]--;
+        changed(sh, v);
+    } else if (sh->rule == RULE_WARP) { /* the partner's may take it now */
+        changed(sh, v);
+    }
 }
 
 static void
-ended(void *state, const struct residency_view *v, unsigned s)
+block_ended(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct sharing *sh = state;
+    unsigned s = e->slot;
     int i = pairs_index(&sh->pairs, s);
     if (i < 0)
         return;
@@ -197,6 +239,7 @@ ended(void *state, const struct residency_view *v, unsigned s)
         set_owner(sh, v, i, other);
     else
         sh->pair[i].owner = NONE;
+    changed(sh, v);
 }
 
 /* -- dynamic warp execution -- */
@@ -210,8 +253,7 @@ hash(uint64_t x)
 }
 
 static bool
-is_owner_or_first(const struct sharing *sh, const struct residency_view *v, int i,
-                  unsigned s)
+is_owner_or_first(const struct sharing *sh, const struct sm_view *v, int i, unsigned s)
 {
     unsigned other = pairs_partner(&sh->pairs, s);
     if (sh->pair[i].owner != NONE)
@@ -238,11 +280,12 @@ is_long(const struct exec_static *st)
 
 /* May a memory instruction of this non-owner warp go? */
 static bool
-let_go(struct sharing *sh, const struct residency_view *v, unsigned s, struct side *x)
+let_go(struct sharing *sh, struct sm_view *v, const struct sm_event *e, struct side *x)
 {
     if (x->held_back == sh->period)
         return false;
-    uint64_t key = (uint64_t)v->cta[s]->id << 40 ^ (uint64_t)v->warp << 32 ^ x->draws++;
+    uint64_t key =
+        (uint64_t)v->cta[e->slot]->id << 40 ^ (uint64_t)e->warp << 32 ^ x->draws++;
     int p = v->sm ? sh->probability : 0;
     if ((int)(hash(key + 0x9e3779b97f4a7c15u) % MILLE) < p) {
         progress_goes_on(&x->progress, v);
@@ -251,14 +294,16 @@ let_go(struct sharing *sh, const struct residency_view *v, unsigned s, struct si
     progress_waits(&x->progress, v);
     x->held_back = sh->period;
     sh->held_back++;
+    v->waits = sh->probability + sh->step > 0;
     v->stats->share_dynamic_refusals++;
     return false;
 }
 
-static bool
-tick(void *state, struct residency_view *v, const struct stat_sm *first)
+static void
+period(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct sharing *sh = state;
+    const struct stat_sm *first = e->first;
     uint64_t own = v->stats->stall_cycles - sh->own;
     uint64_t theirs = first->stall_cycles - sh->first;
     sh->own = v->stats->stall_cycles;
@@ -276,28 +321,21 @@ tick(void *state, struct residency_view *v, const struct stat_sm *first)
         if (sh->probability > MILLE)
             sh->probability = MILLE;
     }
-    bool again = sh->held_back != 0 && v->sm;
+    if (sh->held_back && v->sm)
+        changed(sh, v);
     sh->held_back = 0;
-    return again;
-}
-
-static bool
-waits_for_tick(const void *state)
-{
-    const struct sharing *sh = state;
-    return sh->held_back && sh->probability + sh->step > 0;
+    v->waits = false;
 }
 
 /* -- the lock -- */
 
 static bool
-refuse(struct sharing *sh, const struct residency_view *v, int i, unsigned s,
-       struct side *x, bool *changed)
+refuse(struct sharing *sh, struct sm_view *v, int i, unsigned s, struct side *x)
 {
     unsigned other = pairs_partner(&sh->pairs, s);
     if (sh->pair[i].owner != other && !sh->pair[i].holding[pairs_side(&sh->pairs, s)]) {
         set_owner(sh, v, i, other);
-        *changed = true;
+        changed(sh, v);
     }
     x->refused = true;
     progress_waits(&x->progress, v);
@@ -306,8 +344,7 @@ refuse(struct sharing *sh, const struct residency_view *v, int i, unsigned s,
 }
 
 static void
-take(struct sharing *sh, const struct residency_view *v, int i, unsigned s,
-     struct warp_pair *wp)
+take(struct sharing *sh, const struct sm_view *v, int i, unsigned s, struct warp_pair *wp)
 {
     unsigned side = pairs_side(&sh->pairs, s);
     struct side *x = &wp->side[side];
@@ -348,6 +385,14 @@ register_sharing_holds_any(const void *state, unsigned s)
 }
 
 bool
+register_sharing_holds(const void *state, unsigned s, unsigned warp)
+{
+    const struct sharing *sh = state;
+    int i = pairs_index(&sh->pairs, s);
+    return i >= 0 && warp_pair(sh, i, warp)->holder == pairs_side(&sh->pairs, s);
+}
+
+bool
 register_sharing_wants(const void *state, unsigned s, unsigned warp,
                        const struct exec_static *st)
 {
@@ -358,57 +403,42 @@ register_sharing_wants(const void *state, unsigned s, unsigned warp,
 }
 
 static bool
-may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_static *st,
-          const struct exec_access *a, bool *changed)
+may_issue(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct sharing *sh = state;
+    const struct exec_static *st = e->st;
+    unsigned s = e->slot;
     int i = pairs_index(&sh->pairs, s);
-    (void)a;
     if (i < 0)
         return true;
-    struct warp_pair *wp = warp_pair(sh, i, v->warp);
+    struct warp_pair *wp = warp_pair(sh, i, e->warp);
     struct side *x = &wp->side[pairs_side(&sh->pairs, s)];
-    bool takes = register_sharing_wants(sh, s, v->warp, st);
-    if (takes && register_sharing_blocked(sh, s, v->warp))
-        return refuse(sh, v, i, s, x, changed);
+    bool takes = register_sharing_wants(sh, s, e->warp, st);
+    if (takes && register_sharing_blocked(sh, s, e->warp))
+        return refuse(sh, v, i, s, x);
     if (sh->dynamic && is_long(st) && !is_owner_or_first(sh, v, i, s) &&
-        !let_go(sh, v, s, x))
+        !let_go(sh, v, e, x))
         return false;
     if (takes) {
         take(sh, v, i, s, wp);
-        *changed = true;
+        changed(sh, v);
     }
     return true;
 }
 
 static bool
-concerns(const struct exec_static *st, const struct residency_plan *p)
+concerns(const struct exec_static *st, const void *plan)
 {
+    const struct pairs_plan *p = plan;
     return p->pairs &&
-           (st->top_register > p->private_units || (p->period && is_long(st)));
+           (st->top_register > p->private_units || (p->dynamic && is_long(st)));
 }
 
-static bool
-watches(const void *state, unsigned s)
+static void
+issued(void *state, struct sm_view *v, const struct sm_event *e)
 {
-    const struct sharing *sh = state;
-    return pairs_index(&sh->pairs, s) >= 0;
-}
-
-static bool
-holds(const void *state, unsigned s, unsigned warp)
-{
-    const struct sharing *sh = state;
-    int i = pairs_index(&sh->pairs, s);
-    return i >= 0 && warp_pair(sh, i, warp)->holder == pairs_side(&sh->pairs, s);
-}
-
-static enum warp_class
-cls(const void *state, unsigned s)
-{
-    const struct sharing *sh = state;
-    int i = pairs_index(&sh->pairs, s);
-    return i < 0 ? WARP_UNSHARED : sh->pair[i].owner == s ? WARP_OWNER : WARP_NON_OWNER;
+    v->stats->share_unlocked_instructions +=
+        watches(state, e->slot) && !register_sharing_holds(state, e->slot, e->warp);
 }
 
 static void
@@ -442,17 +472,19 @@ const struct residency_policy residency_register_sharing = {
     .shares = SHARES_REGISTERS,
     .physical = true,
     .plan = plan,
-    .state_size = state_size,
-    .init = init,
-    .started = started,
-    .ended = ended,
-    .warp_ended = warp_ended,
-    .tick = tick,
-    .waits_for_tick = waits_for_tick,
-    .holds = holds,
-    .may_issue = may_issue,
-    .concerns = concerns,
-    .watches = watches,
-    .cls = cls,
-    .explain = explain,
+    .pairs = pairs_count,
+    .mechanism =
+        {
+            .wait = WAIT_lock,
+            .state_size = state_size,
+            .init = init,
+            .block_started = block_started,
+            .block_ended = block_ended,
+            .warp_ended = warp_ended,
+            .issued = issued,
+            .period = period,
+            .may_issue = may_issue,
+            .concerns = concerns,
+            .explain = explain,
+        },
 };

@@ -11,7 +11,10 @@ bool register_sharing_wants(const void *state, unsigned s, unsigned warp,
                             const struct exec_static *st);
 /* Do locks of the partner's warps keep this one from taking its own? */
 bool register_sharing_blocked(const void *state, unsigned s, unsigned warp);
+/* Does the warp hold the lock of its pair? */
+bool register_sharing_holds(const void *state, unsigned s, unsigned warp);
 /* Does any warp of slot s hold its lock? */
 bool register_sharing_holds_any(const void *state, unsigned s);
+enum warp_class register_sharing_cls(const void *state, unsigned s);
 
 #endif

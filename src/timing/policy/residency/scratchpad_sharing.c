@@ -33,10 +33,20 @@ struct pair {
     struct member member[2]; /* the baseline's slot, the additional one */
 };
 
+/* Who may still touch the shared part: the release bits of 000 figure 9. */
+struct release {
+    uint32_t
+        holding; /* threads of the block that have neither ended nor executed relssp */
+    bool any;    /* some thread has executed it */
+};
+
 struct sharing {
     struct pairs pairs;
-    unsigned private_bytes, warps;
+    unsigned private_bytes, warps, blocks;
+    bool counts_progress;
     struct progress *progress; /* of each warp: pairs x 2 x warps */
+    struct release *release;   /* by slot */
+    uint32_t *gone;            /* lanes that do not hold, by slot and warp */
     struct pair pair[];
 };
 
@@ -46,40 +56,89 @@ plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan 
 {
     if (!pairs_plan(m, k, OCC_SHARE_SCRATCHPAD, "scratchpad-sharing", p, diag))
         return false;
-    p->warps = (k->threads + LANES - 1) / LANES;
-    p->shares_scratchpad = p->pairs != 0;
+    p->shares_scratchpad = pairs_own(p)->pairs != 0;
     return true;
 }
 
-static size_t
-pairs_end(unsigned pairs)
+static bool
+watches(const void *state, unsigned s)
 {
-    size_t n = sizeof(struct sharing) + sizeof(struct pair) * pairs;
-    return (n + 15) / 16 * 16;
+    const struct sharing *sh = state;
+    int i = pairs_index(&sh->pairs, s);
+    return i >= 0 && sh->pair[i].holder != s;
 }
 
-static size_t
-state_size(const struct residency_plan *p)
+enum warp_class
+scratchpad_sharing_cls(const void *state, unsigned s)
 {
-    return pairs_end(p->pairs) + sizeof(struct progress) * 2 * p->pairs * p->warps;
+    const struct sharing *sh = state;
+    int i = pairs_index(&sh->pairs, s);
+    return i < 0 ? WARP_UNSHARED : sh->pair[i].owner == s ? WARP_OWNER : WARP_NON_OWNER;
 }
 
 static void
-init(void *state, const struct machine *m, const struct residency_plan *p)
+publish(const struct sharing *sh, struct sm_view *v, unsigned s)
+{
+    v->asks[s] = watches(sh, s);
+    v->cls[s] = (uint8_t)scratchpad_sharing_cls(sh, s);
+}
+
+/* Where the parts of the state lie: pairs, progress, releases, lanes. */
+struct layout {
+    size_t progress, release, gone, end;
+};
+
+static struct layout
+layout(const struct pairs_plan *p)
+{
+    struct layout l;
+    l.progress = (sizeof(struct sharing) + sizeof(struct pair) * p->pairs + 15) / 16 * 16;
+    l.release = l.progress + sizeof(struct progress) * 2 * p->pairs * p->warps;
+    l.gone = l.release + sizeof(struct release) * p->blocks;
+    l.end = l.gone + sizeof(uint32_t) * p->blocks * p->warps;
+    return l;
+}
+
+static size_t
+state_size(const void *plan)
+{
+    return layout(plan).end;
+}
+
+static void
+init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
 {
     struct sharing *s = state;
+    const struct pairs_plan *p = plan;
+    struct layout l = layout(p);
+    (void)m;
     s->pairs = pairs_of(p);
     s->private_bytes = p->private_units;
     s->warps = p->warps;
-    s->progress = (struct progress *)((char *)state + pairs_end(p->pairs));
+    s->blocks = p->blocks;
+    s->counts_progress = p->progress;
+    s->progress = (struct progress *)(void *)((char *)state + l.progress);
+    s->release = (struct release *)(void *)((char *)state + l.release);
+    s->gone = (uint32_t *)(void *)((char *)state + l.gone);
     for (unsigned i = 0; i < p->pairs; i++)
         s->pair[i] = (struct pair){.holder = NONE, .owner = NONE, .waiter = NONE};
+    for (unsigned i = 0; i < p->blocks; i++)
+        publish(s, v, i);
 }
 
 static struct member *
 member(struct sharing *sh, unsigned s)
 {
     return &sh->pair[pairs_index(&sh->pairs, s)].member[pairs_side(&sh->pairs, s)];
+}
+
+/* Classes or locks are others. */
+static void
+changed(const struct sharing *sh, struct sm_view *v)
+{
+    for (unsigned s = 0; s < sh->blocks; s++)
+        publish(sh, v, s);
+    v->changed = true;
 }
 
 /* -- progress of additional warps -- */
@@ -93,31 +152,36 @@ progress(struct sharing *sh, unsigned s, unsigned warp)
 }
 
 static void
-set_owner(struct sharing *sh, const struct residency_view *v, struct pair *p, unsigned s)
+set_owner(struct sharing *sh, const struct sm_view *v, struct pair *p, unsigned s)
 {
     p->owner = (uint8_t)s;
     if (!member(sh, s)->additional)
         return;
     member(sh, s)->additional = false;
-    for (unsigned w = 0; w < sh->warps; w++)
+    for (unsigned w = 0; sh->counts_progress && w < sh->warps; w++)
         progress_close(progress(sh, s, w), v);
 }
 
-static bool
-warp_ended(void *state, struct residency_view *v, unsigned s)
+static void
+warp_ended(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct sharing *sh = state;
-    if (sh->warps && pairs_index(&sh->pairs, s) >= 0 && member(sh, s)->additional)
-        progress_close(progress(sh, s, v->warp), v);
-    return false;
+    if (sh->counts_progress && pairs_index(&sh->pairs, e->slot) >= 0 &&
+        member(sh, e->slot)->additional)
+        progress_close(progress(sh, e->slot, e->warp), v);
 }
 
 /* -- blocks come and go -- */
 
 static void
-started(void *state, const struct residency_view *v, unsigned s)
+block_started(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct sharing *sh = state;
+    unsigned s = e->slot;
+    sh->release[s] = (struct release){.holding = v->cta[s]->nthreads};
+    for (unsigned w = 0; w < sh->warps; w++)
+        sh->gone[s * sh->warps + w] = 0;
+    publish(sh, v, s);
     if (pairs_index(&sh->pairs, s) < 0)
         return;
     v->stats->share_additional_blocks += pairs_side(&sh->pairs, s);
@@ -128,7 +192,7 @@ started(void *state, const struct residency_view *v, unsigned s)
 }
 
 static void
-take(struct sharing *sh, const struct residency_view *v, struct pair *p, unsigned s)
+take(struct sharing *sh, const struct sm_view *v, struct pair *p, unsigned s)
 {
     struct member *m = member(sh, s);
     p->holder = (uint8_t)s;
@@ -141,7 +205,7 @@ take(struct sharing *sh, const struct residency_view *v, struct pair *p, unsigne
 /* Slot s gives the lock up, if it has it: a partner who waits is next, for it asked
  * before anyone who will. */
 static void
-give(struct sharing *sh, const struct residency_view *v, struct pair *p, unsigned s)
+give(struct sharing *sh, const struct sm_view *v, struct pair *p, unsigned s)
 {
     if (p->waiter == s)
         p->waiter = NONE;
@@ -163,9 +227,10 @@ give(struct sharing *sh, const struct residency_view *v, struct pair *p, unsigne
 }
 
 static void
-ended(void *state, const struct residency_view *v, unsigned s)
+block_ended(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct sharing *sh = state;
+    unsigned s = e->slot;
     int i = pairs_index(&sh->pairs, s);
     if (i < 0)
         return;
@@ -175,18 +240,46 @@ ended(void *state, const struct residency_view *v, unsigned s)
         v->stats->share_cycles_before += v->now - m->started;
     else if (m->released)
         v->stats->share_cycles_after += v->now - m->taken;
+    changed(sh, v);
 }
 
 static void
-released(void *state, const struct residency_view *v, unsigned s)
+released(struct sharing *sh, struct sm_view *v, unsigned s)
 {
-    struct sharing *sh = state;
     int i = pairs_index(&sh->pairs, s);
-    if (i < 0)
-        return;
-    v->stats->share_releases += sh->pair[i].holder == s;
-    member(sh, s)->released = true;
-    give(sh, v, &sh->pair[i], s);
+    if (i >= 0) {
+        v->stats->share_releases += sh->pair[i].holder == s;
+        member(sh, s)->released = true;
+        give(sh, v, &sh->pair[i], s);
+    }
+    changed(sh, v);
+}
+
+/* These threads let go of the shared part; with the last of the block it is released, if
+ * some has executed relssp (000 section 6.2): else the end of the block does it. */
+static void
+let_go(struct sharing *sh, struct sm_view *v, const struct sm_event *e, bool relssp)
+{
+    struct release *r = &sh->release[e->slot];
+    uint32_t *gone = &sh->gone[e->slot * sh->warps + e->warp], now = e->lanes & ~*gone;
+    *gone |= e->lanes;
+    r->holding -= (uint32_t)__builtin_popcount(now);
+    r->any |= relssp;
+    if (now && !r->holding && r->any)
+        released(sh, v, e->slot);
+}
+
+static void
+operation(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    if (e->st->op == PTX_OP_RELSSP)
+        let_go(state, v, e, true);
+}
+
+static void
+threads_ended(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    let_go(state, v, e, false);
 }
 
 /* Does any lane touch a shared location? Offsets are the block's. */
@@ -219,10 +312,11 @@ scratchpad_sharing_holds(const void *state, unsigned s)
 }
 
 static bool
-may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_static *st,
-          const struct exec_access *a, bool *changed)
+may_issue(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct sharing *sh = state;
+    const struct exec_access *a = e->access;
+    unsigned s = e->slot;
     int i = pairs_index(&sh->pairs, s);
     if (i < 0 || !a || !touches_shared(sh, a))
         return true;
@@ -235,42 +329,34 @@ may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_s
         return false;
     }
     if (p->holder != NONE) {
-        *changed |= p->owner != p->holder;
+        bool news = p->owner != p->holder;
         set_owner(sh, v, p, p->holder);
         p->waiter = (uint8_t)s;
-        if (sh->warps)
-            progress_waits(progress(sh, s, v->warp), v);
+        if (sh->counts_progress)
+            progress_waits(progress(sh, s, e->warp), v);
+        if (news)
+            changed(sh, v);
         v->stats->share_refusals++;
         return false;
     }
     set_owner(sh, v, p, s);
-    *changed = true;
     take(sh, v, p, s);
+    changed(sh, v);
     return true;
 }
 
-static bool
-concerns(const struct exec_static *st, const struct residency_plan *p)
+static void
+issued(void *state, struct sm_view *v, const struct sm_event *e)
 {
-    (void)p;
+    v->stats->share_unlocked_instructions += watches(state, e->slot);
+}
+
+static bool
+concerns(const struct exec_static *st, const void *plan)
+{
+    (void)plan;
     return (st->space == PTX_SPACE_SHARED || st->space == PTX_SPACE_NONE) &&
            (st->is_load || st->is_store || st->is_atomic);
-}
-
-static bool
-watches(const void *state, unsigned s)
-{
-    const struct sharing *sh = state;
-    int i = pairs_index(&sh->pairs, s);
-    return i >= 0 && sh->pair[i].holder != s;
-}
-
-static enum warp_class
-cls(const void *state, unsigned s)
-{
-    const struct sharing *sh = state;
-    int i = pairs_index(&sh->pairs, s);
-    return i < 0 ? WARP_UNSHARED : sh->pair[i].owner == s ? WARP_OWNER : WARP_NON_OWNER;
 }
 
 static void
@@ -297,15 +383,20 @@ const struct residency_policy residency_scratchpad_sharing = {
     .meaning = "pairs of blocks share (1-t) of their scratchpad under a lock",
     .shares = SHARES_SCRATCHPAD,
     .plan = plan,
-    .state_size = state_size,
-    .init = init,
-    .started = started,
-    .ended = ended,
-    .released = released,
-    .warp_ended = warp_ended,
-    .may_issue = may_issue,
-    .concerns = concerns,
-    .watches = watches,
-    .cls = cls,
-    .explain = explain,
+    .pairs = pairs_count,
+    .mechanism =
+        {
+            .wait = WAIT_lock,
+            .state_size = state_size,
+            .init = init,
+            .block_started = block_started,
+            .block_ended = block_ended,
+            .warp_ended = warp_ended,
+            .issued = issued,
+            .operation = operation,
+            .threads_ended = threads_ended,
+            .may_issue = may_issue,
+            .concerns = concerns,
+            .explain = explain,
+        },
 };

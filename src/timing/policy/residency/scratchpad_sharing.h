@@ -9,5 +9,6 @@
 bool scratchpad_sharing_wants(const void *state, unsigned s, const struct exec_access *a);
 /* Does slot s hold the lock of its pair? */
 bool scratchpad_sharing_holds(const void *state, unsigned s);
+enum warp_class scratchpad_sharing_cls(const void *state, unsigned s);
 
 #endif

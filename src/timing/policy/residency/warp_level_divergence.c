@@ -8,7 +8,7 @@
  * the oldest warp that has none, so at most the youngest block is partial. Threads,
  * blocks and scratchpad of the partial block must fit whole. Warps without registers do
  * not issue; no other warp waits for them, so there is no deadlock. */
-#include "timing/policy/policy.h"
+#include "timing/policy/residency/warp_level_divergence.h"
 
 struct slot {
     uint64_t order;   /* of its block: later ones are larger; 0: empty */
@@ -36,32 +36,45 @@ plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan 
                  m->sm.register_partitions;
     bool room = o.by_threads > B && o.by_blocks > B && o.by_scratchpad > B &&
                 tokens > B * d.warps;
-    *p = (struct residency_plan){.blocks = (unsigned)B + room,
-                                 .baseline = (unsigned)B,
-                                 .warps = d.warps,
-                                 .tokens = (unsigned)tokens};
+    *p = (struct residency_plan){.blocks = (unsigned)B + room, .baseline = (unsigned)B};
+    *(struct partial_plan *)(void *)p->own =
+        (struct partial_plan){.warps = d.warps,
+                              .tokens = (unsigned)tokens,
+                              .blocks = p->blocks,
+                              .baseline = (unsigned)B};
     return true;
 }
 
 static size_t
-state_size(const struct residency_plan *p)
+state_size(const void *plan)
 {
+    const struct partial_plan *p = plan;
     return sizeof(struct divergence) + sizeof(struct slot) * p->blocks;
 }
 
+/* Warps of slot i may have to wait. */
 static void
-init(void *state, const struct machine *m, const struct residency_plan *p)
+publish(const struct divergence *d, struct sm_view *v, uint32_t i)
+{
+    v->asks[i] = d->slot[i].granted < d->warps;
+}
+
+static void
+init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
 {
     struct divergence *s = state;
+    const struct partial_plan *p = plan;
     (void)m;
     s->warps = p->warps;
     s->tokens = s->free = p->tokens;
     s->nslots = p->blocks;
+    for (uint32_t i = 0; i < s->nslots; i++)
+        publish(s, v, i);
 }
 
 /* Waiting of the slot's warps up to now. */
 static void
-count(struct divergence *d, const struct residency_view *v, struct slot *s)
+count(struct divergence *d, const struct sm_view *v, struct slot *s)
 {
     if (s->order)
         v->stats->partial_wait_cycles += (d->warps - s->granted) * (v->now - s->since);
@@ -70,7 +83,7 @@ count(struct divergence *d, const struct residency_view *v, struct slot *s)
 
 /* Hands free registers to the warps that wait, the oldest block first. */
 static bool
-grant(struct divergence *d, const struct residency_view *v)
+grant(struct divergence *d, struct sm_view *v)
 {
     bool any = false;
     while (d->free) {
@@ -88,75 +101,55 @@ grant(struct divergence *d, const struct residency_view *v)
         count(d, v, oldest);
         oldest->granted += n;
         d->free -= n;
+        publish(d, v, (uint32_t)(oldest - d->slot));
         any = true;
     }
     return any;
 }
 
 static void
-started(void *state, const struct residency_view *v, unsigned s)
+block_started(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct divergence *d = state;
+    unsigned s = e->slot;
     d->slot[s] = (struct slot){.order = ++d->order, .since = v->now};
+    publish(d, v, s);
     grant(d, v);
     v->stats->share_additional_blocks += d->slot[s].granted < d->warps;
 }
 
-static bool
-warp_ended(void *state, struct residency_view *v, unsigned s)
+static void
+warp_ended(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct divergence *d = state;
-    (void)s;
+    (void)e;
     d->free++;
-    return grant(d, v);
+    if (grant(d, v))
+        v->changed = true;
 }
 
 static void
-ended(void *state, const struct residency_view *v, unsigned s)
+block_ended(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct divergence *d = state;
-    (void)v;
-    d->slot[s].order = 0;
+    d->slot[e->slot].order = 0;
+    v->changed = true;
 }
 
 static bool
-may_issue(void *state, struct residency_view *v, unsigned s, const struct exec_static *st,
-          const struct exec_access *access, bool *changed)
+may_issue(void *state, struct sm_view *v, const struct sm_event *e)
 {
     const struct divergence *d = state;
-    (void)st;
-    (void)access;
-    (void)changed;
-    return v->warp < d->slot[s].granted;
+    (void)v;
+    return e->warp < d->slot[e->slot].granted;
 }
 
 static bool
-concerns(const struct exec_static *st, const struct residency_plan *p)
+concerns(const struct exec_static *st, const void *plan)
 {
+    const struct partial_plan *p = plan;
     (void)st;
     return p->blocks > p->baseline;
-}
-
-static bool
-watches(const void *state, unsigned s)
-{
-    const struct divergence *d = state;
-    return d->slot[s].granted < d->warps;
-}
-
-static bool
-holds(const void *state, unsigned s, unsigned warp)
-{
-    const struct divergence *d = state;
-    return warp < d->slot[s].granted;
-}
-
-static enum warp_class
-cls(const void *state, unsigned s)
-{
-    (void)state;
-    (void)s;
-    return WARP_UNSHARED;
 }
 
 static void
@@ -171,15 +164,16 @@ const struct residency_policy residency_warp_level_divergence = {
     .name = "warp-level-divergence",
     .meaning = "one more, partial block with the registers left over, warp by warp",
     .plan = plan,
-    .state_size = state_size,
-    .init = init,
-    .started = started,
-    .ended = ended,
-    .warp_ended = warp_ended,
-    .holds = holds,
-    .may_issue = may_issue,
-    .concerns = concerns,
-    .watches = watches,
-    .cls = cls,
-    .explain = explain,
+    .mechanism =
+        {
+            .wait = WAIT_lock,
+            .state_size = state_size,
+            .init = init,
+            .block_started = block_started,
+            .block_ended = block_ended,
+            .warp_ended = warp_ended,
+            .may_issue = may_issue,
+            .concerns = concerns,
+            .explain = explain,
+        },
 };

@@ -298,10 +298,10 @@ lowest_free_slot(void **st)
                               .ninst = r.p->ninst,
                               .nregs = r.p->nregs,
                               .warps_per_cta = 2};
-    struct residency_plan plan = {.blocks = 4, .baseline = 4};
+    const struct sm_setup setup = {.blocks = 4};
     struct sm *s = ARENA_NEW(&a, struct sm);
-    sm_init(s, &a, r.m, sched_find("gto"), residency_find("baseline"), &plan, &prog,
-            ldst_new(&a, r.m, 0, &stats), &stats, NULL, 0, 0);
+    sm_init(s, &a, r.m, sched_find("gto"), &setup, &prog, ldst_new(&a, r.m, 0, &stats),
+            &stats, NULL, 0, 0);
     for (uint32_t k = 0; k < 4; k++) {
         assert_true(sm_has_room(s));
         sm_start_block(s, k, 0);

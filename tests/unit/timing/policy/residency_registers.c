@@ -13,46 +13,78 @@
 #include <cmocka.h>
 
 #include "timing/policy/policy.h"
+#include "timing/policy/residency/pairs.h"
+#include "timing/policy/residency/warp_level_divergence.h"
 
 enum { BLOCKS = 5, BASELINE = 3, PAIRS = 2, PRIVATE = 4, WARPS = 2 };
 /* Slots: 0 shares nothing, 1 and 3 are a pair, 2 and 4 are one. */
 
 struct bench {
-    const struct residency_policy *p;
+    const struct mechanism *p;
     void *state;
     struct machine *m;
     struct stat_sm stats, first;
     struct exec_cta *cta[BLOCKS];
     struct exec_cta block[BLOCKS];
-    struct residency_view v;
-    bool changed;
+    uint8_t cls[BLOCKS], asks[BLOCKS];
+    struct sm_view v;
+    bool changed; /* by the last question or event */
 };
+
+static void
+view(struct bench *b, unsigned nslots, unsigned sm)
+{
+    b->v = (struct sm_view){.nslots = nslots,
+                            .cta = b->cta,
+                            .stats = &b->stats,
+                            .sm = sm,
+                            .cls = b->cls,
+                            .asks = b->asks};
+}
+
+static bool
+ask(struct bench *b, unsigned slot, unsigned warp, const struct exec_static *st,
+    const struct exec_access *a)
+{
+    struct sm_event e = {.slot = slot, .warp = warp, .st = st, .access = a};
+    b->v.changed = false;
+    bool ok = b->p->may_issue(b->state, &b->v, &e);
+    b->changed = b->v.changed;
+    return ok;
+}
+
+/* Whether who was refused asks again. */
+static bool
+period(struct bench *b)
+{
+    b->v.changed = false;
+    b->p->period(b->state, &b->v, &(struct sm_event){.first = &b->first});
+    return b->v.changed;
+}
 
 static void
 launch(struct bench *b, unsigned slot)
 {
     b->cta[slot] = &b->block[slot];
     b->block[slot].id += 10;
-    b->p->started(b->state, &b->v, slot);
+    b->p->block_started(b->state, &b->v, &(struct sm_event){.slot = slot});
 }
 
 static void
-setup(struct bench *b, bool rule, unsigned period)
+setup(struct bench *b, bool rule, bool dynamic)
 {
     memset(b, 0, sizeof *b);
     b->m = machine_new();
     b->m->residency.barrier_rule = rule ? "block" : "none";
-    b->p = residency_find("register-sharing");
-    struct residency_plan plan = {.blocks = BLOCKS,
-                                  .baseline = BASELINE,
-                                  .pairs = PAIRS,
-                                  .private_units = PRIVATE,
-                                  .warps = WARPS,
-                                  .period = period};
+    b->p = &residency_find("register-sharing")->mechanism;
+    struct pairs_plan plan = {.blocks = BLOCKS,
+                              .pairs = PAIRS,
+                              .private_units = PRIVATE,
+                              .warps = WARPS,
+                              .dynamic = dynamic};
     b->state = calloc(1, b->p->state_size(&plan));
-    b->p->init(b->state, b->m, &plan);
-    b->v = (struct residency_view){
-        .nslots = BLOCKS, .cta = b->cta, .stats = &b->stats, .sm = 1};
+    view(b, BLOCKS, 1);
+    b->p->init(b->state, &b->v, b->m, &plan);
     for (unsigned i = 0; i < BLOCKS; i++)
         launch(b, i);
 }
@@ -69,10 +101,8 @@ static bool
 use(struct bench *b, unsigned slot, unsigned warp, unsigned reg)
 {
     struct exec_static st = {.top_register = (uint16_t)(reg + 1)};
-    b->changed = false;
-    b->v.warp = warp;
     b->v.now++;
-    return b->p->may_issue(b->state, &b->v, slot, &st, NULL, &b->changed);
+    return ask(b, slot, warp, &st, NULL);
 }
 
 static bool
@@ -80,8 +110,7 @@ load_from(struct bench *b, unsigned slot, unsigned warp, enum ptx_space space)
 {
     struct exec_static st = {
         .top_register = 1, .unit = PTX_UNIT_MEM, .is_load = true, .space = space};
-    b->v.warp = warp;
-    return b->p->may_issue(b->state, &b->v, slot, &st, NULL, &b->changed);
+    return ask(b, slot, warp, &st, NULL);
 }
 
 static bool
@@ -93,8 +122,9 @@ load(struct bench *b, unsigned slot, unsigned warp)
 static bool
 warp_end(struct bench *b, unsigned slot, unsigned warp)
 {
-    b->v.warp = warp;
-    return b->p->warp_ended(b->state, &b->v, slot);
+    b->v.changed = false;
+    b->p->warp_ended(b->state, &b->v, &(struct sm_event){.slot = slot, .warp = warp});
+    return b->v.changed;
 }
 
 static void
@@ -103,7 +133,7 @@ end(struct bench *b, unsigned slot)
     for (unsigned w = 0; w < WARPS; w++)
         warp_end(b, slot, w);
     b->cta[slot] = NULL;
-    b->p->ended(b->state, &b->v, slot);
+    b->p->block_ended(b->state, &b->v, &(struct sm_event){.slot = slot});
 }
 
 static void
@@ -111,7 +141,7 @@ lock_is_per_pair_of_warps(void **st)
 {
     struct bench b;
     (void)st;
-    setup(&b, true, 0);
+    setup(&b, true, false);
     assert_true(use(&b, 0, 0, 200)); /* shares nothing */
     assert_true(use(&b, 1, 0, PRIVATE - 1));
     assert_int_equal(b.stats.share_locks, 0);
@@ -134,7 +164,7 @@ barrier_rule(void **st)
     (void)st;
     for (int rule = 0; rule < 2; rule++) {
         struct bench b;
-        setup(&b, rule, 0);
+        setup(&b, rule, false);
         assert_true(use(&b, 1, 1, PRIVATE));
         assert_int_equal(use(&b, 3, 0, PRIVATE), !rule); /* 001 section 2.2.3 */
         assert_true(!rule || use(&b, 1, 0, PRIVATE));
@@ -155,26 +185,23 @@ rule_of_warps(void **st)
 {
     struct bench b;
     (void)st;
-    setup(&b, true, 0);
+    setup(&b, true, false);
     b.m->residency.barrier_rule = "warp";
-    struct residency_plan plan = {.blocks = BLOCKS,
-                                  .baseline = BASELINE,
-                                  .pairs = PAIRS,
-                                  .private_units = PRIVATE,
-                                  .warps = WARPS};
-    b.p->init(b.state, b.m, &plan);
+    struct pairs_plan plan = {
+        .blocks = BLOCKS, .pairs = PAIRS, .private_units = PRIVATE, .warps = WARPS};
+    b.p->init(b.state, &b.v, b.m, &plan);
     assert_true(use(&b, 1, 1, PRIVATE));  /* slot 1 owns */
     assert_false(use(&b, 3, 0, PRIVATE)); /* free, but its partner lives */
     assert_false(use(&b, 3, 1, PRIVATE));
     assert_true(warp_end(&b, 1, 1));
     assert_true(use(&b, 3, 1, PRIVATE));
-    assert_int_equal(b.p->cls(b.state, 1), WARP_OWNER);
-    assert_int_equal(b.p->cls(b.state, 3), WARP_NON_OWNER);
+    assert_int_equal(b.cls[1], WARP_OWNER);
+    assert_int_equal(b.cls[3], WARP_NON_OWNER);
     assert_true(
         use(&b, 1, 0, PRIVATE)); /* the owner never waits, though 3 holds a lock */
     assert_false(use(&b, 3, 0, PRIVATE));
     end(&b, 1);
-    assert_int_equal(b.p->cls(b.state, 3), WARP_OWNER);
+    assert_int_equal(b.cls[3], WARP_OWNER);
     launch(&b, 1);
     assert_false(use(&b, 1, 0, PRIVATE)); /* its partner has not asked yet, but will */
     assert_true(use(&b, 3, 0, PRIVATE));
@@ -191,17 +218,17 @@ ownership(void **st)
 {
     struct bench b;
     (void)st;
-    setup(&b, true, 0);
-    assert_int_equal(b.p->cls(b.state, 0), WARP_UNSHARED);
-    assert_int_equal(b.p->cls(b.state, 1), WARP_NON_OWNER); /* not decided */
+    setup(&b, true, false);
+    assert_int_equal(b.cls[0], WARP_UNSHARED);
+    assert_int_equal(b.cls[1], WARP_NON_OWNER); /* not decided */
     assert_true(use(&b, 3, 0, PRIVATE));
-    assert_int_equal(b.p->cls(b.state, 3), WARP_OWNER);
-    assert_int_equal(b.p->cls(b.state, 1), WARP_NON_OWNER);
+    assert_int_equal(b.cls[3], WARP_OWNER);
+    assert_int_equal(b.cls[1], WARP_NON_OWNER);
     end(&b, 3); /* its partner becomes the owner, the new block does not */
-    assert_int_equal(b.p->cls(b.state, 1), WARP_OWNER);
+    assert_int_equal(b.cls[1], WARP_OWNER);
     launch(&b, 3);
-    assert_int_equal(b.p->cls(b.state, 3), WARP_NON_OWNER);
-    assert_int_equal(b.p->cls(b.state, 1), WARP_OWNER);
+    assert_int_equal(b.cls[3], WARP_NON_OWNER);
+    assert_int_equal(b.cls[1], WARP_OWNER);
     teardown(&b);
 }
 
@@ -211,7 +238,7 @@ progress(void **st)
 {
     struct bench b;
     (void)st;
-    setup(&b, true, 0);
+    setup(&b, true, false);
     b.v.now = 100;
     assert_true(use(&b, 1, 0, PRIVATE)); /* 101 */
     b.v.now = 200;
@@ -237,13 +264,13 @@ dynamic_warps(void **st)
 {
     struct bench b;
     (void)st;
-    setup(&b, true, 1000);
+    setup(&b, true, true);
     for (int i = 0; i < 20; i++)
         assert_true(load(&b, 3, 0)); /* probability 1 */
     for (int i = 0; i < 10; i++) {   /* more stalls than SM 0: down by 0.1 a period */
         b.stats.stall_cycles += 5;
         b.first.stall_cycles += 4;
-        b.p->tick(b.state, &b.v, &b.first);
+        period(&b);
     }
     assert_int_equal(b.stats.share_dynamic_permille,
                      1000 + 900 + 800 + 700 + 600 + 500 + 400 + 300 + 200 + 100);
@@ -260,10 +287,10 @@ dynamic_warps(void **st)
     assert_true(load_from(&b, 3, 0, PTX_SPACE_SHARED));
     assert_true(use(&b, 3, 0, PRIVATE - 1)); /* other instructions go */
     assert_int_equal(b.stats.share_dynamic_refusals, 1);
-    assert_true(b.p->waits_for_tick(b.state));
+    assert_true(b.v.waits);
     for (int i = 0; i < 12; i++) { /* fewer: up, to 1 at most */
         b.first.stall_cycles += 9;
-        assert_int_equal(b.p->tick(b.state, &b.v, &b.first), i == 0);
+        assert_int_equal(period(&b), i == 0);
     }
     assert_true(load(&b, 3, 0));
     end(&b, 1);
@@ -281,7 +308,7 @@ dynamic_probability_stays_in_bounds(void **st)
 {
     struct bench b;
     (void)st;
-    setup(&b, true, 1000);
+    setup(&b, true, true);
     static const struct {
         unsigned own, first, ticks,
             permille; /* stalls a period; at the last tick's start */
@@ -293,7 +320,7 @@ dynamic_probability_stays_in_bounds(void **st)
             before = b.stats.share_dynamic_permille;
             b.stats.stall_cycles += t[i].own;
             b.first.stall_cycles += t[i].first;
-            b.p->tick(b.state, &b.v, &b.first);
+            period(&b);
         }
         assert_int_equal(b.stats.share_dynamic_permille - before, t[i].permille);
     }
@@ -461,10 +488,8 @@ both(struct bench *b, unsigned slot, unsigned warp, unsigned reg, int64_t addr)
                              .is_load = addr >= 0,
                              .unit = addr >= 0 ? PTX_UNIT_MEM : PTX_UNIT_ALU};
     a.addr[0] = (uint64_t)addr;
-    b->v.warp = warp;
     b->v.now++;
-    return b->p->may_issue(b->state, &b->v, slot, &st, addr >= 0 ? &a : NULL,
-                           &b->changed);
+    return ask(b, slot, warp, &st, addr >= 0 ? &a : NULL);
 }
 
 static void
@@ -473,17 +498,16 @@ both_locks_or_none(void **st)
     struct bench b = {0};
     (void)st;
     b.m = machine_new();
-    b.p = residency_find("register-scratchpad-sharing");
-    struct residency_plan plan = {.blocks = BLOCKS,
-                                  .baseline = BASELINE,
-                                  .pairs = PAIRS,
-                                  .private_units = PRIVATE,
-                                  .warps = WARPS,
-                                  .private_bytes = PAD,
-                                  .shares_scratchpad = true};
+    b.p = &residency_find("register-scratchpad-sharing")->mechanism;
+    struct pairs_plan plan = {.blocks = BLOCKS,
+                              .pairs = PAIRS,
+                              .private_units = PRIVATE,
+                              .warps = WARPS,
+                              .private_bytes = PAD,
+                              .shares_scratchpad = true};
     b.state = calloc(1, b.p->state_size(&plan));
-    b.p->init(b.state, b.m, &plan);
-    b.v = (struct residency_view){.nslots = BLOCKS, .cta = b.cta, .stats = &b.stats};
+    view(&b, BLOCKS, 0);
+    b.p->init(b.state, &b.v, b.m, &plan);
     for (unsigned i = 0; i < BLOCKS; i++)
         launch(&b, i);
     assert_int_equal(b.stats.share_additional_blocks, PAIRS);
@@ -494,8 +518,8 @@ both_locks_or_none(void **st)
     assert_true(both(&b, 3, 0, PRIVATE - 1, PAD - 4));
     assert_true(both(&b, 1, 1, PRIVATE, -1)); /* the holder gets all it wants */
     assert_true(both(&b, 1, 0, PRIVATE, PAD));
-    assert_int_equal(b.p->cls(b.state, 1), WARP_OWNER);
-    assert_int_equal(b.p->cls(b.state, 3), WARP_NON_OWNER);
+    assert_int_equal(b.cls[1], WARP_OWNER);
+    assert_int_equal(b.cls[3], WARP_NON_OWNER);
     end(&b, 1);
     /* Slot 3 asked for the scratchpad and has it now; a new block in slot 1 waits. */
     launch(&b, 1);
@@ -507,7 +531,7 @@ both_locks_or_none(void **st)
     assert_false(both(&b, 4, 0, 0, PAD));
     assert_true(warp_end(&b, 2, 1));
     assert_true(both(&b, 4, 0, 0, PAD));
-    assert_int_equal(b.p->cls(b.state, 0), WARP_UNSHARED);
+    assert_int_equal(b.cls[0], WARP_UNSHARED);
     teardown(&b);
 }
 
@@ -530,22 +554,22 @@ both_plan(void **st)
     for (int i = 0; i < 4; i++) {
         assert_true(residency_find(cases[i].policy)->plan(m, &k, &p, &diag));
         assert_int_equal(p.blocks, cases[i].blocks);
-        assert_int_equal(p.pairs, cases[i].pairs);
+        assert_int_equal(i ? pairs_count(&p) : 0, cases[i].pairs);
     }
-    assert_int_equal(p.private_units, 3);
-    assert_int_equal(p.private_bytes, 460);
+    assert_int_equal(pairs_own(&p)->private_units, 3);
+    assert_int_equal(pairs_own(&p)->private_bytes, 460);
     assert_true(p.shares_scratchpad);
     /* Registers to spare: only scratchpad is shared. */
     k.registers = 16;
     assert_true(residency_find("register-scratchpad-sharing")->plan(m, &k, &p, &diag));
     assert_int_equal(p.blocks, 6);
-    assert_int_equal(p.private_units, UINT32_MAX);
+    assert_int_equal(pairs_own(&p)->private_units, UINT32_MAX);
     assert_true(p.shares_scratchpad);
     /* Scratchpad to spare: only registers are. */
     k = (struct occ_kernel){.threads = 256, .registers = 36, .scratchpad = 1000};
     assert_true(residency_find("register-scratchpad-sharing")->plan(m, &k, &p, &diag));
     assert_int_equal(p.blocks, 6);
-    assert_int_equal(p.private_bytes, UINT32_MAX);
+    assert_int_equal(pairs_own(&p)->private_bytes, UINT32_MAX);
     assert_false(p.shares_scratchpad);
     machine_free(m);
     diag_free(&diag);
@@ -558,27 +582,26 @@ partial_block(void **st)
 {
     struct bench b = {0};
     (void)st;
-    b.p = residency_find("warp-level-divergence");
+    b.p = &residency_find("warp-level-divergence")->mechanism;
     /* Two blocks of two warps have registers, and one warp of a third. */
-    struct residency_plan plan = {
-        .blocks = 3, .baseline = 2, .warps = WARPS, .tokens = 5};
+    struct partial_plan plan = {.blocks = 3, .baseline = 2, .warps = WARPS, .tokens = 5};
     b.m = machine_new();
     b.state = calloc(1, b.p->state_size(&plan));
-    b.p->init(b.state, b.m, &plan);
-    b.v = (struct residency_view){.nslots = 3, .cta = b.cta, .stats = &b.stats};
+    view(&b, 3, 0);
+    b.p->init(b.state, &b.v, b.m, &plan);
     for (unsigned i = 0; i < 3; i++)
         launch(&b, i);
     assert_true(use(&b, 0, 1, 0) && use(&b, 1, 1, 0) && use(&b, 2, 0, 0));
     assert_false(use(&b, 2, 1, 0));
-    assert_false(b.p->watches(b.state, 0));
-    assert_true(b.p->watches(b.state, 2));
+    assert_false(b.asks[0]);
+    assert_true(b.asks[2]);
     b.v.now = 50;
     assert_true(warp_end(&b, 0, 0)); /* its registers go to the third block */
     assert_true(use(&b, 2, 1, 0));
     assert_int_equal(b.stats.partial_wait_cycles, 50);
     assert_false(warp_end(&b, 0, 1)); /* nobody waits */
     b.cta[0] = NULL;
-    b.p->ended(b.state, &b.v, 0);
+    b.p->block_ended(b.state, &b.v, &(struct sm_event){.slot = 0});
     launch(&b, 0); /* now this one is the partial block */
     assert_true(use(&b, 0, 0, 0));
     assert_false(use(&b, 0, 1, 0));
@@ -593,13 +616,12 @@ registers_go_to_the_oldest(void **st)
 {
     struct bench b = {0};
     (void)st;
-    b.p = residency_find("warp-level-divergence");
-    struct residency_plan plan = {
-        .blocks = 3, .baseline = 1, .warps = WARPS, .tokens = 3};
+    b.p = &residency_find("warp-level-divergence")->mechanism;
+    struct partial_plan plan = {.blocks = 3, .baseline = 1, .warps = WARPS, .tokens = 3};
     b.m = machine_new();
     b.state = calloc(1, b.p->state_size(&plan));
-    b.p->init(b.state, b.m, &plan);
-    b.v = (struct residency_view){.nslots = 3, .cta = b.cta, .stats = &b.stats};
+    view(&b, 3, 0);
+    b.p->init(b.state, &b.v, b.m, &plan);
     launch(&b, 2);
     launch(&b, 0); /* older than that of slot 1, though not than that of slot 2 */
     launch(&b, 1);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "timing/policy/policy.h"
+#include "timing/policy/residency/pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,38 +16,56 @@ enum { BLOCKS = 5, BASELINE = 3, PAIRS = 2, PRIVATE = 100 };
 /* Slots: 0 shares nothing, 1 and 3 are a pair, 2 and 4 are one. */
 
 struct bench {
-    const struct residency_policy *p;
+    const struct mechanism *p;
     void *state;
     struct stat_sm stats;
     struct exec_cta *cta[BLOCKS];
     struct exec_cta some;
-    struct residency_view v;
-    bool changed;
+    uint8_t cls[BLOCKS], asks[BLOCKS];
+    struct sm_view v;
+    unsigned warp;
+    bool changed; /* by the last question */
 };
 
 static void
 setup_warps(struct bench *b, unsigned warps)
 {
     memset(b, 0, sizeof *b);
-    b->p = residency_find("scratchpad-sharing");
-    struct residency_plan plan = {.blocks = BLOCKS,
-                                  .baseline = BASELINE,
-                                  .pairs = PAIRS,
-                                  .private_units = PRIVATE,
-                                  .warps = warps};
+    b->p = &residency_find("scratchpad-sharing")->mechanism;
+    b->some.nthreads = 32 * warps;
+    struct pairs_plan plan = {.blocks = BLOCKS,
+                              .pairs = PAIRS,
+                              .private_units = PRIVATE,
+                              .warps = warps,
+                              .progress = true};
     b->state = calloc(1, b->p->state_size(&plan));
-    b->p->init(b->state, NULL, &plan);
-    b->v = (struct residency_view){.nslots = BLOCKS, .cta = b->cta, .stats = &b->stats};
+    b->v = (struct sm_view){.nslots = BLOCKS,
+                            .cta = b->cta,
+                            .stats = &b->stats,
+                            .cls = b->cls,
+                            .asks = b->asks};
+    b->p->init(b->state, &b->v, NULL, &plan);
     for (unsigned i = 0; i < BLOCKS; i++) {
         b->cta[i] = &b->some;
-        b->p->started(b->state, &b->v, i);
+        b->p->block_started(b->state, &b->v, &(struct sm_event){.slot = i});
     }
 }
 
 static void
 setup(struct bench *b)
 {
-    setup_warps(b, 0);
+    setup_warps(b, 1);
+}
+
+static bool
+ask(struct bench *b, unsigned slot, const struct exec_static *st,
+    const struct exec_access *a)
+{
+    struct sm_event e = {.slot = slot, .warp = b->warp, .st = st, .access = a};
+    b->v.changed = false;
+    bool ok = b->p->may_issue(b->state, &b->v, &e);
+    b->changed = b->v.changed;
+    return ok;
 }
 
 static bool
@@ -58,28 +77,38 @@ touch(struct bench *b, unsigned slot, uint64_t addr, unsigned bytes)
                             .mask = 1u << 7};
     struct exec_static st = {.space = PTX_SPACE_SHARED, .is_load = true};
     a.addr[7] = addr;
-    b->changed = false;
-    return b->p->may_issue(b->state, &b->v, slot, &st, &a, &b->changed);
+    return ask(b, slot, &st, &a);
 }
 
 static void
 end(struct bench *b, unsigned slot)
 {
     b->cta[slot] = NULL;
-    b->p->ended(b->state, &b->v, slot);
+    b->p->block_ended(b->state, &b->v, &(struct sm_event){.slot = slot});
 }
 
 static void
 launch(struct bench *b, unsigned slot)
 {
     b->cta[slot] = &b->some;
-    b->p->started(b->state, &b->v, slot);
+    b->p->block_started(b->state, &b->v, &(struct sm_event){.slot = slot});
 }
 
 static int
 cls(struct bench *b, unsigned slot)
 {
-    return b->p->cls(b->state, slot);
+    return b->cls[slot];
+}
+
+/* All threads of the slot's block execute relssp. */
+static void
+release(struct bench *b, unsigned slot)
+{
+    const struct exec_static st = {.op = PTX_OP_RELSSP};
+    for (unsigned w = 0; w * 32 < b->some.nthreads; w++)
+        b->p->operation(
+            b->state, &b->v,
+            &(struct sm_event){.slot = slot, .warp = w, .lanes = ~0u, .st = &st});
 }
 
 static void
@@ -105,7 +134,7 @@ unshared_slots_never_wait(void **st)
     assert_true(touch(&b, 1, 500, 4));
     assert_true(touch(&b, 0, 500, 4));
     assert_int_equal(cls(&b, 0), WARP_UNSHARED);
-    assert_false(b.p->watches(b.state, 0));
+    assert_false(b.asks[0]);
     free(b.state);
 }
 
@@ -167,7 +196,7 @@ partner_that_did_not_wait_becomes_owner_without_lock(void **st)
     launch(&b, 1);
     assert_int_equal(cls(&b, 3), WARP_OWNER);
     assert_int_equal(cls(&b, 1), WARP_NON_OWNER);
-    assert_true(b.p->watches(b.state, 3)); /* must still take the lock */
+    assert_true(b.asks[3]);                /* must still take the lock */
     assert_true(touch(&b, 1, 500, 4));     /* first come */
     assert_int_equal(cls(&b, 1), WARP_OWNER);
     assert_int_equal(cls(&b, 3), WARP_NON_OWNER);
@@ -216,7 +245,7 @@ no_deadlock_in_random_histories(void **st)
             } else {
                 end(&b, slot);
                 holds[slot] = false;
-                if (slot != 0 && !b.p->watches(b.state, other))
+                if (slot != 0 && !b.asks[other])
                     holds[other] = true; /* handed over */
                 launch(&b, slot);
             }
@@ -239,9 +268,9 @@ generic_access_counts_lanes_in_scratchpad(void **st)
     a.addr[0] = 0x10000000;
     a.lane_space[1] = PTX_SPACE_SHARED;
     a.addr[1] = 8;
-    assert_true(b.p->may_issue(b.state, &b.v, 3, &is, &a, &b.changed));
+    assert_true(ask(&b, 3, &is, &a));
     a.addr[1] = 400;
-    assert_false(b.p->may_issue(b.state, &b.v, 3, &is, &a, &b.changed));
+    assert_false(ask(&b, 3, &is, &a));
     struct exec_static global = {.space = PTX_SPACE_GLOBAL, .is_load = true};
     assert_false(b.p->concerns(&global, NULL));
     free(b.state);
@@ -262,12 +291,14 @@ example_of_the_figure(void **st)
     const struct residency_policy *r = residency_find("scratchpad-sharing");
     assert_true(r->plan(m, &k, &p, &d));
     assert_int_equal(p.blocks, 4);
-    void *state = calloc(1, r->state_size(&p));
-    r->init(state, m, &p);
-    assert_int_equal(r->cls(state, 0), WARP_UNSHARED);
-    assert_int_equal(r->cls(state, 1), WARP_UNSHARED);
-    assert_int_equal(r->cls(state, 2), WARP_NON_OWNER);
-    assert_int_equal(r->cls(state, 3), WARP_NON_OWNER);
+    void *state = calloc(1, r->mechanism.state_size(p.own));
+    uint8_t cls[4], asks[4];
+    struct sm_view v = {.nslots = 4, .cls = cls, .asks = asks};
+    r->mechanism.init(state, &v, m, p.own);
+    assert_int_equal(cls[0], WARP_UNSHARED);
+    assert_int_equal(cls[1], WARP_UNSHARED);
+    assert_int_equal(cls[2], WARP_NON_OWNER);
+    assert_int_equal(cls[3], WARP_NON_OWNER);
     free(state);
     machine_free(m);
     diag_free(&d);
@@ -287,16 +318,16 @@ plan_follows_the_equations(void **st)
     struct residency_plan p;
     assert_true(residency_find("scratchpad-sharing")->plan(m, &k, &p, &d));
     assert_int_equal(p.baseline, 3);
-    assert_int_equal(p.pairs, 1); /* (3.6 - 3) / 0.5 */
+    assert_int_equal(pairs_count(&p), 1); /* (3.6 - 3) / 0.5 */
     assert_int_equal(p.blocks, 4);
-    assert_int_equal(p.private_units, 5 * 1024);
+    assert_int_equal(pairs_own(&p)->private_units, 5 * 1024);
     m->residency.threshold = 0.1;
     assert_true(residency_find("scratchpad-sharing")->plan(m, &k, &p, &d));
-    assert_int_equal(p.pairs, 3); /* min(3, 6) */
+    assert_int_equal(pairs_count(&p), 3); /* min(3, 6) */
     assert_int_equal(p.blocks, 6);
     assert_true(residency_find("baseline")->plan(m, &k, &p, &d));
     assert_int_equal(p.blocks, 3);
-    assert_int_equal(p.pairs, 0);
+    assert_null(residency_find("baseline")->pairs);
     machine_free(m);
     diag_free(&d);
 }
@@ -314,7 +345,7 @@ release_before_the_end(void **st)
     b.v.now = 25;
     assert_false(touch(&b, 3, PRIVATE, 4));
     b.v.now = 40;
-    b.p->released(b.state, &b.v, 1);
+    release(&b, 1);
     assert_int_equal(b.stats.share_releases, 1);
     assert_int_equal(b.stats.share_handovers, 1);
     assert_int_equal(cls(&b, 3), WARP_OWNER);
@@ -338,8 +369,7 @@ release_before_the_end(void **st)
 static void
 warp_end(struct bench *b, unsigned slot, unsigned warp)
 {
-    b->v.warp = warp;
-    b->p->warp_ended(b->state, &b->v, slot);
+    b->p->warp_ended(b->state, &b->v, &(struct sm_event){.slot = slot, .warp = warp});
 }
 
 /* Progress of additional warps (001 section 2.5.1.6): the part of their time until their
@@ -361,7 +391,7 @@ progress_of_additional_warps(void **st)
     assert_int_equal(s->share_additional_warps, 1);
     assert_int_equal(s->share_additional_permille, 1000);
     b.v.now = 70;
-    b.v.warp = 0;
+    b.warp = 0;
     assert_false(touch(&b, 3, PRIVATE, 4)); /* still the same wait */
     b.v.now = 100;
     warp_end(&b, 1, 0);
@@ -394,11 +424,11 @@ release_of_nothing(void **st)
     (void)st;
     struct bench b;
     setup(&b);
-    b.p->released(b.state, &b.v, 0);
-    b.p->released(b.state, &b.v, 1);
+    release(&b, 0);
+    release(&b, 1);
     assert_int_equal(b.stats.share_releases, 0);
     assert_true(touch(&b, 3, PRIVATE, 4));
-    b.p->released(b.state, &b.v, 3);
+    release(&b, 3);
     assert_int_equal(b.stats.share_releases, 1);
     assert_int_equal(b.stats.share_handovers, 0);
     end(&b, 3);

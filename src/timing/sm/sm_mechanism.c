@@ -1,0 +1,209 @@
+/* sm_mechanism.c: the SM's side of timing/policy/mechanism.h: who is told of which event, who
+ * is asked, and what follows when a mechanism says that something has changed. */
+#include "timing/sm/sm.h"
+
+#include <string.h>
+
+static void
+handlers(struct sm *s, unsigned k)
+{
+    struct sm_mechanism *x = &s->mechanism[k];
+#define EVENT(id, when, holds) x->handler[SM_EVENT_##id] = x->m->id;
+#include "timing/sm/sm_events.def"
+#undef EVENT
+    for (unsigned i = 0; i < SM_NEVENTS; i++)
+        s->listen[i] |= (uint8_t)((x->handler[i] != NULL) << k);
+}
+
+/* What the views say of the slot. */
+static void
+take_over(struct sm *s, unsigned slot)
+{
+    s->asks[slot] = 0;
+    for (unsigned k = 0; k < s->nmechanisms; k++)
+        s->asks[slot] |= (uint8_t)((s->mechanism[k].view.asks[slot] != 0) << k);
+}
+
+void
+sm_mechanisms_init(struct sm *s, struct arena *a, const struct sm_setup *setup,
+                   uint64_t now)
+{
+    assert(setup->nmechanisms <= SM_MAX_MECHANISMS);
+    s->asks = ARENA_ARRAY(a, uint8_t, s->nslots);
+    s->timer = NEVER;
+    for (unsigned k = 0; k < setup->nmechanisms; k++) {
+        const struct mechanism_use *use = &setup->mechanism[k];
+        struct sm_mechanism *x = &s->mechanism[k];
+        x->m = use->mechanism;
+        x->view = (struct sm_view){.nslots = s->nslots,
+                                   .cta = s->cta,
+                                   .stats = s->stats,
+                                   .now = now,
+                                   .sm = s->id,
+                                   .timer = NEVER,
+                                   .cls = ARENA_ARRAY(a, uint8_t, s->nslots),
+                                   .asks = ARENA_ARRAY(a, uint8_t, s->nslots)};
+        memset(x->view.cls, WARP_UNSHARED, s->nslots);
+        memset(x->view.asks, 1, s->nslots);
+        if (x->m->state_size)
+            x->state = arena_alloc(a, x->m->state_size(use->plan) + 1);
+        if (x->m->init)
+            x->m->init(x->state, &x->view, s->m, use->plan);
+        if (x->view.timer < s->timer)
+            s->timer = x->view.timer;
+        s->nmechanisms++;
+        handlers(s, k);
+    }
+    for (unsigned i = 0; i < s->nslots; i++)
+        take_over(s, i);
+}
+
+/* A class other than WARP_UNSHARED, where a mechanism gives one. */
+enum warp_class
+sm_class_of(const struct sm *s, unsigned slot)
+{
+    for (unsigned k = 0; k < s->nmechanisms; k++)
+        if (s->mechanism[k].view.cls[slot] != WARP_UNSHARED)
+            return s->mechanism[k].view.cls[slot];
+    return WARP_UNSHARED;
+}
+
+void
+sm_refused_again(struct sm *s)
+{
+    s->sched_dirty = (uint8_t)((1u << s->nsched) - 1);
+    for (unsigned i = 0; i < s->nslots; i++)
+        take_over(s, i);
+    for (unsigned m = 0; m < s->nmechanisms; m++)
+        for (unsigned k = 0; k < s->nsched; k++)
+            s->sched[k].waits.by[s->mechanism[m].m->wait] = 0;
+    for (unsigned w = 0; w < s->nwarps; w++) {
+        struct sm_sched *c = &s->sched[s->warp[w].sched];
+        uint64_t bit = (uint64_t)1 << s->warp[w].pos;
+        unsigned slot = s->warp[w].slot;
+        if (!s->warp[w].ew || !s->cta[slot])
+            continue;
+        c->wcls[s->warp[w].pos] = (uint8_t)sm_class_of(s, slot);
+        c->concern &= ~bit;
+        if (c->head & bit && s->prog->inst[s->warp[w].buf_pc].concern & s->asks[slot])
+            c->concern |= bit;
+    }
+}
+
+/* What a mechanism has written into its view; true: something has changed. */
+static bool
+look(struct sm *s, struct sm_mechanism *x)
+{
+    if (x->view.timer < s->timer)
+        s->timer = x->view.timer;
+    if (!x->view.changed)
+        return false;
+    x->view.changed = false;
+    sm_refused_again(s);
+    return true;
+}
+
+bool
+sm_tell_them(struct sm *s, enum sm_event_id id, const struct sm_event *e, uint64_t now)
+{
+    bool changed = false;
+    FOR_BITS(k, s->listen[id])
+    {
+        struct sm_mechanism *x = &s->mechanism[k];
+        x->view.now = now;
+        x->handler[id](x->state, &x->view, e);
+        if (id == SM_EVENT_block_started)
+            take_over(s, e->slot);
+        changed |= look(s, x);
+    }
+    return changed;
+}
+
+void
+sm_timers(struct sm *s, uint64_t now)
+{
+    const struct sm_event e = {0};
+    s->timer = NEVER;
+    for (unsigned k = 0; k < s->nmechanisms; k++) {
+        struct sm_mechanism *x = &s->mechanism[k];
+        if (x->view.timer <= now) {
+            x->view.timer = NEVER;
+            x->view.now = now;
+            if (x->m->timer)
+                x->m->timer(x->state, &x->view, &e);
+            s->worked = true;
+        }
+        look(s, x);
+    }
+}
+
+/* A mechanism says that the instruction at hand must not be. */
+static void
+broken_rule(struct sm *s, unsigned w, const char *fault)
+{
+    const struct exec_warp *ew = s->warp[w].ew;
+    const struct exec_cta *c = ew->cta;
+    struct diag_loc loc = exec_loc(s->prog->grid->prog, ew->pc);
+    diag_add(c->diag, DIAG_ERROR, &loc, "kernel '%s', block (%u,%u,%u), warp %u: %s",
+             s->prog->grid->prog->entry->name, c->ctaid.x, c->ctaid.y, c->ctaid.z,
+             ew->index, fault);
+    exec_note_source(s->prog->grid->prog, ew->pc, c->diag);
+    s->failure = ALLOT_FAULT_OTHER;
+    s->fault = true;
+}
+
+bool
+sm_ask(struct sm *s, unsigned mechanisms, unsigned w, uint64_t now)
+{
+    struct exec_access peek;
+    const struct exec_warp *ew = s->warp[w].ew;
+    bool access = exec_peek_access(s->warp[w].ew, &peek);
+    const struct sm_event e = {.slot = s->warp[w].slot,
+                               .warp = ew->index,
+                               .pc = ew->pc,
+                               .lanes = ew->active,
+                               .st = &s->prog->grid->prog->st[ew->pc],
+                               .access = access ? &peek : NULL};
+    s->worked = true;
+    FOR_BITS(k, mechanisms)
+    {
+        struct sm_mechanism *x = &s->mechanism[k];
+        struct sm_sched *c = &s->sched[s->warp[w].sched];
+        x->view.now = now;
+        bool ok = x->m->may_issue(x->state, &x->view, &e);
+        look(s, x);
+        if (x->view.fault)
+            broken_rule(s, w, x->view.fault);
+        if (!ok) {
+            c->waits.by[x->m->wait] |= (uint64_t)1 << s->warp[w].pos;
+            return false;
+        }
+    }
+    return true;
+}
+
+void
+sm_period(struct sm *sms, unsigned n, uint64_t now)
+{
+    const struct sm_event e = {.first = sms[0].stats};
+    for (unsigned i = 0; i < n; i++)
+        sm_catch_up(&sms[i], now - 1);
+    for (unsigned i = 0; i < n; i++) {
+        struct sm *s = &sms[i];
+        uint64_t wake = sm_tell_them(s, SM_EVENT_period, &e, now) ? now : s->timer;
+        if (wake < s->pipe_wake)
+            s->pipe_wake = wake;
+        if (wake < s->wake)
+            s->wake = wake;
+    }
+}
+
+bool
+sm_waits_for_period(const struct sm *sms, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned k = 0; k < sms[i].nmechanisms; k++)
+            if (sms[i].mechanism[k].view.waits)
+                return true;
+    return false;
+}

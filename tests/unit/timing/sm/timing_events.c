@@ -1,0 +1,236 @@
+/* timing_events.c: the contract of mechanisms (timing/policy/mechanism.h): what they are told
+ * and when, what they may refuse, timers, and several of them at once. Each test runs with
+ * skipping and without: the events are the same. */
+#define RIG_MOCK_MEMORY
+#include "unit/kit/timing_sm_rig.h"
+
+static const char text[] = ".version 7.0\n.target sm_50\n.address_size 64\n"
+                           ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<5>;\n"
+                           ".reg .pred %q<2>;\n.reg .b64 %rd<3>;\n"
+                           "mov.u32 %r1, %tid.x;\n"       /* 0 */
+                           "setp.lt.u32 %q1, %r1, 40;\n"  /* 1 */
+                           "add.u32 %r2, %r1, %r1;\n"     /* 2 */
+                           "@%q1 relssp;\n"               /* 3 */
+                           "@!%q1 exit;\n"                /* 4 */
+                           "ld.param.u64 %rd1, [p];\n"    /* 5 */
+                           "st.global.u32 [%rd1], %r2;\n" /* 6 */
+                           "exit;\n}\n";                  /* 7 */
+enum { NINST = 8, RELSSP = 3, STORE = 6, MAX = 512 };
+
+/* A mechanism that keeps a record of what it was told. */
+struct record {
+    enum sm_event_id id;
+    struct sm_event e;
+    uint64_t now;
+};
+static struct record seen[MAX];
+static unsigned nseen;
+
+#define EVENT(id_, when, holds)                                                          \
+    static void told_##id_(void *state, struct sm_view *v, const struct sm_event *e)     \
+    {                                                                                    \
+        assert_true(nseen < MAX);                                                        \
+        seen[nseen++] = (struct record){SM_EVENT_##id_, *e, v->now};                     \
+    }
+#include "timing/sm/sm_events.def"
+#undef EVENT
+
+static const struct mechanism spy = {
+#define EVENT(id, when, holds) .id = told_##id,
+#include "timing/sm/sm_events.def"
+#undef EVENT
+};
+
+/* A mechanism that refuses warp `warp` until its timer comes, and blocks before `from`. */
+struct gate {
+    unsigned warp;
+    uint64_t until, from;
+};
+struct gate_state {
+    struct gate plan;
+    bool open, blocks;
+    unsigned refused;
+};
+
+static size_t
+gate_size(const void *plan)
+{
+    return sizeof(struct gate_state);
+}
+
+static void
+gate_init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
+{
+    struct gate_state *g = state;
+    g->plan = *(const struct gate *)plan;
+    g->blocks = !g->plan.from;
+    if (!g->blocks)
+        v->timer = g->plan.from;
+}
+
+static void
+gate_timer(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    struct gate_state *g = state;
+    if (v->now < g->plan.from)
+        fail_msg("timer at %llu", (unsigned long long)v->now);
+    g->blocks = true;
+    if (v->now >= g->plan.until)
+        g->open = v->changed = true;
+}
+
+static bool
+gate_issue(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    struct gate_state *g = state;
+    if (g->open || e->warp != g->plan.warp || v->now >= g->plan.until)
+        return true;
+    assert_int_equal(g->refused++, 0); /* not asked again before anything has changed */
+    v->timer = g->plan.until;
+    return false;
+}
+
+static bool
+gate_start(const void *state, const struct sm_view *v)
+{
+    return ((const struct gate_state *)state)->blocks;
+}
+
+static const struct mechanism gate = {.wait = WAIT_lock,
+                                      .state_size = gate_size,
+                                      .init = gate_init,
+                                      .timer = gate_timer,
+                                      .may_issue = gate_issue,
+                                      .may_start = gate_start};
+
+static struct launch_stats
+run(const struct mechanism_use *use, unsigned n, bool no_skip)
+{
+    struct rig r;
+    struct timing_plan plan;
+    struct launch_stats s;
+    rig_load(&r, "gtx480", text, NULL);
+    r.opt.no_skip = no_skip;
+    rig_buf(&r, 0, 4096);
+    r.gpu = timing_gpu_new(r.m, &r.opt, &r.diag);
+    r.g.grid = (struct exec_dim){1, 1, 1};
+    r.g.block = (struct exec_dim){64, 1, 1};
+    r.g.warps_per_cta = 2;
+    struct occ_kernel k = {64, 8, 0};
+    assert_true(timing_plan(r.m, r.p->entry, &k, &plan, &r.diag));
+    for (unsigned i = 0; i < n; i++)
+        plan.mechanism[plan.nmechanisms++] = use[i];
+    nseen = 0;
+    if (!timing_launch(r.gpu, &r.g, &plan, &s, &r.diag))
+        rig_fail(&r, "launch");
+    rig_free(&r);
+    return s;
+}
+
+/* Index of the event of that warp and pc (-1: any); fails if there is not exactly one. */
+static unsigned
+only(enum sm_event_id id, int warp, int pc)
+{
+    unsigned at = MAX;
+    for (unsigned i = 0; i < nseen; i++)
+        if (seen[i].id == id && (warp < 0 || seen[i].e.warp == (unsigned)warp) &&
+            (pc < 0 || seen[i].e.pc == (unsigned)pc)) {
+            assert_int_equal(at, MAX);
+            at = i;
+        }
+    assert_int_not_equal(at, MAX);
+    return at;
+}
+
+static unsigned
+count(enum sm_event_id id)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < nseen; i++)
+        n += seen[i].id == id;
+    return n;
+}
+
+static void
+told_in_order(void **state)
+{
+    for (int no_skip = 0; no_skip < 2; no_skip++) {
+        struct launch_stats s = run(&(struct mechanism_use){&spy, NULL}, 1, no_skip);
+        assert_int_equal(only(SM_EVENT_block_started, -1, -1), 0);
+        assert_int_equal(only(SM_EVENT_block_ended, -1, -1), nseen - 1);
+        assert_int_equal(count(SM_EVENT_issued), s.sm.warp_instructions);
+        assert_int_equal(count(SM_EVENT_period) + count(SM_EVENT_timer), 0);
+        for (int w = 0; w < 2; w++) {
+            unsigned last = only(SM_EVENT_warp_started, w, -1);
+            for (int pc = 0; pc < NINST; pc++) {
+                unsigned issued = only(SM_EVENT_issued, w, pc);
+                assert_true(issued > last);
+                last = issued;
+                unsigned read = only(SM_EVENT_operands_read, w, pc);
+                assert_true(seen[read].now > seen[issued].now);
+                if (pc == STORE)
+                    continue;
+                unsigned back = only(SM_EVENT_written_back, w, pc);
+                assert_true(seen[back].now > seen[read].now);
+            }
+            assert_true(only(SM_EVENT_warp_ended, w, -1) > last);
+        }
+        assert_int_equal(count(SM_EVENT_written_back), 2 * (NINST - 1));
+    }
+}
+
+/* Lanes of the operation and of the ends: 40 threads execute relssp, the others end first. */
+static void
+lanes_are_told(void **state)
+{
+    run(&(struct mechanism_use){&spy, NULL}, 1, false);
+    assert_int_equal(seen[only(SM_EVENT_operation, 0, -1)].e.lanes, 0xffffffff);
+    assert_int_equal(seen[only(SM_EVENT_operation, 1, -1)].e.lanes, 0xff);
+    assert_int_equal(seen[only(SM_EVENT_operation, 1, -1)].e.st->op, PTX_OP_RELSSP);
+    assert_int_equal(seen[only(SM_EVENT_threads_ended, 0, -1)].e.lanes, 0xffffffff);
+    unsigned n = 0;
+    for (unsigned i = 0; i < nseen; i++)
+        if (seen[i].id == SM_EVENT_threads_ended && seen[i].e.warp == 1)
+            assert_int_equal(seen[i].e.lanes, n++ ? 0xff : 0xffffff00);
+    assert_int_equal(n, 2);
+}
+
+/* A refused warp issues in the very cycle for which the mechanism has set its timer, though
+ * the SM sleeps until then; of two that refuse, the later. */
+static void
+timers_wake_the_sm(void **state)
+{
+    const struct gate a = {.warp = 1, .until = 5000}, b = {.warp = 1, .until = 7001};
+    for (int no_skip = 0; no_skip < 2; no_skip++) {
+        struct launch_stats one =
+            run((struct mechanism_use[]){{&gate, &a}, {&spy, NULL}}, 2, no_skip);
+        assert_int_equal(seen[only(SM_EVENT_issued, 1, 0)].now, 5000);
+        assert_true(seen[only(SM_EVENT_issued, 0, 0)].now < 2000);
+        assert_true(one.sm.issue_lock > 3000);
+        run((struct mechanism_use[]){{&gate, &b}, {&spy, NULL}, {&gate, &a}}, 3, no_skip);
+        assert_int_equal(seen[only(SM_EVENT_issued, 1, 0)].now, 7001);
+    }
+}
+
+/* No block starts while a mechanism does not want one. */
+static void
+blocks_wait_for_the_mechanism(void **state)
+{
+    const struct gate g = {.warp = 9, .from = 3000};
+    for (int no_skip = 0; no_skip < 2; no_skip++) {
+        run((struct mechanism_use[]){{&gate, &g}, {&spy, NULL}}, 2, no_skip);
+        assert_int_equal(seen[only(SM_EVENT_block_started, -1, -1)].now, 3000);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(told_in_order),
+        cmocka_unit_test(lanes_are_told),
+        cmocka_unit_test(timers_wake_the_sm),
+        cmocka_unit_test(blocks_wait_for_the_mechanism),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
