@@ -14,6 +14,7 @@
 
 enum {
     EXEC_MAX_SRC = 26,
+    EXEC_MAX_OPERANDS = 64,
     EXEC_MAX_DST = 8,
     EXEC_ROWS = 12,
     EXEC_INST_BYTES = 8,
@@ -33,6 +34,17 @@ enum exec_copy {
     COPY_ARRIVE    /* arrives at an mbarrier when all copies so far are there */
 };
 
+/* One register of an operand, as written: a register that comes twice has two, a 64-bit one
+ * a record for each 32-bit register that it covers where registers are allocated. */
+enum exec_role { EXEC_READS, EXEC_WRITES, EXEC_GUARD };
+struct exec_operand {
+    uint16_t reg;   /* number, as in exec_static.src and dst */
+    uint16_t place; /* 1 + physical register; 0: predicate, or registers are virtual */
+    uint8_t role;   /* enum exec_role */
+    uint8_t
+        power; /* note of the compiler: enum ptx_power; PTX_POWER_NONE: none written */
+};
+
 /* What the timing model knows of an instruction. Registers are the function's (for calls:
  * made unique over the program) virtual or physical numbers, the guard included. */
 struct exec_static {
@@ -41,8 +53,8 @@ struct exec_static {
     uint8_t nsrc, ndst;
     uint8_t nother; /* operands that are no registers */
     uint16_t src[EXEC_MAX_SRC], dst[EXEC_MAX_DST];
-    uint16_t top_register; /* 1 + the highest physical register it reads or writes; 0:
-                            * none, or registers are virtual */
+    const struct exec_operand *operand; /* noperands: reads first, unmerged */
+    uint16_t noperands;
     uint8_t space; /* enum ptx_space as written; NONE: generic or no memory instruction */
     bool is_load, is_store, is_atomic, is_barrier, is_exit, is_jump, is_fence;
     bool orders;   /* synchronises memory: fence, atomic, mbarrier, cp.async, volatile and
@@ -82,6 +94,16 @@ struct exec_prog {
     struct exec_image *image; /* module image: constant bank, globals, symbol addresses */
     void *priv;
 };
+
+/* 1 + the highest physical register that the instruction reads or writes; 0: none. */
+static inline unsigned
+exec_top_register(const struct exec_static *st)
+{
+    unsigned top = 0;
+    for (unsigned i = 0; i < st->noperands; i++)
+        top = st->operand[i].place > top ? st->operand[i].place : top;
+    return top;
+}
 
 /* -- module image: globals and constants laid out in device memory -- */
 struct exec_image;

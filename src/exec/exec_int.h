@@ -377,6 +377,12 @@ struct decoder {
     struct exec_inst *out;
     struct exec_static *st;
     uint32_t pc;
+    struct { /* the operands noted so far (decode_inst) */
+        struct exec_operand v[EXEC_MAX_OPERANDS];
+        unsigned n, npower;
+        int32_t power[PTX_POWER_REGS]; /* registers that power states are written for */
+        bool stated[PTX_POWER_REGS];
+    } note;
     uint16_t ret_op; /* enum ptx_op of ret */
     bool (*fn[PTX_NOPS])(struct decoder *); /* of each opcode met: who decodes it */
 };

@@ -41,8 +41,46 @@ note_rows(struct decoder *d, uint32_t ref, unsigned bytes)
     }
 }
 
+/* Whether the first register that has a power state is a destination. */
+static bool
+power_has_dest(const struct ptx_inst *in)
+{
+    uint64_t dests = ptx_inst_dests(in);
+    for (unsigned i = 0; i < in->nops && i < 64; i++)
+        if (dests >> i & 1 &&
+            (in->ops[i].kind == PTX_OPD_REG || in->ops[i].kind == PTX_OPD_VEC))
+            return true;
+    return false;
+}
+
+/* The power state written for this operand: the first of its register that no other operand
+ * has. */
+static uint8_t
+power_of(struct decoder *d, int32_t reg, bool write)
+{
+    bool dest = power_has_dest(d->in);
+    for (unsigned i = 0; i < d->note.npower; i++)
+        if (d->note.power[i] == reg && !d->note.stated[i] && write == (dest && i == 0)) {
+            d->note.stated[i] = true;
+            return d->in->power >> 2 * i & 3;
+        }
+    return PTX_POWER_NONE;
+}
+
+static void
+note_operand(struct decoder *d, uint32_t reg, uint32_t place, enum exec_role role,
+             uint8_t power)
+{
+    if (d->note.n < EXEC_MAX_OPERANDS)
+        d->note.v[d->note.n++] = (struct exec_operand){.reg = (uint16_t)reg,
+                                                       .place = (uint16_t)place,
+                                                       .role = (uint8_t)role,
+                                                       .power = power};
+}
+
 /* defuse_each: the registers for the scoreboard, each once. Of an allocated function:
- * every 32-bit register that the operand covers, and predicates behind those. */
+ * every 32-bit register that the operand covers, and predicates behind those. The operands
+ * as they are written beside them. */
 static void
 note_reg(void *user, int32_t reg, bool write, bool partial)
 {
@@ -55,16 +93,37 @@ note_reg(void *user, int32_t reg, bool write, bool partial)
               r->type == PTX_PRED ? 4
               : bytes <= 4        ? ROW_BYTES
                                   : bytes * LANES);
+    enum exec_role role = write                                   ? EXEC_WRITES
+                          : d->note.n == 0 && reg == d->in->guard ? EXEC_GUARD
+                                                                  : EXEC_READS;
+    uint8_t power = role == EXEC_GUARD ? PTX_POWER_NONE : power_of(d, reg, write);
     if (!f->registers && !f->predicates) {
         note_number(d, (uint16_t)(d->fi->reg_base + (uint32_t)reg), write);
+        note_operand(d, d->fi->reg_base + (uint32_t)reg, 0, role, power);
         return;
     }
     unsigned n = bytes <= 4 ? 1 : bytes / 4;
     uint32_t first = r->place - 1u + (r->type == PTX_PRED ? f->registers : 0);
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         note_number(d, (uint16_t)(d->fi->reg_base + first + i), write);
-    if (r->type != PTX_PRED && d->fi->stack_base + first + n > d->st->top_register)
-        d->st->top_register = (uint16_t)(d->fi->stack_base + first + n);
+        note_operand(d, d->fi->reg_base + first + i,
+                     r->type == PTX_PRED ? 0 : d->fi->stack_base + first + i + 1, role,
+                     power);
+    }
+}
+
+static void
+note_operands(struct decoder *d)
+{
+    struct exec_static *st = d->st;
+    memset(&d->note, 0, sizeof d->note);
+    d->note.npower = d->in->power ? ptx_power_regs(d->in, d->note.power) : 0;
+    defuse_each(d->in, note_reg, d);
+    struct exec_operand *o = ARENA_ARRAY(&d->pp->mem, struct exec_operand, d->note.n);
+    if (d->note.n)
+        memcpy(o, d->note.v, sizeof *o * d->note.n);
+    st->operand = o;
+    st->noperands = (uint16_t)d->note.n;
 }
 
 static decode_fn *
@@ -123,7 +182,7 @@ decode_inst(struct decoder *d)
     st->cache = in->mod[PTX_MG_CACHE];
     x->cache = st->cache;
     x->reconv = EXEC_NO_PC;
-    defuse_each(in, note_reg, d);
+    note_operands(d);
     st->nother = other_operands(in);
     if (in->guard >= 0) {
         st->guarded = true; /* defuse_each gave the guard first: src[0] */

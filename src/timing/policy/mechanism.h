@@ -54,6 +54,7 @@ typedef void sm_handler(void *state, struct sm_view *v, const struct sm_event *e
 
 struct mechanism {
     enum sm_wait wait; /* what a warp waits for that it has refused; HEAD, EVENT */
+    bool reads; /* the scoreboard tracks reads too (RAR, WAR), to `operands_read` */
     size_t (*state_size)(const void *plan); /* of one SM's state, zeroed; NULL: none */
     void (*init)(void *state, struct sm_view *v, const struct machine *m,
                  const void *plan);

@@ -103,6 +103,11 @@ unit_complete(struct sm *s, struct sm_part *p, unsigned cu)
 {
     struct sm_set *set = &p->set[p->cu_set[cu]];
     const struct sm_flight *fl = &s->flight[p->cu_inst[cu]];
+    if (s->score.readers) {
+        const struct sm_inst *in = &s->prog->inst[fl->pc];
+        score_read(&s->score, fl->warp, in->reg, in->nsrc, -1);
+        sm_hazard_over(s, fl->warp);
+    }
     sm_tell(s, SM_EVENT_operands_read, fl->warp, fl->pc, 0, s->now);
     set->ready |= (uint64_t)1 << (cu - set->first);
     p->complete |= (uint8_t)(1u << p->cu_set[cu]);

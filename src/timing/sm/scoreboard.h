@@ -1,7 +1,11 @@
 /* scoreboard.h: pending register writes of each warp. An instruction may issue when none
  * of its sources (RAW) and destinations (WAW) is pending; a register is released when its
  * value is written back. One bit per register and warp, and another if the load/store
- * unit brings the value: only to tell what a warp waits for. */
+ * unit brings the value: only to tell what a warp waits for.
+ *
+ * Optionally (score_track_reads) also the instructions that have yet to read a register: an
+ * instruction waits until nobody has (RAR, WAR). Mechanisms that act on a register once it
+ * has been read need this (001 section 4.2.4). A count per register and warp. */
 #ifndef ALLOT_TIMING_SCOREBOARD_H
 #define ALLOT_TIMING_SCOREBOARD_H
 
@@ -10,6 +14,8 @@
 struct scoreboard {
     uint64_t *bits;   /* row of `words` per warp slot */
     uint64_t *memory; /* of those: from the load/store unit */
+    uint8_t *readers; /* instructions that have yet to read it; NULL: not tracked */
+    uint32_t regs;
     uint32_t words;
 };
 
@@ -19,6 +25,13 @@ score_init(struct scoreboard *s, struct arena *a, unsigned warps, unsigned regs)
     s->words = (uint32_t)BITSET_WORDS(regs ? regs : 1);
     s->bits = ARENA_ARRAY(a, uint64_t, (size_t)s->words * warps);
     s->memory = ARENA_ARRAY(a, uint64_t, (size_t)s->words * warps);
+}
+
+static inline void
+score_track_reads(struct scoreboard *s, struct arena *a, unsigned warps, unsigned regs)
+{
+    s->regs = regs ? regs : 1;
+    s->readers = ARENA_ARRAY(a, uint8_t, (size_t)s->regs * warps);
 }
 
 /* Whether one of the registers is pending in `of`: s->bits or s->memory. */
@@ -33,10 +46,31 @@ score_hazard_in(const struct scoreboard *s, const uint64_t *of, unsigned warp,
     return hit & 1;
 }
 
+/* Whether somebody has yet to read one of them. */
+static inline bool
+score_unread(const struct scoreboard *s, unsigned warp, const uint16_t *reg, unsigned n)
+{
+    const uint8_t *row = s->readers + (size_t)s->regs * warp;
+    unsigned hit = 0;
+    for (unsigned i = 0; i < n; i++)
+        hit |= row[reg[i]];
+    return hit;
+}
+
 static inline bool
 score_hazard(const struct scoreboard *s, unsigned warp, const uint16_t *reg, unsigned n)
 {
-    return score_hazard_in(s, s->bits, warp, reg, n);
+    return score_hazard_in(s, s->bits, warp, reg, n) ||
+           (s->readers && score_unread(s, warp, reg, n));
+}
+
+/* An instruction will read these registers, or (by = -1) has. */
+static inline void
+score_read(struct scoreboard *s, unsigned warp, const uint16_t *reg, unsigned n, int by)
+{
+    uint8_t *row = s->readers + (size_t)s->regs * warp;
+    for (unsigned i = 0; i < n; i++)
+        row[reg[i]] = (uint8_t)(row[reg[i]] + by);
 }
 
 static inline void

@@ -273,6 +273,7 @@ void collector_init(struct sm *s, struct arena *a);
 void collector_cycle(struct sm *s);
 void sm_unit_init(struct sm *s, struct arena *a);
 void sm_unit_cycle(struct sm *s, uint64_t now);
+void sm_hazard_over(struct sm *s, unsigned w);
 void sm_writeback_cycle(struct sm *s, uint64_t now);
 void sm_writeback_memory(struct sm *s);
 uint64_t sm_unit_next_event(const struct sm *s, uint64_t now);

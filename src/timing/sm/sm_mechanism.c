@@ -51,6 +51,8 @@ sm_mechanisms_init(struct sm *s, struct arena *a, const struct sm_setup *setup,
             x->m->init(x->state, &x->view, s->m, use->plan);
         if (x->view.timer < s->timer)
             s->timer = x->view.timer;
+        if (x->m->reads && !s->score.readers)
+            score_track_reads(&s->score, a, s->nwarps, s->prog->nregs);
         s->nmechanisms++;
         handlers(s, k);
     }

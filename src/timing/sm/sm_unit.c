@@ -104,13 +104,21 @@ write_registers(struct sm *s, unsigned w, const struct sm_inst *in)
         return;
     unsigned k = s->warp[w].sched;
     struct sm_part *p = &s->part[s->split ? k : 0];
-    struct sm_sched *c = &s->sched[k];
-    uint64_t bit = (uint64_t)1 << s->warp[w].pos;
     const uint16_t *dst = in->reg + in->nsrc;
     for (unsigned i = 0; i < in->ndst; i++)
         p->bank_written |= (uint64_t)1 << wrap((uint64_t)dst[i] + w, p->nbanks);
     s->written |= p->bit;
     score_release(&s->score, w, dst, in->ndst, in->mem);
+    sm_hazard_over(s, w);
+}
+
+/* Registers of warp w are free: its head instruction may have waited for them. */
+void
+sm_hazard_over(struct sm *s, unsigned w)
+{
+    unsigned k = s->warp[w].sched;
+    struct sm_sched *c = &s->sched[k];
+    uint64_t bit = (uint64_t)1 << s->warp[w].pos;
     if ((c->waits.result | c->waits.memory) & bit) {
         const struct sm_inst *h = &s->prog->inst[s->warp[w].buf_pc];
         unsigned n = (unsigned)h->nsrc + h->ndst;

@@ -398,7 +398,7 @@ register_sharing_wants(const void *state, unsigned s, unsigned warp,
 {
     const struct sharing *sh = state;
     int i = pairs_index(&sh->pairs, s);
-    return i >= 0 && st->top_register > sh->private_registers &&
+    return i >= 0 && exec_top_register(st) > sh->private_registers &&
            warp_pair(sh, i, warp)->holder != pairs_side(&sh->pairs, s);
 }
 
@@ -431,7 +431,7 @@ concerns(const struct exec_static *st, const void *plan)
 {
     const struct pairs_plan *p = plan;
     return p->pairs &&
-           (st->top_register > p->private_units || (p->dynamic && is_long(st)));
+           (exec_top_register(st) > p->private_units || (p->dynamic && is_long(st)));
 }
 
 static void

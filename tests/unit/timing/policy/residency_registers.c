@@ -100,7 +100,8 @@ teardown(struct bench *b)
 static bool
 use(struct bench *b, unsigned slot, unsigned warp, unsigned reg)
 {
-    struct exec_static st = {.top_register = (uint16_t)(reg + 1)};
+    const struct exec_operand o = {.place = (uint16_t)(reg + 1)};
+    struct exec_static st = {.operand = &o, .noperands = 1};
     b->v.now++;
     return ask(b, slot, warp, &st, NULL);
 }
@@ -108,8 +109,12 @@ use(struct bench *b, unsigned slot, unsigned warp, unsigned reg)
 static bool
 load_from(struct bench *b, unsigned slot, unsigned warp, enum ptx_space space)
 {
-    struct exec_static st = {
-        .top_register = 1, .unit = PTX_UNIT_MEM, .is_load = true, .space = space};
+    const struct exec_operand o = {.place = 1};
+    struct exec_static st = {.operand = &o,
+                             .noperands = 1,
+                             .unit = PTX_UNIT_MEM,
+                             .is_load = true,
+                             .space = space};
     return ask(b, slot, warp, &st, NULL);
 }
 
@@ -483,7 +488,9 @@ both(struct bench *b, unsigned slot, unsigned warp, unsigned reg, int64_t addr)
 {
     struct exec_access a = {
         .space = PTX_SPACE_SHARED, .bytes = 4, .load = true, .mask = 1};
-    struct exec_static st = {.top_register = (uint16_t)(reg + 1),
+    const struct exec_operand o = {.place = (uint16_t)(reg + 1)};
+    struct exec_static st = {.operand = &o,
+                             .noperands = 1,
                              .space = PTX_SPACE_SHARED,
                              .is_load = addr >= 0,
                              .unit = addr >= 0 ? PTX_UNIT_MEM : PTX_UNIT_ALU};

@@ -104,7 +104,7 @@ static const struct mechanism gate = {.wait = WAIT_lock,
                                       .may_start = gate_start};
 
 static struct launch_stats
-run(const struct mechanism_use *use, unsigned n, bool no_skip)
+run_text(const char *text, const struct mechanism_use *use, unsigned n, bool no_skip)
 {
     struct rig r;
     struct timing_plan plan;
@@ -125,6 +125,12 @@ run(const struct mechanism_use *use, unsigned n, bool no_skip)
         rig_fail(&r, "launch");
     rig_free(&r);
     return s;
+}
+
+static struct launch_stats
+run(const struct mechanism_use *use, unsigned n, bool no_skip)
+{
+    return run_text(text, use, n, no_skip);
 }
 
 /* Index of the event of that warp and pc (-1: any); fails if there is not exactly one. */
@@ -223,6 +229,33 @@ blocks_wait_for_the_mechanism(void **state)
     }
 }
 
+static const char reads[] = ".version 7.0\n.target sm_50\n.address_size 64\n"
+                            ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<6>;\n"
+                            "mov.u32 %r1, 1;\nmov.u32 %r2, 2;\n"
+                            "add.u32 %r3, %r1, %r1;\n" /* 2 */
+                            "sub.u32 %r4, %r1, 5;\n"   /* 3: reads %r1 too */
+                            "add.u32 %r5, %r2, 7;\n"   /* 4 */
+                            "mov.u32 %r2, 3;\n"        /* 5: writes what 4 reads */
+                            "exit;\n}\n";
+
+/* A mechanism that wants reads tracked: nobody reads or writes a register before it has been
+ * read by the instruction before (RAR, WAR). Without, instructions do not wait for that. */
+static void
+reads_are_tracked(void **state)
+{
+    struct mechanism tracks = spy;
+    for (int on = 0; on < 2; on++)
+        for (int no_skip = 0; no_skip < 2; no_skip++) {
+            tracks.reads = on;
+            run_text(reads, &(struct mechanism_use){&tracks, NULL}, 1, no_skip);
+            for (int w = 0; w < 2; w++)
+                for (int pc = 2; pc <= 4; pc += 2)
+                    assert_int_equal(seen[only(SM_EVENT_issued, w, pc + 1)].now >=
+                                         seen[only(SM_EVENT_operands_read, w, pc)].now,
+                                     on);
+        }
+}
+
 int
 main(void)
 {
@@ -231,6 +264,7 @@ main(void)
         cmocka_unit_test(lanes_are_told),
         cmocka_unit_test(timers_wake_the_sm),
         cmocka_unit_test(blocks_wait_for_the_mechanism),
+        cmocka_unit_test(reads_are_tracked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
