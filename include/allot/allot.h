@@ -207,6 +207,7 @@ struct allot_occupancy_query allot_demand(const struct allot_machine *m,
 struct allot_sharing_cost {
     uint32_t sms;
     uint32_t registers, scratchpad, both; /* bits of one SM */
+    uint32_t power_table; /* of greener, which shares nothing: its look-up table */
 };
 void allot_sharing_cost(const struct allot_machine *m, struct allot_sharing_cost *out);
 

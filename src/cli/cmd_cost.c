@@ -1,4 +1,5 @@
-/* cmd_cost.c: allot cost: the storage that sharing adds to an SM (001 section 2.4). */
+/* cmd_cost.c: allot cost: the storage that policies add to an SM (001 sections 2.4,
+ * 4.2.4). */
 #include "cli/cli.h"
 
 static void
@@ -23,7 +24,9 @@ cmd_cost(int argc, char **argv)
         "registers, scratchpad, or both: sharing on or off, partner of each block, owner\n"
         "(and for registers: sharing) of each warp, a lock for each pair. T blocks and W\n"
         "warps an SM: registers 1 + T*ceil(log2(T+1)) + 2*W + floor(W/2)*ceil(log2 W),\n"
-        "scratchpad 1 + T*ceil(log2(T+1)) + W + floor(T/2)*ceil(log2 T).",
+        "scratchpad 1 + T*ceil(log2(T+1)) + W + floor(T/2)*ceil(log2 T).\n"
+        "And for regpower.policy greener its look-up table of decoded instructions:\n"
+        "W * regpower.table_entries * (32 + 8*ceil(log2 sm.max_registers)).",
         "  allot cost --machine 001-table2.3-registers\n"};
     struct cli_list pos;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
@@ -37,10 +40,10 @@ cmd_cost(int argc, char **argv)
         struct allot_sharing_cost c;
         allot_sharing_cost(m, &c);
         if (json) {
-            json_t *j =
-                json_pack("{s:s, s:i, s:i, s:i, s:i}", "machine", allot_machine_name(m),
-                          "sms", c.sms, "registers", c.registers, "scratchpad",
-                          c.scratchpad, "both", c.both);
+            json_t *j = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "machine",
+                                  allot_machine_name(m), "sms", c.sms, "registers",
+                                  c.registers, "scratchpad", c.scratchpad, "both", c.both,
+                                  "power_table", c.power_table);
             json_dumpf(j, stdout, JSON_INDENT(2));
             printf("\n");
             json_decref(j);
@@ -49,6 +52,8 @@ cmd_cost(int argc, char **argv)
             line("registers", c.registers, c.sms);
             line("scratchpad", c.scratchpad, c.sms);
             line("both", c.both, c.sms);
+            printf("%-22s %8s %10s\n", "look-up table of", "", "");
+            line("greener", c.power_table, c.sms);
         }
     }
     bool ok = m != NULL;

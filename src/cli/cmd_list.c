@@ -64,7 +64,8 @@ list_workloads(void)
 static void
 list_policies(void)
 {
-    static const char *const kinds[] = {"schedulers", "residency", "cta_order", "dram"};
+    static const char *const kinds[] = {"schedulers", "residency", "regpower",
+                                        "cta_order", "dram"};
     static const char *const settings[] = {"sm.scheduler", "residency.policy",
                                            "cta.order", "dram.scheduler"};
     for (size_t k = 0; k < 4; k++) {

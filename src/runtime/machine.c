@@ -6,6 +6,7 @@
 #include "machine/occupancy.h"
 #include "timing/policy/dram/dram_policy.h"
 #include "timing/policy/policy.h"
+#include "timing/policy/regpower/regpower.h"
 
 #include <inttypes.h>
 
@@ -33,6 +34,13 @@ cta_order_name(size_t i, const char **meaning)
 }
 
 static const char *
+regpower_name(size_t i, const char **meaning)
+{
+    const struct regpower_policy *p = regpower_at(i);
+    return p ? (*meaning = p->meaning, p->name) : NULL;
+}
+
+static const char *
 dram_name(size_t i, const char **meaning)
 {
     const struct dram_policy *p = dram_policy_at(i);
@@ -44,6 +52,7 @@ static const struct {
     const char *(*at)(size_t i, const char **meaning);
 } registries[] = {{"schedulers", sched_name},
                   {"residency", residency_name},
+                  {"regpower", regpower_name},
                   {"cta_order", cta_order_name},
                   {"dram", dram_name}};
 
@@ -193,8 +202,10 @@ allot_reference(const char *what)
 void
 allot_sharing_cost(const struct allot_machine *m, struct allot_sharing_cost *out)
 {
-    *out = (struct allot_sharing_cost){.sms = m->m->sm.count,
-                                       .registers = occ_cost_registers(m->m),
-                                       .scratchpad = occ_cost_scratchpad(m->m),
-                                       .both = occ_cost_both(m->m)};
+    *out =
+        (struct allot_sharing_cost){.sms = m->m->sm.count,
+                                    .registers = occ_cost_registers(m->m),
+                                    .scratchpad = occ_cost_scratchpad(m->m),
+                                    .both = occ_cost_both(m->m),
+                                    .power_table = (uint32_t)regpower_table_bits(m->m)};
 }

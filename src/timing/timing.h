@@ -41,7 +41,8 @@ struct timing_plan {
     struct occ_kernel demand;        /* of the kernel */
     struct residency_plan residency; /* of the machine's residency policy */
     uint32_t l1_ways;                /* of L1D, beside the resident blocks' scratchpad */
-    unsigned nmechanisms;            /* at work beside the residency policy's */
+    struct mechanism_use registers;  /* their power states; mechanism NULL: always ON */
+    unsigned nmechanisms;            /* at work beside these and the residency policy's */
     struct mechanism_use mechanism[3];
 };
 /* Fills it for blocks of kernel f that ask for k. False and a diagnostic if not even one

@@ -4,6 +4,7 @@
 #include "timing/engine/run.h"
 
 #include "base/clock.h"
+#include "timing/policy/regpower/regpower.h"
 
 #include <string.h>
 
@@ -159,16 +160,20 @@ build_setup(struct run *r, const struct timing_plan *plan)
     const struct mechanism *m = &r->g->residency->mechanism;
     s->blocks = r->plan.blocks;
     if (m->state_size)
-        s->mechanism[s->nmechanisms++] = (struct mechanism_use){m, r->plan.own};
+        s->mechanism[s->nmechanisms++] = (struct mechanism_use){m, r->plan.own, {0}};
     for (unsigned i = 0; i < plan->nmechanisms; i++)
         s->mechanism[s->nmechanisms++] = plan->mechanism[i];
+    if (plan->registers.mechanism)
+        s->mechanism[s->nmechanisms++] = plan->registers;
+    else
+        s->always_on = (uint32_t)regpower_file(r->g->m);
 }
 
 static bool
 concerns(const struct mechanism_use *u, const struct exec_static *st)
 {
     const struct mechanism *m = u->mechanism;
-    return m->may_issue && (!m->concerns || m->concerns(st, u->plan));
+    return m->may_issue && (!m->concerns || m->concerns(st, mechanism_plan(u)));
 }
 
 static void
@@ -412,8 +417,9 @@ totals(struct run *r, uint64_t now, struct launch_stats *out)
                          .shared_pairs = residency_pairs(r->g->m, &r->plan),
                          .thread_registers = r->kernel->registers};
     s.sm_cycles = s.cycles * g->m->sm.count;
+    s.register_cycles = s.sm_cycles * regpower_file(g->m);
     for (unsigned i = 0; i < g->m->sm.count; i++)
-        sm_catch_up(&r->sm[i], now);
+        sm_counted(&r->sm[i], now);
     memset(out, 0, sizeof *out);
     stats_add_gpu(out, &s);
     for (unsigned i = 0; i < g->m->sm.count; i++)

@@ -1,5 +1,6 @@
 /* plan.c: what the SMs are set up for in a launch: residency, and the L1 beside it. Asked by
  * the launch plan (runtime/plan.c), which occupancy queries and launches go by alike. */
+#include "timing/policy/regpower/regpower.h"
 #include "timing/sm/sm.h"
 #include "timing/timing.h"
 
@@ -51,5 +52,8 @@ timing_plan(const struct machine *m, const struct ptx_func *f, const struct occ_
         return false;
     }
     out->l1_ways = occ_l1_ways(m, k, out->residency.blocks);
-    return check_registers(policy, f, out, diag) && check_warps(m, out, diag);
+    unsigned warps = (k->threads + LANES - 1) / LANES;
+    return check_registers(policy, f, out, diag) && check_warps(m, out, diag) &&
+           regpower_plan(m, f, out->residency.blocks, warps, k->registers,
+                         &out->registers, diag);
 }

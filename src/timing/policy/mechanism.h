@@ -24,10 +24,13 @@ struct sm_view {
     /* -- written by the mechanism -- */
     uint8_t *cls;  /* by slot: enum warp_class of its warps; at first WARP_UNSHARED */
     uint8_t *asks; /* by slot: may_issue must be asked for its warps; at first 1 */
-    bool
-        changed; /* cls, asks or the answers of may_issue have: who was refused asks again.
-                   * The SM sees to it when the handler returns and takes it back */
-    bool waits;  /* warps of this SM wait for the next period alone */
+    /* cls, asks or the answers of may_issue have changed: who was refused asks again. The
+     * SM sees to it when the handler returns, and takes it back. */
+    bool changed;
+    uint64_t
+        again[2]; /* only these warps of it ask again (bits: slot * warps of a block +
+                        * warp); likewise taken back */
+    bool waits;   /* warps of this SM wait for the next period alone */
     uint64_t timer;    /* first cycle in which `timer` shall be told; NEVER */
     const char *fault; /* by may_issue: the program breaks a rule, in words; the launch
                         * fails with them */
@@ -54,6 +57,10 @@ typedef void sm_handler(void *state, struct sm_view *v, const struct sm_event *e
 
 struct mechanism {
     enum sm_wait wait; /* what a warp waits for that it has refused; HEAD, EVENT */
+    bool
+        eager; /* may_issue is asked as soon as nothing else keeps the warp, and again each
+                 * time it changes what it says, before a scheduler chooses; otherwise when
+                 * the scheduler has chosen the warp */
     bool reads; /* the scoreboard tracks reads too (RAR, WAR), to `operands_read` */
     size_t (*state_size)(const void *plan); /* of one SM's state, zeroed; NULL: none */
     void (*init)(void *state, struct sm_view *v, const struct machine *m,
@@ -76,7 +83,14 @@ struct mechanism {
 /* A mechanism at work in a launch. */
 struct mechanism_use {
     const struct mechanism *mechanism;
-    const void *plan; /* its own, as long as the launch */
+    const void *plan;                   /* its own, as long as the launch; NULL: */
+    _Alignas(16) unsigned char own[48]; /* this one */
 };
+
+static inline const void *
+mechanism_plan(const struct mechanism_use *u)
+{
+    return u->plan ? u->plan : u->own;
+}
 
 #endif

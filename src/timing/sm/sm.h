@@ -21,7 +21,7 @@ enum {
     SM_MAX_WARPS = 128,
     SM_MAX_LATCH = 16,
     SM_MAX_SCHED = 4,
-    SM_MAX_MECHANISMS = 4,
+    SM_MAX_MECHANISMS = 5,
     SM_NO_INST = 0xffff,
 };
 
@@ -121,6 +121,7 @@ struct sm_sched {
     uint64_t bad;    /* what is in the buffer is not on the path */
     union sm_waits waits;  /* what keeps warps from issuing */
     uint64_t concern;      /* a mechanism must be asked for the head instruction */
+    uint64_t eager;        /* one that is asked before the scheduler chooses */
     uint64_t cls[SM_NCLS]; /* class of the head instruction */
     struct sched_view view;
     uint32_t *dynamic_id;
@@ -225,6 +226,8 @@ struct sm {
     uint8_t nmechanisms;
     uint8_t listen[SM_NEVENTS]; /* mechanisms that have a handler: a bit each */
     uint8_t *asks;              /* by slot: mechanisms to be asked for its warps */
+    uint8_t eager;              /* mechanisms that are asked early */
+    uint32_t always_on;         /* registers of the file, where none changes its state */
     uint64_t timer;             /* first cycle with an event `timer`, NEVER */
 
     /* Away from a power of two: the same fields of many SMs would fall into few sets of
@@ -236,6 +239,7 @@ static_assert(sizeof(struct sm) % 1024, "SMs must not lie a power of two apart")
 /* Of a launch, the same for all SMs. */
 struct sm_setup {
     unsigned blocks; /* resident, at most */
+    uint32_t always_on; /* registers of the file, where none changes its state; else 0 */
     unsigned nmechanisms;
     struct mechanism_use mechanism[SM_MAX_MECHANISMS];
 };
@@ -287,6 +291,17 @@ bool sm_tell_them(struct sm *s, enum sm_event_id id, const struct sm_event *e,
 bool sm_ask(struct sm *s, unsigned mechanisms, unsigned w, uint64_t now);
 /* Who was refused asks again, and what views say is taken over. */
 void sm_refused_again(struct sm *s);
+/* The masks of warps for which a mechanism must be asked, for warp w at this instruction. */
+static inline void
+sm_note_concern(const struct sm *s, struct sm_sched *c, unsigned w,
+                const struct sm_inst *in)
+{
+    unsigned who = in->concern & s->asks[s->warp[w].slot];
+    c->concern |= (uint64_t)((who & ~(unsigned)s->eager) != 0) << s->warp[w].pos;
+    c->eager |= (uint64_t)((who & s->eager) != 0) << s->warp[w].pos;
+}
+/* Counters of mechanisms are those up to cycle now. */
+void sm_counted(struct sm *s, uint64_t now);
 enum warp_class sm_class_of(const struct sm *s, unsigned slot);
 void sm_timers(struct sm *s, uint64_t now);
 void sm_copies_init(struct sm *s, struct arena *a);

@@ -24,6 +24,7 @@ sm_head_changed(struct sm *s, unsigned w)
     c->head &= ~bit;
     c->bad &= ~bit;
     c->concern &= ~bit;
+    c->eager &= ~bit;
 #define WAIT(id, cause, holds, ends, state, over, ...)                                   \
     c->waits.id &= SM_WAIT_##holds == SM_WAIT_HEAD ? ~bit : ~0ull;
 #include "timing/sm/waits.def"
@@ -54,8 +55,8 @@ sm_head_changed(struct sm *s, unsigned w)
     } else {
         warp_soon(s, w);
     }
-    if (in->concern && in->concern & s->asks[s->warp[w].slot])
-        c->concern |= bit;
+    if (in->concern)
+        sm_note_concern(s, c, w, in);
 }
 
 /* Throws away what is in the buffers of these warps. */
@@ -67,6 +68,7 @@ flush(struct sm *s, struct sm_sched *c, uint64_t warps)
         unsigned w = (unsigned)i * s->nsched + c->index;
         s->warp[w].buf_n = 0;
         s->warp[w].fetch_pc = s->warp[w].ew->pc;
+        sm_tell(s, SM_EVENT_flushed, w, SM_NO_PC, 0, s->now);
         s->stats->fetch_wrong_path++;
         sm_head_changed(s, w);
     }
@@ -193,7 +195,26 @@ static bool
 allowed(struct sm *s, unsigned w, uint64_t now)
 {
     unsigned who = s->prog->inst[s->warp[w].buf_pc].concern & s->asks[s->warp[w].slot];
-    return sm_ask(s, who, w, now);
+    return sm_ask(s, who & ~(unsigned)s->eager, w, now);
+}
+
+/* The same of those that are asked before the scheduler chooses: these warps of c, for which
+ * nothing else speaks against their head instruction. Returns those that may. */
+static uint64_t
+allowed_early(struct sm *s, struct sm_sched *c, uint64_t warps, uint64_t now)
+{
+    uint64_t may = warps;
+    FOR_BITS(i, warps & c->eager)
+    {
+        unsigned w = (unsigned)i * s->nsched + c->index;
+        unsigned who = s->prog->inst[s->warp[w].buf_pc].concern;
+        uint64_t bit = (uint64_t)1 << i;
+        if (sm_ask(s, who & s->eager, w, now))
+            c->eager &= ~bit;
+        else
+            may &= ~bit;
+    }
+    return may;
 }
 
 /* True if it issued. */
@@ -207,6 +228,8 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
             flush(s, c, wrong);
     }
     uint64_t ready = c->head & ~sm_waits_any(c);
+    if (ready & c->eager)
+        ready = allowed_early(s, c, ready, now);
     if (!ready)
         return false;
     const struct sm_part *p = &s->part[c->part];
@@ -245,6 +268,7 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
             in = &s->prog->inst[s->warp[w].buf_pc];
             if (full(s, p) >> in->cls & 1 ||
                 (s->m->sm.dual_issue_different_units && used >> in->cls & 1) ||
+                (c->eager & bit && !allowed_early(s, c, bit, now)) ||
                 (c->concern & bit && !allowed(s, w, now)))
                 break;
         }

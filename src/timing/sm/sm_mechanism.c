@@ -45,10 +45,12 @@ sm_mechanisms_init(struct sm *s, struct arena *a, const struct sm_setup *setup,
                                    .asks = ARENA_ARRAY(a, uint8_t, s->nslots)};
         memset(x->view.cls, WARP_UNSHARED, s->nslots);
         memset(x->view.asks, 1, s->nslots);
+        const void *plan = mechanism_plan(use);
         if (x->m->state_size)
-            x->state = arena_alloc(a, x->m->state_size(use->plan) + 1);
+            x->state = arena_alloc(a, x->m->state_size(plan) + 1);
         if (x->m->init)
-            x->m->init(x->state, &x->view, s->m, use->plan);
+            x->m->init(x->state, &x->view, s->m, plan);
+        s->eager |= (uint8_t)(x->m->eager << k);
         if (x->view.timer < s->timer)
             s->timer = x->view.timer;
         if (x->m->reads && !s->score.readers)
@@ -87,8 +89,9 @@ sm_refused_again(struct sm *s)
             continue;
         c->wcls[s->warp[w].pos] = (uint8_t)sm_class_of(s, slot);
         c->concern &= ~bit;
-        if (c->head & bit && s->prog->inst[s->warp[w].buf_pc].concern & s->asks[slot])
-            c->concern |= bit;
+        c->eager &= ~bit;
+        if (c->head & bit)
+            sm_note_concern(s, c, w, &s->prog->inst[s->warp[w].buf_pc]);
     }
 }
 
@@ -98,6 +101,15 @@ look(struct sm *s, struct sm_mechanism *x)
 {
     if (x->view.timer < s->timer)
         s->timer = x->view.timer;
+    for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++) {
+        FOR_BITS(i, x->view.again[v])
+        {
+            const struct sm_warp *w = &s->warp[v * 64 + (unsigned)i];
+            s->sched[w->sched].waits.by[x->m->wait] &= ~((uint64_t)1 << w->pos);
+            s->sched_dirty |= (uint8_t)(1u << w->sched);
+        }
+        x->view.again[v] = 0;
+    }
     if (!x->view.changed)
         return false;
     x->view.changed = false;
@@ -119,6 +131,15 @@ sm_tell_them(struct sm *s, enum sm_event_id id, const struct sm_event *e, uint64
         changed |= look(s, x);
     }
     return changed;
+}
+
+void
+sm_counted(struct sm *s, uint64_t now)
+{
+    const struct sm_event e = {0};
+    sm_catch_up(s, now);
+    if (s->listen[SM_EVENT_counted])
+        sm_tell_them(s, SM_EVENT_counted, &e, now);
 }
 
 void

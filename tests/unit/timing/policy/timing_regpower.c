@@ -1,0 +1,381 @@
+/* timing_regpower.c: power states of registers (001 section 4.2.4): when a register changes
+ * state, how long it takes to wake, what the look-up table keeps ON, who may run; then in an
+ * SM, with skipping and without. */
+#define RIG_MOCK_MEMORY
+#include "unit/kit/timing_sm_rig.h"
+
+#include "timing/policy/regpower/regpower.h"
+#include "timing/sm/sm.h"
+
+enum { REGS = 4, FILE_SIZE = 16 };
+
+/* One block of one warp with registers 1 to 4, in a file of 16. Code: 0 reads 1 and 2 and
+ * writes 3; 1 reads 3; 2 reads and writes 4; 3 reads 1, with no write. */
+static const struct exec_operand ops0[] = {{1, 1, EXEC_READS, PTX_POWER_OFF},
+                                           {2, 2, EXEC_READS, PTX_POWER_ON},
+                                           {3, 3, EXEC_WRITES, PTX_POWER_SLEEP}},
+                                 ops1[] = {{3, 3, EXEC_READS, PTX_POWER_NONE}},
+                                 ops2[] = {{4, 4, EXEC_READS, PTX_POWER_OFF},
+                                           {4, 4, EXEC_WRITES, PTX_POWER_SLEEP}},
+                                 ops3[] = {{1, 1, EXEC_READS, PTX_POWER_SLEEP}};
+static const struct exec_static code[] = {{.operand = ops0, .noperands = 3, .ndst = 1},
+                                          {.operand = ops1, .noperands = 1, .ndst = 1},
+                                          {.operand = ops2, .noperands = 2, .ndst = 1},
+                                          {.operand = ops3, .noperands = 1}};
+
+struct bench {
+    struct machine *m;
+    struct mechanism_use use;
+    const struct mechanism *p;
+    void *state;
+    struct stat_sm stats;
+    uint8_t cls[1], asks[1];
+    struct sm_view v;
+    struct diag_sink diag;
+};
+
+static struct ptx_func *
+func(unsigned registers, bool states)
+{
+    static struct ptx_inst in[1];
+    static struct ptx_func f;
+    in[0].power = states;
+    f = (struct ptx_func){.name = "k", .registers = registers};
+    f.body.v = in;
+    f.body.n = 1;
+    return &f;
+}
+
+static void
+setup(struct bench *b, const char *policy)
+{
+    memset(b, 0, sizeof *b);
+    b->m = machine_new();
+    b->m->regpower.policy = policy;
+    b->m->sm.registers = FILE_SIZE * 32;
+    assert_true(regpower_plan(b->m, func(REGS, true), 1, 1, REGS, &b->use, &b->diag));
+    b->p = b->use.mechanism;
+    b->state = calloc(1, b->p->state_size(mechanism_plan(&b->use)));
+    b->v = (struct sm_view){.nslots = 1,
+                            .stats = &b->stats,
+                            .cls = b->cls,
+                            .asks = b->asks,
+                            .timer = NEVER,
+                            .now = 100};
+    b->p->init(b->state, &b->v, b->m, mechanism_plan(&b->use));
+}
+
+static void
+teardown(struct bench *b)
+{
+    free(b->state);
+    machine_free(b->m);
+    diag_free(&b->diag);
+}
+
+static void
+tell(struct bench *b, sm_handler *handler, unsigned pc)
+{
+    handler(b->state, &b->v, &(struct sm_event){.pc = pc, .st = &code[pc]});
+}
+
+/* Registers ON, asleep and OFF now, from what the next cycle adds to the counters. */
+static void
+assert_states(struct bench *b, unsigned on, unsigned sleep)
+{
+    tell(b, b->p->counted, 0);
+    struct stat_sm before = b->stats;
+    b->v.now++;
+    tell(b, b->p->counted, 0);
+    assert_int_equal(b->stats.regpower_on_cycles - before.regpower_on_cycles, on);
+    assert_int_equal(b->stats.regpower_sleep_cycles - before.regpower_sleep_cycles,
+                     sleep);
+    assert_int_equal(b->stats.regpower_off_cycles - before.regpower_off_cycles,
+                     FILE_SIZE - on - sleep);
+}
+
+static bool
+ask(struct bench *b, unsigned pc)
+{
+    return b->p->may_issue(b->state, &b->v,
+                           &(struct sm_event){.pc = pc, .st = &code[pc]});
+}
+
+static void
+unallocated_are_off(void **state)
+{
+    struct bench b;
+    setup(&b, "sleep-reg");
+    assert_states(&b, 0, 0);
+    tell(&b, b.p->warp_started, 0);
+    assert_states(&b, REGS, 0);
+    tell(&b, b.p->operands_read, 0);
+    assert_states(&b, REGS - 2, 2);
+    tell(&b, b.p->warp_ended, 0);
+    assert_states(&b, 0, 0);
+    teardown(&b);
+}
+
+/* Sources after they have been read, unless they are written too; destinations after the
+ * write. */
+static void
+states_change_after_the_access(void **state)
+{
+    struct bench b;
+    setup(&b, "comp-opt");
+    tell(&b, b.p->warp_started, 0);
+    tell(&b, b.p->operands_read, 0); /* 1: OFF, 2: ON */
+    assert_states(&b, 3, 0);
+    tell(&b, b.p->written_back, 0); /* 3: SLEEP */
+    assert_states(&b, 2, 1);
+    tell(&b, b.p->operands_read, 2); /* 4 waits for its write */
+    assert_states(&b, 2, 1);
+    tell(&b, b.p->written_back, 2); /* as awake as the more awake of SLEEP and OFF */
+    assert_states(&b, 1, 2);
+    teardown(&b);
+}
+
+/* What the compiler says; SLEEP where it says nothing, and always with sleep-reg. */
+static void
+states_of_the_policies(void **state)
+{
+    static const struct {
+        const char *policy;
+        enum ptx_power after[4]; /* by note */
+    } t[] = {
+        {"sleep-reg",
+         {PTX_POWER_SLEEP, PTX_POWER_SLEEP, PTX_POWER_SLEEP, PTX_POWER_SLEEP}},
+        {"comp-opt", {PTX_POWER_SLEEP, PTX_POWER_ON, PTX_POWER_SLEEP, PTX_POWER_OFF}},
+        {"greener", {PTX_POWER_SLEEP, PTX_POWER_ON, PTX_POWER_SLEEP, PTX_POWER_OFF}}};
+    for (size_t i = 0; i < 3; i++)
+        for (int note = 0; note < 4; note++)
+            assert_int_equal(regpower_find(t[i].policy)->after(note), t[i].after[note]);
+    assert_null(regpower_find("baseline")->after);
+}
+
+/* Refused at t + latency - 1, allowed at t + latency; the longest of several counts. */
+static void
+wake_ups_take_their_cycles(void **state)
+{
+    struct bench b;
+    setup(&b, "comp-opt");
+    b.m->regpower.wake_off = 5;
+    b.p->init(b.state, &b.v, b.m, mechanism_plan(&b.use));
+    tell(&b, b.p->warp_started, 0);
+    assert_true(ask(&b, 0)); /* all are ON */
+    tell(&b, b.p->operands_read, 0);
+    tell(&b, b.p->written_back, 0); /* 1 is OFF, 3 asleep */
+    assert_false(ask(&b, 1));
+    assert_int_equal(b.v.timer, b.v.now + 1);
+    b.v.now++;
+    assert_true(ask(&b, 1));
+    assert_int_equal(b.stats.regpower_wakes_sleep, 1);
+    tell(&b, b.p->operands_read, 1); /* 3: no note, so it sleeps again */
+    b.v.timer = NEVER;
+    uint64_t now = b.v.now;
+    assert_false(ask(&b, 0)); /* 5 cycles for 1, 1 for 3 */
+    assert_int_equal(b.v.timer, now + 5);
+    b.v.now = now + 4;
+    b.v.timer = NEVER;
+    tell(&b, b.p->timer, 0);
+    assert_int_equal(b.v.again[0], 0);
+    assert_int_equal(b.v.timer, now + 5);
+    assert_false(ask(&b, 0));
+    b.v.now = now + 5;
+    tell(&b, b.p->timer, 0);
+    assert_int_equal(b.v.again[0], 1);
+    assert_true(ask(&b, 0));
+    assert_int_equal(b.stats.regpower_wakes_sleep, 2);
+    assert_int_equal(b.stats.regpower_wakes_off, 1);
+    teardown(&b);
+}
+
+/* Register 1 is switched OFF by instruction 0 and used by 3: it stays ON while 3 is in the
+ * table, from decode to the end of its work. */
+static void
+decoded_instructions_keep_registers_on(void **state)
+{
+    struct bench b;
+    setup(&b, "greener");
+    tell(&b, b.p->warp_started, 0);
+    tell(&b, b.p->decoded, 0); /* itself does not count */
+    tell(&b, b.p->issued, 0);
+    tell(&b, b.p->operands_read, 0);
+    assert_states(&b, 3, 0);
+    assert_int_equal(b.stats.regpower_corrections, 0);
+    tell(&b, b.p->written_back, 0);
+    tell(&b, b.p->warp_started, 0); /* all ON again */
+    tell(&b, b.p->decoded, 3);
+    tell(&b, b.p->operands_read, 0);
+    assert_states(&b, 4, 0);
+    assert_int_equal(b.stats.regpower_corrections, 1);
+    tell(&b, b.p->flushed, 3); /* it was on the wrong path */
+    tell(&b, b.p->operands_read, 0);
+    assert_states(&b, 3, 0);
+    assert_int_equal(b.stats.regpower_corrections, 1);
+    /* Once issued a flush leaves it; its end does away with it. */
+    tell(&b, b.p->warp_started, 0);
+    tell(&b, b.p->decoded, 3);
+    tell(&b, b.p->issued, 3);
+    tell(&b, b.p->flushed, 3);
+    tell(&b, b.p->operands_read, 0);
+    assert_int_equal(b.stats.regpower_corrections, 2);
+    tell(&b, b.p->operands_read, 3); /* writes nothing: this is its end */
+    tell(&b, b.p->warp_started, 0);
+    tell(&b, b.p->operands_read, 0);
+    assert_states(&b, 3, 0);
+    assert_int_equal(b.stats.regpower_corrections, 2);
+    teardown(&b);
+}
+
+static void
+table_is_bounded(void **state)
+{
+    struct bench b;
+    setup(&b, "greener");
+    b.m->regpower.table_entries = 2;
+    tell(&b, b.p->warp_started, 0);
+    tell(&b, b.p->decoded, 1);
+    tell(&b, b.p->decoded, 2);
+    tell(&b, b.p->decoded, 3); /* no room */
+    assert_int_equal(b.stats.regpower_table_full, 1);
+    tell(&b, b.p->operands_read, 0); /* so nobody is known to use 1 */
+    assert_int_equal(b.stats.regpower_corrections, 0);
+    uint64_t before = b.stats.regpower_table_cycles;
+    b.v.now += 10;
+    tell(&b, b.p->counted, 0);
+    assert_int_equal(b.stats.regpower_table_cycles - before, 2 * 10);
+    tell(&b, b.p->warp_ended, 0);
+    b.v.now += 10;
+    tell(&b, b.p->counted, 0);
+    assert_int_equal(b.stats.regpower_table_cycles - before, 2 * 10);
+    teardown(&b);
+}
+
+/* 001 section 4.3.5: 1280 bytes for 64 warps, 64 registers a thread. */
+static void
+table_of_the_thesis(void **state)
+{
+    struct machine *m = machine_new();
+    m->sm.max_threads = 2048;
+    m->sm.max_registers = 64;
+    m->regpower.table_entries = 2;
+    assert_int_equal(regpower_table_bits(m), 1280 * 8);
+    machine_free(m);
+}
+
+static void
+refused(struct ptx_func *f, unsigned blocks, const char *policy, const char *why)
+{
+    struct machine *m = machine_new();
+    struct mechanism_use use;
+    struct diag_sink diag = {0};
+    struct strbuf b = {0};
+    m->regpower.policy = policy;
+    m->sm.registers = FILE_SIZE * 32;
+    assert_int_equal(regpower_plan(m, f, blocks, 2, REGS, &use, &diag), !why);
+    diag_print(&diag, &b);
+    if (why && !strstr(b.s, why))
+        fail_msg("%s", b.s);
+    strbuf_free(&b);
+    diag_free(&diag);
+    machine_free(m);
+}
+
+static void
+kernels_that_cannot_have_states(void **state)
+{
+    refused(func(0, true), 1, "sleep-reg", "needs physical registers");
+    refused(func(REGS, false), 1, "greener", "needs power states");
+    refused(func(REGS, false), 1, "comp-opt", "needs power states");
+    refused(func(REGS, false), 1, "sleep-reg", NULL);
+    refused(func(REGS, true), 2, "greener", NULL);
+    refused(func(REGS, true), 3, "greener", "more than the 16 of the file");
+    refused(func(0, false), 3, "baseline", NULL);
+    refused(func(0, false), 3, "none", "there is no policy 'none'");
+}
+
+/* -- in an SM -- */
+
+/* Needs no allocation: its registers are given places by hand. */
+static struct launch_stats
+run(const char *policy, bool no_skip, unsigned quantum)
+{
+    static const char text[] =
+        ".version 7.0\n.target sm_50\n.address_size 64\n"
+        ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<6>;\n.reg .b64 %rd<3>;\n"
+        "ld.param.u64 %rd1, [p], ON;\nmov.u32 %r1, %tid.x, ON;\n"
+        "ld.global.u32 %r2, [%rd1], SLEEP;\nadd.u32 %r3, %r1, 1, OFF, SLEEP;\n"
+        "add.u32 %r4, %r2, %r1, SLEEP, OFF, OFF;\n"
+        "add.u32 %r3, %r4, 2, SLEEP, SLEEP;\nst.global.u32 [%rd1], %r3, OFF;\n"
+        "exit;\n}\n";
+    struct rig r;
+    rig_load(&r, "gtx480", text, NULL);
+    rig_set(&r, "regpower.policy", policy);
+    struct ptx_func *f = (struct ptx_func *)(uintptr_t)r.p->entry;
+    exec_prog_free(r.p);
+    uint32_t place = 1;
+    for (size_t i = 0; i < f->regs.n; i++) {
+        f->regs.v[i].place = (uint16_t)place;
+        place += ptx_type_bytes(f->regs.v[i].type) > 4 ? 2 : 1;
+    }
+    f->registers = place - 1;
+    r.p = exec_decode(r.im, f, &r.diag);
+    assert_non_null(r.p);
+    r.g.prog = r.p;
+    r.registers = place - 1;
+    r.opt.no_skip = no_skip;
+    r.opt.quantum = quantum;
+    rig_buf(&r, 0, 4096);
+    struct launch_stats s = rig_launch(&r, 40, 192);
+    rig_free(&r);
+    return s;
+}
+
+static void
+waits_are_counted(void **state)
+{
+    struct launch_stats none = run("baseline", false, 0);
+    assert_int_equal(none.sm.regpower_on_cycles, none.gpu.register_cycles);
+    assert_int_equal(none.sm.issue_wakeup + none.sm.regpower_wait_cycles, 0);
+    struct launch_stats s = run("comp-opt", false, 0);
+    assert_true(s.sm.issue_wakeup > 0);
+    assert_true(s.sm.regpower_wait_cycles >= s.sm.issue_wakeup);
+    /* A wait is as long as its longest wake-up: 2 cycles at most. */
+    assert_true(s.sm.regpower_wait_cycles <=
+                s.sm.regpower_wakes_sleep + 2 * s.sm.regpower_wakes_off);
+    /* %r2, %r4, %r3 of each warp sleep before they are used, %r3 was OFF before its write. */
+    assert_int_equal(s.sm.regpower_wakes_off, 40 * 6);
+    assert_int_equal(s.gpu.register_cycles,
+                     s.gpu.cycles * 15 * (32768 / 32)); /* and the identity: rig_launch */
+}
+
+static void
+same_with_and_without_skipping(void **state)
+{
+    for (size_t i = 0; regpower_at(i); i++) {
+        struct launch_stats a = run(regpower_at(i)->name, false, 0),
+                            b = run(regpower_at(i)->name, true, 0),
+                            c = run(regpower_at(i)->name, false, 1);
+        assert_memory_equal(&a, &b, sizeof a);
+        assert_memory_equal(&a, &c, sizeof a);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unallocated_are_off),
+        cmocka_unit_test(states_change_after_the_access),
+        cmocka_unit_test(states_of_the_policies),
+        cmocka_unit_test(wake_ups_take_their_cycles),
+        cmocka_unit_test(decoded_instructions_keep_registers_on),
+        cmocka_unit_test(table_is_bounded),
+        cmocka_unit_test(table_of_the_thesis),
+        cmocka_unit_test(kernels_that_cannot_have_states),
+        cmocka_unit_test(waits_are_counted),
+        cmocka_unit_test(same_with_and_without_skipping),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
