@@ -265,6 +265,17 @@ scratchpad_as_in_the_tables(void **state)
         {"mc2", "generateTriangles", 13824, 2},
         {"kmeans", "kmeansPoint", 4608, 2},
         {"lud", "lud_internal", 3872, 2},
+        {"blackscholes", "BlackScholesGPU", 0, 0}, /* 001 Table 4.3 states no sizes */
+        {"lps", "GPU_laplace3d", 2448, 1},
+        {"montecarlo", "inverseCNDKernel", 0, 0},
+        {"montecarlo", "MonteCarloOneBlockPerOption", 2048, 2},
+        {"mriq_phimag", "ComputePhiMag_GPU", 0, 0},
+        {"nn1", "executeFirstLayer", 0, 0},
+        {"nn3", "executeThirdLayer", 0, 0},
+        {"nn4", "executeFourthLayer", 0, 0},
+        {"pathfinder", "dynproc_kernel", 2048, 2},
+        {"scalarprod", "scalarProdGPU", 4096, 1},
+        {"spmv", "spmv_jds", 0, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct allot_workload *w = allot_workload_find(rows[i].workload);
