@@ -55,8 +55,7 @@ exec_cta_new(struct exec_grid *g)
     c->diag = g->diag;
     c->nthreads = (uint32_t)exec_block_threads(g);
     c->nwarps = (c->nthreads + LANES - 1) / LANES;
-    c->shared_bytes =
-        g->dynamic_shared ? p->dynamic_base + g->dynamic_shared : p->static_shared;
+    c->shared_bytes = exec_block_scratchpad(g);
     c->warp = lines(c->nwarps * sizeof *c->warp);
     c->ex = xcalloc(1, sizeof *c->ex);
     c->ex->range = xcalloc(pp->nslots + 1, sizeof *c->ex->range);

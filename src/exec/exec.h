@@ -230,6 +230,14 @@ exec_block_threads(const struct exec_grid *g)
     return (uint64_t)g->block.x * g->block.y * g->block.z;
 }
 
+/* Scratchpad of a block, static and dynamic. */
+static inline uint32_t
+exec_block_scratchpad(const struct exec_grid *g)
+{
+    return g->dynamic_shared ? g->prog->dynamic_base + g->dynamic_shared
+                             : g->prog->static_shared;
+}
+
 /* Checks dims, parameter block and scratchpad against the ISA's limits. */
 bool exec_grid_check(const struct exec_grid *g, struct diag_sink *diag);
 

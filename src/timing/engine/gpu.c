@@ -415,7 +415,8 @@ totals(struct run *r, uint64_t now, struct launch_stats *out)
                          .resident_blocks = r->plan.blocks,
                          .baseline_blocks = r->plan.baseline,
                          .shared_pairs = residency_pairs(r->g->m, &r->plan),
-                         .thread_registers = r->kernel->registers};
+                         .thread_registers = r->kernel->registers,
+                         .block_scratchpad = exec_block_scratchpad(r->grid)};
     s.sm_cycles = s.cycles * g->m->sm.count;
     s.register_cycles = s.sm_cycles * regpower_file(g->m);
     for (unsigned i = 0; i < g->m->sm.count; i++)
