@@ -6,11 +6,12 @@
 
 enum { CONV_RADIUS = 8 };
 
-/* dx, dy: direction; tx x ty threads; a block has bx x by pixels. Parameters width and
- * height: pixels. */
+/* dx, dy: direction; tx x ty threads; a block has bx x by pixels and `reserved` bytes of
+ * dynamic scratchpad, which the kernel leaves alone. Parameters width and height: pixels.
+ */
 static inline bool
 convolution(struct allot_run *r, const char *kernel, int dx, int dy, int tx, int ty,
-            int bx, int by, int blocks_x, int blocks_y)
+            int bx, int by, uint32_t reserved, int blocks_x, int blocks_y)
 {
     int w = (int)wl_param(r, "width", bx * (r->quick ? 2 : blocks_x), bx, 8192),
         h = (int)wl_param(r, "height", by * (r->quick ? 2 : blocks_y), by, 8192);
@@ -30,7 +31,7 @@ convolution(struct allot_run *r, const char *kernel, int dx, int dy, int tx, int
         else
             wl_write(r, at, weight, sizeof weight);
         uint64_t d_src = wl_upload(r, src, 4 * n), d_dst = wl_alloc(r, 4 * n);
-        wl_launch(r, kernel, w / bx, h / by, 1, tx, ty, 1, 0, &d_dst, &d_src,
+        wl_launch(r, kernel, w / bx, h / by, 1, tx, ty, 1, reserved, &d_dst, &d_src,
                   dx ? &w : &h, &w);
         wl_read(r, d_dst, got, 4 * n);
         for (int y = 0; y < h; y++)

@@ -4,7 +4,7 @@
 static bool
 run(struct allot_run *r)
 {
-    return convolution(r, "convolutionRowsKernel", 1, 0, 16, 4, 128, 4, 6, 120);
+    return convolution(r, "convolutionRowsKernel", 1, 0, 16, 4, 128, 4, 0, 6, 120);
 }
 
 const struct allot_workload allot_workload_conv1 = {

@@ -1,10 +1,12 @@
 /* Convolution of an image's columns with a kernel of radius 8. A block of 16 x 8 threads
- * has 16 columns of 8 x 8 pixels, and 8 more above and below, in scratchpad: one column
- * after the other, each 81 numbers, so that neither direction has bank conflicts. */
+ * has 16 columns of STEPS x 8 pixels, and 8 more above and below, in scratchpad: one column
+ * after the other, padded by a number, so that neither direction has bank conflicts. */
 #define RADIUS 8
 #define X 16
 #define Y 8
+#ifndef STEPS
 #define STEPS 8
+#endif
 #define HALO 1
 
 __constant__ float weight[2 * RADIUS + 1];

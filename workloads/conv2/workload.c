@@ -4,7 +4,7 @@
 static bool
 run(struct allot_run *r)
 {
-    return convolution(r, "convolutionColumnsKernel", 0, 1, 16, 8, 16, 64, 48, 8);
+    return convolution(r, "convolutionColumnsKernel", 0, 1, 16, 8, 16, 64, 0, 48, 8);
 }
 
 const struct allot_workload allot_workload_conv2 = {

@@ -29,13 +29,35 @@ sample(float x, float y, float z)
                        (field(x, y, z + STEP) - f) * (1.0f / STEP), f);
 }
 
-/* cells: their numbers; first: each cell's first vertex; table: 16 edges a case, ended by
- * 255.
- */
+/* The table of cases: 16 edges a case, ended by 255. TABLE_TEXTURE: it is a 1D texture, as
+ * in the benchmark; else it is memory. */
+#ifdef TABLE_TEXTURE
+typedef unsigned long long case_table;
+
+static __device__ __forceinline__ unsigned
+table_edge(case_table table, unsigned i)
+{
+    int4 v;
+    asm("tex.1d.v4.s32.s32 {%0, %1, %2, %3}, [%4, {%5}];"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "l"(table), "r"(i));
+    return (unsigned)v.x;
+}
+#else
+typedef const unsigned char *case_table;
+
+static __device__ __forceinline__ unsigned
+table_edge(case_table table, unsigned i)
+{
+    return table[i];
+}
+#endif
+
+/* cells: their numbers; first: each cell's first vertex. */
 extern "C" __global__ void
 generateTriangles(float4 *position, float4 *normal, const unsigned *cells,
-                  const unsigned *first, const unsigned char *table, int size,
-                  float scale, int ncells)
+                  const unsigned *first, case_table table, int size, float scale,
+                  int ncells)
 {
     __shared__ float3 vertlist[12 * THREADS];
     __shared__ float3 normlist[12 * THREADS];
@@ -75,7 +97,7 @@ generateTriangles(float4 *position, float4 *normal, const unsigned *cells,
     }
     __syncthreads();
     for (int v = 0; v < 15; v++) {
-        unsigned e = table[kind * 16 + v];
+        unsigned e = table_edge(table, kind * 16 + v);
         if (e == 255)
             break;
         float3 p = vertlist[e * THREADS + threadIdx.x],

@@ -97,8 +97,10 @@ mc_corner(uint32_t cell, int size, float scale, int k)
                     z + (k & 4 ? scale : 0));
 }
 
+/* reserved: dynamic scratchpad of a block, which the kernel leaves alone; texture: the
+ * kernel takes the table of cases as a 1D texture of bytes. */
 static inline bool
-marching_cubes(struct allot_run *r, int threads)
+marching_cubes(struct allot_run *r, int threads, uint32_t reserved, bool texture)
 {
     int size = (int)wl_param(r, "size", r->quick ? 13 : 41, 4, 256),
         most = (int)wl_param(r, "cells", 0, 0, 1 << 24), ncells = 0, vertices = 0;
@@ -147,10 +149,17 @@ marching_cubes(struct allot_run *r, int threads)
         uint64_t d_pos = wl_alloc(r, 4 * n), d_norm = wl_alloc(r, 4 * n),
                  d_cells = wl_upload(r, cells, 4 * (size_t)ncells),
                  d_first = wl_upload(r, first, 4 * (size_t)ncells),
-                 d_table = wl_upload(r, table, sizeof table);
+                 d_table = wl_upload(r, table, sizeof table), table_arg = d_table;
+        if (texture && r->ok) {
+            struct allot_resource from = {.kind = ALLOT_RES_LINEAR,
+                                          .addr = d_table,
+                                          .bytes = sizeof table,
+                                          .format = {ALLOT_UNSIGNED, 8, 1}};
+            r->ok = (table_arg = allot_texture_new(r->dev, &from, NULL, r->diag)) != 0;
+        }
         wl_launch(r, "generateTriangles", (ncells + threads - 1) / threads, 1, 1, threads,
-                  1, 1, 0, &d_pos, &d_norm, &d_cells, &d_first, &d_table, &size, &scale,
-                  &ncells);
+                  1, 1, reserved, &d_pos, &d_norm, &d_cells, &d_first, &table_arg, &size,
+                  &scale, &ncells);
         for (int i = 0; i < ncells; i++) {
             struct mc_point c[8];
             unsigned kind = 0;
@@ -177,6 +186,8 @@ marching_cubes(struct allot_run *r, int threads)
         wl_check_f32(r, "positions", got, want, n, 0.0f, 5e-5f);
         wl_read(r, d_norm, got, 4 * n);
         wl_check_f32(r, "normals", got, want_n, n, 0.0f, 1e-4f);
+        if (texture && r->ok)
+            r->ok = allot_object_free(r->dev, table_arg, r->diag);
         wl_free(r, d_pos);
         wl_free(r, d_norm);
         wl_free(r, d_cells);

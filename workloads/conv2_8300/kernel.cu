@@ -1,0 +1,2 @@
+#define STEPS 14
+#include "../conv2/columns.cuh"

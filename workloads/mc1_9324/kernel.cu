@@ -1,0 +1,2 @@
+#define TABLE_TEXTURE
+#include "../mc1/triangles.cuh"

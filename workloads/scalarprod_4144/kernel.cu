@@ -1,0 +1,1 @@
+#include "../scalarprod/kernel.cu"
