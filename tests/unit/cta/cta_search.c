@@ -1,0 +1,243 @@
+/* cta_search.c: Algorithms 1 to 3 of 004: the worked example, feasibility of random
+ * problems, Algorithm 2's rule, Lemma 3, blocks larger than the cache, speed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "cta/search.h"
+#include "unit/kit/random_kit.h"
+
+#include <stdlib.h>
+
+/* Figure 4: blocks A to L, at most four at once, a cache of ten. The text gives C + E + G = 6,
+ * contention in every step of (a), room for four more in step 4 of (b), TLP 2 then 4 from
+ * step 3 on in (c). The figure's sizes are not in the text; these have all its properties. */
+static const uint64_t figure4[12] = {5, 3, 1, 5, 1, 3, 4, 5, 5, 1, 3, 4};
+
+static uint64_t
+step_sum(const struct cta_problem *p, const struct cta_schedule *s, uint32_t i)
+{
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < s->step[i].n; k++)
+        sum += p->size[s->order[s->step[i].first + k]];
+    return sum;
+}
+
+static void
+figure_4(void **state)
+{
+    struct cta_problem p = {
+        .blocks = 12, .size = figure4, .capacity = 10, .max_tlp = 4, .cps = 0.1};
+    assert_int_equal(figure4['C' - 'A'] + figure4['E' - 'A'] + figure4['G' - 'A'], 6);
+    for (int i = 0; i < 12; i += 4) /* (a): greedy */
+        assert_true(figure4[i] + figure4[i + 1] + figure4[i + 2] + figure4[i + 3] > 10);
+
+    p.static_tlp = true; /* (b) */
+    struct cta_schedule *s = cta_search(&p);
+    assert_null(cta_infeasible(&p, s));
+    assert_int_equal(s->nsteps, 6);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(s->step[i].tlp, 2);
+    assert_int_equal(10 - step_sum(&p, s, 3), 4);
+    assert_int_equal(cta_syncs(s), 0);
+    cta_schedule_free(s);
+
+    p.static_tlp = false; /* (c) */
+    s = cta_search(&p);
+    assert_null(cta_infeasible(&p, s));
+    static const uint32_t tlp[4] = {2, 2, 4, 4};
+    assert_int_equal(s->nsteps, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(s->step[i].tlp, tlp[i]);
+    assert_int_equal(cta_syncs(s), 1);
+    assert_true(cta_cost(s, p.cps) == 4 + 0.1);
+    cta_schedule_free(s);
+}
+
+/* LMF by hand: capacity 10, k = 3: 6+4, 5+4, 3+3+2. */
+static void
+lmf_is_first_fit_of_falling_sizes(void **state)
+{
+    const uint64_t size[] = {6, 5, 4, 4, 3, 3, 2};
+    const uint32_t want[] = {0, 1, 0, 1, 2, 2, 2};
+    struct pack_items p = {7, size, 10, 3, 0};
+    uint32_t bin[7];
+    assert_int_equal(packer_find("lmf")->pack(&p, bin), 3);
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(bin[i], want[i]);
+}
+
+/* IWFD by hand: two bins from the start, each item where the level is lowest. */
+static void
+iwfd_balances_levels(void **state)
+{
+    const uint64_t size[] = {5, 4, 3, 3, 2, 2};
+    const uint32_t want[] = {0, 1, 1, 0, 1, 0};
+    struct pack_items p = {6, size, 10, 3, 0};
+    uint32_t bin[6];
+    assert_int_equal(packer_find("iwfd")->pack(&p, bin), 2);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(bin[i], want[i]);
+}
+
+/* The three largest do not count: 9, 8 and 6 + 4 fit below them. */
+static void
+a_relaxed_step_holds_one_more(void **state)
+{
+    const uint64_t size[] = {10, 9, 8, 6, 4, 10, 10};
+    struct cta_problem p = {
+        .blocks = 7, .size = size, .capacity = 10, .max_tlp = 4, .relaxed = true};
+    struct cta_schedule *s = cta_search(&p);
+    assert_null(cta_infeasible(&p, s));
+    assert_int_equal(s->nsteps, 3);
+    cta_schedule_free(s);
+}
+
+static void
+random_problem(uint64_t seed, struct cta_problem *p, uint64_t *size, uint32_t most)
+{
+    uint64_t state = seed;
+    uint32_t n = (uint32_t)random_in(&state, 0, most);
+    uint64_t top = random_in(&state, 0, 2) ? 400 : 1500; /* beyond the capacity, too */
+    for (uint32_t i = 0; i < n; i++)
+        size[i] = random_in(&state, 0, top);
+    *p = (struct cta_problem){.blocks = n,
+                              .size = size,
+                              .capacity = 1000,
+                              .max_tlp = (uint32_t)random_in(&state, 1, 40),
+                              .cps = (double)random_in(&state, 0, 200) / 100,
+                              .static_tlp = seed & 1,
+                              .relaxed = seed & 2};
+}
+
+static void
+every_schedule_is_feasible(void **state)
+{
+    static uint64_t size[300];
+    for (uint64_t seed = 0; seed < 4000; seed++) {
+        struct cta_problem p;
+        random_problem(seed, &p, size, 300);
+        for (size_t i = 0; i == 0 || packer_at(i - 1); i++) {
+            p.packer = i ? packer_at(i - 1) : NULL;
+            if (p.packer && p.packer->open_end != p.relaxed)
+                continue;
+            struct cta_schedule *s = cta_search(&p);
+            const char *wrong = cta_infeasible(&p, s);
+            if (wrong)
+                fail_msg("seed %d: %s", (int)seed, wrong);
+            /* Lemma 3: sorted by TLP, so a TLP never comes back. */
+            for (uint32_t k = 1; k < s->nsteps; k++)
+                assert_true(s->step[k].tlp >= s->step[k - 1].tlp);
+            cta_schedule_free(s);
+        }
+    }
+}
+
+/* Of a right schedule, every kind of damage is found. */
+static void
+the_check_sees_what_is_wrong(void **state)
+{
+    struct cta_problem p = {
+        .blocks = 12, .size = figure4, .capacity = 10, .max_tlp = 4, .cps = 0.1};
+    struct cta_schedule *s = cta_search(&p);
+    assert_null(cta_infeasible(&p, s));
+    uint32_t keep = s->order[3];
+    s->order[3] = s->order[4];
+    assert_non_null(cta_infeasible(&p, s));
+    s->order[3] = keep;
+    s->nsteps--;
+    assert_non_null(cta_infeasible(&p, s));
+    s->nsteps++;
+    s->step[0].tlp = 1;
+    assert_non_null(cta_infeasible(&p, s));
+    s->step[0].tlp = 5;
+    assert_non_null(cta_infeasible(&p, s));
+    s->step[0].tlp = 2;
+    p.capacity = 9;
+    assert_non_null(cta_infeasible(&p, s));
+    p.capacity = 10;
+    p.static_tlp = true;
+    assert_non_null(cta_infeasible(&p, s));
+    cta_schedule_free(s);
+}
+
+/* Algorithm 2 starts with the largest k such that any k blocks fit. One less never makes
+ * fewer steps, so with sizes that fill every step it is the k of the schedule. */
+static void
+the_static_tlp_lets_any_blocks_run_together(void **state)
+{
+    uint64_t size[60];
+    for (uint64_t seed = 0; seed < 500; seed++) {
+        struct cta_problem p;
+        random_problem(seed * 4 + 1, &p, size, 60);
+        if (!p.blocks)
+            continue;
+        struct cta_schedule *s = cta_search(&p);
+        uint64_t sorted[60], sum = 0;
+        for (uint32_t i = 0; i < p.blocks; i++) {
+            uint32_t k = i;
+            for (; k && sorted[k - 1] < size[i]; k--)
+                sorted[k] = sorted[k - 1];
+            sorted[k] = size[i];
+        }
+        for (uint32_t i = 0; i < s->step[0].tlp && i < p.blocks; i++)
+            sum += sorted[i];
+        if (s->step[0].tlp > 1)
+            assert_true(sum <= p.capacity);
+        uint32_t k = s->step[0].tlp;
+        assert_int_equal(s->nsteps, (p.blocks + k - 1) / k);
+        /* The largest such k that is allowed gives as many steps at the most. */
+        if (k < p.max_tlp && k < p.blocks && sum + sorted[k] <= p.capacity)
+            assert_int_equal((p.blocks + k) / (k + 1), s->nsteps);
+        cta_schedule_free(s);
+    }
+}
+
+/* 100,000 blocks, each kind of problem, in less than a second of processor time. */
+static void
+many_blocks_take_less_than_a_second(void **state)
+{
+    enum { MANY = 100000 };
+    uint64_t *size = malloc(MANY * sizeof *size);
+    for (unsigned kind = 0; kind < 8; kind++) {
+        uint64_t seed = kind;
+        for (uint32_t i = 0; i < MANY; i++)
+            size[i] = kind & 4 ? random_in(&seed, 20, 80) : random_in(&seed, 1, 4000);
+        struct cta_problem p = {.blocks = MANY,
+                                .size = size,
+                                .capacity = 6144,
+                                .max_tlp = 120,
+                                .cps = 0.02,
+                                .static_tlp = kind & 1,
+                                .relaxed = kind & 2};
+        double from = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+        struct cta_schedule *s = cta_search(&p);
+        double took = clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - from;
+        assert_null(cta_infeasible(&p, s));
+        print_message("kind %u: %u steps, %.3f s\n", kind, s->nsteps, took);
+#ifndef __SANITIZE_ADDRESS__
+        assert_true(took < 1);
+#endif
+        cta_schedule_free(s);
+    }
+    free(size);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figure_4),
+        cmocka_unit_test(lmf_is_first_fit_of_falling_sizes),
+        cmocka_unit_test(iwfd_balances_levels),
+        cmocka_unit_test(a_relaxed_step_holds_one_more),
+        cmocka_unit_test(every_schedule_is_feasible),
+        cmocka_unit_test(the_check_sees_what_is_wrong),
+        cmocka_unit_test(the_static_tlp_lets_any_blocks_run_together),
+        cmocka_unit_test(many_blocks_take_less_than_a_second),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
