@@ -44,6 +44,7 @@ struct timing_plan {
     struct mechanism_use registers;  /* their power states; mechanism NULL: always ON */
     unsigned nmechanisms;            /* at work beside these and the residency policy's */
     struct mechanism_use mechanism[3];
+    const struct cta_schedule *schedule; /* for the order policy; NULL: none */
 };
 /* Fills it for blocks of kernel f that ask for k. False and a diagnostic if not even one
  * block fits, or if the policy cannot work with the kernel. */

@@ -6,7 +6,8 @@
 
 void
 dispatch_init(struct dispatch *d, struct arena *a, const struct machine *m,
-              const struct cta_order_policy *order, uint64_t blocks, unsigned last)
+              const struct cta_order_policy *order, const struct cta_schedule *schedule,
+              uint64_t blocks, unsigned last)
 {
     *d = (struct dispatch){.order = order,
                            .state = arena_alloc(a, order->state_size + 1),
@@ -15,6 +16,8 @@ dispatch_init(struct dispatch *d, struct arena *a, const struct machine *m,
                            .nsm = m->sm.count,
                            .per_cycle = m->gpu.dispatch_per_cycle};
     order->init(d->state, m, blocks);
+    if (schedule && order->follow)
+        order->follow(d->state, schedule);
 }
 
 void
@@ -25,7 +28,7 @@ dispatch_cycle(struct dispatch *d, struct sm *sm, const uint64_t *only, uint64_t
         unsigned k = (first + i) % d->nsm;
         if (only && !bitset_has(only, k))
             continue;
-        for (unsigned n = d->per_cycle; n && d->left && sm_has_room(&sm[k]); n--) {
+        for (unsigned n = d->per_cycle; n && dispatch_wants(d, &sm[k]); n--) {
             int64_t id = d->order->next(d->state, k);
             if (id < 0)
                 break;

@@ -507,6 +507,9 @@ plan_quanta(struct run *r)
     r->quantum = wait ? memsys_quantum(g->mem) : 1;
     if (g->opt.quantum && g->opt.quantum < r->quantum)
         r->quantum = g->opt.quantum;
+    /* Blocks may start so many cycles after the last of others has ended. */
+    while (g->order->drained && r->quantum > 1 && r->quantum > m->cta.sync_cycles)
+        r->quantum /= 2;
     r->threads = wait && g->pool ? g->opt.threads : 1;
     r->nodes = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
     r->parts = memsys_parts(g->mem);
@@ -573,7 +576,8 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
         r.sm[i].trace = traced ? &g->trace->sm[i] : NULL;
         r.sm[i].every = traced || g->opt.no_skip;
     }
-    dispatch_init(&r.dispatch, r.arena, g->m, g->order, r.blocks, g->last_sm);
+    dispatch_init(&r.dispatch, r.arena, g->m, g->order, plan->schedule, r.blocks,
+                  g->last_sm);
     run_start_blocks(&r, g->now);
 
     bool ok = loop(&r);

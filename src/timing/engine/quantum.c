@@ -109,7 +109,7 @@ wants_block(const struct run *r, const struct node *n, uint64_t now)
     if (!r->dispatch.left || now < r->first_dispatch)
         return false;
     for (const struct sm *s = n->sm; s < n->end; s++)
-        if (sm_has_room(s))
+        if (dispatch_wants(&r->dispatch, s))
             return true;
     return false;
 }
@@ -339,12 +339,23 @@ end_quantum(struct run *r)
     return fault;
 }
 
+static uint64_t
+resident(const struct run *r)
+{
+    return r->blocks - r->dispatch.left - r->done;
+}
+
 /* Whether an SM has room for a block that has not started. */
 static bool
 room(const struct run *r)
 {
-    uint64_t resident = r->blocks - r->dispatch.left - r->done;
-    return r->dispatch.left && resident < (uint64_t)r->plan.blocks * r->g->m->sm.count;
+    if (!r->dispatch.left ||
+        resident(r) == (uint64_t)r->plan.blocks * r->g->m->sm.count)
+        return false;
+    bool any = !r->g->order->open;
+    for (unsigned i = 0; !any && i < r->g->m->sm.count; i++)
+        any = dispatch_wants(&r->dispatch, &r->sm[i]);
+    return any;
 }
 
 void
@@ -505,6 +516,10 @@ run_serial_phase(struct run *r)
         trace_bound(g->trace);
     if (r->done == r->blocks)
         return OVER;
+    if (g->order->drained && !resident(r)) {
+        uint64_t from = g->order->drained(r->dispatch.state, r->end);
+        r->first_dispatch = max_u64(from, r->first_dispatch);
+    }
     run_start_blocks(r, g->now);
     return GO_ON;
 }

@@ -70,12 +70,23 @@ bool residency_plan_of(const struct machine *m, const struct occ_kernel *k,
 unsigned residency_pairs(const struct machine *m, const struct residency_plan *p);
 
 /* -- order of blocks -- */
+struct cta_schedule; /* schedule.h */
 struct cta_order_policy {
     const char *name, *meaning;
     size_t state_size;
     void (*init)(void *state, const struct machine *m, uint64_t blocks);
+    /* Optional: the launch has this schedule, for so many blocks. After init. */
+    void (*follow)(void *state, const struct cta_schedule *s);
     /* SM `sm` has room: id of the block it gets, or -1 (none now). */
     int64_t (*next)(void *state, unsigned sm);
+    /* Optional: whether SM `sm` with so many resident blocks may get one now; may depend on
+     * calls of `next` and `drained` before and on this SM, nothing else. Only reads: many
+     * threads ask. Without it: always. An SM that may not costs no short quanta. */
+    bool (*open)(const void *state, unsigned sm, unsigned resident);
+    /* Optional: no block is resident, the last one ended in cycle `end`. Returns the cycle
+     * at whose end blocks may start again, at least end + cta.sync_cycles, or 0: the
+     * policy did not wait for this. */
+    uint64_t (*drained)(void *state, uint64_t end);
 };
 const struct cta_order_policy *cta_order_find(const char *name);
 const struct cta_order_policy *cta_order_at(size_t i);

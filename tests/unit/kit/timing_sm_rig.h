@@ -287,6 +287,7 @@ struct rig {
     struct timing_options opt;
     struct timing_gpu *gpu;
     uint32_t registers; /* of a thread, for occupancy */
+    const struct cta_schedule *schedule; /* of blocks; NULL: none */
     uint8_t params[4096];
 };
 
@@ -363,8 +364,10 @@ rig_try(struct rig *r, unsigned grid, unsigned block, struct launch_stats *out)
     struct occ_kernel k = {block, r->registers,
                            r->p->static_shared + r->g.dynamic_shared};
     struct timing_plan plan;
-    return timing_plan(r->m, r->p->entry, &k, &plan, &r->diag) &&
-           timing_launch(r->gpu, &r->g, &plan, out, &r->diag);
+    if (!timing_plan(r->m, r->p->entry, &k, &plan, &r->diag))
+        return false;
+    plan.schedule = r->schedule;
+    return timing_launch(r->gpu, &r->g, &plan, out, &r->diag);
 }
 
 __attribute__((unused)) static struct launch_stats

@@ -1,0 +1,83 @@
+/* schedule.c: blocks in the steps of a schedule (004 section 5; docs/cta-scheduling.md).
+ *
+ * The TLP of a step limits the blocks that run at once over all SMs. It is spread evenly:
+ * SM i holds TLP / SMs of them, and one more if i < TLP mod SMs. So whether an SM may have
+ * a block depends on that SM alone. Between two steps whose TLPs differ (or any two, as
+ * the schedule says) stands a barrier: all blocks end, then cta.sync_cycles pass.
+ * Without a barrier the next step's blocks start as those of the step before end.
+ *
+ * A launch without a schedule has its blocks in order of their number. */
+#include "timing/policy/policy.h"
+#include "timing/policy/schedule.h"
+
+struct scheduled {
+    const struct cta_schedule *s; /* NULL: none */
+    uint64_t blocks, next;        /* next: in s->order, or the block's number */
+    uint32_t step;
+    unsigned sms, sync_cycles;
+    bool waits; /* at a barrier: the next step waits for all blocks so far */
+};
+
+static void
+init(void *state, const struct machine *m, uint64_t blocks)
+{
+    struct scheduled *x = state;
+    *x = (struct scheduled){
+        .blocks = blocks, .sms = m->sm.count, .sync_cycles = m->cta.sync_cycles};
+}
+
+static void
+follow(void *state, const struct cta_schedule *s)
+{
+    struct scheduled *x = state;
+    x->s = s;
+}
+
+static bool
+open(const void *state, unsigned sm, unsigned resident)
+{
+    const struct scheduled *x = state;
+    if (!x->s)
+        return true;
+    uint32_t tlp = x->s->step[x->step].tlp;
+    return !x->waits && resident < tlp / x->sms + (sm < tlp % x->sms);
+}
+
+static int64_t
+next(void *state, unsigned sm)
+{
+    struct scheduled *x = state;
+    if (x->waits || x->next == x->blocks)
+        return -1;
+    uint64_t at = x->next++;
+    if (!x->s)
+        return (int64_t)at;
+    const struct cta_step *step = &x->s->step[x->step];
+    if (x->next == step->first + step->n && x->step + 1 < x->s->nsteps) {
+        x->waits = cta_step_is_barrier(x->s, x->step + 1);
+        x->step += !x->waits;
+    }
+    return x->s->order[at];
+}
+
+static uint64_t
+drained(void *state, uint64_t end)
+{
+    struct scheduled *x = state;
+    if (!x->waits)
+        return 0;
+    x->waits = false;
+    x->step++;
+    return end + x->sync_cycles;
+}
+
+const struct cta_order_policy cta_order_schedule = {
+    .name = "schedule",
+    .meaning = "blocks in the steps of a schedule, at most a step's TLP at once",
+    .state_size = sizeof(struct scheduled),
+    .init = init,
+    .follow = follow,
+    .open = open,
+    .next = next,
+    .drained = drained,
+};
