@@ -367,6 +367,13 @@ struct allot_launch {
      * be resident at once. */
     bool cooperative;
 };
+/* Launches follow the schedule in this file (docs/cta-scheduling.md) from now on, where the
+ * machine's cta.order is "schedule": those of the kernel that it names, or of each kernel
+ * that no schedule names. It takes the place of an earlier one for the same kernel. False
+ * and a diagnostic with file and line if it is none. */
+bool allot_device_schedule(struct allot_device *dev, const char *path,
+                           struct allot_diag *d);
+
 struct allot_result;
 /* Runs to the end, the kernels included that the kernel launches, each of which leaves a
  * result of its own behind the one that is returned. The module is read by the device

@@ -474,6 +474,9 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
          &s->registers, NULL, NULL},
         {"set", 0, "PATH=VALUE", "any setting of the machine (see 'allot list settings')",
          NULL, &s->set, NULL},
+        {"schedule", 0, "FILE",
+         "blocks in the steps of a schedule (docs/cta-scheduling.md), one a kernel", NULL,
+         &s->schedules, NULL},
         {"functional", 'f', NULL, "no timing: only execute", NULL, NULL, &s->functional},
         {"quick", 'q', NULL, "the workload's small input", NULL, NULL, &s->quick},
         {"seed", 0, "N", "seed of the workload's input (default 1)", &s->seed, NULL,
@@ -519,7 +522,7 @@ enum { OWN_OPTIONS = sizeof own_options / sizeof *own_options };
 const char *const *
 cli_sim_settings(const struct cli_sim *s, size_t *n)
 {
-    const char **v = ARENA_ARRAY(cli_mem(), const char *, s->set.n + OWN_OPTIONS);
+    const char **v = ARENA_ARRAY(cli_mem(), const char *, s->set.n + OWN_OPTIONS + 1);
     *n = 0;
     for (size_t i = 0; i < OWN_OPTIONS; i++) {
         const char *value;
@@ -527,6 +530,8 @@ cli_sim_settings(const struct cli_sim *s, size_t *n)
         if (value)
             v[(*n)++] = arena_printf(cli_mem(), "%s=%s", own_options[i].path, value);
     }
+    if (s->schedules.n) /* --set may choose another order */
+        v[(*n)++] = "cta.order=schedule";
     for (size_t i = 0; i < s->set.n; i++)
         v[(*n)++] = s->set.v[i];
     return v;
@@ -556,6 +561,19 @@ cli_sim_machine(const struct cli_sim *s, struct allot_diag *d)
         return m;
     allot_machine_free(m);
     return NULL;
+}
+
+struct allot_device *
+cli_sim_device(const struct cli_sim *s, const struct allot_machine *m,
+               const struct allot_options *o, struct allot_diag *d)
+{
+    struct allot_device *dev = allot_device_new(m, o, d);
+    for (size_t i = 0; dev && i < s->schedules.n; i++)
+        if (!allot_device_schedule(dev, s->schedules.v[i], d)) {
+            allot_device_free(dev);
+            dev = NULL;
+        }
+    return dev;
 }
 
 unsigned

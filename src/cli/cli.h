@@ -73,7 +73,7 @@ bool cli_f64(const char *s, double *out);
 struct cli_sim {
     const char *machine, *scheduler, *residency, *threshold, *regs, *registers,
         *max_cycles, *max_instructions, *guard, *threads, *seed, *compiler;
-    struct cli_list set;
+    struct cli_list set, schedules;
     bool progress;
     bool functional, quick, no_skip, check_analyses;
 };
@@ -82,7 +82,7 @@ struct cli_sim {
         .machine = "gtx480", .seed = "1", .compiler = "clang"                            \
     }
 /* The option table over s: valid while s lives; caller gives room for CLI_SIM_OPTIONS. */
-enum { CLI_SIM_OPTIONS = 26 };
+enum { CLI_SIM_OPTIONS = 27 };
 void cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS]);
 
 /* The options' overrides as PATH=VALUE, in the order of application, in cli_mem. */
@@ -92,6 +92,10 @@ struct allot_machine *cli_sim_machine(const struct cli_sim *s, struct allot_diag
 /* Host threads of a run: as asked for, else all processors (at most 16) for execution
  * without timing, whose result is that of one thread, and one for the cycle model. */
 unsigned cli_sim_threads(const struct cli_sim *s);
+/* A device as the options say; NULL and diagnostics on failure. */
+struct allot_device *cli_sim_device(const struct cli_sim *s,
+                                    const struct allot_machine *m,
+                                    const struct allot_options *o, struct allot_diag *d);
 /* Options with progress reporting on a terminal and Ctrl-C. */
 bool cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
                          struct allot_options *o, const char *label);

@@ -27,7 +27,7 @@ measure(const struct allot_workload *w, const struct cli_cmd *cmd,
     bool ok = cli_u64(s->seed, 0, UINT32_MAX, &seed) &&
               cli_sim_run_options(cmd, s, &o, w->name) && (m = cli_sim_machine(s, d)) &&
               (mod = cli_workload_module(w, s->compiler, d)) &&
-              (dev = allot_device_new(m, &o, d)) &&
+              (dev = cli_sim_device(s, m, &o, d)) &&
               allot_workload_run(w, dev, mod, s->quick, (uint32_t)seed, why, d);
     memset(f, 0, sizeof *f);
     for (size_t i = 0; ok && i < allot_results(dev); i++) {

@@ -185,7 +185,7 @@ run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
     bool ready = cli_u64(s->seed, 0, UINT32_MAX, &seed) &&
                  cli_sim_run_options(cmd, s, &o, label) && (m = cli_sim_machine(s, d)) &&
                  apply(m, v, d) && (mod = cli_workload_module(w, s->compiler, d)) &&
-                 (dev = allot_device_new(m, &o, d));
+                 (dev = cli_sim_device(s, m, &o, d));
     if (ready) {
         char why[256] = "";
         c->ran = true;
@@ -384,14 +384,16 @@ cmd_compare(int argc, char **argv)
         "resident blocks, cycles, IPC and the gain over the first variant.\n"
         "--scheduler, --residency and --set hold for all variants, then the variant's own.",
         "  allot compare backprop srad_v2_24 -m 000-table2 --chart gain.svg\n"
-        "  allot compare matmul --variants baseline,big:l1d.sets=64\n"};
+        "  allot compare matmul --variants baseline,big:l1d.sets=64\n"
+        "  allot compare matmul --schedule matmul.txt\n"};
     struct cli_sim s = CLI_SIM_DEFAULTS;
-    const char *text = "unshared-lrr,shared-lrr,shared-owf", *chart = NULL, *db = NULL;
+    const char *text = NULL, *chart = NULL, *db = NULL;
     bool json = false, list = false, energy = false;
     const struct cli_opt own[] = {
         {"variants", 'v', "A,B,...",
-         "what to compare (default unshared-lrr,shared-lrr,shared-owf)", &text, NULL,
-         NULL},
+         "what to compare (default unshared-lrr,shared-lrr,shared-owf; with --schedule "
+         "round-robin,schedule)",
+         &text, NULL, NULL},
         {"list-variants", 0, NULL, "the named variants", NULL, NULL, &list},
         {"energy", 0, NULL, "energy by component too (docs/energy.md)", NULL, NULL,
          &energy},
@@ -414,6 +416,12 @@ cmd_compare(int argc, char **argv)
         return cli_usage(&cmd, "name at least one workload ('allot list workloads')");
     if (s.functional)
         return cli_usage(&cmd, "--functional has no timing to compare");
+    if (db && s.schedules.n)
+        return cli_usage(&cmd, "--db: the store does not keep schedules");
+    if (s.schedules.n && !text)
+        text = "round-robin,schedule";
+    else if (!text)
+        text = "unshared-lrr,shared-lrr,shared-owf";
     struct variant v[MAX_VARIANTS];
     int nv = parse_variants(text, v, &cmd);
     if (nv < 0)

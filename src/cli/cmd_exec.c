@@ -681,7 +681,7 @@ report(const char *record, const struct want *w, const struct outcome *r,
 static void
 program_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
 {
-    static const char *const left_out[] = {"quick", "seed", "compiler"};
+    static const char *const left_out[] = {"quick", "seed", "compiler", "schedule"};
     size_t kept = 0;
     cli_sim_options(s, table);
     for (size_t i = 0; table[i].name; i++) {

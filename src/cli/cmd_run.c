@@ -258,7 +258,7 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
              const struct out *out, struct allot_diag *d)
 {
     struct allot_module *mod = cli_workload_module(w, s->compiler, d);
-    struct allot_device *dev = mod ? allot_device_new(m, o, d) : NULL;
+    struct allot_device *dev = mod ? cli_sim_device(s, m, o, d) : NULL;
     bool ok = dev != NULL;
     if (ok) {
         char why[256] = "";
@@ -302,7 +302,7 @@ run_own(const char *path, const struct cli_own *own, const struct cli_sim *s,
     struct launch l;
     struct allot_module *mod = allot_module_load_for(path, m, d);
     bool ok = mod && cli_own_read(own, mod, path, &l);
-    struct allot_device *dev = ok ? allot_device_new(m, o, d) : NULL;
+    struct allot_device *dev = ok ? cli_sim_device(s, m, o, d) : NULL;
     ok = dev && cli_own_run(&l, dev, o_seed(s));
     cli_progress_end();
     if (ok) {
@@ -375,6 +375,10 @@ cmd_run(int argc, char **argv)
         return cli_usage(&cmd, "--json or --csv, not both");
     if (out.db && s.functional)
         return cli_usage(&cmd, "--functional has no timing to store");
+    if (out.db && s.schedules.n)
+        return cli_usage(&cmd, "--db: the store does not keep schedules");
+    if (s.functional && s.schedules.n)
+        return cli_usage(&cmd, "--schedule: an order of blocks needs the cycle model");
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
         return EXIT_USAGE;

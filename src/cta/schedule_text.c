@@ -1,6 +1,7 @@
 /* schedule_text.c: reads and writes schedules as text, line by line.
  *
  *     allot-schedule 1
+ *     kernel euler_flux
  *     blocks 12
  *     barriers change
  *     step 2: 3 7
@@ -13,6 +14,7 @@
 #include "base/vec.h"
 #include "cta/search.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +29,7 @@ struct reader {
     struct diag_sink *diag;
     uint32_t blocks;
     bool versioned, counted, barriers, every;
+    char *kernel;
     uint64_t *seen;
     VEC(uint32_t) order;
     VEC(struct cta_step) step;
@@ -167,6 +170,24 @@ read_blocks(struct reader *r)
     return true;
 }
 
+/* A PTX identifier. */
+static bool
+read_kernel(struct reader *r)
+{
+    const char *w;
+    if (r->kernel || r->step.n)
+        return fail(r, r->begin, NULL, "'kernel' comes once, before the steps");
+    size_t n = word(r, &w), k = 0;
+    while (k < n && w[k] && (isalnum((unsigned char)w[k]) || strchr("_$%", w[k])))
+        k++;
+    if (!n || k < n)
+        return fail(r, w + k, NULL, "the name of a kernel is missing here");
+    r->kernel = xmalloc(n + 1);
+    memcpy(r->kernel, w, n);
+    r->kernel[n] = 0;
+    return line_ends(r);
+}
+
 static bool
 read_barriers(struct reader *r)
 {
@@ -204,7 +225,9 @@ read_line(struct reader *r)
         return read_blocks(r);
     if (n == 8 && !memcmp(w, "barriers", 8))
         return read_barriers(r);
-    return fail(r, w, "a line begins with blocks, barriers or step",
+    if (n == 6 && !memcmp(w, "kernel", 6))
+        return read_kernel(r);
+    return fail(r, w, "a line begins with kernel, blocks, barriers or step",
                 "unknown line '%.*s'", (int)(n < 40 ? n : 40), w);
 }
 
@@ -248,6 +271,9 @@ cta_schedule_parse(const char *file, const char *text, size_t n, struct diag_sin
         memcpy(s->order, r.order.v, r.order.n * sizeof *s->order);
         memcpy(s->step, r.step.v, r.step.n * sizeof *s->step);
         s->every_step = r.every;
+        s->kernel = r.kernel;
+    } else {
+        free(r.kernel);
     }
     free(r.seen);
     vec_free(&r.order);
@@ -275,6 +301,8 @@ cta_schedule_print(const struct cta_schedule *s, const char *note, struct strbuf
     strbuf_addz(out, "allot-schedule 1\n");
     if (note)
         strbuf_printf(out, "# %s\n", note);
+    if (s->kernel)
+        strbuf_printf(out, "kernel %s\n", s->kernel);
     strbuf_printf(out, "blocks %u\nbarriers %s\n", s->blocks,
                   s->every_step ? "every" : "change");
     for (uint32_t i = 0; i < s->nsteps; i++) {

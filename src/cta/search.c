@@ -36,6 +36,7 @@ cta_schedule_free(struct cta_schedule *s)
 {
     if (!s)
         return;
+    free(s->kernel);
     free(s->order);
     free(s->step);
     free(s);

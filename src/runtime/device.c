@@ -4,6 +4,8 @@
  * parameter block built, and the grid run functionally or under the cycle model. */
 #include "runtime/device.h"
 
+#include "cta/search.h"
+
 #include "base/clock.h"
 #include "base/hash.h"
 #include "exec/memory/heap.h"
@@ -149,6 +151,9 @@ allot_device_free(struct allot_device *dev)
     drop_results(dev);
     vec_free(&dev->results);
     vec_free(&dev->warned);
+    for (size_t i = 0; i < dev->schedules.n; i++)
+        cta_schedule_free(dev->schedules.v[i]);
+    vec_free(&dev->schedules);
     if (dev->gpu)
         timing_gpu_free(dev->gpu);
     exec_team_free(dev->team);
@@ -156,6 +161,33 @@ allot_device_free(struct allot_device *dev)
         dev_mem_free(dev->mem);
     machine_free(dev->machine);
     free(dev);
+}
+
+/* -- schedules -- */
+
+static bool
+same_kernel(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : !a && !b;
+}
+
+bool
+allot_device_schedule(struct allot_device *dev, const char *path, struct allot_diag *d)
+{
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
+    struct cta_schedule *s = cta_schedule_read(path, diag);
+    size_t i = 0;
+    while (s && i < dev->schedules.n &&
+           !same_kernel(dev->schedules.v[i]->kernel, s->kernel))
+        i++;
+    if (s && i == dev->schedules.n)
+        *vec_push(&dev->schedules) = s;
+    else if (s) {
+        cta_schedule_free(dev->schedules.v[i]);
+        dev->schedules.v[i] = s;
+    }
+    diag_free(&own);
+    return s != NULL;
 }
 
 /* -- memory -- */

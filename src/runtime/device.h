@@ -2,6 +2,7 @@
 #ifndef ALLOT_RUNTIME_DEVICE_H
 #define ALLOT_RUNTIME_DEVICE_H
 
+#include "cta/schedule_text.h"
 #include "passes/pass.h"
 #include "runtime/runtime.h"
 
@@ -42,6 +43,7 @@ struct allot_device {
     VEC(struct loaded_module *) modules;
     VEC(struct allot_result *) results;
     VEC(struct allot_array *) arrays; /* live ones */
+    VEC(struct cta_schedule *) schedules;
     VEC(uint64_t) warned;             /* instructions that read in guards, hashed */
     uint64_t launches;
     uint64_t workspace;         /* of cooperative launches, 0: none yet */

@@ -236,6 +236,33 @@ budget(const struct machine *m, const struct launch_plan *p)
     };
 }
 
+/* The schedule that the launch follows: one for its kernel goes before one for any. */
+static bool
+plan_schedule(const struct allot_device *dev, struct launch_plan *p,
+              struct diag_sink *diag)
+{
+    const struct cta_schedule *s = NULL;
+    for (size_t i = 0; i < dev->schedules.n; i++) {
+        const struct cta_schedule *x = dev->schedules.v[i];
+        if (x->kernel ? !strcmp(x->kernel, p->kernel->func->name) : !s)
+            s = x;
+    }
+    p->sm.schedule = s;
+    const uint32_t *g = p->shape.grid;
+    uint64_t blocks = (uint64_t)g[0] * g[1] * g[2];
+    if (!s || !blocks || blocks == s->blocks)
+        return true;
+    struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
+                              "kernel '%s' is launched with %llu blocks, but its schedule "
+                              "is for %u",
+                              p->kernel->func->name, (unsigned long long)blocks,
+                              s->blocks);
+    diag_hint(diag, d, "%s",
+              s->kernel ? "make the schedule for this launch anew"
+                        : "write 'kernel NAME' into the schedule if it is for another");
+    return false;
+}
+
 bool
 plan_residency(const struct allot_device *dev, struct launch_plan *p,
                struct diag_sink *diag)
@@ -246,8 +273,9 @@ plan_residency(const struct allot_device *dev, struct launch_plan *p,
         return false;
     p->budget = budget(m, p);
     p->order = cta_order_find(m->cta.order);
-    return p->order ||
-           diag_error(diag, "cta.order: there is no policy '%s'", m->cta.order);
+    if (!p->order)
+        return diag_error(diag, "cta.order: there is no policy '%s'", m->cta.order);
+    return !p->order->follow || plan_schedule(dev, p, diag);
 }
 
 bool

@@ -13,6 +13,7 @@ struct cta_step {
 };
 
 struct cta_schedule {
+    char *kernel;    /* whose launches it is for; NULL: any kernel's */
     uint32_t blocks; /* of the launch */
     uint32_t *order; /* each block once, step after step */
     uint32_t nsteps;

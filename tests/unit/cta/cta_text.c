@@ -59,6 +59,8 @@ what_is_written_is_read(void **state)
             size[i] = random_in(&seed, 1, 60);
         struct cta_schedule *s = cta_search(&p), *t;
         s->every_step = round & 2;
+        if (round & 4)
+            s->kernel = xstrdup("of_4$x");
         struct strbuf b = {0};
         struct diag_sink diag = {0};
         cta_schedule_print(s, "of a test", &b);
@@ -67,6 +69,10 @@ what_is_written_is_read(void **state)
         assert_int_equal(t->blocks, s->blocks);
         assert_int_equal(t->nsteps, s->nsteps);
         assert_int_equal(t->every_step, s->every_step);
+        if (s->kernel)
+            assert_string_equal(t->kernel, s->kernel);
+        else
+            assert_null(t->kernel);
         assert_memory_equal(t->order, s->order, s->blocks * sizeof *s->order);
         assert_memory_equal(t->step, s->step, s->nsteps * sizeof *s->step);
         strbuf_free(&b);
@@ -104,6 +110,9 @@ what_is_wrong_has_its_line(void **state)
         {HEAD "step 2:\n", 3, 8, "no blocks"},
         {HEAD "barriers never\n", 3, 10, "'change' or 'every'"},
         {HEAD "step 4: 0-3\nbarriers every\n", 4, 1, "before the steps"},
+        {HEAD "kernel\n", 3, 7, "name of a kernel"},
+        {HEAD "kernel a-b\n", 3, 9, "name of a kernel"},
+        {HEAD "kernel a\nkernel b\n", 4, 1, "'kernel' comes once"},
         {HEAD "stop 4: 0-3\n", 3, 1, "unknown line 'stop'"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

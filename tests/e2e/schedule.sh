@@ -1,0 +1,35 @@
+#!/bin/sh
+# Schedules of blocks: run and compare follow a file, what is wrong is told with its line.
+set -eu
+allot=$1
+cd "$2"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+fail() {
+    echo "schedule.sh: $*" >&2
+    exit 1
+}
+saxpy() {
+    "$allot" run tests/e2e/inputs/saxpy.ptx --grid "$1" --block 256 --arg 2.5 \
+        --arg buf:4096xf32,init=iota --arg buf:4096xf32,init=1,show=4 --arg 4096 --schedule "$dir/s"
+}
+printf 'allot-schedule 1\nkernel saxpy\nblocks 16\nstep 4: 8-15\nstep 8: 0-7\n' >"$dir/s"
+saxpy 16 | grep -q '1 3.5 6 8.5' || fail "another result with a schedule"
+saxpy 12 2>"$dir/err" && fail "a schedule for 16 blocks was followed by 12"
+grep -q "launched with 12 blocks, but its schedule is for 16" "$dir/err" || fail "$(cat "$dir/err")"
+sed -i 's/8-15/8-14/' "$dir/s"
+saxpy 16 2>"$dir/err" && fail "a schedule without block 15 was followed"
+grep -q "s:5:1: .*1 of 16 blocks are missing, block 15" "$dir/err" || fail "$(cat "$dir/err")"
+
+# One block at once takes longer than all.
+printf 'allot-schedule 1\nblocks 12\nstep 1: 0-11\n' >"$dir/s"
+"$allot" compare hotspot -q --schedule "$dir/s" --json >"$dir/json"
+python3 - "$dir/json" <<'END' || fail "compare: a TLP of 1 is not slower"
+import json, sys
+rows = json.load(open(sys.argv[1]))["results"]
+assert [r["variant"] for r in rows] == ["round-robin", "schedule"]
+assert all(r["check"] == "passed" for r in rows)
+assert rows[1]["cycles"] > 3 * rows[0]["cycles"]
+END
+"$allot" run hotspot -q -f --schedule "$dir/s" 2>/dev/null && fail "--functional takes a schedule"
+exit 0
