@@ -58,6 +58,8 @@ bool allot_machine_set(struct allot_machine *m, const char *path, const char *va
 bool allot_machine_get(const struct allot_machine *m, const char *path, char *buf,
                        size_t n);
 const char *allot_machine_name(const struct allot_machine *m);
+/* Bytes of its last-level cache, all slices together. */
+uint64_t allot_machine_l2_bytes(const struct allot_machine *m);
 /* Hash over all settings, 16 hex digits: equal machines have equal hashes. */
 void allot_machine_hash(const struct allot_machine *m, char hex[17]);
 /* Names of the presets found, sorted; NULL-terminated; free with allot_names_free. */
@@ -223,6 +225,8 @@ struct allot_options {
     bool no_skip;        /* step sleeping parts too (same statistics, slower) */
     bool check_analyses; /* functional: hold every scratchpad access against what the
                           * compiler's analyses say of it; a broken promise is a fault */
+    bool working_sets;   /* functional: keep the lines that each block touches
+                          * (allot_result_working_set) */
     bool per_sm;         /* keep the counters of each SM (allot_result_sm) */
     unsigned threads;    /* host threads; 0: 1 */
     uint64_t max_cycles; /* give up after this many core cycles a launch; 0: no limit */
@@ -442,6 +446,36 @@ struct allot_occupancy_query allot_result_demand(const struct allot_result *r);
  * in *count; derived values only in *value. Either pointer may be NULL. */
 bool allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
                       double *value);
+
+/* The distinct cache lines of global memory that each block touched, with
+ * options.working_sets: of line_bytes, which is the L2's (docs/cta-scheduling.md). False:
+ * there are none. What it points to belongs to the result. */
+struct allot_working_array {
+    uint64_t addr, bytes; /* an allocation */
+    uint64_t lines;       /* summed over blocks */
+    uint64_t distinct;    /* touched by any block */
+};
+struct allot_working_set {
+    uint32_t blocks, line_bytes;
+    const uint64_t *lines; /* by block */
+    uint64_t sum;          /* of these */
+    uint64_t distinct;     /* lines touched by any block */
+    size_t narrays;        /* in order of their address */
+    const struct allot_working_array *arrays;
+};
+bool allot_result_working_set(const struct allot_result *r,
+                              struct allot_working_set *out);
+/* Lines that two blocks have in common; distinct lines of n blocks together. */
+uint64_t allot_working_common(const struct allot_result *r, uint32_t a, uint32_t b);
+uint64_t allot_working_union(const struct allot_result *r, const uint32_t *blocks,
+                             size_t n);
+/* A schedule for launches like this one, as text (malloc'd): method "awss" (004 Problem
+ * 1), "static" (Problem 2), "relax" (Problem 3), with ",packer=NAME" for one packer alone.
+ * max_tlp: blocks that the GPU holds; cps: cost of a synchronisation in mean run times of
+ * a block. NULL and a diagnostic: no such method. */
+char *allot_working_schedule(const struct allot_result *r,
+                             const struct allot_machine *m, const char *method,
+                             uint32_t max_tlp, double cps, struct allot_diag *d);
 
 /* Piece i of a launch, of options.sample_cycles core cycles, the last one shorter: i from
  * 0 while true is returned. What the counter grew by goes into *count (what is under way

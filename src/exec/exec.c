@@ -370,6 +370,8 @@ run_warp_seen(struct exec_warp *w, struct exec_step *s, uint64_t n,
             exec_check_power(w, s->pc);
         if (watch)
             race_watch_step(watch, w, s);
+        if (s->has_access && w->cta->grid->observe)
+            w->cta->grid->observe(w->cta->grid->observe_user, w->cta, s);
     } while (w->state == EXEC_READY && --n);
     return r;
 }
@@ -378,7 +380,7 @@ static enum exec_result
 run_warp(struct exec_warp *w, struct exec_step *s, uint64_t n, struct race_watch *watch)
 {
     struct exec_cta *c = w->cta;
-    if (c->grid->prog->check || (watch && !race_watch_over(watch, 0)))
+    if (c->grid->prog->check || c->grid->observe || (watch && !race_watch_over(watch, 0)))
         return run_warp_seen(w, s, n, watch);
     uint64_t before = c->n_warp_inst;
     enum exec_result r = quick_turn(w, s, n);
@@ -541,7 +543,7 @@ exec_run_grid(struct exec_grid *g)
     r.want = g->cooperative ? r.cap : 1;
     g->ask_at = 0;
     g->failure = ALLOT_OK;
-    bool waves = exec_team_begin(g, r.watching);
+    bool waves = !g->observe && exec_team_begin(g, r.watching);
     enum exec_result e = waves ? run_in_waves(&r) : run_in_turns(&r, n);
     if (waves)
         exec_team_end(g);

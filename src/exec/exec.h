@@ -162,6 +162,8 @@ struct exec_races {
     uint64_t executed, watched; /* warp instructions so far */
 };
 
+struct exec_cta;
+struct exec_step;
 struct exec_grid {
     const struct exec_prog *prog;
     struct dev_mem *mem;
@@ -199,6 +201,11 @@ struct exec_grid {
     uint64_t races_watched;   /* instructions in which they were looked for */
     struct exec_team *team;   /* NULL: one host thread */
     struct exec_apart *apart; /* with team */
+    /* exec_run_grid tells of every step that accessed memory: s->access; one host thread,
+     * a block after the other unless they wait for each other. NULL: nobody is told. Not
+     * told: reads of textures and surfaces. */
+    void (*observe)(void *user, const struct exec_cta *c, const struct exec_step *s);
+    void *observe_user;
 };
 
 /* -- host threads for exec_run_grid: same memory, counts and diagnostics -- */

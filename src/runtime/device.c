@@ -438,7 +438,14 @@ run(struct allot_device *dev, struct exec_grid *g, const struct launch_plan *pla
             g->keep_going = keep_going;
         g->user = dev;
         dev->told = clock_seconds(CLOCK_MONOTONIC);
+        if (dev->options.working_sets) {
+            r->workset = workset_new(blocks, dev->machine->l2.line, dev->mem);
+            g->observe = workset_observe;
+            g->observe_user = r->workset;
+        }
         bool ok = exec_run_grid(g) == EXEC_OK;
+        if (r->workset)
+            workset_finish(r->workset);
         r->stats.gpu.blocks = blocks;
         r->stats.gpu.threads = blocks * exec_block_threads(g);
         r->stats.sm.warp_instructions = g->n_warp_inst;

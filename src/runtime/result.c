@@ -28,6 +28,8 @@ result_free(struct allot_result *r)
     free(r->kernel);
     free(r->parent);
     free(r->sm);
+    workset_free(r->workset);
+    free(r->arrays);
     free(r);
 }
 

@@ -3,6 +3,7 @@
 #ifndef ALLOT_RUNTIME_RESULT_H
 #define ALLOT_RUNTIME_RESULT_H
 
+#include "cta/workset.h"
 #include "runtime/device.h"
 
 /* Counters of a launch so far. */
@@ -22,6 +23,8 @@ struct allot_result {
     struct stat_sm *sm; /* of each, with options.per_sm */
     unsigned nsm, sampled_sms;
     VEC(struct sample) samples;
+    struct workset *workset; /* with options.working_sets; else NULL */
+    struct allot_working_array *arrays; /* made on first question */
 };
 
 /* Keeps a sample, if there is room; gpu: that of each SM too, NULL: not. */

@@ -32,4 +32,21 @@ assert all(r["check"] == "passed" for r in rows)
 assert rows[1]["cycles"] > 3 * rows[0]["cycles"]
 END
 "$allot" run hotspot -q -f --schedule "$dir/s" 2>/dev/null && fail "--functional takes a schedule"
+
+# Working sets: 512 x 512 floats of three arrays are 2048 lines each, whatever the blocks share.
+"$allot" workingset hotspot --json >"$dir/json"
+python3 - "$dir/json" <<'END' || fail "workingset: wrong figures"
+import json, sys
+k = json.load(open(sys.argv[1]))["kernels"][0]
+assert [a["distinct"] for a in k["arrays"]] == [2048] * 3 and k["distinct"] == 6144
+assert len(k["lines"]) == k["blocks"] and sum(k["lines"]) == k["sum"]
+assert k["capacity_lines"] == 768 * 1024 // 128
+END
+# A schedule made from them is one that run takes; a small cache lowers its TLP.
+for method in awss static relax awss,packer=lmf; do
+    "$allot" workingset hotspot -q --schedule $method -o "$dir/s" --set l2.sets=4
+    "$allot" run hotspot -q --schedule "$dir/s" --set l2.sets=4 | grep -q "check passed" || fail "$method"
+done
+"$allot" workingset hotspot -q --schedule none 2>"$dir/err" && fail "a method that there is not"
+grep -q "awss, static or relax" "$dir/err" || fail "$(cat "$dir/err")"
 exit 0

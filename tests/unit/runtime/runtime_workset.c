@@ -1,0 +1,139 @@
+/* runtime_workset.c: working sets of blocks, counted by hand and by a second count in C. */
+#include "unit/kit/runtime_kit.h"
+
+/* Block b of 64 threads: reads 64 words of `a` from 48 b on (neighbours share 16 words),
+ * through generic addresses in odd blocks; lane 0 reads 16 bytes of `c` at 112 b; writes
+ * one byte of `o` at 4096 b where the thread is 0; touches its scratchpad, twice. */
+static const char text[] =
+    ".version 6.0\n.target sm_30\n.address_size 64\n"
+    ".visible .entry k(.param .u64 a, .param .u64 c, .param .u64 o)\n{\n"
+    ".reg .pred %p<3>; .reg .u32 %r<12>; .reg .u64 %d<12>; .reg .b16 %h<2>;\n"
+    ".shared .align 4 .b8 t[512];\n"
+    "ld.param.u64 %d0, [a]; ld.param.u64 %d1, [c]; ld.param.u64 %d2, [o];\n"
+    "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 48, %r1;\n"
+    "mul.wide.u32 %d3, %r3, 4; add.u64 %d3, %d0, %d3; and.b32 %r4, %r2, 1;\n"
+    "setp.ne.u32 %p0, %r4, 0; @%p0 ld.u32 %r5, [%d3]; @!%p0 ld.global.u32 %r5, [%d3];\n"
+    "ld.global.u32 %r5, [%d3]; mov.u32 %r6, t; mad.lo.u32 %r6, %r1, 4, %r6;\n"
+    "st.shared.u32 [%r6], %r5; ld.shared.u32 %r5, [%r6];\n"
+    "setp.ne.u32 %p1, %r1, 0; @%p1 bra E; mul.wide.u32 %d4, %r2, 112;\n"
+    "add.u64 %d4, %d1, %d4; ld.global.v4.u32 {%r7, %r8, %r9, %r10}, [%d4];\n"
+    "mul.wide.u32 %d5, %r2, 4096; add.u64 %d5, %d2, %d5; cvt.u16.u32 %h0, %r7;\n"
+    "st.global.u8 [%d5], %h0;\n"
+    "E: ret; }\n";
+
+enum {
+    BLOCKS = 20,
+    A = (BLOCKS * 48 + 16) * 4,
+    C = BLOCKS * 112 + 16,
+    O = BLOCKS * 4096
+};
+
+/* Lines of 128 bytes in [from, from + bytes). */
+static unsigned
+lines(uint64_t from, uint64_t bytes)
+{
+    return (unsigned)((from + bytes - 1) / 128 - from / 128 + 1);
+}
+
+static void
+distinct_lines_of_each_block(void **state)
+{
+    static const struct allot_options options = {.functional = true,
+                                                 .working_sets = true};
+    struct rt_kit k;
+    rt_open(&k, text, &options);
+    uint64_t buf[3] = {allot_alloc(k.dev, A, k.d), allot_alloc(k.dev, C, k.d),
+                       allot_alloc(k.dev, O, k.d)};
+    const struct allot_result *r = rt_try(&k, BLOCKS, 64, 3, buf);
+    struct allot_working_set w;
+    if (!r)
+        rt_fail(&k, "launch");
+    assert_true(allot_result_working_set(r, &w));
+    assert_int_equal(w.blocks, BLOCKS);
+    assert_int_equal(w.line_bytes, 128);
+    uint64_t sum = 0;
+    for (unsigned b = 0; b < BLOCKS; b++) {
+        unsigned want = lines(192 * b, 256) + lines(112 * b, 16) + 1;
+        assert_int_equal(w.lines[b], want);
+        sum += want;
+    }
+    assert_int_equal(w.sum, sum);
+    assert_int_equal(w.narrays, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(w.arrays[i].addr, buf[i]);
+    assert_int_equal(w.arrays[0].distinct, lines(0, A));
+    assert_int_equal(w.arrays[1].distinct,
+                     lines(0, C)); /* 16 of 112 bytes, no gap of 128 */
+    assert_int_equal(w.arrays[2].distinct, BLOCKS);
+    assert_int_equal(w.arrays[2].lines, BLOCKS);
+    assert_int_equal(w.arrays[0].lines + w.arrays[1].lines + BLOCKS, sum);
+    assert_int_equal(w.distinct, lines(0, A) + lines(0, C) + BLOCKS);
+    rt_close(&k);
+}
+
+/* Lines of `a` and `c` in common, against sets of lines made here. */
+static void
+what_blocks_have_in_common(void **state)
+{
+    static const struct allot_options options = {.functional = true,
+                                                 .working_sets = true};
+    struct rt_kit k;
+    rt_open(&k, text, &options);
+    uint64_t buf[3] = {allot_alloc(k.dev, A, k.d), allot_alloc(k.dev, C, k.d),
+                       allot_alloc(k.dev, O, k.d)};
+    const struct allot_result *r = rt_try(&k, BLOCKS, 64, 3, buf);
+    if (!r)
+        rt_fail(&k, "launch");
+    static uint8_t set[BLOCKS][2][64];
+    for (unsigned b = 0; b < BLOCKS; b++) {
+        for (unsigned i = 0; i < 256; i++)
+            set[b][0][(192 * b + i) / 128] = 1;
+        for (unsigned i = 0; i < 16; i++)
+            set[b][1][(112 * b + i) / 128] = 1;
+    }
+    for (unsigned x = 0; x < BLOCKS; x++)
+        for (unsigned y = 0; y < BLOCKS; y++) {
+            unsigned common = x == y, together = x == y ? 1 : 2;
+            for (int i = 0; i < 128; i++) {
+                common += set[x][i / 64][i % 64] & set[y][i / 64][i % 64];
+                together += set[x][i / 64][i % 64] | set[y][i / 64][i % 64];
+            }
+            assert_int_equal(allot_working_common(r, x, y), common);
+            assert_int_equal(allot_working_union(r, (uint32_t[]){x, y}, 2), together);
+        }
+    rt_close(&k);
+}
+
+/* Without the option, and with timing, there are none; methods that there are not are
+ * refused with those that there are. */
+static void
+what_is_not_there_is_said(void **state)
+{
+    struct rt_kit k;
+    struct allot_working_set w;
+    rt_open(&k, text, NULL);
+    uint64_t buf[3] = {allot_alloc(k.dev, A, k.d), allot_alloc(k.dev, C, k.d),
+                       allot_alloc(k.dev, O, k.d)};
+    const struct allot_result *r = rt_try(&k, BLOCKS, 64, 3, buf);
+    if (!r)
+        rt_fail(&k, "launch");
+    assert_false(allot_result_working_set(r, &w));
+    assert_null(allot_working_schedule(r, k.m, "awss", 120, 0.1, k.d));
+    rt_told(&k, "no working sets");
+    assert_null(allot_working_schedule(r, k.m, "greedy", 120, 0.1, k.d));
+    rt_told(&k, "awss, static or relax");
+    assert_null(allot_working_schedule(r, k.m, "relax,packer=lmf", 120, 0.1, k.d));
+    rt_told(&k, "packer=mxf");
+    rt_close(&k);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(distinct_lines_of_each_block),
+        cmocka_unit_test(what_blocks_have_in_common),
+        cmocka_unit_test(what_is_not_there_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
