@@ -24,7 +24,7 @@ static const char text[] =
 enum {
     BLOCKS = 20,
     A = (BLOCKS * 48 + 16) * 4,
-    C = BLOCKS * 112 + 16,
+    C = (BLOCKS - 1) * 112 + 16,
     O = BLOCKS * 4096
 };
 
