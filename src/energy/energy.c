@@ -33,8 +33,10 @@ static const struct {
     {"event." #setting, "nJ", MODEL_##model, ENERGY_PART_##part, ENERGY_##component},
 #define POWER(model, setting, component, part, seconds)                                  \
     {"power." #setting, "W", MODEL_##model, ENERGY_PART_##part, ENERGY_##component},
-#define LEAK(name, component, part, watts)                                               \
+#define LEAK(name, component, part, seconds, watts)                                      \
     {#name, "W", MODEL_PHYSICAL, ENERGY_PART_##part, ENERGY_##component},
+#define WAKE(name, component, part, count, nanojoules)                                   \
+    {#name, "nJ", MODEL_PHYSICAL, ENERGY_PART_##part, ENERGY_##component},
 #include "energy/events.def"
 };
 
@@ -65,6 +67,25 @@ array(const struct tech *t, double bytes, unsigned read_write, unsigned read,
     return share * tech_cells(bytes) * tech_cell(t, p, SRAM_ON);
 }
 
+/* nJ to wake the register of a warp: 32 lanes of 32 bits and ECC are 1152 cells, in subarrays
+ * of 16 rows 72 columns. */
+static double
+register_wake(const struct tech *t, enum sram_state from)
+{
+    return 1e9 * 72 * tech_wake_joules(t, from, 16);
+}
+
+/* Leakage of a register file in parts of that with all registers ON, by the states of its
+ * registers; 1: they are not known. */
+static double
+register_leakage(const struct machine *m, double all, double on, double asleep)
+{
+    struct tech t = tech_of(m);
+    struct sram_ports p = {0, 1, 1};
+    double sleep = tech_cell(&t, p, SRAM_SLEEP) / tech_cell(&t, p, SRAM_ON);
+    return all > 0 ? (on + sleep * asleep) / all : 1;
+}
+
 /* Coefficients of all rows, in their units. */
 static void
 coefficients(const struct machine *m, double out[ENERGY_ROWS])
@@ -78,7 +99,9 @@ coefficients(const struct machine *m, double out[ENERGY_ROWS])
     out[ENERGY_ROW_##setting] = m->event.setting;
 #define POWER(model, setting, component, part, seconds)                                  \
     out[ENERGY_ROW_##setting] = m->power.setting;
-#define LEAK(name, component, part, watts) out[ENERGY_ROW_##name] = (watts);
+#define LEAK(name, component, part, seconds, watts) out[ENERGY_ROW_##name] = (watts);
+#define WAKE(name, component, part, count, nanojoules)                                   \
+    out[ENERGY_ROW_##name] = (nanojoules);
 #include "energy/events.def"
 #undef BYTES
 }
@@ -133,11 +156,14 @@ counts(const struct launch_stats *s, const struct machine *m, double out[ENERGY_
     double occupied = sm_cycles > 0 ? seconds * occupied_cycles / sm_cycles : 0;
     double lanes = warp_instructions > 0 ? thread_instructions / warp_instructions : 1;
     double logic = logic_factor(m);
+    double awake =
+        register_leakage(m, register_cycles, regpower_on_cycles, regpower_sleep_cycles);
     /* GPUWattch's duty cycle: instructions written back by width, at most 0.8 */
     double duty_cycles = fmin(warp_instructions / m->unit.writeback, 0.8 * sm_cycles);
 #define EVENT(model, setting, component, part, count) out[ENERGY_ROW_##setting] = (count);
 #define POWER(model, setting, component, part, on) out[ENERGY_ROW_##setting] = (on);
-#define LEAK(name, component, part, watts) out[ENERGY_ROW_##name] = seconds;
+#define LEAK(name, component, part, seconds, watts) out[ENERGY_ROW_##name] = (seconds);
+#define WAKE(name, component, part, count, nanojoules) out[ENERGY_ROW_##name] = (count);
 #include "energy/events.def"
 }
 

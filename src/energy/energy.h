@@ -24,7 +24,8 @@ enum energy_part {
 enum energy_row {
 #define EVENT(model, setting, component, part, count) ENERGY_ROW_##setting,
 #define POWER(model, setting, component, part, seconds) ENERGY_ROW_##setting,
-#define LEAK(name, component, part, watts) ENERGY_ROW_##name,
+#define LEAK(name, component, part, seconds, watts) ENERGY_ROW_##name,
+#define WAKE(name, component, part, count, nanojoules) ENERGY_ROW_##name,
 #include "energy/events.def"
     ENERGY_ROWS
 };

@@ -98,17 +98,23 @@ leave(struct sm *s, struct sm_part *p)
     return p->busy != busy;
 }
 
-static void
-unit_complete(struct sm *s, struct sm_part *p, unsigned cu)
+/* Who wants to know that an instruction has read its registers is told. */
+static void __attribute__((noinline)) tell_read(struct sm *s, const struct sm_flight *fl)
 {
-    struct sm_set *set = &p->set[p->cu_set[cu]];
-    const struct sm_flight *fl = &s->flight[p->cu_inst[cu]];
     if (s->score.readers) {
         const struct sm_inst *in = &s->prog->inst[fl->pc];
         score_read(&s->score, fl->warp, in->reg, in->nsrc, -1);
         sm_hazard_over(s, fl->warp);
     }
     sm_tell(s, SM_EVENT_operands_read, fl->warp, fl->pc, 0, s->now);
+}
+
+static void
+unit_complete(struct sm *s, struct sm_part *p, unsigned cu)
+{
+    struct sm_set *set = &p->set[p->cu_set[cu]];
+    if (s->score.readers || s->listen[SM_EVENT_operands_read])
+        tell_read(s, &s->flight[p->cu_inst[cu]]);
     set->ready |= (uint64_t)1 << (cu - set->first);
     p->complete |= (uint8_t)(1u << p->cu_set[cu]);
 }

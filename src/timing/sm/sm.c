@@ -51,6 +51,7 @@ sm_init(struct sm *s, struct arena *a, const struct machine *m,
     s->id = id;
     s->nslots = setup->blocks;
     s->always_on = setup->always_on;
+    s->start = now;
     s->nwarps = s->nslots * prog->warps_per_cta;
     s->nsched = m->sm.schedulers;
     s->split = !strcmp(m->sm.sub_cores, "split");
@@ -310,13 +311,12 @@ account(struct sm *s, uint64_t n)
         const struct sm_sched *c = &s->sched[k];
         *cause_counter(t, c->cause) += n;
         causes |= 1u << c->cause;
-        if (c->waits.wakeup)
-            t->regpower_wait_cycles += (unsigned)bit_count(c->waits.wakeup) * n;
-        if (c->waits.lock)
+        if (c->waits.lock | c->waits.wakeup) {
             t->share_wait_cycles += (unsigned)bit_count(c->waits.lock) * n;
+            t->regpower_wait_cycles += (unsigned)bit_count(c->waits.wakeup) * n;
+        }
     }
     t->issue_slots += n * s->nsched;
-    t->regpower_on_cycles += n * s->always_on;
     *cycle_counter(t, causes) += n;
     t->resident_block_cycles += n * s->blocks;
     t->occupied_cycles += s->blocks ? n : 0;
@@ -340,7 +340,6 @@ sm_end(struct sm *s, uint64_t now)
     s->stats->issue_empty -= n * s->nsched;
     s->stats->issue_slots -= n * s->nsched;
     s->stats->idle_cycles -= n;
-    s->stats->regpower_on_cycles -= n * s->always_on;
     s->stepped = now;
 }
 

@@ -227,6 +227,7 @@ struct sm {
     uint8_t listen[SM_NEVENTS]; /* mechanisms that have a handler: a bit each */
     uint8_t *asks;              /* by slot: mechanisms to be asked for its warps */
     uint8_t eager;              /* mechanisms that are asked early */
+    uint64_t start;             /* cycle before the launch's first */
     uint32_t always_on;         /* registers of the file, where none changes its state */
     uint64_t timer;             /* first cycle with an event `timer`, NEVER */
 
@@ -277,7 +278,7 @@ void collector_init(struct sm *s, struct arena *a);
 void collector_cycle(struct sm *s);
 void sm_unit_init(struct sm *s, struct arena *a);
 void sm_unit_cycle(struct sm *s, uint64_t now);
-void sm_hazard_over(struct sm *s, unsigned w);
+void sm_hazard_look(struct sm *s, unsigned w);
 void sm_writeback_cycle(struct sm *s, uint64_t now);
 void sm_writeback_memory(struct sm *s);
 uint64_t sm_unit_next_event(const struct sm *s, uint64_t now);
@@ -352,6 +353,15 @@ sm_wait_of(const struct sm_sched *c, uint64_t bit)
 #include "timing/sm/waits.def"
 #undef WAIT
     return head;
+}
+
+/* Registers of warp w are free: its head instruction may have waited for them. */
+static inline void
+sm_hazard_over(struct sm *s, unsigned w)
+{
+    const struct sm_sched *c = &s->sched[s->warp[w].sched];
+    if ((c->waits.result | c->waits.memory) >> s->warp[w].pos & 1)
+        sm_hazard_look(s, w);
 }
 
 /* Sets a bit of one of c->waits' masks whose reason ends by POLL. */

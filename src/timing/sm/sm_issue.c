@@ -323,14 +323,14 @@ sm_issue_over(struct sm *s)
     {
         struct sm_sched *c = &s->sched[k];
         struct sm_part *p = &s->part[c->part];
-        uint64_t ready = c->head & ~sm_waits_any(c);
+        uint64_t ready = c->head & ~sm_waits_any(c), ask = ready & c->eager;
         c->cause = (uint8_t)issue_cause(c); /* another may have opened its barrier */
         FOR_BITS(i, ready ? p->id_full : 0)
         if (ready & c->cls[i]) {
             ready &= ~c->cls[i];
             p->waits[i] |= (uint8_t)(1u << k);
         }
-        if (!(ready | (c->bad & ~sm_waits_warp(c))))
+        if (!(ready | ask | (c->bad & ~sm_waits_warp(c))))
             s->sched_dirty &= (uint8_t) ~(1u << k);
     }
 }

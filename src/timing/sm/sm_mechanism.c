@@ -101,6 +101,8 @@ look(struct sm *s, struct sm_mechanism *x)
 {
     if (x->view.timer < s->timer)
         s->timer = x->view.timer;
+    if (x->view.changed || x->view.again[0] || x->view.again[1])
+        sm_catch_up(s, x->view.now - 1); /* in which they still waited */
     for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++) {
         FOR_BITS(i, x->view.again[v])
         {
@@ -138,6 +140,8 @@ sm_counted(struct sm *s, uint64_t now)
 {
     const struct sm_event e = {0};
     sm_catch_up(s, now);
+    if (s->always_on)
+        s->stats->regpower_on_cycles = s->always_on * (now - s->start);
     if (s->listen[SM_EVENT_counted])
         sm_tell_them(s, SM_EVENT_counted, &e, now);
 }

@@ -112,27 +112,25 @@ write_registers(struct sm *s, unsigned w, const struct sm_inst *in)
     sm_hazard_over(s, w);
 }
 
-/* Registers of warp w are free: its head instruction may have waited for them. */
+/* Registers of warp w are free, and its head instruction has waited for some. */
 void
-sm_hazard_over(struct sm *s, unsigned w)
+sm_hazard_look(struct sm *s, unsigned w)
 {
     unsigned k = s->warp[w].sched;
     struct sm_sched *c = &s->sched[k];
     uint64_t bit = (uint64_t)1 << s->warp[w].pos;
-    if ((c->waits.result | c->waits.memory) & bit) {
-        const struct sm_inst *h = &s->prog->inst[s->warp[w].buf_pc];
-        unsigned n = (unsigned)h->nsrc + h->ndst;
-        if (!score_hazard(&s->score, w, h->reg, n)) {
-            c->waits.result &= ~bit;
-            c->waits.memory &= ~bit;
-            s->sched_dirty |= (uint8_t)(1u << k);
-            warp_soon(s, w);
-        } else if (c->waits.memory & bit &&
-                   !score_hazard_in(&s->score, s->score.memory, w, h->reg, n)) {
-            c->waits.memory &= ~bit; /* what is left are results of pipelines */
-            c->waits.result |= bit;
-            s->sched_dirty |= (uint8_t)(1u << k);
-        }
+    const struct sm_inst *h = &s->prog->inst[s->warp[w].buf_pc];
+    unsigned n = (unsigned)h->nsrc + h->ndst;
+    if (!score_hazard(&s->score, w, h->reg, n)) {
+        c->waits.result &= ~bit;
+        c->waits.memory &= ~bit;
+        s->sched_dirty |= (uint8_t)(1u << k);
+        warp_soon(s, w);
+    } else if (c->waits.memory & bit &&
+               !score_hazard_in(&s->score, s->score.memory, w, h->reg, n)) {
+        c->waits.memory &= ~bit; /* what is left are results of pipelines */
+        c->waits.result |= bit;
+        s->sched_dirty |= (uint8_t)(1u << k);
     }
 }
 

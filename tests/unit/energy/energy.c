@@ -206,6 +206,28 @@ physical_model_leaks(void **state)
     machine_free(m);
 }
 
+/* A third of the registers ON, a third asleep, a third OFF: 0.63436 of ON for SLEEP, and the
+ * wake-ups beside it. A launch that tells no states leaks in full. */
+static void
+registers_leak_by_state(void **state)
+{
+    struct machine *m = load("gtx480");
+    struct launch_stats s = microsecond();
+    set(m, "energy.model", "physical");
+    set(m, "energy.node", "22");
+    double all = energy(&s, m).joules[ENERGY_ROW_leak_registers];
+    s.gpu.register_cycles = 3000;
+    s.sm.regpower_on_cycles = s.sm.regpower_sleep_cycles = s.sm.regpower_off_cycles =
+        1000;
+    s.sm.regpower_wakes_sleep = 1000;
+    s.sm.regpower_wakes_off = 100;
+    struct energy e = energy(&s, m);
+    assert_true(fabs(e.joules[ENERGY_ROW_leak_registers] / all - 1.63436 / 3) < 0.00001);
+    assert_true(fabs(e.joules[ENERGY_ROW_wake_sleep] - 1000 * 0.0714e-12) < 0.05e-12);
+    assert_true(fabs(e.joules[ENERGY_ROW_wake_off] - 100 * 0.178e-12) < 0.05e-12);
+    machine_free(m);
+}
+
 static void
 sums_of_launches(void **state)
 {
@@ -265,6 +287,7 @@ main(void)
         cmocka_unit_test(coefficient_is_a_setting),
         cmocka_unit_test(accelwattch_static_power),
         cmocka_unit_test(physical_model_leaks),
+        cmocka_unit_test(registers_leak_by_state),
         cmocka_unit_test(sums_of_launches),
         cmocka_unit_test(who_is_calibrated),
     };

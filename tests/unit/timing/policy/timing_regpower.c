@@ -297,21 +297,44 @@ kernels_that_cannot_have_states(void **state)
 
 /* -- in an SM -- */
 
+static const char plain[] =
+    ".version 7.0\n.target sm_50\n.address_size 64\n"
+    ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<6>;\n.reg .b64 %rd<3>;\n"
+    "ld.param.u64 %rd1, [p], ON;\nmov.u32 %r1, %tid.x, ON;\n"
+    "ld.global.u32 %r2, [%rd1], SLEEP;\nadd.u32 %r3, %r1, 1, OFF, SLEEP;\n"
+    "add.u32 %r4, %r2, %r1, SLEEP, OFF, OFF;\n"
+    "add.u32 %r3, %r4, 2, SLEEP, SLEEP;\nst.global.u32 [%rd1], %r3, OFF;\n"
+    "exit;\n}\n";
+/* Long enough that latches and units are full, and that warps meet in all ways. */
+static const char busy[] =
+    ".version 7.0\n.target sm_50\n.address_size 64\n"
+    ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<6>;\n.reg .f32 %f<9>;\n"
+    ".reg .b64 %rd<3>;\n.reg .pred %q<2>;\n"
+    "ld.param.u64 %rd1, [p], ON;\nmov.u32 %r1, %tid.x, SLEEP;\nmov.u32 %r2, 0, ON;\n"
+    "cvt.rn.f32.u32 %f1, %r1, SLEEP, SLEEP;\n"
+    "L:\n"
+    "sin.approx.f32 %f2, %f1, OFF, SLEEP;\n"
+    "sin.approx.f32 %f4, %f3, OFF, SLEEP;\n"
+    "sin.approx.f32 %f5, %f6, OFF, SLEEP;\n"
+    "cos.approx.f32 %f7, %f8, OFF, SLEEP;\n"
+    "sin.approx.f32 %f1, %f1, SLEEP, OFF;\n"
+    "ld.global.u32 %r3, [%rd1], OFF;\n"
+    "add.u32 %r4, %r1, %r2, OFF, SLEEP, ON;\n"
+    "mul.lo.u32 %r4, %r1, %r1, SLEEP, SLEEP, SLEEP;\n"
+    "add.u32 %r2, %r2, 1, SLEEP, ON;\n"
+    "bar.sync 0;\n"
+    "setp.lt.u32 %q1, %r2, 12, ON, SLEEP;\n"
+    "@%q1 bra L;\n"
+    "st.global.u32 [%rd1], %r4, OFF;\nexit;\n}\n";
+
 /* Needs no allocation: its registers are given places by hand. */
 static struct launch_stats
-run(const char *policy, bool no_skip, unsigned quantum)
+run(const char *text, const char *policy, bool no_skip, unsigned quantum)
 {
-    static const char text[] =
-        ".version 7.0\n.target sm_50\n.address_size 64\n"
-        ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<6>;\n.reg .b64 %rd<3>;\n"
-        "ld.param.u64 %rd1, [p], ON;\nmov.u32 %r1, %tid.x, ON;\n"
-        "ld.global.u32 %r2, [%rd1], SLEEP;\nadd.u32 %r3, %r1, 1, OFF, SLEEP;\n"
-        "add.u32 %r4, %r2, %r1, SLEEP, OFF, OFF;\n"
-        "add.u32 %r3, %r4, 2, SLEEP, SLEEP;\nst.global.u32 [%rd1], %r3, OFF;\n"
-        "exit;\n}\n";
     struct rig r;
     rig_load(&r, "gtx480", text, NULL);
     rig_set(&r, "regpower.policy", policy);
+    rig_set(&r, "regpower.wake_off", text == busy ? "5" : "2");
     struct ptx_func *f = (struct ptx_func *)(uintptr_t)r.p->entry;
     exec_prog_free(r.p);
     uint32_t place = 1;
@@ -335,10 +358,10 @@ run(const char *policy, bool no_skip, unsigned quantum)
 static void
 waits_are_counted(void **state)
 {
-    struct launch_stats none = run("baseline", false, 0);
+    struct launch_stats none = run(plain, "baseline", false, 0);
     assert_int_equal(none.sm.regpower_on_cycles, none.gpu.register_cycles);
     assert_int_equal(none.sm.issue_wakeup + none.sm.regpower_wait_cycles, 0);
-    struct launch_stats s = run("comp-opt", false, 0);
+    struct launch_stats s = run(plain, "comp-opt", false, 0);
     assert_true(s.sm.issue_wakeup > 0);
     assert_true(s.sm.regpower_wait_cycles >= s.sm.issue_wakeup);
     /* A wait is as long as its longest wake-up: 2 cycles at most. */
@@ -353,13 +376,15 @@ waits_are_counted(void **state)
 static void
 same_with_and_without_skipping(void **state)
 {
-    for (size_t i = 0; regpower_at(i); i++) {
-        struct launch_stats a = run(regpower_at(i)->name, false, 0),
-                            b = run(regpower_at(i)->name, true, 0),
-                            c = run(regpower_at(i)->name, false, 1);
-        assert_memory_equal(&a, &b, sizeof a);
-        assert_memory_equal(&a, &c, sizeof a);
-    }
+    for (size_t i = 0; regpower_at(i); i++)
+        for (int k = 0; k < 2; k++) {
+            const char *text = k ? busy : plain, *policy = regpower_at(i)->name;
+            struct launch_stats a = run(text, policy, false, 0),
+                                b = run(text, policy, true, 0),
+                                c = run(text, policy, false, 1);
+            assert_memory_equal(&a, &b, sizeof a);
+            assert_memory_equal(&a, &c, sizeof a);
+        }
 }
 
 int
