@@ -266,7 +266,7 @@ ratio(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-/* Value i: the first four, then components, then those parts that are no whole component.
+/* Value i: sums, then components, then those parts that are no whole component.
  * NULL: past the last. */
 static const char *
 value_at(size_t i, const struct energy *e, double *value, const char **unit,
@@ -274,6 +274,8 @@ value_at(size_t i, const struct energy *e, double *value, const char **unit,
 {
     const struct energy none = {0};
     e = e ? e : &none;
+    double registers = e->joules[ENERGY_ROW_leak_registers] +
+                       e->joules[ENERGY_ROW_wake_sleep] + e->joules[ENERGY_ROW_wake_off];
     const struct {
         const char *name, *unit, *meaning;
         double value;
@@ -283,6 +285,11 @@ value_at(size_t i, const struct energy *e, double *value, const char **unit,
         {"energy_per_instruction", "nJ", "Energy of a warp instruction",
          1e9 * ratio(e->total, e->warp_instructions)},
         {"energy_delay", "J s", "Energy-delay product", e->total * e->seconds},
+        {"register_leakage", "J", "Leakage of registers and their wake-ups, model physical",
+         registers},
+        {"register_leakage_power", "W", "The same, average", ratio(registers, e->seconds)},
+        {"register_leakage_routed", "J", "Leakage with that of the register file's wires",
+         registers + e->joules[ENERGY_ROW_leak_routing]},
     };
     size_t n = sizeof first / sizeof *first;
     if (i < n) {

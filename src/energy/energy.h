@@ -62,6 +62,7 @@ const char *energy_component_name(enum energy_component c);
 
 /* Values by name: i from 0 while true is returned; e NULL: names only. "energy" (J),
  * "power" (W), "energy_per_instruction" (nJ a warp instruction), "energy_delay" (J s),
+ * "register_leakage" (J; _power: W; _routed: with the wires'),
  * "energy_sm" and the like of each component and of each part of the SMs (J). */
 struct energy_value {
     char name[48];

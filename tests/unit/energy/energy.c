@@ -225,6 +225,16 @@ registers_leak_by_state(void **state)
     assert_true(fabs(e.joules[ENERGY_ROW_leak_registers] / all - 1.63436 / 3) < 0.00001);
     assert_true(fabs(e.joules[ENERGY_ROW_wake_sleep] - 1000 * 0.0714e-12) < 0.05e-12);
     assert_true(fabs(e.joules[ENERGY_ROW_wake_off] - 100 * 0.178e-12) < 0.05e-12);
+    /* the values of chapter 4: cells and wake-ups; with the wires, which always leak */
+    double cells = all * 1.63436 / 3 + 1000 * 0.0714e-12 + 100 * 0.178e-12, v;
+    assert_true(energy_value(&e, "register_leakage", &v));
+    assert_true(fabs(v / cells - 1) < 1e-3);
+    assert_true(energy_value(&e, "register_leakage_power", &v));
+    assert_true(fabs(v * 1e-6 / cells - 1) < 1e-3);
+    set(m, "energy.register_routing", "1.31");
+    e = energy(&s, m);
+    assert_true(energy_value(&e, "register_leakage_routed", &v));
+    assert_true(fabs(v / (cells + 1.31 * all) - 1) < 1e-3);
     machine_free(m);
 }
 
