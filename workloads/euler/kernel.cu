@@ -1,0 +1,33 @@
+/* Residuals of Euler's equations in one dimension on an unstructured mesh, a thread a node: along
+ * each edge (i, j), i < j, which stands with i, flow density, momentum and energy, by the mean of
+ * the two fluxes less a dissipation (Rusanov's with a fixed speed). */
+extern "C" __global__ void
+euler_flux(const unsigned *first, const unsigned *to, const float *q, float *res,
+           float weight, unsigned nodes)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= nodes)
+        return;
+    float ri = q[i], mi = q[nodes + i], ei = q[2 * nodes + i];
+    float ui = mi / ri, pi = 0.4f * (ei - 0.5f * mi * ui);
+    float sr = 0, sm = 0, se = 0;
+    unsigned end = first[i + 1];
+    for (unsigned e = first[i]; e < end; e++) {
+        unsigned j = to[e];
+        float rj = q[j], mj = q[nodes + j], ej = q[2 * nodes + j];
+        float uj = mj / rj, pj = 0.4f * (ej - 0.5f * mj * uj);
+        float fr = weight * (0.5f * (mi + mj) - 1.5f * (rj - ri));
+        float fm = weight * (0.5f * (mi * ui + pi + mj * uj + pj) - 1.5f * (mj - mi));
+        float fe =
+            weight * (0.5f * (ui * (ei + pi) + uj * (ej + pj)) - 1.5f * (ej - ei));
+        sr += fr;
+        sm += fm;
+        se += fe;
+        atomicAdd(&res[j], -fr);
+        atomicAdd(&res[nodes + j], -fm);
+        atomicAdd(&res[2 * nodes + j], -fe);
+    }
+    atomicAdd(&res[i], sr);
+    atomicAdd(&res[nodes + i], sm);
+    atomicAdd(&res[2 * nodes + i], se);
+}

@@ -1,0 +1,28 @@
+/* mesh.h: meshes of the irregular workloads (004 Table V), made here: README.md says how.
+ * Each edge (i, j), i < j, stands once, with i. */
+#ifndef WORKLOADS_MESH_H
+#define WORKLOADS_MESH_H
+
+#include "allot/workload.h"
+
+struct mesh {
+    uint32_t nodes, edges;
+    uint32_t *first; /* of node i: edges first[i] .. first[i + 1] - 1 */
+    uint32_t *to;    /* the other node, rising */
+    float *at;       /* coordinates: x of all nodes, then y, then z; a cell is 1 */
+    float period;    /* of the coordinates in each direction, 0: none */
+};
+
+enum mesh_name { MESH_FOIL, MESH_AUTO, MESH_MOL1, MESH_MOL2, MESH_QUICK };
+
+/* local: nodes of jittered meshes are numbered as they lie, all of them; else as the original
+ * of foil is, as far as it is known: about half of them, the others at random. False: out
+ * of memory. */
+bool mesh_make(struct mesh *m, enum mesh_name name, bool local);
+void mesh_free(struct mesh *m);
+
+/* The mesh of a run: MESH_QUICK for quick ones, else by parameter mesh=0 (foil, unless
+ * `otherwise` is another) to 3 (mol2), and local=1. Fails the run if it cannot be made. */
+bool mesh_of(struct allot_run *r, struct mesh *m, enum mesh_name otherwise);
+
+#endif

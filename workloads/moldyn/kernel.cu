@@ -1,0 +1,47 @@
+/* Molecular dynamics with softened Lennard-Jones forces, a thread an atom: each pair (i, j), i < j,
+ * stands once, in the list of i. x, f and v: all x components, then y, then z. */
+extern "C" __global__ void
+moldyn_force(const unsigned *first, const unsigned *partner, const float *x, float *f,
+             float weight, float period, unsigned atoms)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= atoms)
+        return;
+    float ax = x[i], ay = x[atoms + i], az = x[2 * atoms + i];
+    float fx = 0, fy = 0, fz = 0;
+    unsigned end = first[i + 1];
+    for (unsigned e = first[i]; e < end; e++) {
+        unsigned j = partner[e];
+        float dx = ax - x[j], dy = ay - x[atoms + j], dz = az - x[2 * atoms + j];
+        if (period > 0) {
+            dx -= period * rintf(dx / period);
+            dy -= period * rintf(dy / period);
+            dz -= period * rintf(dz / period);
+        }
+        float s = 0.5f / (dx * dx + dy * dy + dz * dz + 0.25f);
+        float s3 = s * s * s;
+        float force = weight * s * s3 * (s3 - 0.5f);
+        fx += force * dx;
+        fy += force * dy;
+        fz += force * dz;
+        atomicAdd(&f[j], -force * dx);
+        atomicAdd(&f[atoms + j], -force * dy);
+        atomicAdd(&f[2 * atoms + j], -force * dz);
+    }
+    atomicAdd(&f[i], fx);
+    atomicAdd(&f[atoms + i], fy);
+    atomicAdd(&f[2 * atoms + i], fz);
+}
+
+extern "C" __global__ void
+moldyn_move(float *x, float *v, float *f, float step, unsigned atoms)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= atoms)
+        return;
+    for (unsigned c = 0; c < 3; c++, i += atoms) {
+        v[i] += step * f[i];
+        x[i] += step * v[i];
+        f[i] = 0;
+    }
+}

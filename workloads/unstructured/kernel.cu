@@ -1,0 +1,48 @@
+/* Fluid dynamics on an unstructured mesh, a thread a node: along each edge (i, j), i < j, which
+ * stands with i, four variables flow: pressure and three velocities of an artificially
+ * compressible fluid. Then each node moves by its flows over its volume. */
+extern "C" __global__ void
+unstructured_edges(const unsigned *first, const unsigned *to, const float *v, float *sum,
+                   float weight, unsigned nodes)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= nodes)
+        return;
+    float a[4], s[4];
+    for (int c = 0; c < 4; c++) {
+        a[c] = v[c * nodes + i];
+        s[c] = 0;
+    }
+    unsigned end = first[i + 1];
+    for (unsigned e = first[i]; e < end; e++) {
+        unsigned j = to[e];
+        float b[4];
+        for (int c = 0; c < 4; c++)
+            b[c] = v[c * nodes + j];
+        float speed = 0.5f * (a[1] + b[1] + a[2] + b[2] + a[3] + b[3]);
+        float f[4];
+        f[0] = weight * (speed + (b[0] - a[0]));
+        for (int c = 1; c < 4; c++)
+            f[c] = weight * (0.5f * speed * (a[c] + b[c]) + 0.5f * (a[0] + b[0]) +
+                             (b[c] - a[c]));
+        for (int c = 0; c < 4; c++) {
+            s[c] += f[c];
+            atomicAdd(&sum[c * nodes + j], -f[c]);
+        }
+    }
+    for (int c = 0; c < 4; c++)
+        atomicAdd(&sum[c * nodes + i], s[c]);
+}
+
+extern "C" __global__ void
+unstructured_nodes(float *v, const float *volume, float *sum, float step, unsigned nodes)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= nodes)
+        return;
+    float scale = step / volume[i];
+    for (unsigned c = 0; c < 4; c++, i += nodes) {
+        v[i] += scale * sum[i];
+        sum[i] = 0;
+    }
+}
