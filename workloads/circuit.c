@@ -1,0 +1,140 @@
+/* circuit.c: unpacks and reads a circuit. The format is that of workloads/circuits/README.md. */
+#include "circuit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#define CIRCUIT(n) extern const char allot_circuit_##n[], allot_circuit_##n##_end[];
+CIRCUIT(17)
+CIRCUIT(18)
+CIRCUIT(19)
+CIRCUIT(20)
+#undef CIRCUIT
+
+/* Text with a NUL behind it; NULL: out of memory. */
+static char *
+unpack(unsigned number)
+{
+    static const struct {
+        const char *from, *to;
+    } packed[] = {{allot_circuit_17, allot_circuit_17_end},
+                  {allot_circuit_18, allot_circuit_18_end},
+                  {allot_circuit_19, allot_circuit_19_end},
+                  {allot_circuit_20, allot_circuit_20_end}};
+    const char *from = packed[number - 17].from;
+    const size_t bytes = (size_t)(packed[number - 17].to - from);
+    const size_t n = (size_t)ZSTD_getFrameContentSize(from, bytes);
+    char *text = malloc(n + 1);
+    if (text && ZSTD_decompress(text, n, from, bytes) != n) {
+        free(text);
+        text = NULL;
+    }
+    if (text)
+        text[n] = 0;
+    return text;
+}
+
+static const char *const names[] = {"PI", "DFF", "NOT", "AND", "NAND", "OR", "NOR"};
+
+/* The first `most` nodes and their edges (those to later nodes are left out; a gate that has
+ * none left is an input). The text is this library's own. False: out of memory. */
+static bool
+parse(struct circuit *c, const char *text, uint32_t most)
+{
+    const char *p = text;
+    while (*p == '#')
+        p = strchr(p, '\n') + 1;
+    char *end; /* "ckt NAME nodes N edges E ..." */
+    c->nodes = (uint32_t)strtoul(strstr(p, " nodes ") + 7, &end, 10);
+    c->edges = (uint32_t)strtoul(end + 7, &end, 10);
+    c->nodes = c->nodes < most ? c->nodes : most;
+    c->type = malloc(c->nodes * sizeof *c->type);
+    c->first = malloc((c->nodes + 1) * sizeof *c->first);
+    c->from = malloc(c->edges * sizeof *c->from);
+    if (!c->type || !c->first || !c->from)
+        return false;
+    uint32_t edges = 0;
+    for (uint32_t i = 0; i < c->nodes; i++) {
+        char *at;
+        p = strchr(p, '\n') + 1;
+        const char *type = strchr(p, ' ') + 1;
+        size_t n = strcspn(type, " \n");
+        uint32_t k = 0;
+        while (k < 6 && (strlen(names[k]) != n || memcmp(names[k], type, n)))
+            k++;
+        c->type[i] = k;
+        c->first[i] = edges;
+        for (at = (char *)type + n; *at == ' ';) {
+            uint32_t f = (uint32_t)strtoul(at, &at, 10);
+            if (f < c->nodes)
+                c->from[edges++] = f;
+        }
+        if (edges == c->first[i])
+            c->type[i] = GATE_PI;
+    }
+    c->edges = c->first[c->nodes] = edges;
+    return true;
+}
+
+static bool
+is_source(const struct circuit *c, uint32_t i)
+{
+    return c->type[i] == GATE_PI || c->type[i] == GATE_DFF;
+}
+
+/* Levels by relaxation from fan-ins; a netlist is no deeper than a few hundred gates. */
+static bool
+sort_levels(struct circuit *c)
+{
+    uint32_t *depth = calloc(c->nodes, sizeof *depth);
+    bool changed = depth != NULL;
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < c->nodes; i++)
+            for (uint32_t e = c->first[i]; !is_source(c, i) && e < c->first[i + 1]; e++)
+                if (depth[i] <= depth[c->from[e]]) {
+                    depth[i] = depth[c->from[e]] + 1;
+                    changed = true;
+                }
+    }
+    for (uint32_t i = 0; depth && i < c->nodes; i++)
+        c->levels = depth[i] >= c->levels ? depth[i] + 1 : c->levels;
+    c->order = malloc(c->nodes * sizeof *c->order);
+    c->level = calloc(c->levels + 2, sizeof *c->level);
+    bool ok = depth && c->order && c->level;
+    for (uint32_t i = 0; ok && i < c->nodes; i++)
+        c->level[depth[i] + 2]++;
+    for (uint32_t k = 2; ok && k < c->levels + 2; k++)
+        c->level[k] += c->level[k - 1];
+    for (uint32_t i = 0; ok && i < c->nodes; i++)
+        c->order[c->level[depth[i] + 1]++] = i;
+    free(depth);
+    return ok;
+}
+
+bool
+circuit_of(struct allot_run *r, struct circuit *c)
+{
+    unsigned number = (unsigned)wl_param(r, "circuit", r->quick ? 20 : 18, 17, 20);
+    *c = (struct circuit){0};
+    if (!r->ok)
+        return false;
+    char *text = unpack(number);
+    bool ok = text && parse(c, text, r->quick ? 1500 : UINT32_MAX) && sort_levels(c);
+    free(text);
+    if (!ok)
+        circuit_free(c);
+    return ok || wl_fail(r, "out of memory");
+}
+
+void
+circuit_free(struct circuit *c)
+{
+    free(c->type);
+    free(c->first);
+    free(c->from);
+    free(c->order);
+    free(c->level);
+    *c = (struct circuit){0};
+}
