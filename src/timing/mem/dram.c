@@ -1,23 +1,17 @@
 /* dram.c: one DRAM channel.
  *
- * Every constraint is a "not before" tick, kept where it acts: on the channel (column to
- * column, activate to activate, read/write turnaround), on a bank group (long column to
- * column) or on a bank (its row and precharge). A command changes some of them; nothing
- * counts down, so that idle ticks need not be stepped.
+ * The constraints between commands are the rows of dram_timing.def. Each scope (channel,
+ * bank group, bank) keeps for each command the first tick at which it accepts it. An
+ * issued command moves these ticks on by its rows (delay); a command may be issued once
+ * all three scopes accept it (survey), and the next event is the least of these ticks
+ * (next_command). Nothing counts down, so that idle ticks need not be stepped.
  *
- *   activate   tRCD to the bank's columns, tRAS to its precharge, tRC to its next
- *              activate, tRRD to any activate
- *   read       tCCD / tCCDL to the next column, tCL + burst + 2 - tWL to a write (two
- *              clocks of bus turnaround), burst or tRTPL to the bank's precharge; last
- *              data after tCL + burst
- *   write      tCCD / tCCDL, tWL + burst + tCDLR to a read, tWL + burst + tWR to the
- *              bank's precharge
- *   precharge  tRP to the bank's activate
- *   refresh    every tREFI: all banks are precharged as soon as each may be; tRP after
- *              the last precharge it starts, and all banks are blocked for tRFC
+ *   data       of a read last until tCL + burst after the command, of a write tWL + burst
+ *   refresh    every tREFI: all banks are precharged as soon as each may be, and refreshed
+ *              together once all may be
  *
  * burst is the time on the data bus, dram.burst / (bus * transfers). A bank's group is
- * its number modulo dram.groups. JEDEC GDDR5 (JESD212); Hynix H5GQ1H24AFR data sheet.
+ * its number modulo dram.groups.
  *
  * A tick: data whose last beat is over goes to the return queue; one idle bank gets its
  * next request from the policy; one command is issued (with dual_command one to a row and
@@ -32,15 +26,27 @@
 #include <string.h>
 
 enum { SLOTS = 64 }; /* ticks ahead for which banks are sorted: bits of a word */
-enum kind { ACTIVATE, PRECHARGE, READ, WRITE, KINDS }; /* of commands */
+/* Commands as in enum dram_command. The first KINDS go to one bank that has a request in
+ * work; a refresh goes to all banks. COLUMN: READ or WRITE, in dram_timing.def. */
+enum kind {
+    ACTIVATE,
+    PRECHARGE,
+    READ,
+    WRITE,
+    KINDS,
+    REFRESH = KINDS,
+    COMMANDS,
+    COLUMN = COMMANDS
+};
+static_assert((int)READ == DRAM_READ && (int)REFRESH == DRAM_REFRESH, "one order");
+enum scope { CHANNEL, GROUP, BANK, SCOPES };
 
 struct bank {
     uint64_t row;
-    uint64_t at[KINDS]; /* ticks before which it refuses the command */
-    uint64_t idle_at;   /* its last precharge is over */
-    uint64_t want;      /* row of cur */
-    uint16_t cur;       /* entry it works on, or DRAM_NONE */
-    uint16_t last;      /* tail of its list */
+    uint64_t at[COMMANDS]; /* ticks before which it refuses the command */
+    uint64_t want;         /* row of cur */
+    uint16_t cur;          /* entry it works on, or DRAM_NONE */
+    uint16_t last;         /* tail of its list */
     uint16_t group;
     uint8_t next; /* enum kind: its next command */
     bool open;
@@ -59,15 +65,13 @@ struct dram {
     const struct dram_policy *policy;
     struct stat_mem *stats;
     unsigned banks, words;
-    unsigned burst; /* command clocks of a burst on the bus */
-    uint32_t tCCD, tCCDL;
-    /* After a read, and after a write: to the other of the two, to the bank's precharge,
-     * to the last datum. */
-    uint32_t to_other[2], to_precharge[2], to_done[2];
+    unsigned burst;                            /* command clocks of a burst on the bus */
+    uint32_t wait[SCOPES][COMMANDS][COMMANDS]; /* dram_timing.def: from, to; 0: none */
+    uint32_t to_done[2]; /* from a read, and from a write, to its last datum */
 
     struct bank *bank;
-    uint64_t at[KINDS];     /* ticks before which the channel refuses the command */
-    uint64_t *group_col_at; /* and a group columns */
+    uint64_t at[COMMANDS]; /* ticks before which the channel refuses the command */
+    uint64_t *group_at;    /* command x group: the same of a group */
     unsigned groups;
     uint64_t *in_group; /* word x group: its banks */
     uint64_t *of;       /* word x kind: busy banks whose next command it is */
@@ -130,6 +134,81 @@ larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+/* -- timing constraints -- */
+/* Unrolled, so that what depends on the command alone is a constant. */
+#define FOR_COMMANDS(k, n) _Pragma("GCC unroll 8") for (unsigned k = 0; k < (n); k++)
+#define SET(from_or_to)                                                                  \
+    ((from_or_to) == COLUMN ? BIT(READ) | BIT(WRITE) : BIT(from_or_to))
+#define BIT(command) (1u << (command))
+
+/* The set of commands that those of `from`, a set, delay in a scope. A constant wherever
+ * its arguments are: what has no row costs nothing. */
+ALWAYS_INLINE unsigned
+delayed(enum scope scope, unsigned from)
+{
+#define DRAM_TIMING(name, f, t, s, ticks) | (scope == (s) && SET(f) & from ? SET(t) : 0)
+    return 0
+#include "timing/mem/dram_timing.def"
+        ;
+#undef DRAM_TIMING
+}
+
+/* In a group, reads and writes share a tick unless a row delays one of them alone. */
+enum {
+    WRITE_TICK = 1
+#define DRAM_TIMING(name, f, t, s, ticks)                                                \
+    &&((s) != GROUP || (SET(t) >> READ & 1) == (SET(t) >> WRITE & 1))
+#include "timing/mem/dram_timing.def"
+#undef DRAM_TIMING
+                     ? READ
+                     : WRITE
+};
+#define GROUP_TICK(k) ((k) == WRITE ? (unsigned)WRITE_TICK : (k))
+
+enum { ROW_COMMANDS = BIT(ACTIVATE) | BIT(PRECHARGE), ALL = BIT(COMMANDS) - 1 };
+#define COLUMN_COMMANDS SET(COLUMN)
+
+/* `from`, one of the set `among`, is issued at `now`: a scope's ticks move on. */
+ALWAYS_INLINE void
+delay(const struct dram *d, enum scope scope, uint64_t *at, unsigned stride,
+      unsigned among, enum kind from, uint64_t now)
+{
+    const unsigned to = delayed(scope, among);
+    const uint32_t *wait = d->wait[scope][from];
+    FOR_COMMANDS (k, COMMANDS)
+        if (to & BIT(k) && (scope != GROUP || GROUP_TICK(k) == k))
+            at[k * stride] = max_u64(at[k * stride], now + wait[k]);
+}
+
+/* The same in all scopes of a bank. */
+ALWAYS_INLINE void
+delay_all(struct dram *d, struct bank *b, unsigned among, enum kind from, uint64_t now)
+{
+    delay(d, CHANNEL, d->at, 1, among, from, now);
+    delay(d, GROUP, d->group_at + b->group, d->groups, among, from, now);
+    delay(d, BANK, b->at, 1, among, from, now);
+}
+
+static void
+one_wait(struct dram *d, enum scope scope, unsigned from, unsigned to, int64_t ticks)
+{
+    FOR_BITS(f, from)
+    FOR_BITS(t, to)
+    if (ticks > d->wait[scope][f][t])
+        d->wait[scope][f][t] = (uint32_t)ticks;
+}
+
+static void
+fill_waits(struct dram *d)
+{
+    const __typeof__(d->m->dram) *t = &d->m->dram;
+    const int64_t burst = d->burst;
+#define DRAM_TIMING(name, from, to, scope, ticks)                                        \
+    one_wait(d, scope, SET(from), SET(to), (int64_t)(ticks));
+#include "timing/mem/dram_timing.def"
+#undef DRAM_TIMING
+}
+
 struct dram *
 dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
          struct diag_sink *diag)
@@ -153,13 +232,7 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
     d->words = (unsigned)BITSET_WORDS(d->banks);
     unsigned per_clock = m->dram.bus * m->dram.transfers;
     d->burst = (m->dram.burst + per_clock - 1) / per_clock;
-    d->tCCD = larger(m->dram.tCCD, d->burst);
-    d->tCCDL = larger(m->dram.tCCDL, d->burst);
-    int rtw = (int)(m->dram.tCL + d->burst + 2) - (int)m->dram.tWL;
-    d->to_other[0] = rtw > 0 ? (uint32_t)rtw : 0;
-    d->to_other[1] = m->dram.tWL + d->burst + m->dram.tCDLR;
-    d->to_precharge[0] = larger(d->burst, m->dram.tRTPL);
-    d->to_precharge[1] = m->dram.tWL + d->burst + m->dram.tWR;
+    fill_waits(d);
     d->to_done[0] = m->dram.tCL + d->burst - 1;
     d->to_done[1] = m->dram.tWL + d->burst - 1;
 
@@ -180,7 +253,7 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
     d->can_col = bitset_new(a, d->banks);
     d->can_row = bitset_new(a, d->banks);
     d->can = bitset_new(a, d->banks);
-    d->group_col_at = ARENA_ARRAY(a, uint64_t, m->dram.groups);
+    d->group_at = ARENA_ARRAY(a, uint64_t, (size_t)d->groups * COMMANDS);
     unsigned flights = larger(m->dram.tCL, m->dram.tWL) + d->burst;
     unsigned n =
         dram_most_taken(m) + m->dram.queue + d->banks + flights + m->dram.return_queue;
@@ -328,12 +401,12 @@ find_next(struct dram *d, unsigned bank)
     set_next(d, bank, (enum kind)(b->open * (PRECHARGE + column)));
 }
 
-/* First tick at which the channel allows a read or write, NEVER: when data have left;
- * that of the bank's group comes on top. */
+/* First tick at which the channel allows a command, NEVER, of a read or write: when data
+ * have left. That of the bank and of its group come on top. */
 static inline uint64_t
-column_at(const struct dram *d, enum kind k)
+channel_at(const struct dram *d, enum kind k)
 {
-    return d->at[k] | -(uint64_t)ring_full(&d->flight);
+    return k >= READ ? d->at[k] | -(uint64_t)ring_full(&d->flight) : d->at[k];
 }
 
 /* Banks of a slot that stand in it before their time. */
@@ -397,23 +470,30 @@ ripen(struct dram *d, unsigned words, uint64_t now)
     ripen_one(d, words);
 }
 
+/* Groups delay this command, and its tick is its own. */
+#define BY_GROUP(k) (delayed(GROUP, ALL) & BIT(k) && GROUP_TICK(k) == (k))
+
 /* Ready banks whose next command the channel and the group allow at `now` too, by its
  * kind. */
 ALWAYS_INLINE void
 survey(struct dram *d, unsigned words, uint64_t now)
 {
-    const uint64_t reads = -(uint64_t)(column_at(d, READ) <= now);
-    const uint64_t writes = -(uint64_t)(column_at(d, WRITE) <= now);
-    const uint64_t activates = -(uint64_t)(d->at[ACTIVATE] <= now);
+    uint64_t allowed[KINDS];
+    FOR_COMMANDS (k, KINDS)
+        allowed[k] = -(uint64_t)(channel_at(d, k) <= now);
     for (unsigned w = 0; w < words; w++) {
         const uint64_t *of = d->of + (size_t)(w * KINDS);
         const uint64_t *in_group = d->in_group + (size_t)(w * d->groups);
-        uint64_t held = 0;
-        for (unsigned g = 0; g < d->groups; g++)
-            held |= in_group[g] & -(uint64_t)(d->group_col_at[g] > now);
-        uint64_t col = (of[READ] & reads) | (of[WRITE] & writes);
-        d->can_row[w] = (of[PRECHARGE] | (of[ACTIVATE] & activates)) & d->ready[w];
-        d->can_col[w] = col & d->ready[w] & ~held;
+        uint64_t held[KINDS] = {0}, can[KINDS];
+        FOR_COMMANDS (k, KINDS)
+            if (BY_GROUP(k))
+                for (unsigned g = 0; g < d->groups; g++)
+                    held[k] |=
+                        in_group[g] & -(uint64_t)(d->group_at[k * d->groups + g] > now);
+        FOR_COMMANDS (k, KINDS)
+            can[k] = of[k] & allowed[k] & ~held[GROUP_TICK(k)];
+        d->can_row[w] = (can[PRECHARGE] | can[ACTIVATE]) & d->ready[w];
+        d->can_col[w] = (can[READ] | can[WRITE]) & d->ready[w];
         d->can[w] = d->can_row[w] | d->can_col[w];
     }
 }
@@ -422,23 +502,24 @@ survey(struct dram *d, unsigned words, uint64_t now)
 ALWAYS_INLINE uint64_t
 next_command(struct dram *d, unsigned words, uint64_t now)
 {
-    uint64_t row = NEVER, read = NEVER, write = NEVER;
+    uint64_t at[KINDS] = {NEVER, NEVER, NEVER, NEVER}, next = ripe_at(d);
     for (unsigned w = 0; w < words; w++) {
-        const uint64_t *of = d->of + (size_t)(w * KINDS);
         const uint64_t *in_group = d->in_group + (size_t)(w * d->groups);
-        const uint64_t ready = d->ready[w], reads = of[READ] & ready,
-                       writes = of[WRITE] & ready;
-        row = min_u64(row, d->at[ACTIVATE] | -(uint64_t) !(of[ACTIVATE] & ready));
-        row &= -(uint64_t) !(of[PRECHARGE] & ready); /* 0: at once */
-        for (unsigned g = 0; g < d->groups; g++) {
-            const uint64_t at = d->group_col_at[g];
-            read = min_u64(read, at | -(uint64_t) !(reads & in_group[g]));
-            write = min_u64(write, at | -(uint64_t) !(writes & in_group[g]));
+        uint64_t banks[KINDS];
+        FOR_COMMANDS (k, KINDS) {
+            banks[k] = d->of[w * KINDS + k] & d->ready[w];
+            if (!(delayed(GROUP, ALL) & BIT(k)))
+                at[k] &= -(uint64_t)!banks[k]; /* 0: at once */
         }
+        for (unsigned g = 0; g < d->groups; g++)
+            FOR_COMMANDS (k, KINDS)
+                if (delayed(GROUP, ALL) & BIT(k))
+                    at[k] = min_u64(at[k], d->group_at[GROUP_TICK(k) * d->groups + g] |
+                                               -(uint64_t) !(banks[k] & in_group[g]));
     }
-    read = max_u64(read, column_at(d, READ));
-    write = max_u64(write, column_at(d, WRITE));
-    return max_u64(min_u64(min_u64(row, ripe_at(d)), min_u64(read, write)), now + 1);
+    FOR_COMMANDS (k, KINDS)
+        next = min_u64(next, max_u64(at[k], channel_at(d, k)));
+    return max_u64(next, now + 1);
 }
 
 /* No command to a bank with a request in work is possible before, as things are. */
@@ -446,9 +527,9 @@ static uint64_t
 command_at(const struct dram *d, unsigned bank)
 {
     const struct bank *b = &d->bank[bank];
-    const uint64_t column = -(uint64_t)(b->next >= READ);
-    const uint64_t group = d->group_col_at[b->group] | -(uint64_t)ring_full(&d->flight);
-    return max_u64(max_u64(b->at[b->next], d->at[b->next]), group & column);
+    const enum kind k = (enum kind)b->next;
+    return max_u64(max_u64(b->at[k], d->group_at[GROUP_TICK(k) * d->groups + b->group]),
+                   d->at[k] | -(uint64_t)(k >= READ && ring_full(&d->flight)));
 }
 
 /* Refreshes due up to now. Between its due tick and its end no command is possible, so
@@ -461,17 +542,16 @@ refresh(struct dram *d, uint64_t now)
         for (unsigned b = 0; b < d->banks; b++) {
             struct bank *k = &d->bank[b];
             if (k->open) {
-                uint64_t pre = max_u64(k->at[PRECHARGE], due);
+                delay(d, BANK, k->at, 1, ROW_COMMANDS, PRECHARGE,
+                      max_u64(k->at[PRECHARGE], due));
                 k->open = false;
-                k->idle_at = pre + d->m->dram.tRP;
                 d->stats->dram_precharges++;
             }
-            if (start < k->idle_at)
-                start = k->idle_at;
+            start = max_u64(start, k->at[REFRESH]);
         }
-        uint64_t end = start + d->m->dram.tRFC;
+        const uint64_t end = start + d->wait[BANK][REFRESH][ACTIVATE];
         for (unsigned b = 0; b < d->banks; b++)
-            d->bank[b].at[ACTIVATE] = max_u64(d->bank[b].at[ACTIVATE], end);
+            delay(d, BANK, d->bank[b].at, 1, BIT(REFRESH), REFRESH, start);
         d->stats->dram_refreshes++;
         d->slots = 0;
         memset(d->ripe, 0, SLOTS * d->words * sizeof *d->ripe);
@@ -518,19 +598,15 @@ bank_word(const struct dram *d, const uint64_t *set, unsigned n)
 static void
 row_command(struct dram *d, struct bank *b, unsigned bank, bool act, uint64_t now)
 {
-    const uint64_t if_act = -(uint64_t)act, if_pre = ~if_act;
-    const uint64_t row = act ? b->want : b->row, col = now + d->m->dram.tRCD;
+    const uint64_t if_act = -(uint64_t)act;
+    const uint64_t row = act ? b->want : b->row;
     note(d, now, act ? DRAM_ACTIVATE : DRAM_PRECHARGE, bank, row);
     b->row = row;
     b->open = act;
     b->missed |= act;
-    b->idle_at = act ? b->idle_at : now + d->m->dram.tRP;
-    b->at[READ] = b->at[WRITE] = act ? col : b->at[READ];
-    b->at[PRECHARGE] = max_u64(b->at[PRECHARGE], (now + d->m->dram.tRAS) & if_act);
-    b->at[ACTIVATE] = max_u64(b->at[ACTIVATE], act ? now + d->m->dram.tRC : b->idle_at);
-    d->at[ACTIVATE] = max_u64(d->at[ACTIVATE], (now + d->m->dram.tRRD) & if_act);
+    delay_all(d, b, ROW_COMMANDS, act ? ACTIVATE : PRECHARGE, now);
     d->stats->dram_activates += act;
-    d->stats->dram_precharges += if_pre & 1;
+    d->stats->dram_precharges += !act;
     clear_next(d, bank);
     const unsigned after = READ + b->write; /* an activate is for the wanted row */
     set_next(d, bank, (enum kind)(after & if_act)); /* ACTIVATE is 0 */
@@ -541,12 +617,7 @@ column(struct dram *d, struct bank *b, unsigned bank, uint64_t now)
 {
     struct dram_entry *e = &d->entry[b->cur];
     const bool write = e->write;
-    const enum kind same = READ + write, other = WRITE - write;
-    const uint64_t next = now + d->tCCD;
-    d->at[same] = max_u64(d->at[same], next);
-    d->at[other] = max_u64(d->at[other], max_u64(next, now + d->to_other[write]));
-    d->group_col_at[b->group] = now + d->tCCDL;
-    b->at[PRECHARGE] = max_u64(b->at[PRECHARGE], now + d->to_precharge[write]);
+    delay_all(d, b, COLUMN_COMMANDS, READ + write, now);
     d->stats->dram_writes += write;
     d->stats->dram_reads += !write;
     d->stats->dram_busy += d->burst;
