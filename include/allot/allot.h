@@ -69,7 +69,8 @@ void allot_names_free(char **names);
 /* Every setting: i from 0 while true is returned. */
 bool allot_setting(size_t i, struct allot_setting_info *info);
 
-/* Policies by registry name; kind = "schedulers", "residency", "cta_order", "dram". */
+/* Policies by registry name; kind = "schedulers", "residency", "cta_order", "dram",
+ * "replacement". */
 bool allot_policy(const char *kind, size_t i, const char **name, const char **meaning);
 /* Residency policies under which pairs of blocks share one resource: i from 0 while true
  * is returned. */

@@ -65,10 +65,11 @@ static void
 list_policies(void)
 {
     static const char *const kinds[] = {"schedulers", "residency", "regpower",
-                                        "cta_order", "dram"};
-    static const char *const settings[] = {"sm.scheduler", "residency.policy",
-                                           "cta.order", "dram.scheduler"};
-    for (size_t k = 0; k < 4; k++) {
+                                        "cta_order",  "dram",      "replacement"};
+    static const char *const settings[] = {
+        "sm.scheduler", "residency.policy", "regpower.policy",
+        "cta.order",    "dram.scheduler",   "l2.replacement, l1d.replacement ..."};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         printf("%s%s\n", k ? "\n" : "", settings[k]);
         const char *name, *meaning;
         for (size_t i = 0; allot_policy(kinds[k], i, &name, &meaning); i++)

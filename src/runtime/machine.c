@@ -7,6 +7,7 @@
 #include "timing/policy/dram/dram_policy.h"
 #include "timing/policy/policy.h"
 #include "timing/policy/regpower/regpower.h"
+#include "timing/policy/replacement/replacement.h"
 
 #include <inttypes.h>
 
@@ -47,6 +48,13 @@ dram_name(size_t i, const char **meaning)
     return p ? (*meaning = p->meaning, p->name) : NULL;
 }
 
+static const char *
+replacement_name(size_t i, const char **meaning)
+{
+    const struct replacement_policy *p = replacement_at(i);
+    return p ? (*meaning = p->meaning, p->name) : NULL;
+}
+
 static const struct {
     const char *kind;
     const char *(*at)(size_t i, const char **meaning);
@@ -54,7 +62,8 @@ static const struct {
                   {"residency", residency_name},
                   {"regpower", regpower_name},
                   {"cta_order", cta_order_name},
-                  {"dram", dram_name}};
+                  {"dram", dram_name},
+                  {"replacement", replacement_name}};
 
 bool
 allot_policy(const char *kind, size_t i, const char **name, const char **meaning)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# docs.sh ALLOT SOURCE: follows docs/tutorial.md, add-a-policy.md and add-a-pass.md to the letter. Those
-# that change sources are followed in an overlay of the source tree that only this script sees.
+# docs.sh ALLOT SOURCE: follows docs/tutorial.md, add-a-policy.md, add-an-l2-policy.md and add-a-pass.md to the
+# letter. Those that change sources are followed in an overlay of the source tree that only this script sees.
 allot=$1
 src=$2
 . "$src/tests/e2e/inputs/lib.sh"
@@ -25,14 +25,15 @@ if [ -n "$why" ]; then
     exit
 fi
 rm -rf upper work # what the trial left
-for page in add-a-policy add-a-pass; do
+for page in add-a-policy add-an-l2-policy add-a-pass; do
     mkdir upper work
     check "$page" 0 timeout 300 unshare -m sh -c "mount -t overlay overlay -o lowerdir='$src',upperdir='$dir/upper',workdir='$dir/work' '$src' &&
         cd '$src' && python3 tests/e2e/inputs/follow.py docs/$page.md"
     rm -rf upper work
 done
 # Nothing of it is left in the tree.
-is "no trace" "$(ls "$src"/src/passes/self_moves.c "$src"/src/timing/policy/schedulers/youngest.c 2>/dev/null)" ""
+is "no trace" "$(ls "$src"/src/passes/self_moves.c "$src"/src/timing/policy/schedulers/youngest.c \
+    "$src"/src/timing/policy/replacement/bip.c 2>/dev/null)" ""
 
 # Manual pages say what --help says.
 for c in "" $(sed -n 's/^CMD(\([a-z]*\),.*/\1/p' "$src/src/cli/commands.def"); do

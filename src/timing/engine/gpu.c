@@ -2,6 +2,7 @@
  * windows of core cycles (run.h), the jump over cycles in which nothing happens, samples,
  * limits, and the explanation of a simulation that can never move again. */
 #include "timing/engine/run.h"
+#include "timing/policy/replacement/replacement.h"
 
 #include "base/clock.h"
 #include "timing/policy/regpower/regpower.h"
@@ -56,7 +57,17 @@ find_policies(struct timing_gpu *g, struct diag_sink *diag)
         UNKNOWN_POLICY(diag, "residency.policy", m->residency.policy, residency_at);
     if (!g->order)
         UNKNOWN_POLICY(diag, "cta.order", m->cta.order, cta_order_at);
-    return g->sched && g->residency && g->order;
+    const char *const paths[] = {"l1d.replacement", "l1i.replacement", "l1c.replacement",
+                                 "l2.replacement"};
+    const char *const names[] = {m->l1d.replacement, m->l1i.replacement,
+                                 m->l1c.replacement, m->l2.replacement};
+    bool caches = true;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (!replacement_find(names[i])) {
+            UNKNOWN_POLICY(diag, paths[i], names[i], replacement_at);
+            caches = false;
+        }
+    return g->sched && g->residency && g->order && caches;
 }
 
 struct timing_gpu *

@@ -1,6 +1,7 @@
-/* policy.c: the registries of schedulers/, residency/ and cta_order/, made from their
- * registry.def. A policy is found by its name; there is no other link to it. */
+/* policy.c: the registries of schedulers/, residency/, cta_order/ and replacement/, made from
+ * their registry.def. A policy is found by its name; there is no other link to it. */
 #include "timing/policy/policy.h"
+#include "timing/policy/replacement/replacement.h"
 
 #include <string.h>
 
@@ -12,6 +13,9 @@
 #undef POLICY
 #define POLICY(p) extern const struct cta_order_policy p;
 #include "timing/policy/cta_order/registry.def"
+#undef POLICY
+#define POLICY(p) extern const struct replacement_policy p;
+#include "timing/policy/replacement/registry.def"
 #undef POLICY
 
 /* TYPE_at and TYPE_find over the rows of one registry. */
@@ -39,10 +43,14 @@ static const struct residency_policy *const residency_rows[] = {
 static const struct cta_order_policy *const cta_order_rows[] = {
 #include "timing/policy/cta_order/registry.def"
 };
+static const struct replacement_policy *const replacement_rows[] = {
+#include "timing/policy/replacement/registry.def"
+};
 
 REGISTRY(sched_policy, sched)
 REGISTRY(residency_policy, residency)
 REGISTRY(cta_order_policy, cta_order)
+REGISTRY(replacement_policy, replacement)
 
 bool
 residency_plan_of(const struct machine *m, const struct occ_kernel *k,

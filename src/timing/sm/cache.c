@@ -50,7 +50,7 @@ struct line {
 struct set {
     uint64_t *tag; /* by way; NO_TAG: empty */
     struct line *line;
-    uint16_t *order; /* all ways, the one used (FIFO: allocated) last first */
+    uint16_t *order; /* all ways; the last is replaced next (replacement.h) */
     uint64_t *words; /* of `partial` sectors: words written */
 };
 
@@ -80,7 +80,9 @@ struct cache {
     uint8_t all, unit;   /* sectors of the line; of a fetch unit, as mask at sector 0 */
     uint8_t firsts;      /* first sector of each unit of the line */
     unsigned unit_shift; /* log2 of the sectors of a unit */
-    bool modulo, linear, lru, on_fill, perfect;
+    bool modulo, linear, on_fill, perfect;
+    const struct replacement_policy *replacement;
+    uint64_t replacement_state;
     enum write_policy write;
     enum write_allocate allocate;
     uint32_t merge;
@@ -201,7 +203,7 @@ cache_new(struct arena *a, const struct cache_config *cfg)
     c->unit_shift = log2_up(unit_n);
     for (unsigned k = 0; k < c->nsectors; k += unit_n)
         c->firsts |= (uint8_t)(1u << k);
-    c->lru = strcmp(cfg->replacement, "fifo") != 0;
+    c->replacement = cfg->replacement;
     c->on_fill = !strcmp(cfg->allocate, "fill");
     c->perfect = cfg->perfect;
     c->write = write_policy(cfg->write);
@@ -271,22 +273,36 @@ find(const struct cache *c, const struct set *t, uint64_t line)
     return way;
 }
 
-static void
-to_front(const struct set *t, uint32_t way)
+static unsigned
+place_of(const struct set *t, uint32_t way)
 {
     unsigned k = 0;
-    uint16_t w = (uint16_t)way;
-    while (t->order[k] != w)
+    while (t->order[k] != way)
         k++;
-    memmove(t->order + 1, t->order, k * sizeof *t->order);
-    t->order[0] = w;
+    return k;
 }
 
-static inline void
-touch(const struct cache *c, const struct set *t, uint32_t way)
+/* The way at place `from` moves to place `to`. */
+static void
+move_to(const struct set *t, unsigned from, unsigned to)
 {
-    if (c->lru && t->order[0] != way)
-        to_front(t, way);
+    uint16_t *o = t->order;
+    const uint16_t way = o[from];
+    if (to < from)
+        memmove(o + to + 1, o + to, (from - to) * sizeof *o);
+    else
+        memmove(o + from, o + from + 1, (to - from) * sizeof *o);
+    o[to] = way;
+}
+
+/* A line that was here is accessed. */
+static inline void
+touch(struct cache *c, const struct set *t, uint32_t way)
+{
+    if (t->order[0] == way || !c->replacement->accessed)
+        return;
+    const unsigned place = place_of(t, way);
+    move_to(t, place, c->replacement->accessed(place, c->ways, &c->replacement_state));
 }
 
 /* Way to replace: an empty one, else the last in order that is not reserved. */
@@ -316,8 +332,9 @@ replace(struct cache *c, const struct set *t, uint32_t way, uint64_t line,
     }
     t->tag[way] = line;
     *l = (struct line){0};
-    if (t->order[0] != way)
-        to_front(t, way);
+    const unsigned to = c->replacement->filled(c->ways, &c->replacement_state);
+    if (t->order[to] != way)
+        move_to(t, place_of(t, way), to);
     c->empty = false;
 }
 
@@ -479,7 +496,7 @@ miss(struct cache *c, const struct set *t, uint32_t way, uint64_t line, uint8_t 
             replace(c, t, way, line, ev);
         t->line[way].pending |= ask;
     }
-    if (way != NO_WAY)
+    if (here)
         touch(c, t, way);
     if (!e)
         e = mshr_take(c, line);
@@ -670,6 +687,7 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
     sectors &= c->all;
     words &= packet_words(sectors);
     struct line *l = way == NO_WAY ? NULL : &t.line[way];
+    const bool present = l;
     uint8_t here = l ? (uint8_t)(sectors & (l->valid | l->partial)) : 0;
     uint8_t rest = sectors & (uint8_t)~here, coming = 0;
     struct mshr *e = rest ? mshr_of(c, &t, way, line) : NULL;
@@ -726,7 +744,8 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
         rest &= (uint8_t)~fetch;
     }
     if (l) {
-        touch(c, &t, way);
+        if (present)
+            touch(c, &t, way);
         put(&t, way, here | rest, words, back);
     }
     if (back && coming && (e = mshr_find(c, line)))

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "machine/machine.h"
 #include "timing/mem/packet.h"
+#include "timing/policy/replacement/replacement.h"
 
 enum cache_result {
     CACHE_HIT,
@@ -37,12 +38,14 @@ struct cache_eviction { /* dirty data that must be written back */
 #define CACHE_NEW(arena, CFG) cache_new(arena, CACHE_CONFIG(CFG))
 #define CACHE_CONFIG(CFG)                                                                \
     (&(struct cache_config){(CFG).sets, (CFG).line, (CFG).ways, (CFG).sector,            \
-                            (CFG).mshrs, (CFG).merge, (CFG).hash, (CFG).replacement,     \
-                            (CFG).allocate, (CFG).write, (CFG).write_allocate,           \
-                            (CFG).perfect})
+                            (CFG).mshrs, (CFG).merge, (CFG).hash,                        \
+                            replacement_find((CFG).replacement), (CFG).allocate,         \
+                            (CFG).write, (CFG).write_allocate, (CFG).perfect})
 struct cache_config {
     uint32_t sets, line, ways, sector, mshrs, merge;
-    const char *hash, *replacement, *allocate, *write, *write_allocate;
+    const char *hash;
+    const struct replacement_policy *replacement;
+    const char *allocate, *write, *write_allocate;
     bool perfect;
 };
 /* All memory is taken here, from `a`. line: a power of two (32..256; others are rounded

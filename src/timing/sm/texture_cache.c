@@ -30,7 +30,7 @@ texcache_new(struct arena *a, const struct machine *m)
                                 .mshrs = 1,
                                 .merge = 1,
                                 .hash = "linear",
-                                .replacement = "lru",
+                                .replacement = replacement_find("lru"),
                                 .allocate = "miss",
                                 .write = "read-only",
                                 .write_allocate = "no"};

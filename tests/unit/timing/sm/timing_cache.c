@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cache_config plain = {4,        128,   2,      0,      8,    4,
-                                          "linear", "lru", "miss", "back", "no", false};
+extern const struct replacement_policy replacement_lru, replacement_fifo;
+static const struct cache_config plain = {
+    4, 128, 2, 0, 8, 4, "linear", &replacement_lru, "miss", "back", "no", false};
 
 static uint32_t woken[4096];
 static unsigned nwoken;
@@ -93,7 +94,7 @@ lru_and_fifo_choose_different_victims(void **state)
     struct arena a = {0};
     for (int fifo = 0; fifo < 2; fifo++) {
         struct cache_config cfg = plain;
-        cfg.replacement = fifo ? "fifo" : "lru";
+        cfg.replacement = replacement_find(fifo ? "fifo" : "lru");
         struct cache *c = make(&a, cfg);
         struct cache_eviction ev;
         cache_read(c, 0x000, 1, 0, 0, true, &ev);
@@ -105,6 +106,77 @@ lru_and_fifo_choose_different_victims(void **state)
         assert_int_equal(cache_read(c, fifo ? 0x200 : 0x000, 1, 0, 0, true, &ev),
                          CACHE_HIT);
     }
+    arena_free(&a);
+}
+
+/* A policy of the test: new lines enter at the last place, an access moves a line one
+ * place up. */
+static unsigned
+enter_last(unsigned ways, uint64_t *state)
+{
+    ++*state;
+    return ways - 1;
+}
+
+static unsigned
+one_up(unsigned place, unsigned ways, uint64_t *state)
+{
+    assert_true(place > 0 && place < ways);
+    assert_true(*state > 0); /* the policy's own word */
+    return place - 1;
+}
+
+static const struct replacement_policy last_in = {"last-in", "", enter_last, one_up};
+
+static void
+a_policy_places_new_lines(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct cache_config cfg = plain;
+    cfg.sets = 1, cfg.ways = 3;
+    cfg.replacement = &last_in;
+    struct cache *c = make(&a, cfg);
+    struct cache_eviction ev;
+    /* Order, next to be replaced last: after these fills 0, 1, 2. */
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(cache_read(c, i * 128, 1, 0, 0, true, &ev), CACHE_MISS);
+        cache_fill(c, i * 128, 15, 0, wake, NULL, &ev);
+    }
+    /* 3 replaces 2. */
+    assert_int_equal(cache_read(c, 3 * 128, 1, 0, 0, true, &ev), CACHE_MISS);
+    cache_fill(c, 3 * 128, 15, 0, wake, NULL, &ev);
+    /* A hit on 3: order 0, 3, 1. 4 replaces 1. */
+    assert_int_equal(cache_read(c, 3 * 128, 1, 0, 0, true, &ev), CACHE_HIT);
+    assert_int_equal(cache_read(c, 4 * 128, 1, 0, 0, true, &ev), CACHE_MISS);
+    cache_fill(c, 4 * 128, 15, 0, wake, NULL, &ev);
+    assert_int_equal(cache_read(c, 0 * 128, 1, 0, 0, true, &ev), CACHE_HIT);
+    assert_int_equal(cache_read(c, 3 * 128, 1, 0, 0, true, &ev), CACHE_HIT);
+    /* That moved 3 to the front: 3, 0, 4. */
+    assert_int_equal(cache_read(c, 1 * 128, 1, 0, 0, true, &ev), CACHE_MISS); /* for 4 */
+    cache_fill(c, 1 * 128, 15, 0, wake, NULL, &ev);
+    assert_int_equal(cache_read(c, 3 * 128, 1, 0, 0, true, &ev), CACHE_HIT);
+    assert_int_equal(cache_read(c, 0 * 128, 1, 0, 0, true, &ev), CACHE_HIT);
+    assert_int_equal(cache_read(c, 2 * 128, 1, 0, 0, true, &ev), CACHE_MISS);
+    arena_free(&a);
+}
+
+/* The same of lines that writes bring in. */
+static void
+a_policy_places_written_lines(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct cache_config cfg = plain;
+    cfg.sets = 1, cfg.ways = 2;
+    cfg.write_allocate = "lazy-fetch";
+    cfg.replacement = &last_in;
+    struct cache *c = make(&a, cfg);
+    struct cache_eviction ev;
+    for (unsigned i = 0; i < 3; i++) /* 2 replaces 1 */
+        assert_int_equal(cache_write(c, i * 128, 15, true, 0, true, &ev), CACHE_MISS);
+    assert_int_equal(ev.addr, 128);
+    assert_int_equal(cache_write(c, 0, 15, true, 0, true, &ev), CACHE_HIT);
     arena_free(&a);
 }
 
@@ -375,7 +447,7 @@ r_to_front(struct ref *r, unsigned s, int i)
 static int
 r_use(struct ref *r, unsigned s, int i)
 {
-    if (is(r->cfg.replacement, "fifo"))
+    if (r->cfg.replacement == &replacement_fifo)
         return i;
     r_to_front(r, s, i);
     return 0;
@@ -743,7 +815,8 @@ random_traces_agree_with_the_slow_model(void **state)
     static const char *const write[] = {"read-only", "back", "through", "evict",
                                         "local-back"};
     static const char *const wa[] = {"no", "fetch", "lazy-fetch"};
-    static const char *const repl[] = {"lru", "fifo"};
+    static const struct replacement_policy *const repl[] = {&replacement_lru,
+                                                            &replacement_fifo};
     static const char *const alloc[] = {"miss", "fill"};
     static const struct {
         unsigned sets, line, ways, sector;
@@ -774,6 +847,8 @@ main(void)
         cmocka_unit_test(merges_until_the_limit_then_refuses),
         cmocka_unit_test(refuses_for_lack_of_lines_mshrs_and_room),
         cmocka_unit_test(lru_and_fifo_choose_different_victims),
+        cmocka_unit_test(a_policy_places_new_lines),
+        cmocka_unit_test(a_policy_places_written_lines),
         cmocka_unit_test(lazy_fetch_reads_what_partial_writes_left_out),
         cmocka_unit_test(local_back_keeps_local_stores_and_drops_global_ones),
         cmocka_unit_test(perfect_always_hits),
