@@ -1,7 +1,7 @@
 /* memsys.c: everything beyond the SMs, put together: request crossbar, memory partitions,
  * reply crossbar, and the order in which their clocks tick.
  *
- * Ticks are taken in the order of their exact times (memsys_clock.h). At one instant:
+ * Ticks are taken in the order of their exact times (clk.h). At one instant:
  *   1. ports of the SMs show their next reply, and take one from their side of the reply
  *      crossbar, which is shown the cycle after (core clock)
  *   2. L2 replies go into the reply crossbar (interconnect)

@@ -30,7 +30,7 @@
  * both may go on at once, they have nothing in common but what partition_show and
  * partition_due pass from one to the other (struct door, struct hall). */
 #include "timing/mem/partition.h"
-#include "timing/sm/cache.h"
+#include "timing/mem/cache.h"
 
 #include <string.h>
 

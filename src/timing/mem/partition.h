@@ -6,7 +6,7 @@
 #include "timing/mem/addrmap.h"
 #include "timing/mem/dram.h"
 #include "timing/mem/icnt.h"
-#include "timing/engine/memsys_clock.h"
+#include "timing/mem/clk.h"
 
 struct partition;
 

@@ -23,7 +23,7 @@
 
 #include "base/bitset.h"
 #include "ptx/ir.h"
-#include "timing/sm/cache.h"
+#include "timing/mem/cache.h"
 #include "timing/sm/coalesce.h"
 #include "timing/sm/texture_cache.h"
 

@@ -3,7 +3,7 @@
  * so every older one, has left. */
 #include "timing/sm/texture_cache.h"
 
-#include "timing/sm/cache.h"
+#include "timing/mem/cache.h"
 
 struct fragment {
     uint16_t op;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "timing/sm/cache.h"
+#include "timing/mem/cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Clock domains: exact for any ratio and any length; ticks left out are accounted for. */
 #include "timing/engine/memsys.h"
-#include "timing/engine/memsys_clock.h"
+#include "timing/mem/clk.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
-/* memsys_clock.h: the four clock domains as exact rationals.
+/* clk.h: the four clock domains as exact rationals.
  *
  * Tick n of a domain of frequency f happens at time n / f; all domains start together.
  * Frequencies are taken to whole kHz, so that every comparison is one of integers: no
  * drift, whatever the number of cycles. 128-bit products hold for 10^12 cycles of any mix
  * of frequencies up to 20 GHz. */
-#ifndef ALLOT_TIMING_MEMSYS_CLOCK_H
-#define ALLOT_TIMING_MEMSYS_CLOCK_H
+#ifndef ALLOT_TIMING_CLK_H
+#define ALLOT_TIMING_CLK_H
 
 #include "timing/mem/packet.h"
 

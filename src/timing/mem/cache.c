@@ -26,7 +26,7 @@
  *
  * Lockup-free caches and MSHRs: D. Kroft, ISCA 1981. Sectors: J. S. Liptay, IBM Systems
  * Journal 7(1), 1968. Set hashes: see set_masks. */
-#include "timing/sm/cache.h"
+#include "timing/mem/cache.h"
 
 #include "base/bitset.h"
 #include "timing/mem/packet.h"
