@@ -26,6 +26,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) /* what liballot.so exports */
 
 #define ALLOT_VERSION "0.1.0"
 
@@ -46,8 +47,9 @@ void allot_diag_on_cancel(struct allot_diag *d, bool (*cancelled)(void *user),
 
 /* -- machines -- */
 struct allot_machine;
-/* A preset's name ("gtx480") or the path of a YAML file. Presets are looked for in
- * $ALLOT_MACHINES, the installed data folder and the source tree's machines/. */
+/* A preset's name ("gtx480") or the path of a YAML file. Presets are looked for in the
+ * folders of $ALLOT_MACHINES, then in machines/ of $ALLOT_DATA, of the installation that
+ * the program or library was loaded from, and of the source tree. */
 struct allot_machine *allot_machine_load(const char *name_or_path, struct allot_diag *d);
 struct allot_machine *allot_machine_clone(const struct allot_machine *m);
 void allot_machine_free(struct allot_machine *m);
@@ -505,6 +507,7 @@ bool allot_result_sm(const struct allot_result *r, unsigned sm, const char *id,
 /* Every counter and derived value: i from 0 while true is returned. */
 bool allot_stat(size_t i, struct allot_stat_info *info);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

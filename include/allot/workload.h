@@ -12,6 +12,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) /* what liballot.so exports */
 
 /* One run of a workload. */
 struct allot_run {
@@ -82,6 +83,7 @@ bool wl_check_f32(struct allot_run *r, const char *what, const float *got,
 bool wl_check_i32(struct allot_run *r, const char *what, const int32_t *got,
                   const int32_t *want, size_t n);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/number.h"
-#include "experiments/data.h"
+#include "base/data.h"
 
 #include "base/clock.h"
 
@@ -171,8 +171,8 @@ static bool
 parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
       char **argv, struct cli_list *pos, const char *first)
 {
-    enum { MAX = 64, BASE = 1000, MAN = 500 };
-    struct option longs[MAX + 3];
+    enum { MAX = 64, BASE = 1000, MAN = 500, COMPLETION };
+    struct option longs[MAX + 4];
     char shorts[2 * MAX + 5];
     strcpy(shorts, first);
     int n = 0;
@@ -187,7 +187,8 @@ parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
     }
     longs[n] = (struct option){"help", no_argument, NULL, 'h'};
     longs[n + 1] = (struct option){"man", no_argument, NULL, MAN};
-    longs[n + 2] = (struct option){0};
+    longs[n + 2] = (struct option){"completion", required_argument, NULL, COMPLETION};
+    longs[n + 3] = (struct option){0};
     opterr = 0;
     optind = 1;
     int c, index;
@@ -199,6 +200,10 @@ parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
         if (c == MAN) {
             print_man(cmd, tables);
             exit(cli_flush(EXIT_OK));
+        }
+        if (c == COMPLETION) {
+            cli_complete_options(optarg, cmd, tables);
+            return false;
         }
         if (c == ':') {
             cli_usage(cmd, "option '%s' needs a value", argv[optind - 1]);

@@ -46,6 +46,12 @@ bool cli_parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, i
 bool cli_parse_program(const struct cli_cmd *cmd, const struct cli_opt *const *tables,
                        int argc, char **argv, struct cli_list *pos);
 
+/* Shell completion of `allot`, by complete.c: "bash", "zsh" or "fish". The options of each
+ * command are those that its cli_parse is given. */
+bool cli_complete(const char *shell);
+void cli_complete_options(const char *shell, const struct cli_cmd *cmd,
+                          const struct cli_opt *const *tables);
+
 /* Beginning of a manual page (roff) for `allot NAME`, "" for allot itself. */
 void cli_man_head(const char *name, const char *summary);
 /* A command's line in commands.def, "" if there is none. */

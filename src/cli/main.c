@@ -76,6 +76,14 @@ main(int argc, char **argv)
         printf("allot %s\n", ALLOT_VERSION);
         return cli_flush(EXIT_OK);
     }
+    if (!strcmp(name, "--completion")) {
+        if (argc == 3 && cli_complete(argv[2])) {
+            arena_free(cli_mem());
+            return cli_flush(EXIT_OK);
+        }
+        fprintf(stderr, "allot: --completion needs a shell: bash, zsh or fish\n");
+        return EXIT_USAGE;
+    }
     for (size_t i = 0; i < NCOMMANDS; i++)
         if (!strcmp(commands[i].name, name)) {
             int status = commands[i].run(argc - 1, argv + 1);

@@ -3,6 +3,7 @@
 #include "experiments/figure.h"
 #include "experiments/stored_energy.h"
 
+#include "base/data.h"
 #include "stats/stats.h"
 
 #include <ctype.h>
@@ -12,13 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#ifndef PAPERS_INSTALLED
-#define PAPERS_INSTALLED "/usr/local/share/allot/papers"
-#endif
-#ifndef PAPERS_SOURCE
-#define PAPERS_SOURCE "papers"
-#endif
 
 /* -- our values -- */
 
@@ -625,19 +619,19 @@ char *
 figure_find(const char *name)
 {
     const char *env = getenv("ALLOT_PAPERS");
-    const char *const folders[] = {env && *env ? env : PAPERS_INSTALLED,
-                                   env && *env ? env : PAPERS_SOURCE};
     size_t n = strlen(name);
-    if (n > 5 && !strcmp(name + n - 5, ".yaml"))
-        return xstrdup(name);
-    for (int i = 0; i < 2; i++) {
-        struct strbuf b = {0};
-        strbuf_printf(&b, "%s/%s.yaml", folders[i], name);
-        if (!access(b.s, R_OK))
-            return strbuf_take(&b);
-        strbuf_free(&b);
+    struct arena mem = {0};
+    const char *path = name;
+    if (n <= 5 || strcmp(name + n - 5, ".yaml")) {
+        if (env && *env) {
+            path = arena_printf(&mem, "%s/%s.yaml", env, name);
+            path = access(path, R_OK) ? NULL : path;
+        } else
+            path = data_path(&mem, arena_printf(&mem, "papers/%s.yaml", name));
     }
-    return NULL;
+    char *found = path ? xstrdup(path) : NULL;
+    arena_free(&mem);
+    return found;
 }
 
 /* By name, numbers within by value: fig2.2 before fig2.12. */
@@ -652,10 +646,9 @@ figure_names(void)
 {
     VEC(char *) all = {0};
     const char *env = getenv("ALLOT_PAPERS");
-    const char *folder = env && *env                       ? env
-                         : !access(PAPERS_INSTALLED, R_OK) ? PAPERS_INSTALLED
-                                                           : PAPERS_SOURCE;
-    DIR *top = opendir(folder);
+    struct arena mem = {0};
+    const char *folder = env && *env ? env : data_path(&mem, "papers");
+    DIR *top = folder ? opendir(folder) : NULL;
     struct dirent *e, *g;
     while (top && (e = readdir(top))) {
         char path[4200];
@@ -674,6 +667,7 @@ figure_names(void)
     }
     if (top)
         closedir(top);
+    arena_free(&mem);
     if (all.n)
         qsort(all.v, all.n, sizeof *all.v, by_name);
     *vec_push(&all) = NULL;

@@ -19,10 +19,3 @@ add_custom_command(OUTPUT ${model_id}
   DEPENDS ${model_sources} ${workload_sources} ${CMAKE_CURRENT_SOURCE_DIR}/src/experiments/model_id.cmake
   COMMENT "hash of the model's sources" VERBATIM)
 target_sources(allot_experiments PRIVATE ${model_id})
-# Where papers/ is found when $ALLOT_PAPERS does not say.
-set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/src/experiments/figure.c PROPERTIES
-  COMPILE_DEFINITIONS "PAPERS_INSTALLED=\"${CMAKE_INSTALL_PREFIX}/share/allot/papers\";PAPERS_SOURCE=\"${CMAKE_CURRENT_SOURCE_DIR}/papers\"")
-# What allot brings along, if $ALLOT_DATA does not say.
-set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/src/experiments/data.c PROPERTIES
-  COMPILE_DEFINITIONS "DATA_INSTALLED=\"${CMAKE_INSTALL_PREFIX}/share/allot\";DATA_SOURCE=\"${CMAKE_CURRENT_SOURCE_DIR}\"")
-install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/papers/ DESTINATION share/allot/papers)

@@ -9,6 +9,7 @@
  * them. */
 #include "machine/setting.h"
 
+#include "base/data.h"
 #include "base/vec.h"
 #include "base/yaml_log.h"
 
@@ -18,13 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#ifndef MACHINES_INSTALLED
-#define MACHINES_INSTALLED "/usr/local/share/allot/machines"
-#endif
-#ifndef MACHINES_SOURCE
-#define MACHINES_SOURCE "machines"
-#endif
 
 enum { MAX_BASES = 8, MAX_FILE = 1 << 20 };
 
@@ -389,7 +383,12 @@ each_folder(bool (*visit)(void *ctx, const char *folder), void *ctx)
             return true;
         env += n + (env[n] == ':');
     }
-    return visit(ctx, MACHINES_INSTALLED) || visit(ctx, MACHINES_SOURCE);
+    struct arena mem = {0};
+    bool done = false;
+    for (const char *const *root = data_roots(&mem); *root && !done; root++)
+        done = visit(ctx, arena_printf(&mem, "%s/machines", *root));
+    arena_free(&mem);
+    return done;
 }
 
 struct want {

@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 #include "base/number.h"
-#include "experiments/data.h"
+#include "base/data.h"
 #include "micro/span.h"
 
 #include <errno.h>
