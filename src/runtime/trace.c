@@ -13,7 +13,7 @@ static const char *const states[TRACE_NSTATES] = {
     [TRACE_NO_WARP] = "none",
     [TRACE_READY] = "ready",
 #define WAIT(id, cause, holds, ends, state, over, ...) [TRACE_##id] = #state,
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
     [TRACE_FETCH] = "fetch",
     [TRACE_ENDED] = "ended",

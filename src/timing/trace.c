@@ -192,7 +192,7 @@ state_of(const struct sm *s, unsigned w)
 #define WAIT(id, cause, holds, ends, state, over, ...)                                   \
     case WAIT_##id:                                                                      \
         return TRACE_##state;
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
     case SM_NWAITS:
         break;

@@ -31,7 +31,7 @@ enum trace_state {
     TRACE_NO_WARP,
     TRACE_READY, /* issues, or could but for its unit or another warp */
 #define WAIT(id, cause, holds, ends, state, over, ...) TRACE_##id,
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
     TRACE_FETCH,
     TRACE_ENDED, /* its last instructions or stores are under way */

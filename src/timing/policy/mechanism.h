@@ -9,7 +9,7 @@
 #include "exec/exec.h"
 #include "machine/machine.h"
 #include "stats/stats.h"
-#include "timing/sm/waits.h"
+#include "timing/waits.h"
 
 enum warp_class { WARP_OWNER, WARP_UNSHARED, WARP_NON_OWNER }; /* order = OWF priority */
 
@@ -28,10 +28,10 @@ struct sm_view {
      * SM sees to it when the handler returns, and takes it back. */
     bool changed;
     uint64_t
-        again[2]; /* only these warps of it ask again (bits: slot * warps of a block +
+        again[2];   /* only these warps of it ask again (bits: slot * warps of a block +
                         * warp); likewise taken back */
-    bool waits;   /* warps of this SM wait for the next period alone */
-    uint64_t timer;    /* first cycle in which `timer` shall be told; NEVER */
+    bool waits;     /* warps of this SM wait for the next period alone */
+    uint64_t timer; /* first cycle in which `timer` shall be told; NEVER */
     const char *fault; /* by may_issue: the program breaks a rule, in words; the launch
                         * fails with them */
 };
@@ -48,7 +48,7 @@ struct sm_event {
 
 enum sm_event_id {
 #define EVENT(id, when, holds) SM_EVENT_##id,
-#include "timing/sm/sm_events.def"
+#include "timing/sm_events.def"
 #undef EVENT
     SM_NEVENTS
 };
@@ -66,7 +66,7 @@ struct mechanism {
     void (*init)(void *state, struct sm_view *v, const struct machine *m,
                  const void *plan);
 #define EVENT(id, when, holds) sm_handler *id;
-#include "timing/sm/sm_events.def"
+#include "timing/sm_events.def"
 #undef EVENT
     /* May the warp issue this instruction now? Asked only when everything else allows it;
      * the mechanism may take what it guards. Who was refused is asked again once the

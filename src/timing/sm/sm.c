@@ -194,7 +194,7 @@ poll_waits(struct sm *s)
         s->worked = true;                                                                \
         s->sched_dirty |= (uint8_t)(1u << k);                                            \
     }
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
     }
 }
@@ -462,7 +462,7 @@ explain_warp(const struct sm *s, unsigned w, struct strbuf *out)
     case WAIT_##id:                                                                      \
         strbuf_printf(out, __VA_ARGS__);                                                 \
         break;
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
         case SM_NWAITS:
             strbuf_addz(out, c->head & bit ? "ready, its unit is busy"

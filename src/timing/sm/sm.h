@@ -116,9 +116,9 @@ struct sm_part {
 /* A warp scheduler: bit i of a mask is its warp at position i, warp slot i*nsched +
  * index. */
 struct sm_sched {
-    uint64_t live;   /* warps not ended */
-    uint64_t head;   /* an instruction is in the buffer, on the warp's path */
-    uint64_t bad;    /* what is in the buffer is not on the path */
+    uint64_t live;         /* warps not ended */
+    uint64_t head;         /* an instruction is in the buffer, on the warp's path */
+    uint64_t bad;          /* what is in the buffer is not on the path */
     union sm_waits waits;  /* what keeps warps from issuing */
     uint64_t concern;      /* a mechanism must be asked for the head instruction */
     uint64_t eager;        /* one that is asked before the scheduler chooses */
@@ -239,7 +239,7 @@ static_assert(sizeof(struct sm) % 1024, "SMs must not lie a power of two apart")
 
 /* Of a launch, the same for all SMs. */
 struct sm_setup {
-    unsigned blocks; /* resident, at most */
+    unsigned blocks;    /* resident, at most */
     uint32_t always_on; /* registers of the file, where none changes its state; else 0 */
     unsigned nmechanisms;
     struct mechanism_use mechanism[SM_MAX_MECHANISMS];
@@ -322,7 +322,7 @@ sm_waits_warp(const struct sm_sched *c)
     return 0
 #define WAIT(id, cause, holds, ends, state, over, ...)                                   \
     | (SM_WAIT_##holds == SM_WAIT_WARP ? c->waits.id : 0)
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
         ;
 }
@@ -332,7 +332,7 @@ sm_waits_any(const struct sm_sched *c)
 {
     return 0
 #define WAIT(id, cause, holds, ends, state, over, ...) | c->waits.id
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
         ;
 }
@@ -350,7 +350,7 @@ sm_wait_of(const struct sm_sched *c, uint64_t bit)
         if (head == SM_NWAITS)                                                           \
             head = WAIT_##id;                                                            \
     }
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
     return head;
 }

@@ -27,7 +27,7 @@ sm_head_changed(struct sm *s, unsigned w)
     c->eager &= ~bit;
 #define WAIT(id, cause, holds, ends, state, over, ...)                                   \
     c->waits.id &= SM_WAIT_##holds == SM_WAIT_HEAD ? ~bit : ~0ull;
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
     for (unsigned k = 0; k < SM_NCLS; k++)
         c->cls[k] &= ~bit;
@@ -89,7 +89,7 @@ warp_ended(struct sm *s, struct sm_sched *c, unsigned i, unsigned w)
     c->live &= ~((uint64_t)1 << i);
 #define WAIT(id, cause, holds, ends, state, over, ...)                                   \
     c->waits.id &= SM_WAIT_##holds == SM_WAIT_WARP ? ~((uint64_t)1 << i) : ~0ull;
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
     bitset_add(s->finishing, w);
     bitset_add(s->quiet, w);
@@ -292,7 +292,7 @@ issue_cause(const struct sm_sched *c)
 #define WAIT(id, cause, holds, ends, state, over, ...)                                   \
     if (c->waits.id & (SM_WAIT_##holds == SM_WAIT_WARP ? ~0ull : ~held))                 \
         return CAUSE_##cause;
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
     return CAUSE_fetch;
 }

@@ -9,7 +9,7 @@ handlers(struct sm *s, unsigned k)
 {
     struct sm_mechanism *x = &s->mechanism[k];
 #define EVENT(id, when, holds) x->handler[SM_EVENT_##id] = x->m->id;
-#include "timing/sm/sm_events.def"
+#include "timing/sm_events.def"
 #undef EVENT
     for (unsigned i = 0; i < SM_NEVENTS; i++)
         s->listen[i] |= (uint8_t)((x->handler[i] != NULL) << k);

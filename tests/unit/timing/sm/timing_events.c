@@ -32,12 +32,12 @@ static unsigned nseen;
         assert_true(nseen < MAX);                                                        \
         seen[nseen++] = (struct record){SM_EVENT_##id_, *e, v->now};                     \
     }
-#include "timing/sm/sm_events.def"
+#include "timing/sm_events.def"
 #undef EVENT
 
 static const struct mechanism spy = {
 #define EVENT(id, when, holds) .id = told_##id,
-#include "timing/sm/sm_events.def"
+#include "timing/sm_events.def"
 #undef EVENT
 };
 

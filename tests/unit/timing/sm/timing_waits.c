@@ -24,7 +24,7 @@ rows_of(struct sm_sched *c, struct row *rows)
     unsigned n = 0;
 #define WAIT(id, cause, holds, ends, state, over, ...)                                   \
     rows[n++] = (struct row){&c->waits.id, WAIT_##id, CAUSE_##cause, SM_WAIT_##holds};
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
     return n;
 }

@@ -1,12 +1,12 @@
 /* waits.h: the reasons for which a warp waits, by name: rows of waits.def. */
-#ifndef ALLOT_TIMING_SM_WAITS_H
-#define ALLOT_TIMING_SM_WAITS_H
+#ifndef ALLOT_TIMING_WAITS_H
+#define ALLOT_TIMING_WAITS_H
 
 #include <stdint.h>
 
 enum sm_wait {
 #define WAIT(id, cause, holds, ends, state, over, ...) WAIT_##id,
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
     SM_NWAITS
 };
@@ -17,7 +17,7 @@ enum { SM_WAIT_EVENT, SM_WAIT_POLL }; /* how it ends */
 union sm_waits {
     struct {
 #define WAIT(id, cause, holds, ends, state, over, ...) uint64_t id;
-#include "timing/sm/waits.def"
+#include "timing/waits.def"
 #undef WAIT
     };
     uint64_t by[SM_NWAITS]; /* enum sm_wait */
