@@ -2,7 +2,9 @@
 #include "cli/cli.h"
 
 #include "base/number.h"
+#include "experiments/figure.h"
 #include "base/data.h"
+#include "base/near.h"
 
 #include "base/clock.h"
 
@@ -148,22 +150,42 @@ find_opt(const struct cli_opt *const *tables, int index)
     return NULL;
 }
 
+const char *
+cli_did_you_mean(const char *before, const char *best)
+{
+    return best ? arena_printf(cli_mem(), "; did you mean '%s%s'?", before, best) : "";
+}
+
 /* Nearest long option, for "did you mean". */
 static const char *
 nearest_opt(const struct cli_opt *const *tables, const char *given)
 {
-    const char *best = NULL;
-    int best_d = 4;
-    for (; *tables; tables++) {
-        for (const struct cli_opt *o = *tables; o->name; o++) {
-            int d = str_distance(o->name, given, 3);
-            if (d < best_d) {
-                best_d = d;
-                best = o->name;
-            }
-        }
-    }
-    return best;
+    struct near near = {.word = given};
+    for (; *tables; tables++)
+        for (const struct cli_opt *o = *tables; o->name; o++)
+            near_offer(&near, o->name);
+    return near.best;
+}
+
+const char *
+cli_near_workload(const char *name)
+{
+    struct near near = {.word = name};
+    for (size_t i = 0; allot_workloads[i]; i++)
+        near_offer(&near, allot_workloads[i]->name);
+    return cli_did_you_mean("", near.best);
+}
+
+const char *
+cli_near_experiment(const char *name)
+{
+    struct near near = {.word = name};
+    char **names = figure_names();
+    for (size_t i = 0; names[i]; i++)
+        near_offer(&near, names[i]);
+    const char *s = cli_did_you_mean("", near.best);
+    allot_names_free(names);
+    return s;
 }
 
 /* first: what getopt's list of short options begins with. */
@@ -217,9 +239,8 @@ parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
                 cli_usage(cmd, "option '%s' takes no value", given);
             else {
                 const char *near = nearest_opt(tables, given + strspn(given, "-"));
-                cli_usage(cmd, "unknown option '%s'%s%s%s", given,
-                          near ? "; did you mean '--" : "", near ? near : "",
-                          near ? "'?" : "");
+                cli_usage(cmd, "unknown option '%s'%s", given,
+                          cli_did_you_mean("--", near));
             }
             return false;
         }
@@ -464,7 +485,8 @@ void
 cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
 {
     const struct cli_opt t[CLI_SIM_OPTIONS] = {
-        {"machine", 'm', "NAME|FILE", "machine description (default gtx480)", &s->machine,
+        {"machine", 'm', "NAME|FILE",
+         arena_printf(cli_mem(), "machine description (default %s)", s->machine), &s->machine,
          NULL, NULL},
         {"scheduler", 's', "NAME", "warp scheduler: lrr, gto, two-level, owf",
          &s->scheduler, NULL, NULL},

@@ -57,6 +57,12 @@ void cli_man_head(const char *name, const char *summary);
 /* A command's line in commands.def, "" if there is none. */
 const char *cli_summary(const char *name);
 
+/* What cli_usage's message ends with where a name is not known: "; did you mean 'X'?", ""
+ * if nothing is near. In cli_mem. `before` goes before the word. */
+const char *cli_did_you_mean(const char *before, const char *best);
+const char *cli_near_workload(const char *name);
+const char *cli_near_experiment(const char *name);
+
 /* Prints "allot NAME: message" and a pointer to --help; returns EXIT_USAGE. */
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -186,8 +186,9 @@ cmd_bench(int argc, char **argv)
     struct cli_list names = pos.n ? pos : (struct cli_list){(const char **)usual, 6};
     for (size_t i = 0; i < names.n; i++)
         if (!allot_workload_find(names.v[i]))
-            return cli_usage(&cmd, "no workload is called '%s' ('allot list workloads')",
-                             names.v[i]);
+            return cli_usage(
+                &cmd, "no workload is called '%s'%s\n('allot list workloads' names them)",
+                names.v[i], cli_near_workload(names.v[i]));
     struct table *t =
         table_new(8, (const char *const[]){"workload", "machine", "threads", "mode",
                                            "warp_instructions", "seconds",

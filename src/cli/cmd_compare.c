@@ -430,8 +430,9 @@ cmd_compare(int argc, char **argv)
         ARENA_ARRAY(cli_mem(), const struct allot_workload *, pos.n);
     for (size_t i = 0; i < pos.n; i++)
         if (!(w[i] = allot_workload_find(pos.v[i])))
-            return cli_usage(&cmd, "no workload is called '%s' ('allot list workloads')",
-                             pos.v[i]);
+            return cli_usage(
+                &cmd, "no workload is called '%s'%s\n('allot list workloads' names them)",
+                pos.v[i], cli_near_workload(pos.v[i]));
     struct allot_options checked;
     if (!cli_sim_run_options(&cmd, &s, &checked, ""))
         return EXIT_USAGE;

@@ -172,8 +172,9 @@ one(struct paper *p, const char *name, struct store *s)
     struct diag_sink diag = {0};
     char *path = figure_find(name);
     if (!path)
-        return cli_usage(&cmd, "there is no experiment '%s' ('allot paper --list')",
-                         name);
+        return cli_usage(
+            &cmd, "there is no experiment '%s'%s\n('allot paper --list' names them)",
+            name, cli_near_experiment(name));
     struct experiment *e = experiment_load(path, p->quick, &diag);
     cli_sink(&diag);
     int status = e ? cli_runs_do(&p->runner, s, e) : EXIT_FAILED;
@@ -203,7 +204,8 @@ fill(void *user, const char *name, const char *was, size_t n,
     struct figure *f = NULL;
     struct strbuf text = {0};
     if (!path)
-        diag_add(diag, DIAG_ERROR, where, "there is no experiment '%s'", name);
+        diag_add(diag, DIAG_ERROR, where, "there is no experiment '%s'%s", name,
+                 cli_near_experiment(name));
     else if (access(results, R_OK)) {
         struct diag *d =
             diag_add(diag, DIAG_ERROR, where,

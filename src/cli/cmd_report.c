@@ -42,8 +42,10 @@ add(struct report *r, struct store *s, const char *name, bool named)
 {
     char *path = figure_find(name);
     if (!path)
-        return cli_usage(&cmd, "there is no experiment '%s' ('allot paper --list')",
-                         name),
+        return cli_usage(
+                   &cmd,
+                   "there is no experiment '%s'%s\n('allot paper --list' names them)",
+                   name, cli_near_experiment(name)),
                false;
     struct experiment *e = experiment_load(path, r->quick, &r->diag);
     struct figure *f = e ? figure_make(e, s, &r->diag) : NULL;

@@ -420,8 +420,8 @@ cmd_run(int argc, char **argv)
         !strchr(pos.v[0], '/') && access(pos.v[0], F_OK))
         return cli_usage(&cmd,
                          "'%s' is neither a workload ('allot list workloads') nor "
-                         "a file",
-                         pos.v[0]);
+                         "a file%s",
+                         pos.v[0], cli_near_workload(pos.v[0]));
     if (w && cli_own_given(&own))
         return cli_own_misplaced(&cmd);
     int status = w ? EXIT_OK : cli_own_ready(&cmd, &own);

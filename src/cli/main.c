@@ -1,6 +1,8 @@
 /* main.c: allot SUBCOMMAND. */
 #include "cli/cli.h"
 
+#include "base/near.h"
+
 #include <string.h>
 
 static const struct {
@@ -90,16 +92,10 @@ main(int argc, char **argv)
             arena_free(cli_mem());
             return cli_flush(cli_status(status));
         }
-    const char *near = NULL;
-    int best = 3;
-    for (size_t i = 0; i < NCOMMANDS; i++) {
-        int d = str_distance(commands[i].name, name, 2);
-        if (d < best) {
-            best = d;
-            near = commands[i].name;
-        }
-    }
-    fprintf(stderr, "allot: unknown command '%s'%s%s%s\n(see 'allot --help')\n", name,
-            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    struct near near = {.word = name};
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        near_offer(&near, commands[i].name);
+    fprintf(stderr, "allot: unknown command '%s'%s\n(see 'allot --help')\n", name,
+            cli_did_you_mean("", near.best));
     return EXIT_USAGE;
 }

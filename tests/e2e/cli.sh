@@ -36,6 +36,11 @@ has() {
     fi
 }
 
+lacks() { # FILE TEXT: it does not
+    ! grep -qF -- "$2" "$1" || { echo "FAIL $name: '$2' is in its $1"; failed=$((failed + 1)); return; }
+    passed=$((passed + 1))
+}
+
 # -- help and usage --
 check "no command" 2 "$allot"
 has err "usage: allot COMMAND"
@@ -54,6 +59,16 @@ check "unknown option" 2 "$allot" run --machina gtx480 vecadd
 check "misspelt option" 2 "$allot" run --shceduler lrr vecadd
 has err "did you mean '--scheduler'"
 check "missing value" 2 "$allot" run vecadd --machine
+check "misspelt option of few letters" 2 "$allot" run --jsn vecadd
+has err "did you mean '--json'"
+check "nothing like it" 2 "$allot" xyzzyx
+lacks err "did you mean"
+for c in run compare bench; do
+    check "misspelt workload, $c" 2 "$allot" $c hotspt
+    has err "did you mean 'hotspot'"
+done
+check "misspelt experiment" 2 "$allot" paper 000/tabel1
+has err "did you mean '000/table1'"
 check "no workload" 2 "$allot" run
 check "unknown workload" 2 "$allot" run vecsub
 check "help of a command" 0 "$allot" help run
