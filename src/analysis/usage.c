@@ -202,11 +202,10 @@ static void
 count_barrier(struct usage *u, const struct ptx_inst *in)
 {
     enum { MOST = 16 }; /* PTX ISA 9.7.13.1 */
-    bool second = in->op == PTX_OP_BARRED || in->op == PTX_OP_BARREDP ||
-                  in->op == PTX_OP_BARRIERRED || in->op == PTX_OP_BARRIERREDP;
-    if (!second && in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER)
+    const int number = ptx_inst_barrier(in);
+    if (number < 0)
         return;
-    const struct ptx_operand *id = &in->ops[second];
+    const struct ptx_operand *id = &in->ops[number];
     uint32_t n = id->kind == PTX_OPD_IMM && id->imm < MOST ? (uint32_t)id->imm + 1 : MOST;
     if (n > u->barriers)
         u->barriers = n;

@@ -26,14 +26,6 @@ concerns(const struct ptx_operand *o)
 }
 
 static bool
-numbers_warps(const struct ptx_operand *o)
-{
-    return o->kind == PTX_OPD_SREG &&
-           (o->sreg == PTX_SREG_WARPID || o->sreg == PTX_SREG_NWARPID ||
-            o->sreg >= PTX_SREG_TOTAL_SMEM_SIZE);
-}
-
-static bool
 names_lanes(const struct ptx_operand *o)
 {
     return o->kind == PTX_OPD_SREG && o->sreg >= PTX_SREG_LANEID &&
@@ -61,13 +53,11 @@ refuses(const struct ptx_func *f, bool whole_warps)
             return "its lanes work together, and blocks may be no whole warps";
         for (unsigned k = 0; k < in->nops; k++) {
             const struct ptx_operand *o = &in->ops[k];
-            if (numbers_warps(o))
+            if (rewrite_numbers_warps(o))
                 return "it reads the number of its warp or block";
             if (!whole_warps && names_lanes(o))
                 return "it reads its lane, and blocks may be no whole warps";
-            bool scalar = in->op == PTX_OP_MOV && in->ntypes == 1 &&
-                          ptx_type_bytes(in->type[0]) == 4 &&
-                          in->ops[0].kind == PTX_OPD_REG;
+            bool scalar = rewrite_reads_word(in);
             for (unsigned s = 0; s < sizeof whole; s++)
                 if (o->kind == PTX_OPD_SREG && o->sreg == whole[s] && !scalar)
                     return "it reads its place other than by mov.u32";

@@ -194,3 +194,18 @@ rewrite_is_pure(const struct ptx_inst *in)
             return false;
     return true;
 }
+
+bool
+rewrite_numbers_warps(const struct ptx_operand *o)
+{
+    return o->kind == PTX_OPD_SREG &&
+           (o->sreg == PTX_SREG_WARPID || o->sreg == PTX_SREG_NWARPID ||
+            o->sreg >= PTX_SREG_TOTAL_SMEM_SIZE);
+}
+
+bool
+rewrite_reads_word(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_MOV && in->ntypes == 1 && ptx_type_bytes(in->type[0]) == 4 &&
+           in->ops[0].kind == PTX_OPD_REG;
+}

@@ -50,4 +50,10 @@ void rewrite_delete(struct ptx_func *f, const uint64_t *dead);
  * lane, and it depends on its operands alone. A guard is allowed. */
 bool rewrite_is_pure(const struct ptx_inst *in);
 
+/* What is another value where blocks are merged, in a way that no pass makes up for: the
+ * number of a warp, sizes of scratchpad, clusters. */
+bool rewrite_numbers_warps(const struct ptx_operand *o);
+/* A mov of one 32-bit register: the way in which a special register can be replaced. */
+bool rewrite_reads_word(const struct ptx_inst *in);
+
 #endif

@@ -9,12 +9,13 @@
 
 static const char *const parts[] = {"grid", "block"};
 enum { MOST = 1024 }; /* of a factor */
+static const char dims[] = "xyzn", ops[] = "*/=+%";
 
 /* One step of a note, "grid.x/2". */
 struct step {
     enum shape_part part;
     unsigned dim, factor;
-    char op; /* one of * / = */
+    char op; /* one of ops[] */
 };
 
 /* Reads one at *s, which moves behind it. */
@@ -23,22 +24,31 @@ read_step(const char **s, struct step *out)
 {
     char part[8], dim;
     int n = 0;
-    if (sscanf(*s, " %7[a-z].%c%c%4u%n", part, &dim, &out->op, &out->factor, &n) != 4 ||
+    if (sscanf(*s, " %7[a-z].%c%c%10u%n", part, &dim, &out->op, &out->factor, &n) != 4 ||
         !n)
         return false;
     *s += n;
     out->part = strcmp(part, parts[SHAPE_GRID]) ? SHAPE_BLOCK : SHAPE_GRID;
-    out->dim = (unsigned)(dim - 'x');
-    return !strcmp(part, parts[out->part]) && dim >= 'x' && dim <= 'z' &&
-           strchr("*/=", out->op) && out->factor && out->factor <= MOST &&
-           (!**s || **s == ' ');
+    const char *d = strchr(dims, dim), *op = strchr(ops, out->op);
+    out->dim = d ? (unsigned)(d - dims) : SHAPE_ALL;
+    return !strcmp(part, parts[out->part]) && dim && d && out->op && op &&
+           (out->dim < SHAPE_ALL || out->op == '%') && out->factor &&
+           (out->op == '=' || out->factor <= MOST) && (!**s || **s == ' ');
 }
 
 /* NULL, or what is wrong. */
 static const char *
 apply(const struct step *s, struct pass_launch *l)
 {
-    uint32_t *d = s->part == SHAPE_GRID ? &l->grid[s->dim] : &l->block[s->dim];
+    uint32_t *size = s->part == SHAPE_GRID ? l->grid : l->block;
+    if (s->op == '%') {
+        uint64_t n = s->dim == SHAPE_ALL ? (uint64_t)size[0] * size[1] * size[2]
+                                         : size[s->dim];
+        return n % s->factor ? "not a multiple" : NULL;
+    }
+    uint32_t *d = &size[s->dim];
+    if (s->op == '+')
+        return *d > UINT32_MAX - s->factor ? "too large" : (*d += s->factor, NULL);
     if (s->op == '=')
         return *d == s->factor ? NULL : "another size is demanded";
     if (s->op == '*')
@@ -53,9 +63,10 @@ shape_change(struct ptx_func *f, const struct pass_args *a, enum shape_part part
     const struct step step = {part, dim, factor, op};
     struct strbuf b = {0};
     char *before = ptx_note(f, "launch");
-    assert(a->pass->shapes && dim < 3 && factor && factor <= MOST && strchr("*/=", op));
+    assert(a->pass->shapes && factor && (op == '=' || factor <= MOST) && strchr(ops, op));
+    assert(dim < SHAPE_ALL || (dim == SHAPE_ALL && op == '%'));
     strbuf_printf(&b, "%s%s%s.%c%c%u", before ? before : "", before ? " " : "",
-                  parts[part], (char)('x' + dim), op, factor);
+                  parts[part], dims[dim], op, factor);
     if (a->launch->kernel)
         apply(&step, a->launch);
     ptx_set_note(f, "launch", b.s);

@@ -134,6 +134,23 @@ ptx_inst_new(struct ptx_module *m, enum ptx_op op, unsigned nops)
     return in;
 }
 
+int
+ptx_inst_barrier(const struct ptx_inst *in)
+{
+    switch (in->op) {
+    case PTX_OP_BAR:
+    case PTX_OP_BARRIER:
+        return 0;
+    case PTX_OP_BARRED:
+    case PTX_OP_BARREDP:
+    case PTX_OP_BARRIERRED:
+    case PTX_OP_BARRIERREDP:
+        return 1;
+    default:
+        return -1;
+    }
+}
+
 const uint8_t ptx_no_mods[PTX_NMODGROUPS];
 
 void

@@ -307,6 +307,10 @@ enum ptx_space ptx_inst_space(const struct ptx_inst *in);
 
 /* Bit i: operand i is a destination, by the row's pattern. */
 uint64_t ptx_inst_dests(const struct ptx_inst *in);
+/* A barrier of the block's threads (bar, barrier; not bar.warp). -1: it is none, else which
+ * operand is its number; the count of threads follows it. Those with a result reduce
+ * a predicate over the threads: number 1. */
+int ptx_inst_barrier(const struct ptx_inst *in);
 /* The registers that power states are written for: the first destination, then the first
  * two sources, in the order of the operands; a register may come twice. As in Figure 4.3
  * of 001, neither the guard nor the base of an address is among them. Calls and jumps have

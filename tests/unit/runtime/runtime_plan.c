@@ -401,7 +401,7 @@ bad_notes_are_refused(void **state)
 {
     static const char *const bad[] = {
         "grid.x",      "grid.w*2", "grid.x/0", "grid.x*9999", "grid.x/2,block.z*2",
-        "lattice.x/2", "*"};
+        "lattice.x/2", "*",         "block.n*2",  "grid.x%0",    "grid.x+2000"};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct rt_kit k;

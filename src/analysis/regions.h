@@ -1,0 +1,59 @@
+/* regions.h: the parts of a kernel in which a block's scratchpad holds something, so that
+ * blocks can take turns with one block's scratchpad (003 section 4.1).
+ *
+ * A region is the code from the first write to the last read of what was written, over
+ * all threads of the block. Its ends stand where every thread of every block of the grid
+ * passes equally often. */
+#ifndef ALLOT_ANALYSIS_REGIONS_H
+#define ALLOT_ANALYSIS_REGIONS_H
+
+#include "analysis/cfg.h"
+#include "analysis/scratchpad.h"
+#include "base/str.h"
+
+/* The bytes that an instruction touches, in all threads of a block together, where that
+ * is known better than by the variable: bit sets over the scratchpad's bytes. */
+struct region_bytes {
+    const uint64_t *may;  /* touched; NULL: every byte of the variables */
+    const uint64_t *must; /* written by the block whenever it runs this; NULL: none */
+};
+
+/* A place where a block takes the scratchpad, or gives it up again. */
+struct region_point {
+    uint32_t at; /* before this instruction; behind the labels that lead there */
+    bool take;
+};
+
+struct region {
+    uint32_t from, to; /* lines of its first and last access */
+    scratch_set vars;
+    uint64_t low, high; /* bytes [low, high) that it touches */
+};
+
+struct regions {
+    VEC(struct region_point) point; /* in the order of the body */
+    VEC(struct region) region;      /* parts of the body, by the order of their lines */
+    uint64_t inside, all; /* instructions, weighted by how often loops run (of an unknown
+                           * number of turns: 10) */
+    char *why;     /* NULL, or why no such places are; points and regions are void */
+    uint32_t line; /* where */
+    struct arena mem;
+};
+
+/* g: the kernel's. bytes: per instruction of the body, or NULL. dynamic: bytes of extern
+ * arrays, 0: not known, one piece. Regions of one straight piece of code with at most
+ * `gap` instructions between them become one.
+ *
+ * Per byte of scratchpad: data is there where a write may have come before and a read may
+ * come after without a write of all threads in between. What is so for some threads counts
+ * for all (they are told apart by branches alone, and a race within the block is an error
+ * of the kernel). Refused: calls; a part of the kernel that only some blocks or threads
+ * run and that cannot be enclosed, as they leave the kernel in it; barriers that not all
+ * threads reach; loops that wait for what another block writes. Cost: sweeps over the
+ * bytes at each block of the flow graph. Free with regions_free. */
+struct regions *regions_new(const struct cfg *g, const struct scratch_use *use,
+                            const struct region_bytes *bytes, uint64_t dynamic,
+                            unsigned gap);
+void regions_free(struct regions *r);
+
+#endif

@@ -1,0 +1,34 @@
+/* uniform.h: which registers hold one value in all threads of a grid or block, and which
+ * code all of them run equally often. */
+#ifndef ALLOT_ANALYSIS_UNIFORM_H
+#define ALLOT_ANALYSIS_UNIFORM_H
+
+#include "analysis/cfg.h"
+
+enum uniform_level {
+    UNIFORM_GRID,  /* the same in all threads of the launch */
+    UNIFORM_BLOCK, /* the same in all threads of a block */
+    UNIFORM_NOT    /* threads of a block may differ */
+};
+
+struct uniform {
+    uint8_t *reg;    /* enum uniform_level, of each register's values */
+    uint8_t *block;  /* of each block of the flow graph: how often threads run it */
+    uint32_t *cause; /* of each block that is not UNIFORM_GRID: the branch (instruction)
+                      * to which it owes its level */
+    struct arena mem;
+};
+
+/* Without regard to order: a register has the level of the worst of its definitions. A
+ * block has the level of the worst branch between which and whose post-dominator it
+ * stands; where no post-dominator is (threads leave the kernel), everything behind the
+ * branch. A definition is no better than its block, so that neither what depends on the
+ * way taken nor what a loop leaves after a differing number of turns counts as uniform.
+ *
+ * A load from .shared or .global through a uniform address is UNIFORM_BLOCK: kernels that
+ * do not race within a block read one value there. Cost: a few sweeps over the body and,
+ * for each branch that is not uniform, a walk over the blocks behind it. */
+struct uniform *uniform_new(const struct cfg *g);
+void uniform_free(struct uniform *u);
+
+#endif
