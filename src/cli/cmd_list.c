@@ -3,6 +3,7 @@
 
 #include "report/table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

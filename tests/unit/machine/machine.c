@@ -660,6 +660,8 @@ name_at(void *user, const char *folder, size_t i)
         return i < 1 ? "fr-fcfs" : NULL;
     if (!strcmp(folder, "replacement"))
         return i < 1 ? "lru" : NULL;
+    if (!strcmp(folder, "regpower"))
+        return i < 1 ? "baseline" : NULL;
     fail_msg("unknown folder %s", folder);
     return NULL;
 }
