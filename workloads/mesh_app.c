@@ -99,6 +99,18 @@ check(struct allot_run *r, const char *what, const float *got, const double *wan
     free(w);
 }
 
+/* Sums as floats. */
+static void
+read_sums(struct allot_run *r, uint64_t addr, struct arrays *a)
+{
+    wl_read(r, addr, a->sum, a->n_sum * sizeof *a->sum);
+    for (size_t i = 0; i < a->n_sum; i++) {
+        int32_t n;
+        memcpy(&n, &a->sum[i], sizeof n);
+        a->sum[i] = (float)n * 0x1p-22F;
+    }
+}
+
 static void
 simulate(struct allot_run *r, const struct mesh_app *app, const struct mesh *m,
          struct arrays *a, unsigned iterations)
@@ -125,7 +137,7 @@ simulate(struct allot_run *r, const struct mesh_app *app, const struct mesh *m,
                            5);
     }
     if (!app->nodes)
-        wl_read(r, sum, a->sum, a->n_sum * sizeof *a->sum);
+        read_sums(r, sum, a);
     else
         wl_read(r, state, a->state, a->n_state * sizeof *a->state);
     if (app->nodes && a->n_more)

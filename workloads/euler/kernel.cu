@@ -1,8 +1,13 @@
 /* Residuals of Euler's equations in one dimension on an unstructured mesh, a thread a node: along
  * each edge (i, j), i < j, which stands with i, flow density, momentum and energy, by the mean of
  * the two fluxes less a dissipation (Rusanov's with a fixed speed). */
+
+/* Sums are of integers, in units of 2^-22: the same in any order of additions. */
+#define FIXED(v) __float2int_rn((v) * 4194304.0f)
+#define VALUE(n) ((float)(n) * (1.0f / 4194304.0f))
+
 extern "C" __global__ void
-euler_flux(const unsigned *first, const unsigned *to, const float *q, float *res,
+euler_flux(const unsigned *first, const unsigned *to, const float *q, int *res,
            float weight, unsigned nodes)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -10,16 +15,17 @@ euler_flux(const unsigned *first, const unsigned *to, const float *q, float *res
         return;
     float ri = q[i], mi = q[nodes + i], ei = q[2 * nodes + i];
     float ui = mi / ri, pi = 0.4f * (ei - 0.5f * mi * ui);
-    float sr = 0, sm = 0, se = 0;
+    int sr = 0, sm = 0, se = 0;
     unsigned end = first[i + 1];
     for (unsigned e = first[i]; e < end; e++) {
         unsigned j = to[e];
         float rj = q[j], mj = q[nodes + j], ej = q[2 * nodes + j];
         float uj = mj / rj, pj = 0.4f * (ej - 0.5f * mj * uj);
-        float fr = weight * (0.5f * (mi + mj) - 1.5f * (rj - ri));
-        float fm = weight * (0.5f * (mi * ui + pi + mj * uj + pj) - 1.5f * (mj - mi));
-        float fe =
-            weight * (0.5f * (ui * (ei + pi) + uj * (ej + pj)) - 1.5f * (ej - ei));
+        int fr = FIXED(weight * (0.5f * (mi + mj) - 1.5f * (rj - ri)));
+        int fm =
+            FIXED(weight * (0.5f * (mi * ui + pi + mj * uj + pj) - 1.5f * (mj - mi)));
+        int fe =
+            FIXED(weight * (0.5f * (ui * (ei + pi) + uj * (ej + pj)) - 1.5f * (ej - ei)));
         sr += fr;
         sm += fm;
         se += fe;

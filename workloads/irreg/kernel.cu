@@ -1,17 +1,23 @@
 /* Iterative solution of a diffusion equation on an unstructured mesh, a thread a node: along each
  * edge (i, j), i < j, which stands with i, flows what the ends differ by. */
+
+/* Sums are of integers, in units of 2^-22: the same in any order of additions. */
+#define FIXED(v) __float2int_rn((v) * 4194304.0f)
+#define VALUE(n) ((float)(n) * (1.0f / 4194304.0f))
+
 extern "C" __global__ void
-irreg_edges(const unsigned *first, const unsigned *to, const float *x, float *y,
+irreg_edges(const unsigned *first, const unsigned *to, const float *x, int *y,
             float weight, unsigned nodes)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= nodes)
         return;
-    float here = x[i], sum = 0;
+    float here = x[i];
+    int sum = 0;
     unsigned end = first[i + 1];
     for (unsigned e = first[i]; e < end; e++) {
         unsigned j = to[e];
-        float flow = weight * (x[j] - here);
+        int flow = FIXED(weight * (x[j] - here));
         sum += flow;
         atomicAdd(&y[j], -flow);
     }
@@ -19,12 +25,12 @@ irreg_edges(const unsigned *first, const unsigned *to, const float *x, float *y,
 }
 
 extern "C" __global__ void
-irreg_nodes(float *x, const float *none, float *y, float step, unsigned nodes)
+irreg_nodes(float *x, const float *none, int *y, float step, unsigned nodes)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     (void)none;
     if (i >= nodes)
         return;
-    x[i] += step * y[i];
+    x[i] += step * VALUE(y[i]);
     y[i] = 0;
 }

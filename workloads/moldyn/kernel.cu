@@ -1,14 +1,19 @@
 /* Molecular dynamics with softened Lennard-Jones forces, a thread an atom: each pair (i, j), i < j,
  * stands once, in the list of i. x, f and v: all x components, then y, then z. */
+
+/* Sums are of integers, in units of 2^-22: the same in any order of additions. */
+#define FIXED(v) __float2int_rn((v) * 4194304.0f)
+#define VALUE(n) ((float)(n) * (1.0f / 4194304.0f))
+
 extern "C" __global__ void
-moldyn_force(const unsigned *first, const unsigned *partner, const float *x, float *f,
+moldyn_force(const unsigned *first, const unsigned *partner, const float *x, int *f,
              float weight, float period, unsigned atoms)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= atoms)
         return;
     float ax = x[i], ay = x[atoms + i], az = x[2 * atoms + i];
-    float fx = 0, fy = 0, fz = 0;
+    int fx = 0, fy = 0, fz = 0;
     unsigned end = first[i + 1];
     for (unsigned e = first[i]; e < end; e++) {
         unsigned j = partner[e];
@@ -21,12 +26,13 @@ moldyn_force(const unsigned *first, const unsigned *partner, const float *x, flo
         float s = 0.5f / (dx * dx + dy * dy + dz * dz + 0.25f);
         float s3 = s * s * s;
         float force = weight * s * s3 * (s3 - 0.5f);
-        fx += force * dx;
-        fy += force * dy;
-        fz += force * dz;
-        atomicAdd(&f[j], -force * dx);
-        atomicAdd(&f[atoms + j], -force * dy);
-        atomicAdd(&f[2 * atoms + j], -force * dz);
+        int gx = FIXED(force * dx), gy = FIXED(force * dy), gz = FIXED(force * dz);
+        fx += gx;
+        fy += gy;
+        fz += gz;
+        atomicAdd(&f[j], -gx);
+        atomicAdd(&f[atoms + j], -gy);
+        atomicAdd(&f[2 * atoms + j], -gz);
     }
     atomicAdd(&f[i], fx);
     atomicAdd(&f[atoms + i], fy);
@@ -34,13 +40,13 @@ moldyn_force(const unsigned *first, const unsigned *partner, const float *x, flo
 }
 
 extern "C" __global__ void
-moldyn_move(float *x, float *v, float *f, float step, unsigned atoms)
+moldyn_move(float *x, float *v, int *f, float step, unsigned atoms)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= atoms)
         return;
     for (unsigned c = 0; c < 3; c++, i += atoms) {
-        v[i] += step * f[i];
+        v[i] += step * VALUE(f[i]);
         x[i] += step * v[i];
         f[i] = 0;
     }

@@ -1,20 +1,26 @@
 /* Non-bonded forces in one dimension, a thread an atom: each pair (i, j), i < j, stands once, in
  * the list of i. The force on i goes to j with the other sign. */
+
+/* Sums are of integers, in units of 2^-22: the same in any order of additions. */
+#define FIXED(v) __float2int_rn((v) * 4194304.0f)
+#define VALUE(n) ((float)(n) * (1.0f / 4194304.0f))
+
 extern "C" __global__ void
-nbf_force(const unsigned *first, const unsigned *partner, const float *x, float *f,
+nbf_force(const unsigned *first, const unsigned *partner, const float *x, int *f,
           float weight, float period, unsigned atoms)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= atoms)
         return;
-    float at = x[i], sum = 0;
+    float at = x[i];
+    int sum = 0;
     unsigned end = first[i + 1];
     for (unsigned e = first[i]; e < end; e++) {
         unsigned j = partner[e];
         float d = at - x[j];
         if (period > 0)
             d -= period * rintf(d / period);
-        float force = weight * d / (1.0f + d * d * d * d);
+        int force = FIXED(weight * d / (1.0f + d * d * d * d));
         sum += force;
         atomicAdd(&f[j], -force);
     }
@@ -22,12 +28,12 @@ nbf_force(const unsigned *first, const unsigned *partner, const float *x, float 
 }
 
 extern "C" __global__ void
-nbf_move(float *x, const float *none, float *f, float step, unsigned atoms)
+nbf_move(float *x, const float *none, int *f, float step, unsigned atoms)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     (void)none;
     if (i >= atoms)
         return;
-    x[i] += step * f[i];
+    x[i] += step * VALUE(f[i]);
     f[i] = 0;
 }
