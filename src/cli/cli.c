@@ -305,6 +305,12 @@ cli_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
     return number_u64(s, lo, hi, out);
 }
 
+bool
+cli_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
+{
+    return number_bytes(s, lo, hi, out);
+}
+
 const char *
 cli_data_path(const char *relative)
 {

@@ -79,6 +79,7 @@ struct arena *cli_mem(void);
 
 /* Numbers: whole text must be one number in [lo, hi]. */
 bool cli_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *out);
+bool cli_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *out); /* 48K too */
 bool cli_f64(const char *s, double *out);
 
 /* Options that describe the machine and the run, the same for run, compare and bench. */

@@ -116,8 +116,8 @@ cmd_info(int argc, char **argv)
     if (!launch_dims(block, dims) || dims[0] > 65536 || dims[1] > 65536 / dims[0] ||
         dims[2] > 65536 / dims[0] / dims[1])
         return cli_usage(&cmd, "--block %s: write it as 256 or 16,16", block);
-    if (!cli_u64(smem, 0, 1 << 24, &dynamic))
-        return cli_usage(&cmd, "--smem %s: not a number of bytes", smem);
+    if (!cli_bytes(smem, 0, 1 << 24, &dynamic))
+        return cli_usage(&cmd, "--smem %s: not a number of bytes (48K is 49152)", smem);
     struct allot_diag *d = cli_diag_new();
     struct allot_machine *m = allot_machine_load(machine, d);
     struct allot_module *mod = m ? allot_module_load_for(pos.v[0], m, d) : NULL;

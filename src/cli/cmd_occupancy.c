@@ -103,8 +103,8 @@ cmd_occupancy(int argc, char **argv)
         return cli_usage(&cmd, "--threads %s: not a number from 1 to 65536", threads);
     if (!cli_u64(regs, 0, 65536, &r))
         return cli_usage(&cmd, "--regs %s: not a number of registers", regs);
-    if (!cli_u64(smem, 0, 1 << 30, &s))
-        return cli_usage(&cmd, "--smem %s: not a number of bytes", smem);
+    if (!cli_bytes(smem, 0, 1 << 30, &s))
+        return cli_usage(&cmd, "--smem %s: not a number of bytes (48K is 49152)", smem);
     if (!cli_f64(threshold, &t) || t <= 0 || t > 1)
         return cli_usage(&cmd, "--threshold %s: must be above 0 and at most 1",
                          threshold);

@@ -127,7 +127,7 @@ explain(struct subject *s, const char *passes)
     const struct launch_desc none = {0}, *l = s->own ? &s->own->desc : &none;
     uint64_t dynamic = 0;
     if (l->scratchpad)
-        cli_u64(l->scratchpad, 0, UINT32_MAX, &dynamic);
+        cli_bytes(l->scratchpad, 0, UINT32_MAX, &dynamic);
     return explain_new(&(struct explain_of){
         .host = {.user = s,
                  .mem = cli_mem(),

@@ -57,7 +57,7 @@ cli_own_check(const struct cli_cmd *cmd, struct cli_own *o)
                              "--%s %s: one to three positive numbers, as 64 or 16,16 or "
                              "8,8,4",
                              i ? "block" : "grid", text[i]);
-    if (o->desc.scratchpad && !cli_u64(o->desc.scratchpad, 0, 1 << 24, &bytes))
+    if (o->desc.scratchpad && !cli_bytes(o->desc.scratchpad, 0, 1 << 24, &bytes))
         return cli_usage(cmd, "--smem %s: not a number of bytes from 0 to 16777216",
                          o->desc.scratchpad);
     if ((o->desc.grid || o->desc.nargs) && !(o->desc.grid && o->desc.block))

@@ -2,6 +2,7 @@
 #include "experiments/launch.h"
 
 #include "allot/workload.h"
+#include "base/number.h"
 #include "experiments/yamlfile.h"
 #include "runtime/runtime.h"
 
@@ -329,11 +330,10 @@ read_dims(const char *text, const char *what, uint32_t out[3], struct diag_sink 
 static bool
 read_scratchpad(const char *text, uint32_t *out, struct diag_sink *diag)
 {
-    char *end;
-    errno = 0;
-    unsigned long long v = text ? strtoull(text, &end, 0) : 0;
+    uint64_t v = 0;
+    bool ok = !text || number_bytes(text, 0, MAX_SCRATCHPAD, &v);
     *out = (uint32_t)v;
-    if (text && (!isdigit((unsigned char)*text) || *end || errno || v > MAX_SCRATCHPAD))
+    if (!ok)
         return diag_error(diag, "scratchpad '%s': not a number of bytes from 0 to %d",
                           text, MAX_SCRATCHPAD);
     return true;

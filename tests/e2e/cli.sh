@@ -113,6 +113,16 @@ check "occupancy lavaMD" 0 "$allot" occupancy -m 001-table2.3-scratchpad --threa
 has out '"resident_blocks": 4'
 has out '"baseline_blocks": 2'
 has out '"shared_pairs": 2'
+"$allot" occupancy -m 000-table2 --threads 128 --smem 6400 >bytes
+check "bytes with a unit" 0 "$allot" occupancy -m 000-table2 --threads 128 --smem 6K
+is_other=$(cmp -s bytes out && echo same || echo other)
+"$allot" occupancy -m 000-table2 --threads 128 --smem 6144 >bytes
+[ "$is_other" = other ] && cmp -s bytes out && passed=$((passed + 1)) || {
+    echo "FAIL --smem 6K is not --smem 6144"
+    failed=$((failed + 1))
+}
+check "no such unit" 2 "$allot" occupancy -m 000-table2 --threads 128 --smem 6X
+has err "48K is 49152"
 check "occupancy DCT3" 0 "$allot" occupancy -m 000-table2 --threads 128 --smem 2176 \
     --share scratchpad --json
 has out '"resident_blocks": 12'

@@ -8,6 +8,8 @@
 #include "base/arena.h"
 #include "base/bitset.h"
 #include "base/diag.h"
+#include "base/near.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -201,6 +203,49 @@ diagnostics_are_bounded(void **state)
     diag_free(&s);
 }
 
+static void
+bytes_have_units(void **state)
+{
+    uint64_t v = 0;
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = {{"0", 0},
+                {"49152", 49152},
+                {"48K", 49152},
+                {"48kib", 49152},
+                {"0x10", 16},
+                {"2m", 2097152},
+                {"1MiB", 1048576},
+                {"3G", 3221225472},
+                {"17179869183G", UINT64_C(17179869183) << 30}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(number_bytes(good[i].text, 0, UINT64_MAX, &v));
+        assert_int_equal(v, good[i].bytes);
+    }
+    static const char *const bad[] = {"",    "K",     "-1K",  "48X",         "48 K",
+                                      "48T", "48KKB", "1.5K", "17179869184G"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(number_bytes(bad[i], 0, UINT64_MAX, &v));
+    assert_false(number_bytes("49K", 0, 49152, &v));
+    assert_false(number_bytes("1K", 1025, UINT64_MAX, &v));
+}
+
+static void
+near_is_the_first_of_the_nearest(void **state)
+{
+    struct near n = {.word = "hotspt"};
+    near_offer(&n, "histogram");
+    assert_null(n.best);
+    near_offer(&n, "hotspots"); /* two edits */
+    near_offer(&n, "hotspot");  /* one */
+    near_offer(&n, "hotspit");  /* one, later */
+    assert_string_equal(n.best, "hotspot");
+    n = (struct near){.word = "ab"}; /* too short for any edit */
+    near_offer(&n, "abc");
+    assert_null(n.best);
+}
+
 int
 main(void)
 {
@@ -210,6 +255,8 @@ main(void)
         cmocka_unit_test(bitset_matches_a_bool_array),
         cmocka_unit_test(interning_is_pointer_equality),
         cmocka_unit_test(distance_counts_edits),
+        cmocka_unit_test(bytes_have_units),
+        cmocka_unit_test(near_is_the_first_of_the_nearest),
         cmocka_unit_test(file_read_gives_whole_files_and_errors),
         cmocka_unit_test(diagnostics_show_line_and_caret),
         cmocka_unit_test(diagnostics_are_bounded),
