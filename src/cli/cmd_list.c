@@ -70,6 +70,7 @@ list_policies(void)
     static const char *const settings[] = {
         "sm.scheduler", "residency.policy", "regpower.policy",
         "cta.order",    "dram.scheduler",   "l2.replacement, l1d.replacement ..."};
+    static_assert(sizeof kinds == sizeof settings, "a setting of each registry");
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         printf("%s%s\n", k ? "\n" : "", settings[k]);
         const char *name, *meaning;

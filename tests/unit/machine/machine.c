@@ -652,8 +652,6 @@ name_at(void *user, const char *folder, size_t i)
         return i < 3 ? schedulers[i] : NULL;
     if (!strcmp(folder, "residency"))
         return i < 1 ? "baseline" : NULL;
-    if (!strcmp(folder, "regpower"))
-        return i < 1 ? "baseline" : NULL;
     if (!strcmp(folder, "cta_order"))
         return i < 1 ? "round-robin" : NULL;
     if (!strcmp(folder, "dram"))
