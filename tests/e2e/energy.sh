@@ -76,7 +76,7 @@ check "no time, no energy" 2 "$allot" run vecadd -f --energy
 has err "--energy: the counters need the cycle model"
 
 check "csv" 0 "$allot" run matmul --quick --energy --csv
-has out ",energy,power,energy_per_instruction,energy_delay,energy_sm,energy_icnt"
+has out ",energy,power,energy_per_instruction,energy_delay,register_leakage,register_leakage_power,register_leakage_routed,energy_sm,energy_icnt"
 is "csv: as many cells as headings" "$(sed -n 1p out | tr -cd , | wc -c)" "$(sed -n 2p out | tr -cd , | wc -c)"
 
 check "compare" 0 "$allot" compare vecadd --quick --energy --variants unshared-lrr,unshared-gto

@@ -88,9 +88,9 @@ static enum rk_end
 end_of(bool ok, struct allot_diag *d, struct strbuf *why)
 {
     const char *said = allot_diag_text(d);
-    enum rk_end end = ok && !*said                      ? RK_RAN
-                      : strstr(said, "cannot do with ") ? RK_FEW_REGISTERS
-                                                        : RK_FAILED;
+    bool refused =
+        strstr(said, "cannot do with ") || strstr(said, "for launches changed by");
+    enum rk_end end = ok && !*said ? RK_RAN : refused ? RK_REFUSED : RK_FAILED;
     if (end == RK_FAILED)
         strbuf_addz(why, said);
     allot_diag_free(d);
@@ -247,7 +247,7 @@ rk_test_passes(const struct rk_kernel *k, const char *pipeline, unsigned *few,
     bool ok = rk_run(k, &plain, &want, NULL, NULL, why) == RK_RAN;
     if (ok) {
         enum rk_end end = rk_run(k, &way, &got, NULL, NULL, why);
-        *few += end == RK_FEW_REGISTERS;
+        *few += end == RK_REFUSED;
         ok = end != RK_FAILED && (end != RK_RAN || rk_same(k, want, got, why));
     }
     if (!ok)

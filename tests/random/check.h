@@ -15,7 +15,7 @@ struct rk_way {
 
 enum rk_end {
     RK_RAN,
-    RK_FEW_REGISTERS, /* register-allocate cannot do with so few */
+    RK_REFUSED, /* too few registers, or a pass whose launches this one cannot be */
     RK_FAILED
 };
 
@@ -39,7 +39,7 @@ void rk_pipeline(uint64_t seed, struct strbuf *b);
 /* Tests of one kernel; false: *why says what differs. */
 /* Functional mode, at 1 and 3 threads, leaves what rk_evaluate says. */
 bool rk_test_executor(const struct rk_kernel *k, struct strbuf *why);
-/* That pipeline changes no memory. *few is raised if there were too few registers. */
+/* That pipeline changes no memory. *few is raised if the pipeline was refused. */
 bool rk_test_passes(const struct rk_kernel *k, const char *pipeline, unsigned *few,
                     struct strbuf *why);
 /* Timing mode leaves the memory of functional mode at 1, 2, 3 threads and with sleeping
