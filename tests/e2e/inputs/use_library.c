@@ -20,5 +20,9 @@ main(int argc, char **argv)
     bool ok = dy && allot_write(dev, dx, x, sizeof x, d) && allot_write(dev, dy, y, sizeof y, d) &&
               allot_launch(dev, &l, d) && allot_read(dev, dy, y, sizeof y, d);
     printf("%s%.1f %.1f\n", allot_diag_text(d), y[0], y[255]);
+    allot_device_free(dev);
+    allot_module_free(k);
+    allot_machine_free(m);
+    allot_diag_free(d);
     return !(ok && y[255] == 638.5f);
 }

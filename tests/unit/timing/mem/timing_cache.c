@@ -158,6 +158,14 @@ a_policy_places_new_lines(void **state)
     assert_int_equal(cache_read(c, 3 * 128, 1, 0, 0, true, &ev), CACHE_HIT);
     assert_int_equal(cache_read(c, 0 * 128, 1, 0, 0, true, &ev), CACHE_HIT);
     assert_int_equal(cache_read(c, 2 * 128, 1, 0, 0, true, &ev), CACHE_MISS);
+    /* Two ways: 2 replaces 1; the miss that brought 1 in is no access. */
+    cfg.ways = 2;
+    c = make(&a, cfg);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(cache_read(c, i * 128, 1, 0, 0, true, &ev), CACHE_MISS);
+        cache_fill(c, i * 128, 15, 0, wake, NULL, &ev);
+    }
+    assert_int_equal(cache_read(c, 0 * 128, 1, 0, 0, true, &ev), CACHE_HIT);
     arena_free(&a);
 }
 

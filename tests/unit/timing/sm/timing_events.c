@@ -195,7 +195,6 @@ lanes_are_told(void **state)
     run(&(struct mechanism_use){.mechanism = &spy}, 1, false);
     assert_int_equal(seen[only(SM_EVENT_operation, 0, -1)].e.lanes, 0xffffffff);
     assert_int_equal(seen[only(SM_EVENT_operation, 1, -1)].e.lanes, 0xff);
-    assert_int_equal(seen[only(SM_EVENT_operation, 1, -1)].e.st->op, PTX_OP_RELSSP);
     assert_int_equal(seen[only(SM_EVENT_threads_ended, 0, -1)].e.lanes, 0xffffffff);
     unsigned n = 0;
     for (unsigned i = 0; i < nseen; i++)
