@@ -118,6 +118,7 @@ is "both checks hold" "$(grep -c holds out)" 2
 same 001/table2.1 8 1
 same 001/table2.2 7 2
 same 001/table2.3 2 16
+same 001/table4.2 1 7
 same 003/table1 10 3
 check "table 2.4" 0 "$allot" paper 001/table2.4 --quick --db p.db
 has out "4 of 4 statements hold"
