@@ -488,12 +488,26 @@ cli_catch_signals(void)
 /* -- the machine and the run -- */
 
 void
+cli_leave_out(struct cli_opt *table, const char *const *names, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; table[i].name; i++) {
+        bool keep = true;
+        for (size_t k = 0; k < n; k++)
+            keep &= strcmp(table[i].name, names[k]) != 0;
+        if (keep)
+            table[kept++] = table[i];
+    }
+    table[kept] = (struct cli_opt){0};
+}
+
+void
 cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
 {
     const struct cli_opt t[CLI_SIM_OPTIONS] = {
         {"machine", 'm', "NAME|FILE",
-         arena_printf(cli_mem(), "machine description (default %s)", s->machine), &s->machine,
-         NULL, NULL},
+         arena_printf(cli_mem(), "machine description (default %s)", s->machine),
+         &s->machine, NULL, NULL},
         {"scheduler", 's', "NAME", "warp scheduler: lrr, gto, two-level, owf",
          &s->scheduler, NULL, NULL},
         {"residency", 'r', "NAME", "residency policy: baseline, scratchpad-sharing",

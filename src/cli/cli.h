@@ -97,6 +97,8 @@ struct cli_sim {
 /* The option table over s: valid while s lives; caller gives room for CLI_SIM_OPTIONS. */
 enum { CLI_SIM_OPTIONS = 27 };
 void cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS]);
+/* Takes the options of these names out of a table. */
+void cli_leave_out(struct cli_opt *table, const char *const *names, size_t n);
 
 /* The options' overrides as PATH=VALUE, in the order of application, in cli_mem. */
 const char *const *cli_sim_settings(const struct cli_sim *s, size_t *n);

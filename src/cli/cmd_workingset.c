@@ -338,16 +338,8 @@ sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
     static const char *const left_out[] = {"schedule",      "functional", "no-skip",
                                            "scheduler",     "max-cycles", "threads",
                                            "check-analyses"};
-    size_t kept = 0;
     cli_sim_options(s, table);
-    for (size_t i = 0; table[i].name; i++) {
-        bool keep = true;
-        for (size_t k = 0; k < sizeof left_out / sizeof *left_out; k++)
-            keep &= strcmp(table[i].name, left_out[k]) != 0;
-        if (keep)
-            table[kept++] = table[i];
-    }
-    table[kept] = (struct cli_opt){0};
+    cli_leave_out(table, left_out, sizeof left_out / sizeof *left_out);
 }
 
 int
