@@ -1,5 +1,5 @@
 /* gpu.c: the whole GPU over its launches: a launch's program and plan, the loop over
- * windows of core cycles (run.h), the jump over cycles in which nothing happens, samples,
+ * quanta of core cycles (run.h), the jump over cycles in which nothing happens, samples,
  * limits, and the explanation of a simulation that can never move again. */
 #include "timing/engine/run.h"
 #include "timing/policy/replacement/replacement.h"
@@ -375,7 +375,7 @@ run_go_on(struct run *r)
     return false;
 }
 
-enum { TELL_EVERY = 64 /* windows, or so, between looks at the time */ };
+enum { TELL_EVERY = 64 /* quanta, or so, between looks at the time */ };
 
 bool
 run_tell(struct run *r, unsigned quanta)
@@ -401,7 +401,7 @@ run_tell(struct run *r, unsigned quanta)
     return false;
 }
 
-/* The plan's period has passed: windows end where it does. */
+/* The plan's period has passed: quanta end where it does. */
 static void
 tick(struct run *r, uint64_t now)
 {
@@ -475,7 +475,7 @@ loop(struct run *r)
         if (outcome == FAILED)
             return false;
         if (outcome == OVER) {
-            /* Counters of the memory system go to the end of a longest window. */
+            /* Counters of the memory system go to the end of a longest quantum. */
             run_follow_alone(r);
             return true;
         }

@@ -11,20 +11,20 @@
  * and then the SMs, outside. A core cycle c ends with the instant of tick c: step(c)
  * takes every tick after that of c - 1 up to and including it.
  *
- * Time goes on in windows (memsys.h): in one, each partition and each port takes its own
+ * Time goes on in quanta (memsys.h): in one, each partition and each port takes its own
  * ticks in that order, and the crossbars take theirs when all others have, heeding the
  * ticks at which packets came and went (icnt.c). That is the same as tick by tick, if
- * nothing gets through a crossbar within a window; or, for longer windows, if partitions
- * are ahead: a request waits in a slice's delay line for longer than two windows, so
+ * nothing gets through a crossbar within a quantum; or, for longer quanta, if partitions
+ * are ahead: a request waits in a slice's delay line for longer than two quanta, so
  * partitions can go through the next one, and replies too, before the requests of the
  * present one are known. Those they take later, as they would have at the time
- * (partition_take). Ports then know all replies of their window at its start.
+ * (partition_accept). Ports then know all replies of their quantum at its start.
  *
- * Room before a crossbar does depend on its ticks of the same window. Mostly there is
+ * Room before a crossbar does depend on its ticks of the same quantum. Mostly there is
  * room enough whatever they do, or none; a partition or port for which that is not so
  * waits in that tick for the crossbars to be there. Replies and the partitions that wait
  * for them depend on ports only where an outlet is full, so they go on beside the ports,
- * as far as that (memsys_replies); what is missing then makes the next window of the
+ * as far as that (memsys_replies); what is missing then makes the next quantum of the
  * ports shorter (memsys_reach).
  *
  * Nothing is done for parts that sleep; what a part counts over time it counts by
@@ -58,35 +58,35 @@ struct port { /* of one SM, or of the SMs that share it */
 
 struct part {
     _Alignas(64) struct partition *p;
-    /* Changed in its windows; what it takes may be found out in another thread. */
+    /* Changed in its quanta; what it takes may be found out in another thread. */
     _Alignas(64) uint64_t tick[CLK_DOMAINS]; /* first not done yet */
-    const struct instant *instant;           /* the same, of the window */
+    const struct instant *instant;           /* the same, of the quantum */
     bool waits;    /* before its interconnect tick, late, for the crossbars */
-    bool ran;      /* since partition_show */
+    bool ran;      /* since partition_publish */
     uint64_t next; /* core cycle with something to do, NEVER */
     struct stat_mem stats;
 };
 
 struct clock { /* of the domains of one frequency, which tick together */
     clk_time period;
-    clk_time time;    /* of the first tick not done at the open window's end */
+    clk_time time;    /* of the first tick not done at the open quantum's end */
     unsigned domains; /* bit set */
 };
 
-struct instant {  /* a time in a window at which clocks of partitions tick */
-    uint8_t core; /* cycle, after the window's first */
+struct instant {  /* a time in a quantum at which clocks of partitions tick */
+    uint8_t core; /* cycle, after the quantum's first */
     uint8_t domains;
 };
 
-/* How the clocks tick in a window of so many cycles with these times until their first
- * ticks in it, from the core's tick before (from the beginning: in the first window). */
+/* How the clocks tick in a quantum of so many cycles with these times until their first
+ * ticks in it, from the core's tick before (from the beginning: in the first quantum). */
 struct pattern {
     unsigned cycles; /* 0: none */
     clk_time phase[CLK_DOMAINS];
     unsigned ticks[CLK_DOMAINS]; /* of each clock */
     VEC(struct instant) instants;
 };
-enum { PATTERN_BITS = 6 }; /* mostly few: clocks meet again after some windows */
+enum { PATTERN_BITS = 6 }; /* mostly few: clocks meet again after some quanta */
 
 /* Core cycles [from, to) as one side goes through them. */
 struct span {
@@ -106,14 +106,14 @@ struct memsys {
     uint64_t now;    /* core cycle last stepped */
     bool no_skip;
 
-    /* The open window of ports and requests; first interconnect tick not done at the
+    /* The open quantum of ports and requests; first interconnect tick not done at the
      * time of core cycle from + k, and after it. */
     struct span near;
     uint64_t icnt_at[MEMSYS_QUANTUM], icnt_after[MEMSYS_QUANTUM];
     /* That of partitions and replies: the same, or later cycles. */
     struct span *far, further;
-    bool far_open, far_opened; /* opened: with the window of the ports */
-    bool can_overlap, overlap; /* memsys_beside: at all; now */
+    bool far_open, far_opened; /* opened: with the quantum of the ports */
+    bool can_overlap, overlap; /* at all; now */
     bool detached;             /* replies from the ports */
 
     unsigned quantum;
@@ -121,7 +121,7 @@ struct memsys {
     struct icnt *requests, *replies;
     uint64_t *noticed; /* ports whose next event is sooner on account of the crossbars */
     uint64_t *woken;   /* ports that were refused and may have room now */
-    uint64_t *granted; /* inputs of `requests` that got an output in this window */
+    uint64_t *granted; /* inputs of `requests` that got an output in this quantum */
     struct part *part;
     struct port *port;
     uint16_t *port_of; /* by SM */
@@ -139,7 +139,7 @@ struct memsys {
 
     _Alignas(64) uint64_t replied; /* first tick not done of `replies` */
     uint64_t served;    /* first of those for which `late` has not been looked at */
-    uint64_t *deferred; /* partitions that were late or waited in this window */
+    uint64_t *deferred; /* partitions that were late or waited in this quantum */
     bool any_deferred;
 
     struct pattern pattern[1 << PATTERN_BITS]; /* found before, by a hash */
@@ -152,8 +152,8 @@ ticks_behind(const struct memsys *ms)
     return ms->m->icnt.latency - ms->m->icnt.latency / 2;
 }
 
-/* The soonest use of a load's result after its issue bounds the window (gpu.c: what is
- * loaded is there at the window's end): two cycles and the latency of the L1. */
+/* The soonest use of a load's result after its issue bounds the quantum (gpu.c: what is
+ * loaded is there at the quantum's end): two cycles and the latency of the L1. */
 static unsigned
 quantum_of_loads(const struct memsys *ms)
 {
@@ -172,7 +172,7 @@ short_quantum(const struct memsys *ms, unsigned w)
     const unsigned behind = ticks_behind(ms);
     const uint64_t num = ms->clk.num[CLK_CORE][CLK_ICNT];
     const uint64_t den = ms->clk.den[CLK_CORE][CLK_ICNT];
-    /* ticks from the first of a window to the last that is seen in it */
+    /* ticks from the first of a quantum to the last that is seen in it */
     while (w > 1 && (den == 1 ? w * num - 1 : (w * num + den - 1) / den) > behind)
         w /= 2;
     return w;
@@ -186,8 +186,8 @@ l2_ticks(const struct memsys *ms, unsigned cycles)
 }
 
 /* Partitions may be ahead of what they are asked, by less than the delay line is long:
- * then the crossbars do not bound a window, since what they bring in it is known at its
- * start. A partition is ahead by two such windows at most (memsys_open_far). */
+ * then the crossbars do not bound a quantum, since what they bring in it is known at its
+ * start. A partition is ahead by two such quanta at most (memsys_open_far). */
 static unsigned
 long_quantum(const struct memsys *ms, unsigned w)
 {
@@ -312,7 +312,7 @@ memsys_no_skip(struct memsys *ms, bool on)
     ms->no_skip = on;
 }
 
-/* -- windows -- */
+/* -- quanta -- */
 
 unsigned
 memsys_quantum(const struct memsys *ms)
@@ -353,7 +353,7 @@ skip_to(struct memsys *ms, struct span *s, uint64_t c)
     }
 }
 
-/* What p->cycles and p->phase make of a window. */
+/* What p->cycles and p->phase make of a quantum. */
 static void
 find_instants(const struct memsys *ms, struct pattern *p)
 {
@@ -452,7 +452,7 @@ wake_parts(struct memsys *ms)
     }
 }
 
-/* The partitions' window from where they are to `to`. */
+/* The partitions' quantum from where they are to `to`. */
 static void
 open_parts(struct memsys *ms, uint64_t from, uint64_t to)
 {
@@ -712,7 +712,7 @@ memsys_part_due(const struct memsys *ms, unsigned i)
     return ms->far_opened && (ms->no_skip || ms->part[i].next < ms->far->to);
 }
 
-/* Up to the window's end, or to an L2 tick for which the crossbars must first have come
+/* Up to the quantum's end, or to an L2 tick for which the crossbars must first have come
  * as far. */
 static void
 part_goes_on(struct memsys *ms, struct part *part)
@@ -764,7 +764,7 @@ memsys_part(struct memsys *ms, unsigned i)
     part_goes_on(ms, part);
 }
 
-/* -- the crossbars, at the end of a window -- */
+/* -- the crossbars, at the end of a quantum -- */
 
 /* A partition has something to do in this L2 tick. */
 static void
@@ -825,7 +825,7 @@ step_requests(struct memsys *ms, uint64_t tick)
     }
 }
 
-/* Requests up to core cycle `now` of the window. */
+/* Requests up to core cycle `now` of the quantum. */
 static void
 cross_requests(struct memsys *ms, uint64_t now)
 {
@@ -863,7 +863,7 @@ send_deferred(struct memsys *ms, uint64_t tick)
         }
 }
 
-/* After the last tick of the window. */
+/* After the last tick of the quantum. */
 static void
 end_deferred(struct memsys *ms)
 {
@@ -963,7 +963,7 @@ follow_replies(struct memsys *ms, uint64_t now)
         }
 }
 
-/* The rest of the replies, after the present window, as far as is known now. */
+/* The rest of the replies, after the present quantum, as far as is known now. */
 static void
 close_replies(struct memsys *ms)
 {
@@ -989,7 +989,7 @@ memsys_catch_up(struct memsys *ms, uint64_t to)
 {
     if (!ms->can_overlap || to <= ms->further.to)
         return false;
-    /* What was popped in the window counts for replies after it only. */
+    /* What was popped in the quantum counts for replies after it only. */
     if (ms->far_open && ms->replied < ms->near.icnt_end)
         return false;
     if (!memsys_may_go_on(ms, to)) {

@@ -1,32 +1,32 @@
 /* memsys.h: everything beyond the SMs: the two crossbars, L2 slices, DRAM channels, and
  * their clocks. The SM side sees ports with two operations, inject and eject, and time.
  *
- * Time goes on in windows of a few core cycles, in which ports and memory partitions do
+ * Time goes on in quanta of a few core cycles, in which ports and memory partitions do
  * not depend on each other: what passes a crossbar takes longer, or partitions are a
- * window ahead of the ports and what is asked does not concern them so soon. So, for the
- * window [from, to):
+ * quantum ahead of the ports and what is asked does not concern them so soon. So, for the
+ * quantum [from, to):
  *   memsys_open, memsys_open_far
  *   in any order, in any host threads: memsys_part of each partition, and after all of
  *     these memsys_replies, which may be left out; and of each port, for its cycles c in
  *     order: memsys_port(c), memsys_reply (a port shows at most one reply a cycle), the
  *     cycle of its SMs, memsys_inject
  *   memsys_parts_done
- *   in one thread, for the cycles c of the window in order: memsys_cross(c), and what
+ *   in one thread, for the cycles c of the quantum in order: memsys_cross(c), and what
  *     could not go on without it
  *   memsys_close
  * or, where memsys_may_go_on allows it, that of the ports beside the partitions' next:
- *   after memsys_replies of the window, memsys_parts_go_on in place of memsys_parts_done,
- *     memsys_close and memsys_open_far; ports may be in the window still
+ *   after memsys_replies of the quantum, memsys_parts_go_on in place of memsys_parts_done,
+ *     memsys_close and memsys_open_far; ports may be in the quantum still
  *   from then on, in any host threads: memsys_part of each
- *   after the ports' window, in one: memsys_show_replies, memsys_cross, what could not go
- *     on without it, memsys_close, memsys_open of the next window, and then in any the
+ *   after the ports' quantum, in one: memsys_publish_replies, memsys_cross, what could not go
+ *     on without it, memsys_close, memsys_open of the next quantum, and then in any the
  *     ports' part of that
- *   after memsys_part of each and memsys_show_replies: memsys_replies
+ *   after memsys_part of each and memsys_publish_replies: memsys_replies
  * Whether a packet finds room before a crossbar may depend on what the crossbar does in
- * the same window. memsys_inject then refuses it, and memsys_unknown says so: the port
+ * the same quantum. memsys_inject then refuses it, and memsys_unknown says so: the port
  * must stop there, and try again after memsys_cross of that cycle (partitions do the like
- * inside). So the result does not depend on windows.
- * memsys_step(c) is a window of one cycle, but for the SMs' part of it. A request makes
+ * inside). So the result does not depend on quanta.
+ * memsys_step(c) is a quantum of one cycle, but for the SMs' part of it. A request makes
  * one reply for each 32-byte sector of `sectors` (one for each line if the L2 has no
  * sectors), read, write and atomic alike; the reply is the request with addr, bytes and
  * sectors of its piece.
@@ -50,38 +50,38 @@ void memsys_free(struct memsys *ms);
  * partitions and ports go on in several, or memsys_may_go_on is called. */
 void memsys_begin(struct memsys *ms, bool threads);
 
-/* Longest window in core cycles: a power of two, at most MEMSYS_WINDOW. */
+/* Longest quantum in core cycles: a power of two, at most MEMSYS_WINDOW. */
 enum { MEMSYS_QUANTUM = 32 };
 unsigned memsys_quantum(const struct memsys *ms);
 /* Whether partitions and replies may be ahead of ports and requests: since what is asked
- * in a window reaches an L2 slice much later, they go through the next one meanwhile. */
+ * in a quantum reaches an L2 slice much later, they go through the next one meanwhile. */
 bool memsys_ahead(const struct memsys *ms);
-/* A window that begins with core cycle `from` ends before this one. */
+/* A quantum that begins with core cycle `from` ends before this one. */
 uint64_t memsys_reach(const struct memsys *ms, uint64_t from);
 void memsys_open(struct memsys *ms, uint64_t from, uint64_t to);
 /* Partitions and replies go up to cycle `to`, where they may be ahead of the ports: by
- * two of the longest windows at most, counted from where the one that begins with `from`
+ * two of the longest quanta at most, counted from where the one that begins with `from`
  * would begin. threads: memsys_replies may come before or beside what the ports do. */
 void memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads);
-/* Whether partitions may go on to cycle `to` before what follows the present window. */
+/* Whether partitions may go on to cycle `to` before what follows the present quantum. */
 bool memsys_may_go_on(const struct memsys *ms, uint64_t to);
-/* The same when ports are through the window: first replies that waited for them follow
+/* The same when ports are through the quantum: first replies that waited for them follow
  * as far as need be. */
 bool memsys_catch_up(struct memsys *ms, uint64_t to);
-/* They go on; the present window ends with `from`. */
+/* They go on; the present quantum ends with `from`. */
 void memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to);
-/* What has come through the reply crossbar is there for the ports from their next window
+/* What has come through the reply crossbar is there for the ports from their next quantum
  * on, and what they took makes room in it. */
 void memsys_publish_replies(struct memsys *ms);
 /* What partitions and memsys_replies have done is known to the requests. */
 void memsys_parts_done(struct memsys *ms);
 void memsys_close(struct memsys *ms);
 
-/* Partitions: their number; one for the open window; the core cycle in which it next has
+/* Partitions: their number; one for the open quantum; the core cycle in which it next has
  * something to do (NEVER: none). */
 unsigned memsys_parts(const struct memsys *ms);
 void memsys_part(struct memsys *ms, unsigned i);
-bool memsys_part_due(const struct memsys *ms, unsigned i); /* in the open window */
+bool memsys_part_due(const struct memsys *ms, unsigned i); /* in the open quantum */
 uint64_t memsys_part_next(const struct memsys *ms, unsigned i);
 
 /* After those: the reply crossbar follows, and partitions that waited for it, as far as
@@ -89,8 +89,8 @@ uint64_t memsys_part_next(const struct memsys *ms, unsigned i);
 void memsys_replies(struct memsys *ms);
 
 /* Ports: SM i has port i / sm.per_cluster. memsys_port takes it to core cycle `now` of
- * the window. memsys_port_sleep, after the last operation of that cycle, says in which
- * cycle there is next something to do, as far as is known in the window; memsys_port_next
+ * the quantum. memsys_port_sleep, after the last operation of that cycle, says in which
+ * cycle there is next something to do, as far as is known in the quantum; memsys_port_next
  * says it again after memsys_close, when it may be sooner for the ports in memsys_noticed
  * (a bit set). */
 enum { MEMSYS_NO_SM = 0xffff };
@@ -102,7 +102,7 @@ const uint64_t *memsys_noticed(const struct memsys *ms);
 /* Core cycle in which something moves in the crossbars (after memsys_close). */
 uint64_t memsys_cross_next(const struct memsys *ms);
 
-/* The crossbars follow up to core cycle `now` of the window, and partitions that waited
+/* The crossbars follow up to core cycle `now` of the quantum, and partitions that waited
  * for them. Ports (a bit set) that were refused, did not try again before `now`, and may
  * have room now or in the next cycles. */
 const uint64_t *memsys_cross(struct memsys *ms, uint64_t now);
@@ -118,7 +118,7 @@ bool memsys_refused(const struct memsys *ms, unsigned port);
  * of memsys_inject, for less. False: unless that finds room. */
 bool memsys_still_full(struct memsys *ms, unsigned port, const struct packet *p);
 /* The port was refused in the last cycle it was taken to: could a try in cycle `now`, or
- * between, succeed, as far as is known without the crossbars of this window? */
+ * between, succeed, as far as is known without the crossbars of this quantum? */
 bool memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now);
 
 /* The reply that the port shows; it has been taken. Precondition: it shows one. */

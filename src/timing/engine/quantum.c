@@ -1,10 +1,10 @@
-/* window.c: a window of core cycles: the nodes' own way through it, and what follows it
+/* quantum.c: a quantum of core cycles: the nodes' own way through it, and what follows it
  * in one thread.
  *
  * A node's cycle: each SM takes one reply; SMs step; their packets go out as far as there
- * is room. Where a node needs what others do in the window - whether there is room
+ * is room. Where a node needs what others do in the quantum - whether there is room
  * before the crossbar, which block comes next - it stops and goes on when the crossbars
- * have come there. So windows do not change the result either: it is that of windows of
+ * have come there. So quanta do not change the result either: it is that of quanta of
  * one cycle. While an SM has room for a block that has not started, they are one cycle
  * long. A node or partition that sleeps costs nothing; when all sleep, time goes on
  * to the first event of any of them. With `no_skip` everything is stepped in every cycle;
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* -- a window: nodes and partitions -- */
+/* -- a quantum: nodes and partitions -- */
 
 /* False: there is no room for a packet. */
 static bool
@@ -192,7 +192,7 @@ run_node(struct run *r, unsigned k)
     node_goes_on(r, k, STOP_CYCLE, now);
 }
 
-/* -- a window: what all have in common -- */
+/* -- a quantum: what all have in common -- */
 
 /* Calls for every node k of set s, in order. */
 #define FOR_NODES(k, r, s)                                                               \
@@ -259,7 +259,7 @@ give_blocks(struct run *r, uint64_t now)
         go_on_from(r, k, STOP_BLOCK, now);
 }
 
-/* Second part of a window: the crossbars, cycle by cycle, and the nodes that stopped. */
+/* Second part of a quantum: the crossbars, cycle by cycle, and the nodes that stopped. */
 static void
 follow(struct run *r)
 {
@@ -290,7 +290,7 @@ follow(struct run *r)
     memsys_close(r->g->mem);
 }
 
-/* Accesses of the window take effect, up to a fault. */
+/* Accesses of the quantum take effect, up to a fault. */
 static void
 apply_logs(struct run *r, const struct node *fault)
 {
@@ -304,7 +304,7 @@ apply_logs(struct run *r, const struct node *fault)
         }
 }
 
-/* What the nodes did in the window comes together. Returns the first fault in the order
+/* What the nodes did in the quantum comes together. Returns the first fault in the order
  * of cycle and SM; NULL: none. */
 static const struct node *
 end_quantum(struct run *r)
@@ -382,7 +382,7 @@ limit_end(const struct run *r, uint64_t from)
     return limit ? from + max_u64((limit - r->issued) / most, 1) : NEVER;
 }
 
-/* Where a window ends at the latest. */
+/* Where a quantum ends at the latest. */
 static uint64_t
 quantum_limit(const struct run *r, uint64_t from)
 {
@@ -410,7 +410,7 @@ run_quantum_end(const struct run *r, uint64_t from)
     return to;
 }
 
-/* First cycle after those of the longest window in which `now` lies. */
+/* First cycle after those of the longest quantum in which `now` lies. */
 static uint64_t
 longest_end(const struct timing_gpu *g, uint64_t now)
 {
@@ -418,7 +418,7 @@ longest_end(const struct timing_gpu *g, uint64_t now)
     return now / w * w + w;
 }
 
-/* All is in the same cycle where counters are looked at, and if windows of a cycle are
+/* All is in the same cycle where counters are looked at, and if quanta of a cycle are
  * asked for. */
 uint64_t
 run_memory_end(const struct run *r, uint64_t from, uint64_t end)
@@ -451,10 +451,10 @@ run_next_cycle(const struct run *r)
     return t < next ? t : next;
 }
 
-/* -- windows and launches -- */
+/* -- quanta and launches -- */
 
-/* A launch may end after cycle `now`, and the next start: where longest windows end,
- * whatever the windows are. */
+/* A launch may end after cycle `now`, and the next start: where longest quanta end,
+ * whatever the quanta are. */
 static bool
 between_launches(const struct timing_gpu *g, uint64_t now)
 {

@@ -2,16 +2,16 @@
  *
  *   gpu.c      the GPU over its launches: programs, limits, counters, how they begin
  *              and end
- *   window.c   a window of core cycles: its nodes, and what follows them in one thread
- *   threads.c  windows in several host threads
+ *   quantum.c   a quantum of core cycles: its nodes, and what follows them in one thread
+ *   threads.c  quanta in several host threads
  *
- * A window is so few core cycles long that what happens in it reaches nobody else before
- * its end (memsys.h). In a window each node - the SMs of one interconnect port - goes
+ * A quantum is so few core cycles long that what happens in it reaches nobody else before
+ * its end (memsys.h). In a quantum each node - the SMs of one interconnect port - goes
  * through its cycles by itself, and each memory partition through its own, which may be
- * those of the next window; in any order, in as many host threads as there are. Then, in
+ * those of the next quantum; in any order, in as many host threads as there are. Then, in
  * one thread, the crossbars follow, accesses to global memory take effect (exec_log: in
  * the order of cycle, SM, and issue in the SM), and blocks are dispatched; other threads
- * go on with the partitions' next window meanwhile, where the memory system allows it. So
+ * go on with the partitions' next quantum meanwhile, where the memory system allows it. So
  * every thread count gives the same counters and memory. */
 #ifndef ALLOT_TIMING_RUN_H
 #define ALLOT_TIMING_RUN_H
@@ -44,7 +44,7 @@ struct timing_gpu {
     unsigned last_sm; /* that got a block: the next launch's dispatch begins behind it */
 };
 
-/* Where a node stops in a window. */
+/* Where a node stops in a quantum. */
 enum stop {
     STOP_NO,    /* at its end */
     STOP_CYCLE, /* before cycle `at`: a packet may have found room before it */
@@ -54,9 +54,9 @@ enum stop {
 
 /* The SMs of one interconnect port. */
 struct node {
-    _Alignas(64) uint64_t next; /* first cycle with something to do, as of the window */
-    uint64_t at, last;          /* last: cycle of the window it has done */
-    uint64_t done, ended; /* blocks that ended in the window; cycle of the last one */
+    _Alignas(64) uint64_t next; /* first cycle with something to do, as of the quantum */
+    uint64_t at, last;          /* last: cycle of the quantum it has done */
+    uint64_t done, ended; /* blocks that ended in the quantum; cycle of the last one */
     uint64_t fault_at;    /* cycle, NEVER */
     struct sm *sm, *end;
     struct sm *sending, *faulty;
@@ -93,7 +93,7 @@ struct run {
     unsigned nodes, parts, threads;
     struct node *node;
     uint64_t *next;      /* by node: first cycle with something to do */
-    uint64_t *ran;       /* nodes that did something in this window */
+    uint64_t *ran;       /* nodes that did something in this quantum */
     uint64_t *stopped;   /* of those: stop is not STOP_NO */
     uint64_t *takers;    /* SMs that may get a block */
     struct own_log *log; /* by SM; NULL: accesses take effect at once */
@@ -101,44 +101,44 @@ struct run {
     unsigned nwriters;
     struct queue *queue; /* by thread */
     /* What threads without tasks look at. */
-    _Alignas(64) atomic_uint far; /* enum far and, times FAR_STATES, the window's number:
+    _Alignas(64) atomic_uint far; /* enum far and, times FAR_STATES, the quantum's number:
                                    * changed when something new has been offered;
-                                   * FAR_LAST where windows do not overlap */
-    atomic_uint goes_on;      /* window in which a block was seen that is sure to go on */
+                                   * FAR_LAST where quanta do not overlap */
+    atomic_uint goes_on;      /* quantum in which a block was seen that is sure to go on */
     atomic_bool replies_free; /* for whoever takes them */
     atomic_bool replied;      /* memsys_replies is done */
     atomic_bool round_over;   /* of the pool */
-    /* Of the window: nodes, replies, and what follows the one before. */
+    /* Of the quantum: nodes, replies, and what follows the one before. */
     _Alignas(64) atomic_uint left;
-    /* For so many partitions and memsys_show_replies do the replies wait. */
+    /* For so many partitions and memsys_publish_replies do the replies wait. */
     _Alignas(64) atomic_uint replies_wait;
-    _Alignas(64) unsigned round_left; /* windows of the round */
-    bool no_overlap;      /* what follows the window must not go on beside others */
+    _Alignas(64) unsigned round_left; /* quanta of the round */
+    bool no_overlap;      /* what follows the quantum must not go on beside others */
     atomic_bool faulty;   /* an SM has a fault */
-    uint64_t reach;       /* the window ends before, on account of the memory system */
-    enum outcome outcome; /* of what followed the window before */
-    unsigned untold;      /* windows since the time was last looked at */
+    uint64_t reach;       /* the quantum ends before, on account of the memory system */
+    enum outcome outcome; /* of what followed the quantum before */
+    unsigned untold;      /* quanta since the time was last looked at */
     struct diag_sink *diag;
 };
 
-/* -- window.c -- */
+/* -- quantum.c -- */
 
-/* First part of a window: as far as the node gets by itself. */
+/* First part of a quantum: as far as the node gets by itself. */
 void run_node(struct run *r, unsigned k);
-/* The window [from, to): its nodes and partitions, these up to cycle `far`. */
+/* The quantum [from, to): its nodes and partitions, these up to cycle `far`. */
 void run_do(struct run *r, uint64_t from, uint64_t to, uint64_t far);
-/* What follows the nodes of a window. */
+/* What follows the nodes of a quantum. */
 enum outcome run_serial_phase(struct run *r);
 /* From the last block's end to where the memory system's counters are looked at. */
 void run_follow_alone(struct run *r);
 /* Instruction lines that a warp asked for and no longer needs may still be on their way.
- * After them, the next launch starts in the same cycle whatever the windows were. */
+ * After them, the next launch starts in the same cycle whatever the quanta were. */
 void run_drain(struct run *r);
-/* Sends blocks to SMs at the end of the window. */
+/* Sends blocks to SMs at the end of the quantum. */
 void run_start_blocks(struct run *r, uint64_t now);
-/* Where a window that begins with cycle `from` ends. */
+/* Where a quantum that begins with cycle `from` ends. */
 uint64_t run_quantum_end(const struct run *r, uint64_t from);
-/* How far the memory side goes in a window from `from` to `end`. */
+/* How far the memory side goes in a quantum from `from` to `end`. */
 uint64_t run_memory_end(const struct run *r, uint64_t from, uint64_t end);
 /* First cycle from r->to on in which anything happens, or NEVER. */
 uint64_t run_next_cycle(const struct run *r);
@@ -149,14 +149,14 @@ uint64_t run_next_cycle(const struct run *r);
 void run_threads(struct run *r);
 /* Nodes and partitions go through what is open for them. */
 void run_quantum(struct run *r);
-/* Windows from the one whose nodes have run to the next that must be followed alone. */
+/* Quanta from the one whose nodes have run to the next that must be followed alone. */
 enum outcome run_overlapped(struct run *r);
 
 /* -- gpu.c -- */
 
 /* Whether the launch is within its limits; false: it is over. */
 bool run_go_on(struct run *r);
-/* Progress, if it is time to tell it, after so many windows; false: the launch is over.
+/* Progress, if it is time to tell it, after so many quanta; false: the launch is over.
  */
 bool run_tell(struct run *r, unsigned quanta);
 

@@ -1,9 +1,9 @@
-/* threads.c: windows in host threads. Tasks are a partition's window, a node's, and the
+/* threads.c: quanta in host threads. Tasks are a partition's quantum, a node's, and the
  * replies of all; whoever has none takes another's.
  *
- * Where the memory system allows it, windows overlap. Partitions, replies, nodes, and
- * what follows a window are done in this order for each window, but beside each other for
- * windows one behind the other: partitions of the next as soon as the replies of this one
+ * Where the memory system allows it, quanta overlap. Partitions, replies, nodes, and
+ * what follows a quantum are done in this order for each quantum, but beside each other for
+ * quanta one behind the other: partitions of the next as soon as the replies of this one
  * are done, which may be while nodes are in it still, and what follows this one, in the
  * first thread, beside them and the replies of the next. */
 #include "base/bitset.h"
@@ -20,10 +20,10 @@ struct tasks {
     unsigned *task;
 };
 
-/* Tasks of a window for one host thread: a stretch of all nodes and partitions, in this
+/* Tasks of a quantum for one host thread: a stretch of all nodes and partitions, in this
  * order. Others help when they have none left, and where that comes again and again the
  * stretches change: a task that stays with its thread finds its state in that processor's
- * cache. Partitions are last, since the first thread has what follows the window before
+ * cache. Partitions are last, since the first thread has what follows the quantum before
  * (go_beside). */
 struct queue {
     _Alignas(64) struct tasks node, part;
@@ -31,18 +31,18 @@ struct queue {
     atomic_bool in_node; /* its thread */
     atomic_uint helped;  /* tasks that others took or waited for */
     unsigned end;        /* of the stretch */
-    int lean; /* windows in which the next stretch was too long, less too short */
+    int lean; /* quanta in which the next stretch was too long, less too short */
 };
 enum {
     LEFT_ALONE = 1, /* last tasks of a thread at work: faster there than by others */
     LEAN = 8,
-    ROUND = 16,    /* windows in a round of the pool, or a few more */
+    ROUND = 16,    /* quanta in a round of the pool, or a few more */
     WAIT = 4,      /* turns of a wait that is worth noting */
     LONG = 2048,   /* turns after which the pool may find out what is the matter */
     LEAVE = 40000, /* turns after which a thread leaves the round */
 };
 
-/* Who opens the partitions' next window, that after the nodes' present. */
+/* Who opens the partitions' next quantum, that after the nodes' present. */
 enum far {
     FAR_LAST,  /* the thread that ends this one, if at all */
     FAR_WAITS, /* any thread without tasks, as soon as the replies are done */
@@ -103,7 +103,7 @@ part_task(struct run *r, unsigned k)
         replies_task(r);
 }
 
-/* A block of the node, which has not stopped, is sure to go on after the window, whatever
+/* A block of the node, which has not stopped, is sure to go on after the quantum, whatever
  * follows of it. */
 static bool
 node_has_block(const struct run *r, unsigned k)
@@ -123,7 +123,7 @@ far_of(const struct run *r)
     return atomic_load_explicit(&r->far, memory_order_acquire) % FAR_STATES;
 }
 
-/* Number of the window, to tell it from others. */
+/* Number of the quantum, to tell it from others. */
 static unsigned
 quantum_of(const struct run *r)
 {
@@ -194,7 +194,7 @@ do_replies(struct run *r)
     return true;
 }
 
-/* Partitions are in the window after the nodes' already: then nodes go first, and the
+/* Partitions are in the quantum after the nodes' already: then nodes go first, and the
  * first thread, with what follows them, does nothing else. */
 static bool
 parts_ahead(const struct run *r)
@@ -289,7 +289,7 @@ turn_round(struct tasks *t)
     }
 }
 
-/* The same of the nodes in the window. The thread behind takes its own from the last on:
+/* The same of the nodes in the quantum. The thread behind takes its own from the last on:
  * so those that two threads take from each other lie where their stretches meet. */
 static unsigned
 list_nodes(struct run *r)
@@ -361,9 +361,9 @@ run_quantum(struct run *r)
     memsys_parts_done(g->mem);
 }
 
-/* -- windows that overlap -- */
+/* -- quanta that overlap -- */
 
-/* A block goes on after the window, whatever follows of it. */
+/* A block goes on after the quantum, whatever follows of it. */
 static bool
 block_goes_on(const struct run *r)
 {
@@ -374,7 +374,7 @@ block_goes_on(const struct run *r)
     return false;
 }
 
-/* Nothing that comes between windows needs the partitions where they are: no counters are
+/* Nothing that comes between quanta needs the partitions where they are: no counters are
  * looked at. */
 static bool
 may_go_on(const struct run *r)
@@ -385,7 +385,7 @@ may_go_on(const struct run *r)
            !atomic_load_explicit(&r->faulty, memory_order_relaxed);
 }
 
-/* Partitions go on to their next window. */
+/* Partitions go on to their next quantum. */
 static void
 parts_go_on(struct run *r)
 {
@@ -394,7 +394,7 @@ parts_go_on(struct run *r)
 }
 
 /* Whether the replies are done, and it is known that the launch goes on after this
- * window. */
+ * quantum. */
 static bool
 early(const struct run *r)
 {
@@ -426,7 +426,7 @@ parts_go_on_early(struct run *r)
     return goes;
 }
 
-/* After the nodes' window: whether what follows it goes beside the partitions' next,
+/* After the nodes' quantum: whether what follows it goes beside the partitions' next,
  * which is open then. */
 static bool
 start_overlap(struct run *r)
@@ -447,7 +447,7 @@ start_overlap(struct run *r)
     return goes;
 }
 
-/* What follows the window, and what the nodes have to do in the next. */
+/* What follows the quantum, and what the nodes have to do in the next. */
 static bool
 overlap_serial_phase(struct run *r)
 {
@@ -472,7 +472,7 @@ overlap_serial_phase(struct run *r)
     return true;
 }
 
-/* The window is through: false: no other has begun. */
+/* The quantum is through: false: no other has begun. */
 static bool
 next_quantum(struct run *r)
 {
@@ -505,7 +505,7 @@ wait_for_others(struct run *r, unsigned thread, unsigned far, unsigned *turns)
 }
 
 /* What a thread that is not the first does next; false: nothing. The end of the nodes'
- * window is what all wait for. But where partitions and replies take longer than what
+ * quantum is what all wait for. But where partitions and replies take longer than what
  * follows it, which is when they have nothing to wait for, these come first. */
 static bool
 do_next(struct run *r, unsigned thread, bool busy)
@@ -521,7 +521,7 @@ do_next(struct run *r, unsigned thread, bool busy)
 static void
 work(struct run *r, unsigned thread)
 {
-    bool busy = true; /* there always was one beside what follows a window */
+    bool busy = true; /* there always was one beside what follows a quantum */
     unsigned turns = 0;
     while (!atomic_load_explicit(&r->round_over, memory_order_relaxed) && turns < LEAVE) {
         const unsigned far = atomic_load_explicit(&r->far, memory_order_acquire);
@@ -534,7 +534,7 @@ work(struct run *r, unsigned thread)
     atomic_store_explicit(&r->queue[thread].came, false, memory_order_relaxed);
 }
 
-/* The same in the first thread, and what follows each window; it keeps itself free for
+/* The same in the first thread, and what follows each quantum; it keeps itself free for
  * that. */
 static void
 lead(struct run *r)

@@ -25,7 +25,7 @@
  * Cost of a cycle: the inputs whose head has not bid yet, and the outputs that are bid
  * for.
  *
- * The switch may be stepped some cycles late (memsys.c, windows): what is pushed and
+ * The switch may be stepped some cycles late (memsys.c, quanta): what is pushed and
  * popped meanwhile carries its cycle in `at`, and the switch heeds it from that cycle on.
  * Only room in an input buffer is as of the last cycle stepped; icnt_room_from tells from
  * when on the steps not made yet could make more, so that who asks can wait for them.

@@ -47,11 +47,11 @@ void icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
 /* One cycle. Cycles in which nothing can move (icnt_next) may be left out. False: only
  * when set apart. */
 bool icnt_step(struct icnt *n, uint64_t cycle);
-/* From icnt_apart to icnt_together other host threads may use the outputs (icnt_front_at,
+/* From icnt_detach to icnt_attach other host threads may use the outputs (icnt_front_at,
  * icnt_front, icnt_pop of this cycle and later ones) while one steps the crossbar: what
- * comes through is seen there only after icnt_together, and icnt_step is false, with the
+ * comes through is seen there only after icnt_attach, and icnt_step is false, with the
  * cycle done in part, when it depends on such pops: it is to be made again after
- * icnt_together, and after all pops up to that cycle. */
+ * icnt_attach, and after all pops up to that cycle. */
 void icnt_detach(struct icnt *n);
 void icnt_attach(struct icnt *n);
 /* Outputs that became non-empty since the caller last cleared their bits. */

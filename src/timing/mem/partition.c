@@ -20,15 +20,16 @@
  * to do sleeps until its own next event or until somebody hands it something; whatever
  * may unblock it wakes it. Cost: constant a tick and slice.
  *
- * In a window (memsys.h) whether a reply finds room before the crossbar may depend on
+ * In a quantum (memsys.h) whether a reply finds room before the crossbar may depend on
  * cycles of that which are not stepped yet. The slice is then late: it goes on, since as
  * long as its queue of replies is not full nothing else depends on whether one has left,
  * and its replies go when the crossbar follows. If the partition is ahead of the request
  * crossbar, its slices keep in mind when they could have taken a packet and when the
- * delay line lost one (struct past), so that partition_take knows whether a packet would
+ * delay line lost one (struct past), so that partition_accept knows whether a packet would
  * have been taken in time; the delay line has it when the partition next begins. Since
- * both may go on at once, they have nothing in common but what partition_show and
- * partition_due pass from one to the other (struct door, struct hall). */
+ * both may go on at once, they have nothing in common but what partition_publish and
+ * partition_swap_arrivals pass from one to the other (struct credit_snapshot, struct
+ * arrivals). */
 #include "timing/mem/partition.h"
 #include "timing/mem/cache.h"
 
@@ -61,14 +62,15 @@ struct occupancy_history {
     uint64_t rop, far; /* in these a piece left the delay line */
 };
 
-/* A slice as partition_take sees it. */
+/* A slice as partition_accept sees it. */
 struct credit_snapshot {
     _Alignas(64) struct occupancy_history history;
     uint32_t rop, far; /* pieces in the delay lines */
     bool room;         /* in `in` */
 };
 
-/* Pieces that packets taken will make in the delay lines, less those that struct door
+/* Pieces that packets taken will make in the delay lines, less those that struct
+ * credit_snapshot
  * has: of one hall and the other. */
 struct inflight_credits {
     _Alignas(64) uint32_t rop[2], far[2];
@@ -131,7 +133,7 @@ struct slice {
 };
 
 struct partition {
-    /* First what stays as it is in a window: partition_take sees it while another thread
+    /* First what stays as it is in a quantum: partition_accept sees it while another thread
      * is at work with the rest. */
     struct partition_env env;
     unsigned index, slices;
@@ -155,7 +157,7 @@ struct partition {
     unsigned replies;      /* slices with something in `out` */
     bool deferred;         /* a slice is */
     uint64_t history_from; /* L2 tick: what was before is not asked for any more */
-    uint64_t icnt_end;     /* first interconnect tick after the window */
+    uint64_t icnt_end;     /* first interconnect tick after the quantum */
     uint64_t reply_at;     /* the first after the L2 tick in progress */
     uint64_t dram_at;
 };
@@ -566,7 +568,7 @@ push_reply(struct partition *p, struct slice *s, uint32_t number, unsigned flits
 
 /* It can go before the crossbar after L2 tick `ready`, in the interconnect's next tick,
  * or the one after that if another goes first. If there is room in that already now, and
- * it belongs to the window, it goes at once, with that tick's time; the queue would have
+ * it belongs to the quantum, it goes at once, with that tick's time; the queue would have
  * had two in it at most, and so would not have been full. */
 static void
 answer(struct partition *p, struct slice *s, uint32_t number, uint64_t now,

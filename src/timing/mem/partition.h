@@ -19,7 +19,7 @@ struct partition_env {
     const uint16_t *port_of; /* by SM: its interconnect port */
     const uint8_t *half_of;  /* by SM: part of the chip; NULL: there is one */
     const uint64_t *tick; /* by clock domain: this partition's first tick not done yet */
-    bool ahead;           /* slices take requests by partition_take, not in their ticks */
+    bool ahead;           /* slices take requests by partition_accept, not in their ticks */
 };
 
 /* index: of the channel; stats: of all its slices. */
@@ -30,7 +30,7 @@ struct partition *partition_new(struct arena *a, const struct partition_env *env
 /* Replies into the crossbar (interconnect clock). stepped: the crossbar's first cycle not
  * stepped yet. Where it depends on cycles that are not stepped yet whether there is room,
  * the slice and the partition become late: the slice's replies of this and the following
- * cycles are partition_late_replies' business, called before the crossbar steps that
+ * cycles are partition_send_deferred' business, called before the crossbar steps that
  * cycle, until partition_caught_up says that it is where the partition is. Before an L2
  * tick, partition_must_wait: the partition must first be caught up with. */
 void partition_reply(struct partition *p, uint64_t stepped);
@@ -49,10 +49,10 @@ void partition_l2_all(struct partition *p, uint64_t now, uint64_t icnt);
  * PARTITION_PAST it has done or a later one; icnt: the crossbar's first tick not done
  * then. The L2 tick in which the packet leaves the delay line, which must not come before
  * the partition begins with it; 0: it has no room.
- * What is taken up to partition_due, the partition begins with: partition_begin (before
- * every window; l2_end, icnt_end: first ticks after that), its ticks, partition_end.
- * Another thread may do so beside partition_take, which does not see it before
- * partition_show. */
+ * What is taken up to partition_swap_arrivals, the partition begins with: partition_begin (before
+ * every quantum; l2_end, icnt_end: first ticks after that), its ticks, partition_end.
+ * Another thread may do so beside partition_accept, which does not see it before
+ * partition_publish. */
 enum { PARTITION_HISTORY = 64 };
 uint64_t partition_accept(struct partition *p, unsigned s, uint64_t l2, uint64_t icnt);
 void partition_swap_arrivals(struct partition *p);
