@@ -39,15 +39,10 @@
 
 struct port { /* of one SM, or of the SMs that share it */
     _Alignas(64) RING(struct packet) fifo;
-    bool published;  /* the front reply can be taken */
-    bool again;      /* it is shown with the next step */
-    bool refused;    /* a request found no room in cycle `now` */
-    bool unknown;    /* ... and whether there was any depends on ticks not done */
-    uint16_t wanted; /* flits of the smallest that was refused */
-    uint16_t
-        flits; /* a packet of so many has no room before interconnect tick room_at, */
-    bool sure; /* and has it then */
-    uint64_t room_at;
+    bool published;             /* the front reply can be taken */
+    bool again;                 /* it is shown with the next step */
+    bool refused;               /* a request found no room in cycle `now` */
+    uint16_t wanted;            /* flits of the smallest that was refused */
     const struct packet *front; /* refused last */
     uint16_t front_flits;
     uint64_t now;  /* core cycle last stepped */
@@ -132,14 +127,14 @@ struct memsys {
 
     /* What requests and replies change, each side in a line of the host's cache of its
      * own, since they may go on in two threads. */
-    _Alignas(64) uint64_t crossed; /* first tick not done of `requests` */
-    uint64_t accepted; /* first L2 tick not done of what partitions take, if ahead */
+    /* first L2 tick not done of what partitions take, if ahead */
+    _Alignas(64) uint64_t accepted;
     uint64_t *arrived; /* slices for which there are some, if those are ahead */
     uint64_t *wake;    /* by partition: core cycle in which what it took is due, NEVER */
 
-    _Alignas(64) uint64_t replied; /* first tick not done of `replies` */
-    uint64_t served;    /* first of those for which `late` has not been looked at */
-    uint64_t *deferred; /* partitions that were late or waited in this quantum */
+    /* first tick of `replies` for which deferred replies have not been looked at */
+    _Alignas(64) uint64_t served;
+    uint64_t *deferred; /* partitions that deferred replies or waited in this quantum */
     bool any_deferred;
 
     struct pattern pattern[1 << PATTERN_BITS]; /* found before, by a hash */
@@ -333,8 +328,8 @@ memsys_reach(const struct memsys *ms, uint64_t from)
     if (!memsys_ahead(ms))
         return to;
     /* What the reply crossbar has not done yet is seen behind it later. */
-    uint64_t done =
-        max_u64(ms->replied, clk_after(&ms->clk, CLK_CORE, from - 1, CLK_ICNT));
+    uint64_t done = max_u64(icnt_cycle(ms->replies),
+                            clk_after(&ms->clk, CLK_CORE, from - 1, CLK_ICNT));
     return min_u64(to, clk_after(&ms->clk, CLK_ICNT, done + ticks_behind(ms), CLK_CORE));
 }
 
@@ -432,7 +427,7 @@ memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
     assert(from < to && to - from <= MEMSYS_QUANTUM);
     open_span(ms, &ms->near, from, to);
     memset(ms->noticed, 0, BITSET_WORDS(ms->ports) * sizeof *ms->noticed);
-    ms->crossed = ms->near.tick[CLK_ICNT];
+    icnt_skip(ms->requests, ms->near.tick[CLK_ICNT]);
     ms->accepted = ms->near.tick[CLK_L2];
     for (uint64_t c = from; c < to; c++) {
         ms->icnt_at[c - from] = clk_at_or_after(k, CLK_CORE, c, CLK_ICNT);
@@ -465,7 +460,8 @@ open_parts(struct memsys *ms, uint64_t from, uint64_t to)
             partition_swap_arrivals(ms->part[i].p);
             ms->wake[i] = NEVER;
         }
-    ms->replied = ms->served = ms->far->tick[CLK_ICNT];
+    ms->served = ms->far->tick[CLK_ICNT];
+    icnt_skip(ms->replies, ms->served);
 }
 
 void
@@ -509,10 +505,10 @@ port_next(const struct memsys *ms, const struct port *port, uint64_t now)
     const uint64_t full = -(uint64_t)ring_full(&port->fifo); /* NEVER, or 0 */
     uint64_t at = icnt_front_at(ms->replies, i) | full;
     at = clk_after(&ms->clk, CLK_ICNT, at, CLK_CORE);
-    /* If the room is not sure, it comes when a packet gets its output. */
-    if (port->refused & port->sure)
-        at =
-            min_u64(at, clk_at_or_after(&ms->clk, CLK_ICNT, port->room_at - 1, CLK_CORE));
+    /* If it is not known when there is room, it comes when a packet gets its output. */
+    const uint64_t room = port->refused ? icnt_room_at(ms->requests, i) : NEVER;
+    if (room != NEVER)
+        at = min_u64(at, clk_at_or_after(&ms->clk, CLK_ICNT, room - 1, CLK_CORE));
     return max_u64(at & -(uint64_t) !(port->again | port->published), now + 1);
 }
 
@@ -556,12 +552,6 @@ memsys_port(struct memsys *ms, unsigned i, uint64_t now)
     return ring_front(&port->fifo)->sm | (MEMSYS_NO_SM & -(unsigned)!port->published);
 }
 
-static bool
-no_room_yet(const struct port *port, unsigned flits, uint64_t tick)
-{
-    return tick < port->room_at && flits >= port->flits;
-}
-
 static void
 refuse(struct port *port, unsigned flits)
 {
@@ -570,50 +560,28 @@ refuse(struct port *port, unsigned flits)
     port->refused = true;
 }
 
-/* Room for a packet in an interconnect tick; false: and the port knows why. */
-static bool
-has_room(struct memsys *ms, struct port *port, unsigned in, unsigned flits, uint64_t tick)
+static unsigned
+request_flits(const struct machine *m, const struct packet *p)
 {
-    port->unknown = false;
-    if (!no_room_yet(port, flits, tick)) {
-        if (icnt_room(ms->requests, in, flits, tick))
-            return true;
-        bool sure;
-        uint64_t from = icnt_room_from(ms->requests, in, flits, ms->crossed, &sure);
-        port->unknown = from <= tick; /* and so the crossbars are not there yet */
-        if (port->unknown)
-            return false;
-        port->flits = (uint16_t)flits;
-        port->room_at = from;
-        port->sure = sure;
-    }
-    refuse(port, flits);
-    return false;
+    return icnt_flits(m->icnt.header + (p->kind == PKT_READ ? 0 : p->bytes),
+                      m->icnt.flit);
 }
 
-bool
-memsys_still_full(struct memsys *ms, unsigned i, const struct packet *p)
-{
-    struct port *port = &ms->port[i];
-    if (port->front != p || ms->icnt_after[port->now - ms->near.from] >= port->room_at)
-        return false;
-    refuse(port, port->front_flits);
-    return true;
-}
-
-bool
+enum room
 memsys_inject(struct memsys *ms, const struct packet *p)
 {
     const struct machine *m = ms->m;
     unsigned in = ms->port_of[p->sm];
     struct port *port = &ms->port[in];
     uint64_t tick = ms->icnt_after[port->now - ms->near.from];
-    unsigned flits =
-        icnt_flits(m->icnt.header + (p->kind == PKT_READ ? 0 : p->bytes), m->icnt.flit);
-    if (!has_room(ms, port, in, flits, tick)) {
+    unsigned flits = port->front == p ? port->front_flits : request_flits(m, p);
+    const enum room room = icnt_room(ms->requests, in, flits, tick);
+    if (room != ROOM_YES) {
         port->front = p;
         port->front_flits = (uint16_t)flits;
-        return false;
+        if (room == ROOM_NO)
+            refuse(port, flits);
+        return room;
     }
     port->front = NULL;
     struct addr_place at = addrmap_slice(&ms->map, p->addr);
@@ -621,7 +589,7 @@ memsys_inject(struct memsys *ms, const struct packet *p)
     port->requests++;
     port->request_flits += flits;
     port->asked += partition_pieces(m, p);
-    return true;
+    return ROOM_YES;
 }
 
 bool
@@ -631,21 +599,12 @@ memsys_refused(const struct memsys *ms, unsigned i)
 }
 
 bool
-memsys_unknown(const struct memsys *ms, unsigned i)
-{
-    return ms->port[i].unknown;
-}
-
-bool
 memsys_may_have_room(const struct memsys *ms, unsigned i, uint64_t now)
 {
     const struct port *port = &ms->port[i];
     uint64_t tick = ms->icnt_after[now - ms->near.from];
-    bool sure;
-    if (!port->refused || ms->crossed >= tick || no_room_yet(port, port->wanted, tick))
-        return false;
-    return icnt_room(ms->requests, i, port->wanted, tick) ||
-           icnt_room_from(ms->requests, i, port->wanted, ms->crossed, &sure) <= tick;
+    return port->refused && icnt_cycle(ms->requests) < tick &&
+           icnt_may_have_room(ms->requests, i, port->wanted, tick);
 }
 
 bool
@@ -728,7 +687,7 @@ part_goes_on(struct memsys *ms, struct part *part)
     for (; t < end; t++) {
         const unsigned on = t->domains, icnt_too = on >> CLK_ICNT & 1;
         if (icnt_too & partition_reply_due(p))
-            partition_reply(p, ms->replied);
+            partition_reply(p);
         if (partition_deferred(p) && on & L2 && partition_must_wait(p)) {
             part->instant = t;
             part->waits = true;
@@ -831,7 +790,7 @@ cross_requests(struct memsys *ms, uint64_t now)
 {
     const uint64_t end = ms->icnt_after[now - ms->near.from];
     const bool ahead = memsys_ahead(ms);
-    for (uint64_t n = ms->crossed; n < end; ms->crossed = ++n) {
+    for (uint64_t n = icnt_cycle(ms->requests); n < end; n++) {
         if (ahead)
             accept_until(ms, clk_after(&ms->clk, CLK_ICNT, n, CLK_L2), n);
         step_requests(ms, n);
@@ -921,7 +880,7 @@ notice_room(struct memsys *ms)
 static void
 cross_replies(struct memsys *ms, uint64_t end)
 {
-    for (uint64_t n = ms->replied; n < end; ms->replied = ++n) {
+    for (uint64_t n = icnt_cycle(ms->replies); n < end; n++) {
         if (ms->served == n) {
             ms->served++;
             send_deferred(ms, n);
@@ -967,12 +926,12 @@ follow_replies(struct memsys *ms, uint64_t now)
 static void
 close_replies(struct memsys *ms)
 {
-    if (ms->far_open && ms->replied < ms->far->icnt_end) {
+    if (ms->far_open && icnt_cycle(ms->replies) < ms->far->icnt_end) {
         icnt_detach(ms->replies);
         cross_replies(ms, ms->far->icnt_end);
         icnt_attach(ms->replies);
     }
-    if (ms->far_open && ms->replied == ms->far->icnt_end)
+    if (ms->far_open && icnt_cycle(ms->replies) == ms->far->icnt_end)
         close_far(ms);
     notice_replies(ms);
 }
@@ -981,7 +940,7 @@ bool
 memsys_may_go_on(const struct memsys *ms, uint64_t to)
 {
     return ms->can_overlap && to > ms->further.to &&
-           (!ms->far_open || ms->replied == ms->far->icnt_end);
+           (!ms->far_open || icnt_cycle(ms->replies) == ms->far->icnt_end);
 }
 
 bool
@@ -990,7 +949,7 @@ memsys_catch_up(struct memsys *ms, uint64_t to)
     if (!ms->can_overlap || to <= ms->further.to)
         return false;
     /* What was popped in the quantum counts for replies after it only. */
-    if (ms->far_open && ms->replied < ms->near.icnt_end)
+    if (ms->far_open && icnt_cycle(ms->replies) < ms->near.icnt_end)
         return false;
     if (!memsys_may_go_on(ms, to)) {
         icnt_attach(ms->replies);
@@ -1034,7 +993,6 @@ memsys_cross(struct memsys *ms, uint64_t now)
         FOR_BITS(b, granted[w])
         {
             struct port *port = &ms->port[w * 64 + (unsigned)b];
-            port->room_at = 0;
             ms->woken[w] |= (uint64_t)port->refused << b;
         }
         ms->granted[w] |= granted[w];
@@ -1081,8 +1039,7 @@ memsys_cross_next(const struct memsys *ms)
     for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++)
         if (ms->arrived[w])
             return ms->near.to;
-    uint64_t n = min_u64(icnt_next(ms->requests, ms->crossed),
-                         icnt_next(ms->replies, ms->replied));
+    uint64_t n = min_u64(icnt_next(ms->requests), icnt_next(ms->replies));
     n = clk_at_or_after(&ms->clk, CLK_ICNT, n, CLK_CORE);
     return max_u64(n, ms->near.to);
 }
@@ -1132,14 +1089,14 @@ struct outstanding {
 };
 
 static void
-count_request(void *user, const struct icnt_msg *msg)
+count_request(void *user, const struct timed_packet *msg)
 {
     struct outstanding *o = user;
     o->n += partition_pieces(o->m, &msg->p);
 }
 
 static void
-count_reply(void *user, const struct icnt_msg *msg)
+count_reply(void *user, const struct timed_packet *msg)
 {
     (void)msg;
     ((struct outstanding *)user)->n++;

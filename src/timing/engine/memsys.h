@@ -23,8 +23,8 @@
  *     ports' part of that
  *   after memsys_part of each and memsys_publish_replies: memsys_replies
  * Whether a packet finds room before a crossbar may depend on what the crossbar does in
- * the same quantum. memsys_inject then refuses it, and memsys_unknown says so: the port
- * must stop there, and try again after memsys_cross of that cycle (partitions do the like
+ * the same quantum. memsys_inject then answers ROOM_UNKNOWN (timed_queue.h): the port must
+ * stop there, and try again after memsys_cross of that cycle (partitions do the like
  * inside). So the result does not depend on quanta.
  * memsys_step(c) is a quantum of one cycle, but for the SMs' part of it. A request makes
  * one reply for each 32-byte sector of `sectors` (one for each line if the L2 has no
@@ -39,7 +39,7 @@
 #include "base/diag.h"
 #include "machine/machine.h"
 #include "stats/stats.h"
-#include "timing/mem/packet.h"
+#include "timing/mem/timed_queue.h"
 
 struct memsys;
 
@@ -108,15 +108,11 @@ uint64_t memsys_cross_next(const struct memsys *ms);
 const uint64_t *memsys_cross(struct memsys *ms, uint64_t now);
 
 /* Hands a request to the SM's port of the request crossbar, at the end of the port's
- * cycle; false: no room, try again in a later cycle; or, if memsys_unknown says so, in
- * this cycle after memsys_cross. */
-bool memsys_inject(struct memsys *ms, const struct packet *p);
-bool memsys_unknown(const struct memsys *ms, unsigned port);
+ * cycle. ROOM_NO: try again in a later cycle; ROOM_UNKNOWN: in this cycle after
+ * memsys_cross. */
+enum room memsys_inject(struct memsys *ms, const struct packet *p);
 /* It was refused in the last cycle the port was taken to. */
 bool memsys_refused(const struct memsys *ms, unsigned port);
-/* This packet was refused before, and it is known that there is still no room: in place
- * of memsys_inject, for less. False: unless that finds room. */
-bool memsys_still_full(struct memsys *ms, unsigned port, const struct packet *p);
 /* The port was refused in the last cycle it was taken to: could a try in cycle `now`, or
  * between, succeed, as far as is known without the crossbars of this quantum? */
 bool memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now);

@@ -17,19 +17,20 @@
 
 /* -- a quantum: nodes and partitions -- */
 
-/* False: there is no room for a packet. */
-static bool
+/* As far as there is room: the answer for the first packet that does not go, or yes. */
+static enum room
 send_packets(struct memsys *mem, struct sm *s, uint64_t now)
 {
-    struct packet *p;
+    const struct packet *p;
     while ((p = ldst_out_front(s->ldst))) {
-        if (!memsys_inject(mem, p))
-            return false;
+        const enum room room = memsys_inject(mem, p);
+        if (room != ROOM_YES)
+            return room;
         ldst_out_pop(s->ldst);
         if (s->wake > now + 1)
             s->wake = now + 1; /* it may have waited for the room */
     }
-    return true;
+    return ROOM_YES;
 }
 
 /* The reply that the SM's port k shows; true: the SM has something to do with it. */
@@ -85,16 +86,14 @@ node_cycle(struct run *r, unsigned k, uint64_t now, bool one)
     return true;
 }
 
-/* Packets of cycle `now` go out, of SM s and those behind it; false: there may be room
- * for one. */
+/* Packets of cycle `now` go out, of SM s and those behind it; false: for one it is not
+ * known yet whether there is room. */
 ALWAYS_INLINE bool
 node_sends(struct run *r, unsigned k, struct sm *s, uint64_t now, bool one)
 {
     struct memsys *mem = r->g->mem;
     for (struct sm *end = end_of(&r->node[k], one); s < end; s++) {
-        const struct packet *p = ldst_out_front(s->ldst);
-        if (p && !memsys_still_full(mem, k, p) && !send_packets(mem, s, now) &&
-            memsys_unknown(mem, k)) {
+        if (ldst_out_front(s->ldst) && send_packets(mem, s, now) == ROOM_UNKNOWN) {
             r->node[k].sending = s;
             return false;
         }
@@ -349,8 +348,7 @@ resident(const struct run *r)
 static bool
 room(const struct run *r)
 {
-    if (!r->dispatch.left ||
-        resident(r) == (uint64_t)r->plan.blocks * r->g->m->sm.count)
+    if (!r->dispatch.left || resident(r) == (uint64_t)r->plan.blocks * r->g->m->sm.count)
         return false;
     bool any = !r->g->order->open;
     for (unsigned i = 0; !any && i < r->g->m->sm.count; i++)

@@ -25,65 +25,49 @@
  * Cost of a cycle: the inputs whose head has not bid yet, and the outputs that are bid
  * for.
  *
- * The switch may be stepped some cycles late (memsys.c, quanta): what is pushed and
- * popped meanwhile carries its cycle in `at`, and the switch heeds it from that cycle on.
- * Only room in an input buffer is as of the last cycle stepped; icnt_room_from tells from
- * when on the steps not made yet could make more, so that who asks can wait for them.
- * Between steps, what belongs to one port (struct input, struct outlet, its byte of
- * `pushed`) is changed only by the host thread that has the port. Set apart, the switch
- * is stepped by one thread while those that have the outlets pop, or before: it leaves
- * them alone, keeps what comes behind it to itself, and stops where pops not known to it
- * could make a difference. */
+ * Ports and switch are simulated up to different cycles. The buffers at both sides are
+ * timed queues (timed_queue.h), so what is pushed and popped carries its cycle, and the
+ * switch heeds it from that cycle on. A packet is drained from an input buffer, a flit a
+ * step, and taken from an output buffer as a whole. Whether there is room before the
+ * switch may depend on steps that are not made yet: icnt_room then says so.
+ * Between steps, what belongs to one port (struct input, outlet, its byte of `pushed`) is
+ * changed only by the host thread that has the port. A detached switch has its output
+ * buffers split: one thread steps it, while those that have the ports pop. It stops where
+ * pops that are not known to it could make a difference. */
 #include "timing/mem/icnt.h"
 #include "base/inline.h"
+#include "timing/mem/timed_queue.h"
 
 #include <string.h>
 
-/* What belongs to one port is one line of the host's cache. */
 struct input {
-    _Alignas(64) RING(struct icnt_msg) q;
+    struct timed_queue q; /* drained; time: steps of the switch */
+    /* Packets of full_for flits or more have no room before cycle full_until; and have it
+     * then, if that is sure. */
+    uint64_t full_until;
+    uint16_t full_for;
+    bool full_sure;
+    uint16_t out;       /* of the head of q */
     uint64_t link_free; /* cycle in which the next head may be before the switch */
     uint64_t bid_at;    /* step from which the head of q may bid */
-    uint64_t cross,
-        head; /* packet that is crossing: step of its first flit, cycle its head came */
-    uint16_t crossing; /* its flits */
-    uint16_t flits;    /* in q */
-    uint16_t out;      /* of the head of q */
 };
-static_assert(sizeof(struct input) == 64, "one line");
+static_assert(sizeof(struct input) == 128, "two lines");
 
-struct output {                    /* the switch's side */
-    _Alignas(64) uint64_t free_at; /* step from which it can be given */
+struct output { /* the switch's side */
+    _Alignas(64) struct tq_split split;
+    uint64_t free_at;   /* step from which it can be given */
     uint64_t link_free; /* first cycle in which the output link has nothing to carry */
-    uint64_t front_at;  /* set apart: when its outlet's first packet comes or came */
-    uint16_t flits;     /* behind the switch */
     uint16_t next;      /* round-robin pointer */
     uint16_t bids;
-    /* Set apart: packets that its outlet does not see yet, behind those in its ring. */
-    uint32_t unpublished, slots; /* how many; for how many there is place */
-    uint32_t at, mask;           /* next of these places */
-    struct icnt_msg *v;
 };
 static_assert(sizeof(struct output) == 64, "one line");
 
-struct outlet { /* the port's side of an output */
-    /* The first `popped` of q have gone; their room is free again from cycle `at` on. */
-    _Alignas(64) RING(struct icnt_msg) q;
-    uint64_t front_at;      /* of the first not popped; NEVER: none */
-    uint64_t freed_at;      /* of the first popped; NEVER: none */
-    uint16_t popped, flits; /* flits: of those popped */
-};
-static_assert(sizeof(struct outlet) == 64, "one line");
-
 #ifndef ICNT_STEPS /* tests take less, so that they get to the ends of it */
 #define ICNT_STEPS 128
-#define ICNT_UNPUBLISHED 24
 #endif
 enum {
-    STEPS = ICNT_STEPS, /* ahead of which heads that wait are sorted; a power of two */
-    UNPUBLISHED =
-        ICNT_UNPUBLISHED /* packets that mostly get into an outlet's ring at once */
-};
+    STEPS = ICNT_STEPS
+}; /* ahead of which heads that wait are sorted; a power of two */
 
 struct icnt {
     struct icnt_config c;
@@ -93,8 +77,7 @@ struct icnt {
                               * more */
     struct input *in;
     struct output *out;
-    struct outlet *outlet;
-    struct icnt_msg *overflow;
+    struct timed_queue *outlet; /* the port's side of an output; time: cycles */
     uint8_t *pushed;   /* by input: a head came since the last step, not yet in `idle` */
     uint64_t *granted; /* inputs that got an output since the caller last cleared them */
     uint64_t *idle;    /* inputs with a head that has not bid */
@@ -104,12 +87,12 @@ struct icnt {
     uint64_t *fresh;
     /* Changed in steps, while other threads read the above. */
     _Alignas(64) bool detached;
+    uint64_t cycle;  /* first not stepped */
     uint64_t step;   /* first not made yet: of all that is due before, heads have bid */
     uint64_t far_at; /* least step of heads that are further ahead; NEVER: none */
     unsigned steps;  /* made of the cycle that was left in part */
-    unsigned noverflow;            /* packets that wait in `keep` for their outlets */
-    uint64_t *unpublished_outputs; /* outputs with hidden packets */
-    unsigned heads;                /* inputs that have one, but for those in `pushed` */
+    uint64_t *unpublished; /* outputs with such packets */
+    unsigned heads;        /* inputs that have one, but for those in `pushed` */
 };
 
 struct icnt *
@@ -124,14 +107,11 @@ icnt_new(struct arena *a, const struct icnt_config *c)
     n->turn = c->speedup - c->allocation % c->speedup;
     n->in = ARENA_ARRAY(a, struct input, c->inputs);
     n->out = ARENA_ARRAY(a, struct output, c->outputs);
-    n->outlet = ARENA_ARRAY(a, struct outlet, c->outputs);
-    n->overflow = ARENA_SPARSE(a, struct icnt_msg, (size_t)c->outputs * c->output_buffer);
+    n->outlet = ARENA_ARRAY(a, struct timed_queue, c->outputs);
     for (unsigned i = 0; i < c->inputs; i++)
-        ring_init(&n->in[i].q, a, c->input_buffer);
-    for (unsigned i = 0; i < c->outputs; i++) {
-        ring_init(&n->outlet[i].q, a, c->output_buffer);
-        n->outlet[i].front_at = n->outlet[i].freed_at = NEVER;
-    }
+        timed_queue_init(&n->in[i].q, NULL, a, c->input_buffer);
+    for (unsigned i = 0; i < c->outputs; i++)
+        timed_queue_init(&n->outlet[i], &n->out[i].split, a, c->output_buffer);
     n->pushed = arena_alloc_aligned(a, (c->inputs + 63) / 64 * 64, 64);
     n->granted = bitset_new(a, c->inputs);
     n->idle = bitset_new(a, c->inputs);
@@ -140,36 +120,26 @@ icnt_new(struct arena *a, const struct icnt_config *c)
     n->bids = ARENA_ARRAY(a, uint64_t, (size_t)n->words * c->outputs);
     n->asked = bitset_new(a, c->outputs);
     n->fresh = bitset_new(a, c->outputs);
-    n->unpublished_outputs = bitset_new(a, c->outputs);
+    n->unpublished = bitset_new(a, c->outputs);
     return n;
 }
 
-/* Flits of the crossing packet that are still in the input buffer before step k. */
-static uint32_t
-left_behind(const struct icnt *n, const struct input *in, uint64_t k)
+void
+icnt_skip(struct icnt *n, uint64_t cycle)
 {
-    if (!in->crossing || k <= in->cross)
-        return in->crossing;
-    /* Flit j has gone if its step is < k: j < k - cross, and speedup * (head + j) < k. */
-    uint64_t gone = k - in->cross;
-    uint64_t here = (k + n->c.speedup - 1) / n->c.speedup;
-    here = here > in->head ? here - in->head : 0;
-    if (here < gone)
-        gone = here;
-    return gone >= in->crossing ? 0 : in->crossing - (uint32_t)gone;
+    n->cycle = cycle;
 }
 
-bool
-icnt_room(const struct icnt *n, unsigned in, unsigned flits, uint64_t cycle)
+uint64_t
+icnt_cycle(const struct icnt *n)
 {
-    const struct input *p = &n->in[in];
-    uint32_t used = p->flits;
-    if (ring_full(&p->q))
-        return false;
-    if (used + p->crossing + flits <= n->c.input_buffer)
-        return true;
-    used += left_behind(n, p, cycle * n->c.speedup);
-    return !used || used + flits <= n->c.input_buffer;
+    return n->cycle;
+}
+
+static inline const struct timed_packet *
+head_of(const struct icnt *n, unsigned in)
+{
+    return ring_front(&n->in[in].q.q);
 }
 
 /* Members from..to-1 that lie in word w of a bit set. */
@@ -198,29 +168,70 @@ grant_from(const struct icnt *n, unsigned in, uint64_t k)
         if (in < o->next)
             before = bits_between(w, o->next, n->c.inputs) | bits_between(w, 0, in);
         FOR_BITS(b, bids[w] & before)
-        k += n->c.allocation + ring_front(&n->in[w * 64 + b].q)->flits;
+        k += n->c.allocation + head_of(n, w * 64 + (unsigned)b)->credits;
     }
     return p->bid_at > k ? p->bid_at : k;
 }
 
-uint64_t
-icnt_room_from(const struct icnt *n, unsigned in, unsigned flits, uint64_t stepped,
-               bool *sure)
+/* It does not fit. No cycle before *from has room, whatever those not stepped yet bring;
+ * true: that one has it. */
+static bool
+room_from(const struct icnt *n, unsigned in, unsigned flits, uint64_t *from)
 {
-    const struct input *p = &n->in[in];
-    const uint64_t s = n->c.speedup;
-    /* As many flits may stay. */
-    uint32_t stay = flits < n->c.input_buffer ? n->c.input_buffer - flits : 0;
+    const struct timed_queue *q = &n->in[in].q;
+    const unsigned s = n->c.speedup, cap = n->c.input_buffer;
     uint64_t k;
-    *sure = p->flits <= stay;
-    if (*sure) { /* flit j of what is crossing must have gone */
-        uint64_t j = p->crossing - (stay - p->flits) - 1;
-        k = p->cross + j > s * (p->head + j) ? p->cross + j : s * (p->head + j);
-        k++;
-    } else { /* at best a flit of the queue crosses in every step from the grant on */
-        k = grant_from(n, in, stepped * s) + n->c.allocation + p->flits - stay;
-    }
-    return (k + s - 1) / s;
+    const bool sure = timed_queue_room_from(q, cap, flits, &k);
+    if (!sure)
+        k = timed_queue_room_after(q, cap, flits,
+                                   grant_from(n, in, n->cycle * s) + n->c.allocation);
+    *from = (k + s - 1) / s;
+    return sure;
+}
+
+/* As far as was found out when room was last asked for. */
+static inline bool
+known_full(const struct input *i, unsigned flits, uint64_t cycle)
+{
+    return cycle < i->full_until && flits >= i->full_for;
+}
+
+enum room
+icnt_room(struct icnt *n, unsigned in, unsigned flits, uint64_t cycle)
+{
+    struct input *i = &n->in[in];
+    if (known_full(i, flits, cycle))
+        return ROOM_NO;
+    if (timed_queue_fits(&i->q, n->c.input_buffer, flits, cycle * n->c.speedup))
+        return ROOM_YES;
+    uint64_t from;
+    const bool sure = room_from(n, in, flits, &from);
+    if (from <= cycle)
+        return ROOM_UNKNOWN;
+    i->full_until = from;
+    i->full_for = (uint16_t)flits;
+    i->full_sure = sure;
+    return ROOM_NO;
+}
+
+bool
+icnt_may_have_room(const struct icnt *n, unsigned in, unsigned flits, uint64_t cycle)
+{
+    const struct input *i = &n->in[in];
+    uint64_t from;
+    if (known_full(i, flits, cycle))
+        return false;
+    if (timed_queue_fits(&i->q, n->c.input_buffer, flits, cycle * n->c.speedup))
+        return true;
+    room_from(n, in, flits, &from);
+    return from <= cycle;
+}
+
+uint64_t
+icnt_room_at(const struct icnt *n, unsigned in)
+{
+    const struct input *i = &n->in[in];
+    return i->full_until && i->full_sure ? i->full_until : NEVER;
 }
 
 void
@@ -228,21 +239,18 @@ icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
           const struct packet *p, uint64_t local, uint64_t cycle)
 {
     struct input *i = &n->in[in];
-    struct icnt_msg *m = ring_push(&i->q);
+    const uint64_t at = max_u64(cycle + n->before, i->link_free);
+    struct timed_packet *m = timed_queue_push(&i->q, at);
     m->p = *p;
     m->local = local;
+    m->at = at;
     m->out = (uint16_t)out;
-    m->flits = (uint16_t)flits;
-    m->at = cycle + n->before;
-    if (m->at < i->link_free)
-        m->at = i->link_free;
-    i->link_free = m->at + flits;
-    i->flits = (uint16_t)(i->flits + flits);
+    m->credits = (uint16_t)flits;
+    i->link_free = at + flits;
+    i->q.used = (uint16_t)(i->q.used + flits);
     __builtin_prefetch(m + 1, 1); /* mostly the next place; another thread had it */
-    if (i->q.n == 1) {
-        uint64_t k = m->at * n->c.speedup;
-        if (i->bid_at < k)
-            i->bid_at = k;
+    if (i->q.q.n == 1) {
+        i->bid_at = max_u64(i->bid_at, at * n->c.speedup);
         i->out = (uint16_t)out;
         n->pushed[in] = 1;
     }
@@ -316,101 +324,51 @@ next_bit(const uint64_t *s, unsigned words, unsigned from)
     return w * 64 + (unsigned)bit_lowest(x);
 }
 
-/* Room of what had been popped by this cycle is free again. */
-static inline void
-return_credits(struct icnt *n, unsigned out, uint64_t cycle)
+/* Room behind the switch. */
+static inline enum room
+room_behind(struct icnt *n, unsigned out, unsigned flits, uint64_t cycle)
 {
-    struct outlet *l = &n->outlet[out];
-    while (l->freed_at <= cycle) {
-        const uint16_t flits = ring_front(&l->q)->flits;
-        n->out[out].flits = (uint16_t)(n->out[out].flits - flits);
-        l->flits = (uint16_t)(l->flits - flits);
-        ring_pop(&l->q);
-        l->freed_at = --l->popped ? ring_front(&l->q)->at : NEVER;
-    }
-}
-
-static inline bool
-fits(struct icnt *n, unsigned out, unsigned flits, uint64_t cycle)
-{
-    if (!n->detached)
-        return_credits(n, out, cycle);
-    const unsigned used = n->out[out].flits;
-    return !used || used + flits <= n->c.output_buffer;
-}
-
-/* The packet is on its way to its outlet. */
-static inline void
-publish(struct icnt *n, const struct icnt_msg *m)
-{
-    struct outlet *l = &n->outlet[m->out];
-    *ring_push(&l->q) = *m;
-    if (l->front_at == NEVER) {
-        l->front_at = m->at;
-        bitset_add(n->fresh, m->out);
-    }
+    return timed_queue_room(&n->outlet[out], &n->out[out].split, n->c.output_buffer,
+                            flits, cycle, n->detached);
 }
 
 void
 icnt_detach(struct icnt *n)
 {
-    for (unsigned i = 0; i < n->c.outputs; i++) {
-        struct output *o = &n->out[i];
-        struct outlet *l = &n->outlet[i];
-        if (l->popped) {
-            o->flits = (uint16_t)(o->flits - l->flits);
-            ring_drop(&l->q, l->popped);
-            l->popped = l->flits = 0;
-            l->freed_at = NEVER;
-        }
-        o->front_at = l->front_at;
-        ring_reserve(&l->q, UNPUBLISHED);
-        o->unpublished = 0;
-        o->slots = l->q.span - l->q.n;
-        o->v = l->q.v;
-        o->at = ring_index(&l->q, l->q.n);
-        o->mask = l->q.span - 1;
-    }
+    for (unsigned i = 0; i < n->c.outputs; i++)
+        timed_queue_split(&n->outlet[i], &n->out[i].split);
     n->detached = true;
-}
-
-/* What has come through is to be seen by its outlet later. */
-static inline void
-push_unpublished(struct icnt *n, struct output *o, const struct icnt_msg *m)
-{
-    if (o->unpublished == o->slots) { /* and so do those that follow */
-        n->overflow[n->noverflow++] = *m;
-        return;
-    }
-    o->v[o->at] = *m;
-    o->at = (o->at + 1) & o->mask;
-    __builtin_prefetch(&o->v[o->at], 1); /* another thread had it */
-    if (!o->unpublished++)
-        bitset_add(n->unpublished_outputs, m->out);
 }
 
 void
 icnt_attach(struct icnt *n)
 {
     for (unsigned w = 0; w < BITSET_WORDS(n->c.outputs); w++) {
-        FOR_BITS(b, n->unpublished_outputs[w])
+        FOR_BITS(b, n->unpublished[w])
         {
-            unsigned out = w * 64 + (unsigned)b;
-            struct outlet *l = &n->outlet[out];
-            l->q.n += n->out[out].unpublished;
-            assert(l->q.n <= l->q.cap);
-            n->out[out].unpublished = 0;
-            if (l->front_at == NEVER) {
-                l->front_at = ring_at(&l->q, l->popped)->at;
+            const unsigned out = w * 64 + (unsigned)b;
+            if (timed_queue_join(&n->outlet[out], &n->out[out].split))
                 bitset_add(n->fresh, out);
-            }
         }
-        n->unpublished_outputs[w] = 0;
+        n->unpublished[w] = 0;
     }
-    for (unsigned i = 0; i < n->noverflow; i++)
-        publish(n, &n->overflow[i]);
-    n->noverflow = 0;
     n->detached = false;
+}
+
+/* The packet is on its way to its port. */
+static inline void
+push_behind(struct icnt *n, struct output *o, const struct timed_packet *m)
+{
+    struct timed_queue *l = &n->outlet[m->out];
+    o->split.used = (uint16_t)(o->split.used + m->credits);
+    if (n->detached) {
+        if (timed_queue_push_split(l, &o->split, m))
+            bitset_add(n->unpublished, m->out);
+    } else {
+        if (l->front_at == NEVER)
+            bitset_add(n->fresh, m->out);
+        *timed_queue_push(l, m->at) = *m;
+    }
 }
 
 /* Gives output `out` to input `in` in step k. cross: cycle of the step in which the first
@@ -421,39 +379,28 @@ grant(struct icnt *n, unsigned in, unsigned out, uint64_t k, uint64_t cross)
     struct input *i = &n->in[in];
     struct output *o = &n->out[out];
     const unsigned s = n->c.speedup;
-    struct icnt_msg *m = ring_front(&i->q);
-    uint32_t flits = m->flits;
-    uint64_t end = k + n->c.allocation + flits; /* step after that of the tail */
-    if (end < s * (m->at + flits - 1) + 1)
-        end = s * (m->at + flits - 1) + 1;
+    struct timed_packet *m = ring_front(&i->q.q);
+    const uint64_t arrives = m->at;
+    const uint32_t flits = m->credits;
+    /* step after that of the tail */
+    const uint64_t end =
+        max_u64(k + n->c.allocation + flits, s * (arrives + flits - 1) + 1);
 
     bitset_add(n->granted, in);
-    i->cross = k + n->c.allocation;
-    i->head = m->at;
-
-    m->at = cross + n->behind;
-    if (m->at < o->link_free)
-        m->at = o->link_free;
-    m->at += flits - 1;
+    m->at = max_u64(cross + n->behind, o->link_free) + flits - 1;
     o->link_free = m->at + 1;
-    o->flits = (uint16_t)(o->flits + flits);
     o->free_at = end;
     o->next = (uint16_t)(in + 1 == n->c.inputs ? 0 : in + 1);
-    if (n->detached) {
-        o->front_at = min_u64(o->front_at, m->at);
-        push_unpublished(n, o, m);
-    } else {
-        publish(n, m);
-    }
+    push_behind(n, o, m);
 
-    i->crossing = (uint16_t)flits;
-    i->flits = (uint16_t)(i->flits - flits);
+    m->at = arrives;
+    timed_queue_drain(&i->q, k + n->c.allocation, s);
+    i->full_until = 0;
     i->bid_at = end;
-    ring_pop(&i->q);
-    if (i->q.n) {
-        const struct icnt_msg *next = ring_front(&i->q);
+    if (i->q.q.n) {
+        const struct timed_packet *next = ring_front(&i->q.q);
         i->bid_at = max_u64(i->bid_at, next->at * s);
-        __builtin_prefetch(ring_at(&i->q, 1)); /* another thread wrote it */
+        __builtin_prefetch(ring_at(&i->q.q, 1)); /* another thread wrote it */
         i->out = next->out;
         wait_to_bid(n, in);
     } else {
@@ -511,15 +458,15 @@ move_heads(struct icnt *n, uint64_t cycle)
                     continue;
                 uint64_t *bids = n->bids + (size_t)out * words;
                 unsigned in = next_bit(bids, words, o->next);
-                if (!fits(n, out, ring_front(&n->in[in].q)->flits, cycle)) {
-                    if (n->detached &&
-                        o->front_at < cycle) { /* and may have been popped */
-                        n->steps = s;
-                        n->step = k; /* what is pushed meanwhile may bid in it */
-                        return false;
-                    }
-                    continue;
+                const enum room room =
+                    room_behind(n, out, head_of(n, in)->credits, cycle);
+                if (room == ROOM_UNKNOWN) {
+                    n->steps = s;
+                    n->step = k; /* what is pushed meanwhile may bid in it */
+                    return false;
                 }
+                if (room == ROOM_NO)
+                    continue;
                 bitset_del(bids, in);
                 n->asked[w] &= ~((uint64_t) !--o->bids << b);
                 grant(n, in, out, k, cross);
@@ -533,7 +480,11 @@ bool
 icnt_step(struct icnt *n, uint64_t cycle)
 {
     accept_pushed(n);
-    return !n->heads || move_heads(n, cycle);
+    n->cycle = cycle;
+    if (n->heads && !move_heads(n, cycle))
+        return false;
+    n->cycle = cycle + 1;
+    return true;
 }
 
 uint64_t *
@@ -548,30 +499,22 @@ icnt_front_at(const struct icnt *n, unsigned out)
     return n->outlet[out].front_at;
 }
 
-const struct icnt_msg *
+const struct timed_packet *
 icnt_front(const struct icnt *n, unsigned out)
 {
-    const struct outlet *l = &n->outlet[out];
-    return ring_at(&l->q, l->popped);
+    return timed_queue_front(&n->outlet[out]);
 }
 
 void
 icnt_pop(struct icnt *n, unsigned out, uint64_t cycle)
 {
-    struct outlet *l = &n->outlet[out];
-    assert(l->popped < l->q.n);
-    struct icnt_msg *m = ring_at(&l->q, l->popped);
-    m->at = cycle;
-    l->flits = (uint16_t)(l->flits + m->flits);
-    if (!l->popped++)
-        l->freed_at = cycle;
-    l->front_at = l->popped < l->q.n ? ring_at(&l->q, l->popped)->at : NEVER;
-    __builtin_prefetch(ring_at(&l->q, l->popped + 1u)); /* another thread wrote it */
+    timed_queue_take(&n->outlet[out], cycle);
 }
 
 uint64_t
-icnt_next(struct icnt *n, uint64_t cycle)
+icnt_next(struct icnt *n)
 {
+    const uint64_t cycle = n->cycle;
     accept_pushed(n);
     if (!n->heads)
         return NEVER;
@@ -589,7 +532,8 @@ icnt_next(struct icnt *n, uint64_t cycle)
             unsigned out = w * 64 + (unsigned)b;
             const struct output *o = &n->out[out];
             unsigned in = next_bit(n->bids + (size_t)out * n->words, n->words, o->next);
-            if (o->free_at < k && fits(n, out, ring_front(&n->in[in].q)->flits, cycle))
+            if (o->free_at < k &&
+                room_behind(n, out, head_of(n, in)->credits, cycle) == ROOM_YES)
                 k = o->free_at;
         }
     if (k == NEVER)
@@ -604,25 +548,25 @@ icnt_busy(const struct icnt *n)
 }
 
 void
-icnt_each(const struct icnt *n, void (*f)(void *user, const struct icnt_msg *m),
+icnt_each(const struct icnt *n, void (*f)(void *user, const struct timed_packet *m),
           void *user)
 {
     for (unsigned i = 0; i < n->c.inputs; i++)
-        for (uint32_t k = 0; k < n->in[i].q.n; k++)
-            f(user, ring_at(&n->in[i].q, k));
+        for (uint32_t k = 0; k < n->in[i].q.q.n; k++)
+            f(user, ring_at(&n->in[i].q.q, k));
     for (unsigned i = 0; i < n->c.outputs; i++)
-        for (uint32_t k = n->outlet[i].popped; k < n->outlet[i].q.n; k++)
+        for (uint32_t k = n->outlet[i].taken; k < n->outlet[i].q.n; k++)
             f(user, ring_at(&n->outlet[i].q, k));
 }
 
 unsigned
 icnt_waiting(const struct icnt *n, unsigned in)
 {
-    return n->in[in].q.n;
+    return n->in[in].q.q.n;
 }
 
 unsigned
 icnt_arrived(const struct icnt *n, unsigned out)
 {
-    return n->outlet[out].q.n - n->outlet[out].popped;
+    return timed_queue_waiting(&n->outlet[out]);
 }

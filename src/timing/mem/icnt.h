@@ -3,7 +3,7 @@
 #define ALLOT_TIMING_ICNT_H
 
 #include "base/bitset.h"
-#include "timing/mem/packet.h"
+#include "timing/mem/timed_queue.h"
 
 struct icnt_config {
     unsigned inputs, outputs;
@@ -15,15 +15,6 @@ struct icnt_config {
     unsigned allocation;    /* switch steps of a packet before its first flit moves */
 };
 
-struct icnt_msg { /* a line of the host's cache */
-    _Alignas(64) struct packet p;
-    uint64_t local; /* requests: address inside the slice */
-    uint64_t at; /* input: cycle its head is before the switch; output: cycle its tail is
-                    out */
-    uint16_t out;
-    uint16_t flits;
-};
-
 struct icnt;
 
 struct icnt *icnt_new(struct arena *a, const struct icnt_config *c);
@@ -33,14 +24,20 @@ icnt_flits(unsigned bytes, unsigned flit)
     return bytes <= flit ? 1 : (bytes + flit - 1) / flit;
 }
 
-/* cycle: the first cycle that has not been stepped yet, or a later one. */
-bool icnt_room(const struct icnt *n, unsigned in, unsigned flits, uint64_t cycle);
-/* There is no room as far as is known: no cycle before this one can have any, whatever
- * those from `stepped` on, the first not stepped yet, will bring. *sure: this one has it,
- * if nothing is pushed before. */
-uint64_t icnt_room_from(const struct icnt *n, unsigned in, unsigned flits,
-                        uint64_t stepped, bool *sure);
-/* Precondition: icnt_room. */
+/* First cycle not stepped. icnt_skip: all before `cycle` count as stepped (nothing can move
+ * in them: icnt_next). */
+uint64_t icnt_cycle(const struct icnt *n);
+void icnt_skip(struct icnt *n, uint64_t cycle);
+
+/* Room before the crossbar in a cycle that is not stepped yet. Yes holds if nothing is
+ * pushed before; no holds whatever comes. */
+enum room icnt_room(struct icnt *n, unsigned in, unsigned flits, uint64_t cycle);
+/* After ROOM_NO: the cycle that has room, if that is known; else NEVER. */
+uint64_t icnt_room_at(const struct icnt *n, unsigned in);
+/* Not ROOM_NO; found out without a trace. */
+bool icnt_may_have_room(const struct icnt *n, unsigned in, unsigned flits,
+                        uint64_t cycle);
+/* Precondition: icnt_room says ROOM_YES. */
 void icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
                const struct packet *p, uint64_t local, uint64_t cycle);
 
@@ -60,7 +57,7 @@ uint64_t *icnt_fresh(struct icnt *n);
 /* Cycle whose step brings the front packet of an output, NEVER: there is none. */
 uint64_t icnt_front_at(const struct icnt *n, unsigned out);
 /* Precondition: there is one. */
-const struct icnt_msg *icnt_front(const struct icnt *n, unsigned out);
+const struct timed_packet *icnt_front(const struct icnt *n, unsigned out);
 /* Its room is free again from this cycle on (the first that has not been stepped, or a
  * later one). */
 void icnt_pop(struct icnt *n, unsigned out, uint64_t cycle);
@@ -68,12 +65,12 @@ void icnt_pop(struct icnt *n, unsigned out, uint64_t cycle);
 /* Inputs that got an output since the caller last cleared their bits. */
 uint64_t *icnt_granted(struct icnt *n);
 
-/* First cycle >= cycle in which icnt_step would move anything, NEVER: none until a push
+/* First cycle not stepped in which icnt_step would move anything, NEVER: none until a push
  * or a pop. */
-uint64_t icnt_next(struct icnt *n, uint64_t cycle);
+uint64_t icnt_next(struct icnt *n);
 bool icnt_busy(const struct icnt *n); /* a packet is before the switch */
 /* Every packet that has not been popped. */
-void icnt_each(const struct icnt *n, void (*f)(void *user, const struct icnt_msg *m),
+void icnt_each(const struct icnt *n, void (*f)(void *user, const struct timed_packet *m),
                void *user);
 unsigned icnt_waiting(const struct icnt *n,
                       unsigned in); /* packets in the input buffer */

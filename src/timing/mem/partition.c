@@ -292,7 +292,7 @@ static struct delayed
 receive(const struct partition *p, unsigned slice, uint64_t now, uint64_t icnt)
 {
     const unsigned port = p->index * p->slices + slice;
-    const struct icnt_msg *m = icnt_front(p->env.requests, port);
+    const struct timed_packet *m = icnt_front(p->env.requests, port);
     struct delayed d = {.p = m->p, .local = m->local & ~(uint64_t)127};
     d.p.sectors = sectors_of(&m->p);
     d.ready = now + p->env.m->partition.rop_latency +
@@ -578,7 +578,7 @@ answer(struct partition *p, struct slice *s, uint32_t number, uint64_t now,
     const uint64_t cycle = max_u64(p->reply_at, s->reply_from);
     if (!s->out.n & (ready == now) & (cycle <= p->reply_at + 1) & (cycle < p->icnt_end) &
             p->direct &&
-        icnt_room(p->env.replies, s->number, flits, cycle)) {
+        icnt_room(p->env.replies, s->number, flits, cycle) == ROOM_YES) {
         push_reply(p, s, number, flits, cycle);
         return;
     }
@@ -892,20 +892,20 @@ send_reply(struct partition *p, struct slice *s, unsigned flits, uint64_t cycle)
 /* Done again in the same cycle, if the partition had to wait, it does what it could not
  * know. */
 void
-partition_reply(struct partition *p, uint64_t stepped)
+partition_reply(struct partition *p)
 {
     uint64_t cycle = p->env.tick[CLK_ICNT];
     for (unsigned i = 0; i < p->slices; i++) {
         struct slice *s = &p->slice[i];
-        bool deferred = s->deferred_from != NEVER, sure;
+        bool deferred = s->deferred_from != NEVER;
         unsigned flits =
             deferred || s->reply_from > cycle ? 0 : front_flits(s, p->env.tick[CLK_L2]);
         if (!flits)
             continue;
-        if (icnt_room(p->env.replies, s->number, flits, cycle)) {
+        const enum room room = icnt_room(p->env.replies, s->number, flits, cycle);
+        if (room == ROOM_YES) {
             send_reply(p, s, flits, cycle);
-        } else if (stepped < cycle && icnt_room_from(p->env.replies, s->number, flits,
-                                                     stepped, &sure) <= cycle) {
+        } else if (room == ROOM_UNKNOWN) {
             s->deferred_from = cycle;
             p->deferred = true;
         }
@@ -936,7 +936,7 @@ partition_send_deferred(struct partition *p, uint64_t cycle)
     for (unsigned i = 0; i < p->slices; i++) {
         struct slice *s = &p->slice[i];
         unsigned flits = s->deferred_from <= cycle ? front_flits(s, l2_tick) : 0;
-        if (flits && icnt_room(p->env.replies, s->number, flits, cycle))
+        if (flits && icnt_room(p->env.replies, s->number, flits, cycle) == ROOM_YES)
             send_reply(p, s, flits, cycle);
     }
 }

@@ -19,7 +19,7 @@ struct partition_env {
     const uint16_t *port_of; /* by SM: its interconnect port */
     const uint8_t *half_of;  /* by SM: part of the chip; NULL: there is one */
     const uint64_t *tick; /* by clock domain: this partition's first tick not done yet */
-    bool ahead;           /* slices take requests by partition_accept, not in their ticks */
+    bool ahead; /* slices take requests by partition_accept, not in their ticks */
 };
 
 /* index: of the channel; stats: of all its slices. */
@@ -27,13 +27,12 @@ struct partition *partition_new(struct arena *a, const struct partition_env *env
                                 unsigned index, struct stat_mem *stats,
                                 struct diag_sink *diag);
 
-/* Replies into the crossbar (interconnect clock). stepped: the crossbar's first cycle not
- * stepped yet. Where it depends on cycles that are not stepped yet whether there is room,
- * the slice and the partition become late: the slice's replies of this and the following
- * cycles are partition_send_deferred' business, called before the crossbar steps that
+/* Replies into the crossbar (interconnect clock). Where it is not known yet whether there
+ * is room (ROOM_UNKNOWN), the slice's replies are deferred: those of this and the following
+ * cycles are partition_send_deferred's business, called before the crossbar steps that
  * cycle, until partition_caught_up says that it is where the partition is. Before an L2
  * tick, partition_must_wait: the partition must first be caught up with. */
-void partition_reply(struct partition *p, uint64_t stepped);
+void partition_reply(struct partition *p);
 bool partition_deferred(const struct partition *p);
 bool partition_must_wait(const struct partition *p);
 void partition_send_deferred(struct partition *p, uint64_t cycle);

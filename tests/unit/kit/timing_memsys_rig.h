@@ -70,7 +70,7 @@ static inline uint64_t
 mem_round(struct mem_rig *r, const struct packet *p, unsigned replies)
 {
     uint64_t from = r->now;
-    assert_true(memsys_inject(r->ms, p));
+    assert_int_equal(memsys_inject(r->ms, p), ROOM_YES);
     while (replies) {
         memsys_step(r->ms, ++r->now);
         struct packet q;

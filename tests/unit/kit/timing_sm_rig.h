@@ -54,14 +54,14 @@ void
 memsys_begin(struct memsys *ms, bool threads)
 {
 }
-bool
+enum room
 memsys_inject(struct memsys *ms, const struct packet *p)
 {
     if (ms->n == MOCK_MAX)
-        return false;
+        return ROOM_NO;
     ms->q[ms->n] = *p;
     ms->at[ms->n++] = ms->now + MOCK_DELAY;
-    return true;
+    return ROOM_YES;
 }
 static void
 mock_update(struct memsys *ms)
@@ -154,16 +154,6 @@ memsys_cross(struct memsys *ms, uint64_t now)
 {
     static const uint64_t none[16];
     return none;
-}
-bool
-memsys_unknown(const struct memsys *ms, unsigned port)
-{
-    return false;
-}
-bool
-memsys_still_full(struct memsys *ms, unsigned port, const struct packet *p)
-{
-    return false;
 }
 bool
 memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now)
@@ -286,7 +276,7 @@ struct rig {
     struct exec_grid g;
     struct timing_options opt;
     struct timing_gpu *gpu;
-    uint32_t registers; /* of a thread, for occupancy */
+    uint32_t registers;                  /* of a thread, for occupancy */
     const struct cta_schedule *schedule; /* of blocks; NULL: none */
     uint8_t params[4096];
 };

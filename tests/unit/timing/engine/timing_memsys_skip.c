@@ -84,7 +84,7 @@ drive(const char *machine, void (*change)(struct machine *), bool skip,
         for (unsigned sm = 0; sm < r.m->sm.count; sm++) {
             if (!full[sm] && wants(c, sm, &waiting[sm]))
                 full[sm] = true;
-            if (full[sm] && memsys_inject(r.ms, &waiting[sm]))
+            if (full[sm] && memsys_inject(r.ms, &waiting[sm]) == ROOM_YES)
                 full[sm] = false;
         }
         next = memsys_next_event(r.ms, c);

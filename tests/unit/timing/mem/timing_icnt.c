@@ -147,41 +147,40 @@ ref_used(const struct ref *r, unsigned i)
     return n;
 }
 
-struct promise { /* what icnt_room_from said of an input */
-    uint64_t from;
-    unsigned flits;
-    bool sure;
+struct promise { /* what icnt_room said of an input and a later cycle */
+    uint64_t at;
+    unsigned flits; /* 0: none */
+    enum room room;
+    bool pushed; /* since: it took of the room */
 };
 
-/* Kept in this cycle: no room before, and room then if that was sure. A new one is asked
- * for when there is none. */
+/* Kept in that cycle. Then a new one is asked for. */
 static void
-keep_promise(const struct icnt *n, struct promise *p, unsigned in, uint64_t cycle,
+keep_promise(struct icnt *n, struct promise *p, unsigned in, uint64_t cycle,
              unsigned *kept)
 {
-    if (p->flits) {
-        if (cycle < p->from)
-            assert_false(icnt_room(n, in, p->flits, cycle));
-        else if (p->sure)
-            assert_true(icnt_room(n, in, p->flits, cycle));
-        if (cycle < p->from)
-            return;
-        kept[p->sure]++;
-    }
-    p->flits = 1 + rnd(5);
-    if (icnt_room(n, in, p->flits, cycle)) {
-        p->flits = 0;
+    if (p->flits && cycle < p->at)
         return;
+    if (p->flits && !(p->room == ROOM_YES && p->pushed)) {
+        assert_int_equal(icnt_room(n, in, p->flits, cycle), p->room);
+        kept[p->room]++;
     }
-    p->from = icnt_room_from(n, in, p->flits, cycle, &p->sure);
-    assert_true(p->from > cycle);
+    *p = (struct promise){.at = cycle + 1 + rnd(12), .flits = 1 + rnd(5)};
+    p->room = icnt_room(n, in, p->flits, p->at);
+    assert_int_equal(icnt_may_have_room(n, in, p->flits, p->at), p->room != ROOM_NO);
+    if (p->room == ROOM_NO && icnt_room_at(n, in) != NEVER && rnd(2))
+        *p = (struct promise){.at = icnt_room_at(n, in), .flits = 1, .room = ROOM_YES};
+    if (p->room != ROOM_UNKNOWN)
+        return;
+    kept[ROOM_UNKNOWN]++;
+    p->flits = 0;
 }
 
 static void
 same_as_flits(void **state)
 {
     (void)state;
-    unsigned kept[2] = {0}; /* by whether it was sure */
+    unsigned kept[3] = {0}; /* by answer */
     static struct icnt_config configs[] = {
         {4, 3, 40, 64, 64, 5, 2, 1}, {8, 8, 40, 16, 8, 5, 2, 1},
         {5, 7, 40, 6, 5, 1, 1, 1},   {8, 2, 40, 64, 12, 0, 3, 1},
@@ -201,6 +200,7 @@ same_as_flits(void **state)
             struct promise promise[PORTS] = {0};
             seed = 99 + v * 7 + (unsigned)load;
             for (uint64_t cycle = 0; cycle < 6000; cycle++) {
+                icnt_skip(n, cycle);
                 for (unsigned i = 0; i < r->c.inputs; i++)
                     keep_promise(n, &promise[i], i, cycle, kept);
                 for (unsigned i = 0; i < r->c.inputs && cycle < 5000; i++) {
@@ -211,18 +211,19 @@ same_as_flits(void **state)
                         out = 0; /* a hot spot */
                     unsigned used = ref_used(r, i);
                     bool room = !used || used + flits <= r->c.input_buffer;
-                    assert_int_equal(icnt_room(n, i, flits, cycle), room);
+                    assert_int_equal(icnt_room(n, i, flits, cycle),
+                                     room ? ROOM_YES : ROOM_NO);
                     if (!room)
                         continue;
                     struct packet p = {.token = id};
                     icnt_push(n, i, out, flits, &p, 0, cycle);
-                    promise[i].sure = false; /* it takes of the room */
+                    promise[i].pushed = true;
                     struct ref_port *q = &r->in[i];
                     q->q[(q->head + q->n++) % MOST] = (struct ref_packet){
                         .out = out, .flits = flits, .id = id, .entered = cycle};
                     flits_of[id++] = flits;
                 }
-                uint64_t next = icnt_next(n, cycle);
+                uint64_t next = icnt_next(n);
                 if (next <= cycle || rnd(2)) /* leaving out is allowed, stepping too */
                     icnt_step(n, cycle);
                 ref_cycle(r, cycle);
@@ -246,7 +247,8 @@ same_as_flits(void **state)
             free(r);
             arena_free(&a);
         }
-    assert_true(kept[false] > 1000 && kept[true] > 1000);
+    assert_true(kept[ROOM_NO] > 1000 && kept[ROOM_YES] > 1000);
+    assert_true(kept[ROOM_UNKNOWN] > 1000);
 }
 
 /* In cycle t the same packets have come out of both; most of them are popped: how many.
@@ -297,9 +299,9 @@ detached_is_the_same(void **state)
             for (uint64_t t = from; t < from + QUANTUM; t++)
                 for (unsigned i = 0; i < c->inputs && rnd(4); i++) {
                     unsigned flits = 1 + rnd(5), out = rnd(c->outputs);
-                    bool room = icnt_room(whole, i, flits, from);
+                    enum room room = icnt_room(whole, i, flits, from);
                     assert_int_equal(icnt_room(detached, i, flits, from), room);
-                    if (!room)
+                    if (room != ROOM_YES)
                         continue;
                     struct packet p = {.token = id++};
                     icnt_push(whole, i, out, flits, &p, 0, t);
@@ -407,7 +409,7 @@ round_robin(void **state)
     uint32_t last = 0;
     for (uint64_t c = 0; c < 3000; c++) {
         for (unsigned i = 0; i < 15; i++)
-            if (icnt_room(n, i, 1, c))
+            if (icnt_room(n, i, 1, c) == ROOM_YES)
                 icnt_push(n, i, 0, 1, &(struct packet){.token = i}, 0, c);
         icnt_step(n, c);
         if (icnt_front_at(n, 0) <= c) {
@@ -435,7 +437,7 @@ throughput_of_a_pair(void **state)
         struct icnt *n = icnt_new(&a, &(struct icnt_config){2, 2, 40, 64, 64, 5, 2, 1});
         unsigned got = 0;
         for (uint64_t c = 0; c < 4010; c++) {
-            if (icnt_room(n, 0, flits, c))
+            if (icnt_room(n, 0, flits, c) == ROOM_YES)
                 icnt_push(n, 0, 1, flits, &(struct packet){0}, 0, c);
             icnt_step(n, c);
             if (icnt_front_at(n, 1) <= c) {
@@ -480,7 +482,7 @@ head_of_line(void **state)
     seed = 5;
     for (uint64_t c = 0; c < 4000; c++) {
         for (unsigned i = 0; i < 64; i++)
-            if (icnt_room(n, i, 1, c))
+            if (icnt_room(n, i, 1, c) == ROOM_YES)
                 icnt_push(n, i, rnd(64), 1, &(struct packet){0}, 0, c);
         icnt_step(n, c);
         for (unsigned o = 0; o < 64; o++)
@@ -505,21 +507,21 @@ back_pressure(void **state)
     unsigned in = 0;
     uint64_t c = 0;
     for (; c < 100; c++) {
-        if (icnt_room(n, 0, 4, c)) {
+        if (icnt_room(n, 0, 4, c) == ROOM_YES) {
             icnt_push(n, 0, 0, 4, &(struct packet){0}, 0, c);
             in++;
         }
         icnt_step(n, c);
     }
     assert_int_equal(in, 8 / 4 + 12 / 4);
-    assert_true(icnt_next(n, c) == NEVER);
+    assert_true(icnt_next(n) == NEVER);
     assert_true(icnt_busy(n));
     icnt_pop(n, 0, c);
-    assert_int_equal(icnt_next(n, c), c);
+    assert_int_equal(icnt_next(n), c);
     icnt_step(n, c++);
     for (int k = 0; k < 4; k++)
         icnt_step(n, c++);
-    assert_true(icnt_room(n, 0, 4, c));
+    assert_int_equal(icnt_room(n, 0, 4, c), ROOM_YES);
     arena_free(&a);
 }
 

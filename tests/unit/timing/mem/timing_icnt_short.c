@@ -1,6 +1,6 @@
 /* The tests of the crossbar once more, with so few steps sorted ahead and so few places
- * for hidden packets that what lies beyond them is the rule. */
+ * for unpublished packets that what lies beyond them is the rule. */
 #define ICNT_STEPS 4
-#define ICNT_UNPUBLISHED 1
+#define TQ_UNPUBLISHED 1
 #include "timing/mem/icnt.c"
 #include "unit/timing/mem/timing_icnt.c"

@@ -206,7 +206,7 @@ merging(void **state)
     for (uint16_t sm = 0; sm < 4; sm++) {
         struct packet p = mem_packet(&r, PKT_READ, 0, 1);
         p.sm = sm;
-        assert_true(memsys_inject(r.ms, &p));
+        assert_int_equal(memsys_inject(r.ms, &p), ROOM_YES);
     }
     mem_drain(&r);
     struct stat_mem s = mem_stats(&r);
@@ -226,7 +226,7 @@ merge_limit(void **state)
     for (uint16_t sm = 0; sm < 6; sm++) {
         struct packet p = mem_packet(&r, PKT_READ, 0, 1);
         p.sm = sm;
-        assert_true(memsys_inject(r.ms, &p));
+        assert_int_equal(memsys_inject(r.ms, &p), ROOM_YES);
     }
     mem_drain(&r);
     struct stat_mem s = mem_stats(&r);
@@ -256,7 +256,7 @@ atomics_one_a_cycle(void **state)
             }
             struct packet p = mem_packet(&r, PKT_ATOMIC, 0, 1);
             p.sm = sm;
-            if (sent < 3000 && memsys_inject(r.ms, &p))
+            if (sent < 3000 && memsys_inject(r.ms, &p) == ROOM_YES)
                 sent++;
         }
         assert_true(r.now < 100000);
@@ -288,7 +288,7 @@ back_pressure(void **state)
         memsys_step(r.ms, ++r.now);
         struct packet p =
             mem_packet(&r, i % 3 ? PKT_READ : PKT_WRITE, (uint64_t)sent * 128, 15);
-        if (memsys_inject(r.ms, &p)) {
+        if (memsys_inject(r.ms, &p) == ROOM_YES) {
             sent++;
             last = (unsigned)i;
         }
@@ -333,7 +333,7 @@ no_deadlock(void **state)
                 p.sm = sm;
                 if (z & 0x40000)
                     p.byte_mask = z;
-                sent += memsys_inject(r.ms, &p);
+                sent += memsys_inject(r.ms, &p) == ROOM_YES;
             }
         }
         assert_true(sent > 500);
