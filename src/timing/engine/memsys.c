@@ -18,7 +18,7 @@
  * are ahead: a request waits in a slice's delay line for longer than two quanta, so
  * partitions can go through the next one, and replies too, before the requests of the
  * present one are known. Those they take later, as they would have at the time
- * (partition_accept). Ports then know all replies of their quantum at its start.
+ * (inbound_accept). Ports then know all replies of their quantum at its start.
  *
  * Room before a crossbar does depend on its ticks of the same quantum. Mostly there is
  * room enough whatever they do, or none; a partition or port for which that is not so
@@ -52,12 +52,13 @@ struct port { /* of one SM, or of the SMs that share it */
 };
 
 struct part {
+    /* What it accepts may be found out in another thread. */
     _Alignas(64) struct partition *p;
-    /* Changed in its quanta; what it takes may be found out in another thread. */
-    _Alignas(64) uint64_t tick[CLK_DOMAINS]; /* first not done yet */
-    const struct instant *instant;           /* the same, of the quantum */
+    struct inbound *in;
+    /* Changed in its quanta. */
+    _Alignas(64) const struct instant *instant; /* first not done yet */
     bool waits;    /* before its interconnect tick, late, for the crossbars */
-    bool ran;      /* since partition_publish */
+    bool ran;      /* since inbound_publish */
     uint64_t next; /* core cycle with something to do, NEVER */
     struct stat_mem stats;
 };
@@ -66,11 +67,6 @@ struct clock { /* of the domains of one frequency, which tick together */
     clk_time period;
     clk_time time;    /* of the first tick not done at the open quantum's end */
     unsigned domains; /* bit set */
-};
-
-struct instant {  /* a time in a quantum at which clocks of partitions tick */
-    uint8_t core; /* cycle, after the quantum's first */
-    uint8_t domains;
 };
 
 /* How the clocks tick in a quantum of so many cycles with these times until their first
@@ -187,7 +183,7 @@ static unsigned
 long_quantum(const struct memsys *ms, unsigned w)
 {
     while (w > 1 && (l2_ticks(ms, 2 * w) > ms->m->partition.rop_latency ||
-                     l2_ticks(ms, 2 * w) > PARTITION_HISTORY))
+                     l2_ticks(ms, 2 * w) > INBOUND_HISTORY))
         w /= 2;
     return w;
 }
@@ -261,12 +257,12 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
                                 .half_of = half_of,
                                 .ahead = ahead};
     for (unsigned i = 0; i < ms->channels; i++) {
-        env.tick = ms->part[i].tick;
         ms->part[i].p = partition_new(&mem, &env, i, &ms->part[i].stats, diag);
         if (!ms->part[i].p) {
             arena_free(&mem);
             return NULL;
         }
+        ms->part[i].in = partition_inbound(ms->part[i].p);
         ms->part[i].next = NEVER;
     }
     ms->port = ARENA_ARRAY(&mem, struct port, ms->ports);
@@ -457,7 +453,7 @@ open_parts(struct memsys *ms, uint64_t from, uint64_t to)
         open_span(ms, ms->far, max_u64(from, ms->further.to), to);
     for (unsigned i = 0; ahead && i < ms->channels; i++)
         if (memsys_part_due(ms, i)) { /* it begins with all that was taken */
-            partition_swap_arrivals(ms->part[i].p);
+            inbound_swap(ms->part[i].in);
             ms->wake[i] = NEVER;
         }
     ms->served = ms->far->tick[CLK_ICNT];
@@ -483,7 +479,7 @@ publish_parts(struct memsys *ms)
     for (unsigned i = 0; i < ms->channels; i++)
         if (ms->part[i].ran) {
             ms->part[i].ran = false;
-            partition_publish(ms->part[i].p);
+            inbound_publish(ms->part[i].in);
         }
 }
 
@@ -637,28 +633,6 @@ memsys_parts(const struct memsys *ms)
     return ms->channels;
 }
 
-/* First core cycle from `from` on in which the partition has something to do; tick: its
- * first ticks not done. */
-static uint64_t
-part_next(const struct memsys *ms, const struct partition *p, const uint64_t *tick,
-          uint64_t from)
-{
-    const struct clk *k = &ms->clk;
-    uint64_t l2 = partition_l2_at(p), dram = partition_dram_at(p), core = NEVER;
-    if (partition_reply_due(p))
-        core = clk_at_or_after(k, CLK_ICNT, tick[CLK_ICNT], CLK_CORE);
-    if (core > from && l2 != NEVER)
-        core = min_u64(
-            core,
-            clk_at_or_after(k, CLK_L2, l2 < tick[CLK_L2] ? tick[CLK_L2] : l2, CLK_CORE));
-    if (core > from && dram != NEVER)
-        core =
-            min_u64(core, clk_at_or_after(k, CLK_DRAM,
-                                          dram < tick[CLK_DRAM] ? tick[CLK_DRAM] : dram,
-                                          CLK_CORE));
-    return core < from ? from : core;
-}
-
 uint64_t
 memsys_part_next(const struct memsys *ms, unsigned i)
 {
@@ -676,49 +650,23 @@ memsys_part_due(const struct memsys *ms, unsigned i)
 static void
 part_goes_on(struct memsys *ms, struct part *part)
 {
-    enum { L2 = 1 << CLK_L2, DRAM = 1 << CLK_DRAM };
-    struct partition *p = part->p;
-    uint64_t *tick = part->tick;
-    const bool all = ms->no_skip;
-    const struct instant *t = part->instant, *end = ms->far->pattern->instants.v +
-                                                    ms->far->pattern->instants.n;
-    part->waits = false;
-    partition_caught_up(p);
-    for (; t < end; t++) {
-        const unsigned on = t->domains, icnt_too = on >> CLK_ICNT & 1;
-        if (icnt_too & partition_reply_due(p))
-            partition_reply(p);
-        if (partition_deferred(p) && on & L2 && partition_must_wait(p)) {
-            part->instant = t;
-            part->waits = true;
-            return;
-        }
-        if (on & DRAM) {
-            if (partition_dram_at(p) <= tick[CLK_DRAM] || all)
-                partition_dram(p, tick[CLK_DRAM], ms->far->from + t->core);
-            tick[CLK_DRAM]++;
-        }
-        if (on & L2) {
-            const uint64_t icnt = tick[CLK_ICNT] + icnt_too;
-            if (all)
-                partition_l2_all(p, tick[CLK_L2], icnt);
-            else
-                partition_l2(p, tick[CLK_L2], icnt);
-            tick[CLK_L2]++;
-        }
-        tick[CLK_ICNT] += icnt_too;
-    }
-    part->next = part_next(ms, p, tick, ms->far->to);
+    const struct instant *end =
+        ms->far->pattern->instants.v + ms->far->pattern->instants.n;
+    part->instant =
+        partition_ticks(part->p, part->instant, end, ms->far->from, ms->no_skip);
+    part->waits = part->instant != end;
+    if (part->waits)
+        return;
+    part->next = partition_next(part->p, ms->far->to);
     part->ran = true;
-    partition_end(p);
+    inbound_end(part->in);
 }
 
 void
 memsys_part(struct memsys *ms, unsigned i)
 {
     struct part *part = &ms->part[i];
-    memcpy(part->tick, ms->far->tick, sizeof part->tick);
-    partition_begin(part->p, ms->far->l2_end, ms->far->icnt_end);
+    partition_begin(part->p, ms->far->tick, ms->far->l2_end, ms->far->icnt_end);
     part->instant = ms->far->pattern->instants.v;
     part_goes_on(ms, part);
 }
@@ -746,7 +694,7 @@ accept_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
                 continue;
             const unsigned k = ms->part_of[i];
             uint64_t at =
-                partition_accept(ms->part[k].p, i - k * ms->map.slices, l2, icnt);
+                inbound_accept(ms->part[k].in, i - k * ms->map.slices, l2, icnt);
             if (!at)
                 continue;
             at = clk_at_or_after(&ms->clk, CLK_L2, at, CLK_CORE);
@@ -815,10 +763,10 @@ send_deferred(struct memsys *ms, uint64_t tick)
         FOR_BITS(b, ms->deferred[w])
         {
             struct part *part = &ms->part[w * 64 + (unsigned)b];
-            if (part->waits && part->tick[CLK_ICNT] == tick)
+            if (part->waits && partition_icnt(part->p) == tick)
                 part_goes_on(ms, part);
             else
-                partition_send_deferred(part->p, tick);
+                partition_follow(part->p, tick);
         }
 }
 
@@ -833,9 +781,8 @@ end_deferred(struct memsys *ms)
             if (part->waits)
                 part_goes_on(ms, part);
             else /* what has left may have made room */
-                part->next =
-                    min_u64(part->next, part_next(ms, part->p, part->tick, ms->far->to));
-            partition_caught_up(part->p);
+                part->next = min_u64(part->next, partition_next(part->p, ms->far->to));
+            partition_follow(part->p, ms->far->icnt_end);
         }
         ms->deferred[w] = 0;
     }
@@ -917,8 +864,8 @@ follow_replies(struct memsys *ms, uint64_t now)
     for (unsigned w = 0; ms->any_deferred && w < BITSET_WORDS(ms->channels); w++)
         FOR_BITS(b, ms->deferred[w])
         { /* as far as they have come */
-            partition_end(ms->part[w * 64 + (unsigned)b].p);
-            partition_publish(ms->part[w * 64 + (unsigned)b].p);
+            inbound_end(ms->part[w * 64 + (unsigned)b].in);
+            inbound_publish(ms->part[w * 64 + (unsigned)b].in);
         }
 }
 
@@ -1111,8 +1058,9 @@ under_way(const struct memsys *ms, uint64_t *replies, uint64_t *bursts)
     icnt_each(ms->replies, count_reply, &o);
     *bursts = 0;
     for (unsigned i = 0; i < ms->channels; i++) {
-        o.n += partition_replies_left(ms->part[i].p);
-        *bursts += partition_bursts(ms->part[i].p);
+        const struct partition_left left = partition_left(ms->part[i].p);
+        o.n += left.replies;
+        *bursts += left.bursts;
     }
     *replies = o.n;
 }
@@ -1122,7 +1070,7 @@ memsys_begin(struct memsys *ms, bool threads)
 {
     settle(ms);
     for (unsigned i = 0; i < ms->channels; i++) {
-        partition_alone(ms->part[i].p, !threads);
+        inbound_alone(ms->part[i].in, !threads);
         ms->part[i].stats = (struct stat_mem){0};
     }
     memset(&ms->own, 0, sizeof ms->own);

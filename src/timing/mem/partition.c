@@ -20,17 +20,13 @@
  * to do sleeps until its own next event or until somebody hands it something; whatever
  * may unblock it wakes it. Cost: constant a tick and slice.
  *
- * In a quantum (memsys.h) whether a reply finds room before the crossbar may depend on
- * cycles of that which are not stepped yet. The slice is then late: it goes on, since as
- * long as its queue of replies is not full nothing else depends on whether one has left,
- * and its replies go when the crossbar follows. If the partition is ahead of the request
- * crossbar, its slices keep in mind when they could have taken a packet and when the
- * delay line lost one (struct past), so that partition_accept knows whether a packet would
- * have been taken in time; the delay line has it when the partition next begins. Since
- * both may go on at once, they have nothing in common but what partition_publish and
- * partition_swap_arrivals pass from one to the other (struct credit_snapshot, struct
- * arrivals). */
+ * Whether a reply finds room before the crossbar may not be known yet (timed_queue.h). Then
+ * the slice defers its replies and goes on, since as long as its queue of replies is not
+ * full nothing else depends on whether one has left; they go when the crossbar follows.
+ * Requests come through delay lines (inbound.h), which know when a slice that is ahead of
+ * the crossbar could have taken a packet. */
 #include "timing/mem/partition.h"
+#include "base/inline.h"
 #include "timing/mem/cache.h"
 
 #include <string.h>
@@ -41,43 +37,6 @@ struct request { /* one piece of a packet */
     _Alignas(64) struct packet p;
     uint64_t local;
     uint8_t mask; /* sectors of the L2 line */
-};
-
-struct delayed { /* a packet in a delay line; p.sectors: those that have not left it */
-    struct packet p;
-    uint64_t local, ready;
-};
-
-struct delay_line {
-    RING(struct delayed) q;
-    uint64_t ready;  /* of the front; NEVER: empty */
-    uint32_t pieces; /* that the packets in it make */
-};
-
-/* The last ticks a slice has done, for packets that it is told of late: sets of ticks
- * modulo PARTITION_PAST. */
-struct occupancy_history {
-    uint64_t last;     /* tick done */
-    uint64_t no_room;  /* before these ticks there was none in `in` */
-    uint64_t rop, far; /* in these a piece left the delay line */
-};
-
-/* A slice as partition_accept sees it. */
-struct credit_snapshot {
-    _Alignas(64) struct occupancy_history history;
-    uint32_t rop, far; /* pieces in the delay lines */
-    bool room;         /* in `in` */
-};
-
-/* Pieces that packets taken will make in the delay lines, less those that struct
- * credit_snapshot
- * has: of one hall and the other. */
-struct inflight_credits {
-    _Alignas(64) uint32_t rop[2], far[2];
-};
-
-struct arrivals { /* packets taken that are not in the delay lines yet */
-    _Alignas(64) RING(struct delayed) q;
 };
 
 struct come { /* a fill that has come from the DRAM */
@@ -109,8 +68,7 @@ struct slice {
         deferred_from; /* interconnect tick: whether replies go from then on is found out
                            when the crossbar is there; NEVER: not late */
     uint64_t reply_from; /* interconnect tick: the next reply goes then at the soonest */
-    struct delay_line rop, far;       /* far: packets from other parts */
-    struct occupancy_history history; /* if the partition is ahead */
+    struct inbound_slice *inbound;
     /* Requests by number, from `in` until their reply has gone or, if there is none, they
      * are done. */
     struct request *request;
@@ -125,40 +83,30 @@ struct slice {
     RING(struct dram_req) miss;
     uint32_t down, down_cap, miss_cap;
     RING(struct come) up; /* from the DRAM */
-    /* If the partition is ahead of requests that cross beside it. */
-    struct credit_snapshot
-        snapshot[2]; /* one is seen, one is for what the partition does now */
-    struct inflight_credits inflight;
-    struct arrivals arrivals[2]; /* one fills, one is for the delay lines */
 };
 
 struct partition {
-    /* First what stays as it is in a quantum: partition_accept sees it while another thread
-     * is at work with the rest. */
     struct partition_env env;
     unsigned index, slices;
-    uint8_t half;                       /* as in half_of */
     unsigned unit;                      /* bytes answered as one piece */
     uint16_t port_ticks[9];             /* of an L2's data port, by sectors */
     unsigned room;                      /* free entries wanted before a packet is taken */
     unsigned burst_bits, sector_bursts; /* log2 of a burst's bytes; bursts of a sector */
-    uint32_t rop_most, far_most;        /* pieces that a slice's delay lines hold */
-    bool alone;                         /* partition_alone */
-    uint8_t published, filling;         /* door and hall */
     bool no_l2;
     bool direct; /* replies may go before the crossbar as soon as they are made */
     struct slice *slice;
     struct dram *dram;
+    struct inbound in;
 
-    _Alignas(64) RING(struct on_its_way) delay;
-    uint64_t delay_ready;  /* of its front; NEVER: empty */
-    unsigned downs;        /* slices with something in `down`, as bits */
-    unsigned turn;         /* slice looked at first */
-    unsigned replies;      /* slices with something in `out` */
-    bool deferred;         /* a slice is */
-    uint64_t history_from; /* L2 tick: what was before is not asked for any more */
-    uint64_t icnt_end;     /* first interconnect tick after the quantum */
-    uint64_t reply_at;     /* the first after the L2 tick in progress */
+    _Alignas(64) uint64_t tick[CLK_DOMAINS]; /* first not done yet */
+    RING(struct on_its_way) delay;
+    uint64_t delay_ready; /* of its front; NEVER: empty */
+    unsigned downs;       /* slices with something in `down`, as bits */
+    unsigned turn;        /* slice looked at first */
+    unsigned replies;     /* slices with something in `out` */
+    bool deferred;        /* a slice's replies are */
+    uint64_t icnt_end;    /* first interconnect tick after the quantum */
+    uint64_t reply_at;    /* the first after the L2 tick in progress */
     uint64_t dram_at;
 };
 
@@ -177,10 +125,22 @@ unit_of(const struct machine *m)
 }
 
 static void
-delay_init(struct delay_line *d, struct arena *a, uint32_t pieces)
+start_inbound(struct partition *p, struct arena *a, unsigned pieces)
 {
-    d->ready = NEVER;
-    ring_init(&d->q, a, pieces);
+    const struct machine *m = p->env.m;
+    const unsigned rop = m->partition.rop_latency, far = m->partition.far_latency;
+    const bool halves = m->partition.halves > 1;
+    const uint32_t most = pieces * (rop + m->partition.queue_icnt_l2 + 1);
+    p->in = (struct inbound){.requests = p->env.requests,
+                             .half_of = p->env.half_of,
+                             .first = p->index * p->slices,
+                             .slices = p->slices,
+                             .half = p->index * m->partition.halves / m->dram.channels,
+                             .unit = p->unit,
+                             .latency = {rop, rop + far},
+                             .most = {most, halves ? most + pieces * far : 0},
+                             .ahead = p->env.ahead};
+    inbound_init(&p->in, a);
 }
 
 struct partition *
@@ -193,7 +153,6 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     p->index = index;
     p->slices = m->partition.slices;
     p->no_l2 = !m->partition.l2_enabled;
-    p->half = (uint8_t)(index * m->partition.halves / m->dram.channels);
     p->unit = unit_of(m);
     for (unsigned i = 0; i < 9; i++)
         p->port_ticks[i] =
@@ -203,9 +162,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     p->sector_bursts = m->dram.burst < 32 ? 32 / m->dram.burst : 1;
     p->direct = m->partition.queue_l2_icnt >= 4;
     p->room = m->partition.queue_icnt_l2 < pieces ? m->partition.queue_icnt_l2 : pieces;
-    p->rop_most = pieces * (m->partition.rop_latency + m->partition.queue_icnt_l2 + 1);
-    p->far_most =
-        m->partition.halves > 1 ? p->rop_most + pieces * m->partition.far_latency : 0;
+    start_inbound(p, a, pieces);
     p->slice = ARENA_ARRAY(a, struct slice, p->slices);
     for (unsigned i = 0; i < p->slices; i++) {
         struct slice *s = &p->slice[i];
@@ -215,12 +172,8 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
         s->number = index * p->slices + i;
         s->index = (uint8_t)i;
         s->at = s->deferred_from = NEVER;
-        delay_init(&s->rop, a, p->rop_most);
-        delay_init(&s->far, a, p->far_most);
-        for (unsigned k = 0; env->ahead && k < 2; k++)
-            ring_init(&s->arrivals[k].q, a, p->rop_most + p->far_most);
+        s->inbound = &p->in.slice[i];
         ring_init(&s->in, a, m->partition.queue_icnt_l2);
-        s->snapshot[0].room = true;
         ring_init(&s->out, a, m->partition.queue_l2_icnt);
         s->miss_cap = larger(m->l2.miss_queue, 2);
         s->down_cap = m->partition.queue_l2_dram;
@@ -244,21 +197,6 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     return p;
 }
 
-/* -- pieces -- */
-
-static uint8_t
-sectors_of(const struct packet *p)
-{
-    if (p->sectors)
-        return p->sectors & 15;
-    unsigned from = (unsigned)(p->addr & 127) / 32;
-    unsigned to = ((unsigned)(p->addr & 127) + (p->bytes ? p->bytes : 1u) - 1) / 32;
-    uint8_t s = 0;
-    for (unsigned i = from; i <= to && i < 4; i++)
-        s |= (uint8_t)(1u << i);
-    return s;
-}
-
 /* Sectors of a 128-byte block that form the piece with sector s. */
 static uint8_t
 piece_mask(unsigned unit, unsigned s)
@@ -269,53 +207,11 @@ piece_mask(unsigned unit, unsigned s)
 
 /* -- the way in -- */
 
-/* Whether an SM lies in another part of the chip than this channel. */
-static bool
-is_far(const struct partition *p, unsigned sm)
-{
-    return p->env.half_of && p->env.half_of[sm] != p->half;
-}
-
-static unsigned
-pieces_of(unsigned unit, uint8_t sectors)
-{
-    unsigned s = sectors; /* of each piece one is left */
-    if (unit >= 64)
-        s = (s | s >> 1) & 5;
-    if (unit >= 128)
-        s = (s | s >> 2) & 1;
-    return (unsigned)__builtin_popcount(s);
-}
-
-/* The packet that has arrived leaves the crossbar; icnt: first tick of that not done. */
-static struct delayed
-receive(const struct partition *p, unsigned slice, uint64_t now, uint64_t icnt)
-{
-    const unsigned port = p->index * p->slices + slice;
-    const struct timed_packet *m = icnt_front(p->env.requests, port);
-    struct delayed d = {.p = m->p, .local = m->local & ~(uint64_t)127};
-    d.p.sectors = sectors_of(&m->p);
-    d.ready = now + p->env.m->partition.rop_latency +
-              (is_far(p, m->p.sm) ? p->env.m->partition.far_latency : 0);
-    icnt_pop(p->env.requests, port, icnt);
-    return d;
-}
-
-static void
-delay(const struct partition *p, struct slice *s, const struct delayed *d)
-{
-    struct delay_line *line = is_far(p, d->p.sm) ? &s->far : &s->rop;
-    *ring_push(&line->q) = *d;
-    if (line->q.n == 1)
-        line->ready = d->ready;
-    line->pieces += pieces_of(p->unit, d->p.sectors);
-}
-
 /* The next piece of the packet at the front leaves the delay line. */
 static void
-enter_queue(struct partition *p, struct slice *s, struct delay_line *line)
+enter_queue(struct partition *p, struct slice *s, unsigned lane, uint64_t now)
 {
-    struct delayed *d = ring_front(&line->q);
+    const struct delayed *d = ring_front(&s->inbound->line[lane].q);
     unsigned first = (unsigned)__builtin_ctz(d->p.sectors);
     uint8_t piece = d->p.sectors & piece_mask(p->unit, first);
     unsigned in_line = p->no_l2 ? 0 : (unsigned)(d->local & (p->env.m->l2.line - 1)) / 32;
@@ -330,96 +226,19 @@ enter_queue(struct partition *p, struct slice *s, struct delay_line *line)
     r->mask = (uint8_t)(piece << in_line);
     if (!p->no_l2)
         cache_soon(s->cache, r->local);
-    line->pieces--;
-    d->p.sectors &= (uint8_t)~piece;
-    if (d->p.sectors)
-        return;
-    ring_pop(&line->q);
-    line->ready = line->q.n ? ring_front(&line->q)->ready : NEVER;
+    inbound_leave(s->inbound, lane, d->p.sectors & (uint8_t)~piece, now);
 }
 
 unsigned
 partition_pieces(const struct machine *m, const struct packet *p)
 {
-    return pieces_of(unit_of(m), sectors_of(p));
+    return inbound_pieces(unit_of(m), inbound_sectors(p));
 }
 
 static bool
 in_has_room(const struct partition *p, const struct slice *s)
 {
     return s->in.cap - s->in.n >= p->room;
-}
-
-/* With so many pieces in the delay lines. */
-static bool
-lines_have_room(const struct partition *p, uint32_t rop, uint32_t far)
-{
-    return (p->rop_most - rop >= 4) & (!p->far_most | (p->far_most - far >= 4));
-}
-
-static bool
-can_accept(const struct partition *p, const struct slice *s)
-{
-    return in_has_room(p, s) && lines_have_room(p, s->rop.pieces, s->far.pieces);
-}
-
-/* Ticks from..to as a set, at most PARTITION_PAST of them. */
-static uint64_t
-ticks_between(uint64_t from, uint64_t to)
-{
-    uint64_t n = to + 1 - from;
-    if (n >= PARTITION_HISTORY)
-        return ~(uint64_t)0;
-    uint64_t ones = ((uint64_t)1 << n) - 1;
-    unsigned by = from % PARTITION_HISTORY;
-    return by ? ones << by | ones >> (PARTITION_HISTORY - by) : ones;
-}
-
-/* Before a slice does tick `now`: since its last nothing has changed. */
-static void
-history_add(const struct partition *p, struct slice *s, uint64_t now)
-{
-    if (!in_has_room(p, s))
-        s->history.no_room |=
-            ticks_between(max_u64(s->history.last + 1, p->history_from), now);
-    s->history.last = now;
-}
-
-/* Of its ticks up to `to` none is done. */
-static void
-history_drop(struct slice *s, uint64_t to)
-{
-    uint64_t old = ~ticks_between(s->history.last + 1, to);
-    s->history.no_room &= old;
-    s->history.rop &= old;
-    s->history.far &= old;
-}
-
-static struct credit_snapshot
-snapshot_of(const struct partition *p, const struct slice *s)
-{
-    return (struct credit_snapshot){s->history, s->rop.pieces, s->far.pieces,
-                                    in_has_room(p, s)};
-}
-
-/* can_take as it was before tick `now`. */
-static bool
-could_accept(const struct partition *p, const struct slice *s, uint64_t now)
-{
-    const struct credit_snapshot d =
-        p->alone ? snapshot_of(p, s) : s->snapshot[p->published];
-    uint32_t rop = d.rop + s->inflight.rop[0] + s->inflight.rop[1];
-    uint32_t far = d.far + s->inflight.far[0] + s->inflight.far[1];
-    bool room = d.room;
-    assert(!p->alone || now >= p->history_from);
-    if (now <= d.history.last) {
-        assert(d.history.last - now < PARTITION_HISTORY);
-        uint64_t since = ticks_between(now, d.history.last);
-        rop += (uint32_t)__builtin_popcountll(d.history.rop & since);
-        far += (uint32_t)__builtin_popcountll(d.history.far & since);
-        room = !(d.history.no_room >> now % PARTITION_HISTORY & 1);
-    }
-    return room & lines_have_room(p, rop, far);
 }
 
 /* -- misses and fills -- */
@@ -679,13 +498,12 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
     const bool out_room = !ring_full(&s->out);
     const bool soon = (out_room & (s->woken.n != 0)) | can_go_down(s);
     const bool reads = out_room & (s->in.n != 0) & !s->stalled & !down_full(s);
-    const uint64_t enters = min_u64(s->rop.ready, s->far.ready);
     uint64_t t = s->port_free | -(uint64_t)!reads;
-    t = min_u64(t, enters | -(uint64_t)ring_full(&s->in));
+    t = min_u64(t, inbound_ready(s->inbound) | -(uint64_t)ring_full(&s->in));
     t &= -(uint64_t)!soon;
     if (s->up.n && miss_room(s)) /* waits for the port, or a miss will wake the slice */
         t = min_u64(t, s->fill_free);
-    if (!p->env.ahead && t > now + 1 && can_accept(p, s)) {
+    if (!p->env.ahead && t > now + 1 && inbound_has_room(&p->in, s->inbound)) {
         uint64_t u = icnt_front_at(p->env.requests, s->number);
         if (u != NEVER) {
             u = clk_after(p->env.clk, CLK_ICNT, u, CLK_L2);
@@ -695,16 +513,15 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
     return max_u64(t, now + 1);
 }
 
-static void
+NOINLINE static void
 slice_tick(struct partition *p, struct slice *s, uint64_t now)
 {
+    struct inbound_slice *in = s->inbound;
     if (p->env.ahead)
-        history_add(p, s, now);
-    else if (icnt_front_at(p->env.requests, s->number) < p->env.tick[CLK_ICNT] &&
-             can_accept(p, s)) {
-        struct delayed d = receive(p, s->index, now, p->env.tick[CLK_ICNT]);
-        delay(p, s, &d);
-    }
+        inbound_tick(&p->in, in, now);
+    else if (icnt_front_at(p->env.requests, s->number) < p->tick[CLK_ICNT] &&
+             inbound_has_room(&p->in, in))
+        inbound_receive(&p->in, s->index, now, p->tick[CLK_ICNT]);
     if ((s->woken.n != 0) & !ring_full(&s->out)) {
         answer(p, s, *ring_front(&s->woken), now, now);
         s->waiting--;
@@ -729,122 +546,20 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
     }
     if (ring_full(&s->in)) {
         ;
-    } else if (s->far.ready <= now && s->rop.ready >= s->far.ready) {
-        enter_queue(p, s, &s->far);
-        s->history.far |= (uint64_t)1 << now % PARTITION_HISTORY;
-    } else if (s->rop.ready <= now) {
-        enter_queue(p, s, &s->rop);
-        s->history.rop |= (uint64_t)1 << now % PARTITION_HISTORY;
+    } else if (in->line[LANE_FAR].ready <= now &&
+               in->line[LANE_NEAR].ready >= in->line[LANE_FAR].ready) {
+        enter_queue(p, s, LANE_FAR, now);
+    } else if (in->line[LANE_NEAR].ready <= now) {
+        enter_queue(p, s, LANE_NEAR, now);
     }
+    in->room = in_has_room(p, s);
     s->at = next_event(p, s, now);
 }
 
-void
-partition_l2(struct partition *p, uint64_t now, uint64_t icnt)
+struct inbound *
+partition_inbound(struct partition *p)
 {
-    p->reply_at = icnt;
-    for (unsigned i = 0; i < p->slices; i++)
-        if (p->slice[i].at <= now)
-            slice_tick(p, &p->slice[i], now);
-}
-
-void
-partition_l2_all(struct partition *p, uint64_t now, uint64_t icnt)
-{
-    p->reply_at = icnt;
-    for (unsigned i = 0; i < p->slices; i++)
-        slice_tick(p, &p->slice[i], now);
-}
-
-void
-partition_swap_arrivals(struct partition *p)
-{
-    p->filling ^= 1;
-}
-
-/* What was taken comes into a delay line. */
-static void
-delay_accepted(const struct partition *p, struct slice *s, const struct delayed *d)
-{
-    assert(d->ready > s->history.last);
-    delay(p, s, d);
-    if (!ring_full(&s->in)) /* as in next_event */
-        s->at = min_u64(s->at, min_u64(s->rop.ready, s->far.ready));
-}
-
-static void
-accept_arrivals(struct partition *p)
-{
-    if (!p->env.ahead || p->alone)
-        return;
-    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
-        for (struct arrivals *h = &s->arrivals[!p->filling]; h->q.n; ring_pop(&h->q)) {
-            __builtin_prefetch(ring_front(&h->q) + 2); /* another thread wrote it */
-            delay_accepted(p, s, ring_front(&h->q));
-        }
-}
-
-void
-partition_begin(struct partition *p, uint64_t l2_end, uint64_t icnt_end)
-{
-    p->icnt_end = icnt_end;
-    p->history_from = l2_end > PARTITION_HISTORY ? l2_end - PARTITION_HISTORY : 0;
-    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
-        history_drop(s, l2_end - 1);
-    accept_arrivals(p);
-}
-
-void
-partition_end(struct partition *p)
-{
-    if (!p->env.ahead || p->alone)
-        return;
-    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
-        s->snapshot[!p->published] = snapshot_of(p, s);
-}
-
-void
-partition_publish(struct partition *p)
-{
-    if (!p->env.ahead || p->alone)
-        return;
-    p->published ^= 1;
-    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
-        s->inflight.rop[!p->filling] = s->inflight.far[!p->filling] = 0;
-}
-
-void
-partition_alone(struct partition *p, bool alone)
-{
-    if (!p->env.ahead || p->alone == alone)
-        return;
-    p->alone = false;
-    for (unsigned k = 0; k < 2; k++) { /* first what was taken first */
-        accept_arrivals(p);
-        partition_end(p);
-        partition_publish(p);
-        partition_swap_arrivals(p);
-    }
-    p->alone = alone;
-}
-
-uint64_t
-partition_accept(struct partition *p, unsigned slice, uint64_t l2, uint64_t icnt)
-{
-    struct slice *s = &p->slice[slice];
-    if (!could_accept(p, s, l2))
-        return 0;
-    if (p->alone) {
-        struct delayed d = receive(p, slice, l2, icnt);
-        delay_accepted(p, s, &d);
-        return d.ready;
-    }
-    struct delayed *d = ring_push(&s->arrivals[p->filling].q);
-    *d = receive(p, slice, l2, icnt);
-    uint32_t *inflight = is_far(p, d->p.sm) ? s->inflight.far : s->inflight.rop;
-    inflight[p->filling] += pieces_of(p->unit, d->p.sectors);
-    __builtin_prefetch(d + 1, 1); /* the next place, which another thread had */
-    return d->ready;
+    return &p->in;
 }
 
 uint64_t
@@ -858,13 +573,12 @@ partition_notice(struct partition *p, unsigned slice)
     return u;
 }
 
-uint64_t
-partition_l2_at(const struct partition *p)
+static uint64_t
+l2_at(const struct partition *p)
 {
     uint64_t t = NEVER;
     for (unsigned i = 0; i < p->slices; i++)
-        if (p->slice[i].at < t)
-            t = p->slice[i].at;
+        t = min_u64(t, p->slice[i].at);
     return t;
 }
 
@@ -889,17 +603,17 @@ send_reply(struct partition *p, struct slice *s, unsigned flits, uint64_t cycle)
         p->replies--;
 }
 
-/* Done again in the same cycle, if the partition had to wait, it does what it could not
- * know. */
-void
-partition_reply(struct partition *p)
+/* Replies into the crossbar. Of a slice for which it is not known whether there is room,
+ * they are deferred from this cycle on. */
+static void
+send_replies(struct partition *p)
 {
-    uint64_t cycle = p->env.tick[CLK_ICNT];
+    const uint64_t cycle = p->tick[CLK_ICNT];
     for (unsigned i = 0; i < p->slices; i++) {
         struct slice *s = &p->slice[i];
         bool deferred = s->deferred_from != NEVER;
         unsigned flits =
-            deferred || s->reply_from > cycle ? 0 : front_flits(s, p->env.tick[CLK_L2]);
+            deferred || s->reply_from > cycle ? 0 : front_flits(s, p->tick[CLK_L2]);
         if (!flits)
             continue;
         const enum room room = icnt_room(p->env.replies, s->number, flits, cycle);
@@ -918,9 +632,9 @@ partition_deferred(const struct partition *p)
     return p->deferred;
 }
 
-/* An L2 tick makes two replies at most. */
-bool
-partition_must_wait(const struct partition *p)
+/* Whether an L2 tick, which makes two replies at most, depends on deferred ones. */
+static bool
+must_wait(const struct partition *p)
 {
     for (unsigned i = 0; p->deferred && i < p->slices; i++)
         if (p->slice[i].deferred_from != NEVER &&
@@ -929,9 +643,21 @@ partition_must_wait(const struct partition *p)
     return false;
 }
 
-void
-partition_send_deferred(struct partition *p, uint64_t cycle)
+static void
+end_deferring(struct partition *p)
 {
+    for (unsigned i = 0; p->deferred && i < p->slices; i++)
+        p->slice[i].deferred_from = NEVER;
+    p->deferred = false;
+}
+
+void
+partition_follow(struct partition *p, uint64_t cycle)
+{
+    if (cycle == p->icnt_end) {
+        end_deferring(p);
+        return;
+    }
     uint64_t l2_tick = clk_at_or_after(p->env.clk, CLK_ICNT, cycle, CLK_L2);
     for (unsigned i = 0; i < p->slices; i++) {
         struct slice *s = &p->slice[i];
@@ -939,20 +665,6 @@ partition_send_deferred(struct partition *p, uint64_t cycle)
         if (flits && icnt_room(p->env.replies, s->number, flits, cycle) == ROOM_YES)
             send_reply(p, s, flits, cycle);
     }
-}
-
-void
-partition_caught_up(struct partition *p)
-{
-    for (unsigned i = 0; p->deferred && i < p->slices; i++)
-        p->slice[i].deferred_from = NEVER;
-    p->deferred = false;
-}
-
-bool
-partition_reply_due(const struct partition *p)
-{
-    return p->replies != 0;
 }
 
 /* -- DRAM clock -- */
@@ -981,8 +693,8 @@ take_down(struct partition *p, uint64_t core)
     p->turn = (i + 1) & -(unsigned)(i + 1 != p->slices);
 }
 
-void
-partition_dram(struct partition *p, uint64_t now, uint64_t core)
+static void
+dram_clock(struct partition *p, uint64_t now, uint64_t core)
 {
     struct dram *d = p->dram;
     const struct dram_req *r = dram_return_front(d);
@@ -1015,10 +727,73 @@ partition_dram(struct partition *p, uint64_t now, uint64_t core)
     p->dram_at = t;
 }
 
-uint64_t
-partition_dram_at(const struct partition *p)
+/* -- all clocks -- */
+
+void
+partition_begin(struct partition *p, const uint64_t *tick, uint64_t l2_end,
+                uint64_t icnt_end)
 {
-    return p->dram_at;
+    memcpy(p->tick, tick, sizeof p->tick);
+    p->icnt_end = icnt_end;
+    inbound_begin(&p->in, l2_end);
+    for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
+        if (!ring_full(&s->in)) /* as in next_event */
+            s->at = min_u64(s->at, inbound_ready(s->inbound));
+}
+
+const struct instant *
+partition_ticks(struct partition *p, const struct instant *t, const struct instant *end,
+                uint64_t from, bool all)
+{
+    enum { L2 = 1 << CLK_L2, DRAM = 1 << CLK_DRAM };
+    uint64_t *tick = p->tick;
+    if (p->deferred && icnt_cycle(p->env.replies) >= tick[CLK_ICNT])
+        end_deferring(p);
+    for (; t < end; t++) {
+        const unsigned on = t->domains, icnt = on >> CLK_ICNT & 1;
+        if (icnt & (p->replies != 0))
+            send_replies(p);
+        if (p->deferred && on & L2 && must_wait(p))
+            return t;
+        if (on & DRAM) {
+            const uint64_t now = tick[CLK_DRAM]++;
+            if (p->dram_at <= now || all)
+                dram_clock(p, now, from + t->core);
+        }
+        if (on & L2) {
+            const uint64_t now = tick[CLK_L2];
+            p->reply_at = tick[CLK_ICNT] + icnt;
+            for (unsigned i = 0; i < p->slices; i++)
+                if (p->slice[i].at <= now || all)
+                    slice_tick(p, &p->slice[i], now);
+            tick[CLK_L2] = now + 1;
+        }
+        tick[CLK_ICNT] += icnt;
+    }
+    return end;
+}
+
+uint64_t
+partition_icnt(const struct partition *p)
+{
+    return p->tick[CLK_ICNT];
+}
+
+uint64_t
+partition_next(const struct partition *p, uint64_t from)
+{
+    const struct clk *k = p->env.clk;
+    const uint64_t l2 = l2_at(p), dram = p->dram_at, *tick = p->tick;
+    uint64_t core = NEVER;
+    if (p->replies)
+        core = clk_at_or_after(k, CLK_ICNT, tick[CLK_ICNT], CLK_CORE);
+    if (core > from && l2 != NEVER)
+        core = min_u64(core,
+                       clk_at_or_after(k, CLK_L2, max_u64(l2, tick[CLK_L2]), CLK_CORE));
+    if (core > from && dram != NEVER)
+        core = min_u64(
+            core, clk_at_or_after(k, CLK_DRAM, max_u64(dram, tick[CLK_DRAM]), CLK_CORE));
+    return max_u64(core, from);
 }
 
 /* -- the rest -- */
@@ -1035,17 +810,6 @@ partition_prefill(struct partition *p, unsigned slice, uint64_t local, uint8_t s
         cache_fill(s->cache, local, cache_asked(s->cache), 0, wake, s, &ev);
 }
 
-/* In the delay lines, or on their way there. */
-static unsigned
-delayed_pieces(const struct partition *p, const struct slice *s)
-{
-    unsigned n = s->rop.pieces + s->far.pieces;
-    for (unsigned k = 0; k < 2; k++)
-        for (uint32_t i = 0; i < s->arrivals[k].q.n; i++)
-            n += pieces_of(p->unit, ring_at(&s->arrivals[k].q, i)->p.sectors);
-    return n;
-}
-
 bool
 partition_idle(const struct partition *p)
 {
@@ -1053,35 +817,27 @@ partition_idle(const struct partition *p)
         return false;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        if (delayed_pieces(p, s) | s->in.n | s->out.n | s->miss.n | s->up.n | s->waiting)
+        if (inbound_waiting(&p->in, s->inbound) | s->in.n | s->out.n | s->miss.n |
+            s->up.n | s->waiting)
             return false;
     }
     return true;
 }
 
-unsigned
-partition_replies_left(const struct partition *p)
+struct partition_left
+partition_left(const struct partition *p)
 {
-    unsigned n = 0;
-    for (unsigned i = 0; i < p->slices; i++) {
-        const struct slice *s = &p->slice[i];
-        n += delayed_pieces(p, s) + s->in.n + s->out.n + s->waiting;
-    }
-    return n;
-}
-
-unsigned
-partition_bursts(const struct partition *p)
-{
-    unsigned n = dram_bursts(p->dram);
+    struct partition_left left = {.bursts = dram_bursts(p->dram)};
     for (uint32_t k = 0; k < p->delay.n; k++)
-        n += dram_taken(p->dram, ring_at(&p->delay, k)->number)->bursts;
+        left.bursts += dram_taken(p->dram, ring_at(&p->delay, k)->number)->bursts;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
         for (uint32_t k = 0; k < s->miss.n; k++)
-            n += ring_at(&s->miss, k)->bursts;
+            left.bursts += ring_at(&s->miss, k)->bursts;
+        left.replies +=
+            inbound_waiting(&p->in, s->inbound) + s->in.n + s->out.n + s->waiting;
     }
-    return n;
+    return left;
 }
 
 void
@@ -1108,7 +864,7 @@ partition_explain(const struct partition *p, struct strbuf *out)
             out,
             "L2 slice %u: %u in the delay line, %u before the L2%s, %u wait for "
             "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
-            s->number, delayed_pieces(p, s), s->in.n,
+            s->number, inbound_waiting(&p->in, s->inbound), s->in.n,
             s->stalled ? " (head held: no line, MSHR or room)" : "", s->waiting,
             s->woken.n, s->miss.n - s->down, s->down, s->up.n, s->out.n);
     }
