@@ -3,7 +3,7 @@
  * stepped, only where there is a trace. */
 #include "timing/trace.h"
 
-#include "timing/engine/memsys.h"
+#include "timing/mem/memory.h"
 #include "timing/sm/sm.h"
 
 enum { LEVEL_EVERY = 32 /* cycles over which levels are averaged */ };
@@ -294,11 +294,10 @@ trace_cycle(struct trace_sm *t, const struct sm *s, uint64_t now)
 }
 
 void
-trace_channels(struct trace *t, struct memsys *ms, uint64_t now)
+trace_channels(struct trace *t, const struct memory *mem, uint64_t now)
 {
     for (unsigned i = 0; i < t->nchannels; i++) {
-        struct stat_mem s;
-        memsys_channel_stats(ms, i, &s);
+        const struct stat_mem s = *memory_channel_stats(mem, i);
         if (s.l2_accesses != t->l2_before[i])
             keep(t, &t->gpu, t->channels_at + 1, now + 1, TRACE_CHANNEL, 2 * i,
                  s.l2_accesses - t->l2_before[i]);

@@ -15,7 +15,7 @@
 #include "stats/stats.h"
 
 struct sm;
-struct memsys;
+struct memory;
 
 enum trace_kind {
     TRACE_BLOCK,   /* track: slot; value: number of the block */
@@ -99,7 +99,7 @@ void trace_begin(struct trace *t, const char *kernel, uint64_t now);
 /* After an SM's cycle. */
 void trace_cycle(struct trace_sm *t, const struct sm *s, uint64_t now);
 /* Channels, up to and including cycle `now`. */
-void trace_channels(struct trace *t, struct memsys *ms, uint64_t now);
+void trace_channels(struct trace *t, const struct memory *mem, uint64_t now);
 /* Between windows: the buffers hold no more than 1.5 times the limit. */
 void trace_bound(struct trace *t);
 /* The launch ended in cycle `end`, and SMs are done up to `now`: what is open ends, and

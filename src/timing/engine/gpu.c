@@ -17,6 +17,7 @@ build_memory(struct timing_gpu *g, struct diag_sink *diag)
     g->mem = memsys_new(g->m, diag);
     if (!g->mem)
         return false;
+    g->memory = memsys_memory(g->mem);
     g->ldst = ARENA_ARRAY(&g->arena, struct ldst *, g->m->sm.count);
     g->stats = ARENA_ARRAY(&g->arena, struct own_stats, g->m->sm.count);
     for (unsigned i = 0; i < g->m->sm.count; i++)
@@ -112,7 +113,7 @@ void
 timing_host_copy(struct timing_gpu *g, uint64_t addr, uint64_t bytes)
 {
     if (g->m->partition.prefill)
-        memsys_prefill(g->mem, addr, bytes);
+        memory_prefill(g->memory, addr, bytes);
 }
 
 const struct trace *
@@ -269,9 +270,9 @@ explain(const struct run *r, struct strbuf *out)
         }
         sm_explain(&r->sm[i], out);
     }
-    if (!memsys_idle(r->g->mem)) {
+    if (!memory_idle(r->g->memory)) {
         strbuf_addz(out, "  memory system: ");
-        memsys_explain(r->g->mem, out);
+        memory_explain(r->g->memory, out);
         strbuf_addz(out, "\n");
     }
     if (r->dispatch.left)
@@ -461,7 +462,7 @@ loop(struct run *r)
     uint64_t from = g->now + 1;
     for (;;) {
         for (; r->next_channels < from; r->next_channels += CHANNELS_EVERY)
-            trace_channels(g->trace, g->mem, r->next_channels);
+            trace_channels(g->trace, g->memory, r->next_channels);
         if (r->next_sample < from)
             take_samples(r, from);
         if (r->plan.period && from >= r->tick)
@@ -501,7 +502,7 @@ finish(struct run *r, struct launch_stats *out, struct diag_sink *diag)
         sm_end(&r->sm[i], r->end);
     totals(r, r->end, out);
     if (g->trace) {
-        trace_channels(g->trace, g->mem, g->now);
+        trace_channels(g->trace, g->memory, g->now);
         trace_end(g->trace, r->end, g->now);
     }
     run_drain(r);
@@ -576,8 +577,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
     r.sm = ARENA_ARRAY(r.arena, struct sm, g->m->sm.count);
     plan_quanta(&r);
     memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
-    memsys_begin(g->mem, r.threads > 1);
-    memsys_no_skip(g->mem, g->opt.no_skip);
+    memsys_begin(g->mem, r.threads > 1, g->opt.no_skip);
     for (unsigned i = 0; i < g->m->sm.count; i++) {
         ldst_begin(g->ldst[i], g->now);
         ldst_set_l1_ways(g->ldst[i], plan->l1_ways);

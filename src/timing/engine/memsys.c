@@ -1,55 +1,27 @@
-/* memsys.c: everything beyond the SMs, put together: request crossbar, memory partitions,
- * reply crossbar, and the order in which their clocks tick.
+/* memsys.c: the memory system's parts go through quanta (memsys.h).
  *
- * Ticks are taken in the order of their exact times (clk.h). At one instant:
- *   1. ports of the SMs show their next reply, and take one from their side of the reply
- *      crossbar, which is shown the cycle after (core clock)
- *   2. L2 replies go into the reply crossbar (interconnect)
- *   3. DRAM channels
- *   4. L2 slices, which first take a request from the request crossbar
- *   5. both crossbars
- * and then the SMs, outside. A core cycle c ends with the instant of tick c: step(c)
- * takes every tick after that of c - 1 up to and including it.
+ * In a quantum each partition and each port takes its own ticks in the order of memory.h,
+ * and the crossbars take theirs when all others have, heeding the ticks at which packets
+ * came and went (timed_queue.h). That is the same as tick by tick, if nothing gets through
+ * a crossbar within a quantum; or, for longer quanta, if partitions are ahead: a request
+ * waits in a slice's delay line for longer than two quanta, so partitions can go through
+ * the next one, and replies too, before the requests of the present one are known. Those
+ * they accept later, as they would have at the time (inbound.h). Ports then know all
+ * replies of their quantum at its start.
  *
- * Time goes on in quanta (memsys.h): in one, each partition and each port takes its own
- * ticks in that order, and the crossbars take theirs when all others have, heeding the
- * ticks at which packets came and went (icnt.c). That is the same as tick by tick, if
- * nothing gets through a crossbar within a quantum; or, for longer quanta, if partitions
- * are ahead: a request waits in a slice's delay line for longer than two quanta, so
- * partitions can go through the next one, and replies too, before the requests of the
- * present one are known. Those they take later, as they would have at the time
- * (inbound_accept). Ports then know all replies of their quantum at its start.
- *
- * Room before a crossbar does depend on its ticks of the same quantum. Mostly there is
- * room enough whatever they do, or none; a partition or port for which that is not so
- * waits in that tick for the crossbars to be there. Replies and the partitions that wait
- * for them depend on ports only where an outlet is full, so they go on beside the ports,
- * as far as that (memsys_replies); what is missing then makes the next quantum of the
- * ports shorter (memsys_reach).
+ * Room before a crossbar does depend on its ticks of the same quantum. Mostly the answer is
+ * yes or no; a partition or port that gets ROOM_UNKNOWN waits in that tick for the
+ * crossbars to be there. Replies and the partitions that wait for them depend on ports only
+ * where an output is full, so they go on beside the ports, as far as that (memsys_replies);
+ * what is missing then makes the next quantum of the ports shorter (memsys_reach).
  *
  * Nothing is done for parts that sleep; what a part counts over time it counts by
  * subtraction. */
 #include "timing/engine/memsys.h"
 #include "base/bitset.h"
-#include "base/inline.h"
 #include "base/vec.h"
-#include "timing/mem/partition.h"
 
 #include <string.h>
-
-struct port { /* of one SM, or of the SMs that share it */
-    _Alignas(64) RING(struct packet) fifo;
-    bool published;             /* the front reply can be taken */
-    bool again;                 /* it is shown with the next step */
-    bool refused;               /* a request found no room in cycle `now` */
-    uint16_t wanted;            /* flits of the smallest that was refused */
-    const struct packet *front; /* refused last */
-    uint16_t front_flits;
-    uint64_t now;  /* core cycle last stepped */
-    uint64_t next; /* with something to do, NEVER */
-    /* for the launch's counters */
-    uint64_t requests, request_flits, asked, given, latency;
-};
 
 struct part {
     /* What it accepts may be found out in another thread. */
@@ -60,7 +32,6 @@ struct part {
     bool waits;    /* before its interconnect tick, late, for the crossbars */
     bool ran;      /* since inbound_publish */
     uint64_t next; /* core cycle with something to do, NEVER */
-    struct stat_mem stats;
 };
 
 struct clock { /* of the domains of one frequency, which tick together */
@@ -89,10 +60,8 @@ struct span {
 };
 
 struct memsys {
-    struct arena mem;
-    const struct machine *m;
-    struct addrmap map;
-    struct clk clk;
+    struct memory hw;
+    struct arena arena;
     unsigned clocks; /* different ones */
     uint64_t now;    /* core cycle last stepped */
     bool no_skip;
@@ -108,18 +77,11 @@ struct memsys {
     bool detached;             /* replies from the ports */
 
     unsigned quantum;
-    unsigned ports, channels, slices; /* slices: all */
-    struct icnt *requests, *replies;
     uint64_t *noticed; /* ports whose next event is sooner on account of the crossbars */
     uint64_t *woken;   /* ports that were refused and may have room now */
     uint64_t *granted; /* inputs of `requests` that got an output in this quantum */
     struct part *part;
-    struct port *port;
-    uint16_t *port_of; /* by SM */
-    uint16_t *part_of; /* by slice */
-
-    struct stat_mem own; /* counted here, not by a partition */
-    uint64_t began_dram; /* DRAM tick at which the launch began */
+    uint64_t *port_next; /* core cycle in which ports in `noticed` have something to do */
 
     /* What requests and replies change, each side in a line of the host's cache of its
      * own, since they may go on in two threads. */
@@ -140,7 +102,7 @@ struct memsys {
 static unsigned
 ticks_behind(const struct memsys *ms)
 {
-    return ms->m->icnt.latency - ms->m->icnt.latency / 2;
+    return ms->hw.m->icnt.latency - ms->hw.m->icnt.latency / 2;
 }
 
 /* The soonest use of a load's result after its issue bounds the quantum (gpu.c: what is
@@ -149,7 +111,7 @@ static unsigned
 quantum_of_loads(const struct memsys *ms)
 {
     unsigned w = MEMSYS_QUANTUM;
-    while (w > ms->m->l1d.latency + 2)
+    while (w > ms->hw.m->l1d.latency + 2)
         w /= 2;
     return w;
 }
@@ -161,8 +123,8 @@ static unsigned
 short_quantum(const struct memsys *ms, unsigned w)
 {
     const unsigned behind = ticks_behind(ms);
-    const uint64_t num = ms->clk.num[CLK_CORE][CLK_ICNT];
-    const uint64_t den = ms->clk.den[CLK_CORE][CLK_ICNT];
+    const uint64_t num = ms->hw.clk.num[CLK_CORE][CLK_ICNT];
+    const uint64_t den = ms->hw.clk.den[CLK_CORE][CLK_ICNT];
     /* ticks from the first of a quantum to the last that is seen in it */
     while (w > 1 && (den == 1 ? w * num - 1 : (w * num + den - 1) / den) > behind)
         w /= 2;
@@ -173,7 +135,7 @@ short_quantum(const struct memsys *ms, unsigned w)
 static uint64_t
 l2_ticks(const struct memsys *ms, unsigned cycles)
 {
-    return clk_at_or_after(&ms->clk, CLK_CORE, cycles, CLK_L2);
+    return clk_at_or_after(&ms->hw.clk, CLK_CORE, cycles, CLK_L2);
 }
 
 /* Partitions may be ahead of what they are asked, by less than the delay line is long:
@@ -182,7 +144,7 @@ l2_ticks(const struct memsys *ms, unsigned cycles)
 static unsigned
 long_quantum(const struct memsys *ms, unsigned w)
 {
-    while (w > 1 && (l2_ticks(ms, 2 * w) > ms->m->partition.rop_latency ||
+    while (w > 1 && (l2_ticks(ms, 2 * w) > ms->hw.m->partition.rop_latency ||
                      l2_ticks(ms, 2 * w) > INBOUND_HISTORY))
         w /= 2;
     return w;
@@ -194,10 +156,10 @@ find_clocks(struct memsys *ms, struct span *s)
     ms->clocks = 0;
     for (int d = 0; d < CLK_DOMAINS; d++) {
         unsigned i = 0;
-        while (i < ms->clocks && s->clock[i].period != ms->clk.period[d])
+        while (i < ms->clocks && s->clock[i].period != ms->hw.clk.period[d])
             i++;
         ms->clocks += i == ms->clocks;
-        s->clock[i].period = ms->clk.period[d];
+        s->clock[i].period = ms->hw.clk.period[d];
         s->clock[i].domains |= 1u << d;
     }
 }
@@ -205,16 +167,11 @@ find_clocks(struct memsys *ms, struct span *s)
 struct memsys *
 memsys_new(const struct machine *m, struct diag_sink *diag)
 {
-    struct arena mem = {.huge = true};
-    struct memsys *ms = ARENA_NEW(&mem, struct memsys);
-    ms->m = m;
-    if (!addrmap_init(&ms->map, m, diag)) {
-        arena_free(&mem);
-        return NULL;
-    }
-    const double mhz[CLK_DOMAINS] = {m->clock.core, m->clock.icnt, m->clock.l2,
-                                     m->clock.dram};
-    clk_init(&ms->clk, mhz);
+    struct arena a = {.huge = true};
+    struct memsys *ms = ARENA_NEW(&a, struct memsys);
+    struct memory *hw = &ms->hw;
+    hw->m = m;
+    memory_clocks(m, &hw->clk);
     find_clocks(ms, &ms->near);
     find_clocks(ms, &ms->further);
     const unsigned w = quantum_of_loads(ms);
@@ -224,66 +181,31 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     ms->far = ahead ? &ms->further : &ms->near;
     /* By three while they go on before what is asked in the first has come. */
     ms->can_overlap = ahead && l2_ticks(ms, 3 * ms->quantum) <= m->partition.rop_latency;
-    ms->ports = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
-    ms->channels = m->dram.channels;
-    ms->slices = ms->map.subs;
-    struct icnt_config c = {.inputs = ms->ports,
-                            .outputs = ms->slices,
-                            .flit = m->icnt.flit,
-                            .input_buffer = m->icnt.input_buffer,
-                            .output_buffer = m->icnt.output_buffer,
-                            .latency = m->icnt.latency,
-                            .speedup = m->icnt.speedup,
-                            .allocation = m->icnt.allocation};
-    ms->requests = icnt_new(&mem, &c);
-    c.inputs = ms->slices;
-    c.outputs = ms->ports;
-    ms->replies = icnt_new(&mem, &c);
-    ms->part = ARENA_ARRAY(&mem, struct part, ms->channels);
-    uint8_t *half_of =
-        m->partition.halves > 1 ? ARENA_ARRAY(&mem, uint8_t, m->sm.count) : NULL;
-    ms->port_of = ARENA_ARRAY(&mem, uint16_t, m->sm.count);
-    for (unsigned i = 0; i < m->sm.count; i++) {
-        ms->port_of[i] = (uint16_t)(i / m->sm.per_cluster);
-        if (half_of)
-            half_of[i] = (uint8_t)(i * m->partition.halves / m->sm.count);
+    if (!memory_init(hw, &a, m, ahead, diag)) {
+        arena_free(&a);
+        return NULL;
     }
-    struct partition_env env = {.m = m,
-                                .map = &ms->map,
-                                .clk = &ms->clk,
-                                .requests = ms->requests,
-                                .replies = ms->replies,
-                                .port_of = ms->port_of,
-                                .half_of = half_of,
-                                .ahead = ahead};
-    for (unsigned i = 0; i < ms->channels; i++) {
-        ms->part[i].p = partition_new(&mem, &env, i, &ms->part[i].stats, diag);
-        if (!ms->part[i].p) {
-            arena_free(&mem);
-            return NULL;
-        }
-        ms->part[i].in = partition_inbound(ms->part[i].p);
-        ms->part[i].next = NEVER;
+    ms->part = ARENA_ARRAY(&a, struct part, hw->channels);
+    ms->wake = ARENA_ARRAY(&a, uint64_t, hw->channels);
+    for (unsigned i = 0; i < hw->channels; i++) {
+        ms->part[i].p = hw->partition[i];
+        ms->part[i].in = partition_inbound(hw->partition[i]);
+        ms->part[i].next = ms->wake[i] = NEVER;
     }
-    ms->port = ARENA_ARRAY(&mem, struct port, ms->ports);
-    for (unsigned i = 0; i < ms->ports; i++) {
-        ring_init(&ms->port[i].fifo, &mem, m->icnt.eject_buffer);
-        ms->port[i].next = NEVER;
-    }
-    ms->noticed = bitset_new(&mem, ms->ports);
-    ms->woken = bitset_new(&mem, ms->ports);
-    ms->granted = bitset_new(&mem, ms->ports);
-    ms->part_of = ARENA_ARRAY(&mem, uint16_t, ms->slices);
-    for (unsigned i = 0; i < ms->slices; i++)
-        ms->part_of[i] = (uint16_t)(i / ms->map.slices);
-    ms->arrived = bitset_new(&mem, ms->slices);
-    ms->wake = ARENA_ARRAY(&mem, uint64_t, ms->channels);
-    ms->deferred =
-        arena_alloc_aligned(&mem, (BITSET_WORDS(ms->channels) + 7) / 8 * 64, 64);
-    for (unsigned i = 0; i < ms->channels; i++)
-        ms->wake[i] = NEVER;
-    ms->mem = mem;
+    ms->port_next = ARENA_ARRAY(&a, uint64_t, hw->ports);
+    ms->noticed = bitset_new(&a, hw->ports);
+    ms->woken = bitset_new(&a, hw->ports);
+    ms->granted = bitset_new(&a, hw->ports);
+    ms->arrived = bitset_new(&a, hw->slices);
+    ms->deferred = arena_alloc_aligned(&a, (BITSET_WORDS(hw->channels) + 7) / 8 * 64, 64);
+    ms->arena = a;
     return ms;
+}
+
+struct memory *
+memsys_memory(struct memsys *ms)
+{
+    return &ms->hw;
 }
 
 void
@@ -293,14 +215,8 @@ memsys_free(struct memsys *ms)
         return;
     for (unsigned i = 0; i < 1u << PATTERN_BITS; i++)
         vec_free(&ms->pattern[i].instants);
-    struct arena mem = ms->mem; /* ms itself lives in it */
-    arena_free(&mem);
-}
-
-void
-memsys_no_skip(struct memsys *ms, bool on)
-{
-    ms->no_skip = on;
+    struct arena a = ms->arena; /* ms itself lives in it */
+    arena_free(&a);
 }
 
 /* -- quanta -- */
@@ -324,9 +240,10 @@ memsys_reach(const struct memsys *ms, uint64_t from)
     if (!memsys_ahead(ms))
         return to;
     /* What the reply crossbar has not done yet is seen behind it later. */
-    uint64_t done = max_u64(icnt_cycle(ms->replies),
-                            clk_after(&ms->clk, CLK_CORE, from - 1, CLK_ICNT));
-    return min_u64(to, clk_after(&ms->clk, CLK_ICNT, done + ticks_behind(ms), CLK_CORE));
+    uint64_t done = max_u64(icnt_cycle(ms->hw.replies),
+                            clk_after(&ms->hw.clk, CLK_CORE, from - 1, CLK_ICNT));
+    return min_u64(to,
+                   clk_after(&ms->hw.clk, CLK_ICNT, done + ticks_behind(ms), CLK_CORE));
 }
 
 /* All core cycles before c count as done. */
@@ -337,7 +254,7 @@ skip_to(struct memsys *ms, struct span *s, uint64_t c)
         return;
     s->tick[CLK_CORE] = c;
     for (int d = CLK_CORE + 1; d < CLK_DOMAINS; d++)
-        s->tick[d] = clk_after(&ms->clk, CLK_CORE, c - 1, (enum clk_domain)d);
+        s->tick[d] = clk_after(&ms->hw.clk, CLK_CORE, c - 1, (enum clk_domain)d);
     for (unsigned i = 0; i < ms->clocks; i++) {
         struct clock *f = &s->clock[i];
         f->time = s->tick[bit_lowest(f->domains)] * f->period;
@@ -348,7 +265,7 @@ skip_to(struct memsys *ms, struct span *s, uint64_t c)
 static void
 find_instants(const struct memsys *ms, struct pattern *p)
 {
-    const clk_time *period = ms->clk.period;
+    const clk_time *period = ms->hw.clk.period;
     clk_time time[CLK_DOMAINS], end = p->phase[0] + (p->cycles - 1) * period[CLK_CORE];
     memcpy(time, p->phase, sizeof time);
     memset(p->ticks, 0, sizeof p->ticks);
@@ -376,7 +293,7 @@ find_instants(const struct memsys *ms, struct pattern *p)
 static struct pattern *
 pattern_of(struct memsys *ms, const struct span *s)
 {
-    const clk_time base = (s->from - (s->from != 0)) * ms->clk.period[CLK_CORE];
+    const clk_time base = (s->from - (s->from != 0)) * ms->hw.clk.period[CLK_CORE];
     const unsigned cycles = (unsigned)(s->to - s->from);
     clk_time phase[CLK_DOMAINS] = {0};
     uint64_t h = cycles;
@@ -399,8 +316,8 @@ open_span(struct memsys *ms, struct span *s, uint64_t from, uint64_t to)
     skip_to(ms, s, from);
     s->from = from;
     s->to = to;
-    s->icnt_end = clk_after(&ms->clk, CLK_CORE, to - 1, CLK_ICNT);
-    s->l2_end = clk_after(&ms->clk, CLK_CORE, to - 1, CLK_L2);
+    s->icnt_end = clk_after(&ms->hw.clk, CLK_CORE, to - 1, CLK_ICNT);
+    s->l2_end = clk_after(&ms->hw.clk, CLK_CORE, to - 1, CLK_L2);
     if (s != ms->far)
         return;
     s->pattern = pattern_of(ms, s);
@@ -419,11 +336,11 @@ close_span(struct memsys *ms, struct span *s)
 void
 memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
 {
-    const struct clk *k = &ms->clk;
+    const struct clk *k = &ms->hw.clk;
     assert(from < to && to - from <= MEMSYS_QUANTUM);
     open_span(ms, &ms->near, from, to);
-    memset(ms->noticed, 0, BITSET_WORDS(ms->ports) * sizeof *ms->noticed);
-    icnt_skip(ms->requests, ms->near.tick[CLK_ICNT]);
+    memset(ms->noticed, 0, BITSET_WORDS(ms->hw.ports) * sizeof *ms->noticed);
+    icnt_skip(ms->hw.requests, ms->near.tick[CLK_ICNT]);
     ms->accepted = ms->near.tick[CLK_L2];
     for (uint64_t c = from; c < to; c++) {
         ms->icnt_at[c - from] = clk_at_or_after(k, CLK_CORE, c, CLK_ICNT);
@@ -435,7 +352,7 @@ memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
 static void
 wake_parts(struct memsys *ms)
 {
-    for (unsigned i = 0; i < ms->channels; i++) {
+    for (unsigned i = 0; i < ms->hw.channels; i++) {
         struct part *part = &ms->part[i];
         uint64_t at = max_u64(ms->wake[i], ms->far->to);
         if (at < part->next)
@@ -451,13 +368,13 @@ open_parts(struct memsys *ms, uint64_t from, uint64_t to)
     ms->far_open = true;
     if (ahead)
         open_span(ms, ms->far, max_u64(from, ms->further.to), to);
-    for (unsigned i = 0; ahead && i < ms->channels; i++)
+    for (unsigned i = 0; ahead && i < ms->hw.channels; i++)
         if (memsys_part_due(ms, i)) { /* it begins with all that was taken */
             inbound_swap(ms->part[i].in);
             ms->wake[i] = NEVER;
         }
     ms->served = ms->far->tick[CLK_ICNT];
-    icnt_skip(ms->replies, ms->served);
+    icnt_skip(ms->hw.replies, ms->served);
 }
 
 void
@@ -470,13 +387,13 @@ memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
     open_parts(ms, from, to);
     ms->detached = threads || ahead;
     if (ms->detached)
-        icnt_detach(ms->replies);
+        icnt_detach(ms->hw.replies);
 }
 
 static void
 publish_parts(struct memsys *ms)
 {
-    for (unsigned i = 0; i < ms->channels; i++)
+    for (unsigned i = 0; i < ms->hw.channels; i++)
         if (ms->part[i].ran) {
             ms->part[i].ran = false;
             inbound_publish(ms->part[i].in);
@@ -493,136 +410,17 @@ close_far(struct memsys *ms)
 
 /* -- ports -- */
 
-/* First core cycle after `now` in which the port has something to do. */
-static inline uint64_t
-port_next(const struct memsys *ms, const struct port *port, uint64_t now)
-{
-    const unsigned i = (unsigned)(port - ms->port);
-    const uint64_t full = -(uint64_t)ring_full(&port->fifo); /* NEVER, or 0 */
-    uint64_t at = icnt_front_at(ms->replies, i) | full;
-    at = clk_after(&ms->clk, CLK_ICNT, at, CLK_CORE);
-    /* If it is not known when there is room, it comes when a packet gets its output. */
-    const uint64_t room = port->refused ? icnt_room_at(ms->requests, i) : NEVER;
-    if (room != NEVER)
-        at = min_u64(at, clk_at_or_after(&ms->clk, CLK_ICNT, room - 1, CLK_CORE));
-    return max_u64(at & -(uint64_t) !(port->again | port->published), now + 1);
-}
-
-uint64_t
-memsys_port_sleep(struct memsys *ms, unsigned i)
-{
-    struct port *port = &ms->port[i];
-    return port->next = port_next(ms, port, port->now);
-}
-
-uint64_t
-memsys_port_next(const struct memsys *ms, unsigned i)
-{
-    return ms->port[i].next;
-}
-
-/* A reply comes from the crossbar. */
-NOINLINE static void
-port_accepts(struct memsys *ms, unsigned i, uint64_t now)
-{
-    struct port *port = &ms->port[i];
-    const struct packet *p = &icnt_front(ms->replies, i)->p;
-    port->given++;
-    port->latency += now - p->born;
-    port->again |= !port->fifo.n;
-    *ring_push(&port->fifo) = *p;
-    icnt_pop(ms->replies, i, ms->icnt_at[now - ms->near.from]);
-}
-
 unsigned
 memsys_port(struct memsys *ms, unsigned i, uint64_t now)
 {
-    struct port *port = &ms->port[i];
-    port->now = now;
-    port->refused = false;
-    port->published |= port->again;
-    port->again = false;
-    if (icnt_front_at(ms->replies, i) < ms->icnt_at[now - ms->near.from] &&
-        !ring_full(&port->fifo))
-        port_accepts(ms, i, now);
-    return ring_front(&port->fifo)->sm | (MEMSYS_NO_SM & -(unsigned)!port->published);
-}
-
-static void
-refuse(struct port *port, unsigned flits)
-{
-    if (!port->refused || flits < port->wanted)
-        port->wanted = (uint16_t)flits;
-    port->refused = true;
-}
-
-static unsigned
-request_flits(const struct machine *m, const struct packet *p)
-{
-    return icnt_flits(m->icnt.header + (p->kind == PKT_READ ? 0 : p->bytes),
-                      m->icnt.flit);
-}
-
-enum room
-memsys_inject(struct memsys *ms, const struct packet *p)
-{
-    const struct machine *m = ms->m;
-    unsigned in = ms->port_of[p->sm];
-    struct port *port = &ms->port[in];
-    uint64_t tick = ms->icnt_after[port->now - ms->near.from];
-    unsigned flits = port->front == p ? port->front_flits : request_flits(m, p);
-    const enum room room = icnt_room(ms->requests, in, flits, tick);
-    if (room != ROOM_YES) {
-        port->front = p;
-        port->front_flits = (uint16_t)flits;
-        if (room == ROOM_NO)
-            refuse(port, flits);
-        return room;
-    }
-    port->front = NULL;
-    struct addr_place at = addrmap_slice(&ms->map, p->addr);
-    icnt_push(ms->requests, in, at.slice, flits, p, at.local, tick);
-    port->requests++;
-    port->request_flits += flits;
-    port->asked += partition_pieces(m, p);
-    return ROOM_YES;
-}
-
-bool
-memsys_refused(const struct memsys *ms, unsigned i)
-{
-    return ms->port[i].refused;
+    const uint64_t k = now - ms->near.from;
+    return memory_port(&ms->hw, i, now, ms->icnt_at[k], ms->icnt_after[k]);
 }
 
 bool
 memsys_may_have_room(const struct memsys *ms, unsigned i, uint64_t now)
 {
-    const struct port *port = &ms->port[i];
-    uint64_t tick = ms->icnt_after[now - ms->near.from];
-    return port->refused && icnt_cycle(ms->requests) < tick &&
-           icnt_may_have_room(ms->requests, i, port->wanted, tick);
-}
-
-bool
-memsys_has_reply(const struct memsys *ms, unsigned sm)
-{
-    const struct port *port = &ms->port[ms->port_of[sm]];
-    return port->published && ring_front(&port->fifo)->sm == sm;
-}
-
-const struct packet *
-memsys_reply(const struct memsys *ms, unsigned i)
-{
-    return ring_front(&ms->port[i].fifo);
-}
-
-void
-memsys_reply_over(struct memsys *ms, unsigned i)
-{
-    struct port *port = &ms->port[i];
-    ring_pop(&port->fifo);
-    port->published = false;
-    port->again = port->fifo.n != 0;
+    return memory_may_have_room(&ms->hw, i, ms->icnt_after[now - ms->near.from]);
 }
 
 /* -- partitions -- */
@@ -630,7 +428,7 @@ memsys_reply_over(struct memsys *ms, unsigned i)
 unsigned
 memsys_parts(const struct memsys *ms)
 {
-    return ms->channels;
+    return ms->hw.channels;
 }
 
 uint64_t
@@ -677,7 +475,7 @@ memsys_part(struct memsys *ms, unsigned i)
 static void
 part_wakes(struct memsys *ms, struct part *part, uint64_t l2)
 {
-    uint64_t at = clk_at_or_after(&ms->clk, CLK_L2, l2, CLK_CORE);
+    uint64_t at = clk_at_or_after(&ms->hw.clk, CLK_L2, l2, CLK_CORE);
     part->next = min_u64(part->next, max_u64(at, ms->far->to));
 }
 
@@ -686,20 +484,20 @@ part_wakes(struct memsys *ms, struct part *part, uint64_t l2)
 static void
 accept_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
 {
-    for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++)
+    for (unsigned w = 0; w < BITSET_WORDS(ms->hw.slices); w++)
         FOR_BITS(b, ms->arrived[w])
         {
             unsigned i = w * 64 + (unsigned)b;
-            if (icnt_front_at(ms->requests, i) >= icnt)
+            if (icnt_front_at(ms->hw.requests, i) >= icnt)
                 continue;
-            const unsigned k = ms->part_of[i];
+            const unsigned k = ms->hw.part_of[i];
             uint64_t at =
-                inbound_accept(ms->part[k].in, i - k * ms->map.slices, l2, icnt);
+                inbound_accept(ms->part[k].in, i - k * ms->hw.map.slices, l2, icnt);
             if (!at)
                 continue;
-            at = clk_at_or_after(&ms->clk, CLK_L2, at, CLK_CORE);
+            at = clk_at_or_after(&ms->hw.clk, CLK_L2, at, CLK_CORE);
             ms->wake[k] = min_u64(ms->wake[k], at);
-            if (icnt_front_at(ms->requests, i) == NEVER)
+            if (icnt_front_at(ms->hw.requests, i) == NEVER)
                 bitset_del(ms->arrived, i);
         }
 }
@@ -714,19 +512,20 @@ accept_until(struct memsys *ms, uint64_t l2, uint64_t icnt)
 static void
 step_requests(struct memsys *ms, uint64_t tick)
 {
-    icnt_step(ms->requests, tick);
+    icnt_step(ms->hw.requests, tick);
     const bool ahead = memsys_ahead(ms);
-    uint64_t *fresh = icnt_fresh(ms->requests);
-    for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++) {
+    uint64_t *fresh = icnt_fresh(ms->hw.requests);
+    for (unsigned w = 0; w < BITSET_WORDS(ms->hw.slices); w++) {
         if (ahead)
             ms->arrived[w] |= fresh[w];
         else
             FOR_BITS(b, fresh[w])
             {
                 unsigned i = w * 64 + (unsigned)b;
-                const unsigned k = ms->part_of[i];
+                const unsigned k = ms->hw.part_of[i];
                 struct part *part = &ms->part[k];
-                part_wakes(ms, part, partition_notice(part->p, i - k * ms->map.slices));
+                part_wakes(ms, part,
+                           partition_notice(part->p, i - k * ms->hw.map.slices));
             }
         fresh[w] = 0;
     }
@@ -738,13 +537,13 @@ cross_requests(struct memsys *ms, uint64_t now)
 {
     const uint64_t end = ms->icnt_after[now - ms->near.from];
     const bool ahead = memsys_ahead(ms);
-    for (uint64_t n = icnt_cycle(ms->requests); n < end; n++) {
+    for (uint64_t n = icnt_cycle(ms->hw.requests); n < end; n++) {
         if (ahead)
-            accept_until(ms, clk_after(&ms->clk, CLK_ICNT, n, CLK_L2), n);
+            accept_until(ms, clk_after(&ms->hw.clk, CLK_ICNT, n, CLK_L2), n);
         step_requests(ms, n);
     }
     if (ahead)
-        accept_until(ms, clk_after(&ms->clk, CLK_CORE, now, CLK_L2), end);
+        accept_until(ms, clk_after(&ms->hw.clk, CLK_CORE, now, CLK_L2), end);
 }
 
 /* Before the reply crossbar's tick: replies of late partitions; partitions that waited
@@ -752,14 +551,14 @@ cross_requests(struct memsys *ms, uint64_t now)
 static void
 send_deferred(struct memsys *ms, uint64_t tick)
 {
-    for (unsigned i = 0; tick == ms->far->tick[CLK_ICNT] && i < ms->channels; i++)
+    for (unsigned i = 0; tick == ms->far->tick[CLK_ICNT] && i < ms->hw.channels; i++)
         if (partition_deferred(ms->part[i].p)) {
             bitset_add(ms->deferred, i);
             ms->any_deferred = true;
         }
     if (!ms->any_deferred)
         return;
-    for (unsigned w = 0; w < BITSET_WORDS(ms->channels); w++)
+    for (unsigned w = 0; w < BITSET_WORDS(ms->hw.channels); w++)
         FOR_BITS(b, ms->deferred[w])
         {
             struct part *part = &ms->part[w * 64 + (unsigned)b];
@@ -774,7 +573,7 @@ send_deferred(struct memsys *ms, uint64_t tick)
 static void
 end_deferred(struct memsys *ms)
 {
-    for (unsigned w = 0; w < BITSET_WORDS(ms->channels); w++) {
+    for (unsigned w = 0; w < BITSET_WORDS(ms->hw.channels); w++) {
         FOR_BITS(b, ms->deferred[w])
         {
             struct part *part = &ms->part[w * 64 + (unsigned)b];
@@ -789,18 +588,25 @@ end_deferred(struct memsys *ms)
     ms->any_deferred = false;
 }
 
+/* The port has something to do in cycle `at`. */
+static void
+notice(struct memsys *ms, unsigned i, uint64_t at)
+{
+    ms->port_next[i] = bitset_has(ms->noticed, i) ? min_u64(ms->port_next[i], at) : at;
+    bitset_add(ms->noticed, i);
+}
+
 /* Ports that have something new behind the crossbar. */
 static void
 notice_replies(struct memsys *ms)
 {
-    uint64_t *fresh = icnt_fresh(ms->replies);
-    for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
+    uint64_t *fresh = icnt_fresh(ms->hw.replies);
+    for (unsigned w = 0; w < BITSET_WORDS(ms->hw.ports); w++) {
         FOR_BITS(b, fresh[w])
         {
-            struct port *port = &ms->port[w * 64 + (unsigned)b];
-            port->next = min_u64(port->next, port_next(ms, port, ms->near.to - 1));
+            const unsigned i = w * 64 + (unsigned)b;
+            notice(ms, i, memory_port_next(&ms->hw, i, ms->near.to - 1));
         }
-        ms->noticed[w] |= fresh[w];
         fresh[w] = 0;
     }
 }
@@ -809,15 +615,10 @@ notice_replies(struct memsys *ms)
 static void
 notice_room(struct memsys *ms)
 {
-    for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
+    for (unsigned w = 0; w < BITSET_WORDS(ms->hw.ports); w++) {
         FOR_BITS(b, ms->granted[w])
-        {
-            struct port *port = &ms->port[w * 64 + (unsigned)b];
-            if (port->refused) {
-                port->next = ms->near.to;
-                bitset_add(ms->noticed, w * 64 + (unsigned)b);
-            }
-        }
+        if (memory_refused(&ms->hw, w * 64 + (unsigned)b))
+            notice(ms, w * 64 + (unsigned)b, ms->near.to);
         ms->granted[w] = 0;
     }
 }
@@ -827,12 +628,12 @@ notice_room(struct memsys *ms)
 static void
 cross_replies(struct memsys *ms, uint64_t end)
 {
-    for (uint64_t n = icnt_cycle(ms->replies); n < end; n++) {
+    for (uint64_t n = icnt_cycle(ms->hw.replies); n < end; n++) {
         if (ms->served == n) {
             ms->served++;
             send_deferred(ms, n);
         }
-        if (!icnt_step(ms->replies, n))
+        if (!icnt_step(ms->hw.replies, n))
             return;
     }
     if (ms->any_deferred && end == ms->far->icnt_end)
@@ -857,11 +658,11 @@ memsys_parts_done(struct memsys *ms)
 static void
 follow_replies(struct memsys *ms, uint64_t now)
 {
-    icnt_attach(ms->replies);
+    icnt_attach(ms->hw.replies);
     if (!ms->far_open)
         return;
     cross_replies(ms, min_u64(ms->icnt_after[now - ms->near.from], ms->far->icnt_end));
-    for (unsigned w = 0; ms->any_deferred && w < BITSET_WORDS(ms->channels); w++)
+    for (unsigned w = 0; ms->any_deferred && w < BITSET_WORDS(ms->hw.channels); w++)
         FOR_BITS(b, ms->deferred[w])
         { /* as far as they have come */
             inbound_end(ms->part[w * 64 + (unsigned)b].in);
@@ -873,12 +674,12 @@ follow_replies(struct memsys *ms, uint64_t now)
 static void
 close_replies(struct memsys *ms)
 {
-    if (ms->far_open && icnt_cycle(ms->replies) < ms->far->icnt_end) {
-        icnt_detach(ms->replies);
+    if (ms->far_open && icnt_cycle(ms->hw.replies) < ms->far->icnt_end) {
+        icnt_detach(ms->hw.replies);
         cross_replies(ms, ms->far->icnt_end);
-        icnt_attach(ms->replies);
+        icnt_attach(ms->hw.replies);
     }
-    if (ms->far_open && icnt_cycle(ms->replies) == ms->far->icnt_end)
+    if (ms->far_open && icnt_cycle(ms->hw.replies) == ms->far->icnt_end)
         close_far(ms);
     notice_replies(ms);
 }
@@ -887,7 +688,7 @@ bool
 memsys_may_go_on(const struct memsys *ms, uint64_t to)
 {
     return ms->can_overlap && to > ms->further.to &&
-           (!ms->far_open || icnt_cycle(ms->replies) == ms->far->icnt_end);
+           (!ms->far_open || icnt_cycle(ms->hw.replies) == ms->far->icnt_end);
 }
 
 bool
@@ -896,10 +697,10 @@ memsys_catch_up(struct memsys *ms, uint64_t to)
     if (!ms->can_overlap || to <= ms->further.to)
         return false;
     /* What was popped in the quantum counts for replies after it only. */
-    if (ms->far_open && icnt_cycle(ms->replies) < ms->near.icnt_end)
+    if (ms->far_open && icnt_cycle(ms->hw.replies) < ms->near.icnt_end)
         return false;
     if (!memsys_may_go_on(ms, to)) {
-        icnt_attach(ms->replies);
+        icnt_attach(ms->hw.replies);
         close_replies(ms);
     }
     return memsys_may_go_on(ms, to);
@@ -923,9 +724,9 @@ memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to)
 void
 memsys_publish_replies(struct memsys *ms)
 {
-    icnt_attach(ms->replies);
+    icnt_attach(ms->hw.replies);
     notice_replies(ms);
-    icnt_detach(ms->replies);
+    icnt_detach(ms->hw.replies);
 }
 
 const uint64_t *
@@ -934,13 +735,13 @@ memsys_cross(struct memsys *ms, uint64_t now)
     if (!ms->overlap)
         follow_replies(ms, now);
     cross_requests(ms, now);
-    uint64_t *granted = icnt_granted(ms->requests);
-    for (unsigned w = 0; w < BITSET_WORDS(ms->ports); w++) {
+    uint64_t *granted = icnt_granted(ms->hw.requests);
+    for (unsigned w = 0; w < BITSET_WORDS(ms->hw.ports); w++) {
         ms->woken[w] = 0;
         FOR_BITS(b, granted[w])
         {
-            struct port *port = &ms->port[w * 64 + (unsigned)b];
-            ms->woken[w] |= (uint64_t)port->refused << b;
+            const bool refused = memory_refused(&ms->hw, w * 64 + (unsigned)b);
+            ms->woken[w] |= (uint64_t)refused << b;
         }
         ms->granted[w] |= granted[w];
         granted[w] = 0;
@@ -965,9 +766,9 @@ memsys_step(struct memsys *ms, uint64_t now)
 {
     memsys_open(ms, now, now + 1);
     memsys_open_far(ms, now, now + 1, false);
-    for (unsigned i = 0; i < ms->ports; i++)
+    for (unsigned i = 0; i < ms->hw.ports; i++)
         memsys_port(ms, i, now);
-    for (unsigned i = 0; i < ms->channels; i++)
+    for (unsigned i = 0; i < ms->hw.channels; i++)
         if (memsys_part_due(ms, i))
             memsys_part(ms, i);
     memsys_parts_done(ms);
@@ -981,13 +782,19 @@ memsys_noticed(const struct memsys *ms)
 }
 
 uint64_t
+memsys_port_next(const struct memsys *ms, unsigned i)
+{
+    return ms->port_next[i];
+}
+
+uint64_t
 memsys_cross_next(const struct memsys *ms)
 {
-    for (unsigned w = 0; w < BITSET_WORDS(ms->slices); w++)
+    for (unsigned w = 0; w < BITSET_WORDS(ms->hw.slices); w++)
         if (ms->arrived[w])
             return ms->near.to;
-    uint64_t n = min_u64(icnt_next(ms->requests), icnt_next(ms->replies));
-    n = clk_at_or_after(&ms->clk, CLK_ICNT, n, CLK_CORE);
+    uint64_t n = min_u64(icnt_next(ms->hw.requests), icnt_next(ms->hw.replies));
+    n = clk_at_or_after(&ms->hw.clk, CLK_ICNT, n, CLK_CORE);
     return max_u64(n, ms->near.to);
 }
 
@@ -995,159 +802,28 @@ uint64_t
 memsys_next_event(const struct memsys *ms, uint64_t now)
 {
     uint64_t next = memsys_cross_next(ms);
-    for (unsigned i = 0; i < ms->channels; i++)
+    for (unsigned i = 0; i < ms->hw.channels; i++)
         next = min_u64(next, ms->part[i].next);
-    for (unsigned i = 0; i < ms->ports; i++)
-        next = min_u64(next, port_next(ms, &ms->port[i], now));
+    for (unsigned i = 0; i < ms->hw.ports; i++)
+        next = min_u64(next, memory_port_next(&ms->hw, i, now));
     return next <= now ? now + 1 : next;
 }
 
 /* -- state -- */
 
-bool
-memsys_idle(const struct memsys *ms)
+void
+memsys_begin(struct memsys *ms, bool threads, bool no_skip)
 {
-    if (icnt_busy(ms->requests) || icnt_busy(ms->replies))
-        return false;
-    for (unsigned i = 0; i < ms->ports; i++)
-        if (ms->port[i].fifo.n || icnt_arrived(ms->replies, i))
-            return false;
-    for (unsigned i = 0; i < ms->slices; i++)
-        if (icnt_arrived(ms->requests, i))
-            return false;
-    for (unsigned i = 0; i < ms->channels; i++)
-        if (!partition_idle(ms->part[i].p))
-            return false;
-    return true;
+    ms->no_skip = no_skip;
+    skip_to(ms, ms->far, ms->now + 1);
+    for (unsigned i = 0; i < ms->hw.channels; i++)
+        inbound_alone(ms->part[i].in, !threads);
+    memory_begin(&ms->hw, ms->far->tick[CLK_L2], ms->far->tick[CLK_DRAM]);
 }
 
-static void
-settle(struct memsys *ms)
+void
+memsys_stats(struct memsys *ms, struct launch_stats *out)
 {
     skip_to(ms, ms->far, ms->now + 1);
-    for (unsigned i = 0; i < ms->channels; i++)
-        partition_settle(ms->part[i].p, ms->far->tick[CLK_L2],
-                         ms->far->tick[CLK_DRAM] - 1);
-}
-
-struct outstanding {
-    const struct machine *m;
-    uint64_t n;
-};
-
-static void
-count_request(void *user, const struct timed_packet *msg)
-{
-    struct outstanding *o = user;
-    o->n += partition_pieces(o->m, &msg->p);
-}
-
-static void
-count_reply(void *user, const struct timed_packet *msg)
-{
-    (void)msg;
-    ((struct outstanding *)user)->n++;
-}
-
-/* Replies and bursts still to come, counted where they are. */
-static void
-under_way(const struct memsys *ms, uint64_t *replies, uint64_t *bursts)
-{
-    struct outstanding o = {ms->m, 0};
-    icnt_each(ms->requests, count_request, &o);
-    icnt_each(ms->replies, count_reply, &o);
-    *bursts = 0;
-    for (unsigned i = 0; i < ms->channels; i++) {
-        const struct partition_left left = partition_left(ms->part[i].p);
-        o.n += left.replies;
-        *bursts += left.bursts;
-    }
-    *replies = o.n;
-}
-
-void
-memsys_begin(struct memsys *ms, bool threads)
-{
-    settle(ms);
-    for (unsigned i = 0; i < ms->channels; i++) {
-        inbound_alone(ms->part[i].in, !threads);
-        ms->part[i].stats = (struct stat_mem){0};
-    }
-    memset(&ms->own, 0, sizeof ms->own);
-    for (unsigned i = 0; i < ms->ports; i++) {
-        struct port *p = &ms->port[i];
-        p->requests = p->request_flits = p->asked = p->given = p->latency = 0;
-    }
-    under_way(ms, &ms->own.replies_begun, &ms->own.dram_begun);
-    ms->began_dram = ms->far->tick[CLK_DRAM];
-}
-
-void
-memsys_stats(const struct memsys *cms, struct launch_stats *out)
-{
-    struct memsys *ms =
-        (struct memsys *)cms; /* brings counters up to date, changes nothing */
-    settle(ms);
-    struct stat_mem own = ms->own;
-    for (unsigned i = 0; i < ms->ports; i++) {
-        const struct port *p = &ms->port[i];
-        own.icnt_requests += p->requests;
-        own.icnt_request_flits += p->request_flits;
-        own.replies_asked += p->asked;
-        own.replies_given += p->given;
-        own.reply_latency += p->latency;
-    }
-    under_way(ms, &own.replies_left, &own.dram_left);
-    own.dram_cycles = (ms->far->tick[CLK_DRAM] - ms->began_dram) * ms->channels;
-    stats_add_mem(out, &own);
-    for (unsigned i = 0; i < ms->channels; i++)
-        stats_add_mem(out, &ms->part[i].stats);
-}
-
-void
-memsys_channel_stats(const struct memsys *ms, unsigned channel, struct stat_mem *out)
-{
-    *out = ms->part[channel].stats;
-}
-
-void
-memsys_prefill(struct memsys *ms, uint64_t addr, uint64_t bytes)
-{
-    if (!bytes || !ms->m->partition.l2_enabled)
-        return;
-    for (uint64_t a = addr / 32 * 32; a < addr + bytes; a += 32) {
-        struct addr_place at = addrmap_slice(&ms->map, a);
-        unsigned s = (unsigned)(at.local & (ms->m->l2.line - 1)) / 32;
-        partition_prefill(ms->part[at.slice / ms->map.slices].p,
-                          at.slice % ms->map.slices, at.local, (uint8_t)(1u << s));
-    }
-}
-
-void
-memsys_explain(const struct memsys *ms, struct strbuf *out)
-{
-    if (memsys_idle(ms)) {
-        strbuf_addz(out, "memory system: nothing under way\n");
-        return;
-    }
-    for (unsigned i = 0; i < ms->ports; i++) {
-        unsigned in = icnt_waiting(ms->requests, i), come = icnt_arrived(ms->replies, i);
-        if (in | come | ms->port[i].fifo.n)
-            strbuf_printf(
-                out,
-                "SM port %u: %u requests before the crossbar; %u replies behind it, "
-                "%u at the port%s\n",
-                i, in, come, ms->port[i].fifo.n,
-                ms->port[i].fifo.n ? " (the SM does not take them)" : "");
-    }
-    for (unsigned i = 0; i < ms->slices; i++) {
-        unsigned n = icnt_arrived(ms->requests, i), r = icnt_waiting(ms->replies, i);
-        if (n | r)
-            strbuf_printf(out,
-                          "slice port %u: %u requests arrived, %u replies before the "
-                          "crossbar\n",
-                          i, n, r);
-    }
-    for (unsigned i = 0; i < ms->channels; i++)
-        partition_explain(ms->part[i].p, out);
+    memory_stats(&ms->hw, ms->far->tick[CLK_L2], ms->far->tick[CLK_DRAM], out);
 }

@@ -1,5 +1,4 @@
-/* memsys.h: everything beyond the SMs: the two crossbars, L2 slices, DRAM channels, and
- * their clocks. The SM side sees ports with two operations, inject and eject, and time.
+/* memsys.h: how the memory system (mem/memory.h) goes through simulated time.
  *
  * Time goes on in quanta of a few core cycles, in which ports and memory partitions do
  * not depend on each other: what passes a crossbar takes longer, or partitions are a
@@ -8,8 +7,8 @@
  *   memsys_open, memsys_open_far
  *   in any order, in any host threads: memsys_part of each partition, and after all of
  *     these memsys_replies, which may be left out; and of each port, for its cycles c in
- *     order: memsys_port(c), memsys_reply (a port shows at most one reply a cycle), the
- *     cycle of its SMs, memsys_inject
+ *     order: memsys_port(c), memory_reply (a port shows at most one reply a cycle), the
+ *     cycle of its SMs, memory_inject
  *   memsys_parts_done
  *   in one thread, for the cycles c of the quantum in order: memsys_cross(c), and what
  *     could not go on without it
@@ -23,34 +22,31 @@
  *     ports' part of that
  *   after memsys_part of each and memsys_publish_replies: memsys_replies
  * Whether a packet finds room before a crossbar may depend on what the crossbar does in
- * the same quantum. memsys_inject then answers ROOM_UNKNOWN (timed_queue.h): the port must
+ * the same quantum. memory_inject then answers ROOM_UNKNOWN (timed_queue.h): the port must
  * stop there, and try again after memsys_cross of that cycle (partitions do the like
  * inside). So the result does not depend on quanta.
- * memsys_step(c) is a quantum of one cycle, but for the SMs' part of it. A request makes
- * one reply for each 32-byte sector of `sectors` (one for each line if the L2 has no
- * sectors), read, write and atomic alike; the reply is the request with addr, bytes and
- * sectors of its piece.
- *
- * Private parts: icnt.h (crossbar), partition.h (L2 slice, queues), dram.h (channel),
- * addrmap.h (address -> channel, slice, bank, row, column). */
+ * memsys_step(c) is a quantum of one cycle, but for the SMs' part of it. */
 #ifndef ALLOT_TIMING_MEMSYS_H
 #define ALLOT_TIMING_MEMSYS_H
 
-#include "base/diag.h"
-#include "machine/machine.h"
-#include "stats/stats.h"
-#include "timing/mem/timed_queue.h"
+#include "timing/mem/memory.h"
 
 struct memsys;
 
 struct memsys *memsys_new(const struct machine *m, struct diag_sink *diag);
 void memsys_free(struct memsys *ms);
 
-/* Counters start anew (a launch begins); L2 contents stay. threads: of the following,
- * partitions and ports go on in several, or memsys_may_go_on is called. */
-void memsys_begin(struct memsys *ms, bool threads);
+/* The hardware: ports, counters. */
+struct memory *memsys_memory(struct memsys *ms);
 
-/* Longest quantum in core cycles: a power of two, at most MEMSYS_WINDOW. */
+/* Counters start anew (a launch begins); L2 contents stay. threads: of the following,
+ * partitions and ports go on in several, or memsys_may_go_on is called. no_skip: every part
+ * is stepped in every tick, whatever it says of its next event (results do not differ). */
+void memsys_begin(struct memsys *ms, bool threads, bool no_skip);
+/* Adds the counters of the launch to out. */
+void memsys_stats(struct memsys *ms, struct launch_stats *out);
+
+/* Longest quantum in core cycles: a power of two, at most MEMSYS_QUANTUM. */
 enum { MEMSYS_QUANTUM = 32 };
 unsigned memsys_quantum(const struct memsys *ms);
 /* Whether partitions and replies may be ahead of ports and requests: since what is asked
@@ -88,17 +84,12 @@ uint64_t memsys_part_next(const struct memsys *ms, unsigned i);
  * that does not depend on the ports. */
 void memsys_replies(struct memsys *ms);
 
-/* Ports: SM i has port i / sm.per_cluster. memsys_port takes it to core cycle `now` of
- * the quantum. memsys_port_sleep, after the last operation of that cycle, says in which
- * cycle there is next something to do, as far as is known in the quantum; memsys_port_next
- * says it again after memsys_close, when it may be sooner for the ports in memsys_noticed
- * (a bit set). */
-enum { MEMSYS_NO_SM = 0xffff };
-/* The SM whose reply the port shows, or MEMSYS_NO_SM. */
+/* Ports: memsys_port takes one to core cycle `now` of the quantum (memory_port). Ports (a
+ * bit set) that have something to do sooner than memory_port_next told in the quantum; the
+ * cycle, after memsys_close. */
 unsigned memsys_port(struct memsys *ms, unsigned port, uint64_t now);
-uint64_t memsys_port_sleep(struct memsys *ms, unsigned port);
-uint64_t memsys_port_next(const struct memsys *ms, unsigned port);
 const uint64_t *memsys_noticed(const struct memsys *ms);
+uint64_t memsys_port_next(const struct memsys *ms, unsigned port);
 /* Core cycle in which something moves in the crossbars (after memsys_close). */
 uint64_t memsys_cross_next(const struct memsys *ms);
 
@@ -107,20 +98,9 @@ uint64_t memsys_cross_next(const struct memsys *ms);
  * have room now or in the next cycles. */
 const uint64_t *memsys_cross(struct memsys *ms, uint64_t now);
 
-/* Hands a request to the SM's port of the request crossbar, at the end of the port's
- * cycle. ROOM_NO: try again in a later cycle; ROOM_UNKNOWN: in this cycle after
- * memsys_cross. */
-enum room memsys_inject(struct memsys *ms, const struct packet *p);
-/* It was refused in the last cycle the port was taken to. */
-bool memsys_refused(const struct memsys *ms, unsigned port);
 /* The port was refused in the last cycle it was taken to: could a try in cycle `now`, or
  * between, succeed, as far as is known without the crossbars of this quantum? */
 bool memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now);
-
-/* The reply that the port shows; it has been taken. Precondition: it shows one. */
-const struct packet *memsys_reply(const struct memsys *ms, unsigned port);
-void memsys_reply_over(struct memsys *ms, unsigned port);
-bool memsys_has_reply(const struct memsys *ms, unsigned sm); /* for that SM */
 
 /* Advances ports, interconnect, L2 and DRAM through core cycle `now`. Call once per core
  * cycle stepped; cycles left out are caught up inside (they must not lie beyond
@@ -129,21 +109,5 @@ void memsys_step(struct memsys *ms, uint64_t now);
 
 /* First core cycle > now in which a step would change anything, NEVER if it is empty. */
 uint64_t memsys_next_event(const struct memsys *ms, uint64_t now);
-bool memsys_idle(const struct memsys *ms); /* nothing under way anywhere */
-
-/* Adds the counters of the launch to out. Lines a host copy leaves in the L2 (prefill).
- */
-/* Counters of a channel and its slices so far in the launch. */
-void memsys_channel_stats(const struct memsys *ms, unsigned channel,
-                          struct stat_mem *out);
-void memsys_stats(const struct memsys *ms, struct launch_stats *out);
-void memsys_prefill(struct memsys *ms, uint64_t addr, uint64_t bytes);
-
-/* on: every part is stepped in every tick, whatever it says of its next event (for
- * timing_options.no_skip; results must not differ). */
-void memsys_no_skip(struct memsys *ms, bool on);
-
-/* Who waits for what, in words (for stuck simulations). */
-void memsys_explain(const struct memsys *ms, struct strbuf *out);
 
 #endif

@@ -19,11 +19,11 @@
 
 /* As far as there is room: the answer for the first packet that does not go, or yes. */
 static enum room
-send_packets(struct memsys *mem, struct sm *s, uint64_t now)
+send_packets(struct memory *mem, struct sm *s, uint64_t now)
 {
     const struct packet *p;
     while ((p = ldst_out_front(s->ldst))) {
-        const enum room room = memsys_inject(mem, p);
+        const enum room room = memory_inject(mem, p);
         if (room != ROOM_YES)
             return room;
         ldst_out_pop(s->ldst);
@@ -35,12 +35,12 @@ send_packets(struct memsys *mem, struct sm *s, uint64_t now)
 
 /* The reply that the SM's port k shows; true: the SM has something to do with it. */
 static bool
-receive(struct memsys *mem, unsigned k, struct sm *s, uint64_t now)
+receive(struct memory *mem, unsigned k, struct sm *s, uint64_t now)
 {
     if (!ldst_can_receive(s->ldst))
         return false;
-    bool busy = ldst_receive(s->ldst, memsys_reply(mem, k), now);
-    memsys_reply_over(mem, k);
+    bool busy = ldst_receive(s->ldst, memory_reply(mem, k), now);
+    memory_reply_over(mem, k);
     return busy;
 }
 
@@ -78,7 +78,7 @@ node_cycle(struct run *r, unsigned k, uint64_t now, bool one)
     struct node *n = &r->node[k];
     const unsigned reply = memsys_port(g->mem, k, now);
     for (struct sm *s = n->sm, *end = end_of(n, one); s < end; s++) {
-        if (s->id == reply && receive(g->mem, k, s, now))
+        if (s->id == reply && receive(g->memory, k, s, now))
             s->wake = now;
         if ((s->wake <= now || g->opt.no_skip) && !node_steps(r, n, s, now))
             return false;
@@ -91,7 +91,7 @@ node_cycle(struct run *r, unsigned k, uint64_t now, bool one)
 ALWAYS_INLINE bool
 node_sends(struct run *r, unsigned k, struct sm *s, uint64_t now, bool one)
 {
-    struct memsys *mem = r->g->mem;
+    struct memory *mem = r->g->memory;
     for (struct sm *end = end_of(&r->node[k], one); s < end; s++) {
         if (ldst_out_front(s->ldst) && send_packets(mem, s, now) == ROOM_UNKNOWN) {
             r->node[k].sending = s;
@@ -117,7 +117,7 @@ wants_block(const struct run *r, const struct node *n, uint64_t now)
 ALWAYS_INLINE uint64_t
 node_next(const struct run *r, unsigned k, uint64_t now, bool one)
 {
-    uint64_t next = memsys_port_sleep(r->g->mem, k);
+    uint64_t next = memory_port_next(r->g->memory, k, now);
     for (const struct sm *s = r->node[k].sm, *end = end_of(&r->node[k], one); s < end;
          s++)
         next = s->wake < next ? s->wake : next;
@@ -536,10 +536,10 @@ run_drain(struct run *r)
         now++;
         memsys_step(g->mem, now);
         for (unsigned i = 0; i < g->m->sm.count; i++) {
-            if (memsys_has_reply(g->mem, i))
-                receive(g->mem, i / g->m->sm.per_cluster, &r->sm[i], now);
+            if (memory_has_reply(g->memory, i))
+                receive(g->memory, i / g->m->sm.per_cluster, &r->sm[i], now);
             ldst_cycle(g->ldst[i], now);
-            send_packets(g->mem, &r->sm[i], now);
+            send_packets(g->memory, &r->sm[i], now);
         }
     }
     g->now = now;

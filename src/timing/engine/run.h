@@ -38,9 +38,10 @@ struct timing_gpu {
     struct ldst **ldst;
     struct own_stats *stats;
     struct memsys *mem;
-    struct trace *trace; /* NULL: none */
-    struct pool *pool;   /* NULL: one thread */
-    uint64_t now;        /* last core cycle done */
+    struct memory *memory; /* its hardware */
+    struct trace *trace;   /* NULL: none */
+    struct pool *pool;     /* NULL: one thread */
+    uint64_t now;          /* last core cycle done */
     unsigned last_sm; /* that got a block: the next launch's dispatch begins behind it */
 };
 
@@ -104,7 +105,7 @@ struct run {
     _Alignas(64) atomic_uint far; /* enum far and, times FAR_STATES, the quantum's number:
                                    * changed when something new has been offered;
                                    * FAR_LAST where quanta do not overlap */
-    atomic_uint goes_on;      /* quantum in which a block was seen that is sure to go on */
+    atomic_uint goes_on; /* quantum in which a block was seen that is sure to go on */
     atomic_bool replies_free; /* for whoever takes them */
     atomic_bool replied;      /* memsys_replies is done */
     atomic_bool round_over;   /* of the pool */

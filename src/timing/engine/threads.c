@@ -109,7 +109,7 @@ static bool
 node_has_block(const struct run *r, unsigned k)
 {
     const struct node *n = &r->node[k];
-    if (memsys_refused(r->g->mem, k))
+    if (memory_refused(r->g->memory, k))
         return false;
     for (const struct sm *s = n->sm; s < n->end; s++)
         if (s->blocks)

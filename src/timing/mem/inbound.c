@@ -8,12 +8,13 @@ inbound_init(struct inbound *in, struct arena *a)
     in->slice = ARENA_ARRAY(a, struct inbound_slice, in->slices);
     for (struct inbound_slice *s = in->slice; s < in->slice + in->slices; s++) {
         s->room = s->snapshot[0].room = true;
-        for (unsigned k = 0; k < LANES; k++) {
+        for (unsigned k = 0; k < INBOUND_LINES; k++) {
             s->line[k].ready = NEVER;
             ring_init(&s->line[k].q, a, in->most[k]);
         }
         for (unsigned k = 0; in->ahead && k < 2; k++)
-            ring_init(&s->arrivals[k].q, a, in->most[LANE_NEAR] + in->most[LANE_FAR]);
+            ring_init(&s->arrivals[k].q, a,
+                      in->most[INBOUND_NEAR] + in->most[INBOUND_FAR]);
     }
 }
 
@@ -32,9 +33,9 @@ inbound_sectors(const struct packet *p)
 
 /* Whether the SM lies in another part of the chip. */
 static unsigned
-lane_of(const struct inbound *in, unsigned sm)
+line_of(const struct inbound *in, unsigned sm)
 {
-    return in->half_of && in->half_of[sm] != in->half ? LANE_FAR : LANE_NEAR;
+    return in->half_of && in->half_of[sm] != in->half ? INBOUND_FAR : INBOUND_NEAR;
 }
 
 /* The packet that has arrived leaves the crossbar. */
@@ -44,7 +45,7 @@ receive(const struct inbound *in, unsigned slice, uint64_t now, uint64_t icnt)
     const struct timed_packet *m = icnt_front(in->requests, in->first + slice);
     struct delayed d = {.p = m->p, .local = m->local & ~(uint64_t)127};
     d.p.sectors = inbound_sectors(&m->p);
-    d.ready = now + in->latency[lane_of(in, m->p.sm)];
+    d.ready = now + in->latency[line_of(in, m->p.sm)];
     icnt_pop(in->requests, in->first + slice, icnt);
     return d;
 }
@@ -52,7 +53,7 @@ receive(const struct inbound *in, unsigned slice, uint64_t now, uint64_t icnt)
 static void
 delay(const struct inbound *in, struct inbound_slice *s, const struct delayed *d)
 {
-    struct delay_line *line = &s->line[lane_of(in, d->p.sm)];
+    struct delay_line *line = &s->line[line_of(in, d->p.sm)];
     *ring_push(&line->q) = *d;
     if (line->q.n == 1)
         line->ready = d->ready;
@@ -93,7 +94,7 @@ history_drop(struct inbound_slice *s, uint64_t to)
 {
     uint64_t old = ~ticks_between(s->history.last + 1, to);
     s->history.no_room &= old;
-    for (unsigned k = 0; k < LANES; k++)
+    for (unsigned k = 0; k < INBOUND_LINES; k++)
         s->history.left[k] &= old;
 }
 
@@ -101,7 +102,7 @@ static struct credit_snapshot
 snapshot_of(const struct inbound_slice *s)
 {
     return (struct credit_snapshot){
-        s->history, {s->line[LANE_NEAR].pieces, s->line[LANE_FAR].pieces}, s->room};
+        s->history, {s->line[INBOUND_NEAR].pieces, s->line[INBOUND_FAR].pieces}, s->room};
 }
 
 /* inbound_has_room as it was before tick `now`. */
@@ -111,7 +112,7 @@ had_room(const struct inbound *in, const struct inbound_slice *s, uint64_t now)
     const struct credit_snapshot d =
         in->alone ? snapshot_of(s) : s->snapshot[in->published];
     const bool past = now <= d.history.last;
-    uint32_t pieces[LANES];
+    uint32_t pieces[INBOUND_LINES];
     uint64_t since = 0;
     bool room = d.room;
     assert(!in->alone || now >= in->history_from);
@@ -120,12 +121,12 @@ had_room(const struct inbound *in, const struct inbound_slice *s, uint64_t now)
         since = ticks_between(now, d.history.last);
         room = !(d.history.no_room >> now % INBOUND_HISTORY & 1);
     }
-    for (unsigned k = 0; k < LANES; k++) {
+    for (unsigned k = 0; k < INBOUND_LINES; k++) {
         pieces[k] = d.pieces[k] + s->inflight.pieces[0][k] + s->inflight.pieces[1][k];
         if (past)
             pieces[k] += (uint32_t)__builtin_popcountll(d.history.left[k] & since);
     }
-    return room & inbound_lines_have_room(in, pieces[LANE_NEAR], pieces[LANE_FAR]);
+    return room & inbound_lines_have_room(in, pieces[INBOUND_NEAR], pieces[INBOUND_FAR]);
 }
 
 uint64_t
@@ -142,7 +143,7 @@ inbound_accept(struct inbound *in, unsigned slice, uint64_t l2, uint64_t icnt)
     }
     struct delayed *at = ring_push(&s->arrivals[in->filling].q);
     *at = d;
-    s->inflight.pieces[in->filling][lane_of(in, d.p.sm)] +=
+    s->inflight.pieces[in->filling][line_of(in, d.p.sm)] +=
         inbound_pieces(in->unit, d.p.sectors);
     __builtin_prefetch(at + 1, 1); /* the next place, which another thread had */
     return d.ready;
@@ -192,7 +193,7 @@ inbound_publish(struct inbound *in)
         return;
     in->published ^= 1;
     for (struct inbound_slice *s = in->slice; s < in->slice + in->slices; s++)
-        for (unsigned k = 0; k < LANES; k++)
+        for (unsigned k = 0; k < INBOUND_LINES; k++)
             s->inflight.pieces[!in->filling][k] = 0;
 }
 
@@ -214,7 +215,7 @@ inbound_alone(struct inbound *in, bool alone)
 unsigned
 inbound_waiting(const struct inbound *in, const struct inbound_slice *s)
 {
-    unsigned n = s->line[LANE_NEAR].pieces + s->line[LANE_FAR].pieces;
+    unsigned n = s->line[INBOUND_NEAR].pieces + s->line[INBOUND_FAR].pieces;
     for (unsigned k = 0; k < 2; k++)
         for (uint32_t i = 0; i < s->arrivals[k].q.n; i++)
             n += inbound_pieces(in->unit, ring_at(&s->arrivals[k].q, i)->p.sectors);

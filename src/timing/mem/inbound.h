@@ -21,7 +21,11 @@
 #include "timing/mem/icnt.h"
 
 enum { INBOUND_HISTORY = 64 };
-enum { LANE_NEAR, LANE_FAR, LANES }; /* far: packets from other parts of the chip */
+enum {
+    INBOUND_NEAR,
+    INBOUND_FAR,
+    INBOUND_LINES
+}; /* far: packets from other parts of the chip */
 
 struct delayed { /* a packet in a delay line; p.sectors: those that have not left it */
     struct packet p;
@@ -36,22 +40,22 @@ struct delay_line {
 
 /* The last ticks a slice has done; sets of ticks modulo INBOUND_HISTORY. */
 struct occupancy_history {
-    uint64_t last;        /* tick done */
-    uint64_t no_room;     /* before these ticks the slice's queue had none */
-    uint64_t left[LANES]; /* in these a piece left the delay line */
+    uint64_t last;                /* tick done */
+    uint64_t no_room;             /* before these ticks the slice's queue had none */
+    uint64_t left[INBOUND_LINES]; /* in these a piece left the delay line */
 };
 
 /* A slice as acceptance sees it. */
 struct credit_snapshot {
     _Alignas(64) struct occupancy_history history;
-    uint32_t pieces[LANES]; /* in the delay lines */
-    bool room;              /* in the slice's queue */
+    uint32_t pieces[INBOUND_LINES]; /* in the delay lines */
+    bool room;                      /* in the slice's queue */
 };
 
 /* Pieces that accepted packets will make in the delay lines, less those that struct
  * credit_snapshot has: of one buffer of arrivals and the other. */
 struct inflight_credits {
-    _Alignas(64) uint32_t pieces[2][LANES];
+    _Alignas(64) uint32_t pieces[2][INBOUND_LINES];
 };
 
 struct arrivals { /* packets accepted that are not in the delay lines yet */
@@ -59,7 +63,7 @@ struct arrivals { /* packets accepted that are not in the delay lines yet */
 };
 
 struct inbound_slice {
-    struct delay_line line[LANES];
+    struct delay_line line[INBOUND_LINES];
     struct occupancy_history history; /* if the slices are ahead */
     bool room;                        /* in the slice's queue, after its last tick */
     /* Without inbound_alone: one is read, one is written. */
@@ -74,7 +78,8 @@ struct inbound { /* of a partition */
     unsigned first, slices; /* output of the crossbar for slice 0 */
     unsigned half;          /* part of the chip that the partition lies in */
     unsigned unit;          /* bytes answered as one piece */
-    uint32_t latency[LANES], most[LANES]; /* L2 ticks; pieces that a line holds */
+    uint32_t latency[INBOUND_LINES],
+        most[INBOUND_LINES]; /* L2 ticks; pieces that a line holds */
     bool ahead;
     bool alone;
     uint8_t published, filling; /* snapshot; arrivals */
@@ -104,16 +109,16 @@ inbound_pieces(unsigned unit, uint8_t sectors)
 static inline bool
 inbound_lines_have_room(const struct inbound *in, uint32_t near, uint32_t far)
 {
-    return (in->most[LANE_NEAR] - near >= 4) &
-           (!in->most[LANE_FAR] | (in->most[LANE_FAR] - far >= 4));
+    return (in->most[INBOUND_NEAR] - near >= 4) &
+           (!in->most[INBOUND_FAR] | (in->most[INBOUND_FAR] - far >= 4));
 }
 
 /* A packet could be received. */
 static inline bool
 inbound_has_room(const struct inbound *in, const struct inbound_slice *s)
 {
-    return s->room && inbound_lines_have_room(in, s->line[LANE_NEAR].pieces,
-                                              s->line[LANE_FAR].pieces);
+    return s->room && inbound_lines_have_room(in, s->line[INBOUND_NEAR].pieces,
+                                              s->line[INBOUND_FAR].pieces);
 }
 
 /* The packet at the crossbar's output enters a delay line in L2 tick `now`; icnt: the
@@ -124,7 +129,7 @@ void inbound_receive(struct inbound *in, unsigned slice, uint64_t now, uint64_t 
 static inline uint64_t
 inbound_ready(const struct inbound_slice *s)
 {
-    return min_u64(s->line[LANE_NEAR].ready, s->line[LANE_FAR].ready);
+    return min_u64(s->line[INBOUND_NEAR].ready, s->line[INBOUND_FAR].ready);
 }
 
 /* Before the slice does tick `now`: since its last nothing has changed. */
@@ -133,10 +138,10 @@ void inbound_tick(const struct inbound *in, struct inbound_slice *s, uint64_t no
 /* A piece of the packet at the front has left in tick `now`; `left`: its sectors that have
  * not. */
 static inline void
-inbound_leave(struct inbound_slice *s, unsigned lane, uint8_t left, uint64_t now)
+inbound_leave(struct inbound_slice *s, unsigned which, uint8_t left, uint64_t now)
 {
-    struct delay_line *line = &s->line[lane];
-    s->history.left[lane] |= (uint64_t)1 << now % INBOUND_HISTORY;
+    struct delay_line *line = &s->line[which];
+    s->history.left[which] |= (uint64_t)1 << now % INBOUND_HISTORY;
     line->pieces--;
     ring_front(&line->q)->p.sectors = left;
     if (left)

@@ -209,9 +209,9 @@ piece_mask(unsigned unit, unsigned s)
 
 /* The next piece of the packet at the front leaves the delay line. */
 static void
-enter_queue(struct partition *p, struct slice *s, unsigned lane, uint64_t now)
+enter_queue(struct partition *p, struct slice *s, unsigned which, uint64_t now)
 {
-    const struct delayed *d = ring_front(&s->inbound->line[lane].q);
+    const struct delayed *d = ring_front(&s->inbound->line[which].q);
     unsigned first = (unsigned)__builtin_ctz(d->p.sectors);
     uint8_t piece = d->p.sectors & piece_mask(p->unit, first);
     unsigned in_line = p->no_l2 ? 0 : (unsigned)(d->local & (p->env.m->l2.line - 1)) / 32;
@@ -226,7 +226,7 @@ enter_queue(struct partition *p, struct slice *s, unsigned lane, uint64_t now)
     r->mask = (uint8_t)(piece << in_line);
     if (!p->no_l2)
         cache_soon(s->cache, r->local);
-    inbound_leave(s->inbound, lane, d->p.sectors & (uint8_t)~piece, now);
+    inbound_leave(s->inbound, which, d->p.sectors & (uint8_t)~piece, now);
 }
 
 unsigned
@@ -546,11 +546,11 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
     }
     if (ring_full(&s->in)) {
         ;
-    } else if (in->line[LANE_FAR].ready <= now &&
-               in->line[LANE_NEAR].ready >= in->line[LANE_FAR].ready) {
-        enter_queue(p, s, LANE_FAR, now);
-    } else if (in->line[LANE_NEAR].ready <= now) {
-        enter_queue(p, s, LANE_NEAR, now);
+    } else if (in->line[INBOUND_FAR].ready <= now &&
+               in->line[INBOUND_NEAR].ready >= in->line[INBOUND_FAR].ready) {
+        enter_queue(p, s, INBOUND_FAR, now);
+    } else if (in->line[INBOUND_NEAR].ready <= now) {
+        enter_queue(p, s, INBOUND_NEAR, now);
     }
     in->room = in_has_room(p, s);
     s->at = next_event(p, s, now);

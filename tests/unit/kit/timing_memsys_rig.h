@@ -15,6 +15,7 @@
 struct mem_rig {
     struct machine *m;
     struct memsys *ms;
+    struct memory *mem;
     uint64_t now;
 };
 
@@ -28,8 +29,9 @@ mem_rig(const char *machine, void (*change)(struct machine *m))
         change(r.m);
     r.ms = memsys_new(r.m, &d);
     assert_non_null(r.ms);
+    r.mem = memsys_memory(r.ms);
     memsys_step(r.ms, 0);
-    memsys_begin(r.ms, false);
+    memsys_begin(r.ms, false, false);
     diag_free(&d);
     return r;
 }
@@ -58,10 +60,10 @@ static inline bool
 mem_eject(struct mem_rig *r, unsigned sm, struct packet *p)
 {
     const unsigned port = sm / r->m->sm.per_cluster;
-    if (!memsys_has_reply(r->ms, sm))
+    if (!memory_has_reply(r->mem, sm))
         return false;
-    *p = *memsys_reply(r->ms, port);
-    memsys_reply_over(r->ms, port);
+    *p = *memory_reply(r->mem, port);
+    memory_reply_over(r->mem, port);
     return true;
 }
 
@@ -70,7 +72,7 @@ static inline uint64_t
 mem_round(struct mem_rig *r, const struct packet *p, unsigned replies)
 {
     uint64_t from = r->now;
-    assert_int_equal(memsys_inject(r->ms, p), ROOM_YES);
+    assert_int_equal(memory_inject(r->mem, p), ROOM_YES);
     while (replies) {
         memsys_step(r->ms, ++r->now);
         struct packet q;
@@ -109,14 +111,14 @@ mem_stats(const struct mem_rig *r)
 static inline void
 mem_drain(struct mem_rig *r)
 {
-    for (int i = 0; i < 200000 && !memsys_idle(r->ms); i++) {
+    for (int i = 0; i < 200000 && !memory_idle(r->mem); i++) {
         memsys_step(r->ms, ++r->now);
         for (unsigned s = 0; s < r->m->sm.count; s++) {
             struct packet q;
             mem_eject(r, s, &q);
         }
     }
-    assert_true(memsys_idle(r->ms));
+    assert_true(memory_idle(r->mem));
 }
 
 #endif

@@ -28,6 +28,7 @@
 /* -- the mock -- */
 enum { MOCK_DELAY = 100, MOCK_MAX = 1 << 16 };
 struct memsys {
+    struct memory hw; /* first, so that it leads to the mock */
     struct packet *q;
     uint64_t *at;
     uint32_t n, sms;
@@ -43,6 +44,16 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     ms->sms = m->sm.count;
     return ms;
 }
+struct memory *
+memsys_memory(struct memsys *ms)
+{
+    return &ms->hw;
+}
+static struct memsys *
+mock_of(const struct memory *mem)
+{
+    return (struct memsys *)(uintptr_t)mem;
+}
 void
 memsys_free(struct memsys *ms)
 {
@@ -51,12 +62,13 @@ memsys_free(struct memsys *ms)
     free(ms);
 }
 void
-memsys_begin(struct memsys *ms, bool threads)
+memsys_begin(struct memsys *ms, bool threads, bool no_skip)
 {
 }
 enum room
-memsys_inject(struct memsys *ms, const struct packet *p)
+memory_inject(struct memory *mem, const struct packet *p)
 {
+    struct memsys *ms = mock_of(mem);
     if (ms->n == MOCK_MAX)
         return ROOM_NO;
     ms->q[ms->n] = *p;
@@ -80,14 +92,16 @@ mock_reply(const struct memsys *ms, unsigned sm)
     return i;
 }
 const struct packet *
-memsys_reply(const struct memsys *ms, unsigned port)
+memory_reply(const struct memory *mem, unsigned port)
 {
+    const struct memsys *ms = mock_of(mem);
     assert_true(mock_reply(ms, port) < ms->n);
     return &ms->q[mock_reply(ms, port)];
 }
 void
-memsys_reply_over(struct memsys *ms, unsigned port)
+memory_reply_over(struct memory *mem, unsigned port)
 {
+    struct memsys *ms = mock_of(mem);
     uint32_t i = mock_reply(ms, port);
     ms->n--;
     memmove(ms->q + i, ms->q + i + 1, sizeof *ms->q * (ms->n - i));
@@ -95,9 +109,9 @@ memsys_reply_over(struct memsys *ms, unsigned port)
     mock_update(ms);
 }
 bool
-memsys_has_reply(const struct memsys *ms, unsigned sm)
+memory_has_reply(const struct memory *mem, unsigned sm)
 {
-    return bitset_has(ms->replies, sm);
+    return bitset_has(mock_of(mem)->replies, sm);
 }
 unsigned
 memsys_quantum(const struct memsys *ms)
@@ -137,7 +151,7 @@ memsys_parts_done(struct memsys *ms)
 {
 }
 bool
-memsys_refused(const struct memsys *ms, unsigned port)
+memory_refused(const struct memory *mem, unsigned port)
 {
     return false;
 }
@@ -192,11 +206,12 @@ memsys_part_next(const struct memsys *ms, unsigned i)
 unsigned
 memsys_port(struct memsys *ms, unsigned port, uint64_t now)
 {
-    return memsys_has_reply(ms, port) ? port : MEMSYS_NO_SM;
+    return memory_has_reply(&ms->hw, port) ? port : MEMORY_NO_SM;
 }
 uint64_t
-memsys_port_next(const struct memsys *ms, unsigned port)
+memory_port_next(const struct memory *mem, unsigned port, uint64_t now)
 {
+    const struct memsys *ms = mock_of(mem);
     uint64_t next = NEVER;
     for (uint32_t i = 0; i < ms->n; i++)
         if (ms->q[i].sm == port && ms->at[i] < next)
@@ -204,9 +219,9 @@ memsys_port_next(const struct memsys *ms, unsigned port)
     return next <= ms->now ? ms->now + 1 : next;
 }
 uint64_t
-memsys_port_sleep(struct memsys *ms, unsigned port)
+memsys_port_next(const struct memsys *ms, unsigned port)
 {
-    return memsys_port_next(ms, port);
+    return NEVER;
 }
 const uint64_t *
 memsys_noticed(const struct memsys *ms)
@@ -235,33 +250,28 @@ memsys_next_event(const struct memsys *ms, uint64_t now)
     return next <= now ? now + 1 : next;
 }
 bool
-memsys_idle(const struct memsys *ms)
+memory_idle(const struct memory *mem)
 {
-    return ms->n == 0;
+    return mock_of(mem)->n == 0;
 }
 void
-memsys_stats(const struct memsys *ms, struct launch_stats *out)
+memsys_stats(struct memsys *ms, struct launch_stats *out)
+{
+}
+const struct stat_mem *
+memory_channel_stats(const struct memory *mem, unsigned channel)
+{
+    static const struct stat_mem none;
+    return &none;
+}
+void
+memory_prefill(struct memory *mem, uint64_t addr, uint64_t bytes)
 {
 }
 void
-memsys_channel_stats(const struct memsys *ms, unsigned channel, struct stat_mem *out)
+memory_explain(const struct memory *mem, struct strbuf *out)
 {
-    memset(out, 0, sizeof *out);
-}
-void
-memsys_prefill(struct memsys *ms, uint64_t addr, uint64_t bytes)
-{
-}
-void
-memsys_no_skip(struct memsys *ms, bool on)
-{
-    (void)ms;
-    (void)on; /* the mock has nothing that sleeps */
-}
-void
-memsys_explain(const struct memsys *ms, struct strbuf *out)
-{
-    strbuf_printf(out, "%u packets in the mock", ms->n);
+    strbuf_printf(out, "%u packets in the mock", mock_of(mem)->n);
 }
 #endif
 

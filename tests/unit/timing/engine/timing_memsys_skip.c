@@ -56,7 +56,7 @@ drive(const char *machine, void (*change)(struct machine *), bool skip,
       struct arrival *out, struct stat_mem *stats, uint64_t *stepped)
 {
     struct mem_rig r = mem_rig(machine, change);
-    memsys_no_skip(r.ms, !skip);
+    memsys_begin(r.ms, false, !skip);
     size_t n = 0;
     static struct packet waiting[256];
     static bool full[256];
@@ -74,7 +74,7 @@ drive(const char *machine, void (*change)(struct machine *), bool skip,
         ++*stepped;
         memsys_step(r.ms, c);
         for (unsigned sm = 0; sm < r.m->sm.count; sm++) {
-            if (!memsys_has_reply(r.ms, sm) ||
+            if (!memory_has_reply(r.mem, sm) ||
                 mix(c + sm) % 8 == 0) /* sometimes not taken */
                 continue;
             assert_true(mem_eject(&r, sm, &p));
@@ -84,7 +84,7 @@ drive(const char *machine, void (*change)(struct machine *), bool skip,
         for (unsigned sm = 0; sm < r.m->sm.count; sm++) {
             if (!full[sm] && wants(c, sm, &waiting[sm]))
                 full[sm] = true;
-            if (full[sm] && memsys_inject(r.ms, &waiting[sm]) == ROOM_YES)
+            if (full[sm] && memory_inject(r.mem, &waiting[sm]) == ROOM_YES)
                 full[sm] = false;
         }
         next = memsys_next_event(r.ms, c);

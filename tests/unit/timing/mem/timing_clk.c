@@ -63,14 +63,14 @@ ticks_of_a_launch(void **state)
     assert_non_null(ms);
     for (uint64_t now = 0; now <= 1000; now++)
         memsys_step(ms, now);
-    memsys_begin(ms, false);
+    memsys_begin(ms, false, false);
     memsys_step(ms, 700001000); /* nothing under way: one leap */
     struct launch_stats s = {0};
     memsys_stats(ms, &s);
     /* ticks n with 1000/700 < n/924 <= 700001000/700, on six channels */
     uint64_t before = 1000ull * 924 / 700, until = 700001000ull * 924 / 700;
     assert_int_equal(s.mem.dram_cycles, 6 * (until - before));
-    assert_true(memsys_idle(ms));
+    assert_true(memory_idle(memsys_memory(ms)));
     assert_true(memsys_next_event(ms, 700001000) == NEVER);
     memsys_free(ms);
     machine_free(m);

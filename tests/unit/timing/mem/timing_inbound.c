@@ -73,14 +73,15 @@ slice_tick(struct side *s, unsigned i, uint64_t t)
     struct inbound_slice *b = &s->in.slice[i];
     s->queue[i] -= s->queue[i] && mix(t * 8 + i) % 16 < s->served;
     if (s->queue[i] < s->cap && inbound_ready(b) <= t) {
-        const unsigned lane = b->line[LANE_NEAR].ready > t ? LANE_FAR : LANE_NEAR;
-        const struct delayed *d = ring_front(&b->line[lane].q);
+        const unsigned which =
+            b->line[INBOUND_NEAR].ready > t ? INBOUND_FAR : INBOUND_NEAR;
+        const struct delayed *d = ring_front(&b->line[which].q);
         unsigned sectors = d->p.sectors;
         const unsigned first = sectors & -sectors;
         sectors &= ~(s->in.unit == 32 ? first : first & 3 ? 3u : 12u);
         s->left[s->nleft++] = (struct left){t, d->p.token, i};
         s->queue[i]++;
-        inbound_leave(b, lane, (uint8_t)sectors, t);
+        inbound_leave(b, which, (uint8_t)sectors, t);
     }
     b->room = s->cap - s->queue[i] >= 4;
 }

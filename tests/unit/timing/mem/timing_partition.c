@@ -206,7 +206,7 @@ merging(void **state)
     for (uint16_t sm = 0; sm < 4; sm++) {
         struct packet p = mem_packet(&r, PKT_READ, 0, 1);
         p.sm = sm;
-        assert_int_equal(memsys_inject(r.ms, &p), ROOM_YES);
+        assert_int_equal(memory_inject(r.mem, &p), ROOM_YES);
     }
     mem_drain(&r);
     struct stat_mem s = mem_stats(&r);
@@ -226,7 +226,7 @@ merge_limit(void **state)
     for (uint16_t sm = 0; sm < 6; sm++) {
         struct packet p = mem_packet(&r, PKT_READ, 0, 1);
         p.sm = sm;
-        assert_int_equal(memsys_inject(r.ms, &p), ROOM_YES);
+        assert_int_equal(memory_inject(r.mem, &p), ROOM_YES);
     }
     mem_drain(&r);
     struct stat_mem s = mem_stats(&r);
@@ -256,7 +256,7 @@ atomics_one_a_cycle(void **state)
             }
             struct packet p = mem_packet(&r, PKT_ATOMIC, 0, 1);
             p.sm = sm;
-            if (sent < 3000 && memsys_inject(r.ms, &p) == ROOM_YES)
+            if (sent < 3000 && memory_inject(r.mem, &p) == ROOM_YES)
                 sent++;
         }
         assert_true(r.now < 100000);
@@ -288,16 +288,16 @@ back_pressure(void **state)
         memsys_step(r.ms, ++r.now);
         struct packet p =
             mem_packet(&r, i % 3 ? PKT_READ : PKT_WRITE, (uint64_t)sent * 128, 15);
-        if (memsys_inject(r.ms, &p) == ROOM_YES) {
+        if (memory_inject(r.mem, &p) == ROOM_YES) {
             sent++;
             last = (unsigned)i;
         }
     }
     assert_true(last < 10000); /* shut */
     assert_true(sent > 20 && sent < 1000);
-    assert_true(memsys_has_reply(r.ms, 0));
+    assert_true(memory_has_reply(r.mem, 0));
     struct strbuf why = {0};
-    memsys_explain(r.ms, &why);
+    memory_explain(r.mem, &why);
     assert_non_null(strstr(why.s, "the SM does not take them"));
     strbuf_free(&why);
     struct stat_mem s = mem_stats(&r);
@@ -333,7 +333,7 @@ no_deadlock(void **state)
                 p.sm = sm;
                 if (z & 0x40000)
                     p.byte_mask = z;
-                sent += memsys_inject(r.ms, &p) == ROOM_YES;
+                sent += memory_inject(r.mem, &p) == ROOM_YES;
             }
         }
         assert_true(sent > 500);
@@ -372,7 +372,7 @@ evictions_wait(void **state)
                 mem_packet(&r, z % 4 ? PKT_WRITE : PKT_READ,
                            (uint64_t)(z / 4 % 4096) * 128, 1 + (z >> 20) % 15);
             p.sm = sm;
-            memsys_inject(r.ms, &p);
+            memory_inject(r.mem, &p);
         }
     }
     mem_drain(&r);
@@ -431,7 +431,7 @@ prefill(void **state)
 {
     (void)state;
     struct mem_rig r = mem_rig("gtx480", NULL);
-    memsys_prefill(r.ms, 0x10000 + 32, 4096 - 32);
+    memory_prefill(r.mem, 0x10000 + 32, 4096 - 32);
     for (unsigned i = 0; i < 4096 / 128; i++)
         assert_int_equal(mem_access(&r, PKT_READ, 0x10000 + 128 * i, i ? 15 : 14),
                          i ? 139 : 138);
