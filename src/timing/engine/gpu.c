@@ -168,11 +168,12 @@ scale_tensor(struct sm_inst *in, unsigned work)
 static void
 build_setup(struct run *r, const struct timing_plan *plan)
 {
-    struct sm_setup *s = &r->setup;
+    struct sm_setup *s = &r->launch.setup;
     const struct mechanism *m = &r->g->residency->mechanism;
-    s->blocks = r->plan.blocks;
+    s->blocks = r->launch.plan.blocks;
     if (m->state_size)
-        s->mechanism[s->nmechanisms++] = (struct mechanism_use){m, r->plan.own, {0}};
+        s->mechanism[s->nmechanisms++] =
+            (struct mechanism_use){m, r->launch.plan.own, {0}};
     for (unsigned i = 0; i < plan->nmechanisms; i++)
         s->mechanism[s->nmechanisms++] = plan->mechanism[i];
     if (plan->registers.mechanism)
@@ -192,7 +193,7 @@ static void
 build_program(struct run *r)
 {
     const struct machine *m = r->g->m;
-    const struct exec_prog *p = r->grid->prog;
+    const struct exec_prog *p = r->launch.grid->prog;
     struct sm_inst *inst = ARENA_ARRAY(r->arena, struct sm_inst, p->ninst + 1);
     size_t nreg = 0;
     for (uint32_t i = 0; i < p->ninst; i++)
@@ -224,22 +225,22 @@ build_program(struct run *r)
         in->copy_n = st->copy_n;
         in->mem = in->cls == CLS_MEM;
         in->operation = (ptx_ops[st->op].flags & PTX_EXTENSION) != 0;
-        for (unsigned k = 0; k < r->setup.nmechanisms; k++)
-            in->concern |= (uint8_t)(concerns(&r->setup.mechanism[k], st) << k);
+        for (unsigned k = 0; k < r->launch.setup.nmechanisms; k++)
+            in->concern |= (uint8_t)(concerns(&r->launch.setup.mechanism[k], st) << k);
     }
-    r->prog = (struct sm_program){.grid = r->grid,
-                                  .inst = inst,
-                                  .ninst = p->ninst,
-                                  .nregs = p->nregs,
-                                  .warps_per_cta = r->grid->warps_per_cta,
-                                  .code_address = p->code_address};
+    r->launch.prog = (struct sm_program){.grid = r->launch.grid,
+                                         .inst = inst,
+                                         .ninst = p->ninst,
+                                         .nregs = p->nregs,
+                                         .warps_per_cta = r->launch.grid->warps_per_cta,
+                                         .code_address = p->code_address};
 }
 
 /* What the machine has no unit for is refused. */
 static bool
 check_units(const struct run *r, struct diag_sink *diag)
 {
-    const struct exec_prog *p = r->grid->prog;
+    const struct exec_prog *p = r->launch.grid->prog;
     for (uint32_t i = 0; i < p->ninst && !r->g->m->unit.tensor; i++)
         if (p->st[i].unit == PTX_UNIT_TENSOR) {
             struct diag_loc loc = exec_loc(p, i);
@@ -275,9 +276,9 @@ explain(const struct run *r, struct strbuf *out)
         memory_explain(r->g->memory, out);
         strbuf_addz(out, "\n");
     }
-    if (r->dispatch.left)
+    if (r->launch.dispatch.left)
         strbuf_printf(out, "  %llu blocks have not started\n",
-                      (unsigned long long)r->dispatch.left);
+                      (unsigned long long)r->launch.dispatch.left);
 }
 
 /* An error that ends the launch, placed where one warp is that has not ended (the first of
@@ -289,7 +290,7 @@ say_where(const struct run *r, const char *text, const char *more)
     struct diag_loc loc = {0};
     struct strbuf b = {0};
     for (unsigned i = 0; i < r->g->m->sm.count; i++)
-        for (unsigned k = 0; k < r->plan.blocks; k++) {
+        for (unsigned k = 0; k < r->launch.plan.blocks; k++) {
             const struct exec_cta *c = r->sm[i].cta[k];
             for (uint32_t j = 0; c && j < c->nwarps; j++) {
                 const struct exec_warp *w = &c->warp[j];
@@ -302,14 +303,14 @@ say_where(const struct run *r, const char *text, const char *more)
     uint32_t pc = 0;
     if (at) {
         pc = at->state == EXEC_BARRIER ? at->barrier_pc : at->pc;
-        loc = exec_loc(r->grid->prog, pc);
+        loc = exec_loc(r->launch.grid->prog, pc);
         strbuf_printf(&b, "; block (%u,%u,%u) warp %u was here", at->cta->ctaid.x,
                       at->cta->ctaid.y, at->cta->ctaid.z, at->index);
     }
     strbuf_addz(&b, more);
     struct diag *d = diag_add(r->diag, DIAG_ERROR, at ? &loc : NULL, "%s", b.s);
     if (at)
-        exec_note_source(r->grid->prog, pc, r->diag);
+        exec_note_source(r->launch.grid->prog, pc, r->diag);
     strbuf_free(&b);
     return d;
 }
@@ -326,12 +327,13 @@ stuck(const struct run *r)
         &text,
         "kernel '%s' is stuck at cycle %llu: %llu of %llu blocks have ended and "
         "nothing can ever move again",
-        r->grid->prog->entry->name, (unsigned long long)(r->g->now - r->start),
-        (unsigned long long)r->done, (unsigned long long)r->blocks);
+        r->launch.grid->prog->entry->name,
+        (unsigned long long)(r->g->now - r->launch.start),
+        (unsigned long long)r->launch.done, (unsigned long long)r->launch.blocks);
     say_where(r, text.s, b.s);
     strbuf_free(&text);
     strbuf_free(&b);
-    r->grid->failure = ALLOT_STUCK;
+    r->launch.grid->failure = ALLOT_STUCK;
     return false;
 }
 
@@ -343,8 +345,9 @@ over_limit(const struct run *r, uint64_t n, const char *what)
     strbuf_printf(&b,
                   "kernel '%s' stopped after %llu %s, the limit; %llu of %llu blocks had "
                   "ended",
-                  r->grid->prog->entry->name, (unsigned long long)n, what,
-                  (unsigned long long)r->done, (unsigned long long)r->blocks);
+                  r->launch.grid->prog->entry->name, (unsigned long long)n, what,
+                  (unsigned long long)r->launch.done,
+                  (unsigned long long)r->launch.blocks);
     struct diag *d = say_where(r, b.s, "");
     diag_hint(r->diag, d, "raise the limit if the kernel is only long");
     strbuf_free(&b);
@@ -356,14 +359,14 @@ static bool
 within_limits(struct run *r)
 {
     struct timing_gpu *g = r->g;
-    uint64_t cycles = g->now - r->start;
+    uint64_t cycles = g->now - r->launch.start;
     if (g->opt.max_cycles && cycles >= g->opt.max_cycles)
         return over_limit(r, cycles, "cycles");
-    r->issued = 0;
+    r->launch.issued = 0;
     for (unsigned i = 0; g->opt.max_instructions && i < g->m->sm.count; i++)
-        r->issued += g->stats[i].s.warp_instructions;
-    if (g->opt.max_instructions && r->issued >= g->opt.max_instructions)
-        return over_limit(r, r->issued, "warp instructions");
+        r->launch.issued += g->stats[i].s.warp_instructions;
+    if (g->opt.max_instructions && r->launch.issued >= g->opt.max_instructions)
+        return over_limit(r, r->launch.issued, "warp instructions");
     return true;
 }
 
@@ -372,7 +375,7 @@ run_go_on(struct run *r)
 {
     if (within_limits(r))
         return true;
-    r->grid->failure = ALLOT_STOPPED;
+    r->launch.grid->failure = ALLOT_STOPPED;
     return false;
 }
 
@@ -382,23 +385,23 @@ bool
 run_tell(struct run *r, unsigned quanta)
 {
     struct timing_gpu *g = r->g;
-    r->untold += quanta;
-    if (!g->opt.progress || r->untold < TELL_EVERY)
+    r->launch.untold += quanta;
+    if (!g->opt.progress || r->launch.untold < TELL_EVERY)
         return true;
-    r->untold = 0;
+    r->launch.untold = 0;
     double now = clock_seconds(CLOCK_MONOTONIC);
-    if (now - r->progress_shown < 0.1)
+    if (now - r->launch.progress_shown < 0.1)
         return true;
-    r->progress_shown = now;
-    const uint64_t cycles = g->now - r->start;
+    r->launch.progress_shown = now;
+    const uint64_t cycles = g->now - r->launch.start;
     uint64_t inst = 0;
     for (unsigned i = 0; i < g->m->sm.count; i++)
         inst += g->stats[i].s.thread_instructions;
-    if (g->opt.progress(g->opt.user, cycles, inst, r->done, r->blocks))
+    if (g->opt.progress(g->opt.user, cycles, inst, r->launch.done, r->launch.blocks))
         return true;
     diag_error(r->diag, "kernel '%s' interrupted after %llu cycles",
-               r->grid->prog->entry->name, (unsigned long long)cycles);
-    r->grid->failure = ALLOT_STOPPED;
+               r->launch.grid->prog->entry->name, (unsigned long long)cycles);
+    r->launch.grid->failure = ALLOT_STOPPED;
     return false;
 }
 
@@ -407,11 +410,11 @@ static void
 tick(struct run *r, uint64_t now)
 {
     sm_period(r->sm, r->g->m->sm.count, now);
-    r->tick = now + r->plan.period;
+    r->launch.tick = now + r->launch.plan.period;
     for (unsigned i = 0; i < r->g->m->sm.count; i++) {
         unsigned k = i / r->g->m->sm.per_cluster;
-        if (r->sm[i].wake < r->next[k])
-            r->next[k] = r->sm[i].wake;
+        if (r->sm[i].wake < r->quantum.next[k])
+            r->quantum.next[k] = r->sm[i].wake;
     }
 }
 
@@ -421,14 +424,14 @@ static void
 totals(struct run *r, uint64_t now, struct launch_stats *out)
 {
     struct timing_gpu *g = r->g;
-    struct stat_gpu s = {.cycles = now - r->start,
-                         .blocks = r->blocks,
-                         .threads = r->blocks * exec_block_threads(r->grid),
-                         .resident_blocks = r->plan.blocks,
-                         .baseline_blocks = r->plan.baseline,
-                         .shared_pairs = residency_pairs(r->g->m, &r->plan),
-                         .thread_registers = r->kernel->registers,
-                         .block_scratchpad = exec_block_scratchpad(r->grid)};
+    struct stat_gpu s = {.cycles = now - r->launch.start,
+                         .blocks = r->launch.blocks,
+                         .threads = r->launch.blocks * exec_block_threads(r->launch.grid),
+                         .resident_blocks = r->launch.plan.blocks,
+                         .baseline_blocks = r->launch.plan.baseline,
+                         .shared_pairs = residency_pairs(r->g->m, &r->launch.plan),
+                         .thread_registers = r->launch.kernel->registers,
+                         .block_scratchpad = exec_block_scratchpad(r->launch.grid)};
     s.sm_cycles = s.cycles * g->m->sm.count;
     s.register_cycles = s.sm_cycles * regpower_file(g->m);
     for (unsigned i = 0; i < g->m->sm.count; i++)
@@ -444,12 +447,13 @@ totals(struct run *r, uint64_t now, struct launch_stats *out)
 static void
 take_samples(struct run *r, uint64_t now)
 {
-    for (; r->next_sample < now; r->next_sample += r->g->opt.sample_cycles) {
+    for (; r->launch.next_sample < now;
+         r->launch.next_sample += r->g->opt.sample_cycles) {
         struct launch_stats s;
-        if (r->next_sample > r->g->now) /* slept through: nothing happens in it */
-            memsys_step(r->g->mem, r->next_sample);
-        totals(r, r->next_sample, &s);
-        r->g->opt.sample(r->g->opt.user, r->next_sample - r->start, &s);
+        if (r->launch.next_sample > r->g->now) /* slept through: nothing happens in it */
+            memsys_step(r->g->mem, r->launch.next_sample);
+        totals(r, r->launch.next_sample, &s);
+        r->g->opt.sample(r->g->opt.user, r->launch.next_sample - r->launch.start, &s);
     }
 }
 
@@ -461,13 +465,13 @@ loop(struct run *r)
     struct timing_gpu *g = r->g;
     uint64_t from = g->now + 1;
     for (;;) {
-        for (; r->next_channels < from; r->next_channels += CHANNELS_EVERY)
-            trace_channels(g->trace, g->memory, r->next_channels);
-        if (r->next_sample < from)
+        for (; r->launch.next_channels < from; r->launch.next_channels += CHANNELS_EVERY)
+            trace_channels(g->trace, g->memory, r->launch.next_channels);
+        if (r->launch.next_sample < from)
             take_samples(r, from);
-        if (r->plan.period && from >= r->tick)
+        if (r->launch.plan.period && from >= r->launch.tick)
             tick(r, from);
-        r->reach = memsys_reach(g->mem, from);
+        r->quantum.reach = memsys_reach(g->mem, from);
         uint64_t to = run_quantum_end(r, from);
         run_do(r, from, to, run_memory_end(r, from, to));
         enum outcome outcome = run_overlapped(r);
@@ -482,15 +486,15 @@ loop(struct run *r)
         }
         uint64_t next = run_next_cycle(r);
         if (next == NEVER &&
-            !(r->plan.period && sm_waits_for_period(r->sm, g->m->sm.count)))
+            !(r->launch.plan.period && sm_waits_for_period(r->sm, g->m->sm.count)))
             return stuck(r);
-        if (r->plan.period && next > r->tick)
-            next = r->tick;
+        if (r->launch.plan.period && next > r->launch.tick)
+            next = r->launch.tick;
         if (!run_go_on(r) || !run_tell(r, 1))
             return false;
-        if (g->opt.max_cycles && next > r->start + g->opt.max_cycles)
-            next = r->start + g->opt.max_cycles; /* asleep when the limit comes */
-        from = g->opt.no_skip ? r->to : next;
+        if (g->opt.max_cycles && next > r->launch.start + g->opt.max_cycles)
+            next = r->launch.start + g->opt.max_cycles; /* asleep when the limit comes */
+        from = g->opt.no_skip ? r->quantum.to : next;
     }
 }
 
@@ -499,11 +503,11 @@ finish(struct run *r, struct launch_stats *out, struct diag_sink *diag)
 {
     struct timing_gpu *g = r->g;
     for (unsigned i = 0; i < g->m->sm.count; i++)
-        sm_end(&r->sm[i], r->end);
-    totals(r, r->end, out);
+        sm_end(&r->sm[i], r->launch.end);
+    totals(r, r->launch.end, out);
     if (g->trace) {
         trace_channels(g->trace, g->memory, g->now);
-        trace_end(g->trace, r->end, g->now);
+        trace_end(g->trace, r->launch.end, g->now);
     }
     run_drain(r);
     return stats_check(out, diag);
@@ -515,36 +519,37 @@ plan_quanta(struct run *r)
     struct timing_gpu *g = r->g;
     const struct machine *m = g->m;
     struct arena *a = r->arena;
-    bool wait = !r->grid->prog->in_order;
-    r->quantum = wait ? memsys_quantum(g->mem) : 1;
-    if (g->opt.quantum && g->opt.quantum < r->quantum)
-        r->quantum = g->opt.quantum;
+    bool wait = !r->launch.grid->prog->in_order;
+    r->quantum.most = wait ? memsys_quantum(g->mem) : 1;
+    if (g->opt.quantum && g->opt.quantum < r->quantum.most)
+        r->quantum.most = g->opt.quantum;
     /* Blocks may start so many cycles after the last of others has ended. */
-    while (g->order->drained && r->quantum > 1 && r->quantum > m->cta.sync_cycles)
-        r->quantum /= 2;
-    r->threads = wait && g->pool ? g->opt.threads : 1;
-    r->nodes = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
-    r->parts = memsys_parts(g->mem);
-    r->node = ARENA_ARRAY(a, struct node, r->nodes);
-    r->next = ARENA_ARRAY(a, uint64_t, r->nodes);
-    r->ran = bitset_new(a, r->nodes);
-    r->stopped = bitset_new(a, r->nodes);
-    r->takers = bitset_new(a, m->sm.count);
-    for (unsigned i = 0; i < r->nodes; i++) {
+    while (g->order->drained && r->quantum.most > 1 &&
+           r->quantum.most > m->cta.sync_cycles)
+        r->quantum.most /= 2;
+    r->team.threads = wait && g->pool ? g->opt.threads : 1;
+    r->quantum.nodes = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
+    r->quantum.parts = memsys_parts(g->mem);
+    r->quantum.node = ARENA_ARRAY(a, struct node, r->quantum.nodes);
+    r->quantum.next = ARENA_ARRAY(a, uint64_t, r->quantum.nodes);
+    r->quantum.ran = bitset_new(a, r->quantum.nodes);
+    r->quantum.stopped = bitset_new(a, r->quantum.nodes);
+    r->quantum.takers = bitset_new(a, m->sm.count);
+    for (unsigned i = 0; i < r->quantum.nodes; i++) {
         unsigned first = i * m->sm.per_cluster, end = first + m->sm.per_cluster;
-        r->node[i].sm = r->sm + first;
-        r->node[i].end = r->sm + (end < m->sm.count ? end : m->sm.count);
-        r->node[i].fault_at = NEVER;
-        r->node[i].next = r->next[i] = g->now + 1; /* to find out */
+        r->quantum.node[i].sm = r->sm + first;
+        r->quantum.node[i].end = r->sm + (end < m->sm.count ? end : m->sm.count);
+        r->quantum.node[i].fault_at = NEVER;
+        r->quantum.node[i].next = r->quantum.next[i] = g->now + 1; /* to find out */
     }
     run_threads(r);
     if (!wait)
         return;
-    r->log = ARENA_ARRAY(a, struct own_log, m->sm.count);
-    r->writers = ARENA_ARRAY(a, struct sm *, m->sm.count);
+    r->quantum.log = ARENA_ARRAY(a, struct own_log, m->sm.count);
+    r->quantum.writers = ARENA_ARRAY(a, struct sm *, m->sm.count);
     for (unsigned i = 0; i < m->sm.count; i++)
-        exec_log_init(&r->log[i].log, a,
-                      r->quantum * m->sm.schedulers * m->sm.issue_width);
+        exec_log_init(&r->quantum.log[i].log, a,
+                      r->quantum.most * m->sm.schedulers * m->sm.issue_width);
 }
 
 bool
@@ -552,47 +557,47 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
               const struct timing_plan *plan, struct launch_stats *out,
               struct diag_sink *diag)
 {
-    struct run r = {.g = g,
-                    .grid = grid,
-                    .kernel = &plan->demand,
-                    .plan = plan->residency,
-                    .arena = &g->launch,
-                    .diag = diag};
+    struct run r = {
+        .g = g,
+        .arena = &g->launch,
+        .diag = diag,
+        .launch = {.grid = grid, .kernel = &plan->demand, .plan = plan->residency}};
     grid->diag = diag;
     if (!exec_grid_check(grid, diag) || !check_units(&r, diag))
         return false;
     build_setup(&r, plan);
     build_program(&r);
-    r.blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;
-    r.start = g->now;
-    r.first_dispatch = g->now + g->m->gpu.launch_latency;
-    r.tick = g->now + r.plan.period;
+    r.launch.blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;
+    r.launch.start = g->now;
+    r.launch.first_dispatch = g->now + g->m->gpu.launch_latency;
+    r.launch.tick = g->now + r.launch.plan.period;
     bool traced = g->trace && g->now < g->trace->cut;
     if (g->trace)
         trace_begin(g->trace, grid->prog->entry->name, g->now);
-    r.next_channels = traced ? g->now + CHANNELS_EVERY : NEVER;
-    r.next_sample = g->opt.sample_cycles ? g->now + g->opt.sample_cycles : NEVER;
-    r.progress_shown = clock_seconds(CLOCK_MONOTONIC);
+    r.launch.next_channels = traced ? g->now + CHANNELS_EVERY : NEVER;
+    r.launch.next_sample = g->opt.sample_cycles ? g->now + g->opt.sample_cycles : NEVER;
+    r.launch.progress_shown = clock_seconds(CLOCK_MONOTONIC);
     grid->nsm = g->m->sm.count;
     r.sm = ARENA_ARRAY(r.arena, struct sm, g->m->sm.count);
     plan_quanta(&r);
     memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
-    memsys_begin(g->mem, r.threads > 1, g->opt.no_skip);
+    memsys_begin(g->mem, r.team.threads > 1, g->opt.no_skip);
     for (unsigned i = 0; i < g->m->sm.count; i++) {
         ldst_begin(g->ldst[i], g->now);
         ldst_set_l1_ways(g->ldst[i], plan->l1_ways);
         ldst_no_skip(g->ldst[i], g->opt.no_skip);
-        sm_init(&r.sm[i], r.arena, g->m, g->sched, &r.setup, &r.prog, g->ldst[i],
-                &g->stats[i].s, r.log ? &r.log[i].log : NULL, i, g->now);
+        sm_init(&r.sm[i], r.arena, g->m, g->sched, &r.launch.setup, &r.launch.prog,
+                g->ldst[i], &g->stats[i].s, r.quantum.log ? &r.quantum.log[i].log : NULL,
+                i, g->now);
         r.sm[i].trace = traced ? &g->trace->sm[i] : NULL;
         r.sm[i].every = traced || g->opt.no_skip;
     }
-    dispatch_init(&r.dispatch, r.arena, g->m, g->order, plan->schedule, r.blocks,
-                  g->last_sm);
+    dispatch_init(&r.launch.dispatch, r.arena, g->m, g->order, plan->schedule,
+                  r.launch.blocks, g->last_sm);
     run_start_blocks(&r, g->now);
 
     bool ok = loop(&r);
-    g->last_sm = r.dispatch.last;
+    g->last_sm = r.launch.dispatch.last;
     grid->n_warp_inst = grid->n_thread_inst = 0;
     for (unsigned i = 0; i < g->m->sm.count; i++) {
         grid->n_warp_inst += g->stats[i].s.warp_instructions;

@@ -60,7 +60,7 @@ node_steps(struct run *r, struct node *n, struct sm *s, uint64_t now)
     if (s->fault) {
         n->fault_at = now;
         n->faulty = s;
-        atomic_store_explicit(&r->faulty, true, memory_order_relaxed);
+        atomic_store_explicit(&r->team.faulty, true, memory_order_relaxed);
         return false;
     }
     if (s->blocks_done != done) {
@@ -75,7 +75,7 @@ ALWAYS_INLINE bool
 node_cycle(struct run *r, unsigned k, uint64_t now, bool one)
 {
     struct timing_gpu *g = r->g;
-    struct node *n = &r->node[k];
+    struct node *n = &r->quantum.node[k];
     const unsigned reply = memsys_port(g->mem, k, now);
     for (struct sm *s = n->sm, *end = end_of(n, one); s < end; s++) {
         if (s->id == reply && receive(g->memory, k, s, now))
@@ -92,9 +92,9 @@ ALWAYS_INLINE bool
 node_sends(struct run *r, unsigned k, struct sm *s, uint64_t now, bool one)
 {
     struct memory *mem = r->g->memory;
-    for (struct sm *end = end_of(&r->node[k], one); s < end; s++) {
+    for (struct sm *end = end_of(&r->quantum.node[k], one); s < end; s++) {
         if (ldst_out_front(s->ldst) && send_packets(mem, s, now) == ROOM_UNKNOWN) {
-            r->node[k].sending = s;
+            r->quantum.node[k].sending = s;
             return false;
         }
     }
@@ -105,10 +105,10 @@ node_sends(struct run *r, unsigned k, struct sm *s, uint64_t now, bool one)
 static bool
 wants_block(const struct run *r, const struct node *n, uint64_t now)
 {
-    if (!r->dispatch.left || now < r->first_dispatch)
+    if (!r->launch.dispatch.left || now < r->launch.first_dispatch)
         return false;
     for (const struct sm *s = n->sm; s < n->end; s++)
-        if (dispatch_wants(&r->dispatch, s))
+        if (dispatch_wants(&r->launch.dispatch, s))
             return true;
     return false;
 }
@@ -118,8 +118,9 @@ ALWAYS_INLINE uint64_t
 node_next(const struct run *r, unsigned k, uint64_t now, bool one)
 {
     uint64_t next = memory_port_next(r->g->memory, k, now);
-    for (const struct sm *s = r->node[k].sm, *end = end_of(&r->node[k], one); s < end;
-         s++)
+    for (const struct sm *s = r->quantum.node[k].sm,
+                         *end = end_of(&r->quantum.node[k], one);
+         s < end; s++)
         next = s->wake < next ? s->wake : next;
     return next > now ? next : now + 1;
 }
@@ -134,7 +135,7 @@ node_stops(struct node *n, enum stop why, uint64_t at)
 ALWAYS_INLINE void
 node_goes(struct run *r, unsigned k, enum stop where, uint64_t now, bool one)
 {
-    struct node *n = &r->node[k];
+    struct node *n = &r->quantum.node[k];
     const bool all = r->g->opt.no_skip;
     n->stop = STOP_NO;
     for (;; where = STOP_CYCLE) {
@@ -148,13 +149,13 @@ node_goes(struct run *r, unsigned k, enum stop where, uint64_t now, bool one)
             return;
         }
         n->last = now;
-        if (where != STOP_BLOCK && now + 1 < r->to && wants_block(r, n, now)) {
+        if (where != STOP_BLOCK && now + 1 < r->quantum.to && wants_block(r, n, now)) {
             node_stops(n, STOP_BLOCK, now);
             return;
         }
         n->next = node_next(r, k, now, one);
         uint64_t next = all ? now + 1 : n->next;
-        if (next >= r->to)
+        if (next >= r->quantum.to)
             return;
         if (next > now + 1 && memsys_may_have_room(r->g->mem, k, next - 1)) {
             node_stops(n, STOP_CYCLE, next);
@@ -178,12 +179,12 @@ node_goes_on(struct run *r, unsigned k, enum stop where, uint64_t now)
 void
 run_node(struct run *r, unsigned k)
 {
-    struct node *n = &r->node[k];
-    uint64_t now = r->next[k];
-    if (now < r->from || r->g->opt.no_skip)
-        now = r->from;
-    n->last = r->from - 1;
-    if (now > r->from && memsys_may_have_room(r->g->mem, k, now - 1)) {
+    struct node *n = &r->quantum.node[k];
+    uint64_t now = r->quantum.next[k];
+    if (now < r->quantum.from || r->g->opt.no_skip)
+        now = r->quantum.from;
+    n->last = r->quantum.from - 1;
+    if (now > r->quantum.from && memsys_may_have_room(r->g->mem, k, now - 1)) {
         n->stop = STOP_CYCLE;
         n->at = n->next = now;
         return;
@@ -195,7 +196,7 @@ run_node(struct run *r, unsigned k)
 
 /* Calls for every node k of set s, in order. */
 #define FOR_NODES(k, r, s)                                                               \
-    for (unsigned v_ = 0; v_ < BITSET_WORDS((r)->nodes); v_++)                           \
+    for (unsigned v_ = 0; v_ < BITSET_WORDS((r)->quantum.nodes); v_++)                   \
         for (uint64_t x_ = (s)[v_]; x_; x_ &= x_ - 1)                                    \
             for (unsigned k = v_ * 64 + (unsigned)bit_lowest(x_), once_ = 1; once_;      \
                  once_ = 0)
@@ -204,10 +205,10 @@ static void
 go_on_from(struct run *r, unsigned k, enum stop where, uint64_t now)
 {
     node_goes_on(r, k, where, now);
-    if (r->node[k].stop != STOP_NO)
-        bitset_add(r->stopped, k);
+    if (r->quantum.node[k].stop != STOP_NO)
+        bitset_add(r->quantum.stopped, k);
     else
-        bitset_del(r->stopped, k);
+        bitset_del(r->quantum.stopped, k);
 }
 
 /* A node without something to do has a packet for which there may be room after cycle
@@ -215,12 +216,12 @@ go_on_from(struct run *r, unsigned k, enum stop where, uint64_t now)
 static void
 room_came(struct run *r, unsigned k, uint64_t now)
 {
-    struct node *n = &r->node[k];
-    if (!bitset_has(r->ran, k)) {
-        bitset_add(r->ran, k);
+    struct node *n = &r->quantum.node[k];
+    if (!bitset_has(r->quantum.ran, k)) {
+        bitset_add(r->quantum.ran, k);
         n->stop = STOP_NO;
-        n->next = r->next[k];
-        n->last = r->from - 1;
+        n->next = r->quantum.next[k];
+        n->last = r->quantum.from - 1;
     }
     if (n->fault_at != NEVER || n->stop == STOP_SEND || n->stop == STOP_BLOCK)
         return; /* it will try again in a later cycle, and could not before */
@@ -228,10 +229,10 @@ room_came(struct run *r, unsigned k, uint64_t now)
         memsys_port(r->g->mem, k, now);
         n->sending = n->sm;
         go_on_from(r, k, STOP_SEND, now);
-    } else if (n->last + 1 < r->to && n->next > n->last + 1) {
+    } else if (n->last + 1 < r->quantum.to && n->next > n->last + 1) {
         n->stop = STOP_CYCLE;
         n->at = n->last + 1;
-        bitset_add(r->stopped, k);
+        bitset_add(r->quantum.stopped, k);
     }
 }
 
@@ -240,21 +241,22 @@ static void
 give_blocks(struct run *r, uint64_t now)
 {
     bool any = false;
-    FOR_NODES(k, r, r->stopped)
+    FOR_NODES(k, r, r->quantum.stopped)
     {
-        const struct node *n = &r->node[k];
+        const struct node *n = &r->quantum.node[k];
         if (n->stop != STOP_BLOCK || n->at != now)
             continue;
         any = true;
         for (const struct sm *s = n->sm; s < n->end; s++)
-            bitset_add(r->takers, s->id);
+            bitset_add(r->quantum.takers, s->id);
     }
     if (!any)
         return;
-    dispatch_cycle(&r->dispatch, r->sm, r->takers, now);
-    memset(r->takers, 0, BITSET_WORDS(r->g->m->sm.count) * sizeof *r->takers);
-    FOR_NODES(k, r, r->stopped)
-    if (r->node[k].stop == STOP_BLOCK && r->node[k].at == now)
+    dispatch_cycle(&r->launch.dispatch, r->sm, r->quantum.takers, now);
+    memset(r->quantum.takers, 0,
+           BITSET_WORDS(r->g->m->sm.count) * sizeof *r->quantum.takers);
+    FOR_NODES(k, r, r->quantum.stopped)
+    if (r->quantum.node[k].stop == STOP_BLOCK && r->quantum.node[k].at == now)
         go_on_from(r, k, STOP_BLOCK, now);
 }
 
@@ -262,14 +264,15 @@ give_blocks(struct run *r, uint64_t now)
 static void
 follow(struct run *r)
 {
-    memset(r->stopped, 0, BITSET_WORDS(r->nodes) * sizeof *r->stopped);
+    memset(r->quantum.stopped, 0,
+           BITSET_WORDS(r->quantum.nodes) * sizeof *r->quantum.stopped);
     bool any = false;
-    FOR_NODES(k, r, r->ran)
-    if (r->node[k].stop != STOP_NO) {
-        bitset_add(r->stopped, k);
+    FOR_NODES(k, r, r->quantum.ran)
+    if (r->quantum.node[k].stop != STOP_NO) {
+        bitset_add(r->quantum.stopped, k);
         any = true;
     }
-    for (uint64_t now = r->from; now < r->to; now++) {
+    for (uint64_t now = r->quantum.from; now < r->quantum.to; now++) {
         const uint64_t *woken = memsys_cross(r->g->mem, now);
         FOR_NODES(k, r, woken)
         {
@@ -278,12 +281,12 @@ follow(struct run *r)
         }
         if (!any)
             continue;
-        FOR_NODES(k, r, r->stopped)
-        if (r->node[k].stop == STOP_SEND && r->node[k].at == now)
+        FOR_NODES(k, r, r->quantum.stopped)
+        if (r->quantum.node[k].stop == STOP_SEND && r->quantum.node[k].at == now)
             go_on_from(r, k, STOP_SEND, now);
         give_blocks(r, now);
-        FOR_NODES(k, r, r->stopped)
-        if (r->node[k].stop == STOP_CYCLE && r->node[k].at == now + 1)
+        FOR_NODES(k, r, r->quantum.stopped)
+        if (r->quantum.node[k].stop == STOP_CYCLE && r->quantum.node[k].at == now + 1)
             go_on_from(r, k, STOP_CYCLE, now + 1);
     }
     memsys_close(r->g->mem);
@@ -293,9 +296,9 @@ follow(struct run *r)
 static void
 apply_logs(struct run *r, const struct node *fault)
 {
-    for (uint64_t c = r->from; r->nwriters && c < r->to; c++)
-        for (unsigned j = 0; j < r->nwriters; j++) {
-            struct sm *s = r->writers[j];
+    for (uint64_t c = r->quantum.from; r->quantum.nwriters && c < r->quantum.to; c++)
+        for (unsigned j = 0; j < r->quantum.nwriters; j++) {
+            struct sm *s = r->quantum.writers[j];
             if (s->log->n)
                 exec_log_apply(s->log, c);
             if (fault && fault->fault_at == c && fault->faulty == s)
@@ -310,29 +313,29 @@ end_quantum(struct run *r)
 {
     struct timing_gpu *g = r->g;
     const struct node *fault = NULL;
-    r->nwriters = 0;
-    FOR_NODES(k, r, r->ran)
+    r->quantum.nwriters = 0;
+    FOR_NODES(k, r, r->quantum.ran)
     {
-        struct node *n = &r->node[k];
-        r->next[k] = n->next;
+        struct node *n = &r->quantum.node[k];
+        r->quantum.next[k] = n->next;
         if (n->done) {
-            r->done += n->done;
+            r->launch.done += n->done;
             n->done = 0;
-            if (n->ended > r->end)
-                r->end = n->ended;
+            if (n->ended > r->launch.end)
+                r->launch.end = n->ended;
         }
         if (n->fault_at != NEVER && (!fault || n->fault_at < fault->fault_at))
             fault = n;
         for (struct sm *s = n->sm; s < n->end; s++)
             if (s->log && (s->log->n || s->fault))
-                r->writers[r->nwriters++] = s;
+                r->quantum.writers[r->quantum.nwriters++] = s;
     }
     const uint64_t *noticed = memsys_noticed(g->mem);
     FOR_NODES(k, r, noticed)
     {
         uint64_t t = memsys_port_next(g->mem, k);
-        if (t < r->next[k])
-            r->next[k] = t;
+        if (t < r->quantum.next[k])
+            r->quantum.next[k] = t;
     }
     apply_logs(r, fault);
     return fault;
@@ -341,32 +344,33 @@ end_quantum(struct run *r)
 static uint64_t
 resident(const struct run *r)
 {
-    return r->blocks - r->dispatch.left - r->done;
+    return r->launch.blocks - r->launch.dispatch.left - r->launch.done;
 }
 
 /* Whether an SM has room for a block that has not started. */
 static bool
 room(const struct run *r)
 {
-    if (!r->dispatch.left || resident(r) == (uint64_t)r->plan.blocks * r->g->m->sm.count)
+    if (!r->launch.dispatch.left ||
+        resident(r) == (uint64_t)r->launch.plan.blocks * r->g->m->sm.count)
         return false;
     bool any = !r->g->order->open;
     for (unsigned i = 0; !any && i < r->g->m->sm.count; i++)
-        any = dispatch_wants(&r->dispatch, &r->sm[i]);
+        any = dispatch_wants(&r->launch.dispatch, &r->sm[i]);
     return any;
 }
 
 void
 run_start_blocks(struct run *r, uint64_t now)
 {
-    uint64_t left = r->dispatch.left;
-    if (now < r->first_dispatch || !room(r))
+    uint64_t left = r->launch.dispatch.left;
+    if (now < r->launch.first_dispatch || !room(r))
         return;
-    dispatch_cycle(&r->dispatch, r->sm, NULL, now);
-    for (unsigned i = 0; r->dispatch.left != left && i < r->g->m->sm.count; i++) {
+    dispatch_cycle(&r->launch.dispatch, r->sm, NULL, now);
+    for (unsigned i = 0; r->launch.dispatch.left != left && i < r->g->m->sm.count; i++) {
         unsigned k = i / r->g->m->sm.per_cluster;
-        if (r->sm[i].wake < r->next[k])
-            r->next[k] = r->sm[i].wake;
+        if (r->sm[i].wake < r->quantum.next[k])
+            r->quantum.next[k] = r->sm[i].wake;
     }
 }
 
@@ -377,15 +381,15 @@ limit_end(const struct run *r, uint64_t from)
     const struct machine *m = r->g->m;
     uint64_t limit = r->g->opt.max_instructions;
     uint64_t most = (uint64_t)m->sm.count * m->sm.schedulers * m->sm.issue_width;
-    return limit ? from + max_u64((limit - r->issued) / most, 1) : NEVER;
+    return limit ? from + max_u64((limit - r->launch.issued) / most, 1) : NEVER;
 }
 
 /* Where a quantum ends at the latest. */
 static uint64_t
 quantum_limit(const struct run *r, uint64_t from)
 {
-    uint64_t to = from / r->quantum * r->quantum + r->quantum;
-    return min_u64(to, r->reach);
+    uint64_t to = from / r->quantum.most * r->quantum.most + r->quantum.most;
+    return min_u64(to, r->quantum.reach);
 }
 
 uint64_t
@@ -393,18 +397,18 @@ run_quantum_end(const struct run *r, uint64_t from)
 {
     uint64_t to = min_u64(quantum_limit(r, from), limit_end(r, from));
     uint64_t limit = r->g->opt.max_cycles;
-    if (room(r) && from >= r->first_dispatch)
+    if (room(r) && from >= r->launch.first_dispatch)
         to = from + 1;
-    if (from <= r->first_dispatch && to > r->first_dispatch + 1)
-        to = r->first_dispatch + 1;
-    if (limit && to > r->start + limit + 1)
-        to = r->start + limit + 1;
-    if (r->plan.period && to > r->tick)
-        to = r->tick;
-    if (to > r->next_sample && from <= r->next_sample)
-        to = r->next_sample + 1;
-    if (to > r->next_channels && from <= r->next_channels)
-        to = r->next_channels + 1;
+    if (from <= r->launch.first_dispatch && to > r->launch.first_dispatch + 1)
+        to = r->launch.first_dispatch + 1;
+    if (limit && to > r->launch.start + limit + 1)
+        to = r->launch.start + limit + 1;
+    if (r->launch.plan.period && to > r->launch.tick)
+        to = r->launch.tick;
+    if (to > r->launch.next_sample && from <= r->launch.next_sample)
+        to = r->launch.next_sample + 1;
+    if (to > r->launch.next_channels && from <= r->launch.next_channels)
+        to = r->launch.next_channels + 1;
     return to;
 }
 
@@ -424,10 +428,10 @@ run_memory_end(const struct run *r, uint64_t from, uint64_t end)
     if (!memsys_ahead(r->g->mem) || r->g->opt.quantum == 1)
         return end;
     uint64_t to = longest_end(r->g, longest_end(r->g, from));
-    if (to > r->next_sample && from <= r->next_sample)
-        to = r->next_sample + 1;
-    if (to > r->next_channels && from <= r->next_channels)
-        to = r->next_channels + 1;
+    if (to > r->launch.next_sample && from <= r->launch.next_sample)
+        to = r->launch.next_sample + 1;
+    if (to > r->launch.next_channels && from <= r->launch.next_channels)
+        to = r->launch.next_channels + 1;
     return to;
 }
 
@@ -435,16 +439,16 @@ uint64_t
 run_next_cycle(const struct run *r)
 {
     uint64_t next = NEVER;
-    if (r->to <= r->first_dispatch)
-        next = r->first_dispatch;
-    for (unsigned i = 0; i < r->nodes && next > r->to; i++)
-        next = r->next[i] < next ? r->next[i] : next;
-    for (unsigned i = 0; i < r->parts && next > r->to; i++) {
+    if (r->quantum.to <= r->launch.first_dispatch)
+        next = r->launch.first_dispatch;
+    for (unsigned i = 0; i < r->quantum.nodes && next > r->quantum.to; i++)
+        next = r->quantum.next[i] < next ? r->quantum.next[i] : next;
+    for (unsigned i = 0; i < r->quantum.parts && next > r->quantum.to; i++) {
         uint64_t t = memsys_part_next(r->g->mem, i);
         next = t < next ? t : next;
     }
-    if (next <= r->to)
-        return r->to;
+    if (next <= r->quantum.to)
+        return r->quantum.to;
     uint64_t t = memsys_cross_next(r->g->mem);
     return t < next ? t : next;
 }
@@ -475,10 +479,10 @@ last_cycle(const struct timing_gpu *g, uint64_t now)
 void
 run_do(struct run *r, uint64_t from, uint64_t to, uint64_t far)
 {
-    r->from = from;
-    r->to = to;
+    r->quantum.from = from;
+    r->quantum.to = to;
     memsys_open(r->g->mem, from, to);
-    memsys_open_far(r->g->mem, from, far, r->threads > 1);
+    memsys_open_far(r->g->mem, from, far, r->team.threads > 1);
     run_quantum(r);
 }
 
@@ -489,11 +493,11 @@ run_follow_alone(struct run *r)
     const uint64_t last = last_cycle(g, g->now);
     while (g->now < last) {
         uint64_t from = g->now + 1;
-        r->reach = memsys_reach(g->mem, from);
+        r->quantum.reach = memsys_reach(g->mem, from);
         uint64_t to = min_u64(quantum_limit(r, from), last + 1);
         run_do(r, from, to, to);
         follow(r);
-        g->now = r->to - 1;
+        g->now = r->quantum.to - 1;
         end_quantum(r);
     }
 }
@@ -503,20 +507,20 @@ run_serial_phase(struct run *r)
 {
     struct timing_gpu *g = r->g;
     follow(r);
-    g->now = r->to - 1;
+    g->now = r->quantum.to - 1;
     const struct node *fault = end_quantum(r);
     if (fault) {
         diag_append(r->diag, &fault->faulty->diag);
-        r->grid->failure = fault->faulty->failure;
+        r->launch.grid->failure = fault->faulty->failure;
         return FAILED;
     }
     if (g->trace)
         trace_bound(g->trace);
-    if (r->done == r->blocks)
+    if (r->launch.done == r->launch.blocks)
         return OVER;
     if (g->order->drained && !resident(r)) {
-        uint64_t from = g->order->drained(r->dispatch.state, r->end);
-        r->first_dispatch = max_u64(from, r->first_dispatch);
+        uint64_t from = g->order->drained(r->launch.dispatch.state, r->launch.end);
+        r->launch.first_dispatch = max_u64(from, r->launch.first_dispatch);
     }
     run_start_blocks(r, g->now);
     return GO_ON;

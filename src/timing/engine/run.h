@@ -70,28 +70,30 @@ struct own_log {
 
 enum outcome { GO_ON, OVER, FAILED };
 
-/* A launch under way. */
-struct run {
-    struct timing_gpu *g;
+/* The launch: what it runs, how far it is. Owner: gpu.c. */
+struct run_launch {
     struct exec_grid *grid;
     const struct occ_kernel *kernel;
-    struct arena *arena;
     struct sm_program prog;
     struct residency_plan plan;
     struct sm_setup setup;
-    uint64_t tick; /* end of the plan's period, if it has one */
-    struct sm *sm;
     struct dispatch dispatch;
+    uint64_t tick;                       /* end of the plan's period, if it has one */
     uint64_t start, first_dispatch, end; /* cycles; end: of the last block so far */
     uint64_t blocks, done;
     uint64_t issued;        /* warp instructions, if there is a limit to them */
     uint64_t next_sample;   /* cycle, NEVER: none */
     uint64_t next_channels; /* of the trace; the same */
     double progress_shown;  /* when progress was last told, seconds */
+    unsigned untold;        /* quanta since the time was last looked at */
+};
 
-    unsigned quantum;  /* cycles */
-    uint64_t from, to; /* the present one */
-    unsigned nodes, parts, threads;
+/* The present quantum. Owner: quantum.c; between quanta, the serial phase. */
+struct run_quantum {
+    unsigned most;     /* cycles of the longest */
+    uint64_t from, to; /* cycles of this one */
+    uint64_t reach;    /* it ends before, on account of the memory system */
+    unsigned nodes, parts;
     struct node *node;
     uint64_t *next;      /* by node: first cycle with something to do */
     uint64_t *ran;       /* nodes that did something in this quantum */
@@ -100,6 +102,11 @@ struct run {
     struct own_log *log; /* by SM; NULL: accesses take effect at once */
     struct sm **writers; /* SMs whose log is not empty, or that have a fault */
     unsigned nwriters;
+};
+
+/* Host threads. Owner: threads.c. */
+struct run_team {
+    unsigned threads;
     struct queue *queue; /* by thread */
     /* What threads without tasks look at. */
     _Alignas(64) atomic_uint far; /* enum far and, times FAR_STATES, the quantum's number:
@@ -116,10 +123,18 @@ struct run {
     _Alignas(64) unsigned round_left; /* quanta of the round */
     bool no_overlap;      /* what follows the quantum must not go on beside others */
     atomic_bool faulty;   /* an SM has a fault */
-    uint64_t reach;       /* the quantum ends before, on account of the memory system */
     enum outcome outcome; /* of what followed the quantum before */
-    unsigned untold;      /* quanta since the time was last looked at */
+};
+
+/* A launch under way. */
+struct run {
+    struct timing_gpu *g;
+    struct arena *arena;
     struct diag_sink *diag;
+    struct sm *sm;
+    struct run_launch launch;
+    struct run_quantum quantum;
+    struct run_team team;
 };
 
 /* -- quantum.c -- */
@@ -141,7 +156,7 @@ void run_start_blocks(struct run *r, uint64_t now);
 uint64_t run_quantum_end(const struct run *r, uint64_t from);
 /* How far the memory side goes in a quantum from `from` to `end`. */
 uint64_t run_memory_end(const struct run *r, uint64_t from, uint64_t end);
-/* First cycle from r->to on in which anything happens, or NEVER. */
+/* First cycle from the quantum's end on in which anything happens, or NEVER. */
 uint64_t run_next_cycle(const struct run *r);
 
 /* -- threads.c -- */

@@ -24,7 +24,7 @@ struct tasks {
  * order. Others help when they have none left, and where that comes again and again the
  * stretches change: a task that stays with its thread finds its state in that processor's
  * cache. Partitions are last, since the first thread has what follows the quantum before
- * (go_beside). */
+ * (overlap_serial_phase). */
 struct queue {
     _Alignas(64) struct tasks node, part;
     atomic_bool came;    /* its thread, in this round of the pool */
@@ -83,15 +83,15 @@ static void
 replies_task(struct run *r)
 {
     memsys_replies(r->g->mem);
-    atomic_store_explicit(&r->replied, true, memory_order_release);
-    atomic_fetch_sub_explicit(&r->left, 1, memory_order_release);
+    atomic_store_explicit(&r->team.replied, true, memory_order_release);
+    atomic_fetch_sub_explicit(&r->team.left, 1, memory_order_release);
 }
 
 /* One less for which the replies wait: true: it was the last. */
 static bool
 replies_wait_less(struct run *r)
 {
-    return atomic_fetch_sub_explicit(&r->replies_wait, 1, memory_order_acq_rel) == 1;
+    return atomic_fetch_sub_explicit(&r->team.replies_wait, 1, memory_order_acq_rel) == 1;
 }
 
 static void
@@ -108,7 +108,7 @@ part_task(struct run *r, unsigned k)
 static bool
 node_has_block(const struct run *r, unsigned k)
 {
-    const struct node *n = &r->node[k];
+    const struct node *n = &r->quantum.node[k];
     if (memory_refused(r->g->memory, k))
         return false;
     for (const struct sm *s = n->sm; s < n->end; s++)
@@ -120,20 +120,20 @@ node_has_block(const struct run *r, unsigned k)
 static enum far
 far_of(const struct run *r)
 {
-    return atomic_load_explicit(&r->far, memory_order_acquire) % FAR_STATES;
+    return atomic_load_explicit(&r->team.far, memory_order_acquire) % FAR_STATES;
 }
 
 /* Number of the quantum, to tell it from others. */
 static unsigned
 quantum_of(const struct run *r)
 {
-    return atomic_load_explicit(&r->far, memory_order_relaxed) / FAR_STATES;
+    return atomic_load_explicit(&r->team.far, memory_order_relaxed) / FAR_STATES;
 }
 
 static void
 set_far(struct run *r, unsigned quantum, enum far far)
 {
-    atomic_store_explicit(&r->far, quantum * FAR_STATES + far, memory_order_release);
+    atomic_store_explicit(&r->team.far, quantum * FAR_STATES + far, memory_order_release);
 }
 
 static void
@@ -143,18 +143,18 @@ node_task(struct run *r, unsigned k, struct queue *own)
     atomic_store_explicit(&own->in_node, true, memory_order_relaxed);
     run_node(r, k);
     atomic_store_explicit(&own->in_node, false, memory_order_relaxed);
-    if (atomic_load_explicit(&r->goes_on, memory_order_relaxed) != nth &&
-        r->node[k].stop == STOP_NO && node_has_block(r, k))
-        atomic_store_explicit(&r->goes_on, nth, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&r->left, 1, memory_order_release);
+    if (atomic_load_explicit(&r->team.goes_on, memory_order_relaxed) != nth &&
+        r->quantum.node[k].stop == STOP_NO && node_has_block(r, k))
+        atomic_store_explicit(&r->team.goes_on, nth, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&r->team.left, 1, memory_order_release);
 }
 
 /* A task of another thread, or NO_TASK. */
 static unsigned
 take_others(struct run *r, unsigned thread, size_t kind, unsigned alone)
 {
-    for (unsigned i = 1; i < r->threads; i++) {
-        struct queue *q = &r->queue[(thread + i) % r->threads];
+    for (unsigned i = 1; i < r->team.threads; i++) {
+        struct queue *q = &r->team.queue[(thread + i) % r->team.threads];
         struct tasks *t = (struct tasks *)((char *)q + kind);
         bool came = atomic_load_explicit(&q->came, memory_order_relaxed);
         unsigned k = take(t, false, came ? alone : 0);
@@ -180,15 +180,15 @@ do_node(struct run *r, unsigned k, unsigned thread)
 {
     if (k == NO_TASK)
         return false;
-    node_task(r, k, &r->queue[thread]);
+    node_task(r, k, &r->team.queue[thread]);
     return true;
 }
 
 static bool
 do_replies(struct run *r)
 {
-    if (!atomic_load_explicit(&r->replies_free, memory_order_relaxed) ||
-        !atomic_exchange_explicit(&r->replies_free, false, memory_order_acq_rel))
+    if (!atomic_load_explicit(&r->team.replies_free, memory_order_relaxed) ||
+        !atomic_exchange_explicit(&r->team.replies_free, false, memory_order_acq_rel))
         return false;
     replies_task(r);
     return true;
@@ -206,7 +206,7 @@ parts_ahead(const struct run *r)
 static bool
 do_own(struct run *r, unsigned thread)
 {
-    struct queue *q = &r->queue[thread];
+    struct queue *q = &r->team.queue[thread];
     const bool ahead = parts_ahead(r);
     return (!ahead && do_part(r, take(&q->part, true, 0))) ||
            do_node(r, take(&q->node, true, 0), thread) ||
@@ -228,7 +228,7 @@ static void
 do_all(void *user, unsigned thread)
 {
     struct run *r = user;
-    atomic_store_explicit(&r->queue[thread].came, true, memory_order_relaxed);
+    atomic_store_explicit(&r->team.queue[thread].came, true, memory_order_relaxed);
     while (do_own(r, thread) || do_replies(r) || do_others(r, thread, LEFT_ALONE, 0))
         ;
 }
@@ -237,7 +237,7 @@ do_all(void *user, unsigned thread)
 static void
 balance(struct run *r)
 {
-    for (struct queue *q = r->queue; q + 1 < r->queue + r->threads; q++) {
+    for (struct queue *q = r->team.queue; q + 1 < r->team.queue + r->team.threads; q++) {
         unsigned from_it = atomic_load_explicit(&q->helped, memory_order_relaxed);
         unsigned from_next = atomic_load_explicit(&q[1].helped, memory_order_relaxed);
         if (!atomic_load_explicit(&q->came, memory_order_relaxed) ||
@@ -248,11 +248,11 @@ balance(struct run *r)
             q->end += q->end < q[1].end;
             q->lean = 0;
         } else if (q->lean == -LEAN) {
-            q->end -= q->end > (q == r->queue ? 0 : q[-1].end);
+            q->end -= q->end > (q == r->team.queue ? 0 : q[-1].end);
             q->lean = 0;
         }
     }
-    for (struct queue *q = r->queue; q < r->queue + r->threads; q++)
+    for (struct queue *q = r->team.queue; q < r->team.queue + r->team.threads; q++)
         atomic_store_explicit(&q->helped, 0, memory_order_relaxed);
 }
 
@@ -260,7 +260,7 @@ balance(struct run *r)
 static void
 nobody_came(struct run *r)
 {
-    for (struct queue *q = r->queue; q < r->queue + r->threads; q++)
+    for (struct queue *q = r->team.queue; q < r->team.queue + r->team.threads; q++)
         atomic_store_explicit(&q->came, false, memory_order_relaxed);
 }
 
@@ -268,12 +268,12 @@ nobody_came(struct run *r)
 static unsigned
 list_parts(struct run *r)
 {
-    unsigned k = r->nodes, n = 0;
-    for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
+    unsigned k = r->quantum.nodes, n = 0;
+    for (struct queue *q = r->team.queue; q < r->team.queue + r->team.threads; q++) {
         q->part.n = 0;
         for (; k < q->end; k++)
-            if (memsys_part_due(r->g->mem, k - r->nodes))
-                q->part.task[q->part.n++] = k - r->nodes;
+            if (memsys_part_due(r->g->mem, k - r->quantum.nodes))
+                q->part.task[q->part.n++] = k - r->quantum.nodes;
         n += q->part.n;
     }
     return n;
@@ -296,36 +296,36 @@ list_nodes(struct run *r)
 {
     const bool all = r->g->opt.no_skip;
     unsigned k = 0, n = 0;
-    memset(r->ran, 0, BITSET_WORDS(r->nodes) * sizeof *r->ran);
-    for (struct queue *q = r->queue; q < r->queue + r->threads; q++) {
+    memset(r->quantum.ran, 0, BITSET_WORDS(r->quantum.nodes) * sizeof *r->quantum.ran);
+    for (struct queue *q = r->team.queue; q < r->team.queue + r->team.threads; q++) {
         q->node.n = 0;
-        for (; k < q->end && k < r->nodes; k++)
-            if (all || r->next[k] < r->to) {
+        for (; k < q->end && k < r->quantum.nodes; k++)
+            if (all || r->quantum.next[k] < r->quantum.to) {
                 q->node.task[q->node.n++] = k;
-                bitset_add(r->ran, k);
+                bitset_add(r->quantum.ran, k);
             }
         n += q->node.n;
     }
-    if (r->threads > 1)
-        turn_round(&r->queue[r->threads - 1].node);
+    if (r->team.threads > 1)
+        turn_round(&r->team.queue[r->team.threads - 1].node);
     return n;
 }
 
 static void
 offer_parts(struct run *r, unsigned parts)
 {
-    atomic_store_explicit(&r->replied, false, memory_order_relaxed);
-    atomic_store_explicit(&r->replies_wait, parts + 1, memory_order_relaxed);
-    for (unsigned i = 0; i < r->threads; i++)
-        offer(&r->queue[i].part);
+    atomic_store_explicit(&r->team.replied, false, memory_order_relaxed);
+    atomic_store_explicit(&r->team.replies_wait, parts + 1, memory_order_relaxed);
+    for (unsigned i = 0; i < r->team.threads; i++)
+        offer(&r->team.queue[i].part);
 }
 
 static void
 offer_nodes(struct run *r, unsigned nodes)
 {
-    atomic_fetch_add_explicit(&r->left, nodes, memory_order_relaxed);
-    for (unsigned i = 0; i < r->threads; i++)
-        offer(&r->queue[i].node);
+    atomic_fetch_add_explicit(&r->team.left, nodes, memory_order_relaxed);
+    for (unsigned i = 0; i < r->team.threads; i++)
+        offer(&r->team.queue[i].node);
 }
 
 /* Ports are ready for replies: with no partition to wait for, anybody may take them. */
@@ -333,7 +333,7 @@ static void
 offer_replies(struct run *r)
 {
     if (replies_wait_less(r))
-        atomic_store_explicit(&r->replies_free, true, memory_order_release);
+        atomic_store_explicit(&r->team.replies_free, true, memory_order_release);
 }
 
 void
@@ -341,20 +341,20 @@ run_quantum(struct run *r)
 {
     struct timing_gpu *g = r->g;
     const unsigned parts = list_parts(r), nodes = list_nodes(r);
-    if (r->threads > 1 && parts + nodes > 2) {
+    if (r->team.threads > 1 && parts + nodes > 2) {
         nobody_came(r);
-        atomic_store_explicit(&r->left, 1, memory_order_relaxed); /* replies */
+        atomic_store_explicit(&r->team.left, 1, memory_order_relaxed); /* replies */
         offer_parts(r, parts);
         offer_replies(r);
         offer_nodes(r, nodes);
         pool_run(g->pool, do_all, r);
         balance(r);
     } else {
-        for (struct queue *q = r->queue; q < r->queue + r->threads; q++)
+        for (struct queue *q = r->team.queue; q < r->team.queue + r->team.threads; q++)
             for (unsigned i = 0; i < q->part.n; i++)
                 memsys_part(g->mem, q->part.task[i]);
         memsys_replies(g->mem);
-        for (struct queue *q = r->queue; q < r->queue + r->threads; q++)
+        for (struct queue *q = r->team.queue; q < r->team.queue + r->team.threads; q++)
             for (unsigned i = 0; i < q->node.n; i++)
                 run_node(r, q->node.task[i]);
     }
@@ -367,8 +367,8 @@ run_quantum(struct run *r)
 static bool
 block_goes_on(const struct run *r)
 {
-    for (unsigned k = 0; k < r->nodes; k++)
-        if ((!bitset_has(r->ran, k) || r->node[k].stop == STOP_NO) &&
+    for (unsigned k = 0; k < r->quantum.nodes; k++)
+        if ((!bitset_has(r->quantum.ran, k) || r->quantum.node[k].stop == STOP_NO) &&
             node_has_block(r, k))
             return true;
     return false;
@@ -380,16 +380,18 @@ static bool
 may_go_on(const struct run *r)
 {
     const struct timing_gpu *g = r->g;
-    return r->threads > 1 && !g->opt.no_skip && !g->trace && r->next_sample >= r->to &&
-           !(r->plan.period && r->to >= r->tick) &&
-           !atomic_load_explicit(&r->faulty, memory_order_relaxed);
+    return r->team.threads > 1 && !g->opt.no_skip && !g->trace &&
+           r->launch.next_sample >= r->quantum.to &&
+           !(r->launch.plan.period && r->quantum.to >= r->launch.tick) &&
+           !atomic_load_explicit(&r->team.faulty, memory_order_relaxed);
 }
 
 /* Partitions go on to their next quantum. */
 static void
 parts_go_on(struct run *r)
 {
-    memsys_parts_go_on(r->g->mem, r->to, run_memory_end(r, r->to, r->to));
+    memsys_parts_go_on(r->g->mem, r->quantum.to,
+                       run_memory_end(r, r->quantum.to, r->quantum.to));
     offer_parts(r, list_parts(r));
 }
 
@@ -399,8 +401,8 @@ static bool
 early(const struct run *r)
 {
     return far_of(r) == FAR_WAITS &&
-           atomic_load_explicit(&r->replied, memory_order_acquire) &&
-           atomic_load_explicit(&r->goes_on, memory_order_relaxed) == quantum_of(r);
+           atomic_load_explicit(&r->team.replied, memory_order_acquire) &&
+           atomic_load_explicit(&r->team.goes_on, memory_order_relaxed) == quantum_of(r);
 }
 
 /* It is for this thread to open the next. */
@@ -408,18 +410,20 @@ static bool
 claim(struct run *r, unsigned far)
 {
     return far % FAR_STATES == FAR_WAITS &&
-           atomic_compare_exchange_strong(&r->far, &far, far + FAR_OPENS - FAR_WAITS);
+           atomic_compare_exchange_strong(&r->team.far, &far,
+                                          far + FAR_OPENS - FAR_WAITS);
 }
 
 /* The same by a thread without tasks, before the nodes are through theirs. */
 static bool
 parts_go_on_early(struct run *r)
 {
-    const unsigned far = atomic_load_explicit(&r->far, memory_order_acquire);
+    const unsigned far = atomic_load_explicit(&r->team.far, memory_order_acquire);
     if (!early(r) || !claim(r, far))
         return false;
     bool goes =
-        may_go_on(r) && memsys_may_go_on(r->g->mem, run_memory_end(r, r->to, r->to));
+        may_go_on(r) &&
+        memsys_may_go_on(r->g->mem, run_memory_end(r, r->quantum.to, r->quantum.to));
     if (goes)
         parts_go_on(r);
     set_far(r, far / FAR_STATES, goes ? FAR_OPEN : FAR_LAST);
@@ -433,14 +437,15 @@ start_overlap(struct run *r)
 {
     enum far far;
     for (unsigned i = 1; (far = far_of(r)) == FAR_WAITS || far == FAR_OPENS; i++) {
-        if (claim(r, atomic_load(&r->far)))
+        if (claim(r, atomic_load(&r->team.far)))
             break;
         pool_relax(i);
     }
     if (far == FAR_OPEN)
         return true;
-    bool goes = may_go_on(r) && block_goes_on(r) &&
-                memsys_catch_up(r->g->mem, run_memory_end(r, r->to, r->to));
+    bool goes =
+        may_go_on(r) && block_goes_on(r) &&
+        memsys_catch_up(r->g->mem, run_memory_end(r, r->quantum.to, r->quantum.to));
     if (goes)
         parts_go_on(r);
     set_far(r, quantum_of(r), goes ? FAR_OPEN : FAR_LAST);
@@ -452,20 +457,20 @@ static bool
 overlap_serial_phase(struct run *r)
 {
     struct memsys *mem = r->g->mem;
-    atomic_store_explicit(&r->left, 2, memory_order_relaxed); /* replies, and this */
-    r->reach = memsys_reach(mem, r->to);
+    atomic_store_explicit(&r->team.left, 2, memory_order_relaxed); /* replies, and this */
+    r->quantum.reach = memsys_reach(mem, r->quantum.to);
     memsys_publish_replies(mem);
     offer_replies(r);
-    r->outcome = run_serial_phase(r);
-    assert(r->outcome != OVER);
-    if (r->outcome == GO_ON && !run_go_on(r))
-        r->outcome = FAILED;
-    if (r->outcome != GO_ON)
+    r->team.outcome = run_serial_phase(r);
+    assert(r->team.outcome != OVER);
+    if (r->team.outcome == GO_ON && !run_go_on(r))
+        r->team.outcome = FAILED;
+    if (r->team.outcome != GO_ON)
         return false;
-    uint64_t from = r->to;
-    r->to = run_quantum_end(r, from);
-    r->from = from;
-    memsys_open(mem, r->from, r->to);
+    uint64_t from = r->quantum.to;
+    r->quantum.to = run_quantum_end(r, from);
+    r->quantum.from = from;
+    memsys_open(mem, r->quantum.from, r->quantum.to);
     balance(r);
     offer_nodes(r, list_nodes(r));
     set_far(r, quantum_of(r) + 1, FAR_WAITS);
@@ -476,30 +481,32 @@ overlap_serial_phase(struct run *r)
 static bool
 next_quantum(struct run *r)
 {
-    if (!r->round_left)
+    if (!r->team.round_left)
         return false;
-    r->no_overlap = !start_overlap(r);
-    if (r->no_overlap || !overlap_serial_phase(r))
+    r->team.no_overlap = !start_overlap(r);
+    if (r->team.no_overlap || !overlap_serial_phase(r))
         return false;
-    r->round_left--;
-    atomic_fetch_sub_explicit(&r->left, 1, memory_order_relaxed);
+    r->team.round_left--;
+    atomic_fetch_sub_explicit(&r->team.left, 1, memory_order_relaxed);
     return true;
 }
 
-/* A thread without tasks waits for what it has seen of r->far to change; or for what else
+/* A thread without tasks waits for what it has seen of r->team.far to change; or for what else
  * it may do. Where it waits for nodes, that is noted. turns: of the wait. */
 static void
 wait_for_others(struct run *r, unsigned thread, unsigned far, unsigned *turns)
 {
     while (++*turns < (thread ? LEAVE : LONG) &&
-           atomic_load_explicit(&r->far, memory_order_relaxed) == far &&
-           !atomic_load_explicit(&r->replies_free, memory_order_relaxed) &&
-           !atomic_load_explicit(&r->round_over, memory_order_relaxed) &&
-           (thread ? !early(r) : atomic_load_explicit(&r->left, memory_order_relaxed))) {
-        for (unsigned k = 0; *turns == WAIT && k < r->threads; k++)
+           atomic_load_explicit(&r->team.far, memory_order_relaxed) == far &&
+           !atomic_load_explicit(&r->team.replies_free, memory_order_relaxed) &&
+           !atomic_load_explicit(&r->team.round_over, memory_order_relaxed) &&
+           (thread ? !early(r)
+                   : atomic_load_explicit(&r->team.left, memory_order_relaxed))) {
+        for (unsigned k = 0; *turns == WAIT && k < r->team.threads; k++)
             if (k != thread &&
-                atomic_load_explicit(&r->queue[k].in_node, memory_order_relaxed))
-                atomic_fetch_add_explicit(&r->queue[k].helped, 1, memory_order_relaxed);
+                atomic_load_explicit(&r->team.queue[k].in_node, memory_order_relaxed))
+                atomic_fetch_add_explicit(&r->team.queue[k].helped, 1,
+                                          memory_order_relaxed);
         pool_relax(*turns);
     }
 }
@@ -523,15 +530,16 @@ work(struct run *r, unsigned thread)
 {
     bool busy = true; /* there always was one beside what follows a quantum */
     unsigned turns = 0;
-    while (!atomic_load_explicit(&r->round_over, memory_order_relaxed) && turns < LEAVE) {
-        const unsigned far = atomic_load_explicit(&r->far, memory_order_acquire);
+    while (!atomic_load_explicit(&r->team.round_over, memory_order_relaxed) &&
+           turns < LEAVE) {
+        const unsigned far = atomic_load_explicit(&r->team.far, memory_order_acquire);
         if (do_next(r, thread, busy))
             continue;
         busy &= far % FAR_STATES != FAR_OPEN;
         turns = 0;
         wait_for_others(r, thread, far, &turns);
     }
-    atomic_store_explicit(&r->queue[thread].came, false, memory_order_relaxed);
+    atomic_store_explicit(&r->team.queue[thread].came, false, memory_order_relaxed);
 }
 
 /* The same in the first thread, and what follows each quantum; it keeps itself free for
@@ -540,8 +548,8 @@ static void
 lead(struct run *r)
 {
     for (unsigned turns = 0; turns < LONG;) {
-        const unsigned far = atomic_load_explicit(&r->far, memory_order_acquire);
-        if (!atomic_load_explicit(&r->left, memory_order_acquire)) {
+        const unsigned far = atomic_load_explicit(&r->team.far, memory_order_acquire);
+        if (!atomic_load_explicit(&r->team.left, memory_order_acquire)) {
             if (!next_quantum(r))
                 break;
             turns = 0;
@@ -551,14 +559,14 @@ lead(struct run *r)
             wait_for_others(r, 0, far, &turns);
         }
     }
-    atomic_store_explicit(&r->round_over, true, memory_order_relaxed);
+    atomic_store_explicit(&r->team.round_over, true, memory_order_relaxed);
 }
 
 static void
 do_round(void *user, unsigned thread)
 {
     struct run *r = user;
-    atomic_store_explicit(&r->queue[thread].came, true, memory_order_relaxed);
+    atomic_store_explicit(&r->team.queue[thread].came, true, memory_order_relaxed);
     if (thread)
         work(r, thread);
     else
@@ -568,32 +576,32 @@ do_round(void *user, unsigned thread)
 enum outcome
 run_overlapped(struct run *r)
 {
-    r->outcome = GO_ON;
+    r->team.outcome = GO_ON;
     if (!start_overlap(r))
         return GO_ON;
-    atomic_store(&r->left, 0);
-    while (r->outcome == GO_ON && !r->no_overlap) {
+    atomic_store(&r->team.left, 0);
+    while (r->team.outcome == GO_ON && !r->team.no_overlap) {
         nobody_came(r);
-        atomic_store(&r->round_over, false);
-        r->round_left = ROUND;
+        atomic_store(&r->team.round_over, false);
+        r->team.round_left = ROUND;
         pool_run(r->g->pool, do_round, r);
-        if (r->outcome == GO_ON && !run_tell(r, ROUND))
-            r->outcome = FAILED;
+        if (r->team.outcome == GO_ON && !run_tell(r, ROUND))
+            r->team.outcome = FAILED;
     }
-    r->no_overlap = false;
+    r->team.no_overlap = false;
     memsys_parts_done(r->g->mem);
-    return r->outcome;
+    return r->team.outcome;
 }
 
 void
 run_threads(struct run *r)
 {
     struct arena *a = r->arena;
-    r->queue = ARENA_ARRAY(a, struct queue, r->threads);
-    for (unsigned i = 0; i < r->threads; i++) {
-        struct queue *q = &r->queue[i];
-        q->node.task = ARENA_ARRAY(a, unsigned, r->nodes);
-        q->part.task = ARENA_ARRAY(a, unsigned, r->parts);
-        q->end = (i + 1) * (r->parts + r->nodes) / r->threads;
+    r->team.queue = ARENA_ARRAY(a, struct queue, r->team.threads);
+    for (unsigned i = 0; i < r->team.threads; i++) {
+        struct queue *q = &r->team.queue[i];
+        q->node.task = ARENA_ARRAY(a, unsigned, r->quantum.nodes);
+        q->part.task = ARENA_ARRAY(a, unsigned, r->quantum.parts);
+        q->end = (i + 1) * (r->quantum.parts + r->quantum.nodes) / r->team.threads;
     }
 }
