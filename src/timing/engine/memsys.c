@@ -27,6 +27,7 @@ struct part {
     /* What it accepts may be found out in another thread. */
     _Alignas(64) struct partition *p;
     struct inbound *in;
+    struct outbound *out;
     /* Changed in its quanta. */
     _Alignas(64) const struct instant *instant; /* first not done yet */
     bool waits;    /* before its interconnect tick, late, for the crossbars */
@@ -190,6 +191,7 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     for (unsigned i = 0; i < hw->channels; i++) {
         ms->part[i].p = hw->partition[i];
         ms->part[i].in = partition_inbound(hw->partition[i]);
+        ms->part[i].out = partition_outbound(hw->partition[i]);
         ms->part[i].next = ms->wake[i] = NEVER;
     }
     ms->port_next = ARENA_ARRAY(&a, uint64_t, hw->ports);
@@ -552,7 +554,7 @@ static void
 send_deferred(struct memsys *ms, uint64_t tick)
 {
     for (unsigned i = 0; tick == ms->far->tick[CLK_ICNT] && i < ms->hw.channels; i++)
-        if (partition_deferred(ms->part[i].p)) {
+        if (outbound_deferred(ms->part[i].out)) {
             bitset_add(ms->deferred, i);
             ms->any_deferred = true;
         }
@@ -565,7 +567,7 @@ send_deferred(struct memsys *ms, uint64_t tick)
             if (part->waits && partition_icnt(part->p) == tick)
                 part_goes_on(ms, part);
             else
-                partition_follow(part->p, tick);
+                outbound_follow(part->out, tick);
         }
 }
 
@@ -581,7 +583,7 @@ end_deferred(struct memsys *ms)
                 part_goes_on(ms, part);
             else /* what has left may have made room */
                 part->next = min_u64(part->next, partition_next(part->p, ms->far->to));
-            partition_follow(part->p, ms->far->icnt_end);
+            outbound_follow(part->out, ms->far->icnt_end);
         }
         ms->deferred[w] = 0;
     }

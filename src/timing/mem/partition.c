@@ -20,11 +20,9 @@
  * to do sleeps until its own next event or until somebody hands it something; whatever
  * may unblock it wakes it. Cost: constant a tick and slice.
  *
- * Whether a reply finds room before the crossbar may not be known yet (timed_queue.h). Then
- * the slice defers its replies and goes on, since as long as its queue of replies is not
- * full nothing else depends on whether one has left; they go when the crossbar follows.
- * Requests come through delay lines (inbound.h), which know when a slice that is ahead of
- * the crossbar could have taken a packet. */
+ * Requests come through delay lines (inbound.h), and replies leave through queues of their
+ * own (outbound.h). Both know what to do where slices and crossbars are simulated up to
+ * different times. */
 #include "timing/mem/partition.h"
 #include "base/inline.h"
 #include "timing/mem/cache.h"
@@ -33,21 +31,9 @@
 
 #define NONE UINT32_MAX
 
-struct request { /* one piece of a packet */
-    _Alignas(64) struct packet p;
-    uint64_t local;
-    uint8_t mask; /* sectors of the L2 line */
-};
-
 struct come { /* a fill that has come from the DRAM */
     uint32_t token;
     uint8_t sectors;
-};
-
-struct reply {
-    uint64_t ready; /* L2 tick before which it cannot go to the crossbar */
-    uint32_t of;    /* request */
-    uint32_t flits;
 };
 
 struct on_its_way {  /* to the controller */
@@ -64,17 +50,10 @@ struct slice {
     uint64_t stalled_at;
     uint64_t port_free, fill_free;
     uint64_t at; /* L2 tick at which there is something to do */
-    uint64_t
-        deferred_from; /* interconnect tick: whether replies go from then on is found out
-                           when the crossbar is there; NEVER: not late */
-    uint64_t reply_from; /* interconnect tick: the next reply goes then at the soonest */
     struct inbound_slice *inbound;
-    /* Requests by number, from `in` until their reply has gone or, if there is none, they
-     * are done. */
-    struct request *request;
-    struct freelist numbers;
+    struct outbound_slice *out;
+    struct request *request; /* by number (outbound.h) */
     RING(uint32_t) in;
-    RING(struct reply) out;
     RING(uint32_t) woken;           /* their data are there */
     uint32_t waiting, most_waiting; /* for data, or woken */
     uint32_t atomics;               /* of those */
@@ -93,19 +72,16 @@ struct partition {
     unsigned room;                      /* free entries wanted before a packet is taken */
     unsigned burst_bits, sector_bursts; /* log2 of a burst's bytes; bursts of a sector */
     bool no_l2;
-    bool direct; /* replies may go before the crossbar as soon as they are made */
     struct slice *slice;
     struct dram *dram;
     struct inbound in;
+    struct outbound out;
 
     _Alignas(64) uint64_t tick[CLK_DOMAINS]; /* first not done yet */
     RING(struct on_its_way) delay;
     uint64_t delay_ready; /* of its front; NEVER: empty */
     unsigned downs;       /* slices with something in `down`, as bits */
     unsigned turn;        /* slice looked at first */
-    unsigned replies;     /* slices with something in `out` */
-    bool deferred;        /* a slice's replies are */
-    uint64_t icnt_end;    /* first interconnect tick after the quantum */
     uint64_t reply_at;    /* the first after the L2 tick in progress */
     uint64_t dram_at;
 };
@@ -143,6 +119,56 @@ start_inbound(struct partition *p, struct arena *a, unsigned pieces)
     inbound_init(&p->in, a);
 }
 
+/* Requests that may wait for data, or be woken. */
+static uint32_t
+most_waiting(const struct machine *m)
+{
+    const uint64_t n =
+        m->partition.l2_enabled ? (uint64_t)m->l2.mshrs * m->l2.merge : 4096;
+    return (uint32_t)min_u64(n, 4096);
+}
+
+static void
+start_outbound(struct partition *p, struct arena *a, struct stat_mem *stats)
+{
+    const struct machine *m = p->env.m;
+    const uint32_t in = m->partition.queue_icnt_l2, out = m->partition.queue_l2_icnt;
+    p->out = (struct outbound){.replies = p->env.replies,
+                               .clk = p->env.clk,
+                               .port_of = p->env.port_of,
+                               .stats = stats,
+                               .first = p->index * p->slices,
+                               .slices = p->slices,
+                               .header = m->icnt.header,
+                               .flit = m->icnt.flit,
+                               .direct = out >= 4};
+    outbound_init(&p->out, a, out, in + most_waiting(m) + out);
+}
+
+static void
+start_slice(struct partition *p, struct arena *a, unsigned i, struct stat_mem *stats)
+{
+    const struct machine *m = p->env.m;
+    struct slice *s = &p->slice[i];
+    if (!p->no_l2)
+        s->cache = CACHE_NEW(a, m->l2);
+    s->stats = stats;
+    s->number = p->index * p->slices + i;
+    s->index = (uint8_t)i;
+    s->at = NEVER;
+    s->inbound = &p->in.slice[i];
+    s->out = &p->out.slice[i];
+    s->out->wake = &s->at;
+    s->request = s->out->request;
+    ring_init(&s->in, a, m->partition.queue_icnt_l2);
+    s->miss_cap = larger(m->l2.miss_queue, 2);
+    s->down_cap = m->partition.queue_l2_dram;
+    ring_init(&s->miss, a, s->miss_cap + s->down_cap);
+    ring_init(&s->up, a, m->partition.queue_dram_l2);
+    s->most_waiting = most_waiting(m);
+    ring_init(&s->woken, a, s->most_waiting);
+}
+
 struct partition *
 partition_new(struct arena *a, const struct partition_env *env, unsigned index,
               struct stat_mem *stats, struct diag_sink *diag)
@@ -160,34 +186,12 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     unsigned pieces = p->unit >= 128 ? 1 : 128 / p->unit;
     p->burst_bits = (unsigned)__builtin_ctz(m->dram.burst); /* a power of two */
     p->sector_bursts = m->dram.burst < 32 ? 32 / m->dram.burst : 1;
-    p->direct = m->partition.queue_l2_icnt >= 4;
     p->room = m->partition.queue_icnt_l2 < pieces ? m->partition.queue_icnt_l2 : pieces;
     start_inbound(p, a, pieces);
+    start_outbound(p, a, stats);
     p->slice = ARENA_ARRAY(a, struct slice, p->slices);
-    for (unsigned i = 0; i < p->slices; i++) {
-        struct slice *s = &p->slice[i];
-        if (!p->no_l2)
-            s->cache = CACHE_NEW(a, m->l2);
-        s->stats = stats;
-        s->number = index * p->slices + i;
-        s->index = (uint8_t)i;
-        s->at = s->deferred_from = NEVER;
-        s->inbound = &p->in.slice[i];
-        ring_init(&s->in, a, m->partition.queue_icnt_l2);
-        ring_init(&s->out, a, m->partition.queue_l2_icnt);
-        s->miss_cap = larger(m->l2.miss_queue, 2);
-        s->down_cap = m->partition.queue_l2_dram;
-        ring_init(&s->miss, a, s->miss_cap + s->down_cap);
-        ring_init(&s->up, a, m->partition.queue_dram_l2);
-        uint64_t n = p->no_l2 ? 4096 : (uint64_t)m->l2.mshrs * m->l2.merge;
-        if (n > 4096)
-            n = 4096;
-        ring_init(&s->woken, a, (uint32_t)n);
-        s->most_waiting = (uint32_t)n;
-        n += s->in.cap + s->out.cap;
-        s->request = ARENA_SPARSE(a, struct request, n);
-        freelist_init(&s->numbers, a, (uint32_t)n);
-    }
+    for (unsigned i = 0; i < p->slices; i++)
+        start_slice(p, a, i, stats);
     p->dram = dram_new(a, m, stats, diag);
     if (!p->dram)
         return NULL;
@@ -215,7 +219,7 @@ enter_queue(struct partition *p, struct slice *s, unsigned which, uint64_t now)
     unsigned first = (unsigned)__builtin_ctz(d->p.sectors);
     uint8_t piece = d->p.sectors & piece_mask(p->unit, first);
     unsigned in_line = p->no_l2 ? 0 : (unsigned)(d->local & (p->env.m->l2.line - 1)) / 32;
-    uint32_t number = freelist_take(&s->numbers);
+    uint32_t number = freelist_take(&s->out->numbers);
     struct request *r = &s->request[number];
     *ring_push(&s->in) = number;
     r->p = d->p;
@@ -364,46 +368,12 @@ fill(struct partition *p, struct slice *s, uint64_t now)
 
 /* -- the access -- */
 
-static unsigned
-reply_flits(const struct partition *p, const struct packet *k)
-{
-    const struct machine *m = p->env.m;
-    return icnt_flits(m->icnt.header + (k->kind == PKT_WRITE ? 0 : k->bytes),
-                      m->icnt.flit);
-}
-
-/* The reply to a request goes before the crossbar. */
-static void
-push_reply(struct partition *p, struct slice *s, uint32_t number, unsigned flits,
-           uint64_t cycle)
-{
-    const struct packet *k = &s->request[number].p;
-    icnt_push(p->env.replies, s->number, p->env.port_of[k->sm], flits, k, 0, cycle);
-    freelist_give(&s->numbers, number);
-    s->stats->icnt_replies++;
-    s->stats->icnt_reply_flits += flits;
-    s->reply_from = cycle + 1;
-}
-
-/* It can go before the crossbar after L2 tick `ready`, in the interconnect's next tick,
- * or the one after that if another goes first. If there is room in that already now, and
- * it belongs to the quantum, it goes at once, with that tick's time; the queue would have
- * had two in it at most, and so would not have been full. */
+/* It can go before the crossbar after L2 tick `ready`. */
 static void
 answer(struct partition *p, struct slice *s, uint32_t number, uint64_t now,
        uint64_t ready)
 {
-    const unsigned flits = reply_flits(p, &s->request[number].p);
-    const uint64_t cycle = max_u64(p->reply_at, s->reply_from);
-    if (!s->out.n & (ready == now) & (cycle <= p->reply_at + 1) & (cycle < p->icnt_end) &
-            p->direct &&
-        icnt_room(p->env.replies, s->number, flits, cycle) == ROOM_YES) {
-        push_reply(p, s, number, flits, cycle);
-        return;
-    }
-    if (!s->out.n)
-        p->replies++;
-    *ring_push(&s->out) = (struct reply){ready, number, flits};
+    outbound_answer(&p->out, s->index, number, now, ready, p->reply_at);
 }
 
 static void
@@ -495,7 +465,7 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
 static uint64_t
 next_event(const struct partition *p, const struct slice *s, uint64_t now)
 {
-    const bool out_room = !ring_full(&s->out);
+    const bool out_room = !ring_full(&s->out->q);
     const bool soon = (out_room & (s->woken.n != 0)) | can_go_down(s);
     const bool reads = out_room & (s->in.n != 0) & !s->stalled & !down_full(s);
     uint64_t t = s->port_free | -(uint64_t)!reads;
@@ -522,7 +492,7 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
     else if (icnt_front_at(p->env.requests, s->number) < p->tick[CLK_ICNT] &&
              inbound_has_room(&p->in, in))
         inbound_receive(&p->in, s->index, now, p->tick[CLK_ICNT]);
-    if ((s->woken.n != 0) & !ring_full(&s->out)) {
+    if ((s->woken.n != 0) & !ring_full(&s->out->q)) {
         answer(p, s, *ring_front(&s->woken), now, now);
         s->waiting--;
         ring_pop(&s->woken);
@@ -537,7 +507,7 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
         s->stats->l2_stall_cycles += now - s->stalled_at;
         s->stalled = false;
     }
-    if ((s->in.n != 0) & !s->stalled & !ring_full(&s->out) & !down_full(s) &
+    if ((s->in.n != 0) & !s->stalled & !ring_full(&s->out->q) & !down_full(s) &
         (s->port_free <= now)) {
         if (access_l2(p, s, now))
             ring_pop(&s->in);
@@ -562,6 +532,12 @@ partition_inbound(struct partition *p)
     return &p->in;
 }
 
+struct outbound *
+partition_outbound(struct partition *p)
+{
+    return &p->out;
+}
+
 uint64_t
 partition_notice(struct partition *p, unsigned slice)
 {
@@ -580,91 +556,6 @@ l2_at(const struct partition *p)
     for (unsigned i = 0; i < p->slices; i++)
         t = min_u64(t, p->slice[i].at);
     return t;
-}
-
-/* -- interconnect clock -- */
-
-/* Flits of the reply at the front of `out`, if it is there before this L2 tick; 0. */
-static unsigned
-front_flits(const struct slice *s, uint64_t l2_tick)
-{
-    const struct reply *r = ring_front(&s->out);
-    return s->out.n && r->ready < l2_tick ? r->flits : 0;
-}
-
-static void
-send_reply(struct partition *p, struct slice *s, unsigned flits, uint64_t cycle)
-{
-    if (ring_full(&s->out))
-        s->at = 0;
-    push_reply(p, s, ring_front(&s->out)->of, flits, cycle);
-    ring_pop(&s->out);
-    if (!s->out.n)
-        p->replies--;
-}
-
-/* Replies into the crossbar. Of a slice for which it is not known whether there is room,
- * they are deferred from this cycle on. */
-static void
-send_replies(struct partition *p)
-{
-    const uint64_t cycle = p->tick[CLK_ICNT];
-    for (unsigned i = 0; i < p->slices; i++) {
-        struct slice *s = &p->slice[i];
-        bool deferred = s->deferred_from != NEVER;
-        unsigned flits =
-            deferred || s->reply_from > cycle ? 0 : front_flits(s, p->tick[CLK_L2]);
-        if (!flits)
-            continue;
-        const enum room room = icnt_room(p->env.replies, s->number, flits, cycle);
-        if (room == ROOM_YES) {
-            send_reply(p, s, flits, cycle);
-        } else if (room == ROOM_UNKNOWN) {
-            s->deferred_from = cycle;
-            p->deferred = true;
-        }
-    }
-}
-
-bool
-partition_deferred(const struct partition *p)
-{
-    return p->deferred;
-}
-
-/* Whether an L2 tick, which makes two replies at most, depends on deferred ones. */
-static bool
-must_wait(const struct partition *p)
-{
-    for (unsigned i = 0; p->deferred && i < p->slices; i++)
-        if (p->slice[i].deferred_from != NEVER &&
-            p->slice[i].out.n + 2 > p->slice[i].out.cap)
-            return true;
-    return false;
-}
-
-static void
-end_deferring(struct partition *p)
-{
-    for (unsigned i = 0; p->deferred && i < p->slices; i++)
-        p->slice[i].deferred_from = NEVER;
-    p->deferred = false;
-}
-
-void
-partition_follow(struct partition *p, uint64_t cycle)
-{
-    if (cycle == p->icnt_end) {
-        end_deferring(p);
-        return;
-    }
-    uint64_t l2_tick = clk_at_or_after(p->env.clk, CLK_ICNT, cycle, CLK_L2);
-    for (unsigned i = 0; i < p->slices; i++) {
-        struct slice *s = &p->slice[i];
-        unsigned flits = s->deferred_from <= cycle ? front_flits(s, l2_tick) : 0;
-        if (flits && icnt_room(p->env.replies, s->number, flits, cycle) == ROOM_YES)
-            send_reply(p, s, flits, cycle);
-    }
 }
 
 /* -- DRAM clock -- */
@@ -734,7 +625,7 @@ partition_begin(struct partition *p, const uint64_t *tick, uint64_t l2_end,
                 uint64_t icnt_end)
 {
     memcpy(p->tick, tick, sizeof p->tick);
-    p->icnt_end = icnt_end;
+    p->out.end = icnt_end;
     inbound_begin(&p->in, l2_end);
     for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
         if (!ring_full(&s->in)) /* as in next_event */
@@ -747,13 +638,13 @@ partition_ticks(struct partition *p, const struct instant *t, const struct insta
 {
     enum { L2 = 1 << CLK_L2, DRAM = 1 << CLK_DRAM };
     uint64_t *tick = p->tick;
-    if (p->deferred && icnt_cycle(p->env.replies) >= tick[CLK_ICNT])
-        end_deferring(p);
+    if (outbound_deferred(&p->out) && icnt_cycle(p->env.replies) >= tick[CLK_ICNT])
+        outbound_caught_up(&p->out);
     for (; t < end; t++) {
         const unsigned on = t->domains, icnt = on >> CLK_ICNT & 1;
-        if (icnt & (p->replies != 0))
-            send_replies(p);
-        if (p->deferred && on & L2 && must_wait(p))
+        if (icnt & (p->out.busy != 0))
+            outbound_send(&p->out, tick[CLK_ICNT], tick[CLK_L2]);
+        if (p->out.deferred && on & L2 && outbound_room(&p->out) == ROOM_UNKNOWN)
             return t;
         if (on & DRAM) {
             const uint64_t now = tick[CLK_DRAM]++;
@@ -785,7 +676,7 @@ partition_next(const struct partition *p, uint64_t from)
     const struct clk *k = p->env.clk;
     const uint64_t l2 = l2_at(p), dram = p->dram_at, *tick = p->tick;
     uint64_t core = NEVER;
-    if (p->replies)
+    if (p->out.busy)
         core = clk_at_or_after(k, CLK_ICNT, tick[CLK_ICNT], CLK_CORE);
     if (core > from && l2 != NEVER)
         core = min_u64(core,
@@ -817,7 +708,7 @@ partition_idle(const struct partition *p)
         return false;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        if (inbound_waiting(&p->in, s->inbound) | s->in.n | s->out.n | s->miss.n |
+        if (inbound_waiting(&p->in, s->inbound) | s->in.n | s->out->q.n | s->miss.n |
             s->up.n | s->waiting)
             return false;
     }
@@ -835,7 +726,7 @@ partition_left(const struct partition *p)
         for (uint32_t k = 0; k < s->miss.n; k++)
             left.bursts += ring_at(&s->miss, k)->bursts;
         left.replies +=
-            inbound_waiting(&p->in, s->inbound) + s->in.n + s->out.n + s->waiting;
+            inbound_waiting(&p->in, s->inbound) + s->in.n + s->out->q.n + s->waiting;
     }
     return left;
 }
@@ -866,7 +757,7 @@ partition_explain(const struct partition *p, struct strbuf *out)
             "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
             s->number, inbound_waiting(&p->in, s->inbound), s->in.n,
             s->stalled ? " (head held: no line, MSHR or room)" : "", s->waiting,
-            s->woken.n, s->miss.n - s->down, s->down, s->up.n, s->out.n);
+            s->woken.n, s->miss.n - s->down, s->down, s->up.n, s->out->q.n);
     }
     strbuf_printf(out, "DRAM channel %u: %u on the way; ", p->index, p->delay.n);
     dram_explain(p->dram, out);

@@ -7,6 +7,7 @@
 #include "timing/mem/dram.h"
 #include "timing/mem/clk.h"
 #include "timing/mem/inbound.h"
+#include "timing/mem/outbound.h"
 
 struct partition;
 
@@ -46,15 +47,9 @@ uint64_t partition_icnt(const struct partition *p);
 /* First core cycle from `from` on in which a tick does anything, if nothing else is called
  * before; NEVER: none. */
 uint64_t partition_next(const struct partition *p, uint64_t from);
-/* Where it is not known yet whether there is room (ROOM_UNKNOWN), but ticks do not depend
- * on it, a slice's replies are deferred from that cycle on. They go with partition_follow,
- * which is called before the crossbar steps each of these cycles, up to icnt_end: then
- * none are deferred any more. */
-bool partition_deferred(const struct partition *p);
-void partition_follow(struct partition *p, uint64_t cycle);
-
-/* The way of requests to the slices. */
+/* The way of requests to the slices, and of replies from them. */
 struct inbound *partition_inbound(struct partition *p);
+struct outbound *partition_outbound(struct partition *p);
 /* The request crossbar has something new for slice s; the L2 tick in which it comes. */
 uint64_t partition_notice(struct partition *p, unsigned s);
 
