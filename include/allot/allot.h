@@ -473,9 +473,11 @@ uint64_t allot_working_common(const struct allot_result *r, uint32_t a, uint32_t
 uint64_t allot_working_union(const struct allot_result *r, const uint32_t *blocks,
                              size_t n);
 /* A schedule for launches like this one, as text (malloc'd): method "awss" (004 Problem
- * 1), "static" (Problem 2), "relax" (Problem 3), with ",packer=NAME" for one packer alone.
+ * 1), "static" (Problem 2), "relax" (Problem 3), with ",packer=NAME" for one packer alone;
+ * "round-robin" and "random" are baselines: one step, all blocks that the GPU holds at
+ * once or with ",tlp=N" N, for "random" in an order that ",seed=N" draws.
  * max_tlp: blocks that the GPU holds; cps: cost of a synchronisation in mean run times of
- * a block. NULL and a diagnostic: no such method. */
+ * a block. NULL and a diagnostic: no such method or option. */
 char *allot_working_schedule(const struct allot_result *r,
                              const struct allot_machine *m, const char *method,
                              uint32_t max_tlp, double cps, struct allot_diag *d);

@@ -25,6 +25,8 @@ struct cta_schedule *cta_search(const struct cta_problem *p);
 
 /* Blocks of one step as many as `tlp` run at once, in order of their number. */
 struct cta_schedule *cta_one_step(uint32_t blocks, uint32_t tlp);
+/* The same in an order drawn by the seed: all orders are equally likely. */
+struct cta_schedule *cta_random(uint32_t blocks, uint32_t tlp, uint64_t seed);
 
 /* Changes of the TLP from one step to the next (equation 4). */
 uint32_t cta_syncs(const struct cta_schedule *s);

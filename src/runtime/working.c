@@ -1,5 +1,6 @@
 /* working.c: the public questions on working sets of a launch, and schedules made from them.
  */
+#include "base/number.h"
 #include "cta/schedule_text.h"
 #include "cta/search.h"
 #include "runtime/result.h"
@@ -53,31 +54,73 @@ allot_machine_l2_bytes(const struct allot_machine *m)
            x->dram.channels;
 }
 
-/* "awss", "static", "relax", a packer behind a comma. */
+/* How a schedule is made: the search of src/cta under one of its problems, or a baseline
+ * that does not look at working sets. */
+struct method {
+    const char *name, *options; /* of the text behind the name */
+    bool baseline, shuffled;    /* baseline: one step; its order drawn */
+    bool static_tlp, relaxed;   /* of the search */
+};
+
+static const struct method methods[] = {
+    {"awss", "packer=lmf, packer=iwfd", .baseline = false},
+    {"static", "packer=lmf, packer=iwfd", .static_tlp = true},
+    {"relax", "packer=mxf, packer=glanf", .relaxed = true},
+    {"round-robin", "tlp=N", .baseline = true},
+    {"random", "tlp=N, seed=N", .baseline = true, .shuffled = true},
+};
+
+struct choice {
+    const struct method *method;
+    const struct packer *packer; /* NULL: the best */
+    uint64_t tlp, seed;
+};
+
+/* One option of n bytes behind the method's name. */
 static bool
-method_of(const char *text, struct cta_problem *p, struct diag_sink *diag)
+take_option(struct choice *c, const char *s, size_t n, uint32_t max_tlp)
 {
-    const char *comma = strchr(text, ',');
-    size_t n = comma ? (size_t)(comma - text) : strlen(text);
-    p->static_tlp = n == 6 && !memcmp(text, "static", 6);
-    p->relaxed = n == 5 && !memcmp(text, "relax", 5);
-    if (!p->static_tlp && !p->relaxed && !(n == 4 && !memcmp(text, "awss", 4))) {
+    char text[64];
+    snprintf(text, sizeof text, "%.*s", (int)(n < sizeof text ? n : sizeof text - 1), s);
+    if (c->method->baseline && !strncmp(text, "tlp=", 4))
+        return number_u64(text + 4, 1, max_tlp, &c->tlp);
+    if (c->method->shuffled && !strncmp(text, "seed=", 5))
+        return number_u64(text + 5, 0, UINT64_MAX, &c->seed);
+    if (c->method->baseline || strncmp(text, "packer=", 7))
+        return false;
+    c->packer = packer_find(text + 7);
+    return c->packer && c->packer->open_end == c->method->relaxed;
+}
+
+/* METHOD[,OPTION]... */
+static bool
+choice_of(const char *text, uint32_t max_tlp, struct choice *c, struct diag_sink *diag)
+{
+    size_t n = strcspn(text, ",");
+    *c = (struct choice){.tlp = max_tlp};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (strlen(methods[i].name) == n && !memcmp(methods[i].name, text, n))
+            c->method = &methods[i];
+    if (!c->method) {
         struct diag *d =
             diag_add(diag, DIAG_ERROR, NULL, "'%s' is no method of scheduling", text);
-        diag_hint(diag, d, "awss, static or relax; one packer alone: awss,packer=iwfd");
+        diag_hint(diag, d,
+                  "awss, static or relax, one packer alone: awss,packer=iwfd; baselines: "
+                  "round-robin,tlp=N or random,tlp=N,seed=N");
         return false;
     }
-    if (!comma)
-        return true;
-    p->packer = strncmp(comma + 1, "packer=", 7) ? NULL : packer_find(comma + 8);
-    if (p->packer && p->packer->open_end == p->relaxed)
-        return true;
-    struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
-                              "'%s': there is no such packer for this method", text);
-    diag_hint(diag, d,
-              "awss and static: packer=lmf, packer=iwfd; relax: packer=mxf, "
-              "packer=glanf");
-    return false;
+    for (const char *s = text + n; *s; s += n) {
+        n = strcspn(++s, ",");
+        if (take_option(c, s, n, max_tlp))
+            continue;
+        struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
+                                  "'%s': this method takes no '%.*s'", text, (int)n, s);
+        diag_hint(diag, d, "%s takes %s%s", c->method->name, c->method->options,
+                  c->method->baseline ? "; N of tlp: 1 to the blocks that the GPU holds"
+                                      : "");
+        return false;
+    }
+    return true;
 }
 
 char *
@@ -86,22 +129,32 @@ allot_working_schedule(const struct allot_result *r, const struct allot_machine 
                        struct allot_diag *d)
 {
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
-    struct cta_problem p = {.max_tlp = max_tlp, .cps = cps};
+    struct choice c;
     struct strbuf b = {0};
-    bool ok = method_of(method, &p, diag);
+    bool ok = choice_of(method, max_tlp, &c, diag);
     if (ok && (!r->workset || workset_blocks(r->workset) > CTA_MOST_BLOCKS || !max_tlp))
         ok = diag_error(diag, "kernel '%s': there are no working sets to schedule by",
                         r->kernel);
     if (ok) {
-        p.blocks = (uint32_t)workset_blocks(r->workset);
-        p.size = workset_sizes(r->workset);
-        p.capacity = allot_machine_l2_bytes(m) / workset_line(r->workset);
-        struct cta_schedule *s = cta_search(&p);
+        struct cta_problem p = {.blocks = (uint32_t)workset_blocks(r->workset),
+                                .size = workset_sizes(r->workset),
+                                .capacity =
+                                    allot_machine_l2_bytes(m) / workset_line(r->workset),
+                                .max_tlp = max_tlp,
+                                .cps = cps,
+                                .static_tlp = c.method->static_tlp,
+                                .relaxed = c.method->relaxed,
+                                .packer = c.packer};
+        struct cta_schedule *s = !c.method->baseline ? cta_search(&p)
+                                 : c.method->shuffled
+                                     ? cta_random(p.blocks, (uint32_t)c.tlp, c.seed)
+                                     : cta_one_step(p.blocks, (uint32_t)c.tlp);
         char note[160];
-        snprintf(note, sizeof note,
-                 "%s: %u steps, %u synchronisations, cost %.6g at CPS %.4g; %llu lines",
-                 method, s->nsteps, cta_syncs(s), cta_cost(s, cps), cps,
-                 (unsigned long long)p.capacity);
+        snprintf(
+            note, sizeof note,
+            "%.60s: %u steps, %u synchronisations, cost %.6g at CPS %.4g; %llu lines",
+            method, s->nsteps, cta_syncs(s), cta_cost(s, cps), cps,
+            (unsigned long long)p.capacity);
         s->kernel = xstrdup(r->kernel);
         cta_schedule_print(s, note, &b);
         cta_schedule_free(s);

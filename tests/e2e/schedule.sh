@@ -43,10 +43,19 @@ assert len(k["lines"]) == k["blocks"] and sum(k["lines"]) == k["sum"]
 assert k["capacity_lines"] == 768 * 1024 // 128
 END
 # A schedule made from them is one that run takes; a small cache lowers its TLP.
-for method in awss static relax awss,packer=lmf; do
+for method in awss static relax awss,packer=lmf round-robin,tlp=3 random,seed=7; do
     "$allot" workingset hotspot -q --schedule $method -o "$dir/s" --set l2.sets=4
     "$allot" run hotspot -q --schedule "$dir/s" --set l2.sets=4 | grep -q "check passed" || fail "$method"
 done
 "$allot" workingset hotspot -q --schedule none 2>"$dir/err" && fail "a method that there is not"
 grep -q "awss, static or relax" "$dir/err" || fail "$(cat "$dir/err")"
+
+# Round robin with all blocks that the GPU holds is what runs without a schedule.
+"$allot" workingset hotspot -q --schedule round-robin -o "$dir/s"
+"$allot" compare hotspot -q --schedule "$dir/s" --json >"$dir/json"
+python3 - "$dir/json" <<'END' || fail "round-robin: not the order of the hardware"
+import json, sys
+a, b = json.load(open(sys.argv[1]))["results"]
+assert a["cycles"] == b["cycles"]
+END
 exit 0

@@ -124,6 +124,51 @@ what_is_not_there_is_said(void **state)
     rt_told(&k, "awss, static or relax");
     assert_null(allot_working_schedule(r, k.m, "relax,packer=lmf", 120, 0.1, k.d));
     rt_told(&k, "packer=mxf");
+    static const char *const wrong[][2] = {
+        {"random,tlp=0", "1 to the blocks"},
+        {"random,tlp=121", "random takes tlp=N, seed=N"},
+        {"round-robin,seed=3", "no 'seed=3'"},
+        {"awss,tlp=4", "no 'tlp=4'"},
+        {"random,packer=lmf", "no 'packer=lmf'"},
+        {"random,tlp=4,", "no ''"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_null(allot_working_schedule(r, k.m, wrong[i][0], 120, 0.1, k.d));
+        rt_told(&k, wrong[i][1]);
+    }
+    rt_close(&k);
+}
+
+/* One step, with the TLP that is asked for or the greatest; a seed gives one order. */
+static void
+baselines_ignore_working_sets(void **state)
+{
+    static const struct allot_options options = {.functional = true,
+                                                 .working_sets = true};
+    struct rt_kit k;
+    rt_open(&k, text, &options);
+    uint64_t buf[3] = {allot_alloc(k.dev, A, k.d), allot_alloc(k.dev, C, k.d),
+                       allot_alloc(k.dev, O, k.d)};
+    const struct allot_result *r = rt_try(&k, BLOCKS, 64, 3, buf);
+    if (!r)
+        rt_fail(&k, "launch");
+    static const char *const method[] = {"round-robin", "round-robin,tlp=3",
+                                         "random,seed=1,tlp=3", "random,tlp=3,seed=1",
+                                         "random,seed=2,tlp=3"};
+    char *text_of[5], *at[5];
+    for (size_t i = 0; i < 5; i++) {
+        text_of[i] = allot_working_schedule(r, k.m, method[i], 120, 0.1, k.d);
+        assert_non_null(text_of[i]);
+        at[i] = strstr(text_of[i], "\nstep ");
+        assert_non_null(at[i]);
+    }
+    assert_string_equal(at[0], "\nstep 120: 0-19\n");
+    assert_string_equal(at[1], "\nstep 3: 0-19\n");
+    assert_string_equal(at[2], at[3]);
+    assert_string_not_equal(at[2], at[4]);
+    assert_memory_equal(at[2], "\nstep 3: ", 9);
+    assert_null(strstr(at[2] + 2, "step"));
+    for (size_t i = 0; i < 5; i++)
+        free(text_of[i]);
     rt_close(&k);
 }
 
@@ -134,6 +179,7 @@ main(void)
         cmocka_unit_test(distinct_lines_of_each_block),
         cmocka_unit_test(what_blocks_have_in_common),
         cmocka_unit_test(what_is_not_there_is_said),
+        cmocka_unit_test(baselines_ignore_working_sets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
