@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "experiments/launch.h"
 #include "report/table.h"
+#include "runtime/runtime.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ setting(const struct explain *x, const char *path)
 static bool
 is_virtual(const struct explain *x)
 {
-    return !strcmp(setting(x, "compiler.registers"), "virtual");
+    return x->of.machine->m->compiler.registers == REGISTERS_VIRTUAL;
 }
 
 /* -- runs -- */

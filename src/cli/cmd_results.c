@@ -207,8 +207,9 @@ add_energy(json_t *launch, const struct machine *m)
     struct energy_value v;
     if (!stored_energy(launch, m, &e))
         return;
-    json_t *o = json_pack("{s:s, s:b}", "model", m->energy.model, "calibrated",
-                          energy_calibrated(m));
+    json_t *o =
+        json_pack("{s:s, s:b}", "model", machine_words_energy_model[m->energy.model],
+                  "calibrated", energy_calibrated(m));
     for (size_t i = 0; energy_value_at(i, &e, &v); i++)
         json_object_set_new(o, v.name, json_real(v.value));
     json_object_set_new(launch, "energy", o);

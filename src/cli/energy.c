@@ -29,7 +29,7 @@ void
 cli_energy_source(const struct allot_machine *m, struct strbuf *out)
 {
     const struct machine *k = m->m;
-    strbuf_printf(out, "model %s", k->energy.model);
+    strbuf_printf(out, "model %s", machine_words_energy_model[k->energy.model]);
     if (energy_calibrated(k))
         strbuf_printf(out, ", fitted to %s", k->energy.calibrated_on);
     else
@@ -115,7 +115,8 @@ json_t *
 cli_energy_json(const struct energy *e, const struct allot_machine *m)
 {
     json_t *o =
-        json_pack("{s:s, s:s, s:b}", "model", m->m->energy.model, "calibrated_on",
+        json_pack("{s:s, s:s, s:b}", "model",
+                  machine_words_energy_model[m->m->energy.model], "calibrated_on",
                   m->m->energy.calibrated_on, "calibrated", energy_calibrated(m->m));
     struct energy_value v;
     for (size_t i = 0; energy_value_at(i, e, &v); i++)

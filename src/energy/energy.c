@@ -43,16 +43,24 @@ static const struct {
 static unsigned
 model_of(const struct machine *m)
 {
-    return !strcmp(m->energy.model, "gpuwattch")     ? MODEL_GPUWATTCH
-           : !strcmp(m->energy.model, "accelwattch") ? MODEL_ACCELWATTCH
-                                                     : MODEL_PHYSICAL;
+    switch (m->energy.model) {
+    case ENERGY_MODEL_GPUWATTCH:
+        return MODEL_GPUWATTCH;
+    case ENERGY_MODEL_ACCELWATTCH:
+        return MODEL_ACCELWATTCH;
+    case ENERGY_MODEL_PHYSICAL:
+        break;
+    }
+    return MODEL_PHYSICAL;
 }
 
 static struct tech
 tech_of(const struct machine *m)
 {
+    static const unsigned nm[] = {
+        [NODE_45NM] = 45, [NODE_40NM] = 40, [NODE_32NM] = 32, [NODE_22NM] = 22};
     struct tech t = {0};
-    tech_at((unsigned)atoi(m->energy.node), m->energy.temperature, &t);
+    tech_at(nm[m->energy.node], m->energy.temperature, &t);
     return t;
 }
 
@@ -285,9 +293,10 @@ value_at(size_t i, const struct energy *e, double *value, const char **unit,
         {"energy_per_instruction", "nJ", "Energy of a warp instruction",
          1e9 * ratio(e->total, e->warp_instructions)},
         {"energy_delay", "J s", "Energy-delay product", e->total * e->seconds},
-        {"register_leakage", "J", "Leakage of registers and their wake-ups, model physical",
-         registers},
-        {"register_leakage_power", "W", "The same, average", ratio(registers, e->seconds)},
+        {"register_leakage", "J",
+         "Leakage of registers and their wake-ups, model physical", registers},
+        {"register_leakage_power", "W", "The same, average",
+         ratio(registers, e->seconds)},
         {"register_leakage_routed", "J", "Leakage with that of the register file's wires",
          registers + e->joules[ENERGY_ROW_leak_routing]},
     };

@@ -28,7 +28,7 @@ machine_clone(const struct machine *m)
     size_t n;
     const struct setting *t = settings(&n);
     for (size_t i = 0; i < n; i++)
-        if (t[i].type == SET_STR || t[i].type == SET_ENUM || t[i].type == SET_POLICY) {
+        if (t[i].type == SET_STR || t[i].type == SET_POLICY) {
             const char **s = (const char **)((char *)c + t[i].offset);
             *s = arena_strdup(&c->mem, *s);
         }
@@ -251,12 +251,12 @@ machine_check_policies(const struct machine *m,
         if (t[i].type != SET_POLICY)
             continue;
         const char *value = *(const char *const *)((const char *)m + t[i].offset);
-        if (is_policy(name_at, user, t[i].words, value))
+        if (is_policy(name_at, user, t[i].folder, value))
             continue;
         const char *name, *near = NULL;
         struct strbuf all = {0};
         int distance = 3;
-        for (size_t k = 0; (name = name_at(user, t[i].words, k)); k++) {
+        for (size_t k = 0; (name = name_at(user, t[i].folder, k)); k++) {
             strbuf_printf(&all, "%s%s", k ? ", " : "", name);
             int d = str_distance(value, name, 3);
             if (d < distance) {

@@ -3,7 +3,8 @@
  * struct machine is made from settings.def (and the latency classes of
  * ptx/latencies.def): one nested struct per group, one field per row, so that
  * m->sm.count, m->dram.tRCD and m->latency[PTX_LAT_INT_ADD].cycles are what a machine
- * file says. Strings belong to the machine. Copy with machine_clone only. */
+ * file says. Settings that are one of a few words are enums. Strings belong to the
+ * machine. Copy with machine_clone only. */
 #ifndef ALLOT_MACHINE_MACHINE_H
 #define ALLOT_MACHINE_MACHINE_H
 
@@ -22,27 +23,27 @@ struct machine_latency {
     uint32_t cycles, interval;
 };
 
+/* Settings that are one of a few words: enum machine_cache_hash and so on, and the words
+ * of machine files, as machine_words_cache_hash[CACHE_LINEAR]. */
+#define WORD(id, text) id,
+#define CHOICE(words, list) enum machine_##words{list};
+#include "machine/settings.def"
+#undef WORD
+#define CHOICE(words, list) extern const char *const machine_words_##words[];
+#include "machine/settings.def"
+
 struct machine {
 #define GROUP(name, meaning) struct {
 #define INT(name, def, min, max, unit, meaning) uint32_t name;
 #define NUM(name, def, min, max, unit, meaning) double name;
 #define BOOL(name, def, meaning) bool name;
 #define STR(name, def, meaning) const char *name;
-#define ENUM(name, def, words, meaning) const char *name;
+#define ENUM(name, def, words, meaning) enum machine_##words name;
 #define POLICY(name, def, folder, meaning) const char *name;
 #define ENDGROUP(name)                                                                   \
     }                                                                                    \
     name;
 #include "machine/settings.def"
-#undef CACHE
-#undef GROUP
-#undef INT
-#undef NUM
-#undef BOOL
-#undef STR
-#undef ENUM
-#undef POLICY
-#undef ENDGROUP
     struct machine_latency latency[PTX_NLATENCIES]; /* by enum ptx_latency */
 
     const char *name; /* preset's name, or stem of the file; "default" */

@@ -50,11 +50,11 @@ log2_of(uint32_t v)
                                    (c)->m->g.sector <= (c)->m->g.line),                  \
              #g ".sector = %u must be 0 or a power of two from 32 to " #g ".line = %u",  \
              (c)->m->g.sector, (c)->m->g.line);                                          \
-        need(c, !strcmp((c)->m->g.hash, "linear") || power2((c)->m->g.sets),             \
+        need(c, (c)->m->g.hash == CACHE_LINEAR || power2((c)->m->g.sets),                \
              #g ".sets = %u must be a power of two for " #g ".hash = %s",                \
-             (c)->m->g.sets, (c)->m->g.hash);                                            \
+             (c)->m->g.sets, machine_words_cache_hash[(c)->m->g.hash]);                  \
         need(c,                                                                          \
-             strcmp((c)->m->g.hash, "fermi") || (c)->m->g.sets == 32 ||                  \
+             (c)->m->g.hash != CACHE_FERMI || (c)->m->g.sets == 32 ||                    \
                  (c)->m->g.sets == 64,                                                   \
              #g ".sets = %u: the fermi hash is defined for 32 and 64 sets",              \
              (c)->m->g.sets);                                                            \

@@ -46,10 +46,14 @@ occ_private(uint32_t units, double threshold)
 static uint64_t
 warp_registers(const struct machine *m, const struct occ_kernel *k)
 {
-    if (!strcmp(m->sm.register_alloc, "warp"))
-        return round_up((uint64_t)k->registers * WARP, m->sm.register_unit);
-    if (!strcmp(m->sm.register_alloc, "thread"))
+    switch (m->sm.register_alloc) {
+    case REGISTERS_BY_THREAD:
         return round_up(k->registers, m->sm.register_unit) * WARP;
+    case REGISTERS_BY_WARP:
+        return round_up((uint64_t)k->registers * WARP, m->sm.register_unit);
+    case REGISTERS_BY_BLOCK: /* rounded for the block, in occ_demand */
+        break;
+    }
     return (uint64_t)k->registers * WARP;
 }
 
@@ -92,7 +96,7 @@ occ_demand(const struct machine *m, const struct occ_kernel *k)
 {
     struct occ_demand d = {.warps = (k->threads + WARP - 1) / WARP};
     d.registers = warp_registers(m, k) * d.warps;
-    if (!strcmp(m->sm.register_alloc, "block"))
+    if (m->sm.register_alloc == REGISTERS_BY_BLOCK)
         d.registers = round_up(d.registers, m->sm.register_unit);
     d.scratchpad = round_up((uint64_t)k->scratchpad + m->sm.scratchpad_reserved,
                             m->sm.scratchpad_unit);

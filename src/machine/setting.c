@@ -15,26 +15,21 @@
 
 enum {
     NROWS = 0
-#define GROUP(name, meaning)
 #define INT(name, def, min, max, unit, meaning) +1
 #define NUM(name, def, min, max, unit, meaning) +1
 #define BOOL(name, def, meaning) +1
 #define STR(name, def, meaning) +1
 #define ENUM(name, def, words, meaning) +1
 #define POLICY(name, def, folder, meaning) +1
-#define ENDGROUP(name)
 #include "machine/settings.def"
-#undef GROUP
-#undef INT
-#undef NUM
-#undef BOOL
-#undef STR
-#undef ENUM
-#undef POLICY
-#undef ENDGROUP
     ,
     NSETTINGS = NROWS + PTX_NLATENCIES
 };
+
+#define WORD(id, text) text,
+#define CHOICE(words, list) const char *const machine_words_##words[] = {list};
+#include "machine/settings.def"
+#undef WORD
 
 static struct setting table[NSETTINGS]; /* filled once */
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
@@ -54,22 +49,16 @@ range_text(struct setting *s)
         snprintf(s->range, sizeof s->range, "text");
         break;
     case SET_POLICY:
-        snprintf(s->range, sizeof s->range, "a policy of %s", s->words);
+        snprintf(s->range, sizeof s->range, "a policy of %s", s->folder);
         break;
     case SET_LATENCY:
         snprintf(s->range, sizeof s->range, "[1 to 10000, 1 to 10000]");
         break;
-    case SET_ENUM: {
-        size_t n = 0;
-        for (const char *p = s->words; *p && n + 4 < sizeof s->range; p++) {
-            if (*p == '|')
-                s->range[n++] = ' ';
-            s->range[n++] = *p;
-            if (*p == '|')
-                s->range[n++] = ' ';
-        }
+    case SET_ENUM:
+        for (size_t i = 0, n = 0; i < s->nwords && n < sizeof s->range; i++)
+            n += (size_t)snprintf(s->range + n, sizeof s->range - n, "%s%s",
+                                  i ? " | " : "", s->words[i]);
         break;
-    }
     }
 }
 
@@ -100,20 +89,14 @@ fill_table(void)
 #define STR(name, d, text)                                                               \
     ROW(name, .type = SET_STR, .def = d, .unit = "", .meaning = text)
 #define ENUM(name, d, w, text)                                                           \
-    ROW(name, .type = SET_ENUM, .def = d, .words = w, .unit = "", .meaning = text)
+    ROW(name, .type = SET_ENUM, .def = d, .words = machine_words_##w,                    \
+        .nwords = sizeof machine_words_##w / sizeof *machine_words_##w, .unit = "",      \
+        .meaning = text)
 #define POLICY(name, d, w, text)                                                         \
-    ROW(name, .type = SET_POLICY, .def = d, .words = #w, .unit = "", .meaning = text)
+    ROW(name, .type = SET_POLICY, .def = d, .folder = #w, .unit = "", .meaning = text)
 #define ENDGROUP(g) }
 #include "machine/settings.def"
-#undef GROUP
 #undef ROW
-#undef INT
-#undef NUM
-#undef BOOL
-#undef STR
-#undef ENUM
-#undef POLICY
-#undef ENDGROUP
 #define LATENCY(id, text, cycles_, interval_, what)                                      \
     table[n++] = (struct setting){                                                       \
         .group = "latency",                                                              \
@@ -262,19 +245,23 @@ store_bool(bool *to, const struct setting *s, const char *text,
     return refuse(s, text, "is neither true nor false", loc, diag);
 }
 
+/* As wide as the enums of all CHOICEs, so that one function stores any of them. */
+typedef unsigned enumerator;
+#define CHOICE(words, list)                                                              \
+    _Static_assert(sizeof(enum machine_##words) == sizeof(enumerator), #words);
+#include "machine/settings.def"
+
 static bool
-is_word(const char *words, const char *text)
+store_enum(void *to, const struct setting *s, const char *text,
+           const struct diag_loc *loc, struct diag_sink *diag)
 {
-    size_t n = strlen(text);
-    for (const char *p = words; n; p++) {
-        size_t len = strcspn(p, "|");
-        if (len == n && !memcmp(p, text, n))
-            return true;
-        p += len;
-        if (!*p)
-            break;
-    }
-    return false;
+    enumerator i = 0;
+    while (i < s->nwords && strcmp(s->words[i], text))
+        i++;
+    if (i == s->nwords)
+        return refuse(s, text, "is not one of its words", loc, diag);
+    memcpy(to, &i, sizeof i);
+    return true;
 }
 
 static bool
@@ -312,9 +299,7 @@ setting_store(struct machine *m, const struct setting *s, const char *text,
     case SET_LATENCY:
         return store_latency(to, s, text, loc, diag);
     case SET_ENUM:
-        if (!is_word(s->words, text))
-            return refuse(s, text, "is not one of its words", loc, diag);
-        break;
+        return store_enum(to, s, text, loc, diag);
     case SET_STR:
         for (const char *p = text; *p; p++)
             if (((unsigned char)*p < 32 && *p != '\n' && *p != '\t') || *p == 127)
@@ -355,8 +340,13 @@ setting_text(const struct machine *m, const struct setting *s, struct strbuf *ou
                       ((const struct machine_latency *)at)->cycles,
                       ((const struct machine_latency *)at)->interval);
         break;
+    case SET_ENUM: {
+        enumerator i;
+        memcpy(&i, at, sizeof i);
+        strbuf_addz(out, s->words[i]);
+        break;
+    }
     case SET_STR:
-    case SET_ENUM:
     case SET_POLICY:
         strbuf_addz(out, *(const char *const *)at);
         break;

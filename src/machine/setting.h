@@ -19,10 +19,12 @@ struct setting {
     const char *group, *name; /* "sm", "count" */
     char path[48];            /* "sm.count" */
     enum setting_type type;
-    size_t offset;     /* in struct machine */
-    const char *def;   /* default as text */
-    double min, max;   /* INT, NUM */
-    const char *words; /* ENUM: "a|b|c"; POLICY: folder */
+    size_t offset;            /* in struct machine */
+    const char *def;          /* default as text */
+    double min, max;          /* INT, NUM */
+    const char *folder;       /* POLICY */
+    const char *const *words; /* ENUM: by enumerator */
+    unsigned nwords;
     const char *unit, *meaning, *group_meaning;
     char range[96]; /* for people: "1 to 64", "lru | fifo" */
 };

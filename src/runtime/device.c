@@ -536,9 +536,9 @@ first_warning(void *user, const char *kernel, const struct diag_loc *loc)
 static struct exec_races *
 races_of(const struct allot_device *dev, struct loaded_kernel *lk)
 {
-    const char *which = dev->machine->functional.races;
-    lk->races.all = !strcmp(which, "all");
-    return dev->gpu || !strcmp(which, "off") ? NULL : &lk->races;
+    const enum machine_races which = dev->machine->functional.races;
+    lk->races.all = which == RACES_ALL;
+    return dev->gpu || which == RACES_OFF ? NULL : &lk->races;
 }
 
 struct allot_result *

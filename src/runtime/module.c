@@ -67,7 +67,7 @@ char *
 rt_pipeline(const struct machine *m, const struct ptx_module *p)
 {
     struct strbuf b = {0};
-    bool allocated = !strcmp(m->compiler.registers, "allocated") && !p->parts.n;
+    bool allocated = m->compiler.registers == REGISTERS_ALLOCATED && !p->parts.n;
     strbuf_addz(&b, "");
     if (allocated)
         add_passes(&b, m->compiler.cleanup);

@@ -366,7 +366,7 @@ struct allot_occupancy_query
 allot_demand(const struct allot_machine *m, const struct allot_kernel *k,
              uint32_t threads, uint32_t dynamic_scratchpad)
 {
-    bool as_it_is = !strcmp(m->m->compiler.registers, "virtual");
+    bool as_it_is = m->m->compiler.registers == REGISTERS_VIRTUAL;
     uint32_t own = as_it_is ? k->live_registers : k->registers;
     return (struct allot_occupancy_query){.threads = threads,
                                           .registers = registers(m->m, own),

@@ -176,13 +176,12 @@ addrmap_init(struct addrmap *a, const struct machine *m, struct diag_sink *diag)
     compose(&a->local_column, &a->column, ~taken);
     compose(&a->slice_bank, &a->bank, taken);
 
-    const char *h = m->partition.channel_hash;
-    a->hash = !strcmp(h, "xor") ? 1 : !strcmp(h, "ipoly") ? 2 : 0;
-    if (a->hash && !a->packed)
+    a->hash = m->partition.channel_hash;
+    if (a->hash != CHANNEL_LINEAR && !a->packed)
         diag_error(diag,
                    "partition.channel_hash `%s` needs a power of two in "
                    "partition.slices (%u)",
-                   h, a->slices);
+                   machine_words_channel_hash[a->hash], a->slices);
     a->pow2_subs = pow2(a->subs);
     a->sub_bits = (uint8_t)(a->pow2_subs ? log2_of(a->subs) : log2_of(a->subs) + 1);
     if (a->sub_bits > 12)
@@ -205,7 +204,7 @@ hash_of(const struct addrmap *a, uint64_t local)
     uint32_t h = 0;
     if (!a->sub_bits)
         return 0;
-    if (a->hash == 1) {
+    if (a->hash == CHANNEL_XOR) {
         for (; x; x >>= a->sub_bits)
             h ^= (uint32_t)(x & low_mask(a->sub_bits));
     } else {
@@ -241,7 +240,7 @@ addrmap_slice(const struct addrmap *a, uint64_t addr)
         p.local = own;
     }
     p.slice = channel * a->slices + slice;
-    if (a->hash) {
+    if (a->hash != CHANNEL_LINEAR) {
         uint32_t h = hash_of(a, p.local);
         p.slice = a->pow2_subs ? p.slice ^ h : (p.slice + h) % a->subs;
     }

@@ -18,7 +18,7 @@ struct addrmap_field {
 struct addrmap {
     uint32_t channels, slices, subs; /* subs = channels * slices */
     unsigned interleave_bits;
-    uint8_t hash;     /* 0 linear, 1 xor, 2 ipoly */
+    enum machine_channel_hash hash;
     uint8_t sub_bits; /* log2(subs) when hashed by XOR */
     bool pow2_subs;
     bool pow2_channels, packed; /* packed: slice bits are taken out of local addresses */

@@ -37,9 +37,6 @@
 #define NO_WAY UINT32_MAX
 #define NONE UINT32_MAX
 
-enum write_policy { W_READ_ONLY, W_BACK, W_THROUGH, W_EVICT, W_LOCAL_BACK };
-enum write_allocate { WA_NO, WA_FETCH, WA_LAZY };
-
 struct line {
     uint8_t valid;   /* sectors that can be read */
     uint8_t pending; /* sectors reserved by an MSHR */
@@ -83,8 +80,8 @@ struct cache {
     bool modulo, linear, on_fill, perfect;
     const struct replacement_policy *replacement;
     uint64_t replacement_state;
-    enum write_policy write;
-    enum write_allocate allocate;
+    enum machine_cache_write write;
+    enum machine_write_allocate allocate;
     uint32_t merge;
     unsigned nmask; /* set index bit i = parity of line number & mask[i] */
     uint64_t mask[16];
@@ -118,54 +115,64 @@ log2_up(uint64_t x)
  *   linear  low bits.
  *   xor     low bits XOR the next field of as many bits.
  *   fermi   the L1 of Fermi, found by measurement: C. Nugteren et al., "A Detailed GPU
- * Cache Model Based on Reuse Distance Theory", HPCA 2014, section on hash functions: for
- *           128-byte lines, set bits 0..4 are address bits 7..11 XOR bits 13, 14, 15, 17,
- *           19; with 64 sets (48 KB) address bit 12 is set bit 5. That is published for
- * 32 and 64 sets; other counts fold all higher fields into the low one. ipoly   remainder
- * of the line number as a polynomial over GF(2) by an irreducible one: B. R. Rau,
- * "Pseudo-randomly interleaved memory", ISCA 1991. */
+ *           Cache Model Based on Reuse Distance Theory", HPCA 2014, section on hash
+ *           functions: for 128-byte lines, set bits 0..4 are address bits 7..11 XOR bits
+ *           13, 14, 15, 17, 19; with 64 sets (48 KB) address bit 12 is set bit 5. That is
+ *           published for 32 and 64 sets; other counts fold all higher fields into the
+ *           low one.
+ *   ipoly   remainder of the line number as a polynomial over GF(2) by an irreducible
+ *           one: B. R. Rau, "Pseudo-randomly interleaved memory", ISCA 1991. */
 static void
-set_masks(struct cache *c, const char *hash)
+fermi_masks(struct cache *c, unsigned n)
+{
+    static const uint8_t with[5] = {13 - 7, 14 - 7, 15 - 7, 17 - 7, 19 - 7};
+    if (n == 5 || n == 6) {
+        for (unsigned i = 0; i < 5; i++)
+            c->mask[i] |= (uint64_t)1 << with[i];
+    } else {
+        for (unsigned b = n; n && b < 64; b++)
+            c->mask[b % n] |= (uint64_t)1 << b;
+    }
+}
+
+static void
+ipoly_masks(struct cache *c, unsigned n)
+{
+    /* x^n + the low terms below: primitive polynomials of degree 1..16. */
+    static const uint16_t low[17] = {0,    1, 3, 3,    3,    5,     3, 3,     0x1d,
+                                     0x11, 9, 5, 0x53, 0x1b, 0x443, 3, 0x100b};
+    memset(c->mask, 0, sizeof c->mask);
+    uint32_t rest = 1; /* x^b mod p */
+    for (unsigned b = 0; n && b < 64; b++) {
+        for (unsigned i = 0; i < n; i++)
+            if (rest >> i & 1)
+                c->mask[i] |= (uint64_t)1 << b;
+        rest <<= 1;
+        if (rest >> n & 1)
+            rest ^= (uint32_t)1 << n | low[n];
+    }
+}
+
+static void
+set_masks(struct cache *c, enum machine_cache_hash hash)
 {
     unsigned n = c->nmask;
     for (unsigned i = 0; i < n; i++)
         c->mask[i] = (uint64_t)1 << i;
-    if (!strcmp(hash, "xor")) {
+    switch (hash) {
+    case CACHE_LINEAR:
+        break;
+    case CACHE_FERMI:
+        fermi_masks(c, n);
+        break;
+    case CACHE_XOR:
         for (unsigned i = 0; i < n; i++)
             c->mask[i] |= (uint64_t)1 << (i + n);
-    } else if (!strcmp(hash, "fermi") && (n == 5 || n == 6)) {
-        static const uint8_t with[5] = {13 - 7, 14 - 7, 15 - 7, 17 - 7, 19 - 7};
-        for (unsigned i = 0; i < 5; i++)
-            c->mask[i] |= (uint64_t)1 << with[i];
-    } else if (!strcmp(hash, "fermi")) {
-        for (unsigned b = n; n && b < 64; b++)
-            c->mask[b % n] |= (uint64_t)1 << b;
-    } else if (!strcmp(hash, "ipoly")) {
-        /* x^n + the low terms below: primitive polynomials of degree 1..16. */
-        static const uint16_t low[17] = {0,    1, 3, 3,    3,    5,     3, 3,     0x1d,
-                                         0x11, 9, 5, 0x53, 0x1b, 0x443, 3, 0x100b};
-        memset(c->mask, 0, sizeof c->mask);
-        uint32_t rest = 1; /* x^b mod p */
-        for (unsigned b = 0; n && b < 64; b++) {
-            for (unsigned i = 0; i < n; i++)
-                if (rest >> i & 1)
-                    c->mask[i] |= (uint64_t)1 << b;
-            rest <<= 1;
-            if (rest >> n & 1)
-                rest ^= (uint32_t)1 << n | low[n];
-        }
+        break;
+    case CACHE_IPOLY:
+        ipoly_masks(c, n);
+        break;
     }
-}
-
-static enum write_policy
-write_policy(const char *s)
-{
-    static const char *const name[] = {"read-only", "back", "through", "evict",
-                                       "local-back"};
-    for (unsigned i = 0; i < sizeof name / sizeof *name; i++)
-        if (!strcmp(s, name[i]))
-            return i;
-    return W_READ_ONLY;
 }
 
 static inline struct set
@@ -204,16 +211,14 @@ cache_new(struct arena *a, const struct cache_config *cfg)
     for (unsigned k = 0; k < c->nsectors; k += unit_n)
         c->firsts |= (uint8_t)(1u << k);
     c->replacement = cfg->replacement;
-    c->on_fill = !strcmp(cfg->allocate, "fill");
+    c->on_fill = cfg->allocate == ALLOCATE_ON_FILL;
     c->perfect = cfg->perfect;
-    c->write = write_policy(cfg->write);
-    c->allocate = !strcmp(cfg->write_allocate, "fetch")        ? WA_FETCH
-                  : !strcmp(cfg->write_allocate, "lazy-fetch") ? WA_LAZY
-                                                               : WA_NO;
+    c->write = cfg->write;
+    c->allocate = cfg->write_allocate;
     c->merge = cfg->merge ? cfg->merge : 1;
     c->nmask = log2_up(c->sets);
     c->modulo = (c->sets & (c->sets - 1)) != 0;
-    c->linear = !strcmp(cfg->hash, "linear");
+    c->linear = cfg->hash == CACHE_LINEAR;
     if (!c->modulo)
         set_masks(c, cfg->hash);
 
@@ -672,9 +677,10 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
     if (ev)
         ev->any = false;
     c->asked = 0;
-    enum write_policy p =
-        c->write == W_LOCAL_BACK ? (local ? W_BACK : W_EVICT) : c->write;
-    bool back = p == W_BACK, allocate = (back || p == W_THROUGH) && c->allocate != WA_NO;
+    enum machine_cache_write p =
+        c->write == WRITE_LOCAL_BACK ? (local ? WRITE_BACK : WRITE_EVICT) : c->write;
+    bool back = p == WRITE_BACK,
+         allocate = (back || p == WRITE_THROUGH) && c->allocate != WRITE_ALLOCATE_NO;
     c->sends = !back;
     if (c->sends && !room)
         return CACHE_NO_QUEUE;
@@ -699,15 +705,15 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
         if (!room)
             return CACHE_NO_QUEUE;
         c->sends = true;
-        if (p == W_EVICT && here)
+        if (p == WRITE_EVICT && here)
             drop(&t, way, here);
         return !rest ? CACHE_HIT_PENDING : l ? CACHE_SECTOR_MISS : CACHE_MISS;
     }
     if (!(rest | coming)) { /* all here */
         touch(c, &t, way);
-        if (p == W_EVICT)
+        if (p == WRITE_EVICT)
             drop(&t, way, here);
-        else if (p != W_READ_ONLY)
+        else if (p != WRITE_READ_ONLY)
             put(&t, way, sectors, words, back);
         return CACHE_HIT;
     }
@@ -715,7 +721,7 @@ cache_write_words(struct cache *c, uint64_t addr, uint8_t sectors, uint64_t word
     enum cache_result r = CACHE_HIT_PENDING;
     if (rest) {
         uint8_t fetch = 0;
-        if (c->allocate == WA_FETCH)
+        if (c->allocate == WRITE_ALLOCATE_FETCH)
             FOR_UNITS(s, c, units_of(c, rest))
             {
                 uint8_t u = (uint8_t)(c->unit << s);

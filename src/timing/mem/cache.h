@@ -43,9 +43,11 @@ struct cache_eviction { /* dirty data that must be written back */
                             (CFG).write, (CFG).write_allocate, (CFG).perfect})
 struct cache_config {
     uint32_t sets, line, ways, sector, mshrs, merge;
-    const char *hash;
+    enum machine_cache_hash hash;
     const struct replacement_policy *replacement;
-    const char *allocate, *write, *write_allocate;
+    enum machine_cache_allocate allocate;
+    enum machine_cache_write write;
+    enum machine_write_allocate write_allocate;
     bool perfect;
 };
 /* All memory is taken here, from `a`. line: a power of two (32..256; others are rounded

@@ -29,7 +29,7 @@ coal_rules(struct coal_rules *r, const struct machine *m)
         .texture_line = m->l1t.line,
         .banks = m->scratchpad.banks < 64 ? m->scratchpad.banks : 64,
         .bank_bytes = m->scratchpad.bank_bytes,
-        .first_word = !strcmp(m->scratchpad.wide, "first-word"),
+        .first_word = m->scratchpad.wide == WIDE_FIRST_WORD,
         .atomic_conflicts = m->scratchpad.atomic_conflicts,
         .combine_atomics = m->memory.combine_atomics,
     };

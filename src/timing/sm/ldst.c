@@ -171,11 +171,10 @@ ldst_new(struct arena *a, const struct machine *m, unsigned sm, struct stat_sm *
     l->st = stats;
     l->sm = (uint16_t)sm;
     coal_rules(&l->rules, m);
-    l->by_sector = !strcmp(m->memory.coalesce, "sector");
+    l->by_sector = m->memory.coalesce == COALESCE_SECTOR;
     l->global_in_l1 = m->memory.global_in_l1;
-    l->l1_writes_back =
-        !strcmp(m->l1d.write, "back") || !strcmp(m->l1d.write, "local-back");
-    l->fill_evicts = l->l1_writes_back && !strcmp(m->l1d.allocate, "fill");
+    l->l1_writes_back = m->l1d.write == WRITE_BACK || m->l1d.write == WRITE_LOCAL_BACK;
+    l->fill_evicts = l->l1_writes_back && m->l1d.allocate == ALLOCATE_ON_FILL;
     uint64_t threads = (m->sm.max_threads + 31) / 32 * 32;
     l->gpu_threads = threads * m->sm.count;
     l->first_thread = threads * sm;

@@ -54,7 +54,7 @@ sm_init(struct sm *s, struct arena *a, const struct machine *m,
     s->start = now;
     s->nwarps = s->nslots * prog->warps_per_cta;
     s->nsched = m->sm.schedulers;
-    s->split = !strcmp(m->sm.sub_cores, "split");
+    s->split = m->sm.sub_cores == SUB_CORES_SPLIT;
     s->nparts = s->split ? s->nsched : 1;
     s->stepped = now;
     s->fetched = SM_NO_INST;

@@ -29,11 +29,11 @@ texcache_new(struct arena *a, const struct machine *m)
                                 .ways = m->l1t.ways,
                                 .mshrs = 1,
                                 .merge = 1,
-                                .hash = "linear",
+                                .hash = CACHE_LINEAR,
                                 .replacement = replacement_find("lru"),
-                                .allocate = "miss",
-                                .write = "read-only",
-                                .write_allocate = "no"};
+                                .allocate = ALLOCATE_ON_MISS,
+                                .write = WRITE_READ_ONLY,
+                                .write_allocate = WRITE_ALLOCATE_NO};
     c->tags = cache_new(a, &tags);
     c->whole = (uint8_t)((1u << m->l1t.line / 32) - 1);
     ring_init(&c->fragments, a, m->l1t.fragments);

@@ -37,7 +37,6 @@
 #include <string.h>
 
 enum { NONE = 0xff, MILLE = 1000 };
-enum rule { RULE_NONE, RULE_BLOCK, RULE_WARP }; /* residency.barrier_rule */
 
 /* One side of a pair of warps. */
 struct side {
@@ -62,7 +61,7 @@ struct pair {
 struct sharing {
     struct pairs pairs;
     unsigned private_registers, warps, blocks;
-    enum rule rule;
+    enum machine_barrier_rule rule;
     bool dynamic;
     int probability, step;       /* in thousandths */
     uint64_t period;             /* number of the present one, from 1 */
@@ -127,13 +126,12 @@ state_size(const void *plan)
     return pairs_end(p->pairs) + sizeof(struct warp_pair) * p->pairs * p->warps;
 }
 
-static enum rule
+/* Locks by warp are for registers; with scratchpad the block's rule holds. */
+static enum machine_barrier_rule
 rule_of(const struct machine *m, const struct pairs_plan *p)
 {
-    const char *word = m->residency.barrier_rule;
-    if (!strcmp(word, "none"))
-        return RULE_NONE;
-    return !strcmp(word, "warp") && !p->shares_scratchpad ? RULE_WARP : RULE_BLOCK;
+    enum machine_barrier_rule rule = m->residency.barrier_rule;
+    return rule == BARRIER_RULE_WARP && p->shares_scratchpad ? BARRIER_RULE_BLOCK : rule;
 }
 
 static void
@@ -220,7 +218,7 @@ warp_ended(void *state, struct sm_view *v, const struct sm_event *e)
         wp->holder = NONE;
         sh->pair[i].holding[side]--;
         changed(sh, v);
-    } else if (sh->rule == RULE_WARP) { /* the partner's may take it now */
+    } else if (sh->rule == BARRIER_RULE_WARP) { /* the partner's may take it now */
         changed(sh, v);
     }
 }
@@ -355,7 +353,7 @@ take(struct sharing *sh, const struct sm_view *v, int i, unsigned s, struct warp
     v->stats->share_locks++;
     v->stats->share_handovers += x->refused;
     v->stats->share_warp_cycles_before += v->now - x->progress.started;
-    if (sh->rule != RULE_WARP || sh->pair[i].owner == NONE)
+    if (sh->rule != BARRIER_RULE_WARP || sh->pair[i].owner == NONE)
         set_owner(sh, v, i, s);
 }
 
@@ -369,8 +367,8 @@ register_sharing_blocked(const void *state, unsigned s, unsigned warp)
     unsigned side = pairs_side(&sh->pairs, s);
     const struct warp_pair *wp = warp_pair(sh, i, warp);
     bool ruled_out =
-        sh->rule == RULE_BLOCK ? sh->pair[i].holding[!side]
-        : sh->rule == RULE_WARP
+        sh->rule == BARRIER_RULE_BLOCK ? sh->pair[i].holding[!side]
+        : sh->rule == BARRIER_RULE_WARP
             ? sh->pair[i].owner == pairs_partner(&sh->pairs, s) && !wp->side[!side].ended
             : false;
     return wp->holder == !side || ruled_out;

@@ -176,7 +176,7 @@ static void
 clusters(struct machine *m)
 {
     m->sm.per_cluster = 4;
-    m->partition.channel_hash = "ipoly";
+    m->partition.channel_hash = CHANNEL_IPOLY;
     m->dram.channels = 8;
     m->dram.scheduler = "fcfs";
 }

@@ -14,8 +14,18 @@
 #include <string.h>
 
 extern const struct replacement_policy replacement_lru, replacement_fifo;
-static const struct cache_config plain = {
-    4, 128, 2, 0, 8, 4, "linear", &replacement_lru, "miss", "back", "no", false};
+static const struct cache_config plain = {4,
+                                          128,
+                                          2,
+                                          0,
+                                          8,
+                                          4,
+                                          CACHE_LINEAR,
+                                          &replacement_lru,
+                                          ALLOCATE_ON_MISS,
+                                          WRITE_BACK,
+                                          WRITE_ALLOCATE_NO,
+                                          false};
 
 static uint32_t woken[4096];
 static unsigned nwoken;
@@ -177,7 +187,7 @@ a_policy_places_written_lines(void **state)
     struct arena a = {0};
     struct cache_config cfg = plain;
     cfg.sets = 1, cfg.ways = 2;
-    cfg.write_allocate = "lazy-fetch";
+    cfg.write_allocate = WRITE_ALLOCATE_LAZY;
     cfg.replacement = &last_in;
     struct cache *c = make(&a, cfg);
     struct cache_eviction ev;
@@ -195,7 +205,7 @@ lazy_fetch_reads_what_partial_writes_left_out(void **state)
     struct arena a = {0};
     struct cache_config cfg = plain;
     cfg.sector = 32;
-    cfg.write_allocate = "lazy-fetch";
+    cfg.write_allocate = WRITE_ALLOCATE_LAZY;
     struct cache *c = make(&a, cfg);
     struct cache_eviction ev;
     nwoken = 0;
@@ -236,7 +246,7 @@ local_back_keeps_local_stores_and_drops_global_ones(void **state)
     (void)state;
     struct arena a = {0};
     struct cache_config cfg = plain;
-    cfg.write = "local-back";
+    cfg.write = WRITE_LOCAL_BACK;
     struct cache *c = make(&a, cfg);
     struct cache_eviction ev;
     /* Nothing there: no line is made, the data go on. */
@@ -310,11 +320,11 @@ static unsigned
 set_reference(const struct cache_config *cfg, uint64_t addr)
 {
     uint64_t line = addr / cfg->line;
-    if (cfg->sets & (cfg->sets - 1) || !strcmp(cfg->hash, "linear"))
+    if (cfg->sets & (cfg->sets - 1) || cfg->hash == CACHE_LINEAR)
         return (unsigned)(line % cfg->sets);
-    if (!strcmp(cfg->hash, "xor"))
+    if (cfg->hash == CACHE_XOR)
         return (unsigned)((line ^ line / cfg->sets) % cfg->sets);
-    if (!strcmp(cfg->hash, "ipoly")) {
+    if (cfg->hash == CACHE_IPOLY) {
         static const struct {
             unsigned sets, degree;
             uint64_t p; /* x^4+x+1, x^5+x^2+1, x^6+x+1, x^2+x+1, x+1 */
@@ -346,10 +356,11 @@ set_hashes_follow_their_publications(void **state)
     (void)state;
     struct arena a = {0};
     static const struct {
-        const char *hash;
+        enum machine_cache_hash hash;
         unsigned sets;
-    } t[] = {{"linear", 32}, {"linear", 12}, {"fermi", 32}, {"fermi", 64}, {"xor", 8},
-             {"ipoly", 16},  {"ipoly", 32},  {"ipoly", 64}, {"ipoly", 4},  {"ipoly", 2}};
+    } t[] = {{CACHE_LINEAR, 32}, {CACHE_LINEAR, 12}, {CACHE_FERMI, 32}, {CACHE_FERMI, 64},
+             {CACHE_XOR, 8},     {CACHE_IPOLY, 16},  {CACHE_IPOLY, 32}, {CACHE_IPOLY, 64},
+             {CACHE_IPOLY, 4},   {CACHE_IPOLY, 2}};
     for (unsigned i = 0; i < sizeof t / sizeof *t; i++) {
         struct cache_config cfg = plain;
         cfg.hash = t[i].hash;
@@ -364,7 +375,7 @@ set_hashes_follow_their_publications(void **state)
     /* Lines apart by a power of two spread over the sets; linear puts them into one. */
     struct cache_config cfg = plain;
     cfg.sets = 32;
-    cfg.hash = "ipoly";
+    cfg.hash = CACHE_IPOLY;
     struct cache *c = make(&a, cfg);
     uint32_t seen = 0;
     for (uint64_t k = 0; k < 32; k++)
@@ -410,12 +421,6 @@ struct ref {
     uint32_t woke[4096];
     unsigned nwoke;
 };
-
-static bool
-is(const char *a, const char *b)
-{
-    return !strcmp(a, b);
-}
 
 static int
 r_at(struct ref *r, unsigned s, uint64_t line)
@@ -528,7 +533,7 @@ r_fetch(struct ref *r, unsigned s, uint64_t line, unsigned units, bool waits,
         else
             full |= waits && r->m[m].n >= r->cfg.merge;
     }
-    bool reserve = is(r->cfg.allocate, "miss");
+    bool reserve = r->cfg.allocate == ALLOCATE_ON_MISS;
     if (!here && fresh && reserve && !r_can_add(r, s))
         return CACHE_NO_LINE;
     if (fresh && !room)
@@ -601,7 +606,7 @@ r_fill(struct ref *r, uint64_t addr, unsigned sectors)
         if (r->m[m].came != mask)
             continue;
         int i = r_at(r, s, line);
-        if (i < 0 && is(r->cfg.allocate, "fill") && r_can_add(r, s)) {
+        if (i < 0 && r->cfg.allocate == ALLOCATE_ON_FILL && r_can_add(r, s)) {
             r_add(r, s, line);
             i = 0;
         }
@@ -648,12 +653,12 @@ r_write(struct ref *r, uint64_t addr, unsigned sectors, uint64_t words, bool loc
 {
     r->asked = 0;
     r->ev = (struct cache_eviction){0};
-    const char *p = r->cfg.write;
-    if (is(p, "local-back"))
-        p = local ? "back" : "evict";
-    bool allocates =
-        (is(p, "back") || is(p, "through")) && !is(r->cfg.write_allocate, "no");
-    bool back = is(p, "back");
+    enum machine_cache_write p = r->cfg.write;
+    if (p == WRITE_LOCAL_BACK)
+        p = local ? WRITE_BACK : WRITE_EVICT;
+    bool allocates = (p == WRITE_BACK || p == WRITE_THROUGH) &&
+                     r->cfg.write_allocate != WRITE_ALLOCATE_NO;
+    bool back = p == WRITE_BACK;
     r->sends = !back;
     if (!back && !room)
         return CACHE_NO_QUEUE;
@@ -676,10 +681,10 @@ r_write(struct ref *r, uint64_t addr, unsigned sectors, uint64_t words, bool loc
         for (unsigned k = 0; k < r->nsec; k++) {
             if (!(here >> k & 1))
                 continue;
-            if (is(p, "evict")) {
+            if (p == WRITE_EVICT) {
                 r->set[s][i].st[k] = ABSENT;
                 r->set[s][i].dirty[k] = false;
-            } else if (!is(p, "read-only")) {
+            } else if (p != WRITE_READ_ONLY) {
                 r_store(&r->set[s][i], k, words, back);
             }
         }
@@ -690,7 +695,7 @@ r_write(struct ref *r, uint64_t addr, unsigned sectors, uint64_t words, bool loc
         if (!room)
             return CACHE_NO_QUEUE;
         r->sends = true;
-        if (is(p, "evict") && here) {
+        if (p == WRITE_EVICT && here) {
             for (unsigned k = 0; k < r->nsec; k++)
                 if (here >> k & 1) {
                     r->set[s][i].st[k] = ABSENT;
@@ -704,7 +709,7 @@ r_write(struct ref *r, uint64_t addr, unsigned sectors, uint64_t words, bool loc
     unsigned fetch = 0; /* units */
     if (absent) {
         result = was ? CACHE_SECTOR_MISS : CACHE_MISS;
-        if (is(r->cfg.write_allocate, "fetch"))
+        if (r->cfg.write_allocate == WRITE_ALLOCATE_FETCH)
             for (unsigned u = 0; u < r->nsec / r->usec; u++) {
                 bool any = false, covered = true;
                 for (unsigned k = u * r->usec; k < (u + 1) * r->usec; k++) {
@@ -820,19 +825,22 @@ static void
 random_traces_agree_with_the_slow_model(void **state)
 {
     (void)state;
-    static const char *const write[] = {"read-only", "back", "through", "evict",
-                                        "local-back"};
-    static const char *const wa[] = {"no", "fetch", "lazy-fetch"};
+    static const enum machine_cache_write write[] = {
+        WRITE_READ_ONLY, WRITE_BACK, WRITE_THROUGH, WRITE_EVICT, WRITE_LOCAL_BACK};
+    static const enum machine_write_allocate wa[] = {
+        WRITE_ALLOCATE_NO, WRITE_ALLOCATE_FETCH, WRITE_ALLOCATE_LAZY};
     static const struct replacement_policy *const repl[] = {&replacement_lru,
                                                             &replacement_fifo};
-    static const char *const alloc[] = {"miss", "fill"};
+    static const enum machine_cache_allocate alloc[] = {ALLOCATE_ON_MISS,
+                                                        ALLOCATE_ON_FILL};
     static const struct {
         unsigned sets, line, ways, sector;
-        const char *hash;
-    } shape[] = {
-        {4, 128, 2, 0, "linear"}, {4, 128, 4, 32, "ipoly"},  {2, 64, 3, 32, "linear"},
-        {32, 128, 2, 0, "fermi"}, {3, 128, 2, 64, "linear"}, {1, 256, 8, 32, "linear"},
-        {8, 256, 2, 64, "xor"},   {1, 32, 4, 0, "linear"},   {16, 128, 8, 32, "ipoly"}};
+        enum machine_cache_hash hash;
+    } shape[] = {{4, 128, 2, 0, CACHE_LINEAR},  {4, 128, 4, 32, CACHE_IPOLY},
+                 {2, 64, 3, 32, CACHE_LINEAR},  {32, 128, 2, 0, CACHE_FERMI},
+                 {3, 128, 2, 64, CACHE_LINEAR}, {1, 256, 8, 32, CACHE_LINEAR},
+                 {8, 256, 2, 64, CACHE_XOR},    {1, 32, 4, 0, CACHE_LINEAR},
+                 {16, 128, 8, 32, CACHE_IPOLY}};
     memset(covered, 0, sizeof covered);
     uint64_t seed = 1;
     for (unsigned h = 0; h < sizeof shape / sizeof *shape; h++)

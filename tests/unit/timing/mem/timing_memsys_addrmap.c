@@ -59,7 +59,8 @@ gtx480_bits(void **state)
 
 /* All bursts of a small memory: as many places as addresses. */
 static void
-bijective(uint32_t channels, uint32_t slices, const char *hash, const char *map)
+bijective(uint32_t channels, uint32_t slices, enum machine_channel_hash hash,
+          const char *map)
 {
     struct machine *m = machine_new();
     m->dram.channels = channels;
@@ -101,13 +102,14 @@ static void
 one_to_one(void **state)
 {
     (void)state;
-    static const char *const hash[] = {"linear", "xor", "ipoly"};
+    static const enum machine_channel_hash hash[] = {CHANNEL_LINEAR, CHANNEL_XOR,
+                                                     CHANNEL_IPOLY};
     for (int h = 0; h < 3; h++)
         for (uint32_t c = 1; c <= 12; c++)
             for (uint32_t s = 1; s <= 4; s *= 2)
                 bijective(c, s, hash[h], "RRRBBBCCCCBCCSSSSSS");
-    bijective(6, 3, "linear", "RRRBBBCCCCBCCSSSSSS");
-    bijective(5, 2, "linear", "RRRBBCCCBBCCCSSSSSS");
+    bijective(6, 3, CHANNEL_LINEAR, "RRRBBBCCCCBCCSSSSSS");
+    bijective(5, 2, CHANNEL_LINEAR, "RRRBBCCCBBCCCSSSSSS");
 }
 
 /* A stride that a linear map sends to one channel is spread evenly by the hashes. */
@@ -115,7 +117,8 @@ static void
 hash_spreads(void **state)
 {
     (void)state;
-    static const char *const hash[] = {"linear", "xor", "ipoly"};
+    static const enum machine_channel_hash hash[] = {CHANNEL_LINEAR, CHANNEL_XOR,
+                                                     CHANNEL_IPOLY};
     for (int h = 0; h < 3; h++) {
         struct machine *m = machine_new();
         m->dram.channels = 8;
@@ -167,7 +170,7 @@ static void
 bad_hash(struct machine *m)
 {
     m->partition.slices = 3;
-    m->partition.channel_hash = "ipoly";
+    m->partition.channel_hash = CHANNEL_IPOLY;
 }
 
 static void

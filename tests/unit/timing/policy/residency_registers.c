@@ -75,7 +75,7 @@ setup(struct bench *b, bool rule, bool dynamic)
 {
     memset(b, 0, sizeof *b);
     b->m = machine_new();
-    b->m->residency.barrier_rule = rule ? "block" : "none";
+    b->m->residency.barrier_rule = rule ? BARRIER_RULE_BLOCK : BARRIER_RULE_NONE;
     b->p = &residency_find("register-sharing")->mechanism;
     struct pairs_plan plan = {.blocks = BLOCKS,
                               .pairs = PAIRS,
@@ -191,7 +191,7 @@ rule_of_warps(void **st)
     struct bench b;
     (void)st;
     setup(&b, true, false);
-    b.m->residency.barrier_rule = "warp";
+    b.m->residency.barrier_rule = BARRIER_RULE_WARP;
     struct pairs_plan plan = {
         .blocks = BLOCKS, .pairs = PAIRS, .private_units = PRIVATE, .warps = WARPS};
     b.p->init(b.state, &b.v, b.m, &plan);
