@@ -1,16 +1,7 @@
-/* paper_hw.c: allot paper hw-correlation: the microbenchmarks on our description of a GPU
- * beside what `allot measure` found on the product. */
-#include "cli/cli.h"
-#include "micro/micro.h"
+/* paper_hw.c: allot paper hw-correlation: the microbenchmarks beside GPUs
+ * (micro/hardware.h). */
 #include "cli/runs.h"
-
-#include "base/vec.h"
-#include "report/table.h"
-
-#include <dirent.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "micro/hardware.h"
 
 static const struct cli_cmd cmd = {
     "paper hw-correlation", "[OPTIONS] [FILE.csv...]",
@@ -21,268 +12,10 @@ static const struct cli_cmd cmd = {
     "  allot paper hw-correlation --quick\n"
     "  allot paper hw-correlation papers/hw/a100.csv --machine a100 --cases\n"};
 
-struct sample {
-    const char *name, *kernel;
-    unsigned launch;
-    double ours, theirs;
-};
-
-struct hw {
-    const char *machine;
-    bool quick, each;
-    struct micro_cases cases;
-    VEC(struct sample) samples;
-};
-
-/* Cards by a word of their name. */
-static const struct {
-    const char *word, *machine;
-} cards[] = {{"V100", "v100"}, {"A100", "a100"},      {"H100", "h100"},
-             {"H200", "h200"}, {"GTX 480", "gtx480"}, {"TITAN", "titan"}};
-
-static const char *
-comment(const struct csv *c, const char *key)
-{
-    size_t n = strlen(key);
-    for (size_t i = 0; i < c->ncomments; i++)
-        if (!strncmp(c->comments[i], key, n) && c->comments[i][n] == ':')
-            return c->comments[i] + n + 1 + strspn(c->comments[i] + n + 1, " ");
-    return NULL;
-}
-
-static const char *
-machine_of(const struct hw *h, const struct csv *c)
-{
-    const char *card = comment(c, "card");
-    if (h->machine)
-        return h->machine;
-    for (size_t i = 0; card && i < sizeof cards / sizeof *cards; i++)
-        if (strstr(card, cards[i].word))
-            return cards[i].machine;
-    return NULL;
-}
-
-static size_t
-find_case(const struct hw *h, const char *name)
-{
-    size_t i = 0;
-    while (i < h->cases.n && strcmp(h->cases.v[i].name, name))
-        i++;
-    return i;
-}
-
-/* Runs the cases of the file; each once, its launches are rows that follow one another.
- */
-static bool
-run_file(struct hw *h, const struct csv *c, const char *path,
-         const struct allot_machine *m, struct allot_options *o, struct diag_sink *diag,
-         struct allot_diag *d)
-{
-    int name = csv_need(c, path, "case", diag), nth = csv_need(c, path, "launch", diag),
-        cycles = csv_need(c, path, "cycles", diag);
-    const char *last = "";
-    uint64_t span[MICRO_MAX_LAUNCHES] = {0};
-    if (name < 0 || nth < 0 || cycles < 0)
-        return false;
-    for (size_t r = 0; r < c->nrows; r++) {
-        const char *text = csv_cell(c, r, name);
-        struct diag_loc at = {.file = path, .line = c->line[r]};
-        size_t i = find_case(h, text);
-        unsigned launch;
-        uint64_t theirs;
-        if (i == h->cases.n || sscanf(csv_cell(c, r, nth), "%u/", &launch) != 1 ||
-            launch < 1 || launch > h->cases.v[i].nlaunches ||
-            !cli_u64(csv_cell(c, r, cycles), 1, UINT64_MAX, &theirs)) {
-            diag_add(diag, DIAG_ERROR, &at,
-                     "not a launch of a microbenchmark with its cycles (case %s)", text);
-            return false;
-        }
-        if (h->quick && !micro_is_quick(&h->cases, i))
-            continue;
-        if (strcmp(last, text)) {
-            struct allot_device *dev = NULL;
-            struct allot_module *module[MICRO_MAX_LAUNCHES] = {0};
-            o->user = (void *)text;
-            bool ok = micro_run(&h->cases.v[i], m, o, &dev, module, span, d);
-            allot_device_free(dev);
-            for (unsigned k = 0; k < MICRO_MAX_LAUNCHES; k++)
-                allot_module_free(module[k]);
-            if (!ok)
-                return false;
-            last = text;
-        }
-        *vec_push(&h->samples) =
-            (struct sample){.name = h->cases.v[i].name,
-                            .kernel = h->cases.v[i].launch[launch - 1].kernel,
-                            .launch = launch,
-                            .ours = (double)span[launch - 1],
-                            .theirs = (double)theirs};
-    }
-    cli_progress_end();
-    return true;
-}
-
-/* -- output -- */
-
-struct group {
-    const char *kernel;
-    unsigned n;
-    double sum, ours, theirs; /* of |errors|; of cycles */
-};
-
-static int
-by_error(const void *a, const void *b)
-{
-    const struct group *x = a, *y = b;
-    double ex = x->sum / x->n, ey = y->sum / y->n;
-    return ex < ey ? 1 : ex > ey ? -1 : strcmp(x->kernel, y->kernel);
-}
-
-static double
-error(const struct sample *s)
-{
-    return s->ours / s->theirs - 1;
-}
-
-/* Pearson's correlation of the logarithms: cycles span orders of magnitude. */
-static double
-correlation(const struct hw *h)
-{
-    double n = (double)h->samples.n, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
-    for (size_t i = 0; i < h->samples.n; i++) {
-        double a = log(h->samples.v[i].ours), b = log(h->samples.v[i].theirs);
-        x += a;
-        y += b;
-        xx += a * a;
-        yy += b * b;
-        xy += a * b;
-    }
-    double below = sqrt((n * xx - x * x) * (n * yy - y * y));
-    return below > 0 ? (n * xy - x * y) / below : NAN;
-}
-
-static void
-print_text(struct table *t)
-{
-    table_show(t, stdout);
-    table_free(t);
-}
-
-static void
-print_report(const struct hw *h)
-{
-    VEC(struct group) groups = {0};
-    double sum = 0;
-    for (size_t i = 0; i < h->samples.n; i++) {
-        const struct sample *s = &h->samples.v[i];
-        size_t k = 0;
-        while (k < groups.n && strcmp(groups.v[k].kernel, s->kernel))
-            k++;
-        struct group *g = k < groups.n ? &groups.v[k] : vec_push(&groups);
-        g->kernel = s->kernel;
-        g->n++;
-        g->sum += fabs(error(s));
-        g->ours += s->ours;
-        g->theirs += s->theirs;
-        sum += fabs(error(s));
-    }
-    qsort(groups.v, groups.n, sizeof *groups.v, by_error);
-    struct table *t =
-        table_new(5, (const char *const[]){"kernel", "launches", "mean |error|",
-                                           "ours, cycles", "GPU, cycles"});
-    for (size_t i = 0; i < groups.n; i++) {
-        const struct group *g = &groups.v[i];
-        table_cell(t, "%s", g->kernel);
-        table_cell(t, "%u", g->n);
-        table_cell(t, "%.1f %%", 100 * g->sum / g->n);
-        table_cell(t, "%.0f", g->ours);
-        table_cell(t, "%.0f", g->theirs);
-    }
-    print_text(t);
-    if (h->each) {
-        t = table_new(5, (const char *const[]){"case", "launch", "ours", "GPU", "error"});
-        for (size_t i = 0; i < h->samples.n; i++) {
-            const struct sample *s = &h->samples.v[i];
-            table_cell(t, "%s", s->name);
-            table_cell(t, "%u", s->launch);
-            table_cell(t, "%.0f", s->ours);
-            table_cell(t, "%.0f", s->theirs);
-            table_cell(t, "%+.1f %%", 100 * error(s));
-        }
-        printf("\n");
-        print_text(t);
-    }
-    printf("\n%zu launches, mean error %.1f %%, correlation of the logarithms %.4f\n",
-           h->samples.n, 100 * sum / (double)h->samples.n, correlation(h));
-    vec_free(&groups);
-}
-
-/* One file; EXIT_OK or EXIT_FAILED after saying why. */
-static bool
-correlate(struct hw *h, const char *path, struct allot_options *o, struct diag_sink *diag,
-          struct allot_diag *d)
-{
-    struct csv *c = csv_read(path, diag);
-    if (!c)
-        return false;
-    const char *name = machine_of(h, c), *card = comment(c, "card");
-    struct allot_machine *m = NULL;
-    if (!name)
-        diag_error(diag, "%s: which machine is card '%s'? Say so with --machine", path,
-                   card ? card : "(none named)");
-    else
-        m = allot_machine_load(name, d);
-    h->samples.n = 0;
-    /* The kernels repeat instructions that a compiler's clean-up would take out. */
-    bool ok = m && allot_machine_set(m, "compiler.registers", "virtual", d) &&
-              run_file(h, c, path, m, o, diag, d);
-    if (ok && h->samples.n) {
-        printf("%s beside %s (%s, %s), %s\n\n", name, card ? card : path,
-               comment(c, "driver") ? comment(c, "driver") : "driver not told",
-               comment(c, "date") ? comment(c, "date") : "date not told", path);
-        print_report(h);
-    }
-    allot_machine_free(m);
-    csv_free(c);
-    return ok;
-}
-
-static int
-by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The CSV files of papers/hw/, sorted. */
-static void
-shipped(struct cli_list *out)
-{
-    const char *dir = cli_data_path("papers/hw");
-    DIR *d = dir ? opendir(dir) : NULL;
-    VEC(const char *) v = {0};
-    for (struct dirent *e; d && (e = readdir(d));) {
-        size_t n = strlen(e->d_name);
-        if (n < 5 || strcmp(e->d_name + n - 4, ".csv"))
-            continue;
-        char *path = arena_alloc(cli_mem(), strlen(dir) + n + 2);
-        sprintf(path, "%s/%s", dir, e->d_name);
-        *vec_push(&v) = path;
-    }
-    if (d)
-        closedir(d);
-    if (v.n)
-        qsort(v.v, v.n, sizeof *v.v, by_name);
-    out->n = v.n;
-    out->v = ARENA_ARRAY(cli_mem(), const char *, v.n + 1);
-    for (size_t i = 0; i < v.n; i++)
-        out->v[i] = v.v[i];
-    vec_free(&v);
-}
-
 int
 paper_hw(int argc, char **argv)
 {
-    struct hw h = {0};
+    struct hardware h = {.file_done = cli_progress_end};
     struct cli_list pos;
     struct cli_sim sim = CLI_SIM_DEFAULTS;
     struct allot_options o;
@@ -297,7 +30,7 @@ paper_hw(int argc, char **argv)
         !cli_sim_run_options(&cmd, &sim, &o, "hw-correlation"))
         return EXIT_USAGE;
     if (!pos.n)
-        shipped(&pos);
+        pos.v = hardware_shipped(cli_mem(), &pos.n);
     if (!pos.n) {
         printf("no data of any GPU (papers/hw/*.csv); './x gpu-measure' makes it where a "
                "GPU is\n");
@@ -309,12 +42,11 @@ paper_hw(int argc, char **argv)
     for (size_t i = 0; ok && i < pos.n; i++) {
         if (i)
             printf("\n");
-        ok = correlate(&h, pos.v[i], &o, &diag, d);
+        ok = hardware_correlate(&h, pos.v[i], &o, &diag, d);
     }
     cli_sink(&diag);
     cli_diag(d);
     allot_diag_free(d);
-    micro_free(&h.cases);
-    vec_free(&h.samples);
+    hardware_free(&h);
     return cli_interrupted() ? EXIT_INTERRUPTED : ok ? EXIT_OK : EXIT_FAILED;
 }
