@@ -136,6 +136,10 @@ bool allot_module_opt(struct allot_module *m, const char *passes, char **report,
  * a setting; what the pipeline states goes before. */
 bool allot_module_opt_with(struct allot_module *m, const char *passes,
                            const char *defaults, char **report, struct allot_diag *d);
+/* The same for a machine (NULL: none), which unified-alloc asks for occupancy. */
+bool allot_module_opt_for(struct allot_module *m, const struct allot_machine *machine,
+                          const char *passes, const char *defaults, char **report,
+                          struct allot_diag *d);
 bool allot_pass(size_t i, const char **name, const char **meaning);
 /* Setting k of pass i, from 0 while true is returned. */
 bool allot_pass_setting(size_t i, size_t k, const char **key, const char **value_default,

@@ -113,7 +113,8 @@ machine_for(const struct explain *x, const struct run *r, struct allot_diag *d)
     struct allot_machine *m = allot_machine_clone(x->of.machine);
     bool ok = allot_machine_set(m, "residency.policy", r->policy, d) &&
               allot_machine_set(m, "sm.scheduler", r->scheduler, d);
-    if (r->passes && strstr(x->of.passes, "register-allocate"))
+    if (r->passes && (strstr(x->of.passes, "register-allocate") ||
+                      strstr(x->of.passes, "unified-alloc")))
         ok = ok && allot_machine_set(m, "compiler.registers", "virtual", d);
     if (r->passes)
         ok = ok && allot_machine_set(m, "compiler.passes", x->of.passes, d);

@@ -43,13 +43,14 @@ struct job {
 /* Passes over mod and the output, with x (NULL: none) told in between. */
 static bool
 transform(const struct job *j, struct allot_module *mod, const struct allot_machine *m,
-          struct explain *x, struct allot_diag *d)
+          uint32_t threads, struct explain *x, struct allot_diag *d)
 {
     char *report = NULL, threshold[64] = "0.1";
     allot_machine_get(m, "residency.threshold", threshold, sizeof threshold);
-    const char *defaults = arena_printf(cli_mem(), "threshold=%s dynamic=%u", threshold,
-                                        x ? explain_dynamic(x) : 0);
-    bool ok = allot_module_opt_with(mod, j->passes, defaults, x ? &report : NULL, d) &&
+    const char *defaults =
+        arena_printf(cli_mem(), "threshold=%s dynamic=%u threads=%u", threshold,
+                     x ? explain_dynamic(x) : 0, threads);
+    bool ok = allot_module_opt_for(mod, m, j->passes, defaults, x ? &report : NULL, d) &&
               (!j->strip || allot_module_opt(mod, "strip-extensions", NULL, d));
     cli_diag(d);
     allot_diag_clear(d);
@@ -151,6 +152,16 @@ explain(struct subject *s, const char *passes)
     });
 }
 
+/* Of the block that the command line gives; 0: none. */
+static uint32_t
+block_threads(const struct cli_own *own)
+{
+    uint32_t dims[3];
+    if (!own || !own->desc.block || !launch_dims(own->desc.block, dims))
+        return 0;
+    return dims[0] * dims[1] * dims[2];
+}
+
 static bool
 opt(const struct job *j, const struct cli_sim *s, struct cli_own *own, const char *name)
 {
@@ -171,7 +182,7 @@ opt(const struct job *j, const struct cli_sim *s, struct cli_own *own, const cha
     if (ok)
         mod = load(&of, d);
     ok = mod && (!j->explain || (x = explain(&of, j->passes))) &&
-         transform(j, mod, m, x, d);
+         transform(j, mod, m, block_threads(of.own), x, d);
     cli_diag(d);
     explain_free(x);
     allot_module_free(mod);

@@ -270,16 +270,36 @@ expand(const char *pipeline)
     return strbuf_take(&b);
 }
 
-/* Whether a pass of the pipeline has that setting (key NULL: looks at the shape). */
 static bool
-any_pass(const char *pipeline, const char *key)
+has_key(const struct pass *p, const char *key)
+{
+    return key_value(p->keys, key);
+}
+
+static bool
+has_shapes(const struct pass *p, const char *key)
+{
+    (void)key;
+    return p->shapes;
+}
+
+static bool
+has_allocates(const struct pass *p, const char *key)
+{
+    (void)key;
+    return p->allocates;
+}
+
+static bool
+any_pass(const char *pipeline, bool (*has)(const struct pass *p, const char *key),
+         const char *key)
 {
     char *text = expand(pipeline), *save = NULL;
     bool found = false;
     for (char *s = strtok_r(text, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
         s[strcspn(s, ":")] = 0;
         const struct pass *p = pass_find(s);
-        found |= p && (key ? key_value(p->keys, key) != NULL : p->shapes);
+        found |= p && has(p, key);
     }
     free(text);
     return found;
@@ -288,13 +308,19 @@ any_pass(const char *pipeline, const char *key)
 bool
 pass_takes(const char *pipeline, const char *key)
 {
-    return any_pass(pipeline, key);
+    return any_pass(pipeline, has_key, key);
 }
 
 bool
 pass_shapes(const char *pipeline)
 {
-    return any_pass(pipeline, NULL);
+    return any_pass(pipeline, has_shapes, NULL);
+}
+
+bool
+pass_allocates(const char *pipeline)
+{
+    return any_pass(pipeline, has_allocates, NULL);
 }
 
 bool

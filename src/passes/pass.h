@@ -34,9 +34,10 @@ struct pass;
 
 /* The shape of the launch that code is made for. */
 struct pass_launch {
-    const char *kernel;          /* NULL: of any; nothing is known (allot opt) */
-    uint32_t grid[3], block[3];  /* a grid of 0 blocks: not known (occupancy queries) */
-    uint32_t dynamic_scratchpad; /* bytes */
+    const char *kernel;            /* NULL: of any; nothing is known (allot opt) */
+    uint32_t grid[3], block[3];    /* a grid of 0 blocks: not known (occupancy queries) */
+    uint32_t dynamic_scratchpad;   /* bytes */
+    const struct machine *machine; /* NULL: not known */
 };
 
 /* What a pass is given beside the module. */
@@ -60,6 +61,7 @@ struct pass {
     unsigned needs; /* AN_...: made before run_func (run: nothing) */
     unsigned keeps; /* AN_...: still true of the function after the pass changed it */
     bool shapes;    /* looks at the launch's shape: code is made for each shape anew */
+    bool allocates; /* leaves physical registers */
 };
 
 /* Pass i, NULL past the last. */
@@ -92,5 +94,7 @@ bool pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key 
 bool pass_takes(const char *pipeline, const char *key);
 /* Whether a pass of the pipeline looks at the launch's shape. */
 bool pass_shapes(const char *pipeline);
+/* Whether a pass of the pipeline leaves physical registers. */
+bool pass_allocates(const char *pipeline);
 
 #endif

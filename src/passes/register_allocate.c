@@ -171,6 +171,9 @@ ra_snapshot(const struct ptx_func *f)
     *s = *f;
     memset(&s->body, 0, sizeof s->body);
     memset(&s->regs, 0, sizeof s->regs);
+    memset(&s->regdecls, 0, sizeof s->regdecls);
+    for (size_t i = 0; i < f->regdecls.n; i++)
+        *vec_push(&s->regdecls) = f->regdecls.v[i];
     for (size_t i = 0; i < f->body.n; i++) {
         struct ptx_inst in = f->body.v[i];
         in.ops = ptx_operands_dup(f->module, in.ops, in.nops);
@@ -186,13 +189,33 @@ ra_snapshot_free(struct ptx_func *s)
 {
     vec_free(&s->body);
     vec_free(&s->regs);
+    vec_free(&s->regdecls);
     free(s);
+}
+
+void
+ra_restore(struct ptx_func *f, const struct ptx_func *s)
+{
+    f->body.n = f->regs.n = f->regdecls.n = 0;
+    for (size_t i = 0; i < s->body.n; i++) {
+        struct ptx_inst in = s->body.v[i];
+        in.ops = ptx_operands_dup(f->module, in.ops, in.nops);
+        *vec_push(&f->body) = in;
+    }
+    for (size_t i = 0; i < s->regs.n; i++)
+        *vec_push(&f->regs) = s->regs.v[i];
+    for (size_t i = 0; i < s->regdecls.n; i++)
+        *vec_push(&f->regdecls) = s->regdecls.v[i];
+    f->vars.n = s->vars.n; /* allocation adds them behind */
+    f->registers = s->registers;
+    f->predicates = s->predicates;
+    f->fresh = s->fresh;
 }
 
 /* -- limits -- */
 
-static uint32_t
-limit_of(const struct ptx_func *f, uint32_t most, uint32_t sm_registers)
+uint32_t
+ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers)
 {
     uint64_t threads = 1;
     bool given = false;
@@ -242,9 +265,9 @@ too_few(const struct ptx_func *f, uint32_t limit, uint32_t least, struct diag_si
     return false;
 }
 
-static bool
-allocate(struct ptx_func *f, uint32_t limit, const struct pass_args *args,
-         struct diag_sink *diag)
+bool
+ra_allocate(struct ptx_func *f, uint32_t limit, struct ra_result *out,
+            struct diag_sink *diag)
 {
     struct ra a = {.f = f};
     struct ptx_func *before = ra_snapshot(f);
@@ -275,13 +298,7 @@ allocate(struct ptx_func *f, uint32_t limit, const struct pass_args *args,
         too_few(f, limit, least, diag);
     else
         ok = register_check(before, f, a.origin.v, a.slots, diag);
-    if (ok && args->report)
-        strbuf_printf(
-            args->report,
-            "%s: %u registers, %u predicates; %u spilled to %llu bytes of local "
-            "memory, %u computed again where they are read\n",
-            f->name, f->registers, f->predicates, a.spilled,
-            (unsigned long long)(a.slots ? a.slots->size : 0), a.rematerialised);
+    *out = (struct ra_result){a.slots, a.spilled, a.rematerialised};
     vec_free(&a.origin);
     vec_free(&a.temporary);
     ra_snapshot_free(before);
@@ -298,7 +315,17 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         !pass_arg_number(a, "sm-registers", 1024, 1 << 20, &sm, diag))
         return false;
     *changed = true;
-    return allocate(f, limit_of(f, (uint32_t)most, (uint32_t)sm), a, diag);
+    struct ra_result r;
+    if (!ra_allocate(f, ra_limit(f, (uint32_t)most, (uint32_t)sm), &r, diag))
+        return false;
+    if (a->report)
+        strbuf_printf(
+            a->report,
+            "%s: %u registers, %u predicates; %u spilled to %llu bytes of local "
+            "memory, %u computed again where they are read\n",
+            f->name, f->registers, f->predicates, r.spilled,
+            (unsigned long long)(r.slots ? r.slots->size : 0), r.rematerialised);
+    return true;
 }
 
 static const struct pass_key keys[] = {
@@ -311,4 +338,5 @@ const struct pass pass_register_allocate = {
     .meaning = "gives physical registers; spills to local memory beyond the limit",
     .keys = keys,
     .run_func = run,
+    .allocates = true,
 };

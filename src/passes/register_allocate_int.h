@@ -70,6 +70,19 @@ void ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit);
  * nothing is left to spill. */
 bool ra_spill(struct ra *a, const struct live *l, uint32_t units);
 
+/* What allocation did. */
+struct ra_result {
+    struct ptx_var *slots; /* local memory of what was spilled, NULL: nothing was */
+    uint32_t spilled, rematerialised; /* registers */
+};
+
+/* The most registers that f may have: `most`, or what its directives leave. */
+uint32_t ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers);
+/* Gives f's registers physical names, at most `limit` units of them, and has the result
+ * checked. False and a diagnostic: that cannot be done; f is then of no use. */
+bool ra_allocate(struct ptx_func *f, uint32_t limit, struct ra_result *out,
+                 struct diag_sink *diag);
+
 /* Units of a register in its file. */
 static inline unsigned
 ra_units(const struct ptx_func *f, int32_t reg)
@@ -87,6 +100,8 @@ void ra_declare(struct ptx_func *f);
 /* A copy of what register_check needs of a function, with its own body and registers. */
 struct ptx_func *ra_snapshot(const struct ptx_func *f);
 void ra_snapshot_free(struct ptx_func *s);
+/* Makes f what it was when s was taken; s stays. */
+void ra_restore(struct ptx_func *f, const struct ptx_func *s);
 
 /* The vector operand of a wide load or store whose elements lie side by side, or NULL. */
 struct ptx_operand *ra_wide_list(const struct ptx_inst *in);

@@ -72,7 +72,7 @@ rt_pipeline(const struct machine *m, const struct ptx_module *p)
     if (allocated)
         add_passes(&b, m->compiler.cleanup);
     add_passes(&b, m->compiler.passes);
-    if (allocated)
+    if (allocated && !pass_allocates(m->compiler.passes))
         add_passes(&b, "register-allocate");
     if (!p->parts.n)
         add_passes(&b, m->compiler.late_passes);
@@ -150,6 +150,14 @@ bool
 allot_module_opt_with(struct allot_module *m, const char *passes, const char *defaults,
                       char **report, struct allot_diag *d)
 {
+    return allot_module_opt_for(m, NULL, passes, defaults, report, d);
+}
+
+bool
+allot_module_opt_for(struct allot_module *m, const struct allot_machine *machine,
+                     const char *passes, const char *defaults, char **report,
+                     struct allot_diag *d)
+{
     enum { MOST = 16 };
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct strbuf words = {0};
@@ -168,7 +176,8 @@ allot_module_opt_with(struct allot_module *m, const char *passes, const char *de
         *eq = 0;
         keys[n++] = (struct pass_key){.key = p, .value = eq + 1};
     }
-    ok = ok && pass_run(m->ptx, passes, keys, report ? &words : NULL, diag);
+    struct pass_launch any = {.machine = machine ? machine->m : NULL};
+    ok = ok && pass_run_for(m->ptx, passes, keys, &any, report ? &words : NULL, diag);
     if (report)
         *report = words.n ? strbuf_take(&words) : NULL;
     strbuf_free(&words);

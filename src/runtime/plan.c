@@ -73,6 +73,7 @@ compile(const struct machine *m, struct loaded_module *lm, const char *kernel,
     struct ptx_module *p = ptx_copy(lm->module->ptx, kernel, diag);
     const struct ptx_func *f = p ? find_kernel(p, kernel, diag) : NULL;
     struct pass_launch shape = *launch;
+    shape.machine = m;
     char threshold[32], bytes[32], most[32], sm[32], threads[32], warps[32];
     snprintf(most, sizeof most, "%u", m->sm.max_registers);
     snprintf(sm, sizeof sm, "%u", m->sm.registers);
@@ -81,11 +82,15 @@ compile(const struct machine *m, struct loaded_module *lm, const char *kernel,
     snprintf(bytes, sizeof bytes, "%u", launch->dynamic_scratchpad);
     snprintf(warps, sizeof warps, "%u", m->sm.max_threads / 32);
     char *latencies = rt_latencies(m);
-    const struct pass_key defaults[] = {
-        {.key = "threshold", .value = threshold}, {.key = "dynamic", .value = bytes},
-        {.key = "max-registers", .value = most},  {.key = "sm-registers", .value = sm},
-        {.key = "max-threads", .value = threads}, {.key = "sm-warps", .value = warps},
-        {.key = "latencies", .value = latencies}, {0}};
+    const struct pass_key defaults[] = {{.key = "threshold", .value = threshold},
+                                        {.key = "dynamic", .value = bytes},
+                                        {.key = "share", .value = threshold},
+                                        {.key = "max-registers", .value = most},
+                                        {.key = "sm-registers", .value = sm},
+                                        {.key = "max-threads", .value = threads},
+                                        {.key = "sm-warps", .value = warps},
+                                        {.key = "latencies", .value = latencies},
+                                        {0}};
     bool ok = f && (!shape.kernel || shape_apply(f, &shape, diag)) &&
               pass_run_for(p, passes, defaults, &shape, NULL, diag);
     free(latencies);
@@ -113,7 +118,7 @@ version_for(const struct machine *m, struct loaded_module *lm,
     char *passes = rt_pipeline(m, lm->module->ptx);
     struct version *v = *passes ? NULL : lm->versions.v[0];
     const struct pass_launch launch = told(passes, shape);
-    t = pass_takes(passes, "threshold") ? t : 1;
+    t = pass_takes(passes, "threshold") || pass_takes(passes, "share") ? t : 1;
     for (size_t i = 1; !v && i < lm->versions.n; i++) {
         struct version *w = lm->versions.v[i];
         if (w->threshold == t && shape_same(&w->told, &launch) &&
@@ -252,11 +257,11 @@ plan_schedule(const struct allot_device *dev, struct launch_plan *p,
     uint64_t blocks = (uint64_t)g[0] * g[1] * g[2];
     if (!s || !blocks || blocks == s->blocks)
         return true;
-    struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
-                              "kernel '%s' is launched with %llu blocks, but its schedule "
-                              "is for %u",
-                              p->kernel->func->name, (unsigned long long)blocks,
-                              s->blocks);
+    struct diag *d =
+        diag_add(diag, DIAG_ERROR, NULL,
+                 "kernel '%s' is launched with %llu blocks, but its schedule "
+                 "is for %u",
+                 p->kernel->func->name, (unsigned long long)blocks, s->blocks);
     diag_hint(diag, d, "%s",
               s->kernel ? "make the schedule for this launch anew"
                         : "write 'kernel NAME' into the schedule if it is for another");

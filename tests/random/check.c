@@ -258,6 +258,30 @@ rk_test_passes(const struct rk_kernel *k, const char *pipeline, unsigned *few,
 }
 
 bool
+rk_test_unified(const struct rk_kernel *k, unsigned *few, struct strbuf *why)
+{
+    uint8_t *want = NULL;
+    bool ok = rk_run(k, &plain, &want, NULL, NULL, why) == RK_RAN;
+    for (int limit = 40; ok && limit >= 12; limit -= 4) {
+        char settings[80];
+        snprintf(settings, sizeof settings,
+                 "compiler.passes=%sunified-alloc:registers=%d",
+                 limit % 8 ? "cleanup," : "", limit);
+        struct rk_way way = plain;
+        uint8_t *got = NULL;
+        way.settings = settings;
+        enum rk_end end = rk_run(k, &way, &got, NULL, NULL, why);
+        *few += end == RK_REFUSED;
+        ok = end != RK_FAILED && (end != RK_RAN || rk_same(k, want, got, why));
+        if (!ok)
+            strbuf_printf(why, "(%s, against the kernel as it is)\n", settings);
+        free(got);
+    }
+    free(want);
+    return ok;
+}
+
+bool
 rk_test_timing(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
 {
     static const char *const machines[] = {"gtx480", "titan", "v100", "a100"};

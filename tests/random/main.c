@@ -71,6 +71,14 @@ test_power_literal(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
     return rk_test_passes(k, "power-states:window=1:divergence=literal", &few, why);
 }
 
+/* Registers, scratchpad and local memory at ever fewer registers. */
+static bool
+test_unified(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
+{
+    (void)seed;
+    return rk_test_unified(k, &few, why);
+}
+
 static bool
 test_timing(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
 {
@@ -104,7 +112,8 @@ static const struct {
     uint64_t count;
 } tests[] = {{"executor", test_executor, 400}, {"passes", test_passes, 64},
              {"power", test_power, 64},        {"power-literal", test_power_literal, 64},
-             {"timing", test_timing, 48},      {"ptxas", test_ptxas, 16}};
+             {"unified", test_unified, 24},    {"timing", test_timing, 48},
+             {"ptxas", test_ptxas, 16}};
 
 static int
 test(size_t which, uint64_t first, uint64_t count)

@@ -1,0 +1,355 @@
+/* unified_alloc.c: unified on-chip memory allocation (002 section 3; UA-1 to UA-3 of the
+ * documents): registers first, then scratchpad that nobody uses, then local memory.
+ *
+ *   1. Every function is allocated to the limit of registers. A kernel that spills
+ *      nothing is done.
+ *   2. Slots that are free: as many as leave an SM the blocks that it holds without them,
+ *      with the kernel's registers, its own scratchpad, static and dynamic, and the
+ *      threads of its blocks. A slot is a word of each thread of the block.
+ *   3. The kernel's functions are allocated again with one register less, which becomes
+ *      the base (002 section 5: "one fixed register as a shared-memory stack pointer"),
+ *      and where they call with two less, the second to move slots.
+ *   4. Spilled values go to slots (unified_slots.c); the rest stays in local memory.
+ *
+ * Local memory alone is used, and said so, where a kernel's calls are recursive or
+ * indirect, for functions that several kernels of the module call, where no slot is free,
+ * and where fewer registers than the limit cannot do. */
+#include "passes/pass.h"
+#include "passes/unified_alloc_int.h"
+
+#include "analysis/usage.h"
+#include "machine/occupancy.h"
+
+#include <string.h>
+
+/* ptxas refuses kernels with more static scratchpad */
+enum { MOST_STATIC = 48 << 10, MOST_SLOTS = 1024 };
+
+/* A function of the module. */
+struct func {
+    struct ptx_func *f;
+    struct ptx_func *before; /* as it was read; NULL: left as it is */
+    uint32_t limit;
+    struct ra_result r;
+    uint32_t users; /* kernels that reach it */
+};
+
+struct unified {
+    struct ptx_module *m;
+    const struct pass_args *args;
+    struct diag_sink *diag;
+    struct func *func; /* the n functions with a body */
+    size_t n;
+    double max_registers, sm_registers, dynamic, threads, max_threads, share;
+    double scratchpad; /* bytes of a block; -1: what is free */
+};
+
+/* -- the launch -- */
+
+/* The block that kernel f runs with. */
+static struct us_block
+block_of(const struct unified *u, const struct ptx_func *f)
+{
+    struct us_block b = {.threads = 1};
+    const struct pass_launch *l = u->args->launch;
+    const uint32_t *most = f->reqntid[0] ? f->reqntid : f->maxntid[0] ? f->maxntid : NULL;
+    bool launched = l->kernel && !strcmp(l->kernel, f->name);
+    for (int i = 0; i < 3; i++) {
+        uint32_t dim = launched ? l->block[i] : most && most[i] ? most[i] : 1;
+        b.threads *= dim;
+        b.dim[i] = launched || f->reqntid[0] ? dim : 0;
+    }
+    if (!launched && !most)
+        b.threads = (uint32_t)(u->threads > 0 ? u->threads : u->max_threads);
+    b.stride = (b.threads + 31) / 32 * 32 * 4;
+    return b;
+}
+
+/* Blocks that an SM holds; 0: not one, or there is no machine. */
+static uint32_t
+blocks(const struct unified *u, const struct occ_kernel *k)
+{
+    const struct machine *m = u->args->launch->machine;
+    struct diag_sink quiet = {0};
+    struct allot_occupancy o;
+    if (!m)
+        return 0;
+    bool share = u->share < 1;
+    bool ok = occ_compute(m, k, share ? OCC_SHARE_SCRATCHPAD : OCC_SHARE_NONE, u->share,
+                          &o, &quiet);
+    diag_free(&quiet);
+    return ok ? o.resident_blocks : 0;
+}
+
+/* Slots that the kernel may have so that an SM holds `least` blocks. */
+static uint32_t
+free_slots(const struct unified *u, const struct occ_kernel *own, uint32_t fixed,
+           const struct us_block *b, uint32_t least)
+{
+    uint32_t n = 0;
+    for (uint32_t s = 1; s <= MOST_SLOTS; s++) {
+        uint64_t bytes = (uint64_t)s * b->stride;
+        struct occ_kernel k = *own;
+        k.scratchpad = (k.scratchpad + 3) / 4 * 4 + (uint32_t)bytes;
+        if ((fixed + 3) / 4 * 4 + bytes > MOST_STATIC ||
+            (u->scratchpad >= 0 ? (double)bytes > u->scratchpad : blocks(u, &k) < least))
+            break;
+        n = s;
+    }
+    return n;
+}
+
+/* -- functions of a kernel -- */
+
+static struct func *
+func_of(const struct unified *u, const struct ptx_func *f)
+{
+    for (size_t i = 0; i < u->n; i++)
+        if (u->func[i].f == f)
+            return &u->func[i];
+    return NULL;
+}
+
+static bool
+calls(const struct ptx_func *f)
+{
+    for (size_t i = 0; i < f->body.n; i++)
+        if (f->body.v[i].op == PTX_OP_CALL)
+            return true;
+    return false;
+}
+
+static bool
+calls_indirectly(const struct ptx_func *f)
+{
+    for (size_t i = 0; i < f->body.n; i++)
+        for (unsigned k = 0; f->body.v[i].op == PTX_OP_CALL && k < f->body.v[i].nops; k++)
+            if (f->body.v[i].ops[k].kind == PTX_OPD_REG)
+                return true;
+    return false;
+}
+
+static bool
+allocate(struct func *x, uint32_t limit, struct diag_sink *diag)
+{
+    ra_restore(x->f, x->before);
+    return ra_allocate(x->f, limit, &x->r, diag);
+}
+
+/* Allocates with registers to spare for the base and, where it calls, the mover. False: it
+ * cannot do with so few; it is then as it was. */
+static bool
+allocate_sparing(struct func *x, bool *ok, struct diag_sink *diag)
+{
+    struct diag_sink quiet = diag_child(diag);
+    uint32_t spare = 1 + calls(x->before);
+    bool did = x->limit > spare && allocate(x, x->limit - spare, &quiet);
+    diag_free(&quiet);
+    *ok = did || allocate(x, x->limit, diag);
+    return did;
+}
+
+static void
+note(const struct unified *u, const struct ptx_func *f, const char *why)
+{
+    if (u->args->report)
+        strbuf_printf(u->args->report, "%s: spilled to local memory alone: %s\n", f->name,
+                      why);
+}
+
+/* What a kernel asks of an SM as its functions stand. */
+static struct occ_kernel
+demand(const struct unified *u, const struct ptx_func *kernel, const struct us_block *b,
+       uint32_t *fixed)
+{
+    struct usage use;
+    usage_of(kernel, &use);
+    const struct pass_launch *l = u->args->launch;
+    struct occ_kernel k = {.threads = b->threads, .registers = use.registers};
+    *fixed = use.scratchpad;
+    k.scratchpad =
+        use.scratchpad + (l->kernel ? l->dynamic_scratchpad : (uint32_t)u->dynamic);
+    usage_free(&use);
+    return k;
+}
+
+/* Steps 2 to 4 for a kernel; fn: its functions, x: those of the module that they are. */
+static bool
+place(const struct unified *u, struct us_func *fn, struct func **x, size_t n)
+{
+    struct ptx_func *kernel = fn[0].f;
+    struct us_block b = block_of(u, kernel);
+    struct us_result out = {0};
+    uint32_t fixed, spare = 0, free;
+    struct occ_kernel without = demand(u, kernel, &b, &fixed);
+    bool ok = true;
+    if (!u->args->launch->machine)
+        return note(u, kernel, "no machine says what is free"), true;
+    if (!blocks(u, &without))
+        return note(u, kernel, "an SM does not hold one block"), true;
+    for (size_t i = 0; i < n && ok; i++) {
+        if (!x[i] || !x[i]->r.slots || x[i]->users > 1)
+            continue;
+        fn[i].local = allocate_sparing(x[i], &ok, u->diag) ? x[i]->r.slots : NULL;
+        fn[i].f->registers += fn[i].local ? 1 + fn[i].calls : 0;
+    }
+    struct occ_kernel own = demand(u, kernel, &b, &fixed);
+    free = free_slots(u, &own, fixed, &b, blocks(u, &without));
+    for (size_t i = 0; i < n && ok; i++) {
+        fn[i].f->registers -= fn[i].local ? 1 + fn[i].calls : 0;
+        spare |= fn[i].local != NULL;
+    }
+    if (ok && free && spare)
+        ok = us_place(fn, n, &b, free, &out, u->diag);
+    for (size_t i = 0; i < n && ok; i++)
+        if (fn[i].local && !fn[i].to_slots) /* a value is worth more than an address */
+            ok = allocate(x[i], x[i]->limit, u->diag);
+    if (ok && !out.slots)
+        return note(u, kernel,
+                    !spare ? "no register can be spared for an address"
+                           : "no scratchpad is free"),
+               true;
+    if (ok && !kernel->reqntid[0] && !kernel->maxntid[0]) {
+        kernel->maxntid[0] = b.threads; /* slots are there for so many */
+        kernel->maxntid[1] = kernel->maxntid[2] = 1;
+    }
+    if (ok && u->args->report)
+        strbuf_printf(u->args->report,
+                      "%s: %u slots of scratchpad a thread, %llu bytes a block of %u "
+                      "threads (%u slots are free); %u moves of the stack\n",
+                      kernel->name, out.slots, (unsigned long long)out.bytes, b.threads,
+                      free, out.moves);
+    return ok;
+}
+
+static bool
+one_kernel(const struct unified *u, struct ptx_func *kernel)
+{
+    struct usage use;
+    usage_of(kernel, &use);
+    size_t n = use.funcs.n;
+    struct us_func *fn = xcalloc(n, sizeof *fn);
+    struct func **x = xcalloc(n, sizeof *x);
+    bool spills = false, indirect = false;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = func_of(u, use.funcs.v[i]);
+        fn[i] = (struct us_func){.f = x[i]->f, .calls = calls(x[i]->f)};
+        indirect |= calls_indirectly(fn[i].f);
+        spills |= x[i]->r.slots != NULL;
+        if (!x[i]->before)
+            x[i] = NULL;
+    }
+    bool ok = true;
+    if (!spills)
+        ;
+    else if (indirect)
+        note(u, kernel,
+             "it calls through an address, so what is live below is not known");
+    else if (us_recursive(fn, n))
+        note(u, kernel, "its calls are recursive, so no number of slots is enough");
+    else
+        ok = place(u, fn, x, n);
+    for (size_t i = 0; i < n && ok && u->args->report; i++)
+        if (x[i])
+            strbuf_printf(
+                u->args->report,
+                "%s: %u registers, %u predicates; %u spilled, %u to scratchpad, %u to "
+                "local memory (%llu bytes); %u computed again where they are read\n",
+                fn[i].f->name, fn[i].f->registers, fn[i].f->predicates, x[i]->r.spilled,
+                fn[i].to_slots, x[i]->r.spilled - fn[i].to_slots,
+                (unsigned long long)(x[i]->r.slots ? x[i]->r.slots->size : 0),
+                x[i]->r.rematerialised);
+    free(fn);
+    free(x);
+    usage_free(&use);
+    return ok;
+}
+
+static void
+count_users(const struct unified *u)
+{
+    for (size_t i = 0; i < u->n; i++) {
+        struct usage use;
+        if (!u->func[i].f->is_entry)
+            continue;
+        usage_of(u->func[i].f, &use);
+        for (size_t k = 0; k < use.funcs.n; k++)
+            func_of(u, use.funcs.v[k])->users++;
+        usage_free(&use);
+    }
+}
+
+static bool
+read_args(struct unified *u)
+{
+    const struct pass_args *a = u->args;
+    struct diag_sink *d = u->diag;
+    bool all = !strcmp(pass_arg(a, "scratchpad"), "free");
+    u->scratchpad = -1;
+    return pass_arg_number(a, "max-registers", 1, RA_MAX_UNITS, &u->max_registers, d) &&
+           pass_arg_number(a, "sm-registers", 1024, 1 << 20, &u->sm_registers, d) &&
+           pass_arg_number(a, "dynamic", 0, 16 << 20, &u->dynamic, d) &&
+           pass_arg_number(a, "threads", 0, 65536, &u->threads, d) &&
+           pass_arg_number(a, "max-threads", 1, 65536, &u->max_threads, d) &&
+           pass_arg_number(a, "share", 0, 1, &u->share, d) &&
+           (all || pass_arg_number(a, "scratchpad", 0, MOST_STATIC, &u->scratchpad, d));
+}
+
+static bool
+run(struct ptx_module *m, const struct pass_args *a, struct diag_sink *diag)
+{
+    struct unified u = {.m = m, .args = a, .diag = diag};
+    double registers;
+    if (!read_args(&u) ||
+        !pass_arg_number(a, "registers", 1, RA_MAX_UNITS, &registers, diag))
+        return false;
+    if (registers > u.max_registers)
+        registers = u.max_registers;
+    bool ok = true;
+    u.func = xcalloc(m->funcs.n + 1, sizeof *u.func);
+    for (size_t i = 0; i < m->funcs.n && ok; i++) {
+        struct ptx_func *f = m->funcs.v[i];
+        if (!f->has_body)
+            continue;
+        struct func *x = &u.func[u.n++];
+        *x = (struct func){.f = f};
+        if (!pass_can_touch(f))
+            continue;
+        x->limit = ra_limit(f, (uint32_t)registers, (uint32_t)u.sm_registers);
+        x->before = ra_snapshot(f);
+        ok = ra_allocate(f, x->limit, &x->r, diag);
+    }
+    if (ok)
+        count_users(&u);
+    for (size_t i = 0; i < u.n && ok; i++)
+        if (u.func[i].f->is_entry)
+            ok = !diag_cancelled(diag) && one_kernel(&u, u.func[i].f);
+    for (size_t i = 0; i < u.n; i++)
+        if (u.func[i].before)
+            ra_snapshot_free(u.func[i].before);
+    free(u.func);
+    return ok;
+}
+
+static const struct pass_key keys[] = {
+    {"registers", "255",
+     "32-bit registers a thread may have, those for addresses included"},
+    {"scratchpad", "free",
+     "bytes of a block that spilled values may take; free: as many as cost no block"},
+    {"threads", "0", "threads of a block; 0: as directives or the launch say"},
+    {"max-registers", "255", "registers that the machine gives a thread at most"},
+    {"sm-registers", "65536", "registers of an SM, for .minnctapersm"},
+    {"max-threads", "1024", "threads of a block where nothing says how many"},
+    {"dynamic", "0", "bytes of extern .shared arrays at launch"},
+    {"share", "1", "t, where blocks share scratchpad; 1: they do not"},
+    {0}};
+
+const struct pass pass_unified_alloc = {
+    .name = "unified-alloc",
+    .meaning =
+        "gives physical registers; spills to free scratchpad, then to local memory",
+    .keys = keys,
+    .run = run,
+    .shapes = true,
+    .allocates = true,
+};

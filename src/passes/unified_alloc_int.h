@@ -1,0 +1,42 @@
+/* unified_alloc_int.h: between the files of the unified on-chip allocation (002).
+ *
+ *   unified_alloc.c   the pass: registers, what is free of the scratchpad, fallbacks
+ *   unified_slots.c   one kernel's spilled values into slots: variables, code, check */
+#ifndef ALLOT_PASSES_UNIFIED_ALLOC_INT_H
+#define ALLOT_PASSES_UNIFIED_ALLOC_INT_H
+
+#include "passes/register_allocate_int.h"
+
+/* A function of the kernel at hand. */
+struct us_func {
+    struct ptx_func *f;
+    struct ptx_var *local; /* its spilled values, NULL: none that may move to slots. Its
+                            * register number f->registers is then the base, and the one
+                            * behind it (where it calls) the mover */
+    bool calls;
+    /* results */
+    uint32_t to_slots, to_local; /* spilled values, by where they are now */
+};
+
+/* The block that code is made for. */
+struct us_block {
+    uint32_t threads; /* the most */
+    uint32_t dim[3];  /* 0: not known */
+    uint32_t stride;  /* bytes of a slot: whole warps' words */
+};
+
+struct us_result {
+    uint32_t slots; /* a thread, with those of the deepest chain of calls */
+    uint64_t bytes; /* of scratchpad, a block */
+    uint32_t moves; /* of the stack, at calls */
+};
+
+/* Whether kernel fn[0] and its callees, the other n - 1, call each other recursively. */
+bool us_recursive(const struct us_func *fn, size_t n);
+
+/* Puts spilled values of kernel fn[0] and its callees into at most `limit` slots of a new
+ * scratchpad variable, and has the result checked. False and a diagnostic: it is wrong. */
+bool us_place(struct us_func *fn, size_t n, const struct us_block *block, uint32_t limit,
+              struct us_result *out, struct diag_sink *diag);
+
+#endif
