@@ -285,6 +285,16 @@ explain_dynamic(const struct explain *x)
     return x->dynamic;
 }
 
+uint32_t
+explain_threads(const struct explain *x)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < x->kernels.n; i++)
+        if (!x->kernels.v[i].assumed && x->kernels.v[i].demand.threads > most)
+            most = x->kernels.v[i].demand.threads;
+    return most;
+}
+
 /* -- what to compare with -- */
 
 /* The policy asked for, else the one that brings most blocks; NULL: none brings any. */

@@ -47,6 +47,8 @@ struct explain *explain_new(const struct explain_of *of);
 void explain_free(struct explain *x);
 /* Dynamic scratchpad that kernels are launched with (the most). */
 uint32_t explain_dynamic(const struct explain *x);
+/* Threads of their blocks (the most); 0: nothing says how many. */
+uint32_t explain_threads(const struct explain *x);
 /* Runs what the passes and sharing are worth and tells everything, in words on standard
  * error or as JSON on standard output: `mod` has gone through the passes, which said
  * `report` (NULL: nothing). False after saying why not. */

@@ -47,9 +47,8 @@ transform(const struct job *j, struct allot_module *mod, const struct allot_mach
 {
     char *report = NULL, threshold[64] = "0.1";
     allot_machine_get(m, "residency.threshold", threshold, sizeof threshold);
-    const char *defaults =
-        arena_printf(cli_mem(), "threshold=%s dynamic=%u threads=%u", threshold,
-                     x ? explain_dynamic(x) : 0, threads);
+    const char *defaults = arena_printf(cli_mem(), "threshold=%s dynamic=%u threads=%u",
+                                        threshold, x ? explain_dynamic(x) : 0, threads);
     bool ok = allot_module_opt_for(mod, m, j->passes, defaults, x ? &report : NULL, d) &&
               (!j->strip || allot_module_opt(mod, "strip-extensions", NULL, d));
     cli_diag(d);
@@ -182,7 +181,7 @@ opt(const struct job *j, const struct cli_sim *s, struct cli_own *own, const cha
     if (ok)
         mod = load(&of, d);
     ok = mod && (!j->explain || (x = explain(&of, j->passes))) &&
-         transform(j, mod, m, block_threads(of.own), x, d);
+         transform(j, mod, m, x ? explain_threads(x) : block_threads(of.own), x, d);
     cli_diag(d);
     explain_free(x);
     allot_module_free(mod);
@@ -241,8 +240,8 @@ cmd_opt(int argc, char **argv)
         {"output", 'o', "FILE", "where to write (default: standard output)", &j.out, NULL,
          NULL},
         {"strip-extensions", 0, NULL,
-         "take out invented instructions (relssp) and power states, so that ptxas reads the output", NULL,
-         NULL, &j.strip},
+         "take out invented instructions (relssp) and power states, so that ptxas reads the output",
+         NULL, NULL, &j.strip},
         {"explain", 0, NULL,
          "say on standard error what limits the kernel, what was done "
          "and what it buys",

@@ -18,6 +18,7 @@
 #include "passes/unified_alloc_int.h"
 
 #include "analysis/usage.h"
+#include "machine/latency.h"
 #include "machine/occupancy.h"
 
 #include <string.h>
@@ -29,9 +30,18 @@ enum { MOST_STATIC = 48 << 10, MOST_SLOTS = 1024 };
 struct func {
     struct ptx_func *f;
     struct ptx_func *before; /* as it was read; NULL: left as it is */
-    uint32_t limit;
+    uint32_t limit;          /* registers by its directives and the machine */
+    uint32_t wanted;         /* by its kernels */
+    uint32_t now;            /* the lesser one, or that of an attempt */
     struct ra_result r;
     uint32_t users; /* kernels that reach it */
+};
+
+/* What became of a kernel. */
+struct outcome {
+    uint32_t to_slots, to_local; /* spilled values */
+    uint32_t registers;          /* of a thread */
+    struct us_count count;
 };
 
 struct unified {
@@ -42,6 +52,9 @@ struct unified {
     size_t n;
     double max_registers, sm_registers, dynamic, threads, max_threads, share;
     double scratchpad; /* bytes of a block; -1: what is free */
+    double registers;  /* 0: auto */
+    double most_ratio; /* 0: the machine's */
+    uint32_t latency[PTX_NLATENCIES];
 };
 
 /* -- the launch -- */
@@ -143,9 +156,9 @@ allocate_sparing(struct func *x, bool *ok, struct diag_sink *diag)
 {
     struct diag_sink quiet = diag_child(diag);
     uint32_t spare = 1 + calls(x->before);
-    bool did = x->limit > spare && allocate(x, x->limit - spare, &quiet);
+    bool did = x->now > spare && allocate(x, x->now - spare, &quiet);
     diag_free(&quiet);
-    *ok = did || allocate(x, x->limit, diag);
+    *ok = did || allocate(x, x->now, diag);
     return did;
 }
 
@@ -203,7 +216,7 @@ place(const struct unified *u, struct us_func *fn, struct func **x, size_t n)
         ok = us_place(fn, n, &b, free, &out, u->diag);
     for (size_t i = 0; i < n && ok; i++)
         if (fn[i].local && !fn[i].to_slots) /* a value is worth more than an address */
-            ok = allocate(x[i], x[i]->limit, u->diag);
+            ok = allocate(x[i], x[i]->now, u->diag);
     if (ok && !out.slots)
         return note(u, kernel,
                     !spare ? "no register can be spared for an address"
@@ -223,7 +236,7 @@ place(const struct unified *u, struct us_func *fn, struct func **x, size_t n)
 }
 
 static bool
-one_kernel(const struct unified *u, struct ptx_func *kernel)
+one_kernel(const struct unified *u, struct ptx_func *kernel, struct outcome *out)
 {
     struct usage use;
     usage_of(kernel, &use);
@@ -259,6 +272,12 @@ one_kernel(const struct unified *u, struct ptx_func *kernel)
                 fn[i].to_slots, x[i]->r.spilled - fn[i].to_slots,
                 (unsigned long long)(x[i]->r.slots ? x[i]->r.slots->size : 0),
                 x[i]->r.rematerialised);
+    *out = (struct outcome){0};
+    for (size_t i = 0; i < n && ok; i++) {
+        us_count(fn[i].f, u->latency, &out->count);
+        out->to_slots += fn[i].to_slots;
+        out->to_local += x[i] ? x[i]->r.spilled - fn[i].to_slots : 0;
+    }
     free(fn);
     free(x);
     usage_free(&use);
@@ -279,32 +298,168 @@ count_users(const struct unified *u)
     }
 }
 
+/* -- registers=auto -- */
+
+/* The functions of a kernel get at most `limit` registers, and what spills a place. What
+ * it adds to the module is taken out again; the functions' code stays until the next
+ * allocation. */
+static bool
+attempt(const struct unified *u, struct ptx_func *kernel, uint32_t limit,
+        struct outcome *out)
+{
+    struct pass_args quiet_args = *u->args;
+    struct diag_sink quiet = diag_child(u->diag);
+    struct unified v = *u;
+    const size_t vars = u->m->vars.n;
+    const uint32_t most = kernel->maxntid[0];
+    struct usage use;
+    bool ok = true;
+    quiet_args.report = NULL;
+    v.args = &quiet_args;
+    v.diag = &quiet;
+    usage_of(kernel, &use);
+    for (size_t i = 0; i < use.funcs.n && ok; i++) {
+        struct func *x = func_of(u, use.funcs.v[i]);
+        x->now = x->limit < limit ? x->limit : limit;
+        ok = !x->before || allocate(x, x->now, &quiet);
+    }
+    usage_free(&use);
+    if (ok) {
+        ok = one_kernel(&v, kernel, out);
+        usage_of(kernel, &use);
+        out->registers = use.registers;
+        usage_free(&use);
+    }
+    u->m->vars.n = vars;
+    if (!most)
+        kernel->maxntid[0] = kernel->maxntid[1] = kernel->maxntid[2] = 0;
+    diag_free(&quiet);
+    return ok;
+}
+
+/* The most registers with which an SM holds `least` blocks; 0: none do. */
+static uint32_t
+registers_for(const struct unified *u, const struct occ_kernel *own, uint32_t least)
+{
+    struct occ_kernel k = *own;
+    for (k.registers = own->registers; k.registers; k.registers--)
+        if (blocks(u, &k) >= least)
+            return k.registers;
+    return 0;
+}
+
+static uint32_t
+cores(const struct machine *m)
+{
+    uint32_t units = (uint32_t)m->unit.sp;
+    uint32_t issues = (uint32_t)(m->sm.schedulers * m->sm.issue_width);
+    return 32 * (units < issues ? units : issues);
+}
+
+/* Registers for the kernel by Figure 5; 0: it keeps what it wants. */
+static uint32_t
+search(const struct unified *u, struct ptx_func *kernel)
+{
+    enum { MOST_LEVELS = 64 };
+    struct strbuf *b = u->args->report;
+    const struct machine *m = u->args->launch->machine;
+    struct us_block block = block_of(u, kernel);
+    struct us_level level[MOST_LEVELS];
+    struct us_search s = {.level = level, .block_threads = block.threads};
+    struct outcome out;
+    uint32_t fixed;
+    struct occ_kernel own = demand(u, kernel, &block, &fixed);
+    if (!attempt(u, kernel, (uint32_t)u->max_registers, &out))
+        return 0; /* said where it is done in earnest */
+    own.registers = out.registers;
+    uint32_t least = blocks(u, &own);
+    if (!least) {
+        if (b)
+            strbuf_printf(b, "%s: an SM does not hold a block of %u threads\n",
+                          kernel->name, block.threads);
+        return 0;
+    }
+    for (uint32_t n = least; s.n < MOST_LEVELS; n++) {
+        struct us_level *l = &level[s.n];
+        *l = (struct us_level){.blocks = n, .limit = registers_for(u, &own, n)};
+        if (!l->limit)
+            break;
+        l->fits = s.n ? attempt(u, kernel, l->limit, &out) : true;
+        l->registers = out.registers;
+        l->to_slots = out.to_slots;
+        l->to_local = out.to_local;
+        l->count = out.count;
+        s.n++;
+    }
+    s.cores = cores(m);
+    s.interval = us_interval(&level[0].count);
+    s.ratio_given = u->most_ratio > 0;
+    s.most_ratio = s.ratio_given ? u->most_ratio : latency_dram(m) / 2.0;
+    if (b)
+        strbuf_printf(b, "%s: %u registers wanted, %u blocks of %u threads\n",
+                      kernel->name, own.registers, least, block.threads);
+    return level[us_search(&s, b)].limit;
+}
+
 static bool
 read_args(struct unified *u)
 {
     const struct pass_args *a = u->args;
     struct diag_sink *d = u->diag;
     bool all = !strcmp(pass_arg(a, "scratchpad"), "free");
+    bool automatic = !strcmp(pass_arg(a, "registers"), "auto");
+    const struct machine *m = a->launch->machine;
     u->scratchpad = -1;
+    for (int i = 0; m && i < PTX_NLATENCIES; i++)
+        u->latency[i] = (uint32_t)m->latency[i].cycles;
     return pass_arg_number(a, "max-registers", 1, RA_MAX_UNITS, &u->max_registers, d) &&
            pass_arg_number(a, "sm-registers", 1024, 1 << 20, &u->sm_registers, d) &&
            pass_arg_number(a, "dynamic", 0, 16 << 20, &u->dynamic, d) &&
            pass_arg_number(a, "threads", 0, 65536, &u->threads, d) &&
            pass_arg_number(a, "max-threads", 1, 65536, &u->max_threads, d) &&
            pass_arg_number(a, "share", 0, 1, &u->share, d) &&
-           (all || pass_arg_number(a, "scratchpad", 0, MOST_STATIC, &u->scratchpad, d));
+           (all || pass_arg_number(a, "scratchpad", 0, MOST_STATIC, &u->scratchpad, d)) &&
+           (automatic ||
+            pass_arg_number(a, "registers", 1, RA_MAX_UNITS, &u->registers, d)) &&
+           (!strcmp(pass_arg(a, "max-cmratio"), "machine") ||
+            pass_arg_number(a, "max-cmratio", 1, 1e6, &u->most_ratio, d)) &&
+           (!automatic || m ||
+            diag_error(d, "pass unified-alloc: registers=auto needs a machine"));
+}
+
+/* Limits of all functions: those of their kernels. */
+static void
+set_limits(const struct unified *u)
+{
+    for (size_t i = 0; i < u->n; i++)
+        u->func[i].now = u->func[i].limit;
+    for (size_t i = 0; i < u->n; i++) {
+        struct ptx_func *f = u->func[i].f;
+        if (!f->is_entry)
+            continue;
+        uint32_t n = (uint32_t)u->registers;
+        if (!n && !(n = search(u, f)))
+            continue;
+        struct usage use;
+        usage_of(f, &use);
+        for (size_t k = 0; k < use.funcs.n; k++) {
+            struct func *x = func_of(u, use.funcs.v[k]);
+            x->wanted = n < x->wanted ? n : x->wanted;
+        }
+        usage_free(&use);
+    }
+    for (size_t i = 0; i < u->n; i++)
+        u->func[i].now =
+            u->func[i].wanted < u->func[i].limit ? u->func[i].wanted : u->func[i].limit;
 }
 
 static bool
 run(struct ptx_module *m, const struct pass_args *a, struct diag_sink *diag)
 {
     struct unified u = {.m = m, .args = a, .diag = diag};
-    double registers;
-    if (!read_args(&u) ||
-        !pass_arg_number(a, "registers", 1, RA_MAX_UNITS, &registers, diag))
+    struct outcome out;
+    if (!read_args(&u))
         return false;
-    if (registers > u.max_registers)
-        registers = u.max_registers;
     bool ok = true;
     u.func = xcalloc(m->funcs.n + 1, sizeof *u.func);
     for (size_t i = 0; i < m->funcs.n && ok; i++) {
@@ -312,18 +467,17 @@ run(struct ptx_module *m, const struct pass_args *a, struct diag_sink *diag)
         if (!f->has_body)
             continue;
         struct func *x = &u.func[u.n++];
-        *x = (struct func){.f = f};
-        if (!pass_can_touch(f))
-            continue;
-        x->limit = ra_limit(f, (uint32_t)registers, (uint32_t)u.sm_registers);
-        x->before = ra_snapshot(f);
-        ok = ra_allocate(f, x->limit, &x->r, diag);
+        *x = (struct func){.f = f, .wanted = UINT32_MAX};
+        x->limit = ra_limit(f, (uint32_t)u.max_registers, (uint32_t)u.sm_registers);
+        x->before = pass_can_touch(f) ? ra_snapshot(f) : NULL;
     }
-    if (ok)
-        count_users(&u);
+    count_users(&u);
+    set_limits(&u);
+    for (size_t i = 0; i < u.n && ok; i++)
+        ok = !u.func[i].before || allocate(&u.func[i], u.func[i].now, diag);
     for (size_t i = 0; i < u.n && ok; i++)
         if (u.func[i].f->is_entry)
-            ok = !diag_cancelled(diag) && one_kernel(&u, u.func[i].f);
+            ok = !diag_cancelled(diag) && one_kernel(&u, u.func[i].f, &out);
     for (size_t i = 0; i < u.n; i++)
         if (u.func[i].before)
             ra_snapshot_free(u.func[i].before);
@@ -341,6 +495,8 @@ static const struct pass_key keys[] = {
     {"sm-registers", "65536", "registers of an SM, for .minnctapersm"},
     {"max-threads", "1024", "threads of a block where nothing says how many"},
     {"dynamic", "0", "bytes of extern .shared arrays at launch"},
+    {"max-cmratio", "machine",
+     "of auto: arithmetic that hides an off-chip access; machine: half of its latency"},
     {"share", "1", "t, where blocks share scratchpad; 1: they do not"},
     {0}};
 
