@@ -211,6 +211,15 @@ struct allot_occupancy_query allot_demand(const struct allot_machine *m,
                                           const struct allot_kernel *k, uint32_t threads,
                                           uint32_t dynamic_scratchpad);
 
+/* The steps of a kernel's occupancy, at most `most`, in blocks of so many threads, from the
+ * registers that it wants on: what each costs in spilled values, after the machine's
+ * clean-up. Returns how many there are; 0: an SM does not hold one block, or a diagnostic
+ * says what is wrong. */
+size_t allot_register_steps(struct allot_module *mod, const struct allot_machine *m,
+                            const char *kernel, uint32_t threads,
+                            uint32_t dynamic_scratchpad, struct allot_register_step *out,
+                            size_t most, struct allot_diag *d);
+
 /* Bits of storage that an SM needs to share registers, scratchpad, or both (001 section
  * 2.4; both: the tables they have in common once). */
 struct allot_sharing_cost {

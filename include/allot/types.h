@@ -27,6 +27,17 @@ struct allot_occupancy {
     uint32_t registers_wasted, scratchpad_wasted;
 };
 
+/* A kernel allocated so that an SM holds a number of blocks (pass unified-alloc). */
+struct allot_register_step {
+    uint32_t blocks;
+    uint32_t limit; /* the most registers that leave so many */
+    bool possible;  /* the kernel can do with so few; else what follows is 0 */
+    uint32_t registers;
+    uint32_t to_scratchpad, to_local; /* spilled values, by where they go */
+    uint64_t offchip, other; /* instructions: global, local, generic, texture; the rest */
+    bool predicted;          /* the search of registers=auto takes this one */
+};
+
 /* Texels of arrays and textures. */
 enum allot_channel { ALLOT_SIGNED, ALLOT_UNSIGNED, ALLOT_FLOAT };
 struct allot_format {

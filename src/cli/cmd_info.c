@@ -9,8 +9,80 @@
 
 struct info {
     const struct allot_machine *machine;
+    struct allot_module *mod;
     uint32_t threads, dynamic;
+    bool steps;
 };
+
+enum { MOST_STEPS = 64 };
+
+/* Threads of a block: by a directive, else as asked. */
+static uint32_t
+step_threads(const struct info *in, const struct allot_kernel *k)
+{
+    return k->max_block_threads ? k->max_block_threads : in->threads;
+}
+
+static size_t
+find_steps(const struct info *in, const struct allot_kernel *k,
+           struct allot_register_step step[MOST_STEPS], struct allot_diag *d)
+{
+    return allot_register_steps(in->mod, in->machine, k->name, step_threads(in, k),
+                                in->dynamic, step, MOST_STEPS, d);
+}
+
+static void
+print_steps(const struct info *in, const struct allot_kernel *k, struct allot_diag *d)
+{
+    struct allot_register_step step[MOST_STEPS];
+    size_t n = find_steps(in, k, step, d);
+    if (!n)
+        return;
+    static const char *const head[] = {"blocks",   "registers",        "to scratchpad",
+                                       "to local", "off-chip / other", ""};
+    struct table *t = table_new(6, head);
+    for (size_t i = 0; i < n; i++) {
+        const struct allot_register_step *s = &step[i];
+        table_cell(t, "%u", s->blocks);
+        table_cell(t, "%u", s->possible ? s->registers : s->limit);
+        if (s->possible) {
+            table_cell(t, "%u", s->to_scratchpad);
+            table_cell(t, "%u", s->to_local);
+            table_cell(t, "%llu / %llu", (unsigned long long)s->offchip,
+                       (unsigned long long)s->other);
+        } else {
+            for (int c = 0; c < 3; c++)
+                table_cell(t, "-");
+        }
+        table_cell(t, "%s",
+                   s->predicted  ? "predicted best"
+                   : s->possible ? ""
+                                 : "too few registers");
+    }
+    printf(
+        "  steps         %u registers wanted; with fewer an SM holds more blocks of %u "
+        "threads, and values\n                are spilled (pass unified-alloc):\n\n",
+        step[0].registers, step_threads(in, k));
+    table_show(t, stdout);
+    table_free(t);
+}
+
+static json_t *
+steps_json(const struct info *in, const struct allot_kernel *k, struct allot_diag *d)
+{
+    struct allot_register_step step[MOST_STEPS];
+    json_t *list = json_array();
+    for (size_t i = 0, n = find_steps(in, k, step, d); i < n; i++) {
+        const struct allot_register_step *s = &step[i];
+        json_array_append_new(
+            list, json_pack("{s:i, s:i, s:b, s:i, s:i, s:i, s:I, s:I, s:b}", "blocks",
+                            s->blocks, "limit", s->limit, "possible", s->possible,
+                            "registers", s->registers, "to_scratchpad", s->to_scratchpad,
+                            "to_local", s->to_local, "offchip", (json_int_t)s->offchip,
+                            "other", (json_int_t)s->other, "predicted", s->predicted));
+    }
+    return list;
+}
 
 /* Occupancy at the asked block size; false if not one block fits. */
 static bool
@@ -55,6 +127,8 @@ print_text(const struct info *in, const struct allot_kernel *k, struct allot_dia
     else
         printf("  occupancy     not one block of %u threads fits an SM of %s\n",
                in->threads, allot_machine_name(in->machine));
+    if (in->steps)
+        print_steps(in, k, d);
 }
 
 static json_t *
@@ -82,6 +156,8 @@ to_json(const struct info *in, const struct allot_kernel *k, struct allot_diag *
         json_object_set_new(o, "limited_by", json_string(oc.limited_by));
         json_object_set_new(o, "occupancy", json_real(oc.occupancy));
     }
+    if (in->steps)
+        json_object_set_new(o, "steps", steps_json(in, k, d));
     return o;
 }
 
@@ -89,7 +165,7 @@ int
 cmd_info(int argc, char **argv)
 {
     const char *machine = "gtx480", *kernel = NULL, *block = "256", *smem = "0";
-    bool json = false;
+    bool json = false, steps = false;
     const struct cli_opt options[] = {
         {"machine", 'm', "NAME|FILE", "machine for the occupancy (default gtx480)",
          &machine, NULL, NULL},
@@ -97,6 +173,10 @@ cmd_info(int argc, char **argv)
         {"block", 'b', "N", "threads of a block (default 256)", &block, NULL, NULL},
         {"smem", 0, "BYTES", "dynamic scratchpad of a block (default 0)", &smem, NULL,
          NULL},
+        {"steps", 0, NULL,
+         "what more blocks an SM would cost: registers, spilled values and where they go, "
+         "and the number that is predicted to be best",
+         NULL, NULL, &steps},
         {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
         {0}};
     const struct cli_cmd cmd = {
@@ -104,7 +184,8 @@ cmd_info(int argc, char **argv)
         "FILE holds PTX: text, a fatbin, or a CUDA program, object or library built with it.\n"
         "Per kernel: registers, scratchpad by variable, parameters, and how many blocks an\n"
         "SM holds and what limits that.",
-        "  allot info kernel.ptx --machine titan --block 16,16\n"};
+        "  allot info kernel.ptx --machine titan --block 16,16\n"
+        "  allot info kernel.ptx -m gtx480 --steps\n"};
     struct cli_list pos;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
                    &pos))
@@ -127,7 +208,7 @@ cmd_info(int argc, char **argv)
         ok = false;
     }
     if (ok) {
-        struct info in = {m, dims[0] * dims[1] * dims[2], (uint32_t)dynamic};
+        struct info in = {m, mod, dims[0] * dims[1] * dims[2], (uint32_t)dynamic, steps};
         json_t *list = json_array();
         struct allot_diag *quiet = cli_diag_new();
         const struct allot_kernel *k;

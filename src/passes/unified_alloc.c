@@ -14,7 +14,7 @@
  * Local memory alone is used, and said so, where a kernel's calls are recursive or
  * indirect, for functions that several kernels of the module call, where no slot is free,
  * and where fewer registers than the limit cannot do. */
-#include "passes/pass.h"
+#include "passes/unified_alloc.h"
 #include "passes/unified_alloc_int.h"
 
 #include "analysis/usage.h"
@@ -356,49 +356,69 @@ cores(const struct machine *m)
     return 32 * (units < issues ? units : issues);
 }
 
-/* Registers for the kernel by Figure 5; 0: it keeps what it wants. */
+enum { MOST_LEVELS = 64 };
+
+/* The kernel at every level, from the registers that it wants on. Returns how many there
+ * are; 0: an SM does not hold one block, or the kernel cannot be allocated. */
 static uint32_t
-search(const struct unified *u, struct ptx_func *kernel)
+find_levels(const struct unified *u, struct ptx_func *kernel,
+            struct us_level level[MOST_LEVELS])
 {
-    enum { MOST_LEVELS = 64 };
-    struct strbuf *b = u->args->report;
-    const struct machine *m = u->args->launch->machine;
     struct us_block block = block_of(u, kernel);
-    struct us_level level[MOST_LEVELS];
-    struct us_search s = {.level = level, .block_threads = block.threads};
     struct outcome out;
-    uint32_t fixed;
+    uint32_t fixed, n = 0;
     struct occ_kernel own = demand(u, kernel, &block, &fixed);
     if (!attempt(u, kernel, (uint32_t)u->max_registers, &out))
-        return 0; /* said where it is done in earnest */
+        return 0;
     own.registers = out.registers;
     uint32_t least = blocks(u, &own);
-    if (!least) {
-        if (b)
-            strbuf_printf(b, "%s: an SM does not hold a block of %u threads\n",
-                          kernel->name, block.threads);
-        return 0;
-    }
-    for (uint32_t n = least; s.n < MOST_LEVELS; n++) {
-        struct us_level *l = &level[s.n];
-        *l = (struct us_level){.blocks = n, .limit = registers_for(u, &own, n)};
+    for (; least && n < MOST_LEVELS; n++) {
+        struct us_level *l = &level[n];
+        *l = (struct us_level){.blocks = least + n,
+                               .limit = registers_for(u, &own, least + n)};
         if (!l->limit)
             break;
-        l->fits = s.n ? attempt(u, kernel, l->limit, &out) : true;
+        l->fits = n ? attempt(u, kernel, l->limit, &out) : true;
+        if (!l->fits)
+            continue;
         l->registers = out.registers;
         l->to_slots = out.to_slots;
         l->to_local = out.to_local;
         l->count = out.count;
-        s.n++;
     }
-    s.cores = cores(m);
-    s.interval = us_interval(&level[0].count);
-    s.ratio_given = u->most_ratio > 0;
-    s.most_ratio = s.ratio_given ? u->most_ratio : latency_dram(m) / 2.0;
+    return n;
+}
+
+/* Figure 5 over the levels: which one. */
+static uint32_t
+choose(const struct unified *u, const struct ptx_func *kernel,
+       const struct us_level *level, uint32_t n)
+{
+    const struct machine *m = u->args->launch->machine;
+    struct strbuf *b = u->args->report;
+    struct us_search s = {.level = level,
+                          .n = n,
+                          .block_threads = block_of(u, kernel).threads,
+                          .cores = cores(m),
+                          .interval = us_interval(&level[0].count),
+                          .ratio_given = u->most_ratio > 0};
+    s.most_ratio = s.ratio_given ? u->most_ratio : latency_dram(m) / 2;
     if (b)
         strbuf_printf(b, "%s: %u registers wanted, %u blocks of %u threads\n",
-                      kernel->name, own.registers, least, block.threads);
-    return level[us_search(&s, b)].limit;
+                      kernel->name, level[0].registers, level[0].blocks, s.block_threads);
+    return us_search(&s, b);
+}
+
+/* Registers for the kernel; 0: it keeps what it wants. */
+static uint32_t
+search(const struct unified *u, struct ptx_func *kernel)
+{
+    struct us_level level[MOST_LEVELS];
+    uint32_t n = find_levels(u, kernel, level);
+    if (!n && u->args->report)
+        strbuf_printf(u->args->report, "%s: an SM does not hold a block of %u threads\n",
+                      kernel->name, block_of(u, kernel).threads);
+    return n ? level[choose(u, kernel, level, n)].limit : 0;
 }
 
 static bool
@@ -453,6 +473,33 @@ set_limits(const struct unified *u)
             u->func[i].wanted < u->func[i].limit ? u->func[i].wanted : u->func[i].limit;
 }
 
+/* Reads the functions of the module. */
+static void
+begin(struct unified *u)
+{
+    struct ptx_module *m = u->m;
+    u->func = xcalloc(m->funcs.n + 1, sizeof *u->func);
+    for (size_t i = 0; i < m->funcs.n; i++) {
+        struct ptx_func *f = m->funcs.v[i];
+        if (!f->has_body)
+            continue;
+        struct func *x = &u->func[u->n++];
+        *x = (struct func){.f = f, .wanted = UINT32_MAX};
+        x->limit = ra_limit(f, (uint32_t)u->max_registers, (uint32_t)u->sm_registers);
+        x->before = pass_can_touch(f) ? ra_snapshot(f) : NULL;
+    }
+    count_users(u);
+}
+
+static void
+end(struct unified *u)
+{
+    for (size_t i = 0; i < u->n; i++)
+        if (u->func[i].before)
+            ra_snapshot_free(u->func[i].before);
+    free(u->func);
+}
+
 static bool
 run(struct ptx_module *m, const struct pass_args *a, struct diag_sink *diag)
 {
@@ -461,28 +508,46 @@ run(struct ptx_module *m, const struct pass_args *a, struct diag_sink *diag)
     if (!read_args(&u))
         return false;
     bool ok = true;
-    u.func = xcalloc(m->funcs.n + 1, sizeof *u.func);
-    for (size_t i = 0; i < m->funcs.n && ok; i++) {
-        struct ptx_func *f = m->funcs.v[i];
-        if (!f->has_body)
-            continue;
-        struct func *x = &u.func[u.n++];
-        *x = (struct func){.f = f, .wanted = UINT32_MAX};
-        x->limit = ra_limit(f, (uint32_t)u.max_registers, (uint32_t)u.sm_registers);
-        x->before = pass_can_touch(f) ? ra_snapshot(f) : NULL;
-    }
-    count_users(&u);
+    begin(&u);
     set_limits(&u);
     for (size_t i = 0; i < u.n && ok; i++)
         ok = !u.func[i].before || allocate(&u.func[i], u.func[i].now, diag);
     for (size_t i = 0; i < u.n && ok; i++)
         if (u.func[i].f->is_entry)
             ok = !diag_cancelled(diag) && one_kernel(&u, u.func[i].f, &out);
-    for (size_t i = 0; i < u.n; i++)
-        if (u.func[i].before)
-            ra_snapshot_free(u.func[i].before);
-    free(u.func);
+    end(&u);
     return ok;
+}
+
+size_t
+unified_steps(struct ptx_module *m, const char *kernel, const struct pass_args *a,
+              struct allot_register_step *out, size_t most, struct diag_sink *diag)
+{
+    struct unified u = {.m = m, .args = a, .diag = diag};
+    struct us_level level[MOST_LEVELS];
+    if (!read_args(&u))
+        return 0;
+    begin(&u);
+    uint32_t n = 0, best = 0;
+    for (size_t i = 0; i < u.n; i++)
+        if (u.func[i].f->is_entry && !strcmp(u.func[i].f->name, kernel)) {
+            n = find_levels(&u, u.func[i].f, level);
+            best = n ? choose(&u, u.func[i].f, level, n) : 0;
+        }
+    end(&u);
+    for (size_t i = 0; i < n && i < most; i++)
+        out[i] = (struct allot_register_step){
+            .blocks = level[i].blocks,
+            .limit = level[i].limit,
+            .possible = level[i].fits,
+            .registers = level[i].registers,
+            .to_scratchpad = level[i].to_slots,
+            .to_local = level[i].to_local,
+            .offchip = level[i].count.offchip,
+            .other = level[i].count.compute,
+            .predicted = i == best,
+        };
+    return n < most ? n : most;
 }
 
 static const struct pass_key keys[] = {

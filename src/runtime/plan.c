@@ -4,6 +4,7 @@
 #include "analysis/usage.h"
 #include "machine/occupancy.h"
 #include "passes/shape.h"
+#include "passes/unified_alloc.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
 
@@ -65,6 +66,35 @@ told(const char *passes, const struct pass_launch *shape)
                                                           : 0};
 }
 
+/* Defaults of the passes' settings, by machine and launch. */
+struct defaults {
+    char threshold[32], bytes[32], most[32], sm[32], threads[32], warps[32];
+    char *latencies;
+    struct pass_key key[9];
+};
+
+static void
+defaults_new(struct defaults *d, const struct machine *m, double t, uint32_t dynamic)
+{
+    *d = (struct defaults){.latencies = rt_latencies(m)};
+    snprintf(d->most, sizeof d->most, "%u", m->sm.max_registers);
+    snprintf(d->sm, sizeof d->sm, "%u", m->sm.registers);
+    snprintf(d->threads, sizeof d->threads, "%u", m->sm.max_block_threads);
+    snprintf(d->threshold, sizeof d->threshold, "%.9g", t);
+    snprintf(d->bytes, sizeof d->bytes, "%u", dynamic);
+    snprintf(d->warps, sizeof d->warps, "%u", m->sm.max_threads / 32);
+    const struct pass_key key[] = {{.key = "threshold", .value = d->threshold},
+                                   {.key = "dynamic", .value = d->bytes},
+                                   {.key = "share", .value = d->threshold},
+                                   {.key = "max-registers", .value = d->most},
+                                   {.key = "sm-registers", .value = d->sm},
+                                   {.key = "max-threads", .value = d->threads},
+                                   {.key = "sm-warps", .value = d->warps},
+                                   {.key = "latencies", .value = d->latencies},
+                                   {0}};
+    memcpy(d->key, key, sizeof key);
+}
+
 static struct version *
 compile(const struct machine *m, struct loaded_module *lm, const char *kernel,
         const char *passes, double t, const struct pass_launch *launch,
@@ -73,27 +103,12 @@ compile(const struct machine *m, struct loaded_module *lm, const char *kernel,
     struct ptx_module *p = ptx_copy(lm->module->ptx, kernel, diag);
     const struct ptx_func *f = p ? find_kernel(p, kernel, diag) : NULL;
     struct pass_launch shape = *launch;
+    struct defaults d;
     shape.machine = m;
-    char threshold[32], bytes[32], most[32], sm[32], threads[32], warps[32];
-    snprintf(most, sizeof most, "%u", m->sm.max_registers);
-    snprintf(sm, sizeof sm, "%u", m->sm.registers);
-    snprintf(threads, sizeof threads, "%u", m->sm.max_block_threads);
-    snprintf(threshold, sizeof threshold, "%.9g", t);
-    snprintf(bytes, sizeof bytes, "%u", launch->dynamic_scratchpad);
-    snprintf(warps, sizeof warps, "%u", m->sm.max_threads / 32);
-    char *latencies = rt_latencies(m);
-    const struct pass_key defaults[] = {{.key = "threshold", .value = threshold},
-                                        {.key = "dynamic", .value = bytes},
-                                        {.key = "share", .value = threshold},
-                                        {.key = "max-registers", .value = most},
-                                        {.key = "sm-registers", .value = sm},
-                                        {.key = "max-threads", .value = threads},
-                                        {.key = "sm-warps", .value = warps},
-                                        {.key = "latencies", .value = latencies},
-                                        {0}};
+    defaults_new(&d, m, t, launch->dynamic_scratchpad);
     bool ok = f && (!shape.kernel || shape_apply(f, &shape, diag)) &&
-              pass_run_for(p, passes, defaults, &shape, NULL, diag);
-    free(latencies);
+              pass_run_for(p, passes, d.key, &shape, NULL, diag);
+    free(d.latencies);
     if (!ok) {
         if (p)
             ptx_module_free(p);
@@ -365,6 +380,36 @@ allot_kernel_demand(struct allot_device *dev, const struct allot_launch *l,
                                               .threshold = 1};
     diag_free(&own);
     return ok;
+}
+
+size_t
+allot_register_steps(struct allot_module *mod, const struct allot_machine *machine,
+                     const char *kernel, uint32_t threads, uint32_t dynamic_scratchpad,
+                     struct allot_register_step *out, size_t most, struct allot_diag *to)
+{
+    struct diag_sink own = {0}, *diag = rt_sink(to, &own);
+    const struct machine *m = machine->m;
+    struct ptx_module *p = ptx_copy(mod->ptx, kernel, diag);
+    struct pass_launch launch = {.machine = m};
+    struct defaults d;
+    char block[32];
+    size_t n = 0;
+    defaults_new(&d, m, 1, dynamic_scratchpad);
+    snprintf(block, sizeof block, "%u", threads);
+    const struct pass_key given[] = {
+        {.key = "registers", .value = "auto"},  {.key = "threads", .value = block},
+        {.key = "dynamic", .value = d.bytes},   {.key = "max-registers", .value = d.most},
+        {.key = "sm-registers", .value = d.sm}, {0}};
+    const struct pass_args a = {
+        .pass = &pass_unified_alloc, .launch = &launch, .given = given};
+    if (p && find_kernel(p, kernel, diag) &&
+        pass_run_for(p, m->compiler.cleanup, d.key, &launch, NULL, diag))
+        n = unified_steps(p, kernel, &a, out, most, diag);
+    free(d.latencies);
+    if (p)
+        ptx_module_free(p);
+    diag_free(&own);
+    return n;
 }
 
 struct allot_occupancy_query

@@ -150,6 +150,12 @@ has err "bad.ptx:8:"
 check "no output after an error" 1 test -e bad-out.ptx
 check "info" 0 "$allot" info "$in/saxpy.ptx"
 has out "kernel saxpy"
+auto="$src/tests/golden/passes/unified-alloc-auto.ptx"
+check "info of occupancy steps" 0 "$allot" info "$auto" -m gtx480 --steps
+has out "43 registers wanted; with fewer an SM holds more blocks of 256"
+has out "predicted best"
+check "info of occupancy steps as JSON" 0 "$allot" info "$auto" -m gtx480 --steps --json
+has out '"predicted": true'
 check "info as JSON" 0 "$allot" info "$in/saxpy.ptx" --json
 has out '"name": "saxpy"'
 
