@@ -36,7 +36,8 @@ struct raw_workload {
 };
 
 struct raw_variant {
-    char *name, *machine, *passes, *registers, *share, *baseline, *compiler;
+    char *name, *machine, *passes, *registers, *share, *baseline, *compiler, *best,
+        *worst;
     struct raw_list settings, params;
     struct raw_ranges ranges;
 };
@@ -128,6 +129,8 @@ static const cyaml_schema_field_t variant_fields[] = {
     TEXT(struct raw_variant, share, MAY),
     TEXT(struct raw_variant, baseline, MAY),
     TEXT(struct raw_variant, compiler, MAY),
+    TEXT(struct raw_variant, best, MAY),
+    TEXT(struct raw_variant, worst, MAY),
     TEXTS(struct raw_variant, settings),
     TEXTS(struct raw_variant, params),
     LIST(struct raw_variant, "ranges", ranges.v, ranges.n, &range_value, MAY),
@@ -326,6 +329,10 @@ expand_variant(struct build *b, size_t at, size_t nmachines, const char *const *
             s->machine = arena_strdup(&b->e->mem, v->machine ? v->machine : machines[m]);
             s->variant = arena_strdup(&b->e->mem, v->name);
             s->share = or_text(b, v->share, "");
+            s->of = v->best    ? arena_strdup(&b->e->mem, v->best)
+                    : v->worst ? arena_strdup(&b->e->mem, v->worst)
+                               : NULL;
+            s->worst = !v->best;
             if (nmachines > 1 && !v->machine)
                 strbuf_printf(&label, "%s, ", s->machine);
             if (b->raw->nvariant > 1 || !naxis)
@@ -385,6 +392,31 @@ make_series(struct build *b)
                      "two series are called '%s'", b->series.v[first].label);
     e->series = b->series.v;
     e->nseries = b->series.n;
+    return true;
+}
+
+/* What `best:` and `worst:` name must be there and run. */
+static bool
+check_picks(struct build *b)
+{
+    for (size_t i = 0; i < b->series.n; i++) {
+        const struct exp_series *s = &b->series.v[i];
+        const struct raw_variant *v = b->plans.v[i].variant;
+        const char *word = v->best ? "best" : "worst";
+        bool found = false;
+        if (!s->of)
+            continue;
+        for (size_t k = 0; k < b->series.n; k++)
+            found |= !b->series.v[k].of && exp_series_picks(s, &b->series.v[k]);
+        if (!found)
+            return wrong(b, AT(b, "variants[%zu].%s", b->plans.v[i].variant_at, word),
+                         "no variant that is run is called '%s'", s->of);
+        if ((v->best && v->worst) || v->settings.n || v->params.n || v->ranges.n ||
+            v->passes || v->registers || v->compiler)
+            return wrong(
+                b, AT(b, "variants[%zu].%s", b->plans.v[i].variant_at, word),
+                "a variant that is the %s of others has nothing of its own to run", word);
+    }
     return true;
 }
 
@@ -840,11 +872,19 @@ make_cells(struct build *b)
         for (size_t s = 0; s < e->nseries && ok; s++) {
             size_t c = r * e->nseries + s;
             e->cell[c] = -1;
-            if (e->row[r].workload)
+            if (e->row[r].workload && !e->series[s].of)
                 ok = make_run(b, &e->row[r], s, &e->cell[c]);
             if (ok && (ask || !e->row[r].workload))
                 ok = make_machine(b, &e->row[r], s, &e->machine[c]);
         }
+    for (size_t c = 0; c < n && ok; c++) { /* a run that it has anyway */
+        const struct exp_series *s = &e->series[c % e->nseries];
+        size_t k = 0;
+        while (s->of && (e->series[k].of || !exp_series_picks(s, &e->series[k])))
+            k++;
+        if (s->of)
+            e->cell[c] = e->cell[c / e->nseries * e->nseries + k];
+    }
     return ok;
 }
 
@@ -881,8 +921,8 @@ experiment_load(const char *file, bool quick, struct diag_sink *diag)
     b.raw = data;
     if (ok) {
         make_texts(&b);
-        ok = make_rows(&b) && make_series(&b) && find_baselines(&b) && make_metrics(&b) &&
-             make_cells(&b);
+        ok = make_rows(&b) && make_series(&b) && check_picks(&b) && find_baselines(&b) &&
+             make_metrics(&b) && make_cells(&b);
     }
     e->series = b.series.v;
     e->run = b.runs.v;

@@ -54,7 +54,17 @@ struct exp_series {
     const char *label, *variant, *machine;
     int base;          /* its baseline's series, -1: none */
     const char *share; /* occupancy rows: what is shared, "" for nothing */
+    const char *of;    /* not run: its values are the largest of this variant's series on
+                        * the same machine; NULL: it is run */
+    bool worst;        /* the smallest */
 };
+
+/* Is t one of those that s takes its values from? */
+static inline bool
+exp_series_picks(const struct exp_series *s, const struct exp_series *t)
+{
+    return s->of && !strcmp(s->of, t->variant) && !strcmp(s->machine, t->machine);
+}
 
 struct exp_check {
     const char *says, *that;

@@ -106,6 +106,29 @@ no_change(enum exp_as as)
     return nothings[as];
 }
 
+/* Values of the series that are the best, or the worst, of others. */
+static void
+pick_values(struct figure *f)
+{
+    const struct experiment *e = f->e;
+    for (size_t c = 0; c < e->nmetric * e->nrow * e->nseries; c++) {
+        const struct exp_series *s = &e->series[c % e->nseries];
+        if (!s->of)
+            continue;
+        const size_t row = c - c % e->nseries;
+        f->ours[c] = f->raw[c] = NAN;
+        for (size_t k = 0; k < e->nseries; k++) {
+            double v = f->ours[row + k];
+            if (e->series[k].of || !exp_series_picks(s, &e->series[k]) || isnan(v))
+                continue;
+            if (isnan(f->ours[c]) || (s->worst ? v < f->ours[c] : v > f->ours[c])) {
+                f->ours[c] = v;
+                f->raw[c] = f->raw[row + k];
+            }
+        }
+    }
+}
+
 static void
 take_values(struct figure *f, struct store *s)
 {
@@ -154,6 +177,7 @@ take_values(struct figure *f, struct store *s)
                 f->ours[figure_at(e, r, k, m)] =
                     compare(e->metric[m].as, f->raw[figure_at(e, r, k, m)], b);
             }
+    pick_values(f);
 }
 
 /* -- the paper's numbers: CSV with the columns workload, series, value, and metric where
@@ -554,9 +578,15 @@ value(struct check *c)
     char *end;
     double v = strtod(c->at, &end);
     if (end == c->at)
-        c->error = "a value is a number or [workload, series]";
-    c->at = end;
-    return v;
+        c->error = "a value is a number, [workload, series] or NUMBER * [...]";
+    c->at = end + strspn(end, " ");
+    if (*c->at != '*')
+        return v;
+    c->at += 1 + strspn(c->at + 1, " ");
+    if (*c->at == '[')
+        return v * cell_value(c);
+    c->error = "behind NUMBER * stands [workload, series]";
+    return NAN;
 }
 
 /* One pass over the text: 1, 0, or -1 where a value is not known. */

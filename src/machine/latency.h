@@ -8,4 +8,8 @@
  * any queue. */
 double latency_dram(const struct machine *m);
 
+/* Core cycles from the issue of an instruction of a class (enum ptx_latency) to that of one
+ * that uses its result (docs/model.md, Pipelines and write-back). */
+uint32_t latency_dependent(const struct machine *m, unsigned class);
+
 #endif

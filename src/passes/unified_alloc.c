@@ -431,7 +431,7 @@ read_args(struct unified *u)
     const struct machine *m = a->launch->machine;
     u->scratchpad = -1;
     for (int i = 0; m && i < PTX_NLATENCIES; i++)
-        u->latency[i] = (uint32_t)m->latency[i].cycles;
+        u->latency[i] = latency_dependent(m, (unsigned)i);
     return pass_arg_number(a, "max-registers", 1, RA_MAX_UNITS, &u->max_registers, d) &&
            pass_arg_number(a, "sm-registers", 1024, 1 << 20, &u->sm_registers, d) &&
            pass_arg_number(a, "dynamic", 0, 16 << 20, &u->dynamic, d) &&

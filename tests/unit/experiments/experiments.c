@@ -776,6 +776,53 @@ verdict_by_hand(void **state)
     diag_free(&diag);
 }
 
+/* Speed-ups 100 / 80, 100 / 125 and 100 / 50 of a sweep; its best and worst are not run. */
+static void
+best_and_worst(void **state)
+{
+    (void)state;
+    struct diag_sink diag = {0};
+    static const char text[] =
+        "title: t\n"
+        "machine: gtx480\n"
+        "workloads: [{name: vecadd}]\n"
+        "variants:\n"
+        "  - {name: old}\n"
+        "  - {name: worst, worst: sweep}\n"
+        "  - {name: sweep, ranges: [{set: sm.count, values: [\"2\", \"3\", \"4\"]}]}\n"
+        "  - {name: best, best: sweep}\n"
+        "baseline: old\n"
+        "metrics: [{name: speedup, stat: cycles, as: speedup}]\n"
+        "checks:\n"
+        "  - {says: x, that: \"[vecadd, best] < 1.7 * [vecadd, old]\"}\n"
+        "  - {says: y, that: \"2.5 * [vecadd, worst] = [vecadd, best]\"}\n"
+        "  - {says: bad, that: \"2 * 3 = 6\"}\n";
+    struct experiment *e = load(text);
+    struct store *s = store_open(in_dir("best.db"), STORE_WRITE, &diag);
+    assert_int_equal(e->nseries, 6);
+    assert_int_equal(e->nrun, 4);
+    static const int cycles[] = {100, 0, 80, 125, 50, 0};
+    for (size_t k = 0; k < 6; k++)
+        if (cycles[k])
+            put(s, e, 0, k, cycles[k]);
+    struct figure *f = figure_make(e, s, &diag);
+    int holds;
+    assert_true(f->ours[0] == 1 && f->ours[1] == 0.8 && f->ours[2] == 1.25 &&
+                f->ours[5] == 2);
+    assert_true(f->raw[1] == 125 && f->raw[5] == 50);
+    assert_true(figure_check(f, 0, &holds, &diag));
+    assert_int_equal(holds, 0);
+    assert_true(figure_check(f, 1, &holds, &diag));
+    assert_int_equal(holds, 1);
+    assert_false(figure_check(f, 2, &holds, &diag));
+    figure_free(f);
+    store_close(s);
+    experiment_free(e);
+    diag_free(&diag);
+    refused(with("name: gto,", "name: gto, best: grr,"), 8, "no variant that is run");
+    refused(with("name: gto,", "name: gto, best: lrr,"), 8, "has nothing of its own");
+}
+
 /* Two launches of a kernel: 64 threads that executed 640 instructions, 100 threads that
  * executed `more`. */
 static void
@@ -873,6 +920,7 @@ main(void)
         cmocka_unit_test(reading_makes_no_store),
         cmocka_unit_test(the_spool_is_taken_once),
         cmocka_unit_test(verdict_by_hand),
+        cmocka_unit_test(best_and_worst),
         cmocka_unit_test(instructions_added_per_thread),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);

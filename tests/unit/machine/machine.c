@@ -557,6 +557,8 @@ test_presets(void **state)
                                          "000-table8-48k",
                                          "000-table8-64k",
                                          "001-table4.2-k20x",
+                                         "002-gtx680",
+                                         "002-c2075",
                                          "003-gtx285",
                                          "003-gtx480-16k",
                                          "003-gtx480-48k",
