@@ -491,9 +491,9 @@ uint64_t allot_working_union(const struct allot_result *r, const uint32_t *block
  * once or with ",tlp=N" N, for "random" in an order that ",seed=N" draws.
  * max_tlp: blocks that the GPU holds; cps: cost of a synchronisation in mean run times of
  * a block. NULL and a diagnostic: no such method or option. */
-char *allot_working_schedule(const struct allot_result *r,
-                             const struct allot_machine *m, const char *method,
-                             uint32_t max_tlp, double cps, struct allot_diag *d);
+char *allot_working_schedule(const struct allot_result *r, const struct allot_machine *m,
+                             const char *method, uint32_t max_tlp, double cps,
+                             struct allot_diag *d);
 
 /* Piece i of a launch, of options.sample_cycles core cycles, the last one shorter: i from
  * 0 while true is returned. What the counter grew by goes into *count (what is under way

@@ -93,20 +93,6 @@ slot_of(const struct check *c, const struct spill_func *s, const struct ptx_inst
 }
 
 static bool
-same_operand(const struct ptx_operand *a, const struct ptx_operand *b)
-{
-    if (a->kind != b->kind || a->neg != b->neg || a->comp != b->comp ||
-        a->joined != b->joined || a->reg != b->reg || a->label != b->label ||
-        a->sreg != b->sreg || a->n != b->n || a->imm != b->imm || a->off != b->off ||
-        a->var != b->var || a->func != b->func)
-        return false;
-    for (unsigned k = 0; a->kind == PTX_OPD_VEC && k < a->n; k++)
-        if (!same_operand(&a->vec[k], &b->vec[k]))
-            return false;
-    return true;
-}
-
-static bool
 same_inst(const struct ptx_inst *a, const struct ptx_inst *b)
 {
     if (a->op != b->op || a->nops != b->nops || a->guard != b->guard ||
@@ -115,7 +101,7 @@ same_inst(const struct ptx_inst *a, const struct ptx_inst *b)
         memcmp(a->mod, b->mod, PTX_NMODGROUPS))
         return false;
     for (unsigned k = 0; k < a->nops; k++)
-        if (!same_operand(&a->ops[k], &b->ops[k]))
+        if (!ptx_operand_same(&a->ops[k], &b->ops[k]))
             return false;
     return true;
 }

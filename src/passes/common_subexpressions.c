@@ -98,19 +98,6 @@ hash_inst(const struct ptx_inst *in)
 }
 
 static bool
-same_operand(const struct ptx_operand *a, const struct ptx_operand *b)
-{
-    if (a->kind != b->kind || a->neg != b->neg || a->comp != b->comp ||
-        a->reg != b->reg || a->label != b->label || a->sreg != b->sreg || a->n != b->n ||
-        a->imm != b->imm || a->off != b->off || a->var != b->var || a->func != b->func)
-        return false;
-    for (unsigned k = 0; a->kind == PTX_OPD_VEC && k < a->n; k++)
-        if (!same_operand(&a->vec[k], &b->vec[k]))
-            return false;
-    return true;
-}
-
-static bool
 same_value(const struct ptx_func *f, const struct ptx_inst *a, const struct ptx_inst *b)
 {
     if (a->op != b->op || a->nops != b->nops || a->ntypes != b->ntypes ||
@@ -118,7 +105,7 @@ same_value(const struct ptx_func *f, const struct ptx_inst *a, const struct ptx_
         f->regs.v[a->ops[0].reg].type != f->regs.v[b->ops[0].reg].type)
         return false;
     for (unsigned i = 1; i < a->nops; i++)
-        if (!same_operand(&a->ops[i], &b->ops[i]))
+        if (!ptx_operand_same(&a->ops[i], &b->ops[i]))
             return false;
     return true;
 }

@@ -134,6 +134,20 @@ ptx_inst_new(struct ptx_module *m, enum ptx_op op, unsigned nops)
     return in;
 }
 
+bool
+ptx_operand_same(const struct ptx_operand *a, const struct ptx_operand *b)
+{
+    if (a->kind != b->kind || a->neg != b->neg || a->comp != b->comp ||
+        a->joined != b->joined || a->reg != b->reg || a->label != b->label ||
+        a->sreg != b->sreg || a->n != b->n || a->imm != b->imm || a->off != b->off ||
+        a->var != b->var || a->func != b->func)
+        return false;
+    for (unsigned k = 0; a->kind == PTX_OPD_VEC && k < a->n; k++)
+        if (!ptx_operand_same(&a->vec[k], &b->vec[k]))
+            return false;
+    return true;
+}
+
 int
 ptx_inst_barrier(const struct ptx_inst *in)
 {
