@@ -16,6 +16,7 @@
 #include "cta/search.h"
 
 #include "base/arena.h"
+#include "base/splitmix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,23 +53,13 @@ cta_one_step(uint32_t blocks, uint32_t tlp)
     return s;
 }
 
-/* SplitMix64: the next of a sequence that the seed begins. */
-static uint64_t
-draw(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 /* Fisher and Yates: from the last place down, each takes one of those up to it. */
 struct cta_schedule *
 cta_random(uint32_t blocks, uint32_t tlp, uint64_t seed)
 {
     struct cta_schedule *s = cta_one_step(blocks, tlp);
     for (uint32_t i = blocks; i > 1; i--) {
-        uint32_t k = (uint32_t)((unsigned __int128)draw(&seed) * i >> 64);
+        uint32_t k = (uint32_t)((unsigned __int128)splitmix_next(&seed) * i >> 64);
         uint32_t last = s->order[i - 1];
         s->order[i - 1] = s->order[k];
         s->order[k] = last;

@@ -1,5 +1,6 @@
 /* machine.c: a machine in memory: making, copying, changing, hashing, printing. Reading
  * files is machine_load.c, what must hold between settings machine_check.c. */
+#include "base/splitmix.h"
 #include "machine/setting.h"
 
 #include <stdlib.h>
@@ -82,11 +83,7 @@ hash_text(const char *path, const char *value)
     h = (h ^ '=') * 0x100000001b3u;
     for (const char *p = value; *p; p++)
         h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-    h ^= h >> 30;
-    h *= 0xbf58476d1ce4e5b9u;
-    h ^= h >> 27;
-    h *= 0x94d049bb133111ebu;
-    return h ^ h >> 31;
+    return splitmix(h);
 }
 
 /* Not of the hash. */

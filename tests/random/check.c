@@ -201,15 +201,16 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
                                            "register-allocate:max-registers=20"};
     uint64_t state = seed;
     const char *comma = "";
-    for (unsigned n = rk_mix(&state) % 6; n > 0; n--, comma = ",")
-        strbuf_printf(b, "%s%s", comma, any[rk_mix(&state) % (sizeof any / sizeof *any)]);
-    if (rk_mix(&state) % 4 == 0) {
-        strbuf_printf(b, "%s%s", comma, relssp[rk_mix(&state) % 4]);
+    for (unsigned n = splitmix_next(&state) % 6; n > 0; n--, comma = ",")
+        strbuf_printf(b, "%s%s", comma,
+                      any[splitmix_next(&state) % (sizeof any / sizeof *any)]);
+    if (splitmix_next(&state) % 4 == 0) {
+        strbuf_printf(b, "%s%s", comma, relssp[splitmix_next(&state) % 4]);
         comma = ",";
     }
-    if (rk_mix(&state) % 4) {
-        strbuf_printf(b, "%s%s", comma, allocate[rk_mix(&state) % 6]);
-        if (rk_mix(&state) % 2)
+    if (splitmix_next(&state) % 4) {
+        strbuf_printf(b, "%s%s", comma, allocate[splitmix_next(&state) % 6]);
+        if (splitmix_next(&state) % 2)
             strbuf_addz(b, ",reorder-registers");
     } else if (!*comma) {
         strbuf_addz(b, "cleanup");
@@ -291,13 +292,13 @@ rk_test_timing(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
         "register-scratchpad-sharing", "warp-level-divergence"};
     struct strbuf text = {0};
     uint64_t state = seed;
-    struct rk_way way = {.machine = machines[rk_mix(&state) % 4],
-                         .passes = rk_mix(&state) % 2 ? "" : "cleanup",
+    struct rk_way way = {.machine = machines[splitmix_next(&state) % 4],
+                         .passes = splitmix_next(&state) % 2 ? "" : "cleanup",
                          .timing = true};
-    const char *policy = residency[rk_mix(&state) % 5];
-    bool allocated = rk_mix(&state) % 2 || !strncmp(policy, "register", 8);
+    const char *policy = residency[splitmix_next(&state) % 5];
+    bool allocated = splitmix_next(&state) % 2 || !strncmp(policy, "register", 8);
     strbuf_printf(&text, "sm.scheduler=%s residency.policy=%s compiler.registers=%s",
-                  schedulers[rk_mix(&state) % 4], policy,
+                  schedulers[splitmix_next(&state) % 4], policy,
                   allocated ? "allocated" : "virtual");
     way.settings = text.s;
     uint8_t *want = NULL;

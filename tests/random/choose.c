@@ -11,7 +11,7 @@ uint32_t
 gen_pick(struct gen *g, uint32_t n)
 {
     if (!g->data)
-        return (uint32_t)((rk_mix(&g->state) >> 32) * n >> 32);
+        return (uint32_t)((splitmix_next(&g->state) >> 32) * n >> 32);
     uint32_t v = 0;
     for (uint32_t left = n - 1; left && g->at < g->size; left >>= 8)
         v = v << 8 | g->data[g->at++];

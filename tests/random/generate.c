@@ -143,7 +143,7 @@ fill(struct rk_kernel *k, uint8_t *to, size_t n)
 {
     uint64_t state = k->data;
     for (size_t i = 0; i < n; i += 8) {
-        uint64_t v = rk_mix(&state), r = v >> 8;
+        uint64_t v = splitmix_next(&state), r = v >> 8;
         double d = ((double)(int64_t)r / 9007199254740992.0 - 1) * 100;
         float f[2] = {(float)d, (float)(r % 1000) / 8};
         switch (v & 3) {
@@ -245,7 +245,7 @@ rk_initial(const struct rk_kernel *k)
     uint64_t n = l.acc_bytes + l.slot_bytes, state = k->data;
     uint8_t *m = xmalloc(n);
     for (uint64_t i = 0; i < n; i += 8) {
-        uint64_t v = rk_mix(&state);
+        uint64_t v = splitmix_next(&state);
         memcpy(m + i, &v, 8);
     }
     return m;

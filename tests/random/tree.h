@@ -5,6 +5,7 @@
 #include "random.h"
 
 #include "base/arena.h"
+#include "base/splitmix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,16 +210,6 @@ rk_class_of(char letter)
         if (letters[c] == (letter & ~0x20))
             return c;
     return RK_W; /* B */
-}
-
-/* SplitMix64. */
-static inline uint64_t
-rk_mix(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
 }
 
 /* Value of a row of ops.def for one thread; *e: the second destination. */

@@ -294,7 +294,7 @@ lane_vectors(struct walk *w)
 static uint32_t
 some_element(uint64_t *rng, const char *t)
 {
-    uint64_t r = util_random(rng);
+    uint64_t r = splitmix_next(rng);
     if (!strcmp(t, "f16")) /* magnitudes from 2^-6 to 2 */
         return (uint32_t)(0x2400 + (r & 0x1bff)) | (uint32_t)(r >> 32 & 0x8000);
     if (!strcmp(t, "bf16"))
@@ -325,7 +325,7 @@ static void
 fill_doubles(uint32_t *words, unsigned pairs, unsigned apart, uint64_t *rng)
 {
     for (unsigned i = 0; i < pairs; i++) {
-        double d = (double)(int64_t)(util_random(rng) >> 11) * 0x1p-52 - 1;
+        double d = (double)(int64_t)(splitmix_next(rng) >> 11) * 0x1p-52 - 1;
         uint64_t v;
         memcpy(&v, &d, 8);
         words[i / apart * 2 * apart + i % apart] = (uint32_t)v;
@@ -379,7 +379,7 @@ static uint32_t
 some_metadata(uint64_t *rng, int chunk)
 {
     static const uint8_t two[6] = {4, 8, 12, 9, 13, 14};
-    uint64_t r = util_random(rng);
+    uint64_t r = splitmix_next(rng);
     return chunk == 2 ? (r & 1 ? 14 : 4) : two[r % 6];
 }
 

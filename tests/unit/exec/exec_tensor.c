@@ -194,16 +194,16 @@ run_words(const char *text, unsigned nout)
 static int
 some_int(uint64_t *rng, const char *t)
 {
-    int x = (int)(util_random(rng) % 9) - 4;
+    int x = (int)(splitmix_next(rng) % 9) - 4;
     if (!strcmp(t, "b1"))
-        return (int)(util_random(rng) & 1);
+        return (int)(splitmix_next(rng) & 1);
     if (t[0] == 'u')
-        return !strcmp(t, "u8") ? (int)(util_random(rng) & 255)
-                                : (int)(util_random(rng) & 15);
+        return !strcmp(t, "u8") ? (int)(splitmix_next(rng) & 255)
+                                : (int)(splitmix_next(rng) & 15);
     if (!strcmp(t, "s8"))
-        return (int)(util_random(rng) & 255) - 128;
+        return (int)(splitmix_next(rng) & 255) - 128;
     if (!strcmp(t, "s4"))
-        return (int)(util_random(rng) & 15) - 8;
+        return (int)(splitmix_next(rng) & 15) - 8;
     return x;
 }
 
@@ -317,11 +317,11 @@ check_sparse(const struct sparse_form *s, bool ordered, int selector, uint64_t *
     int meta = f->na + f->nb + f->nc, bt, r, col;
     uint32_t *m = in_words + meta * 32, used[32] = {0};
     for (int lane = 0; lane < 32; lane++)
-        m[lane] = (uint32_t)util_random(rng); /* what nobody must look at */
+        m[lane] = (uint32_t)splitmix_next(rng); /* what nobody must look at */
     for (r = 0; r < 16; r++)
         for (int chunk = 0; chunk < f->k / s->chunk; chunk++) {
-            int i = (int)(util_random(rng) % 4), j = (int)(util_random(rng) % 3), lane,
-                bit;
+            int i = (int)(splitmix_next(rng) % 4), j = (int)(splitmix_next(rng) % 3),
+                lane, bit;
             j += j >= i;
             if (ordered && i > j) {
                 int t = i;
@@ -555,7 +555,7 @@ check_rows(int num, bool trans, bool store)
         strbuf_printf(&b, "st.global.b32 [%%rd2+%d], %%r%d;\n", i * 128, i);
     strbuf_addz(&b, "ret;\n}\n");
     for (size_t i = 0; i < UTIL_COUNT(in_words); i++)
-        in_words[i] = (uint32_t)util_random(&rng);
+        in_words[i] = (uint32_t)splitmix_next(&rng);
     run_words(b.s, 4);
     /* Matrix k has its row i in the 16 bytes that lane 8 k + i points to; lane l holds
      * row l / 4 (.trans: column), elements 2 (l % 4) and the next. */
@@ -596,7 +596,7 @@ test_movmatrix(void **state)
                     "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r1;\n"
                     "st.global.b32 [%rd2], %r1;\nret;\n}\n");
     for (size_t i = 0; i < 32; i++)
-        in_words[i] = (uint32_t)util_random(&rng);
+        in_words[i] = (uint32_t)splitmix_next(&rng);
     run_words(b.s, 1);
     for (int r = 0; r < 8; r++)
         for (int c = 0; c < 8; c++)
@@ -711,12 +711,14 @@ test_error(void **state)
     for (int round = 0; round < 60; round++) {
         uint16_t a[16], b[16];
         double sum, mag;
-        float c = (float)((int64_t)(util_random(&rng) % 2001) - 1000) / 7;
+        float c = (float)((int64_t)(splitmix_next(&rng) % 2001) - 1000) / 7;
         sum = (double)c;
         mag = c < 0 ? -sum : sum;
         for (int i = 0; i < 16; i++) {
-            a[i] = (uint16_t)(util_random(&rng) % 0x5000 | (util_random(&rng) & 0x8000));
-            b[i] = (uint16_t)(util_random(&rng) % 0x5000 | (util_random(&rng) & 0x8000));
+            a[i] =
+                (uint16_t)(splitmix_next(&rng) % 0x5000 | (splitmix_next(&rng) & 0x8000));
+            b[i] =
+                (uint16_t)(splitmix_next(&rng) % 0x5000 | (splitmix_next(&rng) & 0x8000));
             double x = value_of(a[i], "f16") * value_of(b[i], "f16");
             sum += x;
             mag += x < 0 ? -x : x;
@@ -844,7 +846,7 @@ exact_dot(const struct mma_form *f, const uint32_t *a, const uint32_t *b, uint32
 static uint32_t
 some_bits(uint64_t *rng, const char *t, int round)
 {
-    uint64_t r = util_random(rng), s = r >> 40 & 1;
+    uint64_t r = splitmix_next(rng), s = r >> 40 & 1;
     if (!(r >> 41 & 15))
         return 0;
     switch (round % 3) { /* near each other; far apart; subnormal */

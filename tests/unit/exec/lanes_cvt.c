@@ -135,11 +135,11 @@ static const mpfr_rnd_t mpfr_modes[] = {MPFR_RNDN, MPFR_RNDN, MPFR_RNDZ,
 static uint64_t
 source_value(unsigned d, unsigned s, uint64_t k, uint64_t *rng)
 {
-    uint64_t r = util_random(rng);
+    uint64_t r = splitmix_next(rng);
     if (!is_float(s)) {
         if (k % 3 == 0)
             return util_edges64[r % UTIL_COUNT(util_edges64)] + (r >> 20) % 3 - 1;
-        return util_random(rng) >> (r & 63);
+        return splitmix_next(rng) >> (r & 63);
     }
     if (s == PTX_F16 || s == PTX_BF16)
         return (k * 2654435761u >> 3 & 0xffff) | (r << 32); /* half of all half numbers */
@@ -158,9 +158,9 @@ source_value(unsigned d, unsigned s, uint64_t k, uint64_t *rng)
                                                      : x) +
                                           127)
                                    << 23 |
-                               (util_random(rng) & 0x807fffff))
+                               (splitmix_next(rng) & 0x807fffff))
                             : ((uint64_t)(x + 1023) << 52 |
-                               (util_random(rng) & 0x800fffffffffffff));
+                               (splitmix_next(rng) & 0x800fffffffffffff));
     }
     return util_value(rng, ptx_types[s].bytes, true);
 }

@@ -159,7 +159,7 @@ fill_sources(union util_row src[4], bool wide, uint64_t batch, uint64_t *rng)
             uint64_t a = util_get(&src[0], wide ? 8 : 4, i);
             uint64_t sign = wide ? (uint64_t)1 << 63 : (uint64_t)1 << 31;
             util_set(&src[k & 16 ? 2 : 1], wide ? 8 : 4, i,
-                     (a ^ sign) + util_random(rng) % 5 - 2);
+                     (a ^ sign) + splitmix_next(rng) % 5 - 2);
         }
     }
 }
@@ -330,8 +330,8 @@ test_error_bounds(void **state)
                 /* Half of the points evenly over the encodings, half over the values. */
                 uint64_t v =
                     lo + (uint64_t)((double)(hi - lo) * (double)(j + i) / (double)n);
-                double even =
-                    b->lo + (b->hi - b->lo) * (double)(util_random(&rng) >> 11) * 0x1p-53;
+                double even = b->lo + (b->hi - b->lo) *
+                                          (double)(splitmix_next(&rng) >> 11) * 0x1p-53;
                 if (i & 1)
                     v = wide ? f64_bits(even) : f32_bits((float)even);
                 if (v > hi)
@@ -381,8 +381,8 @@ test_quotient_bounds(void **state)
         for (int j = 0; j < 4000; j++) {
             union util_row a, b, d;
             for (unsigned i = 0; i < LANES; i++) {
-                a.w[i] = (uint32_t)util_random(&rng);
-                b.w[i] = (uint32_t)util_random(&rng);
+                a.w[i] = (uint32_t)splitmix_next(&rng);
+                b.w[i] = (uint32_t)splitmix_next(&rng);
             }
             fn((void *const[]){&d, NULL}, (const void *const[]){&a, &b, &b, &b},
                UINT32_MAX, aux);
@@ -615,7 +615,7 @@ test_comparisons(void **state)
                     for (uint64_t j = 0; j < n * n; j += LANES) {
                         union util_row a, b, d = {0}, q = {0};
                         for (unsigned i = 0; i < LANES; i++) {
-                            uint64_t k = (j + i) % (n * n), r = util_random(&rng) % n;
+                            uint64_t k = (j + i) % (n * n), r = splitmix_next(&rng) % n;
                             util_set(&a, wide ? 8 : 4, i,
                                      wide ? util_float64[k % n] : util_float32[k % n]);
                             k = j & 64 ? r : k / n;

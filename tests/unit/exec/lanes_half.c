@@ -42,7 +42,7 @@ some_half(uint64_t *rng, bool bhalf)
                                     0x3f81, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7f81,
                                     0x7fc0, 0xffff, 0x7fff, 0x0040, 0x4300, 0x4301,
                                     0x427f, 0x3c00, 0x0100};
-    uint64_t r = util_random(rng);
+    uint64_t r = splitmix_next(rng);
     if (r % 3 == 0)
         return (bhalf ? bf16 : f16)[(r >> 8) % UTIL_COUNT(f16)];
     if (r % 3 == 1) /* near one: sums that cancel, ties */
@@ -338,7 +338,7 @@ check_compare(const char *cmp, const char *op, bool ftz, unsigned t, unsigned de
                                                             : 0xffff;
     for (unsigned batch = 0; batch < 8; batch++) {
         union util_row a, b, d;
-        uint32_t c = (uint32_t)util_random(&rng), p[2] = {0};
+        uint32_t c = (uint32_t)splitmix_next(&rng), p[2] = {0};
         for (unsigned i = 0; i < LANES; i++) {
             a.w[i] = some_half(&rng, is_bhalf(t)) |
                      (is_pair(t) ? some_half(&rng, is_bhalf(t)) << 16 : 0);
@@ -405,7 +405,7 @@ test_comparisons(void **state)
 static float
 some_float(uint64_t *rng)
 {
-    uint64_t r = util_random(rng);
+    uint64_t r = splitmix_next(rng);
     uint32_t b = util_float32[(r >> 8) % UTIL_COUNT(util_float32)];
     if (r % 4) /* magnitudes where the narrow formats have their numbers */
         b = (uint32_t)((127 - 30 + (r >> 8) % 60) << 23) |

@@ -676,7 +676,7 @@ integer_value(uint64_t *rng, unsigned w, unsigned n)
 {
     /* The first runs step through the edges together with small numbers. */
     if (n % 3 == 0)
-        return util_random(rng) % 70;
+        return splitmix_next(rng) % 70;
     return util_value(rng, w > 32 ? 8 : 4, false);
 }
 
@@ -692,17 +692,17 @@ batch(const struct test_case *tc, const char *form, unsigned type, lane_fn *fn,
     for (unsigned k = 0; k < 4; k++)
         s[k] = &src[k];
     for (unsigned i = 0; i < LANES; i++)
-        old.q[i] = util_random(rng), ccold.q[i] = util_random(rng);
+        old.q[i] = splitmix_next(rng), ccold.q[i] = splitmix_next(rng);
     got = old;
     cc = ccold;
     for (unsigned k = 0; tc->ops[k]; k++)
         for (unsigned i = 0; i < LANES; i++) {
             unsigned n = width_of(tc->ops[k], w);
             if (tc->ops[k] == 'p')
-                src[k].w[0] = (uint32_t)util_random(rng);
+                src[k].w[0] = (uint32_t)splitmix_next(rng);
             else
                 util_set(&src[k], n / 8, i,
-                         integer_value(rng, n, (unsigned)util_random(rng)));
+                         integer_value(rng, n, (unsigned)splitmix_next(rng)));
         }
     bool predicates = *tc->result == 'p',
          carry = *tc->result == 'c' || *tc->result == 'k';

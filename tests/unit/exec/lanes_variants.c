@@ -56,7 +56,7 @@ check(const struct ptx_inst *in, uint64_t *rng)
             k++;
         }
         for (unsigned i = 0; i < LANES; i++)
-            old[0].q[i] = util_random(rng), old[1].q[i] = util_random(rng);
+            old[0].q[i] = splitmix_next(rng), old[1].q[i] = splitmix_next(rng);
         uint32_t mask =
             round % 3 ? UINT32_MAX : util_masks[round / 3 % UTIL_COUNT(util_masks)];
         const void *const s[4] = {&src[0], &src[1], &src[2], &src[3]};
@@ -186,7 +186,7 @@ test_destination_may_be_source(void **state)
                     memset(src, 0, sizeof src);
                     for (unsigned k = 0; k < 4; k++)
                         for (unsigned i = 0; i < LANES; i++)
-                            util_set(&src[k], bytes, i, util_random(&rng));
+                            util_set(&src[k], bytes, i, splitmix_next(&rng));
                     apart = src[which];
                     const void *const s[4] = {&src[0], &src[1], &src[2], &src[3]};
                     union util_row copy[4];

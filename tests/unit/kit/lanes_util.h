@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/splitmix.h"
 #include "exec/lanes/lanes_int.h"
 
 /* True if word (of n bytes) stands in the blank-separated list that ends at '/' or NUL.
@@ -86,15 +87,6 @@ util_inst(struct ptx_inst *in, const char *form)
             util_fits(in, op, form + n))
             return true;
     return false;
-}
-
-static inline uint64_t
-util_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u; /* splitmix64 */
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
 }
 
 /* 32 lanes of either width. */
@@ -193,7 +185,7 @@ static const uint64_t util_float64[] = {
 static inline uint64_t
 util_value(uint64_t *rng, unsigned bytes, bool is_float)
 {
-    uint64_t r = util_random(rng), pick = util_random(rng);
+    uint64_t r = splitmix_next(rng), pick = splitmix_next(rng);
     bool edge = r & 1;
     if (is_float && bytes == 4) {
         if (edge)

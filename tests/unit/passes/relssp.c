@@ -8,20 +8,12 @@
 
 #include "analysis/cfg.h"
 #include "passes/pass.h"
+#include "base/splitmix.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t
-next(uint64_t *s)
-{
-    uint64_t z = *s += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
 
 /* A kernel of n blocks: random branches, loops, indexed branches, early and guarded
  * exits, accesses (one in `rare` blocks). */
@@ -34,15 +26,16 @@ random_kernel(uint64_t seed, unsigned n, unsigned rare)
                     ".reg .b32 %r<4>;\n.reg .pred %p<9>;\n");
     for (unsigned i = 0; i < n; i++) {
         strbuf_printf(&b, "B%u:\n", i);
-        if (next(&seed) % 3)
+        if (splitmix_next(&seed) % 3)
             strbuf_addz(&b, "add.s32 %r1, %r1, 1;\n");
-        if (next(&seed) % rare == 0)
-            strbuf_addz(&b, next(&seed) % 4 ? "st.shared.u32 [S], %r1;\n"
-                                            : "@%p2 st.shared.u32 [S], %r1;\n");
-        if (next(&seed) % 2)
+        if (splitmix_next(&seed) % rare == 0)
+            strbuf_addz(&b, splitmix_next(&seed) % 4 ? "st.shared.u32 [S], %r1;\n"
+                                                     : "@%p2 st.shared.u32 [S], %r1;\n");
+        if (splitmix_next(&seed) % 2)
             strbuf_addz(&b, "add.s32 %r2, %r2, 1;\n");
-        unsigned a = (unsigned)(next(&seed) % n), c = (unsigned)(next(&seed) % n);
-        switch (next(&seed) % 10) {
+        unsigned a = (unsigned)(splitmix_next(&seed) % n),
+                 c = (unsigned)(splitmix_next(&seed) % n);
+        switch (splitmix_next(&seed) % 10) {
         case 0:
             strbuf_addz(&b, "ret;\n");
             break;
@@ -50,7 +43,7 @@ random_kernel(uint64_t seed, unsigned n, unsigned rare)
             strbuf_printf(&b, "bra B%u;\n", a);
             break;
         case 2:
-            strbuf_addz(&b, next(&seed) % 2 ? "@%p1 exit;\n" : "@!%p1 exit;\n");
+            strbuf_addz(&b, splitmix_next(&seed) % 2 ? "@%p1 exit;\n" : "@!%p1 exit;\n");
             break;
         case 3:
             strbuf_printf(&b, "T%u: .branchtargets B%u, B%u;\nbrx.idx %%r1, T%u;\n", i, a,
@@ -66,7 +59,7 @@ random_kernel(uint64_t seed, unsigned n, unsigned rare)
             break;
         }
     }
-    strbuf_addz(&b, next(&seed) % 4 ? "ret;\n}\n" : "}\n");
+    strbuf_addz(&b, splitmix_next(&seed) % 4 ? "ret;\n}\n" : "}\n");
     return strbuf_take(&b);
 }
 

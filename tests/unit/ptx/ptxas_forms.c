@@ -211,9 +211,9 @@ spell_row(unsigned op, uint64_t *rng)
         unsigned rest = k;
         for (unsigned i = 0; i < nt + ng; i++) {
             /* Of the many, most have few modifiers: the others are all refused alike. */
-            unsigned at = !some ? rest % c[i].n : (unsigned)(util_random(rng) % c[i].n);
+            unsigned at = !some ? rest % c[i].n : (unsigned)(splitmix_next(rng) % c[i].n);
             rest /= c[i].n;
-            if (some && i >= nt && c[i].n > 1 && ng > 2 && util_random(rng) % 2)
+            if (some && i >= nt && c[i].n > 1 && ng > 2 && splitmix_next(rng) % 2)
                 at = 0;
             if (i < nt)
                 in.type[in.ntypes++] = c[i].v[at];

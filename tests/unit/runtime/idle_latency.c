@@ -85,13 +85,13 @@ additions(const char *name, int n)
     return c;
 }
 
+static const char *const names[] = {"gtx480", "titan", "a100", "002-gtx680", "002-c2075"};
+
 /* Of the machines of 002 an addition takes 9 cycles and an off-chip access 300 to 400
  * (section 5). */
 static void
 dependent_use(void **state)
 {
-    static const char *const names[] = {"gtx480", "titan", "a100", "002-gtx680",
-                                        "002-c2075"};
     (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct diag_sink d = {0};
@@ -115,8 +115,6 @@ dependent_use(void **state)
 static void
 as_simulated(void **state)
 {
-    static const char *const names[] = {"gtx480", "titan", "a100", "002-gtx680",
-                                        "002-c2075"};
     (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct diag_sink d = {0};

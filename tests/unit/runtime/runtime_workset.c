@@ -35,19 +35,29 @@ lines(uint64_t from, uint64_t bytes)
     return (unsigned)((from + bytes - 1) / 128 - from / 128 + 1);
 }
 
+/* The kernel on buffers for `a`, `c` and `o`. */
+static const struct allot_result *
+launch(struct rt_kit *k, bool working_sets, uint64_t buf[3])
+{
+    const struct allot_options options = {.functional = working_sets,
+                                          .working_sets = working_sets};
+    rt_open(k, text, &options);
+    buf[0] = allot_alloc(k->dev, A, k->d);
+    buf[1] = allot_alloc(k->dev, C, k->d);
+    buf[2] = allot_alloc(k->dev, O, k->d);
+    const struct allot_result *r = rt_try(k, BLOCKS, 64, 3, buf);
+    if (!r)
+        rt_fail(k, "launch");
+    return r;
+}
+
 static void
 distinct_lines_of_each_block(void **state)
 {
-    static const struct allot_options options = {.functional = true,
-                                                 .working_sets = true};
     struct rt_kit k;
-    rt_open(&k, text, &options);
-    uint64_t buf[3] = {allot_alloc(k.dev, A, k.d), allot_alloc(k.dev, C, k.d),
-                       allot_alloc(k.dev, O, k.d)};
-    const struct allot_result *r = rt_try(&k, BLOCKS, 64, 3, buf);
+    uint64_t buf[3];
+    const struct allot_result *r = launch(&k, true, buf);
     struct allot_working_set w;
-    if (!r)
-        rt_fail(&k, "launch");
     assert_true(allot_result_working_set(r, &w));
     assert_int_equal(w.blocks, BLOCKS);
     assert_int_equal(w.line_bytes, 128);
@@ -75,15 +85,9 @@ distinct_lines_of_each_block(void **state)
 static void
 what_blocks_have_in_common(void **state)
 {
-    static const struct allot_options options = {.functional = true,
-                                                 .working_sets = true};
     struct rt_kit k;
-    rt_open(&k, text, &options);
-    uint64_t buf[3] = {allot_alloc(k.dev, A, k.d), allot_alloc(k.dev, C, k.d),
-                       allot_alloc(k.dev, O, k.d)};
-    const struct allot_result *r = rt_try(&k, BLOCKS, 64, 3, buf);
-    if (!r)
-        rt_fail(&k, "launch");
+    uint64_t buf[3];
+    const struct allot_result *r = launch(&k, true, buf);
     static uint8_t set[BLOCKS][2][64];
     for (unsigned b = 0; b < BLOCKS; b++) {
         for (unsigned i = 0; i < 256; i++)
@@ -111,12 +115,8 @@ what_is_not_there_is_said(void **state)
 {
     struct rt_kit k;
     struct allot_working_set w;
-    rt_open(&k, text, NULL);
-    uint64_t buf[3] = {allot_alloc(k.dev, A, k.d), allot_alloc(k.dev, C, k.d),
-                       allot_alloc(k.dev, O, k.d)};
-    const struct allot_result *r = rt_try(&k, BLOCKS, 64, 3, buf);
-    if (!r)
-        rt_fail(&k, "launch");
+    uint64_t buf[3];
+    const struct allot_result *r = launch(&k, false, buf);
     assert_false(allot_result_working_set(r, &w));
     assert_null(allot_working_schedule(r, k.m, "awss", 120, 0.1, k.d));
     rt_told(&k, "no working sets");
@@ -142,15 +142,9 @@ what_is_not_there_is_said(void **state)
 static void
 baselines_ignore_working_sets(void **state)
 {
-    static const struct allot_options options = {.functional = true,
-                                                 .working_sets = true};
     struct rt_kit k;
-    rt_open(&k, text, &options);
-    uint64_t buf[3] = {allot_alloc(k.dev, A, k.d), allot_alloc(k.dev, C, k.d),
-                       allot_alloc(k.dev, O, k.d)};
-    const struct allot_result *r = rt_try(&k, BLOCKS, 64, 3, buf);
-    if (!r)
-        rt_fail(&k, "launch");
+    uint64_t buf[3];
+    const struct allot_result *r = launch(&k, true, buf);
     static const char *const method[] = {"round-robin", "round-robin,tlp=3",
                                          "random,seed=1,tlp=3", "random,tlp=3,seed=1",
                                          "random,seed=2,tlp=3"};

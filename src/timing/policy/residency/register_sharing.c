@@ -31,6 +31,7 @@
  * warp and how many it has drawn, so they do not depend on when the simulator looks. */
 #include "timing/policy/residency/register_sharing.h"
 
+#include "base/splitmix.h"
 #include "timing/policy/residency/pairs.h"
 #include "timing/policy/residency/progress.h"
 
@@ -242,14 +243,6 @@ block_ended(void *state, struct sm_view *v, const struct sm_event *e)
 
 /* -- dynamic warp execution -- */
 
-static uint64_t
-hash(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
 static bool
 is_owner_or_first(const struct sharing *sh, const struct sm_view *v, int i, unsigned s)
 {
@@ -285,7 +278,7 @@ let_go(struct sharing *sh, struct sm_view *v, const struct sm_event *e, struct s
     uint64_t key =
         (uint64_t)v->cta[e->slot]->id << 40 ^ (uint64_t)e->warp << 32 ^ x->draws++;
     int p = v->sm ? sh->probability : 0;
-    if ((int)(hash(key + 0x9e3779b97f4a7c15u) % MILLE) < p) {
+    if ((int)(splitmix(key + 0x9e3779b97f4a7c15u) % MILLE) < p) {
         progress_goes_on(&x->progress, v);
         return true;
     }

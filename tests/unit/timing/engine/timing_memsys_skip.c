@@ -1,6 +1,7 @@
 /* Leaving out what sleeps changes nothing: the same random traffic, once with every part
  * stepped in every tick, once stepped only in the cycles memsys_next_event names: the
  * same replies in the same cycles, the same counters. */
+#include "base/splitmix.h"
 #include "unit/kit/timing_memsys_rig.h"
 
 #include <stdio.h>
@@ -14,21 +15,11 @@ struct arrival {
 
 enum { CYCLES = 30000, MOST = 1 << 18 };
 
-static uint64_t
-mix(uint64_t x)
-{
-    x ^= x >> 31;
-    x *= 0x9e3779b97f4a7c15u;
-    x ^= x >> 29;
-    x *= 0xbf58476d1ce4e5b9u;
-    return x ^ x >> 32;
-}
-
 /* Traffic by cycle and SM, the same for both runs: bursts, trickles, silence. */
 static bool
 wants(uint64_t cycle, unsigned sm, struct packet *p)
 {
-    uint64_t z = mix(cycle * 1024 + sm), phase = cycle / 1500 % 5;
+    uint64_t z = splitmix(cycle * 1024 + sm), phase = cycle / 1500 % 5;
     unsigned one_in = phase == 0   ? 3
                       : phase == 1 ? 40
                       : phase == 2 ? 2000
@@ -75,7 +66,7 @@ drive(const char *machine, void (*change)(struct machine *), bool skip,
         memsys_step(r.ms, c);
         for (unsigned sm = 0; sm < r.m->sm.count; sm++) {
             if (!memory_has_reply(r.mem, sm) ||
-                mix(c + sm) % 8 == 0) /* sometimes not taken */
+                splitmix(c + sm) % 8 == 0) /* sometimes not taken */
                 continue;
             assert_true(mem_eject(&r, sm, &p));
             assert_true(n < MOST);

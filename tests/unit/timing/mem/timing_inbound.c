@@ -1,6 +1,7 @@
 /* Requests on their way into slices that are simulated ahead of the crossbar: the same
  * pieces leave the delay lines in the same ticks as from slices that take packets in their
  * own ticks; in one thread, and with acceptance beside the slices in two. */
+#include "base/splitmix.h"
 #include "timing/mem/inbound.h"
 
 #include <stdarg.h>
@@ -11,16 +12,6 @@
 #include <stdlib.h>
 
 enum { SLICES = 3, INPUTS = 5, QUANTUM = 16, TICKS = QUANTUM * 1500, MOST = 4 * TICKS };
-
-static uint64_t
-mix(uint64_t x)
-{
-    x ^= x >> 31;
-    x *= 0x9e3779b97f4a7c15u;
-    x ^= x >> 29;
-    x *= 0xbf58476d1ce4e5b9u;
-    return x ^ x >> 32;
-}
 
 struct side {
     struct arena a;
@@ -71,7 +62,7 @@ static void
 slice_tick(struct side *s, unsigned i, uint64_t t)
 {
     struct inbound_slice *b = &s->in.slice[i];
-    s->queue[i] -= s->queue[i] && mix(t * 8 + i) % 16 < s->served;
+    s->queue[i] -= s->queue[i] && splitmix(t * 8 + i) % 16 < s->served;
     if (s->queue[i] < s->cap && inbound_ready(b) <= t) {
         const unsigned which =
             b->line[INBOUND_NEAR].ready > t ? INBOUND_FAR : INBOUND_NEAR;
@@ -90,7 +81,7 @@ static void
 send(struct side *s, uint64_t t)
 {
     for (unsigned i = 0; i < INPUTS; i++) {
-        const uint64_t h = mix(t * 8 + i + 7000000), busy = t / 500 % 4;
+        const uint64_t h = splitmix(t * 8 + i + 7000000), busy = t / 500 % 4;
         const struct packet p = {.token = (uint32_t)(t * 8 + i),
                                  .sm = (uint16_t)i,
                                  .sectors = (uint8_t)(1 + (h >> 8) % 15)};

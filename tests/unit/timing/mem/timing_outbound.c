@@ -1,5 +1,6 @@
 /* Replies on their way out of slices that are simulated ahead of the crossbar: the same
  * replies come through it in the same ticks as when all goes tick by tick. */
+#include "base/splitmix.h"
 #include "timing/mem/outbound.h"
 
 #include <stdarg.h>
@@ -9,16 +10,6 @@
 #include <stdlib.h>
 
 enum { SLICES = 4, OUTPUTS = 3, QUANTUM = 16, TICKS = QUANTUM * 1500, MOST = 3 * TICKS };
-
-static uint64_t
-mix(uint64_t x)
-{
-    x ^= x >> 31;
-    x *= 0x9e3779b97f4a7c15u;
-    x ^= x >> 29;
-    x *= 0xbf58476d1ce4e5b9u;
-    return x ^ x >> 32;
-}
 
 struct side {
     struct arena a;
@@ -69,7 +60,7 @@ slices_tick(struct side *s, uint64_t t)
     for (unsigned i = 0; i < SLICES; i++)
         for (unsigned k = 0; k < 2; k++) {
             struct outbound_slice *o = &s->out.slice[i];
-            const uint64_t h = mix(t * 16 + i * 2 + k), busy = t / 400 % 3;
+            const uint64_t h = splitmix(t * 16 + i * 2 + k), busy = t / 400 % 3;
             if (h % 16 >= 4 * busy || s->wake[i] > t)
                 continue;
             if (ring_full(&o->q)) {
@@ -92,7 +83,7 @@ static void
 crossbar_tick(struct side *s, uint64_t t)
 {
     for (unsigned o = 0; o < OUTPUTS; o++)
-        if (icnt_front_at(s->x, o) < t && mix(t * 4 + o + 9000000) % 8) {
+        if (icnt_front_at(s->x, o) < t && splitmix(t * 4 + o + 9000000) % 8) {
             s->came[s->ncame++] = (struct came){t, icnt_front(s->x, o)->p.token, o};
             icnt_pop(s->x, o, t);
         }

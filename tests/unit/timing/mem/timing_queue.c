@@ -2,6 +2,7 @@
  * in one order of time, with the two ends in one thread and in two; credits that come back
  * one by one against a list of their times. */
 #define TQ_UNPUBLISHED 3 /* so that packets overflow */
+#include "base/splitmix.h"
 #include "timing/mem/timed_queue.h"
 
 #include <stdarg.h>
@@ -10,16 +11,6 @@
 #include <cmocka.h>
 #include <pthread.h>
 #include <stdlib.h>
-
-static uint64_t
-mix(uint64_t x)
-{
-    x ^= x >> 31;
-    x *= 0x9e3779b97f4a7c15u;
-    x ^= x >> 29;
-    x *= 0xbf58476d1ce4e5b9u;
-    return x ^ x >> 32;
-}
 
 /* -- packets are taken -- */
 
@@ -38,14 +29,14 @@ struct traffic {
 static unsigned
 wants_put(const struct traffic *f, uint64_t t)
 {
-    const uint64_t h = mix(t * 2 + f->seed), burst = mix(t / 300 + f->seed) % 3;
+    const uint64_t h = splitmix(t * 2 + f->seed), burst = splitmix(t / 300 + f->seed) % 3;
     return h % 16 < f->puts * burst ? 1 + (unsigned)(h >> 20) % 5 : 0;
 }
 
 static bool
 wants_take(const struct traffic *f, uint64_t t)
 {
-    return mix(t * 2 + 1 + f->seed) % 16 < f->takes;
+    return splitmix(t * 2 + 1 + f->seed) % 16 < f->takes;
 }
 
 struct events { /* times of puts, of refusals, and of takes, in order */
@@ -164,12 +155,12 @@ in_quanta(struct ends *x, bool threads)
         assert_int_equal(pthread_create(&other, NULL, consumer_thread, x), 0);
     }
     for (uint64_t to = f->quantum; to <= TIMES; to += f->quantum) {
-        x->split = threads || mix(to) % 4;
+        x->split = threads || splitmix(to) % 4;
         if (x->split)
             timed_queue_split(&x->q, &x->s);
         if (threads)
             pthread_barrier_wait(&step);
-        const bool first = x->split && mix(to) % 2;
+        const bool first = x->split && splitmix(to) % 2;
         if (first || threads)
             producer(x, to);
         if (threads)
@@ -315,7 +306,7 @@ drained(void **state)
         uint64_t last = 0, came = 0; /* back of all so far; of the next packet */
         timed_queue_init(&q, NULL, &a, cap);
         for (uint64_t t = 0; t < 30000; t++) {
-            const uint64_t h = mix(t * 4 + stride);
+            const uint64_t h = splitmix(t * 4 + stride);
             if (h % 3 == 0 && q.q.n && t > last) {
                 const struct timed_packet *m = ring_front(&q.q);
                 const uint64_t from = max_u64(t, m->at * stride);
