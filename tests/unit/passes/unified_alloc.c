@@ -1,6 +1,7 @@
 /* unified_alloc.c: spilling to scratchpad and local memory never changes results, never
  * costs a block, and adds no bank conflict. */
 #include "unit/kit/ptx_kit.h"
+#include "unit/kit/sanitized.h"
 #include "unit/kit/workload_spy.h"
 
 static const char *const compilers[] = {"clang", "nvcc"};
@@ -65,6 +66,8 @@ same_memory(void **state)
             const struct allot_workload *w = allot_workloads[i];
             struct outcome plain, x;
             size_t len;
+            if (SANITIZED && i % 4)
+                continue;
             if (!allot_workload_ptx(w->name, compilers[c], &len))
                 continue;
             run(w, compilers[c], "", false, &plain);

@@ -2,15 +2,12 @@
 #include "base/clock.h"
 #include "unit/kit/large_kit.h"
 #include "unit/kit/runtime_kit.h"
+#include "unit/kit/sanitized.h"
 
 #include <malloc.h>
 #include <math.h>
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-enum { SANITIZED = 1, KERNELS = 2000 };
-#else
-enum { SANITIZED = 0, KERNELS = 60000 };
-#endif
+enum { KERNELS = SANITIZED ? 2000 : 60000 };
 
 static size_t
 heap(void)

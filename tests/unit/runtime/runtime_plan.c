@@ -2,6 +2,7 @@
  * launch is what is launched; passes may change the launch's shape, and a note in the
  * printed text says so again. */
 #include "unit/kit/runtime_kit.h"
+#include "unit/kit/sanitized.h"
 
 #include "allot/workload.h"
 
@@ -372,6 +373,8 @@ merged_workloads(void **state)
     (void)state;
     for (size_t i = 0; allot_workloads[i]; i++) {
         const struct allot_workload *w = allot_workloads[i];
+        if (SANITIZED && i % 3)
+            continue;
         struct allot_diag *d = allot_diag_new();
         struct allot_machine *m = allot_machine_load("gtx480", d);
         const struct allot_options o = {.functional = true};
@@ -393,15 +396,15 @@ merged_workloads(void **state)
         allot_machine_free(m);
         allot_diag_free(d);
     }
-    assert_true(merged >= 5);
+    assert_true(merged >= (SANITIZED ? 2 : 5));
 }
 
 static void
 bad_notes_are_refused(void **state)
 {
     static const char *const bad[] = {
-        "grid.x",      "grid.w*2", "grid.x/0", "grid.x*9999", "grid.x/2,block.z*2",
-        "lattice.x/2", "*",         "block.n*2",  "grid.x%0",    "grid.x+2000"};
+        "grid.x",      "grid.w*2", "grid.x/0",  "grid.x*9999", "grid.x/2,block.z*2",
+        "lattice.x/2", "*",        "block.n*2", "grid.x%0",    "grid.x+2000"};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct rt_kit k;
