@@ -42,15 +42,28 @@ allot_workload_run(const struct allot_workload *w, struct allot_device *dev,
     return allot_workload_run_with(w, dev, module, quick, seed, NULL, check_text, d);
 }
 
-/* Parameters that the workload did not ask for. */
-static void
-unused_params(struct allot_run *r, const struct allot_workload *w)
+static bool
+takes(const struct allot_run *r, const char *name, size_t len)
 {
-    int i = 0;
-    for (const char *p = r->params ? r->params : ""; *p && i < 64; i++) {
-        size_t n = strcspn(p, " ");
-        if (!(r->params_used >> i & 1))
-            wl_fail(r, "%s has no parameter '%.*s'", w->name, (int)strcspn(p, "= "), p);
+    for (unsigned i = 0; i < r->ntakes; i++)
+        if (strlen(r->takes[i]) == len && !memcmp(r->takes[i], name, len))
+            return true;
+    return false;
+}
+
+/* Fails at the first parameter that the workload did not ask for. */
+static void
+check_params(struct allot_run *r)
+{
+    for (const char *p = r->params ? r->params : ""; *p && r->ok;) {
+        size_t n = strcspn(p, " "), name = strcspn(p, "= ");
+        if (!takes(r, p, name)) {
+            char all[160] = "none";
+            for (unsigned i = 0, at = 0; i < r->ntakes && at < sizeof all; i++)
+                at += (unsigned)snprintf(all + at, sizeof all - at, "%s%s", i ? ", " : "",
+                                         r->takes[i]);
+            wl_fail(r, "it has no parameter '%.*s'; it takes %s", (int)name, p, all);
+        }
         p += n + strspn(p + n, " ");
     }
 }
@@ -68,8 +81,7 @@ allot_workload_run_with(const struct allot_workload *w, struct allot_device *dev
                           .diag = d,
                           .ok = true};
     w->run(&r);
-    if (r.ok)
-        unused_params(&r, w);
+    check_params(&r);
     if (check_text)
         memcpy(check_text, r.check, sizeof r.check);
     return r.ok;
@@ -80,13 +92,17 @@ wl_param(struct allot_run *r, const char *name, uint64_t otherwise, uint64_t lo,
          uint64_t hi)
 {
     size_t len = strlen(name);
-    int i = 0;
-    for (const char *p = r->params ? r->params : ""; *p && i < 64; i++) {
+    if (!takes(r, name, len)) {
+        if (r->ntakes == sizeof r->takes / sizeof *r->takes || r->launched)
+            wl_fail(r, "parameter %s: too many, or asked for after a launch", name);
+        else
+            r->takes[r->ntakes++] = name;
+    }
+    for (const char *p = r->params ? r->params : ""; *p;) {
         size_t n = strcspn(p, " ");
         if (n > len && !strncmp(p, name, len) && p[len] == '=') {
             char *end;
             unsigned long long v = strtoull(p + len + 1, &end, 0);
-            r->params_used |= (uint64_t)1 << i;
             if (p[len + 1] >= '0' && p[len + 1] <= '9' && end == p + n && v >= lo &&
                 v <= hi)
                 otherwise = v;
@@ -142,8 +158,10 @@ void
 wl_launch_args(struct allot_run *r, const char *kernel, const uint32_t dims[6],
                uint32_t smem, const void *const *args, size_t nargs)
 {
+    check_params(r);
     if (!r->ok)
         return;
+    r->launched = true;
     struct allot_launch l = {.module = r->module,
                              .kernel = kernel,
                              .grid = {dims[0], dims[1], dims[2]},

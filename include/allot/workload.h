@@ -21,7 +21,9 @@ struct allot_run {
     bool quick;                  /* the small input, for tests */
     uint32_t seed;               /* of the inputs */
     const char *params;          /* "NAME=VALUE ..." for wl_param; NULL or "": none */
-    uint64_t params_used;        /* bit i: the workload asked for the i-th of them */
+    const char *takes[16];       /* parameters that the workload asked for */
+    unsigned ntakes;
+    bool launched; /* once at least */
     struct allot_diag *diag;
     bool ok;         /* cleared by the first failure; later calls do nothing */
     char check[256]; /* what failed the check, "" if passed or not reached */
@@ -32,7 +34,8 @@ struct allot_workload {
     const char *summary; /* one line */
     const char *source;  /* algorithm and documents' tables it stands for */
     const char *kernels; /* kernels whose results count, blank-separated; "": all */
-    /* Inputs, launches, check. Returns true if all ran and the check passed. */
+    /* Inputs, launches, check. Returns true if all ran and the check passed. Parameters are
+     * read before the first launch. */
     bool (*run)(struct allot_run *r);
 };
 
@@ -48,7 +51,8 @@ bool allot_workload_run(const struct allot_workload *w, struct allot_device *dev
                         char check_text[256], struct allot_diag *d);
 
 /* The same with parameters, "NAME=VALUE ..." (blank-separated; NULL: none). One that the
- * workload does not have, or a value it does not take, fails the run. */
+ * workload does not have, or a value it does not take, fails the run before its first
+ * launch. */
 bool allot_workload_run_with(const struct allot_workload *w, struct allot_device *dev,
                              struct allot_module *module, bool quick, uint32_t seed,
                              const char *params, char check_text[256],
@@ -56,7 +60,8 @@ bool allot_workload_run_with(const struct allot_workload *w, struct allot_device
 
 /* -- helpers for workload.c; after a failure each does nothing -- */
 uint64_t wl_alloc(struct allot_run *r, uint64_t bytes);
-/* A parameter of the run, `otherwise` if it was not given; fails outside [lo, hi]. */
+/* A parameter of the run, `otherwise` if it was not given; fails outside [lo, hi]. Before
+ * the first launch; `name` must outlive the run. */
 uint64_t wl_param(struct allot_run *r, const char *name, uint64_t otherwise, uint64_t lo,
                   uint64_t hi);
 /* alloc + write */

@@ -267,6 +267,12 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
             strbuf_printf(&params, "%s%s", i ? " " : "", out->params.v[i]);
         ok = allot_workload_run_with(w, dev, mod, s->quick, o_seed(s), params.s, why, d);
         strbuf_free(&params);
+        if (*why && !allot_results(dev)) { /* refused before its first launch */
+            fprintf(stderr, "allot run: %s: %s\n", w->name, why);
+            allot_device_free(dev);
+            allot_module_free(mod);
+            return EXIT_USAGE;
+        }
         if (ok || !cli_interrupted())
             ok &= print_result(out, dev, m, s, w->name, ok ? "passed" : "failed", why);
         struct cli_ran ran = {.db = out->db,

@@ -81,13 +81,15 @@ has out "lrr, params.n=2000"
 is "both sizes ran" "$("$allot" results export --db p.db | cut -d, -f9 | sort -u | grep -c '^n=')" 2
 sed -i 's/params.n/params.m/' params.yaml
 check "no such parameter" 1 "$allot" sweep params.yaml --db p.db
-has err "vecadd has no parameter 'm'"
+has err "no parameter 'm'; it takes n"
 check "options are settings" 0 "$allot" run vecadd --quick --registers virtual --regs 20 --db o.db
 check "stored" 0 "$allot" results show 1 --db o.db
 has out "residency.regs_per_thread=20 compiler.registers=virtual"
 check "run with a parameter" 0 "$allot" run vecadd --param n=1000 --db p.db
-check "bad parameter" 1 "$allot" run vecadd --param n=many
-has out "a number from 1 to"
+check "bad parameter" 2 "$allot" run vecadd --param n=many
+has err "a number from 1 to"
+check "unknown parameter" 2 "$allot" run vecadd --param m=1
+has err "no parameter 'm'; it takes n"
 
 # Limits: the run ends, its failure is kept with its message, and is tried again on demand.
 sed 's/^machine:.*/machine: 001-table2.3-scratchpad/; s/vecadd/lavaMD/; /matmul/d; /gto,/d' small.yaml >big.yaml
