@@ -181,9 +181,11 @@ struct allot_kernel {
     uint32_t virtual_registers; /* 32-bit units of every PTX register that occurs */
     uint32_t predicates;        /* predicate registers */
     uint32_t instructions;      /* static */
-    uint32_t scratchpad;        /* static bytes, callees included */
-    uint32_t local_bytes;       /* per thread */
-    uint32_t max_block_threads; /* .maxntid / .reqntid product, 0: not given */
+    uint32_t machine_operations; /* what a card's compiler would make of them, after the
+                                  * default passes: an estimate (docs/registers.md) */
+    uint32_t scratchpad;         /* static bytes, callees included */
+    uint32_t local_bytes;        /* per thread */
+    uint32_t max_block_threads;  /* .maxntid / .reqntid product, 0: not given */
     const struct allot_variable *variables; /* scratchpad variables */
     size_t nvariables;
     const struct allot_param *params;

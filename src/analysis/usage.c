@@ -4,6 +4,7 @@
 
 #include "analysis/defuse.h"
 #include "analysis/live.h"
+#include "ptx/expansion.h"
 
 static void
 add_func(struct usage *u, const struct ptx_func *f)
@@ -58,6 +59,7 @@ one_func(struct usage *u, const struct ptx_func *f)
         if (ptx_is_pseudo(in))
             continue;
         u->instructions++;
+        u->machine_operations += ptx_machine_operations(in);
         defuse_each(in, mark, seen);
         for (unsigned k = 0; k < in->nops; k++)
             operand(u, &in->ops[k]);

@@ -98,7 +98,8 @@ static void
 print_text(const struct info *in, const struct allot_kernel *k, struct allot_diag *d)
 {
     printf("kernel %s\n", k->name);
-    printf("  instructions  %u static\n", k->instructions);
+    printf("  instructions  %u static; of a card's code about %u\n", k->instructions,
+           k->machine_operations);
     printf("  registers     %u allocated, %u predicates; in the PTX %u live at once "
            "(MAXLIVE), %u virtual\n",
            k->registers, k->predicates, k->live_registers, k->virtual_registers);
@@ -145,11 +146,12 @@ to_json(const struct info *in, const struct allot_kernel *k, struct allot_diag *
             params, json_pack("{s:s, s:s, s:i}", "name", k->params[i].name, "type",
                               k->params[i].type, "bytes", k->params[i].bytes));
     json_t *o = json_pack(
-        "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:i}", "name", k->name,
-        "instructions", k->instructions, "registers", k->registers, "live_registers",
-        k->live_registers, "virtual_registers", k->virtual_registers, "predicates",
-        k->predicates, "scratchpad", k->scratchpad, "local_bytes", k->local_bytes,
-        "variables", vars, "params", params, "block_threads", in->threads);
+        "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:i}", "name", k->name,
+        "instructions", k->instructions, "machine_operations", k->machine_operations,
+        "registers", k->registers, "live_registers", k->live_registers,
+        "virtual_registers", k->virtual_registers, "predicates", k->predicates,
+        "scratchpad", k->scratchpad, "local_bytes", k->local_bytes, "variables", vars,
+        "params", params, "block_threads", in->threads);
     struct allot_occupancy oc;
     if (occupancy(in, k, &oc, d)) {
         json_object_set_new(o, "resident_blocks", json_integer(oc.resident_blocks));

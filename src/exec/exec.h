@@ -48,8 +48,9 @@ struct exec_operand {
 /* What the timing model knows of an instruction. Registers are the function's (for calls:
  * made unique over the program) virtual or physical numbers, the guard included. */
 struct exec_static {
-    uint8_t unit;    /* enum ptx_unit */
-    uint8_t latency; /* enum ptx_latency */
+    uint8_t unit;      /* enum ptx_unit */
+    uint8_t latency;   /* enum ptx_latency */
+    uint8_t expansion; /* row of ptx_expansions */
     uint8_t nsrc, ndst;
     uint8_t nother; /* operands that are no registers */
     uint16_t src[EXEC_MAX_SRC], dst[EXEC_MAX_DST];
@@ -290,11 +291,11 @@ enum exec_warp_state {
 struct exec_warp {
     _Alignas(64) uint32_t pc; /* of the next instruction */
     uint32_t active;          /* lanes that execute it */
-    uint32_t released; /* lanes that have executed relssp: for exec_check_analyses */
-    uint8_t state;            /* enum exec_warp_state */
-    uint8_t barrier;          /* id it waits at */
-    uint32_t index;           /* in its block */
-    uint32_t dynamic_id;      /* free for the timing model */
+    uint32_t released;   /* lanes that have executed relssp: for exec_check_analyses */
+    uint8_t state;       /* enum exec_warp_state */
+    uint8_t barrier;     /* id it waits at */
+    uint32_t index;      /* in its block */
+    uint32_t dynamic_id; /* free for the timing model */
     struct exec_cta *cta;
     uint8_t *regs;         /* register rows, 64-byte aligned */
     const uint8_t *consts; /* the program's constant rows */

@@ -239,6 +239,7 @@ describe(struct allot_module *m, const struct ptx_func *f,
     k->virtual_registers = u.virtual_registers;
     k->predicates = u.live_predicates;
     k->instructions = u.instructions;
+    k->machine_operations = u.machine_operations;
     k->scratchpad = u.scratchpad;
     k->local_bytes = u.local_bytes;
     uint32_t req = product(f->reqntid);
@@ -264,6 +265,7 @@ describe(struct allot_module *m, const struct ptx_func *f,
     if (!allocated)
         return;
     usage_of(allocated, &u);
+    k->machine_operations = u.machine_operations;
     if (u.registers) {
         k->registers = u.registers;
         k->predicates = u.predicates;

@@ -9,6 +9,7 @@
 #include "analysis/cfg.h"
 #include "analysis/defuse.h"
 #include "analysis/live.h"
+#include "ptx/expansion.h"
 
 #include <string.h>
 
@@ -177,6 +178,7 @@ decode_inst(struct decoder *d)
     st->unit = info->unit;
     st->latency = info->latency;
     st->op = in->op;
+    st->expansion = (uint8_t)ptx_expansion_of(in);
     st->line = in->line;
     st->col = in->col;
     st->cache = in->mod[PTX_MG_CACHE];

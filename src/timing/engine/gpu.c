@@ -5,6 +5,8 @@
 #include "timing/policy/replacement/replacement.h"
 
 #include "base/clock.h"
+#include "machine/latency.h"
+#include "ptx/expansion.h"
 #include "timing/policy/regpower/regpower.h"
 
 #include <string.h>
@@ -131,12 +133,12 @@ timing_sm_stats(const struct timing_gpu *g, unsigned i)
 /* -- a launch's program -- */
 
 static enum sm_class
-class_of(const struct machine *m, const struct exec_static *st)
+class_of(const struct machine *m, unsigned unit, unsigned latency)
 {
-    bool product = st->latency == PTX_LAT_INT_MUL || st->latency == PTX_LAT_INT_MAD;
-    switch (st->unit) {
+    bool product = latency == PTX_LAT_INT_MUL || latency == PTX_LAT_INT_MAD;
+    switch (unit) {
     case PTX_UNIT_SFU:
-        return st->latency == PTX_LAT_INT_REM && m->unit.rem_on_sp ? CLS_SP : CLS_SFU;
+        return latency == PTX_LAT_INT_REM && m->unit.rem_on_sp ? CLS_SP : CLS_SFU;
     case PTX_UNIT_DP:
         return m->unit.dp ? CLS_DP : m->unit.f64_on_sp ? CLS_SP : CLS_SFU;
     case PTX_UNIT_TENSOR: /* there is one: check_units */
@@ -146,7 +148,7 @@ class_of(const struct machine *m, const struct exec_static *st)
     case PTX_UNIT_ALU:
         if (product && m->unit.int_mul_on_sfu)
             return CLS_SFU;
-        return m->unit.integer && st->latency <= PTX_LAT_INT_DIV ? CLS_INT : CLS_SP;
+        return m->unit.integer && latency <= PTX_LAT_INT_DIV ? CLS_INT : CLS_SP;
     default:
         return CLS_SP;
     }
@@ -161,6 +163,22 @@ scale_tensor(struct sm_inst *in, unsigned work)
     if (interval > in->interval)
         in->latency = (uint16_t)(in->latency + interval - in->interval);
     in->interval = (uint16_t)interval;
+}
+
+/* The machine operations that an instruction becomes. Those of its own pipeline keep it;
+ * of others', the longer time counts, and they do not compete with the others' work. */
+static void
+expand(const struct machine *m, struct sm_inst *in, const struct ptx_expansion *e)
+{
+    bool f64 = e->class >= PTX_LAT_F64_ADD && e->class <= PTX_LAT_F64_DIV;
+    unsigned cls = class_of(m, f64 ? PTX_UNIT_DP : PTX_UNIT_ALU, e->class);
+    unsigned work = e->more * (unsigned)m->latency[e->class].interval;
+    in->slots = e->operations;
+    if (cls == in->cls)
+        in->interval = (uint16_t)(in->interval + work);
+    else if (work > in->interval)
+        in->interval = (uint16_t)work;
+    in->latency = (uint16_t)(in->latency + e->chain * latency_dependent(m, e->class));
 }
 
 /* The mechanisms at work in the SMs: the residency policy's, if it does anything there, and
@@ -199,6 +217,7 @@ build_program(struct run *r)
     for (uint32_t i = 0; i < p->ninst; i++)
         nreg += (size_t)p->st[i].nsrc + p->st[i].ndst;
     uint16_t *reg = ARENA_ARRAY(r->arena, uint16_t, nreg + 1);
+    unsigned longest = 1;
     for (uint32_t i = 0; i < p->ninst; i++) {
         const struct exec_static *st = &p->st[i];
         struct sm_inst *in = &inst[i];
@@ -209,11 +228,16 @@ build_program(struct run *r)
         memcpy(reg + st->nsrc, st->dst, sizeof *reg * st->ndst);
         reg += st->nsrc + st->ndst;
         in->first_operand = st->guarded;
-        in->cls = (uint8_t)class_of(m, st);
+        in->cls = (uint8_t)class_of(m, st->unit, st->latency);
         in->latency = (uint16_t)m->latency[st->latency].cycles;
         in->interval = (uint16_t)m->latency[st->latency].interval;
+        in->slots = 1;
         if (in->cls == CLS_TENSOR)
             scale_tensor(in, st->work);
+        if (m->sm.machine_operations)
+            expand(m, in, &ptx_expansions[st->expansion]);
+        longest = in->latency > longest ? in->latency : longest;
+        longest = in->interval > longest ? in->interval : longest;
         in->barrier = st->is_barrier;
         in->fence = st->is_fence;
         in->nother = st->nother;
@@ -232,6 +256,7 @@ build_program(struct run *r)
                                          .inst = inst,
                                          .ninst = p->ninst,
                                          .nregs = p->nregs,
+                                         .longest = longest,
                                          .warps_per_cta = r->launch.grid->warps_per_cta,
                                          .code_address = p->code_address};
 }

@@ -45,6 +45,7 @@ struct sm_inst {
     uint8_t nsrc, ndst, first_operand; /* reg[first_operand..nsrc-1] are collected */
     uint8_t cls;
     uint8_t barrier, fence, mem;
+    uint8_t slots;            /* issue slots that it takes */
     uint8_t concern;          /* mechanisms that must be asked for it: a bit each */
     uint8_t operation;        /* made for policies: PTX_EXTENSION */
     uint8_t copy, copy_n;     /* enum exec_copy */
@@ -60,6 +61,7 @@ struct sm_program { /* of a launch, shared by all SMs */
     struct exec_grid *grid;
     const struct sm_inst *inst;
     uint32_t ninst, nregs, warps_per_cta;
+    unsigned longest; /* latency or interval of its instructions */
     uint64_t code_address;
 };
 
@@ -129,6 +131,7 @@ struct sm_sched {
     void *state;
     uint8_t index, part;
     uint8_t cause; /* of the cycles since the last accounted for, enum sm_cause */
+    uint16_t busy; /* issue slots that instructions issued will still take */
 };
 
 struct sm_warp { /* a warp slot: all in one line of the host's cache */

@@ -137,6 +137,8 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
         return;
     }
     s->stats->warp_instructions++;
+    s->stats->machine_operations += in->slots;
+    c->busy = (uint16_t)(c->busy + in->slots - 1);
     unsigned lanes = (unsigned)__builtin_popcount(st->mask);
     s->stats->thread_instructions += lanes;
     *(uint64_t *)((char *)s->stats + in->ops) += lanes;
@@ -222,6 +224,11 @@ static bool
 issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
 {
     struct exec_step step; /* of the instruction issued last */
+    if (c->busy) {
+        c->busy--;
+        s->worked = true;
+        return true;
+    }
     if (c->bad) {
         uint64_t wrong = c->bad & ~sm_waits_warp(c);
         if (wrong)
@@ -257,7 +264,7 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
                     step.access.space != PTX_SPACE_SHARED &&
                     step.access.space != PTX_SPACE_CONST &&
                     step.access.space != PTX_SPACE_PARAM;
-            if (n >= s->m->sm.issue_width || sm_waits_warp(c) & bit)
+            if (n >= s->m->sm.issue_width || c->busy || sm_waits_warp(c) & bit)
                 break;
             if (c->bad & bit) {
                 flush(s, c, bit);
@@ -324,6 +331,8 @@ sm_issue_over(struct sm *s)
         struct sm_sched *c = &s->sched[k];
         struct sm_part *p = &s->part[c->part];
         uint64_t ready = c->head & ~sm_waits_any(c), ask = ready & c->eager;
+        if (c->busy)
+            continue;
         c->cause = (uint8_t)issue_cause(c); /* another may have opened its barrier */
         FOR_BITS(i, ready ? p->id_full : 0)
         if (ready & c->cls[i]) {

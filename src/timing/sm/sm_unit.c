@@ -24,7 +24,7 @@ sm_unit_init(struct sm *s, struct arena *a)
     unsigned slots[SM_NCLS] = {m->unit.slots_sp,      m->unit.slots_sfu,
                                m->unit.slots_dp,      m->unit.slots_tensor,
                                m->unit.slots_integer, m->unit.slots_mem};
-    unsigned longest = 1, in_pipes = 0;
+    unsigned longest = s->prog->longest > 1 ? s->prog->longest : 1, in_pipes = 0;
     for (unsigned i = 0; i < PTX_NLATENCIES; i++) {
         if (m->latency[i].cycles > longest)
             longest = m->latency[i].cycles;

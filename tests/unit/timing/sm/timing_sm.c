@@ -91,6 +91,80 @@ dependent_use(void **st)
     }
 }
 
+#define FOUR(op, r, tail)                                                                \
+    op " %" r "2, " tail ";" op " %" r "3, " tail ";" op " %" r "4, " tail ";" op " %" r \
+       "5, " tail ";"
+
+/* -- machine operations (ptx/expansions.def) -- */
+
+static const struct option operations[] = {{"sm.machine_operations", "true"}, {0}};
+
+/* A dependent instruction waits for the sequence: an add of 64 bits is two of 10 cycles
+ * (dependent_use), ex2 with scaling is MUFU (14) and three products of 10. */
+static void
+sequences_add_to_latency(void **st)
+{
+    static const char add[] = "add.s64 %d2, %d2, %d3;",
+                      ex2[] = "ex2.approx.f32 %f0, %f0;";
+    static const char ftz[] = "ex2.approx.ftz.f32 %f0, %f0;";
+    assert_int_equal(cost64("gtx480", NULL, "", add, 1), 64 * 10);
+    assert_int_equal(cost64("gtx480", operations, "", add, 1), 64 * 20);
+    assert_int_equal(cost64("gtx480", operations, "", "add.s32 %r0, %r0, %r1;", 1),
+                     64 * 10);
+    assert_int_equal(cost64("gtx480", NULL, "", ex2, 1), 64 * 14);
+    assert_int_equal(cost64("gtx480", operations, "", ex2, 1), 64 * (14 + 3 * 10));
+    assert_int_equal(cost64("gtx480", operations, "", ftz, 1), 64 * 14);
+}
+
+/* Four SFU pipelines take an instruction every two cycles; the two schedulers need five
+ * slots for each lg2 with scaling, one for each without. */
+static void
+operations_take_issue_slots(void **st)
+{
+    static const char lg2[] = FOUR("lg2.approx.f32", "f", "%f1");
+    static const char ftz[] = FOUR("lg2.approx.ftz.f32", "f", "%f1");
+    const struct option sfus[] = {{"unit.sfu", "4"}, {"sm.scheduler", "lrr"}, {0}};
+    const struct option both[] = {{"unit.sfu", "4"},
+                                  {"sm.scheduler", "lrr"},
+                                  {"sm.machine_operations", "true"},
+                                  {0}};
+    uint64_t n = 64 * 4 * 16; /* instructions of all warps */
+    assert_in_range(cost64("gtx480", sfus, "", lg2, 16), n * 2 - 40, n * 2 + 40);
+    assert_in_range(cost64("gtx480", both, "", ftz, 16), n * 2 - 40, n * 2 + 40);
+    assert_in_range(cost64("gtx480", both, "", lg2, 16), n * 5 / 2 - 80, n * 5 / 2 + 80);
+    struct launch_stats a = run("gtx480", both, "", ftz, 64, 0, 1, 512);
+    struct launch_stats b = run("gtx480", both, "", lg2, 64, 0, 1, 512);
+    assert_int_equal(a.sm.warp_instructions, b.sm.warp_instructions);
+    assert_int_equal(b.sm.machine_operations, a.sm.machine_operations + 4 * n);
+    assert_int_equal(b.sm.issue_used, a.sm.issue_used + 4 * n);
+}
+
+/* Operations of its own pipeline keep it: halves of 64 bits take it twice. Of those of
+ * other pipelines the longer time counts: five DFMA of 8 cycles, an SFU's 8. */
+static void
+operations_take_their_pipeline(void **st)
+{
+    static const char add[] = "add.s64 %d1,%d2,%d2; add.s64 %d3,%d2,%d2;";
+    const struct option slow[] = {
+        {"latency.int_add", "4,4"}, {"sm.scheduler", "lrr"}, {0}};
+    const struct option both[] = {{"latency.int_add", "4,4"},
+                                  {"sm.scheduler", "lrr"},
+                                  {"sm.machine_operations", "true"},
+                                  {0}};
+    uint64_t n = 64 * 2 * 16; /* on two ALU pipelines */
+    assert_in_range(cost64("gtx480", slow, "", add, 16), n * 2 - 80, n * 2 + 80);
+    assert_in_range(cost64("gtx480", both, "", add, 16), n * 4 - 80, n * 4 + 80);
+    static const char rcp[] = FOUR("rcp.rn.f64", "g", "%g1");
+    const struct option dp[] = {{"unit.dp", "1"},
+                                {"unit.slots_dp", "1"},
+                                {"collector.units_general", "2"},
+                                {"collector.ports_general", "1"},
+                                {"sm.machine_operations", "true"},
+                                {0}};
+    n = 64 * 4 * 4;
+    assert_in_range(cost64("gtx480", dp, "", rcp, 4), n * 40 - 80, n * 40 + 80);
+}
+
 /* An instruction without register operands leaves its collector a step earlier. */
 static void
 no_operands_to_read(void **st)
@@ -129,10 +203,6 @@ bank_conflicts(void **st)
 }
 
 /* -- initiation intervals and unit counts -- */
-
-#define FOUR(op, r, tail)                                                                \
-    op " %" r "2, " tail ";" op " %" r "3, " tail ";" op " %" r "4, " tail ";" op " %" r \
-       "5, " tail ";"
 
 /* Eight independent accumulators, as the reported stream_* kernels have. */
 #define EIGHT(op)                                                                        \
@@ -366,6 +436,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dependent_use),
+        cmocka_unit_test(sequences_add_to_latency),
+        cmocka_unit_test(operations_take_issue_slots),
+        cmocka_unit_test(operations_take_their_pipeline),
         cmocka_unit_test(no_operands_to_read),
         cmocka_unit_test(guard_is_not_collected),
         cmocka_unit_test(bank_conflicts),

@@ -1,0 +1,69 @@
+/* expansion.c: look-up in expansions.def. */
+#include "ptx/expansion.h"
+
+enum form { ANY, IEEE, FULL, FULL_FTZ, APPROX, APPROX_FTZ, LO, HI, SIGNED, UNSIGNED };
+
+const struct ptx_expansion ptx_expansions[] = {
+    {PTX_NOPS, 0, ANY, 1, 0, 0, PTX_LAT_OTHER},
+#define EXPANSION(op, bits, form, operations, more, class, chain, what)                  \
+    {PTX_OP_##op, bits, form, operations, more, chain, PTX_LAT_##class},
+#include "ptx/expansions.def"
+#undef EXPANSION
+};
+enum { ROWS = sizeof ptx_expansions / sizeof *ptx_expansions };
+_Static_assert(ROWS <= 256, "exec_static.expansion holds a row in a byte");
+
+static bool
+has_form(const struct ptx_inst *in, unsigned form)
+{
+    unsigned prec = in->mod[PTX_MG_PREC];
+    bool ftz = in->mod[PTX_MG_FTZ];
+    switch ((enum form)form) {
+    case ANY:
+        return true;
+    case IEEE:
+        return !prec;
+    case FULL:
+        return prec == PTX_PREC_FULL && !ftz;
+    case FULL_FTZ:
+        return prec == PTX_PREC_FULL && ftz;
+    case APPROX:
+        return prec == PTX_PREC_APPROX && !ftz;
+    case APPROX_FTZ:
+        return prec == PTX_PREC_APPROX && ftz;
+    case LO:
+        return in->mod[PTX_MG_PART] == PTX_PART_LO;
+    case HI:
+        return in->mod[PTX_MG_PART] == PTX_PART_HI;
+    case SIGNED:
+        return ptx_types[in->type[0]].kind == PTX_K_SINT;
+    case UNSIGNED:
+        return ptx_types[in->type[0]].kind == PTX_K_UINT;
+    }
+    return false;
+}
+
+unsigned
+ptx_expansion_of(const struct ptx_inst *in)
+{
+    for (unsigned i = 1; i < ROWS; i++) {
+        const struct ptx_expansion *e = &ptx_expansions[i];
+        if (e->op == in->op &&
+            (!e->bits || e->bits == 8 * ptx_types[in->type[0]].bytes) &&
+            has_form(in, e->form))
+            return i;
+    }
+    return 0;
+}
+
+unsigned
+ptx_machine_operations(const struct ptx_inst *in)
+{
+    if (ptx_is_pseudo(in) ||
+        (in->op == PTX_OP_LD && ptx_inst_space(in) == PTX_SPACE_PARAM))
+        return 0;
+    if (in->op == PTX_OP_MOV && in->nops == 2 && in->ops[1].kind != PTX_OPD_REG &&
+        in->ops[1].kind != PTX_OPD_VEC && in->ops[1].kind != PTX_OPD_SREG)
+        return 0;
+    return ptx_expansions[ptx_expansion_of(in)].operations;
+}

@@ -1,0 +1,26 @@
+/* expansion.h: what PTX instructions become on a card (expansions.def). */
+#ifndef ALLOT_PTX_EXPANSION_H
+#define ALLOT_PTX_EXPANSION_H
+
+#include "ptx/ir.h"
+
+struct ptx_expansion {
+    uint16_t op;         /* enum ptx_op */
+    uint8_t bits, form;  /* of the spellings that the row is for */
+    uint8_t operations;  /* machine operations, one issue slot each */
+    uint8_t more, chain; /* of them of `class`, beyond the first; so many in sequence */
+    uint8_t class;       /* enum ptx_latency */
+};
+
+/* Row 0 is that of every instruction without a row of its own: one operation. */
+extern const struct ptx_expansion ptx_expansions[];
+
+/* Row of an instruction. */
+unsigned ptx_expansion_of(const struct ptx_inst *in);
+
+/* Machine operations of an instruction in the code of a card: as the row says, but none for
+ * a load of a kernel's parameter (an operand in the constant bank) and for a literal or an
+ * address that is moved (an operand too). */
+unsigned ptx_machine_operations(const struct ptx_inst *in);
+
+#endif
