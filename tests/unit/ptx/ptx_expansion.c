@@ -80,6 +80,8 @@ static const struct {
     {"min.f32 %f1, %f2, %f3;", 1},
     {"ld.param.u64 %rd1, [p];", 0},
     {"ld.global.u64 %rd1, [%rd2];", 1},
+    {"cvt.u32.u64 %r1, %rd1;", 0},
+    {"cvt.s64.s32 %rd1, %s1;", 1},
     {"mov.u32 %r1, 7;", 0},
     {"mov.u64 %rd1, sm;", 0},
     {"mov.u32 %r1, %tid.x;", 1},
