@@ -190,10 +190,17 @@ struct allot_kernel {
     size_t nvariables;
     const struct allot_param *params;
     size_t nparams;
+    uint32_t ptxas_registers; /* 0 until allot_module_ptxas */
 };
 /* Kernel i, from 0 while it returns non-NULL; or by name. Owned by the module. */
 const struct allot_kernel *allot_module_kernel(struct allot_module *m, size_t i);
 const struct allot_kernel *allot_module_find(struct allot_module *m, const char *name);
+
+/* Asks ptxas, which must be in $PATH, for the registers of kernel `name` in the code for the
+ * machine's compute capability (or the oldest that ptxas still has, sm_75 with CUDA 13). False
+ * and a diagnostic: no such kernel, no ptxas, or it refuses the PTX. */
+bool allot_module_ptxas(struct allot_module *m, const struct allot_machine *machine,
+                        const char *name, struct allot_diag *diag);
 
 /* -- occupancy -- */
 struct allot_occupancy_query {

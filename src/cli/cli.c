@@ -517,7 +517,8 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
         {"regs", 0, "N", "registers a thread, instead of the kernel's own count",
          &s->regs, NULL, NULL},
         {"registers", 0, "WHICH",
-         "allocated: physical registers (default); virtual: the PTX as it is",
+         "allocated: physical registers (default); virtual: the PTX as it is; ptxas: allocated "
+         "code, but as many blocks as ptxas' count allows, where it is installed",
          &s->registers, NULL, NULL},
         {"set", 0, "PATH=VALUE", "any setting of the machine (see 'allot list settings')",
          NULL, &s->set, NULL},

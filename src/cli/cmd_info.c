@@ -103,6 +103,8 @@ print_text(const struct info *in, const struct allot_kernel *k, struct allot_dia
     printf("  registers     %u allocated, %u predicates; in the PTX %u live at once "
            "(MAXLIVE), %u virtual\n",
            k->registers, k->predicates, k->live_registers, k->virtual_registers);
+    if (k->ptxas_registers)
+        printf("                %u by ptxas\n", k->ptxas_registers);
     printf("  scratchpad    %u bytes%s\n", k->scratchpad,
            k->nvariables ? "" : " (no variables)");
     for (size_t i = 0; i < k->nvariables; i++) {
@@ -152,6 +154,8 @@ to_json(const struct info *in, const struct allot_kernel *k, struct allot_diag *
         "virtual_registers", k->virtual_registers, "predicates", k->predicates,
         "scratchpad", k->scratchpad, "local_bytes", k->local_bytes, "variables", vars,
         "params", params, "block_threads", in->threads);
+    if (k->ptxas_registers)
+        json_object_set_new(o, "ptxas_registers", json_integer(k->ptxas_registers));
     struct allot_occupancy oc;
     if (occupancy(in, k, &oc, d)) {
         json_object_set_new(o, "resident_blocks", json_integer(oc.resident_blocks));
@@ -167,7 +171,7 @@ int
 cmd_info(int argc, char **argv)
 {
     const char *machine = "gtx480", *kernel = NULL, *block = "256", *smem = "0";
-    bool json = false, steps = false;
+    bool json = false, steps = false, ptxas = false;
     const struct cli_opt options[] = {
         {"machine", 'm', "NAME|FILE", "machine for the occupancy (default gtx480)",
          &machine, NULL, NULL},
@@ -179,6 +183,9 @@ cmd_info(int argc, char **argv)
          "what more blocks an SM would cost: registers, spilled values and where they go, "
          "and the number that is predicted to be best",
          NULL, NULL, &steps},
+        {"ptxas", 0, NULL,
+         "ptxas' register counts too, for the machine's compute capability; it must be installed",
+         NULL, NULL, &ptxas},
         {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
         {0}};
     const struct cli_cmd cmd = {
@@ -215,10 +222,12 @@ cmd_info(int argc, char **argv)
         struct allot_diag *quiet = cli_diag_new();
         const struct allot_kernel *k;
         size_t n = 0;
-        for (size_t i = 0;
-             !cli_interrupted() && (k = kernel ? i ? NULL : allot_module_find(mod, kernel)
-                                               : allot_module_kernel(mod, i));
+        for (size_t i = 0; ok && !cli_interrupted() &&
+                           (k = kernel ? i ? NULL : allot_module_find(mod, kernel)
+                                       : allot_module_kernel(mod, i));
              i++) {
+            if (ptxas && !(ok = allot_module_ptxas(mod, m, k->name, d)))
+                break;
             if (json)
                 json_array_append_new(list, to_json(&in, k, quiet));
             else {
@@ -235,7 +244,7 @@ cmd_info(int argc, char **argv)
             printf("\n");
             json_decref(o);
         } else {
-            if (!n)
+            if (!n && ok)
                 printf("%s holds no kernel\n", pos.v[0]);
             json_decref(list);
         }

@@ -10,6 +10,7 @@ struct loaded_kernel {
     const struct ptx_func *func;
     struct exec_prog *prog; /* NULL: not decoded yet */
     uint32_t registers;     /* of a thread */
+    uint32_t ptxas;         /* the same by ptxas; 0: not asked */
     uint32_t scratchpad;    /* static, of a block */
     uint32_t barriers;      /* numbered ones that a block uses */
     struct exec_races races;

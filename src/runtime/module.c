@@ -7,6 +7,7 @@
 #include "ptx/link.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
+#include "runtime/ptxas.h"
 
 /* Never the same twice in a process. */
 static uint64_t
@@ -67,7 +68,7 @@ char *
 rt_pipeline(const struct machine *m, const struct ptx_module *p)
 {
     struct strbuf b = {0};
-    bool allocated = m->compiler.registers == REGISTERS_ALLOCATED && !p->parts.n;
+    bool allocated = m->compiler.registers != REGISTERS_VIRTUAL && !p->parts.n;
     strbuf_addz(&b, "");
     if (allocated)
         add_passes(&b, m->compiler.cleanup);
@@ -353,4 +354,18 @@ allot_module_find(struct allot_module *m, const char *name)
             return &m->kernels[i];
         }
     return NULL;
+}
+
+bool
+allot_module_ptxas(struct allot_module *m, const struct allot_machine *machine,
+                   const char *name, struct allot_diag *d)
+{
+    struct diag_sink own = {0}, *diag = rt_sink(d, &own);
+    const struct allot_kernel *k = allot_module_find(m, name);
+    bool ok = k ? ptxas_registers(m->ptx, name,
+                                  (unsigned)machine->m->gpu.compute_capability,
+                                  &m->kernels[k - m->kernels].ptxas_registers, diag)
+                : diag_error(diag, "there is no kernel '%s'", name);
+    diag_free(&own);
+    return ok;
 }

@@ -7,6 +7,7 @@
 #include "passes/unified_alloc.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
+#include "runtime/ptxas.h"
 
 #include <stdio.h>
 
@@ -178,8 +179,16 @@ variant(struct allot_device *dev, struct loaded_module *lm, const struct pass_la
     p->kernel = p->version ? kernel_of(lm, p->version, as->kernel, diag) : NULL;
     if (!p->kernel || !shape_apply(p->kernel->func, &p->shape, diag))
         return false;
+    uint32_t own = p->kernel->registers;
+    if (m->compiler.registers == REGISTERS_PTXAS && !m->residency.regs_per_thread) {
+        if (!p->kernel->ptxas && !ptxas_registers(lm->module->ptx, as->kernel,
+                                                  (unsigned)m->gpu.compute_capability,
+                                                  &p->kernel->ptxas, diag))
+            return false;
+        own = p->kernel->ptxas;
+    }
     p->sm.demand = (struct occ_kernel){.threads = block_threads(p->shape.block),
-                                       .registers = registers(m, p->kernel->registers),
+                                       .registers = registers(m, own),
                                        .scratchpad = p->kernel->scratchpad +
                                                      p->shape.dynamic_scratchpad};
     p->block = occ_demand(m, &p->sm.demand);
@@ -417,7 +426,10 @@ allot_demand(const struct allot_machine *m, const struct allot_kernel *k,
              uint32_t threads, uint32_t dynamic_scratchpad)
 {
     bool as_it_is = m->m->compiler.registers == REGISTERS_VIRTUAL;
-    uint32_t own = as_it_is ? k->live_registers : k->registers;
+    bool ptxas = m->m->compiler.registers == REGISTERS_PTXAS && k->ptxas_registers;
+    uint32_t own = as_it_is ? k->live_registers
+                   : ptxas  ? k->ptxas_registers
+                            : k->registers;
     return (struct allot_occupancy_query){.threads = threads,
                                           .registers = registers(m->m, own),
                                           .scratchpad =
