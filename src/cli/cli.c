@@ -520,6 +520,9 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
          "allocated: physical registers (default); virtual: the PTX as it is; ptxas: allocated "
          "code, but as many blocks as ptxas' count allows, where it is installed",
          &s->registers, NULL, NULL},
+        {"no-schedule", 0, NULL,
+         "instructions in the order of the PTX: compiler.cleanup=cleanup (docs/registers.md)",
+         NULL, NULL, &s->no_schedule},
         {"set", 0, "PATH=VALUE", "any setting of the machine (see 'allot list settings')",
          NULL, &s->set, NULL},
         {"schedule", 0, "FILE",
@@ -570,7 +573,7 @@ enum { OWN_OPTIONS = sizeof own_options / sizeof *own_options };
 const char *const *
 cli_sim_settings(const struct cli_sim *s, size_t *n)
 {
-    const char **v = ARENA_ARRAY(cli_mem(), const char *, s->set.n + OWN_OPTIONS + 1);
+    const char **v = ARENA_ARRAY(cli_mem(), const char *, s->set.n + OWN_OPTIONS + 2);
     *n = 0;
     for (size_t i = 0; i < OWN_OPTIONS; i++) {
         const char *value;
@@ -578,6 +581,8 @@ cli_sim_settings(const struct cli_sim *s, size_t *n)
         if (value)
             v[(*n)++] = arena_printf(cli_mem(), "%s=%s", own_options[i].path, value);
     }
+    if (s->no_schedule)
+        v[(*n)++] = "compiler.cleanup=cleanup";
     if (s->schedules.n) /* --set may choose another order */
         v[(*n)++] = "cta.order=schedule";
     for (size_t i = 0; i < s->set.n; i++)

@@ -88,14 +88,14 @@ struct cli_sim {
         *max_cycles, *max_instructions, *guard, *threads, *seed, *compiler;
     struct cli_list set, schedules;
     bool progress;
-    bool functional, quick, no_skip, check_analyses;
+    bool functional, quick, no_skip, check_analyses, no_schedule;
 };
 #define CLI_SIM_DEFAULTS                                                                 \
     {                                                                                    \
         .machine = "gtx480", .seed = "1", .compiler = "clang"                            \
     }
 /* The option table over s: valid while s lives; caller gives room for CLI_SIM_OPTIONS. */
-enum { CLI_SIM_OPTIONS = 27 };
+enum { CLI_SIM_OPTIONS = 28 };
 void cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS]);
 /* Takes the options of these names out of a table. */
 void cli_leave_out(struct cli_opt *table, const char *const *names, size_t n);
