@@ -59,8 +59,11 @@ ptx_expansion_of(const struct ptx_inst *in)
 unsigned
 ptx_machine_operations(const struct ptx_inst *in)
 {
-    if (ptx_is_pseudo(in) ||
-        (in->op == PTX_OP_LD && ptx_inst_space(in) == PTX_SPACE_PARAM))
+    if (ptx_is_pseudo(in))
+        return 0;
+    enum ptx_space space = ptx_inst_space(in);
+    if (in->op == PTX_OP_LD && in->ops[1].reg < 0 &&
+        (space == PTX_SPACE_PARAM || space == PTX_SPACE_CONST))
         return 0;
     if (in->op == PTX_OP_MOV && in->nops == 2 && in->ops[1].kind != PTX_OPD_REG &&
         in->ops[1].kind != PTX_OPD_VEC && in->ops[1].kind != PTX_OPD_SREG)

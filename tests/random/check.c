@@ -179,6 +179,7 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "constant-fold",
         "common-subexpressions",
         "address-fold",
+        "narrow-addresses",
         "multiply-add",
         "dead-code",
         "cleanup",

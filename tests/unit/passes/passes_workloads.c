@@ -41,6 +41,7 @@ static const char *const pipelines[] = {
     "constant-fold",
     "common-subexpressions",
     "address-fold",
+    "narrow-addresses",
     "multiply-add",
     "dead-code",
     "cleanup",
