@@ -5,6 +5,7 @@
 #include "experiments/figure.h"
 #include "base/data.h"
 #include "base/near.h"
+#include "report/chart.h"
 
 #include "base/clock.h"
 
@@ -295,6 +296,22 @@ cli_diag(struct allot_diag *d)
 {
     fputs(allot_diag_text(d), stderr);
     return EXIT_FAILED;
+}
+
+bool
+cli_chart(const struct chart *c, const char *path)
+{
+    struct diag_sink diag = {0};
+    bool ok = chart_write(c, path, &diag);
+    struct strbuf b = {0};
+    diag_print(&diag, &b);
+    if (b.n)
+        fputs(b.s, stderr);
+    else
+        fprintf(stderr, "chart: %s\n", path);
+    strbuf_free(&b);
+    diag_free(&diag);
+    return ok;
 }
 
 /* -- numbers -- */

@@ -145,6 +145,17 @@ bool cli_writable(const char *path);
  * tree's layout; NULL if there is none. Lives to the end of the command. */
 const char *cli_data_path(const char *relative);
 
+struct chart;
+/* chart_write (report/chart.h); says on stderr where the chart is, or why there is none. */
+bool cli_chart(const struct chart *c, const char *path);
+
+/* The rows of commands.def; the last has no name. */
+struct cli_command {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+};
+extern const struct cli_command cli_commands[];
+
 #define CMD(name, summary) int cmd_##name(int argc, char **argv);
 #include "cli/commands.def"
 #undef CMD

@@ -352,16 +352,7 @@ draw(const struct cell *cells, const struct allot_workload *const *w, size_t nw,
                       .groups = groups,
                       .series = series,
                       .value = value};
-    struct diag_sink diag = {0};
-    bool ok = chart_write(&c, path, &diag);
-    struct strbuf b = {0};
-    diag_print(&diag, &b);
-    if (b.n)
-        fputs(b.s, stderr);
-    else
-        fprintf(stderr, "chart: %s\n", path);
-    strbuf_free(&b);
-    diag_free(&diag);
+    bool ok = cli_chart(&c, path);
     free(groups);
     free(series);
     free(value);

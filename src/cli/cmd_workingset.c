@@ -245,13 +245,7 @@ draw(const struct view *v, const char *path)
                       .groups = groups,
                       .series = series,
                       .value = value};
-    struct diag_sink diag = {0};
-    bool ok = chart_write(&c, path, &diag);
-    struct strbuf b = {0};
-    diag_print(&diag, &b);
-    fputs(b.n ? b.s : "", stderr);
-    strbuf_free(&b);
-    diag_free(&diag);
+    bool ok = cli_chart(&c, path);
     free(name);
     free(groups);
     free(value);

@@ -10,16 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *summary;
-    int (*run)(int argc, char **argv);
-} commands[] = {
-#define CMD(name, summary) {#name, summary, cmd_##name},
-#include "cli/commands.def"
-#undef CMD
-};
-enum { NCOMMANDS = sizeof commands / sizeof *commands };
-
 /* -- words -- */
 
 static void
@@ -111,8 +101,8 @@ bash_head(void)
            "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
            "    local words=\n    COMPREPLY=()\n"
            "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words='");
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        printf("%s ", commands[i].name);
+    for (const struct cli_command *c = cli_commands; c->name; c++)
+        printf("%s ", c->name);
     printf("help --help --man --version'\n    else\n"
            "    case ${COMP_WORDS[1]} in\n");
 }
@@ -157,9 +147,9 @@ zsh_head(void)
 {
     printf("#compdef allot\n# Written by allot --completion zsh.\n"
            "local -a found\nif (( CURRENT == 2 )); then\n    found=(\n");
-    for (size_t i = 0; i < NCOMMANDS; i++) {
-        printf("        %s:", commands[i].name);
-        quoted(commands[i].summary);
+    for (const struct cli_command *c = cli_commands; c->name; c++) {
+        printf("        %s:", c->name);
+        quoted(c->summary);
         printf("\n");
     }
     printf("    )\n    _describe -t commands command found\n    return\nfi\n"
@@ -211,10 +201,9 @@ static void
 fish_head(void)
 {
     printf("# Completion of allot for fish; written by allot --completion fish.\n");
-    for (size_t i = 0; i < NCOMMANDS; i++) {
-        printf("complete -c allot -n __fish_use_subcommand -f -a %s -d ",
-               commands[i].name);
-        quoted(commands[i].summary);
+    for (const struct cli_command *c = cli_commands; c->name; c++) {
+        printf("complete -c allot -n __fish_use_subcommand -f -a %s -d ", c->name);
+        quoted(c->summary);
         printf("\n");
     }
 }
@@ -292,11 +281,11 @@ cli_complete(const char *shell)
     if (!s)
         return false;
     s->head();
-    for (size_t i = 0; i < NCOMMANDS; i++) {
+    for (const struct cli_command *c = cli_commands; c->name; c++) {
         char option[32];
         snprintf(option, sizeof option, "--completion=%s", s->name);
-        char *argv[] = {(char *)(uintptr_t)commands[i].name, option, NULL};
-        commands[i].run(2, argv);
+        char *argv[] = {(char *)(uintptr_t)c->name, option, NULL};
+        c->run(2, argv);
     }
     s->tail();
     return true;

@@ -5,15 +5,12 @@
 
 #include <string.h>
 
-static const struct {
-    const char *name, *summary;
-    int (*run)(int argc, char **argv);
-} commands[] = {
+const struct cli_command cli_commands[] = {
 #define CMD(name, summary) {#name, summary, cmd_##name},
 #include "cli/commands.def"
 #undef CMD
+    {0},
 };
-enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void
 help(FILE *out)
@@ -22,8 +19,8 @@ help(FILE *out)
             "usage: allot COMMAND [ARGUMENTS]\n\n"
             "Who gets a GPU's on-chip resources, and what each decision is worth.\n\n"
             "commands:\n");
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    for (const struct cli_command *c = cli_commands; c->name; c++)
+        fprintf(out, "  %-10s %s\n", c->name, c->summary);
     fprintf(
         out,
         "\n'allot COMMAND --help' tells the rest, --man as a manual page; 'allot --version' "
@@ -32,13 +29,20 @@ help(FILE *out)
         "--machine 000-table2 --quick\n");
 }
 
+static const struct cli_command *
+find(const char *name)
+{
+    for (const struct cli_command *c = cli_commands; c->name; c++)
+        if (!strcmp(c->name, name))
+            return c;
+    return NULL;
+}
+
 const char *
 cli_summary(const char *name)
 {
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        if (!strcmp(commands[i].name, name))
-            return commands[i].summary;
-    return "";
+    const struct cli_command *c = find(name);
+    return c ? c->summary : "";
 }
 
 static void
@@ -47,8 +51,8 @@ man(void)
     cli_man_head("",
                  "who gets a GPU's on\\-chip resources, and what each decision is worth");
     printf(".I COMMAND\n.RI [ ARGUMENTS ]\n.SH COMMANDS\n");
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        printf(".TP\n.BR allot\\-%s (1)\n%s\n", commands[i].name, commands[i].summary);
+    for (const struct cli_command *c = cli_commands; c->name; c++)
+        printf(".TP\n.BR allot\\-%s (1)\n%s\n", c->name, c->summary);
     printf(".SH ENVIRONMENT\n.TP\n.B ALLOT_DB\nthe store of results, where --db does not "
            "say\n.TP\n.B ALLOT_MACHINES\nfolders of machine descriptions, joined by "
            "colons\n.TP\n.B ALLOT_PAPERS\nthe folder of experiment files\n");
@@ -86,15 +90,15 @@ main(int argc, char **argv)
         fprintf(stderr, "allot: --completion needs a shell: bash, zsh or fish\n");
         return EXIT_USAGE;
     }
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        if (!strcmp(commands[i].name, name)) {
-            int status = commands[i].run(argc - 1, argv + 1);
-            arena_free(cli_mem());
-            return cli_flush(cli_status(status));
-        }
+    const struct cli_command *command = find(name);
+    if (command) {
+        int status = command->run(argc - 1, argv + 1);
+        arena_free(cli_mem());
+        return cli_flush(cli_status(status));
+    }
     struct near near = {.word = name};
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        near_offer(&near, commands[i].name);
+    for (const struct cli_command *c = cli_commands; c->name; c++)
+        near_offer(&near, c->name);
     fprintf(stderr, "allot: unknown command '%s'%s\n(see 'allot --help')\n", name,
             cli_did_you_mean("", near.best));
     return EXIT_USAGE;

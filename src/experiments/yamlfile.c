@@ -1,6 +1,7 @@
 /* yamlfile.c: libcyaml for the data, libyaml's events for the places. */
 #include "experiments/yamlfile.h"
 
+#include "base/near.h"
 #include "base/yaml_log.h"
 
 #include <errno.h>
@@ -185,18 +186,13 @@ unknown_key(struct yamlfile *y, const char *key, const struct yaml_log *log,
     if (!in)
         in = schema;
     struct strbuf all = {0};
-    const char *near = NULL;
-    int distance = 3;
+    struct near near = {.word = key, .most = 2};
     for (const cyaml_schema_field_t *f = in->mapping.fields; f->key; f++) {
-        int e = str_distance(key, f->key, 3);
         strbuf_printf(&all, "%s%s", all.n ? ", " : "", f->key);
-        if (e < distance) {
-            distance = e;
-            near = f->key;
-        }
+        near_offer(&near, f->key);
     }
-    if (near)
-        diag_hint(diag, d, "did you mean %s?", near);
+    if (near.best)
+        diag_hint(diag, d, "did you mean %s?", near.best);
     else
         diag_hint(diag, d, "keys: %s", all.s ? all.s : "none");
     strbuf_free(&all);

@@ -1,5 +1,6 @@
 /* machine.c: a machine in memory: making, copying, changing, hashing, printing. Reading
  * files is machine_load.c, what must hold between settings machine_check.c. */
+#include "base/near.h"
 #include "base/splitmix.h"
 #include "machine/setting.h"
 
@@ -250,22 +251,18 @@ machine_check_policies(const struct machine *m,
         const char *value = *(const char *const *)((const char *)m + t[i].offset);
         if (is_policy(name_at, user, t[i].folder, value))
             continue;
-        const char *name, *near = NULL;
+        const char *name;
         struct strbuf all = {0};
-        int distance = 3;
+        struct near near = {.word = value, .most = 2};
         for (size_t k = 0; (name = name_at(user, t[i].folder, k)); k++) {
             strbuf_printf(&all, "%s%s", k ? ", " : "", name);
-            int d = str_distance(value, name, 3);
-            if (d < distance) {
-                distance = d;
-                near = name;
-            }
+            near_offer(&near, name);
         }
         struct diag *d = diag_add(diag, DIAG_ERROR,
                                   m->file ? &(struct diag_loc){.file = m->file} : NULL,
                                   "%s: there is no policy '%s'", t[i].path, value);
-        if (near)
-            diag_hint(diag, d, "did you mean %s? There are: %s", near, all.s);
+        if (near.best)
+            diag_hint(diag, d, "did you mean %s? There are: %s", near.best, all.s);
         else
             diag_hint(diag, d, "there are: %s", all.s ? all.s : "none");
         ok = false;

@@ -10,6 +10,7 @@
 #include "machine/setting.h"
 
 #include "base/data.h"
+#include "base/near.h"
 #include "base/vec.h"
 #include "base/yaml_log.h"
 
@@ -172,18 +173,13 @@ unknown_key(const char *key, const struct yaml_log *log, struct diag_loc *loc,
     }
     struct diag *d = diag_add(diag, DIAG_ERROR, loc, "there is no group '%s'", key);
     struct strbuf all = {0};
-    const char *near = NULL;
-    int distance = 3;
+    struct near near = {.word = key, .most = 2};
     for (size_t i = 0; i <= sc->ngroups; i++) {
-        int e = str_distance(key, sc->fields[i].key, 3);
         strbuf_printf(&all, "%s%s", i ? ", " : "", sc->fields[i].key);
-        if (e < distance) {
-            distance = e;
-            near = sc->fields[i].key;
-        }
+        near_offer(&near, sc->fields[i].key);
     }
-    if (near)
-        diag_hint(diag, d, "did you mean %s?", near);
+    if (near.best)
+        diag_hint(diag, d, "did you mean %s?", near.best);
     else
         diag_hint(diag, d, "a machine file has: %s", all.s);
     strbuf_free(&all);
@@ -457,21 +453,16 @@ unknown_machine(const char *name, const struct diag_loc *loc, struct diag_sink *
     struct diag *d = diag_add(diag, DIAG_ERROR, loc, "there is no machine '%s'", name);
     char **names = machine_names();
     struct strbuf all = {0};
-    const char *near = NULL;
-    int distance = 4;
+    struct near near = {.word = name, .most = 3};
     for (size_t i = 0; names[i]; i++) {
-        int e = str_distance(name, names[i], 4);
         strbuf_printf(&all, "%s%s", i ? ", " : "", names[i]);
-        if (e < distance) {
-            distance = e;
-            near = names[i];
-        }
+        near_offer(&near, names[i]);
     }
-    if (near)
+    if (near.best)
         diag_hint(diag, d,
                   "did you mean %s? A file of your own is named with its folder or "
                   "its ending .yaml",
-                  near);
+                  near.best);
     else
         diag_hint(diag, d,
                   "presets: %s; a file of your own is named with its folder or its "

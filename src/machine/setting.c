@@ -3,6 +3,8 @@
  * value means the same and is refused with the same words wherever it comes from. */
 #include "machine/setting.h"
 
+#include "base/near.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -142,18 +144,15 @@ bool
 setting_unknown(const char *path, const struct diag_loc *loc, struct diag_sink *diag)
 {
     size_t n;
-    const struct setting *t = settings(&n), *best = NULL;
+    const struct setting *t = settings(&n);
     const char *dot = strchr(path, '.'), *leaf = dot ? dot + 1 : path;
     bool group = false;
-    int distance = 4;
+    struct near near = {.word = path, .most = 3};
     for (size_t i = 0; i < n; i++) {
         group |= !dot && !strcmp(t[i].group, path);
-        int d = str_distance(path, t[i].path, 4);
-        if (d < distance) {
-            distance = d;
-            best = &t[i];
-        }
+        near_offer(&near, t[i].path);
     }
+    const struct setting *best = near.best ? setting_find(near.best) : NULL;
     for (size_t i = 0; i < n && !best; i++) /* right name, wrong or no group */
         if (!strcmp(leaf, t[i].name))
             best = &t[i];

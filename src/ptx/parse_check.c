@@ -488,6 +488,9 @@ bool
 parse_check_rest(struct check *c, struct place where)
 {
     const struct ptx_inst *in = c->in;
+    const int number = ptx_inst_barrier(in);
+    if (number >= 0 && !barrier_number(c, (unsigned)number))
+        return false;
     switch (in->op) {
     case PTX_OP_ATOM:
     case PTX_OP_ATOMH: {
@@ -543,15 +546,8 @@ parse_check_rest(struct check *c, struct place where)
                 return false;
             }
         return true;
-    case PTX_OP_BARREDP:
-    case PTX_OP_BARRED:
-    case PTX_OP_BARRIERREDP:
-    case PTX_OP_BARRIERRED:
-        return barrier_number(c, 1);
     case PTX_OP_BAR:
     case PTX_OP_BARRIER:
-        if (!barrier_number(c, 0))
-            return false;
         if (in->mod[PTX_MG_ARRIVE] && in->ops[1].kind == PTX_OPD_NONE) {
             parse_error(c->p, where, "%s.arrive needs the number of threads",
                         mnemonic(c));

@@ -6,6 +6,8 @@
  * a file. */
 #include "ptx/parse_int.h"
 
+#include "base/near.h"
+
 #include <pthread.h>
 
 #define G(g) ((ptx_groups)1 << PTX_MG_##g)
@@ -251,27 +253,23 @@ hint_modifier(struct parser *p, struct diag *d, const struct row *first,
         return;
     memcpy(text, w->s, w->n);
     text[w->n] = 0;
-    const char *best = NULL;
-    int found = 3;
+    struct near near = {.word = text, .most = 2};
     for (const struct row *r = first; r; r = r->next >= 0 ? &rows[r->next] : NULL) {
         for (unsigned m = 1; m < PTX_NMODS; m++) {
             if (!(r->info->groups >> ptx_mods[m].group & 1))
                 continue;
-            int dist = str_distance(ptx_mods[m].text, text, found - 1);
-            if (dist < found)
-                found = dist, best = ptx_mods[m].text;
+            near_offer(&near, ptx_mods[m].text);
         }
         for (unsigned t = 1; t < PTX_NTYPES; t++) {
             bool takes = false;
             for (unsigned k = 0; k < r->ntypes; k++)
                 takes |= r->types[k] >> t & 1;
-            int dist = takes ? str_distance(ptx_types[t].text, text, found - 1) : 3;
-            if (dist < found)
-                found = dist, best = ptx_types[t].text;
+            if (takes)
+                near_offer(&near, ptx_types[t].text);
         }
     }
-    if (best && w->n > 1)
-        parse_hint(p, d, "did you mean '.%s'?", best);
+    if (near.best && w->n > 1)
+        parse_hint(p, d, "did you mean '.%s'?", near.best);
 }
 
 static void
@@ -465,21 +463,18 @@ resolve(struct parser *p, const char *text, uint32_t n, struct place start)
         struct diag *d = parse_error(p, mn, "unknown instruction '%.*s'",
                                      (int)(sp.mnemonic > 60 ? 60 : sp.mnemonic), text);
         char word[32];
-        const char *best = NULL;
-        int found = sp.mnemonic < 5 ? 2 : 3;
+        struct near near = {.word = word, .most = sp.mnemonic < 5 ? 1 : 2};
         if (sp.mnemonic < sizeof word && p->errors < 100) {
             memcpy(word, text, sp.mnemonic);
             word[sp.mnemonic] = 0;
             for (int i = 0; i < PTX_NOPS; i++) {
                 if (ptx_ops[i].flags & PTX_PSEUDO)
                     continue;
-                int dist = str_distance(ptx_ops[i].mnemonic, word, found - 1);
-                if (dist < found)
-                    found = dist, best = ptx_ops[i].mnemonic;
+                near_offer(&near, ptx_ops[i].mnemonic);
             }
         }
-        if (best)
-            parse_hint(p, d, "did you mean '%s'?", best);
+        if (near.best)
+            parse_hint(p, d, "did you mean '%s'?", near.best);
         return NULL;
     }
     struct ptx_inst in;

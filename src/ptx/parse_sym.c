@@ -9,6 +9,8 @@
  * ...). */
 #include "ptx/parse_int.h"
 
+#include "base/near.h"
+
 #include <stdarg.h>
 
 /* -- tokens and messages -- */
@@ -129,20 +131,16 @@ parse_hint_name(struct parser *p, struct diag *d, const struct name *wrong,
 {
     if (p->errors > 100 || wrong->n > 60) /* nobody reads on; keep it cheap */
         return;
-    const struct name *best = NULL;
-    int limit = wrong->n < 4 ? 1 : wrong->n < 8 ? 2 : 3, found = limit + 1;
+    struct near near = {
+        .word = wrong->s, .most = wrong->n < 4 ? 1 : wrong->n < 8 ? 2 : 3, .sorted = true};
     for (uint32_t i = 0; i < p->name_slots; i++) {
         const struct name *nm = p->names[i];
         if (!nm || nm == wrong || !nm->top || !(kinds >> nm->top->kind & 1))
             continue;
-        int dist = str_distance(nm->s, wrong->s, found);
-        if (dist < found || (best && dist == found && strcmp(nm->s, best->s) < 0)) {
-            found = dist;
-            best = nm;
-        }
+        near_offer(&near, nm->s);
     }
-    if (best && found <= limit)
-        parse_hint(p, d, "did you mean '%.100s'?", best->s);
+    if (near.best)
+        parse_hint(p, d, "did you mean '%.100s'?", near.best);
 }
 
 /* -- names -- */

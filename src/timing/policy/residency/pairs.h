@@ -21,8 +21,7 @@ struct pairs_plan {
     unsigned warps;         /* of a block */
     bool dynamic;           /* dynamic warp execution */
     bool shares_scratchpad;
-    bool
-        progress; /* progress of warps is counted: not twice where two things are shared */
+    bool progress; /* of warps, is counted: not twice where two things are shared */
 };
 static_assert(sizeof(struct pairs_plan) <= sizeof(((struct residency_plan *)0)->own),
               "room for it in the residency plan");
@@ -72,6 +71,41 @@ pairs_partner(const struct pairs *p, unsigned s)
 {
     unsigned n = p->baseline - p->unshared;
     return pairs_side(p, s) ? s - n : s + n;
+}
+
+/* -- what an SM is told of its slots -- */
+
+/* owner: of the pair of slot s, if it is in one. */
+static inline enum warp_class
+pairs_class(const struct pairs *p, unsigned s, unsigned owner)
+{
+    return pairs_index(p, s) < 0 ? WARP_UNSHARED
+           : owner == s          ? WARP_OWNER
+                                 : WARP_NON_OWNER;
+}
+
+/* A policy's answers for slot s: are its instructions asked about; its warps' class. */
+struct pairs_answers {
+    bool (*asks)(const void *state, unsigned s);
+    enum warp_class (*cls)(const void *state, unsigned s);
+};
+
+static inline void
+pairs_publish(const struct pairs_answers *a, const void *state, struct sm_view *v,
+              unsigned s)
+{
+    v->asks[s] = a->asks(state, s);
+    v->cls[s] = (uint8_t)a->cls(state, s);
+}
+
+/* Of all slots: classes or locks have changed. */
+static inline void
+pairs_changed(const struct pairs_answers *a, const void *state, struct sm_view *v,
+              unsigned slots)
+{
+    for (unsigned s = 0; s < slots; s++)
+        pairs_publish(a, state, v, s);
+    v->changed = true;
 }
 
 /* -- plans; `policy` is the policy's name in messages -- */

@@ -101,23 +101,22 @@ register_sharing_cls(const void *state, unsigned s)
 {
     const struct sharing *sh = state;
     int i = pairs_index(&sh->pairs, s);
-    return i < 0 ? WARP_UNSHARED : sh->pair[i].owner == s ? WARP_OWNER : WARP_NON_OWNER;
+    return pairs_class(&sh->pairs, s, i < 0 ? NONE : sh->pair[i].owner);
 }
+
+static const struct pairs_answers answers = {watches, register_sharing_cls};
 
 static void
 publish(const struct sharing *sh, struct sm_view *v, unsigned s)
 {
-    v->asks[s] = watches(sh, s);
-    v->cls[s] = (uint8_t)register_sharing_cls(sh, s);
+    pairs_publish(&answers, sh, v, s);
 }
 
 /* Classes or locks are others. */
 static void
 changed(const struct sharing *sh, struct sm_view *v)
 {
-    for (unsigned s = 0; s < sh->blocks; s++)
-        publish(sh, v, s);
-    v->changed = true;
+    pairs_changed(&answers, sh, v, sh->blocks);
 }
 
 static size_t

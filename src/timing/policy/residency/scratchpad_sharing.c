@@ -73,14 +73,15 @@ scratchpad_sharing_cls(const void *state, unsigned s)
 {
     const struct sharing *sh = state;
     int i = pairs_index(&sh->pairs, s);
-    return i < 0 ? WARP_UNSHARED : sh->pair[i].owner == s ? WARP_OWNER : WARP_NON_OWNER;
+    return pairs_class(&sh->pairs, s, i < 0 ? NONE : sh->pair[i].owner);
 }
+
+static const struct pairs_answers answers = {watches, scratchpad_sharing_cls};
 
 static void
 publish(const struct sharing *sh, struct sm_view *v, unsigned s)
 {
-    v->asks[s] = watches(sh, s);
-    v->cls[s] = (uint8_t)scratchpad_sharing_cls(sh, s);
+    pairs_publish(&answers, sh, v, s);
 }
 
 /* Where the parts of the state lie: pairs, progress, releases, lanes. */
@@ -136,9 +137,7 @@ member(struct sharing *sh, unsigned s)
 static void
 changed(const struct sharing *sh, struct sm_view *v)
 {
-    for (unsigned s = 0; s < sh->blocks; s++)
-        publish(sh, v, s);
-    v->changed = true;
+    pairs_changed(&answers, sh, v, sh->blocks);
 }
 
 /* -- progress of additional warps -- */
