@@ -266,30 +266,31 @@ budget(const struct machine *m, const struct launch_plan *p)
 }
 
 /* The schedule that the launch follows: one for its kernel goes before one for any. */
-static bool
-plan_schedule(const struct allot_device *dev, struct launch_plan *p,
-              struct diag_sink *diag)
+static const struct cta_schedule *
+schedule_of(const struct allot_device *dev, const char *kernel)
 {
     const struct cta_schedule *s = NULL;
     for (size_t i = 0; i < dev->schedules.n; i++) {
         const struct cta_schedule *x = dev->schedules.v[i];
-        if (x->kernel ? !strcmp(x->kernel, p->kernel->func->name) : !s)
+        if (x->kernel ? !strcmp(x->kernel, kernel) : !s)
             s = x;
     }
-    p->sm.schedule = s;
+    return s;
+}
+
+/* Whether the blocks can be launched in the machine's order. */
+static bool
+order_accepts(const struct machine *m, const struct launch_plan *p,
+              struct diag_sink *diag)
+{
     const uint32_t *g = p->shape.grid;
-    uint64_t blocks = (uint64_t)g[0] * g[1] * g[2];
-    if (!s || !blocks || blocks == s->blocks)
-        return true;
-    struct diag *d =
-        diag_add(diag, DIAG_ERROR, NULL,
-                 "kernel '%s' is launched with %llu blocks, but its schedule "
-                 "is for %u",
-                 p->kernel->func->name, (unsigned long long)blocks, s->blocks);
-    diag_hint(diag, d, "%s",
-              s->kernel ? "make the schedule for this launch anew"
-                        : "write 'kernel NAME' into the schedule if it is for another");
-    return false;
+    const struct cta_launch l = {.machine = m,
+                                 .kernel = p->kernel->func->name,
+                                 .grid = {g[0], g[1], g[2]},
+                                 .blocks = (uint64_t)g[0] * g[1] * g[2],
+                                 .resident = p->sm.residency.blocks,
+                                 .schedule = p->sm.schedule};
+    return !l.blocks || !p->sm.order->accepts || p->sm.order->accepts(&l, diag);
 }
 
 bool
@@ -301,10 +302,8 @@ plan_residency(const struct allot_device *dev, struct launch_plan *p,
     if (!timing_plan(m, p->kernel->func, &k, &p->sm, diag))
         return false;
     p->budget = budget(m, p);
-    p->order = cta_order_find(m->cta.order);
-    if (!p->order)
-        return diag_error(diag, "cta.order: there is no policy '%s'", m->cta.order);
-    return !p->order->follow || plan_schedule(dev, p, diag);
+    p->sm.schedule = schedule_of(dev, p->kernel->func->name);
+    return order_accepts(m, p, diag);
 }
 
 bool
@@ -349,7 +348,7 @@ allot_launch_plan(struct allot_device *dev, const struct allot_launch *l,
         out->resident_blocks = p.sm.residency.blocks;
         out->baseline_blocks = p.sm.residency.baseline;
         out->shared_pairs = residency_pairs(dev->machine, &p.sm.residency);
-        out->order = p.order->name;
+        out->order = p.sm.order->name;
     }
     diag_free(&own);
     return ok;

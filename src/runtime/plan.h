@@ -33,8 +33,7 @@ struct launch_plan {
     struct occ_demand block; /* the demand under the machine's rounding rules */
     uint32_t barriers;
     struct plan_budget budget;
-    struct timing_plan sm; /* demand of the kernel; residency */
-    const struct cta_order_policy *order;
+    struct timing_plan sm; /* demand of the kernel; residency; order of blocks */
 };
 
 /* Variant and demand. Compiles the variant on its first use. A dimension of 0 counts as 1,

@@ -44,7 +44,8 @@ struct timing_plan {
     struct mechanism_use registers;  /* their power states; mechanism NULL: always ON */
     unsigned nmechanisms;            /* at work beside these and the residency policy's */
     struct mechanism_use mechanism[3];
-    const struct cta_schedule *schedule; /* for the order policy; NULL: none */
+    const struct cta_order_policy *order; /* the machine's */
+    const struct cta_schedule *schedule;  /* for it; NULL: none */
 };
 /* Fills it for blocks of kernel f that ask for k. False and a diagnostic if not even one
  * block fits, or if the policy cannot work with the kernel. */
@@ -58,6 +59,10 @@ bool timing_plan(const struct machine *m, const struct ptx_func *f,
 bool timing_launch(struct timing_gpu *g, struct exec_grid *grid,
                    const struct timing_plan *plan, struct launch_stats *out,
                    struct diag_sink *diag);
+
+/* Quanta of the last launch that were gone through one by one or beside each other: how
+ * often SMs waited for each other (tests). */
+uint64_t timing_quanta(const struct timing_gpu *g);
 
 /* NULL: none. */
 struct trace;

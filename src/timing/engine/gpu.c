@@ -53,12 +53,12 @@ find_policies(struct timing_gpu *g, struct diag_sink *diag)
     const struct machine *m = g->m;
     g->sched = sched_find(m->sm.scheduler);
     g->residency = residency_find(m->residency.policy);
-    g->order = cta_order_find(m->cta.order);
+    const bool order = cta_order_find(m->cta.order) != NULL;
     if (!g->sched)
         UNKNOWN_POLICY(diag, "sm.scheduler", m->sm.scheduler, sched_at);
     if (!g->residency)
         UNKNOWN_POLICY(diag, "residency.policy", m->residency.policy, residency_at);
-    if (!g->order)
+    if (!order)
         UNKNOWN_POLICY(diag, "cta.order", m->cta.order, cta_order_at);
     const char *const paths[] = {"l1d.replacement", "l1i.replacement", "l1c.replacement",
                                  "l2.replacement"};
@@ -70,7 +70,7 @@ find_policies(struct timing_gpu *g, struct diag_sink *diag)
             UNKNOWN_POLICY(diag, paths[i], names[i], replacement_at);
             caches = false;
         }
-    return g->sched && g->residency && g->order && caches;
+    return g->sched && g->residency && order && caches;
 }
 
 struct timing_gpu *
@@ -128,6 +128,12 @@ const struct stat_sm *
 timing_sm_stats(const struct timing_gpu *g, unsigned i)
 {
     return &g->stats[i].s;
+}
+
+uint64_t
+timing_quanta(const struct timing_gpu *g)
+{
+    return g->quanta;
 }
 
 /* -- a launch's program -- */
@@ -302,8 +308,11 @@ explain(const struct run *r, struct strbuf *out)
         strbuf_addz(out, "\n");
     }
     if (r->launch.dispatch.left)
-        strbuf_printf(out, "  %llu blocks have not started\n",
-                      (unsigned long long)r->launch.dispatch.left);
+        strbuf_printf(out, "  %llu blocks have not started%s%s%s\n",
+                      (unsigned long long)r->launch.dispatch.left,
+                      r->launch.dispatch.any_none ? ": cta.order '" : "",
+                      r->launch.dispatch.any_none ? r->launch.dispatch.order->name : "",
+                      r->launch.dispatch.any_none ? "' gives none now" : "");
 }
 
 /* An error that ends the launch, placed where one warp is that has not ended (the first of
@@ -539,7 +548,7 @@ finish(struct run *r, struct launch_stats *out, struct diag_sink *diag)
 }
 
 static void
-plan_quanta(struct run *r)
+plan_quanta(struct run *r, const struct cta_order_policy *order)
 {
     struct timing_gpu *g = r->g;
     const struct machine *m = g->m;
@@ -548,8 +557,8 @@ plan_quanta(struct run *r)
     r->quantum.most = wait ? memsys_quantum(g->mem) : 1;
     if (g->opt.quantum && g->opt.quantum < r->quantum.most)
         r->quantum.most = g->opt.quantum;
-    /* Blocks may start so many cycles after the last of others has ended. */
-    while (g->order->drained && r->quantum.most > 1 &&
+    /* Blocks may start so many cycles after others have ended. */
+    while ((order->drained || order->again) && r->quantum.most > 1 &&
            r->quantum.most > m->cta.sync_cycles)
         r->quantum.most /= 2;
     r->team.threads = wait && g->pool ? g->opt.threads : 1;
@@ -604,7 +613,8 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
     r.launch.progress_shown = clock_seconds(CLOCK_MONOTONIC);
     grid->nsm = g->m->sm.count;
     r.sm = ARENA_ARRAY(r.arena, struct sm, g->m->sm.count);
-    plan_quanta(&r);
+    plan_quanta(&r, plan->order);
+    g->quanta = 0;
     memset(g->stats, 0, sizeof *g->stats * g->m->sm.count);
     memsys_begin(g->mem, r.team.threads > 1, g->opt.no_skip);
     for (unsigned i = 0; i < g->m->sm.count; i++) {
@@ -617,8 +627,13 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
         r.sm[i].trace = traced ? &g->trace->sm[i] : NULL;
         r.sm[i].every = traced || g->opt.no_skip;
     }
-    dispatch_init(&r.launch.dispatch, r.arena, g->m, g->order, plan->schedule,
-                  r.launch.blocks, g->last_sm);
+    const struct cta_launch l = {.machine = g->m,
+                                 .kernel = grid->prog->entry->name,
+                                 .grid = {grid->grid.x, grid->grid.y, grid->grid.z},
+                                 .blocks = r.launch.blocks,
+                                 .resident = r.launch.plan.blocks,
+                                 .schedule = plan->schedule};
+    dispatch_init(&r.launch.dispatch, r.arena, plan->order, &l, g->last_sm);
     run_start_blocks(&r, g->now);
 
     bool ok = loop(&r);

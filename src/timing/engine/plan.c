@@ -51,6 +51,9 @@ timing_plan(const struct machine *m, const struct ptx_func *f, const struct occ_
                  f->name, k->threads, k->registers, k->scratchpad);
         return false;
     }
+    out->order = cta_order_find(m->cta.order);
+    if (!out->order)
+        return diag_error(diag, "cta.order: there is no policy '%s'", m->cta.order);
     out->l1_ways = occ_l1_ways(m, k, out->residency.blocks);
     unsigned warps = (k->threads + LANES - 1) / LANES;
     return check_registers(policy, f, out, diag) && check_warps(m, out, diag) &&

@@ -101,14 +101,17 @@ node_sends(struct run *r, unsigned k, struct sm *s, uint64_t now, bool one)
     return true;
 }
 
-/* Whether an SM of the node has room for a block that has not started. */
+/* Whether an SM of the node has room for a block that has not started, or the order of
+ * blocks waits for one that has ended. */
 static bool
 wants_block(const struct run *r, const struct node *n, uint64_t now)
 {
-    if (!r->launch.dispatch.left || now < r->launch.first_dispatch)
+    const struct dispatch *d = &r->launch.dispatch;
+    if (!d->left)
         return false;
     for (const struct sm *s = n->sm; s < n->end; s++)
-        if (dispatch_wants(&r->launch.dispatch, s))
+        if ((now >= r->launch.first_dispatch && dispatch_wants(d, s, now)) ||
+            dispatch_tells(d, s))
             return true;
     return false;
 }
@@ -252,7 +255,9 @@ give_blocks(struct run *r, uint64_t now)
     }
     if (!any)
         return;
-    dispatch_cycle(&r->launch.dispatch, r->sm, r->quantum.takers, now);
+    dispatch_ended(&r->launch.dispatch, r->sm, r->quantum.takers, now);
+    if (now >= r->launch.first_dispatch)
+        dispatch_cycle(&r->launch.dispatch, r->sm, r->quantum.takers, now);
     memset(r->quantum.takers, 0,
            BITSET_WORDS(r->g->m->sm.count) * sizeof *r->quantum.takers);
     FOR_NODES(k, r, r->quantum.stopped)
@@ -347,27 +352,31 @@ resident(const struct run *r)
     return r->launch.blocks - r->launch.dispatch.left - r->launch.done;
 }
 
-/* Whether an SM has room for a block that has not started. */
+/* Whether an SM has room for a block that has not started, in cycle `now`. */
 static bool
-room(const struct run *r)
+room(const struct run *r, uint64_t now)
 {
-    if (!r->launch.dispatch.left ||
-        resident(r) == (uint64_t)r->launch.plan.blocks * r->g->m->sm.count)
+    const struct dispatch *d = &r->launch.dispatch;
+    if (!d->left || resident(r) == (uint64_t)r->launch.plan.blocks * r->g->m->sm.count)
         return false;
-    bool any = !r->g->order->open;
+    bool any = !d->order->open && !d->any_none;
     for (unsigned i = 0; !any && i < r->g->m->sm.count; i++)
-        any = dispatch_wants(&r->launch.dispatch, &r->sm[i]);
+        any = dispatch_wants(d, &r->sm[i], now);
     return any;
 }
 
 void
 run_start_blocks(struct run *r, uint64_t now)
 {
-    uint64_t left = r->launch.dispatch.left;
-    if (now < r->launch.first_dispatch || !room(r))
-        return;
-    dispatch_cycle(&r->launch.dispatch, r->sm, NULL, now);
-    for (unsigned i = 0; r->launch.dispatch.left != left && i < r->g->m->sm.count; i++) {
+    struct dispatch *d = &r->launch.dispatch;
+    const uint64_t left = d->left;
+    if (now >= r->launch.first_dispatch) {
+        dispatch_time(d, now);
+        if (room(r, now))
+            dispatch_cycle(d, r->sm, NULL, now);
+    }
+    dispatch_look_ahead(d, now);
+    for (unsigned i = 0; d->left != left && i < r->g->m->sm.count; i++) {
         unsigned k = i / r->g->m->sm.per_cluster;
         if (r->sm[i].wake < r->quantum.next[k])
             r->quantum.next[k] = r->sm[i].wake;
@@ -397,8 +406,10 @@ run_quantum_end(const struct run *r, uint64_t from)
 {
     uint64_t to = min_u64(quantum_limit(r, from), limit_end(r, from));
     uint64_t limit = r->g->opt.max_cycles;
-    if (room(r) && from >= r->launch.first_dispatch)
+    if (from >= r->launch.first_dispatch && room(r, from))
         to = from + 1;
+    if (from <= r->launch.dispatch.again && to - 1 > r->launch.dispatch.again)
+        to = r->launch.dispatch.again + 1;
     if (from <= r->launch.first_dispatch && to > r->launch.first_dispatch + 1)
         to = r->launch.first_dispatch + 1;
     if (limit && to > r->launch.start + limit + 1)
@@ -441,6 +452,7 @@ run_next_cycle(const struct run *r)
     uint64_t next = NEVER;
     if (r->quantum.to <= r->launch.first_dispatch)
         next = r->launch.first_dispatch;
+    next = min_u64(next, max_u64(r->launch.dispatch.again, r->quantum.to));
     for (unsigned i = 0; i < r->quantum.nodes && next > r->quantum.to; i++)
         next = r->quantum.next[i] < next ? r->quantum.next[i] : next;
     for (unsigned i = 0; i < r->quantum.parts && next > r->quantum.to; i++) {
@@ -507,6 +519,7 @@ run_serial_phase(struct run *r)
 {
     struct timing_gpu *g = r->g;
     follow(r);
+    g->quanta++;
     g->now = r->quantum.to - 1;
     const struct node *fault = end_quantum(r);
     if (fault) {
@@ -518,8 +531,9 @@ run_serial_phase(struct run *r)
         trace_bound(g->trace);
     if (r->launch.done == r->launch.blocks)
         return OVER;
-    if (g->order->drained && !resident(r)) {
-        uint64_t from = g->order->drained(r->launch.dispatch.state, r->launch.end);
+    dispatch_ended(&r->launch.dispatch, r->sm, NULL, g->now);
+    if (!resident(r)) {
+        uint64_t from = dispatch_drained(&r->launch.dispatch, r->launch.end);
         r->launch.first_dispatch = max_u64(from, r->launch.first_dispatch);
     }
     run_start_blocks(r, g->now);

@@ -32,7 +32,6 @@ struct timing_gpu {
     struct timing_options opt;
     const struct sched_policy *sched;
     const struct residency_policy *residency;
-    const struct cta_order_policy *order;
     struct arena arena;  /* load/store units */
     struct arena launch; /* of a launch: emptied at its end */
     struct ldst **ldst;
@@ -42,6 +41,7 @@ struct timing_gpu {
     struct trace *trace;   /* NULL: none */
     struct pool *pool;     /* NULL: one thread */
     uint64_t now;          /* last core cycle done */
+    uint64_t quanta;       /* of the last launch */
     unsigned last_sm; /* that got a block: the next launch's dispatch begins behind it */
 };
 

@@ -71,18 +71,40 @@ unsigned residency_pairs(const struct machine *m, const struct residency_plan *p
 
 /* -- order of blocks -- */
 struct cta_schedule; /* schedule.h */
+
+/* A launch, as an order policy sees it. */
+struct cta_launch {
+    const struct machine *machine;
+    const char *kernel;
+    uint32_t grid[3];
+    uint64_t blocks;                     /* of the grid; numbered from 0, x first */
+    unsigned resident;                   /* blocks that an SM holds at most */
+    const struct cta_schedule *schedule; /* NULL: none */
+};
+
+/* SMs are simulated up to different times. So an answer for SM k in cycle t may turn from
+ * "none" or "not open" to a block for three reasons only: a block of SM k has ended; all
+ * blocks have (`drained`); or t is the cycle that `again` told. What the policy learns of
+ * one SM therefore concerns another from such a cycle on, which lies cta.sync_cycles at
+ * least behind the call by which it learned it. Calls come in the order of cycles. */
 struct cta_order_policy {
     const char *name, *meaning;
-    size_t state_size;
-    void (*init)(void *state, const struct machine *m, uint64_t blocks);
-    /* Optional: the launch has this schedule, for so many blocks. After init. */
-    void (*follow)(void *state, const struct cta_schedule *s);
-    /* SM `sm` has room: id of the block it gets, or -1 (none now). */
-    int64_t (*next)(void *state, unsigned sm);
-    /* Optional: whether SM `sm` with so many resident blocks may get one now; may depend on
-     * calls of `next` and `drained` before and on this SM, nothing else. Only reads: many
-     * threads ask. Without it: always. An SM that may not costs no short quanta. */
-    bool (*open)(const void *state, unsigned sm, unsigned resident);
+    size_t state_size; /* zeroed by the caller */
+    /* Optional: false and a diagnostic refuse the launch. Asked by the launch plan, if the
+     * grid is known. */
+    bool (*accepts)(const struct cta_launch *l, struct diag_sink *diag);
+    /* What it needs beside its state it takes from the arena, which lasts as long. */
+    void (*init)(void *state, struct arena *a, const struct cta_launch *l);
+    /* SM `sm` has room in cycle `now`: id of the block it gets, or -1: none now. */
+    int64_t (*next)(void *state, unsigned sm, uint64_t now);
+    /* Optional: whether SM `sm` with so many resident blocks may get one in cycle `now`: so
+     * it caps them. Only reads: many threads ask. Without it: always. */
+    bool (*open)(const void *state, unsigned sm, unsigned resident, uint64_t now);
+    /* Optional: n blocks of SM `sm` ended in cycle `now`. Told while blocks are left. */
+    void (*ended)(void *state, unsigned sm, unsigned n, uint64_t now);
+    /* Optional: first cycle after `now` at whose end SMs without a block are asked again;
+     * NEVER. */
+    uint64_t (*again)(const void *state, uint64_t now);
     /* Optional: no block is resident, the last one ended in cycle `end`. Returns the cycle
      * at whose end blocks may start again, at least end + cta.sync_cycles, or 0: the
      * policy did not wait for this. */

@@ -288,6 +288,7 @@ struct rig {
     struct timing_gpu *gpu;
     uint32_t registers;                  /* of a thread, for occupancy */
     const struct cta_schedule *schedule; /* of blocks; NULL: none */
+    const struct cta_order_policy *order; /* NULL: the machine's */
     uint8_t params[4096];
 };
 
@@ -367,6 +368,8 @@ rig_try(struct rig *r, unsigned grid, unsigned block, struct launch_stats *out)
     if (!timing_plan(r->m, r->p->entry, &k, &plan, &r->diag))
         return false;
     plan.schedule = r->schedule;
+    if (r->order)
+        plan.order = r->order;
     return timing_launch(r->gpu, &r->g, &plan, out, &r->diag);
 }
 

@@ -8,15 +8,15 @@ struct round_robin {
 };
 
 static void
-init(void *state, const struct machine *m, uint64_t blocks)
+init(void *state, struct arena *a, const struct cta_launch *l)
 {
     struct round_robin *r = state;
     r->next = 0;
-    r->blocks = blocks;
+    r->blocks = l->blocks;
 }
 
 static int64_t
-next(void *state, unsigned sm)
+next(void *state, unsigned sm, uint64_t now)
 {
     struct round_robin *r = state;
     return r->next < r->blocks ? (int64_t)r->next++ : -1;

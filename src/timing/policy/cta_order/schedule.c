@@ -18,23 +18,34 @@ struct scheduled {
     bool waits; /* at a barrier: the next step waits for all blocks so far */
 };
 
-static void
-init(void *state, const struct machine *m, uint64_t blocks)
+static bool
+accepts(const struct cta_launch *l, struct diag_sink *diag)
 {
-    struct scheduled *x = state;
-    *x = (struct scheduled){
-        .blocks = blocks, .sms = m->sm.count, .sync_cycles = m->cta.sync_cycles};
+    const struct cta_schedule *s = l->schedule;
+    if (!s || l->blocks == s->blocks)
+        return true;
+    struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
+                              "kernel '%s' is launched with %llu blocks, but its schedule "
+                              "is for %u",
+                              l->kernel, (unsigned long long)l->blocks, s->blocks);
+    diag_hint(diag, d, "%s",
+              s->kernel ? "make the schedule for this launch anew"
+                        : "write 'kernel NAME' into the schedule if it is for another");
+    return false;
 }
 
 static void
-follow(void *state, const struct cta_schedule *s)
+init(void *state, struct arena *a, const struct cta_launch *l)
 {
     struct scheduled *x = state;
-    x->s = s;
+    *x = (struct scheduled){.s = l->schedule,
+                            .blocks = l->blocks,
+                            .sms = l->machine->sm.count,
+                            .sync_cycles = l->machine->cta.sync_cycles};
 }
 
 static bool
-open(const void *state, unsigned sm, unsigned resident)
+open(const void *state, unsigned sm, unsigned resident, uint64_t now)
 {
     const struct scheduled *x = state;
     if (!x->s)
@@ -44,7 +55,7 @@ open(const void *state, unsigned sm, unsigned resident)
 }
 
 static int64_t
-next(void *state, unsigned sm)
+next(void *state, unsigned sm, uint64_t now)
 {
     struct scheduled *x = state;
     if (x->waits || x->next == x->blocks)
@@ -75,8 +86,8 @@ const struct cta_order_policy cta_order_schedule = {
     .name = "schedule",
     .meaning = "blocks in the steps of a schedule, at most a step's TLP at once",
     .state_size = sizeof(struct scheduled),
+    .accepts = accepts,
     .init = init,
-    .follow = follow,
     .open = open,
     .next = next,
     .drained = drained,

@@ -213,11 +213,12 @@ round_robin_gives_blocks_in_order(void **st)
 {
     const struct cta_order_policy *p = cta_order_find("round-robin");
     void *state = calloc(1, p->state_size);
-    p->init(state, NULL, 3);
-    assert_int_equal(p->next(state, 4), 0);
-    assert_int_equal(p->next(state, 1), 1);
-    assert_int_equal(p->next(state, 4), 2);
-    assert_int_equal(p->next(state, 0), -1);
+    const struct cta_launch l = {.blocks = 3};
+    p->init(state, NULL, &l);
+    assert_int_equal(p->next(state, 4, 9), 0);
+    assert_int_equal(p->next(state, 1, 9), 1);
+    assert_int_equal(p->next(state, 4, 9), 2);
+    assert_int_equal(p->next(state, 0, 9), -1);
     free(state);
 }
 
