@@ -16,10 +16,10 @@
 static bool
 build_memory(struct timing_gpu *g, struct diag_sink *diag)
 {
-    g->mem = memsys_new(g->m, diag);
+    g->mem = memsys_new(g->m, &g->facts, diag);
     if (!g->mem)
         return false;
-    g->memory = memsys_memory(g->mem);
+    g->memory = g->facts.memory;
     g->ldst = ARENA_ARRAY(&g->arena, struct ldst *, g->m->sm.count);
     g->stats = ARENA_ARRAY(&g->arena, struct own_stats, g->m->sm.count);
     for (unsigned i = 0; i < g->m->sm.count; i++)
@@ -505,7 +505,7 @@ loop(struct run *r)
             take_samples(r, from);
         if (r->launch.plan.period && from >= r->launch.tick)
             tick(r, from);
-        r->quantum.reach = memsys_reach(g->mem, from);
+        r->quantum.reach = memsys_next_quantum(g->mem, from);
         uint64_t to = run_quantum_end(r, from);
         run_do(r, from, to, run_memory_end(r, from, to));
         enum outcome outcome = run_overlapped(r);
@@ -554,7 +554,7 @@ plan_quanta(struct run *r, const struct cta_order_policy *order)
     const struct machine *m = g->m;
     struct arena *a = r->arena;
     bool wait = !r->launch.grid->prog->in_order;
-    r->quantum.most = wait ? memsys_quantum(g->mem) : 1;
+    r->quantum.most = wait ? g->facts.quantum : 1;
     if (g->opt.quantum && g->opt.quantum < r->quantum.most)
         r->quantum.most = g->opt.quantum;
     /* Blocks may start so many cycles after others have ended. */
@@ -563,7 +563,7 @@ plan_quanta(struct run *r, const struct cta_order_policy *order)
         r->quantum.most /= 2;
     r->team.threads = wait && g->pool ? g->opt.threads : 1;
     r->quantum.nodes = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
-    r->quantum.parts = memsys_parts(g->mem);
+    r->quantum.parts = g->facts.parts;
     r->quantum.node = ARENA_ARRAY(a, struct node, r->quantum.nodes);
     r->quantum.next = ARENA_ARRAY(a, uint64_t, r->quantum.nodes);
     r->quantum.ran = bitset_new(a, r->quantum.nodes);

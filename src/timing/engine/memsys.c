@@ -13,7 +13,7 @@
  * yes or no; a partition or port that gets ROOM_UNKNOWN waits in that tick for the
  * crossbars to be there. Replies and the partitions that wait for them depend on ports only
  * where an output is full, so they go on beside the ports, as far as that (memsys_replies);
- * what is missing then makes the next quantum of the ports shorter (memsys_reach).
+ * what is missing then makes the next quantum of the ports shorter (memsys_next_quantum).
  *
  * Nothing is done for parts that sleep; what a part counts over time it counts by
  * subtraction. */
@@ -67,15 +67,14 @@ struct memsys {
     uint64_t now;    /* core cycle last stepped */
     bool no_skip;
 
-    /* The open quantum of ports and requests; first interconnect tick not done at the
-     * time of core cycle from + k, and after it. */
-    struct span near;
-    uint64_t icnt_at[MEMSYS_QUANTUM], icnt_after[MEMSYS_QUANTUM];
+    struct span near; /* the open quantum of ports and requests */
     /* That of partitions and replies: the same, or later cycles. */
     struct span *far, further;
     bool far_open, far_opened; /* opened: with the quantum of the ports */
-    bool can_overlap, overlap; /* at all; now */
+    bool can_overlap, overlap; /* at all; now, until the quantum closes */
+    bool threads;              /* partitions and ports go on in several */
     bool detached;             /* replies from the ports */
+    bool unpublished;          /* partitions have run since publish_parts */
 
     unsigned quantum;
     uint64_t *noticed; /* ports whose next event is sooner on account of the crossbars */
@@ -84,8 +83,8 @@ struct memsys {
     struct part *part;
     uint64_t *port_next; /* core cycle in which ports in `noticed` have something to do */
 
-    /* What requests and replies change, each side in a line of the host's cache of its
-     * own, since they may go on in two threads. */
+    /* What requests and replies change, cache-line aligned to avoid false sharing: they
+     * may go on in two threads. */
     /* first L2 tick not done of what partitions take, if ahead */
     _Alignas(64) uint64_t accepted;
     uint64_t *arrived; /* slices for which there are some, if those are ahead */
@@ -141,7 +140,7 @@ l2_ticks(const struct memsys *ms, unsigned cycles)
 
 /* Partitions may be ahead of what they are asked, by less than the delay line is long:
  * then the crossbars do not bound a quantum, since what they bring in it is known at its
- * start. A partition is ahead by two such quanta at most (memsys_open_far). */
+ * start. A partition is ahead by two such quanta at most (memsys_open). */
 static unsigned
 long_quantum(const struct memsys *ms, unsigned w)
 {
@@ -165,8 +164,14 @@ find_clocks(struct memsys *ms, struct span *s)
     }
 }
 
+static bool
+is_ahead(const struct memsys *ms)
+{
+    return ms->far != &ms->near;
+}
+
 struct memsys *
-memsys_new(const struct machine *m, struct diag_sink *diag)
+memsys_new(const struct machine *m, struct memsys_facts *facts, struct diag_sink *diag)
 {
     struct arena a = {.huge = true};
     struct memsys *ms = ARENA_NEW(&a, struct memsys);
@@ -190,8 +195,8 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     ms->wake = ARENA_ARRAY(&a, uint64_t, hw->channels);
     for (unsigned i = 0; i < hw->channels; i++) {
         ms->part[i].p = hw->partition[i];
-        ms->part[i].in = partition_inbound(hw->partition[i]);
-        ms->part[i].out = partition_outbound(hw->partition[i]);
+        ms->part[i].in = hw->ends[i].in;
+        ms->part[i].out = hw->ends[i].out;
         ms->part[i].next = ms->wake[i] = NEVER;
     }
     ms->port_next = ARENA_ARRAY(&a, uint64_t, hw->ports);
@@ -201,13 +206,8 @@ memsys_new(const struct machine *m, struct diag_sink *diag)
     ms->arrived = bitset_new(&a, hw->slices);
     ms->deferred = arena_alloc_aligned(&a, (BITSET_WORDS(hw->channels) + 7) / 8 * 64, 64);
     ms->arena = a;
+    *facts = (struct memsys_facts){hw, ms->quantum, hw->channels, ahead};
     return ms;
-}
-
-struct memory *
-memsys_memory(struct memsys *ms)
-{
-    return &ms->hw;
 }
 
 void
@@ -223,23 +223,15 @@ memsys_free(struct memsys *ms)
 
 /* -- quanta -- */
 
-unsigned
-memsys_quantum(const struct memsys *ms)
-{
-    return ms->quantum;
-}
-
-bool
-memsys_ahead(const struct memsys *ms)
-{
-    return ms->far != &ms->near;
-}
+static void publish_replies(struct memsys *ms);
 
 uint64_t
-memsys_reach(const struct memsys *ms, uint64_t from)
+memsys_next_quantum(struct memsys *ms, uint64_t from)
 {
     uint64_t to = from / ms->quantum * ms->quantum + ms->quantum;
-    if (!memsys_ahead(ms))
+    if (ms->overlap)
+        publish_replies(ms);
+    if (!is_ahead(ms))
         return to;
     /* What the reply crossbar has not done yet is seen behind it later. */
     uint64_t done = max_u64(icnt_cycle(ms->hw.replies),
@@ -335,18 +327,21 @@ close_span(struct memsys *ms, struct span *s)
     s->tick[d] += s->pattern->ticks[i];
 }
 
-void
-memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
+/* The ports' quantum. */
+static void
+open_ports(struct memsys *ms, uint64_t from, uint64_t to)
 {
     const struct clk *k = &ms->hw.clk;
+    struct core_ticks *ticks = &ms->hw.ticks;
     assert(from < to && to - from <= MEMSYS_QUANTUM);
     open_span(ms, &ms->near, from, to);
     memset(ms->noticed, 0, BITSET_WORDS(ms->hw.ports) * sizeof *ms->noticed);
     icnt_skip(ms->hw.requests, ms->near.tick[CLK_ICNT]);
     ms->accepted = ms->near.tick[CLK_L2];
+    ticks->from = from;
     for (uint64_t c = from; c < to; c++) {
-        ms->icnt_at[c - from] = clk_at_or_after(k, CLK_CORE, c, CLK_ICNT);
-        ms->icnt_after[c - from] = clk_after(k, CLK_CORE, c, CLK_ICNT);
+        ticks->at[c - from] = clk_at_or_after(k, CLK_CORE, c, CLK_ICNT);
+        ticks->after[c - from] = clk_after(k, CLK_CORE, c, CLK_ICNT);
     }
 }
 
@@ -366,8 +361,8 @@ wake_parts(struct memsys *ms)
 static void
 open_parts(struct memsys *ms, uint64_t from, uint64_t to)
 {
-    const bool ahead = memsys_ahead(ms);
-    ms->far_open = true;
+    const bool ahead = is_ahead(ms);
+    ms->far_open = ms->unpublished = true;
     if (ahead)
         open_span(ms, ms->far, max_u64(from, ms->further.to), to);
     for (unsigned i = 0; ahead && i < ms->hw.channels; i++)
@@ -379,10 +374,11 @@ open_parts(struct memsys *ms, uint64_t from, uint64_t to)
     icnt_skip(ms->hw.replies, ms->served);
 }
 
-void
-memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
+/* The partitions' quantum that opens with the ports'. */
+static void
+open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
 {
-    const bool ahead = memsys_ahead(ms);
+    const bool ahead = is_ahead(ms);
     ms->far_opened = !ms->far_open && (!ahead || to > ms->further.to);
     if (!ms->far_opened)
         return;
@@ -392,9 +388,19 @@ memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
         icnt_detach(ms->hw.replies);
 }
 
+void
+memsys_open(struct memsys *ms, uint64_t from, uint64_t to, uint64_t far)
+{
+    open_ports(ms, from, to);
+    if (far)
+        open_far(ms, from, far, ms->threads);
+}
+
+/* What partitions have done is known to the requests. */
 static void
 publish_parts(struct memsys *ms)
 {
+    ms->unpublished = false;
     for (unsigned i = 0; i < ms->hw.channels; i++)
         if (ms->part[i].ran) {
             ms->part[i].ran = false;
@@ -410,34 +416,7 @@ close_far(struct memsys *ms)
     publish_parts(ms); /* that waited for replies */
 }
 
-/* -- ports -- */
-
-unsigned
-memsys_port(struct memsys *ms, unsigned i, uint64_t now)
-{
-    const uint64_t k = now - ms->near.from;
-    return memory_port(&ms->hw, i, now, ms->icnt_at[k], ms->icnt_after[k]);
-}
-
-bool
-memsys_may_have_room(const struct memsys *ms, unsigned i, uint64_t now)
-{
-    return memory_may_have_room(&ms->hw, i, ms->icnt_after[now - ms->near.from]);
-}
-
 /* -- partitions -- */
-
-unsigned
-memsys_parts(const struct memsys *ms)
-{
-    return ms->hw.channels;
-}
-
-uint64_t
-memsys_part_next(const struct memsys *ms, unsigned i)
-{
-    return ms->part[i].next;
-}
 
 bool
 memsys_part_due(const struct memsys *ms, unsigned i)
@@ -515,7 +494,7 @@ static void
 step_requests(struct memsys *ms, uint64_t tick)
 {
     icnt_step(ms->hw.requests, tick);
-    const bool ahead = memsys_ahead(ms);
+    const bool ahead = is_ahead(ms);
     uint64_t *fresh = icnt_fresh(ms->hw.requests);
     for (unsigned w = 0; w < BITSET_WORDS(ms->hw.slices); w++) {
         if (ahead)
@@ -537,8 +516,8 @@ step_requests(struct memsys *ms, uint64_t tick)
 static void
 cross_requests(struct memsys *ms, uint64_t now)
 {
-    const uint64_t end = ms->icnt_after[now - ms->near.from];
-    const bool ahead = memsys_ahead(ms);
+    const uint64_t end = ms->hw.ticks.after[now - ms->near.from];
+    const bool ahead = is_ahead(ms);
     for (uint64_t n = icnt_cycle(ms->hw.requests); n < end; n++) {
         if (ahead)
             accept_until(ms, clk_after(&ms->hw.clk, CLK_ICNT, n, CLK_L2), n);
@@ -564,7 +543,7 @@ send_deferred(struct memsys *ms, uint64_t tick)
         FOR_BITS(b, ms->deferred[w])
         {
             struct part *part = &ms->part[w * 64 + (unsigned)b];
-            if (part->waits && partition_icnt(part->p) == tick)
+            if (part->waits && part->out->waits_at == tick)
                 part_goes_on(ms, part);
             else
                 outbound_follow(part->out, tick);
@@ -649,21 +628,16 @@ memsys_replies(struct memsys *ms)
         cross_replies(ms, ms->far->icnt_end);
 }
 
-void
-memsys_parts_done(struct memsys *ms)
-{
-    publish_parts(ms);
-    ms->overlap = false;
-}
-
 /* Replies up to core cycle `now`, now that it is known what ports have taken. */
 static void
 follow_replies(struct memsys *ms, uint64_t now)
 {
+    if (ms->unpublished)
+        publish_parts(ms);
     icnt_attach(ms->hw.replies);
     if (!ms->far_open)
         return;
-    cross_replies(ms, min_u64(ms->icnt_after[now - ms->near.from], ms->far->icnt_end));
+    cross_replies(ms, min_u64(ms->hw.ticks.after[now - ms->near.from], ms->far->icnt_end));
     for (unsigned w = 0; ms->any_deferred && w < BITSET_WORDS(ms->hw.channels); w++)
         FOR_BITS(b, ms->deferred[w])
         { /* as far as they have come */
@@ -686,45 +660,51 @@ close_replies(struct memsys *ms)
     notice_replies(ms);
 }
 
-bool
-memsys_may_go_on(const struct memsys *ms, uint64_t to)
+/* Whether partitions may go on to cycle `to` before what follows the present quantum. */
+static bool
+may_go_on(const struct memsys *ms, uint64_t to)
 {
     return ms->can_overlap && to > ms->further.to &&
            (!ms->far_open || icnt_cycle(ms->hw.replies) == ms->far->icnt_end);
 }
 
-bool
-memsys_catch_up(struct memsys *ms, uint64_t to)
+/* The same when ports are through the quantum: first replies that waited for them follow
+ * as far as need be. */
+static bool
+catch_up(struct memsys *ms, uint64_t to)
 {
     if (!ms->can_overlap || to <= ms->further.to)
         return false;
     /* What was popped in the quantum counts for replies after it only. */
     if (ms->far_open && icnt_cycle(ms->hw.replies) < ms->near.icnt_end)
         return false;
-    if (!memsys_may_go_on(ms, to)) {
+    if (!may_go_on(ms, to)) {
         icnt_attach(ms->hw.replies);
         close_replies(ms);
     }
-    return memsys_may_go_on(ms, to);
+    return may_go_on(ms, to);
 }
 
-void
-memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to)
+bool
+memsys_overlap(struct memsys *ms, uint64_t from, uint64_t far, bool ports_done)
 {
-    assert(memsys_may_go_on(ms, to));
+    if (!(ports_done ? catch_up(ms, far) : may_go_on(ms, far)))
+        return false;
     if (ms->far_open)
         close_far(ms);
     else
         publish_parts(ms);
     wake_parts(ms);
     ms->far_opened = true;
-    open_parts(ms, from, to);
+    open_parts(ms, from, far);
     ms->detached = true;
     ms->overlap = true;
+    return true;
 }
 
-void
-memsys_publish_replies(struct memsys *ms)
+/* What ports took makes room in the reply crossbar, and they see what has come. */
+static void
+publish_replies(struct memsys *ms)
 {
     icnt_attach(ms->hw.replies);
     notice_replies(ms);
@@ -752,7 +732,7 @@ memsys_cross(struct memsys *ms, uint64_t now)
 }
 
 void
-memsys_close(struct memsys *ms)
+memsys_close(struct memsys *ms, uint64_t *next)
 {
     memsys_cross(ms, ms->near.to - 1);
     if (!ms->overlap) {
@@ -761,36 +741,31 @@ memsys_close(struct memsys *ms)
     }
     notice_room(ms);
     ms->now = ms->near.to - 1;
+    ms->overlap = false;
+    for (unsigned w = 0; w < BITSET_WORDS(ms->hw.ports); w++)
+        FOR_BITS(b, ms->noticed[w])
+        {
+            const unsigned i = w * 64 + (unsigned)b;
+            next[i] = min_u64(next[i], ms->port_next[i]);
+        }
 }
 
 void
 memsys_step(struct memsys *ms, uint64_t now)
 {
-    memsys_open(ms, now, now + 1);
-    memsys_open_far(ms, now, now + 1, false);
+    open_ports(ms, now, now + 1);
+    open_far(ms, now, now + 1, false);
     for (unsigned i = 0; i < ms->hw.ports; i++)
-        memsys_port(ms, i, now);
+        memory_port(&ms->hw, i, now);
     for (unsigned i = 0; i < ms->hw.channels; i++)
         if (memsys_part_due(ms, i))
             memsys_part(ms, i);
-    memsys_parts_done(ms);
-    memsys_close(ms);
+    memsys_close(ms, ms->port_next);
 }
 
-const uint64_t *
-memsys_noticed(const struct memsys *ms)
-{
-    return ms->noticed;
-}
-
-uint64_t
-memsys_port_next(const struct memsys *ms, unsigned i)
-{
-    return ms->port_next[i];
-}
-
-uint64_t
-memsys_cross_next(const struct memsys *ms)
+/* Core cycle in which something moves in the crossbars. */
+static uint64_t
+cross_next(const struct memsys *ms)
 {
     for (unsigned w = 0; w < BITSET_WORDS(ms->hw.slices); w++)
         if (ms->arrived[w])
@@ -801,14 +776,14 @@ memsys_cross_next(const struct memsys *ms)
 }
 
 uint64_t
-memsys_next_event(const struct memsys *ms, uint64_t now)
+memsys_next_event(const struct memsys *ms)
 {
-    uint64_t next = memsys_cross_next(ms);
-    for (unsigned i = 0; i < ms->hw.channels; i++)
+    uint64_t next = NEVER;
+    for (unsigned i = 0; i < ms->hw.channels && next > ms->near.to; i++)
         next = min_u64(next, ms->part[i].next);
-    for (unsigned i = 0; i < ms->hw.ports; i++)
-        next = min_u64(next, memory_port_next(&ms->hw, i, now));
-    return next <= now ? now + 1 : next;
+    if (next > ms->near.to)
+        next = min_u64(next, cross_next(ms));
+    return max_u64(next, ms->near.to);
 }
 
 /* -- state -- */
@@ -817,6 +792,7 @@ void
 memsys_begin(struct memsys *ms, bool threads, bool no_skip)
 {
     ms->no_skip = no_skip;
+    ms->threads = threads;
     skip_to(ms, ms->far, ms->now + 1);
     for (unsigned i = 0; i < ms->hw.channels; i++)
         inbound_alone(ms->part[i].in, !threads);

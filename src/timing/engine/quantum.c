@@ -76,7 +76,7 @@ node_cycle(struct run *r, unsigned k, uint64_t now, bool one)
 {
     struct timing_gpu *g = r->g;
     struct node *n = &r->quantum.node[k];
-    const unsigned reply = memsys_port(g->mem, k, now);
+    const unsigned reply = memory_port(g->memory, k, now);
     for (struct sm *s = n->sm, *end = end_of(n, one); s < end; s++) {
         if (s->id == reply && receive(g->memory, k, s, now))
             s->wake = now;
@@ -160,7 +160,7 @@ node_goes(struct run *r, unsigned k, enum stop where, uint64_t now, bool one)
         uint64_t next = all ? now + 1 : n->next;
         if (next >= r->quantum.to)
             return;
-        if (next > now + 1 && memsys_may_have_room(r->g->mem, k, next - 1)) {
+        if (next > now + 1 && memory_may_have_room(r->g->memory, k, next - 1)) {
             node_stops(n, STOP_CYCLE, next);
             return;
         }
@@ -187,7 +187,7 @@ run_node(struct run *r, unsigned k)
     if (now < r->quantum.from || r->g->opt.no_skip)
         now = r->quantum.from;
     n->last = r->quantum.from - 1;
-    if (now > r->quantum.from && memsys_may_have_room(r->g->mem, k, now - 1)) {
+    if (now > r->quantum.from && memory_may_have_room(r->g->memory, k, now - 1)) {
         n->stop = STOP_CYCLE;
         n->at = n->next = now;
         return;
@@ -229,7 +229,7 @@ room_came(struct run *r, unsigned k, uint64_t now)
     if (n->fault_at != NEVER || n->stop == STOP_SEND || n->stop == STOP_BLOCK)
         return; /* it will try again in a later cycle, and could not before */
     if (now > n->last) {
-        memsys_port(r->g->mem, k, now);
+        memory_port(r->g->memory, k, now);
         n->sending = n->sm;
         go_on_from(r, k, STOP_SEND, now);
     } else if (n->last + 1 < r->quantum.to && n->next > n->last + 1) {
@@ -294,7 +294,9 @@ follow(struct run *r)
         if (r->quantum.node[k].stop == STOP_CYCLE && r->quantum.node[k].at == now + 1)
             go_on_from(r, k, STOP_CYCLE, now + 1);
     }
-    memsys_close(r->g->mem);
+    FOR_NODES(k, r, r->quantum.ran)
+    r->quantum.next[k] = r->quantum.node[k].next;
+    memsys_close(r->g->mem, r->quantum.next);
 }
 
 /* Accesses of the quantum take effect, up to a fault. */
@@ -316,13 +318,11 @@ apply_logs(struct run *r, const struct node *fault)
 static const struct node *
 end_quantum(struct run *r)
 {
-    struct timing_gpu *g = r->g;
     const struct node *fault = NULL;
     r->quantum.nwriters = 0;
     FOR_NODES(k, r, r->quantum.ran)
     {
         struct node *n = &r->quantum.node[k];
-        r->quantum.next[k] = n->next;
         if (n->done) {
             r->launch.done += n->done;
             n->done = 0;
@@ -334,13 +334,6 @@ end_quantum(struct run *r)
         for (struct sm *s = n->sm; s < n->end; s++)
             if (s->log && (s->log->n || s->fault))
                 r->quantum.writers[r->quantum.nwriters++] = s;
-    }
-    const uint64_t *noticed = memsys_noticed(g->mem);
-    FOR_NODES(k, r, noticed)
-    {
-        uint64_t t = memsys_port_next(g->mem, k);
-        if (t < r->quantum.next[k])
-            r->quantum.next[k] = t;
     }
     apply_logs(r, fault);
     return fault;
@@ -427,7 +420,7 @@ run_quantum_end(const struct run *r, uint64_t from)
 static uint64_t
 longest_end(const struct timing_gpu *g, uint64_t now)
 {
-    uint64_t w = memsys_quantum(g->mem);
+    uint64_t w = g->facts.quantum;
     return now / w * w + w;
 }
 
@@ -436,7 +429,7 @@ longest_end(const struct timing_gpu *g, uint64_t now)
 uint64_t
 run_memory_end(const struct run *r, uint64_t from, uint64_t end)
 {
-    if (!memsys_ahead(r->g->mem) || r->g->opt.quantum == 1)
+    if (!r->g->facts.ahead || r->g->opt.quantum == 1)
         return end;
     uint64_t to = longest_end(r->g, longest_end(r->g, from));
     if (to > r->launch.next_sample && from <= r->launch.next_sample)
@@ -455,14 +448,9 @@ run_next_cycle(const struct run *r)
     next = min_u64(next, max_u64(r->launch.dispatch.again, r->quantum.to));
     for (unsigned i = 0; i < r->quantum.nodes && next > r->quantum.to; i++)
         next = r->quantum.next[i] < next ? r->quantum.next[i] : next;
-    for (unsigned i = 0; i < r->quantum.parts && next > r->quantum.to; i++) {
-        uint64_t t = memsys_part_next(r->g->mem, i);
-        next = t < next ? t : next;
-    }
     if (next <= r->quantum.to)
         return r->quantum.to;
-    uint64_t t = memsys_cross_next(r->g->mem);
-    return t < next ? t : next;
+    return min_u64(next, memsys_next_event(r->g->mem));
 }
 
 /* -- quanta and launches -- */
@@ -472,7 +460,7 @@ run_next_cycle(const struct run *r)
 static bool
 between_launches(const struct timing_gpu *g, uint64_t now)
 {
-    unsigned w = memsys_quantum(g->mem);
+    unsigned w = g->facts.quantum;
     return (now + 1) % (w < 4 ? 4 : w) == 0;
 }
 
@@ -481,7 +469,7 @@ between_launches(const struct timing_gpu *g, uint64_t now)
 static uint64_t
 last_cycle(const struct timing_gpu *g, uint64_t now)
 {
-    if (memsys_ahead(g->mem))
+    if (g->facts.ahead)
         return longest_end(g, longest_end(g, now)) - 1;
     while (!between_launches(g, now))
         now++;
@@ -493,8 +481,7 @@ run_do(struct run *r, uint64_t from, uint64_t to, uint64_t far)
 {
     r->quantum.from = from;
     r->quantum.to = to;
-    memsys_open(r->g->mem, from, to);
-    memsys_open_far(r->g->mem, from, far, r->team.threads > 1);
+    memsys_open(r->g->mem, from, to, far);
     run_quantum(r);
 }
 
@@ -505,7 +492,7 @@ run_follow_alone(struct run *r)
     const uint64_t last = last_cycle(g, g->now);
     while (g->now < last) {
         uint64_t from = g->now + 1;
-        r->quantum.reach = memsys_reach(g->mem, from);
+        r->quantum.reach = memsys_next_quantum(g->mem, from);
         uint64_t to = min_u64(quantum_limit(r, from), last + 1);
         run_do(r, from, to, to);
         follow(r);
@@ -554,8 +541,10 @@ run_drain(struct run *r)
         now++;
         memsys_step(g->mem, now);
         for (unsigned i = 0; i < g->m->sm.count; i++) {
-            if (memory_has_reply(g->memory, i))
-                receive(g->memory, i / g->m->sm.per_cluster, &r->sm[i], now);
+            const unsigned port = i / g->m->sm.per_cluster;
+            const struct packet *p = memory_reply(g->memory, port);
+            if (p && p->sm == i)
+                receive(g->memory, port, &r->sm[i], now);
             ldst_cycle(g->ldst[i], now);
             send_packets(g->memory, &r->sm[i], now);
         }

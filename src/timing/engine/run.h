@@ -37,6 +37,7 @@ struct timing_gpu {
     struct ldst **ldst;
     struct own_stats *stats;
     struct memsys *mem;
+    struct memsys_facts facts;
     struct memory *memory; /* its hardware */
     struct trace *trace;   /* NULL: none */
     struct pool *pool;     /* NULL: one thread */
@@ -118,7 +119,7 @@ struct run_team {
     atomic_bool round_over;   /* of the pool */
     /* Of the quantum: nodes, replies, and what follows the one before. */
     _Alignas(64) atomic_uint left;
-    /* For so many partitions and memsys_publish_replies do the replies wait. */
+    /* For so many partitions and memsys_next_quantum do the replies wait. */
     _Alignas(64) atomic_uint replies_wait;
     _Alignas(64) unsigned round_left; /* quanta of the round */
     bool no_overlap;      /* what follows the quantum must not go on beside others */

@@ -358,7 +358,6 @@ run_quantum(struct run *r)
             for (unsigned i = 0; i < q->node.n; i++)
                 run_node(r, q->node.task[i]);
     }
-    memsys_parts_done(g->mem);
 }
 
 /* -- quanta that overlap -- */
@@ -386,13 +385,15 @@ may_go_on(const struct run *r)
            !atomic_load_explicit(&r->team.faulty, memory_order_relaxed);
 }
 
-/* Partitions go on to their next quantum. */
-static void
-parts_go_on(struct run *r)
+/* Partitions go on to their next quantum, if the memory system allows it. */
+static bool
+parts_go_on(struct run *r, bool nodes_done)
 {
-    memsys_parts_go_on(r->g->mem, r->quantum.to,
-                       run_memory_end(r, r->quantum.to, r->quantum.to));
+    const uint64_t from = r->quantum.to;
+    if (!memsys_overlap(r->g->mem, from, run_memory_end(r, from, from), nodes_done))
+        return false;
     offer_parts(r, list_parts(r));
+    return true;
 }
 
 /* Whether the replies are done, and it is known that the launch goes on after this
@@ -421,11 +422,7 @@ parts_go_on_early(struct run *r)
     const unsigned far = atomic_load_explicit(&r->team.far, memory_order_acquire);
     if (!early(r) || !claim(r, far))
         return false;
-    bool goes =
-        may_go_on(r) &&
-        memsys_may_go_on(r->g->mem, run_memory_end(r, r->quantum.to, r->quantum.to));
-    if (goes)
-        parts_go_on(r);
+    bool goes = may_go_on(r) && parts_go_on(r, false);
     set_far(r, far / FAR_STATES, goes ? FAR_OPEN : FAR_LAST);
     return goes;
 }
@@ -443,11 +440,7 @@ start_overlap(struct run *r)
     }
     if (far == FAR_OPEN)
         return true;
-    bool goes =
-        may_go_on(r) && block_goes_on(r) &&
-        memsys_catch_up(r->g->mem, run_memory_end(r, r->quantum.to, r->quantum.to));
-    if (goes)
-        parts_go_on(r);
+    bool goes = may_go_on(r) && block_goes_on(r) && parts_go_on(r, true);
     set_far(r, quantum_of(r), goes ? FAR_OPEN : FAR_LAST);
     return goes;
 }
@@ -458,8 +451,7 @@ overlap_serial_phase(struct run *r)
 {
     struct memsys *mem = r->g->mem;
     atomic_store_explicit(&r->team.left, 2, memory_order_relaxed); /* replies, and this */
-    r->quantum.reach = memsys_reach(mem, r->quantum.to);
-    memsys_publish_replies(mem);
+    r->quantum.reach = memsys_next_quantum(mem, r->quantum.to);
     offer_replies(r);
     r->team.outcome = run_serial_phase(r);
     assert(r->team.outcome != OVER);
@@ -470,7 +462,7 @@ overlap_serial_phase(struct run *r)
     uint64_t from = r->quantum.to;
     r->quantum.to = run_quantum_end(r, from);
     r->quantum.from = from;
-    memsys_open(mem, r->quantum.from, r->quantum.to);
+    memsys_open(mem, r->quantum.from, r->quantum.to, 0);
     balance(r);
     offer_nodes(r, list_nodes(r));
     set_far(r, quantum_of(r) + 1, FAR_WAITS);
@@ -589,7 +581,6 @@ run_overlapped(struct run *r)
             r->team.outcome = FAILED;
     }
     r->team.no_overlap = false;
-    memsys_parts_done(r->g->mem);
     return r->team.outcome;
 }
 

@@ -49,8 +49,10 @@ make_partitions(struct memory *mem, struct arena *a, bool ahead, struct diag_sin
                                       .ahead = ahead};
     mem->stats = ARENA_ARRAY(a, struct channel_stats, mem->channels);
     mem->partition = ARENA_ARRAY(a, struct partition *, mem->channels);
+    mem->ends = ARENA_ARRAY(a, struct partition_ends, mem->channels);
     for (unsigned i = 0; i < mem->channels; i++) {
-        mem->partition[i] = partition_new(a, &env, i, &mem->stats[i].s, diag);
+        mem->partition[i] = 
+            partition_new(a, &env, i, &mem->stats[i].s, &mem->ends[i], diag);
         if (!mem->partition[i])
             return false;
     }
@@ -111,11 +113,12 @@ port_accepts(struct memory *mem, unsigned i, uint64_t now, uint64_t at)
 }
 
 unsigned
-memory_port(struct memory *mem, unsigned i, uint64_t now, uint64_t at, uint64_t after)
+memory_port(struct memory *mem, unsigned i, uint64_t now)
 {
     struct port *port = &mem->port[i];
+    const uint64_t at = mem->ticks.at[now - mem->ticks.from];
     port->now = now;
-    port->tick = after;
+    port->tick = mem->ticks.after[now - mem->ticks.from];
     port->refused = false;
     port->published |= port->again;
     port->again = false;
@@ -159,7 +162,7 @@ memory_inject(struct memory *mem, const struct packet *p)
     icnt_push(mem->requests, in, at.slice, flits, p, at.local, port->tick);
     port->requests++;
     port->request_flits += flits;
-    port->asked += partition_pieces(m, p);
+    port->asked += inbound_pieces(mem->ends->in->unit, inbound_sectors(p));
     return ROOM_YES;
 }
 
@@ -170,24 +173,19 @@ memory_refused(const struct memory *mem, unsigned i)
 }
 
 bool
-memory_may_have_room(const struct memory *mem, unsigned i, uint64_t tick)
+memory_may_have_room(const struct memory *mem, unsigned i, uint64_t now)
 {
     const struct port *port = &mem->port[i];
+    const uint64_t tick = mem->ticks.after[now - mem->ticks.from];
     return port->refused && icnt_cycle(mem->requests) < tick &&
            icnt_may_have_room(mem->requests, i, port->wanted, tick);
-}
-
-bool
-memory_has_reply(const struct memory *mem, unsigned sm)
-{
-    const struct port *port = &mem->port[mem->port_of[sm]];
-    return port->published && ring_front(&port->fifo)->sm == sm;
 }
 
 const struct packet *
 memory_reply(const struct memory *mem, unsigned i)
 {
-    return ring_front(&mem->port[i].fifo);
+    const struct port *port = &mem->port[i];
+    return port->published ? ring_front(&port->fifo) : NULL;
 }
 
 void
@@ -213,7 +211,7 @@ memory_idle(const struct memory *mem)
         if (icnt_arrived(mem->requests, i))
             return false;
     for (unsigned i = 0; i < mem->channels; i++)
-        if (!partition_idle(mem->partition[i]))
+        if (!partition_left(mem->partition[i]).idle)
             return false;
     return true;
 }
@@ -226,7 +224,7 @@ settle(struct memory *mem, uint64_t l2, uint64_t dram)
 }
 
 struct outstanding {
-    const struct machine *m;
+    unsigned unit; /* bytes answered as one piece */
     uint64_t n;
 };
 
@@ -234,7 +232,7 @@ static void
 count_request(void *user, const struct timed_packet *msg)
 {
     struct outstanding *o = user;
-    o->n += partition_pieces(o->m, &msg->p);
+    o->n += inbound_pieces(o->unit, inbound_sectors(&msg->p));
 }
 
 static void
@@ -248,7 +246,7 @@ count_reply(void *user, const struct timed_packet *msg)
 static void
 under_way(const struct memory *mem, uint64_t *replies, uint64_t *bursts)
 {
-    struct outstanding o = {mem->m, 0};
+    struct outstanding o = {mem->ends->in->unit, 0};
     icnt_each(mem->requests, count_request, &o);
     icnt_each(mem->replies, count_reply, &o);
     *bursts = 0;

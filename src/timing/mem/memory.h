@@ -41,13 +41,22 @@ struct channel_stats { /* a cache line of their own */
     _Alignas(64) struct stat_mem s;
 };
 
+/* Of the interconnect, beside core cycles from `from` on: the first tick not done at the
+ * time of the cycle, and after it. */
+enum { MEMORY_CYCLES = 32 };
+struct core_ticks {
+    uint64_t from, at[MEMORY_CYCLES], after[MEMORY_CYCLES];
+};
+
 struct memory {
     const struct machine *m;
     struct addrmap map;
     struct clk clk;
+    struct core_ticks ticks; /* written by whoever steps the parts */
     unsigned ports, channels, slices; /* slices: of all channels */
     struct icnt *requests, *replies;  /* ports x slices, slices x ports */
     struct partition **partition;     /* by channel */
+    struct partition_ends *ends;
     struct port *port;
     uint16_t *port_of; /* by SM */
     uint16_t *part_of; /* by slice */
@@ -56,6 +65,7 @@ struct memory {
     uint64_t began_dram; /* DRAM tick at which the launch began */
 };
 
+/* The clocks of the machine's domains. */
 void memory_clocks(const struct machine *m, struct clk *clk);
 /* ahead: of its slices (partition.h). */
 bool memory_init(struct memory *mem, struct arena *a, const struct machine *m, bool ahead,
@@ -63,26 +73,25 @@ bool memory_init(struct memory *mem, struct arena *a, const struct machine *m, b
 
 /* -- ports: SM i has port i / sm.per_cluster -- */
 
-/* Core cycle `now`, for which the interconnect's first tick is `at`, and the first after
- * it `after`. The SM whose reply the port shows, or MEMORY_NO_SM. */
+/* Core cycle `now`, one of memory.ticks. The SM whose reply the port shows, or
+ * MEMORY_NO_SM. */
 enum { MEMORY_NO_SM = 0xffff };
-unsigned memory_port(struct memory *mem, unsigned port, uint64_t now, uint64_t at,
-                     uint64_t after);
+unsigned memory_port(struct memory *mem, unsigned port, uint64_t now);
 /* First core cycle after `now` in which the port has something to do; NEVER. */
 uint64_t memory_port_next(const struct memory *mem, unsigned port, uint64_t now);
 
-/* The reply that the port shows; it has been taken. Precondition: it shows one. */
+/* The reply that the port shows, NULL: none; it has been taken. */
 const struct packet *memory_reply(const struct memory *mem, unsigned port);
 void memory_reply_over(struct memory *mem, unsigned port);
-bool memory_has_reply(const struct memory *mem, unsigned sm); /* for that SM */
 
 /* Hands a request to the SM's port of the request crossbar, at the end of the port's
  * cycle. ROOM_NO: try again in a later cycle; ROOM_UNKNOWN: in this cycle, when the
  * crossbar has come to it. */
 enum room memory_inject(struct memory *mem, const struct packet *p);
 bool memory_refused(const struct memory *mem, unsigned port); /* in its cycle */
-/* And could a try in interconnect tick `tick` or before succeed, as far as is known? */
-bool memory_may_have_room(const struct memory *mem, unsigned port, uint64_t tick);
+/* It was: could a try in core cycle `now`, or between, succeed, as far as is known before
+ * the crossbar comes there? */
+bool memory_may_have_room(const struct memory *mem, unsigned port, uint64_t now);
 
 /* -- the whole -- */
 

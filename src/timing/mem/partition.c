@@ -171,7 +171,8 @@ start_slice(struct partition *p, struct arena *a, unsigned i, struct stat_mem *s
 
 struct partition *
 partition_new(struct arena *a, const struct partition_env *env, unsigned index,
-              struct stat_mem *stats, struct diag_sink *diag)
+              struct stat_mem *stats, struct partition_ends *ends,
+              struct diag_sink *diag)
 {
     const struct machine *m = env->m;
     struct partition *p = ARENA_NEW(a, struct partition);
@@ -198,6 +199,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     ring_init(&p->delay, a, dram_most_taken(m));
     p->delay_ready = NEVER;
     p->dram_at = NEVER;
+    *ends = (struct partition_ends){&p->in, &p->out};
     return p;
 }
 
@@ -231,12 +233,6 @@ enter_queue(struct partition *p, struct slice *s, unsigned which, uint64_t now)
     if (!p->no_l2)
         cache_soon(s->cache, r->local);
     inbound_leave(s->inbound, which, d->p.sectors & (uint8_t)~piece, now);
-}
-
-unsigned
-partition_pieces(const struct machine *m, const struct packet *p)
-{
-    return inbound_pieces(unit_of(m), inbound_sectors(p));
 }
 
 static bool
@@ -526,18 +522,6 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
     s->at = next_event(p, s, now);
 }
 
-struct inbound *
-partition_inbound(struct partition *p)
-{
-    return &p->in;
-}
-
-struct outbound *
-partition_outbound(struct partition *p)
-{
-    return &p->out;
-}
-
 uint64_t
 partition_notice(struct partition *p, unsigned slice)
 {
@@ -644,8 +628,10 @@ partition_ticks(struct partition *p, const struct instant *t, const struct insta
         const unsigned on = t->domains, icnt = on >> CLK_ICNT & 1;
         if (icnt & (p->out.busy != 0))
             outbound_send(&p->out, tick[CLK_ICNT], tick[CLK_L2]);
-        if (p->out.deferred && on & L2 && outbound_room(&p->out) == ROOM_UNKNOWN)
+        if (p->out.deferred && on & L2 && outbound_room(&p->out) == ROOM_UNKNOWN) {
+            p->out.waits_at = tick[CLK_ICNT];
             return t;
+        }
         if (on & DRAM) {
             const uint64_t now = tick[CLK_DRAM]++;
             if (p->dram_at <= now || all)
@@ -662,12 +648,6 @@ partition_ticks(struct partition *p, const struct instant *t, const struct insta
         tick[CLK_ICNT] += icnt;
     }
     return end;
-}
-
-uint64_t
-partition_icnt(const struct partition *p)
-{
-    return p->tick[CLK_ICNT];
 }
 
 uint64_t
@@ -701,8 +681,8 @@ partition_prefill(struct partition *p, unsigned slice, uint64_t local, uint8_t s
         cache_fill(s->cache, local, cache_asked(s->cache), 0, wake, s, &ev);
 }
 
-bool
-partition_idle(const struct partition *p)
+static bool
+idle(const struct partition *p)
 {
     if (p->delay.n || dram_pending(p->dram))
         return false;
@@ -718,7 +698,7 @@ partition_idle(const struct partition *p)
 struct partition_left
 partition_left(const struct partition *p)
 {
-    struct partition_left left = {.bursts = dram_bursts(p->dram)};
+    struct partition_left left = {.bursts = dram_bursts(p->dram), .idle = idle(p)};
     for (uint32_t k = 0; k < p->delay.n; k++)
         left.bursts += dram_taken(p->dram, ring_at(&p->delay, k)->number)->bursts;
     for (unsigned i = 0; i < p->slices; i++) {
@@ -747,7 +727,7 @@ partition_settle(struct partition *p, uint64_t l2_now, uint64_t dram_now)
 void
 partition_explain(const struct partition *p, struct strbuf *out)
 {
-    if (partition_idle(p))
+    if (idle(p))
         return;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];

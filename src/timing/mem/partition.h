@@ -22,10 +22,16 @@ struct partition_env {
     bool ahead; /* slices take requests by inbound_accept, not in their ticks */
 };
 
-/* index: of the channel; stats: of all its slices. */
+/* The way of requests to the slices, and of replies from them. */
+struct partition_ends {
+    struct inbound *in;
+    struct outbound *out;
+};
+
+/* index: of the channel; stats: of all its slices; ends: what it gets. */
 struct partition *partition_new(struct arena *a, const struct partition_env *env,
                                 unsigned index, struct stat_mem *stats,
-                                struct diag_sink *diag);
+                                struct partition_ends *ends, struct diag_sink *diag);
 
 /* Ticks go on from `tick`, the first not done by clock domain, up to those before l2_end,
  * icnt_end. */
@@ -35,38 +41,30 @@ void partition_begin(struct partition *p, const uint64_t *tick, uint64_t l2_end,
  * the L2 slices. from: core cycle of time 0. all: of those too that have nothing to do.
  * Returns `end`; or a time at which it is not known yet whether there is room for replies,
  * and the L2 tick depends on it. Of that time nothing but replies is done: on from there,
- * when the crossbar has come to it. */
+ * when the crossbar has come to it (outbound.waits_at). */
 struct instant {  /* a time at which clocks tick */
     uint8_t core; /* cycle, after the first */
     uint8_t domains;
 };
 const struct instant *partition_ticks(struct partition *p, const struct instant *t,
                                       const struct instant *end, uint64_t from, bool all);
-/* First interconnect tick not done. */
-uint64_t partition_icnt(const struct partition *p);
 /* First core cycle from `from` on in which a tick does anything, if nothing else is called
  * before; NEVER: none. */
 uint64_t partition_next(const struct partition *p, uint64_t from);
-/* The way of requests to the slices, and of replies from them. */
-struct inbound *partition_inbound(struct partition *p);
-struct outbound *partition_outbound(struct partition *p);
 /* The request crossbar has something new for slice s; the L2 tick in which it comes. */
 uint64_t partition_notice(struct partition *p, unsigned s);
 
 /* Sectors of one line become valid without time passing. */
 void partition_prefill(struct partition *p, unsigned slice, uint64_t local,
                        uint8_t sectors);
-bool partition_idle(const struct partition *p);
 /* Counters that grow with time, up to these ticks. */
 void partition_settle(struct partition *p, uint64_t l2_now, uint64_t dram_now);
 /* Under way: replies still to be given by the slices; bursts the DRAM has still to do. */
 struct partition_left {
     unsigned replies, bursts;
+    bool idle; /* nothing is, of any kind */
 };
 struct partition_left partition_left(const struct partition *p);
 void partition_explain(const struct partition *p, struct strbuf *out);
-
-/* How a slice answers a packet of these sectors: so many replies. */
-unsigned partition_pieces(const struct machine *m, const struct packet *p);
 
 #endif

@@ -27,9 +27,10 @@ mem_rig(const char *machine, void (*change)(struct machine *m))
     assert_non_null(r.m);
     if (change)
         change(r.m);
-    r.ms = memsys_new(r.m, &d);
+    struct memsys_facts facts;
+    r.ms = memsys_new(r.m, &facts, &d);
     assert_non_null(r.ms);
-    r.mem = memsys_memory(r.ms);
+    r.mem = facts.memory;
     memsys_step(r.ms, 0);
     memsys_begin(r.ms, false, false);
     diag_free(&d);
@@ -55,16 +56,35 @@ mem_packet(const struct mem_rig *r, enum packet_kind kind, uint64_t addr,
                            .byte_mask = UINT32_MAX};
 }
 
+static inline bool
+mem_has_reply(const struct mem_rig *r, unsigned sm)
+{
+    const struct packet *p = memory_reply(r->mem, sm / r->m->sm.per_cluster);
+    return p && p->sm == sm;
+}
+
 /* Takes the next reply for that SM; false: none. */
 static inline bool
 mem_eject(struct mem_rig *r, unsigned sm, struct packet *p)
 {
     const unsigned port = sm / r->m->sm.per_cluster;
-    if (!memory_has_reply(r->mem, sm))
+    if (!mem_has_reply(r, sm))
         return false;
     *p = *memory_reply(r->mem, port);
     memory_reply_over(r->mem, port);
     return true;
+}
+
+/* First cycle after `now` in which anything but the SMs acts. */
+static inline uint64_t
+mem_next_event(const struct mem_rig *r, uint64_t now)
+{
+    uint64_t next = memsys_next_event(r->ms);
+    for (unsigned i = 0; i < r->mem->ports; i++) {
+        const uint64_t at = memory_port_next(r->mem, i, now);
+        next = at < next ? at : next;
+    }
+    return next;
 }
 
 /* Hands p in and waits for `replies` of them; cycles until the last came. */

@@ -36,18 +36,14 @@ struct memsys {
     uint64_t replies[16];
 };
 struct memsys *
-memsys_new(const struct machine *m, struct diag_sink *diag)
+memsys_new(const struct machine *m, struct memsys_facts *facts, struct diag_sink *diag)
 {
     struct memsys *ms = xcalloc(1, sizeof *ms);
     ms->q = xcalloc(MOCK_MAX, sizeof *ms->q);
     ms->at = xcalloc(MOCK_MAX, sizeof *ms->at);
     ms->sms = m->sm.count;
+    *facts = (struct memsys_facts){.memory = &ms->hw, .quantum = 1};
     return ms;
-}
-struct memory *
-memsys_memory(struct memsys *ms)
-{
-    return &ms->hw;
 }
 static struct memsys *
 mock_of(const struct memory *mem)
@@ -95,8 +91,8 @@ const struct packet *
 memory_reply(const struct memory *mem, unsigned port)
 {
     const struct memsys *ms = mock_of(mem);
-    assert_true(mock_reply(ms, port) < ms->n);
-    return &ms->q[mock_reply(ms, port)];
+    const uint32_t i = mock_reply(ms, port);
+    return i < ms->n ? &ms->q[i] : NULL;
 }
 void
 memory_reply_over(struct memory *mem, unsigned port)
@@ -108,56 +104,55 @@ memory_reply_over(struct memory *mem, unsigned port)
     memmove(ms->at + i, ms->at + i + 1, sizeof *ms->at * (ms->n - i));
     mock_update(ms);
 }
-bool
-memory_has_reply(const struct memory *mem, unsigned sm)
+uint64_t
+memsys_next_quantum(struct memsys *ms, uint64_t from)
 {
-    return bitset_has(mock_of(mem)->replies, sm);
-}
-unsigned
-memsys_quantum(const struct memsys *ms)
-{
-    return 1;
+    return from + 1;
 }
 void
-memsys_open(struct memsys *ms, uint64_t from, uint64_t to)
+memsys_open(struct memsys *ms, uint64_t from, uint64_t to, uint64_t far)
 {
     ms->now = from;
     mock_update(ms);
 }
-void
-memsys_open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
-{
-}
 bool
-memsys_may_go_on(const struct memsys *ms, uint64_t to)
-{
-    return false;
-}
-bool
-memsys_catch_up(struct memsys *ms, uint64_t to)
+memsys_overlap(struct memsys *ms, uint64_t from, uint64_t far, bool ports_done)
 {
     return false;
 }
 void
-memsys_parts_go_on(struct memsys *ms, uint64_t from, uint64_t to)
+memsys_close(struct memsys *ms, uint64_t *next)
 {
 }
-void
-memsys_publish_replies(struct memsys *ms)
+unsigned
+memory_port(struct memory *mem, unsigned port, uint64_t now)
 {
+    return memory_reply(mem, port) ? port : MEMORY_NO_SM;
 }
-void
-memsys_parts_done(struct memsys *ms)
+uint64_t
+memory_port_next(const struct memory *mem, unsigned port, uint64_t now)
 {
+    const struct memsys *ms = mock_of(mem);
+    uint64_t next = NEVER;
+    for (uint32_t i = 0; i < ms->n; i++)
+        if (ms->q[i].sm == port && ms->at[i] < next)
+            next = ms->at[i];
+    return next <= ms->now ? ms->now + 1 : next;
+}
+bool
+memory_may_have_room(const struct memory *mem, unsigned port, uint64_t now)
+{
+    return false;
+}
+uint64_t
+memsys_next_event(const struct memsys *ms)
+{
+    return NEVER;
 }
 bool
 memory_refused(const struct memory *mem, unsigned port)
 {
     return false;
-}
-void
-memsys_close(struct memsys *ms)
-{
 }
 void
 memsys_replies(struct memsys *ms)
@@ -170,84 +165,19 @@ memsys_cross(struct memsys *ms, uint64_t now)
     return none;
 }
 bool
-memsys_may_have_room(const struct memsys *ms, unsigned port, uint64_t now)
-{
-    return false;
-}
-bool
-memsys_ahead(const struct memsys *ms)
-{
-    return false;
-}
-uint64_t
-memsys_reach(const struct memsys *ms, uint64_t from)
-{
-    return from + 1;
-}
-bool
 memsys_part_due(const struct memsys *ms, unsigned i)
 {
     return false;
 }
-unsigned
-memsys_parts(const struct memsys *ms)
-{
-    return 0;
-}
 void
 memsys_part(struct memsys *ms, unsigned i)
 {
-}
-uint64_t
-memsys_part_next(const struct memsys *ms, unsigned i)
-{
-    return UINT64_MAX;
-}
-unsigned
-memsys_port(struct memsys *ms, unsigned port, uint64_t now)
-{
-    return memory_has_reply(&ms->hw, port) ? port : MEMORY_NO_SM;
-}
-uint64_t
-memory_port_next(const struct memory *mem, unsigned port, uint64_t now)
-{
-    const struct memsys *ms = mock_of(mem);
-    uint64_t next = NEVER;
-    for (uint32_t i = 0; i < ms->n; i++)
-        if (ms->q[i].sm == port && ms->at[i] < next)
-            next = ms->at[i];
-    return next <= ms->now ? ms->now + 1 : next;
-}
-uint64_t
-memsys_port_next(const struct memsys *ms, unsigned port)
-{
-    return NEVER;
-}
-const uint64_t *
-memsys_noticed(const struct memsys *ms)
-{
-    static const uint64_t none[16];
-    return none;
-}
-uint64_t
-memsys_cross_next(const struct memsys *ms)
-{
-    return NEVER;
 }
 void
 memsys_step(struct memsys *ms, uint64_t now)
 {
     ms->now = now;
     mock_update(ms);
-}
-uint64_t
-memsys_next_event(const struct memsys *ms, uint64_t now)
-{
-    uint64_t next = NEVER;
-    for (uint32_t i = 0; i < ms->n; i++)
-        if (ms->at[i] < next)
-            next = ms->at[i];
-    return next <= now ? now + 1 : next;
 }
 bool
 memory_idle(const struct memory *mem)

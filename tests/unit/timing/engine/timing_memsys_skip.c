@@ -1,5 +1,5 @@
 /* Leaving out what sleeps changes nothing: the same random traffic, once with every part
- * stepped in every tick, once stepped only in the cycles memsys_next_event names: the
+ * stepped in every tick, once stepped only in the cycles that mem_next_event names: the
  * same replies in the same cycles, the same counters. */
 #include "base/splitmix.h"
 #include "unit/kit/timing_memsys_rig.h"
@@ -65,7 +65,7 @@ drive(const char *machine, void (*change)(struct machine *), bool skip,
         ++*stepped;
         memsys_step(r.ms, c);
         for (unsigned sm = 0; sm < r.m->sm.count; sm++) {
-            if (!memory_has_reply(r.mem, sm) ||
+            if (!mem_has_reply(&r, sm) ||
                 splitmix(c + sm) % 8 == 0) /* sometimes not taken */
                 continue;
             assert_true(mem_eject(&r, sm, &p));
@@ -78,7 +78,7 @@ drive(const char *machine, void (*change)(struct machine *), bool skip,
             if (full[sm] && memory_inject(r.mem, &waiting[sm]) == ROOM_YES)
                 full[sm] = false;
         }
-        next = memsys_next_event(r.ms, c);
+        next = mem_next_event(&r, c);
         assert_true(next > c);
     }
     memsys_step(r.ms, CYCLES);

@@ -295,7 +295,7 @@ back_pressure(void **state)
     }
     assert_true(last < 10000); /* shut */
     assert_true(sent > 20 && sent < 1000);
-    assert_true(memory_has_reply(r.mem, 0));
+    assert_true(mem_has_reply(&r, 0));
     struct strbuf why = {0};
     memory_explain(r.mem, &why);
     assert_non_null(strstr(why.s, "the SM does not take them"));
