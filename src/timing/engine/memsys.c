@@ -6,7 +6,7 @@
  * a crossbar within a quantum; or, for longer quanta, if partitions are ahead: a request
  * waits in a slice's delay line for longer than two quanta, so partitions can go through
  * the next one, and replies too, before the requests of the present one are known. Those
- * they accept later, as they would have at the time (inbound.h). Ports then know all
+ * they accept later, as they would have at the time (arrivals.h). Ports then know all
  * replies of their quantum at its start.
  *
  * Room before a crossbar does depend on its ticks of the same quantum. Mostly the answer is
@@ -18,6 +18,7 @@
  * Nothing is done for parts that sleep; what a part counts over time it counts by
  * subtraction. */
 #include "timing/engine/memsys.h"
+#include "timing/engine/arrivals.h"
 #include "base/bitset.h"
 #include "base/vec.h"
 
@@ -26,12 +27,12 @@
 struct part {
     /* What it accepts may be found out in another thread. */
     _Alignas(64) struct partition *p;
-    struct inbound *in;
     struct outbound *out;
+    struct arrivals arrivals; /* if ahead */
     /* Changed in its quanta. */
     _Alignas(64) const struct instant *instant; /* first not done yet */
     bool waits;    /* before its interconnect tick, late, for the crossbars */
-    bool ran;      /* since inbound_publish */
+    bool ran;      /* since arrivals_publish */
     uint64_t next; /* core cycle with something to do, NEVER */
 };
 
@@ -195,7 +196,8 @@ memsys_new(const struct machine *m, struct memsys_facts *facts, struct diag_sink
     ms->wake = ARENA_ARRAY(&a, uint64_t, hw->channels);
     for (unsigned i = 0; i < hw->channels; i++) {
         ms->part[i].p = hw->partition[i];
-        ms->part[i].in = hw->ends[i].in;
+        if (ahead)
+            arrivals_init(&ms->part[i].arrivals, &a, hw->ends[i].in);
         ms->part[i].out = hw->ends[i].out;
         ms->part[i].next = ms->wake[i] = NEVER;
     }
@@ -367,7 +369,7 @@ open_parts(struct memsys *ms, uint64_t from, uint64_t to)
         open_span(ms, ms->far, max_u64(from, ms->further.to), to);
     for (unsigned i = 0; ahead && i < ms->hw.channels; i++)
         if (memsys_part_due(ms, i)) { /* it begins with all that was taken */
-            inbound_swap(ms->part[i].in);
+            arrivals_swap(&ms->part[i].arrivals);
             ms->wake[i] = NEVER;
         }
     ms->served = ms->far->tick[CLK_ICNT];
@@ -404,7 +406,7 @@ publish_parts(struct memsys *ms)
     for (unsigned i = 0; i < ms->hw.channels; i++)
         if (ms->part[i].ran) {
             ms->part[i].ran = false;
-            inbound_publish(ms->part[i].in);
+            arrivals_publish(&ms->part[i].arrivals);
         }
 }
 
@@ -437,15 +439,18 @@ part_goes_on(struct memsys *ms, struct part *part)
     if (part->waits)
         return;
     part->next = partition_next(part->p, ms->far->to);
-    part->ran = true;
-    inbound_end(part->in);
+    part->ran = is_ahead(ms);
+    if (is_ahead(ms))
+        arrivals_end(&part->arrivals);
 }
 
 void
 memsys_part(struct memsys *ms, unsigned i)
 {
     struct part *part = &ms->part[i];
-    partition_begin(part->p, ms->far->tick, ms->far->l2_end, ms->far->icnt_end);
+    if (is_ahead(ms))
+        arrivals_begin(&part->arrivals, ms->far->l2_end);
+    partition_begin(part->p, ms->far->tick, ms->far->icnt_end);
     part->instant = ms->far->pattern->instants.v;
     part_goes_on(ms, part);
 }
@@ -473,7 +478,7 @@ accept_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
                 continue;
             const unsigned k = ms->hw.part_of[i];
             uint64_t at =
-                inbound_accept(ms->part[k].in, i - k * ms->hw.map.slices, l2, icnt);
+                arrivals_accept(&ms->part[k].arrivals, i - k * ms->hw.map.slices, l2, icnt);
             if (!at)
                 continue;
             at = clk_at_or_after(&ms->hw.clk, CLK_L2, at, CLK_CORE);
@@ -638,11 +643,13 @@ follow_replies(struct memsys *ms, uint64_t now)
     if (!ms->far_open)
         return;
     cross_replies(ms, min_u64(ms->hw.ticks.after[now - ms->near.from], ms->far->icnt_end));
-    for (unsigned w = 0; ms->any_deferred && w < BITSET_WORDS(ms->hw.channels); w++)
+    if (!is_ahead(ms) || !ms->any_deferred)
+        return;
+    for (unsigned w = 0; w < BITSET_WORDS(ms->hw.channels); w++)
         FOR_BITS(b, ms->deferred[w])
         { /* as far as they have come */
-            inbound_end(ms->part[w * 64 + (unsigned)b].in);
-            inbound_publish(ms->part[w * 64 + (unsigned)b].in);
+            arrivals_end(&ms->part[w * 64 + (unsigned)b].arrivals);
+            arrivals_publish(&ms->part[w * 64 + (unsigned)b].arrivals);
         }
 }
 
@@ -795,7 +802,10 @@ memsys_begin(struct memsys *ms, bool threads, bool no_skip)
     ms->threads = threads;
     skip_to(ms, ms->far, ms->now + 1);
     for (unsigned i = 0; i < ms->hw.channels; i++)
-        inbound_alone(ms->part[i].in, !threads);
+        if (is_ahead(ms)) {
+            arrivals_alone(&ms->part[i].arrivals, !threads);
+            arrivals_settle(&ms->part[i].arrivals);
+        }
     memory_begin(&ms->hw, ms->far->tick[CLK_L2], ms->far->tick[CLK_DRAM]);
 }
 
@@ -803,5 +813,7 @@ void
 memsys_stats(struct memsys *ms, struct launch_stats *out)
 {
     skip_to(ms, ms->far, ms->now + 1);
+    for (unsigned i = 0; is_ahead(ms) && i < ms->hw.channels; i++)
+        arrivals_settle(&ms->part[i].arrivals);
     memory_stats(&ms->hw, ms->far->tick[CLK_L2], ms->far->tick[CLK_DRAM], out);
 }

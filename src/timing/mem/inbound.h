@@ -1,20 +1,15 @@
 /* inbound.h: requests on their way into the L2 slices of a memory partition: from the
  * crossbar's outputs into delay lines, which they leave a piece a tick.
  *
- * A delay line is a bounded queue with times (timed_queue.h) whose consumer, the slice, may
- * be simulated further than its producer, the crossbar. So a packet is accepted late, and
- * as the slice would have done at the time: the slice keeps, for its last INBOUND_HISTORY
- * ticks, in which of them a credit came back and in which its own queue had no room.
+ * A slice takes what has come in its own ticks (inbound_receive). Or the delay lines are
+ * bounded queues with times, as in timed_queue.h, whose consumer, the slice, is simulated
+ * further than their producer (`ahead`). Then a packet is put in late, and only if the slice
+ * would have had room for it at the time. To answer that, the slice remembers of its last
+ * INBOUND_HISTORY ticks in which of them a credit came back, and in which its own queue
+ * had no room. Every answer is yes or no.
  * Example: a delay line of 10 pieces, of which a packet wants 4 free, holds 6 and lost one
  * in each of ticks 11 and 12. It held 8 before tick 11 and 7 before tick 12, so a packet
- * of these ticks is refused, and one of tick 13 is accepted. Every answer is yes or no.
- *
- * Slices that are not ahead take what has come in their own ticks: inbound_receive.
- *
- * Threads. Once inbound_alone is off, slices and acceptance may go on in two host threads.
- * Then what is accepted waits until the partition next begins, and what the slices did is
- * known when it is published. All that is exchanged is double-buffered; inbound_swap and
- * inbound_publish turn the buffers over while neither is at work. */
+ * of these ticks is refused, and one of tick 13 is accepted. */
 #ifndef ALLOT_TIMING_INBOUND_H
 #define ALLOT_TIMING_INBOUND_H
 
@@ -45,31 +40,17 @@ struct occupancy_history {
     uint64_t left[INBOUND_LINES]; /* in these a piece left the delay line */
 };
 
-/* A slice as acceptance sees it. */
-struct credit_snapshot {
-    _Alignas(64) struct occupancy_history history;
-    uint32_t pieces[INBOUND_LINES]; /* in the delay lines */
-    bool room;                      /* in the slice's queue */
-};
-
-/* Pieces that accepted packets will make in the delay lines, less those that struct
- * credit_snapshot has: of one buffer of arrivals and the other. */
-struct inflight_credits {
-    _Alignas(64) uint32_t pieces[2][INBOUND_LINES];
-};
-
-struct arrivals { /* packets accepted that are not in the delay lines yet */
-    _Alignas(64) RING(struct delayed) q;
-};
-
 struct inbound_slice {
     struct delay_line line[INBOUND_LINES];
     struct occupancy_history history; /* if the slices are ahead */
     bool room;                        /* in the slice's queue, after its last tick */
-    /* Without inbound_alone: one is read, one is written. */
-    struct credit_snapshot snapshot[2];
-    struct inflight_credits inflight;
-    struct arrivals arrivals[2];
+};
+
+/* All that inbound_had_room has to know of a slice. */
+struct inbound_past {
+    struct occupancy_history history;
+    uint32_t pieces[INBOUND_LINES]; /* in the delay lines */
+    bool room;                      /* in the slice's queue */
 };
 
 struct inbound { /* of a partition */
@@ -81,8 +62,6 @@ struct inbound { /* of a partition */
     uint32_t latency[INBOUND_LINES],
         most[INBOUND_LINES]; /* L2 ticks; pieces that a line holds */
     bool ahead;
-    bool alone;
-    uint8_t published, filling; /* snapshot; arrivals */
     struct inbound_slice *slice;
     _Alignas(64) uint64_t history_from; /* L2 tick: before it nothing is asked */
 };
@@ -103,7 +82,12 @@ inbound_pieces(unsigned unit, uint8_t sectors)
     return (unsigned)__builtin_popcount(s);
 }
 
-/* -- the slice -- */
+/* Which delay line packets of this SM take. */
+static inline unsigned
+inbound_line(const struct inbound *in, unsigned sm)
+{
+    return in->half_of && in->half_of[sm] != in->half ? INBOUND_FAR : INBOUND_NEAR;
+}
 
 /* With so many pieces in the delay lines. */
 static inline bool
@@ -121,9 +105,17 @@ inbound_has_room(const struct inbound *in, const struct inbound_slice *s)
                                               s->line[INBOUND_FAR].pieces);
 }
 
-/* The packet at the crossbar's output enters a delay line in L2 tick `now`; icnt: the
- * crossbar's first tick not done. */
-void inbound_receive(struct inbound *in, unsigned slice, uint64_t now, uint64_t icnt);
+/* The packet that has arrived leaves the crossbar, to be in the slice in L2 tick `now`;
+ * icnt: the crossbar's first tick not done. */
+struct delayed inbound_take(const struct inbound *in, unsigned slice, uint64_t now,
+                            uint64_t icnt);
+/* It enters its delay line. */
+void inbound_put(const struct inbound *in, unsigned slice, const struct delayed *d);
+/* Both at once. */
+void inbound_receive(const struct inbound *in, unsigned slice, uint64_t now,
+                     uint64_t icnt);
+
+/* -- the slice -- */
 
 /* Tick in which the next piece can leave; NEVER. */
 static inline uint64_t
@@ -150,25 +142,29 @@ inbound_leave(struct inbound_slice *s, unsigned which, uint8_t left, uint64_t no
     line->ready = line->q.n ? ring_front(&line->q)->ready : NEVER;
 }
 
-/* In the delay lines, or on their way there. */
-unsigned inbound_waiting(const struct inbound *in, const struct inbound_slice *s);
+/* Pieces in the delay lines. */
+static inline unsigned
+inbound_waiting(const struct inbound_slice *s)
+{
+    return s->line[INBOUND_NEAR].pieces + s->line[INBOUND_FAR].pieces;
+}
 
-/* -- acceptance, for slices that are ahead -- */
+/* -- the past, if slices are ahead -- */
 
-/* The packet at the crossbar's output for the slice (there is one) is accepted as it would
- * have been in L2 tick l2, one of the last INBOUND_HISTORY that it has done, or a later
- * one; icnt: the crossbar's first tick not done then. The L2 tick in which it can leave the
- * delay line, which must not come before the partition next begins; 0: there is no room. */
-uint64_t inbound_accept(struct inbound *in, unsigned slice, uint64_t l2, uint64_t icnt);
+/* Slices go on through L2 ticks before l2_end: older ones than the last INBOUND_HISTORY of
+ * these are forgotten. */
+void inbound_open(struct inbound *in, uint64_t l2_end);
 
-/* The slices go through L2 ticks before l2_end, with all that was accepted up to
- * inbound_swap; after them: inbound_end. */
-void inbound_begin(struct inbound *in, uint64_t l2_end);
-void inbound_end(struct inbound *in);
-void inbound_swap(struct inbound *in);
-/* What they did until inbound_end is known to inbound_accept. */
-void inbound_publish(struct inbound *in);
-/* alone: until the next call nothing goes on beside anything; for less, and the same. */
-void inbound_alone(struct inbound *in, bool alone);
+static inline struct inbound_past
+inbound_past(const struct inbound_slice *s)
+{
+    return (struct inbound_past){
+        s->history, {s->line[INBOUND_NEAR].pieces, s->line[INBOUND_FAR].pieces}, s->room};
+}
+
+/* inbound_has_room as it was before L2 tick `now`, one of the last INBOUND_HISTORY that the
+ * slice has done, or a later one; with so many more pieces in the delay lines. */
+bool inbound_had_room(const struct inbound *in, const struct inbound_past *past,
+                      const uint32_t *more, uint64_t now);
 
 #endif

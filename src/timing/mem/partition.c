@@ -605,12 +605,10 @@ dram_clock(struct partition *p, uint64_t now, uint64_t core)
 /* -- all clocks -- */
 
 void
-partition_begin(struct partition *p, const uint64_t *tick, uint64_t l2_end,
-                uint64_t icnt_end)
+partition_begin(struct partition *p, const uint64_t *tick, uint64_t icnt_end)
 {
     memcpy(p->tick, tick, sizeof p->tick);
     p->out.end = icnt_end;
-    inbound_begin(&p->in, l2_end);
     for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
         if (!ring_full(&s->in)) /* as in next_event */
             s->at = min_u64(s->at, inbound_ready(s->inbound));
@@ -688,7 +686,7 @@ idle(const struct partition *p)
         return false;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        if (inbound_waiting(&p->in, s->inbound) | s->in.n | s->out->q.n | s->miss.n |
+        if (inbound_waiting(s->inbound) | s->in.n | s->out->q.n | s->miss.n |
             s->up.n | s->waiting)
             return false;
     }
@@ -706,7 +704,7 @@ partition_left(const struct partition *p)
         for (uint32_t k = 0; k < s->miss.n; k++)
             left.bursts += ring_at(&s->miss, k)->bursts;
         left.replies +=
-            inbound_waiting(&p->in, s->inbound) + s->in.n + s->out->q.n + s->waiting;
+            inbound_waiting(s->inbound) + s->in.n + s->out->q.n + s->waiting;
     }
     return left;
 }
@@ -735,7 +733,7 @@ partition_explain(const struct partition *p, struct strbuf *out)
             out,
             "L2 slice %u: %u in the delay line, %u before the L2%s, %u wait for "
             "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
-            s->number, inbound_waiting(&p->in, s->inbound), s->in.n,
+            s->number, inbound_waiting(s->inbound), s->in.n,
             s->stalled ? " (head held: no line, MSHR or room)" : "", s->waiting,
             s->woken.n, s->miss.n - s->down, s->down, s->up.n, s->out->q.n);
     }

@@ -19,7 +19,7 @@ struct partition_env {
     struct icnt *requests, *replies;
     const uint16_t *port_of; /* by SM: its interconnect port */
     const uint8_t *half_of;  /* by SM: part of the chip; NULL: there is one */
-    bool ahead; /* slices take requests by inbound_accept, not in their ticks */
+    bool ahead; /* slices are given requests (inbound_put), not in their ticks */
 };
 
 /* The way of requests to the slices, and of replies from them. */
@@ -33,10 +33,9 @@ struct partition *partition_new(struct arena *a, const struct partition_env *env
                                 unsigned index, struct stat_mem *stats,
                                 struct partition_ends *ends, struct diag_sink *diag);
 
-/* Ticks go on from `tick`, the first not done by clock domain, up to those before l2_end,
+/* Ticks go on from `tick`, the first not done by clock domain, up to those before
  * icnt_end. */
-void partition_begin(struct partition *p, const uint64_t *tick, uint64_t l2_end,
-                     uint64_t icnt_end);
+void partition_begin(struct partition *p, const uint64_t *tick, uint64_t icnt_end);
 /* The ticks of these times: at each, replies into the crossbar, then the DRAM channel, then
  * the L2 slices. from: core cycle of time 0. all: of those too that have nothing to do.
  * Returns `end`; or a time at which it is not known yet whether there is room for replies,

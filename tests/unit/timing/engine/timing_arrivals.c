@@ -2,7 +2,7 @@
  * pieces leave the delay lines in the same ticks as from slices that take packets in their
  * own ticks; in one thread, and with acceptance beside the slices in two. */
 #include "base/splitmix.h"
-#include "timing/mem/inbound.h"
+#include "timing/engine/arrivals.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@ struct side {
     struct arena a;
     struct icnt *x;
     struct inbound in;
+    struct arrivals arrivals;
     unsigned queue[SLICES], cap, most; /* pieces in the slices' queues */
     unsigned served;                   /* in 16 ticks */
     struct left {
@@ -46,7 +47,10 @@ start(struct side *s, bool ahead, bool alone, unsigned v)
                              .most = {most[v], v & 1 ? most[v] : 0},
                              .ahead = ahead};
     inbound_init(&s->in, &s->a);
-    inbound_alone(&s->in, alone);
+    if (ahead) {
+        arrivals_init(&s->arrivals, &s->a, &s->in);
+        arrivals_alone(&s->arrivals, alone);
+    }
     s->left = calloc(MOST, sizeof *s->left);
 }
 
@@ -111,13 +115,13 @@ in_own_ticks(struct side *s)
 static void
 slices(struct side *s, uint64_t from)
 {
-    inbound_begin(&s->in, from + QUANTUM);
+    arrivals_begin(&s->arrivals, from + QUANTUM);
     for (uint64_t t = from + !from; t < from + QUANTUM; t++)
         for (unsigned i = 0; i < SLICES; i++) {
             inbound_tick(&s->in, &s->in.slice[i], t);
             slice_tick(s, i, t);
         }
-    inbound_end(&s->in);
+    arrivals_end(&s->arrivals);
 }
 
 static void
@@ -126,7 +130,7 @@ crossbar(struct side *s, uint64_t from)
     for (uint64_t t = from + !from; t < from + QUANTUM; t++) {
         for (unsigned i = 0; i < SLICES; i++)
             if (icnt_front_at(s->x, i) < t)
-                s->refused += !inbound_accept(&s->in, i, t, t);
+                s->refused += !arrivals_accept(&s->arrivals, i, t, t);
         send(s, t);
     }
 }
@@ -160,12 +164,14 @@ ahead_beside(struct side *s)
     pthread_barrier_init(&s->step, NULL, 2);
     assert_int_equal(pthread_create(&other, NULL, slices_thread, s), 0);
     for (uint64_t from = 0; from < TICKS; from += QUANTUM) {
-        inbound_swap(&s->in);
+        arrivals_swap(&s->arrivals);
         pthread_barrier_wait(&s->step);
         if (from)
             crossbar(s, from - QUANTUM);
         pthread_barrier_wait(&s->step);
-        inbound_publish(&s->in);
+        arrivals_publish(&s->arrivals);
+        if (from / QUANTUM % 64 == 63)
+            arrivals_settle(&s->arrivals); /* what is read between makes no difference */
     }
     crossbar(s, TICKS - QUANTUM);
     pthread_join(other, NULL);

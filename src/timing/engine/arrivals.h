@@ -1,0 +1,64 @@
+/* arrivals.h: requests for the L2 slices of a partition that is simulated ahead of the
+ * request crossbar, possibly in another host thread.
+ *
+ * The serial phase steps the crossbar and accepts packets for the slices, as these would
+ * have done at the time (inbound_had_room). Unless arrivals_alone is on, slices may run
+ * beside it. Then what is accepted waits in `arrivals` until the partition next begins, and
+ * what slices did is known when it is published. All that is exchanged is double-buffered;
+ * arrivals_swap and arrivals_publish turn the buffers over while neither is at work. */
+#ifndef ALLOT_TIMING_ARRIVALS_H
+#define ALLOT_TIMING_ARRIVALS_H
+
+#include "timing/mem/inbound.h"
+
+/* A slice as acceptance sees it. */
+struct credit_snapshot {
+    _Alignas(64) struct inbound_past past;
+};
+
+/* Pieces that accepted packets will make in the delay lines, less those that struct
+ * credit_snapshot has: of one buffer of arrivals and the other. */
+struct inflight_credits {
+    _Alignas(64) uint32_t pieces[2][INBOUND_LINES];
+};
+
+struct arrived { /* packets accepted that are not in the delay lines yet */
+    _Alignas(64) RING(struct delayed) q;
+};
+
+struct arrivals_slice { /* one of two is read, one is written */
+    struct credit_snapshot snapshot[2];
+    struct inflight_credits inflight;
+    struct arrived arrived[2];
+};
+
+struct arrivals { /* of a partition */
+    struct inbound *in;
+    bool alone;
+    uint8_t published, filling; /* snapshot; arrived */
+    struct arrivals_slice *slice;
+};
+
+/* For the slices behind `in`, which are ahead. */
+void arrivals_init(struct arrivals *x, struct arena *a, struct inbound *in);
+
+/* The packet at the crossbar's output for the slice (there is one) is accepted as it would
+ * have been in L2 tick l2, one of the last INBOUND_HISTORY that it has done, or a later
+ * one; icnt: the crossbar's first tick not done then. The L2 tick in which it can leave the
+ * delay line, which must not come before the partition next begins; 0: there is no room. */
+uint64_t arrivals_accept(struct arrivals *x, unsigned slice, uint64_t l2, uint64_t icnt);
+
+/* The slices go through L2 ticks before l2_end, with all that was accepted up to
+ * arrivals_swap; after them: arrivals_end. */
+void arrivals_begin(struct arrivals *x, uint64_t l2_end);
+void arrivals_end(struct arrivals *x);
+void arrivals_swap(struct arrivals *x);
+/* What they did until arrivals_end is known to arrivals_accept. */
+void arrivals_publish(struct arrivals *x);
+/* While neither is at work: all that was accepted is in the delay lines, and all that the
+ * slices did is known. */
+void arrivals_settle(struct arrivals *x);
+/* alone: until the next call nothing goes on beside anything; for less, and the same. */
+void arrivals_alone(struct arrivals *x, bool alone);
+
+#endif
