@@ -128,16 +128,16 @@ note_operands(struct decoder *d)
 }
 
 static decode_fn *
-find_decoder(const char *mnemonic)
+find_decoder(const struct ptx_op_info *info)
 {
     static const struct decode_row *const tables[] = {
         decode_memory, decode_control, decode_warp,   decode_texture, decode_async,
         decode_stack,  decode_video,   decode_tensor, decode_tile,    decode_lop3};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct decode_row *r = tables[t]; r->mnemonic; r++)
-            if (!strcmp(r->mnemonic, mnemonic))
+            if (!strcmp(r->mnemonic, info->mnemonic))
                 return r->fn;
-    return decode_pure;
+    return info->flags & PTX_EXTENSION ? decode_extension : decode_pure;
 }
 
 /* volatile, relaxed and stronger accesses */
@@ -204,7 +204,7 @@ decode_inst(struct decoder *d)
     if (in->op == PTX_OP_MOVQ)
         return decode_mov128(d);
     if (!d->fn[in->op])
-        d->fn[in->op] = find_decoder(info->mnemonic);
+        d->fn[in->op] = find_decoder(info);
     if (!d->fn[in->op](d))
         return false;
     st->orders = st->is_fence || is_strong(in) || info->flags & PTX_ATOMIC ||

@@ -708,6 +708,13 @@ dec_nop(struct decoder *d)
     return true;
 }
 
+/* Instructions for policies compute nothing. */
+bool
+decode_extension(struct decoder *d)
+{
+    return dec_nop(d);
+}
+
 static bool
 dec_relssp(struct decoder *d)
 {

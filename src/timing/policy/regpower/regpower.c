@@ -423,7 +423,7 @@ regpower_plan(const struct machine *m, const struct ptx_func *f, unsigned blocks
     if (!p)
         return diag_error(diag, "regpower.policy: there is no policy '%s'",
                           m->regpower.policy);
-    if (!p->after)
+    if (!p->after && !p->mechanism)
         return true;
     if (!f->registers) {
         struct diag *d = diag_add(
@@ -448,7 +448,7 @@ regpower_plan(const struct machine *m, const struct ptx_func *f, unsigned blocks
                           "share have no power states",
                           p->name, blocks, warps, registers,
                           (unsigned long long)regpower_file(m));
-    use->mechanism = &mechanism;
+    use->mechanism = p->mechanism ? p->mechanism : &mechanism;
     *(struct plan *)(void *)use->own = (struct plan){
         p, blocks, warps, registers, p->corrects ? m->regpower.table_entries : 0};
     return true;

@@ -11,6 +11,8 @@ struct regpower_policy {
     /* The state that a register gets once an instruction has read or written it; note: the
      * one that the compiler wrote, PTX_POWER_NONE: none. NULL: all are always ON. */
     enum ptx_power (*after)(enum ptx_power note);
+    /* Optional: what it does in an SM itself, in place of regpower.c; `after` is not asked. */
+    const struct mechanism *mechanism;
     bool states;   /* the code needs power states (pass power-states) */
     bool corrects; /* a register that a decoded instruction uses stays ON (4.2.3) */
 };
