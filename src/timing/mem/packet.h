@@ -4,25 +4,12 @@
 #define ALLOT_TIMING_PACKET_H
 
 #include "base/arena.h"
+#include "timing/cycles.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-
-#define NEVER UINT64_MAX /* "no event until something arrives from outside" */
-
-static inline uint64_t
-min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline uint64_t
-max_u64(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* k modulo n, without a division if n is a power of two, as it mostly is. */
 static inline unsigned

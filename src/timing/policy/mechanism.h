@@ -9,6 +9,7 @@
 #include "exec/exec.h"
 #include "machine/machine.h"
 #include "stats/stats.h"
+#include "timing/cycles.h"
 #include "timing/waits.h"
 
 enum warp_class { WARP_OWNER, WARP_UNSHARED, WARP_NON_OWNER }; /* order = OWF priority */
