@@ -13,7 +13,7 @@ machine_new(void)
     struct machine *m = xcalloc(1, sizeof *m);
     struct diag_sink none = {0};
     size_t n;
-    const struct setting *t = settings(&n);
+    const struct setting *t = setting_rows(&n);
     for (size_t i = 0; i < n; i++)
         setting_store(m, &t[i], t[i].def, NULL, &none);
     diag_free(&none);
@@ -28,7 +28,7 @@ machine_clone(const struct machine *m)
     *c = *m;
     c->mem = (struct arena){0};
     size_t n;
-    const struct setting *t = settings(&n);
+    const struct setting *t = setting_rows(&n);
     for (size_t i = 0; i < n; i++)
         if (t[i].type == SET_STR || t[i].type == SET_POLICY) {
             const char **s = (const char **)((char *)c + t[i].offset);
@@ -100,7 +100,7 @@ machine_hash(const struct machine *m)
 {
     uint64_t sum = 0;
     size_t n;
-    const struct setting *t = settings(&n);
+    const struct setting *t = setting_rows(&n);
     struct strbuf b = {0};
     for (size_t i = 0; i < n; i++) {
         if (descriptive(&t[i]))
@@ -151,7 +151,7 @@ void
 machine_print(const struct machine *m, struct strbuf *out)
 {
     size_t n;
-    const struct setting *t = settings(&n);
+    const struct setting *t = setting_rows(&n);
     for (size_t i = 0; i < n; i++) {
         if (!i || strcmp(t[i].group, t[i - 1].group))
             strbuf_printf(out, "%s# %s\n%s:\n", i ? "\n" : "", t[i].group_meaning,
@@ -180,7 +180,7 @@ bool
 machine_setting(size_t i, struct allot_setting_info *info)
 {
     size_t n;
-    const struct setting *t = settings(&n);
+    const struct setting *t = setting_rows(&n);
     if (i >= n)
         return false;
     *info = (struct allot_setting_info){.path = t[i].path,
@@ -205,7 +205,7 @@ void
 machine_docs(struct strbuf *out)
 {
     size_t n;
-    const struct setting *t = settings(&n);
+    const struct setting *t = setting_rows(&n);
     strbuf_addz(out,
                 "# Settings of a machine\n\nMade from `src/machine/settings.def`; do "
                 "not edit. Each stands in a machine file under its group, and can be "
@@ -244,7 +244,7 @@ machine_check_policies(const struct machine *m,
 {
     bool ok = true;
     size_t n;
-    const struct setting *t = settings(&n);
+    const struct setting *t = setting_rows(&n);
     for (size_t i = 0; i < n; i++) {
         if (t[i].type != SET_POLICY)
             continue;

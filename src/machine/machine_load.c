@@ -117,7 +117,7 @@ static void
 schema_make(struct schema *sc)
 {
     size_t n;
-    const struct setting *t = settings(&n);
+    const struct setting *t = setting_rows(&n);
     cyaml_schema_field_t *top = ARENA_ARRAY(&sc->mem, cyaml_schema_field_t, n + 2);
     top[0] = (cyaml_schema_field_t)CYAML_FIELD_STRING_PTR(
         "base", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct raw, base, 0,
@@ -276,7 +276,7 @@ apply(struct machine *m, const struct raw *raw, struct diag_loc *loc,
       struct diag_sink *diag)
 {
     size_t n, g = 0, start = 0;
-    const struct setting *t = settings(&n);
+    const struct setting *t = setting_rows(&n);
     bool ok = true;
     for (size_t i = 0; i < n; i++) {
         if (i && strcmp(t[i].group, t[i - 1].group)) {

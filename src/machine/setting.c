@@ -122,7 +122,7 @@ fill_table(void)
 }
 
 const struct setting *
-settings(size_t *n)
+setting_rows(size_t *n)
 {
     pthread_once(&table_once, fill_table);
     *n = NSETTINGS;
@@ -133,7 +133,7 @@ const struct setting *
 setting_find(const char *path)
 {
     size_t n;
-    const struct setting *t = settings(&n);
+    const struct setting *t = setting_rows(&n);
     for (size_t i = 0; i < n; i++)
         if (!strcmp(t[i].path, path))
             return &t[i];
@@ -144,7 +144,7 @@ bool
 setting_unknown(const char *path, const struct diag_loc *loc, struct diag_sink *diag)
 {
     size_t n;
-    const struct setting *t = settings(&n);
+    const struct setting *t = setting_rows(&n);
     const char *dot = strchr(path, '.'), *leaf = dot ? dot + 1 : path;
     bool group = false;
     struct near near = {.word = path, .most = 3};

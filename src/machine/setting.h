@@ -30,7 +30,7 @@ struct setting {
 };
 
 /* All settings in the order of the rows, latencies last; made on first use. */
-const struct setting *settings(size_t *n);
+const struct setting *setting_rows(size_t *n);
 /* NULL: none of that path. */
 const struct setting *setting_find(const char *path);
 /* Says that there is no such setting, and what was perhaps meant. Returns false. */

@@ -608,7 +608,7 @@ test_presets_state_everything(void **state)
         unsigned line, col;
         setting_locate(text, "base", NULL, &line, &col);
         size_t n;
-        const struct setting *t = settings(&n);
+        const struct setting *t = setting_rows(&n);
         for (size_t i = 0; !line && i < n; i++) {
             unsigned group, at;
             setting_locate(text, t[i].group, NULL, &group, &col);
