@@ -1,13 +1,8 @@
 /* cmd_results.c: allot results: what the store holds. */
 #include "cli/runs.h"
 
-#include "experiments/stored_energy.h"
-#include "base/vec.h"
-#include "report/figure_report.h"
-#include "report/table.h"
-#include "stats/stats.h"
+#include "report/run_report.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,34 +20,6 @@ struct results {
     const char *db, *csv, *json, *workload, *machine, *state;
     bool all;
 };
-
-static const char *
-text(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
-/* A list's items with blanks between. */
-static void
-joined(const json_t *o, const char *key, struct strbuf *b)
-{
-    const json_t *a = json_object_get(o, key);
-    for (size_t i = 0; i < json_array_size(a); i++)
-        strbuf_printf(b, "%s%s", b->n ? " " : "",
-                      json_string_value(json_array_get(a, i)));
-}
-
-static uint64_t
-total_cycles(const json_t *run)
-{
-    uint64_t sum = 0;
-    size_t i;
-    json_t *l;
-    json_array_foreach(json_object_get(run, "launches"), i, l) sum +=
-        (uint64_t)json_integer_value(json_object_get(l, "cycles"));
-    return sum;
-}
 
 /* Ids of the runs that the options choose; NULL: the store is damaged. */
 static int64_t *
@@ -73,34 +40,7 @@ list(const struct results *r, struct store *s)
     int64_t *ids = chosen(r, s, &n);
     if (!ids)
         return EXIT_FAILED;
-    struct table *t =
-        table_new(8, (const char *const[]){"run", "state", "workload", "machine",
-                                           "settings", "launches", "cycles", "started"});
-    for (size_t i = 0; i < n; i++) {
-        json_t *o = store_run(s, ids[i]);
-        struct strbuf set = {0};
-        char b[32];
-        joined(o, "settings", &set);
-        if (*text(o, "passes"))
-            strbuf_printf(&set, "%spasses %s", set.n ? " " : "", text(o, "passes"));
-        joined(o, "params", &set);
-        table_cell(t, "%lld", (long long)ids[i]);
-        table_cell(t, "%s", text(o, "state"));
-        table_cell(t, "%s%s", text(o, "workload"),
-                   json_is_true(json_object_get(o, "quick")) ? " (quick)" : "");
-        table_cell(t, "%s", text(o, "machine"));
-        table_cell(t, "%s", set.s ? set.s : "");
-        table_cell(t, "%zu", json_array_size(json_object_get(o, "launches")));
-        table_cell(t, "%s", table_thousands(b, total_cycles(o)));
-        table_cell(t, "%s", text(o, "started"));
-        strbuf_free(&set);
-        json_decref(o);
-    }
-    if (n)
-        table_show(t, stdout);
-    else
-        printf("no runs in %s\n", store_path(s));
-    table_free(t);
+    run_report_list(s, ids, n, stdout);
     free(ids);
     return EXIT_OK;
 }
@@ -116,7 +56,7 @@ find(struct store *s, const char *name)
         int64_t *ids = store_list(s, &(struct store_filter){.newest = true}, &n);
         for (size_t i = 0; ids && !run && i < n; i++) {
             json_t *o = store_run(s, ids[i]);
-            if (!strncmp(text(o, "key"), name, len))
+            if (!strncmp(json_string_value(json_object_get(o, "key")), name, len))
                 run = json_incref(o);
             json_decref(o);
         }
@@ -129,338 +69,45 @@ find(struct store *s, const char *name)
 }
 
 static bool
-launch_stats_of(const json_t *launch, struct launch_stats *st)
+write_json(const char *path, const json_t *o, int indent)
 {
-    const char *id;
-    json_t *v;
-    memset(st, 0, sizeof *st);
-    json_object_foreach((json_t *)launch, id, v) if (json_is_integer(v))
-        stats_set(st, id, (uint64_t)json_integer_value(v));
-    return true;
-}
-
-static const char *const facts[] = {
-    "key",      "state",      "message", "workload", "machine",  "machine_hash",
-    "settings", "params",     "passes",  "compiler", "ptx_hash", "seed",
-    "quick",    "max_cycles", "version", "host",     "started",  "seconds"};
-enum { NFACTS = sizeof facts / sizeof *facts };
-
-enum { MAX_FACT = 10000 };
-
-/* As a terminal may show it: anyone may have written the store. */
-static void
-fact(const json_t *run, const char *name, struct strbuf *b)
-{
-    const json_t *v = json_object_get(run, name);
-    struct strbuf raw = {0};
-    b->n = 0;
-    strbuf_addz(&raw, "");
-    if (json_is_array(v))
-        joined(run, name, &raw);
-    else if (json_is_string(v))
-        strbuf_addz(&raw, json_string_value(v));
-    else if (json_is_integer(v))
-        strbuf_printf(&raw, "%lld", (long long)json_integer_value(v));
-    else if (json_is_boolean(v))
-        strbuf_addz(&raw, json_is_true(v) ? "yes" : "no");
-    else if (json_is_real(v))
-        strbuf_printf(&raw, "%.3f", json_real_value(v));
-    strbuf_visible(b, raw.s, MAX_FACT);
-    strbuf_free(&raw);
-}
-
-/* A setting's value as in a machine file, as a terminal may show it; in b. */
-static const char *
-setting_text(const json_t *v, struct strbuf *b)
-{
-    b->n = 0;
-    if (json_is_integer(v))
-        strbuf_printf(b, "%lld", (long long)json_integer_value(v));
-    else if (json_is_real(v))
-        strbuf_printf(b, "%.15g", json_real_value(v));
-    else if (json_is_boolean(v))
-        strbuf_addz(b, json_is_true(v) ? "true" : "false");
-    else
-        strbuf_visible(b, json_is_string(v) ? json_string_value(v) : "", MAX_FACT);
-    return b->s;
-}
-
-static void
-show_machine(const json_t *machine)
-{
-    struct allot_setting_info info;
     struct strbuf b = {0};
-    printf("\nmachine\n");
-    for (size_t i = 0; allot_setting(i, &info); i++) {
-        const json_t *v = json_object_get(machine, info.path);
-        if (v)
-            printf("  %-32s %s\n", info.path, setting_text(v, &b));
-    }
+    char *t = json_dumps(o, JSON_INDENT(indent));
+    strbuf_printf(&b, "%s\n", t);
+    bool ok = cli_write_file(path, b.s, b.n);
     strbuf_free(&b);
-}
-
-/* The launch gets an object "energy" where its energy is known. */
-static void
-add_energy(json_t *launch, const struct machine *m)
-{
-    struct energy e;
-    struct energy_value v;
-    if (!stored_energy(launch, m, &e))
-        return;
-    json_t *o =
-        json_pack("{s:s, s:b}", "model", machine_words_energy_model[m->energy.model],
-                  "calibrated", energy_calibrated(m));
-    for (size_t i = 0; energy_value_at(i, &e, &v); i++)
-        json_object_set_new(o, v.name, json_real(v.value));
-    json_object_set_new(launch, "energy", o);
+    free(t);
+    return ok;
 }
 
 static int
 show(const struct results *r, struct store *s, const struct cli_list *names)
 {
-    for (size_t i = 1; i < names->n; i++) {
-        json_t *run = find(s, names->v[i]), *l;
-        size_t k;
-        if (!run)
-            return EXIT_FAILED;
-        json_t *machine = store_machine(s, text(run, "machine_hash"));
-        if (machine)
-            json_object_set_new(run, "machine_settings", machine);
-        struct machine *described = stored_machine(s, run);
-        if (r->json) {
-            json_array_foreach(json_object_get(run, "launches"), k, l)
-                add_energy(l, described);
-            machine_free(described);
-            char *out = json_dumps(run, JSON_INDENT(2));
-            bool ok = cli_write_file(r->json, out, strlen(out)) &&
-                      cli_write_file(r->json, "\n", !strcmp(r->json, "-"));
-            free(out);
-            json_decref(run);
-            if (!ok)
-                return EXIT_FAILED;
-            continue;
+    bool ok = true;
+    for (size_t i = 1; ok && i < names->n; i++) {
+        json_t *run = find(s, names->v[i]);
+        ok = run != NULL;
+        if (ok && r->json) {
+            run_report_complete(s, run);
+            ok = write_json(r->json, run, 2);
+        } else if (ok) {
+            fputs(i > 1 ? "\n" : "", stdout);
+            run_report_show(s, run, stdout);
         }
-        struct strbuf b = {0};
-        printf("%srun %lld\n", i > 1 ? "\n" : "",
-               (long long)json_integer_value(json_object_get(run, "id")));
-        for (size_t f = 0; f < NFACTS; f++) {
-            fact(run, facts[f], &b);
-            if (*b.s)
-                printf("  %-14s %s\n", facts[f], b.s);
-        }
-        if (machine)
-            show_machine(machine);
-        json_array_foreach(json_object_get(run, "launches"), k, l)
-        {
-            struct launch_stats st;
-            launch_stats_of(l, &st);
-            fact(l, "kernel", &b);
-            printf("\nlaunch %zu: %s\n", k + 1, b.s);
-            b.n = 0;
-            stats_text(&st, false, &b);
-            fputs(b.s ? b.s : "", stdout);
-            struct energy e;
-            struct energy_value v;
-            if (stored_energy(l, described, &e))
-                for (size_t n = 0; energy_value_at(n, &e, &v); n++)
-                    printf("  %-32s %20.6g  %s\n", v.name, v.value, v.unit);
-        }
-        strbuf_free(&b);
-        machine_free(described);
         json_decref(run);
     }
-    return EXIT_OK;
-}
-
-/* Sums of a run's launches of one kernel. */
-static bool
-kernel_sum(const json_t *run, const char *kernel, struct launch_stats *sum, size_t *n)
-{
-    size_t i;
-    json_t *l;
-    *n = 0;
-    memset(sum, 0, sizeof *sum);
-    json_array_foreach(json_object_get(run, "launches"), i, l)
-    {
-        struct launch_stats one;
-        if (strcmp(text(l, "kernel"), kernel))
-            continue;
-        launch_stats_of(l, &one);
-        stats_add(sum, &one);
-        (*n)++;
-    }
-    return *n > 0;
-}
-
-static void
-diff_kernel(const json_t *a, const json_t *b, const char *kernel)
-{
-    struct launch_stats x, y;
-    size_t na, nb, moved = 0;
-    bool in_a = kernel_sum(a, kernel, &x, &na), in_b = kernel_sum(b, kernel, &y, &nb);
-    struct strbuf name = {0};
-    strbuf_visible(&name, kernel, MAX_FACT);
-    if (!in_a || !in_b)
-        printf("\n%s: only in run %s\n", name.s, in_a ? "A" : "B");
-    else
-        printf("\n%s (%zu and %zu launches)\n", name.s, na, nb);
-    strbuf_free(&name);
-    if (!in_a || !in_b)
-        return;
-    struct table *t =
-        table_new(5, (const char *const[]){"counter", "A", "B", "B - A", "B / A - 1"});
-    struct allot_stat_info info;
-    for (size_t i = 0; stats_info(i, &info); i++) {
-        uint64_t ca, cb;
-        double va, vb;
-        stats_get(&x, info.id, &ca, &va);
-        stats_get(&y, info.id, &cb, &vb);
-        if (va == vb && ca == cb)
-            continue;
-        moved++;
-        table_cell(t, "%s", info.id);
-        if (info.derived) {
-            table_cell(t, "%.6g", va);
-            table_cell(t, "%.6g", vb);
-            table_cell(t, "%+.6g", vb - va);
-        } else {
-            table_cell(t, "%" PRIu64, ca);
-            table_cell(t, "%" PRIu64, cb);
-            table_cell(t, "%+" PRId64, (int64_t)(cb - ca));
-        }
-        if (va != 0)
-            table_cell(t, "%+.2f %%", 100 * (vb / va - 1));
-        else
-            table_cell(t, "new");
-    }
-    if (moved)
-        table_show(t, stdout);
-    else
-        printf("every counter is the same\n");
-    table_free(t);
-}
-
-/* Settings in which two machines differ. */
-static void
-diff_machines(const json_t *a, const json_t *b)
-{
-    struct table *t = table_new(3, (const char *const[]){"setting", "A", "B"});
-    struct allot_setting_info info;
-    struct strbuf text = {0};
-    size_t n = 0;
-    for (size_t i = 0; allot_setting(i, &info); i++) {
-        const json_t *x = json_object_get(a, info.path),
-                     *y = json_object_get(b, info.path);
-        if (json_equal(x, y))
-            continue;
-        table_cell(t, "%s", info.path);
-        table_cell(t, "%s", x ? setting_text(x, &text) : "(none)");
-        table_cell(t, "%s", y ? setting_text(y, &text) : "(none)");
-        n++;
-    }
-    if (n) {
-        printf("\n");
-        table_show(t, stdout);
-    }
-    strbuf_free(&text);
-    table_free(t);
+    return ok ? EXIT_OK : EXIT_FAILED;
 }
 
 static int
 diff(struct store *s, const struct cli_list *names)
 {
     json_t *a = find(s, names->v[1]), *b = a ? find(s, names->v[2]) : NULL;
-    if (!b) {
-        json_decref(a);
-        return EXIT_FAILED;
-    }
-    struct strbuf x = {0}, y = {0};
-    for (size_t f = 0; f < NFACTS; f++) {
-        fact(a, facts[f], &x);
-        fact(b, facts[f], &y);
-        if (strcmp(x.s, y.s))
-            printf("%-14s A: %s\n%-14s B: %s\n", facts[f], x.s, "", y.s);
-    }
-    strbuf_free(&x);
-    strbuf_free(&y);
-    json_t *ma = store_machine(s, text(a, "machine_hash")),
-           *mb = store_machine(s, text(b, "machine_hash"));
-    if (ma && mb)
-        diff_machines(ma, mb);
-    json_decref(ma);
-    json_decref(mb);
-    VEC(const char *) seen = {0};
-    for (int side = 0; side < 2; side++) {
-        size_t i;
-        json_t *l;
-        json_array_foreach(json_object_get(side ? b : a, "launches"), i, l)
-        {
-            const char *k = text(l, "kernel");
-            bool old = false;
-            for (size_t n = 0; n < seen.n; n++)
-                old |= !strcmp(seen.v[n], k);
-            if (old)
-                continue;
-            *vec_push(&seen) = k;
-            diff_kernel(a, b, k);
-        }
-    }
-    vec_free(&seen);
+    if (b)
+        run_report_diff(s, a, b, stdout);
     json_decref(a);
     json_decref(b);
-    return EXIT_OK;
-}
-
-static void
-export_launch(const json_t *run, const json_t *l, const char *settings, size_t number,
-              struct strbuf *out)
-{
-    static const char *const columns[] = {
-        "workload", "machine", "machine_hash", "settings", "params", "passes", "compiler",
-        "ptx_hash", "seed",    "quick",        "version",  "host",   "started"};
-    struct strbuf b = {0};
-    struct launch_stats st;
-    struct allot_setting_info info;
-    if (!run) {
-        strbuf_addz(out, "run,launch,kernel,seconds");
-        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-            strbuf_printf(out, ",%s", columns[i]);
-        strbuf_addz(out, ",");
-        stats_csv_header(out);
-        for (size_t i = 0; allot_setting(i, &info); i++)
-            strbuf_printf(out, ",%s", info.path);
-        strbuf_addz(out, "\n");
-        return;
-    }
-    strbuf_printf(out, "%lld,%zu,",
-                  (long long)json_integer_value(json_object_get(run, "id")), number);
-    csv_field(out, text(l, "kernel"));
-    strbuf_printf(out, ",%.6f", json_number_value(json_object_get(l, "seconds")));
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        fact(run, columns[i], &b);
-        strbuf_addz(out, ",");
-        csv_field(out, b.s);
-    }
-    launch_stats_of(l, &st);
-    strbuf_addz(out, ",");
-    stats_csv_row(&st, out);
-    strbuf_addz(out, settings);
-    strbuf_addz(out, "\n");
-    strbuf_free(&b);
-}
-
-/* A machine's columns; empty ones for NULL. */
-static void
-export_settings(const json_t *machine, struct strbuf *out)
-{
-    struct allot_setting_info info;
-    struct strbuf b = {0};
-    out->n = 0;
-    for (size_t i = 0; allot_setting(i, &info); i++) {
-        strbuf_addz(out, ",");
-        csv_field(out, setting_text(json_object_get(machine, info.path), &b));
-    }
-    strbuf_free(&b);
+    return b ? EXIT_OK : EXIT_FAILED;
 }
 
 static int export(const struct results *r, struct store *s)
@@ -469,39 +116,15 @@ static int export(const struct results *r, struct store *s)
     int64_t *ids = chosen(r, s, &n);
     if (!ids)
         return EXIT_FAILED;
-    struct strbuf out = {0}, settings = {0};
-    json_t *all = json_array(), *machine = NULL;
-    char *hash = NULL; /* of machine: runs on one follow each other */
-    export_launch(NULL, NULL, NULL, 0, &out);
-    for (size_t i = 0; i < n; i++) {
-        json_t *run = store_run(s, ids[i]), *l;
-        size_t k;
-        if (!hash || strcmp(hash, text(run, "machine_hash"))) {
-            free(hash);
-            json_decref(machine);
-            hash = xstrdup(text(run, "machine_hash"));
-            machine = store_machine(s, hash);
-            export_settings(machine, &settings);
-        }
-        json_array_foreach(json_object_get(run, "launches"), k, l)
-            export_launch(run, l, settings.s, k + 1, &out);
-        if (machine)
-            json_object_set(run, "machine_settings", machine);
-        json_array_append_new(all, run);
-    }
+    struct strbuf csv = {0};
+    json_t *all = run_report_export(s, ids, n, &csv);
     bool ok = store_good(s); /* all of it or nothing */
-    if (ok && r->json) {
-        char *t = json_dumps(all, JSON_INDENT(1));
-        ok = cli_write_file(r->json, t, strlen(t));
-        free(t);
-    }
+    if (ok && r->json)
+        ok = write_json(r->json, all, 1);
     if (ok && (r->csv || !r->json))
-        ok = cli_write_file(r->csv ? r->csv : "-", out.s, out.n);
+        ok = cli_write_file(r->csv ? r->csv : "-", csv.s, csv.n);
     json_decref(all);
-    json_decref(machine);
-    free(hash);
-    strbuf_free(&settings);
-    strbuf_free(&out);
+    strbuf_free(&csv);
     free(ids);
     return ok ? EXIT_OK : EXIT_FAILED;
 }

@@ -52,6 +52,8 @@ check "show" 0 "$allot" results show 1 --db s.db
 has out "machine_hash"
 is "the whole machine" "$(grep -c '^  dram.tRCD  *12$' out)" 1
 has out "warp_instructions"
+"$allot" results show 1 --json show.json --db s.db
+grep -q '"launches"' show.json || { echo "show --json FILE wrote no run"; exit 1; }
 check "show as JSON" 0 "$allot" results show 1 --json - --db s.db
 python3 - <<'END' || failed=$((failed + 1))
 import csv, json
