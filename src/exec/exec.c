@@ -34,7 +34,7 @@ forget_ranges(struct exec_cta *c)
     c->ex->generation = dev_generation(c->grid->mem);
 }
 
-/* Zeros, from a line of the host's cache on. */
+/* Zeros, aligned to a host cache line. */
 static void *
 lines(size_t bytes)
 {

@@ -131,8 +131,8 @@ parse_hint_name(struct parser *p, struct diag *d, const struct name *wrong,
 {
     if (p->errors > 100 || wrong->n > 60) /* nobody reads on; keep it cheap */
         return;
-    struct near near = {
-        .word = wrong->s, .most = wrong->n < 4 ? 1 : wrong->n < 8 ? 2 : 3, .sorted = true};
+    const int most = wrong->n < 4 ? 1 : wrong->n < 8 ? 2 : 3;
+    struct near near = {.word = wrong->s, .most = most, .sorted = true};
     for (uint32_t i = 0; i < p->name_slots; i++) {
         const struct name *nm = p->names[i];
         if (!nm || nm == wrong || !nm->top || !(kinds >> nm->top->kind & 1))

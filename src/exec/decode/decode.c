@@ -28,7 +28,7 @@ note_number(struct decoder *d, uint16_t r, bool write)
         list[(*n)++] = r;
 }
 
-/* Lines of the host's cache that a register lies in. */
+/* Host cache lines that a register lies in. */
 static void
 note_rows(struct decoder *d, uint32_t ref, unsigned bytes)
 {

@@ -42,10 +42,10 @@ struct arrivals { /* of a partition */
 /* For the slices behind `in`, which are ahead. */
 void arrivals_init(struct arrivals *x, struct arena *a, struct inbound *in);
 
-/* The packet at the crossbar's output for the slice (there is one) is accepted as it would
- * have been in L2 tick l2, one of the last INBOUND_HISTORY that it has done, or a later
- * one; icnt: the crossbar's first tick not done then. The L2 tick in which it can leave the
- * delay line, which must not come before the partition next begins; 0: there is no room. */
+/* Accepts the packet at the crossbar's output for the slice, if the slice had room in L2
+ * tick l2 (inbound_had_room). Precondition: there is one. icnt: the crossbar's first tick not
+ * done then. Returns the L2 tick in which it can leave the delay line, 0: there was no room.
+ * That tick must not come before the partition next begins. */
 uint64_t arrivals_accept(struct arrivals *x, unsigned slice, uint64_t l2, uint64_t icnt);
 
 /* The slices go through L2 ticks before l2_end, with all that was accepted up to

@@ -1,6 +1,6 @@
-/* gpu.c: the whole GPU over its launches: a launch's program and plan, the loop over
- * quanta of core cycles (run.h), the jump over cycles in which nothing happens, samples,
- * limits, and the explanation of a simulation that can never move again. */
+/* gpu.c: the whole GPU over its launches: a launch's program and plan, the loop over quanta
+ * (run.h), event skipping between them, samples, limits, and the explanation of a simulation
+ * that is stuck. */
 #include "timing/engine/run.h"
 #include "timing/policy/replacement/replacement.h"
 

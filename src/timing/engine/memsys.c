@@ -1,22 +1,21 @@
 /* memsys.c: the memory system's parts go through quanta (memsys.h).
  *
- * In a quantum each partition and each port takes its own ticks in the order of memory.h,
- * and the crossbars take theirs when all others have, heeding the ticks at which packets
- * came and went (timed_queue.h). That is the same as tick by tick, if nothing gets through
- * a crossbar within a quantum; or, for longer quanta, if partitions are ahead: a request
- * waits in a slice's delay line for longer than two quanta, so partitions can go through
- * the next one, and replies too, before the requests of the present one are known. Those
- * they accept later, as they would have at the time (arrivals.h). Ports then know all
- * replies of their quantum at its start.
+ * In a quantum each partition and each port takes its own ticks in the order of memory.h.
+ * The crossbars take theirs after all others, by the times of packets and credits
+ * (timed_queue.h). The result is that of stepping tick by tick under one of two conditions:
+ *   - nothing passes a crossbar within a quantum;
+ *   - longer quanta, partitions ahead: a request waits in a slice's delay line for longer
+ *     than two quanta. So partitions and replies go through the next quantum before the
+ *     requests of this one are known. They accept those later, as they would have at the
+ *     time (arrivals.h). Ports know all replies of their quantum at its start.
  *
  * Room before a crossbar does depend on its ticks of the same quantum. Mostly the answer is
- * yes or no; a partition or port that gets ROOM_UNKNOWN waits in that tick for the
- * crossbars to be there. Replies and the partitions that wait for them depend on ports only
- * where an output is full, so they go on beside the ports, as far as that (memsys_replies);
- * what is missing then makes the next quantum of the ports shorter (memsys_next_quantum).
+ * yes or no. A partition or port that gets ROOM_UNKNOWN waits in that tick for the
+ * crossbars. Replies, and the partitions that wait for them, depend on ports only where an
+ * output is full. So they go on beside the ports until then (memsys_replies); what is
+ * missing then makes the ports' next quantum shorter (memsys_next_quantum).
  *
- * Nothing is done for parts that sleep; what a part counts over time it counts by
- * subtraction. */
+ * Parts that sleep cost nothing; what a part counts over time it counts by subtraction. */
 #include "timing/engine/memsys.h"
 #include "timing/engine/arrivals.h"
 #include "base/bitset.h"
@@ -31,7 +30,7 @@ struct part {
     struct arrivals arrivals; /* if ahead */
     /* Changed in its quanta. */
     _Alignas(64) const struct instant *instant; /* first not done yet */
-    bool waits;    /* before its interconnect tick, late, for the crossbars */
+    bool waits;    /* before its interconnect tick outbound.waits_at, for the crossbars */
     bool ran;      /* since arrivals_publish */
     uint64_t next; /* core cycle with something to do, NEVER */
 };
@@ -78,7 +77,7 @@ struct memsys {
     bool unpublished;          /* partitions have run since publish_parts */
 
     unsigned quantum;
-    uint64_t *noticed; /* ports whose next event is sooner on account of the crossbars */
+    uint64_t *noticed; /* ports whose next event the crossbars have moved forward */
     uint64_t *woken;   /* ports that were refused and may have room now */
     uint64_t *granted; /* inputs of `requests` that got an output in this quantum */
     struct part *part;
@@ -91,7 +90,7 @@ struct memsys {
     uint64_t *arrived; /* slices for which there are some, if those are ahead */
     uint64_t *wake;    /* by partition: core cycle in which what it took is due, NEVER */
 
-    /* first tick of `replies` for which deferred replies have not been looked at */
+    /* first tick of `replies` before which deferred replies have not been sent */
     _Alignas(64) uint64_t served;
     uint64_t *deferred; /* partitions that deferred replies or waited in this quantum */
     bool any_deferred;
@@ -347,7 +346,7 @@ open_ports(struct memsys *ms, uint64_t from, uint64_t to)
     }
 }
 
-/* What has been taken for partitions concerns them from then on. */
+/* Accepted requests wake their partitions from the next quantum on. */
 static void
 wake_parts(struct memsys *ms)
 {
@@ -368,7 +367,7 @@ open_parts(struct memsys *ms, uint64_t from, uint64_t to)
     if (ahead)
         open_span(ms, ms->far, max_u64(from, ms->further.to), to);
     for (unsigned i = 0; ahead && i < ms->hw.channels; i++)
-        if (memsys_part_due(ms, i)) { /* it begins with all that was taken */
+        if (memsys_part_due(ms, i)) { /* it begins with all that was accepted */
             arrivals_swap(&ms->part[i].arrivals);
             ms->wake[i] = NEVER;
         }
@@ -477,8 +476,8 @@ accept_requests(struct memsys *ms, uint64_t l2, uint64_t icnt)
             if (icnt_front_at(ms->hw.requests, i) >= icnt)
                 continue;
             const unsigned k = ms->hw.part_of[i];
-            uint64_t at =
-                arrivals_accept(&ms->part[k].arrivals, i - k * ms->hw.map.slices, l2, icnt);
+            uint64_t at = arrivals_accept(&ms->part[k].arrivals,
+                                          i - k * ms->hw.map.slices, l2, icnt);
             if (!at)
                 continue;
             at = clk_at_or_after(&ms->hw.clk, CLK_L2, at, CLK_CORE);
@@ -532,8 +531,8 @@ cross_requests(struct memsys *ms, uint64_t now)
         accept_until(ms, clk_after(&ms->hw.clk, CLK_CORE, now, CLK_L2), end);
 }
 
-/* Before the reply crossbar's tick: replies of late partitions; partitions that waited
- * for it to come here. */
+/* Before the reply crossbar's tick: deferred replies; partitions that waited for it to come
+ * here. */
 static void
 send_deferred(struct memsys *ms, uint64_t tick)
 {
@@ -633,7 +632,7 @@ memsys_replies(struct memsys *ms)
         cross_replies(ms, ms->far->icnt_end);
 }
 
-/* Replies up to core cycle `now`, now that it is known what ports have taken. */
+/* Replies up to core cycle `now`, since it is known now what ports have ejected. */
 static void
 follow_replies(struct memsys *ms, uint64_t now)
 {
@@ -642,7 +641,8 @@ follow_replies(struct memsys *ms, uint64_t now)
     icnt_attach(ms->hw.replies);
     if (!ms->far_open)
         return;
-    cross_replies(ms, min_u64(ms->hw.ticks.after[now - ms->near.from], ms->far->icnt_end));
+    cross_replies(ms,
+                  min_u64(ms->hw.ticks.after[now - ms->near.from], ms->far->icnt_end));
     if (!is_ahead(ms) || !ms->any_deferred)
         return;
     for (unsigned w = 0; w < BITSET_WORDS(ms->hw.channels); w++)
@@ -667,7 +667,7 @@ close_replies(struct memsys *ms)
     notice_replies(ms);
 }
 
-/* Whether partitions may go on to cycle `to` before what follows the present quantum. */
+/* Whether partitions may go on to cycle `to` before the serial phase of this quantum. */
 static bool
 may_go_on(const struct memsys *ms, uint64_t to)
 {
@@ -709,7 +709,7 @@ memsys_overlap(struct memsys *ms, uint64_t from, uint64_t far, bool ports_done)
     return true;
 }
 
-/* What ports took makes room in the reply crossbar, and they see what has come. */
+/* What ports have ejected makes room in the reply crossbar, and they see what has come. */
 static void
 publish_replies(struct memsys *ms)
 {

@@ -39,8 +39,8 @@ struct memsys_facts {
     struct memory *memory; /* the hardware: ports, counters */
     unsigned quantum;      /* the longest: a power of two, at most MEMSYS_QUANTUM */
     unsigned parts;        /* partitions */
-    /* Partitions and replies may be ahead of ports and requests: since what is asked in a
-     * quantum reaches an L2 slice much later, they go through the next one meanwhile. */
+    /* Partitions and replies may be ahead of ports and requests: a request reaches its L2
+     * slice much later, so they go through the next quantum meanwhile. */
     bool ahead;
 };
 

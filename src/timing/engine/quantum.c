@@ -1,13 +1,12 @@
-/* quantum.c: a quantum of core cycles: the nodes' own way through it, and what follows it
- * in one thread.
+/* quantum.c: a quantum of core cycles: the nodes' part, and its serial phase.
  *
- * A node's cycle: each SM takes one reply; SMs step; their packets go out as far as there
- * is room. Where a node needs what others do in the quantum - whether there is room
- * before the crossbar, which block comes next - it stops and goes on when the crossbars
- * have come there. So quanta do not change the result either: it is that of quanta of
- * one cycle. While an SM has room for a block that has not started, they are one cycle
- * long. A node or partition that sleeps costs nothing; when all sleep, time goes on
- * to the first event of any of them. With `no_skip` everything is stepped in every cycle;
+ * A node's cycle: each SM ejects one reply; SMs step; their packets are injected as far as
+ * there is room. A node may need what others do in the quantum: whether there is room
+ * before the crossbar, or which block comes next. Then it stops, and the serial phase
+ * resumes it in that cycle, when the crossbars are there. So the result is that of quanta
+ * of one cycle, whatever their length. While a block that has not started fits an SM,
+ * quanta are one cycle long. A node or partition that sleeps costs nothing. When all sleep,
+ * time jumps to the earliest event. With `no_skip` everything is stepped in every cycle;
  * the counters are the same. */
 #include "base/bitset.h"
 #include "base/inline.h"
@@ -424,8 +423,8 @@ longest_end(const struct timing_gpu *g, uint64_t now)
     return now / w * w + w;
 }
 
-/* All is in the same cycle where counters are looked at, and if quanta of a cycle are
- * asked for. */
+/* Where counters are read, and with quanta of one cycle (timing_options.quantum), all parts
+ * stop at the same cycle. */
 uint64_t
 run_memory_end(const struct run *r, uint64_t from, uint64_t end)
 {

@@ -1,18 +1,18 @@
-/* run.h: a launch under way. Private to the GPU's files:
+/* run.h: a launch under way. Private to the engine:
  *
- *   gpu.c      the GPU over its launches: programs, limits, counters, how they begin
- *              and end
- *   quantum.c   a quantum of core cycles: its nodes, and what follows them in one thread
- *   threads.c  quanta in several host threads
+ *   gpu.c       the GPU over its launches: programs, limits, counters, begin and end
+ *   quantum.c   a quantum of core cycles: its nodes, and its serial phase
+ *   threads.c   quanta in several host threads
+ *   dispatch.c  which block goes to which SM
  *
- * A quantum is so few core cycles long that what happens in it reaches nobody else before
+ * A quantum is at most the lookahead: what happens in it reaches no other component before
  * its end (memsys.h). In a quantum each node - the SMs of one interconnect port - goes
- * through its cycles by itself, and each memory partition through its own, which may be
- * those of the next quantum; in any order, in as many host threads as there are. Then, in
- * one thread, the crossbars follow, accesses to global memory take effect (exec_log: in
- * the order of cycle, SM, and issue in the SM), and blocks are dispatched; other threads
- * go on with the partitions' next quantum meanwhile, where the memory system allows it. So
- * every thread count gives the same counters and memory. */
+ * through its cycles by itself, and so does each memory partition, which may be a quantum
+ * ahead; in any order, on any host threads. The serial phase follows in one thread: the
+ * crossbars, the effects of global accesses (exec_log: in the order of cycle, SM, and issue
+ * in the SM), and block dispatch. Other threads go on with the partitions' next quantum
+ * meanwhile, where the memory system allows it. So every thread count gives the same
+ * counters and memory. */
 #ifndef ALLOT_TIMING_RUN_H
 #define ALLOT_TIMING_RUN_H
 
@@ -86,7 +86,7 @@ struct run_launch {
     uint64_t next_sample;   /* cycle, NEVER: none */
     uint64_t next_channels; /* of the trace; the same */
     double progress_shown;  /* when progress was last told, seconds */
-    unsigned untold;        /* quanta since the time was last looked at */
+    unsigned untold;        /* quanta since the clock was last read */
 };
 
 /* The present quantum. Owner: quantum.c; between quanta, the serial phase. */
@@ -109,22 +109,22 @@ struct run_quantum {
 struct run_team {
     unsigned threads;
     struct queue *queue; /* by thread */
-    /* What threads without tasks look at. */
+    /* What threads without tasks poll. */
     _Alignas(64) atomic_uint far; /* enum far and, times FAR_STATES, the quantum's number:
                                    * changed when something new has been offered;
                                    * FAR_LAST where quanta do not overlap */
-    atomic_uint goes_on; /* quantum in which a block was seen that is sure to go on */
-    atomic_bool replies_free; /* for whoever takes them */
+    atomic_uint goes_on; /* quantum in which a block was seen that is sure to run on */
+    atomic_bool replies_free; /* any thread may do them */
     atomic_bool replied;      /* memsys_replies is done */
     atomic_bool round_over;   /* of the pool */
-    /* Of the quantum: nodes, replies, and what follows the one before. */
+    /* Tasks left of the quantum: nodes, replies, and the serial phase of the one before. */
     _Alignas(64) atomic_uint left;
     /* For so many partitions and memsys_next_quantum do the replies wait. */
     _Alignas(64) atomic_uint replies_wait;
     _Alignas(64) unsigned round_left; /* quanta of the round */
-    bool no_overlap;      /* what follows the quantum must not go on beside others */
-    atomic_bool faulty;   /* an SM has a fault */
-    enum outcome outcome; /* of what followed the quantum before */
+    bool no_overlap;                  /* the serial phase must run alone */
+    atomic_bool faulty;               /* an SM has a fault */
+    enum outcome outcome;             /* of the last serial phase */
 };
 
 /* A launch under way. */
@@ -144,9 +144,9 @@ struct run {
 void run_node(struct run *r, unsigned k);
 /* The quantum [from, to): its nodes and partitions, these up to cycle `far`. */
 void run_do(struct run *r, uint64_t from, uint64_t to, uint64_t far);
-/* What follows the nodes of a quantum. */
+/* After the nodes of a quantum. */
 enum outcome run_serial_phase(struct run *r);
-/* From the last block's end to where the memory system's counters are looked at. */
+/* From the last block's end to the cycle in which the memory system's counters are read. */
 void run_follow_alone(struct run *r);
 /* Instruction lines that a warp asked for and no longer needs may still be on their way.
  * After them, the next launch starts in the same cycle whatever the quanta were. */
@@ -166,7 +166,7 @@ uint64_t run_next_cycle(const struct run *r);
 void run_threads(struct run *r);
 /* Nodes and partitions go through what is open for them. */
 void run_quantum(struct run *r);
-/* Quanta from the one whose nodes have run to the next that must be followed alone. */
+/* Quanta from the one whose nodes have run to the next whose serial phase must run alone. */
 enum outcome run_overlapped(struct run *r);
 
 /* -- gpu.c -- */

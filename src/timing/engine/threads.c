@@ -1,11 +1,10 @@
-/* threads.c: quanta in host threads. Tasks are a partition's quantum, a node's, and the
- * replies of all; whoever has none takes another's.
+/* threads.c: quanta in host threads. A task is a partition's quantum, a node's, or the
+ * replies of all. A thread without tasks steals (docs/architecture.md, "Threads").
  *
- * Where the memory system allows it, quanta overlap. Partitions, replies, nodes, and
- * what follows a quantum are done in this order for each quantum, but beside each other for
- * quanta one behind the other: partitions of the next as soon as the replies of this one
- * are done, which may be while nodes are in it still, and what follows this one, in the
- * first thread, beside them and the replies of the next. */
+ * Where the memory system allows it, quanta overlap. Each quantum has the order partitions,
+ * replies, nodes, serial phase. The partitions of the next quantum start as soon as the
+ * replies of this one are done, possibly while its nodes still run. The serial phase of
+ * this quantum runs in the first thread, beside the next partitions and replies. */
 #include "base/bitset.h"
 #include "timing/engine/run.h"
 
@@ -13,25 +12,25 @@
 #include <string.h>
 
 /* Tasks of one kind, of which some have not been taken yet: its own thread takes them
- * from the front, others from the back. */
+ * from the front, others steal from the back. */
 struct tasks {
     _Atomic uint64_t span; /* first of these, and in the upper half the end */
     unsigned n;            /* all: for the thread that lists them */
     unsigned *task;
 };
 
-/* Tasks of a quantum for one host thread: a stretch of all nodes and partitions, in this
- * order. Others help when they have none left, and where that comes again and again the
- * stretches change: a task that stays with its thread finds its state in that processor's
- * cache. Partitions are last, since the first thread has what follows the quantum before
- * (overlap_serial_phase). */
+/* Tasks of a quantum for one host thread: a range of all nodes and partitions, in this
+ * order. A task that stays with its thread has its state in that core's cache. Others steal
+ * when they have no tasks left; where that repeats, the boundaries of the ranges move
+ * (load balancing, with hysteresis LEAN). Partitions are last, since the first thread has
+ * the serial phase of the quantum before (overlap_serial_phase). */
 struct queue {
     _Alignas(64) struct tasks node, part;
     atomic_bool came;    /* its thread, in this round of the pool */
     atomic_bool in_node; /* its thread */
-    atomic_uint helped;  /* tasks that others took or waited for */
-    unsigned end;        /* of the stretch */
-    int lean; /* quanta in which the next stretch was too long, less too short */
+    atomic_uint helped;  /* tasks that others stole or waited for */
+    unsigned end;        /* of the range */
+    int lean;            /* quanta in which the next range was too long, less too short */
 };
 enum {
     LEFT_ALONE = 1, /* last tasks of a thread at work: faster there than by others */
@@ -103,8 +102,8 @@ part_task(struct run *r, unsigned k)
         replies_task(r);
 }
 
-/* A block of the node, which has not stopped, is sure to go on after the quantum, whatever
- * follows of it. */
+/* The node has not stopped, and has a block that is sure to run on after the quantum,
+ * whatever the serial phase does. */
 static bool
 node_has_block(const struct run *r, unsigned k)
 {
@@ -195,7 +194,7 @@ do_replies(struct run *r)
 }
 
 /* Partitions are in the quantum after the nodes' already: then nodes go first, and the
- * first thread, with what follows them, does nothing else. */
+ * first thread leaves partitions to others, for the serial phase is next. */
 static bool
 parts_ahead(const struct run *r)
 {
@@ -233,7 +232,7 @@ do_all(void *user, unsigned thread)
         ;
 }
 
-/* Changes stretches that are too long or too short. */
+/* Load balancing: moves boundaries of ranges that are too long or too short. */
 static void
 balance(struct run *r)
 {
@@ -256,7 +255,7 @@ balance(struct run *r)
         atomic_store_explicit(&q->helped, 0, memory_order_relaxed);
 }
 
-/* Nobody is in a round of the pool. */
+/* No thread is in a round of the pool yet. */
 static void
 nobody_came(struct run *r)
 {
@@ -289,8 +288,8 @@ turn_round(struct tasks *t)
     }
 }
 
-/* The same of the nodes in the quantum. The thread behind takes its own from the last on:
- * so those that two threads take from each other lie where their stretches meet. */
+/* The same of the nodes in the quantum. The last thread takes its own from the end on, so
+ * two threads steal from each other where their ranges meet. */
 static unsigned
 list_nodes(struct run *r)
 {
@@ -328,7 +327,7 @@ offer_nodes(struct run *r, unsigned nodes)
         offer(&r->team.queue[i].node);
 }
 
-/* Ports are ready for replies: with no partition to wait for, anybody may take them. */
+/* Ports are ready for replies: with no partition to wait for, any thread may do them. */
 static void
 offer_replies(struct run *r)
 {
@@ -362,7 +361,7 @@ run_quantum(struct run *r)
 
 /* -- quanta that overlap -- */
 
-/* A block goes on after the quantum, whatever follows of it. */
+/* A block is sure to run on after the quantum. */
 static bool
 block_goes_on(const struct run *r)
 {
@@ -373,8 +372,8 @@ block_goes_on(const struct run *r)
     return false;
 }
 
-/* Nothing that comes between quanta needs the partitions where they are: no counters are
- * looked at. */
+/* Nothing between this quantum and the next needs the partitions to wait: no counters are
+ * read. */
 static bool
 may_go_on(const struct run *r)
 {
@@ -427,7 +426,7 @@ parts_go_on_early(struct run *r)
     return goes;
 }
 
-/* After the nodes' quantum: whether what follows it goes beside the partitions' next,
+/* After the nodes' quantum: whether its serial phase overlaps the partitions' next quantum,
  * which is open then. */
 static bool
 start_overlap(struct run *r)
@@ -445,7 +444,7 @@ start_overlap(struct run *r)
     return goes;
 }
 
-/* What follows the quantum, and what the nodes have to do in the next. */
+/* The serial phase of the quantum, and the nodes' tasks of the next. */
 static bool
 overlap_serial_phase(struct run *r)
 {
@@ -483,8 +482,8 @@ next_quantum(struct run *r)
     return true;
 }
 
-/* A thread without tasks waits for what it has seen of r->team.far to change; or for what else
- * it may do. Where it waits for nodes, that is noted. turns: of the wait. */
+/* A thread without tasks waits until r->team.far is no longer `far`, or there is something
+ * else to do. Waits for nodes are counted for load balancing. turns: of the wait. */
 static void
 wait_for_others(struct run *r, unsigned thread, unsigned far, unsigned *turns)
 {
@@ -503,9 +502,9 @@ wait_for_others(struct run *r, unsigned thread, unsigned far, unsigned *turns)
     }
 }
 
-/* What a thread that is not the first does next; false: nothing. The end of the nodes'
- * quantum is what all wait for. But where partitions and replies take longer than what
- * follows it, which is when they have nothing to wait for, these come first. */
+/* What a thread other than the first does next; false: nothing. All wait for the end of the
+ * nodes' quantum, so nodes come first. But where partitions and replies take longer than
+ * the serial phase (not busy: it was idle beside one), those come first. */
 static bool
 do_next(struct run *r, unsigned thread, bool busy)
 {
@@ -520,7 +519,7 @@ do_next(struct run *r, unsigned thread, bool busy)
 static void
 work(struct run *r, unsigned thread)
 {
-    bool busy = true; /* there always was one beside what follows a quantum */
+    bool busy = true; /* it had a task beside each serial phase of this round */
     unsigned turns = 0;
     while (!atomic_load_explicit(&r->team.round_over, memory_order_relaxed) &&
            turns < LEAVE) {
@@ -534,8 +533,8 @@ work(struct run *r, unsigned thread)
     atomic_store_explicit(&r->team.queue[thread].came, false, memory_order_relaxed);
 }
 
-/* The same in the first thread, and what follows each quantum; it keeps itself free for
- * that. */
+/* The same in the first thread, which does the serial phases and keeps itself free for
+ * them. */
 static void
 lead(struct run *r)
 {

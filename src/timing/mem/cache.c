@@ -65,7 +65,7 @@ struct mshr { /* of the units of one line that are on their way */
     uint16_t way;       /* where the line was last */
     uint16_t n[8];      /* by unit: requests that it holds */
 };
-static_assert(sizeof(struct mshr) == 64, "a line of the host's cache");
+static_assert(sizeof(struct mshr) == 64, "one host cache line");
 
 struct waiter {
     uint32_t token, next;
@@ -272,7 +272,7 @@ find(const struct cache *c, const struct set *t, uint64_t line)
 {
     if (t->tag[t->order[0]] == line)
         return t->order[0];
-    uint32_t way = NO_WAY; /* no branch: which way it is cannot be foretold */
+    uint32_t way = NO_WAY; /* branchless: which way it is, is unpredictable */
     for (uint32_t w = 0; w < c->ways; w++)
         way = t->tag[w] == line ? w : way;
     return way;

@@ -81,7 +81,7 @@ bool cache_fill_of(struct cache *c, uint32_t of, uint8_t sectors,
                    struct cache_eviction *ev);
 /* The same if nothing becomes whole by it; false: it would, nothing is done. */
 bool cache_fill_part(struct cache *c, uint32_t of, uint8_t sectors);
-/* What an access to addr, or cache_fill_of, will need may come into the host's cache. */
+/* Prefetches what an access to addr, or cache_fill_of, will need. */
 void cache_soon(const struct cache *c, uint64_t addr);
 void cache_fill_soon(const struct cache *c, uint64_t addr, uint32_t of);
 

@@ -364,8 +364,8 @@ unlink_entry(struct dram *d, unsigned bank, uint16_t i)
 }
 
 /* A busy bank's next command; it may come from the tick on that the bank itself allows.
- * What the channel and the group allow comes on top. In this and what follows without
- * branches, since these could not be foretold. */
+ * What the channel and the group allow comes on top. This and the following functions are
+ * branchless: the branches would be unpredictable. */
 static inline void
 set_next(struct dram *d, unsigned bank, enum kind next)
 {

@@ -1,39 +1,36 @@
 /* icnt.c: one crossbar of the interconnect.
  *
- * An input-queued switch with one FIFO per input (no virtual channels, so that a blocked
- * head blocks what is behind it: such a switch saturates near 2 - sqrt 2 = 58.6 % under
- * uniform traffic; Karol, Hluchyj, Morgan, IEEE Trans. Comm. 35(12), 1987). Every output
- * has a round-robin pointer over the inputs that moves past the winner, as in iSLIP with
- * one iteration (McKeown, IEEE/ACM Trans. Networking 7(2), 1999); with one FIFO per input
- * there is nothing for iSLIP's accept phase to choose.
+ * An input-queued switch with one FIFO per input and no virtual channels, so there is
+ * head-of-line blocking. Such a switch saturates near 2 - sqrt 2 = 58.6 % under uniform
+ * traffic (Karol, Hluchyj, Morgan, IEEE Trans. Comm. 35(12), 1987). Every output has a
+ * round-robin pointer over the inputs that moves past the winner, as in iSLIP with one
+ * iteration (McKeown, IEEE/ACM Trans. Networking 7(2), 1999). With one FIFO per input,
+ * iSLIP's accept phase has nothing to choose.
  *
  * A packet of F flits comes over its input link one flit a cycle. The switch makes
- * `speedup` steps a cycle. A head at the front of its FIFO first gets the output
- * (`allocation` steps), then its flits cross, one a step, as they are there; the next
- * head may bid in the step after the tail has crossed, at the input as at the output. Out
- * of the switch a link carries one flit a cycle. An output is only given when the whole
- * packet has room behind it (virtual cut-through: Kermani, Kleinrock, Computer Networks
- * 3, 1979).
+ * `speedup` steps a cycle. A head at the front of its FIFO is first granted the output
+ * (`allocation` steps). Then its flits cross, one a step, as they arrive. Input and output
+ * are free for the next head in the step after the tail has crossed. Behind the switch a
+ * link carries one flit a cycle. An output is granted only when the whole packet has room
+ * behind it (virtual cut-through: Kermani, Kleinrock, Computer Networks 3, 1979).
  *
- * Nothing is done per flit: with these rules the step in which each flit moves is known
- * when the output is given. Flit j of a packet whose head is before the switch at cycle a
- * and that is given its output in step g crosses in step max(g + allocation + j, speedup
- * * (a + j)), and leaves the output link at the earliest of one flit a cycle behind what
- * left before. tests/unit/timing/mem/timing_icnt.c holds this to a switch that moves every flit by
- * itself.
+ * Nothing is done per flit: when the output is granted, the step in which each flit moves
+ * is known. The head is before the switch at cycle a, the output is granted in step g:
+ *   flit j crosses in step max(g + allocation + j, speedup * (a + j)),
+ *   and leaves on the output link as soon as that is free, one flit a cycle.
+ * tests/unit/timing/mem/timing_icnt.c compares this with a switch that moves every flit.
  *
  * Cost of a cycle: the inputs whose head has not bid yet, and the outputs that are bid
  * for.
  *
  * Ports and switch are simulated up to different cycles. The buffers at both sides are
- * timed queues (timed_queue.h), so what is pushed and popped carries its cycle, and the
- * switch heeds it from that cycle on. A packet is drained from an input buffer, a flit a
- * step, and taken from an output buffer as a whole. Whether there is room before the
- * switch may depend on steps that are not made yet: icnt_room then says so.
- * Between steps, what belongs to one port (struct input, outlet, its byte of `pushed`) is
- * changed only by the host thread that has the port. A detached switch has its output
- * buffers split: one thread steps it, while those that have the ports pop. It stops where
- * pops that are not known to it could make a difference. */
+ * timed queues (timed_queue.h): what is pushed and popped carries its cycle, and counts
+ * from that cycle on. A packet is drained from an input buffer, a flit a step, and taken
+ * from an output buffer as a whole. Whether there is room before the switch may depend on
+ * steps that are not made yet: then icnt_room is ROOM_UNKNOWN.
+ * What belongs to one port (struct input, outlet, its byte of `pushed`) is changed by one
+ * thread only between steps. A detached switch has its output buffers split, so that ports
+ * may pop while it is stepped. It stops where pops unknown to it could matter. */
 #include "timing/mem/icnt.h"
 #include "base/inline.h"
 #include "timing/mem/timed_queue.h"

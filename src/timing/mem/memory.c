@@ -51,7 +51,7 @@ make_partitions(struct memory *mem, struct arena *a, bool ahead, struct diag_sin
     mem->partition = ARENA_ARRAY(a, struct partition *, mem->channels);
     mem->ends = ARENA_ARRAY(a, struct partition_ends, mem->channels);
     for (unsigned i = 0; i < mem->channels; i++) {
-        mem->partition[i] = 
+        mem->partition[i] =
             partition_new(a, &env, i, &mem->stats[i].s, &mem->ends[i], diag);
         if (!mem->partition[i])
             return false;

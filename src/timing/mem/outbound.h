@@ -48,7 +48,7 @@ struct outbound { /* of a partition */
     struct outbound_slice *slice;
     _Alignas(64) unsigned busy; /* slices with something in their queues */
     bool deferred;              /* a slice's replies are */
-    uint64_t waits_at; /* a slice waits for the crossbar to come to this tick */
+    uint64_t waits_at;          /* a slice waits for the crossbar to come to this tick */
     uint64_t end;               /* first interconnect tick that is not to be simulated */
 };
 

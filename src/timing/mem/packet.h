@@ -62,8 +62,8 @@ packet_touched(uint64_t words)
 
 /* Ring buffer of T, of fixed capacity: RING(struct packet) q; ring_init(&q, arena, cap).
  * It uses the first `span` slots only, a power of two, and doubles `span` when those are
- * full; an empty ring starts again at RING_SPAN. So a long ring with few entries stays in
- * the host's cache, and unused slots cost no memory. A push may move entries. */
+ * full; an empty ring starts again at RING_SPAN. So a long ring with few entries stays
+ * cached, and unused slots cost no memory. A push may move entries. */
 #define RING(T)                                                                          \
     struct {                                                                             \
         T *v;                                                                            \
@@ -127,8 +127,8 @@ ring_widen(void *v, size_t size, uint32_t head, uint32_t span)
     return 2 * span;
 }
 
-/* Free indices of a table of `cap` entries. Kept outside the table, whose entries are
- * cold in the host's cache. */
+/* Free indices of a table of `cap` entries. Kept outside the table, whose entries would be
+ * host cache misses. */
 struct freelist {
     uint32_t *freed;        /* indices given back, `n` of them; last in, first out */
     uint32_t n, fresh, cap; /* fresh: indices from here on were never used */

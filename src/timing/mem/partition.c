@@ -171,8 +171,7 @@ start_slice(struct partition *p, struct arena *a, unsigned i, struct stat_mem *s
 
 struct partition *
 partition_new(struct arena *a, const struct partition_env *env, unsigned index,
-              struct stat_mem *stats, struct partition_ends *ends,
-              struct diag_sink *diag)
+              struct stat_mem *stats, struct partition_ends *ends, struct diag_sink *diag)
 {
     const struct machine *m = env->m;
     struct partition *p = ARENA_NEW(a, struct partition);
@@ -686,8 +685,8 @@ idle(const struct partition *p)
         return false;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        if (inbound_waiting(s->inbound) | s->in.n | s->out->q.n | s->miss.n |
-            s->up.n | s->waiting)
+        if (inbound_waiting(s->inbound) | s->in.n | s->out->q.n | s->miss.n | s->up.n |
+            s->waiting)
             return false;
     }
     return true;
@@ -703,8 +702,7 @@ partition_left(const struct partition *p)
         const struct slice *s = &p->slice[i];
         for (uint32_t k = 0; k < s->miss.n; k++)
             left.bursts += ring_at(&s->miss, k)->bursts;
-        left.replies +=
-            inbound_waiting(s->inbound) + s->in.n + s->out->q.n + s->waiting;
+        left.replies += inbound_waiting(s->inbound) + s->in.n + s->out->q.n + s->waiting;
     }
     return left;
 }

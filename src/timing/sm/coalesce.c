@@ -10,9 +10,9 @@
  *
  * Scratchpad: banks serve one word each a cycle; lanes that read the same word are served
  * together. An access wider than a bank is done in phases of as many lanes as fill all
- * banks once (half warps for 8 bytes, quarter warps for 16, with 4-byte banks), and the
- * phases' conflict degrees add up; with wide = first-word only the first word of each
- * lane is looked at, in one phase. */
+ * banks once: with 4-byte banks, half warps for 8 bytes, quarter warps for 16. The phases'
+ * conflict degrees add up. With wide = first-word only the first word of each lane counts,
+ * in one phase. */
 #include "timing/sm/coalesce.h"
 
 #include "base/bitset.h"

@@ -1,11 +1,11 @@
 /* collector.c: operand collectors and register banks.
  *
- * An instruction goes from its issue latch into a free collector unit of its class (or a
- * general one), puts one read request per distinct source register into the queue of the
- * register's bank, and leaves for the pipeline's latch when all operands have come. A
- * bank serves the oldest request of its queue; a write-back to the bank takes its turn
- * first. All of this is one step; a core cycle makes collector.bank_ports steps, as
- * GPGPU-Sim's register file ports do, so that two ports also shorten the way through.
+ * An instruction goes from its issue latch into a free collector unit of its class, or a
+ * general one. It puts one read request per distinct source register into the queue of the
+ * register's bank. It leaves for the pipeline's latch when all operands have come. A bank
+ * serves the oldest request of its queue; a write-back to the bank goes first. All of this
+ * is one step. A core cycle makes collector.bank_ports steps, as GPGPU-Sim's register file
+ * ports do, so two ports also shorten the latency.
  *
  * Within a step: units that are complete leave (in turn), banks are read, instructions
  * enter. So an instruction that enters in step k reads in k+1 at the earliest and leaves

@@ -86,7 +86,7 @@ struct bank {
 struct copies { /* of a warp: copies under way by segment, modulo SEGMENTS */
     uint16_t left[SEGMENTS];
     uint64_t done, open; /* segments below `done` are complete; the one being filled */
-    bool late;           /* all are in use: `open` ends when one is complete */
+    bool full;           /* all are in use: `open` ends when one is complete */
 };
 
 struct miss_queue {
@@ -95,7 +95,7 @@ struct miss_queue {
 };
 
 struct ldst {
-    /* -- looked at every cycle -- */
+    /* -- read in every cycle -- */
     uint64_t wake; /* nothing changes before this cycle */
     bool no_skip, out_blocked;
     bool touched; /* ldst_touched */
@@ -447,9 +447,9 @@ copies_advance(struct copies *c)
 {
     while (c->done < c->open && !c->left[c->done % SEGMENTS])
         c->done++;
-    if (!c->late || c->open - c->done == SEGMENTS - 1)
+    if (!c->full || c->open - c->done == SEGMENTS - 1)
         return;
-    c->late = false;
+    c->full = false;
     c->open++;
     while (c->done < c->open && !c->left[c->done % SEGMENTS])
         c->done++;
@@ -459,11 +459,11 @@ uint64_t
 ldst_copies_close(struct ldst *l, unsigned warp)
 {
     struct copies *c = &l->copies[warp];
-    if (c->late || !c->left[c->open % SEGMENTS])
-        return c->open + c->late;
+    if (c->full || !c->left[c->open % SEGMENTS])
+        return c->open + c->full;
     if (c->open - c->done < SEGMENTS - 1)
         return ++c->open;
-    c->late = true;
+    c->full = true;
     return c->open + 1;
 }
 

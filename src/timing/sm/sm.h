@@ -134,7 +134,7 @@ struct sm_sched {
     uint16_t busy; /* issue slots that instructions issued will still take */
 };
 
-struct sm_warp { /* a warp slot: all in one line of the host's cache */
+struct sm_warp { /* a warp slot: one host cache line */
     struct exec_warp *ew;
     uint32_t buf_pc; /* oldest instruction in the buffer */
     uint32_t fetch_pc;
@@ -234,9 +234,9 @@ struct sm {
     uint32_t always_on;         /* registers of the file, where none changes its state */
     uint64_t timer;             /* first cycle with an event `timer`, NEVER */
 
-    /* Away from a power of two: the same fields of many SMs would fall into few sets of
-     * the host's caches. */
-    _Alignas(64) char apart[64];
+    /* Not a power of two: else the same fields of many SMs fall into few sets of the host's
+     * caches. */
+    _Alignas(64) char padding[64];
 };
 static_assert(sizeof(struct sm) % 1024, "SMs must not lie a power of two apart");
 
@@ -399,8 +399,8 @@ sm_share(unsigned n, unsigned parts)
     return n == 0 ? 0 : n / parts ? n / parts : 1;
 }
 
-/* Nothing of the warp's own keeps the instruction at hand from issuing: asks for what it
- * needs in the host's cache. */
+/* Nothing of the warp's own keeps its next instruction from issuing: prefetches what that
+ * needs. */
 static inline void
 warp_soon(const struct sm *s, unsigned w)
 {

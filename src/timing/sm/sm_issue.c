@@ -7,9 +7,9 @@
  * issue_width instructions of that warp issue. The instruction is executed functionally
  * here.
  *
- * A jump is known when it issues. Instructions already in the warp's buffer that are not
- * on its path are found and thrown away in the scheduler's next turn (with an issue width
- * of two at once, as the second of the pair), and fetch starts anew. */
+ * A branch is resolved when it issues. Instructions in the warp's buffer that are not on
+ * its path are flushed in the scheduler's next turn, and fetch starts anew. With an issue
+ * width of two that is at once, as the second of the pair. */
 #include "timing/sm/sm.h"
 
 /* -- what the head instruction of a warp's buffer allows -- */
@@ -321,8 +321,8 @@ sm_issue_cycle(struct sm *s, uint64_t now)
     }
 }
 
-/* As long as nothing that a scheduler sees changes and no warp is ready for whose class
- * there is room, further cycles have the same cause, and there is nothing to look at. */
+/* A scheduler without a ready warp whose class has room is not evaluated again before
+ * something that it sees changes: until then each cycle has the same cause. */
 void
 sm_issue_over(struct sm *s)
 {

@@ -1,13 +1,13 @@
 /* sm_unit.c: execution pipelines and write-back.
  *
- * A pipeline takes an instruction from its class's latch when its entry register is free
- * (the initiation interval of the one before has passed), when no other of its
- * instructions leaves it in the same cycle, and when one of the result buses
- * (unit.writeback of them) is free in that cycle. It is then known when the result is
- * written back: S + latency + 2 for a start in cycle S, one cycle for the result
- * register, one for the write; unit.forward cycles earlier where results are forwarded.
- * So instructions under way need no work until then: they
- * wait in a ring of lists by cycle.
+ * A pipeline takes an instruction from its class's latch under three conditions:
+ *   - its entry register is free: the initiation interval of the one before has passed;
+ *   - no other of its instructions leaves it in the same cycle;
+ *   - one of the result buses (unit.writeback of them) is free in that cycle.
+ * It is then known when the result is written back: S + latency + 2 for a start in cycle S,
+ * one cycle for the result register, one for the write. Where results are forwarded, it is
+ * unit.forward cycles earlier. Until then the instruction waits in a ring of lists by
+ * cycle, at no cost.
  *
  * Operations of the load/store pipeline come back through ldst_done, one a cycle per
  * pipeline; such a write waits while an ALU result is written to the same bank. */
@@ -55,9 +55,9 @@ sm_unit_init(struct sm *s, struct arena *a)
                 p->unit[c][u].complete = bitset_new(a, s->ring);
         }
     }
-    /* No more can be under way than latches, collectors and pipelines hold (an
-     * instruction leaves a pipeline a cycle and result buses bound all of them), and the
-     * loads of every warp; if it were not enough, issue waits. */
+    /* No more can be under way than latches, collectors and pipelines hold, and the loads of
+     * every warp. One instruction leaves a pipeline a cycle, and result buses bound all of
+     * them. If this were not enough, issue would wait. */
     uint64_t n = latched +
                  (uint64_t)(longest + 4) *
                      (in_pipes < m->unit.writeback ? in_pipes : m->unit.writeback) +

@@ -216,8 +216,8 @@ struct rig {
     struct exec_grid g;
     struct timing_options opt;
     struct timing_gpu *gpu;
-    uint32_t registers;                  /* of a thread, for occupancy */
-    const struct cta_schedule *schedule; /* of blocks; NULL: none */
+    uint32_t registers;                   /* of a thread, for occupancy */
+    const struct cta_schedule *schedule;  /* of blocks; NULL: none */
     const struct cta_order_policy *order; /* NULL: the machine's */
     uint8_t params[4096];
 };

@@ -24,10 +24,11 @@ accepts(const struct cta_launch *l, struct diag_sink *diag)
     const struct cta_schedule *s = l->schedule;
     if (!s || l->blocks == s->blocks)
         return true;
-    struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
-                              "kernel '%s' is launched with %llu blocks, but its schedule "
-                              "is for %u",
-                              l->kernel, (unsigned long long)l->blocks, s->blocks);
+    struct diag *d =
+        diag_add(diag, DIAG_ERROR, NULL,
+                 "kernel '%s' is launched with %llu blocks, but its schedule "
+                 "is for %u",
+                 l->kernel, (unsigned long long)l->blocks, s->blocks);
     diag_hint(diag, d, "%s",
               s->kernel ? "make the schedule for this launch anew"
                         : "write 'kernel NAME' into the schedule if it is for another");

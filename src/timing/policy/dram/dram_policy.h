@@ -19,8 +19,7 @@ struct dram_req {
     bool answered; /* it comes back through the return queue when done */
 };
 
-/* What a request waiting in the controller's queue looks like to a policy: half a line of
- * the host's cache. */
+/* A request in the controller's queue, as a policy sees it: half a host cache line. */
 struct dram_entry {
     _Alignas(32) uint64_t row;
     uint64_t arrived; /* tick */
