@@ -252,8 +252,8 @@ bool exec_grid_check(const struct exec_grid *g, struct diag_sink *diag);
 /* -- resident block -- */
 struct exec_warp;
 
-/* What every step needs comes first: one host cache line of the block, and one of the
- * warp. */
+/* What every step needs comes first: one line of the host's cache, of the warp as of the
+ * block. */
 struct exec_cta {
     _Alignas(64) struct exec_grid *grid;
     struct exec_cta_priv *ex; /* the executor's own: barriers, caches, storage */

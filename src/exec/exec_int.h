@@ -427,7 +427,6 @@ bool decode_find_place(const struct func_info *fi, const struct ptx_var *v, uint
 bool decode_find_shared(const struct prog_priv *pp, const struct ptx_var *v,
                         uint64_t *at);
 decode_fn decode_pure; /* an instruction that is a lane function (decode.c) */
-decode_fn decode_extension; /* PTX_EXTENSION without a row of its own: computes nothing */
 
 /* The record of a function of the program; NULL: it has no body. */
 const struct func_info *decode_func(struct decoder *d, const struct ptx_func *f);

@@ -128,16 +128,27 @@ note_operands(struct decoder *d)
 }
 
 static decode_fn *
-find_decoder(const struct ptx_op_info *info)
+find_row(const char *mnemonic)
 {
     static const struct decode_row *const tables[] = {
         decode_memory, decode_control, decode_warp,   decode_texture, decode_async,
         decode_stack,  decode_video,   decode_tensor, decode_tile,    decode_lop3};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct decode_row *r = tables[t]; r->mnemonic; r++)
-            if (!strcmp(r->mnemonic, info->mnemonic))
+            if (!strcmp(r->mnemonic, mnemonic))
                 return r->fn;
-    return info->flags & PTX_EXTENSION ? decode_extension : decode_pure;
+    return NULL;
+}
+
+/* Without a row an instruction is a lane function, or one made for a policy, which computes
+ * nothing. */
+static decode_fn *
+find_decoder(const struct ptx_op_info *info)
+{
+    decode_fn *fn = find_row(info->mnemonic);
+    if (!fn && info->flags & PTX_EXTENSION)
+        fn = find_row("extension");
+    return fn ? fn : decode_pure;
 }
 
 /* volatile, relaxed and stronger accesses */

@@ -708,13 +708,6 @@ dec_nop(struct decoder *d)
     return true;
 }
 
-/* Instructions for policies compute nothing. */
-bool
-decode_extension(struct decoder *d)
-{
-    return dec_nop(d);
-}
-
 static bool
 dec_relssp(struct decoder *d)
 {
@@ -954,5 +947,6 @@ const struct decode_row decode_control[] = {
     {"discard", dec_nop}, {"applypriority", dec_nop}, {"relssp", dec_relssp},
     {"pmevent", dec_nop}, {"prefetch", dec_nop},      {"prefetchu", dec_nop},
     {"griddepcontrol", dec_nop},
+    {"extension", dec_nop},
     {NULL, NULL},
 };

@@ -177,7 +177,10 @@ memsys_new(const struct machine *m, struct memsys_facts *facts, struct diag_sink
     struct memsys *ms = ARENA_NEW(&a, struct memsys);
     struct memory *hw = &ms->hw;
     hw->m = m;
-    memory_clocks(m, &hw->clk);
+    if (!memory_init(hw, &a, m, diag)) {
+        arena_free(&a);
+        return NULL;
+    }
     find_clocks(ms, &ms->near);
     find_clocks(ms, &ms->further);
     const unsigned w = quantum_of_loads(ms);
@@ -187,14 +190,11 @@ memsys_new(const struct machine *m, struct memsys_facts *facts, struct diag_sink
     ms->far = ahead ? &ms->further : &ms->near;
     /* By three while they go on before what is asked in the first has come. */
     ms->can_overlap = ahead && l2_ticks(ms, 3 * ms->quantum) <= m->partition.rop_latency;
-    if (!memory_init(hw, &a, m, ahead, diag)) {
-        arena_free(&a);
-        return NULL;
-    }
     ms->part = ARENA_ARRAY(&a, struct part, hw->channels);
     ms->wake = ARENA_ARRAY(&a, uint64_t, hw->channels);
     for (unsigned i = 0; i < hw->channels; i++) {
         ms->part[i].p = hw->partition[i];
+        hw->ends[i].in->ahead = ahead;
         if (ahead)
             arrivals_init(&ms->part[i].arrivals, &a, hw->ends[i].in);
         ms->part[i].out = hw->ends[i].out;

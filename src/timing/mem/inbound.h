@@ -61,7 +61,7 @@ struct inbound { /* of a partition */
     unsigned unit;          /* bytes answered as one piece */
     uint32_t latency[INBOUND_LINES],
         most[INBOUND_LINES]; /* L2 ticks; pieces that a line holds */
-    bool ahead;
+    bool ahead; /* slices are given requests (inbound_put), not in their ticks */
     struct inbound_slice *slice;
     _Alignas(64) uint64_t history_from; /* L2 tick: before it nothing is asked */
 };

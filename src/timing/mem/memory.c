@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-void
-memory_clocks(const struct machine *m, struct clk *clk)
+static void
+make_clocks(const struct machine *m, struct clk *clk)
 {
     const double mhz[CLK_DOMAINS] = {m->clock.core, m->clock.icnt, m->clock.l2,
                                      m->clock.dram};
@@ -32,7 +32,7 @@ make_crossbars(struct memory *mem, struct arena *a)
 }
 
 static bool
-make_partitions(struct memory *mem, struct arena *a, bool ahead, struct diag_sink *diag)
+make_partitions(struct memory *mem, struct arena *a, struct diag_sink *diag)
 {
     const struct machine *m = mem->m;
     uint8_t *half_of =
@@ -45,8 +45,7 @@ make_partitions(struct memory *mem, struct arena *a, bool ahead, struct diag_sin
                                       .requests = mem->requests,
                                       .replies = mem->replies,
                                       .port_of = mem->port_of,
-                                      .half_of = half_of,
-                                      .ahead = ahead};
+                                      .half_of = half_of};
     mem->stats = ARENA_ARRAY(a, struct channel_stats, mem->channels);
     mem->partition = ARENA_ARRAY(a, struct partition *, mem->channels);
     mem->ends = ARENA_ARRAY(a, struct partition_ends, mem->channels);
@@ -63,13 +62,13 @@ make_partitions(struct memory *mem, struct arena *a, bool ahead, struct diag_sin
 }
 
 bool
-memory_init(struct memory *mem, struct arena *a, const struct machine *m, bool ahead,
+memory_init(struct memory *mem, struct arena *a, const struct machine *m,
             struct diag_sink *diag)
 {
     mem->m = m;
     if (!addrmap_init(&mem->map, m, diag))
         return false;
-    memory_clocks(m, &mem->clk);
+    make_clocks(m, &mem->clk);
     mem->ports = (m->sm.count + m->sm.per_cluster - 1) / m->sm.per_cluster;
     mem->channels = m->dram.channels;
     mem->slices = mem->map.subs;
@@ -80,7 +79,7 @@ memory_init(struct memory *mem, struct arena *a, const struct machine *m, bool a
     for (unsigned i = 0; i < mem->ports; i++)
         ring_init(&mem->port[i].fifo, a, m->icnt.eject_buffer);
     make_crossbars(mem, a);
-    return make_partitions(mem, a, ahead, diag);
+    return make_partitions(mem, a, diag);
 }
 
 /* -- ports -- */

@@ -65,10 +65,7 @@ struct memory {
     uint64_t began_dram; /* DRAM tick at which the launch began */
 };
 
-/* The clocks of the machine's domains. */
-void memory_clocks(const struct machine *m, struct clk *clk);
-/* ahead: of its slices (partition.h). */
-bool memory_init(struct memory *mem, struct arena *a, const struct machine *m, bool ahead,
+bool memory_init(struct memory *mem, struct arena *a, const struct machine *m,
                  struct diag_sink *diag);
 
 /* -- ports: SM i has port i / sm.per_cluster -- */

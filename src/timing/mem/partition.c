@@ -114,8 +114,7 @@ start_inbound(struct partition *p, struct arena *a, unsigned pieces)
                              .half = p->index * m->partition.halves / m->dram.channels,
                              .unit = p->unit,
                              .latency = {rop, rop + far},
-                             .most = {most, halves ? most + pieces * far : 0},
-                             .ahead = p->env.ahead};
+                             .most = {most, halves ? most + pieces * far : 0}};
     inbound_init(&p->in, a);
 }
 
@@ -468,7 +467,7 @@ next_event(const struct partition *p, const struct slice *s, uint64_t now)
     t &= -(uint64_t)!soon;
     if (s->up.n && miss_room(s)) /* waits for the port, or a miss will wake the slice */
         t = min_u64(t, s->fill_free);
-    if (!p->env.ahead && t > now + 1 && inbound_has_room(&p->in, s->inbound)) {
+    if (!p->in.ahead && t > now + 1 && inbound_has_room(&p->in, s->inbound)) {
         uint64_t u = icnt_front_at(p->env.requests, s->number);
         if (u != NEVER) {
             u = clk_after(p->env.clk, CLK_ICNT, u, CLK_L2);
@@ -482,7 +481,7 @@ NOINLINE static void
 slice_tick(struct partition *p, struct slice *s, uint64_t now)
 {
     struct inbound_slice *in = s->inbound;
-    if (p->env.ahead)
+    if (p->in.ahead)
         inbound_tick(&p->in, in, now);
     else if (icnt_front_at(p->env.requests, s->number) < p->tick[CLK_ICNT] &&
              inbound_has_room(&p->in, in))

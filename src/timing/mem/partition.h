@@ -19,7 +19,6 @@ struct partition_env {
     struct icnt *requests, *replies;
     const uint16_t *port_of; /* by SM: its interconnect port */
     const uint8_t *half_of;  /* by SM: part of the chip; NULL: there is one */
-    bool ahead; /* slices are given requests (inbound_put), not in their ticks */
 };
 
 /* The way of requests to the slices, and of replies from them. */
