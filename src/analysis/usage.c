@@ -213,6 +213,17 @@ count_barrier(struct usage *u, const struct ptx_inst *in)
         u->barriers = n;
 }
 
+/* The part of the scratchpad that the kernel allocates; decoding refuses a second one. */
+static void
+note_allocation(struct usage *u, const struct ptx_inst *in)
+{
+    if (in->op != PTX_OP_SALLOC || in->ops[0].kind != PTX_OPD_IMM ||
+        in->ops[1].kind != PTX_OPD_IMM)
+        return;
+    u->alloc_from = (uint32_t)in->ops[0].imm;
+    u->alloc_bytes = (uint32_t)in->ops[1].imm;
+}
+
 /* Functions whose address stands in a variable's initialiser may be called indirectly. */
 static void
 address_taken(struct usage *u, const struct ptx_module *m)
@@ -231,8 +242,10 @@ usage_of(const struct ptx_func *f, struct usage *u)
     for (size_t i = 0; i < u->funcs.n; i++) { /* grows while it is walked */
         const struct ptx_func *g = u->funcs.v[i];
         one_func(u, g);
-        for (size_t k = 0; k < g->body.n; k++)
+        for (size_t k = 0; k < g->body.n; k++) {
             count_barrier(u, &g->body.v[k]);
+            note_allocation(u, &g->body.v[k]);
+        }
         for (size_t k = 0; k < g->body.n && !indirect; k++) {
             const struct ptx_inst *in = &g->body.v[k];
             for (unsigned j = 0; in->op == PTX_OP_CALL && j < in->nops; j++)

@@ -20,6 +20,8 @@ struct usage {
     uint32_t local_bytes;    /* a thread, each function once */
     uint32_t barriers;       /* numbers of barriers that may be used: 0 to barriers - 1 */
     bool dynamic_scratchpad; /* uses extern .shared */
+    uint32_t alloc_from,
+        alloc_bytes; /* that scratchalloc takes; 0 bytes: there is none */
     VEC(struct scratch_var) scratchpad_vars; /* in layout order, dynamic ones last */
     struct scratch_layout layout;
     VEC(const struct ptx_func *) funcs; /* the kernel, then every callee */

@@ -218,6 +218,7 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
     c->live_warps = c->nwarps;
     memset(c->shared, 0, c->shared_bytes);
     memset(c->ex->bar, 0, sizeof c->ex->bar);
+    c->holds = false;
     if (dev_generation(g->mem) != c->ex->generation)
         forget_ranges(c);
     bool fresh = !c->ex->started || pp->has_calls;
@@ -608,6 +609,18 @@ exec_grid_check(const struct exec_grid *g, struct diag_sink *diag)
         diag_add(diag, DIAG_ERROR, &loc,
                  "launch of kernel '%s': its %zu parameters (%u bytes) are missing",
                  f->name, f->params.n, p->param_bytes);
+    if (p->alloc_bytes &&
+        (uint64_t)p->alloc_from + p->alloc_bytes > exec_block_scratchpad(g)) {
+        const struct diag_loc at = exec_loc(p, p->alloc_pc);
+        diag_hint(
+            diag,
+            diag_add(diag, DIAG_ERROR, &at,
+                     "launch of kernel '%s': scratchalloc takes bytes %u to %u, but a "
+                     "block has %u bytes of scratchpad",
+                     f->name, p->alloc_from, p->alloc_from + p->alloc_bytes - 1,
+                     exec_block_scratchpad(g)),
+            "was it placed for a launch with more dynamic scratchpad?");
+    }
     if ((uint64_t)p->dynamic_base + g->dynamic_shared > DEV_WINDOW)
         diag_add(
             diag, DIAG_ERROR, &loc,
@@ -622,11 +635,16 @@ exec_explain_cta(const struct exec_cta *c, struct strbuf *out)
 {
     const struct exec_prog *p = c->grid->prog;
     bool first = true;
-    for (uint32_t b = 0; b < EXEC_BARRIERS; b++) {
+    for (uint32_t b = 0; b <= EXEC_BARRIER_SCRATCH; b++) {
         const struct exec_barrier *bar = &c->ex->bar[b];
         if (!bar->used)
             continue;
-        strbuf_printf(out, "%sbarrier %u: %u of ", first ? "" : "; ", b, bar->arrived);
+        strbuf_addz(out, first ? "" : "; ");
+        if (b == EXEC_BARRIER_SCRATCH)
+            strbuf_printf(out, "scratch%s: ", c->holds ? "free" : "alloc");
+        else
+            strbuf_printf(out, "barrier %u: ", b);
+        strbuf_printf(out, "%u of ", bar->arrived);
         first = false;
         if (bar->expected)
             strbuf_printf(out, "%u warps (%u threads) arrived", bar->expected,

@@ -19,6 +19,7 @@ enum {
     EXEC_ROWS = 12,
     EXEC_INST_BYTES = 8,
     EXEC_BARRIERS = 16,
+    EXEC_BARRIER_SCRATCH = EXEC_BARRIERS, /* where scratchalloc and scratchfree meet */
     EXEC_MAX_LIST = 256
 };
 #define EXEC_NO_PC UINT32_MAX
@@ -87,10 +88,13 @@ struct exec_prog {
     uint32_t local_bytes;   /* local memory of a thread, call frames excluded */
     uint32_t dynamic_base;  /* scratchpad offset of extern .shared x[] arrays */
     uint32_t param_bytes;   /* kernel parameter block */
-    uint64_t code_address;  /* where the code lies, for the instruction cache */
-    bool in_order;          /* no exec_log: see there */
-    bool in_turn;           /* its blocks run one after another: exec_blocks.c */
-    uint16_t reduction;     /* integer operation of all reductions, 0: none or several */
+    uint32_t alloc_from,
+        alloc_bytes;       /* that scratchalloc takes; 0 bytes: there is none */
+    uint32_t alloc_pc;     /* of the first one */
+    uint64_t code_address; /* where the code lies, for the instruction cache */
+    bool in_order;         /* no exec_log: see there */
+    bool in_turn;          /* its blocks run one after another: exec_blocks.c */
+    uint16_t reduction;    /* integer operation of all reductions, 0: none or several */
     struct exec_check *check; /* NULL: accesses are not held against the analyses */
     struct exec_image *image; /* module image: constant bank, globals, symbol addresses */
     void *priv;
@@ -270,7 +274,8 @@ struct exec_cta {
     enum allot_failure failure; /* kind of its fault */
     struct exec_dim ctaid;
     uint32_t nwarps, nthreads;
-    uint32_t live_warps;    /* not yet ended */
+    uint32_t live_warps; /* not yet ended */
+    bool holds; /* all live threads have executed scratchalloc, and not yet scratchfree */
     struct exec_warp *warp; /* nwarps of them */
     uint32_t slot, sm;      /* free for the timing model; %smid reads sm (set it before
                              * exec_cta_start) */
@@ -413,6 +418,17 @@ void exec_check_promise(const struct exec_prog *p, uint32_t shared_from);
  * compiled from, as .loc says it, with the calls it was inlined at. */
 struct diag_loc exec_loc(const struct exec_prog *p, uint32_t pc);
 void exec_note_source(const struct exec_prog *p, uint32_t pc, struct diag_sink *diag);
+
+/* Does the lane touch bytes that scratchalloc takes, which the block does not hold now? */
+static inline bool
+exec_not_held(const struct exec_cta *c, const struct exec_access *a, unsigned lane)
+{
+    const struct exec_prog *p = c->grid->prog;
+    unsigned space = a->space ? a->space : a->lane_space[lane];
+    return !c->holds && space == PTX_SPACE_SHARED &&
+           a->addr[lane] + a->bytes > p->alloc_from &&
+           a->addr[lane] < (uint64_t)p->alloc_from + p->alloc_bytes;
+}
 
 /* Why this block makes no progress, in words, into `out` (barrier counts and so on). */
 void exec_explain_cta(const struct exec_cta *c, struct strbuf *out);

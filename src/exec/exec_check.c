@@ -1,6 +1,7 @@
 /* exec_check.c: holds what the compiler believes of scratchpad accesses against what they
  * do: the variables of analysis/scratchpad.h, and the promise of relssp (000 section 6.3,
- * condition 1), and power states: a register that is switched off loses its value. */
+ * condition 1), what scratchalloc and scratchfree enclose (003 section 5), and power states:
+ * a register that is switched off loses its value. */
 #include "exec/exec_int.h"
 
 #include <string.h>
@@ -133,6 +134,13 @@ blame(struct exec_warp *w, unsigned lane, uint64_t at, const char *what, const c
                       v < 0 ? "in no variable" : p->check->use->var.v[v].var->name, what);
 }
 
+void
+exec_check_taken(struct exec_cta *c)
+{
+    const struct exec_prog *p = c->grid->prog;
+    memset(c->shared + p->alloc_from, 0xa5, p->alloc_bytes);
+}
+
 enum exec_result
 exec_check_access(struct exec_warp *w)
 {
@@ -157,6 +165,10 @@ exec_check_access(struct exec_warp *w)
         unsigned space = a.space ? a.space : a.lane_space[lane];
         if (space != PTX_SPACE_SHARED || a.addr[lane] >= w->cta->shared_bytes)
             continue; /* what lies outside is the executor's to refuse */
+        if (exec_not_held(w->cta, &a, (unsigned)lane))
+            return blame(w, (unsigned)lane, a.addr[lane],
+                         "outside of what the block holds",
+                         "it lies in the part that scratchalloc takes");
         int v = variable_at(k->use, a.addr[lane]);
         if (v < 0 || !(k->touch[w->pc] >> scratch_bit(k->use, (size_t)v) & 1))
             return blame(w, (unsigned)lane, a.addr[lane],

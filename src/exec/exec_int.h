@@ -148,7 +148,7 @@ struct quick_run {
 };
 
 struct exec_cta_priv {
-    struct exec_barrier bar[EXEC_BARRIERS];
+    struct exec_barrier bar[EXEC_BARRIERS + 1];
     struct guard_reads guard;     /* of all blocks this storage has held */
     struct mem_range *range;      /* one per memory instruction: where it last hit */
     uint64_t generation;          /* of the device memory when `range` was filled */
@@ -274,6 +274,8 @@ enum exec_result quick_turn(struct exec_warp *w, struct exec_step *s, uint64_t n
 
 /* Does the instruction at w->pc keep the promises? EXEC_FAULT and a diagnostic if not. */
 enum exec_result exec_check_access(struct exec_warp *w);
+/* The block has got the part of its scratchpad that it allocates: it holds nothing yet. */
+void exec_check_taken(struct exec_cta *c);
 /* Destroys the registers that the instruction at pc switches off (power states), once the
  * warp has executed it. */
 void exec_check_power(struct exec_warp *w, uint32_t pc);
@@ -448,6 +450,7 @@ enum { AT_ADD, AT_AND, AT_OR, AT_XOR, AT_MIN, AT_MAX, AT_INC, AT_DEC, AT_EXCH, A
 enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 enum { MATCH_ANY, MATCH_ALL };
+enum { SCRATCH_ALLOC, SCRATCH_FREE };
 enum { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR };
 
 /* A value on one side of a call (exec_control.c). */

@@ -545,35 +545,92 @@ release(struct exec_cta *c, struct exec_barrier *b, struct exec_step *s)
     }
     s->woken |= b->waiting;
     memset(b, 0, sizeof *b);
+    if (b == &c->ex->bar[EXEC_BARRIER_SCRATCH]) {
+        c->holds = !c->holds;
+        if (c->holds && c->grid->prog->check)
+            exec_check_taken(c);
+    }
 }
 
 void
 exec_barrier_exit(struct exec_warp *w, struct exec_step *s)
 {
     struct exec_cta *c = w->cta;
-    for (int i = 0; i < EXEC_BARRIERS; i++) {
+    for (int i = 0; i <= EXEC_BARRIER_SCRATCH; i++) {
         struct exec_barrier *b = &c->ex->bar[i];
         if (b->used && !b->expected && b->arrived >= c->live_warps)
             release(c, b, s);
     }
 }
 
+/* The lanes of the warp that come to a barrier together, 0: others are still on their way.
+ */
+static uint32_t
+gather(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+       struct exec_step *s)
+{
+    if (!w->sp)
+        return mask;
+    if (!simt_gather(w, in, live_lanes(w), s))
+        return 0;
+    uint32_t m = w->active; /* lanes may have joined */
+    if (in->flags & IF_GUARD) {
+        uint32_t p = *(const uint32_t *)(w->regs + in->guard);
+        m &= in->flags & IF_GUARD_NEG ? ~p : p;
+    }
+    w->cta->n_thread_inst += (uint32_t)__builtin_popcount(m & ~mask);
+    s->mask = m;
+    s->active = w->active;
+    return m;
+}
+
+/* The warp waits at barrier `id`. */
+static void
+wait_at(struct exec_warp *w, const struct exec_inst *in, uint32_t id, uint32_t mask)
+{
+    w->state = EXEC_BARRIER;
+    w->barrier = (uint8_t)id;
+    w->barrier_mask = mask;
+    w->barrier_pc = (uint32_t)(in - w->cta->grid->prog->inst);
+    w->cta->ex->bar[id].waiting |= (uint64_t)1 << w->index;
+}
+
+/* scratchalloc, scratchfree: barriers of all threads of the block, at which it gets and
+ * gives up part of its scratchpad (003 section 5: no nesting). Which part, and when, is
+ * the timing model's affair; here, only that the program keeps the rules. */
+static enum exec_result
+h_scratch(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
+          struct exec_step *s)
+{
+    struct exec_cta *c = w->cta;
+    if (!(mask = gather(w, in, mask, s)))
+        return EXEC_OK;
+    const unsigned first = (unsigned)bit_lowest(mask);
+    if (in->sub == SCRATCH_ALLOC && c->holds)
+        return exec_fault(w, in, first, "free what the block holds first",
+                          "scratchalloc in a block that holds its scratchpad already");
+    if (in->sub == SCRATCH_FREE && !c->holds)
+        return exec_fault(w, in, first, NULL,
+                          "scratchfree in a block that holds no allocated scratchpad");
+    if (mask != live_lanes(w))
+        return exec_fault(w, in, first, NULL,
+                          "not all threads of the warp take part in this scratch%s",
+                          in->sub == SCRATCH_ALLOC ? "alloc" : "free");
+    struct exec_barrier *b = &c->ex->bar[EXEC_BARRIER_SCRATCH];
+    b->used = true;
+    b->arrived++;
+    wait_at(w, in, EXEC_BARRIER_SCRATCH, mask);
+    if (b->arrived >= c->live_warps)
+        release(c, b, s);
+    return EXEC_OK;
+}
+
 static enum exec_result
 h_bar(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exec_step *s)
 {
     struct exec_cta *c = w->cta;
-    if (w->sp && !simt_gather(w, in, live_lanes(w), s))
+    if (!(mask = gather(w, in, mask, s)))
         return EXEC_OK;
-    if (w->sp) { /* lanes may have joined */
-        uint32_t m = w->active;
-        if (in->flags & IF_GUARD) {
-            uint32_t p = *(const uint32_t *)(w->regs + in->guard);
-            m &= in->flags & IF_GUARD_NEG ? ~p : p;
-        }
-        c->n_thread_inst += (uint32_t)__builtin_popcount(m & ~mask);
-        s->mask = mask = m;
-        s->active = w->active;
-    }
     unsigned first = (unsigned)bit_lowest(mask);
     uint32_t id = ((const uint32_t *)row(w, in->s[0]))[first];
     if (id >= EXEC_BARRIERS)
@@ -620,13 +677,8 @@ h_bar(struct exec_warp *w, const struct exec_inst *in, uint32_t mask, struct exe
         b->or_ |= !!(p & mask);
     }
     b->arrived++;
-    if (in->sub != BAR_ARRIVE) {
-        w->state = EXEC_BARRIER;
-        w->barrier = (uint8_t)id;
-        w->barrier_mask = mask;
-        w->barrier_pc = (uint32_t)(in - c->grid->prog->inst);
-        b->waiting |= (uint64_t)1 << w->index;
-    }
+    if (in->sub != BAR_ARRIVE)
+        wait_at(w, in, id, mask);
     if (b->arrived >= (b->expected ? b->expected : c->live_warps))
         release(c, b, s);
     return EXEC_OK;
@@ -712,6 +764,38 @@ static bool
 dec_relssp(struct decoder *d)
 {
     d->out->fn = h_relssp;
+    return true;
+}
+
+/* What it takes must be the same everywhere in the kernel (003 section 5). */
+static bool
+dec_scratch(struct decoder *d)
+{
+    const struct ptx_inst *in = d->in;
+    const bool alloc = in->op == PTX_OP_SALLOC;
+    d->out->fn = h_scratch;
+    d->out->sub = alloc ? SCRATCH_ALLOC : SCRATCH_FREE;
+    d->st->is_barrier = true;
+    if (!alloc)
+        return true;
+    const struct ptx_operand *from = &in->ops[0], *bytes = &in->ops[1];
+    if (from->kind != PTX_OPD_IMM || bytes->kind != PTX_OPD_IMM)
+        return decode_refuse(d, "its first byte and the number of bytes are literals");
+    if (!bytes->imm || from->imm > DEV_WINDOW || bytes->imm > DEV_WINDOW)
+        return decode_refuse(d, "bytes %lld to %lld are no part of a scratchpad",
+                             (long long)from->imm,
+                             (long long)(from->imm + bytes->imm - 1));
+    struct exec_prog *p = d->p;
+    if (p->alloc_bytes && (p->alloc_from != from->imm || p->alloc_bytes != bytes->imm))
+        return decode_refuse(
+            d,
+            "it takes %u bytes from byte %u elsewhere: a kernel allocates "
+            "one part of its scratchpad",
+            p->alloc_bytes, p->alloc_from);
+    if (!p->alloc_bytes)
+        p->alloc_pc = d->pc;
+    p->alloc_from = (uint32_t)from->imm;
+    p->alloc_bytes = (uint32_t)bytes->imm;
     return true;
 }
 
@@ -940,12 +1024,26 @@ dec_call(struct decoder *d)
 }
 
 const struct decode_row decode_control[] = {
-    {"bra", dec_bra},     {"brx", dec_brx},           {"exit", dec_exit},
-    {"ret", dec_ret},     {"trap", dec_trap},         {"brkpt", dec_nop},
-    {"bar", dec_bar},     {"barrier", dec_bar},       {"membar", dec_fence},
-    {"fence", dec_fence}, {"nanosleep", dec_nop},     {"call", dec_call},
-    {"discard", dec_nop}, {"applypriority", dec_nop}, {"relssp", dec_relssp},
-    {"pmevent", dec_nop}, {"prefetch", dec_nop},      {"prefetchu", dec_nop},
+    {"bra", dec_bra},
+    {"brx", dec_brx},
+    {"exit", dec_exit},
+    {"ret", dec_ret},
+    {"trap", dec_trap},
+    {"brkpt", dec_nop},
+    {"bar", dec_bar},
+    {"barrier", dec_bar},
+    {"membar", dec_fence},
+    {"fence", dec_fence},
+    {"nanosleep", dec_nop},
+    {"call", dec_call},
+    {"discard", dec_nop},
+    {"applypriority", dec_nop},
+    {"relssp", dec_relssp},
+    {"scratchalloc", dec_scratch},
+    {"scratchfree", dec_scratch},
+    {"pmevent", dec_nop},
+    {"prefetch", dec_nop},
+    {"prefetchu", dec_nop},
     {"griddepcontrol", dec_nop},
     {"extension", dec_nop},
     {NULL, NULL},
