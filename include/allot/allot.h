@@ -234,7 +234,8 @@ size_t allot_register_steps(struct allot_module *mod, const struct allot_machine
 struct allot_sharing_cost {
     uint32_t sms;
     uint32_t registers, scratchpad, both; /* bits of one SM */
-    uint32_t power_table; /* of greener, which shares nothing: its look-up table */
+    uint32_t power_table;  /* of greener, which shares nothing: its look-up table */
+    uint32_t multiplexing; /* of scratchpad (003 section 5) */
 };
 void allot_sharing_cost(const struct allot_machine *m, struct allot_sharing_cost *out);
 

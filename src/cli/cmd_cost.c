@@ -26,7 +26,10 @@ cmd_cost(int argc, char **argv)
         "warps an SM: registers 1 + T*ceil(log2(T+1)) + 2*W + floor(W/2)*ceil(log2 W),\n"
         "scratchpad 1 + T*ceil(log2(T+1)) + W + floor(T/2)*ceil(log2 T).\n"
         "And for regpower.policy greener its look-up table of decoded instructions:\n"
-        "W * regpower.table_entries * (32 + 8*ceil(log2 sm.max_registers)).",
+        "W * regpower.table_entries * (32 + 8*ceil(log2 sm.max_registers)).\n"
+        "Multiplexing of scratchpad in U units of sm.scratchpad_unit (003 section 5):\n"
+        "1 + 2*T*(1 + ceil(log2 T) + 2*ceil(log2(U+1))) + (1+T)*ceil(log2(T+1)): the table\n"
+        "of who holds which part, the number of blocks, and the queue of those that wait.",
         "  allot cost --machine 001-table2.3-registers\n"};
     struct cli_list pos;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
@@ -40,10 +43,11 @@ cmd_cost(int argc, char **argv)
         struct allot_sharing_cost c;
         allot_sharing_cost(m, &c);
         if (json) {
-            json_t *j = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "machine",
-                                  allot_machine_name(m), "sms", c.sms, "registers",
-                                  c.registers, "scratchpad", c.scratchpad, "both", c.both,
-                                  "power_table", c.power_table);
+            json_t *j =
+                json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i}", "machine",
+                          allot_machine_name(m), "sms", c.sms, "registers", c.registers,
+                          "scratchpad", c.scratchpad, "both", c.both, "power_table",
+                          c.power_table, "multiplexing", c.multiplexing);
             json_dumpf(j, stdout, JSON_INDENT(2));
             printf("\n");
             json_decref(j);
@@ -52,6 +56,8 @@ cmd_cost(int argc, char **argv)
             line("registers", c.registers, c.sms);
             line("scratchpad", c.scratchpad, c.sms);
             line("both", c.both, c.sms);
+            printf("%-22s %8s %10s\n", "multiplexing of", "", "");
+            line("scratchpad", c.multiplexing, c.sms);
             printf("%-22s %8s %10s\n", "look-up table of", "", "");
             line("greener", c.power_table, c.sms);
         }

@@ -296,7 +296,40 @@ occ_compute(const struct machine *m, const struct occ_kernel *k, enum occ_share 
     return true;
 }
 
-/* -- hardware cost (001 section 2.4) -- */
+bool
+occ_multiplex(const struct machine *m, const struct occ_kernel *k,
+              struct occ_multiplexed *out, struct diag_sink *diag)
+{
+    struct allot_occupancy o;
+    if (!occ_compute(m, k, OCC_SHARE_NONE, 1, &o, diag))
+        return false;
+    struct occ_demand d = occ_demand(m, k);
+    *out = (struct occ_multiplexed){.baseline = o.resident_blocks,
+                                    .blocks = o.resident_blocks,
+                                    .private_bytes = (uint32_t)d.scratchpad,
+                                    .size = (uint32_t)d.scratchpad_size};
+    if (!k->allocated)
+        return true;
+    struct occ_kernel own = *k;
+    own.scratchpad -= (uint32_t)least(k->allocated, k->scratchpad);
+    uint64_t private = 0, public = d.scratchpad; /* with the reserved bytes */
+    if (own.scratchpad) {
+        private = occ_demand(m, &own).scratchpad;
+        public = round_up(k->allocated, m->sm.scratchpad_unit);
+    }
+    uint64_t most = least(o.by_threads, least(o.by_blocks, o.by_registers));
+    most = least(most, o.resident_blocks + (uint64_t)m->residency.extra_blocks);
+    if (private)
+        most = least(most, public < out->size ? (out->size - public) / private : 0);
+    if (most < out->baseline) /* by the rounding of two parts */
+        return true;
+    out->blocks = (uint32_t)most;
+    out->private_bytes = (uint32_t) private;
+    out->public_bytes = (uint32_t) public;
+    return true;
+}
+
+/* -- hardware cost (001 section 2.4; 003 section 5) -- */
 
 static uint32_t
 log2_up(uint32_t v)
@@ -319,6 +352,15 @@ occ_cost_scratchpad(const struct machine *m)
 {
     uint32_t T = m->sm.max_blocks, W = m->sm.max_threads / WARP;
     return 1 + T * log2_up(T + 1) + W + T / 2 * log2_up(T);
+}
+
+uint32_t
+occ_cost_multiplexing(const struct machine *m)
+{
+    uint32_t T = m->sm.max_blocks, unit = m->sm.scratchpad_unit;
+    uint32_t units = (m->sm.scratchpad + unit - 1) / unit;
+    uint32_t entry = 1 + log2_up(T) + 2 * log2_up(units + 1);
+    return 1 + 2 * T * entry + log2_up(T + 1) + T * log2_up(T + 1);
 }
 
 uint32_t

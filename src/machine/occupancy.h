@@ -16,6 +16,8 @@ struct occ_kernel {
     uint32_t threads;    /* of a block */
     uint32_t registers;  /* 32-bit, of a thread */
     uint32_t scratchpad; /* bytes of a block, static + dynamic */
+    uint32_t allocated;  /* of them, bytes that the kernel itself allocates while it runs
+                          * (scratchalloc): for residency multiplexing */
 };
 
 enum occ_share { OCC_SHARE_NONE, OCC_SHARE_REGISTERS, OCC_SHARE_SCRATCHPAD };
@@ -38,6 +40,23 @@ struct occ_demand {
 };
 struct occ_demand occ_demand(const struct machine *m, const struct occ_kernel *k);
 
+/* Multiplexing (003 section 5): a block has a private part of its scratchpad from its start
+ * to its end, and allocates k->allocated bytes, its public part, while it runs. Reserved
+ * bytes count with the private part if it has variables, else with the public one. Where
+ * the two, each rounded, would let fewer blocks reside than the static allocation, all is
+ * private. */
+struct occ_multiplexed {
+    uint32_t baseline;                    /* K: blocks of the static allocation */
+    uint32_t blocks;                      /* at most K + residency.extra_blocks */
+    uint32_t private_bytes, public_bytes; /* of a block, as they are allocated; public 0:
+                                           * nothing is allocated while it runs */
+    uint32_t size;                        /* of the SM's scratchpad */
+};
+/* The private parts of all blocks and one public part fit the SM. False and a diagnostic
+ * if not even one block fits. */
+bool occ_multiplex(const struct machine *m, const struct occ_kernel *k,
+                   struct occ_multiplexed *out, struct diag_sink *diag);
+
 /* Units (registers of a warp, bytes of a block) that stay private to each of a sharing
  * pair: floor(units * t), exact for t to nine decimals. */
 uint32_t occ_private(uint32_t units, double threshold);
@@ -46,6 +65,10 @@ uint32_t occ_private(uint32_t units, double threshold);
  * the most blocks, W the most warps of an SM). Times sm.count for the GPU. */
 uint32_t occ_cost_registers(const struct machine *m);
 uint32_t occ_cost_scratchpad(const struct machine *m);
+/* Multiplexing: on or off; two entries of the management table for each block (valid, block,
+ * size and start in units of the allocation); a counter of blocks; the queue of those that
+ * wait. Half of the table is there for the static allocation already. */
+uint32_t occ_cost_multiplexing(const struct machine *m);
 /* Both: the tables of register sharing, and the locks of pairs of blocks. */
 uint32_t occ_cost_both(const struct machine *m);
 

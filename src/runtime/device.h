@@ -13,6 +13,7 @@ struct loaded_kernel {
     uint32_t ptxas;         /* the same by ptxas; 0: not asked */
     uint32_t scratchpad;    /* static, of a block */
     uint32_t barriers;      /* numbered ones that a block uses */
+    uint32_t allocated;     /* bytes of scratchpad that scratchalloc takes */
     struct exec_races races;
     struct exec_apart apart;
 };

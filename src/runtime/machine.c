@@ -211,10 +211,10 @@ allot_reference(const char *what)
 void
 allot_sharing_cost(const struct allot_machine *m, struct allot_sharing_cost *out)
 {
-    *out =
-        (struct allot_sharing_cost){.sms = m->m->sm.count,
-                                    .registers = occ_cost_registers(m->m),
-                                    .scratchpad = occ_cost_scratchpad(m->m),
-                                    .both = occ_cost_both(m->m),
-                                    .power_table = (uint32_t)regpower_table_bits(m->m)};
+    *out = (struct allot_sharing_cost){.sms = m->m->sm.count,
+                                       .registers = occ_cost_registers(m->m),
+                                       .scratchpad = occ_cost_scratchpad(m->m),
+                                       .both = occ_cost_both(m->m),
+                                       .power_table = (uint32_t)regpower_table_bits(m->m),
+                                       .multiplexing = occ_cost_multiplexing(m->m)};
 }

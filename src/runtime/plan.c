@@ -48,7 +48,8 @@ kernel_of(struct loaded_module *lm, struct version *v, const char *name,
     *k = (struct loaded_kernel){.func = f,
                                 .registers = u.registers ? u.registers : u.live_registers,
                                 .scratchpad = u.scratchpad,
-                                .barriers = u.barriers};
+                                .barriers = u.barriers,
+                                .allocated = u.alloc_bytes};
     usage_free(&u);
     return k;
 }
@@ -190,7 +191,8 @@ variant(struct allot_device *dev, struct loaded_module *lm, const struct pass_la
     p->sm.demand = (struct occ_kernel){.threads = block_threads(p->shape.block),
                                        .registers = registers(m, own),
                                        .scratchpad = p->kernel->scratchpad +
-                                                     p->shape.dynamic_scratchpad};
+                                                     p->shape.dynamic_scratchpad,
+                                       .allocated = p->kernel->allocated};
     p->block = occ_demand(m, &p->sm.demand);
     p->barriers = p->kernel->barriers;
     p->shared_from = t < 1 ? occ_private(p->sm.demand.scratchpad, t) : 0;
@@ -450,7 +452,7 @@ allot_occupancy(const struct allot_machine *m, const struct allot_occupancy_quer
     else if (q->share && *q->share)
         ok = diag_error(diag, "sharing of '%s': registers or scratchpad can be shared",
                         q->share);
-    struct occ_kernel k = {q->threads, q->registers, q->scratchpad};
+    struct occ_kernel k = {q->threads, q->registers, q->scratchpad, 0};
     ok = ok && occ_compute(m->m, &k, share, q->threshold, out, diag);
     diag_free(&own);
     return ok;

@@ -292,8 +292,8 @@ rig_try(struct rig *r, unsigned grid, unsigned block, struct launch_stats *out)
     r->g.grid = (struct exec_dim){grid, 1, 1};
     r->g.block = (struct exec_dim){block, 1, 1};
     r->g.warps_per_cta = (block + 31) / 32;
-    struct occ_kernel k = {block, r->registers,
-                           r->p->static_shared + r->g.dynamic_shared};
+    struct occ_kernel k = {block, r->registers, r->p->static_shared + r->g.dynamic_shared,
+                           0};
     struct timing_plan plan;
     if (!timing_plan(r->m, r->p->entry, &k, &plan, &r->diag))
         return false;

@@ -26,7 +26,7 @@ compute(const struct machine *m, uint32_t threads, uint32_t regs, uint32_t smem,
 {
     struct diag_sink d = {0};
     struct allot_occupancy o;
-    struct occ_kernel k = {threads, regs, smem};
+    struct occ_kernel k = {threads, regs, smem, 0};
     if (!occ_compute(m, &k, share, t, &o, &d))
         fail_msg("%u threads, %u registers, %u bytes: %s", threads, regs, smem,
                  d.n ? d.list[0]->message : "?");
@@ -252,7 +252,7 @@ test_sharing_by_search(void **state)
         enum occ_share share = i & 1 ? OCC_SHARE_REGISTERS : OCC_SHARE_SCRATCHPAD;
         struct allot_occupancy o;
         struct diag_sink d = {0};
-        struct occ_kernel k = {threads, regs, smem};
+        struct occ_kernel k = {threads, regs, smem, 0};
         uint64_t warps = (threads + 31) / 32, rtb = warps * 32 * ((regs + 3) / 4 * 4);
         bool fits = rtb <= 65536;
         assert_int_equal(occ_compute(m, &k, share, h / 100.0, &o, &d), fits);
@@ -352,7 +352,7 @@ test_refusals(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct diag_sink d = {0};
         struct allot_occupancy o;
-        struct occ_kernel k = {bad[i].threads, bad[i].regs, bad[i].smem};
+        struct occ_kernel k = {bad[i].threads, bad[i].regs, bad[i].smem, 0};
         assert_false(occ_compute(m, &k, OCC_SHARE_SCRATCHPAD, bad[i].t, &o, &d));
         assert_int_equal(d.errors, 1);
         if (!strstr(d.list[0]->message, bad[i].word))
@@ -362,7 +362,7 @@ test_refusals(void **state)
     /* the SM's scratchpad, where the limit of a block is larger */
     struct diag_sink d = {0};
     struct allot_occupancy o;
-    struct occ_kernel k = {32, 8, 20000};
+    struct occ_kernel k = {32, 8, 20000, 0};
     machine_set(m, "sm.scratchpad", "16384", &d);
     assert_false(occ_compute(m, &k, OCC_SHARE_NONE, 1, &o, &d));
     assert_non_null(strstr(d.list[0]->message, "the SM has 16384"));

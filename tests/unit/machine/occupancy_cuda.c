@@ -152,7 +152,7 @@ test_random_points(void **state)
                 &res, &prop, &attr, &dev, (int)threads, smem > 49152 ? smem : 0);
             assert_int_equal(err, CUDA_OCC_SUCCESS);
 
-            struct occ_kernel k = {threads, regs, smem};
+            struct occ_kernel k = {threads, regs, smem, 0};
             struct allot_occupancy o;
             struct diag_sink d = {0};
             bool ok = occ_compute(m, &k, OCC_SHARE_NONE, 1, &o, &d);

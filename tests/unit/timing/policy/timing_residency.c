@@ -286,7 +286,7 @@ example_of_the_figure(void **st)
     m->sm.scratchpad = 35 * 1024;
     m->sm.max_blocks = 16;
     m->residency.threshold = 0.5;
-    struct occ_kernel k = {32, 4, 10 * 1024};
+    struct occ_kernel k = {32, 4, 10 * 1024, 0};
     struct residency_plan p;
     const struct residency_policy *r = residency_find("scratchpad-sharing");
     assert_true(r->plan(m, &k, &p, &d));
@@ -314,7 +314,7 @@ plan_follows_the_equations(void **st)
     m->sm.scratchpad = 36 * 1024;
     m->sm.max_blocks = 16;
     m->residency.threshold = 0.5;
-    struct occ_kernel k = {32, 4, 10 * 1024};
+    struct occ_kernel k = {32, 4, 10 * 1024, 0};
     struct residency_plan p;
     assert_true(residency_find("scratchpad-sharing")->plan(m, &k, &p, &d));
     assert_int_equal(p.baseline, 3);

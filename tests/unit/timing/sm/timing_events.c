@@ -116,7 +116,7 @@ run_text(const char *text, const struct mechanism_use *use, unsigned n, bool no_
     r.g.grid = (struct exec_dim){1, 1, 1};
     r.g.block = (struct exec_dim){64, 1, 1};
     r.g.warps_per_cta = 2;
-    struct occ_kernel k = {64, 8, 0};
+    struct occ_kernel k = {64, 8, 0, 0};
     assert_true(timing_plan(r.m, r.p->entry, &k, &plan, &r.diag));
     for (unsigned i = 0; i < n; i++)
         plan.mechanism[plan.nmechanisms++] = use[i];
