@@ -99,6 +99,8 @@ code_refuses(struct merge *m)
         const int number = ptx_inst_barrier(in);
         if (number >= 0)
             why = add_number(m, &in->ops[number]);
+        else if (in->op == PTX_OP_SALLOC)
+            why = "it allocates its scratchpad while it runs";
         for (unsigned k = 0; k < in->nops && !why; k++) {
             const struct ptx_operand *o = &in->ops[k];
             bool whole = o->kind == PTX_OPD_SREG && o->sreg <= PTX_SREG_NCTAID;

@@ -40,6 +40,8 @@ one_sm(const char *policy, struct allot_diag *d)
     assert_non_null(m);
     assert_true(allot_machine_set(m, "sm.count", "1", d));
     assert_true(allot_machine_set(m, "residency.policy", policy, d));
+    if (!strcmp(policy, "multiplexing")) /* it needs kernels that allocate */
+        assert_true(allot_machine_set(m, "compiler.passes", "multiplex-hw", d));
     return m;
 }
 
