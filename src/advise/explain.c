@@ -35,11 +35,13 @@ struct outcome {
     uint64_t cycles, thread_instructions, threads, resident_blocks, shared_pairs;
     uint64_t share_wait_cycles, share_releases;
     uint64_t most_blocks; /* of a launch */
+    uint64_t register_cycles, held, on, asleep, wakes_sleep, wakes_off, wakeup_waits;
 };
 
 struct run {
     const char *policy, *scheduler;
     bool passes;
+    const char *power;  /* regpower.policy; NULL: the machine's */
     struct outcome *of; /* each kernel */
 };
 
@@ -88,6 +90,13 @@ add_result(struct outcome *o, const struct allot_result *r)
     o->threads += count(r, "threads");
     o->share_wait_cycles += count(r, "share_wait_cycles");
     o->share_releases += count(r, "share_releases");
+    o->register_cycles += count(r, "register_cycles");
+    o->held += count(r, "regpower_held_cycles");
+    o->on += count(r, "regpower_on_cycles");
+    o->asleep += count(r, "regpower_sleep_cycles");
+    o->wakes_sleep += count(r, "regpower_wakes_sleep");
+    o->wakes_off += count(r, "regpower_wakes_off");
+    o->wakeup_waits += count(r, "regpower_wait_cycles");
     if (count(r, "blocks") > o->most_blocks)
         o->most_blocks = count(r, "blocks");
     if (blocks > o->resident_blocks)
@@ -105,19 +114,51 @@ kernel_named(struct explain *x, const char *name)
     return NULL;
 }
 
-/* The machine as the options say, with this run's policies on top. A pipeline that hands
- * out registers stands for all that is done to the kernel. */
+/* Do the passes hand out registers? Then they stand for all that is done to the kernel. */
+static bool
+allocates(const struct explain *x)
+{
+    return strstr(x->of.passes, "register-allocate") ||
+           strstr(x->of.passes, "unified-alloc");
+}
+
+/* The element of the pipeline that writes power states; NULL: none. */
+static const char *
+power_pass(const struct explain *x)
+{
+    const char *p = strstr(x->of.passes, "power-states");
+    return p ? arena_printf(x->of.host.mem, "%.*s", (int)strcspn(p, ","), p) : NULL;
+}
+
+/* The policy that obeys the states. They are those of registers of the file: where the passes
+ * do not hand these out, the states are written behind what does. */
+static bool
+set_power(const struct explain *x, struct allot_machine *m, const char *policy,
+          struct allot_diag *d)
+{
+    const char *late = setting(x, "compiler.late_passes");
+    bool ok = allot_machine_set(m, "regpower.policy", policy, d);
+    return allocates(x)
+               ? ok
+               : ok && allot_machine_set(m, "compiler.late_passes",
+                                         arena_printf(x->of.host.mem, "%s%s%s", late,
+                                                      *late ? "," : "", power_pass(x)),
+                                         d);
+}
+
+/* The machine as the options say, with this run's policies on top. */
 static struct allot_machine *
 machine_for(const struct explain *x, const struct run *r, struct allot_diag *d)
 {
     struct allot_machine *m = allot_machine_clone(x->of.machine);
     bool ok = allot_machine_set(m, "residency.policy", r->policy, d) &&
               allot_machine_set(m, "sm.scheduler", r->scheduler, d);
-    if (r->passes && (strstr(x->of.passes, "register-allocate") ||
-                      strstr(x->of.passes, "unified-alloc")))
+    if (r->passes && allocates(x))
         ok = ok && allot_machine_set(m, "compiler.registers", "virtual", d);
     if (r->passes)
         ok = ok && allot_machine_set(m, "compiler.passes", x->of.passes, d);
+    if (r->power)
+        ok = ok && set_power(x, m, r->power, d);
     if (ok)
         return m;
     allot_machine_free(m);
@@ -350,6 +391,12 @@ run_rest(struct explain *x)
         !simulate(x,
                   (struct run){.policy = "baseline", .scheduler = own, .passes = true}))
         return false;
+    if (power_pass(x) && !is_virtual(x) &&
+        !simulate(x, (struct run){.policy = "baseline",
+                                  .scheduler = own,
+                                  .passes = true,
+                                  .power = "greener"}))
+        return false;
     if (!policy)
         return true;
     return simulate(x, (struct run){.policy = policy, .scheduler = owf}) &&
@@ -521,8 +568,9 @@ tell_layout(const struct explain *x, const struct kernel *k)
 static const char *
 run_name(const struct explain *x, const struct run *r)
 {
-    return arena_printf(x->of.host.mem, "%s, %s%s", r->policy, r->scheduler,
-                        r->passes ? ", passes" : "");
+    return arena_printf(x->of.host.mem, "%s, %s%s%s%s", r->policy, r->scheduler,
+                        r->passes ? ", passes" : "", r->power ? ", " : "",
+                        r->power ? r->power : "");
 }
 
 static double
@@ -544,9 +592,32 @@ find_run(const struct explain *x, bool shared, bool passes)
 {
     for (size_t i = 0; i < x->runs.n; i++)
         if ((strcmp(x->runs.v[i].policy, "baseline") != 0) == shared &&
-            x->runs.v[i].passes == passes)
+            x->runs.v[i].passes == passes && !x->runs.v[i].power)
             return &x->runs.v[i];
     return NULL;
+}
+
+static double
+percent(uint64_t n, uint64_t of)
+{
+    return 100 * ratio(n, of);
+}
+
+/* Of a run with power states: what registers did, and what it costs. */
+static void
+tell_power(const struct outcome *o, const struct outcome *base, const char *policy)
+{
+    char b[3][32];
+    fprintf(
+        stderr,
+        "Power states (%s): warps hold %.1f %% of the register file, the rest is off. "
+        "Theirs are on %.1f %%\nof the time, sleep %.1f %%, are off %.1f %%. %s "
+        "wake-ups from sleep, %s from off; warps waited for\nnothing else in %s warp "
+        "cycles: %+.2f %% speed.\n",
+        policy, percent(o->held, o->register_cycles), percent(o->on, o->held),
+        percent(o->asleep, o->held), percent(o->held - o->on - o->asleep, o->held),
+        table_thousands(b[0], o->wakes_sleep), table_thousands(b[1], o->wakes_off),
+        table_thousands(b[2], o->wakeup_waits), gain(o, base));
 }
 
 static void
@@ -560,6 +631,10 @@ tell_verdict(const struct explain *x, size_t k)
     if (passed)
         fprintf(stderr, "The passes without sharing: %+.2f %% speed.\n",
                 gain(&passed->of[k], a));
+    for (size_t i = 0; i < x->runs.n; i++)
+        if (x->runs.v[i].power)
+            tell_power(&x->runs.v[i].of[k], passed ? &passed->of[k] : a,
+                       x->runs.v[i].power);
     if (shared)
         fprintf(stderr, "Sharing: %llu blocks an SM instead of %llu, %+.2f %% speed.\n",
                 (unsigned long long)shared->of[k].resident_blocks,
@@ -676,18 +751,28 @@ runs_json(const struct explain *x, size_t k)
     for (size_t i = 0; i < x->runs.n; i++) {
         const struct run *r = &x->runs.v[i];
         const struct outcome *o = &r->of[k];
-        json_array_append_new(
-            list,
-            json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:I, s:f}",
-                      "residency", r->policy, "scheduler", r->scheduler, "passes",
-                      r->passes, "blocks", (json_int_t)o->most_blocks, "resident_blocks",
-                      (json_int_t)o->resident_blocks, "shared_pairs",
-                      (json_int_t)o->shared_pairs, "cycles", (json_int_t)o->cycles, "ipc",
-                      ratio(o->thread_instructions, o->cycles), "faster_percent",
-                      gain(o, &x->runs.v[0].of[k]), "share_wait_cycles",
-                      (json_int_t)o->share_wait_cycles, "share_releases",
-                      (json_int_t)o->share_releases, "instructions_per_thread",
-                      ratio(o->thread_instructions, o->threads)));
+        json_t *run = json_pack(
+            "{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:I, s:f}", "residency",
+            r->policy, "scheduler", r->scheduler, "passes", r->passes, "blocks",
+            (json_int_t)o->most_blocks, "resident_blocks", (json_int_t)o->resident_blocks,
+            "shared_pairs", (json_int_t)o->shared_pairs, "cycles", (json_int_t)o->cycles,
+            "ipc", ratio(o->thread_instructions, o->cycles), "faster_percent",
+            gain(o, &x->runs.v[0].of[k]), "share_wait_cycles",
+            (json_int_t)o->share_wait_cycles, "share_releases",
+            (json_int_t)o->share_releases, "instructions_per_thread",
+            ratio(o->thread_instructions, o->threads));
+        if (r->power)
+            json_object_update_new(
+                run,
+                json_pack("{s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I}", "power", r->power,
+                          "held_percent", percent(o->held, o->register_cycles),
+                          "on_percent", percent(o->on, o->held), "sleep_percent",
+                          percent(o->asleep, o->held), "off_percent",
+                          percent(o->held - o->on - o->asleep, o->held), "wakes_sleep",
+                          (json_int_t)o->wakes_sleep, "wakes_off",
+                          (json_int_t)o->wakes_off, "wakeup_wait_cycles",
+                          (json_int_t)o->wakeup_waits));
+        json_array_append_new(list, run);
     }
     return list;
 }

@@ -44,14 +44,55 @@ adds_up(const char *kernel, const char *who, const uint64_t v[NCAUSES], uint64_t
     return false;
 }
 
+static double
+percent(uint64_t n, uint64_t of)
+{
+    return of ? 100.0 * (double)n / (double)of : 0;
+}
+
 static void
 row(struct table *t, const char *who, const uint64_t v[NCAUSES], uint64_t all)
 {
     char b[32];
     table_cell(t, "%s", who);
     for (unsigned k = 0; k < NCAUSES; k++)
-        table_cell(t, "%.2f", all ? 100.0 * (double)v[k] / (double)all : 0);
+        table_cell(t, "%.2f", percent(v[k], all));
     table_cell(t, "%s", table_thousands(b, all));
+}
+
+static uint64_t
+counter(const struct allot_result *r, const char *id)
+{
+    uint64_t v = 0;
+    allot_result_get(r, id, &v, NULL);
+    return v;
+}
+
+/* What power states of registers save, and what wake-ups cost; nothing where all registers
+ * are always ON. */
+static void
+print_registers(const struct allot_result *r)
+{
+    char b[4][32];
+    uint64_t held = counter(r, "regpower_held_cycles");
+    uint64_t on = counter(r, "regpower_on_cycles"),
+             sleep = counter(r, "regpower_sleep_cycles");
+    uint64_t wakes = counter(r, "regpower_wakes_sleep"),
+             wakes_off = counter(r, "regpower_wakes_off");
+    uint64_t lost = counter(r, "issue_wakeup");
+    if (!held)
+        return;
+    printf("\nRegisters: warps hold %.1f %% of the file, the rest is OFF. Theirs are ON "
+           "%.1f %% of the time,\nin SLEEP %.1f %%, OFF %.1f %%.\n",
+           percent(held, counter(r, "register_cycles")), percent(on, held),
+           percent(sleep, held), percent(held - on - sleep, held));
+    printf("Wake-ups: %s from SLEEP, %s from OFF, %.2f an instruction. Warps waited for "
+           "nothing else in\n%s warp cycles; schedulers lost %s issue slots to it, %.2f "
+           "%%.\n",
+           table_thousands(b[0], wakes), table_thousands(b[1], wakes_off),
+           percent(wakes + wakes_off, counter(r, "warp_instructions")) / 100,
+           table_thousands(b[2], counter(r, "regpower_wait_cycles")),
+           table_thousands(b[3], lost), percent(lost, counter(r, "issue_slots")));
 }
 
 static bool
@@ -81,6 +122,7 @@ print_launch(const struct allot_result *r)
     printf("\n%s: issue slots by cause, %%\n\n", allot_result_kernel(r));
     table_show(t, stdout);
     table_free(t);
+    print_registers(r);
     return ok;
 }
 

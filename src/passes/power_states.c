@@ -5,6 +5,7 @@
  * takes the states out again. */
 #include "passes/pass.h"
 
+#include "analysis/loops.h"
 #include "analysis/next_use.h"
 
 #include <string.h>
@@ -12,7 +13,11 @@
 /* Up to so many registers are looked at behind every instruction: allocated code. */
 enum { UNITS_TOLD = 4096 };
 
-/* Static register-points (a register behind an instruction) in each state. */
+/* Trips of a loop whose number is not a constant, as in 000 section 5.2. */
+enum { UNKNOWN_TRIPS = 1024 };
+
+/* Register-points (a register behind an instruction) in each state. An instruction counts as
+ * often as it runs when all loops around it run; branches are not told apart. */
 struct counts {
     uint64_t state[4];
 };
@@ -21,6 +26,7 @@ struct job {
     struct ptx_func *f;
     uint64_t written[4]; /* encoded states */
     struct counts *of;   /* of each unit, if reported; NULL */
+    uint64_t *weight;    /* of each block, if reported */
     uint64_t points;
     uint32_t units;
 };
@@ -38,9 +44,10 @@ write_states(void *user, const struct next_use_point *p)
         in->power |= (uint8_t)(s << 2 * i);
         j->written[s]++;
     }
-    j->points++;
+    uint64_t w = j->weight ? j->weight[p->block] : 1;
+    j->points += w;
     for (uint32_t u = 0; j->of && u < j->units; u++)
-        j->of[u].state[next_use_unit_power(p, u)]++;
+        j->of[u].state[next_use_unit_power(p, u)] += w;
 }
 
 static double
@@ -93,10 +100,11 @@ tell(const struct job *j, const struct reg_units *u, uint64_t off_lost, struct s
     }
     uint64_t total = j->points * used;
     strbuf_printf(b,
-                  "%s: of %u registers behind %llu instructions: on %.1f %%, sleep %.1f "
-                  "%%, off %.1f %%\n",
-                  j->f->name, used, (unsigned long long)j->points,
-                  percent(all[PTX_POWER_ON], total), percent(all[PTX_POWER_SLEEP], total),
+                  "%s: %u registers over the instructions that run (estimate: loops by "
+                  "their trips, %d where unknown): on %.1f %%, sleep %.1f %%, off %.1f "
+                  "%%\n",
+                  j->f->name, used, UNKNOWN_TRIPS, percent(all[PTX_POWER_ON], total),
+                  percent(all[PTX_POWER_SLEEP], total),
                   percent(all[PTX_POWER_OFF], total));
     for (uint32_t k = 0; k < u->n && told < MOST; k++)
         if (in_use(j, k)) {
@@ -134,13 +142,19 @@ run_func(struct ptx_func *f, const struct pass_facts *facts, const struct pass_a
         next_use_new(facts->live, (unsigned)window, literal ? LANES_LITERAL : LANES_SAFE);
     const struct reg_units *u = next_use_units(x);
     j = (struct job){.f = f, .units = u->n};
-    if (a->report && u->n <= UNITS_TOLD)
+    if (a->report && u->n <= UNITS_TOLD) {
+        struct loops *l = loops_new(facts->cfg);
         j.of = xcalloc(u->n + 1, sizeof *j.of);
+        j.weight = xcalloc(facts->cfg->n + 1, sizeof *j.weight);
+        loops_weights(l, UNKNOWN_TRIPS, j.weight);
+        loops_free(l);
+    }
     next_use_each(x, write_states, &j);
     if (a->report)
         tell(&j, u, off - j.written[PTX_POWER_OFF], a->report);
     *changed = true;
     free(j.of);
+    free(j.weight);
     next_use_free(x);
     return true;
 }

@@ -57,6 +57,6 @@ timing_plan(const struct machine *m, const struct ptx_func *f, const struct occ_
     out->l1_ways = occ_l1_ways(m, k, out->residency.blocks);
     unsigned warps = (k->threads + LANES - 1) / LANES;
     return check_registers(policy, f, out, diag) && check_warps(m, out, diag) &&
-           regpower_plan(m, f, out->residency.blocks, warps, k->registers,
+           regpower_plan(m, f, &out->residency, warps, k->registers,
                          &out->registers, diag);
 }

@@ -28,11 +28,14 @@ struct sm_view {
     /* cls, asks or the answers of may_issue have changed: who was refused asks again. The
      * SM sees to it when the handler returns, and takes it back. */
     bool changed;
-    uint64_t
-        again[2];   /* only these warps of it ask again (bits: slot * warps of a block +
-                        * warp); likewise taken back */
-    bool waits;     /* warps of this SM wait for the next period alone */
-    uint64_t timer; /* first cycle in which `timer` shall be told; NEVER */
+    /* Only these warps of it ask again (bits: slot * warps of a block + warp); likewise
+     * taken back. */
+    uint64_t again[2];
+    /* These warps have got registers that they did not start with: all are told
+     * (registers_got); likewise taken back. */
+    uint64_t got[2];
+    bool waits;        /* warps of this SM wait for the next period alone */
+    uint64_t timer;    /* first cycle in which `timer` shall be told; NEVER */
     const char *fault; /* by may_issue: the program breaks a rule, in words; the launch
                         * fails with them */
 };

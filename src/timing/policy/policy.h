@@ -44,6 +44,9 @@ struct residency_plan {     /* per launch, the same for every SM */
     unsigned baseline;      /* of these, without sharing */
     unsigned period;        /* core cycles between two events `period`; 0: none */
     bool shares_scratchpad; /* passes are told residency.threshold */
+    /* Warps of the last `late` slots start with their first `start` registers; the others
+     * they get later (view->got), until they end. */
+    unsigned late, start;
     _Alignas(16) unsigned char own[32]; /* the plan of the policy's mechanism */
 };
 

@@ -95,12 +95,31 @@ sm_refused_again(struct sm *s)
     }
 }
 
+/* All are told of the warps to which a mechanism has given registers. */
+static void
+tell_of_registers(struct sm *s, struct sm_mechanism *x)
+{
+    unsigned warps = s->prog->warps_per_cta;
+    for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++) {
+        uint64_t got = x->view.got[v];
+        x->view.got[v] = 0;
+        FOR_BITS(i, got)
+        {
+            unsigned w = v * 64 + (unsigned)i;
+            const struct sm_event e = {.slot = w / warps, .warp = w % warps};
+            sm_tell_them(s, SM_EVENT_registers_got, &e, x->view.now);
+        }
+    }
+}
+
 /* What a mechanism has written into its view; true: something has changed. */
 static bool
 look(struct sm *s, struct sm_mechanism *x)
 {
     if (x->view.timer < s->timer)
         s->timer = x->view.timer;
+    if (x->view.got[0] | x->view.got[1])
+        tell_of_registers(s, x);
     if (x->view.changed || x->view.again[0] || x->view.again[1])
         sm_catch_up(s, x->view.now - 1); /* in which they still waited */
     for (unsigned v = 0; v < SM_MAX_WARPS / 64; v++) {

@@ -10,6 +10,11 @@
  * sleep meanwhile: the scoreboard tracks reads too, so nobody has yet to read or write them.
  * Predicates lie outside of the register file and are always there.
  *
+ * Where a residency policy gives warps some of their registers later (residency_plan.late),
+ * those are OFF for the warp until it gets them, ON from then on, and OFF when it has ended.
+ * A register that two warps share is in the state that its holder gave it: for the other
+ * warp it is OFF, and that warp neither wakes it nor puts it to sleep.
+ *
  * The look-up table has the instructions of a warp from decode to write-back, up to
  * regpower.table_entries of them; one for which there is no room is left out. A register
  * about to lose power that an entry with another PC uses stays ON.
@@ -50,6 +55,7 @@ regpower_find(const char *name)
 struct plan {
     const struct regpower_policy *policy;
     uint32_t blocks, warps, regs; /* resident blocks, of so many warps and registers */
+    uint32_t late, start;         /* as residency_plan's */
     uint32_t entries;             /* of the look-up table, for a warp */
 };
 static_assert(sizeof(struct plan) <= sizeof(((struct mechanism_use *)0)->own),
@@ -62,6 +68,7 @@ struct entry { /* of the look-up table */
 
 struct warp {
     uint64_t until; /* its last wake-up is over from this cycle on */
+    uint16_t has;   /* registers: the first ones */
     uint8_t nentries;
     bool waits; /* for that cycle */
 };
@@ -69,9 +76,11 @@ struct warp {
 struct file {
     const struct regpower_policy *policy;
     uint32_t warps, regs, nwarps, size; /* warps of a block; of all slots; registers */
+    uint32_t whole,
+        start; /* warps that start with all registers; what others start with */
     uint32_t wake_sleep, wake_off, entries;
-    uint32_t on, sleep, used; /* registers now; entries in use */
-    uint64_t since;           /* counted up to this cycle */
+    uint32_t on, sleep, held, used; /* registers now; entries in use */
+    uint64_t since;                 /* counted up to this cycle */
     struct warp *warp;
     struct entry *table; /* by warp: `entries` */
     uint8_t *state;      /* by warp: `regs`, enum ptx_power */
@@ -95,6 +104,8 @@ init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
                        .warps = p->warps,
                        .regs = p->regs,
                        .nwarps = p->blocks * p->warps,
+                       .whole = (p->blocks - p->late) * p->warps,
+                       .start = p->start < p->regs ? p->start : p->regs,
                        .size = (uint32_t)regpower_file(m),
                        .wake_sleep = m->regpower.wake_sleep,
                        .wake_off = m->regpower.wake_off,
@@ -121,6 +132,7 @@ count(struct file *f, struct sm_view *v)
     v->stats->regpower_on_cycles += n * f->on;
     v->stats->regpower_sleep_cycles += n * f->sleep;
     v->stats->regpower_off_cycles += n * (f->size - f->on - f->sleep);
+    v->stats->regpower_held_cycles += n * f->held;
     v->stats->regpower_table_cycles += n * f->used;
     f->since = v->now;
 }
@@ -136,19 +148,26 @@ set_state(struct file *f, struct sm_view *v, uint8_t *r, enum ptx_power to)
     *r = (uint8_t)to;
 }
 
+/* Warp w has its first n registers: those that it gets are ON, those that it loses OFF. */
 static void
-set_all(struct file *f, struct sm_view *v, uint32_t w, enum ptx_power to)
+give(struct file *f, struct sm_view *v, uint32_t w, uint32_t n)
 {
-    for (uint32_t i = 0; i < f->regs; i++)
-        set_state(f, v, &f->state[(size_t)w * f->regs + i], to);
+    uint32_t had = f->warp[w].has;
+    count(f, v);
+    f->held += n - had;
+    f->warp[w].has = (uint16_t)n;
+    for (uint32_t i = n < had ? n : had; i < n || i < had; i++)
+        set_state(f, v, &f->state[(size_t)w * f->regs + i],
+                  i < n ? PTX_POWER_ON : PTX_POWER_OFF);
 }
 
-/* The register of an operand, NULL: it lies outside of the file. */
+/* The register of an operand, NULL: it lies outside of the file, or is not this warp's. */
 static uint8_t *
 place(const struct file *f, uint32_t w, const struct exec_operand *o)
 {
-    return o->place && o->place <= f->regs ? &f->state[(size_t)w * f->regs + o->place - 1]
-                                           : NULL;
+    return o->place && o->place <= f->warp[w].has
+               ? &f->state[(size_t)w * f->regs + o->place - 1]
+               : NULL;
 }
 
 /* -- the look-up table -- */
@@ -302,7 +321,16 @@ warp_started(void *state, struct sm_view *v, const struct sm_event *e)
     uint32_t w = warp_of(f, e);
     f->warp[w].until = 0;
     f->warp[w].waits = false;
-    set_all(f, v, w, PTX_POWER_ON);
+    uint32_t n = w < f->whole ? f->regs : f->start;
+    if (n > f->warp[w].has)
+        give(f, v, w, n);
+}
+
+static void
+registers_got(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    struct file *f = state;
+    give(f, v, warp_of(f, e), f->regs);
 }
 
 static void
@@ -312,7 +340,7 @@ warp_ended(void *state, struct sm_view *v, const struct sm_event *e)
     uint32_t w = warp_of(f, e);
     while (f->warp[w].nentries)
         drop(f, v, w, 0);
-    set_all(f, v, w, PTX_POWER_OFF);
+    give(f, v, w, 0);
 }
 
 /* -- wake-ups -- */
@@ -379,6 +407,7 @@ static const struct mechanism mechanism = {
     .state_size = state_size,
     .init = init,
     .warp_started = warp_started,
+    .registers_got = registers_got,
     .warp_ended = warp_ended,
     .decoded = decoded,
     .flushed = flushed,
@@ -414,9 +443,9 @@ has_states(const struct ptx_func *f)
 }
 
 bool
-regpower_plan(const struct machine *m, const struct ptx_func *f, unsigned blocks,
-              unsigned warps, unsigned registers, struct mechanism_use *use,
-              struct diag_sink *diag)
+regpower_plan(const struct machine *m, const struct ptx_func *f,
+              const struct residency_plan *r, unsigned warps, unsigned registers,
+              struct mechanism_use *use, struct diag_sink *diag)
 {
     const struct regpower_policy *p = regpower_find(m->regpower.policy);
     *use = (struct mechanism_use){0};
@@ -441,15 +470,14 @@ regpower_plan(const struct machine *m, const struct ptx_func *f, unsigned blocks
         diag_hint(diag, d, "run it with compiler.late_passes=power-states");
         return false;
     }
-    if ((uint64_t)blocks * warps * registers > regpower_file(m))
-        return diag_error(diag,
-                          "regpower.policy %s: %u blocks of %u warps with %u registers "
-                          "are more than the %llu of the file; registers that blocks "
-                          "share have no power states",
-                          p->name, blocks, warps, registers,
-                          (unsigned long long)regpower_file(m));
     use->mechanism = p->mechanism ? p->mechanism : &mechanism;
-    *(struct plan *)(void *)use->own = (struct plan){
-        p, blocks, warps, registers, p->corrects ? m->regpower.table_entries : 0};
+    *(struct plan *)(void *)use->own =
+        (struct plan){.policy = p,
+                      .blocks = r->blocks,
+                      .warps = warps,
+                      .regs = registers,
+                      .late = r->late,
+                      .start = r->start,
+                      .entries = p->corrects ? m->regpower.table_entries : 0};
     return true;
 }

@@ -4,7 +4,7 @@
 #ifndef ALLOT_TIMING_REGPOWER_H
 #define ALLOT_TIMING_REGPOWER_H
 
-#include "timing/policy/mechanism.h"
+#include "timing/policy/policy.h"
 
 struct regpower_policy {
     const char *name, *meaning; /* the value of regpower.policy */
@@ -29,11 +29,11 @@ regpower_file(const struct machine *m)
 /* Bits of the look-up table of an SM: 001 section 4.2.4, item 6. */
 uint64_t regpower_table_bits(const struct machine *m);
 
-/* The mechanism of the machine's policy for `blocks` resident blocks of kernel f, of `warps`
+/* The mechanism of the machine's policy for the resident blocks `r` of kernel f, of `warps`
  * warps with `registers` registers each; use->mechanism is NULL where all registers are
  * always ON. False and a diagnostic if the policy cannot work with the kernel. */
-bool regpower_plan(const struct machine *m, const struct ptx_func *f, unsigned blocks,
-                   unsigned warps, unsigned registers, struct mechanism_use *use,
-                   struct diag_sink *diag);
+bool regpower_plan(const struct machine *m, const struct ptx_func *f,
+                   const struct residency_plan *r, unsigned warps, unsigned registers,
+                   struct mechanism_use *use, struct diag_sink *diag);
 
 #endif

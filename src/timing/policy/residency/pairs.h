@@ -132,6 +132,10 @@ pairs_plan(const struct machine *m, const struct occ_kernel *k, enum occ_share s
     uint32_t units = share == OCC_SHARE_REGISTERS ? k->registers : k->scratchpad;
     *p = (struct residency_plan){.blocks = o.resident_blocks,
                                  .baseline = o.baseline_blocks};
+    if (share == OCC_SHARE_REGISTERS) {
+        p->late = 2 * o.shared_pairs;
+        p->start = occ_private(units, t);
+    }
     *pairs_own(p) = (struct pairs_plan){.blocks = o.resident_blocks,
                                         .pairs = o.shared_pairs,
                                         .private_units = occ_private(units, t),

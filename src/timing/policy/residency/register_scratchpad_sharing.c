@@ -51,6 +51,10 @@ plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan 
         .private_bytes = share_scratchpad ? occ_private(k->scratchpad, t) : UINT32_MAX,
         .warps = (k->threads + LANES - 1) / LANES,
         .shares_scratchpad = share_scratchpad};
+    if (share_registers) {
+        p->late = 2 * pairs_own(p)->pairs;
+        p->start = pairs_own(p)->private_units;
+    }
     pairs_plan_dynamic(m, p);
     return true;
 }

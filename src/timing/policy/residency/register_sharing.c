@@ -31,6 +31,7 @@
  * warp and how many it has drawn, so they do not depend on when the simulator looks. */
 #include "timing/policy/residency/register_sharing.h"
 
+#include "base/bitset.h"
 #include "base/splitmix.h"
 #include "timing/policy/residency/pairs.h"
 #include "timing/policy/residency/progress.h"
@@ -334,12 +335,13 @@ refuse(struct sharing *sh, struct sm_view *v, int i, unsigned s, struct side *x)
 }
 
 static void
-take(struct sharing *sh, const struct sm_view *v, int i, unsigned s, struct warp_pair *wp)
+take(struct sharing *sh, struct sm_view *v, int i, unsigned s, struct warp_pair *wp)
 {
     unsigned side = pairs_side(&sh->pairs, s);
     struct side *x = &wp->side[side];
     progress_goes_on(&x->progress, v);
     wp->holder = (uint8_t)side;
+    bitset_add(v->got, s * sh->warps + (unsigned)(wp - warp_pair(sh, i, 0)));
     sh->pair[i].holding[side]++;
     x->had = true;
     v->stats->share_locks++;

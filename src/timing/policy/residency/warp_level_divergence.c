@@ -10,6 +10,8 @@
  * not issue; no other warp waits for them, so there is no deadlock. */
 #include "timing/policy/residency/warp_level_divergence.h"
 
+#include "base/bitset.h"
+
 struct slot {
     uint64_t order;   /* of its block: later ones are larger; 0: empty */
     uint32_t granted; /* warps 0 .. granted-1 have their registers */
@@ -37,6 +39,7 @@ plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan 
     bool room = o.by_threads > B && o.by_blocks > B && o.by_scratchpad > B &&
                 tokens > B * d.warps;
     *p = (struct residency_plan){.blocks = (unsigned)B + room, .baseline = (unsigned)B};
+    p->late = room ? p->blocks : 0; /* any block may be the partial one */
     *(struct partial_plan *)(void *)p->own =
         (struct partial_plan){.warps = d.warps,
                               .tokens = (unsigned)tokens,
@@ -99,6 +102,9 @@ grant(struct divergence *d, struct sm_view *v)
         uint32_t n = d->warps - oldest->granted;
         n = n < d->free ? n : d->free;
         count(d, v, oldest);
+        uint32_t first = (uint32_t)(oldest - d->slot) * d->warps + oldest->granted;
+        for (uint32_t w = first; w < first + n; w++)
+            bitset_add(v->got, w);
         oldest->granted += n;
         d->free -= n;
         publish(d, v, (uint32_t)(oldest - d->slot));

@@ -46,14 +46,16 @@ func(unsigned registers, bool states)
     return &f;
 }
 
+/* late, start: as struct residency_plan's. */
 static void
-setup(struct bench *b, const char *policy)
+setup_late(struct bench *b, const char *policy, unsigned late, unsigned start)
 {
     memset(b, 0, sizeof *b);
     b->m = machine_new();
     b->m->regpower.policy = policy;
     b->m->sm.registers = FILE_SIZE * 32;
-    assert_true(regpower_plan(b->m, func(REGS, true), 1, 1, REGS, &b->use, &b->diag));
+    const struct residency_plan r = {.blocks = 1, .late = late, .start = start};
+    assert_true(regpower_plan(b->m, func(REGS, true), &r, 1, REGS, &b->use, &b->diag));
     b->p = b->use.mechanism;
     b->state = calloc(1, b->p->state_size(mechanism_plan(&b->use)));
     b->v = (struct sm_view){.nslots = 1,
@@ -63,6 +65,12 @@ setup(struct bench *b, const char *policy)
                             .timer = NEVER,
                             .now = 100};
     b->p->init(b->state, &b->v, b->m, mechanism_plan(&b->use));
+}
+
+static void
+setup(struct bench *b, const char *policy)
+{
+    setup_late(b, policy, 0, 0);
 }
 
 static void
@@ -113,6 +121,47 @@ unallocated_are_off(void **state)
     assert_states(&b, REGS - 2, 2);
     tell(&b, b.p->warp_ended, 0);
     assert_states(&b, 0, 0);
+    teardown(&b);
+}
+
+/* A warp that starts with two of its four registers: the others are OFF until it gets them,
+ * then ON; nothing that it does changes them before. */
+static void
+registers_that_come_later(void **state)
+{
+    struct bench b;
+    setup_late(&b, "sleep-reg", 1, 2);
+    tell(&b, b.p->warp_started, 0);
+    assert_states(&b, 2, 0);
+    assert_true(ask(&b, 2)); /* 4: not its own, another policy keeps the warp */
+    tell(&b, b.p->written_back, 2);
+    assert_states(&b, 2, 0);
+    tell(&b, b.p->operands_read, 0);
+    assert_states(&b, 0, 2);
+    uint64_t held = b.stats.regpower_held_cycles;
+    tell(&b, b.p->registers_got, 0);
+    assert_states(&b, 2, 2);
+    assert_int_equal(b.stats.regpower_held_cycles - held, 4);
+    tell(&b, b.p->written_back, 2);
+    assert_states(&b, 1, 3);
+    assert_false(ask(&b, 2));
+    assert_int_equal(b.stats.regpower_wakes_sleep, 1);
+    tell(&b, b.p->warp_ended, 0);
+    assert_states(&b, 0, 0);
+    tell(&b, b.p->warp_started, 0); /* the next warp there: two again */
+    assert_states(&b, 2, 0);
+    teardown(&b);
+}
+
+/* A policy may give a warp its registers as the block starts, before the warp itself. */
+static void
+registers_before_the_warp_starts(void **state)
+{
+    struct bench b;
+    setup_late(&b, "greener", 1, 0);
+    tell(&b, b.p->registers_got, 0);
+    tell(&b, b.p->warp_started, 0);
+    assert_states(&b, REGS, 0);
     teardown(&b);
 }
 
@@ -204,7 +253,7 @@ decoded_instructions_keep_registers_on(void **state)
     assert_states(&b, 3, 0);
     assert_int_equal(b.stats.regpower_corrections, 0);
     tell(&b, b.p->written_back, 0);
-    tell(&b, b.p->warp_started, 0); /* all ON again */
+    ask(&b, 0); /* all ON again */
     tell(&b, b.p->decoded, 3);
     tell(&b, b.p->operands_read, 0);
     assert_states(&b, 4, 0);
@@ -214,14 +263,14 @@ decoded_instructions_keep_registers_on(void **state)
     assert_states(&b, 3, 0);
     assert_int_equal(b.stats.regpower_corrections, 1);
     /* Once issued a flush leaves it; its end does away with it. */
-    tell(&b, b.p->warp_started, 0);
+    ask(&b, 0);
     tell(&b, b.p->decoded, 3);
     tell(&b, b.p->issued, 3);
     tell(&b, b.p->flushed, 3);
     tell(&b, b.p->operands_read, 0);
     assert_int_equal(b.stats.regpower_corrections, 2);
     tell(&b, b.p->operands_read, 3); /* writes nothing: this is its end */
-    tell(&b, b.p->warp_started, 0);
+    ask(&b, 0);
     tell(&b, b.p->operands_read, 0);
     assert_states(&b, 3, 0);
     assert_int_equal(b.stats.regpower_corrections, 2);
@@ -265,15 +314,16 @@ table_of_the_thesis(void **state)
 }
 
 static void
-refused(struct ptx_func *f, unsigned blocks, const char *policy, const char *why)
+refused(struct ptx_func *f, const char *policy, const char *why)
 {
+    const struct residency_plan r = {.blocks = 1};
     struct machine *m = machine_new();
     struct mechanism_use use;
     struct diag_sink diag = {0};
     struct strbuf b = {0};
     m->regpower.policy = policy;
     m->sm.registers = FILE_SIZE * 32;
-    assert_int_equal(regpower_plan(m, f, blocks, 2, REGS, &use, &diag), !why);
+    assert_int_equal(regpower_plan(m, f, &r, 2, REGS, &use, &diag), !why);
     diag_print(&diag, &b);
     if (why && !strstr(b.s, why))
         fail_msg("%s", b.s);
@@ -285,14 +335,13 @@ refused(struct ptx_func *f, unsigned blocks, const char *policy, const char *why
 static void
 kernels_that_cannot_have_states(void **state)
 {
-    refused(func(0, true), 1, "sleep-reg", "needs physical registers");
-    refused(func(REGS, false), 1, "greener", "needs power states");
-    refused(func(REGS, false), 1, "comp-opt", "needs power states");
-    refused(func(REGS, false), 1, "sleep-reg", NULL);
-    refused(func(REGS, true), 2, "greener", NULL);
-    refused(func(REGS, true), 3, "greener", "more than the 16 of the file");
-    refused(func(0, false), 3, "baseline", NULL);
-    refused(func(0, false), 3, "none", "there is no policy 'none'");
+    refused(func(0, true), "sleep-reg", "needs physical registers");
+    refused(func(REGS, false), "greener", "needs power states");
+    refused(func(REGS, false), "comp-opt", "needs power states");
+    refused(func(REGS, false), "sleep-reg", NULL);
+    refused(func(REGS, true), "greener", NULL);
+    refused(func(0, false), "baseline", NULL);
+    refused(func(0, false), "none", "there is no policy 'none'");
 }
 
 /* -- in an SM -- */
@@ -392,6 +441,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unallocated_are_off),
+        cmocka_unit_test(registers_that_come_later),
+        cmocka_unit_test(registers_before_the_warp_starts),
         cmocka_unit_test(states_change_after_the_access),
         cmocka_unit_test(states_of_the_policies),
         cmocka_unit_test(wake_ups_take_their_cycles),

@@ -1,0 +1,62 @@
+#!/bin/sh
+# regpower.sh ALLOT SOURCE: power states of registers together with what shares resources: every
+# pair of policies, with their passes, on four kernels. The memory is checked by the workload,
+# counters by their identities; here, that registers of warps lie within the file.
+allot=$1
+src=$2
+. "$src/tests/e2e/inputs/lib.sh"
+trap 'rm -rf "$dir"' EXIT
+
+# One SM, so that a small grid fills it.
+run() { # WORKLOAD RESIDENCY POWER ...: into out
+    w=$1 r=$2 p=$3 m=001-table2.3-registers passes=
+    shift 3
+    [ $w = srad_v2 ] && m=001-table2.3-scratchpad passes=scratchpad-layout,relssp
+    case $w in hotspot) regs=36 ;; mriq) regs=40 ;; stencil) regs=28 ;; *) regs=0 ;; esac
+    check "$w, $r, $p $*" 0 "$allot" run $w --quick -m $m -r $r -s owf --regs $regs \
+        --set sm.count=1 --set residency.dynamic_warps=true --set regpower.policy=$p \
+        --set compiler.passes=$passes \
+        --set compiler.late_passes=reorder-registers,power-states "$@"
+}
+
+for w in hotspot mriq srad_v2 stencil; do
+    for r in baseline register-sharing scratchpad-sharing register-scratchpad-sharing \
+        warp-level-divergence; do
+        for p in baseline sleep-reg comp-opt greener; do
+            run $w $r $p --json
+            cp out $w.$r.$p
+        done
+        run $w $r greener --csv --threads 3 # each launch, all counters
+        cut -d, -f1-3,5- out >a             # but the host's seconds
+        run $w $r greener --csv --no-skip
+        cut -d, -f1-3,5- out >b
+        check "$w, $r: the same at any number of threads, without skipping" 0 cmp a b
+    done
+done
+python3 - <<'END' || failed=$((failed + 1))
+import json, sys
+W = ["hotspot", "mriq", "srad_v2", "stencil"]
+R = ["baseline", "register-sharing", "scratchpad-sharing", "register-scratchpad-sharing",
+     "warp-level-divergence"]
+happened, bad = {}, []
+for w in W:
+    for r in R:
+        for p in ["baseline", "sleep-reg", "comp-opt", "greener"]:
+            for k in json.load(open(f"{w}.{r}.{p}"))["kernels"]:
+                on, sleep, off, held = (k[f"regpower_{n}_cycles"]
+                                        for n in ("on", "sleep", "off", "held"))
+                all = k["register_cycles"]
+                if on + sleep + off != all:
+                    bad.append(f"{w} {r} {p}: states do not add up")
+                if p != "baseline" and not on + sleep <= held <= all:
+                    bad.append(f"{w} {r} {p}: {on} + {sleep} of {held} of {all}")
+                if p == "baseline" and on != all:
+                    bad.append(f"{w} {r}: {on} of {all} on")
+                if p != "baseline" and not (k["regpower_wakes_sleep"] and sleep):
+                    bad.append(f"{w} {r} {p}: nothing sleeps")
+                happened[r] = happened.get(r, 0) + (
+                    k["partial_wait_cycles"] if r == R[4] else k["share_locks"])
+bad += [f"{r}: nothing is shared in any kernel" for r in R[1:] if not happened[r]]
+sys.exit("\n".join(bad) if bad else 0)
+END
+finish regpower
