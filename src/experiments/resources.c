@@ -1,8 +1,9 @@
 /* resources.c: values that are known without a run: what the occupancy calculator says of
  * a kernel's resources, what a workload's kernel declares, access ranges, a machine's
- * settings. */
+ * settings, what power states of registers cost. */
 #include "experiments/experiment.h"
 
+#include "energy/tech.h"
 #include "experiments/ranges.h"
 
 #include <stdlib.h>
@@ -69,6 +70,58 @@ static const struct {
 
 enum { NPRODUCTS = sizeof products / sizeof *products };
 
+enum {
+    WAKE_ROWS = 16,
+    WAKE_COLUMNS = 72
+}; /* of a register: 32 lanes of 32 bits and ECC */
+
+/* What power states cost (001 section 4.3.5, Table 4.4): time and energy to wake a register
+ * of 32 lanes; storage an SM of the look-up table, and of the scoreboard for 4 source
+ * registers of each warp. */
+static const char *const power_costs[] = {
+    "register_wake_sleep_ps", "register_wake_off_ps", "register_wake_sleep_pj",
+    "register_wake_off_pj",   "register_table_bytes", "register_scoreboard_bytes"};
+
+enum { NPOWER_COSTS = sizeof power_costs / sizeof *power_costs };
+
+static double
+setting_of(const struct allot_machine *m, const char *path)
+{
+    char text[64] = "0";
+    allot_machine_get(m, path, text, sizeof text);
+    return strtod(text, NULL);
+}
+
+static unsigned
+log2_of(double n)
+{
+    unsigned bits = 0;
+    while (n > (double)(1ull << bits))
+        bits++;
+    return bits;
+}
+
+static bool
+power_cost(const struct allot_machine *m, const char *stat, double *value)
+{
+    struct allot_sharing_cost cost;
+    struct tech t;
+    size_t i = 0;
+    while (i < NPOWER_COSTS && strcmp(power_costs[i], stat) != 0)
+        i++;
+    if (i == NPOWER_COSTS || !tech_at((unsigned)setting_of(m, "energy.node"),
+                                      setting_of(m, "energy.temperature"), &t))
+        return false;
+    enum sram_state from = i % 2 ? SRAM_OFF : SRAM_SLEEP;
+    allot_sharing_cost(m, &cost);
+    *value = i < 2   ? 1e3 * tech_wake_ns(&t, from, WAKE_ROWS)
+             : i < 4 ? 1e12 * WAKE_COLUMNS * tech_wake_joules(&t, from, WAKE_ROWS)
+             : i < 5 ? cost.power_table / 8.0
+                     : 4 * setting_of(m, "sm.max_threads") / 32 *
+                           log2_of(setting_of(m, "sm.max_registers")) / 8;
+    return true;
+}
+
 /* One setting, or a product; those that are words have no value. */
 static bool
 of_machine(const struct allot_machine *m, const char *stat, double *value)
@@ -82,6 +135,8 @@ of_machine(const struct allot_machine *m, const char *stat, double *value)
         *value = registers ? cost.registers : cost.scratchpad;
         return true;
     }
+    if (power_cost(m, stat, value))
+        return true;
     for (size_t i = 0; i < NPRODUCTS; i++)
         if (!strcmp(products[i].stat, stat))
             factor = products[i].factors;
@@ -118,6 +173,9 @@ kind(const char *stat)
             return known[i].kind;
     for (size_t i = 0; i < NPRODUCTS; i++)
         if (!strcmp(products[i].stat, stat))
+            return MACHINE;
+    for (size_t i = 0; i < NPOWER_COSTS; i++)
+        if (!strcmp(power_costs[i], stat))
             return MACHINE;
     for (size_t i = 0; allot_setting(i, &info); i++)
         if (!strcmp(info.path, stat))

@@ -56,6 +56,8 @@ timing_plan(const struct machine *m, const struct ptx_func *f, const struct occ_
         return diag_error(diag, "cta.order: there is no policy '%s'", m->cta.order);
     out->l1_ways = occ_l1_ways(m, k, out->residency.blocks);
     unsigned warps = (k->threads + LANES - 1) / LANES;
+    if (m->regpower.watch)
+        out->mechanism[out->nmechanisms++] = regpower_watch(k->registers);
     return check_registers(policy, f, out, diag) && check_warps(m, out, diag) &&
            regpower_plan(m, f, &out->residency, warps, k->registers,
                          &out->registers, diag);

@@ -36,4 +36,7 @@ bool regpower_plan(const struct machine *m, const struct ptx_func *f,
                    const struct residency_plan *r, unsigned warps, unsigned registers,
                    struct mechanism_use *use, struct diag_sink *diag);
 
+/* What counts the accesses to the registers of one warp (regpower.watch). */
+struct mechanism_use regpower_watch(unsigned registers);
+
 #endif

@@ -301,6 +301,49 @@ table_is_bounded(void **state)
     teardown(&b);
 }
 
+/* The first warp of SM 0, from its start to its end: register 1 is read three times, 3
+ * written twice and read once, 2 read twice, 4 read and written once. */
+static void
+accesses_of_the_first_warp(void **state)
+{
+    static const unsigned most = 3, least = 2;
+    for (unsigned sm = 0; sm < 2; sm++) {
+        struct bench b;
+        setup(&b, "greener");
+        struct mechanism_use use = regpower_watch(REGS);
+        void *x = calloc(1, use.mechanism->state_size(mechanism_plan(&use)));
+        const struct mechanism *w = use.mechanism;
+        const struct sm_event other = {.warp = 1, .pc = 0, .st = &code[0]};
+        b.v.sm = sm;
+        w->init(x, &b.v, b.m, mechanism_plan(&use));
+        void *kept = b.state;
+        b.state = x;
+        tell(&b, w->warp_started, 0);
+        w->warp_started(x, &b.v, &other);
+        for (int i = 0; i < 2; i++) {
+            tell(&b, w->operands_read, 0);
+            tell(&b, w->written_back, 0);
+        }
+        w->operands_read(x, &b.v, &other);
+        tell(&b, w->operands_read, 1);
+        tell(&b, w->operands_read, 2);
+        tell(&b, w->written_back, 2);
+        tell(&b, w->operands_read, 3);
+        b.v.now += 40;
+        w->warp_ended(x, &b.v, &other);
+        tell(&b, w->warp_ended, 0);
+        tell(&b, w->warp_started, 0); /* the next one is not watched */
+        tell(&b, w->operands_read, 0);
+        tell(&b, w->warp_ended, 0);
+        assert_int_equal(b.stats.watch_cycles, sm ? 0 : 40);
+        assert_int_equal(b.stats.watch_most, sm ? 0 : most);
+        assert_int_equal(b.stats.watch_least, sm ? 0 : least);
+        free(x);
+        b.state = kept;
+        teardown(&b);
+    }
+}
+
 /* 001 section 4.3.5: 1280 bytes for 64 warps, 64 registers a thread. */
 static void
 table_of_the_thesis(void **state)
@@ -448,6 +491,7 @@ main(void)
         cmocka_unit_test(wake_ups_take_their_cycles),
         cmocka_unit_test(decoded_instructions_keep_registers_on),
         cmocka_unit_test(table_is_bounded),
+        cmocka_unit_test(accesses_of_the_first_warp),
         cmocka_unit_test(table_of_the_thesis),
         cmocka_unit_test(kernels_that_cannot_have_states),
         cmocka_unit_test(waits_are_counted),
