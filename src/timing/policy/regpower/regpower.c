@@ -76,8 +76,9 @@ struct warp {
 struct file {
     const struct regpower_policy *policy;
     uint32_t warps, regs, nwarps, size; /* warps of a block; of all slots; registers */
-    uint32_t whole,
-        start; /* warps that start with all registers; what others start with */
+    uint32_t whole;                     /* warps that start with all registers; */
+    uint32_t start;                     /* with how many others start */
+    enum ptx_power first;               /* a register of a warp that starts */
     uint32_t wake_sleep, wake_off, entries;
     uint32_t on, sleep, held, used; /* registers now; entries in use */
     uint64_t since;                 /* counted up to this cycle */
@@ -104,6 +105,8 @@ init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
                        .warps = p->warps,
                        .regs = p->regs,
                        .nwarps = p->blocks * p->warps,
+                       .first = m->regpower.first == REGPOWER_FIRST_OFF ? PTX_POWER_OFF
+                                                                        : PTX_POWER_ON,
                        .whole = (p->blocks - p->late) * p->warps,
                        .start = p->start < p->regs ? p->start : p->regs,
                        .size = (uint32_t)regpower_file(m),
@@ -148,9 +151,9 @@ set_state(struct file *f, struct sm_view *v, uint8_t *r, enum ptx_power to)
     *r = (uint8_t)to;
 }
 
-/* Warp w has its first n registers: those that it gets are ON, those that it loses OFF. */
+/* Warp w has its first n registers: those that it gets are `first`, those that it loses OFF. */
 static void
-give(struct file *f, struct sm_view *v, uint32_t w, uint32_t n)
+give(struct file *f, struct sm_view *v, uint32_t w, uint32_t n, enum ptx_power first)
 {
     uint32_t had = f->warp[w].has;
     count(f, v);
@@ -158,7 +161,7 @@ give(struct file *f, struct sm_view *v, uint32_t w, uint32_t n)
     f->warp[w].has = (uint16_t)n;
     for (uint32_t i = n < had ? n : had; i < n || i < had; i++)
         set_state(f, v, &f->state[(size_t)w * f->regs + i],
-                  i < n ? PTX_POWER_ON : PTX_POWER_OFF);
+                  i < n ? first : PTX_POWER_OFF);
 }
 
 /* The register of an operand, NULL: it lies outside of the file, or is not this warp's. */
@@ -323,14 +326,14 @@ warp_started(void *state, struct sm_view *v, const struct sm_event *e)
     f->warp[w].waits = false;
     uint32_t n = w < f->whole ? f->regs : f->start;
     if (n > f->warp[w].has)
-        give(f, v, w, n);
+        give(f, v, w, n, f->first);
 }
 
 static void
 registers_got(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct file *f = state;
-    give(f, v, warp_of(f, e), f->regs);
+    give(f, v, warp_of(f, e), f->regs, PTX_POWER_ON);
 }
 
 static void
@@ -340,7 +343,7 @@ warp_ended(void *state, struct sm_view *v, const struct sm_event *e)
     uint32_t w = warp_of(f, e);
     while (f->warp[w].nentries)
         drop(f, v, w, 0);
-    give(f, v, w, 0);
+    give(f, v, w, 0, PTX_POWER_OFF);
 }
 
 /* -- wake-ups -- */

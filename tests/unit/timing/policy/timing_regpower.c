@@ -124,6 +124,36 @@ unallocated_are_off(void **state)
     teardown(&b);
 }
 
+/* Until their first access: ON, or OFF; then they are woken as from there. */
+static void
+first_state(void **state)
+{
+    struct bench b;
+    setup(&b, "unallocated-off");
+    tell(&b, b.p->warp_started, 0);
+    assert_states(&b, REGS, 0);
+    tell(&b, b.p->operands_read, 0); /* ON it stays */
+    assert_states(&b, REGS, 0);
+    tell(&b, b.p->warp_ended, 0);
+    assert_states(&b, 0, 0);
+    b.m->regpower.first = REGPOWER_FIRST_OFF;
+    b.p->init(b.state, &b.v, b.m, mechanism_plan(&b.use));
+    tell(&b, b.p->warp_started, 0);
+    assert_states(&b, 0, 0);
+    assert_false(ask(&b, 1));
+    assert_int_equal(b.stats.regpower_wakes_off, 1);
+    assert_states(&b, 1, 0);
+    teardown(&b);
+    setup_late(&b, "sleep-reg", 1, 2);
+    b.m->regpower.first = REGPOWER_FIRST_OFF;
+    b.p->init(b.state, &b.v, b.m, mechanism_plan(&b.use));
+    tell(&b, b.p->warp_started, 0);
+    assert_states(&b, 0, 0);
+    tell(&b, b.p->registers_got, 0); /* those that come later are ON */
+    assert_states(&b, 2, 0);
+    teardown(&b);
+}
+
 /* A warp that starts with two of its four registers: the others are OFF until it gets them,
  * then ON; nothing that it does changes them before. */
 static void
@@ -194,9 +224,10 @@ states_of_the_policies(void **state)
     } t[] = {
         {"sleep-reg",
          {PTX_POWER_SLEEP, PTX_POWER_SLEEP, PTX_POWER_SLEEP, PTX_POWER_SLEEP}},
+        {"unallocated-off", {PTX_POWER_ON, PTX_POWER_ON, PTX_POWER_ON, PTX_POWER_ON}},
         {"comp-opt", {PTX_POWER_SLEEP, PTX_POWER_ON, PTX_POWER_SLEEP, PTX_POWER_OFF}},
         {"greener", {PTX_POWER_SLEEP, PTX_POWER_ON, PTX_POWER_SLEEP, PTX_POWER_OFF}}};
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         for (int note = 0; note < 4; note++)
             assert_int_equal(regpower_find(t[i].policy)->after(note), t[i].after[note]);
     assert_null(regpower_find("baseline")->after);
@@ -484,6 +515,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unallocated_are_off),
+        cmocka_unit_test(first_state),
         cmocka_unit_test(registers_that_come_later),
         cmocka_unit_test(registers_before_the_warp_starts),
         cmocka_unit_test(states_change_after_the_access),
