@@ -59,4 +59,23 @@ for w in W:
 bad += [f"{r}: nothing is shared in any kernel" for r in R[1:] if not happened[r]]
 sys.exit("\n".join(bad) if bad else 0)
 END
+
+# What states save and wake-ups cost, for people and as JSON.
+run hotspot baseline greener --why
+has out "Registers: warps hold "
+has out "Warps waited for nothing else in"
+run hotspot baseline baseline --why
+lacks out "Wake-ups:"
+check "explained" 0 "$allot" opt hotspot --quick -m 001-table4.2-k20x -p power-states --explain \
+    --json -o states.ptx
+python3 - <<'END' || failed=$((failed + 1))
+import json, sys
+o = json.load(open("out"))
+runs = [r for r in o["kernels"][0]["runs"] if r.get("power") == "greener"]
+sum = runs and runs[0]["on_percent"] + runs[0]["sleep_percent"] + runs[0]["off_percent"]
+if not runs or abs(sum - 100) > 1e-6 or not runs[0]["wakes_sleep"] > 0:
+    sys.exit(f"FAIL explained: {runs}")
+if not any("registers over the instructions that run" in l for l in o["report"]):
+    sys.exit(f"FAIL explained: {o['report'][:3]}")
+END
 finish regpower
