@@ -141,6 +141,21 @@ end(struct bench *b, unsigned slot)
     b->p->block_ended(b->state, &b->v, &(struct sm_event){.slot = slot});
 }
 
+/* Who has got registers since the last time: the bit of a warp. */
+static uint64_t
+got(struct bench *b)
+{
+    uint64_t bits = b->v.got[0];
+    b->v.got[0] = 0;
+    return bits;
+}
+
+static uint64_t
+bit_of(unsigned slot, unsigned warp)
+{
+    return (uint64_t)1 << (slot * WARPS + warp);
+}
+
 static void
 lock_is_per_pair_of_warps(void **st)
 {
@@ -150,15 +165,19 @@ lock_is_per_pair_of_warps(void **st)
     assert_true(use(&b, 0, 0, 200)); /* shares nothing */
     assert_true(use(&b, 1, 0, PRIVATE - 1));
     assert_int_equal(b.stats.share_locks, 0);
+    assert_int_equal(got(&b), 0);
     assert_true(use(&b, 1, 0, PRIVATE)); /* takes the lock */
     assert_true(b.changed);
+    assert_int_equal(got(&b), bit_of(1, 0)); /* and has the shared registers */
     assert_true(use(&b, 1, 0, PRIVATE)); /* has it */
     assert_int_equal(b.stats.share_locks, 1);
     assert_false(use(&b, 3, 0, PRIVATE)); /* the partner's warp 0 waits ... */
     assert_true(use(&b, 3, 0, PRIVATE - 1));
     assert_true(use(&b, 2, 0, PRIVATE)); /* ... other pairs do not */
+    assert_int_equal(got(&b), bit_of(2, 0));
     assert_true(warp_end(&b, 1, 0));
     assert_true(use(&b, 3, 0, PRIVATE));
+    assert_int_equal(got(&b), bit_of(3, 0));
     assert_int_equal(b.stats.share_handovers, 1);
     teardown(&b);
 }
@@ -632,9 +651,11 @@ registers_go_to_the_oldest(void **st)
     launch(&b, 2);
     launch(&b, 0); /* older than that of slot 1, though not than that of slot 2 */
     launch(&b, 1);
+    assert_int_equal(got(&b), bit_of(2, 0) | bit_of(2, 1) | bit_of(0, 0));
     assert_true(use(&b, 0, 0, 0));
     assert_false(use(&b, 0, 1, 0) || use(&b, 1, 0, 0));
     assert_true(warp_end(&b, 2, 0));
+    assert_int_equal(got(&b), bit_of(0, 1));
     assert_true(use(&b, 0, 1, 0));
     assert_false(use(&b, 1, 0, 0));
     assert_true(warp_end(&b, 2, 1));
