@@ -140,6 +140,30 @@ bool allot_module_opt_with(struct allot_module *m, const char *passes,
 bool allot_module_opt_for(struct allot_module *m, const struct allot_machine *machine,
                           const char *passes, const char *defaults, char **report,
                           struct allot_diag *d);
+/* A pass of a pipeline that has run; false from `after` ends the pipeline as a failure. */
+struct allot_pass_step {
+    const char *name;
+    unsigned index;                 /* in the pipeline with "cleanup" written out */
+    bool changed;                   /* it may have changed something */
+    double seconds, verify_seconds; /* of the host: the pass, and checking what it left */
+};
+struct allot_pass_watch {
+    bool (*after)(void *user, const struct allot_pass_step *s, struct allot_diag *d);
+    void *user;
+};
+/* allot_module_opt_for, watched: `after` may print the module. */
+bool allot_module_opt_watched(struct allot_module *m, const struct allot_machine *machine,
+                              const char *passes, const char *defaults, char **report,
+                              const struct allot_pass_watch *watch, struct allot_diag *d);
+/* Are all passes of the pipeline and their settings known? */
+bool allot_passes_known(const char *passes, struct allot_diag *d);
+/* Can every kernel be decoded for execution? False and diagnostics where one cannot. */
+bool allot_module_check(const struct allot_module *m, struct allot_diag *d);
+/* Control-flow graphs of the functions as DOT text of Graphviz, malloc'd: basic blocks with
+ * their instructions, edges back of loops dashed. kernel: of that function alone, NULL: of
+ * all. NULL and a diagnostic where there is none of that name. */
+char *allot_module_dot(const struct allot_module *m, const char *kernel,
+                       struct allot_diag *d);
 bool allot_pass(size_t i, const char **name, const char **meaning);
 /* Setting k of pass i, from 0 while true is returned. */
 bool allot_pass_setting(size_t i, size_t k, const char **key, const char **value_default,
@@ -290,6 +314,14 @@ struct allot_options {
      * get cudaErrorNotSupported, and a text that says nothing. */
     int (*attribute)(int attribute, int *value);
     const char *(*error_text)(int error, bool name);
+    /* functional: what is looked for in kernels, enum allot_check or-ed (docs/checks.md).
+     * Findings are warnings in the diagnostics of the launch. One host thread. */
+    unsigned checks;
+};
+enum allot_check {
+    ALLOT_CHECK_RACE = 1, /* accesses to one word that nothing orders */
+    ALLOT_CHECK_INIT = 2, /* reads of memory that nobody has written */
+    ALLOT_CHECK_SYNC = 4, /* barriers that not all threads reach */
 };
 struct allot_device;
 /* The machine is copied. options may be NULL. */
@@ -297,6 +329,11 @@ struct allot_device *allot_device_new(const struct allot_machine *m,
                                       const struct allot_options *options,
                                       struct allot_diag *d);
 void allot_device_free(struct allot_device *dev);
+
+/* Different findings of options.checks so far. */
+uint64_t allot_device_findings(const struct allot_device *dev);
+/* options.checks: the host has written there itself (options.unified). */
+void allot_written(struct allot_device *dev, uint64_t addr, uint64_t bytes);
 
 /* Device memory; addresses are what kernels see. 0 and a diagnostic on failure. */
 uint64_t allot_alloc(struct allot_device *dev, uint64_t bytes, struct allot_diag *d);

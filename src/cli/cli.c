@@ -1,6 +1,7 @@
 /* cli.c: option tables over getopt_long, help, progress, small parsers. */
 #include "cli/cli.h"
 
+#include "base/demangle.h"
 #include "base/number.h"
 #include "experiments/figure.h"
 #include "base/data.h"
@@ -294,7 +295,9 @@ cli_flush(int status)
 int
 cli_diag(struct allot_diag *d)
 {
-    fputs(allot_diag_text(d), stderr);
+    char *text = demangle_text(allot_diag_text(d));
+    fputs(text, stderr);
+    free(text);
     return EXIT_FAILED;
 }
 
@@ -312,6 +315,17 @@ cli_chart(const struct chart *c, const char *path)
     strbuf_free(&b);
     diag_free(&diag);
     return ok;
+}
+
+const char *
+cli_kernel_name(const char *name, size_t width)
+{
+    char *s = demangle(name);
+    if (width)
+        cut_middle(s, width);
+    const char *kept = arena_strdup(cli_mem(), s);
+    free(s);
+    return kept;
 }
 
 /* -- numbers -- */
@@ -584,6 +598,7 @@ static const struct {
     {"residency.threshold", offsetof(struct cli_sim, threshold)},
     {"residency.regs_per_thread", offsetof(struct cli_sim, regs)},
     {"compiler.registers", offsetof(struct cli_sim, registers)},
+    {"compiler.passes", offsetof(struct cli_sim, passes)},
 };
 enum { OWN_OPTIONS = sizeof own_options / sizeof *own_options };
 
@@ -688,6 +703,7 @@ cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
     o->threads = (unsigned)threads;
     o->functional = s->functional;
     o->check_analyses = s->check_analyses;
+    o->checks = s->checks;
     if (s->check_analyses && !s->functional)
         return cli_usage(cmd, "--check-analyses needs --functional"), false;
     o->no_skip = s->no_skip;

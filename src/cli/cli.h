@@ -74,6 +74,11 @@ struct allot_diag *cli_diag_new(void);
 /* Prints the diagnostics to stderr (nothing if there are none). Returns EXIT_FAILED. */
 int cli_diag(struct allot_diag *d);
 
+/* A kernel's name as in the source, long ones cut in the middle to `width` characters (0:
+ * whole), in cli_mem. */
+const char *cli_kernel_name(const char *name, size_t width);
+enum { CLI_NAME = 48 }; /* in a column of a table */
+
 /* What lives to the end of the command (option lists, copies of texts). Freed by main. */
 struct arena *cli_mem(void);
 
@@ -85,11 +90,29 @@ bool cli_f64(const char *s, double *out);
 /* Options that describe the machine and the run, the same for run, compare and bench. */
 struct cli_sim {
     const char *machine, *scheduler, *residency, *threshold, *regs, *registers,
-        *max_cycles, *max_instructions, *guard, *threads, *seed, *compiler;
+        *max_cycles, *max_instructions, *guard, *threads, *seed, *compiler, *check,
+        *passes;
     struct cli_list set, schedules;
     bool progress;
     bool functional, quick, no_skip, check_analyses, no_schedule;
+    unsigned checks; /* what `check` says: cli_check */
 };
+/* Options of commands that run kernels as they stand: --check and --passes. */
+#define CLI_CHECK_OPTION(s)                                                              \
+    {                                                                                    \
+        "check", 0, "LIST",                                                              \
+            "without timing, look for race, init, sync in kernels (docs/checks.md)",     \
+            &(s)->check, NULL, NULL                                                      \
+    }
+#define CLI_PASSES_OPTION(s)                                                             \
+    {                                                                                    \
+        "passes", 'p', "P[,P...]", "passes over the kernels before they run",            \
+            &(s)->passes, NULL, NULL                                                     \
+    }
+/* Reads s->check, which needs no --functional; false after saying what is wrong. */
+bool cli_check(const struct cli_cmd *cmd, struct cli_sim *s);
+/* Says on standard error how many findings there were; true: none. */
+bool cli_check_end(const struct cli_sim *s, uint64_t findings);
 #define CLI_SIM_DEFAULTS                                                                 \
     {                                                                                    \
         .machine = "gtx480", .seed = "1", .compiler = "clang"                            \

@@ -3,6 +3,7 @@
 #include "cli/why.h"
 
 #include "base/str.h"
+#include "cli/cli.h"
 #include "report/table.h"
 #include "stats/causes.def"
 
@@ -119,7 +120,8 @@ print_launch(const struct allot_result *r)
     uint64_t launch = 0;
     allot_result_get(r, "issue_slots", &launch, NULL);
     ok &= adds_up(allot_result_kernel(r), "all SMs", sum, launch);
-    printf("\n%s: issue slots by cause, %%\n\n", allot_result_kernel(r));
+    printf("\n%s: issue slots by cause, %%\n\n",
+           cli_kernel_name(allot_result_kernel(r), 0));
     table_show(t, stdout);
     table_free(t);
     print_registers(r);

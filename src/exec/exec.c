@@ -365,7 +365,8 @@ run_warp_seen(struct exec_warp *w, struct exec_step *s, uint64_t n,
     do {
         if (p->check && (r = exec_check_access(w)) != EXEC_OK)
             break;
-        if ((r = exec_step(w, s)) != EXEC_OK)
+        r = w->cta->grid->checks ? checks_step(w, s) : exec_step(w, s);
+        if (r != EXEC_OK)
             break;
         if (p->check && (s->mask || !s->jumped)) /* not put off for other lanes */
             exec_check_power(w, s->pc);
@@ -381,7 +382,8 @@ static enum exec_result
 run_warp(struct exec_warp *w, struct exec_step *s, uint64_t n, struct race_watch *watch)
 {
     struct exec_cta *c = w->cta;
-    if (c->grid->prog->check || c->grid->observe || (watch && !race_watch_over(watch, 0)))
+    if (c->grid->prog->check || c->grid->observe || c->grid->checks ||
+        (watch && !race_watch_over(watch, 0)))
         return run_warp_seen(w, s, n, watch);
     uint64_t before = c->n_warp_inst;
     enum exec_result r = quick_turn(w, s, n);
@@ -465,6 +467,8 @@ start_next(struct run *r, uint32_t i)
     if (r->next % ASK_BLOCKS == 0)
         r->g->ask_at = 0; /* blocks that are long to start and have little to do */
     exec_cta_start(r->c[i], (uint32_t)r->next++);
+    if (r->g->checks)
+        checks_start(r->g, r->c[i]);
 }
 
 /* Runs the blocks below `end`, in turns. There is one, and it ends in its first turn,
@@ -544,15 +548,22 @@ exec_run_grid(struct exec_grid *g)
     r.want = g->cooperative ? r.cap : 1;
     g->ask_at = 0;
     g->failure = ALLOT_OK;
-    bool waves = !g->observe && exec_team_begin(g, r.watching);
+    if (g->checks)
+        checks_begin(g);
+    bool waves = !g->observe && !g->checks && exec_team_begin(g, r.watching);
     enum exec_result e = waves ? run_in_waves(&r) : run_in_turns(&r, n);
     if (waves)
         exec_team_end(g);
     race_watch_end(r.watch, g);
     race_watch_free(r.watch);
     races_end(g);
-    for (uint32_t i = 0; i < r.cap; i++)
+    for (uint32_t i = 0; i < r.cap; i++) {
+        if (r.c[i] && g->checks)
+            checks_drop(r.c[i]);
         exec_cta_free(r.c[i]);
+    }
+    if (g->checks)
+        checks_end(g);
     free(r.c);
     return e;
 }

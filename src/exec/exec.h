@@ -167,6 +167,15 @@ struct exec_races {
     uint64_t executed, watched; /* warp instructions so far */
 };
 
+/* Checks for kernels (src/exec/checks): what is looked for, and the findings over the
+ * launches that share it. lockstep: lanes of a warp execute together (before Volta). */
+enum exec_checked { EXEC_CHECK_RACE = 1, EXEC_CHECK_INIT = 2, EXEC_CHECK_SYNC = 4 };
+struct exec_checks;
+struct exec_checks *exec_checks_new(unsigned which, bool lockstep);
+void exec_checks_free(struct exec_checks *k); /* NULL is allowed */
+/* Different findings so far. */
+size_t exec_checks_found(const struct exec_checks *k);
+
 struct exec_cta;
 struct exec_step;
 struct exec_grid {
@@ -204,6 +213,9 @@ struct exec_grid {
     struct exec_races *races; /* NULL: none are looked for */
     struct exec_race race;    /* the one of the lowest block */
     uint64_t races_watched;   /* instructions in which they were looked for */
+    /* Of exec_run_grid, which then uses one host thread and tells of findings as warnings.
+     * For EXEC_CHECK_INIT the memory keeps what is written (dev_watch_writes). NULL: none. */
+    struct exec_checks *checks;
     struct exec_team *team;   /* NULL: one host thread */
     struct exec_apart *apart; /* with team */
     /* exec_run_grid tells of every step that accessed memory: s->access; one host thread,

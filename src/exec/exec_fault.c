@@ -28,6 +28,17 @@ exec_loc(const struct exec_prog *p, uint32_t pc)
     return (struct diag_loc){m->file, m->text, p->st[pc].line, p->st[pc].col, 0};
 }
 
+const struct ptx_inst *
+exec_ptx_inst(const struct exec_prog *p, uint32_t pc)
+{
+    const struct func_info *fi = func_at(p, pc);
+    const struct ptx_inst *found = NULL;
+    for (size_t i = 0; fi && i < fi->f->body.n && fi->pc_of[i] <= pc; i++)
+        if (fi->pc_of[i] == pc && !ptx_is_pseudo(&fi->f->body.v[i]))
+            found = &fi->f->body.v[i];
+    return found;
+}
+
 /* Name of file n of the .file directives, into a buffer of FILE_NAME; "" if unknown. */
 enum { FILE_NAME = 1024 };
 static const char *
@@ -194,6 +205,32 @@ exec_fault_near(const struct exec_grid *g, uint64_t addr, uint64_t bytes,
     name_allocation(g, &r, out);
     strbuf_addz(out, ", ");
     describe_side(r.addr, r.size, addr, bytes, out);
+}
+
+void
+exec_print_place(const struct exec_grid *g, unsigned space, uint64_t addr,
+                 struct strbuf *out)
+{
+    const struct prog_priv *pp = g->prog->priv;
+    struct dev_range r;
+    if (space != PTX_SPACE_SHARED) {
+        strbuf_printf(out, "global memory at 0x%llx", (unsigned long long)addr);
+        if (!dev_find(g->mem, addr, &r))
+            return;
+        if (addr > r.addr)
+            strbuf_printf(out, ", byte %llu of an allocation",
+                          (unsigned long long)(addr - r.addr));
+        name_allocation(g, &r, out);
+        return;
+    }
+    strbuf_printf(out, "shared memory, byte %llu", (unsigned long long)addr);
+    for (size_t i = 0; i < pp->shared_vars.n; i++) {
+        const struct scratch_var *v = &pp->shared_vars.v[i];
+        if (addr >= v->at && (v->var->dynamic || addr - v->at < v->var->size)) {
+            strbuf_printf(out, " (%s)", v->var->name);
+            return;
+        }
+    }
 }
 
 /* The same in the other spaces: the nearest of the variables there, if there are any. */

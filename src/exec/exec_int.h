@@ -308,6 +308,16 @@ void races_merge(struct exec_grid *g, const struct exec_grid *part);
 /* The launch is over. */
 void races_end(struct exec_grid *g);
 
+/* -- checks for kernels (checks/checks.c): grid.checks is there -- */
+
+void checks_begin(struct exec_grid *g);
+void checks_end(struct exec_grid *g);
+/* A block begins; its storage is given up, or it has no checks. */
+void checks_start(const struct exec_grid *g, struct exec_cta *c);
+void checks_drop(struct exec_cta *c);
+/* exec_step under the checks. */
+enum exec_result checks_step(struct exec_warp *w, struct exec_step *s);
+
 /* -- blocks in several host threads (exec_blocks.c) -- */
 
 /* Is this grid to be run so? watching: as races_begin said. */
@@ -521,6 +531,11 @@ enum exec_result exec_fault(struct exec_warp *w, const struct exec_inst *in,
  */
 enum exec_result exec_fault_memory(struct exec_warp *w, const struct exec_inst *in,
                                    unsigned lane, unsigned space, uint64_t addr);
+/* "shared memory, byte 4 (x)", "global memory at 0x10000100 (parameter 1, 'out')". */
+void exec_print_place(const struct exec_grid *g, unsigned space, uint64_t addr,
+                      struct strbuf *out);
+/* The instruction in the module; NULL: none is known. */
+const struct ptx_inst *exec_ptx_inst(const struct exec_prog *p, uint32_t pc);
 /* What is allocated near a global address, in words. */
 void exec_fault_near(const struct exec_grid *g, uint64_t addr, uint64_t bytes,
                      struct strbuf *out);

@@ -85,6 +85,14 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
                    "lower gpu.memory",
                    dev->machine->gpu.memory);
     }
+    if (ok && dev->options.checks && !dev->options.functional)
+        ok = diag_error(diag, "checks for kernels need a functional device");
+    if (ok && dev->options.checks) {
+        dev->checks = exec_checks_new(dev->options.checks,
+                                      dev->machine->gpu.compute_capability < 70);
+        if (dev->options.checks & EXEC_CHECK_INIT)
+            dev_watch_writes(dev->mem);
+    }
     if (ok && !dev->options.functional) {
         struct timing_options t = {
             .no_skip = dev->options.no_skip,
@@ -102,7 +110,7 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
         dev->gpu = timing_gpu_new(dev->machine, &t, diag);
         ok = dev->gpu != NULL;
     }
-    if (ok && dev->options.functional && dev->options.threads > 1) {
+    if (ok && dev->options.functional && dev->options.threads > 1 && !dev->checks) {
         dev->team = exec_team_new(dev->mem, dev->options.threads);
         ok = dev->team || diag_error(diag, "the host gives no %u threads; ask for fewer",
                                      dev->options.threads);
@@ -157,6 +165,7 @@ allot_device_free(struct allot_device *dev)
     if (dev->gpu)
         timing_gpu_free(dev->gpu);
     exec_team_free(dev->team);
+    exec_checks_free(dev->checks);
     if (dev->mem)
         dev_mem_free(dev->mem);
     machine_free(dev->machine);
@@ -343,6 +352,18 @@ allot_set(struct allot_device *dev, uint64_t addr, int byte, uint64_t bytes,
           struct allot_diag *d)
 {
     return dev_set(dev->mem, addr, byte, bytes) || copy_error(dev, "set", addr, bytes, d);
+}
+
+uint64_t
+allot_device_findings(const struct allot_device *dev)
+{
+    return exec_checks_found(dev->checks);
+}
+
+void
+allot_written(struct allot_device *dev, uint64_t addr, uint64_t bytes)
+{
+    dev_mark_written(dev->mem, addr, bytes);
 }
 
 /* -- modules -- */
@@ -538,7 +559,8 @@ races_of(const struct allot_device *dev, struct loaded_kernel *lk)
 {
     const enum machine_races which = dev->machine->functional.races;
     lk->races.all = which == RACES_ALL;
-    return dev->gpu || which == RACES_OFF ? NULL : &lk->races;
+    bool checked = dev->options.checks & EXEC_CHECK_RACE;
+    return dev->gpu || checked || which == RACES_OFF ? NULL : &lk->races;
 }
 
 struct allot_result *
@@ -580,6 +602,7 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                           .orders = orders,
                           .quantum = dev->machine->functional.quantum,
                           .races = races_of(dev, lk),
+                          .checks = dev->checks,
                           .team = dev->team,
                           .apart = &lk->apart,
                           .diag = diag};

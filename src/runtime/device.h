@@ -46,6 +46,7 @@ struct allot_device {
     VEC(struct allot_result *) results;
     VEC(struct allot_array *) arrays; /* live ones */
     VEC(struct cta_schedule *) schedules;
+    struct exec_checks *checks;       /* NULL: none are wanted */
     VEC(uint64_t) warned;             /* instructions that read in guards, hashed */
     uint64_t launches;
     uint64_t workspace;         /* of cooperative launches, 0: none yet */

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "cuda/core/core_int.h"
 
+#include "base/demangle.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -40,7 +42,9 @@ acu_say(const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    strbuf_printf(&line, "allot: %s\n", text);
+    char *plain = demangle_text(text);
+    strbuf_printf(&line, "allot: %s\n", plain);
+    free(plain);
     write_fd(STDERR_FILENO, line.s, line.n);
     strbuf_free(&line);
 }
@@ -60,11 +64,13 @@ acu_flush_diag(void)
         }
         told = true;
     }
-    while (*s) {
+    char *plain = demangle_text(s);
+    for (s = plain; *s;) {
         size_t n = strcspn(s, "\n");
         strbuf_printf(&out, "allot: %.*s\n", (int)n, s);
         s += n + (s[n] == '\n');
     }
+    free(plain);
     if (out.n)
         write_fd(STDERR_FILENO, out.s, out.n);
     strbuf_free(&out);
@@ -173,14 +179,16 @@ env_number(const char *name, uint64_t most, uint64_t *out)
 static bool
 env_options(struct allot_options *o)
 {
-    uint64_t functional = 0, no_skip = 0, threads = 0, all = 0;
+    uint64_t functional = 0, no_skip = 0, threads = 0, all = 0, checks = 0;
     bool ok = env_number("ALLOT_FUNCTIONAL", 1, &functional) &&
               env_number("ALLOT_NO_SKIP", 1, &no_skip) &&
               env_number("ALLOT_RECORD_ALL", 1, &all) &&
               env_number("ALLOT_THREADS", 1024, &threads) &&
               env_number("ALLOT_MAX_CYCLES", UINT64_MAX, &o->max_cycles) &&
               env_number("ALLOT_MAX_INSTRUCTIONS", UINT64_MAX, &o->max_instructions) &&
-              env_number("ALLOT_GUARD", 16 << 20, &o->guard);
+              env_number("ALLOT_GUARD", 16 << 20, &o->guard) &&
+              env_number("ALLOT_CHECK", 7, &checks);
+    o->checks = (unsigned)checks;
     o->functional = functional;
     o->no_skip = no_skip;
     o->threads = (unsigned)threads;

@@ -92,9 +92,10 @@ struct acu {
         pid_t pid; /* whose rows these are */
         VEC(struct acu_row) rows;
         VEC(struct acu_failure) failures;
-    } record;          /* core_record.c */
-    uint64_t launched; /* launches that the program has asked for */
-    bool reset;        /* the device, since the last launch that succeeded */
+        uint64_t findings; /* told so far */
+    } record;              /* core_record.c */
+    uint64_t launched;     /* launches that the program has asked for */
+    bool reset;            /* the device, since the last launch that succeeded */
     bool report;
     /* The launch under way: what keeps an eye on it (core_launch.c). */
     struct {
@@ -130,6 +131,8 @@ bool acu_record_open(const char *path);
 void acu_record_launch(const struct acu_function *f, const struct acu_launch *l,
                        bool running);
 void acu_record_result(const struct acu_function *f, const struct allot_result *r);
+/* How many findings of --check there have been so far. */
+void acu_record_findings(uint64_t all);
 /* The launch, or the loading of module `name`, has come to nothing: it failed while it ran,
  * or (fault false) was refused; `why` in one line. */
 void acu_record_failure(const char *name, int error, bool fault, const char *why);

@@ -265,6 +265,7 @@ launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s,
         first_error(why);
     }
     acu_flush_diag();
+    acu_record_findings(allot_device_findings(acu.device));
     if (!r) {
         enum allot_failure failure = allot_launch_failure(acu.device);
         e = error_of(failure);

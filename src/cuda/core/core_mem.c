@@ -343,6 +343,7 @@ static void
 fill(uint64_t dst, const void *pattern, unsigned bytes, uint64_t count)
 {
     uint8_t *p = (uint8_t *)(uintptr_t)dst;
+    allot_written(acu.device, dst, bytes * count);
     if (bytes == 1) {
         memset(p, *(const uint8_t *)pattern, count);
         return;

@@ -207,6 +207,22 @@ acu_record_result(const struct acu_function *f, const struct allot_result *r)
     write_row(row, grid, block, false);
 }
 
+/* -- findings of --check -- */
+
+/* How many have been found so far: what is new gets a line. */
+void
+acu_record_findings(uint64_t all)
+{
+    struct strbuf b = {0};
+    if (acu.record.append < 0 || all <= acu.record.findings)
+        return;
+    strbuf_printf(&b, "{\"pid\": %ld, \"findings\": %llu}\n", (long)getpid(),
+                  (unsigned long long)(all - acu.record.findings));
+    check_written(write(acu.record.append, b.s, b.n), b.n);
+    acu.record.findings = all;
+    strbuf_free(&b);
+}
+
 /* -- launches that come to nothing -- */
 
 static void

@@ -131,8 +131,8 @@ first_fit(struct dev_heap *h, uint64_t size)
     return 0;
 }
 
-uint64_t
-heap_alloc(struct dev_heap *h, struct dev_mem *mem, uint64_t bytes)
+static uint64_t
+take(struct dev_heap *h, struct dev_mem *mem, uint64_t bytes)
 {
     if (!bytes || bytes > h->size)
         return 0;
@@ -161,6 +161,15 @@ heap_alloc(struct dev_heap *h, struct dev_mem *mem, uint64_t bytes)
             merge(h);
     }
     return first_fit(h, size);
+}
+
+uint64_t
+heap_alloc(struct dev_heap *h, struct dev_mem *mem, uint64_t bytes)
+{
+    uint64_t addr = take(h, mem, bytes);
+    if (addr)
+        dev_mark_unwritten(mem, addr, bytes);
+    return addr;
 }
 
 bool

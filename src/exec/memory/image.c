@@ -105,6 +105,7 @@ place_vars(struct exec_image *im, struct diag_sink *diag)
             continue;
         }
         iv->addr = dev_alloc(im->mem, size);
+        dev_mark_written(im->mem, iv->addr, size); /* as 0 where nothing else is said */
         if (!iv->addr)
             diag_add(diag, DIAG_ERROR, &loc,
                      "no device memory left for variable '%s' of %llu bytes", v->name,
@@ -117,6 +118,7 @@ place_vars(struct exec_image *im, struct diag_sink *diag)
     else if (bank) {
         im->const_addr = dev_alloc(im->mem, bank);
         im->const_bytes = bank;
+        dev_mark_written(im->mem, im->const_addr, bank);
         if (!im->const_addr)
             diag_error(diag,
                        "%s: no device memory left for %llu bytes of .const variables",

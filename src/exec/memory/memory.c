@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "exec/memory/heap.h"
 #include "exec/memory/texture.h"
+#include "exec/memory/written.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -41,6 +42,7 @@ struct dev_mem {
     uint64_t code_top;
     struct tex_table *textures;  /* made on first use */
     struct dev_heap *heap;       /* likewise */
+    struct written *written;     /* NULL: not kept */
     VEC(struct dev_range) range; /* sorted by address */
 };
 
@@ -108,6 +110,7 @@ dev_mem_free(struct dev_mem *m)
     munmap(m->host, m->reserved);
     tex_table_free(m->textures);
     heap_free(m->heap);
+    written_free(m->written);
     vec_free(&m->range);
     free(m);
 }
@@ -219,6 +222,8 @@ take(struct dev_mem *m, struct region *g, uint64_t size)
     }
     g->used += size;
     m->generation++;
+    if (g == &m->device)
+        dev_mark_unwritten(m, addr, size);
     return addr;
 }
 
@@ -388,6 +393,7 @@ dev_write(struct dev_mem *m, uint64_t addr, const void *src, uint64_t n)
         return false;
     if (n)
         memcpy(dev_host(m, addr), src, n);
+    dev_mark_written(m, addr, n);
     return true;
 }
 
@@ -407,6 +413,7 @@ dev_set(struct dev_mem *m, uint64_t addr, int value, uint64_t n)
     if (!live_range(m, addr, n))
         return false;
     memset(dev_host(m, addr), value, n);
+    dev_mark_written(m, addr, n);
     return true;
 }
 
@@ -473,4 +480,31 @@ dev_heap(struct dev_mem *m)
     if (!m->heap)
         m->heap = heap_new();
     return m->heap;
+}
+
+void
+dev_watch_writes(struct dev_mem *m)
+{
+    if (!m->written)
+        m->written = written_new(m->device.start, m->device.end - m->device.start);
+}
+
+void
+dev_mark_written(struct dev_mem *m, uint64_t addr, uint64_t n)
+{
+    if (m->written)
+        written_mark(m->written, addr, n, true);
+}
+
+void
+dev_mark_unwritten(struct dev_mem *m, uint64_t addr, uint64_t n)
+{
+    if (m->written)
+        written_mark(m->written, addr, n, false);
+}
+
+uint64_t
+dev_written(const struct dev_mem *m, uint64_t addr, uint64_t n)
+{
+    return m->written ? written_bytes(m->written, addr, n) : n;
 }

@@ -66,6 +66,14 @@ uint64_t dev_guard(const struct dev_mem *m);
 /* Whether the byte, which is in no live allocation, is that near to one. */
 bool dev_guarded(const struct dev_mem *m, uint64_t addr);
 
+/* From now on it is kept which bytes of device memory have been written: none of an
+ * allocation at first. Kernels' stores are marked by those who see them. */
+void dev_watch_writes(struct dev_mem *m);
+void dev_mark_written(struct dev_mem *m, uint64_t addr, uint64_t n);
+void dev_mark_unwritten(struct dev_mem *m, uint64_t addr, uint64_t n);
+/* Bytes from addr on that were written, at most n. All are where it is not kept. */
+uint64_t dev_written(const struct dev_mem *m, uint64_t addr, uint64_t n);
+
 /* Host copies; false (nothing copied) unless the whole range lies in one live allocation.
  */
 bool dev_write(struct dev_mem *m, uint64_t addr, const void *src, uint64_t n);

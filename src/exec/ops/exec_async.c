@@ -186,6 +186,15 @@ h_mbarrier(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
     return EXEC_OK;
 }
 
+int
+exec_mbarrier_use(const struct exec_inst *in)
+{
+    return in->fn != h_mbarrier  ? EXEC_MBARRIER_NONE
+           : in->sub == MB_INIT  ? EXEC_MBARRIER_INIT
+           : in->sub == MB_INVAL ? EXEC_MBARRIER_INVAL
+                                 : EXEC_MBARRIER_USE;
+}
+
 static enum exec_result
 h_pending_count(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                 struct exec_step *s)

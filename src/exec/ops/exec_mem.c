@@ -504,6 +504,8 @@ mem_write_generic(struct exec_warp *w, unsigned lane, uint64_t addr, const void 
             return false;
         lane_write(w, space, a + i, lane, 1, ((const uint8_t *)src)[i]);
     }
+    if (space == PTX_SPACE_GLOBAL)
+        dev_mark_written(w->cta->grid->mem, a, n);
     return true;
 }
 

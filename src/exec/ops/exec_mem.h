@@ -85,6 +85,10 @@ void guard_add(struct guard_reads *all, const struct guard_read *r);
 void tile_access(const struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
                  struct exec_access *x);
 
+/* What the instruction does with an mbarrier. */
+enum { EXEC_MBARRIER_NONE, EXEC_MBARRIER_INIT, EXEC_MBARRIER_INVAL, EXEC_MBARRIER_USE };
+int exec_mbarrier_use(const struct exec_inst *in);
+
 /* -- accesses that wait (struct exec_log) -- */
 
 /* What the addresses of an entry are: one for all lanes; neighbours; all 32 are there. */

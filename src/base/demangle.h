@@ -1,0 +1,17 @@
+/* demangle.h: C++ names as in the source, for people. Files for scripts keep the names of
+ * the PTX. */
+#ifndef ALLOT_BASE_DEMANGLE_H
+#define ALLOT_BASE_DEMANGLE_H
+
+#include <stddef.h>
+
+/* The name as in the source, without a leading "void "; the name itself where it is no
+ * mangled one or C++'s own library is not at hand. malloc'd. */
+char *demangle(const char *name);
+/* The text with every mangled name in it so, but in lines that begin with blanks: those are
+ * quoted from a file. malloc'd. */
+char *demangle_text(const char *text);
+/* Shortens s in place to at most `width` characters: "beginning...end". */
+void cut_middle(char *s, size_t width);
+
+#endif

@@ -1,0 +1,87 @@
+/* checks.h: what the checks for kernels share (exec_checks of exec.h): a finding, and what
+ * is kept of a block under way. Private to src/exec/checks. */
+#ifndef ALLOT_EXEC_CHECKS_CHECKS_H
+#define ALLOT_EXEC_CHECKS_CHECKS_H
+
+#include "exec/ops/exec_mem.h"
+
+enum {
+    CHECK_WORDS = 8,
+    CHECK_WARPS = 32
+}; /* most words of a lane's access; of a block */
+
+/* A thread: its block and its number there. */
+struct check_who {
+    uint32_t block, thread;
+};
+
+struct finding {
+    uint64_t kernel; /* hash of its name */
+    uint32_t pc, other_pc;
+    uint8_t which, kind; /* enum exec_checked; the check's own */
+    uint8_t group;       /* kinds that are told of as one */
+    /* Of races: the other access is the store; between blocks; some between warps. */
+    bool other_stores, apart, wide;
+    uint64_t count;
+    bool told;
+    /* of the first one */
+    struct check_who who, other;
+    uint64_t addr;
+    uint8_t space, bytes;
+    uint32_t detail;
+};
+
+struct race_shadow;
+struct exec_checks {
+    unsigned which; /* enum exec_checked, or-ed */
+    bool lockstep;  /* lanes of a warp execute together: before Volta */
+    struct exec_grid *g;
+    uint64_t kernel;
+    VEC(struct finding) found;
+    struct race_shadow *race; /* of global memory, in this launch */
+    uint8_t *tells;           /* by pc: may it tell others of what was done before? */
+    /* of the instruction about to be executed */
+    bool known; /* `access` is filled */
+    struct exec_access access;
+    uint32_t old[LANES][CHECK_WORDS];
+    bool masks; /* `mask` is filled: member masks as the lanes give them */
+    uint32_t mask[LANES];
+};
+
+/* Of a block, in exec_cta.priv. */
+struct block_checks {
+    uint8_t *written; /* scratchpad: a bit each byte */
+    struct race_block *race;
+    VEC(uint32_t) mbarrier; /* addresses of those initialised */
+};
+
+/* A new finding, to be filled in; then check_settle: all but the first of a kind at an
+ * instruction (or two) are only counted. */
+struct finding *check_found(struct exec_checks *k, unsigned which, unsigned kind,
+                            const struct exec_warp *w, unsigned lane, uint32_t pc);
+void check_settle(struct exec_checks *k);
+/* Prints "block (0,0,0), thread (1,0,0)". */
+void check_print_who(const struct exec_grid *g, const struct check_who *who,
+                     struct strbuf *out);
+
+/* -- race -- */
+void check_race_begin(struct exec_checks *k);
+void check_race_end(struct exec_checks *k);
+struct race_block *check_race_block(struct exec_checks *k, const struct exec_cta *c);
+void check_race_block_free(struct race_block *b);
+void check_race_after(struct exec_checks *k, struct race_block *b,
+                      const struct exec_warp *w, const struct exec_step *s);
+void check_race_tell(const struct exec_checks *k, const struct finding *f);
+
+/* -- init -- */
+void check_init_after(struct exec_checks *k, struct block_checks *b,
+                      const struct exec_warp *w, const struct exec_step *s);
+void check_init_tell(const struct exec_checks *k, const struct finding *f);
+
+/* -- sync -- */
+void check_sync_before(struct exec_checks *k, const struct exec_warp *w);
+void check_sync_after(struct exec_checks *k, struct block_checks *b,
+                      const struct exec_warp *w, const struct exec_step *s);
+void check_sync_tell(const struct exec_checks *k, const struct finding *f);
+
+#endif
