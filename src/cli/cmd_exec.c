@@ -5,6 +5,7 @@
  * file of what runs (src/cuda/core/core_record.c); when the program has ended, the record
  * becomes the table, the JSON or the CSV. Standard output is the program's alone. */
 #define _GNU_SOURCE
+#include "cli/passes.h"
 #include "cli/runs.h"
 
 #include "base/clock.h"
@@ -13,7 +14,6 @@
 #include "report/figure_report.h"
 #include "report/table.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -227,6 +227,8 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
     set_or_clear("ALLOT_MAX_CYCLES", s->max_cycles);
     set_or_clear("ALLOT_MAX_INSTRUCTIONS", s->max_instructions);
     set_or_clear("ALLOT_GUARD", s->guard);
+    set_or_clear("ALLOT_CHECK",
+                 s->checks ? arena_printf(cli_mem(), "%u", s->checks) : NULL);
     set_or_clear("ALLOT_REPORT", w->per_kernel ? "kernel" : NULL);
     setenv("ALLOT_RECORD", record, 1);
     set_or_clear("ALLOT_RECORD_ALL", w->json || w->csv || w->db ? "1" : NULL);
@@ -309,6 +311,7 @@ struct launches {
     json_t *rows, *rank; /* array; row of each name */
     json_t *running;     /* rows of kernels that had not ended */
     json_t *failures;    /* rows of launches that failed or were refused */
+    uint64_t findings;   /* of --check */
     json_t *overlooked;  /* the first of them that the program took no notice of, NULL */
 };
 
@@ -364,6 +367,8 @@ read_record(const char *path, struct launches *l)
             add_row(l, row, o);
         else if (failed)
             add_failure(l, failed, o);
+        else if (json_object_get(o, "findings"))
+            l->findings += (uint64_t)number(o, "findings");
         else if (o && l->all)
             json_array_append(l->all, o);
         json_decref(o);
@@ -373,39 +378,14 @@ read_record(const char *path, struct launches *l)
         fclose(f);
 }
 
-/* Name as in the source, where C++'s own library is at hand to say it; in cli_mem. */
-static const char *
-source_name(const char *mangled)
-{
-    void *lib = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
-    char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
-    char *name = NULL;
-    int status;
-    if (lib)
-        *(void **)&demangle = dlsym(lib, "__cxa_demangle");
-    if (demangle)
-        name = demangle(mangled, NULL, NULL, &status);
-    const char *s = name ? name : mangled;
-    s = arena_strdup(cli_mem(), strncmp(s, "void ", 5) ? s : s + 5);
-    free(name);
-    return s;
-}
-
-/* Cut to fit a line. */
-static void
-name_cell(struct table *t, const char *mangled)
-{
-    enum { WIDTH = 48 };
-    const char *s = source_name(mangled);
-    table_cell(t, strlen(s) > WIDTH ? "%.*s..." : "%.*s", WIDTH, s);
-}
-
 static void
 table_row(struct table *t, const json_t *row, bool functional)
 {
     char b[32];
     double cycles = number(row, "cycles"), insts = number(row, "thread_instructions");
-    name_cell(t, json_string_value(json_object_get(row, "name")));
+    table_cell(
+        t, "%s",
+        cli_kernel_name(json_string_value(json_object_get(row, "name")), CLI_NAME));
     table_cell(t, "%.0f", number(row, "launches"));
     if (!functional)
         table_cell(t, "%s", table_thousands(b, (uint64_t)cycles));
@@ -468,7 +448,7 @@ print_end(const struct outcome *r, const struct launches *l, bool all)
         stderr,
         "allot exec: kernel %s <<<(%u,%u,%u), (%u,%u,%u)>>> was running, its launch %.0f; "
         "what is told here\n  is without it\n",
-        source_name(json_string_value(json_object_get(row, "kernel_row"))),
+        cli_kernel_name(json_string_value(json_object_get(row, "kernel_row")), 0),
         dim(row, "grid", 0), dim(row, "grid", 1), dim(row, "grid", 2),
         dim(row, "block", 0), dim(row, "block", 1), dim(row, "block", 2),
         number(row, "launches") + 1);
@@ -479,7 +459,7 @@ print_end(const struct outcome *r, const struct launches *l, bool all)
         if (!all && json_is_true(json_object_get(row, "noticed")))
             continue;
         fprintf(stderr, "allot exec: launch %.0f, of %s, %s (%s): %s\n",
-                number(row, "launch"), source_name(name),
+                number(row, "launch"), cli_kernel_name(name, 0),
                 !strcmp(json_string_value(json_object_get(row, "outcome")), "failed")
                     ? "failed"
                     : "was refused",
@@ -665,6 +645,7 @@ report(const char *record, const struct want *w, const struct outcome *r,
         print_table(l.rows, program, json_array_size(l.failures), m, s);
     print_end(r, &l, !w->none);
     ok &= !l.overlooked;
+    ok &= cli_check_end(s, l.findings);
     if (r->status && !json_array_size(l.rows))
         explain_capability(r->program, m);
     json_decref(l.all);
@@ -734,6 +715,8 @@ cmd_exec(int argc, char **argv)
          NULL},
         {"db", 0, "FILE", "store the run there (see 'allot results'), a row a launch",
          &w.db, NULL, NULL},
+        CLI_PASSES_OPTION(&s),
+        CLI_CHECK_OPTION(&s),
         {"no-table", 0, NULL, "nothing on standard error at the end", NULL, NULL,
          &w.none},
         {0}};
@@ -745,6 +728,8 @@ cmd_exec(int argc, char **argv)
         return EXIT_USAGE;
     if (!pos.n)
         return cli_usage(&cmd, "give a program");
+    if (!pass_names_check(&cmd, s.passes) || !cli_check(&cmd, &s))
+        return EXIT_USAGE;
     if (w.db && s.functional)
         return cli_usage(&cmd, "--functional has no timing to store");
     struct allot_options o;

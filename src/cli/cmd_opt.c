@@ -1,6 +1,7 @@
 /* cmd_opt.c: allot opt: PTX in, passes, PTX out. */
 #include "advise/explain.h"
 #include "cli/own.h"
+#include "cli/passes.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,27 +31,34 @@ static const struct cli_cmd cmd = {
     "'allot run'), it also says what sharing and the passes buy: it runs them.",
     "  allot opt kernel.ptx -o checked.ptx\n"
     "  allot opt kernel.ptx -p cleanup,register-allocate:max-registers=32\n"
+    "  allot opt kernel.ptx -p cleanup --time-passes --print-after address-fold\n"
+    "  allot opt kernel.ptx -p cleanup --dot-cfg cfg.dot -o out.ptx\n"
     "  allot opt kernel.ptx -p scratchpad-layout,relssp:mode=postdom --explain\n"
     "  allot opt kernel.ptx -p scratchpad-layout,relssp --explain -m 000-table2 \\\n"
     "      --launch launch.yaml -o better.ptx\n"
     "  allot opt backprop -p scratchpad-layout,relssp --explain --json -m 000-table2\n"};
 
 struct job {
-    const char *passes, *out;
+    const char *passes, *out, *dot;
     bool strip, explain, json;
+    struct pass_look look;
 };
 
 /* Passes over mod and the output, with x (NULL: none) told in between. */
 static bool
-transform(const struct job *j, struct allot_module *mod, const struct allot_machine *m,
+transform(struct job *j, struct allot_module *mod, const struct allot_machine *m,
           uint32_t threads, struct explain *x, struct allot_diag *d)
 {
     char *report = NULL, threshold[64] = "0.1";
     allot_machine_get(m, "residency.threshold", threshold, sizeof threshold);
     const char *defaults = arena_printf(cli_mem(), "threshold=%s dynamic=%u threads=%u",
                                         threshold, x ? explain_dynamic(x) : 0, threads);
-    bool ok = allot_module_opt_for(mod, m, j->passes, defaults, x ? &report : NULL, d) &&
+    struct allot_pass_watch watch;
+    bool ok = pass_look_begin(&j->look, mod, &watch, d) &&
+              allot_module_opt_watched(mod, m, j->passes, defaults, x ? &report : NULL,
+                                       &watch, d) &&
               (!j->strip || allot_module_opt(mod, "strip-extensions", NULL, d));
+    pass_look_end(&j->look);
     cli_diag(d);
     allot_diag_clear(d);
     bool told = !ok || !x || explain_tell(x, mod, report, j->json);
@@ -58,6 +66,11 @@ transform(const struct job *j, struct allot_module *mod, const struct allot_mach
     if (ok && j->out) {
         char *text = allot_module_print(mod);
         ok = cli_write_file(j->out, text, strlen(text));
+        free(text);
+    }
+    if (ok && j->dot) {
+        char *text = allot_module_dot(mod, NULL, d);
+        ok = text && cli_write_file(j->dot, text, strlen(text));
         free(text);
     }
     return ok && told;
@@ -162,7 +175,7 @@ block_threads(const struct cli_own *own)
 }
 
 static bool
-opt(const struct job *j, const struct cli_sim *s, struct cli_own *own, const char *name)
+opt(struct job *j, const struct cli_sim *s, struct cli_own *own, const char *name)
 {
     struct allot_diag *d = cli_diag_new();
     struct allot_machine *m = cli_sim_machine(s, d);
@@ -248,6 +261,10 @@ cmd_opt(int argc, char **argv)
          NULL, NULL, &j.explain},
         {"json", 0, NULL, "--explain as one JSON object; PTX only with --output", NULL,
          NULL, &j.json},
+        PASS_LOOK_OPTIONS(&j.look),
+        {"dot-cfg", 0, "FILE",
+         "control-flow graphs after the passes, for Graphviz (dot -Tsvg)", &j.dot, NULL,
+         NULL},
         {"list-passes", 0, NULL, "names, meanings and settings of all passes", NULL, NULL,
          &list},
         {0}};
@@ -263,10 +280,14 @@ cmd_opt(int argc, char **argv)
         return list_passes();
     if (pos.n != 1)
         return cli_usage(&cmd, "give one PTX file or workload");
+    if (!pass_names_check(&cmd, j.passes) || !pass_look_check(&cmd, &j.look))
+        return EXIT_USAGE;
     if (j.json && !j.explain)
         return cli_usage(&cmd, "--json needs --explain");
-    if (!j.out && !j.json)
+    if (!j.out && !j.json && !(j.dot && !strcmp(j.dot, "-")))
         j.out = "-";
+    if (j.dot && j.out && !strcmp(j.dot, j.out))
+        return cli_usage(&cmd, "--dot-cfg and --output are the same file");
     if (j.json && j.out && !strcmp(j.out, "-"))
         return cli_usage(&cmd, "--json and the PTX cannot both go to standard output");
     if (j.explain && !one_threshold(&s, j.passes))

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/energy.h"
 #include "cli/own.h"
+#include "cli/passes.h"
 #include "cli/runs.h"
 #include "cli/timeline.h"
 #include "cli/why.h"
@@ -65,7 +66,7 @@ print_summary(const struct allot_device *dev, bool functional)
         const struct allot_result *r = allot_result_at(dev, i);
         uint64_t v = 0;
         double ipc = 0;
-        table_cell(t, "%s", allot_result_kernel(r));
+        table_cell(t, "%s", cli_kernel_name(allot_result_kernel(r), CLI_NAME));
         if (!functional) {
             allot_result_get(r, "cycles", &v, NULL);
             table_cell(t, "%s", table_thousands(b, v));
@@ -91,7 +92,7 @@ print_stats(const struct allot_device *dev)
 {
     for (size_t i = 0; i < allot_results(dev); i++) {
         const struct allot_result *r = allot_result_at(dev, i);
-        printf("\n%s\n", allot_result_kernel(r));
+        printf("\n%s\n", cli_kernel_name(allot_result_kernel(r), 0));
         struct allot_stat_info s;
         for (size_t k = 0; allot_stat(k, &s); k++) {
             uint64_t n;
@@ -293,6 +294,9 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
             ok &= write_files(out, dev);
         }
     }
+    cli_diag(d);
+    allot_diag_clear(d);
+    ok &= !dev || cli_check_end(s, allot_device_findings(dev));
     allot_device_free(dev);
     allot_module_free(mod);
     return ok ? EXIT_OK : EXIT_FAILED;
@@ -329,6 +333,9 @@ run_own(const char *path, const struct cli_own *own, const struct cli_sim *s,
         ok &= cli_own_finish(&l, dev, out->json || out->csv ? stderr : stdout);
         ok &= write_files(out, dev);
     }
+    cli_diag(d);
+    allot_diag_clear(d);
+    ok &= !dev || cli_check_end(s, allot_device_findings(dev));
     allot_device_free(dev);
     allot_module_free(mod);
     return ok ? EXIT_OK : EXIT_FAILED;
@@ -360,6 +367,8 @@ cmd_run(int argc, char **argv)
          &out.timeline, NULL, NULL},
         {"timeline-cycles", 0, "N", "... (default 1000)", &every, NULL, NULL},
         {"timeline-sms", 0, NULL, "... and of each SM", NULL, NULL, &out.timeline_sms},
+        CLI_PASSES_OPTION(&s),
+        CLI_CHECK_OPTION(&s),
         {"json", 0, NULL, "one JSON object with every counter", NULL, NULL, &out.json},
         {"csv", 0, NULL, "one CSV line per kernel launch, with every counter", NULL, NULL,
          &out.csv},
@@ -379,6 +388,8 @@ cmd_run(int argc, char **argv)
         return cli_usage(&cmd, "give one workload or one file");
     if (out.json && out.csv)
         return cli_usage(&cmd, "--json or --csv, not both");
+    if (!pass_names_check(&cmd, s.passes) || !cli_check(&cmd, &s))
+        return EXIT_USAGE;
     if (out.db && s.functional)
         return cli_usage(&cmd, "--functional has no timing to store");
     if (out.db && s.schedules.n)

@@ -2,6 +2,8 @@
 #include "passes/pass.h"
 #include "passes/shape.h"
 
+#include "base/clock.h"
+#include "base/near.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
 
@@ -111,6 +113,12 @@ unknown(const char *name, struct diag_sink *diag)
 {
     struct diag *d = diag_add(diag, DIAG_ERROR, NULL, "no pass is called '%s'", name);
     struct strbuf b = {0};
+    struct near near = {.word = name};
+    near_offer(&near, "cleanup");
+    for (size_t i = 0; passes[i]; i++)
+        near_offer(&near, passes[i]->name);
+    if (near.best)
+        strbuf_printf(&b, "did you mean '%s'? ", near.best);
     for (size_t i = 0; passes[i]; i++)
         strbuf_printf(&b, "%s%s", i ? ", " : "passes: ", passes[i]->name);
     diag_hint(diag, d, "%s", b.s);
@@ -270,6 +278,23 @@ expand(const char *pipeline)
     return strbuf_take(&b);
 }
 
+bool
+pass_known(const char *pipeline, struct diag_sink *diag)
+{
+    char *text = expand(pipeline);
+    bool ok = true;
+    for (char *step = *text ? text : NULL, *next; step && ok; step = next) {
+        struct pass_key given[MAX_KEYS + 1];
+        struct pass_args a = {0};
+        next = strchr(step, ',');
+        if (next)
+            *next++ = 0;
+        ok = read_step(step, &a, given, diag);
+    }
+    free(text);
+    return ok;
+}
+
 static bool
 has_key(const struct pass *p, const char *key)
 {
@@ -335,7 +360,38 @@ bool
 pass_run_for(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
              struct pass_launch *launch, struct strbuf *report, struct diag_sink *diag)
 {
+    return pass_run_watched(m, pipeline, defaults, launch, report, NULL, diag);
+}
+
+/* Runs one pass, verifies what it left, tells of it. */
+static bool
+run_step(struct ptx_module *m, const struct pass_args *a, struct pass_facts *facts,
+         unsigned index, const struct pass_watch *watch, struct diag_sink *diag)
+{
+    bool any;
+    const struct pass_launch before = *a->launch;
+    double t0 = watch ? clock_seconds(CLOCK_MONOTONIC) : 0;
+    bool ok = run_pass(m, a, facts, &any, diag);
+    double t1 = watch ? clock_seconds(CLOCK_MONOTONIC) : 0;
+    ok = ok && (!any || verify(m, a->pass->name, diag));
+    if (ok && !a->pass->shapes && !shape_same(&before, a->launch))
+        ok = diag_error(diag, "pass %s changed the launch's shape; give it .shapes",
+                        a->pass->name);
+    if (!ok || !watch)
+        return ok;
+    struct pass_step s = {a->pass->name, index, any, t1 - t0,
+                          clock_seconds(CLOCK_MONOTONIC) - t1};
+    return watch->after(watch->user, &s, diag);
+}
+
+bool
+pass_run_watched(struct ptx_module *m, const char *pipeline,
+                 const struct pass_key *defaults, struct pass_launch *launch,
+                 struct strbuf *report, const struct pass_watch *watch,
+                 struct diag_sink *diag)
+{
     char *text = expand(pipeline);
+    unsigned index = 0;
     bool ok = true;
     size_t nfuncs = m->funcs.n; /* no pass adds functions */
     struct pass_facts *facts = xcalloc(nfuncs + 1, sizeof *facts);
@@ -349,13 +405,7 @@ pass_run_for(struct ptx_module *m, const char *pipeline, const struct pass_key *
         if (!ok)
             break;
         add_defaults(a.pass, defaults, given);
-        bool any;
-        const struct pass_launch before = *launch;
-        ok =
-            run_pass(m, &a, facts, &any, diag) && (!any || verify(m, a.pass->name, diag));
-        if (ok && !a.pass->shapes && !shape_same(&before, launch))
-            ok = diag_error(diag, "pass %s changed the launch's shape; give it .shapes",
-                            a.pass->name);
+        ok = run_step(m, &a, facts, index++, watch, diag);
         assert(m->funcs.n == nfuncs);
     }
     for (size_t i = 0; i < nfuncs; i++)

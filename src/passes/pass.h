@@ -79,10 +79,29 @@ const char *pass_arg(const struct pass_args *a, const char *key);
 bool pass_arg_number(const struct pass_args *a, const char *key, double lo, double hi,
                      double *value, struct diag_sink *diag);
 
+/* A pass of a pipeline that has run, and who is told of it; false ends the pipeline as a
+ * failure. */
+struct pass_step {
+    const char *name;
+    unsigned index; /* in the pipeline with "cleanup" written out, from 0 */
+    bool changed;   /* it may have changed something: then the module was verified */
+    double seconds, verify_seconds; /* of the host */
+};
+struct pass_watch {
+    bool (*after)(void *user, const struct pass_step *s, struct diag_sink *diag);
+    void *user;
+};
+
 /* Runs a pipeline ("" runs nothing). `defaults` (key NULL ends it; may be NULL) replaces
  * the rows' defaults wherever a pass has such a key. launch: that the code
  * is made for; passes may change it. After each pass the module is printed and parsed
- * again: what a pass leaves must be valid PTX, and equal to what it printed. */
+ * again: what a pass leaves must be valid PTX, and equal to what it printed. watch may be
+ * NULL. */
+bool pass_run_watched(struct ptx_module *m, const char *pipeline,
+                      const struct pass_key *defaults, struct pass_launch *launch,
+                      struct strbuf *report, const struct pass_watch *watch,
+                      struct diag_sink *diag);
+/* The same, watched by nobody. */
 bool pass_run_for(struct ptx_module *m, const char *pipeline,
                   const struct pass_key *defaults, struct pass_launch *launch,
                   struct strbuf *report, struct diag_sink *diag);
@@ -90,6 +109,8 @@ bool pass_run_for(struct ptx_module *m, const char *pipeline,
 bool pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
               struct strbuf *report, struct diag_sink *diag);
 
+/* Are all its passes and settings known? False and a diagnostic for the first that is not. */
+bool pass_known(const char *pipeline, struct diag_sink *diag);
 /* Whether a pass of the pipeline has a setting of that name. */
 bool pass_takes(const char *pipeline, const char *key);
 /* Whether a pass of the pipeline looks at the launch's shape. */

@@ -159,6 +159,30 @@ allot_module_opt_for(struct allot_module *m, const struct allot_machine *machine
                      const char *passes, const char *defaults, char **report,
                      struct allot_diag *d)
 {
+    return allot_module_opt_watched(m, machine, passes, defaults, report, NULL, d);
+}
+
+struct watching {
+    const struct allot_pass_watch *watch;
+    struct allot_module *m;
+    struct allot_diag *d;
+};
+
+static bool
+passed(void *user, const struct pass_step *s, struct diag_sink *diag)
+{
+    const struct watching *w = user;
+    struct allot_pass_step step = {s->name, s->index, s->changed, s->seconds,
+                                   s->verify_seconds};
+    rt_module_changed(w->m);
+    return w->watch->after(w->watch->user, &step, w->d);
+}
+
+bool
+allot_module_opt_watched(struct allot_module *m, const struct allot_machine *machine,
+                         const char *passes, const char *defaults, char **report,
+                         const struct allot_pass_watch *watch, struct allot_diag *d)
+{
     enum { MOST = 16 };
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct strbuf words = {0};
@@ -178,12 +202,24 @@ allot_module_opt_for(struct allot_module *m, const struct allot_machine *machine
         keys[n++] = (struct pass_key){.key = p, .value = eq + 1};
     }
     struct pass_launch any = {.machine = machine ? machine->m : NULL};
-    ok = ok && pass_run_for(m->ptx, passes, keys, &any, report ? &words : NULL, diag);
+    struct watching w = {watch, m, d};
+    struct pass_watch told = {passed, &w};
+    ok = ok && pass_run_watched(m->ptx, passes, keys, &any, report ? &words : NULL,
+                                watch ? &told : NULL, diag);
     if (report)
         *report = words.n ? strbuf_take(&words) : NULL;
     strbuf_free(&words);
     free(copy);
     rt_module_changed(m);
+    diag_free(&own);
+    return ok;
+}
+
+bool
+allot_passes_known(const char *passes, struct allot_diag *d)
+{
+    struct diag_sink own = {0};
+    bool ok = pass_known(passes, rt_sink(d, &own));
     diag_free(&own);
     return ok;
 }

@@ -1,0 +1,101 @@
+/* passes.c: see passes.h. The pass driver prints, parses and compares the module after each
+ * pass that changed it anyway; --verify-each does so with a decoder too. */
+#include "cli/passes.h"
+
+#include "base/near.h"
+#include "report/table.h"
+
+#include <stdlib.h>
+
+bool
+pass_names_check(const struct cli_cmd *cmd, const char *passes)
+{
+    struct allot_diag *d = allot_diag_new();
+    bool ok = !passes || allot_passes_known(passes, d);
+    cli_diag(d);
+    allot_diag_free(d);
+    if (!ok)
+        cli_usage(cmd, "--passes %s: 'allot opt --list-passes' has names and settings",
+                  passes);
+    return ok;
+}
+
+bool
+pass_look_check(const struct cli_cmd *cmd, const struct pass_look *l)
+{
+    for (size_t i = 0; i < l->print_after.n; i++) {
+        const char *word = l->print_after.v[i], *name, *meaning;
+        struct near near = {.word = word};
+        bool known = !strcmp(word, "all");
+        for (size_t k = 0; allot_pass(k, &name, &meaning); k++) {
+            near_offer(&near, name);
+            known |= !strcmp(word, name);
+        }
+        if (!known)
+            return cli_usage(cmd,
+                             "--print-after %s: no pass is called so%s ('allot opt "
+                             "--list-passes')",
+                             word, cli_did_you_mean("", near.best)),
+                   false;
+    }
+    return true;
+}
+
+static bool
+after(void *user, const struct allot_pass_step *s, struct allot_diag *d)
+{
+    struct pass_look *l = user;
+    bool print = false;
+    for (size_t i = 0; i < l->print_after.n; i++)
+        print |=
+            !strcmp(l->print_after.v[i], "all") || !strcmp(l->print_after.v[i], s->name);
+    if (print) {
+        char *text = allot_module_print(l->mod);
+        fprintf(stderr, "// after pass %u, %s%s\n%s\n", s->index + 1, s->name,
+                s->changed ? "" : " (which changed nothing)", text);
+        free(text);
+    }
+    if (l->time) {
+        l->seconds += s->seconds;
+        l->verify_seconds += s->verify_seconds;
+        table_cell(l->times, "%u %s", s->index + 1, s->name);
+        table_cell(l->times, "%.3f", s->seconds * 1000);
+        table_cell(l->times, "%.3f", s->verify_seconds * 1000);
+        table_cell(l->times, "%s", s->changed ? "yes" : "no");
+    }
+    if (l->verify && l->decodes && !allot_module_check(l->mod, d)) {
+        fprintf(stderr, "allot: after pass %u, %s, the module cannot be executed\n",
+                s->index + 1, s->name);
+        return false;
+    }
+    return true;
+}
+
+bool
+pass_look_begin(struct pass_look *l, const struct allot_module *mod,
+                struct allot_pass_watch *watch, struct allot_diag *d)
+{
+    l->mod = mod;
+    *watch = (struct allot_pass_watch){after, l};
+    if (l->time)
+        l->times =
+            table_new(4, (const char *const[]){"pass", "ms", "verifying, ms", "changed"});
+    if (!l->verify)
+        return true;
+    l->decodes = allot_module_check(mod, d);
+    if (!l->decodes)
+        fprintf(stderr, "allot: --verify-each: the module cannot be executed as it is\n");
+    return l->decodes;
+}
+
+void
+pass_look_end(struct pass_look *l)
+{
+    if (!l->times)
+        return;
+    table_show(l->times, stderr);
+    fprintf(stderr, "in all %.3f ms, verifying %.3f ms\n", l->seconds * 1000,
+            l->verify_seconds * 1000);
+    table_free(l->times);
+    l->times = NULL;
+}

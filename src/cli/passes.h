@@ -1,0 +1,47 @@
+/* passes.h: looking into a pipeline of passes: --print-after, --time-passes, --verify-each. */
+#ifndef ALLOT_CLI_PASSES_H
+#define ALLOT_CLI_PASSES_H
+
+#include "cli/cli.h"
+
+struct pass_look {
+    struct cli_list print_after; /* names of passes, or "all" */
+    bool time, verify;
+    /* the look's own */
+    const struct allot_module *mod;
+    struct table *times;
+    double seconds, verify_seconds;
+    bool decodes; /* before the first pass */
+};
+
+/* Rows of a command's options. */
+#define PASS_LOOK_OPTIONS(l)                                                             \
+    {                                                                                    \
+        "print-after",                                                                   \
+        0,                                                                               \
+        "PASS",                                                                          \
+        "print the PTX after this pass to standard error ('all': after each)",           \
+        NULL,                                                                            \
+        &(l)->print_after,                                                               \
+        NULL},                                                                           \
+        {"time-passes", 0,    NULL,      "host time of each pass, on standard error",    \
+         NULL,          NULL, &(l)->time},                                               \
+    {                                                                                    \
+        "verify-each", 0, NULL,                                                          \
+            "check after each pass, too, that every kernel can be executed", NULL, NULL, \
+            &(l)->verify                                                                 \
+    }
+
+/* Are a pipeline's passes and settings known (NULL: there is none)? Says so and returns false
+ * where one is not. */
+bool pass_names_check(const struct cli_cmd *cmd, const char *passes);
+/* Are the names passes? Says so and returns false where one is not. */
+bool pass_look_check(const struct cli_cmd *cmd, const struct pass_look *l);
+/* The watch of allot_module_opt_watched over `mod`; NULL: nothing is to be seen. False: the
+ * look could not begin. */
+bool pass_look_begin(struct pass_look *l, const struct allot_module *mod,
+                     struct allot_pass_watch *watch, struct allot_diag *d);
+/* Prints the table of times. */
+void pass_look_end(struct pass_look *l);
+
+#endif
