@@ -266,9 +266,12 @@ void allot_sharing_cost(const struct allot_machine *m, struct allot_sharing_cost
 /* -- device -- */
 /* A launch under way. */
 struct allot_progress {
-    uint64_t cycles, thread_instructions; /* 0 without timing */
+    uint64_t cycles, thread_instructions; /* cycles: 0 without timing */
     uint64_t blocks_done, blocks;
     double seconds; /* of host time since it began */
+    const char *kernel;
+    const char *where; /* of a warp that has not ended, in words: block, warp, PTX line and
+                        * source line; "" where none is known */
 };
 struct allot_options {
     bool functional;     /* no timing */
@@ -433,6 +436,8 @@ struct allot_launch {
     /* Blocks may wait for each other (grid-wide barriers): refused unless all of them can
      * be resident at once. */
     bool cooperative;
+    bool functional; /* without timing, on a device with timing; so are those that the
+                      * kernel launches */
 };
 /* Launches follow the schedule in this file (docs/cta-scheduling.md) from now on, where the
  * machine's cta.order is "schedule": those of the kernel that it names, or of each kernel
@@ -553,6 +558,10 @@ struct allot_piece {
 bool allot_result_piece(const struct allot_result *r, size_t i, int sm,
                         struct allot_piece *piece, const char *id, int64_t *count,
                         double *value);
+/* The same as CSV text, malloc'd: the head, and the lines of a result that is number
+ * `launch` (from 1): each piece of the launch, with `sms` and of each SM. */
+char *allot_timeline_head(bool sms);
+char *allot_timeline_text(const struct allot_result *r, size_t launch, bool sms);
 /* The trace of all launches as JSON in Chrome's trace event format, which Perfetto reads:
  * malloc'd, *n characters; one cycle is one microsecond there. *cut (may be NULL):
  * whether options.trace_limit ends it, and where: what was before core cycle `cycle` of

@@ -484,11 +484,40 @@ cli_progress_line(const char *line)
         progress_show(line);
 }
 
+/* Where no progress is shown: a kernel of which no block has ended for a while is told of,
+ * then each time it has run for twice as long. It may be long, or never end. */
+static void
+still_runs(const struct allot_progress *p)
+{
+    enum { PATIENCE = 10 };
+    static double since, next = PATIENCE;
+    static uint64_t done;
+    if (p->seconds < since || p->blocks_done != done) {
+        since = p->seconds;
+        done = p->blocks_done;
+        next = PATIENCE;
+    }
+    if (p->seconds - since < next)
+        return;
+    next *= 2;
+    fprintf(
+        stderr,
+        "allot: kernel %s still runs: no block has ended for %.0f s, %llu of %llu have",
+        cli_kernel_name(p->kernel, 0), p->seconds - since,
+        (unsigned long long)p->blocks_done, (unsigned long long)p->blocks);
+    if (p->cycles)
+        fprintf(stderr, "; %llu cycles", (unsigned long long)p->cycles);
+    fprintf(stderr, "%s%s (--max-cycles and --max-instructions set a limit)\n",
+            *p->where ? "; " : "", p->where);
+}
+
 static bool
 progress(void *user, const struct allot_progress *p)
 {
     if (interrupted)
         return false;
+    if (!is_live() && !progress_lines)
+        still_runs(p);
     if (!progress_wanted())
         return true;
     char line[240];

@@ -5,8 +5,10 @@
  * file of what runs (src/cuda/core/core_record.c); when the program has ended, the record
  * becomes the table, the JSON or the CSV. Standard output is the program's alone. */
 #define _GNU_SOURCE
+#include "cli/look.h"
 #include "cli/passes.h"
 #include "cli/runs.h"
+#include "cli/why.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -37,11 +39,14 @@ static const struct cli_cmd cmd = {
     "or was refused, and a program with status 0 took no notice, the status is 1.",
     "  allot exec ./saxpy 1000000\n"
     "  allot exec --machine titan --scheduler lrr --json saxpy.json -- ./saxpy -n 4\n"
-    "  allot exec --functional --per-kernel python3 script.py\n"};
+    "  allot exec --functional --per-kernel python3 script.py\n"
+    "  allot exec --kernel 'gemm*' --skip 2 --count 1 --why ./app\n"};
 
 struct want {
     const char *json, *csv, *db;
     bool per_kernel, none;
+    struct cli_look look;
+    const char *kernel, *skip, *count; /* which launches have timing */
 };
 
 /* -- where our libraries are -- */
@@ -201,6 +206,37 @@ keep_ptx(const char *folder)
     strbuf_free(&b);
 }
 
+/* Is a line kept for every launch? */
+static bool
+keeps_all(const struct want *w)
+{
+    return w->json || w->csv || w->db || w->look.why;
+}
+
+static void
+set_path(const char *name, const char *path)
+{
+    char whole[PATH_MAX], *here = path && *path != '/' ? getcwd(whole, PATH_MAX) : NULL;
+    set_or_clear(name, here ? arena_printf(cli_mem(), "%s/%s", here, path) : path);
+}
+
+/* What is to be seen of which launches (src/cuda/core/core_look.c). */
+static void
+set_look(const struct want *w)
+{
+    const struct cli_look *l = &w->look;
+    set_or_clear("ALLOT_KERNEL", w->kernel);
+    set_or_clear("ALLOT_SKIP", w->skip);
+    set_or_clear("ALLOT_COUNT", w->count);
+    set_path("ALLOT_TRACE", l->trace);
+    set_or_clear("ALLOT_TRACE_FROM", l->trace ? l->from : NULL);
+    set_or_clear("ALLOT_TRACE_TO", l->trace ? l->to : NULL);
+    set_or_clear("ALLOT_TRACE_LIMIT", l->trace ? l->limit : NULL);
+    set_path("ALLOT_TIMELINE", l->timeline);
+    set_or_clear("ALLOT_TIMELINE_CYCLES", l->timeline ? l->every : NULL);
+    set_or_clear("ALLOT_TIMELINE_SMS", l->timeline && l->timeline_sms ? "1" : NULL);
+}
+
 static void
 set_environment(const struct cli_sim *s, const struct want *w, const char *folder,
                 const struct allot_program *p, const char *record)
@@ -231,7 +267,8 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
                  s->checks ? arena_printf(cli_mem(), "%u", s->checks) : NULL);
     set_or_clear("ALLOT_REPORT", w->per_kernel ? "kernel" : NULL);
     setenv("ALLOT_RECORD", record, 1);
-    set_or_clear("ALLOT_RECORD_ALL", w->json || w->csv || w->db ? "1" : NULL);
+    set_or_clear("ALLOT_RECORD_ALL", keeps_all(w) ? "1" : NULL);
+    set_look(w);
     strbuf_free(&b);
 }
 
@@ -340,12 +377,15 @@ add_row(struct launches *l, const char *name, json_t *o)
         json_array_append(l->running, o);
     if (!number(o, "launches"))
         return;
-    json_t *row = json_object_get(l->rank, name);
+    bool functional = number(o, "functional");
+    const char *rank = functional ? arena_printf(cli_mem(), "%s functional", name) : name;
+    json_t *row = json_object_get(l->rank, rank);
     if (!row) {
-        row = json_pack("{s:s, s:o}", "name", name, "resident_blocks",
-                        json_integer((json_int_t)number(o, "resident_blocks")));
+        row = json_pack("{s:s, s:o, s:b}", "name", name, "resident_blocks",
+                        json_integer((json_int_t)number(o, "resident_blocks")),
+                        "functional", functional);
         json_array_append_new(l->rows, row);
-        json_object_set(l->rank, name, row);
+        json_object_set(l->rank, rank, row);
     }
     for (size_t k = 0; k < sizeof summed / sizeof *summed; k++)
         json_object_set_new(row, summed[k],
@@ -383,15 +423,19 @@ table_row(struct table *t, const json_t *row, bool functional)
 {
     char b[32];
     double cycles = number(row, "cycles"), insts = number(row, "thread_instructions");
+    bool timed = !json_is_true(json_object_get(row, "functional"));
     table_cell(
         t, "%s",
         cli_kernel_name(json_string_value(json_object_get(row, "name")), CLI_NAME));
     table_cell(t, "%.0f", number(row, "launches"));
     if (!functional)
-        table_cell(t, "%s", table_thousands(b, (uint64_t)cycles));
+        table_cell(t, "%s", timed ? table_thousands(b, (uint64_t)cycles) : "-");
     table_cell(t, "%s", table_thousands(b, (uint64_t)number(row, "warp_instructions")));
     table_cell(t, "%s", table_thousands(b, (uint64_t)insts));
-    if (!functional) {
+    if (!functional && !timed) {
+        table_cell(t, "-");
+        table_cell(t, "-");
+    } else if (!functional) {
         table_cell(t, "%.2f", cycles ? insts / cycles : 0);
         table_cell(t, "%.0f", number(row, "resident_blocks"));
     }
@@ -434,6 +478,35 @@ dim(const json_t *row, const char *key, size_t i)
     return (unsigned)json_integer_value(json_array_get(json_object_get(row, key), i));
 }
 
+/* A launch that had not ended: which, how far it was, where. */
+static void
+print_running(const json_t *row)
+{
+    char b[32];
+    double cycles = number(row, "cycles_so_far"),
+           insts = number(row, "thread_instructions_so_far");
+    const char *where = json_string_value(json_object_get(row, "where"));
+    fprintf(stderr,
+            "allot exec: kernel %s <<<(%u,%u,%u), (%u,%u,%u)>>> was running, its launch "
+            "%.0f; what is told here\n  is without it\n",
+            cli_kernel_name(json_string_value(json_object_get(row, "kernel_row")), 0),
+            dim(row, "grid", 0), dim(row, "grid", 1), dim(row, "grid", 2),
+            dim(row, "block", 0), dim(row, "block", 1), dim(row, "block", 2),
+            number(row, "launches") + 1);
+    if (number(row, "blocks") <= 0)
+        return;
+    fprintf(stderr, "  so far: %.0f of %.0f blocks had ended", number(row, "blocks_done"),
+            number(row, "blocks"));
+    if (insts > 0)
+        fprintf(stderr, ", %s thread instructions", table_thousands(b, (uint64_t)insts));
+    if (cycles > 0)
+        fprintf(stderr, ", %s cycles, IPC %.2f", table_thousands(b, (uint64_t)cycles),
+                insts / cycles);
+    fprintf(stderr, "\n");
+    if (where && *where)
+        fprintf(stderr, "  where: %s\n", where);
+}
+
 /* How the program ended, where that was not by itself, and in which kernel. And which
  * launches failed; without `all` only those that the program took no notice of. */
 static void
@@ -444,14 +517,7 @@ print_end(const struct outcome *r, const struct launches *l, bool all)
     if (r->signal)
         fprintf(stderr, "allot exec: %s was ended by SIG%s\n", r->words->v[0],
                 sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
-    json_array_foreach(l->running, i, row) fprintf(
-        stderr,
-        "allot exec: kernel %s <<<(%u,%u,%u), (%u,%u,%u)>>> was running, its launch %.0f; "
-        "what is told here\n  is without it\n",
-        cli_kernel_name(json_string_value(json_object_get(row, "kernel_row")), 0),
-        dim(row, "grid", 0), dim(row, "grid", 1), dim(row, "grid", 2),
-        dim(row, "block", 0), dim(row, "block", 1), dim(row, "block", 2),
-        number(row, "launches") + 1);
+    json_array_foreach(l->running, i, row) print_running(row);
     json_array_foreach(l->failures, i, row)
     {
         const char *name = json_string_value(json_object_get(row, "kernel"));
@@ -628,7 +694,7 @@ report(const char *record, const struct want *w, const struct outcome *r,
        const struct allot_machine *m, const struct cli_sim *s)
 {
     const char *program = r->words->v[0];
-    struct launches l = {.all = w->json || w->csv || w->db ? json_array() : NULL,
+    struct launches l = {.all = keeps_all(w) ? json_array() : NULL,
                          .rows = json_array(),
                          .rank = json_object(),
                          .running = json_array(),
@@ -643,6 +709,8 @@ report(const char *record, const struct want *w, const struct outcome *r,
         ok &= store(l.all, w, r, failure_of(r, &l), m, s);
     if (!w->none)
         print_table(l.rows, program, json_array_size(l.failures), m, s);
+    if (w->look.why)
+        ok &= why_print_launches(l.all, stderr);
     print_end(r, &l, !w->none);
     ok &= !l.overlooked;
     ok &= cli_check_end(s, l.findings);
@@ -704,7 +772,7 @@ int
 cmd_exec(int argc, char **argv)
 {
     struct cli_sim s = CLI_SIM_DEFAULTS;
-    struct want w = {0};
+    struct want w = {.look = CLI_LOOK_DEFAULTS};
     s.machine = ACU_MACHINE;
     const struct cli_opt own[] = {
         {"per-kernel", 0, NULL, "a line on standard error after each launch", NULL, NULL,
@@ -715,6 +783,12 @@ cmd_exec(int argc, char **argv)
          NULL},
         {"db", 0, "FILE", "store the run there (see 'allot results'), a row a launch",
          &w.db, NULL, NULL},
+        {"kernel", 0, "PATTERN",
+         "timing for kernels of this name alone (* and ?), the others are only executed",
+         &w.kernel, NULL, NULL},
+        {"skip", 0, "N", "... but the first N launches of them", &w.skip, NULL, NULL},
+        {"count", 0, "N", "... and N launches at most", &w.count, NULL, NULL},
+        CLI_LOOK_OPTIONS(&w.look),
         CLI_PASSES_OPTION(&s),
         CLI_CHECK_OPTION(&s),
         {"no-table", 0, NULL, "nothing on standard error at the end", NULL, NULL,
@@ -735,12 +809,26 @@ cmd_exec(int argc, char **argv)
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &s, &o, NULL))
         return EXIT_USAGE;
+    uint64_t n;
+    if (w.skip && !cli_u64(w.skip, 0, UINT64_MAX, &n))
+        return cli_usage(&cmd, "--skip %s: not a number of launches", w.skip);
+    if (w.count && !cli_u64(w.count, 1, UINT64_MAX, &n))
+        return cli_usage(&cmd, "--count %s: not a positive number of launches", w.count);
+    if ((w.kernel || w.skip || w.count) && s.functional)
+        return cli_usage(&cmd, "--kernel, --skip, --count: nothing has timing here");
+    int status = cli_look_check(&cmd, &w.look, s.functional, &o);
+    if (status)
+        return status;
+    if (w.look.trace && !cli_write_file(w.look.trace, "", 0))
+        return EXIT_FAILED;
+    if (w.look.timeline && !cli_write_file(w.look.timeline, "", 0))
+        return EXIT_FAILED;
     if ((w.json && !cli_writable(w.json)) || (w.csv && !cli_writable(w.csv)) ||
         !cli_store_ready(w.db))
         return EXIT_FAILED;
     struct allot_diag *d = cli_diag_new();
     struct allot_machine *m = cli_sim_machine(&s, d);
-    int status = EXIT_FAILED;
+    status = EXIT_FAILED;
     cli_diag(d);
     allot_diag_clear(d);
     if (m)

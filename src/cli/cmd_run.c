@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/energy.h"
 #include "cli/own.h"
+#include "cli/look.h"
 #include "cli/passes.h"
 #include "cli/runs.h"
 #include "cli/timeline.h"
@@ -28,10 +29,10 @@ static const struct cli_cmd cmd = {
     "      --arg buf:1024xf32,show=8 --arg 1024\n"};
 
 struct out {
-    bool json, csv, stats, why, energy, timeline_sms;
+    bool json, csv, stats, energy;
     const char *db; /* NULL: not stored */
     struct cli_list params;
-    const char *timeline, *trace; /* files, NULL: none */
+    struct cli_look look;
 };
 
 static double
@@ -160,7 +161,7 @@ print_json(const struct out *out, const struct allot_device *dev,
     for (size_t i = 0; i < allot_results(dev); i++)
         json_array_append_new(kernels, cli_result_json(allot_result_at(dev, i)));
     bool ok = true;
-    for (size_t i = 0; out->why && i < allot_results(dev); i++) {
+    for (size_t i = 0; out->look.why && i < allot_results(dev); i++) {
         json_t *sms = why_json(allot_result_at(dev, i));
         ok &= sms != NULL;
         if (sms)
@@ -225,7 +226,7 @@ print_result(const struct out *out, const struct allot_device *dev,
         print_summary(dev, s->functional);
     if (out->stats)
         print_stats(dev);
-    bool ok = !out->why || why_print(dev);
+    bool ok = !out->look.why || why_print(dev);
     if (out->energy && allot_results(dev))
         ok &= cli_energy_print(dev, m);
     if (*check)
@@ -237,8 +238,9 @@ print_result(const struct out *out, const struct allot_device *dev,
 static bool
 write_files(const struct out *out, const struct allot_device *dev)
 {
-    bool ok = !out->trace || write_trace(dev, out->trace);
-    return (!out->timeline || timeline_write(dev, out->timeline, out->timeline_sms)) &&
+    bool ok = !out->look.trace || write_trace(dev, out->look.trace);
+    return (!out->look.timeline ||
+            timeline_write(dev, out->look.timeline, out->look.timeline_sms)) &&
            ok;
 }
 
@@ -274,8 +276,12 @@ run_workload(const struct allot_workload *w, const struct cli_sim *s,
             allot_module_free(mod);
             return EXIT_USAGE;
         }
-        if (ok || !cli_interrupted())
-            ok &= print_result(out, dev, m, s, w->name, ok ? "passed" : "failed", why);
+        if (ok || !cli_interrupted() || (!out->json && !out->csv))
+            ok &= print_result(out, dev, m, s, w->name,
+                               ok                  ? "passed"
+                               : cli_interrupted() ? "interrupted"
+                                                   : "failed",
+                               why);
         struct cli_ran ran = {.db = out->db,
                               .workload = w->name,
                               .params = out->params.v,
@@ -346,27 +352,12 @@ cmd_run(int argc, char **argv)
 {
     struct cli_sim s = CLI_SIM_DEFAULTS;
     struct cli_own own = {0};
-    struct out out = {0};
-    const char *every = "1000", *from = "0", *to = NULL, *limit = "400000";
+    struct out out = {.look = CLI_LOOK_DEFAULTS};
     const struct cli_opt options[] = {
         {"stats", 0, NULL, "every counter, not only the summary", NULL, NULL, &out.stats},
-        {"why", 0, NULL, "issue slots of each SM by what kept them from issuing", NULL,
-         NULL, &out.why},
         {"energy", 0, NULL, "energy by component (docs/energy.md)", NULL, NULL,
          &out.energy},
-        {"trace", 0, "FILE.json",
-         "blocks, warps, units, L2, DRAM over time, for Perfetto", &out.trace, NULL,
-         NULL},
-        {"trace-from", 0, "CYCLE",
-         "... of each launch from this core cycle on (default 0)", &from, NULL, NULL},
-        {"trace-to", 0, "CYCLE", "... and before this one (default: to its end)", &to,
-         NULL, NULL},
-        {"trace-limit", 0, "N",
-         "... at most so many events (default 400000, about 40 MB)", &limit, NULL, NULL},
-        {"timeline", 0, "FILE.csv", "what every counter grew by, each so many cycles",
-         &out.timeline, NULL, NULL},
-        {"timeline-cycles", 0, "N", "... (default 1000)", &every, NULL, NULL},
-        {"timeline-sms", 0, NULL, "... and of each SM", NULL, NULL, &out.timeline_sms},
+        CLI_LOOK_OPTIONS(&out.look),
         CLI_PASSES_OPTION(&s),
         CLI_CHECK_OPTION(&s),
         {"json", 0, NULL, "one JSON object with every counter", NULL, NULL, &out.json},
@@ -400,38 +391,16 @@ cmd_run(int argc, char **argv)
     if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))
         return EXIT_USAGE;
     o.threads = cli_sim_threads(&s);
-    if (out.why && (s.functional || out.csv))
-        return cli_usage(&cmd,
-                         "--why: issue slots need the cycle model, and a table or --json "
-                         "to stand in");
+    if (out.look.why && out.csv)
+        return cli_usage(&cmd, "--why needs a table or --json to stand in");
     if (out.energy && s.functional)
         return cli_usage(&cmd, "--energy: the counters need the cycle model");
-    o.per_sm = out.why;
-    if (out.trace) {
-        if (s.functional)
-            return cli_usage(&cmd, "--trace: time needs the cycle model");
-        if (!cli_u64(from, 0, UINT64_C(1) << 60, &o.trace_from))
-            return cli_usage(&cmd, "--trace-from %s: not a cycle", from);
-        if (to && !cli_u64(to, o.trace_from + 1, UINT64_C(1) << 60, &o.trace_to))
-            return cli_usage(&cmd, "--trace-to %s: not a cycle after %s", to, from);
-        if (!cli_u64(limit, 1, 100000000, &o.trace_limit))
-            return cli_usage(&cmd, "--trace-limit %s: not a number from 1 to 100000000",
-                             limit);
-        if (!cli_writable(out.trace))
-            return EXIT_FAILED;
-    }
+    o.per_sm = out.look.why;
+    int status = cli_look_check(&cmd, &out.look, s.functional, &o);
+    if (status)
+        return status;
     if (!cli_store_ready(out.db))
         return EXIT_FAILED;
-    if (out.timeline) {
-        if (s.functional)
-            return cli_usage(&cmd, "--timeline: time needs the cycle model");
-        if (!cli_u64(every, 1, UINT64_C(1) << 40, &o.sample_cycles))
-            return cli_usage(&cmd, "--timeline-cycles %s: not a positive number", every);
-        if (!cli_writable(out.timeline))
-            return EXIT_FAILED;
-        o.sample_sms = out.timeline_sms;
-    } else if (out.timeline_sms)
-        return cli_usage(&cmd, "--timeline-sms adds lines to --timeline's file; which?");
     const struct allot_workload *w = allot_workload_find(pos.v[0]);
     if (!w && !ends_in(pos.v[0], ".ptx") && strcmp(pos.v[0], "-") &&
         !strchr(pos.v[0], '/') && access(pos.v[0], F_OK))
@@ -441,7 +410,7 @@ cmd_run(int argc, char **argv)
                          pos.v[0], cli_near_workload(pos.v[0]));
     if (w && cli_own_given(&own))
         return cli_own_misplaced(&cmd);
-    int status = w ? EXIT_OK : cli_own_ready(&cmd, &own);
+    status = w ? EXIT_OK : cli_own_ready(&cmd, &own);
     if (status)
         return status;
     struct allot_diag *d = cli_diag_new();

@@ -157,3 +157,45 @@ why_json(const struct allot_result *r)
     }
     return list;
 }
+
+bool
+why_print_launches(const json_t *launches, FILE *to)
+{
+    const char *heads[NCAUSES + 2] = {"kernel"};
+    bool ok = true;
+    size_t i;
+    json_t *o, *sums = json_object(), *one;
+    const char *name;
+    for (unsigned k = 0; k < NCAUSES; k++)
+        heads[k + 1] = causes[k].title;
+    heads[NCAUSES + 1] = "slots";
+    struct table *t = table_new(NCAUSES + 2, heads);
+    json_array_foreach(launches, i, o)
+    {
+        name = json_string_value(json_object_get(o, "name"));
+        one = json_object_get(sums, name);
+        if (!one)
+            json_object_set_new(sums, name, one = json_object());
+        for (unsigned k = 0; k <= NCAUSES; k++) {
+            const char *id = k < NCAUSES ? causes[k].id : "issue_slots";
+            json_object_set_new(
+                one, id,
+                json_integer(json_integer_value(json_object_get(one, id)) +
+                             json_integer_value(json_object_get(o, id))));
+        }
+    }
+    json_object_foreach(sums, name, one)
+    {
+        uint64_t v[NCAUSES],
+            all = (uint64_t)json_integer_value(json_object_get(one, "issue_slots"));
+        for (unsigned k = 0; k < NCAUSES; k++)
+            v[k] = (uint64_t)json_integer_value(json_object_get(one, causes[k].id));
+        ok &= adds_up(name, "all SMs", v, all);
+        row(t, cli_kernel_name(name, CLI_NAME), v, all);
+    }
+    fprintf(to, "\nissue slots by cause, %%\n\n");
+    table_show(t, to);
+    table_free(t);
+    json_decref(sums);
+    return ok;
+}

@@ -12,4 +12,7 @@ bool why_print(const struct allot_device *dev);
 /* One object per SM: slots by cause. NULL as above. */
 json_t *why_json(const struct allot_result *r);
 
+/* Of launches as rows of JSON with every counter (allot exec): a row a kernel, of all SMs. */
+bool why_print_launches(const json_t *launches, FILE *to);
+
 #endif

@@ -286,15 +286,22 @@ exec_step(struct exec_warp *w, struct exec_step *s)
 
 /* -- the whole grid without timing -- */
 
+const struct exec_warp *
+exec_some_warp(const struct exec_cta *c)
+{
+    const struct exec_warp *w = NULL;
+    for (uint32_t i = c->nwarps; i-- > 0;)
+        if (c->warp[i].state != EXEC_DONE &&
+            (!w || c->warp[i].state == EXEC_READY || w->state != EXEC_READY))
+            w = &c->warp[i];
+    return w;
+}
+
 static enum exec_result
 over_limit(struct exec_grid *g, const struct exec_cta *c)
 {
-    const struct exec_warp *w = &c->warp[0];
-    for (uint32_t i = 0; i < c->nwarps; i++)
-        if (c->warp[i].state == EXEC_READY) {
-            w = &c->warp[i];
-            break;
-        }
+    const struct exec_warp *w = exec_some_warp(c);
+    w = w ? w : &c->warp[0];
     struct diag_loc loc = exec_loc(g->prog, w->pc);
     struct diag *d = diag_add(
         g->diag, DIAG_ERROR, &loc,
@@ -336,13 +343,26 @@ go_on(struct exec_grid *g, uint64_t done)
 {
     g->ask_at = g->n_warp_inst + ASK_EVERY;
     uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
-    return !g->keep_going || g->keep_going(g->user, done, blocks) ||
-           diag_error(
-               g->diag,
-               "kernel '%s' interrupted after %llu warp instructions, %llu of %llu "
-               "blocks had ended",
-               g->prog->entry->name, (unsigned long long)g->n_warp_inst,
-               (unsigned long long)done, (unsigned long long)blocks);
+    if (!g->keep_going || g->keep_going(g->user, done, blocks))
+        return true;
+    const struct exec_warp *w = g->at ? exec_some_warp(g->at) : NULL;
+    struct diag_loc loc = {0};
+    struct strbuf b = {0};
+    uint32_t pc = w && w->state == EXEC_BARRIER ? w->barrier_pc : w ? w->pc : 0;
+    if (w) {
+        loc = exec_loc(g->prog, pc);
+        strbuf_printf(&b, "; block (%u,%u,%u) warp %u was here", w->cta->ctaid.x,
+                      w->cta->ctaid.y, w->cta->ctaid.z, w->index);
+    }
+    diag_add(g->diag, DIAG_ERROR, w ? &loc : NULL,
+             "kernel '%s' interrupted after %llu warp instructions, %llu of %llu "
+             "blocks had ended%s",
+             g->prog->entry->name, (unsigned long long)g->n_warp_inst,
+             (unsigned long long)done, (unsigned long long)blocks, b.n ? b.s : "");
+    if (w)
+        exec_note_source(g->prog, pc, g->diag);
+    strbuf_free(&b);
+    return false;
 }
 
 /* The block's counts go over to the grid. */
@@ -399,6 +419,7 @@ run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t d
         uint64_t turn, struct race_watch *watch)
 {
     uint64_t until = g->n_warp_inst + turn;
+    g->at = c;
     uint64_t quantum = g->quantum ? g->quantum : QUANTUM_MOST;
     quick_start(c);
     while (c->live_warps && g->n_warp_inst < until) {
@@ -523,6 +544,7 @@ run_in_waves(struct run *r)
     struct exec_grid *g = r->g;
     enum exec_result e = run_in_turns(r, 1); /* how long is a block? */
     while (e == EXEC_OK && r->done < r->blocks && r->want == 1) {
+        g->at = NULL;
         if (g->n_warp_inst >= g->ask_at && !go_on(g, r->done))
             return EXEC_FAULT;
         uint64_t n = exec_team_wave(g, r->done, r->blocks);

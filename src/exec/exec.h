@@ -195,6 +195,8 @@ struct exec_grid {
      * "interrupted". May be NULL. */
     bool (*keep_going)(void *user, uint64_t blocks_done, uint64_t blocks);
     void *user;
+    /* The block under way, for keep_going; NULL: blocks run in several host threads. */
+    const struct exec_cta *at;
     uint64_t ask_at; /* n_warp_inst of the next question; exec_run_grid's own */
     /* Cooperative launch: blocks wait for each other, so all must run in turns. */
     bool cooperative;
@@ -441,6 +443,11 @@ exec_not_held(const struct exec_cta *c, const struct exec_access *a, unsigned la
            a->addr[lane] + a->bytes > p->alloc_from &&
            a->addr[lane] < (uint64_t)p->alloc_from + p->alloc_bytes;
 }
+
+/* Where a warp that has not ended stands: "block (0,0,0), warp 3 at app.ptx:35, own.cu:12".
+ * And one such warp of a block, best one that can run; NULL: all have ended. */
+void exec_where(const struct exec_warp *w, struct strbuf *out);
+const struct exec_warp *exec_some_warp(const struct exec_cta *c);
 
 /* Why this block makes no progress, in words, into `out` (barrier counts and so on). */
 void exec_explain_cta(const struct exec_cta *c, struct strbuf *out);

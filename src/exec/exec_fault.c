@@ -56,28 +56,63 @@ file_name(const struct ptx_module *m, unsigned n, char *name)
     return "";
 }
 
-void
-exec_note_source(const struct exec_prog *p, uint32_t pc, struct diag_sink *diag)
+/* The operands of the .loc that holds at pc; NULL: there is none. */
+static const char *
+loc_at(const struct func_info *fi, uint32_t pc)
 {
-    const struct func_info *fi = func_at(p, pc);
     const char *at = NULL;
     for (size_t i = 0; fi && i < fi->f->body.n && fi->pc_of[i] <= pc; i++) {
         const char *text = fi->f->body.v[i].text;
         if (fi->f->body.v[i].op == PTX_OP_DIRECTIVE && text && !strncmp(text, ".loc", 4))
             at = text + 4;
     }
+    return at;
+}
+
+/* Reads one; false: it names no line of a known file. */
+static bool
+read_loc(const struct ptx_module *m, const char *at, char name[FILE_NAME], unsigned *line,
+         unsigned *col)
+{
+    unsigned file;
+    *col = 0;
+    return sscanf(at, "%u %u %u", &file, line, col) >= 2 && *line &&
+           *file_name(m, file, name);
+}
+
+void
+exec_note_source(const struct exec_prog *p, uint32_t pc, struct diag_sink *diag)
+{
+    const struct func_info *fi = func_at(p, pc);
+    const char *at = loc_at(fi, pc);
     /* where it is written, then the calls it was inlined at */
     for (bool inlined = false; at; inlined = true) {
-        unsigned file, line, col = 0;
+        unsigned line, col;
         char name[FILE_NAME];
-        if (sscanf(at, "%u %u %u", &file, &line, &col) < 2 || !line ||
-            !*file_name(fi->f->module, file, name))
+        if (!read_loc(fi->f->module, at, name, &line, &col))
             return;
         struct diag_loc loc = {name, NULL, line, col, 0};
         diag_add(diag, DIAG_NOTE, &loc, inlined ? "inlined here" : "written here");
         at = strstr(at, "inlined_at");
         at = at ? at + strlen("inlined_at") : NULL;
     }
+}
+
+void
+exec_where(const struct exec_warp *w, struct strbuf *out)
+{
+    const struct exec_prog *p = w->cta->grid->prog;
+    uint32_t pc = w->state == EXEC_BARRIER ? w->barrier_pc : w->pc;
+    const struct func_info *fi = func_at(p, pc);
+    struct diag_loc loc = exec_loc(p, pc);
+    const char *at = loc_at(fi, pc);
+    unsigned line, col;
+    char name[FILE_NAME];
+    strbuf_printf(out, "block (%u,%u,%u), warp %u %s %s:%u", w->cta->ctaid.x,
+                  w->cta->ctaid.y, w->cta->ctaid.z, w->index,
+                  w->state == EXEC_BARRIER ? "waits at" : "at", loc.file, loc.line);
+    if (at && read_loc(fi->f->module, at, name, &line, &col))
+        strbuf_printf(out, ", %s:%u", name, line);
 }
 
 uint32_t

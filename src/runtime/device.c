@@ -28,14 +28,25 @@ tell(struct allot_device *dev, uint64_t cycles, uint64_t instructions, uint64_t 
      uint64_t blocks)
 {
     const struct allot_options *o = &dev->options;
-    struct allot_progress p = {.cycles = cycles,
+    struct strbuf where = {0};
+    const struct exec_warp *at = dev->grid && dev->gpu && !dev->functional
+                                     ? timing_at(dev->gpu)
+                                 : dev->grid && dev->grid->at ? exec_some_warp(dev->grid->at)
+                                                              : NULL;
+    if (at)
+        exec_where(at, &where);
+    struct allot_progress p = {.kernel = dev->grid ? dev->grid->prog->entry->name : "",
+                               .where = where.n ? where.s : "",
+                               .cycles = cycles,
                                .thread_instructions = instructions,
                                .blocks_done = done,
                                .blocks = blocks,
                                .seconds = clock_seconds(CLOCK_MONOTONIC) - dev->began};
-    return o->watch      ? o->watch(o->user, &p)
-           : o->progress ? o->progress(o->user, cycles, done, blocks)
-                         : true;
+    bool on = o->watch      ? o->watch(o->user, &p)
+              : o->progress ? o->progress(o->user, cycles, done, blocks)
+                            : true;
+    strbuf_free(&where);
+    return on;
 }
 
 static bool
@@ -439,7 +450,7 @@ keep_going(void *user, uint64_t done, uint64_t blocks)
     if (now - dev->told < 0.1)
         return true;
     dev->told = now;
-    return tell(dev, 0, 0, done, blocks);
+    return tell(dev, 0, dev->grid->n_thread_inst, done, blocks);
 }
 
 static bool
@@ -449,12 +460,13 @@ run(struct allot_device *dev, struct exec_grid *g, const struct launch_plan *pla
     uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
     dev->began = clock_seconds(CLOCK_MONOTONIC);
     dev->running = r;
+    dev->grid = g;
     if (!tell(dev, 0, 0, 0, blocks)) {
         g->failure = ALLOT_STOPPED;
         return diag_error(diag, "kernel '%s' interrupted before it began",
                           g->prog->entry->name);
     }
-    if (!dev->gpu) {
+    if (!dev->gpu || dev->functional) {
         if (dev->options.progress || dev->options.watch)
             g->keep_going = keep_going;
         g->user = dev;
@@ -618,6 +630,7 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
     r->demand = plan.sm.demand;
     double t0 = clock_seconds(CLOCK_MONOTONIC);
     bool ok = run(dev, &g, &plan, r, diag);
+    dev->grid = NULL;
     r->seconds = clock_seconds(CLOCK_MONOTONIC) - t0;
     exec_guard_warnings(&g, first_warning, dev);
     exec_race_warning(&g, first_warning, dev);

@@ -48,6 +48,8 @@ struct allot_device {
     VEC(struct cta_schedule *) schedules;
     struct exec_checks *checks;       /* NULL: none are wanted */
     VEC(uint64_t) warned;             /* instructions that read in guards, hashed */
+    bool functional;              /* the launch under way, on a device with timing */
+    const struct exec_grid *grid; /* under way, NULL: none */
     uint64_t launches;
     uint64_t workspace;         /* of cooperative launches, 0: none yet */
     enum allot_failure failure; /* of the last launch */

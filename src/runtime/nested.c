@@ -150,6 +150,7 @@ allot_launch(struct allot_device *dev, const struct allot_launch *l, struct allo
                                        function,  error_text, &asked};
     struct exec_orders *orders = exec_orders_new(dev->mem, dev->pending_limit, &oracle);
     VEC(struct task) stack = {0};
+    dev->functional = l->functional;
     const struct allot_result *first = rt_launch(dev, l, NULL, NULL, orders, diag);
     const char *ran = l->kernel;
     bool ok = first, grid = ok;

@@ -36,6 +36,9 @@ struct timing_gpu *timing_gpu_new(const struct machine *m, const struct timing_o
                                   struct diag_sink *diag);
 void timing_gpu_free(struct timing_gpu *g);
 
+/* Within options.progress: a warp of the launch that has not ended; NULL: none is known. */
+const struct exec_warp *timing_at(const struct timing_gpu *g);
+
 /* What the SMs are set up for in one launch (a part of runtime/plan.h). */
 struct timing_plan {
     struct occ_kernel demand;        /* of the kernel */

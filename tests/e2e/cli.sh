@@ -141,7 +141,7 @@ check "opt again" 0 "$allot" opt once.ptx -o twice.ptx
 check "printing is a fixed point" 0 cmp once.ptx twice.ptx
 check "opt of nothing" 1 "$allot" opt nowhere.ptx
 has err "nowhere.ptx"
-check "opt with an unknown pass" 1 "$allot" opt -p nosuchpass "$in/saxpy.ptx"
+check "opt with an unknown pass" 2 "$allot" opt -p nosuchpass "$in/saxpy.ptx"
 has err "nosuchpass"
 printf '.version 4.2\n.target sm_35\n.address_size 64\n.visible .entry k()\n{\n    .reg .b32 %%r<2>;\n    ad.s32 %%r1, %%r0, 1;\n    add.s32 %%r1, %%r9, 1;\n    ret;\n}\n' >bad.ptx
 check "every error with its place" 1 "$allot" opt bad.ptx -o bad-out.ptx

@@ -1,6 +1,6 @@
 /* samples.cu [MODE]: kernels with the errors that NVIDIA's racecheck, initcheck and
- * synccheck are for, and the same kernels without them, for tests of `allot exec --check`
- * (tests/e2e/checks.sh). MODE names one of the errors; without it all is right. */
+ * synccheck are for, and the same kernels without them, for tests of `allot exec`
+ * (tests/e2e/checks.sh, exec-look.sh). MODE names one of the errors; without it all is right. */
 #include "check.h"
 
 enum { THREADS = 128, WARPS = THREADS / 32, PARTS = 16 };
@@ -86,6 +86,12 @@ __global__ void half_warp(int *out, int last) {
     }
 }
 
+/* Waits for a flag that nobody sets. */
+__global__ void endless(volatile int *flag) {
+    while (*flag == 0)
+        ;
+}
+
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     int *in, *out, got = 0, host[64 * PARTS];
@@ -102,6 +108,10 @@ int main(int argc, char **argv) {
     sum_parts<<<1, 64>>>(in, out, 64 * PARTS - (strcmp(mode, "divergent barrier") ? 0 : 16),
                          strcmp(mode, "divergent barrier") != 0);
     half_warp<<<1, 32>>>(out, strcmp(mode, "wrong mask") ? 15 : 16);
+    if (!strcmp(mode, "endless")) {
+        OK(cudaMemset(in, 0, 4));
+        endless<<<4, 64>>>(in);
+    }
     OK(cudaDeviceSynchronize());
     OK(cudaMemcpy(&got, out, sizeof got, cudaMemcpyDeviceToHost));
     EQ(got, 120);

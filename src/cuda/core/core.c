@@ -159,8 +159,8 @@ error_text(int e, bool name)
 
 /* -- environment -- */
 
-static bool
-env_number(const char *name, uint64_t most, uint64_t *out)
+bool
+acu_env_number(const char *name, uint64_t most, uint64_t *out)
 {
     const char *s = getenv(name);
     if (!s || !*s)
@@ -180,14 +180,14 @@ static bool
 env_options(struct allot_options *o)
 {
     uint64_t functional = 0, no_skip = 0, threads = 0, all = 0, checks = 0;
-    bool ok = env_number("ALLOT_FUNCTIONAL", 1, &functional) &&
-              env_number("ALLOT_NO_SKIP", 1, &no_skip) &&
-              env_number("ALLOT_RECORD_ALL", 1, &all) &&
-              env_number("ALLOT_THREADS", 1024, &threads) &&
-              env_number("ALLOT_MAX_CYCLES", UINT64_MAX, &o->max_cycles) &&
-              env_number("ALLOT_MAX_INSTRUCTIONS", UINT64_MAX, &o->max_instructions) &&
-              env_number("ALLOT_GUARD", 16 << 20, &o->guard) &&
-              env_number("ALLOT_CHECK", 7, &checks);
+    bool ok = acu_env_number("ALLOT_FUNCTIONAL", 1, &functional) &&
+              acu_env_number("ALLOT_NO_SKIP", 1, &no_skip) &&
+              acu_env_number("ALLOT_RECORD_ALL", 1, &all) &&
+              acu_env_number("ALLOT_THREADS", 1024, &threads) &&
+              acu_env_number("ALLOT_MAX_CYCLES", UINT64_MAX, &o->max_cycles) &&
+              acu_env_number("ALLOT_MAX_INSTRUCTIONS", UINT64_MAX, &o->max_instructions) &&
+              acu_env_number("ALLOT_GUARD", 16 << 20, &o->guard) &&
+              acu_env_number("ALLOT_CHECK", 7, &checks) && acu_look_options(o);
     o->checks = (unsigned)checks;
     o->functional = functional;
     o->no_skip = no_skip;
@@ -327,6 +327,7 @@ acu_device_reset(void)
     for (size_t i = 0; i < acu.events.n; i++)
         free(acu.events.v[i]);
     acu.streams.n = acu.events.n = 0;
+    acu_look_end();
     allot_device_free(acu.device); /* before the modules that it reads */
     acu.device = NULL;
     acu_modules_reset();

@@ -84,6 +84,7 @@ struct acu {
     bool capturing;         /* diag is kept, not printed */
     struct acu_props props; /* of the machine; warp 0: not read yet */
     uint64_t epoch, next_id;
+    bool functional; /* the launch under way */
     int sticky; /* error that only a reset clears */
     double clock;
     struct {
@@ -94,6 +95,14 @@ struct acu {
         VEC(struct acu_failure) failures;
         uint64_t findings; /* told so far */
     } record;              /* core_record.c */
+    struct { /* core_look.c: what allot exec asks to see */
+        const char *kernel;           /* pattern of those with timing; NULL: all */
+        uint64_t skip, count;         /* of these, so many first; then so many; 0: all */
+        uint64_t matched;             /* launches so far */
+        const char *trace, *timeline; /* files; NULL: none */
+        uint64_t sms;                 /* timeline: of each SM too */
+        uint64_t launches;            /* in the timeline so far */
+    } look;
     uint64_t launched;     /* launches that the program has asked for */
     bool reset;            /* the device, since the last launch that succeeded */
     bool report;
@@ -129,8 +138,20 @@ bool acu_record_open(const char *path);
 /* A launch begins (running), or has failed; each grid of one that has not, those that
  * kernels launched included, leaves a result. */
 void acu_record_launch(const struct acu_function *f, const struct acu_launch *l,
-                       bool running);
-void acu_record_result(const struct acu_function *f, const struct allot_result *r);
+                       bool functional, bool running);
+void acu_record_result(const struct acu_function *f, const struct allot_result *r,
+                       bool functional);
+/* The running launch of a kernel has come so far. */
+void acu_record_progress(const struct allot_progress *p);
+/* A number of the environment, from 0 to `most`; false after saying that it is none. */
+bool acu_env_number(const char *name, uint64_t most, uint64_t *out);
+/* Reads what allot exec asks to see (ALLOT_KERNEL, ALLOT_TRACE, ...). */
+bool acu_look_options(struct allot_options *o);
+/* Is this launch of the kernel to be executed without timing? Once a launch. */
+bool acu_look_past(const char *kernel);
+/* A launch has ended: its part of the timeline; and at the end of the process, the trace. */
+void acu_look_result(const struct allot_result *r);
+void acu_look_end(void);
 /* How many findings of --check there have been so far. */
 void acu_record_findings(uint64_t all);
 /* The launch, or the loading of module `name`, has come to nothing: it failed while it ran,

@@ -9,7 +9,7 @@
 
 /* One line on stderr. */
 static void
-report(const struct allot_result *r)
+report(const struct allot_result *r, bool functional)
 {
     uint64_t cycles = 0, insts = 0;
     uint32_t grid[3], block[3], dynamic;
@@ -20,7 +20,7 @@ report(const struct allot_result *r)
     allot_result_get(r, "cycles", &cycles, NULL);
     allot_result_get(r, "warp_instructions", &insts, NULL);
     allot_result_get(r, "ipc", NULL, &ipc);
-    if (!acu.options.functional)
+    if (!functional)
         snprintf(time, sizeof time, "%llu cycles, IPC %.2f, ", (unsigned long long)cycles,
                  ipc);
     acu_say("%s <<<(%u,%u,%u), (%u,%u,%u)>>> %s%llu warp instructions%s%s",
@@ -34,10 +34,10 @@ report(const struct allot_result *r)
 /* Without timing a launch still takes simulated time, so that rates can be computed: one
  * warp instruction a cycle in every SM. */
 static void
-time_launch(const struct allot_result *r)
+time_launch(const struct allot_result *r, bool functional)
 {
     uint64_t cycles = 0;
-    if (acu.options.functional) {
+    if (functional) {
         allot_result_get(r, "warp_instructions", &cycles, NULL);
         uint64_t sms = (uint64_t)acu_setting("sm.count");
         cycles = (cycles + sms - 1) / sms;
@@ -196,6 +196,8 @@ bool
 acu_watch(void *user, const struct allot_progress *p)
 {
     enum { PATIENCE = 10 }; /* seconds without a block that ends */
+    if (p->seconds > 0.05)
+        acu_record_progress(p);
     if (p->seconds < acu.watch.since || p->blocks_done != acu.watch.done) {
         acu.watch.done = p->blocks_done;
         acu.watch.since = p->seconds;
@@ -247,21 +249,26 @@ launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s,
                              .dynamic_scratchpad = l->dynamic_scratchpad,
                              .args = (const void *const *)l->args,
                              .nargs = f->kernel->nparams,
-                             .cooperative = l->cooperative};
+                             .cooperative = l->cooperative,
+                             .functional = acu_look_past(f->name)};
+    bool functional = acu.options.functional || a.functional;
     acu.watch.kernel = f->name;
     acu.watch.since = acu.watch.done = 0;
-    acu_record_launch(f, l, true);
+    acu.functional = functional;
+    acu_record_launch(f, l, functional, true);
     const struct allot_result *r = allot_launch(acu.device, &a, acu.diag);
     /* With what its kernel launched, as far as that came. */
     for (size_t i = 0; i < allot_results(acu.device); i++) {
         const struct allot_result *one = allot_result_at(acu.device, i);
-        time_launch(one);
-        acu_record_result(f, one);
+        time_launch(one, functional);
+        acu_record_result(f, one, functional);
+        if (!functional)
+            acu_look_result(one);
         if (acu.report)
-            report(one);
+            report(one, functional);
     }
     if (!r) {
-        acu_record_launch(f, l, false);
+        acu_record_launch(f, l, functional, false);
         first_error(why);
     }
     acu_flush_diag();

@@ -23,10 +23,13 @@
 #include <unistd.h>
 
 struct acu_row {
-    char *name; /* of the kernel */
-    off_t at;   /* in the file */
+    char *name;      /* of the kernel */
+    off_t at;        /* in the file */
+    bool functional; /* its launches without timing */
     uint64_t launches, cycles, warp_instructions, thread_instructions, resident_blocks;
     double seconds;
+    uint32_t grid[3], block[3];
+    const struct allot_progress *so_far; /* of the running launch; NULL: it has begun */
 };
 
 struct acu_failure {
@@ -71,12 +74,27 @@ row_text(struct strbuf *b, const struct acu_row *r, const uint32_t grid[3],
                   "\"grid\": [%10u, %10u, %10u], \"block\": [%10u, %10u, %10u], "
                   "\"launches\": %20llu, \"cycles\": %20llu, "
                   "\"warp_instructions\": %20llu, \"thread_instructions\": %20llu, "
-                  "\"resident_blocks\": %20llu, \"seconds\": %20.6f}\n",
+                  "\"resident_blocks\": %20llu, \"seconds\": %20.6f, "
+                  "\"functional\": %d, ",
                   (long)acu.record.pid, r->name, running, grid[0], grid[1], grid[2],
                   block[0], block[1], block[2], (unsigned long long)r->launches,
                   (unsigned long long)r->cycles, (unsigned long long)r->warp_instructions,
                   (unsigned long long)r->thread_instructions,
-                  (unsigned long long)r->resident_blocks, r->seconds);
+                  (unsigned long long)r->resident_blocks, r->seconds, r->functional);
+    enum { WHERE = 240 };
+    const struct allot_progress none = {.where = ""}, *p = r->so_far ? r->so_far : &none;
+    char where[WHERE + 1];
+    snprintf(where, sizeof where, "%s", p->where);
+    for (char *c = where; *c; c++) /* no escapes: the length is kept */
+        if ((unsigned char)*c < 32 || *c == '"' || *c == '\\' || (unsigned char)*c > 126)
+            *c = '?';
+    strbuf_printf(b,
+                  "\"cycles_so_far\": %20llu, \"thread_instructions_so_far\": %20llu, "
+                  "\"blocks_done\": %20llu, \"blocks\": %20llu, \"where\": \"%s\"%*s}\n",
+                  (unsigned long long)p->cycles,
+                  (unsigned long long)p->thread_instructions,
+                  (unsigned long long)p->blocks_done, (unsigned long long)p->blocks,
+                  where, WHERE - (int)strlen(where), "");
 }
 
 /* A forked child begins rows of its own, and needs a file position of its own. */
@@ -103,16 +121,17 @@ begin_rows(void)
 
 /* The kernel's row in this process. */
 static struct acu_row *
-row_of(const char *name)
+row_of(const char *name, bool functional)
 {
     if (acu.record.pid != getpid())
         begin_rows();
     /* Most launches are of the kernel launched last, or of one of a few. */
     for (size_t i = acu.record.rows.n; i--;)
-        if (!strcmp(acu.record.rows.v[i].name, name))
+        if (!strcmp(acu.record.rows.v[i].name, name) &&
+            acu.record.rows.v[i].functional == functional)
             return &acu.record.rows.v[i];
     struct acu_row *r = vec_push(&acu.record.rows);
-    *r = (struct acu_row){.name = xstrdup(name), .at = -1};
+    *r = (struct acu_row){.name = xstrdup(name), .functional = functional, .at = -1};
     return r;
 }
 
@@ -141,10 +160,27 @@ write_row(struct acu_row *r, const uint32_t grid[3], const uint32_t block[3],
 }
 
 void
-acu_record_launch(const struct acu_function *f, const struct acu_launch *l, bool running)
+acu_record_launch(const struct acu_function *f, const struct acu_launch *l,
+                  bool functional, bool running)
 {
-    if (acu.record.append >= 0)
-        write_row(row_of(f->name), l->grid, l->block, running);
+    if (acu.record.append < 0)
+        return;
+    struct acu_row *r = row_of(f->name, functional);
+    memcpy(r->grid, l->grid, sizeof r->grid);
+    memcpy(r->block, l->block, sizeof r->block);
+    write_row(r, l->grid, l->block, running);
+}
+
+void
+acu_record_progress(const struct allot_progress *p)
+{
+    if (acu.record.append < 0)
+        return;
+    /* what its kernel has launched counts as its own until it has ended */
+    struct acu_row *r = row_of(acu.watch.kernel, acu.functional);
+    r->so_far = p;
+    write_row(r, r->grid, r->block, true);
+    r->so_far = NULL;
 }
 
 static uint64_t
@@ -189,11 +225,12 @@ append_launch(const struct acu_function *f, const struct allot_result *r)
 }
 
 void
-acu_record_result(const struct acu_function *f, const struct allot_result *r)
+acu_record_result(const struct acu_function *f, const struct allot_result *r,
+                  bool functional)
 {
     if (acu.record.append < 0)
         return;
-    struct acu_row *row = row_of(allot_result_kernel(r));
+    struct acu_row *row = row_of(allot_result_kernel(r), functional);
     uint32_t grid[3], block[3], dynamic;
     allot_result_shape(r, grid, block, &dynamic);
     row->launches++;
@@ -202,7 +239,7 @@ acu_record_result(const struct acu_function *f, const struct allot_result *r)
     row->thread_instructions += counter(r, "thread_instructions");
     row->resident_blocks = counter(r, "resident_blocks");
     row->seconds += allot_result_seconds(r);
-    if (acu.record.all)
+    if (acu.record.all && (!functional || acu.options.functional))
         append_launch(f, r);
     write_row(row, grid, block, false);
 }

@@ -315,14 +315,12 @@ explain(const struct run *r, struct strbuf *out)
                       r->launch.dispatch.any_none ? "' gives none now" : "");
 }
 
-/* An error that ends the launch, placed where one warp is that has not ended (the first of
- * them in the order of SMs; best one at a barrier), which the message goes on to name. */
-static struct diag *
-say_where(const struct run *r, const char *text, const char *more)
+/* One warp that has not ended, the first of them in the order of SMs, best one at a
+ * barrier; NULL: there is none. */
+static const struct exec_warp *
+some_warp(const struct run *r)
 {
     const struct exec_warp *at = NULL;
-    struct diag_loc loc = {0};
-    struct strbuf b = {0};
     for (unsigned i = 0; i < r->g->m->sm.count; i++)
         for (unsigned k = 0; k < r->launch.plan.blocks; k++) {
             const struct exec_cta *c = r->sm[i].cta[k];
@@ -333,6 +331,17 @@ say_where(const struct run *r, const char *text, const char *more)
                     at = w;
             }
         }
+    return at;
+}
+
+/* An error that ends the launch, placed where one warp is, which the message goes on to
+ * name. */
+static struct diag *
+say_where(const struct run *r, const char *text, const char *more)
+{
+    const struct exec_warp *at = some_warp(r);
+    struct diag_loc loc = {0};
+    struct strbuf b = {0};
     strbuf_addz(&b, text);
     uint32_t pc = 0;
     if (at) {
@@ -413,6 +422,12 @@ run_go_on(struct run *r)
     return false;
 }
 
+const struct exec_warp *
+timing_at(const struct timing_gpu *g)
+{
+    return g->at;
+}
+
 enum { TELL_EVERY = 64 /* quanta, or so, between looks at the time */ };
 
 bool
@@ -431,10 +446,22 @@ run_tell(struct run *r, unsigned quanta)
     uint64_t inst = 0;
     for (unsigned i = 0; i < g->m->sm.count; i++)
         inst += g->stats[i].s.thread_instructions;
-    if (g->opt.progress(g->opt.user, cycles, inst, r->launch.done, r->launch.blocks))
+    g->at = some_warp(r);
+    bool on =
+        g->opt.progress(g->opt.user, cycles, inst, r->launch.done, r->launch.blocks);
+    g->at = NULL;
+    if (on)
         return true;
-    diag_error(r->diag, "kernel '%s' interrupted after %llu cycles",
-               r->launch.grid->prog->entry->name, (unsigned long long)cycles);
+    struct strbuf b = {0};
+    strbuf_printf(&b,
+                  "kernel '%s' interrupted after %llu cycles (%llu thread instructions, "
+                  "IPC %.2f), %llu of %llu blocks had ended",
+                  r->launch.grid->prog->entry->name, (unsigned long long)cycles,
+                  (unsigned long long)inst, cycles ? (double)inst / (double)cycles : 0,
+                  (unsigned long long)r->launch.done,
+                  (unsigned long long)r->launch.blocks);
+    say_where(r, b.s, "");
+    strbuf_free(&b);
     r->launch.grid->failure = ALLOT_STOPPED;
     return false;
 }

@@ -41,6 +41,7 @@ struct timing_gpu {
     struct memory *memory; /* its hardware */
     struct trace *trace;   /* NULL: none */
     struct pool *pool;     /* NULL: one thread */
+    const struct exec_warp *at; /* while options.progress is asked: timing_at */
     uint64_t now;          /* last core cycle done */
     uint64_t quanta;       /* of the last launch */
     unsigned last_sm; /* that got a block: the next launch's dispatch begins behind it */

@@ -1,0 +1,34 @@
+/* look.c: see look.h. */
+#include "cli/look.h"
+
+int
+cli_look_check(const struct cli_cmd *cmd, const struct cli_look *l, bool functional,
+               struct allot_options *o)
+{
+    if (l->why && functional)
+        return cli_usage(cmd, "--why: issue slots need the cycle model");
+    if (l->trace) {
+        if (functional)
+            return cli_usage(cmd, "--trace: time needs the cycle model");
+        if (!cli_u64(l->from, 0, UINT64_C(1) << 60, &o->trace_from))
+            return cli_usage(cmd, "--trace-from %s: not a cycle", l->from);
+        if (l->to && !cli_u64(l->to, o->trace_from + 1, UINT64_C(1) << 60, &o->trace_to))
+            return cli_usage(cmd, "--trace-to %s: not a cycle after %s", l->to, l->from);
+        if (!cli_u64(l->limit, 1, 100000000, &o->trace_limit))
+            return cli_usage(cmd, "--trace-limit %s: not a number from 1 to 100000000",
+                             l->limit);
+        if (!cli_writable(l->trace))
+            return EXIT_FAILED;
+    }
+    if (!l->timeline)
+        return l->timeline_sms
+                   ? cli_usage(cmd,
+                               "--timeline-sms adds lines to --timeline's file; which?")
+                   : EXIT_OK;
+    if (functional)
+        return cli_usage(cmd, "--timeline: time needs the cycle model");
+    if (!cli_u64(l->every, 1, UINT64_C(1) << 40, &o->sample_cycles))
+        return cli_usage(cmd, "--timeline-cycles %s: not a positive number", l->every);
+    o->sample_sms = l->timeline_sms;
+    return cli_writable(l->timeline) ? EXIT_OK : EXIT_FAILED;
+}
