@@ -43,9 +43,25 @@ occ_private(uint32_t units, double threshold)
 
 /* -- what a block takes -- */
 
+/* GPGPU-Sim's rounding instead of the machine's (sm.rounding). */
+static bool
+as_gpgpusim(const struct machine *m)
+{
+    return m->sm.rounding == ROUNDING_GPGPUSIM;
+}
+
+uint32_t
+occ_partitions(const struct machine *m)
+{
+    return as_gpgpusim(m) ? 1 : m->sm.register_partitions;
+}
+
 static uint64_t
 warp_registers(const struct machine *m, const struct occ_kernel *k)
 {
+    enum { GPGPUSIM_UNIT = 4 }; /* registers of a thread */
+    if (as_gpgpusim(m))
+        return round_up(k->registers, GPGPUSIM_UNIT) * WARP;
     switch (m->sm.register_alloc) {
     case REGISTERS_BY_THREAD:
         return round_up(k->registers, m->sm.register_unit) * WARP;
@@ -96,10 +112,10 @@ occ_demand(const struct machine *m, const struct occ_kernel *k)
 {
     struct occ_demand d = {.warps = (k->threads + WARP - 1) / WARP};
     d.registers = warp_registers(m, k) * d.warps;
-    if (m->sm.register_alloc == REGISTERS_BY_BLOCK)
+    if (m->sm.register_alloc == REGISTERS_BY_BLOCK && !as_gpgpusim(m))
         d.registers = round_up(d.registers, m->sm.register_unit);
     d.scratchpad = round_up((uint64_t)k->scratchpad + m->sm.scratchpad_reserved,
-                            m->sm.scratchpad_unit);
+                            as_gpgpusim(m) ? 1 : m->sm.scratchpad_unit);
     d.scratchpad_size = scratchpad_size(m, d.scratchpad);
     return d;
 }
@@ -125,11 +141,11 @@ blocks_by_registers(const struct machine *m, const struct occ_demand *d)
 {
     if (!d->registers)
         return OCC_UNLIMITED;
-    if (m->sm.register_partitions == 1)
+    if (occ_partitions(m) == 1)
         return m->sm.registers / d->registers;
     uint64_t per_warp = d->registers / d->warps;
-    uint64_t warps = m->sm.registers / m->sm.register_partitions / per_warp;
-    return warps * m->sm.register_partitions / d->warps;
+    uint64_t warps = m->sm.registers / occ_partitions(m) / per_warp;
+    return warps * occ_partitions(m) / d->warps;
 }
 
 /* Pairs that the rest of a resource R of B blocks at Rtb feeds. */
@@ -146,7 +162,7 @@ static uint64_t
 pairs_of_registers(const struct machine *m, const struct occ_demand *d, uint64_t B,
                    double threshold)
 {
-    uint64_t n = m->sm.register_partitions;
+    uint64_t n = occ_partitions(m);
     if (n == 1)
         return pairs(m->sm.registers, d->registers, B, threshold);
     uint64_t R = m->sm.registers / n, per_warp = d->registers / d->warps;
@@ -191,7 +207,8 @@ fits(const struct machine *m, const struct occ_kernel *k, const struct occ_deman
     uint64_t most = m->sm.registers;
     if (m->sm.max_block_registers)
         most = least(most, m->sm.max_block_registers);
-    uint64_t checked = d->registers / d->warps * round_up(d->warps, m->sm.warp_unit);
+    uint64_t checked = d->registers / d->warps *
+                       round_up(d->warps, as_gpgpusim(m) ? 1 : m->sm.warp_unit);
     if (checked < d->registers)
         checked = d->registers;
     if (checked > most || !by_registers)

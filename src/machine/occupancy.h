@@ -38,6 +38,8 @@ struct occ_demand {
     uint64_t scratchpad;      /* bytes of a block, reserved bytes included */
     uint64_t scratchpad_size; /* bytes of the SM's scratchpad as it is set up */
 };
+/* Partitions of the register file that the rules see. */
+uint32_t occ_partitions(const struct machine *m);
 struct occ_demand occ_demand(const struct machine *m, const struct occ_kernel *k);
 
 /* Multiplexing (003 section 5): a block has a private part of its scratchpad from its start

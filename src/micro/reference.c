@@ -222,6 +222,8 @@ reference_run(struct reference *r, struct allot_options *o, struct diag_sink *di
     bool ok = micro_load(&r->cases, diag);
     for (unsigned k = 0; ok && k < NMACHINES; k++) {
         struct allot_machine *m = allot_machine_load(machines[k].machine, d);
+        if (m) /* as the simulator that it is beside */
+            allot_machine_set(m, "sm.rounding", "gpgpu-sim", d);
         /* The reference simulates the PTX as it is. */
         ok = m && allot_machine_set(m, "compiler.registers", "virtual", d);
         for (size_t i = 0; ok && i < r->cases.n; i++)

@@ -308,8 +308,14 @@ test_gpgpusim_limits(void **state)
     assert_string_equal(o.limited_by, "registers");
     machine_free(m);
     m = preset("titan");
+    /* CUDA's occupancy calculator for 3.5: 34 registers a thread are 1088 a warp, 1280 */
+    assert_int_equal(compute(m, 256, 12, 0, OCC_SHARE_NONE, 1).resident_blocks, 8);
+    assert_int_equal(compute(m, 256, 34, 2048, OCC_SHARE_NONE, 1).resident_blocks, 6);
+    assert_int_equal(compute(m, 64, 10, 3073, OCC_SHARE_NONE, 1).by_scratchpad, 14);
+    m->sm.rounding = ROUNDING_GPGPUSIM; /* 36 registers a thread, 3073 bytes */
     assert_int_equal(compute(m, 256, 12, 0, OCC_SHARE_NONE, 1).resident_blocks, 8);
     assert_int_equal(compute(m, 256, 34, 2048, OCC_SHARE_NONE, 1).resident_blocks, 7);
+    assert_int_equal(compute(m, 64, 10, 3073, OCC_SHARE_NONE, 1).by_scratchpad, 15);
     machine_free(m);
 }
 

@@ -34,8 +34,8 @@ plan(const struct machine *m, const struct occ_kernel *k, struct residency_plan 
     struct occ_demand d = occ_demand(m, k);
     uint64_t tokens = OCC_UNLIMITED, B = o.resident_blocks;
     if (d.registers)
-        tokens = m->sm.registers / m->sm.register_partitions / (d.registers / d.warps) *
-                 m->sm.register_partitions;
+        tokens = m->sm.registers / occ_partitions(m) / (d.registers / d.warps) *
+                 occ_partitions(m);
     bool room = o.by_threads > B && o.by_blocks > B && o.by_scratchpad > B &&
                 tokens > B * d.warps;
     *p = (struct residency_plan){.blocks = (unsigned)B + room, .baseline = (unsigned)B};
