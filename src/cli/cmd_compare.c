@@ -2,6 +2,8 @@
  * reference. */
 #include "cli/cli.h"
 #include "cli/energy.h"
+#include "cli/exec_json.h"
+#include "cli/own.h"
 #include "cli/runs.h"
 
 #include "base/diag.h"
@@ -11,6 +13,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct {
     const char *name, *settings, *meaning;
@@ -23,6 +27,15 @@ enum { NNAMED = sizeof named / sizeof *named, MAX_VARIANTS = 16 };
 
 struct variant {
     const char *name, *settings;
+};
+
+/* What is compared: a workload, a kernel of one's own (own), or a program with arguments
+ * (words). */
+struct subject {
+    const char *name;
+    const struct allot_workload *workload;
+    const struct cli_own *own;
+    const char *const *words;
 };
 
 /* Sums over the launches that the workload says count. */
@@ -108,13 +121,13 @@ counts(const char *kernels, const char *name)
 
 /* False: the energies of a launch do not add up. */
 static bool
-sum(struct cell *c, const struct allot_workload *w, const struct allot_device *dev,
+sum(struct cell *c, const struct subject *w, const struct allot_device *dev,
     const struct allot_machine *m)
 {
     bool ok = true;
     for (size_t i = 0; i < allot_results(dev); i++) {
         const struct allot_result *r = allot_result_at(dev, i);
-        if (!counts(w->kernels, allot_result_kernel(r)))
+        if (w->workload && !counts(w->workload->kernels, allot_result_kernel(r)))
             continue;
         uint64_t v;
         const struct {
@@ -141,55 +154,114 @@ sum(struct cell *c, const struct allot_workload *w, const struct allot_device *d
     return ok;
 }
 
-/* The variant's settings come last, as they were applied. */
+/* The settings of the command line, then the variant's, as they are applied. */
+static const char *const *
+settings_of(const struct cli_sim *s, const struct variant *v, size_t *n)
+{
+    const char *const *base = cli_sim_settings(s, n);
+    const char **all = ARENA_ARRAY(cli_mem(), const char *, *n + strlen(v->settings) + 1);
+    char *copy = arena_strdup(cli_mem(), v->settings), *save;
+    memcpy(all, base, *n * sizeof *all);
+    for (char *p = strtok_r(copy, "+", &save); p; p = strtok_r(NULL, "+", &save))
+        all[(*n)++] = p;
+    return all;
+}
+
 static bool
-store_cell(const struct cli_sim *s, const char *db, const struct allot_workload *w,
+store_cell(const struct cli_sim *s, const char *db, const struct subject *w,
            const struct variant *v, const struct cell *c, const char *why,
            const struct allot_machine *m, struct allot_module *mod,
-           const struct allot_device *dev)
+           const struct allot_device *dev, struct launch *l)
 {
-    size_t n;
-    const char *const *base = cli_sim_settings(s, &n);
-    const char **all = ARENA_ARRAY(cli_mem(), const char *, n + strlen(v->settings));
-    char *copy = arena_strdup(cli_mem(), v->settings), *save;
-    memcpy(all, base, n * sizeof *all);
-    for (char *p = strtok_r(copy, "+", &save); p; p = strtok_r(NULL, "+", &save))
-        all[n++] = p;
     struct cli_ran ran = {.db = db,
                           .workload = w->name,
+                          .own = w->own,
                           .sim = s,
-                          .settings = all,
-                          .nsettings = n,
                           .seconds = c->seconds,
                           .ok = c->ok,
                           .message = c->ok  ? ""
                                      : *why ? why
                                             : "did not run to its end"};
+    ran.settings = settings_of(s, v, &ran.nsettings);
+    if (w->own)
+        ran.params = launch_texts(l, "", &ran.nparams, cli_mem());
     ran.mod = mod;
     ran.dev = dev;
     return cli_store_run(&ran, m);
 }
 
+/* A program runs in a process of `allot exec`. */
+static bool
+run_program(const struct cli_sim *s, const struct subject *w, const struct variant *v,
+            struct cell *c)
+{
+    size_t n;
+    const char *const *settings = settings_of(s, v, &n);
+    json_t *o = cli_exec_json(s, w->words, settings, n), *one;
+    const char *check = json_string_value(json_object_get(o, "check"));
+    size_t i;
+    c->ran = o && !cli_interrupted();
+    c->ok = check && !strcmp(check, "passed");
+    json_array_foreach(json_object_get(o, "kernels"), i, one)
+    {
+        const struct {
+            const char *id;
+            uint64_t *to;
+            bool most;
+        } add[] = {{"cycles", &c->cycles, false},
+                   {"warp_instructions", &c->warp, false},
+                   {"thread_instructions", &c->thread, false},
+                   {"resident_blocks", &c->blocks, true},
+                   {"shared_pairs", &c->pairs, true},
+                   {"baseline_blocks", &c->baseline, true}};
+        for (size_t k = 0; k < sizeof add / sizeof *add; k++) {
+            uint64_t x = (uint64_t)json_integer_value(json_object_get(one, add[k].id));
+            if (!add[k].most)
+                *add[k].to += x;
+            else if (x > *add[k].to)
+                *add[k].to = x;
+        }
+        c->seconds += json_number_value(json_object_get(one, "seconds"));
+    }
+    c->ipc = c->cycles ? (double)c->thread / (double)c->cycles : 0;
+    if (o && !json_array_size(json_object_get(o, "kernels"))) {
+        fprintf(stderr, "allot compare: %s launched no kernel\n", w->name);
+        c->ok = false;
+    }
+    json_decref(o);
+    return c->ok;
+}
+
 static bool
 run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
-         const struct allot_workload *w, const struct variant *v, struct cell *c)
+         const struct subject *w, const struct variant *v, struct cell *c)
 {
     struct allot_diag *d = cli_diag_new();
     struct allot_options o;
     char label[96];
     snprintf(label, sizeof label, "%s %s", w->name, v->name);
     uint64_t seed = 0; /* checked by cmd_compare */
+    struct launch l;
     struct allot_machine *m = NULL;
     struct allot_module *mod = NULL;
     struct allot_device *dev = NULL;
     bool ready = cli_u64(s->seed, 0, UINT32_MAX, &seed) &&
                  cli_sim_run_options(cmd, s, &o, label) && (m = cli_sim_machine(s, d)) &&
-                 apply(m, v, d) && (mod = cli_workload_module(w, s->compiler, d)) &&
-                 (dev = cli_sim_device(s, m, &o, d));
-    if (ready) {
+                 apply(m, v, d);
+    if (ready && w->words) {
+        ready = run_program(s, w, v, c);
+    } else if (ready) {
+        mod = w->own ? allot_module_load_for(w->name, m, d)
+                     : cli_workload_module(w->workload, s->compiler, d);
+        ready = mod && (!w->own || cli_own_read(w->own, mod, w->name, &l)) &&
+                (dev = cli_sim_device(s, m, &o, d));
+    }
+    if (ready && dev) {
         char why[256] = "";
         c->ran = true;
-        c->ok = allot_workload_run(w, dev, mod, s->quick, (uint32_t)seed, why, d);
+        c->ok = w->own ? cli_own_run(&l, dev, (uint32_t)seed)
+                       : allot_workload_run(w->workload, dev, mod, s->quick,
+                                            (uint32_t)seed, why, d);
         cli_progress_end();
         if (!c->ok && cli_interrupted())
             c->ran = false;
@@ -198,7 +270,7 @@ run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
                     *why ? "check failed: " : "did not run to its end", why);
         c->ok &= sum(c, w, dev, m);
         if (c->ran)
-            ready = store_cell(s, db, w, v, c, why, m, mod, dev);
+            ready = store_cell(s, db, w, v, c, why, m, mod, dev, &l);
     }
     cli_diag(d);
     allot_device_free(dev);
@@ -208,12 +280,21 @@ run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
     return ready && c->ok;
 }
 
+/* How many times as fast as the reference: a ratio of cycles. NaN: not known. */
+static double
+speedup(const struct cell *c, const struct cell *ref)
+{
+    return c->ok && ref->ok && c->cycles && ref->cycles
+               ? (double)ref->cycles / (double)c->cycles
+               : NAN;
+}
+
 static void
-print_text(const struct cell *cells, const struct allot_workload *const *w, size_t nw,
+print_text(const struct cell *cells, const struct subject *w, size_t nw,
            const struct variant *v, size_t nv)
 {
     char gain_title[64], b[32];
-    snprintf(gain_title, sizeof gain_title, "IPC vs %s", v[0].name);
+    snprintf(gain_title, sizeof gain_title, "speed-up over %s", v[0].name);
     struct table *t =
         table_new(8, (const char *const[]){"workload", "variant", "blocks/SM", "pairs",
                                            "cycles", "IPC", gain_title, "check"});
@@ -222,7 +303,7 @@ print_text(const struct cell *cells, const struct allot_workload *const *w, size
             table_rule(t);
         for (size_t k = 0; k < nv; k++) {
             const struct cell *c = &cells[i * nv + k], *ref = &cells[i * nv];
-            table_cell(t, "%s", k ? "" : w[i]->name);
+            table_cell(t, "%s", k ? "" : w[i].name);
             table_cell(t, "%s", v[k].name);
             if (!c->ran) {
                 for (int dash = 0; dash < 5; dash++)
@@ -234,11 +315,12 @@ print_text(const struct cell *cells, const struct allot_workload *const *w, size
             table_cell(t, "%llu", (unsigned long long)c->pairs);
             table_cell(t, "%s", table_thousands(b, c->cycles));
             table_cell(t, "%.2f", c->ipc);
-            if (!k || !ref->ok || !c->ok || ref->ipc <= 0)
+            double faster = speedup(c, ref);
+            if (!k || isnan(faster))
                 table_cell(t, "-");
             else
-                table_cell(t, "%+.2f %%", 100 * (c->ipc / ref->ipc - 1));
-            table_cell(t, "%s", c->ok ? "passed" : "FAILED");
+                table_cell(t, "%+.2f %%", 100 * (faster - 1));
+            table_cell(t, "%s", !c->ok ? "FAILED" : w[i].own ? "-" : "passed");
         }
     }
     table_show(t, stdout);
@@ -247,14 +329,14 @@ print_text(const struct cell *cells, const struct allot_workload *const *w, size
         double logs = 0;
         size_t n = 0;
         for (size_t i = 0; i < nw; i++) {
-            const struct cell *c = &cells[i * nv + k], *ref = &cells[i * nv];
-            if (c->ok && ref->ok && c->ipc > 0 && ref->ipc > 0) {
-                logs += log(c->ipc / ref->ipc);
+            double faster = speedup(&cells[i * nv + k], &cells[i * nv]);
+            if (!isnan(faster)) {
+                logs += log(faster);
                 n++;
             }
         }
         if (n)
-            printf("%s%s: %+.2f %% IPC, geometric mean of %zu\n", k == 1 ? "\n" : "",
+            printf("%s%s: %+.2f %% speed-up, geometric mean of %zu\n", k == 1 ? "\n" : "",
                    v[k].name, 100 * (exp(logs / (double)n) - 1), n);
     }
 }
@@ -262,7 +344,7 @@ print_text(const struct cell *cells, const struct allot_workload *const *w, size
 /* By component, and how a variant's energy and energy-delay product differ from the
  * first's. */
 static void
-print_energy(const struct cell *cells, const struct allot_workload *const *w, size_t nw,
+print_energy(const struct cell *cells, const struct subject *w, size_t nw,
              const struct variant *v, size_t nv)
 {
     struct table *t = table_new(
@@ -272,7 +354,7 @@ print_energy(const struct cell *cells, const struct allot_workload *const *w, si
         const struct energy *e = &cells[i].energy, *ref = &cells[i / nv * nv].energy;
         if (i && i % nv == 0)
             table_rule(t);
-        table_cell(t, "%s", i % nv ? "" : w[i / nv]->name);
+        table_cell(t, "%s", i % nv ? "" : w[i / nv].name);
         table_cell(t, "%s", v[i % nv].name);
         for (int c = 0; c < ENERGY_COMPONENTS; c++)
             table_cell(t, "%.4g", e->component[c]);
@@ -293,7 +375,7 @@ print_energy(const struct cell *cells, const struct allot_workload *const *w, si
 }
 
 static void
-print_json(const struct cell *cells, const struct allot_workload *const *w, size_t nw,
+print_json(const struct cell *cells, const struct subject *w, size_t nw,
            const struct variant *v, size_t nv, const struct cli_sim *s, bool energy)
 {
     json_t *rows = json_array();
@@ -302,7 +384,7 @@ print_json(const struct cell *cells, const struct allot_workload *const *w, size
         json_array_append_new(
             rows,
             json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f}",
-                      "workload", w[i / nv]->name, "variant", v[i % nv].name, "check",
+                      "workload", w[i / nv].name, "variant", v[i % nv].name, "check",
                       !c->ran ? "not run"
                       : c->ok ? "passed"
                               : "failed",
@@ -311,6 +393,9 @@ print_json(const struct cell *cells, const struct allot_workload *const *w, size
                       "cycles", (json_int_t)c->cycles, "warp_instructions",
                       (json_int_t)c->warp, "thread_instructions", (json_int_t)c->thread,
                       "ipc", c->ipc, "seconds", c->seconds));
+        double faster = speedup(c, &cells[i / nv * nv]);
+        json_object_set_new(json_array_get(rows, i), "speedup",
+                            isnan(faster) ? json_null() : json_real(faster));
         struct energy_value e;
         json_t *values = json_object();
         for (size_t n = 0; energy && energy_value_at(n, &c->energy, &e); n++)
@@ -326,32 +411,41 @@ print_json(const struct cell *cells, const struct allot_workload *const *w, size
     json_decref(o);
 }
 
+/* Bars of the speed-ups; of several subjects their geometric mean behind them. */
 static bool
-draw(const struct cell *cells, const struct allot_workload *const *w, size_t nw,
-     const struct variant *v, size_t nv, const struct cli_sim *s, const char *path)
+draw(const struct cell *cells, const struct subject *w, size_t nw,
+     const struct variant *v, size_t nv, const struct cli_sim *s, const char *path,
+     bool values)
 {
-    const char **groups = xcalloc(nw, sizeof *groups),
+    const char **groups = xcalloc(nw + 1, sizeof *groups),
                **series = xcalloc(nv, sizeof *series);
-    double *value = xcalloc(nw * nv, sizeof *value);
+    double *value = xcalloc((nw + 1) * nv, sizeof *value);
+    bool mean = nw > 1;
     for (size_t i = 0; i < nw; i++)
-        groups[i] = w[i]->name;
-    for (size_t k = 0; k < nv; k++)
+        groups[i] = w[i].name;
+    groups[nw] = "geometric mean";
+    for (size_t k = 0; k < nv; k++) {
+        double logs = 0;
         series[k] = v[k].name;
-    for (size_t i = 0; i < nw * nv; i++) {
-        const struct cell *c = &cells[i], *ref = &cells[i / nv * nv];
-        value[i] = c->ok && ref->ok && ref->ipc > 0 ? c->ipc / ref->ipc : NAN;
+        for (size_t i = 0; i < nw; i++) {
+            value[i * nv + k] = speedup(&cells[i * nv + k], &cells[i * nv]);
+            logs += log(value[i * nv + k]);
+        }
+        value[nw * nv + k] = exp(logs / (double)nw);
     }
     char title[160], ylabel[96];
-    snprintf(title, sizeof title, "IPC on %s%s", s->machine,
+    snprintf(title, sizeof title, "Speed-up on %s%s", s->machine,
              s->quick ? " (small inputs)" : "");
-    snprintf(ylabel, sizeof ylabel, "IPC relative to %s", v[0].name);
+    snprintf(ylabel, sizeof ylabel, "speed-up over %s (cycles)", v[0].name);
     struct chart c = {.title = title,
                       .ylabel = ylabel,
-                      .ngroups = nw,
+                      .ngroups = nw + mean,
                       .nseries = nv,
                       .groups = groups,
                       .series = series,
-                      .value = value};
+                      .value = value,
+                      .mean = mean,
+                      .values = values};
     bool ok = cli_chart(&c, path);
     free(groups);
     free(series);
@@ -366,20 +460,63 @@ ends_in(const char *s, const char *tail)
     return n > k && !strcmp(s + n - k, tail);
 }
 
+/* What the words of the command line are. */
+static int
+subjects(const struct cli_cmd *cmd, const struct cli_list *pos, struct cli_own *kernel,
+         bool needs_device, struct subject *w)
+{
+    const char *first = pos->v[0];
+    struct stat st;
+    bool known = allot_workload_find(first), file = !known && !stat(first, &st),
+         program = file && S_ISREG(st.st_mode) && !access(first, X_OK) &&
+                   !ends_in(first, ".ptx");
+    *w = (struct subject){.name = first};
+    if (program) {
+        const char **words = ARENA_ARRAY(cli_mem(), const char *, pos->n + 1);
+        memcpy(words, pos->v, pos->n * sizeof *words);
+        words[pos->n] = NULL;
+        w->words = words;
+        return cli_own_given(kernel) ? cli_own_misplaced(cmd)
+               : needs_device
+                   ? cli_usage(cmd,
+                               "--db and --energy: not of programs; see 'allot exec'")
+                   : EXIT_OK;
+    }
+    if (file || (!known && ends_in(first, ".ptx"))) {
+        w->own = kernel;
+        return pos->n > 1 ? cli_usage(cmd, "one kernel of your own at a time")
+                          : cli_own_ready(cmd, kernel);
+    }
+    for (size_t i = 0; i < pos->n; i++) {
+        w[i] = (struct subject){.name = pos->v[i],
+                                .workload = allot_workload_find(pos->v[i])};
+        if (!w[i].workload)
+            return cli_usage(
+                cmd, "no workload is called '%s'%s\n('allot list workloads' names them)",
+                pos->v[i], cli_near_workload(pos->v[i]));
+    }
+    return cli_own_given(kernel) ? cli_own_misplaced(cmd) : EXIT_OK;
+}
+
 int
 cmd_compare(int argc, char **argv)
 {
     const struct cli_cmd cmd = {
-        "compare", "[OPTIONS] WORKLOAD...",
+        "compare", "[OPTIONS] WORKLOAD... | KERNEL.ptx | [--] PROGRAM [ARGUMENTS]",
         "Simulates each workload under each variant, checks every result, and prints\n"
-        "resident blocks, cycles, IPC and the gain over the first variant.\n"
+        "resident blocks, cycles, IPC and the speed-up (cycles) over the first variant.\n"
+        "The same for a kernel of your own, described as for 'allot run', and for a CUDA\n"
+        "program, run as by 'allot exec' (all its launches; what it prints is left out).\n"
         "--scheduler, --residency and --set hold for all variants, then the variant's own.",
         "  allot compare backprop srad_v2_24 -m 000-table2 --chart gain.svg\n"
         "  allot compare matmul --variants baseline,big:l1d.sets=64\n"
+        "  allot compare saxpy.ptx --grid 4 --block 256 --arg 2.5 --arg buf:1024xf32 \\\n"
+        "      --arg buf:1024xf32 --arg 1024 --variants baseline,shared-lrr\n"
+        "  allot compare -m a100 --variants baseline,big:l1d.sets=64 -- ./app 1000\n"
         "  allot compare matmul --schedule matmul.txt\n"};
     struct cli_sim s = CLI_SIM_DEFAULTS;
     const char *text = NULL, *chart = NULL, *db = NULL;
-    bool json = false, list = false, energy = false;
+    bool json = false, list = false, energy = false, values = false;
     const struct cli_opt own[] = {
         {"variants", 'v', "A,B,...",
          "what to compare (default unshared-lrr,shared-lrr,shared-owf; with --schedule "
@@ -388,16 +525,20 @@ cmd_compare(int argc, char **argv)
         {"list-variants", 0, NULL, "the named variants", NULL, NULL, &list},
         {"energy", 0, NULL, "energy by component too (docs/energy.md)", NULL, NULL,
          &energy},
-        {"chart", 'c', "FILE", "bar chart, .svg or .png", &chart, NULL, NULL},
+        {"chart", 'c', "FILE", "chart of the speed-ups: .svg, .pdf, .png or .txt", &chart,
+         NULL, NULL},
+        {"values", 0, NULL, "... with the values on its bars", NULL, NULL, &values},
         {"db", 0, "FILE", "store the results there (see 'allot results')", &db, NULL,
          NULL},
         {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
         {0}};
-    struct cli_opt sim[CLI_SIM_OPTIONS];
+    struct cli_opt sim[CLI_SIM_OPTIONS], launch[CLI_OWN_OPTIONS];
+    struct cli_own kernel = {0};
     cli_sim_options(&s, sim);
+    cli_own_options(&kernel, launch);
     struct cli_list pos;
-    if (!cli_parse(&cmd, (const struct cli_opt *const[]){sim, own, NULL}, argc, argv,
-                   &pos))
+    if (!cli_parse(&cmd, (const struct cli_opt *const[]){sim, own, launch, NULL}, argc,
+                   argv, &pos))
         return EXIT_USAGE;
     if (list) {
         list_variants();
@@ -417,24 +558,26 @@ cmd_compare(int argc, char **argv)
     int nv = parse_variants(text, v, &cmd);
     if (nv < 0)
         return EXIT_USAGE;
-    const struct allot_workload **w =
-        ARENA_ARRAY(cli_mem(), const struct allot_workload *, pos.n);
-    for (size_t i = 0; i < pos.n; i++)
-        if (!(w[i] = allot_workload_find(pos.v[i])))
-            return cli_usage(
-                &cmd, "no workload is called '%s'%s\n('allot list workloads' names them)",
-                pos.v[i], cli_near_workload(pos.v[i]));
+    struct subject *w = ARENA_ARRAY(cli_mem(), struct subject, pos.n);
+    int status = subjects(&cmd, &pos, &kernel, db || energy, w);
+    if (status)
+        return status;
+    if (w[0].words)
+        pos.n = 1;
     struct allot_options checked;
     if (!cli_sim_run_options(&cmd, &s, &checked, ""))
         return EXIT_USAGE;
-    if (chart && !ends_in(chart, ".svg") && !ends_in(chart, ".png"))
-        return cli_usage(&cmd, "--chart %s: the name must end in .svg or .png", chart);
+    if (chart && !chart_format(chart))
+        return cli_usage(
+            &cmd, "--chart %s: the name must end in .svg, .pdf, .png or .txt", chart);
+    if (values && !chart)
+        return cli_usage(&cmd, "--values: on the bars of which chart? (--chart)");
     if ((chart && !cli_writable(chart)) || !cli_store_ready(db))
         return EXIT_FAILED;
     struct cell *cells = ARENA_ARRAY(cli_mem(), struct cell, pos.n * (size_t)nv);
     bool ok = true;
     for (size_t i = 0; i < pos.n * (size_t)nv && !cli_interrupted(); i++)
-        ok &= run_cell(&cmd, &s, db, w[i / (size_t)nv], &v[i % (size_t)nv], &cells[i]);
+        ok &= run_cell(&cmd, &s, db, &w[i / (size_t)nv], &v[i % (size_t)nv], &cells[i]);
     if (json)
         print_json(cells, w, pos.n, v, (size_t)nv, &s, energy);
     else
@@ -442,6 +585,6 @@ cmd_compare(int argc, char **argv)
     if (energy && !json)
         print_energy(cells, w, pos.n, v, (size_t)nv);
     if (chart && !cli_interrupted())
-        ok &= draw(cells, w, pos.n, v, (size_t)nv, &s, chart);
+        ok &= draw(cells, w, pos.n, v, (size_t)nv, &s, chart, values);
     return cli_interrupted() ? EXIT_INTERRUPTED : ok ? EXIT_OK : EXIT_FAILED;
 }

@@ -1,7 +1,33 @@
 /* cmd_occupancy.c: allot occupancy: blocks an SM holds, with and without sharing. */
 #include "cli/cli.h"
 
+#include "report/run_charts.h"
+#include "runtime/runtime.h"
+
 #include <string.h>
+
+/* A curve of resident warps over one of the three demands. */
+static bool
+draw(const struct allot_machine *m, const struct allot_occupancy_query *q,
+     enum occupancy_over over, const char *path)
+{
+    enum occ_share share = !q->share                        ? OCC_SHARE_NONE
+                           : !strcmp(q->share, "registers") ? OCC_SHARE_REGISTERS
+                                                            : OCC_SHARE_SCRATCHPAD;
+    struct occ_kernel k = {q->threads, q->registers, q->scratchpad};
+    struct chart c = occupancy_curve(m->m, &k, share, q->threshold, over, cli_mem());
+    struct diag_sink diag = {0};
+    struct strbuf b = {0};
+    bool ok = chart_write(&c, path, &diag);
+    diag_print(&diag, &b);
+    if (b.n)
+        fputs(b.s, stderr);
+    else
+        fprintf(stderr, "chart: %s\n", path);
+    strbuf_free(&b);
+    diag_free(&diag);
+    return ok;
+}
 
 /* Blocks a resource allows; a dash where the kernel uses none of it. */
 static const char *
@@ -65,7 +91,7 @@ int
 cmd_occupancy(int argc, char **argv)
 {
     const char *machine = "gtx480", *threads = NULL, *regs = "0", *smem = "0",
-               *share = NULL, *threshold = "0.1";
+               *share = NULL, *threshold = "0.1", *chart = NULL, *over = "threads";
     struct cli_list set = {0};
     bool json = false;
     const struct cli_opt options[] = {
@@ -82,13 +108,18 @@ cmd_occupancy(int argc, char **argv)
          NULL},
         {"set", 0, "PATH=VALUE", "any setting of the machine", NULL, &set, NULL},
         {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
+        {"chart", 'c', "FILE", "curve of resident warps: .svg, .pdf, .png or .txt",
+         &chart, NULL, NULL},
+        {"over", 0, "WHAT", "... over threads (default), regs or smem", &over, NULL,
+         NULL},
         {0}};
     const struct cli_cmd cmd = {
         "occupancy", "--threads N [OPTIONS]",
         "How many blocks an SM holds at once, what limits it, and what sharing registers or\n"
         "scratchpad between pairs of blocks would add. With t = 1 nothing is shared.",
         "  allot occupancy -m 001-table2.3-scratchpad --threads 128 --smem 7200 "
-        "--share scratchpad\n"};
+        "--share scratchpad\n"
+        "  allot occupancy -m a100 --threads 256 --regs 40 --chart warps.pdf --over regs\n"};
     struct cli_list pos;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
                    &pos))
@@ -110,6 +141,14 @@ cmd_occupancy(int argc, char **argv)
                          threshold);
     if (share && strcmp(share, "registers") && strcmp(share, "scratchpad"))
         return cli_usage(&cmd, "--share %s: registers or scratchpad", share);
+    int what = 0;
+    while (what < NOVER && strcmp(occupancy_overs[what], over))
+        what++;
+    if (what == NOVER)
+        return cli_usage(&cmd, "--over %s: threads, regs or smem", over);
+    if (chart && !chart_format(chart))
+        return cli_usage(
+            &cmd, "--chart %s: the name must end in .svg, .pdf, .png or .txt", chart);
     struct allot_diag *d = cli_diag_new();
     struct cli_sim sim = CLI_SIM_DEFAULTS;
     sim.machine = machine;
@@ -120,6 +159,8 @@ cmd_occupancy(int argc, char **argv)
     bool ok = m && allot_occupancy(m, &q, &o, d);
     if (ok)
         (json ? print_json : print_text)(m, &q, &o);
+    if (ok && chart)
+        ok = draw(m, &q, (enum occupancy_over)what, chart);
     cli_diag(d);
     allot_machine_free(m);
     allot_diag_free(d);

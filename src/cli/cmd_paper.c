@@ -39,8 +39,8 @@ static const struct cli_cmd cmd = {
 struct paper {
     struct cli_runs runs;
     struct runner runner;
-    const char *out, *page;
-    bool quick, list, all, markdown, write_docs, check_docs;
+    const char *out, *page, *format;
+    bool values, quick, list, all, markdown, write_docs, check_docs;
 };
 
 static int
@@ -92,8 +92,8 @@ write_out(const struct paper *p, const char *name, const struct figure *f,
         fprintf(stderr, "wrote %s", path);
     free(path);
     for (size_t m = 0; ok && m < f->e->nmetric; m++) {
-        path = out_path(p, name, f->e->nmetric > 1 ? f->e->metric[m].name : "", "svg");
-        ok = figure_chart(f, m, path, diag);
+        path = out_path(p, name, f->e->nmetric > 1 ? f->e->metric[m].name : "", p->format);
+        ok = figure_chart(f, m, path, p->values, diag);
         if (ok)
             fprintf(stderr, ", %s", path);
         free(path);
@@ -290,12 +290,15 @@ cmd_paper(int argc, char **argv)
         for (const struct special *s = specials; s->name; s++)
             if (!strcmp(s->name, argv[1]))
                 return s->run(argc - 1, argv + 1);
-    struct paper p = {.page = "docs/fidelity.md"};
+    struct paper p = {.page = "docs/fidelity.md", .format = "svg"};
     const struct cli_opt own[] = {
         {"list", 'l', NULL, "the names there are", NULL, NULL, &p.list},
         {"all", 'a', NULL, "all of them", NULL, NULL, &p.all},
         {"quick", 'q', NULL, "the workloads' small inputs: far from the papers'", NULL,
          NULL, &p.quick},
+        {"format", 0, "WHAT", "of the charts: svg (default), pdf, png or txt", &p.format,
+         NULL, NULL},
+        {"values", 0, NULL, "the values on the bars of the charts", NULL, NULL, &p.values},
         {"out", 'o', "DIR", "write NAME.svg and NAME.csv there (made if missing)", &p.out,
          NULL, NULL},
         {"markdown", 0, NULL, "print Markdown", NULL, NULL, &p.markdown},

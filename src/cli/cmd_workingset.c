@@ -230,15 +230,20 @@ draw(const struct view *v, const char *path)
     static const char *const series[] = {"sum of working sets", "common lines once"};
     char(*name)[24] = xcalloc(v->resident, sizeof *name);
     const char **groups = xcalloc(v->resident, sizeof *groups);
-    double *value = xcalloc(2 * v->resident, sizeof *value);
+    double *value = xcalloc(2 * v->resident, sizeof *value),
+           *x = xcalloc(v->resident, sizeof *x);
     for (uint64_t k = 0; k < v->resident; k++) {
         contention(v, (k + 1) * v->sms, &value[2 * k], &value[2 * k + 1]);
         snprintf(name[k], sizeof *name, "%llu", (unsigned long long)((k + 1) * v->sms));
         groups[k] = name[k];
+        x[k] = (double)((k + 1) * v->sms);
     }
     char title[160];
     snprintf(title, sizeof title, "%.100s: contention ratio over TLP", v->kernel);
     struct chart c = {.title = title,
+                      .kind = CHART_LINES,
+                      .x = x,
+                      .xlabel = "resident blocks of the GPU",
                       .ylabel = "working sets / last-level cache",
                       .ngroups = v->resident,
                       .nseries = 2,
@@ -249,6 +254,7 @@ draw(const struct view *v, const char *path)
     free(name);
     free(groups);
     free(value);
+    free(x);
     return ok;
 }
 
@@ -357,7 +363,7 @@ cmd_workingset(int argc, char **argv)
          "warp instructions)",
          &show.cps, NULL, NULL},
         {"output", 'o', "FILE", "... to this file", &show.out, NULL, NULL},
-        {"chart", 'c', "FILE", "contention ratio over TLP, .svg or .png", &show.chart,
+        {"chart", 'c', "FILE", "contention ratio over TLP, .svg, .pdf, .png or .txt", &show.chart,
          NULL, NULL},
         {"json", 0, NULL, "one JSON object", NULL, NULL, &show.json},
         {"csv", 0, NULL, "lines of each block", NULL, NULL, &show.csv},

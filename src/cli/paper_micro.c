@@ -27,7 +27,7 @@ paper_micro(int argc, char **argv)
          NULL},
         {"csv", 0, NULL, "launches as CSV; the summary goes to standard error", NULL,
          NULL, &r.csv},
-        {"chart", 0, "FILE", "median difference of each group of cases, .svg or .png",
+        {"chart", 0, "FILE", "median difference of each group of cases, .svg, .pdf, .png or .txt",
          &chart, NULL, NULL},
         {0}};
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){own, NULL}, argc, argv, &pos))

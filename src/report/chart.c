@@ -1,11 +1,11 @@
-/* chart.c: bar charts by gnuplot (a Debian package).
+/* chart.c: charts by gnuplot (a Debian package).
  *
  * gnuplot runs commands that stand in its script: `...` in a double-quoted string,
  * system(), an output file called "|command", a data file called "<command". So no text
  * of a user becomes part of a script, and no file name reaches gnuplot:
  *
  *   fd 3    the script, a constant
- *   argv    title, axis label and numbers: string variables ARG1, ARG2, ... of the script
+ *   argv    title, labels of the axes, numbers: string variables ARG1, ARG2, ... of the script
  *   stdin   a table of names and values, read as data
  *   stdout  the drawing, a temporary file that takes its name when it is complete
  */
@@ -27,35 +27,83 @@ enum { MAX_TEXT = 120 };
 
 enum { SCRIPT_FD = 3, SPARE_FD = 10 };
 
-/* ARG1 and ARG2, title and axis label, have one character before them: gnuplot takes
- * arguments such as --version for itself. */
-static const char script[] =
+/* ARG1, ARG2 and ARG7, title and labels of the axes, have one character before them: gnuplot
+ * takes arguments such as --version for itself.
+ *
+ *   ARG3 width in pixels    ARG4 series      ARG5 terminal   ARG6 flags, a letter each
+ *   ARG8 kind               ARG9 style of each series: 10 + colour; p pale, l a line,
+ *                                o neither
+ *
+ * The table's columns: names of the groups, their x (0 for bars), the series. */
+static const char script_head[] =
     "set encoding utf8\n"
     "width = int(ARG3)\n"
-    "last = int(ARG4) + 1\n"
+    "last = int(ARG4) + 2\n"
+    "flag(c) = strstrt(ARG6, c) > 0\n"
     "if (ARG5 eq 'png') set terminal png size width,480 font ',11'\n"
     "if (ARG5 eq 'svg') set terminal svg size width,480 dynamic font 'sans-serif,13' "
     "background '#ffffff'\n"
-    "if (ARG6 eq 'below zero') set xzeroaxis lt 1 lc rgb '#555555'\n"
-    "if (ARG6 eq 'from zero') set yrange [0:*]\n"
+    "if (ARG5 eq 'pdf') set terminal pdfcairo size width/100.,4.8 font 'sans,11' "
+    "linewidth 1.3\n"
+    "if (ARG5 eq 'txt') set terminal dumb size 120,32\n"
+    "array color[12]\n"
+    "array pale[12]\n";
+static const char script_body[] =
+    "style(i) = substr(ARG9, 3 * i - 6, 3 * i - 6)\n"
+    "number(i) = int(substr(ARG9, 3 * i - 8, 3 * i - 7)) - 9\n"
+    "hue(i) = style(i) eq 'p' ? pale[number(i)] : color[number(i)]\n"
     "set title substr(ARG1, 2, strlen(ARG1)) noenhanced\n"
     "set ylabel substr(ARG2, 2, strlen(ARG2)) noenhanced\n"
-    "set style data histogram\n"
-    "set style histogram clustered gap 1\n"
-    "set style fill solid 0.9 noborder\n"
-    "set boxwidth 0.9\n"
+    "set xlabel substr(ARG7, 2, strlen(ARG7)) noenhanced\n"
+    "set style fill solid 0.95 noborder\n"
     "set grid ytics lc rgb '#dddddd'\n"
     "set border 3 lc rgb '#555555'\n"
     "set tics nomirror\n"
+    "if (flag('r')) set key outside right top vertical noenhanced; else "
     "set key outside top center horizontal noenhanced\n"
-    "set xtics rotate by -30 noenhanced\n"
     "set datafile missing 'NaN'\n"
     "set datafile separator '\\t'\n"
     "set datafile commentschars ''\n"
-    "array color[6] = ['#4477aa', '#ee6677', '#228833', '#ccbb44', '#66ccee', "
-    "'#aa3377']\n"
-    "plot for [i=2:last] '/dev/stdin' using i:xtic(1) title columnheader(i) "
-    "lc rgb color[1 + (i - 2) % 6]\n";
+    "if (flag('n')) set xzeroaxis lt 1 lc rgb '#555555'\n"
+    "if (!flag('n') && !flag('y')) set yrange [0:*]\n"
+    "if (flag('v')) set offsets graph 0, graph 0, graph 0.12, graph 0\n"
+    "if (flag('x')) set logscale x\n"
+    "if (flag('y')) set logscale y\n"
+    "set key autotitle columnheader\n"
+    /* the middle of bar i of n in group g: as the clustered style places them */
+    "n = last - 2\n"
+    "middle(i) = column(0) + (i - 3 - (n - 1) / 2.) / (n + 1.)\n"
+    "if (ARG8 eq 'bars' || ARG8 eq 'stack') {\n"
+    "  set style data histogram\n"
+    "  set xtics rotate by -30 noenhanced scale 0\n"
+    "  if (ARG8 eq 'bars') { set style histogram clustered gap 1; set boxwidth 0.9 }\n"
+    "  if (ARG8 eq 'stack') { set style histogram rowstacked; set boxwidth 0.7; "
+    "if (flag('r')) { set key outside right top vertical invert noenhanced } }\n"
+    "  if (flag('v')) { plot for [i=3:last] '/dev/stdin' using i:xtic(1) lc rgb hue(i), "
+    "for [i=3:last] '/dev/stdin' using (middle(i)):i:(sprintf('%.3g', column(i))) "
+    "with labels notitle rotate by 90 left offset char 0,0.4 font ',8' } else { "
+    "plot for [i=3:last] '/dev/stdin' using i:xtic(1) lc rgb hue(i) }\n"
+    "}\n"
+    "if (ARG8 eq 'lines') plot for [i=3:last] '/dev/stdin' using 2:i with linespoints "
+    "lw 2 pt 7 ps (flag('s') ? 0 : 0.5) lc rgb hue(i)\n"
+    "roofs = ''\n"
+    "dots = ''\n"
+    "do for [i=3:last] { if (style(i) eq 'l') { roofs = roofs.' '.i } else { "
+    "dots = dots.' '.i } }\n"
+    /* lines are steps, but where an axis is logarithmic */
+    "if (ARG8 eq 'points') plot for [i=3:last] '/dev/stdin' using 2:i with points pt 7 "
+    "ps 0.9 lc rgb hue(i), for [i=3:last] '/dev/stdin' using 2:i:1 with labels notitle "
+    "left offset char 0.7,0.5 font ',9' noenhanced\n"
+    "if (ARG8 eq 'scatter' && flag('x')) plot for [i in roofs] '/dev/stdin' "
+    "using 2:int(i) with lines lw 2 lc rgb hue(int(i)), "
+    "for [i in dots] '/dev/stdin' using 2:int(i) with points pt 7 ps 0.9 "
+    "lc rgb hue(int(i)), "
+    "for [i in dots] '/dev/stdin' using 2:int(i):1 with labels notitle left "
+    "offset char 0.7,0.5 font ',9' noenhanced\n"
+    "if (ARG8 eq 'scatter' && !flag('x')) plot for [i in roofs] '/dev/stdin' "
+    "using 2:int(i) with steps lw 2 lc rgb hue(int(i)), "
+    "for [i in dots] '/dev/stdin' using 2:int(i) with points pt 7 ps 0.9 "
+    "lc rgb hue(int(i))\n";
 
 /* A text as a cell of the table. Whatever could mean something there stands as its octal
  * code; digits too, which would go on with the code before them. */
@@ -76,18 +124,27 @@ cell(FILE *f, const char *s)
     strbuf_free(&clean);
 }
 
-/* A row a group, below the names of the series. */
+/* A row a group, below the names of the series. A mean stands behind an empty row. */
 static void
 table(FILE *f, const struct chart *c)
 {
     cell(f, "name");
+    fputc('\t', f);
+    cell(f, "x");
     for (size_t s = 0; s < c->nseries; s++) {
         fputc('\t', f);
         cell(f, c->series[s]);
     }
     fputc('\n', f);
     for (size_t g = 0; g < c->ngroups; g++) {
-        cell(f, c->groups[g]);
+        if (c->mean && g + 1 == c->ngroups && g) {
+            fputs("\"\\040\"\t0", f);
+            for (size_t s = 0; s < c->nseries; s++)
+                fputs("\tNaN", f);
+            fputc('\n', f);
+        }
+        cell(f, c->groups ? c->groups[g] : "");
+        fprintf(f, "\t%.9g", c->x ? c->x[g] : 0.0);
         for (size_t s = 0; s < c->nseries; s++) {
             double v = c->value[g * c->nseries + s];
             if (isfinite(v))
@@ -158,25 +215,85 @@ run_gnuplot(const char *const argv[], int script_fd, int data_fd, int out_fd)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
 }
 
-static int
-draw(const struct chart *c, bool png, int out_fd)
+/* The script: colours are constants of this file's neighbour. */
+static void
+write_script(FILE *f)
 {
-    size_t width = 240 + 30 * c->ngroups * (c->nseries + 1);
+    fputs(script_head, f);
+    for (int i = 0; i < CHART_COLOURS; i++)
+        fprintf(f, "color[%d] = '%s'\npale[%d] = '%s'\n", i + 1, chart_colours[i], i + 1,
+                chart_pale[i]);
+    fputs(script_body, f);
+}
+
+static void
+write_styles(const struct chart *c, struct strbuf *b)
+{
+    for (size_t s = 0; s < c->nseries; s++) {
+        struct chart_style x = {(unsigned)s, false, false};
+        if (c->style)
+            x = c->style[s];
+        strbuf_printf(b, "%u%c", 10 + x.colour % CHART_COLOURS,
+                      x.pale   ? 'p'
+                      : x.line ? 'l'
+                               : 'o');
+    }
+}
+
+/* As the script calls it: a scatter of lines alone, or of points alone, is another kind. */
+static const char *
+kind_of(const struct chart *c)
+{
+    static const char *const kinds[] = {"bars", "stack", "lines", "scatter"};
+    size_t lines = 0;
+    for (size_t s = 0; c->style && s < c->nseries; s++)
+        lines += c->style[s].line;
+    return c->kind != CHART_SCATTER ? kinds[c->kind]
+           : !lines                 ? "points"
+           : lines == c->nseries    ? "lines"
+                                    : "scatter";
+}
+
+/* Is there room for the legend beside the drawing? Few names stand above it. */
+static bool
+key_fits_right(const struct chart *c)
+{
+    enum { FEW = 4, MANY = 24, LONG = 28 };
+    size_t longest = 0;
+    for (size_t s = 0; s < c->nseries; s++)
+        longest = strlen(c->series[s]) > longest ? strlen(c->series[s]) : longest;
+    return (c->nseries > FEW || c->kind == CHART_STACK) && c->nseries <= MANY &&
+           longest <= LONG;
+}
+
+static int
+draw(const struct chart *c, const char *format, int out_fd)
+{
+    enum { MANY_POINTS = 40 };
+    bool bars = c->kind == CHART_BARS || c->kind == CHART_STACK;
+    size_t wide = c->kind == CHART_STACK ? 2 : c->nseries + 1,
+           width = bars ? 240 + 30 * c->ngroups * wide : 760;
     char pixels[24], columns[24], from[32];
+    struct strbuf flags = {0}, styles = {0};
     snprintf(pixels, sizeof pixels, "%zu",
              width < 640    ? 640
              : width > 2400 ? 2400
                             : width);
     snprintf(columns, sizeof columns, "%zu", c->nseries);
     snprintf(from, sizeof from, "/dev/fd/%d", SCRIPT_FD);
+    strbuf_printf(&flags, "-%s%s%s%s%s%s", key_fits_right(c) ? "r" : "",
+                  c->below_zero ? "n" : "", c->log_x ? "x" : "", c->log_y ? "y" : "",
+                  c->values ? "v" : "", c->ngroups > MANY_POINTS ? "s" : "");
+    write_styles(c, &styles);
     FILE *commands = tmpfile(), *data = tmpfile();
     if (commands)
-        fputs(script, commands);
+        write_script(commands);
     if (data)
         table(data, c);
     commands = ready(commands);
     data = ready(data);
-    char *title = argument(c->title), *ylabel = argument(c->ylabel);
+    char *title = argument(c->title), *ylabel = argument(c->ylabel),
+         *xlabel = argument(c->xlabel ? c->xlabel : "");
     /* -d: nothing of ~/.gnuplot */
     const char *const argv[] = {"gnuplot",
                                 "-d",
@@ -186,13 +303,19 @@ draw(const struct chart *c, bool png, int out_fd)
                                 ylabel,
                                 pixels,
                                 columns,
-                                png ? "png" : "svg",
-                                c->below_zero ? "below zero" : "from zero",
+                                format,
+                                flags.s,
+                                xlabel,
+                                kind_of(c),
+                                styles.s ? styles.s : "10o",
                                 NULL};
     int status =
         commands && data ? run_gnuplot(argv, fileno(commands), fileno(data), out_fd) : -1;
     free(title);
     free(ylabel);
+    free(xlabel);
+    strbuf_free(&flags);
+    strbuf_free(&styles);
     if (commands)
         fclose(commands);
     if (data)
@@ -219,13 +342,38 @@ repair_svg(const char *path)
     return ok;
 }
 
+/* gnuplot begins a page of text with a form feed. */
+static bool
+repair_text(const char *path)
+{
+    char *text = file_read(path, NULL);
+    FILE *f = text && *text == '\f' ? fopen(path, "we") : NULL;
+    bool ok = text && (*text != '\f' || (f && fputs(text + 1, f) >= 0));
+    if (f)
+        ok = !fclose(f) && ok;
+    free(text);
+    return ok;
+}
+
+const char *
+chart_format(const char *path)
+{
+    static const char *const known[] = {"svg", "pdf", "png", "txt"};
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (n > 4 && path[n - 4] == '.' && !strcmp(path + n - 3, known[i]))
+            return known[i];
+    return NULL;
+}
+
 bool
 chart_write(const struct chart *c, const char *path, struct diag_sink *diag)
 {
     size_t n = strlen(path);
-    bool png = n > 4 && !strcmp(path + n - 4, ".png");
-    if (!png && !(n > 4 && !strcmp(path + n - 4, ".svg")))
-        return diag_error(diag, "chart file %s: the name must end in .svg or .png", path);
+    const char *format = chart_format(path);
+    if (!format)
+        return diag_error(
+            diag, "chart file %s: the name must end in .svg, .pdf, .png or .txt", path);
     char *tmp = xmalloc(n + 8);
     sprintf(tmp, "%s.XXXXXX", path);
     int fd = mkostemp(tmp, O_CLOEXEC);
@@ -235,9 +383,11 @@ chart_write(const struct chart *c, const char *path, struct diag_sink *diag)
         return false;
     }
     fchmod(fd, 0644);
-    int status = draw(c, png, fd);
+    int status = draw(c, format, fd);
     close(fd);
-    bool ok = status == 0 && (png || repair_svg(tmp)) && !rename(tmp, path);
+    bool svg = !strcmp(format, "svg"), txt = !strcmp(format, "txt");
+    bool ok = status == 0 && (!svg || repair_svg(tmp)) && (!txt || repair_text(tmp)) &&
+              !rename(tmp, path);
     if (!ok) {
         unlink(tmp);
         if (status == 127)

@@ -1,21 +1,51 @@
-/* chart.h: bar charts by gnuplot, as SVG or PNG. */
+/* chart.h: one description of a chart, drawn in one look for files (gnuplot: SVG, PDF, PNG,
+ * text) and for the report's page (Chart.js). */
 #ifndef ALLOT_REPORT_CHART_H
 #define ALLOT_REPORT_CHART_H
 
 #include "base/diag.h"
+#include "base/json.h"
 
-/* Grouped bars: value[g * nseries + s]; NaN leaves a bar out. */
-struct chart {
-    const char *title, *ylabel;
-    size_t ngroups, nseries;
-    const char *const *groups; /* below the axis */
-    const char *const *series; /* in the legend */
-    const double *value;
-    bool below_zero; /* values may be negative: the axis goes there */
+enum chart_kind {
+    CHART_BARS,   /* groups of bars beside each other */
+    CHART_STACK,  /* a bar a group, series on top of each other */
+    CHART_LINES,  /* series over a number, x */
+    CHART_SCATTER /* points at x with the groups' names; series may be lines among them */
 };
 
-/* Writes the chart to path (.svg or .png decides). False and a diagnostic if gnuplot is
- * missing or fails, or the file cannot be written; never leaves half a file. */
+/* Colours of series, from the first; the last comes before the first again. Told apart by
+ * people who do not see all colours. And the same pale: what a paper prints. */
+enum { CHART_COLOURS = 12 };
+extern const char *const chart_colours[CHART_COLOURS], *const chart_pale[CHART_COLOURS];
+
+struct chart_style {
+    unsigned colour; /* its number */
+    bool pale, line; /* line: of a SCATTER */
+};
+
+/* value[g * nseries + s]; NaN leaves it out. */
+struct chart {
+    const char *title, *ylabel;
+    const char *xlabel; /* NULL: none */
+    enum chart_kind kind;
+    size_t ngroups, nseries;
+    const char *const *groups; /* below the axis, or beside points; LINES: may be NULL */
+    const char *const *series; /* in the legend, which stands outside */
+    const double *value;
+    const double *x;                 /* LINES, SCATTER: of each group */
+    const struct chart_style *style; /* of each series; NULL: colours in order */
+    bool below_zero;                 /* values may be negative: the axis goes there */
+    bool log_x, log_y;
+    bool mean;   /* the last group is a mean: it stands apart */
+    bool values; /* BARS: they are written on the bars */
+};
+
+/* "svg", "pdf", "png" or "txt" by the end of a file's name; NULL: none of these. */
+const char *chart_format(const char *path);
+/* Writes the chart to path. False and a diagnostic if gnuplot is missing or fails, or the
+ * file cannot be written; never leaves half a file. */
 bool chart_write(const struct chart *c, const char *path, struct diag_sink *diag);
+/* The description for the page. */
+json_t *chart_json(const struct chart *c);
 
 #endif

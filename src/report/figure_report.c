@@ -393,45 +393,125 @@ figure_csv(const struct figure *f, struct strbuf *out)
 
 /* -- chart -- */
 
+/* The number in a label, and what is around it; false: there is none. "t = 0.5"; that of
+ * "DCT4" is part of a name. */
+static bool
+label_number(const char *label, double *x, size_t *head, const char **tail)
+{
+    *head = strcspn(label, "0123456789");
+    if (!label[*head] || (*head && !strchr(" =:", label[*head - 1])))
+        return false;
+    char *end;
+    *x = strtod(label + *head, &end);
+    *tail = end;
+    return end > label + *head && isfinite(*x);
+}
+
 bool
-figure_chart(const struct figure *f, size_t m, const char *path, struct diag_sink *diag)
+figure_sweep(const char *const *labels, size_t n, double *x)
+{
+    size_t head, first = 0;
+    const char *tail, *same = "";
+    for (size_t i = 0; i < n; i++) {
+        if (!label_number(labels[i], &x[i], &head, &tail) ||
+            (i && (head != first || strcmp(tail, same) != 0 ||
+                   strncmp(labels[i], labels[0], head) != 0 || x[i] <= x[i - 1])))
+            return false;
+        first = head;
+        same = tail;
+    }
+    return n > 2;
+}
+
+/* What is shown of a metric: series, ours and the paper's, by rows. */
+struct chart_columns {
+    size_t n, *which;
+    const char **label;
+    const double **from;
+    struct chart_style *style;
+    double *mean;
+    struct arena mem;
+};
+
+static void
+chart_columns_of(const struct figure *f, size_t m, struct chart_columns *c)
 {
     const struct experiment *e = f->e;
-    const char **groups = xcalloc(e->nrow, sizeof *groups),
-               **series = xcalloc(2 * e->nseries, sizeof *series);
-    double *value = xcalloc(2 * e->nrow * e->nseries, sizeof *value);
-    const double **from = xcalloc(2 * e->nseries, sizeof *from);
-    size_t *which = xcalloc(2 * e->nseries, sizeof *which), n = 0;
-    struct arena mem = {0};
+    size_t most = 2 * e->nseries + 1;
+    *c = (struct chart_columns){.which = xcalloc(most, sizeof *c->which),
+                                .label = xcalloc(most, sizeof *c->label),
+                                .from = xcalloc(most, sizeof *c->from),
+                                .style = xcalloc(most, sizeof *c->style),
+                                .mean = xcalloc(most, sizeof *c->mean)};
     for (size_t k = 0; k < e->nseries; k++)
         for (int paper = 0;
              figure_shows(f, k, m) && paper <= (has_paper(f, k, m) ? 1 : 0); paper++) {
-            series[n] = paper ? arena_printf(&mem, "%s, paper", e->series[k].label)
-                              : e->series[k].label;
-            from[n] = paper ? f->paper : f->ours;
-            which[n++] = k;
+            c->label[c->n] = paper
+                                 ? arena_printf(&c->mem, "%s, paper", e->series[k].label)
+                                 : e->series[k].label;
+            c->from[c->n] = paper ? f->paper : f->ours;
+            c->style[c->n] = (struct chart_style){(unsigned)k, paper, false};
+            c->mean[c->n] =
+                paper ? f->paper_mean[m * e->nseries + k] : figure_mean(f, k, m);
+            c->which[c->n++] = k;
         }
+}
+
+static void
+chart_columns_free(struct chart_columns *c)
+{
+    free(c->which);
+    free(c->label);
+    free(c->from);
+    free(c->style);
+    free(c->mean);
+    arena_free(&c->mem);
+}
+
+bool
+figure_chart(const struct figure *f, size_t m, const char *path, bool values,
+             struct diag_sink *diag)
+{
+    const struct experiment *e = f->e;
+    struct chart_columns s;
+    chart_columns_of(f, m, &s);
+    const char **groups = xcalloc(e->nrow + 1, sizeof *groups);
+    double *value = xcalloc((e->nrow + 1) * (s.n + 1), sizeof *value),
+           *x = xcalloc(e->nrow + s.n + 1, sizeof *x);
+    bool mean = false;
     for (size_t r = 0; r < e->nrow; r++) {
         groups[r] = e->row[r].label;
-        for (size_t i = 0; i < n; i++)
-            value[r * n + i] = from[i][figure_at(e, r, which[i], m)];
+        for (size_t i = 0; i < s.n; i++)
+            value[r * s.n + i] = s.from[i][figure_at(e, r, s.which[i], m)];
+    }
+    groups[e->nrow] = "geometric mean";
+    for (size_t i = 0; i < s.n; i++) {
+        value[e->nrow * s.n + i] = s.mean[i];
+        mean |= isfinite(s.mean[i]) && !s.style[i].pale;
     }
     struct chart c = {.title = e->title,
                       .ylabel =
-                          arena_printf(&mem, "%s%s%s", e->metric[m].label,
+                          arena_printf(&s.mem, "%s%s%s", e->metric[m].label,
                                        *e->metric[m].unit ? ", " : "", e->metric[m].unit),
                       .ngroups = e->nrow,
-                      .nseries = n,
+                      .nseries = s.n,
                       .groups = groups,
-                      .series = series,
+                      .series = s.label,
                       .value = value,
+                      .style = s.style,
+                      .values = values,
                       .below_zero = exp_as_below_zero(e->metric[m].as)};
+    if (figure_sweep(groups, e->nrow, x)) {
+        c.kind = CHART_LINES; /* a parameter is swept */
+        c.x = x;
+    } else if (mean && e->nrow > 1) {
+        c.ngroups++;
+        c.mean = true;
+    }
     bool ok = chart_write(&c, path, diag);
     free(groups);
-    free(series);
     free(value);
-    free(from);
-    free(which);
-    arena_free(&mem);
+    free(x);
+    chart_columns_free(&s);
     return ok;
 }

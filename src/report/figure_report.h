@@ -16,8 +16,12 @@ bool figure_block(const struct figure *f, struct strbuf *out, struct diag_sink *
 void figure_results(const struct figure *f, struct strbuf *out);
 /* One line a value: workload,series,machine,variant,metric,unit,ours,paper. */
 void figure_csv(const struct figure *f, struct strbuf *out);
-/* Bars of one metric, ours beside the paper's. */
-bool figure_chart(const struct figure *f, size_t metric, const char *path,
+/* Are the labels one text around numbers that rise ("t = 0.1", "t = 0.5", ...)? The numbers
+ * to x. */
+bool figure_sweep(const char *const *labels, size_t n, double *x);
+/* One metric, ours beside the paper's: bars and their geometric mean, or lines where the
+ * rows sweep a number. values: they are written on the bars. */
+bool figure_chart(const struct figure *f, size_t metric, const char *path, bool values,
                   struct diag_sink *diag);
 /* Whether the series has anything to show for this metric (a baseline compared with
  * itself has not). */

@@ -4,6 +4,7 @@
 #include "experiments/stored_energy.h"
 #include "base/json.h"
 #include "report/figure_report.h"
+#include "report/run_charts.h"
 #include "stats/stats.h"
 
 #include <jansson.h>
@@ -41,7 +42,11 @@ static json_t *
 metrics_json(const struct figure *f, json_t *ours, json_t *paper, json_t *shows,
              json_t *verdicts)
 {
-    static const char *const as[] = {"value", "gain", "decrease", "ratio"};
+    static const char *const as[] = {
+#define AS(id, word, value, factor, back, nothing) word,
+#include "experiments/comparisons.def"
+#undef AS
+    };
     const struct experiment *e = f->e;
     json_t *metrics = json_array();
     for (size_t m = 0; m < e->nmetric; m++) {
@@ -69,7 +74,25 @@ figure_json(const struct figure *f, const char *name, bool *ok, struct diag_sink
     const struct experiment *e = f->e;
     json_t *rows = json_array(), *workloads = json_array(), *series = json_array(),
            *checks = json_array(), *ours = json_array(), *paper = json_array(),
-           *shows = json_array(), *verdicts = json_array();
+           *shows = json_array(), *verdicts = json_array(), *means = json_array();
+    const char **labels = xcalloc(e->nrow + 1, sizeof *labels);
+    double *at = xcalloc(e->nrow + 1, sizeof *at);
+    json_t *x = json_array();
+    for (size_t r = 0; r < e->nrow; r++)
+        labels[r] = e->row[r].label;
+    bool sweep = figure_sweep(labels, e->nrow, at);
+    for (size_t r = 0; r < e->nrow && sweep; r++)
+        json_array_append_new(x, json_real(at[r]));
+    free(labels);
+    free(at);
+    for (size_t m = 0; m < e->nmetric; m++) {
+        json_t *one = json_array();
+        for (size_t k = 0; k < e->nseries; k++)
+            json_array_append_new(one,
+                                  json_pack("[o, o]", real(figure_mean(f, k, m)),
+                                            real(f->paper_mean[m * e->nseries + k])));
+        json_array_append_new(means, one);
+    }
     for (size_t r = 0; r < e->nrow; r++) {
         const char *w = e->row[r].workload ? e->row[r].workload : e->row[r].label;
         json_array_append_new(rows, json_text(e->row[r].label));
@@ -86,11 +109,13 @@ figure_json(const struct figure *f, const char *name, bool *ok, struct diag_sink
             checks, json_pack("{s:s, s:i}", "says", e->check[i].says, "holds", holds));
     }
     json_t *metrics = metrics_json(f, ours, paper, shows, verdicts);
-    return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "name", json_text(name), "title", e->title, "source", e->source,
-                     "note", e->note, "metrics", metrics, "rows", rows, "workloads",
-                     workloads, "series", series, "checks", checks, "ours", ours, "paper",
-                     paper, "shows", shows, "verdicts", verdicts);
+    return json_pack("{s:o, s:o, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+                     "s:o, s:o}",
+                     "means", means, "sweep", x, "name", json_text(name), "title",
+                     e->title, "source", e->source, "note", e->note, "metrics", metrics,
+                     "rows", rows, "workloads", workloads, "series", series, "checks",
+                     checks, "ours", ours, "paper", paper, "shows", shows, "verdicts",
+                     verdicts);
 }
 
 /* -- runs -- */
@@ -216,6 +241,147 @@ runs_json(struct store *s, const struct figure *const *figures, size_t n)
     return list;
 }
 
+/* -- charts of kernels -- */
+
+enum { MOST_BARS = 40, MOST_CURVES = 4 };
+
+/* What a run's launches of one kernel add up to, by the newest runs. */
+struct kernels {
+    VEC(struct run_kernel) v;
+    VEC(struct machine *) machines;
+    struct arena mem;
+};
+
+/* Kernels of a run: a line each, as in add_run. */
+static void
+collect(struct kernels *k, const json_t *run, const struct machine *m)
+{
+    json_t *launches = json_object_get(run, "launches"), *l, *v;
+    size_t i;
+    size_t first = k->v.n;
+    json_array_foreach(launches, i, l)
+    {
+        const char *kernel = text(l, "kernel"), *id;
+        struct launch_stats one = {0};
+        struct run_kernel *to = NULL;
+        const char *label = arena_printf(
+            &k->mem, "%s %s",
+            json_is_integer(json_object_get(run, "id"))
+                ? arena_printf(&k->mem, "%lld",
+                               (long long)json_integer_value(json_object_get(run, "id")))
+                : "",
+            kernel);
+        json_object_foreach(l, id, v) if (json_is_integer(v))
+            stats_set(&one, id, (uint64_t)json_integer_value(v));
+        for (size_t n = first; n < k->v.n; n++)
+            if (!strcmp(k->v.v[n].label, label))
+                to = &k->v.v[n];
+        if (!to) {
+            to = vec_push(&k->v);
+            to->label = label;
+            to->machine = m;
+            to->machine_name = arena_strdup(&k->mem, text(run, "machine"));
+        }
+        stats_add(&to->stats, &one);
+    }
+}
+
+static uint64_t
+counted(const struct launch_stats *s, const char *id)
+{
+    uint64_t n = 0;
+    stats_get(s, id, &n, NULL);
+    return n;
+}
+
+/* Occupancy of the first kernels, over each of the three demands. */
+static void
+add_curves(json_t *list, struct kernels *k)
+{
+    for (size_t i = 0, drawn = 0; i < k->v.n && drawn < MOST_CURVES; i++) {
+        const struct launch_stats *s = &k->v.v[i].stats;
+        uint64_t blocks = counted(s, "blocks");
+        struct occ_kernel one = {blocks ? (uint32_t)(counted(s, "threads") / blocks) : 0,
+                                 (uint32_t)counted(s, "thread_registers"),
+                                 (uint32_t)counted(s, "block_scratchpad")};
+        if (!one.threads || !k->v.v[i].machine)
+            continue;
+        for (int over = 0; over < NOVER; over++) {
+            struct chart c = occupancy_curve(k->v.v[i].machine, &one, OCC_SHARE_NONE, 1,
+                                             (enum occupancy_over)over, &k->mem);
+            c.title = arena_printf(&k->mem, "%s: %s", k->v.v[i].label, c.title);
+            json_array_append_new(list, chart_json(&c));
+        }
+        drawn++;
+    }
+}
+
+/* Stall causes of all, a roofline of each machine, occupancy curves. */
+static json_t *
+charts_json(struct store *s)
+{
+    struct kernels k = {0};
+    json_t *stalls = json_array(), *roofs = json_array(), *curves = json_array();
+    size_t count;
+    int64_t *ids =
+        store_list(s, &(struct store_filter){.state = "done", .newest = true}, &count);
+    for (size_t i = 0; i < count && k.v.n < MOST_BARS; i++) {
+        json_t *run = store_run(s, ids[i]);
+        struct machine *m = stored_machine(s, run);
+        *vec_push(&k.machines) = m;
+        collect(&k, run, m);
+        json_decref(run);
+    }
+    free(ids);
+    if (k.v.n > MOST_BARS)
+        k.v.n = MOST_BARS;
+    if (k.v.n) {
+        struct chart c = stall_stack(k.v.v, k.v.n, &k.mem);
+        json_array_append_new(stalls, chart_json(&c));
+    }
+    struct run_kernel *same = xcalloc(k.v.n + 1, sizeof *same);
+    for (size_t i = 0; i < k.v.n; i++) {
+        size_t n = 0;
+        bool seen = !k.v.v[i].machine;
+        for (size_t j = 0; j < k.v.n; j++) {
+            bool equal = !strcmp(k.v.v[j].machine_name, k.v.v[i].machine_name);
+            seen |= equal && j < i;
+            if (equal && k.v.v[j].machine)
+                same[n++] = k.v.v[j];
+        }
+        if (seen || !n)
+            continue;
+        struct chart c = roofline(same, n, &k.mem);
+        json_array_append_new(roofs, chart_json(&c));
+    }
+    free(same);
+    add_curves(curves, &k);
+    for (size_t i = 0; i < k.machines.n; i++)
+        machine_free(k.machines.v[i]);
+    vec_free(&k.machines);
+    vec_free(&k.v);
+    arena_free(&k.mem);
+    return json_pack("[{s:s, s:s, s:o}, {s:s, s:s, s:o}, {s:s, s:s, s:o}]", "title",
+                     "Stall causes", "note",
+                     "Where the issue slots went, the newest runs, a bar a kernel "
+                     "(docs/looking.md).",
+                     "charts", stalls, "title", "Roofline", "note",
+                     "Below the slope DRAM limits a kernel, below the flat part issue.",
+                     "charts", roofs, "title", "Occupancy", "note",
+                     "Resident warps if one demand of the kernel were another: for the "
+                     "newest kernels.",
+                     "charts", curves);
+}
+
+static json_t *
+colours_json(const char *const *v)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < CHART_COLOURS; i++)
+        json_array_append_new(list, json_string(v[i]));
+    return list;
+}
+
 /* -- the page -- */
 
 /* JSON within a script element: no "<" may stand in it. */
@@ -264,8 +430,10 @@ html_report(const struct figure *const *figures, const char *const *names, size_
         json_array_append_new(list, figure_json(figures[i], names[i], &ok, diag));
     run_now(now);
     strbuf_printf(&about, "allot %s, %s", run_version(), now);
-    json_t *data = json_pack("{s:s, s:o, s:o}", "about", about.s, "figures", list, "runs",
-                             runs_json(s, figures, n));
+    json_t *data =
+        json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "about", about.s, "figures", list,
+                  "runs", runs_json(s, figures, n), "charts", charts_json(s), "colours",
+                  colours_json(chart_colours), "pale", colours_json(chart_pale));
     add_json(&json, data);
     const struct {
         const char *mark, *text;

@@ -77,8 +77,8 @@ check "bad seed" 2 "$allot" compare vecadd --quick --seed abc
 has err "--seed abc"
 check "bad seed, bench" 2 "$allot" bench vecadd --seed -1
 check "unknown workload, bench" 2 "$allot" bench vecadd vecsub
-check "chart of another kind" 2 "$allot" compare vecadd --quick --chart c.pdf
-has err ".svg or .png"
+check "chart of another kind" 2 "$allot" compare vecadd --quick --chart c.gif
+has err ".svg, .pdf, .png or .txt"
 check "chart in no folder" 1 "$allot" compare vecadd --quick --chart nowhere/c.svg
 has err "nowhere/c.svg"
 check "block of 2^32 threads" 2 "$allot" info "$in/saxpy.ptx" --block 65536,65536

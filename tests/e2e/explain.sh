@@ -151,7 +151,7 @@ check "a fault" 1 "$allot" opt k.ptx --explain -g 4 -b 128 -a buf:4096 -a buf:51
 has err "k.ptx:"
 check "JSON of nothing" 2 "$allot" opt k.ptx --json
 check "JSON and PTX in one" 2 "$allot" opt k.ptx --explain --json -o -
-check "a bad pass" 1 "$allot" opt k.ptx --explain -p nothing -g 4 -b 128 -a buf:4096 -a buf:4096
+check "a bad pass" 2 "$allot" opt k.ptx --explain -p nothing -g 4 -b 128 -a buf:4096 -a buf:4096
 has err "no pass is called 'nothing'"
 
 # Workloads. 001 Table 2.6: hotspot with 36 registers, three blocks and six.

@@ -3,8 +3,9 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
-  /* Told apart by people who do not see all colours; ours full, the paper's pale. */
-  const colours = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"];
+  /* Told apart by people who do not see all colours; ours full, the paper's pale. The same as
+   * in the charts of files. */
+  const colours = data.colours, pale = data.pale;
   const charts = [];
   const figures = [];
 
@@ -93,28 +94,77 @@
     return list;
   }
 
+  /* Values on the bars, where they are asked for. */
+  const valuesOnBars = { id: "valuesOnBars", afterDatasetsDraw(chart) {
+    if (!$("f-values").checked || chart.config.type !== "bar") return;
+    const g = chart.ctx;
+    g.save();
+    g.fillStyle = css("--fg");
+    g.font = "10px sans-serif";
+    chart.data.datasets.forEach((d, i) => chart.getDatasetMeta(i).data.forEach((bar, k) => {
+      const v = d.data[k];
+      if (typeof v !== "number") return;
+      g.save();
+      g.translate(bar.x + 3, bar.y - 4);
+      g.rotate(-Math.PI / 2);
+      g.fillText(v.toPrecision(3), 0, 0);
+      g.restore();
+    }));
+    g.restore();
+  } };
+
+  /* Links that save a chart as a picture and its values as CSV. */
+  function downloads(name, chart) {
+    const save = (ending, href) => {
+      const a = make("a", { download: `${name.replace(/[^A-Za-z0-9.-]+/g, "-")}.${ending}`, href: href() });
+      document.body.append(a);
+      a.click();
+      a.remove();
+    };
+    const button = (text, ending, href) => {
+      const b = make("button", { type: "button" }, text);
+      b.addEventListener("click", () => save(ending, href));
+      return b;
+    };
+    const quoted = (s) => `"${String(s).replaceAll('"', '""')}"`;
+    const csv = () => {
+      const d = chart().data, points = d.datasets.some((s) => s.data.some((v) => v !== null && typeof v === "object"));
+      const lines = points
+        ? [["series", "name", "x", "y"], ...d.datasets.flatMap((s) => s.data.filter((v) => v).map((v) => [quoted(s.label), quoted(v.name || ""), v.x, v.y]))]
+        : [["name", ...d.datasets.map((s) => quoted(s.label))], ...d.labels.map((l, i) => [quoted(l), ...d.datasets.map((s) => s.data[i] ?? "")])];
+      return "data:text/csv;charset=utf-8," + encodeURIComponent(lines.map((l) => l.join(",")).join("\n") + "\n");
+    };
+    return make("p", { class: "save" }, button("Save PNG", "png", () => chart().toBase64Image()), " ", button("Save CSV", "csv", csv));
+  }
+
   function drawChart(part, figure, m, shown, columns) {
     if (typeof Chart === "undefined") {
-      part.box.hidden = true;
+      part.box.hidden = part.save.hidden = true;
       return;
     }
     const metric = figure.metrics[m], unit = metric.unit ? " " + metric.unit : "";
+    const sweep = figure.sweep.length > 0, whole = shown.rows.length === figure.rows.length && shown.rows.length > 1;
+    const mean = !sweep && whole && columns.some((c) => !c.paper && figure.means[m][c.k][0] !== null);
     const datasets = columns.map((c) => {
-      const colour = colours[c.k % colours.length];
-      return { label: c.label, data: shown.rows.map((r) => c.values[r][c.k]), backgroundColor: c.paper ? colour + "44" : colour,
-        borderColor: colour, borderWidth: c.paper ? 2 : 0 };
+      const colour = c.paper && !sweep ? pale[c.k % pale.length] : colours[c.k % colours.length];
+      const values = shown.rows.map((r) => c.values[r][c.k]);
+      const set = { label: c.label, data: mean ? [...values, null, figure.means[m][c.k][c.paper ? 1 : 0]] : values,
+        backgroundColor: colour, borderColor: colours[c.k % colours.length], borderWidth: c.paper ? 1 : 0 };
+      if (sweep) Object.assign(set, { data: values.map((y, i) => ({ x: figure.sweep[shown.rows[i]], y })), borderWidth: 2,
+        borderDash: c.paper ? [6, 4] : [], pointRadius: 3 });
+      return set;
     });
-    const labels = shown.rows.map((r) => figure.rows[r]);
+    const labels = [...shown.rows.map((r) => figure.rows[r]), ...(mean ? ["", "geometric mean"] : [])];
     if (!part.chart) {
       part.chart = new Chart(part.canvas, {
-        type: "bar", data: { labels, datasets },
+        type: sweep ? "line" : "bar", data: { labels, datasets }, plugins: [valuesOnBars],
         options: {
           maintainAspectRatio: false, animation: false, interaction: { mode: "index", intersect: false },
           plugins: {
             legend: { position: "bottom" },
-            tooltip: { callbacks: { label: (t) => `${t.dataset.label}: ${number(t.raw, metric)}${unit}` } }
+            tooltip: { callbacks: { label: (t) => `${t.dataset.label}: ${number(t.raw !== null && typeof t.raw === "object" ? t.raw.y : t.raw, metric)}${unit}` } }
           },
-          scales: { x: { grid: { display: false } }, y: { beginAtZero: true, title: { display: true, text: metric.label + (metric.unit ? ", " + metric.unit : "") } } }
+          scales: { x: { ...(sweep ? { type: "linear" } : {}), grid: { display: false } }, y: { beginAtZero: true, title: { display: true, text: metric.label + (metric.unit ? ", " + metric.unit : "") } } }
         }
       });
       charts.push(part.chart);
@@ -132,7 +182,8 @@
       o.scales[axis].ticks = { ...o.scales[axis].ticks, color: css("--fg") };
       o.scales[axis].grid = { ...o.scales[axis].grid, color: css("--grid") };
     }
-    o.scales.y.title.color = css("--fg");
+    for (const axis of ["x", "y"]) if (o.scales[axis].title) o.scales[axis].title.color = css("--fg");
+    if (o.plugins.title) o.plugins.title.color = css("--fg");
     o.plugins.legend.labels = { ...o.plugins.legend.labels, color: css("--fg") };
   }
 
@@ -144,10 +195,12 @@
       const box = make("div", { class: "chart" }, canvas);
       const id = `figure-${n}-${m}`;
       const table = make("table", { "aria-labelledby": id });
-      section.append(make("h3", { id }, metric.label + (metric.unit ? ", " + metric.unit : "")), box,
+      const part = { canvas, box, table, chart: null };
+      part.save = downloads(figure.name + "-" + metric.name, () => part.chart);
+      section.append(make("h3", { id }, metric.label + (metric.unit ? ", " + metric.unit : "")), box, part.save,
         make("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id }, table));
       if (figure.verdicts[m]) section.append(make("p", { class: "verdict" }, figure.verdicts[m]));
-      return { canvas, box, table, chart: null };
+      return part;
     });
     if (figure.checks.length) {
       const list = make("ul", { class: "checks" });
@@ -170,7 +223,7 @@
     f.parts.forEach((part, m) => {
       const columns = columnsOf(f.figure, m, shown), metric = f.figure.metrics[m];
       const empty = !shown.rows.length || !columns.length;
-      part.box.hidden = part.table.hidden = empty;
+      part.box.hidden = part.save.hidden = part.table.hidden = empty;
       if (empty) return;
       any = true;
       drawChart(part, f.figure, m, shown, columns);
@@ -180,6 +233,42 @@
     });
     f.section.hidden = f.link.hidden = !any;
     return any;
+  }
+
+  /* -- charts of kernels: stall causes, roofline, occupancy, as src/report/chart.h describes -- */
+
+  function describe(spec) {
+    const xy = spec.kind === "lines" || spec.kind === "scatter", stack = spec.kind === "stack";
+    const datasets = spec.series.map((s) => {
+      const colour = (s.pale ? pale : colours)[s.colour], line = spec.kind === "lines" || s.line;
+      const points = s.values.map((y, i) => (y === null ? null : { x: spec.x[i], y, name: spec.groups[i] })).filter((v) => v);
+      return { label: s.label, data: xy ? points : s.values, backgroundColor: colour, borderColor: colour,
+        ...(xy ? { showLine: line, borderWidth: 2, pointRadius: line ? 0 : 4, stepped: line && !spec.log_x } : {}) };
+    });
+    return { type: xy ? "scatter" : "bar", data: { labels: spec.groups, datasets }, plugins: [valuesOnBars],
+      options: { maintainAspectRatio: false, animation: false, interaction: { mode: xy ? "nearest" : "index", intersect: false },
+        plugins: { legend: { position: stack ? "right" : "bottom", reverse: stack }, title: { display: true, text: spec.title },
+          tooltip: { callbacks: { label: (t) => xy ? `${t.raw.name || t.dataset.label}: ${t.raw.x.toPrecision(4)}, ${t.raw.y.toPrecision(4)}`
+            : `${t.dataset.label}: ${t.raw === null ? "–" : t.raw.toPrecision(4)}` } } },
+        scales: { x: { type: xy ? (spec.log_x ? "logarithmic" : "linear") : "category", stacked: stack, grid: { display: xy },
+          title: { display: Boolean(spec.xlabel), text: spec.xlabel } },
+        y: { type: spec.log_y ? "logarithmic" : "linear", stacked: stack, beginAtZero: !spec.log_y, ...(stack ? { max: 100 } : {}),
+          title: { display: true, text: spec.ylabel } } } } };
+  }
+
+  function buildCharts(group, n) {
+    if (!group.charts.length || typeof Chart === "undefined") return;
+    const id = "charts-" + n, section = make("section", { id, "aria-labelledby": id + "-title", class: "figure" },
+      make("h2", { id: id + "-title" }, group.title), make("p", {}, group.note));
+    $("charts").append(section);
+    for (const spec of group.charts) {
+      const canvas = make("canvas", { role: "img", "aria-label": `${group.title}: ${spec.title}: ${spec.ylabel}` });
+      section.append(make("div", { class: "chart" }, canvas));
+      const chart = new Chart(canvas, describe(spec));
+      section.append(downloads(spec.title, () => chart));
+      charts.push(chart);
+    }
+    $("toc").append(make("li", {}, make("a", { href: "#" + id }, group.title)));
   }
 
   /* -- runs -- */
@@ -266,6 +355,7 @@
     }
   }
 
+  $("f-values").addEventListener("change", () => charts.forEach((c) => c.update()));
   $("about").textContent = data.about;
   options("f-workload", [...data.figures.flatMap((f) => f.workloads), ...data.runs.map((r) => r.workload)]);
   options("f-machine", [...data.figures.flatMap((f) => f.series.map((s) => s.machine)), ...data.runs.map((r) => r.machine)]);
@@ -300,6 +390,7 @@
   addEventListener("beforeprint", toPaper);
   addEventListener("afterprint", fromPaper);
   matchMedia("print").addEventListener("change", (e) => (e.matches ? toPaper() : fromPaper()));
+  data.charts.forEach(buildCharts);
   refresh();
   recolour();
 })();

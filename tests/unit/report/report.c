@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include "report/chart.h"
+#include "report/figure_report.h"
+#include "report/run_charts.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -177,12 +179,136 @@ chart_takes_texts_as_data(void **state)
     assert_int_equal(rmdir(dir), 0); /* no command made a file */
 }
 
+/* Every kind, in every format: a file of that kind, and nothing on standard error. */
+static void
+every_kind_of_chart(void **state)
+{
+    (void)state;
+    static const char *const groups[] = {"one", "two", "three"}, *const series[] = {
+                                                                     "first", "second"};
+    static const double value[] = {1, 2, NAN, 4, 5, 6}, x[] = {1, 10, 100};
+    static const struct chart_style style[] = {{8, false, true}, {9, true, false}};
+    static const struct {
+        const char *name, *starts;
+    } formats[] = {
+        {"c.svg", "<?xml"}, {"c.pdf", "%PDF"}, {"c.png", "\x89PNG"}, {"c.txt", " "}};
+    char dir[] = "/tmp/allot-kinds-XXXXXX", path[64];
+    if (system("gnuplot --version >/dev/null 2>&1"))
+        return;
+    assert_non_null(mkdtemp(dir));
+    for (int kind = CHART_BARS; kind <= CHART_SCATTER; kind++)
+        for (size_t i = 0; i < 4 * 4; i += i < 4 ? 1 : 4) {
+            struct diag_sink d = {0};
+            struct chart c = {.title = "kinds",
+                              .xlabel = "over",
+                              .ylabel = "what",
+                              .kind = (enum chart_kind)kind,
+                              .ngroups = 3,
+                              .nseries = 2,
+                              .groups = groups,
+                              .series = series,
+                              .value = value,
+                              .x = x,
+                              .style = i & 4 ? style : NULL,
+                              .mean = kind <= CHART_STACK,
+                              .values = i & 4,
+                              .log_x = i & 8 && kind >= CHART_LINES,
+                              .log_y = i & 8 && kind >= CHART_LINES};
+            size_t n;
+            snprintf(path, sizeof path, "%s/%s", dir, formats[i % 4].name);
+            assert_true(chart_write(&c, path, &d));
+            assert_int_equal(d.n, 0);
+            char *text = file_read(path, &n);
+            assert_true(n > 500);
+            assert_int_equal(
+                memcmp(text, formats[i % 4].starts, strlen(formats[i % 4].starts)), 0);
+            if (i % 4 == 0) {
+                assert_non_null(strstr(text, "first"));
+                assert_non_null(strstr(text, "second"));
+                if (kind <= CHART_STACK)
+                    assert_non_null(strstr(text, "three"));
+            }
+            free(text);
+            unlink(path);
+            json_t *o = chart_json(&c);
+            assert_int_equal(json_array_size(json_object_get(o, "groups")), 3);
+            assert_int_equal(json_array_size(json_object_get(o, "series")), 2);
+            assert_true(json_is_null(json_array_get(
+                json_object_get(json_array_get(json_object_get(o, "series"), 0),
+                                "values"),
+                1)));
+            json_decref(o);
+            diag_free(&d);
+        }
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void
+labels_that_sweep_a_number(void **state)
+{
+    (void)state;
+    double x[3];
+    static const char *const yes[] = {"t = 0.1", "t = 0.5", "t = 0.9"},
+                             *const bare[] = {"10 %", "20 %", "30 %"},
+                             *const falls[] = {"t = 0.5", "t = 0.1", "t = 0.9"},
+                             *const other[] = {"DCT1", "DCT2", "DCT3"},
+                             *const none[] = {"a", "b", "c"};
+    assert_true(figure_sweep(yes, 3, x));
+    assert_float_equal(x[2], 0.9, 1e-12);
+    assert_true(figure_sweep(bare, 3, x));
+    assert_float_equal(x[0], 10, 0);
+    assert_false(figure_sweep(yes, 2, x));
+    assert_false(figure_sweep(falls, 3, x));
+    assert_false(figure_sweep(other, 3, x));
+    assert_false(figure_sweep(none, 3, x));
+}
+
+/* The curve is the calculator's, and the kernel's own place is on it. */
+static void
+occupancy_curves(void **state)
+{
+    (void)state;
+    struct arena mem = {0};
+    struct diag_sink d = {0};
+    struct machine *m = machine_load("gtx480", &d);
+    assert_non_null(m);
+    struct occ_kernel k = {256, 20, 5000};
+    for (int over = 0; over < NOVER; over++) {
+        struct chart c =
+            occupancy_curve(m, &k, OCC_SHARE_NONE, 1, (enum occupancy_over)over, &mem);
+        double own[] = {256, 20, 5000};
+        bool on = false;
+        assert_true(c.ngroups > 20);
+        for (size_t i = 0; i < c.ngroups; i++) {
+            struct allot_occupancy o;
+            struct occ_kernel at = k;
+            *(over == OVER_THREADS     ? &at.threads
+              : over == OVER_REGISTERS ? &at.registers
+                                       : &at.scratchpad) = (uint32_t)c.x[i];
+            bool fits = occ_compute(m, &at, OCC_SHARE_NONE, 1, &o, &d);
+            assert_float_equal(c.value[2 * i], fits ? o.warps : 0, 0);
+            assert_true(i == 0 || c.x[i] > c.x[i - 1]);
+            if (!isnan(c.value[2 * i + 1])) {
+                assert_float_equal(c.x[i], own[over], 0);
+                on = true;
+            }
+        }
+        assert_true(on);
+    }
+    /* gtx480: 15 SMs, 2 schedulers of one instruction; 177.4 GB/s at 700 MHz */
+    assert_float_equal(machine_peak_instructions(m), 15 * 2 * 32, 0);
+    assert_float_equal(machine_peak_bytes(m) * 0.7, 177.4, 0.1);
+    machine_free(m);
+    arena_free(&mem);
+    diag_free(&d);
+}
+
 static void
 chart_refuses_bad_names(void **state)
 {
     (void)state;
     struct diag_sink d = {0};
-    assert_false(chart_write(&chart, "/tmp/chart.pdf", &d));
+    assert_false(chart_write(&chart, "/tmp/chart.gif", &d));
     assert_non_null(strstr(d.list[0]->message, ".svg"));
     assert_false(chart_write(&chart, "/nonexistent-folder/c.svg", &d));
     assert_int_equal(d.errors, 2);
@@ -198,6 +324,9 @@ main(void)
         cmocka_unit_test(chart_holds_groups_and_series),
         cmocka_unit_test(chart_takes_texts_as_data),
         cmocka_unit_test(chart_refuses_bad_names),
+        cmocka_unit_test(every_kind_of_chart),
+        cmocka_unit_test(labels_that_sweep_a_number),
+        cmocka_unit_test(occupancy_curves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,219 @@
+/* run_charts.c: see run_charts.h. Roofline: Williams, Waterman, Patterson 2009, with thread
+ * instructions for operations and DRAM sectors of 32 bytes for traffic. */
+#include "report/run_charts.h"
+
+#include "stats/causes.def"
+
+#include <math.h>
+#include <string.h>
+
+enum { WARP = 32, SECTOR = 32 };
+
+const char *const occupancy_overs[NOVER] = {"threads", "regs", "smem"};
+
+/* -- occupancy -- */
+
+static double
+warps_of(const struct machine *m, const struct occ_kernel *k, enum occ_share share,
+         double threshold)
+{
+    struct allot_occupancy o;
+    struct diag_sink quiet = {0};
+    bool ok = occ_compute(m, k, share, threshold, &o, &quiet);
+    diag_free(&quiet);
+    return ok ? o.warps : 0;
+}
+
+static uint32_t
+step_of(const struct machine *m, enum occupancy_over over)
+{
+    switch (over) {
+    case OVER_THREADS:
+        return WARP;
+    case OVER_REGISTERS:
+        return 1;
+    default:
+        return m->sm.max_block_scratchpad > 128 * 256 ? m->sm.max_block_scratchpad / 128
+                                                      : 256;
+    }
+}
+
+static uint32_t
+end_of(const struct machine *m, enum occupancy_over over)
+{
+    return over == OVER_THREADS     ? m->sm.max_block_threads
+           : over == OVER_REGISTERS ? m->sm.max_registers
+                                    : m->sm.max_block_scratchpad;
+}
+
+/* The kernel with that many. */
+static uint32_t *
+swept(struct occ_kernel *k, enum occupancy_over over)
+{
+    return over == OVER_THREADS     ? &k->threads
+           : over == OVER_REGISTERS ? &k->registers
+                                    : &k->scratchpad;
+}
+
+struct chart
+occupancy_curve(const struct machine *m, const struct occ_kernel *k, enum occ_share share,
+                double threshold, enum occupancy_over over, struct arena *mem)
+{
+    static const char *const labels[] = {"threads of a block", "registers of a thread",
+                                         "scratchpad of a block, bytes"};
+    uint32_t step = step_of(m, over), end = end_of(m, over),
+             from = over == OVER_SCRATCHPAD ? 0 : step, points = (end - from) / step + 1;
+    unsigned n = share == OCC_SHARE_NONE ? 2 : 3;
+    struct occ_kernel at = *k, here = *k;
+    double *x = ARENA_ARRAY(mem, double, points + 1),
+           *v = ARENA_ARRAY(mem, double, (points + 1) * n);
+    const char **series = ARENA_ARRAY(mem, const char *, n);
+    struct chart_style *style = ARENA_ARRAY(mem, struct chart_style, n);
+    uint32_t own = *swept(&here, over), i = 0;
+    bool marked = false;
+    for (uint32_t p = 0; p < points; i++) {
+        uint32_t value = from + p * step;
+        bool mark = !marked && own <= value; /* the kernel's own place, in order */
+        uint32_t now = mark ? own : value;
+        *swept(&at, over) = now;
+        x[i] = now;
+        for (unsigned s = 0; s < n; s++)
+            v[i * n + s] = NAN;
+        v[i * n] = warps_of(m, &at, OCC_SHARE_NONE, 1);
+        if (n == 3)
+            v[i * n + 1] = warps_of(m, &at, share, threshold);
+        if (mark)
+            v[i * n + n - 1] = v[i * n + n - 2];
+        marked |= mark;
+        p += !mark || own == value;
+    }
+    series[0] = n == 3 ? "without sharing" : "resident warps";
+    if (n == 3)
+        series[1] = arena_printf(
+            mem, "%s shared, t = %g",
+            share == OCC_SHARE_REGISTERS ? "registers" : "scratchpad", threshold);
+    series[n - 1] = "this kernel";
+    for (unsigned s = 0; s < n; s++)
+        style[s] = (struct chart_style){s, false, s + 1 < n};
+    return (struct chart){
+        .kind = CHART_SCATTER,
+        .title = arena_printf(mem, "%s: %u threads, %u registers, %u B of scratchpad",
+                              m->gpu.name, k->threads, k->registers, k->scratchpad),
+        .xlabel = labels[over],
+        .ylabel =
+            arena_printf(mem, "resident warps of an SM, of %u", m->sm.max_threads / WARP),
+        .ngroups = i,
+        .nseries = n,
+        .series = series,
+        .style = style,
+        .value = v,
+        .x = x};
+}
+
+/* -- stall causes -- */
+
+struct chart
+stall_stack(const struct run_kernel *k, size_t n, struct arena *mem)
+{
+    static const struct {
+        const char *id, *title;
+    } causes[] = {
+#define CAUSE(id, word, meaning) {"issue_" #id, word},
+        ISSUE_CAUSES(CAUSE, CAUSE)
+#undef CAUSE
+    };
+    enum { NCAUSES = sizeof causes / sizeof *causes };
+    const char **groups = ARENA_ARRAY(mem, const char *, n),
+               **series = ARENA_ARRAY(mem, const char *, NCAUSES);
+    double *v = ARENA_ARRAY(mem, double, n *NCAUSES);
+    for (size_t s = 0; s < NCAUSES; s++)
+        series[s] = causes[s].title;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t slots = 0, one;
+        groups[i] = k[i].label;
+        stats_get(&k[i].stats, "issue_slots", &slots, NULL);
+        for (size_t s = 0; s < NCAUSES; s++) {
+            stats_get(&k[i].stats, causes[s].id, &one, NULL);
+            v[i * NCAUSES + s] = slots ? 100 * (double)one / (double)slots : NAN;
+        }
+    }
+    return (struct chart){.kind = CHART_STACK,
+                          .title = "Issue slots by cause",
+                          .ylabel = "issue slots, %",
+                          .ngroups = n,
+                          .nseries = NCAUSES,
+                          .groups = groups,
+                          .series = series,
+                          .value = v};
+}
+
+/* -- roofline -- */
+
+double
+machine_peak_instructions(const struct machine *m)
+{
+    return (double)m->sm.count * m->sm.schedulers * m->sm.issue_width * WARP;
+}
+
+double
+machine_peak_bytes(const struct machine *m)
+{
+    return (double)m->dram.channels * m->dram.bus * m->dram.transfers * m->clock.dram /
+           m->clock.core;
+}
+
+struct chart
+roofline(const struct run_kernel *k, size_t n, struct arena *mem)
+{
+    enum { ROOF = 3 };
+    const struct machine *m = k[0].machine;
+    double peak = machine_peak_instructions(m), bytes = machine_peak_bytes(m),
+           ridge = peak / bytes, low = ridge / 8, high = ridge * 8;
+    const char **groups = ARENA_ARRAY(mem, const char *, n + ROOF),
+               **series = ARENA_ARRAY(mem, const char *, 2);
+    double *v = ARENA_ARRAY(mem, double, 2 * (n + ROOF)),
+           *x = ARENA_ARRAY(mem, double, n + ROOF);
+    struct chart_style *style = ARENA_ARRAY(mem, struct chart_style, 2);
+    size_t used = ROOF;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t inst = 0, cycles = 0, in = 0, out = 0;
+        stats_get(&k[i].stats, "thread_instructions", &inst, NULL);
+        stats_get(&k[i].stats, "cycles", &cycles, NULL);
+        stats_get(&k[i].stats, "l2_fetched_sectors", &in, NULL);
+        stats_get(&k[i].stats, "l2_writeback_sectors", &out, NULL);
+        if (!inst || !cycles || !(in + out)) /* without traffic: right of everything */
+            continue;
+        groups[used] = k[i].label;
+        x[used] = (double)inst / ((double)(in + out) * SECTOR);
+        v[2 * used] = NAN;
+        v[2 * used + 1] = (double)inst / (double)cycles;
+        low = fmin(low, x[used] / 2);
+        high = fmax(high, x[used] * 2);
+        used++;
+    }
+    const double roof[ROOF] = {low, ridge, high};
+    for (size_t i = 0; i < ROOF; i++) {
+        groups[i] = "";
+        x[i] = roof[i];
+        v[2 * i] = fmin(peak, roof[i] * bytes);
+        v[2 * i + 1] = NAN;
+    }
+    series[0] =
+        arena_printf(mem, "roof: %g instructions, %.4g B of DRAM a cycle", peak, bytes);
+    series[1] = "kernels";
+    style[0] = (struct chart_style){11, false, true};
+    style[1] = (struct chart_style){0, false, false};
+    return (struct chart){.kind = CHART_SCATTER,
+                          .title = arena_printf(mem, "Roofline of %s", k[0].machine_name),
+                          .xlabel = "thread instructions a byte of DRAM traffic",
+                          .ylabel = "thread instructions a core cycle",
+                          .ngroups = used,
+                          .nseries = 2,
+                          .groups = groups,
+                          .series = series,
+                          .value = v,
+                          .x = x,
+                          .style = style,
+                          .log_x = true,
+                          .log_y = true};
+}
