@@ -170,6 +170,15 @@ nearest_opt(const struct cli_opt *const *tables, const char *given)
 }
 
 const char *
+cli_near_word(const char *word, const char *const *words, size_t n)
+{
+    struct near near = {.word = word};
+    for (size_t i = 0; i < n; i++)
+        near_offer(&near, words[i]);
+    return cli_did_you_mean("", near.best);
+}
+
+const char *
 cli_near_workload(const char *name)
 {
     struct near near = {.word = name};
@@ -376,9 +385,19 @@ cli_interrupted(void)
     return interrupted != 0;
 }
 
+static bool misused; /* by a name or value of the command line */
+
+void
+cli_misused(void)
+{
+    misused = true;
+}
+
 int
 cli_status(int status)
 {
+    if (misused && status == EXIT_FAILED)
+        status = EXIT_USAGE;
     return interrupted ? 128 + interrupted : status;
 }
 
@@ -652,9 +671,18 @@ cli_sim_settings(const struct cli_sim *s, size_t *n)
 }
 
 struct allot_machine *
+cli_machine(const char *name, struct allot_diag *d)
+{
+    struct allot_machine *m = allot_machine_load(name, d);
+    if (!m && access(name, F_OK) && !strchr(name, '/'))
+        misused = true; /* neither a preset nor a file */
+    return m;
+}
+
+struct allot_machine *
 cli_sim_machine(const struct cli_sim *s, struct allot_diag *d)
 {
-    struct allot_machine *m = allot_machine_load(s->machine, d);
+    struct allot_machine *m = cli_machine(s->machine, d);
     if (!m)
         return NULL;
     size_t n;
@@ -673,6 +701,7 @@ cli_sim_machine(const struct cli_sim *s, struct allot_diag *d)
     }
     if (ok)
         return m;
+    misused = true;
     allot_machine_free(m);
     return NULL;
 }
@@ -750,6 +779,8 @@ cli_workload_module(const struct allot_workload *w, const char *compiler,
     size_t len;
     const char *text = allot_workload_ptx(w->name, compiler, &len);
     if (!text) {
+        if (strcmp(compiler, "clang") && strcmp(compiler, "nvcc"))
+            misused = true;
         fprintf(stderr,
                 "allot: workload %s has no PTX by '%s' in this build; choose --compiler "
                 "clang or nvcc (nvcc only where it was installed at build time)\n",

@@ -60,6 +60,7 @@ const char *cli_summary(const char *name);
 /* What cli_usage's message ends with where a name is not known: "; did you mean 'X'?", ""
  * if nothing is near. In cli_mem. `before` goes before the word. */
 const char *cli_did_you_mean(const char *before, const char *best);
+const char *cli_near_word(const char *word, const char *const *words, size_t n);
 const char *cli_near_workload(const char *name);
 const char *cli_near_experiment(const char *name);
 
@@ -125,6 +126,10 @@ void cli_leave_out(struct cli_opt *table, const char *const *names, size_t n);
 
 /* The options' overrides as PATH=VALUE, in the order of application, in cli_mem. */
 const char *const *cli_sim_settings(const struct cli_sim *s, size_t *n);
+/* The command line names or says what there is not: a failure's status is EXIT_USAGE. */
+void cli_misused(void);
+/* A machine by name or file; NULL and diagnostics. */
+struct allot_machine *cli_machine(const char *name, struct allot_diag *d);
 /* Machine with every override applied, NULL after printing why not. */
 struct allot_machine *cli_sim_machine(const struct cli_sim *s, struct allot_diag *d);
 /* Host threads of a run: as asked for, else all processors (at most 16) for execution

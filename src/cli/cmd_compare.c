@@ -61,6 +61,15 @@ list_variants(void)
     table_free(t);
 }
 
+static const char *
+near_variant(const char *name)
+{
+    const char *names[NNAMED];
+    for (size_t i = 0; i < NNAMED; i++)
+        names[i] = named[i].name;
+    return cli_near_word(name, names, NNAMED);
+}
+
 /* "a,b,mine:sm.scheduler=gto+l1d.sets=64" */
 static int
 parse_variants(const char *text, struct variant v[MAX_VARIANTS],
@@ -81,7 +90,9 @@ parse_variants(const char *text, struct variant v[MAX_VARIANTS],
         while (i < NNAMED && strcmp(named[i].name, p))
             i++;
         if (i == NNAMED)
-            return cli_usage(cmd, "no variant is called '%s' (--list-variants)", p), -1;
+            return cli_usage(cmd, "no variant is called '%s'%s (--list-variants)", p,
+                             near_variant(p)),
+                   -1;
         v[n++] = (struct variant){named[i].name, named[i].settings};
     }
     return n ? n : (cli_usage(cmd, "--variants: name at least one"), -1);
@@ -103,6 +114,8 @@ apply(struct allot_machine *m, const struct variant *v, struct allot_diag *d)
         ok = allot_machine_set(m, p, eq + 1, d);
     }
     free(copy);
+    if (!ok)
+        cli_misused();
     return ok;
 }
 

@@ -38,7 +38,7 @@ cmd_cost(int argc, char **argv)
     if (pos.n)
         return cli_usage(&cmd, "it takes no files");
     struct allot_diag *d = cli_diag_new();
-    struct allot_machine *m = allot_machine_load(machine, d);
+    struct allot_machine *m = cli_machine(machine, d);
     if (m) {
         struct allot_sharing_cost c;
         allot_sharing_cost(m, &c);

@@ -209,7 +209,7 @@ cmd_info(int argc, char **argv)
     if (!cli_bytes(smem, 0, 1 << 24, &dynamic))
         return cli_usage(&cmd, "--smem %s: not a number of bytes (48K is 49152)", smem);
     struct allot_diag *d = cli_diag_new();
-    struct allot_machine *m = allot_machine_load(machine, d);
+    struct allot_machine *m = cli_machine(machine, d);
     struct allot_module *mod = m ? allot_module_load_for(pos.v[0], m, d) : NULL;
     bool ok = mod != NULL;
     if (ok && kernel && !allot_module_find(mod, kernel)) {

@@ -34,7 +34,7 @@ static int
 list_machine(const char *name)
 {
     struct allot_diag *d = cli_diag_new();
-    struct allot_machine *m = allot_machine_load(name, d);
+    struct allot_machine *m = cli_machine(name, d);
     cli_diag(d);
     allot_diag_free(d);
     if (!m)
@@ -170,6 +170,13 @@ cmd_list(int argc, char **argv)
             kinds[i].run();
             return EXIT_OK;
         }
-    return cli_usage(&cmd, "say what to list: machines, machine NAME, workloads, "
-                           "policies, passes, settings, counters or ptx");
+    const char *names[sizeof kinds / sizeof *kinds];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        names[i] = kinds[i].name;
+    const char *near =
+        pos.n ? cli_near_word(pos.v[0], names, sizeof kinds / sizeof *kinds) : "";
+    return cli_usage(&cmd,
+                     "say what to list: machines, machine NAME, workloads, "
+                     "policies, passes, settings, counters or ptx%s",
+                     near);
 }

@@ -189,7 +189,10 @@ opt(struct job *j, const struct cli_sim *s, struct cli_own *own, const char *nam
         of.data = file_read(name, &of.len);
         ok = of.data;
         if (!ok)
-            fprintf(stderr, "allot: cannot read %s: %s\n", name, strerror(errno));
+            fprintf(stderr, "allot: cannot read %s: %s%s\n", name, strerror(errno),
+                    cli_near_workload(name));
+        if (!ok && errno == ENOENT && !strpbrk(name, "/."))
+            cli_misused(); /* neither a file nor a workload */
     }
     if (ok)
         mod = load(&of, d);

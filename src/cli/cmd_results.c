@@ -156,7 +156,11 @@ cmd_results(int argc, char **argv)
     bool is_show = !strcmp(what, "show"), is_diff = !strcmp(what, "diff"),
          is_list = !strcmp(what, "list"), is_export = !strcmp(what, "export");
     if (!is_show && !is_diff && !is_list && !is_export)
-        return cli_usage(&cmd, "say list, show, diff or export");
+        return cli_usage(&cmd, "say list, show, diff or export%s",
+                         cli_near_word(what,
+                                       (const char *const[]){"list", "show", "diff",
+                                                             "export"},
+                                       4));
     if ((is_show && pos.n < 2) || (is_diff && pos.n != 3) ||
         ((is_list || is_export) && pos.n > 1))
         return cli_usage(&cmd,

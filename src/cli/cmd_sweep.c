@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct sweep {
     struct cli_runs runs;
@@ -167,6 +168,9 @@ cmd_sweep(int argc, char **argv)
         return do_cancel(&w);
     if (pos.n != 1)
         return cli_usage(&cmd, "give one experiment file");
+    if (access(pos.v[0], F_OK) && !strchr(pos.v[0], '/'))
+        return cli_usage(&cmd, "there is no file '%s'%s", pos.v[0],
+                         cli_near_experiment(pos.v[0]));
     if (w.csv && !cli_writable(w.csv))
         return EXIT_FAILED;
     struct diag_sink diag = {0};

@@ -396,8 +396,8 @@ cmd_workingset(int argc, char **argv)
     if (!w && access(pos.v[0], R_OK))
         return cli_usage(&cmd,
                          "'%s' is neither a workload ('allot list workloads') nor a "
-                         "file",
-                         pos.v[0]);
+                         "file%s",
+                         pos.v[0], cli_near_workload(pos.v[0]));
     int status = w ? EXIT_OK : cli_own_ready(&cmd, &own);
     if (status)
         return status;

@@ -1,6 +1,7 @@
 /* experiment.c: the schema of experiment files, once, and their expansion to runs. */
 #include "experiments/experiment.h"
 
+#include "base/near.h"
 #include "energy/energy.h"
 #include "experiments/launch.h"
 #include "runtime/runtime.h"
@@ -629,7 +630,13 @@ make_metrics(struct build *b)
             struct diag_loc loc = AT(b, "metrics[%zu].%s", i, r->stat ? "stat" : "name");
             struct diag *d =
                 diag_add(b->diag, DIAG_ERROR, &loc, "there is no counter '%s'", m->stat);
-            diag_hint(b->diag, d, "'allot list counters' tells what there is");
+            struct near near = {.word = m->stat};
+            struct allot_stat_info info;
+            for (size_t k = 0; stats_info(k, &info); k++)
+                near_offer(&near, info.id);
+            diag_hint(b->diag, d, "%s%s%s'allot list counters' tells what there is",
+                      near.best ? "did you mean '" : "", near.best ? near.best : "",
+                      near.best ? "'? " : "");
             return false;
         }
         m->unit = or_text(b, r->unit, exp_as_percent(m->as) ? "%" : "");

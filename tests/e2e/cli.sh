@@ -77,21 +77,53 @@ check "bad seed" 2 "$allot" compare vecadd --quick --seed abc
 has err "--seed abc"
 check "bad seed, bench" 2 "$allot" bench vecadd --seed -1
 check "unknown workload, bench" 2 "$allot" bench vecadd vecsub
+# names that are nearly right
+for c in "run vecad" "compare vecad" "bench vecad" "opt vecad" "workingset vecad"; do
+    # shellcheck disable=SC2086 # words
+    check "$c" 2 "$allot" $c
+    has err "did you mean 'vecadd'?"
+done
+check "near variant" 2 "$allot" compare vecadd -v shared-lr
+has err "did you mean 'shared-lrr'?"
+check "near list" 2 "$allot" list countrs
+has err "did you mean 'counters'?"
+check "near results" 2 "$allot" results lst
+has err "did you mean 'list'?"
+check "near command" 2 "$allot" comapre vecadd
+has err "did you mean 'compare'?"
+check "near paper" 2 "$allot" paper 001/fg2.13
+has err "did you mean '001/fig2.13'?"
+check "near pass" 2 "$allot" run vecadd -p literal-move
+has err "did you mean 'literal-moves'?"
+check "variant's setting" 2 "$allot" compare vecadd -v a:sm.cont=3
+has err "did you mean sm.count"
+# compare: one's own kernel, a mean over workloads
+check "compare own" 0 "$allot" compare "$in/saxpy.ptx" --grid 4 --block 256 --arg 2.5 --arg buf:1024xf32 \
+    --arg buf:1024xf32 --arg 1024 -v baseline,gto:sm.scheduler=gto
+has out "speed-up over baseline"
+check "compare own, no launch" 2 "$allot" compare "$in/saxpy.ptx"
+check "compare, launch of a workload" 2 "$allot" compare vecadd --grid 4
+check "compare two" 0 "$allot" compare vecadd backprop -q -v baseline,gto:sm.scheduler=gto --json
+has out '"speedup": 1.0'
+check "values without chart" 2 "$allot" compare vecadd -q --values
+check "occupancy chart over what" 2 "$allot" occupancy --threads 64 --chart o.svg --over reg
+check "occupancy chart" 0 "$allot" occupancy --threads 64 --regs 20 --chart o.svg --over regs
+has o.svg "registers of a thread"
 check "chart of another kind" 2 "$allot" compare vecadd --quick --chart c.gif
 has err ".svg, .pdf, .png or .txt"
 check "chart in no folder" 1 "$allot" compare vecadd --quick --chart nowhere/c.svg
 has err "nowhere/c.svg"
 check "block of 2^32 threads" 2 "$allot" info "$in/saxpy.ptx" --block 65536,65536
 check "JSON or CSV" 2 "$allot" run vecadd --quick --json --csv
-check "unknown machine" 1 "$allot" run vecadd --quick --machine gtx4800
+check "unknown machine" 2 "$allot" run vecadd --quick --machine gtx4800
 has err "gtx480"
-check "unknown setting" 1 "$allot" run vecadd --quick --set sm.cuont=3
+check "unknown setting" 2 "$allot" run vecadd --quick --set sm.cuont=3
 has err "sm.count"
-check "setting out of range" 1 "$allot" run vecadd --quick --set sm.count=0
-check "not a number" 1 "$allot" run vecadd --quick --set sm.count=many
-check "unknown scheduler" 1 "$allot" run vecadd --quick --scheduler fifo
+check "setting out of range" 2 "$allot" run vecadd --quick --set sm.count=0
+check "not a number" 2 "$allot" run vecadd --quick --set sm.count=many
+check "unknown scheduler" 2 "$allot" run vecadd --quick --scheduler fifo
 has err "lrr"
-check "unknown residency" 1 "$allot" run vecadd --quick --residency all
+check "unknown residency" 2 "$allot" run vecadd --quick --residency all
 has err "scratchpad-sharing"
 
 # -- list --
@@ -100,7 +132,7 @@ for k in machines workloads policies passes settings counters; do
 done
 check "list machine" 0 "$allot" list machine h200
 has out "NVIDIA H200-SXM5-141GB"
-check "list machine, none" 1 "$allot" list machine nosuch
+check "list machine, none" 2 "$allot" list machine nosuch
 check "list machines" 0 "$allot" list machines
 for m in gtx480 titan 001-table2.3-registers 001-table2.3-scratchpad 000-table2 \
     000-table8-48k 000-table8-64k; do

@@ -68,9 +68,9 @@ check "another model" 0 "$allot" run vecadd --quick --energy -m v100
 has out "model accelwattch, fitted to NVIDIA Tesla V100"
 check "physical" 0 "$allot" run vecadd --quick --energy --set energy.model=physical
 has out "model physical"
-check "no such node" 1 "$allot" run vecadd --quick --set energy.node=28
+check "no such node" 2 "$allot" run vecadd --quick --set energy.node=28
 has err "energy.node"
-check "no such temperature" 1 "$allot" run vecadd --quick --set energy.temperature=500
+check "no such temperature" 2 "$allot" run vecadd --quick --set energy.temperature=500
 has err "300 to 400"
 check "no time, no energy" 2 "$allot" run vecadd -f --energy
 has err "--energy: the counters need the cycle model"

@@ -89,6 +89,13 @@ has merged.json '"compiler.passes": "merge-blocks"'
 check "an unknown pass" 2 "$allot" exec -p merge-block "$p"
 has err "did you mean 'merge-blocks'?"
 
+# -- compared --
+check "compare" 0 "$allot" compare -m a100 -v baseline,two:sm.count=2 --json -- "$p"
+[ "$(grep -c '"check": "passed"' out)" = 2 ] || fail "two runs of the program" out
+has out '"variant": "two"'
+lacks out "samples: done"
+check "compare a program, options of kernels" 2 "$allot" compare --grid 4 "$p"
+
 # -- interrupted --
 interrupt() { # NAME OPTIONS...
     name=$1
