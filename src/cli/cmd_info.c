@@ -97,7 +97,9 @@ occupancy(const struct info *in, const struct allot_kernel *k, struct allot_occu
 static void
 print_text(const struct info *in, const struct allot_kernel *k, struct allot_diag *d)
 {
-    printf("kernel %s\n", k->name);
+    const char *plain = cli_kernel_name(k->name, 0);
+    printf("kernel %s%s%s\n", k->name, strcmp(plain, k->name) ? "  " : "",
+           strcmp(plain, k->name) ? plain : "");
     printf("  instructions  %u static; of a card's code about %u\n", k->instructions,
            k->machine_operations);
     printf("  registers     %u allocated, %u predicates; in the PTX %u live at once "

@@ -2,6 +2,7 @@
 #include "report/html_report.h"
 
 #include "experiments/stored_energy.h"
+#include "base/demangle.h"
 #include "base/json.h"
 #include "report/figure_report.h"
 #include "report/run_charts.h"
@@ -167,6 +168,8 @@ settings_text(const json_t *run)
     return j;
 }
 
+enum { SHOWN_NAME = 64 }; /* of a kernel, as in the source */
+
 /* A line for each kernel of the run. */
 static void
 add_run(json_t *list, const json_t *run, const struct machine *m,
@@ -200,11 +203,13 @@ add_run(json_t *list, const json_t *run, const struct machine *m,
             energy_add(&joules, &e);
             same++;
         }
+        char *plain = demangle(kernel);
+        cut_middle(plain, SHOWN_NAME);
         if (!vs)
             vs = variants(figures, n, text(run, "key"));
         json_t *o = json_pack(
             "{s:O, s:s, s:s, s:s, s:o, s:I, s:s, s:O}", "id", json_object_get(run, "id"),
-            "workload", text(run, "workload"), "kernel", kernel, "machine",
+            "workload", text(run, "workload"), "kernel", plain, "machine",
             text(run, "machine"), "settings", settings_text(run), "launches",
             (json_int_t)same, "started", text(run, "started"), "variants", vs);
         for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
@@ -219,6 +224,7 @@ add_run(json_t *list, const json_t *run, const struct machine *m,
             json_object_set_new(o, "energy_calibrated",
                                 json_boolean(energy_calibrated(m)));
         json_array_append_new(list, o);
+        free(plain);
     }
     json_decref(vs);
 }
@@ -261,9 +267,11 @@ collect(struct kernels *k, const json_t *run, const struct machine *m)
     size_t first = k->v.n;
     json_array_foreach(launches, i, l)
     {
-        const char *kernel = text(l, "kernel"), *id;
+        const char *id;
+        char *kernel = demangle(text(l, "kernel"));
         struct launch_stats one = {0};
         struct run_kernel *to = NULL;
+        cut_middle(kernel, SHOWN_NAME / 2);
         const char *label = arena_printf(
             &k->mem, "%s %s",
             json_is_integer(json_object_get(run, "id"))
@@ -271,6 +279,7 @@ collect(struct kernels *k, const json_t *run, const struct machine *m)
                                (long long)json_integer_value(json_object_get(run, "id")))
                 : "",
             kernel);
+        free(kernel);
         json_object_foreach(l, id, v) if (json_is_integer(v))
             stats_set(&one, id, (uint64_t)json_integer_value(v));
         for (size_t n = first; n < k->v.n; n++)

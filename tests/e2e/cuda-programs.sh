@@ -107,11 +107,11 @@ done
 # Kernels that kernels launch are launches of their own, with the parent's name; what is
 # refused because too many wait is said.
 check "nested launches" 0 "$allot" exec --per-kernel --json s.json "$build/programs/clang/rules"
-has err "_Z5childPii <<<(1,1,1), (1,1,1)>>>"
-has err "launched by _Z7orderedPi"
+has err "child(int*, int) <<<(1,1,1), (1,1,1)>>>"
+has err "launched by ordered(int*)"
 has err "has launched 2048 kernels that wait for it to end"
 has err "cudaDeviceSetLimit(cudaLimitDevRuntimePendingLaunchCount"
-has err "kernel '_Z3badPi' was launched by kernel '_Z6faultyv'"
+has err "kernel 'bad(int*)' was launched by kernel 'faulty()'"
 [ "$(grep -c '"parent": "_Z5againPii"' s.json)" = 2999 ] || fail "2999 launches by again" s.json
 
 # -- what allot exec adds --
@@ -122,7 +122,7 @@ cp out first
 has out "pipeline"
 lacks out "allot"
 lacks out "launches"
-has err "allot: _Z3addPiii <<<(16,1,1), (256,1,1)>>>"
+has err "allot: add(int*, int, int) <<<(16,1,1), (256,1,1)>>>"
 has s.json '"machine": "titan"'
 has s.json '"sm.scheduler": "lrr"'
 has s.json '"sm.count": "4"'
@@ -206,7 +206,7 @@ for mode in "" --functional; do
     has out "careless: success"
     has err "the program's PTX:"
     has err "global store of 4 bytes at"
-    has err "(parameter 1, '_Z4fillPiii_param_0'), which end"
+    has err "(parameter 1, 'fill(int*, int, int)_param_0'), which end"
     has err "launch 2, of fill(int*, int, int), failed (cudaErrorIllegalAddress): the program's"
     has err "took no notice and ended with status 0"
     has s.json '"check": "failed"'
@@ -280,7 +280,7 @@ int main() {
 END
     if nvcc -cudart shared -arch=compute_75 waits.cu -o waits >nvcc.log 2>&1; then
         check "a kernel waits for the host" 124 timeout 13 "$allot" exec --functional ./waits
-        has err "kernel _Z5waitsPVi: no block has ended for 10 s (0 of 1 have)"
+        has err "kernel waits(int volatile*): no block has ended for 10 s (0 of 1 have)"
         check "with a limit" 0 sh -c "\"$allot\" exec --max-cycles 100000 ./waits; [ \$? -ne 0 ]"
         has err "stopped after 100000 cycles"
     fi
