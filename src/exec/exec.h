@@ -186,6 +186,7 @@ struct exec_grid {
     uint8_t *params;        /* parameter block, prog->entry->param_bytes */
     uint32_t warps_per_cta; /* ceil(threads / 32) */
     uint32_t nsm;           /* what %nsmid says */
+    uint32_t tex_line;      /* tex_fetch_address by lines of so many bytes; 0: tex_address */
     uint64_t grid_id;
     const uint64_t *clock; /* what %clock reads; NULL: instructions executed */
     uint64_t *nanoseconds; /* what %globaltimer reads; NULL: clock */

@@ -606,6 +606,9 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                           .dynamic_shared = plan.shape.dynamic_scratchpad,
                           .params = params,
                           .nsm = dev->machine->sm.count,
+                          .tex_line = dev->machine->l1t.address == TEXTURE_GPGPUSIM
+                                          ? dev->machine->l1t.line
+                                          : 0,
                           .grid_id = dev->launches++,
                           .limit = dev->options.max_instructions,
                           .cooperative = l->cooperative,

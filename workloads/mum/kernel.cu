@@ -1,16 +1,20 @@
 /* Longest matches of short queries with a reference: a thread walks the reference's suffix
- * tree by its query's letters, once from each letter of the query that has more than `least`
- * letters from there on. It goes on from the suffix link of the last node it passed, where the
+ * tree by its query's letters, once from each letter of the query that has `least` letters
+ * from there on. It goes on from the suffix link of the last node it passed, where the
  * letters matched before are known to match: along those it only compares lengths. A match
- * is stored if it is longer than `least`: the node at or below its end, and its length.
+ * of `least` letters or more is stored: the node at or below its end, and its letters on
+ * the edge to that node (0: none, it ends at the node).
  *
- * The tree lies in two textures of 16-byte texels, blocks of 32 x 32 nodes (Schatz et al.
- * 2007, Figure 5), the reference in a third of single letters:
+ * The tree lies in two textures of 16-byte texels, the reference in a third of single
+ * letters, as in the benchmark (MUMmerGPU of the ISPASS 2009 suite):
  *     children   the child by letter, 0: none
  *     nodes      x, y: the label of the edge to the node, from and behind; z: suffix link
- *     text       the letters, 0 to 3
- * Node s is texel (s / 1024 % 128 * 32 + s % 32, s / 131072 * 32 + s / 32 % 32). Letter i is
- * texel (i / 4 % 16384, i / 65536 * 4 + i % 4): columns of four. */
+ *     text       A, C, G, T
+ * A node is named by its texel, x | y << 16: node k is texel (k % 131072 / 32, k / 131072 *
+ * 32 + k % 32), columns of 32; letter i is (i / 4 % 65536, i / 262144 * 4 + i % 4), columns
+ * of four. A query is a byte of no meaning, its letters and a 0. */
+enum { ROOT = 1 << 16 }; /* node 1 */
+
 static __device__ __forceinline__ int4
 texel(unsigned long long texture, int x, int y)
 {
@@ -22,62 +26,79 @@ texel(unsigned long long texture, int x, int y)
 }
 
 static __device__ __forceinline__ int4
-node_texel(unsigned long long texture, int node)
+of_node(unsigned long long texture, unsigned node)
 {
-    return texel(texture, (node >> 10 & 127) * 32 + (node & 31),
-                 (node >> 17) * 32 + (node >> 5 & 31));
+    return texel(texture, node & 0xffff, node >> 16);
 }
 
 static __device__ __forceinline__ int
-letter_texel(unsigned long long texture, int i)
+letter(unsigned long long text, int i)
 {
-    return texel(texture, i >> 2 & 16383, (i >> 16) * 4 + (i & 3)).x;
+    return texel(text, i >> 2 & 65535, (i >> 18) * 4 + (i & 3)).x;
+}
+
+static __device__ __forceinline__ unsigned
+child(unsigned long long children, unsigned node, int letter)
+{
+    int4 c = of_node(children, node);
+    return letter == 'A'   ? c.x
+           : letter == 'C' ? c.y
+           : letter == 'G' ? c.z
+           : letter == 'T' ? c.w
+                           : 0;
 }
 
 static __device__ __forceinline__ int
-child(unsigned long long children, int node, int letter)
+number(unsigned node)
 {
-    int4 c = node_texel(children, node);
-    return letter < 2 ? (letter ? c.y : c.x) : (letter == 2 ? c.z : c.w);
+    return (node >> 21 << 17) + ((node & 0xffff) << 5) + (node >> 16 & 31);
 }
 
 extern "C" __global__ void
 mummergpuKernel(int2 *match, unsigned long long children, unsigned long long nodes,
-                unsigned long long text, const unsigned char *queries, const int *first,
-                int nqueries, int least)
+                unsigned long long text, const signed char *queries, const int *first,
+                const int *lengths, int nqueries, int least)
 {
     int q = blockIdx.x * blockDim.x + threadIdx.x;
     if (q >= nqueries)
         return;
-    int end = first[q + 1], node = 0, link = -1, depth = 0, known = 0;
-    for (int from = first[q]; from + least < end; from++) {
-        int below = node, length = depth; /* of the match from here */
-        while (from + depth < end) {
-            int next = child(children, node, queries[from + depth]);
-            if (!next)
+    int length = lengths[q], begin = first[q];
+    const signed char *query = queries + begin;
+    int2 *out = match + (begin - q * (least + 1)); /* as many as the thread has turns */
+    unsigned node = 0;
+    int depth = 0, known = 0; /* depth of the match, and 1 */
+    for (int from = 0; from + least <= length; from++, query++, out++) {
+        if (!node || depth < 1) {
+            node = ROOT;
+            depth = 1;
+            known = 0;
+        }
+        unsigned above = node; /* the last node passed */
+        int along = 0;         /* of the edge below it */
+        int c = query[depth];
+        while (c) {
+            above = node;
+            node = child(children, above, c);
+            along = 0;
+            if (!node)
                 break;
-            int4 edge = node_texel(nodes, next);
-            int n = edge.y - edge.x, k = known - depth;
-            if (k < n) { /* else: all of the edge is known to match */
-                for (k = k > 1 ? k : 1; k < n && from + depth + k < end; k++)
-                    if (letter_texel(text, edge.x + k) != queries[from + depth + k])
-                        break;
-                below = next;
-                length = depth + k;
-                if (k < n)
-                    break;
+            int4 edge = of_node(nodes, node);
+            int n = edge.y - edge.x;
+            along = known ? min(known, n) : 1; /* its first letter matches */
+            known = max(known - n, 0);
+            depth += along;
+            c = query[depth];
+            while (along < n && c && letter(text, edge.x + along) == c) {
+                along++;
+                c = query[++depth];
             }
-            node = below = next;
-            link = edge.z;
-            length = depth += n;
+            if (along < n)
+                break;
         }
-        if (length > least)
-            match[from] = make_int2(below, length);
-        known = length > 0 ? length - 1 : 0;
-        if (depth) {
-            node = link < 0 ? node_texel(nodes, node).z : link;
-            link = -1;
-            depth--;
-        }
+        if (depth > least)
+            *out = make_int2(number(node ? node : above), along);
+        depth -= along + 1;
+        known = along;
+        node = of_node(nodes, above).z;
     }
 }

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    BLOCK = 32,         /* nodes of a side of a block of the textures */
-    BLOCKS_A_ROW = 128, /* kernel.cu reads these */
-    COLUMN = 4,
-    COLUMNS_A_ROW = 16384,
+enum { /* kernel.cu reads these */
+       WIDTH = 4096,
+       BLOCK = 32, /* nodes of a column */
+       TEXT_WIDTH = 65536,
+       COLUMN = 4, /* letters of a column of the text */
+       ROOT = 1,   /* its number; 0: no node */
 };
 
 /* A node of the suffix tree: the path from the root to it is `depth` letters from `suffix`. */
@@ -76,35 +77,63 @@ suffix_link(const struct tree *t, int n, int v)
     return at;
 }
 
-/* Numbers as Schatz et al. order their blocks: level by level near the root, while a level
- * has no more nodes than a block; below that, a subtree at a time. order[]: node by number. */
-static void
-number(struct tree *t, int *order, int *stack)
+enum {
+    BY_LEVEL = 16, /* levels numbered breadth first ... */
+    CLUSTER = 5    /* ... below, this many levels of a subtree follow each other */
+};
+
+/* The subtree under v, depth first, `levels` levels of it; what is below goes to the queue. */
+static int
+number_cluster(const struct tree *t, int v, int level, int levels, int *order, int count,
+               int (*queue)[2], int *queued)
 {
-    int count = 1, level = 0, next = 1; /* the level's first number; the next level's */
-    order[0] = 0;
-    while (next - level <= BLOCK * BLOCK && next > level) {
-        for (int i = level; i < next; i++)
-            for (int c = 0; c < 4; c++)
-                if (t->node[order[i]].child[c])
-                    order[count++] = t->node[order[i]].child[c];
-        level = next;
-        next = count;
-    }
-    for (int i = level; i < next; i++) {
-        int top = 0;
-        stack[0] = order[i];
-        while (top >= 0) {
-            int v = stack[top--];
-            if (v != order[i])
-                order[count++] = v;
-            for (int c = 3; c >= 0; c--)
-                if (t->node[v].child[c])
-                    stack[++top] = t->node[v].child[c];
+    for (int c = 0; c < 4; c++) {
+        int w = t->node[v].child[c];
+        if (w && levels == 1) {
+            queue[*queued][0] = w;
+            queue[(*queued)++][1] = level + 1;
+        } else if (w) {
+            order[count++] = w;
+            count =
+                number_cluster(t, w, level + 1, levels - 1, order, count, queue, queued);
         }
     }
-    for (int i = 0; i < count; i++)
+    return count;
+}
+
+/* Numbers as the benchmark gives them. order[]: node by number, from ROOT on. */
+static void
+number(struct tree *t, int *order, int (*queue)[2])
+{
+    int count = ROOT, queued = 1;
+    queue[0][0] = queue[0][1] = 0;
+    for (int i = 0; i < queued; i++) {
+        int v = queue[i][0], level = queue[i][1];
+        order[count++] = v;
+        count = number_cluster(t, v, level, level < BY_LEVEL ? 1 : CLUSTER, order, count,
+                               queue, &queued);
+    }
+    for (int i = ROOT; i < count; i++)
         t->node[order[i]].number = i;
+}
+
+static int32_t
+node_x(int number)
+{
+    return number % (WIDTH * BLOCK) / BLOCK;
+}
+
+static int32_t
+node_y(int number)
+{
+    return number / (WIDTH * BLOCK) * BLOCK + number % BLOCK;
+}
+
+/* How kernel.cu names it; 0: none. */
+static int32_t
+node_name(int number)
+{
+    return number ? node_x(number) | node_y(number) << 16 : 0;
 }
 
 /* A texture of its own, of `image`'s texels: `channels` integers of `bits` bits. */
@@ -133,37 +162,36 @@ upload(struct allot_run *r, const void *image, int bits, int channels, uint64_t 
     return t;
 }
 
+static const char letters_of[4] = {'A', 'C', 'G', 'T'};
+
 /* What kernel.cu reads: children, nodes, text. */
 static void
 upload_tree(struct allot_run *r, const struct tree *t, const uint8_t *ref, int n,
             const int *order, struct table table[3])
 {
-    uint64_t width = BLOCK * BLOCKS_A_ROW, in_row = width * BLOCK,
-             height = ((uint64_t)t->count - 1) / in_row * BLOCK + BLOCK,
-             rows = (uint64_t)(n - 1) / (COLUMN * COLUMNS_A_ROW) * COLUMN + COLUMN;
-    int32_t(*children)[4] = calloc(width * height, sizeof *children);
-    int32_t(*nodes)[4] = calloc(width * height, sizeof *nodes);
-    uint8_t *text = calloc(rows, COLUMNS_A_ROW);
+    uint64_t rows = (uint64_t)(n - 1) / (COLUMN * TEXT_WIDTH) * COLUMN + COLUMN,
+             height = (uint64_t)node_y(t->count) / BLOCK * BLOCK + BLOCK;
+    int32_t(*children)[4] = calloc(WIDTH * height, sizeof *children);
+    int32_t(*nodes)[4] = calloc(WIDTH * height, sizeof *nodes);
+    uint8_t *text = calloc(rows, TEXT_WIDTH);
     if (children && nodes && text) {
-        for (int i = 0; i < t->count; i++) {
+        for (int i = ROOT; i < t->count + ROOT; i++) {
             const struct node *v = &t->node[order[i]];
-            uint64_t block = (uint64_t)i / (BLOCK * BLOCK),
-                     in = (uint64_t)i % (BLOCK * BLOCK),
-                     x = block % BLOCKS_A_ROW * BLOCK + in % BLOCK,
-                     y = block / BLOCKS_A_ROW * BLOCK + in / BLOCK, at = y * width + x;
+            size_t at = (size_t)node_y(i) * WIDTH + (size_t)node_x(i);
             for (int c = 0; c < 4; c++)
-                children[at][c] = t->node[v->child[c]].number;
+                children[at][c] =
+                    v->child[c] ? node_name(t->node[v->child[c]].number) : 0;
             nodes[at][0] = v->suffix + t->node[v->parent].depth;
             nodes[at][1] = v->suffix + v->depth;
-            nodes[at][2] = t->node[suffix_link(t, n, order[i])].number;
+            nodes[at][2] = node_name(t->node[suffix_link(t, n, order[i])].number);
         }
         for (int i = 0; i < n; i++)
-            text[((size_t)i / (COLUMN * COLUMNS_A_ROW) * COLUMN + (size_t)i % COLUMN) *
-                     COLUMNS_A_ROW +
-                 (size_t)i / COLUMN % COLUMNS_A_ROW] = ref[i];
-        table[0] = upload(r, children, 32, 4, width, height);
-        table[1] = upload(r, nodes, 32, 4, width, height);
-        table[2] = upload(r, text, 8, 1, COLUMNS_A_ROW, rows);
+            text[((size_t)i / (COLUMN * TEXT_WIDTH) * COLUMN + (size_t)i % COLUMN) *
+                     TEXT_WIDTH +
+                 (size_t)i / COLUMN % TEXT_WIDTH] = (uint8_t)letters_of[ref[i]];
+        table[0] = upload(r, children, 32, 4, WIDTH, height);
+        table[1] = upload(r, nodes, 32, 4, WIDTH, height);
+        table[2] = upload(r, text, 8, 1, TEXT_WIDTH, rows);
     } else {
         wl_fail(r, "out of memory");
     }
@@ -211,30 +239,31 @@ contains(const uint8_t *ref, int n, const int *sorted, const uint8_t *p, int len
     return false;
 }
 
-/* Each match against the reference, and that none is longer or missing. */
-static bool
+/* The matches of query q, `turns` of them, against the reference; none may be missing, or
+ * longer than it says. */
+static void
 check(struct allot_run *r, const uint8_t *ref, int n, const int *sorted,
       const struct tree *t, const int *order, const uint8_t *query, int len, int least,
       const int32_t (*got)[2], int q)
 {
-    for (int from = 0; from < len && r->ok; from++) {
-        int at = got[from][0], found = got[from][1];
+    for (int from = 0; from + least <= len && r->ok; from++) {
+        int at = got[from][0], along = got[from][1];
         const uint8_t *p = query + from;
-        if (!found) {
-            if (from + least < len && contains(ref, n, sorted, p, least + 1))
+        if (!at) {
+            if (contains(ref, n, sorted, p, least))
                 wl_fail(r, "query %d, letter %d: a match is not stored", q, from);
             continue;
         }
-        const struct node *v = at > 0 && at < t->count ? &t->node[order[at]] : NULL;
-        if (!v || found <= least || found > len - from || found > v->depth ||
-            found <= t->node[v->parent].depth ||
+        const struct node *v =
+            at > 0 && at < t->count + ROOT ? &t->node[order[at]] : NULL;
+        int found = !v ? 0 : along ? t->node[v->parent].depth + along : v->depth;
+        if (!v || along < 0 || found > v->depth || found < least || found > len - from ||
             memcmp(ref + v->suffix, p, (size_t)found))
             wl_fail(r, "query %d, letter %d: no match of %d letters", q, from, found);
         else if (from + found < len && contains(ref, n, sorted, p, found + 1))
             wl_fail(r, "query %d, letter %d: a longer match than %d letters", q, from,
                     found);
     }
-    return r->ok;
 }
 
 static bool
@@ -245,16 +274,20 @@ run(struct allot_run *r)
         nq = (int)wl_param(r, "queries", r->quick ? 300 : 14 * 6 * 256, 1, 1 << 20),
         letters = (int)wl_param(r, "letters", 0, 0, 30),
         errors = (int)wl_param(r, "errors", 12, 0, 1 << 20), least = 20, total = 0;
-    uint8_t *ref = malloc((size_t)genome), *text = malloc((size_t)nq * 32);
-    int *first = malloc(sizeof *first * ((size_t)nq + 1));
+    size_t nodes = 2 * (size_t)n + ROOT;
+    uint8_t *ref = malloc((size_t)genome), *text = malloc((size_t)nq * 32),
+            *queries = malloc((size_t)nq * 32);
+    int *first = malloc(sizeof *first * (size_t)nq),
+        *length = malloc(sizeof *length * (size_t)nq);
     int *sorted = malloc(sizeof *sorted * (size_t)n);
-    int *order = malloc(sizeof *order * 2 * (size_t)n),
-        *stack = malloc(sizeof *stack * 2 * (size_t)n);
-    struct tree t = {malloc(sizeof *t.node * 2 * (size_t)n), 0,
-                     malloc(sizeof(int) * (size_t)n)};
-    int32_t(*got)[2] = malloc(sizeof *got * (size_t)nq * 32);
-    if (ref && text && first && sorted && order && stack && t.node && t.of_suffix &&
-        got) {
+    int *order = malloc(sizeof *order * nodes), *stack = malloc(sizeof *stack * nodes);
+    int(*queue)[2] = malloc(sizeof *queue * nodes);
+    struct tree t = {malloc(sizeof *t.node * nodes), 0, malloc(sizeof(int) * (size_t)n)};
+    int32_t(*got)[2] = NULL;
+    if (letters && letters < least) {
+        wl_fail(r, "letters = %d: a query has 20 or more, or 0 for 20 to 30", letters);
+    } else if (ref && text && queries && first && length && sorted && order && stack &&
+               queue && t.node && t.of_suffix) {
         uint64_t rng = r->seed;
         for (int i = 0; i < genome; i++)
             ref[i] = (uint8_t)(wl_random(&rng) % 4);
@@ -262,46 +295,60 @@ run(struct allot_run *r)
             int any = 20 + (int)(wl_random(&rng) % 11), len = letters ? letters : any,
                 from = (int)(wl_random(&rng) % (uint64_t)(genome - len));
             first[q] = total;
-            for (int i = 0; i < len; i++)
-                text[total++] = !errors || wl_random(&rng) % (uint64_t)errors
-                                    ? ref[from + i]
-                                    : (uint8_t)(wl_random(&rng) % 4);
+            length[q] = len;
+            queries[total] = 'q';
+            for (int i = 0; i < len; i++) {
+                uint8_t *c = &text[total + i];
+                *c = !errors || wl_random(&rng) % (uint64_t)errors
+                         ? ref[from + i]
+                         : (uint8_t)(wl_random(&rng) % 4);
+                queries[total + 1 + i] = (uint8_t)letters_of[*c];
+            }
+            queries[total + 1 + len] = 0;
+            total += len + 2;
         }
-        first[nq] = total;
         for (int i = 0; i < n; i++)
             sorted[i] = i;
         sort_text = ref;
         sort_length = n;
         qsort(sorted, (size_t)n, sizeof *sorted, compare_suffixes);
         build(&t, ref, n, sorted, stack);
-        number(&t, order, stack);
+        number(&t, order, queue);
         struct table table[3] = {0};
         upload_tree(r, &t, ref, n, order, table);
-        memset(got, 0, sizeof *got * (size_t)total);
-        uint64_t d_match = wl_upload(r, got, sizeof *got * (uint64_t)total),
-                 d_text = wl_upload(r, text, (size_t)total),
-                 d_first = wl_upload(r, first, sizeof *first * ((size_t)nq + 1));
+        size_t slots = (size_t)(total - nq * (least + 1));
+        got = calloc(slots, sizeof *got);
+        if (!got)
+            wl_fail(r, "out of memory");
+        uint64_t d_match = got ? wl_upload(r, got, sizeof *got * slots) : 0,
+                 d_text = wl_upload(r, queries, (size_t)total),
+                 d_first = wl_upload(r, first, sizeof *first * (size_t)nq),
+                 d_length = wl_upload(r, length, sizeof *length * (size_t)nq);
         wl_launch(r, "mummergpuKernel", (nq + 255) / 256, 1, 1, 256, 1, 1, 0, &d_match,
                   &table[0].texture, &table[1].texture, &table[2].texture, &d_text,
-                  &d_first, &nq, &least);
-        wl_read(r, d_match, got, sizeof *got * (uint64_t)total);
+                  &d_first, &d_length, &nq, &least);
+        wl_read(r, d_match, got, sizeof *got * slots);
         for (int q = 0; q < nq && r->ok; q++)
-            check(r, ref, n, sorted, &t, order, text + first[q], first[q + 1] - first[q],
-                  least, (const int32_t(*)[2])(got + first[q]), q);
+            check(r, ref, n, sorted, &t, order, text + first[q], length[q], least,
+                  (const int32_t(*)[2])(got + (first[q] - q * (least + 1))), q);
         wl_free(r, d_match);
         for (int i = 0; i < 3; i++)
             release(r, &table[i]);
         wl_free(r, d_text);
         wl_free(r, d_first);
+        wl_free(r, d_length);
     } else {
         wl_fail(r, "out of memory");
     }
     free(ref);
     free(text);
+    free(queries);
     free(first);
+    free(length);
     free(sorted);
     free(order);
     free(stack);
+    free(queue);
     free(t.node);
     free(t.of_suffix);
     free(got);

@@ -115,6 +115,30 @@ tex_layout(struct tex_image *i, const struct allot_array_info *info)
     i->bytes = last.addr + last.bytes; /* addr is 0 */
 }
 
+/* Texels of a line-sized block from left to right: 16 of one to three bytes in a line of
+ * 128 or 256, 8 in shorter ones, 4 in one of 16; half as many for 4 to 15 bytes, a quarter
+ * for 16. */
+static uint32_t
+fetch_block_width(uint32_t line, uint32_t texel)
+{
+    uint32_t width = line >= 128 ? 16 : line >= 32 ? 8 : 4;
+    for (uint32_t r = texel / 4; r; r /= 4)
+        width /= 2;
+    return width;
+}
+
+uint64_t
+tex_fetch_address(const struct tex_image *i, uint32_t line, uint32_t x, uint32_t y,
+                  uint32_t z)
+{
+    if (!i->blocked || i->dims != 2 || i->layers)
+        return tex_address(i, x, y, z);
+    uint32_t across = fetch_block_width(line, i->texel),
+             rows = line / (across * i->texel);
+    uint64_t block = (uint64_t)(y / rows) * i->width / across + x / across;
+    return i->addr + block * 64 + (y % rows * across + x % across) * i->texel;
+}
+
 static bool
 says(const char *text, const char *field, const char *value)
 {

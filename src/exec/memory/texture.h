@@ -77,4 +77,11 @@ tex_address(const struct tex_image *i, uint32_t x, uint32_t y, uint32_t z)
            y % TEX_BLOCK_ROWS * TEX_BLOCK_BYTES + xb % TEX_BLOCK_BYTES;
 }
 
+/* Address from which GPGPU-Sim fetches the texel, for timing (its tex_impl, unchanged from
+ * 2.x to 4.x). Arrays of two dimensions are looked up in blocks of a line of so many
+ * bytes. The blocks begin 64 bytes apart, so with lines of 128 bytes each overlaps the
+ * next, and a line stands for twice as many texels as it holds. Others: tex_address. */
+uint64_t tex_fetch_address(const struct tex_image *i, uint32_t line, uint32_t x,
+                           uint32_t y, uint32_t z);
+
 #endif

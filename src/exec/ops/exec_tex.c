@@ -202,8 +202,9 @@ read_texel(struct exec_warp *w, const struct tex_image *im, const struct allot_s
             r->v[k] = flt ? f32_bits(s->border[k]) : (uint32_t)(int32_t)s->border[k];
         return;
     }
-    uint64_t addr = tex_address(im, (uint32_t)at[0], (uint32_t)at[1],
-                                im->layers ? layer : (uint32_t)at[2]);
+    uint32_t tx = (uint32_t)at[0], ty = (uint32_t)at[1],
+             tz = im->layers ? layer : (uint32_t)at[2];
+    uint64_t addr = tex_address(im, tx, ty, tz);
     const uint8_t *p = dev_host(w->cta->grid->mem, addr);
     const struct exec_log *l = w->cta->log;
     if (l && l->foot)
@@ -216,7 +217,9 @@ read_texel(struct exec_warp *w, const struct tex_image *im, const struct allot_s
                   : flt                   ? f32_bits(1)
                                           : 1;
     if (x->list) {
-        uint64_t sector = addr & ~(uint64_t)31;
+        uint32_t line = w->cta->grid->tex_line;
+        uint64_t from = line ? tex_fetch_address(im, line, tx, ty, tz) : addr,
+                 sector = from & ~(uint64_t)31;
         unsigned n = x->nlist;
         while (n && x->list[n - 1] != sector)
             n--;

@@ -888,8 +888,10 @@ surfaces(void **state)
 
 /* A warp that reads along a row of a 2-D array touches two blocks of 64 bytes, along a
  * column 32 rows in 4 blocks, 8 rows (512 bytes, 4 lines) each. */
-static void
-fetches_are_timed(void **state)
+/* Accesses of the texture cache when the lanes of a warp read the first row, or column, of
+ * 32 x 32 floats. `address`: l1t.address; NULL: the machine's. */
+static uint64_t
+timed_fetch(const char *address, bool column)
 {
     static const char text[] = HEAD
         ".visible .entry k(.param .u64 tex, .param .u64 out, .param .u32 column)\n{\n"
@@ -902,35 +904,57 @@ fetches_are_timed(void **state)
         "mul.wide.u32 %d2, %r1, 4; add.u64 %d1, %d1, %d2;\n"
         "st.global.f32 [%d1], %f0; ret; }\n";
     static const struct allot_options timed = {.max_cycles = 1000000};
-    for (int column = 0; column < 2; column++) {
-        struct rt_kit k;
-        rt_open(&k, text, &timed);
-        struct allot_array_info i = {{ALLOT_FLOAT, 32, 1}, 32, 32, 0, false, false, 0};
-        struct allot_array *a = allot_array_new(k.dev, &i, k.d);
-        float data[32][32], got[32];
-        for (int y = 0; y < 32; y++)
-            for (int x = 0; x < 32; x++)
-                data[y][x] = (float)(y * 32 + x);
-        struct allot_box b = {0, 0, 0, 32, 32, 0};
-        assert_true(allot_array_write(k.dev, a, &b, data, 0, 0, k.d));
-        struct allot_resource r = {.kind = ALLOT_RES_ARRAY, .array = a};
-        uint64_t args[] = {allot_texture_new(k.dev, &r, NULL, k.d),
-                           allot_alloc(k.dev, 128, k.d), (uint64_t)column};
-        const struct allot_result *res = rt_try(&k, 1, 32, 3, args);
-        if (!res)
-            rt_fail(&k, "launch");
-        assert_true(allot_read(k.dev, args[1], got, sizeof got, k.d));
-        for (int t = 0; t < 32; t++)
-            assert_true(got[t] == (column ? data[t][0] : data[0][t]));
-        uint64_t loads, accesses, cycles;
-        assert_true(allot_result_get(res, "texture_loads", &loads, NULL));
-        assert_true(allot_result_get(res, "l1t_accesses", &accesses, NULL));
-        assert_true(allot_result_get(res, "cycles", &cycles, NULL));
-        assert_int_equal(loads, 1);
-        assert_int_equal(accesses, column ? 16 : 2);
-        assert_true(cycles > 300); /* it waits for the DRAM */
-        rt_close(&k);
+    struct rt_kit k;
+    rt_open(&k, text, &timed);
+    if (address) {
+        allot_device_free(k.dev);
+        assert_true(allot_machine_set(k.m, "l1t.address", address, k.d));
+        k.dev = allot_device_new(k.m, &timed, k.d);
+        assert_non_null(k.dev);
     }
+    struct allot_array_info i = {{ALLOT_FLOAT, 32, 1}, 32, 32, 0, false, false, 0};
+    struct allot_array *a = allot_array_new(k.dev, &i, k.d);
+    float data[32][32], got[32];
+    for (int y = 0; y < 32; y++)
+        for (int x = 0; x < 32; x++)
+            data[y][x] = (float)(y * 32 + x);
+    struct allot_box b = {0, 0, 0, 32, 32, 0};
+    assert_true(allot_array_write(k.dev, a, &b, data, 0, 0, k.d));
+    struct allot_resource r = {.kind = ALLOT_RES_ARRAY, .array = a};
+    uint64_t args[] = {allot_texture_new(k.dev, &r, NULL, k.d),
+                       allot_alloc(k.dev, 128, k.d), column};
+    const struct allot_result *res = rt_try(&k, 1, 32, 3, args);
+    if (!res)
+        rt_fail(&k, "launch");
+    assert_true(allot_read(k.dev, args[1], got, sizeof got, k.d));
+    for (int t = 0; t < 32; t++)
+        assert_true(got[t] == (column ? data[t][0] : data[0][t]));
+    uint64_t loads, accesses, cycles;
+    assert_true(allot_result_get(res, "texture_loads", &loads, NULL));
+    assert_true(allot_result_get(res, "l1t_accesses", &accesses, NULL));
+    assert_true(allot_result_get(res, "cycles", &cycles, NULL));
+    assert_int_equal(loads, 1);
+    assert_true(cycles > 300); /* it waits for the DRAM */
+    rt_close(&k);
+    return accesses;
+}
+
+static void
+fetches_are_timed(void **state)
+{
+    assert_int_equal(timed_fetch(NULL, false), 2);
+    assert_int_equal(timed_fetch(NULL, true), 16);
+    assert_int_equal(timed_fetch("memory", true), 16);
+}
+
+/* Lines of 128 bytes: blocks of 8 x 4 floats. The row is in 4 blocks, 64 bytes apart, so in
+ * the first half of each: 2 lines. The column is in 8 blocks, each in a row of blocks of its
+ * own, 256 bytes apart: 8 lines. */
+static void
+blocks_of_texels_overlap(void **state)
+{
+    assert_int_equal(timed_fetch("gpgpusim", false), 2);
+    assert_int_equal(timed_fetch("gpgpusim", true), 8);
 }
 
 int
@@ -946,6 +970,7 @@ main(void)
         cmocka_unit_test(misuse_is_explained),
         cmocka_unit_test(surfaces),
         cmocka_unit_test(fetches_are_timed),
+        cmocka_unit_test(blocks_of_texels_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
