@@ -285,6 +285,11 @@ scratchpad_as_in_the_tables(void **state)
         {"bfs_mask", "Kernel2", 0, 0},
         {"recursiveGaussian", "d_recursiveGaussian_rgba", 0, 0}, /* 002 Table 1 */
         {"particles", "collideD", 0, 0},
+        {"cfd", "cuda_compute_flux", 0, 0},
+        {"dxtc", "compress", 144 * 12, 6},     /* Kepler */
+        {"dxtc_192", "compress", 192 * 10, 6}, /* Fermi */
+        {"imageDenoising", "NLM2", 64 * 4, 1},
+        {"hotspot_derived", "calculate_temp", 256 * 12, 3},
         {"mv", "mv", 4268 - 44, 1}, /* 003 Table 1 less what CUDA reserves */
         {"fft", "fft", 8736 - 32, 1},
         {"mc1_9324", "generateTriangles", 9324 - 108, 2},

@@ -3,15 +3,16 @@
 
 #include <stdlib.h>
 
-enum { RADIUS = 4, WIDTH = 32, ROWS = 4 };
+enum { RADIUS = 4, WIDTH = 32, ROWS = 4, MAX_ROWS = 16 };
 
 static bool
 run(struct allot_run *r)
 {
-    /* parameters x, y, z: cells */
+    /* parameters x, y, z: cells; rows: of 32 threads a block has */
     int dimx = (int)wl_param(r, "x", r->quick ? 40 : 376, 1, 1024),
         dimy = (int)wl_param(r, "y", r->quick ? 10 : 56, 1, 1024),
         dimz = (int)wl_param(r, "z", r->quick ? 5 : 16, 1, 1024);
+    uint32_t rows = (uint32_t)wl_param(r, "rows", ROWS, RADIUS, MAX_ROWS);
     int sx = dimx + 2 * RADIUS, sy = dimy + 2 * RADIUS, sz = dimz + 2 * RADIUS;
     size_t n = (size_t)sx * sy * sz;
     float *in = malloc(4 * n), *got = malloc(4 * n), *want = malloc(4 * n);
@@ -30,8 +31,8 @@ run(struct allot_run *r)
             wl_write(r, at, stencil, sizeof stencil);
         uint64_t d_in = wl_upload(r, in, 4 * n), d_out = wl_upload(r, want, 4 * n);
         wl_launch(r, "FiniteDifferencesKernel", (dimx + WIDTH - 1) / WIDTH,
-                  (dimy + ROWS - 1) / ROWS, 1, WIDTH, ROWS, 1, 0, &d_out, &d_in, &dimx,
-                  &dimy, &dimz);
+                  ((uint32_t)dimy + rows - 1) / rows, 1, WIDTH, rows, 1, 0, &d_out, &d_in,
+                  &dimx, &dimy, &dimz);
         wl_read(r, d_out, got, 4 * n);
         for (int z = RADIUS; z < dimz + RADIUS; z++)
             for (int y = RADIUS; y < dimy + RADIUS; y++)

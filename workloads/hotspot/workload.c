@@ -1,5 +1,5 @@
 /* hotspot: temperature of a chip over time, several time steps a launch. */
-#include "allot/workload.h"
+#include "hotspot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +31,8 @@ reference_step(const double *t, const float *power, double *next, int rows, int 
     }
 }
 
-static bool
-run(struct allot_run *r)
+bool
+hotspot_run(struct allot_run *r, bool derived)
 {
     int rows = (int)wl_param(r, "rows", r->quick ? 33 : 256, 1, 4096),
         cols = (int)wl_param(r, "cols", r->quick ? 45 : 256, 1, 4096), total = 4;
@@ -53,10 +53,18 @@ run(struct allot_run *r)
         while (done < total) {
             int steps = total - done < STEPS ? total - done : STEPS,
                 inner = BLOCK - 2 * steps;
-            wl_launch(r, "calculate_temp", (cols + inner - 1) / inner,
-                      (rows + inner - 1) / inner, 1, BLOCK, BLOCK, 1, 0, &steps, &d_power,
-                      &d_temp[now], &d_temp[!now], &rows, &cols, &step_div_cap, &rx_1,
-                      &ry_1, &rz_1, &ambient);
+            uint32_t grid[] = {(uint32_t)((cols + inner - 1) / inner),
+                               (uint32_t)((rows + inner - 1) / inner)};
+            float cap = 1 / step_div_cap, rx = 1 / rx_1, ry = 1 / ry_1, rz = 1 / rz_1,
+                  step = 1;
+            if (derived)
+                wl_launch(r, "calculate_temp", grid[0], grid[1], 1, BLOCK, BLOCK, 1, 0,
+                          &steps, &d_power, &d_temp[now], &d_temp[!now], &cols, &rows,
+                          &steps, &steps, &cap, &rx, &ry, &rz, &step);
+            else
+                wl_launch(r, "calculate_temp", grid[0], grid[1], 1, BLOCK, BLOCK, 1, 0,
+                          &steps, &d_power, &d_temp[now], &d_temp[!now], &rows, &cols,
+                          &step_div_cap, &rx_1, &ry_1, &rz_1, &ambient);
             done += steps;
             now = !now;
         }
@@ -82,6 +90,12 @@ run(struct allot_run *r)
     free(ref[0]);
     free(ref[1]);
     return r->ok;
+}
+
+static bool
+run(struct allot_run *r)
+{
+    return hotspot_run(r, false);
 }
 
 const struct allot_workload allot_workload_hotspot = {

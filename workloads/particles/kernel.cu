@@ -9,6 +9,8 @@ struct particles {
     unsigned bits; /* cells along each side: 2^bits */
 };
 
+__constant__ struct particles params;
+
 static __device__ __forceinline__ float
 dot(float3 a, float3 b)
 {
@@ -23,11 +25,12 @@ plus(float3 a, float s, float3 b)
 
 static __device__ __forceinline__ float3
 collide(float3 force, float3 a, float3 b, float3 va, float3 vb, float distance,
-        const struct particles &p, float attraction)
+        float attraction)
 {
     float3 relative = plus(b, -1.0f, a);
     float far = sqrtf(dot(relative, relative));
     if (far < distance) {
+        const struct particles &p = params;
         float inverse = 1.0f / far;
         float3 normal = make_float3(relative.x * inverse, relative.y * inverse,
                                     relative.z * inverse);
@@ -43,9 +46,9 @@ collide(float3 force, float3 a, float3 b, float3 va, float3 vb, float distance,
 
 extern "C" __global__ void
 collideD(float4 *new_velocity, const float4 *position, const float4 *velocity,
-         const unsigned *index, const unsigned *start, const unsigned *end, unsigned n,
-         struct particles p)
+         const unsigned *index, const unsigned *start, const unsigned *end, unsigned n)
 {
+    const struct particles &p = params;
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)
         return;
@@ -71,14 +74,14 @@ collideD(float4 *new_velocity, const float4 *position, const float4 *velocity,
                 for (unsigned j = first; j < last; j++) {
                     if (j == i)
                         continue;
+                    asm volatile("" ::: "memory"); /* constants stay in constant memory */
                     float4 q = position[j], w = velocity[j];
                     force = collide(force, at, make_float3(q.x, q.y, q.z), v,
-                                    make_float3(w.x, w.y, w.z), p.radius + p.radius, p,
-                                    p.attraction);
+                                    make_float3(w.x, w.y, w.z), p.radius + p.radius, p.attraction);
                 }
             }
     force = collide(force, at, p.collider, v, make_float3(0.0f, 0.0f, 0.0f),
-                    p.radius + p.collider_radius, p, 0.0f);
+                    p.radius + p.collider_radius, 0.0f);
     new_velocity[index[i]] =
         make_float4(v.x + force.x, v.y + force.y, v.z + force.z, v4.w);
 }

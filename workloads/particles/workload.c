@@ -131,6 +131,12 @@ run(struct allot_run *r)
             memcpy(v + 4 * i, s[i].v, 16);
         }
         reference(&p, s, start, end, n, want);
+        uint64_t at_params, bytes;
+        if (!allot_symbol(r->dev, r->module, "params", &at_params, &bytes, r->diag) ||
+            bytes != sizeof p)
+            wl_fail(r, "the module has no parameters of %zu bytes", sizeof p);
+        else
+            wl_write(r, at_params, &p, sizeof p);
         uint64_t d_new = wl_alloc(r, 16 * (size_t)n),
                  d_at = wl_upload(r, at, 16 * (size_t)n),
                  d_v = wl_upload(r, v, 16 * (size_t)n),
@@ -138,7 +144,7 @@ run(struct allot_run *r)
                  d_start = wl_upload(r, start, 4 * (size_t)cells),
                  d_end = wl_upload(r, end, 4 * (size_t)cells);
         wl_launch(r, "collideD", (n + THREADS - 1) / THREADS, 1, 1, THREADS, 1, 1, 0,
-                  &d_new, &d_at, &d_v, &d_index, &d_start, &d_end, &n, &p);
+                  &d_new, &d_at, &d_v, &d_index, &d_start, &d_end, &n);
         wl_read(r, d_new, got, 16 * (size_t)n);
         for (size_t i = 0; i < 4 * (size_t)n; i++)
             if (isnan(want[i]))

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { THREADS = 64 };
-
 /* 255 v in 8 bits. Cuts *sure off where single precision may fall on the other side of a
  * step: the filter's errors stay below 40 * 2^-24 of 1, its gain on white noise. */
 static float
@@ -46,9 +44,10 @@ filter(const uint32_t *in, float *out, bool *sure, int width, int height, int sh
 static bool
 run(struct allot_run *r)
 {
-    /* parameters width, height: pixels */
+    /* parameters width, height: pixels; threads of a block */
     int w = (int)wl_param(r, "width", r->quick ? 100 : 4096, 1, 1 << 16),
         h = (int)wl_param(r, "height", r->quick ? 24 : 128, 1, 1 << 14);
+    uint32_t threads = (uint32_t)wl_param(r, "threads", 64, 32, 1024);
     size_t n = (size_t)w * h;
     uint32_t *in = malloc(4 * n), *out = malloc(4 * n);
     float *got = malloc(4 * n), *want = malloc(4 * n);
@@ -71,8 +70,8 @@ run(struct allot_run *r)
                         (float)((a[0] + a[1]) / sum),
                         (float)((a[2] + a[3]) / sum)};
         uint64_t d_in = wl_upload(r, in, 4 * n), d_out = wl_alloc(r, 4 * n);
-        wl_launch(r, "d_recursiveGaussian_rgba", (uint32_t)(w + THREADS - 1) / THREADS, 1,
-                  1, THREADS, 1, 1, 0, &d_in, &d_out, &w, &h, &arg[0], &arg[1], &arg[2],
+        wl_launch(r, "d_recursiveGaussian_rgba", ((uint32_t)w + threads - 1) / threads, 1,
+                  1, threads, 1, 1, 0, &d_in, &d_out, &w, &h, &arg[0], &arg[1], &arg[2],
                   &arg[3], &arg[4], &arg[5], &arg[6], &arg[7]);
         wl_read(r, d_out, out, 4 * n);
         float *column = malloc(4 * (size_t)h);

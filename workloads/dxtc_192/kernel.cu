@@ -1,0 +1,2 @@
+#define THREADS 192
+#include "../dxtc/kernel.cu"
