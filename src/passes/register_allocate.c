@@ -265,27 +265,26 @@ too_few(const struct ptx_func *f, uint32_t limit, uint32_t least, struct diag_si
     return false;
 }
 
-bool
-ra_allocate(struct ptx_func *f, uint32_t limit, struct ra_result *out,
-            struct diag_sink *diag)
+/* Spills and colours until f has at most `limit` units. *least: what it got down to. */
+static bool
+reduce(struct ra *a, uint32_t limit, uint32_t *least)
 {
-    struct ra a = {.f = f};
-    struct ptx_func *before = ra_snapshot(f);
-    uint32_t target = limit, least = UINT32_MAX;
+    struct ptx_func *f = a->f;
+    uint32_t target = limit;
     bool ok = false, stuck = false;
     for (size_t i = 0; i < f->body.n; i++)
-        *vec_push(&a.origin) = (int32_t)i;
+        *vec_push(&a->origin) = (int32_t)i;
     for (int round = 0; round < ROUNDS && !ok && !stuck; round++) {
         struct cfg *cfg;
         struct live *live;
         uint32_t units;
-        struct ra_graph *g = colour_once(&a, limit, &cfg, &live, &units);
+        struct ra_graph *g = colour_once(a, limit, &cfg, &live, &units);
         units = g ? g->nunits : units;
-        least = units < least ? units : least;
+        *least = units < *least ? units : *least;
         if (g && units <= limit) {
-            rename_all(&a, g, cfg);
+            rename_all(a, g, cfg);
             ok = true;
-        } else if (!ra_spill(&a, live, target)) {
+        } else if (!ra_spill(a, live, target)) {
             /* MAXLIVE fits, but pairs and vectors do not: leave them more room */
             stuck = target <= 2;
             target -= !stuck;
@@ -293,6 +292,24 @@ ra_allocate(struct ptx_func *f, uint32_t limit, struct ra_result *out,
         ra_graph_free(g);
         live_free(live);
         cfg_free(cfg);
+    }
+    return ok;
+}
+
+bool
+ra_allocate(struct ptx_func *f, uint32_t limit, struct ra_result *out,
+            struct diag_sink *diag)
+{
+    struct ra a = {.f = f};
+    struct ptx_func *before = ra_snapshot(f);
+    uint32_t least = UINT32_MAX;
+    bool ok = reduce(&a, limit, &least);
+    if (!ok) { /* what is kept in registers cannot be spilled: without it, then */
+        ra_restore(f, before);
+        vec_free(&a.origin);
+        vec_free(&a.temporary);
+        a = (struct ra){.f = f, .load_always = true};
+        ok = reduce(&a, limit, &least);
     }
     if (!ok)
         too_few(f, limit, least, diag);

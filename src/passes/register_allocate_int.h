@@ -3,6 +3,7 @@
  *   register_allocate.c  the pass: limits, the loop of colouring and spilling, new names
  *   register_graph.c     vector operands, interference, colouring
  *   register_spill.c     what to spill, and the code for it
+ *   register_keep.c      where a spilled register stays in a register between two uses
  *
  * Everything is in units: one unit is one 32-bit physical register. */
 #ifndef ALLOT_PASSES_REGISTER_ALLOCATE_INT_H
@@ -22,6 +23,7 @@ struct ra {
     VEC(uint8_t) temporary; /* of each register: made for a spill, never spilled itself */
     struct ptx_var *slots;  /* local memory of what was spilled, NULL: nothing yet */
     uint32_t spilled, rematerialised; /* registers */
+    bool load_always; /* spilled registers do not stay in registers between uses */
 };
 
 /* Registers that lie at fixed distances from each other: a register of its own, or the
@@ -69,6 +71,27 @@ void ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit);
 /* Changes the code so that at most `units` (32-bit units) should be live anywhere. False:
  * nothing is left to spill. */
 bool ra_spill(struct ra *a, const struct live *l, uint32_t units);
+
+/* A spilled register used by an instruction, through a register made for that. */
+struct ra_use {
+    int32_t reg;
+    int32_t next; /* the next use in the block, an index of ra_uses; RA_NONE: none */
+    bool read, written;
+    bool dropped; /* the definition of a value that is computed again */
+    bool load;    /* or computed again, in front */
+    bool store;   /* behind */
+    bool kept;    /* the register made for it is the next use's too */
+};
+
+struct ra_uses {
+    VEC(struct ra_use) use; /* in the order of the code */
+    uint32_t *first;        /* of each instruction; one more for the end */
+};
+
+/* Finds the uses of the registers in `gone` (slot < 0: computed again) and what to load and
+ * store at each, so that at most `limit` units are live. u->first is mem's. */
+void ra_keep(struct ra *a, const struct live *l, const uint64_t *gone,
+             const int64_t *slot, uint32_t limit, struct ra_uses *u, struct arena *mem);
 
 /* What allocation did. */
 struct ra_result {

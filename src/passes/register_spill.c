@@ -6,7 +6,7 @@
  * until no point is over. A register whose only definition is a literal, an address, a
  * parameter or a special register that does not change is computed again where it is read
  * instead. The rest have a slot in local memory: a store behind each write, a load before
- * each read, through registers made for that one instruction.
+ * each read, through registers made for that; register_keep.c says for how long.
  *
  * The points that are over the limit are numbered. A register is live without being used
  * over ranges of them; what it is worth is its width times the points in its ranges that
@@ -275,10 +275,9 @@ struct spill {
     struct ra *a;
     const struct defs *defs;
     const uint64_t *gone;
-    int64_t *slot;     /* of each register: offset in local memory, -1: computed again */
-    int32_t *now;      /* temporary of each register in this instruction, RA_NONE */
-    VEC(int32_t) used; /* registers that have one */
-    bool *read, *written;
+    int64_t *slot; /* of each register: offset in local memory, -1: computed again */
+    int32_t *now;  /* temporary of each register, RA_NONE */
+    struct ra_uses uses;
 };
 
 static bool
@@ -338,7 +337,10 @@ emit_memory(struct ra_body *b, bool load, int32_t reg, int64_t slot,
     struct ptx_inst in = ptx_inst_new(f->module, load ? PTX_OP_LD : PTX_OP_ST, 2);
     ptx_set_mod(f->module, &in, PTX_MG_SPACE, PTX_SPACE_SS_LOCAL);
     in.ntypes = 1;
-    in.type[0] = (uint8_t)(bytes == 8 ? PTX_B64 : bytes == 4 ? PTX_B32 : PTX_B16);
+    in.type[0] = (uint8_t)(bytes == 16  ? PTX_B128
+                           : bytes == 8 ? PTX_B64
+                           : bytes == 4 ? PTX_B32
+                                        : PTX_B16);
     in.line = like->line;
     in.col = like->col;
     struct ptx_operand *r = &in.ops[load ? 0 : 1], *m = &in.ops[load ? 1 : 0];
@@ -348,21 +350,6 @@ emit_memory(struct ra_body *b, bool load, int32_t reg, int64_t slot,
     m->var = b->a->slots;
     m->off = slot;
     ra_emit(b, in, RA_NONE);
-}
-
-static void
-note(void *user, int32_t reg, bool write, bool partial)
-{
-    struct spill *s = user;
-    (void)partial;
-    if (!bitset_has(s->gone, (size_t)reg))
-        return;
-    if (!s->read[reg] && !s->written[reg])
-        *vec_push(&s->used) = reg;
-    if (write)
-        s->written[reg] = true;
-    else
-        s->read[reg] = true;
 }
 
 static void
@@ -380,56 +367,55 @@ spill_inst(struct spill *s, struct ra_body *b, size_t i)
 {
     struct ra *a = s->a;
     const struct ptx_inst *in = &a->f->body.v[i];
-    s->used.n = 0;
-    defuse_each(in, note, s);
-    if (!s->used.n) {
+    const uint32_t first = s->uses.first[i], end = s->uses.first[i + 1];
+    if (first == end) {
         ra_emit(b, *in, a->origin.v[i]);
         return;
     }
-    if (s->used.n == 1 && s->written[s->used.v[0]] && s->slot[s->used.v[0]] < 0) {
-        s->written[s->used.v[0]] = s->read[s->used.v[0]] = false;
-        return; /* its definition: computed again where it is read */
-    }
+    if (s->uses.use.v[first].dropped)
+        return;
     struct ptx_inst copy = *in;
     copy.ops = ptx_operands_dup(a->f->module, in->ops, in->nops);
-    for (size_t k = 0; k < s->used.n; k++) {
-        int32_t r = s->used.v[k];
-        int32_t t = ra_temporary(a, a->f->regs.v[r].type, true);
-        s->now[r] = t;
+    for (uint32_t n = first; n < end; n++) {
+        const struct ra_use *u = &s->uses.use.v[n];
+        int32_t r = u->reg;
+        if (s->now[r] < 0)
+            s->now[r] = ra_temporary(a, a->f->regs.v[r].type, true);
+        if (!u->load)
+            continue;
         if (s->slot[r] < 0) {
             const struct ptx_inst *def = &a->f->body.v[s->defs->at[r]];
             struct ptx_inst again = *def;
             again.ops = ptx_operands_dup(a->f->module, def->ops, def->nops);
-            again.ops[0].reg = t;
+            again.ops[0].reg = s->now[r];
             ra_emit(b, again, RA_NONE);
-        } else if (s->read[r] || in->guard >= 0) {
-            /* a guarded write adds to what was there */
-            emit_memory(b, true, t, s->slot[r], in);
+        } else {
+            emit_memory(b, true, s->now[r], s->slot[r], in);
         }
     }
     for (unsigned k = 0; k < copy.nops; k++)
         rename_operand(s, &copy.ops[k]);
     ra_emit(b, copy, a->origin.v[i]);
-    for (size_t k = 0; k < s->used.n; k++) {
-        int32_t r = s->used.v[k];
-        if (s->written[r])
-            emit_memory(b, false, s->now[r], s->slot[r], in);
-        s->read[r] = s->written[r] = false;
-        s->now[r] = RA_NONE;
+    for (uint32_t n = first; n < end; n++) {
+        const struct ra_use *u = &s->uses.use.v[n];
+        if (u->store)
+            emit_memory(b, false, s->now[u->reg], s->slot[u->reg], in);
+        if (!u->kept)
+            s->now[u->reg] = RA_NONE;
     }
 }
 
 static void
-rewrite(struct ra *a, const struct cfg *g, const uint64_t *gone, uint32_t n)
+rewrite(struct ra *a, const struct live *l, const uint64_t *gone, uint32_t n,
+        uint32_t limit)
 {
     struct arena mem = {0};
-    struct defs *d = defs_new(g);
+    struct defs *d = defs_new(l->cfg);
     struct spill s = {.a = a, .defs = d, .gone = gone};
     s.slot = ARENA_ARRAY(&mem, int64_t, n + 1);
     s.now = ARENA_ARRAY(&mem, int32_t, n + 1);
-    s.read = ARENA_ARRAY(&mem, bool, n + 1);
-    s.written = ARENA_ARRAY(&mem, bool, n + 1);
     for (uint32_t r = 0; r < n; r++) {
+        s.now[r] = RA_NONE;
         if (!bitset_has(gone, r))
             continue;
         bool again = from_nothing(a, d, (int32_t)r);
@@ -437,11 +423,12 @@ rewrite(struct ra *a, const struct cfg *g, const uint64_t *gone, uint32_t n)
         a->spilled += !again;
         a->rematerialised += again;
     }
+    ra_keep(a, l, gone, s.slot, limit, &s.uses, &mem);
     struct ra_body b = {.a = a};
     for (size_t i = 0; i < a->f->body.n; i++)
         spill_inst(&s, &b, i);
     ra_body_end(&b);
-    vec_free(&s.used);
+    vec_free(&s.uses.use);
     defs_free(d);
     arena_free(&mem);
 }
@@ -474,7 +461,7 @@ ra_spill(struct ra *a, const struct live *l, uint32_t units)
         any = choose(&o, cost, gone, &mem);
     }
     if (any)
-        rewrite(a, g, gone, n);
+        rewrite(a, l, gone, n, units);
     vec_free(&o.excess);
     vec_free(&o.range);
     arena_free(&mem);

@@ -10,6 +10,7 @@
  * limit; above the limit the order of the source goes on. The new order is kept only if it is
  * estimated faster for a warp alone, and if it keeps to the limit or to what the source needed.
  * Cost: O(n log n) for n instructions. */
+#include "passes/schedule.h"
 #include "passes/schedule_int.h"
 
 #include "base/pqueue.h"
@@ -350,8 +351,16 @@ warps_with(uint32_t registers, uint32_t sm_registers, uint32_t sm_warps, uint32_
     return warps / block * block;
 }
 
-/* Most registers with which as many warps fit as with what the function needs as it is. One in
- * sixteen is left to the allocator, which may need more than what is live. */
+/* Of so many registers, those that may be live; one in sixteen is left to the allocator, which
+ * may need more, since pairs and vectors are aligned. */
+static uint32_t
+room(uint32_t registers)
+{
+    return registers - registers / 16;
+}
+
+/* Most registers with which as many warps fit as with what the function needs as it is. Some
+ * are left to the allocator. */
 static uint32_t
 step_limit(const struct ptx_func *f, uint32_t regs, const double v[3])
 {
@@ -365,7 +374,7 @@ step_limit(const struct ptx_func *f, uint32_t regs, const double v[3])
     while (step < (uint32_t)v[2] &&
            warps_with(step + 1, (uint32_t)v[0], (uint32_t)v[1], block) == warps)
         step++;
-    step -= step / 16;
+    step = room(step);
     return step > regs ? step : regs;
 }
 
@@ -410,11 +419,11 @@ read_limit(struct sched *s, const struct pass_args *a, struct diag_sink *diag)
         !pass_arg_number(a, "sm-warps", 1, 1024, &sm[1], diag) ||
         !pass_arg_number(a, "max-registers", 1, 65535, &sm[2], diag))
         return false;
-    uint32_t preds;
-    live_max(s->live, &s->maxlive, &preds);
     s->limit = UINT32_MAX;
     if (!strcmp(text, "step"))
         s->limit = step_limit(s->f, s->maxlive, sm);
+    else if (!strcmp(text, "machine"))
+        s->limit = room((uint32_t)sm[2]);
     else if (strcmp(text, "none") != 0) {
         if (!pass_arg_number(a, "registers", 1, 65535, &n, diag))
             return false;
@@ -440,12 +449,14 @@ tell(const struct sched *s, struct strbuf *report)
         strbuf_printf(report, "within %u live registers\n", s->limit);
 }
 
+/* Orders f, whose facts are x; limit 0: as the pass's settings say. */
 static bool
-run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
-    bool *changed, struct diag_sink *diag)
+order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
+               uint32_t limit, bool *changed, struct diag_sink *diag)
 {
     struct arena mem = {0};
-    struct sched s = {.f = f, .live = x->live, .carry = (uint32_t)f->regs.n};
+    struct sched s = {
+        .f = f, .live = x->live, .carry = (uint32_t)f->regs.n, .limit = limit};
     s.set = live_set_new(&mem, x->live->nregs);
     s.use = ARENA_ARRAY(&mem, struct sched_use, f->regs.n + 1);
     s.units = ARENA_ARRAY(&mem, uint8_t, f->regs.n + 1);
@@ -457,7 +468,9 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         allocated |= f->regs.v[r].place != 0;
         s.units[r] = (uint8_t)((ptx_type_bytes(f->regs.v[r].type) + 3) / 4);
     }
-    bool ok = read_latencies(&s, a, diag) && read_limit(&s, a, diag);
+    uint32_t preds;
+    live_max(s.live, &s.maxlive, &preds);
+    bool ok = read_latencies(&s, a, diag) && (limit || read_limit(&s, a, diag));
     if (ok && allocated) { /* names of physical registers overlap */
         struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
                                   "schedule: the registers of %s are allocated", f->name);
@@ -484,10 +497,32 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     return ok;
 }
 
+static bool
+run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
+    bool *changed, struct diag_sink *diag)
+{
+    return order_function(f, x, a, 0, changed, diag);
+}
+
+bool
+schedule_within(struct ptx_func *f, const struct pass_args *a, uint32_t registers,
+                struct diag_sink *diag)
+{
+    struct pass_facts x = {.cfg = cfg_new(f)};
+    struct pass_args quiet = *a;
+    bool changed = false;
+    x.live = live_new(x.cfg);
+    quiet.report = NULL;
+    bool ok = order_function(f, &x, &quiet, room(registers), &changed, diag);
+    live_free(x.live);
+    cfg_free(x.cfg);
+    return ok;
+}
+
 static const struct pass_key keys[] = {
     {"registers", "step",
-     "most 32-bit registers live at once: a number, none, or step: as many as leave the "
-     "warps of an SM what they are"},
+     "most 32-bit registers live at once: a number, none, machine: what it gives a thread, "
+     "or step: as many as leave the warps of an SM what they are"},
     {"latencies", "global=500+local=500+shared=25+const=25+sfu=20+tensor=30",
      "cycles by class, CLASS=CYCLES joined by +, 4 where not given; the machine's"},
     {"max-registers", "255", "most registers of a thread; the machine's"},

@@ -1,8 +1,9 @@
 /* unified_alloc.c: unified on-chip memory allocation (002 section 3; UA-1 to UA-3 of the
  * documents): registers first, then scratchpad that nobody uses, then local memory.
  *
- *   1. Every function is allocated to the limit of registers. A kernel that spills
- *      nothing is done.
+ *   1. Every function is allocated to the limit of registers, with schedule=yes in an
+ *      order made for that limit, as the document has nvcc's code "with a fixed register
+ *      count". A kernel that spills nothing is done.
  *   2. Slots that are free: as many as leave an SM the blocks that it holds without them,
  *      with the kernel's registers, its own scratchpad, static and dynamic, and the
  *      threads of its blocks. A slot is a word of each thread of the block.
@@ -15,6 +16,7 @@
  * indirect, for functions that several kernels of the module call, where no slot is free,
  * and where fewer registers than the limit cannot do. */
 #include "passes/unified_alloc.h"
+#include "passes/schedule.h"
 #include "passes/unified_alloc_int.h"
 
 #include "analysis/usage.h"
@@ -54,6 +56,7 @@ struct unified {
     double scratchpad; /* bytes of a block; -1: what is free */
     double registers;  /* 0: auto */
     double most_ratio; /* 0: the machine's */
+    bool schedule;     /* within the registers at hand */
     uint32_t latency[PTX_NLATENCIES];
 };
 
@@ -143,22 +146,23 @@ calls_indirectly(const struct ptx_func *f)
 }
 
 static bool
-allocate(struct func *x, uint32_t limit, struct diag_sink *diag)
+allocate(const struct unified *u, struct func *x, uint32_t limit, struct diag_sink *diag)
 {
     ra_restore(x->f, x->before);
-    return ra_allocate(x->f, limit, &x->r, diag);
+    return (!u->schedule || schedule_within(x->f, u->args, limit, diag)) &&
+           ra_allocate(x->f, limit, &x->r, diag);
 }
 
 /* Allocates with registers to spare for the base and, where it calls, the mover. False: it
  * cannot do with so few; it is then as it was. */
 static bool
-allocate_sparing(struct func *x, bool *ok, struct diag_sink *diag)
+allocate_sparing(const struct unified *u, struct func *x, bool *ok)
 {
-    struct diag_sink quiet = diag_child(diag);
+    struct diag_sink quiet = diag_child(u->diag);
     uint32_t spare = 1 + calls(x->before);
-    bool did = x->now > spare && allocate(x, x->now - spare, &quiet);
+    bool did = x->now > spare && allocate(u, x, x->now - spare, &quiet);
     diag_free(&quiet);
-    *ok = did || allocate(x, x->now, diag);
+    *ok = did || allocate(u, x, x->now, u->diag);
     return did;
 }
 
@@ -203,7 +207,7 @@ place(const struct unified *u, struct us_func *fn, struct func **x, size_t n)
     for (size_t i = 0; i < n && ok; i++) {
         if (!x[i] || !x[i]->r.slots || x[i]->users > 1)
             continue;
-        fn[i].local = allocate_sparing(x[i], &ok, u->diag) ? x[i]->r.slots : NULL;
+        fn[i].local = allocate_sparing(u, x[i], &ok) ? x[i]->r.slots : NULL;
         fn[i].f->registers += fn[i].local ? 1 + fn[i].calls : 0;
     }
     struct occ_kernel own = demand(u, kernel, &b, &fixed);
@@ -216,11 +220,12 @@ place(const struct unified *u, struct us_func *fn, struct func **x, size_t n)
         ok = us_place(fn, n, &b, free, &out, u->diag);
     for (size_t i = 0; i < n && ok; i++)
         if (fn[i].local && !fn[i].to_slots) /* a value is worth more than an address */
-            ok = allocate(x[i], x[i]->now, u->diag);
+            ok = allocate(u, x[i], x[i]->now, u->diag);
     if (ok && !out.slots)
         return note(u, kernel,
-                    !spare ? "no register can be spared for an address"
-                           : "no scratchpad is free"),
+                    !spare  ? "no register can be spared for an address"
+                    : !free ? "no scratchpad is free"
+                            : "no slot takes what is spilled"),
                true;
     if (ok && !kernel->reqntid[0] && !kernel->maxntid[0]) {
         kernel->maxntid[0] = b.threads; /* slots are there for so many */
@@ -321,7 +326,7 @@ attempt(const struct unified *u, struct ptx_func *kernel, uint32_t limit,
     for (size_t i = 0; i < use.funcs.n && ok; i++) {
         struct func *x = func_of(u, use.funcs.v[i]);
         x->now = x->limit < limit ? x->limit : limit;
-        ok = !x->before || allocate(x, x->now, &quiet);
+        ok = !x->before || allocate(u, x, x->now, &quiet);
     }
     usage_free(&use);
     if (ok) {
@@ -429,6 +434,10 @@ read_args(struct unified *u)
     bool all = !strcmp(pass_arg(a, "scratchpad"), "free");
     bool automatic = !strcmp(pass_arg(a, "registers"), "auto");
     const struct machine *m = a->launch->machine;
+    const char *schedule = pass_arg(a, "schedule");
+    u->schedule = !strcmp(schedule, "yes");
+    if (!u->schedule && strcmp(schedule, "no") != 0)
+        return diag_error(d, "pass unified-alloc: schedule=%s: give yes or no", schedule);
     u->scratchpad = -1;
     for (int i = 0; m && i < PTX_NLATENCIES; i++)
         u->latency[i] = latency_dependent(m, (unsigned)i);
@@ -511,7 +520,7 @@ run(struct ptx_module *m, const struct pass_args *a, struct diag_sink *diag)
     begin(&u);
     set_limits(&u);
     for (size_t i = 0; i < u.n && ok; i++)
-        ok = !u.func[i].before || allocate(&u.func[i], u.func[i].now, diag);
+        ok = !u.func[i].before || allocate(&u, &u.func[i], u.func[i].now, diag);
     for (size_t i = 0; i < u.n && ok; i++)
         if (u.func[i].f->is_entry)
             ok = !diag_cancelled(diag) && one_kernel(&u, u.func[i].f, &out);
@@ -562,6 +571,9 @@ static const struct pass_key keys[] = {
     {"dynamic", "0", "bytes of extern .shared arrays at launch"},
     {"max-cmratio", "machine",
      "of auto: arithmetic that hides an off-chip access; machine: half of its latency"},
+    {"schedule", "no",
+     "yes: instructions are ordered anew, by pass schedule, for each number of registers"},
+    {"latencies", "", "of schedule=yes: as those of pass schedule; the machine's"},
     {"share", "1", "t, where blocks share scratchpad; 1: they do not"},
     {0}};
 

@@ -55,7 +55,8 @@ struct job {
 static const struct ptx_operand *
 spill_address(const struct us_func *u, const struct ptx_inst *in)
 {
-    if (!u->local || (in->op != PTX_OP_LD && in->op != PTX_OP_ST))
+    if (!u->local || (in->op != PTX_OP_LD && in->op != PTX_OP_ST) ||
+        ptx_type_bytes(in->type[0]) > 8) /* 16 bytes stay in local memory */
         return NULL;
     const struct ptx_operand *m = &in->ops[in->op == PTX_OP_LD ? 1 : 0];
     return m->kind == PTX_OPD_ADDR && m->var == u->local ? m : NULL;
