@@ -267,8 +267,8 @@ rk_test_unified(const struct rk_kernel *k, unsigned *few, struct strbuf *why)
     for (int limit = 40; ok && limit >= 12; limit -= 4) {
         char settings[80];
         snprintf(settings, sizeof settings,
-                 "compiler.passes=%sunified-alloc:registers=%d",
-                 limit % 8 ? "cleanup," : "", limit);
+                 "compiler.passes=%sunified-alloc:registers=%d%s",
+                 limit % 8 ? "cleanup," : "", limit, limit % 12 ? "" : ":schedule=yes");
         struct rk_way way = plain;
         uint8_t *got = NULL;
         way.settings = settings;

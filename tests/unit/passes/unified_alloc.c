@@ -59,7 +59,8 @@ run(const struct allot_workload *w, const char *compiler, const char *passes, bo
 static void
 same_memory(void **state)
 {
-    static const char *const limits[] = {"32", "24", "18", "14", "auto"};
+    static const char *const limits[] = {"32", "24", "18:schedule=yes", "14",
+                                         "auto:schedule=yes"};
     (void)state;
     for (int c = 0; c < 2; c++)
         for (size_t i = 0; allot_workloads[i]; i++) {
