@@ -14,19 +14,11 @@ draw(const struct allot_machine *m, const struct allot_occupancy_query *q,
     enum occ_share share = !q->share                        ? OCC_SHARE_NONE
                            : !strcmp(q->share, "registers") ? OCC_SHARE_REGISTERS
                                                             : OCC_SHARE_SCRATCHPAD;
-    struct occ_kernel k = {q->threads, q->registers, q->scratchpad};
+    struct occ_kernel k = {.threads = q->threads,
+                           .registers = q->registers,
+                           .scratchpad = q->scratchpad};
     struct chart c = occupancy_curve(m->m, &k, share, q->threshold, over, cli_mem());
-    struct diag_sink diag = {0};
-    struct strbuf b = {0};
-    bool ok = chart_write(&c, path, &diag);
-    diag_print(&diag, &b);
-    if (b.n)
-        fputs(b.s, stderr);
-    else
-        fprintf(stderr, "chart: %s\n", path);
-    strbuf_free(&b);
-    diag_free(&diag);
-    return ok;
+    return cli_chart(&c, path);
 }
 
 /* Blocks a resource allows; a dash where the kernel uses none of it. */

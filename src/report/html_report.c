@@ -310,9 +310,10 @@ add_curves(json_t *list, struct kernels *k)
     for (size_t i = 0, drawn = 0; i < k->v.n && drawn < MOST_CURVES; i++) {
         const struct launch_stats *s = &k->v.v[i].stats;
         uint64_t blocks = counted(s, "blocks");
-        struct occ_kernel one = {blocks ? (uint32_t)(counted(s, "threads") / blocks) : 0,
-                                 (uint32_t)counted(s, "thread_registers"),
-                                 (uint32_t)counted(s, "block_scratchpad")};
+        struct occ_kernel one = {
+            .threads = blocks ? (uint32_t)(counted(s, "threads") / blocks) : 0,
+            .registers = (uint32_t)counted(s, "thread_registers"),
+            .scratchpad = (uint32_t)counted(s, "block_scratchpad")};
         if (!one.threads || !k->v.v[i].machine)
             continue;
         for (int over = 0; over < NOVER; over++) {
