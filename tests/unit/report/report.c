@@ -272,7 +272,7 @@ occupancy_curves(void **state)
     struct diag_sink d = {0};
     struct machine *m = machine_load("gtx480", &d);
     assert_non_null(m);
-    struct occ_kernel k = {256, 20, 5000};
+    struct occ_kernel k = {.threads = 256, .registers = 20, .scratchpad = 5000};
     for (int over = 0; over < NOVER; over++) {
         struct chart c =
             occupancy_curve(m, &k, OCC_SHARE_NONE, 1, (enum occupancy_over)over, &mem);
