@@ -32,9 +32,9 @@ if(NOT ALLOT_SANITIZE AND NOT ALLOT_TSAN AND NOT ALLOT_FUZZ) # the sanitizers' o
   target_link_options(liballot PRIVATE -Wl,--no-undefined)
 endif()
 target_link_libraries(liballot PRIVATE PkgConfig::CYAML PkgConfig::JANSSON PkgConfig::ELF PkgConfig::LZ4
-  PkgConfig::ZSTD Threads::Threads ${CMAKE_DL_LIBS} m)
+  PkgConfig::ZSTD ${METIS} Threads::Threads ${CMAKE_DL_LIBS} m)
 target_link_libraries(liballot_static INTERFACE $<INSTALL_INTERFACE:PkgConfig::ALLOT_BELOW>
-  Threads::Threads ${CMAKE_DL_LIBS} m)
+  metis Threads::Threads ${CMAKE_DL_LIBS} m)
 foreach(t liballot liballot_static)
   target_include_directories(${t} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
@@ -90,5 +90,5 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox, libjs-chart.js")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "clang, pkg-config, libcyaml-dev, libjansson-dev, libelf-dev, liblz4-dev, libzstd-dev")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "clang, pkg-config, libcyaml-dev, libjansson-dev, libelf-dev, liblz4-dev, libzstd-dev, libmetis-dev")
 include(CPack)

@@ -1,6 +1,8 @@
 /* circuit.c: unpacks and reads a circuit. The format is that of workloads/circuits/README.md. */
 #include "circuit.h"
 
+#include "reorder.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -113,15 +115,91 @@ sort_levels(struct circuit *c)
     return ok;
 }
 
-bool
-circuit_of(struct allot_run *r, struct circuit *c)
+/* Node i becomes node place[i]; levels are made anew. */
+static bool
+renumber(struct circuit *c, const uint32_t *place)
 {
+    struct circuit old = *c;
+    *c = (struct circuit){.nodes = old.nodes, .edges = old.edges};
+    uint32_t *was = malloc(c->nodes * sizeof *was);
+    c->type = malloc(c->nodes * sizeof *c->type);
+    c->first = malloc((c->nodes + 1) * sizeof *c->first);
+    c->from = malloc(c->edges * sizeof *c->from + 1);
+    bool ok = was && c->type && c->first && c->from;
+    for (uint32_t i = 0; ok && i < c->nodes; i++)
+        was[place[i]] = i;
+    uint32_t n = 0;
+    for (uint32_t i = 0; ok && i < c->nodes; i++) {
+        c->type[i] = old.type[was[i]];
+        c->first[i] = n;
+        for (uint32_t e = old.first[was[i]]; e < old.first[was[i] + 1]; e++)
+            c->from[n++] = place[old.from[e]];
+    }
+    if (ok)
+        c->first[c->nodes] = n;
+    ok = ok && sort_levels(c);
+    c->was = was;
+    circuit_free(&old);
+    return ok;
+}
+
+/* Numbers of nodes by level, within a level by their numbers so far. */
+static bool
+level_by_level(const struct circuit *c, uint32_t *place)
+{
+    uint32_t *at = malloc((c->nodes + (size_t)1) * sizeof *at);
+    if (!at)
+        return false;
+    for (uint32_t i = 0; i < c->nodes; i++)
+        at[place[i]] = i;
+    uint32_t *depth = malloc((c->nodes + (size_t)1) * sizeof *depth);
+    uint32_t *next = malloc((c->levels + (size_t)1) * sizeof *next);
+    bool ok = depth && next;
+    for (uint32_t k = 0; ok && k < c->levels; k++) {
+        next[k] = c->level[k];
+        for (uint32_t x = c->level[k]; x < c->level[k + 1]; x++)
+            depth[c->order[x]] = k;
+    }
+    for (uint32_t x = 0; ok && x < c->nodes; x++)
+        place[at[x]] = next[depth[at[x]]]++;
+    free(depth);
+    free(next);
+    free(at);
+    return ok;
+}
+
+static bool
+reorder(struct circuit *c, enum item_order how, uint32_t block, bool by_level)
+{
+    if (how == ORDER_GIVEN)
+        return true;
+    uint32_t *place = malloc(c->nodes * sizeof *place);
+    bool ok = place && order_items(how, c->nodes, c->first, c->from, block, place) &&
+              (!by_level || level_by_level(c, place));
+    if (ok && how == ORDER_THREADS && !by_level) {
+        c->thread = place;
+        return true;
+    }
+    if (ok && how == ORDER_THREADS)
+        for (uint32_t i = 0; i < c->nodes; i++)
+            c->order[place[i]] = i;
+    else
+        ok = ok && renumber(c, place);
+    free(place);
+    return ok;
+}
+
+bool
+circuit_of(struct allot_run *r, struct circuit *c, uint32_t block, bool by_level)
+{
+    enum item_order how = order_of(r);
     unsigned number = (unsigned)wl_param(r, "circuit", r->quick ? 20 : 18, 17, 20);
     *c = (struct circuit){0};
     if (!r->ok)
         return false;
     char *text = unpack(number);
-    bool ok = text && parse(c, text, r->quick ? 1500 : UINT32_MAX) && sort_levels(c);
+    bool ok = text && parse(c, text, r->quick ? 1500 : UINT32_MAX) && sort_levels(c) &&
+              reorder(c, how, block, by_level);
     free(text);
     if (!ok)
         circuit_free(c);
@@ -136,5 +214,7 @@ circuit_free(struct circuit *c)
     free(c->from);
     free(c->order);
     free(c->level);
+    free(c->was);
+    free(c->thread);
     *c = (struct circuit){0};
 }

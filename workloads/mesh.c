@@ -3,6 +3,8 @@
  * makes the same; tests/unit/workloads/mesh.c has their digests. */
 #include "mesh.h"
 
+#include "reorder.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,16 +218,60 @@ mesh_free(struct mesh *m)
     free(m->first);
     free(m->to);
     free(m->at);
+    free(m->thread);
     *m = (struct mesh){0};
 }
 
-bool
-mesh_of(struct allot_run *r, struct mesh *m, enum mesh_name otherwise)
+/* Node i becomes node place[i]. */
+static bool
+renumber(struct mesh *m, const uint32_t *place)
 {
+    struct mesh old = *m;
+    uint64_t *edge = malloc(m->edges * sizeof *edge);
+    m->first = m->to = NULL;
+    m->at = malloc(3 * sizeof *m->at * m->nodes);
+    bool ok = edge && m->at;
+    for (uint32_t i = 0, e = 0; ok && i < m->nodes; i++) {
+        for (uint32_t k = 0; k < 3; k++)
+            m->at[k * m->nodes + place[i]] = old.at[k * m->nodes + i];
+        for (; e < old.first[i + 1]; e++) {
+            uint64_t a = place[i], b = place[old.to[e]];
+            edge[e] = a < b ? a << 32 | b : b << 32 | a;
+        }
+    }
+    ok = ok && from_edges(m, edge);
+    free(edge);
+    mesh_free(&old);
+    return ok;
+}
+
+static bool
+reorder(struct mesh *m, enum item_order how, uint32_t block)
+{
+    if (how == ORDER_GIVEN)
+        return true;
+    uint32_t *place = malloc(m->nodes * sizeof *place);
+    bool ok = place && order_items(how, m->nodes, m->first, m->to, block, place);
+    if (ok && how == ORDER_THREADS) {
+        m->thread = place;
+        return true;
+    }
+    ok = ok && renumber(m, place);
+    free(place);
+    return ok;
+}
+
+bool
+mesh_of(struct allot_run *r, struct mesh *m, enum mesh_name otherwise, uint32_t block)
+{
+    enum item_order how = order_of(r);
     enum mesh_name name =
         (enum mesh_name)wl_param(r, "mesh", otherwise, MESH_FOIL, MESH_MOL2);
     bool local = wl_param(r, "local", 0, 0, 1);
     *m = (struct mesh){0};
-    return r->ok && (mesh_make(m, r->quick ? MESH_QUICK : name, local) ||
-                     wl_fail(r, "out of memory"));
+    if (r->ok && mesh_make(m, r->quick ? MESH_QUICK : name, local) &&
+        reorder(m, how, block))
+        return true;
+    mesh_free(m);
+    return r->ok && wl_fail(r, "out of memory");
 }

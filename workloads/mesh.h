@@ -7,10 +7,11 @@
 
 struct mesh {
     uint32_t nodes, edges;
-    uint32_t *first; /* of node i: edges first[i] .. first[i + 1] - 1 */
-    uint32_t *to;    /* the other node, rising */
-    float *at;       /* coordinates: x of all nodes, then y, then z; a cell is 1 */
-    float period;    /* of the coordinates in each direction, 0: none */
+    uint32_t *first;  /* of node i: edges first[i] .. first[i + 1] - 1 */
+    uint32_t *to;     /* the other node, rising */
+    float *at;        /* coordinates: x of all nodes, then y, then z; a cell is 1 */
+    float period;     /* of the coordinates in each direction, 0: none */
+    uint32_t *thread; /* that has node i; NULL: thread i */
 };
 
 enum mesh_name { MESH_FOIL, MESH_AUTO, MESH_MOL1, MESH_MOL2, MESH_QUICK };
@@ -21,8 +22,10 @@ enum mesh_name { MESH_FOIL, MESH_AUTO, MESH_MOL1, MESH_MOL2, MESH_QUICK };
 bool mesh_make(struct mesh *m, enum mesh_name name, bool local);
 void mesh_free(struct mesh *m);
 
-/* The mesh of a run: MESH_QUICK for quick ones, else by parameter mesh=0 (foil, unless
- * `otherwise` is another) to 3 (mol2), and local=1. Fails the run if it cannot be made. */
-bool mesh_of(struct allot_run *r, struct mesh *m, enum mesh_name otherwise);
+/* The mesh of a run, in blocks of so many nodes: MESH_QUICK for quick ones, else by parameter
+ * mesh=0 (foil, unless `otherwise` is another) to 3 (mol2), and local=1; threads and
+ * nodes ordered by parameter order=0 to 4 (reorder.h). Fails the run if it cannot be made. */
+bool mesh_of(struct allot_run *r, struct mesh *m, enum mesh_name otherwise,
+             uint32_t block);
 
 #endif

@@ -1,11 +1,11 @@
 /* mesh_app.c: inputs, launches and the reference of the applications on meshes. */
 #include "mesh_app.h"
 
+#include "reorder.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { BLOCK = 256 };
 
 /* A later iteration weighs more, so that none can be left out unnoticed. */
 static float
@@ -113,20 +113,22 @@ read_sums(struct allot_run *r, uint64_t addr, struct arrays *a)
 
 static void
 simulate(struct allot_run *r, const struct mesh_app *app, const struct mesh *m,
-         struct arrays *a, unsigned iterations)
+         const struct thread_lists *l, struct arrays *a, unsigned iterations,
+         uint32_t block)
 {
-    const uint32_t blocks = (m->nodes + BLOCK - 1) / BLOCK;
-    const uint32_t dims[6] = {blocks, 1, 1, BLOCK, 1, 1};
-    uint64_t first = wl_upload(r, m->first, (m->nodes + 1) * sizeof *m->first);
-    uint64_t to = wl_upload(r, m->to, m->edges * sizeof *m->to);
+    const uint32_t blocks = (m->nodes + block - 1) / block;
+    const uint32_t dims[6] = {blocks, 1, 1, block, 1, 1};
+    uint64_t item = wl_upload(r, l->item, m->nodes * sizeof *l->item);
+    uint64_t first = wl_upload(r, l->first, (m->nodes + 1) * sizeof *l->first);
+    uint64_t to = wl_upload(r, l->to, m->edges * sizeof *l->to);
     uint64_t state = wl_upload(r, a->state, a->n_state * sizeof *a->state);
     uint64_t sum = wl_upload(r, a->sum, a->n_sum * sizeof *a->sum);
     uint64_t more = a->n_more ? wl_upload(r, a->more, a->n_more * sizeof *a->more) : 0;
     float step = (float)app->step;
     for (unsigned k = 0; k < iterations; k++) {
         float weight = weight_of(k);
-        const void *edges[7] = {&first, &to, &state, &sum, &weight};
-        size_t n = 5;
+        const void *edges[8] = {&item, &first, &to, &state, &sum, &weight};
+        size_t n = 6;
         if (app->periodic)
             edges[n++] = &m->period;
         edges[n++] = &m->nodes;
@@ -150,10 +152,13 @@ mesh_app_run(struct allot_run *r, const struct mesh_app *app)
     struct mesh m;
     struct arrays a = {0};
     unsigned iterations = (unsigned)wl_param(r, "iterations", 2, 1, 1000);
-    if (!mesh_of(r, &m, app->mesh))
+    uint32_t block = block_of(r);
+    if (!mesh_of(r, &m, app->mesh, block))
         return false;
-    if (make(&a, app, &m, r->seed)) {
-        simulate(r, app, &m, &a, iterations);
+    struct thread_lists l = {0};
+    if (make(&a, app, &m, r->seed) &&
+        lists_by_thread(&l, m.nodes, m.first, m.to, m.thread)) {
+        simulate(r, app, &m, &l, &a, iterations, block);
         reference(&a, app, &m, iterations);
         check(r, "state", a.state, a.d_state, m.nodes, app->state);
         check(r, "further values", a.more, a.d_more, m.nodes, app->more);
@@ -163,6 +168,7 @@ mesh_app_run(struct allot_run *r, const struct mesh_app *app)
         wl_fail(r, "out of memory");
     }
     drop(&a);
+    lists_free(&l);
     mesh_free(&m);
     return r->ok;
 }

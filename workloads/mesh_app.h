@@ -9,7 +9,7 @@
 enum { MESH_APP_VALUES = 8 };
 
 struct mesh_app {
-    /* edges(first, to, state, sum, weight[, period], nodes); sums are integers in units of
+    /* edges(item, first, to, state, sum, weight[, period], nodes); sums are integers in units of
      * 2^-22, so that they do not depend on the order of additions. */
     const char *edges;
     /* nodes(state, more, sum, step, nodes), which clears the sums; NULL: there is none, and

@@ -7,7 +7,8 @@ file(GLOB_RECURSE files RELATIVE ${SOURCE}
   ${SOURCE}/src/machine/*.[ch] ${SOURCE}/src/machine/*.def ${SOURCE}/src/stats/*.[ch]
   ${SOURCE}/src/stats/*.def ${SOURCE}/src/exec/*.[ch] ${SOURCE}/src/timing/*.[ch]
   ${SOURCE}/src/timing/*.def ${SOURCE}/src/energy/*.[ch] ${SOURCE}/src/cta/*.[ch]
-  ${SOURCE}/src/runtime/*.[ch] ${SOURCE}/workloads/support.c)
+  ${SOURCE}/src/runtime/*.[ch] ${SOURCE}/workloads/support.c ${SOURCE}/workloads/circuit.c
+  ${SOURCE}/workloads/mesh.c ${SOURCE}/workloads/mesh_app.c ${SOURCE}/workloads/reorder.c)
 
 # Hash of a list of files (relative to SOURCE), names included.
 function(hash_files out)

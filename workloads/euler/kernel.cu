@@ -6,18 +6,20 @@
 #define FIXED(v) __float2int_rn((v) * 4194304.0f)
 #define VALUE(n) ((float)(n) * (1.0f / 4194304.0f))
 
+/* Thread t has item[t], whose list is that from first[t] on. */
 extern "C" __global__ void
-euler_flux(const unsigned *first, const unsigned *to, const float *q, int *res,
-           float weight, unsigned nodes)
+euler_flux(const unsigned *item, const unsigned *first, const unsigned *to,
+           const float *q, int *res, float weight, unsigned nodes)
 {
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= nodes)
+    unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= nodes)
         return;
+    unsigned i = item[t];
     float ri = q[i], mi = q[nodes + i], ei = q[2 * nodes + i];
     float ui = mi / ri, pi = 0.4f * (ei - 0.5f * mi * ui);
     int sr = 0, sm = 0, se = 0;
-    unsigned end = first[i + 1];
-    for (unsigned e = first[i]; e < end; e++) {
+    unsigned end = first[t + 1];
+    for (unsigned e = first[t]; e < end; e++) {
         unsigned j = to[e];
         float rj = q[j], mj = q[nodes + j], ej = q[2 * nodes + j];
         float uj = mj / rj, pj = 0.4f * (ej - 0.5f * mj * uj);

@@ -1,10 +1,9 @@
 /* gsim: gate-level logic simulation of a circuit, level by level, cycle by cycle. */
 #include "circuit.h"
+#include "reorder.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { BLOCK = 256 };
 
 static void
 gates(const struct circuit *c, uint32_t *value, const uint32_t *before, uint32_t *toggles)
@@ -34,7 +33,7 @@ clock_edge(const struct circuit *c, const uint32_t *value, uint32_t *next, uint3
  * value[2] counts of toggles; want: the same of the reference. */
 static void
 simulate(struct allot_run *r, const struct circuit *c, uint32_t *value[3],
-         uint32_t *want[3], unsigned cycles)
+         uint32_t *want[3], unsigned cycles, uint32_t block)
 {
     const size_t bytes = c->nodes * sizeof *c->type;
     uint64_t order = wl_upload(r, c->order, bytes), type = wl_upload(r, c->type, bytes);
@@ -47,11 +46,11 @@ simulate(struct allot_run *r, const struct circuit *c, uint32_t *value[3],
         uint64_t *now = &at[k % 2], *next = &at[(k + 1) % 2];
         for (uint32_t level = 1; level < c->levels; level++) {
             const uint32_t *l = &c->level[level];
-            wl_launch(r, "gsim_gates", (l[1] - l[0] + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1,
+            wl_launch(r, "gsim_gates", (l[1] - l[0] + block - 1) / block, 1, 1, block, 1,
                       1, 0, &order, &type, &first, &from, now, next, &at[2], &l[0],
                       &l[1]);
         }
-        wl_launch(r, "gsim_clock", (c->level[1] + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1,
+        wl_launch(r, "gsim_clock", (c->level[1] + block - 1) / block, 1, 1, block, 1, 1,
                   0, &order, &type, &first, &from, now, next, &k, &c->level[1]);
         gates(c, want[k % 2], want[(k + 1) % 2], want[2]);
         clock_edge(c, want[k % 2], want[(k + 1) % 2], k);
@@ -69,7 +68,8 @@ run(struct allot_run *r)
     struct circuit c;
     unsigned cycles = (unsigned)wl_param(r, "cycles", 2, 1, 1000);
     uint64_t seed = r->seed;
-    if (!circuit_of(r, &c))
+    const uint32_t block = block_of(r);
+    if (!circuit_of(r, &c, block, true))
         return false;
     uint32_t *all = calloc(6 * (size_t)c.nodes, sizeof *all);
     if (all) {
@@ -79,7 +79,7 @@ run(struct allot_run *r)
         for (uint32_t i = 0; i < 2 * c.nodes; i++)
             all[i] = (uint32_t)wl_random(&seed);
         memcpy(want[0], value[0], 2 * n * sizeof *all);
-        simulate(r, &c, value, want, cycles);
+        simulate(r, &c, value, want, cycles, block);
     } else {
         wl_fail(r, "out of memory");
     }

@@ -5,17 +5,19 @@
 #define FIXED(v) __float2int_rn((v) * 4194304.0f)
 #define VALUE(n) ((float)(n) * (1.0f / 4194304.0f))
 
+/* Thread t has item[t], whose list is that from first[t] on. */
 extern "C" __global__ void
-irreg_edges(const unsigned *first, const unsigned *to, const float *x, int *y,
-            float weight, unsigned nodes)
+irreg_edges(const unsigned *item, const unsigned *first, const unsigned *to,
+            const float *x, int *y, float weight, unsigned nodes)
 {
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= nodes)
+    unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= nodes)
         return;
+    unsigned i = item[t];
     float here = x[i];
     int sum = 0;
-    unsigned end = first[i + 1];
-    for (unsigned e = first[i]; e < end; e++) {
+    unsigned end = first[t + 1];
+    for (unsigned e = first[t]; e < end; e++) {
         unsigned j = to[e];
         int flow = FIXED(weight * (x[j] - here));
         sum += flow;

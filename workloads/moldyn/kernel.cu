@@ -5,17 +5,19 @@
 #define FIXED(v) __float2int_rn((v) * 4194304.0f)
 #define VALUE(n) ((float)(n) * (1.0f / 4194304.0f))
 
+/* Thread t has item[t], whose list is that from first[t] on. */
 extern "C" __global__ void
-moldyn_force(const unsigned *first, const unsigned *partner, const float *x, int *f,
-             float weight, float period, unsigned atoms)
+moldyn_force(const unsigned *item, const unsigned *first, const unsigned *partner,
+             const float *x, int *f, float weight, float period, unsigned atoms)
 {
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= atoms)
+    unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= atoms)
         return;
+    unsigned i = item[t];
     float ax = x[i], ay = x[atoms + i], az = x[2 * atoms + i];
     int fx = 0, fy = 0, fz = 0;
-    unsigned end = first[i + 1];
-    for (unsigned e = first[i]; e < end; e++) {
+    unsigned end = first[t + 1];
+    for (unsigned e = first[t]; e < end; e++) {
         unsigned j = partner[e];
         float dx = ax - x[j], dy = ay - x[atoms + j], dz = az - x[2 * atoms + j];
         if (period > 0) {

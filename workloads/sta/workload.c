@@ -1,10 +1,9 @@
 /* sta: static timing analysis of a circuit: delays, then arrival times level by level. */
 #include "circuit.h"
+#include "reorder.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { BLOCK = 256 };
 
 static void
 analyse(const struct circuit *c, uint32_t *delay, uint32_t *arrival)
@@ -20,7 +19,8 @@ analyse(const struct circuit *c, uint32_t *delay, uint32_t *arrival)
 }
 
 static void
-launch(struct allot_run *r, const struct circuit *c, uint32_t *delay, uint32_t *arrival)
+launch(struct allot_run *r, const struct circuit *c, uint32_t *delay, uint32_t *arrival,
+       uint32_t block)
 {
     const size_t bytes = c->nodes * sizeof *c->type;
     uint64_t order = wl_upload(r, c->order, bytes), type = wl_upload(r, c->type, bytes);
@@ -28,11 +28,11 @@ launch(struct allot_run *r, const struct circuit *c, uint32_t *delay, uint32_t *
     uint64_t from = wl_upload(r, c->from, c->edges * sizeof *c->from);
     uint64_t d_delay = wl_upload(r, delay, bytes);
     uint64_t d_arrival = wl_upload(r, arrival, bytes);
-    wl_launch(r, "sta_delay", (c->nodes + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, &type,
+    wl_launch(r, "sta_delay", (c->nodes + block - 1) / block, 1, 1, block, 1, 1, 0, &type,
               &first, &d_delay, &c->nodes);
     for (uint32_t level = 1; level < c->levels; level++) {
         const uint32_t *l = &c->level[level];
-        wl_launch(r, "sta_arrive", (l[1] - l[0] + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1,
+        wl_launch(r, "sta_arrive", (l[1] - l[0] + block - 1) / block, 1, 1, block, 1, 1,
                   0, &order, &first, &from, &d_delay, &d_arrival, &l[0], &l[1]);
     }
     wl_read(r, d_delay, delay, bytes);
@@ -44,7 +44,8 @@ run(struct allot_run *r)
 {
     struct circuit c;
     uint64_t seed = r->seed;
-    if (!circuit_of(r, &c))
+    const uint32_t block = block_of(r);
+    if (!circuit_of(r, &c, block, true))
         return false;
     const uint32_t n = c.nodes;
     uint32_t *all = calloc(4 * (size_t)n, sizeof *all);
@@ -54,7 +55,7 @@ run(struct allot_run *r)
              at++) /* inputs are stable at times given */
             a[c.order[at]] = arrival[c.order[at]] = (uint32_t)(wl_random(&seed) % 100);
         analyse(&c, d, a);
-        launch(r, &c, delay, arrival);
+        launch(r, &c, delay, arrival, block);
         wl_check_i32(r, "delays", (int32_t *)delay, (int32_t *)d, n);
         wl_check_i32(r, "arrival times", (int32_t *)arrival, (int32_t *)a, n);
     } else {

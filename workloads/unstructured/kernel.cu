@@ -6,21 +6,23 @@
 #define FIXED(v) __float2int_rn((v) * 4194304.0f)
 #define VALUE(n) ((float)(n) * (1.0f / 4194304.0f))
 
+/* Thread t has item[t], whose list is that from first[t] on. */
 extern "C" __global__ void
-unstructured_edges(const unsigned *first, const unsigned *to, const float *v, int *sum,
-                   float weight, unsigned nodes)
+unstructured_edges(const unsigned *item, const unsigned *first, const unsigned *to,
+                   const float *v, int *sum, float weight, unsigned nodes)
 {
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= nodes)
+    unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= nodes)
         return;
+    unsigned i = item[t];
     float a[4];
     int s[4];
     for (int c = 0; c < 4; c++) {
         a[c] = v[c * nodes + i];
         s[c] = 0;
     }
-    unsigned end = first[i + 1];
-    for (unsigned e = first[i]; e < end; e++) {
+    unsigned end = first[t + 1];
+    for (unsigned e = first[t]; e < end; e++) {
         unsigned j = to[e];
         float b[4];
         for (int c = 0; c < 4; c++)

@@ -24,7 +24,7 @@ counts_and_levels(void **state)
         struct allot_run r = {.ok = true, .params = want[k].params};
         struct circuit c;
         uint32_t dff = 0, nand = 0;
-        assert_true(circuit_of(&r, &c));
+        assert_true(circuit_of(&r, &c, 256, true));
         assert_int_equal(c.nodes, want[k].nodes);
         assert_int_equal(c.edges, want[k].edges);
         assert_int_equal(c.levels, want[k].depth + 1);
@@ -55,7 +55,7 @@ the_small_one_has_gates(void **state)
 {
     struct allot_run r = {.ok = true, .quick = true};
     struct circuit c;
-    assert_true(circuit_of(&r, &c));
+    assert_true(circuit_of(&r, &c, 256, true));
     assert_int_equal(c.nodes, 1500);
     print_message("%u levels, %u sources, %u edges\n", c.levels, c.level[1], c.edges);
     assert_true(c.levels > 2 && c.nodes - c.level[1] > 256); /* more than a block */

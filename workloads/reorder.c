@@ -1,0 +1,323 @@
+/* reorder.c: clusters of items by graph partitioning, and their order by reuse.
+ *
+ * Clusters (Kuo et al. 2012, as 004 uses them: "threads are grouped to minimize the
+ * working-set size"). Items are vertices, pairs that share data edges; METIS cuts the graph
+ * into as many parts as there are blocks. Its parts differ in size a little, blocks do not:
+ * items move from parts that are too large to parts that are too small, neighbours first.
+ * The smallest part is the last block, which need not be full.
+ *
+ * Reuse ("adjusts the scheduling order to exploit data reuse between thread groups"). The
+ * next block is the one that shares most with the last WINDOW blocks, which run about
+ * then; ties go to the lower number. O(edges + blocks * (WINDOW + blocks)).
+ *
+ * METIS is deterministic for a seed; another version of it may cut otherwise. */
+#include "reorder.h"
+
+#include <metis.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW = 45 };
+
+struct graph {
+    uint32_t n;
+    idx_t *first, *to; /* each pair twice */
+};
+
+struct parts {
+    uint32_t k, group, last; /* last: the part that need not be full */
+    idx_t *of;               /* part of each item */
+    uint32_t *size, *want;
+};
+
+enum item_order
+order_of(struct allot_run *r)
+{
+    return (enum item_order)wl_param(r, "order", ORDER_GIVEN, ORDER_GIVEN, ORDERS - 1);
+}
+
+uint32_t
+block_of(struct allot_run *r)
+{
+    return (uint32_t)wl_param(r, "block", 256, 32, 1024);
+}
+
+static bool
+both_ways(struct graph *g, uint32_t n, const uint32_t *first, const uint32_t *to)
+{
+    g->n = n;
+    g->first = calloc((size_t)n + 2, sizeof *g->first);
+    g->to = malloc((2 * (size_t)first[n] + 1) * sizeof *g->to);
+    if (!g->first || !g->to)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t e = first[i]; e < first[i + 1]; e++)
+            if (to[e] != i) {
+                g->first[i + 2]++;
+                g->first[to[e] + 2]++;
+            }
+    for (uint32_t i = 2; i < n + 2; i++)
+        g->first[i] += g->first[i - 1];
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t e = first[i]; e < first[i + 1]; e++)
+            if (to[e] != i) {
+                g->to[g->first[i + 1]++] = (idx_t)to[e];
+                g->to[g->first[to[e] + 1]++] = (idx_t)i;
+            }
+    return true;
+}
+
+static bool
+cut(const struct graph *g, struct parts *p)
+{
+    idx_t options[METIS_NOPTIONS], n = (idx_t)g->n, k = (idx_t)p->k, one = 1, edges_cut;
+    METIS_SetDefaultOptions(options);
+    options[METIS_OPTION_SEED] = 1;
+    options[METIS_OPTION_NUMBERING] = 0;
+    if (p->k == 1)
+        memset(p->of, 0, g->n * sizeof *p->of);
+    else if (METIS_PartGraphKway(&n, &one, g->first, g->to, NULL, NULL, NULL, &k, NULL,
+                                 NULL, options, &edges_cut, p->of) != METIS_OK)
+        return false;
+    p->last = 0;
+    for (uint32_t i = 0; i < g->n; i++)
+        p->size[p->of[i]]++;
+    for (uint32_t i = 1; i < p->k; i++)
+        p->last = p->size[i] < p->size[p->last] ? i : p->last;
+    for (uint32_t i = 0; i < p->k; i++)
+        p->want[i] = i == p->last ? g->n - (p->k - 1) * p->group : p->group;
+    return true;
+}
+
+/* Links of item i into part q. */
+static uint32_t
+links(const struct graph *g, const struct parts *p, uint32_t i, uint32_t q)
+{
+    uint32_t n = 0;
+    for (idx_t e = g->first[i]; e < g->first[i + 1]; e++)
+        n += p->of[g->to[e]] == (idx_t)q;
+    return n;
+}
+
+static void
+move(struct parts *p, uint32_t i, uint32_t to)
+{
+    p->size[p->of[i]]--;
+    p->of[i] = (idx_t)to;
+    p->size[to]++;
+}
+
+/* First each item of a part that is too large goes to the part that is too small with which
+ * it shares most, if it shares anything; what is then too much goes where there is room. */
+static void
+even_out(const struct graph *g, struct parts *p)
+{
+    for (uint32_t i = 0; i < g->n; i++) {
+        uint32_t best = p->k, most = 0;
+        if (p->size[p->of[i]] <= p->want[p->of[i]])
+            continue;
+        for (idx_t e = g->first[i]; e < g->first[i + 1]; e++) {
+            uint32_t q = (uint32_t)p->of[g->to[e]];
+            uint32_t n = p->size[q] < p->want[q] ? links(g, p, i, q) : 0;
+            if (n > most) {
+                most = n;
+                best = q;
+            }
+        }
+        if (best < p->k)
+            move(p, i, best);
+    }
+    uint32_t room = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        if (p->size[p->of[i]] <= p->want[p->of[i]])
+            continue;
+        while (p->size[room] >= p->want[room])
+            room++;
+        move(p, i, room);
+    }
+}
+
+/* -- order of parts -- */
+
+/* As the input has the first item of each. METIS numbers parts as it bisects, so those that
+ * share follow each other; a clustering that looks into blocks alone does not. */
+static void
+by_first_item(const struct parts *p, uint32_t n, uint32_t *at)
+{
+    uint32_t next = 0;
+    for (uint32_t q = 0; q < p->k; q++)
+        at[q] = p->k;
+    at[p->last] = p->k - 1;
+    for (uint32_t i = 0; i < n; i++)
+        if (at[p->of[i]] == p->k)
+            at[p->of[i]] = next++;
+}
+
+/* Links between parts as a list: part a shares weight[e] pairs with part other[e]. */
+struct shared {
+    uint32_t *first, *other, *weight;
+};
+
+static bool
+sharing(const struct graph *g, const struct parts *p, struct shared *s)
+{
+    uint32_t *member = malloc(g->n * sizeof *member + 1); /* items by part */
+    uint32_t *start = calloc((size_t)p->k + 2, sizeof *start);
+    uint32_t *seen = calloc(p->k, sizeof *seen); /* 1 + where the other part stands */
+    const size_t most = (size_t)g->first[g->n] + 1;
+    s->first = calloc((size_t)p->k + 1, sizeof *s->first);
+    s->other = malloc(most * sizeof *s->other);
+    s->weight = malloc(most * sizeof *s->weight);
+    bool ok = member && start && seen && s->first && s->other && s->weight;
+    for (uint32_t i = 0; ok && i < g->n; i++)
+        start[p->of[i] + 2]++;
+    for (uint32_t q = 2; ok && q < p->k + 2; q++)
+        start[q] += start[q - 1];
+    for (uint32_t i = 0; ok && i < g->n; i++)
+        member[start[p->of[i] + 1]++] = i;
+    uint32_t n = 0;
+    for (uint32_t q = 0; ok && q < p->k; q++) {
+        const uint32_t from = s->first[q] = n;
+        for (uint32_t m = start[q]; m < start[q + 1]; m++)
+            for (idx_t e = g->first[member[m]]; e < g->first[member[m] + 1]; e++) {
+                uint32_t o = (uint32_t)p->of[g->to[e]];
+                if (o == q)
+                    continue;
+                if (seen[o] <= from || s->other[seen[o] - 1] != o) {
+                    s->other[n] = o;
+                    s->weight[n] = 0;
+                    seen[o] = ++n;
+                }
+                s->weight[seen[o] - 1]++;
+            }
+        memset(seen, 0, p->k * sizeof *seen);
+    }
+    if (ok)
+        s->first[p->k] = n;
+    free(member);
+    free(start);
+    free(seen);
+    return ok;
+}
+
+static bool
+by_reuse(const struct graph *g, const struct parts *p, uint32_t *at)
+{
+    struct shared s = {0};
+    uint64_t *with = calloc(p->k, sizeof *with); /* shared with the window */
+    uint32_t *order = malloc(p->k * sizeof *order);
+    bool *placed = calloc(p->k, sizeof *placed);
+    bool ok = with && order && placed && sharing(g, p, &s);
+    if (ok)
+        placed[p->last] = true; /* its place is the end */
+    for (uint32_t n = 0; ok && n + 1 < p->k; n++) {
+        uint32_t best = p->k;
+        for (uint32_t q = 0; q < p->k; q++)
+            if (!placed[q] && (best == p->k || with[q] > with[best]))
+                best = q;
+        placed[best] = true;
+        at[best] = n;
+        order[n] = best;
+        for (uint32_t e = s.first[best]; e < s.first[best + 1]; e++)
+            with[s.other[e]] += s.weight[e];
+        if (n >= WINDOW)
+            for (uint32_t q = order[n - WINDOW], e = s.first[q]; e < s.first[q + 1]; e++)
+                with[s.other[e]] -= s.weight[e];
+    }
+    if (ok)
+        at[p->last] = p->k - 1;
+    free(with);
+    free(order);
+    free(placed);
+    free(s.first);
+    free(s.other);
+    free(s.weight);
+    return ok;
+}
+
+/* Data packing (Ding and Kennedy 1999), the simple reordering for coalescing that Zhang et
+ * al. 2011 use too: items by the first thread that touches them. */
+static void
+by_first_touch(uint32_t n, const uint32_t *first, const uint32_t *to, uint32_t *place)
+{
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < n; i++)
+        place[i] = UINT32_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        if (place[i] == UINT32_MAX)
+            place[i] = next++;
+        for (uint32_t e = first[i]; e < first[i + 1]; e++)
+            if (place[to[e]] == UINT32_MAX)
+                place[to[e]] = next++;
+    }
+}
+
+bool
+order_items(enum item_order how, uint32_t n, const uint32_t *first, const uint32_t *to,
+            uint32_t group, uint32_t *place)
+{
+    if (how == ORDER_COALESCED) {
+        by_first_touch(n, first, to, place);
+        return true;
+    }
+    struct graph g = {0};
+    struct parts p = {.k = (n + group - 1) / group, .group = group};
+    if (how == ORDER_GIVEN || !n) {
+        for (uint32_t i = 0; i < n; i++)
+            place[i] = i;
+        return true;
+    }
+    p.of = malloc(n * sizeof *p.of);
+    p.size = calloc(p.k, sizeof *p.size);
+    p.want = calloc(p.k, sizeof *p.want);
+    uint32_t *at = malloc(p.k * sizeof *at);
+    bool ok =
+        p.of && p.size && p.want && at && both_ways(&g, n, first, to) && cut(&g, &p);
+    if (ok)
+        even_out(&g, &p);
+    if (ok && how == ORDER_REUSE)
+        ok = by_reuse(&g, &p, at);
+    else if (ok)
+        by_first_item(&p, n, at);
+    for (uint32_t q = 0; ok && q < p.k; q++) /* the first free number of each part */
+        p.size[q] = at[q] * group;
+    for (uint32_t i = 0; ok && i < n; i++)
+        place[i] = p.size[p.of[i]]++;
+    free(g.first);
+    free(g.to);
+    free(p.of);
+    free(p.size);
+    free(p.want);
+    free(at);
+    return ok;
+}
+
+bool
+lists_by_thread(struct thread_lists *l, uint32_t n, const uint32_t *first,
+                const uint32_t *to, const uint32_t *place)
+{
+    l->item = malloc((n + (size_t)1) * sizeof *l->item);
+    l->first = malloc((n + (size_t)1) * sizeof *l->first);
+    l->to = malloc((first[n] + (size_t)1) * sizeof *l->to);
+    if (!l->item || !l->first || !l->to)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        l->item[place ? place[i] : i] = i;
+    uint32_t k = 0;
+    for (uint32_t t = 0; t < n; t++) {
+        l->first[t] = k;
+        for (uint32_t e = first[l->item[t]]; e < first[l->item[t] + 1]; e++)
+            l->to[k++] = to[e];
+    }
+    l->first[n] = k;
+    return true;
+}
+
+void
+lists_free(struct thread_lists *l)
+{
+    free(l->item);
+    free(l->first);
+    free(l->to);
+    *l = (struct thread_lists){0};
+}
