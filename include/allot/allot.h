@@ -441,7 +441,8 @@ struct allot_launch {
 };
 /* Launches follow the schedule in this file (docs/cta-scheduling.md) from now on, where the
  * machine's cta.order is "schedule": those of the kernel that it names, or of each kernel
- * that no schedule names. It takes the place of an earlier one for the same kernel. False
+ * that no schedule names. It takes the place of an earlier one for the same kernel. Kernels
+ * without one follow the machine's method (setting cta.schedule), if it has one. False
  * and a diagnostic with file and line if it is none. */
 bool allot_device_schedule(struct allot_device *dev, const char *path,
                            struct allot_diag *d);
@@ -539,8 +540,9 @@ uint64_t allot_working_union(const struct allot_result *r, const uint32_t *block
                              size_t n);
 /* A schedule for launches like this one, as text (malloc'd): method "awss" (004 Problem
  * 1), "static" (Problem 2), "relax" (Problem 3), with ",packer=NAME" for one packer alone;
- * "round-robin" and "random" are baselines: one step, all blocks that the GPU holds at
- * once or with ",tlp=N" N, for "random" in an order that ",seed=N" draws.
+ * "window": in order of their number, as many at once as fit where lines in common count
+ * once; "round-robin" and "random" are baselines: one step, all blocks that the GPU holds
+ * at once or with ",tlp=N" N at most, for "random" in an order that ",seed=N" draws.
  * max_tlp: blocks that the GPU holds; cps: cost of a synchronisation in mean run times of
  * a block. NULL and a diagnostic: no such method or option. */
 char *allot_working_schedule(const struct allot_result *r, const struct allot_machine *m,

@@ -1,6 +1,8 @@
 /* cli.c: option tables over getopt_long, help, progress, small parsers. */
 #include "cli/cli.h"
 
+#include "cta/method.h"
+
 #include "base/demangle.h"
 #include "base/number.h"
 #include "experiments/figure.h"
@@ -604,9 +606,10 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
          NULL, NULL, &s->no_schedule},
         {"set", 0, "PATH=VALUE", "any setting of the machine (see 'allot list settings')",
          NULL, &s->set, NULL},
-        {"schedule", 0, "FILE",
-         "blocks in the steps of a schedule (docs/cta-scheduling.md), one a kernel", NULL,
-         &s->schedules, NULL},
+        {"schedule", 0, "FILE|METHOD",
+         "blocks in the steps of a schedule (docs/cta-scheduling.md): a file, one a "
+         "kernel, or made by awss, static, relax, window, round-robin or random",
+         NULL, &s->schedules, NULL},
         {"functional", 'f', NULL, "no timing: only execute", NULL, NULL, &s->functional},
         {"quick", 'q', NULL, "the workload's small input", NULL, NULL, &s->quick},
         {"seed", 0, "N", "seed of the workload's input (default 1)", &s->seed, NULL,
@@ -650,10 +653,39 @@ static const struct {
 };
 enum { OWN_OPTIONS = sizeof own_options / sizeof *own_options };
 
+bool
+cli_sim_methods(const struct cli_cmd *cmd, struct cli_sim *s, size_t most)
+{
+    size_t files = 0;
+    s->methods.v = ARENA_ARRAY(cli_mem(), const char *, s->schedules.n);
+    for (size_t i = 0; i < s->schedules.n; i++)
+        if (cta_is_method(s->schedules.v[i]))
+            s->methods.v[s->methods.n++] = s->schedules.v[i];
+        else
+            s->schedules.v[files++] = s->schedules.v[i];
+    s->schedules.n = files;
+    if (s->methods.n > most)
+        return cli_usage(cmd, "--schedule: give one method only"), false;
+    for (size_t i = 0; i < s->methods.n; i++) {
+        struct diag_sink diag = {0};
+        struct cta_method m;
+        struct strbuf b = {0};
+        bool ok = cta_method_parse(s->methods.v[i], &m, &diag);
+        diag_print(&diag, &b);
+        fputs(b.n ? b.s : "", stderr);
+        strbuf_free(&b);
+        diag_free(&diag);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
 const char *const *
 cli_sim_settings(const struct cli_sim *s, size_t *n)
 {
-    const char **v = ARENA_ARRAY(cli_mem(), const char *, s->set.n + OWN_OPTIONS + 2);
+    const char **v =
+        ARENA_ARRAY(cli_mem(), const char *, s->set.n + s->methods.n + OWN_OPTIONS + 2);
     *n = 0;
     for (size_t i = 0; i < OWN_OPTIONS; i++) {
         const char *value;
@@ -663,8 +695,10 @@ cli_sim_settings(const struct cli_sim *s, size_t *n)
     }
     if (s->no_schedule)
         v[(*n)++] = "compiler.cleanup=cleanup";
-    if (s->schedules.n) /* --set may choose another order */
+    if (s->schedules.n || s->methods.n) /* --set may choose another order */
         v[(*n)++] = "cta.order=schedule";
+    for (size_t i = 0; i < s->methods.n; i++)
+        v[(*n)++] = arena_printf(cli_mem(), "cta.schedule=%s", s->methods.v[i]);
     for (size_t i = 0; i < s->set.n; i++)
         v[(*n)++] = s->set.v[i];
     return v;

@@ -93,7 +93,9 @@ struct cli_sim {
     const char *machine, *scheduler, *residency, *threshold, *regs, *registers,
         *max_cycles, *max_instructions, *guard, *threads, *seed, *compiler, *check,
         *passes;
-    struct cli_list set, schedules;
+    struct cli_list set,
+        schedules;           /* schedules: files, once cli_sim_methods was called */
+    struct cli_list methods; /* of scheduling (cta.schedule) */
     bool progress;
     bool functional, quick, no_skip, check_analyses, no_schedule;
     unsigned checks; /* what `check` says: cli_check */
@@ -123,6 +125,10 @@ enum { CLI_SIM_OPTIONS = 28 };
 void cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS]);
 /* Takes the options of these names out of a table. */
 void cli_leave_out(struct cli_opt *table, const char *const *names, size_t n);
+
+/* Takes the methods among --schedule FILE|METHOD out of s->schedules into s->methods; false
+ * after saying which of them is wrong, or that there are more than `most`. */
+bool cli_sim_methods(const struct cli_cmd *cmd, struct cli_sim *s, size_t most);
 
 /* The options' overrides as PATH=VALUE, in the order of application, in cli_mem. */
 const char *const *cli_sim_settings(const struct cli_sim *s, size_t *n);

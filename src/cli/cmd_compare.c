@@ -23,7 +23,7 @@ static const struct {
 #include "cli/variants.def"
 #undef VARIANT
 };
-enum { NNAMED = sizeof named / sizeof *named, MAX_VARIANTS = 16 };
+enum { NNAMED = sizeof named / sizeof *named, MAX_VARIANTS = 64 };
 
 struct variant {
     const char *name, *settings;
@@ -96,6 +96,70 @@ parse_variants(const char *text, struct variant v[MAX_VARIANTS],
         v[n++] = (struct variant){named[i].name, named[i].settings};
     }
     return n ? n : (cli_usage(cmd, "--variants: name at least one"), -1);
+}
+
+/* What --schedule and --opt-tlp ask for: round robin, a file's schedule, each method, round
+ * robin with each number of blocks an SM. -1 after saying why not. */
+static int
+schedule_variants(struct cli_sim *s, bool opt_tlp, struct variant v[MAX_VARIANTS],
+                  const struct cli_cmd *cmd)
+{
+    int n = 0;
+    v[n++] = (struct variant){"round-robin", "cta.order=round-robin"};
+    if (s->schedules.n)
+        v[n++] = (struct variant){"schedule", "cta.order=schedule"};
+    for (size_t i = 0; i < s->methods.n && n < MAX_VARIANTS; i++)
+        v[n++] = (struct variant){
+            s->methods.v[i], arena_printf(cli_mem(), "cta.order=schedule+cta.schedule=%s",
+                                          s->methods.v[i])};
+    s->methods.n = 0; /* they are the variants' */
+    if (!opt_tlp)
+        return n;
+    struct allot_diag *d = cli_diag_new();
+    struct allot_machine *m = cli_sim_machine(s, d);
+    char text[32] = "0";
+    uint64_t sms = 0, most = 0;
+    if (m) {
+        allot_machine_get(m, "sm.count", text, sizeof text);
+        cli_u64(text, 1, UINT32_MAX, &sms);
+        allot_machine_get(m, "sm.max_blocks", text, sizeof text);
+        cli_u64(text, 1, UINT32_MAX, &most);
+    }
+    cli_diag(d);
+    allot_diag_free(d);
+    allot_machine_free(m);
+    if (!m)
+        return -1;
+    if ((size_t)n + most > MAX_VARIANTS)
+        return cli_usage(cmd, "--opt-tlp: an SM has up to %llu blocks, too many to try",
+                         (unsigned long long)most),
+               -1;
+    for (uint64_t k = 1; k <= most; k++)
+        v[n++] = (struct variant){
+            arena_printf(cli_mem(), "tlp=%llu", (unsigned long long)(k * sms)),
+            arena_printf(cli_mem(),
+                         "cta.order=schedule+cta.schedule=round-robin,tlp=%llu",
+                         (unsigned long long)(k * sms))};
+    return n;
+}
+
+/* The variant of --opt-tlp with the fewest cycles, of each workload. */
+static void
+print_best(const struct cell *cells, const struct subject *w, size_t nw,
+           const struct variant *v, size_t nv)
+{
+    for (size_t i = 0; i < nw; i++) {
+        const struct cell *c = &cells[i * nv];
+        size_t best = nv;
+        for (size_t k = 0; k < nv; k++)
+            if (c[k].ok && !strncmp(v[k].name, "tlp=", 4) &&
+                (best == nv || c[k].cycles < c[best].cycles))
+                best = k;
+        if (best < nv && c[0].ok && c[0].cycles)
+            printf("%s%s: best with %s, %+.2f %% cycles\n", i ? "" : "\n", w[i].name,
+                   v[best].name,
+                   100 * ((double)c[best].cycles / (double)c[0].cycles - 1));
+    }
 }
 
 static bool
@@ -181,14 +245,16 @@ settings_of(const struct cli_sim *s, const struct variant *v, size_t *n)
 }
 
 static bool
-store_cell(const struct cli_sim *s, const char *db, const struct subject *w,
-           const struct variant *v, const struct cell *c, const char *why,
-           const struct allot_machine *m, struct allot_module *mod,
+store_cell(const struct cli_sim *s, const char *db, const struct cli_list *params,
+           const struct subject *w, const struct variant *v, const struct cell *c,
+           const char *why, const struct allot_machine *m, struct allot_module *mod,
            const struct allot_device *dev, struct launch *l)
 {
     struct cli_ran ran = {.db = db,
                           .workload = w->name,
                           .own = w->own,
+                          .params = params->v,
+                          .nparams = params->n,
                           .sim = s,
                           .seconds = c->seconds,
                           .ok = c->ok,
@@ -247,7 +313,8 @@ run_program(const struct cli_sim *s, const struct subject *w, const struct varia
 
 static bool
 run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
-         const struct subject *w, const struct variant *v, struct cell *c)
+         const struct cli_list *params, const struct subject *w, const struct variant *v,
+         struct cell *c)
 {
     struct allot_diag *d = cli_diag_new();
     struct allot_options o;
@@ -272,9 +339,13 @@ run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
     if (ready && dev) {
         char why[256] = "";
         c->ran = true;
+        struct strbuf b = {0};
+        for (size_t i = 0; i < params->n; i++)
+            strbuf_printf(&b, "%s%s", i ? " " : "", params->v[i]);
         c->ok = w->own ? cli_own_run(&l, dev, (uint32_t)seed)
-                       : allot_workload_run(w->workload, dev, mod, s->quick,
-                                            (uint32_t)seed, why, d);
+                       : allot_workload_run_with(w->workload, dev, mod, s->quick,
+                                                 (uint32_t)seed, b.s, why, d);
+        strbuf_free(&b);
         cli_progress_end();
         if (!c->ok && cli_interrupted())
             c->ran = false;
@@ -283,7 +354,7 @@ run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
                     *why ? "check failed: " : "did not run to its end", why);
         c->ok &= sum(c, w, dev, m);
         if (c->ran)
-            ready = store_cell(s, db, w, v, c, why, m, mod, dev, &l);
+            ready = store_cell(s, db, params, w, v, c, why, m, mod, dev, &l);
     }
     cli_diag(d);
     allot_device_free(dev);
@@ -526,15 +597,23 @@ cmd_compare(int argc, char **argv)
         "  allot compare saxpy.ptx --grid 4 --block 256 --arg 2.5 --arg buf:1024xf32 \\\n"
         "      --arg buf:1024xf32 --arg 1024 --variants baseline,shared-lrr\n"
         "  allot compare -m a100 --variants baseline,big:l1d.sets=64 -- ./app 1000\n"
-        "  allot compare matmul --schedule matmul.txt\n"};
+        "  allot compare euler -m 004-table1-fermi --schedule awss --schedule relax "
+        "--opt-tlp\n"};
     struct cli_sim s = CLI_SIM_DEFAULTS;
     const char *text = NULL, *chart = NULL, *db = NULL;
-    bool json = false, list = false, energy = false, values = false;
+    bool json = false, list = false, energy = false, values = false, opt_tlp = false;
+    struct cli_list params = {0};
     const struct cli_opt own[] = {
         {"variants", 'v', "A,B,...",
          "what to compare (default unshared-lrr,shared-lrr,shared-owf; with --schedule "
-         "round-robin,schedule)",
+         "round-robin and what it names)",
          &text, NULL, NULL},
+        {"opt-tlp", 0, NULL,
+         "also round robin with 1, 2, ... blocks an SM at most, and which is best (004: "
+         "OptTLP)",
+         NULL, NULL, &opt_tlp},
+        {"param", 'P', "NAME=VALUE", "a parameter of the workloads (their READMEs)", NULL,
+         &params, NULL},
         {"list-variants", 0, NULL, "the named variants", NULL, NULL, &list},
         {"energy", 0, NULL, "energy by component too (docs/energy.md)", NULL, NULL,
          &energy},
@@ -561,14 +640,17 @@ cmd_compare(int argc, char **argv)
         return cli_usage(&cmd, "name at least one workload ('allot list workloads')");
     if (s.functional)
         return cli_usage(&cmd, "--functional has no timing to compare");
+    if (!cli_sim_methods(&cmd, &s, text ? 1 : MAX_VARIANTS - 2))
+        return EXIT_USAGE;
     if (db && s.schedules.n)
-        return cli_usage(&cmd, "--db: the store does not keep schedules");
-    if (s.schedules.n && !text)
-        text = "round-robin,schedule";
-    else if (!text)
-        text = "unshared-lrr,shared-lrr,shared-owf";
+        return cli_usage(&cmd, "--db: the store keeps methods of scheduling, no files");
+    if (text && opt_tlp)
+        return cli_usage(&cmd, "--opt-tlp or --variants, not both");
     struct variant v[MAX_VARIANTS];
-    int nv = parse_variants(text, v, &cmd);
+    int nv = text ? parse_variants(text, v, &cmd)
+             : s.schedules.n || s.methods.n || opt_tlp
+                 ? schedule_variants(&s, opt_tlp, v, &cmd)
+                 : parse_variants("unshared-lrr,shared-lrr,shared-owf", v, &cmd);
     if (nv < 0)
         return EXIT_USAGE;
     struct subject *w = ARENA_ARRAY(cli_mem(), struct subject, pos.n);
@@ -577,6 +659,8 @@ cmd_compare(int argc, char **argv)
         return status;
     if (w[0].words)
         pos.n = 1;
+    if (params.n && (w[0].words || w[0].own))
+        return cli_usage(&cmd, "--param: only workloads have parameters");
     struct allot_options checked;
     if (!cli_sim_run_options(&cmd, &s, &checked, ""))
         return EXIT_USAGE;
@@ -590,11 +674,14 @@ cmd_compare(int argc, char **argv)
     struct cell *cells = ARENA_ARRAY(cli_mem(), struct cell, pos.n * (size_t)nv);
     bool ok = true;
     for (size_t i = 0; i < pos.n * (size_t)nv && !cli_interrupted(); i++)
-        ok &= run_cell(&cmd, &s, db, &w[i / (size_t)nv], &v[i % (size_t)nv], &cells[i]);
+        ok &= run_cell(&cmd, &s, db, &params, &w[i / (size_t)nv], &v[i % (size_t)nv],
+                       &cells[i]);
     if (json)
         print_json(cells, w, pos.n, v, (size_t)nv, &s, energy);
     else
         print_text(cells, w, pos.n, v, (size_t)nv);
+    if (opt_tlp && !json)
+        print_best(cells, w, pos.n, v, (size_t)nv);
     if (energy && !json)
         print_energy(cells, w, pos.n, v, (size_t)nv);
     if (chart && !cli_interrupted())

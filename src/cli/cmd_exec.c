@@ -256,6 +256,13 @@ set_environment(const struct cli_sim *s, const struct want *w, const char *folde
     keep_ptx(folder);
     setenv("ALLOT_MACHINE", s->machine, 1);
     set_or_clear("ALLOT_SETTINGS", b.n ? b.s : NULL);
+    b.n = 0;
+    for (size_t i = 0; i < s->schedules.n; i++) {
+        char path[PATH_MAX]; /* the program may change its folder */
+        strbuf_printf(&b, "%s\n",
+                      realpath(s->schedules.v[i], path) ? path : s->schedules.v[i]);
+    }
+    set_or_clear("ALLOT_SCHEDULES", b.n ? b.s : NULL);
     set_or_clear("ALLOT_FUNCTIONAL", s->functional ? "1" : NULL);
     set_or_clear("ALLOT_NO_SKIP", s->no_skip ? "1" : NULL);
     snprintf(threads, sizeof threads, "%u", cli_sim_threads(s));
@@ -730,7 +737,7 @@ report(const char *record, const struct want *w, const struct outcome *r,
 static void
 program_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
 {
-    static const char *const left_out[] = {"quick", "seed", "compiler", "schedule"};
+    static const char *const left_out[] = {"quick", "seed", "compiler"};
     cli_sim_options(s, table);
     cli_leave_out(table, left_out, sizeof left_out / sizeof *left_out);
 }
@@ -806,6 +813,12 @@ cmd_exec(int argc, char **argv)
         return EXIT_USAGE;
     if (w.db && s.functional)
         return cli_usage(&cmd, "--functional has no timing to store");
+    if (!cli_sim_methods(&cmd, &s, 1))
+        return EXIT_USAGE;
+    if (w.db && s.schedules.n)
+        return cli_usage(&cmd, "--db: the store keeps methods of scheduling, no files");
+    if (s.functional && (s.schedules.n || s.methods.n))
+        return cli_usage(&cmd, "--schedule: an order of blocks needs the cycle model");
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &s, &o, NULL))
         return EXIT_USAGE;

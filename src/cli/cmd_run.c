@@ -383,9 +383,11 @@ cmd_run(int argc, char **argv)
         return EXIT_USAGE;
     if (out.db && s.functional)
         return cli_usage(&cmd, "--functional has no timing to store");
+    if (!cli_sim_methods(&cmd, &s, 1))
+        return EXIT_USAGE;
     if (out.db && s.schedules.n)
-        return cli_usage(&cmd, "--db: the store does not keep schedules");
-    if (s.functional && s.schedules.n)
+        return cli_usage(&cmd, "--db: the store keeps methods of scheduling, no files");
+    if (s.functional && (s.schedules.n || s.methods.n))
         return cli_usage(&cmd, "--schedule: an order of blocks needs the cycle model");
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))

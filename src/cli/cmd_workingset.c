@@ -356,7 +356,7 @@ cmd_workingset(int argc, char **argv)
         {"nth", 0, "N", "the N-th launch of a kernel (default 1)", &nth, NULL, NULL},
         {"schedule", 0, "METHOD",
          "write a schedule: awss, static (one TLP), relax (a step's largest block is "
-         "free), round-robin, random (,tlp=N)",
+         "free), window (TLP by lines in common), round-robin, random (,tlp=N)",
          &show.method, NULL, NULL},
         {"cps", 0, "X",
          "... cost of a synchronisation in run times of a block (default: sync_cycles / "

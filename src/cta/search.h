@@ -15,6 +15,9 @@ struct cta_problem {
     bool static_tlp;             /* Problem 2: one TLP for all steps */
     bool relaxed;                /* Problem 3: a step's largest block does not count */
     const struct packer *packer; /* NULL: the best of those that take the problem */
+    /* Size of n blocks together, common lines once: for cta_window. */
+    uint64_t (*together)(void *user, const uint32_t *blocks, size_t n);
+    void *user;
 };
 
 /* Algorithm 3, which is Algorithm 1 with static_tlp off and Algorithm 2 with it on: packs
@@ -27,6 +30,12 @@ struct cta_schedule *cta_search(const struct cta_problem *p);
 struct cta_schedule *cta_one_step(uint32_t blocks, uint32_t tlp);
 /* The same in an order drawn by the seed: all orders are equally likely. */
 struct cta_schedule *cta_random(uint32_t blocks, uint32_t tlp, uint64_t seed);
+
+/* Blocks of one step in order of their number, as many at once as fit the capacity where
+ * lines that they have in common count once: the largest number of which windows of
+ * consecutive blocks fit on average (a sample of them), at most max_tlp. For blocks that
+ * share with those next to them, whose sum says too much. Our own, not in 004. */
+struct cta_schedule *cta_window(const struct cta_problem *p);
 
 /* Changes of the TLP from one step to the next (equation 4). */
 uint32_t cta_syncs(const struct cta_schedule *s);

@@ -231,3 +231,9 @@ workset_union(const struct workset *w, const uint32_t *blocks, size_t n)
     free(v);
     return distinct;
 }
+
+uint64_t
+workset_together(void *user, const uint32_t *blocks, size_t n)
+{
+    return workset_union(user, blocks, n);
+}

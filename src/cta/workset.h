@@ -36,5 +36,7 @@ struct workset_array workset_array_at(const struct workset *w, size_t i);
 uint64_t workset_common(const struct workset *w, uint64_t a, uint64_t b);
 /* Distinct lines of n blocks together. O(their sizes). */
 uint64_t workset_union(const struct workset *w, const uint32_t *blocks, size_t n);
+/* The same as cta_problem.together: user is the workset. */
+uint64_t workset_together(void *user, const uint32_t *blocks, size_t n);
 
 #endif

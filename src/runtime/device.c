@@ -84,6 +84,8 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
     dev->mem = dev->options.unified ? dev_mem_new_unified(capacity, HOST_SPACE)
                                     : dev_mem_new(capacity);
     bool ok = machine_check(dev->machine, diag);
+    if (ok && *dev->machine->cta.schedule)
+        ok = cta_method_parse(dev->machine->cta.schedule, &dev->method, diag);
     if (ok && dev->options.guard > MAX_GUARD)
         ok = diag_error(diag, "a guard of %llu bytes is more than 16 MiB, the most",
                         (unsigned long long)dev->options.guard);
@@ -173,6 +175,9 @@ allot_device_free(struct allot_device *dev)
     for (size_t i = 0; i < dev->schedules.n; i++)
         cta_schedule_free(dev->schedules.v[i]);
     vec_free(&dev->schedules);
+    for (size_t i = 0; i < dev->made.n; i++)
+        cta_schedule_free(dev->made.v[i].s);
+    vec_free(&dev->made);
     if (dev->gpu)
         timing_gpu_free(dev->gpu);
     exec_team_free(dev->team);
@@ -404,8 +409,11 @@ allot_symbol(struct allot_device *dev, struct allot_module *m, const char *name,
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct loaded_module *lm = rt_load(dev, m, diag);
     uint64_t a = 0, n = 0;
-    bool ok = lm && (exec_image_symbol(lm->versions.v[0]->image, name, &a, &n) ||
-                     diag_error(diag, "the module has no variable '%s'", name));
+    bool ok = lm && exec_image_symbol(lm->versions.v[0]->image, name, &a, &n);
+    for (size_t i = lm ? lm->versions.n : 0; !ok && i-- > 1;) /* added by a pass */
+        ok = exec_image_symbol(lm->versions.v[i]->image, name, &a, &n);
+    if (lm && !ok)
+        diag_error(diag, "the module has no variable '%s'", name);
     if (ok && addr)
         *addr = a;
     if (ok && bytes)
@@ -629,9 +637,12 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
         (dev->gpu && !plan_residency(dev, &plan, diag)))
         goto out;
     tex_refresh(dev_textures(dev->mem), dev->mem);
+    double t0 = clock_seconds(CLOCK_MONOTONIC);
+    if (dev->gpu && dev->method.row && plan.sm.order->follows && !plan.sm.schedule &&
+        !(plan.sm.schedule = rt_make_schedule(dev, &g, &plan, diag)))
+        goto out;
     r = xcalloc(1, sizeof *r);
     r->demand = plan.sm.demand;
-    double t0 = clock_seconds(CLOCK_MONOTONIC);
     bool ok = run(dev, &g, &plan, r, diag);
     dev->grid = NULL;
     r->seconds = clock_seconds(CLOCK_MONOTONIC) - t0;

@@ -2,6 +2,7 @@
 #ifndef ALLOT_RUNTIME_DEVICE_H
 #define ALLOT_RUNTIME_DEVICE_H
 
+#include "cta/method.h"
 #include "cta/schedule_text.h"
 #include "passes/pass.h"
 #include "runtime/runtime.h"
@@ -36,6 +37,13 @@ struct loaded_module {
     VEC(struct version *) versions;
 };
 
+/* A schedule that the device made by cta.schedule, for launches of a kernel with as many
+ * blocks. */
+struct made_schedule {
+    struct cta_schedule *s;
+    uint32_t followed; /* launches since it was made */
+};
+
 struct allot_device {
     struct machine *machine;
     struct allot_options options;
@@ -44,10 +52,12 @@ struct allot_device {
     struct exec_team *team; /* functional in several host threads; else NULL */
     VEC(struct loaded_module *) modules;
     VEC(struct allot_result *) results;
-    VEC(struct allot_array *) arrays; /* live ones */
-    VEC(struct cta_schedule *) schedules;
-    struct exec_checks *checks;       /* NULL: none are wanted */
-    VEC(uint64_t) warned;             /* instructions that read in guards, hashed */
+    VEC(struct allot_array *) arrays;     /* live ones */
+    VEC(struct cta_schedule *) schedules; /* of files */
+    struct cta_method method;             /* cta.schedule; row NULL: none */
+    VEC(struct made_schedule) made;
+    struct exec_checks *checks;   /* NULL: none are wanted */
+    VEC(uint64_t) warned;         /* instructions that read in guards, hashed */
     bool functional;              /* the launch under way, on a device with timing */
     const struct exec_grid *grid; /* under way, NULL: none */
     uint64_t launches;
@@ -68,6 +78,14 @@ struct exec_orders;
 struct allot_result *rt_launch(struct allot_device *dev, const struct allot_launch *l,
                                const uint8_t *params, const char *parent,
                                struct exec_orders *orders, struct diag_sink *diag);
+/* The schedule that the launch follows by cta.schedule, made by executing it without timing
+ * on its memory, which is then as it was before, unless one made earlier will do. NULL and
+ * diagnostics where the kernel cannot be executed ahead of time. */
+struct launch_plan;
+const struct cta_schedule *rt_make_schedule(struct allot_device *dev,
+                                            const struct exec_grid *g,
+                                            const struct launch_plan *plan,
+                                            struct diag_sink *diag);
 void rt_arrays_free(struct allot_device *dev); /* texture.c; their memory goes with the
                                                 * device's */
 

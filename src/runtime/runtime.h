@@ -53,6 +53,9 @@ char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
  * global: a hit in an idle machine's L2, local and const: hits in L1D and L1C. */
 char *rt_latencies(const struct machine *m);
 
+/* Bytes of the L2 over all its slices. */
+uint64_t rt_l2_bytes(const struct machine *m);
+
 /* Drops what was computed from the IR (after a pass changed it). */
 void rt_module_changed(struct allot_module *m);
 

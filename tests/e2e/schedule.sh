@@ -50,6 +50,48 @@ done
 "$allot" workingset hotspot -q --schedule none 2>"$dir/err" && fail "a method that there is not"
 grep -q "awss, static or relax" "$dir/err" || fail "$(cat "$dir/err")"
 
+# By method: the same as by way of a file, in run, compare, exec and a sweep; kept in the store.
+"$allot" workingset hotspot -q --set l2.sets=4 --schedule awss -o "$dir/s"
+"$allot" run hotspot -q --set l2.sets=4 --schedule "$dir/s" --json >"$dir/file"
+"$allot" run hotspot -q --set l2.sets=4 --schedule awss --json --db "$dir/db" >"$dir/method"
+"$allot" compare hotspot -q --set l2.sets=4 --schedule awss --schedule round-robin,tlp=3 --opt-tlp \
+    --json >"$dir/json"
+cat >"$dir/e.yaml" <<'END'
+title: t
+source: s
+machine: gtx480
+settings: [l2.sets=4]
+workloads: [{name: hotspot}]
+variants:
+  - {name: awss, settings: [cta.order=schedule, cta.schedule=awss]}
+  - {name: given}
+metrics: [{name: cycles}]
+END
+"$allot" sweep "$dir/e.yaml" -q --db "$dir/db" 2>"$dir/err" >"$dir/out" || fail "sweep: $(cat "$dir/err")"
+python3 - "$dir" <<'END' || fail "a schedule by method is another than by file"
+import json, sqlite3, sys
+d = sys.argv[1]
+cycles = [[k["counters"]["cycles"] if "counters" in k else k["cycles"]
+           for k in json.load(open(d + "/" + f))["kernels"]] for f in ("file", "method")]
+assert cycles[0] == cycles[1], cycles
+rows = {r["variant"]: r for r in json.load(open(d + "/json"))["results"]}
+assert rows["awss"]["cycles"] == sum(cycles[0])
+assert rows["awss"]["cycles"] != rows["round-robin"]["cycles"]
+assert rows["tlp=120"]["cycles"] == rows["round-robin"]["cycles"]
+assert rows["round-robin,tlp=3"]["cycles"] > rows["tlp=15"]["cycles"]
+assert all(r["check"] == "passed" for r in rows.values())
+db = sqlite3.connect(d + "/db")
+runs = db.execute("select id, settings from runs").fetchall()
+assert len(runs) == 2, runs # the sweep's awss is the run that `run --db` stored
+stored = db.execute("select sum(cycles) from launches where run = ?", (runs[0][0],)).fetchone()[0]
+assert stored == sum(cycles[0])
+END
+"$allot" compare hotspot -q --opt-tlp | grep -q "hotspot: best with tlp=" || fail "--opt-tlp names no best"
+"$allot" run hotspot -q --schedule awss --schedule static 2>"$dir/err" && fail "two methods for one run"
+grep -q "one method only" "$dir/err" || fail "$(cat "$dir/err")"
+"$allot" run hotspot -q --schedule awss,packer=mxf 2>"$dir/err" && fail "a packer of another method"
+grep -q "no 'packer=mxf'" "$dir/err" || fail "$(cat "$dir/err")"
+
 # Round robin with all blocks that the GPU holds is what runs without a schedule.
 "$allot" workingset hotspot -q --schedule round-robin -o "$dir/s"
 "$allot" compare hotspot -q --schedule "$dir/s" --json >"$dir/json"

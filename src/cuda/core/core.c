@@ -252,6 +252,24 @@ make_machine(void)
 
 /* -- device -- */
 
+/* Files, one a line. */
+static bool
+env_schedules(struct allot_device *dev)
+{
+    const char *s = getenv("ALLOT_SCHEDULES");
+    bool ok = true;
+    while (ok && s && *s) {
+        size_t n = strcspn(s, "\n");
+        char path[4096];
+        snprintf(path, sizeof path, "%.*s", (int)n, s);
+        if (n >= sizeof path)
+            acu_say("ALLOT_SCHEDULES: a path of %zu bytes is too long", n);
+        ok = n < sizeof path && (!n || allot_device_schedule(dev, path, acu.diag));
+        s += n + (s[n] == '\n');
+    }
+    return ok;
+}
+
 int
 acu_device_count(void)
 {
@@ -270,6 +288,10 @@ acu_device_make(void)
     if (!acu_device_count())
         return ACU_NO_DEVICE;
     acu.device = allot_device_new(acu.machine, &acu.options, acu.diag);
+    if (acu.device && !env_schedules(acu.device)) {
+        allot_device_free(acu.device);
+        acu.device = NULL;
+    }
     acu_flush_diag();
     if (!acu.device)
         return ACU_DEVICE_UNAVAILABLE;

@@ -42,6 +42,7 @@
  * Environment (allot exec sets it; a user may as well):
  *     ALLOT_MACHINE      preset or path; default ACU_MACHINE
  *     ALLOT_SETTINGS     path=value, one a line
+ *     ALLOT_SCHEDULES    files of schedules, one a line (docs/cta-scheduling.md)
  *     ALLOT_FUNCTIONAL   1: no timing
  *     ALLOT_NO_SKIP      1: step sleeping parts too
  *     ALLOT_THREADS, ALLOT_MAX_CYCLES, ALLOT_MAX_INSTRUCTIONS, ALLOT_GUARD

@@ -18,6 +18,7 @@
 #include "exec/memory/texture.h"
 #include "exec/memory/written.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -415,6 +416,52 @@ dev_set(struct dev_mem *m, uint64_t addr, int value, uint64_t n)
     memset(dev_host(m, addr), value, n);
     dev_mark_written(m, addr, n);
     return true;
+}
+
+struct dev_copy {
+    uint64_t generation;
+    uint8_t *bytes; /* of the live ranges, one after the other */
+};
+
+struct dev_copy *
+dev_save(const struct dev_mem *m)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < m->range.n; i++)
+        n += m->range.v[i].dead ? 0 : m->range.v[i].size;
+    struct dev_copy *c = malloc(sizeof *c);
+    uint8_t *at = malloc(n + 1);
+    if (!c || !at) {
+        free(c);
+        free(at);
+        return NULL;
+    }
+    *c = (struct dev_copy){m->generation, at};
+    for (size_t i = 0; i < m->range.n; i++) {
+        const struct dev_range *r = &m->range.v[i];
+        if (r->dead)
+            continue;
+        memcpy(at, m->bias + r->addr, r->size);
+        at += r->size;
+    }
+    return c;
+}
+
+bool
+dev_restore(struct dev_mem *m, struct dev_copy *c)
+{
+    const bool same = c->generation == m->generation;
+    const uint8_t *at = c->bytes;
+    for (size_t i = 0; same && i < m->range.n; i++) {
+        const struct dev_range *r = &m->range.v[i];
+        if (r->dead)
+            continue;
+        memcpy(m->bias + r->addr, at, r->size);
+        at += r->size;
+    }
+    free(c->bytes);
+    free(c);
+    return same;
 }
 
 void

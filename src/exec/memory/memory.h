@@ -80,6 +80,12 @@ bool dev_write(struct dev_mem *m, uint64_t addr, const void *src, uint64_t n);
 bool dev_read(const struct dev_mem *m, uint64_t addr, void *dst, uint64_t n);
 bool dev_set(struct dev_mem *m, uint64_t addr, int value, uint64_t n);
 
+/* A copy of all live allocations; NULL: no memory. dev_restore puts their contents back and
+ * frees the copy; false (nothing put back) if allocations were made or released since. */
+struct dev_copy;
+struct dev_copy *dev_save(const struct dev_mem *m);
+bool dev_restore(struct dev_mem *m, struct dev_copy *copy);
+
 /* Host pointer of a device address; valid only inside a live allocation. */
 static inline uint8_t *
 dev_host(struct dev_mem *m, uint64_t addr)

@@ -93,6 +93,7 @@ struct cta_launch {
 struct cta_order_policy {
     const char *name, *meaning;
     size_t state_size; /* zeroed by the caller */
+    bool follows;      /* a schedule: where no file gives one, cta.schedule makes it */
     /* Optional: false and a diagnostic refuse the launch. Asked by the launch plan, if the
      * grid is known. */
     bool (*accepts)(const struct cta_launch *l, struct diag_sink *diag);

@@ -255,6 +255,48 @@ many_blocks_take_less_than_a_second(void **state)
     free(size);
 }
 
+/* Block i has lines i * own to i * own + size - 1: neighbours have size - own in common. */
+struct sharing {
+    uint64_t own, size;
+};
+
+static uint64_t
+together(void *user, const uint32_t *blocks, size_t n)
+{
+    const struct sharing *s = user;
+    uint64_t lines = s->size;
+    for (size_t i = 1; i < n; i++)
+        lines += blocks[i] - blocks[i - 1] == 1 && s->own < s->size ? s->own : s->size;
+    return lines;
+}
+
+/* k blocks have size + (k - 1) * own lines: 100 + 9 * 20 = 280 is the last that fits 290. By
+ * their sum two would. */
+static void
+window_counts_common_lines_once(void **state)
+{
+    static const struct {
+        uint64_t own, size, capacity;
+        uint32_t most, want;
+    } rows[] = {{20, 100, 290, 64, 10}, {20, 100, 280, 64, 10},    {20, 100, 279, 64, 9},
+                {20, 100, 50, 64, 1},   {100, 100, 290, 64, 2},    {20, 100, 290, 8, 8},
+                {1, 100, 5000, 64, 64}, {1, 100, 5000, 1000, 1000}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sharing s = {rows[i].own, rows[i].size};
+        struct cta_problem p = {.blocks = 300,
+                                .capacity = rows[i].capacity,
+                                .max_tlp = rows[i].most,
+                                .together = together,
+                                .user = &s};
+        struct cta_schedule *x = cta_window(&p);
+        assert_int_equal(x->nsteps, 1);
+        assert_int_equal(x->step[0].tlp, rows[i].want);
+        for (uint32_t b = 0; b < p.blocks; b++)
+            assert_int_equal(x->order[b], b);
+        cta_schedule_free(x);
+    }
+}
+
 int
 main(void)
 {
@@ -268,6 +310,7 @@ main(void)
         cmocka_unit_test(the_static_tlp_lets_any_blocks_run_together),
         cmocka_unit_test(random_orders_are_equally_likely),
         cmocka_unit_test(many_blocks_take_less_than_a_second),
+        cmocka_unit_test(window_counts_common_lines_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

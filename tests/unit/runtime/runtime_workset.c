@@ -125,8 +125,8 @@ what_is_not_there_is_said(void **state)
     assert_null(allot_working_schedule(r, k.m, "relax,packer=lmf", 120, 0.1, k.d));
     rt_told(&k, "packer=mxf");
     static const char *const wrong[][2] = {
-        {"random,tlp=0", "1 to the blocks"},
-        {"random,tlp=121", "random takes tlp=N, seed=N"},
+        {"random,tlp=0", "N of tlp: 1 or more"},
+        {"random,tlp=x", "random takes tlp=N, seed=N"},
         {"round-robin,seed=3", "no 'seed=3'"},
         {"awss,tlp=4", "no 'tlp=4'"},
         {"random,packer=lmf", "no 'packer=lmf'"},
@@ -145,7 +145,7 @@ baselines_ignore_working_sets(void **state)
     struct rt_kit k;
     uint64_t buf[3];
     const struct allot_result *r = launch(&k, true, buf);
-    static const char *const method[] = {"round-robin", "round-robin,tlp=3",
+    static const char *const method[] = {"round-robin,tlp=121", "round-robin,tlp=3",
                                          "random,seed=1,tlp=3", "random,tlp=3,seed=1",
                                          "random,seed=2,tlp=3"};
     char *text_of[5], *at[5];

@@ -87,6 +87,7 @@ const struct cta_order_policy cta_order_schedule = {
     .name = "schedule",
     .meaning = "blocks in the steps of a schedule, at most a step's TLP at once",
     .state_size = sizeof(struct scheduled),
+    .follows = true,
     .accepts = accepts,
     .init = init,
     .open = open,

@@ -141,6 +141,7 @@ a_step_has_its_tlp(void **state)
     assert_int_equal(most_at_once(&t, &o, 0, 0, -1), 5);
     assert_int_equal(most_at_once(&t, &o, 1, 1, -1), 25);
     assert_int_equal(most_at_once(&t, &o, 2, 2, -1), 60);
+    assert_int_equal(o.stats.gpu.schedule_syncs, 2);
 }
 
 /* Where the TLP changes, the next step's first block begins cta.sync_cycles after the last
@@ -174,11 +175,13 @@ steps_of_one_tlp_are_no_barriers(void **state)
     for (uint32_t i = 1; i < t.s.nsteps; i++)
         assert_true(first_begin(&t, &o, i) < last_end(&t, &o, i - 1));
     assert_in_range(most_at_once(&t, &o, 0, 3, -1), 29, 30);
+    assert_int_equal(o.stats.gpu.schedule_syncs, 0);
     t.s.every_step = true;
     run(&t, "gtx480", 1, 0, false, "70", &p);
     for (uint32_t i = 1; i < t.s.nsteps; i++)
         assert_true(first_begin(&t, &p, i) >= last_end(&t, &p, i - 1) + 70);
     assert_true(p.stats.gpu.cycles > o.stats.gpu.cycles);
+    assert_int_equal(p.stats.gpu.schedule_syncs, 3);
 }
 
 /* More at once than the GPU holds: as many as it holds. Without a schedule: in order. */

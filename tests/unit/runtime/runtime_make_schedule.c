@@ -1,0 +1,181 @@
+/* runtime_make_schedule.c: schedules by method (cta.schedule): made before a launch by executing
+ * it, which leaves no trace; the same as by way of a file. */
+#include "unit/kit/runtime_kit.h"
+
+#include <unistd.h>
+
+/* Block b adds 1 to word 0 and, in each thread, reads `n` lines of its own from
+ * buf + 4096 + b * 1024 * (b mod 4) on; n: words 1 of buf, at most 32. */
+static const char text[] =
+    ".version 6.0\n.target sm_30\n.address_size 64\n"
+    ".visible .entry k(.param .u64 buf)\n{\n"
+    ".reg .pred %p<3>; .reg .u32 %r<12>; .reg .u64 %d<12>;\n"
+    "ld.param.u64 %d0, [buf]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n"
+    "setp.eq.u32 %p0, %r1, 0; @%p0 atom.global.add.u32 %r3, [%d0], 1;\n"
+    "and.b32 %r4, %r2, 3; add.u32 %r4, %r4, 1; ld.global.u32 %r5, [%d0+4];\n"
+    "mul.lo.u32 %r4, %r4, %r5; mul.lo.u32 %r6, %r2, 16384; mad.lo.u32 %r6, %r1, 128, %r6;\n"
+    "cvt.u64.u32 %d1, %r6; add.u64 %d1, %d0, %d1;\n"
+    "setp.ge.u32 %p1, %r1, %r4; @%p1 bra E; ld.global.u32 %r7, [%d1+4096];\n"
+    "add.u32 %r7, %r7, 1; st.global.u32 [%d1+4096], %r7;\n"
+    "E: ret; }\n";
+
+enum { BLOCKS = 64, BYTES = 4096 + BLOCKS * 16384 + 4096 };
+
+struct outcome {
+    uint64_t cycles, syncs;
+    uint8_t memory[BYTES];
+};
+
+/* Launches twice; n: lines of the first launch, and of the second. */
+static bool
+run(struct rt_kit *k, const char *const *set, const char *file, uint32_t n, uint32_t then,
+    struct outcome out[2])
+{
+    struct allot_options timing = {.max_cycles = 10000000};
+    setenv("ALLOT_MACHINES", SOURCE_DIR "/machines", 0);
+    memset(k, 0, sizeof *k);
+    k->d = allot_diag_new();
+    k->m = allot_machine_load("gtx480", k->d);
+    assert_non_null(k->m);
+    assert_true(allot_machine_set(k->m, "l2.sets", "4", k->d)); /* 768 lines */
+    for (; *set; set += 2)
+        assert_true(allot_machine_set(k->m, set[0], set[1], k->d));
+    k->dev = allot_device_new(k->m, &timing, k->d);
+    if (!k->dev)
+        return false;
+    k->mod = allot_module_parse("test.ptx", text, strlen(text), k->d);
+    assert_non_null(k->mod);
+    assert_true(!file || allot_device_schedule(k->dev, file, k->d));
+    uint64_t buf = allot_alloc(k->dev, BYTES, k->d);
+    for (int i = 0; i < 2; i++) {
+        const uint32_t words[2] = {7, i ? then : n};
+        assert_true(allot_write(k->dev, buf, words, sizeof words, k->d));
+        const struct allot_result *r = rt_try(k, BLOCKS, 64, 1, &buf);
+        if (!r)
+            return false;
+        assert_true(allot_result_get(r, "cycles", &out[i].cycles, NULL));
+        assert_true(allot_result_get(r, "schedule_syncs", &out[i].syncs, NULL));
+        assert_true(allot_read(k->dev, buf, out[i].memory, BYTES, k->d));
+    }
+    return true;
+}
+
+static struct outcome plain[2], made[2], by_file[2];
+
+/* The execution ahead of the launch leaves no trace in memory: the atomic counter counts
+ * each block once. The schedule is that of `allot workingset --schedule`. */
+static void
+a_launch_follows_its_own_working_sets(void **state)
+{
+    static const char *const methods[] = {
+        "awss",         "static", "relax", "awss,packer=lmf", "round-robin,tlp=9",
+        "random,seed=5"};
+    struct rt_kit k;
+    assert_true(run(&k, (const char *const[]){NULL}, NULL, 16, 16, plain));
+    rt_close(&k);
+    uint32_t count;
+    memcpy(&count, plain[0].memory, sizeof count);
+    assert_int_equal(count, 7 + BLOCKS);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        assert_true(run(&k,
+                        (const char *const[]){"cta.order", "schedule", "cta.schedule",
+                                              methods[i], NULL},
+                        NULL, 16, 16, made));
+        rt_close(&k);
+        for (int l = 0; l < 2; l++)
+            assert_memory_equal(made[l].memory, plain[l].memory, BYTES);
+
+        /* The same by a file: functional run, schedule, text, file. */
+        struct allot_options functional = {.functional = true, .working_sets = true};
+        char path[] = "/tmp/schedule-XXXXXX";
+        uint32_t words[2] = {7, 16};
+        rt_open(&k, text, &functional);
+        assert_true(allot_machine_set(k.m, "l2.sets", "4", k.d));
+        uint64_t buf = allot_alloc(k.dev, BYTES, k.d), inst = 0;
+        assert_true(allot_write(k.dev, buf, words, sizeof words, k.d));
+        const struct allot_result *r = rt_try(&k, BLOCKS, 64, 1, &buf);
+        assert_non_null(r);
+        assert_true(allot_result_get(r, "warp_instructions", &inst, NULL));
+        char *s = allot_working_schedule(r, k.m, methods[i], 15 * 8,
+                                         70.0 * BLOCKS / (double)inst, k.d);
+        assert_non_null(s);
+        int fd = mkstemp(path);
+        assert_int_equal(write(fd, s, strlen(s)), strlen(s));
+        close(fd);
+        free(s);
+        rt_close(&k);
+        assert_true(run(&k, (const char *const[]){"cta.order", "schedule", NULL}, path,
+                        16, 16, by_file));
+        rt_close(&k);
+        unlink(path);
+        for (int l = 0; l < 2; l++) {
+            assert_int_equal(made[l].cycles, by_file[l].cycles);
+            assert_int_equal(made[l].syncs, by_file[l].syncs);
+        }
+        if (!i) /* sums of 40 lines a block mean: no more than 19 fit */
+            assert_true(made[0].cycles != plain[0].cycles);
+    }
+}
+
+/* A second launch with other working sets follows the first one's schedule, unless
+ * cta.update says that it is made anew. 2 lines a block at most: all fit at once. */
+static void
+update_makes_it_anew(void **state)
+{
+    struct rt_kit k;
+    static struct outcome kept[2], anew[2], second[2];
+    const char *set[] = {"cta.order", "schedule", "cta.schedule", "static", "cta.update",
+                         "0",         NULL};
+    assert_true(run(&k, set, NULL, 16, 0, kept));
+    rt_close(&k);
+    set[5] = "1";
+    assert_true(run(&k, set, NULL, 16, 0, anew));
+    rt_close(&k);
+    set[5] = "2";
+    assert_true(run(&k, set, NULL, 16, 0, second));
+    rt_close(&k);
+    assert_int_equal(kept[0].cycles, anew[0].cycles);
+    assert_true(anew[1].cycles < kept[1].cycles);
+    assert_int_equal(second[1].cycles, kept[1].cycles);
+    assert_memory_equal(anew[1].memory, kept[1].memory, BYTES);
+}
+
+static void
+what_cannot_be_is_said(void **state)
+{
+    struct rt_kit k;
+    assert_false(
+        run(&k, (const char *const[]){"cta.schedule", "greedy", NULL}, NULL, 1, 1, made));
+    rt_told(&k, "'greedy' is no method of scheduling");
+    rt_close(&k);
+    /* A kernel that allocates cannot be executed twice. */
+    static const char allocates[] =
+        ".version 6.0\n.target sm_30\n.address_size 64\n"
+        ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
+        ".visible .entry k(.param .u64 buf)\n{\n.reg .u64 %d<4>;\n"
+        "{ .param .b64 n; .param .b64 r; st.param.b64 [n], 64; call.uni (r), malloc, (n);\n"
+        "ld.param.b64 %d1, [r]; }\n ld.param.u64 %d0, [buf]; st.global.u64 [%d0], %d1;\n"
+        "ret; }\n";
+    struct allot_options timing = {.max_cycles = 10000000};
+    rt_open(&k, allocates, NULL);
+    allot_device_free(k.dev);
+    assert_true(allot_machine_set(k.m, "cta.order", "schedule", k.d));
+    assert_true(allot_machine_set(k.m, "cta.schedule", "awss", k.d));
+    k.dev = allot_device_new(k.m, &timing, k.d);
+    assert_non_null(k.dev);
+    uint64_t buf = allot_alloc(k.dev, 64, k.d);
+    assert_null(rt_try(&k, 2, 32, 1, &buf));
+    rt_told(&k, "kernel 'k' allocates memory, so it cannot be executed ahead");
+    rt_close(&k);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_launch_follows_its_own_working_sets),
+        cmocka_unit_test(update_makes_it_anew),
+        cmocka_unit_test(what_cannot_be_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
