@@ -117,8 +117,10 @@ struct exec_image;
 struct exec_image *exec_image_new(struct ptx_module *m, struct dev_mem *mem,
                                   struct diag_sink *diag);
 /* The same memory seen by `m`, a changed copy of the image's module: variables are found
- * by name. `of` must outlive it. */
-struct exec_image *exec_image_alias(const struct exec_image *of, struct ptx_module *m);
+ * by name; global ones that the copy alone has get memory of their own. NULL and
+ * a diagnostic if there is none. `of` must outlive it. */
+struct exec_image *exec_image_alias(const struct exec_image *of, struct ptx_module *m,
+                                    struct diag_sink *diag);
 void exec_image_free(struct exec_image *im);
 /* Device address and size of a module variable; false if there is none of that name. */
 bool exec_image_symbol(const struct exec_image *im, const char *name, uint64_t *addr,

@@ -344,6 +344,7 @@ bool exec_foot_lanes(struct foot *f, uint32_t mask, const uint64_t *a, unsigned 
 struct image_var { /* where a variable is (the module itself is shared and read only) */
     const struct ptx_var *var;
     uint64_t addr; /* .global: device address; .const: offset in the bank */
+    bool own;      /* of an alias that borrows the others: its own memory */
 };
 
 struct exec_image {

@@ -9,7 +9,7 @@
 
 static const char *const parts[] = {"grid", "block"};
 enum { MOST = 1024 }; /* of a factor */
-static const char dims[] = "xyzn", ops[] = "*/=+%";
+static const char dims[] = "xyzn", ops[] = "*/=+%:";
 
 /* One step of a note, "grid.x/2". */
 struct step {
@@ -33,7 +33,7 @@ read_step(const char **s, struct step *out)
     out->dim = d ? (unsigned)(d - dims) : SHAPE_ALL;
     return !strcmp(part, parts[out->part]) && dim && d && out->op && op &&
            (out->dim < SHAPE_ALL || out->op == '%') && out->factor &&
-           (out->op == '=' || out->factor <= MOST) && (!**s || **s == ' ');
+           (strchr("=:", out->op) || out->factor <= MOST) && (!**s || **s == ' ');
 }
 
 /* NULL, or what is wrong. */
@@ -42,11 +42,13 @@ apply(const struct step *s, struct pass_launch *l)
 {
     uint32_t *size = s->part == SHAPE_GRID ? l->grid : l->block;
     if (s->op == '%') {
-        uint64_t n = s->dim == SHAPE_ALL ? (uint64_t)size[0] * size[1] * size[2]
-                                         : size[s->dim];
+        uint64_t n =
+            s->dim == SHAPE_ALL ? (uint64_t)size[0] * size[1] * size[2] : size[s->dim];
         return n % s->factor ? "not a multiple" : NULL;
     }
     uint32_t *d = &size[s->dim];
+    if (s->op == ':')
+        return *d = s->factor, NULL;
     if (s->op == '+')
         return *d > UINT32_MAX - s->factor ? "too large" : (*d += s->factor, NULL);
     if (s->op == '=')
@@ -63,7 +65,8 @@ shape_change(struct ptx_func *f, const struct pass_args *a, enum shape_part part
     const struct step step = {part, dim, factor, op};
     struct strbuf b = {0};
     char *before = ptx_note(f, "launch");
-    assert(a->pass->shapes && factor && (op == '=' || factor <= MOST) && strchr(ops, op));
+    assert(a->pass->shapes && factor && strchr(ops, op));
+    assert(factor <= MOST || op == '=' || op == ':');
     assert(dim < SHAPE_ALL || (dim == SHAPE_ALL && op == '%'));
     strbuf_printf(&b, "%s%s%s.%c%c%u", before ? before : "", before ? " " : "",
                   parts[part], dims[dim], op, factor);

@@ -13,7 +13,7 @@ enum { SHAPE_ALL = 3 }; /* the product of the dimensions: written n */
 
 /* Changes one dimension, 0 to 2, of kernel f's launches, and of a->launch where that is
  * known. op: '*' and '/' by the factor (1 to 1024), '+' adds it; '=' demands that it is the
- * factor, '%' that it is a multiple of it (dim may be SHAPE_ALL). The pass has .shapes. */
+ * factor, ':' makes it that (both may be larger), '%' that it is a multiple of it (dim may be SHAPE_ALL). The pass has .shapes. */
 void shape_change(struct ptx_func *f, const struct pass_args *a, enum shape_part part,
                   unsigned dim, char op, unsigned factor);
 

@@ -116,13 +116,18 @@ compile(const struct machine *m, struct loaded_module *lm, const char *kernel,
             ptx_module_free(p);
         return NULL;
     }
+    struct exec_image *image = exec_image_alias(lm->versions.v[0]->image, p, diag);
+    if (!image) {
+        ptx_module_free(p);
+        return NULL;
+    }
     struct version *v = *vec_push(&lm->versions) = xcalloc(1, sizeof *v);
     *v = (struct version){.ptx = p,
                           .kernel = f->name,
                           .threshold = t,
                           .told = *launch,
                           .unchanged = ptx_equal(p, lm->module->ptx, NULL),
-                          .image = exec_image_alias(lm->versions.v[0]->image, p)};
+                          .image = image};
     v->told.kernel = NULL;
     return v;
 }

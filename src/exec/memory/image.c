@@ -180,8 +180,25 @@ exec_image_new(struct ptx_module *m, struct dev_mem *mem, struct diag_sink *diag
     return im;
 }
 
+/* A global variable that a pass added. */
+static bool
+place_own(struct exec_image *im, struct ptx_var *v, struct diag_sink *diag)
+{
+    const struct diag_loc loc = var_loc(im->m, v);
+    struct image_var iv = {.var = v, .addr = dev_alloc(im->mem, v->size), .own = true};
+    if (!iv.addr)
+        diag_add(
+            diag, DIAG_ERROR, &loc,
+            "no device memory left for variable '%s' of %llu bytes, which a pass added",
+            v->name, (unsigned long long)v->size);
+    else
+        *vec_push(&im->vars) = iv;
+    return iv.addr && initialise(im, &iv, diag);
+}
+
 struct exec_image *
-exec_image_alias(const struct exec_image *of, struct ptx_module *m)
+exec_image_alias(const struct exec_image *of, struct ptx_module *m,
+                 struct diag_sink *diag)
 {
     struct exec_image *im = xcalloc(1, sizeof *im);
     im->m = m;
@@ -195,7 +212,17 @@ exec_image_alias(const struct exec_image *of, struct ptx_module *m)
         if (v)
             *vec_push(&im->vars) = (struct image_var){.var = v, .addr = iv->addr};
     }
-    return im;
+    bool ok = true;
+    for (size_t i = 0; ok && i < m->vars.n; i++) {
+        struct ptx_var *v = m->vars.v[i];
+        if (v->space == PTX_SPACE_GLOBAL && v->linkage != PTX_LINK_EXTERN && v->size &&
+            !is_ref(v) && !find_var(im, v))
+            ok = place_own(im, v, diag);
+    }
+    if (ok)
+        return im;
+    exec_image_free(im);
+    return NULL;
 }
 
 void
@@ -203,8 +230,10 @@ exec_image_free(struct exec_image *im)
 {
     if (!im)
         return;
-    for (size_t i = 0; i < im->vars.n && !im->borrowed; i++)
-        if (is_ref(im->vars.v[i].var))
+    for (size_t i = 0; i < im->vars.n; i++)
+        if (im->borrowed && !im->vars.v[i].own)
+            continue;
+        else if (is_ref(im->vars.v[i].var))
             *tex_find(dev_textures(im->mem), im->vars.v[i].addr) =
                 (struct tex_object){.kind = TEX_DEAD};
         else if (im->vars.v[i].var->space == PTX_SPACE_GLOBAL && im->vars.v[i].addr)

@@ -404,9 +404,10 @@ merged_workloads(void **state)
 static void
 bad_notes_are_refused(void **state)
 {
-    static const char *const bad[] = {
-        "grid.x",      "grid.w*2", "grid.x/0",  "grid.x*9999", "grid.x/2,block.z*2",
-        "lattice.x/2", "*",        "block.n*2", "grid.x%0",    "grid.x+2000"};
+    static const char *const bad[] = {"grid.x",      "grid.w*2",           "grid.x/0",
+                                      "grid.x*9999", "grid.x/2,block.z*2", "lattice.x/2",
+                                      "*",           "block.n*2",          "grid.x%0",
+                                      "grid.x+2000", "grid.n:2",           "grid.x:0"};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct rt_kit k;
@@ -426,10 +427,73 @@ bad_notes_are_refused(void **state)
     }
 }
 
+/* Thread 0 of each block leaves, at the place of block %ctaid.x of the grid of 10 that was
+ * asked for, which of those took it and the size of the grid. */
+static const char persistent[] =
+    ".version 6.0\n.target sm_30\n.address_size 64\n"
+    ".visible .entry k(.param .u64 out)\n{\n"
+    ".reg .pred %p<2>; .reg .u32 %r<8>; .reg .u64 %d<6>;\n"
+    "mov.u32 %r1, %tid.x; setp.ne.u32 %p0, %r1, 0; @%p0 exit;\n"
+    "ld.param.u64 %d0, [out]; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x;\n"
+    "mov.u32 %r6, %ctaid.y; mov.u32 %r7, %nctaid.y; mad.lo.u32 %r2, %r6, %r3, %r2;\n"
+    "mul.wide.u32 %d1, %r2, 16; add.u64 %d1, %d0, %d1;\n"
+    "atom.global.add.u32 %r4, [%d0+1024], 1; atom.global.add.u32 %r5, [%d1], 1;\n"
+    "st.global.v2.u32 [%d1+8], {%r3, %r4}; st.global.u32 [%d1+4], %r7; ret; }\n";
+
+/* Each block once, in the order of the array; the grid that code sees is the host's. */
+static void
+persistent_blocks_follow_their_array(void **state)
+{
+    enum { X = 5, Y = 2, N = X * Y };
+    struct rt_kit k;
+    uint64_t addr, bytes;
+    uint32_t got[N][4], order[N];
+    rt_open(&k, persistent, NULL);
+    allot_device_free(k.dev);
+    assert_true(
+        allot_machine_set(k.m, "compiler.passes", "persistent-blocks:tlp=1", k.d));
+    const struct allot_options functional = {.functional = true};
+    k.dev = allot_device_new(k.m, &functional, k.d);
+    uint64_t out = allot_alloc(k.dev, 2048, k.d);
+    const void *args[] = {&out};
+    const struct allot_launch l = {.module = k.mod,
+                                   .kernel = "k",
+                                   .grid = {X, Y, 1},
+                                   .block = {64, 1, 1},
+                                   .args = args,
+                                   .nargs = 1};
+    for (int turn = 0; turn < 2; turn++) {
+        assert_true(allot_set(k.dev, out, 0, 2048, k.d));
+        const struct allot_result *r = allot_launch(k.dev, &l, k.d);
+        if (!r)
+            rt_fail(&k, "launch");
+        uint32_t grid[3], block[3], dynamic;
+        allot_result_shape(r, grid, block, &dynamic);
+        assert_int_equal(grid[0] * grid[1] * grid[2], 1);
+        assert_true(allot_read(k.dev, out, got, sizeof got, k.d));
+        for (uint32_t b = 0; b < N; b++) {
+            assert_int_equal(got[b][0], 1);
+            assert_int_equal(got[b][1], Y);
+            assert_int_equal(got[b][2], X);
+            assert_int_equal(got[b][3], turn ? N - 1 - b : b);
+        }
+        assert_true(allot_symbol(k.dev, k.mod, "allot_order_k", &addr, &bytes, k.d));
+        assert_int_equal(bytes, sizeof order);
+        assert_true(allot_read(k.dev, addr, order, sizeof order, k.d));
+        for (uint32_t b = 0; b < N; b++) {
+            assert_int_equal(order[b], turn ? N - 1 - b : b);
+            order[b] = N - 1 - b;
+        }
+        assert_true(allot_write(k.dev, addr, order, sizeof order, k.d));
+    }
+    rt_close(&k);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(persistent_blocks_follow_their_array),
         cmocka_unit_test(one_demand),
         cmocka_unit_test(budget),
         cmocka_unit_test(variant_of_the_launch),
