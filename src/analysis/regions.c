@@ -69,13 +69,19 @@ refuse(struct find *s, uint32_t inst, const char *format, ...)
 
 /* -- bytes -- */
 
+uint64_t
+regions_cells(const struct scratch_use *u, uint64_t dynamic)
+{
+    bool extern_arrays = u->var.n && u->var.v[u->var.n - 1].var->dynamic;
+    return extern_arrays ? u->layout.dynamic_base + (dynamic ? dynamic : 1)
+                         : u->layout.bytes;
+}
+
 static void
 make_cells(struct find *s, uint64_t dynamic)
 {
     const struct scratch_use *u = s->use;
-    const uint64_t base = u->layout.dynamic_base;
-    bool extern_arrays = u->var.n && u->var.v[u->var.n - 1].var->dynamic;
-    s->n = extern_arrays ? base + (dynamic ? dynamic : 1) : u->layout.bytes;
+    s->n = regions_cells(u, dynamic);
     s->of_bit = ARENA_ARRAY(&s->r->mem, uint64_t *, 64);
     for (unsigned b = 0; b < 64; b++)
         s->of_bit[b] = bitset_new(&s->r->mem, s->n + 1);
@@ -139,6 +145,17 @@ step_backward(const struct find *s, uint32_t i, uint64_t *set)
         add_touched(s, i, set);
 }
 
+/* set -= what is not read behind block v, as all ways from there write it anew. */
+static void
+drop_dead(const struct find *s, uint32_t v, uint64_t *set)
+{
+    const uint32_t last = s->g->block[v].end - 1;
+    if (!s->bytes || !s->bytes[last].dead || s->uni->block[v] == UNIFORM_NOT)
+        return;
+    for (size_t k = 0; k < BITSET_WORDS(s->n); k++)
+        set[k] &= ~s->bytes[last].dead[k];
+}
+
 static void
 solve(struct find *s)
 {
@@ -164,12 +181,15 @@ solve(struct find *s)
         for (uint32_t k = g->nrpo; k-- > 0;) {
             const struct cfg_block *b = &g->block[g->rpo[k]];
             memcpy(s->set, s->after[g->rpo[k]], bytes);
+            drop_dead(s, g->rpo[k], s->set);
             for (uint32_t i = b->end; i-- > b->first;)
                 step_backward(s, i, s->set);
             for (uint32_t e = 0; e < b->npred; e++)
                 changed |= bitset_or(s->after[b->pred[e]], s->set, s->n);
         }
     }
+    for (uint32_t v = 0; v < g->n; v++)
+        drop_dead(s, v, s->after[v]);
 }
 
 static bool

@@ -16,7 +16,12 @@
 struct region_bytes {
     const uint64_t *may;  /* touched; NULL: every byte of the variables */
     const uint64_t *must; /* written by the block whenever it runs this; NULL: none */
+    const uint64_t *dead; /* of the last instruction of a block of the flow graph: what all
+                           * ways from here write anew before it is read; NULL: none */
 };
+
+/* How many bytes of scratchpad such sets are over: variables, padding, extern arrays. */
+uint64_t regions_cells(const struct scratch_use *use, uint64_t dynamic);
 
 /* A place where a block takes the scratchpad, or gives it up again. */
 struct region_point {

@@ -11,8 +11,6 @@
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
-#include "exec/lanes/lane.h"
-
 #include "base/bitset.h"
 
 struct fold {
@@ -49,54 +47,10 @@ source_value(const struct fold *c, const struct ptx_operand *o, enum ptx_type ty
     return !o->neg && ptx_type_bytes(c->f->regs.v[o->reg].type) == ptx_type_bytes(type);
 }
 
-/* One lane's row, as the lane functions want it. */
-union row {
-    _Alignas(64) uint32_t w[LANES];
-    uint64_t d[LANES];
-};
-
-static void
-fill(union row *r, enum ptx_type type, uint64_t bits)
-{
-    if (type == PTX_PRED)
-        r->w[0] = (uint32_t)bits;
-    else if (ptx_type_bytes(type) == 8)
-        r->d[0] = bits;
-    else
-        r->w[0] = (uint32_t)bits;
-}
-
-/* Value of `in` if all its sources are known. */
 static bool
-evaluate(const struct fold *c, const struct ptx_inst *in, uint64_t *bits)
+known_source(void *user, const struct ptx_operand *o, enum ptx_type type, uint64_t *bits)
 {
-    uint32_t aux;
-    lane_fn *fn = lane_select(in, &aux);
-    enum ptx_type type = rewrite_operand_type(in, 0);
-    unsigned width = ptx_type_bytes(type);
-    if (!fn || type == PTX_NOTYPE || width == 1 ||
-        width != ptx_type_bytes(c->f->regs.v[in->ops[0].reg].type))
-        return false;
-    union row s[4] = {0}, d = {0};
-    unsigned n = 0;
-    for (unsigned i = 1; i < in->nops; i++) {
-        const struct ptx_operand *o = &in->ops[i];
-        if (rewrite_letter(in, i) == 'P')
-            continue; /* a second destination that was left out */
-        enum ptx_type t = rewrite_operand_type(in, i);
-        uint64_t v = 0;
-        if (n == 4 || t == PTX_NOTYPE || ptx_type_bytes(t) == 1 ||
-            (o->kind != PTX_OPD_NONE && !source_value(c, o, t, &v)))
-            return false;
-        fill(&s[n++], t, v);
-    }
-    void *const dst[2] = {&d, NULL};
-    const void *const src[4] = {&s[0], &s[1], &s[2], &s[3]};
-    fn(dst, src, 1, aux);
-    *bits = type == PTX_PRED ? d.w[0] & 1 : width == 8 ? d.d[0] : d.w[0];
-    if (width == 2)
-        *bits &= 0xffff;
-    return true;
+    return source_value(user, o, type, bits);
 }
 
 /* -- literals as operands -- */
@@ -175,7 +129,7 @@ fold_inst(struct fold *c, struct ptx_inst *in)
     int32_t d = in->ops[0].reg;
     bool literal_mov =
         (in->op == PTX_OP_MOV || in->op == PTX_OP_MOVP) && is_literal(&in->ops[1]);
-    if (evaluate(c, in, &v)) {
+    if (rewrite_evaluate(c->f, in, known_source, c, &v)) {
         if (!literal_mov) {
             struct ptx_operand lit = rewrite_literal(v);
             rewrite_as_mov(c->f, in, &lit);
@@ -215,7 +169,6 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     c.value = ARENA_ARRAY(&mem, uint64_t, f->regs.n + 1);
     uint64_t *never = bitset_new(&mem, f->body.n + 1);
     bool deleted = false;
-    lane_init();
     for (size_t i = 0; i < f->body.n; i++) {
         c.at = (uint32_t)i;
         if (fold_inst(&c, &f->body.v[i])) {

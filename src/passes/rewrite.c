@@ -1,6 +1,8 @@
 /* rewrite.c: helpers of the passes on single instructions. */
 #include "passes/rewrite.h"
 
+#include "exec/lanes/lane.h"
+
 #include "analysis/defuse.h"
 #include "base/bitset.h"
 
@@ -192,6 +194,61 @@ rewrite_is_pure(const struct ptx_inst *in)
         if (in->ops[i].kind == PTX_OPD_SREG ||
             (defuse_is_dest(in, i) && in->ops[i].kind != PTX_OPD_NONE))
             return false;
+    return true;
+}
+
+/* One lane's row, as the lane functions want it. */
+union row {
+    _Alignas(64) uint32_t w[LANES];
+    uint64_t d[LANES];
+};
+
+static void
+fill(union row *r, enum ptx_type type, uint64_t bits)
+{
+    if (type != PTX_PRED && ptx_type_bytes(type) == 8)
+        r->d[0] = bits;
+    else
+        r->w[0] = (uint32_t)bits;
+}
+
+bool
+rewrite_evaluate(const struct ptx_func *f, const struct ptx_inst *in,
+                 bool (*source)(void *user, const struct ptx_operand *o,
+                                enum ptx_type type, uint64_t *bits),
+                 void *user, uint64_t *bits)
+{
+    enum ptx_type type = rewrite_operand_type(in, 0);
+    unsigned width = ptx_type_bytes(type), n = 0;
+    uint64_t value[4] = {0};
+    enum ptx_type of[4];
+    if (type == PTX_NOTYPE || width == 1 ||
+        width != ptx_type_bytes(f->regs.v[in->ops[0].reg].type))
+        return false;
+    for (unsigned i = 1; i < in->nops; i++) {
+        const struct ptx_operand *o = &in->ops[i];
+        if (rewrite_letter(in, i) == 'P')
+            continue; /* a second destination that was left out */
+        enum ptx_type t = rewrite_operand_type(in, i);
+        if (n == 4 || t == PTX_NOTYPE || ptx_type_bytes(t) == 1 ||
+            (o->kind != PTX_OPD_NONE && !source(user, o, t, &value[n])))
+            return false;
+        of[n++] = t;
+    }
+    uint32_t aux;
+    lane_init();
+    lane_fn *fn = lane_select(in, &aux);
+    if (!fn)
+        return false;
+    union row s[4] = {0}, d = {0};
+    for (unsigned i = 0; i < n; i++)
+        fill(&s[i], of[i], value[i]);
+    void *const dst[2] = {&d, NULL};
+    const void *const src[4] = {&s[0], &s[1], &s[2], &s[3]};
+    fn(dst, src, 1, aux);
+    *bits = type == PTX_PRED ? d.w[0] & 1 : width == 8 ? d.d[0] : d.w[0];
+    if (width == 2)
+        *bits &= 0xffff;
     return true;
 }
 

@@ -50,6 +50,13 @@ void rewrite_delete(struct ptx_func *f, const uint64_t *dead);
  * lane, and it depends on its operands alone. A guard is allowed. */
 bool rewrite_is_pure(const struct ptx_inst *in);
 
+/* The value of a pure instruction if `source` knows all of its sources, each as `type`; by
+ * the executor's own lane functions, so that no pass can compute otherwise than it. */
+bool rewrite_evaluate(const struct ptx_func *f, const struct ptx_inst *in,
+                      bool (*source)(void *user, const struct ptx_operand *o,
+                                     enum ptx_type type, uint64_t *bits),
+                      void *user, uint64_t *bits);
+
 /* What is another value where blocks are merged, in a way that no pass makes up for: the
  * number of a warp, sizes of scratchpad, clusters. */
 bool rewrite_numbers_warps(const struct ptx_operand *o);

@@ -33,6 +33,7 @@
  * launch only. Blocks must be whole warps: barriers count those. */
 #include "passes/rewrite.h"
 #include "passes/shape.h"
+#include "passes/thread_bytes.h"
 
 #include "analysis/regions.h"
 #include "analysis/uniform.h"
@@ -607,9 +608,11 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
         why = launch_refuses(&m, most);
     struct scratch_use *use = scratch_use_new(f);
     struct regions *r = NULL;
+    struct thread_bytes *bytes = NULL;
     if (!why) {
-        r = regions_new(facts->cfg, use, NULL, a->launch->dynamic_scratchpad,
-                        (unsigned)gap);
+        bytes = thread_bytes_new(facts->cfg, use, a->launch);
+        r = regions_new(facts->cfg, use, bytes ? bytes->inst : NULL,
+                        a->launch->dynamic_scratchpad, (unsigned)gap);
         why = r->why;
     }
     if (!why)
@@ -625,6 +628,7 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
         *changed = true;
     }
     regions_free(r);
+    thread_bytes_free(bytes);
     scratch_use_free(use);
     return true;
 }

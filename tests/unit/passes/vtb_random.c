@@ -2,7 +2,270 @@
  * they are and with blocks that take turns with one scratchpad: the same memory, run
  * functionally and cycle by cycle (where virtual blocks do overlap). Grids that are not
  * divided, blocks and grids of one to three dimensions. */
-#include "unit/kit/blocks_kit.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "allot/allot.h"
+#include "base/str.h"
+#include "unit/kit/sanitized.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KERNELS = SANITIZED ? 100 : 600, MOST = 256 * 12, ARRAYS = 3 };
+
+struct gen {
+    struct strbuf b;
+    uint64_t state;
+    unsigned n, labels, loops, depth; /* n: threads of a block */
+    unsigned fresh, preds;            /* registers %x<> and %z<> so far */
+    unsigned whole; /* arrays that have been written as a whole on every way here */
+    uint32_t grid[3], block[3];
+};
+
+static unsigned
+pick(struct gen *g, unsigned n)
+{
+    g->state = g->state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(g->state >> 33) % n;
+}
+
+static void list(struct gen *g, unsigned n);
+
+/* A register that is written once: the compiler can follow its values. */
+static unsigned
+fresh(struct gen *g)
+{
+    return g->fresh++;
+}
+
+/* %xN = address of word `lin * factor + add` of the n of a half of array a; N. */
+static unsigned
+place(struct gen *g, unsigned a, unsigned factor, unsigned add, unsigned half)
+{
+    const unsigned x = fresh(g);
+    strbuf_printf(&g->b,
+                  "mov.u32 %%x%u, s%u;\nmad.lo.u32 %%x%u, %%lin, %u, %u;\n"
+                  "rem.u32 %%x%u, %%x%u, %u;\nadd.u32 %%x%u, %%x%u, %u;\n"
+                  "mad.lo.u32 %%x%u, %%x%u, 4, %%x%u;\n",
+                  x, a, x + 1, factor, add, x + 2, x + 1, g->n, x + 3, x + 2, half * g->n,
+                  x + 4, x + 3, x);
+    g->fresh += 4;
+    return x + 4;
+}
+
+/* All threads write both halves of array a, in one of several ways. */
+static void
+define(struct gen *g, unsigned a)
+{
+    const unsigned factor = 1 + 2 * (2 + pick(g, 2)), add = pick(g, 50), x = fresh(g);
+    switch (pick(g, 4)) {
+    case 0: /* in a loop, thread by thread */
+        strbuf_printf(&g->b,
+                      "mov.u32 %%k, %%lin;\nL%u:\nmov.u32 %%x%u, s%u;\n"
+                      "mad.lo.u32 %%w, %%k, 4, %%x%u;\nadd.u32 %%v, %%acc, %%k;\n"
+                      "st.shared.u32 [%%w], %%v;\nadd.u32 %%k, %%k, %u;\n"
+                      "setp.lt.u32 %%p, %%k, %u;\n@%%p bra L%u;\n",
+                      g->labels, x, a, x, g->n, 2 * g->n, g->labels);
+        g->labels++;
+        break;
+    case 1: /* a half each, under guards that are known */
+        for (unsigned half = 0; half < 2; half++) {
+            const unsigned w = place(g, a, factor, add, half);
+            strbuf_printf(&g->b,
+                          "setp.lt.u32 %%z%u, %%lin, %u;\n"
+                          "@%%z%u st.shared.u32 [%%x%u], %%acc;\n"
+                          "@!%%z%u st.shared.u32 [%%x%u], %%lin;\n",
+                          g->preds, pick(g, g->n), g->preds, w, g->preds, w);
+            g->preds++;
+        }
+        break;
+    case 2: /* where the compiler cannot follow */
+        strbuf_printf(&g->b,
+                      "mov.u32 %%a, s%u;\nadd.u32 %%w, %%a, %%lin4;\n"
+                      "st.shared.u32 [%%w], %%acc;\nst.shared.u32 [%%w+%u], %%acc;\n",
+                      a, 4 * g->n);
+        break;
+    default:
+        for (unsigned half = 0; half < 2; half++)
+            strbuf_printf(&g->b, "st.shared.u32 [%%x%u], %%acc;\n",
+                          place(g, a, factor, add, half));
+    }
+}
+
+/* acc += what another thread wrote: all write, or write again in part. */
+static void
+exchange(struct gen *g)
+{
+    const unsigned a = pick(g, ARRAYS), c = 1 + pick(g, g->n - 1);
+    if (g->whole & 1u << a && pick(g, 3) == 0) { /* a half; the other one stays */
+        strbuf_printf(&g->b, "st.shared.u32 [%%x%u], %%acc;\n",
+                      place(g, a, 5, pick(g, 9), pick(g, 2)));
+    } else {
+        define(g, a);
+        g->whole |= g->depth == 1 ? 1u << a : 0;
+    }
+    strbuf_printf(&g->b, "bar.sync 0;\n");
+    if (pick(g, 3) == 0) /* threads part, and some define again */
+        strbuf_printf(&g->b,
+                      "and.b32 %%t, %%lin, %u;\nsetp.ne.u32 %%p, %%t, 0;\n"
+                      "mov.u32 %%a, s%u;\nadd.u32 %%w, %%a, %%lin4;\n"
+                      "@%%p bra L%u;\nst.shared.u32 [%%w], %u;\nL%u:\nbar.sync 0;\n",
+                      1 + pick(g, 40), a, g->labels, pick(g, 99), g->labels),
+            g->labels++;
+    if (pick(g, 2)) {
+        strbuf_printf(&g->b, "ld.shared.u32 %%v, [%%x%u];\n",
+                      place(g, a, 1, c, pick(g, 2)));
+    } else {
+        strbuf_printf(&g->b,
+                      "mov.u32 %%a, s%u;\nadd.u32 %%t, %%lin, %u;\n"
+                      "rem.u32 %%t, %%t, %u;\nshl.b32 %%t, %%t, 2;\n"
+                      "add.u32 %%t, %%a, %%t;\nld.shared.u32 %%v, [%%t];\n",
+                      a, c, 2 * g->n);
+    }
+    strbuf_printf(&g->b, "add.u32 %%acc, %%acc, %%v;\nbar.sync %s;\n",
+                  pick(g, 4) ? "0" : "2");
+}
+
+static void
+compute(struct gen *g)
+{
+    static const char *const sources[] = {
+        "%tid.x",    "%tid.y",  "%tid.z",    "%ctaid.x",  "%ctaid.y", "%ctaid.z",
+        "%nctaid.x", "%ntid.z", "%nctaid.y", "%nctaid.z", "%laneid",  "%ntid.x"};
+    strbuf_printf(&g->b, "mov.u32 %%t, %s;\nmad.lo.u32 %%acc, %%acc, %u, %%t;\n",
+                  sources[pick(g, 12)], 3 + 2 * pick(g, 50));
+    if (pick(g, 3) == 0)
+        strbuf_printf(&g->b, "ld.global.u32 %%v, [%%at];\nxor.b32 %%acc, %%acc, %%v;\n");
+}
+
+static void
+across(struct gen *g)
+{
+    switch (pick(g, 3)) {
+    case 0:
+        strbuf_printf(&g->b,
+                      "shfl.sync.bfly.b32 %%v, %%acc, %u, 31, -1;\n"
+                      "add.u32 %%acc, %%acc, %%v;\n",
+                      1u << pick(g, 5));
+        break;
+    case 1:
+        strbuf_printf(&g->b, "setp.lt.u32 %%p, %%acc, 0x80000000;\n"
+                             "bar.red.popc.u32 %%v, 0, %%p;\n"
+                             "add.u32 %%acc, %%acc, %%v;\n");
+        break;
+    default:
+        strbuf_printf(&g->b,
+                      "setp.lt.u32 %%p, %%lin, %u;\n"
+                      "vote.sync.ballot.b32 %%v, %%p, -1;\n"
+                      "add.u32 %%acc, %%acc, %%v;\n",
+                      pick(g, g->n));
+    }
+}
+
+/* A loop, of as many turns in all blocks or not. */
+static void
+loop(struct gen *g)
+{
+    const unsigned i = g->loops++, l = g->labels++;
+    if (pick(g, 3) == 0)
+        strbuf_printf(&g->b,
+                      "mov.u32 %%u, %%ctaid.x;\nand.b32 %%u, %%u, 1;\n"
+                      "add.u32 %%i%u, %%u, 1;\n",
+                      i);
+    else if (pick(g, 2))
+        strbuf_printf(&g->b, "ld.param.u32 %%i%u, [turns];\n", i);
+    else
+        strbuf_printf(&g->b, "mov.u32 %%i%u, %u;\n", i, 1 + pick(g, 3));
+    strbuf_printf(&g->b, "L%u:\n", l);
+    list(g, 1 + pick(g, 3));
+    strbuf_printf(&g->b,
+                  "sub.u32 %%i%u, %%i%u, 1;\nsetp.ne.u32 %%q%u, %%i%u, 0;\n"
+                  "@%%q%u bra L%u;\n",
+                  i, i, i, i, i, l);
+}
+
+/* What some blocks do, with scratchpad; or some threads, without. */
+static void
+branch(struct gen *g)
+{
+    const unsigned l = g->labels++;
+    const bool blocks = pick(g, 2);
+    strbuf_printf(&g->b,
+                  "and.b32 %%%c, %s, %u;\nsetp.eq.u32 %%%c, %%%c, 0;\n@%%%c bra L%u;\n",
+                  blocks ? 'u' : 't', blocks ? "%bid" : "%lin", 1 + pick(g, 7),
+                  blocks ? 'b' : 'p', blocks ? 'u' : 't', blocks ? 'b' : 'p', l);
+    if (blocks)
+        list(g, 1 + pick(g, 2));
+    else
+        compute(g);
+    strbuf_printf(&g->b, "L%u:\n", l);
+}
+
+static void
+list(struct gen *g, unsigned n)
+{
+    g->depth++;
+    while (n--) {
+        unsigned what = pick(g, 10);
+        if (what < 3)
+            compute(g);
+        else if (what < 6)
+            exchange(g);
+        else if (what == 6)
+            across(g);
+        else if (what == 7)
+            branch(g);
+        else if (g->depth < 4 && g->loops < 8)
+            loop(g);
+    }
+    g->depth--;
+}
+
+static char *
+kernel(struct gen *g)
+{
+    static const uint32_t blocks[][3] = {{32, 1, 1}, {64, 1, 1}, {16, 4, 1},
+                                         {8, 4, 2},  {4, 4, 4},  {96, 1, 1}};
+    static const uint32_t grids[][3] = {{2, 1, 1}, {3, 1, 1}, {7, 1, 1}, {4, 3, 1},
+                                        {1, 5, 1}, {1, 2, 3}, {3, 1, 3}, {8, 1, 1}};
+    memcpy(g->block, blocks[pick(g, 6)], sizeof g->block);
+    memcpy(g->grid, grids[pick(g, 8)], sizeof g->grid);
+    g->n = g->block[0] * g->block[1] * g->block[2];
+    list(g, 2 + pick(g, 5));
+    exchange(g);
+    list(g, 1 + pick(g, 3));
+    struct strbuf body = g->b;
+    g->b = (struct strbuf){0};
+    strbuf_printf(
+        &g->b,
+        ".version 7.0\n.target sm_70\n.address_size 64\n"
+        ".visible .entry k(.param .u64 out, .param .u32 turns)\n{\n"
+        ".reg .pred %%p, %%b, %%q<9>, %%z<%u>;\n.reg .b32 %%t, %%u, %%v, %%w, %%a, %%k, "
+        "%%acc, %%lin, %%lin4, %%bid, %%gid, %%i<9>, %%h<12>, %%x<%u>;\n.reg .b64 %%at;\n",
+        g->preds + 1, g->fresh + 1);
+    for (unsigned i = 0; i < ARRAYS; i++)
+        strbuf_printf(&g->b, ".shared .align 4 .b8 s%u[%u];\n", i, 8 * g->n);
+    strbuf_printf(&g->b,
+                  "mov.u32 %%h0, %%tid.z;\nmov.u32 %%h1, %%ntid.y;\n"
+                  "mul.lo.u32 %%h2, %%h0, %%h1;\nmov.u32 %%h3, %%tid.y;\n"
+                  "add.u32 %%h4, %%h2, %%h3;\nmov.u32 %%h5, %%ntid.x;\n"
+                  "mov.u32 %%h6, %%tid.x;\nmad.lo.u32 %%lin, %%h4, %%h5, %%h6;\n"
+                  "shl.b32 %%lin4, %%lin, 2;\nmov.u32 %%bid, %%ctaid.z;\n"
+                  "mov.u32 %%h7, %%nctaid.y;\nmov.u32 %%u, %%ctaid.y;\n"
+                  "mad.lo.u32 %%bid, %%bid, %%h7, %%u;\nmov.u32 %%h8, %%nctaid.x;\n"
+                  "mov.u32 %%u, %%ctaid.x;\nmad.lo.u32 %%bid, %%bid, %%h8, %%u;\n"
+                  "mad.lo.u32 %%gid, %%bid, %u, %%lin;\nld.param.u64 %%at, [out];\n"
+                  "mad.wide.u32 %%at, %%gid, 4, %%at;\nmov.u32 %%acc, %%gid;\n",
+                  g->n);
+    strbuf_printf(&g->b, "%sst.global.u32 [%%at], %%acc;\nret;\n}\n", body.s);
+    strbuf_free(&body);
+    return g->b.s;
+}
 
 /* The memory that it leaves; *merged is raised if its blocks were. */
 static void
