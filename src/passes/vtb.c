@@ -31,11 +31,10 @@
  * A grid that K does not divide is rounded up; virtual blocks past its end leave at once,
  * and the others are counted (`live`). That needs the grid's size, so code for a known
  * launch only. Blocks must be whole warps: barriers count those. */
+#include "passes/region_shrink.h"
 #include "passes/rewrite.h"
 #include "passes/shape.h"
-#include "passes/thread_bytes.h"
 
-#include "analysis/regions.h"
 #include "analysis/uniform.h"
 #include "ptx/note.h"
 
@@ -57,6 +56,7 @@ struct merge {
     uint32_t ids[BARRIERS]; /* numbers of barriers in the original code */
     unsigned nids;
     double ahead;
+    unsigned moved[2]; /* instructions before regions, and behind them */
     body_t to;
     struct {
         int32_t v, z, ctaid, id[BARRIERS], give, take;
@@ -572,6 +572,9 @@ tell(const struct merge *m, const struct regions *r, const struct scratch_use *u
                   (unsigned long long)use->layout.bytes, r->region.n,
                   r->region.n == 1 ? "" : "s",
                   r->all ? 100.0 * (double)r->inside / (double)r->all : 0);
+    if (m->moved[SHRINK_BEFORE] || m->moved[SHRINK_BEHIND])
+        strbuf_printf(b, "  %u instructions moved before regions, %u behind them\n",
+                      m->moved[SHRINK_BEFORE], m->moved[SHRINK_BEHIND]);
     for (size_t i = 0; i < r->region.n; i++) {
         const struct region *p = &r->region.v[i];
         strbuf_printf(b, "  lines %u to %u, bytes %llu to %llu:", p->from, p->to,
@@ -587,12 +590,14 @@ static bool
 run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *a,
            enum scheme scheme, bool *changed, struct diag_sink *diag)
 {
-    double most, k, gap, share;
+    double most, k, gap, share, motion;
+    (void)facts;
     struct merge m = {.f = f, .a = a, .scheme = scheme};
     if (!pass_arg_number(a, "max-threads", 1, 65536, &most, diag) ||
         !pass_arg_number(a, "merge", 2, MOST_BLOCKS, &k, diag) ||
         !pass_arg_number(a, "gap", 0, 1e6, &gap, diag) ||
         !pass_arg_number(a, "share", 0, 1, &share, diag) ||
+        !pass_arg_number(a, "motion", 0, 1, &motion, diag) ||
         (scheme == PIPE && !pass_arg_number(a, "ahead", 0, 1e6, &m.ahead, diag)))
         return false;
     if (k != (unsigned)k)
@@ -606,30 +611,27 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
     free(note);
     if (!why)
         why = launch_refuses(&m, most);
-    struct scratch_use *use = scratch_use_new(f);
-    struct regions *r = NULL;
-    struct thread_bytes *bytes = NULL;
+    struct region_facts x = {0};
     if (!why) {
-        bytes = thread_bytes_new(facts->cfg, use, a->launch);
-        r = regions_new(facts->cfg, use, bytes ? bytes->inst : NULL,
-                        a->launch->dynamic_scratchpad, (unsigned)gap);
-        why = r->why;
+        region_facts_find(&x, f, a->launch, (unsigned)gap);
+        why = x.regions->why;
     }
     if (!why)
         why = code_refuses(&m);
-    if (!why && (double)r->inside > share * (double)r->all)
+    if (!why && motion)
+        region_shrink(f, &x, a->launch, m.k, m.moved);
+    if (!why && (double)x.regions->inside > share * (double)x.regions->all)
         why = "its scratchpad is in use all the time";
     if (a->report && why)
         strbuf_printf(a->report, "%s: blocks are not merged: %s\n", f->name, why);
     if (!why) {
-        tell(&m, r, use);
-        rebuild(&m, facts->cfg, r);
+        tell(&m, x.regions, x.use);
+        rebuild(&m, x.cfg, x.regions);
         deepen(&m);
         *changed = true;
     }
-    regions_free(r);
-    thread_bytes_free(bytes);
-    scratch_use_free(use);
+    *changed |= m.moved[0] || m.moved[1];
+    region_facts_drop(&x);
     return true;
 }
 
@@ -658,6 +660,7 @@ run_named(struct ptx_func *f, const struct pass_facts *facts, const struct pass_
     {"merge", "2", "blocks that are merged into one, 2 to 8"},                           \
         {"max-threads", "1024", "most threads of a block"},                              \
         {"gap", "4", "regions with at most so many instructions in between are one"},    \
+        {"motion", "1", "1: code that needs no scratchpad moves out of regions"},        \
     {                                                                                    \
         "share", "0.95", "largest share of a block's instructions in regions"            \
     }
@@ -667,7 +670,6 @@ const struct pass pass_vtb = {
     .meaning = "merges blocks that take turns with one block's scratchpad",
     .keys = (const struct pass_key[]){KEYS, {0}},
     .run_func = run_vtb,
-    .needs = AN_CFG,
     .shapes = true,
 };
 
@@ -680,7 +682,6 @@ const struct pass pass_vtb_pipe = {
                                        "later virtual blocks wait"},
                                       {0}},
     .run_func = run_pipe,
-    .needs = AN_CFG,
     .shapes = true,
 };
 
@@ -689,6 +690,5 @@ const struct pass pass_vtb_named = {
     .meaning = "the same, the scratchpad handed over by named barriers",
     .keys = (const struct pass_key[]){KEYS, {0}},
     .run_func = run_named,
-    .needs = AN_CFG,
     .shapes = true,
 };

@@ -1,0 +1,30 @@
+/* region_shrink.h: scratchpad access regions of a kernel in a launch, and code that moves out
+ * of them. Private to src/passes. */
+#ifndef ALLOT_PASSES_REGION_SHRINK_H
+#define ALLOT_PASSES_REGION_SHRINK_H
+
+#include "passes/thread_bytes.h"
+
+/* What is known of the code; void once it changes. */
+struct region_facts {
+    struct cfg *cfg;
+    struct scratch_use *use;
+    struct thread_bytes *bytes; /* NULL: the size of a block is not known */
+    struct regions *regions;
+    unsigned gap;
+};
+
+void region_facts_find(struct region_facts *x, const struct ptx_func *f,
+                       const struct pass_launch *l, unsigned gap);
+void region_facts_drop(struct region_facts *x);
+
+enum { SHRINK_BEFORE, SHRINK_BEHIND };
+
+/* Reorders f's body within the blocks of its flow graph so that what need not be within
+ * regions stands before or behind them; finds the facts anew. `merge` blocks will be one:
+ * a thread gets as many registers as cost no block of an SM then. Adds the instructions
+ * that moved to moved[SHRINK_BEFORE] and moved[SHRINK_BEHIND]. */
+void region_shrink(struct ptx_func *f, struct region_facts *x, const struct pass_launch *l,
+                   unsigned merge, unsigned moved[2]);
+
+#endif
