@@ -78,12 +78,18 @@ note_stays(void *user, int32_t reg, bool write, bool partial)
         bitset_add(s->read, (size_t)reg);
 }
 
+static bool
+is_shared(const struct ptx_inst *in)
+{
+    return !ptx_is_pseudo(in) && ptx_inst_space(in) == PTX_SPACE_SHARED;
+}
+
 /* SCHED_STAYS for all that does not move out of a region. */
 static enum sched_order
 order_of(const struct shrink *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[i];
-    if (s->touch[i] || in->mod[PTX_MG_CC] || ptx_ops[in->op].flags & PTX_CCIN)
+    if (s->touch[i] || is_shared(in) || in->mod[PTX_MG_CC] || ptx_ops[in->op].flags & PTX_CCIN)
         return SCHED_STAYS;
     enum sched_order order = schedule_order_of(s->f, in);
     return order == SCHED_ACCESS ? SCHED_STAYS : order;
@@ -119,7 +125,7 @@ stays(struct shrink *s, uint32_t i)
     if (ptx_is_pseudo(in))
         return;
     defuse_each(in, note_stays, s);
-    if (s->touch[i])
+    if (s->touch[i] || is_shared(in))
         return; /* another memory; a generic one is an access that may be either */
     if (ptx_inst_barrier(in) >= 0) {
         s->barriers = true;
@@ -407,6 +413,45 @@ region_shrink(struct ptx_func *f, struct region_facts *x, const struct pass_laun
 
 /* -- facts -- */
 
+enum region_part
+region_part(const struct region_facts *x, uint32_t i, uint64_t own)
+{
+    const uint64_t *may = x->bytes->inst[i].may;
+    const uint64_t n = regions_cells(x->use, 0);
+    bool below = !may, above = !may;
+    for (uint64_t k = 0; may && k < n; k++)
+        if (bitset_has(may, k))
+            *(k < own ? &below : &above) = true;
+    return below && above ? PART_BOTH : below ? PART_OWN : PART_REST;
+}
+
+/* Accesses to the own part touch nothing that regions are made of, others only the rest. */
+static void
+leave_out_own(struct region_facts *x, const struct ptx_func *f)
+{
+    scratch_set *touch = x->use->funcs.v[0].touch;
+    const uint64_t n = regions_cells(x->use, 0);
+    x->part = ARENA_ARRAY(&x->bytes->mem, uint8_t, f->body.n + 1);
+    for (uint32_t i = 0; i < f->body.n; i++) {
+        struct region_bytes *b = &x->bytes->inst[i];
+        if (!touch[i])
+            continue;
+        x->part[i] = (uint8_t)region_part(x, i, x->own);
+        if (x->part[i] == PART_OWN)
+            touch[i] = 0;
+        uint64_t *may = bitset_new(&x->bytes->mem, n + 1),
+                 *must = bitset_new(&x->bytes->mem, n + 1);
+        for (uint64_t k = x->own; k < n; k++) {
+            if (!b->may || bitset_has(b->may, k))
+                bitset_add(may, k);
+            if (b->must && bitset_has(b->must, k))
+                bitset_add(must, k);
+        }
+        b->may = may;
+        b->must = must;
+    }
+}
+
 void
 region_facts_find(struct region_facts *x, const struct ptx_func *f,
                   const struct pass_launch *l, unsigned gap)
@@ -415,6 +460,8 @@ region_facts_find(struct region_facts *x, const struct ptx_func *f,
     x->cfg = cfg_new(f);
     x->use = scratch_use_new(f);
     x->bytes = thread_bytes_new(x->cfg, x->use, l);
+    if (x->own && x->bytes)
+        leave_out_own(x, f);
     x->regions = regions_new(x->cfg, x->use, x->bytes ? x->bytes->inst : NULL,
                              l->dynamic_scratchpad, gap);
 }

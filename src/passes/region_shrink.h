@@ -5,15 +5,23 @@
 
 #include "passes/thread_bytes.h"
 
+/* What part of the scratchpad an access goes to: below byte `own`, or the rest. */
+enum region_part { PART_OWN, PART_REST, PART_BOTH };
+
 /* What is known of the code; void once it changes. */
 struct region_facts {
     struct cfg *cfg;
     struct scratch_use *use;
     struct thread_bytes *bytes; /* NULL: the size of a block is not known */
     struct regions *regions;
+    uint8_t *part; /* enum region_part of each access, where `own` is set */
     unsigned gap;
+    uint64_t own; /* bytes that each block has for itself: no region is theirs */
 };
 
+enum region_part region_part(const struct region_facts *x, uint32_t i, uint64_t own);
+
+/* gap and x->own are the caller's. */
 void region_facts_find(struct region_facts *x, const struct ptx_func *f,
                        const struct pass_launch *l, unsigned gap);
 void region_facts_drop(struct region_facts *x);

@@ -31,52 +31,18 @@
  * A grid that K does not divide is rounded up; virtual blocks past its end leave at once,
  * and the others are counted (`live`). That needs the grid's size, so code for a known
  * launch only. Blocks must be whole warps: barriers count those. */
-#include "passes/region_shrink.h"
+#include "passes/vtb_int.h"
+
 #include "passes/rewrite.h"
 #include "passes/shape.h"
 
-#include "analysis/uniform.h"
+#include "analysis/live.h"
+#include "machine/occupancy.h"
 #include "ptx/note.h"
 
 #include <string.h>
 
-enum { MOST_BLOCKS = 8, BARRIERS = 16, MOST_DEPTH = 64 };
-enum scheme { VTB, PIPE, NAMED };
-
-typedef VEC(struct ptx_inst) body_t;
-
-struct merge {
-    struct ptx_func *f;
-    const struct pass_args *a;
-    enum scheme scheme;
-    unsigned k;             /* virtual blocks of a block */
-    unsigned dim;           /* of the grid, that shrinks */
-    unsigned depth;         /* of a virtual block */
-    unsigned pad;           /* virtual blocks past the grid's end */
-    uint32_t ids[BARRIERS]; /* numbers of barriers in the original code */
-    unsigned nids;
-    double ahead;
-    unsigned moved[2]; /* instructions before regions, and behind them */
-    body_t to;
-    struct {
-        int32_t v, z, ctaid, id[BARRIERS], give, take;
-    } reg; /* v: number of the virtual block, z: %tid.z; -1: none */
-    struct ptx_operand live, threads, all,
-        pair; /* virtual blocks; threads of one, of all,
-                                                    * of two */
-};
-
 /* -- what is refused -- */
-
-static bool
-replaced(const struct merge *m, const struct ptx_operand *o)
-{
-    if (o->kind != PTX_OPD_SREG)
-        return false;
-    if (o->sreg == PTX_SREG_CTAID || o->sreg == PTX_SREG_NCTAID)
-        return o->comp == m->dim;
-    return (o->sreg == PTX_SREG_TID || o->sreg == PTX_SREG_NTID) && o->comp == 2;
-}
 
 static const char *
 add_number(struct merge *m, const struct ptx_operand *o)
@@ -163,379 +129,6 @@ launch_refuses(struct merge *m, double most)
     return (double)(threads * m->k) > most ? "merged blocks would be too large" : NULL;
 }
 
-/* -- code -- */
-
-static struct ptx_operand
-reg(int32_t r)
-{
-    return (struct ptx_operand){.kind = PTX_OPD_REG, .reg = r, .label = -1};
-}
-
-static int32_t
-emit(struct merge *m, enum ptx_op op, enum ptx_type type, struct ptx_operand a,
-     struct ptx_operand b)
-{
-    int32_t r = ptx_reg_new(m->f, PTX_U32);
-    struct ptx_inst in = ptx_inst_new(m->f->module, op, op == PTX_OP_MOV ? 2 : 3);
-    in.ntypes = 1;
-    in.type[0] = (uint8_t)type;
-    in.ops[0] = reg(r);
-    in.ops[1] = a;
-    if (op != PTX_OP_MOV)
-        in.ops[2] = b;
-    if (op == PTX_OP_MUL)
-        ptx_set_mod(m->f->module, &in, PTX_MG_PART, PTX_PART_LO);
-    *vec_push(&m->to) = in;
-    return r;
-}
-
-static int32_t
-read_sreg(struct merge *m, unsigned sreg, unsigned comp)
-{
-    struct ptx_operand o = {.kind = PTX_OPD_SREG, .sreg = (uint16_t)sreg, .label = -1};
-    o.comp = (uint8_t)comp;
-    return emit(m, PTX_OP_MOV, PTX_U32, o, o);
-}
-
-/* A times the number n; folded where A is a number. */
-static struct ptx_operand
-times(struct merge *m, struct ptx_operand a, uint64_t n)
-{
-    if (a.kind == PTX_OPD_IMM)
-        return rewrite_literal(a.imm * n);
-    return n == 1 ? a : reg(emit(m, PTX_OP_MUL, PTX_U32, a, rewrite_literal(n)));
-}
-
-static int32_t
-compare(struct merge *m, unsigned cmp, struct ptx_operand a, struct ptx_operand b)
-{
-    struct ptx_inst in = ptx_inst_new(m->f->module, PTX_OP_SETP, 5);
-    int32_t p = ptx_reg_new(m->f, PTX_PRED);
-    in.ntypes = 1;
-    in.type[0] = PTX_U32;
-    ptx_set_mod(m->f->module, &in, PTX_MG_CMP, cmp);
-    in.ops[0] = reg(p);
-    in.ops[2] = a;
-    in.ops[3] = b;
-    *vec_push(&m->to) = in;
-    return p;
-}
-
-static void
-barrier(struct merge *m, int32_t guard, bool arrive, struct ptx_operand number,
-        struct ptx_operand count)
-{
-    struct ptx_inst in = ptx_inst_new(m->f->module, PTX_OP_BAR, 2);
-    if (arrive)
-        ptx_set_mod(m->f->module, &in, PTX_MG_ARRIVE, PTX_ARRIVE_ARRIVE);
-    else
-        ptx_set_mod(m->f->module, &in, PTX_MG_SYNC, PTX_SYNC_SYNC);
-    in.guard = guard;
-    in.ops[0] = number;
-    in.ops[1] = count;
-    *vec_push(&m->to) = in;
-}
-
-/* bar.sync 0 of all virtual blocks, `n` times less or more v times, between none and
- * K - 1 of them: sign 1: v times; -1: live - 1 - v times; 0: live - 1 times. */
-static void
-turns(struct merge *m, int sign)
-{
-    for (unsigned t = 1; t < m->k; t++) {
-        int32_t p = -1;
-        if (sign > 0)
-            p = compare(m, PTX_CMP_GE, reg(m->reg.v), rewrite_literal(t));
-        else if (sign < 0 || m->live.kind == PTX_OPD_REG) {
-            struct ptx_operand rest = rewrite_literal(t);
-            if (sign < 0) /* v + t < live */
-                rest = reg(emit(m, PTX_OP_ADD, PTX_U32, reg(m->reg.v), rest));
-            p = compare(m, PTX_CMP_LT, rest, m->live);
-        }
-        barrier(m, p, false, rewrite_literal(0), m->all);
-    }
-}
-
-static void
-take(struct merge *m)
-{
-    if (m->scheme == NAMED)
-        barrier(m, -1, false, reg(m->reg.take), m->pair);
-    else
-        turns(m, m->scheme == VTB ? 1 : 0);
-}
-
-static void
-give(struct merge *m)
-{
-    if (m->scheme == NAMED) {
-        barrier(m, -1, true, reg(m->reg.give), m->pair);
-        return;
-    }
-    barrier(m, -1, false, rewrite_literal(0), m->all);
-    if (m->scheme == VTB)
-        turns(m, -1);
-}
-
-/* Where the turns of the kernel begin, and before it ends. */
-static void
-start(struct merge *m)
-{
-    if (m->scheme == PIPE)
-        turns(m, 1);
-    if (m->scheme == NAMED) {
-        struct ptx_operand next =
-            reg(emit(m, PTX_OP_ADD, PTX_U32, reg(m->reg.v), rewrite_literal(1)));
-        barrier(m, compare(m, PTX_CMP_EQ, next, m->live), true, reg(m->reg.give),
-                m->pair);
-    }
-}
-
-static void
-finish(struct merge *m)
-{
-    if (m->scheme == PIPE)
-        turns(m, -1);
-    if (m->scheme == NAMED)
-        barrier(m, compare(m, PTX_CMP_EQ, reg(m->reg.v), rewrite_literal(0)), false,
-                reg(m->reg.take), m->pair);
-}
-
-/* Threads of a virtual block: a number where it is known. */
-static struct ptx_operand
-count_threads(struct merge *m)
-{
-    const struct pass_launch *l = m->a->launch;
-    const uint32_t *r = m->f->reqntid;
-    if (l->kernel)
-        return rewrite_literal((uint64_t)l->block[0] * l->block[1] * l->block[2]);
-    if (r[0])
-        return rewrite_literal((uint64_t)r[0] * (r[1] ? r[1] : 1) * m->depth);
-    struct ptx_operand x = reg(read_sreg(m, PTX_SREG_NTID, 0));
-    struct ptx_operand y = reg(read_sreg(m, PTX_SREG_NTID, 1));
-    struct ptx_operand n = reg(emit(m, PTX_OP_MUL, PTX_U32, x, y));
-    return times(m, n, m->depth);
-}
-
-/* Virtual blocks of this block that there are; those past the grid's end leave. */
-static void
-count_live(struct merge *m, struct ptx_operand first)
-{
-    m->live = rewrite_literal(m->k);
-    if (!m->pad)
-        return;
-    struct ptx_operand grid = rewrite_literal(m->a->launch->grid[m->dim]);
-    struct ptx_inst out = ptx_inst_new(m->f->module, PTX_OP_RET, 0);
-    out.guard = compare(m, PTX_CMP_GE, reg(m->reg.ctaid), grid);
-    *vec_push(&m->to) = out;
-    int32_t left = emit(m, PTX_OP_SUB, PTX_U32, grid, first);
-    m->live = reg(emit(m, PTX_OP_MIN, PTX_U32, reg(left), rewrite_literal(m->k)));
-}
-
-static struct ptx_operand
-product(struct merge *m, struct ptx_operand a, struct ptx_operand b)
-{
-    if (b.kind == PTX_OPD_IMM)
-        return times(m, a, b.imm);
-    if (a.kind == PTX_OPD_IMM)
-        return times(m, b, a.imm);
-    return reg(emit(m, PTX_OP_MUL, PTX_U32, a, b));
-}
-
-/* Barrier v + n. */
-static int32_t
-numbered(struct merge *m, uint32_t n)
-{
-    return n ? emit(m, PTX_OP_ADD, PTX_U32, reg(m->reg.v), rewrite_literal(n)) : m->reg.v;
-}
-
-static void
-prologue(struct merge *m)
-{
-    struct ptx_operand depth = rewrite_literal(m->depth);
-    m->reg.v = m->reg.z = read_sreg(m, PTX_SREG_TID, 2);
-    if (m->depth > 1) {
-        m->reg.v = emit(m, PTX_OP_DIV, PTX_U32, reg(m->reg.z), depth);
-        m->reg.z = emit(m, PTX_OP_REM, PTX_U32, reg(m->reg.z), depth);
-    }
-    struct ptx_operand first = times(m, reg(read_sreg(m, PTX_SREG_CTAID, m->dim)), m->k);
-    m->reg.ctaid = emit(m, PTX_OP_ADD, PTX_U32, first, reg(m->reg.v));
-    count_live(m, first);
-    m->threads = count_threads(m);
-    m->all = product(m, m->threads, m->live);
-    m->pair = times(m, m->threads, 2);
-    unsigned own = m->scheme == NAMED ? m->k : 1;
-    for (unsigned i = 0; i < m->nids; i++)
-        m->reg.id[i] = numbered(m, own + i * m->k);
-    if (m->scheme != NAMED)
-        return;
-    /* takes from v - 1, the first one from the last */
-    struct ptx_operand n = m->live;
-    struct ptx_operand before = reg(emit(m, PTX_OP_ADD, PTX_U32, reg(m->reg.v), n));
-    before = reg(emit(m, PTX_OP_SUB, PTX_U32, before, rewrite_literal(1)));
-    m->reg.give = m->reg.v;
-    m->reg.take = emit(m, PTX_OP_REM, PTX_U32, before, n);
-}
-
-static struct ptx_operand
-replacement(struct merge *m, const struct ptx_operand *o)
-{
-    switch (o->sreg) {
-    case PTX_SREG_TID:
-        return m->depth > 1 ? reg(m->reg.z) : rewrite_literal(0);
-    case PTX_SREG_NTID:
-        return rewrite_literal(m->depth);
-    case PTX_SREG_CTAID:
-        return reg(m->reg.ctaid);
-    default:
-        if (m->pad)
-            return rewrite_literal(m->a->launch->grid[m->dim]);
-        return times(m, reg(read_sreg(m, PTX_SREG_NCTAID, m->dim)), m->k);
-    }
-}
-
-static struct ptx_inst
-rewritten(struct merge *m, struct ptx_inst in)
-{
-    for (unsigned k = 0; k < in.nops; k++)
-        if (replaced(m, &in.ops[k])) {
-            in.ops = ptx_operands_dup(m->f->module, in.ops, in.nops);
-            in.ops[k] = replacement(m, &in.ops[k]);
-        }
-    if (ptx_inst_barrier(&in) < 0)
-        return in;
-    const unsigned at = (unsigned)ptx_inst_barrier(&in);
-    const bool counted = at + 1 < in.nops && in.ops[at + 1].kind != PTX_OPD_NONE;
-    unsigned i = 0;
-    while (m->ids[i] != in.ops[at].imm)
-        i++;
-    struct ptx_operand *ops = in.ops;
-    if (at + 1 >= in.nops) { /* room for the count */
-        struct ptx_inst wide = ptx_inst_new(m->f->module, in.op, at + 2);
-        memcpy(wide.ops, ops, in.nops * sizeof *ops);
-        in.ops = wide.ops;
-        in.nops = (uint8_t)(at + 2);
-    } else {
-        in.ops = ptx_operands_dup(m->f->module, ops, in.nops);
-    }
-    in.ops[at] = reg(m->reg.id[i]);
-    if (!counted)
-        in.ops[at + 1] = m->threads;
-    return in;
-}
-
-/* -- the kernel -- */
-
-/* For vtb-pipe: the instruction of the first block before which later virtual blocks wait
- * for those that run ahead: `ahead` instructions before the first region. */
-static uint32_t
-splitting_point(const struct merge *m, const struct cfg *g, const struct regions *r)
-{
-    uint32_t at = g->block[0].end;
-    for (size_t i = 0; i < r->point.n; i++)
-        if (r->point.v[i].take && r->point.v[i].at < at)
-            at = r->point.v[i].at;
-    double left = m->ahead;
-    const struct ptx_inst *last = &m->f->body.v[g->block[0].end - 1];
-    if (at == g->block[0].end &&
-        (cfg_targets(last, NULL, 0) || ptx_ops[last->op].flags & PTX_ENDS))
-        at--;
-    while (at > g->block[0].first && left >= 1)
-        left -= !ptx_is_pseudo(&m->f->body.v[--at]);
-    while (at < g->block[0].end && ptx_is_pseudo(&m->f->body.v[at]))
-        at++;
-    return at;
-}
-
-static bool
-leaves(const struct ptx_inst *in)
-{
-    return in->op == PTX_OP_RET || in->op == PTX_OP_EXIT;
-}
-
-/* Whether no end of a region can follow block v of the flow graph, but could follow its
- * start: all threads of the grid come here equally often, and leave, or part for good. */
-static bool
-is_end(const struct cfg *g, const struct uniform *u, uint32_t v)
-{
-    const struct cfg_block *b = &g->block[v];
-    if (b->rpo < 0 || u->block[v] != UNIFORM_GRID)
-        return false;
-    for (uint32_t e = 0; e < b->nsucc; e++)
-        if (b->succ[e] >= 0 && (u->block[b->succ[e]] == UNIFORM_GRID || b->ipdom >= 0))
-            return false;
-    return true;
-}
-
-/* A thread's leave under a guard that is the same in the whole grid: the last turns, then
- * it leaves. */
-static void
-guarded_leave(struct merge *m, struct ptx_inst in)
-{
-    struct ptx_inst bra = ptx_inst_new(m->f->module, PTX_OP_BRA, 1);
-    struct ptx_inst label = ptx_inst_new(m->f->module, PTX_OP_LABEL, 1);
-    bra.ops[0].kind = label.ops[0].kind = PTX_OPD_LABEL;
-    bra.ops[0].label = label.ops[0].label = ptx_label_new(m->f);
-    bra.guard = in.guard;
-    bra.guard_neg = !in.guard_neg;
-    in.guard = -1;
-    in.guard_neg = false;
-    *vec_push(&m->to) = bra;
-    finish(m);
-    *vec_push(&m->to) = in;
-    *vec_push(&m->to) = label;
-}
-
-static void
-ends(struct merge *m, const struct regions *r, size_t *next, uint32_t i)
-{
-    for (; *next < r->point.n && r->point.v[*next].at == i; ++*next)
-        if (r->point.v[*next].take)
-            take(m);
-        else
-            give(m);
-}
-
-static void
-rebuild(struct merge *m, const struct cfg *g, const struct regions *r)
-{
-    struct ptx_func *f = m->f;
-    struct uniform *u = uniform_new(g);
-    uint32_t split = m->scheme == PIPE ? splitting_point(m, g, r) : 0;
-    size_t next = 0;
-    prologue(m);
-    for (uint32_t v = 0; v < g->n; v++) {
-        const struct cfg_block *b = &g->block[v];
-        const struct ptx_inst last = f->body.v[b->end - 1];
-        const bool jumps = cfg_targets(&last, NULL, 0) || leaves(&last);
-        const bool end = is_end(g, u, v);
-        for (uint32_t i = b->first; i < b->end; i++) {
-            if (i == split)
-                start(m);
-            ends(m, r, &next, i);
-            /* may push what it needs: before the instruction itself */
-            struct ptx_inst in = rewritten(m, f->body.v[i]);
-            if (end && jumps && i + 1 == b->end)
-                finish(m);
-            if (leaves(&in) && in.guard >= 0 && b->rpo >= 0 && !end &&
-                u->block[v] == UNIFORM_GRID)
-                guarded_leave(m, in);
-            else
-                *vec_push(&m->to) = in;
-        }
-        if (b->end == split && v == 0)
-            start(m);
-        /* behind the block's last instruction, before the next one's labels */
-        ends(m, r, &next, b->end);
-        if (end && !jumps)
-            finish(m);
-    }
-    uniform_free(u);
-    vec_free(&f->body);
-    f->body.v = m->to.v;
-    f->body.n = m->to.n;
-    f->body.cap = m->to.cap;
-}
-
 static void
 deepen(struct merge *m)
 {
@@ -575,6 +168,9 @@ tell(const struct merge *m, const struct regions *r, const struct scratch_use *u
     if (m->moved[SHRINK_BEFORE] || m->moved[SHRINK_BEHIND])
         strbuf_printf(b, "  %u instructions moved before regions, %u behind them\n",
                       m->moved[SHRINK_BEFORE], m->moved[SHRINK_BEHIND]);
+    if (m->held[0])
+        strbuf_printf(b, "  expected: %u threads an SM instead of %u\n", m->held[1],
+                      m->held[0]);
     for (size_t i = 0; i < r->region.n; i++) {
         const struct region *p = &r->region.v[i];
         strbuf_printf(b, "  lines %u to %u, bytes %llu to %llu:", p->from, p->to,
@@ -587,18 +183,109 @@ tell(const struct merge *m, const struct regions *r, const struct scratch_use *u
 }
 
 static bool
+read_private(struct merge *m, struct diag_sink *diag)
+{
+    double own;
+    m->ahead = 16;
+    if (!strcmp(pass_arg(m->a, "private"), "auto"))
+        return true;
+    if (!pass_arg_number(m->a, "private", 16, 1 << 20, &own, diag))
+        return false;
+    m->own_given = (int64_t)own;
+    return true;
+}
+
+/* Finds the private part, and the facts with it. */
+static const char *
+divide(struct merge *m, struct region_facts *x)
+{
+    const char *why = co_refuses(m, x);
+    if (why)
+        return why;
+    m->own = co_choose(m, x);
+    if (!m->own)
+        return m->a->launch->machine && m->a->launch->kernel
+                   ? "private parts would cost an SM blocks, or leave nothing public"
+                   : "private=auto needs a machine and a launch: give private=BYTES";
+    region_facts_drop(x);
+    x->own = m->own;
+    region_facts_find(x, m->f, m->a->launch, x->gap);
+    if (x->regions->why) /* all accesses are in the private part */
+        return "its public part is not used";
+    return NULL;
+}
+
+static void
+tell_parts(const struct merge *m, const struct region_facts *x)
+{
+    struct strbuf *b = m->a->report;
+    unsigned n[3] = {0};
+    if (!b)
+        return;
+    for (uint32_t i = 0; i < m->f->body.n; i++)
+        if (!ptx_is_pseudo(&m->f->body.v[i]) &&
+            ptx_inst_space(&m->f->body.v[i]) == PTX_SPACE_SHARED)
+            n[x->part[i]]++;
+    strbuf_printf(b,
+                  "%s: %llu bytes are private to each virtual block, %llu public, %llu in "
+                  "all; of its accesses %u are private, %u public, and %u find out when "
+                  "they run\n",
+                  m->f->name, (unsigned long long)m->own,
+                  (unsigned long long)(regions_cells(x->use, 0) - m->own),
+                  (unsigned long long)(regions_cells(x->use, 0) + (m->k - 1) * m->own),
+                  n[PART_OWN], n[PART_REST], n[PART_BOTH]);
+}
+
+/* Blocks of `threads` threads that an SM holds; 0: none, or the machine is not known. */
+static uint32_t
+blocks_held(const struct merge *m, uint32_t threads, uint32_t registers,
+            uint64_t scratchpad)
+{
+    const struct occ_kernel k = {threads, registers, (uint32_t)scratchpad};
+    struct allot_occupancy o = {0};
+    struct diag_sink quiet = {0};
+    if (!occ_compute(m->a->launch->machine, &k, OCC_SHARE_NONE, 1, &o, &quiet))
+        o.resident_blocks = 0;
+    diag_free(&quiet);
+    return o.resident_blocks;
+}
+
+/* How many threads an SM holds before and after, by the registers that are live at once
+ * (allocation may need some more); why the blocks cannot be merged. */
+static const char *
+occupancy(struct merge *m, const struct region_facts *x)
+{
+    const struct pass_launch *l = m->a->launch;
+    const uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+    if (!l->machine || !l->kernel)
+        return NULL;
+    struct live *live = live_new(x->cfg);
+    uint32_t registers, predicates;
+    live_max(live, &registers, &predicates);
+    live_free(live);
+    const uint32_t most = l->machine->sm.max_registers;
+    registers = registers < most ? registers : most;
+    const uint64_t bytes = regions_cells(x->use, l->dynamic_scratchpad);
+    m->held[0] = threads * blocks_held(m, threads, registers, bytes);
+    m->held[1] = threads * m->k *
+                 blocks_held(m, threads * m->k, registers, bytes + (m->k - 1) * m->own);
+    return m->held[0] && !m->held[1] ? "an SM would not hold one merged block" : NULL;
+}
+
+static bool
 run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *a,
-           enum scheme scheme, bool *changed, struct diag_sink *diag)
+           enum scheme scheme, bool parts, bool *changed, struct diag_sink *diag)
 {
     double most, k, gap, share, motion;
     (void)facts;
-    struct merge m = {.f = f, .a = a, .scheme = scheme};
+    struct merge m = {.f = f, .a = a, .scheme = scheme, .parts = parts, .own_given = -1};
     if (!pass_arg_number(a, "max-threads", 1, 65536, &most, diag) ||
         !pass_arg_number(a, "merge", 2, MOST_BLOCKS, &k, diag) ||
         !pass_arg_number(a, "gap", 0, 1e6, &gap, diag) ||
         !pass_arg_number(a, "share", 0, 1, &share, diag) ||
         !pass_arg_number(a, "motion", 0, 1, &motion, diag) ||
-        (scheme == PIPE && !pass_arg_number(a, "ahead", 0, 1e6, &m.ahead, diag)))
+        (parts && !read_private(&m, diag)) ||
+        (scheme == PIPE && !parts && !pass_arg_number(a, "ahead", 0, 1e6, &m.ahead, diag)))
         return false;
     if (k != (unsigned)k)
         return diag_error(diag, "pass %s: merge=%g: give a whole number from 2 to 8",
@@ -618,15 +305,21 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
     }
     if (!why)
         why = code_refuses(&m);
+    if (!why && parts)
+        why = divide(&m, &x);
     if (!why && motion)
         region_shrink(f, &x, a->launch, m.k, m.moved);
     if (!why && (double)x.regions->inside > share * (double)x.regions->all)
         why = "its scratchpad is in use all the time";
+    if (!why)
+        why = occupancy(&m, &x);
     if (a->report && why)
         strbuf_printf(a->report, "%s: blocks are not merged: %s\n", f->name, why);
+    if (!why && parts)
+        tell_parts(&m, &x);
     if (!why) {
         tell(&m, x.regions, x.use);
-        rebuild(&m, x.cfg, x.regions);
+        vtb_rebuild(&m, &x);
         deepen(&m);
         *changed = true;
     }
@@ -639,21 +332,34 @@ static bool
 run_vtb(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *a,
         bool *changed, struct diag_sink *diag)
 {
-    return run_scheme(f, facts, a, VTB, changed, diag);
+    return run_scheme(f, facts, a, VTB, false, changed, diag);
 }
 
 static bool
 run_pipe(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *a,
          bool *changed, struct diag_sink *diag)
 {
-    return run_scheme(f, facts, a, PIPE, changed, diag);
+    return run_scheme(f, facts, a, PIPE, false, changed, diag);
 }
 
 static bool
 run_named(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *a,
           bool *changed, struct diag_sink *diag)
 {
-    return run_scheme(f, facts, a, NAMED, changed, diag);
+    return run_scheme(f, facts, a, NAMED, false, changed, diag);
+}
+
+static bool
+run_co(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *a,
+       bool *changed, struct diag_sink *diag)
+{
+    static const char *const names[] = {
+        [VTB] = "vtb", [PIPE] = "vtb-pipe", [NAMED] = "vtb-named"};
+    const char *turns = pass_arg(a, "turns");
+    for (int s = VTB; s <= NAMED; s++)
+        if (!strcmp(turns, names[s]))
+            return run_scheme(f, facts, a, (enum scheme)s, true, changed, diag);
+    return diag_error(diag, "pass co-vtb: turns=%s: vtb, vtb-pipe or vtb-named", turns);
 }
 
 #define KEYS                                                                             \
@@ -690,5 +396,19 @@ const struct pass pass_vtb_named = {
     .meaning = "the same, the scratchpad handed over by named barriers",
     .keys = (const struct pass_key[]){KEYS, {0}},
     .run_func = run_named,
+    .shapes = true,
+};
+
+const struct pass pass_co_vtb = {
+    .name = "co-vtb",
+    .meaning = "the same, a part of the scratchpad for each virtual block, the rest in turns",
+    .keys = (const struct pass_key[]){KEYS,
+                                      {"private", "auto",
+                                       "bytes of a virtual block's own part; auto: as many "
+                                       "as cost no block of an SM"},
+                                      {"turns", "vtb-pipe",
+                                       "vtb, vtb-pipe or vtb-named: how they take turns"},
+                                      {0}},
+    .run_func = run_co,
     .shapes = true,
 };

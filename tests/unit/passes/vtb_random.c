@@ -304,20 +304,25 @@ run(const struct gen *g, uint64_t seed, const char *passes, bool functional,
 static void
 same_memory(void **state)
 {
-    static const char *const schemes[] = {"vtb", "vtb-pipe", "vtb-named"};
+    static const char *const schemes[] = {"vtb", "vtb-pipe", "vtb-named", "co-vtb"};
+    static const char *const turns[] = {"vtb", "vtb-pipe", "vtb-named"};
+    enum { SCHEMES = 4 };
     static uint32_t want[MOST], got[MOST];
-    unsigned merged[3] = {0}, ways = 0;
+    unsigned merged[SCHEMES] = {0}, ways = 0;
     (void)state;
     for (uint64_t seed = 1; seed <= KERNELS; seed++) {
         struct gen g = {.state = seed * 0x9e3779b97f4a7c15u};
         kernel(&g);
         run(&g, seed, "", true, want, &ways);
         assert_int_equal(ways, 0);
-        for (unsigned s = 0; s < 3; s++) {
-            char passes[80];
+        for (unsigned s = 0; s < SCHEMES; s++) {
+            char passes[160];
             unsigned n = 0;
-            snprintf(passes, sizeof passes, "%s:merge=%u:gap=%u:share=1", schemes[s],
-                     2 + pick(&g, 4), pick(&g, 8));
+            int at = snprintf(passes, sizeof passes, "%s:merge=%u:gap=%u:share=1:motion=%u",
+                              schemes[s], 2 + pick(&g, 4), pick(&g, 8), pick(&g, 2));
+            if (s == 3) /* a border anywhere */
+                snprintf(passes + at, sizeof passes - (size_t)at, ":private=%u:turns=%s",
+                         16 * (1 + pick(&g, 24 * g.n / 16 - 1)), turns[pick(&g, 3)]);
             for (int functional = 0; functional < 2; functional++) {
                 run(&g, seed, passes, functional, got, &n);
                 unsigned i = 0;
@@ -337,7 +342,7 @@ same_memory(void **state)
         }
         strbuf_free(&g.b);
     }
-    for (unsigned s = 0; s < 3; s++)
+    for (unsigned s = 0; s < SCHEMES; s++)
         if (6 * merged[s] < 5 * KERNELS)
             fail_msg("%s: only %u of %u kernels are merged", schemes[s], merged[s],
                      KERNELS);

@@ -1,0 +1,74 @@
+/* vtb_int.h: between the files of the passes that merge blocks.
+ *
+ *   vtb.c          the passes: what is refused, the launch, settings
+ *   vtb_rebuild.c  the merged kernel's code
+ *   co_vtb.c       co-vtb: private and public part of the scratchpad */
+#ifndef ALLOT_PASSES_VTB_INT_H
+#define ALLOT_PASSES_VTB_INT_H
+
+#include "passes/region_shrink.h"
+
+enum { MOST_BLOCKS = 8, BARRIERS = 16, MOST_DEPTH = 64 };
+enum scheme { VTB, PIPE, NAMED };
+
+typedef VEC(struct ptx_inst) body_t;
+
+struct merge {
+    struct ptx_func *f;
+    const struct pass_args *a;
+    enum scheme scheme;
+    unsigned k;             /* virtual blocks of a block */
+    unsigned dim;           /* of the grid, that shrinks */
+    unsigned depth;         /* of a virtual block */
+    unsigned pad;           /* virtual blocks past the grid's end */
+    uint32_t ids[BARRIERS]; /* numbers of barriers in the original code */
+    unsigned nids;
+    double ahead;
+    unsigned moved[2]; /* instructions before regions, and behind them */
+    uint32_t held[2];  /* threads of an SM before and after; 0: not known */
+    body_t to;
+    struct {
+        int32_t v, z, ctaid, id[BARRIERS], give, take;
+    } reg; /* v: number of the virtual block, z: %tid.z; -1: none */
+    /* co-vtb: bytes that each virtual block has for itself, as asked for (-1: auto) and as
+     * it is; the array of both parts, registers: its address, the address behind one own
+     * part, v times own; of registers: the same moved by that, 0: none in this block */
+    bool parts;
+    int64_t own_given;
+    uint64_t own;
+    struct ptx_var *area;
+    int32_t base, border, shift, *moved_to;
+    uint32_t nregs;
+    struct ptx_operand live, threads, all,
+        pair; /* virtual blocks; threads of one, of all,
+                                                    * of two */
+};
+
+/* Whether it is another value in the merged block. */
+bool vtb_replaces(const struct merge *m, const struct ptx_operand *o);
+
+/* Appends an instruction to m->to: its result, a new register. */
+struct ptx_operand vtb_reg(int32_t r);
+int32_t vtb_emit(struct merge *m, enum ptx_op op, enum ptx_type type, struct ptx_operand a,
+                 struct ptx_operand b);
+/* setp: a new predicate. */
+int32_t vtb_compare(struct merge *m, unsigned cmp, struct ptx_operand a,
+                    struct ptx_operand b);
+
+/* -- co_vtb.c -- */
+
+/* Why the scratchpad cannot be in two parts; NULL: it can. */
+const char *co_refuses(struct merge *m, const struct region_facts *x);
+/* Bytes of the own part; 0: none that is worth it. */
+uint64_t co_choose(const struct merge *m, const struct region_facts *x);
+/* In the prologue; at the start of each block of the flow graph; at instruction i of the
+ * original, which is now `in`. */
+void co_begin(struct merge *m, const struct region_facts *x);
+void co_block(struct merge *m);
+void co_rewrite(struct merge *m, const struct region_facts *x, uint32_t i,
+                struct ptx_inst *in);
+
+/* The merged kernel, from the facts. */
+void vtb_rebuild(struct merge *m, const struct region_facts *x);
+
+#endif
