@@ -100,6 +100,7 @@ exec_cta_free(struct exec_cta *c)
         guard_add(&c->grid->guard, &c->ex->guard.v[i]);
     vec_free(&c->ex->guard);
     free(c->ex->range);
+    free(c->ex->owner);
     free(c->ex->rows);
     free(c->ex);
     free(c->shared);
@@ -219,6 +220,7 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
     memset(c->shared, 0, c->shared_bytes);
     memset(c->ex->bar, 0, sizeof c->ex->bar);
     c->holds = false;
+    exec_check_start(c);
     if (dev_generation(g->mem) != c->ex->generation)
         forget_ranges(c);
     bool fresh = !c->ex->started || pp->has_calls;

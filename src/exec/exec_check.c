@@ -4,6 +4,7 @@
  * a register that is switched off loses its value. */
 #include "exec/exec_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A register that an instruction switches off: its rows in a warp, in a list by pc. */
@@ -18,6 +19,7 @@ struct exec_check {
     uint32_t *off;      /* by pc: first of its off_row, + 1; 0: none */
     VEC(struct off_row) rows;
     uint32_t shared_from; /* exec_check_promise */
+    uint32_t depth;       /* of a virtual block; 0: there are none */
 };
 
 /* Registers of one place of the register file have rows of their own here: all of them
@@ -75,6 +77,7 @@ exec_check_analyses(struct exec_prog *p)
         return;
     struct exec_check *k = xcalloc(1, sizeof *k);
     k->use = scratch_use_new(p->entry);
+    k->depth = exec_turns_depth(p->entry);
     k->touch = xcalloc(p->ninst + 1, sizeof *k->touch);
     k->off = xcalloc(p->ninst + 1, sizeof *k->off);
     for (size_t i = 0; i < pp->funcs.n; i++) {
@@ -91,6 +94,13 @@ exec_check_analyses(struct exec_prog *p)
                 k->touch[fi->pc_of[j]] = sf->touch[j];
     }
     p->check = k;
+}
+
+void
+exec_check_start(struct exec_cta *c)
+{
+    if (c->grid->prog->check && c->grid->prog->check->depth)
+        exec_turns_start(c);
 }
 
 void
@@ -175,6 +185,14 @@ exec_check_access(struct exec_warp *w)
                          "is not what the analysis of addresses expects here",
                          "does the program make an address in one variable from "
                          "another's?");
+        int other = k->depth ? exec_turns_access(w, &a, (unsigned)lane, k->depth) : -1;
+        if (other >= 0) {
+            char what[80];
+            snprintf(what, sizeof what, "finds it overwritten by virtual block %d",
+                     other);
+            return blame(w, (unsigned)lane, a.addr[lane], what,
+                         "did that one not wait for its turn?");
+        }
         if (k->shared_from && w->released >> lane & 1 &&
             a.addr[lane] + a.bytes > k->shared_from)
             return blame(w, (unsigned)lane, a.addr[lane],

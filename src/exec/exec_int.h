@@ -147,6 +147,11 @@ struct quick_run {
     enum exec_result result;  /* of an instruction that faulted */
 };
 
+/* Virtual blocks (exec_turns.c) that wrote a byte: the last one, and a bit for each. */
+struct byte_owner {
+    uint8_t last, ever;
+};
+
 struct exec_cta_priv {
     struct exec_barrier bar[EXEC_BARRIERS + 1];
     struct guard_reads guard;     /* of all blocks this storage has held */
@@ -155,6 +160,7 @@ struct exec_cta_priv {
     uint8_t *rows;                /* all warps' rows */
     uint64_t list[EXEC_MAX_LIST]; /* of the last texture instruction */
     struct quick_run quick;
+    struct byte_owner *owner; /* of each byte of scratchpad; NULL: not looked at */
     bool started; /* a block, so rows of special registers are filled */
 };
 
@@ -276,10 +282,21 @@ enum exec_result quick_turn(struct exec_warp *w, struct exec_step *s, uint64_t n
 enum exec_result exec_check_access(struct exec_warp *w);
 /* The block has got the part of its scratchpad that it allocates: it holds nothing yet. */
 void exec_check_taken(struct exec_cta *c);
+/* A block starts: nothing of its scratchpad is anybody's yet. */
+void exec_check_start(struct exec_cta *c);
 /* Destroys the registers that the instruction at pc switches off (power states), once the
  * warp has executed it. */
 void exec_check_power(struct exec_warp *w, uint32_t pc);
 void exec_check_free(struct exec_check *k);
+
+/* -- turns of virtual blocks (exec_turns.c) -- */
+
+/* How deep a virtual block of the kernel is; 0: it has none. */
+uint32_t exec_turns_depth(const struct ptx_func *f);
+void exec_turns_start(struct exec_cta *c);
+/* Notes what the lane writes. The virtual block that overwrote what it reads, -1: none. */
+int exec_turns_access(struct exec_warp *w, const struct exec_access *a, unsigned lane,
+                      uint32_t depth);
 
 /* -- races between the warps of a block (exec_races.c) -- */
 

@@ -40,6 +40,7 @@
 #include "machine/occupancy.h"
 #include "ptx/note.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* -- what is refused -- */
@@ -141,6 +142,9 @@ deepen(struct merge *m)
         }
     f->minnctapersm = (f->minnctapersm + m->k - 1) / m->k;
     const struct pass_launch was = *m->a->launch;
+    char depth[16];
+    snprintf(depth, sizeof depth, "%u", m->depth);
+    ptx_set_note(f, "virtual", depth);
     shape_change(f, m->a, SHAPE_BLOCK, 2, '=', m->depth);
     if (!was.kernel && !f->reqntid[0])
         shape_change(f, m->a, SHAPE_BLOCK, SHAPE_ALL, '%', 32);

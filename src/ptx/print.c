@@ -6,6 +6,8 @@
  * comes with its list. */
 #include "ptx/print.h"
 
+#include "ptx/note.h"
+
 #include <inttypes.h>
 
 static const char *const space_text[] = {
@@ -500,6 +502,13 @@ print_func(const struct ptx_func *f, bool body, struct strbuf *b)
             strbuf_printf(b, "%s\n", f->attrs.v[i]);
     for (size_t i = 0; i < f->pragmas.n; i++)
         strbuf_printf(b, ".pragma %s;\n", f->pragmas.v[i]);
+    char *launch = ptx_note(f, "launch");
+    if (launch)
+        strbuf_printf(b,
+                      "// Launch it with the sizes that these steps make of the original's "
+                      "(= and %% must hold): %s\n",
+                      launch);
+    free(launch);
     if (!body) {
         strbuf_addz(b, ";\n\n");
         return;

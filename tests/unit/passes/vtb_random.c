@@ -275,7 +275,7 @@ run(const struct gen *g, uint64_t seed, const char *passes, bool functional,
     struct allot_diag *d = allot_diag_new();
     struct allot_machine *machine = allot_machine_load("gtx480", d);
     const struct allot_options o = {
-        .functional = functional, .max_cycles = 5000000, .max_instructions = 50000000};
+        .functional = functional, .check_analyses = functional, .max_cycles = 5000000, .max_instructions = 50000000};
     assert_true(allot_machine_set(machine, "compiler.passes", passes, d));
     struct allot_module *m = allot_module_parse("random.ptx", g->b.s, g->b.n, d);
     struct allot_device *dev = m ? allot_device_new(machine, &o, d) : NULL;

@@ -1,6 +1,7 @@
 /* vtb_workloads.c: merging blocks that take turns with one scratchpad changes no
  * workload's memory. Every workload runs as it is and under every scheme, in the launches
- * of its program, functionally (vtb_random simulates them, too). */
+ * of its program, functionally (vtb_random simulates them, too), and none reads what another
+ * virtual block wrote. */
 #include "unit/kit/workload_spy.h"
 
 /* Hash of all buffers after the run; *merged: launches whose blocks were merged. */
@@ -13,7 +14,7 @@ run(const struct allot_workload *w, const char *compiler, const char *passes,
     const char *text = allot_workload_ptx(w->name, compiler, &len);
     struct allot_module *m = allot_module_parse(w->name, text, len, d);
     struct allot_machine *machine = allot_machine_load("gtx480", d);
-    const struct allot_options options = {.functional = true};
+    const struct allot_options options = {.functional = true, .check_analyses = true};
     assert_non_null(m);
     assert_non_null(machine);
     assert_true(allot_machine_set(machine, "compiler.registers", "virtual", d));
