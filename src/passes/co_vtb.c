@@ -30,9 +30,10 @@ enum { UNIT = 16 }; /* bytes: no access crosses a border between such pieces */
 static bool
 touches(const struct region_facts *x, const struct ptx_func *f, uint32_t i)
 {
+    const struct ptx_inst *in = &f->body.v[i];
     return x->use->funcs.v[0].touch[i] ||
-           (!ptx_is_pseudo(&f->body.v[i]) &&
-            ptx_inst_space(&f->body.v[i]) == PTX_SPACE_SHARED);
+           (ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE | PTX_ATOMIC) &&
+            ptx_inst_space(in) == PTX_SPACE_SHARED);
 }
 
 static int

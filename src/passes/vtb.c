@@ -16,12 +16,14 @@
  *     vtb        take: v times bar.sync 0        give: K - v times bar.sync 0
  *                Everybody waits until all had their turn; virtual block v has the turn
  *                between the v-th and the next of K + 1 points in time.
- *     vtb-pipe   start: v times                  take: K - 1 times
- *                give: once                      end: K - 1 - v times
- *                A virtual block waits only before its turn. What it computes after one
- *                region overlaps the others' turns. With two, virtual block 1 starts when 0
- *                is in its first region: `ahead` instructions before region 1 (the
- *                splitting point).
+ *     vtb-pipe   start: bar.sync t, t < v          take: bar.sync (v + t) % K, t < K - 1
+ *                give: bar.arrive (v - 1) % K      end: bar.arrive (v + t) % K, t < K - 1 - v
+ *                Points in time have numbers modulo K; virtual block v has its turns from
+ *                each v - 1 to the next. It waits before its turn only. What it computes
+ *                after one region overlaps the others' turns. With two, virtual block 1
+ *                starts when 0 is in its first region: `ahead` instructions before region 1
+ *                (the splitting point). The paper's barriers all wait; so its last virtual
+ *                block waits behind its turn for what the first one computes.
  *     vtb-named  take: bar.sync h(v - 1)         give: bar.arrive h(v)
  *                The scratchpad goes round like a token; barrier h(v) joins the one that
  *                gives and the one that takes, twice a virtual block's threads. The last
@@ -80,8 +82,7 @@ code_refuses(struct merge *m)
         if (why)
             return why;
     }
-    unsigned own = m->scheme == NAMED ? m->k : 1;
-    if (own + m->nids * m->k > BARRIERS)
+    if (vtb_barriers(m) + m->nids * m->k > BARRIERS)
         return "there are 16 barriers, and it would need more";
     if (f->module->sm < 20)
         return "its target has no barriers for a part of a block (they need sm_20)";
@@ -187,10 +188,18 @@ tell(const struct merge *m, const struct regions *r, const struct scratch_use *u
 }
 
 static bool
+read_ahead(struct merge *m, struct diag_sink *diag)
+{
+    m->ahead = -1;
+    return !strcmp(pass_arg(m->a, "ahead"), "auto") ||
+           pass_arg_number(m->a, "ahead", 0, 1e6, &m->ahead, diag);
+}
+
+static bool
 read_private(struct merge *m, struct diag_sink *diag)
 {
     double own;
-    m->ahead = 16;
+    m->ahead = -1;
     if (!strcmp(pass_arg(m->a, "private"), "auto"))
         return true;
     if (!pass_arg_number(m->a, "private", 16, 1 << 20, &own, diag))
@@ -289,7 +298,7 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
         !pass_arg_number(a, "share", 0, 1, &share, diag) ||
         !pass_arg_number(a, "motion", 0, 1, &motion, diag) ||
         (parts && !read_private(&m, diag)) ||
-        (scheme == PIPE && !parts && !pass_arg_number(a, "ahead", 0, 1e6, &m.ahead, diag)))
+        (scheme == PIPE && !parts && !read_ahead(&m, diag)))
         return false;
     if (k != (unsigned)k)
         return diag_error(diag, "pass %s: merge=%g: give a whole number from 2 to 8",
@@ -387,9 +396,10 @@ const struct pass pass_vtb_pipe = {
     .name = "vtb-pipe",
     .meaning = "the same, each virtual block one step behind the one before",
     .keys = (const struct pass_key[]){KEYS,
-                                      {"ahead", "16",
+                                      {"ahead", "auto",
                                        "instructions before the first region at which "
-                                       "later virtual blocks wait"},
+                                       "later virtual blocks wait; auto: as many as take "
+                                       "as long as it"},
                                       {0}},
     .run_func = run_pipe,
     .shapes = true,

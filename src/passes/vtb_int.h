@@ -23,12 +23,12 @@ struct merge {
     unsigned pad;           /* virtual blocks past the grid's end */
     uint32_t ids[BARRIERS]; /* numbers of barriers in the original code */
     unsigned nids;
-    double ahead;
+    double ahead;      /* instructions; below 0: by their cost */
     unsigned moved[2]; /* instructions before regions, and behind them */
     uint32_t held[2];  /* threads of an SM before and after; 0: not known */
     body_t to;
     struct {
-        int32_t v, z, ctaid, id[BARRIERS], give, take;
+        int32_t v, z, ctaid, id[BARRIERS], turn[MOST_BLOCKS], give, take;
     } reg; /* v: number of the virtual block, z: %tid.z; -1: none */
     /* co-vtb: bytes that each virtual block has for itself, as asked for (-1: auto) and as
      * it is; the array of both parts, registers: its address, the address behind one own
@@ -43,6 +43,13 @@ struct merge {
         pair; /* virtual blocks; threads of one, of all,
                                                     * of two */
 };
+
+/* Numbers of barriers that turns need. */
+static inline unsigned
+vtb_barriers(const struct merge *m)
+{
+    return m->scheme == VTB ? 1 : m->k;
+}
 
 /* Whether it is another value in the merged block. */
 bool vtb_replaces(const struct merge *m, const struct ptx_operand *o);

@@ -5,6 +5,7 @@
 #include "passes/rewrite.h"
 
 #include "analysis/uniform.h"
+#include "machine/latency.h"
 
 #include <string.h>
 
@@ -89,55 +90,60 @@ barrier(struct merge *m, int32_t guard, bool arrive, struct ptx_operand number,
     *vec_push(&m->to) = in;
 }
 
-/* bar.sync 0 of all virtual blocks, `n` times less or more v times, between none and
- * K - 1 of them: sign 1: v times; -1: live - 1 - v times; 0: live - 1 times. */
-static void
-turns(struct merge *m, int sign)
+/* A predicate for what virtual block v does up to a turn t; -1: it is always so. */
+static int32_t
+before_last(struct merge *m, bool from_own, unsigned t)
 {
-    for (unsigned t = 1; t < m->k; t++) {
-        int32_t p = -1;
-        if (sign > 0)
-            p = vtb_compare(m, PTX_CMP_GE, vtb_reg(m->reg.v), rewrite_literal(t));
-        else if (sign < 0 || m->live.kind == PTX_OPD_REG) {
-            struct ptx_operand rest = rewrite_literal(t);
-            if (sign < 0) /* v + t < live */
-                rest = vtb_reg(vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(m->reg.v), rest));
-            p = vtb_compare(m, PTX_CMP_LT, rest, m->live);
-        }
-        barrier(m, p, false, rewrite_literal(0), m->all);
-    }
+    struct ptx_operand rest = rewrite_literal(t);
+    if (!from_own && m->live.kind != PTX_OPD_REG)
+        return -1;
+    if (from_own)
+        rest = vtb_reg(vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(m->reg.v), rest));
+    return vtb_compare(m, PTX_CMP_LT, rest, m->live);
+}
+
+static int32_t
+has_before(struct merge *m, unsigned t)
+{
+    return vtb_compare(m, PTX_CMP_GE, vtb_reg(m->reg.v), rewrite_literal(t));
 }
 
 static void
 take(struct merge *m)
 {
-    if (m->scheme == NAMED)
+    if (m->scheme == NAMED) {
         barrier(m, -1, false, vtb_reg(m->reg.take), m->pair);
-    else
-        turns(m, m->scheme == VTB ? 1 : 0);
+        return;
+    }
+    for (unsigned t = 1; t < m->k; t++)
+        if (m->scheme == VTB)
+            barrier(m, has_before(m, t), false, rewrite_literal(0), m->all);
+        else
+            barrier(m, before_last(m, false, t), false, vtb_reg(m->reg.turn[t - 1]),
+                    m->all);
 }
 
 static void
 give(struct merge *m)
 {
-    if (m->scheme == NAMED) {
-        barrier(m, -1, true, vtb_reg(m->reg.give), m->pair);
+    if (m->scheme != VTB) {
+        barrier(m, -1, true, vtb_reg(m->reg.give), m->scheme == PIPE ? m->all : m->pair);
         return;
     }
     barrier(m, -1, false, rewrite_literal(0), m->all);
-    if (m->scheme == VTB)
-        turns(m, -1);
+    for (unsigned t = 1; t < m->k; t++)
+        barrier(m, before_last(m, true, t), false, rewrite_literal(0), m->all);
 }
 
 /* Where the turns of the kernel begin, and before it ends. */
 static void
 start(struct merge *m)
 {
-    if (m->scheme == PIPE)
-        turns(m, 1);
+    for (unsigned t = 1; t < m->k && m->scheme == PIPE; t++)
+        barrier(m, has_before(m, t), false, rewrite_literal(t - 1), m->all);
     if (m->scheme == NAMED) {
-        struct ptx_operand next =
-            vtb_reg(vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(m->reg.v), rewrite_literal(1)));
+        struct ptx_operand next = vtb_reg(
+            vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(m->reg.v), rewrite_literal(1)));
         barrier(m, vtb_compare(m, PTX_CMP_EQ, next, m->live), true, vtb_reg(m->reg.give),
                 m->pair);
     }
@@ -146,10 +152,11 @@ start(struct merge *m)
 static void
 finish(struct merge *m)
 {
-    if (m->scheme == PIPE)
-        turns(m, -1);
+    for (unsigned t = 1; t < m->k && m->scheme == PIPE; t++)
+        barrier(m, before_last(m, true, t), true, vtb_reg(m->reg.turn[t - 1]), m->all);
     if (m->scheme == NAMED)
-        barrier(m, vtb_compare(m, PTX_CMP_EQ, vtb_reg(m->reg.v), rewrite_literal(0)), false,
+        barrier(m,
+                vtb_compare(m, PTX_CMP_EQ, vtb_reg(m->reg.v), rewrite_literal(0)), false,
                 vtb_reg(m->reg.take), m->pair);
 }
 
@@ -216,17 +223,22 @@ prologue(struct merge *m)
     m->threads = count_threads(m);
     m->all = product(m, m->threads, m->live);
     m->pair = times(m, m->threads, 2);
-    unsigned own = m->scheme == NAMED ? m->k : 1;
     for (unsigned i = 0; i < m->nids; i++)
-        m->reg.id[i] = numbered(m, own + i * m->k);
-    if (m->scheme != NAMED)
+        m->reg.id[i] = numbered(m, vtb_barriers(m) + i * m->k);
+    if (m->scheme == VTB)
         return;
-    /* takes from v - 1, the first one from the last */
-    struct ptx_operand n = m->live;
-    struct ptx_operand before = vtb_reg(vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(m->reg.v), n));
-    before = vtb_reg(vtb_emit(m, PTX_OP_SUB, PTX_U32, before, rewrite_literal(1)));
-    m->reg.give = m->reg.v;
-    m->reg.take = vtb_emit(m, PTX_OP_REM, PTX_U32, before, n);
+    /* v - 1, and of the first one the last */
+    struct ptx_operand v = vtb_reg(m->reg.v);
+    int32_t down = vtb_emit(m, PTX_OP_SUB, PTX_U32, v, rewrite_literal(1));
+    int32_t up = vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(down), m->live);
+    int32_t before = vtb_emit(m, PTX_OP_MIN, PTX_U32, vtb_reg(down), vtb_reg(up));
+    m->reg.give = m->scheme == NAMED ? m->reg.v : before;
+    m->reg.take = before;
+    for (unsigned t = 0; t + 1 < m->k && m->scheme == PIPE; t++) { /* v + t, round */
+        int32_t at = numbered(m, t);
+        int32_t over = vtb_emit(m, PTX_OP_SUB, PTX_U32, vtb_reg(at), m->live);
+        m->reg.turn[t] = vtb_emit(m, PTX_OP_MIN, PTX_U32, vtb_reg(at), vtb_reg(over));
+    }
 }
 
 static struct ptx_operand
@@ -278,22 +290,59 @@ rewritten(struct merge *m, struct ptx_inst in)
 
 /* -- the kernel -- */
 
+/* What an instruction takes of a warp alone, in cycles of the machine; 1 where that is not
+ * known. */
+static double
+cost_of(const struct merge *m, const struct ptx_inst *in)
+{
+    const struct machine *mach = m->a->launch->machine;
+    const enum ptx_space space = ptx_inst_space(in);
+    if (ptx_is_pseudo(in))
+        return 0;
+    if (!mach)
+        return 1;
+    if (ptx_ops[in->op].flags & (PTX_LOAD | PTX_ATOMIC) &&
+        (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_NONE))
+        return latency_dram(mach);
+    return latency_dependent(mach, ptx_ops[in->op].latency);
+}
+
+/* From the first end of a region in the body to the next. */
+static double
+first_region_cost(const struct merge *m, const struct regions *r)
+{
+    double cost = 0;
+    for (size_t i = 0; i < r->point.n; i++) {
+        if (!r->point.v[i].take)
+            continue;
+        uint32_t end = i + 1 < r->point.n ? r->point.v[i + 1].at : (uint32_t)m->f->body.n;
+        for (uint32_t k = r->point.v[i].at; k < end; k++)
+            cost += cost_of(m, &m->f->body.v[k]);
+        break;
+    }
+    return cost;
+}
+
 /* For vtb-pipe: the instruction of the first block before which later virtual blocks wait
- * for those that run ahead: `ahead` instructions before the first region. */
+ * for those that run ahead: `ahead` instructions before the first region, or as many as
+ * take as long as that region, so that what a later virtual block computes is what overlaps
+ * with it. */
 static uint32_t
 splitting_point(const struct merge *m, const struct cfg *g, const struct regions *r)
 {
+    const struct ptx_inst *last = &m->f->body.v[g->block[0].end - 1];
     uint32_t at = g->block[0].end;
     for (size_t i = 0; i < r->point.n; i++)
         if (r->point.v[i].take && r->point.v[i].at < at)
             at = r->point.v[i].at;
-    double left = m->ahead;
-    const struct ptx_inst *last = &m->f->body.v[g->block[0].end - 1];
+    double left = m->ahead < 0 ? first_region_cost(m, r) : m->ahead;
     if (at == g->block[0].end &&
         (cfg_targets(last, NULL, 0) || ptx_ops[last->op].flags & PTX_ENDS))
         at--;
-    while (at > g->block[0].first && left >= 1)
-        left -= !ptx_is_pseudo(&m->f->body.v[--at]);
+    while (at > g->block[0].first && left >= 1) {
+        const struct ptx_inst *in = &m->f->body.v[--at];
+        left -= m->ahead < 0 ? cost_of(m, in) : !ptx_is_pseudo(in);
+    }
     while (at < g->block[0].end && ptx_is_pseudo(&m->f->body.v[at]))
         at++;
     return at;
@@ -368,7 +417,7 @@ vtb_rebuild(struct merge *m, const struct region_facts *x)
         if (m->parts)
             co_block(m);
         for (uint32_t i = b->first; i < b->end; i++) {
-            if (i == split)
+            if (i == split && v == 0)
                 start(m);
             ends(m, r, &next, i);
             /* may push what it needs: before the instruction itself */
