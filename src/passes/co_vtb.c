@@ -82,12 +82,12 @@ co_refuses(struct merge *m, const struct region_facts *x)
 /* -- the size of the own part -- */
 
 static bool
-fits(const struct merge *m, struct occ_kernel k, uint64_t size, uint64_t own,
+fits(const struct merge *m, struct occ_kernel k, uint64_t bytes, uint64_t own,
      uint32_t blocks)
 {
     struct allot_occupancy o;
     struct diag_sink quiet = {0};
-    k.scratchpad = (uint32_t)(size + (m->k - 1) * own);
+    k.scratchpad = (uint32_t)(bytes + (m->k - 1) * own);
     bool ok = occ_compute(m->a->launch->machine, &k, OCC_SHARE_NONE, 1, &o, &quiet) &&
               o.resident_blocks >= blocks;
     diag_free(&quiet);
@@ -96,17 +96,19 @@ fits(const struct merge *m, struct occ_kernel k, uint64_t size, uint64_t own,
 
 /* The largest that leaves an SM as many merged blocks as without own parts. */
 static uint64_t
-largest(const struct merge *m, uint64_t size)
+largest(const struct merge *m, const struct region_facts *x)
 {
+    const uint64_t size = regions_cells(x->use, 0),
+                   bytes = region_block_bytes(x, m->a->launch);
     const uint32_t *b = m->a->launch->block;
     struct occ_kernel k = {.threads = b[0] * b[1] * b[2] * m->k, .registers = 16};
     struct allot_occupancy o;
     struct diag_sink quiet = {0};
-    k.scratchpad = (uint32_t)size;
+    k.scratchpad = (uint32_t)bytes;
     bool ok = occ_compute(m->a->launch->machine, &k, OCC_SHARE_NONE, 1, &o, &quiet);
     diag_free(&quiet);
     uint64_t own = (size - 1) / UNIT * UNIT;
-    while (ok && own && !fits(m, k, size, own, o.resident_blocks))
+    while (ok && own && !fits(m, k, bytes, own, o.resident_blocks))
         own -= UNIT;
     return ok ? own : 0;
 }
@@ -128,7 +130,7 @@ co_choose(const struct merge *m, const struct region_facts *x)
         return (uint64_t)m->own_given < size ? (uint64_t)m->own_given / UNIT * UNIT : 0;
     if (!m->a->launch->machine || !m->a->launch->kernel || size <= UNIT)
         return 0;
-    uint64_t best = largest(m, size), most = best;
+    uint64_t best = largest(m, x), most = best;
     unsigned least = crossing(x, m->f, best);
     for (uint32_t i = 0; i < m->f->body.n && least; i++) {
         const uint64_t *may = touches(x, m->f, i) ? x->bytes->inst[i].may : NULL;

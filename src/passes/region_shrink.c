@@ -380,7 +380,7 @@ register_limit(const struct region_facts *x, const struct pass_launch *l, unsign
         return registers;
     const uint32_t most = l->machine->sm.max_registers;
     struct occ_kernel k = {.threads = b[0] * b[1] * b[2] * merge};
-    k.scratchpad = (uint32_t)regions_cells(x->use, l->dynamic_scratchpad);
+    k.scratchpad = (uint32_t)region_block_bytes(x, l);
     limit = k.registers = registers + reserve < most ? registers + reserve : most;
     struct allot_occupancy now, more;
     struct diag_sink quiet = {0};
@@ -412,6 +412,13 @@ region_shrink(struct ptx_func *f, struct region_facts *x, const struct pass_laun
 }
 
 /* -- facts -- */
+
+uint64_t
+region_block_bytes(const struct region_facts *x, const struct pass_launch *l)
+{
+    const struct scratch_layout *at = &x->use->layout;
+    return l->dynamic_scratchpad ? at->dynamic_base + l->dynamic_scratchpad : at->bytes;
+}
 
 enum region_part
 region_part(const struct region_facts *x, uint32_t i, uint64_t own)
@@ -489,7 +496,7 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
 {
     double gap;
     unsigned moved[2] = {0};
-    struct region_facts x;
+    struct region_facts x = {0};
     (void)facts;
     if (!pass_arg_number(a, "gap", 0, 1e6, &gap, diag))
         return false;

@@ -26,6 +26,9 @@ void region_facts_find(struct region_facts *x, const struct ptx_func *f,
                        const struct pass_launch *l, unsigned gap);
 void region_facts_drop(struct region_facts *x);
 
+/* Bytes of scratchpad that a block of the launch has, used or not. */
+uint64_t region_block_bytes(const struct region_facts *x, const struct pass_launch *l);
+
 enum { SHRINK_BEFORE, SHRINK_BEHIND };
 
 /* Reorders f's body within the blocks of its flow graph so that what need not be within

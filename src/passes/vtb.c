@@ -208,13 +208,10 @@ read_private(struct merge *m, struct diag_sink *diag)
     return true;
 }
 
-/* Finds the private part, and the facts with it. */
+/* Finds the private part, and the facts with it; why there is none. */
 static const char *
 divide(struct merge *m, struct region_facts *x)
 {
-    const char *why = co_refuses(m, x);
-    if (why)
-        return why;
     m->own = co_choose(m, x);
     if (!m->own)
         return m->a->launch->machine && m->a->launch->kernel
@@ -278,7 +275,7 @@ occupancy(struct merge *m, const struct region_facts *x)
     live_free(live);
     const uint32_t most = l->machine->sm.max_registers;
     registers = registers < most ? registers : most;
-    const uint64_t bytes = regions_cells(x->use, l->dynamic_scratchpad);
+    const uint64_t bytes = region_block_bytes(x, l);
     m->held[0] = threads * blocks_held(m, threads, registers, bytes);
     m->held[1] = threads * m->k *
                  blocks_held(m, threads * m->k, registers, bytes + (m->k - 1) * m->own);
@@ -319,9 +316,11 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
     if (!why)
         why = code_refuses(&m);
     if (!why && parts)
-        why = divide(&m, &x);
+        why = co_refuses(&m, &x);
     if (!why && motion)
         region_shrink(f, &x, a->launch, m.k, m.moved);
+    if (!why && parts)
+        why = divide(&m, &x);
     if (!why && (double)x.regions->inside > share * (double)x.regions->all)
         why = "its scratchpad is in use all the time";
     if (!why)
