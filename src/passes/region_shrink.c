@@ -23,6 +23,8 @@
 #include "base/str.h"
 #include "machine/occupancy.h"
 
+enum { TRIES = 4 }; /* limits tried for one side */
+
 struct shrink {
     struct ptx_func *f;
     const struct cfg *g;
@@ -396,19 +398,55 @@ register_limit(const struct region_facts *x, const struct pass_launch *l, unsign
     return limit - reserve;
 }
 
+static uint32_t
+most_live(const struct cfg *g)
+{
+    struct live *l = live_new(g);
+    uint32_t registers, predicates;
+    live_max(l, &registers, &predicates);
+    live_free(l);
+    return registers;
+}
+
+/* One side within `most` live registers anywhere, or as many as there are: what is alive at
+ * a border lives on within the region, so the limit there may have to be lower. */
+static unsigned
+try_side(struct ptx_func *f, struct region_facts *x, const struct pass_launch *l,
+         uint32_t most, int side)
+{
+    const uint32_t was = most_live(x->cfg), allowed = was > most ? was : most;
+    const size_t bytes = f->body.n * sizeof *f->body.v;
+    struct ptx_inst *before = xmalloc(bytes + 1);
+    memcpy(before, f->body.v, bytes);
+    unsigned n = 0;
+    for (int k = 0; k < TRIES; k++) {
+        n = shrink_side(f, x, most, side);
+        if (!n)
+            break;
+        region_facts_drop(x);
+        region_facts_find(x, f, l, x->gap);
+        const uint32_t now = most_live(x->cfg);
+        if (now <= allowed)
+            break;
+        memcpy(f->body.v, before, bytes);
+        region_facts_drop(x);
+        region_facts_find(x, f, l, x->gap);
+        n = 0;
+        if (now - allowed >= most)
+            break;
+        most -= now - allowed;
+    }
+    free(before);
+    return n;
+}
+
 void
 region_shrink(struct ptx_func *f, struct region_facts *x, const struct pass_launch *l,
               unsigned merge, unsigned moved[2])
 {
     const uint32_t limit = register_limit(x, l, merge);
-    for (int side = SHRINK_BEFORE; side <= SHRINK_BEHIND && !x->regions->why; side++) {
-        unsigned n = shrink_side(f, x, limit, side);
-        if (!n)
-            continue;
-        moved[side] += n;
-        region_facts_drop(x);
-        region_facts_find(x, f, l, x->gap);
-    }
+    for (int side = SHRINK_BEFORE; side <= SHRINK_BEHIND && !x->regions->why; side++)
+        moved[side] += try_side(f, x, l, limit, side);
 }
 
 /* -- facts -- */

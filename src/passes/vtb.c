@@ -174,8 +174,8 @@ tell(const struct merge *m, const struct regions *r, const struct scratch_use *u
         strbuf_printf(b, "  %u instructions moved before regions, %u behind them\n",
                       m->moved[SHRINK_BEFORE], m->moved[SHRINK_BEHIND]);
     if (m->held[0])
-        strbuf_printf(b, "  expected: %u threads an SM instead of %u\n", m->held[1],
-                      m->held[0]);
+        strbuf_printf(b, "  expected: %u threads an SM instead of %u, %.2f times as fast\n",
+                      m->held[1], m->held[0], m->expected);
     for (size_t i = 0; i < r->region.n; i++) {
         const struct region *p = &r->region.v[i];
         strbuf_printf(b, "  lines %u to %u, bytes %llu to %llu:", p->from, p->to,
@@ -261,7 +261,9 @@ blocks_held(const struct merge *m, uint32_t threads, uint32_t registers,
 }
 
 /* How many threads an SM holds before and after, by the registers that are live at once
- * (allocation may need some more); why the blocks cannot be merged. */
+ * (allocation may need some more), and what to expect: they are as much faster as they are
+ * more, but K virtual blocks need K turns, and so not less time than these take. Why the
+ * blocks are better not merged. */
 static const char *
 occupancy(struct merge *m, const struct region_facts *x)
 {
@@ -279,7 +281,16 @@ occupancy(struct merge *m, const struct region_facts *x)
     m->held[0] = threads * blocks_held(m, threads, registers, bytes);
     m->held[1] = threads * m->k *
                  blocks_held(m, threads * m->k, registers, bytes + (m->k - 1) * m->own);
-    return m->held[0] && !m->held[1] ? "an SM would not hold one merged block" : NULL;
+    if (!m->held[0])
+        return NULL;
+    const double inside = x->regions->all ? (double)x->regions->inside * m->k /
+                                                (double)x->regions->all
+                                          : 0;
+    m->expected = (double)m->held[1] / (inside > 1 ? inside : 1) / (double)m->held[0];
+    return !m->held[1]               ? "an SM would not hold one merged block"
+           : m->expected < m->least ? "it would take longer: an SM holds too few more threads "
+                                      "for the time that they wait for turns"
+                                    : NULL;
 }
 
 static bool
@@ -294,6 +305,7 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
         !pass_arg_number(a, "gap", 0, 1e6, &gap, diag) ||
         !pass_arg_number(a, "share", 0, 1, &share, diag) ||
         !pass_arg_number(a, "motion", 0, 1, &motion, diag) ||
+        !pass_arg_number(a, "gain", 0, 8, &m.least, diag) ||
         (parts && !read_private(&m, diag)) ||
         (scheme == PIPE && !parts && !read_ahead(&m, diag)))
         return false;
@@ -317,6 +329,9 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
         why = code_refuses(&m);
     if (!why && parts)
         why = co_refuses(&m, &x);
+    const size_t bytes = f->body.n * sizeof *f->body.v;
+    struct ptx_inst *before = xmalloc(bytes + 1);
+    memcpy(before, f->body.v, bytes);
     if (!why && motion)
         region_shrink(f, &x, a->launch, m.k, m.moved);
     if (!why && parts)
@@ -335,7 +350,9 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
         deepen(&m);
         *changed = true;
     }
-    *changed |= m.moved[0] || m.moved[1];
+    if (why && (m.moved[0] || m.moved[1])) /* as it was */
+        memcpy(f->body.v, before, bytes);
+    free(before);
     region_facts_drop(&x);
     return true;
 }
@@ -378,6 +395,7 @@ run_co(struct ptx_func *f, const struct pass_facts *facts, const struct pass_arg
     {"merge", "2", "blocks that are merged into one, 2 to 8"},                           \
         {"max-threads", "1024", "most threads of a block"},                              \
         {"gap", "4", "regions with at most so many instructions in between are one"},    \
+        {"gain", "1", "least expected gain; 0: any"},                                    \
         {"motion", "1", "1: code that needs no scratchpad moves out of regions"},        \
     {                                                                                    \
         "share", "0.95", "largest share of a block's instructions in regions"            \

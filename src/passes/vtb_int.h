@@ -26,6 +26,7 @@ struct merge {
     double ahead;      /* instructions; below 0: by their cost */
     unsigned moved[2]; /* instructions before regions, and behind them */
     uint32_t held[2];  /* threads of an SM before and after; 0: not known */
+    double expected, least; /* gain; what is worth it */
     body_t to;
     struct {
         int32_t v, z, ctaid, id[BARRIERS], turn[MOST_BLOCKS], give, take;

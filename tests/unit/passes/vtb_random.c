@@ -318,7 +318,7 @@ same_memory(void **state)
         for (unsigned s = 0; s < SCHEMES; s++) {
             char passes[160];
             unsigned n = 0;
-            int at = snprintf(passes, sizeof passes, "%s:merge=%u:gap=%u:share=1:motion=%u",
+            int at = snprintf(passes, sizeof passes, "%s:merge=%u:gap=%u:share=1:gain=0:motion=%u",
                               schemes[s], 2 + pick(&g, 4), pick(&g, 8), pick(&g, 2));
             if (s == 3) /* a border anywhere */
                 snprintf(passes + at, sizeof passes - (size_t)at, ":private=%u:turns=%s",
