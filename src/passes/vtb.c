@@ -251,7 +251,8 @@ static uint32_t
 blocks_held(const struct merge *m, uint32_t threads, uint32_t registers,
             uint64_t scratchpad)
 {
-    const struct occ_kernel k = {threads, registers, (uint32_t)scratchpad};
+    const struct occ_kernel k = {
+        .threads = threads, .registers = registers, .scratchpad = (uint32_t)scratchpad};
     struct allot_occupancy o = {0};
     struct diag_sink quiet = {0};
     if (!occ_compute(m->a->launch->machine, &k, OCC_SHARE_NONE, 1, &o, &quiet))

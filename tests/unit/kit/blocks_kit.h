@@ -24,6 +24,8 @@ struct gen {
     struct strbuf b;
     uint64_t state;
     unsigned n, labels, loops, depth; /* n: threads of a block */
+    unsigned fresh, preds;            /* registers %x<> and %z<> so far */
+    unsigned whole; /* arrays that have been written as a whole on every way here */
     uint32_t grid[3], block[3];
 };
 
@@ -36,27 +38,99 @@ pick(struct gen *g, unsigned n)
 
 static void list(struct gen *g, unsigned n);
 
-/* acc += what thread lin ^ c, or one further on, wrote; all write, or write again in part.
- */
+/* A register that is written once: the compiler can follow its values. */
+static unsigned
+fresh(struct gen *g)
+{
+    return g->fresh++;
+}
+
+/* %xN = address of word `lin * factor + add` of the n of a half of array a; N. */
+static unsigned
+place(struct gen *g, unsigned a, unsigned factor, unsigned add, unsigned half)
+{
+    const unsigned x = fresh(g);
+    strbuf_printf(&g->b,
+                  "mov.u32 %%x%u, s%u;\nmad.lo.u32 %%x%u, %%lin, %u, %u;\n"
+                  "rem.u32 %%x%u, %%x%u, %u;\nadd.u32 %%x%u, %%x%u, %u;\n"
+                  "mad.lo.u32 %%x%u, %%x%u, 4, %%x%u;\n",
+                  x, a, x + 1, factor, add, x + 2, x + 1, g->n, x + 3, x + 2, half * g->n,
+                  x + 4, x + 3, x);
+    g->fresh += 4;
+    return x + 4;
+}
+
+/* All threads write both halves of array a, in one of several ways. */
+static void
+define(struct gen *g, unsigned a)
+{
+    const unsigned factor = 1 + 2 * (2 + pick(g, 2)), add = pick(g, 50), x = fresh(g);
+    switch (pick(g, 4)) {
+    case 0: /* in a loop, thread by thread */
+        strbuf_printf(&g->b,
+                      "mov.u32 %%k, %%lin;\nL%u:\nmov.u32 %%x%u, s%u;\n"
+                      "mad.lo.u32 %%w, %%k, 4, %%x%u;\nadd.u32 %%v, %%acc, %%k;\n"
+                      "st.shared.u32 [%%w], %%v;\nadd.u32 %%k, %%k, %u;\n"
+                      "setp.lt.u32 %%p, %%k, %u;\n@%%p bra L%u;\n",
+                      g->labels, x, a, x, g->n, 2 * g->n, g->labels);
+        g->labels++;
+        break;
+    case 1: /* a half each, under guards that are known */
+        for (unsigned half = 0; half < 2; half++) {
+            const unsigned w = place(g, a, factor, add, half);
+            strbuf_printf(&g->b,
+                          "setp.lt.u32 %%z%u, %%lin, %u;\n"
+                          "@%%z%u st.shared.u32 [%%x%u], %%acc;\n"
+                          "@!%%z%u st.shared.u32 [%%x%u], %%lin;\n",
+                          g->preds, pick(g, g->n), g->preds, w, g->preds, w);
+            g->preds++;
+        }
+        break;
+    case 2: /* where the compiler cannot follow */
+        strbuf_printf(&g->b,
+                      "mov.u32 %%a, s%u;\nadd.u32 %%w, %%a, %%lin4;\n"
+                      "st.shared.u32 [%%w], %%acc;\nst.shared.u32 [%%w+%u], %%acc;\n",
+                      a, 4 * g->n);
+        break;
+    default:
+        for (unsigned half = 0; half < 2; half++)
+            strbuf_printf(&g->b, "st.shared.u32 [%%x%u], %%acc;\n",
+                          place(g, a, factor, add, half));
+    }
+}
+
+/* acc += what another thread wrote: all write, or write again in part. */
 static void
 exchange(struct gen *g)
 {
     const unsigned a = pick(g, ARRAYS), c = 1 + pick(g, g->n - 1);
-    strbuf_printf(&g->b,
-                  "mov.u32 %%a, s%u;\nadd.u32 %%w, %%a, %%lin4;\n"
-                  "st.shared.u32 [%%w], %%acc;\nbar.sync 0;\n",
-                  a);
+    if (g->whole & 1u << a && pick(g, 3) == 0) { /* a half; the other one stays */
+        strbuf_printf(&g->b, "st.shared.u32 [%%x%u], %%acc;\n",
+                      place(g, a, 5, pick(g, 9), pick(g, 2)));
+    } else {
+        define(g, a);
+        g->whole |= g->depth == 1 ? 1u << a : 0;
+    }
+    strbuf_printf(&g->b, "bar.sync 0;\n");
     if (pick(g, 3) == 0) /* threads part, and some define again */
         strbuf_printf(&g->b,
                       "and.b32 %%t, %%lin, %u;\nsetp.ne.u32 %%p, %%t, 0;\n"
+                      "mov.u32 %%a, s%u;\nadd.u32 %%w, %%a, %%lin4;\n"
                       "@%%p bra L%u;\nst.shared.u32 [%%w], %u;\nL%u:\nbar.sync 0;\n",
-                      1 + pick(g, 40), g->labels, pick(g, 99), g->labels),
+                      1 + pick(g, 40), a, g->labels, pick(g, 99), g->labels),
             g->labels++;
-    strbuf_printf(&g->b,
-                  "add.u32 %%t, %%lin, %u;\nrem.u32 %%t, %%t, %u;\nshl.b32 %%t, %%t, 2;\n"
-                  "add.u32 %%t, %%a, %%t;\nld.shared.u32 %%v, [%%t];\n"
-                  "add.u32 %%acc, %%acc, %%v;\nbar.sync %s;\n",
-                  c, g->n, pick(g, 4) ? "0" : "2");
+    if (pick(g, 2)) {
+        strbuf_printf(&g->b, "ld.shared.u32 %%v, [%%x%u];\n",
+                      place(g, a, 1, c, pick(g, 2)));
+    } else {
+        strbuf_printf(&g->b,
+                      "mov.u32 %%a, s%u;\nadd.u32 %%t, %%lin, %u;\n"
+                      "rem.u32 %%t, %%t, %u;\nshl.b32 %%t, %%t, 2;\n"
+                      "add.u32 %%t, %%a, %%t;\nld.shared.u32 %%v, [%%t];\n",
+                      a, c, 2 * g->n);
+    }
+    strbuf_printf(&g->b, "add.u32 %%acc, %%acc, %%v;\nbar.sync %s;\n",
+                  pick(g, 4) ? "0" : "2");
 }
 
 static void
@@ -164,29 +238,34 @@ kernel(struct gen *g)
     memcpy(g->block, blocks[pick(g, 6)], sizeof g->block);
     memcpy(g->grid, grids[pick(g, 8)], sizeof g->grid);
     g->n = g->block[0] * g->block[1] * g->block[2];
-    strbuf_printf(
-        &g->b,
-        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 out, "
-        ".param .u32 turns)\n{\n.reg .pred %%p, %%b, %%q<9>;\n.reg .b32 %%t, %%u, %%v, %%n, %%w, %%a, %%acc, %%lin, "
-        "%%lin4, %%bid, %%gid, %%i<9>;\n.reg .b64 %%at;\n");
-    for (unsigned i = 0; i < ARRAYS; i++)
-        strbuf_printf(&g->b, ".shared .align 4 .b8 s%u[%u];\n", i, 4 * g->n);
-    strbuf_printf(&g->b,
-                  "mov.u32 %%t, %%tid.z;\nmov.u32 %%v, %%ntid.y;\n"
-                  "mul.lo.u32 %%lin, %%t, %%v;\nmov.u32 %%t, %%tid.y;\n"
-                  "add.u32 %%lin, %%lin, %%t;\nmov.u32 %%v, %%ntid.x;\n"
-                  "mov.u32 %%t, %%tid.x;\nmad.lo.u32 %%lin, %%lin, %%v, %%t;\n"
-                  "shl.b32 %%lin4, %%lin, 2;\nmov.u32 %%bid, %%ctaid.z;\n"
-                  "mov.u32 %%n, %%nctaid.y;\nmov.u32 %%u, %%ctaid.y;\n"
-                  "mad.lo.u32 %%bid, %%bid, %%n, %%u;\nmov.u32 %%n, %%nctaid.x;\n"
-                  "mov.u32 %%u, %%ctaid.x;\nmad.lo.u32 %%bid, %%bid, %%n, %%u;\n"
-                  "mad.lo.u32 %%gid, %%bid, %u, %%lin;\nld.param.u64 %%at, [out];\n"
-                  "mad.wide.u32 %%at, %%gid, 4, %%at;\nmov.u32 %%acc, %%gid;\n",
-                  g->n);
     list(g, 2 + pick(g, 5));
     exchange(g);
     list(g, 1 + pick(g, 3));
-    strbuf_printf(&g->b, "st.global.u32 [%%at], %%acc;\nret;\n}\n");
+    struct strbuf body = g->b;
+    g->b = (struct strbuf){0};
+    strbuf_printf(
+        &g->b,
+        ".version 7.0\n.target sm_70\n.address_size 64\n"
+        ".visible .entry k(.param .u64 out, .param .u32 turns)\n{\n"
+        ".reg .pred %%p, %%b, %%q<9>, %%z<%u>;\n.reg .b32 %%t, %%u, %%v, %%w, %%a, %%k, "
+        "%%acc, %%lin, %%lin4, %%bid, %%gid, %%i<9>, %%h<12>, %%x<%u>;\n.reg .b64 %%at;\n",
+        g->preds + 1, g->fresh + 1);
+    for (unsigned i = 0; i < ARRAYS; i++)
+        strbuf_printf(&g->b, ".shared .align 4 .b8 s%u[%u];\n", i, 8 * g->n);
+    strbuf_printf(&g->b,
+                  "mov.u32 %%h0, %%tid.z;\nmov.u32 %%h1, %%ntid.y;\n"
+                  "mul.lo.u32 %%h2, %%h0, %%h1;\nmov.u32 %%h3, %%tid.y;\n"
+                  "add.u32 %%h4, %%h2, %%h3;\nmov.u32 %%h5, %%ntid.x;\n"
+                  "mov.u32 %%h6, %%tid.x;\nmad.lo.u32 %%lin, %%h4, %%h5, %%h6;\n"
+                  "shl.b32 %%lin4, %%lin, 2;\nmov.u32 %%bid, %%ctaid.z;\n"
+                  "mov.u32 %%h7, %%nctaid.y;\nmov.u32 %%u, %%ctaid.y;\n"
+                  "mad.lo.u32 %%bid, %%bid, %%h7, %%u;\nmov.u32 %%h8, %%nctaid.x;\n"
+                  "mov.u32 %%u, %%ctaid.x;\nmad.lo.u32 %%bid, %%bid, %%h8, %%u;\n"
+                  "mad.lo.u32 %%gid, %%bid, %u, %%lin;\nld.param.u64 %%at, [out];\n"
+                  "mad.wide.u32 %%at, %%gid, 4, %%at;\nmov.u32 %%acc, %%gid;\n",
+                  g->n);
+    strbuf_printf(&g->b, "%sst.global.u32 [%%at], %%acc;\nret;\n}\n", body.s);
+    strbuf_free(&body);
     return g->b.s;
 }
 
