@@ -182,10 +182,9 @@ co_begin(struct merge *m, const struct region_facts *x)
     make_area(m, x);
     m->nregs = (uint32_t)m->f->regs.n;
     m->moved_to = ARENA_ARRAY(&x->use->mem, int32_t, m->nregs + 1);
-    struct ptx_operand own = rewrite_literal(m->own), area = {.kind = PTX_OPD_SYM,
-                                                              .reg = -1,
-                                                              .label = -1,
-                                                              .var = m->area};
+    struct ptx_operand own = rewrite_literal(m->own),
+                       area = {
+                           .kind = PTX_OPD_SYM, .reg = -1, .label = -1, .var = m->area};
     m->shift = m->own ? vtb_emit(m, PTX_OP_MUL, PTX_U32, vtb_reg(m->reg.v), own) : -1;
     int32_t a = vtb_emit(m, PTX_OP_MOV, PTX_U32, area, area);
     m->border = vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(a), own);
@@ -212,10 +211,11 @@ static void
 own_address(struct merge *m, struct ptx_operand *o)
 {
     const int32_t was = o->reg >= 0 ? o->reg : m->base;
-    int32_t *to = o->reg >= 0 && (uint32_t)o->reg < m->nregs ? &m->moved_to[o->reg] : NULL;
-    int32_t r = to && *to ? *to
-                          : vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(was),
-                                     vtb_reg(m->shift));
+    int32_t *to =
+        o->reg >= 0 && (uint32_t)o->reg < m->nregs ? &m->moved_to[o->reg] : NULL;
+    int32_t r = to && *to
+                    ? *to
+                    : vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(was), vtb_reg(m->shift));
     if (to)
         *to = r;
     o->reg = r;
@@ -227,7 +227,8 @@ either_address(struct merge *m, struct ptx_operand *o)
 {
     int32_t at = o->reg >= 0 ? o->reg : m->base;
     if (o->off)
-        at = vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(at), rewrite_literal((uint32_t)o->off));
+        at = vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(at),
+                      rewrite_literal((uint32_t)o->off));
     const int32_t p = vtb_compare(m, PTX_CMP_LT, vtb_reg(at), vtb_reg(m->border)),
                   d = ptx_reg_new(m->f, PTX_U32);
     struct ptx_inst in = ptx_inst_new(m->f->module, PTX_OP_SELP, 4);
@@ -250,7 +251,8 @@ move_symbols(struct merge *m, const struct region_facts *x, struct ptx_inst *in)
     bool own = false;
     for (unsigned k = 0; k < in->nops; k++) {
         const struct ptx_var *v = in->ops[k].var;
-        const bool names = in->ops[k].kind == PTX_OPD_SYM || in->ops[k].kind == PTX_OPD_ADDR;
+        const bool names =
+            in->ops[k].kind == PTX_OPD_SYM || in->ops[k].kind == PTX_OPD_ADDR;
         if (!names || !v || v->space != PTX_SPACE_SHARED || v == m->area)
             continue;
         if (!own)

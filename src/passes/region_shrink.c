@@ -91,7 +91,8 @@ static enum sched_order
 order_of(const struct shrink *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[i];
-    if (s->touch[i] || is_shared(in) || in->mod[PTX_MG_CC] || ptx_ops[in->op].flags & PTX_CCIN)
+    if (s->touch[i] || is_shared(in) || in->mod[PTX_MG_CC] ||
+        ptx_ops[in->op].flags & PTX_CCIN)
         return SCHED_STAYS;
     enum sched_order order = schedule_order_of(s->f, in);
     return order == SCHED_ACCESS ? SCHED_STAYS : order;
@@ -547,11 +548,12 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
     if (a->report && x.regions->why)
         strbuf_printf(a->report, "%s: no regions: %s\n", f->name, x.regions->why);
     else if (a->report)
-        strbuf_printf(a->report,
-                      "%s: %u instructions moved before regions, %u behind them; %.1f%% of "
-                      "the instructions are within, were %.1f%%\n",
-                      f->name, moved[SHRINK_BEFORE], moved[SHRINK_BEHIND],
-                      share_of(x.regions), was);
+        strbuf_printf(
+            a->report,
+            "%s: %u instructions moved before regions, %u behind them; %.1f%% of "
+            "the instructions are within, were %.1f%%\n",
+            f->name, moved[SHRINK_BEFORE], moved[SHRINK_BEHIND], share_of(x.regions),
+            was);
     region_facts_drop(&x);
     return true;
 }

@@ -35,7 +35,7 @@ enum { SHRINK_BEFORE, SHRINK_BEHIND };
  * regions stands before or behind them; finds the facts anew. `merge` blocks will be one:
  * a thread gets as many registers as cost no block of an SM then. Adds the instructions
  * that moved to moved[SHRINK_BEFORE] and moved[SHRINK_BEHIND]. */
-void region_shrink(struct ptx_func *f, struct region_facts *x, const struct pass_launch *l,
-                   unsigned merge, unsigned moved[2]);
+void region_shrink(struct ptx_func *f, struct region_facts *x,
+                   const struct pass_launch *l, unsigned merge, unsigned moved[2]);
 
 #endif

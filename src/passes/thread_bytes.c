@@ -193,11 +193,10 @@ access_place(const struct run *c, const struct ptx_inst *in, uint64_t *at, uint6
     if (o->var && !var_address(c, o->var, &symbol))
         return false;
     const unsigned wide = in->mod[PTX_MG_VEC];
-    *size = ptx_type_bytes(in->type[in->ntypes - 1]) *
-            (wide == PTX_VEC_V2   ? 2u
-             : wide == PTX_VEC_V4 ? 4u
-             : wide               ? 8u
-                                  : 1u);
+    *size = ptx_type_bytes(in->type[in->ntypes - 1]) * (wide == PTX_VEC_V2   ? 2u
+                                                        : wide == PTX_VEC_V4 ? 4u
+                                                        : wide               ? 8u
+                                                                             : 1u);
     *at = base + symbol + (uint64_t)o->off;
     return *size && *at < c->n && *size <= c->n - *at;
 }
@@ -310,7 +309,7 @@ forget_skipped(struct run *c, uint32_t v)
     }
     for (size_t k = 0; k < BITSET_WORDS(c->f->regs.n + 1); k++)
         FOR_BITS(r, c->skipped[v][k])
-        c->now[64 * k + r] = (struct value){.epoch = c->epoch};
+    c->now[64 * k + r] = (struct value){.epoch = c->epoch};
 }
 
 /* One instruction; what it writes for certain goes to `written` (NULL: nothing). */

@@ -9,7 +9,8 @@
 
 struct thread_bytes {
     struct region_bytes *inst; /* of each instruction of the body */
-    unsigned exact, accesses;  /* accesses to scratchpad, and those whose bytes are known */
+    unsigned exact,
+        accesses; /* accesses to scratchpad, and those whose bytes are known */
     struct arena mem;
 };
 

@@ -174,7 +174,8 @@ tell(const struct merge *m, const struct regions *r, const struct scratch_use *u
         strbuf_printf(b, "  %u instructions moved before regions, %u behind them\n",
                       m->moved[SHRINK_BEFORE], m->moved[SHRINK_BEHIND]);
     if (m->held[0])
-        strbuf_printf(b, "  expected: %u threads an SM instead of %u, %.2f times as fast\n",
+        strbuf_printf(b,
+                      "  expected: %u threads an SM instead of %u, %.2f times as fast\n",
                       m->held[1], m->held[0], m->expected);
     for (size_t i = 0; i < r->region.n; i++) {
         const struct region *p = &r->region.v[i];
@@ -236,14 +237,15 @@ tell_parts(const struct merge *m, const struct region_facts *x)
         if (!ptx_is_pseudo(&m->f->body.v[i]) &&
             ptx_inst_space(&m->f->body.v[i]) == PTX_SPACE_SHARED)
             n[x->part[i]]++;
-    strbuf_printf(b,
-                  "%s: %llu bytes are private to each virtual block, %llu public, %llu in "
-                  "all; of its accesses %u are private, %u public, and %u find out when "
-                  "they run\n",
-                  m->f->name, (unsigned long long)m->own,
-                  (unsigned long long)(regions_cells(x->use, 0) - m->own),
-                  (unsigned long long)(regions_cells(x->use, 0) + (m->k - 1) * m->own),
-                  n[PART_OWN], n[PART_REST], n[PART_BOTH]);
+    strbuf_printf(
+        b,
+        "%s: %llu bytes are private to each virtual block, %llu public, %llu in "
+        "all; of its accesses %u are private, %u public, and %u find out when "
+        "they run\n",
+        m->f->name, (unsigned long long)m->own,
+        (unsigned long long)(regions_cells(x->use, 0) - m->own),
+        (unsigned long long)(regions_cells(x->use, 0) + (m->k - 1) * m->own), n[PART_OWN],
+        n[PART_REST], n[PART_BOTH]);
 }
 
 /* Blocks of `threads` threads that an SM holds; 0: none, or the machine is not known. */
@@ -284,14 +286,14 @@ occupancy(struct merge *m, const struct region_facts *x)
                  blocks_held(m, threads * m->k, registers, bytes + (m->k - 1) * m->own);
     if (!m->held[0])
         return NULL;
-    const double inside = x->regions->all ? (double)x->regions->inside * m->k /
-                                                (double)x->regions->all
-                                          : 0;
+    const double inside =
+        x->regions->all ? (double)x->regions->inside * m->k / (double)x->regions->all : 0;
     m->expected = (double)m->held[1] / (inside > 1 ? inside : 1) / (double)m->held[0];
-    return !m->held[1]               ? "an SM would not hold one merged block"
-           : m->expected < m->least ? "it would take longer: an SM holds too few more threads "
-                                      "for the time that they wait for turns"
-                                    : NULL;
+    return !m->held[1] ? "an SM would not hold one merged block"
+           : m->expected < m->least
+               ? "it would take longer: an SM holds too few more threads "
+                 "for the time that they wait for turns"
+               : NULL;
 }
 
 static bool
@@ -433,14 +435,16 @@ const struct pass pass_vtb_named = {
 
 const struct pass pass_co_vtb = {
     .name = "co-vtb",
-    .meaning = "the same, a part of the scratchpad for each virtual block, the rest in turns",
-    .keys = (const struct pass_key[]){KEYS,
-                                      {"private", "auto",
-                                       "bytes of a virtual block's own part; auto: as many "
-                                       "as cost no block of an SM"},
-                                      {"turns", "vtb-pipe",
-                                       "vtb, vtb-pipe or vtb-named: how they take turns"},
-                                      {0}},
+    .meaning =
+        "the same, a part of the scratchpad for each virtual block, the rest in turns",
+    .keys =
+        (const struct pass_key[]){
+            KEYS,
+            {"private", "auto",
+             "bytes of a virtual block's own part; auto: as many "
+             "as cost no block of an SM"},
+            {"turns", "vtb-pipe", "vtb, vtb-pipe or vtb-named: how they take turns"},
+            {0}},
     .run_func = run_co,
     .shapes = true,
 };

@@ -23,9 +23,9 @@ struct merge {
     unsigned pad;           /* virtual blocks past the grid's end */
     uint32_t ids[BARRIERS]; /* numbers of barriers in the original code */
     unsigned nids;
-    double ahead;      /* instructions; below 0: by their cost */
-    unsigned moved[2]; /* instructions before regions, and behind them */
-    uint32_t held[2];  /* threads of an SM before and after; 0: not known */
+    double ahead;           /* instructions; below 0: by their cost */
+    unsigned moved[2];      /* instructions before regions, and behind them */
+    uint32_t held[2];       /* threads of an SM before and after; 0: not known */
     double expected, least; /* gain; what is worth it */
     body_t to;
     struct {
@@ -57,8 +57,8 @@ bool vtb_replaces(const struct merge *m, const struct ptx_operand *o);
 
 /* Appends an instruction to m->to: its result, a new register. */
 struct ptx_operand vtb_reg(int32_t r);
-int32_t vtb_emit(struct merge *m, enum ptx_op op, enum ptx_type type, struct ptx_operand a,
-                 struct ptx_operand b);
+int32_t vtb_emit(struct merge *m, enum ptx_op op, enum ptx_type type,
+                 struct ptx_operand a, struct ptx_operand b);
 /* setp: a new predicate. */
 int32_t vtb_compare(struct merge *m, unsigned cmp, struct ptx_operand a,
                     struct ptx_operand b);

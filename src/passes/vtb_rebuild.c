@@ -27,7 +27,7 @@ vtb_reg(int32_t r)
 
 int32_t
 vtb_emit(struct merge *m, enum ptx_op op, enum ptx_type type, struct ptx_operand a,
-     struct ptx_operand b)
+         struct ptx_operand b)
 {
     int32_t r = ptx_reg_new(m->f, PTX_U32);
     struct ptx_inst in = ptx_inst_new(m->f->module, op, op == PTX_OP_MOV ? 2 : 3);
@@ -155,9 +155,8 @@ finish(struct merge *m)
     for (unsigned t = 1; t < m->k && m->scheme == PIPE; t++)
         barrier(m, before_last(m, true, t), true, vtb_reg(m->reg.turn[t - 1]), m->all);
     if (m->scheme == NAMED)
-        barrier(m,
-                vtb_compare(m, PTX_CMP_EQ, vtb_reg(m->reg.v), rewrite_literal(0)), false,
-                vtb_reg(m->reg.take), m->pair);
+        barrier(m, vtb_compare(m, PTX_CMP_EQ, vtb_reg(m->reg.v), rewrite_literal(0)),
+                false, vtb_reg(m->reg.take), m->pair);
 }
 
 /* Threads of a virtual block: a number where it is known. */
@@ -188,7 +187,8 @@ count_live(struct merge *m, struct ptx_operand first)
     out.guard = vtb_compare(m, PTX_CMP_GE, vtb_reg(m->reg.ctaid), grid);
     *vec_push(&m->to) = out;
     int32_t left = vtb_emit(m, PTX_OP_SUB, PTX_U32, grid, first);
-    m->live = vtb_reg(vtb_emit(m, PTX_OP_MIN, PTX_U32, vtb_reg(left), rewrite_literal(m->k)));
+    m->live =
+        vtb_reg(vtb_emit(m, PTX_OP_MIN, PTX_U32, vtb_reg(left), rewrite_literal(m->k)));
 }
 
 static struct ptx_operand
@@ -205,7 +205,8 @@ product(struct merge *m, struct ptx_operand a, struct ptx_operand b)
 static int32_t
 numbered(struct merge *m, uint32_t n)
 {
-    return n ? vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(m->reg.v), rewrite_literal(n)) : m->reg.v;
+    return n ? vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(m->reg.v), rewrite_literal(n))
+             : m->reg.v;
 }
 
 static void
@@ -217,7 +218,8 @@ prologue(struct merge *m)
         m->reg.v = vtb_emit(m, PTX_OP_DIV, PTX_U32, vtb_reg(m->reg.z), depth);
         m->reg.z = vtb_emit(m, PTX_OP_REM, PTX_U32, vtb_reg(m->reg.z), depth);
     }
-    struct ptx_operand first = times(m, vtb_reg(read_sreg(m, PTX_SREG_CTAID, m->dim)), m->k);
+    struct ptx_operand first =
+        times(m, vtb_reg(read_sreg(m, PTX_SREG_CTAID, m->dim)), m->k);
     m->reg.ctaid = vtb_emit(m, PTX_OP_ADD, PTX_U32, first, vtb_reg(m->reg.v));
     count_live(m, first);
     m->threads = count_threads(m);

@@ -45,7 +45,7 @@ run(const struct gen *g, uint64_t seed, const struct way *way, struct outcome *o
     char bytes[32];
     if (!machine)
         fail_msg("%s", allot_diag_text(d));
-    snprintf(bytes, sizeof bytes, "%u", (ARRAYS * 4 * g->n + 127) / 128 * 128);
+    snprintf(bytes, sizeof bytes, "%u", (ARRAYS * 8 * g->n + 127) / 128 * 128);
     const bool dynamic = *way->passes && !way->functional;
     assert_true(allot_machine_set(machine, "compiler.passes", way->passes, d));
     if (!allot_machine_set(machine, "sm.count", "1", d) ||

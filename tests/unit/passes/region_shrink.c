@@ -124,7 +124,8 @@ within_the_limit(void **state)
     unsigned before = 0;
     (void)state;
     for (unsigned i = 0; i < 16; i++)
-        strbuf_printf(&b, "ld.global.u32 %%r%u, [%%d1+%u];\nst.shared.u32 [A+%u], %%r%u;\n",
+        strbuf_printf(&b,
+                      "ld.global.u32 %%r%u, [%%d1+%u];\nst.shared.u32 [A+%u], %%r%u;\n",
                       16 + i, 4 * i, 4 * i, 16 + i);
     strbuf_printf(&b, "bar.sync 0;\nld.shared.u32 %%r5, [A];\n");
     char *got = letters(b.s, HEAD, TAIL);

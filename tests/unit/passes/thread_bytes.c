@@ -109,8 +109,9 @@ accesses(void **state)
     /* every second word; remainders and bits */
     expect("mov.u32 %r5, B;\nand.b32 %r7, %r3, 15;\nmad.lo.u32 %r6, %r7, 8, %r5;\n"
            "st.shared.u16 [%r6], 1;\nret;\n",
-           4, "256-257 264-265 272-273 280-281 288-289 296-297 304-305 312-313 320-321 "
-              "328-329 336-337 344-345 352-353 360-361 368-369 376-377",
+           4,
+           "256-257 264-265 272-273 280-281 288-289 296-297 304-305 312-313 320-321 "
+           "328-329 336-337 344-345 352-353 360-361 368-369 376-377",
            "256-257 264-265 272-273 280-281 288-289 296-297 304-305 312-313 320-321 "
            "328-329 336-337 344-345 352-353 360-361 368-369 376-377");
     /* a vector; a read writes nothing */
@@ -126,8 +127,9 @@ accesses(void **state)
            "@%p1 st.shared.u32 [%r6], 1;\nret;\n",
            4, "0-127", "");
     /* an index that is not; one outside */
-    expect("mov.u32 %r5, A;\nmad.lo.u32 %r6, %r4, 4, %r5;\nst.shared.u32 [%r6], 1;\nret;\n",
-           3, "-", "");
+    expect(
+        "mov.u32 %r5, A;\nmad.lo.u32 %r6, %r4, 4, %r5;\nst.shared.u32 [%r6], 1;\nret;\n",
+        3, "-", "");
     expect("st.shared.u32 [B+128], 1;\nret;\n", 1, "-", "");
 }
 
@@ -217,12 +219,13 @@ definitions(void **state)
                "@%p1 bra L;\nmov.u32 %r1, 0;\nret;\n",
                "take 4, give 12");
     /* filled by a loop within the turn */
-    regions_of("mov.u32 %r5, A;\nmov.u32 %r9, 0;\nL:\nadd.u32 %r9, %r9, 1;\n"
-               "mov.u32 %r6, %r3;\nF:\nmad.lo.u32 %r7, %r6, 4, %r5;\n"
-               "st.shared.u32 [%r7], 1;\nadd.u32 %r6, %r6, 32;\nsetp.lt.u32 %p1, %r6, 64;\n"
-               "@%p1 bra F;\nbar.sync 0;\nld.shared.u32 %r8, [A+252];\nbar.sync 0;\n"
-               "setp.lt.u32 %p2, %r9, %r4;\n@%p2 bra L;\nret;\n",
-               "take 6, give 14");
+    regions_of(
+        "mov.u32 %r5, A;\nmov.u32 %r9, 0;\nL:\nadd.u32 %r9, %r9, 1;\n"
+        "mov.u32 %r6, %r3;\nF:\nmad.lo.u32 %r7, %r6, 4, %r5;\n"
+        "st.shared.u32 [%r7], 1;\nadd.u32 %r6, %r6, 32;\nsetp.lt.u32 %p1, %r6, 64;\n"
+        "@%p1 bra F;\nbar.sync 0;\nld.shared.u32 %r8, [A+252];\nbar.sync 0;\n"
+        "setp.lt.u32 %p2, %r9, %r4;\n@%p2 bra L;\nret;\n",
+        "take 6, give 14");
 }
 
 static void

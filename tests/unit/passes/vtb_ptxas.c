@@ -10,8 +10,12 @@
 
 static const struct {
     const char *workload, *block;
-} kernels[] = {{"mv", "32"},        {"fft", "64"},           {"mc1", "32"},
-               {"storegpu", "128"}, {"histogram_8224", "64"}, {"conv2_8300", "16, 8"}};
+} kernels[] = {{"mv", "32"},
+               {"fft", "64"},
+               {"mc1", "32"},
+               {"storegpu", "128"},
+               {"histogram_8224", "64"},
+               {"conv2_8300", "16, 8"}};
 static const char *const schemes[] = {
     "vtb:share=1", "vtb-pipe:share=1", "vtb-named:merge=4:share=1",
     "co-vtb:private=2048:share=1", "co-vtb:private=1024:merge=3:turns=vtb-named:share=1"};
@@ -53,7 +57,8 @@ assembles(void **state)
             int fd = mkstemp(path);
             assert_true(fd >= 0 && write(fd, out, strlen(out)) == (ssize_t)strlen(out));
             close(fd);
-            snprintf(cmd, sizeof cmd, "%s -arch=sm_75 -O0 -o /dev/null %s 2>&1", ptxas, path);
+            snprintf(cmd, sizeof cmd, "%s -arch=sm_75 -O0 -o /dev/null %s 2>&1", ptxas,
+                     path);
             if (changed && system(cmd))
                 fail_msg("%s -p %s", kernels[k].workload, schemes[s]);
             unlink(path);

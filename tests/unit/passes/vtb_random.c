@@ -11,8 +11,10 @@ run(const struct gen *g, uint64_t seed, const char *passes, bool functional,
 {
     struct allot_diag *d = allot_diag_new();
     struct allot_machine *machine = allot_machine_load("gtx480", d);
-    const struct allot_options o = {
-        .functional = functional, .check_analyses = functional, .max_cycles = 5000000, .max_instructions = 50000000};
+    const struct allot_options o = {.functional = functional,
+                                    .check_analyses = functional,
+                                    .max_cycles = 5000000,
+                                    .max_instructions = 50000000};
     assert_true(allot_machine_set(machine, "compiler.passes", passes, d));
     struct allot_module *m = allot_module_parse("random.ptx", g->b.s, g->b.n, d);
     struct allot_device *dev = m ? allot_device_new(machine, &o, d) : NULL;
@@ -55,8 +57,9 @@ same_memory(void **state)
         for (unsigned s = 0; s < SCHEMES; s++) {
             char passes[160];
             unsigned n = 0;
-            int at = snprintf(passes, sizeof passes, "%s:merge=%u:gap=%u:share=1:gain=0:motion=%u",
-                              schemes[s], 2 + pick(&g, 4), pick(&g, 8), pick(&g, 2));
+            int at = snprintf(passes, sizeof passes,
+                              "%s:merge=%u:gap=%u:share=1:gain=0:motion=%u", schemes[s],
+                              2 + pick(&g, 4), pick(&g, 8), pick(&g, 2));
             if (s == 3) /* a border anywhere */
                 snprintf(passes + at, sizeof passes - (size_t)at, ":private=%u:turns=%s",
                          16 * (1 + pick(&g, 24 * g.n / 16 - 1)), turns[pick(&g, 3)]);
