@@ -500,8 +500,6 @@ print_func(const struct ptx_func *f, bool body, struct strbuf *b)
     for (size_t i = 0; i < f->attrs.n; i++)
         if (strncmp(f->attrs.v[i], ".attribute", 10))
             strbuf_printf(b, "%s\n", f->attrs.v[i]);
-    for (size_t i = 0; i < f->pragmas.n; i++)
-        strbuf_printf(b, ".pragma %s;\n", f->pragmas.v[i]);
     char *launch = ptx_note(f, "launch");
     if (launch)
         strbuf_printf(b,
@@ -509,6 +507,8 @@ print_func(const struct ptx_func *f, bool body, struct strbuf *b)
                       "(= and %% must hold): %s\n",
                       launch);
     free(launch);
+    for (size_t i = 0; i < f->pragmas.n; i++)
+        strbuf_printf(b, ".pragma %s;\n", f->pragmas.v[i]);
     if (!body) {
         strbuf_addz(b, ";\n\n");
         return;
