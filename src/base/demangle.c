@@ -80,7 +80,7 @@ demangle_text(const char *text)
 }
 
 void
-cut_middle(char *s, size_t width)
+demangle_cut(char *s, size_t width)
 {
     size_t n = strlen(s), head = (width - 3) * 2 / 3, tail = width - 3 - head;
     if (n <= width || width < 8)

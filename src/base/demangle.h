@@ -12,6 +12,6 @@ char *demangle(const char *name);
  * quoted from a file. malloc'd. */
 char *demangle_text(const char *text);
 /* Shortens s in place to at most `width` characters: "beginning...end". */
-void cut_middle(char *s, size_t width);
+void demangle_cut(char *s, size_t width);
 
 #endif

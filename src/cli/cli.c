@@ -333,7 +333,7 @@ cli_kernel_name(const char *name, size_t width)
 {
     char *s = demangle(name);
     if (width)
-        cut_middle(s, width);
+        demangle_cut(s, width);
     const char *kept = arena_strdup(cli_mem(), s);
     free(s);
     return kept;

@@ -17,7 +17,7 @@ draw(const struct allot_machine *m, const struct allot_occupancy_query *q,
     struct occ_kernel k = {.threads = q->threads,
                            .registers = q->registers,
                            .scratchpad = q->scratchpad};
-    struct chart c = occupancy_curve(m->m, &k, share, q->threshold, over, cli_mem());
+    struct chart c = charts_occupancy(m->m, &k, share, q->threshold, over, cli_mem());
     return cli_chart(&c, path);
 }
 
@@ -134,7 +134,7 @@ cmd_occupancy(int argc, char **argv)
     if (share && strcmp(share, "registers") && strcmp(share, "scratchpad"))
         return cli_usage(&cmd, "--share %s: registers or scratchpad", share);
     int what = 0;
-    while (what < NOVER && strcmp(occupancy_overs[what], over))
+    while (what < NOVER && strcmp(charts_overs[what], over))
         what++;
     if (what == NOVER)
         return cli_usage(&cmd, "--over %s: threads, regs or smem", over);

@@ -25,6 +25,7 @@
 #include "analysis/usage.h"
 #include "machine/occupancy.h"
 #include "passes/rewrite.h"
+#include "passes/thread_bytes.h"
 
 #include <string.h>
 
@@ -122,18 +123,25 @@ bytes_of(const struct place *p, const struct scratch_use *use)
     return p->dynamic ? use->layout.dynamic_base + p->dynamic : use->layout.bytes;
 }
 
-/* Regions of these variables. */
+/* Regions of these variables. Of all of them: by the bytes that threads touch, so that a
+ * buffer that is filled anew begins a region of its own. */
 static struct regions *
 regions_of(const struct place *p, struct scratch_use *use, scratch_set vars)
 {
     scratch_set *touch = use->funcs.v[0].touch;
     const size_t n = p->f->body.n;
     scratch_set *was = xcalloc(n + 1, sizeof *was);
+    bool all = true;
     memcpy(was, touch, n * sizeof *was);
     for (size_t i = 0; i < n; i++)
-        if (!(touch[i] & vars))
+        if (touch[i] && !(touch[i] & vars)) {
             touch[i] = 0;
-    struct regions *r = regions_new(p->g, use, NULL, p->dynamic, p->gap);
+            all = false;
+        }
+    struct thread_bytes *t = all ? thread_bytes_new(p->g, use, p->a->launch) : NULL;
+    struct regions *r =
+        regions_new(p->g, use, t ? t->inst : NULL, p->dynamic, p->gap);
+    thread_bytes_free(t);
     memcpy(touch, was, n * sizeof *was);
     free(was);
     return r;

@@ -204,7 +204,7 @@ add_run(json_t *list, const json_t *run, const struct machine *m,
             same++;
         }
         char *plain = demangle(kernel);
-        cut_middle(plain, SHOWN_NAME);
+        demangle_cut(plain, SHOWN_NAME);
         if (!vs)
             vs = variants(figures, n, text(run, "key"));
         json_t *o = json_pack(
@@ -271,7 +271,7 @@ collect(struct kernels *k, const json_t *run, const struct machine *m)
         char *kernel = demangle(text(l, "kernel"));
         struct launch_stats one = {0};
         struct run_kernel *to = NULL;
-        cut_middle(kernel, SHOWN_NAME / 2);
+        demangle_cut(kernel, SHOWN_NAME / 2);
         const char *label = arena_printf(
             &k->mem, "%s %s",
             json_is_integer(json_object_get(run, "id"))
@@ -317,7 +317,7 @@ add_curves(json_t *list, struct kernels *k)
         if (!one.threads || !k->v.v[i].machine)
             continue;
         for (int over = 0; over < NOVER; over++) {
-            struct chart c = occupancy_curve(k->v.v[i].machine, &one, OCC_SHARE_NONE, 1,
+            struct chart c = charts_occupancy(k->v.v[i].machine, &one, OCC_SHARE_NONE, 1,
                                              (enum occupancy_over)over, &k->mem);
             c.title = arena_printf(&k->mem, "%s: %s", k->v.v[i].label, c.title);
             json_array_append_new(list, chart_json(&c));
@@ -346,7 +346,7 @@ charts_json(struct store *s)
     if (k.v.n > MOST_BARS)
         k.v.n = MOST_BARS;
     if (k.v.n) {
-        struct chart c = stall_stack(k.v.v, k.v.n, &k.mem);
+        struct chart c = charts_stalls(k.v.v, k.v.n, &k.mem);
         json_array_append_new(stalls, chart_json(&c));
     }
     struct run_kernel *same = xcalloc(k.v.n + 1, sizeof *same);
@@ -361,7 +361,7 @@ charts_json(struct store *s)
         }
         if (seen || !n)
             continue;
-        struct chart c = roofline(same, n, &k.mem);
+        struct chart c = charts_roofline(same, n, &k.mem);
         json_array_append_new(roofs, chart_json(&c));
     }
     free(same);

@@ -9,7 +9,7 @@
 
 enum { WARP = 32, SECTOR = 32 };
 
-const char *const occupancy_overs[NOVER] = {"threads", "regs", "smem"};
+const char *const charts_overs[NOVER] = {"threads", "regs", "smem"};
 
 /* -- occupancy -- */
 
@@ -56,8 +56,9 @@ swept(struct occ_kernel *k, enum occupancy_over over)
 }
 
 struct chart
-occupancy_curve(const struct machine *m, const struct occ_kernel *k, enum occ_share share,
-                double threshold, enum occupancy_over over, struct arena *mem)
+charts_occupancy(const struct machine *m, const struct occ_kernel *k,
+                 enum occ_share share, double threshold, enum occupancy_over over,
+                 struct arena *mem)
 {
     static const char *const labels[] = {"threads of a block", "registers of a thread",
                                          "scratchpad of a block, bytes"};
@@ -113,7 +114,7 @@ occupancy_curve(const struct machine *m, const struct occ_kernel *k, enum occ_sh
 /* -- stall causes -- */
 
 struct chart
-stall_stack(const struct run_kernel *k, size_t n, struct arena *mem)
+charts_stalls(const struct run_kernel *k, size_t n, struct arena *mem)
 {
     static const struct {
         const char *id, *title;
@@ -150,24 +151,24 @@ stall_stack(const struct run_kernel *k, size_t n, struct arena *mem)
 /* -- roofline -- */
 
 double
-machine_peak_instructions(const struct machine *m)
+charts_peak_instructions(const struct machine *m)
 {
     return (double)m->sm.count * m->sm.schedulers * m->sm.issue_width * WARP;
 }
 
 double
-machine_peak_bytes(const struct machine *m)
+charts_peak_bytes(const struct machine *m)
 {
     return (double)m->dram.channels * m->dram.bus * m->dram.transfers * m->clock.dram /
            m->clock.core;
 }
 
 struct chart
-roofline(const struct run_kernel *k, size_t n, struct arena *mem)
+charts_roofline(const struct run_kernel *k, size_t n, struct arena *mem)
 {
     enum { ROOF = 3 };
     const struct machine *m = k[0].machine;
-    double peak = machine_peak_instructions(m), bytes = machine_peak_bytes(m),
+    double peak = charts_peak_instructions(m), bytes = charts_peak_bytes(m),
            ridge = peak / bytes, low = ridge / 8, high = ridge * 8;
     const char **groups = ARENA_ARRAY(mem, const char *, n + ROOF),
                **series = ARENA_ARRAY(mem, const char *, 2);

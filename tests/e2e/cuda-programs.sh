@@ -191,7 +191,7 @@ check "not in PATH" 1 "$allot" exec nothing-of-that-name
 has err "no program 'nothing-of-that-name'"
 check "no program" 2 "$allot" exec
 check "wrong option" 2 "$allot" exec --seed 3 "$p"
-check "wrong machine" 1 "$allot" exec --machine gtx4800 "$p"
+check "wrong machine" 2 "$allot" exec --machine gtx4800 "$p"
 check "output in no folder" 1 "$allot" exec --json nowhere/s.json "$p"
 check "a limit" 1 "$allot" exec --max-cycles 10 "$p"
 has err "stopped after 10 cycles"

@@ -45,6 +45,8 @@ test_passes(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
     for (size_t i = 0; ok && seed % 4 == 0 && allot_pass(i, &name, &meaning); i++) {
         if (!strcmp(name, reorder)) /* it needs registers */
             name = "register-allocate,reorder-registers";
+        else if (!strcmp(name, "persistent-blocks")) /* it must be told how many */
+            name = "persistent-blocks:tlp=3";
         ok = rk_test_passes(k, name, &few, why);
     }
     return ok;

@@ -45,11 +45,11 @@ read(struct exec_checks *k, struct block_checks *b, const struct exec_warp *w,
     uint64_t good = written(w, b, space, addr, n);
     if (good >= n)
         return;
-    struct finding *f = check_found(k, EXEC_CHECK_INIT, kind, w, lane, pc);
+    struct finding *f = checks_found(k, EXEC_CHECK_INIT, kind, w, lane, pc);
     f->space = (uint8_t)space;
     f->addr = addr + good;
     f->bytes = (uint8_t)n;
-    check_settle(k);
+    checks_settle(k);
     write(w, b, space, addr, n);
 }
 
@@ -91,7 +91,7 @@ check_init_tell(const struct exec_checks *k, const struct finding *f)
         [LOAD] = "reads", [ATOMIC] = "changes by an atomic", [COPY] = "copies"};
     struct diag_loc loc = exec_loc(k->g->prog, f->pc);
     struct strbuf b = {0};
-    check_print_who(k->g, &f->who, &b);
+    checks_print_who(k->g, &f->who, &b);
     strbuf_printf(&b, " %s %u bytes of ", did[f->kind], f->bytes);
     exec_print_place(k->g, f->space, f->addr, &b);
     struct diag *d = diag_add(k->g->diag, DIAG_WARNING, &loc,

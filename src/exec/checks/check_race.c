@@ -254,7 +254,7 @@ static void
 found(struct exec_checks *k, const struct exec_warp *w, unsigned lane, uint32_t pc,
       unsigned kind, const struct touch *t, unsigned space, uint64_t addr)
 {
-    struct finding *f = check_found(k, EXEC_CHECK_RACE, kind, w, lane, pc);
+    struct finding *f = checks_found(k, EXEC_CHECK_RACE, kind, w, lane, pc);
     f->other_pc = t->pc;
     f->other = (struct check_who){t->block, t->thread};
     f->other_stores = kind == WRITE_READ || kind == ATOMIC;
@@ -263,7 +263,7 @@ found(struct exec_checks *k, const struct exec_warp *w, unsigned lane, uint32_t 
     f->wide = t->thread / LANES != w->index;
     f->space = (uint8_t)space;
     f->addr = addr;
-    check_settle(k);
+    checks_settle(k);
 }
 
 struct access {
@@ -417,11 +417,11 @@ check_race_tell(const struct exec_checks *k, const struct finding *f)
     const struct exec_prog *p = k->g->prog;
     struct diag_loc loc = exec_loc(p, f->pc), other = exec_loc(p, f->other_pc);
     struct strbuf b = {0};
-    check_print_who(k->g, &f->who, &b);
+    checks_print_who(k->g, &f->who, &b);
     strbuf_printf(&b, " %s ", did[f->kind]);
     exec_print_place(k->g, f->space, f->addr, &b);
     strbuf_printf(&b, ", which ");
-    check_print_who(k->g, &f->other, &b);
+    checks_print_who(k->g, &f->other, &b);
     strbuf_addz(&b, f->kind == READ_WRITE        ? " has read"
                     : f->kind == ONE_INSTRUCTION ? " writes"
                                                  : " has written");

@@ -47,14 +47,14 @@ static void
 missing(struct exec_checks *k, const struct exec_warp *w, uint32_t pc, unsigned kind,
         unsigned by, uint32_t lanes)
 {
-    struct finding *f = check_found(k, EXEC_CHECK_SYNC, kind, w, by, pc);
+    struct finding *f = checks_found(k, EXEC_CHECK_SYNC, kind, w, by, pc);
     unsigned lane = (unsigned)bit_lowest(lanes);
     const struct exec_path *at = path_of(w, lane);
     f->other = (struct check_who){w->cta->id, w->index * LANES + lane};
     uint32_t pc_there = at ? at->pc : w->active >> lane & 1 ? w->pc : EXEC_NO_PC;
     f->other_pc = pc_there < w->cta->grid->prog->ninst ? pc_there : EXEC_NO_PC;
     f->detail = (uint32_t)__builtin_popcount(lanes);
-    check_settle(k);
+    checks_settle(k);
 }
 
 /* Row of the member mask; REF_NONE: there is none. */
@@ -113,9 +113,9 @@ collective(struct exec_checks *k, const struct exec_warp *w, const struct exec_s
     {
         if (!(m[i] >> i & 1)) {
             struct finding *f =
-                check_found(k, EXEC_CHECK_SYNC, NOT_MEMBER, w, (unsigned)i, s->pc);
+                checks_found(k, EXEC_CHECK_SYNC, NOT_MEMBER, w, (unsigned)i, s->pc);
             f->detail = m[i];
-            check_settle(k);
+            checks_settle(k);
             continue;
         }
         FOR_BITS(j, m[i] & here & ~s->mask)
@@ -143,11 +143,11 @@ mbarrier(struct exec_checks *k, struct block_checks *b, const struct exec_warp *
             b->mbarrier.v[i] = b->mbarrier.v[--b->mbarrier.n];
         if (known == (use != EXEC_MBARRIER_INIT))
             continue;
-        struct finding *f = check_found(k, EXEC_CHECK_SYNC, known ? TWICE : UNKNOWN, w,
-                                        (unsigned)lane, s->pc);
+        struct finding *f = checks_found(k, EXEC_CHECK_SYNC, known ? TWICE : UNKNOWN, w,
+                                         (unsigned)lane, s->pc);
         f->space = PTX_SPACE_SHARED;
         f->addr = at;
-        check_settle(k);
+        checks_settle(k);
         if (!known && use == EXEC_MBARRIER_INVAL)
             continue;
         if (!known)
@@ -194,7 +194,7 @@ check_sync_tell(const struct exec_checks *k, const struct finding *f)
     struct diag_loc loc = exec_loc(p, f->pc);
     struct strbuf b = {0};
     const char *hint = "";
-    check_print_who(k->g, &f->who, &b);
+    checks_print_who(k->g, &f->who, &b);
     switch (f->kind) {
     case DIVERGED:
     case MISSING:
@@ -205,7 +205,7 @@ check_sync_tell(const struct exec_checks *k, const struct finding *f)
                           : " names in its mask %u threads that do not execute it, the "
                             "first of them ",
                       f->detail);
-        check_print_who(k->g, &f->other, &b);
+        checks_print_who(k->g, &f->other, &b);
         hint = f->kind == DIVERGED
                    ? "all threads of a block must reach the same barrier: take it out of "
                      "the condition"

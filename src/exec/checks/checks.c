@@ -121,8 +121,8 @@ checks_step(struct exec_warp *w, struct exec_step *s)
 }
 
 struct finding *
-check_found(struct exec_checks *k, unsigned which, unsigned kind,
-            const struct exec_warp *w, unsigned lane, uint32_t pc)
+checks_found(struct exec_checks *k, unsigned which, unsigned kind,
+             const struct exec_warp *w, unsigned lane, uint32_t pc)
 {
     struct finding f = {.kernel = k->kernel,
                         .pc = pc,
@@ -151,7 +151,7 @@ equal(const struct finding *a, const struct finding *b)
 
 /* The last finding joins an equal one, if there is one. */
 void
-check_settle(struct exec_checks *k)
+checks_settle(struct exec_checks *k)
 {
     const struct finding *f = &k->found.v[k->found.n - 1];
     for (size_t i = 0; i + 1 < k->found.n; i++) {
@@ -167,8 +167,8 @@ check_settle(struct exec_checks *k)
 }
 
 void
-check_print_who(const struct exec_grid *g, const struct check_who *who,
-                struct strbuf *out)
+checks_print_who(const struct exec_grid *g, const struct check_who *who,
+                 struct strbuf *out)
 {
     struct exec_dim n = g->grid, b = g->block;
     uint32_t t = who->thread;

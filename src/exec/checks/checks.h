@@ -55,14 +55,14 @@ struct block_checks {
     VEC(uint32_t) mbarrier; /* addresses of those initialised */
 };
 
-/* A new finding, to be filled in; then check_settle: all but the first of a kind at an
+/* A new finding, to be filled in; then checks_settle: all but the first of a kind at an
  * instruction (or two) are only counted. */
-struct finding *check_found(struct exec_checks *k, unsigned which, unsigned kind,
-                            const struct exec_warp *w, unsigned lane, uint32_t pc);
-void check_settle(struct exec_checks *k);
+struct finding *checks_found(struct exec_checks *k, unsigned which, unsigned kind,
+                             const struct exec_warp *w, unsigned lane, uint32_t pc);
+void checks_settle(struct exec_checks *k);
 /* Prints "block (0,0,0), thread (1,0,0)". */
-void check_print_who(const struct exec_grid *g, const struct check_who *who,
-                     struct strbuf *out);
+void checks_print_who(const struct exec_grid *g, const struct check_who *who,
+                      struct strbuf *out);
 
 /* -- race -- */
 void check_race_begin(struct exec_checks *k);

@@ -275,7 +275,7 @@ occupancy_curves(void **state)
     struct occ_kernel k = {.threads = 256, .registers = 20, .scratchpad = 5000};
     for (int over = 0; over < NOVER; over++) {
         struct chart c =
-            occupancy_curve(m, &k, OCC_SHARE_NONE, 1, (enum occupancy_over)over, &mem);
+            charts_occupancy(m, &k, OCC_SHARE_NONE, 1, (enum occupancy_over)over, &mem);
         double own[] = {256, 20, 5000};
         bool on = false;
         assert_true(c.ngroups > 20);
@@ -296,8 +296,8 @@ occupancy_curves(void **state)
         assert_true(on);
     }
     /* gtx480: 15 SMs, 2 schedulers of one instruction; 177.4 GB/s at 700 MHz */
-    assert_float_equal(machine_peak_instructions(m), 15 * 2 * 32, 0);
-    assert_float_equal(machine_peak_bytes(m) * 0.7, 177.4, 0.1);
+    assert_float_equal(charts_peak_instructions(m), 15 * 2 * 32, 0);
+    assert_float_equal(charts_peak_bytes(m) * 0.7, 177.4, 0.1);
     machine_free(m);
     arena_free(&mem);
     diag_free(&d);
