@@ -250,7 +250,9 @@ check(struct allot_run *r, const uint8_t *ref, int n, const int *sorted,
         int at = got[from][0], along = got[from][1];
         const uint8_t *p = query + from;
         if (!at) {
-            if (contains(ref, n, sorted, p, least))
+            if (along)
+                wl_fail(r, "query %d, letter %d: a length without a match", q, from);
+            else if (contains(ref, n, sorted, p, least))
                 wl_fail(r, "query %d, letter %d: a match is not stored", q, from);
             continue;
         }
