@@ -1,42 +1,17 @@
 #!/bin/sh
 # exec-look.sh ALLOT SOURCE: what `allot exec` shows of a program's launches: chosen kernels,
 # causes, trace, timeline, passes, and what it says when it is interrupted.
-set -u
 allot=$1
 build=$(dirname "$allot")
-dir=$(mktemp -d)
+. "$2/tests/e2e/inputs/lib.sh"
 trap 'rm -rf "$dir"' EXIT
-cd "$dir"
-failed=0
-passed=0
+runs_programs
 p=$build/programs/clang/samples
 if [ ! -x "$p" ]; then
     echo "SKIP: there is no $p"
     exit 77
 fi
-asan=
-nm -D "$build/cuda/liballot-cuda.so" | grep -q __asan_init &&
-    asan="LD_PRELOAD=$(${CC:-cc} -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0"
 
-fail() {
-    echo "FAIL $1"
-    shift
-    [ $# -eq 0 ] || sed 's/^/    /' "$@" | head -20
-    failed=$((failed + 1))
-}
-check() { # NAME STATUS COMMAND...
-    name=$1
-    want=$2
-    shift 2
-    # shellcheck disable=SC2086 # words
-    timeout 100 env $asan "$@" >out 2>err </dev/null
-    got=$?
-    if [ $got -ne "$want" ]; then
-        fail "$name: exit status $got, not $want" out err
-        return
-    fi
-    passed=$((passed + 1))
-}
 has() { # FILE PATTERN
     grep -q -- "$2" "$1" && passed=$((passed + 1)) || fail "$name: '$2' is not in its $1:" "$1"
 }
@@ -101,7 +76,7 @@ interrupt() { # NAME OPTIONS...
     name=$1
     shift
     # shellcheck disable=SC2086 # words
-    env $asan "$allot" exec "$@" "$p" endless >out 2>err </dev/null &
+    ${under#timeout 100} "$allot" exec "$@" "$p" endless >out 2>err </dev/null &
     pid=$!
     sleep 3
     kill -TERM $pid # a shell has jobs ignore SIGINT
@@ -116,5 +91,4 @@ interrupt "interrupted"
 has err "cycles, IPC"
 interrupt "interrupted without timing" -f
 
-echo "$passed checks passed, $failed failed"
-[ $failed -eq 0 ]
+finish exec-look
