@@ -23,8 +23,9 @@ struct fold {
 };
 
 static bool
-reg_value(const struct fold *c, int32_t reg, uint64_t *bits)
+reg_value(const void *user, int32_t reg, uint64_t *bits)
 {
+    const struct fold *c = user;
     if (!bitset_has(c->known, (size_t)reg) || !defs_reach(c->defs, reg, c->at))
         return false;
     *bits = c->value[reg];
@@ -36,15 +37,7 @@ static bool
 source_value(const struct fold *c, const struct ptx_operand *o, enum ptx_type type,
              uint64_t *bits)
 {
-    if (o->kind != PTX_OPD_REG)
-        return rewrite_literal_bits(o, type, bits);
-    if (o->comp || !reg_value(c, o->reg, bits))
-        return false;
-    if (type == PTX_PRED) {
-        *bits = *bits != (uint64_t)o->neg;
-        return true;
-    }
-    return !o->neg && ptx_type_bytes(c->f->regs.v[o->reg].type) == ptx_type_bytes(type);
+    return rewrite_source_bits(c->f, o, type, reg_value, c, bits);
 }
 
 static bool

@@ -266,3 +266,20 @@ rewrite_reads_word(const struct ptx_inst *in)
     return in->op == PTX_OP_MOV && in->ntypes == 1 && ptx_type_bytes(in->type[0]) == 4 &&
            in->ops[0].kind == PTX_OPD_REG;
 }
+
+bool
+rewrite_source_bits(const struct ptx_func *f, const struct ptx_operand *o,
+                    enum ptx_type type,
+                    bool (*known)(const void *user, int32_t reg, uint64_t *bits),
+                    const void *user, uint64_t *bits)
+{
+    if (o->kind != PTX_OPD_REG)
+        return rewrite_literal_bits(o, type, bits);
+    if (o->comp || !known(user, o->reg, bits))
+        return false;
+    if (type == PTX_PRED) {
+        *bits = *bits != (uint64_t)o->neg;
+        return true;
+    }
+    return !o->neg && ptx_type_bytes(f->regs.v[o->reg].type) == ptx_type_bytes(type);
+}

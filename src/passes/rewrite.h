@@ -57,6 +57,13 @@ bool rewrite_evaluate(const struct ptx_func *f, const struct ptx_inst *in,
                                      enum ptx_type type, uint64_t *bits),
                       void *user, uint64_t *bits);
 
+/* The bits of a source operand as `type`: a literal's, or those that `known` has of its
+ * register. False: not known, or not read as the register is. */
+bool rewrite_source_bits(const struct ptx_func *f, const struct ptx_operand *o,
+                         enum ptx_type type,
+                         bool (*known)(const void *user, int32_t reg, uint64_t *bits),
+                         const void *user, uint64_t *bits);
+
 /* What is another value where blocks are merged, in a way that no pass makes up for: the
  * number of a warp, sizes of scratchpad, clusters. */
 bool rewrite_numbers_warps(const struct ptx_operand *o);

@@ -95,8 +95,9 @@ var_address(const struct run *c, const struct ptx_var *v, uint64_t *bits)
 }
 
 static bool
-reg_value(const struct run *c, int32_t reg, uint64_t *bits)
+reg_value(const void *user, int32_t reg, uint64_t *bits)
 {
+    const struct run *c = user;
     if (c->fixed[reg] && defs_reach(c->defs, reg, c->at)) {
         *bits = c->fixed[reg][c->thread];
         return true;
@@ -109,15 +110,7 @@ static bool
 source_value(void *user, const struct ptx_operand *o, enum ptx_type type, uint64_t *bits)
 {
     const struct run *c = user;
-    if (o->kind != PTX_OPD_REG)
-        return rewrite_literal_bits(o, type, bits);
-    if (o->comp || !reg_value(c, o->reg, bits))
-        return false;
-    if (type == PTX_PRED) {
-        *bits = *bits != (uint64_t)o->neg;
-        return true;
-    }
-    return !o->neg && ptx_type_bytes(c->f->regs.v[o->reg].type) == ptx_type_bytes(type);
+    return rewrite_source_bits(c->f, o, type, reg_value, c, bits);
 }
 
 /* What the instruction's one destination becomes. */
