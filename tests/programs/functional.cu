@@ -1,4 +1,4 @@
-/* functional.cu: what functional mode is measured with (docs/performance.md): a matrix
+/* functional.cu: what functional mode is measured with (docs/performance-details.md): a matrix
  * product by tiles, a radix sort, a pitched texture, recursion and local memory, small
  * launches with copies, a histogram. functional [WHICH SIZE]: one of them, larger. */
 #include "check.h"
