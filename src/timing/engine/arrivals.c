@@ -18,17 +18,16 @@ arrivals_init(struct arrivals *x, struct arena *a, struct inbound *in)
 static bool
 had_room(const struct arrivals *x, unsigned slice, uint64_t now)
 {
-    static const uint32_t none[INBOUND_LINES];
     if (x->alone) {
         const struct inbound_past past = inbound_past(&x->in->slice[slice]);
         assert(now >= x->in->history_from);
-        return inbound_had_room(x->in, &past, none, now);
+        return inbound_had_room(x->in, &past, now);
     }
     const struct arrivals_slice *s = &x->slice[slice];
-    uint32_t more[INBOUND_LINES];
+    struct inbound_past past = s->snapshot[x->published].past;
     for (unsigned k = 0; k < INBOUND_LINES; k++)
-        more[k] = s->inflight.pieces[0][k] + s->inflight.pieces[1][k];
-    return inbound_had_room(x->in, &s->snapshot[x->published].past, more, now);
+        past.line[k].used += s->inflight.pieces[0][k] + s->inflight.pieces[1][k];
+    return inbound_had_room(x->in, &past, now);
 }
 
 uint64_t
@@ -36,18 +35,17 @@ arrivals_accept(struct arrivals *x, unsigned slice, uint64_t l2, uint64_t icnt)
 {
     if (!had_room(x, slice, l2))
         return 0;
-    const struct delayed d = inbound_take(x->in, slice, l2, icnt);
+    const struct timed_packet m = inbound_take(x->in, slice, l2, icnt);
     if (x->alone) {
-        inbound_put(x->in, slice, &d);
-        return d.ready;
+        inbound_put(x->in, slice, &m);
+        return m.at;
     }
     struct arrivals_slice *s = &x->slice[slice];
-    struct delayed *at = ring_push(&s->arrived[x->filling].q);
-    *at = d;
-    s->inflight.pieces[x->filling][inbound_line(x->in, d.p.sm)] +=
-        inbound_pieces(x->in->unit, d.p.sectors);
+    struct timed_packet *at = ring_push(&s->arrived[x->filling].q);
+    *at = m;
+    s->inflight.pieces[x->filling][inbound_line(x->in, m.p.sm)] += m.credits;
     __builtin_prefetch(at + 1, 1); /* the next place, which another thread had */
-    return d.ready;
+    return m.at;
 }
 
 static void

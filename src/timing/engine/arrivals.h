@@ -16,14 +16,14 @@ struct credit_snapshot {
     _Alignas(64) struct inbound_past past;
 };
 
-/* Pieces that accepted packets will make in the delay lines, less those that struct
+/* Credits that accepted packets will take of the delay lines, less those that struct
  * credit_snapshot has: of one buffer of arrivals and the other. */
 struct inflight_credits {
     _Alignas(64) uint32_t pieces[2][INBOUND_LINES];
 };
 
 struct arrived { /* packets accepted that are not in the delay lines yet */
-    _Alignas(64) RING(struct delayed) q;
+    _Alignas(64) RING(struct timed_packet) q;
 };
 
 struct arrivals_slice { /* one of two is read, one is written */

@@ -175,13 +175,13 @@ grant_from(const struct icnt *n, unsigned in, uint64_t k)
 static bool
 room_from(const struct icnt *n, unsigned in, unsigned flits, uint64_t *from)
 {
-    const struct timed_queue *q = &n->in[in].q;
+    const struct credits *c = &n->in[in].q.credits;
     const unsigned s = n->c.speedup, cap = n->c.input_buffer;
     uint64_t k;
-    const bool sure = timed_queue_room_from(q, cap, flits, &k);
+    const bool sure = credits_back_from(c, cap, flits, &k);
     if (!sure)
-        k = timed_queue_room_after(q, cap, flits,
-                                   grant_from(n, in, n->cycle * s) + n->c.allocation);
+        k = credits_back_after(c, cap, flits,
+                               grant_from(n, in, n->cycle * s) + n->c.allocation);
     *from = (k + s - 1) / s;
     return sure;
 }
@@ -193,13 +193,21 @@ known_full(const struct input *i, unsigned flits, uint64_t cycle)
     return cycle < i->full_until && flits >= i->full_for;
 }
 
+/* It does without steps that are not made yet. */
+static inline bool
+fits(const struct icnt *n, const struct input *i, unsigned flits, uint64_t cycle)
+{
+    return credits_room(&i->q.credits, CREDITS_DRAINED, n->c.input_buffer, flits,
+                        cycle * n->c.speedup) == ROOM_YES;
+}
+
 enum room
 icnt_room(struct icnt *n, unsigned in, unsigned flits, uint64_t cycle)
 {
     struct input *i = &n->in[in];
     if (known_full(i, flits, cycle))
         return ROOM_NO;
-    if (timed_queue_fits(&i->q, n->c.input_buffer, flits, cycle * n->c.speedup))
+    if (fits(n, i, flits, cycle))
         return ROOM_YES;
     uint64_t from;
     const bool sure = room_from(n, in, flits, &from);
@@ -218,7 +226,7 @@ icnt_may_have_room(const struct icnt *n, unsigned in, unsigned flits, uint64_t c
     uint64_t from;
     if (known_full(i, flits, cycle))
         return false;
-    if (timed_queue_fits(&i->q, n->c.input_buffer, flits, cycle * n->c.speedup))
+    if (fits(n, i, flits, cycle))
         return true;
     room_from(n, in, flits, &from);
     return from <= cycle;
@@ -237,14 +245,11 @@ icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
 {
     struct input *i = &n->in[in];
     const uint64_t at = max_u64(cycle + n->before, i->link_free);
-    struct timed_packet *m = timed_queue_push(&i->q, at);
+    struct timed_packet *m = timed_queue_push(&i->q, &i->q.credits.used, at, flits);
     m->p = *p;
     m->local = local;
-    m->at = at;
     m->out = (uint16_t)out;
-    m->credits = (uint16_t)flits;
     i->link_free = at + flits;
-    i->q.used = (uint16_t)(i->q.used + flits);
     __builtin_prefetch(m + 1, 1); /* mostly the next place; another thread had it */
     if (i->q.q.n == 1) {
         i->bid_at = max_u64(i->bid_at, at * n->c.speedup);
@@ -357,14 +362,13 @@ static inline void
 push_behind(struct icnt *n, struct output *o, const struct timed_packet *m)
 {
     struct timed_queue *l = &n->outlet[m->out];
-    o->split.used = (uint16_t)(o->split.used + m->credits);
     if (n->detached) {
         if (timed_queue_push_split(l, &o->split, m))
             bitset_add(n->unpublished, m->out);
     } else {
         if (l->front_at == NEVER)
             bitset_add(n->fresh, m->out);
-        *timed_queue_push(l, m->at) = *m;
+        *timed_queue_push(l, &o->split.used, m->at, m->credits) = *m;
     }
 }
 

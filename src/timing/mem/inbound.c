@@ -9,8 +9,8 @@ inbound_init(struct inbound *in, struct arena *a)
     for (struct inbound_slice *s = in->slice; s < in->slice + in->slices; s++) {
         s->room = true;
         for (unsigned k = 0; k < INBOUND_LINES; k++) {
-            s->line[k].ready = NEVER;
-            ring_init(&s->line[k].q, a, in->most[k]);
+            timed_queue_init(&s->line[k], NULL, a, in->most[k]);
+            s->line[k].credits.back_at = 0;
         }
     }
 }
@@ -28,92 +28,60 @@ inbound_sectors(const struct packet *p)
     return s;
 }
 
-struct delayed
+struct timed_packet
 inbound_take(const struct inbound *in, unsigned slice, uint64_t now, uint64_t icnt)
 {
-    const struct timed_packet *m = icnt_front(in->requests, in->first + slice);
-    struct delayed d = {.p = m->p, .local = m->local & ~(uint64_t)127};
-    d.p.sectors = inbound_sectors(&m->p);
-    d.ready = now + in->latency[inbound_line(in, m->p.sm)];
+    struct timed_packet m = *icnt_front(in->requests, in->first + slice);
+    m.local &= ~(uint64_t)127;
+    m.p.sectors = inbound_sectors(&m.p);
+    m.at = now + in->latency[inbound_line(in, m.p.sm)];
+    m.credits = (uint16_t)inbound_pieces(in->unit, m.p.sectors);
     icnt_pop(in->requests, in->first + slice, icnt);
-    return d;
+    return m;
 }
 
 void
-inbound_put(const struct inbound *in, unsigned slice, const struct delayed *d)
+inbound_put(const struct inbound *in, unsigned slice, const struct timed_packet *m)
 {
-    struct inbound_slice *s = &in->slice[slice];
-    struct delay_line *line = &s->line[inbound_line(in, d->p.sm)];
-    assert(!in->ahead || d->ready > s->history.last);
-    *ring_push(&line->q) = *d;
-    if (line->q.n == 1)
-        line->ready = d->ready;
-    line->pieces += inbound_pieces(in->unit, d->p.sectors);
+    struct timed_queue *line = &in->slice[slice].line[inbound_line(in, m->p.sm)];
+    assert(!in->ahead || m->at > line->credits.back_at);
+    *timed_queue_push(line, &line->credits.used, m->at, m->credits) = *m;
 }
 
 void
 inbound_receive(const struct inbound *in, unsigned slice, uint64_t now, uint64_t icnt)
 {
-    struct delayed d = inbound_take(in, slice, now, icnt);
-    inbound_put(in, slice, &d);
-}
-
-/* Ticks from..to as a set, at most INBOUND_HISTORY of them. */
-static uint64_t
-ticks_between(uint64_t from, uint64_t to)
-{
-    uint64_t n = to + 1 - from;
-    if (n >= INBOUND_HISTORY)
-        return ~(uint64_t)0;
-    uint64_t ones = ((uint64_t)1 << n) - 1;
-    unsigned by = from % INBOUND_HISTORY;
-    return by ? ones << by | ones >> (INBOUND_HISTORY - by) : ones;
+    const struct timed_packet m = inbound_take(in, slice, now, icnt);
+    inbound_put(in, slice, &m);
 }
 
 void
 inbound_tick(const struct inbound *in, struct inbound_slice *s, uint64_t now)
 {
+    const uint64_t last = s->line[INBOUND_NEAR].credits.back_at;
     if (!s->room)
-        s->history.no_room |=
-            ticks_between(max_u64(s->history.last + 1, in->history_from), now);
-    s->history.last = now;
-}
-
-/* Of its ticks up to `to` none is done. */
-static void
-history_drop(struct inbound_slice *s, uint64_t to)
-{
-    uint64_t old = ~ticks_between(s->history.last + 1, to);
-    s->history.no_room &= old;
-    for (unsigned k = 0; k < INBOUND_LINES; k++)
-        s->history.left[k] &= old;
+        s->no_room |= credits_ticks(max_u64(last + 1, in->history_from), now);
+    s->line[INBOUND_NEAR].credits.back_at = now;
+    s->line[INBOUND_FAR].credits.back_at = now;
 }
 
 void
 inbound_open(struct inbound *in, uint64_t l2_end)
 {
     in->history_from = l2_end > INBOUND_HISTORY ? l2_end - INBOUND_HISTORY : 0;
-    for (struct inbound_slice *s = in->slice; s < in->slice + in->slices; s++)
-        history_drop(s, l2_end - 1);
+    for (struct inbound_slice *s = in->slice; s < in->slice + in->slices; s++) {
+        s->no_room &=
+            ~credits_ticks(s->line[INBOUND_NEAR].credits.back_at + 1, l2_end - 1);
+        for (unsigned k = 0; k < INBOUND_LINES; k++)
+            timed_queue_forget(&s->line[k], l2_end - 1);
+    }
 }
 
 bool
-inbound_had_room(const struct inbound *in, const struct inbound_past *past,
-                 const uint32_t *more, uint64_t now)
+inbound_had_room(const struct inbound *in, const struct inbound_past *past, uint64_t now)
 {
-    const bool done = now <= past->history.last;
-    uint32_t pieces[INBOUND_LINES];
-    uint64_t since = 0;
-    bool room = past->room;
-    if (done) {
-        assert(past->history.last - now < INBOUND_HISTORY);
-        since = ticks_between(now, past->history.last);
-        room = !(past->history.no_room >> now % INBOUND_HISTORY & 1);
-    }
-    for (unsigned k = 0; k < INBOUND_LINES; k++) {
-        pieces[k] = past->pieces[k] + more[k];
-        if (done)
-            pieces[k] += (uint32_t)__builtin_popcountll(past->history.left[k] & since);
-    }
-    return room & inbound_lines_have_room(in, pieces[INBOUND_NEAR], pieces[INBOUND_FAR]);
+    const struct credits *near = &past->line[INBOUND_NEAR];
+    const bool room =
+        now > near->back_at ? past->room : !(past->no_room >> now % INBOUND_HISTORY & 1);
+    return room && inbound_lines_have_room(in, near, &past->line[INBOUND_FAR], now);
 }

@@ -1,56 +1,35 @@
 /* inbound.h: requests on their way into the L2 slices of a memory partition: from the
  * crossbar's outputs into delay lines, which they leave a piece a tick.
  *
- * A slice takes what has come in its own ticks (inbound_receive). Or the delay lines are
- * bounded queues with times, as in timed_queue.h, whose consumer, the slice, is simulated
- * further than their producer (`ahead`). Then a packet is put in late, and only if the slice
- * would have had room for it at the time. To answer that, the slice remembers of its last
- * INBOUND_HISTORY ticks in which of them a credit came back, and in which its own queue
- * had no room. Every answer is yes or no.
- * Example: a delay line of 10 pieces, of which a packet wants 4 free, holds 6 and lost one
- * in each of ticks 11 and 12. It held 8 before tick 11 and 7 before tick 12, so a packet
- * of these ticks is refused, and one of tick 13 is accepted. */
+ * A slice takes what has come in its own ticks (inbound_receive). Or the slices are
+ * simulated further than the crossbar (`ahead`). Then a packet is put in late, and only if
+ * the slice would have had room for it at the time. The delay lines are timed queues whose
+ * credits, the pieces, are logged (credits.h). A packet also wants room in the slice's own
+ * queue, of which the same ticks are logged. Every answer is yes or no. */
 #ifndef ALLOT_TIMING_INBOUND_H
 #define ALLOT_TIMING_INBOUND_H
 
 #include "timing/mem/icnt.h"
 
-enum { INBOUND_HISTORY = 64 };
+enum { INBOUND_HISTORY = CREDITS_TICKS };
 enum {
     INBOUND_NEAR,
     INBOUND_FAR,
     INBOUND_LINES
 }; /* far: packets from other parts of the chip */
 
-struct delayed { /* a packet in a delay line; p.sectors: those that have not left it */
-    struct packet p;
-    uint64_t local, ready;
-};
-
-struct delay_line {
-    RING(struct delayed) q;
-    uint64_t ready;  /* of the front; NEVER: empty */
-    uint32_t pieces; /* that the packets in it make */
-};
-
-/* The last ticks a slice has done; sets of ticks modulo INBOUND_HISTORY. */
-struct occupancy_history {
-    uint64_t last;                /* tick done */
-    uint64_t no_room;             /* before these ticks the slice's queue had none */
-    uint64_t left[INBOUND_LINES]; /* in these a piece left the delay line */
-};
-
 struct inbound_slice {
-    struct delay_line line[INBOUND_LINES];
-    struct occupancy_history history; /* if the slices are ahead */
-    bool room;                        /* in the slice's queue, after its last tick */
+    /* Of the packets p.sectors says what has not left. */
+    struct timed_queue line[INBOUND_LINES];
+    uint64_t no_room; /* ticks, as in a log, before which the slice's queue had none */
+    bool room;        /* in the slice's queue, after its last tick */
 };
 
-/* All that inbound_had_room has to know of a slice. */
+/* All that inbound_had_room has to know of a slice: a snapshot of it. */
 struct inbound_past {
-    struct occupancy_history history;
-    uint32_t pieces[INBOUND_LINES]; /* in the delay lines */
-    bool room;                      /* in the slice's queue */
+    struct credits line[INBOUND_LINES];
+    uint64_t no_room;
+    bool room;
 };
 
 struct inbound { /* of a partition */
@@ -89,28 +68,35 @@ inbound_line(const struct inbound *in, unsigned sm)
     return in->half_of && in->half_of[sm] != in->half ? INBOUND_FAR : INBOUND_NEAR;
 }
 
-/* With so many pieces in the delay lines. */
+/* Most pieces of a packet. */
+enum { INBOUND_PIECES = 4 };
+
+/* Room for a packet in the delay lines in tick t. */
 static inline bool
-inbound_lines_have_room(const struct inbound *in, uint32_t near, uint32_t far)
+inbound_lines_have_room(const struct inbound *in, const struct credits *near,
+                        const struct credits *far, uint64_t t)
 {
-    return (in->most[INBOUND_NEAR] - near >= 4) &
-           (!in->most[INBOUND_FAR] | (in->most[INBOUND_FAR] - far >= 4));
+    const uint32_t *most = in->most;
+    return (credits_room(near, CREDITS_LOGGED, most[INBOUND_NEAR], INBOUND_PIECES, t) ==
+            ROOM_YES) &
+           (!most[INBOUND_FAR] || credits_room(far, CREDITS_LOGGED, most[INBOUND_FAR],
+                                               INBOUND_PIECES, t) == ROOM_YES);
 }
 
-/* A packet could be received. */
+/* A packet could be received now. */
 static inline bool
 inbound_has_room(const struct inbound *in, const struct inbound_slice *s)
 {
-    return s->room && inbound_lines_have_room(in, s->line[INBOUND_NEAR].pieces,
-                                              s->line[INBOUND_FAR].pieces);
+    return s->room && inbound_lines_have_room(in, &s->line[INBOUND_NEAR].credits,
+                                              &s->line[INBOUND_FAR].credits, NEVER);
 }
 
 /* The packet that has arrived leaves the crossbar, to be in the slice in L2 tick `now`;
  * icnt: the crossbar's first tick not done. */
-struct delayed inbound_take(const struct inbound *in, unsigned slice, uint64_t now,
-                            uint64_t icnt);
+struct timed_packet inbound_take(const struct inbound *in, unsigned slice, uint64_t now,
+                                 uint64_t icnt);
 /* It enters its delay line. */
-void inbound_put(const struct inbound *in, unsigned slice, const struct delayed *d);
+void inbound_put(const struct inbound *in, unsigned slice, const struct timed_packet *m);
 /* Both at once. */
 void inbound_receive(const struct inbound *in, unsigned slice, uint64_t now,
                      uint64_t icnt);
@@ -121,7 +107,7 @@ void inbound_receive(const struct inbound *in, unsigned slice, uint64_t now,
 static inline uint64_t
 inbound_ready(const struct inbound_slice *s)
 {
-    return min_u64(s->line[INBOUND_NEAR].ready, s->line[INBOUND_FAR].ready);
+    return min_u64(s->line[INBOUND_NEAR].front_at, s->line[INBOUND_FAR].front_at);
 }
 
 /* Before the slice does tick `now`: since its last nothing has changed. */
@@ -132,21 +118,15 @@ void inbound_tick(const struct inbound *in, struct inbound_slice *s, uint64_t no
 static inline void
 inbound_leave(struct inbound_slice *s, unsigned which, uint8_t left, uint64_t now)
 {
-    struct delay_line *line = &s->line[which];
-    s->history.left[which] |= (uint64_t)1 << now % INBOUND_HISTORY;
-    line->pieces--;
-    ring_front(&line->q)->p.sectors = left;
-    if (left)
-        return;
-    ring_pop(&line->q);
-    line->ready = line->q.n ? ring_front(&line->q)->ready : NEVER;
+    ring_front(&s->line[which].q)->p.sectors = left;
+    timed_queue_leave(&s->line[which], now);
 }
 
 /* Pieces in the delay lines. */
 static inline unsigned
 inbound_waiting(const struct inbound_slice *s)
 {
-    return s->line[INBOUND_NEAR].pieces + s->line[INBOUND_FAR].pieces;
+    return s->line[INBOUND_NEAR].credits.used + s->line[INBOUND_FAR].credits.used;
 }
 
 /* -- the past, if slices are ahead -- */
@@ -159,12 +139,14 @@ static inline struct inbound_past
 inbound_past(const struct inbound_slice *s)
 {
     return (struct inbound_past){
-        s->history, {s->line[INBOUND_NEAR].pieces, s->line[INBOUND_FAR].pieces}, s->room};
+        {s->line[INBOUND_NEAR].credits, s->line[INBOUND_FAR].credits},
+        s->no_room,
+        s->room};
 }
 
 /* inbound_has_room as it was before L2 tick `now`, one of the last INBOUND_HISTORY that the
- * slice has done, or a later one; with so many more pieces in the delay lines. */
+ * slice has done, or a later one. */
 bool inbound_had_room(const struct inbound *in, const struct inbound_past *past,
-                      const uint32_t *more, uint64_t now);
+                      uint64_t now);
 
 #endif

@@ -7,11 +7,16 @@ outbound_init(struct outbound *out, struct arena *a, uint32_t cap, uint32_t requ
 {
     out->slice = ARENA_ARRAY(a, struct outbound_slice, out->slices);
     for (struct outbound_slice *s = out->slice; s < out->slice + out->slices; s++) {
-        ring_init(&s->q, a, cap);
-        s->deferred_from = NEVER;
+        timed_queue_init(&s->q, NULL, a, cap);
         s->request = ARENA_SPARSE(a, struct request, requests);
         freelist_init(&s->numbers, a, requests);
     }
+}
+
+static bool
+is_deferred(const struct outbound_slice *s)
+{
+    return s->q.credits.back_at != NEVER;
 }
 
 static void
@@ -39,33 +44,34 @@ outbound_answer(struct outbound *out, unsigned slice, uint32_t number, uint64_t 
     const unsigned flits =
         icnt_flits(out->header + (p->kind == PKT_WRITE ? 0 : p->bytes), out->flit);
     const uint64_t at = max_u64(tick, s->from);
-    if (!s->q.n & (ready == now) & (at <= tick + 1) & (at < out->end) & out->direct &&
+    if (!s->q.q.n & (ready == now) & (at <= tick + 1) & (at < out->end) & out->direct &&
         icnt_room(out->replies, out->first + slice, flits, at) == ROOM_YES) {
         push(out, slice, number, flits, at);
         return;
     }
-    out->busy += !s->q.n;
-    *ring_push(&s->q) = (struct reply){ready, number, flits};
+    out->busy += !s->q.q.n;
+    struct timed_packet *m = timed_queue_push(&s->q, &s->q.credits.used, ready, 1);
+    m->number = number;
+    m->flits = (uint16_t)flits;
 }
 
 /* Flits of the reply at the front, if it is ready before this L2 tick; 0. */
 static unsigned
 front_flits(const struct outbound_slice *s, uint64_t l2)
 {
-    const struct reply *r = ring_front(&s->q);
-    return s->q.n && r->ready < l2 ? r->flits : 0;
+    return s->q.front_at < l2 ? timed_queue_front(&s->q)->flits : 0;
 }
 
 static void
 send_front(struct outbound *out, unsigned slice, uint64_t tick)
 {
     struct outbound_slice *s = &out->slice[slice];
-    const struct reply *r = ring_front(&s->q);
-    if (ring_full(&s->q))
+    const struct timed_packet *m = timed_queue_front(&s->q);
+    if (ring_full(&s->q.q))
         *s->wake = 0;
-    push(out, slice, r->of, r->flits, tick);
-    ring_pop(&s->q);
-    out->busy -= !s->q.n;
+    push(out, slice, m->number, m->flits, tick);
+    timed_queue_send(&s->q);
+    out->busy -= !s->q.q.n;
 }
 
 void
@@ -73,7 +79,7 @@ outbound_send(struct outbound *out, uint64_t tick, uint64_t l2)
 {
     for (unsigned i = 0; i < out->slices; i++) {
         struct outbound_slice *s = &out->slice[i];
-        const bool later = s->deferred_from != NEVER || s->from > tick;
+        const bool later = is_deferred(s) || s->from > tick;
         const unsigned flits = later ? 0 : front_flits(s, l2);
         if (!flits)
             continue;
@@ -81,18 +87,18 @@ outbound_send(struct outbound *out, uint64_t tick, uint64_t l2)
         if (room == ROOM_YES) {
             send_front(out, i, tick);
         } else if (room == ROOM_UNKNOWN) {
-            s->deferred_from = tick;
+            s->q.credits.back_at = tick;
             out->deferred = true;
         }
     }
 }
 
 enum room
-outbound_room(const struct outbound *out)
+outbound_room(const struct outbound *out, uint64_t tick)
 {
     for (unsigned i = 0; out->deferred && i < out->slices; i++) {
-        const struct outbound_slice *s = &out->slice[i];
-        if (s->deferred_from != NEVER && s->q.n + 2 > s->q.cap)
+        const struct timed_queue *q = &out->slice[i].q;
+        if (credits_room(&q->credits, CREDITS_BEHIND, q->q.cap, 2, tick) == ROOM_UNKNOWN)
             return ROOM_UNKNOWN;
     }
     return ROOM_YES;
@@ -102,7 +108,7 @@ void
 outbound_caught_up(struct outbound *out)
 {
     for (unsigned i = 0; out->deferred && i < out->slices; i++)
-        out->slice[i].deferred_from = NEVER;
+        out->slice[i].q.credits.back_at = NEVER;
     out->deferred = false;
 }
 
@@ -116,7 +122,7 @@ outbound_follow(struct outbound *out, uint64_t tick)
     const uint64_t l2 = clk_at_or_after(out->clk, CLK_ICNT, tick, CLK_L2);
     for (unsigned i = 0; i < out->slices; i++) {
         const struct outbound_slice *s = &out->slice[i];
-        const unsigned flits = s->deferred_from <= tick ? front_flits(s, l2) : 0;
+        const unsigned flits = s->q.credits.back_at <= tick ? front_flits(s, l2) : 0;
         if (flits && icnt_room(out->replies, out->first + i, flits, tick) == ROOM_YES)
             send_front(out, i, tick);
     }

@@ -2,11 +2,12 @@
  * has a bounded queue of them before its input of the reply crossbar.
  *
  * A reply goes in the first interconnect tick after it is ready in which the crossbar has
- * room. If that is not known yet (ROOM_UNKNOWN, timed_queue.h), the queue's replies are
+ * room. If that is not known yet (ROOM_UNKNOWN, credits.h), the queue's replies are
  * *deferred* from that tick on: whether they go is found out when the crossbar comes there
- * (outbound_follow). Meanwhile the queue holds what it held, or less. So the slice's
- * question, whether there is room for the replies of its next tick, is answered as every
- * timed queue does: yes as long as they fit even if none has left, else not known yet. */
+ * (outbound_follow). Meanwhile the queue holds what it held, or less: it is a timed queue
+ * whose consumer is behind. So the slice's question, whether there is room for the replies
+ * of its next tick, has the answer yes as long as they fit even if none has left, else not
+ * known yet. */
 #ifndef ALLOT_TIMING_OUTBOUND_H
 #define ALLOT_TIMING_OUTBOUND_H
 
@@ -20,17 +21,12 @@ struct request { /* of a slice: one piece of a packet */
     uint8_t mask; /* sectors of the L2 line */
 };
 
-struct reply {
-    uint64_t ready; /* L2 tick after which it can go */
-    uint32_t of;    /* request */
-    uint32_t flits;
-};
-
 struct outbound_slice {
-    RING(struct reply) q;
-    uint64_t deferred_from; /* interconnect tick; NEVER: nothing is deferred */
-    uint64_t from;          /* the next reply goes in this interconnect tick or later */
-    uint64_t *wake;         /* set to 0 when a full queue gets room */
+    /* Of replies: `number` of the request, `flits`, and the L2 tick `at` after which it can
+     * go. credits.back_at: interconnect tick from which they are deferred. */
+    struct timed_queue q;
+    uint64_t from;  /* the next reply goes in this interconnect tick or later */
+    uint64_t *wake; /* set to 0 when a full queue gets room */
     /* Requests by number, from their arrival until their reply has gone or, if there is
      * none, they are done. */
     struct request *request;
@@ -68,9 +64,9 @@ void outbound_answer(struct outbound *out, unsigned slice, uint32_t number, uint
  * same tick, it does what could not be known. */
 void outbound_send(struct outbound *out, uint64_t tick, uint64_t l2);
 
-/* Room for the replies of an L2 tick, two at most, in all queues of which a reply is
- * deferred; ROOM_UNKNOWN: or there may be. */
-enum room outbound_room(const struct outbound *out);
+/* Room in interconnect tick `tick` for the replies of an L2 tick, two at most, in all queues
+ * of which a reply is deferred; ROOM_UNKNOWN: or there may be. */
+enum room outbound_room(const struct outbound *out, uint64_t tick);
 
 /* -- whoever steps the crossbar -- */
 

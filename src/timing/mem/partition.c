@@ -215,7 +215,7 @@ piece_mask(unsigned unit, unsigned s)
 static void
 enter_queue(struct partition *p, struct slice *s, unsigned which, uint64_t now)
 {
-    const struct delayed *d = ring_front(&s->inbound->line[which].q);
+    const struct timed_packet *d = timed_queue_front(&s->inbound->line[which]);
     unsigned first = (unsigned)__builtin_ctz(d->p.sectors);
     uint8_t piece = d->p.sectors & piece_mask(p->unit, first);
     unsigned in_line = p->no_l2 ? 0 : (unsigned)(d->local & (p->env.m->l2.line - 1)) / 32;
@@ -459,7 +459,7 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
 static uint64_t
 next_event(const struct partition *p, const struct slice *s, uint64_t now)
 {
-    const bool out_room = !ring_full(&s->out->q);
+    const bool out_room = !ring_full(&s->out->q.q);
     const bool soon = (out_room & (s->woken.n != 0)) | can_go_down(s);
     const bool reads = out_room & (s->in.n != 0) & !s->stalled & !down_full(s);
     uint64_t t = s->port_free | -(uint64_t)!reads;
@@ -486,7 +486,7 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
     else if (icnt_front_at(p->env.requests, s->number) < p->tick[CLK_ICNT] &&
              inbound_has_room(&p->in, in))
         inbound_receive(&p->in, s->index, now, p->tick[CLK_ICNT]);
-    if ((s->woken.n != 0) & !ring_full(&s->out->q)) {
+    if ((s->woken.n != 0) & !ring_full(&s->out->q.q)) {
         answer(p, s, *ring_front(&s->woken), now, now);
         s->waiting--;
         ring_pop(&s->woken);
@@ -501,7 +501,7 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
         s->stats->l2_stall_cycles += now - s->stalled_at;
         s->stalled = false;
     }
-    if ((s->in.n != 0) & !s->stalled & !ring_full(&s->out->q) & !down_full(s) &
+    if ((s->in.n != 0) & !s->stalled & !ring_full(&s->out->q.q) & !down_full(s) &
         (s->port_free <= now)) {
         if (access_l2(p, s, now))
             ring_pop(&s->in);
@@ -510,10 +510,10 @@ slice_tick(struct partition *p, struct slice *s, uint64_t now)
     }
     if (ring_full(&s->in)) {
         ;
-    } else if (in->line[INBOUND_FAR].ready <= now &&
-               in->line[INBOUND_NEAR].ready >= in->line[INBOUND_FAR].ready) {
+    } else if (in->line[INBOUND_FAR].front_at <= now &&
+               in->line[INBOUND_NEAR].front_at >= in->line[INBOUND_FAR].front_at) {
         enter_queue(p, s, INBOUND_FAR, now);
-    } else if (in->line[INBOUND_NEAR].ready <= now) {
+    } else if (in->line[INBOUND_NEAR].front_at <= now) {
         enter_queue(p, s, INBOUND_NEAR, now);
     }
     in->room = in_has_room(p, s);
@@ -624,7 +624,8 @@ partition_ticks(struct partition *p, const struct instant *t, const struct insta
         const unsigned on = t->domains, icnt = on >> CLK_ICNT & 1;
         if (icnt & (p->out.busy != 0))
             outbound_send(&p->out, tick[CLK_ICNT], tick[CLK_L2]);
-        if (p->out.deferred && on & L2 && outbound_room(&p->out) == ROOM_UNKNOWN) {
+        if (p->out.deferred && on & L2 &&
+            outbound_room(&p->out, tick[CLK_ICNT]) == ROOM_UNKNOWN) {
             p->out.waits_at = tick[CLK_ICNT];
             return t;
         }
@@ -684,7 +685,7 @@ idle(const struct partition *p)
         return false;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
-        if (inbound_waiting(s->inbound) | s->in.n | s->out->q.n | s->miss.n | s->up.n |
+        if (inbound_waiting(s->inbound) | s->in.n | s->out->q.q.n | s->miss.n | s->up.n |
             s->waiting)
             return false;
     }
@@ -701,7 +702,8 @@ partition_left(const struct partition *p)
         const struct slice *s = &p->slice[i];
         for (uint32_t k = 0; k < s->miss.n; k++)
             left.bursts += ring_at(&s->miss, k)->bursts;
-        left.replies += inbound_waiting(s->inbound) + s->in.n + s->out->q.n + s->waiting;
+        left.replies +=
+            inbound_waiting(s->inbound) + s->in.n + s->out->q.q.n + s->waiting;
     }
     return left;
 }
@@ -732,7 +734,7 @@ partition_explain(const struct partition *p, struct strbuf *out)
             "data (%u woken), %u+%u to the DRAM, %u from it, %u replies\n",
             s->number, inbound_waiting(s->inbound), s->in.n,
             s->stalled ? " (head held: no line, MSHR or room)" : "", s->waiting,
-            s->woken.n, s->miss.n - s->down, s->down, s->up.n, s->out->q.n);
+            s->woken.n, s->miss.n - s->down, s->down, s->up.n, s->out->q.q.n);
     }
     strbuf_printf(out, "DRAM channel %u: %u on the way; ", p->index, p->delay.n);
     dram_explain(p->dram, out);

@@ -69,8 +69,8 @@ slice_tick(struct side *s, unsigned i, uint64_t t)
     s->queue[i] -= s->queue[i] && splitmix(t * 8 + i) % 16 < s->served;
     if (s->queue[i] < s->cap && inbound_ready(b) <= t) {
         const unsigned which =
-            b->line[INBOUND_NEAR].ready > t ? INBOUND_FAR : INBOUND_NEAR;
-        const struct delayed *d = ring_front(&b->line[which].q);
+            b->line[INBOUND_NEAR].front_at > t ? INBOUND_FAR : INBOUND_NEAR;
+        const struct timed_packet *d = ring_front(&b->line[which].q);
         unsigned sectors = d->p.sectors;
         const unsigned first = sectors & -sectors;
         sectors &= ~(s->in.unit == 32 ? first : first & 3 ? 3u : 12u);

@@ -63,7 +63,7 @@ slices_tick(struct side *s, uint64_t t)
             const uint64_t h = splitmix(t * 16 + i * 2 + k), busy = t / 400 % 3;
             if (h % 16 >= 4 * busy || s->wake[i] > t)
                 continue;
-            if (ring_full(&o->q)) {
+            if (ring_full(&o->q.q)) {
                 s->full++;
                 s->wake[i] = NEVER;
                 continue;
@@ -96,7 +96,7 @@ slices_to(struct side *s, uint64_t to)
 {
     for (; s->tick < to; s->tick++) {
         outbound_send(&s->out, s->tick, s->tick);
-        if (outbound_room(&s->out) == ROOM_UNKNOWN) {
+        if (outbound_room(&s->out, s->tick) == ROOM_UNKNOWN) {
             s->stopped++;
             return;
         }

@@ -1,6 +1,6 @@
-/* Timed queue: the answers yes, no, not known yet against a plain model that is simulated
- * in one order of time, with the two ends in one thread and in two; credits that come back
- * one by one against a list of their times. */
+/* Timed queue: the answers yes, no, not known yet against plain models that are simulated
+ * in one order of time, for each way in which credits come back. Where the ends may be used
+ * by two threads they are, too. */
 #define TQ_UNPUBLISHED 3 /* so that packets overflow */
 #include "base/splitmix.h"
 #include "timing/mem/timed_queue.h"
@@ -106,11 +106,10 @@ producer(struct ends *x, uint64_t to)
         }
         const struct timed_packet m = {
             .p.token = x->e.nput, .at = x->put_at + x->f->delay, .credits = (uint16_t)n};
-        x->s.used = (uint16_t)(x->s.used + n);
         if (x->split)
             timed_queue_push_split(&x->q, &x->s, &m);
         else
-            *timed_queue_push(&x->q, m.at) = m;
+            *timed_queue_push(&x->q, &x->s.used, m.at, n) = m;
         x->e.put[x->e.nput++] = x->put_at;
     }
 }
@@ -240,10 +239,8 @@ consumer_ahead(void **state)
     struct timed_queue q;
     struct tq_split s;
     timed_queue_init(&q, &s, &a, 8);
-    for (uint64_t t = 0; t < 2; t++) {
-        s.used += 4;
-        *timed_queue_push(&q, t) = (struct timed_packet){.at = t, .credits = 4};
-    }
+    for (uint64_t t = 0; t < 2; t++)
+        timed_queue_push(&q, &s.used, t, 4);
     timed_queue_take(&q, 20);
     timed_queue_take(&q, 30);
     assert_int_equal(timed_queue_room(&q, &s, 8, 1, 19, false), ROOM_NO);
@@ -271,7 +268,7 @@ fits_by_list(const struct back *b, unsigned queued, unsigned cap, unsigned n, ui
     return !used || used + n <= cap;
 }
 
-/* The table at the head of timed_queue.h. */
+/* The table at the head of credits.h. */
 static void
 drained_by_hand(void **state)
 {
@@ -279,17 +276,22 @@ drained_by_hand(void **state)
     struct arena a = {0};
     struct timed_queue q;
     timed_queue_init(&q, NULL, &a, 4);
-    *timed_queue_push(&q, 5) = (struct timed_packet){.at = 5, .credits = 3};
-    q.used = 3;
+    timed_queue_push(&q, &q.credits.used, 5, 3);
     timed_queue_drain(&q, 10, 2);
     static const unsigned out[] = {3, 2, 2, 1, 1, 0}; /* not back before 10, 11, ... */
     for (uint64_t t = 10; t < 16; t++)
-        assert_int_equal(timed_queue_draining(&q, t), out[t - 10]);
+        assert_int_equal(credits_draining(&q.credits, t), out[t - 10]);
     uint64_t from = 0;
-    assert_false(timed_queue_fits(&q, 4, 3, 12));
-    assert_true(timed_queue_room_from(&q, 4, 3, &from));
+    assert_int_equal(credits_room(&q.credits, CREDITS_DRAINED, 4, 3, 12), ROOM_UNKNOWN);
+    assert_true(credits_back_from(&q.credits, 4, 3, &from));
     assert_int_equal(from, 13);
     arena_free(&a);
+}
+
+static enum room
+room_drained(const struct timed_queue *q, unsigned cap, unsigned n, uint64_t t)
+{
+    return credits_room(&q->credits, CREDITS_DRAINED, cap, n, t);
 }
 
 static void
@@ -319,20 +321,18 @@ drained(void **state)
             }
             const unsigned n = 1 + (h >> 8) % 8;
             for (uint64_t k = t; k < t + 20; k++)
-                assert_int_equal(timed_queue_fits(&q, cap, n, k),
+                assert_int_equal(room_drained(&q, cap, n, k) == ROOM_YES,
                                  fits_by_list(&back, queued, cap, n, k));
-            if (timed_queue_fits(&q, cap, n, t)) {
+            if (room_drained(&q, cap, n, t) == ROOM_YES) {
                 came = max_u64(came, t / stride);
-                *timed_queue_push(&q, came) =
-                    (struct timed_packet){.at = came, .credits = (uint16_t)n};
+                timed_queue_push(&q, &q.credits.used, came, n);
                 came += n;
-                q.used = (uint16_t)(q.used + n);
                 queued += n;
                 put++;
                 continue;
             }
             uint64_t from;
-            if (timed_queue_room_from(&q, cap, n, &from)) {
+            if (credits_back_from(&q.credits, cap, n, &from)) {
                 assert_true(from > t);
                 assert_false(fits_by_list(&back, queued, cap, n, from - 1));
                 assert_true(fits_by_list(&back, queued, cap, n, from));
@@ -344,7 +344,7 @@ drained(void **state)
             uint64_t k = next;
             for (unsigned used = queued; used && used + n > cap; used--)
                 k++;
-            from = timed_queue_room_after(&q, cap, n, next);
+            from = credits_back_after(&q.credits, cap, n, next);
             assert_int_equal(from, k);
             bounds++;
         }
@@ -354,13 +354,268 @@ drained(void **state)
     assert_true(sure > 1000 && bounds > 1000);
 }
 
+/* -- credits are logged: the consumer is ahead -- */
+
+/* In each tick the consumer lets one credit of the front go, or does not; then the producer
+ * has a packet, or none. */
+static void
+plain_logged(const struct traffic *f, struct events *e)
+{
+    static struct {
+        uint64_t at;
+        unsigned credits;
+    } q[MOST];
+    unsigned used = 0, front = 0;
+    e->nput = e->nrefused = e->ntaken = 0;
+    for (uint64_t t = 0; t < TIMES; t++) {
+        const unsigned n = wants_put(f, t);
+        if (n && used && used + n > f->cap) {
+            e->refused[e->nrefused++] = t;
+        } else if (n) {
+            used += n;
+            q[e->nput].at = t + f->delay;
+            q[e->nput].credits = n;
+            e->put[e->nput++] = t;
+        }
+        if (front < e->nput && q[front].at < t && wants_take(f, t)) {
+            used--;
+            e->taken[e->ntaken++] = t;
+            front += !--q[front].credits;
+        }
+    }
+}
+
+struct logged { /* the consumer is a quantum ahead of the producer */
+    const struct traffic *f;
+    struct events e;
+    struct timed_queue q;
+    _Alignas(64) struct credits snapshot; /* as the consumer was a quantum ago */
+    uint32_t
+        inflight[2]; /* credits of `arrived`, and of what came in one quantum before */
+    RING(struct timed_packet) arrived;
+    pthread_barrier_t step;
+};
+
+static void
+leave_quantum(struct logged *x, uint64_t from)
+{
+    const uint64_t to = from + x->f->quantum;
+    timed_queue_forget(&x->q, to - 1);
+    for (uint64_t t = from; t < to; t++) {
+        if (x->q.front_at < t && wants_take(x->f, t)) {
+            timed_queue_leave(&x->q, t);
+            x->e.taken[x->e.ntaken++] = t;
+        }
+        x->q.credits.back_at = t;
+    }
+}
+
+static void
+put_quantum(struct logged *x, uint64_t from)
+{
+    for (uint64_t t = from; t < from + x->f->quantum; t++) {
+        const unsigned n = wants_put(x->f, t);
+        struct credits c = x->snapshot;
+        c.used += x->inflight[0] + x->inflight[1];
+        const enum room room = credits_room(&c, CREDITS_LOGGED, x->f->cap, n, t);
+        assert_true(room != ROOM_UNKNOWN);
+        if (!n)
+            continue;
+        if (room == ROOM_NO) {
+            x->e.refused[x->e.nrefused++] = t;
+            continue;
+        }
+        *ring_push(&x->arrived) =
+            (struct timed_packet){.at = t + x->f->delay, .credits = (uint16_t)n};
+        x->inflight[0] += n;
+        x->e.put[x->e.nput++] = t;
+    }
+}
+
+static void *
+leave_thread(void *user)
+{
+    struct logged *x = user;
+    for (uint64_t from = 0; from < TIMES; from += x->f->quantum) {
+        pthread_barrier_wait(&x->step);
+        leave_quantum(x, from);
+        pthread_barrier_wait(&x->step);
+    }
+    return NULL;
+}
+
+/* Neither is at work. */
+static void
+exchange(struct logged *x)
+{
+    x->snapshot = x->q.credits;
+    x->inflight[1] = 0;
+    for (; x->arrived.n; ring_pop(&x->arrived)) {
+        const struct timed_packet *m = ring_front(&x->arrived);
+        timed_queue_push(&x->q, &x->q.credits.used, m->at, m->credits);
+    }
+    x->inflight[1] = x->inflight[0];
+    x->inflight[0] = 0;
+}
+
+static void
+logged_in_quanta(struct logged *x, bool threads)
+{
+    struct arena a = {0};
+    pthread_t other;
+    timed_queue_init(&x->q, NULL, &a, MOST);
+    ring_init(&x->arrived, &a, MOST);
+    x->q.credits.back_at = 0;
+    if (threads) {
+        pthread_barrier_init(&x->step, NULL, 2);
+        assert_int_equal(pthread_create(&other, NULL, leave_thread, x), 0);
+    }
+    for (uint64_t from = 0; from < TIMES; from += x->f->quantum) {
+        if (threads)
+            pthread_barrier_wait(&x->step);
+        else
+            leave_quantum(x, from);
+        if (from)
+            put_quantum(x, from - x->f->quantum);
+        if (threads)
+            pthread_barrier_wait(&x->step);
+        exchange(x);
+    }
+    put_quantum(x, TIMES - x->f->quantum);
+    if (threads) {
+        pthread_join(other, NULL);
+        pthread_barrier_destroy(&x->step);
+    }
+    arena_free(&a);
+}
+
+static void
+logged_as_in_one_order(bool threads)
+{
+    /* At least two quanta in the queue; two quanta in the log. */
+    static const struct traffic traffic[] = {
+        {1, 60, 10, 20, 5, 12}, {2, 30, 16, 33, 4, 10}, {3, 90, 32, 64, 8, 15},
+        {4, 9, 4, 8, 8, 12},    {5, 5, 20, 40, 8, 4},   {6, 200, 32, 99, 8, 16},
+    };
+    unsigned long refused = 0;
+    struct events *e = malloc(sizeof *e);
+    struct logged *x = aligned_alloc(64, (sizeof *x + 63) / 64 * 64);
+    for (size_t i = 0; i < sizeof traffic / sizeof *traffic; i++) {
+        assert_int_equal(TIMES % traffic[i].quantum, 0);
+        plain_logged(&traffic[i], e);
+        memset(x, 0, sizeof *x);
+        x->f = &traffic[i];
+        logged_in_quanta(x, threads);
+        same(e->put, e->nput, x->e.put, x->e.nput);
+        same(e->refused, e->nrefused, x->e.refused, x->e.nrefused);
+        same(e->taken, e->ntaken, x->e.taken, x->e.ntaken);
+        assert_true(e->ntaken > 300);
+        refused += e->nrefused;
+    }
+    assert_true(refused > 5000);
+    free(x);
+    free(e);
+}
+
+static void
+logged(void **state)
+{
+    (void)state;
+    logged_as_in_one_order(false);
+}
+
+static void
+logged_in_two_threads(void **state)
+{
+    (void)state;
+    logged_as_in_one_order(true);
+}
+
+/* The example at the head of credits.h. */
+static void
+logged_by_hand(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct timed_queue q;
+    timed_queue_init(&q, NULL, &a, 10);
+    q.credits.back_at = 10;
+    timed_queue_push(&q, &q.credits.used, 5, 8);
+    timed_queue_leave(&q, 11);
+    timed_queue_leave(&q, 12);
+    q.credits.back_at = 12;
+    static const enum room room[] = {ROOM_NO, ROOM_NO, ROOM_YES, ROOM_YES};
+    for (uint64_t t = 11; t < 15; t++)
+        assert_int_equal(credits_room(&q.credits, CREDITS_LOGGED, 10, 4, t),
+                         room[t - 11]);
+    assert_int_equal(credits_since(&q.credits, 11), 2);
+    /* 64 ticks later the same places of the log are others. */
+    timed_queue_forget(&q, 11 + CREDITS_TICKS);
+    q.credits.back_at = 11 + CREDITS_TICKS;
+    assert_int_equal(credits_since(&q.credits, 12), 1);
+    timed_queue_forget(&q, 12 + CREDITS_TICKS);
+    q.credits.back_at = 12 + CREDITS_TICKS;
+    assert_int_equal(credits_since(&q.credits, 13), 0);
+    arena_free(&a);
+}
+
+/* -- the consumer is behind -- */
+
+/* The producer asks; what it does not know it asks again when the consumer has come there. */
+static void
+behind(void **state)
+{
+    (void)state;
+    static const struct traffic f = {1, 7, 16, 3, 8, 6};
+    struct events *e = malloc(sizeof *e), *x = calloc(1, sizeof *x);
+    plain(&f, e);
+    struct arena a = {0};
+    struct timed_queue q;
+    timed_queue_init(&q, NULL, &a, MOST);
+    unsigned long unknown = 0;
+    uint64_t put_at = 0, take_at = 0;
+    while (put_at < TIMES) {
+        q.credits.back_at = take_at; /* in each time the consumer is first */
+        for (; put_at < TIMES; put_at++) {
+            const unsigned n = wants_put(&f, put_at);
+            if (!n)
+                continue;
+            const enum room room =
+                credits_room(&q.credits, CREDITS_BEHIND, f.cap, n, put_at);
+            if (room == ROOM_UNKNOWN)
+                break;
+            if (room == ROOM_NO)
+                x->refused[x->nrefused++] = put_at;
+            else {
+                timed_queue_push(&q, &q.credits.used, put_at + f.delay, n);
+                x->put[x->nput++] = put_at;
+            }
+        }
+        unknown++;
+        for (; take_at <= put_at && take_at < TIMES; take_at++)
+            if (q.front_at < take_at && wants_take(&f, take_at)) {
+                timed_queue_send(&q);
+                x->taken[x->ntaken++] = take_at;
+            }
+    }
+    same(e->put, e->nput, x->put, x->nput);
+    same(e->refused, e->nrefused, x->refused, x->nrefused);
+    same(e->taken, e->ntaken, x->taken, x->ntaken);
+    assert_true(unknown > 500 && e->nrefused > 500 && e->ntaken > 300);
+    arena_free(&a);
+    free(e);
+    free(x);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(taken),          cmocka_unit_test(taken_in_two_threads),
         cmocka_unit_test(consumer_ahead), cmocka_unit_test(drained_by_hand),
-        cmocka_unit_test(drained),
+        cmocka_unit_test(drained),        cmocka_unit_test(logged),
+        cmocka_unit_test(behind),         cmocka_unit_test(logged_in_two_threads),
+        cmocka_unit_test(logged_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
