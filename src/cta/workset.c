@@ -6,6 +6,7 @@
  * repeats, which sorting at the end takes out. Memory: 4 bytes a line of the table, in pages
  * made when touched, and 4 bytes an entry. */
 #include "cta/workset.h"
+#include "exec/observer.h"
 
 #include "base/vec.h"
 
@@ -78,9 +79,10 @@ touch(struct workset *w, uint32_t block, uint64_t line)
     l->v[l->n++] = (uint32_t)line;
 }
 
-void
-workset_observe(void *user, const struct exec_cta *c, const struct exec_step *s)
+static void
+observe(void *user, struct exec_warp *warp, const struct exec_step *s)
 {
+    const struct exec_cta *c = warp->cta;
     struct workset *w = user;
     const struct exec_access *a = &s->access;
     for (uint32_t m = a->mask; m; m &= m - 1) {
@@ -93,6 +95,13 @@ workset_observe(void *user, const struct exec_cta *c, const struct exec_step *s)
         for (uint64_t line = first; line <= last; line++)
             touch(w, c->id, line);
     }
+}
+
+void
+workset_watch(struct workset *w, struct exec_grid *g)
+{
+    static const struct exec_observer on = {.access = observe};
+    exec_observe(g, &on, w);
 }
 
 static int

@@ -1,6 +1,6 @@
 /* workset.h: working sets of a launch's blocks: the distinct cache lines of global memory
  * that each of them touches (004 Definition 1), by array and in all, and what blocks have in
- * common. Fed by the executor's observer; exact. */
+ * common. An observer of functional execution (exec/observer.h); exact. */
 #ifndef ALLOT_CTA_WORKSET_H
 #define ALLOT_CTA_WORKSET_H
 
@@ -12,8 +12,8 @@ struct workset;
 struct workset *workset_new(uint64_t blocks, uint32_t line, const struct dev_mem *mem);
 void workset_free(struct workset *w); /* or NULL */
 
-/* Takes down an access of the launch: exec_grid.observe, with the workset as its user. */
-void workset_observe(void *user, const struct exec_cta *c, const struct exec_step *s);
+/* Takes down the accesses of the launch, while exec_run_grid executes it. */
+void workset_watch(struct workset *w, struct exec_grid *g);
 /* After the last access. Before it there are no figures. */
 void workset_finish(struct workset *w);
 

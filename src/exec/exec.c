@@ -4,6 +4,7 @@
  * record's handler. A path of a diverged warp ends where its pc reaches its reconvergence
  * point (the immediate post-dominator of the branch); see exec_control.c. */
 #include "exec/ops/exec_mem.h"
+#include "exec/observer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -220,7 +221,6 @@ exec_cta_start(struct exec_cta *c, uint32_t id)
     memset(c->shared, 0, c->shared_bytes);
     memset(c->ex->bar, 0, sizeof c->ex->bar);
     c->holds = false;
-    exec_check_start(c);
     if (dev_generation(g->mem) != c->ex->generation)
         forget_ranges(c);
     bool fresh = !c->ex->started || pp->has_calls;
@@ -380,45 +380,34 @@ tally(struct exec_grid *g, struct exec_cta *c)
  * quick_turn does otherwise. */
 static enum exec_result
 run_warp_seen(struct exec_warp *w, struct exec_step *s, uint64_t n,
-              struct race_watch *watch)
+              const struct exec_watch *own)
 {
-    const struct exec_prog *p = w->cta->grid->prog;
-    enum exec_result r = EXEC_OK;
+    enum exec_result r;
     do {
-        if (p->check && (r = exec_check_access(w)) != EXEC_OK)
-            break;
-        r = w->cta->grid->checks ? checks_step(w, s) : exec_step(w, s);
-        if (r != EXEC_OK)
-            break;
-        if (p->check && (s->mask || !s->jumped)) /* not put off for other lanes */
-            exec_check_power(w, s->pc);
-        if (watch)
-            race_watch_step(watch, w, s);
-        if (s->has_access && w->cta->grid->observe)
-            w->cta->grid->observe(w->cta->grid->observe_user, w->cta, s);
-    } while (w->state == EXEC_READY && --n);
+        r = observers_step(w, s, own);
+    } while (r == EXEC_OK && w->state == EXEC_READY && --n);
     return r;
 }
 
 static enum exec_result
-run_warp(struct exec_warp *w, struct exec_step *s, uint64_t n, struct race_watch *watch)
+run_warp(struct exec_warp *w, struct exec_step *s, uint64_t n,
+         const struct exec_watch *own)
 {
     struct exec_cta *c = w->cta;
-    if (c->grid->prog->check || c->grid->observe || c->grid->checks ||
-        (watch && !race_watch_over(watch, 0)))
-        return run_warp_seen(w, s, n, watch);
+    if (c->grid->nwatch || (own && own->on->wants(own->user, 0)))
+        return run_warp_seen(w, s, n, own);
     uint64_t before = c->n_warp_inst;
     enum exec_result r = quick_turn(w, s, n);
-    if (watch)
-        race_watch_over(watch, c->n_warp_inst - before);
+    if (own)
+        own->on->wants(own->user, c->n_warp_inst - before);
     return r;
 }
 
-/* Lets the block run until it ends, or for about `turn` instructions. watch: NULL, or it
- * is the block's. */
+/* Lets the block run until it ends, or for about `turn` instructions. own: NULL, or a watch
+ * of this block. */
 static enum exec_result
 run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t done,
-        uint64_t turn, struct race_watch *watch)
+        uint64_t turn, const struct exec_watch *own)
 {
     uint64_t until = g->n_warp_inst + turn;
     g->at = c;
@@ -443,7 +432,7 @@ run_cta(struct exec_grid *g, struct exec_cta *c, struct exec_step *s, uint64_t d
                 if (g->limit - so_far < n)
                     n = g->limit - so_far;
             }
-            enum exec_result r = run_warp(w, s, n, watch);
+            enum exec_result r = run_warp(w, s, n, own);
             if (r != EXEC_OK) {
                 tally(g, c);
                 g->failure = c->failure;
@@ -465,7 +454,8 @@ exec_run_block(struct exec_grid *g, struct exec_cta *c, uint32_t id, struct exec
     bool watched = watching && races_wanted(g, id);
     if (watched)
         *watch = race_watch_block(*watch, c);
-    enum exec_result r = run_cta(g, c, s, 0, TURN, watched ? *watch : NULL);
+    const struct exec_watch own = {&race_watch_observer, *watch};
+    enum exec_result r = run_cta(g, c, s, 0, TURN, watched ? &own : NULL);
     if (watched)
         race_watch_end(*watch, g);
     return r == EXEC_OK && !c->live_warps;
@@ -490,8 +480,7 @@ start_next(struct run *r, uint32_t i)
     if (r->next % ASK_BLOCKS == 0)
         r->g->ask_at = 0; /* blocks that are long to start and have little to do */
     exec_cta_start(r->c[i], (uint32_t)r->next++);
-    if (r->g->checks)
-        checks_start(r->g, r->c[i]);
+    observers_block_start(r->c[i]);
 }
 
 /* Runs the blocks below `end`, in turns. There is one, and it ends in its first turn,
@@ -510,9 +499,10 @@ run_in_turns(struct run *r, uint64_t end)
             if (r->watching && !race_watched(r->watch) && races_wanted(r->g, c->id))
                 r->watch = race_watch_block(r->watch, c);
             bool watched = race_watched(r->watch) == c;
+            const struct exec_watch own = {&race_watch_observer, r->watch};
             enum exec_result e =
                 run_cta(r->g, c, &r->step, r->done, r->running > 1 ? TURN_TOGETHER : TURN,
-                        watched ? r->watch : NULL);
+                        watched ? &own : NULL);
             if (e != EXEC_OK)
                 return e;
             if (c->live_warps) {
@@ -521,6 +511,7 @@ run_in_turns(struct run *r, uint64_t end)
             }
             if (watched)
                 race_watch_end(r->watch, r->g);
+            observers_block_end(c);
             r->done++;
             ended = true;
             if (r->next < end) { /* its storage goes to the next block */
@@ -572,22 +563,20 @@ exec_run_grid(struct exec_grid *g)
     r.want = g->cooperative ? r.cap : 1;
     g->ask_at = 0;
     g->failure = ALLOT_OK;
-    if (g->checks)
-        checks_begin(g);
-    bool waves = !g->observe && !g->checks && exec_team_begin(g, r.watching);
+    exec_check_watch(g);
+    observers_launch_start(g);
+    bool waves = !g->nwatch && exec_team_begin(g, r.watching);
     enum exec_result e = waves ? run_in_waves(&r) : run_in_turns(&r, n);
     if (waves)
         exec_team_end(g);
     race_watch_end(r.watch, g);
     race_watch_free(r.watch);
     races_end(g);
-    for (uint32_t i = 0; i < r.cap; i++) {
-        if (r.c[i] && g->checks)
-            checks_drop(r.c[i]);
+    for (uint32_t i = 0; i < r.running; i++) /* a fault came before their ends */
+        observers_block_end(r.c[i]);
+    observers_launch_end(g);
+    for (uint32_t i = 0; i < r.cap; i++)
         exec_cta_free(r.c[i]);
-    }
-    if (g->checks)
-        checks_end(g);
     free(r.c);
     return e;
 }

@@ -175,8 +175,20 @@ enum exec_checked { EXEC_CHECK_RACE = 1, EXEC_CHECK_INIT = 2, EXEC_CHECK_SYNC = 
 struct exec_checks;
 struct exec_checks *exec_checks_new(unsigned which, bool lockstep);
 void exec_checks_free(struct exec_checks *k); /* NULL is allowed */
+struct exec_grid;
+/* They watch the launch (observer.h), and tell of findings as warnings when it is over. For
+ * EXEC_CHECK_INIT its memory keeps what is written (dev_watch_writes). */
+void exec_checks_watch(struct exec_checks *k, struct exec_grid *g);
 /* Different findings so far. */
 size_t exec_checks_found(const struct exec_checks *k);
+
+/* An observer of launches, and whom it serves. */
+struct exec_observer;
+struct exec_watch {
+    const struct exec_observer *on;
+    void *user;
+};
+enum { EXEC_WATCHES = 8 };
 
 struct exec_cta;
 struct exec_step;
@@ -188,7 +200,7 @@ struct exec_grid {
     uint8_t *params;        /* parameter block, prog->entry->param_bytes */
     uint32_t warps_per_cta; /* ceil(threads / 32) */
     uint32_t nsm;           /* what %nsmid says */
-    uint32_t tex_line;      /* tex_fetch_address by lines of so many bytes; 0: tex_address */
+    uint32_t tex_line; /* tex_fetch_address by lines of so many bytes; 0: tex_address */
     uint64_t grid_id;
     const uint64_t *clock; /* what %clock reads; NULL: instructions executed */
     uint64_t *nanoseconds; /* what %globaltimer reads; NULL: clock */
@@ -218,16 +230,11 @@ struct exec_grid {
     struct exec_races *races; /* NULL: none are looked for */
     struct exec_race race;    /* the one of the lowest block */
     uint64_t races_watched;   /* instructions in which they were looked for */
-    /* Of exec_run_grid, which then uses one host thread and tells of findings as warnings.
-     * For EXEC_CHECK_INIT the memory keeps what is written (dev_watch_writes). NULL: none. */
-    struct exec_checks *checks;
     struct exec_team *team;   /* NULL: one host thread */
     struct exec_apart *apart; /* with team */
-    /* exec_run_grid tells of every step that accessed memory: s->access; one host thread,
-     * a block after the other unless they wait for each other. NULL: nobody is told. Not
-     * told: reads of textures and surfaces. */
-    void (*observe)(void *user, const struct exec_cta *c, const struct exec_step *s);
-    void *observe_user;
+    /* Who looks on in exec_run_grid (observer.h). */
+    struct exec_watch watch[EXEC_WATCHES];
+    unsigned nwatch;
 };
 
 /* -- host threads for exec_run_grid: same memory, counts and diagnostics -- */
@@ -273,7 +280,7 @@ bool exec_grid_check(const struct exec_grid *g, struct diag_sink *diag);
 /* -- resident block -- */
 struct exec_warp;
 
-/* What every step needs comes first: one line of the host's cache, of the warp as of the
+/* What every step needs comes first: one cache line of the host, of the warp as of the
  * block. */
 struct exec_cta {
     _Alignas(64) struct exec_grid *grid;

@@ -327,7 +327,7 @@ bool
 exec_team_begin(struct exec_grid *g, bool watching)
 {
     struct exec_team *t = g->team;
-    if (!t || g->prog->in_turn || g->prog->check || g->cooperative || dev_guard(g->mem) ||
+    if (!t || g->prog->in_turn || g->cooperative || dev_guard(g->mem) ||
         often_bad(g->apart))
         return false;
     t->wave = WAVE_LEAST;

@@ -3,6 +3,7 @@
  * condition 1), what scratchalloc and scratchfree enclose (003 section 5), and power states:
  * a register that is switched off loses its value. */
 #include "exec/exec_int.h"
+#include "exec/observer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,11 +62,14 @@ note_off(struct exec_check *k, const struct func_info *fi, const struct ptx_inst
     }
 }
 
-void
-exec_check_power(struct exec_warp *w, uint32_t pc)
+/* Destroys the registers that the instruction has switched off. */
+static void
+switch_off(void *user, struct exec_warp *w, const struct exec_step *s)
 {
-    const struct exec_check *k = w->cta->grid->prog->check;
-    for (uint32_t i = k->off[pc]; i; i = k->rows.v[i - 1].next)
+    const struct exec_check *k = user;
+    if (!s->mask && s->jumped)
+        return; /* put off for other lanes */
+    for (uint32_t i = k->off[s->pc]; i; i = k->rows.v[i - 1].next)
         memset(w->regs + k->rows.v[i - 1].at, 0xa5, k->rows.v[i - 1].bytes);
 }
 
@@ -94,13 +98,6 @@ exec_check_analyses(struct exec_prog *p)
                 k->touch[fi->pc_of[j]] = sf->touch[j];
     }
     p->check = k;
-}
-
-void
-exec_check_start(struct exec_cta *c)
-{
-    if (c->grid->prog->check && c->grid->prog->check->depth)
-        exec_turns_start(c);
 }
 
 void
@@ -151,11 +148,12 @@ exec_check_taken(struct exec_cta *c)
     memset(c->shared + p->alloc_from, 0xa5, p->alloc_bytes);
 }
 
-enum exec_result
-exec_check_access(struct exec_warp *w)
+/* Does the instruction at w->pc keep the promises? */
+static enum exec_result
+keeps_promises(void *user, struct exec_warp *w)
 {
     const struct exec_grid *g = w->cta->grid;
-    const struct exec_check *k = g->prog->check;
+    const struct exec_check *k = user;
     struct exec_access a;
     const struct exec_inst *in = &g->prog->inst[w->pc];
     if (g->prog->st[w->pc].op == PTX_OP_RELSSP) {
@@ -200,4 +198,22 @@ exec_check_access(struct exec_warp *w)
                          "was relssp placed for another threshold?");
     }
     return EXEC_OK;
+}
+
+/* Nothing of its scratchpad is anybody's yet. */
+static void
+block_start(void *user, struct exec_cta *c)
+{
+    const struct exec_check *k = user;
+    if (k->depth)
+        exec_turns_start(c);
+}
+
+void
+exec_check_watch(struct exec_grid *g)
+{
+    static const struct exec_observer on = {
+        .block_start = block_start, .before = keeps_promises, .step = switch_off};
+    if (g->prog->check)
+        exec_observe(g, &on, g->prog->check);
 }

@@ -132,7 +132,7 @@ struct quick_run {
     const struct quick *code;     /* the program's, by pc */
     const struct exec_inst *inst; /* likewise */
     quick_enter *enter;
-    struct mem_range *range;      /* of the block's priv */
+    struct mem_range *range; /* of the block's priv */
     const uint8_t *params;
     uint8_t *shared, *global; /* plus address: the byte */
     uint64_t shared_bytes;
@@ -143,8 +143,8 @@ struct quick_run {
     const struct quick *join; /* where the path ends */
     const struct quick *stop; /* where the records from `from` on end */
     uint64_t left;            /* instructions, from `from` on */
-    uint64_t off;             /* lanes that guards have turned off, over all instructions */
-    enum exec_result result;  /* of an instruction that faulted */
+    uint64_t off; /* lanes that guards have turned off, over all instructions */
+    enum exec_result result; /* of an instruction that faulted */
 };
 
 /* Virtual blocks (exec_turns.c) that wrote a byte: the last one, and a bit for each. */
@@ -161,7 +161,7 @@ struct exec_cta_priv {
     uint64_t list[EXEC_MAX_LIST]; /* of the last texture instruction */
     struct quick_run quick;
     struct byte_owner *owner; /* of each byte of scratchpad; NULL: not looked at */
-    bool started; /* a block, so rows of special registers are filled */
+    bool started;             /* a block, so rows of special registers are filled */
 };
 
 /* -- decoded program, private part -- */
@@ -278,15 +278,10 @@ enum exec_result quick_turn(struct exec_warp *w, struct exec_step *s, uint64_t n
 
 /* -- check -- */
 
-/* Does the instruction at w->pc keep the promises? EXEC_FAULT and a diagnostic if not. */
-enum exec_result exec_check_access(struct exec_warp *w);
+/* The launch is held against the analyses, if its program is (observer.h). */
+void exec_check_watch(struct exec_grid *g);
 /* The block has got the part of its scratchpad that it allocates: it holds nothing yet. */
 void exec_check_taken(struct exec_cta *c);
-/* A block starts: nothing of its scratchpad is anybody's yet. */
-void exec_check_start(struct exec_cta *c);
-/* Destroys the registers that the instruction at pc switches off (power states), once the
- * warp has executed it. */
-void exec_check_power(struct exec_warp *w, uint32_t pc);
 void exec_check_free(struct exec_check *k);
 
 /* -- turns of virtual blocks (exec_turns.c) -- */
@@ -310,11 +305,8 @@ struct race_watch *race_watch_block(struct race_watch *r, const struct exec_cta 
 void race_watch_free(struct race_watch *r); /* NULL is allowed */
 /* The block being watched; NULL: none any more. */
 const struct exec_cta *race_watched(const struct race_watch *r);
-/* What exec_step has just done. */
-void race_watch_step(struct race_watch *r, const struct exec_warp *w,
-                     const struct exec_step *s);
-/* Is no more of the block to be seen? So many of its instructions were not shown. */
-bool race_watch_over(struct race_watch *r, uint64_t executed);
+/* What the block that is watched has to show. */
+extern const struct exec_observer race_watch_observer;
 /* The block has ended, or its launch: what was found goes over to the grid, which counts
  * the instructions watched. */
 void race_watch_end(struct race_watch *r, struct exec_grid *g);
@@ -325,15 +317,15 @@ void races_merge(struct exec_grid *g, const struct exec_grid *part);
 /* The launch is over. */
 void races_end(struct exec_grid *g);
 
-/* -- checks for kernels (checks/checks.c): grid.checks is there -- */
+/* -- observers (observer.c) -- */
 
-void checks_begin(struct exec_grid *g);
-void checks_end(struct exec_grid *g);
-/* A block begins; its storage is given up, or it has no checks. */
-void checks_start(const struct exec_grid *g, struct exec_cta *c);
-void checks_drop(struct exec_cta *c);
-/* exec_step under the checks. */
-enum exec_result checks_step(struct exec_warp *w, struct exec_step *s);
+void observers_launch_start(struct exec_grid *g);
+void observers_launch_end(struct exec_grid *g);
+void observers_block_start(struct exec_cta *c);
+void observers_block_end(struct exec_cta *c);
+/* exec_step before the eyes of the grid's watches and of the block's own, if any. */
+enum exec_result observers_step(struct exec_warp *w, struct exec_step *s,
+                                const struct exec_watch *own);
 
 /* -- blocks in several host threads (exec_blocks.c) -- */
 
@@ -413,7 +405,7 @@ struct decoder {
         int32_t power[PTX_POWER_REGS]; /* registers that power states are written for */
         bool stated[PTX_POWER_REGS];
     } note;
-    uint16_t ret_op; /* enum ptx_op of ret */
+    uint16_t ret_op;                        /* enum ptx_op of ret */
     bool (*fn[PTX_NOPS])(struct decoder *); /* of each opcode met: who decodes it */
 };
 
@@ -538,7 +530,6 @@ warp_tops(const struct exec_warp *w)
 {
     return w->tops + (size_t)w->depth * LANES;
 }
-
 
 /* -- faults (exec_fault.c): each returns EXEC_FAULT -- */
 

@@ -29,10 +29,10 @@ tell(struct allot_device *dev, uint64_t cycles, uint64_t instructions, uint64_t 
 {
     const struct allot_options *o = &dev->options;
     struct strbuf where = {0};
-    const struct exec_warp *at = dev->grid && dev->gpu && !dev->functional
-                                     ? timing_at(dev->gpu)
-                                 : dev->grid && dev->grid->at ? exec_some_warp(dev->grid->at)
-                                                              : NULL;
+    const struct exec_warp *at =
+        dev->grid && dev->gpu && !dev->functional ? timing_at(dev->gpu)
+        : dev->grid && dev->grid->at              ? exec_some_warp(dev->grid->at)
+                                                  : NULL;
     if (at)
         exec_where(at, &where);
     struct allot_progress p = {.kernel = dev->grid ? dev->grid->prog->entry->name : "",
@@ -481,8 +481,7 @@ run(struct allot_device *dev, struct exec_grid *g, const struct launch_plan *pla
         dev->told = clock_seconds(CLOCK_MONOTONIC);
         if (dev->options.working_sets) {
             r->workset = workset_new(blocks, dev->machine->l2.line, dev->mem);
-            g->observe = workset_observe;
-            g->observe_user = r->workset;
+            workset_watch(r->workset, g);
         }
         bool ok = exec_run_grid(g) == EXEC_OK;
         if (r->workset)
@@ -625,11 +624,12 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                           .orders = orders,
                           .quantum = dev->machine->functional.quantum,
                           .races = races_of(dev, lk),
-                          .checks = dev->checks,
                           .team = dev->team,
                           .apart = &lk->apart,
                           .diag = diag};
     exec_check_promise(prog, plan.shared_from);
+    if (dev->checks)
+        exec_checks_watch(dev->checks, &g);
     uint64_t threads = exec_block_threads(&g);
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
     if (!exec_grid_check(&g, diag) ||

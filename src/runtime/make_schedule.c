@@ -44,8 +44,7 @@ observe(struct allot_device *dev, struct exec_grid *g, struct workset *w,
     g->races = NULL;
     g->team = NULL;
     g->apart = NULL;
-    g->observe = workset_observe;
-    g->observe_user = w;
+    workset_watch(w, g);
     bool ok = exec_run_grid(g) == EXEC_OK;
     workset_finish(w);
     if (!dev_restore(dev->mem, copy))

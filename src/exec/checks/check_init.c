@@ -53,13 +53,12 @@ read(struct exec_checks *k, struct block_checks *b, const struct exec_warp *w,
     write(w, b, space, addr, n);
 }
 
-void
-check_init_after(struct exec_checks *k, struct block_checks *b, const struct exec_warp *w,
-                 const struct exec_step *s)
+static void
+access(void *user, struct exec_warp *w, const struct exec_step *s)
 {
+    struct exec_checks *k = user;
+    struct block_checks *b = w->cta->priv;
     const struct exec_access *x = &s->access;
-    if (!s->has_access || !s->mask)
-        return;
     /* an mbarrier is no atomic to look at: check_sync.c does */
     bool mbarrier = w->cta->grid->prog->st[s->pc].orders &&
                     x->space == PTX_SPACE_SHARED &&
@@ -83,6 +82,25 @@ check_init_after(struct exec_checks *k, struct block_checks *b, const struct exe
         FOR_BITS(lane, (uint32_t)x->list[LANES])
     write(w, b, PTX_SPACE_SHARED, x->list[lane], x->bytes);
 }
+
+static void
+block_start(void *user, struct exec_cta *c)
+{
+    struct block_checks *b = c->priv;
+    (void)user;
+    b->written = xcalloc((c->shared_bytes + 7) / 8 + 1, 1);
+}
+
+static void
+block_end(void *user, struct exec_cta *c)
+{
+    struct block_checks *b = c->priv;
+    (void)user;
+    free(b->written);
+}
+
+const struct exec_observer check_init = {
+    .block_start = block_start, .block_end = block_end, .access = access};
 
 void
 check_init_tell(const struct exec_checks *k, const struct finding *f)

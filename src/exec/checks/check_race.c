@@ -82,12 +82,12 @@ find_tells(struct exec_checks *k)
     }
 }
 
-void
-check_race_begin(struct exec_checks *k)
+static void
+launch_start(void *user, struct exec_grid *g)
 {
+    struct exec_checks *k = user;
     find_tells(k);
     struct race_shadow *r = k->race = xcalloc(1, sizeof *r);
-    const struct exec_grid *g = k->g;
     uint64_t warps = (uint64_t)g->grid.x * g->grid.y * g->grid.z * g->warps_per_cta;
     r->npages = dev_reserved(g->mem, &r->start) / PAGE + 1;
     r->page = xcalloc(r->npages, sizeof *r->page);
@@ -95,19 +95,20 @@ check_race_begin(struct exec_checks *k)
         r->told = xcalloc(warps, sizeof *r->told);
 }
 
-void
-check_race_end(struct exec_checks *k)
+static void
+launch_end(void *user, struct exec_grid *g)
 {
+    struct exec_checks *k = user;
     struct race_shadow *r = k->race;
     if (r->full || !r->told) {
         struct diag *d = diag_add(
-            k->g->diag, DIAG_NOTE, NULL,
+            g->diag, DIAG_NOTE, NULL,
             r->full ? "kernel '%s' touches more than %d MB of global memory: not all of "
                       "it was checked for races"
                     : "kernel '%s' has too many warps: races between blocks were not "
                       "looked for",
-            k->g->prog->entry->name, MOST_PAGES / 256);
-        diag_hint(k->g->diag, d, "a smaller input usually has the same races");
+            g->prog->entry->name, MOST_PAGES / 256);
+        diag_hint(g->diag, d, "a smaller input usually has the same races");
     }
     for (uint64_t i = 0; r->used && i < r->npages; i++)
         if (r->page[i]) {
@@ -120,9 +121,10 @@ check_race_end(struct exec_checks *k)
     k->race = NULL;
 }
 
-struct race_block *
-check_race_block(struct exec_checks *k, const struct exec_cta *c)
+static void
+block_start(void *user, struct exec_cta *c)
 {
+    const struct exec_checks *k = user;
     struct race_block *b = xcalloc(1, sizeof *b);
     b->nwarps = c->nwarps;
     b->shared = xcalloc(c->shared_bytes / 4 + 1, sizeof *b->shared);
@@ -130,17 +132,46 @@ check_race_block(struct exec_checks *k, const struct exec_cta *c)
         b->epoch[w] = 1;
     if (!k->lockstep)
         b->lane = xcalloc(b->nwarps, sizeof *b->lane);
-    return b;
+    ((struct block_checks *)c->priv)->race = b;
 }
 
-void
-check_race_block_free(struct race_block *b)
+static struct race_block *
+race_block(const struct exec_cta *c)
 {
-    if (!b)
-        return;
+    return ((const struct block_checks *)c->priv)->race;
+}
+
+static void
+block_end(void *user, struct exec_cta *c)
+{
+    struct race_block *b = race_block(c);
+    (void)user;
     free(b->shared);
     free(b->lane);
     free(b);
+}
+
+/* What lies in memory where the instruction is about to store. */
+static enum exec_result
+before(void *user, struct exec_warp *w)
+{
+    struct exec_checks *k = user;
+    struct exec_access *x = &k->access;
+    k->known = exec_peek_access(w, x) && x->mask && (x->store || x->atomic) &&
+               !x->async && x->bytes <= 4 * CHECK_WORDS - 4;
+    if (!k->known)
+        return EXEC_OK;
+    FOR_BITS(lane, x->mask)
+    {
+        unsigned space = x->space ? x->space : x->lane_space[lane];
+        uint64_t a = x->addr[lane] & ~(uint64_t)3, end = x->addr[lane] + x->bytes;
+        if ((space != PTX_SPACE_GLOBAL && space != PTX_SPACE_SHARED) ||
+            !mem_lane_ok(w, space, x->addr[lane], 1))
+            continue;
+        for (unsigned i = 0; a < end; a += 4, i++)
+            memcpy(&k->old[lane][i], host_base(w, space) + a, 4);
+    }
+    return EXEC_OK;
 }
 
 /* -- order -- */
@@ -381,18 +412,26 @@ accesses(struct exec_checks *k, struct race_block *b, const struct exec_warp *w,
     }
 }
 
-void
-check_race_after(struct exec_checks *k, struct race_block *b, const struct exec_warp *w,
-                 const struct exec_step *s)
+static void
+barrier(void *user, struct exec_warp *w, const struct exec_step *s)
 {
+    struct race_block *b = race_block(w->cta);
+    (void)user;
+    if (w->cta->grid->prog->st[s->pc].is_barrier && s->mask)
+        arrives(b, w, s);
+    if (s->woken)
+        released(b, w->cta, s->woken);
+}
+
+static void
+step(void *user, struct exec_warp *w, const struct exec_step *s)
+{
+    struct exec_checks *k = user;
+    struct race_block *b = race_block(w->cta);
     const struct exec_static *st = &w->cta->grid->prog->st[s->pc];
     bool collective =
         ptx_ops[st->op].flags & PTX_CROSSLANE && st->op != PTX_OP_ACTIVEMASK;
     bool copies = s->access.async || (st->copy && st->copy != COPY_ARRIVE);
-    if (st->is_barrier && s->mask)
-        arrives(b, w, s);
-    if (s->woken)
-        released(b, w->cta, s->woken);
     if (collective && s->mask)
         lanes_meet(b, w, s->mask);
     if (s->has_access && s->mask &&
@@ -403,6 +442,14 @@ check_race_after(struct exec_checks *k, struct race_block *b, const struct exec_
     if (k->tells[s->pc] && s->mask && !copies)
         tells(k, b, w);
 }
+
+const struct exec_observer check_race = {.launch_start = launch_start,
+                                         .launch_end = launch_end,
+                                         .block_start = block_start,
+                                         .block_end = block_end,
+                                         .before = before,
+                                         .barrier = barrier,
+                                         .step = step};
 
 /* -- telling -- */
 

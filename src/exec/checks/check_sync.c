@@ -77,14 +77,16 @@ members_of(const struct exec_inst *in, unsigned op)
     }
 }
 
-void
-check_sync_before(struct exec_checks *k, const struct exec_warp *w)
+static enum exec_result
+before(void *user, struct exec_warp *w)
 {
+    struct exec_checks *k = user;
     const struct exec_prog *p = w->cta->grid->prog;
     uint32_t ref = members_of(&p->inst[w->pc], p->st[w->pc].op);
     k->masks = ref != REF_NONE;
     if (k->masks) /* the result may overwrite it */
         memcpy(k->mask, row(w, ref), sizeof k->mask);
+    return EXEC_OK;
 }
 
 /* Does the lane wait at a collective instruction of its own? From Volta on, bar.warp.sync
@@ -164,10 +166,11 @@ mbarrier(struct exec_checks *k, struct block_checks *b, const struct exec_warp *
         }
 }
 
-void
-check_sync_after(struct exec_checks *k, struct block_checks *b, const struct exec_warp *w,
-                 const struct exec_step *s)
+static void
+step(void *user, struct exec_warp *w, const struct exec_step *s)
 {
+    struct exec_checks *k = user;
+    struct block_checks *b = w->cta->priv;
     const struct exec_prog *p = w->cta->grid->prog;
     const struct exec_static *st = &p->st[s->pc];
     if (!s->mask)
@@ -184,6 +187,17 @@ check_sync_after(struct exec_checks *k, struct block_checks *b, const struct exe
             mbarrier(k, b, w, s, use);
     }
 }
+
+static void
+block_end(void *user, struct exec_cta *c)
+{
+    struct block_checks *b = c->priv;
+    (void)user;
+    vec_free(&b->mbarrier);
+}
+
+const struct exec_observer check_sync = {
+    .block_end = block_end, .before = before, .step = step};
 
 /* -- telling -- */
 

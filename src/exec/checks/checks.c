@@ -1,6 +1,6 @@
 /* checks.c: checks for kernels that users ask for: races, uninitialised reads, wrong
- * barriers. They observe exec_step in functional mode on one host thread; a launch that
- * nobody checks does not come here. The questions are those of NVIDIA's racecheck,
+ * barriers. They are observers of functional execution (observer.h): one of this file, which
+ * keeps what they share, and then one for each check that is wanted. The questions are those of NVIDIA's racecheck,
  * initcheck and synccheck; each has a file of its own.
  *
  * A finding is told once for an instruction of a kernel (of a race: for the store), when the
@@ -40,84 +40,29 @@ exec_checks_found(const struct exec_checks *k)
     return k ? k->found.n : 0;
 }
 
-void
-checks_begin(struct exec_grid *g)
+static void
+launch_start(void *user, struct exec_grid *g)
 {
-    struct exec_checks *k = g->checks;
+    struct exec_checks *k = user;
     struct hash h = hash_start();
     hash_text(&h, g->prog->entry->name);
     k->g = g;
     k->kernel = (uint64_t)h.v;
-    if (k->which & EXEC_CHECK_RACE)
-        check_race_begin(k);
 }
 
-void
-checks_start(const struct exec_grid *g, struct exec_cta *c)
-{
-    struct exec_checks *k = g->checks;
-    checks_drop(c);
-    struct block_checks *b = xcalloc(1, sizeof *b);
-    if (k->which & EXEC_CHECK_INIT)
-        b->written = xcalloc((c->shared_bytes + 7) / 8 + 1, 1);
-    if (k->which & EXEC_CHECK_RACE)
-        b->race = check_race_block(k, c);
-    c->priv = b;
-}
-
-void
-checks_drop(struct exec_cta *c)
-{
-    struct block_checks *b = c->priv;
-    if (!b)
-        return;
-    free(b->written);
-    check_race_block_free(b->race);
-    vec_free(&b->mbarrier);
-    free(b);
-    c->priv = NULL;
-}
-
-/* What lies in memory where the instruction is about to store. */
 static void
-look(struct exec_checks *k, const struct exec_warp *w)
+block_start(void *user, struct exec_cta *c)
 {
-    struct exec_access *x = &k->access;
-    k->known = exec_peek_access(w, x) && x->mask && (x->store || x->atomic) &&
-               !x->async && x->bytes <= 4 * CHECK_WORDS - 4;
-    if (!k->known)
-        return;
-    FOR_BITS(lane, x->mask)
-    {
-        unsigned space = x->space ? x->space : x->lane_space[lane];
-        uint64_t a = x->addr[lane] & ~(uint64_t)3, end = x->addr[lane] + x->bytes;
-        if ((space != PTX_SPACE_GLOBAL && space != PTX_SPACE_SHARED) ||
-            !mem_lane_ok(w, space, x->addr[lane], 1))
-            continue;
-        for (unsigned i = 0; a < end; a += 4, i++)
-            memcpy(&k->old[lane][i], host_base(w, space) + a, 4);
-    }
+    (void)user;
+    c->priv = xcalloc(1, sizeof(struct block_checks));
 }
 
-enum exec_result
-checks_step(struct exec_warp *w, struct exec_step *s)
+static void
+block_end(void *user, struct exec_cta *c)
 {
-    struct exec_checks *k = w->cta->grid->checks;
-    struct block_checks *b = w->cta->priv;
-    if (k->which & EXEC_CHECK_RACE)
-        look(k, w);
-    if (k->which & EXEC_CHECK_SYNC)
-        check_sync_before(k, w);
-    enum exec_result r = exec_step(w, s);
-    if (r != EXEC_OK)
-        return r;
-    if (k->which & EXEC_CHECK_SYNC)
-        check_sync_after(k, b, w, s);
-    if (k->which & EXEC_CHECK_RACE)
-        check_race_after(k, b->race, w, s);
-    if (k->which & EXEC_CHECK_INIT)
-        check_init_after(k, b, w, s);
-    return EXEC_OK;
+    (void)user;
+    free(c->priv);
+    c->priv = NULL;
 }
 
 struct finding *
@@ -177,12 +122,10 @@ checks_print_who(const struct exec_grid *g, const struct check_who *who,
                   t / b.x / b.y);
 }
 
-void
-checks_end(struct exec_grid *g)
+static void
+launch_end(void *user, struct exec_grid *g)
 {
-    struct exec_checks *k = g->checks;
-    if (k->which & EXEC_CHECK_RACE)
-        check_race_end(k);
+    struct exec_checks *k = user;
     size_t more = 0;
     for (size_t i = 0, n = 0; i < k->found.n; i++) {
         struct finding *f = &k->found.v[i];
@@ -208,4 +151,20 @@ checks_end(struct exec_grid *g)
         diag_add(g->diag, DIAG_NOTE, NULL, "kernel '%s': %zu more findings",
                  g->prog->entry->name, more);
     k->g = NULL;
+}
+
+void
+exec_checks_watch(struct exec_checks *k, struct exec_grid *g)
+{
+    static const struct exec_observer shared = {.launch_start = launch_start,
+                                                .launch_end = launch_end,
+                                                .block_start = block_start,
+                                                .block_end = block_end};
+    exec_observe(g, &shared, k);
+    if (k->which & EXEC_CHECK_SYNC)
+        exec_observe(g, &check_sync, k);
+    if (k->which & EXEC_CHECK_RACE)
+        exec_observe(g, &check_race, k);
+    if (k->which & EXEC_CHECK_INIT)
+        exec_observe(g, &check_init, k);
 }

@@ -3,6 +3,7 @@
 #ifndef ALLOT_EXEC_CHECKS_CHECKS_H
 #define ALLOT_EXEC_CHECKS_CHECKS_H
 
+#include "exec/observer.h"
 #include "exec/ops/exec_mem.h"
 
 enum {
@@ -33,9 +34,9 @@ struct finding {
 
 struct race_shadow;
 struct exec_checks {
-    unsigned which; /* enum exec_checked, or-ed */
-    bool lockstep;  /* lanes of a warp execute together: before Volta */
-    struct exec_grid *g;
+    unsigned which;      /* enum exec_checked, or-ed */
+    bool lockstep;       /* lanes of a warp execute together: before Volta */
+    struct exec_grid *g; /* under way */
     uint64_t kernel;
     VEC(struct finding) found;
     struct race_shadow *race; /* of global memory, in this launch */
@@ -64,24 +65,10 @@ void checks_settle(struct exec_checks *k);
 void checks_print_who(const struct exec_grid *g, const struct check_who *who,
                       struct strbuf *out);
 
-/* -- race -- */
-void check_race_begin(struct exec_checks *k);
-void check_race_end(struct exec_checks *k);
-struct race_block *check_race_block(struct exec_checks *k, const struct exec_cta *c);
-void check_race_block_free(struct race_block *b);
-void check_race_after(struct exec_checks *k, struct race_block *b,
-                      const struct exec_warp *w, const struct exec_step *s);
+/* The checks themselves, whose user is struct exec_checks; and what a finding says. */
+extern const struct exec_observer check_race, check_init, check_sync;
 void check_race_tell(const struct exec_checks *k, const struct finding *f);
-
-/* -- init -- */
-void check_init_after(struct exec_checks *k, struct block_checks *b,
-                      const struct exec_warp *w, const struct exec_step *s);
 void check_init_tell(const struct exec_checks *k, const struct finding *f);
-
-/* -- sync -- */
-void check_sync_before(struct exec_checks *k, const struct exec_warp *w);
-void check_sync_after(struct exec_checks *k, struct block_checks *b,
-                      const struct exec_warp *w, const struct exec_step *s);
 void check_sync_tell(const struct exec_checks *k, const struct finding *f);
 
 #endif

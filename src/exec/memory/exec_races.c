@@ -2,7 +2,7 @@
  * without a barrier between them, one of them in a store. Functional mode runs warps in
  * turns, a card in an order of its own, so such a program may end differently there.
  *
- * An observer: it sees what exec_step did, and blocks that are not watched cost nothing.
+ * An observer (observer.h) of single blocks; those that are not watched cost nothing.
  * Each word has a record in a direct-mapped table: who wrote it last and two warps that
  * have read it since the last barrier of the block. A barrier makes all records stale
  * (the epoch). Warp A's records are stale too once A has executed something that orders
@@ -22,6 +22,7 @@
  * it, of each block the first PREFIX instructions, and of a kernel's launches as many as
  * keep the share of its instructions below 1 / STRIDE. Which blocks these are depends
  * on the launches alone. */
+#include "exec/observer.h"
 #include "exec/ops/exec_mem.h"
 
 #include <stdlib.h>
@@ -189,23 +190,31 @@ touch(struct race_watch *r, const struct exec_warp *w, uint32_t pc, bool store,
         x->write = t;
 }
 
-bool
-race_watch_over(struct race_watch *r, uint64_t executed)
+static bool
+wants(void *user, uint64_t unseen)
 {
-    r->watched += executed;
-    return !r->left;
+    struct race_watch *r = user;
+    r->watched += unseen;
+    return r->left;
 }
 
-void
-race_watch_step(struct race_watch *r, const struct exec_warp *w,
-                const struct exec_step *s)
+/* Warps have met, or the block has no other. */
+static void
+barrier(void *user, struct exec_warp *w, const struct exec_step *s)
 {
+    struct race_watch *r = user;
+    if (s->woken || w->state != EXEC_BARRIER)
+        r->epoch++;
+}
+
+static void
+step(void *user, struct exec_warp *w, const struct exec_step *s)
+{
+    struct race_watch *r = user;
     const struct exec_prog *p = w->cta->grid->prog;
     const struct exec_static *st = &p->st[s->pc];
     const struct exec_access *x = &s->access;
     r->watched++;
-    if (s->woken || (st->is_barrier && s->mask && w->state != EXEC_BARRIER))
-        r->epoch++;
     if (!r->left || !--r->left) {
         r->left = 0;
         return;
@@ -238,6 +247,9 @@ race_watch_step(struct race_watch *r, const struct exec_warp *w,
         }
     }
 }
+
+const struct exec_observer race_watch_observer = {
+    .barrier = barrier, .step = step, .wants = wants};
 
 void
 exec_race_warning(struct exec_grid *g,

@@ -20,16 +20,17 @@ findings(const char *ptx, unsigned which, unsigned grid, unsigned block, int loc
     uint64_t out = kit_out(&k, 1 << 16);
     if (written)
         assert_true(dev_set(k.mem, out, 0, 1 << 16));
-    k.g.checks = exec_checks_new(which, lockstep);
+    struct exec_checks *checks = exec_checks_new(which, lockstep);
+    exec_checks_watch(checks, &k.g);
     kit_run(&k, grid, block);
     struct strbuf b = {0};
     diag_print(&k.diag, &b);
     snprintf(told, sizeof told, "%s", b.s ? b.s : "");
-    size_t n = exec_checks_found(k.g.checks);
+    size_t n = exec_checks_found(checks);
     if (!n && b.n)
         fail_msg("nothing found, but said:\n%s", b.s);
     strbuf_free(&b);
-    exec_checks_free(k.g.checks);
+    exec_checks_free(checks);
     kit_free(&k);
     return n;
 }
@@ -302,13 +303,14 @@ told_once(void **state)
     struct kit k;
     kit_load(&k, EXCHANGE(""));
     kit_out(&k, 4096);
-    k.g.checks = exec_checks_new(RACE, false);
+    struct exec_checks *checks = exec_checks_new(RACE, false);
+    exec_checks_watch(checks, &k.g);
     kit_run(&k, 1, 64);
     size_t n = k.diag.n;
     kit_run(&k, 1, 64);
-    assert_int_equal(exec_checks_found(k.g.checks), 1);
+    assert_int_equal(exec_checks_found(checks), 1);
     assert_int_equal(k.diag.n, n);
-    exec_checks_free(k.g.checks);
+    exec_checks_free(checks);
     kit_free(&k);
 }
 
