@@ -53,7 +53,7 @@ bit_lowest(uint64_t x)
 }
 
 /* Index of the lowest set bit at or after `from` < 64, else of the lowest; x must not be
- * 0. Without branches: in a round robin these could not be foretold. */
+ * 0. Branchless: in a round robin the branches would be mispredicted. */
 static inline unsigned
 bit_in_turn(uint64_t x, unsigned from)
 {

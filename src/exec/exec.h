@@ -280,8 +280,7 @@ bool exec_grid_check(const struct exec_grid *g, struct diag_sink *diag);
 /* -- resident block -- */
 struct exec_warp;
 
-/* What every step needs comes first: one cache line of the host, of the warp as of the
- * block. */
+/* What every step needs comes first: one cache line each of warp and block. */
 struct exec_cta {
     _Alignas(64) struct exec_grid *grid;
     struct exec_cta_priv *ex; /* the executor's own: barriers, caches, storage */

@@ -49,7 +49,7 @@ struct quick {
         int64_t jump; /* branch: records from here to its target */
     };
 };
-_Static_assert(sizeof(struct quick) == 32, "two records in a line of the host's cache");
+_Static_assert(sizeof(struct quick) == 32, "two records in a cache line");
 
 /* Goes on with the next record. Where calls at the end of a function are not jumps
  * (without optimisation, under sanitizers) it goes back to the loop in quick_run. */

@@ -63,8 +63,8 @@ bool timing_launch(struct timing_gpu *g, struct exec_grid *grid,
                    const struct timing_plan *plan, struct launch_stats *out,
                    struct diag_sink *diag);
 
-/* Quanta of the last launch that were gone through one by one or beside each other: how
- * often SMs waited for each other (tests). */
+/* Quanta of the last launch, overlapped ones included: how often SMs waited for each other
+ * (tests). */
 uint64_t timing_quanta(const struct timing_gpu *g);
 
 /* NULL: none. */

@@ -94,7 +94,7 @@ arrivals_publish(struct arrivals *x)
 void
 arrivals_settle(struct arrivals *x)
 {
-    for (unsigned k = 0; !x->alone && k < 2; k++) { /* first what was accepted first */
+    for (unsigned k = 0; !x->alone && k < 2; k++) { /* in the order of acceptance */
         put_arrived(x);
         arrivals_end(x);
         arrivals_publish(x);

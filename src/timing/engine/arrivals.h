@@ -3,9 +3,10 @@
  *
  * The serial phase steps the crossbar and accepts packets for the slices, as these would
  * have done at the time (inbound_had_room). Unless arrivals_alone is on, slices may run
- * beside it. Then what is accepted waits in `arrivals` until the partition next begins, and
- * what slices did is known when it is published. All that is exchanged is double-buffered;
- * arrivals_swap and arrivals_publish turn the buffers over while neither is at work. */
+ * at the same time. Then what is accepted waits in `arrivals` until the partition next
+ * begins, and the credits that slices return count when they are published. All that is
+ * exchanged is double-buffered; arrivals_swap and arrivals_publish swap the buffers while
+ * neither side runs. */
 #ifndef ALLOT_TIMING_ARRIVALS_H
 #define ALLOT_TIMING_ARRIVALS_H
 
@@ -58,7 +59,8 @@ void arrivals_publish(struct arrivals *x);
 /* While neither is at work: all that was accepted is in the delay lines, and all that the
  * slices did is known. */
 void arrivals_settle(struct arrivals *x);
-/* alone: until the next call nothing goes on beside anything; for less, and the same. */
+/* alone: until the next call acceptance and slices do not overlap. Then nothing is double
+ * buffered, which costs less and gives the same results. */
 void arrivals_alone(struct arrivals *x, bool alone);
 
 #endif

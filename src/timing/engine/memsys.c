@@ -12,8 +12,8 @@
  * Room before a crossbar does depend on its ticks of the same quantum. Mostly the answer is
  * yes or no. A partition or port that gets ROOM_UNKNOWN waits in that tick for the
  * crossbars. Replies, and the partitions that wait for them, depend on ports only where an
- * output is full. So they go on beside the ports until then (memsys_replies); what is
- * missing then makes the ports' next quantum shorter (memsys_next_quantum).
+ * output is full. So they overlap the ports until then (memsys_replies); if they stop there,
+ * the ports' next quantum is shorter (memsys_next_quantum).
  *
  * Parts that sleep cost nothing; what a part counts over time it counts by subtraction. */
 #include "timing/engine/memsys.h"
@@ -24,11 +24,11 @@
 #include <string.h>
 
 struct part {
-    /* What it accepts may be found out in another thread. */
+    /* Read by the thread that accepts requests for it. */
     _Alignas(64) struct partition *p;
     struct outbound *out;
     struct arrivals arrivals; /* if ahead */
-    /* Changed in its quanta. */
+    /* Written in its quanta: a cache line of its own, to avoid false sharing. */
     _Alignas(64) const struct instant *instant; /* first not done yet */
     bool waits;    /* before its interconnect tick outbound.waits_at, for the crossbars */
     bool ran;      /* since arrivals_publish */
@@ -51,7 +51,7 @@ struct pattern {
 };
 enum { PATTERN_BITS = 6 }; /* mostly few: clocks meet again after some quanta */
 
-/* Core cycles [from, to) as one side goes through them. */
+/* Core cycles [from, to) of one side: ports and requests, or partitions and replies. */
 struct span {
     uint64_t from, to;
     uint64_t tick[CLK_DOMAINS]; /* first tick not done yet, at its start */
@@ -71,9 +71,9 @@ struct memsys {
     /* That of partitions and replies: the same, or later cycles. */
     struct span *far, further;
     bool far_open, far_opened; /* opened: with the quantum of the ports */
-    bool can_overlap, overlap; /* at all; now, until the quantum closes */
+    bool can_overlap, overlap; /* on this machine; until the quantum closes */
     bool threads;              /* partitions and ports go on in several */
-    bool detached;             /* replies from the ports */
+    bool detached;             /* the reply crossbar (icnt_detach) */
     bool unpublished;          /* partitions have run since publish_parts */
 
     unsigned quantum;
@@ -116,7 +116,7 @@ quantum_of_loads(const struct memsys *ms)
     return w;
 }
 
-/* How long nothing passes the crossbars, at most `w` cycles: a packet that gets its
+/* Lookahead of the crossbars, at most `w` cycles: a packet that gets its
  * output in tick n of the interconnect is seen behind it in tick n + behind + 1 at the
  * soonest. */
 static unsigned
@@ -188,7 +188,7 @@ memsys_new(const struct machine *m, struct memsys_facts *facts, struct diag_sink
     const bool ahead = longer > level;
     ms->quantum = ahead ? longer : level;
     ms->far = ahead ? &ms->further : &ms->near;
-    /* By three while they go on before what is asked in the first has come. */
+    /* By three if they overlap the serial phase, which accepts the first one's requests. */
     ms->can_overlap = ahead && l2_ticks(ms, 3 * ms->quantum) <= m->partition.rop_latency;
     ms->part = ARENA_ARRAY(&a, struct part, hw->channels);
     ms->wake = ARENA_ARRAY(&a, uint64_t, hw->channels);
@@ -367,7 +367,7 @@ open_parts(struct memsys *ms, uint64_t from, uint64_t to)
     if (ahead)
         open_span(ms, ms->far, max_u64(from, ms->further.to), to);
     for (unsigned i = 0; ahead && i < ms->hw.channels; i++)
-        if (memsys_part_due(ms, i)) { /* it begins with all that was accepted */
+        if (memsys_part_due(ms, i)) { /* all that was accepted is put in */
             arrivals_swap(&ms->part[i].arrivals);
             ms->wake[i] = NEVER;
         }
@@ -397,7 +397,7 @@ memsys_open(struct memsys *ms, uint64_t from, uint64_t to, uint64_t far)
         open_far(ms, from, far, ms->threads);
 }
 
-/* What partitions have done is known to the requests. */
+/* Credits of the partitions are published to the request crossbar. */
 static void
 publish_parts(struct memsys *ms)
 {
@@ -667,7 +667,7 @@ close_replies(struct memsys *ms)
     notice_replies(ms);
 }
 
-/* Whether partitions may go on to cycle `to` before the serial phase of this quantum. */
+/* Whether the partitions' quantum up to cycle `to` may overlap the serial phase. */
 static bool
 may_go_on(const struct memsys *ms, uint64_t to)
 {

@@ -1,28 +1,26 @@
 /* memsys.h: how the memory system (mem/memory.h) goes through simulated time.
  *
- * Time goes on in quanta of a few core cycles, in which ports and memory partitions do
- * not depend on each other: what passes a crossbar takes longer, or partitions are a
- * quantum ahead of the ports and requests do not concern them so soon. So, for the
- * quantum [from, to):
- *   memsys_next_quantum, memsys_open
- *   in any order, in any host threads: memsys_part of each partition, and after all of
- *     these memsys_replies, which may be left out; and of each port, for its cycles c in
- *     order: memory_port(c), memory_reply (a port shows at most one reply a cycle), the
- *     cycle of its SMs, memory_inject
- *   in one thread, for the cycles c of the quantum in order: memsys_cross(c), and what
- *     could not go on without it
- *   memsys_close
- * or, where memsys_overlap allows it, that of the ports beside the partitions' next:
- *   after memsys_replies of the quantum, memsys_overlap; ports may be in the quantum still
- *   from then on, in any host threads: memsys_part of each
- *   after the ports' quantum, in one: memsys_next_quantum, memsys_cross, what could not go
- *     on without it, memsys_close, memsys_open of the ports alone, and then in any the
- *     ports' part of that
- *   after memsys_part of each and memsys_next_quantum: memsys_replies
+ * Time advances in quanta of a few core cycles, at most the lookahead: within one, ports and
+ * memory partitions do not depend on each other. Either what passes a crossbar takes longer,
+ * or partitions are ahead of the ports, since requests reach their L2 slice much later. The
+ * calls for the quantum [from, to), of which those of one step may be in any order and in
+ * any host threads:
+ *   1  memsys_next_quantum, memsys_open                                  one thread
+ *   2  memsys_part of each partition; then memsys_replies, which may be left out
+ *      of each port, for its cycles c in order: memory_port(c), memory_reply (a port shows
+ *      at most one reply a cycle), the cycle of its SMs, memory_inject
+ *   3  for the cycles c in order: memsys_cross(c), and the ports that stopped   one thread
+ *   4  memsys_close                                                      one thread
+ * Where memsys_overlap allows it, the partitions' next quantum overlaps steps 3 and 4:
+ *   - after memsys_replies: memsys_overlap, even while ports are still in the quantum; then
+ *     memsys_part of each partition, in any thread
+ *   - after the ports' quantum, in one thread: memsys_next_quantum, steps 3 and 4, and
+ *     memsys_open of the ports alone; then the ports' part of step 2
+ *   - after memsys_part of each and memsys_next_quantum: memsys_replies
  * Whether a packet finds room before a crossbar may depend on what the crossbar does in
- * the same quantum. memory_inject then answers ROOM_UNKNOWN (timed_queue.h): the port must
- * stop there, and try again after memsys_cross of that cycle (partitions do the like
- * inside). So the result does not depend on quanta.
+ * the same quantum. memory_inject then answers ROOM_UNKNOWN (credits.h): the port must stop
+ * there, and try again after memsys_cross of that cycle (partitions do the like inside). So
+ * the result does not depend on quanta.
  * memsys_step(c) is a quantum of one cycle, but for the SMs' part of it. */
 #ifndef ALLOT_TIMING_MEMSYS_H
 #define ALLOT_TIMING_MEMSYS_H

@@ -1,4 +1,4 @@
-/* plan.c: what the SMs are set up for in a launch: residency, and the L1 beside it. Asked by
+/* plan.c: what the SMs are set up for in a launch: residency, and what it leaves to the L1. Asked by
  * the launch plan (runtime/plan.c), which occupancy queries and launches go by alike. */
 #include "timing/policy/regpower/regpower.h"
 #include "timing/sm/sm.h"
@@ -59,6 +59,6 @@ timing_plan(const struct machine *m, const struct ptx_func *f, const struct occ_
     if (m->regpower.watch)
         out->mechanism[out->nmechanisms++] = regpower_watch(k->registers);
     return check_registers(policy, f, out, diag) && check_warps(m, out, diag) &&
-           regpower_plan(m, f, &out->residency, warps, k->registers,
-                         &out->registers, diag);
+           regpower_plan(m, f, &out->residency, warps, k->registers, &out->registers,
+                         diag);
 }

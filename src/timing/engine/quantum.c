@@ -194,7 +194,7 @@ run_node(struct run *r, unsigned k)
     node_goes_on(r, k, STOP_CYCLE, now);
 }
 
-/* -- a quantum: what all have in common -- */
+/* -- a quantum: the serial phase -- */
 
 /* Calls for every node k of set s, in order. */
 #define FOR_NODES(k, r, s)                                                               \
@@ -264,7 +264,7 @@ give_blocks(struct run *r, uint64_t now)
         go_on_from(r, k, STOP_BLOCK, now);
 }
 
-/* Second part of a quantum: the crossbars, cycle by cycle, and the nodes that stopped. */
+/* The serial phase: the crossbars, cycle by cycle, and the nodes that stopped. */
 static void
 follow(struct run *r)
 {
@@ -312,8 +312,8 @@ apply_logs(struct run *r, const struct node *fault)
         }
 }
 
-/* What the nodes did in the quantum comes together. Returns the first fault in the order
- * of cycle and SM; NULL: none. */
+/* Merges the nodes' results of the quantum. Returns the first fault in the order of cycle
+ * and SM; NULL: none. */
 static const struct node *
 end_quantum(struct run *r)
 {

@@ -4,15 +4,15 @@
  * Where the memory system allows it, quanta overlap. Each quantum has the order partitions,
  * replies, nodes, serial phase. The partitions of the next quantum start as soon as the
  * replies of this one are done, possibly while its nodes still run. The serial phase of
- * this quantum runs in the first thread, beside the next partitions and replies. */
+ * this quantum runs in the first thread and overlaps the next partitions and replies. */
 #include "base/bitset.h"
 #include "timing/engine/run.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* Tasks of one kind, of which some have not been taken yet: its own thread takes them
- * from the front, others steal from the back. */
+/* A double-ended queue of tasks of one kind: its own thread takes them from the front,
+ * others steal from the back. */
 struct tasks {
     _Atomic uint64_t span; /* first of these, and in the upper half the end */
     unsigned n;            /* all: for the thread that lists them */
@@ -35,9 +35,10 @@ struct queue {
 enum {
     LEFT_ALONE = 1, /* last tasks of a thread at work: faster there than by others */
     LEAN = 8,
-    ROUND = 16,    /* quanta in a round of the pool, or a few more */
-    WAIT = 4,      /* turns of a wait that is worth noting */
-    LONG = 2048,   /* turns after which the pool may find out what is the matter */
+    ROUND = 16, /* quanta in a round of the pool, or a few more */
+    WAIT = 4,   /* turns of a wait that counts for load balancing */
+    LONG =
+        2048, /* turns after which the pool looks for threads that the host has not scheduled */
     LEAVE = 40000, /* turns after which a thread leaves the round */
 };
 
@@ -46,7 +47,7 @@ enum far {
     FAR_LAST,  /* the thread that ends this one, if at all */
     FAR_WAITS, /* any thread without tasks, as soon as the replies are done */
     FAR_OPENS, /* a thread does */
-    FAR_OPEN,  /* it is there */
+    FAR_OPEN,  /* it is open */
     FAR_STATES /* a power of two */
 };
 
@@ -86,7 +87,7 @@ replies_task(struct run *r)
     atomic_fetch_sub_explicit(&r->team.left, 1, memory_order_release);
 }
 
-/* One less for which the replies wait: true: it was the last. */
+/* Counts down the tasks that replies wait for. True: it was the last. */
 static bool
 replies_wait_less(struct run *r)
 {
@@ -97,7 +98,7 @@ static void
 part_task(struct run *r, unsigned k)
 {
     memsys_part(r->g->mem, k);
-    /* Whoever does the last goes on with what they reply. */
+    /* The thread that finishes the last partition runs the replies. */
     if (replies_wait_less(r))
         replies_task(r);
 }
@@ -193,8 +194,8 @@ do_replies(struct run *r)
     return true;
 }
 
-/* Partitions are in the quantum after the nodes' already: then nodes go first, and the
- * first thread leaves partitions to others, for the serial phase is next. */
+/* The partitions' next quantum is open already: then nodes go first, and the first thread
+ * leaves partitions to others, since it runs the serial phase next. */
 static bool
 parts_ahead(const struct run *r)
 {
@@ -212,7 +213,7 @@ do_own(struct run *r, unsigned thread)
            (ahead && thread && do_part(r, take(&q->part, true, 0)));
 }
 
-/* A task of another's, to which so many last are left. */
+/* Steals a task; the last few stay with their thread. */
 static bool
 do_others(struct run *r, unsigned thread, unsigned parts, unsigned nodes)
 {
@@ -263,7 +264,7 @@ nobody_came(struct run *r)
         atomic_store_explicit(&q->came, false, memory_order_relaxed);
 }
 
-/* Partitions that have to do in what is open for them: tasks. Their number. */
+/* Lists partitions with something to do as tasks. Returns their number. */
 static unsigned
 list_parts(struct run *r)
 {
@@ -384,7 +385,7 @@ may_go_on(const struct run *r)
            !atomic_load_explicit(&r->team.faulty, memory_order_relaxed);
 }
 
-/* Partitions go on to their next quantum, if the memory system allows it. */
+/* Opens the partitions' next quantum, if the memory system allows it. */
 static bool
 parts_go_on(struct run *r, bool nodes_done)
 {
@@ -414,7 +415,7 @@ claim(struct run *r, unsigned far)
                                           far + FAR_OPENS - FAR_WAITS);
 }
 
-/* The same by a thread without tasks, before the nodes are through theirs. */
+/* The same by a thread without tasks, while nodes still run. */
 static bool
 parts_go_on_early(struct run *r)
 {
@@ -468,7 +469,7 @@ overlap_serial_phase(struct run *r)
     return true;
 }
 
-/* The quantum is through: false: no other has begun. */
+/* The nodes' quantum has ended. False: the round is over. */
 static bool
 next_quantum(struct run *r)
 {
@@ -504,7 +505,7 @@ wait_for_others(struct run *r, unsigned thread, unsigned far, unsigned *turns)
 
 /* What a thread other than the first does next; false: nothing. All wait for the end of the
  * nodes' quantum, so nodes come first. But where partitions and replies take longer than
- * the serial phase (not busy: it was idle beside one), those come first. */
+ * the serial phase (not busy: it was idle during one), those come first. */
 static bool
 do_next(struct run *r, unsigned thread, bool busy)
 {
@@ -519,7 +520,7 @@ do_next(struct run *r, unsigned thread, bool busy)
 static void
 work(struct run *r, unsigned thread)
 {
-    bool busy = true; /* it had a task beside each serial phase of this round */
+    bool busy = true; /* it had a task during each serial phase of this round */
     unsigned turns = 0;
     while (!atomic_load_explicit(&r->team.round_over, memory_order_relaxed) &&
            turns < LEAVE) {

@@ -57,13 +57,13 @@ struct mshr { /* of the units of one line that are on their way */
     uint32_t next;        /* in its chain */
     uint32_t head, tail;  /* who waits, in the order they came, after those in token */
     uint32_t token[HERE]; /* those that came first ... */
-    uint8_t want[HERE]; /* ... and for which sectors of units still to come; 0: nobody */
-    uint8_t coming;     /* sectors of these units */
-    uint8_t came;       /* of them: those that have arrived */
-    uint8_t dirty;      /* of them: written meanwhile */
-    uint8_t here;       /* places of token that are or have been used */
-    uint16_t way;       /* where the line was last */
-    uint16_t n[8];      /* by unit: requests that it holds */
+    uint8_t want[HERE];   /* ... and for which sectors of units still to come; 0: none */
+    uint8_t coming;       /* sectors of these units */
+    uint8_t came;         /* of them: those that have arrived */
+    uint8_t dirty;        /* of them: written meanwhile */
+    uint8_t here;         /* places of token that are or have been used */
+    uint16_t way;         /* where the line was last */
+    uint16_t n[8];        /* by unit: requests that it holds */
 };
 static_assert(sizeof(struct mshr) == 64, "one host cache line");
 

@@ -77,9 +77,11 @@ struct dram {
     uint64_t *of;       /* word x kind: busy banks whose next command it is */
     uint64_t *ready;    /* busy banks that allow it, as of tick `ripened` */
     uint64_t ripened;
-    uint64_t slots;  /* ticks after that, modulo SLOTS, in which others may be */
-    uint64_t *ripe;  /* slot x word: which */
-    uint64_t *early; /* banks that stand in a slot before their time: it is far ahead */
+    /* A timing wheel of the next SLOTS ticks: */
+    uint64_t slots; /* ticks modulo SLOTS in which other banks may become ready */
+    uint64_t *ripe; /* slot x word: which */
+    uint64_t
+        *early; /* banks whose time is beyond the wheel: sorted in again at its end */
     uint64_t *can_col, *can_row, *can; /* banks (survey); can: either */
     uint64_t next_refresh;
 

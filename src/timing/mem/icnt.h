@@ -34,7 +34,7 @@ void icnt_skip(struct icnt *n, uint64_t cycle);
 enum room icnt_room(struct icnt *n, unsigned in, unsigned flits, uint64_t cycle);
 /* After ROOM_NO: the cycle that has room, if that is known; else NEVER. */
 uint64_t icnt_room_at(const struct icnt *n, unsigned in);
-/* Not ROOM_NO; found out without a trace. */
+/* Not ROOM_NO; changes nothing. */
 bool icnt_may_have_room(const struct icnt *n, unsigned in, unsigned flits,
                         uint64_t cycle);
 /* Precondition: icnt_room says ROOM_YES. */
@@ -42,7 +42,7 @@ void icnt_push(struct icnt *n, unsigned in, unsigned out, unsigned flits,
                const struct packet *p, uint64_t local, uint64_t cycle);
 
 /* One cycle. Cycles in which nothing can move (icnt_next) may be left out. False: only
- * when set apart. */
+ * when detached. */
 bool icnt_step(struct icnt *n, uint64_t cycle);
 /* From icnt_detach to icnt_attach other host threads may use the outputs (icnt_front_at,
  * icnt_front, icnt_pop of this cycle and later ones) while one steps the crossbar: what

@@ -690,8 +690,8 @@ wake_data(void *user, uint32_t op)
     *ring_push(&((struct ldst *)user)->ready[READY_L1D]) = (uint16_t)op;
 }
 
-/* Replies that nobody waits for, as yet: a part of a line; an acknowledgement that is
- * not the warp's last. False: it is none of these. */
+/* Replies that do not wake the SM: a partial fill; a store acknowledgement that is not the
+ * warp's last. False: it is none of these. */
 static bool
 receive_quietly(struct ldst *l, const struct packet *p)
 {
