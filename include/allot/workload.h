@@ -37,6 +37,7 @@ struct allot_workload {
     /* Inputs, launches, check. Returns true if all ran and the check passed. Parameters are
      * read before the first launch. */
     bool (*run)(struct allot_run *r);
+    bool bench; /* 'allot bench' runs it if it names none */
 };
 
 /* All workloads of the build, sorted by name, NULL-terminated. */

@@ -146,14 +146,27 @@ bench_parse(const struct cli_list *files, uint64_t repeat, bool tsv)
     return ok ? EXIT_OK : EXIT_FAILED;
 }
 
+enum { MOST_USUAL = 64 };
+
+/* Names of the workloads to run if none is given. */
+static size_t
+usual_workloads(const char **name)
+{
+    size_t n = 0;
+    for (const struct allot_workload *const *w = allot_workloads; *w; w++)
+        if ((*w)->bench && n < MOST_USUAL)
+            name[n++] = (*w)->name;
+    return n;
+}
+
 int
 cmd_bench(int argc, char **argv)
 {
     const struct cli_cmd cmd = {
         "bench", "[OPTIONS] [WORKLOAD... | --parse FILE...]",
         "Simulated warp instructions and cycles per second of host time, with timing and\n"
-        "functionally; the best of --repeat runs. Default workloads: vecadd,\n"
-        "bfs, matmul, hotspot, backprop, backprop_16 at their full sizes.\n"
+        "functionally; the best of --repeat runs. Default workloads: those that are marked\n"
+        "for it in their folder (.bench), at their full sizes.\n"
         "With --parse: megabytes of PTX parsed per second of CPU time, per file ('-': stdin).",
         "  allot bench --tsv > speed.tsv\n"};
     struct cli_sim s = CLI_SIM_DEFAULTS;
@@ -181,9 +194,9 @@ cmd_bench(int argc, char **argv)
     struct allot_options checked;
     if (!cli_sim_run_options(&cmd, &s, &checked, ""))
         return EXIT_USAGE;
-    static const char *const usual[] = {"vecadd",  "bfs",      "matmul",
-                                        "hotspot", "backprop", "backprop_16"};
-    struct cli_list names = pos.n ? pos : (struct cli_list){(const char **)usual, 6};
+    const char *usual[MOST_USUAL];
+    struct cli_list names =
+        pos.n ? pos : (struct cli_list){usual, usual_workloads(usual)};
     for (size_t i = 0; i < names.n; i++)
         if (!allot_workload_find(names.v[i]))
             return cli_usage(

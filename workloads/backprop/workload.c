@@ -7,4 +7,5 @@ const struct allot_workload allot_workload_backprop = {
     .source = "Rodinia backprop, bpnn_layerforward_CUDA: 000 Tables I, V, VII",
     .kernels = "bpnn_layerforward_CUDA",
     .run = layerforward,
+    .bench = true,
 };

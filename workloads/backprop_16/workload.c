@@ -7,4 +7,5 @@ const struct allot_workload allot_workload_backprop_16 = {
     .source = "Rodinia backprop, bpnn_layerforward_CUDA unmodified: 001 Table 2.4",
     .kernels = "bpnn_layerforward_CUDA",
     .run = layerforward,
+    .bench = true,
 };

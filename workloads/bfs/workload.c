@@ -43,4 +43,5 @@ const struct allot_workload allot_workload_bfs = {
     .source = "GPGPU-Sim BFS, Kernel: 001 Tables 2.4, 3.4",
     .kernels = "Kernel",
     .run = run,
+    .bench = true,
 };

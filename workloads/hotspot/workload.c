@@ -105,4 +105,5 @@ const struct allot_workload allot_workload_hotspot = {
     .source = "Rodinia hotspot, calculate_temp: 001 Table 2.1, Tables 2.5, 2.6",
     .kernels = "calculate_temp",
     .run = run,
+    .bench = true,
 };

@@ -13,4 +13,5 @@ const struct allot_workload allot_workload_matmul = {
     .source = "microbenchmark: the textbook tiled product",
     .kernels = "matmul",
     .run = run,
+    .bench = true,
 };

@@ -43,4 +43,5 @@ const struct allot_workload allot_workload_vecadd = {
     .source = "microbenchmark: memory bound, no scratchpad; parameter n",
     .kernels = "vecadd",
     .run = run,
+    .bench = true,
 };
