@@ -11,8 +11,9 @@
 struct dispatch {
     const struct cta_order_policy *order;
     void *state;
-    uint64_t left;  /* blocks not yet started */
-    uint64_t again; /* at the end of this cycle those who got none are asked; NEVER */
+    uint64_t left; /* blocks not yet started */
+    uint64_t
+        again; /* at the end of this cycle SMs that got none are asked again; NEVER */
     uint64_t *none; /* by SM: 1 + blocks it had ended when it got none; 0: it did not */
     uint64_t *told; /* by SM: blocks whose end the policy knows; NULL: it wants none */
     unsigned last;  /* SM that got the last block */
@@ -44,7 +45,7 @@ void dispatch_ended(struct dispatch *d, const struct sm *sm, const uint64_t *onl
 /* All blocks that started have ended, the last one in cycle `end`. The cycle at whose end
  * blocks may start; 0: any. */
 uint64_t dispatch_drained(struct dispatch *d, uint64_t end);
-/* At the end of cycle `now`, before dispatch_cycle: those who got none are asked again if
+/* At the end of cycle `now`, before dispatch_cycle: SMs that got none are asked again if
  * it is time. */
 void dispatch_time(struct dispatch *d, uint64_t now);
 /* At the end of cycle `now`: each SM with room gets a block, dispatch_per_cycle at most.

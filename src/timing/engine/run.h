@@ -38,12 +38,12 @@ struct timing_gpu {
     struct own_stats *stats;
     struct memsys *mem;
     struct memsys_facts facts;
-    struct memory *memory; /* its hardware */
-    struct trace *trace;   /* NULL: none */
-    struct pool *pool;     /* NULL: one thread */
+    struct memory *memory;      /* its hardware */
+    struct trace *trace;        /* NULL: none */
+    struct pool *pool;          /* NULL: one thread */
     const struct exec_warp *at; /* while options.progress is asked: timing_at */
-    uint64_t now;          /* last core cycle done */
-    uint64_t quanta;       /* of the last launch */
+    uint64_t now;               /* last core cycle done */
+    uint64_t quanta;            /* of the last launch */
     unsigned last_sm; /* that got a block: the next launch's dispatch begins behind it */
 };
 
@@ -116,12 +116,12 @@ struct run_team {
                                    * changed when something new has been offered;
                                    * FAR_LAST where quanta do not overlap */
     atomic_uint goes_on; /* quantum in which a block was seen that is sure to run on */
-    atomic_bool replies_free; /* any thread may do them */
+    atomic_bool replies_free; /* the replies are a task that any thread may take */
     atomic_bool replied;      /* memsys_replies is done */
     atomic_bool round_over;   /* of the pool */
     /* Tasks left of the quantum: nodes, replies, and the serial phase of the one before. */
     _Alignas(64) atomic_uint left;
-    /* For so many partitions and memsys_next_quantum do the replies wait. */
+    /* Countdown to the replies: partitions left, and memsys_next_quantum. */
     _Alignas(64) atomic_uint replies_wait;
     _Alignas(64) unsigned round_left; /* quanta of the round */
     bool no_overlap;                  /* the serial phase must run alone */
@@ -166,7 +166,7 @@ uint64_t run_next_cycle(const struct run *r);
 
 /* Makes what threads share. */
 void run_threads(struct run *r);
-/* Nodes and partitions go through what is open for them. */
+/* Runs the tasks of the open quantum: nodes and partitions. */
 void run_quantum(struct run *r);
 /* Quanta from the one whose nodes have run to the next whose serial phase must run alone. */
 enum outcome run_overlapped(struct run *r);

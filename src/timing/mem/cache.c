@@ -55,7 +55,7 @@ enum { HERE = 4 };
 struct mshr { /* of the units of one line that are on their way */
     _Alignas(64) uint64_t line;
     uint32_t next;        /* in its chain */
-    uint32_t head, tail;  /* who waits, in the order they came, after those in token */
+    uint32_t head, tail;  /* waiters in order of arrival, after those in token */
     uint32_t token[HERE]; /* those that came first ... */
     uint8_t want[HERE];   /* ... and for which sectors of units still to come; 0: none */
     uint8_t coming;       /* sectors of these units */
@@ -422,14 +422,14 @@ wait_in(struct cache *c, struct mshr *e, uint32_t token, uint8_t want)
     e->tail = w;
 }
 
-/* These sectors have come: who waits for nothing else is woken. */
+/* Sectors arrive: waiters that need no others are woken. */
 static void
 wake_for(struct cache *c, struct mshr *e, uint8_t sectors,
          void (*wake)(void *user, uint32_t token), void *user)
 {
     uint32_t before = NONE;
     uint32_t woken[HERE], n_woken = 0;
-    for (unsigned i = 0; i < HERE; i++) { /* without branches; who is not here wants 0 */
+    for (unsigned i = 0; i < HERE; i++) { /* branchless; an empty place wants 0 */
         const bool wanted = e->want[i] & sectors;
         e->want[i] &= (uint8_t)~sectors;
         woken[n_woken] = e->token[i];

@@ -411,7 +411,7 @@ channel_at(const struct dram *d, enum kind k)
     return k >= READ ? d->at[k] | -(uint64_t)ring_full(&d->flight) : d->at[k];
 }
 
-/* Banks of a slot that stand in it before their time. */
+/* Banks of a slot whose time is beyond the timing wheel go into a later slot. */
 NOINLINE static void
 sort_again(struct dram *d, unsigned w)
 {

@@ -86,8 +86,8 @@ void memory_reply_over(struct memory *mem, unsigned port);
  * crossbar has come to it. */
 enum room memory_inject(struct memory *mem, const struct packet *p);
 bool memory_refused(const struct memory *mem, unsigned port); /* in its cycle */
-/* It was: could a try in core cycle `now`, or between, succeed, as far as is known before
- * the crossbar comes there? */
+/* It was. True: a retry up to core cycle `now` may succeed; conservative, since the crossbar
+ * has not been stepped that far. */
 bool memory_may_have_room(const struct memory *mem, unsigned port, uint64_t now);
 
 /* -- the whole -- */
@@ -101,7 +101,7 @@ void memory_stats(struct memory *mem, uint64_t l2, uint64_t dram,
 const struct stat_mem *memory_channel_stats(const struct memory *mem, unsigned channel);
 /* Lines that a host copy leaves in the L2. */
 void memory_prefill(struct memory *mem, uint64_t addr, uint64_t bytes);
-/* Who waits for what, in words (for stuck simulations). */
+/* What waits, and for what, in words (for stuck simulations). */
 void memory_explain(const struct memory *mem, struct strbuf *out);
 
 #endif

@@ -98,7 +98,7 @@ leave(struct sm *s, struct sm_part *p)
     return p->busy != busy;
 }
 
-/* Who wants to know that an instruction has read its registers is told. */
+/* Tells scoreboard and mechanisms that an instruction has read its registers. */
 static void __attribute__((noinline)) tell_read(struct sm *s, const struct sm_flight *fl)
 {
     if (s->score.readers) {

@@ -46,7 +46,7 @@ score_hazard_in(const struct scoreboard *s, const uint64_t *of, unsigned warp,
     return hit & 1;
 }
 
-/* Whether somebody has yet to read one of them. */
+/* Whether an instruction has yet to read one of them (a WAR hazard). */
 static inline bool
 score_unread(const struct scoreboard *s, unsigned warp, const uint16_t *reg, unsigned n)
 {

@@ -438,7 +438,7 @@ sm_cycle(struct sm *s, uint64_t now)
         trace_cycle(s->trace, s, now);
 }
 
-/* -- who waits for what -- */
+/* -- explanation of an SM that is stuck -- */
 
 static void
 explain_warp(const struct sm *s, unsigned w, struct strbuf *out)

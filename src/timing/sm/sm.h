@@ -287,13 +287,13 @@ void sm_writeback_memory(struct sm *s);
 uint64_t sm_unit_next_event(const struct sm *s, uint64_t now);
 void sm_mechanisms_init(struct sm *s, struct arena *a, const struct sm_setup *setup,
                         uint64_t now);
-/* An event for those who have a handler (sm_tell below asks first whether any has); true:
- * who was refused asks again. */
+/* Calls the handlers of an event (sm_tell below checks first whether there are any). True:
+ * warps that were refused ask again. */
 bool sm_tell_them(struct sm *s, enum sm_event_id id, const struct sm_event *e,
                   uint64_t now);
 /* May all that these mechanisms (bits) guard be had by warp w's instruction? */
 bool sm_ask(struct sm *s, unsigned mechanisms, unsigned w, uint64_t now);
-/* Who was refused asks again, and what views say is taken over. */
+/* Warps that were refused ask again, and what the mechanisms' views say takes effect. */
 void sm_refused_again(struct sm *s);
 /* The masks of warps for which a mechanism must be asked, for warp w at this instruction. */
 static inline void

@@ -1,5 +1,5 @@
-/* sm_mechanism.c: the SM's side of timing/policy/mechanism.h: who is told of which event, who
- * is asked, and what follows when a mechanism says that something has changed. */
+/* sm_mechanism.c: the SM's side of timing/policy/mechanism.h: it calls handlers of events, asks
+ * before an instruction issues or a block starts, and applies what a mechanism changed. */
 #include "timing/sm/sm.h"
 
 #include <string.h>
