@@ -384,7 +384,7 @@ run_warp_seen(struct exec_warp *w, struct exec_step *s, uint64_t n,
 {
     enum exec_result r;
     do {
-        r = observers_step(w, s, own);
+        r = observer_step(w, s, own);
     } while (r == EXEC_OK && w->state == EXEC_READY && --n);
     return r;
 }
@@ -480,7 +480,7 @@ start_next(struct run *r, uint32_t i)
     if (r->next % ASK_BLOCKS == 0)
         r->g->ask_at = 0; /* blocks that are long to start and have little to do */
     exec_cta_start(r->c[i], (uint32_t)r->next++);
-    observers_block_start(r->c[i]);
+    observer_block_start(r->c[i]);
 }
 
 /* Runs the blocks below `end`, in turns. There is one, and it ends in its first turn,
@@ -511,7 +511,7 @@ run_in_turns(struct run *r, uint64_t end)
             }
             if (watched)
                 race_watch_end(r->watch, r->g);
-            observers_block_end(c);
+            observer_block_end(c);
             r->done++;
             ended = true;
             if (r->next < end) { /* its storage goes to the next block */
@@ -564,7 +564,7 @@ exec_run_grid(struct exec_grid *g)
     g->ask_at = 0;
     g->failure = ALLOT_OK;
     exec_check_watch(g);
-    observers_launch_start(g);
+    observer_launch_start(g);
     bool waves = !g->nwatch && exec_team_begin(g, r.watching);
     enum exec_result e = waves ? run_in_waves(&r) : run_in_turns(&r, n);
     if (waves)
@@ -573,8 +573,8 @@ exec_run_grid(struct exec_grid *g)
     race_watch_free(r.watch);
     races_end(g);
     for (uint32_t i = 0; i < r.running; i++) /* a fault came before their ends */
-        observers_block_end(r.c[i]);
-    observers_launch_end(g);
+        observer_block_end(r.c[i]);
+    observer_launch_end(g);
     for (uint32_t i = 0; i < r.cap; i++)
         exec_cta_free(r.c[i]);
     free(r.c);

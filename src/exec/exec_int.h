@@ -319,13 +319,13 @@ void races_end(struct exec_grid *g);
 
 /* -- observers (observer.c) -- */
 
-void observers_launch_start(struct exec_grid *g);
-void observers_launch_end(struct exec_grid *g);
-void observers_block_start(struct exec_cta *c);
-void observers_block_end(struct exec_cta *c);
+void observer_launch_start(struct exec_grid *g);
+void observer_launch_end(struct exec_grid *g);
+void observer_block_start(struct exec_cta *c);
+void observer_block_end(struct exec_cta *c);
 /* exec_step before the eyes of the grid's watches and of the block's own, if any. */
-enum exec_result observers_step(struct exec_warp *w, struct exec_step *s,
-                                const struct exec_watch *own);
+enum exec_result observer_step(struct exec_warp *w, struct exec_step *s,
+                               const struct exec_watch *own);
 
 /* -- blocks in several host threads (exec_blocks.c) -- */
 

@@ -16,7 +16,7 @@ exec_observe(struct exec_grid *g, const struct exec_observer *on, void *user)
 }
 
 void
-observers_launch_start(struct exec_grid *g)
+observer_launch_start(struct exec_grid *g)
 {
     for (unsigned i = 0; i < g->nwatch; i++)
         if (g->watch[i].on->launch_start)
@@ -24,7 +24,7 @@ observers_launch_start(struct exec_grid *g)
 }
 
 void
-observers_launch_end(struct exec_grid *g)
+observer_launch_end(struct exec_grid *g)
 {
     for (unsigned i = g->nwatch; i-- > 0;)
         if (g->watch[i].on->launch_end)
@@ -32,7 +32,7 @@ observers_launch_end(struct exec_grid *g)
 }
 
 void
-observers_block_start(struct exec_cta *c)
+observer_block_start(struct exec_cta *c)
 {
     const struct exec_grid *g = c->grid;
     for (unsigned i = 0; i < g->nwatch; i++)
@@ -41,7 +41,7 @@ observers_block_start(struct exec_cta *c)
 }
 
 void
-observers_block_end(struct exec_cta *c)
+observer_block_end(struct exec_cta *c)
 {
     const struct exec_grid *g = c->grid;
     for (unsigned i = g->nwatch; i-- > 0;)
@@ -62,7 +62,7 @@ after(const struct exec_watch *x, struct exec_warp *w, const struct exec_step *s
 }
 
 enum exec_result
-observers_step(struct exec_warp *w, struct exec_step *s, const struct exec_watch *own)
+observer_step(struct exec_warp *w, struct exec_step *s, const struct exec_watch *own)
 {
     const struct exec_grid *g = w->cta->grid;
     enum exec_result r = EXEC_OK;

@@ -52,7 +52,7 @@ struct memory {
     const struct machine *m;
     struct addrmap map;
     struct clk clk;
-    struct core_ticks ticks;          /* written by whoever steps the parts */
+    struct core_ticks ticks;          /* written by the thread that steps the parts */
     unsigned ports, channels, slices; /* slices: of all channels */
     struct icnt *requests, *replies;  /* ports x slices, slices x ports */
     struct partition **partition;     /* by channel */

@@ -68,7 +68,7 @@ void outbound_send(struct outbound *out, uint64_t tick, uint64_t l2);
  * of which a reply is deferred; ROOM_UNKNOWN: or there may be. */
 enum room outbound_room(const struct outbound *out, uint64_t tick);
 
-/* -- whoever steps the crossbar -- */
+/* -- the stage that steps the crossbar -- */
 
 static inline bool
 outbound_deferred(const struct outbound *out)

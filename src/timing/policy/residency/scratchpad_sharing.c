@@ -201,7 +201,7 @@ take(struct sharing *sh, const struct sm_view *v, struct pair *p, unsigned s)
     v->stats->share_cycles_before += v->now - m->started;
 }
 
-/* Slot s gives the lock up, if it has it: a partner who waits is next, for it asked
+/* Slot s gives the lock up, if it has it: a partner who waits is next, since it asked
  * before anyone who will. */
 static void
 give(struct sharing *sh, const struct sm_view *v, struct pair *p, unsigned s)
