@@ -1,5 +1,5 @@
 /* threads.c: quanta in host threads. A task is a partition's quantum, a node's, or the
- * replies of all. A thread without tasks steals (docs/architecture.md, "Threads").
+ * replies of all. Threads balance them by work stealing (docs/architecture.md, "Threads").
  *
  * Where the memory system allows it, quanta overlap. Each quantum has the order partitions,
  * replies, nodes, serial phase. The partitions of the next quantum start as soon as the
