@@ -2,12 +2,13 @@
  * reference. */
 #include "cli/cli.h"
 #include "cli/energy.h"
-#include "cli/exec_json.h"
 #include "cli/own.h"
 #include "cli/runs.h"
 
 #include "base/diag.h"
+#include "program/program.h"
 #include "report/chart.h"
+#include "report/program_report.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -269,19 +270,32 @@ store_cell(const struct cli_sim *s, const char *db, const struct cli_list *param
     return cli_store_run(&ran, m);
 }
 
-/* A program runs in a process of `allot exec`. */
+/* A program, all its launches; what it prints is left out. */
 static bool
-run_program(const struct cli_sim *s, const struct subject *w, const struct variant *v,
-            struct cell *c)
+run_words(const struct cli_sim *s, const struct subject *w, const struct variant *v,
+          struct cell *c)
 {
-    size_t n;
-    const char *const *settings = settings_of(s, v, &n);
-    json_t *o = cli_exec_json(s, w->words, settings, n), *one;
-    const char *check = json_string_value(json_object_get(o, "check"));
+    struct program_setup setup = {.machine = s->machine,
+                                  .threads = cli_sim_threads(s),
+                                  .no_skip = s->no_skip,
+                                  .max_cycles = s->max_cycles,
+                                  .max_instructions = s->max_instructions,
+                                  .guard = s->guard,
+                                  .all = true,
+                                  .discard = true};
+    struct program_result r;
+    struct strbuf why = {0};
+    json_t *one;
     size_t i;
-    c->ran = o && !cli_interrupted();
-    c->ok = check && !strcmp(check, "passed");
-    json_array_foreach(json_object_get(o, "kernels"), i, one)
+    setup.settings = settings_of(s, v, &setup.nsettings);
+    bool ran = program_run(&setup, (char *const *)w->words, &r, &why);
+    if (!ran)
+        fprintf(stderr, "allot compare: %s\n", why.s);
+    else
+        program_report_end(stderr, w->name, &r, false);
+    c->ran = ran && !cli_interrupted();
+    c->ok = ran && !program_failure(&r, cli_mem());
+    json_array_foreach(r.all, i, one)
     {
         const struct {
             const char *id;
@@ -303,11 +317,12 @@ run_program(const struct cli_sim *s, const struct subject *w, const struct varia
         c->seconds += json_number_value(json_object_get(one, "seconds"));
     }
     c->ipc = c->cycles ? (double)c->thread / (double)c->cycles : 0;
-    if (o && !json_array_size(json_object_get(o, "kernels"))) {
+    if (ran && !json_array_size(r.all)) {
         fprintf(stderr, "allot compare: %s launched no kernel\n", w->name);
         c->ok = false;
     }
-    json_decref(o);
+    program_result_free(&r);
+    strbuf_free(&why);
     return c->ok;
 }
 
@@ -329,7 +344,7 @@ run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
                  cli_sim_run_options(cmd, s, &o, label) && (m = cli_sim_machine(s, d)) &&
                  apply(m, v, d);
     if (ready && w->words) {
-        ready = run_program(s, w, v, c);
+        ready = run_words(s, w, v, c);
     } else if (ready) {
         mod = w->own ? allot_module_load_for(w->name, m, d)
                      : cli_workload_module(w->workload, s->compiler, d);

@@ -92,7 +92,8 @@ write_out(const struct paper *p, const char *name, const struct figure *f,
         fprintf(stderr, "wrote %s", path);
     free(path);
     for (size_t m = 0; ok && m < f->e->nmetric; m++) {
-        path = out_path(p, name, f->e->nmetric > 1 ? f->e->metric[m].name : "", p->format);
+        path =
+            out_path(p, name, f->e->nmetric > 1 ? f->e->metric[m].name : "", p->format);
         ok = figure_chart(f, m, path, p->values, diag);
         if (ok)
             fprintf(stderr, ", %s", path);
@@ -177,8 +178,9 @@ one(struct paper *p, const char *name, struct store *s)
             name, cli_near_experiment(name));
     struct experiment *e = experiment_load(path, p->quick, &diag);
     cli_sink(&diag);
-    int status = e ? cli_runs_do(&p->runner, s, e) : EXIT_FAILED;
-    if (e && status != EXIT_INTERRUPTED && !print(p, name, path, e, s))
+    bool allowed = e && cli_runs_allowed(&p->runs, e);
+    int status = allowed ? cli_runs_do(&p->runner, s, e) : EXIT_FAILED;
+    if (allowed && status != EXIT_INTERRUPTED && !print(p, name, path, e, s))
         status = EXIT_FAILED;
     experiment_free(e);
     free(path);
@@ -298,7 +300,8 @@ cmd_paper(int argc, char **argv)
          NULL, &p.quick},
         {"format", 0, "WHAT", "of the charts: svg (default), pdf, png or txt", &p.format,
          NULL, NULL},
-        {"values", 0, NULL, "the values on the bars of the charts", NULL, NULL, &p.values},
+        {"values", 0, NULL, "the values on the bars of the charts", NULL, NULL,
+         &p.values},
         {"out", 'o', "DIR", "write NAME.svg and NAME.csv there (made if missing)", &p.out,
          NULL, NULL},
         {"markdown", 0, NULL, "print Markdown", NULL, NULL, &p.markdown},

@@ -180,7 +180,7 @@ cmd_sweep(int argc, char **argv)
     int status = EXIT_FAILED;
     if (s && w.dry)
         status = list_runs(e, s);
-    else if (s) {
+    else if (s && cli_runs_allowed(&w.runs, e)) {
         status = slurm ? do_slurm(&w, &o, s, e) : cli_runs_do(&o, s, e);
         if (status != EXIT_INTERRUPTED && !show(&w, e, s))
             status = EXIT_FAILED;

@@ -20,6 +20,10 @@ cli_runs_options(struct cli_runs *r, struct cli_opt table[CLI_RUNS_OPTIONS])
          NULL, NULL},
         {"retry", 0, NULL, "run again what failed before", NULL, NULL, &r->retry},
         {"again", 0, NULL, "run again what is stored", NULL, NULL, &r->again},
+        {"programs", 0, NULL,
+         "start the programs that the experiment names (program:); they may do all that you "
+         "may",
+         NULL, NULL, &r->programs},
         {"verbose", 'v', NULL, "a line for every run that ends", NULL, NULL, &r->verbose},
         {0}};
     memcpy(table, t, sizeof t);
@@ -113,6 +117,20 @@ cli_runs_runner(const struct cli_cmd *cmd, const struct cli_runs *r, struct runn
     o->interrupted = interrupted;
     o->user = (void *)r;
     return true;
+}
+
+bool
+cli_runs_allowed(const struct cli_runs *r, const struct experiment *e)
+{
+    const struct exp_row *row = experiment_program(e);
+    if (!row || r->programs)
+        return true;
+    fprintf(stderr,
+            "allot: %s: row '%s' starts the program %s, which may do all that you may\n"
+            "  If you trust it, give --programs.\n",
+            e->file, row->label, row->workload);
+    cli_misused();
+    return false;
 }
 
 int

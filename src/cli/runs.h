@@ -9,13 +9,16 @@
 
 struct cli_runs {
     const char *db, *jobs, *time_limit, *memory_limit;
-    bool again, retry, verbose;
+    bool again, retry, verbose, programs;
 };
-enum { CLI_RUNS_OPTIONS = 8 };
+enum { CLI_RUNS_OPTIONS = 9 };
 void cli_runs_options(struct cli_runs *r, struct cli_opt table[CLI_RUNS_OPTIONS]);
 /* Numbers checked; false after saying what is wrong. */
 bool cli_runs_runner(const struct cli_cmd *cmd, const struct cli_runs *r,
                      struct runner *o);
+/* Whether the experiment may be run: it starts no program, or --programs was given; false
+ * after saying why not. */
+bool cli_runs_allowed(const struct cli_runs *r, const struct experiment *e);
 /* Runs what is missing, says what failed and sums up on standard error. EXIT_OK,
  * EXIT_FAILED if some run failed or could not be stored, EXIT_INTERRUPTED. */
 int cli_runs_do(struct runner *o, struct store *s, const struct experiment *e);

@@ -34,6 +34,7 @@ struct raw_workload {
     char *ptx, *launch, *kernel, *grid, *block; /* a kernel of one's own */
     uint32_t threads;
     struct raw_list kernels, settings, params, full_params, args;
+    struct raw_list program, files; /* a CUDA program with its arguments; what it reads */
 };
 
 struct raw_variant {
@@ -118,6 +119,8 @@ static const cyaml_schema_field_t workload_fields[] = {
     TEXTS(struct raw_workload, params),
     TEXTS(struct raw_workload, full_params),
     TEXTS(struct raw_workload, args),
+    TEXTS(struct raw_workload, program),
+    TEXTS(struct raw_workload, files),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t workload_value =
     MAPPING(struct raw_workload, workload_fields);
@@ -516,6 +519,55 @@ read_own(struct build *b, size_t at, struct exp_row *r)
     return ok;
 }
 
+/* The folder of the experiment, where its programs run; NULL: here. */
+static const char *
+folder(struct build *b)
+{
+    const char *slash = strrchr(b->e->file, '/');
+    return !slash ? NULL
+           : slash == b->e->file
+               ? "/"
+               : TEXT_OF(b, "%.*s", (int)(slash - b->e->file), b->e->file);
+}
+
+/* A CUDA program: its words and files as parameters. That it is there is asked by each run
+ * (run_prepare). */
+static bool
+read_program(struct build *b, size_t at, struct exp_row *r)
+{
+    const struct raw_workload *w = &b->raw->workload[at];
+    size_t n = 0;
+    if (w->params.n || w->full_params.n || w->seed)
+        return wrong(b,
+                     AT(b, "workloads[%zu].%s", at,
+                        w->seed       ? "seed"
+                        : w->params.n ? "params"
+                                      : "full_params"),
+                     "a program has arguments alone: write them behind it in `program:`");
+    const char **text = ARENA_ARRAY(&b->e->mem, const char *, w->program.n + w->files.n);
+    for (size_t i = 1; i < w->program.n; i++)
+        text[n++] = TEXT_OF(b, "arg=%s", w->program.v[i]);
+    for (size_t i = 0; i < w->files.n; i++)
+        text[n++] = TEXT_OF(b, "file=%s", w->files.v[i]);
+    r->workload = arena_strdup(&b->e->mem, w->program.v[0]);
+    r->program = true;
+    r->texts = text;
+    r->ntexts = n;
+    return true;
+}
+
+/* "./app 1000" of a program's words. */
+static const char *
+program_label(struct build *b, const struct raw_list *words)
+{
+    struct strbuf k = {0};
+    for (size_t i = 0; i < words->n; i++)
+        strbuf_printf(&k, "%s%s", i ? " " : "", words->v[i]);
+    const char *label = arena_strdup(&b->e->mem, k.s);
+    strbuf_free(&k);
+    return label;
+}
+
 /* The resources of a row that is nothing else. */
 static bool
 read_resources(struct build *b, size_t at, struct exp_row *r)
@@ -537,7 +589,7 @@ read_resources(struct build *b, size_t at, struct exp_row *r)
     return true;
 }
 
-/* A row is one of three things, and says nothing that belongs to another. */
+/* A row is one of four things, and says nothing that belongs to another. */
 static bool
 one_kind(struct build *b, size_t at)
 {
@@ -547,12 +599,17 @@ one_kind(struct build *b, size_t at)
         return wrong(b, AT(b, "workloads[%zu]", at),
                      "`launch:`, `kernel:`, `grid:`, `block:` and `args:` need a `ptx:` "
                      "file");
-    if (!!w->name + !!w->ptx > 1 || ((w->name || w->ptx) && w->threads) ||
-        (w->name && w->scratchpad) || (!w->name && !w->ptx && !w->threads))
+    if (!w->program.n && w->files.n)
+        return wrong(b, AT(b, "workloads[%zu].files", at),
+                     "`files:` are what a `program:` reads");
+    const int runs = !!w->name + !!w->ptx + !!w->program.n;
+    if (runs > 1 || (runs && w->threads) || (runs && !w->ptx && w->scratchpad) ||
+        (!runs && !w->threads))
         return wrong(b, AT(b, "workloads[%zu]", at),
                      "state either a workload (`name:`) or a kernel of your own (`ptx:`, "
-                     "`grid:`, `block:`, `args:`) or a kernel's resources (`label:`, "
-                     "`threads:`, `registers:`, `scratchpad:`)");
+                     "`grid:`, `block:`, `args:`) or a CUDA program (`program: [./app, "
+                     "argument]`) or a kernel's resources (`label:`, `threads:`, "
+                     "`registers:`, `scratchpad:`)");
     return true;
 }
 
@@ -568,13 +625,16 @@ make_rows(struct build *b)
         const struct raw_workload *w = &b->raw->workload[i];
         struct exp_row *r = &e->row[i];
         if (!one_kind(b, i) || (w->ptx && !read_own(b, i, r)) ||
-            (!w->ptx && !w->name && !read_resources(b, i, r)))
+            (w->program.n && !read_program(b, i, r)) ||
+            (!w->ptx && !w->name && !w->program.n && !read_resources(b, i, r)))
             return false;
         r->at = i;
         r->own = w->ptx;
         if (w->name)
             r->workload = arena_strdup(&e->mem, w->name);
-        r->label = or_text(b, w->label ? w->label : w->ptx, r->workload);
+        r->label = w->program.n && !w->label
+                       ? program_label(b, &w->program)
+                       : or_text(b, w->label ? w->label : w->ptx, r->workload);
         struct strbuf k = {0};
         for (size_t n = 0; n < w->kernels.n; n++)
             strbuf_printf(&k, "%s%s", n ? " " : "", w->kernels.v[n]);
@@ -681,7 +741,7 @@ cell_settings(struct build *b, const struct raw_workload *w, const struct plan *
     *n = 0;
     add_texts(b, s, n, &b->raw->settings);
     add_texts(b, s, n, &w->settings);
-    if (w->name || w->ptx) /* else they are the kernel's resources */
+    if (!w->threads) /* else they are the kernel's resources */
         add_registers(b, s, n, w->registers);
     add_texts(b, s, n, &p->variant->settings);
     add_registers(b, s, n, p->variant->registers);
@@ -768,6 +828,11 @@ blame(struct build *b, const struct exp_row *r, const struct plan *p, const char
                            : AT(b, "workloads[%zu].params", r->at);
     if (r->own && strstr(message, "argument"))
         return AT(b, "workloads[%zu].args", r->at);
+    if (r->program && strstr(message, "program"))
+        return strstr(message, "parameters") ? AT(b, "variants[%zu]", at)
+               : strstr(message, "'s file")
+                   ? AT(b, "workloads[%zu]%s", r->at, w->files.n ? ".files" : ".program")
+                   : AT(b, "workloads[%zu].program", r->at);
     if (strstr(message, "workload"))
         return AT(b, "workloads[%zu].name", r->at);
     if (v->machine)
@@ -806,11 +871,14 @@ make_run(struct build *b, const struct exp_row *row, size_t s, int *index)
         return wrong(b, AT(b, "max_cycles"), "'%s' is not a number", b->raw->max_cycles);
     struct exp_run r = {.workload = row->workload,
                         .own = row->own,
+                        .program = row->program,
+                        .folder = row->program ? folder(b) : NULL,
                         .machine = machine_path(b, b->series.v[s].machine),
                         .passes = or_text(b, p->variant->passes, ""),
                         .compiler = or_text(b, compiler, "clang"),
                         .seed = (uint32_t)number,
-                        .quick = b->quick && !row->own, /* it has one input only */
+                        .quick = b->quick && !row->own &&
+                                 !row->program, /* they have one input only */
                         .max_cycles = limit};
     r.settings = cell_settings(b, w, p, &r.nsettings);
     r.params = cell_params(b, row, p, &r.nparams);
@@ -940,6 +1008,15 @@ experiment_load(const char *file, bool quick, struct diag_sink *diag)
     if (ok)
         return e;
     experiment_free(e);
+    return NULL;
+}
+
+const struct exp_row *
+experiment_program(const struct experiment *e)
+{
+    for (size_t i = 0; i < e->nrow; i++)
+        if (e->row[i].program)
+            return &e->row[i];
     return NULL;
 }
 

@@ -41,7 +41,9 @@ struct exp_row {
     const char *label;
     const char *workload; /* NULL: resources only, answered by the occupancy calculator */
     bool own;             /* a kernel of one's own: its PTX is the file `workload` */
-    const char *const *texts; /* what is launched (launch_texts) */
+    bool program;         /* a CUDA program, started by the word `workload` */
+    const char *const
+        *texts; /* what is launched (launch_texts); run_program.c's parameters */
     size_t ntexts;
     const char *kernels; /* blank-separated, "": those that the workload names */
     struct {
@@ -94,6 +96,8 @@ struct experiment {
 /* Reads, checks and expands a file. `quick`: small inputs. NULL and diagnostics (with
  * file and line) on failure. */
 struct experiment *experiment_load(const char *file, bool quick, struct diag_sink *diag);
+/* The first row that runs a program of the user's; NULL: none. Only runs start it. */
+const struct exp_row *experiment_program(const struct experiment *e);
 /* Only its title, malloc'd: quick, and nothing but the schema is checked. */
 char *experiment_title(const char *file, struct diag_sink *diag);
 void experiment_free(struct experiment *e);

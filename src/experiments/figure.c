@@ -35,7 +35,8 @@ static bool
 sum_launches(const struct exp_row *row, const json_t *run, const struct machine *m,
              struct launch_stats *sum, struct energy *joules, bool *known)
 {
-    const struct allot_workload *w = allot_workload_find(row->workload);
+    const struct allot_workload *w =
+        row->own || row->program ? NULL : allot_workload_find(row->workload);
     const char *kernels = *row->kernels     ? row->kernels
                           : w && w->kernels ? w->kernels
                                             : "";

@@ -206,7 +206,8 @@ experiment_value(const struct experiment *e, size_t row, size_t series, const ch
         return !r->workload &&
                occupancy(r, e->machine[cell], e->series[series].share, stat, value);
     case DECLARED:
-        return r->workload && declared(r, e->run[e->cell[cell]].compiler, stat, value);
+        return r->workload && !r->program &&
+               declared(r, e->run[e->cell[cell]].compiler, stat, value);
     case RANGE:
         return r->own && ranges_value(r->workload, r->label, stat, value);
     case MACHINE:

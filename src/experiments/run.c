@@ -218,18 +218,20 @@ ptx_hash(struct exp_run *r, const struct allot_machine *m, struct run_cache *c,
     return e;
 }
 
-/* launch_hash: of a kernel of one's own. Where its file lies does not matter. */
+/* launch_hash: of a kernel of one's own, or of an experiment's program. Where its file lies
+ * does not matter. */
 static void
 make_key(struct exp_run *r, const char *launch_hash)
 {
     struct hash h = hash_start();
+    bool by_launch = r->own || *launch_hash;
     char numbers[64];
     hash_text(&h, run_version());
-    hash_text(&h, r->own ? "" : r->workload);
-    hash_text(&h, r->own ? launch_hash : workload_id(r->workload));
+    hash_text(&h, by_launch ? "" : r->workload);
+    hash_text(&h, by_launch ? launch_hash : workload_id(r->workload));
     hash_text(&h, r->machine_hash);
     hash_text(&h, r->ptx_hash);
-    for (size_t i = 0; !r->own && i < r->nparams; i++)
+    for (size_t i = 0; !by_launch && i < r->nparams; i++)
         hash_text(&h, r->params[i]);
     snprintf(numbers, sizeof numbers, "%u %d %llu", r->seed, r->quick,
              (unsigned long long)r->max_cycles);
@@ -274,20 +276,22 @@ bool
 run_prepare(struct exp_run *r, struct run_cache *c, struct diag_sink *diag)
 {
     size_t len;
-    if (!r->own && !allot_workload_find(r->workload))
+    bool ours = !r->own && !r->program;
+    if (ours && !allot_workload_find(r->workload))
         return diag_error(diag, "no workload is called '%s' ('allot list workloads')",
                           r->workload);
-    if (!r->own && !allot_workload_ptx(r->workload, r->compiler, &len))
+    if (ours && !allot_workload_ptx(r->workload, r->compiler, &len))
         return diag_error(diag,
                           "workload %s has no PTX by '%s' in this build: clang, or nvcc "
                           "where it was installed at build time",
                           r->workload, r->compiler);
     struct allot_diag *d = allot_diag_new();
     struct allot_machine *m = load_machine(r, c, d);
-    char launch_hash[33];
+    char launch_hash[33] = "";
     if (!m)
         run_diag(d, diag);
-    bool ok = m && ptx_hash(r, m, c, launch_hash, diag);
+    bool ok = m && (r->program ? run_program_hash(r, launch_hash, diag)
+                               : ptx_hash(r, m, c, launch_hash, diag));
     if (ok) {
         allot_machine_hash(m, r->machine_hash);
         make_key(r, launch_hash);
@@ -323,9 +327,11 @@ list_from_json(const json_t *a, size_t *n, struct arena *mem)
 json_t *
 run_json(const struct exp_run *r)
 {
-    return json_pack("{s:o, s:b, s:o, s:o, s:o, s:s, s:s, s:I, s:b, s:I, s:s, s:s, s:s}",
-                     "workload", json_text(r->workload), "own", r->own, "machine",
-                     json_text(r->machine), "settings",
+    return json_pack("{s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:s, s:I, s:b, s:I, s:s, "
+                     "s:s, s:s}",
+                     "workload", json_text(r->workload), "own", r->own, "program",
+                     r->program, "folder", json_text(r->folder ? r->folder : ""),
+                     "machine", json_text(r->machine), "settings",
                      list_json(r->settings, r->nsettings), "params",
                      list_json(r->params, r->nparams), "passes", r->passes, "compiler",
                      r->compiler, "seed", (json_int_t)r->seed, "quick", r->quick,
@@ -336,17 +342,19 @@ run_json(const struct exp_run *r)
 bool
 run_from_json(const json_t *j, struct exp_run *r, struct arena *mem)
 {
-    const char *workload, *machine, *passes, *compiler, *key, *mh, *ph;
+    const char *workload, *machine, *passes, *compiler, *key, *mh, *ph, *folder = "";
     json_t *settings, *params;
     json_int_t seed, max_cycles;
-    int quick, own;
+    int quick, own, program = 0;
     memset(r, 0, sizeof *r);
     if (json_unpack((json_t *)j,
-                    "{s:s, s:b, s:s, s:o, s:o, s:s, s:s, s:I, s:b, s:I, s:s, s:s, s:s}",
-                    "workload", &workload, "own", &own, "machine", &machine, "settings",
-                    &settings, "params", &params, "passes", &passes, "compiler",
-                    &compiler, "seed", &seed, "quick", &quick, "max_cycles", &max_cycles,
-                    "key", &key, "machine_hash", &mh, "ptx_hash", &ph) ||
+                    "{s:s, s:b, s?b, s?s, s:s, s:o, s:o, s:s, s:s, s:I, s:b, s:I, s:s, "
+                    "s:s, s:s}",
+                    "workload", &workload, "own", &own, "program", &program, "folder",
+                    &folder, "machine", &machine, "settings", &settings, "params",
+                    &params, "passes", &passes, "compiler", &compiler, "seed", &seed,
+                    "quick", &quick, "max_cycles", &max_cycles, "key", &key,
+                    "machine_hash", &mh, "ptx_hash", &ph) ||
         !json_is_array(settings) || strlen(key) > 32 || strlen(mh) > 16 ||
         strlen(ph) > 32)
         return false;
@@ -357,6 +365,8 @@ run_from_json(const json_t *j, struct exp_run *r, struct arena *mem)
     r->seed = (uint32_t)seed;
     r->quick = quick;
     r->own = own;
+    r->program = program;
+    r->folder = *folder ? arena_strdup(mem, folder) : NULL;
     r->max_cycles = (uint64_t)max_cycles;
     strcpy(r->key, key);
     strcpy(r->machine_hash, mh);
@@ -509,6 +519,12 @@ run_execute(const struct exp_run *r, const char *token)
     struct diag_sink diag = {0};
     const struct allot_options o = {.max_cycles = r->max_cycles};
     struct allot_machine *m = load_machine(r, NULL, d);
+    if (m && r->program) {
+        json_t *launched = run_program(r, token, m);
+        allot_machine_free(m);
+        allot_diag_free(d);
+        return launched;
+    }
     struct allot_module *mod = m ? load_module(r, m, false, d) : NULL;
     struct allot_device *dev = mod ? allot_device_new(m, &o, d) : NULL;
     bool ok = dev && (r->own ? execute_own(r, mod, dev, &diag)

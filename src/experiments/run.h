@@ -17,6 +17,9 @@ struct exp_run {
     const char *workload, *machine; /* names; the machine may be a path */
     bool own; /* a kernel of one's own: workload is the path of its PTX, params are what
                * launch_texts makes */
+    bool program; /* a CUDA program: workload is what a shell would start in `folder`,
+                         * params are run_program.c's */
+    const char *folder;          /* NULL: here */
     const char *const *settings; /* PATH=VALUE, in the order of application */
     size_t nsettings;
     const char *const *params; /* NAME=VALUE: parameters of the workload */
@@ -73,5 +76,16 @@ json_t *run_machine(const struct allot_machine *m);
 /* "2026-01-31T12:00:00Z" and a random token, each with room for its NUL. */
 void run_now(char text[24]);
 void run_token(char text[33]);
+
+/* -- programs: run_program.c -- */
+
+/* Parameters of a program are its arguments, "arg=TEXT", and files that it reads,
+ * "file=PATH" (in `folder`). */
+/* Hash over the program's file, its arguments and the files; false: one of them cannot be
+ * read. */
+bool run_program_hash(const struct exp_run *r, char out[33], struct diag_sink *diag);
+/* Runs it; the record of its launches. m: the machine. */
+json_t *run_program(const struct exp_run *r, const char *token,
+                    const struct allot_machine *m);
 
 #endif

@@ -33,6 +33,7 @@ be_child(const struct runner *o, const struct child *c, const char *spool, pid_t
     /* The terminal's Ctrl-C is the parent's to handle; it ends its children. */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_DFL);
+    setpgid(0, 0); /* with the program that it may start */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
@@ -104,19 +105,35 @@ explain(const struct runner *o, const struct child *c, int status, struct strbuf
         strbuf_printf(b, ": %s", text);
 }
 
-/* Memory the process really has, bytes. (Its address space says nothing: device memory is
- * reserved there, not used.) */
+/* Memory the process and those that it has started really have, bytes. (Their address space
+ * says nothing: device memory is reserved there, not used.) */
 static uint64_t
-resident(pid_t pid)
+resident(pid_t pid, int depth)
 {
-    char path[40];
+    char path[64];
     unsigned long long all = 0, pages = 0;
+    int below;
     snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
     FILE *f = fopen(path, "re");
     bool ok = f && fscanf(f, "%llu %llu", &all, &pages) == 2;
     if (f)
         fclose(f);
-    return ok ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    uint64_t bytes = ok ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    f = depth ? fopen(path, "re") : NULL;
+    while (f && fscanf(f, "%d", &below) == 1)
+        bytes += resident(below, depth - 1);
+    if (f)
+        fclose(f);
+    return bytes;
+}
+
+/* The child and the program that it may have started. */
+static void
+end(pid_t pid, int sig)
+{
+    kill(-pid, sig);
+    kill(pid, sig); /* it may not have its group yet */
 }
 
 /* Ends a child that is beyond its limits. */
@@ -127,9 +144,9 @@ watch(const struct runner *o, struct child *c)
         return;
     c->too_long =
         o->time_limit > 0 && clock_seconds(CLOCK_MONOTONIC) - c->since > o->time_limit;
-    c->too_large = o->memory_limit && resident(c->pid) > o->memory_limit;
+    c->too_large = o->memory_limit && resident(c->pid, 4) > o->memory_limit;
     if (c->too_long || c->too_large)
-        kill(c->pid, SIGKILL);
+        end(c->pid, SIGKILL);
 }
 
 /* The child is gone: its record, or one that says why there is none, is in the spool. */
@@ -256,7 +273,7 @@ stop(struct pool *p)
 {
     for (unsigned i = 0; i < p->n; i++)
         if (p->child[i].pid)
-            kill(p->child[i].pid, SIGTERM);
+            end(p->child[i].pid, SIGTERM);
     for (unsigned i = 0; i < p->n; i++)
         if (p->child[i].pid) {
             while (waitpid(p->child[i].pid, NULL, 0) < 0 && errno == EINTR)

@@ -1,0 +1,23 @@
+/* program_report.h: what a CUDA program launched (program.h), as table, JSON and CSV. */
+#ifndef ALLOT_REPORT_PROGRAM_REPORT_H
+#define ALLOT_REPORT_PROGRAM_REPORT_H
+
+#include "program/program.h"
+
+#include <stdio.h>
+
+/* A row a kernel, below a line that names the program and the machine. */
+void program_report_table(FILE *f, const char *program, const struct program_result *r,
+                          const struct allot_machine *m, bool functional);
+/* How the program ended, where that was not by itself, and in which kernel. And which
+ * launches failed; without `all` only those that the program took no notice of. */
+void program_report_end(FILE *f, const char *program, const struct program_result *r,
+                        bool all);
+/* Every launch with every counter (r->all). options: taken over. */
+json_t *program_report_json(const char *program, const struct program_result *r,
+                            const struct allot_machine *m, json_t *options);
+/* A line a launch, columns as of allot run --csv. */
+void program_report_csv(const char *program, const struct program_result *r,
+                        const struct allot_machine *m, struct strbuf *b);
+
+#endif
