@@ -18,14 +18,18 @@ run(struct allot_run *r)
         uint64_t d_first = wl_upload(r, g.first, sizeof(int) * ((size_t)nodes + 1));
         uint64_t d_edge = wl_upload(r, g.edge, sizeof(int) * (size_t)g.first[nodes]);
         uint64_t d_distance = wl_upload(r, got, bytes);
-        for (int level = 0; level < levels; level++)
+        uint64_t d_reached = wl_upload(r, got, bytes);
+        for (int level = 0; level < levels; level++) {
             wl_launch(r, "Kernel", (uint32_t)(nodes + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1,
-                      1, 0, &d_first, &d_edge, &d_distance, &level, &nodes);
-        wl_read(r, d_distance, got, bytes);
+                      1, 0, &d_first, &d_edge, &d_distance, &d_reached, &level, &nodes);
+            wl_read(r, d_reached, got, bytes);
+            wl_write(r, d_distance, got, bytes);
+        }
         wl_check_i32(r, "distance", got, want, (size_t)nodes);
         wl_free(r, d_first);
         wl_free(r, d_edge);
         wl_free(r, d_distance);
+        wl_free(r, d_reached);
     } else {
         wl_fail(r, "out of memory");
     }
