@@ -4,6 +4,7 @@
 #include "base/near.h"
 #include "energy/energy.h"
 #include "experiments/launch.h"
+#include "experiments/sweep.h"
 #include "runtime/runtime.h"
 #include "stats/stats.h"
 
@@ -321,6 +322,9 @@ expand_variant(struct build *b, size_t at, size_t nmachines, const char *const *
                              MAX_CELLS);
         }
     }
+    double numbers[MAX_VALUES];
+    bool swept = naxis == 1 && axis[0].n <= MAX_VALUES &&
+                 sweep_numbers(axis[0].label, axis[0].n, true, numbers);
     for (size_t m = 0; m < (v->machine ? 1 : nmachines); m++)
         for (size_t c = 0; c < combinations; c++) {
             struct plan *p = vec_push(&b->plans);
@@ -359,6 +363,15 @@ expand_variant(struct build *b, size_t at, size_t nmachines, const char *const *
                     strbuf_printf(&label, "%s, ", p->set[i]);
             }
             p->nset = naxis;
+            if (swept) {
+                s->at = numbers[c];
+                const char *unit = sweep_unit(axis[0].label[c]),
+                           *of =
+                               axis[0].own_labels && v->ranges.n ? v->name : axis[0].path;
+                s->axis = TEXT_OF(b, "%s%s%s", of, *unit ? ", " : "", unit);
+                s->line = arena_strndup(&b->e->mem, label.s ? label.s : "",
+                                        before_ranges ? before_ranges - 2 : 0);
+            }
             snprintf(p->range_label, sizeof p->range_label, "%s",
                      label.s + before_ranges);
             label.s[label.n - 2] = 0;

@@ -59,6 +59,10 @@ struct exp_series {
     const char *of;    /* not run: its values are the largest of this variant's series on
                         * the same machine; NULL: it is run */
     bool worst;        /* the smallest */
+    /* A value `at` of the one range of its variant, whose values are three numbers or more:
+     * what is called `axis` is swept; `line`: its label without the range. NULL: no sweep. */
+    const char *line, *axis;
+    double at;
 };
 
 /* Is t one of those that s takes its values from? */

@@ -1,6 +1,7 @@
 /* figure_report.c: figures for people and programs. */
 #include "report/figure_report.h"
 
+#include "experiments/sweep.h"
 #include "report/chart.h"
 #include "report/table.h"
 
@@ -393,34 +394,24 @@ figure_csv(const struct figure *f, struct strbuf *out)
 
 /* -- chart -- */
 
-/* The number in a label, and what is around it; false: there is none. "t = 0.5"; that of
- * "DCT4" is part of a name. */
-static bool
-label_number(const char *label, double *x, size_t *head, const char **tail)
-{
-    *head = strcspn(label, "0123456789");
-    if (!label[*head] || (*head && !strchr(" =:", label[*head - 1])))
-        return false;
-    char *end;
-    *x = strtod(label + *head, &end);
-    *tail = end;
-    return end > label + *head && isfinite(*x);
-}
-
 bool
 figure_sweep(const char *const *labels, size_t n, double *x)
 {
-    size_t head, first = 0;
-    const char *tail, *same = "";
-    for (size_t i = 0; i < n; i++) {
-        if (!label_number(labels[i], &x[i], &head, &tail) ||
-            (i && (head != first || strcmp(tail, same) != 0 ||
-                   strncmp(labels[i], labels[0], head) != 0 || x[i] <= x[i - 1])))
+    return sweep_numbers(labels, n, false, x);
+}
+
+bool
+figure_swept(const struct figure *f, size_t m)
+{
+    size_t shown = 0;
+    for (size_t k = 0; k < f->e->nseries; k++) {
+        if (!figure_shows(f, k, m))
+            continue;
+        if (!f->e->series[k].line)
             return false;
-        first = head;
-        same = tail;
+        shown++;
     }
-    return n > 2;
+    return shown > 0;
 }
 
 /* What is shown of a metric: series, ours and the paper's, by rows. */
@@ -468,6 +459,98 @@ chart_columns_free(struct chart_columns *c)
     arena_free(&c->mem);
 }
 
+/* Do positive numbers grow by one factor (1, 2, 4, 8)? Then the axis is logarithmic. */
+static bool
+geometric(const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (x[i] <= 0 || (i && fabs(x[i] / x[i - 1] / (x[1] / x[0]) - 1) > 0.01))
+            return false;
+    return n > 2;
+}
+
+/* The series are values of a swept parameter: a line for each row and each text that the
+ * series share, over the parameter. */
+static bool
+chart_of_sweep(const struct figure *f, size_t m, const struct chart_columns *s,
+               const char *path, const char *ylabel, struct diag_sink *diag)
+{
+    const struct experiment *e = f->e;
+    size_t most = s->n * e->nrow, lines = 0, points = 0;
+    const char **line = xcalloc(s->n, sizeof *line),
+               **label = xcalloc(most, sizeof *label);
+    bool *paper = xcalloc(s->n, sizeof *paper);
+    double *x = xcalloc(s->n, sizeof *x), *value = xcalloc(s->n * most, sizeof *value);
+    struct chart_style *style = xcalloc(most, sizeof *style);
+    size_t *line_of = xcalloc(s->n, sizeof *line_of),
+           *point_of = xcalloc(s->n, sizeof *x);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct exp_series *one = &e->series[s->which[i]];
+        size_t l = 0, p = 0;
+        while (l < lines &&
+               (strcmp(line[l], one->line) != 0 || paper[l] != s->style[i].pale))
+            l++;
+        while (p < points && x[p] != one->at)
+            p++;
+        if (l == lines) {
+            line[lines] = one->line;
+            paper[lines++] = s->style[i].pale;
+        }
+        if (p == points)
+            x[points++] = one->at;
+        line_of[i] = l;
+        point_of[i] = p;
+    }
+    /* Insertion sort of the points: rank[p] is p's place. */
+    size_t n = e->nrow * lines, *rank = xcalloc(points, sizeof *rank);
+    double *sorted = xcalloc(points, sizeof *sorted);
+    for (size_t p = 0; p < points; p++) {
+        for (size_t q = 0; q < points; q++)
+            rank[p] += x[q] < x[p];
+        sorted[rank[p]] = x[p];
+    }
+    for (size_t i = 0; i < points * n; i++)
+        value[i] = NAN;
+    for (size_t r = 0; r < e->nrow; r++)
+        for (size_t i = 0; i < s->n; i++)
+            value[rank[point_of[i]] * n + r * lines + line_of[i]] =
+                s->from[i][figure_at(e, r, s->which[i], m)];
+    for (size_t r = 0; r < e->nrow; r++)
+        for (size_t l = 0, hue = 0; l < lines; l++) {
+            const char *row = e->nrow > 1 || !*line[l] ? e->row[r].label : "";
+            label[r * lines + l] = arena_printf((struct arena *)&s->mem, "%s%s%s%s", row,
+                                                *row && *line[l] ? ", " : "", line[l],
+                                                paper[l] ? ", paper" : "");
+            hue += l && !paper[l];
+            style[r * lines + l] =
+                (struct chart_style){(unsigned)(r * lines + hue), paper[l], false};
+        }
+    struct chart c = {.title = e->title,
+                      .ylabel = ylabel,
+                      .xlabel = e->series[s->which[0]].axis,
+                      .kind = CHART_LINES,
+                      .ngroups = points,
+                      .nseries = n,
+                      .series = label,
+                      .value = value,
+                      .x = sorted,
+                      .log_x = geometric(sorted, points),
+                      .style = style,
+                      .below_zero = exp_as_below_zero(e->metric[m].as)};
+    bool ok = chart_write(&c, path, diag);
+    free(line);
+    free(label);
+    free(paper);
+    free(x);
+    free(value);
+    free(style);
+    free(line_of);
+    free(point_of);
+    free(rank);
+    free(sorted);
+    return ok;
+}
+
 bool
 figure_chart(const struct figure *f, size_t m, const char *path, bool values,
              struct diag_sink *diag)
@@ -475,6 +558,13 @@ figure_chart(const struct figure *f, size_t m, const char *path, bool values,
     const struct experiment *e = f->e;
     struct chart_columns s;
     chart_columns_of(f, m, &s);
+    const char *ylabel = arena_printf(&s.mem, "%s%s%s", e->metric[m].label,
+                                      *e->metric[m].unit ? ", " : "", e->metric[m].unit);
+    if (figure_swept(f, m)) {
+        bool drawn = chart_of_sweep(f, m, &s, path, ylabel, diag);
+        chart_columns_free(&s);
+        return drawn;
+    }
     const char **groups = xcalloc(e->nrow + 1, sizeof *groups);
     double *value = xcalloc((e->nrow + 1) * (s.n + 1), sizeof *value),
            *x = xcalloc(e->nrow + s.n + 1, sizeof *x);
@@ -490,9 +580,7 @@ figure_chart(const struct figure *f, size_t m, const char *path, bool values,
         mean |= isfinite(s.mean[i]) && !s.style[i].pale;
     }
     struct chart c = {.title = e->title,
-                      .ylabel =
-                          arena_printf(&s.mem, "%s%s%s", e->metric[m].label,
-                                       *e->metric[m].unit ? ", " : "", e->metric[m].unit),
+                      .ylabel = ylabel,
                       .ngroups = e->nrow,
                       .nseries = s.n,
                       .groups = groups,

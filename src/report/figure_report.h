@@ -19,8 +19,11 @@ void figure_csv(const struct figure *f, struct strbuf *out);
 /* Are the labels one text around numbers that rise ("t = 0.1", "t = 0.5", ...)? The numbers
  * to x. */
 bool figure_sweep(const char *const *labels, size_t n, double *x);
+/* Are all series that are shown of this metric values of a swept parameter (line and at of
+ * struct exp_series)? */
+bool figure_swept(const struct figure *f, size_t metric);
 /* One metric, ours beside the paper's: bars and their geometric mean, or lines where the
- * rows sweep a number. values: they are written on the bars. */
+ * series or the rows sweep a number. values: they are written on the bars. */
 bool figure_chart(const struct figure *f, size_t metric, const char *path, bool values,
                   struct diag_sink *diag);
 /* Whether the series has anything to show for this metric (a baseline compared with

@@ -101,8 +101,10 @@ figure_json(const struct figure *f, const char *name, bool *ok, struct diag_sink
     }
     for (size_t k = 0; k < e->nseries; k++)
         json_array_append_new(
-            series, json_pack("{s:s, s:s, s:s}", "label", e->series[k].label, "variant",
-                              e->series[k].variant, "machine", e->series[k].machine));
+            series, json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:f}", "label",
+                              e->series[k].label, "variant", e->series[k].variant,
+                              "machine", e->series[k].machine, "line", e->series[k].line,
+                              "axis", e->series[k].axis, "at", e->series[k].at));
     for (size_t i = 0; i < e->ncheck; i++) {
         int holds;
         *ok &= figure_check(f, i, &holds, diag);
@@ -318,7 +320,7 @@ add_curves(json_t *list, struct kernels *k)
             continue;
         for (int over = 0; over < NOVER; over++) {
             struct chart c = charts_occupancy(k->v.v[i].machine, &one, OCC_SHARE_NONE, 1,
-                                             (enum occupancy_over)over, &k->mem);
+                                              (enum occupancy_over)over, &k->mem);
             c.title = arena_printf(&k->mem, "%s: %s", k->v.v[i].label, c.title);
             json_array_append_new(list, chart_json(&c));
         }

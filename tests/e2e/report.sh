@@ -21,6 +21,30 @@ if grep -q "001/fig2.17" out; then
     echo "FAIL of all that is stored: figure 2.17 has no runs"
     failed=$((failed + 1))
 fi
+# Ranges are lines over the parameter, in files and in the page; the axis is logarithmic where
+# values grow by a factor.
+cat >sweep.yaml <<'END'
+title: "Over the ways of the L1"
+workloads: [{name: vecadd}, {name: matmul}]
+variants:
+  - {name: lrr, settings: [sm.scheduler=lrr]}
+  - {name: gto, settings: [sm.scheduler=gto]}
+ranges: [{set: l1d.ways, values: ["8", "4", "2"]}]
+baseline: lrr
+metrics: [{name: ipc}, {name: speedup, stat: cycles, as: speedup}]
+END
+check "a sweep" 0 "$allot" paper sweep.yaml --quick -o . --db sweep.db
+for line in "vecadd, lrr" "vecadd, gto" "matmul, lrr" "matmul, gto" l1d.ways ">2<" ">4<" ">8<"; do
+    has sweep-ipc.svg "$line"
+done
+lacks sweep-ipc.svg ">3<"
+has sweep-speedup.svg "matmul, gto"
+lacks sweep-speedup.svg "lrr"
+check "a sweep's page" 0 "$allot" report sweep.yaml --quick --html sweep --db sweep.db
+has sweep/index.html '"line":"gto","axis":"l1d.ways","at":8.0'
+check "a sweep beside what is none" 0 sh -c "sed 's/^ranges.*//; s/lrr\]}/&\n  - {name: ways, ranges: [{set: l1d.ways, values: [\"2\", \"4\", \"8\"]}]}/' sweep.yaml >bars.yaml &&
+    '$allot' paper bars.yaml --quick -o . --db sweep.db"
+has bars-ipc.svg "geometric mean"
 # The page stands alone, and names that look like HTML stay text.
 cat >odd.yaml <<'END'
 title: "Odd </script><b>names</b> & <!-- more"

@@ -137,6 +137,21 @@
     return make("p", { class: "save" }, button("Save PNG", "png", () => chart().toBase64Image()), " ", button("Save CSV", "csv", csv));
   }
 
+  /* A line for each row and each text that the series share, over the swept parameter. */
+  function sweptLines(figure, shown, columns) {
+    const sets = new Map(), texts = [...new Set(figure.series.map((s) => s.line))].filter((t) => t !== null);
+    for (const r of shown.rows) for (const c of columns) {
+      const s = figure.series[c.k], row = figure.rows.length > 1 || !s.line ? figure.rows[r] : "";
+      const label = [row, s.line].filter(Boolean).join(", ") + (c.paper ? ", paper" : "");
+      const colour = colours[(r * texts.length + texts.indexOf(s.line)) % colours.length];
+      if (!sets.has(label)) sets.set(label, { label, data: [], backgroundColor: colour, borderColor: colour, borderWidth: 2,
+        borderDash: c.paper ? [6, 4] : [], pointRadius: 3 });
+      sets.get(label).data.push({ x: s.at, y: c.values[r][c.k] });
+    }
+    for (const set of sets.values()) set.data.sort((a, b) => a.x - b.x);
+    return [...sets.values()];
+  }
+
   function drawChart(part, figure, m, shown, columns) {
     if (typeof Chart === "undefined") {
       part.box.hidden = part.save.hidden = true;
@@ -144,8 +159,10 @@
     }
     const metric = figure.metrics[m], unit = metric.unit ? " " + metric.unit : "";
     const sweep = figure.sweep.length > 0, whole = shown.rows.length === figure.rows.length && shown.rows.length > 1;
-    const mean = !sweep && whole && columns.some((c) => !c.paper && figure.means[m][c.k][0] !== null);
-    const datasets = columns.map((c) => {
+    /* Every series that is shown is a value of a swept parameter. */
+    const swept = figure.series.every((s, k) => !figure.shows[m][k] || s.line !== null) && figure.shows[m].some((s) => s);
+    const mean = !sweep && !swept && whole && columns.some((c) => !c.paper && figure.means[m][c.k][0] !== null);
+    const datasets = swept ? sweptLines(figure, shown, columns) : columns.map((c) => {
       const colour = c.paper && !sweep ? pale[c.k % pale.length] : colours[c.k % colours.length];
       const values = shown.rows.map((r) => c.values[r][c.k]);
       const set = { label: c.label, data: mean ? [...values, null, figure.means[m][c.k][c.paper ? 1 : 0]] : values,
@@ -157,14 +174,15 @@
     const labels = [...shown.rows.map((r) => figure.rows[r]), ...(mean ? ["", "geometric mean"] : [])];
     if (!part.chart) {
       part.chart = new Chart(part.canvas, {
-        type: sweep ? "line" : "bar", data: { labels, datasets }, plugins: [valuesOnBars],
+        type: sweep || swept ? "line" : "bar", data: { labels, datasets }, plugins: [valuesOnBars],
         options: {
           maintainAspectRatio: false, animation: false, interaction: { mode: "index", intersect: false },
           plugins: {
             legend: { position: "bottom" },
             tooltip: { callbacks: { label: (t) => `${t.dataset.label}: ${number(t.raw !== null && typeof t.raw === "object" ? t.raw.y : t.raw, metric)}${unit}` } }
           },
-          scales: { x: { ...(sweep ? { type: "linear" } : {}), grid: { display: false } }, y: { beginAtZero: true, title: { display: true, text: metric.label + (metric.unit ? ", " + metric.unit : "") } } }
+          scales: { x: { ...(sweep || swept ? { type: "linear" } : {}), grid: { display: false },
+            ...(swept ? { title: { display: true, text: (figure.series.find((s) => s.axis) || {}).axis || "" } } : {}) }, y: { beginAtZero: true, title: { display: true, text: metric.label + (metric.unit ? ", " + metric.unit : "") } } }
         }
       });
       charts.push(part.chart);

@@ -160,6 +160,7 @@ ranges_multiply_and_equal_runs_are_shared(void **state)
     assert_string_equal(e->series[0].label, "lrr, residency.threshold=0.1, a");
     assert_string_equal(e->series[5].label, "lrr, residency.threshold=0.3, b");
     assert_int_equal(e->series[6 + 5].base, 5); /* same range values */
+    assert_null(e->series[0].line);             /* two ranges are no sweep of a number */
     assert_int_equal(e->nrun, 24);
     experiment_free(e);
     /* Two variants that say the same are one run; so are two rows of one workload. */
@@ -801,6 +802,13 @@ best_and_worst(void **state)
     struct store *s = store_open(in_dir("best.db"), STORE_WRITE, &diag);
     assert_int_equal(e->nseries, 6);
     assert_int_equal(e->nrun, 4);
+    assert_null(e->series[0].line); /* a value of no sweep */
+    assert_null(e->series[5].line);
+    for (size_t k = 2; k < 5; k++) {
+        assert_string_equal(e->series[k].line, "sweep");
+        assert_string_equal(e->series[k].axis, "sm.count");
+        assert_true(e->series[k].at == (double)k);
+    }
     static const int cycles[] = {100, 0, 80, 125, 50, 0};
     for (size_t k = 0; k < 6; k++)
         if (cycles[k])
