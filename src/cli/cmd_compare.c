@@ -4,31 +4,19 @@
 #include "cli/energy.h"
 #include "cli/own.h"
 #include "cli/runs.h"
+#include "cli/variants.h"
 
 #include "base/diag.h"
 #include "program/program.h"
 #include "report/chart.h"
+#include "report/compare_report.h"
 #include "report/program_report.h"
-#include "report/table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const struct {
-    const char *name, *settings, *meaning;
-} named[] = {
-#define VARIANT(name, settings, meaning) {name, settings, meaning},
-#include "cli/variants.def"
-#undef VARIANT
-};
-enum { NNAMED = sizeof named / sizeof *named, MAX_VARIANTS = 64 };
-
-struct variant {
-    const char *name, *settings;
-};
 
 /* What is compared: a workload, a kernel of one's own (own), or a program with arguments
  * (words). */
@@ -38,151 +26,6 @@ struct subject {
     const struct cli_own *own;
     const char *const *words;
 };
-
-/* Sums over the launches that the workload says count. */
-struct cell {
-    bool ran, ok;
-    uint64_t cycles, warp, thread, blocks, pairs, baseline;
-    double ipc, seconds;
-    struct energy energy;
-};
-
-static void
-list_variants(void)
-{
-    struct table *t =
-        table_new(3, (const char *const[]){"variant", "meaning", "settings"});
-    for (size_t i = 0; i < NNAMED; i++) {
-        table_cell(t, "%s", named[i].name);
-        table_cell(t, "%s", named[i].meaning);
-        table_cell(t, "%s", named[i].settings);
-    }
-    table_show(t, stdout);
-    printf("\nA variant of your own: NAME:PATH=VALUE[+PATH=VALUE...]\n");
-    table_free(t);
-}
-
-static const char *
-near_variant(const char *name)
-{
-    const char *names[NNAMED];
-    for (size_t i = 0; i < NNAMED; i++)
-        names[i] = named[i].name;
-    return cli_near_word(name, names, NNAMED);
-}
-
-/* "a,b,mine:sm.scheduler=gto+l1d.sets=64" */
-static int
-parse_variants(const char *text, struct variant v[MAX_VARIANTS],
-               const struct cli_cmd *cmd)
-{
-    char *copy = arena_strdup(cli_mem(), text), *save;
-    int n = 0;
-    for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
-        if (n == MAX_VARIANTS)
-            return cli_usage(cmd, "--variants: at most %d", MAX_VARIANTS), -1;
-        char *colon = strchr(p, ':');
-        if (colon) {
-            *colon = 0;
-            v[n++] = (struct variant){p, colon + 1};
-            continue;
-        }
-        size_t i = 0;
-        while (i < NNAMED && strcmp(named[i].name, p))
-            i++;
-        if (i == NNAMED)
-            return cli_usage(cmd, "no variant is called '%s'%s (--list-variants)", p,
-                             near_variant(p)),
-                   -1;
-        v[n++] = (struct variant){named[i].name, named[i].settings};
-    }
-    return n ? n : (cli_usage(cmd, "--variants: name at least one"), -1);
-}
-
-/* What --schedule and --opt-tlp ask for: round robin, a file's schedule, each method, round
- * robin with each number of blocks an SM. -1 after saying why not. */
-static int
-schedule_variants(struct cli_sim *s, bool opt_tlp, struct variant v[MAX_VARIANTS],
-                  const struct cli_cmd *cmd)
-{
-    int n = 0;
-    v[n++] = (struct variant){"round-robin", "cta.order=round-robin"};
-    if (s->schedules.n)
-        v[n++] = (struct variant){"schedule", "cta.order=schedule"};
-    for (size_t i = 0; i < s->methods.n && n < MAX_VARIANTS; i++)
-        v[n++] = (struct variant){
-            s->methods.v[i], arena_printf(cli_mem(), "cta.order=schedule+cta.schedule=%s",
-                                          s->methods.v[i])};
-    s->methods.n = 0; /* they are the variants' */
-    if (!opt_tlp)
-        return n;
-    struct allot_diag *d = cli_diag_new();
-    struct allot_machine *m = cli_sim_machine(s, d);
-    char text[32] = "0";
-    uint64_t sms = 0, most = 0;
-    if (m) {
-        allot_machine_get(m, "sm.count", text, sizeof text);
-        cli_u64(text, 1, UINT32_MAX, &sms);
-        allot_machine_get(m, "sm.max_blocks", text, sizeof text);
-        cli_u64(text, 1, UINT32_MAX, &most);
-    }
-    cli_diag(d);
-    allot_diag_free(d);
-    allot_machine_free(m);
-    if (!m)
-        return -1;
-    if ((size_t)n + most > MAX_VARIANTS)
-        return cli_usage(cmd, "--opt-tlp: an SM has up to %llu blocks, too many to try",
-                         (unsigned long long)most),
-               -1;
-    for (uint64_t k = 1; k <= most; k++)
-        v[n++] = (struct variant){
-            arena_printf(cli_mem(), "tlp=%llu", (unsigned long long)(k * sms)),
-            arena_printf(cli_mem(),
-                         "cta.order=schedule+cta.schedule=round-robin,tlp=%llu",
-                         (unsigned long long)(k * sms))};
-    return n;
-}
-
-/* The variant of --opt-tlp with the fewest cycles, of each workload. */
-static void
-print_best(const struct cell *cells, const struct subject *w, size_t nw,
-           const struct variant *v, size_t nv)
-{
-    for (size_t i = 0; i < nw; i++) {
-        const struct cell *c = &cells[i * nv];
-        size_t best = nv;
-        for (size_t k = 0; k < nv; k++)
-            if (c[k].ok && !strncmp(v[k].name, "tlp=", 4) &&
-                (best == nv || c[k].cycles < c[best].cycles))
-                best = k;
-        if (best < nv && c[0].ok && c[0].cycles)
-            printf("%s%s: best with %s, %+.2f %% cycles\n", i ? "" : "\n", w[i].name,
-                   v[best].name,
-                   100 * ((double)c[best].cycles / (double)c[0].cycles - 1));
-    }
-}
-
-static bool
-apply(struct allot_machine *m, const struct variant *v, struct allot_diag *d)
-{
-    char *copy = xstrdup(v->settings), *save;
-    bool ok = true;
-    for (char *p = strtok_r(copy, "+", &save); ok && p; p = strtok_r(NULL, "+", &save)) {
-        char *eq = strchr(p, '=');
-        if (!eq) {
-            fprintf(stderr, "allot: variant %s: '%s' is not PATH=VALUE\n", v->name, p);
-            ok = false;
-            break;
-        }
-        *eq = 0;
-        ok = allot_machine_set(m, p, eq + 1, d);
-    }
-    free(copy);
-    if (!ok)
-        cli_misused();
-    return ok;
-}
 
 /* Blank-separated list contains the name; an empty list contains all. */
 static bool
@@ -199,7 +42,7 @@ counts(const char *kernels, const char *name)
 
 /* False: the energies of a launch do not add up. */
 static bool
-sum(struct cell *c, const struct subject *w, const struct allot_device *dev,
+sum(struct compare_cell *c, const struct subject *w, const struct allot_device *dev,
     const struct allot_machine *m)
 {
     bool ok = true;
@@ -232,22 +75,9 @@ sum(struct cell *c, const struct subject *w, const struct allot_device *dev,
     return ok;
 }
 
-/* The settings of the command line, then the variant's, as they are applied. */
-static const char *const *
-settings_of(const struct cli_sim *s, const struct variant *v, size_t *n)
-{
-    const char *const *base = cli_sim_settings(s, n);
-    const char **all = ARENA_ARRAY(cli_mem(), const char *, *n + strlen(v->settings) + 1);
-    char *copy = arena_strdup(cli_mem(), v->settings), *save;
-    memcpy(all, base, *n * sizeof *all);
-    for (char *p = strtok_r(copy, "+", &save); p; p = strtok_r(NULL, "+", &save))
-        all[(*n)++] = p;
-    return all;
-}
-
 static bool
 store_cell(const struct cli_sim *s, const char *db, const struct cli_list *params,
-           const struct subject *w, const struct variant *v, const struct cell *c,
+           const struct subject *w, const struct variant *v, const struct compare_cell *c,
            const char *why, const struct allot_machine *m, struct allot_module *mod,
            const struct allot_device *dev, struct launch *l)
 {
@@ -262,7 +92,7 @@ store_cell(const struct cli_sim *s, const char *db, const struct cli_list *param
                           .message = c->ok  ? ""
                                      : *why ? why
                                             : "did not run to its end"};
-    ran.settings = settings_of(s, v, &ran.nsettings);
+    ran.settings = variant_settings(s, v, &ran.nsettings);
     if (w->own)
         ran.params = launch_texts(l, "", &ran.nparams, cli_mem());
     ran.mod = mod;
@@ -273,7 +103,7 @@ store_cell(const struct cli_sim *s, const char *db, const struct cli_list *param
 /* A program, all its launches; what it prints is left out. */
 static bool
 run_words(const struct cli_sim *s, const struct subject *w, const struct variant *v,
-          struct cell *c)
+          struct compare_cell *c)
 {
     struct program_setup setup = {.machine = s->machine,
                                   .threads = cli_sim_threads(s),
@@ -287,7 +117,7 @@ run_words(const struct cli_sim *s, const struct subject *w, const struct variant
     struct strbuf why = {0};
     json_t *one;
     size_t i;
-    setup.settings = settings_of(s, v, &setup.nsettings);
+    setup.settings = variant_settings(s, v, &setup.nsettings);
     bool ran = program_run(&setup, (char *const *)w->words, &r, &why);
     if (!ran)
         fprintf(stderr, "allot compare: %s\n", why.s);
@@ -329,7 +159,7 @@ run_words(const struct cli_sim *s, const struct subject *w, const struct variant
 static bool
 run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
          const struct cli_list *params, const struct subject *w, const struct variant *v,
-         struct cell *c)
+         struct compare_cell *c)
 {
     struct allot_diag *d = cli_diag_new();
     struct allot_options o;
@@ -342,7 +172,7 @@ run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
     struct allot_device *dev = NULL;
     bool ready = cli_u64(s->seed, 0, UINT32_MAX, &seed) &&
                  cli_sim_run_options(cmd, s, &o, label) && (m = cli_sim_machine(s, d)) &&
-                 apply(m, v, d);
+                 variant_apply(m, v, d);
     if (ready && w->words) {
         ready = run_words(s, w, v, c);
     } else if (ready) {
@@ -377,179 +207,6 @@ run_cell(const struct cli_cmd *cmd, const struct cli_sim *s, const char *db,
     allot_machine_free(m);
     allot_diag_free(d);
     return ready && c->ok;
-}
-
-/* How many times as fast as the reference: a ratio of cycles. NaN: not known. */
-static double
-speedup(const struct cell *c, const struct cell *ref)
-{
-    return c->ok && ref->ok && c->cycles && ref->cycles
-               ? (double)ref->cycles / (double)c->cycles
-               : NAN;
-}
-
-static void
-print_text(const struct cell *cells, const struct subject *w, size_t nw,
-           const struct variant *v, size_t nv)
-{
-    char gain_title[64], b[32];
-    snprintf(gain_title, sizeof gain_title, "speed-up over %s", v[0].name);
-    struct table *t =
-        table_new(8, (const char *const[]){"workload", "variant", "blocks/SM", "pairs",
-                                           "cycles", "IPC", gain_title, "check"});
-    for (size_t i = 0; i < nw; i++) {
-        if (i)
-            table_rule(t);
-        for (size_t k = 0; k < nv; k++) {
-            const struct cell *c = &cells[i * nv + k], *ref = &cells[i * nv];
-            table_cell(t, "%s", k ? "" : w[i].name);
-            table_cell(t, "%s", v[k].name);
-            if (!c->ran) {
-                for (int dash = 0; dash < 5; dash++)
-                    table_cell(t, "-");
-                table_cell(t, "not run");
-                continue;
-            }
-            table_cell(t, "%llu", (unsigned long long)c->blocks);
-            table_cell(t, "%llu", (unsigned long long)c->pairs);
-            table_cell(t, "%s", table_thousands(b, c->cycles));
-            table_cell(t, "%.2f", c->ipc);
-            double faster = speedup(c, ref);
-            if (!k || isnan(faster))
-                table_cell(t, "-");
-            else
-                table_cell(t, "%+.2f %%", 100 * (faster - 1));
-            table_cell(t, "%s", !c->ok ? "FAILED" : w[i].own ? "-" : "passed");
-        }
-    }
-    table_show(t, stdout);
-    table_free(t);
-    for (size_t k = 1; k < nv && nw > 1; k++) {
-        double logs = 0;
-        size_t n = 0;
-        for (size_t i = 0; i < nw; i++) {
-            double faster = speedup(&cells[i * nv + k], &cells[i * nv]);
-            if (!isnan(faster)) {
-                logs += log(faster);
-                n++;
-            }
-        }
-        if (n)
-            printf("%s%s: %+.2f %% speed-up, geometric mean of %zu\n", k == 1 ? "\n" : "",
-                   v[k].name, 100 * (exp(logs / (double)n) - 1), n);
-    }
-}
-
-/* By component, and how a variant's energy and energy-delay product differ from the
- * first's. */
-static void
-print_energy(const struct cell *cells, const struct subject *w, size_t nw,
-             const struct variant *v, size_t nv)
-{
-    struct table *t = table_new(
-        10, (const char *const[]){"workload", "variant", "SM J", "icnt J", "L2 J",
-                                  "DRAM J", "all J", "W", "energy", "energy x delay"});
-    for (size_t i = 0; i < nw * nv; i++) {
-        const struct energy *e = &cells[i].energy, *ref = &cells[i / nv * nv].energy;
-        if (i && i % nv == 0)
-            table_rule(t);
-        table_cell(t, "%s", i % nv ? "" : w[i / nv].name);
-        table_cell(t, "%s", v[i % nv].name);
-        for (int c = 0; c < ENERGY_COMPONENTS; c++)
-            table_cell(t, "%.4g", e->component[c]);
-        table_cell(t, "%.4g", e->total);
-        table_cell(t, "%.4g", e->seconds > 0 ? e->total / e->seconds : 0);
-        if (i % nv == 0 || ref->total <= 0 || e->total <= 0) {
-            table_cell(t, "-");
-            table_cell(t, "-");
-            continue;
-        }
-        table_cell(t, "%+.2f %%", 100 * (e->total / ref->total - 1));
-        table_cell(t, "%+.2f %%",
-                   100 * (e->total * e->seconds / (ref->total * ref->seconds) - 1));
-    }
-    printf("\n");
-    table_show(t, stdout);
-    table_free(t);
-}
-
-static void
-print_json(const struct cell *cells, const struct subject *w, size_t nw,
-           const struct variant *v, size_t nv, const struct cli_sim *s, bool energy)
-{
-    json_t *rows = json_array();
-    for (size_t i = 0; i < nw * nv; i++) {
-        const struct cell *c = &cells[i];
-        json_array_append_new(
-            rows,
-            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f}",
-                      "workload", w[i / nv].name, "variant", v[i % nv].name, "check",
-                      !c->ran ? "not run"
-                      : c->ok ? "passed"
-                              : "failed",
-                      "resident_blocks", (json_int_t)c->blocks, "baseline_blocks",
-                      (json_int_t)c->baseline, "shared_pairs", (json_int_t)c->pairs,
-                      "cycles", (json_int_t)c->cycles, "warp_instructions",
-                      (json_int_t)c->warp, "thread_instructions", (json_int_t)c->thread,
-                      "ipc", c->ipc, "seconds", c->seconds));
-        double faster = speedup(c, &cells[i / nv * nv]);
-        json_object_set_new(json_array_get(rows, i), "speedup",
-                            isnan(faster) ? json_null() : json_real(faster));
-        struct energy_value e;
-        json_t *values = json_object();
-        for (size_t n = 0; energy && energy_value_at(n, &c->energy, &e); n++)
-            json_object_set_new(values, e.name, json_real(e.value));
-        if (energy)
-            json_object_set(json_array_get(rows, i), "energy", values);
-        json_decref(values);
-    }
-    json_t *o = json_pack("{s:o, s:b, s:o}", "machine", json_text(s->machine), "quick",
-                          s->quick, "results", rows);
-    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-    printf("\n");
-    json_decref(o);
-}
-
-/* Bars of the speed-ups; of several subjects their geometric mean behind them. */
-static bool
-draw(const struct cell *cells, const struct subject *w, size_t nw,
-     const struct variant *v, size_t nv, const struct cli_sim *s, const char *path,
-     bool values)
-{
-    const char **groups = xcalloc(nw + 1, sizeof *groups),
-               **series = xcalloc(nv, sizeof *series);
-    double *value = xcalloc((nw + 1) * nv, sizeof *value);
-    bool mean = nw > 1;
-    for (size_t i = 0; i < nw; i++)
-        groups[i] = w[i].name;
-    groups[nw] = "geometric mean";
-    for (size_t k = 0; k < nv; k++) {
-        double logs = 0;
-        series[k] = v[k].name;
-        for (size_t i = 0; i < nw; i++) {
-            value[i * nv + k] = speedup(&cells[i * nv + k], &cells[i * nv]);
-            logs += log(value[i * nv + k]);
-        }
-        value[nw * nv + k] = exp(logs / (double)nw);
-    }
-    char title[160], ylabel[96];
-    snprintf(title, sizeof title, "Speed-up on %s%s", s->machine,
-             s->quick ? " (small inputs)" : "");
-    snprintf(ylabel, sizeof ylabel, "speed-up over %s (cycles)", v[0].name);
-    struct chart c = {.title = title,
-                      .ylabel = ylabel,
-                      .ngroups = nw + mean,
-                      .nseries = nv,
-                      .groups = groups,
-                      .series = series,
-                      .value = value,
-                      .mean = mean,
-                      .values = values};
-    bool ok = cli_chart(&c, path);
-    free(groups);
-    free(series);
-    free(value);
-    return ok;
 }
 
 static bool
@@ -589,12 +246,62 @@ subjects(const struct cli_cmd *cmd, const struct cli_list *pos, struct cli_own *
     for (size_t i = 0; i < pos->n; i++) {
         w[i] = (struct subject){.name = pos->v[i],
                                 .workload = allot_workload_find(pos->v[i])};
+        if (!w[i].workload && strchr(pos->v[i], '/'))
+            return cli_usage(cmd, "there is no file '%s'", pos->v[i]);
         if (!w[i].workload)
             return cli_usage(
                 cmd, "no workload is called '%s'%s\n('allot list workloads' names them)",
                 pos->v[i], cli_near_workload(pos->v[i]));
     }
     return cli_own_given(kernel) ? cli_own_misplaced(cmd) : EXIT_OK;
+}
+
+/* What is shown of the cells. */
+struct shown {
+    bool json, energy, opt_tlp, values;
+    const char *chart;
+};
+
+/* The command's status. */
+static int
+show(const struct shown *o, const struct compare_cell *cells, const struct subject *w,
+     size_t nw, const struct variant *v, size_t nv, const struct cli_sim *s, bool ok)
+{
+    const char **subject = ARENA_ARRAY(cli_mem(), const char *, nw),
+               **variant = ARENA_ARRAY(cli_mem(), const char *, nv);
+    for (size_t i = 0; i < nw; i++)
+        subject[i] = w[i].name;
+    for (size_t k = 0; k < nv; k++)
+        variant[k] = v[k].name;
+    const struct compare t = {.nsubject = nw,
+                              .nvariant = nv,
+                              .subject = subject,
+                              .variant = variant,
+                              .cell = cells,
+                              .machine = s->machine,
+                              .quick = s->quick,
+                              .checked = !w[0].own};
+    if (o->json) {
+        json_t *all = compare_report_json(&t, o->energy);
+        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+        printf("\n");
+        json_decref(all);
+    } else {
+        compare_report_text(&t, stdout);
+        if (o->opt_tlp)
+            compare_report_best(&t, stdout);
+        if (o->energy)
+            compare_report_energy(&t, stdout);
+    }
+    if (o->chart && !cli_interrupted()) {
+        struct diag_sink diag = {0};
+        bool drawn = compare_report_chart(&t, o->chart, o->values, &diag);
+        cli_sink(&diag);
+        if (drawn)
+            fprintf(stderr, "chart: %s\n", o->chart);
+        ok &= drawn;
+    }
+    return cli_interrupted() ? EXIT_INTERRUPTED : ok ? EXIT_OK : EXIT_FAILED;
 }
 
 int
@@ -648,7 +355,7 @@ cmd_compare(int argc, char **argv)
                    argv, &pos))
         return EXIT_USAGE;
     if (list) {
-        list_variants();
+        variants_list();
         return EXIT_OK;
     }
     if (!pos.n)
@@ -662,10 +369,10 @@ cmd_compare(int argc, char **argv)
     if (text && opt_tlp)
         return cli_usage(&cmd, "--opt-tlp or --variants, not both");
     struct variant v[MAX_VARIANTS];
-    int nv = text ? parse_variants(text, v, &cmd)
+    int nv = text ? variants_parse(text, v, &cmd)
              : s.schedules.n || s.methods.n || opt_tlp
-                 ? schedule_variants(&s, opt_tlp, v, &cmd)
-                 : parse_variants("unshared-lrr,shared-lrr,shared-owf", v, &cmd);
+                 ? variants_of_schedules(&s, opt_tlp, v, &cmd)
+                 : variants_parse("unshared-lrr,shared-lrr,shared-owf", v, &cmd);
     if (nv < 0)
         return EXIT_USAGE;
     struct subject *w = ARENA_ARRAY(cli_mem(), struct subject, pos.n);
@@ -686,20 +393,16 @@ cmd_compare(int argc, char **argv)
         return cli_usage(&cmd, "--values: on the bars of which chart? (--chart)");
     if ((chart && !cli_writable(chart)) || !cli_store_ready(db))
         return EXIT_FAILED;
-    struct cell *cells = ARENA_ARRAY(cli_mem(), struct cell, pos.n * (size_t)nv);
+    struct compare_cell *cells =
+        ARENA_ARRAY(cli_mem(), struct compare_cell, pos.n * (size_t)nv);
     bool ok = true;
     for (size_t i = 0; i < pos.n * (size_t)nv && !cli_interrupted(); i++)
         ok &= run_cell(&cmd, &s, db, &params, &w[i / (size_t)nv], &v[i % (size_t)nv],
                        &cells[i]);
-    if (json)
-        print_json(cells, w, pos.n, v, (size_t)nv, &s, energy);
-    else
-        print_text(cells, w, pos.n, v, (size_t)nv);
-    if (opt_tlp && !json)
-        print_best(cells, w, pos.n, v, (size_t)nv);
-    if (energy && !json)
-        print_energy(cells, w, pos.n, v, (size_t)nv);
-    if (chart && !cli_interrupted())
-        ok &= draw(cells, w, pos.n, v, (size_t)nv, &s, chart, values);
-    return cli_interrupted() ? EXIT_INTERRUPTED : ok ? EXIT_OK : EXIT_FAILED;
+    return show(&(struct shown){.json = json,
+                                .energy = energy,
+                                .opt_tlp = opt_tlp,
+                                .values = values,
+                                .chart = chart},
+                cells, w, pos.n, v, (size_t)nv, &s, ok);
 }

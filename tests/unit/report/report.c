@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "report/chart.h"
+#include "report/compare_report.h"
 #include "report/figure_report.h"
 #include "report/run_charts.h"
 #include "report/table.h"
@@ -263,6 +264,50 @@ labels_that_sweep_a_number(void **state)
     assert_false(figure_sweep(none, 3, x));
 }
 
+/* Speed-ups are ratios of cycles: 100 / 80 and 100 / 125, whose geometric mean is 1; a failed
+ * cell has none. */
+static void
+comparisons(void **state)
+{
+    (void)state;
+    static const char *const subject[] = {"a", "b"}, *const variant[] = {"old", "new"};
+    struct compare_cell cell[4] = {{.ran = true, .ok = true, .cycles = 100},
+                                   {.ran = true, .ok = true, .cycles = 80},
+                                   {.ran = true, .ok = true, .cycles = 100},
+                                   {.ran = true, .ok = true, .cycles = 125}};
+    const struct compare t = {.nsubject = 2,
+                              .nvariant = 2,
+                              .subject = subject,
+                              .variant = variant,
+                              .cell = cell,
+                              .machine = "m",
+                              .checked = true};
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    compare_report_text(&t, f);
+    fclose(f);
+    assert_non_null(strstr(text, "+25.00 %"));
+    assert_non_null(strstr(text, "-20.00 %"));
+    assert_non_null(strstr(text, "new: +0.00 % speed-up, geometric mean of 2"));
+    free(text);
+    cell[3].ok = false;
+    f = open_memstream(&text, &n);
+    compare_report_text(&t, f);
+    fclose(f);
+    assert_non_null(strstr(text, "FAILED"));
+    assert_null(strstr(text, "-20.00 %"));
+    assert_non_null(strstr(text, "new: +25.00 % speed-up, geometric mean of 1"));
+    free(text);
+    json_t *o = compare_report_json(&t, false);
+    json_t *rows = json_object_get(o, "results");
+    assert_int_equal(json_array_size(rows), 4);
+    assert_true(json_number_value(json_object_get(json_array_get(rows, 1), "speedup")) ==
+                1.25);
+    assert_true(json_is_null(json_object_get(json_array_get(rows, 3), "speedup")));
+    json_decref(o);
+}
+
 /* The curve is the calculator's, and the kernel's own place is on it. */
 static void
 occupancy_curves(void **state)
@@ -326,6 +371,7 @@ main(void)
         cmocka_unit_test(chart_refuses_bad_names),
         cmocka_unit_test(every_kind_of_chart),
         cmocka_unit_test(labels_that_sweep_a_number),
+        cmocka_unit_test(comparisons),
         cmocka_unit_test(occupancy_curves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

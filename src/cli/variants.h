@@ -1,0 +1,31 @@
+/* variants.h: what `allot compare` compares: named variants (variants.def), variants of the
+ * user's, and those that schedules of blocks make. */
+#ifndef ALLOT_CLI_VARIANTS_H
+#define ALLOT_CLI_VARIANTS_H
+
+#include "cli/cli.h"
+
+enum { MAX_VARIANTS = 64 };
+
+/* settings: PATH=VALUE[+PATH=VALUE...] */
+struct variant {
+    const char *name, *settings;
+};
+
+/* Prints the named ones. */
+void variants_list(void);
+/* Reads "a,b,mine:sm.scheduler=gto+l1d.sets=64"; their number, -1 after saying what is wrong. */
+int variants_parse(const char *text, struct variant v[MAX_VARIANTS],
+                   const struct cli_cmd *cmd);
+/* What --schedule and --opt-tlp ask for: round robin, a file's schedule, each method, round
+ * robin with each number of blocks an SM. -1 after saying why not. */
+int variants_of_schedules(struct cli_sim *s, bool opt_tlp, struct variant v[MAX_VARIANTS],
+                          const struct cli_cmd *cmd);
+/* Applies the settings; false after saying why not. */
+bool variant_apply(struct allot_machine *m, const struct variant *v,
+                   struct allot_diag *d);
+/* The settings of the command line, then the variant's, as they are applied, in cli_mem. */
+const char *const *variant_settings(const struct cli_sim *s, const struct variant *v,
+                                    size_t *n);
+
+#endif

@@ -1,0 +1,40 @@
+/* compare_report.h: subjects (workloads, kernels, programs) under variants, the first of which
+ * is the reference: speed-ups as table, JSON and chart. A speed-up is a ratio of cycles. */
+#ifndef ALLOT_REPORT_COMPARE_REPORT_H
+#define ALLOT_REPORT_COMPARE_REPORT_H
+
+#include "base/diag.h"
+#include "energy/energy.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Sums over the launches that count. ran: it was simulated; ok: and its result is right. */
+struct compare_cell {
+    bool ran, ok;
+    uint64_t cycles, warp, thread, blocks, pairs, baseline;
+    double ipc, seconds;
+    struct energy energy;
+};
+
+struct compare {
+    size_t nsubject, nvariant;
+    const char *const *subject, *const *variant; /* names */
+    const struct compare_cell *cell;             /* [subject * nvariant + variant] */
+    const char *machine;
+    bool quick;
+    bool checked; /* results are held against something */
+};
+
+/* A row for each cell, and the geometric means of several subjects. */
+void compare_report_text(const struct compare *t, FILE *f);
+/* The variant "tlp=N" with the fewest cycles, of each subject. */
+void compare_report_best(const struct compare *t, FILE *f);
+/* By component, and how a variant's energy and energy-delay product differ from the first's. */
+void compare_report_energy(const struct compare *t, FILE *f);
+json_t *compare_report_json(const struct compare *t, bool energy);
+/* Bars of the speed-ups; of several subjects their geometric mean behind them. */
+bool compare_report_chart(const struct compare *t, const char *path, bool values,
+                          struct diag_sink *diag);
+
+#endif
