@@ -9,7 +9,7 @@
 #include "cli/why.h"
 
 #include "report/figure_report.h"
-#include "report/table.h"
+#include "report/launch_report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,62 +52,6 @@ ends_in(const char *s, const char *tail)
 }
 
 /* -- output -- */
-
-static void
-print_summary(const struct allot_device *dev, bool functional)
-{
-    struct table *t =
-        functional ? table_new(4, (const char *const[]){"kernel", "warp instr.",
-                                                        "thread instr.", "host s"})
-                   : table_new(7, (const char *const[]){"kernel", "cycles", "warp instr.",
-                                                        "thread instr.", "IPC",
-                                                        "blocks/SM", "host s"});
-    char b[32];
-    for (size_t i = 0; i < allot_results(dev); i++) {
-        const struct allot_result *r = allot_result_at(dev, i);
-        uint64_t v = 0;
-        double ipc = 0;
-        table_cell(t, "%s", cli_kernel_name(allot_result_kernel(r), CLI_NAME));
-        if (!functional) {
-            allot_result_get(r, "cycles", &v, NULL);
-            table_cell(t, "%s", table_thousands(b, v));
-        }
-        allot_result_get(r, "warp_instructions", &v, NULL);
-        table_cell(t, "%s", table_thousands(b, v));
-        allot_result_get(r, "thread_instructions", &v, NULL);
-        table_cell(t, "%s", table_thousands(b, v));
-        if (!functional) {
-            allot_result_get(r, "ipc", NULL, &ipc);
-            table_cell(t, "%.2f", ipc);
-            allot_result_get(r, "resident_blocks", &v, NULL);
-            table_cell(t, "%llu", (unsigned long long)v);
-        }
-        table_cell(t, "%.3f", allot_result_seconds(r));
-    }
-    table_show(t, stdout);
-    table_free(t);
-}
-
-static void
-print_stats(const struct allot_device *dev)
-{
-    for (size_t i = 0; i < allot_results(dev); i++) {
-        const struct allot_result *r = allot_result_at(dev, i);
-        printf("\n%s\n", cli_kernel_name(allot_result_kernel(r), 0));
-        struct allot_stat_info s;
-        for (size_t k = 0; allot_stat(k, &s); k++) {
-            uint64_t n;
-            double v;
-            if (!allot_result_get(r, s.id, &n, &v))
-                continue;
-            char b[32];
-            if (s.derived)
-                printf("  %-32s %20.6g  %s\n", s.id, v, s.unit);
-            else
-                printf("  %-32s %20s  %s\n", s.id, table_thousands(b, n), s.unit);
-        }
-    }
-}
 
 static bool
 print_csv(const struct allot_device *dev, const char *workload,
@@ -223,9 +167,9 @@ print_result(const struct out *out, const struct allot_device *dev,
         printf("%s on %s, scheduler %s, residency %s\n\n", name, allot_machine_name(m),
                sched, resid);
     if (allot_results(dev))
-        print_summary(dev, s->functional);
+        launch_report_summary(stdout, dev, s->functional);
     if (out->stats)
-        print_stats(dev);
+        launch_report_stats(stdout, dev);
     bool ok = !out->look.why || why_print(dev);
     if (out->energy && allot_results(dev))
         ok &= cli_energy_print(dev, m);

@@ -57,7 +57,7 @@ sys.exit(bool(odd) or len(a) < 10000)
 EOF
 # The limit holds for all parts of the GPU together: three SMs of 15 work here.
 run bfs --quick --trace "$dir/whole.json" --trace-limit 100000000 || fail "no limit"
-run bfs --quick --trace "$dir/t.json" --trace-limit 61000 || fail "a high limit"
+run bfs --quick --trace "$dir/t.json" --trace-limit 65000 || fail "a high limit"
 [ -s "$dir/err" ] && fail "is full below its limit"
 cmp -s "$dir/whole.json" "$dir/t.json" || fail "a limit above the events leaves some out"
 # Beyond it there is nothing, before it all, whatever the order in which things are simulated.
