@@ -9,25 +9,29 @@
 #include "program/program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+/* Only what has an end: an experiment may come from anyone and name a device or a pipe. */
 static bool
 hash_file(struct hash *h, const char *path, struct diag_sink *diag)
 {
-    FILE *f = fopen(path, "re");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
     char block[1 << 14];
-    size_t n;
-    bool ok = f;
-    while (f && (n = fread(block, 1, sizeof block, f)) > 0)
-        hash_bytes(h, block, n);
-    ok &= f && !ferror(f);
-    if (!ok)
+    ssize_t n = -1;
+    bool there = fd >= 0 && !fstat(fd, &st), regular = there && S_ISREG(st.st_mode);
+    while (regular && (n = read(fd, block, sizeof block)) > 0)
+        hash_bytes(h, block, (size_t)n);
+    if (n < 0)
         diag_error(diag, "the program's file %s cannot be read: %s", path,
-                   strerror(errno));
-    if (f)
-        fclose(f);
-    return ok;
+                   there && !regular ? "it is no regular file" : strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return n == 0;
 }
 
 bool

@@ -107,6 +107,9 @@ one "[./app]" "files: [none.txt]"
 check "no such file" 1 "$allot" sweep files/one.yaml --programs --db o.db
 has err "one.yaml:4:"
 has err "the program's file files/none.txt cannot be read"
+one "[./app]" "files: [/dev/zero]"
+check "a file without end" 1 "$allot" sweep files/one.yaml --programs --db o.db
+has err "the program's file /dev/zero cannot be read: it is no regular file"
 one "[./app]" "seed: 3"
 check "a seed" 1 "$allot" sweep files/one.yaml --programs --db o.db
 has err "a program has arguments alone"
