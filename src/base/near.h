@@ -21,8 +21,8 @@ struct near {
 static inline void
 near_offer(struct near *n, const char *candidate)
 {
-    int most = n->most ? n->most : (int)strlen(n->word) / 3;
-    most = most < 3 || n->most ? most : 3;
+    int length = (int)strlen(n->word), third = length == 2 ? 1 : length / 3;
+    int most = n->most ? n->most : third < 3 ? third : 3;
     int d = str_distance(n->word, candidate, most);
     bool first = !n->best || d < n->distance ||
                  (n->sorted && d == n->distance && strcmp(candidate, n->best) < 0);

@@ -221,19 +221,22 @@ str_distance(const char *a, const char *b, int max)
     size_t la = strlen(a), lb = strlen(b);
     if (la > 63 || lb > 63 || (la > lb ? la - lb : lb - la) > (size_t)max)
         return max + 1;
-    int row[64];
+    int rows[3][64], *before = rows[0], *above = rows[1], *row = rows[2];
     for (size_t j = 0; j <= lb; j++)
         row[j] = (int)j;
     for (size_t i = 1; i <= la; i++) {
-        int diag = row[0];
+        int *oldest = before;
+        before = above, above = row, row = oldest;
         row[0] = (int)i;
         for (size_t j = 1; j <= lb; j++) {
-            int up = row[j], best = diag + (a[i - 1] != b[j - 1]);
-            if (up + 1 < best)
-                best = up + 1;
+            int best = above[j - 1] + (a[i - 1] != b[j - 1]);
+            if (above[j] + 1 < best)
+                best = above[j] + 1;
             if (row[j - 1] + 1 < best)
                 best = row[j - 1] + 1;
-            diag = up;
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
             row[j] = best;
         }
     }

@@ -47,7 +47,8 @@ char *file_read(const char *path, size_t *len);
 /* The file at `path` is still the one that fd is open on. */
 bool file_is(int fd, const char *path);
 
-/* Edit distance capped at `max`, for "did you mean" hints. */
+/* Edit distance capped at `max`, for "did you mean" hints. Two neighbours in the wrong order
+ * are one edit (optimal string alignment). */
 int str_distance(const char *a, const char *b, int max);
 
 #endif

@@ -27,6 +27,10 @@ pass_look_check(const struct cli_cmd *cmd, const struct pass_look *l)
         const char *word = l->print_after.v[i], *name, *meaning;
         struct near near = {.word = word};
         bool known = !strcmp(word, "all");
+        if (!strcmp(word, "cleanup"))
+            return cli_usage(cmd, "--print-after cleanup: this is several passes; name "
+                                  "one of them ('allot opt --list-passes') or all"),
+                   false;
         for (size_t k = 0; allot_pass(k, &name, &meaning); k++) {
             near_offer(&near, name);
             known |= !strcmp(word, name);

@@ -139,6 +139,8 @@ distance_counts_edits(void **state)
     assert_int_equal(str_distance("kitten", "sitting", 5), 3);
     assert_int_equal(str_distance("add", "add", 2), 0);
     assert_int_equal(str_distance("", "abc", 5), 3);
+    assert_int_equal(str_distance("rnu", "run", 1), 1);
+    assert_int_equal(str_distance("rnu", "urn", 5), 2);
     assert_true(str_distance("short", "muchlongertext", 3) > 3);
 }
 
@@ -241,9 +243,13 @@ near_is_the_first_of_the_nearest(void **state)
     near_offer(&n, "hotspot");  /* one */
     near_offer(&n, "hotspit");  /* one, later */
     assert_string_equal(n.best, "hotspot");
-    n = (struct near){.word = "ab"}; /* too short for any edit */
-    near_offer(&n, "abc");
+    n = (struct near){.word = "a"}; /* too short for any edit */
+    near_offer(&n, "ab");
     assert_null(n.best);
+    n = (struct near){.word = "rn"};
+    near_offer(&n, "urn");
+    near_offer(&n, "report"); /* too far */
+    assert_string_equal(n.best, "urn");
 }
 
 int
