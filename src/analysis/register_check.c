@@ -11,8 +11,18 @@
  * States only shrink while this is iterated, so what is wrong in one of them is wrong in
  * the end, and is reported at once.
  *
+ * An inserted instruction may repeat a definition of the original: a register written by
+ * that instruction alone is a function of its sources until one of them is written again.
+ * That it is so at some point is a pair too, with a place of its own (EQUATION), and meets
+ * at joins like the others. So the repetition needs the sources' values in its operands
+ * and this pair, and no dominance is asked for. Without sources it always holds.
+ *
+ * Instructions that were left out change nothing in a machine, so each may be taken to
+ * happen anywhere between its neighbours; origin[] of an inserted instruction says which
+ * have happened. Were that wrong, a read would not find its value.
+ *
  * At the start of a block only registers that may be read from there on are kept; any
- * other is held nowhere. For this the liveness of the original is computed here, and
+ * other is held nowhere but in its equation. For this the liveness of the original is computed here, and
  * nothing is trusted to it: were it wrong, a read would not find its value.
  *
  * Cost: O(instructions x pairs of the places they touch), a few rounds. */
@@ -44,6 +54,10 @@ struct entry {
     bool reached, stale; /* by a path; changed since the block was walked */
 };
 
+struct use {
+    int32_t of, next; /* what the equation defines; of the same source, NONE */
+};
+
 struct check {
     const struct ptx_func *before, *after;
     const int32_t *origin;
@@ -60,9 +74,11 @@ struct check {
     VEC(int32_t) anywheres; /* them, and some that no longer are */
     VEC(int32_t) moved;
     struct entry *entry; /* per block */
-    uint64_t *again;     /* registers whose definition was left out, to be repeated */
-    int32_t *repeats, nslots; /* hash of these definitions: instructions of before */
-    int32_t *next_repeat;     /* of an instruction: the next of the same slot */
+    int32_t *repeats, nslots; /* hash of definitions that may be repeated */
+    int32_t *next_repeat;     /* of an instruction of before: the next of its slot */
+    bool *equation;           /* of one: it is in the hash and reads registers */
+    int32_t *user;            /* of a register: first of `uses`, NONE */
+    VEC(struct use) uses;     /* equations that read it */
     uint32_t *writers;        /* of each register: instructions that write it */
     uint32_t at;              /* instruction of after */
     bool failed;
@@ -164,13 +180,26 @@ holds(const struct check *c, int32_t v, int32_t p)
     return false;
 }
 
-/* No place holds v. */
+/* The place of a register that is the function of its sources which defines it. */
+static int32_t
+place_of_equation(const struct check *c)
+{
+    return (int32_t)c->nplaces;
+}
+
+/* v gets another value, which no place holds yet. */
 static void
 lose(struct check *c, int32_t v)
 {
     bitset_del(c->anywhere, (size_t)v);
     while (c->of_v[v] >= 0)
         drop(c, c->of_v[v]);
+    for (int32_t u = c->user[v]; u >= 0; u = c->uses.v[u].next)
+        for (int32_t n = c->of_v[c->uses.v[u].of], next; n >= 0; n = next) {
+            next = c->node.v[n].next_v;
+            if (c->node.v[n].is.p == place_of_equation(c))
+                drop(c, n);
+        }
 }
 
 static void
@@ -220,7 +249,8 @@ same_value(struct check *c, int32_t d, int32_t s)
     }
     lose(c, d);
     for (int32_t n = c->of_v[s]; n >= 0; n = c->node.v[n].next_v)
-        add(c, d, c->node.v[n].is.p);
+        if (c->node.v[n].is.p != place_of_equation(c))
+            add(c, d, c->node.v[n].is.p);
 }
 
 /* -- an instruction that was there before -- */
@@ -274,14 +304,21 @@ write_reg(struct check *c, int32_t v, int32_t p, bool partial)
         add(c, v, at);
 }
 
+/* The same but for the names of registers? */
+static bool
+same_operand(const struct ptx_operand *a, const struct ptx_operand *b)
+{
+    return a->kind == b->kind && a->neg == b->neg && a->comp == b->comp &&
+           a->joined == b->joined && a->label == b->label && a->sreg == b->sreg &&
+           a->n == b->n && a->imm == b->imm && a->off == b->off && a->var == b->var &&
+           a->func == b->func && (a->reg < 0) == (b->reg < 0);
+}
+
 static void
 operand(struct check *c, const struct ptx_operand *a, const struct ptx_operand *b,
         bool dest, bool write, bool partial)
 {
-    if (a->kind != b->kind || a->neg != b->neg || a->comp != b->comp ||
-        a->joined != b->joined || a->label != b->label || a->sreg != b->sreg ||
-        a->n != b->n || a->imm != b->imm || a->off != b->off || a->var != b->var ||
-        a->func != b->func || (a->reg < 0) != (b->reg < 0)) {
+    if (!same_operand(a, b)) {
         wrong(c, "an operand has changed", -1);
         return;
     }
@@ -324,8 +361,9 @@ old_move(struct check *c, const struct ptx_inst *a, const struct ptx_inst *b)
 }
 
 static void
-old_inst(struct check *c, const struct ptx_inst *a, const struct ptx_inst *b)
+old_inst(struct check *c, uint32_t i, const struct ptx_inst *b)
 {
+    const struct ptx_inst *a = &c->before->body.v[i];
     if (!same_but_registers(a, b)) {
         wrong(c, "it is not the instruction it stands for", -1);
         return;
@@ -337,16 +375,18 @@ old_inst(struct check *c, const struct ptx_inst *a, const struct ptx_inst *b)
     if (a->guard >= 0)
         read_reg(c, a->guard, b->guard);
     for (int write = 0; write < 2; write++) /* all reads come before all writes */
-        for (unsigned i = 0; i < a->nops; i++)
-            operand(c, &a->ops[i], &b->ops[i], is_dest(a, i), write, a->guard >= 0);
+        for (unsigned k = 0; k < a->nops; k++)
+            operand(c, &a->ops[k], &b->ops[k], is_dest(a, k), write, a->guard >= 0);
+    if (c->equation[i])
+        add(c, a->ops[0].reg, place_of_equation(c));
 }
 
-/* -- instructions left out -- */
+/* -- definitions that may be repeated -- */
 
 static bool
 reads_no_register(const struct ptx_inst *in)
 {
-    if (in->guard >= 0 || ptx_nops(in) != 2 || in->ops[0].kind != PTX_OPD_REG)
+    if (ptx_nops(in) != 2)
         return false;
     const struct ptx_operand *s = &in->ops[1];
     if (in->op == PTX_OP_MOV)
@@ -356,8 +396,37 @@ reads_no_register(const struct ptx_inst *in)
                 (s->sreg == PTX_SREG_TID || s->sreg == PTX_SREG_NTID ||
                  s->sreg == PTX_SREG_CTAID || s->sreg == PTX_SREG_NCTAID ||
                  s->sreg == PTX_SREG_LANEID));
-    return in->op == PTX_OP_LD && in->mod[PTX_MG_SPACE] == PTX_SPACE_SS_PARAM &&
-           s->kind == PTX_OPD_ADDR && s->reg < 0 && s->var && s->var->is_param;
+    if (in->op != PTX_OP_LD || s->kind != PTX_OPD_ADDR || s->reg >= 0 || !s->var)
+        return false;
+    enum ptx_space space = ptx_inst_space(in); /* neither changes while a kernel runs */
+    return space == PTX_SPACE_CONST || (space == PTX_SPACE_PARAM && s->var->is_param);
+}
+
+/* A function of registers and literals, and of nothing else. */
+static bool
+reads_registers(const struct ptx_inst *in)
+{
+    const struct ptx_op_info *info = &ptx_ops[in->op];
+    if (!(info->flags & PTX_PURE) || info->flags & PTX_CCIN || in->mod[PTX_MG_CC])
+        return false;
+    for (unsigned i = 1; i < in->nops; i++) {
+        const struct ptx_operand *o = &in->ops[i];
+        bool literal =
+            o->kind == PTX_OPD_IMM || o->kind == PTX_OPD_F32 || o->kind == PTX_OPD_F64;
+        if (o->kind != PTX_OPD_NONE && (is_dest(in, i) || o->joined ||
+                                        !(literal || o->kind == PTX_OPD_REG)))
+            return false;
+    }
+    return true;
+}
+
+/* Can it be repeated, as far as its form says? */
+static bool
+is_definition(const struct ptx_func *f, const struct ptx_inst *in)
+{
+    return in->guard < 0 && in->nops >= 2 && in->ops[0].kind == PTX_OPD_REG &&
+           !in->ops[0].comp && f->regs.v[in->ops[0].reg].type != PTX_PRED &&
+           (reads_no_register(in) || reads_registers(in));
 }
 
 static void
@@ -371,31 +440,87 @@ count_writes(void *user, int32_t reg, bool write, bool partial)
 static size_t
 hash_definition(const struct check *c, const struct ptx_inst *in)
 {
-    const struct ptx_operand *s = &in->ops[1];
-    uint64_t h = in->op + ((uint64_t)s->kind << 16) + ((uint64_t)s->sreg << 24) +
-                 ((uint64_t)s->comp << 40);
-    h = (h ^ s->imm ^ (uint64_t)s->off << 7) * 0x9e3779b97f4a7c15u;
+    uint64_t h = in->op;
+    for (unsigned k = 1; k < in->nops; k++) {
+        const struct ptx_operand *s = &in->ops[k];
+        h ^= ((uint64_t)s->kind << 16) + ((uint64_t)s->sreg << 24) +
+             ((uint64_t)s->comp << 40);
+        h = (h ^ s->imm ^ (uint64_t)s->off << 7) * 0x9e3779b97f4a7c15u;
+    }
     return (size_t)(h >> 32) & (size_t)(c->nslots - 1);
 }
+
+/* Finds the definitions that inserted instructions may repeat. */
+static void
+find_definitions(struct check *c, struct arena *mem)
+{
+    const struct ptx_func *f = c->before;
+    for (size_t i = 0; i < f->body.n; i++)
+        defuse_each(&f->body.v[i], count_writes, c->writers);
+    uint64_t *wanted = bitset_new(mem, (size_t)c->nslots);
+    for (size_t i = 0; i < c->after->body.n; i++)
+        if (c->origin[i] < 0 && is_definition(c->after, &c->after->body.v[i]))
+            bitset_add(wanted, hash_definition(c, &c->after->body.v[i]));
+    for (size_t i = 0; i < f->body.n; i++) {
+        const struct ptx_inst *in = &f->body.v[i];
+        if (!is_definition(f, in) || c->writers[in->ops[0].reg] != 1)
+            continue;
+        size_t slot = hash_definition(c, in);
+        bool itself = false;
+        for (unsigned k = 1; k < in->nops; k++)
+            itself |= in->ops[k].kind == PTX_OPD_REG && in->ops[k].reg == in->ops[0].reg;
+        if (itself || !bitset_has(wanted, slot))
+            continue;
+        c->next_repeat[i] = c->repeats[slot];
+        c->repeats[slot] = (int32_t)i;
+        for (unsigned k = 1; k < in->nops; k++)
+            if (in->ops[k].kind == PTX_OPD_REG) {
+                c->equation[i] = true;
+                *vec_push(&c->uses) =
+                    (struct use){in->ops[0].reg, c->user[in->ops[k].reg]};
+                c->user[in->ops[k].reg] = (int32_t)c->uses.n - 1;
+            }
+    }
+}
+
+/* Does `in` of after compute what definition i of before does, from the same values? */
+static bool
+repeats(const struct check *c, const struct ptx_inst *in, int32_t i)
+{
+    const struct ptx_inst *d = &c->before->body.v[i];
+    if (!same_but_registers(d, in) ||
+        width(c->before, d->ops[0].reg) != width(c->after, in->ops[0].reg))
+        return false;
+    for (unsigned k = 1; k < in->nops; k++) {
+        const struct ptx_operand *x = &d->ops[k], *y = &in->ops[k];
+        if (!same_operand(x, y))
+            return false;
+        if (x->kind != PTX_OPD_REG)
+            continue;
+        int32_t at = place_of(c, y->reg);
+        if (at < 0 || width(c->before, x->reg) != width(c->after, y->reg) ||
+            !holds(c, x->reg, at))
+            return false;
+    }
+    return !c->equation[i] || holds(c, d->ops[0].reg, place_of_equation(c));
+}
+
+/* -- instructions left out -- */
 
 /* Instruction i of before was left out. */
 static void
 left_out(struct check *c, uint32_t i)
 {
     const struct ptx_inst *in = &c->before->body.v[i];
-    int32_t d = in->nops ? in->ops[0].reg : -1;
     if (is_move(c->before, in)) {
-        same_value(c, d, in->ops[1].reg);
-    } else if (reads_no_register(in)) {
+        same_value(c, in->ops[0].reg, in->ops[1].reg);
+    } else if (is_definition(c->before, in)) {
+        int32_t d = in->ops[0].reg;
         lose(c, d);
-        if (bitset_has(c->again, (size_t)d))
-            return;
         if (c->writers[d] != 1)
             wrong(c, "left out before it: one of several definitions of", d);
-        bitset_add(c->again, (size_t)d);
-        size_t slot = hash_definition(c, in);
-        c->next_repeat[i] = c->repeats[slot];
-        c->repeats[slot] = (int32_t)i;
+        if (c->equation[i])
+            add(c, d, place_of_equation(c));
     } else {
         wrong(c, "an instruction before it was left out that is no move", -1);
     }
@@ -433,25 +558,21 @@ new_inst(struct check *c, const struct ptx_inst *in)
         copy_place(c, load ? (uint32_t)at : slot, load ? slot : (uint32_t)at, n);
         return true;
     }
-    if (!reads_no_register(in))
+    if (!is_definition(f, in))
         return wrong(c, "an instruction that was not there before", -1);
     int32_t at = place_of(c, in->ops[0].reg);
-    bool found = false;
     if (at < 0)
         return wrong(c, "a register without a place", -1);
+    c->moved.n = 0;
+    for (int32_t i = c->repeats[hash_definition(c, in)]; i >= 0; i = c->next_repeat[i])
+        if (repeats(c, in, i))
+            *vec_push(&c->moved) = c->before->body.v[i].ops[0].reg;
     overwrite(c, (uint32_t)at, width(f, in->ops[0].reg));
-    for (int32_t i = c->repeats[hash_definition(c, in)]; i >= 0; i = c->next_repeat[i]) {
-        const struct ptx_inst *d = &c->before->body.v[i];
-        const struct ptx_operand *x = &d->ops[1], *y = &in->ops[1];
-        if (!same_but_registers(d, in) || x->kind != y->kind || x->imm != y->imm ||
-            x->off != y->off || x->var != y->var || x->sreg != y->sreg ||
-            x->comp != y->comp)
-            continue;
-        if (!holds(c, d->ops[0].reg, at))
-            add(c, d->ops[0].reg, at);
-        found = true;
-    }
-    return found || wrong(c, "it repeats nothing that was left out", -1);
+    for (size_t i = 0; i < c->moved.n; i++)
+        if (!holds(c, c->moved.v[i], at))
+            add(c, c->moved.v[i], at);
+    return c->moved.n ||
+           wrong(c, "it repeats no definition of these values", -1);
 }
 
 /* -- blocks -- */
@@ -466,35 +587,28 @@ next_kept(const struct check *c, uint32_t i, const struct cfg_block *x,
     return i < y->end ? (uint32_t)c->origin[i] : x->end;
 }
 
-/* Between two instructions that were kept, values change by what was left out only; where
- * among the inserted ones is not known. Definitions to be repeated come first, before
- * their repetitions; moves last, for what they move may have been repeated, reloaded or
- * stored before. */
 static void
 walk_block(struct check *c, uint32_t b)
 {
     const struct cfg_block *x = &c->g->block[b], *y = &c->h->block[b];
-    uint32_t next = x->first, ahead = x->first;
+    uint32_t next = x->first;
     for (c->at = y->first; c->at <= y->end && !c->failed; c->at++) {
         bool end = c->at == y->end;
-        uint32_t kept = next_kept(c, c->at, x, y);
+        uint32_t kept = next_kept(c, c->at, x, y), ahead = kept;
         if (kept < next || kept > x->end) {
             wrong(c, "it stands in another place than before", -1);
             return;
         }
-        for (ahead = ahead > next ? ahead : next; ahead < kept; ahead++)
-            if (!is_move(c->before, &c->before->body.v[ahead]))
-                left_out(c, ahead);
-        if (!end && c->origin[c->at] < 0) {
-            new_inst(c, &c->after->body.v[c->at]);
-            continue;
-        }
-        for (; next < kept; next++)
-            if (is_move(c->before, &c->before->body.v[next]))
-                left_out(c, next);
+        if (!end && c->origin[c->at] < REGISTER_CHECK_INSERTED)
+            ahead = (uint32_t)(REGISTER_CHECK_INSERTED - 1 - c->origin[c->at]);
+        for (; next < kept && next < ahead; next++)
+            left_out(c, next);
         if (end)
             break;
-        old_inst(c, &c->before->body.v[next++], &c->after->body.v[c->at]);
+        if (c->origin[c->at] < 0)
+            new_inst(c, &c->after->body.v[c->at]);
+        else
+            old_inst(c, next++, &c->after->body.v[c->at]);
     }
 }
 
@@ -511,8 +625,11 @@ meet(struct check *c, uint32_t to)
             if (is_anywhere(c, v))
                 *vec_push(&e->pair) = (struct pair){v, ANYWHERE};
             for (int32_t n = c->of_v[v]; n >= 0; n = c->node.v[n].next_v)
-                *vec_push(&e->pair) = c->node.v[n].is;
+                if (c->node.v[n].is.p != place_of_equation(c))
+                    *vec_push(&e->pair) = c->node.v[n].is;
         }
+        for (int32_t n = c->of_p[c->nplaces]; n >= 0; n = c->node.v[n].next_p)
+            *vec_push(&e->pair) = c->node.v[n].is; /* of dead ones too */
         return;
     }
     size_t kept = 0, n = e->pair.n;
@@ -611,16 +728,17 @@ register_check(const struct ptx_func *before, const struct ptx_func *after,
     memset(c.of_p, 0xff, sizeof *c.of_p * (c.nplaces + WIDEST));
     c.free = NONE;
     c.anywhere = bitset_new(&mem, c.nregs + 1);
-    c.again = bitset_new(&mem, c.nregs + 1);
     c.entry = ARENA_ARRAY(&mem, struct entry, g->n);
     c.writers = ARENA_ARRAY(&mem, uint32_t, c.nregs + 1);
-    for (size_t i = 0; i < before->body.n; i++)
-        defuse_each(&before->body.v[i], count_writes, c.writers);
     for (c.nslots = 64; (uint32_t)c.nslots < before->body.n;)
         c.nslots *= 2;
     c.repeats = ARENA_ARRAY(&mem, int32_t, c.nslots);
     c.next_repeat = ARENA_ARRAY(&mem, int32_t, before->body.n + 1);
     memset(c.repeats, 0xff, sizeof *c.repeats * (size_t)c.nslots);
+    c.equation = ARENA_ARRAY(&mem, bool, before->body.n + 1);
+    c.user = ARENA_ARRAY(&mem, int32_t, c.nregs + 1);
+    memset(c.user, 0xff, sizeof *c.user * (c.nregs + 1));
+    find_definitions(&c, &mem);
     bool ok = true;
     if (!same_flow(&c)) {
         ok = diag_error(diag, "register allocation of %s changed its control flow",
@@ -634,6 +752,7 @@ register_check(const struct ptx_func *before, const struct ptx_func *after,
     vec_free(&c.node);
     vec_free(&c.anywheres);
     vec_free(&c.moved);
+    vec_free(&c.uses);
     live_free(live);
     cfg_free(g);
     cfg_free(h);

@@ -3,6 +3,7 @@
  *   register_allocate.c  the pass: limits, the loop of colouring and spilling, new names
  *   register_graph.c     vector operands, interference, colouring
  *   register_spill.c     what to spill, and the code for it
+ *   register_again.c     what is computed again instead of loaded
  *   register_keep.c      where a spilled register stays in a register between two uses
  *
  * Everything is in units: one unit is one 32-bit physical register. */
@@ -12,14 +13,17 @@
 #include "analysis/live.h"
 #include "ptx/ir.h"
 
-enum { RA_MAX_GROUP = 8, RA_MAX_UNITS = 1024, RA_NONE = -1 };
+enum { RA_MAX_GROUP = 8, RA_MAX_UNITS = 1024, RA_CHAIN = 6, RA_NONE = -1 };
+
+struct defs;
+struct ra_body;
 
 /* The function under allocation. */
 struct ra {
     struct ptx_func *f;
     VEC(int32_t)
-    origin; /* of each instruction: its place in the original body, RA_NONE:
-             * made here */
+    origin; /* of each instruction: its place in the original body, below 0:
+             * made here (register_check_inserted) */
     VEC(uint8_t) temporary; /* of each register: made for a spill, never spilled itself */
     struct ptx_var *slots;  /* local memory of what was spilled, NULL: nothing yet */
     uint32_t spilled, rematerialised; /* registers */
@@ -81,6 +85,8 @@ struct ra_use {
     bool load;    /* or computed again, in front */
     bool store;   /* behind */
     bool kept;    /* the register made for it is the next use's too */
+    uint8_t again;           /* instructions that compute it again; 0: it is loaded */
+    int32_t chain[RA_CHAIN]; /* what they compute, sources first, reg last */
 };
 
 struct ra_uses {
@@ -88,10 +94,36 @@ struct ra_uses {
     uint32_t *first;        /* of each instruction; one more for the end */
 };
 
-/* Finds the uses of the registers in `gone` (slot < 0: computed again) and what to load and
+/* What can be computed again (register_again.c). */
+struct ra_again {
+    const struct ra *a;
+    const struct live *l;
+    const struct defs *defs;
+    const uint64_t *gone; /* registers that are spilled; NULL: none yet */
+    uint32_t limit;       /* units that there are */
+    uint8_t *form;        /* of each register: whether its definition can be repeated */
+};
+
+/* Can the value of r be computed anywhere, from nothing? */
+bool ra_from_nothing(const struct ra *a, const struct defs *d, int32_t r);
+struct ra_again *ra_again_new(const struct ra *a, const struct live *l,
+                              const struct defs *d, const uint64_t *gone,
+                              uint32_t limit, struct arena *mem);
+/* How many instructions compute r again in front of instruction i, where `before` is live
+ * in so many registers, and what (ra_use.chain); 0: it cannot be. */
+unsigned ra_again_here(struct ra_again *x, const struct live_set *before,
+                       uint32_t registers, int32_t r, uint32_t i,
+                       int32_t chain[RA_CHAIN]);
+/* Adds to `yes` the registers (of gone) that can be computed again at all their reads. */
+void ra_again_everywhere(struct ra_again *x, uint64_t *yes, struct arena *mem);
+/* The code for u, whose value goes to register `to`. */
+void ra_emit_again(const struct ra_again *x, struct ra_body *b, const struct ra_use *u,
+                   int32_t to, int32_t origin);
+
+/* Finds the uses of the registers in x->gone (slot < 0: computed again) and what to load and
  * store at each, so that at most `limit` units are live. u->first is mem's. */
-void ra_keep(struct ra *a, const struct live *l, const uint64_t *gone,
-             const int64_t *slot, uint32_t limit, struct ra_uses *u, struct arena *mem);
+void ra_keep(struct ra *a, struct ra_again *x, const int64_t *slot, uint32_t limit,
+             struct ra_uses *u, struct arena *mem);
 
 /* What allocation did. */
 struct ra_result {
@@ -139,8 +171,10 @@ struct ra_body {
     VEC(int32_t) origin;
 };
 void ra_emit(struct ra_body *b, struct ptx_inst in, int32_t origin);
+/* origin of what is made in front of (behind) an instruction of that origin */
+int32_t ra_beside(int32_t origin, bool behind);
 void ra_emit_copy(struct ra_body *b, int32_t dst, int32_t src,
-                  const struct ptx_inst *like);
+                  const struct ptx_inst *like, int32_t origin);
 /* Puts the new body in place of the old one. */
 void ra_body_end(struct ra_body *b);
 int32_t ra_temporary(struct ra *a, enum ptx_type type, bool spill);

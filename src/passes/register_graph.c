@@ -14,6 +14,7 @@
  * costs nothing. Cost: O(edges) a try. */
 #include "passes/register_allocate_int.h"
 
+#include "analysis/register_check.h"
 #include "analysis/defuse.h"
 #include "base/pqueue.h"
 
@@ -28,8 +29,15 @@ ra_emit(struct ra_body *b, struct ptx_inst in, int32_t origin)
     *vec_push(&b->origin) = origin;
 }
 
+int32_t
+ra_beside(int32_t origin, bool behind)
+{
+    return origin < 0 ? origin : register_check_inserted(origin + behind);
+}
+
 void
-ra_emit_copy(struct ra_body *b, int32_t dst, int32_t src, const struct ptx_inst *like)
+ra_emit_copy(struct ra_body *b, int32_t dst, int32_t src, const struct ptx_inst *like,
+             int32_t origin)
 {
     struct ptx_func *f = b->a->f;
     unsigned bytes = ptx_type_bytes(f->regs.v[dst].type);
@@ -41,7 +49,7 @@ ra_emit_copy(struct ra_body *b, int32_t dst, int32_t src, const struct ptx_inst 
     mov.ops[0].kind = mov.ops[1].kind = PTX_OPD_REG;
     mov.ops[0].reg = dst;
     mov.ops[1].reg = src;
-    ra_emit(b, mov, RA_NONE);
+    ra_emit(b, mov, origin);
 }
 
 void
@@ -168,16 +176,17 @@ emit_split(struct ra_body *b, struct grouping *q, const struct ptx_inst *in,
         int32_t t = ra_temporary(b->a, f->regs.v[v].type, true);
         list->vec[i].reg = t;
         if (in->op == PTX_OP_ST)
-            ra_emit_copy(b, t, v, in);
+            ra_emit_copy(b, t, v, in, ra_beside(origin, false));
         else if (in->guard >= 0) /* lanes that do not load keep what they have */
-            ra_emit_copy(b, t, v, in);
+            ra_emit_copy(b, t, v, in, ra_beside(origin, false));
     }
     grouping_grow(q);
     bind(q, list);
     ra_emit(b, copy, origin);
     for (unsigned i = 0; in->op != PTX_OP_ST && i < list->n; i++)
         if (list->vec[i].kind == PTX_OPD_REG)
-            ra_emit_copy(b, was->vec[i].reg, list->vec[i].reg, in);
+            ra_emit_copy(b, was->vec[i].reg, list->vec[i].reg, in,
+                         ra_beside(origin, true));
 }
 
 void

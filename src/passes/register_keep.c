@@ -24,6 +24,7 @@ struct keep {
     const struct cfg *g;
     const uint64_t *gone;
     struct ra_uses *uses;
+    struct ra_again *again;
     uint32_t *room[2]; /* [behind][instruction]: units in use, kept ones too */
     bool *counted;     /* of each register: spilled, and live at the walk's point */
     VEC(uint32_t) members;
@@ -65,6 +66,11 @@ find_uses(struct keep *k, const int64_t *slot)
         u->first[i] = (uint32_t)u->use.n;
         k->inst = i;
         defuse_each(in, note_use, k);
+        for (size_t n = u->first[i]; n < u->use.n; n++)
+            if (slot[u->use.v[n].reg] < 0 && u->use.v[n].written) {
+                u->use.v[u->first[i]] = u->use.v[n]; /* what it reads is not read */
+                u->use.n = u->first[i] + 1;
+            }
         for (size_t n = u->first[i]; n < u->use.n; n++) {
             struct ra_use *x = &u->use.v[n];
             /* a guarded write adds to what was there */
@@ -75,6 +81,21 @@ find_uses(struct keep *k, const int64_t *slot)
         }
     }
     u->first[f->body.n] = (uint32_t)u->use.n;
+}
+
+static void
+note_again(void *user, uint32_t inst, bool behind, const struct live_set *set,
+           uint32_t registers, uint32_t predicates)
+{
+    struct keep *k = user;
+    const struct ra_uses *u = k->uses;
+    (void)predicates;
+    for (uint32_t n = u->first[inst]; !behind && n < u->first[inst + 1]; n++) {
+        struct ra_use *x = &u->use.v[n];
+        if (x->load)
+            x->again = (uint8_t)ra_again_here(k->again, set, registers, x->reg, inst,
+                                              x->chain);
+    }
 }
 
 /* -- room -- */
@@ -177,18 +198,20 @@ drop_stores(struct keep *k, const struct live *l, uint32_t b, uint32_t first,
         bool later = needed[x->reg];
         if (x->written)
             x->store &= later;
-        needed[x->reg] = x->load || (later && !(x->written && x->store));
+        needed[x->reg] = (x->load && !x->again) || (later && !(x->written && x->store));
     }
 }
 
 void
-ra_keep(struct ra *a, const struct live *l, const uint64_t *gone, const int64_t *slot,
-        uint32_t limit, struct ra_uses *u, struct arena *mem)
+ra_keep(struct ra *a, struct ra_again *x, const int64_t *slot, uint32_t limit,
+        struct ra_uses *u, struct arena *mem)
 {
     const struct ptx_func *f = a->f;
-    struct keep k = {.a = a, .g = l->cfg, .gone = gone, .uses = u};
+    const struct live *l = x->l;
+    struct keep k = {.a = a, .g = l->cfg, .gone = x->gone, .uses = u, .again = x};
     u->first = ARENA_ARRAY(mem, uint32_t, f->body.n + 1);
     find_uses(&k, slot);
+    live_each_point(l, note_again, &k);
     if (a->load_always)
         return;
     k.room[0] = ARENA_ARRAY(mem, uint32_t, f->body.n + 1);

@@ -2,11 +2,10 @@
  * memory.
  *
  * At every point where too much is live, a candidate is worth what it would free there;
- * it costs its loads and stores, ten times as much in a loop. The best ratio goes first,
- * until no point is over. A register whose only definition is a literal, an address, a
- * parameter or a special register that does not change is computed again where it is read
- * instead. The rest have a slot in local memory: a store behind each write, a load before
- * each read, through registers made for that; register_keep.c says for how long.
+ * it costs its loads and stores, ten times as much in a loop, half of that if it can be
+ * computed again where it is read (register_again.c). The best ratio goes first, until no
+ * point is over. The rest have a slot in local memory: a store behind each write, a load
+ * before each read, through registers made for that; register_keep.c says for how long.
  *
  * The points that are over the limit are numbered. A register is live without being used
  * over ranges of them; what it is worth is its width times the points in its ranges that
@@ -273,38 +272,12 @@ choose(struct over *o, const uint64_t *cost, uint64_t *gone, struct arena *mem)
 
 struct spill {
     struct ra *a;
-    const struct defs *defs;
+    struct ra_again *again;
     const uint64_t *gone;
     int64_t *slot; /* of each register: offset in local memory, -1: computed again */
     int32_t *now;  /* temporary of each register, RA_NONE */
     struct ra_uses uses;
 };
-
-static bool
-unchanging(unsigned s)
-{
-    return s == PTX_SREG_TID || s == PTX_SREG_NTID || s == PTX_SREG_CTAID ||
-           s == PTX_SREG_NCTAID || s == PTX_SREG_LANEID;
-}
-
-/* Can the value of r be computed anywhere, from nothing? */
-static bool
-from_nothing(const struct ra *a, const struct defs *d, int32_t r)
-{
-    if (d->at[r] < 0)
-        return false;
-    const struct ptx_inst *in = &a->f->body.v[d->at[r]];
-    if (ptx_nops(in) != 2 || in->ops[0].kind != PTX_OPD_REG || a->origin.v[d->at[r]] < 0)
-        return false;
-    const struct ptx_operand *s = &in->ops[1];
-    if (in->op == PTX_OP_MOV)
-        return s->kind == PTX_OPD_IMM || s->kind == PTX_OPD_F32 ||
-               s->kind == PTX_OPD_F64 || s->kind == PTX_OPD_SYM ||
-               (s->kind == PTX_OPD_SREG && unchanging(s->sreg));
-    return in->op == PTX_OP_LD && a->f->is_entry &&
-           in->mod[PTX_MG_SPACE] == PTX_SPACE_SS_PARAM && s->kind == PTX_OPD_ADDR &&
-           s->reg < 0 && s->var && s->var->is_param;
-}
 
 /* A place in memory for `bytes` bytes of every thread: offset in a->slots. */
 static int64_t
@@ -330,7 +303,7 @@ spill_home(struct ra *a, unsigned bytes)
 
 static void
 emit_memory(struct ra_body *b, bool load, int32_t reg, int64_t slot,
-            const struct ptx_inst *like)
+            const struct ptx_inst *like, int32_t origin)
 {
     struct ptx_func *f = b->a->f;
     unsigned bytes = ptx_type_bytes(f->regs.v[reg].type);
@@ -349,7 +322,7 @@ emit_memory(struct ra_body *b, bool load, int32_t reg, int64_t slot,
     m->kind = PTX_OPD_ADDR;
     m->var = b->a->slots;
     m->off = slot;
-    ra_emit(b, in, RA_NONE);
+    ra_emit(b, in, origin);
 }
 
 static void
@@ -376,6 +349,7 @@ spill_inst(struct spill *s, struct ra_body *b, size_t i)
         return;
     struct ptx_inst copy = *in;
     copy.ops = ptx_operands_dup(a->f->module, in->ops, in->nops);
+    const int32_t front = ra_beside(a->origin.v[i], false);
     for (uint32_t n = first; n < end; n++) {
         const struct ra_use *u = &s->uses.use.v[n];
         int32_t r = u->reg;
@@ -383,15 +357,11 @@ spill_inst(struct spill *s, struct ra_body *b, size_t i)
             s->now[r] = ra_temporary(a, a->f->regs.v[r].type, true);
         if (!u->load)
             continue;
-        if (s->slot[r] < 0) {
-            const struct ptx_inst *def = &a->f->body.v[s->defs->at[r]];
-            struct ptx_inst again = *def;
-            again.ops = ptx_operands_dup(a->f->module, def->ops, def->nops);
-            again.ops[0].reg = s->now[r];
-            ra_emit(b, again, RA_NONE);
-        } else {
-            emit_memory(b, true, s->now[r], s->slot[r], in);
-        }
+        if (u->again)
+            ra_emit_again(s->again, b, u, s->now[r], front);
+        else if (s->slot[r] >= 0)
+            emit_memory(b, true, s->now[r], s->slot[r], in, front);
+        /* else the code is unreachable */
     }
     for (unsigned k = 0; k < copy.nops; k++)
         rename_operand(s, &copy.ops[k]);
@@ -399,7 +369,8 @@ spill_inst(struct spill *s, struct ra_body *b, size_t i)
     for (uint32_t n = first; n < end; n++) {
         const struct ra_use *u = &s->uses.use.v[n];
         if (u->store)
-            emit_memory(b, false, s->now[u->reg], s->slot[u->reg], in);
+            emit_memory(b, false, s->now[u->reg], s->slot[u->reg], in,
+                        ra_beside(a->origin.v[i], true));
         if (!u->kept)
             s->now[u->reg] = RA_NONE;
     }
@@ -411,19 +382,22 @@ rewrite(struct ra *a, const struct live *l, const uint64_t *gone, uint32_t n,
 {
     struct arena mem = {0};
     struct defs *d = defs_new(l->cfg);
-    struct spill s = {.a = a, .defs = d, .gone = gone};
+    struct spill s = {.a = a, .gone = gone};
+    uint64_t *everywhere = bitset_new(&mem, n + 1);
+    s.again = ra_again_new(a, l, d, gone, limit, &mem);
+    ra_again_everywhere(s.again, everywhere, &mem);
     s.slot = ARENA_ARRAY(&mem, int64_t, n + 1);
     s.now = ARENA_ARRAY(&mem, int32_t, n + 1);
     for (uint32_t r = 0; r < n; r++) {
         s.now[r] = RA_NONE;
         if (!bitset_has(gone, r))
             continue;
-        bool again = from_nothing(a, d, (int32_t)r);
+        bool again = bitset_has(everywhere, r);
         s.slot[r] = again ? -1 : spill_home(a, ptx_type_bytes(a->f->regs.v[r].type));
         a->spilled += !again;
         a->rematerialised += again;
     }
-    ra_keep(a, l, gone, s.slot, limit, &s.uses, &mem);
+    ra_keep(a, s.again, s.slot, limit, &s.uses, &mem);
     struct ra_body b = {.a = a};
     for (size_t i = 0; i < a->f->body.n; i++)
         spill_inst(&s, &b, i);
@@ -453,9 +427,11 @@ ra_spill(struct ra *a, const struct live *l, uint32_t units)
             defuse_each(&a->f->body.v[i], add_access,
                         &(struct access){cost, weight[g->block_of[i]]});
         struct defs *d = defs_new(g);
+        uint64_t *again = bitset_new(&mem, n + 1);
+        ra_again_everywhere(ra_again_new(a, l, d, NULL, units, &mem), again, &mem);
         for (uint32_t r = 0; r < n; r++) /* computing again is cheaper than loading */
-            if (from_nothing(a, d, (int32_t)r))
-                cost[r] = cost[r] / 2 + 1;
+            if (bitset_has(again, r))
+                cost[r] = cost[r] / 4 + 1;
         defs_free(d);
         build_tree(&o, &mem);
         any = choose(&o, cost, gone, &mem);

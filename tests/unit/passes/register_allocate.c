@@ -132,7 +132,7 @@ static const char loop[] =
            "@%p1 mov.u32 %r5, %r4;\n@%p1 bra $l;\n"
            "cvt.s64.s32 %rd2, %r4;\nadd.s64 %rd3, %rd1, %rd2;\n"
            "st.global.u32 [%rd1], %r2;\nst.global.u32 [%rd3], %r3;\n"
-           "st.global.u32 [%rd1+4], %r5;\n");
+           "st.global.u32 [%rd1+4], %r5;\nst.global.u32 [%rd1+8], %r1;\n");
 
 /* An allocation by hand: registers in the order of their numbers. */
 static struct ptx_func *
@@ -231,6 +231,13 @@ lost_instruction(struct ptx_func *f, int32_t *origin)
 }
 
 static void
+lost_store(struct ptx_func *f, int32_t *origin)
+{
+    (void)origin;
+    f->body.n--; /* the last */
+}
+
+static void
 other_literal(struct ptx_func *f, int32_t *origin)
 {
     (void)origin;
@@ -255,6 +262,73 @@ harmless(struct ptx_func *f, int32_t *origin)
     *place(f, "%rd3") = *place(f, "%rd2"); /* its operand ends there */
 }
 
+/* Puts a copy of instruction `which` in front of instruction `at`. */
+static struct ptx_inst *
+repeat(struct ptx_func *f, int32_t *origin, size_t which, size_t at)
+{
+    struct ptx_inst in = f->body.v[which];
+    in.ops = ptx_operands_dup(f->module, in.ops, in.nops);
+    vec_push(&f->body);
+    memmove(&f->body.v[at + 1], &f->body.v[at],
+            (f->body.n - 1 - at) * sizeof *f->body.v);
+    memmove(&origin[at + 1], &origin[at], (f->body.n - 1 - at) * sizeof *origin);
+    f->body.v[at] = in;
+    origin[at] = register_check_inserted((int32_t)at);
+    return &f->body.v[at];
+}
+
+enum { ADD_R2 = 5, ADD_R4, CVT = 10, ADD_RD3, ST_RD1, ST_RD3 };
+
+static void
+repeated(struct ptx_func *f, int32_t *origin)
+{
+    assert_int_equal(f->body.v[ADD_RD3].op, PTX_OP_ADD);
+    repeat(f, origin, ADD_RD3, ST_RD3);
+}
+
+static void
+moved_to_its_read(struct ptx_func *f, int32_t *origin)
+{
+    repeat(f, origin, ADD_RD3, ST_RD3);
+    memmove(&f->body.v[ADD_RD3], &f->body.v[ADD_RD3 + 1],
+            (f->body.n - ADD_RD3 - 1) * sizeof *f->body.v);
+    memmove(&origin[ADD_RD3], &origin[ADD_RD3 + 1],
+            (f->body.n - ADD_RD3 - 1) * sizeof *origin);
+    f->body.n--;
+}
+
+static void
+repeated_behind_the_loop(struct ptx_func *f, int32_t *origin)
+{
+    repeat(f, origin, ADD_R4, CVT); /* r2 is what it was for r4 */
+}
+
+static void
+repeated_too_late(struct ptx_func *f, int32_t *origin)
+{
+    repeat(f, origin, ADD_R4, ADD_R4); /* r2 has changed since r4 was computed */
+}
+
+static void
+of_another_register(struct ptx_func *f, int32_t *origin)
+{
+    struct ptx_inst *in = repeat(f, origin, ADD_RD3, ST_RD3);
+    in->ops[1].reg = in->ops[2].reg;
+}
+
+static void
+of_another_parameter(struct ptx_func *f, int32_t *origin)
+{
+    struct ptx_inst *in = repeat(f, origin, 0, ADD_R2); /* ld.param */
+    in->ops[1].off += 8;
+}
+
+static void
+repeated_before_its_source(struct ptx_func *f, int32_t *origin)
+{
+    repeat(f, origin, ADD_RD3, CVT); /* rd2 has no value yet */
+}
+
 static void
 checker_finds(void **state)
 {
@@ -268,8 +342,16 @@ checker_finds(void **state)
                  {half_of_a_pair, "does not hold the value of %rd1"},
                  {guarded_clash, "does not hold the value of %r4"},
                  {wrong_read, "does not hold the value of %r4"},
-                 {lost_instruction, "no move"},
+                 {lost_instruction, "does not hold the value of %r4"},
+                 {lost_store, "no move"},
                  {other_literal, "an operand has changed"},
+                 {repeated, NULL},
+                 {moved_to_its_read, NULL},
+                 {repeated_behind_the_loop, NULL},
+                 {repeated_too_late, "repeats no definition"},
+                 {of_another_register, "repeats no definition"},
+                 {of_another_parameter, "repeats no definition"},
+                 {repeated_before_its_source, "repeats no definition"},
                  {exchanged, ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char why[300];
