@@ -56,6 +56,7 @@ struct unified {
     double scratchpad; /* bytes of a block; -1: what is free */
     double registers;  /* 0: auto */
     double most_ratio; /* 0: the machine's */
+    bool spills_alone; /* CI_pred counts what spilling adds */
     bool schedule;     /* within the registers at hand */
     uint32_t latency[PTX_NLATENCIES];
 };
@@ -394,6 +395,21 @@ find_levels(const struct unified *u, struct ptx_func *kernel,
     return n;
 }
 
+/* Off-chip instructions of a kernel and what it calls, before allocation. */
+static uint64_t
+own_memory(const struct unified *u, const struct ptx_func *kernel)
+{
+    struct us_count c = {0};
+    struct usage use;
+    usage_of(kernel, &use);
+    for (size_t k = 0; k < use.funcs.n; k++) {
+        const struct func *x = func_of(u, use.funcs.v[k]);
+        us_count(x->before ? x->before : x->f, u->latency, &c);
+    }
+    usage_free(&use);
+    return c.offchip;
+}
+
 /* Figure 5 over the levels: which one. */
 static uint32_t
 choose(const struct unified *u, const struct ptx_func *kernel,
@@ -406,7 +422,8 @@ choose(const struct unified *u, const struct ptx_func *kernel,
                           .block_threads = block_of(u, kernel).threads,
                           .cores = cores(m),
                           .interval = us_interval(&level[0].count),
-                          .ratio_given = u->most_ratio > 0};
+                          .ratio_given = u->most_ratio > 0,
+                          .own_memory = u->spills_alone ? own_memory(u, kernel) : 0};
     s.most_ratio = s.ratio_given ? u->most_ratio : latency_dram(m) / 2;
     if (b)
         strbuf_printf(b, "%s: %u registers wanted, %u blocks of %u threads\n",
@@ -438,6 +455,10 @@ read_args(struct unified *u)
     u->schedule = !strcmp(schedule, "yes");
     if (!u->schedule && strcmp(schedule, "no") != 0)
         return diag_error(d, "pass unified-alloc: schedule=%s: give yes or no", schedule);
+    const char *memory = pass_arg(a, "memory");
+    u->spills_alone = !strcmp(memory, "spills");
+    if (!u->spills_alone && strcmp(memory, "all") != 0)
+        return diag_error(d, "pass unified-alloc: memory=%s: give all or spills", memory);
     u->scratchpad = -1;
     for (int i = 0; m && i < PTX_NLATENCIES; i++)
         u->latency[i] = latency_dependent(m, (unsigned)i);
@@ -571,6 +592,8 @@ static const struct pass_key keys[] = {
     {"dynamic", "0", "bytes of extern .shared arrays at launch"},
     {"max-cmratio", "machine",
      "of auto: arithmetic that hides an off-chip access; machine: half of its latency"},
+    {"memory", "all",
+     "of auto: off-chip instructions of CI_pred; all of them, or spills: what is added"},
     {"schedule", "no",
      "yes: instructions are ordered anew, by pass schedule, for each number of registers"},
     {"latencies", "", "of schedule=yes: as those of pass schedule; the machine's"},

@@ -71,6 +71,7 @@ struct us_search {
     double interval;               /* cycles between two instructions of a warp */
     double most_ratio;             /* MAX_cmratio */
     bool ratio_given;              /* by the user */
+    uint64_t own_memory;           /* off-chip instructions that CI_pred leaves out */
 };
 
 /* Figure 5: the number of the level to take; says each step in b (NULL: not wanted). */

@@ -16,6 +16,10 @@
  *       number of its off-chip instructions (global, local, generic, texture), compute of
  *       all others.
  *
+ * With memory=spills, which is ours, mem is what spilling adds. The text wants "that the
+ * local memory spilling overhead can be overlapped"; counting the program's own loads, as
+ * the formula does, refuses more blocks to a program for loads that more blocks would hide.
+ *
  * MAX_cmratio is half of the cycles of an off-chip read: 002 measured 300 to 400, halved
  * it since "reads and writes happen in parallel", and took 200. Ours is half of what the
  * machine takes for a read of an idle DRAM (machine/latency.h).
@@ -97,11 +101,18 @@ us_interval(const struct us_count *c)
 
 /* -- the search -- */
 
+/* Off-chip instructions of CI_pred. */
+static uint64_t
+memory_of(const struct us_search *s, const struct us_level *l)
+{
+    return l->count.offchip > s->own_memory ? l->count.offchip - s->own_memory : 0;
+}
+
 static bool
 holds(const struct us_search *s, const struct us_level *l)
 {
     return l->fits && (double)l->count.compute * s->interval >
-                          s->most_ratio * (double)l->count.offchip;
+                          s->most_ratio * (double)memory_of(s, l);
 }
 
 /* Of levels that do not spill to local memory the highest. */
@@ -131,10 +142,10 @@ tell(const struct us_search *s, const struct us_level *l, struct strbuf *b)
         "local memory; CI_pred %llu * %.2f / %llu",
         l->blocks, l->blocks * s->block_threads, l->registers, l->to_slots, l->to_local,
         (unsigned long long)l->count.compute, s->interval,
-        (unsigned long long)l->count.offchip);
-    if (l->count.offchip)
+        (unsigned long long)memory_of(s, l));
+    if (memory_of(s, l))
         strbuf_printf(b, " = %.1f",
-                      (double)l->count.compute * s->interval / (double)l->count.offchip);
+                      (double)l->count.compute * s->interval / (double)memory_of(s, l));
     strbuf_printf(b, "%s%.1f\n", holds(s, l) ? " > " : ", not above ", s->most_ratio);
 }
 

@@ -6,6 +6,8 @@
 
 enum { LEVELS = 6 };
 
+static uint64_t own; /* off-chip instructions left out */
+
 /* Levels of 4 to 9 blocks of 64 threads; compute instructions and off-chip ones, and
  * spills to local memory, by level. */
 static uint32_t
@@ -25,7 +27,8 @@ search(double interval, uint32_t cores, const uint32_t compute[LEVELS],
                           .block_threads = 64,
                           .cores = cores,
                           .interval = interval,
-                          .most_ratio = 200};
+                          .most_ratio = 200,
+                          .own_memory = own};
     uint32_t best = us_search(&s, &b);
     if (said)
         *said = strbuf_take(&b);
@@ -97,6 +100,18 @@ original(void **state)
                      4);
 }
 
+/* CI_pred without the program's own loads: 4 * 101 / 1 > 200, 4 * 101 / 3 is not. */
+static void
+own_memory(void **state)
+{
+    static const uint32_t offchip[LEVELS] = {10, 10, 10, 11, 11, 13};
+    (void)state;
+    assert_int_equal(search(4, 96, hundred, offchip, none, NULL), 4);
+    own = 10;
+    assert_int_equal(search(4, 96, hundred, offchip, none, NULL), 8);
+    own = 0;
+}
+
 /* Figure 4: every instruction takes three cycles, one is dispatched in every cycle. */
 static void
 figure4(void **state)
@@ -147,6 +162,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(not_bound), cmocka_unit_test(up),      cmocka_unit_test(down),
-        cmocka_unit_test(original),  cmocka_unit_test(figure4), cmocka_unit_test(counts)};
+        cmocka_unit_test(original),  cmocka_unit_test(figure4),
+        cmocka_unit_test(own_memory), cmocka_unit_test(counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
