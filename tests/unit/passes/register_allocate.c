@@ -132,7 +132,10 @@ static const char loop[] =
            "@%p1 mov.u32 %r5, %r4;\n@%p1 bra $l;\n"
            "cvt.s64.s32 %rd2, %r4;\nadd.s64 %rd3, %rd1, %rd2;\n"
            "st.global.u32 [%rd1], %r2;\nst.global.u32 [%rd3], %r3;\n"
-           "st.global.u32 [%rd1+4], %r5;\nst.global.u32 [%rd1+8], %r1;\n");
+           "st.global.u32 [%rd1+4], %r5;\nst.global.u32 [%rd1+8], %r1;\n"
+           "add.s32 %r6, %r1, %r3;\nst.global.u32 [%rd1+12], %r6;\n"
+           "add.s32 %r3, %r3, 1;\nst.global.u32 [%rd1+16], %r3;\n"
+           "st.global.u32 [%rd1+20], %r6;\n");
 
 /* An allocation by hand: registers in the order of their numbers. */
 static struct ptx_func *
@@ -277,7 +280,7 @@ repeat(struct ptx_func *f, int32_t *origin, size_t which, size_t at)
     return &f->body.v[at];
 }
 
-enum { ADD_R2 = 5, ADD_R4, CVT = 10, ADD_RD3, ST_RD1, ST_RD3 };
+enum { ADD_R2 = 5, ADD_R4, CVT = 10, ADD_RD3, ST_RD1, ST_RD3, ADD_R6 = 16, ST_LAST = 20 };
 
 static void
 repeated(struct ptx_func *f, int32_t *origin)
@@ -307,6 +310,13 @@ static void
 repeated_too_late(struct ptx_func *f, int32_t *origin)
 {
     repeat(f, origin, ADD_R4, ADD_R4); /* r2 has changed since r4 was computed */
+}
+
+static void
+source_has_changed(struct ptx_func *f, int32_t *origin)
+{
+    assert_int_equal(f->body.v[ADD_R6].op, PTX_OP_ADD);
+    repeat(f, origin, ADD_R6, ST_LAST);
 }
 
 static void
@@ -349,6 +359,7 @@ checker_finds(void **state)
                  {moved_to_its_read, NULL},
                  {repeated_behind_the_loop, NULL},
                  {repeated_too_late, "repeats no definition"},
+                 {source_has_changed, "repeats no definition"},
                  {of_another_register, "repeats no definition"},
                  {of_another_parameter, "repeats no definition"},
                  {repeated_before_its_source, "repeats no definition"},
