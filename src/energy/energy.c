@@ -166,6 +166,8 @@ counts(const struct launch_stats *s, const struct machine *m, double out[ENERGY_
     double logic = logic_factor(m);
     double awake =
         register_leakage(m, register_cycles, regpower_on_cycles, regpower_sleep_cycles);
+    bool held = m->energy.routing_of == ROUTING_OF_WARPS && register_cycles > 0;
+    double wired = held ? regpower_held_cycles / register_cycles : 1;
     /* GPUWattch's duty cycle: instructions written back by width, at most 0.8 */
     double duty_cycles = fmin(warp_instructions / m->unit.writeback, 0.8 * sm_cycles);
 #define EVENT(model, setting, component, part, count) out[ENERGY_ROW_##setting] = (count);

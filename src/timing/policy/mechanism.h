@@ -46,8 +46,9 @@ struct sm_event {
     uint32_t pc;   /* of the instruction, its static description: */
     uint32_t lanes;
     const struct exec_static *st;
-    const struct exec_access *access; /* may_issue: NULL where it touches no memory */
-    const struct stat_sm *first;      /* period: what SM 0 has counted so far */
+    const struct exec_access
+        *access;                 /* may_issue, if it peeks; NULL: touches no memory */
+    const struct stat_sm *first; /* period: what SM 0 has counted so far */
 };
 
 enum sm_event_id {
@@ -65,6 +66,7 @@ struct mechanism {
         eager; /* may_issue is asked as soon as nothing else keeps the warp, and again each
                  * time it changes what it says, before a scheduler chooses; otherwise when
                  * the scheduler has chosen the warp */
+    bool peeks; /* may_issue wants to know what memory the instruction touches */
     bool reads; /* the scoreboard tracks reads too (RAR, WAR), to `operands_read` */
     size_t (*state_size)(const void *plan); /* of one SM's state, zeroed; NULL: none */
     void (*init)(void *state, struct sm_view *v, const struct machine *m,

@@ -230,6 +230,7 @@ struct sm {
     uint8_t listen[SM_NEVENTS]; /* mechanisms that have a handler: a bit each */
     uint8_t *asks;              /* by slot: mechanisms to be asked for its warps */
     uint8_t eager;              /* mechanisms that are asked early */
+    uint8_t peeks;              /* mechanisms that are told of the access when asked */
     uint64_t start;             /* cycle before the launch's first */
     uint32_t always_on;         /* registers of the file, where none changes its state */
     uint64_t timer;             /* first cycle with an event `timer`, NEVER */

@@ -51,6 +51,7 @@ sm_mechanisms_init(struct sm *s, struct arena *a, const struct sm_setup *setup,
         if (x->m->init)
             x->m->init(x->state, &x->view, s->m, plan);
         s->eager |= (uint8_t)(x->m->eager << k);
+        s->peeks |= (uint8_t)(x->m->peeks << k);
         if (x->view.timer < s->timer)
             s->timer = x->view.timer;
         if (x->m->reads && !s->score.readers)
@@ -118,6 +119,9 @@ look(struct sm *s, struct sm_mechanism *x)
 {
     if (x->view.timer < s->timer)
         s->timer = x->view.timer;
+    if (!(x->view.got[0] | x->view.got[1] | x->view.again[0] | x->view.again[1]) &&
+        !x->view.changed)
+        return false;
     if (x->view.got[0] | x->view.got[1])
         tell_of_registers(s, x);
     if (x->view.changed || x->view.again[0] || x->view.again[1])
@@ -203,7 +207,7 @@ sm_ask(struct sm *s, unsigned mechanisms, unsigned w, uint64_t now)
 {
     struct exec_access peek;
     const struct exec_warp *ew = s->warp[w].ew;
-    bool access = exec_peek_access(s->warp[w].ew, &peek);
+    bool access = mechanisms & s->peeks && exec_peek_access(s->warp[w].ew, &peek);
     const struct sm_event e = {.slot = s->warp[w].slot,
                                .warp = ew->index,
                                .pc = ew->pc,

@@ -235,6 +235,11 @@ registers_leak_by_state(void **state)
     e = energy(&s, m);
     assert_true(energy_value(&e, "register_leakage_routed", &v));
     assert_true(fabs(v / (cells + 1.31 * all) - 1) < 1e-3);
+    s.sm.regpower_held_cycles = 2400; /* of 3000: or only with the wires of those */
+    set(m, "energy.routing_of", "warps");
+    e = energy(&s, m);
+    assert_true(energy_value(&e, "register_leakage_routed", &v));
+    assert_true(fabs(v / (cells + 1.31 * 0.8 * all) - 1) < 1e-3);
     machine_free(m);
 }
 

@@ -70,7 +70,6 @@ struct warp {
     uint64_t until; /* its last wake-up is over from this cycle on */
     uint16_t has;   /* registers: the first ones */
     uint8_t nentries;
-    bool waits; /* for that cycle */
 };
 
 struct file {
@@ -79,9 +78,11 @@ struct file {
     uint32_t whole;                     /* warps that start with all registers; */
     uint32_t start;                     /* with how many others start */
     enum ptx_power first;               /* a register of a warp that starts */
+    bool late;                          /* destinations wake for the write */
     uint32_t wake_sleep, wake_off, entries;
     uint32_t on, sleep, held, used; /* registers now; entries in use */
     uint64_t since;                 /* counted up to this cycle */
+    uint64_t waits[2];              /* warps that wait for a wake-up, a bit each */
     struct warp *warp;
     struct entry *table; /* by warp: `entries` */
     uint8_t *state;      /* by warp: `regs`, enum ptx_power */
@@ -107,6 +108,8 @@ init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
                        .nwarps = p->blocks * p->warps,
                        .first = m->regpower.first == REGPOWER_FIRST_OFF ? PTX_POWER_OFF
                                                                         : PTX_POWER_ON,
+                       .late = m->regpower.destination == REGPOWER_DESTINATION_WRITE &&
+                               p->policy->after(PTX_POWER_SLEEP) == PTX_POWER_SLEEP,
                        .whole = (p->blocks - p->late) * p->warps,
                        .start = p->start < p->regs ? p->start : p->regs,
                        .size = (uint32_t)regpower_file(m),
@@ -132,6 +135,8 @@ static void
 count(struct file *f, struct sm_view *v)
 {
     uint64_t n = v->now - f->since;
+    if (!n)
+        return;
     v->stats->regpower_on_cycles += n * f->on;
     v->stats->regpower_sleep_cycles += n * f->sleep;
     v->stats->regpower_off_cycles += n * (f->size - f->on - f->sleep);
@@ -171,6 +176,17 @@ place(const struct file *f, uint32_t w, const struct exec_operand *o)
     return o->place && o->place <= f->warp[w].has
                ? &f->state[(size_t)w * f->regs + o->place - 1]
                : NULL;
+}
+
+/* The register of operand i: written, and not read too. */
+static bool
+only_written(const struct exec_static *st, unsigned i)
+{
+    for (unsigned k = 0; k < st->noperands; k++)
+        if (st->operand[k].place == st->operand[i].place &&
+            st->operand[k].role != EXEC_WRITES)
+            return false;
+    return true;
 }
 
 /* -- the look-up table -- */
@@ -219,7 +235,11 @@ issued(void *state, struct sm_view *v, const struct sm_event *e)
     struct file *f = state;
     uint32_t w = warp_of(f, e);
     struct entry *t = f->table + (size_t)w * f->entries;
-    (void)v;
+    for (unsigned i = 0; f->late && i < e->st->noperands; i++) {
+        uint8_t *r = place(f, w, &e->st->operand[i]);
+        if (r && *r == PTX_POWER_ON && only_written(e->st, i))
+            set_state(f, v, r, PTX_POWER_SLEEP);
+    }
     for (unsigned i = 0; i < f->warp[w].nentries; i++)
         if (t[i].pc == e->pc && !t[i].issued) {
             t[i].issued = true;
@@ -257,27 +277,36 @@ wanted(const struct file *f, const struct sm_event *e, unsigned where)
 
 /* -- after an access -- */
 
-/* A register that is written for several operands is as awake as the most awake. */
-static enum ptx_power
-note_of(const struct exec_static *st, unsigned where)
+static void
+wake(struct file *f, struct sm_view *v, uint8_t *r)
 {
-    enum ptx_power note = PTX_POWER_NONE;
-    for (unsigned i = 0; i < st->noperands; i++) {
-        enum ptx_power p = st->operand[i].power;
-        if (st->operand[i].place == where && p != PTX_POWER_NONE &&
-            (note == PTX_POWER_NONE || p < note))
-            note = p;
-    }
-    return note;
+    bool off = *r == PTX_POWER_OFF;
+    *(off ? &v->stats->regpower_wakes_off : &v->stats->regpower_wakes_sleep) += 1;
+    set_state(f, v, r, PTX_POWER_ON);
 }
 
-static bool
-writes(const struct exec_static *st, unsigned where)
+/* What an instruction does with one place. A register that is written for several operands
+ * is as awake as the most awake. */
+struct use {
+    bool reads, writes;
+    enum ptx_power note;
+};
+
+static struct use
+use_of(const struct exec_static *st, unsigned where)
 {
-    for (unsigned i = 0; i < st->noperands; i++)
-        if (st->operand[i].place == where && st->operand[i].role == EXEC_WRITES)
-            return true;
-    return false;
+    struct use u = {.note = PTX_POWER_NONE};
+    for (unsigned i = 0; i < st->noperands; i++) {
+        const struct exec_operand *o = &st->operand[i];
+        if (o->place != where)
+            continue;
+        bool writes = o->role == EXEC_WRITES;
+        u.writes |= writes;
+        u.reads |= !writes;
+        if (o->power != PTX_POWER_NONE && (u.note == PTX_POWER_NONE || o->power < u.note))
+            u.note = o->power;
+    }
+    return u;
 }
 
 static void
@@ -286,10 +315,20 @@ accessed(struct file *f, struct sm_view *v, const struct sm_event *e, bool writt
     for (unsigned i = 0; i < e->st->noperands; i++) {
         const struct exec_operand *o = &e->st->operand[i];
         uint8_t *r = place(f, warp_of(f, e), o);
-        if (!r || writes(e->st, o->place) != written || *r != PTX_POWER_ON)
+        if (!r || (*r != PTX_POWER_ON && !f->late))
             continue;
-        enum ptx_power to = f->policy->after(note_of(e->st, o->place));
-        if (to != PTX_POWER_ON && f->entries && wanted(f, e, o->place)) {
+        struct use u = use_of(e->st, o->place);
+        if (u.writes != written)
+            continue;
+        if (*r != PTX_POWER_ON) {
+            if (!u.writes || u.reads)
+                continue;
+            wake(f, v, r); /* in time: when a value comes is known some cycles before */
+        }
+        enum ptx_power to = f->policy->after(u.note);
+        if (to == PTX_POWER_ON)
+            continue;
+        if (f->entries && wanted(f, e, o->place)) {
             v->stats->regpower_corrections++;
             continue;
         }
@@ -323,7 +362,7 @@ warp_started(void *state, struct sm_view *v, const struct sm_event *e)
     struct file *f = state;
     uint32_t w = warp_of(f, e);
     f->warp[w].until = 0;
-    f->warp[w].waits = false;
+    bitset_del(f->waits, w);
     uint32_t n = w < f->whole ? f->regs : f->start;
     if (n > f->warp[w].has)
         give(f, v, w, n, f->first);
@@ -355,18 +394,16 @@ may_issue(void *state, struct sm_view *v, const struct sm_event *e)
     uint32_t w = warp_of(f, e);
     for (unsigned i = 0; i < e->st->noperands; i++) {
         uint8_t *r = place(f, w, &e->st->operand[i]);
-        if (!r || *r == PTX_POWER_ON)
+        if (!r || *r == PTX_POWER_ON || (f->late && only_written(e->st, i)))
             continue;
-        bool off = *r == PTX_POWER_OFF;
-        uint64_t over = v->now + (off ? f->wake_off : f->wake_sleep);
-        *(off ? &v->stats->regpower_wakes_off : &v->stats->regpower_wakes_sleep) += 1;
+        uint64_t over = v->now + (*r == PTX_POWER_OFF ? f->wake_off : f->wake_sleep);
         if (over > f->warp[w].until)
             f->warp[w].until = over;
-        set_state(f, v, r, PTX_POWER_ON);
+        wake(f, v, r);
     }
     if (f->warp[w].until <= v->now)
         return true;
-    f->warp[w].waits = true;
+    bitset_add(f->waits, w);
     if (f->warp[w].until < v->timer)
         v->timer = f->warp[w].until;
     return false;
@@ -377,16 +414,17 @@ timer(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct file *f = state;
     (void)e;
-    for (uint32_t w = 0; w < f->nwarps; w++) {
-        if (!f->warp[w].waits)
-            continue;
-        if (f->warp[w].until <= v->now) {
-            f->warp[w].waits = false;
-            bitset_add(v->again, w);
-        } else if (f->warp[w].until < v->timer) {
-            v->timer = f->warp[w].until;
+    for (unsigned k = 0; k < 2; k++)
+        FOR_BITS(i, f->waits[k])
+        {
+            uint32_t w = k * 64 + (uint32_t)i;
+            if (f->warp[w].until <= v->now) {
+                bitset_del(f->waits, w);
+                bitset_add(v->again, w);
+            } else if (f->warp[w].until < v->timer) {
+                v->timer = f->warp[w].until;
+            }
         }
-    }
 }
 
 static void

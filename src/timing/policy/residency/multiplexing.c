@@ -301,6 +301,7 @@ const struct residency_policy residency_multiplexing = {
             .block_ended = block_ended,
             .operation = operation,
             .threads_ended = threads_ended,
+            .peeks = true,
             .may_issue = may_issue,
             .concerns = concerns,
             .explain = explain,

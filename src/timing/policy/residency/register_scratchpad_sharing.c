@@ -268,6 +268,7 @@ const struct residency_policy residency_register_scratchpad_sharing = {
             .operation = operation,
             .threads_ended = threads_ended,
             .period = period,
+            .peeks = true,
             .may_issue = may_issue,
             .concerns = concerns,
             .explain = explain,

@@ -394,6 +394,7 @@ const struct residency_policy residency_scratchpad_sharing = {
             .issued = issued,
             .operation = operation,
             .threads_ended = threads_ended,
+            .peeks = true,
             .may_issue = may_issue,
             .concerns = concerns,
             .explain = explain,

@@ -154,6 +154,41 @@ first_state(void **state)
     teardown(&b);
 }
 
+/* A register that is only written sleeps until its value comes: it is not woken for the
+ * issue, but for the write; one that is read too must be ON. */
+static void
+destinations_wake_for_the_write(void **state)
+{
+    struct bench b;
+    setup(&b, "comp-opt");
+    b.m->regpower.destination = REGPOWER_DESTINATION_WRITE;
+    b.p->init(b.state, &b.v, b.m, mechanism_plan(&b.use));
+    tell(&b, b.p->warp_started, 0);
+    assert_states(&b, REGS, 0);
+    assert_true(ask(&b, 0));
+    tell(&b, b.p->issued, 0); /* 3 was ON: it sleeps */
+    assert_states(&b, REGS - 1, 1);
+    assert_true(ask(&b, 0)); /* which keeps nothing from issue */
+    assert_int_equal(b.stats.regpower_wakes_sleep, 0);
+    tell(&b, b.p->written_back, 0); /* woken, and asleep again by its note */
+    assert_int_equal(b.stats.regpower_wakes_sleep, 1);
+    assert_states(&b, REGS - 1, 1);
+    tell(&b, b.p->issued, 2); /* 4 is read too */
+    assert_states(&b, REGS - 1, 1);
+    tell(&b, b.p->written_back, 2);
+    assert_states(&b, REGS - 2, 2);
+    assert_false(ask(&b, 2));
+    assert_false(ask(&b, 1)); /* a reader of 3 */
+    teardown(&b);
+    setup(&b, "unallocated-off"); /* all are ON in any case */
+    b.m->regpower.destination = REGPOWER_DESTINATION_WRITE;
+    b.p->init(b.state, &b.v, b.m, mechanism_plan(&b.use));
+    tell(&b, b.p->warp_started, 0);
+    tell(&b, b.p->issued, 0);
+    assert_states(&b, REGS, 0);
+    teardown(&b);
+}
+
 /* A warp that starts with two of its four registers: the others are OFF until it gets them,
  * then ON; nothing that it does changes them before. */
 static void
@@ -516,6 +551,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unallocated_are_off),
         cmocka_unit_test(first_state),
+        cmocka_unit_test(destinations_wake_for_the_write),
         cmocka_unit_test(registers_that_come_later),
         cmocka_unit_test(registers_before_the_warp_starts),
         cmocka_unit_test(states_change_after_the_access),
