@@ -13,12 +13,13 @@
  *     E:  ret
  *
  * Block p of T does entries p, p + T, p + 2 T ... The array holds the blocks in order of
- * their number until the host writes another order into it. The grid becomes T x 1 x 1; the
- * note on launches says so.
+ * their number until the host, or a launch that follows a schedule (runtime/make_schedule.c),
+ * writes another order into it. The grid becomes T x 1 x 1; the note on launches says so.
  *
  * Only kernels that call nothing and do not read what would differ (the place in the grid
  * other than by mov.u32, the workspace of cooperative launches); a kernel with barriers must
  * end in one place, or threads that left would count at the next turn's barriers. */
+#include "passes/persistent.h"
 #include "passes/rewrite.h"
 #include "passes/shape.h"
 
@@ -149,12 +150,29 @@ jump(struct job *j, enum ptx_op op, int32_t label, int32_t guard, bool neg)
     in->guard_neg = neg;
 }
 
+static const char prefix[] =
+    "allot_order_"; /* of the array's name, before the kernel's */
+
+const struct ptx_var *
+persistent_order(const struct ptx_func *f)
+{
+    const struct ptx_module *m = f->module;
+    for (size_t i = 0; i < m->vars.n; i++) {
+        const struct ptx_var *v = m->vars.v[i];
+        if (v->space == PTX_SPACE_GLOBAL && v->type == PTX_U32 && v->name &&
+            !strncmp(v->name, prefix, sizeof prefix - 1) &&
+            !strcmp(v->name + sizeof prefix - 1, f->name))
+            return v;
+    }
+    return NULL;
+}
+
 static struct ptx_var *
 order_array(const struct job *j)
 {
     struct ptx_module *m = j->f->module;
     struct ptx_var *v = ARENA_NEW(&m->mem, struct ptx_var);
-    v->name = arena_printf(&m->mem, "allot_order_%s", j->f->name);
+    v->name = arena_printf(&m->mem, "%s%s", prefix, j->f->name);
     v->space = PTX_SPACE_GLOBAL;
     v->type = PTX_U32;
     v->linkage = PTX_LINK_VISIBLE;

@@ -176,7 +176,7 @@ allot_device_free(struct allot_device *dev)
         cta_schedule_free(dev->schedules.v[i]);
     vec_free(&dev->schedules);
     for (size_t i = 0; i < dev->made.n; i++)
-        cta_schedule_free(dev->made.v[i].s);
+        rt_made_free(&dev->made.v[i]);
     vec_free(&dev->made);
     if (dev->gpu)
         timing_gpu_free(dev->gpu);
@@ -544,9 +544,9 @@ dims(const uint32_t of[3])
     return (struct exec_dim){of[0], of[1], of[2]};
 }
 
-static bool
-decode(const struct allot_device *dev, const struct version *v, struct loaded_kernel *k,
-       struct diag_sink *diag)
+bool
+rt_decode(const struct allot_device *dev, const struct version *v,
+          struct loaded_kernel *k, struct diag_sink *diag)
 {
     if (k->prog)
         return true;
@@ -596,7 +596,7 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
     for (int i = 0; i < 3; i++)
         known.grid[i] = l->grid[i] ? l->grid[i] : 1;
     if (!plan_variant(dev, &known, &plan, diag) ||
-        !decode(dev, plan.version, plan.kernel, diag))
+        !rt_decode(dev, plan.version, plan.kernel, diag))
         goto out;
     dev->failure = ALLOT_BAD_LAUNCH;
     struct loaded_kernel *lk = plan.kernel;
@@ -638,8 +638,8 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
         goto out;
     tex_refresh(dev_textures(dev->mem), dev->mem);
     double t0 = clock_seconds(CLOCK_MONOTONIC);
-    if (dev->gpu && dev->method.row && plan.sm.order->follows && !plan.sm.schedule &&
-        !(plan.sm.schedule = rt_make_schedule(dev, &g, &plan, diag)))
+    if (dev->gpu && plan.sm.order->follows &&
+        !rt_follow_schedule(dev, &known, &g, &plan, diag))
         goto out;
     r = xcalloc(1, sizeof *r);
     r->demand = plan.sm.demand;

@@ -37,11 +37,14 @@ struct loaded_module {
     VEC(struct version *) versions;
 };
 
-/* A schedule that the device made by cta.schedule, for launches of a kernel with as many
+/* Schedules that the device made by cta.schedule, for launches of a kernel with as many
  * blocks. */
 struct made_schedule {
-    struct cta_schedule *s;
-    uint32_t followed; /* launches since it was made */
+    char *kernel;
+    uint32_t blocks;
+    struct cta_schedule *s;    /* of this launch; NULL: none yet (cta.working_sets) */
+    struct cta_schedule *next; /* of the next launch; NULL: the same */
+    uint32_t followed;         /* launches since it was made */
 };
 
 struct allot_device {
@@ -78,14 +81,18 @@ struct exec_orders;
 struct allot_result *rt_launch(struct allot_device *dev, const struct allot_launch *l,
                                const uint8_t *params, const char *parent,
                                struct exec_orders *orders, struct diag_sink *diag);
-/* The schedule that the launch follows by cta.schedule, made by executing it without timing
- * on its memory, which is then as it was before, unless one made earlier will do. NULL and
- * diagnostics where the kernel cannot be executed ahead of time. */
+/* What the launch `l` follows where cta.order takes schedules: sets plan->sm.schedule to one
+ * made by cta.schedule where no file gave one; or, of persistent blocks, fills their array.
+ * False and diagnostics: the kernel cannot be executed ahead of time, or a schedule is for
+ * another number of blocks. */
 struct launch_plan;
-const struct cta_schedule *rt_make_schedule(struct allot_device *dev,
-                                            const struct exec_grid *g,
-                                            const struct launch_plan *plan,
-                                            struct diag_sink *diag);
+bool rt_follow_schedule(struct allot_device *dev, const struct allot_launch *l,
+                        const struct exec_grid *g, struct launch_plan *plan,
+                        struct diag_sink *diag);
+void rt_made_free(struct made_schedule *x); /* what it holds */
+/* Decodes the kernel on its first use. */
+bool rt_decode(const struct allot_device *dev, const struct version *v,
+               struct loaded_kernel *k, struct diag_sink *diag);
 void rt_arrays_free(struct allot_device *dev); /* texture.c; their memory goes with the
                                                 * device's */
 

@@ -1,12 +1,21 @@
-/* make_schedule.c: schedules by method (cta.schedule): 004 section 6.1, Figure 5. Before a
- * launch is simulated it is executed without timing, on its own memory and arguments, while
- * the lines that each block touches are taken down; then memory is as it was. From the
- * working sets the method makes the schedule, which later launches of the kernel with as
- * many blocks follow too, until cta.update of them have (Figure 5's flag `update`).
+/* make_schedule.c: what a launch follows: schedules by method (cta.schedule; 004 section 6.1,
+ * Figure 5), and the arrays of persistent blocks.
+ *
+ * By method: before a launch is simulated it is executed without timing, on its own memory
+ * and arguments, while the lines that each block touches are taken down; then memory is as
+ * it was. From the working sets the method makes the schedule, which later launches of the
+ * kernel with as many blocks follow too, until cta.update of them have (Figure 5's flag
+ * `update`). With cta.working_sets=previous it is for the next launch instead: the first
+ * has its blocks in order.
+ *
+ * Persistent blocks (passes/persistent_blocks.c) are launched in order; the schedule's
+ * order goes into the array of what they do. Working sets are those of the kernel before
+ * the passes, block by block. Steps have no barriers there, and one TLP.
  *
  * Cost: one functional execution and a copy of the memory in use, for each schedule; none
  * for the methods that do not look at working sets. */
 #include "exec/orders.h"
+#include "passes/persistent.h"
 #include "runtime/plan.h"
 #include "runtime/result.h"
 
@@ -54,9 +63,12 @@ observe(struct allot_device *dev, struct exec_grid *g, struct workset *w,
     return ok;
 }
 
+/* A schedule of the launch's own working sets. g and plan are those of the kernel whose
+ * blocks are scheduled; no step has more than most blocks. */
 static struct cta_schedule *
 make(struct allot_device *dev, const struct exec_grid *grid,
-     const struct launch_plan *plan, uint64_t blocks, struct diag_sink *diag)
+     const struct launch_plan *plan, uint64_t blocks, uint64_t most,
+     struct diag_sink *diag)
 {
     const struct machine *m = dev->machine;
     struct exec_grid g = *grid;
@@ -67,7 +79,7 @@ make(struct allot_device *dev, const struct exec_grid *grid,
     uint64_t fit = plan_together(m, plan, diag);
     if (!fit)
         return NULL;
-    p.max_tlp = (uint32_t)fit;
+    p.max_tlp = (uint32_t)(fit < most ? fit : most);
     if (!cta_method_needs_sizes(&dev->method)) {
         s = cta_method_schedule(&dev->method, p);
     } else {
@@ -88,32 +100,130 @@ make(struct allot_device *dev, const struct exec_grid *grid,
     return s;
 }
 
-const struct cta_schedule *
-rt_make_schedule(struct allot_device *dev, const struct exec_grid *g,
-                 const struct launch_plan *plan, struct diag_sink *diag)
+static struct made_schedule *
+made_for(struct allot_device *dev, const char *kernel, uint32_t blocks)
+{
+    for (size_t i = 0; i < dev->made.n; i++)
+        if (dev->made.v[i].blocks == blocks && !strcmp(dev->made.v[i].kernel, kernel))
+            return &dev->made.v[i];
+    struct made_schedule *x = vec_push(&dev->made);
+    *x = (struct made_schedule){.kernel = xstrdup(kernel), .blocks = blocks};
+    return x;
+}
+
+void
+rt_made_free(struct made_schedule *x)
+{
+    free(x->kernel);
+    cta_schedule_free(x->s);
+    cta_schedule_free(x->next);
+}
+
+/* *out: what the launch follows, NULL for none. */
+static bool
+by_method(struct allot_device *dev, const struct exec_grid *g,
+          const struct launch_plan *plan, uint64_t most, const struct cta_schedule **out,
+          struct diag_sink *diag)
 {
     const uint64_t blocks = (uint64_t)g->grid.x * g->grid.y * g->grid.z;
+    const char *kernel = g->prog->entry->name;
     const uint32_t update = dev->machine->cta.update;
-    if (blocks > CTA_MOST_BLOCKS) {
-        diag_error(diag, "kernel '%s': %llu blocks are more than a schedule has (%u)",
-                   g->prog->entry->name, (unsigned long long)blocks, CTA_MOST_BLOCKS);
-        return NULL;
+    const bool online = dev->machine->cta.working_sets == SETS_PREVIOUS &&
+                        cta_method_needs_sizes(&dev->method);
+    if (blocks > CTA_MOST_BLOCKS)
+        return diag_error(diag,
+                          "kernel '%s': %llu blocks are more than a schedule has (%u)",
+                          kernel, (unsigned long long)blocks, CTA_MOST_BLOCKS);
+    struct made_schedule *x = made_for(dev, kernel, (uint32_t)blocks);
+    struct cta_schedule **at = online ? &x->next : &x->s;
+    if (x->next) {
+        cta_schedule_free(x->s);
+        *x = (struct made_schedule){x->kernel, x->blocks, .s = x->next};
     }
-    struct made_schedule *x = NULL;
-    for (size_t i = 0; i < dev->made.n && !x; i++)
-        if (dev->made.v[i].s->blocks == blocks &&
-            !strcmp(dev->made.v[i].s->kernel, g->prog->entry->name))
-            x = &dev->made.v[i];
-    if (!x || (update && x->followed >= update)) {
-        struct cta_schedule *s = make(dev, g, plan, blocks, diag);
+    x->followed += online; /* is the next launch's schedule wanted? */
+    if (!x->s || (update && x->followed >= update)) {
+        struct cta_schedule *s = make(dev, g, plan, blocks, most, diag);
         if (!s)
-            return NULL;
-        if (x)
-            cta_schedule_free(x->s);
-        else
-            x = vec_push(&dev->made);
-        *x = (struct made_schedule){.s = s};
+            return false;
+        cta_schedule_free(*at);
+        *at = s;
+        x->followed = 0;
     }
-    x->followed++;
-    return x->s;
+    x->followed += !online;
+    *out = x->s;
+    return true;
+}
+
+/* The schedule's order into the array of the plan's persistent blocks. */
+static bool
+fill(struct allot_device *dev, const struct launch_plan *plan,
+     const struct cta_schedule *s, struct diag_sink *diag)
+{
+    const struct ptx_var *v = plan->entries;
+    const char *kernel = plan->kernel->func->name;
+    const uint32_t n = (uint32_t)(v->size / sizeof *s->order);
+    uint64_t addr, bytes;
+    if (s && s->blocks != n) {
+        struct diag *d =
+            diag_add(diag, DIAG_ERROR, NULL,
+                     "the persistent blocks of kernel '%s' do the work of %u "
+                     "blocks, but its schedule is for %u",
+                     kernel, n, s->blocks);
+        diag_hint(diag, d, "make the schedule for this launch anew");
+        return false;
+    }
+    if (!exec_image_symbol(plan->version->image, v->name, &addr, &bytes))
+        return diag_error(diag, "kernel '%s' has no array '%s'", kernel, v->name);
+    uint32_t *order = xmalloc((n + (size_t)1) * sizeof *order);
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = s ? s->order[i] : i;
+    bool ok = dev_write(dev->mem, addr, order, bytes);
+    free(order);
+    timing_host_copy(dev->gpu, addr, bytes);
+    return ok || diag_error(diag, "array '%s' cannot be written", v->name);
+}
+
+/* By method: the blocks are those of the kernel before passes. */
+static bool
+fill_by_method(struct allot_device *dev, const struct allot_launch *l,
+               const struct exec_grid *grid, const struct launch_plan *plan,
+               struct diag_sink *diag)
+{
+    struct launch_plan own;
+    struct exec_grid g = *grid;
+    const struct cta_schedule *s;
+    if (!plan_unchanged(dev, l, &own, diag))
+        return false;
+    if (persistent_order(own.kernel->func)) {
+        struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
+                                  "kernel '%s' has persistent blocks already: what its "
+                                  "blocks touched before is not known",
+                                  l->kernel);
+        diag_hint(diag, d,
+                  "give its schedule as a file (--schedule FILE), or run the PTX "
+                  "from before pass persistent-blocks");
+        return false;
+    }
+    if (!rt_decode(dev, own.version, own.kernel, diag))
+        return false;
+    g.prog = own.kernel->prog;
+    g.grid.x = own.shape.grid[0];
+    g.grid.y = own.shape.grid[1];
+    g.grid.z = own.shape.grid[2];
+    return by_method(dev, &g, plan, (uint64_t)grid->grid.x, &s, diag) &&
+           fill(dev, plan, s, diag);
+}
+
+bool
+rt_follow_schedule(struct allot_device *dev, const struct allot_launch *l,
+                   const struct exec_grid *g, struct launch_plan *plan,
+                   struct diag_sink *diag)
+{
+    if (plan->entries && plan->persisted)
+        return fill(dev, plan, plan->persisted, diag);
+    if (!dev->method.row || plan->sm.schedule)
+        return true;
+    if (plan->entries)
+        return fill_by_method(dev, l, g, plan, diag);
+    return by_method(dev, g, plan, UINT32_MAX, &plan->sm.schedule, diag);
 }

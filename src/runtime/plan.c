@@ -3,6 +3,7 @@
 
 #include "analysis/usage.h"
 #include "machine/occupancy.h"
+#include "passes/persistent.h"
 #include "passes/shape.h"
 #include "passes/unified_alloc.h"
 #include "ptx/parse.h"
@@ -231,6 +232,30 @@ might_share(const struct machine *m, struct loaded_module *lm,
                                                         shape->dynamic_scratchpad});
 }
 
+static struct pass_launch
+asked(const struct allot_launch *l)
+{
+    struct pass_launch as = {.kernel = l->kernel,
+                             .dynamic_scratchpad = l->dynamic_scratchpad};
+    bool known = l->grid[0] || l->grid[1] || l->grid[2];
+    for (int i = 0; i < 3; i++) {
+        as.grid[i] = l->grid[i] || !known ? l->grid[i] : 1;
+        as.block[i] = l->block[i] ? l->block[i] : 1;
+    }
+    return as;
+}
+
+bool
+plan_unchanged(struct allot_device *dev, const struct allot_launch *l,
+               struct launch_plan *p, struct diag_sink *diag)
+{
+    struct loaded_module *lm = rt_load(dev, l->module, diag);
+    *p = (struct launch_plan){.shape = asked(l), .threshold = 1};
+    p->version = lm ? lm->versions.v[0] : NULL;
+    p->kernel = lm ? kernel_of(lm, p->version, l->kernel, diag) : NULL;
+    return p->kernel && shape_apply(p->kernel->func, &p->shape, diag);
+}
+
 /* The variant that is made for sharing, if blocks of it then do share; else the one that
  * is made for no sharing. */
 bool
@@ -239,13 +264,7 @@ plan_variant(struct allot_device *dev, const struct allot_launch *l,
 {
     const struct machine *m = dev->machine;
     struct loaded_module *lm = rt_load(dev, l->module, diag);
-    struct pass_launch as = {.kernel = l->kernel,
-                             .dynamic_scratchpad = l->dynamic_scratchpad};
-    bool known = l->grid[0] || l->grid[1] || l->grid[2];
-    for (int i = 0; i < 3; i++) {
-        as.grid[i] = l->grid[i] || !known ? l->grid[i] : 1;
-        as.block[i] = l->block[i] ? l->block[i] : 1;
-    }
+    struct pass_launch as = asked(l);
     if (!lm || !find_kernel(lm->module->ptx, l->kernel, diag))
         return false;
     if (might_share(m, lm, &as, diag)) {
@@ -310,6 +329,11 @@ plan_residency(const struct allot_device *dev, struct launch_plan *p,
         return false;
     p->budget = budget(m, p);
     p->sm.schedule = schedule_of(dev, p->kernel->func->name);
+    p->entries = p->sm.order->follows ? persistent_order(p->kernel->func) : NULL;
+    if (p->entries) { /* a schedule is for the blocks of the array, not for those launched */
+        p->persisted = p->sm.schedule;
+        p->sm.schedule = NULL;
+    }
     return order_accepts(m, p, diag);
 }
 

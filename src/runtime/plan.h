@@ -34,6 +34,8 @@ struct launch_plan {
     uint32_t barriers;
     struct plan_budget budget;
     struct timing_plan sm; /* demand of the kernel; residency; order of blocks */
+    const struct ptx_var *entries;        /* the array of persistent blocks, or NULL */
+    const struct cta_schedule *persisted; /* what it is filled from: of a file; or NULL */
 };
 
 /* Variant and demand. Compiles the variant on its first use. A dimension of 0 counts as 1,
@@ -45,6 +47,9 @@ bool plan_variant(struct allot_device *dev, const struct allot_launch *l,
  * with the kernel. */
 bool plan_residency(const struct allot_device *dev, struct launch_plan *p,
                     struct diag_sink *diag);
+/* The variant before all passes, in the shape that the host asked for. */
+bool plan_unchanged(struct allot_device *dev, const struct allot_launch *l,
+                    struct launch_plan *p, struct diag_sink *diag);
 /* All of it. */
 bool plan_launch(struct allot_device *dev, const struct allot_launch *l,
                  struct launch_plan *p, struct diag_sink *diag);

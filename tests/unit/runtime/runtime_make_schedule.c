@@ -26,10 +26,10 @@ struct outcome {
     uint8_t memory[BYTES];
 };
 
-/* Launches twice; n: lines of the first launch, and of the second. */
+/* Launches out[0 .. launches - 1]; n: lines of the first launch, then: of the others. */
 static bool
-run(struct rt_kit *k, const char *const *set, const char *file, uint32_t n, uint32_t then,
-    struct outcome out[2])
+run_many(struct rt_kit *k, const char *const *set, const char *file, uint32_t n,
+         uint32_t then, struct outcome *out, int launches)
 {
     struct allot_options timing = {.max_cycles = 10000000};
     setenv("ALLOT_MACHINES", SOURCE_DIR "/machines", 0);
@@ -47,7 +47,7 @@ run(struct rt_kit *k, const char *const *set, const char *file, uint32_t n, uint
     assert_non_null(k->mod);
     assert_true(!file || allot_device_schedule(k->dev, file, k->d));
     uint64_t buf = allot_alloc(k->dev, BYTES, k->d);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < launches; i++) {
         const uint32_t words[2] = {7, i ? then : n};
         assert_true(allot_write(k->dev, buf, words, sizeof words, k->d));
         const struct allot_result *r = rt_try(k, BLOCKS, 64, 1, &buf);
@@ -58,6 +58,13 @@ run(struct rt_kit *k, const char *const *set, const char *file, uint32_t n, uint
         assert_true(allot_read(k->dev, buf, out[i].memory, BYTES, k->d));
     }
     return true;
+}
+
+static bool
+run(struct rt_kit *k, const char *const *set, const char *file, uint32_t n, uint32_t then,
+    struct outcome out[2])
+{
+    return run_many(k, set, file, n, then, out, 2);
 }
 
 static struct outcome plain[2], made[2], by_file[2];
@@ -140,6 +147,122 @@ update_makes_it_anew(void **state)
     assert_memory_equal(anew[1].memory, kept[1].memory, BYTES);
 }
 
+/* Online: each launch follows the working sets of the launch before it. The first has none,
+ * so its blocks are in order; the second pays for the first one's 64 lines a block, the
+ * third, made anew, no longer. Without update the first one's are kept. */
+static void
+previous_working_sets_schedule_the_next(void **state)
+{
+    struct rt_kit k;
+    static struct outcome given[3], own[3], online[3], kept[3];
+    const char *set[] = {"cta.order",        "schedule",   "cta.schedule",
+                         "static",           "cta.update", "1",
+                         "cta.working_sets", "own",        NULL};
+    assert_true(run_many(&k, (const char *const[]){NULL}, NULL, 16, 0, given, 3));
+    rt_close(&k);
+    assert_true(run_many(&k, set, NULL, 16, 0, own, 3));
+    rt_close(&k);
+    set[7] = "previous";
+    assert_true(run_many(&k, set, NULL, 16, 0, online, 3));
+    rt_close(&k);
+    set[5] = "0";
+    assert_true(run_many(&k, set, NULL, 16, 0, kept, 3));
+    rt_close(&k);
+    assert_int_equal(online[0].cycles, given[0].cycles);
+    assert_true(own[0].cycles != given[0].cycles);
+    assert_true(online[1].cycles > own[1].cycles);
+    assert_int_equal(online[2].cycles, own[2].cycles);
+    assert_int_equal(kept[1].cycles, online[1].cycles);
+    assert_true(kept[2].cycles > online[2].cycles);
+    for (int i = 0; i < 3; i++)
+        assert_memory_equal(online[i].memory, given[i].memory, BYTES);
+}
+
+/* -- persistent blocks -- */
+
+/* Runs the kernel with 4 persistent blocks; the array that they took their work from. */
+static bool
+run_persistent(struct rt_kit *k, const char *method, const char *file,
+               uint32_t order[BLOCKS])
+{
+    static struct outcome out[1];
+    const char *set[] = {"cta.order",
+                         "schedule",
+                         "compiler.passes",
+                         "persistent-blocks:tlp=4",
+                         "cta.schedule",
+                         method,
+                         NULL};
+    uint64_t addr, bytes;
+    if (!run_many(k, set, file, 16, 16, out, 1))
+        return false;
+    assert_memory_equal(out[0].memory, plain[0].memory, BYTES);
+    assert_true(allot_symbol(k->dev, k->mod, "allot_order_k", &addr, &bytes, k->d));
+    assert_int_equal(bytes, BLOCKS * sizeof *order);
+    return allot_read(k->dev, addr, order, bytes, k->d);
+}
+
+/* The array holds the schedule's order: of a file, of a baseline, and by the working sets of
+ * the blocks as they were before the pass. Not touched: in order. */
+static void
+persistent_blocks_take_a_schedule(void **state)
+{
+    struct rt_kit k;
+    uint32_t order[BLOCKS], again[BLOCKS];
+    char path[] = "/tmp/schedule-XXXXXX";
+    assert_true(run(&k, (const char *const[]){NULL}, NULL, 16, 16, plain));
+    rt_close(&k);
+    assert_true(run_persistent(&k, "", NULL, order));
+    rt_close(&k);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        assert_int_equal(order[i], i);
+    int fd = mkstemp(path);
+    FILE *f = fdopen(fd, "w");
+    assert_non_null(f);
+    fprintf(f, "allot-schedule 1\nkernel k\nblocks %d\nstep 2: 32-63\nstep 4: 0-31\n",
+            BLOCKS);
+    fclose(f);
+    assert_true(run_persistent(&k, "", path, order));
+    rt_close(&k);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        assert_int_equal(order[i], (i + 32) % BLOCKS);
+
+    /* awss: the steps that the plain kernel's working sets make for at most 4 blocks. */
+    struct allot_options functional = {.functional = true, .working_sets = true};
+    const uint32_t words[2] = {7, 16};
+    rt_open(&k, text, &functional);
+    assert_true(allot_machine_set(k.m, "l2.sets", "4", k.d));
+    uint64_t buf = allot_alloc(k.dev, BYTES, k.d), inst = 0;
+    assert_true(allot_write(k.dev, buf, words, sizeof words, k.d));
+    const struct allot_result *r = rt_try(&k, BLOCKS, 64, 1, &buf);
+    assert_non_null(r);
+    assert_true(allot_result_get(r, "warp_instructions", &inst, NULL));
+    char *s =
+        allot_working_schedule(r, k.m, "awss", 4, 70.0 * BLOCKS / (double)inst, k.d);
+    assert_non_null(s);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(s, f);
+    fclose(f);
+    free(s);
+    rt_close(&k);
+    assert_true(run_persistent(&k, "", path, order));
+    rt_close(&k);
+    assert_true(run_persistent(&k, "awss", NULL, again));
+    rt_close(&k);
+    assert_memory_equal(order, again, sizeof order);
+    assert_true(order[0] != 0); /* a large block comes first */
+
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "allot-schedule 1\nblocks 4\nstep 4: 0-3\n");
+    fclose(f);
+    assert_false(run_persistent(&k, "", path, order));
+    rt_told(&k, "do the work of 64 blocks, but its schedule is for 4");
+    rt_close(&k);
+    unlink(path);
+}
+
 static void
 what_cannot_be_is_said(void **state)
 {
@@ -167,6 +290,19 @@ what_cannot_be_is_said(void **state)
     assert_null(rt_try(&k, 2, 32, 1, &buf));
     rt_told(&k, "kernel 'k' allocates memory, so it cannot be executed ahead");
     rt_close(&k);
+    /* Nor are the working sets of blocks known that are persistent in the PTX itself. */
+    static const char persistent[] =
+        ".version 6.0\n.target sm_30\n.address_size 64\n"
+        ".visible .global .u32 allot_order_k[4];\n.visible .entry k()\n{ ret; }\n";
+    rt_open(&k, persistent, NULL);
+    allot_device_free(k.dev);
+    assert_true(allot_machine_set(k.m, "cta.order", "schedule", k.d));
+    assert_true(allot_machine_set(k.m, "cta.schedule", "awss", k.d));
+    k.dev = allot_device_new(k.m, &timing, k.d);
+    assert_non_null(k.dev);
+    assert_null(rt_try(&k, 2, 32, 0, NULL));
+    rt_told(&k, "kernel 'k' has persistent blocks already");
+    rt_close(&k);
 }
 
 int
@@ -175,6 +311,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_launch_follows_its_own_working_sets),
         cmocka_unit_test(update_makes_it_anew),
+        cmocka_unit_test(previous_working_sets_schedule_the_next),
+        cmocka_unit_test(persistent_blocks_take_a_schedule),
         cmocka_unit_test(what_cannot_be_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

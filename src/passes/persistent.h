@@ -1,0 +1,11 @@
+/* persistent.h: what pass persistent-blocks leaves in a module: the array of block numbers
+ * that a kernel's blocks take their work from (docs/passes.md). */
+#ifndef ALLOT_PASSES_PERSISTENT_H
+#define ALLOT_PASSES_PERSISTENT_H
+
+#include "ptx/ir.h"
+
+/* The array of kernel f, of 4 bytes an entry; NULL: its blocks are not persistent. */
+const struct ptx_var *persistent_order(const struct ptx_func *f);
+
+#endif
