@@ -32,9 +32,9 @@ if(NOT ALLOT_SANITIZE AND NOT ALLOT_TSAN AND NOT ALLOT_FUZZ) # the sanitizers' o
   target_link_options(liballot PRIVATE -Wl,--no-undefined)
 endif()
 target_link_libraries(liballot PRIVATE PkgConfig::CYAML PkgConfig::JANSSON PkgConfig::ELF PkgConfig::LZ4
-  PkgConfig::ZSTD ${METIS} Threads::Threads ${CMAKE_DL_LIBS} m)
+  PkgConfig::ZSTD ${metis} Threads::Threads ${CMAKE_DL_LIBS} m)
 target_link_libraries(liballot_static INTERFACE $<INSTALL_INTERFACE:PkgConfig::ALLOT_BELOW>
-  metis Threads::Threads ${CMAKE_DL_LIBS} m)
+  ${metis_name} Threads::Threads ${CMAKE_DL_LIBS} m)
 foreach(t liballot liballot_static)
   target_include_directories(${t} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()

@@ -10,12 +10,19 @@
  * next block is the one that shares most with the last WINDOW blocks, which run about
  * then; ties go to the lower number. O(edges + blocks * (WINDOW + blocks)).
  *
+ * Scattered: the same blocks in a random order, drawn by a fixed seed.
+ *
  * METIS is deterministic for a seed; another version of it may cut otherwise. */
 #include "reorder.h"
 
-#include <metis.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef HAVE_METIS
+#include <metis.h>
+#else
+typedef int32_t idx_t;
+#endif
 
 enum { WINDOW = 45 };
 
@@ -30,10 +37,28 @@ struct parts {
     uint32_t *size, *want;
 };
 
+bool
+order_has_clusters(void)
+{
+#ifdef HAVE_METIS
+    return true;
+#else
+    return false;
+#endif
+}
+
 enum item_order
 order_of(struct allot_run *r)
 {
-    return (enum item_order)wl_param(r, "order", ORDER_GIVEN, ORDER_GIVEN, ORDERS - 1);
+    enum item_order how =
+        (enum item_order)wl_param(r, "order", ORDER_GIVEN, ORDER_GIVEN, ORDERS - 1);
+    if (how < ORDER_CLUSTER || order_has_clusters())
+        return how;
+    wl_fail(r,
+            "parameter order=%d: clusters of threads need METIS, and this build is without "
+            "it (install libmetis-dev and build anew); orders 0 and 1 are there",
+            (int)how);
+    return ORDER_GIVEN;
 }
 
 uint32_t
@@ -67,17 +92,30 @@ both_ways(struct graph *g, uint32_t n, const uint32_t *first, const uint32_t *to
     return true;
 }
 
+/* The part of each item. */
 static bool
-cut(const struct graph *g, struct parts *p)
+partition(const struct graph *g, struct parts *p)
 {
+#ifdef HAVE_METIS
     idx_t options[METIS_NOPTIONS], n = (idx_t)g->n, k = (idx_t)p->k, one = 1, edges_cut;
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_SEED] = 1;
     options[METIS_OPTION_NUMBERING] = 0;
-    if (p->k == 1)
-        memset(p->of, 0, g->n * sizeof *p->of);
-    else if (METIS_PartGraphKway(&n, &one, g->first, g->to, NULL, NULL, NULL, &k, NULL,
-                                 NULL, options, &edges_cut, p->of) != METIS_OK)
+    if (p->k > 1)
+        return METIS_PartGraphKway(&n, &one, g->first, g->to, NULL, NULL, NULL, &k, NULL,
+                                   NULL, options, &edges_cut, p->of) == METIS_OK;
+    memset(p->of, 0, g->n * sizeof *p->of);
+    return true;
+#else
+    (void)g, (void)p;
+    return false;
+#endif
+}
+
+static bool
+cut(const struct graph *g, struct parts *p)
+{
+    if (!partition(g, p))
         return false;
     p->last = 0;
     for (uint32_t i = 0; i < g->n; i++)
@@ -151,6 +189,27 @@ by_first_item(const struct parts *p, uint32_t n, uint32_t *at)
     for (uint32_t i = 0; i < n; i++)
         if (at[p->of[i]] == p->k)
             at[p->of[i]] = next++;
+}
+
+/* In an order drawn by Fisher and Yates with a fixed seed. */
+static void
+scattered(const struct parts *p, uint32_t *at)
+{
+    uint64_t seed = 1;
+    uint32_t n = 0;
+    for (uint32_t q = 0; q < p->k; q++)
+        if (q != p->last)
+            at[q] = n++;
+    at[p->last] = p->k - 1;
+    for (uint32_t q = p->k, left = n; left > 1;) {
+        if (--q == p->last)
+            continue;
+        uint32_t with = (uint32_t)((wl_random(&seed) >> 32) * left-- >> 32);
+        with += with >= p->last; /* the with-th of those that are not the last part */
+        uint32_t was = at[q];
+        at[q] = at[with];
+        at[with] = was;
+    }
 }
 
 /* Links between parts as a list: part a shares weight[e] pairs with part other[e]. */
@@ -277,6 +336,8 @@ order_items(enum item_order how, uint32_t n, const uint32_t *first, const uint32
         even_out(&g, &p);
     if (ok && how == ORDER_REUSE)
         ok = by_reuse(&g, &p, at);
+    else if (ok && how == ORDER_SCATTERED)
+        scattered(&p, at);
     else if (ok)
         by_first_item(&p, n, at);
     for (uint32_t q = 0; ok && q < p.k; q++) /* the first free number of each part */

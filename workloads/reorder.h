@@ -12,17 +12,20 @@ enum item_order {
     ORDER_CLUSTER,   /* cluster: a block has items that share data (METIS) */
     ORDER_REUSE,     /* reOrder: and blocks that share data follow each other */
     ORDER_THREADS,   /* clusters of threads alone: their data stay where they are */
+    ORDER_SCATTERED, /* cluster, but blocks come in a random order */
     ORDERS
 };
 
-/* Parameter order=0 to 4 of the run. */
+/* Whether this build has METIS, which the orders from ORDER_CLUSTER on need. */
+bool order_has_clusters(void);
+/* Parameter order=0 to 5 of the run; fails the run if this build cannot make it. */
 enum item_order order_of(struct allot_run *r);
 /* Parameter block=32 to 1024: threads of a block, 256 unless given. */
 uint32_t block_of(struct allot_run *r);
 
 /* Threads of n items: block b has those of threads group * b to group * b + group - 1. Item i
  * shares data with to[first[i]] .. to[first[i + 1] - 1], and those with it: each pair stands
- * once. place[i] is the thread of item i. False: out of memory. */
+ * once. place[i] is the thread of item i. False: out of memory, or no METIS. */
 bool order_items(enum item_order how, uint32_t n, const uint32_t *first,
                  const uint32_t *to, uint32_t group, uint32_t *place);
 
