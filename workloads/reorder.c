@@ -54,10 +54,11 @@ order_of(struct allot_run *r)
         (enum item_order)wl_param(r, "order", ORDER_GIVEN, ORDER_GIVEN, ORDERS - 1);
     if (how < ORDER_CLUSTER || order_has_clusters())
         return how;
-    wl_fail(r,
-            "parameter order=%d: clusters of threads need METIS, and this build is without "
-            "it (install libmetis-dev and build anew); orders 0 and 1 are there",
-            (int)how);
+    wl_fail(
+        r,
+        "parameter order=%d: clusters of threads need METIS, and this build is without "
+        "it (install libmetis-dev and build anew); orders 0 and 1 are there",
+        (int)how);
     return ORDER_GIVEN;
 }
 

@@ -41,11 +41,13 @@ refuse(const struct exec_grid *g, const char *why, struct diag_sink *diag)
     return false;
 }
 
-/* Executes the launch and puts memory back. */
+/* Executes the launch and puts memory back. *done: whether it came to its end; a launch
+ * that faults will do so again, and then it is told. */
 static bool
-observe(struct allot_device *dev, struct exec_grid *g, struct workset *w,
+observe(struct allot_device *dev, struct exec_grid *g, struct workset *w, bool *done,
         struct diag_sink *diag)
 {
+    struct diag_sink quiet = {0};
     struct dev_copy *copy = dev_save(dev->mem);
     if (!copy)
         return diag_error(diag, "no host memory for a copy of device memory");
@@ -54,37 +56,41 @@ observe(struct allot_device *dev, struct exec_grid *g, struct workset *w,
     g->team = NULL;
     g->apart = NULL;
     workset_watch(w, g);
-    bool ok = exec_run_grid(g) == EXEC_OK;
+    g->diag = &quiet;
+    *done = exec_run_grid(g) == EXEC_OK;
+    diag_free(&quiet);
     workset_finish(w);
     if (!dev_restore(dev->mem, copy))
         return refuse(g, "allocates memory", diag);
-    if (ok && g->orders && exec_orders_at(g->orders, 0))
+    if (*done && g->orders && exec_orders_at(g->orders, 0))
         return refuse(g, "launches kernels", diag);
-    return ok;
+    return true;
 }
 
-/* A schedule of the launch's own working sets. g and plan are those of the kernel whose
- * blocks are scheduled; no step has more than most blocks. */
-static struct cta_schedule *
+/* A schedule of the launch's own working sets; NULL if it faults. g and plan are those of the
+ * kernel whose blocks are scheduled; no step has more than most blocks. */
+static bool
 make(struct allot_device *dev, const struct exec_grid *grid,
      const struct launch_plan *plan, uint64_t blocks, uint64_t most,
-     struct diag_sink *diag)
+     struct cta_schedule **out, struct diag_sink *diag)
 {
     const struct machine *m = dev->machine;
     struct exec_grid g = *grid;
-    struct cta_schedule *s = NULL;
+    struct cta_schedule *s = *out = NULL;
+    bool ok = true, done = false;
     struct cta_problem p = {.blocks = (uint32_t)blocks,
                             .capacity = rt_l2_bytes(m) / m->l2.line,
                             .cps = m->cta.cps};
     uint64_t fit = plan_together(m, plan, diag);
     if (!fit)
-        return NULL;
+        return false;
     p.max_tlp = (uint32_t)(fit < most ? fit : most);
     if (!cta_method_needs_sizes(&dev->method)) {
         s = cta_method_schedule(&dev->method, p);
     } else {
         struct workset *w = workset_new(blocks, m->l2.line, dev->mem);
-        if (observe(dev, &g, w, diag)) {
+        ok = observe(dev, &g, w, &done, diag);
+        if (ok && done) {
             p.size = workset_sizes(w);
             p.together = workset_together;
             p.user = w;
@@ -97,7 +103,8 @@ make(struct allot_device *dev, const struct exec_grid *grid,
     }
     if (s)
         s->kernel = xstrdup(g.prog->entry->name);
-    return s;
+    *out = s;
+    return ok;
 }
 
 static struct made_schedule *
@@ -142,8 +149,8 @@ by_method(struct allot_device *dev, const struct exec_grid *g,
     }
     x->followed += online; /* is the next launch's schedule wanted? */
     if (!x->s || (update && x->followed >= update)) {
-        struct cta_schedule *s = make(dev, g, plan, blocks, most, diag);
-        if (!s)
+        struct cta_schedule *s;
+        if (!make(dev, g, plan, blocks, most, &s, diag))
             return false;
         cta_schedule_free(*at);
         *at = s;
