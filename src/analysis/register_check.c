@@ -22,8 +22,9 @@
  * have happened. Were that wrong, a read would not find its value.
  *
  * At the start of a block only registers that may be read from there on are kept; any
- * other is held nowhere but in its equation. For this the liveness of the original is computed here, and
- * nothing is trusted to it: were it wrong, a read would not find its value.
+ * other is held nowhere but in its equation. For this the liveness of the original is
+ * computed here, and nothing is trusted to it: were it wrong, a read would not find its
+ * value.
  *
  * Cost: O(instructions x pairs of the places they touch), a few rounds. */
 #include "analysis/register_check.h"
@@ -73,7 +74,7 @@ struct check {
     uint64_t *anywhere;     /* registers that are held anywhere */
     VEC(int32_t) anywheres; /* them, and some that no longer are */
     VEC(int32_t) moved;
-    struct entry *entry; /* per block */
+    struct entry *entry;      /* per block */
     int32_t *repeats, nslots; /* hash of definitions that may be repeated */
     int32_t *next_repeat;     /* of an instruction of before: the next of its slot */
     bool *equation;           /* of one: it is in the hash and reads registers */
@@ -413,8 +414,8 @@ reads_registers(const struct ptx_inst *in)
         const struct ptx_operand *o = &in->ops[i];
         bool literal =
             o->kind == PTX_OPD_IMM || o->kind == PTX_OPD_F32 || o->kind == PTX_OPD_F64;
-        if (o->kind != PTX_OPD_NONE && (is_dest(in, i) || o->joined ||
-                                        !(literal || o->kind == PTX_OPD_REG)))
+        if (o->kind != PTX_OPD_NONE &&
+            (is_dest(in, i) || o->joined || !(literal || o->kind == PTX_OPD_REG)))
             return false;
     }
     return true;
@@ -571,8 +572,7 @@ new_inst(struct check *c, const struct ptx_inst *in)
     for (size_t i = 0; i < c->moved.n; i++)
         if (!holds(c, c->moved.v[i], at))
             add(c, c->moved.v[i], at);
-    return c->moved.n ||
-           wrong(c, "it repeats no definition of these values", -1);
+    return c->moved.n || wrong(c, "it repeats no definition of these values", -1);
 }
 
 /* -- blocks -- */

@@ -88,3 +88,12 @@ demangle_cut(char *s, size_t width)
     memcpy(s + head, "...", 3);
     memmove(s + head + 3, s + n - tail, tail + 1);
 }
+
+char *
+demangle_within(const char *name, size_t width)
+{
+    char *s = demangle(name);
+    if (width)
+        demangle_cut(s, width);
+    return s;
+}

@@ -13,5 +13,9 @@ char *demangle(const char *name);
 char *demangle_text(const char *text);
 /* Shortens s in place to at most `width` characters: "beginning...end". */
 void demangle_cut(char *s, size_t width);
+/* demangle, of at most `width` characters; 0: whole. malloc'd. */
+char *demangle_within(const char *name, size_t width);
+
+enum { DEMANGLE_COLUMN = 48 }; /* width of a kernel's name in a column of a table */
 
 #endif

@@ -331,9 +331,7 @@ cli_chart(const struct chart *c, const char *path)
 const char *
 cli_kernel_name(const char *name, size_t width)
 {
-    char *s = demangle(name);
-    if (width)
-        demangle_cut(s, width);
+    char *s = demangle_within(name, width);
     const char *kept = arena_strdup(cli_mem(), s);
     free(s);
     return kept;

@@ -78,7 +78,6 @@ int cli_diag(struct allot_diag *d);
 /* A kernel's name as in the source, long ones cut in the middle to `width` characters (0:
  * whole), in cli_mem. */
 const char *cli_kernel_name(const char *name, size_t width);
-enum { CLI_NAME = 48 }; /* in a column of a table */
 
 /* What lives to the end of the command (option lists, copies of texts). Freed by main. */
 struct arena *cli_mem(void);

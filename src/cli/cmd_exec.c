@@ -83,12 +83,10 @@ store(const struct want *w, const struct cli_list *pos, const struct program_res
 {
     const char **args = ARENA_ARRAY(cli_mem(), const char *, pos->n);
     const char *failure = program_failure(r, cli_mem());
-    size_t i, nargs = 0;
-    json_t *o;
-    for (i = 1; i < pos->n; i++)
+    size_t nargs = 0;
+    for (size_t i = 1; i < pos->n; i++)
         args[nargs++] = arena_printf(cli_mem(), "arg=%s", pos->v[i]);
-    json_array_foreach(r->all, i, o)
-        json_object_set(o, "kernel", json_object_get(o, "name"));
+    json_t *launches = program_launches(r);
     struct cli_ran ran = {.db = w->db,
                           .workload = pos->v[0],
                           .params = args,
@@ -98,9 +96,11 @@ store(const struct want *w, const struct cli_list *pos, const struct program_res
                           .ok = !failure,
                           .message = failure ? failure : "",
                           .ptx_hash = program_ptx_hash(r, cli_mem()),
-                          .launches = r->all};
+                          .launches = launches};
     ran.settings = cli_sim_settings(s, &ran.nsettings);
-    return cli_store_run(&ran, m);
+    bool ok = cli_store_run(&ran, m);
+    json_decref(launches);
+    return ok;
 }
 
 static bool

@@ -1,6 +1,7 @@
 /* energy.c: see energy.h. */
 #include "cli/energy.h"
 
+#include "base/demangle.h"
 #include "cli/cli.h"
 #include "report/table.h"
 #include "runtime/runtime.h"
@@ -75,9 +76,9 @@ print_kernels(const struct allot_device *dev, const struct allot_machine *m)
     for (size_t i = 0; i < allot_results(dev); i++) {
         struct energy e;
         cli_energy(allot_result_at(dev, i), m, &e);
-        table_cell(
-            t, "%s",
-            cli_kernel_name(allot_result_kernel(allot_result_at(dev, i)), CLI_NAME));
+        table_cell(t, "%s",
+                   cli_kernel_name(allot_result_kernel(allot_result_at(dev, i)),
+                                   DEMANGLE_COLUMN));
         for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
             double v = 0;
             energy_value(&e, values[k], &v);

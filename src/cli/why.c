@@ -2,6 +2,7 @@
  * docs/model.md, "Accounts and sleep". */
 #include "cli/why.h"
 
+#include "base/demangle.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "report/table.h"
@@ -191,7 +192,7 @@ why_print_launches(const json_t *launches, FILE *to)
         for (unsigned k = 0; k < NCAUSES; k++)
             v[k] = (uint64_t)json_integer_value(json_object_get(one, causes[k].id));
         ok &= adds_up(name, "all SMs", v, all);
-        row(t, cli_kernel_name(name, CLI_NAME), v, all);
+        row(t, cli_kernel_name(name, DEMANGLE_COLUMN), v, all);
     }
     fprintf(to, "\nissue slots by cause, %%\n\n");
     table_show(t, to);

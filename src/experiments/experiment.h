@@ -42,8 +42,8 @@ struct exp_row {
     const char *workload; /* NULL: resources only, answered by the occupancy calculator */
     bool own;             /* a kernel of one's own: its PTX is the file `workload` */
     bool program;         /* a CUDA program, started by the word `workload` */
-    const char *const
-        *texts; /* what is launched (launch_texts); run_program.c's parameters */
+    const char *const *texts; /* what is launched (launch_texts); of a program, its
+                               * parameters (run_program.c) */
     size_t ntexts;
     const char *kernels; /* blank-separated, "": those that the workload names */
     struct {

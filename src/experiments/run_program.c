@@ -65,20 +65,6 @@ run_program_hash(const struct exp_run *r, char out[33], struct diag_sink *diag)
     return ok;
 }
 
-/* Launches as of other runs. */
-static json_t *
-launches(const struct program_result *r)
-{
-    json_t *o, *all = json_array();
-    size_t i;
-    json_array_foreach(r->all, i, o)
-    {
-        json_object_set(o, "kernel", json_object_get(o, "name"));
-        json_array_append(all, o);
-    }
-    return all;
-}
-
 /* Why it counts as failed, and the end of what it said; "": it does not. */
 static void
 explain(const struct program_result *r, struct strbuf *b)
@@ -130,7 +116,7 @@ run_program(const struct exp_run *r, const char *token, const struct allot_machi
                              why.s ? why.s : "");
     if (ran) {
         json_object_set_new(rec, "ptx_hash", json_text(program_ptx_hash(&result, &mem)));
-        json_object_set_new(rec, "launches", launches(&result));
+        json_object_set_new(rec, "launches", program_launches(&result));
     }
     program_result_free(&result);
     strbuf_free(&why);

@@ -150,8 +150,8 @@ jump(struct job *j, enum ptx_op op, int32_t label, int32_t guard, bool neg)
     in->guard_neg = neg;
 }
 
-static const char prefix[] =
-    "allot_order_"; /* of the array's name, before the kernel's */
+/* Of the array's name, before the kernel's. */
+static const char prefix[] = "allot_order_";
 
 const struct ptx_var *
 persistent_order(const struct ptx_func *f)

@@ -70,8 +70,9 @@ from_registers(const struct ra *a, const struct defs *d, int32_t r)
         const struct ptx_operand *o = &in->ops[k];
         bool literal = o->kind == PTX_OPD_NONE || o->kind == PTX_OPD_IMM ||
                        o->kind == PTX_OPD_F32 || o->kind == PTX_OPD_F64;
-        if (!literal && !(o->kind == PTX_OPD_REG && !o->joined && o->reg != r &&
-                          !is_temporary(a, o->reg) && defs_reach(d, o->reg, (uint32_t)at)))
+        if (!literal &&
+            !(o->kind == PTX_OPD_REG && !o->joined && o->reg != r &&
+              !is_temporary(a, o->reg) && defs_reach(d, o->reg, (uint32_t)at)))
             return false;
     }
     return true;
@@ -91,8 +92,7 @@ ra_again_new(const struct ra *a, const struct live *l, const struct defs *d,
 static bool
 at_hand(const struct ra_again *x, const struct live_set *before, int32_t r)
 {
-    return live_has(before, (uint32_t)r) &&
-           !(x->gone && bitset_has(x->gone, (size_t)r));
+    return live_has(before, (uint32_t)r) && !(x->gone && bitset_has(x->gone, (size_t)r));
 }
 
 /* Computing a register again, in front of an instruction. */
@@ -196,11 +196,12 @@ ra_again_everywhere(struct ra_again *x, uint64_t *yes, struct arena *mem)
 {
     uint32_t n = (uint32_t)x->a->f->regs.n;
     uint64_t *dropped = NULL;
-    for (unsigned pass = 0; pass < 2; pass++) { /* then without what is read for nothing */
+    for (unsigned pass = 0; pass < 2;
+         pass++) { /* then without what is read for nothing */
         struct everywhere e = {x, yes, bitset_new(mem, n + 1), dropped, NULL, 0, 0};
         for (uint32_t r = 0; r < n; r++)
-            if ((!x->gone || bitset_has(x->gone, r)) &&
-                !is_temporary(x->a, (int32_t)r) && x->defs->at[r] >= 0 && x->a->f->regs.v[r].type != PTX_PRED)
+            if ((!x->gone || bitset_has(x->gone, r)) && !is_temporary(x->a, (int32_t)r) &&
+                x->defs->at[r] >= 0 && x->a->f->regs.v[r].type != PTX_PRED)
                 bitset_add(yes, r);
         live_each_point(x->l, check_point, &e);
         for (uint32_t r = 0; r < n; r++) /* what nothing reads proves nothing */

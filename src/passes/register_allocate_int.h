@@ -21,9 +21,9 @@ struct ra_body;
 /* The function under allocation. */
 struct ra {
     struct ptx_func *f;
-    VEC(int32_t)
-    origin; /* of each instruction: its place in the original body, below 0:
-             * made here (register_check_inserted) */
+    /* Of each instruction: its place in the original body; below 0: made here
+     * (register_check_inserted). */
+    VEC(int32_t) origin;
     VEC(uint8_t) temporary; /* of each register: made for a spill, never spilled itself */
     struct ptx_var *slots;  /* local memory of what was spilled, NULL: nothing yet */
     uint32_t spilled, rematerialised; /* registers */
@@ -81,10 +81,10 @@ struct ra_use {
     int32_t reg;
     int32_t next; /* the next use in the block, an index of ra_uses; RA_NONE: none */
     bool read, written;
-    bool dropped; /* the definition of a value that is computed again */
-    bool load;    /* or computed again, in front */
-    bool store;   /* behind */
-    bool kept;    /* the register made for it is the next use's too */
+    bool dropped;            /* the definition of a value that is computed again */
+    bool load;               /* or computed again, in front */
+    bool store;              /* behind */
+    bool kept;               /* the register made for it is the next use's too */
     uint8_t again;           /* instructions that compute it again; 0: it is loaded */
     int32_t chain[RA_CHAIN]; /* what they compute, sources first, reg last */
 };
@@ -107,8 +107,8 @@ struct ra_again {
 /* Can the value of r be computed anywhere, from nothing? */
 bool ra_from_nothing(const struct ra *a, const struct defs *d, int32_t r);
 struct ra_again *ra_again_new(const struct ra *a, const struct live *l,
-                              const struct defs *d, const uint64_t *gone,
-                              uint32_t limit, struct arena *mem);
+                              const struct defs *d, const uint64_t *gone, uint32_t limit,
+                              struct arena *mem);
 /* How many instructions compute r again in front of instruction i, where `before` is live
  * in so many registers, and what (ra_use.chain); 0: it cannot be. */
 unsigned ra_again_here(struct ra_again *x, const struct live_set *before,

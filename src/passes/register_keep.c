@@ -93,8 +93,8 @@ note_again(void *user, uint32_t inst, bool behind, const struct live_set *set,
     for (uint32_t n = u->first[inst]; !behind && n < u->first[inst + 1]; n++) {
         struct ra_use *x = &u->use.v[n];
         if (x->load)
-            x->again = (uint8_t)ra_again_here(k->again, set, registers, x->reg, inst,
-                                              x->chain);
+            x->again =
+                (uint8_t)ra_again_here(k->again, set, registers, x->reg, inst, x->chain);
     }
 }
 

@@ -2,8 +2,8 @@
  * memory.
  *
  * At every point where too much is live, a candidate is worth what it would free there;
- * it costs its loads and stores, ten times as much in a loop, half of that if it can be
- * computed again where it is read (register_again.c). The best ratio goes first, until no
+ * it costs its loads and stores, ten times as much in a loop, a quarter of that if it can
+ * be computed again where it is read (register_again.c). The best ratio goes first, until no
  * point is over. The rest have a slot in local memory: a store behind each write, a load
  * before each read, through registers made for that; register_keep.c says for how long.
  *

@@ -69,6 +69,9 @@ void program_result_free(struct program_result *r);
  * program's notice. In mem; NULL: it does not. */
 const char *program_failure(const struct program_result *r, struct arena *mem);
 
+/* Its launches (r->all) as those of other runs: their `kernel` is their name. */
+json_t *program_launches(const struct program_result *r);
+
 /* What identifies the PTX of its launches (r->all): the hash of its one module; of several,
  * a hash of theirs, in the order of their first launches; "": there was no launch. In mem. */
 const char *program_ptx_hash(const struct program_result *r, struct arena *mem);

@@ -19,6 +19,8 @@ bool program_check(const char *path, const char *libraries, struct allot_program
 void program_environment(const struct program_setup *s, const char *libraries,
                          const struct allot_program *p, const char *record);
 
+/* Of no launch yet. all: they are kept. */
+void program_result_init(struct program_result *r, bool all);
 /* Adds what the record file says. */
 void program_read_record(const char *path, struct program_result *r);
 

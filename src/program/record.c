@@ -55,6 +55,16 @@ add_row(struct program_result *r, const char *name, json_t *o)
                             json_real(number(row, summed[k]) + number(o, summed[k])));
 }
 
+void
+program_result_init(struct program_result *r, bool all)
+{
+    *r = (struct program_result){.all = all ? json_array() : NULL,
+                                 .rows = json_array(),
+                                 .running = json_array(),
+                                 .failures = json_array(),
+                                 .rank = json_object()};
+}
+
 /* A last line that was cut short is left out. */
 void
 program_read_record(const char *path, struct program_result *r)
@@ -92,6 +102,16 @@ program_failure(const struct program_result *r, struct arena *mem)
                             json_string_value(json_object_get(r->overlooked, "error")),
                             json_string_value(json_object_get(r->overlooked, "reason")));
     return r->status ? arena_printf(mem, "exit status %d", r->status) : NULL;
+}
+
+json_t *
+program_launches(const struct program_result *r)
+{
+    json_t *o;
+    size_t i;
+    json_array_foreach(r->all, i, o)
+        json_object_set(o, "kernel", json_object_get(o, "name"));
+    return json_incref(r->all);
 }
 
 const char *

@@ -162,14 +162,10 @@ program_run(const struct program_setup *s, char *const *argv, struct program_res
     if (ok) {
         int ended = 0;
         double start = clock_seconds(CLOCK_MONOTONIC);
+        program_result_init(r, s->all);
         ok = start_and_wait(&b, &ended, why);
         r->seconds = clock_seconds(CLOCK_MONOTONIC) - start;
         r->lowest = program.lowest;
-        r->all = s->all ? json_array() : NULL;
-        r->rows = json_array();
-        r->running = json_array();
-        r->failures = json_array();
-        r->rank = json_object();
         if (ok) {
             settle(r, ended);
             program_read_record(record, r);

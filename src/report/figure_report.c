@@ -395,12 +395,6 @@ figure_csv(const struct figure *f, struct strbuf *out)
 /* -- chart -- */
 
 bool
-figure_sweep(const char *const *labels, size_t n, double *x)
-{
-    return sweep_numbers(labels, n, false, x);
-}
-
-bool
 figure_swept(const struct figure *f, size_t m)
 {
     size_t shown = 0;
@@ -501,7 +495,7 @@ chart_of_sweep(const struct figure *f, size_t m, const struct chart_columns *s,
         line_of[i] = l;
         point_of[i] = p;
     }
-    /* Insertion sort of the points: rank[p] is p's place. */
+    /* The points in order: rank[p] is p's place. */
     size_t n = e->nrow * lines, *rank = xcalloc(points, sizeof *rank);
     double *sorted = xcalloc(points, sizeof *sorted);
     for (size_t p = 0; p < points; p++) {
@@ -589,7 +583,7 @@ figure_chart(const struct figure *f, size_t m, const char *path, bool values,
                       .style = s.style,
                       .values = values,
                       .below_zero = exp_as_below_zero(e->metric[m].as)};
-    if (figure_sweep(groups, e->nrow, x)) {
+    if (sweep_numbers(groups, e->nrow, false, x)) {
         c.kind = CHART_LINES; /* a parameter is swept */
         c.x = x;
     } else if (mean && e->nrow > 1) {

@@ -16,9 +16,6 @@ bool figure_block(const struct figure *f, struct strbuf *out, struct diag_sink *
 void figure_results(const struct figure *f, struct strbuf *out);
 /* One line a value: workload,series,machine,variant,metric,unit,ours,paper. */
 void figure_csv(const struct figure *f, struct strbuf *out);
-/* Are the labels one text around numbers that rise ("t = 0.1", "t = 0.5", ...)? The numbers
- * to x. */
-bool figure_sweep(const char *const *labels, size_t n, double *x);
 /* Are all series that are shown of this metric values of a swept parameter (line and at of
  * struct exp_series)? */
 bool figure_swept(const struct figure *f, size_t metric);

@@ -2,6 +2,7 @@
 #include "report/html_report.h"
 
 #include "experiments/stored_energy.h"
+#include "experiments/sweep.h"
 #include "base/demangle.h"
 #include "base/json.h"
 #include "report/figure_report.h"
@@ -81,7 +82,7 @@ figure_json(const struct figure *f, const char *name, bool *ok, struct diag_sink
     json_t *x = json_array();
     for (size_t r = 0; r < e->nrow; r++)
         labels[r] = e->row[r].label;
-    bool sweep = figure_sweep(labels, e->nrow, at);
+    bool sweep = sweep_numbers(labels, e->nrow, false, at);
     for (size_t r = 0; r < e->nrow && sweep; r++)
         json_array_append_new(x, json_real(at[r]));
     free(labels);
@@ -205,8 +206,7 @@ add_run(json_t *list, const json_t *run, const struct machine *m,
             energy_add(&joules, &e);
             same++;
         }
-        char *plain = demangle(kernel);
-        demangle_cut(plain, SHOWN_NAME);
+        char *plain = demangle_within(kernel, SHOWN_NAME);
         if (!vs)
             vs = variants(figures, n, text(run, "key"));
         json_t *o = json_pack(
@@ -270,10 +270,9 @@ collect(struct kernels *k, const json_t *run, const struct machine *m)
     json_array_foreach(launches, i, l)
     {
         const char *id;
-        char *kernel = demangle(text(l, "kernel"));
+        char *kernel = demangle_within(text(l, "kernel"), SHOWN_NAME / 2);
         struct launch_stats one = {0};
         struct run_kernel *to = NULL;
-        demangle_cut(kernel, SHOWN_NAME / 2);
         const char *label = arena_printf(
             &k->mem, "%s %s",
             json_is_integer(json_object_get(run, "id"))

@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-enum { NAME = 48 }; /* characters of a kernel's name in the table */
-
 void
 launch_report_summary(FILE *f, const struct allot_device *dev, bool functional)
 {
@@ -22,8 +20,7 @@ launch_report_summary(FILE *f, const struct allot_device *dev, bool functional)
         const struct allot_result *r = allot_result_at(dev, i);
         uint64_t v = 0;
         double ipc = 0;
-        char *name = demangle(allot_result_kernel(r));
-        demangle_cut(name, NAME);
+        char *name = demangle_within(allot_result_kernel(r), DEMANGLE_COLUMN);
         table_cell(t, "%s", name);
         free(name);
         if (!functional) {

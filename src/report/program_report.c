@@ -11,22 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 48 }; /* characters of a kernel's name in the table */
-
 static double
 number(const json_t *o, const char *key)
 {
     return json_number_value(json_object_get(o, key));
-}
-
-/* As in the source, malloc'd; width 0: whole. */
-static char *
-kernel_name(const char *name, size_t width)
-{
-    char *s = demangle(name);
-    if (width)
-        demangle_cut(s, width);
-    return s;
 }
 
 static void
@@ -35,7 +23,8 @@ table_row(struct table *t, const json_t *row, bool functional)
     char b[32];
     double cycles = number(row, "cycles"), insts = number(row, "thread_instructions");
     bool timed = !json_is_true(json_object_get(row, "functional"));
-    char *name = kernel_name(json_string_value(json_object_get(row, "name")), NAME);
+    char *name =
+        demangle_within(json_string_value(json_object_get(row, "name")), DEMANGLE_COLUMN);
     table_cell(t, "%s", name);
     free(name);
     table_cell(t, "%.0f", number(row, "launches"));
@@ -98,7 +87,7 @@ print_running(FILE *f, const json_t *row)
     double cycles = number(row, "cycles_so_far"),
            insts = number(row, "thread_instructions_so_far");
     const char *where = json_string_value(json_object_get(row, "where"));
-    char *name = kernel_name(json_string_value(json_object_get(row, "kernel_row")), 0);
+    char *name = demangle(json_string_value(json_object_get(row, "kernel_row")));
     fprintf(f,
             "allot exec: kernel %s <<<(%u,%u,%u), (%u,%u,%u)>>> was running, its launch "
             "%.0f; what is told here\n  is without it\n",
@@ -135,7 +124,7 @@ program_report_end(FILE *f, const char *program, const struct program_result *r,
         double count = number(row, "count");
         if (!all && json_is_true(json_object_get(row, "noticed")))
             continue;
-        char *whole = kernel_name(name, 0);
+        char *whole = demangle(name);
         fprintf(f, "allot exec: launch %.0f, of %s, %s (%s): %s\n", number(row, "launch"),
                 whole,
                 !strcmp(json_string_value(json_object_get(row, "outcome")), "failed")

@@ -33,8 +33,8 @@ struct launch_plan {
     struct occ_demand block; /* the demand under the machine's rounding rules */
     uint32_t barriers;
     struct plan_budget budget;
-    struct timing_plan sm; /* demand of the kernel; residency; order of blocks */
-    const struct ptx_var *entries;        /* the array of persistent blocks, or NULL */
+    struct timing_plan sm;         /* demand of the kernel; residency; order of blocks */
+    const struct ptx_var *entries; /* the array of persistent blocks, or NULL */
     const struct cta_schedule *persisted; /* what it is filled from: of a file; or NULL */
 };
 

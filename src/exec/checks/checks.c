@@ -1,7 +1,7 @@
 /* checks.c: checks for kernels that users ask for: races, uninitialised reads, wrong
  * barriers. They are observers of functional execution (observer.h): one of this file, which
- * keeps what they share, and then one for each check that is wanted. The questions are those of NVIDIA's racecheck,
- * initcheck and synccheck; each has a file of its own.
+ * keeps what they share, and then one for each check that is wanted. The questions are those
+ * of NVIDIA's racecheck, initcheck and synccheck; each has a file of its own.
  *
  * A finding is told once for an instruction of a kernel (of a race: for the store), when the
  * first launch in which it occurred is over: where, who, which memory, how often, what to

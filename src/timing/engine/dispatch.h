@@ -11,9 +11,8 @@
 struct dispatch {
     const struct cta_order_policy *order;
     void *state;
-    uint64_t left; /* blocks not yet started */
-    uint64_t
-        again; /* at the end of this cycle SMs that got none are asked again; NEVER */
+    uint64_t left;  /* blocks not yet started */
+    uint64_t again; /* SMs that got none are asked again behind this cycle; NEVER */
     uint64_t *none; /* by SM: 1 + blocks it had ended when it got none; 0: it did not */
     uint64_t *told; /* by SM: blocks whose end the policy knows; NULL: it wants none */
     unsigned last;  /* SM that got the last block */

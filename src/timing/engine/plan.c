@@ -1,5 +1,6 @@
-/* plan.c: what the SMs are set up for in a launch: residency, and what it leaves to the L1. Asked by
- * the launch plan (runtime/plan.c), which occupancy queries and launches go by alike. */
+/* plan.c: what the SMs are set up for in a launch: residency, and what it leaves to the L1.
+ * Asked by the launch plan (runtime/plan.c), which occupancy queries and launches go by
+ * alike. */
 #include "timing/policy/regpower/regpower.h"
 #include "timing/sm/sm.h"
 #include "timing/timing.h"

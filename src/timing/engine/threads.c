@@ -35,10 +35,9 @@ struct queue {
 enum {
     LEFT_ALONE = 1, /* last tasks of a thread at work: faster there than by others */
     LEAN = 8,
-    ROUND = 16, /* quanta in a round of the pool, or a few more */
-    WAIT = 4,   /* turns of a wait that counts for load balancing */
-    LONG =
-        2048, /* turns after which the pool looks for threads that the host has not scheduled */
+    ROUND = 16,    /* quanta in a round of the pool, or a few more */
+    WAIT = 4,      /* turns of a wait that counts for load balancing */
+    LONG = 2048,   /* turns after which the pool looks for threads that do not run */
     LEAVE = 40000, /* turns after which a thread leaves the round */
 };
 

@@ -17,7 +17,8 @@
  * DRAM.
  *
  * Queues are finite; a full one holds what is before it. A slice or channel with nothing
- * to do sleeps until its own next event or its next input; what may unblock it wakes it. Cost: constant a tick and slice.
+ * to do sleeps until its own next event or its next input; what may unblock it wakes it.
+ * Cost: constant a tick and slice.
  *
  * Requests come through delay lines (inbound.h), and replies leave through queues of their
  * own (outbound.h). Both know what to do where slices and crossbars are simulated up to

@@ -46,8 +46,8 @@ struct sm_event {
     uint32_t pc;   /* of the instruction, its static description: */
     uint32_t lanes;
     const struct exec_static *st;
-    const struct exec_access
-        *access;                 /* may_issue, if it peeks; NULL: touches no memory */
+    /* may_issue, if it peeks; NULL: it touches no memory */
+    const struct exec_access *access;
     const struct stat_sm *first; /* period: what SM 0 has counted so far */
 };
 

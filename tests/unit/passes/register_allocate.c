@@ -272,8 +272,7 @@ repeat(struct ptx_func *f, int32_t *origin, size_t which, size_t at)
     struct ptx_inst in = f->body.v[which];
     in.ops = ptx_operands_dup(f->module, in.ops, in.nops);
     vec_push(&f->body);
-    memmove(&f->body.v[at + 1], &f->body.v[at],
-            (f->body.n - 1 - at) * sizeof *f->body.v);
+    memmove(&f->body.v[at + 1], &f->body.v[at], (f->body.n - 1 - at) * sizeof *f->body.v);
     memmove(&origin[at + 1], &origin[at], (f->body.n - 1 - at) * sizeof *origin);
     f->body.v[at] = in;
     origin[at] = register_check_inserted((int32_t)at);

@@ -161,8 +161,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(not_bound), cmocka_unit_test(up),      cmocka_unit_test(down),
-        cmocka_unit_test(original),  cmocka_unit_test(figure4),
-        cmocka_unit_test(own_memory), cmocka_unit_test(counts)};
+        cmocka_unit_test(not_bound), cmocka_unit_test(up),
+        cmocka_unit_test(down),      cmocka_unit_test(original),
+        cmocka_unit_test(figure4),   cmocka_unit_test(own_memory),
+        cmocka_unit_test(counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,11 +91,8 @@ records_are_added_up(void **state)
         "{\"kernel_row\":\"k\",\"laun",
         0644);
     snprintf(path, sizeof path, "%s/record", dir);
-    struct program_result r = {.all = json_array(),
-                               .rows = json_array(),
-                               .rank = json_object(),
-                               .running = json_array(),
-                               .failures = json_array()};
+    struct program_result r;
+    program_result_init(&r, true);
     program_read_record(path, &r);
     assert_int_equal(json_array_size(r.rows), 2);
     const json_t *row = json_array_get(r.rows, 0);
@@ -128,10 +125,8 @@ an_overlooked_failure_counts(void **state)
         "\"count\":2,\"noticed\":1}\n",
         0644);
     snprintf(path, sizeof path, "%s/record", dir);
-    struct program_result r = {.rows = json_array(),
-                               .rank = json_object(),
-                               .running = json_array(),
-                               .failures = json_array()};
+    struct program_result r;
+    program_result_init(&r, false);
     program_read_record(path, &r);
     assert_int_equal(json_array_size(r.failures), 2);
     assert_string_equal(program_failure(&r, &mem), "launch 4, of b, refused (E2): y");

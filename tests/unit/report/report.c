@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "experiments/sweep.h"
 #include "report/chart.h"
 #include "report/compare_report.h"
 #include "report/figure_report.h"
@@ -254,14 +255,14 @@ labels_that_sweep_a_number(void **state)
                              *const falls[] = {"t = 0.5", "t = 0.1", "t = 0.9"},
                              *const other[] = {"DCT1", "DCT2", "DCT3"},
                              *const none[] = {"a", "b", "c"};
-    assert_true(figure_sweep(yes, 3, x));
+    assert_true(sweep_numbers(yes, 3, false, x));
     assert_float_equal(x[2], 0.9, 1e-12);
-    assert_true(figure_sweep(bare, 3, x));
+    assert_true(sweep_numbers(bare, 3, false, x));
     assert_float_equal(x[0], 10, 0);
-    assert_false(figure_sweep(yes, 2, x));
-    assert_false(figure_sweep(falls, 3, x));
-    assert_false(figure_sweep(other, 3, x));
-    assert_false(figure_sweep(none, 3, x));
+    assert_false(sweep_numbers(yes, 2, false, x));
+    assert_false(sweep_numbers(falls, 3, false, x));
+    assert_false(sweep_numbers(other, 3, false, x));
+    assert_false(sweep_numbers(none, 3, false, x));
 }
 
 /* Speed-ups are ratios of cycles: 100 / 80 and 100 / 125, whose geometric mean is 1; a failed

@@ -69,6 +69,32 @@ run(struct rt_kit *k, const char *const *set, const char *file, uint32_t n, uint
 
 static struct outcome plain[2], made[2], by_file[2];
 
+/* The schedule of the plain kernel for at most `most` blocks at once, made by hand: functional
+ * run, schedule, text, file. */
+static void
+schedule_by_hand(const char *method, uint32_t most, const char *path)
+{
+    struct allot_options functional = {.functional = true, .working_sets = true};
+    const uint32_t words[2] = {7, 16};
+    struct rt_kit k;
+    rt_open(&k, text, &functional);
+    assert_true(allot_machine_set(k.m, "l2.sets", "4", k.d));
+    uint64_t buf = allot_alloc(k.dev, BYTES, k.d), inst = 0;
+    assert_true(allot_write(k.dev, buf, words, sizeof words, k.d));
+    const struct allot_result *r = rt_try(&k, BLOCKS, 64, 1, &buf);
+    assert_non_null(r);
+    assert_true(allot_result_get(r, "warp_instructions", &inst, NULL));
+    char *s =
+        allot_working_schedule(r, k.m, method, most, 70.0 * BLOCKS / (double)inst, k.d);
+    assert_non_null(s);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(s, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    free(s);
+    rt_close(&k);
+}
+
 /* The execution ahead of the launch leaves no trace in memory: the atomic counter counts
  * each block once. The schedule is that of `allot workingset --schedule`. */
 static void
@@ -92,25 +118,10 @@ a_launch_follows_its_own_working_sets(void **state)
         for (int l = 0; l < 2; l++)
             assert_memory_equal(made[l].memory, plain[l].memory, BYTES);
 
-        /* The same by a file: functional run, schedule, text, file. */
-        struct allot_options functional = {.functional = true, .working_sets = true};
+        /* The same by a file. */
         char path[] = "/tmp/schedule-XXXXXX";
-        uint32_t words[2] = {7, 16};
-        rt_open(&k, text, &functional);
-        assert_true(allot_machine_set(k.m, "l2.sets", "4", k.d));
-        uint64_t buf = allot_alloc(k.dev, BYTES, k.d), inst = 0;
-        assert_true(allot_write(k.dev, buf, words, sizeof words, k.d));
-        const struct allot_result *r = rt_try(&k, BLOCKS, 64, 1, &buf);
-        assert_non_null(r);
-        assert_true(allot_result_get(r, "warp_instructions", &inst, NULL));
-        char *s = allot_working_schedule(r, k.m, methods[i], 15 * 8,
-                                         70.0 * BLOCKS / (double)inst, k.d);
-        assert_non_null(s);
-        int fd = mkstemp(path);
-        assert_int_equal(write(fd, s, strlen(s)), strlen(s));
-        close(fd);
-        free(s);
-        rt_close(&k);
+        close(mkstemp(path));
+        schedule_by_hand(methods[i], 15 * 8, path);
         assert_true(run(&k, (const char *const[]){"cta.order", "schedule", NULL}, path,
                         16, 16, by_file));
         rt_close(&k);
@@ -228,24 +239,7 @@ persistent_blocks_take_a_schedule(void **state)
         assert_int_equal(order[i], (i + 32) % BLOCKS);
 
     /* awss: the steps that the plain kernel's working sets make for at most 4 blocks. */
-    struct allot_options functional = {.functional = true, .working_sets = true};
-    const uint32_t words[2] = {7, 16};
-    rt_open(&k, text, &functional);
-    assert_true(allot_machine_set(k.m, "l2.sets", "4", k.d));
-    uint64_t buf = allot_alloc(k.dev, BYTES, k.d), inst = 0;
-    assert_true(allot_write(k.dev, buf, words, sizeof words, k.d));
-    const struct allot_result *r = rt_try(&k, BLOCKS, 64, 1, &buf);
-    assert_non_null(r);
-    assert_true(allot_result_get(r, "warp_instructions", &inst, NULL));
-    char *s =
-        allot_working_schedule(r, k.m, "awss", 4, 70.0 * BLOCKS / (double)inst, k.d);
-    assert_non_null(s);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(s, f);
-    fclose(f);
-    free(s);
-    rt_close(&k);
+    schedule_by_hand("awss", 4, path);
     assert_true(run_persistent(&k, "", path, order));
     rt_close(&k);
     assert_true(run_persistent(&k, "awss", NULL, again));
