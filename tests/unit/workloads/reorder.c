@@ -24,7 +24,7 @@ needs_clusters(void)
     if (order_has_clusters())
         return;
     for (int how = ORDER_CLUSTER; how < ORDERS; how++) {
-        char params[16];
+        char params[24];
         struct allot_run r = {.ok = true, .params = params};
         snprintf(params, sizeof params, "order=%d", how);
         assert_int_equal(order_of(&r), ORDER_GIVEN);
