@@ -6,7 +6,9 @@
 #include "base/demangle.h"
 #include "base/number.h"
 #include "experiments/figure.h"
+#include "experiments/subject.h"
 #include "base/data.h"
+#include "base/file.h"
 #include "base/near.h"
 #include "report/chart.h"
 
@@ -20,9 +22,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <fcntl.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct arena *
@@ -809,8 +809,7 @@ cli_workload_module(const struct allot_workload *w, const char *compiler,
                     struct allot_diag *d)
 {
     size_t len;
-    const char *text = allot_workload_ptx(w->name, compiler, &len);
-    if (!text) {
+    if (!allot_workload_ptx(w->name, compiler, &len)) {
         if (strcmp(compiler, "clang") && strcmp(compiler, "nvcc"))
             misused = true;
         fprintf(stderr,
@@ -819,9 +818,8 @@ cli_workload_module(const struct allot_workload *w, const char *compiler,
                 w->name, compiler);
         return NULL;
     }
-    char name[128];
-    snprintf(name, sizeof name, "%s.%s.ptx", w->name, compiler);
-    return allot_module_parse(name, text, len, d);
+    const struct subject s = {.workload = w, .compiler = compiler};
+    return subject_module(&s, NULL, d);
 }
 
 json_t *
@@ -850,111 +848,33 @@ cli_sim_json(const struct allot_machine *m, const struct cli_sim *s)
     return o;
 }
 
-json_t *
-cli_result_json(const struct allot_result *r)
-{
-    json_t *o = json_object();
-    json_object_set_new(o, "name", json_string(allot_result_kernel(r)));
-    json_object_set_new(o, "seconds", json_real(allot_result_seconds(r)));
-    struct allot_stat_info info;
-    for (size_t i = 0; allot_stat(i, &info); i++) {
-        uint64_t count;
-        double value;
-        if (!allot_result_get(r, info.id, &count, &value))
-            continue;
-        json_object_set_new(o, info.id,
-                            info.derived ? json_real(value)
-                                         : json_integer((json_int_t)count));
-    }
-    return o;
-}
-
-/* All of text to fd. */
-static bool
-write_all(int fd, const char *text, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        ssize_t w = write(fd, text + at, n - at);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w <= 0)
-            return false;
-        at += (size_t)w;
-    }
-    return true;
-}
-
-/* Devices, pipes and links are written to, not replaced by a file of that name. */
-static bool
-replaceable(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) || S_ISREG(st.st_mode);
-}
-
-static bool
-replace_file(const char *path, const char *text, size_t n)
-{
-    char *tmp = xmalloc(strlen(path) + 8);
-    sprintf(tmp, "%s.XXXXXX", path);
-    int fd = mkstemp(tmp);
-    bool ok = fd >= 0;
-    if (ok) {
-        mode_t mask = umask(0);
-        umask(mask);
-        fchmod(fd, 0666 & ~mask);
-        ok = write_all(fd, text, n);
-        ok = !close(fd) && ok && !rename(tmp, path);
-        if (!ok) {
-            int why = errno;
-            unlink(tmp);
-            errno = why;
-        }
-    }
-    free(tmp);
-    return ok;
-}
-
 bool
 cli_write_file(const char *path, const char *text, size_t n)
 {
-    bool ok;
     if (!strcmp(path, "-")) /* main tells what went wrong with standard output */
         return fwrite(text, 1, n, stdout) == n;
-    if (replaceable(path))
-        ok = replace_file(path, text, n);
-    else {
-        int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-        ok = fd >= 0 && write_all(fd, text, n);
-        if (fd >= 0)
-            ok = !close(fd) && ok;
-    }
+    bool ok = file_write(path, text, n);
     if (!ok)
         fprintf(stderr, "allot: cannot write %s: %s\n", path, strerror(errno));
     return ok;
 }
 
 bool
+cli_write_json(const char *path, const json_t *o)
+{
+    char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+    struct strbuf b = {0};
+    strbuf_printf(&b, "%s\n", text);
+    bool ok = cli_write_file(path, b.s, b.n);
+    strbuf_free(&b);
+    free(text);
+    return ok;
+}
+
+bool
 cli_writable(const char *path)
 {
-    struct stat st;
-    bool ok = true;
-    if (!strcmp(path, "-"))
-        return true;
-    if (!stat(path, &st)) {
-        ok = !S_ISDIR(st.st_mode);
-        if (!ok)
-            errno = EISDIR;
-        else if (!replaceable(path))
-            ok = !access(path, W_OK);
-    }
-    if (ok && replaceable(path)) {
-        char *dir = xstrdup(path), *slash = strrchr(dir, '/');
-        if (slash)
-            slash[slash == dir] = 0;
-        ok = !access(slash ? dir : ".", W_OK | X_OK);
-        free(dir);
-    }
+    bool ok = !strcmp(path, "-") || file_writable(path);
     if (!ok)
         fprintf(stderr, "allot: cannot write %s: %s\n", path, strerror(errno));
     return ok;

@@ -165,12 +165,12 @@ struct allot_module *cli_workload_module(const struct allot_workload *w,
 /* The run's options as a JSON object: policies, settings given, machine's hash, version.
  */
 json_t *cli_sim_json(const struct allot_machine *m, const struct cli_sim *s);
-/* One result as a JSON object with every counter. */
-json_t *cli_result_json(const struct allot_result *r);
 
 /* Writes text to path ("-": stdout) so that no half-written file is ever seen; devices,
  * pipes and links are written to as they stand. False after saying why not. */
 bool cli_write_file(const char *path, const char *text, size_t n);
+/* The same of a JSON object, and a line end. */
+bool cli_write_json(const char *path, const json_t *o);
 /* Whether path could be written, asked before long work; false after saying why not. */
 bool cli_writable(const char *path);
 

@@ -1,18 +1,12 @@
 /* cmd_exec.c: allot exec: a CUDA program on the simulated GPU (src/program runs it); what it
  * launched as a table, JSON, CSV or a run of the store. Standard output is the program's
  * alone. */
-#define _GNU_SOURCE
-#include "cli/look.h"
-#include "cli/passes.h"
 #include "cli/runs.h"
-#include "cli/why.h"
+#include "cli/session.h"
 
 #include "cuda/core/core.h"
-#include "program/program.h"
 #include "report/program_report.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "report/why_report.h"
 
 static const struct cli_cmd cmd = {
     "exec", "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
@@ -36,143 +30,51 @@ struct want {
     const char *kernel, *skip, *count; /* which launches have timing */
 };
 
-/* Is a line kept for every launch? */
-static bool
-keeps_all(const struct want *w)
-{
-    return w->json || w->csv || w->db || w->look.why;
-}
-
-static bool
-write_json(const char *path, json_t *o)
-{
-    char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-    struct strbuf b = {0};
-    strbuf_printf(&b, "%s\n", text);
-    bool ok = cli_write_file(path, b.s, b.n);
-    strbuf_free(&b);
-    free(text);
-    json_decref(o);
-    return ok;
-}
-
-/* A program that ends without a kernel may have found the GPU too old. */
-static void
-explain_capability(unsigned lowest, const struct allot_machine *m)
-{
-    char text[32] = "";
-    uint64_t have = 0;
-    allot_machine_get(m, "gpu.compute_capability", text, sizeof text);
-    if (!cli_u64(text, 0, 1000, &have) || lowest <= have)
-        return;
-    fprintf(
-        stderr,
-        "allot exec: the program's PTX is for compute capability %u.%u and later, and "
-        "%s\n"
-        "  says %u.%u. Any PTX is simulated on any machine; but a program that asks may\n"
-        "  refuse. Choose another machine ('allot list machines'), or let this one say\n"
-        "  more: --set gpu.compute_capability=%u\n",
-        lowest / 10, lowest % 10, allot_machine_name(m), (unsigned)have / 10,
-        (unsigned)have % 10, lowest);
-}
-
-/* A run of the store: its program, its arguments, one launch a row. */
-static bool
-store(const struct want *w, const struct cli_list *pos, const struct program_result *r,
-      const struct allot_machine *m, const struct cli_sim *s)
-{
-    const char **args = ARENA_ARRAY(cli_mem(), const char *, pos->n);
-    const char *failure = program_failure(r, cli_mem());
-    size_t nargs = 0;
-    for (size_t i = 1; i < pos->n; i++)
-        args[nargs++] = arena_printf(cli_mem(), "arg=%s", pos->v[i]);
-    json_t *launches = program_launches(r);
-    struct cli_ran ran = {.db = w->db,
-                          .workload = pos->v[0],
-                          .params = args,
-                          .nparams = nargs,
-                          .sim = s,
-                          .seconds = r->seconds,
-                          .ok = !failure,
-                          .message = failure ? failure : "",
-                          .ptx_hash = program_ptx_hash(r, cli_mem()),
-                          .launches = launches};
-    ran.settings = cli_sim_settings(s, &ran.nsettings);
-    bool ok = cli_store_run(&ran, m);
-    json_decref(launches);
-    return ok;
-}
-
 static bool
 report(const struct want *w, const struct cli_list *pos, const struct program_result *r,
        const struct allot_machine *m, const struct cli_sim *s)
 {
     const char *program = pos->v[0];
     bool ok = true;
-    if (w->json)
-        ok &= write_json(w->json, program_report_json(program, r, m, cli_sim_json(m, s)));
+    struct diag_sink diag = {0};
+    if (w->json) {
+        json_t *o = program_report_json(program, r, m, cli_sim_json(m, s));
+        ok &= cli_write_json(w->json, o);
+        json_decref(o);
+    }
     if (w->csv) {
         struct strbuf b = {0};
         program_report_csv(program, r, m, &b);
         ok &= cli_write_file(w->csv, b.s, b.n);
         strbuf_free(&b);
     }
-    if (w->db)
-        ok &= store(w, pos, r, m, s);
+    ok &= cli_program_store(s, w->db, pos, r, m);
     if (!w->none)
         program_report_table(stderr, program, r, m, s->functional);
     if (w->look.why)
-        ok &= why_print_launches(r->all, stderr);
+        ok &= why_report_launches(stderr, r->all, &diag);
+    cli_sink(&diag);
     program_report_end(stderr, program, r, !w->none);
     ok &= !r->overlooked;
     ok &= cli_check_end(s, r->findings);
-    if (r->status && !json_array_size(r->rows))
-        explain_capability(r->lowest, m);
+    program_report_capability(stderr, r, m);
     return ok;
-}
-
-/* -- the command -- */
-
-/* Options of a simulation without those of workloads. */
-static void
-program_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
-{
-    static const char *const left_out[] = {"quick", "seed", "compiler"};
-    cli_sim_options(s, table);
-    cli_leave_out(table, left_out, sizeof left_out / sizeof *left_out);
 }
 
 static int
 exec_program(const struct cli_list *pos, const struct cli_sim *s, const struct want *w,
              const struct allot_machine *m)
 {
-    const struct cli_look *l = &w->look;
-    struct program_setup setup = {.machine = s->machine,
-                                  .schedules = s->schedules.v,
-                                  .nschedules = s->schedules.n,
-                                  .threads = cli_sim_threads(s),
-                                  .checks = s->checks,
-                                  .functional = s->functional,
-                                  .no_skip = s->no_skip,
-                                  .max_cycles = s->max_cycles,
-                                  .max_instructions = s->max_instructions,
-                                  .guard = s->guard,
-                                  .kernel = w->kernel,
-                                  .skip = w->skip,
-                                  .count = w->count,
-                                  .trace = l->trace,
-                                  .trace_from = l->from,
-                                  .trace_to = l->to,
-                                  .trace_limit = l->limit,
-                                  .timeline = l->timeline,
-                                  .timeline_cycles = l->every,
-                                  .timeline_sms = l->timeline_sms,
-                                  .per_kernel = w->per_kernel,
-                                  .all = keeps_all(w),
-                                  .pass_signals = true};
+    struct program_setup setup = cli_program_setup(s, &w->look);
     struct program_result r;
     struct strbuf why = {0};
     setup.settings = cli_sim_settings(s, &setup.nsettings);
+    setup.kernel = w->kernel;
+    setup.skip = w->skip;
+    setup.count = w->count;
+    setup.per_kernel = w->per_kernel;
+    setup.all = w->json || w->csv || w->db || w->look.why;
+    setup.pass_signals = true;
     bool ran = program_run(&setup, (char *const *)pos->v, &r, &why);
     if (!ran)
         fprintf(stderr, "allot exec: %s\n", why.s);
@@ -211,24 +113,15 @@ cmd_exec(int argc, char **argv)
         {0}};
     struct cli_opt sim[CLI_SIM_OPTIONS];
     struct cli_list pos;
-    program_options(&s, sim);
+    cli_sim_options(&s, sim);
+    cli_leave_out(sim, (const char *const[]){"quick", "seed", "compiler"}, 3);
     if (!cli_parse_program(&cmd, (const struct cli_opt *const[]){sim, own, NULL}, argc,
                            argv, &pos))
         return EXIT_USAGE;
     if (!pos.n)
         return cli_usage(&cmd, "give a program");
-    if (!pass_names_check(&cmd, s.passes) || !cli_check(&cmd, &s))
-        return EXIT_USAGE;
-    if (w.db && s.functional)
-        return cli_usage(&cmd, "--functional has no timing to store");
-    if (!cli_sim_methods(&cmd, &s, 1))
-        return EXIT_USAGE;
-    if (w.db && s.schedules.n)
-        return cli_usage(&cmd, "--db: the store keeps methods of scheduling, no files");
-    if (s.functional && (s.schedules.n || s.methods.n))
-        return cli_usage(&cmd, "--schedule: an order of blocks needs the cycle model");
     struct allot_options o;
-    if (!cli_sim_run_options(&cmd, &s, &o, NULL))
+    if (!cli_sim_check(&cmd, &s, w.db, NULL, &o))
         return EXIT_USAGE;
     uint64_t n;
     if (w.skip && !cli_u64(w.skip, 0, UINT64_MAX, &n))
@@ -240,11 +133,9 @@ cmd_exec(int argc, char **argv)
     int status = cli_look_check(&cmd, &w.look, s.functional, &o);
     if (status)
         return status;
-    if (w.look.trace && !cli_write_file(w.look.trace, "", 0))
-        return EXIT_FAILED;
-    if (w.look.timeline && !cli_write_file(w.look.timeline, "", 0))
-        return EXIT_FAILED;
-    if ((w.json && !cli_writable(w.json)) || (w.csv && !cli_writable(w.csv)) ||
+    if ((w.look.trace && !cli_write_file(w.look.trace, "", 0)) ||
+        (w.look.timeline && !cli_write_file(w.look.timeline, "", 0)) ||
+        (w.json && !cli_writable(w.json)) || (w.csv && !cli_writable(w.csv)) ||
         !cli_store_ready(w.db))
         return EXIT_FAILED;
     struct allot_diag *d = cli_diag_new();

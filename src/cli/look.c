@@ -1,6 +1,10 @@
 /* look.c: see look.h. */
 #include "cli/look.h"
 
+#include "report/timeline_report.h"
+
+#include <stdlib.h>
+
 int
 cli_look_check(const struct cli_cmd *cmd, const struct cli_look *l, bool functional,
                struct allot_options *o)
@@ -31,4 +35,34 @@ cli_look_check(const struct cli_cmd *cmd, const struct cli_look *l, bool functio
         return cli_usage(cmd, "--timeline-cycles %s: not a positive number", l->every);
     o->sample_sms = l->timeline_sms;
     return cli_writable(l->timeline) ? EXIT_OK : EXIT_FAILED;
+}
+
+static bool
+write_trace(const struct allot_device *dev, const char *path)
+{
+    size_t n;
+    struct allot_trace_cut cut;
+    char *text = allot_trace(dev, &n, &cut);
+    bool ok = text && cli_write_file(path, text, n);
+    free(text);
+    if (ok && cut.full)
+        fprintf(
+            stderr,
+            "allot: %s is full from cycle %llu of launch %llu on: later events are left "
+            "out; choose a window (--trace-from, --trace-to) or raise --trace-limit\n",
+            path, (unsigned long long)cut.cycle, (unsigned long long)cut.launch);
+    return ok;
+}
+
+bool
+cli_look_write(const struct cli_look *l, const struct allot_device *dev)
+{
+    bool ok = !l->trace || write_trace(dev, l->trace);
+    struct strbuf b = {0};
+    if (l->timeline) {
+        timeline_report_csv(dev, l->timeline_sms, &b);
+        ok &= cli_write_file(l->timeline, b.s, b.n);
+    }
+    strbuf_free(&b);
+    return ok;
 }

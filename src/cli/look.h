@@ -33,5 +33,7 @@ struct cli_look {
 /* Checks them and fills their part of o: EXIT_OK, or the status after saying what is wrong. */
 int cli_look_check(const struct cli_cmd *cmd, const struct cli_look *l, bool functional,
                    struct allot_options *o);
+/* Writes the files that were asked for; false after saying what is wrong. */
+bool cli_look_write(const struct cli_look *l, const struct allot_device *dev);
 
 #endif

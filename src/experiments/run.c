@@ -5,8 +5,8 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/vec.h"
-#include "experiments/launch.h"
 #include "experiments/model_id.h"
+#include "experiments/subject.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -113,19 +113,26 @@ load_machine(const struct exp_run *r, struct run_cache *c, struct allot_diag *d)
     return m;
 }
 
+static struct subject
+subject_of(const struct exp_run *r)
+{
+    return (struct subject){.name = r->workload,
+                            .workload = r->own ? NULL : allot_workload_find(r->workload),
+                            .compiler = r->compiler,
+                            .quick = r->quick,
+                            .seed = r->seed,
+                            .params = r->params,
+                            .nparams = r->nparams};
+}
+
 /* Passes run when a kernel is launched (compiler.passes), with the launch's threshold;
  * `passed`: now, to see that they can, and what comes out. */
 static struct allot_module *
 load_module(const struct exp_run *r, const struct allot_machine *m, bool passed,
             struct allot_diag *d)
 {
-    size_t len;
-    const char *text = r->own ? NULL : allot_workload_ptx(r->workload, r->compiler, &len);
-    char name[160];
-    snprintf(name, sizeof name, "%s.%s.ptx", r->workload, r->compiler);
-    struct allot_module *mod = r->own ? allot_module_load_for(r->workload, m, d)
-                               : text ? allot_module_parse(name, text, len, d)
-                                      : NULL;
+    const struct subject s = subject_of(r);
+    struct allot_module *mod = r->own || s.workload ? subject_module(&s, m, d) : NULL;
     if (mod && passed && *r->passes && !allot_module_opt(mod, r->passes, NULL, d)) {
         allot_module_free(mod);
         return NULL;
@@ -485,26 +492,13 @@ run_record(const struct exp_run *r, const char *token, const char *started,
 }
 
 static bool
-execute_workload(const struct exp_run *r, struct allot_module *mod,
-                 struct allot_device *dev, char why[256], struct allot_diag *d)
-{
-    const struct allot_workload *w = allot_workload_find(r->workload);
-    struct strbuf params = {0};
-    for (size_t i = 0; i < r->nparams; i++)
-        strbuf_printf(&params, "%s%s", i ? " " : "", r->params[i]);
-    bool ok =
-        w && allot_workload_run_with(w, dev, mod, r->quick, r->seed, params.s, why, d);
-    strbuf_free(&params);
-    return ok;
-}
-
-static bool
-execute_own(const struct exp_run *r, struct allot_module *mod, struct allot_device *dev,
-            struct diag_sink *diag)
+execute(const struct exp_run *r, struct allot_module *mod, struct allot_device *dev,
+        char why[256], struct diag_sink *diag, struct allot_diag *d)
 {
     struct arena mem = {0};
-    struct launch l;
-    bool ok = read_launch(r, mod, &l, &mem, diag) && launch_run(&l, dev, r->seed, diag);
+    struct subject s = subject_of(r);
+    bool ok = (!r->own || read_launch(r, mod, &s.launch, &mem, diag)) &&
+              subject_run(&s, dev, mod, why, diag, d);
     arena_free(&mem);
     return ok;
 }
@@ -527,8 +521,7 @@ run_execute(const struct exp_run *r, const char *token)
     }
     struct allot_module *mod = m ? load_module(r, m, false, d) : NULL;
     struct allot_device *dev = mod ? allot_device_new(m, &o, d) : NULL;
-    bool ok = dev && (r->own ? execute_own(r, mod, dev, &diag)
-                             : execute_workload(r, mod, dev, why, d));
+    bool ok = dev && execute(r, mod, dev, why, &diag, d);
     struct strbuf text = {0};
     if (!ok && *why)
         strbuf_printf(&text, "%s", why);

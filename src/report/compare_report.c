@@ -198,3 +198,20 @@ compare_report_chart(const struct compare *t, const char *path, bool values,
     free(value);
     return ok;
 }
+
+void
+compare_report(const struct compare *t, bool json, bool best, bool energy, FILE *f)
+{
+    if (json) {
+        json_t *all = compare_report_json(t, energy);
+        json_dumpf(all, f, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+        fprintf(f, "\n");
+        json_decref(all);
+        return;
+    }
+    compare_report_text(t, f);
+    if (best)
+        compare_report_best(t, f);
+    if (energy)
+        compare_report_energy(t, f);
+}

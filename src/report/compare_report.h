@@ -4,18 +4,10 @@
 #define ALLOT_REPORT_COMPARE_REPORT_H
 
 #include "base/diag.h"
-#include "energy/energy.h"
+#include "experiments/compare.h"
 
 #include <jansson.h>
 #include <stdio.h>
-
-/* Sums over the launches that count. ran: it was simulated; ok: and its result is right. */
-struct compare_cell {
-    bool ran, ok;
-    uint64_t cycles, warp, thread, blocks, pairs, baseline;
-    double ipc, seconds;
-    struct energy energy;
-};
 
 struct compare {
     size_t nsubject, nvariant;
@@ -26,6 +18,8 @@ struct compare {
     bool checked; /* results are held against something */
 };
 
+/* All that is known: the tables, or one JSON object; `best`: compare_report_best too. */
+void compare_report(const struct compare *t, bool json, bool best, bool energy, FILE *f);
 /* A row for each cell, and the geometric means of several subjects. */
 void compare_report_text(const struct compare *t, FILE *f);
 /* The variant "tlp=N" with the fewest cycles, of each subject. */

@@ -4,6 +4,7 @@
 
 #include "base/demangle.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "experiments/run.h"
 #include "report/figure_report.h"
 #include "report/table.h"
@@ -140,6 +141,27 @@ program_report_end(FILE *f, const char *program, const struct program_result *r,
         fprintf(f, "allot exec: the program took no notice and ended with status 0; "
                    "its results cannot be\n  trusted, and this command's status is "
                    "1\n");
+}
+
+void
+program_report_capability(FILE *f, const struct program_result *r,
+                          const struct allot_machine *m)
+{
+    char text[32] = "";
+    uint64_t have = 0;
+    allot_machine_get(m, "gpu.compute_capability", text, sizeof text);
+    if (!r->status || json_array_size(r->rows) || !number_u64(text, 0, 1000, &have) ||
+        r->lowest <= have)
+        return;
+    fprintf(
+        f,
+        "allot exec: the program's PTX is for compute capability %u.%u and later, and "
+        "%s\n"
+        "  says %u.%u. Any PTX is simulated on any machine; but a program that asks may\n"
+        "  refuse. Choose another machine ('allot list machines'), or let this one say\n"
+        "  more: --set gpu.compute_capability=%u\n",
+        r->lowest / 10, r->lowest % 10, allot_machine_name(m), (unsigned)have / 10,
+        (unsigned)have % 10, r->lowest);
 }
 
 json_t *

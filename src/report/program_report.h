@@ -13,6 +13,10 @@ void program_report_table(FILE *f, const char *program, const struct program_res
  * launches failed; without `all` only those that the program took no notice of. */
 void program_report_end(FILE *f, const char *program, const struct program_result *r,
                         bool all);
+/* A program that ended without a kernel may have found the GPU too old: says so where its PTX
+ * is for a later one than the machine, and what to do. */
+void program_report_capability(FILE *f, const struct program_result *r,
+                               const struct allot_machine *m);
 /* Every launch with every counter (r->all). options: taken over. */
 json_t *program_report_json(const char *program, const struct program_result *r,
                             const struct allot_machine *m, json_t *options);

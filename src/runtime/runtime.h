@@ -5,6 +5,7 @@
 
 #include "allot/allot.h"
 #include "base/diag.h"
+#include "energy/energy.h"
 #include "exec/exec.h"
 #include "machine/machine.h"
 #include "ptx/ir.h"
@@ -52,6 +53,10 @@ char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
 /* The machine's latencies as pass schedule takes them, malloc'd: those of its latency group;
  * global: a hit in an idle machine's L2, local and const: hits in L1D and L1C. */
 char *rt_latencies(const struct machine *m);
+
+/* The energy of a launch. False and a diagnostic: its parts do not add up. */
+bool rt_energy(const struct allot_result *r, const struct allot_machine *m, struct energy *e,
+               struct diag_sink *diag);
 
 /* Bytes of the L2 over all its slices. */
 uint64_t rt_l2_bytes(const struct machine *m);

@@ -1,34 +1,14 @@
-/* energy.c: see energy.h. */
-#include "cli/energy.h"
+/* energy_report.c: see energy_report.h. */
+#include "report/energy_report.h"
 
 #include "base/demangle.h"
-#include "cli/cli.h"
 #include "report/table.h"
 #include "runtime/runtime.h"
 
-bool
-cli_energy(const struct allot_result *r, const struct allot_machine *m, struct energy *e)
-{
-    struct launch_stats s = {0};
-    struct allot_stat_info info;
-    uint64_t v;
-    for (size_t i = 0; allot_stat(i, &info); i++)
-        if (!info.derived && allot_result_get(r, info.id, &v, NULL))
-            stats_set(&s, info.id, v);
-    energy_of(&s, m->m, e);
-    struct diag_sink diag = {0};
-    bool ok = energy_check(e, &diag);
-    struct strbuf b = {0};
-    diag_print(&diag, &b);
-    if (b.n)
-        fputs(b.s, stderr);
-    strbuf_free(&b);
-    diag_free(&diag);
-    return ok;
-}
+#include <stdlib.h>
 
 void
-cli_energy_source(const struct allot_machine *m, struct strbuf *out)
+energy_report_source(const struct allot_machine *m, struct strbuf *out)
 {
     const struct machine *k = m->m;
     strbuf_printf(out, "model %s", machine_words_energy_model[k->energy.model]);
@@ -41,7 +21,7 @@ cli_energy_source(const struct allot_machine *m, struct strbuf *out)
 }
 
 static void
-print_parts(const struct energy *e)
+print_parts(FILE *f, const struct energy *e)
 {
     struct table *t =
         table_new(5, (const char *const[]){"component", "part", "J", "W", "%"});
@@ -62,12 +42,12 @@ print_parts(const struct energy *e)
     table_cell(t, "%.4g", e->total);
     table_cell(t, "%.4g", e->seconds > 0 ? e->total / e->seconds : 0);
     table_cell(t, "%.1f", e->total > 0 ? 100.0 : 0);
-    table_show(t, stdout);
+    table_show(t, f);
     table_free(t);
 }
 
 static void
-print_kernels(const struct allot_device *dev, const struct allot_machine *m)
+print_kernels(FILE *f, const struct allot_device *dev, const struct allot_machine *m)
 {
     struct table *t =
         table_new(5, (const char *const[]){"kernel", "J", "W", "nJ/warp instr.", "J s"});
@@ -75,48 +55,52 @@ print_kernels(const struct allot_device *dev, const struct allot_machine *m)
                                          "energy_delay"};
     for (size_t i = 0; i < allot_results(dev); i++) {
         struct energy e;
-        cli_energy(allot_result_at(dev, i), m, &e);
-        table_cell(t, "%s",
-                   cli_kernel_name(allot_result_kernel(allot_result_at(dev, i)),
-                                   DEMANGLE_COLUMN));
+        struct diag_sink told = {0}; /* by the sum */
+        const struct allot_result *r = allot_result_at(dev, i);
+        char *name = demangle_within(allot_result_kernel(r), DEMANGLE_COLUMN);
+        rt_energy(r, m, &e, &told);
+        diag_free(&told);
+        table_cell(t, "%s", name);
+        free(name);
         for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
             double v = 0;
             energy_value(&e, values[k], &v);
             table_cell(t, "%.4g", v);
         }
     }
-    printf("\n");
-    table_show(t, stdout);
+    fprintf(f, "\n");
+    table_show(t, f);
     table_free(t);
 }
 
 bool
-cli_energy_print(const struct allot_device *dev, const struct allot_machine *m)
+energy_report_text(FILE *f, const struct allot_device *dev, const struct allot_machine *m,
+                   struct diag_sink *diag)
 {
     struct energy sum = {0};
     bool ok = true;
     for (size_t i = 0; i < allot_results(dev); i++) {
         struct energy e;
-        ok &= cli_energy(allot_result_at(dev, i), m, &e);
+        ok &= rt_energy(allot_result_at(dev, i), m, &e, diag);
         energy_add(&sum, &e);
     }
     struct strbuf b = {0};
-    cli_energy_source(m, &b);
-    printf("\nenergy, %s\n\n", b.s);
+    energy_report_source(m, &b);
+    fprintf(f, "\nenergy, %s\n\n", b.s);
     strbuf_free(&b);
-    print_parts(&sum);
+    print_parts(f, &sum);
     double per = 0, delay = 0;
     energy_value(&sum, "energy_per_instruction", &per);
     energy_value(&sum, "energy_delay", &delay);
-    printf("\n%.4g nJ a warp instruction, energy-delay product %.4g J s over %.4g s\n",
-           per, delay, sum.seconds);
+    fprintf(f, "\n%.4g nJ a warp instruction, energy-delay product %.4g J s over %.4g s\n",
+            per, delay, sum.seconds);
     if (allot_results(dev) > 1)
-        print_kernels(dev, m);
+        print_kernels(f, dev, m);
     return ok;
 }
 
 json_t *
-cli_energy_json(const struct energy *e, const struct allot_machine *m)
+energy_report_json(const struct energy *e, const struct allot_machine *m)
 {
     json_t *o =
         json_pack("{s:s, s:s, s:b}", "model",
@@ -140,7 +124,7 @@ cli_energy_json(const struct energy *e, const struct allot_machine *m)
 }
 
 void
-cli_energy_csv_header(struct strbuf *out)
+energy_report_csv_header(struct strbuf *out)
 {
     struct energy_value v;
     for (size_t i = 0; energy_value_at(i, NULL, &v); i++)
@@ -148,7 +132,7 @@ cli_energy_csv_header(struct strbuf *out)
 }
 
 void
-cli_energy_csv(const struct energy *e, struct strbuf *out)
+energy_report_csv(const struct energy *e, struct strbuf *out)
 {
     struct energy_value v;
     for (size_t i = 0; energy_value_at(i, e, &v); i++)

@@ -1,14 +1,13 @@
-/* why.c: see why.h. A scheduler has one issue slot a cycle, and each slot has one cause:
+/* why_report.c: see why_report.h. A scheduler has one issue slot a cycle, and each slot has one cause:
  * docs/model.md, "Accounts and sleep". */
-#include "cli/why.h"
+#include "report/why_report.h"
 
 #include "base/demangle.h"
 #include "base/str.h"
-#include "cli/cli.h"
 #include "report/table.h"
 #include "stats/causes.def"
 
-#include <string.h>
+#include <stdlib.h>
 
 static const struct {
     const char *id, *title;
@@ -31,19 +30,18 @@ slots_of(const struct allot_result *r, unsigned sm, uint64_t v[NCAUSES], uint64_
 }
 
 static bool
-adds_up(const char *kernel, const char *who, const uint64_t v[NCAUSES], uint64_t all)
+adds_up(const char *kernel, const char *who, const uint64_t v[NCAUSES], uint64_t all,
+        struct diag_sink *diag)
 {
     uint64_t sum = 0;
     for (unsigned k = 0; k < NCAUSES; k++)
         sum += v[k];
     if (sum == all)
         return true;
-    fprintf(
-        stderr,
-        "allot: %s, %s: causes add up to %llu of %llu issue slots; this is a fault of "
-        "allot\n",
+    return diag_error(
+        diag,
+        "%s, %s: causes add up to %llu of %llu issue slots; this is a fault of allot",
         kernel, who, (unsigned long long)sum, (unsigned long long)all);
-    return false;
 }
 
 static double
@@ -73,7 +71,7 @@ counter(const struct allot_result *r, const char *id)
 /* What power states of registers save, and what wake-ups cost; nothing where all registers
  * are always ON. */
 static void
-print_registers(const struct allot_result *r)
+print_registers(FILE *f, const struct allot_result *r)
 {
     char b[4][32];
     uint64_t held = counter(r, "regpower_held_cycles");
@@ -84,11 +82,11 @@ print_registers(const struct allot_result *r)
     uint64_t lost = counter(r, "issue_wakeup");
     if (!held)
         return;
-    printf("\nRegisters: warps hold %.1f %% of the file, the rest is OFF. Theirs are ON "
+    fprintf(f, "\nRegisters: warps hold %.1f %% of the file, the rest is OFF. Theirs are ON "
            "%.1f %% of the time,\nin SLEEP %.1f %%, OFF %.1f %%.\n",
            percent(held, counter(r, "register_cycles")), percent(on, held),
            percent(sleep, held), percent(held - on - sleep, held));
-    printf("Wake-ups: %s from SLEEP, %s from OFF, %.2f an instruction. Warps waited for "
+    fprintf(f, "Wake-ups: %s from SLEEP, %s from OFF, %.2f an instruction. Warps waited for "
            "nothing else in\n%s warp cycles; schedulers lost %s issue slots to it, %.2f "
            "%%.\n",
            table_thousands(b[0], wakes), table_thousands(b[1], wakes_off),
@@ -98,7 +96,7 @@ print_registers(const struct allot_result *r)
 }
 
 static bool
-print_launch(const struct allot_result *r)
+print_launch(FILE *f, const struct allot_result *r, struct diag_sink *diag)
 {
     const char *heads[NCAUSES + 2] = {"SM"};
     for (unsigned k = 0; k < NCAUSES; k++)
@@ -111,7 +109,7 @@ print_launch(const struct allot_result *r)
         char who[16];
         snprintf(who, sizeof who, "%u", i);
         row(t, who, v, all);
-        ok &= adds_up(allot_result_kernel(r), who, v, all);
+        ok &= adds_up(allot_result_kernel(r), who, v, all, diag);
         for (unsigned k = 0; k < NCAUSES; k++)
             sum[k] += v[k];
         sum_all += all;
@@ -120,26 +118,27 @@ print_launch(const struct allot_result *r)
     row(t, "all", sum, sum_all);
     uint64_t launch = 0;
     allot_result_get(r, "issue_slots", &launch, NULL);
-    ok &= adds_up(allot_result_kernel(r), "all SMs", sum, launch);
-    printf("\n%s: issue slots by cause, %%\n\n",
-           cli_kernel_name(allot_result_kernel(r), 0));
-    table_show(t, stdout);
+    ok &= adds_up(allot_result_kernel(r), "all SMs", sum, launch, diag);
+    char *name = demangle(allot_result_kernel(r));
+    fprintf(f, "\n%s: issue slots by cause, %%\n\n", name);
+    free(name);
+    table_show(t, f);
     table_free(t);
-    print_registers(r);
+    print_registers(f, r);
     return ok;
 }
 
 bool
-why_print(const struct allot_device *dev)
+why_report_text(FILE *f, const struct allot_device *dev, struct diag_sink *diag)
 {
     bool ok = true;
     for (size_t i = 0; i < allot_results(dev); i++)
-        ok &= print_launch(allot_result_at(dev, i));
+        ok &= print_launch(f, allot_result_at(dev, i), diag);
     return ok;
 }
 
 json_t *
-why_json(const struct allot_result *r)
+why_report_json(const struct allot_result *r, struct diag_sink *diag)
 {
     json_t *list = json_array();
     uint64_t v[NCAUSES], all;
@@ -151,7 +150,7 @@ why_json(const struct allot_result *r)
         for (unsigned k = 0; k < NCAUSES; k++)
             json_object_set_new(o, causes[k].id, json_integer((json_int_t)v[k]));
         json_array_append_new(list, o);
-        if (!adds_up(allot_result_kernel(r), who, v, all)) {
+        if (!adds_up(allot_result_kernel(r), who, v, all, diag)) {
             json_decref(list);
             return NULL;
         }
@@ -160,7 +159,7 @@ why_json(const struct allot_result *r)
 }
 
 bool
-why_print_launches(const json_t *launches, FILE *to)
+why_report_launches(FILE *f, const json_t *launches, struct diag_sink *diag)
 {
     const char *heads[NCAUSES + 2] = {"kernel"};
     bool ok = true;
@@ -191,11 +190,13 @@ why_print_launches(const json_t *launches, FILE *to)
             all = (uint64_t)json_integer_value(json_object_get(one, "issue_slots"));
         for (unsigned k = 0; k < NCAUSES; k++)
             v[k] = (uint64_t)json_integer_value(json_object_get(one, causes[k].id));
-        ok &= adds_up(name, "all SMs", v, all);
-        row(t, cli_kernel_name(name, DEMANGLE_COLUMN), v, all);
+        ok &= adds_up(name, "all SMs", v, all, diag);
+        char *plain = demangle_within(name, DEMANGLE_COLUMN);
+        row(t, plain, v, all);
+        free(plain);
     }
-    fprintf(to, "\nissue slots by cause, %%\n\n");
-    table_show(t, to);
+    fprintf(f, "\nissue slots by cause, %%\n\n");
+    table_show(t, f);
     table_free(t);
     json_decref(sums);
     return ok;

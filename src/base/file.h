@@ -1,0 +1,16 @@
+/* file.h: files written so that no half of one is ever seen. */
+#ifndef ALLOT_BASE_FILE_H
+#define ALLOT_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Writes text to path, all of it or nothing: a file there is replaced when the new one is
+ * complete. Devices, pipes and links are written to as they stand. False and errno. */
+bool file_write(const char *path, const char *text, size_t n);
+/* Whether path could be written, asked before long work. False and errno. */
+bool file_writable(const char *path);
+/* Makes the folder unless something of that name is there. False and errno. */
+bool file_folder(const char *path);
+
+#endif

@@ -1,0 +1,185 @@
+/* session.c: see session.h. */
+#include "cli/session.h"
+
+#include "cli/passes.h"
+#include "cli/runs.h"
+
+#include <string.h>
+
+bool
+cli_sim_check(const struct cli_cmd *cmd, struct cli_sim *s, const char *db,
+              const char *label, struct allot_options *o)
+{
+    if (!pass_names_check(cmd, s->passes) || !cli_check(cmd, s))
+        return false;
+    if (db && s->functional)
+        return cli_usage(cmd, "--functional has no timing to store"), false;
+    if (!cli_sim_methods(cmd, s, 1))
+        return false;
+    if (db && s->schedules.n)
+        return cli_usage(cmd, "--db: the store keeps methods of scheduling, no files"),
+               false;
+    if (s->functional && (s->schedules.n || s->methods.n))
+        return cli_usage(cmd, "--schedule: an order of blocks needs the cycle model"),
+               false;
+    return cli_sim_run_options(cmd, s, o, label);
+}
+
+struct cli_session
+cli_session_of(const struct cli_sim *s, const char *name, const struct allot_workload *w,
+               const struct cli_own *own, const struct cli_list *params)
+{
+    uint64_t seed = 0; /* checked by cli_sim_run_options */
+    cli_u64(s->seed, 0, UINT32_MAX, &seed);
+    return (struct cli_session){.sim = s,
+                                .own = w ? NULL : own,
+                                .subject = {.name = name,
+                                            .workload = w,
+                                            .desc = own ? &own->desc : NULL,
+                                            .compiler = s->compiler,
+                                            .quick = s->quick,
+                                            .seed = (uint32_t)seed,
+                                            .params = params ? params->v : NULL,
+                                            .nparams = params ? params->n : 0}};
+}
+
+int
+cli_session_find(const struct cli_cmd *cmd, const struct cli_sim *s, const char *name,
+                 struct cli_own *own, const struct cli_list *params,
+                 struct cli_session *x)
+{
+    const struct allot_workload *w = allot_workload_find(name);
+    if (!w && subject_kind(name) == SUBJECT_NONE && strcmp(name, "-") &&
+        !strchr(name, '/'))
+        return cli_usage(cmd,
+                         "'%s' is neither a workload ('allot list workloads') nor "
+                         "a file%s",
+                         name, cli_near_workload(name));
+    if (w && cli_own_given(own))
+        return cli_own_misplaced(cmd);
+    int status = w ? EXIT_OK : cli_own_ready(cmd, own);
+    *x = cli_session_of(s, name, w, own, params);
+    return status;
+}
+
+bool
+cli_session_machine(struct cli_session *x)
+{
+    x->d = cli_diag_new();
+    x->machine = cli_sim_machine(x->sim, x->d);
+    return x->machine != NULL;
+}
+
+bool
+cli_session_device(struct cli_session *x, const struct allot_options *o)
+{
+    struct subject *s = &x->subject;
+    x->mod = s->workload ? cli_workload_module(s->workload, s->compiler, x->d)
+                         : subject_module(s, x->machine, x->d);
+    if (x->mod && (s->workload || cli_own_read(x->own, x->mod, s->name, &s->launch)))
+        x->dev = cli_sim_device(x->sim, x->machine, o, x->d);
+    return x->dev != NULL;
+}
+
+bool
+cli_session_run(struct cli_session *x)
+{
+    struct diag_sink diag = {0};
+    bool ok = subject_run(&x->subject, x->dev, x->mod, x->why, &diag, x->d);
+    cli_sink(&diag);
+    return ok;
+}
+
+double
+cli_session_seconds(const struct cli_session *x)
+{
+    double t = 0;
+    for (size_t i = 0; i < allot_results(x->dev); i++)
+        t += allot_result_seconds(allot_result_at(x->dev, i));
+    return t;
+}
+
+bool
+cli_session_store(struct cli_session *x, const char *db, bool ok, size_t nsettings,
+                  const char *const *settings)
+{
+    const struct subject *s = &x->subject;
+    struct cli_ran ran = {.db = db,
+                          .workload = s->name,
+                          .own = x->own != NULL,
+                          .params = s->params,
+                          .nparams = s->nparams,
+                          .sim = x->sim,
+                          .settings = settings,
+                          .nsettings = nsettings,
+                          .mod = x->mod,
+                          .dev = x->dev,
+                          .seconds = cli_session_seconds(x),
+                          .ok = ok,
+                          .message = ok        ? ""
+                                     : *x->why ? x->why
+                                               : "did not run to its end"};
+    if (x->own)
+        ran.params = launch_texts(&s->launch, "", &ran.nparams, cli_mem());
+    return cli_store_run(&ran, x->machine);
+}
+
+void
+cli_session_close(struct cli_session *x)
+{
+    cli_progress_end();
+    cli_diag(x->d);
+    allot_device_free(x->dev);
+    allot_module_free(x->mod);
+    allot_machine_free(x->machine);
+    allot_diag_free(x->d);
+}
+
+struct program_setup
+cli_program_setup(const struct cli_sim *s, const struct cli_look *l)
+{
+    return (struct program_setup){.machine = s->machine,
+                                  .schedules = s->schedules.v,
+                                  .nschedules = s->schedules.n,
+                                  .threads = cli_sim_threads(s),
+                                  .checks = s->checks,
+                                  .functional = s->functional,
+                                  .no_skip = s->no_skip,
+                                  .max_cycles = s->max_cycles,
+                                  .max_instructions = s->max_instructions,
+                                  .guard = s->guard,
+                                  .trace = l->trace,
+                                  .trace_from = l->from,
+                                  .trace_to = l->to,
+                                  .trace_limit = l->limit,
+                                  .timeline = l->timeline,
+                                  .timeline_cycles = l->every,
+                                  .timeline_sms = l->timeline_sms};
+}
+
+bool
+cli_program_store(const struct cli_sim *s, const char *db, const struct cli_list *words,
+                  const struct program_result *r, const struct allot_machine *m)
+{
+    if (!db)
+        return true;
+    const char **args = ARENA_ARRAY(cli_mem(), const char *, words->n);
+    const char *failure = program_failure(r, cli_mem());
+    for (size_t i = 1; i < words->n; i++)
+        args[i - 1] = arena_printf(cli_mem(), "arg=%s", words->v[i]);
+    json_t *launches = program_launches(r);
+    struct cli_ran ran = {.db = db,
+                          .workload = words->v[0],
+                          .params = args,
+                          .nparams = words->n - 1,
+                          .sim = s,
+                          .seconds = r->seconds,
+                          .ok = !failure,
+                          .message = failure ? failure : "",
+                          .ptx_hash = program_ptx_hash(r, cli_mem()),
+                          .launches = launches};
+    ran.settings = cli_sim_settings(s, &ran.nsettings);
+    bool ok = cli_store_run(&ran, m);
+    json_decref(launches);
+    return ok;
+}

@@ -1,0 +1,58 @@
+/* session.h: machine, module and device of one simulation that the command line describes:
+ * what stands between parsing options and telling results. */
+#ifndef ALLOT_CLI_SESSION_H
+#define ALLOT_CLI_SESSION_H
+
+#include "cli/look.h"
+#include "cli/own.h"
+#include "experiments/subject.h"
+#include "program/program.h"
+
+struct cli_session {
+    const struct cli_sim *sim;
+    const struct cli_own *own; /* of a file's kernel; NULL: a workload */
+    struct subject subject;
+    struct allot_diag *d;
+    struct allot_machine *machine;
+    struct allot_module *mod;
+    struct allot_device *dev;
+    char why[256]; /* a workload's results are wrong */
+};
+
+/* The options that run and exec have in common, held against each other (db: --db, NULL: not
+ * given), and o filled from them; false after saying what is wrong. */
+bool cli_sim_check(const struct cli_cmd *cmd, struct cli_sim *s, const char *db,
+                   const char *label, struct allot_options *o);
+
+/* A session over nothing yet: a workload's, or of a file's kernel (w NULL). */
+struct cli_session cli_session_of(const struct cli_sim *s, const char *name,
+                                  const struct allot_workload *w,
+                                  const struct cli_own *own,
+                                  const struct cli_list *params);
+/* The same of a word of the command line, the options of a file's kernel checked: EXIT_OK,
+ * or the status after saying what is wrong. */
+int cli_session_find(const struct cli_cmd *cmd, const struct cli_sim *s, const char *name,
+                     struct cli_own *own, const struct cli_list *params,
+                     struct cli_session *x);
+/* The machine with the options' settings, and in a second step module and device. False
+ * after saying why not; cli_session_close is due in any case. */
+bool cli_session_machine(struct cli_session *x);
+bool cli_session_device(struct cli_session *x, const struct allot_options *o);
+/* Runs it and ends the progress line. False: it failed. */
+bool cli_session_run(struct cli_session *x);
+/* Host time of its launches. */
+double cli_session_seconds(const struct cli_session *x);
+/* Stores the run in db (NULL: does nothing) as with these settings. */
+bool cli_session_store(struct cli_session *x, const char *db, bool ok, size_t nsettings,
+                       const char *const *settings);
+/* Prints what was diagnosed and frees all. */
+void cli_session_close(struct cli_session *x);
+
+/* How a CUDA program is run by these options. */
+struct program_setup cli_program_setup(const struct cli_sim *s, const struct cli_look *l);
+/* Stores its run, a launch a row, in db (NULL: does nothing). words: it and its arguments. */
+bool cli_program_store(const struct cli_sim *s, const char *db,
+                       const struct cli_list *words, const struct program_result *r,
+                       const struct allot_machine *m);
+
+#endif
