@@ -74,6 +74,15 @@ cli_own_ready(const struct cli_cmd *cmd, struct cli_own *o)
     return status;
 }
 
+uint32_t
+cli_own_threads(const struct cli_own *o)
+{
+    uint32_t dims[3];
+    if (!o || !o->desc.block || !launch_dims(o->desc.block, dims))
+        return 0;
+    return dims[0] * dims[1] * dims[2];
+}
+
 bool
 cli_own_read(const struct cli_own *o, struct allot_module *mod, const char *path,
              struct launch *l)

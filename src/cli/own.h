@@ -21,6 +21,8 @@ int cli_own_misplaced(const struct cli_cmd *cmd);
 int cli_own_check(const struct cli_cmd *cmd, struct cli_own *o);
 /* The same, and that enough was said to launch it. */
 int cli_own_ready(const struct cli_cmd *cmd, struct cli_own *o);
+/* Threads of the block that --block gives; 0: it is not given. */
+uint32_t cli_own_threads(const struct cli_own *o);
 /* Holds it against the module, and checks that output files can be written; false after
  * saying what is wrong. `path` names the module. */
 bool cli_own_read(const struct cli_own *o, struct allot_module *mod, const char *path,

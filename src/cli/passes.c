@@ -6,6 +6,36 @@
 #include "report/table.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+void
+pass_list(void)
+{
+    const char *name, *meaning;
+    const char *key, *value;
+    for (size_t i = 0; allot_pass(i, &name, &meaning); i++) {
+        printf("%-24s %s\n", name, meaning);
+        for (size_t k = 0; allot_pass_setting(i, k, &key, &value, &meaning); k++)
+            printf("  :%s=%-*s %s\n", key, (int)(20 - strlen(key)), value, meaning);
+    }
+}
+
+bool
+pass_threshold(const struct cli_cmd *cmd, struct cli_sim *s, const char *passes)
+{
+    bool given = s->threshold;
+    for (const char *p = passes; (p = strstr(p, ":threshold=")); p++) {
+        const char *value = p + strlen(":threshold=");
+        char *text = arena_strndup(cli_mem(), value, strcspn(value, ":,"));
+        if (s->threshold && strtod(s->threshold, NULL) != strtod(text, NULL)) {
+            cli_usage(cmd, "passes are told threshold %s, but %s is %s", text,
+                      given ? "--threshold" : "another's", s->threshold);
+            return false;
+        }
+        s->threshold = text;
+    }
+    return true;
+}
 
 bool
 pass_names_check(const struct cli_cmd *cmd, const char *passes)

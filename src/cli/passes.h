@@ -32,6 +32,11 @@ struct pass_look {
             &(l)->verify                                                                 \
     }
 
+/* Prints names, meanings and settings of all passes. */
+void pass_list(void);
+/* The machine shares what a pipeline was told (its :threshold=), unless it was told itself.
+ * False after saying that they were told different things. */
+bool pass_threshold(const struct cli_cmd *cmd, struct cli_sim *s, const char *passes);
 /* Are a pipeline's passes and settings known (NULL: there is none)? Says so and returns false
  * where one is not. */
 bool pass_names_check(const struct cli_cmd *cmd, const char *passes);

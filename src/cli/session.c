@@ -4,6 +4,8 @@
 #include "cli/passes.h"
 #include "cli/runs.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool
@@ -70,15 +72,52 @@ cli_session_machine(struct cli_session *x)
     return x->machine != NULL;
 }
 
+static struct allot_module *
+load(const struct cli_session *x, struct allot_diag *d)
+{
+    const struct subject *s = &x->subject;
+    return s->workload ? cli_workload_module(s->workload, s->compiler, d)
+                       : subject_module(s, x->machine, d);
+}
+
+bool
+cli_session_module(struct cli_session *x)
+{
+    x->mod = load(x, x->d);
+    return x->mod != NULL;
+}
+
+/* Holds a file's launch against a module. */
+static bool
+ready(struct cli_session *x, struct allot_module *mod)
+{
+    struct subject *s = &x->subject;
+    return s->workload || cli_own_read(x->own, mod, s->name, &s->launch);
+}
+
 bool
 cli_session_device(struct cli_session *x, const struct allot_options *o)
 {
-    struct subject *s = &x->subject;
-    x->mod = s->workload ? cli_workload_module(s->workload, s->compiler, x->d)
-                         : subject_module(s, x->machine, x->d);
-    if (x->mod && (s->workload || cli_own_read(x->own, x->mod, s->name, &s->launch)))
+    if (cli_session_module(x) && ready(x, x->mod))
         x->dev = cli_sim_device(x->sim, x->machine, o, x->d);
     return x->dev != NULL;
+}
+
+bool
+cli_session_read(struct cli_session *x)
+{
+    const char *name = x->subject.name;
+    if (x->subject.workload)
+        return true;
+    x->subject.data = x->data = file_read(name, &x->subject.len);
+    if (x->data)
+        return true;
+    const int error = errno;
+    fprintf(stderr, "allot: cannot read %s: %s%s\n", name, strerror(error),
+            cli_near_workload(name));
+    if (error == ENOENT && !strpbrk(name, "/."))
+        cli_misused(); /* neither a file nor a workload */
+    return false;
 }
 
 bool
@@ -124,6 +163,78 @@ cli_session_store(struct cli_session *x, const char *db, bool ok, size_t nsettin
     return cli_store_run(&ran, x->machine);
 }
 
+/* -- explaining: modules and devices of its own -- */
+
+static struct allot_module *
+host_load(void *user, struct allot_diag *d)
+{
+    return load(user, d);
+}
+
+static bool
+host_options(void *user, const char *label, struct allot_options *o)
+{
+    const struct cli_session *x = user;
+    return cli_sim_run_options(x->cmd, x->sim, o, label);
+}
+
+static bool
+host_ready(void *user, struct allot_module *mod)
+{
+    return ready(user, mod);
+}
+
+static bool
+host_run(void *user, struct allot_device *dev, struct allot_module *mod,
+         struct allot_diag *d)
+{
+    struct cli_session *x = user;
+    struct diag_sink diag = {0};
+    bool ok = subject_run(&x->subject, dev, mod, x->why, &diag, d);
+    cli_sink(&diag);
+    if (!ok && *x->why)
+        fprintf(stderr, "allot: %s: check failed: %s\n", x->subject.name, x->why);
+    return ok;
+}
+
+static json_t *
+host_settings(void *user)
+{
+    const struct cli_session *x = user;
+    return cli_sim_json(x->machine, x->sim);
+}
+
+struct explain_of
+cli_session_explain(struct cli_session *x, const struct cli_cmd *cmd, const char *passes)
+{
+    const struct launch_desc none = {0}, *l = x->own ? &x->own->desc : &none;
+    uint64_t dynamic = 0;
+    if (l->scratchpad)
+        cli_bytes(l->scratchpad, 0, UINT32_MAX, &dynamic);
+    x->cmd = cmd;
+    return (struct explain_of){
+        .host = {.user = x,
+                 .mem = cli_mem(),
+                 .diag = cli_diag_new,
+                 .show = cli_diag,
+                 .stopped = cli_interrupted,
+                 .load = host_load,
+                 .options = host_options,
+                 .ready = host_ready,
+                 .run = host_run,
+                 .settings = host_settings},
+        .machine = x->machine,
+        .name = x->subject.name,
+        .passes = passes,
+        .residency = x->sim->residency,
+        .scheduler = x->sim->scheduler,
+        .runnable = x->subject.workload || (l->grid && l->block),
+        .kernel = l->kernel,
+        .block = l->block,
+        .dynamic_scratchpad = (uint32_t)dynamic,
+    };
+}
+
 void
 cli_session_close(struct cli_session *x)
 {
@@ -133,6 +244,7 @@ cli_session_close(struct cli_session *x)
     allot_module_free(x->mod);
     allot_machine_free(x->machine);
     allot_diag_free(x->d);
+    free(x->data);
 }
 
 struct program_setup

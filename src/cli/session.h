@@ -3,12 +3,14 @@
 #ifndef ALLOT_CLI_SESSION_H
 #define ALLOT_CLI_SESSION_H
 
+#include "advise/explain.h"
 #include "cli/look.h"
 #include "cli/own.h"
 #include "experiments/subject.h"
 #include "program/program.h"
 
 struct cli_session {
+    const struct cli_cmd *cmd; /* once it explains */
     const struct cli_sim *sim;
     const struct cli_own *own; /* of a file's kernel; NULL: a workload */
     struct subject subject;
@@ -16,6 +18,7 @@ struct cli_session {
     struct allot_machine *machine;
     struct allot_module *mod;
     struct allot_device *dev;
+    char *data;    /* subject.data, owned */
     char why[256]; /* a workload's results are wrong */
 };
 
@@ -34,9 +37,10 @@ struct cli_session cli_session_of(const struct cli_sim *s, const char *name,
 int cli_session_find(const struct cli_cmd *cmd, const struct cli_sim *s, const char *name,
                      struct cli_own *own, const struct cli_list *params,
                      struct cli_session *x);
-/* The machine with the options' settings, and in a second step module and device. False
- * after saying why not; cli_session_close is due in any case. */
+/* The machine with the options' settings; then the module; then what the device needs beside
+ * it. False after saying why not; cli_session_close is due in any case. */
 bool cli_session_machine(struct cli_session *x);
+bool cli_session_module(struct cli_session *x);
 bool cli_session_device(struct cli_session *x, const struct allot_options *o);
 /* Runs it and ends the progress line. False: it failed. */
 bool cli_session_run(struct cli_session *x);
@@ -45,6 +49,11 @@ double cli_session_seconds(const struct cli_session *x);
 /* Stores the run in db (NULL: does nothing) as with these settings. */
 bool cli_session_store(struct cli_session *x, const char *db, bool ok, size_t nsettings,
                        const char *const *settings);
+/* Reads a file's contents once for all modules that are made of it. */
+bool cli_session_read(struct cli_session *x);
+/* How the session's kernel is read, run and told of to explain it. The session outlives it. */
+struct explain_of cli_session_explain(struct cli_session *x, const struct cli_cmd *cmd,
+                                      const char *passes);
 /* Prints what was diagnosed and frees all. */
 void cli_session_close(struct cli_session *x);
 

@@ -24,7 +24,8 @@ subject_module(const struct subject *s, const struct allot_machine *m,
                struct allot_diag *d)
 {
     if (!s->workload)
-        return allot_module_load_for(s->name, m, d);
+        return s->data ? allot_module_read(s->name, s->data, s->len, m, d)
+                       : allot_module_load_for(s->name, m, d);
     size_t len;
     const char *text = allot_workload_ptx(s->workload->name, s->compiler, &len);
     char name[160];
