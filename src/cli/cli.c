@@ -192,13 +192,7 @@ cli_near_workload(const char *name)
 const char *
 cli_near_experiment(const char *name)
 {
-    struct near near = {.word = name};
-    char **names = figure_names();
-    for (size_t i = 0; names[i]; i++)
-        near_offer(&near, names[i]);
-    const char *s = cli_did_you_mean("", near.best);
-    allot_names_free(names);
-    return s;
+    return cli_did_you_mean("", figure_near(name, cli_mem()));
 }
 
 /* first: what getopt's list of short options begins with. */
@@ -860,9 +854,9 @@ cli_write_file(const char *path, const char *text, size_t n)
 }
 
 bool
-cli_write_json(const char *path, const json_t *o)
+cli_write_json(const char *path, const json_t *o, size_t flags)
 {
-    char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+    char *text = json_dumps(o, flags);
     struct strbuf b = {0};
     strbuf_printf(&b, "%s\n", text);
     bool ok = cli_write_file(path, b.s, b.n);

@@ -169,8 +169,9 @@ json_t *cli_sim_json(const struct allot_machine *m, const struct cli_sim *s);
 /* Writes text to path ("-": stdout) so that no half-written file is ever seen; devices,
  * pipes and links are written to as they stand. False after saying why not. */
 bool cli_write_file(const char *path, const char *text, size_t n);
-/* The same of a JSON object, and a line end. */
-bool cli_write_json(const char *path, const json_t *o);
+/* The same of a JSON object, by jansson's flags, and a line end. */
+#define CLI_JSON (JSON_INDENT(2) | JSON_REAL_PRECISION(12))
+bool cli_write_json(const char *path, const json_t *o, size_t flags);
 /* Whether path could be written, asked before long work; false after saying why not. */
 bool cli_writable(const char *path);
 

@@ -39,7 +39,7 @@ report(const struct want *w, const struct cli_list *pos, const struct program_re
     struct diag_sink diag = {0};
     if (w->json) {
         json_t *o = program_report_json(program, r, m, cli_sim_json(m, s));
-        ok &= cli_write_json(w->json, o);
+        ok &= cli_write_json(w->json, o, CLI_JSON);
         json_decref(o);
     }
     if (w->csv) {

@@ -1,81 +1,20 @@
 /* cmd_occupancy.c: allot occupancy: blocks an SM holds, with and without sharing. */
 #include "cli/cli.h"
 
-#include "report/run_charts.h"
-#include "runtime/runtime.h"
+#include "report/occupancy_report.h"
 
 #include <string.h>
 
-/* A curve of resident warps over one of the three demands. */
-static bool
-draw(const struct allot_machine *m, const struct allot_occupancy_query *q,
-     enum occupancy_over over, const char *path)
-{
-    enum occ_share share = !q->share                        ? OCC_SHARE_NONE
-                           : !strcmp(q->share, "registers") ? OCC_SHARE_REGISTERS
-                                                            : OCC_SHARE_SCRATCHPAD;
-    struct occ_kernel k = {.threads = q->threads,
-                           .registers = q->registers,
-                           .scratchpad = q->scratchpad};
-    struct chart c = charts_occupancy(m->m, &k, share, q->threshold, over, cli_mem());
-    return cli_chart(&c, path);
-}
-
-/* Blocks a resource allows; a dash where the kernel uses none of it. */
-static const char *
-limit(char buf[16], uint32_t blocks)
-{
-    snprintf(buf, 16, blocks == UINT32_MAX ? "-" : "%u", blocks);
-    return buf;
-}
-
-static json_t *
-limit_json(uint32_t blocks)
-{
-    return blocks == UINT32_MAX ? json_null() : json_integer(blocks);
-}
-
 static void
-print_text(const struct allot_machine *m, const struct allot_occupancy_query *q,
-           const struct allot_occupancy *o)
+print(const struct allot_machine *m, const struct allot_occupancy_query *q,
+      const struct allot_occupancy *o, bool json)
 {
-    printf("machine            %s\n", allot_machine_name(m));
-    printf(
-        "block              %u threads, %u registers a thread, %u bytes of scratchpad\n",
-        q->threads, q->registers, q->scratchpad);
-    printf("resident blocks    %u (%u warps, %.1f %% of the SM), limited by %s\n",
-           o->resident_blocks, o->warps, 100 * o->occupancy, o->limited_by);
-    char regs[16], smem[16];
-    printf("  each limit       threads %u, blocks %u, registers %s, scratchpad %s\n",
-           o->by_threads, o->by_blocks, limit(regs, o->by_registers),
-           limit(smem, o->by_scratchpad));
-    printf("  left over        %u registers, %u bytes of scratchpad (without sharing)\n",
-           o->registers_wasted, o->scratchpad_wasted);
-    if (q->share && *q->share)
-        printf("sharing %-10s %u blocks without it; %u pairs share, %u blocks do not "
-               "(t = %g)\n",
-               q->share, o->baseline_blocks, o->shared_pairs, o->unshared_blocks,
-               q->threshold);
-}
-
-static void
-print_json(const struct allot_machine *m, const struct allot_occupancy_query *q,
-           const struct allot_occupancy *o)
-{
-    json_t *j = json_pack(
-        "{s:s, s:i, s:i, s:i, s:s, s:f, s:i, s:i, s:i, s:i, s:s, s:i, s:i, s:o, s:o, s:i, "
-        "s:f, s:i, s:i}",
-        "machine", allot_machine_name(m), "threads", q->threads, "registers",
-        q->registers, "scratchpad", q->scratchpad, "share", q->share ? q->share : "",
-        "threshold", q->threshold, "resident_blocks", o->resident_blocks,
-        "baseline_blocks", o->baseline_blocks, "shared_pairs", o->shared_pairs,
-        "unshared_blocks", o->unshared_blocks, "limited_by", o->limited_by, "by_threads",
-        o->by_threads, "by_blocks", o->by_blocks, "by_registers",
-        limit_json(o->by_registers), "by_scratchpad", limit_json(o->by_scratchpad),
-        "warps", o->warps, "occupancy", o->occupancy, "registers_wasted",
-        o->registers_wasted, "scratchpad_wasted", o->scratchpad_wasted);
-    json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-    printf("\n");
+    if (!json) {
+        occupancy_report_text(m, q, o, stdout);
+        return;
+    }
+    json_t *j = occupancy_report_json(m, q, o);
+    cli_write_json("-", j, CLI_JSON);
     json_decref(j);
 }
 
@@ -150,9 +89,12 @@ cmd_occupancy(int argc, char **argv)
     struct allot_occupancy o;
     bool ok = m && allot_occupancy(m, &q, &o, d);
     if (ok)
-        (json ? print_json : print_text)(m, &q, &o);
-    if (ok && chart)
-        ok = draw(m, &q, (enum occupancy_over)what, chart);
+        print(m, &q, &o, json);
+    if (ok && chart) {
+        struct chart c =
+            occupancy_report_chart(m, &q, (enum occupancy_over)what, cli_mem());
+        ok = cli_chart(&c, chart);
+    }
     cli_diag(d);
     allot_machine_free(m);
     allot_diag_free(d);

@@ -64,16 +64,16 @@ transform(struct job *j, struct allot_module *mod, const struct allot_machine *m
 static bool
 opt(struct job *j, const struct cli_sim *s, struct cli_own *own, const char *name)
 {
-    struct cli_session x =
-        cli_session_of(s, name, allot_workload_find(name), own, NULL);
+    struct cli_session x = cli_session_of(s, name, allot_workload_find(name), own, NULL);
     struct explain *told = NULL;
     bool ok = cli_session_machine(&x) && cli_session_read(&x) && cli_session_module(&x);
     if (ok && j->explain) {
         const struct explain_of of = cli_session_explain(&x, &cmd, j->passes);
         ok = (told = explain_new(&of));
     }
-    ok = ok && transform(j, x.mod, x.machine,
-                         told ? explain_threads(told) : cli_own_threads(x.own), told, x.d);
+    ok =
+        ok && transform(j, x.mod, x.machine,
+                        told ? explain_threads(told) : cli_own_threads(x.own), told, x.d);
     cli_diag(x.d);
     allot_diag_clear(x.d);
     explain_free(told);
@@ -112,7 +112,8 @@ cmd_opt(int argc, char **argv)
         {0}};
     struct cli_opt sim[CLI_SIM_OPTIONS], kernel[CLI_OWN_OPTIONS];
     cli_sim_options(&s, sim);
-    cli_leave_out(sim, (const char *const[]){"functional", "check-analyses", "no-skip"}, 3);
+    cli_leave_out(sim, (const char *const[]){"functional", "check-analyses", "no-skip"},
+                  3);
     cli_own_options(&own, kernel);
     struct cli_list pos;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, sim, kernel, NULL},

@@ -1,14 +1,13 @@
 /* cmd_paper.c: allot paper: a paper's figure or table again, ours beside the paper's. */
 #include "cli/runs.h"
 
+#include "base/file.h"
+#include "report/figure_files.h"
 #include "report/figure_report.h"
-#include "report/page.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define SPECIAL(name, function, meaning) int function(int argc, char **argv);
 #include "cli/paper_specials.def"
@@ -62,106 +61,31 @@ list(void)
     return EXIT_OK;
 }
 
-/* OUT/001-fig2.13[-METRIC].ENDING */
-static char *
-out_path(const struct paper *p, const char *name, const char *metric, const char *ending)
-{
-    struct strbuf b = {0};
-    const char *slash = strrchr(name, '/');
-    size_t n = strlen(name);
-    bool file = n > 5 && !strcmp(name + n - 5, ".yaml");
-    const char *stem = file && slash ? slash + 1 : name;
-    strbuf_printf(&b, "%s/%.*s%s%s.%s", p->out, (int)(strlen(stem) - (file ? 5 : 0)),
-                  stem, *metric ? "-" : "", metric, ending);
-    for (char *c = b.s + strlen(p->out) + 1; *c; c++)
-        if (*c == '/')
-            *c = '-';
-    return strbuf_take(&b);
-}
-
-static bool
-write_out(const struct paper *p, const char *name, const struct figure *f,
-          struct diag_sink *diag)
-{
-    struct strbuf csv = {0};
-    figure_csv(f, &csv);
-    char *path = out_path(p, name, "", "csv");
-    bool ok = cli_write_file(path, csv.s, csv.n);
-    strbuf_free(&csv);
-    if (ok)
-        fprintf(stderr, "wrote %s", path);
-    free(path);
-    for (size_t m = 0; ok && m < f->e->nmetric; m++) {
-        path =
-            out_path(p, name, f->e->nmetric > 1 ? f->e->metric[m].name : "", p->format);
-        ok = figure_chart(f, m, path, p->values, diag);
-        if (ok)
-            fprintf(stderr, ", %s", path);
-        free(path);
-    }
-    fprintf(stderr, "\n");
-    return ok;
-}
-
-/* papers/001/results/fig2.13.csv of papers/001/fig2.13.yaml, malloc'd. */
-static char *
-results_path(const char *experiment)
-{
-    struct strbuf b = {0};
-    const char *slash = strrchr(experiment, '/'), *stem = slash ? slash + 1 : experiment;
-    strbuf_printf(&b, "%.*sresults/%.*s.csv", (int)(stem - experiment), experiment,
-                  (int)strlen(stem) - 5, stem);
-    return strbuf_take(&b);
-}
-
-static bool
-make_folder(const char *path)
-{
-    if (!mkdir(path, 0777) || errno == EEXIST)
-        return true;
-    fprintf(stderr, "allot: cannot make the folder %s: %s\n", path, strerror(errno));
-    return false;
-}
-
-/* Keeps a figure's values beside its experiment, all of them or none. */
-static bool
-keep_results(const char *name, const char *experiment, const struct figure *f)
-{
-    if (f->missing || f->failed) {
-        fprintf(stderr, "allot: the results of %s stay as they were: runs are missing\n",
-                name);
-        return false;
-    }
-    char *path = results_path(experiment), *slash = strrchr(path, '/');
-    struct strbuf b = {0};
-    *slash = 0;
-    bool ok = make_folder(path);
-    *slash = '/';
-    strbuf_printf(&b, "# allot paper %s, allot %s\n", name, run_version());
-    figure_results(f, &b);
-    ok = ok && cli_write_file(path, b.s, b.n);
-    if (ok)
-        fprintf(stderr, "wrote %s\n", path);
-    strbuf_free(&b);
-    free(path);
-    return ok;
-}
-
+/* Prints a figure and writes the files that are asked for. */
 static bool
 print(const struct paper *p, const char *name, const char *path,
       const struct experiment *e, struct store *s)
 {
     struct diag_sink diag = {0};
-    struct strbuf text = {0};
+    struct strbuf text = {0}, wrote = {0};
     struct figure *f = figure_make(e, s, &diag);
+    char *kept = NULL;
     bool ok = f && figure_text(f, p->markdown, &text, &diag);
     if (ok) {
         printf("%s\n", text.s);
         fflush(stdout);
-        ok = !p->out || write_out(p, name, f, &diag);
-        ok = (!p->write_docs || keep_results(name, path, f)) && ok;
+        ok = !p->out ||
+             figure_files_write(f, p->out, name, p->format, p->values, &wrote, &diag);
+        if (wrote.n)
+            fprintf(stderr, "wrote %s\n", wrote.s);
+        bool keeps = p->write_docs && figure_files_keep(f, name, path, &kept, &diag);
+        if (keeps)
+            fprintf(stderr, "wrote %s\n", kept);
+        ok &= keeps || !p->write_docs;
     }
     cli_sink(&diag);
+    free(kept);
+    strbuf_free(&wrote);
     strbuf_free(&text);
     figure_free(f);
     return ok;
@@ -187,54 +111,10 @@ one(struct paper *p, const char *name, struct store *s)
     return status;
 }
 
-/* -- the page -- */
-
-struct filler {
-    const char *page;
-    size_t stale, missing; /* blocks that are not what the results give, that have none */
-    bool check;
-};
-
-/* A block from the values kept beside its experiment. */
-static bool
-fill(void *user, const char *name, const char *was, size_t n,
-     const struct diag_loc *where, struct strbuf *out, struct diag_sink *diag)
-{
-    struct filler *fl = user;
-    char *path = figure_find(name), *results = path ? results_path(path) : NULL;
-    struct experiment *e = NULL;
-    struct figure *f = NULL;
-    struct strbuf text = {0};
-    if (!path)
-        diag_add(diag, DIAG_ERROR, where, "there is no experiment '%s'%s", name,
-                 cli_near_experiment(name));
-    else if (access(results, R_OK)) {
-        struct diag *d =
-            diag_add(diag, DIAG_ERROR, where,
-                     "no results are kept for %s: cannot read %s", name, results);
-        diag_hint(diag, d, "allot paper %s --write-docs", name);
-    } else if ((e = experiment_load(path, false, diag)))
-        f = figure_read(e, results, diag);
-    bool ok = f && figure_block(f, &text, diag);
-    bool same = ok && text.n == n && !memcmp(text.s, was, n);
-    if (ok && !same && fl->check)
-        diag_add(diag, DIAG_ERROR, where, "the block of %s is not what its results give",
-                 name);
-    fl->missing += !ok;
-    fl->stale += ok && !same;
-    strbuf_add(out, ok ? text.s : was, ok ? text.n : n);
-    strbuf_free(&text);
-    figure_free(f);
-    experiment_free(e);
-    free(results);
-    free(path);
-    return true; /* a block without results stays as it is */
-}
-
 static int
 fill_page(const struct paper *p)
 {
-    struct filler fl = {.page = p->page, .check = p->check_docs};
+    struct figure_blocks b = {.check = p->check_docs};
     struct diag_sink diag = {0};
     struct strbuf out = {0};
     char *text = file_read(p->page, NULL);
@@ -242,20 +122,20 @@ fill_page(const struct paper *p)
         fprintf(stderr, "allot: cannot read the page %s: %s\n", p->page, strerror(errno));
         return EXIT_FAILED;
     }
-    bool ok = page_fill(p->page, text, fill, &fl, &out, &diag);
+    bool ok = figure_files_fill(p->page, text, &b, &out, &diag);
     cli_sink(&diag);
-    if (ok && fl.check) {
-        ok = !fl.stale;
-        if (fl.stale)
+    if (ok && b.check) {
+        ok = !b.stale;
+        if (b.stale)
             fprintf(stderr, "allot: 'allot paper --write-docs' fills the blocks\n");
-    } else if (ok && fl.stale) {
+    } else if (ok && b.stale) {
         ok = cli_write_file(p->page, out.s, out.n);
         if (ok)
-            fprintf(stderr, "wrote %zu blocks of %s\n", fl.stale, p->page);
+            fprintf(stderr, "wrote %zu blocks of %s\n", b.stale, p->page);
     }
     strbuf_free(&out);
     free(text);
-    return ok && !fl.missing ? EXIT_OK : EXIT_FAILED;
+    return ok && !b.missing ? EXIT_OK : EXIT_FAILED;
 }
 
 /* Runs and prints what is asked for. */
@@ -327,8 +207,10 @@ cmd_paper(int argc, char **argv)
         return cli_usage(&cmd, "--check-docs stands alone");
     if (p.write_docs && p.quick)
         return cli_usage(&cmd, "--write-docs keeps the papers' inputs: no --quick");
-    if (p.out && !make_folder(p.out))
+    if (p.out && !file_folder(p.out)) {
+        fprintf(stderr, "allot: cannot make the folder %s: %s\n", p.out, strerror(errno));
         return EXIT_FAILED;
+    }
     int status = any ? do_all(&p, &pos) : EXIT_OK;
     if (docs && status != EXIT_INTERRUPTED && fill_page(&p) != EXIT_OK)
         status = EXIT_FAILED;

@@ -1,14 +1,14 @@
 /* cmd_report.c: allot report: what the store holds, as a page, Markdown or CSV. */
 #include "cli/runs.h"
 
+#include "base/file.h"
 #include "base/vec.h"
-#include "report/figure_report.h"
+#include "report/figure_files.h"
 #include "report/html_report.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const struct cli_cmd cmd = {
     "report", "[OPTIONS] [FILE.yaml | NAME]...",
@@ -28,16 +28,6 @@ struct report {
 };
 
 static bool
-has_value(const struct figure *f)
-{
-    size_t n = f->e->nrow * f->e->nseries * f->e->nmetric;
-    for (size_t i = 0; i < n; i++)
-        if (f->ours[i] == f->ours[i]) /* not NaN */
-            return true;
-    return false;
-}
-
-static bool
 add(struct report *r, struct store *s, const char *name, bool named)
 {
     char *path = figure_find(name);
@@ -55,7 +45,7 @@ add(struct report *r, struct store *s, const char *name, bool named)
         return false;
     }
     *vec_push(&r->experiments) = e;
-    if (named || has_value(f)) {
+    if (named || figure_known(f)) {
         *vec_push(&r->figures) = f;
         *vec_push(&r->names) = arena_strdup(cli_mem(), name);
     } else
@@ -67,7 +57,7 @@ static bool
 write_html(struct report *r, struct store *s)
 {
     struct strbuf out = {0};
-    if (mkdir(r->html, 0777) && errno != EEXIST) {
+    if (!file_folder(r->html)) {
         fprintf(stderr, "allot: cannot make the folder %s: %s\n", r->html,
                 strerror(errno));
         return false;
@@ -85,29 +75,16 @@ write_html(struct report *r, struct store *s)
 static bool
 write_text(struct report *r)
 {
-    struct strbuf md = {0}, csv = {0}, one = {0};
-    bool ok = true;
-    strbuf_addz(&md, "# allot: results\n");
-    for (size_t i = 0; i < r->figures.n; i++) {
-        strbuf_addz(&md, "\n");
-        ok &= figure_text(r->figures.v[i], true, &md, &r->diag);
-        one.n = 0;
-        figure_csv(r->figures.v[i], &one);
-        char *save, *line = strtok_r(one.s, "\n", &save);
-        if (!i)
-            strbuf_printf(&csv, "figure,%s\n", line);
-        while ((line = strtok_r(NULL, "\n", &save))) {
-            csv_field(&csv, r->names.v[i]);
-            strbuf_printf(&csv, ",%s\n", line);
-        }
-    }
+    const struct figure *const *f = (const struct figure *const *)r->figures.v;
+    struct strbuf md = {0}, csv = {0};
+    bool ok = figure_files_markdown(f, r->figures.n, &md, &r->diag);
+    figure_files_csv(f, r->names.v, r->figures.n, &csv);
     if (ok && r->markdown)
         ok = cli_write_file(r->markdown, md.s, md.n);
     if (ok && r->csv)
         ok = cli_write_file(r->csv, csv.s ? csv.s : "", csv.n);
     strbuf_free(&md);
     strbuf_free(&csv);
-    strbuf_free(&one);
     return ok;
 }
 

@@ -49,35 +49,11 @@ list(const struct results *r, struct store *s)
 static json_t *
 find(struct store *s, const char *name)
 {
-    uint64_t id;
-    json_t *run = cli_u64(name, 1, INT64_MAX, &id) ? store_run(s, (int64_t)id) : NULL;
-    size_t n, len = strlen(name);
-    if (!run && len >= 4) {
-        int64_t *ids = store_list(s, &(struct store_filter){.newest = true}, &n);
-        for (size_t i = 0; ids && !run && i < n; i++) {
-            json_t *o = store_run(s, ids[i]);
-            if (!strncmp(json_string_value(json_object_get(o, "key")), name, len))
-                run = json_incref(o);
-            json_decref(o);
-        }
-        free(ids);
-    }
+    json_t *run = store_run_named(s, name);
     if (!run)
         fprintf(stderr, "allot: %s holds no run '%s' ('allot results list')\n",
                 store_path(s), name);
     return run;
-}
-
-static bool
-write_json(const char *path, const json_t *o, int indent)
-{
-    struct strbuf b = {0};
-    char *t = json_dumps(o, JSON_INDENT(indent));
-    strbuf_printf(&b, "%s\n", t);
-    bool ok = cli_write_file(path, b.s, b.n);
-    strbuf_free(&b);
-    free(t);
-    return ok;
 }
 
 static int
@@ -89,7 +65,7 @@ show(const struct results *r, struct store *s, const struct cli_list *names)
         ok = run != NULL;
         if (ok && r->json) {
             run_report_complete(s, run);
-            ok = write_json(r->json, run, 2);
+            ok = cli_write_json(r->json, run, JSON_INDENT(2));
         } else if (ok) {
             fputs(i > 1 ? "\n" : "", stdout);
             run_report_show(s, run, stdout);
@@ -120,7 +96,7 @@ static int export(const struct results *r, struct store *s)
     json_t *all = run_report_export(s, ids, n, &csv);
     bool ok = store_good(s); /* all of it or nothing */
     if (ok && r->json)
-        ok = write_json(r->json, all, 1);
+        ok = cli_write_json(r->json, all, JSON_INDENT(1));
     if (ok && (r->csv || !r->json))
         ok = cli_write_file(r->csv ? r->csv : "-", csv.s, csv.n);
     json_decref(all);
@@ -156,11 +132,10 @@ cmd_results(int argc, char **argv)
     bool is_show = !strcmp(what, "show"), is_diff = !strcmp(what, "diff"),
          is_list = !strcmp(what, "list"), is_export = !strcmp(what, "export");
     if (!is_show && !is_diff && !is_list && !is_export)
-        return cli_usage(&cmd, "say list, show, diff or export%s",
-                         cli_near_word(what,
-                                       (const char *const[]){"list", "show", "diff",
-                                                             "export"},
-                                       4));
+        return cli_usage(
+            &cmd, "say list, show, diff or export%s",
+            cli_near_word(what, (const char *const[]){"list", "show", "diff", "export"},
+                          4));
     if ((is_show && pos.n < 2) || (is_diff && pos.n != 3) ||
         ((is_list || is_export) && pos.n > 1))
         return cli_usage(&cmd,

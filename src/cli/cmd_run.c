@@ -44,7 +44,7 @@ tell(const struct out *out, struct cli_session *x, bool passed)
                                     .slots = out->look.why};
     if (out->json) {
         json_t *o = launch_report_json(&r, cli_sim_json(x->machine, x->sim), &diag, &ok);
-        ok &= cli_write_json("-", o);
+        ok &= cli_write_json("-", o, CLI_JSON);
         json_decref(o);
     } else
         ok = (out->csv ? launch_report_csv : launch_report_text)(stdout, &r, &diag);

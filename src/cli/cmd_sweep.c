@@ -4,6 +4,7 @@
 
 #include "experiments/slurm.h"
 #include "report/figure_report.h"
+#include "report/run_report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,21 +35,6 @@ show(const struct sweep *w, const struct experiment *e, struct store *s)
     strbuf_free(&text);
     figure_free(f);
     return ok;
-}
-
-static int
-list_runs(const struct experiment *e, struct store *s)
-{
-    static const char *const words[] = {"missing", "stored", "failed"};
-    for (size_t i = 0; i < e->nrun; i++) {
-        const struct exp_run *r = &e->run[i];
-        printf("%-8s %s %s on %s", words[store_find(s, r->key, NULL)], r->key,
-               r->workload, r->machine);
-        for (size_t k = 0; k < r->nsettings; k++)
-            printf(" %s", r->settings[k]);
-        printf("%s%s\n", *r->passes ? " passes " : "", r->passes);
-    }
-    return EXIT_OK;
 }
 
 /* A task of a job array, started by Slurm. */
@@ -178,9 +164,10 @@ cmd_sweep(int argc, char **argv)
     struct store *s = e ? store_open(w.runs.db, STORE_WRITE, &diag) : NULL;
     cli_sink(&diag);
     int status = EXIT_FAILED;
-    if (s && w.dry)
-        status = list_runs(e, s);
-    else if (s && cli_runs_allowed(&w.runs, e)) {
+    if (s && w.dry) {
+        run_report_plan(s, e, stdout);
+        status = EXIT_OK;
+    } else if (s && cli_runs_allowed(&w.runs, e)) {
         status = slurm ? do_slurm(&w, &o, s, e) : cli_runs_do(&o, s, e);
         if (status != EXIT_INTERRUPTED && !show(&w, e, s))
             status = EXIT_FAILED;

@@ -72,8 +72,7 @@ compare_add_launches(struct compare_cell *c, const json_t *launches)
     json_array_foreach(launches, i, one)
     {
         for (size_t k = 0; k < SUMS; k++)
-            add(c, k,
-                (uint64_t)json_integer_value(json_object_get(one, sums[k].id)));
+            add(c, k, (uint64_t)json_integer_value(json_object_get(one, sums[k].id)));
         c->seconds += json_number_value(json_object_get(one, "seconds"));
     }
 }

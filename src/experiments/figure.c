@@ -1,6 +1,8 @@
 /* figure.c: sums over launches, the paper's numbers, the verdict. */
 #define _GNU_SOURCE /* strverscmp */
 #include "experiments/figure.h"
+
+#include "base/near.h"
 #include "experiments/stored_energy.h"
 
 #include "base/data.h"
@@ -422,6 +424,16 @@ signed_value(const struct figure *f, const double *v, size_t r, size_t k, size_t
     return x - nothing;
 }
 
+bool
+figure_known(const struct figure *f)
+{
+    size_t n = f->e->nrow * f->e->nseries * f->e->nmetric;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(f->ours[i]))
+            return true;
+    return false;
+}
+
 struct verdict
 figure_verdict(const struct figure *f, size_t m)
 {
@@ -703,4 +715,16 @@ figure_names(void)
         qsort(all.v, all.n, sizeof *all.v, by_name);
     *vec_push(&all) = NULL;
     return all.v;
+}
+
+const char *
+figure_near(const char *name, struct arena *mem)
+{
+    struct near near = {.word = name};
+    char **names = figure_names();
+    for (size_t i = 0; names[i]; i++)
+        near_offer(&near, names[i]);
+    const char *best = near.best ? arena_strdup(mem, near.best) : NULL;
+    allot_names_free(names);
+    return best;
 }

@@ -30,6 +30,9 @@ struct figure *figure_read(const struct experiment *e, const char *path,
                            struct diag_sink *diag);
 void figure_free(struct figure *f);
 
+/* Whether any of our values is known. */
+bool figure_known(const struct figure *f);
+
 /* Agreement of one metric over the cells where both values are known. */
 struct verdict {
     size_t cells;              /* with both values */
@@ -54,5 +57,7 @@ bool figure_check(const struct figure *f, size_t check, int *holds,
 char *figure_find(const char *name);
 /* All names "001/fig2.13", sorted; NULL-terminated; with the array malloc'd. */
 char **figure_names(void);
+/* The name that is nearest to a wrong one, in mem; NULL: none is near. */
+const char *figure_near(const char *name, struct arena *mem);
 
 #endif

@@ -1,6 +1,7 @@
 /* store.c: SQLite behind store.h. */
 #include "experiments/store.h"
 
+#include "base/number.h"
 #include "base/vec.h"
 #include "stats/stats.h"
 
@@ -799,4 +800,23 @@ store_list(struct store *s, const struct store_filter *f, size_t *n)
     if (!ids.v)
         ids.v = xcalloc(1, sizeof *ids.v);
     return ids.v;
+}
+
+json_t *
+store_run_named(struct store *s, const char *name)
+{
+    uint64_t id;
+    json_t *run = number_u64(name, 1, INT64_MAX, &id) ? store_run(s, (int64_t)id) : NULL;
+    size_t n, len = strlen(name);
+    if (run || len < 4)
+        return run;
+    int64_t *ids = store_list(s, &(struct store_filter){.newest = true}, &n);
+    for (size_t i = 0; ids && !run && i < n; i++) {
+        json_t *o = store_run(s, ids[i]);
+        if (!strncmp(json_string_value(json_object_get(o, "key")), name, len))
+            run = json_incref(o);
+        json_decref(o);
+    }
+    free(ids);
+    return run;
 }

@@ -63,6 +63,9 @@ int64_t store_token(struct store *s, const char *token);
 
 /* A run with its launches as the record it came from, with "id"; NULL: there is none. */
 json_t *store_run(struct store *s, int64_t id);
+/* The same of a run as people name it: its number, or at least four characters that its key
+ * begins with (of several the first). */
+json_t *store_run_named(struct store *s, const char *name);
 /* The whole machine of runs with this machine_hash, as run_machine made it; NULL: not
  * known (stored by an allot that did not keep it). */
 json_t *store_machine(struct store *s, const char *hash);

@@ -37,8 +37,7 @@ bool
 subject_ready(struct subject *s, struct allot_module *mod, struct arena *mem,
               struct diag_sink *diag)
 {
-    return s->workload ||
-           launch_read(s->desc, mod, s->name, &s->launch, NULL, mem, diag);
+    return s->workload || launch_read(s->desc, mod, s->name, &s->launch, NULL, mem, diag);
 }
 
 bool

@@ -8,10 +8,10 @@
 struct subject {
     const char *name;                      /* of the workload; or the file's path */
     const struct allot_workload *workload; /* NULL: the file's kernel */
-    const char *data;               /* the file's contents, len bytes; NULL: not read yet */
+    const char *data; /* the file's contents, len bytes; NULL: not read yet */
     size_t len;
     const struct launch_desc *desc; /* of the file's kernel */
-    const char *compiler;                  /* of a workload's PTX */
+    const char *compiler;           /* of a workload's PTX */
     bool quick;
     uint32_t seed;
     const char *const *params; /* NAME=VALUE, of a workload */

@@ -418,3 +418,17 @@ run_report_export(struct store *s, const int64_t *ids, size_t n, struct strbuf *
     strbuf_free(&settings);
     return all;
 }
+
+void
+run_report_plan(struct store *s, const struct experiment *e, FILE *out)
+{
+    static const char *const words[] = {"missing", "stored", "failed"};
+    for (size_t i = 0; i < e->nrun; i++) {
+        const struct exp_run *r = &e->run[i];
+        fprintf(out, "%-8s %s %s on %s", words[store_find(s, r->key, NULL)], r->key,
+                r->workload, r->machine);
+        for (size_t k = 0; k < r->nsettings; k++)
+            fprintf(out, " %s", r->settings[k]);
+        fprintf(out, "%s%s\n", *r->passes ? " passes " : "", r->passes);
+    }
+}

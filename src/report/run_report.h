@@ -5,11 +5,14 @@
 #define ALLOT_REPORT_RUN_REPORT_H
 
 #include "base/str.h"
+#include "experiments/experiment.h"
 #include "experiments/store.h"
 
 #include <jansson.h>
 #include <stdio.h>
 
+/* A line for each run of an experiment: whether the store has it, its key, what it is. */
+void run_report_plan(struct store *s, const struct experiment *e, FILE *out);
 /* A row for each run. */
 void run_report_list(struct store *s, const int64_t *ids, size_t n, FILE *out);
 /* The whole machine, every counter of every launch, and energy where it is known. */

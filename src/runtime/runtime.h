@@ -55,8 +55,8 @@ char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
 char *rt_latencies(const struct machine *m);
 
 /* The energy of a launch. False and a diagnostic: its parts do not add up. */
-bool rt_energy(const struct allot_result *r, const struct allot_machine *m, struct energy *e,
-               struct diag_sink *diag);
+bool rt_energy(const struct allot_result *r, const struct allot_machine *m,
+               struct energy *e, struct diag_sink *diag);
 
 /* Bytes of the L2 over all its slices. */
 uint64_t rt_l2_bytes(const struct machine *m);

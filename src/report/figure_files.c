@@ -1,0 +1,167 @@
+/* figure_files.c: see figure_files.h. */
+#include "report/figure_files.h"
+
+#include "base/file.h"
+#include "report/figure_report.h"
+#include "report/page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char *
+figure_files_path(const char *folder, const char *name, const char *metric,
+                  const char *ending)
+{
+    struct strbuf b = {0};
+    const char *slash = strrchr(name, '/');
+    size_t n = strlen(name);
+    bool file = n > 5 && !strcmp(name + n - 5, ".yaml");
+    const char *stem = file && slash ? slash + 1 : name;
+    strbuf_printf(&b, "%s/%.*s%s%s.%s", folder, (int)(strlen(stem) - (file ? 5 : 0)),
+                  stem, *metric ? "-" : "", metric, ending);
+    for (char *c = b.s + strlen(folder) + 1; *c; c++)
+        if (*c == '/')
+            *c = '-';
+    return strbuf_take(&b);
+}
+
+static bool
+write_to(const char *path, const struct strbuf *b, struct diag_sink *diag)
+{
+    return file_write(path, b->s ? b->s : "", b->n) ||
+           diag_error(diag, "cannot write %s: %s", path, strerror(errno));
+}
+
+bool
+figure_files_write(const struct figure *f, const char *folder, const char *name,
+                   const char *format, bool values, struct strbuf *wrote,
+                   struct diag_sink *diag)
+{
+    struct strbuf csv = {0};
+    figure_csv(f, &csv);
+    char *path = figure_files_path(folder, name, "", "csv");
+    bool ok = write_to(path, &csv, diag);
+    strbuf_free(&csv);
+    strbuf_addz(wrote, ok ? path : "");
+    free(path);
+    for (size_t m = 0; ok && m < f->e->nmetric; m++) {
+        const char *metric = f->e->nmetric > 1 ? f->e->metric[m].name : "";
+        path = figure_files_path(folder, name, metric, format);
+        ok = figure_chart(f, m, path, values, diag);
+        if (ok)
+            strbuf_printf(wrote, ", %s", path);
+        free(path);
+    }
+    return ok;
+}
+
+char *
+figure_files_kept(const char *experiment)
+{
+    struct strbuf b = {0};
+    const char *slash = strrchr(experiment, '/'), *stem = slash ? slash + 1 : experiment;
+    strbuf_printf(&b, "%.*sresults/%.*s.csv", (int)(stem - experiment), experiment,
+                  (int)strlen(stem) - 5, stem);
+    return strbuf_take(&b);
+}
+
+bool
+figure_files_keep(const struct figure *f, const char *name, const char *experiment,
+                  char **path, struct diag_sink *diag)
+{
+    struct strbuf b = {0};
+    *path = figure_files_kept(experiment);
+    if (f->missing || f->failed)
+        return diag_error(diag, "the results of %s stay as they were: runs are missing",
+                          name);
+    char *slash = strrchr(*path, '/');
+    *slash = 0;
+    bool ok = file_folder(*path) ||
+              diag_error(diag, "cannot make the folder %s: %s", *path, strerror(errno));
+    *slash = '/';
+    strbuf_printf(&b, "# allot paper %s, allot %s\n", name, run_version());
+    figure_results(f, &b);
+    ok = ok && write_to(*path, &b, diag);
+    strbuf_free(&b);
+    return ok;
+}
+
+/* A block from the values kept beside its experiment. */
+static bool
+fill(void *user, const char *name, const char *was, size_t n,
+     const struct diag_loc *where, struct strbuf *out, struct diag_sink *diag)
+{
+    struct figure_blocks *b = user;
+    struct arena mem = {0};
+    char *path = figure_find(name), *kept = path ? figure_files_kept(path) : NULL;
+    const char *near = path ? NULL : figure_near(name, &mem);
+    struct experiment *e = NULL;
+    struct figure *f = NULL;
+    struct strbuf text = {0};
+    if (!path)
+        diag_add(diag, DIAG_ERROR, where, "there is no experiment '%s'%s%s%s", name,
+                 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    else if (access(kept, R_OK)) {
+        struct diag *d =
+            diag_add(diag, DIAG_ERROR, where,
+                     "no results are kept for %s: cannot read %s", name, kept);
+        diag_hint(diag, d, "allot paper %s --write-docs", name);
+    } else if ((e = experiment_load(path, false, diag)))
+        f = figure_read(e, kept, diag);
+    bool ok = f && figure_block(f, &text, diag);
+    bool same = ok && text.n == n && !memcmp(text.s, was, n);
+    if (ok && !same && b->check)
+        diag_add(diag, DIAG_ERROR, where, "the block of %s is not what its results give",
+                 name);
+    b->missing += !ok;
+    b->stale += ok && !same;
+    strbuf_add(out, ok ? text.s : was, ok ? text.n : n);
+    strbuf_free(&text);
+    figure_free(f);
+    experiment_free(e);
+    free(kept);
+    free(path);
+    arena_free(&mem);
+    return true; /* a block without results stays as it is */
+}
+
+bool
+figure_files_fill(const char *page, const char *text, struct figure_blocks *b,
+                  struct strbuf *out, struct diag_sink *diag)
+{
+    return page_fill(page, text, fill, b, out, diag);
+}
+
+bool
+figure_files_markdown(const struct figure *const *f, size_t n, struct strbuf *out,
+                      struct diag_sink *diag)
+{
+    bool ok = true;
+    strbuf_addz(out, "# allot: results\n");
+    for (size_t i = 0; i < n; i++) {
+        strbuf_addz(out, "\n");
+        ok &= figure_text(f[i], true, out, diag);
+    }
+    return ok;
+}
+
+void
+figure_files_csv(const struct figure *const *f, const char *const *names, size_t n,
+                 struct strbuf *out)
+{
+    struct strbuf one = {0};
+    for (size_t i = 0; i < n; i++) {
+        one.n = 0;
+        figure_csv(f[i], &one);
+        char *save, *line = strtok_r(one.s, "\n", &save);
+        if (!i)
+            strbuf_printf(out, "figure,%s\n", line);
+        while ((line = strtok_r(NULL, "\n", &save))) {
+            csv_field(out, names[i]);
+            strbuf_printf(out, ",%s\n", line);
+        }
+    }
+    strbuf_free(&one);
+}

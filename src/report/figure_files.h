@@ -1,0 +1,42 @@
+/* figure_files.h: figures in files: CSV and charts in a folder, our values kept beside their
+ * experiment, a page whose blocks are made from what is kept, several figures as one text. */
+#ifndef ALLOT_REPORT_FIGURE_FILES_H
+#define ALLOT_REPORT_FIGURE_FILES_H
+
+#include "experiments/figure.h"
+
+/* A file of a figure: FOLDER/001-fig2.13[-METRIC].ENDING; `name` is an experiment's, or the
+ * path of its file, of which only the stem counts. malloc'd. */
+char *figure_files_path(const char *folder, const char *name, const char *metric,
+                        const char *ending);
+/* Values as CSV, and a chart of each metric ("svg", "pdf", "png" or "txt"; values: on its
+ * bars). `wrote` gets the names, with commas between. False and a diagnostic. */
+bool figure_files_write(const struct figure *f, const char *folder, const char *name,
+                        const char *format, bool values, struct strbuf *wrote,
+                        struct diag_sink *diag);
+
+/* Where an experiment's values are kept: papers/001/results/fig2.13.csv of
+ * papers/001/fig2.13.yaml, malloc'd. */
+char *figure_files_kept(const char *experiment);
+/* Keeps a figure's values there, all of them or none; *path, malloc'd: where. False and a
+ * diagnostic: runs are missing, or it cannot be written. */
+bool figure_files_keep(const struct figure *f, const char *name, const char *experiment,
+                       char **path, struct diag_sink *diag);
+
+/* Blocks of a page (page.h) by the values kept beside their experiments. */
+struct figure_blocks {
+    bool check;            /* one that is not so is an error */
+    size_t stale, missing; /* blocks that are not what the results give; that have none */
+};
+/* The page with its blocks filled; one without results stays as it is. False and diagnostics
+ * if the page's blocks are no blocks. */
+bool figure_files_fill(const char *page, const char *text, struct figure_blocks *b,
+                       struct strbuf *out, struct diag_sink *diag);
+
+/* Figures one after another as Markdown, and as CSV with their names. */
+bool figure_files_markdown(const struct figure *const *f, size_t n, struct strbuf *out,
+                           struct diag_sink *diag);
+void figure_files_csv(const struct figure *const *f, const char *const *names, size_t n,
+                      struct strbuf *out);
+
+#endif
