@@ -14,31 +14,19 @@ struct cli_look {
     }
 /* Rows of a command's options. */
 #define CLI_LOOK_OPTIONS(l)                                                              \
-    {                                                                                    \
-        "why", 0,    NULL,     "issue slots by what kept them from issuing",             \
-        NULL,  NULL, &(l)->why},                                                         \
-        {"trace",     0,                                                                 \
-         "FILE.json", "blocks, warps, units, L2, DRAM over time, for Perfetto",          \
-         &(l)->trace, NULL,                                                              \
-         NULL},                                                                          \
-        {"trace-from", 0,                                                                \
-         "CYCLE",      "... of each launch from this core cycle on (default 0)",         \
-         &(l)->from,   NULL,                                                             \
-         NULL},                                                                          \
-        {"trace-to", 0,    "CYCLE", "... and before this one (default: to its end)",     \
-         &(l)->to,   NULL, NULL},                                                        \
-        {"trace-limit", 0,                                                               \
-         "N",           "... at most so many events (default 400000, about 40 MB)",      \
-         &(l)->limit,   NULL,                                                            \
-         NULL},                                                                          \
-        {"timeline",                                                                     \
-         0,                                                                              \
-         "FILE.csv",                                                                     \
-         "what every counter grew by, each so many cycles",                              \
-         &(l)->timeline,                                                                 \
-         NULL,                                                                           \
-         NULL},                                                                          \
-        {"timeline-cycles", 0, "N", "... (default 1000)", &(l)->every, NULL, NULL},      \
+    {"why", 0, NULL, "issue slots by what kept them from issuing", NULL, NULL,           \
+     &(l)->why},                                                                         \
+    {"trace", 0, "FILE.json", "blocks, warps, units, L2, DRAM over time, for Perfetto",  \
+     &(l)->trace, NULL, NULL},                                                           \
+    {"trace-from", 0, "CYCLE", "... of each launch from this core cycle on (default 0)", \
+     &(l)->from, NULL, NULL},                                                            \
+    {"trace-to", 0, "CYCLE", "... and before this one (default: to its end)", &(l)->to,  \
+     NULL, NULL},                                                                        \
+    {"trace-limit", 0, "N", "... at most so many events (default 400000, about 40 MB)",  \
+     &(l)->limit, NULL, NULL},                                                           \
+    {"timeline", 0, "FILE.csv", "what every counter grew by, each so many cycles",       \
+     &(l)->timeline, NULL, NULL},                                                        \
+    {"timeline-cycles", 0, "N", "... (default 1000)", &(l)->every, NULL, NULL},          \
     {                                                                                    \
         "timeline-sms", 0, NULL, "... and of each SM", NULL, NULL, &(l)->timeline_sms    \
     }

@@ -1,13 +1,12 @@
-/* gpu.c: the whole GPU over its launches: a launch's program and plan, the loop over quanta
+/* gpu.c: the whole GPU over its launches: a launch's plan, the loop over quanta
  * (run.h), event skipping between them, samples, limits, and the explanation of a simulation
  * that is stuck. */
 #include "timing/engine/run.h"
 #include "timing/policy/replacement/replacement.h"
 
 #include "base/clock.h"
-#include "machine/latency.h"
-#include "ptx/expansion.h"
 #include "timing/policy/regpower/regpower.h"
+#include "timing/sm/sm_program.h"
 
 #include <string.h>
 
@@ -136,56 +135,7 @@ timing_quanta(const struct timing_gpu *g)
     return g->quanta;
 }
 
-/* -- a launch's program -- */
-
-static enum sm_class
-class_of(const struct machine *m, unsigned unit, unsigned latency)
-{
-    bool product = latency == PTX_LAT_INT_MUL || latency == PTX_LAT_INT_MAD;
-    switch (unit) {
-    case PTX_UNIT_SFU:
-        return latency == PTX_LAT_INT_REM && m->unit.rem_on_sp ? CLS_SP : CLS_SFU;
-    case PTX_UNIT_DP:
-        return m->unit.dp ? CLS_DP : m->unit.f64_on_sp ? CLS_SP : CLS_SFU;
-    case PTX_UNIT_TENSOR: /* there is one: check_units */
-        return CLS_TENSOR;
-    case PTX_UNIT_MEM:
-        return CLS_MEM;
-    case PTX_UNIT_ALU:
-        if (product && m->unit.int_mul_on_sfu)
-            return CLS_SFU;
-        return m->unit.integer && latency <= PTX_LAT_INT_DIV ? CLS_INT : CLS_SP;
-    default:
-        return CLS_SP;
-    }
-}
-
-/* latency.tensor is that of m16n8k16 with 16-bit factors; more work is so many of these
- * one behind the other, less work keeps the pipeline for a part of the interval. */
-static void
-scale_tensor(struct sm_inst *in, unsigned work)
-{
-    unsigned interval = (in->interval * work + 15) / 16;
-    if (interval > in->interval)
-        in->latency = (uint16_t)(in->latency + interval - in->interval);
-    in->interval = (uint16_t)interval;
-}
-
-/* The machine operations that an instruction becomes. Those of its own pipeline keep it;
- * of others', the longer time counts, and they do not compete with the others' work. */
-static void
-expand(const struct machine *m, struct sm_inst *in, const struct ptx_expansion *e)
-{
-    bool f64 = e->class >= PTX_LAT_F64_ADD && e->class <= PTX_LAT_F64_DIV;
-    unsigned cls = class_of(m, f64 ? PTX_UNIT_DP : PTX_UNIT_ALU, e->class);
-    unsigned work = e->more * (unsigned)m->latency[e->class].interval;
-    in->slots = e->operations;
-    if (cls == in->cls)
-        in->interval = (uint16_t)(in->interval + work);
-    else if (work > in->interval)
-        in->interval = (uint16_t)work;
-    in->latency = (uint16_t)(in->latency + e->chain * latency_dependent(m, e->class));
-}
+/* -- a launch -- */
 
 /* The mechanisms at work in the SMs: the residency policy's, if it does anything there, and
  * the plan's. */
@@ -204,87 +154,6 @@ build_setup(struct run *r, const struct timing_plan *plan)
         s->mechanism[s->nmechanisms++] = plan->registers;
     else
         s->always_on = (uint32_t)regpower_file(r->g->m);
-}
-
-static bool
-concerns(const struct mechanism_use *u, const struct exec_static *st)
-{
-    const struct mechanism *m = u->mechanism;
-    return m->may_issue && (!m->concerns || m->concerns(st, mechanism_plan(u)));
-}
-
-static void
-build_program(struct run *r)
-{
-    const struct machine *m = r->g->m;
-    const struct exec_prog *p = r->launch.grid->prog;
-    struct sm_inst *inst = ARENA_ARRAY(r->arena, struct sm_inst, p->ninst + 1);
-    size_t nreg = 0;
-    for (uint32_t i = 0; i < p->ninst; i++)
-        nreg += (size_t)p->st[i].nsrc + p->st[i].ndst;
-    uint16_t *reg = ARENA_ARRAY(r->arena, uint16_t, nreg + 1);
-    unsigned longest = 1;
-    for (uint32_t i = 0; i < p->ninst; i++) {
-        const struct exec_static *st = &p->st[i];
-        struct sm_inst *in = &inst[i];
-        in->nsrc = st->nsrc;
-        in->ndst = st->ndst;
-        in->reg = reg;
-        memcpy(reg, st->src, sizeof *reg * st->nsrc);
-        memcpy(reg + st->nsrc, st->dst, sizeof *reg * st->ndst);
-        reg += st->nsrc + st->ndst;
-        in->first_operand = st->guarded;
-        in->cls = (uint8_t)class_of(m, st->unit, st->latency);
-        in->latency = (uint16_t)m->latency[st->latency].cycles;
-        in->interval = (uint16_t)m->latency[st->latency].interval;
-        in->slots = 1;
-        if (in->cls == CLS_TENSOR)
-            scale_tensor(in, st->work);
-        if (m->sm.machine_operations)
-            expand(m, in, &ptx_expansions[st->expansion]);
-        longest = in->latency > longest ? in->latency : longest;
-        longest = in->interval > longest ? in->interval : longest;
-        in->barrier = st->is_barrier;
-        in->fence = st->is_fence;
-        in->nother = st->nother;
-        in->ops = ops_counter(st);
-        in->nrows = st->nrows;
-        for (unsigned k = 0; k < EXEC_ROWS; k++)
-            in->rows[k] = st->rows[k < st->nrows ? k : 0];
-        in->copy = st->copy;
-        in->copy_n = st->copy_n;
-        in->mem = in->cls == CLS_MEM;
-        in->operation = (ptx_ops[st->op].flags & PTX_EXTENSION) != 0;
-        for (unsigned k = 0; k < r->launch.setup.nmechanisms; k++)
-            in->concern |= (uint8_t)(concerns(&r->launch.setup.mechanism[k], st) << k);
-    }
-    r->launch.prog = (struct sm_program){.grid = r->launch.grid,
-                                         .inst = inst,
-                                         .ninst = p->ninst,
-                                         .nregs = p->nregs,
-                                         .longest = longest,
-                                         .warps_per_cta = r->launch.grid->warps_per_cta,
-                                         .code_address = p->code_address};
-}
-
-/* What the machine has no unit for is refused. */
-static bool
-check_units(const struct run *r, struct diag_sink *diag)
-{
-    const struct exec_prog *p = r->launch.grid->prog;
-    for (uint32_t i = 0; i < p->ninst && !r->g->m->unit.tensor; i++)
-        if (p->st[i].unit == PTX_UNIT_TENSOR) {
-            struct diag_loc loc = exec_loc(p, i);
-            struct diag *d =
-                diag_add(diag, DIAG_ERROR, &loc,
-                         "kernel '%s': this machine has no tensor cores to run %s on",
-                         p->entry->name, ptx_ops[p->st[i].op].mnemonic);
-            diag_hint(diag, d,
-                      "unit.tensor is 0; take a machine of compute capability 7.0 "
-                      "or later, or run with --functional");
-            return false;
-        }
-    return true;
 }
 
 /* -- how it ends -- */
@@ -625,10 +494,10 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
         .diag = diag,
         .launch = {.grid = grid, .kernel = &plan->demand, .plan = plan->residency}};
     grid->diag = diag;
-    if (!exec_grid_check(grid, diag) || !check_units(&r, diag))
+    if (!exec_grid_check(grid, diag) || !sm_program_check(g->m, grid->prog, diag))
         return false;
     build_setup(&r, plan);
-    build_program(&r);
+    r.launch.prog = sm_program_make(g->m, grid, &r.launch.setup, r.arena);
     r.launch.blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;
     r.launch.start = g->now;
     r.launch.first_dispatch = g->now + g->m->gpu.launch_latency;

@@ -1,0 +1,138 @@
+/* sm_program.c: a decoded kernel as an SM issues it: class, latency and interval of each
+ * instruction on a machine, its registers in one array, the mechanisms that it concerns. Once
+ * a launch; all SMs share it. */
+#include "timing/sm/sm_program.h"
+
+#include "machine/latency.h"
+#include "ptx/expansion.h"
+
+#include <string.h>
+
+static enum sm_class
+class_of(const struct machine *m, unsigned unit, unsigned latency)
+{
+    bool product = latency == PTX_LAT_INT_MUL || latency == PTX_LAT_INT_MAD;
+    switch (unit) {
+    case PTX_UNIT_SFU:
+        return latency == PTX_LAT_INT_REM && m->unit.rem_on_sp ? CLS_SP : CLS_SFU;
+    case PTX_UNIT_DP:
+        return m->unit.dp ? CLS_DP : m->unit.f64_on_sp ? CLS_SP : CLS_SFU;
+    case PTX_UNIT_TENSOR: /* there is one: sm_program_check */
+        return CLS_TENSOR;
+    case PTX_UNIT_MEM:
+        return CLS_MEM;
+    case PTX_UNIT_ALU:
+        if (product && m->unit.int_mul_on_sfu)
+            return CLS_SFU;
+        return m->unit.integer && latency <= PTX_LAT_INT_DIV ? CLS_INT : CLS_SP;
+    default:
+        return CLS_SP;
+    }
+}
+
+/* latency.tensor is that of m16n8k16 with 16-bit factors; more work is so many of these
+ * one behind the other, less work keeps the pipeline for a part of the interval. */
+static void
+scale_tensor(struct sm_inst *in, unsigned work)
+{
+    unsigned interval = (in->interval * work + 15) / 16;
+    if (interval > in->interval)
+        in->latency = (uint16_t)(in->latency + interval - in->interval);
+    in->interval = (uint16_t)interval;
+}
+
+/* The machine operations that an instruction becomes. Those of its own pipeline keep it;
+ * of others', the longer time counts, and they do not compete with the others' work. */
+static void
+expand(const struct machine *m, struct sm_inst *in, const struct ptx_expansion *e)
+{
+    bool f64 = e->class >= PTX_LAT_F64_ADD && e->class <= PTX_LAT_F64_DIV;
+    unsigned cls = class_of(m, f64 ? PTX_UNIT_DP : PTX_UNIT_ALU, e->class);
+    unsigned work = e->more * (unsigned)m->latency[e->class].interval;
+    in->slots = e->operations;
+    if (cls == in->cls)
+        in->interval = (uint16_t)(in->interval + work);
+    else if (work > in->interval)
+        in->interval = (uint16_t)work;
+    in->latency = (uint16_t)(in->latency + e->chain * latency_dependent(m, e->class));
+}
+
+static bool
+concerns(const struct mechanism_use *u, const struct exec_static *st)
+{
+    const struct mechanism *m = u->mechanism;
+    return m->may_issue && (!m->concerns || m->concerns(st, mechanism_plan(u)));
+}
+
+struct sm_program
+sm_program_make(const struct machine *m, struct exec_grid *grid,
+                const struct sm_setup *setup, struct arena *mem)
+{
+    const struct exec_prog *p = grid->prog;
+    struct sm_inst *inst = ARENA_ARRAY(mem, struct sm_inst, p->ninst + 1);
+    size_t nreg = 0;
+    for (uint32_t i = 0; i < p->ninst; i++)
+        nreg += (size_t)p->st[i].nsrc + p->st[i].ndst;
+    uint16_t *reg = ARENA_ARRAY(mem, uint16_t, nreg + 1);
+    unsigned longest = 1;
+    for (uint32_t i = 0; i < p->ninst; i++) {
+        const struct exec_static *st = &p->st[i];
+        struct sm_inst *in = &inst[i];
+        in->nsrc = st->nsrc;
+        in->ndst = st->ndst;
+        in->reg = reg;
+        memcpy(reg, st->src, sizeof *reg * st->nsrc);
+        memcpy(reg + st->nsrc, st->dst, sizeof *reg * st->ndst);
+        reg += st->nsrc + st->ndst;
+        in->first_operand = st->guarded;
+        in->cls = (uint8_t)class_of(m, st->unit, st->latency);
+        in->latency = (uint16_t)m->latency[st->latency].cycles;
+        in->interval = (uint16_t)m->latency[st->latency].interval;
+        in->slots = 1;
+        if (in->cls == CLS_TENSOR)
+            scale_tensor(in, st->work);
+        if (m->sm.machine_operations)
+            expand(m, in, &ptx_expansions[st->expansion]);
+        longest = in->latency > longest ? in->latency : longest;
+        longest = in->interval > longest ? in->interval : longest;
+        in->barrier = st->is_barrier;
+        in->fence = st->is_fence;
+        in->nother = st->nother;
+        in->ops = ops_counter(st);
+        in->nrows = st->nrows;
+        for (unsigned k = 0; k < EXEC_ROWS; k++)
+            in->rows[k] = st->rows[k < st->nrows ? k : 0];
+        in->copy = st->copy;
+        in->copy_n = st->copy_n;
+        in->mem = in->cls == CLS_MEM;
+        in->operation = (ptx_ops[st->op].flags & PTX_EXTENSION) != 0;
+        for (unsigned k = 0; k < setup->nmechanisms; k++)
+            in->concern |= (uint8_t)(concerns(&setup->mechanism[k], st) << k);
+    }
+    return (struct sm_program){.grid = grid,
+                               .inst = inst,
+                               .ninst = p->ninst,
+                               .nregs = p->nregs,
+                               .longest = longest,
+                               .warps_per_cta = grid->warps_per_cta,
+                               .code_address = p->code_address};
+}
+
+bool
+sm_program_check(const struct machine *m, const struct exec_prog *p,
+                 struct diag_sink *diag)
+{
+    for (uint32_t i = 0; i < p->ninst && !m->unit.tensor; i++)
+        if (p->st[i].unit == PTX_UNIT_TENSOR) {
+            struct diag_loc loc = exec_loc(p, i);
+            struct diag *d =
+                diag_add(diag, DIAG_ERROR, &loc,
+                         "kernel '%s': this machine has no tensor cores to run %s on",
+                         p->entry->name, ptx_ops[p->st[i].op].mnemonic);
+            diag_hint(diag, d,
+                      "unit.tensor is 0; take a machine of compute capability 7.0 "
+                      "or later, or run with --functional");
+            return false;
+        }
+    return true;
+}
