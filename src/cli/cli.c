@@ -646,6 +646,20 @@ static const struct {
 enum { OWN_OPTIONS = sizeof own_options / sizeof *own_options };
 
 bool
+cli_method(const char *text)
+{
+    struct diag_sink diag = {0};
+    struct cta_method m;
+    struct strbuf b = {0};
+    bool ok = cta_method_parse(text, &m, &diag);
+    diag_print(&diag, &b);
+    fputs(b.n ? b.s : "", stderr);
+    strbuf_free(&b);
+    diag_free(&diag);
+    return ok;
+}
+
+bool
 cli_sim_methods(const struct cli_cmd *cmd, struct cli_sim *s, size_t most)
 {
     size_t files = 0;
@@ -658,18 +672,9 @@ cli_sim_methods(const struct cli_cmd *cmd, struct cli_sim *s, size_t most)
     s->schedules.n = files;
     if (s->methods.n > most)
         return cli_usage(cmd, "--schedule: give one method only"), false;
-    for (size_t i = 0; i < s->methods.n; i++) {
-        struct diag_sink diag = {0};
-        struct cta_method m;
-        struct strbuf b = {0};
-        bool ok = cta_method_parse(s->methods.v[i], &m, &diag);
-        diag_print(&diag, &b);
-        fputs(b.n ? b.s : "", stderr);
-        strbuf_free(&b);
-        diag_free(&diag);
-        if (!ok)
+    for (size_t i = 0; i < s->methods.n; i++)
+        if (!cli_method(s->methods.v[i]))
             return false;
-    }
     return true;
 }
 

@@ -125,6 +125,8 @@ void cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS]);
 /* Takes the options of these names out of a table. */
 void cli_leave_out(struct cli_opt *table, const char *const *names, size_t n);
 
+/* Whether a text is a method of scheduling; false after saying what is wrong. */
+bool cli_method(const char *text);
 /* Takes the methods among --schedule FILE|METHOD out of s->schedules into s->methods; false
  * after saying which of them is wrong, or that there are more than `most`. */
 bool cli_sim_methods(const struct cli_cmd *cmd, struct cli_sim *s, size_t most);

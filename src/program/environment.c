@@ -106,6 +106,15 @@ set_look(const struct program_setup *s)
     set_or_clear("ALLOT_TIMELINE_SMS", s->timeline && s->timeline_sms ? "1" : NULL);
 }
 
+/* Working sets of which launches (src/cuda/core/core_working.c). */
+static void
+set_working(const struct program_setup *s)
+{
+    set_or_clear("ALLOT_WORKING_SETS", s->working_sets);
+    set_or_clear("ALLOT_WORKING_METHOD", s->working_sets ? s->working_method : NULL);
+    set_or_clear("ALLOT_WORKING_CPS", s->working_sets ? s->working_cps : NULL);
+}
+
 void
 program_environment(const struct program_setup *s, const char *libraries,
                     const struct allot_program *p, const char *record)
@@ -138,4 +147,5 @@ program_environment(const struct program_setup *s, const char *libraries,
     set_path("ALLOT_RECORD", record);
     set_or_clear("ALLOT_RECORD_ALL", s->all ? "1" : NULL);
     set_look(s);
+    set_working(s);
 }

@@ -28,6 +28,9 @@ struct program_setup {
     const char *trace, *trace_from, *trace_to, *trace_limit;
     const char *timeline, *timeline_cycles;
     bool timeline_sms;
+    /* Without timing: the working sets of each kernel's launch of that number, and a
+     * schedule made from them (runtime/working.h). */
+    const char *working_sets, *working_method, *working_cps;
     bool per_kernel; /* the program's process tells of each launch */
     bool all;        /* keep every launch, not only a row a kernel */
     /* Signals to this process are passed on to the program. */
@@ -48,6 +51,7 @@ struct program_result {
     json_t *running;    /* array: rows of kernels that had not ended */
     json_t *failures;   /* array: launches that failed or were refused */
     json_t *overlooked; /* the first of them that the program took no notice of, NULL */
+    json_t *working;    /* array: working sets that were asked for, a launch each */
     uint64_t findings;  /* of the checks */
     char *said;         /* with `capture`; NULL: nothing */
     json_t *rank;       /* row of each name */

@@ -62,6 +62,7 @@ program_result_init(struct program_result *r, bool all)
                                  .rows = json_array(),
                                  .running = json_array(),
                                  .failures = json_array(),
+                                 .working = json_array(),
                                  .rank = json_object()};
 }
 
@@ -76,8 +77,11 @@ program_read_record(const char *path, struct program_result *r)
         json_t *o = json_loads(line, 0, NULL);
         const char *row = json_string_value(json_object_get(o, "kernel_row"));
         const char *failed = json_string_value(json_object_get(o, "failure"));
+        json_t *working = json_object_get(o, "working_set");
         if (row)
             add_row(r, row, o);
+        else if (working)
+            json_array_append(r->working, working);
         else if (failed)
             add_failure(r, failed, o);
         else if (json_object_get(o, "findings"))

@@ -189,6 +189,7 @@ program_result_free(struct program_result *r)
     json_decref(r->rows);
     json_decref(r->running);
     json_decref(r->failures);
+    json_decref(r->working);
     json_decref(r->rank);
     free(r->said);
     memset(r, 0, sizeof *r);

@@ -207,7 +207,7 @@ env_options(struct allot_options *o)
     const char *record = getenv("ALLOT_RECORD");
     if (record && *record)
         ok = acu_record_open(record) && ok;
-    return ok;
+    return acu_working_options(o) && ok;
 }
 
 /* path=value lines. */

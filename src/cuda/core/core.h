@@ -50,6 +50,8 @@
  *     ALLOT_REPORT       "kernel": a line on stderr after each launch; default "none"
  *     ALLOT_RECORD       file of what ran (core_record.c): a line of JSON a kernel
  *     ALLOT_RECORD_ALL   1: and a line with every counter a launch
+ *     ALLOT_WORKING_SETS N: and the working sets of each kernel's N-th launch, without timing;
+ *                        ALLOT_WORKING_METHOD, ALLOT_WORKING_CPS: with a schedule by them
  *
  * What is wrong in it is said on stderr, and every CUDA call answers ACU_NO_DEVICE. */
 #ifndef ALLOT_CUDA_CORE_H

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "cuda/core/core.h"
 #include "cuda/core/core_graph.h"
+#include "runtime/working.h"
 
 #include <sys/types.h>
 
@@ -103,6 +104,10 @@ struct acu {
         uint64_t sms;                 /* timeline: of each SM too */
         uint64_t launches;            /* in the timeline so far */
     } look;
+    struct { /* core_working.c: what allot workingset asks of launches */
+        uint64_t nth; /* launch of each kernel; 0: nothing */
+        struct working_want want;
+    } working;
     uint64_t launched;     /* launches that the program has asked for */
     bool reset;            /* the device, since the last launch that succeeded */
     bool report;
@@ -152,6 +157,11 @@ bool acu_look_past(const char *kernel);
 /* A launch has ended: its part of the timeline; and at the end of the process, the trace. */
 void acu_look_result(const struct allot_result *r);
 void acu_look_end(void);
+/* Reads what allot workingset asks (ALLOT_WORKING_SETS, ...). */
+bool acu_working_options(struct allot_options *o);
+/* The n-th launch of its kernel has ended: its working sets as a line of JSON, if they are
+ * asked for; NULL: they are not. Malloc'd. */
+char *acu_working_line(const struct allot_result *r, uint64_t n);
 /* How many findings of --check there have been so far. */
 void acu_record_findings(uint64_t all);
 /* The launch, or the loading of module `name`, has come to nothing: it failed while it ran,

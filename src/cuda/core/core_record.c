@@ -224,6 +224,20 @@ append_launch(const struct acu_function *f, const struct allot_result *r)
     strbuf_free(&b);
 }
 
+/* {"working_set": ...}: what runtime/working.h says of the launch. */
+static void
+append_working(const struct allot_result *r, uint64_t n)
+{
+    char *text = acu_working_line(r, n);
+    if (!text)
+        return;
+    struct strbuf b = {0};
+    strbuf_printf(&b, "{\"pid\": %ld, \"working_set\": %s}\n", (long)getpid(), text);
+    check_written(write(acu.record.append, b.s, b.n), b.n);
+    strbuf_free(&b);
+    free(text);
+}
+
 void
 acu_record_result(const struct acu_function *f, const struct allot_result *r,
                   bool functional)
@@ -241,6 +255,7 @@ acu_record_result(const struct acu_function *f, const struct allot_result *r,
     row->seconds += allot_result_seconds(r);
     if (acu.record.all && (!functional || acu.options.functional))
         append_launch(f, r);
+    append_working(r, row->launches);
     write_row(row, grid, block, false);
 }
 

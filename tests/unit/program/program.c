@@ -87,6 +87,7 @@ records_are_added_up(void **state)
         "{\"kernel_row\":\"k\",\"launches\":7,\"functional\":1}\n"
         "{\"kernel_row\":\"r\",\"launches\":0,\"running\":1}\n"
         "{\"name\":\"k\",\"ptx_hash\":\"aa\"}\n{\"name\":\"k\",\"ptx_hash\":\"aa\"}\n"
+        "{\"pid\":7,\"working_set\":{\"kernel\":\"k\",\"sum\":5}}\n"
         "{\"findings\":3}\n"
         "{\"kernel_row\":\"k\",\"laun",
         0644);
@@ -101,6 +102,9 @@ records_are_added_up(void **state)
     assert_int_equal(json_array_size(r.running), 1);
     assert_int_equal(json_array_size(r.all), 2);
     assert_int_equal(r.findings, 3);
+    assert_int_equal(json_array_size(r.working), 1);
+    const json_t *set = json_array_get(r.working, 0);
+    assert_int_equal(json_integer_value(json_object_get(set, "sum")), 5);
     assert_string_equal(program_ptx_hash(&r, &mem), "aa");
     json_array_append_new(r.all, json_pack("{s:s}", "ptx_hash", "bb"));
     assert_int_equal(strlen(program_ptx_hash(&r, &mem)), 32);

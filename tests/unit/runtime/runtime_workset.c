@@ -1,6 +1,10 @@
 /* runtime_workset.c: working sets of blocks, counted by hand and by a second count in C. */
 #include "unit/kit/runtime_kit.h"
 
+#include "runtime/working.h"
+
+#include <math.h>
+
 /* Block b of 64 threads: reads 64 words of `a` from 48 b on (neighbours share 16 words),
  * through generic addresses in odd blocks; lane 0 reads 16 bytes of `c` at 112 b; writes
  * one byte of `o` at 4096 b where the thread is 0; touches its scratchpad, twice. */
@@ -108,6 +112,79 @@ what_blocks_have_in_common(void **state)
     rt_close(&k);
 }
 
+static double
+real(const json_t *o, const char *key)
+{
+    assert_non_null(json_object_get(o, key));
+    return json_number_value(json_object_get(o, key));
+}
+
+static void
+near(double got, double want)
+{
+    assert_true(fabs(got - want) <= 1e-12 * want);
+}
+
+/* Overlap and contention ratio, against sets of lines made here: 15 SMs, so steps of 15 and
+ * of 5 blocks at one block an SM, one step above. */
+static void
+figures_of_a_launch(void **state)
+{
+    enum { SMS = 15 };
+    struct rt_kit k;
+    uint64_t buf[3];
+    const struct allot_result *r = launch(&k, true, buf);
+    const struct working_want by_machine = {.cps = -1}, own = {"awss", 0.25};
+    json_t *o = rt_working_json(r, k.m, &by_machine, k.d);
+    assert_non_null(o);
+    static uint8_t set[BLOCKS][256];
+    for (unsigned b = 0; b < BLOCKS; b++) {
+        for (unsigned i = 0; i < 256; i++)
+            set[b][(192 * b + i) / 128] = 1;
+        for (unsigned i = 0; i < 16; i++)
+            set[b][100 + (112 * b + i) / 128] = 1;
+        set[b][200 + b] = 1;
+    }
+    double common = 0, lines = 0, sum = 0, together[3] = {0}; /* first 15, last 5, all */
+    for (unsigned i = 0; i < 256; i++) {
+        bool seen[3] = {0};
+        for (unsigned b = 0; b < BLOCKS; b++) {
+            sum += set[b][i];
+            seen[b / SMS] |= set[b][i];
+            seen[2] |= set[b][i];
+            if (b + 2 < BLOCKS) {
+                common += set[b][i] & set[b + 2][i];
+                lines += set[b][i];
+            }
+        }
+        for (int s = 0; s < 3; s++)
+            together[s] += seen[s];
+    }
+    const double capacity = real(o, "capacity_lines");
+    assert_true(capacity == (double)allot_machine_l2_bytes(k.m) / 128);
+    assert_true(real(o, "sum") == sum && real(o, "distinct") == together[2]);
+    assert_true(json_array_size(json_object_get(o, "lines")) == BLOCKS);
+    const json_t *two = json_array_get(json_object_get(o, "overlap"), 1);
+    assert_true(real(two, "distance") == 2);
+    near(real(two, "common"), common / lines);
+    const json_t *one = json_array_get(json_object_get(o, "contention"), 0);
+    const json_t *all = json_array_get(json_object_get(o, "contention"), 1);
+    assert_true(real(one, "tlp") == SMS && real(all, "tlp") == 2 * SMS);
+    near(real(one, "contention"), sum / 2 / capacity);
+    near(real(one, "contention_distinct"), (together[0] + together[1]) / 2 / capacity);
+    near(real(all, "contention"), sum / capacity);
+    near(real(all, "contention_distinct"), together[2] / capacity);
+    assert_null(json_object_get(o, "schedule"));
+    json_decref(o);
+    o = rt_working_json(r, k.m, &own, k.d);
+    char *text = allot_working_schedule(r, k.m, "awss", SMS * 8, 0.25, k.d);
+    assert_true(real(o, "cps") == 0.25);
+    assert_string_equal(json_string_value(json_object_get(o, "schedule")), text);
+    free(text);
+    json_decref(o);
+    rt_close(&k);
+}
+
 /* Without the option, and with timing, there are none; methods that there are not are
  * refused with those that there are. */
 static void
@@ -120,17 +197,19 @@ what_is_not_there_is_said(void **state)
     assert_false(allot_result_working_set(r, &w));
     assert_null(allot_working_schedule(r, k.m, "awss", 120, 0.1, k.d));
     rt_told(&k, "no working sets");
+    const struct working_want want = {.cps = -1};
+    assert_null(rt_working_json(r, k.m, &want, k.d));
+    rt_told(&k, "were not watched");
     assert_null(allot_working_schedule(r, k.m, "greedy", 120, 0.1, k.d));
     rt_told(&k, "awss, static or relax");
     assert_null(allot_working_schedule(r, k.m, "relax,packer=lmf", 120, 0.1, k.d));
     rt_told(&k, "packer=mxf");
-    static const char *const wrong[][2] = {
-        {"random,tlp=0", "N of tlp: 1 or more"},
-        {"random,tlp=x", "random takes tlp=N, seed=N"},
-        {"round-robin,seed=3", "no 'seed=3'"},
-        {"awss,tlp=4", "no 'tlp=4'"},
-        {"random,packer=lmf", "no 'packer=lmf'"},
-        {"random,tlp=4,", "no ''"}};
+    static const char *const wrong[][2] = {{"random,tlp=0", "N of tlp: 1 or more"},
+                                           {"random,tlp=x", "random takes tlp=N, seed=N"},
+                                           {"round-robin,seed=3", "no 'seed=3'"},
+                                           {"awss,tlp=4", "no 'tlp=4'"},
+                                           {"random,packer=lmf", "no 'packer=lmf'"},
+                                           {"random,tlp=4,", "no ''"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_null(allot_working_schedule(r, k.m, wrong[i][0], 120, 0.1, k.d));
         rt_told(&k, wrong[i][1]);
@@ -172,6 +251,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distinct_lines_of_each_block),
         cmocka_unit_test(what_blocks_have_in_common),
+        cmocka_unit_test(figures_of_a_launch),
         cmocka_unit_test(what_is_not_there_is_said),
         cmocka_unit_test(baselines_ignore_working_sets),
     };
