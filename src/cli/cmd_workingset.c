@@ -51,9 +51,9 @@ show_one(const json_t *o, const struct show *show)
         if (!cli_chart(&c, show->chart))
             return false;
     }
-    if (show->method)
+    if (show->method && (show->out || !show->json))
         return write_schedule(o, show);
-    if (show->csv)
+    if (show->csv && !show->json)
         working_csv(o, stdout);
     else if (!show->json)
         working_print(o, stdout);
@@ -85,7 +85,8 @@ show_all(json_t *launches, const struct show *show, const struct allot_machine *
         if (!show->only || is_called(kernel, show->only))
             json_array_append(kernels, o);
     }
-    if (json_array_size(kernels) > 1 && (show->method || show->chart)) {
+    if (json_array_size(kernels) > 1 &&
+        (show->chart || (show->method && (show->out || !show->json)))) {
         fprintf(stderr, "allot: there are several kernels; choose one (--only)\n");
         ok = false;
     } else if (!json_array_size(kernels)) {
@@ -93,10 +94,10 @@ show_all(json_t *launches, const struct show *show, const struct allot_machine *
                 (unsigned long long)show->nth, show->only ? show->only : "any");
         ok = false;
     }
-    if (ok && show->csv && !show->method)
+    if (ok && show->csv && !show->method && !show->json)
         working_csv_head(stdout);
     json_array_foreach(kernels, i, o) ok = ok && show_one(o, show);
-    if (ok && show->json && !show->method) {
+    if (ok && show->json) {
         json_t *all =
             json_pack("{s:s, s:O}", "machine", allot_machine_name(m), "kernels", kernels);
         json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));

@@ -2,6 +2,7 @@
 #include "cta/method.h"
 
 #include "base/number.h"
+#include "cta/schedule_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,9 +15,11 @@ struct cta_method_row {
 };
 
 static const struct cta_method_row methods[] = {
-    {"awss", "packer=lmf, packer=iwfd", .baseline = false},
+    {"awss", "packer=lmf, packer=iwfd, barriers=suspend, barriers=change",
+     .baseline = false},
     {"static", "packer=lmf, packer=iwfd", .static_tlp = true},
-    {"relax", "packer=mxf, packer=glanf", .relaxed = true},
+    {"relax", "packer=mxf, packer=glanf, barriers=suspend, barriers=change",
+     .relaxed = true},
     {"window", "no options", .window = true},
     {"round-robin", "tlp=N", .baseline = true},
     {"random", "tlp=N, seed=N", .baseline = true, .shuffled = true},
@@ -50,7 +53,11 @@ take_option(struct cta_method *m, const char *s, size_t n)
         return number_u64(text + 4, 1, UINT32_MAX, &m->tlp);
     if (m->row->shuffled && !strncmp(text, "seed=", 5))
         return number_u64(text + 5, 0, UINT64_MAX, &m->seed);
-    if (m->row->baseline || m->row->window || strncmp(text, "packer=", 7))
+    if (m->row->baseline || m->row->window)
+        return false;
+    if (!strncmp(text, "barriers=", 9) && !m->row->static_tlp)
+        return cta_barriers_find(text + 9, n - 9, &m->barriers);
+    if (strncmp(text, "packer=", 7))
         return false;
     m->packer = packer_find(text + 7);
     return m->packer && m->packer->open_end == m->row->relaxed;
@@ -59,7 +66,7 @@ take_option(struct cta_method *m, const char *s, size_t n)
 bool
 cta_method_parse(const char *text, struct cta_method *m, struct diag_sink *diag)
 {
-    *m = (struct cta_method){.row = find(text)};
+    *m = (struct cta_method){.row = find(text), .barriers = CTA_BARRIER_SUSPEND};
     if (!m->row) {
         struct diag *d =
             diag_add(diag, DIAG_ERROR, NULL, "'%s' is no method of scheduling", text);
@@ -102,5 +109,7 @@ cta_method_schedule(const struct cta_method *m, struct cta_problem p)
     p.static_tlp = m->row->static_tlp;
     p.relaxed = m->row->relaxed;
     p.packer = m->packer;
-    return cta_search(&p);
+    struct cta_schedule *s = cta_search(&p);
+    s->barriers = m->barriers;
+    return s;
 }

@@ -13,6 +13,7 @@ struct cta_method {
     const struct packer *packer; /* NULL: the best */
     uint64_t tlp;                /* of baselines at most; 0: what the GPU holds */
     uint64_t seed;
+    enum cta_barriers barriers; /* of searches */
 };
 
 /* Whether a text, up to its first comma, names a method. */

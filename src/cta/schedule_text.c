@@ -21,6 +21,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const barriers[] = {[CTA_BARRIER_CHANGE] = "change",
+                                       [CTA_BARRIER_EVERY] = "every",
+                                       [CTA_BARRIER_SUSPEND] = "suspend"};
+
+bool
+cta_barriers_find(const char *text, size_t n, enum cta_barriers *out)
+{
+    for (size_t i = 0; i < sizeof barriers / sizeof *barriers; i++)
+        if (strlen(barriers[i]) == n && !memcmp(barriers[i], text, n)) {
+            *out = (enum cta_barriers)i;
+            return true;
+        }
+    return false;
+}
+
 struct reader {
     const char *file, *text;
     const char *at, *end; /* of the line, without its comment */
@@ -28,7 +43,8 @@ struct reader {
     unsigned line;
     struct diag_sink *diag;
     uint32_t blocks;
-    bool versioned, counted, barriers, every;
+    bool versioned, counted, told; /* told: how steps meet */
+    enum cta_barriers barriers;
     char *kernel;
     uint64_t *seen;
     VEC(uint32_t) order;
@@ -192,14 +208,15 @@ static bool
 read_barriers(struct reader *r)
 {
     const char *w;
-    if (r->barriers || r->step.n)
+    if (r->told || r->step.n)
         return fail(r, r->begin, NULL, "'barriers' comes once, before the steps");
     size_t n = word(r, &w);
-    r->barriers = true;
-    r->every = n == 5 && !memcmp(w, "every", 5);
-    if (!r->every && !(n == 6 && !memcmp(w, "change", 6)))
-        return fail(r, w, "'change': where the TLP changes; 'every': at every step",
-                    "'barriers' is 'change' or 'every'");
+    r->told = true;
+    if (!cta_barriers_find(w, n, &r->barriers))
+        return fail(r, w,
+                    "'change': where the TLP changes; 'every': at every step; 'suspend': "
+                    "blocks go on, and none starts for cta.sync_cycles",
+                    "'barriers' is 'change', 'every' or 'suspend'");
     return line_ends(r);
 }
 
@@ -270,7 +287,7 @@ cta_schedule_parse(const char *file, const char *text, size_t n, struct diag_sin
         s = cta_schedule_new(r.blocks, (uint32_t)r.step.n);
         memcpy(s->order, r.order.v, r.order.n * sizeof *s->order);
         memcpy(s->step, r.step.v, r.step.n * sizeof *s->step);
-        s->every_step = r.every;
+        s->barriers = r.barriers;
         s->kernel = r.kernel;
     } else {
         free(r.kernel);
@@ -303,8 +320,7 @@ cta_schedule_print(const struct cta_schedule *s, const char *note, struct strbuf
         strbuf_printf(out, "# %s\n", note);
     if (s->kernel)
         strbuf_printf(out, "kernel %s\n", s->kernel);
-    strbuf_printf(out, "blocks %u\nbarriers %s\n", s->blocks,
-                  s->every_step ? "every" : "change");
+    strbuf_printf(out, "blocks %u\nbarriers %s\n", s->blocks, barriers[s->barriers]);
     for (uint32_t i = 0; i < s->nsteps; i++) {
         const uint32_t *b = s->order + s->step[i].first, n = s->step[i].n;
         strbuf_printf(out, "step %u:", s->step[i].tlp);

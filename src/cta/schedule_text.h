@@ -8,6 +8,9 @@
 /* Most blocks of a schedule. */
 #define CTA_MOST_BLOCKS (1u << 24)
 
+/* What happens between steps by its word, of n bytes; false: it is none. */
+bool cta_barriers_find(const char *text, size_t n, enum cta_barriers *out);
+
 /* NULL and diagnostics with line and column if the text (of n bytes and a NUL) is no
  * complete schedule. Free with cta_schedule_free. */
 struct cta_schedule *cta_schedule_parse(const char *file, const char *text, size_t n,

@@ -10,7 +10,8 @@
 
 /* What is wanted beside the figures. */
 struct working_want {
-    const char *method; /* a schedule by it is in `schedule`, as text; NULL: none */
+    const char *method; /* `schedule`: the text of one made by it, `schedule_seconds`: of
+                         * the host's processors, to make it; NULL: none */
     double cps;         /* its cost of a synchronisation; negative: by cta.sync_cycles */
 };
 

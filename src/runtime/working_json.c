@@ -4,6 +4,8 @@
 #include "runtime/result.h"
 #include "runtime/working.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,10 +138,12 @@ rt_working_json(const struct allot_result *r, const struct allot_machine *m,
     char *schedule = NULL;
     if (!view_of(&v, r, m, want, d))
         return NULL;
+    const double began = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
     if (want->method &&
         !(schedule = allot_working_schedule(r, m, want->method,
                                             (uint32_t)(v.sms * v.resident), v.cps, d)))
         return NULL;
+    const double seconds = clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - began;
     json_t *o =
         json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o}", "kernel",
                   allot_result_kernel(r), "blocks", (json_int_t)v.w.blocks, "line_bytes",
@@ -147,8 +151,10 @@ rt_working_json(const struct allot_result *r, const struct allot_machine *m,
                   "sum", (json_int_t)v.w.sum, "distinct", (json_int_t)v.w.distinct, "cps",
                   v.cps, "lines", lines_json(&v), "arrays", arrays_json(&v), "overlap",
                   overlap_json(&v), "contention", contention_json(&v));
-    if (schedule)
+    if (schedule) {
         json_object_set_new(o, "schedule", json_string(schedule));
+        json_object_set_new(o, "schedule_seconds", json_real(seconds));
+    }
     free(schedule);
     return o;
 }

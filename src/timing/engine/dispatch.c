@@ -52,6 +52,12 @@ dispatch_drained(struct dispatch *d, uint64_t end)
     return from;
 }
 
+uint64_t
+dispatch_syncs(const struct dispatch *d)
+{
+    return d->order->syncs ? d->order->syncs(d->state) : 0;
+}
+
 void
 dispatch_time(struct dispatch *d, uint64_t now)
 {

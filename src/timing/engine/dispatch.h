@@ -44,6 +44,8 @@ void dispatch_ended(struct dispatch *d, const struct sm *sm, const uint64_t *onl
 /* All blocks that started have ended, the last one in cycle `end`. The cycle at whose end
  * blocks may start; 0: any. */
 uint64_t dispatch_drained(struct dispatch *d, uint64_t end);
+/* Synchronisations of the order so far. */
+uint64_t dispatch_syncs(const struct dispatch *d);
 /* At the end of cycle `now`, before dispatch_cycle: SMs that got none are asked again if
  * it is time. */
 void dispatch_time(struct dispatch *d, uint64_t now);

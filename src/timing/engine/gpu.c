@@ -362,7 +362,7 @@ totals(struct run *r, uint64_t now, struct launch_stats *out)
                          .shared_pairs = residency_pairs(r->g->m, &r->launch.plan),
                          .thread_registers = r->launch.kernel->registers,
                          .block_scratchpad = exec_block_scratchpad(r->launch.grid),
-                         .schedule_syncs = r->launch.syncs};
+                         .schedule_syncs = dispatch_syncs(&r->launch.dispatch)};
     s.sm_cycles = s.cycles * g->m->sm.count;
     s.register_cycles = s.sm_cycles * regpower_file(g->m);
     for (unsigned i = 0; i < g->m->sm.count; i++)

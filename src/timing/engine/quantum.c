@@ -521,7 +521,6 @@ run_serial_phase(struct run *r)
     if (!resident(r)) {
         uint64_t from = dispatch_drained(&r->launch.dispatch, r->launch.end);
         r->launch.first_dispatch = max_u64(from, r->launch.first_dispatch);
-        r->launch.syncs += from != 0;
     }
     run_start_blocks(r, g->now);
     return GO_ON;

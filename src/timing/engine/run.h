@@ -82,7 +82,6 @@ struct run_launch {
     struct dispatch dispatch;
     uint64_t tick;                       /* end of the plan's period, if it has one */
     uint64_t start, first_dispatch, end; /* cycles; end: of the last block so far */
-    uint32_t syncs; /* waits of the order policy between steps so far */
     uint64_t blocks, done;
     uint64_t issued;        /* warp instructions, if there is a limit to them */
     uint64_t next_sample;   /* cycle, NEVER: none */

@@ -113,6 +113,8 @@ struct cta_order_policy {
      * at whose end blocks may start again, at least end + cta.sync_cycles, or 0: the
      * policy did not wait for this. */
     uint64_t (*drained)(void *state, uint64_t end);
+    /* Optional: synchronisations between steps so far (counter schedule_syncs). */
+    uint64_t (*syncs)(const void *state);
 };
 const struct cta_order_policy *cta_order_find(const char *name);
 const struct cta_order_policy *cta_order_at(size_t i);

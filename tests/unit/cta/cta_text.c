@@ -33,7 +33,7 @@ a_schedule_is_read(void **state)
     static const uint32_t order[] = {6, 0, 1, 2, 3, 5, 4};
     assert_int_equal(s->blocks, 7);
     assert_int_equal(s->nsteps, 2);
-    assert_true(s->every_step);
+    assert_int_equal(s->barriers, CTA_BARRIER_EVERY);
     assert_memory_equal(s->order, order, sizeof order);
     assert_int_equal(s->step[0].tlp, 2);
     assert_int_equal(s->step[0].n, 2);
@@ -58,7 +58,7 @@ what_is_written_is_read(void **state)
         for (uint32_t i = 0; i < p.blocks; i++)
             size[i] = random_in(&seed, 1, 60);
         struct cta_schedule *s = cta_search(&p), *t;
-        s->every_step = round & 2;
+        s->barriers = (enum cta_barriers)(round % 3);
         if (round & 4)
             s->kernel = xstrdup("of_4$x");
         struct strbuf b = {0};
@@ -68,7 +68,7 @@ what_is_written_is_read(void **state)
         assert_non_null(t);
         assert_int_equal(t->blocks, s->blocks);
         assert_int_equal(t->nsteps, s->nsteps);
-        assert_int_equal(t->every_step, s->every_step);
+        assert_int_equal(t->barriers, s->barriers);
         if (s->kernel)
             assert_string_equal(t->kernel, s->kernel);
         else
@@ -108,7 +108,7 @@ what_is_wrong_has_its_line(void **state)
         {HEAD "step 2: 3-0\n", 3, 11, "0 is not in 3 to 3"},
         {HEAD "step 2: a\n", 3, 9, "a number is missing"},
         {HEAD "step 2:\n", 3, 8, "no blocks"},
-        {HEAD "barriers never\n", 3, 10, "'change' or 'every'"},
+        {HEAD "barriers never\n", 3, 10, "'change', 'every' or 'suspend'"},
         {HEAD "step 4: 0-3\nbarriers every\n", 4, 1, "before the steps"},
         {HEAD "kernel\n", 3, 7, "name of a kernel"},
         {HEAD "kernel a-b\n", 3, 9, "name of a kernel"},

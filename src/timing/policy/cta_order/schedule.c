@@ -3,7 +3,10 @@
  * The TLP of a step limits the blocks that run at once over all SMs. It is spread evenly:
  * SM i holds TLP / SMs of them, and one more if i < TLP mod SMs. So whether an SM may have
  * a block depends on that SM alone. Between two steps whose TLPs differ (or any two, as
- * the schedule says) stands a barrier: all blocks end, then cta.sync_cycles pass.
+ * the schedule says) stands a barrier: all blocks end, then cta.sync_cycles pass. Or (section
+ * 2.1: "suspend the current execution and then resume the execution after changing the number
+ * of concurrent CTAs") no block starts for cta.sync_cycles once the last one of the step
+ * before has started, and then the new TLP holds; blocks under way go on.
  * Without a barrier the next step's blocks start as those of the step before end.
  *
  * A launch without a schedule has its blocks in order of their number. */
@@ -13,7 +16,8 @@
 struct scheduled {
     const struct cta_schedule *s; /* NULL: none */
     uint64_t blocks, next;        /* next: in s->order, or the block's number */
-    uint32_t step;
+    uint64_t from;                /* suspended up to that cycle */
+    uint32_t step, syncs;
     unsigned sms, sync_cycles;
     bool waits; /* at a barrier: the next step waits for all blocks so far */
 };
@@ -52,14 +56,14 @@ open(const void *state, unsigned sm, unsigned resident, uint64_t now)
     if (!x->s)
         return true;
     uint32_t tlp = x->s->step[x->step].tlp;
-    return !x->waits && resident < tlp / x->sms + (sm < tlp % x->sms);
+    return !x->waits && now >= x->from && resident < tlp / x->sms + (sm < tlp % x->sms);
 }
 
 static int64_t
 next(void *state, unsigned sm, uint64_t now)
 {
     struct scheduled *x = state;
-    if (x->waits || x->next == x->blocks)
+    if (x->waits || now < x->from || x->next == x->blocks)
         return -1;
     uint64_t at = x->next++;
     if (!x->s)
@@ -67,9 +71,19 @@ next(void *state, unsigned sm, uint64_t now)
     const struct cta_step *step = &x->s->step[x->step];
     if (x->next == step->first + step->n && x->step + 1 < x->s->nsteps) {
         x->waits = cta_step_is_barrier(x->s, x->step + 1);
+        x->syncs += cta_step_synchronises(x->s, x->step + 1);
+        if (!x->waits && cta_step_synchronises(x->s, x->step + 1))
+            x->from = now + (x->sync_cycles ? x->sync_cycles : 1);
         x->step += !x->waits;
     }
     return x->s->order[at];
+}
+
+static uint64_t
+again(const void *state, uint64_t now)
+{
+    const struct scheduled *x = state;
+    return x->from > now ? x->from : NEVER;
 }
 
 static uint64_t
@@ -83,6 +97,13 @@ drained(void *state, uint64_t end)
     return end + x->sync_cycles;
 }
 
+static uint64_t
+syncs(const void *state)
+{
+    const struct scheduled *x = state;
+    return x->syncs;
+}
+
 const struct cta_order_policy cta_order_schedule = {
     .name = "schedule",
     .meaning = "blocks in the steps of a schedule, at most a step's TLP at once",
@@ -92,5 +113,7 @@ const struct cta_order_policy cta_order_schedule = {
     .init = init,
     .open = open,
     .next = next,
+    .again = again,
     .drained = drained,
+    .syncs = syncs,
 };

@@ -114,6 +114,17 @@ first_begin(const struct steps *t, const struct outcome *o, uint32_t step)
 }
 
 static uint64_t
+last_begin(const struct steps *t, const struct outcome *o, uint32_t step)
+{
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < t->step[step].n; i++) {
+        uint64_t b = o->block[t->order[t->step[step].first + i]].begin;
+        at = b > at ? b : at;
+    }
+    return at;
+}
+
+static uint64_t
 last_end(const struct steps *t, const struct outcome *o, uint32_t step)
 {
     uint64_t at = 0;
@@ -164,6 +175,39 @@ a_change_of_tlp_is_a_barrier(void **state)
     }
 }
 
+/* As CTA_BARRIER_SUSPEND has it, blocks go on where the TLP changes: the next step's first
+ * block begins cta.sync_cycles after the last block of the step before has begun, not ended,
+ * and both together keep to the larger TLP. (A block's first instruction waits for its fetch,
+ * the first one of an SM longest: 100 cycles are more than that.) */
+static void
+a_change_of_tlp_suspends(void **state)
+{
+    static const char *const sync[] = {"70", "500"};
+    static const uint32_t falling[][2] = {{60, 60}, {60, 8}, {0, 0}};
+    struct steps t;
+    struct outcome o;
+    uint64_t first[2];
+    make(&t, three);
+    t.s.barriers = CTA_BARRIER_SUSPEND;
+    for (int k = 0; k < 2; k++) {
+        run(&t, "gtx480", 1, 0, false, sync[k], &o);
+        first[k] = first_begin(&t, &o, 1);
+        for (uint32_t i = 1; k && i < t.s.nsteps; i++)
+            assert_true(first_begin(&t, &o, i) > last_begin(&t, &o, i - 1) + 400);
+        assert_int_equal(o.stats.gpu.schedule_syncs, 2);
+        assert_in_range(most_at_once(&t, &o, 0, 1, -1), 1, 25);
+        assert_int_equal(most_at_once(&t, &o, 0, 2, -1), 60);
+        if (!k) /* a block lasts longer than 70 cycles */
+            assert_true(first[0] < last_end(&t, &o, 0));
+    }
+    assert_int_equal(first[1], first[0] + 430);
+    make(&t, falling);
+    t.s.barriers = CTA_BARRIER_SUSPEND;
+    run(&t, "gtx480", 1, 0, false, "70", &o);
+    assert_in_range(most_at_once(&t, &o, 1, 1, -1), 1, 8);
+    assert_int_equal(o.stats.gpu.schedule_syncs, 1);
+}
+
 /* Steps of one TLP follow each other without one, unless each is to be a barrier. */
 static void
 steps_of_one_tlp_are_no_barriers(void **state)
@@ -176,7 +220,7 @@ steps_of_one_tlp_are_no_barriers(void **state)
         assert_true(first_begin(&t, &o, i) < last_end(&t, &o, i - 1));
     assert_in_range(most_at_once(&t, &o, 0, 3, -1), 29, 30);
     assert_int_equal(o.stats.gpu.schedule_syncs, 0);
-    t.s.every_step = true;
+    t.s.barriers = CTA_BARRIER_EVERY;
     run(&t, "gtx480", 1, 0, false, "70", &p);
     for (uint32_t i = 1; i < t.s.nsteps; i++)
         assert_true(first_begin(&t, &p, i) >= last_end(&t, &p, i - 1) + 70);
@@ -211,15 +255,17 @@ same_at_any_number_of_threads(void **state)
     static const char *const sync[] = {"70", "0", "5", "33"};
     static const char *const machine[] = {"gtx480", "titan"};
     const uint32_t(*const shapes[])[2] = {three, alike, single};
-    for (int k = 0; k < 12; k++) {
+    for (int k = 0; k < 24; k++) {
         struct steps t;
         struct outcome one, o;
         make(&t, shapes[k % 3]);
-        t.s.every_step = k == 4;
-        run(&t, machine[k % 2], 1, 0, false, sync[k / 3], &one);
+        t.s.barriers = k == 4   ? CTA_BARRIER_EVERY
+                       : k < 12 ? CTA_BARRIER_CHANGE
+                                : CTA_BARRIER_SUSPEND;
+        run(&t, machine[k % 2], 1, 0, false, sync[k / 3 % 4], &one);
         for (size_t i = 1; i < sizeof runs / sizeof *runs; i++) {
             run(&t, machine[k % 2], runs[i].threads, runs[i].quantum, runs[i].no_skip,
-                sync[k / 3], &o);
+                sync[k / 3 % 4], &o);
             assert_memory_equal(o.block, one.block, sizeof o.block);
             for (int c = 0; c < STAT_COUNTERS; c++)
                 if (stats_at(&o.stats, c) != stats_at(&one.stats, c))
@@ -234,6 +280,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_has_its_tlp),
         cmocka_unit_test(a_change_of_tlp_is_a_barrier),
+        cmocka_unit_test(a_change_of_tlp_suspends),
         cmocka_unit_test(steps_of_one_tlp_are_no_barriers),
         cmocka_unit_test(the_gpu_limits_a_large_tlp),
         cmocka_unit_test(same_at_any_number_of_threads),
