@@ -33,7 +33,8 @@ texcache_new(struct arena *a, const struct machine *m)
                                 .replacement = replacement_find("lru"),
                                 .allocate = ALLOCATE_ON_MISS,
                                 .write = WRITE_READ_ONLY,
-                                .write_allocate = WRITE_ALLOCATE_NO};
+                                .write_allocate = WRITE_ALLOCATE_NO,
+                                .perfect = m->l1t.perfect};
     c->tags = cache_new(a, &tags);
     c->whole = (uint8_t)((1u << m->l1t.line / 32) - 1);
     ring_init(&c->fragments, a, m->l1t.fragments);

@@ -394,6 +394,25 @@ texture_lines_are_replaced_by_age(void **state)
     rig_free(r);
 }
 
+/* Nothing is there before, and nothing leaves: as fast as hits (texture_hit_latency). */
+static void
+perfect_texture_cache_asks_for_nothing(void **state)
+{
+    (void)state;
+    const char *const set[][2] = {
+        {"l1t.enabled", "true"}, {"l1t.perfect", "true"}, {NULL, NULL}};
+    struct rig *r = rig_new(set);
+    for (unsigned i = 0; i < 3; i++) {
+        struct exec_access a = fetch_at(0x10000000 + 0x10000 * i, 8, 128);
+        uint64_t at = issue(r, &a, 0, i + 1);
+        assert_int_equal(wait_done(r, i + 1), at + 8 + 3);
+    }
+    assert_int_equal(r->st.l1t_accesses, 24);
+    assert_int_equal(r->st.l1t_hits, 24);
+    assert_int_equal(r->nsent, 0);
+    rig_free(r);
+}
+
 static void
 texture_fifos_refuse_when_full(void **state)
 {
@@ -1047,6 +1066,7 @@ main(void)
         cmocka_unit_test(texture_hit_latency),
         cmocka_unit_test(texture_results_keep_their_order),
         cmocka_unit_test(texture_lines_are_replaced_by_age),
+        cmocka_unit_test(perfect_texture_cache_asks_for_nothing),
         cmocka_unit_test(texture_fifos_refuse_when_full),
         cmocka_unit_test(texture_lines_stay_for_the_next_launch),
         cmocka_unit_test(textures_without_a_cache_use_the_l1),
