@@ -529,6 +529,52 @@ tell_limits(const struct explain *x, const struct kernel *k)
     }
 }
 
+/* Registers that ptxas needs; 0: it is not installed, or refuses the PTX. */
+static uint32_t
+by_ptxas(const struct explain *x, const char *kernel)
+{
+    struct allot_diag *quiet = x->of.host.diag();
+    const struct allot_kernel *k =
+        allot_module_ptxas(x->mod, x->of.machine, kernel, quiet)
+            ? allot_module_find(x->mod, kernel)
+            : NULL;
+    allot_diag_free(quiet);
+    return k ? k->ptxas_registers : 0;
+}
+
+/* What the machine's own passes make of the kernel as it was read. False: they fail. */
+static bool
+code_of(const struct explain *x, const struct kernel *k, struct allot_code *c)
+{
+    struct allot_diag *quiet = x->of.host.diag();
+    bool ok = allot_kernel_code(x->mod, x->of.machine, k->name, c, NULL, 0, quiet);
+    allot_diag_free(quiet);
+    return ok;
+}
+
+static void
+tell_code(const struct explain *x, const struct kernel *k)
+{
+    struct allot_code c;
+    char wait[32];
+    if (!code_of(x, k, &c))
+        return;
+    uint32_t theirs = by_ptxas(x, k->name);
+    fprintf(stderr, "\nRegisters: %u%s", c.registers,
+            c.is_virtual ? " live at once in the PTX, which runs as it is" : "");
+    if (theirs)
+        fprintf(stderr, "; ptxas: %u", theirs);
+    fprintf(stderr, ". About %u machine operations.\n", c.machine_operations);
+    if (c.loads)
+        fprintf(stderr,
+                "Loads: %u; a warp alone waits %s cycles for them. %u start later than they "
+                "could%s\n(allot info --loads lists them).\n",
+                c.loads, table_thousands(wait, c.wait), c.late,
+                c.late && !c.ordered ? ", by the order of the PTX"
+                : c.late             ? ", for the limit of registers"
+                                     : "");
+}
+
 static void
 tell_layout(const struct explain *x, const struct kernel *k)
 {
@@ -709,6 +755,7 @@ tell_words(const struct explain *x, const char *report)
         if (k)
             fputs("\n", stderr);
         tell_limits(x, &x->kernels.v[k]);
+        tell_code(x, &x->kernels.v[k]);
         tell_layout(x, &x->kernels.v[k]);
     }
     if (report)
@@ -803,6 +850,18 @@ kernel_json(const struct explain *x, size_t at)
                                           "pairs",
                                           k->shares[i] ? k->shared[i].shared_pairs : 0));
         json_object_set_new(o, "sharing", s);
+    }
+    struct allot_code c;
+    if (code_of(x, k, &c)) {
+        uint32_t theirs = by_ptxas(x, k->name);
+        json_object_set_new(o, "code",
+                            json_pack("{s:i, s:i, s:i, s:i, s:I, s:b}", "registers",
+                                      c.registers, "machine_operations",
+                                      c.machine_operations, "loads", c.loads, "late_loads",
+                                      c.late, "load_wait", (json_int_t)c.wait, "ordered",
+                                      c.ordered));
+        if (theirs)
+            json_object_set_new(o, "ptxas_registers", json_integer(theirs));
     }
     json_object_set_new(o, "private_bytes", json_integer((json_int_t)border(x, k)));
     json_object_set_new(o, "variables_before",

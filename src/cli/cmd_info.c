@@ -11,10 +11,10 @@ struct info {
     const struct allot_machine *machine;
     struct allot_module *mod;
     uint32_t threads, dynamic;
-    bool steps;
+    bool steps, loads;
 };
 
-enum { MOST_STEPS = 64 };
+enum { MOST_STEPS = 64, MOST_LOADS = 4096 };
 
 /* Threads of a block: by a directive, else as asked. */
 static uint32_t
@@ -94,9 +94,81 @@ occupancy(const struct info *in, const struct allot_kernel *k, struct allot_occu
     return allot_occupancy(in->machine, &q, o, d);
 }
 
-static void
-print_text(const struct info *in, const struct allot_kernel *k, struct allot_diag *d)
+/* The kernel as the machine's passes leave it; where they fail, as the default ones do. */
+static struct allot_kernel
+for_machine(const struct info *in, const struct allot_kernel *k, struct allot_code *code,
+            struct allot_load *load)
 {
+    struct allot_diag *quiet = cli_diag_new();
+    struct allot_kernel mine = *k;
+    if (allot_kernel_code(in->mod, in->machine, k->name, code, load, MOST_LOADS, quiet) &&
+        !code->is_virtual) {
+        mine.machine_operations = code->machine_operations;
+        mine.registers = code->registers;
+        mine.predicates = code->predicates;
+    }
+    allot_diag_free(quiet);
+    return mine;
+}
+
+static void
+print_loads(const struct allot_code *c)
+{
+    char wait[32];
+    if (!c->loads)
+        return;
+    printf("  loads         %u from memory; a warp alone waits %s cycles for them; %u start "
+           "later than they could%s\n",
+           c->loads, table_thousands(wait, c->wait), c->late,
+           c->late && !c->ordered ? ", by the order of the PTX"
+           : c->late              ? ", for the limit of registers"
+                                  : "");
+}
+
+static void
+print_each_load(const struct allot_code *c, const struct allot_load *load)
+{
+    static const char *const head[] = {"line",   "waited for", "to use",
+                                       "late by", "not before", ""};
+    struct table *t = table_new(6, head);
+    for (uint32_t i = 0; i < c->loads && i < MOST_LOADS; i++) {
+        table_cell(t, "%u", load[i].line);
+        table_cell(t, "%llu", (unsigned long long)load[i].wait);
+        if (load[i].to_use)
+            table_cell(t, "%u", load[i].to_use);
+        else
+            table_cell(t, "-");
+        table_cell(t, "%llu", (unsigned long long)load[i].late);
+        table_cell(t, "%s", load[i].bound);
+        table_cell(t, "%s", load[i].late_by);
+    }
+    printf("\n");
+    table_show(t, stdout);
+    table_free(t);
+}
+
+static json_t *
+loads_json(const struct allot_code *c, const struct allot_load *load)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < c->loads && i < MOST_LOADS; i++)
+        json_array_append_new(
+            list, json_pack("{s:I, s:I, s:I, s:I, s:s, s:s}", "line",
+                            (json_int_t)load[i].line, "wait", (json_int_t)load[i].wait,
+                            "to_use", (json_int_t)load[i].to_use, "late",
+                            (json_int_t)load[i].late, "late_by", load[i].late_by,
+                            "not_before", load[i].bound));
+    return json_pack("{s:i, s:I, s:i, s:b, s:o}", "count", (int)c->loads, "wait",
+                     (json_int_t)c->wait, "late", (int)c->late, "ordered", c->ordered,
+                     "loads", list);
+}
+
+static void
+print_text(const struct info *in, const struct allot_kernel *plain_kernel,
+           struct allot_load *load, struct allot_diag *d)
+{
+    struct allot_code code = {0};
+    const struct allot_kernel mine = for_machine(in, plain_kernel, &code, load), *k = &mine;
     const char *plain = cli_kernel_name(k->name, 0);
     printf("kernel %s%s%s\n", k->name, strcmp(plain, k->name) ? "  " : "",
            strcmp(plain, k->name) ? plain : "");
@@ -107,6 +179,7 @@ print_text(const struct info *in, const struct allot_kernel *k, struct allot_dia
            k->registers, k->predicates, k->live_registers, k->virtual_registers);
     if (k->ptxas_registers)
         printf("                %u by ptxas\n", k->ptxas_registers);
+    print_loads(&code);
     printf("  scratchpad    %u bytes%s\n", k->scratchpad,
            k->nvariables ? "" : " (no variables)");
     for (size_t i = 0; i < k->nvariables; i++) {
@@ -134,11 +207,16 @@ print_text(const struct info *in, const struct allot_kernel *k, struct allot_dia
                in->threads, allot_machine_name(in->machine));
     if (in->steps)
         print_steps(in, k, d);
+    if (in->loads && code.loads)
+        print_each_load(&code, load);
 }
 
 static json_t *
-to_json(const struct info *in, const struct allot_kernel *k, struct allot_diag *d)
+to_json(const struct info *in, const struct allot_kernel *plain_kernel,
+        struct allot_load *load, struct allot_diag *d)
 {
+    struct allot_code code = {0};
+    const struct allot_kernel mine = for_machine(in, plain_kernel, &code, load), *k = &mine;
     json_t *vars = json_array(), *params = json_array();
     for (size_t i = 0; i < k->nvariables; i++)
         json_array_append_new(vars,
@@ -164,6 +242,7 @@ to_json(const struct info *in, const struct allot_kernel *k, struct allot_diag *
         json_object_set_new(o, "limited_by", json_string(oc.limited_by));
         json_object_set_new(o, "occupancy", json_real(oc.occupancy));
     }
+    json_object_set_new(o, "memory_loads", loads_json(&code, load));
     if (in->steps)
         json_object_set_new(o, "steps", steps_json(in, k, d));
     return o;
@@ -173,7 +252,8 @@ int
 cmd_info(int argc, char **argv)
 {
     const char *machine = "gtx480", *kernel = NULL, *block = "256", *smem = "0";
-    bool json = false, steps = false, ptxas = false;
+    bool json = false, steps = false, ptxas = false, loads = false;
+    bool no_schedule = false;
     const struct cli_opt options[] = {
         {"machine", 'm', "NAME|FILE", "machine for the occupancy (default gtx480)",
          &machine, NULL, NULL},
@@ -185,6 +265,12 @@ cmd_info(int argc, char **argv)
          "what more blocks an SM would cost: registers, spilled values and where they go, "
          "and the number that is predicted to be best",
          NULL, NULL, &steps},
+        {"loads", 0, NULL,
+         "each load from memory: cycles that a warp alone waits for it, by how many it is "
+         "late, and what it cannot start before",
+         NULL, NULL, &loads},
+        {"no-schedule", 0, NULL, "loads stay in the order of the PTX, whatever the machine",
+         NULL, NULL, &no_schedule},
         {"ptxas", 0, NULL,
          "ptxas' register counts too, for the machine's compute capability; it must be installed",
          NULL, NULL, &ptxas},
@@ -196,7 +282,8 @@ cmd_info(int argc, char **argv)
         "Per kernel: registers, scratchpad by variable, parameters, and how many blocks an\n"
         "SM holds and what limits that.",
         "  allot info kernel.ptx --machine titan --block 16,16\n"
-        "  allot info kernel.ptx -m gtx480 --steps\n"};
+        "  allot info kernel.ptx -m gtx480 --steps\n"
+        "  allot info kernel.ptx -m a100 --loads\n"};
     struct cli_list pos;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
                    &pos))
@@ -212,6 +299,8 @@ cmd_info(int argc, char **argv)
         return cli_usage(&cmd, "--smem %s: not a number of bytes (48K is 49152)", smem);
     struct allot_diag *d = cli_diag_new();
     struct allot_machine *m = cli_machine(machine, d);
+    if (m && no_schedule)
+        allot_machine_set(m, "compiler.cleanup", "cleanup", d);
     struct allot_module *mod = m ? allot_module_load_for(pos.v[0], m, d) : NULL;
     bool ok = mod != NULL;
     if (ok && kernel && !allot_module_find(mod, kernel)) {
@@ -219,7 +308,9 @@ cmd_info(int argc, char **argv)
         ok = false;
     }
     if (ok) {
-        struct info in = {m, mod, dims[0] * dims[1] * dims[2], (uint32_t)dynamic, steps};
+        struct info in = {m, mod, dims[0] * dims[1] * dims[2], (uint32_t)dynamic, steps,
+                          loads};
+        struct allot_load *load = ARENA_ARRAY(cli_mem(), struct allot_load, MOST_LOADS);
         json_t *list = json_array();
         struct allot_diag *quiet = cli_diag_new();
         const struct allot_kernel *k;
@@ -231,11 +322,11 @@ cmd_info(int argc, char **argv)
             if (ptxas && !(ok = allot_module_ptxas(mod, m, k->name, d)))
                 break;
             if (json)
-                json_array_append_new(list, to_json(&in, k, quiet));
+                json_array_append_new(list, to_json(&in, k, load, quiet));
             else {
                 if (n++)
                     printf("\n");
-                print_text(&in, k, quiet);
+                print_text(&in, k, load, quiet);
             }
         }
         if (json) {

@@ -348,6 +348,18 @@ pass_allocates(const char *pipeline)
     return any_pass(pipeline, has_allocates, NULL);
 }
 
+static bool
+has_name(const struct pass *p, const char *name)
+{
+    return !strcmp(p->name, name);
+}
+
+bool
+pass_names(const char *pipeline, const char *name)
+{
+    return any_pass(pipeline, has_name, name);
+}
+
 bool
 pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key *defaults,
          struct strbuf *report, struct diag_sink *diag)

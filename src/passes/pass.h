@@ -113,6 +113,8 @@ bool pass_run(struct ptx_module *m, const char *pipeline, const struct pass_key 
 bool pass_known(const char *pipeline, struct diag_sink *diag);
 /* Whether a pass of the pipeline has a setting of that name. */
 bool pass_takes(const char *pipeline, const char *key);
+/* Whether the pass of that name is in the pipeline. */
+bool pass_names(const char *pipeline, const char *name);
 /* Whether a pass of the pipeline looks at the launch's shape. */
 bool pass_shapes(const char *pipeline);
 /* Whether a pass of the pipeline leaves physical registers. */

@@ -85,6 +85,24 @@ be_born(void *user, int32_t r, bool write, bool partial)
     s->now_live += s->units[r];
 }
 
+void
+schedule_live_start(struct sched *s)
+{
+    for (size_t i = 0; i < s->touched.n; i++) {
+        struct sched_use *u = &s->use[s->touched.v[i]];
+        u->left = u->total;
+        u->live = u->before;
+    }
+    s->now_live = s->start;
+}
+
+void
+schedule_live_step(struct sched *s, const struct ptx_inst *in)
+{
+    defuse_each(in, die, s);
+    defuse_each(in, be_born, s);
+}
+
 /* -- orders -- */
 
 struct queues {
@@ -129,11 +147,6 @@ try(struct sched *s, bool in_order, uint32_t limit, struct result *out)
     uint32_t n = (uint32_t)s->node.n, first = 0;
     struct arena mem = {0};
     struct queues q = {pqueue_new(&mem, n), pqueue_new(&mem, n)};
-    for (size_t i = 0; i < s->touched.n; i++) {
-        struct sched_use *u = &s->use[s->touched.v[i]];
-        u->left = u->total;
-        u->live = u->before;
-    }
     for (uint32_t i = 0; i < n; i++) {
         s->node.v[i].waits = 0;
         s->node.v[i].ready = 0;
@@ -144,7 +157,7 @@ try(struct sched *s, bool in_order, uint32_t limit, struct result *out)
     for (uint32_t i = 0; i < n; i++)
         if (!s->node.v[i].waits)
             enter(s, &q, i);
-    s->now_live = s->start;
+    schedule_live_start(s);
     out->peak = s->start;
     uint64_t now = 0, end = 0;
     for (uint32_t k = 0; k < n; k++, now++) {
@@ -156,8 +169,7 @@ try(struct sched *s, bool in_order, uint32_t limit, struct result *out)
         out->order[k] = c;
         now = x->ready > now ? x->ready : now;
         end = now + (uint64_t)x->latency > end ? now + (uint64_t)x->latency : end;
-        defuse_each(&s->f->body.v[x->inst], die, s);
-        defuse_each(&s->f->body.v[x->inst], be_born, s);
+        schedule_live_step(s, &s->f->body.v[x->inst]);
         out->peak = s->now_live > out->peak ? s->now_live : out->peak;
         uint32_t last = schedule_edges_end(s, c);
         for (uint32_t e = x->first; e < last; e++) {
@@ -269,7 +281,9 @@ order_piece(struct sched *s, uint32_t first, uint32_t end)
     struct result now = {.order = ARENA_ARRAY(&s->mem, uint32_t, n + 1)};
     schedule_finish_graph(s);
     try(s, true, 0, &was);
-    bool better = search(s, &was, &now);
+    bool better = !s->as_it_is && search(s, &was, &now);
+    if (s->loads_of)
+        schedule_note_loads(s, better ? now.order : was.order, first);
     uint64_t loads;
     uint64_t far = distances(s, was.order, &loads);
     s->nloads += loads;
@@ -447,16 +461,31 @@ tell(const struct sched *s, struct strbuf *report)
         strbuf_addz(report, "no limit of registers\n");
     else
         strbuf_printf(report, "within %u live registers\n", s->limit);
+    schedule_tell_loads(s->loads_of, s->f, report);
 }
 
-/* Orders f, whose facts are x; limit 0: as the pass's settings say. */
+/* What is done to a function. */
+struct task {
+    uint32_t limit;               /* 0: as the pass's settings say */
+    bool as_it_is;                /* loads are looked at, nothing is ordered */
+    struct schedule_loads *loads; /* NULL: they are not asked for */
+};
+
+/* Orders f, whose facts are x. */
 static bool
 order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
-               uint32_t limit, bool *changed, struct diag_sink *diag)
+               struct task t, bool *changed, struct diag_sink *diag)
 {
     struct arena mem = {0};
-    struct sched s = {
-        .f = f, .live = x->live, .carry = (uint32_t)f->regs.n, .limit = limit};
+    struct schedule_loads told = {0};
+    struct sched s = {.f = f,
+                      .live = x->live,
+                      .carry = (uint32_t)f->regs.n,
+                      .limit = t.limit,
+                      .as_it_is = t.as_it_is,
+                      .loads_of = t.loads ? t.loads : a->report ? &told : NULL};
+    if (s.loads_of)
+        s.loads_of->ordered = !t.as_it_is;
     s.set = live_set_new(&mem, x->live->nregs);
     s.use = ARENA_ARRAY(&mem, struct sched_use, f->regs.n + 1);
     s.units = ARENA_ARRAY(&mem, uint8_t, f->regs.n + 1);
@@ -470,7 +499,7 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
     }
     uint32_t preds;
     live_max(s.live, &s.maxlive, &preds);
-    bool ok = read_latencies(&s, a, diag) && (limit || read_limit(&s, a, diag));
+    bool ok = read_latencies(&s, a, diag) && (t.limit || read_limit(&s, a, diag));
     if (ok && allocated) { /* names of physical registers overlap */
         struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
                                   "schedule: the registers of %s are allocated", f->name);
@@ -486,6 +515,7 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
     }
     if (ok)
         tell(&s, a->report);
+    vec_free(&told.load);
     vec_free(&s.node);
     vec_free(&s.edge);
     vec_free(&s.succ);
@@ -501,22 +531,37 @@ static bool
 run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     bool *changed, struct diag_sink *diag)
 {
-    return order_function(f, x, a, 0, changed, diag);
+    return order_function(f, x, a, (struct task){0}, changed, diag);
 }
 
-bool
-schedule_within(struct ptx_func *f, const struct pass_args *a, uint32_t registers,
-                struct diag_sink *diag)
+/* The same of a function without facts, for another pass: nothing is reported. */
+static bool
+order_alone(struct ptx_func *f, const struct pass_args *a, struct task t,
+            struct diag_sink *diag)
 {
     struct pass_facts x = {.cfg = cfg_new(f)};
     struct pass_args quiet = *a;
     bool changed = false;
     x.live = live_new(x.cfg);
     quiet.report = NULL;
-    bool ok = order_function(f, &x, &quiet, room(registers), &changed, diag);
+    bool ok = order_function(f, &x, &quiet, t, &changed, diag);
     live_free(x.live);
     cfg_free(x.cfg);
     return ok;
+}
+
+bool
+schedule_within(struct ptx_func *f, const struct pass_args *a, uint32_t registers,
+                struct diag_sink *diag)
+{
+    return order_alone(f, a, (struct task){.limit = room(registers)}, diag);
+}
+
+bool
+schedule_loads(struct ptx_func *f, const struct pass_args *a, bool order,
+               struct schedule_loads *out, struct diag_sink *diag)
+{
+    return order_alone(f, a, (struct task){.as_it_is = !order, .loads = out}, diag);
 }
 
 static const struct pass_key keys[] = {

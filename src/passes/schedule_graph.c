@@ -103,10 +103,10 @@ latency_of(const struct sched *s, const struct ptx_inst *in)
 /* -- dependences -- */
 
 static void
-add_edge(struct sched *s, uint32_t from, uint32_t to, int32_t latency)
+add_edge(struct sched *s, uint32_t from, uint32_t to, int32_t latency, enum sched_why why)
 {
     if (from != to)
-        *vec_push(&s->edge) = (struct sched_edge){from, to, latency};
+        *vec_push(&s->edge) = (struct sched_edge){from, to, latency, (uint8_t)why};
 }
 
 static struct sched_use *
@@ -126,7 +126,8 @@ note_read(struct sched *s, uint32_t r)
 {
     struct sched_use *u = use_of(s, r);
     if (u->writer)
-        add_edge(s, u->writer - 1, s->at, s->node.v[u->writer - 1].latency);
+        add_edge(s, u->writer - 1, s->at, s->node.v[u->writer - 1].latency,
+                 SCHED_WHY_REGISTER);
     *vec_push(&s->reader) = (struct sched_reader){s->at, u->readers};
     u->readers = (int32_t)s->reader.n - 1;
     u->total++;
@@ -137,9 +138,10 @@ note_write(struct sched *s, uint32_t r)
 {
     struct sched_use *u = use_of(s, r);
     for (int32_t k = u->readers; k >= 0; k = s->reader.v[k].next)
-        add_edge(s, s->reader.v[k].node, s->at, 1);
+        add_edge(s, s->reader.v[k].node, s->at, 1, SCHED_WHY_REGISTER);
     if (u->writer)
-        add_edge(s, u->writer - 1, s->at, s->node.v[u->writer - 1].latency);
+        add_edge(s, u->writer - 1, s->at, s->node.v[u->writer - 1].latency,
+                 SCHED_WHY_REGISTER);
     u->writer = s->at + 1;
     u->readers = -1;
 }
@@ -207,13 +209,13 @@ note_access(struct sched *s, struct sched_node *n)
     if (s->loads.n + s->stores.n >= MOST_PENDING)
         o = SCHED_ACCESS;
     if (s->fence)
-        add_edge(s, s->fence - 1, s->at, 1);
+        add_edge(s, s->fence - 1, s->at, 1, SCHED_WHY_FENCE);
     for (size_t i = 0; i < s->stores.n; i++)
         if (o == SCHED_ACCESS || may_overlap(s, n, &s->node.v[s->stores.v[i]]))
-            add_edge(s, s->stores.v[i], s->at, 1);
+            add_edge(s, s->stores.v[i], s->at, 1, SCHED_WHY_MEMORY);
     for (size_t i = 0; i < s->loads.n && o != SCHED_LOAD; i++)
         if (o == SCHED_ACCESS || may_overlap(s, n, &s->node.v[s->loads.v[i]]))
-            add_edge(s, s->loads.v[i], s->at, 1);
+            add_edge(s, s->loads.v[i], s->at, 1, SCHED_WHY_MEMORY);
     if (o == SCHED_ACCESS) {
         s->fence = s->at + 1;
         s->loads.n = s->stores.n = 0;

@@ -1,11 +1,13 @@
 /* schedule_int.h: between the files of pass schedule.
  *
  *   schedule.c        the pass: pieces of blocks, orders tried for them, settings
- *   schedule_graph.c  what may move over what: the dependences of a piece */
+ *   schedule_graph.c  what may move over what: the dependences of a piece
+ *   schedule_loads.c  when loads start, when they could, and what keeps them */
 #ifndef ALLOT_PASSES_SCHEDULE_INT_H
 #define ALLOT_PASSES_SCHEDULE_INT_H
 
 #include "analysis/live.h"
+#include "passes/schedule.h"
 #include "ptx/ir.h"
 
 /* How an instruction may move. */
@@ -26,9 +28,17 @@ enum {
     SCHED_NLATS
 };
 
+/* Why one instruction stands behind another. */
+enum sched_why {
+    SCHED_WHY_REGISTER, /* it reads or writes what the other wrote or read */
+    SCHED_WHY_MEMORY,   /* both may touch the same bytes */
+    SCHED_WHY_FENCE     /* the other keeps all accesses in order */
+};
+
 struct sched_edge {
     uint32_t from, to;
     int32_t latency;
+    uint8_t why; /* enum sched_why */
 };
 
 struct sched_node {
@@ -85,7 +95,21 @@ struct sched {
     uint64_t before, after;                 /* cycles of all pieces */
     uint64_t far_before, far_after, nloads; /* distance from load to first read, sums */
     uint32_t changed;                       /* pieces */
+    bool as_it_is;                   /* nothing is to be ordered */
+    struct schedule_loads *loads_of; /* NULL: they are not asked for */
 };
+
+/* Notes of each load of the piece, in the order given, when it starts and when it could:
+ * appends to s->loads_of. first: the piece's first instruction in the body. */
+void schedule_note_loads(struct sched *s, const uint32_t *order, uint32_t first);
+/* Those on which a warp waits longest, in words. */
+void schedule_tell_loads(const struct schedule_loads *l, const struct ptx_func *f,
+                         struct strbuf *report);
+
+/* While an order is tried: what is live at the piece's start, then behind an instruction
+ * (s->now_live). */
+void schedule_live_start(struct sched *s);
+void schedule_live_step(struct sched *s, const struct ptx_inst *in);
 
 /* How the instruction may move. */
 enum sched_order schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in);

@@ -186,7 +186,7 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
     enum { MOST = 16 };
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct strbuf words = {0};
-    struct pass_key keys[MOST + 1] = {0};
+    struct pass_key keys[MOST + 2] = {0};
     char *copy = xstrdup(defaults), *save;
     size_t n = 0;
     bool ok = true;
@@ -202,6 +202,9 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
         keys[n++] = (struct pass_key){.key = p, .value = eq + 1};
     }
     struct pass_launch any = {.machine = machine ? machine->m : NULL};
+    char *latencies = machine ? rt_latencies(machine->m) : NULL;
+    if (latencies)
+        keys[n++] = (struct pass_key){.key = "latencies", .value = latencies};
     struct watching w = {watch, m, d};
     struct pass_watch told = {passed, &w};
     ok = ok && pass_run_watched(m->ptx, passes, keys, &any, report ? &words : NULL,
@@ -209,6 +212,7 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
     if (report)
         *report = words.n ? strbuf_take(&words) : NULL;
     strbuf_free(&words);
+    free(latencies);
     free(copy);
     rt_module_changed(m);
     diag_free(&own);

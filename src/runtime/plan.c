@@ -14,8 +14,8 @@
 
 /* -- kernels of a version -- */
 
-static const struct ptx_func *
-find_kernel(const struct ptx_module *p, const char *name, struct diag_sink *diag)
+const struct ptx_func *
+plan_find_kernel(const struct ptx_module *p, const char *name, struct diag_sink *diag)
 {
     for (size_t i = 0; i < p->funcs.n; i++)
         if (p->funcs.v[i]->is_entry && p->funcs.v[i]->has_body &&
@@ -37,7 +37,7 @@ static struct loaded_kernel *
 kernel_of(struct loaded_module *lm, struct version *v, const char *name,
           struct diag_sink *diag)
 {
-    const struct ptx_func *f = find_kernel(v->ptx ? v->ptx : lm->module->ptx, name, diag);
+    const struct ptx_func *f = plan_find_kernel(v->ptx ? v->ptx : lm->module->ptx, name, diag);
     for (size_t i = 0; f && i < v->kernels.n; i++)
         if (v->kernels.v[i].func == f)
             return &v->kernels.v[i];
@@ -69,17 +69,10 @@ told(const char *passes, const struct pass_launch *shape)
                                                           : 0};
 }
 
-/* Defaults of the passes' settings, by machine and launch. */
-struct defaults {
-    char threshold[32], bytes[32], most[32], sm[32], threads[32], warps[32];
-    char *latencies;
-    struct pass_key key[9];
-};
-
-static void
-defaults_new(struct defaults *d, const struct machine *m, double t, uint32_t dynamic)
+void
+plan_defaults_new(struct plan_defaults *d, const struct machine *m, double t, uint32_t dynamic)
 {
-    *d = (struct defaults){.latencies = rt_latencies(m)};
+    *d = (struct plan_defaults){.latencies = rt_latencies(m)};
     snprintf(d->most, sizeof d->most, "%u", m->sm.max_registers);
     snprintf(d->sm, sizeof d->sm, "%u", m->sm.registers);
     snprintf(d->threads, sizeof d->threads, "%u", m->sm.max_block_threads);
@@ -104,11 +97,11 @@ compile(const struct machine *m, struct loaded_module *lm, const char *kernel,
         struct diag_sink *diag)
 {
     struct ptx_module *p = ptx_copy(lm->module->ptx, kernel, diag);
-    const struct ptx_func *f = p ? find_kernel(p, kernel, diag) : NULL;
+    const struct ptx_func *f = p ? plan_find_kernel(p, kernel, diag) : NULL;
     struct pass_launch shape = *launch;
-    struct defaults d;
+    struct plan_defaults d;
     shape.machine = m;
-    defaults_new(&d, m, t, launch->dynamic_scratchpad);
+    plan_defaults_new(&d, m, t, launch->dynamic_scratchpad);
     bool ok = f && (!shape.kernel || shape_apply(f, &shape, diag)) &&
               pass_run_for(p, passes, d.key, &shape, NULL, diag);
     free(d.latencies);
@@ -265,7 +258,7 @@ plan_variant(struct allot_device *dev, const struct allot_launch *l,
     const struct machine *m = dev->machine;
     struct loaded_module *lm = rt_load(dev, l->module, diag);
     struct pass_launch as = asked(l);
-    if (!lm || !find_kernel(lm->module->ptx, l->kernel, diag))
+    if (!lm || !plan_find_kernel(lm->module->ptx, l->kernel, diag))
         return false;
     if (might_share(m, lm, &as, diag)) {
         if (!variant(dev, lm, &as, m->residency.threshold, p, diag))
@@ -430,10 +423,10 @@ allot_register_steps(struct allot_module *mod, const struct allot_machine *machi
     const struct machine *m = machine->m;
     struct ptx_module *p = ptx_copy(mod->ptx, kernel, diag);
     struct pass_launch launch = {.machine = m};
-    struct defaults d;
+    struct plan_defaults d;
     char block[32];
     size_t n = 0;
-    defaults_new(&d, m, 1, dynamic_scratchpad);
+    plan_defaults_new(&d, m, 1, dynamic_scratchpad);
     snprintf(block, sizeof block, "%u", threads);
     const struct pass_key given[] = {
         {.key = "registers", .value = "auto"},  {.key = "threads", .value = block},
@@ -441,7 +434,7 @@ allot_register_steps(struct allot_module *mod, const struct allot_machine *machi
         {.key = "sm-registers", .value = d.sm}, {0}};
     const struct pass_args a = {
         .pass = &pass_unified_alloc, .launch = &launch, .given = given};
-    if (p && find_kernel(p, kernel, diag) &&
+    if (p && plan_find_kernel(p, kernel, diag) &&
         pass_run_for(p, m->compiler.cleanup, d.key, &launch, NULL, diag))
         n = unified_steps(p, kernel, &a, out, most, diag);
     free(d.latencies);

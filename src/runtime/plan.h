@@ -59,4 +59,16 @@ bool plan_launch(struct allot_device *dev, const struct allot_launch *l,
 uint64_t plan_together(const struct machine *m, const struct launch_plan *p,
                        struct diag_sink *diag);
 
+/* Defaults of the passes' settings, by machine and launch; `latencies` is to be freed. */
+struct plan_defaults {
+    char threshold[32], bytes[32], most[32], sm[32], threads[32], warps[32];
+    char *latencies;
+    struct pass_key key[9];
+};
+void plan_defaults_new(struct plan_defaults *d, const struct machine *m, double threshold,
+                       uint32_t dynamic_scratchpad);
+/* The kernel with a body of that name; NULL and a diagnostic: there is none. */
+const struct ptx_func *plan_find_kernel(const struct ptx_module *p, const char *name,
+                                        struct diag_sink *diag);
+
 #endif

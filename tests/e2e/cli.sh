@@ -188,6 +188,17 @@ has out "43 registers wanted; with fewer an SM holds more blocks of 256"
 has out "predicted best"
 check "info of occupancy steps as JSON" 0 "$allot" info "$auto" -m gtx480 --steps --json
 has out '"predicted": true'
+check "info of loads in the order of the PTX" 0 "$allot" info "$in/loads.ptx" -m a100 --loads --no-schedule
+has out "3 from memory"
+has out "2 start later than they could, by the order of the PTX"
+has out "a barrier, fence, atomic or volatile access (line 16)"
+check "info of loads that are scheduled" 0 "$allot" info "$in/loads.ptx" -m a100 --loads
+has out "0 start later than they could"
+check "info of loads as JSON" 0 "$allot" info "$in/loads.ptx" -m a100 --json
+has out '"ordered": true'
+check "loads in a report" 0 "$allot" opt "$in/loads.ptx" -m a100 -p schedule --explain -o /dev/null
+has err "loads: 3 loads, 0 start later than they could"
+has err "Loads: 3; a warp alone waits"
 check "info as JSON" 0 "$allot" info "$in/saxpy.ptx" --json
 has out '"name": "saxpy"'
 

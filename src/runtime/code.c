@@ -1,0 +1,106 @@
+/* code.c: the public question what a machine's passes make of a kernel: registers, machine
+ * operations, and the loads that a warp waits for (passes/schedule_loads.c). The kernel is
+ * compiled twice: loads are looked at before registers are allocated. */
+#include "runtime/plan.h"
+
+#include "analysis/usage.h"
+#include "passes/schedule.h"
+#include "ptx/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int
+by_line(const void *a, const void *b)
+{
+    const struct schedule_load *x = a, *y = b;
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    return (x->inst > y->inst) - (x->inst < y->inst);
+}
+
+static void
+write_loads(const struct schedule_loads *l, struct allot_code *out, struct allot_load *load,
+            size_t most)
+{
+    out->loads = (uint32_t)l->load.n;
+    out->ordered = l->ordered;
+    qsort(l->load.v, l->load.n, sizeof *l->load.v, by_line);
+    for (size_t i = 0; i < l->load.n; i++) {
+        const struct schedule_load *x = &l->load.v[i];
+        bool loses = x->late && x->why_late != SCHEDULE_NO_GAIN;
+        out->wait += x->wait;
+        out->late += loses;
+        if (i >= most)
+            continue;
+        load[i] = (struct allot_load){.line = x->line,
+                                      .to_use = x->to_use,
+                                      .wait = x->wait,
+                                      .late = loses ? x->late : 0,
+                                      .late_by =
+                                          loses ? schedule_late_words(x->why_late) : ""};
+        struct strbuf b = {0};
+        schedule_bound_words(x, &b);
+        snprintf(load[i].bound, sizeof load[i].bound, "%s", b.s);
+        strbuf_free(&b);
+    }
+}
+
+/* Loads of the kernel behind the clean-up, which orders them if the machine's has the pass
+ * for it. */
+static bool
+find_loads(struct ptx_module *p, const char *kernel, const struct machine *m,
+           const struct plan_defaults *d, struct schedule_loads *l, struct diag_sink *diag)
+{
+    const struct pass_args a = {.pass = &pass_schedule, .given = d->key};
+    struct ptx_func *f = NULL;
+    for (size_t i = 0; i < p->funcs.n && !f; i++)
+        if (p->funcs.v[i]->is_entry && p->funcs.v[i]->has_body &&
+            !strcmp(p->funcs.v[i]->name, kernel))
+            f = p->funcs.v[i];
+    if (!f || !pass_can_touch(f))
+        return true;
+    bool order = m->compiler.registers != REGISTERS_VIRTUAL &&
+                 pass_names(m->compiler.cleanup, pass_schedule.name);
+    return schedule_loads(f, &a, order, l, diag);
+}
+
+bool
+allot_kernel_code(struct allot_module *mod, const struct allot_machine *machine,
+                  const char *kernel, struct allot_code *out, struct allot_load *load,
+                  size_t most, struct allot_diag *to)
+{
+    struct diag_sink own = {0}, *diag = rt_sink(to, &own);
+    const struct machine *m = machine->m;
+    struct ptx_module *p = ptx_copy(mod->ptx, kernel, diag);
+    struct pass_launch launch = {.machine = m};
+    struct schedule_loads loads = {0};
+    struct plan_defaults d;
+    char *passes = rt_pipeline(m, mod->ptx);
+    plan_defaults_new(&d, m, 1, 0);
+    *out = (struct allot_code){.is_virtual = m->compiler.registers == REGISTERS_VIRTUAL};
+    bool ok = p && plan_find_kernel(p, kernel, diag);
+    if (ok && m->compiler.registers != REGISTERS_VIRTUAL)
+        ok = pass_run_for(p, m->compiler.cleanup, d.key, &launch, NULL, diag);
+    if (ok && find_loads(p, kernel, m, &d, &loads, diag)) {
+        write_loads(&loads, out, load, most);
+        ptx_module_free(p);
+        p = ptx_copy(mod->ptx, kernel, diag);
+        ok = p && pass_run_for(p, passes, d.key, &launch, NULL, diag);
+    }
+    if (ok) {
+        struct usage u;
+        usage_of(plan_find_kernel(p, kernel, diag), &u);
+        out->registers = u.registers ? u.registers : u.live_registers;
+        out->predicates = u.registers ? u.predicates : u.live_predicates;
+        out->machine_operations = u.machine_operations;
+        usage_free(&u);
+    }
+    vec_free(&loads.load);
+    free(d.latencies);
+    free(passes);
+    if (p)
+        ptx_module_free(p);
+    diag_free(&own);
+    return ok;
+}
