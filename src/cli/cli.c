@@ -195,6 +195,22 @@ cli_near_experiment(const char *name)
     return cli_did_you_mean("", figure_near(name, cli_mem()));
 }
 
+bool
+cli_known_experiments(const struct cli_cmd *cmd, const struct cli_list *names)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        char *path = figure_find(names->v[i]);
+        free(path);
+        if (!path)
+            return cli_usage(
+                       cmd,
+                       "there is no experiment '%s'%s\n('allot paper --list' names them)",
+                       names->v[i], cli_near_experiment(names->v[i])),
+                   false;
+    }
+    return true;
+}
+
 /* first: what getopt's list of short options begins with. */
 static bool
 parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
@@ -667,6 +683,11 @@ cli_sim_methods(const struct cli_cmd *cmd, struct cli_sim *s, size_t most)
     for (size_t i = 0; i < s->schedules.n; i++)
         if (cta_is_method(s->schedules.v[i]))
             s->methods.v[s->methods.n++] = s->schedules.v[i];
+        else if (access(s->schedules.v[i], F_OK))
+            return cli_usage(cmd, "--schedule %s: neither a method nor a file%s",
+                             s->schedules.v[i],
+                             cli_did_you_mean("", cta_near_method(s->schedules.v[i]))),
+                   false;
         else
             s->schedules.v[files++] = s->schedules.v[i];
     s->schedules.n = files;
@@ -778,7 +799,7 @@ cli_sim_run_options(const struct cli_cmd *cmd, const struct cli_sim *s,
         return cli_usage(cmd, "--max-instructions %s: not a positive number",
                          s->max_instructions),
                false;
-    if (s->guard && !cli_u64(s->guard, 0, 16 << 20, &o->guard))
+    if (s->guard && !cli_bytes(s->guard, 0, 16 << 20, &o->guard))
         return cli_usage(cmd, "--guard %s: not a number of bytes from 0 to 16777216",
                          s->guard),
                false;

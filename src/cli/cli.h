@@ -63,6 +63,8 @@ const char *cli_did_you_mean(const char *before, const char *best);
 const char *cli_near_word(const char *word, const char *const *words, size_t n);
 const char *cli_near_workload(const char *name);
 const char *cli_near_experiment(const char *name);
+/* Is each an experiment? The first that is none is said to be wrong usage. */
+bool cli_known_experiments(const struct cli_cmd *cmd, const struct cli_list *names);
 
 /* Prints "allot NAME: message" and a pointer to --help; returns EXIT_USAGE. */
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)

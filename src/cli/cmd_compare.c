@@ -72,8 +72,11 @@ run_session(const struct job *j, struct cli_session *x, const struct allot_optio
     if (!cli_session_device(x, o))
         return false;
     c->ok = cli_session_run(x);
-    c->ran = c->ok || !cli_interrupted();
-    if (!c->ok && c->ran)
+    c->refused = *x->why && !allot_results(x->dev);
+    c->ran = !c->refused && (c->ok || !cli_interrupted());
+    if (c->refused)
+        fprintf(stderr, "allot compare: %s: %s\n", x->subject.name, x->why);
+    else if (!c->ok && c->ran)
         fprintf(stderr, "allot: %s under %s: %s%s\n", x->subject.name, v->name,
                 *x->why ? "check failed: " : "did not run to its end", x->why);
     c->ok &= compare_add_device(c, x->dev, w ? w->kernels : NULL, x->machine, &diag);
@@ -206,8 +209,11 @@ cmd_compare(int argc, char **argv)
     bool ok = true;
     for (int k = 0; k < nv; k++)
         names[k] = v[k].name;
-    for (size_t i = 0; i < n && !cli_interrupted(); i++)
+    for (size_t i = 0; i < n && !cli_interrupted(); i++) {
         ok &= run_cell(&j, pos.v[i / (size_t)nv], &v[i % (size_t)nv], &cells[i]);
+        if (cells[i].refused)
+            return EXIT_USAGE;
+    }
     const struct compare t = {pos.n, (size_t)nv, pos.v,   names,
                               cells, s.machine,  s.quick, !j.own};
     compare_report(&t, json, opt_tlp, energy, stdout);

@@ -38,12 +38,16 @@ cmd_measure(int argc, char **argv)
                          MEASURE_MAX_REPEAT);
     if (!cli_u64(index, 0, 1023, &device))
         return cli_usage(&cmd, "--device %s: not a number", index);
-    if (!cli_sim_run_options(&cmd, &sim, &o, "measure") || !cli_writable(path))
-        return EXIT_FAILED;
     w.device = (int)device;
     w.repeat = (unsigned)repeat;
     w.only = pos.v;
     w.nonly = pos.n;
+    const char *unknown = measure_unknown(&w);
+    if (unknown)
+        return cli_usage(&cmd, "no case begins with '%s' (papers/micro/gpgpusim.csv)",
+                         unknown);
+    if (!cli_sim_run_options(&cmd, &sim, &o, "measure") || !cli_writable(path))
+        return EXIT_FAILED;
     struct diag_sink diag = {0};
     struct strbuf out = {0};
     bool ok = measure_run(&w, &out, &diag) && cli_write_file(path, out.s, out.n);

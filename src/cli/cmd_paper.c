@@ -2,6 +2,7 @@
 #include "cli/runs.h"
 
 #include "base/file.h"
+#include "report/chart.h"
 #include "report/figure_files.h"
 #include "report/figure_report.h"
 
@@ -96,11 +97,7 @@ one(struct paper *p, const char *name, struct store *s)
 {
     struct diag_sink diag = {0};
     char *path = figure_find(name);
-    if (!path)
-        return cli_usage(
-            &cmd, "there is no experiment '%s'%s\n('allot paper --list' names them)",
-            name, cli_near_experiment(name));
-    struct experiment *e = experiment_load(path, p->quick, &diag);
+    struct experiment *e = path ? experiment_load(path, p->quick, &diag) : NULL;
     cli_sink(&diag);
     bool allowed = e && cli_runs_allowed(&p->runs, e);
     int status = allowed ? cli_runs_do(&p->runner, s, e) : EXIT_FAILED;
@@ -203,6 +200,10 @@ cmd_paper(int argc, char **argv)
     bool docs = p.write_docs || p.check_docs, any = p.all || pos.n;
     if ((p.all && pos.n) || (!any && !docs))
         return cli_usage(&cmd, "give names, or --all");
+    if (!chart_format(arena_printf(cli_mem(), "x.%s", p.format)))
+        return cli_usage(&cmd, "--format %s: svg, pdf, png or txt", p.format);
+    if (!cli_known_experiments(&cmd, &pos))
+        return EXIT_USAGE;
     if (p.check_docs && (any || p.write_docs))
         return cli_usage(&cmd, "--check-docs stands alone");
     if (p.write_docs && p.quick)

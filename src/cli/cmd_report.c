@@ -31,13 +31,7 @@ static bool
 add(struct report *r, struct store *s, const char *name, bool named)
 {
     char *path = figure_find(name);
-    if (!path)
-        return cli_usage(
-                   &cmd,
-                   "there is no experiment '%s'%s\n('allot paper --list' names them)",
-                   name, cli_near_experiment(name)),
-               false;
-    struct experiment *e = experiment_load(path, r->quick, &r->diag);
+    struct experiment *e = path ? experiment_load(path, r->quick, &r->diag) : NULL;
     struct figure *f = e ? figure_make(e, s, &r->diag) : NULL;
     free(path);
     if (!f) {
@@ -109,6 +103,8 @@ cmd_report(int argc, char **argv)
         return EXIT_USAGE;
     if (!r.html && !r.markdown && !r.csv)
         return cli_usage(&cmd, "say what to write: --html, --markdown or --csv");
+    if (!cli_known_experiments(&cmd, &pos))
+        return EXIT_USAGE;
     struct store *s = store_open(r.db, STORE_READ, &r.diag);
     const char *spool = s ? store_spool(s, &r.diag) : NULL;
     bool ok = spool && store_collect(s, spool, NULL, &r.diag);

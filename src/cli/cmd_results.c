@@ -143,6 +143,8 @@ cmd_results(int argc, char **argv)
                          : is_diff ? "diff: name two runs"
                                    : "%s takes no names",
                          what);
+    if (r.state && strcmp(r.state, "done") && strcmp(r.state, "failed"))
+        return cli_usage(&cmd, "--state %s: done or failed", r.state);
     struct diag_sink diag = {0};
     struct store *s = store_open(r.db, STORE_READ, &diag);
     const char *spool = s ? store_spool(s, &diag) : NULL;

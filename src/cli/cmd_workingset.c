@@ -153,7 +153,9 @@ of_kernels(const char *name, const struct allot_workload *w, const struct cli_ow
                    : cli_own_run(&l, dev, (uint32_t)seed));
     cli_progress_end();
     if (*why)
-        fprintf(stderr, "allot: %s: %s\n", name, why);
+        fprintf(stderr, "allot workingset: %s: %s\n", name, why);
+    if (*why && !allot_results(dev)) /* refused before its first launch */
+        cli_misused();
     ok = ok && of_device(dev, show, m, launches, d);
     cli_diag(d);
     allot_device_free(dev);

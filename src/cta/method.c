@@ -1,6 +1,7 @@
 /* method.c: see method.h. A method is a row of the table below. */
 #include "cta/method.h"
 
+#include "base/near.h"
 #include "base/number.h"
 #include "cta/schedule_text.h"
 
@@ -41,6 +42,15 @@ cta_is_method(const char *text)
     return find(text) != NULL;
 }
 
+const char *
+cta_near_method(const char *text)
+{
+    struct near near = {.word = text};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        near_offer(&near, methods[i].name);
+    return near.best;
+}
+
 /* One option of n bytes behind the method's name. */
 static bool
 take_option(struct cta_method *m, const char *s, size_t n)
@@ -70,10 +80,12 @@ cta_method_parse(const char *text, struct cta_method *m, struct diag_sink *diag)
     if (!m->row) {
         struct diag *d =
             diag_add(diag, DIAG_ERROR, NULL, "'%s' is no method of scheduling", text);
+        const char *near = cta_near_method(text);
         diag_hint(
             diag, d,
-            "awss, static or relax, one packer alone: awss,packer=iwfd; window; baselines: "
-            "round-robin,tlp=N or random,tlp=N,seed=N");
+            "%s%s%sawss, static or relax, one packer alone: awss,packer=iwfd; window; baselines: "
+            "round-robin,tlp=N or random,tlp=N,seed=N",
+            near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
         return false;
     }
     size_t n = strlen(m->row->name);

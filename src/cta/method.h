@@ -18,6 +18,8 @@ struct cta_method {
 
 /* Whether a text, up to its first comma, names a method. */
 bool cta_is_method(const char *text);
+/* The method that a text may have meant, or NULL. */
+const char *cta_near_method(const char *text);
 /* METHOD[,OPTION]...; false and a diagnostic if that is none. */
 bool cta_method_parse(const char *text, struct cta_method *m, struct diag_sink *diag);
 

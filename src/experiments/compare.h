@@ -11,7 +11,7 @@
 /* Sums over the launches that count; blocks, pairs and baseline: the largest of them. ran: it
  * was simulated; ok: and its result is right. ipc: of the sums. */
 struct compare_cell {
-    bool ran, ok;
+    bool ran, ok, refused; /* before its first launch */
     uint64_t cycles, warp, thread, blocks, pairs, baseline;
     double ipc, seconds;
     struct energy energy;

@@ -2,6 +2,7 @@
 #include "experiments/experiment.h"
 
 #include "base/near.h"
+#include "base/number.h"
 #include "energy/energy.h"
 #include "experiments/launch.h"
 #include "experiments/sweep.h"
@@ -593,7 +594,7 @@ read_resources(struct build *b, size_t at, struct exp_row *r)
     if (w->registers && !u64_of(w->registers, UINT32_MAX, &registers))
         return wrong(b, AT(b, "workloads[%zu].registers", at),
                      "'%s' is not a number of registers a thread", w->registers);
-    if (w->scratchpad && !u64_of(w->scratchpad, UINT32_MAX, &scratchpad))
+    if (w->scratchpad && !number_bytes(w->scratchpad, 0, UINT32_MAX, &scratchpad))
         return wrong(b, AT(b, "workloads[%zu].scratchpad", at),
                      "'%s' is not a number of bytes", w->scratchpad);
     r->use.threads = w->threads;

@@ -194,10 +194,8 @@ buffer_size(struct launch_arg *a, const char *s, struct diag_sink *diag)
     unsigned long long n = strtoull(s, &end, 0);
     if (errno || n > (1ull << 40))
         return say(diag, a->text, "the buffer is too large");
-    if (!*end) {
-        a->bytes = n;
+    if (number_bytes(s, 0, 1ull << 40, &a->bytes)) /* 48K too */
         return true;
-    }
     const struct ptx_type_info *type = *end == 'x' ? find_type(end + 1) : NULL;
     if (!type)
         return say(diag, a->text,

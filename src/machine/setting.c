@@ -4,6 +4,7 @@
 #include "machine/setting.h"
 
 #include "base/near.h"
+#include "base/number.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -218,7 +219,8 @@ store_int(uint32_t *to, const struct setting *s, const char *text,
             return refuse(s, text, "is out of range", loc, diag);
         return refuse(s, text, "is not a whole number", loc, diag);
     }
-    if (*end)
+    const bool bytes = !strcmp(s->unit, "bytes"); /* 48K too */
+    if (*end && !(bytes && number_bytes(text, 0, UINT64_MAX, &v)))
         return refuse(s, text, "is not a whole number", loc, diag);
     if ((double)v < s->min || (double)v > s->max)
         return refuse(s, text, "is out of range", loc, diag);

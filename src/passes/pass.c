@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <string.h>
 
+#define CLEANUP "cleanup" /* the name that stands for PASS_CLEANUP */
+
 #define PASS(symbol) extern const struct pass symbol;
 #include "passes/passes.def"
 #undef PASS
@@ -114,7 +116,7 @@ unknown(const char *name, struct diag_sink *diag)
     struct diag *d = diag_add(diag, DIAG_ERROR, NULL, "no pass is called '%s'", name);
     struct strbuf b = {0};
     struct near near = {.word = name};
-    near_offer(&near, "cleanup");
+    near_offer(&near, CLEANUP);
     for (size_t i = 0; passes[i]; i++)
         near_offer(&near, passes[i]->name);
     if (near.best)
@@ -168,6 +170,13 @@ read_step(char *step, struct pass_args *a, struct pass_key given[MAX_KEYS + 1],
     if (rest)
         *rest++ = 0;
     a->pass = pass_find(step);
+    if (!a->pass && rest && !strcmp(step, CLEANUP)) {
+        struct diag *d =
+            diag_add(diag, DIAG_ERROR, NULL,
+                     CLEANUP " stands for several passes and has no settings");
+        diag_hint(diag, d, "it is " PASS_CLEANUP "; name these, with their settings");
+        return false;
+    }
     if (!a->pass)
         return unknown(step, diag);
     unsigned n = 0;
@@ -263,7 +272,7 @@ run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *fac
 static char *
 expand(const char *pipeline)
 {
-    static const char word[] = "cleanup";
+    static const char word[] = CLEANUP;
     struct strbuf b = {0};
     for (const char *p = pipeline; *p;) {
         size_t n = strcspn(p, ",");

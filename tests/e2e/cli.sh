@@ -53,6 +53,36 @@ for c in info occupancy run compare opt list bench; do
     has out "usage: allot $c"
 done
 check "version" 0 "$allot" --version
+# wrong usage is 2 in every command
+commands=$("$allot" --help | awk '/^commands:/ { on = 1; next } on && /^  / { print $1 } /^$/ { on = 0 }')
+check "commands" 0 test "$(echo "$commands" | wc -l)" -ge 16
+for c in $commands; do
+    check "$c, wrong option" 2 "$allot" "$c" --nosuch
+    has err "unknown option '--nosuch'"
+    case $c in
+    cost | bench | measure) ;; # need no argument
+    *) check "$c, no argument" 2 "$allot" "$c" ;;
+    esac
+done
+check "parameter that there is not, run" 2 "$allot" run matmul -P nosuch=1
+check "parameter that there is not, workingset" 2 "$allot" workingset matmul -P nosuch=1
+check "parameter that there is not, compare" 2 "$allot" compare matmul -P nosuch=1
+has err "it has no parameter 'nosuch'; it takes n"
+check "said once" 0 test "$(grep -c nosuch err)" -le 1
+lacks out "FAILED"
+check "settings of cleanup" 2 "$allot" opt vecadd -p cleanup:a=1
+has err "stands for several passes"
+check "format of charts" 2 "$allot" paper 000/table1 --format gif --db p.db
+check "second name of paper" 2 "$allot" paper 000/table1 000/tabel1 --db p.db
+has err "did you mean '000/table1'"
+check "nothing was run" 1 test -e p.db
+check "misspelt experiment, report" 2 "$allot" report 000/tabel1 --html h --db p.db
+has err "did you mean '000/table1'"
+check "state of runs" 2 "$allot" results export --state dnoe --db p.db
+check "case to measure" 2 "$allot" measure nosuch
+has err "no case begins with 'nosuch'"
+check "two things to list" 2 "$allot" list machines workloads
+lacks err "did you mean"
 check "unknown command" 2 "$allot" ocupancy
 has err "did you mean"
 check "unknown option" 2 "$allot" run --machina gtx480 vecadd
@@ -153,6 +183,11 @@ is_other=$(cmp -s bytes out && echo same || echo other)
     echo "FAIL --smem 6K is not --smem 6144"
     failed=$((failed + 1))
 }
+check "setting with a unit" 0 "$allot" occupancy -m gtx480 --threads 128 --smem 12K --set sm.scratchpad=24K
+has out "resident blocks    2 "
+check "buffer and guard with units" 0 "$allot" run "$in/saxpy.ptx" -f --grid 4 --block 256 --arg 2 \
+    --arg buf:4K,init=zero --arg buf:1024xf32,init=1,show=2 --arg 1024 --guard 4K --smem 1K
+has out ": 1 1"
 check "no such unit" 2 "$allot" occupancy -m 000-table2 --threads 128 --smem 6X
 has err "48K is 49152"
 check "occupancy DCT3" 0 "$allot" occupancy -m 000-table2 --threads 128 --smem 2176 \

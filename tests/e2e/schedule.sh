@@ -47,8 +47,12 @@ for method in awss static relax awss,packer=lmf round-robin,tlp=3 random,seed=7;
     "$allot" workingset hotspot -q --schedule $method -o "$dir/s" --set l2.sets=4
     "$allot" run hotspot -q --schedule "$dir/s" --set l2.sets=4 | grep -q "check passed" || fail "$method"
 done
-"$allot" workingset hotspot -q --schedule none 2>"$dir/err" && fail "a method that there is not"
-grep -q "awss, static or relax" "$dir/err" || fail "$(cat "$dir/err")"
+"$allot" workingset hotspot -q --schedule awsss 2>"$dir/err"
+[ $? -eq 2 ] || fail "a method that there is not"
+grep -q "did you mean 'awss'" "$dir/err" || fail "$(cat "$dir/err")"
+"$allot" run hotspot -q --schedule awsss 2>"$dir/err"
+[ $? -eq 2 ] || fail "neither a method nor a file"
+grep -q "did you mean 'awss'" "$dir/err" || fail "$(cat "$dir/err")"
 
 # By method: the same as by way of a file, in run, compare, exec and a sweep; kept in the store.
 "$allot" workingset hotspot -q --set l2.sets=4 --schedule awss -o "$dir/s"

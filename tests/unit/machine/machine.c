@@ -396,6 +396,8 @@ test_set_and_get(void **state)
         {"latency.f64_div", "330 130", "330,130"},
         {"gpu.name", "My: 'GPU' # 1", "My: 'GPU' # 1"},
         {"l2.hash", "ipoly", "ipoly"},
+        {"sm.scratchpad", "48K", "49152"},
+        {"l1d.line", "128", "128"},
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         assert_true(machine_set(m, good[i].path, good[i].in, &d));
@@ -416,6 +418,9 @@ test_set_and_get(void **state)
         {"sm.count", " 3", "not a whole number"},
         {"sm.count", "3 ", "not a whole number"},
         {"sm.count", "0x", "not a whole number"},
+        {"sm.count", "1K", "not a whole number"},
+        {"sm.scratchpad", "48KX", "not a whole number"},
+        {"sm.scratchpad", "2M", "out of range"},
         {"latency.int_add", "4", "not a pair"},
         {"latency.int_add", "4,1,1", "not a pair"},
         {"latency.int_add", "4,99999", "out of range"},
