@@ -474,17 +474,30 @@ figure_verdict(const struct figure *f, size_t m)
     return v;
 }
 
-double
-figure_mean(const struct figure *f, size_t k, size_t m)
+static double
+mean_of(const struct figure *f, const double *values, size_t k, size_t m)
 {
     const struct experiment *e = f->e;
     enum exp_as as = e->metric[m].as;
     double sum = 0;
     for (size_t r = 0; r < e->nrow; r++) {
-        double x = factor_of(as, f->ours[figure_at(e, r, k, m)]);
+        double x = factor_of(as, values[figure_at(e, r, k, m)]);
         sum += x > 0 ? log(x) : NAN;
     }
     return from_factor(as, exp(sum / (double)e->nrow));
+}
+
+double
+figure_mean(const struct figure *f, size_t k, size_t m)
+{
+    return mean_of(f, f->ours, k, m);
+}
+
+double
+figure_paper_mean(const struct figure *f, size_t k, size_t m)
+{
+    double stated = f->paper_mean[m * f->e->nseries + k];
+    return isfinite(stated) ? stated : mean_of(f, f->paper, k, m);
 }
 
 /* -- checks: VALUE OP VALUE {and VALUE OP VALUE}; VALUE: a number or

@@ -47,6 +47,8 @@ struct verdict figure_verdict(const struct figure *f, size_t metric);
 
 /* Geometric mean of a series over all rows, as in a verdict; NaN if one is not known. */
 double figure_mean(const struct figure *f, size_t series, size_t metric);
+/* The paper's: what it states, else of its values. */
+double figure_paper_mean(const struct figure *f, size_t series, size_t metric);
 
 /* One of the experiment's checks: 1 holds, 0 does not, -1 values are missing. False and a
  * diagnostic if it cannot be understood. */

@@ -97,18 +97,17 @@ static const char script_body[] =
     "dots = ''\n"
     "do for [i=3:last] { if (style(i) eq 'l') { roofs = roofs.' '.i } else { "
     "dots = dots.' '.i } }\n"
-    /* lines are steps, but where an axis is logarithmic */
     "if (ARG8 eq 'points') plot for [i=3:last] '/dev/stdin' using 2:i with points pt 7 "
     "ps 0.9 lc rgb hue(i), for [i=3:last] '/dev/stdin' using 2:i:1 with labels notitle "
     "left offset char 0.7,0.5 font ',9' noenhanced\n"
-    "if (ARG8 eq 'scatter' && flag('x')) plot for [i in roofs] '/dev/stdin' "
+    "if (ARG8 eq 'scatter' && !flag('t')) plot for [i in roofs] '/dev/stdin' "
     "using 2:int(i) with lines lw 2 lc rgb hue(int(i)), "
     "for [i in dots] '/dev/stdin' using 2:int(i) with points pt 7 ps 0.9 "
     "lc rgb hue(int(i)), "
     "for [i in dots] '/dev/stdin' using 2:int(i):1 with labels notitle left "
     "offset char 0.7,0.5 font ',9' noenhanced\n"
-    "if (ARG8 eq 'scatter' && !flag('x')) plot for [i in roofs] '/dev/stdin' "
-    "using 2:int(i) with steps lw 2 lc rgb hue(int(i)), "
+    "if (ARG8 eq 'scatter' && flag('t')) plot for [i in roofs] '/dev/stdin' "
+    "using 2:int(i) with fsteps lw 2 lc rgb hue(int(i)), "
     "for [i in dots] '/dev/stdin' using 2:int(i) with points pt 7 ps 0.9 "
     "lc rgb hue(int(i))\n";
 
@@ -288,9 +287,10 @@ draw(const struct chart *c, const char *format, int out_fd)
                             : width);
     snprintf(columns, sizeof columns, "%zu", c->nseries);
     snprintf(from, sizeof from, "/dev/fd/%d", SCRIPT_FD);
-    strbuf_printf(&flags, "-%s%s%s%s%s%s", key_fits_right(c) ? "r" : "",
+    strbuf_printf(&flags, "-%s%s%s%s%s%s%s", key_fits_right(c) ? "r" : "",
                   c->below_zero ? "n" : "", c->log_x ? "x" : "", c->log_y ? "y" : "",
-                  c->values ? "v" : "", c->ngroups > MANY_POINTS ? "s" : "");
+                  c->values ? "v" : "", c->steps ? "t" : "",
+                  c->ngroups > MANY_POINTS ? "s" : "");
     write_styles(c, &styles);
     FILE *commands = tmpfile(), *data = tmpfile();
     if (commands)

@@ -35,6 +35,7 @@ struct chart {
     const double *x;                 /* LINES, SCATTER: of each group */
     const struct chart_style *style; /* of each series; NULL: colours in order */
     bool below_zero;                 /* values may be negative: the axis goes there */
+    bool steps; /* SCATTER: a line's value holds from the x before it to its own */
     bool log_x, log_y;
     bool mean;   /* the last group is a mean: it stands apart */
     bool values; /* BARS: they are written on the bars */

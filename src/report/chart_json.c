@@ -40,9 +40,9 @@ chart_json(const struct chart *c)
                                         (int)(own.colour % CHART_COLOURS), "pale",
                                         own.pale, "line", own.line, "values", values));
     }
-    return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:b, s:b, s:b}", "title",
+    return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:b, s:b, s:b, s:b}", "title",
                      json_text(c->title), "xlabel", json_text(c->xlabel ? c->xlabel : ""),
                      "ylabel", json_text(c->ylabel), "kind", kinds[c->kind], "groups",
                      groups, "series", series, "x", x, "log_x", c->log_x, "log_y",
-                     c->log_y, "mean", c->mean);
+                     c->log_y, "steps", c->steps, "mean", c->mean);
 }

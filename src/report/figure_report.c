@@ -436,8 +436,7 @@ chart_columns_of(const struct figure *f, size_t m, struct chart_columns *c)
                                  : e->series[k].label;
             c->from[c->n] = paper ? f->paper : f->ours;
             c->style[c->n] = (struct chart_style){(unsigned)k, paper, false};
-            c->mean[c->n] =
-                paper ? f->paper_mean[m * e->nseries + k] : figure_mean(f, k, m);
+            c->mean[c->n] = paper ? figure_paper_mean(f, k, m) : figure_mean(f, k, m);
             c->which[c->n++] = k;
         }
 }

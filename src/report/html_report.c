@@ -90,9 +90,8 @@ figure_json(const struct figure *f, const char *name, bool *ok, struct diag_sink
     for (size_t m = 0; m < e->nmetric; m++) {
         json_t *one = json_array();
         for (size_t k = 0; k < e->nseries; k++)
-            json_array_append_new(one,
-                                  json_pack("[o, o]", real(figure_mean(f, k, m)),
-                                            real(f->paper_mean[m * e->nseries + k])));
+            json_array_append_new(one, json_pack("[o, o]", real(figure_mean(f, k, m)),
+                                                 real(figure_paper_mean(f, k, m))));
         json_array_append_new(means, one);
     }
     for (size_t r = 0; r < e->nrow; r++) {
@@ -304,26 +303,57 @@ counted(const struct launch_stats *s, const char *id)
     return n;
 }
 
-/* Occupancy of the first kernels, over each of the three demands. */
+/* What a machine's residency policy shares. */
+static enum occ_share
+shared_by(const struct machine *m)
+{
+    return !strcmp(m->residency.policy, "register-sharing")     ? OCC_SHARE_REGISTERS
+           : !strcmp(m->residency.policy, "scratchpad-sharing") ? OCC_SHARE_SCRATCHPAD
+                                                                : OCC_SHARE_NONE;
+}
+
+/* Would their curves be the same? */
+static bool
+same_occupancy(const struct run_kernel *a, const struct run_kernel *b)
+{
+    static const char *const demands[] = {"thread_registers", "block_scratchpad"};
+    for (size_t i = 0; i < sizeof demands / sizeof *demands; i++)
+        if (counted(&a->stats, demands[i]) != counted(&b->stats, demands[i]))
+            return false;
+    return counted(&a->stats, "threads") * counted(&b->stats, "blocks") ==
+               counted(&b->stats, "threads") * counted(&a->stats, "blocks") &&
+           !strcmp(a->machine_name, b->machine_name) &&
+           shared_by(a->machine) == shared_by(b->machine) &&
+           (shared_by(a->machine) == OCC_SHARE_NONE ||
+            a->machine->residency.threshold == b->machine->residency.threshold);
+}
+
+/* Occupancy of the first kernels that differ, over each of the three demands. */
 static void
 add_curves(json_t *list, struct kernels *k)
 {
-    for (size_t i = 0, drawn = 0; i < k->v.n && drawn < MOST_CURVES; i++) {
+    size_t drawn[MOST_CURVES], n = 0;
+    for (size_t i = 0; i < k->v.n && n < MOST_CURVES; i++) {
         const struct launch_stats *s = &k->v.v[i].stats;
         uint64_t blocks = counted(s, "blocks");
         struct occ_kernel one = {
             .threads = blocks ? (uint32_t)(counted(s, "threads") / blocks) : 0,
             .registers = (uint32_t)counted(s, "thread_registers"),
             .scratchpad = (uint32_t)counted(s, "block_scratchpad")};
-        if (!one.threads || !k->v.v[i].machine)
+        const struct machine *m = k->v.v[i].machine;
+        bool seen = !one.threads || !m;
+        for (size_t j = 0; j < n && !seen; j++)
+            seen = same_occupancy(&k->v.v[drawn[j]], &k->v.v[i]);
+        if (seen)
             continue;
         for (int over = 0; over < NOVER; over++) {
-            struct chart c = charts_occupancy(k->v.v[i].machine, &one, OCC_SHARE_NONE, 1,
-                                              (enum occupancy_over)over, &k->mem);
+            struct chart c =
+                charts_occupancy(m, &one, shared_by(m), m->residency.threshold,
+                                 (enum occupancy_over)over, &k->mem);
             c.title = arena_printf(&k->mem, "%s: %s", k->v.v[i].label, c.title);
             json_array_append_new(list, chart_json(&c));
         }
-        drawn++;
+        drawn[n++] = i;
     }
 }
 
@@ -336,7 +366,7 @@ charts_json(struct store *s)
     size_t count;
     int64_t *ids =
         store_list(s, &(struct store_filter){.state = "done", .newest = true}, &count);
-    for (size_t i = 0; i < count && k.v.n < MOST_BARS; i++) {
+    for (size_t i = count; i-- > 0 && k.v.n < MOST_BARS;) { /* the newest first */
         json_t *run = store_run(s, ids[i]);
         struct machine *m = stored_machine(s, run);
         *vec_push(&k.machines) = m;
@@ -374,13 +404,13 @@ charts_json(struct store *s)
     arena_free(&k.mem);
     return json_pack("[{s:s, s:s, s:o}, {s:s, s:s, s:o}, {s:s, s:s, s:o}]", "title",
                      "Stall causes", "note",
-                     "Where the issue slots went, the newest runs, a bar a kernel "
+                     "Where the issue slots went, a bar a kernel, the newest runs first "
                      "(docs/looking.md).",
                      "charts", stalls, "title", "Roofline", "note",
                      "Below the slope DRAM limits a kernel, below the flat part issue.",
                      "charts", roofs, "title", "Occupancy", "note",
                      "Resident warps if one demand of the kernel were another: for the "
-                     "newest kernels.",
+                     "newest kernels that differ.",
                      "charts", curves);
 }
 

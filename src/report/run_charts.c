@@ -2,6 +2,7 @@
  * instructions for operations and DRAM sectors of 32 bytes for traffic. */
 #include "report/run_charts.h"
 
+#include "base/vec.h"
 #include "stats/causes.def"
 
 #include <math.h>
@@ -24,18 +25,13 @@ warps_of(const struct machine *m, const struct occ_kernel *k, enum occ_share sha
     return ok ? o.warps : 0;
 }
 
+/* What a demand is rounded up to. */
 static uint32_t
-step_of(const struct machine *m, enum occupancy_over over)
+unit_of(const struct machine *m, enum occupancy_over over)
 {
-    switch (over) {
-    case OVER_THREADS:
-        return WARP;
-    case OVER_REGISTERS:
-        return 1;
-    default:
-        return m->sm.max_block_scratchpad > 128 * 256 ? m->sm.max_block_scratchpad / 128
-                                                      : 256;
-    }
+    return over == OVER_THREADS      ? WARP
+           : over == OVER_SCRATCHPAD ? m->sm.scratchpad_unit
+                                     : 1;
 }
 
 static uint32_t
@@ -55,6 +51,53 @@ swept(struct occ_kernel *k, enum occupancy_over over)
                                     : &k->scratchpad;
 }
 
+/* A curve's points, v[0] and v[1] (with sharing) at x. */
+struct curve {
+    const struct machine *m;
+    struct occ_kernel k;
+    enum occ_share share;
+    double threshold;
+    enum occupancy_over over;
+    VEC(double) x, v;
+};
+
+static void
+look_at(const struct curve *c, uint32_t value, double v[2])
+{
+    struct occ_kernel at = c->k;
+    *swept(&at, c->over) = value;
+    v[0] = warps_of(c->m, &at, OCC_SHARE_NONE, 1);
+    v[1] =
+        c->share == OCC_SHARE_NONE ? v[0] : warps_of(c->m, &at, c->share, c->threshold);
+}
+
+static void
+add_point(struct curve *c, uint32_t value, const double v[2])
+{
+    if (c->x.n && c->x.v[c->x.n - 1] == value)
+        return;
+    *vec_push(&c->x) = value;
+    *vec_push(&c->v) = v[0];
+    *vec_push(&c->v) = v[1];
+}
+
+/* The last value before each change: a point holds back to the one before it. */
+static void
+add_changes(struct curve *c, uint32_t from, uint32_t end, uint32_t unit)
+{
+    double now[2], was[2];
+    look_at(c, from, was);
+    add_point(c, from, was);
+    for (uint32_t x = from ? unit : 0; x <= end; x += unit) {
+        look_at(c, x, now);
+        if (now[0] != was[0] || now[1] != was[1])
+            add_point(c, x - unit, was);
+        memcpy(was, now, sizeof was);
+        if (end - x < unit)
+            add_point(c, x, now);
+    }
+}
+
 struct chart
 charts_occupancy(const struct machine *m, const struct occ_kernel *k,
                  enum occ_share share, double threshold, enum occupancy_over over,
@@ -62,32 +105,39 @@ charts_occupancy(const struct machine *m, const struct occ_kernel *k,
 {
     static const char *const labels[] = {"threads of a block", "registers of a thread",
                                          "scratchpad of a block, bytes"};
-    uint32_t step = step_of(m, over), end = end_of(m, over),
-             from = over == OVER_SCRATCHPAD ? 0 : step, points = (end - from) / step + 1;
+    struct curve c = {
+        .m = m, .k = *k, .share = share, .threshold = threshold, .over = over};
+    struct occ_kernel here = *k;
+    uint32_t own = *swept(&here, over), unit = unit_of(m, over);
     unsigned n = share == OCC_SHARE_NONE ? 2 : 3;
-    struct occ_kernel at = *k, here = *k;
+    add_changes(&c, over == OVER_SCRATCHPAD ? 0 : 1, end_of(m, over), unit);
+    size_t points = c.x.n, place = 0, i = 0;
     double *x = ARENA_ARRAY(mem, double, points + 1),
-           *v = ARENA_ARRAY(mem, double, (points + 1) * n);
+           *v = ARENA_ARRAY(mem, double, (points + 1) * n), at[2];
+    while (place < points && c.x.v[place] < own)
+        place++;
+    look_at(&c, own, at);
+    for (size_t p = 0; p <= points; p++) {
+        bool mark = p == place, same = mark && p < points && c.x.v[p] == own;
+        if (mark) { /* the kernel's own place, in order */
+            x[i] = own;
+            v[i * n] = at[0];
+            v[i * n + n - 2] = at[1];
+            v[i * n + n - 1] = at[1];
+            i++;
+        }
+        if (same || p == points)
+            continue;
+        x[i] = c.x.v[p];
+        v[i * n] = c.v.v[2 * p];
+        v[i * n + n - 2] = c.v.v[2 * p + 1];
+        v[i * n + n - 1] = NAN;
+        i++;
+    }
+    vec_free(&c.x);
+    vec_free(&c.v);
     const char **series = ARENA_ARRAY(mem, const char *, n);
     struct chart_style *style = ARENA_ARRAY(mem, struct chart_style, n);
-    uint32_t own = *swept(&here, over), i = 0;
-    bool marked = false;
-    for (uint32_t p = 0; p < points; i++) {
-        uint32_t value = from + p * step;
-        bool mark = !marked && own <= value; /* the kernel's own place, in order */
-        uint32_t now = mark ? own : value;
-        *swept(&at, over) = now;
-        x[i] = now;
-        for (unsigned s = 0; s < n; s++)
-            v[i * n + s] = NAN;
-        v[i * n] = warps_of(m, &at, OCC_SHARE_NONE, 1);
-        if (n == 3)
-            v[i * n + 1] = warps_of(m, &at, share, threshold);
-        if (mark)
-            v[i * n + n - 1] = v[i * n + n - 2];
-        marked |= mark;
-        p += !mark || own == value;
-    }
     series[0] = n == 3 ? "without sharing" : "resident warps";
     if (n == 3)
         series[1] = arena_printf(
@@ -108,7 +158,8 @@ charts_occupancy(const struct machine *m, const struct occ_kernel *k,
         .series = series,
         .style = style,
         .value = v,
-        .x = x};
+        .x = x,
+        .steps = true};
 }
 
 /* -- stall causes -- */

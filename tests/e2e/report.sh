@@ -57,7 +57,7 @@ check "odd page" 0 "$allot" report odd.yaml --quick --html odd --db odd.db
 is "one data element" "$(grep -c '</script>' odd/index.html)" 3
 check "no library" 0 env ALLOT_CHARTJS=/nonexistent "$allot" report --quick --html bare --db r.db
 has err "no charts: Chart.js is not installed"
-check "no such figure" 1 "$allot" report 001/fig99 --html x --db r.db
+check "no such figure" 2 "$allot" report 001/fig99 --html x --db r.db
 
 python=/usr/bin/python3 # Debian's has Debian's selenium
 [ -x $python ] || python=python3

@@ -105,13 +105,54 @@
       const v = d.data[k];
       if (typeof v !== "number") return;
       g.save();
-      g.translate(bar.x + 3, bar.y - 4);
-      g.rotate(-Math.PI / 2);
-      g.fillText(v.toPrecision(3), 0, 0);
+      const text = String(Number(v.toPrecision(3))), stacked = chart.options.scales.y.stacked;
+      const width = g.measureText(text).width, flat = stacked && bar.width > width;
+      if (!stacked || bar.base - bar.y > (flat ? 11 : width + 2)) { /* in the middle of its part, if there is room */
+        g.textAlign = stacked ? "center" : "left";
+        g.translate(bar.x + (flat ? 0 : 3), stacked ? (bar.y + bar.base) / 2 + (flat ? 4 : 0) : bar.y - 4);
+        if (!flat) g.rotate(-Math.PI / 2);
+        g.fillText(text, 0, 0);
+      }
       g.restore();
     }));
     g.restore();
   } };
+
+  /* Points of different shape, for print without colours; as in the charts of files. */
+  const shapes = [["rect", 0], ["circle", 0], ["triangle", 0], ["triangle", 180], ["rectRot", 0]];
+  const shape = (i) => ({ pointStyle: shapes[i % shapes.length][0], pointRotation: shapes[i % shapes.length][1] });
+  const legendOfShapes = { usePointStyle: true };
+
+  /* Names beside points, where they cover neither points nor another name. */
+  const namesOfPoints = { id: "namesOfPoints", afterDatasetsDraw(chart) {
+    const g = chart.ctx, area = chart.chartArea, covered = [], named = [];
+    chart.data.datasets.forEach((d, i) => d.data.forEach((v, k) => {
+      if (!v || !v.name) return;
+      const { x, y } = chart.getDatasetMeta(i).data[k];
+      covered.push({ left: x - 4, right: x + 4, top: y - 4, bottom: y + 4 });
+      named.push({ x, y, name: v.name });
+    }));
+    g.save();
+    g.fillStyle = css("--fg");
+    g.font = "11px sans-serif";
+    for (const { x, y, name } of named) {
+      const width = g.measureText(name).width;
+      const places = [[x + 6, y], [x - 6 - width, y], [x - width / 2, y - 11], [x - width / 2, y + 11]]
+        .map(([left, middle]) => ({ left, right: left + width, top: middle - 6, bottom: middle + 6 }));
+      const place = places.find((p) => p.left >= area.left && p.right <= area.right && p.top >= area.top && p.bottom <= area.bottom &&
+        !covered.some((c) => p.left < c.right && c.left < p.right && p.top < c.bottom && c.top < p.bottom));
+      if (!place) continue;
+      covered.push(place);
+      g.fillText(name, place.left, place.bottom - 2);
+    }
+    g.restore();
+  } };
+
+  /* 1, 2 and 5 of each decade. */
+  function decades(v) {
+    const first = Math.round(v / 10 ** Math.floor(Math.log10(v)));
+    return [1, 2, 5, 10].includes(first) ? v.toLocaleString("en", { maximumFractionDigits: 6 }) : "";
+  }
 
   /* Links that save a chart as a picture and its values as CSV. */
   function downloads(name, chart) {
@@ -148,8 +189,9 @@
         borderDash: c.paper ? [6, 4] : [], pointRadius: 3 });
       sets.get(label).data.push({ x: s.at, y: c.values[r][c.k] });
     }
-    for (const set of sets.values()) set.data.sort((a, b) => a.x - b.x);
-    return [...sets.values()];
+    const list = [...sets.values()];
+    list.forEach((set, i) => Object.assign(set, shape(i)).data.sort((a, b) => a.x - b.x));
+    return list;
   }
 
   function drawChart(part, figure, m, shown, columns) {
@@ -167,7 +209,7 @@
       const values = shown.rows.map((r) => c.values[r][c.k]);
       const set = { label: c.label, data: mean ? [...values, null, figure.means[m][c.k][c.paper ? 1 : 0]] : values,
         backgroundColor: colour, borderColor: colours[c.k % colours.length], borderWidth: c.paper ? 1 : 0 };
-      if (sweep) Object.assign(set, { data: values.map((y, i) => ({ x: figure.sweep[shown.rows[i]], y })), borderWidth: 2,
+      if (sweep) Object.assign(set, shape(columns.indexOf(c)), { data: values.map((y, i) => ({ x: figure.sweep[shown.rows[i]], y })), borderWidth: 2,
         borderDash: c.paper ? [6, 4] : [], pointRadius: 3 });
       return set;
     });
@@ -178,7 +220,7 @@
         options: {
           maintainAspectRatio: false, animation: false, interaction: { mode: "index", intersect: false },
           plugins: {
-            legend: { position: "bottom" },
+            legend: { position: "bottom", ...(sweep || swept ? { labels: legendOfShapes } : {}) },
             tooltip: { callbacks: { label: (t) => `${t.dataset.label}: ${number(t.raw !== null && typeof t.raw === "object" ? t.raw.y : t.raw, metric)}${unit}` } }
           },
           scales: { x: { ...(sweep || swept ? { type: "linear" } : {}), grid: { display: false },
@@ -209,7 +251,7 @@
     const section = make("section", { id: "figure-" + n, "aria-labelledby": `figure-${n}-title`, class: "figure" });
     section.append(make("h2", { id: `figure-${n}-title` }, figure.title), make("p", { class: "source" }, figure.name + (figure.source ? " · " + figure.source : "")));
     const parts = figure.metrics.map((metric, m) => {
-      const canvas = make("canvas", { role: "img", "aria-label": `Bar chart: ${figure.title}: ${metric.label}. The table below holds the same values.` });
+      const canvas = make("canvas", { role: "img", "aria-label": `Chart: ${figure.title}: ${metric.label}. The table below holds the same values.` });
       const box = make("div", { class: "chart" }, canvas);
       const id = `figure-${n}-${m}`;
       const table = make("table", { "aria-labelledby": id });
@@ -261,16 +303,18 @@
       const colour = (s.pale ? pale : colours)[s.colour], line = spec.kind === "lines" || s.line;
       const points = s.values.map((y, i) => (y === null ? null : { x: spec.x[i], y, name: spec.groups[i] })).filter((v) => v);
       return { label: s.label, data: xy ? points : s.values, backgroundColor: colour, borderColor: colour,
-        ...(xy ? { showLine: line, borderWidth: 2, pointRadius: line ? 0 : 4, stepped: line && !spec.log_x } : {}) };
+        ...(xy ? { showLine: line, borderWidth: 2, pointRadius: line ? 0 : 4, stepped: line && spec.steps ? "after" : false, pointStyle: line ? "line" : "circle" } : {}) };
     });
-    return { type: xy ? "scatter" : "bar", data: { labels: spec.groups, datasets }, plugins: [valuesOnBars],
+    return { type: xy ? "scatter" : "bar", data: { labels: spec.groups, datasets }, plugins: [spec.kind === "scatter" && !spec.steps ? namesOfPoints : valuesOnBars],
       options: { maintainAspectRatio: false, animation: false, interaction: { mode: xy ? "nearest" : "index", intersect: false },
-        plugins: { legend: { position: stack ? "right" : "bottom", reverse: stack }, title: { display: true, text: spec.title },
+        plugins: { legend: { position: stack ? "right" : "bottom", reverse: stack, ...(xy ? { labels: legendOfShapes } : {}) }, title: { display: true, text: spec.title },
           tooltip: { callbacks: { label: (t) => xy ? `${t.raw.name || t.dataset.label}: ${t.raw.x.toPrecision(4)}, ${t.raw.y.toPrecision(4)}`
             : `${t.dataset.label}: ${t.raw === null ? "–" : t.raw.toPrecision(4)}` } } },
         scales: { x: { type: xy ? (spec.log_x ? "logarithmic" : "linear") : "category", stacked: stack, grid: { display: xy },
+          ticks: { autoSkip: xy, ...(spec.log_x ? { callback: decades } : {}) },
           title: { display: Boolean(spec.xlabel), text: spec.xlabel } },
-        y: { type: spec.log_y ? "logarithmic" : "linear", stacked: stack, beginAtZero: !spec.log_y, ...(stack ? { max: 100 } : {}),
+        y: { type: spec.log_y ? "logarithmic" : "linear", stacked: stack, beginAtZero: !spec.log_y, ...(spec.steps ? { ticks: { precision: 0 } } : {}),
+          ...(spec.log_y ? { ticks: { callback: decades }, suggestedMax: 2 * Math.max(...spec.series.flatMap((s) => s.values)) } : {}), ...(stack ? { max: 100 } : {}),
           title: { display: true, text: spec.ylabel } } } } };
   }
 
@@ -281,7 +325,7 @@
     $("charts").append(section);
     for (const spec of group.charts) {
       const canvas = make("canvas", { role: "img", "aria-label": `${group.title}: ${spec.title}: ${spec.ylabel}` });
-      section.append(make("div", { class: "chart" }, canvas));
+      section.append(make("div", { class: spec.steps ? "chart" : "chart tall" }, canvas));
       const chart = new Chart(canvas, describe(spec));
       section.append(downloads(spec.title, () => chart));
       charts.push(chart);
@@ -320,11 +364,12 @@
     const chartData = { labels: bars.map((r) => `${r.id} ${r.kernel}`),
       datasets: energyColumns.map(([key, title], i) => ({ label: title, data: bars.map((r) => r[key]), backgroundColor: energyColours[i] })) };
     if (!energyChart) {
-      energyChart = new Chart($("energy-canvas"), { type: "bar", data: chartData,
+      energyChart = new Chart($("energy-canvas"), { type: "bar", data: chartData, plugins: [valuesOnBars],
         options: { maintainAspectRatio: false, animation: false, interaction: { mode: "index", intersect: false },
           plugins: { legend: { position: "bottom" } },
-          scales: { x: { stacked: true, grid: { display: false } }, y: { stacked: true, beginAtZero: true, title: { display: true, text: "energy, J" } } } } });
+          scales: { x: { stacked: true, grid: { display: false }, ticks: { autoSkip: false } }, y: { stacked: true, beginAtZero: true, title: { display: true, text: "energy, J" } } } } });
       charts.push(energyChart);
+      $("energy-box").after(downloads("energy", () => energyChart));
     } else {
       energyChart.data = chartData;
     }
@@ -373,7 +418,10 @@
     }
   }
 
-  $("f-values").addEventListener("change", () => charts.forEach((c) => c.update()));
+  $("f-values").addEventListener("change", () => charts.forEach((c) => {
+    if (c.config.type === "bar" && !c.options.scales.y.stacked) c.options.scales.y.grace = $("f-values").checked ? "12%" : 0;
+    c.update();
+  }));
   $("about").textContent = data.about;
   options("f-workload", [...data.figures.flatMap((f) => f.workloads), ...data.runs.map((r) => r.workload)]);
   options("f-machine", [...data.figures.flatMap((f) => f.series.map((s) => s.machine)), ...data.runs.map((r) => r.machine)]);

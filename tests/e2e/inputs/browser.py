@@ -49,7 +49,7 @@ def shot(name):
 try:
     b.get("file://" + page)
     data = json.loads(b.execute_script("return document.getElementById('data').textContent"))
-    sections = b.find_elements(By.CSS_SELECTOR, "section.figure")
+    sections = b.find_elements(By.CSS_SELECTOR, "#figures section.figure")
     check("every figure is there", len(sections) == len(data["figures"]), len(sections))
     check("every run is there", len(b.find_elements(By.CSS_SELECTOR, "#runs-table tbody tr")) == len(data["runs"]))
     check("charts are drawn", b.execute_script(
@@ -57,7 +57,37 @@ try:
     check("something is painted", b.execute_script(
         "const c = document.querySelector('canvas'); const d = c.getContext('2d').getImageData(0,0,c.width,c.height).data;"
         "const s = new Set(); for (let i = 0; i < d.length; i += 4) s.add(d[i] + ',' + d[i+1] + ',' + d[i+2]); return s.size") > 5)
+    kinds = {g["title"]: g["charts"] for g in data["charts"]}
+    check("stall causes, rooflines, occupancy", set(kinds) == {"Stall causes", "Roofline", "Occupancy"}, set(kinds))
+    if data["runs"]:
+        check("each has a chart", all(kinds.values()), {k: len(v) for k, v in kinds.items()})
+        labels = kinds["Stall causes"][0]["groups"]
+        check("the newest first", labels[0].startswith(f"{max(r['id'] for r in data['runs'])} "), labels[:2])
+    check("as many as are described", len(b.find_elements(By.CSS_SELECTOR, "#charts canvas")) == sum(map(len, kinds.values())))
+    check("each chart can be saved", b.execute_script(
+        "return [...document.querySelectorAll('.chart')].filter(c => !c.closest('[hidden]')).every(c => {"
+        " const s = c.nextElementSibling; return s.className === 'save' && s.querySelectorAll('button').length === 2; })"))
+    saved = b.execute_script(
+        "const got = []; const click = HTMLAnchorElement.prototype.click;"
+        "HTMLAnchorElement.prototype.click = function () { got.push([this.download, decodeURIComponent(this.href)]); };"
+        "document.querySelectorAll('#figures .save')[0].querySelectorAll('button').forEach(x => x.click());"
+        "HTMLAnchorElement.prototype.click = click; return got")
+    check("a picture and a table", [n.rsplit(".", 1)[1] for n, _ in saved] == ["png", "csv"], [n for n, _ in saved])
+    check("the picture", saved[0][1].startswith("data:image/png;base64,"), saved[0][1][:40])
+    check("the table", all(f'"{r}"' in saved[1][1] for r in data["figures"][0]["rows"]), saved[1][1][:200])
     shot("light")
+
+    # Values on bars, and off again.
+    picture = "return [...document.querySelectorAll('canvas')].find(c => Chart.getChart(c).config.type === 'bar').toDataURL()"
+    before = b.execute_script(picture)
+    b.find_element(By.ID, "f-values").click()
+    check("values on bars", b.execute_script(picture) != before)
+    b.find_element(By.ID, "f-values").click()
+    check("and off again", b.execute_script(picture) == before)
+    check("occupancy in steps that hold back", all(b.execute_script(
+        "return [...document.querySelectorAll('#charts canvas')].map(c => [Chart.getChart(c).options.scales.x.title.text,"
+        " Chart.getChart(c).data.datasets[0].stepped])"
+        ".filter(([x]) => /of a (block|thread)/.test(x)).map(([, s]) => s === 'after')")))
 
     # Values in the table are the data's.
     f = data["figures"][0]
@@ -73,7 +103,7 @@ try:
     # Filters.
     workload = next(w for g in data["figures"] for w in g["workloads"])
     Select(b.find_element(By.ID, "f-workload")).select_by_value(workload)
-    rows = b.find_elements(By.CSS_SELECTOR, "section.figure:not([hidden]) tbody th")
+    rows = b.find_elements(By.CSS_SELECTOR, "#figures section.figure:not([hidden]) tbody th")
     allowed = {r for g in data["figures"] for r, w in zip(g["rows"], g["workloads"]) if w == workload}
     check("workload filter", rows and all(r.text in allowed for r in rows), [r.text for r in rows][:5])
     runs = b.find_elements(By.CSS_SELECTOR, "#runs-table tbody tr")
@@ -83,7 +113,7 @@ try:
     check("show all", len(b.find_elements(By.CSS_SELECTOR, "#runs-table tbody tr")) == len(data["runs"]))
     variant = data["figures"][-1]["series"][0]["variant"]
     Select(b.find_element(By.ID, "f-variant")).select_by_value(variant)
-    shown = [s for s in b.find_elements(By.CSS_SELECTOR, "section.figure") if s.is_displayed()]
+    shown = [s for s in b.find_elements(By.CSS_SELECTOR, "#figures section.figure") if s.is_displayed()]
     want = [g for g in data["figures"] if any(
         s["variant"] == variant and any(g["shows"][m][k] for m in range(len(g["metrics"]))) for k, s in enumerate(g["series"]))]
     check("variant filter", len(shown) == len(want), (variant, len(shown), len(want)))

@@ -760,6 +760,13 @@ verdict_by_hand(void **state)
     /* The mean is of all rows: not known without d, which then loses 16 %. */
     assert_true(f->paper_mean[1] == 7 && isnan(f->paper_mean[0]));
     assert_true(isnan(figure_mean(f, 1, 0)));
+    /* The paper's mean: what it states, else of its values, if it has all. */
+    assert_true(figure_paper_mean(f, 1, 0) == 7);
+    f->paper_mean[1] = NAN;
+    assert_true(fabs(figure_paper_mean(f, 1, 0) -
+                     100 * (pow(1.1 * 1.2 * 0.95, 0.25) - 1)) < 1e-9);
+    f->paper[figure_at(e, 3, 1, 0)] = NAN;
+    assert_true(isnan(figure_paper_mean(f, 1, 0)));
     assert_true(figure_check(f, 4, &holds, &diag));
     assert_int_equal(holds, -1);
     figure_free(f);

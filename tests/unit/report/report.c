@@ -324,7 +324,7 @@ occupancy_curves(void **state)
             charts_occupancy(m, &k, OCC_SHARE_NONE, 1, (enum occupancy_over)over, &mem);
         double own[] = {256, 20, 5000};
         bool on = false;
-        assert_true(c.ngroups > 20);
+        assert_true(c.ngroups > 2 && c.steps);
         for (size_t i = 0; i < c.ngroups; i++) {
             struct allot_occupancy o;
             struct occ_kernel at = k;
@@ -340,7 +340,30 @@ occupancy_curves(void **state)
             }
         }
         assert_true(on);
+        /* A point's value holds back to the point before it, for every demand. */
+        for (size_t i = 1; i < c.ngroups; i++)
+            for (uint32_t x = (uint32_t)c.x[i - 1] + 1; x <= c.x[i]; x++) {
+                struct allot_occupancy o;
+                struct occ_kernel at = k;
+                *(over == OVER_THREADS     ? &at.threads
+                  : over == OVER_REGISTERS ? &at.registers
+                                           : &at.scratchpad) = x;
+                bool fits = occ_compute(m, &at, OCC_SHARE_NONE, 1, &o, &d);
+                assert_float_equal(c.value[2 * i], fits ? o.warps : 0, 0);
+            }
     }
+    /* With sharing, the second line is the calculator's too. */
+    struct chart shared =
+        charts_occupancy(m, &k, OCC_SHARE_SCRATCHPAD, 0.1, OVER_SCRATCHPAD, &mem);
+    assert_int_equal(shared.nseries, 3);
+    for (size_t i = 1; i < shared.ngroups; i++)
+        for (uint32_t x = (uint32_t)shared.x[i - 1] + 1; x <= shared.x[i]; x++) {
+            struct allot_occupancy o;
+            struct occ_kernel at = k;
+            at.scratchpad = x;
+            bool fits = occ_compute(m, &at, OCC_SHARE_SCRATCHPAD, 0.1, &o, &d);
+            assert_float_equal(shared.value[3 * i + 1], fits ? o.warps : 0, 0);
+        }
     /* gtx480: 15 SMs, 2 schedulers of one instruction; 177.4 GB/s at 700 MHz */
     assert_float_equal(charts_peak_instructions(m), 15 * 2 * 32, 0);
     assert_float_equal(charts_peak_bytes(m) * 0.7, 177.4, 0.1);
