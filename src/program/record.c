@@ -1,6 +1,7 @@
 /* record.c: the record file of a program's launches, added up. */
 #include "program/program_int.h"
 
+#include "base/demangle.h"
 #include "base/hash.h"
 #include "base/json.h"
 
@@ -98,13 +99,19 @@ program_read_record(const char *path, struct program_result *r)
 const char *
 program_failure(const struct program_result *r, struct arena *mem)
 {
-    if (r->overlooked)
-        return arena_printf(mem, "launch %.0f, of %s, %s (%s): %s",
-                            number(r->overlooked, "launch"),
-                            json_string_value(json_object_get(r->overlooked, "kernel")),
-                            json_string_value(json_object_get(r->overlooked, "outcome")),
-                            json_string_value(json_object_get(r->overlooked, "error")),
-                            json_string_value(json_object_get(r->overlooked, "reason")));
+    if (r->overlooked) {
+        char *kernel =
+                 demangle(json_string_value(json_object_get(r->overlooked, "kernel"))),
+             *reason = demangle_text(
+                 json_string_value(json_object_get(r->overlooked, "reason")));
+        const char *text = arena_printf(
+            mem, "launch %.0f, of %s, %s (%s): %s", number(r->overlooked, "launch"),
+            kernel, json_string_value(json_object_get(r->overlooked, "outcome")),
+            json_string_value(json_object_get(r->overlooked, "error")), reason);
+        free(kernel);
+        free(reason);
+        return text;
+    }
     return r->status ? arena_printf(mem, "exit status %d", r->status) : NULL;
 }
 

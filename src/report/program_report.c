@@ -72,6 +72,12 @@ program_report_table(FILE *f, const char *program, const struct program_result *
     json_array_foreach(r->rows, i, row) table_row(t, row, functional);
     table_show(t, f);
     table_free(t);
+    bool timed = functional;
+    json_array_foreach(r->rows, i, row) timed |=
+        !json_is_true(json_object_get(row, "functional"));
+    if (!timed)
+        fprintf(f,
+                "\nno launch had timing: --kernel, --skip and --count leave out all\n");
 }
 
 static unsigned
@@ -125,15 +131,16 @@ program_report_end(FILE *f, const char *program, const struct program_result *r,
         double count = number(row, "count");
         if (!all && json_is_true(json_object_get(row, "noticed")))
             continue;
-        char *whole = demangle(name);
+        char *whole = demangle(name),
+             *reason = demangle_text(json_string_value(json_object_get(row, "reason")));
         fprintf(f, "allot exec: launch %.0f, of %s, %s (%s): %s\n", number(row, "launch"),
                 whole,
                 !strcmp(json_string_value(json_object_get(row, "outcome")), "failed")
                     ? "failed"
                     : "was refused",
-                json_string_value(json_object_get(row, "error")),
-                json_string_value(json_object_get(row, "reason")));
+                json_string_value(json_object_get(row, "error")), reason);
         free(whole);
+        free(reason);
         if (count > 1)
             fprintf(f, "  and %.0f more with this error\n", count - 1);
     }

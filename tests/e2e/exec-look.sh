@@ -34,6 +34,11 @@ has one.json sum_warps
 check "by PTX name" 0 "$allot" exec --kernel '_Z10add_numberPi' --json one.json "$p"
 has one.json add_number
 check "no such kernel" 0 "$allot" exec --kernel nosuch "$p"
+has err "no launch had timing"
+t=$build/programs/clang/templates
+check "without namespaces and parameters" 0 "$allot" exec --kernel transpose --json t.json "$t"
+has t.json transpose
+lacks t.json '"name": .*reduce'
 lacks err "^sum_warps.* 2\.[0-9]"
 check "count of nothing" 2 "$allot" exec --count 0 "$p"
 check "chosen without timing" 2 "$allot" exec -f --kernel x "$p"
