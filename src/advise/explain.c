@@ -2,6 +2,7 @@
  */
 #include "advise/explain.h"
 
+#include "base/demangle.h"
 #include "base/json.h"
 #include "base/share.h"
 #include "base/vec.h"
@@ -484,6 +485,16 @@ tell_one_more(const struct explain *x, const struct kernel *k)
     }
 }
 
+/* A name for people; width 0: whole. */
+static const char *
+shown(const struct explain *x, const char *name, size_t width)
+{
+    char *plain = demangle_within(name, width);
+    const char *kept = arena_strdup(x->of.host.mem, plain);
+    free(plain);
+    return kept;
+}
+
 static void
 tell_limits(const struct explain *x, const struct kernel *k)
 {
@@ -491,11 +502,11 @@ tell_limits(const struct explain *x, const struct kernel *k)
     const char *machine = allot_machine_name(x->of.machine);
     if (!k->fits) {
         fprintf(stderr, "kernel %s: not one block of %u threads fits an SM of %s\n",
-                k->name, k->demand.threads, machine);
+                shown(x, k->name, 0), k->demand.threads, machine);
         return;
     }
     fprintf(stderr, "kernel %s: %u blocks of %u threads%s an SM of %s, limited by %s\n\n",
-            k->name, o->resident_blocks, k->demand.threads,
+            shown(x, k->name, 0), o->resident_blocks, k->demand.threads,
             k->assumed ? " (assumed: --block says otherwise)" : "", machine,
             o->limited_by);
     struct table *t = table_new(
@@ -597,7 +608,7 @@ tell_layout(const struct explain *x, const struct kernel *k)
                  !strcmp(p->name + full - tail, k->before.v[n].name)))
                 was = &k->before.v[n];
         }
-        table_cell(t, "%s", p->name);
+        table_cell(t, "%s", shown(x, p->name, DEMANGLE_COLUMN));
         table_cell(t, "%llu", (unsigned long long)p->bytes);
         if (was)
             table_cell(t, "%llu", (unsigned long long)was->at);
@@ -712,7 +723,7 @@ tell_runs(const struct explain *x, size_t k)
         table_new(7, (const char *const[]){"run", "blocks/SM", "cycles", "IPC", "faster",
                                            "lock waits", "instr./thread"});
     fprintf(stderr, "\nSimulated, kernel %s (faster: by cycles, than the first):\n\n",
-            x->kernels.v[k].name);
+            shown(x, x->kernels.v[k].name, 0));
     for (size_t i = 0; i < x->runs.n; i++) {
         const struct outcome *o = &x->runs.v[i].of[k], *base = &x->runs.v[0].of[k];
         table_cell(t, "%s", run_name(x, &x->runs.v[i]));
@@ -758,9 +769,11 @@ tell_words(const struct explain *x, const char *report)
         tell_code(x, &x->kernels.v[k]);
         tell_layout(x, &x->kernels.v[k]);
     }
-    if (report)
-        fprintf(stderr, "\nThe passes:\n%s", report);
-    else if (!*x->of.passes)
+    if (report) {
+        char *plain = demangle_text(report);
+        fprintf(stderr, "\nThe passes:\n%s", plain);
+        free(plain);
+    } else if (!*x->of.passes)
         fprintf(stderr,
                 "\nNo passes were given (-p scratchpad-layout,relssp are those of "
                 "scratchpad sharing).\n");

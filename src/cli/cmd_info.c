@@ -184,10 +184,10 @@ print_text(const struct info *in, const struct allot_kernel *plain_kernel,
            k->nvariables ? "" : " (no variables)");
     for (size_t i = 0; i < k->nvariables; i++) {
         if (k->variables[i].dynamic)
-            printf("      dynamic  %s\n", k->variables[i].name);
+            printf("      dynamic  %s\n", cli_kernel_name(k->variables[i].name, 0));
         else
             printf("    %9llu  %s\n", (unsigned long long)k->variables[i].bytes,
-                   k->variables[i].name);
+                   cli_kernel_name(k->variables[i].name, 0));
     }
     if (k->local_bytes)
         printf("  local memory  %u bytes a thread\n", k->local_bytes);

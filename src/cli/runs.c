@@ -1,6 +1,8 @@
 /* runs.c: the runner on a terminal. */
 #include "cli/runs.h"
 
+#include "base/demangle.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -35,8 +37,9 @@ cli_sink(struct diag_sink *diag)
     struct strbuf b = {0};
     cli_progress_end();
     diag_print(diag, &b);
-    if (b.s)
-        fputs(b.s, stderr);
+    char *text = demangle_text(b.s ? b.s : "");
+    fputs(text, stderr);
+    free(text);
     strbuf_free(&b);
     diag_free(diag);
 }

@@ -272,8 +272,18 @@ store_enum(void *to, const struct setting *s, const char *text,
     enumerator i = 0;
     while (i < s->nwords && strcmp(s->words[i], text))
         i++;
-    if (i == s->nwords)
-        return refuse(s, text, "is not one of its words", loc, diag);
+    if (i == s->nwords) {
+        struct near near = {.word = text};
+        struct strbuf why = {0};
+        for (i = 0; i < s->nwords; i++)
+            near_offer(&near, s->words[i]);
+        strbuf_printf(&why, "is not one of its words%s%s%s",
+                      near.best ? "; did you mean '" : "", near.best ? near.best : "",
+                      near.best ? "'?" : "");
+        refuse(s, text, why.s, loc, diag);
+        strbuf_free(&why);
+        return false;
+    }
     memcpy(to, &i, sizeof i);
     return true;
 }

@@ -237,6 +237,41 @@ has err "Loads: 3; a warp alone waits"
 check "info as JSON" 0 "$allot" info "$in/saxpy.ptx" --json
 has out '"name": "saxpy"'
 
+# -- names as in the source: accumulate<float, 64>(float*) and its variable --
+cat >mangled.ptx <<'END'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry _Z10accumulateIfLi64EEvPT_(.param .u64 _Z10accumulateIfLi64EEvPT__param_0)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<4>;
+    .shared .align 4 .b8 _ZZ10accumulateIfLi64EEvPT_E6buffer[256];
+    ld.param.u64 %rd1, [_Z10accumulateIfLi64EEvPT__param_0];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd3, %rd1, %rd2;
+    mov.u32 %r2, _ZZ10accumulateIfLi64EEvPT_E6buffer;
+    st.shared.u32 [%r2], %r1;
+    st.global.u32 [%rd3], %r1;
+    ret;
+}
+END
+for c in "run mangled.ptx --grid 1 --block 64 --arg buf:256" "info mangled.ptx" \
+    "workingset mangled.ptx --grid 1 --block 64 --arg buf:256"; do
+    # shellcheck disable=SC2086 # words
+    check "names, $c" 0 "$allot" $c
+    has out "accumulate<float, 64>(float*)"
+done
+check "variables, info" 0 "$allot" info mangled.ptx
+has out "accumulate<float, 64>(float*)::buffer"
+check "names of a fault" 1 "$allot" run mangled.ptx --grid 1 --block 64 --arg buf:252
+has err "kernel 'accumulate<float, 64>(float*)', block"
+check "names, opt" 0 "$allot" opt mangled.ptx --explain -p scratchpad-layout,relssp -o names.ptx
+has err "kernel accumulate<float, 64>(float*): "
+has err "accumulate<float, 64>(float*)::buffer "
+has err "accumulate<float, 64>(float*): relssp"
+
 # -- a kernel of one's own --
 check "own kernel" 0 "$allot" run "$in/saxpy.ptx" --grid 4 --block 256 --arg 2.5 \
     --arg buf:1024xf32,init=iota --arg buf:1024xf32,init=1,show=4,out=y.bin --arg 1024

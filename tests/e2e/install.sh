@@ -105,6 +105,19 @@ if command -v fish >/dev/null; then
 fi
 check "unknown shell" 2 "$allot" --completion tcsh
 
+# -- a plain build is optimised; where make is not in PATH, links do not ask gcc for it --
+mkdir path
+for d in $(echo "$PATH" | tr : ' '); do
+    ln -s "$d"/* path/ 2>/dev/null
+done
+rm -f path/make path/gmake
+check "configure without make" 0 env PATH="$dir/path" cmake -G Ninja -S "$src" -B "$dir/plain"
+check "optimised" 0 grep -q '^CMAKE_BUILD_TYPE:STRING=Release$' plain/CMakeCache.txt
+check "flags" 0 grep -q 'FLAGS = .*-O[23]' plain/build.ninja
+if grep -q -- '-flto=auto -fuse-linker-plugin' plain/build.ninja; then
+    bad "links in parallel without make: gcc warns of each"
+fi
+
 # -- a chroot that holds the installation, the program and the libraries below, no source tree --
 if [ "$(id -u)" -eq 0 ] && [ -z "$sanitize" ] && chroot / true 2>/dev/null; then
     mkdir -p root/work

@@ -421,6 +421,7 @@ test_set_and_get(void **state)
         {"sm.count", "1K", "not a whole number"},
         {"sm.scratchpad", "48KX", "not a whole number"},
         {"sm.scratchpad", "2M", "out of range"},
+        {"sm.rounding", "gpgpusim", "did you mean 'gpgpu-sim'?"},
         {"latency.int_add", "4", "not a pair"},
         {"latency.int_add", "4,1,1", "not a pair"},
         {"latency.int_add", "4,99999", "out of range"},
