@@ -80,10 +80,16 @@ static const char script_body[] =
     "  if (ARG8 eq 'bars') { set style histogram clustered gap 1; set boxwidth 0.9 }\n"
     "  if (ARG8 eq 'stack') { set style histogram rowstacked; set boxwidth 0.7; "
     "if (flag('r')) { set key outside right top vertical Left reverse invert noenhanced } }\n"
-    "  if (flag('v')) { plot for [i=3:last] '/dev/stdin' using i:xtic(1) lc rgb hue(i), "
+    /* a terminal's legend has no sample of a box: it gets that of a line */
+    "  if (ARG5 eq 'txt') { plot for [i=3:last] '/dev/stdin' using i:xtic(1) lt i-2 "
+    "title '', for [i=3:last] '/dev/stdin' using (0):(0) every ::0::0 with lines lt i-2 "
+    "title ' '.columnheader(i), for [i=3:(flag('v') ? last : 2)] '/dev/stdin' "
+    "using (middle(i)):i:(sprintf('%.3g', column(i))) with labels notitle "
+    "offset char 0,0.5 } else { "
+    "if (flag('v')) { plot for [i=3:last] '/dev/stdin' using i:xtic(1) lc rgb hue(i), "
     "for [i=3:last] '/dev/stdin' using (middle(i)):i:(sprintf('%.3g', column(i))) "
     "with labels notitle rotate by 90 left offset char 0,0.4 font ',8' } else { "
-    "plot for [i=3:last] '/dev/stdin' using i:xtic(1) lc rgb hue(i) }\n"
+    "plot for [i=3:last] '/dev/stdin' using i:xtic(1) lc rgb hue(i) } }\n"
     "}\n"
     /* points of different shape, for print without colours; the paper's lines are dashed */
     "if (ARG8 eq 'lines' && flag('x')) plot for [i=3:last] '/dev/stdin' "

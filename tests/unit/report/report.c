@@ -222,6 +222,11 @@ every_kind_of_chart(void **state)
             assert_int_equal(d.n, 0);
             char *text = file_read(path, &n);
             assert_true(n > 500);
+            /* A terminal's legend has each series' sign beside its name. */
+            if (i % 4 == 3 && kind <= CHART_STACK) {
+                assert_non_null(strstr(text, "**** first"));
+                assert_non_null(strstr(text, "#### second"));
+            }
             assert_int_equal(
                 memcmp(text, formats[i % 4].starts, strlen(formats[i % 4].starts)), 0);
             if (i % 4 == 0) {
