@@ -210,9 +210,10 @@ take_kernels(struct explain *x)
 {
     const struct explain_of *of = &x->of;
     uint32_t dims[3];
-    const struct allot_kernel *k;
+    const struct allot_kernel *k,
+        *only = of->kernel ? launch_kernel(x->mod, of->kernel) : NULL;
     for (size_t i = 0; (k = allot_module_kernel(x->mod, i)); i++) {
-        if (of->kernel && strcmp(of->kernel, k->name))
+        if (of->kernel && k != only)
             continue;
         struct kernel *n = vec_push(&x->kernels);
         n->name = arena_strdup(x->of.host.mem, k->name);

@@ -79,6 +79,29 @@ demangle_text(const char *text)
     return b.n ? strbuf_take(&b) : xstrdup("");
 }
 
+char *
+demangle_bare(const char *plain)
+{
+    const char *from = plain, *s = plain;
+    int depth = 0;
+    for (; *s; s++) {
+        static const char nobody[] = "(anonymous namespace)";
+        if (!strncmp(s, nobody, sizeof nobody - 1))
+            s += sizeof nobody - 2;
+        else if (*s == '(' && !depth)
+            break;
+        else if (*s == '<')
+            depth++;
+        else if (*s == '>' && depth)
+            depth--;
+        else if (!depth && s[0] == ':' && s[1] == ':')
+            from = s + 2;
+    }
+    char *bare = xstrdup(from);
+    bare[strcspn(bare, "<(")] = 0;
+    return bare;
+}
+
 void
 demangle_cut(char *s, size_t width)
 {

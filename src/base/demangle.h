@@ -11,6 +11,9 @@ char *demangle(const char *name);
 /* The text with every mangled name in it so, but in lines that begin with blanks: those are
  * quoted from a file. malloc'd. */
 char *demangle_text(const char *text);
+/* "transform" of the demangled "a::b<int>::transform<float>(float*)": behind the last "::"
+ * that is not within <>, up to its own < or (. malloc'd. */
+char *demangle_bare(const char *plain);
 /* Shortens s in place to at most `width` characters: "beginning...end". */
 void demangle_cut(char *s, size_t width);
 /* demangle, of at most `width` characters; 0: whole. malloc'd. */

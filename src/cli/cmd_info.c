@@ -303,7 +303,7 @@ cmd_info(int argc, char **argv)
         allot_machine_set(m, "compiler.cleanup", "cleanup", d);
     struct allot_module *mod = m ? allot_module_load_for(pos.v[0], m, d) : NULL;
     bool ok = mod != NULL;
-    if (ok && kernel && !allot_module_find(mod, kernel)) {
+    if (ok && kernel && !launch_kernel(mod, kernel)) {
         fprintf(stderr, "allot: %s has no kernel '%s'\n", pos.v[0], kernel);
         ok = false;
     }
@@ -316,7 +316,7 @@ cmd_info(int argc, char **argv)
         const struct allot_kernel *k;
         size_t n = 0;
         for (size_t i = 0; ok && !cli_interrupted() &&
-                           (k = kernel ? i ? NULL : allot_module_find(mod, kernel)
+                           (k = kernel ? i ? NULL : launch_kernel(mod, kernel)
                                        : allot_module_kernel(mod, i));
              i++) {
             if (ptxas && !(ok = allot_module_ptxas(mod, m, k->name, d)))

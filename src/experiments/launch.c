@@ -2,6 +2,7 @@
 #include "experiments/launch.h"
 
 #include "allot/workload.h"
+#include "base/demangle.h"
 #include "base/number.h"
 #include "experiments/yamlfile.h"
 #include "runtime/runtime.h"
@@ -288,12 +289,32 @@ read_arg(struct launch_arg *a, const struct allot_param *p, struct arena *mem,
 
 /* -- the whole description -- */
 
+const struct allot_kernel *
+launch_kernel(struct allot_module *mod, const char *name)
+{
+    const struct allot_kernel *found = allot_module_find(mod, name), *k, *one = NULL;
+    bool several = false;
+    for (size_t i = 0; !found && (k = allot_module_kernel(mod, i)); i++) {
+        char *plain = demangle(k->name), *bare = demangle_bare(plain);
+        bool whole = !strcmp(plain, name);
+        if (whole || !strcmp(bare, name)) {
+            several |= one != NULL;
+            one = k;
+        }
+        if (whole)
+            found = k;
+        free(plain);
+        free(bare);
+    }
+    return found ? found : several ? NULL : one;
+}
+
 static const struct allot_kernel *
 choose_kernel(struct allot_module *mod, const char *file, const char *name,
               struct diag_sink *diag)
 {
     const struct allot_kernel *first = allot_module_kernel(mod, 0), *k;
-    if (name && (k = allot_module_find(mod, name)))
+    if (name && (k = launch_kernel(mod, name)))
         return k;
     if (!first) {
         diag_error(diag, "%s holds no kernel (no .entry with a body)", file);
@@ -302,8 +323,13 @@ choose_kernel(struct allot_module *mod, const char *file, const char *name,
     if (!name && !allot_module_kernel(mod, 1))
         return first;
     struct strbuf all = {0};
-    for (size_t i = 0; (k = allot_module_kernel(mod, i)); i++)
-        strbuf_printf(&all, " %s", k->name);
+    for (size_t i = 0; (k = allot_module_kernel(mod, i)); i++) {
+        char *plain = demangle_within(k->name, DEMANGLE_COLUMN);
+        strbuf_printf(&all, "%s%s", i ? "; " : " ", k->name);
+        if (strcmp(plain, k->name) != 0)
+            strbuf_printf(&all, " (%s)", plain);
+        free(plain);
+    }
     struct diag *d =
         name
             ? diag_add(diag, DIAG_ERROR, NULL, "%s has no kernel '%s'", file, name)

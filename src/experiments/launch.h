@@ -29,6 +29,9 @@ bool launch_file(const char *path, struct launch_desc *l, struct arena *mem,
 
 /* "4", "4,2" or "4x2x1" to three positive numbers. */
 bool launch_dims(const char *s, uint32_t out[3]);
+/* The kernel of that name in the PTX, or in the source, with or without parameters and
+ * namespaces, if that is one's alone; or NULL. */
+const struct allot_kernel *launch_kernel(struct allot_module *mod, const char *name);
 
 struct launch_arg {
     const char *text;  /* as it was written */

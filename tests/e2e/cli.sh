@@ -265,6 +265,12 @@ for c in "run mangled.ptx --grid 1 --block 64 --arg buf:256" "info mangled.ptx" 
 done
 check "variables, info" 0 "$allot" info mangled.ptx
 has out "accumulate<float, 64>(float*)::buffer"
+check "kernel by its bare name" 0 "$allot" run mangled.ptx -k accumulate --grid 1 --block 64 --arg buf:256
+check "kernel by its name in the source" 0 "$allot" info mangled.ptx -k "accumulate<float, 64>(float*)"
+has out "accumulate<float, 64>(float*)::buffer"
+check "kernel by its bare name, opt" 0 "$allot" opt mangled.ptx -k accumulate --explain -o names.ptx
+check "another kernel" 1 "$allot" run mangled.ptx -k accumulat --grid 1 --block 64 --arg buf:256
+has err "it has _Z10accumulateIfLi64EEvPT_ (accumulate<float, 64>(float*))"
 check "names of a fault" 1 "$allot" run mangled.ptx --grid 1 --block 64 --arg buf:252
 has err "kernel 'accumulate<float, 64>(float*)', block"
 check "names, opt" 0 "$allot" opt mangled.ptx --explain -p scratchpad-layout,relssp -o names.ptx

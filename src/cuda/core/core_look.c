@@ -43,37 +43,12 @@ acu_look_options(struct allot_options *o)
     return ok;
 }
 
-/* "transform" of "a::b<int>::transform<float>(float*)": behind the last "::" that is not
- * within <>, up to its own < or (. malloc'd. */
-static char *
-bare_name(const char *plain)
-{
-    const char *from = plain, *s = plain;
-    int depth = 0;
-    for (; *s; s++) {
-        static const char nobody[] = "(anonymous namespace)";
-        if (!strncmp(s, nobody, sizeof nobody - 1))
-            s += sizeof nobody - 2;
-        else if (*s == '(' && !depth)
-            break;
-        else if (*s == '<')
-            depth++;
-        else if (*s == '>' && depth)
-            depth--;
-        else if (!depth && s[0] == ':' && s[1] == ':')
-            from = s + 2;
-    }
-    char *bare = xstrdup(from);
-    bare[strcspn(bare, "<(")] = 0;
-    return bare;
-}
-
 /* The pattern is of the name in the PTX or in the source: whole, the part before the
  * parameters, or that without its namespaces. */
 static bool
 matches(const char *pattern, const char *name)
 {
-    char *plain = demangle(name), *part = xstrdup(plain), *bare = bare_name(plain);
+    char *plain = demangle(name), *part = xstrdup(plain), *bare = demangle_bare(plain);
     part[strcspn(part, "(<")] = 0;
     bool yes = !fnmatch(pattern, name, 0) || !fnmatch(pattern, plain, 0) ||
                !fnmatch(pattern, part, 0) || !fnmatch(pattern, bare, 0);

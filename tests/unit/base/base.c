@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/bitset.h"
+#include "base/demangle.h"
 #include "base/diag.h"
 #include "base/near.h"
 #include "base/number.h"
@@ -252,10 +253,30 @@ near_is_the_first_of_the_nearest(void **state)
     assert_string_equal(n.best, "urn");
 }
 
+static void
+bare_names(void **state)
+{
+    (void)state;
+    static const char *const of[][2] = {
+        {"sum(int*)", "sum"},
+        {"sum", "sum"},
+        {"a::b<int, c::d>::transform<float>(float*, a::b<int>)", "transform"},
+        {"(anonymous namespace)::sum(int)", "sum"},
+        {"lib::(anonymous namespace)::sum<4>(int)", "sum"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        char *bare = demangle_bare(of[i][0]);
+        assert_string_equal(bare, of[i][1]);
+        free(bare);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bare_names),
         cmocka_unit_test(arena_gives_aligned_zeroed_memory),
         cmocka_unit_test(vec_grows_and_zeroes),
         cmocka_unit_test(bitset_matches_a_bool_array),
