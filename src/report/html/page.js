@@ -444,7 +444,7 @@
     before = document.documentElement.className;
     document.documentElement.className = "light";
     recolour();
-    for (const c of charts) c.resize(680, 280);
+    for (const c of charts) c.resize(680, c.canvas.parentNode.classList.contains("tall") ? 420 : 280);
   }
   function fromPaper() {
     if (before === null) return;

@@ -184,7 +184,8 @@ try:
     check("white paper", b.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)")
     check("dark words in charts on paper", b.execute_script(
         "return Chart.getChart(document.querySelector('canvas')).options.scales.x.ticks.color") in ("#000", "#1b1f24"))
-    check("no controls on paper", not b.find_element(By.ID, "filters").is_displayed())
+    check("no controls on paper", not b.find_element(By.ID, "filters").is_displayed() and
+          not any(s.is_displayed() for s in b.find_elements(By.CSS_SELECTOR, ".save")))
     shot("print")
     b.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     b.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True})
