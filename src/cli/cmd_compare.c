@@ -194,7 +194,7 @@ cmd_compare(int argc, char **argv)
     if (j.params.n && (j.words.n || j.own))
         return cli_usage(&cmd, "--param: only workloads have parameters");
     struct allot_options checked;
-    if (!cli_sim_run_options(&cmd, &s, &checked, ""))
+    if (!cli_sim_run_options(&cmd, &s, &checked, "") || !variants_check(&s, v, nv))
         return EXIT_USAGE;
     if (chart && !chart_format(chart))
         return cli_usage(

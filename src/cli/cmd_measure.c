@@ -1,6 +1,7 @@
 /* cmd_measure.c: allot measure: the microbenchmarks on a real GPU (micro/measure.h). */
 #include "cli/runs.h"
 #include "micro/measure.h"
+#include "micro/micro.h"
 
 static const struct cli_cmd cmd = {
     "measure", "[OPTIONS] [CASE...]",
@@ -42,7 +43,7 @@ cmd_measure(int argc, char **argv)
     w.repeat = (unsigned)repeat;
     w.only = pos.v;
     w.nonly = pos.n;
-    const char *unknown = measure_unknown(&w);
+    const char *unknown = micro_unknown(w.only, w.nonly);
     if (unknown)
         return cli_usage(&cmd, "no case begins with '%s' (papers/micro/gpgpusim.csv)",
                          unknown);

@@ -4,11 +4,19 @@
 #include "report/timeline_report.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int
 cli_look_check(const struct cli_cmd *cmd, const struct cli_look *l, bool functional,
                struct allot_options *o)
 {
+    const struct cli_look unsaid = CLI_LOOK_DEFAULTS;
+    if (!l->trace && (l->to || strcmp(l->from, unsaid.from) != 0 ||
+                      strcmp(l->limit, unsaid.limit) != 0))
+        return cli_usage(cmd,
+                         "--trace-from, --trace-to, --trace-limit: of which --trace?");
+    if (!l->timeline && strcmp(l->every, unsaid.every) != 0)
+        return cli_usage(cmd, "--timeline-cycles: of which --timeline?");
     if (l->why && functional)
         return cli_usage(cmd, "--why: issue slots need the cycle model");
     if (l->trace) {

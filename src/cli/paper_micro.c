@@ -1,6 +1,7 @@
 /* paper_micro.c: allot paper micro: the microbenchmarks beside GPGPU-Sim
  * (micro/reference.h). */
 #include "cli/runs.h"
+#include "micro/micro.h"
 #include "micro/reference.h"
 
 static const struct cli_cmd cmd = {
@@ -38,6 +39,10 @@ paper_micro(int argc, char **argv)
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &sim, &o, "micro"))
         return EXIT_USAGE;
+    const char *unknown = micro_unknown(pos.v, pos.n);
+    if (unknown)
+        return cli_usage(&cmd, "no case begins with '%s' (papers/micro/gpgpusim.csv)",
+                         unknown);
     if (chart && !cli_writable(chart))
         return EXIT_FAILED;
     r.only = pos.v;

@@ -130,6 +130,22 @@ variant_apply(struct allot_machine *m, const struct variant *v, struct allot_dia
     return ok;
 }
 
+bool
+variants_check(const struct cli_sim *s, const struct variant *v, int n)
+{
+    bool ok = true;
+    for (int i = 0; ok && i < n; i++) {
+        struct allot_diag *d = cli_diag_new();
+        struct allot_machine *m = cli_sim_machine(s, d);
+        ok = m && variant_apply(m, &v[i], d);
+        if (!ok)
+            cli_diag(d);
+        allot_machine_free(m);
+        allot_diag_free(d);
+    }
+    return ok;
+}
+
 const char *const *
 variant_settings(const struct cli_sim *s, const struct variant *v, size_t *n)
 {

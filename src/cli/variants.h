@@ -24,6 +24,8 @@ int variants_of_schedules(struct cli_sim *s, bool opt_tlp, struct variant v[MAX_
 /* Applies the settings; false after saying why not. */
 bool variant_apply(struct allot_machine *m, const struct variant *v,
                    struct allot_diag *d);
+/* Do the settings of each of n variants apply? False after saying which does not. */
+bool variants_check(const struct cli_sim *s, const struct variant *v, int n);
 /* The settings of the command line, then the variant's, as they are applied, in cli_mem. */
 const char *const *variant_settings(const struct cli_sim *s, const struct variant *v,
                                     size_t *n);

@@ -337,24 +337,6 @@ measure_all(struct gpu *g, const struct measure *w, const struct micro_cases *m,
     return done > 0;
 }
 
-const char *
-measure_unknown(const struct measure *w)
-{
-    struct micro_cases m;
-    struct diag_sink diag = {0}; /* measure_run says what is wrong with them */
-    const char *unknown = NULL;
-    bool read = micro_load(&m, &diag);
-    for (size_t k = 0; read && !unknown && k < w->nonly; k++) {
-        bool found = false;
-        for (size_t i = 0; i < m.n; i++)
-            found |= !strncmp(m.v[i].name, w->only[k], strlen(w->only[k]));
-        unknown = found ? NULL : w->only[k];
-    }
-    diag_free(&diag);
-    micro_free(&m);
-    return unknown;
-}
-
 bool
 measure_run(const struct measure *w, struct strbuf *out, struct diag_sink *diag)
 {

@@ -17,10 +17,6 @@ struct measure {
     bool (*interrupted)(void);
 };
 
-/* The first of `only` that begins no case's name; NULL: there is none, or the cases cannot
- * be read. */
-const char *measure_unknown(const struct measure *w);
-
 /* Runs the cases and writes the CSV that hardware.h reads. What cannot be done is said on
  * standard error or in the diagnostics; false then, or if interrupted. */
 bool measure_run(const struct measure *w, struct strbuf *out, struct diag_sink *diag);

@@ -144,6 +144,24 @@ micro_load(struct micro_cases *m, struct diag_sink *diag)
     return true;
 }
 
+const char *
+micro_unknown(const char *const *only, size_t n)
+{
+    struct micro_cases m;
+    struct diag_sink diag = {0};
+    const char *unknown = NULL;
+    bool read = micro_load(&m, &diag);
+    for (size_t k = 0; read && !unknown && k < n; k++) {
+        bool found = false;
+        for (size_t i = 0; i < m.n; i++)
+            found |= !strncmp(m.v[i].name, only[k], strlen(only[k]));
+        unknown = found ? NULL : only[k];
+    }
+    diag_free(&diag);
+    micro_free(&m);
+    return unknown;
+}
+
 void
 micro_free(struct micro_cases *m)
 {

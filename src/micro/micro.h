@@ -43,6 +43,9 @@ struct micro_cases {
 /* Cases of the CSV that comes with allot; false and a diagnostic. */
 bool micro_load(struct micro_cases *m, struct diag_sink *diag);
 void micro_free(struct micro_cases *m);
+/* The first of n texts that begins no case's name; NULL: there is none, or the cases cannot
+ * be read (micro_load says why). */
+const char *micro_unknown(const char *const *only, size_t n);
 
 /* The quick subset: of every kernel and configuration the case with the fewest cycles. */
 bool micro_is_quick(const struct micro_cases *m, size_t i);

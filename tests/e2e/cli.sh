@@ -81,6 +81,13 @@ has err "did you mean '000/table1'"
 check "state of runs" 2 "$allot" results export --state dnoe --db p.db
 check "case to measure" 2 "$allot" measure nosuch
 has err "no case begins with 'nosuch'"
+check "case of paper micro" 2 "$allot" paper micro nosuch
+has err "no case begins with 'nosuch'"
+check "from where of no trace" 2 "$allot" run vecadd -q --trace-from 100
+check "cycles of no timeline" 2 "$allot" run vecadd -q --timeline-cycles 100
+check "variant without a value" 2 "$allot" compare vecadd -v baseline,b:l1d.ways
+has err "variant b: 'l1d.ways' is not PATH=VALUE"
+lacks out "speed-up"
 check "two things to list" 2 "$allot" list machines workloads
 lacks err "did you mean"
 check "unknown command" 2 "$allot" ocupancy
