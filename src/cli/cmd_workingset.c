@@ -64,8 +64,9 @@ show_one(const json_t *o, const struct show *show)
 static bool
 is_called(const char *kernel, const char *name)
 {
-    char *plain = demangle(kernel);
-    bool yes = !strcmp(kernel, name) || !strcmp(plain, name);
+    char *plain = demangle(kernel), *bare = demangle_bare(plain);
+    bool yes = !strcmp(kernel, name) || !strcmp(plain, name) || !strcmp(bare, name);
+    free(bare);
     plain[strcspn(plain, "(<")] = 0;
     yes |= !strcmp(plain, name);
     free(plain);
