@@ -55,5 +55,6 @@ cmd_list(int argc, char **argv)
     return cli_usage(&cmd,
                      "say what to list: machines, machine NAME, workloads, "
                      "policies, passes, settings, counters or ptx%s",
-                     pos.n == 1 ? cli_near_word(pos.v[0], reference_report_kinds, n) : "");
+                     pos.n == 1 ? cli_near_word(pos.v[0], reference_report_kinds, n)
+                                : "");
 }
