@@ -25,7 +25,8 @@ write_loads(const struct schedule_loads *l, struct allot_code *out, struct allot
 {
     out->loads = (uint32_t)l->load.n;
     out->ordered = l->ordered;
-    qsort(l->load.v, l->load.n, sizeof *l->load.v, by_line);
+    if (l->load.n) /* qsort takes no NULL */
+        qsort(l->load.v, l->load.n, sizeof *l->load.v, by_line);
     for (size_t i = 0; i < l->load.n; i++) {
         const struct schedule_load *x = &l->load.v[i];
         bool loses = x->late && x->why_late != SCHEDULE_NO_GAIN;
