@@ -3,8 +3,8 @@
 #include "analysis/usage.h"
 
 #include "analysis/defuse.h"
+#include "analysis/fused.h"
 #include "analysis/live.h"
-#include "ptx/expansion.h"
 
 static void
 add_func(struct usage *u, const struct ptx_func *f)
@@ -59,7 +59,6 @@ one_func(struct usage *u, const struct ptx_func *f)
         if (ptx_is_pseudo(in))
             continue;
         u->instructions++;
-        u->machine_operations += ptx_machine_operations(in);
         defuse_each(in, mark, seen);
         for (unsigned k = 0; k < in->nops; k++)
             operand(u, &in->ops[k]);
@@ -88,6 +87,10 @@ one_func(struct usage *u, const struct ptx_func *f)
     live_max(l, &regs, &preds);
     u->live_registers = regs > u->live_registers ? regs : u->live_registers;
     u->live_predicates = preds > u->live_predicates ? preds : u->live_predicates;
+    uint8_t *operations = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
+    fused_operations(l, operations);
+    for (size_t i = 0; i < f->body.n; i++)
+        u->machine_operations += operations[i];
     live_free(l);
     cfg_free(g);
     arena_free(&mem);

@@ -68,6 +68,9 @@ ptx_machine_operations(const struct ptx_inst *in)
     if (in->op == PTX_OP_MOV && in->nops == 2 && in->ops[1].kind != PTX_OPD_REG &&
         in->ops[1].kind != PTX_OPD_VEC && in->ops[1].kind != PTX_OPD_SREG)
         return 0;
+    if (in->op == PTX_OP_MOV && in->nops == 2 && in->ops[1].kind == PTX_OPD_SREG &&
+        (in->ops[1].sreg == PTX_SREG_NTID || in->ops[1].sreg == PTX_SREG_NCTAID))
+        return 0;
     if (in->op == PTX_OP_CVTII && ptx_types[in->type[0]].bytes <= 4 &&
         ptx_types[in->type[0]].bytes >= 2 &&
         ptx_types[in->type[1]].bytes >= ptx_types[in->type[0]].bytes &&

@@ -1,0 +1,319 @@
+/* fused.c: finds the pairs of ptx/fusions.def.
+ *
+ * Within a basic block each result is followed to those who read it. If there is one reader,
+ * and the result is dead behind it, the two may be a pair. Readers are visited in the order of
+ * the code, and each takes what it can of the results that it reads:
+ *
+ *     shl.b32 %r3, %r1, 2;       0   a part of the addition
+ *     add.s32 %r4, %r2, %r3;     1   LEA
+ *     add.s32 %r5, %r4, %r1;     1   IADD3, or IMAD.IADD: LEA takes no third addend
+ *
+ * A sum that has taken one closes: it becomes no part of another. Logic is open until it has
+ * three inputs. Cost: O(instructions x operands). */
+#include "analysis/fused.h"
+
+#include "analysis/defuse.h"
+#include "ptx/expansion.h"
+
+enum when { ANY, LITERAL, WIDEN, CONTRACT, INPUTS, ADDRESS, LOW };
+enum { OWN = 0xff, FIRST = 0xfe, MOST_INPUTS = 3, NONE = -1, MANY = -2 };
+
+struct fusion {
+    uint16_t first, second, like;
+    uint8_t first_bits, second_bits, when, operations;
+};
+
+static const struct fusion fusions[] = {
+#define FUSION(first, bits, second, bits2, when, operations, like, what)                 \
+    {PTX_OP_##first, PTX_OP_##second, FUSED_##like, bits, bits2, when, operations},
+#define FUSED_NOPS PTX_NOPS
+#define FUSED_SELF PTX_NOPS + 1
+#include "ptx/fusions.def"
+#undef FUSION
+};
+
+/* An instruction that may be a part of another. */
+struct result {
+    int32_t reader;  /* the only instruction that reads it; NONE, MANY */
+    bool address;    /* all that read it are bases of scratchpad accesses */
+    uint16_t like;   /* op; PTX_NOPS: closed */
+    uint8_t ninputs; /* of logic */
+    int32_t input[MOST_INPUTS]; /* registers; NONE: a literal */
+};
+
+struct fuser {
+    const struct ptx_func *f;
+    const struct live *live;
+    uint32_t first; /* of the block */
+    int32_t *def;   /* of each register: instruction of the block that wrote it, or NONE */
+    struct result *result; /* of each instruction */
+    uint8_t *operations;
+    uint32_t at;
+    VEC(uint32_t) touched; /* registers with a def */
+};
+
+static bool
+is_scratchpad_base(const struct ptx_inst *in, int32_t reg)
+{
+    if ((in->op != PTX_OP_LD && in->op != PTX_OP_ST) ||
+        ptx_inst_space(in) != PTX_SPACE_SHARED)
+        return false;
+    unsigned uses = 0, bases = 0;
+    for (unsigned i = 0; i < in->nops; i++) {
+        const struct ptx_operand *o = &in->ops[i];
+        bases += o->kind == PTX_OPD_ADDR && o->reg == reg;
+        uses += o->reg == reg && (o->kind == PTX_OPD_ADDR || o->kind == PTX_OPD_REG);
+        for (unsigned k = 0; o->kind == PTX_OPD_VEC && k < o->n; k++)
+            uses += o->vec[k].kind == PTX_OPD_REG && o->vec[k].reg == reg;
+    }
+    return bases && uses == bases && in->guard != reg;
+}
+
+static void
+note(void *user, int32_t reg, bool write, bool partial)
+{
+    struct fuser *x = user;
+    int32_t d = x->def[reg];
+    if (!write || partial) {
+        if (d == NONE)
+            return;
+        struct result *r = &x->result[d];
+        r->reader = r->reader == NONE || r->reader == (int32_t)x->at ? (int32_t)x->at : MANY;
+        r->address &= is_scratchpad_base(&x->f->body.v[x->at], reg);
+        if (write) /* a guarded write keeps it for some lanes */
+            r->reader = MANY, r->address = false;
+        return;
+    }
+    if (d == NONE)
+        *vec_push(&x->touched) = (uint32_t)reg;
+    x->def[reg] = (int32_t)x->at;
+}
+
+/* Who reads what in the block. */
+static void
+find_readers(struct fuser *x, uint32_t b)
+{
+    const struct cfg_block *blk = &x->live->cfg->block[b];
+    for (uint32_t i = blk->first; i < blk->end; i++) {
+        x->at = i;
+        const struct ptx_inst *in = &x->f->body.v[i];
+        x->result[i] = (struct result){.reader = NONE, .address = true, .like = in->op};
+        if (ptx_is_pseudo(in))
+            continue;
+        x->operations[i] = (uint8_t)ptx_machine_operations(in);
+        defuse_each(in, note, x);
+    }
+    for (size_t i = 0; i < x->touched.n; i++) {
+        uint32_t reg = x->touched.v[i];
+        struct result *r = &x->result[x->def[reg]];
+        if (live_at_end(x->live, b, reg))
+            r->reader = MANY, r->address = false;
+        x->def[reg] = NONE;
+    }
+    x->touched.n = 0;
+}
+
+static bool
+is_literal(const struct ptx_operand *o)
+{
+    return o->kind == PTX_OPD_IMM;
+}
+
+static bool
+has_bits(const struct ptx_inst *in, unsigned bits)
+{
+    return !bits || bits == 8 * ptx_type_bytes(in->type[0]);
+}
+
+static bool
+add_input(struct result *r, int32_t reg)
+{
+    for (unsigned i = 0; i < r->ninputs; i++)
+        if (r->input[i] == reg && reg != NONE)
+            return true;
+    if (r->ninputs == MOST_INPUTS)
+        return false;
+    r->input[r->ninputs++] = reg;
+    return true;
+}
+
+static void
+own_inputs(const struct ptx_inst *in, struct result *r)
+{
+    for (unsigned i = 1; i < in->nops && i < 3; i++)
+        if (in->ops[i].kind != PTX_OPD_NONE)
+            add_input(r, in->ops[i].kind == PTX_OPD_REG ? in->ops[i].reg : NONE);
+}
+
+/* The inputs of the two, if those are few enough: then they become the second's. */
+static bool
+join_inputs(struct result *second, const struct result *first, int32_t between)
+{
+    struct result both = *second;
+    both.ninputs = 0;
+    for (unsigned i = 0; i < second->ninputs; i++)
+        if (second->input[i] != between && !add_input(&both, second->input[i]))
+            return false;
+    for (unsigned i = 0; i < first->ninputs; i++)
+        if (!add_input(&both, first->input[i]))
+            return false;
+    *second = both;
+    return true;
+}
+
+static bool
+allowed(struct fuser *x, const struct fusion *u, uint32_t a, uint32_t b)
+{
+    const struct ptx_inst *p = &x->f->body.v[a], *q = &x->f->body.v[b];
+    const struct ptx_operand *by = p->nops > 2 ? &p->ops[2] : NULL;
+    switch ((enum when)u->when) {
+    case ANY:
+        return true;
+    case LITERAL:
+        return by && is_literal(by) && by->imm > 0 && by->imm < 32;
+    case WIDEN:
+        return ptx_type_bytes(p->type[1]) == 4 &&
+               ptx_types[p->type[1]].kind == PTX_K_UINT;
+    case CONTRACT:
+        return !p->mod[PTX_MG_RND] && !q->mod[PTX_MG_RND] && !p->mod[PTX_MG_SAT] &&
+               p->mod[PTX_MG_FTZ] == q->mod[PTX_MG_FTZ];
+    case INPUTS:
+        return join_inputs(&x->result[b], &x->result[a], p->ops[0].reg);
+    case ADDRESS:
+        return x->result[a].address && by && is_literal(by) && by->imm >= 2 && by->imm <= 4;
+    case LOW:
+        return p->mod[PTX_MG_PART] == PTX_PART_LO;
+    }
+    return false;
+}
+
+/* Instruction b takes a, whose result it reads, if a row says so. */
+static bool
+take(struct fuser *x, uint32_t a, uint32_t b)
+{
+    const struct ptx_inst *p = &x->f->body.v[a], *q = &x->f->body.v[b];
+    struct result *r = &x->result[a], *s = &x->result[b];
+    bool alone = r->reader == (int32_t)b;
+    if ((!alone && !r->address) || p->guard >= 0 || s->like == PTX_NOPS)
+        return false;
+    for (size_t i = 0; i < sizeof fusions / sizeof *fusions; i++) {
+        const struct fusion *u = &fusions[i];
+        if (u->first != r->like || u->second != q->op || s->like != q->op ||
+            !has_bits(p, u->first_bits) || !has_bits(q, u->second_bits) ||
+            (!alone && u->when != ADDRESS) || !allowed(x, u, a, b))
+            continue;
+        if (u->operations != OWN)
+            x->operations[b] = u->operations == FIRST ? x->operations[a] : u->operations;
+        if (u->like != FUSED_SELF)
+            s->like = u->like;
+        x->operations[a] = 0;
+        return true;
+    }
+    return false;
+}
+
+/* How often an instruction reads a register, the guard apart. */
+static unsigned
+reads_of(const struct ptx_inst *in, int32_t reg, uint64_t dests)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < in->nops && i < 64; i++)
+        n += !(dests >> i & 1) && in->ops[i].reg == reg &&
+             (in->ops[i].kind == PTX_OPD_REG || in->ops[i].kind == PTX_OPD_ADDR);
+    return n;
+}
+
+static void
+take_all(struct fuser *x, uint32_t b)
+{
+    const struct ptx_inst *in = &x->f->body.v[b];
+    uint64_t dests = ptx_inst_dests(in);
+    for (unsigned i = 0; i < in->nops && i < 64; i++) {
+        const struct ptx_operand *o = &in->ops[i];
+        if (dests >> i & 1 || o->reg < 0 ||
+            (o->kind != PTX_OPD_REG && o->kind != PTX_OPD_ADDR))
+            continue;
+        int32_t a = x->def[o->reg];
+        if (a != NONE && reads_of(in, o->reg, dests) == 1)
+            take(x, (uint32_t)a, b);
+    }
+}
+
+/* x << n | x >> 32 - n: SHF, a funnel shift of x with itself. */
+static bool
+take_rotation(struct fuser *x, uint32_t b)
+{
+    const struct ptx_inst *in = &x->f->body.v[b], *p[2];
+    int32_t at[2];
+    if ((in->op != PTX_OP_OR && in->op != PTX_OP_ADD && in->op != PTX_OP_XOR) ||
+        !has_bits(in, 32))
+        return false;
+    for (unsigned i = 0; i < 2; i++) {
+        const struct ptx_operand *o = &in->ops[i + 1];
+        at[i] = o->kind == PTX_OPD_REG ? x->def[o->reg] : NONE;
+        if (at[i] == NONE || x->result[at[i]].reader != (int32_t)b)
+            return false;
+        p[i] = &x->f->body.v[at[i]];
+        if (p[i]->guard >= 0 || !has_bits(p[i], 32) ||
+            (p[i]->op != PTX_OP_SHL && p[i]->op != PTX_OP_SHR) ||
+            !is_literal(&p[i]->ops[2]))
+            return false;
+    }
+    const struct ptx_inst *right = p[0]->op == PTX_OP_SHR ? p[0] : p[1];
+    if (p[0]->op == p[1]->op || ptx_types[right->type[0]].kind == PTX_K_SINT ||
+        !ptx_operand_same(&p[0]->ops[1], &p[1]->ops[1]) ||
+        p[0]->ops[2].imm + p[1]->ops[2].imm != 32)
+        return false;
+    x->operations[at[0]] = x->operations[at[1]] = 0;
+    x->result[b].like = PTX_NOPS;
+    return true;
+}
+
+static void
+define(void *user, int32_t reg, bool write, bool partial)
+{
+    struct fuser *x = user;
+    if (!write)
+        return;
+    if (x->def[reg] == NONE)
+        *vec_push(&x->touched) = (uint32_t)reg;
+    x->def[reg] = (int32_t)x->at;
+    (void)partial;
+}
+
+static void
+fuse_block(struct fuser *x, uint32_t b)
+{
+    const struct cfg_block *blk = &x->live->cfg->block[b];
+    find_readers(x, b);
+    for (uint32_t i = blk->first; i < blk->end; i++) {
+        const struct ptx_inst *in = &x->f->body.v[i];
+        if (ptx_is_pseudo(in))
+            continue;
+        x->at = i;
+        own_inputs(in, &x->result[i]);
+        if (!take_rotation(x, i))
+            take_all(x, i);
+        defuse_each(in, define, x);
+    }
+    for (size_t i = 0; i < x->touched.n; i++)
+        x->def[x->touched.v[i]] = NONE;
+    x->touched.n = 0;
+}
+
+void
+fused_operations(const struct live *l, uint8_t *operations)
+{
+    const struct cfg *g = l->cfg;
+    struct arena mem = {0};
+    struct fuser x = {.f = g->func, .live = l, .operations = operations};
+    memset(operations, 0, g->func->body.n);
+    x.def = ARENA_ARRAY(&mem, int32_t, g->func->regs.n + 1);
+    x.result = ARENA_ARRAY(&mem, struct result, g->func->body.n + 1);
+    for (size_t i = 0; i < g->func->regs.n; i++)
+        x.def[i] = NONE;
+    for (uint32_t b = 0; b < g->n; b++)
+        fuse_block(&x, b);
+    vec_free(&x.touched);
+    arena_free(&mem);
+}

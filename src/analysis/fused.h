@@ -1,0 +1,13 @@
+/* fused.h: machine operations of each instruction where it stands: fewer than of the same
+ * instruction alone where a card's compiler makes one operation of two (ptx/fusions.def). */
+#ifndef ALLOT_ANALYSIS_FUSED_H
+#define ALLOT_ANALYSIS_FUSED_H
+
+#include "analysis/live.h"
+
+/* Writes the operations of each instruction of l's function, whose registers may be
+ * allocated: 0: it is an operand or a part of another instruction. Their sum is that of
+ * the function's code on a card, but for the order and loops. */
+void fused_operations(const struct live *l, uint8_t *operations);
+
+#endif
