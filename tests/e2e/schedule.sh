@@ -53,6 +53,17 @@ grep -q "did you mean 'awss'" "$dir/err" || fail "$(cat "$dir/err")"
 "$allot" run hotspot -q --schedule awsss 2>"$dir/err"
 [ $? -eq 2 ] || fail "neither a method nor a file"
 grep -q "did you mean 'awss'" "$dir/err" || fail "$(cat "$dir/err")"
+"$allot" workingset hotspot -q --set l2.sets=4 --schedule awss -o "$dir/s"
+"$allot" workingset hotspot -q --set l2.sets=4 --schedule awss --json >"$dir/json"
+python3 - "$dir/json" "$dir/s" <<'END' || fail "workingset --schedule --json: another schedule than -o writes"
+import json, sys
+k = json.load(open(sys.argv[1]))["kernels"][0]
+assert k["schedule"] == open(sys.argv[2]).read() and "\nbarriers suspend\n" in k["schedule"]
+assert 0 <= k["schedule_seconds"] < 10
+END
+"$allot" workingset hotspot -q --set l2.sets=4 --schedule awss,barriers=change | grep -q "^barriers change" ||
+    fail "barriers=change"
+"$allot" workingset hotspot -q --schedule static,barriers=change 2>"$dir/err" && fail "static has no barriers"
 
 # By method: the same as by way of a file, in run, compare, exec and a sweep; kept in the store.
 "$allot" workingset hotspot -q --set l2.sets=4 --schedule awss -o "$dir/s"
