@@ -235,7 +235,7 @@ parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,
     longs[n + 2] = (struct option){"completion", required_argument, NULL, COMPLETION};
     longs[n + 3] = (struct option){0};
     opterr = 0;
-    optind = 1;
+    optind = 0; /* from the first word, also of a second command line */
     int c, index;
     while ((c = getopt_long(argc, argv, shorts, longs, &index)) != -1) {
         if (c == 'h') {

@@ -193,6 +193,7 @@ struct cli_command {
     int (*run)(int argc, char **argv);
 };
 extern const struct cli_command cli_commands[];
+const struct cli_command *cli_command_find(const char *name); /* NULL: there is none */
 
 #define CMD(name, summary) int cmd_##name(int argc, char **argv);
 #include "cli/commands.def"

@@ -5,13 +5,6 @@
 
 #include <string.h>
 
-const struct cli_command cli_commands[] = {
-#define CMD(name, summary) {#name, summary, cmd_##name},
-#include "cli/commands.def"
-#undef CMD
-    {0},
-};
-
 static void
 help(FILE *out)
 {
@@ -27,22 +20,6 @@ help(FILE *out)
         "the version.\n"
         "A first thing to try: allot compare backprop srad_v2_24 "
         "--machine 000-table2 --quick\n");
-}
-
-static const struct cli_command *
-find(const char *name)
-{
-    for (const struct cli_command *c = cli_commands; c->name; c++)
-        if (!strcmp(c->name, name))
-            return c;
-    return NULL;
-}
-
-const char *
-cli_summary(const char *name)
-{
-    const struct cli_command *c = find(name);
-    return c ? c->summary : "";
 }
 
 static void
@@ -90,7 +67,7 @@ main(int argc, char **argv)
         fprintf(stderr, "allot: --completion needs a shell: bash, zsh or fish\n");
         return EXIT_USAGE;
     }
-    const struct cli_command *command = find(name);
+    const struct cli_command *command = cli_command_find(name);
     if (command) {
         int status = command->run(argc - 1, argv + 1);
         arena_free(cli_mem());
