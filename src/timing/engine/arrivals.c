@@ -8,7 +8,7 @@ arrivals_init(struct arrivals *x, struct arena *a, struct inbound *in)
     x->in = in;
     x->slice = ARENA_ARRAY(a, struct arrivals_slice, in->slices);
     for (struct arrivals_slice *s = x->slice; s < x->slice + in->slices; s++) {
-        s->snapshot[0].past.room = true;
+        s->snapshot[0].history.room = true;
         for (unsigned k = 0; k < 2; k++)
             ring_init(&s->arrived[k].q, a,
                       in->most[INBOUND_NEAR] + in->most[INBOUND_FAR]);
@@ -19,15 +19,15 @@ static bool
 had_room(const struct arrivals *x, unsigned slice, uint64_t now)
 {
     if (x->alone) {
-        const struct inbound_past past = inbound_past(&x->in->slice[slice]);
+        const struct inbound_history history = inbound_history(&x->in->slice[slice]);
         assert(now >= x->in->history_from);
-        return inbound_had_room(x->in, &past, now);
+        return inbound_had_room(x->in, &history, now);
     }
     const struct arrivals_slice *s = &x->slice[slice];
-    struct inbound_past past = s->snapshot[x->published].past;
+    struct inbound_history history = s->snapshot[x->published].history;
     for (unsigned k = 0; k < INBOUND_LINES; k++)
-        past.line[k].used += s->inflight.pieces[0][k] + s->inflight.pieces[1][k];
-    return inbound_had_room(x->in, &past, now);
+        history.line[k].used += s->inflight.pieces[0][k] + s->inflight.pieces[1][k];
+    return inbound_had_room(x->in, &history, now);
 }
 
 uint64_t
@@ -71,7 +71,7 @@ void
 arrivals_end(struct arrivals *x)
 {
     for (unsigned i = 0; !x->alone && i < x->in->slices; i++)
-        x->slice[i].snapshot[!x->published].past = inbound_past(&x->in->slice[i]);
+        x->slice[i].snapshot[!x->published].history = inbound_history(&x->in->slice[i]);
 }
 
 void

@@ -14,7 +14,7 @@
 
 /* A slice as acceptance sees it. */
 struct credit_snapshot {
-    _Alignas(64) struct inbound_past past;
+    _Alignas(64) struct inbound_history history;
 };
 
 /* Credits that accepted packets will take of the delay lines, less those that struct

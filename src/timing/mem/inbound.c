@@ -78,10 +78,12 @@ inbound_open(struct inbound *in, uint64_t l2_end)
 }
 
 bool
-inbound_had_room(const struct inbound *in, const struct inbound_past *past, uint64_t now)
+inbound_had_room(const struct inbound *in, const struct inbound_history *history,
+                 uint64_t now)
 {
-    const struct credits *near = &past->line[INBOUND_NEAR];
-    const bool room =
-        now > near->back_at ? past->room : !(past->no_room >> now % INBOUND_HISTORY & 1);
-    return room && inbound_lines_have_room(in, near, &past->line[INBOUND_FAR], now);
+    const struct credits *near = &history->line[INBOUND_NEAR];
+    const bool room = now > near->back_at
+                          ? history->room
+                          : !(history->no_room >> now % INBOUND_HISTORY & 1);
+    return room && inbound_lines_have_room(in, near, &history->line[INBOUND_FAR], now);
 }

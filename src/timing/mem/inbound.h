@@ -26,7 +26,7 @@ struct inbound_slice {
 };
 
 /* All that inbound_had_room has to know of a slice: a snapshot of it. */
-struct inbound_past {
+struct inbound_history {
     struct credits line[INBOUND_LINES];
     uint64_t no_room;
     bool room;
@@ -129,16 +129,16 @@ inbound_waiting(const struct inbound_slice *s)
     return s->line[INBOUND_NEAR].credits.used + s->line[INBOUND_FAR].credits.used;
 }
 
-/* -- the past, if slices are ahead -- */
+/* -- occupancy history, if slices are ahead -- */
 
 /* Slices go on through L2 ticks before l2_end: older ones than the last INBOUND_HISTORY of
  * these are forgotten. */
 void inbound_open(struct inbound *in, uint64_t l2_end);
 
-static inline struct inbound_past
-inbound_past(const struct inbound_slice *s)
+static inline struct inbound_history
+inbound_history(const struct inbound_slice *s)
 {
-    return (struct inbound_past){
+    return (struct inbound_history){
         {s->line[INBOUND_NEAR].credits, s->line[INBOUND_FAR].credits},
         s->no_room,
         s->room};
@@ -146,7 +146,7 @@ inbound_past(const struct inbound_slice *s)
 
 /* inbound_has_room as it was before L2 tick `now`, one of the last INBOUND_HISTORY that the
  * slice has done, or a later one. */
-bool inbound_had_room(const struct inbound *in, const struct inbound_past *past,
+bool inbound_had_room(const struct inbound *in, const struct inbound_history *history,
                       uint64_t now);
 
 #endif
