@@ -46,19 +46,11 @@ struct paper {
 static int
 list(void)
 {
-    char **names = figure_names();
-    for (size_t i = 0; names[i]; i++) {
-        char *path = figure_find(names[i]);
-        struct diag_sink diag = {0};
-        char *title = path ? experiment_title(path, &diag) : NULL;
-        printf("%-20s %s\n", names[i], title ? title : "(cannot be read)");
-        free(title);
-        cli_sink(&diag);
-        free(path);
-    }
-    allot_names_free(names);
+    struct diag_sink diag = {0};
+    figure_files_list(stdout, &diag);
     for (const struct special *s = specials; s->name; s++)
         printf("%-20s %s\n", s->name, s->meaning);
+    cli_sink(&diag);
     return EXIT_OK;
 }
 
@@ -113,26 +105,13 @@ fill_page(const struct paper *p)
 {
     struct figure_blocks b = {.check = p->check_docs};
     struct diag_sink diag = {0};
-    struct strbuf out = {0};
-    char *text = file_read(p->page, NULL);
-    if (!text) {
-        fprintf(stderr, "allot: cannot read the page %s: %s\n", p->page, strerror(errno));
-        return EXIT_FAILED;
-    }
-    bool ok = figure_files_fill(p->page, text, &b, &out, &diag);
+    bool ok = figure_files_page(p->page, &b, &diag);
     cli_sink(&diag);
-    if (ok && b.check) {
-        ok = !b.stale;
-        if (b.stale)
-            fprintf(stderr, "allot: 'allot paper --write-docs' fills the blocks\n");
-    } else if (ok && b.stale) {
-        ok = cli_write_file(p->page, out.s, out.n);
-        if (ok)
-            fprintf(stderr, "wrote %zu blocks of %s\n", b.stale, p->page);
-    }
-    strbuf_free(&out);
-    free(text);
-    return ok && !b.missing ? EXIT_OK : EXIT_FAILED;
+    if (ok && b.check && b.stale)
+        fprintf(stderr, "allot: 'allot paper --write-docs' fills the blocks\n");
+    else if (ok && b.stale)
+        fprintf(stderr, "wrote %zu blocks of %s\n", b.stale, p->page);
+    return ok && !b.missing && !(b.check && b.stale) ? EXIT_OK : EXIT_FAILED;
 }
 
 /* Runs and prints what is asked for. */

@@ -135,6 +135,34 @@ figure_files_fill(const char *page, const char *text, struct figure_blocks *b,
 }
 
 bool
+figure_files_page(const char *page, struct figure_blocks *b, struct diag_sink *diag)
+{
+    struct strbuf out = {0};
+    char *text = file_read(page, NULL);
+    if (!text)
+        return diag_error(diag, "cannot read the page %s: %s", page, strerror(errno));
+    bool ok = figure_files_fill(page, text, b, &out, diag) &&
+              (b->check || !b->stale || write_to(page, &out, diag));
+    strbuf_free(&out);
+    free(text);
+    return ok;
+}
+
+void
+figure_files_list(FILE *f, struct diag_sink *diag)
+{
+    char **names = figure_names();
+    for (size_t i = 0; names[i]; i++) {
+        char *path = figure_find(names[i]);
+        char *title = path ? experiment_title(path, diag) : NULL;
+        fprintf(f, "%-20s %s\n", names[i], title ? title : "(cannot be read)");
+        free(title);
+        free(path);
+    }
+    allot_names_free(names);
+}
+
+bool
 figure_files_markdown(const struct figure *const *f, size_t n, struct strbuf *out,
                       struct diag_sink *diag)
 {

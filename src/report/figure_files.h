@@ -33,6 +33,11 @@ struct figure_blocks {
 bool figure_files_fill(const char *page, const char *text, struct figure_blocks *b,
                        struct strbuf *out, struct diag_sink *diag);
 
+/* The same of a file, which is written if a block was stale and `check` is not asked for. */
+bool figure_files_page(const char *page, struct figure_blocks *b, struct diag_sink *diag);
+
+/* Names and titles of the papers' figures; diagnostics of those that cannot be read. */
+void figure_files_list(FILE *f, struct diag_sink *diag);
 /* Figures one after another as Markdown, and as CSV with their names. */
 bool figure_files_markdown(const struct figure *const *f, size_t n, struct strbuf *out,
                            struct diag_sink *diag);
