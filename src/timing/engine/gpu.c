@@ -147,13 +147,19 @@ build_setup(struct run *r, const struct timing_plan *plan)
     s->blocks = r->launch.plan.blocks;
     if (m->state_size)
         s->mechanism[s->nmechanisms++] =
-            (struct mechanism_use){m, r->launch.plan.own, {0}};
+            (struct mechanism_use){.mechanism = m, .plan = r->launch.plan.own};
     for (unsigned i = 0; i < plan->nmechanisms; i++)
         s->mechanism[s->nmechanisms++] = plan->mechanism[i];
     if (plan->registers.mechanism)
         s->mechanism[s->nmechanisms++] = plan->registers;
     else
         s->always_on = (uint32_t)regpower_file(r->g->m);
+    for (unsigned k = 0; k < s->nmechanisms; k++) {
+        struct mechanism_use *u = &s->mechanism[k];
+        if (u->mechanism->prepare)
+            u->code = u->mechanism->prepare(r->arena, r->launch.grid->prog, r->g->m,
+                                            mechanism_plan(u));
+    }
 }
 
 /* -- how it ends -- */

@@ -20,7 +20,8 @@ struct sm_view {
     struct exec_cta *const *cta; /* by slot, NULL: empty */
     struct stat_sm *stats;       /* of this SM */
     uint64_t now;
-    unsigned sm; /* number of this SM */
+    unsigned sm;      /* number of this SM */
+    const void *code; /* what `prepare` made of the launch's program */
 
     /* -- written by the mechanism -- */
     uint8_t *cls;  /* by slot: enum warp_class of its warps; at first WARP_UNSHARED */
@@ -57,6 +58,8 @@ enum sm_event_id {
 #undef EVENT
     SM_NEVENTS
 };
+#define MECHANISM_QUIET(id) ((uint32_t)1 << SM_EVENT_##id)
+#define MECHANISM_YES ((uint32_t)1 << SM_NEVENTS)
 
 typedef void sm_handler(void *state, struct sm_view *v, const struct sm_event *e);
 
@@ -68,6 +71,13 @@ struct mechanism {
                  * the scheduler has chosen the warp */
     bool peeks; /* may_issue wants to know what memory the instruction touches */
     bool reads; /* the scoreboard tracks reads too (RAR, WAR), to `operands_read` */
+    bool once;  /* eager: who is in `again` may issue what it was refused; no second question */
+    /* Handlers that write nothing into the view: 1 << SM_EVENT_...; MECHANISM_YES: nor does
+     * may_issue when it says yes. The SM need not look there. */
+    uint32_t quiet;
+    /* Optional: what all SMs shall know of the program; once per launch, as long as it. */
+    const void *(*prepare)(struct arena *a, const struct exec_prog *p,
+                           const struct machine *m, const void *plan);
     size_t (*state_size)(const void *plan); /* of one SM's state, zeroed; NULL: none */
     void (*init)(void *state, struct sm_view *v, const struct machine *m,
                  const void *plan);
@@ -91,6 +101,7 @@ struct mechanism_use {
     const struct mechanism *mechanism;
     const void *plan;                   /* its own, as long as the launch; NULL: */
     _Alignas(16) unsigned char own[48]; /* this one */
+    const void *code;                   /* set by the launch: of `prepare` */
 };
 
 static inline const void *

@@ -101,9 +101,9 @@ leave(struct sm *s, struct sm_part *p)
 /* Tells scoreboard and mechanisms that an instruction has read its registers. */
 static void __attribute__((noinline)) tell_read(struct sm *s, const struct sm_flight *fl)
 {
-    if (s->score.readers) {
+    if (s->score.unread) {
         const struct sm_inst *in = &s->prog->inst[fl->pc];
-        score_read(&s->score, fl->warp, in->reg, in->nsrc, -1);
+        score_has_read(&s->score, fl->warp, in->reg, in->nsrc);
         sm_hazard_over(s, fl->warp);
     }
     sm_tell(s, SM_EVENT_operands_read, fl->warp, fl->pc, 0, s->now);
@@ -113,7 +113,7 @@ static void
 unit_complete(struct sm *s, struct sm_part *p, unsigned cu)
 {
     struct sm_set *set = &p->set[p->cu_set[cu]];
-    if (s->score.readers || s->listen[SM_EVENT_operands_read])
+    if (s->score.unread || s->listen[SM_EVENT_operands_read])
         tell_read(s, &s->flight[p->cu_inst[cu]]);
     set->ready |= (uint64_t)1 << (cu - set->first);
     p->complete |= (uint8_t)(1u << p->cu_set[cu]);

@@ -5,7 +5,8 @@
  *
  * Optionally (score_track_reads) also the instructions that have yet to read a register: an
  * instruction waits until nobody has (RAR, WAR). Mechanisms that act on a register once it
- * has been read need this (001 section 4.2.4). A count per register and warp. */
+ * has been read need this (001 section 4.2.4). Since a second one waits, there is one at
+ * most: a bit per register and warp. */
 #ifndef ALLOT_TIMING_SCOREBOARD_H
 #define ALLOT_TIMING_SCOREBOARD_H
 
@@ -14,8 +15,7 @@
 struct scoreboard {
     uint64_t *bits;   /* row of `words` per warp slot */
     uint64_t *memory; /* of those: from the load/store unit */
-    uint8_t *readers; /* instructions that have yet to read it; NULL: not tracked */
-    uint32_t regs;
+    uint64_t *unread; /* an instruction has yet to read it; NULL: not tracked */
     uint32_t words;
 };
 
@@ -28,10 +28,9 @@ score_init(struct scoreboard *s, struct arena *a, unsigned warps, unsigned regs)
 }
 
 static inline void
-score_track_reads(struct scoreboard *s, struct arena *a, unsigned warps, unsigned regs)
+score_track_reads(struct scoreboard *s, struct arena *a, unsigned warps)
 {
-    s->regs = regs ? regs : 1;
-    s->readers = ARENA_ARRAY(a, uint8_t, (size_t)s->regs * warps);
+    s->unread = ARENA_ARRAY(a, uint64_t, (size_t)s->words * warps);
 }
 
 /* Whether one of the registers is pending in `of`: s->bits or s->memory. */
@@ -46,31 +45,34 @@ score_hazard_in(const struct scoreboard *s, const uint64_t *of, unsigned warp,
     return hit & 1;
 }
 
-/* Whether an instruction has yet to read one of them (a WAR hazard). */
-static inline bool
-score_unread(const struct scoreboard *s, unsigned warp, const uint16_t *reg, unsigned n)
-{
-    const uint8_t *row = s->readers + (size_t)s->regs * warp;
-    unsigned hit = 0;
-    for (unsigned i = 0; i < n; i++)
-        hit |= row[reg[i]];
-    return hit;
-}
-
 static inline bool
 score_hazard(const struct scoreboard *s, unsigned warp, const uint16_t *reg, unsigned n)
 {
-    return score_hazard_in(s, s->bits, warp, reg, n) ||
-           (s->readers && score_unread(s, warp, reg, n));
+    if (!s->unread)
+        return score_hazard_in(s, s->bits, warp, reg, n);
+    const uint64_t *row = s->bits + (size_t)s->words * warp;
+    const uint64_t *unread = s->unread + (size_t)s->words * warp;
+    uint64_t hit = 0;
+    for (unsigned i = 0; i < n; i++)
+        hit |= (row[reg[i] / 64] | unread[reg[i] / 64]) >> (reg[i] % 64);
+    return hit & 1;
 }
 
-/* An instruction will read these registers, or (by = -1) has. */
+/* An instruction will read these registers, or has. */
 static inline void
-score_read(struct scoreboard *s, unsigned warp, const uint16_t *reg, unsigned n, int by)
+score_will_read(struct scoreboard *s, unsigned warp, const uint16_t *reg, unsigned n)
 {
-    uint8_t *row = s->readers + (size_t)s->regs * warp;
+    uint64_t *row = s->unread + (size_t)s->words * warp;
     for (unsigned i = 0; i < n; i++)
-        row[reg[i]] = (uint8_t)(row[reg[i]] + by);
+        bitset_add(row, reg[i]);
+}
+
+static inline void
+score_has_read(struct scoreboard *s, unsigned warp, const uint16_t *reg, unsigned n)
+{
+    uint64_t *row = s->unread + (size_t)s->words * warp;
+    for (unsigned i = 0; i < n; i++)
+        bitset_del(row, reg[i]);
 }
 
 static inline void

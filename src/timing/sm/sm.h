@@ -228,6 +228,7 @@ struct sm {
     struct sm_mechanism mechanism[SM_MAX_MECHANISMS];
     uint8_t nmechanisms;
     uint8_t listen[SM_NEVENTS]; /* mechanisms that have a handler: a bit each */
+    struct sm_mechanism *only[SM_NEVENTS]; /* the one that has, if it is quiet; or NULL */
     uint8_t *asks;              /* by slot: mechanisms to be asked for its warps */
     uint8_t eager;              /* mechanisms that are asked early */
     uint8_t peeks;              /* mechanisms that are told of the access when asked */
@@ -389,7 +390,13 @@ sm_tell(struct sm *s, enum sm_event_id id, unsigned w, uint32_t pc, uint32_t lan
                              .lanes = lanes};
         if (pc != SM_NO_PC)
             e.st = &s->prog->grid->prog->st[pc];
-        sm_tell_them(s, id, &e, now);
+        struct sm_mechanism *x = s->only[id];
+        if (x) {
+            x->view.now = now;
+            x->handler[id](x->state, &x->view, &e);
+        } else {
+            sm_tell_them(s, id, &e, now);
+        }
     }
 }
 

@@ -164,8 +164,8 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
                 sm_poll(s, &c->waits.atomic, (uint64_t)1 << i);
         }
     }
-    if (s->score.readers)
-        score_read(&s->score, w, in->reg, in->nsrc, 1);
+    if (s->score.unread)
+        score_will_read(&s->score, w, in->reg, in->nsrc);
     if (in->ndst)
         score_reserve(&s->score, w, in->reg + in->nsrc, in->ndst, in->mem);
     struct sm_part *p = &s->part[c->part];

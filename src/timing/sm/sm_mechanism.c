@@ -11,8 +11,12 @@ handlers(struct sm *s, unsigned k)
 #define EVENT(id, when, holds) x->handler[SM_EVENT_##id] = x->m->id;
 #include "timing/sm_events.def"
 #undef EVENT
-    for (unsigned i = 0; i < SM_NEVENTS; i++)
-        s->listen[i] |= (uint8_t)((x->handler[i] != NULL) << k);
+    for (unsigned i = 0; i < SM_NEVENTS; i++) {
+        if (!x->handler[i])
+            continue;
+        s->only[i] = !s->listen[i] && x->m->quiet >> i & 1 ? x : NULL;
+        s->listen[i] |= (uint8_t)(1u << k);
+    }
 }
 
 /* What the views say of the slot. */
@@ -40,6 +44,7 @@ sm_mechanisms_init(struct sm *s, struct arena *a, const struct sm_setup *setup,
                                    .stats = s->stats,
                                    .now = now,
                                    .sm = s->id,
+                                   .code = use->code,
                                    .timer = NEVER,
                                    .cls = ARENA_ARRAY(a, uint8_t, s->nslots),
                                    .asks = ARENA_ARRAY(a, uint8_t, s->nslots)};
@@ -54,8 +59,8 @@ sm_mechanisms_init(struct sm *s, struct arena *a, const struct sm_setup *setup,
         s->peeks |= (uint8_t)(x->m->peeks << k);
         if (x->view.timer < s->timer)
             s->timer = x->view.timer;
-        if (x->m->reads && !s->score.readers)
-            score_track_reads(&s->score, a, s->nwarps, s->prog->nregs);
+        if (x->m->reads && !s->score.unread)
+            score_track_reads(&s->score, a, s->nwarps);
         s->nmechanisms++;
         handlers(s, k);
     }
@@ -113,15 +118,10 @@ tell_of_registers(struct sm *s, struct sm_mechanism *x)
     }
 }
 
-/* What a mechanism has written into its view; true: something has changed. */
+/* What a mechanism has written into its view takes effect; true: something has changed. */
 static bool
-look(struct sm *s, struct sm_mechanism *x)
+take_back(struct sm *s, struct sm_mechanism *x)
 {
-    if (x->view.timer < s->timer)
-        s->timer = x->view.timer;
-    if (!(x->view.got[0] | x->view.got[1] | x->view.again[0] | x->view.again[1]) &&
-        !x->view.changed)
-        return false;
     if (x->view.got[0] | x->view.got[1])
         tell_of_registers(s, x);
     if (x->view.changed || x->view.again[0] || x->view.again[1])
@@ -130,7 +130,10 @@ look(struct sm *s, struct sm_mechanism *x)
         FOR_BITS(i, x->view.again[v])
         {
             const struct sm_warp *w = &s->warp[v * 64 + (unsigned)i];
-            s->sched[w->sched].waits.by[x->m->wait] &= ~((uint64_t)1 << w->pos);
+            struct sm_sched *c = &s->sched[w->sched];
+            c->waits.by[x->m->wait] &= ~((uint64_t)1 << w->pos);
+            if (x->m->once && s->eager == (1u << (x - s->mechanism)))
+                c->eager &= ~((uint64_t)1 << w->pos);
             s->sched_dirty |= (uint8_t)(1u << w->sched);
         }
         x->view.again[v] = 0;
@@ -142,6 +145,17 @@ look(struct sm *s, struct sm_mechanism *x)
     return true;
 }
 
+/* The same, where it may have written nothing. */
+static inline bool
+look(struct sm *s, struct sm_mechanism *x)
+{
+    const struct sm_view *v = &x->view;
+    if (v->timer < s->timer)
+        s->timer = v->timer;
+    return (v->got[0] | v->got[1] | v->again[0] | v->again[1] | v->changed) &&
+           take_back(s, x);
+}
+
 bool
 sm_tell_them(struct sm *s, enum sm_event_id id, const struct sm_event *e, uint64_t now)
 {
@@ -151,6 +165,8 @@ sm_tell_them(struct sm *s, enum sm_event_id id, const struct sm_event *e, uint64
         struct sm_mechanism *x = &s->mechanism[k];
         x->view.now = now;
         x->handler[id](x->state, &x->view, e);
+        if (x->m->quiet >> id & 1)
+            continue;
         if (id == SM_EVENT_block_started)
             take_over(s, e->slot);
         changed |= look(s, x);
@@ -221,6 +237,8 @@ sm_ask(struct sm *s, unsigned mechanisms, unsigned w, uint64_t now)
         struct sm_sched *c = &s->sched[s->warp[w].sched];
         x->view.now = now;
         bool ok = x->m->may_issue(x->state, &x->view, &e);
+        if (ok && x->m->quiet & MECHANISM_YES)
+            continue;
         look(s, x);
         if (x->view.fault)
             broken_rule(s, w, x->view.fault);

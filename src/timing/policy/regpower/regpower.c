@@ -20,37 +20,12 @@
  * about to lose power that an entry with another PC uses stays ON.
  *
  * Cycles are counted when states change: a state set in cycle t holds from t + 1 on. */
-#include "timing/policy/regpower/regpower.h"
+#include "timing/policy/regpower/sets.h"
 
 #include "base/bitset.h"
 
 #include <assert.h>
 #include <string.h>
-
-#define POLICY(p) extern const struct regpower_policy p;
-#include "timing/policy/regpower/registry.def"
-#undef POLICY
-
-static const struct regpower_policy *const policies[] = {
-#define POLICY(p) &p,
-#include "timing/policy/regpower/registry.def"
-#undef POLICY
-};
-
-const struct regpower_policy *
-regpower_at(size_t i)
-{
-    return i < sizeof policies / sizeof *policies ? policies[i] : NULL;
-}
-
-const struct regpower_policy *
-regpower_find(const char *name)
-{
-    for (size_t i = 0; regpower_at(i); i++)
-        if (!strcmp(policies[i]->name, name))
-            return policies[i];
-    return NULL;
-}
 
 struct plan {
     const struct regpower_policy *policy;
@@ -72,21 +47,49 @@ struct warp {
     uint8_t nentries;
 };
 
+struct regs { /* 64 registers of a warp, a bit each; neither ON nor SLEEP: OFF */
+    uint64_t has, on, sleep;
+};
+
+/* So many of something now, and the cycles of all of them: one that begins in cycle t counts
+ * from t + 1 on, one that ends in cycle t up to t. */
+struct level {
+    uint64_t now;
+    uint64_t cycles; /* counted so far, less `now` times the cycle */
+};
+
 struct file {
     const struct regpower_policy *policy;
-    uint32_t warps, regs, nwarps, size; /* warps of a block; of all slots; registers */
-    uint32_t whole;                     /* warps that start with all registers; */
-    uint32_t start;                     /* with how many others start */
-    enum ptx_power first;               /* a register of a warp that starts */
-    bool late;                          /* destinations wake for the write */
+    const struct regpower_sets *sets;
+    uint32_t warps, regs, words, nwarps; /* warps of a block; of a warp; of all slots */
+    uint32_t size;                       /* registers */
+    uint32_t whole;                      /* warps that start with all registers; */
+    uint32_t start;                      /* with how many others start */
+    enum ptx_power first;                /* a register of a warp that starts */
+    bool late;                           /* destinations wake for the write */
     uint32_t wake_sleep, wake_off, entries;
-    uint32_t on, sleep, held, used; /* registers now; entries in use */
-    uint64_t since;                 /* counted up to this cycle */
-    uint64_t waits[2];              /* warps that wait for a wake-up, a bit each */
+    struct level on, sleep, held, used; /* registers; entries in use */
+    uint64_t since;                     /* counters have been told up to this cycle */
+    uint64_t waits[2];                  /* warps that wait for a wake-up, a bit each */
     struct warp *warp;
+    struct regs *reg;    /* by warp: `words` */
     struct entry *table; /* by warp: `entries` */
-    uint8_t *state;      /* by warp: `regs`, enum ptx_power */
 };
+
+static bool
+wakes_late(const struct machine *m, const struct plan *p)
+{
+    return m->regpower.destination == REGPOWER_DESTINATION_WRITE &&
+           p->policy->after(PTX_POWER_SLEEP) == PTX_POWER_SLEEP;
+}
+
+static const void *
+prepare(struct arena *a, const struct exec_prog *prog, const struct machine *m,
+        const void *plan)
+{
+    const struct plan *p = plan;
+    return regpower_sets_new(a, prog, p->policy, p->regs, wakes_late(m, p));
+}
 
 static size_t
 state_size(const void *plan)
@@ -94,7 +97,9 @@ state_size(const void *plan)
     const struct plan *p = plan;
     size_t warps = (size_t)p->blocks * p->warps;
     return sizeof(struct file) +
-           (sizeof(struct warp) + sizeof(struct entry) * p->entries + p->regs) * warps;
+           (sizeof(struct warp) + sizeof(struct regs) * regpower_words(p->regs) +
+            sizeof(struct entry) * p->entries) *
+               warps;
 }
 
 static void
@@ -103,13 +108,14 @@ init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
     struct file *f = state;
     const struct plan *p = plan;
     *f = (struct file){.policy = p->policy,
+                       .sets = v->code,
                        .warps = p->warps,
                        .regs = p->regs,
+                       .words = regpower_words(p->regs),
                        .nwarps = p->blocks * p->warps,
                        .first = m->regpower.first == REGPOWER_FIRST_OFF ? PTX_POWER_OFF
                                                                         : PTX_POWER_ON,
-                       .late = m->regpower.destination == REGPOWER_DESTINATION_WRITE &&
-                               p->policy->after(PTX_POWER_SLEEP) == PTX_POWER_SLEEP,
+                       .late = wakes_late(m, p),
                        .whole = (p->blocks - p->late) * p->warps,
                        .start = p->start < p->regs ? p->start : p->regs,
                        .size = (uint32_t)regpower_file(m),
@@ -118,9 +124,8 @@ init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
                        .entries = p->entries,
                        .since = v->now};
     f->warp = (struct warp *)(f + 1);
-    f->table = (struct entry *)(f->warp + f->nwarps);
-    f->state = (uint8_t *)(f->table + (size_t)f->nwarps * f->entries);
-    memset(f->state, PTX_POWER_OFF, (size_t)f->nwarps * f->regs);
+    f->reg = (struct regs *)(f->warp + f->nwarps);
+    f->table = (struct entry *)(f->reg + (size_t)f->nwarps * f->words);
 }
 
 static uint32_t
@@ -129,76 +134,118 @@ warp_of(const struct file *f, const struct sm_event *e)
     return e->slot * f->warps + e->warp;
 }
 
+static struct regs *
+regs_of(const struct file *f, uint32_t w)
+{
+    return f->reg + (size_t)w * f->words;
+}
+
+static const struct regpower_sets *
+sets_of(const struct file *f, uint32_t pc)
+{
+    return f->sets + (size_t)pc * f->words;
+}
+
 /* -- states and cycles in them -- */
 
 static void
-count(struct file *f, struct sm_view *v)
+rise(struct level *l, uint64_t n, uint64_t now)
 {
-    uint64_t n = v->now - f->since;
-    if (!n)
-        return;
-    v->stats->regpower_on_cycles += n * f->on;
-    v->stats->regpower_sleep_cycles += n * f->sleep;
-    v->stats->regpower_off_cycles += n * (f->size - f->on - f->sleep);
-    v->stats->regpower_held_cycles += n * f->held;
-    v->stats->regpower_table_cycles += n * f->used;
-    f->since = v->now;
+    l->now += n;
+    l->cycles -= n * now;
 }
 
 static void
-set_state(struct file *f, struct sm_view *v, uint8_t *r, enum ptx_power to)
+fall(struct level *l, uint64_t n, uint64_t now)
 {
-    if (*r == to)
-        return;
-    count(f, v);
-    f->on += (to == PTX_POWER_ON) - (*r == PTX_POWER_ON);
-    f->sleep += (to == PTX_POWER_SLEEP) - (*r == PTX_POWER_SLEEP);
-    *r = (uint8_t)to;
+    l->now -= n;
+    l->cycles += n * now;
+}
+
+/* The cycles up to this one that have not been told yet. */
+static uint64_t
+tell(struct level *l, uint64_t now)
+{
+    uint64_t n = l->cycles + l->now * now;
+    l->cycles -= n;
+    return n;
+}
+
+static void
+counted(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    struct file *f = state;
+    uint64_t on = tell(&f->on, v->now), sleep = tell(&f->sleep, v->now);
+    (void)e;
+    v->stats->regpower_on_cycles += on;
+    v->stats->regpower_sleep_cycles += sleep;
+    v->stats->regpower_off_cycles += (v->now - f->since) * f->size - on - sleep;
+    v->stats->regpower_held_cycles += tell(&f->held, v->now);
+    v->stats->regpower_table_cycles += tell(&f->used, v->now);
+    f->since = v->now;
+}
+
+/* These registers, which are ON, change to SLEEP if they are in `sleep`, else to OFF. */
+static inline void
+lose_power(struct file *f, struct regs *r, uint64_t set, uint64_t sleep, uint64_t now)
+{
+    fall(&f->on, bit_count(set), now);
+    rise(&f->sleep, bit_count(set & sleep), now);
+    r->on &= ~set;
+    r->sleep |= set & sleep;
+}
+
+/* Those of these registers that are not ON get power. Returns the cycles that it takes. */
+static inline uint32_t
+wake(struct file *f, struct sm_view *v, struct regs *r, uint64_t set)
+{
+    uint64_t sleep = set & r->sleep, off = set & ~r->sleep & ~r->on;
+    v->stats->regpower_wakes_sleep += bit_count(sleep);
+    v->stats->regpower_wakes_off += bit_count(off);
+    fall(&f->sleep, bit_count(sleep), v->now);
+    rise(&f->on, bit_count(sleep | off), v->now);
+    r->sleep &= ~sleep;
+    r->on |= sleep | off;
+    uint32_t n = off ? f->wake_off : 0;
+    return sleep && f->wake_sleep > n ? f->wake_sleep : n;
+}
+
+/* Of registers 64 k to 64 k + 63: those below n. */
+static uint64_t
+below(uint32_t n, uint32_t k)
+{
+    return n <= 64 * k ? 0 : n >= 64 * k + 64 ? ~0ull : ~0ull >> (64 * k + 64 - n);
 }
 
 /* Warp w has its first n registers: those that it gets are `first`, those that it loses OFF. */
 static void
 give(struct file *f, struct sm_view *v, uint32_t w, uint32_t n, enum ptx_power first)
 {
-    uint32_t had = f->warp[w].has;
-    count(f, v);
-    f->held += n - had;
+    for (uint32_t k = 0; k < f->words; k++) {
+        struct regs *r = &regs_of(f, w)[k];
+        uint64_t has = below(n, k), gets = has & ~r->has;
+        lose_power(f, r, r->on & ~has, 0, v->now);
+        fall(&f->sleep, bit_count(r->sleep & ~has), v->now);
+        r->sleep &= has;
+        if (first != PTX_POWER_ON)
+            gets = 0;
+        rise(&f->on, bit_count(gets), v->now);
+        r->on |= gets;
+        r->has = has;
+    }
+    rise(&f->held, (uint64_t)n - f->warp[w].has, v->now); /* or fall: 64 bits wrap */
     f->warp[w].has = (uint16_t)n;
-    for (uint32_t i = n < had ? n : had; i < n || i < had; i++)
-        set_state(f, v, &f->state[(size_t)w * f->regs + i],
-                  i < n ? first : PTX_POWER_OFF);
-}
-
-/* The register of an operand, NULL: it lies outside of the file, or is not this warp's. */
-static uint8_t *
-place(const struct file *f, uint32_t w, const struct exec_operand *o)
-{
-    return o->place && o->place <= f->warp[w].has
-               ? &f->state[(size_t)w * f->regs + o->place - 1]
-               : NULL;
-}
-
-/* The register of operand i: written, and not read too. */
-static bool
-only_written(const struct exec_static *st, unsigned i)
-{
-    for (unsigned k = 0; k < st->noperands; k++)
-        if (st->operand[k].place == st->operand[i].place &&
-            st->operand[k].role != EXEC_WRITES)
-            return false;
-    return true;
 }
 
 /* -- the look-up table -- */
 
-static void
+static inline void
 drop(struct file *f, struct sm_view *v, uint32_t w, unsigned i)
 {
     struct entry *t = f->table + (size_t)w * f->entries;
-    count(f, v);
-    f->used--;
-    f->warp[w].nentries--;
-    memmove(t + i, t + i + 1, sizeof *t * (f->warp[w].nentries - i));
+    fall(&f->used, 1, v->now);
+    for (f->warp[w].nentries--; i < f->warp[w].nentries; i++)
+        t[i] = t[i + 1];
 }
 
 static void
@@ -212,8 +259,7 @@ decoded(void *state, struct sm_view *v, const struct sm_event *e)
         v->stats->regpower_table_full++;
         return;
     }
-    count(f, v);
-    f->used++;
+    rise(&f->used, 1, v->now);
     f->table[(size_t)w * f->entries + f->warp[w].nentries++] =
         (struct entry){e->pc, false};
 }
@@ -235,10 +281,10 @@ issued(void *state, struct sm_view *v, const struct sm_event *e)
     struct file *f = state;
     uint32_t w = warp_of(f, e);
     struct entry *t = f->table + (size_t)w * f->entries;
-    for (unsigned i = 0; f->late && i < e->st->noperands; i++) {
-        uint8_t *r = place(f, w, &e->st->operand[i]);
-        if (r && *r == PTX_POWER_ON && only_written(e->st, i))
-            set_state(f, v, r, PTX_POWER_SLEEP);
+    for (uint32_t k = 0; f->late && k < f->words; k++) {
+        struct regs *r = &regs_of(f, w)[k];
+        uint64_t results = sets_of(f, e->pc)[k].results & r->on;
+        lose_power(f, r, results, results, v->now);
     }
     for (unsigned i = 0; i < f->warp[w].nentries; i++)
         if (t[i].pc == e->pc && !t[i].issued) {
@@ -247,92 +293,56 @@ issued(void *state, struct sm_view *v, const struct sm_event *e)
         }
 }
 
-static void
-leaves(struct file *f, struct sm_view *v, const struct sm_event *e)
+static inline void
+leaves(struct file *f, struct sm_view *v, uint32_t w, uint32_t pc)
 {
-    uint32_t w = warp_of(f, e);
     const struct entry *t = f->table + (size_t)w * f->entries;
     for (unsigned i = 0; i < f->warp[w].nentries; i++)
-        if (t[i].pc == e->pc && t[i].issued) {
+        if (t[i].pc == pc && t[i].issued) {
             drop(f, v, w, i);
             return;
         }
 }
 
-/* Is there an entry with another PC that uses this place? */
-static bool
-wanted(const struct file *f, const struct sm_event *e, unsigned where)
+/* Registers of word k that entries with another PC use. */
+static uint64_t
+wanted(const struct file *f, uint32_t w, uint32_t pc, uint32_t k)
 {
-    uint32_t w = warp_of(f, e);
     const struct entry *t = f->table + (size_t)w * f->entries;
-    const struct exec_static *code = e->st - e->pc;
-    for (unsigned i = 0; i < f->warp[w].nentries; i++) {
-        const struct exec_static *st = &code[t[i].pc];
-        for (unsigned k = 0; t[i].pc != e->pc && k < st->noperands; k++)
-            if (st->operand[k].place == where)
-                return true;
-    }
-    return false;
+    uint64_t set = 0;
+    for (unsigned i = 0; i < f->warp[w].nentries; i++)
+        set |= t[i].pc != pc ? sets_of(f, t[i].pc)[k].uses : 0;
+    return set;
 }
 
 /* -- after an access -- */
 
-static void
-wake(struct file *f, struct sm_view *v, uint8_t *r)
+/* Word k of the registers of an instruction; when: SETS_READ, SETS_WRITTEN. A register that
+ * several operands name is counted for each. */
+static inline void
+accessed(struct file *f, struct sm_view *v, const struct sm_event *e, uint32_t w,
+         uint32_t k, unsigned when)
 {
-    bool off = *r == PTX_POWER_OFF;
-    *(off ? &v->stats->regpower_wakes_off : &v->stats->regpower_wakes_sleep) += 1;
-    set_state(f, v, r, PTX_POWER_ON);
-}
-
-/* What an instruction does with one place. A register that is written for several operands
- * is as awake as the most awake. */
-struct use {
-    bool reads, writes;
-    enum ptx_power note;
-};
-
-static struct use
-use_of(const struct exec_static *st, unsigned where)
-{
-    struct use u = {.note = PTX_POWER_NONE};
-    for (unsigned i = 0; i < st->noperands; i++) {
-        const struct exec_operand *o = &st->operand[i];
-        if (o->place != where)
-            continue;
-        bool writes = o->role == EXEC_WRITES;
-        u.writes |= writes;
-        u.reads |= !writes;
-        if (o->power != PTX_POWER_NONE && (u.note == PTX_POWER_NONE || o->power < u.note))
-            u.note = o->power;
+    struct regs *r = &regs_of(f, w)[k];
+    const struct regpower_sets *s = &sets_of(f, e->pc)[k];
+    uint64_t to = s->sleep[when] | s->off[when], late = 0;
+    if (f->late && when == SETS_WRITTEN) {
+        late = s->results & r->has;
+        wake(f, v, r, late); /* in time: when a value comes is known some cycles before */
     }
-    return u;
-}
-
-static void
-accessed(struct file *f, struct sm_view *v, const struct sm_event *e, bool written)
-{
-    for (unsigned i = 0; i < e->st->noperands; i++) {
-        const struct exec_operand *o = &e->st->operand[i];
-        uint8_t *r = place(f, warp_of(f, e), o);
-        if (!r || (*r != PTX_POWER_ON && !f->late))
-            continue;
-        struct use u = use_of(e->st, o->place);
-        if (u.writes != written)
-            continue;
-        if (*r != PTX_POWER_ON) {
-            if (!u.writes || u.reads)
-                continue;
-            wake(f, v, r); /* in time: when a value comes is known some cycles before */
-        }
-        enum ptx_power to = f->policy->after(u.note);
-        if (to == PTX_POWER_ON)
-            continue;
-        if (f->entries && wanted(f, e, o->place)) {
-            v->stats->regpower_corrections++;
-            continue;
-        }
-        set_state(f, v, r, to);
+    to &= r->on;
+    if (!to)
+        return;
+    uint64_t keep = f->entries ? to & wanted(f, w, e->pc, k) : 0;
+    v->stats->regpower_corrections += bit_count(keep);
+    lose_power(f, r, to & ~keep, s->sleep[when], v->now);
+    if (s->twice & (keep | late)) {
+        uint64_t lost = late & to & ~keep;
+        v->stats->regpower_corrections += regpower_named_again(e->st, keep, 64 * k);
+        v->stats->regpower_wakes_sleep +=
+            regpower_named_again(e->st, lost & s->sleep[when], 64 * k);
+        v->stats->regpower_wakes_off +=
+            regpower_named_again(e->st, lost & s->off[when], 64 * k);
     }
 }
 
@@ -340,18 +350,22 @@ static void
 operands_read(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct file *f = state;
-    accessed(f, v, e, false);
+    uint32_t w = warp_of(f, e);
+    for (uint32_t k = 0; k < f->words; k++)
+        accessed(f, v, e, w, k, SETS_READ);
     if (!e->st->ndst && f->entries) /* a store has no write-back */
-        leaves(f, v, e);
+        leaves(f, v, w, e->pc);
 }
 
 static void
 written_back(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct file *f = state;
-    accessed(f, v, e, true);
+    uint32_t w = warp_of(f, e);
+    for (uint32_t k = 0; k < f->words; k++)
+        accessed(f, v, e, w, k, SETS_WRITTEN);
     if (f->entries)
-        leaves(f, v, e);
+        leaves(f, v, w, e->pc);
 }
 
 /* -- warps -- */
@@ -392,14 +406,14 @@ may_issue(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct file *f = state;
     uint32_t w = warp_of(f, e);
-    for (unsigned i = 0; i < e->st->noperands; i++) {
-        uint8_t *r = place(f, w, &e->st->operand[i]);
-        if (!r || *r == PTX_POWER_ON || (f->late && only_written(e->st, i)))
+    for (uint32_t k = 0; k < f->words; k++) {
+        struct regs *r = &regs_of(f, w)[k];
+        uint64_t asleep = sets_of(f, e->pc)[k].needs & r->has & ~r->on;
+        if (!asleep)
             continue;
-        uint64_t over = v->now + (*r == PTX_POWER_OFF ? f->wake_off : f->wake_sleep);
+        uint64_t over = v->now + wake(f, v, r, asleep);
         if (over > f->warp[w].until)
             f->warp[w].until = over;
-        wake(f, v, r);
     }
     if (f->warp[w].until <= v->now)
         return true;
@@ -427,13 +441,6 @@ timer(void *state, struct sm_view *v, const struct sm_event *e)
         }
 }
 
-static void
-counted(void *state, struct sm_view *v, const struct sm_event *e)
-{
-    (void)e;
-    count(state, v);
-}
-
 static bool
 concerns(const struct exec_static *st, const void *plan)
 {
@@ -445,6 +452,13 @@ static const struct mechanism mechanism = {
     .wait = WAIT_wakeup,
     .reads = true,
     .eager = true,
+    .once = true,
+    .quiet = MECHANISM_QUIET(warp_started) | MECHANISM_QUIET(registers_got) |
+             MECHANISM_QUIET(warp_ended) | MECHANISM_QUIET(decoded) |
+             MECHANISM_QUIET(flushed) | MECHANISM_QUIET(issued) |
+             MECHANISM_QUIET(operands_read) | MECHANISM_QUIET(written_back) |
+             MECHANISM_QUIET(counted) | MECHANISM_YES,
+    .prepare = prepare,
     .state_size = state_size,
     .init = init,
     .warp_started = warp_started,
@@ -462,17 +476,6 @@ static const struct mechanism mechanism = {
 };
 
 /* -- plan -- */
-
-uint64_t
-regpower_table_bits(const struct machine *m)
-{
-    enum { PC_BITS = 32, OPERANDS = 8 }; /* 4 sources, 4 destinations: 4.2.2, 4.3.5 */
-    unsigned bits = 0;
-    while ((1u << bits) < m->sm.max_registers)
-        bits++;
-    return (uint64_t)(m->sm.max_threads / 32) * m->regpower.table_entries *
-           (PC_BITS + bits * OPERANDS);
-}
 
 static bool
 has_states(const struct ptx_func *f)

@@ -10,18 +10,26 @@
 enum { REGS = 4, FILE_SIZE = 16 };
 
 /* One block of one warp with registers 1 to 4, in a file of 16. Code: 0 reads 1 and 2 and
- * writes 3; 1 reads 3; 2 reads and writes 4; 3 reads 1, with no write. */
+ * writes 3; 1 reads 3; 2 reads and writes 4; 3 reads 1, with no write; 4 reads 1 twice; 5
+ * reads 65 and 130 and writes 1. */
 static const struct exec_operand ops0[] = {{1, 1, EXEC_READS, PTX_POWER_OFF},
                                            {2, 2, EXEC_READS, PTX_POWER_ON},
                                            {3, 3, EXEC_WRITES, PTX_POWER_SLEEP}},
                                  ops1[] = {{3, 3, EXEC_READS, PTX_POWER_NONE}},
                                  ops2[] = {{4, 4, EXEC_READS, PTX_POWER_OFF},
                                            {4, 4, EXEC_WRITES, PTX_POWER_SLEEP}},
-                                 ops3[] = {{1, 1, EXEC_READS, PTX_POWER_SLEEP}};
+                                 ops3[] = {{1, 1, EXEC_READS, PTX_POWER_SLEEP}},
+                                 ops4[] = {{1, 1, EXEC_READS, PTX_POWER_OFF},
+                                           {1, 1, EXEC_READS, PTX_POWER_NONE}},
+                                 ops5[] = {{65, 65, EXEC_READS, PTX_POWER_OFF},
+                                           {130, 130, EXEC_READS, PTX_POWER_SLEEP},
+                                           {1, 1, EXEC_WRITES, PTX_POWER_SLEEP}};
 static const struct exec_static code[] = {{.operand = ops0, .noperands = 3, .ndst = 1},
                                           {.operand = ops1, .noperands = 1, .ndst = 1},
                                           {.operand = ops2, .noperands = 2, .ndst = 1},
-                                          {.operand = ops3, .noperands = 1}};
+                                          {.operand = ops3, .noperands = 1},
+                                          {.operand = ops4, .noperands = 2},
+                                          {.operand = ops5, .noperands = 3, .ndst = 1}};
 
 struct bench {
     struct machine *m;
@@ -30,8 +38,10 @@ struct bench {
     void *state;
     struct stat_sm stats;
     uint8_t cls[1], asks[1];
+    unsigned size; /* of the file */
     struct sm_view v;
     struct diag_sink diag;
+    struct arena arena;
 };
 
 static struct ptx_func *
@@ -46,16 +56,29 @@ func(unsigned registers, bool states)
     return &f;
 }
 
-/* late, start: as struct residency_plan's. */
+/* What an SM does at the start of a launch. */
 static void
-setup_late(struct bench *b, const char *policy, unsigned late, unsigned start)
+begin(struct bench *b)
+{
+    const struct exec_prog prog = {.st = (struct exec_static *)(uintptr_t)code,
+                                   .ninst = sizeof code / sizeof *code};
+    const void *plan = mechanism_plan(&b->use);
+    b->v.code = b->p->prepare(&b->arena, &prog, b->m, plan);
+    b->p->init(b->state, &b->v, b->m, plan);
+}
+
+/* late, start: as struct residency_plan's; regs: of a warp; size: of the file. */
+static void
+setup_all(struct bench *b, const char *policy, unsigned late, unsigned start,
+          unsigned regs, unsigned size)
 {
     memset(b, 0, sizeof *b);
     b->m = machine_new();
     b->m->regpower.policy = policy;
-    b->m->sm.registers = FILE_SIZE * 32;
+    b->size = size;
+    b->m->sm.registers = size * 32;
     const struct residency_plan r = {.blocks = 1, .late = late, .start = start};
-    assert_true(regpower_plan(b->m, func(REGS, true), &r, 1, REGS, &b->use, &b->diag));
+    assert_true(regpower_plan(b->m, func(regs, true), &r, 1, regs, &b->use, &b->diag));
     b->p = b->use.mechanism;
     b->state = calloc(1, b->p->state_size(mechanism_plan(&b->use)));
     b->v = (struct sm_view){.nslots = 1,
@@ -64,7 +87,13 @@ setup_late(struct bench *b, const char *policy, unsigned late, unsigned start)
                             .asks = b->asks,
                             .timer = NEVER,
                             .now = 100};
-    b->p->init(b->state, &b->v, b->m, mechanism_plan(&b->use));
+    begin(b);
+}
+
+static void
+setup_late(struct bench *b, const char *policy, unsigned late, unsigned start)
+{
+    setup_all(b, policy, late, start, REGS, FILE_SIZE);
 }
 
 static void
@@ -77,6 +106,7 @@ static void
 teardown(struct bench *b)
 {
     free(b->state);
+    arena_free(&b->arena);
     machine_free(b->m);
     diag_free(&b->diag);
 }
@@ -99,7 +129,7 @@ assert_states(struct bench *b, unsigned on, unsigned sleep)
     assert_int_equal(b->stats.regpower_sleep_cycles - before.regpower_sleep_cycles,
                      sleep);
     assert_int_equal(b->stats.regpower_off_cycles - before.regpower_off_cycles,
-                     FILE_SIZE - on - sleep);
+                     b->size - on - sleep);
 }
 
 static bool
@@ -137,7 +167,7 @@ first_state(void **state)
     tell(&b, b.p->warp_ended, 0);
     assert_states(&b, 0, 0);
     b.m->regpower.first = REGPOWER_FIRST_OFF;
-    b.p->init(b.state, &b.v, b.m, mechanism_plan(&b.use));
+    begin(&b);
     tell(&b, b.p->warp_started, 0);
     assert_states(&b, 0, 0);
     assert_false(ask(&b, 1));
@@ -146,7 +176,7 @@ first_state(void **state)
     teardown(&b);
     setup_late(&b, "sleep-reg", 1, 2);
     b.m->regpower.first = REGPOWER_FIRST_OFF;
-    b.p->init(b.state, &b.v, b.m, mechanism_plan(&b.use));
+    begin(&b);
     tell(&b, b.p->warp_started, 0);
     assert_states(&b, 0, 0);
     tell(&b, b.p->registers_got, 0); /* those that come later are ON */
@@ -162,7 +192,7 @@ destinations_wake_for_the_write(void **state)
     struct bench b;
     setup(&b, "comp-opt");
     b.m->regpower.destination = REGPOWER_DESTINATION_WRITE;
-    b.p->init(b.state, &b.v, b.m, mechanism_plan(&b.use));
+    begin(&b);
     tell(&b, b.p->warp_started, 0);
     assert_states(&b, REGS, 0);
     assert_true(ask(&b, 0));
@@ -182,7 +212,7 @@ destinations_wake_for_the_write(void **state)
     teardown(&b);
     setup(&b, "unallocated-off"); /* all are ON in any case */
     b.m->regpower.destination = REGPOWER_DESTINATION_WRITE;
-    b.p->init(b.state, &b.v, b.m, mechanism_plan(&b.use));
+    begin(&b);
     tell(&b, b.p->warp_started, 0);
     tell(&b, b.p->issued, 0);
     assert_states(&b, REGS, 0);
@@ -249,6 +279,55 @@ states_change_after_the_access(void **state)
     teardown(&b);
 }
 
+/* Each operand that names a register counts as a correction; its state is the most awake. */
+static void
+operands_that_name_one_register(void **state)
+{
+    struct bench b;
+    setup(&b, "greener");
+    tell(&b, b.p->warp_started, 0);
+    tell(&b, b.p->decoded, 3);
+    tell(&b, b.p->operands_read, 4);
+    assert_int_equal(b.stats.regpower_corrections, 2);
+    assert_states(&b, REGS, 0);
+    tell(&b, b.p->flushed, 0);
+    tell(&b, b.p->operands_read, 4);
+    assert_int_equal(b.stats.regpower_corrections, 2);
+    assert_states(&b, REGS - 1, 0);
+    teardown(&b);
+}
+
+/* More registers than a word has bits, the last one of the warp among them. */
+static void
+registers_above_64(void **state)
+{
+    enum { MANY = 130, LARGE = 256 };
+    struct bench b;
+    setup_all(&b, "comp-opt", 0, 0, MANY, LARGE);
+    tell(&b, b.p->warp_started, 0);
+    assert_states(&b, MANY, 0);
+    assert_true(ask(&b, 5));
+    tell(&b, b.p->operands_read, 5);
+    assert_states(&b, MANY - 2, 1);
+    tell(&b, b.p->written_back, 5);
+    assert_states(&b, MANY - 3, 2);
+    assert_false(ask(&b, 5));
+    assert_int_equal(b.stats.regpower_wakes_off, 1);
+    assert_int_equal(b.stats.regpower_wakes_sleep, 2);
+    assert_states(&b, MANY, 0);
+    tell(&b, b.p->warp_ended, 0);
+    assert_states(&b, 0, 0);
+    teardown(&b);
+    setup_all(&b, "comp-opt", 1, 129, MANY, LARGE); /* the last one comes later */
+    tell(&b, b.p->warp_started, 0);
+    assert_states(&b, MANY - 1, 0);
+    tell(&b, b.p->operands_read, 5);
+    assert_states(&b, MANY - 2, 0);
+    assert_false(ask(&b, 5));
+    assert_int_equal(b.stats.regpower_wakes_off, 1);
+    teardown(&b);
+}
+
 /* What the compiler says; SLEEP where it says nothing, and always with sleep-reg. */
 static void
 states_of_the_policies(void **state)
@@ -275,7 +354,7 @@ wake_ups_take_their_cycles(void **state)
     struct bench b;
     setup(&b, "comp-opt");
     b.m->regpower.wake_off = 5;
-    b.p->init(b.state, &b.v, b.m, mechanism_plan(&b.use));
+    begin(&b);
     tell(&b, b.p->warp_started, 0);
     assert_true(ask(&b, 0)); /* all are ON */
     tell(&b, b.p->operands_read, 0);
@@ -555,6 +634,8 @@ main(void)
         cmocka_unit_test(registers_that_come_later),
         cmocka_unit_test(registers_before_the_warp_starts),
         cmocka_unit_test(states_change_after_the_access),
+        cmocka_unit_test(operands_that_name_one_register),
+        cmocka_unit_test(registers_above_64),
         cmocka_unit_test(states_of_the_policies),
         cmocka_unit_test(wake_ups_take_their_cycles),
         cmocka_unit_test(decoded_instructions_keep_registers_on),
