@@ -58,6 +58,7 @@ struct unified {
     double most_ratio; /* 0: the machine's */
     bool spills_alone; /* CI_pred counts what spilling adds */
     bool schedule;     /* within the registers at hand */
+    enum slots_rule prune;
     uint32_t latency[PTX_NLATENCIES];
 };
 
@@ -67,7 +68,7 @@ struct unified {
 static struct us_block
 block_of(const struct unified *u, const struct ptx_func *f)
 {
-    struct us_block b = {.threads = 1};
+    struct us_block b = {.threads = 1, .prune = u->prune};
     const struct pass_launch *l = u->args->launch;
     const uint32_t *most = f->reqntid[0] ? f->reqntid : f->maxntid[0] ? f->maxntid : NULL;
     bool launched = l->kernel && !strcmp(l->kernel, f->name);
@@ -459,6 +460,10 @@ read_args(struct unified *u)
     u->spills_alone = !strcmp(memory, "spills");
     if (!u->spills_alone && strcmp(memory, "all") != 0)
         return diag_error(d, "pass unified-alloc: memory=%s: give all or spills", memory);
+    const char *prune = pass_arg(a, "prune");
+    u->prune = !strcmp(prune, "most") ? SLOTS_MOST_FREQUENT : SLOTS_LEAST_FREQUENT;
+    if (u->prune == SLOTS_LEAST_FREQUENT && strcmp(prune, "least") != 0)
+        return diag_error(d, "pass unified-alloc: prune=%s: give least or most", prune);
     u->scratchpad = -1;
     for (int i = 0; m && i < PTX_NLATENCIES; i++)
         u->latency[i] = latency_dependent(m, (unsigned)i);
@@ -594,6 +599,9 @@ static const struct pass_key keys[] = {
      "of auto: arithmetic that hides an off-chip access; machine: half of its latency"},
     {"memory", "all",
      "of auto: off-chip instructions of CI_pred; all of them, or spills: what is added"},
+    {"prune", "least",
+     "which values leave scratchpad first: those of least frequency, as 002's text, or "
+     "most, as its Figure 2"},
     {"schedule", "no",
      "yes: instructions are ordered anew, by pass schedule, for each number of registers"},
     {"latencies", "", "of schedule=yes: as those of pass schedule; the machine's"},

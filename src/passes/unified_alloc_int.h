@@ -6,6 +6,7 @@
 #ifndef ALLOT_PASSES_UNIFIED_ALLOC_INT_H
 #define ALLOT_PASSES_UNIFIED_ALLOC_INT_H
 
+#include "analysis/slots.h"
 #include "passes/register_allocate_int.h"
 
 /* A function of the kernel at hand. */
@@ -24,6 +25,7 @@ struct us_block {
     uint32_t threads; /* the most */
     uint32_t dim[3];  /* 0: not known */
     uint32_t stride;  /* bytes of a slot: whole warps' words */
+    enum slots_rule prune;
 };
 
 struct us_result {

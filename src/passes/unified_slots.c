@@ -495,7 +495,7 @@ us_place(struct us_func *fn, size_t n, const struct us_block *block, uint32_t li
         find_points(&j, &j.w[i], fn);
         proc[i] = j.w[i].proc;
     }
-    bool ok = slots_assign(proc, (uint32_t)n, limit, SLOTS_LEAST_FREQUENT, &j.mem, &s);
+    bool ok = slots_assign(proc, (uint32_t)n, limit, block->prune, &j.mem, &s);
     assert(ok);
     *out = (struct us_result){0};
     for (size_t i = 0; i < n; i++)
