@@ -47,11 +47,13 @@ for method in awss static relax awss,packer=lmf round-robin,tlp=3 random,seed=7;
     "$allot" workingset hotspot -q --schedule $method -o "$dir/s" --set l2.sets=4
     "$allot" run hotspot -q --schedule "$dir/s" --set l2.sets=4 | grep -q "check passed" || fail "$method"
 done
-"$allot" workingset hotspot -q --schedule awsss 2>"$dir/err"
-[ $? -eq 2 ] || fail "a method that there is not"
+rc=0
+"$allot" workingset hotspot -q --schedule awsss 2>"$dir/err" || rc=$?
+[ $rc -eq 2 ] || fail "a method that there is not"
 grep -q "did you mean 'awss'" "$dir/err" || fail "$(cat "$dir/err")"
-"$allot" run hotspot -q --schedule awsss 2>"$dir/err"
-[ $? -eq 2 ] || fail "neither a method nor a file"
+rc=0
+"$allot" run hotspot -q --schedule awsss 2>"$dir/err" || rc=$?
+[ $rc -eq 2 ] || fail "neither a method nor a file"
 grep -q "did you mean 'awss'" "$dir/err" || fail "$(cat "$dir/err")"
 "$allot" workingset hotspot -q --set l2.sets=4 --schedule awss -o "$dir/s"
 "$allot" workingset hotspot -q --set l2.sets=4 --schedule awss --json >"$dir/json"
