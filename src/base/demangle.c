@@ -120,3 +120,15 @@ demangle_within(const char *name, size_t width)
         demangle_cut(s, width);
     return s;
 }
+
+bool
+demangle_means(const char *name, const char *word)
+{
+    char *plain = demangle(name), *bare = demangle_bare(plain);
+    bool yes = !strcmp(name, word) || !strcmp(plain, word) || !strcmp(bare, word);
+    free(bare);
+    plain[strcspn(plain, "(<")] = 0;
+    yes |= !strcmp(plain, word);
+    free(plain);
+    return yes;
+}

@@ -3,6 +3,7 @@
 #ifndef ALLOT_BASE_DEMANGLE_H
 #define ALLOT_BASE_DEMANGLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The name as in the source, without a leading "void "; the name itself where it is no
@@ -14,6 +15,9 @@ char *demangle_text(const char *text);
 /* "transform" of the demangled "a::b<int>::transform<float>(float*)": behind the last "::"
  * that is not within <>, up to its own < or (. malloc'd. */
 char *demangle_bare(const char *plain);
+/* Whether a word means this kernel: its name as in the PTX, or as in the source with its
+ * parameters, without, or bare. */
+bool demangle_means(const char *name, const char *word);
 /* Shortens s in place to at most `width` characters: "beginning...end". */
 void demangle_cut(char *s, size_t width);
 /* demangle, of at most `width` characters; 0: whole. malloc'd. */

@@ -1,8 +1,7 @@
 /* cmd_workingset.c: allot workingset: the cache lines that each block touches, what blocks
  * have in common, the contention ratio over TLP; schedules made from them (004). Of a
  * workload, of a kernel of one's own, or of each kernel of a CUDA program. */
-#include "cli/cli.h"
-#include "cli/own.h"
+#include "cli/session.h"
 
 #include "base/demangle.h"
 #include "cuda/core/core.h"
@@ -60,19 +59,6 @@ show_one(const json_t *o, const struct show *show)
     return true;
 }
 
-/* A name as in the PTX, or as in the source with its parameters or without. */
-static bool
-is_called(const char *kernel, const char *name)
-{
-    char *plain = demangle(kernel), *bare = demangle_bare(plain);
-    bool yes = !strcmp(kernel, name) || !strcmp(plain, name) || !strcmp(bare, name);
-    free(bare);
-    plain[strcspn(plain, "(<")] = 0;
-    yes |= !strcmp(plain, name);
-    free(plain);
-    return yes;
-}
-
 /* One launch of each kernel, or of the one that is asked for. */
 static bool
 show_all(json_t *launches, const struct show *show, const struct allot_machine *m)
@@ -83,7 +69,7 @@ show_all(json_t *launches, const struct show *show, const struct allot_machine *
     json_array_foreach(launches, i, o)
     {
         const char *kernel = json_string_value(json_object_get(o, "kernel"));
-        if (!show->only || is_called(kernel, show->only))
+        if (!show->only || demangle_means(kernel, show->only))
             json_array_append(kernels, o);
     }
     if (json_array_size(kernels) > 1 &&
@@ -101,68 +87,29 @@ show_all(json_t *launches, const struct show *show, const struct allot_machine *
     if (ok && show->json) {
         json_t *all =
             json_pack("{s:s, s:O}", "machine", allot_machine_name(m), "kernels", kernels);
-        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-        printf("\n");
+        ok = cli_write_json("-", all, CLI_JSON);
         json_decref(all);
     }
     json_decref(kernels);
     return ok;
 }
 
-/* Launch number show->nth of each kernel on the device, or of the one that is asked for. */
+/* A workload or a file's kernel. */
 static bool
-of_device(const struct allot_device *dev, const struct show *show,
-          const struct allot_machine *m, json_t *launches, struct allot_diag *d)
+of_kernels(struct cli_session *x, const struct allot_options *o, const struct show *show,
+           json_t *launches)
 {
     struct working_want want = {.method = show->method, .cps = -1};
     if (show->cps)
         cli_f64(show->cps, &want.cps);
-    for (size_t i = 0; i < allot_results(dev); i++) {
-        const struct allot_result *r = allot_result_at(dev, i);
-        uint64_t nth = 1;
-        for (size_t k = 0; k < i; k++)
-            nth += !strcmp(allot_result_kernel(allot_result_at(dev, k)),
-                           allot_result_kernel(r));
-        if (nth != show->nth ||
-            (show->only && !is_called(allot_result_kernel(r), show->only)))
-            continue;
-        json_t *o = rt_working_json(r, m, &want, d);
-        if (!o)
-            return false;
-        json_array_append_new(launches, o);
-    }
-    return true;
-}
-
-/* A workload (w) or a kernel of one's own. */
-static bool
-of_kernels(const char *name, const struct allot_workload *w, const struct cli_own *own,
-           const struct cli_sim *s, const struct allot_options *o, const char *params,
-           const struct show *show, const struct allot_machine *m, json_t *launches)
-{
-    struct allot_diag *d = cli_diag_new();
-    uint64_t seed = 0;
-    cli_u64(s->seed, 0, UINT32_MAX, &seed);
-    struct allot_module *mod =
-        w ? cli_workload_module(w, s->compiler, d) : allot_module_load_for(name, m, d);
-    struct launch l;
-    bool ok = mod && (w || cli_own_read(own, mod, name, &l));
-    struct allot_device *dev = ok ? allot_device_new(m, o, d) : NULL;
-    char why[256] = "";
-    ok = dev && (w ? allot_workload_run_with(w, dev, mod, s->quick, (uint32_t)seed,
-                                             params, why, d)
-                   : cli_own_run(&l, dev, (uint32_t)seed));
+    bool ok = cli_session_device(x, o) && cli_session_run(x);
     cli_progress_end();
-    if (*why)
-        fprintf(stderr, "allot workingset: %s: %s\n", name, why);
-    if (*why && !allot_results(dev)) /* refused before its first launch */
+    if (*x->why)
+        fprintf(stderr, "allot workingset: %s: %s\n", x->subject.name, x->why);
+    if (*x->why && !allot_results(x->dev)) /* refused before its first launch */
         cli_misused();
-    ok = ok && of_device(dev, show, m, launches, d);
-    cli_diag(d);
-    allot_device_free(dev);
-    allot_module_free(mod);
-    allot_diag_free(d);
-    return ok;
+    return ok && rt_working_launches(x->dev, x->machine, show->nth, show->only, &want,
+                                     launches, x->d);
 }
 
 /* A CUDA program with its arguments (NULL at the end). */
@@ -170,15 +117,12 @@ static bool
 of_program(const char *const *words, const struct cli_sim *s, const struct show *show,
            json_t *launches)
 {
-    struct program_setup setup = {.machine = s->machine,
-                                  .threads = 1,
-                                  .functional = true,
-                                  .max_instructions = s->max_instructions,
-                                  .guard = s->guard,
-                                  .working_sets = show->nth_text,
-                                  .working_method = show->method,
-                                  .working_cps = show->cps,
-                                  .discard = true};
+    struct program_setup setup = cli_program_setup(s, &(struct cli_look){0});
+    setup.threads = 1;
+    setup.working_sets = show->nth_text;
+    setup.working_method = show->method;
+    setup.working_cps = show->cps;
+    setup.discard = true;
     struct program_result r;
     struct strbuf why = {0};
     setup.settings = cli_sim_settings(s, &setup.nsettings);
@@ -193,26 +137,6 @@ of_program(const char *const *words, const struct cli_sim *s, const struct show 
     program_result_free(&r);
     strbuf_free(&why);
     return ok;
-}
-
-/* Options of a simulation without those that need time. */
-static void
-sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
-{
-    static const char *const left_out[] = {"schedule",      "functional", "no-skip",
-                                           "scheduler",     "max-cycles", "threads",
-                                           "check-analyses"};
-    cli_sim_options(s, table);
-    cli_leave_out(table, left_out, sizeof left_out / sizeof *left_out);
-}
-
-static const char *const *
-words_of(const struct cli_list *pos)
-{
-    const char **words = ARENA_ARRAY(cli_mem(), const char *, pos->n + 1);
-    memcpy(words, pos->v, pos->n * sizeof *words);
-    words[pos->n] = NULL;
-    return words;
 }
 
 int
@@ -244,8 +168,12 @@ cmd_workingset(int argc, char **argv)
         {"param", 'P', "NAME=VALUE", "a parameter of the workload (its README)", NULL,
          &params, NULL},
         {0}};
+    static const char *const no_time[] = {"schedule",      "functional", "no-skip",
+                                          "scheduler",     "max-cycles", "threads",
+                                          "check-analyses"};
     struct cli_opt sim[CLI_SIM_OPTIONS], kernel[CLI_OWN_OPTIONS];
-    sim_options(&s, sim);
+    cli_sim_options(&s, sim);
+    cli_leave_out(sim, no_time, sizeof no_time / sizeof *no_time);
     cli_own_options(&own, kernel);
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){sim, options, kernel, NULL},
                    argc, argv, &pos))
@@ -284,20 +212,13 @@ cmd_workingset(int argc, char **argv)
     int status = w || program ? EXIT_OK : cli_own_ready(&cmd, &own);
     if (status)
         return status;
-    struct allot_diag *d = cli_diag_new();
-    struct allot_machine *m = cli_sim_machine(&s, d);
-    cli_diag(d);
-    allot_diag_free(d);
-    struct strbuf text = {0};
-    for (size_t i = 0; i < params.n; i++)
-        strbuf_printf(&text, "%s%s", i ? " " : "", params.v[i]);
+    struct cli_session x = cli_session_of(&s, pos.v[0], w, &own, &params);
     json_t *launches = json_array();
-    bool ok = m && (program ? of_program(words_of(&pos), &s, &show, launches)
-                            : of_kernels(pos.v[0], w, &own, &s, &o, text.s, &show, m,
-                                         launches));
-    ok = ok && show_all(launches, &show, m);
+    bool ok = cli_session_machine(&x) &&
+              (program ? of_program(pos.v, &s, &show, launches)
+                       : of_kernels(&x, &o, &show, launches)) &&
+              show_all(launches, &show, x.machine);
     json_decref(launches);
-    strbuf_free(&text);
-    allot_machine_free(m);
+    cli_session_close(&x);
     return cli_flush(ok ? EXIT_OK : EXIT_FAILED);
 }

@@ -23,5 +23,10 @@ struct working_want {
  * and steps. */
 json_t *rt_working_json(const struct allot_result *r, const struct allot_machine *m,
                         const struct working_want *want, struct allot_diag *d);
+/* Adds those of launch number nth, from 1, of each kernel on the device (only: of this kernel,
+ * NULL: of all) to an array. False and a diagnostic. */
+bool rt_working_launches(const struct allot_device *dev, const struct allot_machine *m,
+                         uint64_t nth, const char *only, const struct working_want *want,
+                         json_t *launches, struct allot_diag *d);
 
 #endif

@@ -5,6 +5,7 @@
 #include "runtime/working.h"
 
 #include "base/clock.h"
+#include "base/demangle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -157,4 +158,25 @@ rt_working_json(const struct allot_result *r, const struct allot_machine *m,
     }
     free(schedule);
     return o;
+}
+
+bool
+rt_working_launches(const struct allot_device *dev, const struct allot_machine *m,
+                    uint64_t nth, const char *only, const struct working_want *want,
+                    json_t *launches, struct allot_diag *d)
+{
+    for (size_t i = 0; i < allot_results(dev); i++) {
+        const struct allot_result *r = allot_result_at(dev, i);
+        const char *kernel = allot_result_kernel(r);
+        uint64_t n = 1;
+        for (size_t k = 0; k < i; k++)
+            n += !strcmp(allot_result_kernel(allot_result_at(dev, k)), kernel);
+        if (n != nth || (only && !demangle_means(kernel, only)))
+            continue;
+        json_t *o = rt_working_json(r, m, want, d);
+        if (!o)
+            return false;
+        json_array_append_new(launches, o);
+    }
+    return true;
 }
