@@ -12,7 +12,7 @@
  *
  * Two steps in turn, until nothing moves: within a block of the flow graph, and from its end
  * to the start of the block where all its threads meet again, if the blocks between touch
- * no scratchpad. The order of accesses to the scratchpad stays. Values are kept in registers
+ * no scratchpad; loops there are passed as a whole. The order of accesses to the scratchpad stays. Values are kept in registers
  * for longer: a kernel in which more would then be live at a point than a thread may have
  * stays as it was. Cost: instructions squared, within a block. */
 #include "passes/pass.h"
@@ -146,20 +146,54 @@ between_pass(const struct late *l, uint32_t from, uint32_t to, const struct regs
     return true;
 }
 
-/* Whether a way from `from` to `to` comes to some block twice, or `to` runs more often: it
- * begins a loop. */
+/* Whether block `to` is in a loop that block `from`, which dominates it, is not in. */
 static bool
-loops_back(const struct cfg *g, uint32_t from, uint32_t to)
+comes_again(const struct cfg *g, uint32_t from, uint32_t to)
 {
-    for (uint32_t e = 0; e < g->block[to].npred; e++)
-        if (cfg_dominates(g, (int32_t)to, g->block[to].pred[e]))
-            return true;
+    uint64_t *seen = xcalloc(BITSET_WORDS(g->n + 1), sizeof *seen);
+    VEC(uint32_t) stack = {0};
+    *vec_push(&stack) = to;
+    while (stack.n && !bitset_has(seen, to)) {
+        const struct cfg_block *b = &g->block[stack.v[--stack.n]];
+        for (uint32_t e = 0; e < b->nsucc; e++)
+            if (b->succ[e] >= 0 && b->succ[e] != (int32_t)from &&
+                !bitset_has(seen, (size_t)b->succ[e])) {
+                bitset_add(seen, (size_t)b->succ[e]);
+                *vec_push(&stack) = (uint32_t)b->succ[e];
+            }
+    }
+    const bool again = bitset_has(seen, to);
+    vec_free(&stack);
+    free(seen);
+    return again;
+}
+
+/* Where all threads of block v meet again; loops that begin there are passed as a whole.
+ * -1: nowhere behind it. */
+static int32_t
+meeting(const struct cfg *g, uint32_t v)
+{
+    int32_t to = g->block[v].ipdom;
+    while (to >= 0 && comes_again(g, v, (uint32_t)to))
+        to = g->block[to].ipdom;
+    return to > (int32_t)v && g->block[v].rpo >= 0 && cfg_dominates(g, (int32_t)v, to)
+               ? to
+               : -1;
+}
+
+/* Whether `from` is in a loop that `to` is not in. Loops between them are passed as a
+ * whole. */
+static bool
+leaves_loop(const struct cfg *g, uint32_t from, uint32_t to)
+{
     for (uint32_t v = 0; v < g->n; v++)
         for (uint32_t e = 0; e < g->block[v].nsucc; e++)
             if (g->block[v].succ[e] >= 0 && g->block[v].rpo >= 0 &&
                 cfg_dominates(g, (int32_t)from, (int32_t)v) &&
                 !cfg_dominates(g, (int32_t)to, (int32_t)v) &&
-                g->block[g->block[v].succ[e]].rpo <= g->block[v].rpo)
+                g->block[g->block[v].succ[e]].rpo <= g->block[v].rpo &&
+                (g->block[v].succ[e] == (int32_t)from ||
+                 !cfg_dominates(g, (int32_t)from, g->block[v].succ[e])))
                 return true;
     return false;
 }
@@ -172,18 +206,18 @@ past_branch(struct late *l, uint32_t v)
     const struct cfg_block *b = &l->g->block[v];
     struct regs r = {0};
     uint32_t i = b->end;
-    if (b->rpo < 0 || b->ipdom < 0 || l->g->block[b->ipdom].idom != (int32_t)v ||
-        b->ipdom <= (int32_t)v)
+    const int32_t meet = meeting(l->g, v);
+    if (meet < 0)
         return false;
-    const struct cfg_block *to = &l->g->block[b->ipdom];
+    const struct cfg_block *to = &l->g->block[meet];
     while (i > b->first &&
            (ptx_is_pseudo(&l->f->body.v[i - 1]) || l->f->body.v[i - 1].op == PTX_OP_BRA))
         i--;
     if (i == b->first || !is_store(l, &l->f->body.v[i - 1]))
         return false;
     defuse_each(&l->f->body.v[i - 1], note, &r);
-    if (r.full || loops_back(l->g, v, (uint32_t)b->ipdom) ||
-        !between_pass(l, v, (uint32_t)b->ipdom, &r))
+    if (r.full || leaves_loop(l->g, v, (uint32_t)meet) ||
+        !between_pass(l, v, (uint32_t)meet, &r))
         return false;
     uint32_t at = to->first;
     while (at < to->end && ptx_is_pseudo(&l->f->body.v[at]))

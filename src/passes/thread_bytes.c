@@ -25,7 +25,6 @@
 #include "passes/rewrite.h"
 
 #include "analysis/defuse.h"
-#include "analysis/loops.h"
 #include "analysis/uniform.h"
 #include "base/bitset.h"
 
@@ -56,6 +55,10 @@ struct run {
                          * between its end and where its ways meet */
     uint32_t thread, at;
     uint64_t steps;
+};
+
+struct thread_walk {
+    struct run c;
 };
 
 /* -- values -- */
@@ -442,6 +445,83 @@ find_pieces(struct run *c)
     uniform_free(u);
 }
 
+/* -- turns of a loop -- */
+
+/* Turns of thread c->thread, if it goes on from the start of block `from`; 0: it does not
+ * come to the loop, -1: not known. */
+static int64_t
+turns_from(struct run *c, uint32_t from, const struct loop *l, uint32_t latch,
+           uint32_t before)
+{
+    int32_t v = (int32_t)from;
+    int64_t turns = 0;
+    c->epoch++;
+    for (uint64_t n = 0; v >= 0;) {
+        const struct cfg_block *b = &c->g->block[v];
+        const bool inside = bitset_has(l->blocks, (size_t)v);
+        if (turns && !inside)
+            return turns;
+        turns += v == (int32_t)l->header;
+        for (c->at = b->first; c->at < b->end; c->at++)
+            step(c, &c->f->body.v[c->at], NULL);
+        c->at = b->end - 1;
+        n += b->end - b->first;
+        c->steps += b->end - b->first;
+        if (n > MOST_OF_A_THREAD || c->steps > MOST_STEPS)
+            return -1;
+        if (v == (int32_t)latch && guard_of(c, &c->f->body.v[c->at]) < 0)
+            return -1;
+        /* what is skipped on the way to the loop must not hold it */
+        const int32_t next = next_block(c, (uint32_t)v);
+        if (!inside && !turns && v != (int32_t)before && next == b->ipdom &&
+            b->nsucc > 1 && guard_of(c, &c->f->body.v[c->at]) < 0)
+            return -1;
+        v = next;
+    }
+    return turns ? -1 : 0;
+}
+
+bool
+thread_walk_turns(struct thread_walk *w, const struct loop *l, uint32_t latch,
+                  uint32_t before, uint64_t *least, uint64_t *most)
+{
+    struct run *c = &w->c;
+    bool known = false;
+    c->walking = true;
+    /* from as late as possible: what is computed on the way is known */
+    for (int32_t from = (int32_t)before; from >= 0 && !known;
+         from = c->g->block[from].idom) {
+        known = true;
+        *least = UINT64_MAX;
+        *most = 0;
+        for (c->thread = 0; c->thread < c->threads && known; c->thread++) {
+            int64_t n = turns_from(c, (uint32_t)from, l, latch, before);
+            known = n >= 0;
+            if (n > 0) {
+                *least = (uint64_t)n < *least ? (uint64_t)n : *least;
+                *most = (uint64_t)n > *most ? (uint64_t)n : *most;
+            }
+        }
+    }
+    c->walking = false;
+    return known && *most;
+}
+
+int
+thread_walk_guard(struct thread_walk *w, uint32_t i)
+{
+    struct run *c = &w->c;
+    int all = -1;
+    c->at = i;
+    for (c->thread = 0; c->thread < c->threads; c->thread++) {
+        const int runs = guard_of(c, &c->f->body.v[i]);
+        if (runs < 0 || (all >= 0 && runs != all))
+            return -1;
+        all = runs;
+    }
+    return all;
+}
+
 static bool
 find_shape(struct run *c, const struct pass_launch *l)
 {
@@ -456,26 +536,62 @@ find_shape(struct run *c, const struct pass_launch *l)
     return c->threads > 0;
 }
 
+static bool
+begin(struct run *c, const struct cfg *g, const struct scratch_use *use,
+      const struct pass_launch *l)
+{
+    *c = (struct run){.g = g, .f = g->func, .use = use};
+    if (!find_shape(c, l))
+        return false;
+    c->out = xcalloc(1, sizeof *c->out);
+    c->n = regions_cells(use, l->dynamic_scratchpad);
+    c->defs = defs_new(g);
+    c->out->inst = ARENA_ARRAY(&c->out->mem, struct region_bytes, c->f->body.n + 1);
+    c->fixed = ARENA_ARRAY(&c->out->mem, uint64_t *, c->f->regs.n + 1);
+    c->skipped = ARENA_ARRAY(&c->out->mem, uint64_t *, g->n + 1);
+    c->now = xcalloc(c->f->regs.n + 1, sizeof *c->now);
+    find_fixed(c);
+    return true;
+}
+
+static struct thread_bytes *
+finish(struct run *c)
+{
+    free(c->now);
+    defs_free(c->defs);
+    return c->out;
+}
+
 struct thread_bytes *
 thread_bytes_new(const struct cfg *g, const struct scratch_use *use,
                  const struct pass_launch *l)
 {
-    struct run c = {.g = g, .f = g->func, .use = use};
-    if (!find_shape(&c, l))
+    struct run c;
+    if (!begin(&c, g, use, l))
         return NULL;
-    c.out = xcalloc(1, sizeof *c.out);
-    c.n = regions_cells(use, l->dynamic_scratchpad);
-    c.defs = defs_new(g);
-    c.out->inst = ARENA_ARRAY(&c.out->mem, struct region_bytes, c.f->body.n + 1);
-    c.fixed = ARENA_ARRAY(&c.out->mem, uint64_t *, c.f->regs.n + 1);
-    c.skipped = ARENA_ARRAY(&c.out->mem, uint64_t *, g->n + 1);
-    c.now = xcalloc(c.f->regs.n + 1, sizeof *c.now);
-    find_fixed(&c);
     find_accesses(&c);
     find_pieces(&c);
-    free(c.now);
-    defs_free(c.defs);
-    return c.out;
+    return finish(&c);
+}
+
+struct thread_walk *
+thread_walk_new(const struct cfg *g, const struct scratch_use *use,
+                const struct pass_launch *l)
+{
+    struct thread_walk *w = xcalloc(1, sizeof *w);
+    if (begin(&w->c, g, use, l))
+        return w;
+    free(w);
+    return NULL;
+}
+
+void
+thread_walk_free(struct thread_walk *w)
+{
+    if (!w)
+        return;
+    thread_bytes_free(finish(&w->c));
+    free(w);
 }
 
 void

@@ -4,6 +4,7 @@
 #ifndef ALLOT_PASSES_THREAD_BYTES_H
 #define ALLOT_PASSES_THREAD_BYTES_H
 
+#include "analysis/loops.h"
 #include "analysis/regions.h"
 #include "passes/pass.h"
 
@@ -19,5 +20,20 @@ struct thread_bytes {
 struct thread_bytes *thread_bytes_new(const struct cfg *g, const struct scratch_use *use,
                                       const struct pass_launch *l);
 void thread_bytes_free(struct thread_bytes *t);
+
+/* Questions to threads of a block, answered by running the address arithmetic of each.
+ * NULL as above. g and use must outlive it. */
+struct thread_walk;
+struct thread_walk *thread_walk_new(const struct cfg *g, const struct scratch_use *use,
+                                    const struct pass_launch *l);
+void thread_walk_free(struct thread_walk *w);
+/* Whether all threads run instruction i under its guard: 1, none does: 0; -1: they differ,
+ * or it is not known. */
+int thread_walk_guard(struct thread_walk *w, uint32_t i);
+/* Turns of a loop whenever a thread comes to it, the fewest and the most over the threads
+ * that do. before: the block from which alone it is entered; latch: from which alone it
+ * goes on or ends. False: not known for some thread. */
+bool thread_walk_turns(struct thread_walk *w, const struct loop *l, uint32_t latch,
+                       uint32_t before, uint64_t *least, uint64_t *most);
 
 #endif
