@@ -3,7 +3,7 @@
  *   1  two data-flow problems over bytes: written before (forward), read after (backward)
  *   2  held[i], of each instruction: it touches the scratchpad, or some byte is both
  *   3  held is made wider until its borders stand within blocks of the flow graph that all
- *      threads of the grid run equally often: edges that meet have one state (a bundle),
+ *      threads of the grid (or of a block) run equally often: edges that meet have one state (a bundle),
  *      and a block that is not uniform is held as a whole, or not at all
  *
  *          if (tid < 8)        not uniform: the arm is held, so are the
@@ -15,7 +15,6 @@
 
 #include "analysis/defuse.h"
 #include "analysis/loops.h"
-#include "analysis/uniform.h"
 #include "base/bitset.h"
 
 #include <stdarg.h>
@@ -31,6 +30,7 @@ struct find {
     const scratch_set *touch;
     const struct region_bytes *bytes;
     struct uniform *uni;
+    enum uniform_level places;
     size_t n;                   /* cells: bytes */
     uint64_t **of_bit;          /* cells of each variable's bit */
     uint64_t **before, **after; /* at the start of each block; at its end */
@@ -292,7 +292,7 @@ widen(struct find *s)
             }
             for (uint32_t i = b->first; i < b->end; i++)
                 any |= s->held[i];
-            if (!any || s->uni->block[v] == UNIFORM_GRID)
+            if (!any || s->uni->block[v] <= s->places)
                 continue;
             fill(s, in);
             fill(s, out);
@@ -433,7 +433,7 @@ check_exits(struct find *s)
         for (uint32_t e = 0; e < b->nsucc; e++)
             if (b->succ[e] == CFG_EXIT && s->full[s->bundle[g->n + v]]) {
                 uint32_t cause =
-                    s->uni->block[v] != UNIFORM_GRID ? s->uni->cause[v] : b->end - 1;
+                    s->uni->block[v] > s->places ? s->uni->cause[v] : b->end - 1;
                 return refuse(s, cause,
                               "threads or blocks part here, and some leave the kernel "
                               "while others use the scratchpad");
@@ -511,13 +511,15 @@ note_regions(struct find *s, const struct loops *l)
 
 struct regions *
 regions_new(const struct cfg *g, const struct scratch_use *use,
-            const struct region_bytes *bytes, uint64_t dynamic, unsigned gap)
+            enum uniform_level places, const struct region_bytes *bytes, uint64_t dynamic,
+            unsigned gap)
 {
     struct regions *r = xcalloc(1, sizeof *r);
     struct find s = {.r = r,
                      .g = g,
                      .f = g->func,
                      .use = use,
+                     .places = places,
                      .touch = use->funcs.v[0].touch,
                      .bytes = bytes};
     struct loops *l = loops_new(g);

@@ -2,13 +2,14 @@
  * blocks can take turns with one block's scratchpad (003 section 4.1).
  *
  * A region is the code from the first write to the last read of what was written, over
- * all threads of the block. Its ends stand where every thread of every block of the grid
- * passes equally often. */
+ * all threads of the block. Its ends stand where every thread of a block passes equally
+ * often, or of the whole grid: blocks that wait for each other at the ends need that. */
 #ifndef ALLOT_ANALYSIS_REGIONS_H
 #define ALLOT_ANALYSIS_REGIONS_H
 
 #include "analysis/cfg.h"
 #include "analysis/scratchpad.h"
+#include "analysis/uniform.h"
 #include "base/str.h"
 
 /* The bytes that an instruction touches, in all threads of a block together, where that
@@ -45,7 +46,8 @@ struct regions {
     struct arena mem;
 };
 
-/* g: the kernel's. bytes: per instruction of the body, or NULL. dynamic: bytes of extern
+/* g: the kernel's. places: whose threads pass an end of a region equally often, those of
+ * the grid or of a block. bytes: per instruction of the body, or NULL. dynamic: bytes of extern
  * arrays, 0: not known, one piece. Regions of one straight piece of code with at most
  * `gap` instructions between them become one.
  *
@@ -57,8 +59,8 @@ struct regions {
  * threads reach; loops that wait for what another block writes. Cost: sweeps over the
  * bytes at each block of the flow graph. Free with regions_free. */
 struct regions *regions_new(const struct cfg *g, const struct scratch_use *use,
-                            const struct region_bytes *bytes, uint64_t dynamic,
-                            unsigned gap);
+                            enum uniform_level places, const struct region_bytes *bytes,
+                            uint64_t dynamic, unsigned gap);
 void regions_free(struct regions *r);
 
 #endif

@@ -6,7 +6,8 @@
  *                       and allocates the rest (public): CO-HW
  *
  * Where: the ends of scratchpad access regions (analysis/regions.h), which all threads of a
- * block pass together. For co-multiplex-hw an access that stays within private variables
+ * block pass together; another block may pass them more often, since no block waits for
+ * another one there but for the bytes. For co-multiplex-hw an access that stays within private variables
  * belongs to no region. Both instructions are barriers, so a plain bar.sync 0 right beside
  * one goes.
  *
@@ -25,9 +26,11 @@
 #include "analysis/usage.h"
 #include "machine/occupancy.h"
 #include "passes/rewrite.h"
-#include "passes/thread_bytes.h"
+#include "passes/region_shrink.h"
 
 #include <string.h>
+
+enum { UNIT = 16, MOST_BORDERS = 64 };
 
 struct place {
     struct ptx_module *m;
@@ -39,11 +42,11 @@ struct place {
     uint64_t dynamic; /* bytes of extern arrays */
 };
 
-/* Regions of the bytes from `from` on. NULL and a reason (freed by the caller): there are
- * none. */
+/* Regions of the bytes from `from` on; r->why: there are none. */
 struct choice {
     uint64_t from, bytes; /* the public part */
-    struct regions *r;
+    struct region_facts x;
+    struct regions *r; /* of x */
     struct occ_multiplexed o; /* blocks 0: not known */
     double blocks;            /* at work, at most */
 };
@@ -123,44 +126,51 @@ bytes_of(const struct place *p, const struct scratch_use *use)
     return p->dynamic ? use->layout.dynamic_base + p->dynamic : use->layout.bytes;
 }
 
-/* Regions of these variables. Of all of them: by the bytes that threads touch, so that a
- * buffer that is filled anew begins a region of its own. */
+/* Regions of one variable, all of it. */
 static struct regions *
 regions_of(const struct place *p, struct scratch_use *use, scratch_set vars)
 {
     scratch_set *touch = use->funcs.v[0].touch;
     const size_t n = p->f->body.n;
     scratch_set *was = xcalloc(n + 1, sizeof *was);
-    bool all = true;
     memcpy(was, touch, n * sizeof *was);
     for (size_t i = 0; i < n; i++)
-        if (touch[i] && !(touch[i] & vars)) {
+        if (!(touch[i] & vars))
             touch[i] = 0;
-            all = false;
-        }
-    struct thread_bytes *t = all ? thread_bytes_new(p->g, use, p->a->launch) : NULL;
     struct regions *r =
-        regions_new(p->g, use, t ? t->inst : NULL, p->dynamic, p->gap);
-    thread_bytes_free(t);
+        regions_new(p->g, use, UNIFORM_BLOCK, NULL, p->dynamic, p->gap);
     memcpy(touch, was, n * sizeof *was);
     free(was);
     return r;
 }
 
-/* The choice with the first `private` variables kept. */
+/* The choice with the first `from` bytes kept. An access that stays below them in all
+ * threads belongs to no region. */
 static void
-choose(const struct place *p, struct scratch_use *use, size_t private, struct choice *c)
+choose(const struct place *p, uint64_t from, struct choice *c)
 {
-    scratch_set vars = 0;
-    for (size_t i = private; i < use->var.n; i++)
-        vars |= (uint64_t)1 << scratch_bit(use, i);
-    *c = (struct choice){.from = use->var.n ? use->var.v[private].at : 0};
-    if (!private)
-        c->from = 0;
-    c->bytes = bytes_of(p, use) - c->from;
-    c->r = regions_of(p, use, vars);
+    struct pass_launch l = *p->a->launch;
+    l.dynamic_scratchpad = (uint32_t)p->dynamic;
+    *c = (struct choice){.from = from, .x = {.places = UNIFORM_BLOCK, .own = from}};
+    region_facts_find(&c->x, p->f, &l, p->gap);
+    c->bytes = bytes_of(p, c->x.use) - from;
+    c->r = c->x.regions;
     if (!c->r->why)
         judge(p, c);
+}
+
+/* Takes c if it is better than *best. */
+static void
+consider(const struct place *p, uint64_t from, struct choice *best)
+{
+    struct choice c;
+    if (!from || from >= bytes_of(p, best->x.use))
+        return;
+    choose(p, from, &c);
+    const bool take = !c.r->why && (best->r->why || better(&c, best));
+    region_facts_drop(take ? &best->x : &c.x);
+    if (take)
+        *best = c;
 }
 
 /* Static variables in the order of their shares, longest first; equals stay. */
@@ -270,8 +280,9 @@ tell(const struct place *p, const struct scratch_use *use, const struct choice *
     }
     if (c->from) {
         strbuf_addz(b, "  private to each block:");
-        for (size_t v = 0; v < use->var.n && end_of(p, use, v) <= c->from; v++)
-            strbuf_printf(b, " %s", use->var.v[v].var->name);
+        for (size_t v = 0; v < use->var.n && use->var.v[v].at < c->from; v++)
+            strbuf_printf(b, end_of(p, use, v) <= c->from ? " %s" : " a part of %s",
+                          use->var.v[v].var->name);
         strbuf_addz(b, "\n");
     }
     if (c->o.blocks)
@@ -308,28 +319,46 @@ has_extern(const struct scratch_use *use)
     return use->var.n && use->var.v[use->var.n - 1].var->dynamic;
 }
 
-/* The best choice; its order of variables is the layout when this returns. */
-static void
-search(struct place *p, struct scratch_use **use, struct choice *best)
+/* Where an access, in all threads together, ends or begins: what is below may be private. */
+static size_t
+borders(const struct choice *c, uint64_t *at, size_t most)
 {
     size_t n = 0;
-    while (n < (*use)->var.n && !(*use)->var.v[n].var->dynamic)
+    const struct region_facts *x = &c->x;
+    for (size_t i = 1; i < x->use->var.n && n < most; i++)
+        at[n++] = x->use->var.v[i].at;
+    for (uint32_t i = 0; x->bytes && i < x->cfg->func->body.n; i++) {
+        const uint64_t *may = x->bytes->inst[i].may;
+        uint64_t low = 0;
+        while (may && low < x->cells && !bitset_has(may, low))
+            low++;
+        size_t k = 0;
+        while (k < n && at[k] != low)
+            k++;
+        if (may && low && low % UNIT == 0 && low < x->cells && k == n && n < most)
+            at[n++] = low;
+    }
+    return n;
+}
+
+/* The best choice; its order of variables is the layout when this returns. */
+static void
+search(struct place *p, struct choice *best)
+{
+    struct scratch_use *use = scratch_use_new(p->f);
+    size_t n = 0;
+    while (n < use->var.n && !use->var.v[n].var->dynamic)
         n++;
     struct ptx_var **order = xcalloc(n + 1, sizeof *order);
-    by_share(p, *use, order, n);
+    by_share(p, use, order, n);
     scratch_order(p->m, order, n);
     free(order);
-    scratch_use_free(*use);
-    *use = scratch_use_new(p->f);
-    choose(p, *use, 0, best);
-    for (size_t i = 1; i < (*use)->var.n && i < 63; i++) {
-        struct choice c;
-        choose(p, *use, i, &c);
-        bool take = !c.r->why && (best->r->why || better(&c, best));
-        regions_free(take ? best->r : c.r);
-        if (take)
-            *best = c;
-    }
+    scratch_use_free(use);
+    uint64_t at[MOST_BORDERS];
+    choose(p, 0, best);
+    n = borders(best, at, MOST_BORDERS);
+    for (size_t i = 0; i < n; i++)
+        consider(p, at[i], best);
 }
 
 static void
@@ -338,15 +367,16 @@ one_kernel(struct place *p, bool collaborate)
     struct scratch_use *use = scratch_use_new(p->f);
     struct choice c = {0};
     const char *why = NULL;
+    const bool found = !allocates(p->f) && (!has_extern(use) || p->dynamic);
     if (allocates(p->f))
         why = "it does so already";
     else if (has_extern(use) && !p->dynamic)
         why = "the size of its dynamic scratchpad is not known (dynamic=BYTES)";
     if (!why) {
         if (collaborate)
-            search(p, &use, &c);
+            search(p, &c);
         else
-            choose(p, use, 0, &c);
+            choose(p, 0, &c);
         why = c.r->why;
         if (!why && (double)c.r->inside > p->most * (double)c.r->all)
             why = "it is in use all the time";
@@ -359,10 +389,11 @@ one_kernel(struct place *p, bool collaborate)
                           "%s: all of it is allocated: to keep variables private gains "
                           "no more\n",
                           p->f->name);
-        tell(p, use, &c);
+        tell(p, c.x.use, &c);
         insert(p, &c);
     }
-    regions_free(c.r);
+    if (found)
+        region_facts_drop(&c.x);
     scratch_use_free(use);
 }
 
@@ -371,8 +402,9 @@ run_scheme(struct ptx_module *m, const struct pass_args *a, bool collaborate,
            struct diag_sink *diag)
 {
     const struct pass_launch *l = a->launch;
-    double gap, most, dynamic;
-    if (!pass_arg_number(a, "gap", 0, 1e6, &gap, diag) ||
+    double most, dynamic;
+    unsigned gap;
+    if (!region_gap(a, 2, &gap, diag) ||
         !pass_arg_number(a, "most", 0, 1, &most, diag) ||
         !pass_arg_number(a, "dynamic", 0, 16 << 20, &dynamic, diag))
         return false;
@@ -385,7 +417,7 @@ run_scheme(struct ptx_module *m, const struct pass_args *a, bool collaborate,
                           .f = f,
                           .a = a,
                           .g = cfg_new(f),
-                          .gap = (unsigned)gap,
+                          .gap = gap,
                           .most = most,
                           .dynamic =
                               l->kernel ? l->dynamic_scratchpad : (uint64_t)dynamic};
@@ -408,8 +440,8 @@ run_co(struct ptx_module *m, const struct pass_args *a, struct diag_sink *diag)
 }
 
 static const struct pass_key keys[] = {
-    {"gap", "4", "regions with at most so many instructions in between are one"},
-    {"most", "0.95", "largest share of a kernel's instructions in regions"},
+    {"gap", "auto", REGION_GAP},
+    {"most", "1", "largest share of a kernel's instructions in regions"},
     {"dynamic", "0", "bytes of extern .shared arrays at launch"},
     {0}};
 

@@ -459,13 +459,30 @@ region_block_bytes(const struct region_facts *x, const struct pass_launch *l)
     return l->dynamic_scratchpad ? at->dynamic_base + l->dynamic_scratchpad : at->bytes;
 }
 
+/* The same by the variables that it may touch. */
+static enum region_part
+part_of_variables(const struct region_facts *x, uint32_t i, uint64_t own)
+{
+    const scratch_set touch = x->use->funcs.v[0].touch[i];
+    bool below = !touch, above = !touch;
+    for (size_t k = 0; k < x->use->var.n; k++) {
+        const struct scratch_var *v = &x->use->var.v[k];
+        if (touch >> scratch_bit(x->use, k) & 1) {
+            below |= v->at < own;
+            above |= v->var->dynamic || v->at + v->var->size > own;
+        }
+    }
+    return below && above ? PART_BOTH : below ? PART_OWN : PART_REST;
+}
+
 enum region_part
 region_part(const struct region_facts *x, uint32_t i, uint64_t own)
 {
-    const uint64_t *may = x->bytes->inst[i].may;
-    const uint64_t n = regions_cells(x->use, 0);
-    bool below = !may, above = !may;
-    for (uint64_t k = 0; may && k < n; k++)
+    const uint64_t *may = x->bytes ? x->bytes->inst[i].may : NULL;
+    if (!may)
+        return part_of_variables(x, i, own);
+    bool below = false, above = false;
+    for (uint64_t k = 0; k < x->cells; k++)
         if (bitset_has(may, k))
             *(k < own ? &below : &above) = true;
     return below && above ? PART_BOTH : below ? PART_OWN : PART_REST;
@@ -476,15 +493,19 @@ static void
 leave_out_own(struct region_facts *x, const struct ptx_func *f)
 {
     scratch_set *touch = x->use->funcs.v[0].touch;
-    const uint64_t n = regions_cells(x->use, 0);
-    x->part = ARENA_ARRAY(&x->bytes->mem, uint8_t, f->body.n + 1);
+    const uint64_t n = x->cells;
+    x->part = ARENA_ARRAY(&x->use->mem, uint8_t, f->body.n + 1);
+    for (uint32_t i = 0; i < f->body.n; i++)
+        if (touch[i])
+            x->part[i] = (uint8_t)region_part(x, i, x->own);
     for (uint32_t i = 0; i < f->body.n; i++) {
-        struct region_bytes *b = &x->bytes->inst[i];
+        struct region_bytes *b = x->bytes ? &x->bytes->inst[i] : NULL;
         if (!touch[i])
             continue;
-        x->part[i] = (uint8_t)region_part(x, i, x->own);
         if (x->part[i] == PART_OWN)
             touch[i] = 0;
+        if (!b)
+            continue;
         uint64_t *may = bitset_new(&x->bytes->mem, n + 1),
                  *must = bitset_new(&x->bytes->mem, n + 1);
         for (uint64_t k = x->own; k < n; k++) {
@@ -498,6 +519,17 @@ leave_out_own(struct region_facts *x, const struct ptx_func *f)
     }
 }
 
+bool
+region_gap(const struct pass_args *a, unsigned ends, unsigned *gap,
+           struct diag_sink *diag)
+{
+    double given = ends;
+    const bool known = !strcmp(pass_arg(a, "gap"), "auto") ||
+                       pass_arg_number(a, "gap", 0, 1e6, &given, diag);
+    *gap = (unsigned)given;
+    return known;
+}
+
 void
 region_facts_find(struct region_facts *x, const struct ptx_func *f,
                   const struct pass_launch *l, unsigned gap)
@@ -506,9 +538,10 @@ region_facts_find(struct region_facts *x, const struct ptx_func *f,
     x->cfg = cfg_new(f);
     x->use = scratch_use_new(f);
     x->bytes = thread_bytes_new(x->cfg, x->use, l);
-    if (x->own && x->bytes)
+    x->cells = regions_cells(x->use, l->dynamic_scratchpad);
+    if (x->own)
         leave_out_own(x, f);
-    x->regions = regions_new(x->cfg, x->use, x->bytes ? x->bytes->inst : NULL,
+    x->regions = regions_new(x->cfg, x->use, x->places, x->bytes ? x->bytes->inst : NULL,
                              l->dynamic_scratchpad, gap);
 }
 
@@ -533,15 +566,14 @@ static bool
 run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *a,
     bool *changed, struct diag_sink *diag)
 {
-    double gap;
-    unsigned moved[2] = {0};
+    unsigned gap, moved[2] = {0};
     struct region_facts x = {0};
     (void)facts;
-    if (!pass_arg_number(a, "gap", 0, 1e6, &gap, diag))
+    if (!region_gap(a, 2, &gap, diag))
         return false;
     if (!f->is_entry || (a->launch->kernel && strcmp(a->launch->kernel, f->name) != 0))
         return true;
-    region_facts_find(&x, f, a->launch, (unsigned)gap);
+    region_facts_find(&x, f, a->launch, gap);
     const double was = share_of(x.regions);
     region_shrink(f, &x, a->launch, 1, moved);
     *changed = moved[0] || moved[1];
@@ -561,10 +593,7 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
 const struct pass pass_region_shrink = {
     .name = "region-shrink",
     .meaning = "moves code that needs no scratchpad out of scratchpad access regions",
-    .keys = (const struct pass_key[]){{"gap", "4",
-                                       "regions with at most so many instructions in "
-                                       "between are one"},
-                                      {0}},
+    .keys = (const struct pass_key[]){{"gap", "auto", REGION_GAP}, {0}},
     .run_func = run,
     .shapes = true,
 };

@@ -16,12 +16,22 @@ struct region_facts {
     struct regions *regions;
     uint8_t *part; /* enum region_part of each access, where `own` is set */
     unsigned gap;
+    enum uniform_level places; /* where ends of regions may stand */
+    uint64_t cells; /* bytes of a block, as in analysis/regions.h */
     uint64_t own; /* bytes that each block has for itself: no region is theirs */
 };
 
 enum region_part region_part(const struct region_facts *x, uint32_t i, uint64_t own);
 
-/* gap and x->own are the caller's. */
+/* Setting `gap`. auto: two ends of regions cost `ends` instructions, the barriers that they
+ * are made of; with no more than that in between, going on is cheaper. */
+#define REGION_GAP                                                                       \
+    "regions with at most so many instructions in between are one; auto: as many as their " \
+    "ends would add"
+bool region_gap(const struct pass_args *a, unsigned ends, unsigned *gap,
+                struct diag_sink *diag);
+
+/* gap, x->own and x->places are the caller's. */
 void region_facts_find(struct region_facts *x, const struct ptx_func *f,
                        const struct pass_launch *l, unsigned gap);
 void region_facts_drop(struct region_facts *x);

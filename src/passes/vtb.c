@@ -300,13 +300,14 @@ static bool
 run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *a,
            enum scheme scheme, bool parts, bool *changed, struct diag_sink *diag)
 {
-    double most, k, gap, share, motion;
+    double threads, most, k, motion;
+    unsigned gap;
     (void)facts;
     struct merge m = {.f = f, .a = a, .scheme = scheme, .parts = parts, .own_given = -1};
-    if (!pass_arg_number(a, "max-threads", 1, 65536, &most, diag) ||
+    if (!pass_arg_number(a, "max-threads", 1, 65536, &threads, diag) ||
         !pass_arg_number(a, "merge", 2, MOST_BLOCKS, &k, diag) ||
-        !pass_arg_number(a, "gap", 0, 1e6, &gap, diag) ||
-        !pass_arg_number(a, "share", 0, 1, &share, diag) ||
+        !region_gap(a, scheme == NAMED ? 2 : (unsigned)k, &gap, diag) ||
+        !pass_arg_number(a, "most", 0, 1, &most, diag) ||
         !pass_arg_number(a, "motion", 0, 1, &motion, diag) ||
         !pass_arg_number(a, "gain", 0, 8, &m.least, diag) ||
         (parts && !read_private(&m, diag)) ||
@@ -322,10 +323,10 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
     const char *why = note ? "its launches are changed already" : NULL;
     free(note);
     if (!why)
-        why = launch_refuses(&m, most);
+        why = launch_refuses(&m, threads);
     struct region_facts x = {0};
     if (!why) {
-        region_facts_find(&x, f, a->launch, (unsigned)gap);
+        region_facts_find(&x, f, a->launch, gap);
         why = x.regions->why;
     }
     if (!why)
@@ -339,7 +340,7 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
         region_shrink(f, &x, a->launch, m.k, m.moved);
     if (!why && parts)
         why = divide(&m, &x);
-    if (!why && (double)x.regions->inside > share * (double)x.regions->all)
+    if (!why && (double)x.regions->inside > most * (double)x.regions->all)
         why = "its scratchpad is in use all the time";
     if (!why)
         why = occupancy(&m, &x);
@@ -397,11 +398,11 @@ run_co(struct ptx_func *f, const struct pass_facts *facts, const struct pass_arg
 #define KEYS                                                                             \
     {"merge", "2", "blocks that are merged into one, 2 to 8"},                           \
         {"max-threads", "1024", "most threads of a block"},                              \
-        {"gap", "4", "regions with at most so many instructions in between are one"},    \
+        {"gap", "auto", REGION_GAP},                                                     \
         {"gain", "1", "least expected gain; 0: any"},                                    \
-        {"motion", "1", "1: code that needs no scratchpad moves out of regions"},        \
+        {"most", "1", "largest share of a kernel's instructions in regions"},            \
     {                                                                                    \
-        "share", "0.95", "largest share of a block's instructions in regions"            \
+        "motion", "1", "1: code that needs no scratchpad moves out of regions"           \
     }
 
 const struct pass pass_vtb = {

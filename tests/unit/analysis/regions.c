@@ -111,7 +111,8 @@ ways(void **state)
 /* "take 12, give 14": lines of the code, 1 the first line of `body`; or why there are
  * none. */
 static char *
-ends(const char *body, const struct region_bytes *bytes, unsigned gap)
+ends(const char *body, enum uniform_level places, const struct region_bytes *bytes,
+     unsigned gap)
 {
     struct strbuf text = {0}, b = {0};
     struct ptx_module *m = parse(body, &text);
@@ -119,7 +120,7 @@ ends(const char *body, const struct region_bytes *bytes, unsigned gap)
     const uint32_t first = f->body.v[4].line - 1;
     struct cfg *g = cfg_new(f);
     struct scratch_use *use = scratch_use_new(f);
-    struct regions *r = regions_new(g, use, bytes, 0, gap);
+    struct regions *r = regions_new(g, use, places, bytes, 0, gap);
     for (size_t i = 0; i < r->point.n; i++)
         strbuf_printf(&b, "%s%s %u", i ? ", " : "", r->point.v[i].take ? "take" : "give",
                       f->body.v[r->point.v[i].at].line - first);
@@ -134,12 +135,18 @@ ends(const char *body, const struct region_bytes *bytes, unsigned gap)
 }
 
 static void
-expect(const char *body, const char *want)
+expect_at(enum uniform_level places, const char *body, const char *want)
 {
-    char *got = ends(body, NULL, 0);
+    char *got = ends(body, places, NULL, 0);
     if (strcmp(got, want))
         fail_msg("\"%s\", not \"%s\":\n%s", got, want, body);
     free(got);
+}
+
+static void
+expect(const char *body, const char *want)
+{
+    expect_at(UNIFORM_GRID, body, want);
 }
 
 static void
@@ -184,6 +191,41 @@ borders_are_where_all_threads_pass(void **state)
         "take 5, give 8");
 }
 
+/* Blocks that do not wait for each other: their own threads decide. */
+static void
+borders_of_one_block(void **state)
+{
+    static const char turns[] = "mov.u32 %r4, 0;\nL:\nadd.u32 %r4, %r4, 1;\n"
+                                "st.shared.u32 [A], %r1;\nbar.sync 0;\n"
+                                "ld.shared.u32 %r5, [A];\nsetp.lt.u32 %p1, %r4, %r2;\n"
+                                "@%p1 bra L;\nmov.u32 %r7, 0;\nret;\n";
+    uint64_t four[(512 + 63) / 64 + 1] = {15};
+    struct region_bytes bytes[32] = {0};
+    (void)state;
+    expect_at(UNIFORM_BLOCK,
+              "setp.eq.u32 %p1, %r2, 0;\nadd.u32 %r4, %r1, 1;\n@%p1 bra J;\n"
+              "st.shared.u32 [A], 1;\nbar.sync 0;\nld.shared.u32 %r5, [A];\nJ:\n"
+              "add.u32 %r4, %r1, 2;\nret;\n",
+              "take 4, give 7");
+    expect_at(UNIFORM_BLOCK,
+              "setp.eq.u32 %p1, %r2, 0;\n@%p1 ret;\nst.shared.u32 [A], 1;\nret;\n",
+              "take 3, give 4");
+    /* its threads part: around the branch as before */
+    expect_at(UNIFORM_BLOCK,
+              "setp.eq.u32 %p1, %r1, 0;\nadd.u32 %r4, %r1, 1;\n@%p1 bra J;\n"
+              "st.shared.u32 [A], 1;\nJ:\nbar.sync 0;\nld.shared.u32 %r5, [A];\nret;\n",
+              "take 3, give 8");
+    /* a loop whose turns differ from block to block: within a turn, not around the loop */
+    bytes[4 + 3] = (struct region_bytes){.may = four, .must = four};
+    bytes[4 + 5] = (struct region_bytes){.may = four};
+    char *got = ends(turns, UNIFORM_BLOCK, bytes, 0);
+    assert_string_equal(got, "take 4, give 7");
+    free(got);
+    got = ends(turns, UNIFORM_GRID, bytes, 0);
+    assert_string_equal(got, "take 2, give 9");
+    free(got);
+}
+
 static void
 through_loops(void **state)
 {
@@ -201,13 +243,13 @@ through_loops(void **state)
     /* where all of what is read is written anew, in each turn */
     bytes[4 + 3] = (struct region_bytes){.may = four, .must = four};
     bytes[4 + 5] = (struct region_bytes){.may = four};
-    char *got = ends(turn, bytes, 0);
+    char *got = ends(turn, UNIFORM_GRID, bytes, 0);
     assert_string_equal(got, "take 4, give 7");
     free(got);
     /* not if another turn's data may be read: what is written is not known so well */
     uint64_t eight[(512 + 63) / 64 + 1] = {255};
     bytes[4 + 3].may = bytes[4 + 5].may = eight;
-    got = ends(turn, bytes, 0);
+    got = ends(turn, UNIFORM_GRID, bytes, 0);
     assert_string_equal(got, "take 3, give 10");
     free(got);
 }
@@ -220,10 +262,10 @@ gaps(void **state)
         "add.u32 %r5, %r5, 1;\nadd.u32 %r5, %r5, 1;\nbar.sync 0;\nst.shared.u32 [B], %r5;\n"
         "bar.sync 0;\nld.shared.u32 %r6, [B];\nret;\n";
     (void)state;
-    char *got = ends(body, NULL, 1);
+    char *got = ends(body, UNIFORM_GRID, NULL, 1);
     assert_string_equal(got, "take 1, give 4, take 7, give 10");
     free(got);
-    got = ends(body, NULL, 2); /* barriers do not count */
+    got = ends(body, UNIFORM_GRID, NULL, 2); /* barriers do not count */
     assert_string_equal(got, "take 1, give 10");
     free(got);
 }
@@ -253,6 +295,7 @@ main(void)
         cmocka_unit_test(ways),
         cmocka_unit_test(from_first_write_to_last_read),
         cmocka_unit_test(borders_are_where_all_threads_pass),
+        cmocka_unit_test(borders_of_one_block),
         cmocka_unit_test(through_loops),
         cmocka_unit_test(gaps),
         cmocka_unit_test(refused),

@@ -5,9 +5,9 @@
 #include "unit/kit/workload_spy.h"
 
 static const char *const schemes[] = {
-    "multiplex-hw:most=1",
-    "co-multiplex-hw:most=1:gap=0",
-    "late-stores,multiplex-hw:most=1:gap=0",
+    "multiplex-hw",
+    "co-multiplex-hw:gap=0",
+    "peel-loops,late-stores,multiplex-hw:gap=0",
 };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
 

@@ -191,7 +191,7 @@ regions_of(const char *body, const char *want)
 {
     struct code c = analysed(body);
     struct strbuf b = {0};
-    struct regions *r = regions_new(c.g, c.use, c.bytes->inst, 0, 0);
+    struct regions *r = regions_new(c.g, c.use, UNIFORM_GRID, c.bytes->inst, 0, 0);
     for (size_t i = 0; i < r->point.n; i++)
         strbuf_printf(&b, "%s%s %u", i ? ", " : "", r->point.v[i].take ? "take" : "give",
                       c.f->body.v[r->point.v[i].at].line - HEAD_LINES);

@@ -17,8 +17,8 @@ static const struct {
                {"histogram_8224", "64"},
                {"conv2_8300", "16, 8"}};
 static const char *const schemes[] = {
-    "vtb:share=1", "vtb-pipe:share=1", "vtb-named:merge=4:share=1",
-    "co-vtb:private=2048:share=1", "co-vtb:private=1024:merge=3:turns=vtb-named:share=1"};
+    "vtb", "vtb-pipe", "vtb-named:merge=4",
+    "co-vtb:private=2048", "co-vtb:private=1024:merge=3:turns=vtb-named"};
 
 /* The workload's PTX with the size of its blocks. */
 static struct strbuf

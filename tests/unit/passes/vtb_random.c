@@ -58,7 +58,8 @@ same_memory(void **state)
             char passes[160];
             unsigned n = 0;
             int at = snprintf(passes, sizeof passes,
-                              "%s:merge=%u:gap=%u:share=1:gain=0:motion=%u", schemes[s],
+                              "%s%s:merge=%u:gap=%u:gain=0:motion=%u",
+                              pick(&g, 2) ? "peel-loops,late-stores," : "", schemes[s],
                               2 + pick(&g, 4), pick(&g, 8), pick(&g, 2));
             if (s == 3) /* a border anywhere */
                 snprintf(passes + at, sizeof passes - (size_t)at, ":private=%u:turns=%s",

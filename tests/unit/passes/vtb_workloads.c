@@ -39,14 +39,15 @@ run(const struct allot_workload *w, const char *compiler, const char *passes,
 }
 
 static const char *const schemes[] = {
-    "vtb:share=1:gain=0",
-    "vtb-pipe:share=1:gain=0",
-    "vtb-named:share=1:gain=0",
+    "vtb:gain=0",
+    "vtb-pipe:gain=0",
+    "vtb-named:gain=0",
     "vtb:merge=3:gap=0:gain=0",
     "vtb-pipe:merge=4:gap=0:gain=0",
     "vtb-named:merge=5:gap=0:gain=0",
-    "co-vtb:share=1:gain=0",
-    "co-vtb:share=1:gain=0:turns=vtb-named:merge=3",
+    "peel-loops,late-stores,vtb-pipe:gain=0",
+    "co-vtb:gain=0",
+    "co-vtb:gain=0:turns=vtb-named:merge=3",
 };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
 
