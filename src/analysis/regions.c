@@ -3,8 +3,8 @@
  *   1  two data-flow problems over bytes: written before (forward), read after (backward)
  *   2  held[i], of each instruction: it touches the scratchpad, or some byte is both
  *   3  held is made wider until its borders stand within blocks of the flow graph that all
- *      threads of the grid (or of a block) run equally often: edges that meet have one state (a bundle),
- *      and a block that is not uniform is held as a whole, or not at all
+ *      threads of the grid (or of a block) run equally often: edges that meet have one
+ *      state (a bundle), and a block that is not uniform is held as a whole, or not at all
  *
  *          if (tid < 8)        not uniform: the arm is held, so are the
  *              s[tid] = x;     edges into and out of it
@@ -510,9 +510,8 @@ note_regions(struct find *s, const struct loops *l)
 }
 
 struct regions *
-regions_new(const struct cfg *g, const struct scratch_use *use,
-            enum uniform_level places, const struct region_bytes *bytes, uint64_t dynamic,
-            unsigned gap)
+regions_new(const struct cfg *g, const struct scratch_use *use, enum uniform_level places,
+            const struct region_bytes *bytes, uint64_t dynamic, unsigned gap)
 {
     struct regions *r = xcalloc(1, sizeof *r);
     struct find s = {.r = r,

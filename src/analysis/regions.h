@@ -17,7 +17,8 @@
 struct region_bytes {
     const uint64_t *may;  /* touched; NULL: every byte of the variables */
     const uint64_t *must; /* written by the block whenever it runs this; NULL: none */
-    const uint64_t *dead; /* of the last instruction of a block of the flow graph: what all
+    const uint64_t
+        *dead; /* of the last instruction of a block of the flow graph: what all
                            * ways from here write anew before it is read; NULL: none */
 };
 

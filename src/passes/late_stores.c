@@ -12,9 +12,10 @@
  *
  * Two steps in turn, until nothing moves: within a block of the flow graph, and from its end
  * to the start of the block where all its threads meet again, if the blocks between touch
- * no scratchpad; loops there are passed as a whole. The order of accesses to the scratchpad stays. Values are kept in registers
- * for longer: a kernel in which more would then be live at a point than a thread may have
- * stays as it was. Cost: instructions squared, within a block. */
+ * no scratchpad; loops there are passed as a whole. The order of accesses to the scratchpad
+ * stays. Values are kept in registers for longer: a kernel in which more would then be live
+ * at a point than a thread may have stays as it was. Cost: instructions squared, within a
+ * block. */
 #include "passes/pass.h"
 #include "passes/schedule_int.h"
 

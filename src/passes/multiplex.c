@@ -7,9 +7,9 @@
  *
  * Where: the ends of scratchpad access regions (analysis/regions.h), which all threads of a
  * block pass together; another block may pass them more often, since no block waits for
- * another one there but for the bytes. For co-multiplex-hw an access that stays within private variables
- * belongs to no region. Both instructions are barriers, so a plain bar.sync 0 right beside
- * one goes.
+ * another one there but for the bytes. For co-multiplex-hw an access that stays within the
+ * private bytes belongs to no region. Both instructions are barriers, so a plain bar.sync 0
+ * right beside one goes.
  *
  * Which variables are private (auto): they are ordered by the share of the kernel in which
  * each is in use by itself, longest first, and laid out in this order. Each prefix that
@@ -46,7 +46,7 @@ struct place {
 struct choice {
     uint64_t from, bytes; /* the public part */
     struct region_facts x;
-    struct regions *r; /* of x */
+    struct regions *r;        /* of x */
     struct occ_multiplexed o; /* blocks 0: not known */
     double blocks;            /* at work, at most */
 };
@@ -137,8 +137,7 @@ regions_of(const struct place *p, struct scratch_use *use, scratch_set vars)
     for (size_t i = 0; i < n; i++)
         if (!(touch[i] & vars))
             touch[i] = 0;
-    struct regions *r =
-        regions_new(p->g, use, UNIFORM_BLOCK, NULL, p->dynamic, p->gap);
+    struct regions *r = regions_new(p->g, use, UNIFORM_BLOCK, NULL, p->dynamic, p->gap);
     memcpy(touch, was, n * sizeof *was);
     free(was);
     return r;
@@ -404,8 +403,7 @@ run_scheme(struct ptx_module *m, const struct pass_args *a, bool collaborate,
     const struct pass_launch *l = a->launch;
     double most, dynamic;
     unsigned gap;
-    if (!region_gap(a, 2, &gap, diag) ||
-        !pass_arg_number(a, "most", 0, 1, &most, diag) ||
+    if (!region_gap(a, 2, &gap, diag) || !pass_arg_number(a, "most", 0, 1, &most, diag) ||
         !pass_arg_number(a, "dynamic", 0, 16 << 20, &dynamic, diag))
         return false;
     for (size_t i = 0; i < m->funcs.n; i++) {

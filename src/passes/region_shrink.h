@@ -17,7 +17,7 @@ struct region_facts {
     uint8_t *part; /* enum region_part of each access, where `own` is set */
     unsigned gap;
     enum uniform_level places; /* where ends of regions may stand */
-    uint64_t cells; /* bytes of a block, as in analysis/regions.h */
+    uint64_t cells;            /* bytes of a block, as in analysis/regions.h */
     uint64_t own; /* bytes that each block has for itself: no region is theirs */
 };
 
@@ -25,7 +25,7 @@ enum region_part region_part(const struct region_facts *x, uint32_t i, uint64_t 
 
 /* Setting `gap`. auto: two ends of regions cost `ends` instructions, the barriers that they
  * are made of; with no more than that in between, going on is cheaper. */
-#define REGION_GAP                                                                       \
+#define REGION_GAP                                                                          \
     "regions with at most so many instructions in between are one; auto: as many as their " \
     "ends would add"
 bool region_gap(const struct pass_args *a, unsigned ends, unsigned *gap,

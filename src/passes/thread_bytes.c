@@ -325,19 +325,29 @@ step(struct run *c, const struct ptx_inst *in, uint64_t *written)
         c->now[in->ops[0].reg] = (struct value){bits, c->epoch, true};
 }
 
+/* Which way thread c->thread goes at the end of block v: index of the successor, -1: it is not
+ * known. */
+static int
+way_from(const struct run *c, uint32_t v)
+{
+    const struct cfg_block *b = &c->g->block[v];
+    const struct ptx_inst *last = &c->f->body.v[b->end - 1];
+    if (b->nsucc == 1)
+        return 0;
+    const int runs = b->nsucc == 2 && !ptx_is_pseudo(last) && last->guard >= 0
+                         ? guard_of(c, last)
+                         : -1;
+    return runs < 0 ? -1 : !runs;
+}
+
 /* The block that follows block v in this thread; CFG_EXIT: it leaves or is lost. */
 static int32_t
 next_block(struct run *c, uint32_t v)
 {
     const struct cfg_block *b = &c->g->block[v];
-    const struct ptx_inst *last = &c->f->body.v[b->end - 1];
-    if (b->nsucc == 1)
-        return b->succ[0];
-    int runs = b->nsucc == 2 && !ptx_is_pseudo(last) && last->guard >= 0
-                   ? guard_of(c, last)
-                   : -1;
-    if (runs >= 0)
-        return b->succ[!runs];
+    const int way = way_from(c, v);
+    if (way >= 0)
+        return b->succ[way];
     if (b->ipdom < 0)
         return CFG_EXIT;
     forget_skipped(c, v);
@@ -448,7 +458,9 @@ find_pieces(struct run *c)
 /* -- turns of a loop -- */
 
 /* Turns of thread c->thread, if it goes on from the start of block `from`; 0: it does not
- * come to the loop, -1: not known. */
+ * come to the loop, -1: not known. On the way to the loop every branch must be known: what
+ * is skipped could hold it. But if `from` itself leads to the loop: threads that may take
+ * that way count as if they did. */
 static int64_t
 turns_from(struct run *c, uint32_t from, const struct loop *l, uint32_t latch,
            uint32_t before)
@@ -469,16 +481,45 @@ turns_from(struct run *c, uint32_t from, const struct loop *l, uint32_t latch,
         c->steps += b->end - b->first;
         if (n > MOST_OF_A_THREAD || c->steps > MOST_STEPS)
             return -1;
-        if (v == (int32_t)latch && guard_of(c, &c->f->body.v[c->at]) < 0)
+        const bool known = way_from(c, (uint32_t)v) >= 0;
+        if (!known && v == (int32_t)from && from == before && !inside)
+            v = (int32_t)l->header;
+        else if (!known && (!inside || v == (int32_t)latch))
             return -1;
-        /* what is skipped on the way to the loop must not hold it */
-        const int32_t next = next_block(c, (uint32_t)v);
-        if (!inside && !turns && v != (int32_t)before && next == b->ipdom &&
-            b->nsucc > 1 && guard_of(c, &c->f->body.v[c->at]) < 0)
-            return -1;
-        v = next;
+        else
+            v = next_block(c, (uint32_t)v);
     }
     return turns ? -1 : 0;
+}
+
+/* Whether a thread that comes to the loop again passes block `from` in between. If it does
+ * not, a walk from there sees the first time alone. */
+static bool
+passed_each_time(const struct run *c, uint32_t from, const struct loop *l)
+{
+    uint64_t *seen = xcalloc(BITSET_WORDS(c->g->n + 1), sizeof *seen);
+    VEC(uint32_t) stack = {0};
+    for (uint32_t k = 0; k < l->n; k++)
+        *vec_push(&stack) = l->list[k];
+    bool again = false;
+    while (stack.n && !again) {
+        const uint32_t v = stack.v[--stack.n];
+        const struct cfg_block *b = &c->g->block[v];
+        for (uint32_t e = 0; e < b->nsucc; e++) {
+            const int32_t to = b->succ[e];
+            if (to < 0 || to == (int32_t)from || bitset_has(seen, (size_t)to))
+                continue;
+            if (bitset_has(l->blocks, (size_t)to)) {
+                again |= !bitset_has(l->blocks, v);
+                continue;
+            }
+            bitset_add(seen, (size_t)to);
+            *vec_push(&stack) = (uint32_t)to;
+        }
+    }
+    vec_free(&stack);
+    free(seen);
+    return !again;
 }
 
 bool
@@ -491,6 +532,8 @@ thread_walk_turns(struct thread_walk *w, const struct loop *l, uint32_t latch,
     /* from as late as possible: what is computed on the way is known */
     for (int32_t from = (int32_t)before; from >= 0 && !known;
          from = c->g->block[from].idom) {
+        if (!passed_each_time(c, (uint32_t)from, l))
+            break;
         known = true;
         *least = UINT64_MAX;
         *most = 0;

@@ -397,8 +397,7 @@ run_co(struct ptx_func *f, const struct pass_facts *facts, const struct pass_arg
 
 #define KEYS                                                                             \
     {"merge", "2", "blocks that are merged into one, 2 to 8"},                           \
-        {"max-threads", "1024", "most threads of a block"},                              \
-        {"gap", "auto", REGION_GAP},                                                     \
+        {"max-threads", "1024", "most threads of a block"}, {"gap", "auto", REGION_GAP}, \
         {"gain", "1", "least expected gain; 0: any"},                                    \
         {"most", "1", "largest share of a kernel's instructions in regions"},            \
     {                                                                                    \

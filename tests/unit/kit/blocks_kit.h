@@ -60,12 +60,81 @@ place(struct gen *g, unsigned a, unsigned factor, unsigned add, unsigned half)
     return x + 4;
 }
 
+/* %v = a value for word %k, loaded; perhaps threads part on the way, or it takes a loop. */
+static void
+load(struct gen *g)
+{
+    const unsigned l = g->labels;
+    strbuf_printf(&g->b, "ld.global.u32 %%v, [%%at];\nadd.u32 %%v, %%v, %%k;\n");
+    switch (pick(g, 8)) {
+    case 0:
+        strbuf_printf(&g->b,
+                      "and.b32 %%t, %%k, %u;\nsetp.eq.u32 %%f, %%t, 0;\n@%%f bra L%u;\n"
+                      "xor.b32 %%v, %%v, %%acc;\nL%u:\n",
+                      1 + pick(g, 7), l, l);
+        g->labels++;
+        break;
+    case 1:
+        strbuf_printf(&g->b,
+                      "and.b32 %%t, %%k, 3;\nL%u:\nmad.lo.u32 %%v, %%v, 3, %%t;\n"
+                      "sub.u32 %%t, %%t, 1;\nsetp.gt.s32 %%f, %%t, 0;\n@%%f bra L%u;\n",
+                      l, l);
+        g->labels++;
+        break;
+    case 2: /* what one turn hands on to the next */
+        strbuf_printf(&g->b, "mad.lo.u32 %%acc, %%acc, 5, %%v;\n");
+        break;
+    case 3: /* the same, where some threads have no part in it */
+        strbuf_printf(&g->b,
+                      "setp.lt.u32 %%f, %%k, %u;\n@%%f add.u32 %%acc, %%acc, %%v;\n",
+                      pick(g, 2 * g->n));
+        break;
+    default:
+        break;
+    }
+}
+
+/* Loops that load and fill array a: thread k words k, k + step ..., so that some threads
+ * have a turn more than others, or none; or its own two words again and again. */
+static void
+fill(struct gen *g, unsigned a)
+{
+    const unsigned l = g->labels;
+    g->labels += 2;
+    strbuf_printf(&g->b, "mov.u32 %%k, %%lin;\n");
+    if (pick(g, 3)) {
+        const unsigned step = g->n / 4 + 1 + pick(g, g->n - g->n / 4);
+        strbuf_printf(&g->b, "setp.ge.u32 %%p, %%lin, %u;\n@%%p bra L%u;\nL%u:\n", step,
+                      l + 1, l);
+        load(g);
+        strbuf_printf(&g->b,
+                      "mov.u32 %%a, s%u;\nmad.lo.u32 %%w, %%k, 4, %%a;\n"
+                      "st.shared.u32 [%%w], %%v;\nadd.u32 %%k, %%k, %u;\n"
+                      "setp.lt.u32 %%p, %%k, %u;\n@%%p bra L%u;\nL%u:\n",
+                      a, step, 2 * g->n, l, l + 1);
+    } else {
+        strbuf_printf(&g->b,
+                      "mov.u32 %%e, %u;\nsetp.lt.u32 %%p, %%lin, %u;\n"
+                      "@%%p add.u32 %%e, %%e, %u;\nL%u:\n",
+                      2 * g->n, pick(g, g->n), g->n * pick(g, 4), l);
+        load(g);
+        strbuf_printf(
+            &g->b,
+            "rem.u32 %%w, %%k, %u;\nmov.u32 %%a, s%u;\n"
+            "mad.lo.u32 %%w, %%w, 4, %%a;\nst.shared.u32 [%%w], %%v;\n"
+            "add.u32 %%k, %%k, %u;\nsetp.lt.u32 %%p, %%k, %%e;\n@%%p bra L%u;\n",
+            2 * g->n, a, g->n, l);
+    }
+    if (pick(g, 4) == 0) /* what it leaves */
+        strbuf_printf(&g->b, "add.u32 %%acc, %%acc, %%k;\n");
+}
+
 /* All threads write both halves of array a, in one of several ways. */
 static void
 define(struct gen *g, unsigned a)
 {
     const unsigned factor = 1 + 2 * (2 + pick(g, 2)), add = pick(g, 50), x = fresh(g);
-    switch (pick(g, 4)) {
+    switch (pick(g, 6)) {
     case 0: /* in a loop, thread by thread */
         strbuf_printf(&g->b,
                       "mov.u32 %%k, %%lin;\nL%u:\nmov.u32 %%x%u, s%u;\n"
@@ -91,6 +160,10 @@ define(struct gen *g, unsigned a)
                       "mov.u32 %%a, s%u;\nadd.u32 %%w, %%a, %%lin4;\n"
                       "st.shared.u32 [%%w], %%acc;\nst.shared.u32 [%%w+%u], %%acc;\n",
                       a, 4 * g->n);
+        break;
+    case 3:
+    case 4:
+        fill(g, a);
         break;
     default:
         for (unsigned half = 0; half < 2; half++)
@@ -247,7 +320,7 @@ kernel(struct gen *g)
         &g->b,
         ".version 7.0\n.target sm_70\n.address_size 64\n"
         ".visible .entry k(.param .u64 out, .param .u32 turns)\n{\n"
-        ".reg .pred %%p, %%b, %%q<9>, %%z<%u>;\n.reg .b32 %%t, %%u, %%v, %%w, %%a, %%k, "
+        ".reg .pred %%p, %%b, %%f, %%q<9>, %%z<%u>;\n.reg .b32 %%t, %%u, %%v, %%w, %%a, %%k, %%e, "
         "%%acc, %%lin, %%lin4, %%bid, %%gid, %%i<9>, %%h<12>, %%x<%u>;\n.reg .b64 %%at;\n",
         g->preds + 1, g->fresh + 1);
     for (unsigned i = 0; i < ARRAYS; i++)
@@ -267,6 +340,58 @@ kernel(struct gen *g)
     strbuf_printf(&g->b, "%sst.global.u32 [%%at], %%acc;\nret;\n}\n", body.s);
     strbuf_free(&body);
     return g->b.s;
+}
+
+/* The memory that kernel g leaves after these passes; *merged is raised if its blocks are
+ * merged. */
+static inline void
+blocks_memory(const struct gen *g, uint64_t seed, const char *passes, bool functional,
+              uint32_t *out, unsigned *merged)
+{
+    struct allot_diag *d = allot_diag_new();
+    struct allot_machine *machine = allot_machine_load("gtx480", d);
+    const struct allot_options o = {.functional = functional,
+                                    .check_analyses = functional,
+                                    .max_cycles = 5000000,
+                                    .max_instructions = 50000000};
+    assert_true(allot_machine_set(machine, "compiler.passes", passes, d));
+    struct allot_module *m = allot_module_parse("random.ptx", g->b.s, g->b.n, d);
+    struct allot_device *dev = m ? allot_device_new(machine, &o, d) : NULL;
+    uint32_t turns = 1 + seed % 3, gr[3], bl[3], dynamic;
+    for (uint32_t i = 0; i < MOST; i++)
+        out[i] = i * 2654435761u;
+    uint64_t at = dev ? allot_alloc(dev, MOST * 4, d) : 0;
+    const void *args[] = {&at, &turns};
+    struct allot_launch l = {.module = m, .kernel = "k", .args = args, .nargs = 2};
+    memcpy(l.grid, g->grid, sizeof l.grid);
+    memcpy(l.block, g->block, sizeof l.block);
+    if (!at || !allot_write(dev, at, out, MOST * 4, d) || !allot_launch(dev, &l, d) ||
+        !allot_read(dev, at, out, MOST * 4, d)) {
+        puts(g->b.s); /* too long for cmocka */
+        fail_msg("kernel %llu, %s: %s", (unsigned long long)seed, passes,
+                 allot_diag_text(d));
+    }
+    allot_result_shape(allot_result_at(dev, 0), gr, bl, &dynamic);
+    *merged += bl[2] != g->block[2];
+    allot_device_free(dev);
+    allot_module_free(m);
+    allot_machine_free(machine);
+    allot_diag_free(d);
+}
+
+static inline void
+blocks_same(const struct gen *g, uint64_t seed, const char *passes, bool functional,
+            const uint32_t *want, const uint32_t *got)
+{
+    for (unsigned i = 0; i < MOST; i++)
+        if (got[i] != want[i]) {
+            puts(g->b.s); /* too long for cmocka */
+            fail_msg("kernel %llu, grid %u %u %u, block %u %u %u, %s%s: word %u is %x, "
+                     "not %x",
+                     (unsigned long long)seed, g->grid[0], g->grid[1], g->grid[2],
+                     g->block[0], g->block[1], g->block[2], passes,
+                     functional ? "" : ", simulated", i, got[i], want[i]);
+        }
 }
 
 #endif

@@ -91,21 +91,6 @@ run(const struct gen *g, uint64_t seed, const struct way *way, struct outcome *o
 }
 
 static void
-same(const struct gen *g, uint64_t seed, const struct way *way, const uint32_t *want,
-     const uint32_t *got)
-{
-    for (unsigned i = 0; i < MOST; i++)
-        if (got[i] != want[i]) {
-            puts(g->b.s);
-            fail_msg("kernel %llu, grid %u %u %u, block %u %u %u, %s%s: word %u is %x, "
-                     "not %x",
-                     (unsigned long long)seed, g->grid[0], g->grid[1], g->grid[2],
-                     g->block[0], g->block[1], g->block[2], way->passes,
-                     way->functional ? "" : ", simulated", i, got[i], want[i]);
-        }
-}
-
-static void
 same_memory_and_counters(void **state)
 {
     static struct outcome want, got, first;
@@ -120,10 +105,10 @@ same_memory_and_counters(void **state)
             snprintf(passes, sizeof passes, "%s:gap=%u", schemes[s], pick(&g, 8));
             struct way way = {.passes = passes, .functional = true};
             run(&g, seed, &way, &got);
-            same(&g, seed, &way, want.memory, got.memory);
+            blocks_same(&g, seed, way.passes, way.functional, want.memory, got.memory);
             way = (struct way){.passes = passes, .threads = 1};
             run(&g, seed, &way, &first);
-            same(&g, seed, &way, want.memory, first.memory);
+            blocks_same(&g, seed, way.passes, way.functional, want.memory, first.memory);
             allocating[s] += first.allocations > 0;
             waiting[s] += first.waits > 0;
             for (unsigned k = 1; k < 4 && seed % 8 == s; k++) {

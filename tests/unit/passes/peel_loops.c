@@ -1,6 +1,6 @@
 /* peel_loops.c: which loops become straight code, how many turns, and what is left, on cases
  * decided by hand; late-stores then moves the stores of all turns behind the loads. What the
- * code computes: unit/vtb_random and unit/vtb_workloads run it. */
+ * code computes: unit/peel_random, unit/vtb_random and unit/vtb_workloads run it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,8 +38,8 @@ letters(const char *passes, const char *body)
     for (size_t i = 0; i < f->body.n; i++) {
         const struct ptx_inst *in = &f->body.v[i];
         const bool shared = ptx_inst_space(in) == PTX_SPACE_SHARED;
-        const char c = ptx_inst_barrier(in) >= 0          ? 'b'
-                       : in->op == PTX_OP_ST && shared    ? 's'
+        const char c = ptx_inst_barrier(in) >= 0       ? 'b'
+                       : in->op == PTX_OP_ST && shared ? 's'
                        : in->op == PTX_OP_LD && ptx_inst_space(in) == PTX_SPACE_GLOBAL
                            ? 'g'
                        : in->op == PTX_OP_BRA ? 'j'
@@ -106,6 +106,59 @@ left_alone(void **state)
            "setp.eq.u32 %p2, %r5, 0;\n@%p2 bra E;\nadd.u32 %r4, %r4, 1;\n"
            "setp.lt.u32 %p1, %r4, 4;\n@%p1 bra L;\nE:\n",
            "gscc");
+    /* a branch before it that nobody knows decides how many */
+    expect("peel-loops",
+           "mov.u32 %r13, 256;\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra M;\n"
+           "mov.u32 %r13, 192;\nM:\n" FILL("%r13"),
+           "cgscb");
+    /* r13 has no value that is known once and for all, so the walk begins before a branch of
+     * which one arm ends */
+    expect("peel-loops",
+           "mov.u32 %r13, 192;\nadd.u32 %r13, %r13, 64;\nsetp.eq.u32 %p2, %r3, 0;\n"
+           "@%p2 bra M;\nret;\nM:\n" FILL("%r13"),
+           "cgscb");
+}
+
+/* Threads that skip the loop have no part in its turns. */
+static void
+skipped(void **state)
+{
+    (void)state;
+    /* threads 48 to 63 would have one turn; of the others some have four, some five */
+    expect("peel-loops",
+           "mov.u32 %r4, %r1;\nsetp.ge.u32 %p1, %r1, 48;\n@%p1 bra E;\nL:\n"
+           "ld.global.u32 %r5, [%d1];\nshl.b32 %r6, %r4, 2;\nst.shared.u32 [%r6], %r5;\n"
+           "add.u32 %r4, %r4, 48;\nsetp.lt.u32 %p1, %r4, 224;\n@%p1 bra L;\nE:\n"
+           "bar.sync 0;\nld.shared.u32 %r8, [A];\n",
+           "cgsgsgsgsGSb");
+    /* nobody knows which: any may come, and all would have four */
+    expect("peel-loops",
+           "mov.u32 %r4, %r1;\nsetp.ge.u32 %p1, %r1, %r3;\n@%p1 bra E;\nL:\n"
+           "ld.global.u32 %r5, [%d1];\nshl.b32 %r6, %r4, 2;\nst.shared.u32 [%r6], %r5;\n"
+           "add.u32 %r4, %r4, 64;\nsetp.lt.u32 %p1, %r4, 256;\n@%p1 bra L;\nE:\n"
+           "bar.sync 0;\nld.shared.u32 %r8, [A];\n",
+           "cgsgsgsgsb");
+}
+
+/* Threads come to the loop several times, first with r12 = 128: two turns. */
+#define AGAIN(first, then, other)                                                        \
+    "mov.u32 %r12, 128;\nO:\nadd.u32 %r4, %r1, " first ";\nL:\n"                         \
+    "ld.global.u32 %r5, [%d1];\nshl.b32 %r6, %r4, 2;\nst.shared.u32 [%r6], %r5;\n"       \
+    "add.u32 %r4, %r4, 64;\nsetp.lt.u32 %p1, %r4, 256;\n@%p1 bra L;\n" then              \
+    "sub.u32 %r12, %r12, 64;\nsetp.ne.u32 %p2, %r12, " other ";\n@%p2 bra O;\n"          \
+    "ld.shared.u32 %r8, [A];\n"
+
+static void
+comes_again(void **state)
+{
+    (void)state;
+    /* two turns, then three: the loop around it is peeled first, and makes two loops */
+    expect("peel-loops", AGAIN("%r12", "", "0"), "gsgsgsgsgs");
+    /* nobody knows how often, or a barrier stands between: the first time tells nothing */
+    expect("peel-loops", AGAIN("%r12", "", "%r3"), "gscc");
+    expect("peel-loops", AGAIN("%r12", "bar.sync 0;\n", "0"), "gscbc");
+    /* as often each time */
+    expect("peel-loops", AGAIN("64", "bar.sync 0;\n", "0"), "gsgsgsbc");
 }
 
 /* Sums over a loop within: its turns are not known, those around it are. */
@@ -140,8 +193,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(turns),
-        cmocka_unit_test(left_alone),
+        cmocka_unit_test(turns),        cmocka_unit_test(left_alone),
+        cmocka_unit_test(skipped),      cmocka_unit_test(comes_again),
         cmocka_unit_test(around_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,9 +16,9 @@ static const struct {
                {"storegpu", "128"},
                {"histogram_8224", "64"},
                {"conv2_8300", "16, 8"}};
-static const char *const schemes[] = {
-    "vtb", "vtb-pipe", "vtb-named:merge=4",
-    "co-vtb:private=2048", "co-vtb:private=1024:merge=3:turns=vtb-named"};
+static const char *const schemes[] = {"vtb", "vtb-pipe", "vtb-named:merge=4",
+                                      "co-vtb:private=2048",
+                                      "co-vtb:private=1024:merge=3:turns=vtb-named"};
 
 /* The workload's PTX with the size of its blocks. */
 static struct strbuf
