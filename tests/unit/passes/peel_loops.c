@@ -111,12 +111,12 @@ left_alone(void **state)
            "mov.u32 %r13, 256;\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra M;\n"
            "mov.u32 %r13, 192;\nM:\n" FILL("%r13"),
            "cgscb");
-    /* r13 has no value that is known once and for all, so the walk begins before a branch of
-     * which one arm ends */
+    /* the same, and one arm ends: threads 32 to 63, if they go on, have a turn more */
     expect("peel-loops",
-           "mov.u32 %r13, 192;\nadd.u32 %r13, %r13, 64;\nsetp.eq.u32 %p2, %r3, 0;\n"
+           "mov.u32 %r13, 192;\nadd.u32 %r13, %r13, 64;\nsetp.lt.u32 %p4, %r1, 32;\n"
+           "@%p4 bra M;\nadd.u32 %r13, %r13, 64;\nsetp.eq.u32 %p2, %r3, 0;\n"
            "@%p2 bra M;\nret;\nM:\n" FILL("%r13"),
-           "cgscb");
+           "ccgscb");
 }
 
 /* Threads that skip the loop have no part in its turns. */
@@ -186,6 +186,11 @@ around_loops(void **state)
            "setp.lt.u32 %p2, %r9, %r3;\n@%p2 bra M;\nmov.u32 %r12, 0;\nbar.sync 0;\n",
            "gcgcsb");
     /* not out of the loop that they are in */
+    expect("late-stores",
+           "mov.u32 %r9, 0;\nL:\nld.global.u32 %r10, [%d1];\nst.shared.u32 [A], %r1;\n"
+           "add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p1, %r9, 4;\n@%p1 bra L;\n"
+           "mov.u32 %r12, 0;\nbar.sync 0;\n",
+           "gscb");
     expect("late-stores", SUMS, "cgcscb");
 }
 
