@@ -116,10 +116,10 @@ settings_in_the_order_of_application(void **st)
     s.passes = "cleanup";
     s.no_schedule = true;
     s.set = (struct cli_list){(const char *[]){"sm.count=2", "sm.scheduler=gto"}, 2};
-    s.schedules = (struct cli_list){(const char *[]){"awss", "file.txt"}, 2};
+    s.schedules = (struct cli_list){(const char *[]){"awss", SOURCE_DIR "/README.md"}, 2};
     assert_true(cli_sim_methods(&cmd, &s, 1));
     assert_int_equal(s.schedules.n, 1);
-    assert_string_equal(s.schedules.v[0], "file.txt");
+    assert_string_equal(s.schedules.v[0], SOURCE_DIR "/README.md");
     const char *const *v = cli_sim_settings(&s, &n);
     expect(v, n,
            (const char *const[]){"sm.scheduler=lrr", "compiler.passes=cleanup",
@@ -305,7 +305,7 @@ options_that_do_not_go_together(void **st)
     s.schedules = (struct cli_list){(const char *[]){"awss"}, 1};
     assert_false(cli_sim_check(&cmd, &s, NULL, "t", &o));
     s = (struct cli_sim)CLI_SIM_DEFAULTS;
-    s.schedules = (struct cli_list){(const char *[]){"file.txt"}, 1};
+    s.schedules = (struct cli_list){(const char *[]){SOURCE_DIR "/README.md"}, 1};
     assert_false(cli_sim_check(&cmd, &s, "a.db", "t", &o));
     s = (struct cli_sim)CLI_SIM_DEFAULTS;
     s.seed = "x";
