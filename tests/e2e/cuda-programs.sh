@@ -211,7 +211,7 @@ for mode in "" --functional; do
     has err "took no notice and ended with status 0"
     has s.json '"check": "failed"'
     has s.json '"exit_status": 0'
-    has s.json '"reason": "launch 2, of _Z4fillPiii, failed (cudaErrorIllegalAddress)'
+    has s.json '"reason": "launch 2, of fill(int*, int, int), failed (cudaErrorIllegalAddress)'
     has s.json '"outcome": "failed"'
 done
 check "a fault, stored" 0 "$allot" results list --state failed --db fault.db
@@ -253,7 +253,9 @@ for mode in "" --functional "--threads 2"; do
 done
 check "a guard stops no stores" 1 "$allot" exec --no-table --guard 64 "$p" fault
 has err "global store of 4 bytes at"
-check "no number" 2 "$allot" exec --guard 1m "$p"
+check "a guard with a unit" 0 "$allot" exec --no-table --guard 1K "$p" "row above"
+check "no number" 2 "$allot" exec --guard 1x "$p"
+check "a guard too large" 2 "$allot" exec --guard 17m "$p"
 
 # -- programs that cannot run are told so before they start --
 if command -v nvcc >/dev/null 2>&1; then

@@ -4,6 +4,7 @@
 #include "cuda/core/core_int.h"
 
 #include "base/demangle.h"
+#include "base/number.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -163,16 +164,23 @@ bool
 acu_env_number(const char *name, uint64_t most, uint64_t *out)
 {
     const char *s = getenv(name);
-    if (!s || !*s)
-        return true;
-    char *end;
-    errno = 0;
-    unsigned long long v = strtoull(s, &end, 10);
-    if (*s < '0' || *s > '9' || *end || errno || v > most) {
+    if (s && *s && !number_u64(s, 0, most, out)) {
         acu_say("%s=%s: not a number from 0 to %llu", name, s, (unsigned long long)most);
         return false;
     }
-    *out = v;
+    return true;
+}
+
+static bool
+env_guard(uint64_t *out)
+{
+    const uint64_t most = 16 << 20;
+    const char *s = getenv("ALLOT_GUARD");
+    if (s && *s && !number_bytes(s, 0, most, out)) {
+        acu_say("ALLOT_GUARD=%s: not a number of bytes from 0 to %llu", s,
+                (unsigned long long)most);
+        return false;
+    }
     return true;
 }
 
@@ -180,14 +188,15 @@ static bool
 env_options(struct allot_options *o)
 {
     uint64_t functional = 0, no_skip = 0, threads = 0, all = 0, checks = 0;
-    bool ok = acu_env_number("ALLOT_FUNCTIONAL", 1, &functional) &&
-              acu_env_number("ALLOT_NO_SKIP", 1, &no_skip) &&
-              acu_env_number("ALLOT_RECORD_ALL", 1, &all) &&
-              acu_env_number("ALLOT_THREADS", 1024, &threads) &&
-              acu_env_number("ALLOT_MAX_CYCLES", UINT64_MAX, &o->max_cycles) &&
-              acu_env_number("ALLOT_MAX_INSTRUCTIONS", UINT64_MAX, &o->max_instructions) &&
-              acu_env_number("ALLOT_GUARD", 16 << 20, &o->guard) &&
-              acu_env_number("ALLOT_CHECK", 7, &checks) && acu_look_options(o);
+    bool ok =
+        acu_env_number("ALLOT_FUNCTIONAL", 1, &functional) &&
+        acu_env_number("ALLOT_NO_SKIP", 1, &no_skip) &&
+        acu_env_number("ALLOT_RECORD_ALL", 1, &all) &&
+        acu_env_number("ALLOT_THREADS", 1024, &threads) &&
+        acu_env_number("ALLOT_MAX_CYCLES", UINT64_MAX, &o->max_cycles) &&
+        acu_env_number("ALLOT_MAX_INSTRUCTIONS", UINT64_MAX, &o->max_instructions) &&
+        env_guard(&o->guard) && acu_env_number("ALLOT_CHECK", 7, &checks) &&
+        acu_look_options(o);
     o->checks = (unsigned)checks;
     o->functional = functional;
     o->no_skip = no_skip;
