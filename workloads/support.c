@@ -68,6 +68,17 @@ check_params(struct allot_run *r)
     }
 }
 
+static bool
+run_it(const struct allot_workload *w, struct allot_run *r, char check_text[256])
+{
+    r->ok = true;
+    w->run(r);
+    check_params(r);
+    if (check_text)
+        memcpy(check_text, r->check, sizeof r->check);
+    return r->ok;
+}
+
 bool
 allot_workload_run_with(const struct allot_workload *w, struct allot_device *dev,
                         struct allot_module *module, bool quick, uint32_t seed,
@@ -78,13 +89,22 @@ allot_workload_run_with(const struct allot_workload *w, struct allot_device *dev
                           .quick = quick,
                           .seed = seed,
                           .params = params,
+                          .diag = d};
+    return run_it(w, &r, check_text);
+}
+
+bool
+allot_workload_run_at(const struct allot_workload *w, const struct allot_place *place,
+                      struct allot_module *module, bool quick, uint32_t seed,
+                      char check_text[256], struct allot_diag *d)
+{
+    struct allot_run r = {.dev = place->dev,
+                          .module = module,
+                          .quick = quick,
+                          .seed = seed,
                           .diag = d,
-                          .ok = true};
-    w->run(&r);
-    check_params(&r);
-    if (check_text)
-        memcpy(check_text, r.check, sizeof r.check);
-    return r.ok;
+                          .place = place};
+    return run_it(w, &r, check_text);
 }
 
 uint64_t
@@ -120,7 +140,9 @@ wl_alloc(struct allot_run *r, uint64_t bytes)
 {
     if (!r->ok)
         return 0;
-    uint64_t addr = allot_alloc(r->dev, bytes, r->diag);
+    const struct allot_place *p = r->place;
+    uint64_t addr = p ? p->alloc(p->user, bytes, r->diag)
+                      : allot_alloc(r->dev, bytes, r->diag);
     r->ok = addr != 0;
     return addr;
 }
@@ -136,22 +158,42 @@ wl_upload(struct allot_run *r, const void *src, uint64_t bytes)
 void
 wl_write(struct allot_run *r, uint64_t addr, const void *src, uint64_t bytes)
 {
+    const struct allot_place *p = r->place;
     if (r->ok)
-        r->ok = allot_write(r->dev, addr, src, bytes, r->diag);
+        r->ok = p ? p->write(p->user, addr, src, bytes, r->diag)
+                  : allot_write(r->dev, addr, src, bytes, r->diag);
 }
 
 void
 wl_read(struct allot_run *r, uint64_t addr, void *dst, uint64_t bytes)
 {
+    const struct allot_place *p = r->place;
     if (r->ok)
-        r->ok = allot_read(r->dev, addr, dst, bytes, r->diag);
+        r->ok = p ? p->read(p->user, addr, dst, bytes, r->diag)
+                  : allot_read(r->dev, addr, dst, bytes, r->diag);
 }
 
 void
 wl_free(struct allot_run *r, uint64_t addr)
 {
+    const struct allot_place *p = r->place;
     if (r->ok)
-        r->ok = allot_free(r->dev, addr, r->diag);
+        r->ok = p ? p->free(p->user, addr, r->diag)
+                  : allot_free(r->dev, addr, r->diag);
+}
+
+bool
+wl_symbol(struct allot_run *r, const char *name, uint64_t *addr, uint64_t *bytes)
+{
+    const struct allot_place *p = r->place;
+    return r->ok && (p ? p->symbol(p->user, name, addr, bytes, r->diag)
+                       : allot_symbol(r->dev, r->module, name, addr, bytes, r->diag));
+}
+
+bool
+wl_textures(struct allot_run *r)
+{
+    return r->dev || wl_fail(r, "it needs textures, which are not there");
 }
 
 void
@@ -169,7 +211,9 @@ wl_launch_args(struct allot_run *r, const char *kernel, const uint32_t dims[6],
                              .dynamic_scratchpad = smem,
                              .args = args,
                              .nargs = nargs};
-    r->ok = allot_launch(r->dev, &l, r->diag) != NULL;
+    const struct allot_place *p = r->place;
+    r->ok = p ? p->launch(p->user, &l, r->diag)
+              : allot_launch(r->dev, &l, r->diag) != NULL;
 }
 
 /* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).

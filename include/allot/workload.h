@@ -14,6 +14,21 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default) /* what liballot.so exports */
 
+/* Where a workload runs if not on a device: each as the function of allot.h that is called so. */
+struct allot_place {
+    void *user;
+    struct allot_device *dev; /* for textures; NULL: the place has none */
+    uint64_t (*alloc)(void *user, uint64_t bytes, struct allot_diag *d);
+    bool (*free)(void *user, uint64_t addr, struct allot_diag *d);
+    bool (*write)(void *user, uint64_t addr, const void *src, uint64_t bytes,
+                  struct allot_diag *d);
+    bool (*read)(void *user, uint64_t addr, void *dst, uint64_t bytes,
+                 struct allot_diag *d);
+    bool (*symbol)(void *user, const char *name, uint64_t *addr, uint64_t *bytes,
+                   struct allot_diag *d);
+    bool (*launch)(void *user, const struct allot_launch *l, struct allot_diag *d);
+};
+
 /* One run of a workload. */
 struct allot_run {
     struct allot_device *dev;
@@ -27,6 +42,7 @@ struct allot_run {
     struct allot_diag *diag;
     bool ok;         /* cleared by the first failure; later calls do nothing */
     char check[256]; /* what failed the check, "" if passed or not reached */
+    const struct allot_place *place; /* NULL: dev */
 };
 
 struct allot_workload {
@@ -58,6 +74,11 @@ bool allot_workload_run_with(const struct allot_workload *w, struct allot_device
                              struct allot_module *module, bool quick, uint32_t seed,
                              const char *params, char check_text[256],
                              struct allot_diag *d);
+/* The same somewhere else. */
+bool allot_workload_run_at(const struct allot_workload *w,
+                           const struct allot_place *place, struct allot_module *module,
+                           bool quick, uint32_t seed, char check_text[256],
+                           struct allot_diag *d);
 
 /* -- helpers for workload.c; after a failure each does nothing -- */
 uint64_t wl_alloc(struct allot_run *r, uint64_t bytes);
@@ -70,6 +91,10 @@ uint64_t wl_upload(struct allot_run *r, const void *src, uint64_t bytes);
 void wl_write(struct allot_run *r, uint64_t addr, const void *src, uint64_t bytes);
 void wl_read(struct allot_run *r, uint64_t addr, void *dst, uint64_t bytes);
 void wl_free(struct allot_run *r, uint64_t addr);
+/* Address of a .global or .const variable; false: there is none, or a failure before. */
+bool wl_symbol(struct allot_run *r, const char *name, uint64_t *addr, uint64_t *bytes);
+/* Whether there are textures where it runs; if not, that fails the run. */
+bool wl_textures(struct allot_run *r);
 /* wl_launch(r, "k", gx,gy,gz, bx,by,bz, smem, &a, &b, ...): pointers to the arguments. */
 void wl_launch_args(struct allot_run *r, const char *kernel, const uint32_t dims[6],
                     uint32_t smem, const void *const *args, size_t nargs);

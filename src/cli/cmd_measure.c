@@ -1,30 +1,42 @@
-/* cmd_measure.c: allot measure: the microbenchmarks on a real GPU (micro/measure.h). */
+/* cmd_measure.c: allot measure: the microbenchmarks and the workloads on a real GPU
+ * (micro/measure.h). */
 #include "cli/runs.h"
 #include "micro/measure.h"
 #include "micro/micro.h"
 
 static const struct cli_cmd cmd = {
     "measure", "[OPTIONS] [CASE...]",
-    "Runs the microbenchmarks on the first GPU (or --device) and writes a CSV: for each\n"
-    "launch the longest time, in cycles of the SM's clock, that an SM had the kernel; the\n"
-    "median of --repeat runs after one that is thrown away. Before each run the L2 is\n"
-    "filled with other data. The GPU's clock should not change while it runs:\n"
+    "Runs the microbenchmarks and the workloads (workload/NAME, workload/NAME/quick) on the\n"
+    "first GPU (or --device) and writes a CSV: for each launch the longest time, in cycles\n"
+    "of the SM's clock, that an SM had the kernel; the median of --repeat runs after one\n"
+    "that is thrown away. Of a workload each kernel is a row, with the sum of its launches.\n"
+    "Before each run the L2 is filled with other data. --dry-run needs no GPU: it tells\n"
+    "what would not run, and its rows have no cycles. The GPU's clock should not change while it runs:\n"
     "nvidia-smi -lgc. Only libcuda.so.1 is needed, no toolkit.",
     "  ./x gpu-measure --out papers/hw/a100.csv\n"
+    "  ./x gpu-measure --dry-run --machine a100 --out /tmp/rows.csv\n"
     "  allot paper hw-correlation papers/hw/a100.csv --machine a100\n"};
 
 int
 cmd_measure(int argc, char **argv)
 {
-    const char *path = "-", *repeats = "5", *index = "0";
+    const char *path = "-", *repeats = "5", *index = "0", *machine = "a100";
+    bool dry = false, ptxas = false;
     struct measure w = {.library = "libcuda.so.1", .interrupted = cli_interrupted};
     const struct cli_opt own[] = {
         {"out", 'o', "FILE", "where to (default standard output)", &path, NULL, NULL},
         {"device", 0, "N", "number of the GPU (default 0)", &index, NULL, NULL},
         {"repeat", 0, "N", "runs of each case that count (default 5)", &repeats, NULL,
          NULL},
-        {"quick", 'q', NULL, "of every kernel only the shortest case", NULL, NULL,
-         &w.quick},
+        {"quick", 'q', NULL,
+         "of every microbenchmark only the shortest case, of workloads the small inputs",
+         NULL, NULL, &w.quick},
+        {"dry-run", 0, NULL, "no GPU: what would run, on a description of one", NULL,
+         NULL, &dry},
+        {"machine", 'm', "NAME|FILE", "for --dry-run (default a100)", &machine, NULL,
+         NULL},
+        {"ptxas", 0, NULL, "with --dry-run: ptxas compiles every kernel too", NULL, NULL,
+         &ptxas},
         {"library", 0, "FILE", "the driver (default libcuda.so.1)", &w.library, NULL,
          NULL},
         {0}};
@@ -45,13 +57,30 @@ cmd_measure(int argc, char **argv)
     w.nonly = pos.n;
     const char *unknown = micro_unknown(w.only, w.nonly);
     if (unknown)
-        return cli_usage(&cmd, "no case begins with '%s' (papers/micro/gpgpusim.csv)",
+        return cli_usage(&cmd,
+                         "no case begins with '%s' (papers/micro/gpgpusim.csv, "
+                         "workload/NAME)",
                          unknown);
+    if (ptxas && !dry)
+        return cli_usage(&cmd, "--ptxas goes with --dry-run");
     if (!cli_sim_run_options(&cmd, &sim, &o, "measure") || !cli_writable(path))
         return EXIT_FAILED;
     struct diag_sink diag = {0};
     struct strbuf out = {0};
-    bool ok = measure_run(&w, &out, &diag) && cli_write_file(path, out.s, out.n);
+    bool ok;
+    if (dry) {
+        struct allot_diag *d = cli_diag_new();
+        struct allot_machine *m = cli_machine(machine, d);
+        ok = m && measure_dry(&w, m, machine, ptxas, &out, d, &diag);
+        allot_machine_free(m);
+        cli_diag(d);
+        allot_diag_free(d);
+    } else {
+        ok = measure_run(&w, &out, &diag);
+    }
+    /* also without the workloads that failed */
+    if (out.n && !cli_interrupted())
+        ok = cli_write_file(path, out.s, out.n) && ok;
     strbuf_free(&out);
     cli_sink(&diag);
     return cli_interrupted() ? EXIT_INTERRUPTED : ok ? EXIT_OK : EXIT_FAILED;

@@ -3,6 +3,7 @@
 
 #include "base/data.h"
 #include "base/number.h"
+#include "micro/apps.h"
 #include "report/table.h"
 
 #include <dirent.h>
@@ -29,9 +30,9 @@ comment(const struct csv *c, const char *key)
 static const char *
 machine_of(const struct hardware *h, const struct csv *c)
 {
-    const char *card = comment(c, "card");
-    if (h->machine)
-        return h->machine;
+    const char *card = comment(c, "card"), *machine = comment(c, "machine");
+    if (h->machine || machine) /* a dry run's file names its machine */
+        return h->machine ? h->machine : machine;
     for (size_t i = 0; card && i < sizeof cards / sizeof *cards; i++)
         if (strstr(card, cards[i].word))
             return cards[i].machine;
@@ -47,52 +48,119 @@ find_case(const struct hardware *h, const char *name)
     return i;
 }
 
-/* Runs the cases of the file; each once, its launches are rows that follow one another.
- */
+struct file {
+    const struct csv *c;
+    const char *path;
+    const struct allot_machine *micro, *apps; /* for microbenchmarks, for workloads */
+    int name, kernel, nth, cycles;
+};
+
+/* The cycles of one case, in the order of its launches, or of a workload's kernels. */
+struct ours {
+    const char *name; /* of the case */
+    uint64_t cycles[APPS_MAX_KERNELS];
+    unsigned n;
+};
+
 static bool
-run_file(struct hardware *h, const struct csv *c, const char *path,
-         const struct allot_machine *m, struct allot_options *o, struct diag_sink *diag,
-         struct allot_diag *d)
+simulate(struct hardware *h, const struct file *f, const char *name,
+         struct allot_options *o, struct ours *out, struct allot_diag *d)
 {
-    int name = csv_need(c, path, "case", diag), nth = csv_need(c, path, "launch", diag),
-        cycles = csv_need(c, path, "cycles", diag);
-    const char *last = "";
-    uint64_t span[MICRO_MAX_LAUNCHES] = {0};
-    if (name < 0 || nth < 0 || cycles < 0)
+    struct apps_case app;
+    struct apps_result result;
+    size_t i = find_case(h, name);
+    o->user = (void *)name;
+    *out = (struct ours){.name = name};
+    if (i == h->cases.n) {
+        if (!apps_find(name, &app) ||
+            !apps_simulate(&app, f->apps, o, APPS_RUN, &result, d))
+            return false;
+        out->n = result.n;
+        for (unsigned k = 0; k < out->n; k++)
+            out->cycles[k] = result.kernel[k].cycles;
+        return true;
+    }
+    const struct micro_case *c = &h->cases.v[i];
+    struct allot_device *dev = NULL;
+    struct allot_module *module[MICRO_MAX_LAUNCHES] = {0};
+    bool ok = micro_run(c, f->micro, o, &dev, module, out->cycles, d);
+    allot_device_free(dev);
+    for (unsigned k = 0; k < MICRO_MAX_LAUNCHES; k++)
+        allot_module_free(module[k]);
+    out->n = c->nlaunches;
+    return ok;
+}
+
+/* What a row says; *known: its cycles are there. */
+static bool
+read_row(const struct hardware *h, const struct file *f, size_t r, unsigned *launch,
+         uint64_t *theirs, bool *known, struct diag_sink *diag)
+{
+    const char *name = csv_cell(f->c, r, f->name), *cycles = csv_cell(f->c, r, f->cycles);
+    struct apps_case app;
+    size_t i = find_case(h, name);
+    unsigned most = i < h->cases.n          ? h->cases.v[i].nlaunches
+                    : apps_find(name, &app) ? APPS_MAX_KERNELS
+                                            : 0;
+    *known = *cycles != 0;
+    if (sscanf(csv_cell(f->c, r, f->nth), "%u/", launch) == 1 && *launch >= 1 &&
+        *launch <= most && (!*known || number_u64(cycles, 1, UINT64_MAX, theirs)))
+        return true;
+    struct diag_loc at = {.file = f->path, .line = f->c->line[r]};
+    diag_add(diag, DIAG_ERROR, &at,
+             "not a launch of a microbenchmark or a workload with its cycles (case %s)",
+             name);
+    return false;
+}
+
+static bool
+is_quick(const struct hardware *h, const char *name)
+{
+    struct apps_case app;
+    size_t i = find_case(h, name);
+    return i < h->cases.n ? micro_is_quick(&h->cases, i)
+                          : apps_find(name, &app) && app.quick;
+}
+
+/* Runs the cases of the file; each once, its launches are rows that follow one another. */
+static bool
+run_file(struct hardware *h, struct file *f, struct allot_options *o,
+         struct diag_sink *diag, struct allot_diag *d)
+{
+    const struct csv *c = f->c;
+    struct ours ours = {.name = ""};
+    f->name = csv_need(c, f->path, "case", diag);
+    f->kernel = csv_need(c, f->path, "kernel", diag);
+    f->nth = csv_need(c, f->path, "launch", diag);
+    f->cycles = csv_need(c, f->path, "cycles", diag);
+    if (f->name < 0 || f->kernel < 0 || f->nth < 0 || f->cycles < 0)
         return false;
     for (size_t r = 0; r < c->nrows; r++) {
-        const char *text = csv_cell(c, r, name);
-        struct diag_loc at = {.file = path, .line = c->line[r]};
-        size_t i = find_case(h, text);
+        const char *name = csv_cell(c, r, f->name);
         unsigned launch;
         uint64_t theirs;
-        if (i == h->cases.n || sscanf(csv_cell(c, r, nth), "%u/", &launch) != 1 ||
-            launch < 1 || launch > h->cases.v[i].nlaunches ||
-            !number_u64(csv_cell(c, r, cycles), 1, UINT64_MAX, &theirs)) {
-            diag_add(diag, DIAG_ERROR, &at,
-                     "not a launch of a microbenchmark with its cycles (case %s)", text);
+        bool known;
+        if (!read_row(h, f, r, &launch, &theirs, &known, diag))
+            return false;
+        h->unknown += !known;
+        if (!known || (h->quick && !is_quick(h, name)))
+            continue;
+        if (strcmp(ours.name, name) && !simulate(h, f, name, o, &ours, d))
+            return false;
+        if (launch > ours.n || !ours.cycles[launch - 1]) {
+            struct diag_loc at = {.file = f->path, .line = c->line[r]};
+            diag_add(diag, DIAG_ERROR, &at, "case %s launches %u kernels here", name,
+                     ours.n);
             return false;
         }
-        if (h->quick && !micro_is_quick(&h->cases, i))
-            continue;
-        if (strcmp(last, text)) {
-            struct allot_device *dev = NULL;
-            struct allot_module *module[MICRO_MAX_LAUNCHES] = {0};
-            o->user = (void *)text;
-            bool ok = micro_run(&h->cases.v[i], m, o, &dev, module, span, d);
-            allot_device_free(dev);
-            for (unsigned k = 0; k < MICRO_MAX_LAUNCHES; k++)
-                allot_module_free(module[k]);
-            if (!ok)
-                return false;
-            last = text;
-        }
-        *vec_push(&h->samples) =
-            (struct hardware_sample){.name = h->cases.v[i].name,
-                                     .kernel = h->cases.v[i].launch[launch - 1].kernel,
-                                     .launch = launch,
-                                     .ours = (double)span[launch - 1],
-                                     .theirs = (double)theirs};
+        size_t i = find_case(h, name);
+        *vec_push(&h->samples) = (struct hardware_sample){
+            .name = name,
+            .kernel = i < h->cases.n ? h->cases.v[i].launch[launch - 1].kernel
+                                     : csv_cell(c, r, f->kernel),
+            .launch = launch,
+            .ours = (double)ours.cycles[launch - 1],
+            .theirs = (double)theirs};
     }
     h->file_done();
     return true;
@@ -208,15 +276,22 @@ hardware_correlate(struct hardware *h, const char *path, struct allot_options *o
     else
         m = allot_machine_load(name, d);
     h->samples.n = 0;
-    /* The kernels repeat instructions that a compiler's clean-up would take out. */
-    bool ok = m && allot_machine_set(m, "compiler.registers", "virtual", d) &&
-              run_file(h, c, path, m, o, diag, d);
+    h->unknown = 0;
+    /* Microbenchmarks repeat instructions that a compiler's clean-up would take out. */
+    struct allot_machine *micro = m ? allot_machine_clone(m) : NULL;
+    struct file f = {.c = c, .path = path, .micro = micro, .apps = m};
+    bool ok = m && allot_machine_set(micro, "compiler.registers", "virtual", d) &&
+              run_file(h, &f, o, diag, d);
     if (ok && h->samples.n) {
         printf("%s beside %s (%s, %s), %s\n\n", name, card ? card : path,
                comment(c, "driver") ? comment(c, "driver") : "driver not told",
                comment(c, "date") ? comment(c, "date") : "date not told", path);
         print_report(h);
     }
+    if (ok && h->unknown)
+        printf("%s%s: %u rows without cycles\n", h->samples.n ? "\n" : "", path,
+               h->unknown);
+    allot_machine_free(micro);
     allot_machine_free(m);
     csv_free(c);
     return ok;

@@ -18,6 +18,7 @@ struct hardware {
     void (*file_done)(void);  /* called when a file's cases have run */
     struct micro_cases cases; /* from micro_load */
     VEC(struct hardware_sample) samples;
+    unsigned unknown; /* rows without cycles (a dry run's) */
 };
 
 /* Files that come with allot (papers/hw/), sorted, in mem. */

@@ -1,155 +1,15 @@
-/* measure.c: see measure.h. The CUDA driver is opened at run time; nothing of CUDA is
- * needed to build. */
+/* measure.c: see measure.h. */
 #include "micro/measure.h"
 
+#include "micro/apps.h"
+#include "micro/card.h"
 #include "micro/micro.h"
 #include "micro/span.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-typedef int cu_result; /* CUresult */
-typedef uint64_t cu_ptr;
-
-/* FN(name in the library, field, parameters) */
-#define CUDA_FUNCTIONS                                                                   \
-    FN(cuInit, init, (unsigned))                                                         \
-    FN(cuDriverGetVersion, version, (int *))                                             \
-    FN(cuGetErrorString, error, (cu_result, const char **))                              \
-    FN(cuDeviceGetCount, count, (int *))                                                 \
-    FN(cuDeviceGet, get_device, (int *, int))                                            \
-    FN(cuDeviceGetName, name, (char *, int, int))                                        \
-    FN(cuDeviceGetAttribute, attribute, (int *, int, int))                               \
-    FN(cuDevicePrimaryCtxRetain, retain, (void **, int))                                 \
-    FN(cuDevicePrimaryCtxRelease_v2, release, (int))                                     \
-    FN(cuCtxSetCurrent, set_context, (void *))                                           \
-    FN(cuCtxSynchronize, synchronize, (void))                                            \
-    FN(cuModuleLoadData, load, (void **, const void *))                                  \
-    FN(cuModuleUnload, unload, (void *))                                                 \
-    FN(cuModuleGetFunction, function, (void **, void *, const char *))                   \
-    FN(cuModuleGetGlobal_v2, global, (cu_ptr *, size_t *, void *, const char *))         \
-    FN(cuMemAlloc_v2, alloc, (cu_ptr *, size_t))                                         \
-    FN(cuMemFree_v2, free, (cu_ptr))                                                     \
-    FN(cuMemsetD8_v2, set, (cu_ptr, unsigned char, size_t))                              \
-    FN(cuMemcpyHtoD_v2, to_device, (cu_ptr, const void *, size_t))                       \
-    FN(cuMemcpyDtoH_v2, to_host, (void *, cu_ptr, size_t))                               \
-    FN(cuLaunchKernel, launch,                                                           \
-       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,    \
-        void *, void **, void **))
-
-struct gpu {
-    void *lib;
-#define FN(symbol, field, params) cu_result(*field) params;
-    CUDA_FUNCTIONS
-#undef FN
-    int device, cc, sms, driver;
-    size_t l2;
-    char card[128];
-    void *context;
-    cu_ptr scratch; /* what the L2 is filled with */
-    size_t scratch_bytes;
-};
-
-/* Numbers of CUdevice_attribute. */
-enum { ATTR_SMS = 16, ATTR_L2 = 38, ATTR_MAJOR = 75, ATTR_MINOR = 76 };
-
-static bool
-check(const struct gpu *g, cu_result r, const char *what)
-{
-    const char *why = NULL;
-    if (!r)
-        return true;
-    if (g->error)
-        g->error(r, &why);
-    fprintf(stderr, "allot measure: %s failed: %s (CUDA error %d)\n", what,
-            why ? why : "no explanation", r);
-    return false;
-}
-#define TRY(g, call) check(g, (g)->call, #call)
-
-static bool
-open_library(struct gpu *g, const char *path)
-{
-    g->lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!g->lib) {
-        fprintf(
-            stderr,
-            "allot measure: no CUDA driver here (%s)\n"
-            "Run this where an NVIDIA GPU and its driver are, or name the library with "
-            "--library.\n",
-            dlerror());
-        return false;
-    }
-    static const char *const names[] = {
-#define FN(symbol, field, params) #symbol,
-        CUDA_FUNCTIONS
-#undef FN
-    };
-    void *at[sizeof names / sizeof *names];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!(at[i] = dlsym(g->lib, names[i]))) {
-            fprintf(stderr,
-                    "allot measure: %s has no %s: a driver of CUDA 11 or later is "
-                    "needed\n",
-                    path, names[i]);
-            return false;
-        }
-    size_t k = 0;
-#define FN(symbol, field, params)                                                        \
-    memcpy(&g->field, &at[k], sizeof g->field);                                          \
-    k++;
-    CUDA_FUNCTIONS
-#undef FN
-    return true;
-}
-
-static bool
-open_gpu(struct gpu *g, const char *library, int index)
-{
-    int n = 0, major = 0, minor = 0, l2 = 0;
-    if (!open_library(g, library) || !TRY(g, init(0)) || !TRY(g, version(&g->driver)) ||
-        !TRY(g, count(&n)))
-        return false;
-    if (index >= n) {
-        fprintf(stderr, "allot measure: there is no GPU %d; the driver counts %d\n",
-                index, n);
-        return false;
-    }
-    if (!TRY(g, get_device(&g->device, index)) ||
-        !TRY(g, name(g->card, sizeof g->card, g->device)) ||
-        !TRY(g, attribute(&g->sms, ATTR_SMS, g->device)) ||
-        !TRY(g, attribute(&l2, ATTR_L2, g->device)) ||
-        !TRY(g, attribute(&major, ATTR_MAJOR, g->device)) ||
-        !TRY(g, attribute(&minor, ATTR_MINOR, g->device)))
-        return false;
-    g->cc = 10 * major + minor;
-    g->scratch_bytes = 2 * (size_t)(l2 > 0 ? l2 : 64 << 20);
-    for (char *p = g->card; *p; p++)
-        if (*p == ',' || *p == '\n')
-            *p = ' ';
-    if (g->sms > SPAN_SMS) {
-        fprintf(stderr, "allot measure: %d SMs are more than the %d there is room for\n",
-                g->sms, SPAN_SMS);
-        return false;
-    }
-    return TRY(g, retain(&g->context, g->device)) && TRY(g, set_context(g->context)) &&
-           TRY(g, alloc(&g->scratch, g->scratch_bytes));
-}
-
-static void
-close_gpu(struct gpu *g)
-{
-    if (g->context) {
-        if (g->scratch)
-            g->free(g->scratch);
-        g->release(g->device);
-    }
-    if (g->lib)
-        dlclose(g->lib);
-}
 
 /* -- a case -- */
 
@@ -287,7 +147,137 @@ measure_case(struct gpu *g, const struct measure *w, const struct micro_case *c,
     return ok;
 }
 
+/* -- a workload -- */
+
+struct app_job {
+    struct gpu *g;
+    void *module;
+    bool launched;
+};
+
+static uint64_t
+app_alloc(void *user, uint64_t bytes, struct allot_diag *d)
+{
+    struct app_job *j = user;
+    cu_ptr addr = 0;
+    (void)d;
+    return TRY(j->g, alloc(&addr, bytes)) && TRY(j->g, set(addr, 0, bytes)) ? addr : 0;
+}
+
+static bool
+app_free(void *user, uint64_t addr, struct allot_diag *d)
+{
+    struct app_job *j = user;
+    (void)d;
+    return TRY(j->g, free(addr));
+}
+
+static bool
+app_write(void *user, uint64_t addr, const void *src, uint64_t bytes,
+          struct allot_diag *d)
+{
+    struct app_job *j = user;
+    (void)d;
+    return TRY(j->g, to_device(addr, src, bytes));
+}
+
+static bool
+app_read(void *user, uint64_t addr, void *dst, uint64_t bytes, struct allot_diag *d)
+{
+    struct app_job *j = user;
+    (void)d;
+    return TRY(j->g, to_host(dst, addr, bytes));
+}
+
+static bool
+app_symbol(void *user, const char *name, uint64_t *addr, uint64_t *bytes,
+           struct allot_diag *d)
+{
+    struct app_job *j = user;
+    size_t n;
+    (void)d;
+    if (!TRY(j->g, global(addr, &n, j->module, name)))
+        return false;
+    if (bytes)
+        *bytes = n;
+    return true;
+}
+
+static bool
+app_launch(void *user, const struct allot_launch *l, struct allot_diag *d)
+{
+    struct app_job *j = user;
+    struct gpu *g = j->g;
+    void *function;
+    (void)d;
+    if (!j->launched && !TRY(g, set(g->scratch, 1, g->scratch_bytes)))
+        return false;
+    j->launched = true;
+    return TRY(g, function(&function, j->module, l->kernel)) &&
+           TRY(g, launch(function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
+                         l->block[1], l->block[2], l->dynamic_scratchpad, NULL,
+                         (void **)l->args, NULL)) &&
+           TRY(g, synchronize());
+}
+
+static bool
+app_once(struct gpu *g, const struct apps_case *c, struct apps_result *r)
+{
+    struct app_job j = {.g = g};
+    const struct allot_place place = {&j,        NULL,     app_alloc,  app_free,
+                                      app_write, app_read, app_symbol, app_launch};
+    struct allot_diag *d = allot_diag_new();
+    char *text = apps_text(c->workload, (unsigned)g->cc);
+    bool ok =
+        text && TRY(g, load(&j.module, text)) && apps_run(c, &place, NULL, false, r, d);
+    if (j.module)
+        g->unload(j.module);
+    allot_diag_free(d);
+    free(text);
+    return ok;
+}
+
+static void
+app_rows(const char *name, const struct apps_result *r, struct strbuf *out,
+         uint64_t (*cycles)[MEASURE_MAX_REPEAT + 1], unsigned repeat)
+{
+    for (unsigned i = 0; i < r->n; i++) {
+        strbuf_printf(out, "%s,%s,%u/%u,", name, r->kernel[i].name, i + 1, r->n);
+        if (!cycles) {
+            strbuf_addz(out, ",,\n");
+            continue;
+        }
+        uint64_t *v = cycles[i] + 1; /* the first is thrown away */
+        qsort(v, repeat, sizeof *v, by_value);
+        strbuf_printf(out, "%llu,%llu,%llu\n", (unsigned long long)v[repeat / 2],
+                      (unsigned long long)v[0], (unsigned long long)v[repeat - 1]);
+    }
+}
+
+/* A workload that fails is named and left out: the others count without it. */
+static bool
+measure_app(struct gpu *g, const struct measure *w, const struct apps_case *c,
+            const char *name, struct strbuf *out)
+{
+    uint64_t cycles[APPS_MAX_KERNELS][MEASURE_MAX_REPEAT + 1];
+    struct apps_result r = {0};
+    for (unsigned n = 0; n <= w->repeat && !w->interrupted(); n++) {
+        if (!app_once(g, c, &r)) {
+            fprintf(stderr, "allot measure: case %s is left out\n", name);
+            return false;
+        }
+        for (unsigned i = 0; i < r.n; i++)
+            cycles[i][n] = r.kernel[i].cycles;
+    }
+    if (w->interrupted())
+        return false;
+    app_rows(name, &r, out, cycles, w->repeat);
+    return true;
+}
+
 /* -- the file -- */
+
+static const char COLUMNS[] = "case,kernel,launch,cycles,least,most";
 
 static void
 header(const struct gpu *g, unsigned repeat, struct strbuf *out)
@@ -299,23 +289,48 @@ header(const struct gpu *g, unsigned repeat, struct strbuf *out)
         out,
         "# card: %s\n# compute capability: %d\n# SMs: %d\n# driver: CUDA %d.%d\n"
         "# date: %s\n# allot: %s\n# median, least and most of %u runs, cycles of "
-        "the SM's clock\n"
-        "case,kernel,launch,cycles,least,most\n",
+        "the SM's clock\n%s\n",
         g->card, g->cc, g->sms, g->driver / 1000, g->driver % 1000 / 10, date,
-        ALLOT_VERSION, repeat);
+        ALLOT_VERSION, repeat, COLUMNS);
+}
+
+static bool
+named(const struct measure *w, const char *name)
+{
+    bool match = !w->nonly;
+    for (size_t k = 0; k < w->nonly; k++)
+        match |= !strncmp(name, w->only[k], strlen(w->only[k]));
+    return match;
 }
 
 static bool
 wanted(const struct measure *w, const struct micro_cases *m, size_t i)
 {
     const struct micro_case *c = &m->v[i];
-    bool match = !w->nonly;
     for (size_t k = 0; k < i; k++) /* on several simulated machines, but one GPU */
         if (!strcmp(m->v[k].name, c->name))
             return false;
-    for (size_t k = 0; k < w->nonly; k++)
-        match |= !strncmp(c->name, w->only[k], strlen(w->only[k]));
-    return match && (!w->quick || micro_is_quick(m, i));
+    return named(w, c->name) && (!w->quick || micro_is_quick(m, i));
+}
+
+/* The next workload's case from *i on; false: there is none. */
+static bool
+next_app(const struct measure *w, size_t *i, struct apps_case *c, char name[160])
+{
+    while (apps_case(*i, c)) {
+        ++*i;
+        apps_name(c, name);
+        if (named(w, name) && (!w->quick || c->quick))
+            return true;
+    }
+    return false;
+}
+
+static void
+progress(const char *name)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K%s", name);
 }
 
 static bool
@@ -323,18 +338,29 @@ measure_all(struct gpu *g, const struct measure *w, const struct micro_cases *m,
             struct strbuf *out)
 {
     unsigned done = 0;
+    bool ok = true;
     for (size_t i = 0; i < m->n; i++) {
         if (!wanted(w, m, i))
             continue;
-        if (isatty(STDERR_FILENO))
-            fprintf(stderr, "\r\033[K%s", m->v[i].name);
-        if (!measure_case(g, w, &m->v[i], out))
+        progress(m->v[i].name);
+        if (!measure_case(g, w, &m->v[i], out)) {
+            strbuf_free(out);
             return false;
+        }
         done++;
     }
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[K");
-    return done > 0;
+    struct apps_case c;
+    char name[160];
+    for (size_t i = 0; next_app(w, &i, &c, name) && !w->interrupted(); done++) {
+        progress(name);
+        if (apps_has_textures(c.workload))
+            fprintf(stderr, "allot measure: case %s is left out: it needs textures\n",
+                    name);
+        else
+            ok &= measure_app(g, w, &c, name, out);
+    }
+    progress("");
+    return ok && done > 0;
 }
 
 bool
@@ -342,12 +368,68 @@ measure_run(const struct measure *w, struct strbuf *out, struct diag_sink *diag)
 {
     struct micro_cases m;
     struct gpu g = {0};
-    bool ok = micro_load(&m, diag) && open_gpu(&g, w->library, w->device);
+    bool ok = micro_load(&m, diag) && card_open(&g, w->library, w->device);
     if (ok) {
         header(&g, w->repeat, out);
         ok = measure_all(&g, w, &m, out);
     }
-    close_gpu(&g);
+    card_close(&g);
     micro_free(&m);
     return ok;
+}
+
+/* -- without a GPU -- */
+
+bool
+measure_dry(const struct measure *w, const struct allot_machine *m, const char *name,
+            bool ptxas, struct strbuf *out, struct allot_diag *d, struct diag_sink *diag)
+{
+    const struct allot_options options = {0};
+    struct micro_cases cases;
+    unsigned micro = 0, apps = 0, failed = 0;
+    uint64_t launches = 0;
+    if (!micro_load(&cases, diag)) {
+        micro_free(&cases);
+        return false;
+    }
+    strbuf_printf(out, "# card: none (dry run)\n# machine: %s\n# allot: %s\n%s\n", name,
+                  ALLOT_VERSION, COLUMNS);
+    for (size_t i = 0; i < cases.n && !w->interrupted(); i++) {
+        const struct micro_case *c = &cases.v[i];
+        if (!wanted(w, &cases, i))
+            continue;
+        progress(c->name);
+        micro++;
+        if (!micro_plan(c, m, ptxas, d)) {
+            fprintf(stderr, "allot measure: case %s could not be measured\n", c->name);
+            failed++;
+            continue;
+        }
+        launches += c->nlaunches;
+        for (unsigned k = 0; k < c->nlaunches; k++)
+            strbuf_printf(out, "%s,%s,%u/%u,,,\n", c->name, c->launch[k].kernel, k + 1,
+                          c->nlaunches);
+    }
+    struct apps_case c;
+    char text[160];
+    for (size_t i = 0; next_app(w, &i, &c, text) && !w->interrupted();) {
+        struct apps_result r;
+        progress(text);
+        apps++;
+        if (!apps_simulate(&c, m, &options, ptxas ? APPS_PLAN_PTXAS : APPS_PLAN, &r, d)) {
+            fprintf(stderr, "allot measure: case %s could not be measured\n", text);
+            failed++;
+            continue;
+        }
+        for (unsigned k = 0; k < r.n; k++)
+            launches += r.kernel[k].launches;
+        app_rows(text, &r, out, NULL, 0);
+    }
+    progress("");
+    fprintf(stderr,
+            "dry run for %s: %u cases of microbenchmarks, %u of workloads, %llu launches "
+            "within its limits, %u cases that could not be measured\n",
+            name, micro, apps, (unsigned long long)launches, failed);
+    micro_free(&cases);
+    return !failed && !w->interrupted();
 }

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "base/number.h"
 #include "base/data.h"
+#include "micro/apps.h"
 #include "micro/span.h"
 
 #include <errno.h>
@@ -155,6 +156,12 @@ micro_unknown(const char *const *only, size_t n)
         bool found = false;
         for (size_t i = 0; i < m.n; i++)
             found |= !strncmp(m.v[i].name, only[k], strlen(only[k]));
+        struct apps_case app;
+        for (size_t i = 0; apps_case(i, &app); i++) {
+            char name[160];
+            apps_name(&app, name);
+            found |= !strncmp(name, only[k], strlen(only[k]));
+        }
         unknown = found ? NULL : only[k];
     }
     diag_free(&diag);
@@ -289,7 +296,8 @@ make_buffers(const struct micro_case *c, struct allot_device *dev, uint64_t *add
 
 static bool
 launch(const struct micro_case *c, const struct micro_launch *l, struct allot_device *dev,
-       struct allot_module *module, const uint64_t *address, struct allot_diag *d)
+       struct allot_module *module, const uint64_t *address, bool planned,
+       struct allot_diag *d)
 {
     const struct allot_kernel *k = allot_module_find(module, l->kernel);
     uint64_t value[MICRO_MAX_PARAMS];
@@ -313,7 +321,9 @@ launch(const struct micro_case *c, const struct micro_launch *l, struct allot_de
                              .block = {l->block},
                              .args = args,
                              .nargs = k->nparams};
-    return allot_launch(dev, &a, d) != NULL;
+    struct allot_plan plan;
+    return planned ? allot_launch_plan(dev, &a, &plan, d)
+                   : allot_launch(dev, &a, d) != NULL;
 }
 
 char *
@@ -331,7 +341,8 @@ micro_text(const char *ptx, unsigned cc)
     } else if (cc) {
         char *timed = span_instrument(text, cc);
         if (!timed)
-            fprintf(stderr, "allot: %s: not one kernel with one return\n", path);
+            fprintf(stderr, "allot: %s: a kernel's return is guarded, or there is none\n",
+                    path);
         free(text);
         text = timed;
     }
@@ -360,34 +371,71 @@ get_span(struct allot_device *dev, struct allot_module *m, uint64_t *cycles,
     return true;
 }
 
-bool
-micro_run(const struct micro_case *c, const struct allot_machine *m,
-          const struct allot_options *options, struct allot_device **dev,
-          struct allot_module *module[MICRO_MAX_LAUNCHES], uint64_t *span,
-          struct allot_diag *d)
+/* The device of a case. Registers only limit blocks; of two launches the warm-up's fewer would
+ * not change its blocks (256 threads at most). */
+static struct allot_device *
+case_device(const struct micro_case *c, const struct allot_machine *m,
+            const struct allot_options *options, struct allot_diag *d)
 {
-    /* Registers only limit blocks; of two launches the warm-up's fewer would not change
-     * its blocks (256 threads at most). */
     char regs[16];
     snprintf(regs, sizeof regs, "%u", c->launch[c->nlaunches - 1].regs);
     struct allot_machine *own = allot_machine_clone(m);
     bool ok =
         allot_machine_set(own, "partition.prefill", c->prefill ? "true" : "false", d) &&
         allot_machine_set(own, "residency.regs_per_thread", regs, d);
-    *dev = ok ? allot_device_new(own, options, d) : NULL;
+    struct allot_device *dev = ok ? allot_device_new(own, options, d) : NULL;
     allot_machine_free(own);
+    return dev;
+}
+
+/* A launch's module; with timed as span.h makes it for the machine. */
+static struct allot_module *
+parse(const struct micro_launch *l, const struct allot_machine *m, bool timed,
+      struct allot_diag *d)
+{
+    char cc[16] = "0";
+    if (timed)
+        allot_machine_get(m, "gpu.compute_capability", cc, sizeof cc);
+    char *text = micro_text(l->ptx, (unsigned)atoi(cc));
+    struct allot_module *module =
+        text ? allot_module_parse(l->ptx, text, strlen(text), d) : NULL;
+    free(text);
+    return module;
+}
+
+bool
+micro_plan(const struct micro_case *c, const struct allot_machine *m, bool ptxas,
+           struct allot_diag *d)
+{
+    const struct allot_options options = {0};
     uint64_t address[MICRO_MAX_BUFFERS];
-    ok = *dev && make_buffers(c, *dev, address, d);
+    struct allot_device *dev = case_device(c, m, &options, d);
+    bool ok = dev != NULL;
+    for (unsigned i = 0; ok && i < c->nbuffers; i++)
+        ok = (address[i] = allot_alloc(dev, micro_room(c->bytes[i]), d)) != 0;
     for (unsigned i = 0; ok && i < c->nlaunches; i++) {
-        char cc[16] = "0";
-        if (span)
-            allot_machine_get(m, "gpu.compute_capability", cc, sizeof cc);
-        char *text = micro_text(c->launch[i].ptx, (unsigned)atoi(cc));
-        module[i] =
-            text ? allot_module_parse(c->launch[i].ptx, text, strlen(text), d) : NULL;
-        free(text);
+        struct allot_module *module = parse(&c->launch[i], m, true, d);
+        ok = module && launch(c, &c->launch[i], dev, module, address, true, d) &&
+             (!ptxas || allot_module_ptxas(module, m, c->launch[i].kernel, d));
+        allot_module_free(module);
+    }
+    allot_device_free(dev);
+    return ok;
+}
+
+bool
+micro_run(const struct micro_case *c, const struct allot_machine *m,
+          const struct allot_options *options, struct allot_device **dev,
+          struct allot_module *module[MICRO_MAX_LAUNCHES], uint64_t *span,
+          struct allot_diag *d)
+{
+    *dev = case_device(c, m, options, d);
+    uint64_t address[MICRO_MAX_BUFFERS];
+    bool ok = *dev && make_buffers(c, *dev, address, d);
+    for (unsigned i = 0; ok && i < c->nlaunches; i++) {
+        module[i] = parse(&c->launch[i], m, span != NULL, d);
         ok = module[i] && (!span || set_span(*dev, module[i], d)) &&
-             launch(c, &c->launch[i], *dev, module[i], address, d) &&
+             launch(c, &c->launch[i], *dev, module[i], address, false, d) &&
              (!span || get_span(*dev, module[i], &span[i], d));
     }
     return ok;

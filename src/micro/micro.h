@@ -43,7 +43,7 @@ struct micro_cases {
 /* Cases of the CSV that comes with allot; false and a diagnostic. */
 bool micro_load(struct micro_cases *m, struct diag_sink *diag);
 void micro_free(struct micro_cases *m);
-/* The first of n texts that begins no case's name; NULL: there is none, or the cases cannot
+/* The first of n texts that begins no case's name, nor a workload's (apps.h); NULL: there is none, or the cases cannot
  * be read (micro_load says why). */
 const char *micro_unknown(const char *const *only, size_t n);
 
@@ -71,6 +71,11 @@ bool micro_run(const struct micro_case *c, const struct allot_machine *m,
                const struct allot_options *options, struct allot_device **dev,
                struct allot_module *module[MICRO_MAX_LAUNCHES], uint64_t *span,
                struct allot_diag *d);
+
+/* The same without running it: parses the texts of span.h for the machine and holds each
+ * launch against its limits. With ptxas, which must be in the PATH, that compiles them too. */
+bool micro_plan(const struct micro_case *c, const struct allot_machine *m, bool ptxas,
+                struct allot_diag *d);
 
 /* Text of a kernel's file, malloc'd; NULL after saying why not. With cc, as span.h makes
  * it for that compute capability. */

@@ -1,50 +1,95 @@
-/* span.c: see span.h. One lane of each warp records, so that what is added is six
- * instructions and one request without an answer at each end. */
+/* span.c: see span.h. One thread of those that start, and of those that end together, records:
+ * what is added is ten instructions and one request without an answer at each end, and no
+ * register lives longer for it. */
 #include "micro/span.h"
 
 #include "base/str.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char start_code[] =
-    "\n    .reg .u64 %span_a<3>; .reg .u32 %span_r<2>; .reg .pred %span_p;\n"
-    "    mov.u32 %span_r0, %smid; mul.wide.u32 %span_a0, %span_r0, 16;\n"
-    "    mov.u64 %span_a1, " SPAN_SYMBOL "; add.u64 %span_a0, %span_a0, %span_a1;\n"
-    "    mov.u32 %span_r1, %laneid; setp.eq.u32 %span_p, %span_r1, 0;\n"
-    "    mov.u64 %span_a2, %clock64;\n"
-    "    @%span_p red.global.min.u64 [%span_a0], %span_a2;\n";
-static const char end_code[] =
-    "mov.u64 %span_a2, %clock64;\n"
-    "    @%span_p red.global.max.u64 [%span_a0+8], %span_a2;\n    ";
+/* Registers stand in a block of their own, so that each end may declare them. */
+#define RECORD(request)                                                                  \
+    "\n    {\n    .reg .u64 %span_a, %span_b, %span_t; .reg .u32 %span_r, %span_l;\n"    \
+    "    .reg .pred %span_p;\n"                                                          \
+    "    mov.u64 %span_t, %clock64;\n"                                                   \
+    "    activemask.b32 %span_r; brev.b32 %span_r, %span_r; clz.b32 %span_r, %span_r;\n" \
+    "    mov.u32 %span_l, %laneid; setp.eq.u32 %span_p, %span_l, %span_r;\n"             \
+    "    mov.u32 %span_r, %smid; mul.wide.u32 %span_a, %span_r, 16;\n"                   \
+    "    mov.u64 %span_b, " SPAN_SYMBOL "; add.u64 %span_a, %span_a, %span_b;\n"         \
+    "    @%span_p red.global." request ", %span_t;\n    }\n    "
+static const char start_code[] = RECORD("min.u64 [%span_a]");
+static const char end_code[] = RECORD("max.u64 [%span_a+8]");
 
-static const char *
-only(const char *text, const char *word)
+static bool
+is_word(const char *text, const char *p, const char *word)
 {
-    const char *p = strstr(text, word);
-    return p && !strstr(p + 1, word) ? p : NULL;
+    size_t n = strlen(word);
+    return !strncmp(p, word, n) && !isalnum((unsigned char)p[n]) && p[n] != '_' &&
+           (p == text || (!isalnum((unsigned char)p[-1]) && !strchr("_.%$", p[-1])));
+}
+
+/* From `begin`, the text behind the head: copies it, with what is recorded. */
+static bool
+add_kernels(struct strbuf *b, const char *begin)
+{
+    const char *done = begin;
+    unsigned depth = 0, kernels = 0, ends = 0;
+    bool entry = false, guarded = false;
+    for (const char *p = begin; *p; p++) {
+        if (p[0] == '/' && p[1] == '/') {
+            p += strcspn(p, "\n");
+            p -= !*p;
+        } else if (*p == '"') {
+            p += 1 + strcspn(p + 1, "\"");
+            p -= !*p;
+        } else if (!depth && !strncmp(p, ".entry", 6)) {
+            entry = true;
+        } else if (!depth && !strncmp(p, ".func", 5)) {
+            entry = false;
+        } else if (*p == '{' && !depth++ && entry) {
+            strbuf_add(b, done, (size_t)(p + 1 - done));
+            strbuf_addz(b, start_code);
+            done = p + 1;
+            kernels++;
+        } else if (*p == '}' && depth && !--depth) {
+            entry = false;
+        } else if (*p == ';' || *p == ':') {
+            guarded = false;
+        } else if (*p == '@') {
+            guarded = true;
+        } else if (entry && depth &&
+                   (is_word(begin, p, "ret") || is_word(begin, p, "exit"))) {
+            if (guarded)
+                return false;
+            strbuf_add(b, done, (size_t)(p - done));
+            strbuf_addz(b, end_code);
+            done = p;
+            ends++;
+        }
+    }
+    strbuf_addz(b, done);
+    return kernels && ends >= kernels;
 }
 
 char *
 span_instrument(const char *ptx, unsigned cc)
 {
-    const char *size = only(ptx, ".address_size"), *entry = only(ptx, ".entry"),
-               *brace = entry ? strchr(entry, '{') : NULL, *ret = only(ptx, "ret;");
-    if (!size || !brace || !ret || ret < brace)
-        return NULL;
-    const char *begin = size + strcspn(size, "\n");
+    const char *size = strstr(ptx, ".address_size");
     struct strbuf b = {0};
+    if (!size)
+        return NULL;
     if (cc > 75) /* newer GPUs take it, and PTX 6.3 knows no later one */
         cc = 75;
     strbuf_printf(&b,
                   ".version 6.3\n.target sm_%u\n.address_size 64\n"
                   ".visible .global .align 8 .b8 " SPAN_SYMBOL "[%d];\n",
                   cc, SPAN_BYTES);
-    strbuf_add(&b, begin, (size_t)(brace + 1 - begin));
-    strbuf_addz(&b, start_code);
-    strbuf_add(&b, brace + 1, (size_t)(ret - brace - 1));
-    strbuf_addz(&b, end_code);
-    strbuf_addz(&b, ret);
+    if (!add_kernels(&b, size + strcspn(size, "\n"))) {
+        strbuf_free(&b);
+        return NULL;
+    }
     return strbuf_take(&b);
 }
 

@@ -10,10 +10,10 @@
 enum { SPAN_SMS = 512, SPAN_BYTES = SPAN_SMS * 16 };
 #define SPAN_SYMBOL "allot_span"
 
-/* PTX text with one kernel whose only return is its last instruction: the same for
- * compute capability cc (two digits; 75 for all later ones), with readings of the clock
- * at start and end, kept in the global variable SPAN_SYMBOL. malloc'd; NULL: not such a
- * text. */
+/* PTX text whose kernels end in `ret` or `exit` without a guard: the same for compute
+ * capability cc (two digits; 75 for all later ones), with a reading of the clock at each
+ * kernel's start and ends, kept in the global variable SPAN_SYMBOL. malloc'd; NULL: not such
+ * a text. */
 char *span_instrument(const char *ptx, unsigned cc);
 
 /* What the variable holds before a launch, and how many cycles it says after it: the

@@ -47,6 +47,38 @@ run paper hw-correlation "$dir/c.csv" || fail "half"
 grep -Eq '^atom_chain +1 +100\.[0-9] %' "$dir/out" || fail "half is not 100 % off"
 [ "$(awk '/^---/ { getline; print $1; exit }' "$dir/out")" = atom_chain ] || fail "worst first"
 
+# -- a dry run: every case, no GPU, rows without cycles; what reads the file takes it --
+run measure --dry-run --quick -m v100 -o "$dir/dry.csv" || fail "dry run"
+grep -q '61 cases of microbenchmarks, .* 0 cases that could not be measured' "$dir/err" ||
+    fail "not every microbenchmark, or one that does not fit"
+"$allot" list workloads | awk 'NF && $1 != "workload" && $1 !~ /^-/ { print $1 }' >"$dir/names"
+[ "$(wc -l <"$dir/names")" -gt 60 ] || fail "few workloads are listed"
+while read -r w; do
+    grep -q "^workload/$w/quick,[A-Za-z_0-9]*,1/[1-9][0-9]*,,,$" "$dir/dry.csv" || fail "$w is not in the dry run"
+done <"$dir/names"
+run paper hw-correlation "$dir/dry.csv" || fail "a dry run's file"
+grep -q ' rows without cycles$' "$dir/out" && [ ! -s "$dir/err" ] || fail "complains of a dry run's file"
+# half filled: what is known is compared
+sed 's/^\(chain-add_s32-8,.*,1\/1\),,,/\1,1000,,/' "$dir/dry.csv" >"$dir/half.csv"
+run paper hw-correlation "$dir/half.csv" || fail "a file half filled"
+grep -q '^1 launches' "$dir/out" || fail "not the one row with cycles"
+# full inputs are other cases
+run measure --dry-run -m v100 workload/vecadd || fail "dry run of one"
+[ "$(grep -c '^workload/vecadd' "$dir/out")" -eq 2 ] || fail "full and quick input"
+# what a machine cannot launch is said, and the rest goes on
+run measure --dry-run --quick workload/nosuch && fail "an unknown workload"
+grep -q "no case begins with 'workload/nosuch'" "$dir/err" || fail "does not name it"
+run measure --quick --ptxas && fail "--ptxas alone"
+printf 'base: v100\nsm:\n  max_block_threads: 128\n' >"$dir/small.yaml"
+run measure --dry-run --quick -m "$dir/small.yaml" workload/vecadd workload/nn/ && fail "blocks too large"
+grep -q 'case workload/vecadd/quick could not be measured' "$dir/err" || fail "does not say which"
+grep -q '256 threads' "$dir/err" || fail "does not say why"
+grep -q '^workload/vecadd' "$dir/out" && fail "writes a row of it"
+grep -q '^workload/nn/quick,' "$dir/out" || fail "the rest does not go on"
+if command -v ptxas >/dev/null; then
+    run measure --dry-run --quick --ptxas -m v100 workload/vecadd chase || fail "ptxas takes the kernels"
+fi
+
 # -- what is wrong is named --
 printf '# card: Voodoo\n%s\n' "$head" >"$dir/d.csv"
 run paper hw-correlation "$dir/d.csv" && fail "an unknown card"
@@ -62,6 +94,15 @@ if [ -e "$lib" ]; then
         chain-add_s32-8 shared-chain-stride0-4 || fail "measure"
     run paper hw-correlation --machine v100 "$dir/m.csv" || fail "what was measured"
     grep -Eq '^2 launches, mean error 0.0 %' "$dir/out" || fail "measured is not simulated"
+    # workloads: second and later runs find caches as the ones before left them, so about the same
+    ALLOT_MACHINE=v100 run measure --library "$lib" --repeat 3 --quick -o "$dir/w.csv" workload/bfs/ \
+        workload/dct5 workload/gaussian_fan1 workload/mum || fail "measure workloads: $(cat "$dir/err")"
+    grep -q 'workload/mum/quick is left out: it needs textures' "$dir/err" || fail "textures"
+    [ "$(grep -c '^workload/' "$dir/w.csv")" -eq 4 ] || fail "rows: $(cat "$dir/w.csv")"
+    grep -q '^workload/gaussian_fan1/quick,Fan2,2/2,' "$dir/w.csv" || fail "a row for each kernel"
+    run paper hw-correlation --cases --quick --machine v100 "$dir/w.csv" || fail "what was measured of workloads"
+    awk '/^4 launches, mean error/ { sub(/%.*/, ""); ok = $5 < 3 } END { exit !ok }' "$dir/out" ||
+        fail "measured is not simulated"
 else
     echo "no libcuda.so.1 of ours: the recorder itself is not tried"
 fi

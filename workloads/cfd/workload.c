@@ -131,7 +131,7 @@ write_symbol(struct allot_run *r, const char *name, const void *from, uint64_t s
     uint64_t at, bytes;
     if (!r->ok)
         return;
-    if (!allot_symbol(r->dev, r->module, name, &at, &bytes, r->diag) || bytes != size)
+    if (!wl_symbol(r, name, &at, &bytes) || bytes != size)
         wl_fail(r, "the module has no %s of %llu bytes", name, (unsigned long long)size);
     else
         wl_write(r, at, from, size);

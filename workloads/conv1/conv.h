@@ -26,7 +26,7 @@ convolution(struct allot_run *r, const char *kernel, int dx, int dy, int tx, int
             src[i] = wl_uniform(&rng, 0.0f, 16.0f);
         for (int i = 0; i <= 2 * CONV_RADIUS; i++)
             weight[i] = wl_uniform(&rng, 0.0f, 0.1f);
-        if (!allot_symbol(r->dev, r->module, "weight", &at, &bytes, r->diag))
+        if (!wl_symbol(r, "weight", &at, &bytes))
             wl_fail(r, "the module has no weights");
         else
             wl_write(r, at, weight, sizeof weight);

@@ -11,7 +11,7 @@ run(struct allot_run *r)
     for (int i = 0; i < 64; i++)
         matrix[i] = (float)a[i / 8][i % 8];
     uint64_t addr, bytes;
-    if (!allot_symbol(r->dev, r->module, "A", &addr, &bytes, r->diag))
+    if (!wl_symbol(r, "A", &addr, &bytes))
         return wl_fail(r, "the module has no matrix A");
     wl_write(r, addr, matrix, sizeof matrix);
     return dct_run(r, "CUDAkernel1DCT", false, 8, 8, 8, 8, 40);

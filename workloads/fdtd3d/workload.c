@@ -25,7 +25,7 @@ run(struct allot_run *r)
         }
         for (int i = 0; i <= RADIUS; i++)
             stencil[i] = wl_uniform(&rng, 0.0f, 0.1f);
-        if (!allot_symbol(r->dev, r->module, "stencil", &at, &bytes, r->diag))
+        if (!wl_symbol(r, "stencil", &at, &bytes))
             wl_fail(r, "the module has no coefficients");
         else
             wl_write(r, at, stencil, sizeof stencil);

@@ -103,7 +103,7 @@ run(struct allot_run *r)
         struct allot_box all = {.width = (uint64_t)w, .height = (uint64_t)h};
         struct allot_sampler sampler = {
             .address = {ALLOT_CLAMP, ALLOT_CLAMP, ALLOT_CLAMP}, .normalized_float = true};
-        if (r->ok)
+        if (r->ok && wl_textures(r))
             r->ok = (array = allot_array_new(r->dev, &info, r->diag)) != NULL;
         if (r->ok)
             r->ok = allot_array_write(r->dev, array, &all, pixel, 0, 0, r->diag);

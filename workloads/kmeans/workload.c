@@ -28,7 +28,7 @@ run(struct allot_run *r)
                  d_member = wl_upload(r, member, 4 * (size_t)n),
                  d_changes = wl_alloc(r, 4 * blocks),
                  d_sizes = wl_alloc(r, 4 * blocks * CLUSTERS);
-        if (!allot_symbol(r->dev, r->module, "centres", &at, &bytes, r->diag))
+        if (!wl_symbol(r, "centres", &at, &bytes))
             wl_fail(r, "the module has no centres");
         for (int f = 0; f < FEATURES; f++)
             for (int c = 0; c < CLUSTERS; c++)

@@ -64,7 +64,7 @@ static void
 set(struct allot_run *r, const char *name, const void *value, uint64_t bytes)
 {
     uint64_t at, size;
-    if (!allot_symbol(r->dev, r->module, name, &at, &size, r->diag))
+    if (!wl_symbol(r, name, &at, &size))
         wl_fail(r, "the module has no %s", name);
     else
         wl_write(r, at, value, bytes);

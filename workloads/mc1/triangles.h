@@ -150,7 +150,7 @@ marching_cubes(struct allot_run *r, int threads, uint32_t reserved, bool texture
                  d_cells = wl_upload(r, cells, 4 * (size_t)ncells),
                  d_first = wl_upload(r, first, 4 * (size_t)ncells),
                  d_table = wl_upload(r, table, sizeof table), table_arg = d_table;
-        if (texture && r->ok) {
+        if (texture && r->ok && wl_textures(r)) {
             struct allot_resource from = {.kind = ALLOT_RES_LINEAR,
                                           .addr = d_table,
                                           .bytes = sizeof table,

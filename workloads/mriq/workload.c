@@ -29,7 +29,7 @@ run(struct allot_run *r)
                 j % 4 == 3 ? wl_uniform(&rng, 0.0f, 1.0f) : wl_uniform(&rng, -2.0f, 2.0f);
         for (int i = 0; i < 5; i++)
             d[i] = wl_upload(r, i < 3 ? p[i] : q[i - 3], 4 * n);
-        if (!allot_symbol(r->dev, r->module, "ck", &at, &bytes, r->diag))
+        if (!wl_symbol(r, "ck", &at, &bytes))
             wl_fail(r, "the module has no k points");
         for (size_t done = 0; done < nk && r->ok; done += K_POINTS) {
             int count = (int)(nk - done < K_POINTS ? nk - done : K_POINTS);

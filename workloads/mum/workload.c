@@ -152,7 +152,7 @@ upload(struct allot_run *r, const void *image, int bits, int channels, uint64_t 
         .width = width,
         .height = height};
     struct allot_box all = {.width = width, .height = height};
-    if (r->ok)
+    if (r->ok && wl_textures(r))
         r->ok = (t.array = allot_array_new(r->dev, &info, r->diag)) != NULL;
     if (r->ok)
         r->ok = allot_array_write(r->dev, t.array, &all, image, 0, 0, r->diag);

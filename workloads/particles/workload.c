@@ -132,7 +132,7 @@ run(struct allot_run *r)
         }
         reference(&p, s, start, end, n, want);
         uint64_t at_params, bytes;
-        if (!allot_symbol(r->dev, r->module, "params", &at_params, &bytes, r->diag) ||
+        if (!wl_symbol(r, "params", &at_params, &bytes) ||
             bytes != sizeof p)
             wl_fail(r, "the module has no parameters of %zu bytes", sizeof p);
         else
