@@ -75,6 +75,7 @@ not_fused(void **state)
     same("add.s32 %r1, %r2, %r3; add.s32 %r4, %r1, %r1;" KEEP("%r4"), "111");
     same("add.s32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4") KEEP("%r1"), "1111");
     same("shl.b32 %r1, %r2, 3; bra L; L: add.s32 %r4, %r1, %r5;" KEEP("%r4"), "1111");
+    same("add.s32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4") " bra L; L:" KEEP("%r1"), "11111");
     same("@%p1 shl.b32 %r1, %r2, 3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
     /* a shift by a register; products of which the upper half counts, or that are rounded */
     same("shl.b32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
