@@ -15,7 +15,7 @@
 #include "analysis/defuse.h"
 #include "ptx/expansion.h"
 
-enum when { ANY, LITERAL, WIDEN, CONTRACT, INPUTS, ADDRESS, LOW };
+enum when { ANY, LITERAL, WIDEN, CONTRACT, INPUTS, ADDRESS, LOW, MINUEND };
 enum { OWN = 0xff, FIRST = 0xfe, MOST_INPUTS = 3, NONE = -1, MANY = -2 };
 
 struct fusion {
@@ -183,6 +183,10 @@ allowed(struct fuser *x, const struct fusion *u, uint32_t a, uint32_t b)
         return x->result[a].address && by && is_literal(by) && by->imm >= 2 && by->imm <= 4;
     case LOW:
         return p->mod[PTX_MG_PART] == PTX_PART_LO;
+    case MINUEND:
+        return p->mod[PTX_MG_PART] == PTX_PART_LO &&
+               (q->ops[1].reg == p->ops[0].reg || is_literal(&p->ops[1]) ||
+                is_literal(&p->ops[2]));
     }
     return false;
 }

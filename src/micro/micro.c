@@ -409,17 +409,20 @@ micro_plan(const struct micro_case *c, const struct allot_machine *m, bool ptxas
 {
     const struct allot_options options = {0};
     uint64_t address[MICRO_MAX_BUFFERS];
+    struct allot_module *module[MICRO_MAX_LAUNCHES] = {0};
     struct allot_device *dev = case_device(c, m, &options, d);
     bool ok = dev != NULL;
     for (unsigned i = 0; ok && i < c->nbuffers; i++)
         ok = (address[i] = allot_alloc(dev, micro_room(c->bytes[i]), d)) != 0;
     for (unsigned i = 0; ok && i < c->nlaunches; i++) {
-        struct allot_module *module = parse(&c->launch[i], m, true, d);
-        ok = module && launch(c, &c->launch[i], dev, module, address, true, d) &&
-             (!ptxas || allot_module_ptxas(module, m, c->launch[i].kernel, d));
-        allot_module_free(module);
+        const char *kernel = c->launch[i].kernel;
+        module[i] = parse(&c->launch[i], m, true, d);
+        ok = module[i] && launch(c, &c->launch[i], dev, module[i], address, true, d) &&
+             (!ptxas || allot_module_ptxas(module[i], m, kernel, d));
     }
     allot_device_free(dev);
+    for (unsigned i = 0; i < MICRO_MAX_LAUNCHES; i++)
+        allot_module_free(module[i]);
     return ok;
 }
 

@@ -41,6 +41,7 @@ pairs(void **state)
     same("add.s32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "011");
     same("shl.b32 %r1, %r2, 3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "011");
     same("mul.lo.s32 %r1, %r2, 3; sub.s32 %r4, %r5, %r1;" KEEP("%r4"), "011");
+    same("mul.lo.s32 %r1, %r2, %r3; sub.s32 %r4, %r1, %r5;" KEEP("%r4"), "011");
     same("add.s64 %d1, %d2, %d3; sub.s64 %d4, %d1, %d5;" KEEP64("%d4"), "021");
     same("shl.b64 %d1, %d2, 3; add.s64 %d4, %d1, %d5;" KEEP64("%d4"), "021");
     same("mul.wide.s32 %d1, %r2, 4; add.s64 %d4, %d1, %d5;" KEEP64("%d4"), "011");
@@ -79,6 +80,8 @@ not_fused(void **state)
     same("@%p1 shl.b32 %r1, %r2, 3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
     /* a shift by a register; products of which the upper half counts, or that are rounded */
     same("shl.b32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
+    same("mul.lo.s32 %r1, %r2, %r3; sub.s32 %r4, %r5, %r1;" KEEP("%r4"), "111");
+    same("mul.hi.s32 %r1, %r2, 3; sub.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
     same("mul.hi.s32 %r1, %r2, 3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
     same("mul.rn.f32 %f1, %f2, %f3; add.f32 %f4, %f1, %f5;" KEEP("%f4"), "111");
     same("mul.f32 %f1, %f2, %f3; add.ftz.f32 %f4, %f1, %f5;" KEEP("%f4"), "111");
