@@ -141,8 +141,8 @@ wl_alloc(struct allot_run *r, uint64_t bytes)
     if (!r->ok)
         return 0;
     const struct allot_place *p = r->place;
-    uint64_t addr = p ? p->alloc(p->user, bytes, r->diag)
-                      : allot_alloc(r->dev, bytes, r->diag);
+    uint64_t addr =
+        p ? p->alloc(p->user, bytes, r->diag) : allot_alloc(r->dev, bytes, r->diag);
     r->ok = addr != 0;
     return addr;
 }
@@ -178,8 +178,7 @@ wl_free(struct allot_run *r, uint64_t addr)
 {
     const struct allot_place *p = r->place;
     if (r->ok)
-        r->ok = p ? p->free(p->user, addr, r->diag)
-                  : allot_free(r->dev, addr, r->diag);
+        r->ok = p ? p->free(p->user, addr, r->diag) : allot_free(r->dev, addr, r->diag);
 }
 
 bool
@@ -212,8 +211,8 @@ wl_launch_args(struct allot_run *r, const char *kernel, const uint32_t dims[6],
                              .args = args,
                              .nargs = nargs};
     const struct allot_place *p = r->place;
-    r->ok = p ? p->launch(p->user, &l, r->diag)
-              : allot_launch(r->dev, &l, r->diag) != NULL;
+    r->ok =
+        p ? p->launch(p->user, &l, r->diag) : allot_launch(r->dev, &l, r->diag) != NULL;
 }
 
 /* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).

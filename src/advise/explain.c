@@ -578,13 +578,14 @@ tell_code(const struct explain *x, const struct kernel *k)
         fprintf(stderr, "; ptxas: %u", theirs);
     fprintf(stderr, ". About %u machine operations.\n", c.machine_operations);
     if (c.loads)
-        fprintf(stderr,
-                "Loads: %u; a warp alone waits %s cycles for them. %u start later than they "
-                "could%s\n(allot info --loads lists them).\n",
-                c.loads, table_thousands(wait, c.wait), c.late,
-                c.late && !c.ordered ? ", by the order of the PTX"
-                : c.late             ? ", for the limit of registers"
-                                     : "");
+        fprintf(
+            stderr,
+            "Loads: %u; a warp alone waits %s cycles for them. %u start later than they "
+            "could%s\n(allot info --loads lists them).\n",
+            c.loads, table_thousands(wait, c.wait), c.late,
+            c.late && !c.ordered ? ", by the order of the PTX"
+            : c.late             ? ", for the limit of registers"
+                                 : "");
 }
 
 static void
@@ -871,9 +872,9 @@ kernel_json(const struct explain *x, size_t at)
         json_object_set_new(o, "code",
                             json_pack("{s:i, s:i, s:i, s:i, s:I, s:b}", "registers",
                                       c.registers, "machine_operations",
-                                      c.machine_operations, "loads", c.loads, "late_loads",
-                                      c.late, "load_wait", (json_int_t)c.wait, "ordered",
-                                      c.ordered));
+                                      c.machine_operations, "loads", c.loads,
+                                      "late_loads", c.late, "load_wait",
+                                      (json_int_t)c.wait, "ordered", c.ordered));
         if (theirs)
             json_object_set_new(o, "ptxas_registers", json_integer(theirs));
     }

@@ -34,10 +34,10 @@ static const struct fusion fusions[] = {
 
 /* An instruction that may be a part of another. */
 struct result {
-    int32_t reader;  /* the only instruction that reads it; NONE, MANY */
-    bool address;    /* all that read it are bases of scratchpad accesses */
-    uint16_t like;   /* op; PTX_NOPS: closed */
-    uint8_t ninputs; /* of logic */
+    int32_t reader;             /* the only instruction that reads it; NONE, MANY */
+    bool address;               /* all that read it are bases of scratchpad accesses */
+    uint16_t like;              /* op; PTX_NOPS: closed */
+    uint8_t ninputs;            /* of logic */
     int32_t input[MOST_INPUTS]; /* registers; NONE: a literal */
 };
 
@@ -45,7 +45,7 @@ struct fuser {
     const struct ptx_func *f;
     const struct live *live;
     uint32_t first; /* of the block */
-    int32_t *def;   /* of each register: instruction of the block that wrote it, or NONE */
+    int32_t *def; /* of each register: instruction of the block that wrote it, or NONE */
     struct result *result; /* of each instruction */
     uint8_t *operations;
     uint32_t at;
@@ -78,7 +78,8 @@ note(void *user, int32_t reg, bool write, bool partial)
         if (d == NONE)
             return;
         struct result *r = &x->result[d];
-        r->reader = r->reader == NONE || r->reader == (int32_t)x->at ? (int32_t)x->at : MANY;
+        r->reader =
+            r->reader == NONE || r->reader == (int32_t)x->at ? (int32_t)x->at : MANY;
         r->address &= is_scratchpad_base(&x->f->body.v[x->at], reg);
         if (write) /* a guarded write keeps it for some lanes */
             r->reader = MANY, r->address = false;
@@ -180,7 +181,8 @@ allowed(struct fuser *x, const struct fusion *u, uint32_t a, uint32_t b)
     case INPUTS:
         return join_inputs(&x->result[b], &x->result[a], p->ops[0].reg);
     case ADDRESS:
-        return x->result[a].address && by && is_literal(by) && by->imm >= 2 && by->imm <= 4;
+        return x->result[a].address && by && is_literal(by) && by->imm >= 2 &&
+               by->imm <= 4;
     case LOW:
         return p->mod[PTX_MG_PART] == PTX_PART_LO;
     case MINUEND:

@@ -483,7 +483,9 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
                       .carry = (uint32_t)f->regs.n,
                       .limit = t.limit,
                       .as_it_is = t.as_it_is,
-                      .loads_of = t.loads ? t.loads : a->report ? &told : NULL};
+                      .loads_of = t.loads     ? t.loads
+                                  : a->report ? &told
+                                              : NULL};
     if (s.loads_of)
         s.loads_of->ordered = !t.as_it_is;
     s.set = live_set_new(&mem, x->live->nregs);

@@ -95,8 +95,8 @@ struct sched {
     uint64_t before, after;                 /* cycles of all pieces */
     uint64_t far_before, far_after, nloads; /* distance from load to first read, sums */
     uint32_t changed;                       /* pieces */
-    bool as_it_is;                   /* nothing is to be ordered */
-    struct schedule_loads *loads_of; /* NULL: they are not asked for */
+    bool as_it_is;                          /* nothing is to be ordered */
+    struct schedule_loads *loads_of;        /* NULL: they are not asked for */
 };
 
 /* Notes of each load of the piece, in the order given, when it starts and when it could:

@@ -25,12 +25,12 @@ enum { MOST_TOLD = 8 };
 
 /* The piece in its order. */
 struct replay {
-    uint64_t *at;       /* of each node: cycle in which it issues */
-    uint64_t *idle;     /* of each place: cycles without an instruction before it, summed */
-    uint64_t *wait;     /* of each node: cycles that others waited for it alone */
-    uint32_t *place;    /* of each node */
-    uint32_t *live;     /* of each place: registers live behind it */
-    uint32_t *use;      /* of each node: place of its first reader, UINT32_MAX: none */
+    uint64_t *at;    /* of each node: cycle in which it issues */
+    uint64_t *idle;  /* of each place: cycles without an instruction before it, summed */
+    uint64_t *wait;  /* of each node: cycles that others waited for it alone */
+    uint32_t *place; /* of each node */
+    uint32_t *live;  /* of each place: registers live behind it */
+    uint32_t *use;   /* of each node: place of its first reader, UINT32_MAX: none */
     uint64_t *earliest; /* of each node: when it could start */
     int64_t *by;        /* ... and the edge of s->succ that says so, -1: none */
 };
@@ -293,7 +293,8 @@ schedule_tell_loads(const struct schedule_loads *l, const struct ptx_func *f,
         strbuf_addz(report, "; not before ");
         schedule_bound_words(by[i], report);
         if (loses(by[i]))
-            strbuf_printf(report, "; %llu cycles late %s", (unsigned long long)by[i]->late,
+            strbuf_printf(report, "; %llu cycles late %s",
+                          (unsigned long long)by[i]->late,
                           schedule_late_words(by[i]->why_late));
         strbuf_addz(report, "\n");
     }

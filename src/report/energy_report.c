@@ -92,7 +92,8 @@ energy_report_text(FILE *f, const struct allot_device *dev, const struct allot_m
     double per = 0, delay = 0;
     energy_value(&sum, "energy_per_instruction", &per);
     energy_value(&sum, "energy_delay", &delay);
-    fprintf(f, "\n%.4g nJ a warp instruction, energy-delay product %.4g J s over %.4g s\n",
+    fprintf(f,
+            "\n%.4g nJ a warp instruction, energy-delay product %.4g J s over %.4g s\n",
             per, delay, sum.seconds);
     if (allot_results(dev) > 1)
         print_kernels(f, dev, m);

@@ -82,17 +82,19 @@ print_registers(FILE *f, const struct allot_result *r)
     uint64_t lost = counter(r, "issue_wakeup");
     if (!held)
         return;
-    fprintf(f, "\nRegisters: warps hold %.1f %% of the file, the rest is OFF. Theirs are ON "
-           "%.1f %% of the time,\nin SLEEP %.1f %%, OFF %.1f %%.\n",
-           percent(held, counter(r, "register_cycles")), percent(on, held),
-           percent(sleep, held), percent(held - on - sleep, held));
-    fprintf(f, "Wake-ups: %s from SLEEP, %s from OFF, %.2f an instruction. Warps waited for "
-           "nothing else in\n%s warp cycles; schedulers lost %s issue slots to it, %.2f "
-           "%%.\n",
-           table_thousands(b[0], wakes), table_thousands(b[1], wakes_off),
-           percent(wakes + wakes_off, counter(r, "warp_instructions")) / 100,
-           table_thousands(b[2], counter(r, "regpower_wait_cycles")),
-           table_thousands(b[3], lost), percent(lost, counter(r, "issue_slots")));
+    fprintf(f,
+            "\nRegisters: warps hold %.1f %% of the file, the rest is OFF. Theirs are ON "
+            "%.1f %% of the time,\nin SLEEP %.1f %%, OFF %.1f %%.\n",
+            percent(held, counter(r, "register_cycles")), percent(on, held),
+            percent(sleep, held), percent(held - on - sleep, held));
+    fprintf(f,
+            "Wake-ups: %s from SLEEP, %s from OFF, %.2f an instruction. Warps waited for "
+            "nothing else in\n%s warp cycles; schedulers lost %s issue slots to it, %.2f "
+            "%%.\n",
+            table_thousands(b[0], wakes), table_thousands(b[1], wakes_off),
+            percent(wakes + wakes_off, counter(r, "warp_instructions")) / 100,
+            table_thousands(b[2], counter(r, "regpower_wait_cycles")),
+            table_thousands(b[3], lost), percent(lost, counter(r, "issue_slots")));
 }
 
 static bool

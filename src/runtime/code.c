@@ -20,8 +20,8 @@ by_line(const void *a, const void *b)
 }
 
 static void
-write_loads(const struct schedule_loads *l, struct allot_code *out, struct allot_load *load,
-            size_t most)
+write_loads(const struct schedule_loads *l, struct allot_code *out,
+            struct allot_load *load, size_t most)
 {
     out->loads = (uint32_t)l->load.n;
     out->ordered = l->ordered;
@@ -34,12 +34,12 @@ write_loads(const struct schedule_loads *l, struct allot_code *out, struct allot
         out->late += loses;
         if (i >= most)
             continue;
-        load[i] = (struct allot_load){.line = x->line,
-                                      .to_use = x->to_use,
-                                      .wait = x->wait,
-                                      .late = loses ? x->late : 0,
-                                      .late_by =
-                                          loses ? schedule_late_words(x->why_late) : ""};
+        load[i] =
+            (struct allot_load){.line = x->line,
+                                .to_use = x->to_use,
+                                .wait = x->wait,
+                                .late = loses ? x->late : 0,
+                                .late_by = loses ? schedule_late_words(x->why_late) : ""};
         struct strbuf b = {0};
         schedule_bound_words(x, &b);
         snprintf(load[i].bound, sizeof load[i].bound, "%s", b.s);
@@ -51,7 +51,8 @@ write_loads(const struct schedule_loads *l, struct allot_code *out, struct allot
  * for it. */
 static bool
 find_loads(struct ptx_module *p, const char *kernel, const struct machine *m,
-           const struct plan_defaults *d, struct schedule_loads *l, struct diag_sink *diag)
+           const struct plan_defaults *d, struct schedule_loads *l,
+           struct diag_sink *diag)
 {
     const struct pass_args a = {.pass = &pass_schedule, .given = d->key};
     struct ptx_func *f = NULL;

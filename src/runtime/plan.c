@@ -37,7 +37,8 @@ static struct loaded_kernel *
 kernel_of(struct loaded_module *lm, struct version *v, const char *name,
           struct diag_sink *diag)
 {
-    const struct ptx_func *f = plan_find_kernel(v->ptx ? v->ptx : lm->module->ptx, name, diag);
+    const struct ptx_func *f =
+        plan_find_kernel(v->ptx ? v->ptx : lm->module->ptx, name, diag);
     for (size_t i = 0; f && i < v->kernels.n; i++)
         if (v->kernels.v[i].func == f)
             return &v->kernels.v[i];
@@ -70,7 +71,8 @@ told(const char *passes, const struct pass_launch *shape)
 }
 
 void
-plan_defaults_new(struct plan_defaults *d, const struct machine *m, double t, uint32_t dynamic)
+plan_defaults_new(struct plan_defaults *d, const struct machine *m, double t,
+                  uint32_t dynamic)
 {
     *d = (struct plan_defaults){.latencies = rt_latencies(m)};
     snprintf(d->most, sizeof d->most, "%u", m->sm.max_registers);

@@ -132,8 +132,7 @@ run(struct allot_run *r)
         }
         reference(&p, s, start, end, n, want);
         uint64_t at_params, bytes;
-        if (!wl_symbol(r, "params", &at_params, &bytes) ||
-            bytes != sizeof p)
+        if (!wl_symbol(r, "params", &at_params, &bytes) || bytes != sizeof p)
             wl_fail(r, "the module has no parameters of %zu bytes", sizeof p);
         else
             wl_write(r, at_params, &p, sizeof p);

@@ -71,7 +71,7 @@ struct mechanism {
                  * the scheduler has chosen the warp */
     bool peeks; /* may_issue wants to know what memory the instruction touches */
     bool reads; /* the scoreboard tracks reads too (RAR, WAR), to `operands_read` */
-    bool once;  /* eager: who is in `again` may issue what it was refused; no second question */
+    bool once;  /* eager: who is in `again` may issue; no second question */
     /* Handlers that write nothing into the view: 1 << SM_EVENT_...; MECHANISM_YES: nor does
      * may_issue when it says yes. The SM need not look there. */
     uint32_t quiet;

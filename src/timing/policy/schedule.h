@@ -14,8 +14,8 @@ struct cta_step {
 
 /* What happens between two steps. */
 enum cta_barriers {
-    CTA_BARRIER_CHANGE,  /* where the TLP changes, all blocks end first */
-    CTA_BARRIER_EVERY,   /* all blocks end at every step */
+    CTA_BARRIER_CHANGE, /* where the TLP changes, all blocks end first */
+    CTA_BARRIER_EVERY,  /* all blocks end at every step */
     CTA_BARRIER_SUSPEND, /* where the TLP changes, no block starts for a while; those that run
                           * go on */
 };

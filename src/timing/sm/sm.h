@@ -229,12 +229,12 @@ struct sm {
     uint8_t nmechanisms;
     uint8_t listen[SM_NEVENTS]; /* mechanisms that have a handler: a bit each */
     struct sm_mechanism *only[SM_NEVENTS]; /* the one that has, if it is quiet; or NULL */
-    uint8_t *asks;              /* by slot: mechanisms to be asked for its warps */
-    uint8_t eager;              /* mechanisms that are asked early */
-    uint8_t peeks;              /* mechanisms that are told of the access when asked */
-    uint64_t start;             /* cycle before the launch's first */
-    uint32_t always_on;         /* registers of the file, where none changes its state */
-    uint64_t timer;             /* first cycle with an event `timer`, NEVER */
+    uint8_t *asks;      /* by slot: mechanisms to be asked for its warps */
+    uint8_t eager;      /* mechanisms that are asked early */
+    uint8_t peeks;      /* mechanisms that are told of the access when asked */
+    uint64_t start;     /* cycle before the launch's first */
+    uint32_t always_on; /* registers of the file, where none changes its state */
+    uint64_t timer;     /* first cycle with an event `timer`, NEVER */
 
     /* Not a power of two: else the same fields of many SMs fall into few sets of the host's
      * caches. */

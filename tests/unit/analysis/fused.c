@@ -45,16 +45,23 @@ pairs(void **state)
     same("add.s64 %d1, %d2, %d3; sub.s64 %d4, %d1, %d5;" KEEP64("%d4"), "021");
     same("shl.b64 %d1, %d2, 3; add.s64 %d4, %d1, %d5;" KEEP64("%d4"), "021");
     same("mul.wide.s32 %d1, %r2, 4; add.s64 %d4, %d1, %d5;" KEEP64("%d4"), "011");
-    same("cvt.u64.u32 %d1, %r1; shl.b64 %d2, %d1, 2; add.s64 %d3, %d4, %d2;" KEEP64("%d3"),
-         "0021");
-    same("cvt.s64.s32 %d1, %r1; shl.b64 %d2, %d1, 2; add.s64 %d3, %d4, %d2;" KEEP64("%d3"),
-         "1021");
+    same(
+        "cvt.u64.u32 %d1, %r1; shl.b64 %d2, %d1, 2; add.s64 %d3, %d4, %d2;" KEEP64("%d3"),
+        "0021");
+    same(
+        "cvt.s64.s32 %d1, %r1; shl.b64 %d2, %d1, 2; add.s64 %d3, %d4, %d2;" KEEP64("%d3"),
+        "1021");
     same("and.b32 %r1, %r2, %r3; xor.b32 %r4, %r1, %r5;" KEEP("%r4"), "011");
-    same("setp.lt.s32 %p1, %r1, %r2; and.pred %p2, %p1, %p3; selp.b32 %r3, 1, 2, %p2;" KEEP("%r3"),
-         "0111");
-    same("abs.f32 %f1, %f2; neg.f32 %f3, %f4; add.f32 %f5, %f1, %f3;" KEEP("%f5"), "0011");
-    same("shl.b32 %r1, %r2, 7; shr.u32 %r3, %r2, 25; or.b32 %r4, %r1, %r3;" KEEP("%r4"), "0011");
-    same("shl.b32 %r1, %r2, 2; ld.shared.b32 %r3, [%r1]; st.shared.b32 [%r1+4], %r3;", "011");
+    same(
+        "setp.lt.s32 %p1, %r1, %r2; and.pred %p2, %p1, %p3; selp.b32 %r3, 1, 2, %p2;" KEEP(
+            "%r3"),
+        "0111");
+    same("abs.f32 %f1, %f2; neg.f32 %f3, %f4; add.f32 %f5, %f1, %f3;" KEEP("%f5"),
+         "0011");
+    same("shl.b32 %r1, %r2, 7; shr.u32 %r3, %r2, 25; or.b32 %r4, %r1, %r3;" KEEP("%r4"),
+         "0011");
+    same("shl.b32 %r1, %r2, 2; ld.shared.b32 %r3, [%r1]; st.shared.b32 [%r1+4], %r3;",
+         "011");
 }
 
 /* Of five additions, two pairs: a pair is no part of another. */
@@ -65,8 +72,12 @@ chains(void **state)
          "add.s32 %r1, %r1, %r3; add.s32 %r1, %r1, %r3;" KEEP("%r1"),
          "010111");
     /* three inputs, however many operations; a fourth begins anew */
-    same("xor.b32 %r1, %r2, %r3; and.b32 %r1, %r1, %r4; or.b32 %r1, %r1, %r2;" KEEP("%r1"), "0011");
-    same("xor.b32 %r1, %r2, %r3; and.b32 %r1, %r1, %r4; or.b32 %r1, %r1, %r5;" KEEP("%r1"), "0111");
+    same(
+        "xor.b32 %r1, %r2, %r3; and.b32 %r1, %r1, %r4; or.b32 %r1, %r1, %r2;" KEEP("%r1"),
+        "0011");
+    same(
+        "xor.b32 %r1, %r2, %r3; and.b32 %r1, %r1, %r4; or.b32 %r1, %r1, %r5;" KEEP("%r1"),
+        "0111");
 }
 
 static void
@@ -76,7 +87,9 @@ not_fused(void **state)
     same("add.s32 %r1, %r2, %r3; add.s32 %r4, %r1, %r1;" KEEP("%r4"), "111");
     same("add.s32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4") KEEP("%r1"), "1111");
     same("shl.b32 %r1, %r2, 3; bra L; L: add.s32 %r4, %r1, %r5;" KEEP("%r4"), "1111");
-    same("add.s32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4") " bra L; L:" KEEP("%r1"), "11111");
+    same("add.s32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4") " bra L; L:" KEEP(
+             "%r1"),
+         "11111");
     same("@%p1 shl.b32 %r1, %r2, 3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
     /* a shift by a register; products of which the upper half counts, or that are rounded */
     same("shl.b32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
@@ -86,8 +99,10 @@ not_fused(void **state)
     same("mul.rn.f32 %f1, %f2, %f3; add.f32 %f4, %f1, %f5;" KEEP("%f4"), "111");
     same("mul.f32 %f1, %f2, %f3; add.ftz.f32 %f4, %f1, %f5;" KEEP("%f4"), "111");
     /* not a rotation; an address that is also stored */
-    same("shl.b32 %r1, %r2, 7; shr.s32 %r3, %r2, 25; or.b32 %r4, %r1, %r3;" KEEP("%r4"), "1111");
-    same("shl.b32 %r1, %r2, 7; shr.u32 %r3, %r2, 24; or.b32 %r4, %r1, %r3;" KEEP("%r4"), "1111");
+    same("shl.b32 %r1, %r2, 7; shr.s32 %r3, %r2, 25; or.b32 %r4, %r1, %r3;" KEEP("%r4"),
+         "1111");
+    same("shl.b32 %r1, %r2, 7; shr.u32 %r3, %r2, 24; or.b32 %r4, %r1, %r3;" KEEP("%r4"),
+         "1111");
     same("shl.b32 %r1, %r2, 2; st.shared.b32 [%r1], %r1;", "11");
 }
 

@@ -19,8 +19,7 @@ look(const char *text, const char *registers, bool order)
     const struct pass_args a = {.pass = &pass_schedule, .given = given};
     struct diag_sink diag = {0};
     struct facts f = {.m = kit_parse(text)};
-    assert_true(
-        schedule_loads(ptx_find_func(f.m, "k"), &a, order, &f.loads, &diag));
+    assert_true(schedule_loads(ptx_find_func(f.m, "k"), &a, order, &f.loads, &diag));
     diag_free(&diag);
     return f;
 }
@@ -104,23 +103,23 @@ too_few_registers(void **state)
 static void
 bounds(void **state)
 {
-    static const char text[] =
-        KERNEL("ld.param.u64 %rd1, [p];\n" /* line 14 */
-               "st.global.f32 [%rd1], %f1;\n"
-               "ld.global.f32 %f2, [%rd2];\n" /* 16: other base, so perhaps the same bytes */
-               "bar.sync 0;\n"
-               "ld.global.u64 %rd3, [%rd1+8];\n" /* 18 */
-               "add.s64 %rd4, %rd3, 4;\n"
-               "ld.global.f32 %f4, [%rd4];\n" /* 20 */
-               "mov.u32 %r1, %clock;\n"
-               "ld.global.f32 %f5, [%rd1+16];\n" /* 22 */
-               "@%p1 bra L;\n"
-               "ld.global.f32 %f6, [%rd1+20];\n" /* 24 */
-               "L:\n"
-               "st.global.f32 [%rd1+24], %f1;\n"
-               "ld.global.f32 %f7, [%rd1+28];\n" /* 27: the store is beside it */
-               "ld.shared.f32 %f3, [sm];\n"      /* 28: another memory */
-               "ret;");
+    static const char text[] = KERNEL(
+        "ld.param.u64 %rd1, [p];\n" /* line 14 */
+        "st.global.f32 [%rd1], %f1;\n"
+        "ld.global.f32 %f2, [%rd2];\n" /* 16: other base, so perhaps the same bytes */
+        "bar.sync 0;\n"
+        "ld.global.u64 %rd3, [%rd1+8];\n" /* 18 */
+        "add.s64 %rd4, %rd3, 4;\n"
+        "ld.global.f32 %f4, [%rd4];\n" /* 20 */
+        "mov.u32 %r1, %clock;\n"
+        "ld.global.f32 %f5, [%rd1+16];\n" /* 22 */
+        "@%p1 bra L;\n"
+        "ld.global.f32 %f6, [%rd1+20];\n" /* 24 */
+        "L:\n"
+        "st.global.f32 [%rd1+24], %f1;\n"
+        "ld.global.f32 %f7, [%rd1+28];\n" /* 27: the store is beside it */
+        "ld.shared.f32 %f3, [sm];\n"      /* 28: another memory */
+        "ret;");
     static const struct {
         uint32_t line, bound, of;
     } want[] = {{16, SCHEDULE_MEMORY, 15}, {18, SCHEDULE_FENCE, 17},
