@@ -8,12 +8,7 @@ trap 'rm -rf "$dir"' EXIT
 runs_programs
 memory=$build/programs/clang/memory
 samples=$build/programs/clang/samples
-for p in "$memory" "$samples"; do
-    if [ ! -x "$p" ]; then
-        echo "SKIP: there is no $p"
-        exit 77
-    fi
-done
+needs_programs "$memory" "$samples"
 
 cycles() { # FILE KERNEL: of its launches, a line each, behind their blocks
     python3 - "$1" "$2" <<'PY'

@@ -8,12 +8,7 @@ trap 'rm -rf "$dir"' EXIT
 runs_programs
 memory=$build/programs/clang/memory
 samples=$build/programs/clang/samples
-for p in "$memory" "$samples"; do
-    if [ ! -x "$p" ]; then
-        echo "SKIP: there is no $p"
-        exit 77
-    fi
-done
+needs_programs "$memory" "$samples"
 
 # -- by hand: scale's first launch has two blocks of 32 words, a line each, and reads one variable --
 check "json" 0 "$allot" workingset --json -m gtx480 "$memory"

@@ -14,6 +14,13 @@ runs_programs() {
     nm -D "$(dirname "$allot")/cuda/liballot-cuda.so" | grep -q __asan_init || return 0
     under="$under env LD_PRELOAD=$(${CC:-cc} -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0"
 }
+needs_programs() { # FILE...: the test is skipped where one was not built
+    for p in "$@"; do
+        [ -x "$p" ] && continue
+        echo "SKIP: there is no $p"
+        exit 77
+    done
+}
 fail() { # WHAT FILE...: it is not so; the files' first lines show why
     echo "FAIL $1"
     shift
