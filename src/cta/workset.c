@@ -146,7 +146,8 @@ workset_finish(struct workset *w)
     for (uint64_t b = 0; b < w->blocks; b++) {
         struct lines *l = &w->block[b];
         uint32_t n = 0;
-        qsort(l->v, l->n, sizeof *l->v, by_number);
+        if (l->n) /* a block may touch nothing */
+            qsort(l->v, l->n, sizeof *l->v, by_number);
         for (uint32_t i = 0; i < l->n; i++)
             if (!i || l->v[i] != l->v[i - 1])
                 l->v[n++] = l->v[i];
