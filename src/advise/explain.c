@@ -74,32 +74,24 @@ is_virtual(const struct explain *x)
 
 /* -- runs -- */
 
-static uint64_t
-count(const struct allot_result *r, const char *id)
-{
-    uint64_t v = 0;
-    allot_result_get(r, id, &v, NULL);
-    return v;
-}
-
 static void
 add_result(struct outcome *o, const struct allot_result *r)
 {
-    uint64_t blocks = count(r, "resident_blocks"), pairs = count(r, "shared_pairs");
-    o->cycles += count(r, "cycles");
-    o->thread_instructions += count(r, "thread_instructions");
-    o->threads += count(r, "threads");
-    o->share_wait_cycles += count(r, "share_wait_cycles");
-    o->share_releases += count(r, "share_releases");
-    o->register_cycles += count(r, "register_cycles");
-    o->held += count(r, "regpower_held_cycles");
-    o->on += count(r, "regpower_on_cycles");
-    o->asleep += count(r, "regpower_sleep_cycles");
-    o->wakes_sleep += count(r, "regpower_wakes_sleep");
-    o->wakes_off += count(r, "regpower_wakes_off");
-    o->wakeup_waits += count(r, "regpower_wait_cycles");
-    if (count(r, "blocks") > o->most_blocks)
-        o->most_blocks = count(r, "blocks");
+    uint64_t blocks = rt_count(r, "resident_blocks"), pairs = rt_count(r, "shared_pairs");
+    o->cycles += rt_count(r, "cycles");
+    o->thread_instructions += rt_count(r, "thread_instructions");
+    o->threads += rt_count(r, "threads");
+    o->share_wait_cycles += rt_count(r, "share_wait_cycles");
+    o->share_releases += rt_count(r, "share_releases");
+    o->register_cycles += rt_count(r, "register_cycles");
+    o->held += rt_count(r, "regpower_held_cycles");
+    o->on += rt_count(r, "regpower_on_cycles");
+    o->asleep += rt_count(r, "regpower_sleep_cycles");
+    o->wakes_sleep += rt_count(r, "regpower_wakes_sleep");
+    o->wakes_off += rt_count(r, "regpower_wakes_off");
+    o->wakeup_waits += rt_count(r, "regpower_wait_cycles");
+    if (rt_count(r, "blocks") > o->most_blocks)
+        o->most_blocks = rt_count(r, "blocks");
     if (blocks > o->resident_blocks)
         o->resident_blocks = blocks;
     if (pairs > o->shared_pairs)

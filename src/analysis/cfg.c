@@ -5,6 +5,7 @@
 #include "analysis/cfg.h"
 
 #include "base/bitset.h"
+#include "base/vec.h"
 
 #include <string.h>
 
@@ -417,4 +418,21 @@ cfg_postdominates(const struct cfg *g, int32_t a, int32_t b)
     if (b < 0 || g->block[b].ipdom == CFG_NONE)
         return false;
     return a == CFG_EXIT || (a >= 0 && above(g, a, b, 1));
+}
+
+void
+cfg_reach(const struct cfg *g, uint32_t v, int32_t stop, uint64_t *set)
+{
+    VEC(uint32_t) stack = {0};
+    *vec_push(&stack) = v;
+    while (stack.n) {
+        const struct cfg_block *b = &g->block[stack.v[--stack.n]];
+        for (uint32_t e = 0; e < b->nsucc; e++)
+            if (b->succ[e] >= 0 && b->succ[e] != stop &&
+                !bitset_has(set, (size_t)b->succ[e])) {
+                bitset_add(set, (size_t)b->succ[e]);
+                *vec_push(&stack) = (uint32_t)b->succ[e];
+            }
+    }
+    vec_free(&stack);
 }

@@ -49,6 +49,10 @@ void cfg_free(struct cfg *g);
 bool cfg_dominates(const struct cfg *g, int32_t a, int32_t b);
 bool cfg_postdominates(const struct cfg *g, int32_t a, int32_t b);
 
+/* Adds the blocks that come behind the end of block v on some way that does not pass block
+ * `stop` (negative: any way) to `set`, a bit set over the blocks; v itself if it comes again. */
+void cfg_reach(const struct cfg *g, uint32_t v, int32_t stop, uint64_t *set);
+
 /* Labels a branch may jump to (bra: one, brx: its list): fills at most `max`, returns how
  * many there are; 0: not a branch. */
 uint32_t cfg_targets(const struct ptx_inst *in, int32_t *label, uint32_t max);

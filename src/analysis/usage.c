@@ -35,8 +35,7 @@ operand(struct usage *u, const struct ptx_operand *o)
     if (o->kind == PTX_OPD_SYM || o->kind == PTX_OPD_ADDR)
         add_var(u, o->var);
     else if (o->kind == PTX_OPD_FUNCSYM && !(o->func && o->func->is_entry))
-        add_func(u,
-                 o->func); /* a kernel whose address is taken is launched, not called */
+        add_func(u, o->func); /* a kernel's address is for a launch, no call */
     else if (o->kind == PTX_OPD_VEC)
         for (unsigned i = 0; i < o->n; i++)
             operand(u, &o->vec[i]);

@@ -1,7 +1,6 @@
 /* cli.c: option tables over getopt_long, help, progress, small parsers. */
 #include "cli/cli.h"
-
-#include "cta/method.h"
+#include "cli/runs.h"
 
 #include "base/demangle.h"
 #include "base/number.h"
@@ -10,6 +9,7 @@
 #include "base/data.h"
 #include "base/file.h"
 #include "base/near.h"
+#include "cta/method.h"
 #include "report/chart.h"
 
 #include "base/clock.h"
@@ -666,12 +666,8 @@ cli_method(const char *text)
 {
     struct diag_sink diag = {0};
     struct cta_method m;
-    struct strbuf b = {0};
     bool ok = cta_method_parse(text, &m, &diag);
-    diag_print(&diag, &b);
-    fputs(b.n ? b.s : "", stderr);
-    strbuf_free(&b);
-    diag_free(&diag);
+    cli_sink(&diag);
     return ok;
 }
 

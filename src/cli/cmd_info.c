@@ -6,19 +6,18 @@
 
 #include <string.h>
 
-/* The kernels of a file, or the one that is asked for. False: ptxas could not tell. */
+/* The kernels of a file, or one of them. False: ptxas could not tell. */
 static bool
-tell(const struct info_report *in, const char *file, const char *kernel, bool ptxas,
-     bool json, struct allot_diag *d)
+tell(const struct info_report *in, const char *file, const struct allot_kernel *one,
+     bool ptxas, bool json, struct allot_diag *d)
 {
     json_t *list = json_array();
     struct allot_diag *quiet = cli_diag_new();
     const struct allot_kernel *k;
     bool ok = true;
     size_t n = 0;
-    for (size_t i = 0;
-         !cli_interrupted() && (k = kernel ? i ? NULL : launch_kernel(in->mod, kernel)
-                                           : allot_module_kernel(in->mod, i));
+    for (size_t i = 0; !cli_interrupted() &&
+                       (k = one ? i ? NULL : one : allot_module_kernel(in->mod, i));
          i++) {
         if (ptxas && !(ok = allot_module_ptxas(in->mod, in->machine, k->name, d)))
             break;
@@ -98,14 +97,15 @@ cmd_info(int argc, char **argv)
         allot_machine_set(m, "compiler.cleanup", "cleanup", d);
     struct allot_module *mod = m ? allot_module_load_for(pos.v[0], m, d) : NULL;
     bool ok = mod != NULL;
-    if (ok && kernel && !launch_kernel(mod, kernel)) {
+    const struct allot_kernel *one = ok && kernel ? launch_kernel(mod, kernel) : NULL;
+    if (ok && kernel && !one) {
         fprintf(stderr, "allot: %s has no kernel '%s'\n", pos.v[0], kernel);
         ok = false;
     }
     if (ok) {
         const struct info_report in = {
             m, mod, dims[0] * dims[1] * dims[2], (uint32_t)dynamic, steps, loads};
-        ok = tell(&in, pos.v[0], kernel, ptxas, json, d);
+        ok = tell(&in, pos.v[0], one, ptxas, json, d);
     }
     if (ok && cli_interrupted()) {
         fprintf(stderr, "allot: interrupted\n");

@@ -120,13 +120,20 @@ cli_session_read(struct cli_session *x)
     return false;
 }
 
+static bool
+run_on(struct cli_session *x, struct allot_device *dev, struct allot_module *mod,
+       struct allot_diag *d)
+{
+    struct diag_sink diag = {0};
+    bool ok = subject_run(&x->subject, dev, mod, x->why, &diag, d);
+    cli_sink(&diag);
+    return ok;
+}
+
 bool
 cli_session_run(struct cli_session *x)
 {
-    struct diag_sink diag = {0};
-    bool ok = subject_run(&x->subject, x->dev, x->mod, x->why, &diag, x->d);
-    cli_sink(&diag);
-    return ok;
+    return run_on(x, x->dev, x->mod, x->d);
 }
 
 double
@@ -189,9 +196,7 @@ host_run(void *user, struct allot_device *dev, struct allot_module *mod,
          struct allot_diag *d)
 {
     struct cli_session *x = user;
-    struct diag_sink diag = {0};
-    bool ok = subject_run(&x->subject, dev, mod, x->why, &diag, d);
-    cli_sink(&diag);
+    bool ok = run_on(x, dev, mod, d);
     if (!ok && *x->why)
         fprintf(stderr, "allot: %s: check failed: %s\n", x->subject.name, x->why);
     return ok;

@@ -1,11 +1,11 @@
 /* figure.c: sums over launches, the paper's numbers, the verdict. */
 #define _GNU_SOURCE /* strverscmp */
 #include "experiments/figure.h"
-
-#include "base/near.h"
+#include "experiments/compare.h"
 #include "experiments/stored_energy.h"
 
 #include "base/data.h"
+#include "base/near.h"
 #include "stats/stats.h"
 
 #include <ctype.h>
@@ -17,19 +17,6 @@
 #include <unistd.h>
 
 /* -- our values -- */
-
-/* A blank-separated list holds the name; an empty one holds all. */
-static bool
-counts(const char *kernels, const char *name)
-{
-    size_t n = strlen(name);
-    if (!*kernels)
-        return true;
-    for (const char *p = kernels; (p = strstr(p, name)); p += n)
-        if ((p == kernels || p[-1] == ' ') && (!p[n] || p[n] == ' '))
-            return true;
-    return false;
-}
 
 /* Sums a stored run's launches of the row's kernels; false: there are none. *joules: their
  * energy, *known: that of all of them is known. m: the run's machine, NULL: not known. */
@@ -49,7 +36,7 @@ sum_launches(const struct exp_row *row, const json_t *run, const struct machine 
     {
         const char *name = json_string_value(json_object_get(l, "kernel")), *id;
         struct launch_stats one = {0};
-        if (!name || !counts(kernels, name))
+        if (!name || !compare_counts(kernels, name))
             continue;
         json_object_foreach(l, id, v) if (json_is_integer(v))
             stats_set(&one, id, (uint64_t)json_integer_value(v));

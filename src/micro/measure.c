@@ -299,7 +299,7 @@ named(const struct measure *w, const char *name)
 {
     bool match = !w->nonly;
     for (size_t k = 0; k < w->nonly; k++)
-        match |= !strncmp(name, w->only[k], strlen(w->only[k]));
+        match |= micro_begins(name, w->only[k]);
     return match;
 }
 

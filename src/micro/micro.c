@@ -145,6 +145,12 @@ micro_load(struct micro_cases *m, struct diag_sink *diag)
     return true;
 }
 
+bool
+micro_begins(const char *name, const char *word)
+{
+    return !strncmp(name, word, strlen(word));
+}
+
 const char *
 micro_unknown(const char *const *only, size_t n)
 {
@@ -155,12 +161,12 @@ micro_unknown(const char *const *only, size_t n)
     for (size_t k = 0; read && !unknown && k < n; k++) {
         bool found = false;
         for (size_t i = 0; i < m.n; i++)
-            found |= !strncmp(m.v[i].name, only[k], strlen(only[k]));
+            found |= micro_begins(m.v[i].name, only[k]);
         struct apps_case app;
         for (size_t i = 0; apps_case(i, &app); i++) {
             char name[160];
             apps_name(&app, name);
-            found |= !strncmp(name, only[k], strlen(only[k]));
+            found |= micro_begins(name, only[k]);
         }
         unknown = found ? NULL : only[k];
     }

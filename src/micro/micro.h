@@ -43,8 +43,10 @@ struct micro_cases {
 /* Cases of the CSV that comes with allot; false and a diagnostic. */
 bool micro_load(struct micro_cases *m, struct diag_sink *diag);
 void micro_free(struct micro_cases *m);
-/* The first of n texts that begins no case's name, nor a workload's (apps.h); NULL: there is none, or the cases cannot
- * be read (micro_load says why). */
+/* Whether a case's name begins with the text. */
+bool micro_begins(const char *name, const char *text);
+/* The first of n texts that begins no case's name, nor a workload's (apps.h); NULL: there is
+ * none, or the cases cannot be read (micro_load says why). */
 const char *micro_unknown(const char *const *only, size_t n);
 
 /* The quick subset: of every kernel and configuration the case with the fewest cycles. */

@@ -151,21 +151,10 @@ between_pass(const struct late *l, uint32_t from, uint32_t to, const struct regs
 static bool
 comes_again(const struct cfg *g, uint32_t from, uint32_t to)
 {
-    uint64_t *seen = xcalloc(BITSET_WORDS(g->n + 1), sizeof *seen);
-    VEC(uint32_t) stack = {0};
-    *vec_push(&stack) = to;
-    while (stack.n && !bitset_has(seen, to)) {
-        const struct cfg_block *b = &g->block[stack.v[--stack.n]];
-        for (uint32_t e = 0; e < b->nsucc; e++)
-            if (b->succ[e] >= 0 && b->succ[e] != (int32_t)from &&
-                !bitset_has(seen, (size_t)b->succ[e])) {
-                bitset_add(seen, (size_t)b->succ[e]);
-                *vec_push(&stack) = (uint32_t)b->succ[e];
-            }
-    }
-    const bool again = bitset_has(seen, to);
-    vec_free(&stack);
-    free(seen);
+    uint64_t *behind = xcalloc(BITSET_WORDS(g->n + 1), sizeof *behind);
+    cfg_reach(g, to, (int32_t)from, behind);
+    const bool again = bitset_has(behind, to);
+    free(behind);
     return again;
 }
 

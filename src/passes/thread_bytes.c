@@ -270,24 +270,6 @@ note_write(void *user, int32_t reg, bool write, bool partial)
         w->c->now[reg] = (struct value){.epoch = w->c->epoch};
 }
 
-/* Blocks behind the end of block v that are not behind `stop`. */
-static void
-blocks_between(const struct run *c, uint32_t v, int32_t stop, uint64_t *set)
-{
-    VEC(uint32_t) stack = {0};
-    *vec_push(&stack) = v;
-    while (stack.n) {
-        const struct cfg_block *b = &c->g->block[stack.v[--stack.n]];
-        for (uint32_t e = 0; e < b->nsucc; e++)
-            if (b->succ[e] >= 0 && b->succ[e] != stop &&
-                !bitset_has(set, (size_t)b->succ[e])) {
-                bitset_add(set, (size_t)b->succ[e]);
-                *vec_push(&stack) = (uint32_t)b->succ[e];
-            }
-    }
-    vec_free(&stack);
-}
-
 static void
 forget_skipped(struct run *c, uint32_t v)
 {
@@ -295,7 +277,7 @@ forget_skipped(struct run *c, uint32_t v)
         uint64_t *blocks = xcalloc(BITSET_WORDS(c->g->n + 1), sizeof *blocks);
         c->skipped[v] = bitset_new(&c->out->mem, c->f->regs.n + 1);
         struct writes w = {c, c->skipped[v]};
-        blocks_between(c, v, c->g->block[v].ipdom, blocks);
+        cfg_reach(c->g, v, c->g->block[v].ipdom, blocks);
         for (uint32_t k = 0; k < c->g->n; k++)
             for (uint32_t i = c->g->block[k].first;
                  bitset_has(blocks, k) && i < c->g->block[k].end; i++)
@@ -396,7 +378,7 @@ keep_unread(const struct run *c, uint32_t v, int32_t to, uint64_t *set)
 {
     uint64_t *blocks = xcalloc(BITSET_WORDS(c->g->n + 1), sizeof *blocks);
     uint64_t *read = xcalloc(BITSET_WORDS(c->n + 1), sizeof *read);
-    blocks_between(c, v, to, blocks);
+    cfg_reach(c->g, v, to, blocks);
     for (uint32_t k = 0; k < c->g->n; k++)
         for (uint32_t i = c->g->block[k].first;
              bitset_has(blocks, k) && i < c->g->block[k].end; i++)
@@ -492,34 +474,16 @@ turns_from(struct run *c, uint32_t from, const struct loop *l, uint32_t latch,
     return turns ? -1 : 0;
 }
 
-/* Whether a thread that comes to the loop again passes block `from` in between. If it does
- * not, a walk from there sees the first time alone. */
+/* Whether a thread can come to the loop again without passing block `from`: a walk from there
+ * sees the first time alone. `before` is the only way in. */
 static bool
-passed_each_time(const struct run *c, uint32_t from, const struct loop *l)
+comes_again(const struct run *c, const struct loop *l, uint32_t before, int32_t from)
 {
-    uint64_t *seen = xcalloc(BITSET_WORDS(c->g->n + 1), sizeof *seen);
-    VEC(uint32_t) stack = {0};
-    for (uint32_t k = 0; k < l->n; k++)
-        *vec_push(&stack) = l->list[k];
-    bool again = false;
-    while (stack.n && !again) {
-        const uint32_t v = stack.v[--stack.n];
-        const struct cfg_block *b = &c->g->block[v];
-        for (uint32_t e = 0; e < b->nsucc; e++) {
-            const int32_t to = b->succ[e];
-            if (to < 0 || to == (int32_t)from || bitset_has(seen, (size_t)to))
-                continue;
-            if (bitset_has(l->blocks, (size_t)to)) {
-                again |= !bitset_has(l->blocks, v);
-                continue;
-            }
-            bitset_add(seen, (size_t)to);
-            *vec_push(&stack) = (uint32_t)to;
-        }
-    }
-    vec_free(&stack);
-    free(seen);
-    return !again;
+    uint64_t *behind = xcalloc(BITSET_WORDS(c->g->n + 1), sizeof *behind);
+    cfg_reach(c->g, l->header, from, behind);
+    const bool again = bitset_has(behind, before);
+    free(behind);
+    return again;
 }
 
 bool
@@ -532,7 +496,7 @@ thread_walk_turns(struct thread_walk *w, const struct loop *l, uint32_t latch,
     /* from as late as possible: what is computed on the way is known */
     for (int32_t from = (int32_t)before; from >= 0 && !known;
          from = c->g->block[from].idom) {
-        if (!passed_each_time(c, (uint32_t)from, l))
+        if (comes_again(c, l, before, from))
             break;
         known = true;
         *least = UINT64_MAX;

@@ -3,7 +3,7 @@
 #include "report/run_charts.h"
 
 #include "base/vec.h"
-#include "stats/causes.def"
+#include "report/why_report.h"
 
 #include <math.h>
 #include <string.h>
@@ -167,33 +167,25 @@ charts_occupancy(const struct machine *m, const struct occ_kernel *k,
 struct chart
 charts_stalls(const struct run_kernel *k, size_t n, struct arena *mem)
 {
-    static const struct {
-        const char *id, *title;
-    } causes[] = {
-#define CAUSE(id, word, meaning) {"issue_" #id, word},
-        ISSUE_CAUSES(CAUSE, CAUSE)
-#undef CAUSE
-    };
-    enum { NCAUSES = sizeof causes / sizeof *causes };
     const char **groups = ARENA_ARRAY(mem, const char *, n),
-               **series = ARENA_ARRAY(mem, const char *, NCAUSES);
-    double *v = ARENA_ARRAY(mem, double, n *NCAUSES);
-    for (size_t s = 0; s < NCAUSES; s++)
-        series[s] = causes[s].title;
+               **series = ARENA_ARRAY(mem, const char *, WHY_CAUSES);
+    double *v = ARENA_ARRAY(mem, double, n *WHY_CAUSES);
+    for (size_t s = 0; s < WHY_CAUSES; s++)
+        series[s] = why_causes[s].title;
     for (size_t i = 0; i < n; i++) {
         uint64_t slots = 0, one;
         groups[i] = k[i].label;
         stats_get(&k[i].stats, "issue_slots", &slots, NULL);
-        for (size_t s = 0; s < NCAUSES; s++) {
-            stats_get(&k[i].stats, causes[s].id, &one, NULL);
-            v[i * NCAUSES + s] = slots ? 100 * (double)one / (double)slots : NAN;
+        for (size_t s = 0; s < WHY_CAUSES; s++) {
+            stats_get(&k[i].stats, why_causes[s].id, &one, NULL);
+            v[i * WHY_CAUSES + s] = slots ? 100 * (double)one / (double)slots : NAN;
         }
     }
     return (struct chart){.kind = CHART_STACK,
                           .title = "Issue slots by cause",
                           .ylabel = "issue slots, %",
                           .ngroups = n,
-                          .nseries = NCAUSES,
+                          .nseries = WHY_CAUSES,
                           .groups = groups,
                           .series = series,
                           .value = v};

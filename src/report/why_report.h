@@ -4,9 +4,21 @@
 
 #include "allot/allot.h"
 #include "base/diag.h"
+#include "stats/causes.def"
 
 #include <jansson.h>
 #include <stdio.h>
+
+/* Causes of an issue slot: the counter, and the word in tables and charts. */
+enum {
+#define CAUSE(id, word, meaning) WHY_CAUSE_##id,
+    ISSUE_CAUSES(CAUSE, CAUSE)
+#undef CAUSE
+        WHY_CAUSES
+};
+extern const struct why_cause {
+    const char *id, *title;
+} why_causes[WHY_CAUSES];
 
 /* A table of every launch of the device (options.per_sm). False and a diagnostic if the
  * causes of some SM do not add up to its slots. */

@@ -55,11 +55,7 @@ find_loads(struct ptx_module *p, const char *kernel, const struct machine *m,
            struct diag_sink *diag)
 {
     const struct pass_args a = {.pass = &pass_schedule, .given = d->key};
-    struct ptx_func *f = NULL;
-    for (size_t i = 0; i < p->funcs.n && !f; i++)
-        if (p->funcs.v[i]->is_entry && p->funcs.v[i]->has_body &&
-            !strcmp(p->funcs.v[i]->name, kernel))
-            f = p->funcs.v[i];
+    struct ptx_func *f = plan_find_kernel(p, kernel, diag);
     if (!f || !pass_can_touch(f))
         return true;
     bool order = m->compiler.registers != REGISTERS_VIRTUAL &&

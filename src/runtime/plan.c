@@ -14,7 +14,7 @@
 
 /* -- kernels of a version -- */
 
-const struct ptx_func *
+struct ptx_func *
 plan_find_kernel(const struct ptx_module *p, const char *name, struct diag_sink *diag)
 {
     for (size_t i = 0; i < p->funcs.n; i++)

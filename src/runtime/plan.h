@@ -68,7 +68,7 @@ struct plan_defaults {
 void plan_defaults_new(struct plan_defaults *d, const struct machine *m, double threshold,
                        uint32_t dynamic_scratchpad);
 /* The kernel with a body of that name; NULL and a diagnostic: there is none. */
-const struct ptx_func *plan_find_kernel(const struct ptx_module *p, const char *name,
-                                        struct diag_sink *diag);
+struct ptx_func *plan_find_kernel(const struct ptx_module *p, const char *name,
+                                  struct diag_sink *diag);
 
 #endif

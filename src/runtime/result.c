@@ -1,6 +1,8 @@
 /* result.c: see result.h. */
 #include "runtime/result.h"
 
+#include "runtime/runtime.h"
+
 enum { MAX_SAMPLES = 65536 /* of a launch, those of SMs counted too */ };
 
 void
@@ -86,6 +88,14 @@ allot_result_get(const struct allot_result *r, const char *id, uint64_t *count,
                  double *value)
 {
     return stats_get(&r->stats, id, count, value);
+}
+
+uint64_t
+rt_count(const struct allot_result *r, const char *id)
+{
+    uint64_t n = 0;
+    allot_result_get(r, id, &n, NULL);
+    return n;
 }
 
 /* Counters so far, of all or of one SM. */

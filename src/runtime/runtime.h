@@ -54,6 +54,9 @@ char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
  * global: a hit in an idle machine's L2, local and const: hits in L1D and L1C. */
 char *rt_latencies(const struct machine *m);
 
+/* A counter of a launch; 0: there is none of that name. */
+uint64_t rt_count(const struct allot_result *r, const char *id);
+
 /* The energy of a launch. False and a diagnostic: its parts do not add up. */
 bool rt_energy(const struct allot_result *r, const struct allot_machine *m,
                struct energy *e, struct diag_sink *diag);

@@ -15,6 +15,7 @@
 #include "cuda/core/core_int.h"
 
 #include "base/json.h"
+#include "runtime/runtime.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -183,14 +184,6 @@ acu_record_progress(const struct allot_progress *p)
     r->so_far = NULL;
 }
 
-static uint64_t
-counter(const struct allot_result *r, const char *id)
-{
-    uint64_t n = 0;
-    allot_result_get(r, id, &n, NULL);
-    return n;
-}
-
 /* A line with every counter of one launch. */
 static void
 append_launch(const struct acu_function *f, const struct allot_result *r)
@@ -248,10 +241,10 @@ acu_record_result(const struct acu_function *f, const struct allot_result *r,
     uint32_t grid[3], block[3], dynamic;
     allot_result_shape(r, grid, block, &dynamic);
     row->launches++;
-    row->cycles += counter(r, "cycles");
-    row->warp_instructions += counter(r, "warp_instructions");
-    row->thread_instructions += counter(r, "thread_instructions");
-    row->resident_blocks = counter(r, "resident_blocks");
+    row->cycles += rt_count(r, "cycles");
+    row->warp_instructions += rt_count(r, "warp_instructions");
+    row->thread_instructions += rt_count(r, "thread_instructions");
+    row->resident_blocks = rt_count(r, "resident_blocks");
     row->seconds += allot_result_seconds(r);
     if (acu.record.all && (!functional || acu.options.functional))
         append_launch(f, r);

@@ -15,11 +15,10 @@ enum { SETS_READ, SETS_WRITTEN }; /* registers that it only reads; that it write
 struct regpower_sets {          /* one word of an instruction: a cache line of the host */
     _Alignas(64) uint64_t uses; /* what it reads or writes */
     uint64_t results;           /* what it writes and does not read */
-    uint64_t
-        sleep[2]; /* what sleeps, what is OFF after the access: SETS_READ, _WRITTEN */
-    uint64_t off[2];
-    uint64_t needs; /* what must be ON when it issues */
-    uint64_t twice; /* what several of its operands name */
+    uint64_t sleep[2]; /* what sleeps after the access: SETS_READ, SETS_WRITTEN */
+    uint64_t off[2];   /* what is OFF */
+    uint64_t needs;    /* what must be ON when it issues */
+    uint64_t twice;    /* what several of its operands name */
 };
 
 /* Words of the sets of a warp with so many registers. */
