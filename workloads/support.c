@@ -94,6 +94,22 @@ allot_workload_run_with(const struct allot_workload *w, struct allot_device *dev
 }
 
 bool
+allot_workload_ready(const struct allot_workload *w, struct allot_device *dev,
+                     struct allot_module *module, bool quick, uint32_t seed,
+                     const char *params, char check_text[256], struct allot_diag *d)
+{
+    struct allot_run r = {.dev = dev,
+                          .module = module,
+                          .quick = quick,
+                          .seed = seed,
+                          .params = params,
+                          .diag = d,
+                          .dry = true};
+    run_it(w, &r, check_text);
+    return r.launched;
+}
+
+bool
 allot_workload_run_at(const struct allot_workload *w, const struct allot_place *place,
                       struct allot_module *module, bool quick, uint32_t seed,
                       char check_text[256], struct allot_diag *d)
@@ -203,6 +219,10 @@ wl_launch_args(struct allot_run *r, const char *kernel, const uint32_t dims[6],
     if (!r->ok)
         return;
     r->launched = true;
+    if (r->dry) {
+        r->ok = false; /* nothing more is to be done */
+        return;
+    }
     struct allot_launch l = {.module = r->module,
                              .kernel = kernel,
                              .grid = {dims[0], dims[1], dims[2]},

@@ -39,6 +39,7 @@ struct allot_run {
     const char *takes[16];       /* parameters that the workload asked for */
     unsigned ntakes;
     bool launched; /* once at least */
+    bool dry;      /* ends where the first launch would begin */
     struct allot_diag *diag;
     bool ok;         /* cleared by the first failure; later calls do nothing */
     char check[256]; /* what failed the check, "" if passed or not reached */
@@ -74,7 +75,13 @@ bool allot_workload_run_with(const struct allot_workload *w, struct allot_device
                              struct allot_module *module, bool quick, uint32_t seed,
                              const char *params, char check_text[256],
                              struct allot_diag *d);
-/* The same somewhere else. */
+/* Whether such a run comes to its first launch: reads the parameters and makes the inputs,
+ * launches nothing. False: check_text says which parameter is wrong, or d what else is. dev
+ * keeps the inputs: it is for nothing else afterwards. */
+bool allot_workload_ready(const struct allot_workload *w, struct allot_device *dev,
+                          struct allot_module *module, bool quick, uint32_t seed,
+                          const char *params, char check_text[256], struct allot_diag *d);
+/* allot_workload_run_with somewhere else, without parameters. */
 bool allot_workload_run_at(const struct allot_workload *w,
                            const struct allot_place *place, struct allot_module *module,
                            bool quick, uint32_t seed, char check_text[256],

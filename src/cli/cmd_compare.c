@@ -100,6 +100,25 @@ run_cell(const struct job *j, const char *name, const struct variant *v,
     return ok;
 }
 
+/* Whether each workload takes the parameters, before any of them runs. The first is asked by
+ * its run. */
+static bool
+params_taken(const struct job *j, const struct cli_list *pos)
+{
+    struct allot_options o;
+    bool ok = true;
+    for (size_t i = 1; j->params.n && i < pos->n && ok; i++) {
+        struct cli_session x = cli_session_of(
+            j->sim, pos->v[i], allot_workload_find(pos->v[i]), NULL, &j->params);
+        ok = cli_session_machine(&x) && cli_sim_run_options(&cmd, j->sim, &o, "") &&
+             cli_session_device(&x, &o) && cli_session_try(&x);
+        if (*x.why)
+            fprintf(stderr, "allot compare: %s: %s\n", pos->v[i], x.why);
+        cli_session_close(&x);
+    }
+    return ok;
+}
+
 /* What the words of the command line are; of a program only the first is a subject. */
 static int
 subjects(struct job *j, struct cli_list *pos, struct cli_own *own, bool needs_device)
@@ -193,6 +212,8 @@ cmd_compare(int argc, char **argv)
         return status;
     if (j.params.n && (j.words.n || j.own))
         return cli_usage(&cmd, "--param: only workloads have parameters");
+    if (!params_taken(&j, &pos))
+        return EXIT_USAGE;
     struct allot_options checked;
     if (!cli_sim_run_options(&cmd, &s, &checked, "") || !variants_check(&s, v, nv))
         return EXIT_USAGE;

@@ -136,6 +136,12 @@ cli_session_run(struct cli_session *x)
     return run_on(x, x->dev, x->mod, x->d);
 }
 
+bool
+cli_session_try(struct cli_session *x)
+{
+    return subject_try(&x->subject, x->dev, x->mod, x->why, x->d);
+}
+
 double
 cli_session_seconds(const struct cli_session *x)
 {

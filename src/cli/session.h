@@ -44,6 +44,8 @@ bool cli_session_module(struct cli_session *x);
 bool cli_session_device(struct cli_session *x, const struct allot_options *o);
 /* Runs it and ends the progress line. False: it failed. */
 bool cli_session_run(struct cli_session *x);
+/* Whether a workload takes its parameters (subject_try): why says which it does not take. */
+bool cli_session_try(struct cli_session *x);
 /* Host time of its launches. */
 double cli_session_seconds(const struct cli_session *x);
 /* Stores the run in db (NULL: does nothing) as with these settings. */

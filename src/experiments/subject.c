@@ -40,6 +40,16 @@ subject_ready(struct subject *s, struct allot_module *mod, struct arena *mem,
     return s->workload || launch_read(s->desc, mod, s->name, &s->launch, NULL, mem, diag);
 }
 
+/* A workload's parameters in one text. */
+static struct strbuf
+params_text(const struct subject *s)
+{
+    struct strbuf params = {0};
+    for (size_t i = 0; i < s->nparams; i++)
+        strbuf_printf(&params, "%s%s", i ? " " : "", s->params[i]);
+    return params;
+}
+
 bool
 subject_run(struct subject *s, struct allot_device *dev, struct allot_module *mod,
             char why[256], struct diag_sink *diag, struct allot_diag *d)
@@ -47,11 +57,23 @@ subject_run(struct subject *s, struct allot_device *dev, struct allot_module *mo
     *why = 0;
     if (!s->workload)
         return launch_run(&s->launch, dev, s->seed, diag);
-    struct strbuf params = {0};
-    for (size_t i = 0; i < s->nparams; i++)
-        strbuf_printf(&params, "%s%s", i ? " " : "", s->params[i]);
+    struct strbuf params = params_text(s);
     bool ok = allot_workload_run_with(s->workload, dev, mod, s->quick, s->seed, params.s,
                                       why, d);
+    strbuf_free(&params);
+    return ok;
+}
+
+bool
+subject_try(const struct subject *s, struct allot_device *dev, struct allot_module *mod,
+            char why[256], struct allot_diag *d)
+{
+    *why = 0;
+    if (!s->workload)
+        return true;
+    struct strbuf params = params_text(s);
+    bool ok =
+        allot_workload_ready(s->workload, dev, mod, s->quick, s->seed, params.s, why, d);
     strbuf_free(&params);
     return ok;
 }

@@ -39,5 +39,9 @@ bool subject_ready(struct subject *s, struct allot_module *mod, struct arena *me
  * wrong. What is wrong with a file's launch goes to `diag`. */
 bool subject_run(struct subject *s, struct allot_device *dev, struct allot_module *mod,
                  char why[256], struct diag_sink *diag, struct allot_diag *d);
+/* Comes to a workload's first launch and stops there: false and `why` if it does not take
+ * its parameters. dev is for nothing else afterwards. */
+bool subject_try(const struct subject *s, struct allot_device *dev,
+                 struct allot_module *mod, char why[256], struct allot_diag *d);
 
 #endif

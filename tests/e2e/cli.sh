@@ -69,6 +69,9 @@ check "parameter that there is not, workingset" 2 "$allot" workingset matmul -P 
 check "parameter that there is not, compare" 2 "$allot" compare matmul -P nosuch=1
 has err "it has no parameter 'nosuch'; it takes n"
 check "said once" 0 test "$(grep -c nosuch err)" -le 1
+check "... that the second has not" 2 "$allot" compare mum matmul -P queries=100 --quick --db second.db
+has err "matmul: it has no parameter 'queries'"
+check "before the first runs" 1 test -e second.db
 lacks out "FAILED"
 check "settings of cleanup" 2 "$allot" opt vecadd -p cleanup:a=1
 has err "stands for several passes"
