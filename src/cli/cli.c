@@ -34,6 +34,35 @@ cli_mem(void)
 
 /* -- options -- */
 
+/* Columns of the terminal behind fd; `otherwise` if there is none. */
+static int
+columns(int fd, int otherwise)
+{
+    struct winsize w;
+    return ioctl(fd, TIOCGWINSZ, &w) || w.ws_col < 2 ? otherwise : w.ws_col;
+}
+
+enum { HELP_INDENT = 33, HELP_WIDTH = 100 };
+
+/* An option and what it does, broken between words. */
+static void
+help_line(const char *left, const char *text)
+{
+    const int width = columns(STDOUT_FILENO, HELP_WIDTH) - HELP_INDENT;
+    const size_t room = width < 30 ? 30 : (size_t)width;
+    printf("  %-30s ", left);
+    while (strlen(text) > room) {
+        size_t n = room;
+        while (n && text[n] != ' ')
+            n--;
+        if (!n)
+            n = strcspn(text, " ");
+        printf("%.*s\n%*s", (int)n, text, HELP_INDENT, "");
+        text += n + (text[n] == ' ');
+    }
+    printf("%s\n", text);
+}
+
 static void
 print_help(const struct cli_cmd *cmd, const struct cli_opt *const *tables)
 {
@@ -46,10 +75,10 @@ print_help(const struct cli_cmd *cmd, const struct cli_opt *const *tables)
             snprintf(left, sizeof left, "%s%c%s--%s%s%s", o->letter ? "-" : "  ",
                      o->letter ? o->letter : ' ', o->letter ? ", " : " ", o->name,
                      o->value ? " " : "", o->value ? o->value : "");
-            printf("  %-30s %s\n", left, o->help);
+            help_line(left, o->help);
         }
     }
-    printf("  %-30s %s\n", "-h, --help", "this text");
+    help_line("-h, --help", "this text");
     if (cmd->examples)
         printf("\nexamples:\n%s", cmd->examples);
 }
@@ -499,9 +528,7 @@ progress_show(const char *line)
         return;
     }
     /* A line that wrapped could not be overwritten. */
-    struct winsize w;
-    int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 2 ? 79 : w.ws_col - 1;
-    fprintf(stderr, "\r\033[K%.*s", width, line);
+    fprintf(stderr, "\r\033[K%.*s", columns(STDERR_FILENO, 80) - 1, line);
     fflush(stderr);
     progress_shown = true;
 }
@@ -590,6 +617,16 @@ cli_leave_out(struct cli_opt *table, const char *const *names, size_t n)
     table[kept] = (struct cli_opt){0};
 }
 
+/* "WHAT: NAME, NAME, ..." of the policies of a kind. */
+static const char *
+policies_text(const char *what, const char *kind)
+{
+    const char *text = what, *name, *meaning;
+    for (size_t i = 0; allot_policy(kind, i, &name, &meaning); i++)
+        text = arena_printf(cli_mem(), "%s%s %s", text, i ? "," : ":", name);
+    return text;
+}
+
 void
 cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
 {
@@ -597,9 +634,9 @@ cli_sim_options(struct cli_sim *s, struct cli_opt table[CLI_SIM_OPTIONS])
         {"machine", 'm', "NAME|FILE",
          arena_printf(cli_mem(), "machine description (default %s)", s->machine),
          &s->machine, NULL, NULL},
-        {"scheduler", 's', "NAME", "warp scheduler: lrr, gto, two-level, owf",
+        {"scheduler", 's', "NAME", policies_text("warp scheduler", "schedulers"),
          &s->scheduler, NULL, NULL},
-        {"residency", 'r', "NAME", "residency policy: baseline, scratchpad-sharing",
+        {"residency", 'r', "NAME", policies_text("residency policy", "residency"),
          &s->residency, NULL, NULL},
         {"threshold", 't', "T", "t of sharing: (1-t)*100 % is shared (default 0.1)",
          &s->threshold, NULL, NULL},

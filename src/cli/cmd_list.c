@@ -30,8 +30,9 @@ cmd_list(int argc, char **argv)
     const struct cli_cmd cmd = {
         "list",
         "[--markdown] machines|machine NAME|workloads|policies|passes|settings|counters|ptx",
-        "What there is to choose from. machine: every setting of one, by name or file. Settings are what a machine file and --set may say;\n"
-        "counters are what --json and --stats give; ptx is every instruction, done or refused.",
+        "What there is to choose from. machine: every setting of one, by name or file. Settings\n"
+        "are what a machine file and --set may say; counters are what --json and --stats give;\n"
+        "ptx is every instruction, done or refused.",
         "  allot list machines\n"};
     struct cli_list pos;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,

@@ -57,6 +57,8 @@ check "version" 0 "$allot" --version
 commands=$("$allot" --help | awk '/^commands:/ { on = 1; next } on && /^  / { print $1 } /^$/ { on = 0 }')
 check "commands" 0 test "$(echo "$commands" | wc -l)" -ge 16
 for c in $commands; do
+    check "$c --help" 0 "$allot" "$c" --help
+    check "$c --help: lines below 101 columns" 0 test "$(wc -L <out)" -le 100
     check "$c, wrong option" 2 "$allot" "$c" --nosuch
     has err "unknown option '--nosuch'"
     case $c in
@@ -64,6 +66,8 @@ for c in $commands; do
     *) check "$c, no argument" 2 "$allot" "$c" ;;
     esac
 done
+"$allot" run --help >help
+check "residency policies in the help" 0 sh -c "tr -s ' \\n' ' ' <help | grep -q 'scratchpad-sharing, register-sharing, .*multiplexing'"
 check "parameter that there is not, run" 2 "$allot" run matmul -P nosuch=1
 check "parameter that there is not, workingset" 2 "$allot" workingset matmul -P nosuch=1
 check "parameter that there is not, compare" 2 "$allot" compare matmul -P nosuch=1
