@@ -70,6 +70,15 @@ file_write(const char *path, const char *text, size_t n)
 }
 
 bool
+file_put(const char *path, const char *text, size_t n, FILE *f, struct diag_sink *diag)
+{
+    if (!strcmp(path, "-"))
+        return fwrite(text, 1, n, f) == n;
+    return file_write(path, text, n) ||
+           diag_error(diag, "cannot write %s: %s", path, strerror(errno));
+}
+
+bool
 file_writable(const char *path)
 {
     struct stat st;

@@ -2,12 +2,18 @@
 #ifndef ALLOT_BASE_FILE_H
 #define ALLOT_BASE_FILE_H
 
+#include "base/diag.h"
+
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Writes text to path, all of it or nothing: a file there is replaced when the new one is
  * complete. Devices, pipes and links are written to as they stand. False and errno. */
 bool file_write(const char *path, const char *text, size_t n);
+/* The same with a diagnostic. "-" is f, whose errors are for whoever closes it. */
+bool file_put(const char *path, const char *text, size_t n, FILE *f,
+              struct diag_sink *diag);
 /* Whether path could be written, asked before long work. False and errno. */
 bool file_writable(const char *path);
 /* Makes the folder unless something of that name is there. False and errno. */

@@ -4,9 +4,12 @@
 #include "cli/passes.h"
 #include "cli/runs.h"
 
+#include "report/program_report.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool
 cli_sim_check(const struct cli_cmd *cmd, struct cli_sim *s, const char *db,
@@ -45,6 +48,14 @@ cli_session_of(const struct cli_sim *s, const char *name, const struct allot_wor
                                             .nparams = params ? params->n : 0}};
 }
 
+static int
+unknown_subject(const struct cli_cmd *cmd, const char *name)
+{
+    return cli_usage(cmd,
+                     "'%s' is neither a workload ('allot list workloads') nor a file%s",
+                     name, cli_near_workload(name));
+}
+
 int
 cli_session_find(const struct cli_cmd *cmd, const struct cli_sim *s, const char *name,
                  struct cli_own *own, const struct cli_list *params,
@@ -53,15 +64,32 @@ cli_session_find(const struct cli_cmd *cmd, const struct cli_sim *s, const char 
     const struct allot_workload *w = allot_workload_find(name);
     if (!w && subject_kind(name) == SUBJECT_NONE && strcmp(name, "-") &&
         !strchr(name, '/'))
-        return cli_usage(cmd,
-                         "'%s' is neither a workload ('allot list workloads') nor "
-                         "a file%s",
-                         name, cli_near_workload(name));
+        return unknown_subject(cmd, name);
     if (w && cli_own_given(own))
         return cli_own_misplaced(cmd);
     int status = w ? EXIT_OK : cli_own_ready(cmd, own);
     *x = cli_session_of(s, name, w, own, params);
     return status;
+}
+
+int
+cli_session_words(const struct cli_cmd *cmd, const struct cli_sim *s,
+                  const struct cli_list *words, struct cli_own *own,
+                  const struct cli_list *params, struct cli_session *x, bool *program)
+{
+    const char *name = words->v[0];
+    const struct allot_workload *w = allot_workload_find(name);
+    *program = subject_kind(name) == SUBJECT_PROGRAM;
+    if ((w || *program) && cli_own_given(own))
+        return cli_own_misplaced(cmd);
+    if (*program && params->n)
+        return cli_usage(cmd, "--param belongs to a workload");
+    if (words->n != 1 && !*program)
+        return cli_usage(cmd, "give one workload, one file, or one program");
+    if (!w && access(name, R_OK))
+        return unknown_subject(cmd, name);
+    *x = cli_session_of(s, name, w, own, params);
+    return w || *program ? EXIT_OK : cli_own_ready(cmd, own);
 }
 
 bool
@@ -140,6 +168,20 @@ bool
 cli_session_try(struct cli_session *x)
 {
     return subject_try(&x->subject, x->dev, x->mod, x->why, x->d);
+}
+
+bool
+cli_session_refused(const struct cli_session *x)
+{
+    return *x->why && !allot_results(x->dev);
+}
+
+int
+cli_session_why(const struct cli_cmd *cmd, const struct cli_session *x)
+{
+    if (*x->why)
+        fprintf(stderr, "allot %s: %s: %s\n", cmd->name, x->subject.name, x->why);
+    return cli_session_refused(x) ? EXIT_USAGE : *x->why ? EXIT_FAILED : EXIT_OK;
 }
 
 double
@@ -261,7 +303,11 @@ cli_session_close(struct cli_session *x)
 struct program_setup
 cli_program_setup(const struct cli_sim *s, const struct cli_look *l)
 {
+    size_t n;
+    const char *const *settings = cli_sim_settings(s, &n);
     return (struct program_setup){.machine = s->machine,
+                                  .settings = settings,
+                                  .nsettings = n,
                                   .schedules = s->schedules.v,
                                   .nschedules = s->schedules.n,
                                   .threads = cli_sim_threads(s),
@@ -278,6 +324,31 @@ cli_program_setup(const struct cli_sim *s, const struct cli_look *l)
                                   .timeline = l->timeline,
                                   .timeline_cycles = l->every,
                                   .timeline_sms = l->timeline_sms};
+}
+
+bool
+cli_program_run(const struct cli_cmd *cmd, const struct program_setup *setup,
+                const struct cli_list *words, struct program_result *r)
+{
+    struct strbuf why = {0};
+    bool ran = program_run(setup, (char *const *)words->v, r, &why);
+    if (!ran)
+        fprintf(stderr, "allot %s: %s\n", cmd->name, why.s);
+    strbuf_free(&why);
+    return ran;
+}
+
+bool
+cli_program_launches(const struct cli_cmd *cmd, struct program_setup *setup,
+                     const struct cli_list *words, struct program_result *r, bool *ran)
+{
+    setup->discard = true;
+    bool started = cli_program_run(cmd, setup, words, r);
+    if (started)
+        program_report_end(stderr, words->v[0], r, false);
+    if (ran)
+        *ran = started;
+    return started && !program_failure(r, cli_mem());
 }
 
 bool

@@ -37,6 +37,11 @@ struct cli_session cli_session_of(const struct cli_sim *s, const char *name,
 int cli_session_find(const struct cli_cmd *cmd, const struct cli_sim *s, const char *name,
                      struct cli_own *own, const struct cli_list *params,
                      struct cli_session *x);
+/* The same of all words: a program with its arguments (*program) is as good. */
+int cli_session_words(const struct cli_cmd *cmd, const struct cli_sim *s,
+                      const struct cli_list *words, struct cli_own *own,
+                      const struct cli_list *params, struct cli_session *x,
+                      bool *program);
 /* The machine with the options' settings; then the module; then what the device needs beside
  * it. False after saying why not; cli_session_close is due in any case. */
 bool cli_session_machine(struct cli_session *x);
@@ -46,6 +51,10 @@ bool cli_session_device(struct cli_session *x, const struct allot_options *o);
 bool cli_session_run(struct cli_session *x);
 /* Whether a workload takes its parameters (subject_try): why says which it does not take. */
 bool cli_session_try(struct cli_session *x);
+/* Whether it was refused before its first launch, which is wrong usage. */
+bool cli_session_refused(const struct cli_session *x);
+/* Says why results are wrong or it was refused; EXIT_USAGE: refused, EXIT_OK: neither. */
+int cli_session_why(const struct cli_cmd *cmd, const struct cli_session *x);
 /* Host time of its launches. */
 double cli_session_seconds(const struct cli_session *x);
 /* Stores the run in db (NULL: does nothing) as with these settings. */
@@ -59,8 +68,17 @@ struct explain_of cli_session_explain(struct cli_session *x, const struct cli_cm
 /* Prints what was diagnosed and frees all. */
 void cli_session_close(struct cli_session *x);
 
-/* How a CUDA program is run by these options. */
+/* How a CUDA program is run by these options, on the machine as they set it. */
 struct program_setup cli_program_setup(const struct cli_sim *s, const struct cli_look *l);
+/* Runs it with its arguments. False after saying why it was not started; program_result_free
+ * is due in any case. */
+bool cli_program_run(const struct cli_cmd *cmd, const struct program_setup *setup,
+                     const struct cli_list *words, struct program_result *r);
+/* The same of one whose launches alone are of interest: what it prints is left out, how it
+ * ended is told. False: it was not started (*ran, may be NULL), or it or a launch failed. */
+bool cli_program_launches(const struct cli_cmd *cmd, struct program_setup *setup,
+                          const struct cli_list *words, struct program_result *r,
+                          bool *ran);
 /* Stores its run, a launch a row, in db (NULL: does nothing). words: it and its arguments. */
 bool cli_program_store(const struct cli_sim *s, const char *db,
                        const struct cli_list *words, const struct program_result *r,

@@ -110,9 +110,13 @@ set_look(const struct program_setup *s)
 static void
 set_working(const struct program_setup *s)
 {
-    set_or_clear("ALLOT_WORKING_SETS", s->working_sets);
-    set_or_clear("ALLOT_WORKING_METHOD", s->working_sets ? s->working_method : NULL);
-    set_or_clear("ALLOT_WORKING_CPS", s->working_sets ? s->working_cps : NULL);
+    char nth[24], cps[32];
+    snprintf(nth, sizeof nth, "%llu", (unsigned long long)s->working_nth);
+    snprintf(cps, sizeof cps, "%.17g", s->working.cps);
+    const bool any = s->working_nth;
+    set_or_clear("ALLOT_WORKING_SETS", any ? nth : NULL);
+    set_or_clear("ALLOT_WORKING_METHOD", any ? s->working.method : NULL);
+    set_or_clear("ALLOT_WORKING_CPS", any && s->working.cps >= 0 ? cps : NULL);
 }
 
 void

@@ -10,6 +10,7 @@
 #include "allot/allot.h"
 #include "base/arena.h"
 #include "base/str.h"
+#include "runtime/working.h"
 
 #include <jansson.h>
 
@@ -28,9 +29,10 @@ struct program_setup {
     const char *trace, *trace_from, *trace_to, *trace_limit;
     const char *timeline, *timeline_cycles;
     bool timeline_sms;
-    /* Without timing: the working sets of each kernel's launch of that number, and a
-     * schedule made from them (runtime/working.h). */
-    const char *working_sets, *working_method, *working_cps;
+    /* Without timing: the working sets of each kernel's launch of that number from 1, and a
+     * schedule made from them; 0: none. */
+    uint64_t working_nth;
+    struct working_want working;
     bool per_kernel; /* the program's process tells of each launch */
     bool all;        /* keep every launch, not only a row a kernel */
     /* Signals to this process are passed on to the program. */

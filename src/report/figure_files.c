@@ -30,8 +30,7 @@ figure_files_path(const char *folder, const char *name, const char *metric,
 static bool
 write_to(const char *path, const struct strbuf *b, struct diag_sink *diag)
 {
-    return file_write(path, b->s ? b->s : "", b->n) ||
-           diag_error(diag, "cannot write %s: %s", path, strerror(errno));
+    return file_put(path, b->s ? b->s : "", b->n, stdout, diag);
 }
 
 bool

@@ -2,6 +2,8 @@
 #include "report/working_report.h"
 
 #include "base/demangle.h"
+#include "base/file.h"
+#include "report/chart.h"
 #include "report/table.h"
 
 #include <stdlib.h>
@@ -113,8 +115,8 @@ print_contention(const json_t *rows, FILE *f)
     table_free(t);
 }
 
-void
-working_print(const json_t *o, FILE *f)
+static void
+print(const json_t *o, FILE *f)
 {
     char b[32];
     const json_t *lines = json_object_get(o, "lines");
@@ -143,14 +145,14 @@ working_print(const json_t *o, FILE *f)
     print_contention(json_object_get(o, "contention"), f);
 }
 
-void
-working_csv_head(FILE *f)
+static void
+csv_head(FILE *f)
 {
     fprintf(f, "kernel,block,lines\n");
 }
 
-void
-working_csv(const json_t *o, FILE *f)
+static void
+csv(const json_t *o, FILE *f)
 {
     const char *name = json_string_value(json_object_get(o, "kernel"));
     json_t *v;
@@ -159,8 +161,8 @@ working_csv(const json_t *o, FILE *f)
         fprintf(f, "%s,%zu,%lld\n", name, i, (long long)json_integer_value(v));
 }
 
-struct chart
-working_chart(const json_t *o, struct arena *mem)
+static struct chart
+ratio_chart(const json_t *o, struct arena *mem)
 {
     static const char *const series[] = {"sum of working sets", "common lines once"};
     const json_t *rows = json_object_get(o, "contention");
@@ -188,4 +190,80 @@ working_chart(const json_t *o, struct arena *mem)
                           .groups = groups,
                           .series = series,
                           .value = value};
+}
+
+/* -- all that is asked for -- */
+
+static bool
+writes_schedule(const struct working_show *w)
+{
+    return w->schedule && (w->out || !w->json);
+}
+
+static bool
+one(const json_t *o, const struct working_show *w, FILE *f, struct diag_sink *diag)
+{
+    if (w->chart) {
+        struct arena mem = {0};
+        const struct chart c = ratio_chart(o, &mem);
+        bool drawn = chart_write(&c, w->chart, diag);
+        arena_free(&mem);
+        if (!drawn)
+            return false;
+    }
+    if (writes_schedule(w)) {
+        const char *text = json_string_value(json_object_get(o, "schedule"));
+        return text && file_put(w->out ? w->out : "-", text, strlen(text), f, diag);
+    }
+    if (w->csv && !w->json)
+        csv(o, f);
+    else if (!w->json)
+        print(o, f);
+    return true;
+}
+
+/* Those of the kernel that is asked for. */
+static json_t *
+of_kernel(const json_t *launches, const char *kernel)
+{
+    json_t *some = json_array(), *o;
+    size_t i;
+    json_array_foreach(launches, i, o)
+    {
+        const char *name = json_string_value(json_object_get(o, "kernel"));
+        if (!kernel || demangle_means(name, kernel))
+            json_array_append(some, o);
+    }
+    return some;
+}
+
+static bool
+can_be_shown(size_t n, const struct working_show *w, struct diag_sink *diag)
+{
+    if (!n)
+        return diag_error(diag, "there is no launch %llu of kernel %s",
+                          (unsigned long long)w->nth, w->kernel ? w->kernel : "any");
+    if (n > 1 && (w->chart || writes_schedule(w)))
+        return diag_error(diag, "there are several kernels; choose one (--only)");
+    return true;
+}
+
+bool
+working_report(const json_t *launches, const char *machine, const struct working_show *w,
+               FILE *f, struct diag_sink *diag)
+{
+    json_t *kernels = of_kernel(launches, w->kernel), *o;
+    size_t i;
+    bool ok = can_be_shown(json_array_size(kernels), w, diag);
+    if (ok && w->csv && !w->schedule && !w->json)
+        csv_head(f);
+    json_array_foreach(kernels, i, o) ok = ok && one(o, w, f, diag);
+    if (ok && w->json) {
+        json_t *all = json_pack("{s:s, s:O}", "machine", machine, "kernels", kernels);
+        json_dumpf(all, f, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+        fprintf(f, "\n");
+        json_decref(all);
+    }
+    json_decref(kernels);
+    return ok;
 }

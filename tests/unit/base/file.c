@@ -86,6 +86,28 @@ what_cannot_be_written(void **st)
     }
 }
 
+static void
+a_dash_is_a_stream(void **st)
+{
+    const char *path = in_dir("a"), *lost = in_dir("no/such");
+    struct diag_sink diag = {0};
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    assert_true(file_put("-", "shown", 5, f, &diag));
+    assert_true(file_put(path, "kept", 4, f, &diag));
+    assert_int_equal(diag.n, 0);
+    assert_false(file_put(lost, "x", 1, f, &diag));
+    assert_int_equal(diag.errors, 1);
+    assert_non_null(strstr(diag.list[0]->message, "cannot write"));
+    assert_non_null(strstr(diag.list[0]->message, "no/such: No such file"));
+    fclose(f);
+    assert_string_equal(text, "shown");
+    expect(path, "kept");
+    free(text);
+    diag_free(&diag);
+}
+
 static int
 begin(void **st)
 {
@@ -109,6 +131,7 @@ main(void)
         cmocka_unit_test(a_file_is_replaced),
         cmocka_unit_test(a_link_and_a_pipe_stay),
         cmocka_unit_test(what_cannot_be_written),
+        cmocka_unit_test(a_dash_is_a_stream),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -172,6 +172,39 @@ a_script_runs_in_its_folder(void **state)
     strbuf_free(&why);
 }
 
+/* Which working sets the libraries are asked for: numbers as they read them again. */
+static void
+working_sets_are_asked_for(void **state)
+{
+    struct program_setup s = {.machine = "gtx480",
+                              .threads = 1,
+                              .capture = true,
+                              .folder = dir,
+                              .working_nth = 3,
+                              .working = {"awss", 0.1}};
+    struct program_result r;
+    struct strbuf why = {0};
+    char *argv[] = {"./asks", NULL};
+    (void)state;
+    put("asks",
+        "#!/bin/sh\necho \"<$ALLOT_WORKING_SETS $ALLOT_WORKING_METHOD "
+        "$ALLOT_WORKING_CPS>\" >&2\n",
+        0755);
+    setenv("ALLOT_CUDA_LIBRARIES", dir, 1);
+    assert_true(program_run(&s, argv, &r, &why));
+    assert_non_null(strstr(r.said, "<3 awss 0.1"));
+    assert_float_equal(strtod(strstr(r.said, "0.1"), NULL), 0.1, 0);
+    program_result_free(&r);
+    s.working.cps = -1; /* by the machine */
+    assert_true(program_run(&s, argv, &r, &why));
+    assert_non_null(strstr(r.said, "<3 awss >"));
+    program_result_free(&r);
+    s.working_nth = 0;
+    assert_true(program_run(&s, argv, &r, &why));
+    assert_non_null(strstr(r.said, "<  >"));
+    program_result_free(&r);
+}
+
 int
 main(void)
 {
@@ -180,6 +213,7 @@ main(void)
         cmocka_unit_test(records_are_added_up),
         cmocka_unit_test(an_overlooked_failure_counts),
         cmocka_unit_test(a_script_runs_in_its_folder),
+        cmocka_unit_test(working_sets_are_asked_for),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
