@@ -240,6 +240,29 @@ cli_known_experiments(const struct cli_cmd *cmd, const struct cli_list *names)
     return true;
 }
 
+bool
+cli_known_workloads(const struct cli_cmd *cmd, const struct cli_list *names)
+{
+    for (size_t i = 0; i < names->n; i++)
+        if (!allot_workload_find(names->v[i]))
+            return cli_usage(cmd,
+                             "no workload is called '%s'%s\n('allot list workloads' "
+                             "names them)",
+                             names->v[i], cli_near_workload(names->v[i])),
+                   false;
+    return true;
+}
+
+bool
+cli_chart_named(const struct cli_cmd *cmd, const char *chart)
+{
+    if (!chart || chart_format(chart))
+        return true;
+    return cli_usage(cmd, "--chart %s: the name must end in .svg, .pdf, .png or .txt",
+                     chart),
+           false;
+}
+
 /* first: what getopt's list of short options begins with. */
 static bool
 parse(const struct cli_cmd *cmd, const struct cli_opt *const *tables, int argc,

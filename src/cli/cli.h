@@ -66,6 +66,11 @@ const char *cli_near_experiment(const char *name);
 /* Is each an experiment? The first that is none is said to be wrong usage. */
 bool cli_known_experiments(const struct cli_cmd *cmd, const struct cli_list *names);
 
+/* Is each a workload? The same. */
+bool cli_known_workloads(const struct cli_cmd *cmd, const struct cli_list *names);
+/* Does the name say a chart's format (NULL: there is none)? The same. */
+bool cli_chart_named(const struct cli_cmd *cmd, const char *chart);
+
 /* Prints "allot NAME: message" and a pointer to --help; returns EXIT_USAGE. */
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -77,9 +77,8 @@ cmd_occupancy(int argc, char **argv)
         what++;
     if (what == NOVER)
         return cli_usage(&cmd, "--over %s: threads, regs or smem", over);
-    if (chart && !chart_format(chart))
-        return cli_usage(
-            &cmd, "--chart %s: the name must end in .svg, .pdf, .png or .txt", chart);
+    if (!cli_chart_named(&cmd, chart))
+        return EXIT_USAGE;
     struct allot_diag *d = cli_diag_new();
     struct cli_sim sim = CLI_SIM_DEFAULTS;
     sim.machine = machine;

@@ -1,6 +1,7 @@
 /* variants.c: see variants.h. */
 #include "cli/variants.h"
 
+#include "cli/runs.h"
 #include "report/table.h"
 
 #include <stdlib.h>
@@ -146,6 +147,22 @@ variants_check(const struct cli_sim *s, const struct variant *v, int n)
     return ok;
 }
 
+int
+variants_choose(struct cli_sim *s, const char *text, bool opt_tlp,
+                struct variant v[MAX_VARIANTS], const struct cli_cmd *cmd)
+{
+    if (text && opt_tlp)
+        return cli_usage(cmd, "--opt-tlp or --variants, not both"), -1;
+    int n = text ? variants_parse(text, v, cmd)
+            : s->schedules.n || s->methods.n || opt_tlp
+                ? variants_of_schedules(s, opt_tlp, v, cmd)
+                : variants_parse("unshared-lrr,shared-lrr,shared-owf", v, cmd);
+    struct allot_options checked;
+    if (n < 0 || !cli_sim_run_options(cmd, s, &checked, "") || !variants_check(s, v, n))
+        return -1;
+    return n;
+}
+
 const char *const *
 variant_settings(const struct cli_sim *s, const struct variant *v, size_t *n)
 {
@@ -156,4 +173,85 @@ variant_settings(const struct cli_sim *s, const struct variant *v, size_t *n)
     for (char *p = strtok_r(copy, "+", &save); p; p = strtok_r(NULL, "+", &save))
         all[(*n)++] = p;
     return all;
+}
+
+/* -- running them -- */
+
+/* A program, all its launches. */
+static bool
+run_words(const struct variant_job *j, const struct variant *v, struct compare_cell *c)
+{
+    struct program_setup setup = cli_program_setup(j->sim, &(struct cli_look){0});
+    struct program_result r;
+    bool ran;
+    setup.settings = variant_settings(j->sim, v, &setup.nsettings);
+    setup.all = true;
+    c->ok = cli_program_launches(j->cmd, &setup, &j->words, &r, &ran);
+    c->ran = ran && !cli_interrupted();
+    compare_add_launches(c, r.all);
+    if (ran && !json_array_size(r.all)) {
+        fprintf(stderr, "allot %s: %s launched no kernel\n", j->cmd->name, j->words.v[0]);
+        c->ok = false;
+    }
+    program_result_free(&r);
+    return c->ok;
+}
+
+/* A workload or a file's kernel, on the machine that the session has. */
+static bool
+run_session(const struct variant_job *j, struct cli_session *x,
+            const struct allot_options *o, const struct variant *v,
+            struct compare_cell *c)
+{
+    const struct allot_workload *w = x->subject.workload;
+    struct diag_sink diag = {0};
+    size_t n;
+    const char *const *settings = variant_settings(j->sim, v, &n);
+    if (!cli_session_device(x, o))
+        return false;
+    const bool passed = cli_session_run(x), refused = cli_session_refused(x);
+    compare_add_run(c, x->dev, w ? w->kernels : NULL, x->machine, passed, refused,
+                    cli_interrupted(), &diag);
+    cli_sink(&diag);
+    if (refused)
+        cli_session_why(j->cmd, x);
+    else if (!passed && c->ran)
+        fprintf(stderr, "allot: %s under %s: %s%s\n", x->subject.name, v->name,
+                *x->why ? "check failed: " : "did not run to its end", x->why);
+    return (!c->ran || cli_session_store(x, j->db, c->ok, n, settings)) && c->ok;
+}
+
+static bool
+run_cell(const struct variant_job *j, const char *name, const struct variant *v,
+         struct compare_cell *c)
+{
+    struct cli_session x =
+        cli_session_of(j->sim, name, allot_workload_find(name), j->own, &j->params);
+    struct allot_options o;
+    const char *label = arena_printf(cli_mem(), "%s %s", name, v->name);
+    bool ok = cli_session_machine(&x) && variant_apply(x.machine, v, x.d) &&
+              cli_sim_run_options(j->cmd, j->sim, &o, label) &&
+              (j->words.n ? run_words(j, v, c) : run_session(j, &x, &o, v, c));
+    cli_session_close(&x);
+    return ok;
+}
+
+bool
+variants_run(const struct variant_job *j, const struct variant *v, struct compare *t,
+             bool *refused)
+{
+    const size_t n = t->nsubject * t->nvariant;
+    struct compare_cell *cell = ARENA_ARRAY(cli_mem(), struct compare_cell, n);
+    const char **names = ARENA_ARRAY(cli_mem(), const char *, t->nvariant);
+    bool ok = true;
+    *refused = false;
+    for (size_t k = 0; k < t->nvariant; k++)
+        names[k] = v[k].name;
+    t->cell = cell;
+    t->variant = names;
+    for (size_t i = 0; i < n && !*refused && !cli_interrupted(); i++) {
+        ok &= run_cell(j, t->subject[i / t->nvariant], &v[i % t->nvariant], &cell[i]);
+        *refused = cell[i].refused;
+    }
+    return ok;
 }

@@ -64,6 +64,17 @@ compare_add_device(struct compare_cell *c, const struct allot_device *dev,
     return ok;
 }
 
+bool
+compare_add_run(struct compare_cell *c, const struct allot_device *dev,
+                const char *kernels, const struct allot_machine *m, bool passed,
+                bool refused, bool interrupted, struct diag_sink *diag)
+{
+    c->refused = refused;
+    c->ran = !refused && (passed || !interrupted);
+    c->ok = compare_add_device(c, dev, kernels, m, diag) && passed;
+    return c->ok;
+}
+
 void
 compare_add_launches(struct compare_cell *c, const json_t *launches)
 {

@@ -24,6 +24,11 @@ bool compare_counts(const char *kernels, const char *name);
 bool compare_add_device(struct compare_cell *c, const struct allot_device *dev,
                         const char *kernels, const struct allot_machine *m,
                         struct diag_sink *diag);
+/* How a run on a device ended, and its launches of these kernels; refused: before the first. The
+ * same. */
+bool compare_add_run(struct compare_cell *c, const struct allot_device *dev,
+                     const char *kernels, const struct allot_machine *m, bool passed,
+                     bool refused, bool interrupted, struct diag_sink *diag);
 /* Adds launches as a program's record has them: an array of objects by counter. */
 void compare_add_launches(struct compare_cell *c, const json_t *launches);
 

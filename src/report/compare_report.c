@@ -199,19 +199,21 @@ compare_report_chart(const struct compare *t, const char *path, bool values,
     return ok;
 }
 
-void
-compare_report(const struct compare *t, bool json, bool best, bool energy, FILE *f)
+bool
+compare_report(const struct compare *t, const struct compare_show *show, FILE *f,
+               struct diag_sink *diag)
 {
-    if (json) {
-        json_t *all = compare_report_json(t, energy);
+    if (show->json) {
+        json_t *all = compare_report_json(t, show->energy);
         json_dumpf(all, f, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
         fprintf(f, "\n");
         json_decref(all);
-        return;
+    } else {
+        compare_report_text(t, f);
+        if (show->best)
+            compare_report_best(t, f);
+        if (show->energy)
+            compare_report_energy(t, f);
     }
-    compare_report_text(t, f);
-    if (best)
-        compare_report_best(t, f);
-    if (energy)
-        compare_report_energy(t, f);
+    return !show->chart || compare_report_chart(t, show->chart, show->values, diag);
 }

@@ -18,8 +18,15 @@ struct compare {
     bool checked; /* results are held against something */
 };
 
-/* All that is known: the tables, or one JSON object; `best`: compare_report_best too. */
-void compare_report(const struct compare *t, bool json, bool best, bool energy, FILE *f);
+/* What is shown: tables or one JSON object; best: compare_report_best too. */
+struct compare_show {
+    bool json, best, energy;
+    const char *chart; /* a file for it; NULL: none */
+    bool values;       /* on its bars */
+};
+/* False and a diagnostic: no chart could be drawn. */
+bool compare_report(const struct compare *t, const struct compare_show *show, FILE *f,
+                    struct diag_sink *diag);
 /* A row for each cell, and the geometric means of several subjects. */
 void compare_report_text(const struct compare *t, FILE *f);
 /* The variant "tlp=N" with the fewest cycles, of each subject. */

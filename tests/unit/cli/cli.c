@@ -294,6 +294,59 @@ session_runs_a_workload(void **st)
     cli_session_close(&x);
 }
 
+/* Cells subject by subject, the baseline first; one that is refused ends it. */
+static void
+variants_are_run(void **st)
+{
+    struct cli_sim s = CLI_SIM_DEFAULTS;
+    struct variant v[MAX_VARIANTS];
+    const char *subjects[] = {"vecadd", "saxpy"};
+    s.quick = true;
+    assert_int_equal(variants_choose(&s, "few:sm.count=1,many:sm.count=8", true, v, &cmd),
+                     -1); /* --opt-tlp and --variants */
+    assert_int_equal(variants_choose(&s, "bad:sm.count=none", false, v, &cmd), -1);
+    assert_int_equal(variants_choose(&s, NULL, false, v, &cmd), 3);
+    assert_int_equal(
+        variants_choose(&s, "few:sm.count=1,many:sm.count=8", false, v, &cmd), 2);
+    struct variant_job j = {.cmd = &cmd, .sim = &s};
+    struct compare t = {.nsubject = 1, .nvariant = 2, .subject = subjects};
+    bool refused;
+    assert_true(variants_run(&j, v, &t, &refused) && !refused);
+    assert_string_equal(t.variant[1], "many");
+    assert_true(t.cell[0].ok && t.cell[1].ok);
+    assert_int_equal(t.cell[0].warp, t.cell[1].warp);
+    assert_true(t.cell[0].cycles > 2 * t.cell[1].cycles);
+
+    j.params = (struct cli_list){(const char *[]){"nothing=1"}, 1};
+    assert_false(variants_run(&j, v, &t, &refused));
+    assert_true(refused && t.cell[0].refused && !t.cell[0].ran);
+    assert_true(!t.cell[1].refused && !t.cell[1].ran); /* not tried */
+}
+
+static void
+words_of_a_working_set(void **st)
+{
+    struct cli_sim s = CLI_SIM_DEFAULTS;
+    struct cli_own own = {0};
+    struct cli_session x;
+    struct cli_list params = {0}, w = {(const char *[]){"vecadd", "more"}, 1};
+    bool program;
+    assert_int_equal(cli_session_words(&cmd, &s, &w, &own, &params, &x, &program), 0);
+    assert_true(x.subject.workload && !program);
+    w.n = 2;
+    assert_int_equal(cli_session_words(&cmd, &s, &w, &own, &params, &x, &program), 2);
+    w.v[0] = "/bin/sh"; /* its arguments are its own */
+    assert_int_equal(cli_session_words(&cmd, &s, &w, &own, &params, &x, &program), 0);
+    assert_true(program);
+    own.desc.grid = own.desc.block = "1";
+    assert_int_equal(cli_session_words(&cmd, &s, &w, &own, &params, &x, &program), 2);
+    w = (struct cli_list){(const char *[]){SOURCE_DIR "/README.md"}, 1};
+    assert_int_equal(cli_session_words(&cmd, &s, &w, &own, &params, &x, &program), 0);
+    assert_true(!program && x.own == &own);
+    w.v[0] = "nosuch.ptx";
+    assert_int_equal(cli_session_words(&cmd, &s, &w, &own, &params, &x, &program), 2);
+}
+
 static void
 options_that_do_not_go_together(void **st)
 {
@@ -350,6 +403,8 @@ main(void)
         cmocka_unit_test(one_threshold),
         cmocka_unit_test(subjects_by_their_word),
         cmocka_unit_test(session_runs_a_workload),
+        cmocka_unit_test(variants_are_run),
+        cmocka_unit_test(words_of_a_working_set),
         cmocka_unit_test(options_that_do_not_go_together),
         cmocka_unit_test(commands_by_name),
     };

@@ -82,6 +82,16 @@ a_file_is_a_subject(void **st)
     assert_int_equal(all.thread, 128);
     assert_true(all.cycles > 0 && all.energy.total > 0);
     assert_int_equal(none.cycles, 0);
+    struct compare_cell cell = {0};
+    assert_true(compare_add_run(&cell, dev, "b", m, true, false, false, &diag));
+    assert_true(cell.ran && cell.ok && cell.cycles == all.cycles);
+    cell = (struct compare_cell){0}; /* a failed check ran; an interrupted run did not */
+    assert_false(compare_add_run(&cell, dev, "b", m, false, false, false, &diag));
+    assert_true(cell.ran && !cell.ok);
+    assert_false(compare_add_run(&cell, dev, "b", m, false, false, true, &diag));
+    assert_true(!cell.ran && !cell.refused);
+    assert_false(compare_add_run(&cell, dev, "b", m, false, true, false, &diag));
+    assert_true(!cell.ran && cell.refused);
     assert_true(none.energy.total == 0);
 
     const struct launch_desc wrong = {.kernel = "c", .grid = "2", .block = "64"};

@@ -312,6 +312,25 @@ comparisons(void **state)
                 1.25);
     assert_true(json_is_null(json_object_get(json_array_get(rows, 3), "speedup")));
     json_decref(o);
+
+    /* One object, or tables; a chart beside either. */
+    struct diag_sink diag = {0};
+    struct compare_show show = {.json = true};
+    f = open_memstream(&text, &n);
+    assert_true(compare_report(&t, &show, f, &diag));
+    fclose(f);
+    o = json_loads(text, 0, NULL);
+    assert_non_null(o);
+    json_decref(o);
+    free(text);
+    show = (struct compare_show){.chart = "/nonexistent-folder/c.svg"};
+    f = open_memstream(&text, &n);
+    assert_false(compare_report(&t, &show, f, &diag));
+    fclose(f);
+    assert_non_null(strstr(text, "FAILED")); /* the table is shown all the same */
+    assert_int_equal(diag.errors, 1);
+    free(text);
+    diag_free(&diag);
 }
 
 /* The curve is the calculator's, and the kernel's own place is on it. */
