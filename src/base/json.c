@@ -2,6 +2,7 @@
 #include "base/json.h"
 
 #include "base/arena.h"
+#include "base/file.h"
 
 json_t *
 json_text(const char *s)
@@ -16,4 +17,16 @@ json_text(const char *s)
     j = json_string(ascii);
     free(ascii);
     return j;
+}
+
+bool
+json_put(const char *path, const json_t *o, size_t flags, FILE *f, struct diag_sink *diag)
+{
+    char *text = json_dumps(o, flags);
+    struct strbuf b = {0};
+    strbuf_printf(&b, "%s\n", text);
+    bool ok = file_put(path, b.s, b.n, f, diag);
+    strbuf_free(&b);
+    free(text);
+    return ok;
 }

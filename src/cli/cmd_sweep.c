@@ -2,44 +2,15 @@
  */
 #include "cli/runs.h"
 
-#include "experiments/slurm.h"
-#include "report/figure_report.h"
 #include "report/run_report.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-struct sweep {
-    struct cli_runs runs;
-    const char *engine, *csv, *partition, *throttle, *task;
-    bool quick, dry, requeue, no_wait, cancel;
-};
-
-/* The experiment's values as a table, and as CSV where wanted. */
-static bool
-show(const struct sweep *w, const struct experiment *e, struct store *s)
-{
-    struct diag_sink diag = {0};
-    struct strbuf text = {0};
-    struct figure *f = figure_make(e, s, &diag);
-    bool ok = f && figure_text(f, false, &text, &diag);
-    if (ok)
-        fputs(text.s, stdout);
-    text.n = 0;
-    if (ok && w->csv) {
-        figure_csv(f, &text);
-        ok = cli_write_file(w->csv, text.s, text.n);
-    }
-    cli_sink(&diag);
-    strbuf_free(&text);
-    figure_free(f);
-    return ok;
-}
-
 /* A task of a job array, started by Slurm. */
 static int
-do_task(const struct cli_cmd *cmd, const struct sweep *w, const struct runner *o)
+do_task(const struct cli_cmd *cmd, const char *batch, const struct runner *o)
 {
     const char *index = getenv("SLURM_ARRAY_TASK_ID");
     struct diag_sink diag = {0};
@@ -47,49 +18,17 @@ do_task(const struct cli_cmd *cmd, const struct sweep *w, const struct runner *o
     if (!index || !cli_u64(index, 0, 1 << 20, &i))
         return cli_usage(cmd,
                          "--task is for Slurm jobs: $SLURM_ARRAY_TASK_ID is not set");
-    bool ok = slurm_task(o, w->task, (size_t)i, &diag);
+    bool ok = slurm_task(o, batch, (size_t)i, &diag);
     cli_sink(&diag);
     return ok ? EXIT_OK : EXIT_FAILED;
 }
 
 static int
-do_slurm(const struct sweep *w, const struct runner *o, struct store *s,
-         const struct experiment *e)
-{
-    struct diag_sink diag = {0};
-    struct runner_count c;
-    size_t under_way = 0;
-    uint64_t throttle = 0;
-    if (w->throttle)
-        cli_u64(w->throttle, 1, 1 << 20, &throttle); /* checked by cmd_sweep */
-    const struct slurm j = {.name = e->name,
-                            .partition = w->partition,
-                            .throttle = (unsigned)throttle,
-                            .requeue = w->requeue,
-                            .no_wait = w->no_wait,
-                            .limits = *o};
-    cli_catch_signals();
-    bool ok = slurm_run(&j, s, e->run, e->nrun, &c, &under_way, &diag);
-    cli_progress_end();
-    cli_sink(&diag);
-    fprintf(
-        stderr,
-        "%s: %zu runs: %zu stored before, %zu done now, %zu failed%s, %zu with Slurm\n",
-        e->name, c.runs, c.stored, c.done, c.failed + c.failed_before,
-        c.failed_before ? " (--retry runs them again)" : "", under_way);
-    if (under_way)
-        fprintf(stderr, "the same command collects; --cancel ends the jobs\n");
-    if (cli_interrupted())
-        return EXIT_INTERRUPTED;
-    return ok && !c.failed && !c.failed_before ? EXIT_OK : EXIT_FAILED;
-}
-
-static int
-do_cancel(const struct sweep *w)
+do_cancel(const char *db)
 {
     struct diag_sink diag = {0};
     size_t n = 0;
-    struct store *s = store_open(w->runs.db, STORE_READ, &diag);
+    struct store *s = store_open(db, STORE_READ, &diag);
     bool ok = s && slurm_cancel(s, &n, &diag);
     cli_sink(&diag);
     if (ok)
@@ -110,66 +49,68 @@ cmd_sweep(int argc, char **argv)
         "  allot sweep mine.yaml --db mine.db --csv mine.csv\n"
         "  allot sweep mine.yaml --engine slurm -p batch --time-limit 600 "
         "--memory-limit 2000\n"};
-    struct sweep w = {.engine = "local"};
+    struct cli_runs r = {0};
+    struct slurm j = {0};
+    struct figure_files to = {0};
+    const char *engine = "local", *throttle = NULL, *task = NULL;
+    bool quick = false, dry = false, cancel = false;
     const struct cli_opt own[] = {
-        {"quick", 'q', NULL, "the workloads' small inputs", NULL, NULL, &w.quick},
-        {"csv", 0, "FILE", "write the values as CSV", &w.csv, NULL, NULL},
+        {"quick", 'q', NULL, "the workloads' small inputs", NULL, NULL, &quick},
+        {"csv", 0, "FILE", "write the values as CSV", &to.csv, NULL, NULL},
         {"dry-run", 'n', NULL, "only list the runs and what the store has", NULL, NULL,
-         &w.dry},
+         &dry},
         {"engine", 'e', "local|slurm",
-         "where: this machine (default), or Slurm job arrays", &w.engine, NULL, NULL},
-        {"partition", 'p', "NAME", "Slurm: the partition", &w.partition, NULL, NULL},
-        {"throttle", 0, "N", "Slurm: at most N runs of an array at a time", &w.throttle,
+         "where: this machine (default), or Slurm job arrays", &engine, NULL, NULL},
+        {"partition", 'p', "NAME", "Slurm: the partition", &j.partition, NULL, NULL},
+        {"throttle", 0, "N", "Slurm: at most N runs of an array at a time", &throttle,
          NULL, NULL},
         {"requeue", 0, NULL, "Slurm: start runs of failed nodes again", NULL, NULL,
-         &w.requeue},
+         &j.requeue},
         {"no-wait", 0, NULL, "Slurm: submit, collect what is there, return", NULL, NULL,
-         &w.no_wait},
-        {"cancel", 0, NULL, "Slurm: cancel all jobs of this store", NULL, NULL,
-         &w.cancel},
-        {"task", 0, "DIR", "Slurm: what a job of ours runs", &w.task, NULL, NULL},
+         &j.no_wait},
+        {"cancel", 0, NULL, "Slurm: cancel all jobs of this store", NULL, NULL, &cancel},
+        {"task", 0, "DIR", "Slurm: what a job of ours runs", &task, NULL, NULL},
         {0}};
     struct cli_opt runs[CLI_RUNS_OPTIONS];
-    cli_runs_options(&w.runs, runs);
+    cli_runs_options(&r, runs);
     struct cli_list pos;
-    struct runner o;
+    uint64_t most = 0;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){own, runs, NULL}, argc, argv,
-                   &pos))
+                   &pos) ||
+        !cli_runs_runner(&cmd, &r, &j.limits))
         return EXIT_USAGE;
-    bool slurm = !strcmp(w.engine, "slurm");
-    uint64_t throttle;
-    if (!cli_runs_runner(&cmd, &w.runs, &o))
-        return EXIT_USAGE;
-    if (w.task)
-        return do_task(&cmd, &w, &o);
-    if (!slurm && strcmp(w.engine, "local"))
-        return cli_usage(&cmd, "--engine %s: local or slurm", w.engine);
-    if (w.throttle && !cli_u64(w.throttle, 1, 1 << 20, &throttle))
-        return cli_usage(&cmd, "--throttle %s: not a positive number", w.throttle);
-    if (!slurm && (w.partition || w.throttle || w.requeue || w.no_wait || w.cancel))
+    const bool slurm = !strcmp(engine, "slurm");
+    if (task)
+        return do_task(&cmd, task, &j.limits);
+    if (!slurm && strcmp(engine, "local"))
+        return cli_usage(&cmd, "--engine %s: local or slurm", engine);
+    if (throttle && !cli_u64(throttle, 1, 1 << 20, &most))
+        return cli_usage(&cmd, "--throttle %s: not a positive number", throttle);
+    if (!slurm && (j.partition || throttle || j.requeue || j.no_wait || cancel))
         return cli_usage(&cmd,
                          "--partition, --throttle, --requeue, --no-wait and --cancel "
                          "are for --engine slurm");
-    if (w.cancel)
-        return do_cancel(&w);
+    if (cancel)
+        return do_cancel(r.db);
     if (pos.n != 1)
         return cli_usage(&cmd, "give one experiment file");
     if (access(pos.v[0], F_OK) && !strchr(pos.v[0], '/'))
         return cli_usage(&cmd, "there is no file '%s'%s", pos.v[0],
                          cli_near_experiment(pos.v[0]));
-    if (w.csv && !cli_writable(w.csv))
+    if (to.csv && !cli_writable(to.csv))
         return EXIT_FAILED;
     struct diag_sink diag = {0};
-    struct experiment *e = experiment_load(pos.v[0], w.quick, &diag);
-    struct store *s = e ? store_open(w.runs.db, STORE_WRITE, &diag) : NULL;
+    struct experiment *e = experiment_load(pos.v[0], quick, &diag);
+    struct store *s = e ? store_open(r.db, STORE_WRITE, &diag) : NULL;
     cli_sink(&diag);
-    int status = EXIT_FAILED;
-    if (s && w.dry) {
+    int status = s && dry ? EXIT_OK : EXIT_FAILED;
+    if (s && dry) {
         run_report_plan(s, e, stdout);
-        status = EXIT_OK;
-    } else if (s && cli_runs_allowed(&w.runs, e)) {
-        status = slurm ? do_slurm(&w, &o, s, e) : cli_runs_do(&o, s, e);
-        if (status != EXIT_INTERRUPTED && !show(&w, e, s))
+    } else if (s && cli_runs_allowed(&r, e)) {
+        j.name = e->name;
+        j.throttle = (unsigned)most;
+        status = slurm ? cli_runs_slurm(&j, s, e) : cli_runs_do(&j.limits, s, e);
+        if (status != EXIT_INTERRUPTED && !cli_runs_show(e, s, e->name, pos.v[0], &to))
             status = EXIT_FAILED;
     }
     if (s && !store_good(s))

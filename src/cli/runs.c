@@ -136,6 +136,23 @@ cli_runs_allowed(const struct cli_runs *r, const struct experiment *e)
     return false;
 }
 
+/* What came of runs; elsewhere: with Slurm, as words behind the sums. */
+static void
+sum_up(const struct experiment *e, const struct runner_count *c, const char *elsewhere)
+{
+    fprintf(stderr, "%s: %zu runs: %zu stored before, %zu done now, %zu failed%s%s\n",
+            e->name, c->runs, c->stored, c->done, c->failed + c->failed_before,
+            c->failed_before ? " (--retry runs them again)" : "", elsewhere);
+}
+
+static int
+ended(bool ok, const struct runner_count *c)
+{
+    return cli_interrupted()                       ? EXIT_INTERRUPTED
+           : ok && !c->failed && !c->failed_before ? EXIT_OK
+                                                   : EXIT_FAILED;
+}
+
 int
 cli_runs_do(struct runner *o, struct store *s, const struct experiment *e)
 {
@@ -146,18 +163,88 @@ cli_runs_do(struct runner *o, struct store *s, const struct experiment *e)
     cli_progress_end();
     cli_sink(&diag);
     if (c.runs)
-        fprintf(stderr, "%s: %zu runs: %zu stored before, %zu done now, %zu failed%s\n",
-                e->name, c.runs, c.stored, c.done, c.failed + c.failed_before,
-                c.failed_before ? " (--retry runs them again)" : "");
+        sum_up(e, &c, "");
     if (c.elsewhere)
         fprintf(stderr, "%s: another sweep did %zu of these runs meanwhile\n", e->name,
                 c.elsewhere);
-    if (cli_interrupted()) {
+    if (cli_interrupted())
         fprintf(stderr, "interrupted: what was finished is stored; the same command goes "
                         "on from here\n");
-        return EXIT_INTERRUPTED;
+    return ended(ok, &c);
+}
+
+int
+cli_runs_slurm(const struct slurm *j, struct store *s, const struct experiment *e)
+{
+    struct runner_count c;
+    struct diag_sink diag = {0};
+    size_t under_way = 0;
+    char with[48];
+    cli_catch_signals();
+    bool ok = slurm_run(j, s, e->run, e->nrun, &c, &under_way, &diag);
+    cli_progress_end();
+    cli_sink(&diag);
+    snprintf(with, sizeof with, ", %zu with Slurm", under_way);
+    sum_up(e, &c, with);
+    if (under_way)
+        fprintf(stderr, "the same command collects; --cancel ends the jobs\n");
+    return ended(ok, &c);
+}
+
+bool
+cli_runs_show(const struct experiment *e, struct store *s, const char *name,
+              const char *path, const struct figure_files *to)
+{
+    struct diag_sink diag = {0};
+    struct strbuf wrote = {0};
+    bool ok = figure_files_show(e, s, name, path, to, stdout, &wrote, &diag);
+    fputs(wrote.n ? wrote.s : "", stderr);
+    cli_sink(&diag);
+    strbuf_free(&wrote);
+    return ok;
+}
+
+static int
+figure(const struct cli_runs *r, struct runner *o, struct store *s, const char *name,
+       bool quick, const struct figure_files *to)
+{
+    struct diag_sink diag = {0};
+    char *path = figure_find(name);
+    struct experiment *e = path ? experiment_load(path, quick, &diag) : NULL;
+    cli_sink(&diag);
+    bool allowed = e && cli_runs_allowed(r, e);
+    int status = allowed ? cli_runs_do(o, s, e) : EXIT_FAILED;
+    if (allowed && status != EXIT_INTERRUPTED && !cli_runs_show(e, s, name, path, to))
+        status = EXIT_FAILED;
+    experiment_free(e);
+    free(path);
+    return status;
+}
+
+int
+cli_runs_figures(const struct cli_runs *r, struct runner *o, const char *const *names,
+                 size_t n, bool quick, const struct figure_files *to)
+{
+    struct diag_sink diag = {0};
+    struct store *s = store_open(r->db, STORE_WRITE, &diag);
+    cli_sink(&diag);
+    if (!s)
+        return EXIT_FAILED;
+    int status = EXIT_OK;
+    char **all = n ? NULL : figure_names();
+    for (size_t i = 0;
+         status != EXIT_INTERRUPTED && store_good(s) && (all ? all[i] != NULL : i < n);
+         i++) {
+        int one = figure(r, o, s, all ? all[i] : names[i], quick, to);
+        if (one != EXIT_OK)
+            status = one;
     }
-    return ok && !c.failed && !c.failed_before ? EXIT_OK : EXIT_FAILED;
+    allot_names_free(all);
+    if (!store_good(s))
+        status = EXIT_FAILED;
+    cli_sink(&diag);
+    store_close(s);
+    return status;
 }
 
 bool

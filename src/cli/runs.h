@@ -5,7 +5,8 @@
 
 #include "cli/cli.h"
 #include "experiments/experiment.h"
-#include "experiments/runner.h"
+#include "experiments/slurm.h"
+#include "report/figure_files.h"
 
 struct cli_runs {
     const char *db, *jobs, *time_limit, *memory_limit;
@@ -22,6 +23,16 @@ bool cli_runs_allowed(const struct cli_runs *r, const struct experiment *e);
 /* Runs what is missing, says what failed and sums up on standard error. EXIT_OK,
  * EXIT_FAILED if some run failed or could not be stored, EXIT_INTERRUPTED. */
 int cli_runs_do(struct runner *o, struct store *s, const struct experiment *e);
+/* The same by Slurm. */
+int cli_runs_slurm(const struct slurm *j, struct store *s, const struct experiment *e);
+/* Prints the figure of an experiment whose runs are stored and writes its files; false after
+ * saying what went wrong. */
+bool cli_runs_show(const struct experiment *e, struct store *s, const char *name,
+                   const char *path, const struct figure_files *to);
+/* Runs what is missing of the papers' experiments of these names (n 0: of all) and shows each
+ * that was not interrupted. EXIT_OK, or how the last that went wrong ended. */
+int cli_runs_figures(const struct cli_runs *r, struct runner *o, const char *const *names,
+                     size_t n, bool quick, const struct figure_files *to);
 
 /* Stores a run that this process did itself, or the program it started; db NULL: does
  * nothing. `machine` and `settings` are what the options said (cli_sim_settings); false

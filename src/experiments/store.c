@@ -820,3 +820,14 @@ store_run_named(struct store *s, const char *name)
     free(ids);
     return run;
 }
+
+struct store *
+store_open_current(const char *path, struct diag_sink *diag)
+{
+    struct store *s = store_open(path, STORE_READ, diag);
+    const char *spool = s ? store_spool(s, diag) : NULL;
+    if (spool && store_collect(s, spool, NULL, diag))
+        return s;
+    store_close(s);
+    return NULL;
+}

@@ -32,6 +32,8 @@ struct store; /* one connection; for one thread, not to be used after a fork */
  * whoever asks looks at store_good before using the answers. */
 enum store_mode { STORE_READ, STORE_WRITE };
 struct store *store_open(const char *path, enum store_mode mode, struct diag_sink *diag);
+/* The same to read (STORE_READ), with all that writers have left in its spool folder. */
+struct store *store_open_current(const char *path, struct diag_sink *diag);
 void store_close(struct store *s);
 /* No question has failed so far. */
 bool store_good(const struct store *s);

@@ -87,6 +87,46 @@ figure_files_keep(const struct figure *f, const char *name, const char *experime
     return ok;
 }
 
+/* The files of a figure that was shown. */
+static bool
+write_files(const struct figure *f, const char *name, const char *path,
+            const struct figure_files *to, struct strbuf *wrote, struct diag_sink *diag)
+{
+    struct strbuf csv = {0}, some = {0};
+    char *kept = NULL;
+    bool ok = !to->folder || figure_files_write(f, to->folder, name, to->format,
+                                                to->values, &some, diag);
+    if (some.n)
+        strbuf_printf(wrote, "wrote %s\n", some.s);
+    bool keeps = to->keep && figure_files_keep(f, name, path, &kept, diag);
+    if (keeps)
+        strbuf_printf(wrote, "wrote %s\n", kept);
+    figure_csv(f, &csv);
+    ok = ok && (!to->csv || write_to(to->csv, &csv, diag));
+    free(kept);
+    strbuf_free(&some);
+    strbuf_free(&csv);
+    return ok && (keeps || !to->keep);
+}
+
+bool
+figure_files_show(const struct experiment *e, struct store *s, const char *name,
+                  const char *path, const struct figure_files *to, FILE *out,
+                  struct strbuf *wrote, struct diag_sink *diag)
+{
+    struct strbuf text = {0};
+    struct figure *f = figure_make(e, s, diag);
+    bool ok = f && figure_text(f, to->markdown, &text, diag);
+    if (ok) {
+        fprintf(out, "%s%s", text.s, to->spaced ? "\n" : "");
+        fflush(out);
+        ok = write_files(f, name, path, to, wrote, diag);
+    }
+    strbuf_free(&text);
+    figure_free(f);
+    return ok;
+}
+
 /* A block from the values kept beside its experiment. */
 static bool
 fill(void *user, const char *name, const char *was, size_t n,

@@ -15,6 +15,22 @@ bool figure_files_write(const struct figure *f, const char *folder, const char *
                         const char *format, bool values, struct strbuf *wrote,
                         struct diag_sink *diag);
 
+/* What is made of a figure beside its text. */
+struct figure_files {
+    const char *folder; /* for CSV and charts of this format; NULL: none */
+    const char *format;
+    bool values;     /* on the charts' bars */
+    bool markdown;   /* the text is */
+    bool spaced;     /* others follow: a blank line behind the text */
+    bool keep;       /* our values are kept beside the experiment */
+    const char *csv; /* a file of the values; NULL: none */
+};
+/* Prints the figure of an experiment, whose name and file these are, and writes its files;
+ * `wrote` gets a line for each lot of them. False and a diagnostic. */
+bool figure_files_show(const struct experiment *e, struct store *s, const char *name,
+                       const char *path, const struct figure_files *to, FILE *out,
+                       struct strbuf *wrote, struct diag_sink *diag);
+
 /* Where an experiment's values are kept: papers/001/results/fig2.13.csv of
  * papers/001/fig2.13.yaml, malloc'd. */
 char *figure_files_kept(const char *experiment);

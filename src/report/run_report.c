@@ -2,6 +2,8 @@
 #include "report/run_report.h"
 
 #include "allot/allot.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "base/vec.h"
 #include "experiments/stored_energy.h"
 #include "report/figure_report.h"
@@ -40,9 +42,24 @@ total_cycles(const json_t *run)
     return sum;
 }
 
-void
-run_report_list(struct store *s, const int64_t *ids, size_t n, FILE *out)
+/* Ids of the runs that a filter chooses; NULL: the store is damaged. */
+static int64_t *
+chosen(struct store *s, const struct store_filter *filter, size_t *n)
 {
+    int64_t *ids = store_list(s, filter, n);
+    if (store_good(s))
+        return ids;
+    free(ids);
+    return NULL;
+}
+
+bool
+run_report_list(struct store *s, const struct store_filter *filter, FILE *out)
+{
+    size_t n;
+    int64_t *ids = chosen(s, filter, &n);
+    if (!ids)
+        return false;
     struct table *t =
         table_new(8, (const char *const[]){"run", "state", "workload", "machine",
                                            "settings", "launches", "cycles", "started"});
@@ -71,6 +88,8 @@ run_report_list(struct store *s, const int64_t *ids, size_t n, FILE *out)
     else
         fprintf(out, "no runs in %s\n", store_path(s));
     table_free(t);
+    free(ids);
+    return true;
 }
 
 static bool
@@ -160,8 +179,8 @@ add_energy(json_t *launch, const struct machine *m)
     json_object_set_new(launch, "energy", o);
 }
 
-void
-run_report_show(struct store *s, const json_t *run, FILE *out)
+static void
+show_run(struct store *s, const json_t *run, FILE *out)
 {
     json_t *machine = store_machine(s, text(run, "machine_hash")), *l;
     struct machine *described = stored_machine(s, run);
@@ -195,8 +214,9 @@ run_report_show(struct store *s, const json_t *run, FILE *out)
     json_decref(machine);
 }
 
-void
-run_report_complete(struct store *s, json_t *run)
+/* As JSON: what a run (store_run) lacks of it is added. */
+static void
+complete(struct store *s, json_t *run)
 {
     json_t *machine = store_machine(s, text(run, "machine_hash")), *l;
     struct machine *described = stored_machine(s, run);
@@ -205,6 +225,37 @@ run_report_complete(struct store *s, json_t *run)
         json_object_set_new(run, "machine_settings", machine);
     json_array_foreach(json_object_get(run, "launches"), k, l) add_energy(l, described);
     machine_free(described);
+}
+
+/* The run that a user means; NULL and a diagnostic. */
+static json_t *
+find(struct store *s, const char *name, struct diag_sink *diag)
+{
+    json_t *run = store_run_named(s, name);
+    if (!run)
+        diag_error(diag, "%s holds no run '%s' ('allot results list')", store_path(s),
+                   name);
+    return run;
+}
+
+bool
+run_report_show(struct store *s, const char *const *names, size_t n, const char *json,
+                FILE *out, struct diag_sink *diag)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        json_t *run = find(s, names[i], diag);
+        ok = run != NULL;
+        if (ok && json) {
+            complete(s, run);
+            ok = json_put(json, run, JSON_INDENT(2), out, diag);
+        } else if (ok) {
+            fputs(i ? "\n" : "", out);
+            show_run(s, run, out);
+        }
+        json_decref(run);
+    }
+    return ok;
 }
 
 /* Sums of a run's launches of one kernel. */
@@ -301,8 +352,8 @@ diff_machines(const json_t *a, const json_t *b, FILE *out)
     table_free(t);
 }
 
-void
-run_report_diff(struct store *s, const json_t *a, const json_t *b, FILE *out)
+static void
+diff_runs(struct store *s, const json_t *a, const json_t *b, FILE *out)
 {
     struct strbuf x = {0}, y = {0};
     for (size_t f = 0; f < NFACTS; f++) {
@@ -336,6 +387,19 @@ run_report_diff(struct store *s, const json_t *a, const json_t *b, FILE *out)
         }
     }
     vec_free(&seen);
+}
+
+bool
+run_report_diff(struct store *s, const char *const names[2], FILE *out,
+                struct diag_sink *diag)
+{
+    json_t *a = find(s, names[0], diag), *b = a ? find(s, names[1], diag) : NULL;
+    const bool both = b != NULL;
+    if (both)
+        diff_runs(s, a, b, out);
+    json_decref(a);
+    json_decref(b);
+    return both;
 }
 
 static void
@@ -390,8 +454,9 @@ export_settings(const json_t *machine, struct strbuf *out)
     strbuf_free(&b);
 }
 
-json_t *
-run_report_export(struct store *s, const int64_t *ids, size_t n, struct strbuf *out)
+/* CSV into out, and as JSON. */
+static json_t *
+export_runs(struct store *s, const int64_t *ids, size_t n, struct strbuf *out)
 {
     struct strbuf settings = {0};
     json_t *all = json_array(), *machine = NULL;
@@ -417,6 +482,27 @@ run_report_export(struct store *s, const int64_t *ids, size_t n, struct strbuf *
     free(hash);
     strbuf_free(&settings);
     return all;
+}
+
+bool
+run_report_export(struct store *s, const struct store_filter *filter, const char *csv,
+                  const char *json, FILE *out, struct diag_sink *diag)
+{
+    size_t n;
+    int64_t *ids = chosen(s, filter, &n);
+    if (!ids)
+        return false;
+    struct strbuf text = {0};
+    json_t *all = export_runs(s, ids, n, &text);
+    bool ok = store_good(s); /* all of it or nothing */
+    if (ok && json)
+        ok = json_put(json, all, JSON_INDENT(1), out, diag);
+    if (ok && (csv || !json))
+        ok = file_put(csv ? csv : "-", text.s, text.n, out, diag);
+    json_decref(all);
+    strbuf_free(&text);
+    free(ids);
+    return ok;
 }
 
 void
