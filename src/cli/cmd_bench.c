@@ -1,9 +1,8 @@
 /* cmd_bench.c: allot bench: how fast the simulator is, per workload. */
+#include "cli/runs.h"
 #include "cli/session.h"
 
 #include "micro/speed.h"
-
-#include <stdlib.h>
 
 static const struct cli_cmd cmd = {
     "bench", "[OPTIONS] [WORKLOAD... | --parse FILE...]",
@@ -39,42 +38,18 @@ best_of(const struct allot_workload *w, const struct cli_sim *s, uint64_t n,
 static int
 bench_parse(const struct cli_list *files, uint64_t repeat, bool tsv)
 {
+    struct allot_diag *d = cli_diag_new();
+    struct diag_sink diag = {0};
     struct speed_report r = speed_report_parsing(stdout, tsv);
-    bool ok = true;
-    for (size_t i = 0; ok && i < files->n; i++) {
-        struct allot_diag *d = cli_diag_new();
-        size_t n;
-        char *text = file_read(files->v[i], &n);
-        double best = 0, speed;
-        ok = text;
-        if (!text)
-            fprintf(stderr, "allot: cannot read '%s'\n", files->v[i]);
-        for (uint64_t k = 0; ok && k < repeat; k++) {
-            ok = speed_parse(files->v[i], text, n, &speed, d);
-            best = speed > best ? speed : best;
-        }
-        if (ok)
-            speed_report_parsed(&r, files->v[i], n, best);
-        free(text);
-        cli_diag(d);
-        allot_diag_free(d);
-    }
+    bool ok = speed_report_files(&r, files->v, files->n, repeat, &diag, d);
     speed_report_end(&r, ok);
+    cli_sink(&diag);
+    cli_diag(d);
+    allot_diag_free(d);
     return ok ? EXIT_OK : EXIT_FAILED;
 }
 
 enum { MOST_USUAL = 64 };
-
-/* Names of the workloads to run if none is given. */
-static size_t
-usual_workloads(const char **name)
-{
-    size_t n = 0;
-    for (const struct allot_workload *const *w = allot_workloads; *w; w++)
-        if ((*w)->bench && n < MOST_USUAL)
-            name[n++] = (*w)->name;
-    return n;
-}
 
 int
 cmd_bench(int argc, char **argv)
@@ -106,12 +81,9 @@ cmd_bench(int argc, char **argv)
         return EXIT_USAGE;
     const char *usual[MOST_USUAL];
     struct cli_list names =
-        pos.n ? pos : (struct cli_list){usual, usual_workloads(usual)};
-    for (size_t i = 0; i < names.n; i++)
-        if (!allot_workload_find(names.v[i]))
-            return cli_usage(
-                &cmd, "no workload is called '%s'%s\n('allot list workloads' names them)",
-                names.v[i], cli_near_workload(names.v[i]));
+        pos.n ? pos : (struct cli_list){usual, speed_usual(usual, MOST_USUAL)};
+    if (!cli_known_workloads(&cmd, &names))
+        return EXIT_USAGE;
     struct speed_report r = speed_report_runs(stdout, tsv);
     bool ok = true;
     for (size_t i = 0; ok && i < names.n; i++) {

@@ -6,7 +6,6 @@
 
 #include "cuda/core/core.h"
 #include "report/program_report.h"
-#include "report/why_report.h"
 
 static const struct cli_cmd cmd = {
     "exec", "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
@@ -24,38 +23,22 @@ static const struct cli_cmd cmd = {
     "  allot exec --kernel 'gemm*' --skip 2 --count 1 --why ./app\n"};
 
 struct want {
-    const char *json, *csv, *db;
+    struct program_show show;
+    const char *db;
     bool per_kernel, none;
     struct cli_look look;
     const char *kernel, *skip, *count; /* which launches have timing */
 };
 
 static bool
-report(const struct want *w, const struct cli_list *pos, const struct program_result *r,
-       const struct allot_machine *m, const struct cli_sim *s)
+tell(const struct want *w, const struct cli_list *pos, const struct program_result *r,
+     const struct allot_machine *m, const struct cli_sim *s)
 {
-    const char *program = pos->v[0];
-    bool ok = true;
     struct diag_sink diag = {0};
-    if (w->json) {
-        json_t *o = program_report_json(program, r, m, cli_sim_json(m, s));
-        ok &= cli_write_json(w->json, o, CLI_JSON);
-        json_decref(o);
-    }
-    if (w->csv) {
-        struct strbuf b = {0};
-        program_report_csv(program, r, m, &b);
-        ok &= cli_write_file(w->csv, b.s, b.n);
-        strbuf_free(&b);
-    }
-    ok &= cli_program_store(s, w->db, pos, r, m);
-    if (!w->none)
-        program_report_table(stderr, program, r, m, s->functional);
-    if (w->look.why)
-        ok &= why_report_launches(stderr, r->all, &diag);
+    bool ok =
+        program_report(stderr, pos->v[0], r, m, cli_sim_json(m, s), &w->show, &diag);
     cli_sink(&diag);
-    program_report_end(stderr, program, r, !w->none);
-    ok &= !r->overlooked;
+    ok &= cli_program_store(s, w->db, pos, r, m);
     ok &= cli_check_end(s, r->findings);
     program_report_capability(stderr, r, m);
     return ok;
@@ -67,21 +50,15 @@ exec_program(const struct cli_list *pos, const struct cli_sim *s, const struct w
 {
     struct program_setup setup = cli_program_setup(s, &w->look);
     struct program_result r;
-    struct strbuf why = {0};
-    setup.settings = cli_sim_settings(s, &setup.nsettings);
     setup.kernel = w->kernel;
     setup.skip = w->skip;
     setup.count = w->count;
     setup.per_kernel = w->per_kernel;
-    setup.all = w->json || w->csv || w->db || w->look.why;
+    setup.all = w->show.json || w->show.csv || w->db || w->show.why;
     setup.pass_signals = true;
-    bool ran = program_run(&setup, (char *const *)pos->v, &r, &why);
-    if (!ran)
-        fprintf(stderr, "allot exec: %s\n", why.s);
-    bool ok = ran && report(w, pos, &r, m, s);
+    bool ran = cli_program_run(&cmd, &setup, pos, &r), ok = ran && tell(w, pos, &r, m, s);
     int status = ran && r.status ? r.status : ok ? EXIT_OK : EXIT_FAILED;
     program_result_free(&r);
-    strbuf_free(&why);
     return status;
 }
 
@@ -95,8 +72,8 @@ cmd_exec(int argc, char **argv)
         {"per-kernel", 0, NULL, "a line on standard error after each launch", NULL, NULL,
          &w.per_kernel},
         {"json", 0, "FILE", "one JSON object with every launch and every counter",
-         &w.json, NULL, NULL},
-        {"csv", 0, "FILE", "one CSV line a launch, with every counter", &w.csv, NULL,
+         &w.show.json, NULL, NULL},
+        {"csv", 0, "FILE", "one CSV line a launch, with every counter", &w.show.csv, NULL,
          NULL},
         {"db", 0, "FILE", "store the run there (see 'allot results'), a row a launch",
          &w.db, NULL, NULL},
@@ -135,17 +112,17 @@ cmd_exec(int argc, char **argv)
         return status;
     if ((w.look.trace && !cli_write_file(w.look.trace, "", 0)) ||
         (w.look.timeline && !cli_write_file(w.look.timeline, "", 0)) ||
-        (w.json && !cli_writable(w.json)) || (w.csv && !cli_writable(w.csv)) ||
-        !cli_store_ready(w.db))
+        (w.show.json && !cli_writable(w.show.json)) ||
+        (w.show.csv && !cli_writable(w.show.csv)) || !cli_store_ready(w.db))
         return EXIT_FAILED;
+    w.show.table = !w.none;
+    w.show.why = w.look.why;
+    w.show.functional = s.functional;
     struct allot_diag *d = cli_diag_new();
     struct allot_machine *m = cli_sim_machine(&s, d);
-    status = EXIT_FAILED;
     cli_diag(d);
-    allot_diag_clear(d);
-    if (m)
-        status = exec_program(&pos, &s, &w, m);
-    allot_machine_free(m);
     allot_diag_free(d);
+    status = m ? exec_program(&pos, &s, &w, m) : EXIT_FAILED;
+    allot_machine_free(m);
     return status;
 }

@@ -1,6 +1,9 @@
 /* cmd_opt.c: allot opt: PTX in, passes, PTX out. */
 #include "cli/passes.h"
+#include "cli/runs.h"
 #include "cli/session.h"
+
+#include "advise/transform.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,35 +32,23 @@ struct job {
     struct pass_look look;
 };
 
-/* Passes over mod and the output, with x (NULL: none) told in between. */
+/* Passes over mod and the output, with what they did told in between (t->x). */
 static bool
-transform(struct job *j, struct allot_module *mod, const struct allot_machine *m,
-          uint32_t threads, struct explain *x, struct allot_diag *d)
+transform(struct job *j, struct transform *t, struct allot_module *mod,
+          const struct allot_machine *m, struct allot_diag *d)
 {
-    char *report = NULL, threshold[64] = "0.1";
-    allot_machine_get(m, "residency.threshold", threshold, sizeof threshold);
-    const char *defaults = arena_printf(cli_mem(), "threshold=%s dynamic=%u threads=%u",
-                                        threshold, x ? explain_dynamic(x) : 0, threads);
+    char *report = NULL;
     struct allot_pass_watch watch;
+    struct diag_sink diag = {0};
     bool ok = pass_look_begin(&j->look, mod, &watch, d) &&
-              allot_module_opt_watched(mod, m, j->passes, defaults, x ? &report : NULL,
-                                       &watch, d) &&
-              (!j->strip || allot_module_opt(mod, "strip-extensions", NULL, d));
+              transform_passes(t, mod, m, &watch, t->x ? &report : NULL, d);
     pass_look_end(&j->look);
     cli_diag(d);
     allot_diag_clear(d);
-    bool told = !ok || !x || explain_tell(x, mod, report, j->json);
+    bool told = !ok || !t->x || explain_tell(t->x, mod, report, j->json);
     free(report);
-    if (ok && j->out) {
-        char *text = allot_module_print(mod);
-        ok = cli_write_file(j->out, text, strlen(text));
-        free(text);
-    }
-    if (ok && j->dot) {
-        char *text = allot_module_dot(mod, NULL, d);
-        ok = text && cli_write_file(j->dot, text, strlen(text));
-        free(text);
-    }
+    ok = ok && transform_write(mod, j->out, j->dot, stdout, &diag, d);
+    cli_sink(&diag);
     return ok && told;
 }
 
@@ -71,11 +62,9 @@ opt(struct job *j, const struct cli_sim *s, struct cli_own *own, const char *nam
         const struct explain_of of = cli_session_explain(&x, &cmd, j->passes);
         ok = (told = explain_new(&of));
     }
-    ok =
-        ok && transform(j, x.mod, x.machine,
-                        told ? explain_threads(told) : cli_own_threads(x.own), told, x.d);
-    cli_diag(x.d);
-    allot_diag_clear(x.d);
+    struct transform t = {j->passes, j->strip, cli_own_threads(x.own), told};
+    t.threads = told ? explain_threads(told) : t.threads;
+    ok = ok && transform(j, &t, x.mod, x.machine, x.d);
     explain_free(told);
     cli_session_close(&x);
     return ok;

@@ -19,7 +19,7 @@ static const struct cli_cmd cmd = {
     "      --arg buf:1024xf32,show=8 --arg 1024\n"};
 
 struct out {
-    bool json, csv, stats, energy;
+    struct launch_report r;
     const char *db; /* NULL: not stored */
     struct cli_list params;
     struct cli_look look;
@@ -28,26 +28,19 @@ struct out {
 static bool
 tell(const struct out *out, struct cli_session *x, bool passed)
 {
-    bool ok = true;
     struct diag_sink diag = {0};
-    const struct launch_report r = {.dev = x->dev,
-                                    .machine = x->machine,
-                                    .name = x->subject.name,
-                                    .check = x->own              ? ""
-                                             : passed            ? "passed"
-                                             : cli_interrupted() ? "interrupted"
-                                                                 : "failed",
-                                    .why = x->why,
-                                    .functional = x->sim->functional,
-                                    .stats = out->stats,
-                                    .energy = out->energy,
-                                    .slots = out->look.why};
-    if (out->json) {
-        json_t *o = launch_report_json(&r, cli_sim_json(x->machine, x->sim), &diag, &ok);
-        ok &= cli_write_json("-", o, CLI_JSON);
-        json_decref(o);
-    } else
-        ok = (out->csv ? launch_report_csv : launch_report_text)(stdout, &r, &diag);
+    struct launch_report r = out->r;
+    r.dev = x->dev;
+    r.machine = x->machine;
+    r.name = x->subject.name;
+    r.check = x->own              ? ""
+              : passed            ? "passed"
+              : cli_interrupted() ? "interrupted"
+                                  : "failed";
+    r.why = x->why;
+    r.functional = x->sim->functional;
+    r.slots = out->look.why;
+    bool ok = launch_report(stdout, &r, cli_sim_json(x->machine, x->sim), &diag);
     cli_sink(&diag);
     return ok;
 }
@@ -58,18 +51,16 @@ simulate(struct cli_session *x, const struct allot_options *o, const struct out 
 {
     bool there = cli_session_machine(x) && cli_session_device(x, o);
     bool ok = there && cli_session_run(x), ended = ok || (!x->own && !cli_interrupted());
-    if (*x->why && !allot_results(x->dev)) { /* refused before its first launch */
-        fprintf(stderr, "allot run: %s: %s\n", x->subject.name, x->why);
-        return EXIT_USAGE;
-    }
-    if (there && (ended || (!x->own && !out->json && !out->csv)))
+    if (cli_session_refused(x))
+        return cli_session_why(&cmd, x);
+    if (there && (ended || (!x->own && out->r.form == LAUNCH_TEXT)))
         ok &= tell(out, x, ok);
     if (there && ended) {
         size_t n;
         const char *const *settings = cli_sim_settings(x->sim, &n);
         ok &= cli_session_store(x, out->db, ok, n, settings);
         ok &= !x->own || cli_own_finish(&x->subject.launch, x->dev,
-                                        out->json || out->csv ? stderr : stdout);
+                                        out->r.form == LAUNCH_TEXT ? stdout : stderr);
         ok &= cli_look_write(&out->look, x->dev); /* a full disk loses these alone */
     }
     cli_progress_end();
@@ -85,16 +76,18 @@ cmd_run(int argc, char **argv)
     struct cli_sim s = CLI_SIM_DEFAULTS;
     struct cli_own own = {0};
     struct out out = {.look = CLI_LOOK_DEFAULTS};
+    bool json = false, csv = false;
     const struct cli_opt options[] = {
-        {"stats", 0, NULL, "every counter, not only the summary", NULL, NULL, &out.stats},
+        {"stats", 0, NULL, "every counter, not only the summary", NULL, NULL,
+         &out.r.stats},
         {"energy", 0, NULL, "energy by component (docs/energy.md)", NULL, NULL,
-         &out.energy},
+         &out.r.energy},
         CLI_LOOK_OPTIONS(&out.look),
         CLI_PASSES_OPTION(&s),
         CLI_CHECK_OPTION(&s),
-        {"json", 0, NULL, "one JSON object with every counter", NULL, NULL, &out.json},
+        {"json", 0, NULL, "one JSON object with every counter", NULL, NULL, &json},
         {"csv", 0, NULL, "one CSV line per kernel launch, with every counter", NULL, NULL,
-         &out.csv},
+         &csv},
         {"param", 'P', "NAME=VALUE", "a parameter of the workload (its README)", NULL,
          &out.params, NULL},
         {"db", 0, "FILE", "store the result there (see 'allot results')", &out.db, NULL,
@@ -109,17 +102,16 @@ cmd_run(int argc, char **argv)
         return EXIT_USAGE;
     if (pos.n != 1)
         return cli_usage(&cmd, "give one workload or one file");
-    if (out.json && out.csv)
+    if (json && csv)
         return cli_usage(&cmd, "--json or --csv, not both");
+    out.r.form = json ? LAUNCH_JSON : csv ? LAUNCH_CSV : LAUNCH_TEXT;
     struct allot_options o;
     if (!cli_sim_check(&cmd, &s, out.db, pos.v[0], &o))
         return EXIT_USAGE;
-    o.threads = cli_sim_threads(&s);
-    if (out.look.why && out.csv)
+    if (out.look.why && csv)
         return cli_usage(&cmd, "--why needs a table or --json to stand in");
-    if (out.energy && s.functional)
+    if (out.r.energy && s.functional)
         return cli_usage(&cmd, "--energy: the counters need the cycle model");
-    o.per_sm = out.look.why;
     int status = cli_look_check(&cmd, &out.look, s.functional, &o);
     if (status)
         return status;

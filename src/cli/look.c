@@ -19,6 +19,7 @@ cli_look_check(const struct cli_cmd *cmd, const struct cli_look *l, bool functio
         return cli_usage(cmd, "--timeline-cycles: of which --timeline?");
     if (l->why && functional)
         return cli_usage(cmd, "--why: issue slots need the cycle model");
+    o->per_sm = l->why;
     if (l->trace) {
         if (functional)
             return cli_usage(cmd, "--trace: time needs the cycle model");

@@ -27,7 +27,10 @@ cli_sim_check(const struct cli_cmd *cmd, struct cli_sim *s, const char *db,
     if (s->functional && (s->schedules.n || s->methods.n))
         return cli_usage(cmd, "--schedule: an order of blocks needs the cycle model"),
                false;
-    return cli_sim_run_options(cmd, s, o, label);
+    if (!cli_sim_run_options(cmd, s, o, label))
+        return false;
+    o->threads = cli_sim_threads(s);
+    return true;
 }
 
 struct cli_session

@@ -1,7 +1,10 @@
 /* speed.c: see speed.h. */
 #include "micro/speed.h"
 
+#include "allot/workload.h"
 #include "base/clock.h"
+
+#include <stdlib.h>
 
 void
 speed_add(struct speed *s, const struct allot_device *dev)
@@ -40,6 +43,16 @@ speed_parse(const char *path, const char *text, size_t n, double *mb_per_s,
     }
     *mb_per_s = (double)bytes / 1e6 / spent;
     return true;
+}
+
+size_t
+speed_usual(const char **name, size_t most)
+{
+    size_t n = 0;
+    for (const struct allot_workload *const *w = allot_workloads; *w; w++)
+        if ((*w)->bench && n < most)
+            name[n++] = (*w)->name;
+    return n;
 }
 
 /* -- tables -- */
@@ -102,6 +115,27 @@ speed_report_parsed(struct speed_report *r, const char *path, size_t bytes,
     table_cell(r->t, "%s", path);
     table_cell(r->t, "%.3f", (double)bytes / 1e6);
     table_cell(r->t, "%.1f", mb_per_s);
+}
+
+bool
+speed_report_files(struct speed_report *r, const char *const *files, size_t n,
+                   uint64_t repeat, struct diag_sink *diag, struct allot_diag *d)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        size_t len;
+        char *text = file_read(files[i], &len);
+        double best = 0, speed;
+        ok = text || diag_error(diag, "cannot read '%s'", files[i]);
+        for (uint64_t k = 0; ok && k < repeat; k++) {
+            ok = speed_parse(files[i], text, len, &speed, d);
+            best = ok && speed > best ? speed : best;
+        }
+        if (ok)
+            speed_report_parsed(r, files[i], len, best);
+        free(text);
+    }
+    return ok;
 }
 
 void

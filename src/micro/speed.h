@@ -3,6 +3,7 @@
 #define ALLOT_MICRO_SPEED_H
 
 #include "allot/allot.h"
+#include "base/diag.h"
 #include "report/table.h"
 
 #include <stdio.h>
@@ -21,6 +22,9 @@ struct speed speed_best(const struct speed *a, const struct speed *b);
 bool speed_parse(const char *path, const char *text, size_t n, double *mb_per_s,
                  struct allot_diag *d);
 
+/* Names of the workloads that are marked for it (.bench), at most `most` of them. */
+size_t speed_usual(const char **name, size_t most);
+
 /* A table of either, or lines with tabs, written as they come. Rows are printed in order. */
 struct speed_report {
     FILE *f;
@@ -32,6 +36,10 @@ void speed_report_run(struct speed_report *r, const char *workload, const char *
                       unsigned threads, bool functional, const struct speed *s);
 void speed_report_parsed(struct speed_report *r, const char *path, size_t bytes,
                          double mb_per_s);
+/* Rows of PTX files ("-": standard input), each parsed `repeat` times: the fastest. False: one
+ * cannot be read (diag) or parsed (d). */
+bool speed_report_files(struct speed_report *r, const char *const *files, size_t n,
+                        uint64_t repeat, struct diag_sink *diag, struct allot_diag *d);
 /* Prints the table (show) and frees it. */
 void speed_report_end(struct speed_report *r, bool show);
 

@@ -196,3 +196,19 @@ launch_report_json(const struct launch_report *r, json_t *options, struct diag_s
         json_object_set_new(o, "why", json_string(r->why));
     return o;
 }
+
+bool
+launch_report(FILE *f, const struct launch_report *r, json_t *options,
+              struct diag_sink *diag)
+{
+    if (r->form != LAUNCH_JSON) {
+        json_decref(options);
+        return (r->form == LAUNCH_CSV ? launch_report_csv : launch_report_text)(f, r,
+                                                                                diag);
+    }
+    bool ok = true;
+    json_t *o = launch_report_json(r, options, diag, &ok);
+    ok &= json_put("-", o, JSON_INDENT(2) | JSON_REAL_PRECISION(12), f, diag);
+    json_decref(o);
+    return ok;
+}

@@ -9,8 +9,11 @@
 #include <jansson.h>
 #include <stdio.h>
 
+enum launch_form { LAUNCH_TEXT, LAUNCH_CSV, LAUNCH_JSON };
+
 /* What is told. */
 struct launch_report {
+    enum launch_form form;
     const struct allot_device *dev;
     const struct allot_machine *machine;
     const char *name;  /* of the workload or the file */
@@ -21,6 +24,9 @@ struct launch_report {
     bool energy;       /* by component */
     bool slots;        /* issue slots by cause, of each SM (options.per_sm) */
 };
+/* As `form` says; options: taken over, of the object. False as below. */
+bool launch_report(FILE *f, const struct launch_report *r, json_t *options,
+                   struct diag_sink *diag);
 /* False and diagnostics: energies or issue slots of a launch do not add up. */
 bool launch_report_text(FILE *f, const struct launch_report *r, struct diag_sink *diag);
 /* A line a launch, with every counter. */

@@ -3,11 +3,13 @@
 #include "report/program_report.h"
 
 #include "base/demangle.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "experiments/run.h"
 #include "report/figure_report.h"
 #include "report/table.h"
+#include "report/why_report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -218,4 +220,40 @@ program_report_csv(const char *program, const struct program_result *r,
             strbuf_printf(b, info.derived ? ",%.9g" : ",%.0f", number(o, info.id));
         strbuf_addz(b, "\n");
     }
+}
+
+static bool
+write_files(const char *program, const struct program_result *r,
+            const struct allot_machine *m, json_t *options,
+            const struct program_show *show, struct diag_sink *diag)
+{
+    bool ok = true;
+    if (show->json) {
+        json_t *o = program_report_json(program, r, m, json_incref(options));
+        ok &= json_put(show->json, o, JSON_INDENT(2) | JSON_REAL_PRECISION(12), stdout,
+                       diag);
+        json_decref(o);
+    }
+    if (show->csv) {
+        struct strbuf b = {0};
+        program_report_csv(program, r, m, &b);
+        ok &= file_put(show->csv, b.s, b.n, stdout, diag);
+        strbuf_free(&b);
+    }
+    return ok;
+}
+
+bool
+program_report(FILE *f, const char *program, const struct program_result *r,
+               const struct allot_machine *m, json_t *options,
+               const struct program_show *show, struct diag_sink *diag)
+{
+    bool ok = write_files(program, r, m, options, show, diag);
+    json_decref(options);
+    if (show->table)
+        program_report_table(f, program, r, m, show->functional);
+    if (show->why)
+        ok &= why_report_launches(f, r->all, diag);
+    program_report_end(f, program, r, show->table);
+    return ok && !r->overlooked;
 }

@@ -2,10 +2,22 @@
 #ifndef ALLOT_REPORT_PROGRAM_REPORT_H
 #define ALLOT_REPORT_PROGRAM_REPORT_H
 
+#include "base/diag.h"
 #include "program/program.h"
 
 #include <stdio.h>
 
+/* What is told of a program beside how it ended. */
+struct program_show {
+    const char *json, *csv; /* files ("-": standard output); NULL: none */
+    bool table, why;        /* why: issue slots by what kept them from issuing */
+    bool functional;        /* without what only the cycle model knows */
+};
+/* Files, then on f the table, issue slots, and program_report_end. options: taken over. False
+ * and diagnostics; also where the program overlooked a failure. */
+bool program_report(FILE *f, const char *program, const struct program_result *r,
+                    const struct allot_machine *m, json_t *options,
+                    const struct program_show *show, struct diag_sink *diag);
 /* A row a kernel, below a line that names the program and the machine. */
 void program_report_table(FILE *f, const char *program, const struct program_result *r,
                           const struct allot_machine *m, bool functional);

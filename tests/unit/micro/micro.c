@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct seen {
     uint64_t offset[8], value[8];
@@ -188,6 +189,49 @@ speed_in_rows(void **st)
     free(text);
 }
 
+/* Each file a row, up to the first that is no PTX or not there. */
+static void
+parsing_in_rows(void **st)
+{
+    char good[] = "/tmp/allot-speed-XXXXXX", bad[] = "/tmp/allot-speed-XXXXXX", *text;
+    static const char ptx[] = ".version 6.0\n.target sm_30\n.address_size 64\n";
+    FILE *f = fdopen(mkstemp(good), "w"), *out;
+    fputs(ptx, f);
+    fclose(f);
+    f = fdopen(mkstemp(bad), "w");
+    fputs("no PTX\n", f);
+    fclose(f);
+    struct allot_diag *d = allot_diag_new();
+    struct diag_sink diag = {0};
+    size_t n;
+    out = open_memstream(&text, &n);
+    struct speed_report r = speed_report_parsing(out, true);
+    assert_true(speed_report_files(&r, (const char *[]){good, good}, 2, 2, &diag, d));
+    assert_false(speed_report_files(&r, (const char *[]){bad, good}, 2, 1, &diag, d));
+    assert_true(*allot_diag_text(d) && !diag.errors);
+    assert_false(
+        speed_report_files(&r, (const char *[]){"/nonexistent"}, 1, 1, &diag, d));
+    assert_int_equal(diag.errors, 1);
+    speed_report_end(&r, true);
+    fclose(out);
+    size_t rows = 0;
+    for (const char *p = text; (p = strstr(p, good)); p++, rows++) {
+        double mb, speed;
+        assert_int_equal(sscanf(p + strlen(good), "\t%lf\t%lf", &mb, &speed), 2);
+        assert_float_equal(mb, (sizeof ptx - 1) / 1e6, 1e-6);
+        assert_true(speed > 0);
+    }
+    assert_int_equal(rows, 2);
+    const char *name[2];
+    assert_int_equal(speed_usual(name, 2), 2); /* there are more */
+    assert_string_not_equal(name[0], name[1]);
+    free(text);
+    unlink(good);
+    unlink(bad);
+    diag_free(&diag);
+    allot_diag_free(d);
+}
+
 int
 main(void)
 {
@@ -198,6 +242,7 @@ main(void)
         cmocka_unit_test(longest_span_of_an_sm),
         cmocka_unit_test(instrumented_kernel_tells_its_span),
         cmocka_unit_test(speed_in_rows),
+        cmocka_unit_test(parsing_in_rows),
     };
     setenv("ALLOT_DATA", SOURCE_DIR, 1);
     return cmocka_run_group_tests(tests, NULL, NULL);

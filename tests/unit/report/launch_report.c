@@ -131,6 +131,19 @@ launches_as_csv_and_json(void **st)
     assert_null(json_object_get(o, "why"));
     json_decref(o);
     end(&k);
+
+    /* By its form, with the options in the object alone. */
+    static const char *const begins[] = {"a", "workload,", "{\n"};
+    for (enum launch_form form = LAUNCH_TEXT; form <= LAUNCH_JSON; form++) {
+        begin(&k);
+        r = (struct launch_report){
+            .form = form, .dev = k.dev, .machine = k.m, .name = "a", .check = "passed"};
+        assert_true(launch_report(k.f, &r, json_pack("{s:s}", "asked", "this"), &k.diag));
+        fclose(k.f);
+        assert_int_equal(strncmp(k.out, begins[form], strlen(begins[form])), 0);
+        assert_int_equal(strstr(k.out, "\"asked\"") != NULL, form == LAUNCH_JSON);
+        end(&k);
+    }
 }
 
 /* Counters that do not add up are said to be allot's fault. */
