@@ -7,6 +7,7 @@
 #include "base/share.h"
 #include "base/vec.h"
 #include "experiments/launch.h"
+#include "passes/pass.h"
 #include "report/table.h"
 #include "runtime/runtime.h"
 
@@ -28,6 +29,8 @@ struct kernel {
     bool assumed;                   /* the block size: nothing says it */
     bool fits, shares[MAX_SHARING]; /* by policy, in the order of explain.sharing */
     struct allot_occupancy alone, shared[MAX_SHARING];
+    struct pass_launch launch; /* its largest; kernel NULL: not known */
+    char *report;              /* what the passes tell of it; NULL: nothing of its own */
     VEC(struct place) before, after; /* scratchpad variables, in layout order */
 };
 
@@ -158,6 +161,18 @@ machine_for(const struct explain *x, const struct run *r, struct allot_diag *d)
     return NULL;
 }
 
+/* The shape of the launch with most blocks is the one that passes are told. */
+static void
+note_launch(struct kernel *k, const struct allot_result *r)
+{
+    struct pass_launch l = {.kernel = k->name};
+    const uint32_t *was = k->launch.grid;
+    allot_result_shape(r, l.grid, l.block, &l.dynamic_scratchpad);
+    if (!k->launch.kernel ||
+        (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] > (uint64_t)was[0] * was[1] * was[2])
+        k->launch = l;
+}
+
 /* Kernels that the first run finds are those that are explained. */
 static bool
 simulate(struct explain *x, struct run r)
@@ -181,9 +196,11 @@ simulate(struct explain *x, struct run r)
     r.of = ARENA_ARRAY(x->of.host.mem, struct outcome, x->kernels.n);
     for (size_t i = 0; ok && i < allot_results(dev); i++) {
         const struct allot_result *res = allot_result_at(dev, i);
-        const struct kernel *k = kernel_named(x, allot_result_kernel(res));
+        struct kernel *k = kernel_named(x, allot_result_kernel(res));
         if (k)
             add_result(&r.of[k - x->kernels.v], res);
+        if (k && first)
+            note_launch(k, res);
     }
     if (ok)
         *vec_push(&x->runs) = r;
@@ -305,6 +322,7 @@ explain_free(struct explain *x)
     if (!x)
         return;
     for (size_t i = 0; i < x->kernels.n; i++) {
+        free(x->kernels.v[i].report);
         vec_free(&x->kernels.v[i].before);
         vec_free(&x->kernels.v[i].after);
     }
@@ -356,10 +374,33 @@ sharing_policy(const struct explain *x)
     return best < x->nsharing ? x->sharing[best].name : NULL;
 }
 
-/* Whether the passes do anything where nothing is shared. */
+/* Passes that look at a launch's shape tell of each kernel in its own launch, since what
+ * they do to it there is another thing than what they could do for any launch. */
+static bool
+take_reports(struct explain *x)
+{
+    struct allot_diag *d = x->of.host.diag();
+    bool ok = true;
+    for (size_t i = 0; ok && i < x->kernels.n && pass_shapes(x->of.passes); i++) {
+        struct kernel *k = &x->kernels.v[i];
+        if (!k->launch.kernel)
+            continue;
+        k->report =
+            rt_passes_report(x->mod, x->of.machine, k->name, x->of.passes, &k->launch, d);
+        ok = k->report;
+    }
+    x->of.host.show(d);
+    allot_diag_free(d);
+    return ok;
+}
+
+/* Whether the passes do anything where nothing is shared; what they do for a launch is not
+ * known without one. */
 static bool
 pass_alone(const struct explain *x)
 {
+    if (pass_shapes(x->of.passes))
+        return true;
     struct allot_diag *d = x->of.host.diag();
     struct allot_module *m = x->of.host.load(x->of.host.user, d);
     bool changed = false;
@@ -751,6 +792,20 @@ tell_how_to_run(const struct explain *x)
             k && k->nparams ? ")" : "");
 }
 
+/* What the passes tell of the kernel in its launch; false: nothing. */
+static bool
+tell_report(const struct kernel *k)
+{
+    const uint32_t *g = k->launch.grid, *b = k->launch.block;
+    if (!k->report)
+        return false;
+    char *plain = demangle_text(k->report);
+    fprintf(stderr, "\nThe passes, for %u x %u x %u blocks of %u x %u x %u threads:\n%s",
+            g[0], g[1], g[2], b[0], b[1], b[2], *plain ? plain : "they tell nothing\n");
+    free(plain);
+    return true;
+}
+
 static void
 tell_words(const struct explain *x, const char *report)
 {
@@ -763,7 +818,12 @@ tell_words(const struct explain *x, const char *report)
         tell_code(x, &x->kernels.v[k]);
         tell_layout(x, &x->kernels.v[k]);
     }
-    if (report) {
+    bool own = false;
+    for (size_t k = 0; k < x->kernels.n; k++)
+        own |= tell_report(&x->kernels.v[k]);
+    if (own) {
+        fprintf(stderr, "\nPTX that is written is made for any launch.\n");
+    } else if (report) {
         char *plain = demangle_text(report);
         fprintf(stderr, "\nThe passes:\n%s", plain);
         free(plain);
@@ -832,6 +892,30 @@ runs_json(const struct explain *x, size_t k)
 }
 
 static json_t *
+lines_json(const char *text)
+{
+    json_t *lines = json_array();
+    char *copy = xstrdup(text ? text : ""), *save;
+    for (char *p = strtok_r(copy, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
+        json_array_append_new(lines, json_text(p));
+    free(copy);
+    return lines;
+}
+
+/* What the passes tell of the kernel in its launch, and the launch. */
+static void
+add_launch_json(json_t *o, const struct kernel *k)
+{
+    const struct pass_launch *l = &k->launch;
+    if (!k->report)
+        return;
+    json_object_update_new(o, json_pack("{s:[iii], s:[iii], s:o}", "grid", l->grid[0],
+                                        l->grid[1], l->grid[2], "block", l->block[0],
+                                        l->block[1], l->block[2], "report",
+                                        lines_json(k->report)));
+}
+
+static json_t *
 kernel_json(const struct explain *x, size_t at)
 {
     const struct kernel *k = &x->kernels.v[at];
@@ -875,17 +959,14 @@ kernel_json(const struct explain *x, size_t at)
                         places_json(x, k, k->before.v, k->before.n));
     json_object_set_new(o, "variables", places_json(x, k, k->after.v, k->after.n));
     json_object_set_new(o, "runs", runs_json(x, at));
+    add_launch_json(o, k);
     return o;
 }
 
 static void
 tell_json(const struct explain *x, const char *report)
 {
-    json_t *lines = json_array(), *kernels = json_array();
-    char *copy = xstrdup(report ? report : ""), *save;
-    for (char *p = strtok_r(copy, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
-        json_array_append_new(lines, json_text(p));
-    free(copy);
+    json_t *lines = lines_json(report), *kernels = json_array();
     for (size_t i = 0; i < x->kernels.n; i++)
         json_array_append_new(kernels, kernel_json(x, i));
     json_t *o =
@@ -901,7 +982,7 @@ tell_json(const struct explain *x, const char *report)
 bool
 explain_tell(struct explain *x, struct allot_module *mod, const char *report, bool json)
 {
-    x->failed = x->of.runnable && !run_rest(x);
+    x->failed = x->of.runnable && (!take_reports(x) || !run_rest(x));
     if (x->failed && x->of.host.stopped())
         return false;
     for (size_t i = 0; i < x->kernels.n; i++) {

@@ -236,6 +236,25 @@ run_cell(const struct variant_job *j, const char *name, const struct variant *v,
     return ok;
 }
 
+/* Whether each workload takes the parameters, before any of them runs; says which does not.
+ * The first is asked by its run. */
+static bool
+params_taken(const struct variant_job *j, const struct compare *t)
+{
+    bool ok = true;
+    for (size_t i = 1; j->params.n && i < t->nsubject && ok; i++) {
+        const char *name = t->subject[i];
+        struct allot_options o;
+        struct cli_session x =
+            cli_session_of(j->sim, name, allot_workload_find(name), NULL, &j->params);
+        ok = cli_session_machine(&x) && cli_sim_run_options(j->cmd, j->sim, &o, name) &&
+             cli_session_device(&x, &o) && cli_session_try(&x);
+        cli_session_why(j->cmd, &x);
+        cli_session_close(&x);
+    }
+    return ok;
+}
+
 bool
 variants_run(const struct variant_job *j, const struct variant *v, struct compare *t,
              bool *refused)
@@ -244,7 +263,7 @@ variants_run(const struct variant_job *j, const struct variant *v, struct compar
     struct compare_cell *cell = ARENA_ARRAY(cli_mem(), struct compare_cell, n);
     const char **names = ARENA_ARRAY(cli_mem(), const char *, t->nvariant);
     bool ok = true;
-    *refused = false;
+    *refused = !params_taken(j, t);
     for (size_t k = 0; k < t->nvariant; k++)
         names[k] = v[k].name;
     t->cell = cell;

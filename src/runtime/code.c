@@ -1,9 +1,11 @@
 /* code.c: the public question what a machine's passes make of a kernel: registers, machine
  * operations, and the loads that a warp waits for (passes/schedule_loads.c). The kernel is
- * compiled twice: loads are looked at before registers are allocated. */
+ * compiled twice: loads are looked at before registers are allocated. And what passes tell
+ * of a kernel in a launch. */
 #include "runtime/plan.h"
 
 #include "analysis/usage.h"
+#include "passes/shape.h"
 #include "passes/schedule.h"
 #include "ptx/parse.h"
 
@@ -101,4 +103,34 @@ allot_kernel_code(struct allot_module *mod, const struct allot_machine *machine,
         ptx_module_free(p);
     diag_free(&own);
     return ok;
+}
+
+char *
+rt_passes_report(const struct allot_module *mod, const struct allot_machine *machine,
+                 const char *kernel, const char *passes, const struct pass_launch *launch,
+                 struct allot_diag *to)
+{
+    struct diag_sink own = {0}, *diag = rt_sink(to, &own);
+    const struct machine *m = machine->m;
+    struct ptx_module *p = ptx_copy(mod->ptx, kernel, diag);
+    const struct ptx_func *f = p ? plan_find_kernel(p, kernel, diag) : NULL;
+    const bool first = m->compiler.registers != REGISTERS_VIRTUAL &&
+                       !pass_allocates(passes) && !mod->ptx->parts.n;
+    struct pass_launch shape = *launch;
+    struct plan_defaults d;
+    struct strbuf words = {0};
+    strbuf_addz(&words, "");
+    shape.machine = m;
+    plan_defaults_new(&d, m, m->residency.threshold, launch->dynamic_scratchpad);
+    bool ok =
+        f && shape_apply(f, &shape, diag) &&
+        (!first || pass_run_for(p, m->compiler.cleanup, d.key, &shape, NULL, diag)) &&
+        pass_run_for(p, passes, d.key, &shape, &words, diag);
+    free(d.latencies);
+    if (p)
+        ptx_module_free(p);
+    diag_free(&own);
+    char *report = ok ? strbuf_take(&words) : NULL;
+    strbuf_free(&words);
+    return report;
 }

@@ -54,6 +54,14 @@ char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
  * global: a hit in an idle machine's L2, local and const: hits in L1D and L1C. */
 char *rt_latencies(const struct machine *m);
 
+struct pass_launch;
+/* What passes tell that they do to a kernel for a launch of that shape, as --explain of any
+ * launch tells it: behind the machine's clean-up, where `passes` do not hand out registers
+ * themselves. malloc'd, "" where they tell nothing; NULL and a diagnostic: a pass failed. */
+char *rt_passes_report(const struct allot_module *m, const struct allot_machine *machine,
+                       const char *kernel, const char *passes,
+                       const struct pass_launch *launch, struct allot_diag *d);
+
 /* A counter of a launch; 0: there is none of that name. */
 uint64_t rt_count(const struct allot_result *r, const char *id);
 

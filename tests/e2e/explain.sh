@@ -178,6 +178,23 @@ has err "No launch has more than"
 check "clean-up" 0 "$allot" opt dct1 --quick --explain -p cleanup -m 000-table2 --regs 20 -o /dev/null
 has err "baseline, lrr, passes"
 has err "The passes without sharing:"
+# Passes that look at the launch's shape are told it: without one no loop is peeled, and no gain is
+# known.
+peel=peel-loops,cleanup,late-stores,vtb
+check "for a launch" 0 "$allot" opt storegpu --quick --explain -p $peel -m 003-gtx480-16k -o any.ptx
+has err "The passes, for 2 x 1 x 1 blocks of 128 x 1 x 1 threads:"
+has err "31 turns are straight code now"
+has err "expected: 256 threads an SM instead of 128, 2.00 times as fast"
+has err "PTX that is written is made for any launch."
+check "the PTX that any launch gets" 0 "$allot" opt storegpu -p $peel -m 003-gtx480-16k -o plain.ptx
+check "is written" 0 cmp plain.ptx any.ptx
+check "for a launch, JSON" 0 "$allot" opt storegpu --quick --explain --json -p $peel -m 003-gtx480-16k
+cp out for.json
+check "has it with the kernel" 0 python3 -c 'import json
+k, = json.load(open("for.json"))["kernels"]
+assert k["grid"] == [2, 1, 1] and k["block"] == [128, 1, 1], k
+assert any("31 turns" in line for line in k["report"]), k["report"]
+assert [r["passes"] for r in k["runs"]] == [False, True]'
 check "its PTX" 0 "$allot" opt dct1 -o dct1.ptx
 has dct1.ptx ".entry CUDAkernel2DCT"
 finish explain
