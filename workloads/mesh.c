@@ -222,31 +222,29 @@ mesh_free(struct mesh *m)
     *m = (struct mesh){0};
 }
 
-/* Node i becomes node place[i]. */
+/* Node i becomes node place[i] and keeps its list, in its order: 004 groups threads, and what a
+ * thread does is the program's. Else blocks of low numbers would have most edges. */
 static bool
 renumber(struct mesh *m, const uint32_t *place)
 {
     struct mesh old = *m;
-    uint64_t *edge = malloc(m->edges * sizeof *edge);
-    m->first = m->to = NULL;
+    struct thread_lists l = {0};
     m->at = malloc(3 * sizeof *m->at * m->nodes);
-    bool ok = edge && m->at;
-    for (uint32_t i = 0, e = 0; ok && i < m->nodes; i++) {
+    bool ok = m->at && lists_by_thread(&l, m->nodes, old.first, old.to, place);
+    for (uint32_t i = 0; ok && i < m->nodes; i++)
         for (uint32_t k = 0; k < 3; k++)
             m->at[k * m->nodes + place[i]] = old.at[k * m->nodes + i];
-        for (; e < old.first[i + 1]; e++) {
-            uint64_t a = place[i], b = place[old.to[e]];
-            edge[e] = a < b ? a << 32 | b : b << 32 | a;
-        }
-    }
-    ok = ok && from_edges(m, edge);
-    free(edge);
+    for (uint32_t e = 0; ok && e < m->edges; e++)
+        l.to[e] = place[l.to[e]];
+    m->first = l.first;
+    m->to = l.to;
+    free(l.item);
     mesh_free(&old);
     return ok;
 }
 
-static bool
-reorder(struct mesh *m, enum item_order how, uint32_t block)
+bool
+mesh_order(struct mesh *m, enum item_order how, uint32_t block)
 {
     if (how == ORDER_GIVEN)
         return true;
@@ -270,7 +268,7 @@ mesh_of(struct allot_run *r, struct mesh *m, enum mesh_name otherwise, uint32_t 
     bool local = wl_param(r, "local", 0, 0, 1);
     *m = (struct mesh){0};
     if (r->ok && mesh_make(m, r->quick ? MESH_QUICK : name, local) &&
-        reorder(m, how, block))
+        mesh_order(m, how, block))
         return true;
     mesh_free(m);
     return r->ok && wl_fail(r, "out of memory");

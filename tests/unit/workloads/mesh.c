@@ -87,12 +87,39 @@ ends_of_an_edge_are_near(void **state)
     }
 }
 
+/* What a thread does is the program's: the order of threads changes no list but for its numbers. */
+static void
+a_node_keeps_its_list_in_another_order(void **state)
+{
+    const uint32_t block = 64;
+    struct mesh was, m;
+    assert_true(mesh_make(&was, MESH_QUICK, false) && mesh_make(&m, MESH_QUICK, false));
+    uint32_t *place = malloc(was.nodes * sizeof *place), turned = 0;
+    assert_non_null(place);
+    assert_true(order_items(ORDER_COALESCED, was.nodes, was.first, was.to, block, place));
+    assert_true(mesh_order(&m, ORDER_COALESCED, block));
+    for (uint32_t i = 0; i < was.nodes; i++) {
+        const uint32_t n = was.first[i + 1] - was.first[i], at = m.first[place[i]];
+        assert_int_equal(m.first[place[i] + 1] - at, n);
+        assert_true(m.at[place[i]] == was.at[i]);
+        for (uint32_t k = 0; k < n; k++) {
+            assert_int_equal(m.to[at + k], place[was.to[was.first[i] + k]]);
+            turned += m.to[at + k] < place[i];
+        }
+    }
+    assert_true(turned > 0);
+    free(place);
+    mesh_free(&was);
+    mesh_free(&m);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edges_are_those_specified),
         cmocka_unit_test(ends_of_an_edge_are_near),
+        cmocka_unit_test(a_node_keeps_its_list_in_another_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
