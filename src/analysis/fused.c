@@ -47,7 +47,7 @@ struct fuser {
     uint32_t first; /* of the block */
     int32_t *def; /* of each register: instruction of the block that wrote it, or NONE */
     struct result *result; /* of each instruction */
-    uint8_t *operations;
+    uint8_t *operations, *parts;
     uint32_t at;
     VEC(uint32_t) touched; /* registers with a def */
 };
@@ -102,6 +102,8 @@ find_readers(struct fuser *x, uint32_t b)
         if (ptx_is_pseudo(in))
             continue;
         x->operations[i] = (uint8_t)ptx_machine_operations(in);
+        if (x->parts)
+            x->parts[i] = ptx_ops[in->op].latency;
         defuse_each(in, note, x);
     }
     for (size_t i = 0; i < x->touched.n; i++) {
@@ -210,6 +212,8 @@ take(struct fuser *x, uint32_t a, uint32_t b)
             continue;
         if (u->operations != OWN)
             x->operations[b] = u->operations == FIRST ? x->operations[a] : u->operations;
+        if (u->operations != OWN && x->parts)
+            x->parts[b] = x->parts[a];
         if (u->like != FUSED_SELF)
             s->like = u->like;
         x->operations[a] = 0;
@@ -308,12 +312,14 @@ fuse_block(struct fuser *x, uint32_t b)
 }
 
 void
-fused_operations(const struct live *l, uint8_t *operations)
+fused_operations(const struct live *l, uint8_t *operations, uint8_t *parts)
 {
     const struct cfg *g = l->cfg;
     struct arena mem = {0};
-    struct fuser x = {.f = g->func, .live = l, .operations = operations};
+    struct fuser x = {.f = g->func, .live = l, .operations = operations, .parts = parts};
     memset(operations, 0, g->func->body.n);
+    if (parts)
+        memset(parts, 0, g->func->body.n);
     x.def = ARENA_ARRAY(&mem, int32_t, g->func->regs.n + 1);
     x.result = ARENA_ARRAY(&mem, struct result, g->func->body.n + 1);
     for (size_t i = 0; i < g->func->regs.n; i++)

@@ -7,7 +7,9 @@
 
 /* Writes the operations of each instruction of l's function, whose registers may be
  * allocated: 0: it is an operand or a part of another instruction. Their sum is that of
- * the function's code on a card, but for the order and loops. */
-void fused_operations(const struct live *l, uint8_t *operations);
+ * the function's code on a card, but for the order and loops. parts, unless NULL: latency
+ * class (enum ptx_latency) of what an instruction has taken where that makes another
+ * operation of it (a product before a sum); its own where it has not. */
+void fused_operations(const struct live *l, uint8_t *operations, uint8_t *parts);
 
 #endif

@@ -88,7 +88,7 @@ one_func(struct usage *u, const struct ptx_func *f)
     u->live_registers = regs > u->live_registers ? regs : u->live_registers;
     u->live_predicates = preds > u->live_predicates ? preds : u->live_predicates;
     uint8_t *operations = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
-    fused_operations(l, operations);
+    fused_operations(l, operations, NULL);
     for (size_t i = 0; i < f->body.n; i++)
         u->machine_operations += operations[i];
     live_free(l);

@@ -135,6 +135,14 @@ struct exec_prog *exec_decode(struct exec_image *im, const struct ptx_func *f,
                               struct diag_sink *diag);
 void exec_prog_free(struct exec_prog *p);
 
+/* What a card's compiler makes of each instruction where it stands (analysis/fused.h). */
+struct exec_fused {
+    uint8_t operations; /* 0: an operand, or a part, of another instruction */
+    uint8_t part;       /* enum ptx_latency */
+};
+/* By pc, in mem. */
+struct exec_fused *exec_fusions(const struct exec_prog *p, struct arena *mem);
+
 /* -- launch -- */
 struct exec_dim {
     uint32_t x, y, z;

@@ -61,6 +61,8 @@ ptx_machine_operations(const struct ptx_inst *in)
 {
     if (ptx_is_pseudo(in))
         return 0;
+    if (in->guard >= 0) /* it keeps what was there for some lanes: nobody's operand */
+        return ptx_expansions[ptx_expansion_of(in)].operations;
     enum ptx_space space = ptx_inst_space(in);
     if (in->op == PTX_OP_LD && in->ops[1].reg < 0 &&
         (space == PTX_SPACE_PARAM || space == PTX_SPACE_CONST))

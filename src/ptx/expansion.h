@@ -21,7 +21,7 @@ unsigned ptx_expansion_of(const struct ptx_inst *in);
 /* Machine operations of an instruction in the code of a card: as the row says, but none for
  * a load of a parameter or constant from a known place (an operand in the constant bank),
  * for a literal, an address or a launch's size that is moved (operands too), and for the low
- * part of an integer. */
+ * part of an integer; none of them guarded. */
 unsigned ptx_machine_operations(const struct ptx_inst *in);
 
 #endif

@@ -101,7 +101,7 @@ if [ -e "$lib" ]; then
     [ "$(grep -c '^workload/' "$dir/w.csv")" -eq 4 ] || fail "rows: $(cat "$dir/w.csv")"
     grep -q '^workload/gaussian_fan1/quick,Fan2,2/2,' "$dir/w.csv" || fail "a row for each kernel"
     run paper hw-correlation --cases --quick --machine v100 "$dir/w.csv" || fail "what was measured of workloads"
-    awk '/^4 launches, mean error/ { sub(/%.*/, ""); ok = $5 < 3 } END { exit !ok }' "$dir/out" ||
+    awk '/^4 launches, mean error/ { sub(/%.*/, ""); ok = $5 < 6 } END { exit !ok }' "$dir/out" ||
         fail "measured is not simulated"
 else
     echo "no libcuda.so.1 of ours: the recorder itself is not tried"

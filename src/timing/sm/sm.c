@@ -201,13 +201,25 @@ poll_waits(struct sm *s)
 
 /* -- fetch -- */
 
+/* Instructions of a fetch from pc on. What takes no issue slot is no instruction of a card's
+ * code, so it comes with the next that is. */
+static uint32_t
+fetched_instructions(const struct sm *s, uint32_t pc)
+{
+    enum { MOST = UINT8_MAX }; /* what buf_n counts */
+    uint32_t n = 0, left = s->prog->ninst - pc;
+    if (pc >= s->prog->ninst) /* past the end: on no path, found out at issue */
+        return 1;
+    for (uint32_t k = 0; k < s->m->sm.fetch_width && n < left && n < MOST; n++)
+        k += !s->prog->inst[pc + n].folded;
+    return n;
+}
+
 static void
 decode(struct sm *s)
 {
     unsigned w = s->fetched;
-    uint32_t pc = s->warp[w].fetch_pc, n = s->m->sm.fetch_width;
-    if (pc + n > s->prog->ninst) /* past the end: on no path, found out at issue */
-        n = pc < s->prog->ninst ? s->prog->ninst - pc : 1;
+    uint32_t pc = s->warp[w].fetch_pc, n = fetched_instructions(s, pc);
     s->fetched = SM_NO_INST;
     bitset_del(s->coming, w);
     s->warp[w].buf_pc = pc;

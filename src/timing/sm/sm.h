@@ -46,6 +46,7 @@ struct sm_inst {
     uint8_t cls;
     uint8_t barrier, fence, mem;
     uint8_t slots;            /* issue slots that it takes */
+    uint8_t folded;           /* none: a part or an operand of another one */
     uint8_t concern;          /* mechanisms that must be asked for it: a bit each */
     uint8_t operation;        /* made for policies: PTX_EXTENSION */
     uint8_t copy, copy_n;     /* enum exec_copy */
@@ -121,6 +122,7 @@ struct sm_sched {
     uint64_t live;         /* warps not ended */
     uint64_t head;         /* an instruction is in the buffer, on the warp's path */
     uint64_t bad;          /* what is in the buffer is not on the path */
+    uint64_t folded;       /* the head instruction takes no slot */
     union sm_waits waits;  /* what keeps warps from issuing */
     uint64_t concern;      /* a mechanism must be asked for the head instruction */
     uint64_t eager;        /* one that is asked before the scheduler chooses */

@@ -25,6 +25,7 @@ sm_head_changed(struct sm *s, unsigned w)
     c->bad &= ~bit;
     c->concern &= ~bit;
     c->eager &= ~bit;
+    c->folded &= ~bit;
 #define WAIT(id, cause, holds, ends, state, over, ...)                                   \
     c->waits.id &= SM_WAIT_##holds == SM_WAIT_HEAD ? ~bit : ~0ull;
 #include "timing/waits.def"
@@ -47,6 +48,7 @@ sm_head_changed(struct sm *s, unsigned w)
     }
     const struct sm_inst *in = &s->prog->inst[ew->pc];
     c->head |= bit;
+    c->folded |= in->folded ? bit : 0;
     c->cls[in->cls] |= bit;
     if (score_hazard(&s->score, w, in->reg, (unsigned)in->nsrc + in->ndst)) {
         bool load = score_hazard_in(&s->score, s->score.memory, w, in->reg,
@@ -122,6 +124,45 @@ full(const struct sm *s, const struct sm_part *p)
     return p->id_full | (unsigned)!ldst_can_prepare(s->ldst) << CLS_MEM;
 }
 
+/* Warp w executes the head of its buffer; false: a fault. */
+static bool
+execute(struct sm *s, unsigned w, const struct sm_inst *in, struct exec_step *st)
+{
+    struct exec_warp *ew = s->warp[w].ew;
+    if (exec_step(ew, st) != EXEC_OK) {
+        s->failure = ew->cta->failure;
+        s->fault = true;
+        return false;
+    }
+    unsigned lanes = (unsigned)__builtin_popcount(st->mask);
+    s->stats->warp_instructions++;
+    s->stats->thread_instructions += lanes;
+    *(uint64_t *)((char *)s->stats + in->ops) += lanes;
+    s->stats->other_operands += in->nother;
+    return true;
+}
+
+/* Warps whose head instruction is a part or an operand of a later one go on to that: it is
+ * executed, in no slot and no pipeline, and nobody waits for its result. */
+static void
+pass_folded(struct sm *s, struct sm_sched *c, uint64_t now)
+{
+    struct exec_step st;
+    for (uint64_t at; (at = c->folded & c->head & ~sm_waits_any(c)) != 0;) {
+        unsigned w = (unsigned)bit_lowest(at) * s->nsched + c->index;
+        uint32_t pc = s->warp[w].ew->pc;
+        if (!execute(s, w, &s->prog->inst[pc], &st))
+            return;
+        sm_tell(s, SM_EVENT_issued, w, pc, st.mask, now);
+        sm_tell(s, SM_EVENT_operands_read, w, pc, 0, now);
+        sm_tell(s, SM_EVENT_written_back, w, pc, 0, now);
+        s->warp[w].buf_pc++;
+        s->warp[w].buf_n--;
+        sm_head_changed(s, w);
+        s->worked = true;
+    }
+}
+
 /* The warp at position i issues the head of its buffer. */
 static void
 issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
@@ -131,19 +172,11 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
     struct exec_warp *ew = s->warp[w].ew;
     uint32_t pc = ew->pc;
     const struct sm_inst *in = &s->prog->inst[pc];
-    if (exec_step(ew, st) != EXEC_OK) {
-        s->failure = ew->cta->failure;
-        s->fault = true;
+    if (!execute(s, w, in, st))
         return;
-    }
-    s->stats->warp_instructions++;
     s->stats->machine_operations += in->slots;
     c->busy = (uint16_t)(c->busy + in->slots - 1);
-    unsigned lanes = (unsigned)__builtin_popcount(st->mask);
-    s->stats->thread_instructions += lanes;
-    *(uint64_t *)((char *)s->stats + in->ops) += lanes;
     s->stats->register_writes += in->ndst;
-    s->stats->other_operands += in->nother;
     s->stats->barriers += in->barrier;
     sm_tell(s, SM_EVENT_issued, w, pc, st->mask, now);
 
@@ -224,6 +257,10 @@ static bool
 issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
 {
     struct exec_step step; /* of the instruction issued last */
+    if (c->folded)
+        pass_folded(s, c, now);
+    if (s->fault)
+        return true;
     if (c->busy) {
         c->busy--;
         s->worked = true;
@@ -270,7 +307,7 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
                 flush(s, c, bit);
                 break;
             }
-            if (!(c->head & ~sm_waits_any(c) & bit))
+            if (!(c->head & ~sm_waits_any(c) & ~c->folded & bit))
                 break;
             in = &s->prog->inst[s->warp[w].buf_pc];
             if (full(s, p) >> in->cls & 1 ||

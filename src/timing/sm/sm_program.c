@@ -41,20 +41,46 @@ scale_tensor(struct sm_inst *in, unsigned work)
     in->interval = (uint16_t)interval;
 }
 
-/* The machine operations that an instruction becomes. Those of its own pipeline keep it;
- * of others', the longer time counts, and they do not compete with the others' work. */
+/* The machine operations that an instruction becomes, so many. Those of its own pipeline keep
+ * it; of others', the longer time counts, and they do not compete with the others' work. Where
+ * they are fewer than of the instruction alone, those left out are not waited for. */
 static void
-expand(const struct machine *m, struct sm_inst *in, const struct ptx_expansion *e)
+expand(const struct machine *m, struct sm_inst *in, const struct ptx_expansion *e,
+       unsigned operations)
 {
+    unsigned saved = e->operations - operations, chain = e->chain;
     bool f64 = e->class >= PTX_LAT_F64_ADD && e->class <= PTX_LAT_F64_DIV;
     unsigned cls = class_of(m, f64 ? PTX_UNIT_DP : PTX_UNIT_ALU, e->class);
-    unsigned work = e->more * (unsigned)m->latency[e->class].interval;
-    in->slots = e->operations;
+    unsigned more = e->more > saved ? e->more - saved : 0;
+    unsigned work = more * (unsigned)m->latency[e->class].interval;
+    if (saved && chain >= operations)
+        chain = operations - 1;
+    in->slots = (uint8_t)operations;
     if (cls == in->cls)
         in->interval = (uint16_t)(in->interval + work);
     else if (work > in->interval)
         in->interval = (uint16_t)work;
-    in->latency = (uint16_t)(in->latency + e->chain * latency_dependent(m, e->class));
+    in->latency = (uint16_t)(in->latency + chain * latency_dependent(m, e->class));
+}
+
+/* ... and what a card's compiler makes of it where it stands. A pair has the latency of its
+ * slower part (a product and a sum: IMAD). */
+static void
+fuse(const struct machine *m, struct sm_inst *in, const struct exec_static *st,
+     const struct exec_fused *f)
+{
+    const struct ptx_expansion *e = &ptx_expansions[st->expansion];
+    const struct machine_latency *part = &m->latency[f->part];
+    in->folded = !f->operations && !in->concern;
+    if (f->part != st->latency && in->latency < part->cycles)
+        in->latency = (uint16_t)part->cycles;
+    if (f->part != st->latency && in->interval < part->interval)
+        in->interval = (uint16_t)part->interval;
+    expand(m, in, e,
+           f->operations && f->operations < e->operations ? f->operations
+                                                          : e->operations);
+    if (in->folded)
+        in->slots = 0;
 }
 
 static bool
@@ -74,6 +100,8 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
     for (uint32_t i = 0; i < p->ninst; i++)
         nreg += (size_t)p->st[i].nsrc + p->st[i].ndst;
     uint16_t *reg = ARENA_ARRAY(mem, uint16_t, nreg + 1);
+    const struct exec_fused *fused =
+        m->sm.machine_operations && m->sm.fusions ? exec_fusions(p, mem) : NULL;
     unsigned longest = 1;
     for (uint32_t i = 0; i < p->ninst; i++) {
         const struct exec_static *st = &p->st[i];
@@ -91,8 +119,13 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
         in->slots = 1;
         if (in->cls == CLS_TENSOR)
             scale_tensor(in, st->work);
-        if (m->sm.machine_operations)
-            expand(m, in, &ptx_expansions[st->expansion]);
+        for (unsigned k = 0; k < setup->nmechanisms; k++)
+            in->concern |= (uint8_t)(concerns(&setup->mechanism[k], st) << k);
+        if (fused)
+            fuse(m, in, st, &fused[i]);
+        else if (m->sm.machine_operations)
+            expand(m, in, &ptx_expansions[st->expansion],
+                   ptx_expansions[st->expansion].operations);
         longest = in->latency > longest ? in->latency : longest;
         longest = in->interval > longest ? in->interval : longest;
         in->barrier = st->is_barrier;
@@ -106,8 +139,6 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
         in->copy_n = st->copy_n;
         in->mem = in->cls == CLS_MEM;
         in->operation = (ptx_ops[st->op].flags & PTX_EXTENSION) != 0;
-        for (unsigned k = 0; k < setup->nmechanisms; k++)
-            in->concern |= (uint8_t)(concerns(&setup->mechanism[k], st) << k);
     }
     return (struct sm_program){.grid = grid,
                                .inst = inst,

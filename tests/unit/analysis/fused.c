@@ -19,7 +19,7 @@ same(const char *text, const char *want)
     struct cfg *g = cfg_new(f);
     struct live *l = live_new(g);
     uint8_t operations[64];
-    fused_operations(l, operations);
+    fused_operations(l, operations, NULL);
     size_t n = 0;
     for (size_t i = 0; i + 1 < f->body.n; i++) /* but ret */
         if (!ptx_is_pseudo(&f->body.v[i]))
@@ -91,6 +91,7 @@ not_fused(void **state)
              "%r1"),
          "11111");
     same("@%p1 shl.b32 %r1, %r2, 3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
+    same("@%p1 mov.b32 %r1, 3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
     /* a shift by a register; products of which the upper half counts, or that are rounded */
     same("shl.b32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
     same("mul.lo.s32 %r1, %r2, %r3; sub.s32 %r4, %r5, %r1;" KEEP("%r4"), "111");

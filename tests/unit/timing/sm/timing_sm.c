@@ -165,6 +165,85 @@ operations_take_their_pipeline(void **st)
     assert_in_range(cost64("gtx480", dp, "", rcp, 4), n * 40 - 80, n * 40 + 80);
 }
 
+/* -- parts and operands of other instructions (ptx/fusions.def) -- */
+
+static const struct option fusions[] = {
+    {"sm.machine_operations", "true"}, {"sm.fusions", "true"}, {0}};
+
+#define LEA(t, r) "shl.b32 %r" t ", %r1, 2; add.s32 %r" r ", %r" t ", %r1;"
+
+/* A shift and an addition are one operation, in one of two slots, and take the time of the
+ * addition; both are PTX instructions. A guarded shift is none of the addition's business. */
+static void
+parts_take_no_slot(void **st)
+{
+    static const char lea[] = LEA("2", "3") LEA("4", "5") LEA("6", "7") LEA("8", "9");
+    static const char guarded[] =
+        "setp.ne.u32 %p0, %r1, 7; @%p0 shl.b32 %r2, %r1, 2; add.s32 %r3, %r2, %r1;";
+    uint64_t n = 64 * 4 * 16; /* of all warps, on two schedulers */
+    uint64_t alone =
+        cost64("gtx480", operations, "", FOUR("add.s32", "r", "%r1, %r1"), 16);
+    assert_in_range(cost64("gtx480", fusions, "", lea, 16), alone, alone * 11 / 10);
+    assert_true(cost64("gtx480", operations, "", lea, 16) > alone * 3 / 2);
+    struct launch_stats a = run("gtx480", operations, "", lea, 64, 0, 1, 512);
+    struct launch_stats b = run("gtx480", fusions, "", lea, 128, 0, 1, 512);
+    struct launch_stats c = run("gtx480", fusions, "", lea, 64, 0, 1, 512);
+    assert_int_equal(a.sm.warp_instructions, c.sm.warp_instructions);
+    assert_int_equal(a.sm.thread_instructions, c.sm.thread_instructions);
+    assert_int_equal(b.sm.machine_operations, c.sm.machine_operations + n);
+    assert_int_equal(b.sm.warp_instructions, c.sm.warp_instructions + 2 * n);
+    a = run("gtx480", fusions, "", guarded, 64, 0, 1, 32);
+    b = run("gtx480", fusions, "", guarded, 128, 0, 1, 32);
+    assert_int_equal(b.sm.machine_operations, a.sm.machine_operations + 3 * 64);
+}
+
+/* A chain of such pairs takes what the additions alone do (dependent_use), a product and a
+ * sum what the slower of them does; and of an addition of 64 bits that is IMAD.WIDE with a
+ * product of 32, there is one operation of 10 cycles left of the two. */
+static void
+parts_are_not_waited_for(void **st)
+{
+    static const char lea[] = "shl.b32 %r2, %r0, 2; add.s32 %r0, %r2, %r1;";
+    static const char imad[] = "mul.lo.s32 %r2, %r0, %r1; add.s32 %r0, %r2, %r1;";
+    static const char wide[] = "mul.wide.u32 %d2, %r1, 4; add.s64 %d3, %d2, %d3;";
+    const struct option slow[] = {{"sm.machine_operations", "true"},
+                                  {"sm.fusions", "true"},
+                                  {"latency.int_mul", "9,2"},
+                                  {0}};
+    assert_int_equal(cost64("gtx480", operations, "", lea, 1), 64 * (7 + 10));
+    assert_int_equal(cost64("gtx480", fusions, "", lea, 1), 64 * 10);
+    assert_int_equal(cost64("gtx480", operations, "", imad, 1), 64 * (10 + 10));
+    assert_int_equal(cost64("gtx480", fusions, "", imad, 1), 64 * 10);
+    assert_int_equal(cost64("gtx480", slow, "", imad, 1), 64 * (9 + 6));
+    assert_int_equal(cost64("gtx480", operations, "", wide, 1), 64 * 20);
+    assert_int_equal(cost64("gtx480", fusions, "", wide, 1), 64 * 10);
+}
+
+/* A part waits where it stands for what it reads: as long as its reader would. */
+static void
+parts_wait_for_their_sources(void **st)
+{
+    static const char pair[] =
+        "ld.global.cg.u32 %r2, [%d0]; shl.b32 %r3, %r2, 2; add.s32 %r4, %r3, %r1;";
+    static const char sum[] = "ld.global.cg.u32 %r2, [%d0]; add.s32 %r4, %r2, %r1;";
+    assert_int_equal(cost64("gtx480", fusions, "", pair, 1),
+                     cost64("gtx480", fusions, "", sum, 1));
+    assert_true(cost64("gtx480", fusions, "", sum, 1) > 64 * 100); /* the mock's delay */
+}
+
+#define WITH_OPERAND(r) "mov.u32 %r22, 7; add.s32 %r" r ", %r1, %r22;"
+
+/* An operand comes with the instruction that it is one of: one warp that the fetches bound is
+ * as fast as without (one_warp_is_bound_by_fetch). */
+static void
+parts_are_not_fetched(void **st)
+{
+    static const char with[] =
+        WITH_OPERAND("2") WITH_OPERAND("3") WITH_OPERAND("4") WITH_OPERAND("5")
+            WITH_OPERAND("6") WITH_OPERAND("7") WITH_OPERAND("8") WITH_OPERAND("9");
+    assert_int_equal(cost64("gtx480", fusions, "", with, 1), 64 * 12);
+}
+
 /* An instruction without register operands leaves its collector a step earlier. */
 static void
 no_operands_to_read(void **st)
@@ -439,6 +518,10 @@ main(void)
         cmocka_unit_test(sequences_add_to_latency),
         cmocka_unit_test(operations_take_issue_slots),
         cmocka_unit_test(operations_take_their_pipeline),
+        cmocka_unit_test(parts_take_no_slot),
+        cmocka_unit_test(parts_are_not_waited_for),
+        cmocka_unit_test(parts_wait_for_their_sources),
+        cmocka_unit_test(parts_are_not_fetched),
         cmocka_unit_test(no_operands_to_read),
         cmocka_unit_test(guard_is_not_collected),
         cmocka_unit_test(bank_conflicts),
