@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "exec/memory/heap.h"
 #include "exec/memory/texture.h"
+#include "passes/persistent.h"
 #include "runtime/plan.h"
 #include "runtime/result.h"
 
@@ -618,7 +619,7 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                                           : 0,
                           .grid_id = dev->launches++,
                           .limit = dev->options.max_instructions,
-                          .cooperative = l->cooperative,
+                          .cooperative = l->cooperative || persistent_steps(lk->func),
                           .print = dev->options.print,
                           .print_user = dev->options.user,
                           .orders = orders,
@@ -633,7 +634,7 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
     uint64_t threads = exec_block_threads(&g);
     g.warps_per_cta = (uint32_t)((threads + 31) / 32);
     if (!exec_grid_check(&g, diag) ||
-        (l->cooperative && !prepare_together(dev, &g, &plan, diag)) ||
+        (g.cooperative && !prepare_together(dev, &g, &plan, diag)) ||
         (dev->gpu && !plan_residency(dev, &plan, diag)))
         goto out;
     tex_refresh(dev_textures(dev->mem), dev->mem);

@@ -10,7 +10,7 @@
  *
  * Persistent blocks (passes/persistent_blocks.c) are launched in order; the schedule's
  * order goes into the array of what they do. Working sets are those of the kernel before
- * the passes, block by block. Steps have no barriers there, and one TLP.
+ * the passes, block by block. Steps go into an array too where the pass was told barrier=1.
  *
  * Cost: one functional execution and a copy of the memory in use, for each schedule; none
  * for the methods that do not look at working sets. */
@@ -161,33 +161,63 @@ by_method(struct allot_device *dev, const struct exec_grid *g,
     return true;
 }
 
-/* The schedule's order into the array of the plan's persistent blocks. */
+/* The words of array v of the plan's kernel. */
+static bool
+write_array(struct allot_device *dev, const struct launch_plan *plan,
+            const struct ptx_var *v, const uint32_t *words, struct diag_sink *diag)
+{
+    uint64_t addr, bytes;
+    if (!exec_image_symbol(plan->version->image, v->name, &addr, &bytes))
+        return diag_error(diag, "kernel '%s' has no array '%s'", plan->kernel->func->name,
+                          v->name);
+    bool ok = dev_write(dev->mem, addr, words, bytes);
+    timing_host_copy(dev->gpu, addr, bytes);
+    return ok || diag_error(diag, "array '%s' cannot be written", v->name);
+}
+
+/* Where steps begin in the order of n blocks; n from the last one's end on. Each has as many blocks
+ * as may run at once in that of the schedule, and no more than there are persistent ones. */
+static void
+step_starts(const struct cta_schedule *s, uint32_t n, uint32_t persistent,
+            uint32_t *start)
+{
+    const struct cta_step whole = {0, n, persistent};
+    const struct cta_step *step = s ? s->step : &whole;
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < (s ? s->nsteps : 1); i++) {
+        const uint32_t most = step[i].tlp < persistent ? step[i].tlp : persistent;
+        for (uint32_t at = 0; at < step[i].n; at += most)
+            start[k++] = step[i].first + at;
+    }
+    while (k <= n)
+        start[k++] = n;
+}
+
+/* The schedule's order into the array of the plan's persistent blocks, and its steps. */
 static bool
 fill(struct allot_device *dev, const struct launch_plan *plan,
      const struct cta_schedule *s, struct diag_sink *diag)
 {
-    const struct ptx_var *v = plan->entries;
-    const char *kernel = plan->kernel->func->name;
-    const uint32_t n = (uint32_t)(v->size / sizeof *s->order);
-    uint64_t addr, bytes;
+    const uint32_t n = (uint32_t)(plan->entries->size / sizeof *s->order);
     if (s && s->blocks != n) {
         struct diag *d =
             diag_add(diag, DIAG_ERROR, NULL,
                      "the persistent blocks of kernel '%s' do the work of %u "
                      "blocks, but its schedule is for %u",
-                     kernel, n, s->blocks);
+                     plan->kernel->func->name, n, s->blocks);
         diag_hint(diag, d, "make the schedule for this launch anew");
         return false;
     }
-    if (!exec_image_symbol(plan->version->image, v->name, &addr, &bytes))
-        return diag_error(diag, "kernel '%s' has no array '%s'", kernel, v->name);
-    uint32_t *order = xmalloc((n + (size_t)1) * sizeof *order);
+    uint32_t *words = xmalloc((n + (size_t)1) * sizeof *words);
     for (uint32_t i = 0; i < n; i++)
-        order[i] = s ? s->order[i] : i;
-    bool ok = dev_write(dev->mem, addr, order, bytes);
-    free(order);
-    timing_host_copy(dev->gpu, addr, bytes);
-    return ok || diag_error(diag, "array '%s' cannot be written", v->name);
+        words[i] = s ? s->order[i] : i;
+    bool ok = write_array(dev, plan, plan->entries, words, diag);
+    if (ok && plan->steps) {
+        step_starts(s, n, plan->shape.grid[0], words);
+        ok = write_array(dev, plan, plan->steps, words, diag);
+    }
+    free(words);
+    return ok;
 }
 
 /* By method: the blocks are those of the kernel before passes. */

@@ -325,6 +325,7 @@ plan_residency(const struct allot_device *dev, struct launch_plan *p,
     p->budget = budget(m, p);
     p->sm.schedule = schedule_of(dev, p->kernel->func->name);
     p->entries = p->sm.order->follows ? persistent_order(p->kernel->func) : NULL;
+    p->steps = p->entries ? persistent_steps(p->kernel->func) : NULL;
     if (p->entries) { /* a schedule is for the blocks of the array, not for those launched */
         p->persisted = p->sm.schedule;
         p->sm.schedule = NULL;

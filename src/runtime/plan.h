@@ -35,6 +35,7 @@ struct launch_plan {
     struct plan_budget budget;
     struct timing_plan sm;         /* demand of the kernel; residency; order of blocks */
     const struct ptx_var *entries; /* the array of persistent blocks, or NULL */
+    const struct ptx_var *steps;   /* that of their steps, or NULL */
     const struct cta_schedule *persisted; /* what it is filled from: of a file; or NULL */
 };
 

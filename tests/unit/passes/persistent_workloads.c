@@ -42,8 +42,10 @@ same_memory(void **state)
 {
     static const char *const compilers[] = {"clang", "nvcc"};
     static const char *const schemes[] = {"persistent-blocks:tlp=1",
-                                          "cleanup,persistent-blocks:tlp=5"};
-    unsigned changed[2] = {0}, workloads = 0;
+                                          "cleanup,persistent-blocks:tlp=5",
+                                          "persistent-blocks:tlp=3:barrier=1"};
+    enum { SCHEMES = sizeof schemes / sizeof *schemes };
+    unsigned changed[SCHEMES] = {0}, workloads = 0;
     (void)state;
     for (int c = 0; c < 2; c++)
         for (size_t i = 0; allot_workloads[i]; i++) {
@@ -54,16 +56,16 @@ same_memory(void **state)
                 continue;
             uint64_t plain = run(w, compilers[c], "", &all);
             workloads += all > 5;
-            for (size_t p = 0; p < 2; p++) {
+            for (size_t p = 0; p < SCHEMES; p++) {
                 if (run(w, compilers[c], schemes[p], &some) != plain)
                     fail_msg("%s (%s): %s changed its memory", w->name, compilers[c],
                              schemes[p]);
                 changed[p] += some < all;
             }
         }
-    print_message("%u workloads, of which %u and %u run with fewer blocks\n", workloads,
-                  changed[0], changed[1]);
-    for (size_t p = 0; p < 2; p++)
+    print_message("%u workloads, of which %u, %u and %u run with fewer blocks\n",
+                  workloads, changed[0], changed[1], changed[2]);
+    for (size_t p = 0; p < SCHEMES; p++)
         if (2 * changed[p] < workloads)
             fail_msg("%s: only %u of %u workloads are changed", schemes[p], changed[p],
                      workloads);

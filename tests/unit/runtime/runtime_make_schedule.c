@@ -191,26 +191,55 @@ previous_working_sets_schedule_the_next(void **state)
 
 /* -- persistent blocks -- */
 
-/* Runs the kernel with 4 persistent blocks; the array that they took their work from. */
+/* Runs the kernel with persistent blocks; what the array holds then. */
 static bool
-run_persistent(struct rt_kit *k, const char *method, const char *file,
-               uint32_t order[BLOCKS])
+run_passes(struct rt_kit *k, const char *passes, const char *method, const char *file,
+           const char *array, uint32_t *words, size_t n)
 {
     static struct outcome out[1];
-    const char *set[] = {"cta.order",
-                         "schedule",
-                         "compiler.passes",
-                         "persistent-blocks:tlp=4",
-                         "cta.schedule",
-                         method,
-                         NULL};
+    const char *set[] = {
+        "cta.order", "schedule", "compiler.passes", passes, "cta.schedule", method, NULL};
     uint64_t addr, bytes;
     if (!run_many(k, set, file, 16, 16, out, 1))
         return false;
     assert_memory_equal(out[0].memory, plain[0].memory, BYTES);
-    assert_true(allot_symbol(k->dev, k->mod, "allot_order_k", &addr, &bytes, k->d));
-    assert_int_equal(bytes, BLOCKS * sizeof *order);
-    return allot_read(k->dev, addr, order, bytes, k->d);
+    assert_true(allot_symbol(k->dev, k->mod, array, &addr, &bytes, k->d));
+    assert_int_equal(bytes, n * sizeof *words);
+    return allot_read(k->dev, addr, words, bytes, k->d);
+}
+
+/* 4 of them; the array that they took their work from. */
+static bool
+run_persistent(struct rt_kit *k, const char *method, const char *file,
+               uint32_t order[BLOCKS])
+{
+    return run_passes(k, "persistent-blocks:tlp=4", method, file, "allot_order_k", order,
+                      BLOCKS);
+}
+
+/* barrier=1: a step of the schedule has as many blocks at once as it says, at most all. */
+static void
+steps_of_persistent_blocks(void **state)
+{
+    static const char passes[] = "persistent-blocks:tlp=4:barrier=1";
+    struct rt_kit k;
+    uint32_t start[BLOCKS + 1];
+    char path[] = "/tmp/schedule-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *f = fdopen(fd, "w");
+    assert_non_null(f);
+    fprintf(f, "allot-schedule 1\nkernel k\nblocks %d\nstep 2: 32-63\nstep 8: 0-31\n",
+            BLOCKS);
+    fclose(f);
+    assert_true(run_passes(&k, passes, "", path, "allot_steps_k", start, BLOCKS + 1));
+    rt_close(&k);
+    for (uint32_t i = 0; i <= BLOCKS; i++)
+        assert_int_equal(start[i], i < 16 ? 2 * i : i < 24 ? 32 + 4 * (i - 16) : BLOCKS);
+    assert_true(run_passes(&k, passes, "", NULL, "allot_steps_k", start, BLOCKS + 1));
+    rt_close(&k);
+    for (uint32_t i = 0; i <= BLOCKS; i++)
+        assert_int_equal(start[i], i < 16 ? 4 * i : BLOCKS);
+    unlink(path);
 }
 
 /* The array holds the schedule's order: of a file, of a baseline, and by the working sets of
@@ -307,6 +336,7 @@ main(void)
         cmocka_unit_test(update_makes_it_anew),
         cmocka_unit_test(previous_working_sets_schedule_the_next),
         cmocka_unit_test(persistent_blocks_take_a_schedule),
+        cmocka_unit_test(steps_of_persistent_blocks),
         cmocka_unit_test(what_cannot_be_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -489,11 +489,63 @@ persistent_blocks_follow_their_array(void **state)
     rt_close(&k);
 }
 
+/* barrier=1: no block of a step begins before all of the step before have ended: what each counts
+ * is its step's. More blocks than the device holds would wait for ever: refused. */
+static void
+persistent_blocks_meet_after_each_step(void **state)
+{
+    enum { X = 10 };
+    static const struct {
+        const char *passes;
+        bool launched, in_step;
+    } t[] = {{"persistent-blocks:tlp=2:barrier=1", true, true},
+             {"persistent-blocks:tlp=2", true, false},
+             {"persistent-blocks:tlp=9:barrier=1", false, false}};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct rt_kit k;
+        uint32_t got[X][4];
+        bool in_step = true;
+        rt_open(&k, persistent, NULL);
+        allot_device_free(k.dev);
+        assert_true(allot_machine_set(k.m, "sm.count", "1", k.d));
+        assert_true(allot_machine_set(k.m, "compiler.passes", t[i].passes, k.d));
+        const struct allot_options functional = {.functional = true};
+        k.dev = allot_device_new(k.m, &functional, k.d);
+        uint64_t out = allot_alloc(k.dev, 2048, k.d);
+        const void *args[] = {&out};
+        const struct allot_launch l = {.module = k.mod,
+                                       .kernel = "k",
+                                       .grid = {X, 1, 1},
+                                       .block = {64, 1, 1},
+                                       .args = args,
+                                       .nargs = 1};
+        for (int turn = 0; turn < 2;
+             turn++) { /* the barrier is as it was, behind a launch */
+            assert_true(allot_set(k.dev, out, 0, 2048, k.d));
+            if (!allot_launch(k.dev, &l, k.d) == t[i].launched)
+                rt_fail(&k, t[i].passes);
+            if (!t[i].launched)
+                break;
+            assert_true(allot_read(k.dev, out, got, sizeof got, k.d));
+            for (uint32_t b = 0; b < X; b++) {
+                assert_int_equal(got[b][0], 1);
+                in_step = in_step && got[b][3] / 2 == b / 2;
+            }
+        }
+        if (t[i].launched)
+            assert_int_equal(in_step, t[i].in_step);
+        else
+            rt_told(&k, "its 9 blocks cannot all be resident, at most 8 can");
+        rt_close(&k);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(persistent_blocks_follow_their_array),
+        cmocka_unit_test(persistent_blocks_meet_after_each_step),
         cmocka_unit_test(one_demand),
         cmocka_unit_test(budget),
         cmocka_unit_test(variant_of_the_launch),
