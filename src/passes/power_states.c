@@ -56,10 +56,13 @@ percent(uint64_t n, uint64_t of)
     return of ? 100.0 * (double)n / (double)of : 0;
 }
 
-/* Is anything ever read from it? */
+/* A register of the file, from which something is ever read? Predicates lie outside. */
 static bool
-in_use(const struct job *j, uint32_t unit)
+in_use(const struct job *j, const struct reg_units *u, uint32_t unit)
 {
+    if (u->start[unit] < u->start[unit + 1] &&
+        j->f->regs.v[u->reg[u->start[unit]]].type == PTX_PRED)
+        return false;
     return j->of[unit].state[PTX_POWER_OFF] < j->points;
 }
 
@@ -94,8 +97,8 @@ tell(const struct job *j, const struct reg_units *u, uint64_t off_lost, struct s
     uint64_t all[4] = {0};
     uint32_t used = 0, told = 0;
     for (uint32_t k = 0; k < u->n; k++) {
-        used += in_use(j, k);
-        for (unsigned s = 0; s < 4 && in_use(j, k); s++)
+        used += in_use(j, u, k);
+        for (unsigned s = 0; s < 4 && in_use(j, u, k); s++)
             all[s] += j->of[k].state[s];
     }
     uint64_t total = j->points * used;
@@ -107,7 +110,7 @@ tell(const struct job *j, const struct reg_units *u, uint64_t off_lost, struct s
                   percent(all[PTX_POWER_SLEEP], total),
                   percent(all[PTX_POWER_OFF], total));
     for (uint32_t k = 0; k < u->n && told < MOST; k++)
-        if (in_use(j, k)) {
+        if (in_use(j, u, k)) {
             tell_unit(j, u, k, b);
             told++;
         }
