@@ -48,8 +48,7 @@ sm_head_changed(struct sm *s, unsigned w)
     }
     const struct sm_inst *in = &s->prog->inst[ew->pc];
     c->head |= bit;
-    c->folded |= in->folded ? bit : 0;
-    c->cls[in->cls] |= bit;
+    *(in->folded ? &c->folded : &c->cls[in->cls]) |= bit; /* needs no room of a class */
     if (score_hazard(&s->score, w, in->reg, (unsigned)in->nsrc + in->ndst)) {
         bool load = score_hazard_in(&s->score, s->score.memory, w, in->reg,
                                     (unsigned)in->nsrc + in->ndst);

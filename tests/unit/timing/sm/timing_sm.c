@@ -244,6 +244,30 @@ parts_are_not_fetched(void **st)
     assert_int_equal(cost64("gtx480", fusions, "", with, 1), 64 * 12);
 }
 
+/* A part goes on while the latch of its own class is full, as here that of memory, so that no
+ * counter depends on whether the scheduler is looked at in every cycle. */
+static void
+parts_need_no_room(void **st)
+{
+    static const char body[] = "ld.global.cg.u32 %r2, [%d0]; ld.global.cg.u32 %r3, [%d0];"
+                               "ld.param.u32 %r4, [n]; add.u32 %r5, %r4, %r5;";
+    struct launch_stats s[2];
+    for (int k = 0; k < 2; k++) {
+        struct rig r;
+        char *t = text_of("", body, 64);
+        rig_load(&r, "v100", t, NULL);
+        r.opt.no_skip = k;
+        rig_buf(&r, 0, 1 << 16);
+        rig_param(&r, 1, 0);
+        s[k] = rig_launch(&r, 1, 1024);
+        rig_free(&r);
+        free(t);
+    }
+    assert_true(s[0].sm.machine_operations < s[0].sm.warp_instructions);
+    for (int k = 0; k < STAT_COUNTERS; k++)
+        assert_int_equal(stats_at(&s[0], k), stats_at(&s[1], k));
+}
+
 /* An instruction without register operands leaves its collector a step earlier. */
 static void
 no_operands_to_read(void **st)
@@ -522,6 +546,7 @@ main(void)
         cmocka_unit_test(parts_are_not_waited_for),
         cmocka_unit_test(parts_wait_for_their_sources),
         cmocka_unit_test(parts_are_not_fetched),
+        cmocka_unit_test(parts_need_no_room),
         cmocka_unit_test(no_operands_to_read),
         cmocka_unit_test(guard_is_not_collected),
         cmocka_unit_test(bank_conflicts),
