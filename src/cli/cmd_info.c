@@ -45,6 +45,7 @@ int
 cmd_info(int argc, char **argv)
 {
     const char *machine = "gtx480", *kernel = NULL, *block = "256", *smem = "0";
+    const char *registers = NULL;
     bool json = false, steps = false, ptxas = false, loads = false;
     bool no_schedule = false;
     const struct cli_opt options[] = {
@@ -65,6 +66,10 @@ cmd_info(int argc, char **argv)
         {"no-schedule", 0, NULL,
          "loads stay in the order of the PTX, whatever the machine", NULL, NULL,
          &no_schedule},
+        {"registers", 0, "WHICH",
+         "whose count the occupancy is by: allocated, virtual (MAXLIVE), or ptxas, which "
+         "must be installed; default: the machine's",
+         &registers, NULL, NULL},
         {"ptxas", 0, NULL,
          "ptxas' register counts too, for the machine's compute capability; it must be installed",
          NULL, NULL, &ptxas},
@@ -77,7 +82,8 @@ cmd_info(int argc, char **argv)
         "SM holds and what limits that.",
         "  allot info kernel.ptx --machine titan --block 16,16\n"
         "  allot info kernel.ptx -m gtx480 --steps\n"
-        "  allot info kernel.ptx -m a100 --loads\n"};
+        "  allot info kernel.ptx -m a100 --loads\n"
+        "  allot info kernel.ptx -m a100 --registers ptxas\n"};
     struct cli_list pos;
     if (!cli_parse(&cmd, (const struct cli_opt *const[]){options, NULL}, argc, argv,
                    &pos))
@@ -95,8 +101,13 @@ cmd_info(int argc, char **argv)
     struct allot_machine *m = cli_machine(machine, d);
     if (m && no_schedule)
         allot_machine_set(m, "compiler.cleanup", "cleanup", d);
-    struct allot_module *mod = m ? allot_module_load_for(pos.v[0], m, d) : NULL;
-    bool ok = mod != NULL;
+    bool ok =
+        m && (!registers || allot_machine_set(m, "compiler.registers", registers, d));
+    char count[16] = "";
+    if (ok && allot_machine_get(m, "compiler.registers", count, sizeof count))
+        ptxas |= !strcmp(count, "ptxas"); /* the occupancy is by its count */
+    struct allot_module *mod = ok ? allot_module_load_for(pos.v[0], m, d) : NULL;
+    ok = mod != NULL;
     const struct allot_kernel *one = ok && kernel ? launch_kernel(mod, kernel) : NULL;
     if (ok && kernel && !one) {
         fprintf(stderr, "allot: %s has no kernel '%s'\n", pos.v[0], kernel);

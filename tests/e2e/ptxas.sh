@@ -53,6 +53,23 @@ ok "--regs goes before it" test "$(PATH=$dir/bin:$PATH COUNT=64 "$allot" run vec
     --registers ptxas --regs 32 | blocks)" = 8
 ok "info --ptxas" sh -c "PATH=$dir/bin:\$PATH COUNT=41 '$allot' info '$src/tests/e2e/inputs/saxpy.ptx' --ptxas -m a100 |
     grep -q '41 by ptxas'"
+# The occupancy is by ptxas' count where the option or the machine's file says so, and only there.
+saxpy=$src/tests/e2e/inputs/saxpy.ptx
+printf 'base: a100\ncompiler:\n  registers: ptxas\n' >"$dir/by-ptxas.yaml"
+info() { PATH=$dir/bin:$PATH COUNT=64 "$allot" info "$saxpy" "$@"; }
+four() { info "$@" | grep -q '^  occupancy *4 blocks of 256 threads'; }
+ok "info --registers ptxas: occupancy by its count" four -m a100 --registers ptxas
+ok "... and tells the count" sh -c "$(printf 'PATH=%s:$PATH COUNT=64 %s info %s -m a100 --registers ptxas' \
+    "$dir/bin" "$allot" "$saxpy") | grep -q '64 by ptxas'"
+ok "a machine's file says so" four -m "$dir/by-ptxas.yaml"
+ok "... and the option takes it back" sh -c "! $(printf 'PATH=%s:$PATH COUNT=64 %s info %s -m %s --registers allocated' \
+    "$dir/bin" "$allot" "$saxpy" "$dir/by-ptxas.yaml") | grep -q '4 blocks\|by ptxas'"
+PATH=$dir/none "$allot" info "$saxpy" -m "$dir/by-ptxas.yaml" >"$dir/out" 2>"$dir/err"
+ok "info without ptxas: status 1" test $? -eq 1
+ok "... says so" grep -q 'no ptxas in the PATH' "$dir/err"
+ok "... and no occupancy" test ! -s "$dir/out"
+"$allot" info "$saxpy" --registers none >"$dir/out" 2>"$dir/err"
+ok "info --registers none: says what there is" grep -q 'allocated.*virtual.*ptxas' "$dir/err"
 ok "info --ptxas --json" sh -c "PATH=$dir/bin:\$PATH COUNT=41 '$allot' info '$src/tests/e2e/inputs/saxpy.ptx' --ptxas \
     --json | grep -q '\"ptxas_registers\": 41'"
 ok "opt --explain tells ptxas' registers" sh -c "PATH=$dir/bin:\$PATH COUNT=41 '$allot' opt \
