@@ -21,10 +21,10 @@
  * happen anywhere between its neighbours; origin[] of an inserted instruction says which
  * have happened. Were that wrong, a read would not find its value.
  *
- * At the start of a block only registers that may be read from there on are kept; any
- * other is held nowhere but in its equation. For this the liveness of the original is
- * computed here, and nothing is trusted to it: were it wrong, a read would not find its
- * value.
+ * At the start of a block only registers that may be read from there on are kept, and the
+ * sources of what is repeated; any other is held nowhere but in its equation. For this the
+ * liveness of the original is computed here, and nothing is trusted to it: were it wrong,
+ * a read would not find its value.
  *
  * Cost: O(instructions x pairs of the places they touch), a few rounds. */
 #include "analysis/register_check.h"
@@ -80,6 +80,7 @@ struct check {
     bool *equation;           /* of one: it is in the hash and reads registers */
     int32_t *user;            /* of a register: first of `uses`, NONE */
     VEC(struct use) uses;     /* equations that read it */
+    VEC(int32_t) sources;     /* registers that equations read */
     uint32_t *writers;        /* of each register: instructions that write it */
     uint32_t at;              /* instruction of after */
     bool failed;
@@ -477,6 +478,8 @@ find_definitions(struct check *c, struct arena *mem)
         for (unsigned k = 1; k < in->nops; k++)
             if (in->ops[k].kind == PTX_OPD_REG) {
                 c->equation[i] = true;
+                if (c->user[in->ops[k].reg] == NONE)
+                    *vec_push(&c->sources) = in->ops[k].reg;
                 *vec_push(&c->uses) =
                     (struct use){in->ops[0].reg, c->user[in->ops[k].reg]};
                 c->user[in->ops[k].reg] = (int32_t)c->uses.n - 1;
@@ -612,6 +615,17 @@ walk_block(struct check *c, uint32_t b)
     }
 }
 
+/* Where v is now is where it is at the start of the block. */
+static void
+keep(const struct check *c, struct entry *e, int32_t v)
+{
+    if (is_anywhere(c, v))
+        *vec_push(&e->pair) = (struct pair){v, ANYWHERE};
+    for (int32_t n = c->of_v[v]; n >= 0; n = c->node.v[n].next_v)
+        if (c->node.v[n].is.p != place_of_equation(c))
+            *vec_push(&e->pair) = c->node.v[n].is;
+}
+
 /* The state at the end of a block reaches the start of another: what holds there is what
  * holds on all paths. */
 static void
@@ -620,14 +634,11 @@ meet(struct check *c, uint32_t to)
     struct entry *e = &c->entry[to];
     if (!e->reached) {
         e->reached = e->stale = true;
-        for (uint32_t i = c->live->start[to]; i < c->live->start[to + 1]; i++) {
-            int32_t v = (int32_t)c->live->reg[i];
-            if (is_anywhere(c, v))
-                *vec_push(&e->pair) = (struct pair){v, ANYWHERE};
-            for (int32_t n = c->of_v[v]; n >= 0; n = c->node.v[n].next_v)
-                if (c->node.v[n].is.p != place_of_equation(c))
-                    *vec_push(&e->pair) = c->node.v[n].is;
-        }
+        for (uint32_t i = c->live->start[to]; i < c->live->start[to + 1]; i++)
+            keep(c, e, (int32_t)c->live->reg[i]);
+        for (size_t i = 0; i < c->sources.n; i++)
+            if (!live_at_start(c->live, to, (uint32_t)c->sources.v[i]))
+                keep(c, e, c->sources.v[i]);
         for (int32_t n = c->of_p[c->nplaces]; n >= 0; n = c->node.v[n].next_p)
             *vec_push(&e->pair) = c->node.v[n].is; /* of dead ones too */
         return;
@@ -753,6 +764,7 @@ register_check(const struct ptx_func *before, const struct ptx_func *after,
     vec_free(&c.anywheres);
     vec_free(&c.moved);
     vec_free(&c.uses);
+    vec_free(&c.sources);
     live_free(live);
     cfg_free(g);
     cfg_free(h);

@@ -9,6 +9,10 @@
  * computed again itself; where that takes more room than the result, there must be room.
  * Only operations of the ALU, at most RA_CHAIN of them.
  *
+ * A wide value that comes from one narrower register (an index that is extended to 64 bits,
+ * an offset from a parameter) can be computed again from that where it no longer lives: it
+ * then lives longer, in half of the room (ra_again_source, ra_again.longer).
+ *
  * Where all reads of a register can do so its definition is dropped. O(reads x RA_CHAIN). */
 #include "passes/register_allocate_int.h"
 
@@ -78,21 +82,148 @@ from_registers(const struct ra *a, const struct defs *d, int32_t r)
     return true;
 }
 
+/* Units in registers once the spilled ones are gone. */
+struct room {
+    struct ra_again *x;
+    const struct live_set *set;
+    bool *counted; /* of each register: spilled, and live at the walk's point */
+    VEC(uint32_t) members;
+    uint32_t spilled, read; /* units of what is counted; of what the instruction reads */
+};
+
+static void
+count(struct room *m, uint32_t r, bool live)
+{
+    const struct ptx_func *f = m->x->a->f;
+    if (live == m->counted[r] || f->regs.v[r].type == PTX_PRED)
+        return;
+    unsigned units = ra_units(f, (int32_t)r);
+    if (m->x->source[r] >= 0) /* which lives instead of it */
+        units -= ra_units(f, m->x->source[r]);
+    m->counted[r] = live;
+    m->spilled += live ? units : -units;
+    if (live)
+        *vec_push(&m->members) = r;
+}
+
+static void
+count_use(void *user, int32_t reg, bool write, bool partial)
+{
+    struct room *m = user;
+    (void)partial;
+    if (!bitset_has(m->x->gone, (size_t)reg))
+        return;
+    count(m, (uint32_t)reg, live_has(m->set, (uint32_t)reg));
+    if (!write)
+        m->read += ra_units(m->x->a->f, reg);
+}
+
+static void
+count_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
+            uint32_t registers, uint32_t predicates)
+{
+    struct room *m = user;
+    const struct cfg *g = m->x->l->cfg;
+    (void)predicates;
+    m->set = set;
+    m->read = 0;
+    if (behind && inst + 1 == g->block[g->block_of[inst]].end) {
+        for (size_t i = 0; i < m->members.n; i++)
+            count(m, m->members.v[i], false);
+        m->members.n = 0;
+        for (uint32_t i = 0; i < set->n; i++)
+            if (bitset_has(m->x->gone, set->reg[i]))
+                count(m, set->reg[i], true);
+    }
+    defuse_each(&m->x->a->f->body.v[inst], count_use, m);
+    m->x->units[behind][inst] = registers - m->spilled;
+    m->x->read[inst] = m->read;
+}
+
 struct ra_again *
 ra_again_new(const struct ra *a, const struct live *l, const struct defs *d,
-             const uint64_t *gone, uint32_t limit, struct arena *mem)
+             const uint64_t *gone, const int32_t *source, uint32_t limit,
+             struct arena *mem)
 {
+    const size_t n = a->f->regs.n;
     struct ra_again *x = ARENA_NEW(mem, struct ra_again);
     *x = (struct ra_again){.a = a, .l = l, .defs = d, .gone = gone, .limit = limit};
-    x->form = ARENA_ARRAY(mem, uint8_t, a->f->regs.n + 1);
+    x->form = ARENA_ARRAY(mem, uint8_t, n + 1);
+    x->source = ARENA_ARRAY(mem, int32_t, n + 1);
+    x->longer = bitset_new(mem, n + 1);
+    for (size_t r = 0; r < n; r++) {
+        x->source[r] = gone && bitset_has(gone, r) ? source[r] : RA_NONE;
+        if (x->source[r] >= 0)
+            bitset_add(x->longer, (size_t)x->source[r]);
+    }
+    if (!gone)
+        return x;
+    struct room m = {.x = x, .counted = ARENA_ARRAY(mem, bool, n + 1)};
+    x->read = ARENA_ARRAY(mem, uint32_t, a->f->body.n + 1);
+    for (int k = 0; k < 2; k++) {
+        x->units[k] = ARENA_ARRAY(mem, uint32_t, a->f->body.n + 1);
+        for (size_t i = 0; i < a->f->body.n; i++) /* unreachable code: there is no room */
+            x->units[k][i] = UINT32_MAX / 2;
+    }
+    live_each_point(l, count_point, &m);
+    vec_free(&m.members);
     return x;
 }
 
-/* Is it in a register, in front of an instruction? */
+/* Is it in a register, in front of instruction i? */
 static bool
-at_hand(const struct ra_again *x, const struct live_set *before, int32_t r)
+at_hand(const struct ra_again *x, const struct live_set *before, int32_t r, uint32_t i)
 {
-    return live_has(before, (uint32_t)r) && !(x->gone && bitset_has(x->gone, (size_t)r));
+    bool there = live_has(before, (uint32_t)r) ||
+                 (bitset_has(x->longer, (size_t)r) && defs_reach(x->defs, r, i));
+    return there && !(x->gone && bitset_has(x->gone, (size_t)r));
+}
+
+/* Can r be computed again from its sources? */
+static bool
+repeatable(struct ra_again *x, int32_t r)
+{
+    if (x->form[r] == UNKNOWN)
+        x->form[r] = from_registers(x->a, x->defs, r) ? YES : NO;
+    return x->form[r] == YES;
+}
+
+/* Goes to the sources of r; *one: the narrower one so far; *n: instructions. False: there is
+ * another. */
+static bool
+find_source(struct ra_again *x, int32_t r, unsigned width, unsigned depth, int32_t *one,
+            unsigned *n)
+{
+    const struct ra *a = x->a;
+    ++*n;
+    if (ra_from_nothing(a, x->defs, r))
+        return true;
+    if (ra_units(a->f, r) < width) {
+        bool other = *one != RA_NONE && *one != r;
+        *one = r;
+        --*n;
+        return !other && x->defs->at[r] >= 0 && !is_temporary(a, r);
+    }
+    if (depth == RA_CHAIN || !repeatable(x, r))
+        return false;
+    const struct ptx_inst *in = &a->f->body.v[x->defs->at[r]];
+    for (unsigned k = 1; k < in->nops; k++)
+        if (in->ops[k].kind == PTX_OPD_REG &&
+            !find_source(x, in->ops[k].reg, width, depth + 1, one, n))
+            return false;
+    return true;
+}
+
+int32_t
+ra_again_source(struct ra_again *x, int32_t r, unsigned *n)
+{
+    int32_t one = RA_NONE;
+    *n = 0;
+    unsigned width = ra_units(x->a->f, r);
+    if (width < 2 || x->a->load_always || is_temporary(x->a, r) || x->defs->at[r] < 0 ||
+        !repeatable(x, r) || !find_source(x, r, width, 0, &one, n))
+        return RA_NONE;
+    return one;
 }
 
 /* Computing a register again, in front of an instruction. */
@@ -116,14 +247,12 @@ attempt(struct attempt *t, int32_t r, unsigned depth)
     if (depth == RA_CHAIN || a->f->regs.v[r].type == PTX_PRED)
         return 0;
     if (!ra_from_nothing(a, x->defs, r)) {
-        if (x->form[r] == UNKNOWN)
-            x->form[r] = from_registers(a, x->defs, r) ? YES : NO;
-        if (x->form[r] == NO || a->load_always || !defs_reach(x->defs, r, t->inst))
+        if (!repeatable(x, r) || a->load_always || !defs_reach(x->defs, r, t->inst))
             return 0;
         const struct ptx_inst *in = &a->f->body.v[x->defs->at[r]];
         for (unsigned k = 1; k < in->nops; k++) {
             int32_t s = in->ops[k].kind == PTX_OPD_REG ? in->ops[k].reg : RA_NONE;
-            bool made = s < 0 || at_hand(x, t->before, s);
+            bool made = s < 0 || at_hand(x, t->before, s, t->inst);
             for (unsigned n = 0; n < t->n; n++)
                 made |= t->chain[n] == s;
             if (made)
@@ -147,7 +276,12 @@ ra_again_here(struct ra_again *x, const struct live_set *before, uint32_t regist
 {
     struct attempt t = {x, before, i, chain, 0};
     uint32_t units = attempt(&t, r, 0), width = ra_units(x->a->f, r);
-    bool fits = units && (units <= width || registers + units - width <= x->limit);
+    uint32_t now = x->limit - 1; /* there will be room */
+    if (x->read)
+        now = x->units[0][i] + x->read[i];
+    else if (registers < x->limit)
+        now = registers;
+    bool fits = units && (units <= width || now + units - width <= x->limit);
     return fits ? t.n : 0;
 }
 

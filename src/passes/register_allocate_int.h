@@ -102,13 +102,23 @@ struct ra_again {
     const uint64_t *gone; /* registers that are spilled; NULL: none yet */
     uint32_t limit;       /* units that there are */
     uint8_t *form;        /* of each register: whether its definition can be repeated */
+    int32_t *source;      /* of each register that is chosen to be computed again from a
+                           * narrower one: that, which lives longer for it; RA_NONE */
+    uint64_t *longer;     /* those sources */
+    uint32_t *units[2];   /* [behind][instruction]: units in registers without the spilled
+                           * ones; NULL: as liveness says */
+    uint32_t *read;       /* of each instruction: units of spilled ones that it reads */
 };
 
 /* Can the value of r be computed anywhere, from nothing? */
 bool ra_from_nothing(const struct ra *a, const struct defs *d, int32_t r);
+/* source: of each register of gone, see there. Both NULL: nothing is chosen yet. */
 struct ra_again *ra_again_new(const struct ra *a, const struct live *l,
-                              const struct defs *d, const uint64_t *gone, uint32_t limit,
-                              struct arena *mem);
+                              const struct defs *d, const uint64_t *gone,
+                              const int32_t *source, uint32_t limit, struct arena *mem);
+/* The one narrower register from which, with what needs none, the value of r is computed,
+ * RA_NONE: there is not one such. *n: instructions that do so. */
+int32_t ra_again_source(struct ra_again *x, int32_t r, unsigned *n);
 /* How many instructions compute r again in front of instruction i, where `before` is live
  * in so many registers, and what (ra_use.chain); 0: it cannot be. */
 unsigned ra_again_here(struct ra_again *x, const struct live_set *before,

@@ -26,10 +26,7 @@ struct keep {
     struct ra_uses *uses;
     struct ra_again *again;
     uint32_t *room[2]; /* [behind][instruction]: units in use, kept ones too */
-    bool *counted;     /* of each register: spilled, and live at the walk's point */
-    VEC(uint32_t) members;
-    uint32_t spilled; /* units of what is counted */
-    uint32_t inst;    /* of note_use */
+    uint32_t inst;     /* of note_use */
 };
 
 /* -- uses -- */
@@ -101,41 +98,18 @@ note_again(void *user, uint32_t inst, bool behind, const struct live_set *set,
 /* -- room -- */
 
 static void
-count(struct keep *k, uint32_t r, bool live)
+find_room(struct keep *k)
 {
-    unsigned units = ra_units(k->a->f, (int32_t)r);
-    if (live == k->counted[r])
-        return;
-    k->counted[r] = live;
-    k->spilled += live ? units : -units;
-    if (live)
-        *vec_push(&k->members) = r;
-}
-
-static void
-note_room(void *user, uint32_t inst, bool behind, const struct live_set *set,
-          uint32_t registers, uint32_t predicates)
-{
-    struct keep *k = user;
     const struct ra_uses *u = k->uses;
-    (void)predicates;
-    if (behind && inst + 1 == k->g->block[k->g->block_of[inst]].end) {
-        for (size_t i = 0; i < k->members.n; i++)
-            count(k, k->members.v[i], false);
-        k->members.n = 0;
-        for (uint32_t i = 0; i < set->n; i++)
-            if (bitset_has(k->gone, set->reg[i]) &&
-                k->a->f->regs.v[set->reg[i]].type != PTX_PRED)
-                count(k, set->reg[i], true);
-    }
-    uint32_t made = 0;
-    for (uint32_t n = u->first[inst]; n < u->first[inst + 1]; n++) {
-        const struct ra_use *x = &u->use.v[n];
-        count(k, (uint32_t)x->reg, live_has(set, (uint32_t)x->reg));
-        if (!x->dropped && (behind ? x->written : x->read))
-            made += ra_units(k->a->f, x->reg);
-    }
-    k->room[behind][inst] = registers - k->spilled + made;
+    for (size_t i = 0; i < k->a->f->body.n; i++)
+        for (int behind = 0; behind < 2; behind++) {
+            k->room[behind][i] = k->again->units[behind][i];
+            for (uint32_t n = u->first[i]; n < u->first[i + 1]; n++) {
+                const struct ra_use *x = &u->use.v[n];
+                if (!x->dropped && (behind ? x->written : x->read))
+                    k->room[behind][i] += ra_units(k->a->f, x->reg);
+            }
+        }
 }
 
 /* Is there room for so many units from behind instruction i to before instruction j? Then
@@ -216,19 +190,15 @@ ra_keep(struct ra *a, struct ra_again *x, const int64_t *slot, uint32_t limit,
         return;
     k.room[0] = ARENA_ARRAY(mem, uint32_t, f->body.n + 1);
     k.room[1] = ARENA_ARRAY(mem, uint32_t, f->body.n + 1);
-    for (size_t i = 0; i < f->body.n; i++) /* unreachable code: nothing is kept */
-        k.room[0][i] = k.room[1][i] = UINT32_MAX / 2;
-    k.counted = ARENA_ARRAY(mem, bool, f->regs.n + 1);
+    find_room(&k);
     bool *needed = ARENA_ARRAY(mem, bool, f->regs.n + 1);
     int32_t *last = ARENA_ARRAY(mem, int32_t, f->regs.n + 1);
     uint32_t *at = ARENA_ARRAY(mem, uint32_t, f->regs.n + 1);
     for (size_t r = 0; r < f->regs.n; r++)
         last[r] = RA_NONE;
-    live_each_point(l, note_room, &k);
     for (uint32_t b = 0; b < k.g->n; b++) {
         const struct cfg_block *blk = &k.g->block[b];
         keep_block(&k, blk->first, blk->end, last, at, limit);
         drop_stores(&k, l, b, blk->first, blk->end, needed);
     }
-    vec_free(&k.members);
 }

@@ -3,8 +3,11 @@
  *
  * At every point where too much is live, a candidate is worth what it would free there;
  * it costs its loads and stores, ten times as much in a loop, a quarter of that if it can
- * be computed again where it is read (register_again.c). The best ratio goes first, until no
- * point is over. The rest have a slot in local memory: a store behind each write, a load
+ * be computed again where it is read (register_again.c). One that is computed again from a
+ * narrower register, which lives longer for it, frees the difference and costs a quarter for
+ * each instruction. The best ratio goes first, until no point is over. Where registers live
+ * longer nothing goes to memory yet: the next round may choose them.
+ * The rest have a slot in local memory: a store behind each write, a load
  * before each read, through registers made for that; register_keep.c says for how long.
  *
  * The points that are over the limit are numbered. A register is live without being used
@@ -41,6 +44,10 @@ struct over {
     VEC(struct range) range;
     int32_t *ranges; /* of each register: its first */
     int32_t *open;   /* its present range began here; RA_NONE: none */
+    uint8_t *frees;  /* of each register: units that choosing it frees */
+    int32_t *source; /* of each register: ra_again.source if it is chosen */
+    uint64_t *cost;  /* of each register: what choosing it costs */
+    uint64_t *again; /* registers that are computed again, from what is there anyway */
     /* A complete binary tree over the points, root 1, leaves from `leaves`: the least
      * excess below each node (SATISFIED: no point is over), without what is to be added
      * to all below it, and points over. */
@@ -209,7 +216,7 @@ benefit(const struct over *o, uint32_t r)
     uint64_t points = 0;
     for (int32_t k = o->ranges[r]; k >= 0; k = o->range.v[k].next)
         points += count_below(o, o->range.v[k].to) - count_below(o, o->range.v[k].from);
-    return points * ra_units(o->a->f, (int32_t)r);
+    return points * o->frees[r];
 }
 
 /* The greatest ratio has the least key: the bits of floats above 0 order as they do. */
@@ -230,26 +237,57 @@ ratio_of(uint64_t key)
     return ratio;
 }
 
+/* What choosing a register costs and frees. */
+static void
+weigh(struct over *o, struct ra_again *x)
+{
+    uint32_t n = (uint32_t)o->a->f->regs.n;
+    struct arena mem = {0};
+    const uint64_t *again = o->again;
+    unsigned *steps = ARENA_ARRAY(&mem, unsigned, n + 1);
+    ra_again_everywhere(x, o->again, &mem);
+    for (uint32_t r = 0; r < n; r++) {
+        o->frees[r] = (uint8_t)ra_units(o->a->f, (int32_t)r);
+        o->source[r] =
+            bitset_has(again, r) ? RA_NONE : ra_again_source(x, (int32_t)r, &steps[r]);
+        if (o->source[r] >= 0)
+            bitset_add(x->longer, (size_t)o->source[r]);
+    }
+    uint64_t *longer = bitset_new(&mem, n + 1);
+    ra_again_everywhere(x, longer, &mem);
+    for (uint32_t r = 0; r < n; r++) {
+        if (!bitset_has(longer, r))
+            o->source[r] = RA_NONE;
+        if (o->source[r] >= 0)
+            o->frees[r] -= (uint8_t)ra_units(o->a->f, o->source[r]);
+        unsigned of = o->source[r] >= 0 ? steps[r] : bitset_has(again, r);
+        if (of) /* computing again is cheaper than loading */
+            o->cost[r] = o->cost[r] * of / 4 + 1;
+    }
+    arena_free(&mem);
+}
+
 /* Chooses registers until no point is over the limit or nothing is left to choose. */
 static bool
-choose(struct over *o, const uint64_t *cost, uint64_t *gone, struct arena *mem)
+choose(struct over *o, uint64_t *gone, struct arena *mem)
 {
     const struct ra *a = o->a;
     uint32_t nregs = (uint32_t)a->f->regs.n;
     struct pqueue best = pqueue_new(mem, nregs);
     uint64_t weighed = 0, patience = 200000 + 32 * (uint64_t)nregs;
-    bool any = false;
+    uint64_t *longer = bitset_new(mem, nregs + 1); /* sources of what is chosen */
+    bool any = false, narrowed = false;
     for (uint32_t r = 0; r < nregs; r++) {
         uint64_t worth = benefit(o, r);
         if (!worth || (r < a->temporary.n && a->temporary.v[r]) ||
             ptx_type_bytes(a->f->regs.v[r].type) < 2)
             continue;
-        best.key[r] = key_of((double)worth / (double)cost[r]);
+        best.key[r] = key_of((double)worth / (double)o->cost[r]);
         pqueue_add(&best, r);
     }
     while (o->left[1] && best.n) {
         uint32_t r = best.v[0];
-        double now = (double)benefit(o, r) / (double)cost[r];
+        double now = (double)benefit(o, r) / (double)o->cost[r];
         bool enough = ++weighed > patience && now > ratio_of(best.key[r]) * 7 / 8;
         if (key_of(now) != best.key[r] && !enough) {
             best.key[r] = key_of(now);
@@ -259,12 +297,22 @@ choose(struct over *o, const uint64_t *cost, uint64_t *gone, struct arena *mem)
         if (now <= 0)
             break;
         pqueue_take(&best);
+        if (bitset_has(longer, r) ||
+            (o->source[r] >= 0 && bitset_has(gone, (size_t)o->source[r])))
+            continue; /* perhaps in the next round */
         bitset_add(gone, r);
         any = true;
         for (int32_t k = o->ranges[r]; k >= 0; k = o->range.v[k].next)
             relieve(o, 1, 0, o->leaves, o->range.v[k].from, o->range.v[k].to,
-                    (int32_t)ra_units(a->f, (int32_t)r));
+                    o->frees[r]);
+        if (o->source[r] >= 0)
+            bitset_add(longer, (size_t)o->source[r]);
+        narrowed |= o->source[r] >= 0;
     }
+    /* What lives longer now may be the better choice for memory: the next round sees it. */
+    for (uint32_t r = 0; narrowed && r < nregs; r++)
+        if (o->source[r] < 0 && !bitset_has(o->again, r))
+            bitset_del(gone, r);
     return any;
 }
 
@@ -376,28 +424,45 @@ spill_inst(struct spill *s, struct ra_body *b, size_t i)
     }
 }
 
+/* Places for what is loaded or stored; the rest is computed again wherever it is read. */
 static void
-rewrite(struct ra *a, const struct live *l, const uint64_t *gone, uint32_t n,
-        uint32_t limit)
+find_homes(struct spill *s, uint32_t n, struct arena *mem)
+{
+    struct ra *a = s->a;
+    uint64_t *used = bitset_new(mem, n + 1);
+    for (size_t i = 0; i < s->uses.use.n; i++) {
+        const struct ra_use *u = &s->uses.use.v[i];
+        if (u->store || (u->load && !u->again))
+            bitset_add(used, (size_t)u->reg);
+    }
+    for (uint32_t r = 0; r < n; r++) {
+        bool home = s->slot[r] >= 0 && bitset_has(used, r);
+        if (!bitset_has(s->gone, r))
+            continue;
+        s->slot[r] = home ? spill_home(a, ptx_type_bytes(a->f->regs.v[r].type)) : -1;
+        a->spilled += home;
+        a->rematerialised += !home;
+    }
+}
+
+static void
+rewrite(struct ra *a, const struct live *l, const uint64_t *gone, const int32_t *source,
+        uint32_t n, uint32_t limit)
 {
     struct arena mem = {0};
     struct defs *d = defs_new(l->cfg);
     struct spill s = {.a = a, .gone = gone};
     uint64_t *everywhere = bitset_new(&mem, n + 1);
-    s.again = ra_again_new(a, l, d, gone, limit, &mem);
+    s.again = ra_again_new(a, l, d, gone, source, limit, &mem);
     ra_again_everywhere(s.again, everywhere, &mem);
     s.slot = ARENA_ARRAY(&mem, int64_t, n + 1);
     s.now = ARENA_ARRAY(&mem, int32_t, n + 1);
     for (uint32_t r = 0; r < n; r++) {
         s.now[r] = RA_NONE;
-        if (!bitset_has(gone, r))
-            continue;
-        bool again = bitset_has(everywhere, r);
-        s.slot[r] = again ? -1 : spill_home(a, ptx_type_bytes(a->f->regs.v[r].type));
-        a->spilled += !again;
-        a->rematerialised += again;
+        s.slot[r] = bitset_has(everywhere, r) ? -1 : 0;
     }
     ra_keep(a, s.again, s.slot, limit, &s.uses, &mem);
+    find_homes(&s, n, &mem);
     struct ra_body b = {.a = a};
     for (size_t i = 0; i < a->f->body.n; i++)
         spill_inst(&s, &b, i);
@@ -414,9 +479,13 @@ ra_spill(struct ra *a, const struct live *l, uint32_t units)
     const struct cfg *g = l->cfg;
     uint32_t n = (uint32_t)a->f->regs.n;
     struct over o = {.a = a, .g = g, .limit = units};
-    uint64_t *gone = bitset_new(&mem, n + 1), *cost = ARENA_ARRAY(&mem, uint64_t, n + 1);
+    uint64_t *gone = bitset_new(&mem, n + 1);
+    o.again = bitset_new(&mem, n + 1);
+    o.cost = ARENA_ARRAY(&mem, uint64_t, n + 1);
     o.ranges = ARENA_ARRAY(&mem, int32_t, n + 1);
     o.open = ARENA_ARRAY(&mem, int32_t, n + 1);
+    o.frees = ARENA_ARRAY(&mem, uint8_t, n + 1);
+    o.source = ARENA_ARRAY(&mem, int32_t, n + 1);
     for (uint32_t r = 0; r < n; r++)
         o.ranges[r] = o.open[r] = RA_NONE;
     live_each_point(l, note_point, &o);
@@ -425,19 +494,15 @@ ra_spill(struct ra *a, const struct live *l, uint32_t units)
         uint32_t *weight = ra_block_weights(g, &mem);
         for (size_t i = 0; i < a->f->body.n; i++)
             defuse_each(&a->f->body.v[i], add_access,
-                        &(struct access){cost, weight[g->block_of[i]]});
+                        &(struct access){o.cost, weight[g->block_of[i]]});
         struct defs *d = defs_new(g);
-        uint64_t *again = bitset_new(&mem, n + 1);
-        ra_again_everywhere(ra_again_new(a, l, d, NULL, units, &mem), again, &mem);
-        for (uint32_t r = 0; r < n; r++) /* computing again is cheaper than loading */
-            if (bitset_has(again, r))
-                cost[r] = cost[r] / 4 + 1;
+        weigh(&o, ra_again_new(a, l, d, NULL, NULL, units, &mem));
         defs_free(d);
         build_tree(&o, &mem);
-        any = choose(&o, cost, gone, &mem);
+        any = choose(&o, gone, &mem);
     }
     if (any)
-        rewrite(a, l, gone, n, units);
+        rewrite(a, l, gone, o.source, n, units);
     vec_free(&o.excess);
     vec_free(&o.range);
     arena_free(&mem);

@@ -135,7 +135,10 @@ static const char loop[] =
            "st.global.u32 [%rd1+4], %r5;\nst.global.u32 [%rd1+8], %r1;\n"
            "add.s32 %r6, %r1, %r3;\nst.global.u32 [%rd1+12], %r6;\n"
            "add.s32 %r3, %r3, 1;\nst.global.u32 [%rd1+16], %r3;\n"
-           "st.global.u32 [%rd1+20], %r6;\n");
+           "st.global.u32 [%rd1+20], %r6;\n"
+           "ld.global.u32 %r7, [%rd1+24];\ncvt.u64.u32 %rd4, %r7;\n@%p1 bra $m;\n"
+           "add.s32 %r0, %r1, 1;\nst.global.u32 [%rd1+28], %r0;\n"
+           "$m:\nst.global.u64 [%rd1+32], %rd4;\n");
 
 /* An allocation by hand: registers in the order of their numbers. */
 static struct ptx_func *
@@ -279,7 +282,18 @@ repeat(struct ptx_func *f, int32_t *origin, size_t which, size_t at)
     return &f->body.v[at];
 }
 
-enum { ADD_R2 = 5, ADD_R4, CVT = 10, ADD_RD3, ST_RD1, ST_RD3, ADD_R6 = 16, ST_LAST = 20 };
+enum {
+    ADD_R2 = 5,
+    ADD_R4,
+    CVT = 10,
+    ADD_RD3,
+    ST_RD1,
+    ST_RD3,
+    ADD_R6 = 16,
+    ST_LAST = 20,
+    CVT_RD4 = 22,
+    ST_RD4 = 27
+};
 
 static void
 repeated(struct ptx_func *f, int32_t *origin)
@@ -316,6 +330,21 @@ source_has_changed(struct ptx_func *f, int32_t *origin)
 {
     assert_int_equal(f->body.v[ADD_R6].op, PTX_OP_ADD);
     repeat(f, origin, ADD_R6, ST_LAST);
+}
+
+/* From a register that nothing reads any more, in another block. */
+static void
+repeated_from_the_dead(struct ptx_func *f, int32_t *origin)
+{
+    assert_int_equal(f->body.v[CVT_RD4].op, PTX_OP_CVTII);
+    repeat(f, origin, CVT_RD4, ST_RD4);
+}
+
+static void
+dead_and_overwritten(struct ptx_func *f, int32_t *origin)
+{
+    repeat(f, origin, CVT_RD4, ST_RD4);
+    *place(f, "%r0") = *place(f, "%r7"); /* on one way */
 }
 
 static void
@@ -359,6 +388,8 @@ checker_finds(void **state)
                  {repeated_behind_the_loop, NULL},
                  {repeated_too_late, "repeats no definition"},
                  {source_has_changed, "repeats no definition"},
+                 {repeated_from_the_dead, NULL},
+                 {dead_and_overwritten, "repeats no definition"},
                  {of_another_register, "repeats no definition"},
                  {of_another_parameter, "repeats no definition"},
                  {repeated_before_its_source, "repeats no definition"},
