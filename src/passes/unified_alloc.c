@@ -57,6 +57,7 @@ struct unified {
     double registers;  /* 0: auto */
     double most_ratio; /* 0: the machine's */
     bool spills_alone; /* CI_pred counts what spilling adds */
+    bool least_fit;    /* the search ends no lower than without spills to local memory */
     bool schedule;     /* within the registers at hand */
     enum slots_rule prune;
     uint32_t latency[PTX_NLATENCIES];
@@ -381,8 +382,10 @@ find_levels(const struct unified *u, struct ptx_func *kernel,
     uint32_t least = blocks(u, &own);
     for (; least && n < MOST_LEVELS; n++) {
         struct us_level *l = &level[n];
+        /* The original number keeps the original code, which another limit would order anew. */
         *l = (struct us_level){.blocks = least + n,
-                               .limit = registers_for(u, &own, least + n)};
+                               .limit = n ? registers_for(u, &own, least + n)
+                                          : (uint32_t)u->max_registers};
         if (!l->limit)
             break;
         l->fits = n ? attempt(u, kernel, l->limit, &out) : true;
@@ -424,6 +427,7 @@ choose(const struct unified *u, const struct ptx_func *kernel,
                           .cores = cores(m),
                           .interval = us_interval(&level[0].count),
                           .ratio_given = u->most_ratio > 0,
+                          .least_fit = u->least_fit,
                           .own_memory = u->spills_alone ? own_memory(u, kernel) : 0};
     s.most_ratio = s.ratio_given ? u->most_ratio : latency_dram(m) / 2;
     if (b)
@@ -460,6 +464,10 @@ read_args(struct unified *u)
     u->spills_alone = !strcmp(memory, "spills");
     if (!u->spills_alone && strcmp(memory, "all") != 0)
         return diag_error(d, "pass unified-alloc: memory=%s: give all or spills", memory);
+    const char *least = pass_arg(a, "least");
+    u->least_fit = !strcmp(least, "fit");
+    if (!u->least_fit && strcmp(least, "original") != 0)
+        return diag_error(d, "pass unified-alloc: least=%s: give original or fit", least);
     const char *prune = pass_arg(a, "prune");
     u->prune = !strcmp(prune, "most") ? SLOTS_MOST_FREQUENT : SLOTS_LEAST_FREQUENT;
     if (u->prune == SLOTS_LEAST_FREQUENT && strcmp(prune, "least") != 0)
@@ -508,11 +516,16 @@ set_limits(const struct unified *u)
             u->func[i].wanted < u->func[i].limit ? u->func[i].wanted : u->func[i].limit;
 }
 
-/* Reads the functions of the module. */
+/* The machine's limits, and the functions of the module. */
 static void
 begin(struct unified *u)
 {
     struct ptx_module *m = u->m;
+    const struct machine *on = u->args->launch->machine;
+    if (on && u->max_registers > on->sm.max_registers)
+        u->max_registers = on->sm.max_registers;
+    if (on && u->sm_registers > on->sm.registers)
+        u->sm_registers = on->sm.registers;
     u->func = xcalloc(m->funcs.n + 1, sizeof *u->func);
     for (size_t i = 0; i < m->funcs.n; i++) {
         struct ptx_func *f = m->funcs.v[i];
@@ -599,6 +612,9 @@ static const struct pass_key keys[] = {
      "of auto: arithmetic that hides an off-chip access; machine: half of its latency"},
     {"memory", "all",
      "of auto: off-chip instructions of CI_pred; all of them, or spills: what is added"},
+    {"least", "original",
+     "of auto, where CI_pred fails: original, Figure 5's least number of blocks, or fit: "
+     "that without spills to local memory"},
     {"prune", "least",
      "which values leave scratchpad first: those of least frequency, as 002's text, or "
      "most, as its Figure 2"},

@@ -73,6 +73,7 @@ struct us_search {
     double interval;               /* cycles between two instructions of a warp */
     double most_ratio;             /* MAX_cmratio */
     bool ratio_given;              /* by the user */
+    bool least_fit;                /* never below SmemFitTnum */
     uint64_t own_memory;           /* off-chip instructions that CI_pred leaves out */
 };
 

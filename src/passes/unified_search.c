@@ -26,7 +26,9 @@
  *
  * The figure and its text differ where CI_pred fails at the start: the figure goes down
  * while above the original number, the text says that it stops at SmemFitTnum, the most
- * threads without spills to local memory. This follows the text. */
+ * threads without spills to local memory. This follows the text. Where the start is below
+ * SmemFitTnum, the figure takes the original number; with least=fit, which is ours, it is
+ * SmemFitTnum there too: what does not spill to local memory has no overhead of it. */
 #include "passes/unified_alloc_int.h"
 
 #include "analysis/defuse.h"
@@ -182,7 +184,7 @@ us_search(const struct us_search *s, struct strbuf *b)
             if (holds(s, &s->level[i]))
                 best = i;
         }
-    } else if (cur >= fit) {
+    } else if (cur >= fit || s->least_fit) {
         best = fit;
         for (uint32_t i = cur; i > fit; i--) {
             if (i < cur)
@@ -193,7 +195,10 @@ us_search(const struct us_search *s, struct strbuf *b)
             }
         }
     }
-    if (b)
+    if (b && best == org)
+        strbuf_printf(b, "  chosen: %u blocks, the original number\n",
+                      s->level[best].blocks);
+    else if (b)
         strbuf_printf(b, "  chosen: %u blocks, %u registers\n", s->level[best].blocks,
                       s->level[best].limit);
     return best;

@@ -6,7 +6,8 @@
 
 enum { LEVELS = 6 };
 
-static uint64_t own; /* off-chip instructions left out */
+static uint64_t own;   /* off-chip instructions left out */
+static bool least_fit; /* least=fit */
 
 /* Levels of 4 to 9 blocks of 64 threads; compute instructions and off-chip ones, and
  * spills to local memory, by level. */
@@ -28,6 +29,7 @@ search(double interval, uint32_t cores, const uint32_t compute[LEVELS],
                           .cores = cores,
                           .interval = interval,
                           .most_ratio = 200,
+                          .least_fit = least_fit,
                           .own_memory = own};
     uint32_t best = us_search(&s, &b);
     if (said)
@@ -91,13 +93,27 @@ down(void **state)
                      5);
 }
 
-/* Not beneficial at a start below SmemFitTnum: the original number. */
+/* Not beneficial at a start below SmemFitTnum: the original number; with least=fit the most
+ * blocks without spills to local memory, as from a start above. */
 static void
 original(void **state)
 {
+    static const uint32_t three[LEVELS] = {3, 3, 3, 3, 3, 3};
+    static const uint32_t local[LEVELS] = {0, 0, 0, 0, 2, 3};
+    char *said;
     (void)state;
-    assert_int_equal(search(4, 96, hundred, (uint32_t[]){3, 3, 3, 3, 3, 3}, none, NULL),
-                     4);
+    assert_int_equal(search(4, 96, hundred, three, none, &said), 4);
+    assert_non_null(strstr(said, "chosen: 4 blocks, the original number\n"));
+    free(said);
+    assert_int_equal(search(4, 96, hundred, three, local, NULL), 4);
+    least_fit = true;
+    assert_int_equal(search(4, 96, hundred, three, local, NULL), 7);
+    /* beneficial at the start: up, as before; above SmemFitTnum: down, as before */
+    assert_int_equal(search(4, 96, hundred, (uint32_t[]){1, 1, 2, 3, 3, 3}, local, NULL),
+                     6);
+    assert_int_equal(search(4, 140, hundred, (uint32_t[]){1, 1, 1, 1, 2, 3}, local, NULL),
+                     8);
+    least_fit = false;
 }
 
 /* CI_pred without the program's own loads: 4 * 101 / 1 > 200, 4 * 101 / 3 is not. */
