@@ -325,6 +325,17 @@ check_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
     defuse_each(in, check_read, e);
 }
 
+/* The last that its block does: without it the block might be empty, and gone. */
+static bool
+is_last(const struct cfg *g, uint32_t i)
+{
+    const uint32_t end = g->block[g->block_of[i]].end;
+    while (++i < end)
+        if (!ptx_is_pseudo(&g->func->body.v[i]))
+            return false;
+    return true;
+}
+
 void
 ra_again_everywhere(struct ra_again *x, uint64_t *yes, struct arena *mem)
 {
@@ -335,7 +346,8 @@ ra_again_everywhere(struct ra_again *x, uint64_t *yes, struct arena *mem)
         struct everywhere e = {x, yes, bitset_new(mem, n + 1), dropped, NULL, 0, 0};
         for (uint32_t r = 0; r < n; r++)
             if ((!x->gone || bitset_has(x->gone, r)) && !is_temporary(x->a, (int32_t)r) &&
-                x->defs->at[r] >= 0 && x->a->f->regs.v[r].type != PTX_PRED)
+                x->defs->at[r] >= 0 && x->a->f->regs.v[r].type != PTX_PRED &&
+                !is_last(x->defs->cfg, (uint32_t)x->defs->at[r]))
                 bitset_add(yes, r);
         live_each_point(x->l, check_point, &e);
         for (uint32_t r = 0; r < n; r++) /* what nothing reads proves nothing */

@@ -134,7 +134,7 @@ rename_all(struct ra *a, const struct ra_graph *g, const struct cfg *cfg)
     for (size_t i = 0; i < f->body.n; i++) {
         struct ptx_inst in = f->body.v[i];
         int32_t s = ra_copied(f, &in);
-        if (in.op == PTX_OP_LABEL)
+        if (ptx_is_pseudo(&in))
             left[cfg->block_of[i]]--;
         else if (s != RA_NONE && n.to[s] == n.to[in.ops[0].reg] &&
                  left[cfg->block_of[i]] > 1) {
