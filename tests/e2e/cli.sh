@@ -76,6 +76,10 @@ check "said once" 0 test "$(grep -c nosuch err)" -le 1
 check "... that the second has not" 2 "$allot" compare mum matmul -P queries=100 --quick --db second.db
 has err "matmul: it has no parameter 'queries'"
 check "... before the first runs" 1 test -e second.db
+# as PTXPlus has them, fetches are of two texels of a texture, and no walk gets anywhere
+check "fetches of PTXPlus" 0 "$allot" run mum --quick -m 001-table2.3-registers -P ptxplus=1 --stats
+cp out plus
+check "are of few lines" 0 awk '/ l1t_accesses / { n = $2 } / l1t_misses / { m = $2 } END { exit !(n > 100 && m < 20) }' plus
 check "settings of cleanup" 2 "$allot" opt vecadd -p cleanup:a=1
 has err "stands for several passes"
 check "format of charts" 2 "$allot" paper 000/table1 --format gif --db p.db

@@ -12,7 +12,10 @@
  *     text       A, C, G, T
  * A node is named by its texel, x | y << 16: node k is texel (k % 131072 / 32, k / 131072 *
  * 32 + k % 32), columns of 32; letter i is (i / 4 % 65536, i / 262144 * 4 + i % 4), columns
- * of four. A query is a byte of no meaning, its letters and a 0. */
+ * of four. A query is a byte of no meaning, its letters and a 0.
+ *
+ * Two kernels: the benchmark's, and the same as PTXPlus of GPGPU-Sim 3.x runs it, whose
+ * fetches are wrong (texel_ptxplus). */
 enum { ROOT = 1 << 16 }; /* node 1 */
 
 static __device__ __forceinline__ int4
@@ -25,22 +28,59 @@ texel(unsigned long long texture, int x, int y)
     return v;
 }
 
+/* A fetch as PTXPlus has it. cuobjdump_to_ptxplus writes every TEX of the machine code as
+ * tex.1d.v4.f32.s32 {r0, _, _, _}, texture, {r0, _, _, _}, where the code has the
+ * coordinates in r0 and r1 as floats and wants four values in r0 to r3. So the bits of x
+ * as a float are taken for a number of texels: 0 is the first texel, all others are past
+ * the end and clamped to the last texel of the row. r0 gets the first of its values. r1
+ * keeps y, and r2 and r3 keep what they had (`stale`). */
 static __device__ __forceinline__ int4
-of_node(unsigned long long texture, unsigned node)
+texel_ptxplus(unsigned long long texture, int x, int y, int stale)
 {
-    return texel(texture, node & 0xffff, node >> 16);
+    int4 v = {0, __float_as_int((float)y), stale, stale};
+    asm volatile("{ .reg .s32 y, z, w;\n\t"
+                 "tex.2d.v4.s32.s32 {%0, y, z, w}, [%1, {%2, 0}]; }"
+                 : "=r"(v.x)
+                 : "l"(texture), "r"(__float_as_int((float)x)));
+    return v;
 }
 
+/* How a kernel fetches. */
+struct cuda {
+    __device__ __forceinline__ int4 operator()(unsigned long long texture, int x,
+                                               int y) const
+    {
+        return texel(texture, x, y);
+    }
+};
+struct ptxplus {
+    int stale;
+    __device__ __forceinline__ int4 operator()(unsigned long long texture, int x,
+                                               int y) const
+    {
+        return texel_ptxplus(texture, x, y, stale);
+    }
+};
+
+template <class Fetch>
+static __device__ __forceinline__ int4
+of_node(Fetch fetch, unsigned long long texture, unsigned node)
+{
+    return fetch(texture, node & 0xffff, node >> 16);
+}
+
+template <class Fetch>
 static __device__ __forceinline__ int
-letter(unsigned long long text, int i)
+letter(Fetch fetch, unsigned long long text, int i)
 {
-    return texel(text, i >> 2 & 65535, (i >> 18) * 4 + (i & 3)).x;
+    return fetch(text, i >> 2 & 65535, (i >> 18) * 4 + (i & 3)).x;
 }
 
+template <class Fetch>
 static __device__ __forceinline__ unsigned
-child(unsigned long long children, unsigned node, int letter)
+child(Fetch fetch, unsigned long long children, unsigned node, int letter)
 {
-    int4 c = of_node(children, node);
+    int4 c = of_node(fetch, children, node);
     return letter == 'A'   ? c.x
            : letter == 'C' ? c.y
            : letter == 'G' ? c.z
@@ -54,10 +94,11 @@ number(unsigned node)
     return (node >> 21 << 17) + ((node & 0xffff) << 5) + (node >> 16 & 31);
 }
 
-extern "C" __global__ void
-mummergpuKernel(int2 *match, unsigned long long children, unsigned long long nodes,
-                unsigned long long text, const signed char *queries, const int *first,
-                const int *lengths, int nqueries, int least)
+template <class Fetch>
+static __device__ __forceinline__ void
+walk(Fetch fetch, int2 *match, unsigned long long children, unsigned long long nodes,
+     unsigned long long text, const signed char *queries, const int *first,
+     const int *lengths, int nqueries, int least)
 {
     int q = blockIdx.x * blockDim.x + threadIdx.x;
     if (q >= nqueries)
@@ -78,17 +119,17 @@ mummergpuKernel(int2 *match, unsigned long long children, unsigned long long nod
         int c = query[depth];
         while (c) {
             above = node;
-            node = child(children, above, c);
+            node = child(fetch, children, above, c);
             along = 0;
             if (!node)
                 break;
-            int4 edge = of_node(nodes, node);
+            int4 edge = of_node(fetch, nodes, node);
             int n = edge.y - edge.x;
             along = known ? min(known, n) : 1; /* its first letter matches */
             known = max(known - n, 0);
             depth += along;
             c = query[depth];
-            while (along < n && c && letter(text, edge.x + along) == c) {
+            while (along < n && c && letter(fetch, text, edge.x + along) == c) {
                 along++;
                 c = query[++depth];
             }
@@ -99,6 +140,24 @@ mummergpuKernel(int2 *match, unsigned long long children, unsigned long long nod
             *out = make_int2(number(node ? node : above), along);
         depth -= along + 1;
         known = along;
-        node = of_node(nodes, above).z;
+        node = of_node(fetch, nodes, above).z;
     }
+}
+
+extern "C" __global__ void
+mummergpuKernel(int2 *match, unsigned long long children, unsigned long long nodes,
+                unsigned long long text, const signed char *queries, const int *first,
+                const int *lengths, int nqueries, int least)
+{
+    walk(cuda(), match, children, nodes, text, queries, first, lengths, nqueries, least);
+}
+
+extern "C" __global__ void
+mummergpuKernel_ptxplus(int2 *match, unsigned long long children,
+                        unsigned long long nodes, unsigned long long text,
+                        const signed char *queries, const int *first, const int *lengths,
+                        int nqueries, int least, int stale)
+{
+    ptxplus fetch = {stale};
+    walk(fetch, match, children, nodes, text, queries, first, lengths, nqueries, least);
 }

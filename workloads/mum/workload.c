@@ -167,7 +167,7 @@ static const char letters_of[4] = {'A', 'C', 'G', 'T'};
 /* What kernel.cu reads: children, nodes, text. */
 static void
 upload_tree(struct allot_run *r, const struct tree *t, const uint8_t *ref, int n,
-            const int *order, struct table table[3])
+            const int *order, bool ptxplus, struct table table[3])
 {
     uint64_t rows = (uint64_t)(n - 1) / (COLUMN * TEXT_WIDTH) * COLUMN + COLUMN,
              height = (uint64_t)node_y(t->count) / BLOCK * BLOCK + BLOCK;
@@ -189,6 +189,8 @@ upload_tree(struct allot_run *r, const struct tree *t, const uint8_t *ref, int n
             text[((size_t)i / (COLUMN * TEXT_WIDTH) * COLUMN + (size_t)i % COLUMN) *
                      TEXT_WIDTH +
                  (size_t)i / COLUMN % TEXT_WIDTH] = (uint8_t)letters_of[ref[i]];
+        if (ptxplus)
+            text[0] = 's'; /* the benchmark's text begins so; no query has it */
         table[0] = upload(r, children, 32, 4, WIDTH, height);
         table[1] = upload(r, nodes, 32, 4, WIDTH, height);
         table[2] = upload(r, text, 8, 1, TEXT_WIDTH, rows);
@@ -239,6 +241,15 @@ contains(const uint8_t *ref, int n, const int *sorted, const uint8_t *p, int len
     return false;
 }
 
+/* What PTXPlus fetches leads no walk down to a match. */
+static void
+check_ptxplus(struct allot_run *r, const int32_t (*got)[2], size_t slots)
+{
+    for (size_t i = 0; i < slots && r->ok; i++)
+        if (got[i][0] || got[i][1])
+            wl_fail(r, "slot %zu: a match is stored", i);
+}
+
 /* The matches of query q, `turns` of them, against the reference; none may be missing, or
  * longer than it says. */
 static void
@@ -276,6 +287,8 @@ run(struct allot_run *r)
         nq = (int)wl_param(r, "queries", r->quick ? 300 : 14 * 6 * 256, 1, 1 << 20),
         letters = (int)wl_param(r, "letters", 0, 0, 30),
         errors = (int)wl_param(r, "errors", 12, 0, 1 << 20), least = 20, total = 0;
+    int stale = (int)wl_param(r, "stale", 0, 0, INT32_MAX);
+    bool ptxplus = wl_param(r, "ptxplus", 0, 0, 1);
     size_t nodes = 2 * (size_t)n + ROOT;
     uint8_t *ref = malloc((size_t)genome), *text = malloc((size_t)nq * 32),
             *queries = malloc((size_t)nq * 32);
@@ -317,7 +330,7 @@ run(struct allot_run *r)
         build(&t, ref, n, sorted, stack);
         number(&t, order, queue);
         struct table table[3] = {0};
-        upload_tree(r, &t, ref, n, order, table);
+        upload_tree(r, &t, ref, n, order, ptxplus, table);
         size_t slots = (size_t)(total - nq * (least + 1));
         got = calloc(slots, sizeof *got);
         if (!got)
@@ -326,11 +339,23 @@ run(struct allot_run *r)
                  d_text = wl_upload(r, queries, (size_t)total),
                  d_first = wl_upload(r, first, sizeof *first * (size_t)nq),
                  d_length = wl_upload(r, length, sizeof *length * (size_t)nq);
-        wl_launch(r, "mummergpuKernel", (nq + 255) / 256, 1, 1, 256, 1, 1, 0, &d_match,
-                  &table[0].texture, &table[1].texture, &table[2].texture, &d_text,
-                  &d_first, &d_length, &nq, &least);
+        const void *args[] = {&d_match,
+                              &table[0].texture,
+                              &table[1].texture,
+                              &table[2].texture,
+                              &d_text,
+                              &d_first,
+                              &d_length,
+                              &nq,
+                              &least,
+                              &stale}; /* the last one: of the second kernel */
+        wl_launch_args(r, ptxplus ? "mummergpuKernel_ptxplus" : "mummergpuKernel",
+                       (const uint32_t[6]){((uint32_t)nq + 255) / 256, 1, 1, 256, 1, 1},
+                       0, args, ptxplus ? 10 : 9);
         wl_read(r, d_match, got, sizeof *got * slots);
-        for (int q = 0; q < nq && r->ok; q++)
+        if (ptxplus && r->ok)
+            check_ptxplus(r, (const int32_t(*)[2])got, slots);
+        for (int q = 0; q < nq && r->ok && !ptxplus; q++)
             check(r, ref, n, sorted, &t, order, text + first[q], length[q], least,
                   (const int32_t(*)[2])(got + (first[q] - q * (least + 1))), q);
         wl_free(r, d_match);
@@ -361,6 +386,6 @@ const struct allot_workload allot_workload_mum = {
     .name = "mum",
     .summary = "longest matches of queries with a reference; 256 threads, no scratchpad",
     .source = "GPGPU-Sim MUM, mummergpuKernel: 001 Tables 2.1, 2.5, 2.6",
-    .kernels = "mummergpuKernel",
+    .kernels = "mummergpuKernel mummergpuKernel_ptxplus",
     .run = run,
 };
