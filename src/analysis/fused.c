@@ -329,3 +329,82 @@ fused_operations(const struct live *l, uint8_t *operations, uint8_t *parts)
     vec_free(&x.touched);
     arena_free(&mem);
 }
+
+/* -- loads that are operands -- */
+
+enum { FROM_SCRATCHPAD = 1, FROM_CONSTANTS = 2 }; /* parameters are in scratchpad there */
+
+/* Where such a load reads; 0: it is none. */
+static unsigned
+operand_source(const struct ptx_inst *in)
+{
+    if (in->op != PTX_OP_LD || in->guard >= 0 || in->ops[0].kind != PTX_OPD_REG ||
+        ptx_type_bytes(in->type[0]) > 4)
+        return 0;
+    switch (ptx_inst_space(in)) {
+    case PTX_SPACE_SHARED:
+    case PTX_SPACE_PARAM:
+        return FROM_SCRATCHPAD;
+    case PTX_SPACE_CONST:
+        return FROM_CONSTANTS;
+    default:
+        return 0;
+    }
+}
+
+/* May the instruction have operands in memory? */
+static bool
+has_memory_operand(const struct ptx_inst *in)
+{
+    enum ptx_unit unit = ptx_ops[in->op].unit;
+    return (unit == PTX_UNIT_ALU || unit == PTX_UNIT_SFU) && in->op != PTX_OP_MOV;
+}
+
+/* Is scratchpad the same at b as at a? */
+static bool
+scratchpad_stays(const struct ptx_func *f, uint32_t a, uint32_t b)
+{
+    for (uint32_t i = a + 1; i < b; i++) {
+        const struct ptx_inst *in = &f->body.v[i];
+        enum ptx_unit unit = ptx_is_pseudo(in) ? PTX_UNIT_NONE : ptx_ops[in->op].unit;
+        if (unit == PTX_UNIT_BARRIER || (unit == PTX_UNIT_MEM && in->op != PTX_OP_LD &&
+                                         ptx_inst_space(in) == PTX_SPACE_SHARED))
+            return false;
+    }
+    return true;
+}
+
+void
+fused_operand_loads(const struct live *l, uint32_t *reader)
+{
+    const struct cfg *g = l->cfg;
+    const struct ptx_func *f = g->func;
+    struct arena mem = {0};
+    uint8_t *taken = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
+    struct fuser x = {.f = f, .live = l};
+    memset(reader, 0, sizeof *reader * f->body.n);
+    x.operations = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
+    x.def = ARENA_ARRAY(&mem, int32_t, f->regs.n + 1);
+    x.result = ARENA_ARRAY(&mem, struct result, f->body.n + 1);
+    for (size_t i = 0; i < f->regs.n; i++)
+        x.def[i] = NONE;
+    for (uint32_t b = 0; b < g->n; b++) {
+        find_readers(&x, b);
+        for (uint32_t i = g->block[b].first; i < g->block[b].end; i++) {
+            const struct ptx_inst *in = &f->body.v[i];
+            unsigned from = ptx_is_pseudo(in) ? 0 : operand_source(in);
+            int32_t by = x.result[i].reader;
+            if (!from || by < 0 || !has_memory_operand(&f->body.v[by]) ||
+                !scratchpad_stays(f, i, (uint32_t)by))
+                continue;
+            bool three =
+                f->body.v[by].op == PTX_OP_MAD || f->body.v[by].op == PTX_OP_FMAF;
+            if (three ? taken[by] & from : taken[by]) /* mad takes one of each */
+                continue;
+            taken[by] = (uint8_t)(taken[by] | from);
+            reader[i] = (uint32_t)by;
+        }
+    }
+    vec_free(&x.touched);
+    arena_free(&mem);
+}

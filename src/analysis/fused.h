@@ -12,4 +12,9 @@
  * operation of it (a product before a sum); its own where it has not. */
 void fused_operations(const struct live *l, uint8_t *operations, uint8_t *parts);
 
+/* Writes, for each instruction of l's function, by whom it is read if it is a load that machine
+ * code of compute capability 1.x has as an operand of the arithmetic instruction that reads
+ * its value, in the same basic block; else 0. */
+void fused_operand_loads(const struct live *l, uint32_t *reader);
+
 #endif

@@ -251,6 +251,13 @@ next_wanting(const struct sm *s)
     return -1;
 }
 
+/* Where it lies in the code, which has no room for what is folded. */
+static uint64_t
+place_of(const struct sm_program *p, uint32_t pc)
+{
+    return pc < p->ninst ? p->inst[pc].place : pc;
+}
+
 static void
 fetch_cycle(struct sm *s, uint64_t now)
 {
@@ -273,10 +280,11 @@ fetch_cycle(struct sm *s, uint64_t now)
         }
         s->last_fetch = (uint16_t)w;
         s->worked = true;
-        enum ldst_fetch r = ldst_fetch(
-            s->ldst,
-            s->prog->code_address + (uint64_t)s->warp[w].fetch_pc * EXEC_INST_BYTES,
-            (unsigned)w, now);
+        enum ldst_fetch r =
+            ldst_fetch(s->ldst,
+                       s->prog->code_address +
+                           place_of(s->prog, s->warp[w].fetch_pc) * EXEC_INST_BYTES,
+                       (unsigned)w, now);
         if (r == FETCH_RETRY)
             continue;
         bitset_del(s->want, (size_t)w);

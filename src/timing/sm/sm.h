@@ -45,13 +45,15 @@ struct sm_inst {
     uint8_t nsrc, ndst, first_operand; /* reg[first_operand..nsrc-1] are collected */
     uint8_t cls;
     uint8_t barrier, fence, mem;
-    uint8_t slots;            /* issue slots that it takes */
-    uint8_t folded;           /* none: a part or an operand of another one */
-    uint8_t concern;          /* mechanisms that must be asked for it: a bit each */
-    uint8_t operation;        /* made for policies: PTX_EXTENSION */
-    uint8_t copy, copy_n;     /* enum exec_copy */
-    uint8_t nother, nrows;    /* nother: operands that are no registers */
-    uint16_t ops;             /* offset of its counter of lanes in struct stat_sm */
+    uint8_t slots;         /* issue slots that it takes */
+    bool folded;           /* none, nor a fetch: a part or an operand of another one */
+    bool operand;          /* folded, and no instruction that counts (sm.operand_loads) */
+    uint32_t place;        /* number of instructions before it that are not folded */
+    uint8_t concern;       /* mechanisms that must be asked for it: a bit each */
+    uint8_t operation;     /* made for policies: PTX_EXTENSION */
+    uint8_t copy, copy_n;  /* enum exec_copy */
+    uint8_t nother, nrows; /* nother: operands that are no registers */
+    uint16_t ops;          /* offset of its counter of lanes in struct stat_sm */
     uint16_t rows[EXEC_ROWS]; /* as in exec_static; behind nrows the first again */
 };
 

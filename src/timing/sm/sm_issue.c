@@ -133,6 +133,8 @@ execute(struct sm *s, unsigned w, const struct sm_inst *in, struct exec_step *st
         s->fault = true;
         return false;
     }
+    if (in->operand)
+        return true;
     unsigned lanes = (unsigned)__builtin_popcount(st->mask);
     s->stats->warp_instructions++;
     s->stats->thread_instructions += lanes;

@@ -3,6 +3,7 @@
  * a launch; all SMs share it. */
 #include "timing/sm/sm_program.h"
 
+#include "analysis/fused.h"
 #include "machine/latency.h"
 #include "ptx/expansion.h"
 
@@ -90,6 +91,56 @@ concerns(const struct mechanism_use *u, const struct exec_static *st)
     return m->may_issue && (!m->concerns || m->concerns(st, mechanism_plan(u)));
 }
 
+/* Its sources without this register. */
+static void
+drop_source(struct sm_inst *in, uint16_t reg, struct arena *mem)
+{
+    uint16_t *left = ARENA_ARRAY(mem, uint16_t, (unsigned)in->nsrc + in->ndst + 1);
+    unsigned n = 0, from = in->first_operand;
+    for (unsigned i = 0; i < in->nsrc; i++)
+        if (i < from || in->reg[i] != reg)
+            left[n++] = in->reg[i];
+    memcpy(left + n, in->reg + in->nsrc, sizeof *left * in->ndst);
+    in->reg = left;
+    in->nsrc = (uint8_t)n;
+}
+
+/* Which instructions are loads that are operands. Who reads such a value reads no register. */
+static void
+find_operands(const struct exec_prog *p, struct sm_inst *inst, struct arena *mem)
+{
+    const struct ptx_func *f = p->entry;
+    struct arena own = {0};
+    struct cfg *g = cfg_new(f);
+    struct live *l = live_new(g);
+    uint32_t *reader = ARENA_ARRAY(&own, uint32_t, f->body.n + 1),
+             *pc = ARENA_ARRAY(&own, uint32_t, f->body.n + 1), n = 0;
+    fused_operand_loads(l, reader);
+    for (size_t i = 0; i < f->body.n; i++) {
+        pc[i] = n;
+        n += !ptx_is_pseudo(&f->body.v[i]);
+    }
+    for (size_t i = 0; i < f->body.n; i++)
+        if (reader[i] && !inst[pc[i]].concern) {
+            struct sm_inst *in = &inst[pc[i]];
+            in->operand = in->folded = true;
+            drop_source(&inst[pc[reader[i]]], in->reg[in->nsrc], mem);
+        }
+    live_free(l);
+    cfg_free(g);
+    arena_free(&own);
+}
+
+/* Places in the code, which has no room for what is folded. */
+static void
+set_places(struct sm_inst *inst, uint32_t n)
+{
+    for (uint32_t i = 0, place = 0; i < n; i++) {
+        inst[i].place = place;
+        place += !inst[i].folded;
+    }
+}
+
 struct sm_program
 sm_program_make(const struct machine *m, struct exec_grid *grid,
                 const struct sm_setup *setup, struct arena *mem)
@@ -140,6 +191,9 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
         in->mem = in->cls == CLS_MEM;
         in->operation = (ptx_ops[st->op].flags & PTX_EXTENSION) != 0;
     }
+    if (m->sm.operand_loads)
+        find_operands(p, inst, mem);
+    set_places(inst, p->ninst);
     return (struct sm_program){.grid = grid,
                                .inst = inst,
                                .ninst = p->ninst,

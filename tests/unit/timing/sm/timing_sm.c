@@ -268,6 +268,43 @@ parts_need_no_room(void **st)
         assert_int_equal(stats_at(&s[0], k), stats_at(&s[1], k));
 }
 
+/* A load that is an operand costs nothing: an addition of it is an addition, 10 cycles. One
+ * operand of an instruction may be, read by it alone, and with nothing between that might
+ * change the scratchpad. */
+static void
+loads_as_operands(void **st)
+{
+    static const struct option on[] = {{"sm.operand_loads", "true"}, {0}};
+    static const char shared[] = ".shared .align 4 .b8 m[64]; mov.u32 %r2, m;";
+    static const struct {
+        const char *body;
+        unsigned operands;
+    } t[] = {
+        {"ld.shared.f32 %f1, [%r2]; add.f32 %f0, %f0, %f1;", 1},
+        {"ld.param.u32 %r3, [n]; add.u32 %r0, %r0, %r3;", 1},
+        {"ld.shared.f32 %f1, [%r2]; ld.shared.f32 %f2, [%r2+4]; add.f32 %f0, %f1, %f2;",
+         1},
+        {"ld.shared.f32 %f1, [%r2]; add.f32 %f0, %f0, %f1; add.f32 %f0, %f0, %f1;", 0},
+        {"ld.shared.f32 %f1, [%r2]; mov.f32 %f0, %f1;", 0},
+        {"ld.shared.f32 %f1, [%r2]; bar.sync 0; add.f32 %f0, %f0, %f1;", 0},
+        {"ld.shared.f32 %f1, [%r2]; st.shared.f32 [%r2], %f0; add.f32 %f0, %f0, %f1;", 0},
+        {"ld.global.f32 %f1, [%d0]; add.f32 %f0, %f0, %f1;", 0},
+    };
+    assert_int_equal(cost64("gtx480", on, shared, t[0].body, 1), 64 * 10);
+    assert_true(cost64("gtx480", NULL, shared, t[0].body, 1) > 64 * 20);
+    for (unsigned i = 0; i < sizeof t / sizeof *t; i++) {
+        /* the prologue has such a parameter: it is the same in 8 and 40 copies */
+        uint64_t off =
+            run("gtx480", NULL, shared, t[i].body, 40, 0, 1, 32).sm.warp_instructions -
+            run("gtx480", NULL, shared, t[i].body, 8, 0, 1, 32).sm.warp_instructions;
+        uint64_t by =
+            run("gtx480", on, shared, t[i].body, 40, 0, 1, 32).sm.warp_instructions -
+            run("gtx480", on, shared, t[i].body, 8, 0, 1, 32).sm.warp_instructions;
+        if (off - by != 32 * t[i].operands)
+            fail_msg("%s: %llu", t[i].body, (unsigned long long)(off - by));
+    }
+}
+
 /* An instruction without register operands leaves its collector a step earlier. */
 static void
 no_operands_to_read(void **st)
@@ -547,6 +584,7 @@ main(void)
         cmocka_unit_test(parts_wait_for_their_sources),
         cmocka_unit_test(parts_are_not_fetched),
         cmocka_unit_test(parts_need_no_room),
+        cmocka_unit_test(loads_as_operands),
         cmocka_unit_test(no_operands_to_read),
         cmocka_unit_test(guard_is_not_collected),
         cmocka_unit_test(bank_conflicts),
