@@ -45,17 +45,18 @@ score_hazard_in(const struct scoreboard *s, const uint64_t *of, unsigned warp,
     return hit & 1;
 }
 
+/* Whether an instruction has yet to read one of the registers; false where it is not tracked. */
+static inline bool
+score_is_unread(const struct scoreboard *s, unsigned warp, const uint16_t *reg,
+                unsigned n)
+{
+    return s->unread && score_hazard_in(s, s->unread, warp, reg, n);
+}
+
 static inline bool
 score_hazard(const struct scoreboard *s, unsigned warp, const uint16_t *reg, unsigned n)
 {
-    if (!s->unread)
-        return score_hazard_in(s, s->bits, warp, reg, n);
-    const uint64_t *row = s->bits + (size_t)s->words * warp;
-    const uint64_t *unread = s->unread + (size_t)s->words * warp;
-    uint64_t hit = 0;
-    for (unsigned i = 0; i < n; i++)
-        hit |= (row[reg[i] / 64] | unread[reg[i] / 64]) >> (reg[i] % 64);
-    return hit & 1;
+    return score_hazard_in(s, s->bits, warp, reg, n);
 }
 
 /* An instruction will read these registers, or has. */

@@ -63,6 +63,7 @@ uint16_t ops_counter(const struct exec_static *st);
 struct sm_program { /* of a launch, shared by all SMs */
     struct exec_grid *grid;
     const struct sm_inst *inst;
+    const struct exec_static *st; /* of the same instructions */
     uint32_t ninst, nregs, warps_per_cta;
     unsigned longest; /* latency or interval of its instructions */
     uint64_t code_address;
@@ -233,6 +234,7 @@ struct sm {
     uint8_t nmechanisms;
     uint8_t listen[SM_NEVENTS]; /* mechanisms that have a handler: a bit each */
     struct sm_mechanism *only[SM_NEVENTS]; /* the one that has, if it is quiet; or NULL */
+    uint64_t unread[SM_MAX_WARPS / 64]; /* the head waits only for registers to be read */
     uint8_t *asks;      /* by slot: mechanisms to be asked for its warps */
     uint8_t eager;      /* mechanisms that are asked early */
     uint8_t peeks;      /* mechanisms that are told of the access when asked */
@@ -373,6 +375,15 @@ sm_hazard_over(struct sm *s, unsigned w)
         sm_hazard_look(s, w);
 }
 
+/* Registers of warp w have been read: its head instruction may have waited for that alone.
+ * The bit in `unread` may be an earlier head's. */
+static inline void
+sm_read_over(struct sm *s, unsigned w)
+{
+    if (bitset_has(s->unread, w))
+        sm_hazard_over(s, w);
+}
+
 /* Sets a bit of one of c->waits' masks whose reason ends by POLL. */
 static inline void
 sm_poll(struct sm *s, uint64_t *mask, uint64_t bit)
@@ -393,7 +404,7 @@ sm_tell(struct sm *s, enum sm_event_id id, unsigned w, uint32_t pc, uint32_t lan
                              .pc = pc,
                              .lanes = lanes};
         if (pc != SM_NO_PC)
-            e.st = &s->prog->grid->prog->st[pc];
+            e.st = &s->prog->st[pc];
         struct sm_mechanism *x = s->only[id];
         if (x) {
             x->view.now = now;

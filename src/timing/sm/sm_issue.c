@@ -53,6 +53,9 @@ sm_head_changed(struct sm *s, unsigned w)
         bool load = score_hazard_in(&s->score, s->score.memory, w, in->reg,
                                     (unsigned)in->nsrc + in->ndst);
         *(load ? &c->waits.memory : &c->waits.result) |= bit;
+    } else if (score_is_unread(&s->score, w, in->reg, (unsigned)in->nsrc + in->ndst)) {
+        c->waits.result |= bit;
+        bitset_add(s->unread, w);
     } else {
         warp_soon(s, w);
     }

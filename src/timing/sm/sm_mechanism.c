@@ -204,7 +204,7 @@ sm_timers(struct sm *s, uint64_t now)
 }
 
 /* A mechanism says that the instruction at hand must not be. */
-static void
+static void __attribute__((noinline, cold))
 broken_rule(struct sm *s, unsigned w, const char *fault)
 {
     const struct exec_warp *ew = s->warp[w].ew;
@@ -218,35 +218,43 @@ broken_rule(struct sm *s, unsigned w, const char *fault)
     s->fault = true;
 }
 
+/* Asks one for the instruction at hand of warp w. */
+static inline bool
+ask_one(struct sm *s, struct sm_mechanism *x, unsigned w, const struct sm_event *e,
+        uint64_t now)
+{
+    x->view.now = now;
+    bool ok = x->m->may_issue(x->state, &x->view, e);
+    if (ok && x->m->quiet & MECHANISM_YES)
+        return true;
+    look(s, x);
+    if (x->view.fault)
+        broken_rule(s, w, x->view.fault);
+    if (!ok) {
+        const struct sm_warp *at = &s->warp[w];
+        s->sched[at->sched].waits.by[x->m->wait] |= (uint64_t)1 << at->pos;
+    }
+    return ok;
+}
+
 bool
 sm_ask(struct sm *s, unsigned mechanisms, unsigned w, uint64_t now)
 {
     struct exec_access peek;
     const struct exec_warp *ew = s->warp[w].ew;
-    bool access = mechanisms & s->peeks && exec_peek_access(s->warp[w].ew, &peek);
+    bool access = mechanisms & s->peeks && exec_peek_access(ew, &peek);
     const struct sm_event e = {.slot = s->warp[w].slot,
                                .warp = ew->index,
                                .pc = ew->pc,
                                .lanes = ew->active,
-                               .st = &s->prog->grid->prog->st[ew->pc],
+                               .st = &s->prog->st[ew->pc],
                                .access = access ? &peek : NULL};
     s->worked = true;
+    if (mechanisms == 1) /* most often there is one */
+        return ask_one(s, s->mechanism, w, &e, now);
     FOR_BITS(k, mechanisms)
-    {
-        struct sm_mechanism *x = &s->mechanism[k];
-        struct sm_sched *c = &s->sched[s->warp[w].sched];
-        x->view.now = now;
-        bool ok = x->m->may_issue(x->state, &x->view, &e);
-        if (ok && x->m->quiet & MECHANISM_YES)
-            continue;
-        look(s, x);
-        if (x->view.fault)
-            broken_rule(s, w, x->view.fault);
-        if (!ok) {
-            c->waits.by[x->m->wait] |= (uint64_t)1 << s->warp[w].pos;
-            return false;
-        }
-    }
+    if (!ask_one(s, &s->mechanism[k], w, &e, now))
+        return false;
     return true;
 }
 

@@ -196,6 +196,7 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
     set_places(inst, p->ninst);
     return (struct sm_program){.grid = grid,
                                .inst = inst,
+                               .st = p->st,
                                .ninst = p->ninst,
                                .nregs = p->nregs,
                                .longest = longest,

@@ -121,17 +121,23 @@ sm_hazard_look(struct sm *s, unsigned w)
     uint64_t bit = (uint64_t)1 << s->warp[w].pos;
     const struct sm_inst *h = &s->prog->inst[s->warp[w].buf_pc];
     unsigned n = (unsigned)h->nsrc + h->ndst;
-    if (!score_hazard(&s->score, w, h->reg, n)) {
-        c->waits.result &= ~bit;
-        c->waits.memory &= ~bit;
-        s->sched_dirty |= (uint8_t)(1u << k);
-        warp_soon(s, w);
-    } else if (c->waits.memory & bit &&
-               !score_hazard_in(&s->score, s->score.memory, w, h->reg, n)) {
-        c->waits.memory &= ~bit; /* what is left are results of pipelines */
+    bool memory = c->waits.memory & bit;
+    if (score_hazard(&s->score, w, h->reg, n)) {
+        if (!memory || score_hazard_in(&s->score, s->score.memory, w, h->reg, n))
+            return;
+        c->waits.result |= bit; /* what is left are results of pipelines */
+    } else if (score_is_unread(&s->score, w, h->reg, n)) {
+        bitset_add(s->unread, w);
+        if (!memory)
+            return;
         c->waits.result |= bit;
-        s->sched_dirty |= (uint8_t)(1u << k);
+    } else {
+        c->waits.result &= ~bit;
+        bitset_del(s->unread, w);
+        warp_soon(s, w);
     }
+    c->waits.memory &= ~bit;
+    s->sched_dirty |= (uint8_t)(1u << k);
 }
 
 static void

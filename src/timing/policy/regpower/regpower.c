@@ -36,19 +36,21 @@ struct plan {
 static_assert(sizeof(struct plan) <= sizeof(((struct mechanism_use *)0)->own),
               "room for it in the use");
 
-struct entry { /* of the look-up table */
-    uint32_t pc;
+struct entry {                        /* of the look-up table */
+    const struct regpower_sets *sets; /* of the instruction: they stand for its PC */
     bool issued;
-};
-
-struct warp {
-    uint64_t until; /* its last wake-up is over from this cycle on */
-    uint16_t has;   /* registers: the first ones */
-    uint8_t nentries;
 };
 
 struct regs { /* 64 registers of a warp, a bit each; neither ON nor SLEEP: OFF */
     uint64_t has, on, sleep;
+};
+
+struct warp {
+    uint64_t until;      /* its last wake-up is over from this cycle on */
+    struct regs *reg;    /* `words` of the file */
+    struct entry *table; /* `entries` of it */
+    uint16_t has;        /* registers: the first ones */
+    uint8_t nentries;
 };
 
 /* So many of something now, and the cycles of all of them: one that begins in cycle t counts
@@ -72,8 +74,6 @@ struct file {
     uint64_t since;                     /* counters have been told up to this cycle */
     uint64_t waits[2];                  /* warps that wait for a wake-up, a bit each */
     struct warp *warp;
-    struct regs *reg;    /* by warp: `words` */
-    struct entry *table; /* by warp: `entries` */
 };
 
 static bool
@@ -124,20 +124,18 @@ init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
                        .entries = p->entries,
                        .since = v->now};
     f->warp = (struct warp *)(f + 1);
-    f->reg = (struct regs *)(f->warp + f->nwarps);
-    f->table = (struct entry *)(f->reg + (size_t)f->nwarps * f->words);
+    struct regs *reg = (struct regs *)(f->warp + f->nwarps);
+    struct entry *table = (struct entry *)(reg + (size_t)f->nwarps * f->words);
+    for (uint32_t w = 0; w < f->nwarps; w++) {
+        f->warp[w].reg = reg + (size_t)w * f->words;
+        f->warp[w].table = table + (size_t)w * f->entries;
+    }
 }
 
 static uint32_t
 warp_of(const struct file *f, const struct sm_event *e)
 {
     return e->slot * f->warps + e->warp;
-}
-
-static struct regs *
-regs_of(const struct file *f, uint32_t w)
-{
-    return f->reg + (size_t)w * f->words;
 }
 
 static const struct regpower_sets *
@@ -196,14 +194,15 @@ lose_power(struct file *f, struct regs *r, uint64_t set, uint64_t sleep, uint64_
 }
 
 /* Those of these registers that are not ON get power. Returns the cycles that it takes. */
-static inline uint32_t
+static uint32_t __attribute__((noinline))
 wake(struct file *f, struct sm_view *v, struct regs *r, uint64_t set)
 {
     uint64_t sleep = set & r->sleep, off = set & ~r->sleep & ~r->on;
-    v->stats->regpower_wakes_sleep += bit_count(sleep);
-    v->stats->regpower_wakes_off += bit_count(off);
-    fall(&f->sleep, bit_count(sleep), v->now);
-    rise(&f->on, bit_count(sleep | off), v->now);
+    uint64_t nsleep = (uint64_t)bit_count(sleep), noff = (uint64_t)bit_count(off);
+    v->stats->regpower_wakes_sleep += nsleep;
+    v->stats->regpower_wakes_off += noff;
+    fall(&f->sleep, nsleep, v->now);
+    rise(&f->on, nsleep + noff, v->now);
     r->sleep &= ~sleep;
     r->on |= sleep | off;
     uint32_t n = off ? f->wake_off : 0;
@@ -222,7 +221,7 @@ static void
 give(struct file *f, struct sm_view *v, uint32_t w, uint32_t n, enum ptx_power first)
 {
     for (uint32_t k = 0; k < f->words; k++) {
-        struct regs *r = &regs_of(f, w)[k];
+        struct regs *r = &f->warp[w].reg[k];
         uint64_t has = below(n, k), gets = has & ~r->has;
         lose_power(f, r, r->on & ~has, 0, v->now);
         fall(&f->sleep, bit_count(r->sleep & ~has), v->now);
@@ -242,10 +241,9 @@ give(struct file *f, struct sm_view *v, uint32_t w, uint32_t n, enum ptx_power f
 static inline void
 drop(struct file *f, struct sm_view *v, uint32_t w, unsigned i)
 {
-    struct entry *t = f->table + (size_t)w * f->entries;
+    struct entry *t = f->warp[w].table;
     fall(&f->used, 1, v->now);
-    for (f->warp[w].nentries--; i < f->warp[w].nentries; i++)
-        t[i] = t[i + 1];
+    t[i] = t[--f->warp[w].nentries]; /* their order says nothing */
 }
 
 static void
@@ -260,8 +258,7 @@ decoded(void *state, struct sm_view *v, const struct sm_event *e)
         return;
     }
     rise(&f->used, 1, v->now);
-    f->table[(size_t)w * f->entries + f->warp[w].nentries++] =
-        (struct entry){e->pc, false};
+    f->warp[w].table[f->warp[w].nentries++] = (struct entry){sets_of(f, e->pc), false};
 }
 
 /* What was in the buffer will not issue. */
@@ -271,7 +268,7 @@ flushed(void *state, struct sm_view *v, const struct sm_event *e)
     struct file *f = state;
     uint32_t w = warp_of(f, e);
     for (unsigned i = f->warp[w].nentries; i--;)
-        if (!f->table[(size_t)w * f->entries + i].issued)
+        if (!f->warp[w].table[i].issued)
             drop(f, v, w, i);
 }
 
@@ -280,69 +277,78 @@ issued(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct file *f = state;
     uint32_t w = warp_of(f, e);
-    struct entry *t = f->table + (size_t)w * f->entries;
+    struct entry *t = f->warp[w].table;
+    const struct regpower_sets *s = sets_of(f, e->pc);
     for (uint32_t k = 0; f->late && k < f->words; k++) {
-        struct regs *r = &regs_of(f, w)[k];
-        uint64_t results = sets_of(f, e->pc)[k].results & r->on;
+        struct regs *r = &f->warp[w].reg[k];
+        uint64_t results = s[k].results & r->on;
         lose_power(f, r, results, results, v->now);
     }
     for (unsigned i = 0; i < f->warp[w].nentries; i++)
-        if (t[i].pc == e->pc && !t[i].issued) {
+        if (t[i].sets == s && !t[i].issued) {
             t[i].issued = true;
             return;
         }
 }
 
 static inline void
-leaves(struct file *f, struct sm_view *v, uint32_t w, uint32_t pc)
+leaves(struct file *f, struct sm_view *v, uint32_t w, const struct regpower_sets *s)
 {
-    const struct entry *t = f->table + (size_t)w * f->entries;
+    const struct entry *t = f->warp[w].table;
     for (unsigned i = 0; i < f->warp[w].nentries; i++)
-        if (t[i].pc == pc && t[i].issued) {
+        if (t[i].sets == s && t[i].issued) {
             drop(f, v, w, i);
             return;
         }
 }
 
-/* Registers of word k that entries with another PC use. */
-static uint64_t
-wanted(const struct file *f, uint32_t w, uint32_t pc, uint32_t k)
+/* Registers of word k that entries with another PC than the instruction of s use. */
+static inline uint64_t
+wanted(const struct file *f, uint32_t w, const struct regpower_sets *s, uint32_t k)
 {
-    const struct entry *t = f->table + (size_t)w * f->entries;
+    const struct entry *t = f->warp[w].table;
     uint64_t set = 0;
     for (unsigned i = 0; i < f->warp[w].nentries; i++)
-        set |= t[i].pc != pc ? sets_of(f, t[i].pc)[k].uses : 0;
+        set |= t[i].sets != s ? t[i].sets[k].uses : 0;
     return set;
 }
 
 /* -- after an access -- */
 
-/* Word k of the registers of an instruction; when: SETS_READ, SETS_WRITTEN. A register that
- * several operands name is counted for each. */
-static inline void
-accessed(struct file *f, struct sm_view *v, const struct sm_event *e, uint32_t w,
-         uint32_t k, unsigned when)
+/* Registers that several operands of the instruction name are counted for each: those that
+ * `keep` power, and those of `lost` that have been woken for the write and lose it again. */
+static void __attribute__((noinline, cold))
+count_again(struct sm_view *v, const struct sm_event *e, const struct regpower_sets *s,
+            unsigned when, uint64_t keep, uint64_t lost, uint32_t k)
 {
-    struct regs *r = &regs_of(f, w)[k];
-    const struct regpower_sets *s = &sets_of(f, e->pc)[k];
-    uint64_t to = s->sleep[when] | s->off[when], late = 0;
-    if (f->late && when == SETS_WRITTEN) {
-        late = s->results & r->has;
-        wake(f, v, r, late); /* in time: when a value comes is known some cycles before */
-    }
-    to &= r->on;
-    if (!to)
-        return;
-    uint64_t keep = f->entries ? to & wanted(f, w, e->pc, k) : 0;
-    v->stats->regpower_corrections += bit_count(keep);
-    lose_power(f, r, to & ~keep, s->sleep[when], v->now);
-    if (s->twice & (keep | late)) {
-        uint64_t lost = late & to & ~keep;
-        v->stats->regpower_corrections += regpower_named_again(e->st, keep, 64 * k);
-        v->stats->regpower_wakes_sleep +=
-            regpower_named_again(e->st, lost & s->sleep[when], 64 * k);
-        v->stats->regpower_wakes_off +=
-            regpower_named_again(e->st, lost & s->off[when], 64 * k);
+    v->stats->regpower_corrections += regpower_named_again(e->st, keep, 64 * k);
+    v->stats->regpower_wakes_sleep +=
+        regpower_named_again(e->st, lost & s->sleep[when], 64 * k);
+    v->stats->regpower_wakes_off +=
+        regpower_named_again(e->st, lost & s->off[when], 64 * k);
+}
+
+/* The registers of the instruction of `all`; when: SETS_READ, SETS_WRITTEN. */
+static inline __attribute__((always_inline)) void
+accessed(struct file *f, struct sm_view *v, const struct sm_event *e, uint32_t w,
+         const struct regpower_sets *all, unsigned when)
+{
+    for (uint32_t k = 0; k < f->words; k++) {
+        struct regs *r = &f->warp[w].reg[k];
+        const struct regpower_sets *s = &all[k];
+        uint64_t late = 0;
+        if (when == SETS_WRITTEN && f->late) {
+            late = s->results & r->has;
+            wake(f, v, r, late); /* in time: it is known some cycles before */
+        }
+        uint64_t to = (s->sleep[when] | s->off[when]) & r->on;
+        if (!to)
+            continue;
+        uint64_t keep = to & wanted(f, w, all, k);
+        v->stats->regpower_corrections += bit_count(keep);
+        lose_power(f, r, to & ~keep, s->sleep[when], v->now);
+        if (s->twice & (keep | late))
+            count_again(v, e, s, when, keep, late & to & ~keep, k);
     }
 }
 
@@ -351,10 +357,10 @@ operands_read(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct file *f = state;
     uint32_t w = warp_of(f, e);
-    for (uint32_t k = 0; k < f->words; k++)
-        accessed(f, v, e, w, k, SETS_READ);
-    if (!e->st->ndst && f->entries) /* a store has no write-back */
-        leaves(f, v, w, e->pc);
+    const struct regpower_sets *s = sets_of(f, e->pc);
+    accessed(f, v, e, w, s, SETS_READ);
+    if (!e->st->ndst) /* a store has no write-back */
+        leaves(f, v, w, s);
 }
 
 static void
@@ -362,10 +368,9 @@ written_back(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct file *f = state;
     uint32_t w = warp_of(f, e);
-    for (uint32_t k = 0; k < f->words; k++)
-        accessed(f, v, e, w, k, SETS_WRITTEN);
-    if (f->entries)
-        leaves(f, v, w, e->pc);
+    const struct regpower_sets *s = sets_of(f, e->pc);
+    accessed(f, v, e, w, s, SETS_WRITTEN);
+    leaves(f, v, w, s);
 }
 
 /* -- warps -- */
@@ -405,21 +410,20 @@ static bool
 may_issue(void *state, struct sm_view *v, const struct sm_event *e)
 {
     struct file *f = state;
-    uint32_t w = warp_of(f, e);
-    for (uint32_t k = 0; k < f->words; k++) {
-        struct regs *r = &regs_of(f, w)[k];
-        uint64_t asleep = sets_of(f, e->pc)[k].needs & r->has & ~r->on;
-        if (!asleep)
-            continue;
-        uint64_t over = v->now + wake(f, v, r, asleep);
-        if (over > f->warp[w].until)
-            f->warp[w].until = over;
-    }
-    if (f->warp[w].until <= v->now)
+    uint32_t w = warp_of(f, e), k = 0;
+    const struct regpower_sets *s = sets_of(f, e->pc);
+    struct regs *r = f->warp[w].reg;
+    struct warp *own = &f->warp[w];
+    do {
+        uint64_t asleep = s[k].needs & r[k].has & ~r[k].on;
+        uint64_t over = asleep ? v->now + wake(f, v, &r[k], asleep) : 0;
+        own->until = over > own->until ? over : own->until;
+    } while (++k < f->words);
+    if (own->until <= v->now)
         return true;
     bitset_add(f->waits, w);
-    if (f->warp[w].until < v->timer)
-        v->timer = f->warp[w].until;
+    if (own->until < v->timer)
+        v->timer = own->until;
     return false;
 }
 
