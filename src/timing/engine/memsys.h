@@ -7,8 +7,8 @@
  * any host threads:
  *   1  memsys_next_quantum, memsys_open                                  one thread
  *   2  memsys_part of each partition; then memsys_replies, which may be left out
- *      of each port, for its cycles c in order: memory_port(c), memory_reply (a port shows
- *      at most one reply a cycle), the cycle of its SMs, memory_inject
+ *      of each port, for its cycles c in order: memory_port(c), memory_reply (a port
+ *      publishes at most one reply a cycle), the cycle of its SMs, memory_inject
  *   3  for the cycles c in order: memsys_cross(c), and the ports that stopped   one thread
  *   4  memsys_close                                                      one thread
  * Where memsys_overlap allows it, the partitions' next quantum overlaps steps 3 and 4:

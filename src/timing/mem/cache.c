@@ -61,7 +61,7 @@ struct mshr { /* of the units of one line that are on their way */
     uint8_t coming;       /* sectors of these units */
     uint8_t came;         /* of them: those that have arrived */
     uint8_t dirty;        /* of them: written meanwhile */
-    uint8_t here;         /* places of token that are or have been used */
+    uint8_t here;         /* slots of token that are or have been used */
     uint16_t way;         /* where the line was last */
     uint16_t n[8];        /* by unit: requests that it holds */
 };

@@ -258,7 +258,7 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
     d->group_at = ARENA_ARRAY(a, uint64_t, (size_t)d->groups * COMMANDS);
     unsigned flights = larger(m->dram.tCL, m->dram.tWL) + d->burst;
     unsigned n =
-        dram_most_taken(m) + m->dram.queue + d->banks + flights + m->dram.return_queue;
+        dram_most_accepted(m) + m->dram.queue + d->banks + flights + m->dram.return_queue;
     assert(n < DRAM_NONE);
     d->req = ARENA_SPARSE(a, struct dram_req, n);
     d->entry = ARENA_SPARSE(a, struct dram_entry, n);
@@ -290,7 +290,7 @@ dram_watch(struct dram *d,
 }
 
 unsigned
-dram_most_taken(const struct machine *m)
+dram_most_accepted(const struct machine *m)
 {
     return m->dram.queue + m->dram.return_queue;
 }
@@ -304,7 +304,7 @@ dram_take(struct dram *d, const struct dram_req *r)
 }
 
 const struct dram_req *
-dram_taken(const struct dram *d, uint16_t i)
+dram_accepted(const struct dram *d, uint16_t i)
 {
     return &d->req[i];
 }

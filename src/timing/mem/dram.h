@@ -18,10 +18,10 @@ struct dram;
 struct dram *dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
                       struct diag_sink *diag);
 /* Keeps a request, under a number, until it comes into the queue by dram_push, when that
- * is not full. Room for as many in between: dram_most_taken. */
+ * is not full. Room for as many in between: dram_most_accepted. */
 uint16_t dram_take(struct dram *d, const struct dram_req *r);
-unsigned dram_most_taken(const struct machine *m);
-const struct dram_req *dram_taken(const struct dram *d, uint16_t i);
+unsigned dram_most_accepted(const struct machine *m);
+const struct dram_req *dram_accepted(const struct dram *d, uint16_t i);
 bool dram_full(const struct dram *d);
 void dram_push(struct dram *d, uint16_t i, uint64_t now);
 void dram_tick(struct dram *d, uint64_t now);

@@ -2,7 +2,7 @@
  * crossbar's outputs into delay lines, which they leave a piece a tick.
  *
  * A slice takes what has come in its own ticks (inbound_receive). Or the slices are
- * simulated further than the crossbar (`ahead`). Then a packet is put in late, and only if
+ * simulated further than the crossbar (`ahead`). Then a packet is deferred: it is put in only if
  * the slice would have had room for it at the time. The delay lines are timed queues whose
  * credits, the pieces, are logged (credits.h). A packet also wants room in the slice's own
  * queue, of which the same ticks are logged. Every answer is yes or no. */

@@ -5,7 +5,7 @@
  *
  * Ticks are exact times (clk.h). At one instant:
  *   1. ports of the SMs show their next reply, and take one from their side of the reply
- *      crossbar, which is shown the cycle after (core clock)
+ *      crossbar, which is published the cycle after (core clock)
  *   2. L2 replies go into the reply crossbar (interconnect)
  *   3. DRAM channels
  *   4. L2 slices, which first take a request from the request crossbar
@@ -26,7 +26,7 @@
 struct port { /* of one SM, or of the SMs that share it */
     _Alignas(64) RING(struct packet) fifo;
     bool published;  /* the front reply can be taken */
-    bool again;      /* it is shown with the next step */
+    bool again;      /* it is published with the next step */
     bool refused;    /* a request found no room in cycle `now` */
     uint16_t wanted; /* flits of the smallest that was refused */
     uint16_t front_flits;
@@ -77,7 +77,7 @@ unsigned memory_port(struct memory *mem, unsigned port, uint64_t now);
 /* First core cycle after `now` in which the port has something to do; NEVER. */
 uint64_t memory_port_next(const struct memory *mem, unsigned port, uint64_t now);
 
-/* The reply that the port shows, NULL: none; it has been taken. */
+/* Dequeues the reply that the port has published; NULL: there is none. */
 const struct packet *memory_reply(const struct memory *mem, unsigned port);
 void memory_reply_over(struct memory *mem, unsigned port);
 

@@ -194,7 +194,7 @@ partition_new(struct arena *a, const struct partition_env *env, unsigned index,
     p->dram = dram_new(a, m, stats, diag);
     if (!p->dram)
         return NULL;
-    ring_init(&p->delay, a, dram_most_taken(m));
+    ring_init(&p->delay, a, dram_most_accepted(m));
     p->delay_ready = NEVER;
     p->dram_at = NEVER;
     *ends = (struct partition_ends){&p->in, &p->out};
@@ -697,7 +697,7 @@ partition_left(const struct partition *p)
 {
     struct partition_left left = {.bursts = dram_bursts(p->dram), .idle = idle(p)};
     for (uint32_t k = 0; k < p->delay.n; k++)
-        left.bursts += dram_taken(p->dram, ring_at(&p->delay, k)->number)->bursts;
+        left.bursts += dram_accepted(p->dram, ring_at(&p->delay, k)->number)->bursts;
     for (unsigned i = 0; i < p->slices; i++) {
         const struct slice *s = &p->slice[i];
         for (uint32_t k = 0; k < s->miss.n; k++)

@@ -68,7 +68,7 @@ reduce(struct coal_access *x)
 {
     const unsigned first = (unsigned)__builtin_ctz(x->sectors);
     const unsigned last = 31 - (unsigned)__builtin_clz(x->sectors);
-    const unsigned apart = first ^ last, n = 1u << ((apart > 0) + (apart > 1));
+    const unsigned differ = first ^ last, n = 1u << ((differ > 0) + (differ > 1));
     x->addr = (x->addr & ~(uint64_t)127) + (first & -n) * 32;
     x->bytes = (uint16_t)(n * 32);
 }

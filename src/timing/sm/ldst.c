@@ -259,7 +259,7 @@ accesses_of(struct ldst *l, const struct exec_access *a, unsigned space, uint32_
             unsigned warp, unsigned n, unsigned *conflicts)
 {
     struct coal_access *out = l->scratch;
-    bool past = a->cache == PTX_CACHE_CG || a->cache == PTX_CACHE_CV;
+    bool bypass = a->cache == PTX_CACHE_CG || a->cache == PTX_CACHE_CV;
     unsigned k = 0;
     switch (space) {
     case PTX_SPACE_SHARED:
@@ -287,10 +287,10 @@ accesses_of(struct ldst *l, const struct exec_access *a, unsigned space, uint32_
             return n;
         if (a->atomic)
             return n + coal_atomic(&l->rules, a->addr, mask, a->bytes, out + n);
-        past |= !l->global_in_l1;
-        k = coal_global(&l->rules, a->addr, mask, a->bytes, l->by_sector || past,
+        bypass |= !l->global_in_l1;
+        k = coal_global(&l->rules, a->addr, mask, a->bytes, l->by_sector || bypass,
                         out + n);
-        for (unsigned i = 0; past && i < k; i++)
+        for (unsigned i = 0; bypass && i < k; i++)
             out[n + i].route = COAL_BYPASS;
         return n + k;
     }

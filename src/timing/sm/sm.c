@@ -158,9 +158,9 @@ static void
 retire(struct sm *s, uint64_t now)
 {
     for (unsigned v = 0; v * 64 < s->nwarps; v++) {
-        uint64_t look = s->finishing[v] & s->quiet[v];
+        uint64_t candidates = s->finishing[v] & s->quiet[v];
         s->quiet[v] = 0;
-        FOR_BITS(i, look)
+        FOR_BITS(i, candidates)
         {
             unsigned w = v * 64 + (unsigned)i, k = s->warp[w].slot;
             if (s->warp[w].flight_n || ldst_outstanding(s->ldst, w))

@@ -147,7 +147,7 @@ take_back(struct sm *s, struct sm_mechanism *x)
 
 /* The same, where it may have written nothing. */
 static inline bool
-look(struct sm *s, struct sm_mechanism *x)
+take_any_back(struct sm *s, struct sm_mechanism *x)
 {
     const struct sm_view *v = &x->view;
     if (v->timer < s->timer)
@@ -169,7 +169,7 @@ sm_tell_them(struct sm *s, enum sm_event_id id, const struct sm_event *e, uint64
             continue;
         if (id == SM_EVENT_block_started)
             take_over(s, e->slot);
-        changed |= look(s, x);
+        changed |= take_any_back(s, x);
     }
     return changed;
 }
@@ -199,7 +199,7 @@ sm_timers(struct sm *s, uint64_t now)
                 x->m->timer(x->state, &x->view, &e);
             s->worked = true;
         }
-        look(s, x);
+        take_any_back(s, x);
     }
 }
 
@@ -227,7 +227,7 @@ ask_one(struct sm *s, struct sm_mechanism *x, unsigned w, const struct sm_event 
     bool ok = x->m->may_issue(x->state, &x->view, e);
     if (ok && x->m->quiet & MECHANISM_YES)
         return true;
-    look(s, x);
+    take_any_back(s, x);
     if (x->view.fault)
         broken_rule(s, w, x->view.fault);
     if (!ok) {

@@ -1,4 +1,4 @@
-/* texture_cache.c: see texture_cache.h. The reorder buffer is a ring whose places keep
+/* texture_cache.c: see texture_cache.h. The reorder buffer is a ring whose entries keep
  * their number, because replies name them; a place is free again when its fragment, and
  * so every older one, has left. */
 #include "timing/sm/texture_cache.h"
@@ -16,7 +16,7 @@ struct texcache {
     RING(struct fragment) fragments;
     RING(uint16_t) results;
     uint8_t *missing; /* by place of the reorder buffer: sectors that have not come */
-    uint32_t places, oldest, n;
+    uint32_t entries, oldest, n;
 };
 
 struct texcache *
@@ -39,8 +39,8 @@ texcache_new(struct arena *a, const struct machine *m)
     c->whole = (uint8_t)((1u << m->l1t.line / 32) - 1);
     ring_init(&c->fragments, a, m->l1t.fragments);
     ring_init(&c->results, a, m->l1t.results);
-    c->places = m->l1t.reorder;
-    c->missing = ARENA_ARRAY(a, uint8_t, c->places);
+    c->entries = m->l1t.reorder;
+    c->missing = ARENA_ARRAY(a, uint8_t, c->entries);
     return c;
 }
 
@@ -55,14 +55,14 @@ enum texcache_result
 texcache_access(struct texcache *c, uint64_t addr, uint16_t op, uint64_t now, bool room,
                 uint32_t *entry)
 {
-    if (!room || ring_full(&c->fragments) || c->n == c->places)
+    if (!room || ring_full(&c->fragments) || c->n == c->entries)
         return TEXCACHE_FULL;
     bool miss = cache_read(c->tags, addr, c->whole, 0, now, true, NULL) != CACHE_HIT;
     *ring_push(&c->fragments) = (struct fragment){.op = op, .miss = miss};
     if (!miss)
         return TEXCACHE_HIT;
     cache_fill(c->tags, addr, c->whole, now, nobody, NULL, NULL);
-    *entry = (c->oldest + c->n++) % c->places;
+    *entry = (c->oldest + c->n++) % c->entries;
     c->missing[*entry] = c->whole;
     return TEXCACHE_MISS;
 }
@@ -91,7 +91,7 @@ texcache_step(struct texcache *c)
     *ring_push(&c->results) = f.op;
     if (!f.miss)
         return;
-    c->oldest = (c->oldest + 1) % c->places;
+    c->oldest = (c->oldest + 1) % c->entries;
     c->n--;
 }
 

@@ -189,7 +189,7 @@ changed(const struct multiplexing *x, struct sm_view *v)
 /* Has the block passed a scratchalloc or scratchfree? The executor knows when the last of
  * its threads has come there, or has ended instead. */
 static void
-look(struct multiplexing *x, struct sm_view *v, unsigned s)
+update(struct multiplexing *x, struct sm_view *v, unsigned s)
 {
     struct block *b = &x->block[s];
     const bool holds = v->cta[s]->holds;
@@ -208,13 +208,13 @@ look(struct multiplexing *x, struct sm_view *v, unsigned s)
 static void
 operation(void *state, struct sm_view *v, const struct sm_event *e)
 {
-    look(state, v, e->slot);
+    update(state, v, e->slot);
 }
 
 static void
 threads_ended(void *state, struct sm_view *v, const struct sm_event *e)
 {
-    look(state, v, e->slot);
+    update(state, v, e->slot);
 }
 
 /* -- blocks come and go -- */
