@@ -14,14 +14,18 @@
  * to the start of the block where all its threads meet again, if the blocks between touch
  * no scratchpad; loops there are passed as a whole. The order of accesses to the scratchpad
  * stays. Values are kept in registers for longer: a kernel in which more would then be live
- * at a point than a thread may have stays as it was. Cost: instructions squared, within a
+ * at a point than a thread may have stays as it was; what can be computed again there does
+ * not count. Cost: instructions squared, within a
  * block. */
 #include "passes/pass.h"
+#include "passes/rewrite.h"
 #include "passes/schedule_int.h"
 
 #include "analysis/cfg.h"
 #include "analysis/defuse.h"
-#include "analysis/usage.h"
+#include "analysis/defs.h"
+#include "analysis/live.h"
+#include "analysis/scratchpad.h"
 
 #include <string.h>
 
@@ -229,14 +233,71 @@ one_round(struct late *l)
     return false;
 }
 
+/* -- registers -- */
+
+struct room {
+    const struct ptx_func *f;
+    const struct defs *d;
+    uint32_t most;
+};
+
+/* Is r's only definition an operation of the ALU on registers, which can be repeated? */
+static bool
+computed(const struct room *m, int32_t r)
+{
+    const int32_t at = m->d->at[r];
+    const struct ptx_inst *in = at < 0 ? NULL : &m->f->body.v[at];
+    return in && in->guard < 0 && ptx_ops[in->op].unit == PTX_UNIT_ALU &&
+           rewrite_is_pure(in) && in->op != PTX_OP_MOV;
+}
+
+/* Can allocation compute r again at this point, from registers that are live anyway? */
+static bool
+again(const struct room *m, const struct live_set *set, int32_t r)
+{
+    if (!computed(m, r))
+        return false;
+    const struct ptx_inst *in = &m->f->body.v[m->d->at[r]];
+    for (unsigned k = 1; k < in->nops; k++) {
+        const struct ptx_operand *o = &in->ops[k];
+        if (o->kind == PTX_OPD_REG &&
+            (o->joined || m->d->at[o->reg] < 0 || !live_has(set, (uint32_t)o->reg) ||
+             computed(m, o->reg)))
+            return false;
+        if (o->kind != PTX_OPD_REG && o->kind != PTX_OPD_IMM && o->kind != PTX_OPD_NONE)
+            return false;
+    }
+    return true;
+}
+
+static void
+count_live(void *user, uint32_t inst, bool behind, const struct live_set *set,
+           uint32_t registers, uint32_t predicates)
+{
+    struct room *m = user;
+    (void)inst;
+    (void)behind;
+    (void)predicates;
+    for (uint32_t i = 0; i < set->n && registers > m->most; i++)
+        if (again(m, set, (int32_t)set->reg[i]))
+            registers -= ptx_type_bytes(m->f->regs.v[set->reg[i]].type) == 8 ? 2 : 1;
+    m->most = registers > m->most ? registers : m->most;
+}
+
+/* Most registers that are live at a point, but for those that allocation can compute again
+ * where they are read (register_again.c): offsets that a compiler took out of a loop. */
 static uint32_t
 live(const struct ptx_func *f)
 {
-    struct usage u;
-    usage_of(f, &u);
-    const uint32_t n = u.live_registers;
-    usage_free(&u);
-    return n;
+    struct cfg *g = cfg_new(f);
+    struct defs *d = defs_new(g);
+    struct live *l = live_new(g);
+    struct room m = {.f = f, .d = d};
+    live_each_point(l, count_live, &m);
+    live_free(l);
+    defs_free(d);
+    cfg_free(g);
+    return m.most;
 }
 
 static bool
