@@ -102,12 +102,13 @@ mc_corner(uint32_t cell, int size, float scale, int k)
 static inline bool
 marching_cubes(struct allot_run *r, int threads, uint32_t reserved, bool texture)
 {
-    int size = (int)wl_param(r, "size", r->quick ? 13 : 41, 4, 256),
+    int size = (int)wl_param(r, "size", r->quick ? 13 : 41, 4, 512),
         most = (int)wl_param(r, "cells", 0, 0, 1 << 24), ncells = 0, vertices = 0;
     float scale = 2.0f / (float)size;
     uint8_t table[256 * 16];
-    uint32_t all = (uint32_t)size * size * size, *cells = malloc(4 * all),
-             *first = malloc(4 * all);
+    uint32_t all = (uint32_t)size * size * size,
+             room = most && (uint32_t)most < all ? (uint32_t)most : all,
+             *cells = malloc(4 * (size_t)room), *first = malloc(4 * (size_t)room);
     memset(table, 255, sizeof table);
     for (unsigned k = 0; k < 256; k++)
         mc_case(k, &table[16 * k]);
