@@ -448,19 +448,20 @@ static void
 note_points(struct find *s)
 {
     const struct cfg *g = s->g;
+    s->r->open = ARENA_ARRAY(&s->r->mem, bool, g->n + 1);
     for (uint32_t v = 0; v < g->n; v++) {
         const struct cfg_block *b = &g->block[v];
-        bool now = s->full[s->bundle[v]];
+        bool now = s->r->open[v] = s->full[s->bundle[v]];
         if (b->rpo < 0)
             continue;
         for (uint32_t i = b->first; i < b->end; i++) {
             if (ptx_is_pseudo(&s->f->body.v[i]) || s->held[i] == now)
                 continue;
             now = s->held[i];
-            *vec_push(&s->r->point) = (struct region_point){i, now};
+            *vec_push(&s->r->point) = (struct region_point){i, v, now};
         }
         if (s->full[s->bundle[g->n + v]] != now)
-            *vec_push(&s->r->point) = (struct region_point){b->end, !now};
+            *vec_push(&s->r->point) = (struct region_point){b->end, v, !now};
     }
 }
 

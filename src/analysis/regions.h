@@ -27,7 +27,8 @@ uint64_t regions_cells(const struct scratch_use *use, uint64_t dynamic);
 
 /* A place where a block takes the scratchpad, or gives it up again. */
 struct region_point {
-    uint32_t at; /* before this instruction; behind the labels that lead there */
+    uint32_t at;    /* before this instruction; behind the labels that lead there */
+    uint32_t block; /* of the flow graph, in which it stands */
     bool take;
 };
 
@@ -42,6 +43,7 @@ struct regions {
     VEC(struct region) region;      /* parts of the body, by the order of their lines */
     uint64_t inside, all; /* instructions, weighted by how often loops run (of an unknown
                            * number of turns: 10) */
+    bool *open;    /* of each block of the flow graph: a region goes on at its start */
     char *why;     /* NULL, or why no such places are; points and regions are void */
     uint32_t line; /* where */
     struct arena mem;

@@ -10,8 +10,8 @@
  *     bar.sync i -> bar.sync own(i, v), threads of a virtual block
  *
  * Turns. All three passes have one code for all virtual blocks, and differ in the barriers
- * at the ends of a region. Every virtual block passes the ends equally often (regions.h),
- * so these barriers always meet their partners.
+ * at the ends of a region. Every virtual block passes the ends equally often (regions.h), or
+ * asks before each (vtb_votes.c), so these barriers always meet their partners.
  *
  *     vtb        take: v times bar.sync 0        give: K - v times bar.sync 0
  *                Everybody waits until all had their turn; virtual block v has the turn
@@ -173,6 +173,11 @@ tell(const struct merge *m, const struct regions *r, const struct scratch_use *u
     if (m->moved[SHRINK_BEFORE] || m->moved[SHRINK_BEHIND])
         strbuf_printf(b, "  %u instructions moved before regions, %u behind them\n",
                       m->moved[SHRINK_BEFORE], m->moved[SHRINK_BEHIND]);
+    if (m->nasks)
+        strbuf_printf(b,
+                      "  before %u of the turns virtual blocks ask whether any goes on, "
+                      "since they come there unequally often\n",
+                      m->nasks);
     if (m->held[0])
         strbuf_printf(b,
                       "  expected: %u threads an SM instead of %u, %.2f times as fast\n",
@@ -326,8 +331,7 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
         why = launch_refuses(&m, threads);
     struct region_facts x = {0};
     if (!why) {
-        region_facts_find(&x, f, a->launch, gap);
-        why = x.regions->why;
+        why = vtb_regions(&m, &x, gap);
     }
     if (!why)
         why = code_refuses(&m);
@@ -342,6 +346,8 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
         why = divide(&m, &x);
     if (!why && (double)x.regions->inside > most * (double)x.regions->all)
         why = "its scratchpad is in use all the time";
+    if (!why) /* the code has changed since */
+        why = vtb_votes(&m, &x);
     if (!why)
         why = occupancy(&m, &x);
     if (a->report && why)
@@ -357,6 +363,7 @@ run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass
     if (why && (m.moved[0] || m.moved[1])) /* as it was */
         memcpy(f->body.v, before, bytes);
     free(before);
+    vtb_votes_free(&m);
     region_facts_drop(&x);
     return true;
 }

@@ -1,6 +1,7 @@
 /* vtb_int.h: between the files of the passes that merge blocks.
  *
  *   vtb.c          the passes: what is refused, the launch, settings
+ *   vtb_votes.c    regions that virtual blocks pass unequally often
  *   vtb_rebuild.c  the merged kernel's code
  *   co_vtb.c       co-vtb: private and public part of the scratchpad */
 #ifndef ALLOT_PASSES_VTB_INT_H
@@ -29,7 +30,7 @@ struct merge {
     double expected, least; /* gain; what is worth it */
     body_t to;
     struct {
-        int32_t v, z, ctaid, id[BARRIERS], turn[MOST_BLOCKS], give, take;
+        int32_t v, z, ctaid, id[BARRIERS], turn[MOST_BLOCKS], give, take, yes;
     } reg; /* v: number of the virtual block, z: %tid.z; -1: none */
     /* co-vtb: bytes that each virtual block has for itself, as asked for (-1: auto) and as
      * it is; the array of both parts, registers: its address, the address behind one own
@@ -37,6 +38,10 @@ struct merge {
     bool parts;
     int64_t own_given;
     uint64_t own;
+    /* of each block of the flow graph: virtual blocks ask before they take a turn there;
+     * they meet at its start, and take turns for nothing until none asks any more */
+    uint8_t *asks, *meets;
+    unsigned nasks; /* regions before which they ask */
     struct ptx_var *area;
     int32_t base, border, shift, *moved_to;
     uint32_t nregs;
@@ -49,7 +54,7 @@ struct merge {
 static inline unsigned
 vtb_barriers(const struct merge *m)
 {
-    return m->scheme == VTB ? 1 : m->k;
+    return (m->scheme == VTB ? 1 : m->k) + (m->nasks != 0);
 }
 
 /* Whether it is another value in the merged block. */
@@ -62,6 +67,17 @@ int32_t vtb_emit(struct merge *m, enum ptx_op op, enum ptx_type type,
 /* setp: a new predicate. */
 int32_t vtb_compare(struct merge *m, unsigned cmp, struct ptx_operand a,
                     struct ptx_operand b);
+
+/* -- vtb_votes.c -- */
+
+/* Fills asks, meets, nasks from the facts; the scheme becomes vtb's where vtb-pipe would
+ * have to ask. Why regions cannot stand as they do; NULL: they can. Free with
+ * vtb_votes_free. */
+const char *vtb_votes(struct merge *m, const struct region_facts *x);
+void vtb_votes_free(struct merge *m);
+/* The regions of fewest instructions: within code that virtual blocks run unequally often,
+ * or around it. gap is the caller's. Why there are none; NULL: x and m have them. */
+const char *vtb_regions(struct merge *m, struct region_facts *x, unsigned gap);
 
 /* -- co_vtb.c -- */
 

@@ -227,6 +227,8 @@ prologue(struct merge *m)
     m->pair = times(m, m->threads, 2);
     for (unsigned i = 0; i < m->nids; i++)
         m->reg.id[i] = numbered(m, vtb_barriers(m) + i * m->k);
+    if (m->nasks)
+        m->reg.yes = vtb_compare(m, PTX_CMP_GE, vtb_reg(m->reg.v), rewrite_literal(0));
     if (m->scheme == VTB)
         return;
     /* v - 1, and of the first one the last */
@@ -389,14 +391,63 @@ guarded_leave(struct merge *m, struct ptx_inst in)
     *vec_push(&m->to) = label;
 }
 
+/* p: whether any virtual block says yes. */
+static int32_t
+vote(struct merge *m, bool yes)
+{
+    struct ptx_inst in = ptx_inst_new(m->f->module, PTX_OP_BARREDP, 4);
+    const int32_t p = ptx_reg_new(m->f, PTX_PRED);
+    in.ntypes = 1;
+    in.type[0] = PTX_PRED;
+    ptx_set_mod(m->f->module, &in, PTX_MG_RED, PTX_RED_RED);
+    ptx_set_mod(m->f->module, &in, PTX_MG_ATOMOP, PTX_ATOMOP_OR);
+    in.ops[0] = vtb_reg(p);
+    in.ops[1] = rewrite_literal(vtb_barriers(m) - 1);
+    in.ops[2] = m->all;
+    in.ops[3] = vtb_reg(m->reg.yes);
+    in.ops[3].neg = !yes;
+    *vec_push(&m->to) = in;
+    return p;
+}
+
+/* A label, or a branch to one, taken where predicate `guard` (-1: always) is false. */
+static void
+jump(struct merge *m, enum ptx_op op, int32_t label, int32_t guard)
+{
+    struct ptx_inst in = ptx_inst_new(m->f->module, op, 1);
+    in.ops[0].kind = PTX_OPD_LABEL;
+    in.ops[0].label = label;
+    in.guard = guard;
+    in.guard_neg = guard >= 0;
+    *vec_push(&m->to) = in;
+}
+
+/* Where virtual blocks meet that came to regions unequally often: turns for nothing, until
+ * none asks for one. */
+static void
+meet(struct merge *m)
+{
+    const int32_t again = ptx_label_new(m->f), out = ptx_label_new(m->f);
+    jump(m, PTX_OP_LABEL, again, -1);
+    jump(m, PTX_OP_BRA, out, vote(m, false));
+    take(m);
+    give(m);
+    jump(m, PTX_OP_BRA, again, -1);
+    jump(m, PTX_OP_LABEL, out, -1);
+}
+
 static void
 ends(struct merge *m, const struct regions *r, size_t *next, uint32_t i)
 {
-    for (; *next < r->point.n && r->point.v[*next].at == i; ++*next)
-        if (r->point.v[*next].take)
+    for (; *next < r->point.n && r->point.v[*next].at == i; ++*next) {
+        const struct region_point *p = &r->point.v[*next];
+        if (p->take && m->asks[p->block])
+            vote(m, true);
+        if (p->take)
             take(m);
         else
             give(m);
+    }
 }
 
 void
@@ -418,9 +469,14 @@ vtb_rebuild(struct merge *m, const struct region_facts *x)
         const bool end = is_end(g, u, v);
         if (m->parts)
             co_block(m);
+        bool to_meet = m->meets[v];
         for (uint32_t i = b->first; i < b->end; i++) {
             if (i == split && v == 0)
                 start(m);
+            if (to_meet && !ptx_is_pseudo(&f->body.v[i])) {
+                meet(m);
+                to_meet = false;
+            }
             ends(m, r, &next, i);
             /* may push what it needs: before the instruction itself */
             struct ptx_inst in = rewritten(m, f->body.v[i]);
@@ -434,6 +490,8 @@ vtb_rebuild(struct merge *m, const struct region_facts *x)
             else
                 *vec_push(&m->to) = in;
         }
+        if (to_meet)
+            meet(m);
         if (b->end == split && v == 0)
             start(m);
         /* behind the block's last instruction, before the next one's labels */

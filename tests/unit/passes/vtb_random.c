@@ -4,6 +4,30 @@
  * divided, blocks and grids of one to three dimensions. */
 #include "unit/kit/blocks_kit.h"
 
+#include "passes/pass.h"
+#include "runtime/runtime.h"
+
+/* Whether virtual blocks come to a region unequally often, in a loop from %ctaid on or in
+ * what some of them do, and ask. */
+static bool
+asks(const struct gen *g)
+{
+    struct allot_diag *d = allot_diag_new();
+    struct allot_module *m = allot_module_parse("random.ptx", g->b.s, g->b.n, d);
+    struct allot_machine *machine = allot_machine_load("gtx480", d);
+    struct pass_launch l = {.kernel = "k"};
+    memcpy(l.grid, g->grid, sizeof l.grid);
+    memcpy(l.block, g->block, sizeof l.block);
+    char *report = rt_passes_report(m, machine, "k", "vtb:gap=0:gain=0", &l, d);
+    assert_non_null(report);
+    const bool yes = strstr(report, "come there unequally often");
+    free(report);
+    allot_machine_free(machine);
+    allot_module_free(m);
+    allot_diag_free(d);
+    return yes;
+}
+
 static void
 same_memory(void **state)
 {
@@ -14,7 +38,7 @@ same_memory(void **state)
     unsigned merged[SCHEMES] = {0}, ways = 0;
     (void)state;
     for (uint64_t seed = 1; seed <= KERNELS; seed++) {
-        struct gen g = {.state = seed * 0x9e3779b97f4a7c15u};
+        struct gen g = {.state = seed * 0x9e3779b97f4a7c15u, .anew = seed % 2};
         kernel(&g);
         blocks_memory(&g, seed, "", true, want, &ways);
         assert_int_equal(ways, 0);
@@ -42,9 +66,25 @@ same_memory(void **state)
                      KERNELS);
 }
 
+static void
+virtual_blocks_ask(void **state)
+{
+    unsigned n = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= KERNELS; seed++) {
+        struct gen g = {.state = seed * 0x9e3779b97f4a7c15u, .anew = seed % 2};
+        kernel(&g);
+        n += asks(&g);
+        strbuf_free(&g.b);
+    }
+    if (5 * n < KERNELS)
+        fail_msg("only in %u of %u kernels", n, KERNELS);
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(virtual_blocks_ask),
+                                       cmocka_unit_test(same_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
