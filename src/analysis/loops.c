@@ -132,6 +132,21 @@ runs_always(const struct loops *all, const struct loop *l, uint32_t block)
     return &all->loop[all->innermost[block]] == l;
 }
 
+/* Runs each time that the loop is come to from outside: dominates it, and stands in every loop
+ * around it. */
+static bool
+runs_before(const struct loops *all, const struct loop *l, uint32_t block)
+{
+    const struct loop *around = NULL;
+    for (uint32_t k = 0; k < all->n; k++) {
+        const struct loop *o = &all->loop[k];
+        if (o != l && bitset_has(o->blocks, l->header) && (!around || o->n < around->n))
+            around = o;
+    }
+    return cfg_dominates(all->cfg, (int32_t)block, (int32_t)l->header) &&
+           (!around || bitset_has(around->blocks, block));
+}
+
 /* Adds register reg and what it depends on in the loop; false: cannot be counted out. */
 static bool
 add_reg(struct cone *c, int32_t reg)
@@ -151,7 +166,8 @@ add_reg(struct cone *c, int32_t reg)
     }
     unsigned at = c->nreg++;
     c->reg[at].reg = reg;
-    c->reg[at].known = nout == 1 && is_constant(&f->body.v[outside]);
+    c->reg[at].known = nout == 1 && is_constant(&f->body.v[outside]) &&
+                       (!nin || runs_before(c->all, c->l, c->g->block_of[outside]));
     if (c->reg[at].known)
         c->reg[at].value = f->body.v[outside].ops[1].imm;
     if (!nin)
@@ -300,9 +316,9 @@ count(struct cone *c, const struct ptx_inst *cmp, uint32_t cmp_at, bool stay_if)
     return 0;
 }
 
-/* Trips by the exit at the end of block e, 0 if they cannot be counted. */
+/* How often block e runs until its end leaves the loop, 0 if that cannot be counted. */
 static uint64_t
-trips_by(const struct loops *all, const struct writes *w, const struct loop *l,
+tests_by(const struct loops *all, const struct writes *w, const struct loop *l,
          uint32_t e)
 {
     const struct cfg *g = all->cfg;
@@ -336,9 +352,24 @@ trips_by(const struct loops *all, const struct writes *w, const struct loop *l,
                                             : cmp->ops[i].kind != PTX_OPD_IMM)
             return 0;
     bool taken_stays = stay[0]; /* the branch's target is the first successor */
-    uint64_t n = count(&c, cmp, at, br->guard_neg ? !taken_stays : taken_stays);
-    /* A loop tested at its top enters the test once more than its body. */
-    return n > 1 && e == l->header && !is_latch(g, l, e) ? n - 1 : n;
+    return count(&c, cmp, at, br->guard_neg ? !taken_stays : taken_stays);
+}
+
+/* The first exit that is taken. */
+static void
+find_trips(const struct loops *all, const struct writes *w, struct loop *l)
+{
+    for (uint32_t i = 0; i < l->n; i++) {
+        const uint32_t e = l->list[i];
+        uint64_t n = tests_by(all, w, l, e);
+        if (n && (!l->tests || n < l->tests))
+            l->tests = n;
+        /* A loop tested at its top enters the test once more than its body. */
+        if (n > 1 && e == l->header && !is_latch(all->cfg, l, e))
+            n--;
+        if (n && (!l->trips || n < l->trips))
+            l->trips = n;
+    }
 }
 
 /* Lists of blocks, and each block's innermost loop: loops of different headers lie apart
@@ -394,11 +425,7 @@ loops_new(const struct cfg *g)
     list_blocks(l);
     struct writes w = writes_new(g->func);
     for (uint32_t k = 0; k < l->n; k++)
-        for (uint32_t i = 0; i < l->loop[k].n; i++) {
-            uint64_t n = trips_by(l, &w, &l->loop[k], l->loop[k].list[i]);
-            if (n && (!l->loop[k].trips || n < l->loop[k].trips)) /* first exit taken */
-                l->loop[k].trips = n;
-        }
+        find_trips(l, &w, &l->loop[k]);
     free(w.start);
     free(w.at);
     return l;

@@ -11,6 +11,7 @@ struct loop {
     uint32_t *list;   /* the same, ascending */
     uint32_t n;
     uint64_t trips; /* how often the body runs; 0: not a constant */
+    uint64_t tests; /* how often the block runs whose end leaves it; 0: not a constant */
 };
 
 struct loops {

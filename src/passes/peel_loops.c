@@ -40,21 +40,6 @@ enum { MOST_LOOPS = 32 };
 
 /* -- what can be peeled -- */
 
-/* Whether every cycle within the loop is entered at one block: what a use reads would else
- * depend on the way there. */
-static bool
-is_reducible(const struct peel *p)
-{
-    for (uint32_t k = 0; k < p->l->n; k++) {
-        const struct cfg_block *b = &p->g->block[p->l->list[k]];
-        for (uint32_t e = 0; e < b->nsucc; e++)
-            if (peel_has(p, b->succ[e]) && p->g->block[b->succ[e]].rpo <= b->rpo &&
-                !cfg_dominates(p->g, b->succ[e], (int32_t)p->l->list[k]))
-                return false;
-    }
-    return true;
-}
-
 /* Finds the ways in, back and out; false: there are several. */
 static bool
 find_shape(struct peel *p)
@@ -64,7 +49,7 @@ find_shape(struct peel *p)
     for (uint32_t e = 0; e < h->npred; e++) {
         const uint32_t v = (uint32_t)h->pred[e];
         if (peel_has(p, (int32_t)v)) {
-            p->latch = v;
+            p->latch = p->back = v;
             back++;
         } else if (p->g->block[v].rpo >= 0) {
             p->before = v;
@@ -84,7 +69,7 @@ find_shape(struct peel *p)
     return in == 1 && back == 1 && out == 1 &&
            (before->nsucc == 1 ||
             (before->nsucc == 2 && before->succ[1] == (int32_t)p->l->header)) &&
-           p->f->body.v[latch->end - 1].op == PTX_OP_BRA && is_reducible(p);
+           p->f->body.v[latch->end - 1].op == PTX_OP_BRA && peel_is_reducible(p);
 }
 
 static bool
@@ -121,7 +106,7 @@ can_guard(const struct peel *p, const struct live *live)
 {
     const struct cfg_block *b = &p->g->block[p->latch];
     const int32_t guard = p->f->body.v[b->end - 1].guard;
-    if (p->l->n != 1 || p->home[guard] == -1)
+    if (p->l->n != 1 || p->home[guard] == PEEL_KEEPS)
         return false;
     for (uint32_t i = b->first; i + 1 < b->end; i++) {
         const struct ptx_inst *in = &p->f->body.v[i];
@@ -172,6 +157,7 @@ peel_one(struct ptx_func *f, const struct pass_args *a, uint64_t limit)
         if (g->block[p.l->header].rpo < 0 || !find_shape(&p) || !fills(&p, use, &size) ||
             !thread_walk_turns(w, p.l, p.latch, p.before, &least, &most))
             continue;
+        peel_start(&p);
         peel_find_names(&p, live, all);
         const uint64_t turns = least + (most == least + 1 && can_guard(&p, live));
         done = turns >= 2 && turns * size <= limit;

@@ -180,6 +180,8 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "common-subexpressions",
         "address-fold",
         "narrow-addresses",
+        "unroll",
+        "unroll,constant-fold,address-fold,cleanup",
         "multiply-add",
         "dead-code",
         "cleanup",

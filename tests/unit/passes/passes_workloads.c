@@ -42,6 +42,7 @@ static const char *const pipelines[] = {
     "common-subexpressions",
     "address-fold",
     "narrow-addresses",
+    "unroll",
     "multiply-add",
     "dead-code",
     "cleanup",
@@ -49,6 +50,7 @@ static const char *const pipelines[] = {
     "cleanup,register-allocate",
     "cleanup,schedule,register-allocate",
     "schedule:registers=none",
+    "cleanup,unroll,constant-fold,address-fold,cleanup,schedule,register-allocate",
     "power-states:window=1",
     "cleanup,register-allocate,power-states",
     /* spilling, ever more */

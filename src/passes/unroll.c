@@ -1,0 +1,719 @@
+/* unroll.c: bodies of innermost loops are copied as ptxas copies them.
+ *
+ *     L: ld a, [p]; s += a                     all turns of a loop with a constant count, or
+ *        p += 4; i += 1                  ->    several in a row, and the rest:
+ *        q = i < n; @q bra L
+ *
+ *     lim = n - 3; if n - 3 wraps or i >= lim, go to R     R: if i + 1 >= n, go to S
+ *     M: p0 = p; i0 = i                                       two turns; @!q bra END
+ *        ld a1, [p0]; ld a2, [p0 + 4]; ... four turns      S: one turn; @q bra S
+ *        p = p0 + 16; i = i0 + 4; if i < lim, go to M      END:
+ *        @!q bra END
+ *
+ * So no turn runs that did not before, whatever n and i are. A constant count that is too
+ * large for straight code becomes a loop of u turns behind count mod u turns. Registers get
+ * new names in each copy (peel_copies.c). What steps by a constant is computed from its value
+ * at the first of them, for constant-fold and address-fold to put into addresses.
+ *
+ * Which loops: one way back, at the end, which is the only way out, by a predicate; code in
+ * one piece; no .pragma "nounroll" at the head (PTX ISA, pragmas), no call, fence, or access
+ * to other lanes; no division or root that ptxas makes a call of. Unknown counts need a
+ * comparison of what steps by a constant with what does not change, and barriers then a count
+ * that all threads of a block share. How many turns: read off `ptxas -O3` of CUDA 13.0 for
+ * sm_80, over 1,900 loops of 2 to 160 fused multiply-adds, 1 to 32 loads, 2 to 10,000 turns:
+ * full_size, PART_... and UNKNOWN_... below; docs/passes.md has the table.
+ *
+ * Outer loops follow where all loops within have become straight code. Cost: the body, and
+ * what it becomes, times the depth of loops. */
+#include "passes/unroll_int.h"
+
+#include "passes/rewrite.h"
+
+#include "analysis/defuse.h"
+#include "ptx/expansion.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    /* ptxas', in machine operations */
+    PART_SIZE = 350,   /* turns of a copied loop and before it, times size, at most */
+    PART_BODY = 72,    /* largest turn of one */
+    UNKNOWN_BODY = 45, /* the same where the turns are not known */
+    SHARED = 2,        /* of a turn: what straight code needs once */
+    /* ours */
+    MOST_SIZE = 8192, /* of straight code */
+    MOST_BETWEEN = 4, /* blocks between the loop's that move behind it */
+    MOST_DEPTH = 4,   /* loops around loops that become straight code */
+    KNOWN_DEPTH = 4   /* definitions that are followed for a literal */
+};
+
+struct body {
+    uint64_t size;    /* machine operations of a turn, accesses to memory twice; without
+                       * what counts the turns, and what steps */
+    uint64_t literal; /* accesses that have a literal for an address in straight code */
+    bool barrier;
+};
+
+/* What accesses at addresses that become literals take off a turn's size. */
+static uint64_t
+saved(uint64_t accesses)
+{
+    return accesses ? 9 + 4 * accesses : 0;
+}
+
+static double
+full_size(uint64_t turns)
+{
+    const double size = 165 + 105 * sqrt((double)turns);
+    return size < 1280 ? size : 1280;
+}
+
+/* -- what steps by a constant -- */
+
+unsigned
+unroll_bytes(const struct ptx_func *f, int32_t r)
+{
+    const unsigned type = f->regs.v[r].type, kind = ptx_types[type].kind;
+    return type == PTX_PRED || kind == PTX_K_FLT || kind == PTX_K_FORMAT
+               ? 0
+               : ptx_type_bytes(type);
+}
+
+/* Register r as body.v[i] reads it. */
+static struct unroll_line
+line_at(const struct unroll *u, int32_t r, uint32_t i)
+{
+    const struct peel *p = &u->p;
+    const uint32_t block = p->g->block_of[i];
+    const int32_t home = p->home[r];
+    if (home == PEEL_TURN)
+        return u->line[r];
+    if (home == PEEL_KEEPS)
+        return (struct unroll_line){.base = -1};
+    const bool is_new = home == (int32_t)block
+                            ? bitset_has(p->given, (size_t)r)
+                            : cfg_dominates(p->g, home, (int32_t)block);
+    return is_new ? u->line[r] : (struct unroll_line){.base = r};
+}
+
+/* The value that body.v[i] gives its destination. */
+static struct unroll_line
+line_of(const struct unroll *u, uint32_t i)
+{
+    const struct peel *p = &u->p;
+    const struct ptx_inst *in = &p->f->body.v[i];
+    const bool sub = in->op == PTX_OP_SUB, add = sub || in->op == PTX_OP_ADD;
+    const struct unroll_line none = {.base = -1};
+    if ((!add && in->op != PTX_OP_MOV) || in->guard >= 0 || in->nops != 2u + add ||
+        in->ops[0].kind != PTX_OPD_REG || in->ops[1].kind != PTX_OPD_REG ||
+        in->ops[0].comp || in->ops[1].comp || in->ops[1].neg ||
+        p->defs[in->ops[0].reg] != 1 || in->mod[PTX_MG_SAT] || in->mod[PTX_MG_CC])
+        return none;
+    const unsigned bytes = unroll_bytes(p->f, in->ops[0].reg);
+    uint64_t v = 0;
+    if (bytes < 4 || bytes != unroll_bytes(p->f, in->ops[1].reg) ||
+        bytes != ptx_type_bytes(in->type[0]) ||
+        (add && !rewrite_literal_bits(&in->ops[2], in->type[0], &v)))
+        return none;
+    struct unroll_line l = line_at(u, in->ops[1].reg, i);
+    l.off += sub ? 0 - v : v;
+    return l;
+}
+
+static void
+note_given(void *user, int32_t reg, bool write, bool partial)
+{
+    struct peel *p = user;
+    (void)partial;
+    if (write)
+        bitset_add(p->given, (size_t)reg);
+}
+
+int64_t
+unroll_signed(const struct unroll *u, int32_t r, uint64_t v)
+{
+    return unroll_bytes(u->p.f, r) == 4 ? (int32_t)v : (int64_t)v;
+}
+
+/* How far a base steps in a turn; 0: r is none. */
+int64_t
+unroll_step(const struct unroll *u, int32_t r)
+{
+    const bool is = u->p.home[r] >= 0 && u->line[r].base == r;
+    return is ? unroll_signed(u, r, u->line[r].off) : 0;
+}
+
+static void
+find_lines(struct unroll *u)
+{
+    struct peel *p = &u->p;
+    u->nbased = 0;
+    for (uint32_t k = 0; k < p->nwritten; k++) {
+        u->line[p->written[k]].base = -1;
+        bitset_del(p->given, p->written[k]);
+    }
+    for (uint32_t k = 0; k < p->n; k++) {
+        const struct cfg_block *b = &p->g->block[p->order[k]];
+        for (uint32_t i = b->first; i < b->end; i++) {
+            const struct ptx_inst *in = &p->f->body.v[i];
+            if (ptx_is_pseudo(in))
+                continue;
+            const struct unroll_line l = line_of(u, i);
+            if (l.base >= 0) {
+                u->line[in->ops[0].reg] = l;
+                u->defined[in->ops[0].reg] = i;
+            }
+            defuse_each(in, note_given, p);
+        }
+    }
+    for (uint32_t k = 0; k < p->nwritten; k++)
+        if (unroll_step(u, (int32_t)p->written[k]))
+            u->based[u->nbased++] = p->written[k];
+    for (uint32_t k = 0; k < p->nwritten; k++) {
+        struct unroll_line *l = &u->line[p->written[k]];
+        if (l->base >= 0 && !unroll_step(u, l->base))
+            l->base = -1;
+    }
+}
+
+/* -- what becomes a literal -- */
+
+static void
+note_def(void *user, int32_t reg, bool write, bool partial)
+{
+    struct unroll *u = user;
+    if (!write)
+        return;
+    u->ndefs[reg] += partial ? 2 : 1;
+    u->defsum[reg] += u->at;
+}
+
+static bool known_inst(const struct unroll *u, const struct ptx_inst *in, int depth);
+
+static bool
+known_reg(const struct unroll *u, int32_t r, int depth)
+{
+    if (u->p.defs[r])
+        return bitset_has(u->known, (size_t)r);
+    return depth && u->ndefs[r] == 1 &&
+           known_inst(u, &u->p.f->body.v[u->defsum[r]], depth - 1);
+}
+
+/* Whether the instruction computes from literals and addresses of variables alone. depth: so
+ * many definitions before the loop are followed. */
+static bool
+known_inst(const struct unroll *u, const struct ptx_inst *in, int depth)
+{
+    if (in->guard >= 0 || !rewrite_is_pure(in))
+        return false;
+    for (unsigned k = 1; k < in->nops; k++) {
+        const struct ptx_operand *o = &in->ops[k];
+        if (o->kind == PTX_OPD_REG ? !known_reg(u, o->reg, depth)
+                                   : o->kind == PTX_OPD_ADDR || o->kind == PTX_OPD_VEC)
+            return false;
+    }
+    return true;
+}
+
+static void
+find_known(struct unroll *u)
+{
+    const struct peel *p = &u->p;
+    for (uint32_t k = 0; k < p->nwritten; k++)
+        bitset_del(u->known, p->written[k]);
+    for (uint32_t k = 0; k < u->nbased; k++) { /* the one definition before the loop */
+        const uint32_t r = u->based[k];
+        if (u->ndefs[r] == 2 &&
+            known_inst(u, &p->f->body.v[u->defsum[r] - u->defined[r]], KNOWN_DEPTH))
+            bitset_add(u->known, r);
+    }
+    for (uint32_t k = 0; k < p->n; k++) {
+        const struct cfg_block *b = &p->g->block[p->order[k]];
+        for (uint32_t i = b->first; i < b->end; i++) {
+            const struct ptx_inst *in = &p->f->body.v[i];
+            if (!ptx_is_pseudo(in) && in->nops && in->ops[0].kind == PTX_OPD_REG &&
+                p->defs[in->ops[0].reg] == 1 && p->home[in->ops[0].reg] == PEEL_TURN &&
+                known_inst(u, in, KNOWN_DEPTH))
+                bitset_add(u->known, (size_t)in->ops[0].reg);
+        }
+    }
+}
+
+/* -- which loops -- */
+
+/* Whether block v only jumps. */
+static bool
+only_jumps(const struct peel *p, uint32_t v)
+{
+    const struct cfg_block *b = &p->g->block[v];
+    for (uint32_t i = b->first; i + 1 < b->end; i++)
+        if (!ptx_is_pseudo(&p->f->body.v[i]))
+            return false;
+    return p->f->body.v[b->end - 1].op == PTX_OP_BRA && b->nsucc == 1;
+}
+
+/* Finds the one block that leaves the loop, and the one way back: from there, or by a jump
+ * alone behind it. */
+static bool
+find_ends(struct unroll *u)
+{
+    struct peel *p = &u->p;
+    const struct loop *l = p->l;
+    unsigned out = 0, back = 0;
+    for (uint32_t k = 0; k < l->n; k++) {
+        const struct cfg_block *b = &p->g->block[l->list[k]];
+        if (u->all->innermost[l->list[k]] != (uint32_t)(l - u->all->loop) || b->nsucc > 2)
+            return false;
+        for (uint32_t e = 0; e < b->nsucc; e++) {
+            if (b->succ[e] == (int32_t)l->header) {
+                p->back = l->list[k];
+                back++;
+            } else if (b->succ[e] < 0) {
+                return false;
+            } else if (!peel_has(p, b->succ[e])) {
+                p->latch = l->list[k];
+                p->after = (uint32_t)b->succ[e];
+                out++;
+            }
+        }
+    }
+    if (out != 1 || back != 1)
+        return false;
+    const struct cfg_block *q = &p->g->block[p->back];
+    return p->back == p->latch ||
+           (only_jumps(p, p->back) && q->npred == 1 && q->pred[0] == (int32_t)p->latch);
+}
+
+/* Whether the blocks between the loop's that are none of it can stand behind it. */
+static bool
+can_move(const struct unroll *u, uint32_t low, uint32_t high)
+{
+    const struct peel *p = &u->p;
+    if (high - low + 1 - p->l->n > MOST_BETWEEN)
+        return false;
+    for (uint32_t v = low; v <= high; v++) {
+        const uint32_t in = u->all->innermost[v];
+        if (!peel_has(p, (int32_t)v) && in < u->all->n &&
+            !bitset_has(u->all->loop[in].blocks, p->l->header))
+            return false;
+    }
+    return true;
+}
+
+/* A label of block v, -1: it has none. */
+int32_t
+unroll_label(const struct peel *p, uint32_t v)
+{
+    const struct ptx_inst *in = &p->f->body.v[p->g->block[v].first];
+    return in->op == PTX_OP_LABEL ? in->ops[0].label : -1;
+}
+
+static bool
+find_shape(struct unroll *u)
+{
+    struct peel *p = &u->p;
+    const struct loop *l = p->l;
+    const uint32_t low = l->list[0], high = l->list[l->n - 1];
+    if (!find_ends(u) || !can_move(u, low, high))
+        return false;
+    const struct cfg_block *latch = &p->g->block[p->latch];
+    u->branch = latch->end - 1;
+    const struct ptx_inst *br = &p->f->body.v[u->branch];
+    if (br->op != PTX_OP_BRA || br->guard < 0 || latch->nsucc != 2)
+        return false;
+    u->branch_back = latch->succ[0] == (int32_t)l->header;
+    u->goes_on = br->guard_neg == (latch->succ[0] == (int32_t)p->after);
+    for (u->next = low + 1; u->next <= high && peel_has(p, (int32_t)u->next);)
+        u->next++;
+    u->exit = unroll_label(p, p->after);
+    return (u->exit >= 0 || p->after == u->next) && peel_is_reducible(p);
+}
+
+/* ptxas makes a call of it for operands out of the ordinary, or always. */
+static bool
+is_call(const struct ptx_inst *in)
+{
+    switch (in->op) {
+    case PTX_OP_DIV:
+    case PTX_OP_REM:
+        return ptx_type_bytes(in->type[0]) == 8;
+    case PTX_OP_DIVF:
+    case PTX_OP_RCPF:
+    case PTX_OP_SQRTF:
+    case PTX_OP_RCPD:
+        return !in->mod[PTX_MG_PREC];
+    case PTX_OP_DIVD:
+    case PTX_OP_SQRTD:
+    case PTX_OP_CALL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool
+can_copy_one(const struct ptx_inst *in)
+{
+    const unsigned flags = ptx_ops[in->op].flags;
+    const bool fence = flags & PTX_SIDE && ptx_ops[in->op].unit == PTX_UNIT_BARRIER;
+    return !(flags & (PTX_CROSSLANE | PTX_ENDS | PTX_EXTENSION)) && !is_call(in) &&
+           (!(flags & PTX_JUMP) || in->op == PTX_OP_BRA) &&
+           (!fence || ptx_inst_barrier(in) >= 0);
+}
+
+/* Machine operations of a copy; what steps is folded away. */
+static uint64_t
+cost(const struct unroll *u, const struct ptx_inst *in)
+{
+    const int32_t d = in->nops && in->ops[0].kind == PTX_OPD_REG ? in->ops[0].reg : -1;
+    const bool memory = ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE | PTX_ATOMIC);
+    if (cfg_targets(in, NULL, 0) ||
+        (d >= 0 && u->p.home[d] != PEEL_KEEPS &&
+         (u->line[d].base >= 0 || bitset_has(u->known, (size_t)d))))
+        return 0;
+    return ptx_machine_operations(in) + memory;
+}
+
+/* Whether straight code has a literal in place of its address. */
+static bool
+at_literal(const struct unroll *u, const struct ptx_inst *in)
+{
+    for (unsigned k = 0; k < in->nops; k++)
+        if (in->ops[k].kind == PTX_OPD_ADDR && in->ops[k].reg >= 0 &&
+            u->p.defs[in->ops[k].reg] && bitset_has(u->known, (size_t)in->ops[k].reg))
+            return true;
+    return false;
+}
+
+/* Whether copies of the loop do the same. */
+static bool
+can_copy(struct unroll *u, struct body *x)
+{
+    const struct peel *p = &u->p;
+    *x = (struct body){0};
+    for (uint32_t k = 0; k < p->l->n; k++) {
+        const struct cfg_block *b = &p->g->block[p->l->list[k]];
+        for (uint32_t i = b->first; i < b->end; i++) {
+            const struct ptx_inst *in = &p->f->body.v[i];
+            if (in->op == PTX_OP_DIRECTIVE &&
+                (!in->text || strncmp(in->text, ".loc", 4) != 0))
+                return false; /* nounroll, and what names labels or functions */
+            if (ptx_is_pseudo(in))
+                continue;
+            if (!can_copy_one(in))
+                return false;
+            x->barrier |= ptx_inst_barrier(in) >= 0;
+            x->size += cost(u, in);
+            x->literal += at_literal(u, in);
+        }
+    }
+    return true;
+}
+
+static unsigned
+negated(unsigned cmp)
+{
+    static const uint8_t pair[][2] = {{PTX_CMP_EQ, PTX_CMP_NE},
+                                      {PTX_CMP_LT, PTX_CMP_GE},
+                                      {PTX_CMP_LE, PTX_CMP_GT},
+                                      {PTX_CMP_LO, PTX_CMP_HS},
+                                      {PTX_CMP_LS, PTX_CMP_HI}};
+    for (unsigned i = 0; i < sizeof pair / sizeof *pair; i++)
+        for (unsigned k = 0; k < 2; k++)
+            if (pair[i][k] == cmp)
+                return pair[i][!k];
+    return PTX_NOMOD;
+}
+
+static unsigned
+swapped(unsigned cmp)
+{
+    static const uint8_t pair[][2] = {{PTX_CMP_LT, PTX_CMP_GT},
+                                      {PTX_CMP_LE, PTX_CMP_GE},
+                                      {PTX_CMP_LO, PTX_CMP_HI},
+                                      {PTX_CMP_LS, PTX_CMP_HS}};
+    for (unsigned i = 0; i < sizeof pair / sizeof *pair; i++)
+        for (unsigned k = 0; k < 2; k++)
+            if (pair[i][k] == cmp)
+                return pair[i][!k];
+    return cmp;
+}
+
+static bool
+goes_up(unsigned cmp)
+{
+    return cmp == PTX_CMP_LT || cmp == PTX_CMP_LE || cmp == PTX_CMP_LO ||
+           cmp == PTX_CMP_LS;
+}
+
+static bool
+goes_down(unsigned cmp)
+{
+    return cmp == PTX_CMP_GT || cmp == PTX_CMP_GE || cmp == PTX_CMP_HI ||
+           cmp == PTX_CMP_HS;
+}
+
+/* Operand k of the test as a value that steps. */
+static bool
+steps(struct unroll *u, const struct ptx_inst *test, uint32_t at, unsigned k)
+{
+    const struct ptx_operand *o = &test->ops[k];
+    if (o->kind != PTX_OPD_REG || o->comp || o->neg || u->p.home[o->reg] == PEEL_KEEPS)
+        return false;
+    struct unroll_line l = u->line[o->reg];
+    if (u->p.home[o->reg] >= 0) { /* the value before its step? */
+        const int32_t home = u->p.home[o->reg], block = (int32_t)u->p.g->block_of[at];
+        bool before = home != block && !cfg_dominates(u->p.g, home, block);
+        for (uint32_t i = at; home == block && i < u->p.g->block[block].end; i++) {
+            const struct ptx_inst *in = &u->p.f->body.v[i];
+            before |= in->nops && defuse_is_dest(in, 0) &&
+                      in->ops[0].kind == PTX_OPD_REG && in->ops[0].reg == o->reg;
+        }
+        if (before)
+            l = (struct unroll_line){.base = unroll_step(u, o->reg) ? o->reg : -1};
+    }
+    u->x = l;
+    return l.base >= 0 && unroll_bytes(u->p.f, l.base) == ptx_type_bytes(test->type[0]);
+}
+
+/* Finds what the loop counts, for a count that is not known. */
+static bool
+find_test(struct unroll *u)
+{
+    const struct peel *p = &u->p;
+    const struct ptx_inst *br = &p->f->body.v[u->branch], *test = NULL;
+    uint32_t at = 0;
+    for (uint32_t k = 0; k < p->l->n && p->defs[br->guard] == 1 && !test; k++) {
+        const struct cfg_block *b = &p->g->block[p->l->list[k]];
+        for (uint32_t i = b->first; i < b->end && !test; i++) {
+            const struct ptx_inst *in = &p->f->body.v[i];
+            if (!ptx_is_pseudo(in) && in->nops && in->ops[0].kind == PTX_OPD_REG &&
+                in->ops[0].reg == br->guard) {
+                test = in;
+                at = i;
+            }
+        }
+    }
+    if (!test || test->op != PTX_OP_SETP || test->guard >= 0 || test->mod[PTX_MG_BOOL] ||
+        test->ops[1].kind != PTX_OPD_NONE || ptx_type_bytes(test->type[0]) < 4 ||
+        !cfg_dominates(p->g, (int32_t)p->g->block_of[at], (int32_t)p->latch))
+        return false;
+    u->test = test;
+    u->cmp = test->mod[PTX_MG_CMP];
+    if (!u->goes_on)
+        u->cmp = negated(u->cmp);
+    unsigned other = 3;
+    if (!steps(u, test, at, 2)) {
+        if (!steps(u, test, at, 3))
+            return false;
+        other = 2;
+        u->cmp = swapped(u->cmp);
+    }
+    u->bound = test->ops[other];
+    if (u->bound.kind == PTX_OPD_REG
+            ? p->defs[u->bound.reg] || u->bound.comp ||
+                  unroll_bytes(p->f, u->bound.reg) != ptx_type_bytes(test->type[0])
+            : u->bound.kind != PTX_OPD_IMM)
+        return false;
+    const int64_t step = unroll_step(u, u->x.base),
+                  off = unroll_signed(u, u->x.base, u->x.off);
+    if (step < -(1 << 24) || step > 1 << 24 || off < -(1 << 24) || off > 1 << 24)
+        return false;
+    return (off == step && u->cmp == PTX_CMP_NE) ||
+           (step > 0 ? goes_up(u->cmp) && off > 0 : goes_down(u->cmp) && off < 0);
+}
+
+/* A literal bound less `off`; false: that wraps. */
+bool
+unroll_limit(const struct unroll *u, int64_t off, uint64_t *v)
+{
+    const unsigned bytes = ptx_type_bytes(u->test->type[0]);
+    const bool is_signed = ptx_types[u->test->type[0]].kind == PTX_K_SINT;
+    const uint64_t mask = bytes == 8 ? ~(uint64_t)0 : 0xffffffff;
+    const uint64_t n = u->bound.imm & mask, limit = (n - (uint64_t)off) & mask,
+                   flip = is_signed ? (mask >> 1) + 1 : 0;
+    *v = is_signed && bytes == 4 ? (uint64_t)(int64_t)(int32_t)limit : limit;
+    return off > 0 ? (limit ^ flip) < (n ^ flip) : (limit ^ flip) > (n ^ flip);
+}
+
+/* How far x goes in all but the last of `turns` turns. */
+int64_t
+unroll_reach(const struct unroll *u, unsigned turns)
+{
+    return unroll_signed(u, u->x.base, u->x.off) +
+           (int64_t)(turns - 2) * unroll_step(u, u->x.base);
+}
+
+static bool
+threads_agree(struct unroll *u)
+{
+    if (!u->uniform)
+        u->uniform = uniform_new(u->p.g);
+    return u->uniform->block[u->p.l->header] != UNIFORM_NOT;
+}
+
+/* u->turns, u->rest: turns of a new loop, and before it, for `all` in all; false: none are
+ * worth it. */
+static bool
+choose_part(struct unroll *u, uint64_t all, uint64_t size)
+{
+    if (size > PART_BODY || u->p.l->n > 1)
+        return false;
+    u->turns = PART_SIZE / (size ? size : 1);
+    if (u->turns >= all)
+        u->turns = all - 1;
+    for (; u->turns > 1; u->turns--) {
+        u->rest = all % u->turns;
+        if ((u->turns + u->rest) * size <= PART_SIZE)
+            return true;
+    }
+    return false;
+}
+
+static bool
+choose_unknown(struct unroll *u, const struct body *x)
+{
+    uint64_t v;
+    u->turns = UNROLL_UNKNOWN_TURNS;
+    return x->size <= UNKNOWN_BODY && u->p.back == u->p.latch && u->branch_back &&
+           !(x->barrier && u->p.l->n > 1) && find_test(u) &&
+           (!x->barrier || threads_agree(u)) &&
+           (u->bound.kind != PTX_OPD_IMM || u->cmp == PTX_CMP_NE ||
+            unroll_limit(u, unroll_reach(u, UNROLL_UNKNOWN_TURNS), &v));
+}
+
+static enum unroll_way
+choose(struct unroll *u)
+{
+    struct peel *p = &u->p;
+    struct body x;
+    if (p->g->block[p->l->header].rpo < 0 || !find_shape(u))
+        return UNROLL_NONE;
+    peel_find_names(p, u->live, u->all);
+    peel_find_order(p);
+    find_lines(u);
+    find_known(u);
+    if (!can_copy(u, &x))
+        return UNROLL_NONE;
+    const uint64_t all = p->l->tests;
+    if (!all)
+        return choose_unknown(u, &x) ? UNROLL_UNKNOWN : UNROLL_NONE;
+    const uint64_t less = SHARED + saved(x.literal);
+    const uint64_t alone = x.size > less ? x.size - less : 1;
+    if ((double)(all * alone) <= full_size(all) && all * x.size <= MOST_SIZE) {
+        u->turns = all;
+        return UNROLL_FULL;
+    }
+    return choose_part(u, all, x.size) ? UNROLL_PART : UNROLL_NONE;
+}
+
+static void
+tell(struct unroll *u, enum unroll_way way, const struct pass_args *a)
+{
+    const struct ptx_inst *br = &u->p.f->body.v[u->branch];
+    way == UNROLL_FULL ? u->full++ : u->part++;
+    if (!a->report)
+        return;
+    strbuf_printf(a->report, "%s: the loop that ends in line %u: ", u->p.f->name,
+                  br->line);
+    if (way == UNROLL_FULL)
+        strbuf_printf(a->report, "all %llu turns in a row\n",
+                      (unsigned long long)u->turns);
+    else if (way == UNROLL_PART)
+        strbuf_printf(a->report, "%llu turns in a row, %llu before\n",
+                      (unsigned long long)u->turns, (unsigned long long)u->rest);
+    else
+        strbuf_printf(a->report, "%llu turns in a row; then two, and one\n",
+                      (unsigned long long)u->turns);
+}
+
+/* -- the function -- */
+
+/* All innermost loops once. Returns whether a loop has become straight code. */
+static bool
+round_of(struct ptx_func *f, const struct pass_args *a, bool *changed)
+{
+    struct cfg *g = cfg_new(f);
+    struct loops *all = loops_new(g);
+    struct live *live = all->n ? live_new(g) : NULL;
+    struct unroll u = {
+        .p = {.f = f, .g = g, .edit = unroll_edit}, .live = live, .all = all};
+    struct arena *mem = &u.p.mem;
+    const size_t n = f->regs.n;
+    uint32_t *loop_at = NULL;
+    if (all->n) {
+        u.p.user = &u;
+        peel_start(&u.p);
+        u.line = ARENA_ARRAY(mem, struct unroll_line, n + 1);
+        u.start = ARENA_ARRAY(mem, int32_t, n + 1);
+        u.based = ARENA_ARRAY(mem, uint32_t, n + 1);
+        u.ndefs = ARENA_ARRAY(mem, uint32_t, n + 1);
+        u.defsum = ARENA_ARRAY(mem, uint64_t, n + 1);
+        u.defined = ARENA_ARRAY(mem, uint32_t, n + 1);
+        u.known = bitset_new(mem, n + 1);
+        for (u.at = 0; u.at < f->body.n; u.at++)
+            if (!ptx_is_pseudo(&f->body.v[u.at]))
+                defuse_each(&f->body.v[u.at], note_def, &u);
+        loop_at = ARENA_ARRAY(mem, uint32_t, g->n + 1);
+        for (uint32_t k = 0; k < all->n;
+             k++) { /* of loops that begin alike, the smallest */
+            uint32_t *at = &loop_at[all->loop[k].list[0]];
+            if (!*at || all->loop[k].n < all->loop[*at - 1].n)
+                *at = k + 1;
+        }
+    }
+    for (uint32_t v = 0; v < g->n && all->n; v++) {
+        enum unroll_way way = UNROLL_NONE;
+        if (loop_at[v]) {
+            u.p.l = &all->loop[loop_at[v] - 1];
+            u.rest = 0;
+            way = choose(&u);
+        }
+        if (way != UNROLL_NONE) {
+            unroll_put_loop(&u, way);
+            tell(&u, way, a);
+            const uint32_t high = u.p.l->list[u.p.l->n - 1];
+            for (; v < high; v++)
+                if (!peel_has(&u.p, (int32_t)v))
+                    unroll_put_between(&u, v);
+            continue;
+        }
+        for (uint32_t i = g->block[v].first; i < g->block[v].end; i++)
+            *vec_push(&u.p.to) = f->body.v[i];
+    }
+    if (u.full + u.part) {
+        vec_free(&f->body);
+        f->body.v = u.p.to.v;
+        f->body.n = u.p.to.n;
+        f->body.cap = u.p.to.cap;
+        *changed = true;
+    } else {
+        vec_free(&u.p.to);
+    }
+    uniform_free(u.uniform);
+    arena_free(mem);
+    live_free(live);
+    loops_free(all);
+    cfg_free(g);
+    return u.full;
+}
+
+static bool
+run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *a,
+    bool *changed, struct diag_sink *diag)
+{
+    (void)facts;
+    (void)diag;
+    if (f->registers)
+        return true;
+    for (int depth = 0; depth < MOST_DEPTH && round_of(f, a, changed); depth++)
+        ;
+    return true;
+}
+
+const struct pass pass_unroll = {
+    .name = "unroll",
+    .meaning = "copies the bodies of loops as ptxas does",
+    .run_func = run,
+};

@@ -1,0 +1,307 @@
+/* unroll.c: copied loops compute what the loop computes, for counts that are not known and
+ * whatever the counter's start and bound are, wrapping ones too; and which loops are copied
+ * how often. Workloads and random kernels: unit/passes_workloads, random/passes. */
+#include "allot/allot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/str.h"
+
+enum { PAIRS = 1024, MOST_TURNS = 300 };
+
+/* do x += step; while (x cmp n). `swapped`: written as n cmp' x; negated: the branch goes on
+ * where the comparison does not hold. */
+static const struct form {
+    const char *cmp, *written, *type;
+    int step;
+    bool swapped, negated;
+} forms[] = {
+    {"lt", "lt", "s32", 1, false, false},  {"lt", "gt", "s32", 1, true, false},
+    {"lt", "ge", "s32", 3, false, true},   {"le", "le", "s32", 1, false, false},
+    {"le", "le", "s32", 7, false, false},  {"lt", "lo", "u32", 1, false, false},
+    {"lt", "lt", "u32", 5, false, false},  {"le", "ls", "u32", 4, false, false},
+    {"gt", "gt", "s32", -1, false, false}, {"gt", "lt", "s32", -2, true, false},
+    {"ge", "ge", "s32", -1, false, false}, {"ge", "lt", "s32", -3, false, true},
+    {"gt", "hi", "u32", -1, false, false}, {"ge", "hs", "u32", -4, false, false},
+    {"ge", "lo", "u32", -1, false, true},  {"ne", "ne", "s32", 1, false, false},
+    {"ne", "eq", "s32", 1, false, true},   {"ne", "ne", "u32", -1, true, false},
+    {"ne", "ne", "b32", 3, false, false},  {"lt", "lt", "s64", 1, false, false},
+    {"le", "le", "u64", 2, false, false},  {"gt", "gt", "s64", -1, false, false},
+    {"ne", "ne", "s64", -2, false, false}, {"ne", "eq", "b64", 1, true, true},
+};
+
+static bool
+goes_on(const struct form *f, uint64_t x, uint64_t n)
+{
+    const bool is_signed = f->type[0] == 's', wide = f->type[1] == '6';
+    if (!strcmp(f->cmp, "ne"))
+        return x != n;
+    const uint64_t flip = !is_signed ? 0 : wide ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
+    x ^= flip;
+    n ^= flip;
+    return f->cmp[0] == 'l' ? x < n || (f->cmp[1] == 'e' && x == n)
+                            : x > n || (f->cmp[1] == 'e' && x == n);
+}
+
+/* Turns that the loop runs; 0: too many for a test. */
+static unsigned
+turns(const struct form *f, uint64_t x, uint64_t n, uint64_t *sum)
+{
+    const uint64_t mask = f->type[1] == '6' ? UINT64_MAX : UINT32_MAX;
+    *sum = 0;
+    for (unsigned t = 1; t <= MOST_TURNS; t++) {
+        *sum = *sum * 5 + x;
+        x = (x + (uint64_t)(int64_t)f->step) & mask;
+        if (!goes_on(f, x, n))
+            return t;
+    }
+    return 0;
+}
+
+/* Starts and bounds near to each other, and near where counters wrap. */
+static unsigned
+find_pairs(const struct form *f, uint64_t (*pair)[2])
+{
+    const bool wide = f->type[1] == '6';
+    const uint64_t mask = wide ? UINT64_MAX : UINT32_MAX, top = wide ? 63 : 31;
+    const uint64_t starts[] = {0,
+                               1,
+                               6,
+                               mask,
+                               mask - 4,
+                               UINT64_C(1) << top,
+                               (UINT64_C(1) << top) + 2,
+                               (UINT64_C(1) << top) - 1,
+                               (UINT64_C(1) << top) - 5,
+                               1000};
+    unsigned n = 0;
+    for (unsigned s = 0; s < sizeof starts / sizeof *starts; s++)
+        for (int d = -30; d <= 30; d++) {
+            uint64_t sum;
+            const uint64_t bound = (starts[s] + (uint64_t)(int64_t)d) & mask;
+            if (n < PAIRS && turns(f, starts[s], bound, &sum)) {
+                pair[n][0] = starts[s];
+                pair[n++][1] = bound;
+            }
+        }
+    return n;
+}
+
+static char *
+kernel(const struct form *f)
+{
+    struct strbuf b = {0};
+    const bool wide = f->type[1] == '6';
+    const char *r = wide ? "%d" : "%r", *bits = wide ? "64" : "32";
+    strbuf_printf(&b,
+                  ".version 7.8\n.target sm_80\n.address_size 64\n"
+                  ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+                  ".reg .pred %%p<4>;\n.reg .b32 %%r<20>;\n.reg .b64 %%d<20>;\n"
+                  "ld.param.u64 %%d1, [in];\nld.param.u64 %%d2, [out];\n"
+                  "mov.u32 %%r1, %%ctaid.x;\nmov.u32 %%r2, %%tid.x;\n"
+                  "mad.lo.u32 %%r1, %%r1, 64, %%r2;\nmul.wide.u32 %%d3, %%r1, 16;\n"
+                  "add.u64 %%d1, %%d1, %%d3;\nadd.u64 %%d2, %%d2, %%d3;\n"
+                  "ld.global.u%s %s5, [%%d1];\nld.global.u%s %s6, [%%d1+8];\n"
+                  "mov.u64 %%d7, 0;\n",
+                  bits, r, bits, r);
+    strbuf_printf(&b, "L:\n%s.u%s %%d8, %s5;\nmad.lo.u64 %%d7, %%d7, 5, %%d8;\n",
+                  wide ? "mov" : "cvt.u64", bits, r);
+    strbuf_printf(&b, "add.s%s %s5, %s5, %d;\nsetp.%s.%s %%p1, %s%c, %s%c;\n", bits, r, r,
+                  f->step, f->written, f->type, r, f->swapped ? '6' : '5', r,
+                  f->swapped ? '5' : '6');
+    strbuf_printf(&b,
+                  "@%s%%p1 bra L;\nst.global.u64 [%%d2], %%d7;\n"
+                  "st.global.u%s [%%d2+8], %s5;\nret;\n}\n",
+                  f->negated ? "!" : "", bits, r);
+    return strbuf_take(&b);
+}
+
+static unsigned
+times(const char *text, const char *word)
+{
+    unsigned n = 0;
+    for (const char *p = text; (p = strstr(p, word)); p += strlen(word))
+        n++;
+    return n;
+}
+
+static void
+run(struct allot_module *m, uint64_t (*pair)[2], uint64_t (*out)[2], unsigned n)
+{
+    struct allot_diag *d = allot_diag_new();
+    struct allot_machine *machine = allot_machine_load("gtx480", d);
+    struct allot_options o = {.functional = true};
+    struct allot_device *dev = allot_device_new(machine, &o, d);
+    const size_t bytes = PAIRS * sizeof *pair;
+    uint64_t in = allot_alloc(dev, bytes, d), to = allot_alloc(dev, bytes, d);
+    assert_true(allot_write(dev, in, pair, bytes, d));
+    const void *args[] = {&in, &to};
+    struct allot_launch l = {.module = m,
+                             .kernel = "k",
+                             .grid = {(n + 63) / 64, 1, 1},
+                             .block = {64, 1, 1},
+                             .args = args,
+                             .nargs = 2};
+    if (!allot_launch(dev, &l, d))
+        fail_msg("%s", allot_diag_text(d));
+    assert_true(allot_read(dev, to, out, bytes, d));
+    allot_device_free(dev);
+    allot_machine_free(machine);
+    allot_diag_free(d);
+}
+
+static void
+all_counts(void **state)
+{
+    static const char *const passes[] = {
+        "unroll", "unroll,constant-fold,address-fold,cleanup,register-allocate"};
+    static uint64_t pair[PAIRS][2], out[PAIRS][2];
+    (void)state;
+    for (unsigned k = 0; k < 2 * sizeof forms / sizeof *forms; k++) {
+        const struct form *f = &forms[k / 2];
+        struct allot_diag *d = allot_diag_new();
+        char *text = kernel(f);
+        const unsigned n = find_pairs(f, pair);
+        assert_true(n > 64);
+        for (unsigned i = n; i < PAIRS; i++) /* whole blocks */
+            memcpy(pair[i], pair[0], sizeof *pair);
+        struct allot_module *m = allot_module_parse("t", text, strlen(text), d);
+        if (!m || !allot_module_opt(m, passes[k % 2], NULL, d))
+            fail_msg("%s", allot_diag_text(d));
+        char *printed = allot_module_print(m);
+        assert_int_equal(times(printed, "nounroll"), 2);
+        run(m, pair, out, n);
+        for (unsigned i = 0; i < n; i++) {
+            uint64_t sum;
+            const unsigned t = turns(f, pair[i][0], pair[i][1], &sum);
+            if (out[i][0] != sum)
+                fail_msg("%s.%s by %d, from %llx to %llx, %u turns: %llx, not %llx\n%s",
+                         f->cmp, f->type, f->step, (unsigned long long)pair[i][0],
+                         (unsigned long long)pair[i][1], t, (unsigned long long)out[i][0],
+                         (unsigned long long)sum, printed);
+        }
+        free(printed);
+        free(text);
+        allot_module_free(m);
+        allot_diag_free(d);
+    }
+}
+
+/* Loads of a kernel with such a loop, copies included. */
+static unsigned
+copies(const char *body)
+{
+    struct strbuf b = {0};
+    struct allot_diag *d = allot_diag_new();
+    strbuf_printf(&b,
+                  ".version 7.8\n.target sm_80\n.address_size 64\n"
+                  ".visible .entry k(.param .u64 in, .param .u32 n)\n{\n"
+                  ".reg .pred %%p<4>;\n.reg .b32 %%r<20>;\n.reg .f32 %%f<9>;\n"
+                  ".reg .b64 %%d<9>;\n.shared .align 4 .b8 s[4096];\n"
+                  "ld.param.u64 %%d1, [in];\nld.param.u32 %%r1, [n];\nmov.u32 %%r2, 0;\n"
+                  "mov.u32 %%r3, %%tid.x;\nmov.f32 %%f2, 0f00000000;\n%s"
+                  "E:\nst.global.f32 [%%d1], %%f2;\nret;\n}\n",
+                  body);
+    struct allot_module *m = allot_module_parse("t", b.s, b.n, d);
+    if (!m || !allot_module_opt(m, "unroll", NULL, d))
+        fail_msg("%s", allot_diag_text(d));
+    char *printed = allot_module_print(m);
+    const unsigned n = times(printed, "ld.");
+    free(printed);
+    strbuf_free(&b);
+    allot_module_free(m);
+    allot_diag_free(d);
+    return n - 2; /* parameters */
+}
+
+#define LOAD                                                                             \
+    "ld.global.f32 %f1, [%d1];\nfma.rn.f32 %f2, %f1, %f2, %f1;\nadd.s64 %d1, %d1, 4;\n"
+#define STEP "add.s32 %r2, %r2, 1;\n"
+#define TO(n) STEP "setp.lt.s32 %p1, %r2, " n ";\n@%p1 bra L;\n"
+#define F4                                                                               \
+    "fma.rn.f32 %f2, %f2, %f2, %f2;\nfma.rn.f32 %f2, %f2, %f2, %f2;\n"                   \
+    "fma.rn.f32 %f2, %f2, %f2, %f2;\nfma.rn.f32 %f2, %f2, %f2, %f2;\n"
+
+static void
+known_counts(void **state)
+{
+    (void)state;
+    assert_int_equal(copies("L:\n" LOAD TO("1")), 1);
+    assert_int_equal(copies("L:\n" LOAD TO("7")), 7);
+    assert_int_equal(copies("L:\n" LOAD F4 F4 TO("128")), 128);
+    /* as ptxas does: a loop of 25, eight times; of 17 eight, and one before */
+    assert_int_equal(copies("L:\n" LOAD F4 F4 TO("200")), 25);
+    assert_int_equal(copies("L:\n" LOAD F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 TO("17")), 5 + 2);
+    assert_int_equal(copies("L:\n" LOAD F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4
+                                F4 F4 F4 TO("8")),
+                     1); /* too large */
+    /* the way out in front of the way back, and the other way round */
+    assert_int_equal(
+        copies("L:\n" LOAD STEP "setp.eq.s32 %p1, %r2, 5;\n@%p1 bra E;\nbra.uni L;\n"),
+        5);
+    /* the outer loop too, its counter set anew by each turn */
+    assert_int_equal(
+        copies("mov.u32 %r4, 0;\nM:\nmov.u32 %r6, 0;\nL:\n" LOAD
+               "add.s32 %r6, %r6, 1;\nsetp.lt.s32 %p1, %r6, 4;\n@%p1 bra L;\n"
+               "add.s32 %r4, %r4, 1;\nsetp.lt.s32 %p2, %r4, 3;\n@%p2 bra M;\n"),
+        12);
+    /* 64 of a variable's addresses become literals, so there is more room */
+    assert_int_equal(
+        copies("mov.u32 %r5, s;\nL:\nld.shared.f32 %f1, [%r5];\n" F4 F4 F4 F4 F4 F4
+               "add.f32 %f2, %f2, %f1;\nadd.s32 %r5, %r5, 4;\n" TO("64")),
+        64);
+    assert_int_equal(
+        copies("mad.lo.s32 %r5, %r3, 4, 0;\nL:\nld.shared.f32 %f1, [%r5];\n" F4 F4 F4 F4
+                   F4 F4 "add.f32 %f2, %f2, %f1;\nadd.s32 %r5, %r5, 4;\n" TO("64")),
+        10);
+}
+
+static void
+unknown_counts(void **state)
+{
+    (void)state;
+    assert_int_equal(copies("L:\n" LOAD TO("%r1")), 7);
+    assert_int_equal(copies("L:\n" LOAD "bar.sync 0;\n" TO("%r1")), 7);
+    /* from each thread's number: not with a barrier */
+    assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" LOAD TO("%r1")), 7);
+    assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" LOAD "bar.sync 0;\n" TO("%r1")), 1);
+}
+
+static void
+left_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(copies("L:\n.pragma \"nounroll\";\n" LOAD TO("4")), 1);
+    assert_int_equal(copies("L:\n" LOAD "membar.gl;\n" TO("4")), 1);
+    assert_int_equal(
+        copies("L:\n" LOAD "shfl.sync.bfly.b32 %r9, %r3, 1, 31, -1;\n" TO("4")), 1);
+    assert_int_equal(copies("L:\n" LOAD "div.rn.f32 %f2, %f2, %f1;\n" TO("4")), 1);
+    assert_int_equal(
+        copies("L:\n" LOAD "setp.gt.f32 %p2, %f1, %f2;\n@%p2 bra E;\n" TO("4")), 1);
+    /* steps by a register; the comparison is of the value before the step */
+    assert_int_equal(copies("L:\n" LOAD "add.s32 %r2, %r2, %r3;\n"
+                            "setp.lt.s32 %p1, %r2, %r1;\n@%p1 bra L;\n"),
+                     1);
+    assert_int_equal(
+        copies("L:\n" LOAD "setp.lt.s32 %p1, %r2, %r1;\n" STEP "@%p1 bra L;\n"), 1);
+    /* the counter is not set anew by the outer loop's turns: its count is not known */
+    assert_int_equal(copies("mov.u32 %r4, 0;\nM:\nadd.s32 %r4, %r4, 1;\nL:\n" LOAD TO(
+                         "4") "setp.lt.s32 %p2, %r4, 3;\n@%p2 bra M;\n"),
+                     7);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_counts), cmocka_unit_test(known_counts),
+        cmocka_unit_test(unknown_counts), cmocka_unit_test(left_alone)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
