@@ -64,6 +64,7 @@ sm_init(struct sm *s, struct arena *a, const struct machine *m,
     collector_init(s, a);
     sm_unit_init(s, a);
     sm_copies_init(s, a);
+    sm_barriers_init(s, a);
     s->cta = ARENA_ARRAY(a, struct exec_cta *, s->nslots);
     s->store = ARENA_ARRAY(a, struct exec_cta *, s->nslots);
     s->warps_left = ARENA_ARRAY(a, uint16_t, s->nslots);
@@ -426,6 +427,8 @@ sm_cycle(struct sm *s, uint64_t now)
     sm_writeback_memory(s);
     if (s->timer <= now)
         sm_timers(s, now);
+    if (s->opens_at <= now)
+        sm_barriers_cycle(s, now);
     if (s->units)
         sm_unit_cycle(s, now);
     if (s->collect | s->written)
@@ -453,6 +456,8 @@ sm_cycle(struct sm *s, uint64_t now)
     s->pipe_wake = due ? now + 1 : sm_unit_next_event(s, now);
     if (s->timer < s->pipe_wake)
         s->pipe_wake = s->timer;
+    if (s->opens_at < s->pipe_wake)
+        s->pipe_wake = s->opens_at;
     sleep(s, now);
     if (s->trace)
         trace_cycle(s->trace, s, now);

@@ -3,6 +3,7 @@
  *   sm.c         cycle, blocks and warps, fetch, sleep, statistics
  *   sm_issue.c   warp schedulers
  *   sm_mechanism.c  mechanisms: events, questions
+ *   sm_barrier.c barriers: when their warps go on
  *   collector.c  operand collectors and register banks
  *   sm_unit.c    pipelines, result buses, write-back
  *
@@ -220,6 +221,12 @@ struct sm {
     uint32_t ring; /* size of the rings, a power of two */
     uint32_t on_wheel, nflight, in_flight;
 
+    /* barriers that take time (sm_barrier.c) */
+    uint64_t *arrived; /* by slot: first cycle in which its barriers take another warp */
+    uint64_t opens[SM_MAX_WARPS];        /* cycle in which the warp goes on ... */
+    uint64_t opening[SM_MAX_WARPS / 64]; /* ... if it is one of these */
+    uint64_t opens_at;                   /* the first of those cycles, NEVER */
+
     /* blocks */
     uint32_t nslots;
     struct exec_cta **cta;   /* by slot, NULL: free */
@@ -282,6 +289,12 @@ void sm_end(struct sm *s, uint64_t now);
 void sm_explain(const struct sm *s, struct strbuf *out);
 
 /* -- between the SM's files -- */
+void sm_barriers_init(struct sm *s, struct arena *a);
+/* Warp w has issued a barrier instruction. */
+void sm_barrier_arrives(struct sm *s, unsigned w, uint64_t now);
+/* These warps of w's block are let go by the executor. */
+void sm_barrier_opens(struct sm *s, unsigned w, uint64_t woken, uint64_t now);
+void sm_barriers_cycle(struct sm *s, uint64_t now); /* s->opens_at has come */
 void sm_head_changed(struct sm *s, unsigned w);
 void sm_issue_cycle(struct sm *s, uint64_t now);
 void sm_issue_over(struct sm *s); /* its cycle is accounted for */

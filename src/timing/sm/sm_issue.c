@@ -102,21 +102,6 @@ warp_ended(struct sm *s, struct sm_sched *c, unsigned i, unsigned w)
         s->policy->warp(c->state, &c->view, (int)i, false);
 }
 
-static void
-barrier_opened(struct sm *s, const struct exec_warp *ew, unsigned w, uint64_t woken)
-{
-    FOR_BITS(k, woken)
-    {
-        unsigned v = w - ew->index + (unsigned)k;
-        struct sm_sched *vc = &s->sched[s->warp[v].sched];
-        if (s->warp[v].ew->state != EXEC_READY)
-            continue;
-        vc->waits.barrier &= ~((uint64_t)1 << s->warp[v].pos);
-        if (v != w)
-            sm_head_changed(s, v);
-    }
-}
-
 /* Classes for which no instruction can issue now. */
 static unsigned
 full(const struct sm *s, const struct sm_part *p)
@@ -211,6 +196,8 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
 
     s->warp[w].buf_pc++;
     s->warp[w].buf_n--;
+    if (in->barrier && st->mask)
+        sm_barrier_arrives(s, w, now);
     if (in->barrier && ew->state == EXEC_BARRIER)
         c->waits.barrier |= (uint64_t)1 << i;
     if (in->fence)
@@ -224,7 +211,7 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
     if (st->ended)
         sm_tell(s, SM_EVENT_threads_ended, w, SM_NO_PC, st->ended, now);
     if (st->woken)
-        barrier_opened(s, ew, w, st->woken);
+        sm_barrier_opens(s, w, st->woken, now);
     sm_head_changed(s, w);
     s->worked = true;
 }

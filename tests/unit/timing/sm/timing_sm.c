@@ -470,6 +470,38 @@ barrier_cost(void **st)
     }
 }
 
+/* What Burtchell and Burtscher (2024) report of an A100: 21 cycles and two a warp; a block's
+ * barriers do not wait for another block's. Skipped cycles or not. */
+static void
+barriers_take_time(void **st)
+{
+    static const struct {
+        unsigned warps, cycles;
+    } t[] = {{1, 23}, {2, 25}, {4, 29}, {8, 37}, {16, 53}, {32, 85}};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        uint64_t c = cost64("a100", NULL, "", "bar.sync 0;", t[i].warps);
+        if (c != 64 * t[i].cycles)
+            fail_msg("%u warps: %.2f cycles a barrier, expected %u", t[i].warps,
+                     (double)c / 64, t[i].cycles);
+    }
+    struct launch_stats s[2];
+    for (int k = 0; k < 2; k++) {
+        struct rig r;
+        char *text = text_of("", "bar.sync 0; add.u32 %r0, %r0, %r1;", 64);
+        rig_load(&r, "a100", text, NULL);
+        rig_set(&r, "sm.count", "2");
+        r.opt.no_skip = k;
+        rig_buf(&r, 0, 1 << 16);
+        rig_param(&r, 1, 0);
+        s[k] = rig_launch(&r, 4, 256); /* two blocks an SM */
+        rig_free(&r);
+        free(text);
+    }
+    assert_in_range(s[0].gpu.cycles, 64 * 37, 64 * (37 + 12));
+    for (int k = 0; k < STAT_COUNTERS; k++)
+        assert_int_equal(stats_at(&s[0], k), stats_at(&s[1], k));
+}
+
 /* -- memory side of the SM -- */
 
 static void
@@ -594,6 +626,7 @@ main(void)
         cmocka_unit_test(dual_issue),
         cmocka_unit_test(taken_branch_flushes_the_buffer),
         cmocka_unit_test(barrier_cost),
+        cmocka_unit_test(barriers_take_time),
         cmocka_unit_test(block_ends_when_its_stores_are_acknowledged),
         cmocka_unit_test(fence_waits_for_stores),
         cmocka_unit_test(atomics_hold_their_warp),
