@@ -12,7 +12,7 @@ static const struct cli_cmd cmd = {
     "and one --arg per parameter, or put these in a YAML file (--launch).\n"
     "FILE holds PTX: text, a fatbin, or a CUDA program, object or library built with it.\n"
     "An argument is a number, or a buffer: buf:COUNTxTYPE or buf:BYTES, with options behind\n"
-    "commas: init=zero|iota|random|NUMBER  in=FILE  out=FILE  show=N",
+    "commas: init=zero|iota|random|self|NUMBER  in=FILE  out=FILE  show=N",
     "  allot run matmul --machine titan --scheduler lrr\n"
     "  allot run lavaMD -m 001-table2.3-scratchpad -r scratchpad-sharing -s owf --stats\n"
     "  allot run saxpy.ptx --grid 4 --block 256 --arg 2.5 --arg buf:1024xf32,init=iota \\\n"

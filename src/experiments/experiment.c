@@ -34,6 +34,7 @@ struct raw_ranges {
 struct raw_workload {
     char *name, *label, *seed, *registers, *scratchpad;
     char *ptx, *launch, *kernel, *grid, *block; /* a kernel of one's own */
+    char *per, *rate;
     uint32_t threads;
     struct raw_list kernels, settings, params, full_params, args;
     struct raw_list program, files; /* a CUDA program with its arguments; what it reads */
@@ -113,6 +114,8 @@ static const cyaml_schema_field_t workload_fields[] = {
     TEXT(struct raw_workload, kernel, MAY),
     TEXT(struct raw_workload, grid, MAY),
     TEXT(struct raw_workload, block, MAY),
+    TEXT(struct raw_workload, per, MAY),
+    TEXT(struct raw_workload, rate, MAY),
     NUMBER(struct raw_workload, threads),
     TEXT(struct raw_workload, registers, MAY),
     TEXT(struct raw_workload, scratchpad, MAY),
@@ -603,6 +606,23 @@ read_resources(struct build *b, size_t at, struct exp_row *r)
     return true;
 }
 
+/* What a row's difference covers. */
+static bool
+read_steps(struct build *b, size_t at, struct exp_row *r)
+{
+    const struct raw_workload *w = &b->raw->workload[at];
+    const char *text = w->rate ? w->rate : w->per;
+    uint64_t n = 1;
+    if (w->per && w->rate)
+        return wrong(b, AT(b, "workloads[%zu].rate", at),
+                     "state `per:` or `rate:`: a difference covers one of them");
+    if (text && (!u64_of(text, UINT64_MAX, &n) || !n))
+        return wrong(b, AT(b, "workloads[%zu].%s", at, w->rate ? "rate" : "per"),
+                     "'%s' is not a positive number", text);
+    *(w->rate ? &r->rate : &r->per) = (double)n;
+    return true;
+}
+
 /* A row is one of four things, and says nothing that belongs to another. */
 static bool
 one_kind(struct build *b, size_t at)
@@ -638,7 +658,7 @@ make_rows(struct build *b)
     for (size_t i = 0; i < e->nrow; i++) {
         const struct raw_workload *w = &b->raw->workload[i];
         struct exp_row *r = &e->row[i];
-        if (!one_kind(b, i) || (w->ptx && !read_own(b, i, r)) ||
+        if (!one_kind(b, i) || !read_steps(b, i, r) || (w->ptx && !read_own(b, i, r)) ||
             (w->program.n && !read_program(b, i, r)) ||
             (!w->ptx && !w->name && !w->program.n && !read_resources(b, i, r)))
             return false;

@@ -50,7 +50,17 @@ struct exp_row {
         uint32_t threads, registers, scratchpad;
     } use;
     size_t at; /* its number in the file's list */
+    /* What the difference between a series and its baseline covers: so many steps, or so
+     * much that is moved or computed; one of them, 0: the other. */
+    double per, rate;
 };
+
+/* A difference for one of the row's steps, or what it covers by the difference. */
+static inline double
+exp_each(const struct exp_row *row, double difference)
+{
+    return row->rate > 0 ? row->rate / difference : difference / row->per;
+}
 
 struct exp_series {
     const char *label, *variant, *machine;

@@ -51,7 +51,7 @@ sum_launches(const struct exp_row *row, const json_t *run, const struct machine 
 
 /* One function of comparisons.def for each of its columns. */
 static double
-compare(enum exp_as as, double v, double b)
+compare(enum exp_as as, const struct exp_row *row, double v, double b)
 {
     const double shown[] = {
 #define AS(id, word, value, factor, back, nothing) [EXP_##id] = value,
@@ -164,8 +164,8 @@ take_values(struct figure *f, struct store *s)
             for (size_t k = 0; k < e->nseries; k++) {
                 int base = e->series[k].base;
                 double b = base < 0 ? NAN : f->raw[figure_at(e, r, (size_t)base, m)];
-                f->ours[figure_at(e, r, k, m)] =
-                    compare(e->metric[m].as, f->raw[figure_at(e, r, k, m)], b);
+                f->ours[figure_at(e, r, k, m)] = compare(
+                    e->metric[m].as, &e->row[r], f->raw[figure_at(e, r, k, m)], b);
             }
     pick_values(f);
 }
@@ -421,6 +421,43 @@ figure_known(const struct figure *f)
     return false;
 }
 
+double
+figure_off(const struct figure *f, size_t r, size_t k, size_t m)
+{
+    size_t c = figure_at(f->e, r, k, m);
+    double off = 100 * (f->ours[c] / f->paper[c] - 1);
+    return isfinite(off) ? off : NAN;
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double
+figure_median_off(const struct figure *f, size_t first, size_t last, size_t m,
+                  size_t *within)
+{
+    const struct experiment *e = f->e;
+    double *off = xcalloc(e->nrow * e->nseries + 1, sizeof *off);
+    size_t n = 0;
+    *within = 0;
+    for (size_t r = 0; r < e->nrow; r++)
+        for (size_t k = first; k <= last; k++) {
+            double x = fabs(figure_off(f, r, k, m));
+            if (isnan(x))
+                continue;
+            off[n++] = x;
+            *within += x <= 5;
+        }
+    qsort(off, n, sizeof *off, by_value);
+    double median = n ? (off[(n - 1) / 2] + off[n / 2]) / 2 : NAN;
+    free(off);
+    return median;
+}
+
 struct verdict
 figure_verdict(const struct figure *f, size_t m)
 {
@@ -489,7 +526,8 @@ figure_paper_mean(const struct figure *f, size_t k, size_t m)
 
 /* -- checks: VALUE OP VALUE {and VALUE OP VALUE}; VALUE: a number or
  * [row, series, metric], where the metric may be left out and the row be `each`, or
- * `best` or `worst`: the largest or smallest of all rows, or `mean` -- */
+ * `best` or `worst`: the largest or smallest of all rows, or `mean`, or `median off`: how
+ * far ours are from the paper's, in percent -- */
 
 struct check {
     const struct figure *f;
@@ -556,11 +594,12 @@ cell_value(struct check *c)
     }
     c->at++;
     bool each = !strcmp(row, "each"), best = !strcmp(row, "best"),
-         worst = !strcmp(row, "worst"), mean = !strcmp(row, "mean");
+         worst = !strcmp(row, "worst"), mean = !strcmp(row, "mean"),
+         off = !strcmp(row, "median off");
     c->uses_each |= each;
     if (each)
         r = c->each;
-    else if (best || worst || mean)
+    else if (best || worst || mean || off)
         r = 0;
     else
         while (r < e->nrow && strcmp(e->row[r].label, row))
@@ -577,8 +616,11 @@ cell_value(struct check *c)
         c->error = "no such metric";
     if (c->error)
         return NAN;
+    size_t within;
     if (mean)
         return figure_mean(c->f, k, m);
+    if (off)
+        return figure_median_off(c->f, k, k, m, &within);
     return best || worst ? extreme(c->f, k, m, best) : c->f->ours[figure_at(e, r, k, m)];
 }
 

@@ -45,6 +45,13 @@ struct verdict {
 };
 struct verdict figure_verdict(const struct figure *f, size_t metric);
 
+/* How far our value is from the paper's, in percent of it; NaN: one is not known. */
+double figure_off(const struct figure *f, size_t row, size_t series, size_t metric);
+/* Median of its size over the rows of series first to last, where both are known, and in
+ * how many it is at most 5 %; NaN: nowhere. */
+double figure_median_off(const struct figure *f, size_t first, size_t last, size_t metric,
+                         size_t *within);
+
 /* Geometric mean of a series over all rows, as in a verdict; NaN if one is not known. */
 double figure_mean(const struct figure *f, size_t series, size_t metric);
 /* The paper's: what it states, else of its values. */

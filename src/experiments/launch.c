@@ -254,10 +254,11 @@ read_buffer(struct launch_arg *a, struct arena *mem, struct diag_sink *diag)
         ok = buffer_option(a, part, diag);
     if (ok && !a->in && !a->bytes)
         return say(diag, a->text, "a buffer needs a size (buf:1024xf32) or in=FILE");
-    if (ok && strcmp(a->init, "zero") && !counted(a->init) &&
+    if (ok && strcmp(a->init, "zero") && strcmp(a->init, "self") && !counted(a->init) &&
         !number(a->init, a->type, one))
-        return say(diag, a->text, "init=%s: zero, iota, random or a number of type %s",
-                   a->init, a->type->text);
+        return say(diag, a->text,
+                   "init=%s: zero, iota, random, self or a number of type %s", a->init,
+                   a->type->text);
     return ok;
 }
 
@@ -458,13 +459,20 @@ element(uint8_t *p, const struct ptx_type_info *t, uint64_t i, bool random,
 }
 
 static void
-fill(const struct launch_arg *a, uint32_t seed, uint8_t *data)
+fill(const struct launch_arg *a, uint64_t address, uint32_t seed, uint8_t *data)
 {
     uint64_t state = seed;
     uint8_t one[16] = {0}; /* the widest element; of b128, its low half */
     bool own = counted(a->init), random = !strcmp(a->init, "random");
     if (!strcmp(a->init, "zero"))
         return;
+    if (!strcmp(a->init, "self")) {
+        for (uint64_t at = 0, p; at + sizeof p <= a->bytes; at += sizeof p) {
+            p = address + at;
+            memcpy(data + at, &p, sizeof p);
+        }
+        return;
+    }
     if (!own)
         number(a->init, a->type, one);
     for (uint64_t at = 0, i = 0; at + a->type->bytes <= a->bytes;
@@ -488,7 +496,7 @@ make_buffer(struct launch_arg *a, struct allot_device *dev, uint32_t seed,
     if (ok && !a->in) {
         data = calloc(a->bytes, 1);
         if (data)
-            fill(a, seed, (uint8_t *)data);
+            fill(a, addr, seed, (uint8_t *)data);
         else
             ok = say(&d->sink, a->text, "no host memory for %llu bytes",
                      (unsigned long long)a->bytes);
@@ -602,6 +610,18 @@ launch_texts(const struct launch *l, const char *beside, size_t *n, struct arena
     return v;
 }
 
+/* "arg2=TEXT", of n arguments. */
+static bool
+replaces(const char *s, size_t n, size_t *at, const char **text)
+{
+    char *end;
+    if (strncmp(s, "arg", 3) || !isdigit((unsigned char)s[3]))
+        return false;
+    *at = strtoul(s + 3, &end, 10);
+    *text = end + 1;
+    return *end == '=' && *at < n;
+}
+
 bool
 launch_from_texts(const char *const *texts, size_t n, struct launch_desc *l,
                   const char **wrong, struct arena *mem)
@@ -617,13 +637,16 @@ launch_from_texts(const char *const *texts, size_t n, struct launch_desc *l,
     memset(l, 0, sizeof *l);
     l->args = args;
     for (size_t i = 0; i < n; i++) {
-        size_t k = 0;
+        size_t k = 0, at;
+        const char *text;
         while (k < 4 && strncmp(texts[i], one[k].name, strlen(one[k].name)))
             k++;
         if (k < 4)
             *one[k].to = texts[i] + strlen(one[k].name);
         else if (!strncmp(texts[i], "arg=", 4))
             args[l->nargs++] = texts[i] + 4;
+        else if (replaces(texts[i], l->nargs, &at, &text))
+            args[at] = text;
         else {
             *wrong = texts[i];
             return false;

@@ -5,6 +5,7 @@
  *   42  -7  0x10  1.5                 a number, converted to the parameter's type
  *   buf:BYTES or buf:COUNTxTYPE       a buffer; options behind commas:
  *       init=zero|iota|random|NUMBER  contents (zero by default)
+ *       init=self                     each 8 bytes hold their own address
  *       in=FILE                       contents from a file (size from it if left out)
  *       out=FILE                      to be written afterwards
  *       show=N                        first N elements to be printed afterwards */
@@ -75,8 +76,8 @@ void launch_show(const struct launch_arg *a, const uint8_t *data, struct strbuf 
  * stands before relative names of input files ("" for nothing). */
 const char *const *launch_texts(const struct launch *l, const char *beside, size_t *n,
                                 struct arena *mem);
-/* And back; of a text that is there twice the last one counts. False: one of them is no
- * such text, and *wrong says which. */
+/* And back; of a text that is there twice the last one counts. "arg2=TEXT" behind them is in
+ * place of the third argument. False: one of them is no such text, and *wrong says which. */
 bool launch_from_texts(const char *const *texts, size_t n, struct launch_desc *l,
                        const char **wrong, struct arena *mem);
 

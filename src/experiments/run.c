@@ -170,7 +170,7 @@ read_launch(const struct exp_run *r, struct allot_module *mod, struct launch *l,
     if (!launch_from_texts(r->params, r->nparams, &desc, &wrong, mem))
         return diag_error(diag,
                           "a kernel of one's own has no parameter '%.*s': kernel, grid, "
-                          "block and smem are its",
+                          "block, smem, and arg0 to its last argument are its",
                           (int)strcspn(wrong, "="), wrong);
     return launch_read(&desc, mod, r->workload, l, NULL, mem, diag);
 }

@@ -80,13 +80,16 @@ metric_table(const struct figure *f, size_t m, bool markdown, struct strbuf *out
     const struct experiment *e = f->e;
     struct columns c = {0};
     char b[32];
-    c.head = xcalloc(2 * e->nseries + 1, sizeof *c.head);
+    const bool off = e->metric[m].as == EXP_EACH; /* measured: how far ours are from it */
+    c.head = xcalloc(3 * e->nseries + 1, sizeof *c.head);
     column(&c, "workload");
     for (size_t k = 0; k < e->nseries; k++)
         if (figure_shows(f, k, m)) {
             column(&c, e->series[k].label);
             if (has_paper(f, k, m))
-                column(&c, "paper");
+                column(&c, off ? "measured" : "paper");
+            if (has_paper(f, k, m) && off)
+                column(&c, "off, %");
         }
     struct table *t = markdown ? NULL : table_new(c.n, c.head);
     for (size_t i = 0; markdown && i < 2; i++) {
@@ -105,11 +108,15 @@ metric_table(const struct figure *f, size_t m, bool markdown, struct strbuf *out
         } else
             table_cell(t, "%s", e->row[r].label);
         for (size_t k = 0; k < e->nseries; k++)
-            for (int paper = 0;
-                 figure_shows(f, k, m) && paper <= (has_paper(f, k, m) ? 1 : 0);
-                 paper++) {
-                double v = (paper ? f->paper : f->ours)[figure_at(e, r, k, m)];
+            for (int at = 0, n = !figure_shows(f, k, m) ? 0
+                                 : !has_paper(f, k, m)  ? 1
+                                 : off                  ? 3
+                                                        : 2;
+                 at < n; at++) {
+                double v = (at ? f->paper : f->ours)[figure_at(e, r, k, m)];
                 const char *s = figure_number(&e->metric[m], v, b);
+                if (at == 2 && snprintf(b, sizeof b, "%+.1f", figure_off(f, r, k, m)))
+                    s = isnan(figure_off(f, r, k, m)) ? "-" : b;
                 if (markdown)
                     strbuf_printf(out, "| %s ", s);
                 else
@@ -159,6 +166,12 @@ figure_verdict_text(const struct figure *f, size_t m, struct strbuf *out)
     strbuf_printf(out, "%zu values beside the paper's:", v.cells);
     if (v.signs)
         strbuf_printf(out, " signs equal in %zu of %zu;", v.signs_equal, v.signs);
+    if (metric->as == EXP_EACH) {
+        size_t within;
+        double off = figure_median_off(f, 0, f->e->nseries - 1, m, &within);
+        strbuf_printf(out, " within 5 %% in %zu; median distance %.1f %%\n", within, off);
+        return;
+    }
     if (metric->as == EXP_VALUE || metric->as == EXP_DIFFERENCE)
         strbuf_printf(out, " the same number in %zu;", v.equal);
     if (isfinite(v.rank))

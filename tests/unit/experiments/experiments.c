@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "experiments/figure.h"
+#include "experiments/launch.h"
 
 #include <math.h>
 #include <sqlite3.h>
@@ -785,6 +786,91 @@ verdict_by_hand(void **state)
     diag_free(&diag);
 }
 
+static const char steps[] =
+    "title: t\n"
+    "machine: gtx480\n"
+    "paper: p.csv\n"
+    "workloads:\n"
+    "  - {name: vecadd, label: a, settings: [sm.count=1], per: 10}\n"
+    "  - {name: vecadd, label: b, settings: [sm.count=2], rate: 100}\n"
+    "  - {name: vecadd, label: c, settings: [sm.count=3], per: 10}\n"
+    "  - {name: vecadd, label: d, settings: [sm.count=4]}\n"
+    "variants:\n"
+    "  - {name: old, settings: [sm.scheduler=lrr]}\n"
+    "  - {name: new, settings: [sm.scheduler=gto]}\n"
+    "baseline: old\n"
+    "metrics: [{name: cost, stat: cycles, as: each}]\n"
+    "checks:\n"
+    "  - {says: x, that: \"[median off, new] <= 25 and [median off, new] > 24.9\"}\n"
+    "  - {says: y, that: \"[median off, new] < 25\"}\n";
+
+/* 50 cycles more in 10 steps are 5 each, 100 bytes in 50 cycles are 2 a cycle; 25 % above 4,
+ * as much as 2, half of 10. The row without either, 30 cycles, has nothing beside it. */
+static void
+each_of_a_difference(void **state)
+{
+    (void)state;
+    struct diag_sink diag = {0};
+    write_file("p.csv", "workload,series,value,source\na,new,4,Table 1\n"
+                        "b,new,2,\"Table 2, second column\"\nc,new,10,Table 3\n");
+    struct experiment *e = load(steps);
+    struct store *s = store_open(in_dir("each.db"), STORE_WRITE, &diag);
+    const int more[4] = {50, 50, 50, 30};
+    for (size_t r = 0; r < 4; r++) {
+        put(s, e, r, 0, 100);
+        put(s, e, r, 1, 100 + more[r]);
+    }
+    struct figure *f = figure_make(e, s, &diag);
+    assert_non_null(f);
+    const double want[] = {5, 2, 5, 30}, off[] = {25, 0, -50};
+    for (size_t r = 0; r < 4; r++)
+        assert_true(fabs(f->ours[figure_at(e, r, 1, 0)] - want[r]) < 1e-9);
+    for (size_t r = 0; r < 3; r++)
+        assert_true(fabs(figure_off(f, r, 1, 0) - off[r]) < 1e-9);
+    assert_true(isnan(figure_off(f, 3, 1, 0)));
+    size_t within;
+    assert_true(fabs(figure_median_off(f, 1, 1, 0, &within) - 25) < 1e-9);
+    assert_int_equal(within, 1);
+    f->paper[figure_at(e, 2, 1, 0)] = NAN; /* of two: between them */
+    assert_true(fabs(figure_median_off(f, 0, 1, 0, &within) - 12.5) < 1e-9);
+    f->paper[figure_at(e, 2, 1, 0)] = 10;
+    int holds;
+    assert_true(figure_check(f, 0, &holds, &diag));
+    assert_int_equal(holds, 1);
+    assert_true(figure_check(f, 1, &holds, &diag));
+    assert_int_equal(holds, 0);
+    figure_free(f);
+    store_close(s);
+    experiment_free(e);
+    refused("title: t\nworkloads:\n  - {name: vecadd, per: 2, rate: 3}\nvariants:\n"
+            "  - {name: a}\nmetrics:\n  - {name: ipc}\n",
+            3, "covers one of them");
+    refused("title: t\nworkloads:\n  - {name: vecadd, per: 0}\nvariants:\n"
+            "  - {name: a}\nmetrics:\n  - {name: ipc}\n",
+            3, "not a positive number");
+}
+
+/* A text behind the arguments stands in place of one of them. */
+static void
+arguments_are_replaced(void **state)
+{
+    (void)state;
+    struct arena mem = {0};
+    struct launch_desc l;
+    const char *wrong = NULL;
+    const char *const texts[] = {"kernel=k", "grid=1",  "block=32", "arg=buf:64",
+                                 "arg=2",    "arg1=60", "arg1=6"};
+    assert_true(launch_from_texts(texts, 7, &l, &wrong, &mem));
+    assert_int_equal(l.nargs, 2);
+    assert_string_equal(l.args[0], "buf:64");
+    assert_string_equal(l.args[1], "6");
+    const char *const none[] = {"arg=2", "arg1=6"}, *const bare[] = {"arg=2", "arg0"};
+    assert_false(launch_from_texts(none, 2, &l, &wrong, &mem));
+    assert_string_equal(wrong, "arg1=6");
+    assert_false(launch_from_texts(bare, 2, &l, &wrong, &mem));
+    arena_free(&mem);
+}
+
 /* Speed-ups 100 / 80, 100 / 125 and 100 / 50 of a sweep; its best and worst are not run. */
 static void
 best_and_worst(void **state)
@@ -936,6 +1022,8 @@ main(void)
         cmocka_unit_test(reading_makes_no_store),
         cmocka_unit_test(the_spool_is_taken_once),
         cmocka_unit_test(verdict_by_hand),
+        cmocka_unit_test(each_of_a_difference),
+        cmocka_unit_test(arguments_are_replaced),
         cmocka_unit_test(best_and_worst),
         cmocka_unit_test(instructions_added_per_thread),
     };
