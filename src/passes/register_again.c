@@ -151,6 +151,7 @@ ra_again_new(const struct ra *a, const struct live *l, const struct defs *d,
     x->form = ARENA_ARRAY(mem, uint8_t, n + 1);
     x->source = ARENA_ARRAY(mem, int32_t, n + 1);
     x->longer = bitset_new(mem, n + 1);
+    x->steps = ARENA_ARRAY(mem, uint8_t, n + 1);
     for (size_t r = 0; r < n; r++) {
         x->source[r] = gone && bitset_has(gone, r) ? source[r] : RA_NONE;
         if (x->source[r] >= 0)
@@ -188,20 +189,16 @@ repeatable(struct ra_again *x, int32_t r)
     return x->form[r] == YES;
 }
 
-/* Goes to the sources of r; *one: the narrower one so far; *n: instructions. False: there is
- * another. */
+/* Goes to the sources of r; *one: the narrower one so far. False: there is another. */
 static bool
-find_source(struct ra_again *x, int32_t r, unsigned width, unsigned depth, int32_t *one,
-            unsigned *n)
+find_source(struct ra_again *x, int32_t r, unsigned width, unsigned depth, int32_t *one)
 {
     const struct ra *a = x->a;
-    ++*n;
     if (ra_from_nothing(a, x->defs, r))
         return true;
     if (ra_units(a->f, r) < width) {
         bool other = *one != RA_NONE && *one != r;
         *one = r;
-        --*n;
         return !other && x->defs->at[r] >= 0 && !is_temporary(a, r);
     }
     if (depth == RA_CHAIN || !repeatable(x, r))
@@ -209,19 +206,18 @@ find_source(struct ra_again *x, int32_t r, unsigned width, unsigned depth, int32
     const struct ptx_inst *in = &a->f->body.v[x->defs->at[r]];
     for (unsigned k = 1; k < in->nops; k++)
         if (in->ops[k].kind == PTX_OPD_REG &&
-            !find_source(x, in->ops[k].reg, width, depth + 1, one, n))
+            !find_source(x, in->ops[k].reg, width, depth + 1, one))
             return false;
     return true;
 }
 
 int32_t
-ra_again_source(struct ra_again *x, int32_t r, unsigned *n)
+ra_again_source(struct ra_again *x, int32_t r)
 {
     int32_t one = RA_NONE;
-    *n = 0;
     unsigned width = ra_units(x->a->f, r);
     if (width < 2 || x->a->load_always || is_temporary(x->a, r) || x->defs->at[r] < 0 ||
-        !repeatable(x, r) || !find_source(x, r, width, 0, &one, n))
+        !repeatable(x, r) || !find_source(x, r, width, 0, &one))
         return RA_NONE;
     return one;
 }
@@ -304,8 +300,11 @@ check_read(void *user, int32_t reg, bool write, bool partial)
         return;
     int32_t chain[RA_CHAIN];
     bitset_add(e->read, (size_t)reg);
-    if (!ra_again_here(e->x, e->set, e->registers, reg, e->inst, chain))
+    unsigned n = ra_again_here(e->x, e->set, e->registers, reg, e->inst, chain);
+    if (!n)
         bitset_del(e->yes, (size_t)reg);
+    if (n > e->x->steps[reg])
+        e->x->steps[reg] = (uint8_t)n;
 }
 
 static void

@@ -108,6 +108,8 @@ struct ra_again {
     uint32_t *units[2];   /* [behind][instruction]: units in registers without the spilled
                            * ones; NULL: as liveness says */
     uint32_t *read;       /* of each instruction: units of spilled ones that it reads */
+    uint8_t *steps;       /* of each register that ra_again_everywhere found: the most
+                           * instructions for a read */
 };
 
 /* Can the value of r be computed anywhere, from nothing? */
@@ -117,8 +119,8 @@ struct ra_again *ra_again_new(const struct ra *a, const struct live *l,
                               const struct defs *d, const uint64_t *gone,
                               const int32_t *source, uint32_t limit, struct arena *mem);
 /* The one narrower register from which, with what needs none, the value of r is computed,
- * RA_NONE: there is not one such. *n: instructions that do so. */
-int32_t ra_again_source(struct ra_again *x, int32_t r, unsigned *n);
+ * RA_NONE: there is not one such. */
+int32_t ra_again_source(struct ra_again *x, int32_t r);
 /* How many instructions compute r again in front of instruction i, where `before` is live
  * in so many registers, and what (ra_use.chain); 0: it cannot be. */
 unsigned ra_again_here(struct ra_again *x, const struct live_set *before,

@@ -4,8 +4,8 @@
  * At every point where too much is live, a candidate is worth what it would free there;
  * it costs its loads and stores, ten times as much in a loop, a quarter of that if it can
  * be computed again where it is read (register_again.c). One that is computed again from a
- * narrower register, which lives longer for it, frees the difference and costs a quarter for
- * each instruction. The best ratio goes first, until no point is over. Where registers live
+ * narrower register, which lives longer for it, frees the difference. Chains cost a quarter
+ * for each instruction. The best ratio goes first, until no point is over. Where registers live
  * longer nothing goes to memory yet: the next round may choose them.
  * The rest have a slot in local memory: a store behind each write, a load
  * before each read, through registers made for that; register_keep.c says for how long.
@@ -244,12 +244,10 @@ weigh(struct over *o, struct ra_again *x)
     uint32_t n = (uint32_t)o->a->f->regs.n;
     struct arena mem = {0};
     const uint64_t *again = o->again;
-    unsigned *steps = ARENA_ARRAY(&mem, unsigned, n + 1);
     ra_again_everywhere(x, o->again, &mem);
     for (uint32_t r = 0; r < n; r++) {
         o->frees[r] = (uint8_t)ra_units(o->a->f, (int32_t)r);
-        o->source[r] =
-            bitset_has(again, r) ? RA_NONE : ra_again_source(x, (int32_t)r, &steps[r]);
+        o->source[r] = bitset_has(again, r) ? RA_NONE : ra_again_source(x, (int32_t)r);
         if (o->source[r] >= 0)
             bitset_add(x->longer, (size_t)o->source[r]);
     }
@@ -260,9 +258,9 @@ weigh(struct over *o, struct ra_again *x)
             o->source[r] = RA_NONE;
         if (o->source[r] >= 0)
             o->frees[r] -= (uint8_t)ra_units(o->a->f, o->source[r]);
-        unsigned of = o->source[r] >= 0 ? steps[r] : bitset_has(again, r);
-        if (of) /* computing again is cheaper than loading */
-            o->cost[r] = o->cost[r] * of / 4 + 1;
+        /* Cheaper than loading. steps is the longest chain; 1 to so many are needed. */
+        if (o->source[r] >= 0 || bitset_has(again, r))
+            o->cost[r] = o->cost[r] * ((x->steps[r] + 1u) / 2) / 4 + 1;
     }
     arena_free(&mem);
 }
