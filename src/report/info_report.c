@@ -54,11 +54,15 @@ print_steps(FILE *f, const struct info_report *in, const struct allot_kernel *k,
                    : s->possible ? ""
                                  : "too few registers");
     }
-    fprintf(
-        f,
-        "  steps         %u registers wanted; with fewer an SM holds more blocks of %u "
-        "threads, and values\n                are spilled (pass unified-alloc):\n\n",
-        step[0].registers, step_threads(in, k));
+    fprintf(f, "  steps         %u registers wanted; with fewer an SM holds ",
+            step[0].registers);
+    if (n == 1)
+        fprintf(f, "no more blocks of %u threads:\n\n", step_threads(in, k));
+    else
+        fprintf(f,
+                "more blocks of %u threads, and values\n                are spilled "
+                "(pass unified-alloc):\n\n",
+                step_threads(in, k));
     table_show(t, f);
     table_free(t);
 }

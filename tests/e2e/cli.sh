@@ -238,6 +238,8 @@ auto="$src/tests/golden/passes/unified-alloc-auto.ptx"
 check "info of occupancy steps" 0 "$allot" info "$auto" -m gtx480 --steps
 has out "43 registers wanted; with fewer an SM holds more blocks of 256"
 has out "predicted best"
+check "info where there is one step" 0 "$allot" info "$in/saxpy.ptx" -m gtx480 --steps
+has out "with fewer an SM holds no more blocks of 256 threads"
 check "info of occupancy steps as JSON" 0 "$allot" info "$auto" -m gtx480 --steps --json
 has out '"predicted": true'
 check "info of loads in the order of the PTX" 0 "$allot" info "$in/loads.ptx" -m a100 --loads --no-schedule
