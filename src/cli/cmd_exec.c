@@ -35,8 +35,8 @@ tell(const struct want *w, const struct cli_list *pos, const struct program_resu
      const struct allot_machine *m, const struct cli_sim *s)
 {
     struct diag_sink diag = {0};
-    bool ok =
-        program_report(stderr, pos->v[0], r, m, cli_sim_json(m, s), &w->show, &diag);
+    json_t *o = w->show.json ? cli_sim_json(m, s) : NULL;
+    bool ok = program_report(stderr, pos->v[0], r, m, o, &w->show, &diag);
     cli_sink(&diag);
     ok &= cli_program_store(s, w->db, pos, r, m);
     ok &= cli_check_end(s, r->findings);

@@ -40,7 +40,8 @@ tell(const struct out *out, struct cli_session *x, bool passed)
     r.why = x->why;
     r.functional = x->sim->functional;
     r.slots = out->look.why;
-    bool ok = launch_report(stdout, &r, cli_sim_json(x->machine, x->sim), &diag);
+    json_t *o = r.form == LAUNCH_JSON ? cli_sim_json(x->machine, x->sim) : NULL;
+    bool ok = launch_report(stdout, &r, o, &diag);
     cli_sink(&diag);
     return ok;
 }
@@ -56,9 +57,7 @@ simulate(struct cli_session *x, const struct allot_options *o, const struct out 
     if (there && (ended || (!x->own && out->r.form == LAUNCH_TEXT)))
         ok &= tell(out, x, ok);
     if (there && ended) {
-        size_t n;
-        const char *const *settings = cli_sim_settings(x->sim, &n);
-        ok &= cli_session_store(x, out->db, ok, n, settings);
+        ok &= cli_session_store(x, out->db, ok, 0, NULL);
         ok &= !x->own || cli_own_finish(&x->subject.launch, x->dev,
                                         out->r.form == LAUNCH_TEXT ? stdout : stderr);
         ok &= cli_look_write(&out->look, x->dev); /* a full disk loses these alone */

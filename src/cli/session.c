@@ -201,6 +201,8 @@ cli_session_store(struct cli_session *x, const char *db, bool ok, size_t nsettin
                   const char *const *settings)
 {
     const struct subject *s = &x->subject;
+    if (!settings)
+        settings = cli_sim_settings(x->sim, &nsettings);
     struct cli_ran ran = {.db = db,
                           .workload = s->name,
                           .own = x->own != NULL,

@@ -57,7 +57,7 @@ bool cli_session_refused(const struct cli_session *x);
 int cli_session_why(const struct cli_cmd *cmd, const struct cli_session *x);
 /* Host time of its launches. */
 double cli_session_seconds(const struct cli_session *x);
-/* Stores the run in db (NULL: does nothing) as with these settings. */
+/* Stores the run in db (NULL: does nothing) as with these settings (NULL: the options'). */
 bool cli_session_store(struct cli_session *x, const char *db, bool ok, size_t nsettings,
                        const char *const *settings);
 /* Reads a file's contents once for all modules that are made of it. */

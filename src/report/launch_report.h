@@ -24,7 +24,7 @@ struct launch_report {
     bool energy;       /* by component */
     bool slots;        /* issue slots by cause, of each SM (options.per_sm) */
 };
-/* As `form` says; options: taken over, of the object. False as below. */
+/* As `form` says; options: taken over, of the object (NULL with other forms). False as below. */
 bool launch_report(FILE *f, const struct launch_report *r, json_t *options,
                    struct diag_sink *diag);
 /* False and diagnostics: energies or issue slots of a launch do not add up. */
