@@ -452,32 +452,28 @@ concerns(const struct exec_static *st, const void *plan)
     return exec_top_register(st) != 0;
 }
 
+#define ALWAYS                                                                           \
+    .wait = WAIT_wakeup, .reads = true, .eager = true, .once = true,                     \
+    .quiet = MECHANISM_QUIET(warp_started) | MECHANISM_QUIET(registers_got) |            \
+             MECHANISM_QUIET(warp_ended) | MECHANISM_QUIET(decoded) |                    \
+             MECHANISM_QUIET(flushed) | MECHANISM_QUIET(issued) |                        \
+             MECHANISM_QUIET(operands_read) | MECHANISM_QUIET(written_back) |            \
+             MECHANISM_QUIET(counted) | MECHANISM_YES,                                   \
+    .prepare = prepare, .state_size = state_size, .init = init,                          \
+    .warp_started = warp_started, .registers_got = registers_got,                        \
+    .warp_ended = warp_ended, .operands_read = operands_read,                            \
+    .written_back = written_back, .timer = timer, .counted = counted,                    \
+    .may_issue = may_issue, .concerns = concerns
+
 static const struct mechanism mechanism = {
-    .wait = WAIT_wakeup,
-    .reads = true,
-    .eager = true,
-    .once = true,
-    .quiet = MECHANISM_QUIET(warp_started) | MECHANISM_QUIET(registers_got) |
-             MECHANISM_QUIET(warp_ended) | MECHANISM_QUIET(decoded) |
-             MECHANISM_QUIET(flushed) | MECHANISM_QUIET(issued) |
-             MECHANISM_QUIET(operands_read) | MECHANISM_QUIET(written_back) |
-             MECHANISM_QUIET(counted) | MECHANISM_YES,
-    .prepare = prepare,
-    .state_size = state_size,
-    .init = init,
-    .warp_started = warp_started,
-    .registers_got = registers_got,
-    .warp_ended = warp_ended,
+    ALWAYS,
     .decoded = decoded,
     .flushed = flushed,
     .issued = issued,
-    .operands_read = operands_read,
-    .written_back = written_back,
-    .timer = timer,
-    .counted = counted,
-    .may_issue = may_issue,
-    .concerns = concerns,
 };
+
+/* Without a look-up table, and destinations are ON from issue. */
+static const struct mechanism without_table = {ALWAYS};
 
 /* -- plan -- */
 
@@ -518,14 +514,19 @@ regpower_plan(const struct machine *m, const struct ptx_func *f,
         diag_hint(diag, d, "run it with compiler.late_passes=power-states");
         return false;
     }
-    use->mechanism = p->mechanism ? p->mechanism : &mechanism;
-    *(struct plan *)(void *)use->own =
-        (struct plan){.policy = p,
-                      .blocks = r->blocks,
-                      .warps = warps,
-                      .regs = registers,
-                      .late = r->late,
-                      .start = r->start,
-                      .entries = p->corrects ? m->regpower.table_entries : 0};
+    struct plan *plan = (struct plan *)(void *)use->own;
+    *plan = (struct plan){.policy = p,
+                          .blocks = r->blocks,
+                          .warps = warps,
+                          .regs = registers,
+                          .late = r->late,
+                          .start = r->start,
+                          .entries = p->corrects ? m->regpower.table_entries : 0};
+    if (p->mechanism)
+        use->mechanism = p->mechanism;
+    else if (plan->entries || wakes_late(m, plan))
+        use->mechanism = &mechanism;
+    else
+        use->mechanism = &without_table;
     return true;
 }

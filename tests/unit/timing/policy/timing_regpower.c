@@ -90,6 +90,17 @@ setup_all(struct bench *b, const char *policy, unsigned late, unsigned start,
     begin(b);
 }
 
+/* Another setting: planned and begun again. */
+static void
+wake_for_the_write(struct bench *b)
+{
+    const struct residency_plan r = {.blocks = 1};
+    b->m->regpower.destination = REGPOWER_DESTINATION_WRITE;
+    assert_true(regpower_plan(b->m, func(REGS, true), &r, 1, REGS, &b->use, &b->diag));
+    b->p = b->use.mechanism;
+    begin(b);
+}
+
 static void
 setup_late(struct bench *b, const char *policy, unsigned late, unsigned start)
 {
@@ -114,7 +125,8 @@ teardown(struct bench *b)
 static void
 tell(struct bench *b, sm_handler *handler, unsigned pc)
 {
-    handler(b->state, &b->v, &(struct sm_event){.pc = pc, .st = &code[pc]});
+    if (handler) /* as the SM: who has none is not told */
+        handler(b->state, &b->v, &(struct sm_event){.pc = pc, .st = &code[pc]});
 }
 
 /* Registers ON, asleep and OFF now, from what the next cycle adds to the counters. */
@@ -191,8 +203,7 @@ destinations_wake_for_the_write(void **state)
 {
     struct bench b;
     setup(&b, "comp-opt");
-    b.m->regpower.destination = REGPOWER_DESTINATION_WRITE;
-    begin(&b);
+    wake_for_the_write(&b);
     tell(&b, b.p->warp_started, 0);
     assert_states(&b, REGS, 0);
     assert_true(ask(&b, 0));
@@ -211,8 +222,7 @@ destinations_wake_for_the_write(void **state)
     assert_false(ask(&b, 1)); /* a reader of 3 */
     teardown(&b);
     setup(&b, "unallocated-off"); /* all are ON in any case */
-    b.m->regpower.destination = REGPOWER_DESTINATION_WRITE;
-    begin(&b);
+    wake_for_the_write(&b);
     tell(&b, b.p->warp_started, 0);
     tell(&b, b.p->issued, 0);
     assert_states(&b, REGS, 0);
