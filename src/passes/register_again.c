@@ -324,14 +324,22 @@ check_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
     defuse_each(in, check_read, e);
 }
 
-/* The last that its block does: without it the block might be empty, and gone. */
+/* Whether its block might be empty, and gone, without the definition at i: it is the last, and
+ * all others might be dropped too. */
 static bool
-is_last(const struct cfg *g, uint32_t i)
+may_empty(const struct ra_again *x, uint32_t i)
 {
-    const uint32_t end = g->block[g->block_of[i]].end;
-    while (++i < end)
-        if (!ptx_is_pseudo(&g->func->body.v[i]))
+    const struct cfg *g = x->defs->cfg;
+    const struct cfg_block *b = &g->block[g->block_of[i]];
+    for (uint32_t k = b->end; k-- > b->first;) {
+        const struct ptx_inst *in = &g->func->body.v[k];
+        if (ptx_is_pseudo(in))
+            continue;
+        if (k > i || !in->nops || in->ops[0].kind != PTX_OPD_REG ||
+            !bitset_has(x->gone, (size_t)in->ops[0].reg) ||
+            x->defs->at[in->ops[0].reg] != (int32_t)k)
             return false;
+    }
     return true;
 }
 
@@ -346,7 +354,7 @@ ra_again_everywhere(struct ra_again *x, uint64_t *yes, struct arena *mem)
         for (uint32_t r = 0; r < n; r++)
             if ((!x->gone || bitset_has(x->gone, r)) && !is_temporary(x->a, (int32_t)r) &&
                 x->defs->at[r] >= 0 && x->a->f->regs.v[r].type != PTX_PRED &&
-                !is_last(x->defs->cfg, (uint32_t)x->defs->at[r]))
+                !(x->gone && may_empty(x, (uint32_t)x->defs->at[r])))
                 bitset_add(yes, r);
         live_each_point(x->l, check_point, &e);
         for (uint32_t r = 0; r < n; r++) /* what nothing reads proves nothing */
