@@ -8,6 +8,11 @@ mkdir files
 cp "$src/tests/e2e/inputs/saxpy.ptx" files/
 "$allot" run files/saxpy.ptx -g 4 -b 256 -a 2.5 -a buf:1024xf32,init=iota,out=files/x.bin \
     -a buf:1024xf32 -a 0 >/dev/null
+# A buffer of pointers to themselves, and an argument that a variant replaces.
+"$allot" run "$src/papers/micro/memory.ptx" -k chase_l1 -g 1 -b 1 -a buf:8192xu64,init=self,show=3 -a 1 >out ||
+    fail "a chain of addresses: $(cat out)"
+awk '/^[a-z0-9_]*: [0-9]+ [0-9]+ [0-9]+$/ { ok = $4 - $3 == 8 } END { exit !ok }' out || fail "init=self: $(cat out)"
+
 cat >files/launch.yaml <<'END'
 kernel: saxpy
 grid: "4"
