@@ -79,17 +79,24 @@ run_it(const struct allot_workload *w, struct allot_run *r, char check_text[256]
     return r->ok;
 }
 
+static struct allot_run
+run_with(struct allot_device *dev, struct allot_module *module, bool quick, uint32_t seed,
+         const char *params, struct allot_diag *d)
+{
+    return (struct allot_run){.dev = dev,
+                              .module = module,
+                              .quick = quick,
+                              .seed = seed,
+                              .params = params,
+                              .diag = d};
+}
+
 bool
 allot_workload_run_with(const struct allot_workload *w, struct allot_device *dev,
                         struct allot_module *module, bool quick, uint32_t seed,
                         const char *params, char check_text[256], struct allot_diag *d)
 {
-    struct allot_run r = {.dev = dev,
-                          .module = module,
-                          .quick = quick,
-                          .seed = seed,
-                          .params = params,
-                          .diag = d};
+    struct allot_run r = run_with(dev, module, quick, seed, params, d);
     return run_it(w, &r, check_text);
 }
 
@@ -98,13 +105,8 @@ allot_workload_ready(const struct allot_workload *w, struct allot_device *dev,
                      struct allot_module *module, bool quick, uint32_t seed,
                      const char *params, char check_text[256], struct allot_diag *d)
 {
-    struct allot_run r = {.dev = dev,
-                          .module = module,
-                          .quick = quick,
-                          .seed = seed,
-                          .params = params,
-                          .diag = d,
-                          .dry = true};
+    struct allot_run r = run_with(dev, module, quick, seed, params, d);
+    r.dry = true;
     run_it(w, &r, check_text);
     return r.launched;
 }

@@ -61,6 +61,8 @@ void peel_new_names(struct peel *p);
 void peel_names_end(struct peel *p);
 /* Name of register r as the instructions of `block` read it (dest: write it). */
 int32_t peel_name_of(const struct peel *p, int32_t r, uint32_t block, bool dest);
+/* The definitions of this instruction of the loop are those of the copy from now on. */
+void peel_note_given(struct peel *p, const struct ptx_inst *in);
 /* Appends one turn to p->to, without the branch back. guard: of its loads and stores, -1:
  * none. */
 void peel_copy_turn(struct peel *p, int32_t guard, bool neg);

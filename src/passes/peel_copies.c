@@ -145,6 +145,12 @@ note_given(void *user, int32_t reg, bool write, bool partial)
         bitset_add(p->given, (size_t)reg);
 }
 
+void
+peel_note_given(struct peel *p, const struct ptx_inst *in)
+{
+    defuse_each(in, note_given, p);
+}
+
 static struct ptx_inst
 renamed(struct peel *p, uint32_t i)
 {
@@ -155,7 +161,7 @@ renamed(struct peel *p, uint32_t i)
         in.guard = peel_name_of(p, in.guard, block, false);
     for (unsigned k = 0; k < in.nops; k++)
         rename_operand(p, &in.ops[k], block, defuse_is_dest(&in, k));
-    defuse_each(&p->f->body.v[i], note_given, p);
+    peel_note_given(p, &p->f->body.v[i]);
     return in;
 }
 

@@ -121,15 +121,6 @@ line_of(const struct unroll *u, uint32_t i)
     return l;
 }
 
-static void
-note_given(void *user, int32_t reg, bool write, bool partial)
-{
-    struct peel *p = user;
-    (void)partial;
-    if (write)
-        bitset_add(p->given, (size_t)reg);
-}
-
 int64_t
 unroll_signed(const struct unroll *u, int32_t r, uint64_t v)
 {
@@ -164,7 +155,7 @@ find_lines(struct unroll *u)
                 u->line[in->ops[0].reg] = l;
                 u->defined[in->ops[0].reg] = i;
             }
-            defuse_each(in, note_given, p);
+            peel_note_given(p, in);
         }
     }
     for (uint32_t k = 0; k < p->nwritten; k++)
