@@ -61,7 +61,7 @@ same_memory(void **state)
         strbuf_free(&g.b);
     }
     for (unsigned s = 0; s < SCHEMES; s++)
-        if (6 * merged[s] < 5 * KERNELS)
+        if (5 * merged[s] < 4 * KERNELS)
             fail_msg("%s: only %u of %u kernels are merged", schemes[s], merged[s],
                      KERNELS);
 }
