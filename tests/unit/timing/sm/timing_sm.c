@@ -223,12 +223,16 @@ parts_are_not_waited_for(void **st)
 static void
 parts_wait_for_their_sources(void **st)
 {
-    static const char pair[] =
-        "ld.global.cg.u32 %r2, [%d0]; shl.b32 %r3, %r2, 2; add.s32 %r4, %r3, %r1;";
-    static const char sum[] = "ld.global.cg.u32 %r2, [%d0]; add.s32 %r4, %r2, %r1;";
-    assert_int_equal(cost64("gtx480", fusions, "", pair, 1),
-                     cost64("gtx480", fusions, "", sum, 1));
-    assert_true(cost64("gtx480", fusions, "", sum, 1) > 64 * 100); /* the mock's delay */
+#define READ(t, s) "ld.global.cg.u32 %r" t ", [%d0]; add.s32 %r" s ", %r" t ", %r1;"
+#define READ_LEA(t, u, s)                                                                \
+    "ld.global.cg.u32 %r" t ", [%d0]; shl.b32 %r" u ", %r" t ", 2; add.s32 %r" s         \
+    ", %r" u ", %r1;"
+    /* a load must not go ahead of the addition before it, while other warps issue */
+    static const char pair[] = READ_LEA("2", "3", "4") READ_LEA("5", "6", "7");
+    static const char sum[] = READ("2", "4") READ("5", "7");
+    assert_int_equal(cost64("gtx480", fusions, "", pair, 8),
+                     cost64("gtx480", fusions, "", sum, 8));
+    assert_true(cost64("gtx480", fusions, "", sum, 8) > 64 * 200); /* the mock's delay */
 }
 
 #define WITH_OPERAND(r) "mov.u32 %r22, 7; add.s32 %r" r ", %r1, %r22;"
