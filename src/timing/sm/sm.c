@@ -208,10 +208,13 @@ static uint32_t
 fetched_instructions(const struct sm *s, uint32_t pc)
 {
     enum { MOST = UINT8_MAX }; /* what buf_n counts */
-    uint32_t n = 0, left = s->prog->ninst - pc;
+    const uint32_t width = s->m->sm.fetch_width, left = s->prog->ninst - pc;
     if (pc >= s->prog->ninst) /* past the end: on no path, found out at issue */
         return 1;
-    for (uint32_t k = 0; k < s->m->sm.fetch_width && n < left && n < MOST; n++)
+    if (!s->prog->folds)
+        return width < left ? width : left;
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < width && n < left && n < MOST; n++)
         k += !s->prog->inst[pc + n].folded;
     return n;
 }
@@ -256,7 +259,7 @@ next_wanting(const struct sm *s)
 static uint64_t
 place_of(const struct sm_program *p, uint32_t pc)
 {
-    return pc < p->ninst ? p->inst[pc].place : pc;
+    return p->folds && pc < p->ninst ? p->inst[pc].place : pc;
 }
 
 static void

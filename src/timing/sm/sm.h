@@ -67,6 +67,7 @@ struct sm_program { /* of a launch, shared by all SMs */
     const struct exec_static *st; /* of the same instructions */
     uint32_t ninst, nregs, warps_per_cta;
     unsigned longest; /* latency or interval of its instructions */
+    bool folds;       /* some of them are folded */
     uint64_t code_address;
 };
 

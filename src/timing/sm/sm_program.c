@@ -131,14 +131,16 @@ find_operands(const struct exec_prog *p, struct sm_inst *inst, struct arena *mem
     arena_free(&own);
 }
 
-/* Places in the code, which has no room for what is folded. */
-static void
+/* Places in the code, which has no room for what is folded. Whether there is any. */
+static bool
 set_places(struct sm_inst *inst, uint32_t n)
 {
-    for (uint32_t i = 0, place = 0; i < n; i++) {
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < n; i++) {
         inst[i].place = place;
         place += !inst[i].folded;
     }
+    return place < n;
 }
 
 struct sm_program
@@ -193,13 +195,14 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
     }
     if (m->sm.operand_loads)
         find_operands(p, inst, mem);
-    set_places(inst, p->ninst);
+    const bool folds = set_places(inst, p->ninst);
     return (struct sm_program){.grid = grid,
                                .inst = inst,
                                .st = p->st,
                                .ninst = p->ninst,
                                .nregs = p->nregs,
                                .longest = longest,
+                               .folds = folds,
                                .warps_per_cta = grid->warps_per_cta,
                                .code_address = p->code_address};
 }
