@@ -189,7 +189,7 @@ struct sm {
     uint8_t units, collect, mem_waits, written;
     uint8_t sched_dirty; /* schedulers: what one sees may have changed, or it can issue */
     bool polled;         /* a warp may wait for a reason that ends by POLL (waits.def) */
-    bool every;          /* evaluated in every cycle: for traces, and timing_options.no_skip */
+    bool every; /* evaluated in every cycle: for traces, and timing_options.no_skip */
     bool fault;
     struct diag_sink diag; /* what it was */
     enum allot_failure failure;
