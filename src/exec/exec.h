@@ -142,6 +142,9 @@ struct exec_fused {
 };
 /* By pc, in mem. */
 struct exec_fused *exec_fusions(const struct exec_prog *p, struct arena *mem);
+/* By pc, in mem: pc of the instruction that has this load as an operand in machine code of
+ * capability 1.x (analysis/fused.h); 0: it is none. */
+uint32_t *exec_operand_loads(const struct exec_prog *p, struct arena *mem);
 
 /* -- launch -- */
 struct exec_dim {

@@ -3,7 +3,6 @@
  * a launch; all SMs share it. */
 #include "timing/sm/sm_program.h"
 
-#include "analysis/fused.h"
 #include "machine/latency.h"
 #include "ptx/expansion.h"
 
@@ -109,25 +108,14 @@ drop_source(struct sm_inst *in, uint16_t reg, struct arena *mem)
 static void
 find_operands(const struct exec_prog *p, struct sm_inst *inst, struct arena *mem)
 {
-    const struct ptx_func *f = p->entry;
     struct arena own = {0};
-    struct cfg *g = cfg_new(f);
-    struct live *l = live_new(g);
-    uint32_t *reader = ARENA_ARRAY(&own, uint32_t, f->body.n + 1),
-             *pc = ARENA_ARRAY(&own, uint32_t, f->body.n + 1), n = 0;
-    fused_operand_loads(l, reader);
-    for (size_t i = 0; i < f->body.n; i++) {
-        pc[i] = n;
-        n += !ptx_is_pseudo(&f->body.v[i]);
-    }
-    for (size_t i = 0; i < f->body.n; i++)
-        if (reader[i] && !inst[pc[i]].concern) {
-            struct sm_inst *in = &inst[pc[i]];
+    const uint32_t *reader = exec_operand_loads(p, &own);
+    for (uint32_t pc = 0; pc < p->ninst; pc++)
+        if (reader[pc] && !inst[pc].concern) {
+            struct sm_inst *in = &inst[pc];
             in->operand = in->folded = true;
-            drop_source(&inst[pc[reader[i]]], in->reg[in->nsrc], mem);
+            drop_source(&inst[reader[pc]], in->reg[in->nsrc], mem);
         }
-    live_free(l);
-    cfg_free(g);
     arena_free(&own);
 }
 
