@@ -12,6 +12,8 @@
 
 #include "allot/allot.h"
 #include "base/str.h"
+#include "passes/pass.h"
+#include "runtime/runtime.h"
 #include "unit/kit/sanitized.h"
 
 #include <stdio.h>
@@ -381,6 +383,25 @@ blocks_memory(const struct gen *g, uint64_t seed, const char *passes, bool funct
     allot_module_free(m);
     allot_machine_free(machine);
     allot_diag_free(d);
+}
+
+/* What passes tell of kernel g in its launch; the caller frees it. */
+static inline char *
+blocks_report(const struct gen *g, const char *passes)
+{
+    struct allot_diag *d = allot_diag_new();
+    struct allot_module *m = allot_module_parse("random.ptx", g->b.s, g->b.n, d);
+    struct allot_machine *machine = allot_machine_load("gtx480", d);
+    struct pass_launch l = {.kernel = "k"};
+    memcpy(l.grid, g->grid, sizeof l.grid);
+    memcpy(l.block, g->block, sizeof l.block);
+    char *report = m ? rt_passes_report(m, machine, "k", passes, &l, d) : NULL;
+    if (!report)
+        fail_msg("%s", allot_diag_text(d));
+    allot_machine_free(machine);
+    allot_module_free(m);
+    allot_diag_free(d);
+    return report;
 }
 
 static inline void

@@ -4,27 +4,14 @@
  * divided, blocks and grids of one to three dimensions. */
 #include "unit/kit/blocks_kit.h"
 
-#include "passes/pass.h"
-#include "runtime/runtime.h"
-
 /* Whether virtual blocks come to a region unequally often, in a loop from %ctaid on or in
  * what some of them do, and ask. */
 static bool
 asks(const struct gen *g)
 {
-    struct allot_diag *d = allot_diag_new();
-    struct allot_module *m = allot_module_parse("random.ptx", g->b.s, g->b.n, d);
-    struct allot_machine *machine = allot_machine_load("gtx480", d);
-    struct pass_launch l = {.kernel = "k"};
-    memcpy(l.grid, g->grid, sizeof l.grid);
-    memcpy(l.block, g->block, sizeof l.block);
-    char *report = rt_passes_report(m, machine, "k", "vtb:gap=0:gain=0", &l, d);
-    assert_non_null(report);
+    char *report = blocks_report(g, "vtb:gap=0:gain=0");
     const bool yes = strstr(report, "come there unequally often");
     free(report);
-    allot_machine_free(machine);
-    allot_module_free(m);
-    allot_diag_free(d);
     return yes;
 }
 

@@ -3,9 +3,6 @@
  * and what is refused: a region around a place where blocks part. Grids that are not divided. */
 #include "unit/kit/blocks_kit.h"
 
-#include "passes/pass.h"
-#include "runtime/runtime.h"
-
 /* acc += what the thread opposite wrote: a region. */
 #define EXCHANGE                                                                         \
     "st.shared.u32 [%own], %acc;\nbar.sync 0;\nld.shared.u32 %v, [%other];\n"            \
@@ -30,25 +27,6 @@ kernel_of(const char *body)
     return g;
 }
 
-/* What a pass tells of the kernel in its launch. */
-static char *
-report_of(const struct gen *g, const char *passes)
-{
-    struct allot_diag *d = allot_diag_new();
-    struct allot_module *m = allot_module_parse("votes.ptx", g->b.s, g->b.n, d);
-    struct allot_machine *machine = allot_machine_load("gtx480", d);
-    struct pass_launch l = {.kernel = "k"};
-    memcpy(l.grid, g->grid, sizeof l.grid);
-    memcpy(l.block, g->block, sizeof l.block);
-    char *report = m ? rt_passes_report(m, machine, "k", passes, &l, d) : NULL;
-    if (!report)
-        fail_msg("%s", allot_diag_text(d));
-    allot_machine_free(machine);
-    allot_module_free(m);
-    allot_diag_free(d);
-    return report;
-}
-
 /* Under every scheme the memory is the same; turns are asked for before `asks` regions. */
 static void
 hold(const char *body, unsigned asks)
@@ -70,7 +48,7 @@ hold(const char *body, unsigned asks)
                 blocks_memory(&g, 1, passes, functional, got, &merged);
                 blocks_same(&g, 1, passes, functional, want, got);
             }
-            char *report = report_of(&g, passes);
+            char *report = blocks_report(&g, passes);
             if (merged != 2)
                 fail_msg("%s: %s", passes, report);
             if (asks ? !strstr(report, told)
@@ -142,7 +120,7 @@ no_meeting(void **state)
     (void)state;
     struct gen g = kernel_of("and.b32 %i, %bid, 1;\nsetp.eq.u32 %p, %i, 0;\n"
                              "@%p bra ON;\n" EXCHANGE "ret;\nON:\n");
-    char *report = report_of(&g, "vtb:gap=0:gain=0");
+    char *report = blocks_report(&g, "vtb:gap=0:gain=0");
     if (!strstr(report, "blocks are not merged"))
         fail_msg("%s", report);
     free(report);
