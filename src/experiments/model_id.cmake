@@ -1,14 +1,12 @@
 # model_id.cmake: writes OUT, a header with hashes of the sources under SOURCE that results depend
-# on. Comments count too: a hash is cheap, a wrong reuse is not.
+# on: one of the simulator, and one for each workload. Comments count too: a hash is cheap, a wrong
+# reuse is not. Tested by tests/e2e/model-id.sh.
 cmake_minimum_required(VERSION 3.25)
-file(GLOB_RECURSE files RELATIVE ${SOURCE}
-  ${SOURCE}/src/base/*.[ch] ${SOURCE}/src/ptx/*.[ch] ${SOURCE}/src/ptx/*.def ${SOURCE}/src/ptx/*.re
-  ${SOURCE}/src/analysis/*.[ch] ${SOURCE}/src/passes/*.[ch] ${SOURCE}/src/passes/*.def
-  ${SOURCE}/src/machine/*.[ch] ${SOURCE}/src/machine/*.def ${SOURCE}/src/stats/*.[ch]
-  ${SOURCE}/src/stats/*.def ${SOURCE}/src/exec/*.[ch] ${SOURCE}/src/timing/*.[ch]
-  ${SOURCE}/src/timing/*.def ${SOURCE}/src/energy/*.[ch] ${SOURCE}/src/cta/*.[ch]
-  ${SOURCE}/src/runtime/*.[ch] ${SOURCE}/workloads/support.c ${SOURCE}/workloads/circuit.c
-  ${SOURCE}/workloads/mesh.c ${SOURCE}/workloads/mesh_app.c ${SOURCE}/workloads/reorder.c)
+include(${CMAKE_CURRENT_LIST_DIR}/model_sources.cmake)
+list(TRANSFORM MODEL PREPEND ${SOURCE}/)
+list(TRANSFORM WORKLOADS PREPEND ${SOURCE}/)
+file(GLOB_RECURSE model_files RELATIVE ${SOURCE} ${MODEL})
+file(GLOB watched RELATIVE ${SOURCE} ${WORKLOADS})
 
 # Hash of a list of files (relative to SOURCE), names included.
 function(hash_files out)
@@ -22,34 +20,57 @@ function(hash_files out)
   set(${out} ${h} PARENT_SCOPE)
 endfunction()
 
-list(SORT files)
-hash_files(model ${files})
+# What file f of a workload brings along: the files that it includes, the source of a header
+# (workloads/mesh.c of mesh.h), and the data of a source (workloads/circuits/ of circuit.c).
+function(brought_along f out)
+  get_filename_component(dir ${f} DIRECTORY)
+  string(REGEX REPLACE "\\.h$" ".c" source ${f})
+  string(REGEX REPLACE "\\.[ch]$" "s" data ${f})
+  set(found ${source})
+  file(STRINGS ${SOURCE}/${f} includes REGEX "^[ \t]*#[ \t]*include[ \t]*\"")
+  foreach(line IN LISTS includes)
+    string(REGEX REPLACE ".*\"([^\"]+)\".*" "\\1" target "${line}")
+    foreach(base ${dir} workloads)
+      get_filename_component(path ${SOURCE}/${base}/${target} ABSOLUTE)
+      if(EXISTS ${path})
+        file(RELATIVE_PATH path ${SOURCE} ${path})
+        list(APPEND found ${path})
+        break()
+      endif()
+    endforeach()
+  endforeach()
+  file(GLOB packed RELATIVE ${SOURCE} ${SOURCE}/${data}/*.zst)
+  set(kept)
+  foreach(path IN LISTS found packed)
+    if(EXISTS ${SOURCE}/${path})
+      list(APPEND kept ${path})
+    endif()
+  endforeach()
+  set(${out} ${kept} PARENT_SCOPE)
+endfunction()
+
+list(SORT model_files)
+hash_files(model ${model_files})
 set(rows)
 file(GLOB folders RELATIVE ${SOURCE}/workloads ${SOURCE}/workloads/*/workload.c)
 list(SORT folders)
 foreach(w IN LISTS folders)
   get_filename_component(name ${w} DIRECTORY)
-  # Its own sources, and what they include from other folders.
   file(GLOB pending RELATIVE ${SOURCE} ${SOURCE}/workloads/${name}/*.[ch])
+  list(APPEND pending workloads/support.c) # that of all of them
   set(seen)
   while(pending)
     list(POP_FRONT pending f)
     list(APPEND seen ${f})
-    get_filename_component(dir ${f} DIRECTORY)
-    file(STRINGS ${SOURCE}/${f} includes REGEX "^[ \t]*#[ \t]*include[ \t]*\"")
-    foreach(line IN LISTS includes)
-      string(REGEX REPLACE ".*\"([^\"]+)\".*" "\\1" target "${line}")
-      foreach(base ${dir} workloads)
-        get_filename_component(path ${SOURCE}/${base}/${target} ABSOLUTE)
-        if(EXISTS ${path})
-          file(RELATIVE_PATH path ${SOURCE} ${path})
-          if(NOT path IN_LIST seen AND NOT path IN_LIST pending)
-            list(APPEND pending ${path})
-          endif()
-          break()
-        endif()
-      endforeach()
-    endforeach()
+    if(NOT f IN_LIST watched)
+      message(FATAL_ERROR "${name} depends on ${f}, which is not in model_sources.cmake")
+    endif()
+    if(f MATCHES "\\.[ch]$")
+      brought_along(${f} more)
+      list(REMOVE_ITEM more ${seen})
+      list(APPEND pending ${more})
+      list(REMOVE_DUPLICATES pending)
+    endif()
   endwhile()
   list(SORT seen)
   hash_files(h ${seen})

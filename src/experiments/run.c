@@ -5,7 +5,6 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/vec.h"
-#include "experiments/model_id.h"
 #include "experiments/subject.h"
 
 #include <ctype.h>
@@ -14,29 +13,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-const char *
-run_version(void)
-{
-    return ALLOT_VERSION "+" RUN_MODEL;
-}
-
-/* What the workload's inputs and check are made of. */
-static const char *
-workload_id(const char *name)
-{
-    static const struct {
-        const char *name, *id;
-    } ids[] = {
-#define WORKLOAD_ID(name, id) {name, id},
-        RUN_WORKLOADS
-#undef WORKLOAD_ID
-    };
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-        if (!strcmp(ids[i].name, name))
-            return ids[i].id;
-    return "";
-}
 
 /* -- what was read once -- */
 
@@ -235,7 +211,7 @@ make_key(struct exp_run *r, const char *launch_hash)
     char numbers[64];
     hash_text(&h, run_version());
     hash_text(&h, by_launch ? "" : r->workload);
-    hash_text(&h, by_launch ? launch_hash : workload_id(r->workload));
+    hash_text(&h, by_launch ? launch_hash : run_workload_id(r->workload));
     hash_text(&h, r->machine_hash);
     hash_text(&h, r->ptx_hash);
     for (size_t i = 0; !by_launch && i < r->nparams; i++)

@@ -2,8 +2,9 @@
  * are the same, and doing it.
  *
  * The key is a hash over everything that can change a counter: the machine with its
- * settings, the PTX after its passes, workload and its inputs, and the sources of the
- * simulator (RUN_MODEL): a result is not used any more once the model has changed. */
+ * settings, the PTX after its passes, the workload's inputs and parameters, and the sources
+ * of the simulator and of the workload's host part: a result is not used any more once one
+ * of them has changed. */
 #ifndef ALLOT_EXPERIMENTS_RUN_H
 #define ALLOT_EXPERIMENTS_RUN_H
 
@@ -52,6 +53,8 @@ bool run_identify(struct exp_run *r, const struct allot_machine *m,
 /* Hash over the sources that results depend on, as 12 hex digits; and of the version:
  * "0.1.0+0123456789ab". */
 const char *run_version(void);
+/* The same over what makes a workload's inputs and launches; "": there is no such one. */
+const char *run_workload_id(const char *name);
 
 /* Plans: a run as JSON and back (strings live in mem). */
 json_t *run_json(const struct exp_run *r);

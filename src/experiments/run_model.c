@@ -1,0 +1,28 @@
+/* run_model.c: hashes over the sources that results depend on, made by the build
+ * (model_id.cmake). */
+#include "experiments/model_id.h"
+#include "experiments/run.h"
+
+#include <string.h>
+
+const char *
+run_version(void)
+{
+    return ALLOT_VERSION "+" RUN_MODEL;
+}
+
+const char *
+run_workload_id(const char *name)
+{
+    static const struct {
+        const char *name, *id;
+    } ids[] = {
+#define WORKLOAD_ID(name, id) {name, id},
+        RUN_WORKLOADS
+#undef WORKLOAD_ID
+    };
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (!strcmp(ids[i].name, name))
+            return ids[i].id;
+    return "";
+}
