@@ -10,6 +10,7 @@ trap 'rm -rf "$dir"' EXIT
 for w in backprop_16 bfs gaussian_fan2 nn; do
     for s in lrr gto; do
         for kind in register scratchpad; do
+            in_sample || continue
             for p in baseline $kind-sharing; do
                 m=001-table2.3-scratchpad
                 [ $kind = register ] && m=001-table2.3-registers

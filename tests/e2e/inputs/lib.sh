@@ -6,6 +6,17 @@ failed=0
 passed=0
 name=
 
+# Not empty where allot is built with ASan: long tests then take a sample of their cases, the release build all.
+sanitized=
+if nm -D "$allot" | grep -q __asan_init; then
+    sanitized=1
+fi
+cases=0
+in_sample() { # every case, under ASan every third
+    cases=$((cases + 1))
+    [ -z "$sanitized" ] || [ $((cases % 3)) -eq 1 ]
+}
+
 under= # words in front of each command that is checked
 # Commands run CUDA programs: within a time, and where allot's libraries are built with ASan with
 # its own library, whose leaks in such programs are not our concern.

@@ -45,6 +45,8 @@ same_memory_and_counts(void **state)
     static const unsigned threads[] = {2, 3, 8};
     (void)state;
     for (size_t i = 0; allot_workloads[i]; i++) {
+        if (!in_sample(i, 0))
+            continue;
         uint64_t one = run(allot_workloads[i], 1);
         for (size_t t = SANITIZED; t < (SANITIZED ? 2 : sizeof threads / sizeof *threads);
              t++)

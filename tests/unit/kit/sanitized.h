@@ -9,4 +9,12 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
+/* Whether case `i` of a long list is run: all of them, under sanitizers every third from `phase` on. Tests
+ * of one list have different phases, so that each case is in one of them. */
+static inline int
+in_sample(unsigned long i, unsigned phase)
+{
+    return !SANITIZED || i % 3 == phase % 3;
+}
+
 #endif

@@ -2,6 +2,7 @@
  * workload runs as it is and under every scheme, in the launches of its program:
  * functionally, where every access is held against what the block holds and what is
  * allocated holds nothing of what was in it, and simulated under residency multiplexing. */
+#include "unit/kit/sanitized.h"
 #include "unit/kit/workload_spy.h"
 
 static const char *const schemes[] = {
@@ -61,7 +62,7 @@ same_memory(void **state)
         for (size_t i = 0; allot_workloads[i]; i++) {
             const struct allot_workload *w = allot_workloads[i];
             size_t len;
-            if (!allot_workload_ptx(w->name, compilers[c], &len))
+            if (!in_sample(i, 2) || !allot_workload_ptx(w->name, compilers[c], &len))
                 continue;
             uint64_t plain = run(w, compilers[c], "", true, NULL);
             for (size_t p = 0; p < SCHEMES; p++)
@@ -79,6 +80,8 @@ same_memory_simulated(void **state)
     for (size_t i = 0; allot_workloads[i]; i++) {
         const struct allot_workload *w = allot_workloads[i];
         size_t len;
+        if (!in_sample(i, 0))
+            continue;
         const char *compiler =
             allot_workload_ptx(w->name, "clang", &len) ? "clang" : "nvcc";
         uint64_t none = 0, plain = run(w, compiler, "", false, &none);
@@ -93,7 +96,7 @@ same_memory_simulated(void **state)
         }
     }
     for (size_t p = 0; p < SCHEMES; p++)
-        if (allocating[p] < 10)
+        if (allocating[p] < (SANITIZED ? 3 : 10))
             fail_msg("%s: only %u workloads allocate scratchpad", schemes[p],
                      allocating[p]);
 }
