@@ -29,7 +29,7 @@ struct part {
     struct outbound *out;
     struct arrivals arrivals; /* if ahead */
     /* Written in its quanta: a cache line of its own, to avoid false sharing. */
-    _Alignas(64) const struct instant *instant; /* first not done yet */
+    _Alignas(64) const struct instant *instant; /* first not done yet; NULL: the first */
     bool waits;    /* before its interconnect tick outbound.waits_at, for the crossbars */
     bool ran;      /* since arrivals_publish */
     uint64_t next; /* core cycle with something to do, NEVER */
@@ -57,7 +57,8 @@ struct span {
     uint64_t tick[CLK_DOMAINS]; /* first tick not done yet, at its start */
     struct clock clock[CLK_DOMAINS];
     struct pattern *pattern;
-    uint64_t icnt_end, l2_end; /* first ticks after it */
+    struct partition_span ticks; /* of partitions: its ticks */
+    uint64_t icnt_end, l2_end;   /* first ticks after it */
 };
 
 struct memsys {
@@ -80,6 +81,7 @@ struct memsys {
     uint64_t *noticed; /* ports whose next event the crossbars have moved forward */
     uint64_t *woken;   /* ports that were refused and may have room now */
     uint64_t *granted; /* inputs of `requests` that got an output in this quantum */
+    uint64_t *due;     /* partitions (memsys_facts) */
     struct part *part;
     uint64_t *port_next; /* core cycle in which ports in `noticed` have something to do */
 
@@ -204,10 +206,11 @@ memsys_new(const struct machine *m, struct memsys_facts *facts, struct diag_sink
     ms->noticed = bitset_new(&a, hw->ports);
     ms->woken = bitset_new(&a, hw->ports);
     ms->granted = bitset_new(&a, hw->ports);
+    ms->due = bitset_new(&a, hw->channels);
     ms->arrived = bitset_new(&a, hw->slices);
     ms->deferred = arena_alloc_aligned(&a, (BITSET_WORDS(hw->channels) + 7) / 8 * 64, 64);
     ms->arena = a;
-    *facts = (struct memsys_facts){hw, ms->quantum, hw->channels, ahead};
+    *facts = (struct memsys_facts){hw, ms->quantum, hw->channels, ahead, ms->due};
     return ms;
 }
 
@@ -316,6 +319,10 @@ open_span(struct memsys *ms, struct span *s, uint64_t from, uint64_t to)
     if (s != ms->far)
         return;
     s->pattern = pattern_of(ms, s);
+    const struct instant *first = s->pattern->instants.v;
+    s->ticks = (struct partition_span){first,   first + s->pattern->instants.n,
+                                       s->tick, s->icnt_end,
+                                       s->from, ms->no_skip};
     for (unsigned i = 0; i < ms->clocks; i++)
         s->clock[i].time += s->pattern->ticks[i] * s->clock[i].period;
 }
@@ -358,19 +365,31 @@ wake_parts(struct memsys *ms)
     }
 }
 
+/* Those with something to do in their quantum. */
+static void
+find_due(struct memsys *ms)
+{
+    const bool ahead = is_ahead(ms);
+    memset(ms->due, 0, BITSET_WORDS(ms->hw.channels) * sizeof *ms->due);
+    for (unsigned i = 0; i < ms->hw.channels; i++) {
+        if (!ms->no_skip && ms->part[i].next >= ms->far->to)
+            continue;
+        bitset_add(ms->due, i);
+        if (ahead) { /* all that was accepted is put in */
+            arrivals_swap(&ms->part[i].arrivals);
+            ms->wake[i] = NEVER;
+        }
+    }
+}
+
 /* The partitions' quantum from where they are to `to`. */
 static void
 open_parts(struct memsys *ms, uint64_t from, uint64_t to)
 {
-    const bool ahead = is_ahead(ms);
     ms->far_open = ms->unpublished = true;
-    if (ahead)
+    if (is_ahead(ms))
         open_span(ms, ms->far, max_u64(from, ms->further.to), to);
-    for (unsigned i = 0; ahead && i < ms->hw.channels; i++)
-        if (memsys_part_due(ms, i)) { /* all that was accepted is put in */
-            arrivals_swap(&ms->part[i].arrivals);
-            ms->wake[i] = NEVER;
-        }
+    find_due(ms);
     ms->served = ms->far->tick[CLK_ICNT];
     icnt_skip(ms->hw.replies, ms->served);
 }
@@ -381,8 +400,10 @@ open_far(struct memsys *ms, uint64_t from, uint64_t to, bool threads)
 {
     const bool ahead = is_ahead(ms);
     ms->far_opened = !ms->far_open && (!ahead || to > ms->further.to);
-    if (!ms->far_opened)
+    if (!ms->far_opened) {
+        memset(ms->due, 0, BITSET_WORDS(ms->hw.channels) * sizeof *ms->due);
         return;
+    }
     open_parts(ms, from, to);
     ms->detached = threads || ahead;
     if (ms->detached)
@@ -419,22 +440,13 @@ close_far(struct memsys *ms)
 
 /* -- partitions -- */
 
-bool
-memsys_part_due(const struct memsys *ms, unsigned i)
-{
-    return ms->far_opened && (ms->no_skip || ms->part[i].next < ms->far->to);
-}
-
 /* Up to the quantum's end, or to an L2 tick for which the crossbars must first have come
  * as far. */
 static void
 part_goes_on(struct memsys *ms, struct part *part)
 {
-    const struct instant *end =
-        ms->far->pattern->instants.v + ms->far->pattern->instants.n;
-    part->instant =
-        partition_ticks(part->p, part->instant, end, ms->far->from, ms->no_skip);
-    part->waits = part->instant != end;
+    part->instant = partition_ticks(part->p, &ms->far->ticks, part->instant);
+    part->waits = part->instant != ms->far->ticks.end;
     if (part->waits)
         return;
     part->next = partition_next(part->p, ms->far->to);
@@ -449,8 +461,7 @@ memsys_part(struct memsys *ms, unsigned i)
     struct part *part = &ms->part[i];
     if (is_ahead(ms))
         arrivals_begin(&part->arrivals, ms->far->l2_end);
-    partition_begin(part->p, ms->far->tick, ms->far->icnt_end);
-    part->instant = ms->far->pattern->instants.v;
+    part->instant = NULL;
     part_goes_on(ms, part);
 }
 
@@ -764,9 +775,9 @@ memsys_step(struct memsys *ms, uint64_t now)
     open_far(ms, now, now + 1, false);
     for (unsigned i = 0; i < ms->hw.ports; i++)
         memory_port(&ms->hw, i, now);
-    for (unsigned i = 0; i < ms->hw.channels; i++)
-        if (memsys_part_due(ms, i))
-            memsys_part(ms, i);
+    for (unsigned w = 0; w < BITSET_WORDS(ms->hw.channels); w++)
+        FOR_BITS(b, ms->due[w])
+    memsys_part(ms, w * 64 + (unsigned)b);
     memsys_close(ms, ms->port_next);
 }
 

@@ -6,7 +6,7 @@
  * calls for the quantum [from, to), of which those of one step may be in any order and in
  * any host threads:
  *   1  memsys_next_quantum, memsys_open                                  one thread
- *   2  memsys_part of each partition; then memsys_replies, which may be left out
+ *   2  memsys_part of each partition that is due; then memsys_replies, which may be left out
  *      of each port, for its cycles c in order: memory_port(c), memory_reply (a port
  *      publishes at most one reply a cycle), the cycle of its SMs, memory_inject
  *   3  for the cycles c in order: memsys_cross(c), and the ports that stopped   one thread
@@ -40,6 +40,9 @@ struct memsys_facts {
     /* Partitions and replies may be ahead of ports and requests: a request reaches its L2
      * slice much later, so they go through the next quantum meanwhile. */
     bool ahead;
+    /* Partitions that have something to do in what was opened for them last: a bit set,
+     * written by memsys_open and memsys_overlap. */
+    const uint64_t *due;
 };
 
 struct memsys *memsys_new(const struct machine *m, struct memsys_facts *facts,
@@ -63,8 +66,7 @@ uint64_t memsys_next_quantum(struct memsys *ms, uint64_t from);
  * with `from` would begin. far 0: they are on their way already (memsys_overlap). */
 void memsys_open(struct memsys *ms, uint64_t from, uint64_t to, uint64_t far);
 
-/* Partition i has something to do in what is open for it; it does. */
-bool memsys_part_due(const struct memsys *ms, unsigned i);
+/* Partition i, one of facts.due, goes through what is open for it. */
 void memsys_part(struct memsys *ms, unsigned i);
 /* After all of those: the reply crossbar follows, and partitions that waited for it, as
  * far as that does not depend on the ports. */

@@ -271,7 +271,7 @@ list_parts(struct run *r)
     for (struct queue *q = r->team.queue; q < r->team.queue + r->team.threads; q++) {
         q->part.n = 0;
         for (; k < q->end; k++)
-            if (memsys_part_due(r->g->mem, k - r->quantum.nodes))
+            if (bitset_has(r->g->facts.due, k - r->quantum.nodes))
                 q->part.task[q->part.n++] = k - r->quantum.nodes;
         n += q->part.n;
     }

@@ -602,22 +602,28 @@ dram_clock(struct partition *p, uint64_t now, uint64_t core)
 
 /* -- all clocks -- */
 
-void
-partition_begin(struct partition *p, const uint64_t *tick, uint64_t icnt_end)
+static void
+begin(struct partition *p, const struct partition_span *span)
 {
-    memcpy(p->tick, tick, sizeof p->tick);
-    p->out.end = icnt_end;
+    memcpy(p->tick, span->tick, sizeof p->tick);
+    p->out.end = span->icnt_end;
     for (struct slice *s = p->slice; s < p->slice + p->slices; s++)
         if (!ring_full(&s->in)) /* as in next_event */
             s->at = min_u64(s->at, inbound_ready(s->inbound));
 }
 
 const struct instant *
-partition_ticks(struct partition *p, const struct instant *t, const struct instant *end,
-                uint64_t from, bool all)
+partition_ticks(struct partition *p, const struct partition_span *span,
+                const struct instant *t)
 {
     enum { L2 = 1 << CLK_L2, DRAM = 1 << CLK_DRAM };
+    const struct instant *const end = span->end;
+    const bool all = span->all;
     uint64_t *tick = p->tick;
+    if (!t) {
+        begin(p, span);
+        t = span->first;
+    }
     if (outbound_deferred(&p->out) && icnt_cycle(p->env.replies) >= tick[CLK_ICNT])
         outbound_caught_up(&p->out);
     for (; t < end; t++) {
@@ -632,7 +638,7 @@ partition_ticks(struct partition *p, const struct instant *t, const struct insta
         if (on & DRAM) {
             const uint64_t now = tick[CLK_DRAM]++;
             if (p->dram_at <= now || all)
-                dram_clock(p, now, from + t->core);
+                dram_clock(p, now, span->from + t->core);
         }
         if (on & L2) {
             const uint64_t now = tick[CLK_L2];

@@ -32,20 +32,25 @@ struct partition *partition_new(struct arena *a, const struct partition_env *env
                                 unsigned index, struct stat_mem *stats,
                                 struct partition_ends *ends, struct diag_sink *diag);
 
-/* Ticks go on from `tick`, the first not done by clock domain, up to those before
- * icnt_end. */
-void partition_begin(struct partition *p, const uint64_t *tick, uint64_t icnt_end);
-/* The ticks of these times: at each, replies into the crossbar, then the DRAM channel, then
- * the L2 slices. from: core cycle of time 0. all: of those too that have nothing to do.
- * Returns `end`; or a time at which it is not known yet whether there is room for replies,
- * and the L2 tick depends on it. Of that time nothing but replies is done: on from there,
- * when the crossbar has come to it (outbound.waits_at). */
 struct instant {  /* a time at which clocks tick */
     uint8_t core; /* cycle, after the first */
     uint8_t domains;
 };
-const struct instant *partition_ticks(struct partition *p, const struct instant *t,
-                                      const struct instant *end, uint64_t from, bool all);
+struct partition_span { /* of time */
+    const struct instant *first, *end;
+    const uint64_t *tick; /* by clock domain: the first not done before it */
+    uint64_t icnt_end;    /* the interconnect's first after it */
+    uint64_t from;        /* its first core cycle */
+    bool all;             /* parts are stepped that have nothing to do, too */
+};
+/* Ticks of the span from time t on (NULL: the span begins): at each time, replies into the
+ * crossbar, then the DRAM channel, then the L2 slices. Returns span.end; or a time at which
+ * it is not known yet whether there is room for replies, and the L2 tick depends on it. Of
+ * that time nothing but replies is done: on from there, when the crossbar has come to it
+ * (outbound.waits_at). */
+const struct instant *partition_ticks(struct partition *p,
+                                      const struct partition_span *span,
+                                      const struct instant *t);
 /* First core cycle from `from` on in which a tick does anything, if nothing else is called
  * before; NEVER: none. */
 uint64_t partition_next(const struct partition *p, uint64_t from);

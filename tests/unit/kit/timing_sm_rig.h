@@ -164,11 +164,6 @@ memsys_cross(struct memsys *ms, uint64_t now)
     static const uint64_t none[16];
     return none;
 }
-bool
-memsys_part_due(const struct memsys *ms, unsigned i)
-{
-    return false;
-}
 void
 memsys_part(struct memsys *ms, unsigned i)
 {
