@@ -131,8 +131,17 @@ execute(struct sm *s, unsigned w, const struct sm_inst *in, struct exec_step *st
     return true;
 }
 
+/* Whether all mechanisms that the head instruction of warp w concerns let it issue. */
+static bool
+all_allow(struct sm *s, unsigned w, uint64_t now)
+{
+    unsigned who = s->prog->inst[s->warp[w].buf_pc].concern & s->asks[s->warp[w].slot];
+    return !who || sm_ask(s, who, w, now);
+}
+
 /* Warps whose head instruction is a part or an operand of a later one go on to that: it is
- * executed, in no slot and no pipeline, and nobody waits for its result. */
+ * executed, in no slot and no pipeline, and nobody waits for its result. Where it must not
+ * be, as in shared scratchpad, the warp waits for it as for any other. */
 static void
 pass_folded(struct sm *s, struct sm_sched *c, uint64_t now)
 {
@@ -140,6 +149,8 @@ pass_folded(struct sm *s, struct sm_sched *c, uint64_t now)
     for (uint64_t at; (at = c->folded & c->head & ~sm_waits_any(c)) != 0;) {
         unsigned w = (unsigned)bit_lowest(at) * s->nsched + c->index;
         uint32_t pc = s->warp[w].ew->pc;
+        if (!all_allow(s, w, now))
+            continue; /* it waits now */
         if (!execute(s, w, &s->prog->inst[pc], &st))
             return;
         sm_tell(s, SM_EVENT_issued, w, pc, st.mask, now);

@@ -90,33 +90,40 @@ concerns(const struct mechanism_use *u, const struct exec_static *st)
     return m->may_issue && (!m->concerns || m->concerns(st, mechanism_plan(u)));
 }
 
-/* Its sources without this register. */
+/* Its operands without this register, of those that it writes or those that it reads. */
 static void
-drop_source(struct sm_inst *in, uint16_t reg, struct arena *mem)
+drop_register(struct exec_static *st, uint16_t reg, bool writes, struct arena *mem)
 {
-    uint16_t *left = ARENA_ARRAY(mem, uint16_t, (unsigned)in->nsrc + in->ndst + 1);
-    unsigned n = 0, from = in->first_operand;
-    for (unsigned i = 0; i < in->nsrc; i++)
-        if (i < from || in->reg[i] != reg)
-            left[n++] = in->reg[i];
-    memcpy(left + n, in->reg + in->nsrc, sizeof *left * in->ndst);
-    in->reg = left;
-    in->nsrc = (uint8_t)n;
+    uint16_t *v = writes ? st->dst : st->src;
+    uint8_t *nv = writes ? &st->ndst : &st->nsrc;
+    unsigned from = st->guarded && !writes, n = 0, left = 0;
+    for (unsigned i = 0; i < *nv; i++)
+        if (i < from || v[i] != reg)
+            v[n++] = v[i];
+    *nv = (uint8_t)n;
+    struct exec_operand *o = ARENA_ARRAY(mem, struct exec_operand, st->noperands + 1);
+    for (unsigned i = 0; i < st->noperands; i++)
+        if (st->operand[i].reg != reg ||
+            st->operand[i].role != (writes ? EXEC_WRITES : EXEC_READS))
+            o[left++] = st->operand[i];
+    st->operand = o;
+    st->noperands = (uint16_t)left;
 }
 
-/* Which instructions are loads that are operands. Who reads such a value reads no register. */
-static void
-find_operands(const struct exec_prog *p, struct sm_inst *inst, struct arena *mem)
+/* The instructions where loads are operands, as reader has them by pc: no register holds
+ * what such a load reads. */
+static struct exec_static *
+without_values(const struct exec_prog *p, const uint32_t *reader, struct arena *mem)
 {
-    struct arena own = {0};
-    const uint32_t *reader = exec_operand_loads(p, &own);
+    struct exec_static *st = ARENA_ARRAY(mem, struct exec_static, p->ninst + 1);
+    memcpy(st, p->st, sizeof *st * p->ninst);
     for (uint32_t pc = 0; pc < p->ninst; pc++)
-        if (reader[pc] && !inst[pc].concern) {
-            struct sm_inst *in = &inst[pc];
-            in->operand = in->folded = true;
-            drop_source(&inst[reader[pc]], in->reg[in->nsrc], mem);
+        if (reader[pc]) {
+            uint16_t reg = p->st[pc].dst[0];
+            drop_register(&st[pc], reg, true, mem);
+            drop_register(&st[reader[pc]], reg, false, mem);
         }
-    arena_free(&own);
+    return st;
 }
 
 /* Places in the code, which has no room for what is folded. Whether there is any. */
@@ -136,16 +143,22 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
                 const struct sm_setup *setup, struct arena *mem)
 {
     const struct exec_prog *p = grid->prog;
+    const struct exec_static *all = p->st;
+    const uint32_t *reader = NULL; /* of loads that are operands */
+    if (m->sm.operand_loads) {
+        reader = exec_operand_loads(p, mem);
+        all = without_values(p, reader, mem);
+    }
     struct sm_inst *inst = ARENA_ARRAY(mem, struct sm_inst, p->ninst + 1);
     size_t nreg = 0;
     for (uint32_t i = 0; i < p->ninst; i++)
-        nreg += (size_t)p->st[i].nsrc + p->st[i].ndst;
+        nreg += (size_t)all[i].nsrc + all[i].ndst;
     uint16_t *reg = ARENA_ARRAY(mem, uint16_t, nreg + 1);
     const struct exec_fused *fused =
         m->sm.machine_operations && m->sm.fusions ? exec_fusions(p, mem) : NULL;
     unsigned longest = 1;
     for (uint32_t i = 0; i < p->ninst; i++) {
-        const struct exec_static *st = &p->st[i];
+        const struct exec_static *st = &all[i];
         struct sm_inst *in = &inst[i];
         in->nsrc = st->nsrc;
         in->ndst = st->ndst;
@@ -180,13 +193,13 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
         in->copy_n = st->copy_n;
         in->mem = in->cls == CLS_MEM;
         in->operation = (ptx_ops[st->op].flags & PTX_EXTENSION) != 0;
+        in->operand = reader && reader[i];
+        in->folded |= in->operand;
     }
-    if (m->sm.operand_loads)
-        find_operands(p, inst, mem);
     const bool folds = set_places(inst, p->ninst);
     return (struct sm_program){.grid = grid,
                                .inst = inst,
-                               .st = p->st,
+                               .st = all,
                                .ninst = p->ninst,
                                .nregs = p->nregs,
                                .longest = longest,
