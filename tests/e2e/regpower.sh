@@ -12,6 +12,7 @@ run() { # WORKLOAD RESIDENCY POWER ...: into out
     w=$1 r=$2 p=$3 m=001-table2.3-registers passes=
     shift 3
     [ $w = srad_v2 ] && m=001-table2.3-scratchpad passes=scratchpad-layout,relssp
+    [ $r = multiplexing ] && passes=late-stores,multiplex-hw # of scratchpad layouts, its own
     case $w in hotspot) regs=36 ;; mriq) regs=40 ;; stencil) regs=28 ;; *) regs=0 ;; esac
     check "$w, $r, $p $*" 0 "$allot" run $w --quick -m $m -r $r -s owf --regs $regs \
         --set sm.count=1 --set residency.dynamic_warps=true --set regpower.policy=$p \
@@ -21,7 +22,7 @@ run() { # WORKLOAD RESIDENCY POWER ...: into out
 
 for w in hotspot mriq srad_v2 stencil; do
     for r in baseline register-sharing scratchpad-sharing register-scratchpad-sharing \
-        warp-level-divergence; do
+        warp-level-divergence multiplexing; do
         for p in baseline sleep-reg comp-opt greener; do
             run $w $r $p --json
             cp out $w.$r.$p
@@ -37,7 +38,8 @@ python3 - <<'END' || failed=$((failed + 1))
 import json, sys
 W = ["hotspot", "mriq", "srad_v2", "stencil"]
 R = ["baseline", "register-sharing", "scratchpad-sharing", "register-scratchpad-sharing",
-     "warp-level-divergence"]
+     "warp-level-divergence", "multiplexing"]
+EVENT = {R[4]: "partial_wait_cycles", R[5]: "multiplex_allocations"}
 happened, bad = {}, []
 for w in W:
     for r in R:
@@ -54,8 +56,7 @@ for w in W:
                     bad.append(f"{w} {r}: {on} of {all} on")
                 if p != "baseline" and not (k["regpower_wakes_sleep"] and sleep):
                     bad.append(f"{w} {r} {p}: nothing sleeps")
-                happened[r] = happened.get(r, 0) + (
-                    k["partial_wait_cycles"] if r == R[4] else k["share_locks"])
+                happened[r] = happened.get(r, 0) + k[EVENT.get(r, "share_locks")]
 bad += [f"{r}: nothing is shared in any kernel" for r in R[1:] if not happened[r]]
 sys.exit("\n".join(bad) if bad else 0)
 END

@@ -275,6 +275,61 @@ sums_of_launches(void **state)
     machine_free(m);
 }
 
+/* Each counter of GPUWattch's list for GTX 480 moves the energy by its coefficient: the counter
+ * that stands for it is raised by 1000, alone. */
+static void
+every_event_of_gpuwattch(void **state)
+{
+#define AT(part, counter) offsetof(struct launch_stats, part.counter)
+    static const struct {
+        const char *name;
+        size_t counter, other; /* other: raised too, so that it is an outcome of that kind */
+        double nanojoules;
+    } row[] = {
+        {"IC_H", AT(sm, l1i_hits), 0, 0.0634345},
+        {"IC_M", AT(sm, l1i_misses), 0, 2.16931},
+        {"DC_RH", AT(sm, l1d_hits), 0, 2.9346},
+        {"DC_RM", AT(sm, l1d_load_misses), AT(sm, l1d_misses), 2.22507},
+        {"DC_WH", AT(sm, l1d_store_hits), AT(sm, l1d_hits), 0.220124},
+        {"DC_WM", AT(sm, l1d_misses), 0, 2.60367},
+        {"TC_H", AT(sm, l1t_hits), 0, 1.35331},
+        {"TC_M", AT(sm, l1t_misses), 0, 2.22507},
+        {"CC_H", AT(sm, l1c_hits), 0, 1.4673},
+        {"CC_M", AT(sm, l1c_misses), 0, 1.11254},
+        {"SHRD_ACC", AT(sm, scratchpad_cycles), 0, 2.11946},
+        {"REG_RD", AT(sm, operand_reads), 0, 32 * 0.00726682},
+        {"REG_WR", AT(sm, register_writes), 0, 32 * 0.00598604},
+        {"NON_REG_OPs", AT(sm, other_operands), 0, 32 * 0.0530065},
+        {"SP_ACC", AT(sm, ops_int), 0, 32 * 0.00269477},
+        {"FPU_ACC", AT(sm, ops_f32), 0, 0.0295799},
+        {"SFU_ACC", AT(sm, ops_sin), 0, 12 * 0.0483518},
+        {"MEM_RD", AT(mem, dram_reads), 0, 26.9484},
+        {"MEM_WR", AT(mem, dram_writes), 0, 15.8649},
+        {"MEM_PRE", AT(mem, dram_precharges), 0, 4.23225},
+        {"L2_RH", AT(mem, l2_read_hits), 0, 2.80504},
+        {"L2_RM", AT(mem, l2_read_misses), 0, 0.102042},
+        {"L2_WH", AT(mem, l2_write_hits), 0, 13.8512},
+        {"L2_WM", AT(mem, l2_write_misses), 0, 15.0243},
+        {"NOC_A", AT(mem, icnt_request_flits), 0, 1.93858},
+        /* TOT_INST, FP_INT, and half a cycle of PIPE_A */
+        {"instruction", AT(sm, warp_instructions), 0, 0.0036141 + 0.0548897 + 2.273 / 2},
+        {"IDLE_CORE_N", AT(sm, occupied_cycles), 0, -1.59e9 / 700e6},
+    };
+#undef AT
+    struct machine *m = load("gtx480");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct launch_stats s = microsecond();
+        double before = energy(&s, m).total;
+        *(uint64_t *)(void *)((char *)&s + row[i].counter) += 1000;
+        if (row[i].other)
+            *(uint64_t *)(void *)((char *)&s + row[i].other) += 1000;
+        double nj = 1e9 * (energy(&s, m).total - before) / 1000;
+        if (!(fabs(nj - row[i].nanojoules) <= 1e-6 * fabs(row[i].nanojoules)))
+            fail_msg("%s: %.9g nJ, not %.9g", row[i].name, nj, row[i].nanojoules);
+    }
+    machine_free(m);
+}
+
 static void
 who_is_calibrated(void **state)
 {
@@ -304,6 +359,7 @@ main(void)
         cmocka_unit_test(physical_model_leaks),
         cmocka_unit_test(registers_leak_by_state),
         cmocka_unit_test(sums_of_launches),
+        cmocka_unit_test(every_event_of_gpuwattch),
         cmocka_unit_test(who_is_calibrated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
