@@ -57,20 +57,26 @@ occ_partitions(const struct machine *m)
 }
 
 static uint64_t
-warp_registers(const struct machine *m, const struct occ_kernel *k)
+warp_registers(const struct machine *m, uint32_t registers)
 {
     enum { GPGPUSIM_UNIT = 4 }; /* registers of a thread */
     if (as_gpgpusim(m))
-        return round_up(k->registers, GPGPUSIM_UNIT) * WARP;
+        return round_up(registers, GPGPUSIM_UNIT) * WARP;
     switch (m->sm.register_alloc) {
     case REGISTERS_BY_THREAD:
-        return round_up(k->registers, m->sm.register_unit) * WARP;
+        return round_up(registers, m->sm.register_unit) * WARP;
     case REGISTERS_BY_WARP:
-        return round_up((uint64_t)k->registers * WARP, m->sm.register_unit);
+        return round_up((uint64_t)registers * WARP, m->sm.register_unit);
     case REGISTERS_BY_BLOCK: /* rounded for the block, in occ_demand */
         break;
     }
-    return (uint64_t)k->registers * WARP;
+    return (uint64_t)registers * WARP;
+}
+
+uint32_t
+occ_thread_registers(const struct machine *m, uint32_t registers)
+{
+    return (uint32_t)(warp_registers(m, registers) / WARP);
 }
 
 bool
@@ -111,7 +117,7 @@ struct occ_demand
 occ_demand(const struct machine *m, const struct occ_kernel *k)
 {
     struct occ_demand d = {.warps = (k->threads + WARP - 1) / WARP};
-    d.registers = warp_registers(m, k) * d.warps;
+    d.registers = warp_registers(m, k->registers) * d.warps;
     if (m->sm.register_alloc == REGISTERS_BY_BLOCK && !as_gpgpusim(m))
         d.registers = round_up(d.registers, m->sm.register_unit);
     d.scratchpad = round_up((uint64_t)k->scratchpad + m->sm.scratchpad_reserved,

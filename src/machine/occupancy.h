@@ -41,6 +41,9 @@ struct occ_demand {
 /* Partitions of the register file that the rules see. */
 uint32_t occ_partitions(const struct machine *m);
 struct occ_demand occ_demand(const struct machine *m, const struct occ_kernel *k);
+/* Registers of a thread that its warp is allotted for a kernel with so many: rounded as for
+ * residency. What is rounded for a whole block belongs to no warp. */
+uint32_t occ_thread_registers(const struct machine *m, uint32_t registers);
 
 /* Multiplexing (003 section 5): a block has a private part of its scratchpad from its start
  * to its end, and allocates k->allocated bytes, its public part, while it runs. Reserved

@@ -8,7 +8,10 @@
  *     regpower.wake_sleep or regpower.wake_off cycles, in which it leaks as if ON.
  * An instruction issues when all its registers are ON. None that it needs can be put to
  * sleep meanwhile: the scoreboard tracks reads too, so nobody has yet to read or write them.
- * Predicates lie outside of the register file and are always there.
+ * Predicates lie outside of the register file and are always there. A warp has the registers
+ * of its threads, or all that it is allotted (regpower.allotted: rounded up as for residency;
+ * the last may never be used). It has them until it ends, or until its block does
+ * (regpower.until), in the states that its last instructions gave them.
  *
  * Where a residency policy gives warps some of their registers later (residency_plan.late),
  * those are OFF for the warp until it gets them, ON from then on, and OFF when it has ended.
@@ -69,6 +72,7 @@ struct file {
     uint32_t start;                      /* with how many others start */
     enum ptx_power first;                /* a register of a warp that starts */
     bool late;                           /* destinations wake for the write */
+    bool to_block_end;                   /* a warp that has ended keeps its registers */
     uint32_t wake_sleep, wake_off, entries;
     struct level on, sleep, held, used; /* registers; entries in use */
     uint64_t since;                     /* counters have been told up to this cycle */
@@ -116,6 +120,7 @@ init(void *state, struct sm_view *v, const struct machine *m, const void *plan)
                        .first = m->regpower.first == REGPOWER_FIRST_OFF ? PTX_POWER_OFF
                                                                         : PTX_POWER_ON,
                        .late = wakes_late(m, p),
+                       .to_block_end = m->regpower.until == REGPOWER_UNTIL_BLOCK,
                        .whole = (p->blocks - p->late) * p->warps,
                        .start = p->start < p->regs ? p->start : p->regs,
                        .size = (uint32_t)regpower_file(m),
@@ -375,6 +380,12 @@ written_back(void *state, struct sm_view *v, const struct sm_event *e)
 
 /* -- warps -- */
 
+static uint32_t
+starts_with(const struct file *f, uint32_t w)
+{
+    return w < f->whole ? f->regs : f->start;
+}
+
 static void
 warp_started(void *state, struct sm_view *v, const struct sm_event *e)
 {
@@ -382,7 +393,7 @@ warp_started(void *state, struct sm_view *v, const struct sm_event *e)
     uint32_t w = warp_of(f, e);
     f->warp[w].until = 0;
     bitset_del(f->waits, w);
-    uint32_t n = w < f->whole ? f->regs : f->start;
+    uint32_t n = starts_with(f, w);
     if (n > f->warp[w].has)
         give(f, v, w, n, f->first);
 }
@@ -401,7 +412,16 @@ warp_ended(void *state, struct sm_view *v, const struct sm_event *e)
     uint32_t w = warp_of(f, e);
     while (f->warp[w].nentries)
         drop(f, v, w, 0);
-    give(f, v, w, 0, PTX_POWER_OFF);
+    /* what came later goes with the lock */
+    give(f, v, w, f->to_block_end ? starts_with(f, w) : 0, PTX_POWER_OFF);
+}
+
+static void
+block_ended(void *state, struct sm_view *v, const struct sm_event *e)
+{
+    struct file *f = state;
+    for (uint32_t w = 0; f->to_block_end && w < f->warps; w++)
+        give(f, v, e->slot * f->warps + w, 0, PTX_POWER_OFF);
 }
 
 /* -- wake-ups -- */
@@ -455,15 +475,15 @@ concerns(const struct exec_static *st, const void *plan)
 #define ALWAYS                                                                           \
     .wait = WAIT_wakeup, .reads = true, .eager = true, .once = true,                     \
     .quiet = MECHANISM_QUIET(warp_started) | MECHANISM_QUIET(registers_got) |            \
-             MECHANISM_QUIET(warp_ended) | MECHANISM_QUIET(decoded) |                    \
-             MECHANISM_QUIET(flushed) | MECHANISM_QUIET(issued) |                        \
-             MECHANISM_QUIET(operands_read) | MECHANISM_QUIET(written_back) |            \
-             MECHANISM_QUIET(counted) | MECHANISM_YES,                                   \
+             MECHANISM_QUIET(warp_ended) | MECHANISM_QUIET(block_ended) |                \
+             MECHANISM_QUIET(decoded) | MECHANISM_QUIET(flushed) |                       \
+             MECHANISM_QUIET(issued) | MECHANISM_QUIET(operands_read) |                  \
+             MECHANISM_QUIET(written_back) | MECHANISM_QUIET(counted) | MECHANISM_YES,   \
     .prepare = prepare, .state_size = state_size, .init = init,                          \
     .warp_started = warp_started, .registers_got = registers_got,                        \
-    .warp_ended = warp_ended, .operands_read = operands_read,                            \
-    .written_back = written_back, .timer = timer, .counted = counted,                    \
-    .may_issue = may_issue, .concerns = concerns
+    .warp_ended = warp_ended, .block_ended = block_ended,                                \
+    .operands_read = operands_read, .written_back = written_back, .timer = timer,        \
+    .counted = counted, .may_issue = may_issue, .concerns = concerns
 
 static const struct mechanism mechanism = {
     ALWAYS,
@@ -515,13 +535,14 @@ regpower_plan(const struct machine *m, const struct ptx_func *f,
         return false;
     }
     struct plan *plan = (struct plan *)(void *)use->own;
-    *plan = (struct plan){.policy = p,
-                          .blocks = r->blocks,
-                          .warps = warps,
-                          .regs = registers,
-                          .late = r->late,
-                          .start = r->start,
-                          .entries = p->corrects ? m->regpower.table_entries : 0};
+    *plan = (struct plan){
+        .policy = p,
+        .blocks = r->blocks,
+        .warps = warps,
+        .regs = m->regpower.allotted ? occ_thread_registers(m, registers) : registers,
+        .late = r->late,
+        .start = r->start,
+        .entries = p->corrects ? m->regpower.table_entries : 0};
     if (p->mechanism)
         use->mechanism = p->mechanism;
     else if (plan->entries || wakes_late(m, plan))

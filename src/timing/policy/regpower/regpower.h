@@ -30,8 +30,8 @@ regpower_file(const struct machine *m)
 uint64_t regpower_table_bits(const struct machine *m);
 
 /* The mechanism of the machine's policy for the resident blocks `r` of kernel f, of `warps`
- * warps with `registers` registers each; use->mechanism is NULL where all registers are
- * always ON. False and a diagnostic if the policy cannot work with the kernel. */
+ * warps of threads with `registers` registers, before the machine rounds them; use->mechanism
+ * is NULL where all registers are always ON. False and a diagnostic if the policy cannot work with the kernel. */
 bool regpower_plan(const struct machine *m, const struct ptx_func *f,
                    const struct residency_plan *r, unsigned warps, unsigned registers,
                    struct mechanism_use *use, struct diag_sink *diag);

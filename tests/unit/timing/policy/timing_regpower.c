@@ -77,6 +77,7 @@ setup_all(struct bench *b, const char *policy, unsigned late, unsigned start,
     b->m->regpower.policy = policy;
     b->size = size;
     b->m->sm.registers = size * 32;
+    b->m->sm.register_unit = 1;
     const struct residency_plan r = {.blocks = 1, .late = late, .start = start};
     assert_true(regpower_plan(b->m, func(regs, true), &r, 1, regs, &b->use, &b->diag));
     b->p = b->use.mechanism;
@@ -92,13 +93,19 @@ setup_all(struct bench *b, const char *policy, unsigned late, unsigned start,
 
 /* Another setting: planned and begun again. */
 static void
-wake_for_the_write(struct bench *b)
+again(struct bench *b, unsigned regs)
 {
     const struct residency_plan r = {.blocks = 1};
-    b->m->regpower.destination = REGPOWER_DESTINATION_WRITE;
-    assert_true(regpower_plan(b->m, func(REGS, true), &r, 1, REGS, &b->use, &b->diag));
+    assert_true(regpower_plan(b->m, func(regs, true), &r, 1, regs, &b->use, &b->diag));
     b->p = b->use.mechanism;
     begin(b);
+}
+
+static void
+wake_for_the_write(struct bench *b)
+{
+    b->m->regpower.destination = REGPOWER_DESTINATION_WRITE;
+    again(b, REGS);
 }
 
 static void
@@ -162,6 +169,72 @@ unallocated_are_off(void **state)
     tell(&b, b.p->operands_read, 0);
     assert_states(&b, REGS - 2, 2);
     tell(&b, b.p->warp_ended, 0);
+    assert_states(&b, 0, 0);
+    teardown(&b);
+}
+
+/* Registers that its threads lack are a warp's where the machine rounds up. What it rounds for
+ * a block is no warp's. */
+static void
+warps_have_what_they_are_allotted(void **state)
+{
+    static const struct {
+        unsigned rounding;
+        unsigned alloc;
+        unsigned unit, want;
+    } t[] = {{ROUNDING_MACHINE, REGISTERS_BY_THREAD, 1, 3},
+             {ROUNDING_MACHINE, REGISTERS_BY_THREAD, 4, 4},
+             {ROUNDING_MACHINE, REGISTERS_BY_WARP, 64, 4},
+             {ROUNDING_MACHINE, REGISTERS_BY_WARP, 256, 8},
+             {ROUNDING_MACHINE, REGISTERS_BY_BLOCK, 512, 3},
+             {ROUNDING_GPGPUSIM, REGISTERS_BY_WARP, 256, 4}};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct bench b;
+        setup(&b, "unallocated-off");
+        again(&b, 3);
+        tell(&b, b.p->warp_started, 0);
+        assert_states(&b, 3, 0);
+        tell(&b, b.p->warp_ended, 0);
+        b.m->regpower.allotted = true;
+        b.m->sm.rounding = t[i].rounding;
+        b.m->sm.register_alloc = t[i].alloc;
+        b.m->sm.register_unit = t[i].unit;
+        again(&b, 3);
+        tell(&b, b.p->warp_started, 0);
+        assert_states(&b, t[i].want, 0);
+        teardown(&b);
+    }
+}
+
+/* until: block: in the states that the warp left them, but for those that came later. */
+static void
+registers_until_the_block_ends(void **state)
+{
+    struct bench b;
+    setup(&b, "comp-opt");
+    b.m->regpower.until = REGPOWER_UNTIL_BLOCK;
+    begin(&b);
+    tell(&b, b.p->warp_started, 0);
+    tell(&b, b.p->operands_read, 0); /* 1: OFF */
+    tell(&b, b.p->written_back, 0);  /* 3: SLEEP */
+    tell(&b, b.p->warp_ended, 0);
+    uint64_t held = b.stats.regpower_held_cycles;
+    assert_states(&b, REGS - 2, 1);
+    assert_int_equal(b.stats.regpower_held_cycles - held, REGS);
+    tell(&b, b.p->block_ended, 0);
+    assert_states(&b, 0, 0);
+    tell(&b, b.p->warp_started, 0); /* of the next block: ON again */
+    assert_states(&b, REGS, 0);
+    teardown(&b);
+    setup_late(&b, "sleep-reg", 1, 2);
+    b.m->regpower.until = REGPOWER_UNTIL_BLOCK;
+    begin(&b);
+    tell(&b, b.p->warp_started, 0);
+    tell(&b, b.p->registers_got, 0);
+    assert_states(&b, REGS, 0);
+    tell(&b, b.p->warp_ended, 0);
+    assert_states(&b, 2, 0);
+    tell(&b, b.p->block_ended, 0);
     assert_states(&b, 0, 0);
     teardown(&b);
 }
@@ -639,6 +712,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unallocated_are_off),
+        cmocka_unit_test(warps_have_what_they_are_allotted),
+        cmocka_unit_test(registers_until_the_block_ends),
         cmocka_unit_test(first_state),
         cmocka_unit_test(destinations_wake_for_the_write),
         cmocka_unit_test(registers_that_come_later),
