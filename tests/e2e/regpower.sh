@@ -27,6 +27,8 @@ for w in hotspot mriq srad_v2 stencil; do
             run $w $r $p --json
             cp out $w.$r.$p
         done
+        run $w $r sleep-reg --json --set regpower.until=block --set regpower.allotted=true
+        cp out $w.$r.allotted
         run $w $r greener --csv --threads 3 # each launch, all counters
         cut -d, -f1-3,5- out >a             # but the host's seconds
         run $w $r greener --csv --no-skip
@@ -43,7 +45,8 @@ EVENT = {R[4]: "partial_wait_cycles", R[5]: "multiplex_allocations"}
 happened, bad = {}, []
 for w in W:
     for r in R:
-        for p in ["baseline", "sleep-reg", "comp-opt", "greener"]:
+        more = {}
+        for p in ["baseline", "sleep-reg", "comp-opt", "greener", "allotted"]:
             for k in json.load(open(f"{w}.{r}.{p}"))["kernels"]:
                 on, sleep, off, held = (k[f"regpower_{n}_cycles"]
                                         for n in ("on", "sleep", "off", "held"))
@@ -56,7 +59,10 @@ for w in W:
                     bad.append(f"{w} {r}: {on} of {all} on")
                 if p != "baseline" and not (k["regpower_wakes_sleep"] and sleep):
                     bad.append(f"{w} {r} {p}: nothing sleeps")
+                more[p] = more.get(p, 0) + held
                 happened[r] = happened.get(r, 0) + k[EVENT.get(r, "share_locks")]
+        if not more["allotted"] >= more["sleep-reg"]:
+            bad.append(f"{w} {r}: {more} held, though until the block ends")
 bad += [f"{r}: nothing is shared in any kernel" for r in R[1:] if not happened[r]]
 sys.exit("\n".join(bad) if bad else 0)
 END
