@@ -67,3 +67,112 @@ defs_reach(const struct defs *d, int32_t reg, uint32_t i)
     uint32_t from = g->block_of[at], to = g->block_of[i];
     return from == to ? (uint32_t)at < i : cfg_dominates(g, (int32_t)from, (int32_t)to);
 }
+
+/* -- writes -- */
+
+enum { MOST_BLOCKS = 64 };
+
+struct writes {
+    const struct cfg *cfg;
+    uint32_t *first; /* of each register: its first in at; one more for the end */
+    uint32_t *at;    /* instructions, ascending for each register */
+    uint32_t *seen;  /* of each block: the search that looked at it last */
+    uint32_t search;
+    struct arena mem;
+};
+
+struct fill {
+    struct writes *w;
+    uint32_t now;
+    bool place; /* first[] are places; before, they count */
+};
+
+static void
+fill(void *user, int32_t reg, bool write, bool partial)
+{
+    struct fill *x = user;
+    (void)partial;
+    if (write && x->place)
+        x->w->at[x->w->first[reg]++] = x->now;
+    else if (write)
+        x->w->first[reg]++;
+}
+
+struct writes *
+writes_new(const struct cfg *g)
+{
+    const struct ptx_func *f = g->func;
+    struct writes *w = xcalloc(1, sizeof *w);
+    w->cfg = g;
+    w->seen = ARENA_ARRAY(&w->mem, uint32_t, g->n + 1);
+    w->first = ARENA_ARRAY(&w->mem, uint32_t, f->regs.n + 2);
+    uint32_t *count = ++w->first, sum = 0; /* once placed, first[-1] is where 0 begins */
+    for (int place = 0; place < 2; place++) {
+        for (uint32_t i = 0; i < f->body.n; i++)
+            defuse_each(&f->body.v[i], fill, &(struct fill){w, i, place});
+        for (size_t r = 0; !place && r < f->regs.n; r++) {
+            uint32_t n = count[r];
+            count[r] = sum;
+            sum += n;
+        }
+        if (!place)
+            w->at = ARENA_ARRAY(&w->mem, uint32_t, sum + 1);
+    }
+    w->first--;
+    return w;
+}
+
+void
+writes_free(struct writes *w)
+{
+    if (!w)
+        return;
+    arena_free(&w->mem);
+    free(w);
+}
+
+/* Is reg written in [begin, end)? */
+static bool
+written(const struct writes *w, int32_t reg, uint32_t begin, uint32_t end)
+{
+    uint32_t lo = w->first[reg], hi = w->first[reg + 1], last = hi;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        if (w->at[mid] < begin)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < last && w->at[lo] < end;
+}
+
+bool
+writes_none_between(struct writes *w, int32_t reg, uint32_t from, uint32_t to)
+{
+    const struct cfg *g = w->cfg;
+    const uint32_t home = g->block_of[from];
+    const struct cfg_block *b = &g->block[g->block_of[to]];
+    uint32_t stack[MOST_BLOCKS], n = 0, met = 0;
+    if (g->block_of[to] == home && from < to)
+        return !written(w, reg, from + 1, to);
+    if (written(w, reg, b->first, to))
+        return false;
+    w->search++;
+    for (;;) {
+        for (uint32_t i = 0; i < b->npred; i++) {
+            uint32_t p = (uint32_t)b->pred[i];
+            const struct cfg_block *x = &g->block[p];
+            if (w->seen[p] == w->search)
+                continue;
+            w->seen[p] = w->search;
+            if (++met > MOST_BLOCKS ||
+                written(w, reg, p == home ? from + 1 : x->first, x->end))
+                return false;
+            if (p != home)
+                stack[n++] = p;
+        }
+        if (!n)
+            return true;
+        b = &g->block[stack[--n]];
+    }
+}

@@ -1,9 +1,10 @@
-/* narrow_addresses.c: scratchpad addresses are computed in 32 bits.
+/* narrow_addresses.c: addresses of scratchpad, local and constant memory are computed in 32
+ * bits.
  *
- * clang computes them in 64 bits, for its pointers have 64; an addition is then two machine
- * operations and each value two registers. An access to .shared sees the low 32 bits of its
- * address alone: ptxas narrows such computations, and an address of 32 bits wraps at 2^32
- * as the card's does (exec/ops/exec_mem.c).
+ * Compilers compute them in 64 bits, for their pointers have 64; an addition is then two
+ * machine operations and each value two registers. An access to .shared, .local or .const
+ * sees the low 32 bits of its address alone: ptxas narrows such computations, and an address
+ * of 32 bits wraps at 2^32 as the card's does (exec/ops/exec_mem.c).
  *
  * A register is narrow if no instruction needs its high half and every instruction that
  * writes it computes the low half from low halves. Which are is found by assuming all of
@@ -90,13 +91,20 @@ takes_low(const struct ptx_inst *in)
            ptx_types[in->type[0]].bytes == 4 && ptx_types[in->type[1]].bytes == 8;
 }
 
+/* Spaces whose addresses have 32 bits. */
+static bool
+is_small(enum ptx_space s)
+{
+    return s == PTX_SPACE_SHARED || s == PTX_SPACE_LOCAL || s == PTX_SPACE_CONST;
+}
+
 /* Operand i of an instruction that gives a low half: a register of 64 bits (narrow or cut),
- * a literal, or the address of a scratchpad variable. */
+ * a literal, or the address of a variable in such a space. */
 static bool
 has_low(const struct ptx_func *f, const struct ptx_operand *o)
 {
     return is_wide_integer(f, o) || o->kind == PTX_OPD_IMM ||
-           (o->kind == PTX_OPD_SYM && o->var && o->var->space == PTX_SPACE_SHARED);
+           (o->kind == PTX_OPD_SYM && o->var && is_small(o->var->space));
 }
 
 /* Whether `in` can give operand 0 in 32 bits. */
@@ -113,9 +121,9 @@ can_narrow(const struct ptx_func *f, const struct ptx_inst *in)
 }
 
 static bool
-reads_scratchpad_address(const struct ptx_inst *in, unsigned i)
+reads_small_address(const struct ptx_inst *in, unsigned i)
 {
-    return in->ops[i].kind == PTX_OPD_ADDR && ptx_inst_space(in) == PTX_SPACE_SHARED &&
+    return in->ops[i].kind == PTX_OPD_ADDR && is_small(ptx_inst_space(in)) &&
            (in->op == PTX_OP_LD || in->op == PTX_OP_ST || in->op == PTX_OP_ATOM ||
             in->op == PTX_OP_RED);
 }
@@ -148,7 +156,7 @@ judge(struct narrow *n, const struct ptx_inst *in)
     if (result && in->op == PTX_OP_MADW)
         low |= 8;
     for (unsigned i = 0; i < in->nops; i++)
-        if (!(low >> i & 1) && !reads_scratchpad_address(in, i))
+        if (!(low >> i & 1) && !reads_small_address(in, i))
             strike_all(n, &in->ops[i]);
 }
 
@@ -264,16 +272,15 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     f->body.cap = n.body.cap;
     *changed = n.narrowed > 0;
     if (a->report && n.narrowed)
-        strbuf_printf(
-            a->report,
-            "%s: %zu registers of scratchpad addresses have 32 bits, %zu conversions\n",
-            f->name, n.narrowed, n.cut);
+        strbuf_printf(a->report,
+                      "%s: %zu registers of addresses have 32 bits, %zu conversions\n",
+                      f->name, n.narrowed, n.cut);
     arena_free(&mem);
     return true;
 }
 
 const struct pass pass_narrow_addresses = {
     .name = "narrow-addresses",
-    .meaning = "scratchpad addresses are computed in 32 bits, as ptxas does",
+    .meaning = "addresses but global and generic ones have 32 bits, as ptxas has it",
     .run_func = run,
 };

@@ -3,9 +3,9 @@
  *
  * A register whose only definition is a literal, an address, a parameter or a special
  * register that does not change can be computed anywhere. One that is an ordinary
- * computation of registers with one definition each can be computed again behind its
- * definition wherever these are still in registers: they hold what they held then
- * (analysis/defs.h). So nothing lives longer for it. A source that is in no register may be
+ * computation of registers can be computed again behind its definition wherever these are
+ * still in registers and hold what they held then: they have one definition each, or no path
+ * from there writes them (analysis/defs.h). So nothing lives longer for it. A source that is in no register may be
  * computed again itself; where that takes more room than the result, there must be room.
  * Only operations of the ALU, at most RA_CHAIN of them.
  *
@@ -57,8 +57,14 @@ ra_from_nothing(const struct ra *a, const struct defs *d, int32_t r)
            (space == PTX_SPACE_PARAM && a->f->is_entry && s->var->is_param);
 }
 
-/* Is r's only definition a computation that can be repeated behind it? Copies are left to
- * colouring. */
+bool
+ra_is_operand(const struct ra *a, const struct defs *d, int32_t r)
+{
+    return ra_from_nothing(a, d, r) && a->f->body.v[d->at[r]].ops[1].kind != PTX_OPD_SREG;
+}
+
+/* Is r's only definition a computation that can be repeated behind it, as long as no source
+ * is written again (unchanged)? Copies are left to colouring. */
 static bool
 from_registers(const struct ra *a, const struct defs *d, int32_t r)
 {
@@ -76,7 +82,8 @@ from_registers(const struct ra *a, const struct defs *d, int32_t r)
                        o->kind == PTX_OPD_F32 || o->kind == PTX_OPD_F64;
         if (!literal &&
             !(o->kind == PTX_OPD_REG && !o->joined && o->reg != r &&
-              !is_temporary(a, o->reg) && defs_reach(d, o->reg, (uint32_t)at)))
+              !is_temporary(a, o->reg) &&
+              (d->at[o->reg] == DEFS_MANY || defs_reach(d, o->reg, (uint32_t)at))))
             return false;
     }
     return true;
@@ -142,12 +149,13 @@ count_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
 
 struct ra_again *
 ra_again_new(const struct ra *a, const struct live *l, const struct defs *d,
-             const uint64_t *gone, const int32_t *source, uint32_t limit,
-             struct arena *mem)
+             struct writes *w, const uint64_t *gone, const int32_t *source,
+             uint32_t limit, struct arena *mem)
 {
     const size_t n = a->f->regs.n;
     struct ra_again *x = ARENA_NEW(mem, struct ra_again);
-    *x = (struct ra_again){.a = a, .l = l, .defs = d, .gone = gone, .limit = limit};
+    *x = (struct ra_again){
+        .a = a, .l = l, .defs = d, .writes = w, .gone = gone, .limit = limit};
     x->form = ARENA_ARRAY(mem, uint8_t, n + 1);
     x->source = ARENA_ARRAY(mem, int32_t, n + 1);
     x->longer = bitset_new(mem, n + 1);
@@ -178,6 +186,15 @@ at_hand(const struct ra_again *x, const struct live_set *before, int32_t r, uint
     bool there = live_has(before, (uint32_t)r) ||
                  (bitset_has(x->longer, (size_t)r) && defs_reach(x->defs, r, i));
     return there && !(x->gone && bitset_has(x->gone, (size_t)r));
+}
+
+/* Does source s of r hold in front of instruction i what r was computed from? One with one
+ * definition does (from_registers). */
+static bool
+unchanged(struct ra_again *x, int32_t r, int32_t s, uint32_t i)
+{
+    return x->defs->at[s] != DEFS_MANY ||
+           writes_none_between(x->writes, s, (uint32_t)x->defs->at[r], i);
 }
 
 /* Can r be computed again from its sources? */
@@ -249,6 +266,8 @@ attempt(struct attempt *t, int32_t r, unsigned depth)
         for (unsigned k = 1; k < in->nops; k++) {
             int32_t s = in->ops[k].kind == PTX_OPD_REG ? in->ops[k].reg : RA_NONE;
             bool made = s < 0 || at_hand(x, t->before, s, t->inst);
+            if (s >= 0 && !unchanged(x, r, s, t->inst))
+                return 0;
             for (unsigned n = 0; n < t->n; n++)
                 made |= t->chain[n] == s;
             if (made)

@@ -16,6 +16,7 @@
 enum { RA_MAX_GROUP = 8, RA_MAX_UNITS = 1024, RA_CHAIN = 6, RA_NONE = -1 };
 
 struct defs;
+struct writes;
 struct ra_body;
 
 /* The function under allocation. */
@@ -99,6 +100,7 @@ struct ra_again {
     const struct ra *a;
     const struct live *l;
     const struct defs *defs;
+    struct writes *writes;
     const uint64_t *gone; /* registers that are spilled; NULL: none yet */
     uint32_t limit;       /* units that there are */
     uint8_t *form;        /* of each register: whether its definition can be repeated */
@@ -114,10 +116,13 @@ struct ra_again {
 
 /* Can the value of r be computed anywhere, from nothing? */
 bool ra_from_nothing(const struct ra *a, const struct defs *d, int32_t r);
+/* ... and is it what a card's instructions take as an operand, from no register? */
+bool ra_is_operand(const struct ra *a, const struct defs *d, int32_t r);
 /* source: of each register of gone, see there. Both NULL: nothing is chosen yet. */
 struct ra_again *ra_again_new(const struct ra *a, const struct live *l,
-                              const struct defs *d, const uint64_t *gone,
-                              const int32_t *source, uint32_t limit, struct arena *mem);
+                              const struct defs *d, struct writes *w,
+                              const uint64_t *gone, const int32_t *source, uint32_t limit,
+                              struct arena *mem);
 /* The one narrower register from which, with what needs none, the value of r is computed,
  * RA_NONE: there is not one such. */
 int32_t ra_again_source(struct ra_again *x, int32_t r);

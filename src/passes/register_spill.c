@@ -2,11 +2,13 @@
  * memory.
  *
  * At every point where too much is live, a candidate is worth what it would free there;
- * it costs its loads and stores, ten times as much in a loop, a quarter of that if it can
- * be computed again where it is read (register_again.c). One that is computed again from a
- * narrower register, which lives longer for it, frees the difference. Chains cost a quarter
- * for each instruction. The best ratio goes first, until no point is over. Where registers live
- * longer nothing goes to memory yet: the next round may choose them.
+ * it costs its loads and stores, ten times as much in a loop. What can be computed again where
+ * it is read (register_again.c) costs a quarter for each instruction of its chain, a 32nd if
+ * cards take it as an operand (literals, addresses of variables, parameters, constant memory).
+ * One that is computed again from a narrower register, which lives longer for it, frees the
+ * difference. The best ratio goes first, until no point is over; then the costliest choices
+ * that later ones made needless are taken back. Where registers live longer nothing goes to
+ * memory yet: the next round may choose them.
  * The rest have a slot in local memory: a store behind each write, a load
  * before each read, through registers made for that; register_keep.c says for how long.
  *
@@ -260,9 +262,95 @@ weigh(struct over *o, struct ra_again *x)
             o->frees[r] -= (uint8_t)ra_units(o->a->f, o->source[r]);
         /* Cheaper than loading. steps is the longest chain; 1 to so many are needed. */
         if (o->source[r] >= 0 || bitset_has(again, r))
-            o->cost[r] = o->cost[r] * ((x->steps[r] + 1u) / 2) / 4 + 1;
+            o->cost[r] = o->cost[r] * ((x->steps[r] + 1u) / 2) /
+                         (ra_is_operand(o->a, x->defs, (int32_t)r) ? 32 : 4);
+        o->cost[r]++; /* never 0 */
     }
     arena_free(&mem);
+}
+
+/* -- choices that later ones made needless -- */
+
+/* The tree holds, of each point, how many units less than now would have to leave it: below 0
+ * where it is over still. Node k, which has [lo, lo + n); add is included in least. */
+static void
+slack_add(struct over *o, uint32_t k, uint32_t lo, uint32_t n, const struct range *x,
+          int32_t units)
+{
+    if (x->to <= lo || lo + n <= x->from)
+        return;
+    if (x->from <= lo && lo + n <= x->to) {
+        o->least[k] += units;
+        o->add[k] += units;
+        return;
+    }
+    slack_add(o, 2 * k, lo, n / 2, x, units);
+    slack_add(o, 2 * k + 1, lo + n / 2, n / 2, x, units);
+    int32_t a = o->least[2 * k], b = o->least[2 * k + 1];
+    o->least[k] = (a < b ? a : b) + o->add[k];
+}
+
+static int32_t
+slack_min(const struct over *o, uint32_t k, uint32_t lo, uint32_t n,
+          const struct range *x)
+{
+    if (x->to <= lo || lo + n <= x->from)
+        return SATISFIED;
+    if (x->from <= lo && lo + n <= x->to)
+        return o->least[k];
+    int32_t a = slack_min(o, 2 * k, lo, n / 2, x);
+    int32_t b = slack_min(o, 2 * k + 1, lo + n / 2, n / 2, x);
+    return (a < b ? a : b) + o->add[k];
+}
+
+static void
+slack_all(struct over *o, uint32_t r, int32_t units)
+{
+    for (int32_t k = o->ranges[r]; k >= 0; k = o->range.v[k].next)
+        slack_add(o, 1, 0, o->leaves, &o->range.v[k], units);
+}
+
+struct choice {
+    uint64_t cost;
+    uint32_t r;
+};
+
+static int
+by_cost(const void *a, const void *b)
+{
+    const struct choice *x = a, *y = b;
+    if (x->cost != y->cost)
+        return x->cost < y->cost ? 1 : -1;
+    return (x->r > y->r) - (x->r < y->r);
+}
+
+/* Takes back choices, the costliest first, without which no point gets over the limit. */
+static void
+take_back(struct over *o, uint64_t *gone, struct choice *chosen, uint32_t n)
+{
+    for (uint32_t i = 0; i < 2 * o->leaves; i++)
+        o->least[i] = o->add[i] = 0;
+    for (uint32_t i = 0; i < o->leaves; i++)
+        o->least[o->leaves + i] = i < o->n ? -o->excess.v[i] : SATISFIED;
+    for (uint32_t k = o->leaves; --k;) {
+        int32_t a = o->least[2 * k], b = o->least[2 * k + 1];
+        o->least[k] = a < b ? a : b;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        slack_all(o, chosen[i].r, o->frees[chosen[i].r]);
+    qsort(chosen, n, sizeof *chosen, by_cost);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t r = chosen[i].r;
+        int32_t least = SATISFIED;
+        for (int32_t k = o->ranges[r]; k >= 0; k = o->range.v[k].next) {
+            int32_t m = slack_min(o, 1, 0, o->leaves, &o->range.v[k]);
+            least = m < least ? m : least;
+        }
+        if (least < o->frees[r])
+            continue;
+        slack_all(o, r, -(int32_t)o->frees[r]);
+        bitset_del(gone, r);
+    }
 }
 
 /* Chooses registers until no point is over the limit or nothing is left to choose. */
@@ -274,7 +362,9 @@ choose(struct over *o, uint64_t *gone, struct arena *mem)
     struct pqueue best = pqueue_new(mem, nregs);
     uint64_t weighed = 0, patience = 200000 + 32 * (uint64_t)nregs;
     uint64_t *longer = bitset_new(mem, nregs + 1); /* sources of what is chosen */
-    bool any = false, narrowed = false;
+    struct choice *chosen = ARENA_ARRAY(mem, struct choice, nregs + 1);
+    uint32_t n = 0;
+    bool narrowed = false;
     for (uint32_t r = 0; r < nregs; r++) {
         uint64_t worth = benefit(o, r);
         if (!worth || (r < a->temporary.n && a->temporary.v[r]) ||
@@ -299,19 +389,21 @@ choose(struct over *o, uint64_t *gone, struct arena *mem)
             (o->source[r] >= 0 && bitset_has(gone, (size_t)o->source[r])))
             continue; /* perhaps in the next round */
         bitset_add(gone, r);
-        any = true;
+        chosen[n++] = (struct choice){o->cost[r], r};
         for (int32_t k = o->ranges[r]; k >= 0; k = o->range.v[k].next)
             relieve(o, 1, 0, o->leaves, o->range.v[k].from, o->range.v[k].to,
                     o->frees[r]);
         if (o->source[r] >= 0)
             bitset_add(longer, (size_t)o->source[r]);
-        narrowed |= o->source[r] >= 0;
     }
+    take_back(o, gone, chosen, n);
+    for (uint32_t i = 0; i < n; i++)
+        narrowed |= bitset_has(gone, chosen[i].r) && o->source[chosen[i].r] >= 0;
     /* What lives longer now may be the better choice for memory: the next round sees it. */
     for (uint32_t r = 0; narrowed && r < nregs; r++)
         if (o->source[r] < 0 && !bitset_has(o->again, r))
             bitset_del(gone, r);
-    return any;
+    return n > 0;
 }
 
 /* -- code -- */
@@ -449,9 +541,10 @@ rewrite(struct ra *a, const struct live *l, const uint64_t *gone, const int32_t 
 {
     struct arena mem = {0};
     struct defs *d = defs_new(l->cfg);
+    struct writes *w = writes_new(l->cfg);
     struct spill s = {.a = a, .gone = gone};
     uint64_t *everywhere = bitset_new(&mem, n + 1);
-    s.again = ra_again_new(a, l, d, gone, source, limit, &mem);
+    s.again = ra_again_new(a, l, d, w, gone, source, limit, &mem);
     ra_again_everywhere(s.again, everywhere, &mem);
     s.slot = ARENA_ARRAY(&mem, int64_t, n + 1);
     s.now = ARENA_ARRAY(&mem, int32_t, n + 1);
@@ -466,6 +559,7 @@ rewrite(struct ra *a, const struct live *l, const uint64_t *gone, const int32_t 
         spill_inst(&s, &b, i);
     ra_body_end(&b);
     vec_free(&s.uses.use);
+    writes_free(w);
     defs_free(d);
     arena_free(&mem);
 }
@@ -494,7 +588,9 @@ ra_spill(struct ra *a, const struct live *l, uint32_t units)
             defuse_each(&a->f->body.v[i], add_access,
                         &(struct access){o.cost, weight[g->block_of[i]]});
         struct defs *d = defs_new(g);
-        weigh(&o, ra_again_new(a, l, d, NULL, NULL, units, &mem));
+        struct writes *w = writes_new(g);
+        weigh(&o, ra_again_new(a, l, d, w, NULL, NULL, units, &mem));
+        writes_free(w);
         defs_free(d);
         build_tree(&o, &mem);
         any = choose(&o, gone, &mem);
