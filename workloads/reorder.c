@@ -4,7 +4,9 @@
  * working-set size"). Items are vertices, pairs that share data edges; METIS cuts the graph
  * into as many parts as there are blocks. Its parts differ in size a little, blocks do not:
  * items move from parts that are too large to parts that are too small, neighbours first.
- * The smallest part is the last block, which need not be full.
+ * The smallest part is the last block, which need not be full. The same once more within each
+ * block: its items are cut into warps, since that clustering looks at "both the coalescing and
+ * the data reuse in the shared L1 cache" (004 section 7, of Kuo et al.).
  *
  * Reuse ("adjusts the scheduling order to exploit data reuse between thread groups"). The
  * next block is the one that shares most with the last WINDOW blocks, which run about
@@ -24,7 +26,7 @@
 typedef int32_t idx_t;
 #endif
 
-enum { WINDOW = 45 };
+enum { WINDOW = 45, WARP = 32, FEW = 8 /* parts */ };
 
 struct graph {
     uint32_t n;
@@ -93,7 +95,25 @@ both_ways(struct graph *g, uint32_t n, const uint32_t *first, const uint32_t *to
     return true;
 }
 
-/* The part of each item. */
+static bool
+parts_init(struct parts *p, uint32_t n, uint32_t group)
+{
+    *p = (struct parts){.k = (n + group - 1) / group, .group = group};
+    p->of = malloc(n * sizeof *p->of + 1);
+    p->size = calloc(p->k + 1, sizeof *p->size);
+    p->want = calloc(p->k + 1, sizeof *p->want);
+    return p->of && p->size && p->want;
+}
+
+static void
+parts_free(struct parts *p)
+{
+    free(p->of);
+    free(p->size);
+    free(p->want);
+}
+
+/* The part of each item. Recursive bisection for few parts is METIS's advice. */
 static bool
 partition(const struct graph *g, struct parts *p)
 {
@@ -102,9 +122,13 @@ partition(const struct graph *g, struct parts *p)
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_SEED] = 1;
     options[METIS_OPTION_NUMBERING] = 0;
-    if (p->k > 1)
+    if (p->k > FEW)
         return METIS_PartGraphKway(&n, &one, g->first, g->to, NULL, NULL, NULL, &k, NULL,
                                    NULL, options, &edges_cut, p->of) == METIS_OK;
+    if (p->k > 1)
+        return METIS_PartGraphRecursive(&n, &one, g->first, g->to, NULL, NULL, NULL, &k,
+                                        NULL, NULL, options, &edges_cut,
+                                        p->of) == METIS_OK;
     memset(p->of, 0, g->n * sizeof *p->of);
     return true;
 #else
@@ -119,6 +143,7 @@ cut(const struct graph *g, struct parts *p)
     if (!partition(g, p))
         return false;
     p->last = 0;
+    memset(p->size, 0, p->k * sizeof *p->size);
     for (uint32_t i = 0; i < g->n; i++)
         p->size[p->of[i]]++;
     for (uint32_t i = 1; i < p->k; i++)
@@ -176,6 +201,79 @@ even_out(const struct graph *g, struct parts *p)
     }
 }
 
+/* Items by part: those of part q are (*item)[(*start)[q]] on, to before that of q + 1. */
+static bool
+members(const struct graph *g, const struct parts *p, uint32_t **item, uint32_t **start)
+{
+    *item = malloc(g->n * sizeof **item + 1);
+    *start = calloc((size_t)p->k + 2, sizeof **start);
+    if (!*item || !*start)
+        return false;
+    for (uint32_t i = 0; i < g->n; i++)
+        (*start)[p->of[i] + 2]++;
+    for (uint32_t q = 2; q < p->k + 2; q++)
+        (*start)[q] += (*start)[q - 1];
+    for (uint32_t i = 0; i < g->n; i++)
+        (*item)[(*start)[p->of[i] + 1]++] = i;
+    return true;
+}
+
+/* -- warps of a part -- */
+
+/* The pairs within part q, whose n items are numbered from 0: local. */
+static void
+inside(const struct graph *g, const struct parts *p, uint32_t q, const uint32_t *item,
+       const uint32_t *local, struct graph *in)
+{
+    idx_t links = 0;
+    for (uint32_t i = 0; i < in->n; i++) {
+        in->first[i] = links;
+        for (idx_t e = g->first[item[i]]; e < g->first[item[i] + 1]; e++)
+            if (p->of[g->to[e]] == (idx_t)q)
+                in->to[links++] = (idx_t)local[g->to[e]];
+    }
+    in->first[in->n] = links;
+}
+
+/* Where each item stands in its part: warps of items that share data. */
+static bool
+by_warp(const struct graph *g, const struct parts *p, uint32_t *place)
+{
+    uint32_t *item = NULL, *start = NULL, *local = malloc(g->n * sizeof *local + 1);
+    struct parts w = {0};
+    struct graph in = {.first = malloc(((size_t)p->group + 2) * sizeof *in.first),
+                       .to = malloc(((size_t)g->first[g->n] + 1) * sizeof *in.to)};
+    bool ok = parts_init(&w, p->group, WARP) && local && in.first && in.to;
+    ok = ok && members(g, p, &item, &start);
+    for (uint32_t q = 0; ok && q < p->k; q++)
+        for (uint32_t m = start[q]; m < start[q + 1]; m++)
+            local[item[m]] = m - start[q];
+    for (uint32_t q = 0; ok && q < p->k; q++) {
+        const uint32_t *of = item + start[q];
+        in.n = start[q + 1] - start[q];
+        w.k = (in.n + WARP - 1) / WARP;
+        if (!in.n)
+            continue;
+        inside(g, p, q, of, local, &in);
+        ok = cut(&in, &w);
+        if (!ok)
+            break;
+        even_out(&in, &w);
+        for (uint32_t v = 0, next = 0; v < w.k;
+             v++) /* from here on: the next free place */
+            w.size[v] = v == w.last ? (w.k - 1) * WARP : WARP * next++;
+        for (uint32_t i = 0; i < in.n; i++)
+            place[of[i]] = w.size[w.of[i]]++;
+    }
+    free(item);
+    free(start);
+    free(local);
+    free(in.first);
+    free(in.to);
+    parts_free(&w);
+    return ok;
+}
+
 /* -- order of parts -- */
 
 /* As the input has the first item of each. METIS numbers parts as it bisects, so those that
@@ -221,20 +319,13 @@ struct shared {
 static bool
 sharing(const struct graph *g, const struct parts *p, struct shared *s)
 {
-    uint32_t *member = malloc(g->n * sizeof *member + 1); /* items by part */
-    uint32_t *start = calloc((size_t)p->k + 2, sizeof *start);
+    uint32_t *member = NULL, *start = NULL;
     uint32_t *seen = calloc(p->k, sizeof *seen); /* 1 + where the other part stands */
     const size_t most = (size_t)g->first[g->n] + 1;
     s->first = calloc((size_t)p->k + 1, sizeof *s->first);
     s->other = malloc(most * sizeof *s->other);
     s->weight = malloc(most * sizeof *s->weight);
-    bool ok = member && start && seen && s->first && s->other && s->weight;
-    for (uint32_t i = 0; ok && i < g->n; i++)
-        start[p->of[i] + 2]++;
-    for (uint32_t q = 2; ok && q < p->k + 2; q++)
-        start[q] += start[q - 1];
-    for (uint32_t i = 0; ok && i < g->n; i++)
-        member[start[p->of[i] + 1]++] = i;
+    bool ok = seen && s->first && s->other && s->weight && members(g, p, &member, &start);
     uint32_t n = 0;
     for (uint32_t q = 0; ok && q < p->k; q++) {
         const uint32_t from = s->first[q] = n;
@@ -321,20 +412,18 @@ order_items(enum item_order how, uint32_t n, const uint32_t *first, const uint32
         return true;
     }
     struct graph g = {0};
-    struct parts p = {.k = (n + group - 1) / group, .group = group};
+    struct parts p = {0};
     if (how == ORDER_GIVEN || !n) {
         for (uint32_t i = 0; i < n; i++)
             place[i] = i;
         return true;
     }
-    p.of = malloc(n * sizeof *p.of);
-    p.size = calloc(p.k, sizeof *p.size);
-    p.want = calloc(p.k, sizeof *p.want);
+    bool ok = parts_init(&p, n, group);
     uint32_t *at = malloc(p.k * sizeof *at);
-    bool ok =
-        p.of && p.size && p.want && at && both_ways(&g, n, first, to) && cut(&g, &p);
+    ok = ok && at && both_ways(&g, n, first, to) && cut(&g, &p);
     if (ok)
         even_out(&g, &p);
+    ok = ok && by_warp(&g, &p, place);
     if (ok && how == ORDER_REUSE)
         ok = by_reuse(&g, &p, at);
     else if (ok && how == ORDER_SCATTERED)
@@ -344,12 +433,10 @@ order_items(enum item_order how, uint32_t n, const uint32_t *first, const uint32
     for (uint32_t q = 0; ok && q < p.k; q++) /* the first free number of each part */
         p.size[q] = at[q] * group;
     for (uint32_t i = 0; ok && i < n; i++)
-        place[i] = p.size[p.of[i]]++;
+        place[i] += p.size[p.of[i]];
     free(g.first);
     free(g.to);
-    free(p.of);
-    free(p.size);
-    free(p.want);
+    parts_free(&p);
     free(at);
     return ok;
 }

@@ -57,6 +57,17 @@ cut(const struct mesh *m, const uint32_t *place)
     return n;
 }
 
+/* Edges within a warp, of those within a block. By chance 31 of 127. */
+static double
+in_warps(const struct mesh *m, const uint32_t *place)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->nodes; i++)
+        for (uint32_t e = m->first[i]; e < m->first[i + 1]; e++)
+            n += place[i] / 32 == place[m->to[e]] / 32;
+    return (double)n / (m->edges - cut(m, place));
+}
+
 /* Edges between blocks at most so far apart, of those between blocks. */
 static double
 near(const struct mesh *m, const uint32_t *place, uint32_t apart)
@@ -96,6 +107,11 @@ clusters_share(void **state)
     assert_true(edges[ORDER_CLUSTER] < m.edges / 2);
     assert_true(edges[ORDER_CLUSTER] < edges[ORDER_COALESCED]);
     assert_true(edges[ORDER_COALESCED] < edges[ORDER_GIVEN]);
+    print_message("of edges within blocks, %.3f are within warps\n",
+                  in_warps(&m, place[ORDER_SCATTERED]));
+    assert_true(in_warps(&m, place[ORDER_CLUSTER]) > 0.4);
+    assert_true(in_warps(&m, place[ORDER_REUSE]) > 0.4);
+    assert_true(in_warps(&m, place[ORDER_SCATTERED]) > 0.4);
     assert_int_equal(edges[ORDER_REUSE], edges[ORDER_CLUSTER]);
     assert_true(close[ORDER_REUSE] > close[ORDER_CLUSTER]);
     assert_memory_equal(place[ORDER_THREADS], place[ORDER_CLUSTER],
