@@ -57,7 +57,7 @@ struct raw_check {
 
 struct raw {
     char *title, *source, *note, *paper, *machine, *baseline, *compiler, *seed,
-        *max_cycles;
+        *max_cycles, *mean;
     struct raw_list machines, settings;
     struct raw_workload *workload;
     struct raw_variant *variant;
@@ -169,6 +169,7 @@ static const cyaml_schema_field_t fields[] = {
     TEXT(struct raw, compiler, MAY),
     TEXT(struct raw, seed, MAY),
     TEXT(struct raw, max_cycles, MAY),
+    TEXT(struct raw, mean, MAY),
     TEXTS(struct raw, machines),
     TEXTS(struct raw, settings),
     LIST(struct raw, "workloads", workload, nworkload, &workload_value, MUST),
@@ -997,6 +998,18 @@ make_cells(struct build *b)
     return ok;
 }
 
+/* Which mean of all rows the source takes. */
+static bool
+make_mean(struct build *b)
+{
+    const char *word = or_text(b, b->raw->mean, "geometric");
+    b->e->arithmetic = !strcmp(word, "arithmetic");
+    if (b->e->arithmetic || !strcmp(word, "geometric"))
+        return true;
+    return wrong(b, AT(b, "mean"), "a mean is `geometric` or `arithmetic`, not '%s'",
+                 word);
+}
+
 static void
 make_texts(struct build *b)
 {
@@ -1030,8 +1043,8 @@ experiment_load(const char *file, bool quick, struct diag_sink *diag)
     b.raw = data;
     if (ok) {
         make_texts(&b);
-        ok = make_rows(&b) && make_series(&b) && check_picks(&b) && find_baselines(&b) &&
-             make_metrics(&b) && make_cells(&b);
+        ok = make_mean(&b) && make_rows(&b) && make_series(&b) && check_picks(&b) &&
+             find_baselines(&b) && make_metrics(&b) && make_cells(&b);
     }
     e->series = b.series.v;
     e->run = b.runs.v;

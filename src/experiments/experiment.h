@@ -95,6 +95,7 @@ struct experiment {
     struct exp_metric *metric;
     struct exp_check *check;
     size_t nrow, nseries, nmetric, ncheck;
+    bool arithmetic; /* the mean of all rows; else geometric */
     /* Runs, each once; cell[row * nseries + series] is its run, or -1 for a row without
      * a workload. */
     struct exp_run *run;

@@ -504,6 +504,10 @@ mean_of(const struct figure *f, const double *values, size_t k, size_t m)
     const struct experiment *e = f->e;
     enum exp_as as = e->metric[m].as;
     double sum = 0;
+    for (size_t r = 0; r < e->nrow && e->arithmetic; r++)
+        sum += values[figure_at(e, r, k, m)] / (double)e->nrow;
+    if (e->arithmetic)
+        return sum;
     for (size_t r = 0; r < e->nrow; r++) {
         double x = factor_of(as, values[figure_at(e, r, k, m)]);
         sum += x > 0 ? log(x) : NAN;

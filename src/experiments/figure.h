@@ -52,7 +52,8 @@ double figure_off(const struct figure *f, size_t row, size_t series, size_t metr
 double figure_median_off(const struct figure *f, size_t first, size_t last, size_t metric,
                          size_t *within);
 
-/* Geometric mean of a series over all rows, as in a verdict; NaN if one is not known. */
+/* Mean of a series over all rows, geometric as in a verdict or arithmetic, as the experiment has
+ * it; NaN if one is not known. */
 double figure_mean(const struct figure *f, size_t series, size_t metric);
 /* The paper's: what it states, else of its values. */
 double figure_paper_mean(const struct figure *f, size_t series, size_t metric);

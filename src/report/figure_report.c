@@ -138,7 +138,8 @@ means_text(const struct figure *f, size_t m, struct strbuf *out)
 {
     const struct experiment *e = f->e;
     const struct exp_metric *metric = &e->metric[m];
-    const char *before = "geometric mean of all rows: ";
+    const char *before =
+        e->arithmetic ? "arithmetic mean of all rows: " : "geometric mean of all rows: ";
     char a[32], b[32];
     for (size_t k = 0; k < e->nseries; k++) {
         double paper = f->paper_mean[m * e->nseries + k];
@@ -580,7 +581,7 @@ figure_chart(const struct figure *f, size_t m, const char *path, bool values,
         for (size_t i = 0; i < s.n; i++)
             value[r * s.n + i] = s.from[i][figure_at(e, r, s.which[i], m)];
     }
-    groups[e->nrow] = "geometric mean";
+    groups[e->nrow] = e->arithmetic ? "arithmetic mean" : "geometric mean";
     for (size_t i = 0; i < s.n; i++) {
         value[e->nrow * s.n + i] = s.mean[i];
         mean |= isfinite(s.mean[i]) && !s.style[i].pale;

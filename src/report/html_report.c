@@ -112,13 +112,13 @@ figure_json(const struct figure *f, const char *name, bool *ok, struct diag_sink
             checks, json_pack("{s:s, s:i}", "says", e->check[i].says, "holds", holds));
     }
     json_t *metrics = metrics_json(f, ours, paper, shows, verdicts);
-    return json_pack("{s:o, s:o, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o}",
-                     "means", means, "sweep", x, "name", json_text(name), "title",
-                     e->title, "source", e->source, "note", e->note, "metrics", metrics,
-                     "rows", rows, "workloads", workloads, "series", series, "checks",
-                     checks, "ours", ours, "paper", paper, "shows", shows, "verdicts",
-                     verdicts);
+    return json_pack(
+        "{s:o, s:b, s:o, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, s:o}",
+        "means", means, "arithmetic", e->arithmetic, "sweep", x, "name", json_text(name),
+        "title", e->title, "source", e->source, "note", e->note, "metrics", metrics,
+        "rows", rows, "workloads", workloads, "series", series, "checks", checks, "ours",
+        ours, "paper", paper, "shows", shows, "verdicts", verdicts);
 }
 
 /* -- runs -- */

@@ -213,7 +213,7 @@
         borderDash: c.paper ? [6, 4] : [], pointRadius: 3 });
       return set;
     });
-    const labels = [...shown.rows.map((r) => figure.rows[r]), ...(mean ? ["", "geometric mean"] : [])];
+    const labels = [...shown.rows.map((r) => figure.rows[r]), ...(mean ? ["", figure.arithmetic ? "arithmetic mean" : "geometric mean"] : [])];
     if (!part.chart) {
       part.chart = new Chart(part.canvas, {
         type: sweep || swept ? "line" : "bar", data: { labels, datasets }, plugins: [valuesOnBars],

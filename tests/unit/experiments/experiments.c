@@ -306,6 +306,9 @@ what_is_wrong_is_said_with_its_line(void **state)
     refused(with("stat: ipc", "stat: ipd"), 11, "there is no counter 'ipd'");
     refused(with("as: gain", "as: gains"), 11, "'gains': one of value, gain,");
     refused(with("baseline: lrr", "baseline: lr"), 9, "no variant");
+    refused("title: t\nmean: median\nworkloads:\n  - {label: a, threads: 64}\n"
+            "variants:\n  - {name: v}\nmetrics:\n  - {name: resident_blocks}\n",
+            2, "a mean is `geometric` or `arithmetic`, not 'median'");
     refused(with("baseline: lrr\n", ""), 10, "needs a `baseline:`");
     refused(with("name: gto", "name: lrr"), 8, "two series are called");
     refused(with("label: mm", "label: vecadd"), 5, "two rows are called");
@@ -776,6 +779,8 @@ verdict_by_hand(void **state)
     assert_true(fabs(figure_mean(f, 1, 0) - 100 * (pow(2.0 / 1.2, 0.25) - 1)) < 1e-9);
     assert_true(figure_check(f, 4, &holds, &diag));
     assert_int_equal(holds, 1);
+    e->arithmetic = true; /* 25 - 20 + 100 - 16.67, of four */
+    assert_true(fabs(figure_mean(f, 1, 0) - (105 - 100.0 / 6) / 4) < 1e-9);
     figure_free(f);
     diag_free(&diag);
     write_file("p.csv", "workload,series,value\na,new,ten\n");
