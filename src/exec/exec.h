@@ -238,11 +238,11 @@ struct exec_grid {
     /* exec_run_grid: a warp runs so many instructions before the next one of its block
      * has its turn; 0: until it waits. */
     uint32_t quantum;
-    struct exec_races *races; /* NULL: none are looked for */
-    struct exec_race race;    /* the one of the lowest block */
-    uint64_t races_watched;   /* instructions in which they were looked for */
-    struct exec_team *team;   /* NULL: one host thread */
-    struct exec_apart *apart; /* with team */
+    struct exec_races *races;             /* NULL: none are looked for */
+    struct exec_race race;                /* the one of the lowest block */
+    uint64_t races_watched;               /* instructions in which they were looked for */
+    struct exec_team *team;               /* NULL: one host thread */
+    struct exec_speculation *speculation; /* with team */
     /* Who looks on in exec_run_grid (observer.h). */
     struct exec_watch watch[EXEC_WATCHES];
     unsigned nwatch;
@@ -250,9 +250,9 @@ struct exec_grid {
 
 /* -- host threads for exec_run_grid: same memory, counts and diagnostics -- */
 
-/* How the kernel's launches fared in several threads. */
-struct exec_apart {
-    uint64_t good, bad;
+/* Waves of blocks of a kernel that ran in several threads (exec_blocks.c). */
+struct exec_speculation {
+    uint64_t commits, rollbacks;
 };
 /* NULL: the host gives no threads or address space. */
 struct exec_team *exec_team_new(struct dev_mem *mem, unsigned threads);

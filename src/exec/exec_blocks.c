@@ -1,17 +1,17 @@
-/* exec_blocks.c: blocks of a grid in several host threads, with the result of running
- * them one after another.
+/* exec_blocks.c: speculative parallel execution of a grid's blocks in several host threads,
+ * with the result of running them one after another.
  *
- * Nothing is assumed of the kernel: threads run blocks of a wave at once, directly on
- * device memory, and take down which words of global memory they read and write. If no
- * thread has touched a word that another one wrote, the order of their blocks made no
- * difference, and the wave stands. Else, or if a block faulted or did not end in its
- * turn, what was written is put back and the wave's blocks run one after another. So
- * memory, counts and diagnostics are those of one thread, whatever the number of threads
- * and however the host runs them.
+ * Nothing is assumed of the kernel. Threads run blocks of a wave at once, directly on device
+ * memory, and record their footprints: which words of global memory they read and write. If
+ * no thread has touched a word that another one wrote, there is no conflict: the order of
+ * the blocks made no difference, and the wave commits. Otherwise, or if a block faulted or
+ * waited for another one, the wave is rolled back and its blocks run in sequence. So memory,
+ * counts and diagnostics are those of one thread, whatever the number of threads and however
+ * the host schedules them.
  *
  *     thread 0: blocks 0 1 4 5    reads {a}   writes {x, y}
- *     thread 1: blocks 2 3 6 7    reads {a}   writes {z}          no conflict: it stands
- *                                 reads {a y}                     conflict: once more
+ *     thread 1: blocks 2 3 6 7    reads {a}   writes {z}          no conflict: commit
+ *                                 reads {a y}                     conflict: roll back
  *
  * Each thread runs its blocks in rising order, so those of one thread need no check.
  * Reductions (atomics whose result nobody takes) of one integer operation commute, and
@@ -20,9 +20,9 @@
  *
  * A word is 4 bytes; of a page of 4 KiB a thread has three bit sets (struct foot_page).
  * The page is copied before the first write to it in the wave. A wave grows from
- * WAVE_LEAST warp instructions to WAVE_MOST, so little is lost when it does not stand; a
- * kernel whose waves often do not stand goes on in one thread. Kernels that can hardly
- * run so, and those that use memory in ways that are not taken down (printf, malloc,
+ * WAVE_LEAST warp instructions to WAVE_MOST, which bounds the cost of a rollback. A kernel
+ * whose waves are rolled back too often goes on in one thread. Kernels that can hardly
+ * run so, and those that use memory in ways that are not recorded (printf, malloc,
  * clocks, surfaces, 128-bit atomics), are marked when they are decoded
  * (exec_prog.in_turn). */
 #define _GNU_SOURCE
@@ -41,9 +41,9 @@ enum {
     WAVE_MOST = 1 << 22,
     WAVE_GROWTH = 4,
     MOST_THREADS = 64,
-    CHUNKS = 8,     /* of a thread in a wave */
-    BAD_MOST = 2,   /* waves that do not stand before a kernel goes on in one thread, */
-    BAD_SHARE = 16, /* and of how many that stand there may be one more */
+    CHUNKS = 8,           /* of a thread in a wave */
+    ROLLBACKS_MOST = 2,   /* before a kernel goes on in one thread, */
+    ROLLBACKS_SHARE = 16, /* and one more for so many commits */
 };
 
 struct member {
@@ -136,7 +136,7 @@ exec_team_free(struct exec_team *t)
     free(t);
 }
 
-/* -- what is touched -- */
+/* -- footprints -- */
 
 /* Copies the page unless another thread has, or does. */
 static void
@@ -246,7 +246,7 @@ run_blocks(void *user, unsigned thread)
     }
 }
 
-/* Has a thread touched what another one wrote, or made it differ by its reductions? */
+/* Has a thread touched what another one wrote, or what another one reduced to? */
 static bool
 conflict_in(const struct exec_team *t, uint32_t page)
 {
@@ -284,7 +284,7 @@ conflict(const struct exec_team *t)
 
 /* Words that were written get back what they held. */
 static void
-put_back(struct exec_team *t, const struct saved *s)
+roll_back(struct exec_team *t, const struct saved *s)
 {
     uint8_t *host = dev_host(t->mem, t->base + (uint64_t)s->page * FOOT_PAGE);
     for (unsigned g = 0; g < FOOT_GROUPS; g++) {
@@ -316,11 +316,11 @@ forget(struct exec_team *t)
     }
 }
 
-/* Have too many waves of the kernel not stood? */
+/* Have too many waves of the kernel been rolled back? */
 static bool
-often_bad(const struct exec_apart *a)
+conflicts_often(const struct exec_speculation *s)
 {
-    return a->bad > BAD_MOST + a->good / BAD_SHARE;
+    return s->rollbacks > ROLLBACKS_MOST + s->commits / ROLLBACKS_SHARE;
 }
 
 bool
@@ -328,7 +328,7 @@ exec_team_begin(struct exec_grid *g, bool watching)
 {
     struct exec_team *t = g->team;
     if (!t || g->prog->in_turn || g->cooperative || dev_guard(g->mem) ||
-        often_bad(g->apart))
+        conflicts_often(g->speculation))
         return false;
     t->wave = WAVE_LEAST;
     t->watching = watching;
@@ -343,8 +343,8 @@ exec_team_begin(struct exec_grid *g, bool watching)
     return true;
 }
 
-/* How many blocks the next wave has; 0: too few are left, or the kernel is not to go on
- * so. */
+/* How many blocks the next wave has; 0: too few are left, or the kernel conflicts too
+ * often. */
 static uint64_t
 wave_blocks(const struct exec_grid *g, uint64_t done, uint64_t blocks)
 {
@@ -352,7 +352,7 @@ wave_blocks(const struct exec_grid *g, uint64_t done, uint64_t blocks)
     uint64_t per = g->n_warp_inst / done + 1, n = t->wave / per;
     n = n < t->n ? t->n : n;
     n = n < blocks - done ? n : blocks - done;
-    return n < 2 || n * per < WAVE_WORTH || often_bad(g->apart) ? 0 : n;
+    return n < 2 || n * per < WAVE_WORTH || conflicts_often(g->speculation) ? 0 : n;
 }
 
 uint64_t
@@ -382,28 +382,28 @@ exec_team_wave(struct exec_grid *g, uint64_t done, uint64_t blocks)
         warp += t->member[i].g.n_warp_inst;
         thread += t->member[i].g.n_thread_inst;
     }
-    bool stands =
+    bool commits =
         !t->failed && (!g->limit || g->n_warp_inst + warp < g->limit) && !conflict(t);
     for (unsigned i = 0; i < t->n; i++) {
         struct member *m = &t->member[i];
-        for (size_t k = 0; !stands && k < m->foot.nsaved; k++)
-            put_back(t, &m->foot.saved.v[k]);
+        for (size_t k = 0; !commits && k < m->foot.nsaved; k++)
+            roll_back(t, &m->foot.saved.v[k]);
         race_watch_drop(m->watch);
-        if (stands)
+        if (commits)
             races_merge(g, &m->g);
         diag_free(&m->diag);
     }
     for (unsigned i = 0; i < t->n; i++)
         t->member[i].g.race = g->race;
     forget(t);
-    if (!stands) {
-        g->apart->bad++;
+    if (!commits) {
+        g->speculation->rollbacks++;
         t->wave = WAVE_LEAST;
         return 0;
     }
     g->n_warp_inst += warp;
     g->n_thread_inst += thread;
-    g->apart->good++;
+    g->speculation->commits++;
     t->wave = t->wave < WAVE_MOST ? WAVE_GROWTH * t->wave : WAVE_MOST;
     return n;
 }

@@ -626,7 +626,7 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                           .quantum = dev->machine->functional.quantum,
                           .races = races_of(dev, lk),
                           .team = dev->team,
-                          .apart = &lk->apart,
+                          .speculation = &lk->speculation,
                           .diag = diag};
     exec_check_promise(prog, plan.shared_from);
     if (dev->checks)

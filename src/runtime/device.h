@@ -16,7 +16,7 @@ struct loaded_kernel {
     uint32_t barriers;      /* numbered ones that a block uses */
     uint32_t allocated;     /* bytes of scratchpad that scratchalloc takes */
     struct exec_races races;
-    struct exec_apart apart;
+    struct exec_speculation speculation;
 };
 
 /* A kernel's code as passes (compiler.passes) left it for one threshold and one shape of

@@ -54,7 +54,7 @@ observe(struct allot_device *dev, struct exec_grid *g, struct workset *w, bool *
     g->print = discard;
     g->races = NULL;
     g->team = NULL;
-    g->apart = NULL;
+    g->speculation = NULL;
     workset_watch(w, g);
     g->diag = &quiet;
     *done = exec_run_grid(g) == EXEC_OK;

@@ -290,7 +290,7 @@ found(struct exec_checks *k, const struct exec_warp *w, unsigned lane, uint32_t 
     f->other = (struct check_who){t->block, t->thread};
     f->other_stores = kind == WRITE_READ || kind == ATOMIC;
     f->group = (uint8_t)(kind == WRITE_READ ? READ_WRITE : kind);
-    f->apart = t->block != w->cta->id;
+    f->across_blocks = t->block != w->cta->id;
     f->wide = t->thread / LANES != w->index;
     f->space = (uint8_t)space;
     f->addr = addr;
@@ -474,7 +474,7 @@ check_race_tell(const struct exec_checks *k, const struct finding *f)
                                                  : " has written");
     if (f->kind == ONE_INSTRUCTION)
         strbuf_addz(&b, " with another value by the same instruction");
-    else if (f->apart)
+    else if (f->across_blocks)
         strbuf_addz(&b, "; blocks of a launch have no order");
     else
         strbuf_addz(&b, ", with no barrier between them");
@@ -483,7 +483,7 @@ check_race_tell(const struct exec_checks *k, const struct finding *f)
                  p->entry->name, b.s, (unsigned long long)f->count);
     diag_hint(k->g->diag, d, "%s",
               f->kind == ONE_INSTRUCTION ? "let one thread write it, or use an atomic"
-              : f->apart ? "use atomics, or let another launch do the second part"
+              : f->across_blocks ? "use atomics, or let another launch do the second part"
               : f->wide
                   ? "put __syncthreads() (bar.sync) between them, or use atomics"
                   : "put __syncwarp() (bar.warp.sync) between them, or use atomics");

@@ -91,7 +91,7 @@ static bool
 equal(const struct finding *a, const struct finding *b)
 {
     return a->kernel == b->kernel && a->which == b->which && a->group == b->group &&
-           a->apart == b->apart && blamed(a) == blamed(b);
+           a->across_blocks == b->across_blocks && blamed(a) == blamed(b);
 }
 
 /* The last finding joins an equal one, if there is one. */

@@ -22,7 +22,7 @@ struct finding {
     uint8_t which, kind; /* enum exec_checked; the check's own */
     uint8_t group;       /* kinds that are told of as one */
     /* Of races: the other access is the store; between blocks; some between warps. */
-    bool other_stores, apart, wide;
+    bool other_stores, across_blocks, wide;
     uint64_t count;
     bool told;
     /* of the first one */

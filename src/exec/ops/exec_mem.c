@@ -268,7 +268,7 @@ mem_reduction(const struct exec_inst *in)
     return (uint16_t)(1 + in->sub + in->type * 16);
 }
 
-/* Is it made beside those of other host threads? */
+/* A reduction that may be concurrent with those of other host threads. */
 static bool
 reduces(const struct exec_warp *w, const struct exec_inst *in)
 {
@@ -668,11 +668,11 @@ atomics(struct exec_warp *w, const struct exec_inst *in, uint32_t mask,
         const struct exec_access *x, const uint64_t *a, const uint64_t *b,
         const uint64_t *c)
 {
-    bool beside = x && reduces(w, in);
+    const bool concurrent = x && reduces(w, in);
     FOR_BITS(i, mask)
     {
         unsigned space = x ? LANE_SPACE(x, i) : PTX_SPACE_GLOBAL;
-        if (beside && space == PTX_SPACE_GLOBAL) {
+        if (concurrent && space == PTX_SPACE_GLOBAL) {
             reduce(in, host_base(w, space) + a[i], b[i]);
             continue;
         }

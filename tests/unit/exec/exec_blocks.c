@@ -21,7 +21,7 @@ enum { BYTES = 1 << 20, SHARED = 4096, MOST = 1000000 };
     "sub.u32 %r0, %r0, 1; setp.ne.u32 %p0, %r0, 0; @%p0 bra L;\n"
 #define END "st.global.u32 [%d1], %r13; ret; }\n"
 
-enum fate { STANDS, CONFLICTS, IN_TURN, FAILS };
+enum fate { COMMITS, CONFLICTS, IN_TURN, FAILS };
 
 static const struct {
     const char *name, *text;
@@ -29,35 +29,35 @@ static const struct {
     enum fate fate;
 } kernels[] = {
     {"each its own word", BEGIN WORK("st.global.u32 [%d1], %r13;\n") END, 800, 128, 15,
-     STANDS},
+     COMMITS},
     {"in place",
      BEGIN WORK("ld.global.u32 %r5, [%d1]; add.u32 %r5, %r5, %r13;\n"
                 "st.u32 [%d1], %r5;\n") "ret; }\n",
-     800, 128, 15, STANDS},
+     800, 128, 15, COMMITS},
     {"all read one word, vectors",
      BEGIN WORK(
          "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%d0]; add.u32 %r13, %r13, %r7;\n") END,
-     800, 128, 15, STANDS},
+     800, 128, 15, COMMITS},
     {"histogram", /* reductions commute */
      BEGIN WORK("and.b32 %r5, %r13, 124; cvt.u64.u32 %d2, %r5; add.u64 %d2, %d0, %d2;\n"
                 "red.global.add.u32 [%d2], %r13; red.add.u32 [%d2+256], 1;\n") END,
-     600, 96, 15, STANDS},
+     600, 96, 15, COMMITS},
     {"atomics whose result nothing reads",
      BEGIN WORK("atom.global.add.u32 %r5, [%d0], %r13; mov.u32 %r5, 1;\n"
                 "@%p0 atom.global.add.u32 %r6, [%d0+4], %r5;\n") END,
-     600, 96, 15, STANDS},
+     600, 96, 15, COMMITS},
     {"largest", BEGIN WORK("red.global.max.s32 [%d0+8], %r13;\n") END, 600, 96, 15,
-     STANDS},
+     COMMITS},
     {"64 bits",
      BEGIN WORK("cvt.u64.u32 %d3, %r13; red.global.add.u64 [%d0+64], %d3;\n") END, 600,
-     96, 40, STANDS},
+     96, 40, COMMITS},
     {"shared and local memory, copies",
      BEGIN WORK("shl.b32 %r5, %r1, 4; mov.u32 %r6, t; add.u32 %r5, %r5, %r6;\n"
                 "cp.async.ca.shared.global [%r5], [%d1], 4; cp.async.wait_all;\n"
                 "ld.shared.u32 %r7, [%r5]; add.u32 %r13, %r13, %r7; bar.sync 0;\n"
                 "st.local.u32 [own+4], %r13; ld.local.u32 %r8, [own+4];\n"
                 "st.shared.u32 [%r5], %r8; atom.shared.add.u32 %r9, [t], 1;\n") END,
-     600, 96, 20, STANDS},
+     600, 96, 20, COMMITS},
     {"the last block wins", BEGIN WORK("st.global.u32 [%d0], %r4;\n") END, 800, 128, 12,
      CONFLICTS},
     {"neighbours", /* a block reads what others write */
@@ -116,14 +116,14 @@ static const struct {
     {"a race between warps",
      BEGIN WORK("st.global.u32 [%d1], %r13;\n") "setp.ne.u32 %p1, %r2, 512; @%p1 bra E;\n"
                                                 "st.shared.u32 [t], %r1;\nE:" END,
-     800, 128, 15, STANDS},
+     800, 128, 15, COMMITS},
 };
 
 struct outcome {
     uint8_t *memory;
     uint64_t warp, thread;
     struct strbuf said;
-    struct exec_apart apart;
+    struct exec_speculation speculation;
 };
 
 static bool
@@ -148,7 +148,7 @@ run(size_t i, unsigned threads)
     k.g.quantum = 32;
     k.g.limit = strcmp(kernels[i].name, "limit") ? 200 * MOST : MOST;
     k.g.races = &races;
-    k.g.apart = &o.apart;
+    k.g.speculation = &o.speculation;
     k.g.team = threads ? exec_team_new(k.mem, threads) : NULL;
     assert_true(!threads || k.g.team);
     for (int launch = 0; launch < 2; launch++) { /* on what the first one left */
@@ -188,11 +188,13 @@ same_at_any_number_of_threads(void **state)
                 fail_msg("%s, %u threads: %llu warp instructions, %s\none: %llu, %s",
                          kernels[i].name, threads[t], (unsigned long long)o.warp,
                          o.said.s, (unsigned long long)one.warp, one.said.s);
-            if (kernels[i].fate == STANDS && (!o.apart.good || o.apart.bad))
+            if (kernels[i].fate == COMMITS &&
+                (!o.speculation.commits || o.speculation.rollbacks))
                 fail_msg("%s, %u threads: %llu waves stand, %llu do not", kernels[i].name,
-                         threads[t], (unsigned long long)o.apart.good,
-                         (unsigned long long)o.apart.bad);
-            if (kernels[i].fate == IN_TURN && (o.apart.good || o.apart.bad))
+                         threads[t], (unsigned long long)o.speculation.commits,
+                         (unsigned long long)o.speculation.rollbacks);
+            if (kernels[i].fate == IN_TURN &&
+                (o.speculation.commits || o.speculation.rollbacks))
                 fail_msg("%s was not run in turn", kernels[i].name);
             free(o.memory);
             strbuf_free(&o.said);

@@ -223,10 +223,10 @@ in_one_thread(void **state)
     (void)state;
     struct kit k;
     struct watcher a = {.who = 'a', .k = &k}, b = {.who = 'b', .k = &k};
-    struct exec_apart apart = {0};
+    struct exec_speculation speculation = {0};
     a.out = b.out = load(&k);
     k.g.team = exec_team_new(k.mem, 4);
-    k.g.apart = &apart;
+    k.g.speculation = &speculation;
     exec_observe(&k.g, &all, &a);
     exec_observe(&k.g, &all, &b);
     kit_run(&k, BLOCKS, THREADS); /* `note` looks at the thread */
