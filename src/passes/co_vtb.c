@@ -12,43 +12,20 @@
  *
  *     p = a < border;  a += p ? v own : (K - 1) own
  *
- * Regions are those of accesses that may touch the rest. Of the sizes that cost no block of
- * an SM, own = auto takes the one that the fewest accesses cross, then the largest. Cost:
- * the candidates (starts of accesses) times the accesses. */
+ * Regions are those of accesses that may touch the rest. Which accesses share such an
+ * answer, and the size of the own part: co_plan.c. Cost: the instructions. */
 #include "passes/vtb_int.h"
 
 #include "passes/rewrite.h"
 
-#include "analysis/defuse.h"
 #include "base/str.h"
-#include "machine/occupancy.h"
 
 #include <string.h>
-
-enum { UNIT = 16 }; /* bytes: no access crosses a border between such pieces */
-
-static bool
-touches(const struct region_facts *x, const struct ptx_func *f, uint32_t i)
-{
-    const struct ptx_inst *in = &f->body.v[i];
-    return x->use->funcs.v[0].touch[i] ||
-           (ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE | PTX_ATOMIC) &&
-            ptx_inst_space(in) == PTX_SPACE_SHARED);
-}
-
-static int
-address_index(const struct ptx_inst *in)
-{
-    for (unsigned k = 0; k < in->nops; k++)
-        if (in->ops[k].kind == PTX_OPD_ADDR)
-            return (int)k;
-    return -1;
-}
 
 static const char *
 access_refuses(const struct ptx_func *f, const struct ptx_inst *in)
 {
-    const int k = address_index(in);
+    const int k = co_address(in);
     if (ptx_inst_space(in) != PTX_SPACE_SHARED)
         return "a generic address may be in scratchpad";
     if (k < 0 || !(ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE | PTX_ATOMIC)))
@@ -70,82 +47,13 @@ co_refuses(struct merge *m, const struct region_facts *x)
     if (u->var.n && u->var.v[u->var.n - 1].var->dynamic)
         return "it uses extern arrays";
     while (i < m->f->body.n && !why) {
-        if (touches(x, m->f, i))
+        if (co_touches(x, m->f, i))
             why = access_refuses(m->f, &m->f->body.v[i]);
         i++;
     }
     if (!why)
         return NULL;
     return arena_printf(&x->use->mem, "%s (line %u)", why, m->f->body.v[i - 1].line);
-}
-
-/* -- the size of the own part -- */
-
-static bool
-fits(const struct merge *m, struct occ_kernel k, uint64_t bytes, uint64_t own,
-     uint32_t blocks)
-{
-    struct allot_occupancy o;
-    struct diag_sink quiet = {0};
-    k.scratchpad = (uint32_t)(bytes + (m->k - 1) * own);
-    bool ok = occ_compute(m->a->launch->machine, &k, OCC_SHARE_NONE, 1, &o, &quiet) &&
-              o.resident_blocks >= blocks;
-    diag_free(&quiet);
-    return ok;
-}
-
-/* The largest that leaves an SM as many merged blocks as without own parts. */
-static uint64_t
-largest(const struct merge *m, const struct region_facts *x)
-{
-    const uint64_t size = regions_cells(x->use, 0),
-                   bytes = region_block_bytes(x, m->a->launch);
-    const uint32_t *b = m->a->launch->block;
-    struct occ_kernel k = {.threads = b[0] * b[1] * b[2] * m->k, .registers = 16};
-    struct allot_occupancy o;
-    struct diag_sink quiet = {0};
-    k.scratchpad = (uint32_t)bytes;
-    bool ok = occ_compute(m->a->launch->machine, &k, OCC_SHARE_NONE, 1, &o, &quiet);
-    diag_free(&quiet);
-    uint64_t own = (size - 1) / UNIT * UNIT;
-    while (ok && own && !fits(m, k, bytes, own, o.resident_blocks))
-        own -= UNIT;
-    return ok ? own : 0;
-}
-
-static unsigned
-crossing(const struct region_facts *x, const struct ptx_func *f, uint64_t own)
-{
-    unsigned n = 0;
-    for (uint32_t i = 0; i < f->body.n; i++)
-        n += touches(x, f, i) && region_part(x, i, own) == PART_BOTH;
-    return n;
-}
-
-uint64_t
-co_choose(const struct merge *m, const struct region_facts *x)
-{
-    const uint64_t size = regions_cells(x->use, 0);
-    if (m->own_given >= 0)
-        return (uint64_t)m->own_given < size ? (uint64_t)m->own_given / UNIT * UNIT : 0;
-    if (!m->a->launch->machine || !m->a->launch->kernel || size <= UNIT)
-        return 0;
-    uint64_t best = largest(m, x), most = best;
-    unsigned least = crossing(x, m->f, best);
-    for (uint32_t i = 0; i < m->f->body.n && least; i++) {
-        const uint64_t *may = touches(x, m->f, i) ? x->bytes->inst[i].may : NULL;
-        uint64_t at = 0;
-        while (may && at < size && !bitset_has(may, at))
-            at++;
-        if (!may || at % UNIT || at > most || 2 * at < most)
-            continue;
-        unsigned n = crossing(x, m->f, at);
-        if (n < least || (n == least && at > best)) {
-            least = n;
-            best = at;
-        }
-    }
-    return best;
 }
 
 /* -- the code -- */
@@ -161,7 +69,7 @@ make_area(struct merge *m, const struct region_facts *x)
     v->name = "__allot_parts";
     v->space = PTX_SPACE_SHARED;
     v->type = PTX_B8;
-    v->align = UNIT;
+    v->align = CO_UNIT;
     v->ndims = 1;
     v->dims = ARENA_NEW(&mod->mem, uint64_t);
     v->dims[0] = v->size = regions_cells(x->use, 0) + (m->k - 1) * m->own;
@@ -180,8 +88,6 @@ void
 co_begin(struct merge *m, const struct region_facts *x)
 {
     make_area(m, x);
-    m->nregs = (uint32_t)m->f->regs.n;
-    m->moved_to = ARENA_ARRAY(&x->use->mem, int32_t, m->nregs + 1);
     struct ptx_operand own = rewrite_literal(m->own),
                        area = {
                            .kind = PTX_OPD_SYM, .reg = -1, .label = -1, .var = m->area};
@@ -191,41 +97,20 @@ co_begin(struct merge *m, const struct region_facts *x)
     m->base = a;
 }
 
-void
-co_block(struct merge *m)
+/* The register that access o, without its offset, has in the own part. */
+static int32_t
+own_address(struct merge *m, const struct ptx_operand *o)
 {
-    memset(m->moved_to, 0, m->nregs * sizeof *m->moved_to);
+    return vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(o->reg >= 0 ? o->reg : m->base),
+                    vtb_reg(m->shift));
 }
 
-static void
-forget(void *user, int32_t reg, bool write, bool partial)
+/* The same where the address decides. */
+static int32_t
+either_address(struct merge *m, const struct ptx_operand *o)
 {
-    struct merge *m = user;
-    (void)partial;
-    if (write && (uint32_t)reg < m->nregs)
-        m->moved_to[reg] = 0;
-}
-
-/* Address o in the own part: its register, moved by v own. */
-static void
-own_address(struct merge *m, struct ptx_operand *o)
-{
-    const int32_t was = o->reg >= 0 ? o->reg : m->base;
-    int32_t *to =
-        o->reg >= 0 && (uint32_t)o->reg < m->nregs ? &m->moved_to[o->reg] : NULL;
-    int32_t r = to && *to
-                    ? *to
-                    : vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(was), vtb_reg(m->shift));
-    if (to)
-        *to = r;
-    o->reg = r;
-    o->var = NULL;
-}
-
-static void
-either_address(struct merge *m, struct ptx_operand *o)
-{
-    int32_t at = o->reg >= 0 ? o->reg : m->base;
+    const int32_t from = o->reg >= 0 ? o->reg : m->base;
+    int32_t at = from;
     if (o->off)
         at = vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(at),
                       rewrite_literal((uint32_t)o->off));
@@ -239,9 +124,7 @@ either_address(struct merge *m, struct ptx_operand *o)
     in.ops[2] = rewrite_literal((m->k - 1) * m->own);
     in.ops[3] = vtb_reg(p);
     *vec_push(&m->to) = in;
-    o->reg = vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(at), vtb_reg(d));
-    o->off = 0;
-    o->var = NULL;
+    return vtb_emit(m, PTX_OP_ADD, PTX_U32, vtb_reg(from), vtb_reg(d));
 }
 
 /* Symbols become places of the array. */
@@ -273,19 +156,18 @@ co_rewrite(struct merge *m, const struct region_facts *x, uint32_t i, struct ptx
     if (ptx_is_pseudo(in))
         return;
     move_symbols(m, x, in);
-    if (touches(x, m->f, i)) {
-        const int k = address_index(in);
-        in->ops = ptx_operands_dup(m->f->module, in->ops, in->nops);
-        switch (x->part[i]) {
-        case PART_OWN:
-            own_address(m, &in->ops[k]);
-            break;
-        case PART_REST:
-            in->ops[k].off += (int64_t)((m->k - 1) * m->own);
-            break;
-        default:
-            either_address(m, &in->ops[k]);
-        }
+    struct co_access *to = &m->plan[i];
+    if (to->part == PART_NONE)
+        return;
+    in->ops = ptx_operands_dup(m->f->module, in->ops, in->nops);
+    struct ptx_operand *o = &in->ops[co_address(in)];
+    if (to->part == PART_REST) {
+        o->off += (int64_t)((m->k - 1) * m->own);
+        return;
     }
-    defuse_each(in, forget, m);
+    to->reg = to->like >= 0          ? m->plan[to->like].reg
+              : to->part == PART_OWN ? own_address(m, o)
+                                     : either_address(m, o);
+    o->reg = to->reg;
+    o->var = NULL;
 }

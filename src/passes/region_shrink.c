@@ -496,8 +496,7 @@ leave_out_own(struct region_facts *x, const struct ptx_func *f)
     const uint64_t n = x->cells;
     x->part = ARENA_ARRAY(&x->use->mem, uint8_t, f->body.n + 1);
     for (uint32_t i = 0; i < f->body.n; i++)
-        if (touch[i])
-            x->part[i] = (uint8_t)region_part(x, i, x->own);
+        x->part[i] = touch[i] ? (uint8_t)region_part(x, i, x->own) : PART_BOTH;
     for (uint32_t i = 0; i < f->body.n; i++) {
         struct region_bytes *b = x->bytes ? &x->bytes->inst[i] : NULL;
         if (!touch[i])
@@ -543,6 +542,30 @@ region_facts_find(struct region_facts *x, const struct ptx_func *f,
         leave_out_own(x, f);
     x->regions = regions_new(x->cfg, x->use, x->places, x->bytes ? x->bytes->inst : NULL,
                              l->dynamic_scratchpad, gap);
+}
+
+struct regions *
+region_facts_divided(struct region_facts *x, const struct ptx_func *f,
+                     const struct pass_launch *l, uint64_t own)
+{
+    const size_t n = f->body.n;
+    scratch_set *touch = x->use->funcs.v[0].touch, *was = xcalloc(n + 1, sizeof *was);
+    struct region_bytes *inst = x->bytes ? x->bytes->inst : NULL,
+                        *kept = xcalloc(n + 1, sizeof *kept);
+    memcpy(was, touch, n * sizeof *was);
+    if (inst)
+        memcpy(kept, inst, n * sizeof *kept);
+    x->own = own;
+    leave_out_own(x, f);
+    struct regions *r =
+        regions_new(x->cfg, x->use, x->places, inst, l->dynamic_scratchpad, x->gap);
+    memcpy(touch, was, n * sizeof *was);
+    if (inst)
+        memcpy(inst, kept, n * sizeof *kept);
+    x->own = 0;
+    free(was);
+    free(kept);
+    return r;
 }
 
 void

@@ -5,8 +5,9 @@
 
 #include "passes/thread_bytes.h"
 
-/* What part of the scratchpad an access goes to: below byte `own`, or the rest. */
-enum region_part { PART_OWN, PART_REST, PART_BOTH };
+/* What part of the scratchpad an access goes to: below byte `own`, or the rest; none: it is
+ * no access. */
+enum region_part { PART_OWN, PART_REST, PART_BOTH, PART_NONE };
 
 /* What is known of the code; void once it changes. */
 struct region_facts {
@@ -35,6 +36,10 @@ bool region_gap(const struct pass_args *a, unsigned ends, unsigned *gap,
 void region_facts_find(struct region_facts *x, const struct ptx_func *f,
                        const struct pass_launch *l, unsigned gap);
 void region_facts_drop(struct region_facts *x);
+/* The regions that there are if each block has `own` bytes for itself; x (own 0) stays as it
+ * is. Free with regions_free. */
+struct regions *region_facts_divided(struct region_facts *x, const struct ptx_func *f,
+                                     const struct pass_launch *l, uint64_t own);
 
 /* Bytes of scratchpad that a block of the launch has, used or not. */
 uint64_t region_block_bytes(const struct region_facts *x, const struct pass_launch *l);

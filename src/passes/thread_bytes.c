@@ -514,6 +514,26 @@ thread_walk_turns(struct thread_walk *w, const struct loop *l, uint32_t latch,
     return known && *most;
 }
 
+uint32_t
+thread_walk_threads(const struct thread_walk *w)
+{
+    return w->c.threads;
+}
+
+bool
+thread_walk_places(struct thread_walk *w, uint32_t i, uint32_t *at)
+{
+    struct run *c = &w->c;
+    uint64_t place, size;
+    c->at = i;
+    for (c->thread = 0; c->thread < c->threads; c->thread++) {
+        if (!access_place(c, &c->f->body.v[i], &place, &size))
+            return false;
+        at[c->thread] = (uint32_t)place;
+    }
+    return true;
+}
+
 int
 thread_walk_guard(struct thread_walk *w, uint32_t i)
 {

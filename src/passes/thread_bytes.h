@@ -27,6 +27,11 @@ struct thread_walk;
 struct thread_walk *thread_walk_new(const struct cfg *g, const struct scratch_use *use,
                                     const struct pass_launch *l);
 void thread_walk_free(struct thread_walk *w);
+/* Threads of a block. */
+uint32_t thread_walk_threads(const struct thread_walk *w);
+/* at[t]: byte of the scratchpad at which access i begins in thread t, whether its guard lets it
+ * run or not. False: not known for some thread; at[] is void. */
+bool thread_walk_places(struct thread_walk *w, uint32_t i, uint32_t *at);
 /* Whether all threads run instruction i under its guard: 1, none does: 0; -1: they differ,
  * or it is not known. */
 int thread_walk_guard(struct thread_walk *w, uint32_t i);

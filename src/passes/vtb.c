@@ -38,8 +38,6 @@
 #include "passes/rewrite.h"
 #include "passes/shape.h"
 
-#include "analysis/live.h"
-#include "machine/occupancy.h"
 #include "ptx/note.h"
 
 #include <stdio.h>
@@ -60,7 +58,7 @@ add_number(struct merge *m, const struct ptx_operand *o)
 }
 
 static const char *
-code_refuses(struct merge *m)
+code_refuses(struct merge *m, const struct region_facts *x)
 {
     const struct ptx_func *f = m->f;
     for (size_t i = 0; i < f->body.n; i++) {
@@ -80,7 +78,7 @@ code_refuses(struct merge *m)
                 why = "it reads its place other than by mov.u32";
         }
         if (why)
-            return why;
+            return arena_printf(&x->use->mem, "%s (line %u)", why, in->line);
     }
     if (vtb_barriers(m) + m->nids * m->k > BARRIERS)
         return "there are 16 barriers, and it would need more";
@@ -157,6 +155,25 @@ deepen(struct merge *m)
     shape_change(f, m->a, SHAPE_BLOCK, 2, '*', m->k);
 }
 
+/* merge=auto */
+static void
+tell_tried(const struct merge *m)
+{
+    struct strbuf *b = m->a->report;
+    bool any = false;
+    for (unsigned k = 2; k <= MOST_BLOCKS; k++)
+        any |= m->tried[k] > 0;
+    if (!b || !any)
+        return;
+    strbuf_addz(b, "  merging");
+    for (unsigned k = 2; k <= MOST_BLOCKS; k++)
+        if (m->tried[k] > 0)
+            strbuf_printf(b, "%s %u: %.2f", k == 2 ? "" : ",", k, m->tried[k]);
+        else
+            strbuf_printf(b, "%s %u: not", k == 2 ? "" : ",", k);
+    strbuf_addz(b, " times as fast, as expected\n");
+}
+
 static void
 tell(const struct merge *m, const struct regions *r, const struct scratch_use *use)
 {
@@ -178,10 +195,16 @@ tell(const struct merge *m, const struct regions *r, const struct scratch_use *u
                       "  before %u of the turns virtual blocks ask whether any goes on, "
                       "since they come there unequally often\n",
                       m->nasks);
-    if (m->held[0])
-        strbuf_printf(b,
-                      "  expected: %u threads an SM instead of %u, %.2f times as fast\n",
-                      m->held[1], m->held[0], m->expected);
+    if (m->gain.held[0])
+        strbuf_printf(b, "  expected: %u threads an SM instead of %u, ", m->gain.held[1],
+                      m->gain.held[0]);
+    if (m->gain.turns[0])
+        strbuf_printf(b, "%llu turns of blocks instead of %llu, ",
+                      (unsigned long long)m->gain.turns[1],
+                      (unsigned long long)m->gain.turns[0]);
+    if (m->gain.held[0])
+        strbuf_printf(b, "%.2f times as fast\n", m->gain.faster);
+    tell_tried(m);
     for (size_t i = 0; i < r->region.n; i++) {
         const struct region *p = &r->region.v[i];
         strbuf_printf(b, "  lines %u to %u, bytes %llu to %llu:", p->from, p->to,
@@ -214,15 +237,19 @@ read_private(struct merge *m, struct diag_sink *diag)
     return true;
 }
 
-/* Finds the private part, and the facts with it; why there is none. */
+/* Finds the private part, and the facts with it; without one, turns are for all of it. Why
+ * neither can be. */
 static const char *
 divide(struct merge *m, struct region_facts *x)
 {
     m->own = co_choose(m, x);
-    if (!m->own)
-        return m->a->launch->machine && m->a->launch->kernel
-                   ? "private parts would cost an SM blocks, or leave nothing public"
-                   : "private=auto needs a machine and a launch: give private=BYTES";
+    if (!m->own && m->own_given >= 0)
+        return "private parts would leave nothing public";
+    if (!m->own && !(m->a->launch->machine && m->a->launch->kernel))
+        return "private=auto needs a machine and a launch: give private=BYTES";
+    m->parts = m->own != 0;
+    if (!m->parts)
+        return NULL;
     region_facts_drop(x);
     x->own = m->own;
     region_facts_find(x, m->f, m->a->launch, x->gap);
@@ -235,121 +262,167 @@ static void
 tell_parts(const struct merge *m, const struct region_facts *x)
 {
     struct strbuf *b = m->a->report;
-    unsigned n[3] = {0};
+    unsigned n[3] = {0}, asks = 0;
     if (!b)
         return;
-    for (uint32_t i = 0; i < m->f->body.n; i++)
-        if (!ptx_is_pseudo(&m->f->body.v[i]) &&
-            ptx_inst_space(&m->f->body.v[i]) == PTX_SPACE_SHARED)
-            n[x->part[i]]++;
+    if (!m->parts) {
+        strbuf_printf(b,
+                      "%s: no bytes are private: %.2f times as fast is expected of turns "
+                      "for all of them, and %.2f of the best private part\n",
+                      m->f->name, m->divided[0], m->divided[1]);
+        return;
+    }
+    for (uint32_t i = 0; i < m->f->body.n; i++) {
+        if (m->plan[i].part != PART_NONE)
+            n[m->plan[i].part]++;
+        asks += m->plan[i].part == PART_BOTH && m->plan[i].like < 0;
+    }
     strbuf_printf(
         b,
         "%s: %llu bytes are private to each virtual block, %llu public, %llu in "
-        "all; of its accesses %u are private, %u public, and %u find out when "
-        "they run\n",
+        "all; of its accesses %u are private, %u public, and %u find out when they "
+        "run, by %u comparisons\n",
         m->f->name, (unsigned long long)m->own,
         (unsigned long long)(regions_cells(x->use, 0) - m->own),
         (unsigned long long)(regions_cells(x->use, 0) + (m->k - 1) * m->own), n[PART_OWN],
-        n[PART_REST], n[PART_BOTH]);
+        n[PART_REST], n[PART_BOTH], asks);
 }
 
-/* Blocks of `threads` threads that an SM holds; 0: none, or the machine is not known. */
-static uint32_t
-blocks_held(const struct merge *m, uint32_t threads, uint32_t registers,
-            uint64_t scratchpad)
-{
-    const struct occ_kernel k = {
-        .threads = threads, .registers = registers, .scratchpad = (uint32_t)scratchpad};
-    struct allot_occupancy o = {0};
-    struct diag_sink quiet = {0};
-    if (!occ_compute(m->a->launch->machine, &k, OCC_SHARE_NONE, 1, &o, &quiet))
-        o.resident_blocks = 0;
-    diag_free(&quiet);
-    return o.resident_blocks;
-}
-
-/* How many threads an SM holds before and after, by the registers that are live at once
- * (allocation may need some more), and what to expect: they are as much faster as they are
- * more, but K virtual blocks need K turns, and so not less time than these take. Why the
- * blocks are better not merged. */
+/* Why the blocks are better not merged. */
 static const char *
-occupancy(struct merge *m, const struct region_facts *x)
+not_worth(struct merge *m, const struct region_facts *x)
 {
-    const struct pass_launch *l = m->a->launch;
-    const uint32_t threads = l->block[0] * l->block[1] * l->block[2];
-    if (!l->machine || !l->kernel)
+    double inside = 0, outside = 0;
+    if (m->parts)
+        co_plan(m, x, &inside, &outside);
+    if (!vtb_gain(m, x, x->regions, m->own, inside, outside, &m->gain))
         return NULL;
-    struct live *live = live_new(x->cfg);
-    uint32_t registers, predicates;
-    live_max(live, &registers, &predicates);
-    live_free(live);
-    const uint32_t most = l->machine->sm.max_registers;
-    registers = registers < most ? registers : most;
-    const uint64_t bytes = region_block_bytes(x, l);
-    m->held[0] = threads * blocks_held(m, threads, registers, bytes);
-    m->held[1] = threads * m->k *
-                 blocks_held(m, threads * m->k, registers, bytes + (m->k - 1) * m->own);
-    if (!m->held[0])
-        return NULL;
-    const double inside =
-        x->regions->all ? (double)x->regions->inside * m->k / (double)x->regions->all : 0;
-    m->expected = (double)m->held[1] / (inside > 1 ? inside : 1) / (double)m->held[0];
-    return !m->held[1] ? "an SM would not hold one merged block"
-           : m->expected < m->least
-               ? "it would take longer: an SM holds too few more threads "
-                 "for the time that they wait for turns"
+    return !m->gain.held[1] ? "an SM would not hold one merged block"
+           : m->gain.faster < m->least
+               ? "it would take longer: an SM holds too few more threads, or the grid "
+                 "takes too few turns less, for the time that they wait for turns"
                : NULL;
+}
+
+/* What the settings ask for. */
+struct wish {
+    double threads, most, motion; /* of a block; share in regions */
+    bool any;                     /* merge=auto */
+    bool parts;
+};
+
+/* Finds out all that merging m->k blocks needs, and moves code; why they are not merged. x may
+ * be empty then. */
+static const char *
+prepare(struct merge *m, struct region_facts *x, const struct wish *w, unsigned gap)
+{
+    const char *why = launch_refuses(m, w->threads);
+    if (why || (why = vtb_regions(m, x, gap)) || (why = code_refuses(m, x)) ||
+        (w->parts && (why = co_refuses(m, x))))
+        return why;
+    if (w->motion != 0)
+        region_shrink(m->f, x, m->a->launch, m->k, m->moved);
+    vtb_gain_begin(m, x);
+    if (w->parts && (why = divide(m, x)))
+        return why;
+    if ((double)x->regions->inside > w->most * (double)x->regions->all)
+        return arena_printf(
+            &x->use->mem, "its scratchpad is in use all the time, or nearly so (line %u)",
+            x->regions->region.v[0].from);
+    if ((why = vtb_votes(m, x))) /* the code has changed since */
+        return why;
+    return not_worth(m, x);
+}
+
+static unsigned
+gap_of(const struct merge *m)
+{
+    unsigned gap = 0;
+    struct diag_sink quiet = {0};
+    region_gap(m->a, m->scheme == NAMED ? 2 : m->k, &gap, &quiet);
+    diag_free(&quiet);
+    return gap;
+}
+
+/* merge=auto: the number from which most is expected, the lowest of equals. The code stays as
+ * it is. */
+static const char *
+choose_merge(struct merge *m, const struct wish *w)
+{
+    const struct ptx_func *f = m->f;
+    const size_t bytes = f->body.n * sizeof *f->body.v;
+    struct ptx_inst *before = xmalloc(bytes + 1);
+    unsigned best = 2;
+    memcpy(before, f->body.v, bytes);
+    for (unsigned k = 2; k <= MOST_BLOCKS; k++) {
+        struct merge t = *m;
+        struct region_facts x = {0};
+        t.k = k;
+        if (!prepare(&t, &x, w, gap_of(&t)))
+            m->tried[k] = t.gain.faster;
+        if (m->tried[k] > m->tried[best])
+            best = k;
+        vtb_votes_free(&t);
+        region_facts_drop(&x);
+        memcpy(f->body.v, before, bytes);
+    }
+    free(before);
+    m->k = best;
+    return m->a->launch->machine && m->a->launch->kernel
+               ? NULL
+               : "merge=auto needs a machine and a launch: give merge=N";
+}
+
+static bool
+read_merge(struct merge *m, struct wish *w, struct diag_sink *diag)
+{
+    double k = 2;
+    w->any = !strcmp(pass_arg(m->a, "merge"), "auto");
+    if (!w->any && !pass_arg_number(m->a, "merge", 2, MOST_BLOCKS, &k, diag))
+        return false;
+    m->k = (unsigned)k;
+    return k == m->k || diag_error(diag,
+                                   "pass %s: merge=%g: give a whole number from 2 to 8, "
+                                   "or auto",
+                                   m->a->pass->name, k);
+}
+
+static bool
+read_settings(struct merge *m, struct wish *w, struct diag_sink *diag)
+{
+    const struct pass_args *a = m->a;
+    unsigned gap;
+    return pass_arg_number(a, "max-threads", 1, 65536, &w->threads, diag) &&
+           read_merge(m, w, diag) && region_gap(a, 2, &gap, diag) &&
+           pass_arg_number(a, "most", 0, 1, &w->most, diag) &&
+           pass_arg_number(a, "motion", 0, 1, &w->motion, diag) &&
+           pass_arg_number(a, "gain", 0, 8, &m->least, diag) &&
+           (!w->parts || read_private(m, diag)) &&
+           (m->scheme != PIPE || w->parts || read_ahead(m, diag));
 }
 
 static bool
 run_scheme(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *a,
            enum scheme scheme, bool parts, bool *changed, struct diag_sink *diag)
 {
-    double threads, most, k, motion;
-    unsigned gap;
-    (void)facts;
     struct merge m = {.f = f, .a = a, .scheme = scheme, .parts = parts, .own_given = -1};
-    if (!pass_arg_number(a, "max-threads", 1, 65536, &threads, diag) ||
-        !pass_arg_number(a, "merge", 2, MOST_BLOCKS, &k, diag) ||
-        !region_gap(a, scheme == NAMED ? 2 : (unsigned)k, &gap, diag) ||
-        !pass_arg_number(a, "most", 0, 1, &most, diag) ||
-        !pass_arg_number(a, "motion", 0, 1, &motion, diag) ||
-        !pass_arg_number(a, "gain", 0, 8, &m.least, diag) ||
-        (parts && !read_private(&m, diag)) ||
-        (scheme == PIPE && !parts && !read_ahead(&m, diag)))
+    struct wish w = {.parts = parts};
+    (void)facts;
+    if (!read_settings(&m, &w, diag))
         return false;
-    if (k != (unsigned)k)
-        return diag_error(diag, "pass %s: merge=%g: give a whole number from 2 to 8",
-                          a->pass->name, k);
     if (!f->is_entry || (a->launch->kernel && strcmp(a->launch->kernel, f->name) != 0))
         return true;
-    m.k = (unsigned)k;
     char *note = ptx_note(f, "launch");
     const char *why = note ? "its launches are changed already" : NULL;
     free(note);
-    if (!why)
-        why = launch_refuses(&m, threads);
     struct region_facts x = {0};
-    if (!why) {
-        why = vtb_regions(&m, &x, gap);
-    }
-    if (!why)
-        why = code_refuses(&m);
-    if (!why && parts)
-        why = co_refuses(&m, &x);
     const size_t bytes = f->body.n * sizeof *f->body.v;
     struct ptx_inst *before = xmalloc(bytes + 1);
     memcpy(before, f->body.v, bytes);
-    if (!why && motion)
-        region_shrink(f, &x, a->launch, m.k, m.moved);
-    if (!why && parts)
-        why = divide(&m, &x);
-    if (!why && (double)x.regions->inside > most * (double)x.regions->all)
-        why = "its scratchpad is in use all the time";
-    if (!why) /* the code has changed since */
-        why = vtb_votes(&m, &x);
+    if (!why && w.any)
+        why = choose_merge(&m, &w);
     if (!why)
-        why = occupancy(&m, &x);
+        why = prepare(&m, &x, &w, gap_of(&m));
     if (a->report && why)
         strbuf_printf(a->report, "%s: blocks are not merged: %s\n", f->name, why);
     if (!why && parts)
@@ -403,7 +476,8 @@ run_co(struct ptx_func *f, const struct pass_facts *facts, const struct pass_arg
 }
 
 #define KEYS                                                                             \
-    {"merge", "2", "blocks that are merged into one, 2 to 8"},                           \
+    {"merge", "2",                                                                       \
+     "blocks that are merged into one, 2 to 8; auto: as many as most is expected of"},   \
         {"max-threads", "1024", "most threads of a block"}, {"gap", "auto", REGION_GAP}, \
         {"gain", "1", "least expected gain; 0: any"},                                    \
         {"most", "1", "largest share of a kernel's instructions in regions"},            \

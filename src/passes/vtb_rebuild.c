@@ -5,7 +5,6 @@
 #include "passes/rewrite.h"
 
 #include "analysis/uniform.h"
-#include "machine/latency.h"
 
 #include <string.h>
 
@@ -294,23 +293,6 @@ rewritten(struct merge *m, struct ptx_inst in)
 
 /* -- the kernel -- */
 
-/* What an instruction takes of a warp alone, in cycles of the machine; 1 where that is not
- * known. */
-static double
-cost_of(const struct merge *m, const struct ptx_inst *in)
-{
-    const struct machine *mach = m->a->launch->machine;
-    const enum ptx_space space = ptx_inst_space(in);
-    if (ptx_is_pseudo(in))
-        return 0;
-    if (!mach)
-        return 1;
-    if (ptx_ops[in->op].flags & (PTX_LOAD | PTX_ATOMIC) &&
-        (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_NONE))
-        return latency_dram(mach);
-    return latency_dependent(mach, ptx_ops[in->op].latency);
-}
-
 /* From the first end of a region in the body to the next. */
 static double
 first_region_cost(const struct merge *m, const struct regions *r)
@@ -321,7 +303,7 @@ first_region_cost(const struct merge *m, const struct regions *r)
             continue;
         uint32_t end = i + 1 < r->point.n ? r->point.v[i + 1].at : (uint32_t)m->f->body.n;
         for (uint32_t k = r->point.v[i].at; k < end; k++)
-            cost += cost_of(m, &m->f->body.v[k]);
+            cost += vtb_cost_of(m, &m->f->body.v[k]);
         break;
     }
     return cost;
@@ -345,7 +327,7 @@ splitting_point(const struct merge *m, const struct cfg *g, const struct regions
         at--;
     while (at > g->block[0].first && left >= 1) {
         const struct ptx_inst *in = &m->f->body.v[--at];
-        left -= m->ahead < 0 ? cost_of(m, in) : !ptx_is_pseudo(in);
+        left -= m->ahead < 0 ? vtb_cost_of(m, in) : !ptx_is_pseudo(in);
     }
     while (at < g->block[0].end && ptx_is_pseudo(&m->f->body.v[at]))
         at++;
@@ -467,8 +449,6 @@ vtb_rebuild(struct merge *m, const struct region_facts *x)
         const struct ptx_inst last = f->body.v[b->end - 1];
         const bool jumps = cfg_targets(&last, NULL, 0) || leaves(&last);
         const bool end = is_end(g, u, v);
-        if (m->parts)
-            co_block(m);
         bool to_meet = m->meets[v];
         for (uint32_t i = b->first; i < b->end; i++) {
             if (i == split && v == 0)
