@@ -30,7 +30,7 @@ struct gen {
     bool anew;                        /* arrays are written as a whole before each read,
                                        * also in all loops and in what some blocks do */
     unsigned whole; /* arrays that have been written as a whole on every way here */
-    uint32_t grid[3], block[3];
+    uint32_t grid[3], block[3], dynamic; /* bytes of extern arrays */
 };
 
 static unsigned
@@ -368,7 +368,11 @@ blocks_memory(const struct gen *g, uint64_t seed, const char *passes, bool funct
         out[i] = i * 2654435761u;
     uint64_t at = dev ? allot_alloc(dev, MOST * 4, d) : 0;
     const void *args[] = {&at, &turns};
-    struct allot_launch l = {.module = m, .kernel = "k", .args = args, .nargs = 2};
+    struct allot_launch l = {.module = m,
+                             .kernel = "k",
+                             .args = args,
+                             .nargs = 2,
+                             .dynamic_scratchpad = g->dynamic};
     memcpy(l.grid, g->grid, sizeof l.grid);
     memcpy(l.block, g->block, sizeof l.block);
     if (!at || !allot_write(dev, at, out, MOST * 4, d) || !allot_launch(dev, &l, d) ||
@@ -392,7 +396,7 @@ blocks_report(const struct gen *g, const char *passes)
     struct allot_diag *d = allot_diag_new();
     struct allot_module *m = allot_module_parse("random.ptx", g->b.s, g->b.n, d);
     struct allot_machine *machine = allot_machine_load("gtx480", d);
-    struct pass_launch l = {.kernel = "k"};
+    struct pass_launch l = {.kernel = "k", .dynamic_scratchpad = g->dynamic};
     memcpy(l.grid, g->grid, sizeof l.grid);
     memcpy(l.block, g->block, sizeof l.block);
     char *report = m ? rt_passes_report(m, machine, "k", passes, &l, d) : NULL;
