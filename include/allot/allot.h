@@ -228,10 +228,11 @@ bool allot_module_ptxas(struct allot_module *m, const struct allot_machine *mach
 
 /* A load from memory in the code that a machine runs, for a warp alone. */
 struct allot_load {
-    uint32_t line;       /* of the PTX */
-    uint32_t to_use;     /* instructions to its first use, 0: that is in another basic block */
-    uint64_t wait;       /* cycles in which only it keeps the warp from going on */
-    uint64_t late;       /* cycles in which the warp waited, and it might have started */
+    uint32_t line; /* of the PTX */
+    uint32_t
+        to_use;    /* instructions to its first use, 0: that is in another basic block */
+    uint64_t wait; /* cycles in which only it keeps the warp from going on */
+    uint64_t late; /* cycles in which the warp waited, and it might have started */
     const char *late_by; /* why, in words; "" where it is not late */
     char bound[80];      /* what it cannot start before, in words, with its line */
 };
@@ -239,12 +240,15 @@ struct allot_load {
 /* What the passes of a machine make of a kernel. */
 struct allot_code {
     uint32_t registers, predicates; /* as in struct allot_kernel */
+    uint32_t reserved; /* registers of a thread beside those: occupancy counts both */
     uint32_t machine_operations;
-    bool is_virtual;   /* compiler.registers=virtual: registers are what is live at once */
-    bool ordered;      /* pass schedule is one of them */
-    uint32_t loads;    /* from memory */
-    uint32_t late;     /* of them, those that start later than they could, at a loss */
-    uint64_t wait;     /* cycles that a warp alone waits for them, loops once */
+    bool is_virtual; /* compiler.registers=virtual: registers are what is live at once */
+    bool ordered;    /* pass schedule is one of them */
+    uint32_t loads;  /* from memory */
+    uint32_t late;   /* of them, those that start later than they could, at a loss */
+    uint64_t wait;   /* cycles that a warp alone waits for them, loops once */
+    double load_to_use; /* machine operations from a load to the first reader of its
+                         * result, the mean of the loads that have one; 0: none has */
 };
 
 /* Compiles a kernel as for a launch on the machine, of no shape in particular. Of its loads the
@@ -252,8 +256,8 @@ struct allot_code {
  * it is the PTX as it stands. False and a diagnostic: there is no such kernel, or a pass
  * failed. */
 bool allot_kernel_code(struct allot_module *mod, const struct allot_machine *m,
-                       const char *kernel, struct allot_code *out, struct allot_load *load,
-                       size_t most, struct allot_diag *d);
+                       const char *kernel, struct allot_code *out,
+                       struct allot_load *load, size_t most, struct allot_diag *d);
 
 /* -- occupancy -- */
 struct allot_occupancy_query {
@@ -299,7 +303,8 @@ struct allot_progress {
     uint64_t blocks_done, blocks;
     double seconds; /* of host time since it began */
     const char *kernel;
-    const char *where; /* of a warp that has not ended, in words: block, warp, PTX line and
+    const char
+        *where; /* of a warp that has not ended, in words: block, warp, PTX line and
                         * source line; "" where none is known */
 };
 struct allot_options {

@@ -254,29 +254,30 @@ count_read(void *user, int32_t r, bool write, bool partial)
         count(user, (uint32_t)r, true);
 }
 
+/* without (may be NULL): registers that take none. */
 static uint8_t *
-units_of(const struct ptx_func *f, struct arena *mem)
+units_of(const struct ptx_func *f, const bool *without, struct arena *mem)
 {
     uint8_t *units = ARENA_ARRAY(mem, uint8_t, f->regs.n + 1);
     for (size_t r = 0; r < f->regs.n; r++) {
         const struct ptx_reg *x = &f->regs.v[r];
-        if (x->type != PTX_PRED)
+        if (x->type != PTX_PRED && !(without && without[r]))
             units[r] =
                 (uint8_t)((ptx_type_bytes(x->type) + 3) / 4 * (x->vec ? x->vec : 1));
     }
     return units;
 }
 
-void
-live_each_point(const struct live *l,
-                void (*fn)(void *, uint32_t, bool, const struct live_set *, uint32_t,
-                           uint32_t),
-                void *user)
+static void
+each_point(const struct live *l, const bool *without,
+           void (*fn)(void *, uint32_t, bool, const struct live_set *, uint32_t,
+                      uint32_t),
+           void *user)
 {
     const struct cfg *g = l->cfg;
     struct arena mem = {0};
     struct walk w = {.set = live_set_new(&mem, l->nregs),
-                     .units = units_of(g->func, &mem)};
+                     .units = units_of(g->func, without, &mem)};
     for (uint32_t b = 0; b < g->n; b++) {
         if (g->block[b].rpo < 0)
             continue; /* unreachable */
@@ -301,6 +302,15 @@ live_each_point(const struct live *l,
     arena_free(&mem);
 }
 
+void
+live_each_point(const struct live *l,
+                void (*fn)(void *, uint32_t, bool, const struct live_set *, uint32_t,
+                           uint32_t),
+                void *user)
+{
+    each_point(l, NULL, fn, user);
+}
+
 static void
 take_most(void *user, uint32_t inst, bool behind, const struct live_set *set,
           uint32_t registers, uint32_t predicates)
@@ -320,4 +330,12 @@ live_max(const struct live *l, uint32_t *registers, uint32_t *predicates)
     live_each_point(l, take_most, most);
     *registers = most[0];
     *predicates = most[1];
+}
+
+uint32_t
+live_max_without(const struct live *l, const bool *without)
+{
+    uint32_t most[2] = {0, 0};
+    each_point(l, without, take_most, most);
+    return most[0];
 }

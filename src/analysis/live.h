@@ -76,5 +76,7 @@ void live_each_point(const struct live *l,
 
 /* Most 32-bit registers, and most predicates, live at one point: MAXLIVE. */
 void live_max(const struct live *l, uint32_t *registers, uint32_t *predicates);
+/* MAXLIVE of the others if those of `without` take no registers; NULL: of all. */
+uint32_t live_max_without(const struct live *l, const bool *without);
 
 #endif

@@ -49,6 +49,64 @@ mark(void *set, int32_t reg, bool write, bool partial)
     bitset_add(set, (size_t)reg);
 }
 
+/* -- loads -- */
+
+/* Backward through the code: where each 32-bit register is read next. */
+struct readers {
+    const struct ptx_func *f;
+    uint64_t *next; /* operations before the reader; UINT64_MAX: none */
+    uint64_t at;
+};
+
+/* The 32-bit registers of r, once allocated; before, r itself. */
+static uint32_t
+first_unit(const struct ptx_func *f, uint32_t r, uint32_t *n)
+{
+    const struct ptx_reg *x = &f->regs.v[r];
+    *n = x->type == PTX_PRED ? 0 : x->place ? (ptx_type_bytes(x->type) + 3u) / 4 : 1;
+    return x->place ? x->place - 1u : r;
+}
+
+static void
+note_reader(void *user, int32_t reg, bool write, bool partial)
+{
+    struct readers *w = user;
+    (void)partial;
+    uint32_t n, unit = first_unit(w->f, (uint32_t)reg, &n);
+    for (uint32_t k = 0; k < n && !write; k++)
+        w->next[unit + k] = w->at;
+}
+
+/* Operations from each load to the first, in the order of the code, that reads the first
+ * register that it writes. */
+static void
+add_loads(const struct ptx_func *f, const uint8_t *operations, struct usage *u,
+          struct arena *mem)
+{
+    struct readers w = {.f = f, .at = u->machine_operations};
+    const size_t units = f->regs.n + UINT8_MAX + 8;
+    w.next = ARENA_ARRAY(mem, uint64_t, units);
+    memset(w.next, 0xff, units * sizeof *w.next);
+    for (size_t i = f->body.n; i-- > 0;) {
+        const struct ptx_inst *in = &f->body.v[i];
+        if (ptx_is_pseudo(in))
+            continue;
+        w.at -= operations[i];
+        const struct ptx_operand *to = in->nops ? &in->ops[0] : NULL;
+        if (to && to->kind == PTX_OPD_VEC && to->n)
+            to = &to->vec[0];
+        if (operations[i] && ptx_ops[in->op].flags & PTX_LOAD && to &&
+            to->kind == PTX_OPD_REG) {
+            uint32_t n, unit = first_unit(f, (uint32_t)to->reg, &n);
+            if (n && w.next[unit] != UINT64_MAX) {
+                u->load_distance += w.next[unit] - w.at;
+                u->loads_read++;
+            }
+        }
+        defuse_each(in, note_reader, &w);
+    }
+}
+
 static void
 one_func(struct usage *u, const struct ptx_func *f)
 {
@@ -91,6 +149,7 @@ one_func(struct usage *u, const struct ptx_func *f)
     fused_operations(l, operations, NULL);
     for (size_t i = 0; i < f->body.n; i++)
         u->machine_operations += operations[i];
+    add_loads(f, operations, u, &mem);
     live_free(l);
     cfg_free(g);
     arena_free(&mem);

@@ -14,8 +14,12 @@ struct usage {
      * deepest chain: what is live across the call, then the callee's. 0: not allocated.
      */
     uint32_t registers, predicates;
-    uint32_t instructions; /* static, pseudo ones left out */
+    uint32_t instructions;       /* static, pseudo ones left out */
     uint32_t machine_operations; /* of a card (ptx/expansion.h) */
+    /* Loads whose results are read, and the sum of the machine operations from each to its
+     * first reader in the order of the code. */
+    uint64_t load_distance;
+    uint32_t loads_read;
     uint32_t scratchpad;     /* static bytes, laid out in order with alignment */
     uint32_t local_bytes;    /* a thread, each function once */
     uint32_t barriers;       /* numbers of barriers that may be used: 0 to barriers - 1 */

@@ -215,8 +215,10 @@ ra_restore(struct ptx_func *f, const struct ptx_func *s)
 /* -- limits -- */
 
 uint32_t
-ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers)
+ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers,
+         uint32_t reserved)
 {
+    const uint32_t least = 1;
     uint64_t threads = 1;
     bool given = false;
     for (int i = 0; i < 3; i++) {
@@ -224,12 +226,13 @@ ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers)
         given |= n != 0;
         threads *= n ? n : 1;
     }
-    if (f->maxnreg && f->maxnreg < most)
-        most = f->maxnreg;
+    if (f->maxnreg && f->maxnreg < most + reserved)
+        most = f->maxnreg > reserved ? f->maxnreg - reserved : least;
     if (f->minnctapersm && given) {
         uint64_t lanes = (threads + 31) / 32 * 32 * f->minnctapersm;
         uint64_t n = sm_registers / lanes;
-        most = n < most ? (uint32_t)n : most;
+        if (n < most + reserved)
+            most = n > reserved ? (uint32_t)n - reserved : least;
     }
     return most;
 }
@@ -326,14 +329,16 @@ static bool
 run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     bool *changed, struct diag_sink *diag)
 {
-    double most, sm;
+    double most, sm, reserved;
     (void)x;
     if (!pass_arg_number(a, "max-registers", 1, RA_MAX_UNITS, &most, diag) ||
-        !pass_arg_number(a, "sm-registers", 1024, 1 << 20, &sm, diag))
+        !pass_arg_number(a, "sm-registers", 1024, 1 << 20, &sm, diag) ||
+        !pass_arg_number(a, "reserved", 0, 16, &reserved, diag))
         return false;
     *changed = true;
     struct ra_result r;
-    if (!ra_allocate(f, ra_limit(f, (uint32_t)most, (uint32_t)sm), &r, diag))
+    if (!ra_allocate(f, ra_limit(f, (uint32_t)most, (uint32_t)sm, (uint32_t)reserved), &r,
+                     diag))
         return false;
     if (a->report)
         strbuf_printf(
@@ -348,6 +353,8 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
 static const struct pass_key keys[] = {
     {"max-registers", "255", "32-bit registers a thread may have"},
     {"sm-registers", "65536", "registers of an SM, for .minnctapersm"},
+    {"reserved", "0",
+     "registers beside them that a thread takes, for .maxnreg; the machine's"},
     {0}};
 
 const struct pass pass_register_allocate = {

@@ -148,8 +148,10 @@ struct ra_result {
     uint32_t spilled, rematerialised; /* registers */
 };
 
-/* The most registers that f may have: `most`, or what its directives leave. */
-uint32_t ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers);
+/* The most registers that f may have: `most`, or what its directives leave of theirs, of
+ * which so many are reserved. */
+uint32_t ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers,
+                  uint32_t reserved);
 /* Gives f's registers physical names, at most `limit` units of them, and has the result
  * checked. False and a diagnostic: that cannot be done; f is then of no use. */
 bool ra_allocate(struct ptx_func *f, uint32_t limit, struct ra_result *out,

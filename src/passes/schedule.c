@@ -9,16 +9,20 @@
  * whose operands are there, the highest goes first, as long as what is live stays within the
  * limit; above the limit the order of the source goes on. The new order is kept only if it is
  * estimated faster for a warp alone, and if it keeps to the limit or to what the source needed.
+ * A second try lets what no load needs wait a few cycles for a load that will be ready then,
+ * so that loads stand together, as ptxas has them (SHORT_WAIT).
  * Cost: O(n log n) for n instructions. */
 #include "passes/schedule.h"
 #include "passes/schedule_int.h"
 
 #include "base/pqueue.h"
+#include "passes/late_operands.h"
 #include "passes/pass.h"
 
 #include "analysis/defuse.h"
 
-enum { TRIES = 4 }; /* limits tried for a piece */
+/* limits tried for a piece; cycles that what no load needs leaves idle for a load */
+enum { TRIES = 4, SHORT_WAIT = 8 };
 
 static const char *const memory_names[SCHED_NLATS - PTX_NLATENCIES] = {"global", "shared",
                                                                        "local", "const"};
@@ -134,6 +138,12 @@ choose(struct sched *s, struct queues *q, uint64_t now, uint32_t first, uint32_t
         pqueue_add(&q->ready, pqueue_take(&q->soon));
     drop_done(s, &q->ready);
     uint32_t c = q->ready.n ? q->ready.v[0] : q->soon.v[0];
+    if (s->loads_first && q->ready.n && q->soon.n && !s->node.v[c].feeds) {
+        const struct sched_node *next = &s->node.v[q->soon.v[0]];
+        if (next->feeds && next->ready <= now + SHORT_WAIT &&
+            next->height > s->node.v[c].height)
+            c = q->soon.v[0];
+    }
     if (c == first)
         return c;
     int64_t live = s->now_live + growth_of(s, &s->f->body.v[s->node.v[c].inst]);
@@ -160,7 +170,7 @@ try(struct sched *s, bool in_order, uint32_t limit, struct result *out)
     schedule_live_start(s);
     out->peak = s->start;
     uint64_t now = 0, end = 0;
-    for (uint32_t k = 0; k < n; k++, now++) {
+    for (uint32_t k = 0; k < n; k++) {
         while (first < n && s->node.v[first].done)
             first++;
         uint32_t c = in_order ? first : choose(s, &q, now, first, limit);
@@ -179,6 +189,7 @@ try(struct sched *s, bool in_order, uint32_t limit, struct result *out)
             if (!--y->waits)
                 enter(s, &q, s->succ.v[e].to);
         }
+        now += !x->operand;
     }
     out->cycles = end;
     arena_free(&mem);
@@ -222,6 +233,20 @@ forget_piece(struct sched *s)
     s->mem = (struct arena){0};
 }
 
+/* Which nodes are loads, or compute what a load needs. */
+static void
+find_feeding(struct sched *s)
+{
+    for (uint32_t i = (uint32_t)s->node.n; i-- > 0;) {
+        struct sched_node *x = &s->node.v[i];
+        const uint32_t end = schedule_edges_end(s, i);
+        x->feeds = x->order == SCHED_LOAD;
+        for (uint32_t e = x->first; e < end && !x->feeds; e++)
+            x->feeds = s->succ.v[e].why == SCHED_WHY_REGISTER &&
+                       s->node.v[s->succ.v[e].to].feeds;
+    }
+}
+
 /* A try within `limit` live registers; true: it kept to them, or to what the source needs. */
 static bool
 try_within(struct sched *s, uint32_t limit, const struct result *was, struct result *out)
@@ -238,29 +263,51 @@ try_within(struct sched *s, uint32_t limit, const struct result *was, struct res
     return false;
 }
 
-/* The order with the fewest registers live of those that take a sixty-fourth more cycles than
- * the fastest within s->limit, if they are faster than the source's. */
-static bool
-search(struct sched *s, const struct result *was, struct result *out)
+static void
+take(const struct sched *s, const struct result *now, struct result *out)
+{
+    memcpy(out->order, now->order, s->node.n * sizeof *now->order);
+    out->cycles = now->cycles;
+    out->peak = now->peak;
+}
+
+/* The order with the fewest registers live of those that take at most `enough` cycles. */
+static void
+use_fewest(struct sched *s, const struct result *was, uint64_t enough, struct result *out)
 {
     uint32_t lo = s->maxlive,
              hi = s->limit == UINT32_MAX ? s->maxlive * 4 + 64 : s->limit;
     struct result now = {.order = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1)};
-    if (!try_within(s, s->limit, was, out) || out->cycles >= was->cycles)
-        return false;
-    uint64_t enough = out->cycles + out->cycles / 64;
-    enough = enough < was->cycles ? enough : was->cycles - 1;
     hi = out->peak < hi ? out->peak : hi;
     for (uint32_t limit = lo; lo < hi; limit = lo + (hi - lo) / 2) {
         if (try_within(s, limit, was, &now) && now.cycles <= enough) {
-            memcpy(out->order, now.order, s->node.n * sizeof *now.order);
-            out->cycles = now.cycles;
-            out->peak = now.peak;
+            take(s, &now, out);
             hi = limit;
         } else {
             lo = limit + 1;
         }
     }
+}
+
+/* The fastest order within s->limit, if it is faster than the source's; or one that takes a
+ * sixty-fourth more cycles: where registers cost no warps, that with loads first, else that
+ * with the fewest registers. */
+static bool
+search(struct sched *s, const struct result *was, struct result *out)
+{
+    if (!try_within(s, s->limit, was, out) || out->cycles >= was->cycles)
+        return false;
+    uint64_t enough = out->cycles + out->cycles / 64;
+    enough = enough < was->cycles ? enough : was->cycles - 1;
+    if (!s->free_registers) {
+        use_fewest(s, was, enough, out);
+        return true;
+    }
+    struct result now = {.order = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1)};
+    s->loads_first = true;
+    if (try_within(s, s->limit, was, &now) && now.cycles <= enough)
+        take(s, &now, out);
+    s->loads_first = false;
     return true;
 }
 
@@ -280,6 +327,7 @@ order_piece(struct sched *s, uint32_t first, uint32_t end)
     struct result was = {.order = ARENA_ARRAY(&s->mem, uint32_t, n + 1)};
     struct result now = {.order = ARENA_ARRAY(&s->mem, uint32_t, n + 1)};
     schedule_finish_graph(s);
+    find_feeding(s);
     try(s, true, 0, &was);
     bool better = !s->as_it_is && search(s, &was, &now);
     if (s->loads_of)
@@ -355,10 +403,17 @@ reorder(struct ptx_func *f, const uint32_t *order)
     free(loc);
 }
 
+/* What the machine gives: registers of an SM, its warps, the most registers of a thread and
+ * those of it that no value can have. */
+enum { SM_REGISTERS, SM_WARPS, MOST_REGISTERS, RESERVED, NGIVEN };
+
 /* Warps of an SM that fit with so many registers a thread. */
 static uint32_t
-warps_with(uint32_t registers, uint32_t sm_registers, uint32_t sm_warps, uint32_t block)
+warps_with(uint32_t registers, const double given[NGIVEN], uint32_t block)
 {
+    const uint32_t sm_registers = (uint32_t)given[SM_REGISTERS];
+    const uint32_t sm_warps = (uint32_t)given[SM_WARPS];
+    registers += (uint32_t)given[RESERVED];
     uint32_t rounded = (registers + 7) / 8 * 8;
     uint32_t warps = rounded ? sm_registers / (32 * rounded) : sm_warps;
     warps = warps < sm_warps ? warps : sm_warps;
@@ -376,7 +431,7 @@ room(uint32_t registers)
 /* Most registers with which as many warps fit as with what the function needs as it is. Some
  * are left to the allocator. */
 static uint32_t
-step_limit(const struct ptx_func *f, uint32_t regs, const double v[3])
+step_limit(const struct ptx_func *f, uint32_t regs, const double given[NGIVEN])
 {
     uint32_t threads = 1;
     for (unsigned d = 0; d < 3; d++) {
@@ -384,9 +439,9 @@ step_limit(const struct ptx_func *f, uint32_t regs, const double v[3])
         threads *= given ? given : 1;
     }
     uint32_t block = (threads + 31) / 32, step = regs ? regs : 1;
-    uint32_t warps = warps_with(step, (uint32_t)v[0], (uint32_t)v[1], block);
-    while (step < (uint32_t)v[2] &&
-           warps_with(step + 1, (uint32_t)v[0], (uint32_t)v[1], block) == warps)
+    uint32_t warps = warps_with(step, given, block);
+    while (step < (uint32_t)given[MOST_REGISTERS] &&
+           warps_with(step + 1, given, block) == warps)
         step++;
     step = room(step);
     return step > regs ? step : regs;
@@ -428,16 +483,18 @@ static bool
 read_limit(struct sched *s, const struct pass_args *a, struct diag_sink *diag)
 {
     const char *text = pass_arg(a, "registers");
-    double sm[3], n;
-    if (!pass_arg_number(a, "sm-registers", 1, 1 << 24, &sm[0], diag) ||
-        !pass_arg_number(a, "sm-warps", 1, 1024, &sm[1], diag) ||
-        !pass_arg_number(a, "max-registers", 1, 65535, &sm[2], diag))
+    double given[NGIVEN], n;
+    if (!pass_arg_number(a, "sm-registers", 1, 1 << 24, &given[SM_REGISTERS], diag) ||
+        !pass_arg_number(a, "sm-warps", 1, 1024, &given[SM_WARPS], diag) ||
+        !pass_arg_number(a, "max-registers", 1, 65535, &given[MOST_REGISTERS], diag) ||
+        !pass_arg_number(a, "reserved", 0, 16, &given[RESERVED], diag))
         return false;
     s->limit = UINT32_MAX;
-    if (!strcmp(text, "step"))
-        s->limit = step_limit(s->f, s->maxlive, sm);
+    s->free_registers = !strcmp(text, "step");
+    if (s->free_registers)
+        s->limit = step_limit(s->f, s->maxlive, given);
     else if (!strcmp(text, "machine"))
-        s->limit = room((uint32_t)sm[2]);
+        s->limit = room((uint32_t)given[MOST_REGISTERS]);
     else if (strcmp(text, "none") != 0) {
         if (!pass_arg_number(a, "registers", 1, 65535, &n, diag))
             return false;
@@ -492,15 +549,18 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
     s.use = ARENA_ARRAY(&mem, struct sched_use, f->regs.n + 1);
     s.units = ARENA_ARRAY(&mem, uint8_t, f->regs.n + 1);
     s.order = ARENA_ARRAY(&mem, uint32_t, f->body.n + 1);
+    s.operand = !strcmp(pass_arg(a, "operands"), "late")
+                    ? late_operands_find(f, x->defs, &mem)
+                    : ARENA_ARRAY(&mem, bool, f->regs.n + 1);
     for (uint32_t i = 0; i < f->body.n; i++)
         s.order[i] = i;
     bool allocated = false;
     for (size_t r = 0; r < f->regs.n; r++) {
         allocated |= f->regs.v[r].place != 0;
-        s.units[r] = (uint8_t)((ptx_type_bytes(f->regs.v[r].type) + 3) / 4);
+        s.units[r] =
+            s.operand[r] ? 0 : (uint8_t)((ptx_type_bytes(f->regs.v[r].type) + 3) / 4);
     }
-    uint32_t preds;
-    live_max(s.live, &s.maxlive, &preds);
+    s.maxlive = live_max_without(s.live, s.operand);
     bool ok = read_latencies(&s, a, diag) && (t.limit || read_limit(&s, a, diag));
     if (ok && allocated) { /* names of physical registers overlap */
         struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
@@ -545,8 +605,10 @@ order_alone(struct ptx_func *f, const struct pass_args *a, struct task t,
     struct pass_args quiet = *a;
     bool changed = false;
     x.live = live_new(x.cfg);
+    x.defs = defs_new(x.cfg);
     quiet.report = NULL;
     bool ok = order_function(f, &x, &quiet, t, &changed, diag);
+    defs_free(x.defs);
     live_free(x.live);
     cfg_free(x.cfg);
     return ok;
@@ -570,11 +632,15 @@ static const struct pass_key keys[] = {
     {"registers", "step",
      "most 32-bit registers live at once: a number, none, machine: what it gives a thread, "
      "or step: as many as leave the warps of an SM what they are"},
+    {"operands", "early",
+     "late: parameters, constants and literals take no registers, since pass late-operands "
+     "reads them where they are used; early: they take registers"},
     {"latencies", "global=500+local=500+shared=25+const=25+sfu=20+tensor=30",
      "cycles by class, CLASS=CYCLES joined by +, 4 where not given; the machine's"},
     {"max-registers", "255", "most registers of a thread; the machine's"},
     {"sm-registers", "65536", "registers of an SM; the machine's"},
     {"sm-warps", "64", "warps of an SM; the machine's"},
+    {"reserved", "0", "registers beside them that a thread takes; the machine's"},
     {0}};
 
 const struct pass pass_schedule = {
@@ -582,5 +648,5 @@ const struct pass pass_schedule = {
     .meaning = "orders instructions so that loads issue early (list scheduling)",
     .keys = keys,
     .run_func = run,
-    .needs = AN_CFG | AN_LIVE,
+    .needs = AN_CFG | AN_DEFS | AN_LIVE,
 };

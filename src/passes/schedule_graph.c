@@ -234,7 +234,9 @@ schedule_add(struct sched *s, uint32_t i)
     struct sched_node *n = vec_push(&s->node);
     n->inst = i;
     n->order = (uint8_t)schedule_order_of(s->f, in);
-    n->latency = latency_of(s, in);
+    n->operand = in->nops && in->ops[0].kind == PTX_OPD_REG &&
+                 s->operand[in->ops[0].reg] && defuse_is_dest(in, 0);
+    n->latency = n->operand ? 0 : latency_of(s, in);
     const struct ptx_operand *p = address_of(in);
     if (p && p->reg >= 0)
         n->base_at = use_of(s, (uint32_t)p->reg)->writer;

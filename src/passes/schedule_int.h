@@ -49,7 +49,9 @@ struct sched_node {
     uint64_t ready;   /* cycle in which its operands are there */
     uint32_t waits;   /* predecessors not yet issued */
     uint32_t first;   /* its edges: succ[first .. first of the next node) */
+    bool feeds;       /* it is a load, or a load waits for it */
     uint32_t base_at; /* node + 1 that wrote its address's base, 0: none of the piece */
+    bool operand; /* no operation of its own: it is a literal or in the constant bank */
     bool done;
 };
 
@@ -75,10 +77,13 @@ struct sched {
     struct live_set set; /* live behind the piece, then before it */
     int32_t latency[SCHED_NLATS];
     uint32_t limit;        /* 32-bit registers, UINT32_MAX: none */
+    bool loads_first;      /* in this try, what no load needs waits for loads (choose) */
+    bool free_registers;   /* up to the limit they cost no warps */
     uint32_t maxlive;      /* 32-bit registers live at once in the source's order */
     uint32_t carry;        /* the carry flag's number: behind the registers */
     struct sched_use *use; /* of each register */
-    uint8_t *units;        /* 32-bit registers of each */
+    const bool *operand;   /* of each: pass late-operands reads it where it is used */
+    uint8_t *units;        /* 32-bit registers of each; 0: an operand */
     uint32_t *order;       /* of the body: instruction at each place */
     struct arena mem;      /* of the piece */
     VEC(struct sched_node) node;

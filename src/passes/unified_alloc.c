@@ -52,7 +52,7 @@ struct unified {
     struct diag_sink *diag;
     struct func *func; /* the n functions with a body */
     size_t n;
-    double max_registers, sm_registers, dynamic, threads, max_threads, share;
+    double max_registers, sm_registers, reserved, dynamic, threads, max_threads, share;
     double scratchpad; /* bytes of a block; -1: what is free */
     double registers;  /* 0: auto */
     double most_ratio; /* 0: the machine's */
@@ -93,9 +93,11 @@ blocks(const struct unified *u, const struct occ_kernel *k)
     struct allot_occupancy o;
     if (!m)
         return 0;
+    struct occ_kernel with = *k;
+    with.registers += m->sm.reserved_registers;
     bool share = u->share < 1;
-    bool ok = occ_compute(m, k, share ? OCC_SHARE_SCRATCHPAD : OCC_SHARE_NONE, u->share,
-                          &o, &quiet);
+    bool ok = occ_compute(m, &with, share ? OCC_SHARE_SCRATCHPAD : OCC_SHARE_NONE,
+                          u->share, &o, &quiet);
     diag_free(&quiet);
     return ok ? o.resident_blocks : 0;
 }
@@ -477,6 +479,7 @@ read_args(struct unified *u)
         u->latency[i] = latency_dependent(m, (unsigned)i);
     return pass_arg_number(a, "max-registers", 1, RA_MAX_UNITS, &u->max_registers, d) &&
            pass_arg_number(a, "sm-registers", 1024, 1 << 20, &u->sm_registers, d) &&
+           pass_arg_number(a, "reserved", 0, 16, &u->reserved, d) &&
            pass_arg_number(a, "dynamic", 0, 16 << 20, &u->dynamic, d) &&
            pass_arg_number(a, "threads", 0, 65536, &u->threads, d) &&
            pass_arg_number(a, "max-threads", 1, 65536, &u->max_threads, d) &&
@@ -522,8 +525,8 @@ begin(struct unified *u)
 {
     struct ptx_module *m = u->m;
     const struct machine *on = u->args->launch->machine;
-    if (on && u->max_registers > on->sm.max_registers)
-        u->max_registers = on->sm.max_registers;
+    if (on && u->max_registers > on->sm.max_registers - u->reserved)
+        u->max_registers = on->sm.max_registers - u->reserved;
     if (on && u->sm_registers > on->sm.registers)
         u->sm_registers = on->sm.registers;
     u->func = xcalloc(m->funcs.n + 1, sizeof *u->func);
@@ -533,7 +536,8 @@ begin(struct unified *u)
             continue;
         struct func *x = &u->func[u->n++];
         *x = (struct func){.f = f, .wanted = UINT32_MAX};
-        x->limit = ra_limit(f, (uint32_t)u->max_registers, (uint32_t)u->sm_registers);
+        x->limit = ra_limit(f, (uint32_t)u->max_registers, (uint32_t)u->sm_registers,
+                            (uint32_t)u->reserved);
         x->before = pass_can_touch(f) ? ra_snapshot(f) : NULL;
     }
     count_users(u);
@@ -621,6 +625,8 @@ static const struct pass_key keys[] = {
     {"schedule", "no",
      "yes: instructions are ordered anew, by pass schedule, for each number of registers"},
     {"latencies", "", "of schedule=yes: as those of pass schedule; the machine's"},
+    {"operands", "early", "of schedule=yes: as those of pass schedule; the machine's"},
+    {"reserved", "0", "registers beside them that a thread takes; the machine's"},
     {"share", "1", "t, where blocks share scratchpad; 1: they do not"},
     {0}};
 

@@ -182,6 +182,9 @@ info_report_text(FILE *f, const struct info_report *in,
             "  registers     %u allocated, %u predicates; in the PTX %u live at once "
             "(MAXLIVE), %u virtual\n",
             k->registers, k->predicates, k->live_registers, k->virtual_registers);
+    if (code.reserved)
+        fprintf(f, "                %u more of a thread are reserved by the machine\n",
+                code.reserved);
     if (k->ptxas_registers)
         fprintf(f, "                %u by ptxas\n", k->ptxas_registers);
     print_loads(f, &code);
@@ -246,6 +249,10 @@ info_report_json(const struct info_report *in, const struct allot_kernel *plain_
         "virtual_registers", k->virtual_registers, "predicates", k->predicates,
         "scratchpad", k->scratchpad, "local_bytes", k->local_bytes, "variables", vars,
         "params", params, "block_threads", in->threads);
+    if (code.reserved)
+        json_object_set_new(o, "reserved_registers", json_integer(code.reserved));
+    if (code.load_to_use > 0)
+        json_object_set_new(o, "load_to_use", json_real(code.load_to_use));
     if (k->ptxas_registers)
         json_object_set_new(o, "ptxas_registers", json_integer(k->ptxas_registers));
     struct allot_occupancy oc;

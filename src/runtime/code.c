@@ -93,7 +93,10 @@ allot_kernel_code(struct allot_module *mod, const struct allot_machine *machine,
         usage_of(plan_find_kernel(p, kernel, diag), &u);
         out->registers = u.registers ? u.registers : u.live_registers;
         out->predicates = u.registers ? u.predicates : u.live_predicates;
+        out->reserved = out->is_virtual ? 0 : (uint32_t)m->sm.reserved_registers;
         out->machine_operations = u.machine_operations;
+        if (u.loads_read)
+            out->load_to_use = (double)u.load_distance / u.loads_read;
         usage_free(&u);
     }
     vec_free(&loads.load);

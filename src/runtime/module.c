@@ -3,6 +3,7 @@
 
 #include "analysis/usage.h"
 #include "base/hash.h"
+#include "passes/late_operands.h"
 #include "passes/pass.h"
 #include "ptx/link.h"
 #include "ptx/parse.h"
@@ -91,6 +92,12 @@ rt_latencies(const struct machine *m)
     strbuf_printf(&b, "global=%u+local=%u+shared=%u+const=%u", l2, l1,
                   (unsigned)m->scratchpad.latency, (unsigned)m->l1c.latency);
     return strbuf_take(&b);
+}
+
+const char *
+rt_operands(const struct machine *m)
+{
+    return pass_names(m->compiler.cleanup, pass_late_operands.name) ? "late" : "early";
 }
 
 void
@@ -186,7 +193,8 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
     enum { MOST = 16 };
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct strbuf words = {0};
-    struct pass_key keys[MOST + 2] = {0};
+    struct pass_key keys[MOST + 4] = {0};
+    char reserved[32];
     char *copy = xstrdup(defaults), *save;
     size_t n = 0;
     bool ok = true;
@@ -205,6 +213,12 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
     char *latencies = machine ? rt_latencies(machine->m) : NULL;
     if (latencies)
         keys[n++] = (struct pass_key){.key = "latencies", .value = latencies};
+    if (machine) {
+        snprintf(reserved, sizeof reserved, "%u", machine->m->sm.reserved_registers);
+        keys[n++] = (struct pass_key){.key = "reserved", .value = reserved};
+        keys[n++] =
+            (struct pass_key){.key = "operands", .value = rt_operands(machine->m)};
+    }
     struct watching w = {watch, m, d};
     struct pass_watch told = {passed, &w};
     ok = ok && pass_run_watched(m->ptx, passes, keys, &any, report ? &words : NULL,
@@ -402,10 +416,10 @@ allot_module_ptxas(struct allot_module *m, const struct allot_machine *machine,
 {
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     const struct allot_kernel *k = allot_module_find(m, name);
-    bool ok = k ? ptxas_registers(m->ptx, name,
-                                  (unsigned)machine->m->gpu.compute_capability,
-                                  &m->kernels[k - m->kernels].ptxas_registers, diag)
-                : diag_error(diag, "there is no kernel '%s'", name);
+    bool ok =
+        k ? ptxas_registers(m->ptx, name, (unsigned)machine->m->gpu.compute_capability,
+                            &m->kernels[k - m->kernels].ptxas_registers, diag)
+          : diag_error(diag, "there is no kernel '%s'", name);
     diag_free(&own);
     return ok;
 }

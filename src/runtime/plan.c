@@ -75,7 +75,9 @@ plan_defaults_new(struct plan_defaults *d, const struct machine *m, double t,
                   uint32_t dynamic)
 {
     *d = (struct plan_defaults){.latencies = rt_latencies(m)};
-    snprintf(d->most, sizeof d->most, "%u", m->sm.max_registers);
+    snprintf(d->most, sizeof d->most, "%u",
+             m->sm.max_registers - m->sm.reserved_registers);
+    snprintf(d->reserved, sizeof d->reserved, "%u", m->sm.reserved_registers);
     snprintf(d->sm, sizeof d->sm, "%u", m->sm.registers);
     snprintf(d->threads, sizeof d->threads, "%u", m->sm.max_block_threads);
     snprintf(d->threshold, sizeof d->threshold, "%.9g", t);
@@ -88,6 +90,8 @@ plan_defaults_new(struct plan_defaults *d, const struct machine *m, double t,
                                    {.key = "sm-registers", .value = d->sm},
                                    {.key = "max-threads", .value = d->threads},
                                    {.key = "sm-warps", .value = d->warps},
+                                   {.key = "reserved", .value = d->reserved},
+                                   {.key = "operands", .value = rt_operands(m)},
                                    {.key = "latencies", .value = d->latencies},
                                    {0}};
     memcpy(d->key, key, sizeof key);
@@ -151,14 +155,18 @@ version_for(const struct machine *m, struct loaded_module *lm,
 
 /* -- demand -- */
 
-/* residency.regs_per_thread stands for what the kernel has. A kernel that wants more
- * registers than a thread may have would be compiled with spills; it then has the most
- * there are. */
+/* residency.regs_per_thread stands for what the kernel has, ptxas' count (0: not asked for)
+ * for what it is allocated. A kernel that wants more registers than a thread may have would
+ * be compiled with spills; it then has the most there are. */
 static uint32_t
-registers(const struct machine *m, uint32_t own)
+registers(const struct machine *m, uint32_t own, uint32_t by_ptxas)
 {
     if (m->residency.regs_per_thread)
         return m->residency.regs_per_thread;
+    if (by_ptxas)
+        own = by_ptxas;
+    else if (m->compiler.registers != REGISTERS_VIRTUAL)
+        own += m->sm.reserved_registers;
     return own < m->sm.max_registers ? own : m->sm.max_registers;
 }
 
@@ -181,19 +189,17 @@ variant(struct allot_device *dev, struct loaded_module *lm, const struct pass_la
     p->kernel = p->version ? kernel_of(lm, p->version, as->kernel, diag) : NULL;
     if (!p->kernel || !shape_apply(p->kernel->func, &p->shape, diag))
         return false;
-    uint32_t own = p->kernel->registers;
     if (m->compiler.registers == REGISTERS_PTXAS && !m->residency.regs_per_thread) {
         if (!p->kernel->ptxas && !ptxas_registers(lm->module->ptx, as->kernel,
                                                   (unsigned)m->gpu.compute_capability,
                                                   &p->kernel->ptxas, diag))
             return false;
-        own = p->kernel->ptxas;
     }
-    p->sm.demand = (struct occ_kernel){.threads = block_threads(p->shape.block),
-                                       .registers = registers(m, own),
-                                       .scratchpad = p->kernel->scratchpad +
-                                                     p->shape.dynamic_scratchpad,
-                                       .allocated = p->kernel->allocated};
+    p->sm.demand = (struct occ_kernel){
+        .threads = block_threads(p->shape.block),
+        .registers = registers(m, p->kernel->registers, p->kernel->ptxas),
+        .scratchpad = p->kernel->scratchpad + p->shape.dynamic_scratchpad,
+        .allocated = p->kernel->allocated};
     p->block = occ_demand(m, &p->sm.demand);
     p->barriers = p->kernel->barriers;
     p->shared_from = t < 1 ? occ_private(p->sm.demand.scratchpad, t) : 0;
@@ -453,14 +459,12 @@ allot_demand(const struct allot_machine *m, const struct allot_kernel *k,
 {
     bool as_it_is = m->m->compiler.registers == REGISTERS_VIRTUAL;
     bool ptxas = m->m->compiler.registers == REGISTERS_PTXAS && k->ptxas_registers;
-    uint32_t own = as_it_is ? k->live_registers
-                   : ptxas  ? k->ptxas_registers
-                            : k->registers;
-    return (struct allot_occupancy_query){.threads = threads,
-                                          .registers = registers(m->m, own),
-                                          .scratchpad =
-                                              k->scratchpad + dynamic_scratchpad,
-                                          .threshold = 1};
+    uint32_t own = as_it_is ? k->live_registers : k->registers;
+    return (struct allot_occupancy_query){
+        .threads = threads,
+        .registers = registers(m->m, own, ptxas ? k->ptxas_registers : 0),
+        .scratchpad = k->scratchpad + dynamic_scratchpad,
+        .threshold = 1};
 }
 
 bool

@@ -53,6 +53,9 @@ char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
 /* The machine's latencies as pass schedule takes them, malloc'd: those of its latency group;
  * global: a hit in an idle machine's L2, local and const: hits in L1D and L1C. */
 char *rt_latencies(const struct machine *m);
+/* Where code for the machine has its operands in the constant bank, as pass schedule takes
+ * it. */
+const char *rt_operands(const struct machine *m);
 
 struct pass_launch;
 /* What passes tell that they do to a kernel for a launch of that shape, as --explain of any

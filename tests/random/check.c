@@ -192,6 +192,8 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "schedule:registers=none",
         "cleanup,schedule:registers=24",
         "literal-moves",
+        "late-operands",
+        "schedule:operands=late,late-operands",
     };
     static const char *const relssp[] = {
         "relssp:threshold=0.3", "relssp:threshold=0.3:mode=postdom",

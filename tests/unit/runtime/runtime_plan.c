@@ -155,6 +155,39 @@ one_demand(void **state)
     rt_close(&k);
 }
 
+/* What a thread has beside the registers that its kernel is allocated counts for occupancy,
+ * but not beside a count that is given, nor with the PTX as it is. */
+static void
+reserved_registers(void **state)
+{
+    static const struct {
+        const char *setting, *value;
+        uint32_t more, all;
+    } t[] = {{"compiler.registers", "allocated", 3, 0},
+             {"compiler.registers", "virtual", 0, 0},
+             {"residency.regs_per_thread", "20", 0, 20}};
+    (void)state;
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct rt_kit k;
+        rt_open(&k, one_kernel, NULL);
+        const struct allot_kernel *f = allot_module_find(k.mod, "k");
+        assert_true(allot_machine_set(k.m, "sm.reserved_registers", "3", k.d));
+        assert_true(allot_machine_set(k.m, t[i].setting, t[i].value, k.d));
+        struct allot_device *dev = allot_device_new(k.m, NULL, k.d);
+        const struct allot_launch l = {
+            .module = k.mod, .kernel = "k", .block = {256, 1, 1}};
+        struct allot_plan p;
+        assert_true(allot_launch_plan(dev, &l, &p, k.d));
+        struct allot_occupancy_query q = allot_demand(k.m, f, 256, 0);
+        uint32_t own = t[i].more ? f->registers : f->live_registers;
+        uint32_t want = t[i].all ? t[i].all : own + t[i].more;
+        assert_int_equal(p.registers, want);
+        assert_int_equal(q.registers, want);
+        allot_device_free(dev);
+        rt_close(&k);
+    }
+}
+
 /* -- budget: split, or from one pool -- */
 
 static void
@@ -547,6 +580,7 @@ main(void)
         cmocka_unit_test(persistent_blocks_follow_their_array),
         cmocka_unit_test(persistent_blocks_meet_after_each_step),
         cmocka_unit_test(one_demand),
+        cmocka_unit_test(reserved_registers),
         cmocka_unit_test(budget),
         cmocka_unit_test(variant_of_the_launch),
         cmocka_unit_test(pass_changes_the_shape),
