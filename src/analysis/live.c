@@ -268,11 +268,11 @@ units_of(const struct ptx_func *f, const bool *without, struct arena *mem)
     return units;
 }
 
-static void
-each_point(const struct live *l, const bool *without,
-           void (*fn)(void *, uint32_t, bool, const struct live_set *, uint32_t,
-                      uint32_t),
-           void *user)
+void
+live_each_point_without(const struct live *l, const bool *without,
+                        void (*fn)(void *, uint32_t, bool, const struct live_set *,
+                                   uint32_t, uint32_t),
+                        void *user)
 {
     const struct cfg *g = l->cfg;
     struct arena mem = {0};
@@ -308,7 +308,7 @@ live_each_point(const struct live *l,
                            uint32_t),
                 void *user)
 {
-    each_point(l, NULL, fn, user);
+    live_each_point_without(l, NULL, fn, user);
 }
 
 static void
@@ -330,12 +330,4 @@ live_max(const struct live *l, uint32_t *registers, uint32_t *predicates)
     live_each_point(l, take_most, most);
     *registers = most[0];
     *predicates = most[1];
-}
-
-uint32_t
-live_max_without(const struct live *l, const bool *without)
-{
-    uint32_t most[2] = {0, 0};
-    each_point(l, without, take_most, most);
-    return most[0];
 }

@@ -74,9 +74,14 @@ void live_each_point(const struct live *l,
                                 uint32_t predicates),
                      void *user);
 
+/* The same if registers of `without` took none: they count with the predicates. NULL: none. */
+void live_each_point_without(const struct live *l, const bool *without,
+                             void (*fn)(void *user, uint32_t inst, bool behind,
+                                        const struct live_set *set, uint32_t registers,
+                                        uint32_t predicates),
+                             void *user);
+
 /* Most 32-bit registers, and most predicates, live at one point: MAXLIVE. */
 void live_max(const struct live *l, uint32_t *registers, uint32_t *predicates);
-/* MAXLIVE of the others if those of `without` take no registers; NULL: of all. */
-uint32_t live_max_without(const struct live *l, const bool *without);
 
 #endif

@@ -5,6 +5,7 @@
 #include "analysis/defuse.h"
 #include "analysis/fused.h"
 #include "analysis/live.h"
+#include "ptx/expansion.h"
 
 static void
 add_func(struct usage *u, const struct ptx_func *f)
@@ -48,6 +49,12 @@ mark(void *set, int32_t reg, bool write, bool partial)
     (void)partial;
     bitset_add(set, (size_t)reg);
 }
+
+/* What instructions need in between. */
+struct between {
+    const struct ptx_func *f;
+    struct usage *u;
+};
 
 /* -- loads -- */
 
@@ -108,6 +115,19 @@ add_loads(const struct ptx_func *f, const uint8_t *operations, struct usage *u,
 }
 
 static void
+most_between(void *user, uint32_t inst, bool behind, const struct live_set *set,
+             uint32_t registers, uint32_t predicates)
+{
+    struct between *x = user;
+    (void)behind;
+    (void)set;
+    (void)predicates;
+    uint32_t more = ptx_machine_registers(&x->f->body.v[inst]);
+    if (more && registers + more > x->u->between)
+        x->u->between = registers + more;
+}
+
+static void
 one_func(struct usage *u, const struct ptx_func *f)
 {
     struct arena mem = {0};
@@ -143,6 +163,7 @@ one_func(struct usage *u, const struct ptx_func *f)
     struct live *l = live_new(g);
     uint32_t regs, preds;
     live_max(l, &regs, &preds);
+    live_each_point(l, most_between, &(struct between){f, u});
     u->live_registers = regs > u->live_registers ? regs : u->live_registers;
     u->live_predicates = preds > u->live_predicates ? preds : u->live_predicates;
     uint8_t *operations = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
@@ -338,4 +359,16 @@ usage_free(struct usage *u)
 {
     vec_free(&u->scratchpad_vars);
     vec_free(&u->funcs);
+}
+
+uint32_t
+usage_registers(const struct usage *u, bool expanded, uint32_t reserved)
+{
+    if (!u->registers || !expanded)
+        return u->registers ? u->registers : u->live_registers;
+    const uint32_t most = u->funcs.v[0]->maxnreg;
+    uint32_t n = u->between;
+    if (most && n + reserved > most)
+        n = most > reserved ? most - reserved : 0;
+    return n > u->registers ? n : u->registers;
 }

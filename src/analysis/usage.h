@@ -14,6 +14,9 @@ struct usage {
      * deepest chain: what is live across the call, then the callee's. 0: not allocated.
      */
     uint32_t registers, predicates;
+    /* What an instruction needs in between on a card (ptx/expansion.h), with what is live
+     * there: the most of one function. */
+    uint32_t between;
     uint32_t instructions;       /* static, pseudo ones left out */
     uint32_t machine_operations; /* of a card (ptx/expansion.h) */
     /* Loads whose results are read, and the sum of the machine operations from each to its
@@ -34,5 +37,10 @@ struct usage {
 /* f must have a body. Indirect calls count every function whose address is taken. */
 void usage_of(const struct ptx_func *f, struct usage *u);
 void usage_free(struct usage *u);
+
+/* Registers of a thread: physical ones, or MAXLIVE where none are allocated. expanded: with
+ * what instructions need in between on a card, as far as .maxnreg allows beside the reserved
+ * ones. */
+uint32_t usage_registers(const struct usage *u, bool expanded, uint32_t reserved);
 
 #endif

@@ -11,8 +11,9 @@
  *     add.s64 %rd3, %rd1, %rd2;
  *
  * What may be read so: a register whose only definition takes no machine operation
- * (ptx/expansion.h) and no register. Its copies take none either. Operands of calls keep
- * their registers. It runs behind `schedule`, which is told by operands=late that they take
+ * (ptx/expansion.h) and no register. Its copies take none either. What is the base of an
+ * address outside scratchpad stays in its registers, since a card's accesses take their
+ * addresses from there; so do operands of calls. It runs behind `schedule`, which is told by operands=late that they take
  * no registers. O(operands). */
 #include "passes/late_operands.h"
 #include "passes/pass.h"
@@ -45,6 +46,19 @@ from_nothing(const struct ptx_func *f, const struct ptx_inst *in)
            (ptx_inst_space(in) == PTX_SPACE_CONST || (f->is_entry && s->var->is_param));
 }
 
+/* An address outside scratchpad has to be in registers. */
+static void
+strike_bases(const struct ptx_func *f, bool *is)
+{
+    for (size_t i = 0; i < f->body.n; i++) {
+        const struct ptx_inst *in = &f->body.v[i];
+        for (unsigned k = 0; k < in->nops && !ptx_is_pseudo(in); k++)
+            if (in->ops[k].kind == PTX_OPD_ADDR && in->ops[k].reg >= 0 &&
+                ptx_inst_space(in) != PTX_SPACE_SHARED)
+                is[in->ops[k].reg] = false;
+    }
+}
+
 bool *
 late_operands_find(const struct ptx_func *f, const struct defs *d, struct arena *mem)
 {
@@ -52,6 +66,7 @@ late_operands_find(const struct ptx_func *f, const struct defs *d, struct arena 
     for (size_t r = 0; r < d->nregs; r++)
         is[r] = d->at[r] >= 0 && f->regs.v[r].type != PTX_PRED && !f->regs.v[r].vec &&
                 from_nothing(f, &f->body.v[d->at[r]]);
+    strike_bases(f, is);
     return is;
 }
 

@@ -20,6 +20,7 @@
 #include "passes/pass.h"
 
 #include "analysis/defuse.h"
+#include "ptx/expansion.h"
 
 /* limits tried for a piece; cycles that what no load needs leaves idle for a load */
 enum { TRIES = 4, SHORT_WAIT = 8 };
@@ -146,8 +147,16 @@ choose(struct sched *s, struct queues *q, uint64_t now, uint32_t first, uint32_t
     }
     if (c == first)
         return c;
-    int64_t live = s->now_live + growth_of(s, &s->f->body.v[s->node.v[c].inst]);
+    const struct sched_node *x = &s->node.v[c];
+    int64_t growth = growth_of(s, &s->f->body.v[x->inst]);
+    int64_t live = s->now_live + (x->between && growth < 0 ? 0 : growth) + x->between;
     return live > (int64_t)limit ? first : c;
+}
+
+static void
+note_peak(struct result *out, uint32_t live)
+{
+    out->peak = live > out->peak ? live : out->peak;
 }
 
 /* Tries an order: the source's (`in_order`), or that of heights within the limit. */
@@ -179,8 +188,10 @@ try(struct sched *s, bool in_order, uint32_t limit, struct result *out)
         out->order[k] = c;
         now = x->ready > now ? x->ready : now;
         end = now + (uint64_t)x->latency > end ? now + (uint64_t)x->latency : end;
+        if (x->between)
+            note_peak(out, s->now_live + x->between);
         schedule_live_step(s, &s->f->body.v[x->inst]);
-        out->peak = s->now_live > out->peak ? s->now_live : out->peak;
+        note_peak(out, s->now_live + x->between);
         uint32_t last = schedule_edges_end(s, c);
         for (uint32_t e = x->first; e < last; e++) {
             struct sched_node *y = &s->node.v[s->succ.v[e].to];
@@ -521,6 +532,20 @@ tell(const struct sched *s, struct strbuf *report)
     schedule_tell_loads(s->loads_of, s->f, report);
 }
 
+/* The most registers that the source needs. */
+static void
+note_most(void *user, uint32_t inst, bool behind, const struct live_set *set,
+          uint32_t registers, uint32_t predicates)
+{
+    struct sched *s = user;
+    (void)behind;
+    (void)set;
+    (void)predicates;
+    if (s->expanded)
+        registers += ptx_machine_registers(&s->f->body.v[inst]);
+    s->maxlive = registers > s->maxlive ? registers : s->maxlive;
+}
+
 /* What is done to a function. */
 struct task {
     uint32_t limit;               /* 0: as the pass's settings say */
@@ -540,6 +565,7 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
                       .carry = (uint32_t)f->regs.n,
                       .limit = t.limit,
                       .as_it_is = t.as_it_is,
+                      .expanded = !strcmp(pass_arg(a, "expanded"), "yes"),
                       .loads_of = t.loads     ? t.loads
                                   : a->report ? &told
                                               : NULL};
@@ -560,7 +586,7 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
         s.units[r] =
             s.operand[r] ? 0 : (uint8_t)((ptx_type_bytes(f->regs.v[r].type) + 3) / 4);
     }
-    s.maxlive = live_max_without(s.live, s.operand);
+    live_each_point_without(s.live, s.operand, note_most, &s);
     bool ok = read_latencies(&s, a, diag) && (t.limit || read_limit(&s, a, diag));
     if (ok && allocated) { /* names of physical registers overlap */
         struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
@@ -635,6 +661,8 @@ static const struct pass_key keys[] = {
     {"operands", "early",
      "late: parameters, constants and literals take no registers, since pass late-operands "
      "reads them where they are used; early: they take registers"},
+    {"expanded", "no",
+     "yes: what instructions need in between on a card takes registers; the machine's"},
     {"latencies", "global=500+local=500+shared=25+const=25+sfu=20+tensor=30",
      "cycles by class, CLASS=CYCLES joined by +, 4 where not given; the machine's"},
     {"max-registers", "255", "most registers of a thread; the machine's"},

@@ -9,6 +9,7 @@
 #include "passes/schedule_int.h"
 
 #include "analysis/defuse.h"
+#include "ptx/expansion.h"
 
 enum {
     MOST_PENDING = 256
@@ -236,6 +237,7 @@ schedule_add(struct sched *s, uint32_t i)
     n->order = (uint8_t)schedule_order_of(s->f, in);
     n->operand = in->nops && in->ops[0].kind == PTX_OPD_REG &&
                  s->operand[in->ops[0].reg] && defuse_is_dest(in, 0);
+    n->between = s->expanded ? (uint8_t)ptx_machine_registers(in) : 0;
     n->latency = n->operand ? 0 : latency_of(s, in);
     const struct ptx_operand *p = address_of(in);
     if (p && p->reg >= 0)

@@ -51,6 +51,7 @@ struct sched_node {
     uint32_t first;   /* its edges: succ[first .. first of the next node) */
     bool feeds;       /* it is a load, or a load waits for it */
     uint32_t base_at; /* node + 1 that wrote its address's base, 0: none of the piece */
+    uint8_t between;  /* registers that it needs in between (ptx/expansion.h) */
     bool operand; /* no operation of its own: it is a literal or in the constant bank */
     bool done;
 };
@@ -78,6 +79,7 @@ struct sched {
     int32_t latency[SCHED_NLATS];
     uint32_t limit;        /* 32-bit registers, UINT32_MAX: none */
     bool loads_first;      /* in this try, what no load needs waits for loads (choose) */
+    bool expanded;         /* instructions need registers in between */
     bool free_registers;   /* up to the limit they cost no warps */
     uint32_t maxlive;      /* 32-bit registers live at once in the source's order */
     uint32_t carry;        /* the carry flag's number: behind the registers */

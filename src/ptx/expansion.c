@@ -4,9 +4,9 @@
 enum form { ANY, IEEE, FULL, FULL_FTZ, APPROX, APPROX_FTZ, LO, HI, SIGNED, UNSIGNED };
 
 const struct ptx_expansion ptx_expansions[] = {
-    {PTX_NOPS, 0, ANY, 1, 0, 0, PTX_LAT_OTHER},
-#define EXPANSION(op, bits, form, operations, more, class, chain, what)                  \
-    {PTX_OP_##op, bits, form, operations, more, chain, PTX_LAT_##class},
+    {PTX_NOPS, 0, ANY, 1, 0, 0, PTX_LAT_OTHER, 0},
+#define EXPANSION(op, bits, form, operations, more, class, chain, registers, what)       \
+    {PTX_OP_##op, bits, form, operations, more, chain, PTX_LAT_##class, registers},
 #include "ptx/expansions.def"
 #undef EXPANSION
 };
@@ -79,4 +79,10 @@ ptx_machine_operations(const struct ptx_inst *in)
         !in->mod[PTX_MG_SAT])
         return 0;
     return ptx_expansions[ptx_expansion_of(in)].operations;
+}
+
+unsigned
+ptx_machine_registers(const struct ptx_inst *in)
+{
+    return ptx_is_pseudo(in) ? 0 : ptx_expansions[ptx_expansion_of(in)].registers;
 }

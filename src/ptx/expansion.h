@@ -10,6 +10,7 @@ struct ptx_expansion {
     uint8_t operations;  /* machine operations, one issue slot each */
     uint8_t more, chain; /* of them of `class`, beyond the first; so many in sequence */
     uint8_t class;       /* enum ptx_latency */
+    uint8_t registers;   /* 32-bit ones that it needs in between */
 };
 
 /* Row 0 is that of every instruction without a row of its own: one operation. */
@@ -23,5 +24,8 @@ unsigned ptx_expansion_of(const struct ptx_inst *in);
  * for a literal, an address or a launch's size that is moved (operands too), and for the low
  * part of an integer; none of them guarded. */
 unsigned ptx_machine_operations(const struct ptx_inst *in);
+
+/* Registers that it needs in between there, beside what is live before it or behind. */
+unsigned ptx_machine_registers(const struct ptx_inst *in);
 
 #endif

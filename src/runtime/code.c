@@ -91,7 +91,8 @@ allot_kernel_code(struct allot_module *mod, const struct allot_machine *machine,
     if (ok) {
         struct usage u;
         usage_of(plan_find_kernel(p, kernel, diag), &u);
-        out->registers = u.registers ? u.registers : u.live_registers;
+        out->registers = usage_registers(&u, m->sm.machine_operations,
+                                         (uint32_t)m->sm.reserved_registers);
         out->predicates = u.registers ? u.predicates : u.live_predicates;
         out->reserved = out->is_virtual ? 0 : (uint32_t)m->sm.reserved_registers;
         out->machine_operations = u.machine_operations;

@@ -193,7 +193,7 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
     enum { MOST = 16 };
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct strbuf words = {0};
-    struct pass_key keys[MOST + 4] = {0};
+    struct pass_key keys[MOST + 5] = {0};
     char reserved[32];
     char *copy = xstrdup(defaults), *save;
     size_t n = 0;
@@ -218,6 +218,8 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
         keys[n++] = (struct pass_key){.key = "reserved", .value = reserved};
         keys[n++] =
             (struct pass_key){.key = "operands", .value = rt_operands(machine->m)};
+        keys[n++] = (struct pass_key){
+            .key = "expanded", .value = machine->m->sm.machine_operations ? "yes" : "no"};
     }
     struct watching w = {watch, m, d};
     struct pass_watch told = {passed, &w};

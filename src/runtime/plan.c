@@ -34,8 +34,8 @@ plan_find_kernel(const struct ptx_module *p, const char *name, struct diag_sink 
 
 /* Kernel of a version, with what it asks of an SM. */
 static struct loaded_kernel *
-kernel_of(struct loaded_module *lm, struct version *v, const char *name,
-          struct diag_sink *diag)
+kernel_of(const struct machine *m, struct loaded_module *lm, struct version *v,
+          const char *name, struct diag_sink *diag)
 {
     const struct ptx_func *f =
         plan_find_kernel(v->ptx ? v->ptx : lm->module->ptx, name, diag);
@@ -48,7 +48,9 @@ kernel_of(struct loaded_module *lm, struct version *v, const char *name,
     usage_of(f, &u);
     struct loaded_kernel *k = vec_push(&v->kernels);
     *k = (struct loaded_kernel){.func = f,
-                                .registers = u.registers ? u.registers : u.live_registers,
+                                .registers =
+                                    usage_registers(&u, m->sm.machine_operations,
+                                                    (uint32_t)m->sm.reserved_registers),
                                 .scratchpad = u.scratchpad,
                                 .barriers = u.barriers,
                                 .allocated = u.alloc_bytes};
@@ -83,17 +85,19 @@ plan_defaults_new(struct plan_defaults *d, const struct machine *m, double t,
     snprintf(d->threshold, sizeof d->threshold, "%.9g", t);
     snprintf(d->bytes, sizeof d->bytes, "%u", dynamic);
     snprintf(d->warps, sizeof d->warps, "%u", m->sm.max_threads / 32);
-    const struct pass_key key[] = {{.key = "threshold", .value = d->threshold},
-                                   {.key = "dynamic", .value = d->bytes},
-                                   {.key = "share", .value = d->threshold},
-                                   {.key = "max-registers", .value = d->most},
-                                   {.key = "sm-registers", .value = d->sm},
-                                   {.key = "max-threads", .value = d->threads},
-                                   {.key = "sm-warps", .value = d->warps},
-                                   {.key = "reserved", .value = d->reserved},
-                                   {.key = "operands", .value = rt_operands(m)},
-                                   {.key = "latencies", .value = d->latencies},
-                                   {0}};
+    const struct pass_key key[] = {
+        {.key = "threshold", .value = d->threshold},
+        {.key = "dynamic", .value = d->bytes},
+        {.key = "share", .value = d->threshold},
+        {.key = "max-registers", .value = d->most},
+        {.key = "sm-registers", .value = d->sm},
+        {.key = "max-threads", .value = d->threads},
+        {.key = "sm-warps", .value = d->warps},
+        {.key = "reserved", .value = d->reserved},
+        {.key = "operands", .value = rt_operands(m)},
+        {.key = "expanded", .value = m->sm.machine_operations ? "yes" : "no"},
+        {.key = "latencies", .value = d->latencies},
+        {0}};
     memcpy(d->key, key, sizeof key);
 }
 
@@ -186,7 +190,7 @@ variant(struct allot_device *dev, struct loaded_module *lm, const struct pass_la
     const struct machine *m = dev->machine;
     *p = (struct launch_plan){.shape = *as, .threshold = t};
     p->version = version_for(m, lm, as, t, diag);
-    p->kernel = p->version ? kernel_of(lm, p->version, as->kernel, diag) : NULL;
+    p->kernel = p->version ? kernel_of(m, lm, p->version, as->kernel, diag) : NULL;
     if (!p->kernel || !shape_apply(p->kernel->func, &p->shape, diag))
         return false;
     if (m->compiler.registers == REGISTERS_PTXAS && !m->residency.regs_per_thread) {
@@ -226,7 +230,7 @@ might_share(const struct machine *m, struct loaded_module *lm,
     if (!policy || !(policy->shares & SHARES_SCRATCHPAD))
         return false;
     const struct loaded_kernel *own =
-        kernel_of(lm, lm->versions.v[0], shape->kernel, diag);
+        kernel_of(m, lm, lm->versions.v[0], shape->kernel, diag);
     return own &&
            shares(m, &(struct occ_kernel){.threads = block_threads(shape->block),
                                           .scratchpad = own->scratchpad +
@@ -253,7 +257,7 @@ plan_unchanged(struct allot_device *dev, const struct allot_launch *l,
     struct loaded_module *lm = rt_load(dev, l->module, diag);
     *p = (struct launch_plan){.shape = asked(l), .threshold = 1};
     p->version = lm ? lm->versions.v[0] : NULL;
-    p->kernel = lm ? kernel_of(lm, p->version, l->kernel, diag) : NULL;
+    p->kernel = lm ? kernel_of(dev->machine, lm, p->version, l->kernel, diag) : NULL;
     return p->kernel && shape_apply(p->kernel->func, &p->shape, diag);
 }
 

@@ -52,7 +52,7 @@ static const char *const pipelines[] = {
     "cleanup,schedule,register-allocate",
     "schedule:registers=none",
     "cleanup,unroll,constant-fold,address-fold,cleanup,schedule,register-allocate",
-    "cleanup,schedule:operands=late,late-operands,register-allocate",
+    "cleanup,schedule:operands=late:expanded=yes,late-operands,register-allocate",
     "power-states:window=1",
     "cleanup,register-allocate,power-states",
     /* spilling, ever more */

@@ -114,7 +114,7 @@ rows(void **state)
                      ptx_machine_operations(&f->body.v[i]), t[i].operations);
     }
     unsigned row = 0;
-#define EXPANSION(op, bits, form, n, others, class, sequence, what)                      \
+#define EXPANSION(op, bits, form, n, others, class, sequence, registers, what)           \
     row++;                                                                               \
     if (!used[row])                                                                      \
         fail_msg("no spelling here has the row " #op " " #bits " " #form);               \

@@ -1,6 +1,7 @@
 /* runtime_plan.c: the contract of the launch plan (src/runtime/plan.h). What it says of a
  * launch is what is launched; passes may change the launch's shape, and a note in the
  * printed text says so again. */
+#include "base/str.h"
 #include "unit/kit/runtime_kit.h"
 #include "unit/kit/sanitized.h"
 
@@ -185,6 +186,42 @@ reserved_registers(void **state)
         assert_int_equal(q.registers, want);
         allot_device_free(dev);
         rt_close(&k);
+    }
+}
+
+/* An IEEE division needs eight registers in between on a card (expansions.def), beside the
+ * pointer and its two sources; .maxnreg is not exceeded. */
+static void
+registers_in_between(void **state)
+{
+    static const struct {
+        const char *directive, *operations;
+        uint32_t registers;
+    } t[] = {{"", "false", 4}, {"", "true", 4 + 8}, {".maxnreg 10\n", "true", 10}};
+    (void)state;
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct strbuf text = {0};
+        strbuf_printf(&text,
+                      ".version 4.2\n.target sm_35\n.address_size 64\n"
+                      ".visible .entry k(.param .u64 out)\n%s{\n"
+                      " .reg .f32 %%f<4>;\n .reg .b64 %%rd<2>;\n"
+                      " ld.param.u64 %%rd1, [out];\n ld.global.f32 %%f1, [%%rd1];\n"
+                      " ld.global.f32 %%f2, [%%rd1+4];\n div.rn.f32 %%f3, %%f1, %%f2;\n"
+                      " st.global.f32 [%%rd1], %%f3;\n ret;\n}\n",
+                      t[i].directive);
+        struct rt_kit k;
+        rt_open(&k, text.s, NULL);
+        assert_true(
+            allot_machine_set(k.m, "sm.machine_operations", t[i].operations, k.d));
+        struct allot_device *dev = allot_device_new(k.m, NULL, k.d);
+        const struct allot_launch l = {
+            .module = k.mod, .kernel = "k", .block = {32, 1, 1}};
+        struct allot_plan p;
+        assert_true(allot_launch_plan(dev, &l, &p, k.d));
+        assert_int_equal(p.registers, t[i].registers);
+        allot_device_free(dev);
+        rt_close(&k);
+        strbuf_free(&text);
     }
 }
 
@@ -581,6 +618,7 @@ main(void)
         cmocka_unit_test(persistent_blocks_meet_after_each_step),
         cmocka_unit_test(one_demand),
         cmocka_unit_test(reserved_registers),
+        cmocka_unit_test(registers_in_between),
         cmocka_unit_test(budget),
         cmocka_unit_test(variant_of_the_launch),
         cmocka_unit_test(pass_changes_the_shape),
