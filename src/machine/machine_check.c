@@ -105,6 +105,8 @@ check_sm(struct check *c)
     need(c, m->dram.channels % m->partition.halves == 0,
          "dram.channels = %u must be a multiple of partition.halves = %u",
          m->dram.channels, m->partition.halves);
+    need(c, !m->partition.near_copies || m->partition.halves == 2,
+         "partition.near_copies needs partition.halves = 2, not %u", m->partition.halves);
     need(c, m->sm.max_block_registers <= m->sm.registers,
          "sm.max_block_registers = %u is more than sm.registers = %u",
          m->sm.max_block_registers, m->sm.registers);

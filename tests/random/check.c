@@ -264,6 +264,29 @@ rk_test_passes(const struct rk_kernel *k, const char *pipeline, unsigned *few,
 }
 
 bool
+rk_test_machine(const struct rk_kernel *k, unsigned *copied, struct strbuf *why)
+{
+    static const struct rk_way own = {
+        .machine = "a100", .settings = "compiler.registers=allocated", .passes = ""};
+    uint8_t *want = NULL, *got = NULL;
+    struct strbuf plain_text = {0}, text = {0};
+    bool ok = rk_run(k, &plain, &want, NULL, NULL, why) == RK_RAN &&
+              rk_run(k, &own, &got, NULL, NULL, why) == RK_RAN &&
+              rk_same(k, want, got, why) &&
+              rk_transform(k, "cleanup", &plain_text, why) == RK_RAN &&
+              rk_transform(k, "cleanup,unroll", &text, why) == RK_RAN;
+    if (ok)
+        *copied += strcmp(plain_text.s, text.s) != 0;
+    else
+        strbuf_addz(why, "(a100's own passes, against the kernel as it is)\n");
+    strbuf_free(&plain_text);
+    strbuf_free(&text);
+    free(want);
+    free(got);
+    return ok;
+}
+
+bool
 rk_test_unified(const struct rk_kernel *k, unsigned *few, struct strbuf *why)
 {
     uint8_t *want = NULL;

@@ -42,6 +42,9 @@ bool rk_test_executor(const struct rk_kernel *k, struct strbuf *why);
 /* That pipeline changes no memory. *few is raised if the pipeline was refused. */
 bool rk_test_passes(const struct rk_kernel *k, const char *pipeline, unsigned *few,
                     struct strbuf *why);
+/* The passes that a100 runs by itself change no memory. *copied is raised if one of them,
+ * `unroll`, finds a loop to copy. */
+bool rk_test_machine(const struct rk_kernel *k, unsigned *copied, struct strbuf *why);
 /* unified-alloc changes no memory, at 40 registers down to 12. */
 bool rk_test_unified(const struct rk_kernel *k, unsigned *few, struct strbuf *why);
 /* Timing mode leaves the memory of functional mode at 1, 2, 3 threads and with sleeping

@@ -1,7 +1,7 @@
 /* main.c: random-kernel: prints random kernels, tests allot with them.
  *
  *     random-kernel print SEED | print --bytes FILE
- *     random-kernel executor|passes|power|power-literal|timing|ptxas [FIRST [COUNT]]
+ *     random-kernel TEST [FIRST [COUNT]]    TEST: one of `tests` below
  *
  * Tests take seeds FIRST to FIRST + COUNT - 1: from 1 as many as stand below, times
  * $ALLOT_RANDOM_TIMES if that is set. docs/testing.md. */
@@ -22,7 +22,7 @@ enum { SLOWER = 1 };
 #endif
 enum { FIRST_FAILURES = 5 };
 
-static unsigned few;
+static unsigned few, copied;
 
 static bool
 test_executor(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
@@ -50,6 +50,14 @@ test_passes(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
         ok = rk_test_passes(k, name, &few, why);
     }
     return ok;
+}
+
+/* As a machine of today runs it: scheduled, with copied loops, with its registers. */
+static bool
+test_machine(const struct rk_kernel *k, uint64_t seed, struct strbuf *why)
+{
+    (void)seed;
+    return rk_test_machine(k, &copied, why);
 }
 
 /* No register loses a value that a lane still needs when power states switch it off. */
@@ -112,9 +120,13 @@ static const struct {
     const char *name;
     bool (*run)(const struct rk_kernel *k, uint64_t seed, struct strbuf *why);
     uint64_t count;
-} tests[] = {{"executor", test_executor, 400}, {"passes", test_passes, 64},
-             {"power", test_power, 64},        {"power-literal", test_power_literal, 64},
-             {"unified", test_unified, 24},    {"timing", test_timing, 48},
+} tests[] = {{"executor", test_executor, 400},
+             {"passes", test_passes, 64},
+             {"machine", test_machine, 64},
+             {"power", test_power, 64},
+             {"power-literal", test_power_literal, 64},
+             {"unified", test_unified, 24},
+             {"timing", test_timing, 48},
              {"ptxas", test_ptxas, 16}};
 
 static int
@@ -138,6 +150,10 @@ test(size_t which, uint64_t first, uint64_t count)
         }
         strbuf_free(&why);
         rk_free(k);
+    }
+    if (tests[which].run == test_machine) {
+        printf("loops were copied in %u of %" PRIu64 " kernels\n", copied, count);
+        failed += count >= 32 && !copied; /* else nothing of `unroll` was tried */
     }
     if (few)
         printf(
@@ -183,7 +199,8 @@ main(int argc, char **argv)
         }
     fputs(
         "usage: random-kernel print SEED | print --bytes FILE\n"
-        "       random-kernel executor|passes|power|power-literal|timing|ptxas [FIRST [COUNT]]\n",
+        "       random-kernel executor|passes|machine|power|power-literal|unified|timing|ptxas "
+        "[FIRST [COUNT]]\n",
         stderr);
     return 2;
 }

@@ -43,7 +43,7 @@ arrivals_accept(struct arrivals *x, unsigned slice, uint64_t l2, uint64_t icnt)
     struct arrivals_slice *s = &x->slice[slice];
     struct timed_packet *at = ring_push(&s->arrived[x->filling].q);
     *at = m;
-    s->inflight.pieces[x->filling][inbound_line(x->in, m.p.sm)] += m.credits;
+    s->inflight.pieces[x->filling][inbound_line(&m)] += m.credits;
     __builtin_prefetch(at + 1, 1); /* the next place, which another thread had */
     return m.at;
 }

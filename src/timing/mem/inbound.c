@@ -28,13 +28,31 @@ inbound_sectors(const struct packet *p)
     return s;
 }
 
+/* The delay line of a packet that comes in tick `now`. */
+static unsigned
+way_in(const struct inbound *in, unsigned slice, const struct timed_packet *m,
+       uint64_t now)
+{
+    const bool far = in->half_of && in->half_of[m->p.sm] != in->half;
+    struct near_copies *copies = in->slice[slice].copies;
+    if (copies && m->p.kind != PKT_READ)
+        near_copies_drop(copies, m->local);
+    else if (copies && far &&
+             near_copies_read(copies, m->local, m->p.sectors,
+                              now + in->latency[INBOUND_NEAR],
+                              now + in->latency[INBOUND_FAR]))
+        return INBOUND_NEAR;
+    return far ? INBOUND_FAR : INBOUND_NEAR;
+}
+
 struct timed_packet
 inbound_take(const struct inbound *in, unsigned slice, uint64_t now, uint64_t icnt)
 {
     struct timed_packet m = *icnt_front(in->requests, in->first + slice);
     m.local &= ~(uint64_t)127;
     m.p.sectors = inbound_sectors(&m.p);
-    m.at = now + in->latency[inbound_line(in, m.p.sm)];
+    m.out = (uint16_t)way_in(in, slice, &m, now);
+    m.at = now + in->latency[m.out];
     m.credits = (uint16_t)inbound_pieces(in->unit, m.p.sectors);
     icnt_pop(in->requests, in->first + slice, icnt);
     return m;
@@ -43,7 +61,7 @@ inbound_take(const struct inbound *in, unsigned slice, uint64_t now, uint64_t ic
 void
 inbound_put(const struct inbound *in, unsigned slice, const struct timed_packet *m)
 {
-    struct timed_queue *line = &in->slice[slice].line[inbound_line(in, m->p.sm)];
+    struct timed_queue *line = &in->slice[slice].line[inbound_line(m)];
     assert(!in->ahead || m->at > line->credits.back_at);
     *timed_queue_push(line, &line->credits.used, m->at, m->credits) = *m;
 }

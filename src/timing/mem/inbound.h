@@ -10,6 +10,7 @@
 #define ALLOT_TIMING_INBOUND_H
 
 #include "timing/mem/icnt.h"
+#include "timing/mem/near_copies.h"
 
 enum { INBOUND_HISTORY = CREDITS_TICKS };
 enum {
@@ -21,6 +22,7 @@ enum {
 struct inbound_slice {
     /* Of the packets p.sectors says what has not left. */
     struct timed_queue line[INBOUND_LINES];
+    struct near_copies *copies; /* of inbound_take only; NULL: none are kept */
     uint64_t no_room; /* ticks, as in a log, before which the slice's queue had none */
     bool room;        /* in the slice's queue, after its last tick */
 };
@@ -61,11 +63,11 @@ inbound_pieces(unsigned unit, uint8_t sectors)
     return (unsigned)__builtin_popcount(s);
 }
 
-/* Which delay line packets of this SM take. */
+/* Which delay line a packet takes that inbound_take gave. */
 static inline unsigned
-inbound_line(const struct inbound *in, unsigned sm)
+inbound_line(const struct timed_packet *m)
 {
-    return in->half_of && in->half_of[sm] != in->half ? INBOUND_FAR : INBOUND_NEAR;
+    return m->out;
 }
 
 /* Most pieces of a packet. */

@@ -151,6 +151,8 @@ start_slice(struct partition *p, struct arena *a, unsigned i, struct stat_mem *s
     struct slice *s = &p->slice[i];
     if (!p->no_l2)
         s->cache = CACHE_NEW(a, m->l2);
+    if (!p->no_l2 && m->partition.near_copies)
+        p->in.slice[i].copies = near_copies_new(a, m->l2.sets, m->l2.ways, m->l2.line);
     s->stats = stats;
     s->number = p->index * p->slices + i;
     s->index = (uint8_t)i;

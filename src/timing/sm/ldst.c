@@ -38,6 +38,7 @@ enum {
     OUT_CAP = 4,
     RESP_CAP = 2,
     SEGMENTS = 32,
+    MOST_CONFLICTS = 128, /* four words a lane, all on one bank */
 };
 #define NO_CHUNK 0xffffu
 #define NOBODY UINT32_MAX /* token of a write that nobody waits for */
@@ -188,7 +189,8 @@ ldst_new(struct arena *a, const struct machine *m, unsigned sm, struct stat_sm *
     l->copies = ARENA_SPARSE(a, struct copies, NWARPS);
     l->disp = l->bypass = l->wb = LDST_NO_OP;
 
-    ring_init(&l->pipe, a, m->scratchpad.latency);
+    ring_init(&l->pipe, a,
+              m->scratchpad.latency + MOST_CONFLICTS * m->scratchpad.conflict_latency);
     l->l1d = CACHE_NEW(a, m->l1d);
     l->l1i = CACHE_NEW(a, m->l1i);
     l->l1c = CACHE_NEW(a, m->l1c);
@@ -1031,8 +1033,9 @@ step_dispatch(struct ldst *l, uint64_t now)
         if (!o->store) {
             if (ring_full(&l->pipe))
                 return false;
-            *ring_push(&l->pipe) =
-                (struct pipe_entry){.ready = now + l->m->scratchpad.latency, .op = id};
+            const uint32_t later = (o->scratch - 1u) * l->m->scratchpad.conflict_latency;
+            *ring_push(&l->pipe) = (struct pipe_entry){
+                .ready = now + l->m->scratchpad.latency + later, .op = id};
         }
         l->in_scratch = false;
     }

@@ -91,6 +91,49 @@ far_slices_take_longer(void **state)
     mem_done(&r);
 }
 
+/* SM 0 is near channels 0 to 2, SM 14 near 3 to 5: what one reads from the other part stays in
+ * its own, by sector, until either writes the line. */
+static void
+two_parts_with_copies(struct machine *m)
+{
+    m->partition.halves = 2;
+    m->partition.far_latency = 50;
+    m->partition.near_copies = true;
+}
+static uint64_t
+access_of(struct mem_rig *r, unsigned sm, enum packet_kind kind, unsigned sectors)
+{
+    struct packet p = mem_packet(r, kind, 256 * 3, sectors);
+    p.sm = (uint16_t)sm;
+    return mem_round(r, &p, (unsigned)__builtin_popcount(sectors));
+}
+static void
+copies_are_near(void **state)
+{
+    (void)state;
+    struct mem_rig r = mem_rig("gtx480", two_parts_with_copies);
+    access_of(&r, 14, PKT_READ, 15);
+    assert_int_equal(access_of(&r, 14, PKT_READ, 1), 136);
+    assert_int_equal(access_of(&r, 0, PKT_READ, 1), 136 + 50);
+    assert_int_equal(access_of(&r, 0, PKT_READ, 1), 136);
+    assert_int_equal(access_of(&r, 0, PKT_READ, 2), 136 + 50); /* another sector */
+    assert_int_equal(access_of(&r, 0, PKT_READ, 3), 136 + 1);
+    for (unsigned sm = 0; sm <= 14; sm += 14)
+        for (unsigned kind = PKT_WRITE; kind <= PKT_ATOMIC; kind++) {
+            assert_int_equal(access_of(&r, sm, kind, 1), sm ? 136 : 136 + 50);
+            assert_int_equal(access_of(&r, 0, PKT_READ, 2),
+                             136 + 50); /* the whole line */
+            assert_int_equal(access_of(&r, 0, PKT_READ, 2), 136);
+        }
+    /* before the first one's data are there: the long way */
+    struct packet p = mem_packet(&r, PKT_READ, 256 * 3, 8);
+    assert_int_equal(memory_inject(r.mem, &p), ROOM_YES);
+    while (r.now % 16)
+        memsys_step(r.ms, ++r.now);
+    assert_int_equal(mem_round(&r, &p, 2), 136 + 50);
+    mem_done(&r);
+}
+
 /* The fixed delay before the controller counts core cycles, whatever the DRAM clock. */
 static void
 more_delay(struct machine *m)
@@ -444,23 +487,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hit_latency),
-        cmocka_unit_test(flits_of_a_write),
-        cmocka_unit_test(delays),
-        cmocka_unit_test(far_slices_take_longer),
-        cmocka_unit_test(dram_delay),
-        cmocka_unit_test(lazy_fetch),
-        cmocka_unit_test(write_back),
-        cmocka_unit_test(atomic_is_dirty),
-        cmocka_unit_test(merging),
-        cmocka_unit_test(merge_limit),
-        cmocka_unit_test(atomics_one_a_cycle),
-        cmocka_unit_test(back_pressure),
-        cmocka_unit_test(no_deadlock),
-        cmocka_unit_test(evictions_wait),
-        cmocka_unit_test(no_l2),
-        cmocka_unit_test(no_sectors),
-        cmocka_unit_test(prefill),
+        cmocka_unit_test(hit_latency),     cmocka_unit_test(flits_of_a_write),
+        cmocka_unit_test(delays),          cmocka_unit_test(far_slices_take_longer),
+        cmocka_unit_test(copies_are_near), cmocka_unit_test(dram_delay),
+        cmocka_unit_test(lazy_fetch),      cmocka_unit_test(write_back),
+        cmocka_unit_test(atomic_is_dirty), cmocka_unit_test(merging),
+        cmocka_unit_test(merge_limit),     cmocka_unit_test(atomics_one_a_cycle),
+        cmocka_unit_test(back_pressure),   cmocka_unit_test(no_deadlock),
+        cmocka_unit_test(evictions_wait),  cmocka_unit_test(no_l2),
+        cmocka_unit_test(no_sectors),      cmocka_unit_test(prefill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,6 +203,34 @@ scratchpad_latency_and_conflicts(void **state)
     rig_free(r);
 }
 
+/* Each cycle of the banks but the first delays the result once more, not the next access. */
+static void
+scratchpad_conflicts_delay_results(void **state)
+{
+    (void)state;
+    static const char *const set[][2] = {{"scratchpad.conflict_latency", "3"},
+                                         {NULL, NULL}};
+    struct rig *r = rig_new(set);
+    for (unsigned d = 1; d <= 32; d *= 2) {
+        struct exec_access a = access_at(SHARED, "load", 0, 4 * d, 4);
+        uint64_t at = issue(r, &a, 0, 2 * d);
+        uint16_t next = ldst_prepare(r->l, &a, 0, 2 * d + 1, r->now - 1);
+        for (unsigned k = 0; k < d; k++) {
+            assert_false(ldst_can_issue(r->l));
+            step(r);
+        }
+        assert_true(ldst_can_issue(r->l));
+        ldst_issue(r->l, next, r->now - 1);
+        until(r, at + d + 26 + 3 * (d - 1));
+        assert_int_equal(done_cycle(r, 2 * d), 0);
+        step(r);
+        assert_int_equal(done_cycle(r, 2 * d), at + d + 26 + 3 * (d - 1) + 1);
+        assert_int_equal(wait_done(r, 2 * d + 1), at + 2 * d + 26 + 3 * (d - 1) + 1);
+    }
+    assert_true(ldst_idle(r->l));
+    rig_free(r);
+}
+
 static void
 scratchpad_throughput_is_one_access_per_conflict_degree(void **state)
 {
@@ -1059,6 +1087,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scratchpad_latency_and_conflicts),
+        cmocka_unit_test(scratchpad_conflicts_delay_results),
         cmocka_unit_test(scratchpad_throughput_is_one_access_per_conflict_degree),
         cmocka_unit_test(scratchpad_stores_leave_when_the_banks_are_done),
         cmocka_unit_test(scratchpad_atomics_return_and_are_counted),
