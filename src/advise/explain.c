@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "experiments/launch.h"
 #include "passes/pass.h"
+#include "report/steps_report.h"
 #include "report/table.h"
 #include "runtime/runtime.h"
 
@@ -519,6 +520,43 @@ tell_one_more(const struct explain *x, const struct kernel *k)
     }
 }
 
+/* The steps of a kernel that registers limit, STEPS_MOST at most; 0: they do not, or another
+ * number than the kernel's was asked for, or it is too large to be allocated again and again
+ * (allot info --steps). */
+static size_t
+find_steps(const struct explain *x, const struct kernel *k,
+           struct allot_register_step *step)
+{
+    enum { LARGE = 20000 }; /* instructions */
+    const struct allot_kernel *f = allot_module_find(x->mod, k->name);
+    if (!k->fits || !f || f->instructions > LARGE ||
+        x->of.machine->m->compiler.registers != REGISTERS_ALLOCATED ||
+        strcmp(k->alone.limited_by, "registers") ||
+        strcmp(setting(x, "residency.regs_per_thread"), "0"))
+        return 0;
+    struct allot_diag *quiet = x->of.host.diag();
+    size_t n = allot_register_steps(x->mod, x->of.machine, k->name, k->demand.threads,
+                                    k->demand.scratchpad - f->scratchpad, step,
+                                    STEPS_MOST, quiet);
+    allot_diag_free(quiet);
+    return n;
+}
+
+static void
+tell_steps(const struct explain *x, const struct kernel *k)
+{
+    struct allot_register_step step[STEPS_MOST];
+    size_t n = find_steps(x, k, step);
+    if (n < 2)
+        return;
+    fprintf(
+        stderr,
+        "\n%u registers wanted; with fewer (pass unified-alloc) values are spilled:\n\n",
+        step[0].registers);
+    steps_report(stderr, step, n);
+    fputs("\n", stderr);
+}
+
 /* A name for people; width 0: whole. */
 static const char *
 shown(const struct explain *x, const char *name, size_t width)
@@ -558,6 +596,7 @@ tell_limits(const struct explain *x, const struct kernel *k)
     table_free(t);
     fputs("\n", stderr);
     tell_one_more(x, k);
+    tell_steps(x, k);
     for (size_t i = 0; i < x->nsharing; i++) {
         const char *what = x->sharing[i].resource;
         if (k->shares[i])
@@ -926,6 +965,10 @@ kernel_json(const struct explain *x, size_t at)
     if (k->fits) {
         json_object_set_new(o, "resident_blocks", json_integer(k->alone.resident_blocks));
         json_object_set_new(o, "limited_by", json_string(k->alone.limited_by));
+        struct allot_register_step step[STEPS_MOST];
+        size_t n = find_steps(x, k, step);
+        if (n)
+            json_object_set_new(o, "steps", steps_report_json(step, n));
         json_object_set_new(o, "blocks_by",
                             json_pack("{s:o, s:o, s:o, s:o}", "threads",
                                       blocks_json(k->alone.by_threads), "blocks",

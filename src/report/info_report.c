@@ -3,12 +3,13 @@
 
 #include "base/arena.h"
 #include "base/demangle.h"
+#include "report/steps_report.h"
 #include "report/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STEPS = 64, MOST_LOADS = 4096 };
+enum { MOST_LOADS = 4096 };
 
 /* Threads of a block: by a directive, else as asked. */
 static uint32_t
@@ -19,41 +20,20 @@ step_threads(const struct info_report *in, const struct allot_kernel *k)
 
 static size_t
 find_steps(const struct info_report *in, const struct allot_kernel *k,
-           struct allot_register_step step[MOST_STEPS], struct allot_diag *d)
+           struct allot_register_step step[STEPS_MOST], struct allot_diag *d)
 {
     return allot_register_steps(in->mod, in->machine, k->name, step_threads(in, k),
-                                in->dynamic, step, MOST_STEPS, d);
+                                in->dynamic, step, STEPS_MOST, d);
 }
 
 static void
 print_steps(FILE *f, const struct info_report *in, const struct allot_kernel *k,
             struct allot_diag *d)
 {
-    struct allot_register_step step[MOST_STEPS];
+    struct allot_register_step step[STEPS_MOST];
     size_t n = find_steps(in, k, step, d);
     if (!n)
         return;
-    static const char *const head[] = {"blocks",   "registers",        "to scratchpad",
-                                       "to local", "off-chip / other", ""};
-    struct table *t = table_new(6, head);
-    for (size_t i = 0; i < n; i++) {
-        const struct allot_register_step *s = &step[i];
-        table_cell(t, "%u", s->blocks);
-        table_cell(t, "%u", s->possible ? s->registers : s->limit);
-        if (s->possible) {
-            table_cell(t, "%u", s->to_scratchpad);
-            table_cell(t, "%u", s->to_local);
-            table_cell(t, "%llu / %llu", (unsigned long long)s->offchip,
-                       (unsigned long long)s->other);
-        } else {
-            for (int c = 0; c < 3; c++)
-                table_cell(t, "-");
-        }
-        table_cell(t, "%s",
-                   s->predicted  ? "predicted best"
-                   : s->possible ? ""
-                                 : "too few registers");
-    }
     fprintf(f, "  steps         %u registers wanted; with fewer an SM holds ",
             step[0].registers);
     if (n == 1)
@@ -63,26 +43,15 @@ print_steps(FILE *f, const struct info_report *in, const struct allot_kernel *k,
                 "more blocks of %u threads, and values\n                are spilled "
                 "(pass unified-alloc):\n\n",
                 step_threads(in, k));
-    table_show(t, f);
-    table_free(t);
+    steps_report(f, step, n);
 }
 
 static json_t *
 steps_json(const struct info_report *in, const struct allot_kernel *k,
            struct allot_diag *d)
 {
-    struct allot_register_step step[MOST_STEPS];
-    json_t *list = json_array();
-    for (size_t i = 0, n = find_steps(in, k, step, d); i < n; i++) {
-        const struct allot_register_step *s = &step[i];
-        json_array_append_new(
-            list, json_pack("{s:i, s:i, s:b, s:i, s:i, s:i, s:I, s:I, s:b}", "blocks",
-                            s->blocks, "limit", s->limit, "possible", s->possible,
-                            "registers", s->registers, "to_scratchpad", s->to_scratchpad,
-                            "to_local", s->to_local, "offchip", (json_int_t)s->offchip,
-                            "other", (json_int_t)s->other, "predicted", s->predicted));
-    }
-    return list;
+    struct allot_register_step step[STEPS_MOST];
+    return steps_report_json(step, find_steps(in, k, step, d));
 }
 
 /* Occupancy at the asked block size; false if not one block fits. */

@@ -158,8 +158,16 @@ has err "no pass is called 'nothing'"
 check "registers" 0 "$allot" opt hotspot --quick --explain -m 001-table2.3-registers --regs 36 -o /dev/null
 has err "kernel calculate_temp: 3 blocks of 256 threads an SM of 001-table2.3-registers, limited by registers"
 has err "One block more would fit with 32 registers a thread, or fewer."
+lacks err "registers wanted"
 has err "Sharing registers: 6 blocks an SM; pairs that share 90 % of theirs: 3."
 has err "register-sharing, owf"
+# What each block more costs in spills, and the best as predicted (002 Figure 5).
+check "steps" 0 "$allot" opt particles --quick --explain -m 002-c2075 -o /dev/null
+has err "52 registers wanted; with fewer (pass unified-alloc) values are spilled:"
+has err "predicted best"
+check "steps as JSON" 0 "$allot" opt particles --quick --explain --json -m 002-c2075 -o /dev/null
+has out '"to_scratchpad": '
+has out '"predicted": true'
 check "sharing nothing" 0 "$allot" opt vecadd --quick --explain -o /dev/null
 has err "Nothing to compare with"
 # Register sharing is for physical registers only, and is left out where there are none.
