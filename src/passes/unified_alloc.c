@@ -616,9 +616,9 @@ static const struct pass_key keys[] = {
      "of auto: arithmetic that hides an off-chip access; machine: half of its latency"},
     {"memory", "all",
      "of auto: off-chip instructions of CI_pred; all of them, or spills: what is added"},
-    {"least", "original",
-     "of auto, where CI_pred fails: original, Figure 5's least number of blocks, or fit: "
-     "that without spills to local memory"},
+    {"least", "fit",
+     "of auto, where CI_pred fails: fit, the most blocks without spills to local memory, "
+     "or original, as the letter of Figure 5"},
     {"prune", "least",
      "which values leave scratchpad first: those of least frequency, as 002's text, or "
      "most, as its Figure 2"},

@@ -24,11 +24,13 @@
  * it since "reads and writes happen in parallel", and took 200. Ours is half of what the
  * machine takes for a read of an idle DRAM (machine/latency.h).
  *
- * The figure and its text differ where CI_pred fails at the start: the figure goes down
- * while above the original number, the text says that it stops at SmemFitTnum, the most
- * threads without spills to local memory. This follows the text. Where the start is below
- * SmemFitTnum, the figure takes the original number; with least=fit, which is ours, it is
- * SmemFitTnum there too: what does not spill to local memory has no overhead of it. */
+ * The figure and its text differ where CI_pred fails at the start. The figure goes down while
+ * above ActT_num_org, and only from a start of SmemFitTnum at least; the text says that "when
+ * the algorithm traverses down, it stops when it hits a threshold SmemFitTnum", the most
+ * threads without spills to local memory. Section 4.1 raises the number "until the point that
+ * the overhead of extra local memory spilling cannot be offset", of which there is none up to
+ * SmemFitTnum. So the search ends no lower than that (least=fit). least=original is the
+ * figure's letter: from a start below SmemFitTnum it takes the original number. */
 #include "passes/unified_alloc_int.h"
 
 #include "analysis/defuse.h"
