@@ -79,6 +79,17 @@ parse(struct circuit *c, const char *text, uint32_t most)
     return true;
 }
 
+/* Nodes of a quick run: flip-flops stand before the gates, so as many gates as inputs and
+ * flip-flops, and 1500 nodes at least. */
+static uint32_t
+quick_nodes(const char *text)
+{
+    char *end; /* "ckt NAME ... pi N dff N ..." */
+    uint32_t sources = (uint32_t)strtoul(strstr(text, " pi ") + 4, &end, 10);
+    sources += (uint32_t)strtoul(end + 5, NULL, 10);
+    return 2 * sources > 1500 ? 2 * sources : 1500;
+}
+
 static bool
 is_source(const struct circuit *c, uint32_t i)
 {
@@ -198,8 +209,8 @@ circuit_of(struct allot_run *r, struct circuit *c, uint32_t block, bool by_level
     if (!r->ok)
         return false;
     char *text = unpack(number);
-    bool ok = text && parse(c, text, r->quick ? 1500 : UINT32_MAX) && sort_levels(c) &&
-              reorder(c, how, block, by_level);
+    bool ok = text && parse(c, text, r->quick ? quick_nodes(text) : UINT32_MAX) &&
+              sort_levels(c) && reorder(c, how, block, by_level);
     free(text);
     if (!ok)
         circuit_free(c);

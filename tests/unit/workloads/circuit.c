@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+
 #include "../../../workloads/circuit.h"
 
 static void
@@ -49,19 +51,24 @@ counts_and_levels(void **state)
     }
 }
 
-/* What quick runs take is a circuit too. */
+/* What quick runs take of each netlist is a circuit too. */
 static void
 the_small_one_has_gates(void **state)
 {
-    struct allot_run r = {.ok = true, .quick = true};
-    struct circuit c;
-    assert_true(circuit_of(&r, &c, 256, true));
-    assert_int_equal(c.nodes, 1500);
-    print_message("%u levels, %u sources, %u edges\n", c.levels, c.level[1], c.edges);
-    assert_true(c.levels > 2 && c.nodes - c.level[1] > 256); /* more than a block */
-    for (uint32_t e = 0; e < c.edges; e++)
-        assert_true(c.from[e] < c.nodes);
-    circuit_free(&c);
+    for (int number = 17; number <= 20; number++) {
+        char params[16];
+        snprintf(params, sizeof params, "circuit=%d", number);
+        struct allot_run r = {.ok = true, .quick = true, .params = params};
+        struct circuit c;
+        assert_true(circuit_of(&r, &c, 256, true));
+        assert_true(number != 20 || c.nodes == 1500);
+        print_message("b%d: %u nodes, %u levels, %u sources, %u edges\n", number, c.nodes,
+                      c.levels, c.level[1], c.edges);
+        assert_true(c.levels > 2 && c.nodes - c.level[1] > 256); /* more than a block */
+        for (uint32_t e = 0; e < c.edges; e++)
+            assert_true(c.from[e] < c.nodes);
+        circuit_free(&c);
+    }
 }
 
 int
