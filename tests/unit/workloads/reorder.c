@@ -57,7 +57,7 @@ cut(const struct mesh *m, const uint32_t *place)
     return n;
 }
 
-/* Edges within a warp, of those within a block. By chance 31 of 127. */
+/* Edges within a warp, of those within a block: by the input's numbers 0.46, by chance 0.24. */
 static double
 in_warps(const struct mesh *m, const uint32_t *place)
 {
@@ -109,9 +109,9 @@ clusters_share(void **state)
     assert_true(edges[ORDER_COALESCED] < edges[ORDER_GIVEN]);
     print_message("of edges within blocks, %.3f are within warps\n",
                   in_warps(&m, place[ORDER_SCATTERED]));
-    assert_true(in_warps(&m, place[ORDER_CLUSTER]) > 0.4);
-    assert_true(in_warps(&m, place[ORDER_REUSE]) > 0.4);
-    assert_true(in_warps(&m, place[ORDER_SCATTERED]) > 0.4);
+    assert_true(in_warps(&m, place[ORDER_CLUSTER]) > 0.6);
+    assert_true(in_warps(&m, place[ORDER_REUSE]) > 0.6);
+    assert_true(in_warps(&m, place[ORDER_SCATTERED]) > 0.6);
     assert_int_equal(edges[ORDER_REUSE], edges[ORDER_CLUSTER]);
     assert_true(close[ORDER_REUSE] > close[ORDER_CLUSTER]);
     assert_memory_equal(place[ORDER_THREADS], place[ORDER_CLUSTER],
