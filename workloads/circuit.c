@@ -180,12 +180,14 @@ level_by_level(const struct circuit *c, uint32_t *place)
 }
 
 static bool
-reorder(struct circuit *c, enum item_order how, uint32_t block, bool by_level)
+reorder(struct circuit *c, enum item_order how, uint32_t block, uint32_t window,
+        bool by_level)
 {
     if (how == ORDER_GIVEN)
         return true;
     uint32_t *place = malloc(c->nodes * sizeof *place);
-    bool ok = place && order_items(how, c->nodes, c->first, c->from, block, place) &&
+    bool ok = place &&
+              order_items(how, c->nodes, c->first, c->from, block, window, place) &&
               (!by_level || level_by_level(c, place));
     if (ok && how == ORDER_THREADS && !by_level) {
         c->thread = place;
@@ -204,13 +206,14 @@ bool
 circuit_of(struct allot_run *r, struct circuit *c, uint32_t block, bool by_level)
 {
     enum item_order how = order_of(r);
+    uint32_t window = window_of(r);
     unsigned number = (unsigned)wl_param(r, "circuit", r->quick ? 20 : 18, 17, 20);
     *c = (struct circuit){0};
     if (!r->ok)
         return false;
     char *text = unpack(number);
     bool ok = text && parse(c, text, r->quick ? quick_nodes(text) : UINT32_MAX) &&
-              sort_levels(c) && reorder(c, how, block, by_level);
+              sort_levels(c) && reorder(c, how, block, window, by_level);
     free(text);
     if (!ok)
         circuit_free(c);

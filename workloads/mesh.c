@@ -244,12 +244,12 @@ renumber(struct mesh *m, const uint32_t *place)
 }
 
 bool
-mesh_order(struct mesh *m, enum item_order how, uint32_t block)
+mesh_order(struct mesh *m, enum item_order how, uint32_t block, uint32_t window)
 {
     if (how == ORDER_GIVEN)
         return true;
     uint32_t *place = malloc(m->nodes * sizeof *place);
-    bool ok = place && order_items(how, m->nodes, m->first, m->to, block, place);
+    bool ok = place && order_items(how, m->nodes, m->first, m->to, block, window, place);
     if (ok && how == ORDER_THREADS) {
         m->thread = place;
         return true;
@@ -266,9 +266,10 @@ mesh_of(struct allot_run *r, struct mesh *m, enum mesh_name otherwise, uint32_t 
     enum mesh_name name =
         (enum mesh_name)wl_param(r, "mesh", otherwise, MESH_FOIL, MESH_MOL2);
     bool local = wl_param(r, "local", 0, 0, 1);
+    uint32_t window = window_of(r);
     *m = (struct mesh){0};
     if (r->ok && mesh_make(m, r->quick ? MESH_QUICK : name, local) &&
-        mesh_order(m, how, block))
+        mesh_order(m, how, block, window))
         return true;
     mesh_free(m);
     return r->ok && wl_fail(r, "out of memory");

@@ -25,7 +25,7 @@ void mesh_free(struct mesh *m);
 /* Nodes and threads of a mesh as made, in another order, for blocks of so many threads. A node
  * keeps its list. ORDER_THREADS: nodes stay, m->thread says who has which. False: out of
  * memory, or no METIS. */
-bool mesh_order(struct mesh *m, enum item_order how, uint32_t block);
+bool mesh_order(struct mesh *m, enum item_order how, uint32_t block, uint32_t window);
 
 /* The mesh of a run, in blocks of so many nodes: MESH_QUICK for quick ones, else by parameter
  * mesh=0 (foil, unless `otherwise` is another) to 3 (mol2), and local=1; threads and

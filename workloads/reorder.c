@@ -9,8 +9,8 @@
  * the data reuse in the shared L1 cache" (004 section 7, of Kuo et al.).
  *
  * Reuse ("adjusts the scheduling order to exploit data reuse between thread groups"). The
- * next block is the one that shares most with the last WINDOW blocks, which run about
- * then; ties go to the lower number. O(edges + blocks * (WINDOW + blocks)).
+ * next block is the one that shares most with the last `window` blocks: 45 run about
+ * then; ties go to the lower number. O(edges + blocks * (window + blocks)).
  *
  * Scattered: the same blocks in a random order, drawn by a fixed seed.
  *
@@ -26,7 +26,7 @@
 typedef int32_t idx_t;
 #endif
 
-enum { WINDOW = 45, WARP = 32, FEW = 8 /* parts */ };
+enum { WARP = 32, FEW = 8 /* parts */ };
 
 struct graph {
     uint32_t n;
@@ -68,6 +68,12 @@ uint32_t
 block_of(struct allot_run *r)
 {
     return (uint32_t)wl_param(r, "block", 256, 32, 1024);
+}
+
+uint32_t
+window_of(struct allot_run *r)
+{
+    return (uint32_t)wl_param(r, "window", 45, 1, 1000);
 }
 
 static bool
@@ -352,7 +358,7 @@ sharing(const struct graph *g, const struct parts *p, struct shared *s)
 }
 
 static bool
-by_reuse(const struct graph *g, const struct parts *p, uint32_t *at)
+by_reuse(const struct graph *g, const struct parts *p, uint32_t window, uint32_t *at)
 {
     struct shared s = {0};
     uint64_t *with = calloc(p->k, sizeof *with); /* shared with the window */
@@ -371,8 +377,8 @@ by_reuse(const struct graph *g, const struct parts *p, uint32_t *at)
         order[n] = best;
         for (uint32_t e = s.first[best]; e < s.first[best + 1]; e++)
             with[s.other[e]] += s.weight[e];
-        if (n >= WINDOW)
-            for (uint32_t q = order[n - WINDOW], e = s.first[q]; e < s.first[q + 1]; e++)
+        if (n >= window)
+            for (uint32_t q = order[n - window], e = s.first[q]; e < s.first[q + 1]; e++)
                 with[s.other[e]] -= s.weight[e];
     }
     if (ok)
@@ -405,7 +411,7 @@ by_first_touch(uint32_t n, const uint32_t *first, const uint32_t *to, uint32_t *
 
 bool
 order_items(enum item_order how, uint32_t n, const uint32_t *first, const uint32_t *to,
-            uint32_t group, uint32_t *place)
+            uint32_t group, uint32_t window, uint32_t *place)
 {
     if (how == ORDER_COALESCED) {
         by_first_touch(n, first, to, place);
@@ -425,7 +431,7 @@ order_items(enum item_order how, uint32_t n, const uint32_t *first, const uint32
         even_out(&g, &p);
     ok = ok && by_warp(&g, &p, place);
     if (ok && how == ORDER_REUSE)
-        ok = by_reuse(&g, &p, at);
+        ok = by_reuse(&g, &p, window, at);
     else if (ok && how == ORDER_SCATTERED)
         scattered(&p, at);
     else if (ok)

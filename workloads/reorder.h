@@ -23,11 +23,14 @@ enum item_order order_of(struct allot_run *r);
 /* Parameter block=32 to 1024: threads of a block, 256 unless given. */
 uint32_t block_of(struct allot_run *r);
 
+/* Parameter window=1 to 1000 of ORDER_REUSE: blocks that the next one shares with; 45 unless given. */
+uint32_t window_of(struct allot_run *r);
+
 /* Threads of n items: block b has those of threads group * b to group * b + group - 1. Item i
  * shares data with to[first[i]] .. to[first[i + 1] - 1], and those with it: each pair stands
  * once. place[i] is the thread of item i. False: out of memory, or no METIS. */
 bool order_items(enum item_order how, uint32_t n, const uint32_t *first,
-                 const uint32_t *to, uint32_t group, uint32_t *place);
+                 const uint32_t *to, uint32_t group, uint32_t window, uint32_t *place);
 
 /* What kernels read: the item of each thread, and lists of items in the order of threads. */
 struct thread_lists {

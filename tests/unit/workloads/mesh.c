@@ -96,8 +96,9 @@ a_node_keeps_its_list_in_another_order(void **state)
     assert_true(mesh_make(&was, MESH_QUICK, false) && mesh_make(&m, MESH_QUICK, false));
     uint32_t *place = malloc(was.nodes * sizeof *place), turned = 0;
     assert_non_null(place);
-    assert_true(order_items(ORDER_COALESCED, was.nodes, was.first, was.to, block, place));
-    assert_true(mesh_order(&m, ORDER_COALESCED, block));
+    assert_true(
+        order_items(ORDER_COALESCED, was.nodes, was.first, was.to, block, 45, place));
+    assert_true(mesh_order(&m, ORDER_COALESCED, block, 45));
     for (uint32_t i = 0; i < was.nodes; i++) {
         const uint32_t n = was.first[i + 1] - was.first[i], at = m.first[place[i]];
         assert_int_equal(m.first[place[i] + 1] - at, n);

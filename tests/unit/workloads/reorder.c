@@ -29,7 +29,7 @@ needs_clusters(void)
         snprintf(params, sizeof params, "order=%d", how);
         assert_int_equal(order_of(&r), ORDER_GIVEN);
         assert_false(r.ok);
-        assert_false(order_items((enum item_order)how, 2, first, to, 1, place));
+        assert_false(order_items((enum item_order)how, 2, first, to, 1, 45, place));
     }
     print_message("skipped: this build is without METIS (libmetis-dev)\n");
     skip();
@@ -93,8 +93,8 @@ clusters_share(void **state)
     double close[ORDERS];
     for (int how = 0; how < ORDERS; how++) {
         place[how] = test_calloc(m.nodes, sizeof *place[how]);
-        assert_true(
-            order_items((enum item_order)how, m.nodes, m.first, m.to, GROUP, place[how]));
+        assert_true(order_items((enum item_order)how, m.nodes, m.first, m.to, GROUP, 45,
+                                place[how]));
         is_permutation(place[how], m.nodes);
         edges[how] = cut(&m, place[how]);
         close[how] = near(&m, place[how], 45);
@@ -117,6 +117,14 @@ clusters_share(void **state)
     assert_memory_equal(place[ORDER_THREADS], place[ORDER_CLUSTER],
                         m.nodes * sizeof *place[0]);
     assert_int_equal(edges[ORDER_SCATTERED], edges[ORDER_CLUSTER]);
+    /* A window of one block: the next one shares with it, those further less. */
+    const double next = near(&m, place[ORDER_REUSE], 1);
+    assert_true(
+        order_items(ORDER_REUSE, m.nodes, m.first, m.to, GROUP, 1, place[ORDER_REUSE]));
+    print_message("window 45: %.3f to the next block, window 1: %.3f, %.3f to 45\n", next,
+                  near(&m, place[ORDER_REUSE], 1), near(&m, place[ORDER_REUSE], 45));
+    assert_true(near(&m, place[ORDER_REUSE], 1) > next);
+    assert_true(near(&m, place[ORDER_REUSE], 45) < close[ORDER_REUSE]);
     /* Of pairs of 1131 blocks in a random order 8 % are within 45 places. */
     assert_true(close[ORDER_SCATTERED] < 0.1);
     for (int how = 0; how < ORDERS; how++)
@@ -144,7 +152,7 @@ what_shares_follows(void **state)
     uint32_t cuts[2] = {0, 0}, apart[2] = {0, 0};
     for (int k = 0; k < 2; k++) {
         assert_true(
-            order_items(k ? ORDER_REUSE : ORDER_CLUSTER, N, first, to, GROUP, place));
+            order_items(k ? ORDER_REUSE : ORDER_CLUSTER, N, first, to, GROUP, 45, place));
         is_permutation(place, N);
         for (uint32_t p = 0; p < N; p++) {
             uint32_t q = p % RING + 1 < RING ? p + 1 : p + 1 - RING;
@@ -168,7 +176,7 @@ packing_is_by_first_touch(void **state)
     static const uint32_t first[] = {0, 1, 3, 3, 3, 3}, to[] = {4, 4, 3};
     static const uint32_t want[] = {0, 2, 4, 3, 1};
     uint32_t place[5];
-    assert_true(order_items(ORDER_COALESCED, 5, first, to, 2, place));
+    assert_true(order_items(ORDER_COALESCED, 5, first, to, 2, 45, place));
     assert_memory_equal(place, want, sizeof want);
 }
 
