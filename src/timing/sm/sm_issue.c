@@ -328,11 +328,11 @@ issue_sched(struct sm *s, struct sm_sched *c, uint64_t now)
 
 /* Why this scheduler issues nothing in its present state. */
 static enum sm_cause
-issue_cause(const struct sm_sched *c)
+issue_cause(const struct sm_sched *c, uint64_t ready)
 {
     if (!c->live)
         return CAUSE_empty;
-    if (c->head & ~sm_waits_any(c))
+    if (ready)
         return CAUSE_stall;
     uint64_t held = sm_waits_warp(c);
 #define WAIT(id, cause, holds, ends, state, over, ...)                                   \
@@ -354,7 +354,9 @@ sm_issue_cycle(struct sm *s, uint64_t now)
         struct sm_sched *c = &s->sched[turn];
         if (!(s->sched_dirty >> turn & 1)) /* one before may have opened its barrier */
             continue;
-        c->cause = (uint8_t)(issue_sched(s, c, now) ? CAUSE_used : issue_cause(c));
+        c->cause = (uint8_t)(issue_sched(s, c, now)
+                                 ? CAUSE_used
+                                 : issue_cause(c, c->head & ~sm_waits_any(c)));
         if (s->fault)
             return;
     }
@@ -372,7 +374,8 @@ sm_issue_over(struct sm *s)
         uint64_t ready = c->head & ~sm_waits_any(c), ask = ready & c->eager;
         if (c->busy)
             continue;
-        c->cause = (uint8_t)issue_cause(c); /* another may have opened its barrier */
+        c->cause =
+            (uint8_t)issue_cause(c, ready); /* another may have opened its barrier */
         FOR_BITS(i, ready ? p->id_full : 0)
         if (ready & c->cls[i]) {
             ready &= ~c->cls[i];
