@@ -60,6 +60,17 @@ local_memory(void **state)
          0);
 }
 
+/* co-vtb: the second access by a register is not where the first one is. */
+static void
+a_register_of_two_addresses(void **state)
+{
+    (void)state;
+    hold("ld.param.u32 %k, [turns];\nsub.u32 %k, %k, 2;\nadd.u32 %i, %own, %k;\n"
+         "st.shared.u32 [%i], %acc;\nbar.sync 0;\nadd.u32 %i, %other, %k;\n"
+         "ld.shared.u32 %v, [%i];\nadd.u32 %acc, %acc, %v;\nbar.sync 0;\n",
+         0);
+}
+
 /* The kernel with module-scope text in front of it. */
 static struct gen
 with(const char *before, const char *body)
@@ -225,6 +236,7 @@ main(void)
         cmocka_unit_test(lanes_talk),
         cmocka_unit_test(barriers_of_every_kind),
         cmocka_unit_test(local_memory),
+        cmocka_unit_test(a_register_of_two_addresses),
         cmocka_unit_test(dynamic_scratchpad),
         cmocka_unit_test(refused_by_the_code),
         cmocka_unit_test(refused_by_the_launch),
