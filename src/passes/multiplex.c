@@ -256,6 +256,24 @@ insert(const struct place *p, const struct choice *c)
 
 /* -- words -- */
 
+/* Turns in which all SMs together run the grid, before and after: blocks that take as long as
+ * each other gain nothing where those are as many. */
+static void
+tell_turns(const struct place *p, const struct choice *c)
+{
+    const struct pass_launch *l = p->a->launch;
+    const uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
+                   before = (uint64_t)c->o.baseline * (uint64_t)l->machine->sm.count,
+                   after = (uint64_t)c->o.blocks * (uint64_t)l->machine->sm.count;
+    if (!l->kernel || !total)
+        return;
+    const uint64_t was = (total + before - 1) / before, is = (total + after - 1) / after;
+    strbuf_printf(p->a->report,
+                  "  the grid takes %llu turns of blocks instead of %llu%s\n",
+                  (unsigned long long)is, (unsigned long long)was,
+                  is < was ? "" : ": no gain is to be expected of blocks that are alike");
+}
+
 static void
 tell(const struct place *p, const struct scratch_use *use, const struct choice *c)
 {
@@ -291,6 +309,8 @@ tell(const struct place *p, const struct scratch_use *use, const struct choice *
                       c->o.blocks, c->o.baseline,
                       (c->o.size - c->o.blocks * c->o.private_bytes) / c->o.public_bytes,
                       c->blocks / c->o.baseline);
+    if (c->o.blocks)
+        tell_turns(p, c);
 }
 
 static void

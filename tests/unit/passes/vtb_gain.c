@@ -1,6 +1,7 @@
 /* vtb_gain.c: what the passes that merge blocks expect, held against the formula of
- * src/passes/vtb_gain.c worked out here; merge=auto takes the number from which most is expected;
- * co-vtb's private part, by rows of threads, and none where tests would cost more. */
+ * src/passes/vtb_gain.c worked out here, and multiplex-hw's turns; merge=auto takes the
+ * number from which most is expected; co-vtb's private part, by rows of threads, and none
+ * where tests would cost more. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,6 +122,30 @@ a_grid_that_fits_gains_nothing(void **state)
     strbuf_free(&text);
 }
 
+/* Hardware: 3 blocks an SM instead of 1. */
+static void
+turns_with_hardware(void **state)
+{
+    static const struct {
+        unsigned blocks;
+        const char *told;
+    } cases[] = {
+        {15, "takes 1 turns of blocks instead of 1: no gain"},
+        {16, "takes 1 turns of blocks instead of 2\n"},
+        {45, "takes 1 turns of blocks instead of 3\n"},
+        {300, "takes 7 turns of blocks instead of 20\n"},
+    };
+    struct strbuf text = kernel_of(20, EXCHANGE);
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *report = report_of(&text, "multiplex-hw", cases[i].blocks);
+        if (!strstr(report, cases[i].told))
+            fail_msg("%s: %s", cases[i].told, report);
+        free(report);
+    }
+    strbuf_free(&text);
+}
+
 static void
 auto_takes_the_most(void **state)
 {
@@ -224,6 +249,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turns_of_the_grid),
         cmocka_unit_test(a_grid_that_fits_gains_nothing),
+        cmocka_unit_test(turns_with_hardware),
         cmocka_unit_test(auto_takes_the_most),
         cmocka_unit_test(rows_of_threads_ask_once),
         cmocka_unit_test(private_where_it_pays),
