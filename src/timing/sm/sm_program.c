@@ -63,15 +63,25 @@ expand(const struct machine *m, struct sm_inst *in, const struct ptx_expansion *
     in->latency = (uint16_t)(in->latency + chain * latency_dependent(m, e->class));
 }
 
+/* Mechanisms that stop whole blocks: a bit each. */
+static unsigned
+whole_blocks(const struct sm_setup *setup)
+{
+    unsigned set = 0;
+    for (unsigned k = 0; k < setup->nmechanisms; k++)
+        set |= (unsigned)setup->mechanism[k].mechanism->whole << k;
+    return set;
+}
+
 /* ... and what a card's compiler makes of it where it stands. A pair has the latency of its
  * slower part (a product and a sum: IMAD). */
 static void
-fuse(const struct machine *m, struct sm_inst *in, const struct exec_static *st,
-     const struct exec_fused *f)
+fuse(const struct machine *m, const struct sm_setup *setup, struct sm_inst *in,
+     const struct exec_static *st, const struct exec_fused *f)
 {
     const struct ptx_expansion *e = &ptx_expansions[st->expansion];
     const struct machine_latency *part = &m->latency[f->part];
-    in->folded = !f->operations && !in->concern;
+    in->folded = !f->operations && !(in->concern & ~whole_blocks(setup));
     if (f->part != st->latency && in->latency < part->cycles)
         in->latency = (uint16_t)part->cycles;
     if (f->part != st->latency && in->interval < part->interval)
@@ -79,8 +89,10 @@ fuse(const struct machine *m, struct sm_inst *in, const struct exec_static *st,
     expand(m, in, e,
            f->operations && f->operations < e->operations ? f->operations
                                                           : e->operations);
-    if (in->folded)
+    if (in->folded) {
         in->slots = 0;
+        in->concern = 0;
+    }
 }
 
 static bool
@@ -176,7 +188,7 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
         for (unsigned k = 0; k < setup->nmechanisms; k++)
             in->concern |= (uint8_t)(concerns(&setup->mechanism[k], st) << k);
         if (fused)
-            fuse(m, in, st, &fused[i]);
+            fuse(m, setup, in, st, &fused[i]);
         else if (m->sm.machine_operations)
             expand(m, in, &ptx_expansions[st->expansion],
                    ptx_expansions[st->expansion].operations);

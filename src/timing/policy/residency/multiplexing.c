@@ -302,6 +302,7 @@ const struct residency_policy residency_multiplexing = {
             .operation = operation,
             .threads_ended = threads_ended,
             .peeks = true,
+            .whole = true,
             .may_issue = may_issue,
             .concerns = concerns,
             .explain = explain,

@@ -197,6 +197,30 @@ parts_take_no_slot(void **st)
     assert_int_equal(b.sm.machine_operations, a.sm.machine_operations + 3 * 64);
 }
 
+/* Blocks that allocate their scratchpad (residency multiplexing) are asked of every
+ * instruction, but not of parts: a mechanism that stops whole blocks stops what they are
+ * parts of. */
+static void
+parts_where_blocks_wait(void **st)
+{
+    static const char lea[] = LEA("2", "3") LEA("4", "5") LEA("6", "7") LEA("8", "9");
+    static const char setup[] = ".shared .align 4 .b8 s[256];\nscratchalloc 0, 256;\n"
+                                "st.shared.u32 [s], %r1;\n";
+    struct option dynamic[] = {{"sm.machine_operations", "true"},
+                               {"sm.fusions", "true"},
+                               {"residency.policy", "multiplexing"},
+                               {"residency.allocation", "dynamic"},
+                               {0}};
+    (void)st;
+    struct launch_stats a = run("gtx480", dynamic, setup, lea, 64, 0, 1, 512),
+                        b = run("gtx480", dynamic, setup, lea, 128, 0, 1, 512);
+    assert_true(a.sm.multiplex_allocations == 1);
+    assert_int_equal(b.sm.machine_operations, a.sm.machine_operations + 64 * 4 * 16);
+    dynamic[3].value = "static";
+    struct launch_stats c = run("gtx480", dynamic, setup, lea, 128, 0, 1, 512);
+    assert_int_equal(b.sm.machine_operations, c.sm.machine_operations);
+}
+
 /* A chain of such pairs takes what the additions alone do (dependent_use), a product and a
  * sum what the slower of them does; and of an addition of 64 bits that is IMAD.WIDE with a
  * product of 32, there is one operation of 10 cycles left of the two. */
@@ -616,6 +640,7 @@ main(void)
         cmocka_unit_test(operations_take_issue_slots),
         cmocka_unit_test(operations_take_their_pipeline),
         cmocka_unit_test(parts_take_no_slot),
+        cmocka_unit_test(parts_where_blocks_wait),
         cmocka_unit_test(parts_are_not_waited_for),
         cmocka_unit_test(parts_wait_for_their_sources),
         cmocka_unit_test(parts_are_not_fetched),
