@@ -193,6 +193,8 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "cleanup,schedule:registers=24",
         "literal-moves",
         "late-operands",
+        "merge-loads",
+        "unroll,cleanup,merge-loads",
         "schedule:operands=late,late-operands",
     };
     static const char *const relssp[] = {

@@ -43,6 +43,7 @@ static const char *const pipelines[] = {
     "address-fold",
     "narrow-addresses",
     "late-operands",
+    "merge-loads",
     "unroll",
     "multiply-add",
     "dead-code",
@@ -52,7 +53,7 @@ static const char *const pipelines[] = {
     "cleanup,schedule,register-allocate",
     "schedule:registers=none",
     "cleanup,unroll,constant-fold,address-fold,cleanup,schedule,register-allocate",
-    "cleanup,schedule:operands=late:expanded=yes,late-operands,register-allocate",
+    "cleanup,merge-loads,schedule:operands=late:expanded=yes,late-operands,register-allocate",
     "power-states:window=1",
     "cleanup,register-allocate,power-states",
     /* spilling, ever more */

@@ -1,0 +1,363 @@
+/* merge_loads.c: adjacent loads from scratchpad become one of 64 or 128 bits, as in ptxas'
+ * code.
+ *
+ *     ld.shared.f32 %f1, [%r1];         ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%r1];
+ *     ld.shared.f32 %f2, [%r1+4];
+ *     ld.shared.f32 %f3, [%r1+8];
+ *     ld.shared.f32 %f4, [%r1+12];
+ *
+ * Loads of a basic block with the same base are merged where the first of them stands, if
+ * nothing between them may write scratchpad, order accesses, or touch what they load, and if
+ * the address is a multiple of the vector's size. That is proved by the trailing zeros of all
+ * registers: assumed to be many, then lowered by each definition until nothing changes.
+ * Variables of the scratchpad that a kernel declares itself are aligned to 16 bytes for it.
+ *
+ * Global memory is left as it is: its pointers come from the host, and ptxas knows nothing of
+ * their alignment either. O(instructions x (SPAN + rounds)). */
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+#include "analysis/defuse.h"
+#include "base/bitset.h"
+
+/* instructions from the first load to the last: further apart they would only lengthen
+ * lives; zeros that are told apart; those of 16 bytes; elements of the longest vector */
+enum {
+    SPAN = 32,
+    MOST_ZEROS = 6,
+    VECTOR_ZEROS = 4,
+    VECTOR_BYTES = 16,
+    MOST_ELEMENTS = 4
+};
+
+struct merge {
+    struct ptx_func *f;
+    uint8_t *zeros; /* trailing zeros of each register's values, at least */
+    bool lowered;
+    uint64_t *touched;    /* registers since the first load */
+    VEC(int32_t) touches; /* the same as a list */
+    uint64_t *dead;       /* instructions */
+    size_t loads, pairs, quads;
+};
+
+/* -- alignment -- */
+
+static unsigned
+zeros_of(uint64_t value)
+{
+    unsigned n = 0;
+    while (n < MOST_ZEROS && !(value >> n & 1))
+        n++;
+    return n;
+}
+
+static unsigned
+least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Declared by the kernel, not laid out by the launch: its alignment can be raised. */
+static bool
+can_align(const struct ptx_var *v)
+{
+    return v->space == PTX_SPACE_SHARED && !v->dynamic && v->size >= VECTOR_BYTES &&
+           v->linkage != PTX_LINK_EXTERN;
+}
+
+static unsigned
+zeros_of_var(const struct ptx_var *v)
+{
+    return can_align(v) ? VECTOR_ZEROS : zeros_of(v->align);
+}
+
+static unsigned
+zeros_of_operand(const struct merge *m, const struct ptx_operand *o)
+{
+    switch (o->kind) {
+    case PTX_OPD_IMM:
+        return zeros_of(o->imm);
+    case PTX_OPD_REG:
+        return o->comp || o->joined || m->f->regs.v[o->reg].vec ? 0 : m->zeros[o->reg];
+    case PTX_OPD_SYM:
+        return o->var ? least(zeros_of_var(o->var), zeros_of((uint64_t)o->off)) : 0;
+    default:
+        return 0;
+    }
+}
+
+/* Of the value that an instruction gives its only register. */
+static unsigned
+zeros_of_result(const struct merge *m, const struct ptx_inst *in)
+{
+    unsigned z[4] = {0};
+    for (unsigned i = 1; i < in->nops && i < 4; i++)
+        z[i] = zeros_of_operand(m, &in->ops[i]);
+    if (in->mod[PTX_MG_SAT])
+        return 0;
+    switch ((enum ptx_op)in->op) {
+    case PTX_OP_MOV:
+    case PTX_OP_NEG:
+        return z[1];
+    case PTX_OP_CVTII:
+        return ptx_type_bytes(in->type[0]) >= 4 && ptx_type_bytes(in->type[1]) >= 4 ? z[1]
+                                                                                    : 0;
+    case PTX_OP_ADD:
+    case PTX_OP_SUB:
+    case PTX_OP_OR:
+    case PTX_OP_XOR:
+    case PTX_OP_SELP:
+        return least(z[1], z[2]);
+    case PTX_OP_AND:
+        return z[1] > z[2] ? z[1] : z[2];
+    case PTX_OP_SHL:
+        return in->ops[2].kind == PTX_OPD_IMM && in->ops[2].imm < 32
+                   ? least(z[1] + (unsigned)in->ops[2].imm, MOST_ZEROS)
+                   : z[1];
+    case PTX_OP_MUL:
+    case PTX_OP_MULW:
+        return in->mod[PTX_MG_PART] == PTX_PART_HI ? 0 : least(z[1] + z[2], MOST_ZEROS);
+    case PTX_OP_MAD:
+    case PTX_OP_MADW:
+        return in->mod[PTX_MG_PART] == PTX_PART_HI ? 0 : least(z[1] + z[2], z[3]);
+    default:
+        return 0;
+    }
+}
+
+static void
+lower(struct merge *m, int32_t reg, unsigned zeros)
+{
+    m->lowered |= zeros < m->zeros[reg];
+    m->zeros[reg] = (uint8_t)least(zeros, m->zeros[reg]);
+}
+
+static void
+lower_written(void *user, int32_t reg, bool write, bool partial)
+{
+    (void)partial;
+    if (write)
+        lower(user, reg, 0);
+}
+
+static void
+find_zeros(struct merge *m)
+{
+    memset(m->zeros, MOST_ZEROS, m->f->regs.n);
+    do {
+        m->lowered = false;
+        for (size_t i = 0; i < m->f->body.n; i++) {
+            const struct ptx_inst *in = &m->f->body.v[i];
+            if (ptx_is_pseudo(in))
+                continue;
+            const unsigned zeros = zeros_of_result(m, in);
+            if (zeros && in->ops[0].kind == PTX_OPD_REG)
+                lower(m, in->ops[0].reg, zeros);
+            else
+                defuse_each(in, lower_written, m);
+        }
+    } while (m->lowered);
+}
+
+/* -- loads -- */
+
+static bool
+is_plain_load(const struct ptx_inst *in)
+{
+    return !ptx_is_pseudo(in) && in->op == PTX_OP_LD && in->guard < 0 &&
+           ptx_inst_space(in) == PTX_SPACE_SHARED && !in->mod[PTX_MG_VEC] &&
+           (!in->mod[PTX_MG_SEM] || in->mod[PTX_MG_SEM] == PTX_SEM_WEAK) &&
+           in->ops[0].kind == PTX_OPD_REG && !in->ops[0].comp &&
+           in->ops[1].kind == PTX_OPD_ADDR &&
+           (ptx_type_bytes(in->type[0]) == 4 || ptx_type_bytes(in->type[0]) == 8);
+}
+
+/* Of the same width, and of registers as wide as what is loaded. */
+static bool
+is_beside(const struct merge *m, const struct ptx_inst *a, const struct ptx_inst *b)
+{
+    const unsigned bytes = ptx_type_bytes(a->type[0]);
+    return is_plain_load(b) && ptx_type_bytes(b->type[0]) == bytes &&
+           ptx_type_bytes(m->f->regs.v[b->ops[0].reg].type) == bytes &&
+           b->ops[1].reg == a->ops[1].reg && b->ops[1].var == a->ops[1].var;
+}
+
+/* May nothing be loaded in front of it that stood behind? */
+static bool
+stops(const struct ptx_inst *in)
+{
+    if (ptx_is_pseudo(in))
+        return false;
+    const struct ptx_op_info *op = &ptx_ops[in->op];
+    enum ptx_space space = ptx_inst_space(in);
+    bool elsewhere = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_LOCAL ||
+                     space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM;
+    if (op->flags & (PTX_JUMP | PTX_ENDS | PTX_EXTENSION | PTX_REFUSED | PTX_ATOMIC) ||
+        in->op == PTX_OP_CALL || op->unit == PTX_UNIT_BARRIER ||
+        op->unit == PTX_UNIT_BRANCH)
+        return true;
+    if (op->flags & (PTX_LOAD | PTX_STORE) || op->unit == PTX_UNIT_MEM)
+        return (in->op != PTX_OP_LD && in->op != PTX_OP_ST) ||
+               (in->mod[PTX_MG_SEM] && in->mod[PTX_MG_SEM] != PTX_SEM_WEAK) ||
+               (in->op == PTX_OP_ST && !elsewhere);
+    return op->flags & PTX_SIDE;
+}
+
+static void
+touch(void *user, int32_t reg, bool write, bool partial)
+{
+    struct merge *m = user;
+    (void)write;
+    (void)partial;
+    if (bitset_has(m->touched, (size_t)reg))
+        return;
+    bitset_add(m->touched, (size_t)reg);
+    *vec_push(&m->touches) = reg;
+}
+
+struct written {
+    int32_t reg;
+    bool is;
+};
+
+static void
+see_write(void *user, int32_t reg, bool write, bool partial)
+{
+    struct written *w = user;
+    (void)partial;
+    w->is |= write && reg == w->reg;
+}
+
+/* Places of a vector's elements from the load at i on: place[k] is of the load whose address
+ * is k elements behind the vector's, or none (UINT32_MAX). */
+static void
+find_members(struct merge *m, uint32_t i, uint32_t end, int64_t from, unsigned n,
+             uint32_t *place)
+{
+    const struct ptx_inst *first = &m->f->body.v[i];
+    const int64_t bytes = ptx_type_bytes(first->type[0]);
+    struct written base = {.reg = first->ops[1].reg};
+    for (uint32_t k = 0; k < n; k++)
+        place[k] = UINT32_MAX;
+    for (uint32_t j = i; j < end && j - i < SPAN && !base.is; j++) {
+        const struct ptx_inst *in = &m->f->body.v[j];
+        if (stops(in))
+            break;
+        const int64_t at =
+            in->op == PTX_OP_LD && in->nops > 1 ? in->ops[1].off - from : -1;
+        if (is_beside(m, first, in) && at >= 0 && at < n * bytes && at % bytes == 0 &&
+            place[at / bytes] == UINT32_MAX && !bitset_has(m->dead, j) &&
+            (j == i || !bitset_has(m->touched, (size_t)in->ops[0].reg)))
+            place[at / bytes] = j;
+        defuse_each(in, touch, m);
+        if (base.reg >= 0)
+            defuse_each(in, see_write, &base);
+    }
+    while (m->touches.n)
+        bitset_del(m->touched, (size_t)m->touches.v[--m->touches.n]);
+}
+
+/* Puts the vector's load in place of the first. */
+static void
+merge(struct merge *m, const uint32_t *place, unsigned n, int64_t from)
+{
+    struct ptx_module *module = m->f->module;
+    struct ptx_operand element[MOST_ELEMENTS];
+    uint32_t first = UINT32_MAX;
+    bool mixed = false;
+    for (unsigned k = 0; k < n; k++)
+        first = place[k] < first ? place[k] : first;
+    const struct ptx_inst like = m->f->body.v[first];
+    struct ptx_inst in = like;
+    in.ops = ptx_operands_dup(module, like.ops, like.nops);
+    in.ops[0] = (struct ptx_operand){.kind = PTX_OPD_VEC, .n = (uint8_t)n, .reg = -1};
+    for (unsigned k = 0; k < n; k++) {
+        const struct ptx_inst *part = &m->f->body.v[place[k]];
+        element[k] = part->ops[0];
+        mixed |= part->type[0] != like.type[0];
+        bitset_add(m->dead, place[k]);
+    }
+    in.ops[0].vec = ptx_operands_dup(module, element, n);
+    in.ops[1].off = from;
+    if (mixed)
+        in.type[0] = ptx_type_bytes(like.type[0]) == 8 ? PTX_B64 : PTX_B32;
+    ptx_set_mod(module, &in, PTX_MG_VEC, n == 4 ? PTX_VEC_V4 : PTX_VEC_V2);
+    m->f->body.v[first] = in;
+    bitset_del(m->dead, first);
+    m->loads += n;
+    *(n * ptx_type_bytes(like.type[0]) == VECTOR_BYTES ? &m->quads : &m->pairs) += 1;
+}
+
+/* A vector of that many bytes that begins with or contains the load at i. */
+static bool
+try_merge(struct merge *m, uint32_t i, uint32_t end, unsigned vector)
+{
+    const struct ptx_inst *in = &m->f->body.v[i];
+    const struct ptx_operand *at = &in->ops[1];
+    const unsigned bytes = ptx_type_bytes(in->type[0]), n = vector / bytes;
+    unsigned zeros = at->reg >= 0 ? m->zeros[at->reg] : MOST_ZEROS;
+    if (at->var)
+        zeros = least(zeros, zeros_of_var(at->var));
+    if (n < 2 || zeros < zeros_of(vector))
+        return false;
+    const int64_t from = at->off - ((at->off % vector) + vector) % vector;
+    uint32_t place[MOST_ELEMENTS];
+    find_members(m, i, end, from, n, place);
+    for (unsigned k = 0; k < n; k++)
+        if (place[k] == UINT32_MAX)
+            return false;
+    merge(m, place, n, from);
+    return true;
+}
+
+static void
+align_vars(struct ptx_func *f)
+{
+    for (size_t i = 0; i < f->body.n; i++)
+        for (unsigned k = 0; k < f->body.v[i].nops; k++) {
+            const struct ptx_operand *o = &f->body.v[i].ops[k];
+            if ((o->kind == PTX_OPD_SYM || o->kind == PTX_OPD_ADDR) && o->var &&
+                can_align(o->var) && o->var->align < VECTOR_BYTES)
+                o->var->align = VECTOR_BYTES;
+        }
+}
+
+static bool
+run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
+    bool *changed, struct diag_sink *diag)
+{
+    (void)diag;
+    struct arena mem = {0};
+    struct merge m = {.f = f};
+    m.zeros = ARENA_ARRAY(&mem, uint8_t, f->regs.n + 1);
+    m.touched = bitset_new(&mem, f->regs.n + 1);
+    m.dead = bitset_new(&mem, f->body.n + 1);
+    find_zeros(&m);
+    for (uint32_t b = 0; b < x->cfg->n; b++)
+        for (uint32_t i = x->cfg->block[b].first, end = x->cfg->block[b].end; i < end;
+             i++)
+            if (!bitset_has(m.dead, i) && is_beside(&m, &f->body.v[i], &f->body.v[i]) &&
+                !try_merge(&m, i, end, VECTOR_BYTES))
+                try_merge(&m, i, end, VECTOR_BYTES / 2);
+    if (m.loads) {
+        rewrite_delete(f, m.dead);
+        align_vars(f);
+        *changed = true;
+    }
+    if (a->report && m.loads)
+        strbuf_printf(
+            a->report,
+            "%s: %zu loads from scratchpad have become %zu of 64 bits and %zu of "
+            "128\n",
+            f->name, m.loads, m.pairs, m.quads);
+    vec_free(&m.touches);
+    arena_free(&mem);
+    return true;
+}
+
+const struct pass pass_merge_loads = {
+    .name = "merge-loads",
+    .meaning = "makes one load of 64 or 128 bits of adjacent ones from scratchpad",
+    .run_func = run,
+    .needs = AN_CFG,
+};
