@@ -15,7 +15,7 @@
 #include "analysis/defuse.h"
 #include "ptx/expansion.h"
 
-enum when { ANY, LITERAL, WIDEN, CONTRACT, INPUTS, ADDRESS, LOW, MINUEND };
+enum when { ANY, LITERAL, WIDEN, CONTRACT, INPUTS, ADDRESS, LOW, MINUEND, EACH };
 enum { OWN = 0xff, FIRST = 0xfe, MOST_INPUTS = 3, NONE = -1, MANY = -2 };
 
 struct fusion {
@@ -36,6 +36,7 @@ static const struct fusion fusions[] = {
 struct result {
     int32_t reader;             /* the only instruction that reads it; NONE, MANY */
     bool address;               /* all that read it are bases of scratchpad accesses */
+    bool sums;                  /* all that read it are 64-bit sums, each once */
     uint16_t like;              /* op; PTX_NOPS: closed */
     uint8_t ninputs;            /* of logic */
     int32_t input[MOST_INPUTS]; /* registers; NONE: a literal */
@@ -69,6 +70,17 @@ is_scratchpad_base(const struct ptx_inst *in, int32_t reg)
     return bases && uses == bases && in->guard != reg;
 }
 
+static bool has_bits(const struct ptx_inst *in, unsigned bits);
+static unsigned reads_of(const struct ptx_inst *in, int32_t reg, uint64_t dests);
+
+/* A sum that takes a product, if it takes none yet. */
+static bool
+is_sum(const struct ptx_inst *in, int32_t reg)
+{
+    return in->op == PTX_OP_ADD && has_bits(in, 64) && in->guard != reg &&
+           reads_of(in, reg, ptx_inst_dests(in)) == 1;
+}
+
 static void
 note(void *user, int32_t reg, bool write, bool partial)
 {
@@ -81,8 +93,9 @@ note(void *user, int32_t reg, bool write, bool partial)
         r->reader =
             r->reader == NONE || r->reader == (int32_t)x->at ? (int32_t)x->at : MANY;
         r->address &= is_scratchpad_base(&x->f->body.v[x->at], reg);
+        r->sums &= is_sum(&x->f->body.v[x->at], reg);
         if (write) /* a guarded write keeps it for some lanes */
-            r->reader = MANY, r->address = false;
+            r->reader = MANY, r->address = r->sums = false;
         return;
     }
     if (d == NONE)
@@ -98,7 +111,8 @@ find_readers(struct fuser *x, uint32_t b)
     for (uint32_t i = blk->first; i < blk->end; i++) {
         x->at = i;
         const struct ptx_inst *in = &x->f->body.v[i];
-        x->result[i] = (struct result){.reader = NONE, .address = true, .like = in->op};
+        x->result[i] = (struct result){
+            .reader = NONE, .address = true, .sums = true, .like = in->op};
         if (ptx_is_pseudo(in))
             continue;
         x->operations[i] = (uint8_t)ptx_machine_operations(in);
@@ -110,7 +124,7 @@ find_readers(struct fuser *x, uint32_t b)
         uint32_t reg = x->touched.v[i];
         struct result *r = &x->result[x->def[reg]];
         if (live_at_end(x->live, b, reg))
-            r->reader = MANY, r->address = false;
+            r->reader = MANY, r->address = r->sums = false;
         x->def[reg] = NONE;
     }
     x->touched.n = 0;
@@ -171,6 +185,7 @@ allowed(struct fuser *x, const struct fusion *u, uint32_t a, uint32_t b)
     const struct ptx_operand *by = p->nops > 2 ? &p->ops[2] : NULL;
     switch ((enum when)u->when) {
     case ANY:
+    case EACH:
         return true;
     case LITERAL:
         return by && is_literal(by) && by->imm > 0 && by->imm < 32;
@@ -202,13 +217,15 @@ take(struct fuser *x, uint32_t a, uint32_t b)
     const struct ptx_inst *p = &x->f->body.v[a], *q = &x->f->body.v[b];
     struct result *r = &x->result[a], *s = &x->result[b];
     bool alone = r->reader == (int32_t)b;
-    if ((!alone && !r->address) || p->guard >= 0 || s->like == PTX_NOPS)
+    if ((!alone && !r->address && !r->sums) || p->guard >= 0 || s->like == PTX_NOPS)
         return false;
     for (size_t i = 0; i < sizeof fusions / sizeof *fusions; i++) {
         const struct fusion *u = &fusions[i];
         if (u->first != r->like || u->second != q->op || s->like != q->op ||
             !has_bits(p, u->first_bits) || !has_bits(q, u->second_bits) ||
-            (!alone && u->when != ADDRESS) || !allowed(x, u, a, b))
+            (!alone && (u->when != ADDRESS || !r->address) &&
+             (u->when != EACH || !r->sums)) ||
+            !allowed(x, u, a, b))
             continue;
         if (u->operations != OWN)
             x->operations[b] = u->operations == FIRST ? x->operations[a] : u->operations;
@@ -233,6 +250,17 @@ reads_of(const struct ptx_inst *in, int32_t reg, uint64_t dests)
     return n;
 }
 
+/* A product of which one reader takes no part has to be there for that one. */
+static void
+keep_product(struct fuser *x, uint32_t a)
+{
+    struct result *r = &x->result[a];
+    if (r->like != PTX_OP_MULW || !r->sums)
+        return;
+    r->sums = false;
+    x->operations[a] = (uint8_t)ptx_machine_operations(&x->f->body.v[a]);
+}
+
 static void
 take_all(struct fuser *x, uint32_t b)
 {
@@ -244,8 +272,8 @@ take_all(struct fuser *x, uint32_t b)
             (o->kind != PTX_OPD_REG && o->kind != PTX_OPD_ADDR))
             continue;
         int32_t a = x->def[o->reg];
-        if (a != NONE && reads_of(in, o->reg, dests) == 1)
-            take(x, (uint32_t)a, b);
+        if (a != NONE && reads_of(in, o->reg, dests) == 1 && !take(x, (uint32_t)a, b))
+            keep_product(x, (uint32_t)a);
     }
 }
 

@@ -45,6 +45,14 @@ pairs(void **state)
     same("add.s64 %d1, %d2, %d3; sub.s64 %d4, %d1, %d5;" KEEP64("%d4"), "021");
     same("shl.b64 %d1, %d2, 3; add.s64 %d4, %d1, %d5;" KEEP64("%d4"), "021");
     same("mul.wide.s32 %d1, %r2, 4; add.s64 %d4, %d1, %d5;" KEEP64("%d4"), "011");
+    same("mul.wide.s32 %d1, %r2, 4; add.s64 %d4, %d1, %d5; add.s64 %d6, %d3, %d1;" KEEP64(
+             "%d4") KEEP64("%d6"),
+         "01111");
+    same("mul.wide.s32 %d1, %r2, 4; add.s64 %d4, %d1, %d5; sub.s64 %d6, %d3, %d1;" KEEP64(
+             "%d4") KEEP64("%d6"),
+         "12211");
+    same("mul.wide.s32 %d1, %r2, 4; add.s64 %d4, %d1, %d5;" KEEP64("%d4") KEEP64("%d1"),
+         "1211");
     same(
         "cvt.u64.u32 %d1, %r1; shl.b64 %d2, %d1, 2; add.s64 %d3, %d4, %d2;" KEEP64("%d3"),
         "0021");
