@@ -7,7 +7,8 @@
  * (next_command). Nothing counts down, so that idle ticks need not be stepped.
  *
  *   data       of a read last until tCL + burst after the command, of a write tWL + burst
- *   refresh    every tREFI: all banks are precharged as soon as each may be, and refreshed
+ *   refresh    every tREFI, or of one bank every tREFI / banks: banks are precharged as soon
+ *              as each may be, and refreshed
  *              together once all may be
  *
  * burst is the time on the data bus, dram.burst / (bus * transfers). A bank's group is
@@ -83,7 +84,7 @@ struct dram {
     uint64_t
         *early; /* banks whose time is beyond the wheel: sorted in again at its end */
     uint64_t *can_col, *can_row, *can; /* banks (survey); can: either */
-    uint64_t next_refresh;
+    uint64_t next_refresh, refreshes;  /* the next one's time; so many were before it */
 
     /* Requests by number, from dram_take until they have gone back. */
     struct dram_req *req;
@@ -211,6 +212,13 @@ fill_waits(struct dram *d)
 #undef DRAM_TIMING
 }
 
+/* When the n-th refresh from 0 is due: each bank is refreshed once in tREFI. */
+static uint64_t
+refresh_due(const struct dram *d, uint64_t n)
+{
+    return (n + 1) * d->m->dram.tREFI / (d->m->dram.bank_refresh ? d->banks : 1);
+}
+
 struct dram *
 dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
          struct diag_sink *diag)
@@ -267,7 +275,7 @@ dram_new(struct arena *a, const struct machine *m, struct stat_mem *stats,
     d->busy = bitset_new(a, d->banks);
     ring_init(&d->flight, a, flights);
     ring_init(&d->back, a, m->dram.return_queue);
-    d->next_refresh = m->dram.tREFI ? m->dram.tREFI : NEVER;
+    d->next_refresh = m->dram.tREFI ? refresh_due(d, 0) : NEVER;
     d->cmd_at = NEVER;
     return d;
 }
@@ -534,27 +542,37 @@ command_at(const struct dram *d, unsigned bank)
                    d->at[k] | -(uint64_t)(k >= READ && ring_full(&d->flight)));
 }
 
-/* Refreshes due up to now. Between its due tick and its end no command is possible, so
- * that doing it late, at the next tick stepped, gives the same times. */
+/* Closes the bank for a refresh due at that tick; the tick in which it is refreshed. */
+static uint64_t
+refresh_bank(struct dram *d, unsigned bank, uint64_t due)
+{
+    struct bank *k = &d->bank[bank];
+    if (k->open) {
+        delay(d, BANK, k->at, 1, ROW_COMMANDS, PRECHARGE, max_u64(k->at[PRECHARGE], due));
+        k->open = false;
+        d->stats->dram_precharges++;
+    }
+    return max_u64(due, k->at[REFRESH]);
+}
+
+/* Refreshes due up to now, of all banks at once or of one in turn. Between its due tick and
+ * its end no command to these banks is possible, and it comes before all others of the next
+ * tick stepped, so that doing it late gives the same times. */
 static void
 refresh(struct dram *d, uint64_t now)
 {
+    const bool one = d->m->dram.bank_refresh;
     while (d->next_refresh <= now) {
-        uint64_t due = d->next_refresh, start = due;
-        for (unsigned b = 0; b < d->banks; b++) {
-            struct bank *k = &d->bank[b];
-            if (k->open) {
-                delay(d, BANK, k->at, 1, ROW_COMMANDS, PRECHARGE,
-                      max_u64(k->at[PRECHARGE], due));
-                k->open = false;
-                d->stats->dram_precharges++;
-            }
-            start = max_u64(start, k->at[REFRESH]);
-        }
-        const uint64_t end = start + d->wait[BANK][REFRESH][ACTIVATE];
-        for (unsigned b = 0; b < d->banks; b++)
-            delay(d, BANK, d->bank[b].at, 1, BIT(REFRESH), REFRESH, start);
+        const uint64_t due = d->next_refresh, turn = d->refreshes++;
+        const unsigned first = one ? (unsigned)(turn % d->banks) : 0;
+        const unsigned last = one ? first + 1 : d->banks;
+        uint64_t start = due;
         d->stats->dram_refreshes++;
+        for (unsigned b = first; b < last; b++)
+            start = max_u64(start, refresh_bank(d, b, due));
+        const uint64_t end = start + d->wait[BANK][REFRESH][ACTIVATE];
+        for (unsigned b = first; b < last; b++)
+            delay(d, BANK, d->bank[b].at, 1, BIT(REFRESH), REFRESH, start);
         d->slots = 0;
         memset(d->ripe, 0, SLOTS * d->words * sizeof *d->ripe);
         memset(d->early, 0, d->words * sizeof *d->early);
@@ -564,8 +582,8 @@ refresh(struct dram *d, uint64_t now)
                 clear_next(d, w * 64 + (unsigned)b);
                 find_next(d, w * 64 + (unsigned)b);
             }
-        note(d, due, DRAM_REFRESH, 0, end);
-        d->next_refresh = due + d->m->dram.tREFI;
+        note(d, due, DRAM_REFRESH, first, end);
+        d->next_refresh = refresh_due(d, turn + 1);
         d->cmd_at = 0;
     }
 }

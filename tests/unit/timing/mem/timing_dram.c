@@ -396,6 +396,38 @@ refresh(void **state)
     done(r);
 }
 
+/* One bank after the other, 1600 / 16 apart; the others go on. */
+static void
+with_bank_refresh(struct machine *m)
+{
+    m->dram.tREFI = 1600;
+    m->dram.tRFC = 90;
+    m->dram.bank_refresh = true;
+}
+static void
+banks_are_refreshed_in_turn(void **state)
+{
+    (void)state;
+    struct rig *r = rig(with_bank_refresh);
+    push(r, 0, 1, false, 0);
+    push(r, 1, 1, false, 0);
+    run_to(r, 99);
+    unsigned i = r->n;
+    run_to(r, 100);
+    push(r, 0, 1, false, 0); /* due at 100: bank 0, which is open */
+    push(r, 1, 1, false, 0);
+    run_to(r, 199);
+    expect(r, i, 100, DRAM_REFRESH, 0);
+    expect(r, i + 1, 102, DRAM_READ, 1);
+    run_to(r, 202);
+    expect(r, i + 2, 200, DRAM_REFRESH, 1);
+    expect(r, i + 3, 100 + 12 + 90, DRAM_ACTIVATE, 0);
+    run_to(r, 1700);
+    assert_int_equal(r->stats.dram_refreshes, 17); /* bank 0 again */
+    assert_int_equal(r->seen[r->n - 1].bank, 0);
+    done(r);
+}
+
 /* -- policies -- */
 
 static void
@@ -592,10 +624,9 @@ legal(void **state)
 
 /* A channel that is only ticked when it says so does the same at the same times. */
 static void
-sleeps_exactly(void **state)
+sleeps_exactly_with(void (*change)(struct machine *m))
 {
-    (void)state;
-    struct rig *a = rig(with_refresh), *b = rig(with_refresh);
+    struct rig *a = rig(change), *b = rig(change);
     uint64_t x = 1, at = 0;
     uint64_t next = 0;
     for (uint64_t t = 1; t < 30000; t++) {
@@ -645,6 +676,13 @@ sleeps_exactly(void **state)
     done(a);
     done(b);
 }
+static void
+sleeps_exactly(void **state)
+{
+    (void)state;
+    sleeps_exactly_with(with_refresh);
+    sleeps_exactly_with(with_bank_refresh);
+}
 
 int
 main(void)
@@ -662,6 +700,7 @@ main(void)
         cmocka_unit_test(one_command_a_clock),
         cmocka_unit_test(several_bursts),
         cmocka_unit_test(refresh),
+        cmocka_unit_test(banks_are_refreshed_in_turn),
         cmocka_unit_test(fr_fcfs_order),
         cmocka_unit_test(fcfs_order),
         cmocka_unit_test(fcfs_order_of_banks),
