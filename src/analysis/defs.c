@@ -72,7 +72,7 @@ defs_reach(const struct defs *d, int32_t reg, uint32_t i)
 
 enum { MOST_BLOCKS = 64 };
 
-struct writes {
+struct defs_writes {
     const struct cfg *cfg;
     uint32_t *first; /* of each register: its first in at; one more for the end */
     uint32_t *at;    /* instructions, ascending for each register */
@@ -82,7 +82,7 @@ struct writes {
 };
 
 struct fill {
-    struct writes *w;
+    struct defs_writes *w;
     uint32_t now;
     bool place; /* first[] are places; before, they count */
 };
@@ -98,11 +98,11 @@ fill(void *user, int32_t reg, bool write, bool partial)
         x->w->first[reg]++;
 }
 
-struct writes *
-writes_new(const struct cfg *g)
+struct defs_writes *
+defs_writes_new(const struct cfg *g)
 {
     const struct ptx_func *f = g->func;
-    struct writes *w = xcalloc(1, sizeof *w);
+    struct defs_writes *w = xcalloc(1, sizeof *w);
     w->cfg = g;
     w->seen = ARENA_ARRAY(&w->mem, uint32_t, g->n + 1);
     w->first = ARENA_ARRAY(&w->mem, uint32_t, f->regs.n + 2);
@@ -123,7 +123,7 @@ writes_new(const struct cfg *g)
 }
 
 void
-writes_free(struct writes *w)
+defs_writes_free(struct defs_writes *w)
 {
     if (!w)
         return;
@@ -133,7 +133,7 @@ writes_free(struct writes *w)
 
 /* Is reg written in [begin, end)? */
 static bool
-written(const struct writes *w, int32_t reg, uint32_t begin, uint32_t end)
+written(const struct defs_writes *w, int32_t reg, uint32_t begin, uint32_t end)
 {
     uint32_t lo = w->first[reg], hi = w->first[reg + 1], last = hi;
     while (lo < hi) {
@@ -147,7 +147,7 @@ written(const struct writes *w, int32_t reg, uint32_t begin, uint32_t end)
 }
 
 bool
-writes_none_between(struct writes *w, int32_t reg, uint32_t from, uint32_t to)
+defs_writes_none_between(struct defs_writes *w, int32_t reg, uint32_t from, uint32_t to)
 {
     const struct cfg *g = w->cfg;
     const uint32_t home = g->block_of[from];

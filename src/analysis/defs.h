@@ -27,15 +27,16 @@ void defs_free(struct defs *d);
 bool defs_reach(const struct defs *d, int32_t reg, uint32_t i);
 
 /* Where each register is written, by any number of instructions. */
-struct writes;
+struct defs_writes;
 
 /* g must outlive it. O(operands). */
-struct writes *writes_new(const struct cfg *g);
-void writes_free(struct writes *w);
+struct defs_writes *defs_writes_new(const struct cfg *g);
+void defs_writes_free(struct defs_writes *w);
 
 /* Is reg written on no path from behind instruction `from`, whose block dominates that of
  * `to`, to in front of `to`, `from` not passed again? Then it holds what it held behind `from`.
  * Looks at 64 blocks at most; false where there are more. */
-bool writes_none_between(struct writes *w, int32_t reg, uint32_t from, uint32_t to);
+bool defs_writes_none_between(struct defs_writes *w, int32_t reg, uint32_t from,
+                              uint32_t to);
 
 #endif

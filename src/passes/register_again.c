@@ -149,7 +149,7 @@ count_point(void *user, uint32_t inst, bool behind, const struct live_set *set,
 
 struct ra_again *
 ra_again_new(const struct ra *a, const struct live *l, const struct defs *d,
-             struct writes *w, const uint64_t *gone, const int32_t *source,
+             struct defs_writes *w, const uint64_t *gone, const int32_t *source,
              uint32_t limit, struct arena *mem)
 {
     const size_t n = a->f->regs.n;
@@ -194,7 +194,7 @@ static bool
 unchanged(struct ra_again *x, int32_t r, int32_t s, uint32_t i)
 {
     return x->defs->at[s] != DEFS_MANY ||
-           writes_none_between(x->writes, s, (uint32_t)x->defs->at[r], i);
+           defs_writes_none_between(x->writes, s, (uint32_t)x->defs->at[r], i);
 }
 
 /* Can r be computed again from its sources? */

@@ -16,7 +16,7 @@
 enum { RA_MAX_GROUP = 8, RA_MAX_UNITS = 1024, RA_CHAIN = 6, RA_NONE = -1 };
 
 struct defs;
-struct writes;
+struct defs_writes;
 struct ra_body;
 
 /* The function under allocation. */
@@ -100,7 +100,7 @@ struct ra_again {
     const struct ra *a;
     const struct live *l;
     const struct defs *defs;
-    struct writes *writes;
+    struct defs_writes *writes;
     const uint64_t *gone; /* registers that are spilled; NULL: none yet */
     uint32_t limit;       /* units that there are */
     uint8_t *form;        /* of each register: whether its definition can be repeated */
@@ -120,7 +120,7 @@ bool ra_from_nothing(const struct ra *a, const struct defs *d, int32_t r);
 bool ra_is_operand(const struct ra *a, const struct defs *d, int32_t r);
 /* source: of each register of gone, see there. Both NULL: nothing is chosen yet. */
 struct ra_again *ra_again_new(const struct ra *a, const struct live *l,
-                              const struct defs *d, struct writes *w,
+                              const struct defs *d, struct defs_writes *w,
                               const uint64_t *gone, const int32_t *source, uint32_t limit,
                               struct arena *mem);
 /* The one narrower register from which, with what needs none, the value of r is computed,

@@ -541,7 +541,7 @@ rewrite(struct ra *a, const struct live *l, const uint64_t *gone, const int32_t 
 {
     struct arena mem = {0};
     struct defs *d = defs_new(l->cfg);
-    struct writes *w = writes_new(l->cfg);
+    struct defs_writes *w = defs_writes_new(l->cfg);
     struct spill s = {.a = a, .gone = gone};
     uint64_t *everywhere = bitset_new(&mem, n + 1);
     s.again = ra_again_new(a, l, d, w, gone, source, limit, &mem);
@@ -559,7 +559,7 @@ rewrite(struct ra *a, const struct live *l, const uint64_t *gone, const int32_t 
         spill_inst(&s, &b, i);
     ra_body_end(&b);
     vec_free(&s.uses.use);
-    writes_free(w);
+    defs_writes_free(w);
     defs_free(d);
     arena_free(&mem);
 }
@@ -588,9 +588,9 @@ ra_spill(struct ra *a, const struct live *l, uint32_t units)
             defuse_each(&a->f->body.v[i], add_access,
                         &(struct access){o.cost, weight[g->block_of[i]]});
         struct defs *d = defs_new(g);
-        struct writes *w = writes_new(g);
+        struct defs_writes *w = defs_writes_new(g);
         weigh(&o, ra_again_new(a, l, d, w, NULL, NULL, units, &mem));
-        writes_free(w);
+        defs_writes_free(w);
         defs_free(d);
         build_tree(&o, &mem);
         any = choose(&o, gone, &mem);

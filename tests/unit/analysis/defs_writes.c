@@ -1,4 +1,4 @@
-/* writes_none_between (analysis/defs.h): a register that is written twice, between two
+/* defs_writes_none_between (analysis/defs.h): a register that is written twice, between two
  * instructions, on each kind of path. */
 #include "unit/kit/ptx_kit.h"
 
@@ -11,7 +11,7 @@ keeps(const char *text)
     struct ptx_module *m = kit_parse(text);
     struct ptx_func *f = m->funcs.v[0];
     struct cfg *g = cfg_new(f);
-    struct writes *w = writes_new(g);
+    struct defs_writes *w = defs_writes_new(g);
     uint32_t from = 0, to = 0;
     int32_t reg = -1;
     for (size_t r = 0; r < f->regs.n; r++)
@@ -23,8 +23,8 @@ keeps(const char *text)
         if (!to && f->body.v[i].op == PTX_OP_XOR)
             to = i;
     }
-    bool none = writes_none_between(w, reg, from, to);
-    writes_free(w);
+    bool none = defs_writes_none_between(w, reg, from, to);
+    defs_writes_free(w);
     cfg_free(g);
     ptx_module_free(m);
     return none;
