@@ -225,6 +225,11 @@ registers_leak_by_state(void **state)
     assert_true(fabs(e.joules[ENERGY_ROW_leak_registers] / all - 1.63436 / 3) < 0.00001);
     assert_true(fabs(e.joules[ENERGY_ROW_wake_sleep] - 1000 * 0.0714e-12) < 0.05e-12);
     assert_true(fabs(e.joules[ENERGY_ROW_wake_off] - 100 * 0.178e-12) < 0.05e-12);
+    set(m, "energy.register_wakes", "8");
+    struct energy dear = energy(&s, m);
+    near(dear.joules[ENERGY_ROW_wake_sleep], 8 * e.joules[ENERGY_ROW_wake_sleep]);
+    near(dear.joules[ENERGY_ROW_wake_off], 8 * e.joules[ENERGY_ROW_wake_off]);
+    set(m, "energy.register_wakes", "1");
     /* the values of chapter 4: cells and wake-ups; with the wires, which always leak */
     double cells = all * 1.63436 / 3 + 1000 * 0.0714e-12 + 100 * 0.178e-12, v;
     assert_true(energy_value(&e, "register_leakage", &v));
