@@ -6,8 +6,8 @@
 
 static const struct cli_cmd cmd = {
     "measure", "[OPTIONS] [CASE...]",
-    "Runs the microbenchmarks and the workloads (workload/NAME, workload/NAME/quick) on the\n"
-    "first GPU (or --device) and writes a CSV: for each launch the longest time, in cycles\n"
+    "Runs the microbenchmarks, those of publications (published/FILE/KERNEL) and the workloads\n"
+    "(workload/NAME, workload/NAME/quick) on the first GPU (or --device) and writes a CSV: for each launch the longest time, in cycles\n"
     "of the SM's clock, that an SM had the kernel; the median of --repeat runs after one\n"
     "that is thrown away. Of a workload each kernel is a row, with the sum of its launches.\n"
     "Before each run the L2 is filled with other data. --dry-run needs no GPU: it tells\n"
@@ -59,7 +59,7 @@ cmd_measure(int argc, char **argv)
     if (unknown)
         return cli_usage(&cmd,
                          "no case begins with '%s' (papers/micro/gpgpusim.csv, "
-                         "workload/NAME)",
+                         "published/FILE/KERNEL, workload/NAME)",
                          unknown);
     if (ptxas && !dry)
         return cli_usage(&cmd, "--ptxas goes with --dry-run");

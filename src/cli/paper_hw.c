@@ -2,6 +2,7 @@
  * (micro/hardware.h). */
 #include "cli/runs.h"
 #include "micro/hardware.h"
+#include "micro/published.h"
 
 static const struct cli_cmd cmd = {
     "paper hw-correlation", "[OPTIONS] [FILE.csv...]",
@@ -38,7 +39,7 @@ paper_hw(int argc, char **argv)
     }
     struct allot_diag *d = cli_diag_new();
     struct diag_sink diag = {0};
-    bool ok = micro_load(&h.cases, &diag);
+    bool ok = micro_load(&h.cases, &diag) && published_add(&h.cases, NULL, 0, &diag);
     for (size_t i = 0; ok && i < pos.n; i++) {
         if (i)
             printf("\n");

@@ -4,6 +4,7 @@
 #include "micro/apps.h"
 #include "micro/card.h"
 #include "micro/micro.h"
+#include "micro/published.h"
 #include "micro/span.h"
 
 #include <stdlib.h>
@@ -304,9 +305,11 @@ named(const struct measure *w, const char *name)
 }
 
 static bool
-wanted(const struct measure *w, const struct micro_cases *m, size_t i)
+wanted(const struct measure *w, const struct micro_cases *m, size_t i, unsigned cc)
 {
     const struct micro_case *c = &m->v[i];
+    if (c->cc > cc)
+        return false;
     for (size_t k = 0; k < i; k++) /* on several simulated machines, but one GPU */
         if (!strcmp(m->v[k].name, c->name))
             return false;
@@ -340,7 +343,7 @@ measure_all(struct gpu *g, const struct measure *w, const struct micro_cases *m,
     unsigned done = 0;
     bool ok = true;
     for (size_t i = 0; i < m->n; i++) {
-        if (!wanted(w, m, i))
+        if (!wanted(w, m, i, (unsigned)g->cc))
             continue;
         progress(m->v[i].name);
         if (!measure_case(g, w, &m->v[i], out)) {
@@ -368,7 +371,8 @@ measure_run(const struct measure *w, struct strbuf *out, struct diag_sink *diag)
 {
     struct micro_cases m;
     struct gpu g = {0};
-    bool ok = micro_load(&m, diag) && card_open(&g, w->library, w->device);
+    bool ok = micro_load(&m, diag) && published_add(&m, w->only, w->nonly, diag) &&
+              card_open(&g, w->library, w->device);
     if (ok) {
         header(&g, w->repeat, out);
         ok = measure_all(&g, w, &m, out);
@@ -388,7 +392,9 @@ measure_dry(const struct measure *w, const struct allot_machine *m, const char *
     struct micro_cases cases;
     unsigned micro = 0, apps = 0, failed = 0;
     uint64_t launches = 0;
-    if (!micro_load(&cases, diag)) {
+    char cc[16] = "0";
+    allot_machine_get(m, "gpu.compute_capability", cc, sizeof cc);
+    if (!micro_load(&cases, diag) || !published_add(&cases, w->only, w->nonly, diag)) {
         micro_free(&cases);
         return false;
     }
@@ -396,7 +402,7 @@ measure_dry(const struct measure *w, const struct allot_machine *m, const char *
                   ALLOT_VERSION, COLUMNS);
     for (size_t i = 0; i < cases.n && !w->interrupted(); i++) {
         const struct micro_case *c = &cases.v[i];
-        if (!wanted(w, &cases, i))
+        if (!wanted(w, &cases, i, (unsigned)atoi(cc)))
             continue;
         progress(c->name);
         micro++;

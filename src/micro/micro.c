@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "base/data.h"
 #include "micro/apps.h"
+#include "micro/published.h"
 #include "micro/span.h"
 
 #include <errno.h>
@@ -157,7 +158,7 @@ micro_unknown(const char *const *only, size_t n)
     struct micro_cases m;
     struct diag_sink diag = {0};
     const char *unknown = NULL;
-    bool read = micro_load(&m, &diag);
+    bool read = micro_load(&m, &diag) && (!n || published_add(&m, only, n, &diag));
     for (size_t k = 0; read && !unknown && k < n; k++) {
         bool found = false;
         for (size_t i = 0; i < m.n; i++)
@@ -199,8 +200,10 @@ micro_is_quick(const struct micro_cases *m, size_t i)
     const struct micro_case *c = &m->v[i];
     for (size_t k = 0; k < m->n; k++) {
         const struct micro_case *o = &m->v[k];
-        if (k == i || strcmp(o->config, c->config) ||
-            strcmp(o->launch[o->nlaunches - 1].ptx, c->launch[c->nlaunches - 1].ptx))
+        if (k == i || o->cc > c->cc || strcmp(o->config, c->config) ||
+            strcmp(o->launch[o->nlaunches - 1].ptx, c->launch[c->nlaunches - 1].ptx) ||
+            strcmp(o->launch[o->nlaunches - 1].kernel,
+                   c->launch[c->nlaunches - 1].kernel))
             continue;
         uint64_t a = case_cycles(o), b = case_cycles(c);
         if (a < b || (a == b && k < i))
@@ -219,6 +222,12 @@ micro_fill(const char *contents, uint64_t bytes, uint64_t base,
     char kind[4];
     if (!strcmp(contents, "zero") || !strcmp(contents, "zero-by-memcpy"))
         return true;
+    if (!strcmp(contents, "self-lines")) {
+        for (n = 0; n < lines; n++)
+            if (!write(user, n * 128, base + n * 128))
+                return false;
+        return true;
+    }
     unsigned long long first;
     if (sscanf(contents, "%3[a-z]-ring-first-%llu-lines", kind, &first) != 2 || !lines)
         return false;
@@ -336,7 +345,8 @@ char *
 micro_text(const char *ptx, unsigned cc)
 {
     char relative[96];
-    snprintf(relative, sizeof relative, "workloads/micro/%s", ptx);
+    snprintf(relative, sizeof relative, "%s%s",
+             strchr(ptx, '/') ? "" : "workloads/micro/", ptx);
     struct arena mem = {0};
     const char *path = data_path(&mem, relative);
     size_t n;

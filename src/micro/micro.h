@@ -6,7 +6,8 @@
  * launch ("2/2"), prefill, buffers ("b0=4096:zero b1=..."), cycles, thread_insn,
  * warp_insn. Contents of a buffer: "zero"; "zero-by-memcpy" (written by the host);
  * "lcg-ring-first-N- lines", "seq-ring-first-N-lines": N pointers, one per 128-byte line,
- * from line 0 on, each to line 1664525 x + 1013904223 modulo all lines, or to the next.
+ * from line 0 on, each to line 1664525 x + 1013904223 modulo all lines, or to the next;
+ * "self-lines": each line's first 8 bytes hold their own address.
  */
 #ifndef ALLOT_MICRO_MICRO_H
 #define ALLOT_MICRO_MICRO_H
@@ -28,6 +29,7 @@ struct micro_case {
     const char *name, *config;
     struct micro_launch launch[MICRO_MAX_LAUNCHES];
     unsigned nlaunches, nbuffers;
+    unsigned cc; /* least compute capability that it is for; 0: any */
     uint64_t bytes[MICRO_MAX_BUFFERS];
     const char *contents[MICRO_MAX_BUFFERS];
     bool prefill;
@@ -40,7 +42,7 @@ struct micro_cases {
     struct arena mem;
 };
 
-/* Cases of the CSV that comes with allot; false and a diagnostic. */
+/* Cases of the CSV that comes with allot; false and a diagnostic. published.h adds others. */
 bool micro_load(struct micro_cases *m, struct diag_sink *diag);
 void micro_free(struct micro_cases *m);
 /* Whether a case's name begins with the text. */
@@ -79,7 +81,8 @@ bool micro_run(const struct micro_case *c, const struct allot_machine *m,
 bool micro_plan(const struct micro_case *c, const struct allot_machine *m, bool ptxas,
                 struct allot_diag *d);
 
-/* Text of a kernel's file, malloc'd; NULL after saying why not. With cc, as span.h makes
+/* Text of a kernel's file (of workloads/micro, if no folder is named), malloc'd; NULL after
+ * saying why not. With cc, as span.h makes
  * it for that compute capability. */
 char *micro_text(const char *ptx, unsigned cc);
 

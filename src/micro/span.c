@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Registers stand in a block of their own, so that each end may declare them. */
@@ -73,6 +74,13 @@ add_kernels(struct strbuf *b, const char *begin)
     return kernels && ends >= kernels;
 }
 
+static unsigned
+own_target(const char *ptx)
+{
+    const char *target = strstr(ptx, ".target sm_");
+    return target ? (unsigned)atoi(target + strlen(".target sm_")) : 0;
+}
+
 char *
 span_instrument(const char *ptx, unsigned cc)
 {
@@ -80,12 +88,13 @@ span_instrument(const char *ptx, unsigned cc)
     struct strbuf b = {0};
     if (!size)
         return NULL;
-    if (cc > 75) /* newer GPUs take it, and PTX 6.3 knows no later one */
-        cc = 75;
+    const unsigned own = own_target(ptx), most = own > 75 ? own : 75;
+    if (cc > most) /* newer GPUs take it, and PTX 6.3 knows no later one than 75 */
+        cc = most;
     strbuf_printf(&b,
-                  ".version 6.3\n.target sm_%u\n.address_size 64\n"
+                  ".version %s\n.target sm_%u\n.address_size 64\n"
                   ".visible .global .align 8 .b8 " SPAN_SYMBOL "[%d];\n",
-                  cc, SPAN_BYTES);
+                  own > 75 ? "7.0" : "6.3", cc, SPAN_BYTES);
     if (!add_kernels(&b, size + strcspn(size, "\n"))) {
         strbuf_free(&b);
         return NULL;

@@ -49,8 +49,15 @@ grep -Eq '^atom_chain +1 +100\.[0-9] %' "$dir/out" || fail "half is not 100 % of
 
 # -- a dry run: every case, no GPU, rows without cycles; what reads the file takes it --
 run measure --dry-run --quick -m v100 -o "$dir/dry.csv" || fail "dry run"
-grep -q '61 cases of microbenchmarks, .* 0 cases that could not be measured' "$dir/err" ||
+grep -q '103 cases of microbenchmarks, .* 0 cases that could not be measured' "$dir/err" ||
     fail "not every microbenchmark, or one that does not fit"
+# every kernel that an experiment of papers/micro has for this capability
+sed -n 's/.*ptx: \([a-z]*\).ptx, kernel: \([a-z0-9_]*\),.*/published\/\1\/\2\//p' \
+    "$2"/papers/micro/*v100.yaml "$2"/papers/micro/*titanv.yaml | sort -u >"$dir/kernels"
+[ "$(wc -l <"$dir/kernels")" -gt 20 ] || fail "few kernels in papers/micro"
+while read -r k; do
+    grep -q "^$k[0-9]*x[0-9]*-2,[a-z0-9_]*,1/1,,,$" "$dir/dry.csv" || fail "$k is not in the dry run"
+done <"$dir/kernels"
 "$allot" list workloads | awk 'NF && $1 != "workload" && $1 !~ /^-/ { print $1 }' >"$dir/names"
 [ "$(wc -l <"$dir/names")" -gt 60 ] || fail "few workloads are listed"
 while read -r w; do
@@ -91,9 +98,10 @@ grep -q 'd.csv:3' "$dir/err" || fail "its line is not named"
 lib=$(dirname "$allot")/cuda/libcuda.so.1
 if [ -e "$lib" ]; then
     ALLOT_MACHINE=v100 ALLOT_SETTINGS=compiler.registers=virtual run measure --library "$lib" --repeat 1 -o "$dir/m.csv" \
-        chain-add_s32-8 shared-chain-stride0-4 || fail "measure"
+        chain-add_s32-8 shared-chain-stride0-4 published/latency/iadd published/latency/lds1 ||
+        fail "measure"
     run paper hw-correlation --machine v100 "$dir/m.csv" || fail "what was measured"
-    grep -Eq '^2 launches, mean error 0.0 %' "$dir/out" || fail "measured is not simulated"
+    grep -Eq '^6 launches, mean error 0.0 %' "$dir/out" || fail "measured is not simulated"
     # workloads: second and later runs find caches as the ones before left them, so about the same
     ALLOT_MACHINE=v100 run measure --library "$lib" --repeat 3 --quick -o "$dir/w.csv" workload/bfs/ \
         workload/dct5 workload/gaussian_fan1 workload/mum || fail "measure workloads: $(cat "$dir/err")"
