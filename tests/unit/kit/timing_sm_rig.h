@@ -288,7 +288,7 @@ rig_try(struct rig *r, unsigned grid, unsigned block, struct launch_stats *out)
     r->g.block = (struct exec_dim){block, 1, 1};
     r->g.warps_per_cta = (block + 31) / 32;
     struct occ_kernel k = {block, r->registers, r->p->static_shared + r->g.dynamic_shared,
-                           0};
+                           r->p->alloc_bytes};
     struct timing_plan plan;
     if (!timing_plan(r->m, r->p->entry, &k, &plan, &r->diag))
         return false;
