@@ -6,6 +6,7 @@
 #include "base/str.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,13 +89,14 @@ span_instrument(const char *ptx, unsigned cc)
     struct strbuf b = {0};
     if (!size)
         return NULL;
-    const unsigned own = own_target(ptx), most = own > 75 ? own : 75;
+    const bool ampere = own_target(ptx) == 80; /* products of matrices */
+    const unsigned most = ampere ? 80 : 75;
     if (cc > most) /* newer GPUs take it, and PTX 6.3 knows no later one than 75 */
         cc = most;
     strbuf_printf(&b,
                   ".version %s\n.target sm_%u\n.address_size 64\n"
                   ".visible .global .align 8 .b8 " SPAN_SYMBOL "[%d];\n",
-                  own > 75 ? "7.0" : "6.3", cc, SPAN_BYTES);
+                  ampere ? "7.0" : "6.3", cc, SPAN_BYTES);
     if (!add_kernels(&b, size + strcspn(size, "\n"))) {
         strbuf_free(&b);
         return NULL;

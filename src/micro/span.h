@@ -12,7 +12,7 @@ enum { SPAN_SMS = 512, SPAN_BYTES = SPAN_SMS * 16 };
 
 /* PTX text whose kernels end in `ret` or `exit` without a guard: the same for compute
  * capability cc (two digits; 75 for all later ones,
- * or the text's own if that is later: sm_80 at most), with a reading of the clock at each
+ * 80 of a text for sm_80), with a reading of the clock at each
  * kernel's start and ends, kept in the global variable SPAN_SYMBOL. malloc'd; NULL: not such
  * a text. */
 char *span_instrument(const char *ptx, unsigned cc);

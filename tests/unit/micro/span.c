@@ -59,6 +59,10 @@ kernels(void **state)
     recorded(".entry k() { @%p1 ret; ret; }", -1, 0);
     recorded(".entry k() { @%p1 exit; ret; }", -1, 0);
     assert_null(span_instrument(".version 9.0\n.entry k() { ret; }", 90));
+    char *sm80 = span_instrument(
+        ".version 7.0\n.target sm_80\n.address_size 64\n.entry k() { ret; }", 90);
+    assert_non_null(strstr(sm80, ".version 7.0\n.target sm_80\n"));
+    free(sm80);
 }
 
 /* The longest time on one multiprocessor, not across them. */
