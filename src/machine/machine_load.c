@@ -270,6 +270,20 @@ static bool load_into(struct machine *m, const char *name, const char *from,
                       const struct diag_loc *loc, struct loading *l,
                       struct diag_sink *diag);
 
+/* Stores what the file states. Its place is looked for only to complain: that reads the whole text. */
+static bool
+store(struct machine *m, const struct setting *s, const char *value, struct diag_loc *loc,
+      struct diag_sink *diag)
+{
+    struct diag_sink quiet = {0};
+    bool ok = setting_store(m, s, value, NULL, &quiet);
+    diag_free(&quiet);
+    if (ok)
+        return true;
+    setting_locate(loc->text, s->group, s->name, &loc->line, &loc->col);
+    return setting_store(m, s, value, loc, diag);
+}
+
 /* Lays what the file stated over m. */
 static bool
 apply(struct machine *m, const struct raw *raw, struct diag_loc *loc,
@@ -286,15 +300,14 @@ apply(struct machine *m, const struct raw *raw, struct diag_loc *loc,
         const struct slot *slot = raw->group[g] ? &raw->group[g][i - start] : NULL;
         if (!slot || !slot->v)
             continue;
-        setting_locate(loc->text, t[i].group, t[i].name, &loc->line, &loc->col);
         if (t[i].type == SET_LATENCY) {
             char *const *pair = slot->v;
             struct strbuf b = {0};
             strbuf_printf(&b, "%s,%s", pair[0], pair[1]);
-            ok &= setting_store(m, &t[i], b.s, loc, diag);
+            ok &= store(m, &t[i], b.s, loc, diag);
             strbuf_free(&b);
         } else
-            ok &= setting_store(m, &t[i], slot->v, loc, diag);
+            ok &= store(m, &t[i], slot->v, loc, diag);
     }
     return ok;
 }
