@@ -7,12 +7,13 @@
 static const struct cli_cmd cmd = {
     "measure", "[OPTIONS] [CASE...]",
     "Runs the microbenchmarks, those of publications (published/FILE/KERNEL) and the workloads\n"
-    "(workload/NAME, workload/NAME/quick) on the first GPU (or --device) and writes a CSV: for each launch the longest time, in cycles\n"
-    "of the SM's clock, that an SM had the kernel; the median of --repeat runs after one\n"
-    "that is thrown away. Of a workload each kernel is a row, with the sum of its launches.\n"
+    "(workload/NAME, workload/NAME/quick) on the first GPU (or --device) and writes a CSV: for\n"
+    "each launch the longest time, in cycles of the SM's clock, that an SM had the kernel; the\n"
+    "median of --repeat runs after one that is thrown away. Of a workload each kernel is a row,\n"
+    "with the sum of its launches.\n"
     "Before each run the L2 is filled with other data. --dry-run needs no GPU: it tells\n"
-    "what would not run, and its rows have no cycles. The GPU's clock should not change while it runs:\n"
-    "nvidia-smi -lgc. Only libcuda.so.1 is needed, no toolkit.",
+    "what would not run, and its rows have no cycles. The GPU's clock should not change while\n"
+    "it runs: nvidia-smi -lgc. Only libcuda.so.1 is needed, no toolkit.",
     "  ./x gpu-measure --out papers/hw/a100.csv\n"
     "  ./x gpu-measure --dry-run --machine a100 --out /tmp/rows.csv\n"
     "  allot paper hw-correlation papers/hw/a100.csv --machine a100\n"};
