@@ -389,16 +389,14 @@ blocks_memory(const struct gen *g, uint64_t seed, const char *passes, bool funct
     allot_diag_free(d);
 }
 
-/* What passes tell of kernel g in its launch; the caller frees it. */
+/* What passes tell of kernel k in its launch on a machine, which is freed; the caller frees it. */
 static inline char *
-blocks_report(const struct gen *g, const char *passes)
+blocks_report_on(struct allot_machine *machine, const struct strbuf *text,
+                 struct pass_launch l, const char *passes)
 {
     struct allot_diag *d = allot_diag_new();
-    struct allot_module *m = allot_module_parse("random.ptx", g->b.s, g->b.n, d);
-    struct allot_machine *machine = allot_machine_load("gtx480", d);
-    struct pass_launch l = {.kernel = "k", .dynamic_scratchpad = g->dynamic};
-    memcpy(l.grid, g->grid, sizeof l.grid);
-    memcpy(l.block, g->block, sizeof l.block);
+    struct allot_module *m = allot_module_parse("k.ptx", text->s, text->n, d);
+    l.kernel = "k";
     char *report = m ? rt_passes_report(m, machine, "k", passes, &l, d) : NULL;
     if (!report)
         fail_msg("%s", allot_diag_text(d));
@@ -406,6 +404,15 @@ blocks_report(const struct gen *g, const char *passes)
     allot_module_free(m);
     allot_diag_free(d);
     return report;
+}
+
+static inline char *
+blocks_report(const struct gen *g, const char *passes)
+{
+    struct pass_launch l = {.dynamic_scratchpad = g->dynamic};
+    memcpy(l.grid, g->grid, sizeof l.grid);
+    memcpy(l.block, g->block, sizeof l.block);
+    return blocks_report_on(allot_machine_load("gtx480", NULL), &g->b, l, passes);
 }
 
 static inline void

@@ -2,20 +2,7 @@
  * src/passes/vtb_gain.c worked out here, and multiplex-hw's turns; merge=auto takes the
  * number from which most is expected; co-vtb's private part, by rows of threads, and none
  * where tests would cost more. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "allot/allot.h"
-#include "base/str.h"
-#include "passes/pass.h"
-#include "runtime/runtime.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit/kit/blocks_kit.h"
 
 /* A region (`inside`) between additions (`outside` of them); SM of 4096 bytes, so that one
  * block of 64 threads and 4096 bytes is resident. */
@@ -42,20 +29,13 @@ kernel_of(unsigned outside, const char *inside)
 static char *
 report_of(const struct strbuf *text, const char *passes, uint32_t blocks)
 {
-    struct allot_diag *d = allot_diag_new();
-    struct allot_module *m = allot_module_parse("gain.ptx", text->s, text->n, d);
-    struct allot_machine *machine = allot_machine_load("003-gtx480-16k", d);
-    struct pass_launch l = {.kernel = "k", .grid = {blocks, 1, 1}, .block = {64, 1, 1}};
+    struct allot_machine *machine = allot_machine_load("003-gtx480-16k", NULL);
     assert_non_null(machine);
-    assert_true(allot_machine_set(machine, "sm.scratchpad", "8000", d));
-    assert_true(allot_machine_set(machine, "sm.max_block_scratchpad", "8000", d));
-    char *report = m ? rt_passes_report(m, machine, "k", passes, &l, d) : NULL;
-    if (!report)
-        fail_msg("%s", allot_diag_text(d));
-    allot_machine_free(machine);
-    allot_module_free(m);
-    allot_diag_free(d);
-    return report;
+    assert_true(allot_machine_set(machine, "sm.scratchpad", "8000", NULL));
+    assert_true(allot_machine_set(machine, "sm.max_block_scratchpad", "8000", NULL));
+    return blocks_report_on(
+        machine, text, (struct pass_launch){.grid = {blocks, 1, 1}, .block = {64, 1, 1}},
+        passes);
 }
 
 static double
