@@ -300,10 +300,10 @@ reduce(struct ra *a, uint32_t limit, uint32_t *least)
 }
 
 bool
-ra_allocate(struct ptx_func *f, uint32_t limit, struct ra_result *out,
+ra_allocate(struct ptx_func *f, uint32_t limit, bool operands_free, struct ra_result *out,
             struct diag_sink *diag)
 {
-    struct ra a = {.f = f};
+    struct ra a = {.f = f, .operands_free = operands_free};
     struct ptx_func *before = ra_snapshot(f);
     uint32_t least = UINT32_MAX;
     bool ok = reduce(&a, limit, &least);
@@ -311,7 +311,7 @@ ra_allocate(struct ptx_func *f, uint32_t limit, struct ra_result *out,
         ra_restore(f, before);
         vec_free(&a.origin);
         vec_free(&a.temporary);
-        a = (struct ra){.f = f, .load_always = true};
+        a = (struct ra){.f = f, .load_always = true, .operands_free = operands_free};
         ok = reduce(&a, limit, &least);
     }
     if (!ok)
@@ -337,8 +337,8 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         return false;
     *changed = true;
     struct ra_result r;
-    if (!ra_allocate(f, ra_limit(f, (uint32_t)most, (uint32_t)sm, (uint32_t)reserved), &r,
-                     diag))
+    if (!ra_allocate(f, ra_limit(f, (uint32_t)most, (uint32_t)sm, (uint32_t)reserved),
+                     !strcmp(pass_arg(a, "operands-free"), "yes"), &r, diag))
         return false;
     if (a->report)
         strbuf_printf(
@@ -355,6 +355,8 @@ static const struct pass_key keys[] = {
     {"sm-registers", "65536", "registers of an SM, for .minnctapersm"},
     {"reserved", "0",
      "registers beside them that a thread takes, for .maxnreg; the machine's"},
+    {"operands-free", "no",
+     "yes: reading parameters, constants and literals again takes no slot; the machine's"},
     {0}};
 
 const struct pass pass_register_allocate = {

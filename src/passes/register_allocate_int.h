@@ -28,7 +28,8 @@ struct ra {
     VEC(uint8_t) temporary; /* of each register: made for a spill, never spilled itself */
     struct ptx_var *slots;  /* local memory of what was spilled, NULL: nothing yet */
     uint32_t spilled, rematerialised; /* registers */
-    bool load_always; /* spilled registers do not stay in registers between uses */
+    bool load_always;   /* spilled registers do not stay in registers between uses */
+    bool operands_free; /* what ra_is_operand says costs next to nothing to read again */
 };
 
 /* Registers that lie at fixed distances from each other: a register of its own, or the
@@ -154,8 +155,8 @@ uint32_t ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers
                   uint32_t reserved);
 /* Gives f's registers physical names, at most `limit` units of them, and has the result
  * checked. False and a diagnostic: that cannot be done; f is then of no use. */
-bool ra_allocate(struct ptx_func *f, uint32_t limit, struct ra_result *out,
-                 struct diag_sink *diag);
+bool ra_allocate(struct ptx_func *f, uint32_t limit, bool operands_free,
+                 struct ra_result *out, struct diag_sink *diag);
 
 /* Units of a register in its file. */
 static inline unsigned

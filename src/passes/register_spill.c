@@ -4,7 +4,8 @@
  * At every point where too much is live, a candidate is worth what it would free there;
  * it costs its loads and stores, ten times as much in a loop. What can be computed again where
  * it is read (register_again.c) costs a quarter for each instruction of its chain, a 32nd if
- * cards take it as an operand (literals, addresses of variables, parameters, constant memory).
+ * it is an operand that takes no slot (literals, addresses of variables, parameters, constant
+ * memory; `operands-free`).
  * One that is computed again from a narrower register, which lives longer for it, frees the
  * difference. The best ratio goes first, until no point is over; then the costliest choices
  * that later ones made needless are taken back. Where registers live longer nothing goes to
@@ -262,8 +263,10 @@ weigh(struct over *o, struct ra_again *x)
             o->frees[r] -= (uint8_t)ra_units(o->a->f, o->source[r]);
         /* Cheaper than loading. steps is the longest chain; 1 to so many are needed. */
         if (o->source[r] >= 0 || bitset_has(again, r))
-            o->cost[r] = o->cost[r] * ((x->steps[r] + 1u) / 2) /
-                         (ra_is_operand(o->a, x->defs, (int32_t)r) ? 32 : 4);
+            o->cost[r] =
+                o->cost[r] * ((x->steps[r] + 1u) / 2) /
+                (o->a->operands_free && ra_is_operand(o->a, x->defs, (int32_t)r) ? 32
+                                                                                 : 4);
         o->cost[r]++; /* never 0 */
     }
     arena_free(&mem);

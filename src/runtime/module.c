@@ -100,6 +100,12 @@ rt_operands(const struct machine *m)
     return pass_names(m->compiler.cleanup, pass_late_operands.name) ? "late" : "early";
 }
 
+const char *
+rt_operands_free(const struct machine *m)
+{
+    return m->sm.fusions || m->sm.operand_loads ? "yes" : "no";
+}
+
 void
 rt_module_changed(struct allot_module *m)
 {
@@ -193,7 +199,7 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
     enum { MOST = 16 };
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct strbuf words = {0};
-    struct pass_key keys[MOST + 5] = {0};
+    struct pass_key keys[MOST + 6] = {0};
     char reserved[32];
     char *copy = xstrdup(defaults), *save;
     size_t n = 0;
@@ -218,6 +224,8 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
         keys[n++] = (struct pass_key){.key = "reserved", .value = reserved};
         keys[n++] =
             (struct pass_key){.key = "operands", .value = rt_operands(machine->m)};
+        keys[n++] = (struct pass_key){.key = "operands-free",
+                                      .value = rt_operands_free(machine->m)};
         keys[n++] = (struct pass_key){
             .key = "expanded", .value = machine->m->sm.machine_operations ? "yes" : "no"};
     }

@@ -95,6 +95,7 @@ plan_defaults_new(struct plan_defaults *d, const struct machine *m, double t,
         {.key = "sm-warps", .value = d->warps},
         {.key = "reserved", .value = d->reserved},
         {.key = "operands", .value = rt_operands(m)},
+        {.key = "operands-free", .value = rt_operands_free(m)},
         {.key = "expanded", .value = m->sm.machine_operations ? "yes" : "no"},
         {.key = "latencies", .value = d->latencies},
         {0}};

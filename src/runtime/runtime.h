@@ -56,6 +56,8 @@ char *rt_latencies(const struct machine *m);
 /* Where code for the machine has its operands in the constant bank, as pass schedule takes
  * it. */
 const char *rt_operands(const struct machine *m);
+/* Whether parameters, constants and literals take no slot where they are read ("yes", "no"). */
+const char *rt_operands_free(const struct machine *m);
 
 struct pass_launch;
 /* What passes tell that they do to a kernel for a launch of that shape, as --explain of any
