@@ -56,7 +56,7 @@ static void
 the_small_one_has_gates(void **state)
 {
     for (int number = 17; number <= 20; number++) {
-        char params[16];
+        char params[32];
         snprintf(params, sizeof params, "circuit=%d", number);
         struct allot_run r = {.ok = true, .quick = true, .params = params};
         struct circuit c;
