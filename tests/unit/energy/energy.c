@@ -288,7 +288,8 @@ every_event_of_gpuwattch(void **state)
 #define AT(part, counter) offsetof(struct launch_stats, part.counter)
     static const struct {
         const char *name;
-        size_t counter, other; /* other: raised too, so that it is an outcome of that kind */
+        size_t counter,
+            other; /* other: raised too, so that it is an outcome of that kind */
         double nanojoules;
     } row[] = {
         {"IC_H", AT(sm, l1i_hits), 0, 0.0634345},
