@@ -83,6 +83,7 @@ struct defs_writes {
 
 struct fill {
     struct defs_writes *w;
+    uint32_t *last; /* of each register: behind the instruction that was its last */
     uint32_t now;
     bool place; /* first[] are places; before, they count */
 };
@@ -92,10 +93,12 @@ fill(void *user, int32_t reg, bool write, bool partial)
 {
     struct fill *x = user;
     (void)partial;
-    if (write && x->place)
-        x->w->at[x->w->first[reg]++] = x->now;
-    else if (write)
-        x->w->first[reg]++;
+    if (!write || x->last[reg] == x->now + 1) /* twice in one instruction */
+        return;
+    x->last[reg] = x->now + 1;
+    if (x->place)
+        x->w->at[x->w->first[reg]] = x->now;
+    x->w->first[reg]++;
 }
 
 struct defs_writes *
@@ -108,8 +111,11 @@ defs_writes_new(const struct cfg *g)
     w->first = ARENA_ARRAY(&w->mem, uint32_t, f->regs.n + 2);
     uint32_t *count = ++w->first, sum = 0; /* once placed, first[-1] is where 0 begins */
     for (int place = 0; place < 2; place++) {
-        for (uint32_t i = 0; i < f->body.n; i++)
-            defuse_each(&f->body.v[i], fill, &(struct fill){w, i, place});
+        struct fill x = {.w = w, .place = place};
+        x.last = xcalloc(f->regs.n + 1, sizeof *x.last);
+        for (; x.now < f->body.n; x.now++)
+            defuse_each(&f->body.v[x.now], fill, &x);
+        free(x.last);
         for (size_t r = 0; !place && r < f->regs.n; r++) {
             uint32_t n = count[r];
             count[r] = sum;
@@ -129,6 +135,13 @@ defs_writes_free(struct defs_writes *w)
         return;
     arena_free(&w->mem);
     free(w);
+}
+
+const uint32_t *
+defs_writes_of(const struct defs_writes *w, int32_t reg, uint32_t *n)
+{
+    *n = w->first[reg + 1] - w->first[reg];
+    return w->at + w->first[reg];
 }
 
 /* Is reg written in [begin, end)? */

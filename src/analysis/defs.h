@@ -32,6 +32,8 @@ struct defs_writes;
 /* g must outlive it. O(operands). */
 struct defs_writes *defs_writes_new(const struct cfg *g);
 void defs_writes_free(struct defs_writes *w);
+/* The n instructions that write reg, ascending. */
+const uint32_t *defs_writes_of(const struct defs_writes *w, int32_t reg, uint32_t *n);
 
 /* Is reg written on no path from behind instruction `from`, whose block dominates that of
  * `to`, to in front of `to`, `from` not passed again? Then it holds what it held behind `from`.

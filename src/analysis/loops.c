@@ -1,7 +1,7 @@
 /* loops.c: natural loops; trip counts by running the few instructions that decide. */
 #include "analysis/loops.h"
 
-#include "analysis/defuse.h"
+#include "analysis/defs.h"
 #include "base/bitset.h"
 #include "base/vec.h"
 
@@ -34,7 +34,7 @@ struct cone {
     const struct cfg *g;
     const struct loops *all;
     const struct loop *l;
-    const struct writes *w;
+    const struct defs_writes *w;
     uint32_t inst[MAX_CONE];
     unsigned n;
     struct {
@@ -44,56 +44,6 @@ struct cone {
     } reg[MAX_CONE];
     unsigned nreg;
 };
-
-/* Where each register is written: instructions at[start[r]] to at[start[r + 1] - 1], in
- * their order. */
-struct writes {
-    uint32_t *start, *at;
-};
-
-struct find_writes {
-    VEC(struct {
-        int32_t reg;
-        uint32_t at;
-    })
-    all;
-    uint32_t now;
-};
-
-static void
-note_write(void *user, int32_t reg, bool write, bool partial)
-{
-    struct find_writes *w = user;
-    (void)partial;
-    if (!write)
-        return;
-    for (size_t i = w->all.n; i-- > 0 && w->all.v[i].at == w->now;)
-        if (w->all.v[i].reg == reg) /* twice in one instruction */
-            return;
-    *vec_push(&w->all) = (__typeof__(*w->all.v)){reg, w->now};
-}
-
-static struct writes
-writes_new(const struct ptx_func *f)
-{
-    struct find_writes w = {0};
-    for (w.now = 0; w.now < f->body.n; w.now++)
-        if (!ptx_is_pseudo(&f->body.v[w.now]))
-            defuse_each(&f->body.v[w.now], note_write, &w);
-    struct writes out = {xcalloc(f->regs.n + 1, sizeof *out.start),
-                         xcalloc(w.all.n + 1, sizeof *out.at)};
-    for (size_t i = 0; i < w.all.n; i++)
-        out.start[w.all.v[i].reg + 1]++;
-    for (size_t r = 0; r < f->regs.n; r++)
-        out.start[r + 1] += out.start[r];
-    uint32_t *next = xcalloc(f->regs.n + 1, sizeof *next);
-    memcpy(next, out.start, f->regs.n * sizeof *next);
-    for (size_t i = 0; i < w.all.n; i++)
-        out.at[next[w.all.v[i].reg]++] = w.all.v[i].at;
-    free(next);
-    vec_free(&w.all);
-    return out;
-}
 
 static int
 reg_slot(struct cone *c, int32_t reg)
@@ -157,8 +107,10 @@ add_reg(struct cone *c, int32_t reg)
         return false;
     const struct ptx_func *f = c->g->func;
     uint32_t inside = UINT32_MAX, outside = UINT32_MAX, nin = 0, nout = 0;
-    for (uint32_t k = c->w->start[reg]; k < c->w->start[reg + 1]; k++) {
-        uint32_t i = c->w->at[k];
+    uint32_t n;
+    const uint32_t *written = defs_writes_of(c->w, reg, &n);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = written[k];
         if (bitset_has(c->l->blocks, c->g->block_of[i]))
             nin++, inside = i;
         else
@@ -318,7 +270,7 @@ count(struct cone *c, const struct ptx_inst *cmp, uint32_t cmp_at, bool stay_if)
 
 /* How often block e runs until its end leaves the loop, 0 if that cannot be counted. */
 static uint64_t
-tests_by(const struct loops *all, const struct writes *w, const struct loop *l,
+tests_by(const struct loops *all, const struct defs_writes *w, const struct loop *l,
          uint32_t e)
 {
     const struct cfg *g = all->cfg;
@@ -334,12 +286,13 @@ tests_by(const struct loops *all, const struct writes *w, const struct loop *l,
         stay[i] = b->succ[i] >= 0 && bitset_has(l->blocks, (size_t)b->succ[i]);
     if (stay[0] == stay[1])
         return 0;
-    uint32_t at = UINT32_MAX;
-    for (uint32_t k = w->start[br->guard]; k < w->start[br->guard + 1]; k++)
-        if (bitset_has(l->blocks, g->block_of[w->at[k]])) {
+    uint32_t at = UINT32_MAX, n;
+    const uint32_t *written = defs_writes_of(w, br->guard, &n);
+    for (uint32_t k = 0; k < n; k++)
+        if (bitset_has(l->blocks, g->block_of[written[k]])) {
             if (at != UINT32_MAX)
                 return 0;
-            at = w->at[k];
+            at = written[k];
         }
     const struct ptx_inst *cmp = at == UINT32_MAX ? NULL : &f->body.v[at];
     if (!cmp || cmp->op != PTX_OP_SETP || cmp->guard >= 0 || ptx_has(cmp, PTX_MG_BOOL) ||
@@ -357,7 +310,7 @@ tests_by(const struct loops *all, const struct writes *w, const struct loop *l,
 
 /* The first exit that is taken. */
 static void
-find_trips(const struct loops *all, const struct writes *w, struct loop *l)
+find_trips(const struct loops *all, const struct defs_writes *w, struct loop *l)
 {
     for (uint32_t i = 0; i < l->n; i++) {
         const uint32_t e = l->list[i];
@@ -423,11 +376,10 @@ loops_new(const struct cfg *g)
     }
     free(of);
     list_blocks(l);
-    struct writes w = writes_new(g->func);
+    struct defs_writes *w = defs_writes_new(g);
     for (uint32_t k = 0; k < l->n; k++)
-        find_trips(l, &w, &l->loop[k]);
-    free(w.start);
-    free(w.at);
+        find_trips(l, w, &l->loop[k]);
+    defs_writes_free(w);
     return l;
 }
 
