@@ -50,12 +50,6 @@ mark(void *set, int32_t reg, bool write, bool partial)
     bitset_add(set, (size_t)reg);
 }
 
-/* What instructions need in between. */
-struct between {
-    const struct ptx_func *f;
-    struct usage *u;
-};
-
 /* -- loads -- */
 
 /* Backward through the code: where each 32-bit register is read next. */
@@ -114,17 +108,32 @@ add_loads(const struct ptx_func *f, const uint8_t *operations, struct usage *u,
     }
 }
 
-static void
-most_between(void *user, uint32_t inst, bool behind, const struct live_set *set,
-             uint32_t registers, uint32_t predicates)
+/* -- what is live at once -- */
+
+struct most {
+    const struct ptx_func *f;
+    struct usage *u;
+};
+
+static uint32_t
+larger(uint32_t a, uint32_t b)
 {
-    struct between *x = user;
+    return a > b ? a : b;
+}
+
+/* MAXLIVE, and with what instructions need in between. */
+static void
+take_most(void *user, uint32_t inst, bool behind, const struct live_set *set,
+          uint32_t registers, uint32_t predicates)
+{
+    struct usage *u = ((struct most *)user)->u;
     (void)behind;
     (void)set;
-    (void)predicates;
-    uint32_t more = ptx_machine_registers(&x->f->body.v[inst]);
-    if (more && registers + more > x->u->between)
-        x->u->between = registers + more;
+    uint32_t more = ptx_machine_registers(&((struct most *)user)->f->body.v[inst]);
+    u->live_registers = larger(u->live_registers, registers);
+    u->live_predicates = larger(u->live_predicates, predicates);
+    if (more)
+        u->between = larger(u->between, registers + more);
 }
 
 static void
@@ -161,11 +170,7 @@ one_func(struct usage *u, const struct ptx_func *f)
     }
     struct cfg *g = cfg_new(f);
     struct live *l = live_new(g);
-    uint32_t regs, preds;
-    live_max(l, &regs, &preds);
-    live_each_point(l, most_between, &(struct between){f, u});
-    u->live_registers = regs > u->live_registers ? regs : u->live_registers;
-    u->live_predicates = preds > u->live_predicates ? preds : u->live_predicates;
+    live_each_point(l, take_most, &(struct most){f, u});
     uint8_t *operations = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
     fused_operations(l, operations, NULL);
     for (size_t i = 0; i < f->body.n; i++)

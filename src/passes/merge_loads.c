@@ -16,6 +16,7 @@
  * their alignment either. O(instructions x (SPAN + rounds)). */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
+#include "passes/schedule_int.h"
 
 #include "analysis/defuse.h"
 #include "base/bitset.h"
@@ -162,13 +163,12 @@ find_zeros(struct merge *m)
 /* -- loads -- */
 
 static bool
-is_plain_load(const struct ptx_inst *in)
+is_plain_load(const struct ptx_func *f, const struct ptx_inst *in)
 {
     return !ptx_is_pseudo(in) && in->op == PTX_OP_LD && in->guard < 0 &&
            ptx_inst_space(in) == PTX_SPACE_SHARED && !in->mod[PTX_MG_VEC] &&
-           (!in->mod[PTX_MG_SEM] || in->mod[PTX_MG_SEM] == PTX_SEM_WEAK) &&
-           in->ops[0].kind == PTX_OPD_REG && !in->ops[0].comp &&
-           in->ops[1].kind == PTX_OPD_ADDR &&
+           schedule_order_of(f, in) == SCHED_LOAD && in->ops[0].kind == PTX_OPD_REG &&
+           !in->ops[0].comp && in->ops[1].kind == PTX_OPD_ADDR &&
            (ptx_type_bytes(in->type[0]) == 4 || ptx_type_bytes(in->type[0]) == 8);
 }
 
@@ -177,30 +177,29 @@ static bool
 is_beside(const struct merge *m, const struct ptx_inst *a, const struct ptx_inst *b)
 {
     const unsigned bytes = ptx_type_bytes(a->type[0]);
-    return is_plain_load(b) && ptx_type_bytes(b->type[0]) == bytes &&
+    return is_plain_load(m->f, b) && ptx_type_bytes(b->type[0]) == bytes &&
            ptx_type_bytes(m->f->regs.v[b->ops[0].reg].type) == bytes &&
            b->ops[1].reg == a->ops[1].reg && b->ops[1].var == a->ops[1].var;
 }
 
-/* May nothing be loaded in front of it that stood behind? */
+/* May nothing be loaded from scratchpad in front of it that stood behind? */
 static bool
-stops(const struct ptx_inst *in)
+stops(const struct ptx_func *f, const struct ptx_inst *in)
 {
-    if (ptx_is_pseudo(in))
-        return false;
-    const struct ptx_op_info *op = &ptx_ops[in->op];
-    enum ptx_space space = ptx_inst_space(in);
-    bool elsewhere = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_LOCAL ||
-                     space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM;
-    if (op->flags & (PTX_JUMP | PTX_ENDS | PTX_EXTENSION | PTX_REFUSED | PTX_ATOMIC) ||
-        in->op == PTX_OP_CALL || op->unit == PTX_UNIT_BARRIER ||
-        op->unit == PTX_UNIT_BRANCH)
+    switch (schedule_order_of(f, in)) {
+    case SCHED_STAYS:
+        return !ptx_is_pseudo(in);
+    case SCHED_ACCESS:
         return true;
-    if (op->flags & (PTX_LOAD | PTX_STORE) || op->unit == PTX_UNIT_MEM)
-        return (in->op != PTX_OP_LD && in->op != PTX_OP_ST) ||
-               (in->mod[PTX_MG_SEM] && in->mod[PTX_MG_SEM] != PTX_SEM_WEAK) ||
-               (in->op == PTX_OP_ST && !elsewhere);
-    return op->flags & PTX_SIDE;
+    case SCHED_STORE:
+        return ptx_inst_space(in) != PTX_SPACE_GLOBAL &&
+               ptx_inst_space(in) != PTX_SPACE_LOCAL &&
+               ptx_inst_space(in) != PTX_SPACE_PARAM;
+    case SCHED_LOAD:
+        return in->op != PTX_OP_LD;
+    default:
+        return ptx_ops[in->op].flags & PTX_SIDE;
+    }
 }
 
 static void
@@ -241,7 +240,7 @@ find_members(struct merge *m, uint32_t i, uint32_t end, int64_t from, unsigned n
         place[k] = UINT32_MAX;
     for (uint32_t j = i; j < end && j - i < SPAN && !base.is; j++) {
         const struct ptx_inst *in = &m->f->body.v[j];
-        if (stops(in))
+        if (stops(m->f, in))
             break;
         const int64_t at =
             in->op == PTX_OP_LD && in->nops > 1 ? in->ops[1].off - from : -1;
