@@ -26,7 +26,7 @@
 
 #include "analysis/defuse.h"
 #include "base/bitset.h"
-#include "machine/occupancy.h"
+#include "machine/machine.h"
 
 #include <string.h>
 
@@ -208,37 +208,16 @@ struct search {
     struct arena mem;
 };
 
-static bool
-fits(const struct merge *m, struct occ_kernel k, uint64_t bytes, uint64_t own,
-     uint32_t blocks)
-{
-    struct allot_occupancy o;
-    struct diag_sink quiet = {0};
-    k.scratchpad = (uint32_t)(bytes + (m->k - 1) * own);
-    bool ok = occ_compute(m->a->launch->machine, &k, OCC_SHARE_NONE, 1, &o, &quiet) &&
-              o.resident_blocks >= blocks;
-    diag_free(&quiet);
-    return ok;
-}
-
 /* The largest that leaves an SM as many merged blocks as without own parts. */
 static uint64_t
 largest(const struct merge *m, const struct region_facts *x)
 {
-    const uint64_t size = regions_cells(x->use, 0),
-                   bytes = region_block_bytes(x, m->a->launch);
-    const uint32_t *b = m->a->launch->block;
-    struct occ_kernel k = {.threads = b[0] * b[1] * b[2] * m->k,
-                           .registers = m->registers};
-    struct allot_occupancy o;
-    struct diag_sink quiet = {0};
-    k.scratchpad = (uint32_t)bytes;
-    bool ok = occ_compute(m->a->launch->machine, &k, OCC_SHARE_NONE, 1, &o, &quiet);
-    diag_free(&quiet);
-    uint64_t own = (size - 1) / CO_UNIT * CO_UNIT;
-    while (ok && own && !fits(m, k, bytes, own, o.resident_blocks))
+    const uint64_t bytes = region_block_bytes(x, m->a->launch);
+    const uint32_t blocks = vtb_blocks_held(m, m->k, bytes);
+    uint64_t own = (regions_cells(x->use, 0) - 1) / CO_UNIT * CO_UNIT;
+    while (blocks && own && vtb_blocks_held(m, m->k, bytes + (m->k - 1) * own) < blocks)
         own -= CO_UNIT;
-    return ok ? own : 0;
+    return blocks ? own : 0;
 }
 
 static void

@@ -90,9 +90,8 @@ vtb_gain_begin(struct merge *m, const struct region_facts *x)
     m->alone = cycles_alone(m, x);
 }
 
-/* Blocks of k merged ones that an SM holds; 0: none. */
-static uint32_t
-blocks_held(const struct merge *m, uint32_t k, uint64_t scratchpad)
+uint32_t
+vtb_blocks_held(const struct merge *m, uint32_t k, uint64_t scratchpad)
 {
     const uint32_t *b = m->a->launch->block;
     const struct occ_kernel of = {.threads = b[0] * b[1] * b[2] * k,
@@ -152,8 +151,8 @@ vtb_gain(const struct merge *m, const struct region_facts *x, const struct regio
     if (!l->machine || !l->kernel)
         return false;
     const uint64_t bytes = region_block_bytes(x, l);
-    const uint32_t before = blocks_held(m, 1, bytes),
-                   after = blocks_held(m, m->k, bytes + (m->k - 1) * own);
+    const uint32_t before = vtb_blocks_held(m, 1, bytes),
+                   after = vtb_blocks_held(m, m->k, bytes + (m->k - 1) * own);
     to->held[0] = threads * before;
     to->held[1] = threads * m->k * after;
     if (!before || !after)

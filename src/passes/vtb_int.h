@@ -112,6 +112,8 @@ double vtb_cost_of(const struct merge *m, const struct ptx_inst *in);
 uint64_t *vtb_weights(const struct region_facts *x);
 /* Fills known, registers, alone: before the others. */
 void vtb_gain_begin(struct merge *m, const struct region_facts *x);
+/* Blocks of k merged ones that an SM holds; 0: none. */
+uint32_t vtb_blocks_held(const struct merge *m, uint32_t k, uint64_t scratchpad);
 /* With regions r of x's code, `own` private bytes, and so many more instructions inside and
  * outside of regions, weighted as there. False: not known. */
 bool vtb_gain(const struct merge *m, const struct region_facts *x,
