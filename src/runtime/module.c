@@ -81,8 +81,8 @@ rt_pipeline(const struct machine *m, const struct ptx_module *p)
     return strbuf_take(&b);
 }
 
-char *
-rt_latencies(const struct machine *m)
+static char *
+latencies_of(const struct machine *m)
 {
     struct strbuf b = {0};
     for (int i = 0; i < PTX_NLATENCIES; i++)
@@ -94,16 +94,23 @@ rt_latencies(const struct machine *m)
     return strbuf_take(&b);
 }
 
-const char *
-rt_operands(const struct machine *m)
+void
+rt_machine_keys(const struct machine *m, char **latencies, char reserved[32],
+                struct pass_key *key)
 {
-    return pass_names(m->compiler.cleanup, pass_late_operands.name) ? "late" : "early";
-}
-
-const char *
-rt_operands_free(const struct machine *m)
-{
-    return m->sm.fusions || m->sm.operand_loads ? "yes" : "no";
+    *latencies = latencies_of(m);
+    snprintf(reserved, 32, "%u", m->sm.reserved_registers);
+    const bool late = pass_names(m->compiler.cleanup, pass_late_operands.name);
+    const bool free_operands = m->sm.fusions || m->sm.operand_loads;
+    const struct pass_key all[] = {
+        {.key = "latencies", .value = *latencies},
+        {.key = "reserved", .value = reserved},
+        {.key = "operands", .value = late ? "late" : "early"},
+        {.key = "operands-free", .value = free_operands ? "yes" : "no"},
+        {.key = "expanded", .value = m->sm.machine_operations ? "yes" : "no"},
+    };
+    _Static_assert(sizeof all / sizeof *all == RT_MACHINE_KEYS, "room for the keys");
+    memcpy(key, all, sizeof all);
 }
 
 void
@@ -199,7 +206,7 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
     enum { MOST = 16 };
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct strbuf words = {0};
-    struct pass_key keys[MOST + 6] = {0};
+    struct pass_key keys[MOST + RT_MACHINE_KEYS + 1] = {0};
     char reserved[32];
     char *copy = xstrdup(defaults), *save;
     size_t n = 0;
@@ -216,19 +223,9 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
         keys[n++] = (struct pass_key){.key = p, .value = eq + 1};
     }
     struct pass_launch any = {.machine = machine ? machine->m : NULL};
-    char *latencies = machine ? rt_latencies(machine->m) : NULL;
-    if (latencies)
-        keys[n++] = (struct pass_key){.key = "latencies", .value = latencies};
-    if (machine) {
-        snprintf(reserved, sizeof reserved, "%u", machine->m->sm.reserved_registers);
-        keys[n++] = (struct pass_key){.key = "reserved", .value = reserved};
-        keys[n++] =
-            (struct pass_key){.key = "operands", .value = rt_operands(machine->m)};
-        keys[n++] = (struct pass_key){.key = "operands-free",
-                                      .value = rt_operands_free(machine->m)};
-        keys[n++] = (struct pass_key){
-            .key = "expanded", .value = machine->m->sm.machine_operations ? "yes" : "no"};
-    }
+    char *latencies = NULL;
+    if (machine)
+        rt_machine_keys(machine->m, &latencies, reserved, keys + n);
     struct watching w = {watch, m, d};
     struct pass_watch told = {passed, &w};
     ok = ok && pass_run_watched(m->ptx, passes, keys, &any, report ? &words : NULL,

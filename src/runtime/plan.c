@@ -76,10 +76,9 @@ void
 plan_defaults_new(struct plan_defaults *d, const struct machine *m, double t,
                   uint32_t dynamic)
 {
-    *d = (struct plan_defaults){.latencies = rt_latencies(m)};
+    *d = (struct plan_defaults){0};
     snprintf(d->most, sizeof d->most, "%u",
              m->sm.max_registers - m->sm.reserved_registers);
-    snprintf(d->reserved, sizeof d->reserved, "%u", m->sm.reserved_registers);
     snprintf(d->sm, sizeof d->sm, "%u", m->sm.registers);
     snprintf(d->threads, sizeof d->threads, "%u", m->sm.max_block_threads);
     snprintf(d->threshold, sizeof d->threshold, "%.9g", t);
@@ -93,13 +92,12 @@ plan_defaults_new(struct plan_defaults *d, const struct machine *m, double t,
         {.key = "sm-registers", .value = d->sm},
         {.key = "max-threads", .value = d->threads},
         {.key = "sm-warps", .value = d->warps},
-        {.key = "reserved", .value = d->reserved},
-        {.key = "operands", .value = rt_operands(m)},
-        {.key = "operands-free", .value = rt_operands_free(m)},
-        {.key = "expanded", .value = m->sm.machine_operations ? "yes" : "no"},
-        {.key = "latencies", .value = d->latencies},
-        {0}};
+    };
+    enum { OWN = sizeof key / sizeof *key };
+    _Static_assert(OWN + RT_MACHINE_KEYS + 1 == sizeof d->key / sizeof *d->key,
+                   "room for the keys and their end");
     memcpy(d->key, key, sizeof key);
+    rt_machine_keys(m, &d->latencies, d->reserved, d->key + OWN);
 }
 
 static struct version *

@@ -64,7 +64,7 @@ uint64_t plan_together(const struct machine *m, const struct launch_plan *p,
 struct plan_defaults {
     char threshold[32], bytes[32], most[32], sm[32], threads[32], warps[32], reserved[32];
     char *latencies;
-    struct pass_key key[13];
+    struct pass_key key[7 + RT_MACHINE_KEYS + 1]; /* with their end */
 };
 void plan_defaults_new(struct plan_defaults *d, const struct machine *m, double threshold,
                        uint32_t dynamic_scratchpad);

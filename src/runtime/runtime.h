@@ -50,14 +50,17 @@ struct allot_module *rt_module_wrap(struct ptx_module *p, const struct diag_sink
  * linked of several keeps its virtual registers: a copy of it would not know its parts.
  */
 char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
-/* The machine's latencies as pass schedule takes them, malloc'd: those of its latency group;
- * global: a hit in an idle machine's L2, local and const: hits in L1D and L1C. */
-char *rt_latencies(const struct machine *m);
-/* Where code for the machine has its operands in the constant bank, as pass schedule takes
- * it. */
-const char *rt_operands(const struct machine *m);
-/* Whether parameters, constants and literals take no slot where they are read ("yes", "no"). */
-const char *rt_operands_free(const struct machine *m);
+enum { RT_MACHINE_KEYS = 5 };
+struct pass_key;
+/* Fills RT_MACHINE_KEYS defaults of passes' settings that follow from the machine alone:
+ *   latencies      those of its latency group; global: a hit in an idle machine's L2, local and
+ *                  const: hits in L1D and L1C. *latencies is to be freed
+ *   reserved       registers of a thread that no value can have, in the buffer given
+ *   operands       late: its code has operands in the constant bank (late-operands)
+ *   operands-free  yes: parameters, constants and literals take no slot where they are read
+ *   expanded       yes: an instruction is as many operations as on a card */
+void rt_machine_keys(const struct machine *m, char **latencies, char reserved[32],
+                     struct pass_key *key);
 
 struct pass_launch;
 /* What passes tell that they do to a kernel for a launch of that shape, as --explain of any
