@@ -775,9 +775,9 @@ memsys_step(struct memsys *ms, uint64_t now)
     open_far(ms, now, now + 1, false);
     for (unsigned i = 0; i < ms->hw.ports; i++)
         memory_port(&ms->hw, i, now);
-    for (unsigned w = 0; w < BITSET_WORDS(ms->hw.channels); w++)
-        FOR_BITS(b, ms->due[w])
-    memsys_part(ms, w * 64 + (unsigned)b);
+    for (unsigned i = 0; i < ms->hw.channels; i++)
+        if (bitset_has(ms->due, i))
+            memsys_part(ms, i);
     memsys_close(ms, ms->port_next);
 }
 

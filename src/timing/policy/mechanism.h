@@ -72,9 +72,9 @@ struct mechanism {
     bool peeks; /* may_issue wants to know what memory the instruction touches */
     bool reads; /* the scoreboard tracks reads too (RAR, WAR), to `operands_read` */
     bool once;  /* eager: who is in `again` may issue; no second question */
-    bool
-        whole; /* it stops all warps of a block, whatever they issue: of what a card's compiler
-                 * makes a part of another instruction (sm.fusions) it is not asked */
+    /* It stops all warps of a block, whatever they issue: of what a card's compiler makes a
+     * part of another instruction (sm.fusions) it is not asked. */
+    bool whole;
     /* Handlers that write nothing into the view: 1 << SM_EVENT_...; MECHANISM_YES: nor does
      * may_issue when it says yes. The SM need not look there. */
     uint32_t quiet;
