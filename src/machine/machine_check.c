@@ -228,6 +228,8 @@ check_memory(struct check *c)
     CHECK_CACHE(c, l2);
     need(c, power2(m->memory.segment), "memory.segment = %u must be a power of two",
          m->memory.segment);
+    need(c, power2(m->memory.atomic_segment),
+         "memory.atomic_segment = %u must be a power of two", m->memory.atomic_segment);
     need(c, m->l2.line == m->l1d.line,
          "l2.line = %u and l1d.line = %u must be equal: a miss of the one is an access "
          "of the "

@@ -32,6 +32,8 @@ coal_rules(struct coal_rules *r, const struct machine *m)
         .first_word = m->scratchpad.wide == WIDE_FIRST_WORD,
         .atomic_conflicts = m->scratchpad.atomic_conflicts,
         .combine_atomics = m->memory.combine_atomics,
+        .atomic_segment =
+            m->memory.atomic_segment < line ? m->memory.atomic_segment : line,
     };
 }
 
@@ -190,18 +192,19 @@ coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
     unsigned n = 0;
     FOR_BITS(i, mask)
     {
-        uint64_t seg = addr[i] & ~(uint64_t)31;
+        uint64_t seg = addr[i] & ~(uint64_t)(r->atomic_segment - 1);
         uint32_t w = word_range((unsigned)(addr[i] & 127), bytes);
         unsigned k = 0;
         while (k < n &&
                !(out[k].addr == seg && (r->combine_atomics || !(out[k].words & w))))
             k++;
         if (k == n)
-            out[n++] =
-                (struct coal_access){.addr = seg, .bytes = 32, .route = COAL_BYPASS};
+            out[n++] = (struct coal_access){.addr = seg, .route = COAL_BYPASS};
         out[k].words |= w;
         out[k].sectors = sectors_of(out[k].words);
     }
+    for (unsigned k = 0; k < n; k++)
+        reduce(&out[k]);
     return n;
 }
 

@@ -29,6 +29,7 @@ struct coal_rules {
     bool first_word;            /* scratchpad.wide = first-word */
     bool atomic_conflicts;
     bool combine_atomics;
+    uint32_t atomic_segment; /* 32, 64 or 128 */
 };
 void coal_rules(struct coal_rules *r, const struct machine *m);
 
@@ -44,8 +45,8 @@ unsigned coal_sectors(const struct coal_rules *r, const uint64_t *sector, unsign
 /* The same for a texture cache: one access per distinct line of it. */
 unsigned coal_texture(const struct coal_rules *r, const uint64_t *sector, unsigned n,
                       struct coal_access out[COAL_MAX]);
-/* Atomics: a sector each; lanes on one word make one request each (combine_atomics: one).
- */
+/* Atomics: a segment of atomic_segment bytes each, reduced as a load's; lanes on one word make
+ * one request each (combine_atomics: one). */
 unsigned coal_atomic(const struct coal_rules *r, const uint64_t addr[32], uint32_t mask,
                      unsigned bytes, struct coal_access out[COAL_MAX]);
 /* Constant and parameter memory: one access per distinct line of the constant cache. */

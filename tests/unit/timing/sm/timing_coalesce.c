@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const struct coal_rules rules = {
-    .segment = 128, .const_line = 64, .banks = 32, .bank_bytes = 4};
+    .segment = 128, .const_line = 64, .banks = 32, .bank_bytes = 4, .atomic_segment = 32};
 
 static uint64_t addr[32];
 static struct coal_access out[COAL_MAX];
@@ -314,6 +314,38 @@ atomics(void **state)
     assert_int_equal(coal_atomic(&r, addr, ALL, 4, out), 2);
 }
 
+/* By lines, as GPGPU-Sim 3.x: reduced to what holds the touched sectors. */
+static void
+atomics_by_line(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t base, step;
+        uint32_t mask;
+        unsigned n, addr, bytes, sectors;
+        uint32_t words;
+    } t[] = {
+        {0x1000, 4, ALL, 1, 0x1000, 128, 15, ALL},
+        {0x1000, 4, 0x000000ff, 1, 0x1000, 32, 1, 0xff}, /* one sector is touched */
+        {0x1000, 4, 0xff010000, 1, 0x1040, 64, 12, 0xff010000}, /* a half */
+        {0x1000, 4, 0x80000001, 1, 0x1000, 128, 9, 0x80000001}, /* both halves */
+        {0x1060, 0, 0x00000007, 3, 0x1060, 32, 8,
+         1u << 24}, /* one word: a request a lane */
+        {0x1000, 128, ALL, 32, 0x1000, 32, 1, 1},
+    };
+    struct coal_rules r = rules;
+    r.atomic_segment = 128;
+    for (unsigned i = 0; i < sizeof t / sizeof *t; i++) {
+        stride(t[i].base, t[i].step);
+        assert_int_equal(coal_atomic(&r, addr, t[i].mask, 4, out), t[i].n);
+        assert_int_equal(out[0].addr, t[i].addr);
+        assert_int_equal(out[0].bytes, t[i].bytes);
+        assert_int_equal(out[0].sectors, t[i].sectors);
+        assert_int_equal(out[0].words, t[i].words);
+        assert_int_equal(out[0].route, COAL_BYPASS);
+    }
+}
+
 /* Sectors in any order: each line of the texture cache once, whole. */
 static void
 textures(void **state)
@@ -470,6 +502,7 @@ main(void)
         cmocka_unit_test(global_shapes),
         cmocka_unit_test(random_accesses_cover_what_is_touched),
         cmocka_unit_test(atomics),
+        cmocka_unit_test(atomics_by_line),
         cmocka_unit_test(constants),
         cmocka_unit_test(textures),
         cmocka_unit_test(local_memory_interleaves_words),
