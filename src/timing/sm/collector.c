@@ -5,7 +5,8 @@
  * register's bank. It leaves for the pipeline's latch when all operands have come. A bank
  * serves the oldest request of its queue; a write-back to the bank goes first. All of this
  * is one step. A core cycle makes collector.bank_ports steps, as GPGPU-Sim's register file
- * ports do, so two ports also shorten the latency.
+ * ports do, so two ports also shorten the latency. What an f64 instruction reads beyond
+ * collector.f64_registers comes beside its start: it makes no request.
  *
  * Within a step: units that are complete leave (in turn), banks are read, instructions
  * enter. So an instruction that enters in step k reads in k+1 at the earliest and leaves
@@ -162,7 +163,7 @@ enter_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_set *set)
         p->open &= (uint8_t) ~(1u << (set - p->set));
     p->cu_inst[cu] = f;
     p->cu_cls[cu] = (uint8_t)cls;
-    for (unsigned k = in->first_operand; k < in->nsrc; k++, n++) {
+    for (unsigned k = in->first_operand; k < in->late; k++, n++) {
         struct sm_bank *bank;
         unsigned b = wrap((uint64_t)in->reg[k] + fl->warp, p->nbanks), at;
         bank = &p->bank[b];
@@ -170,6 +171,7 @@ enter_unit(struct sm *s, struct sm_part *p, unsigned cls, struct sm_set *set)
         bank->v[at >= cap ? at - cap : at] = (uint16_t)cu;
         p->bank_queued |= (uint64_t)1 << b;
     }
+    s->stats->operand_reads += (unsigned)in->nsrc - in->late;
     p->cu_wait[cu] = (uint8_t)n;
     p->reads_waiting += n;
     if (!n)

@@ -43,7 +43,8 @@ enum sm_class {
 struct sm_inst {
     const uint16_t *reg; /* sources, then destinations */
     uint16_t latency, interval;
-    uint8_t nsrc, ndst, first_operand; /* reg[first_operand..nsrc-1] are collected */
+    uint8_t nsrc, ndst;
+    uint8_t first_operand, late; /* reg[first_operand..late-1] are collected */
     uint8_t cls;
     uint8_t barrier, fence, mem;
     uint8_t slots;         /* issue slots that it takes */

@@ -138,6 +138,17 @@ without_values(const struct exec_prog *p, const uint32_t *reader, struct arena *
     return st;
 }
 
+/* The first operand that is not waited for. */
+static uint8_t
+late_operand(const struct machine *m, const struct sm_inst *in)
+{
+    unsigned most = (unsigned)m->collector.f64_registers;
+    unsigned n = (unsigned)in->nsrc - in->first_operand;
+    if (in->cls != CLS_DP || !most || n < most)
+        return in->nsrc;
+    return (uint8_t)(in->first_operand + most);
+}
+
 /* Places in the code, which has no room for what is folded. Whether there is any. */
 static bool
 set_places(struct sm_inst *inst, uint32_t n)
@@ -180,6 +191,7 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
         reg += st->nsrc + st->ndst;
         in->first_operand = st->guarded;
         in->cls = (uint8_t)class_of(m, st->unit, st->latency);
+        in->late = late_operand(m, in);
         in->latency = (uint16_t)m->latency[st->latency].cycles;
         in->interval = (uint16_t)m->latency[st->latency].interval;
         in->slots = 1;

@@ -627,6 +627,33 @@ loads_give_way_to_alu_results(void **st)
 
 /* -- what newer GPUs have -- */
 
+/* f64 instructions wait for so many registers of their operands, here one step each: all are
+ * in one bank. Others wait for all. */
+static void
+f64_starts_before_its_last_operands(void **st)
+{
+    const char *f64 = "{.reg .f64 %g<40>; fma.rn.f64 %g1, %g0, %g16, %g32;"
+                      "add.f64 %g2, %g1, %g1;}";
+    const char *f32 = "{.reg .f32 %g<40>; fma.rn.f32 %g1, %g0, %g16, %g32;"
+                      "add.f32 %g2, %g1, %g1;}";
+    struct option o[] = {
+        {"collector.bank_ports", "1"}, {"collector.f64_registers", "0"}, {0}};
+    uint32_t all = stamp("titan", o, f64), all32 = stamp("titan", o, f32);
+    for (unsigned k = 1; k <= 6; k++) {
+        char v[4];
+        snprintf(v, sizeof v, "%u", k);
+        o[1].value = v;
+        assert_int_equal(stamp("titan", o, f64), all - (k < 3 ? 3 - k : 0));
+        assert_int_equal(stamp("titan", o, f32), all32);
+    }
+    struct launch_stats few, full;
+    o[1].value = "1";
+    run_word("titan", o, f64, 1, 32, 0, &few);
+    o[1].value = "0";
+    run_word("titan", o, f64, 1, 32, 0, &full);
+    assert_int_equal(few.sm.operand_reads, full.sm.operand_reads);
+}
+
 /* With forwarding a dependent instruction issues so many cycles earlier, at the earliest
  * the one after its producer started (issue + 3 here, with wide banks). */
 static void
@@ -820,6 +847,7 @@ main(void)
         cmocka_unit_test(half_precision_classes),
         cmocka_unit_test(loads_give_way_to_alu_results),
         cmocka_unit_test(forwarding_shortens_dependent_use),
+        cmocka_unit_test(f64_starts_before_its_last_operands),
         cmocka_unit_test(integer_pipelines),
         cmocka_unit_test(scratchpad_takes_ways_of_the_l1),
         cmocka_unit_test(sub_cores_own_their_pipelines),
