@@ -436,3 +436,35 @@ fused_operand_loads(const struct live *l, uint32_t *reader)
     vec_free(&x.touched);
     arena_free(&mem);
 }
+
+struct address {
+    const struct ptx_func *f;
+    const struct ptx_operand *of;
+    bool written;
+};
+
+static void
+note_written(void *user, int32_t reg, bool write, bool partial)
+{
+    struct address *a = user;
+    (void)partial;
+    a->written |=
+        write && ptx_reg_overlaps(&a->f->regs.v[reg], &a->f->regs.v[a->of->reg]);
+}
+
+bool
+fused_address_lasts(const struct ptx_func *f, uint32_t load, uint32_t reader)
+{
+    struct address a = {.f = f, .of = &f->body.v[load].ops[1]};
+    if (a.of->reg < 0)
+        return true; /* none to read */
+    for (uint32_t i = load + 1; i < reader; i++) {
+        const struct ptx_inst *in = &f->body.v[i];
+        if (ptx_is_pseudo(in))
+            continue;
+        if (ptx_ops[in->op].flags & PTX_CROSSLANE)
+            return false;
+        defuse_each(in, note_written, &a);
+    }
+    return !a.written;
+}

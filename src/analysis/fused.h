@@ -17,4 +17,8 @@ void fused_operations(const struct live *l, uint8_t *operations, uint8_t *parts)
  * its value, in the same basic block; else 0. */
 void fused_operand_loads(const struct live *l, uint32_t *reader);
 
+/* Whether the reader of such a load can be the one that reads the load's address: nothing
+ * between them writes its registers or waits for other lanes. */
+bool fused_address_lasts(const struct ptx_func *f, uint32_t load, uint32_t reader);
+
 #endif

@@ -29,10 +29,21 @@
  * switched off in b. Nested branches add up. A branch on a value that is the same in all
  * lanes parts no warp: values computed from parameters, block indices and sizes, and
  * constants, outside all code that a part of a warp may run. Lanes that have left the
- * kernel need nothing. A callee's registers are its own. */
+ * kernel need nothing. A callee's registers are its own.
+ *
+ * Loads that are operands (operand_loads). Where machine code has the load of
+ *
+ *     ld.shared.u32 %r2, [%r1];        add.u32 %r4, s[%r1], %r3;
+ *     mov.u32 %r5, 7;
+ *     add.u32 %r4, %r2, %r3;
+ *
+ * in the addition, %r2 holds nothing, the addition is 1 behind the mov, and %r1 is read
+ * there: behind the mov it is live, whoever reads it next. If something between writes %r1,
+ * the address is read with the instruction behind the load. */
 #include "analysis/next_use.h"
 
 #include "analysis/defuse.h"
+#include "analysis/fused.h"
 
 #include <string.h>
 
@@ -51,6 +62,14 @@ struct wait_list {    /* blocks at whose start lanes may wait while this block r
     bool apart;       /* part of a warp may run this block */
 };
 
+enum { LOADS = 2 }; /* operands of an instruction that may be loads */
+
+struct folds {          /* of an instruction */
+    uint32_t reader;    /* it is a load that is an operand of this one; 0: it is none */
+    bool address;       /* which reads its address */
+    uint32_t of[LOADS]; /* 1 + its operands that are loads */
+};
+
 struct next_use {
     const struct live *live;
     const struct cfg *g;
@@ -65,6 +84,10 @@ struct next_use {
     struct wait_list *wait;
     bool too_many;       /* waiting places were not all listed: nothing is off */
     uint64_t *sync_live; /* registers live where lanes wait for each other */
+    struct folds *folds; /* of each instruction; NULL: loads are instructions */
+    /* Of each unit: loads whose reader has yet to come, and reads it as their address;
+     * whose value it would hold. */
+    uint8_t *held, *values;
     struct arena mem;
 };
 
@@ -110,6 +133,77 @@ const struct reg_units *
 next_use_units(const struct next_use *x)
 {
     return &x->units;
+}
+
+/* -- accesses -- */
+
+static void
+find_folds(struct next_use *x)
+{
+    const struct ptx_func *f = x->g->func;
+    uint32_t *reader = xcalloc(f->body.n + 1, sizeof *reader);
+    fused_operand_loads(x->live, reader);
+    x->folds = ARENA_ARRAY(&x->mem, struct folds, f->body.n + 1);
+    x->held = ARENA_ARRAY(&x->mem, uint8_t, x->units.n + 1);
+    x->values = ARENA_ARRAY(&x->mem, uint8_t, x->units.n + 1);
+    for (uint32_t i = 0; i < f->body.n; i++) {
+        if (!reader[i])
+            continue;
+        uint32_t *of = x->folds[reader[i]].of;
+        x->folds[i].reader = reader[i];
+        x->folds[i].address = fused_address_lasts(f, i, reader[i]);
+        of[of[0] != 0] = i + 1;
+    }
+    free(reader);
+}
+
+/* Is instruction i in the machine's code? */
+static bool
+is_inst(const struct next_use *x, uint32_t i)
+{
+    return !ptx_is_pseudo(&x->g->func->body.v[i]) && !(x->folds && x->folds[i].reader);
+}
+
+typedef void access_fn(void *user, int32_t r, bool write, bool partial);
+
+struct without {
+    const struct ptx_func *f;
+    const struct folds *folds;
+    access_fn *fn;
+    void *user;
+    bool writes; /* are wanted */
+};
+
+static void
+pass_on(void *user, int32_t r, bool write, bool partial)
+{
+    const struct without *w = user;
+    bool value = false;
+    for (unsigned k = 0; k < LOADS && !write && w->folds->of[k]; k++)
+        value |= w->f->body.v[w->folds->of[k] - 1].ops[0].reg == r;
+    if (!value && (w->writes || !write))
+        w->fn(w->user, r, write, partial);
+}
+
+/* The registers that instruction i reads and writes, as the machine has it. */
+static void
+each_access(const struct next_use *x, uint32_t i, access_fn *fn, void *user)
+{
+    const struct ptx_func *f = x->g->func;
+    if (!x->folds) {
+        defuse_each(&f->body.v[i], fn, user);
+        return;
+    }
+    const struct folds *own = &x->folds[i];
+    struct without w = {f, own, fn, user, !own->reader};
+    for (unsigned k = 0; k < LOADS && own->of[k]; k++) {
+        uint32_t load = own->of[k] - 1;
+        struct without address = {f, &x->folds[load], fn, user, false};
+        if (x->folds[load].address)
+            defuse_each(&f->body.v[load], pass_on, &address);
+    }
+    if (!own->address)
+        defuse_each(&f->body.v[i], pass_on, &w);
 }
 
 /* -- distance -- */
@@ -168,13 +262,14 @@ walk_end(struct next_use *x, uint32_t block)
     }
 }
 
+/* What a load that is an operand accesses itself, the instruction behind it does. */
 static void
-walk_step(struct next_use *x, const struct ptx_inst *in)
+walk_step(struct next_use *x, uint32_t i)
 {
-    if (ptx_is_pseudo(in))
+    if (ptx_is_pseudo(&x->g->func->body.v[i]))
         return;
-    x->now--;
-    defuse_each(in, access_at, x);
+    x->now -= is_inst(x, i);
+    each_access(x, i, access_at, x);
 }
 
 struct collect {
@@ -216,16 +311,15 @@ solve_block(struct next_use *x, uint32_t block)
     uint32_t sum = 0, new_sum = 0;
     walk_end(x, block);
     for (uint32_t i = b->end; i-- > b->first;)
-        walk_step(x, &x->g->func->body.v[i]);
+        walk_step(x, i);
     *l = (struct near_list){0};
     struct collect c = {x, l};
     unsigned seen = 0;
     for (uint32_t i = b->first; i < b->end && seen < x->window; i++) {
-        const struct ptx_inst *in = &x->g->func->body.v[i];
-        if (ptx_is_pseudo(in))
+        if (ptx_is_pseudo(&x->g->func->body.v[i]))
             continue;
-        seen++;
-        defuse_each(in, collect_reg, &c);
+        seen += is_inst(x, i);
+        each_access(x, i, collect_reg, &c);
     }
     /* What is near behind the block: it is in the list of the first successor. */
     if (seen < x->window && b->nsucc && b->succ[0] >= 0) {
@@ -499,10 +593,52 @@ next_use_diverges(const struct next_use *x, uint32_t block)
     return x->diverges[block];
 }
 
+/* -- between a load and its reader -- */
+
+struct counting {
+    struct next_use *x;
+    uint8_t *of; /* each unit */
+    int by;
+};
+
+static void
+count_units(void *user, int32_t r, bool write, bool partial)
+{
+    const struct counting *c = user;
+    (void)write;
+    (void)partial;
+    for (unsigned k = 0; k < c->x->units.count[r]; k++)
+        c->of[c->x->units.first[r] + k] += (uint8_t)c->by;
+}
+
+/* The walk passes the reader of a load (by 1), or the load (-1), backward. */
+static void
+count_load(struct next_use *x, uint32_t load, int by)
+{
+    const struct ptx_func *f = x->g->func;
+    struct counting held = {x, x->held, by}, values = {x, x->values, by};
+    struct without address = {f, &x->folds[load], count_units, &held, false};
+    count_units(&values, f->body.v[load].ops[0].reg, true, false);
+    if (x->folds[load].address)
+        defuse_each(&f->body.v[load], pass_on, &address);
+}
+
+static void
+count_loads(struct next_use *x, uint32_t i)
+{
+    if (!x->folds)
+        return;
+    for (unsigned k = 0; k < LOADS && x->folds[i].of[k]; k++)
+        count_load(x, x->folds[i].of[k] - 1, 1);
+    if (x->folds[i].reader)
+        count_load(x, i, -1);
+}
+
 /* -- results -- */
 
 struct next_use *
-next_use_new(const struct live *l, unsigned window, enum next_use_lanes lanes)
+next_use_new(const struct live *l, unsigned window, enum next_use_lanes lanes,
+             bool operand_loads)
 {
     struct next_use *x = xcalloc(1, sizeof *x);
     x->live = l;
@@ -516,6 +652,8 @@ next_use_new(const struct live *l, unsigned window, enum next_use_lanes lanes)
     x->start = ARENA_ARRAY(&x->mem, struct near_list, x->g->n + 1);
     x->wait = ARENA_ARRAY(&x->mem, struct wait_list, x->g->n + 1);
     x->diverges = ARENA_ARRAY(&x->mem, bool, x->g->n + 1);
+    if (operand_loads)
+        find_folds(x);
     solve(x);
     if (lanes == LANES_SAFE)
         find_lanes(x);
@@ -551,8 +689,10 @@ next_use_each(struct next_use *x, void (*fn)(void *, const struct next_use_point
             if (ptx_is_pseudo(in))
                 continue;
             p.inst = i;
-            fn(user, &p);
-            walk_step(x, in);
+            if (is_inst(x, i))
+                fn(user, &p);
+            walk_step(x, i);
+            count_loads(x, i);
             live_step_back(in, &set);
         }
     }
@@ -571,7 +711,10 @@ next_use_unit_power(const struct next_use_point *p, uint32_t unit)
     const struct reg_units *u = &p->x->units;
     if (distance(p->x, unit) != NEXT_USE_FAR)
         return PTX_POWER_ON;
-    for (uint32_t i = u->start[unit]; i < u->start[unit + 1]; i++)
+    bool folds = p->x->folds != NULL, value = folds && p->x->values[unit];
+    if (folds && p->x->held[unit])
+        return PTX_POWER_SLEEP;
+    for (uint32_t i = u->start[unit]; i < u->start[unit + 1] && !value; i++)
         if (live_has(p->live, u->reg[i]))
             return PTX_POWER_SLEEP;
     return p->x->lanes == LANES_SAFE && may_wait_for(p, unit) ? PTX_POWER_SLEEP

@@ -37,14 +37,17 @@ enum next_use_lanes {
     LANES_LITERAL /* 001 as written: liveness along the path of the lanes that run */
 };
 
-/* l must outlive it; window in [1, NEXT_USE_WINDOW]. Free with next_use_free. */
+/* l must outlive it; window in [1, NEXT_USE_WINDOW]. operand_loads: loads may be operands of
+ * the instruction that reads their value (analysis/fused.h). Then they are no instructions,
+ * no register holds the value, and the reader reads the address. Free with
+ * next_use_free. */
 struct next_use *next_use_new(const struct live *l, unsigned window,
-                              enum next_use_lanes lanes);
+                              enum next_use_lanes lanes, bool operand_loads);
 void next_use_free(struct next_use *x);
 const struct reg_units *next_use_units(const struct next_use *x);
 
-/* fn for each instruction (not pseudo ones) of the reachable blocks, backward within a
- * block. */
+/* fn for each instruction (not pseudo ones, nor loads that are operands) of the reachable
+ * blocks, backward within a block. */
 void next_use_each(struct next_use *x,
                    void (*fn)(void *user, const struct next_use_point *p), void *user);
 

@@ -142,9 +142,14 @@ struct exec_fused {
 };
 /* By pc, in mem. */
 struct exec_fused *exec_fusions(const struct exec_prog *p, struct arena *mem);
-/* By pc, in mem: pc of the instruction that has this load as an operand in machine code of
- * capability 1.x (analysis/fused.h); 0: it is none. */
-uint32_t *exec_operand_loads(const struct exec_prog *p, struct arena *mem);
+/* A load that machine code of capability 1.x has as an operand (analysis/fused.h). */
+struct exec_operand_load {
+    uint32_t reader; /* pc of the instruction that has it; 0: it is no such load */
+    bool address;    /* that one reads its address */
+};
+/* By pc, in mem. */
+struct exec_operand_load *exec_operand_loads(const struct exec_prog *p,
+                                             struct arena *mem);
 
 /* -- launch -- */
 struct exec_dim {

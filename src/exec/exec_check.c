@@ -25,16 +25,6 @@ struct exec_check {
 
 /* Registers of one place of the register file have rows of their own here: all of them
  * lose their value. */
-static bool
-overlap(const struct ptx_reg *a, const struct ptx_reg *b)
-{
-    if (!a->place || !b->place || (a->type == PTX_PRED) != (b->type == PTX_PRED))
-        return a == b;
-    unsigned na = (ptx_type_bytes(a->type) + 3) / 4,
-             nb = (ptx_type_bytes(b->type) + 3) / 4;
-    return a->place < b->place + (nb ? nb : 1) && b->place < a->place + (na ? na : 1);
-}
-
 static void
 note_off(struct exec_check *k, const struct func_info *fi, const struct ptx_inst *in,
          uint32_t pc)
@@ -50,7 +40,7 @@ note_off(struct exec_check *k, const struct func_info *fi, const struct ptx_inst
         for (size_t r = 0; r < fi->f->regs.n; r++) {
             const struct ptx_reg *x = &fi->f->regs.v[r];
             unsigned bytes = ptx_type_bytes(x->type);
-            if (!overlap(&fi->f->regs.v[reg[i]], x))
+            if (!ptx_reg_overlaps(&fi->f->regs.v[reg[i]], x))
                 continue;
             *vec_push(&k->rows) = (struct off_row){
                 fi->reg_ref[r],

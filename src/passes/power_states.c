@@ -134,15 +134,17 @@ run_func(struct ptx_func *f, const struct pass_facts *facts, const struct pass_a
     if (window != (unsigned)window)
         return diag_error(diag, "pass power-states: window=%s: give a whole number",
                           pass_arg(a, "window"));
+    bool operands = !strcmp(pass_arg(a, "operand-loads"), "yes");
     struct job j = {.f = f};
     if (a->report) { /* how many would be off by the thesis' rule */
-        struct next_use *x = next_use_new(facts->live, (unsigned)window, LANES_LITERAL);
+        struct next_use *x =
+            next_use_new(facts->live, (unsigned)window, LANES_LITERAL, operands);
         next_use_each(x, write_states, &j);
         next_use_free(x);
     }
     uint64_t off = j.written[PTX_POWER_OFF];
-    struct next_use *x =
-        next_use_new(facts->live, (unsigned)window, literal ? LANES_LITERAL : LANES_SAFE);
+    struct next_use *x = next_use_new(facts->live, (unsigned)window,
+                                      literal ? LANES_LITERAL : LANES_SAFE, operands);
     const struct reg_units *u = next_use_units(x);
     j = (struct job){.f = f, .units = u->n};
     if (a->report && u->n <= UNITS_TOLD) {
@@ -166,6 +168,9 @@ static const struct pass_key keys[] = {
     {"window", "3", "W: a register stays on if its next access is within W instructions"},
     {"divergence", "safe",
      "safe: off only if no waiting lane may need the value; literal: as the thesis says"},
+    {"operand-loads", "no",
+     "yes: loads may be operands of what reads their value (the machine's "
+     "sm.operand_loads)"},
     {0}};
 
 const struct pass pass_power_states = {

@@ -277,6 +277,16 @@ ptx_inst_dests(const struct ptx_inst *in)
     return set;
 }
 
+bool
+ptx_reg_overlaps(const struct ptx_reg *a, const struct ptx_reg *b)
+{
+    if (!a->place || !b->place || (a->type == PTX_PRED) != (b->type == PTX_PRED))
+        return a == b;
+    unsigned na = (ptx_type_bytes(a->type) + 3) / 4,
+             nb = (ptx_type_bytes(b->type) + 3) / 4;
+    return a->place < b->place + (nb ? nb : 1) && b->place < a->place + (na ? na : 1);
+}
+
 /* -- power states -- */
 
 const char *const ptx_power_names[4] = {"", "ON", "SLEEP", "OFF"};

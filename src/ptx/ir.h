@@ -309,6 +309,9 @@ enum ptx_space ptx_inst_space(const struct ptx_inst *in);
 uint64_t ptx_inst_dests(const struct ptx_inst *in);
 /* Do both operands, of the same function, name the same registers, values and places? */
 bool ptx_operand_same(const struct ptx_operand *a, const struct ptx_operand *b);
+/* Do registers of a function share a place of the register file? Before allocation each has
+ * its own. */
+bool ptx_reg_overlaps(const struct ptx_reg *a, const struct ptx_reg *b);
 /* A barrier of the block's threads (bar, barrier; not bar.warp). -1: it is none, else which
  * operand is its number; the count of threads follows it. Those with a result reduce
  * a predicate over the threads: number 1. */

@@ -107,6 +107,7 @@ rt_machine_keys(const struct machine *m, char **latencies, char reserved[32],
         {.key = "reserved", .value = reserved},
         {.key = "operands", .value = late ? "late" : "early"},
         {.key = "operands-free", .value = free_operands ? "yes" : "no"},
+        {.key = "operand-loads", .value = m->sm.operand_loads ? "yes" : "no"},
         {.key = "expanded", .value = m->sm.machine_operations ? "yes" : "no"},
     };
     _Static_assert(sizeof all / sizeof *all == RT_MACHINE_KEYS, "room for the keys");

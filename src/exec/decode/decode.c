@@ -382,25 +382,27 @@ find_reductions(struct decoder *d)
     }
 }
 
-uint32_t *
+struct exec_operand_load *
 exec_operand_loads(const struct exec_prog *p, struct arena *mem)
 {
     const struct prog_priv *pp = p->priv;
-    uint32_t *reader = ARENA_ARRAY(mem, uint32_t, p->ninst + 1);
+    struct exec_operand_load *v =
+        ARENA_ARRAY(mem, struct exec_operand_load, p->ninst + 1);
     for (size_t k = 0; k < pp->funcs.n; k++) {
         const struct func_info *fi = pp->funcs.v[k];
         struct cfg *g = cfg_new(fi->f);
         struct live *l = live_new(g);
         uint32_t *by = xcalloc(fi->f->body.n + 1, sizeof *by);
         fused_operand_loads(l, by);
-        for (size_t i = 0; i < fi->f->body.n; i++)
+        for (uint32_t i = 0; i < fi->f->body.n; i++)
             if (by[i])
-                reader[fi->pc_of[i]] = fi->pc_of[by[i]];
+                v[fi->pc_of[i]] = (struct exec_operand_load){
+                    fi->pc_of[by[i]], fused_address_lasts(fi->f, i, by[i])};
         free(by);
         live_free(l);
         cfg_free(g);
     }
-    return reader;
+    return v;
 }
 
 struct exec_fused *

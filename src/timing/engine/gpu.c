@@ -154,11 +154,19 @@ build_setup(struct run *r, const struct timing_plan *plan)
         s->mechanism[s->nmechanisms++] = plan->registers;
     else
         s->always_on = (uint32_t)regpower_file(r->g->m);
+}
+
+/* They learn of the program, as the SMs have it. */
+static void
+prepare_mechanisms(struct run *r)
+{
+    struct sm_setup *s = &r->launch.setup;
     for (unsigned k = 0; k < s->nmechanisms; k++) {
         struct mechanism_use *u = &s->mechanism[k];
         if (u->mechanism->prepare)
-            u->code = u->mechanism->prepare(r->arena, r->launch.grid->prog, r->g->m,
-                                            mechanism_plan(u));
+            u->code =
+                u->mechanism->prepare(r->arena, r->launch.prog.st, r->launch.prog.ninst,
+                                      r->g->m, mechanism_plan(u));
     }
 }
 
@@ -504,6 +512,7 @@ timing_launch(struct timing_gpu *g, struct exec_grid *grid,
         return false;
     build_setup(&r, plan);
     r.launch.prog = sm_program_make(g->m, grid, &r.launch.setup, r.arena);
+    prepare_mechanisms(&r);
     r.launch.blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;
     r.launch.start = g->now;
     r.launch.first_dispatch = g->now + g->m->gpu.launch_latency;

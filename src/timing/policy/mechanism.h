@@ -78,8 +78,9 @@ struct mechanism {
     /* Handlers that write nothing into the view: 1 << SM_EVENT_...; MECHANISM_YES: nor does
      * may_issue when it says yes. The SM need not look there. */
     uint32_t quiet;
-    /* Optional: what all SMs shall know of the program; once per launch, as long as it. */
-    const void *(*prepare)(struct arena *a, const struct exec_prog *p,
+    /* Optional: what all SMs shall know of the program, n instructions as they issue them;
+     * once per launch, as long as it. */
+    const void *(*prepare)(struct arena *a, const struct exec_static *st, uint32_t n,
                            const struct machine *m, const void *plan);
     size_t (*state_size)(const void *plan); /* of one SM's state, zeroed; NULL: none */
     void (*init)(void *state, struct sm_view *v, const struct machine *m,

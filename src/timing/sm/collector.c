@@ -105,6 +105,7 @@ static void __attribute__((noinline)) tell_read(struct sm *s, const struct sm_fl
     if (s->score.unread) {
         const struct sm_inst *in = &s->prog->inst[fl->pc];
         score_has_read(&s->score, fl->warp, in->reg, in->nsrc);
+        score_has_read(&s->score, fl->warp, in->reg + in->nsrc + in->ndst, in->naddr);
         sm_read_over(s, fl->warp);
     }
     sm_tell(s, SM_EVENT_operands_read, fl->warp, fl->pc, 0, s->now);

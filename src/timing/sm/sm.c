@@ -232,7 +232,8 @@ decode(struct sm *s)
     s->stats->fetches++;
     for (uint32_t i = 0; s->listen[SM_EVENT_decoded] && i < n && pc + i < s->prog->ninst;
          i++)
-        sm_tell(s, SM_EVENT_decoded, w, pc + i, 0, s->now);
+        if (!s->prog->inst[pc + i].operand)
+            sm_tell(s, SM_EVENT_decoded, w, pc + i, 0, s->now);
     sm_head_changed(s, w);
     s->worked = true;
 }

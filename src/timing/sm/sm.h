@@ -41,9 +41,9 @@ enum sm_class {
 
 /* What the SM needs of an instruction; made once per launch. */
 struct sm_inst {
-    const uint16_t *reg; /* sources, then destinations */
+    const uint16_t *reg; /* sources, destinations, addresses of operands that are loads */
     uint16_t latency, interval;
-    uint8_t nsrc, ndst;
+    uint8_t nsrc, ndst, naddr;
     uint8_t first_operand, late; /* reg[first_operand..late-1] are collected */
     uint8_t cls;
     uint8_t barrier, fence, mem;
@@ -58,6 +58,13 @@ struct sm_inst {
     uint16_t ops;          /* offset of its counter of lanes in struct stat_sm */
     uint16_t rows[EXEC_ROWS]; /* as in exec_static; behind nrows the first again */
 };
+
+/* Registers of which it must know that nobody has yet to read them. */
+static inline unsigned
+sm_inst_registers(const struct sm_inst *in)
+{
+    return (unsigned)in->nsrc + in->ndst + in->naddr;
+}
 
 /* Where struct stat_sm counts the lanes of such an instruction (ops.def). */
 uint16_t ops_counter(const struct exec_static *st);

@@ -53,7 +53,7 @@ sm_head_changed(struct sm *s, unsigned w)
         bool load = score_hazard_in(&s->score, s->score.memory, w, in->reg,
                                     (unsigned)in->nsrc + in->ndst);
         *(load ? &c->waits.memory : &c->waits.result) |= bit;
-    } else if (score_is_unread(&s->score, w, in->reg, (unsigned)in->nsrc + in->ndst)) {
+    } else if (score_is_unread(&s->score, w, in->reg, sm_inst_registers(in))) {
         c->waits.result |= bit;
         bitset_add(s->unread, w);
     } else {
@@ -197,8 +197,10 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
                 sm_poll(s, &c->waits.atomic, (uint64_t)1 << i);
         }
     }
-    if (s->score.unread)
+    if (s->score.unread) {
         score_will_read(&s->score, w, in->reg, in->nsrc);
+        score_will_read(&s->score, w, in->reg + in->nsrc + in->ndst, in->naddr);
+    }
     if (in->ndst)
         score_reserve(&s->score, w, in->reg + in->nsrc, in->ndst, in->mem);
     struct sm_part *p = &s->part[c->part];

@@ -122,19 +122,37 @@ drop_register(struct exec_static *st, uint16_t reg, bool writes, struct arena *m
     st->noperands = (uint16_t)left;
 }
 
-/* The instructions where loads are operands, as reader has them by pc: no register holds
- * what such a load reads. */
+/* Its operands with those of a load that is one of them, which then has none. */
+static void
+take_operands(struct exec_static *st, struct exec_static *load, struct arena *mem)
+{
+    unsigned n = load->noperands;
+    struct exec_operand *o = ARENA_ARRAY(mem, struct exec_operand, n + st->noperands + 1);
+    memcpy(o, load->operand, sizeof *o * n);
+    memcpy(o + n, st->operand, sizeof *o * st->noperands);
+    st->operand = o;
+    st->noperands = (uint16_t)(st->noperands + n);
+    load->noperands = 0;
+}
+
+/* The instructions where loads are operands: no register holds what such a load reads, and
+ * its reader is the one that reads its address, if that lasts. The operands say so; collectors
+ * do not read it, and the load waits for it (st->src). */
 static struct exec_static *
-without_values(const struct exec_prog *p, const uint32_t *reader, struct arena *mem)
+without_values(const struct exec_prog *p, const struct exec_operand_load *load,
+               struct arena *mem)
 {
     struct exec_static *st = ARENA_ARRAY(mem, struct exec_static, p->ninst + 1);
     memcpy(st, p->st, sizeof *st * p->ninst);
     for (uint32_t pc = 0; pc < p->ninst; pc++)
-        if (reader[pc]) {
+        if (load[pc].reader) {
             uint16_t reg = p->st[pc].dst[0];
             drop_register(&st[pc], reg, true, mem);
-            drop_register(&st[reader[pc]], reg, false, mem);
+            drop_register(&st[load[pc].reader], reg, false, mem);
         }
+    for (uint32_t pc = 0; pc < p->ninst; pc++)
+        if (load[pc].address)
+            take_operands(&st[load[pc].reader], &st[pc], mem);
     return st;
 }
 
@@ -147,6 +165,24 @@ late_operand(const struct machine *m, const struct sm_inst *in)
     if (in->cls != CLS_DP || !most || n < most)
         return in->nsrc;
     return (uint8_t)(in->first_operand + most);
+}
+
+/* The registers that only operands say that it reads, to reg: addresses of its loads. */
+static uint8_t
+addresses(const struct exec_static *st, uint16_t *reg)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < st->noperands; i++) {
+        const struct exec_operand *o = &st->operand[i];
+        bool known = o->role != EXEC_READS;
+        for (unsigned k = 0; k < st->nsrc; k++)
+            known |= st->src[k] == o->reg;
+        for (unsigned k = 0; k < n; k++)
+            known |= reg[k] == o->reg;
+        if (!known)
+            reg[n++] = o->reg;
+    }
+    return (uint8_t)n;
 }
 
 /* Places in the code, which has no room for what is folded. Whether there is any. */
@@ -167,15 +203,15 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
 {
     const struct exec_prog *p = grid->prog;
     const struct exec_static *all = p->st;
-    const uint32_t *reader = NULL; /* of loads that are operands */
+    const struct exec_operand_load *load = NULL;
     if (m->sm.operand_loads) {
-        reader = exec_operand_loads(p, mem);
-        all = without_values(p, reader, mem);
+        load = exec_operand_loads(p, mem);
+        all = without_values(p, load, mem);
     }
     struct sm_inst *inst = ARENA_ARRAY(mem, struct sm_inst, p->ninst + 1);
     size_t nreg = 0;
     for (uint32_t i = 0; i < p->ninst; i++)
-        nreg += (size_t)all[i].nsrc + all[i].ndst;
+        nreg += (size_t)all[i].nsrc + all[i].ndst + (load ? all[i].noperands : 0);
     uint16_t *reg = ARENA_ARRAY(mem, uint16_t, nreg + 1);
     const struct exec_fused *fused =
         m->sm.machine_operations && m->sm.fusions ? exec_fusions(p, mem) : NULL;
@@ -189,6 +225,8 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
         memcpy(reg, st->src, sizeof *reg * st->nsrc);
         memcpy(reg + st->nsrc, st->dst, sizeof *reg * st->ndst);
         reg += st->nsrc + st->ndst;
+        in->naddr = load ? addresses(st, reg) : 0;
+        reg += in->naddr;
         in->first_operand = st->guarded;
         in->cls = (uint8_t)class_of(m, st->unit, st->latency);
         in->late = late_operand(m, in);
@@ -217,7 +255,7 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
         in->copy_n = st->copy_n;
         in->mem = in->cls == CLS_MEM;
         in->operation = (ptx_ops[st->op].flags & PTX_EXTENSION) != 0;
-        in->operand = reader && reader[i];
+        in->operand = load && load[i].reader;
         in->folded |= in->operand;
     }
     const bool folds = set_places(inst, p->ninst);

@@ -126,7 +126,7 @@ sm_hazard_look(struct sm *s, unsigned w)
         if (!memory || score_hazard_in(&s->score, s->score.memory, w, h->reg, n))
             return;
         c->waits.result |= bit; /* what is left are results of pipelines */
-    } else if (score_is_unread(&s->score, w, h->reg, n)) {
+    } else if (score_is_unread(&s->score, w, h->reg, sm_inst_registers(h))) {
         bitset_add(s->unread, w);
         if (!memory)
             return;

@@ -22,15 +22,43 @@ draw(uint32_t n)
 
 enum { REGS = 6 };
 
+/* Texts with loads that are operands, or with the accesses that then are left. */
+enum { NO_LOADS, AS_LOADS, AS_OPERANDS };
+
+/* A load of %t and its reader, with 0 to 3 instructions between, of which the first may
+ * write the address. Then that reads the address, else the reader does. */
 static void
-make_text(struct strbuf *b)
+load_text(struct strbuf *b, int how)
+{
+    bool loads = how == AS_LOADS;
+    unsigned a = draw(REGS), between = draw(4), writes = draw(2), c = draw(REGS),
+             d = draw(REGS), e = draw(REGS);
+    if (loads)
+        strbuf_printf(b, "ld.shared.u32 %%t, [%%r%u];\n", a);
+    for (unsigned k = 0; k < between; k++) {
+        if (k || !writes)
+            strbuf_printf(b, "setp.eq.u32 %%p%u, %%r%u, 3;\n", draw(3), draw(REGS));
+        else
+            strbuf_printf(b, "add.u32 %%r%u, %%r%u, %%r%u;\n", a, e, loads ? e : a);
+    }
+    if (loads)
+        strbuf_printf(b, "add.u32 %%r%u, %%t, %%r%u;\n", d, c);
+    else
+        strbuf_printf(b, "add.u32 %%r%u, %%r%u, %%r%u;\n", d, between && writes ? c : a,
+                      c);
+}
+
+static void
+make_text(struct strbuf *b, int how)
 {
     unsigned blocks = 1 + draw(8);
     strbuf_addz(b, PTX_HEAD ".visible .entry k()\n{\n.reg .b32 %r<6>;\n"
-                            ".reg .pred %p<3>;\n");
+                            ".reg .pred %p<3>;\n.reg .b32 %t;\n");
     for (unsigned i = 0; i < blocks; i++) {
         strbuf_printf(b, "L%u:\n", i);
         for (unsigned k = draw(5); k; k--) {
+            if (how != NO_LOADS && !draw(2))
+                load_text(b, how);
             if (!draw(4))
                 strbuf_printf(b, "@%%p%u ", draw(3));
             switch (draw(4)) {
@@ -197,7 +225,7 @@ agrees_with_paths(void **st)
     for (unsigned k = 0; k < 4000; k++) {
         struct strbuf text = {0};
         struct diag_sink diag = {0};
-        make_text(&text);
+        make_text(&text, NO_LOADS);
         struct ptx_module *m = ptx_parse("random.ptx", text.s, text.n, &diag);
         assert_non_null(m);
         c.f = m->funcs.v[0];
@@ -205,7 +233,8 @@ agrees_with_paths(void **st)
         struct cfg *g = cfg_new(c.f);
         struct live *l = live_new(g);
         for (int lanes = 0; lanes < 2; lanes++) {
-            struct next_use *x = next_use_new(l, c.window, (enum next_use_lanes)lanes);
+            struct next_use *x =
+                next_use_new(l, c.window, (enum next_use_lanes)lanes, false);
             c.literal = lanes == LANES_LITERAL;
             next_use_each(x, compare_point, &c);
             next_use_free(x);
@@ -218,6 +247,68 @@ agrees_with_paths(void **st)
     /* The graphs have all that there is to test. */
     assert_true(c.points > 100000 && c.far > 10000 && c.off > 10000 && c.waited > 100);
     assert_true(c.far < c.points);
+}
+
+/* -- loads that are operands -- */
+
+struct points {
+    uint64_t n, sum; /* of all that they say */
+    uint64_t held;   /* registers in SLEEP */
+};
+
+static void
+add_point(void *user, const struct next_use_point *p)
+{
+    struct points *s = user;
+    for (uint32_t r = 0; r < REGS + 3; r++) {
+        enum ptx_power power = next_use_power(p, r);
+        s->sum = s->sum * 31 + next_use_dist(p, r) * 4 + power;
+        s->held += power == PTX_POWER_SLEEP;
+    }
+    s->n++;
+}
+
+static struct points
+points_of(uint64_t seed, int how, bool operands)
+{
+    struct strbuf text = {0};
+    struct diag_sink diag = {0};
+    struct points s = {0};
+    rng = seed;
+    make_text(&text, how);
+    struct ptx_module *m = ptx_parse("random.ptx", text.s, text.n, &diag);
+    assert_non_null(m);
+    struct cfg *g = cfg_new(m->funcs.v[0]);
+    struct live *l = live_new(g);
+    struct next_use *x =
+        next_use_new(l, 1 + (unsigned)(seed % 9), LANES_LITERAL, operands);
+    next_use_each(x, add_point, &s);
+    next_use_free(x);
+    live_free(l);
+    cfg_free(g);
+    ptx_module_free(m);
+    strbuf_free(&text);
+    return s;
+}
+
+/* Behind each instruction distances and states are those of code in which the load is not
+ * there and its reader, or what writes the address before it, reads the address. (What
+ * lanes wait for is not compared: what is loaded differs between lanes.) */
+static void
+loads_are_no_instructions(void **st)
+{
+    uint64_t n = 0, held = 0, differ = 0;
+    (void)st;
+    for (uint64_t seed = 0; seed < 4000; seed++) {
+        struct points got = points_of(seed, AS_LOADS, true);
+        struct points want = points_of(seed, AS_OPERANDS, false);
+        if (got.n != want.n || got.sum != want.sum)
+            fail_msg("seed %llu", (unsigned long long)seed);
+        n += got.n;
+        held += got.held;
+        differ += points_of(seed, AS_LOADS, false).n != got.n;
+    }
+    assert_true(n > 50000 && held > 10000 && differ > 1000);
 }
 
 /* -- lanes that wait -- */
@@ -273,6 +364,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_paths),
+        cmocka_unit_test(loads_are_no_instructions),
         cmocka_unit_test(waiting_lanes_keep_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,11 +88,11 @@ wakes_late(const struct machine *m, const struct plan *p)
 }
 
 static const void *
-prepare(struct arena *a, const struct exec_prog *prog, const struct machine *m,
-        const void *plan)
+prepare(struct arena *a, const struct exec_static *st, uint32_t n,
+        const struct machine *m, const void *plan)
 {
     const struct plan *p = plan;
-    return regpower_sets_new(a, prog, p->policy, p->regs, wakes_late(m, p));
+    return regpower_sets_new(a, st, n, p->policy, p->regs, wakes_late(m, p));
 }
 
 static size_t

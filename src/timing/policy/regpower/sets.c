@@ -28,14 +28,14 @@ add(struct regpower_sets *s, const struct exec_static *st, const struct exec_ope
 }
 
 const struct regpower_sets *
-regpower_sets_new(struct arena *a, const struct exec_prog *p,
+regpower_sets_new(struct arena *a, const struct exec_static *code, uint32_t n,
                   const struct regpower_policy *policy, uint32_t registers, bool late)
 {
     uint32_t words = regpower_words(registers);
     struct regpower_sets *sets =
-        ARENA_ARRAY(a, struct regpower_sets, (size_t)p->ninst * words + 1);
-    for (uint32_t pc = 0; pc < p->ninst; pc++) {
-        const struct exec_static *st = &p->st[pc];
+        ARENA_ARRAY(a, struct regpower_sets, (size_t)n * words + 1);
+    for (uint32_t pc = 0; pc < n; pc++) {
+        const struct exec_static *st = &code[pc];
         for (unsigned i = 0; i < st->noperands; i++) {
             uint32_t place = st->operand[i].place;
             if (!place || place > registers)

@@ -28,9 +28,10 @@ regpower_words(uint32_t registers)
     return registers ? (registers + 63) / 64 : 1;
 }
 
-/* Of each instruction of p, regpower_words(registers) words. late: what it only writes need
+/* Of each of n instructions, regpower_words(registers) words. late: what it only writes need
  * not be ON when it issues (regpower.destination: write). */
-const struct regpower_sets *regpower_sets_new(struct arena *a, const struct exec_prog *p,
+const struct regpower_sets *regpower_sets_new(struct arena *a,
+                                              const struct exec_static *code, uint32_t n,
                                               const struct regpower_policy *policy,
                                               uint32_t registers, bool late);
 

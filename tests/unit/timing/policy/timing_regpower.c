@@ -60,10 +60,8 @@ func(unsigned registers, bool states)
 static void
 begin(struct bench *b)
 {
-    const struct exec_prog prog = {.st = (struct exec_static *)(uintptr_t)code,
-                                   .ninst = sizeof code / sizeof *code};
     const void *plan = mechanism_plan(&b->use);
-    b->v.code = b->p->prepare(&b->arena, &prog, b->m, plan);
+    b->v.code = b->p->prepare(&b->arena, code, sizeof code / sizeof *code, b->m, plan);
     b->p->init(b->state, &b->v, b->m, plan);
 }
 

@@ -22,15 +22,25 @@ struct record {
     enum sm_event_id id;
     struct sm_event e;
     uint64_t now;
+    unsigned reads; /* operands that the instruction reads */
 };
 static struct record seen[MAX];
 static unsigned nseen;
+
+static unsigned
+reads_of(const struct sm_event *e)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; e->st && i < e->st->noperands; i++)
+        n += e->st->operand[i].role == EXEC_READS;
+    return n;
+}
 
 #define EVENT(id_, when, holds)                                                          \
     static void told_##id_(void *state, struct sm_view *v, const struct sm_event *e)     \
     {                                                                                    \
         assert_true(nseen < MAX);                                                        \
-        seen[nseen++] = (struct record){SM_EVENT_##id_, *e, v->now};                     \
+        seen[nseen++] = (struct record){SM_EVENT_##id_, *e, v->now, reads_of(e)};        \
     }
 #include "timing/sm_events.def"
 #undef EVENT
@@ -104,12 +114,14 @@ static const struct mechanism gate = {.wait = WAIT_lock,
                                       .may_start = gate_start};
 
 static struct launch_stats
-run_text(const char *text, const struct mechanism_use *use, unsigned n, bool no_skip)
+run_with(const char *text, const char *operand_loads, const struct mechanism_use *use,
+         unsigned n, bool no_skip)
 {
     struct rig r;
     struct timing_plan plan;
     struct launch_stats s;
     rig_load(&r, "gtx480", text, NULL);
+    rig_set(&r, "sm.operand_loads", operand_loads);
     r.opt.no_skip = no_skip;
     rig_buf(&r, 0, 4096);
     r.gpu = timing_gpu_new(r.m, &r.opt, &r.diag);
@@ -127,6 +139,12 @@ run_text(const char *text, const struct mechanism_use *use, unsigned n, bool no_
         nseen--; /* at its end, whatever happened in it */
     rig_free(&r);
     return s;
+}
+
+static struct launch_stats
+run_text(const char *text, const struct mechanism_use *use, unsigned n, bool no_skip)
+{
+    return run_with(text, "false", use, n, no_skip);
 }
 
 static struct launch_stats
@@ -265,6 +283,45 @@ reads_are_tracked(void **state)
         }
 }
 
+static const char operands[] = ".version 7.0\n.target sm_50\n.address_size 64\n"
+                               ".visible .entry k(.param .u64 p)\n{\n"
+                               ".reg .b32 %r<6>;\n.shared .align 4 .b8 m[64];\n"
+                               "mov.u32 %r1, m;\nmov.u32 %r2, 4;\n"
+                               "ld.shared.u32 %r3, [%r1];\n" /* 2: an operand of 3 */
+                               "add.u32 %r4, %r3, %r2;\n"
+                               "mov.u32 %r1, 3;\n"           /* 4: writes the address */
+                               "ld.shared.u32 %r3, [%r2];\n" /* 5: an operand of 7 */
+                               "mov.u32 %r2, 5;\n"           /* 6: writes its address */
+                               "add.u32 %r5, %r3, %r4;\n"
+                               "exit;\n}\n";
+
+/* A load that is an operand is no instruction of the warp's buffer. Its reader reads its
+ * address, and who writes that waits for it; if it has been written before, the load does. */
+static void
+readers_read_addresses(void **state)
+{
+    struct mechanism tracks = spy;
+    tracks.reads = true;
+    for (int no_skip = 0; no_skip < 2; no_skip++) {
+        run_with(operands, "true", &(struct mechanism_use){.mechanism = &tracks}, 1,
+                 no_skip);
+        for (int w = 0; w < 2; w++) {
+            uint64_t read = seen[only(SM_EVENT_operands_read, w, 3)].now;
+            assert_true(seen[only(SM_EVENT_issued, w, 4)].now >= read);
+            assert_int_equal(seen[only(SM_EVENT_issued, w, 2)].reads, 0);
+            assert_int_equal(seen[only(SM_EVENT_issued, w, 3)].reads, 2);
+            assert_int_equal(seen[only(SM_EVENT_issued, w, 5)].reads, 1);
+            assert_int_equal(seen[only(SM_EVENT_issued, w, 7)].reads, 1);
+            for (unsigned i = 0; i < nseen; i++)
+                assert_false(seen[i].id == SM_EVENT_decoded &&
+                             (seen[i].e.pc == 2 || seen[i].e.pc == 5));
+        }
+        run_text(operands, &(struct mechanism_use){.mechanism = &tracks}, 1, no_skip);
+        assert_int_equal(seen[only(SM_EVENT_issued, 0, 2)].reads, 1);
+        assert_int_equal(seen[only(SM_EVENT_issued, 0, 3)].reads, 2);
+    }
+}
+
 int
 main(void)
 {
@@ -274,6 +331,7 @@ main(void)
         cmocka_unit_test(timers_wake_the_sm),
         cmocka_unit_test(blocks_wait_for_the_mechanism),
         cmocka_unit_test(reads_are_tracked),
+        cmocka_unit_test(readers_read_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
