@@ -17,9 +17,9 @@
 #define KEEP4(a, b, c, d) asm volatile("" : "+f"(a), "+f"(b), "+f"(c), "+f"(d))
 
 /* The thread's pixel: column and row, clamped to the image. */
-#define PIXEL                                                                              \
-    int tx = threadIdx.x, ty = threadIdx.y;                                                \
-    int row0 = blockIdx.y * TILE, col0 = blockIdx.x * TILE;                                \
+#define PIXEL                                                                            \
+    int tx = threadIdx.x, ty = threadIdx.y;                                              \
+    int row0 = blockIdx.y * TILE, col0 = blockIdx.x * TILE;                              \
     int row = min(row0 + ty, rows - 1), col = min(col0 + tx, cols - 1)
 
 /* Scratchpad: the tile, the result, and the lines beyond the tile's four sides; the lines are
@@ -125,8 +125,8 @@ srad_cuda_1(float *dn, float *ds, float *dw, float *de, const float *image, floa
 }
 
 extern "C" __global__ void
-srad_cuda_2(const float *dn, const float *ds, const float *dw, const float *de, float *image,
-            const float *coeff, int rows, int cols, float lambda)
+srad_cuda_2(const float *dn, const float *ds, const float *dw, const float *de,
+            float *image, const float *coeff, int rows, int cols, float lambda)
 {
     __shared__ float c_south[TILE][TILE];
     __shared__ float c_east[TILE][TILE];

@@ -3,7 +3,8 @@
  *
  * Slots 0..B-1 are those of the baseline; the first U = B-S of them share nothing, as TB0
  * and TB1 of 001 figures 2.3 to 2.6. Slots B..B+S-1 are additional, and additional slot
- * B+i shares with slot U+i: these are pair i, the additional slot is its side 1. Blocks
+ * B+i shares with slot B-1-i: these are pair i, the additional slot is its side 1. So the
+ * first one shares with the last slot of the baseline, as TB3 with TB2 in figure 2.3. Blocks
  * take the lowest free slot, so additional slots fill last. */
 #ifndef ALLOT_TIMING_RESIDENCY_PAIRS_H
 #define ALLOT_TIMING_RESIDENCY_PAIRS_H
@@ -54,7 +55,7 @@ static inline int
 pairs_index(const struct pairs *p, unsigned s)
 {
     return s >= p->baseline   ? (int)(s - p->baseline)
-           : s >= p->unshared ? (int)(s - p->unshared)
+           : s >= p->unshared ? (int)(p->baseline - 1 - s)
                               : -1;
 }
 
@@ -69,8 +70,8 @@ pairs_side(const struct pairs *p, unsigned s)
 static inline unsigned
 pairs_partner(const struct pairs *p, unsigned s)
 {
-    unsigned n = p->baseline - p->unshared;
-    return pairs_side(p, s) ? s - n : s + n;
+    assert(s >= p->unshared);
+    return 2 * p->baseline - 1 - s;
 }
 
 /* -- what an SM is told of its slots -- */

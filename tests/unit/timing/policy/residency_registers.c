@@ -17,7 +17,7 @@
 #include "timing/policy/residency/warp_level_divergence.h"
 
 enum { BLOCKS = 5, BASELINE = 3, PAIRS = 2, PRIVATE = 4, WARPS = 2 };
-/* Slots: 0 shares nothing, 1 and 3 are a pair, 2 and 4 are one. */
+/* Slots: 0 shares nothing, 1 and 4 are a pair, 2 and 3 are one. */
 
 struct bench {
     const struct mechanism *p;
@@ -169,15 +169,15 @@ lock_is_per_pair_of_warps(void **st)
     assert_true(use(&b, 1, 0, PRIVATE)); /* takes the lock */
     assert_true(b.changed);
     assert_int_equal(got(&b), bit_of(1, 0)); /* and has the shared registers */
-    assert_true(use(&b, 1, 0, PRIVATE)); /* has it */
+    assert_true(use(&b, 1, 0, PRIVATE));     /* has it */
     assert_int_equal(b.stats.share_locks, 1);
-    assert_false(use(&b, 3, 0, PRIVATE)); /* the partner's warp 0 waits ... */
-    assert_true(use(&b, 3, 0, PRIVATE - 1));
+    assert_false(use(&b, 4, 0, PRIVATE)); /* the partner's warp 0 waits ... */
+    assert_true(use(&b, 4, 0, PRIVATE - 1));
     assert_true(use(&b, 2, 0, PRIVATE)); /* ... other pairs do not */
     assert_int_equal(got(&b), bit_of(2, 0));
     assert_true(warp_end(&b, 1, 0));
-    assert_true(use(&b, 3, 0, PRIVATE));
-    assert_int_equal(got(&b), bit_of(3, 0));
+    assert_true(use(&b, 4, 0, PRIVATE));
+    assert_int_equal(got(&b), bit_of(4, 0));
     assert_int_equal(b.stats.share_handovers, 1);
     teardown(&b);
 }
@@ -190,13 +190,13 @@ barrier_rule(void **st)
         struct bench b;
         setup(&b, rule, false);
         assert_true(use(&b, 1, 1, PRIVATE));
-        assert_int_equal(use(&b, 3, 0, PRIVATE), !rule); /* 001 section 2.2.3 */
+        assert_int_equal(use(&b, 4, 0, PRIVATE), !rule); /* 001 section 2.2.3 */
         assert_true(!rule || use(&b, 1, 0, PRIVATE));
         assert_true(warp_end(&b, 1, 1));
         if (rule) { /* (b): those that had one have ended */
-            assert_false(use(&b, 3, 1, PRIVATE));
+            assert_false(use(&b, 4, 1, PRIVATE));
             assert_true(warp_end(&b, 1, 0));
-            assert_true(use(&b, 3, 1, PRIVATE));
+            assert_true(use(&b, 4, 1, PRIVATE));
         }
         teardown(&b);
     }
@@ -215,25 +215,25 @@ rule_of_warps(void **st)
         .blocks = BLOCKS, .pairs = PAIRS, .private_units = PRIVATE, .warps = WARPS};
     b.p->init(b.state, &b.v, b.m, &plan);
     assert_true(use(&b, 1, 1, PRIVATE));  /* slot 1 owns */
-    assert_false(use(&b, 3, 0, PRIVATE)); /* free, but its partner lives */
-    assert_false(use(&b, 3, 1, PRIVATE));
+    assert_false(use(&b, 4, 0, PRIVATE)); /* free, but its partner lives */
+    assert_false(use(&b, 4, 1, PRIVATE));
     assert_true(warp_end(&b, 1, 1));
-    assert_true(use(&b, 3, 1, PRIVATE));
+    assert_true(use(&b, 4, 1, PRIVATE));
     assert_int_equal(b.cls[1], WARP_OWNER);
-    assert_int_equal(b.cls[3], WARP_NON_OWNER);
+    assert_int_equal(b.cls[4], WARP_NON_OWNER);
     assert_true(
-        use(&b, 1, 0, PRIVATE)); /* the owner never waits, though 3 holds a lock */
-    assert_false(use(&b, 3, 0, PRIVATE));
+        use(&b, 1, 0, PRIVATE)); /* the owner never waits, though 4 holds a lock */
+    assert_false(use(&b, 4, 0, PRIVATE));
     end(&b, 1);
-    assert_int_equal(b.cls[3], WARP_OWNER);
+    assert_int_equal(b.cls[4], WARP_OWNER);
     launch(&b, 1);
     assert_false(use(&b, 1, 0, PRIVATE)); /* its partner has not asked yet, but will */
-    assert_true(use(&b, 3, 0, PRIVATE));
+    assert_true(use(&b, 4, 0, PRIVATE));
     /* A warp that ended without a lock opens it too. */
     assert_true(use(&b, 2, 0, PRIVATE));
-    assert_false(use(&b, 4, 1, PRIVATE));
+    assert_false(use(&b, 3, 1, PRIVATE));
     assert_true(warp_end(&b, 2, 1));
-    assert_true(use(&b, 4, 1, PRIVATE));
+    assert_true(use(&b, 3, 1, PRIVATE));
     teardown(&b);
 }
 
@@ -245,13 +245,13 @@ ownership(void **st)
     setup(&b, true, false);
     assert_int_equal(b.cls[0], WARP_UNSHARED);
     assert_int_equal(b.cls[1], WARP_NON_OWNER); /* not decided */
-    assert_true(use(&b, 3, 0, PRIVATE));
-    assert_int_equal(b.cls[3], WARP_OWNER);
+    assert_true(use(&b, 4, 0, PRIVATE));
+    assert_int_equal(b.cls[4], WARP_OWNER);
     assert_int_equal(b.cls[1], WARP_NON_OWNER);
-    end(&b, 3); /* its partner becomes the owner, the new block does not */
+    end(&b, 4); /* its partner becomes the owner, the new block does not */
     assert_int_equal(b.cls[1], WARP_OWNER);
-    launch(&b, 3);
-    assert_int_equal(b.cls[3], WARP_NON_OWNER);
+    launch(&b, 4);
+    assert_int_equal(b.cls[4], WARP_NON_OWNER);
     assert_int_equal(b.cls[1], WARP_OWNER);
     teardown(&b);
 }
@@ -266,17 +266,17 @@ progress(void **st)
     b.v.now = 100;
     assert_true(use(&b, 1, 0, PRIVATE)); /* 101 */
     b.v.now = 200;
-    assert_false(use(&b, 3, 0, PRIVATE)); /* waits from 201 */
+    assert_false(use(&b, 4, 0, PRIVATE)); /* waits from 201 */
     b.v.now = 299;
-    assert_false(use(&b, 3, 0, PRIVATE));
+    assert_false(use(&b, 4, 0, PRIVATE));
     b.v.now = 501;
-    end(&b, 1); /* slot 3 owns from here: warps 0 and 1 had 501 cycles each */
+    end(&b, 1); /* slot 4 owns from here: warps 0 and 1 had 501 cycles each */
     assert_int_equal(b.stats.share_additional_cycles, 2 * 501);
     assert_int_equal(b.stats.share_additional_waits, 300);
     assert_int_equal(b.stats.share_additional_warps, 2); /* 201 of 501, all of 501 */
     assert_int_equal(b.stats.share_additional_permille, 1000 * 201 / 501 + 1000);
     b.v.now = 900;
-    end(&b, 3);
+    end(&b, 4);
     assert_int_equal(b.stats.share_additional_warps, 2);
     assert_int_equal(b.stats.share_additional_cycles, 2 * 501);
     assert_int_equal(b.stats.share_warp_cycles_before, 101 + 501 + 900 + 900);
@@ -290,7 +290,7 @@ dynamic_warps(void **st)
     (void)st;
     setup(&b, true, true);
     for (int i = 0; i < 20; i++)
-        assert_true(load(&b, 3, 0)); /* probability 1 */
+        assert_true(load(&b, 4, 0)); /* probability 1 */
     for (int i = 0; i < 10; i++) {   /* more stalls than SM 0: down by 0.1 a period */
         b.stats.stall_cycles += 5;
         b.first.stall_cycles += 4;
@@ -301,25 +301,25 @@ dynamic_warps(void **st)
     assert_true(load(&b, 1, 0)); /* that of the block that was first goes */
     assert_true(load(&b, 0, 0));
     /* Probability 0: what may leave the SM is held back, what stays within goes. */
-    assert_false(load(&b, 3, 0));
-    assert_false(load(&b, 3, 0));
-    assert_false(load_from(&b, 3, 0, PTX_SPACE_LOCAL));
-    assert_false(load_from(&b, 3, 0, PTX_SPACE_TEX));
-    assert_false(load_from(&b, 3, 0, PTX_SPACE_NONE)); /* a generic address */
-    assert_true(load_from(&b, 3, 0, PTX_SPACE_PARAM));
-    assert_true(load_from(&b, 3, 0, PTX_SPACE_CONST));
-    assert_true(load_from(&b, 3, 0, PTX_SPACE_SHARED));
-    assert_true(use(&b, 3, 0, PRIVATE - 1)); /* other instructions go */
+    assert_false(load(&b, 4, 0));
+    assert_false(load(&b, 4, 0));
+    assert_false(load_from(&b, 4, 0, PTX_SPACE_LOCAL));
+    assert_false(load_from(&b, 4, 0, PTX_SPACE_TEX));
+    assert_false(load_from(&b, 4, 0, PTX_SPACE_NONE)); /* a generic address */
+    assert_true(load_from(&b, 4, 0, PTX_SPACE_PARAM));
+    assert_true(load_from(&b, 4, 0, PTX_SPACE_CONST));
+    assert_true(load_from(&b, 4, 0, PTX_SPACE_SHARED));
+    assert_true(use(&b, 4, 0, PRIVATE - 1)); /* other instructions go */
     assert_int_equal(b.stats.share_dynamic_refusals, 1);
     assert_true(b.v.waits);
     for (int i = 0; i < 12; i++) { /* fewer: up, to 1 at most */
         b.first.stall_cycles += 9;
         assert_int_equal(period(&b), i == 0);
     }
-    assert_true(load(&b, 3, 0));
+    assert_true(load(&b, 4, 0));
     end(&b, 1);
     b.v.sm = 0; /* in SM 0 never, unless it owns */
-    assert_true(load(&b, 3, 0));
+    assert_true(load(&b, 4, 0));
     launch(&b, 1);
     assert_false(load(&b, 1, 0));
     teardown(&b);
@@ -537,26 +537,26 @@ both_locks_or_none(void **st)
     for (unsigned i = 0; i < BLOCKS; i++)
         launch(&b, i);
     assert_int_equal(b.stats.share_additional_blocks, PAIRS);
-    /* Slot 1 has the scratchpad: slot 3 gets neither that nor registers. */
+    /* Slot 1 has the scratchpad: slot 4 gets neither that nor registers. */
     assert_true(both(&b, 1, 0, 0, PAD));
-    assert_false(both(&b, 3, 0, 0, PAD));
-    assert_false(both(&b, 3, 0, PRIVATE, -1));
-    assert_true(both(&b, 3, 0, PRIVATE - 1, PAD - 4));
+    assert_false(both(&b, 4, 0, 0, PAD));
+    assert_false(both(&b, 4, 0, PRIVATE, -1));
+    assert_true(both(&b, 4, 0, PRIVATE - 1, PAD - 4));
     assert_true(both(&b, 1, 1, PRIVATE, -1)); /* the holder gets all it wants */
     assert_true(both(&b, 1, 0, PRIVATE, PAD));
     assert_int_equal(b.cls[1], WARP_OWNER);
-    assert_int_equal(b.cls[3], WARP_NON_OWNER);
+    assert_int_equal(b.cls[4], WARP_NON_OWNER);
     end(&b, 1);
-    /* Slot 3 asked for the scratchpad and has it now; a new block in slot 1 waits. */
+    /* Slot 4 asked for the scratchpad and has it now; a new block in slot 1 waits. */
     launch(&b, 1);
-    assert_true(both(&b, 3, 0, PRIVATE, -1));
+    assert_true(both(&b, 4, 0, PRIVATE, -1));
     assert_false(both(&b, 1, 0, PRIVATE, -1));
     assert_false(both(&b, 1, 0, 0, PAD));
-    /* Slot 2's warp has registers: the scratchpad is not for slot 4 either. */
+    /* Slot 2's warp has registers: the scratchpad is not for slot 3 either. */
     assert_true(both(&b, 2, 1, PRIVATE, -1));
-    assert_false(both(&b, 4, 0, 0, PAD));
+    assert_false(both(&b, 3, 0, 0, PAD));
     assert_true(warp_end(&b, 2, 1));
-    assert_true(both(&b, 4, 0, 0, PAD));
+    assert_true(both(&b, 3, 0, 0, PAD));
     assert_int_equal(b.cls[0], WARP_UNSHARED);
     teardown(&b);
 }
@@ -613,7 +613,7 @@ partial_block(void **st)
     struct partial_plan plan = {.blocks = 3, .baseline = 2, .warps = WARPS, .tokens = 5};
     b.m = machine_new();
     b.state = calloc(1, b.p->state_size(&plan));
-    view(&b, 3, 0);
+    view(&b, 4, 0);
     b.p->init(b.state, &b.v, b.m, &plan);
     for (unsigned i = 0; i < 3; i++)
         launch(&b, i);
@@ -646,7 +646,7 @@ registers_go_to_the_oldest(void **st)
     struct partial_plan plan = {.blocks = 3, .baseline = 1, .warps = WARPS, .tokens = 3};
     b.m = machine_new();
     b.state = calloc(1, b.p->state_size(&plan));
-    view(&b, 3, 0);
+    view(&b, 4, 0);
     b.p->init(b.state, &b.v, b.m, &plan);
     launch(&b, 2);
     launch(&b, 0); /* older than that of slot 1, though not than that of slot 2 */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { BLOCKS = 5, BASELINE = 3, PAIRS = 2, PRIVATE = 100 };
-/* Slots: 0 shares nothing, 1 and 3 are a pair, 2 and 4 are one. */
+/* Slots: 0 shares nothing, 1 and 4 are a pair, 2 and 3 are one. */
 
 struct bench {
     const struct mechanism *p;
@@ -117,9 +117,9 @@ private_part_needs_no_lock(void **st)
     struct bench b;
     setup(&b);
     assert_true(touch(&b, 1, 0, 4));
-    assert_true(touch(&b, 3, 96, 4)); /* the last private word */
+    assert_true(touch(&b, 4, 96, 4)); /* the last private word */
     assert_int_equal(b.stats.share_locks, 0);
-    assert_true(touch(&b, 3, 97, 4)); /* reaches into the shared part */
+    assert_true(touch(&b, 4, 97, 4)); /* reaches into the shared part */
     assert_int_equal(b.stats.share_locks, 1);
     assert_false(touch(&b, 1, 100, 1));
     assert_true(touch(&b, 1, 99, 1));
@@ -138,14 +138,16 @@ unshared_slots_never_wait(void **st)
     free(b.state);
 }
 
+/* The first additional slot shares with the last of the baseline, the next with the one before
+ * (001 figure 2.3; section 2.5.1.6). */
 static void
 pairs_are_separate(void **st)
 {
     struct bench b;
     setup(&b);
     assert_true(touch(&b, 1, 500, 4));
-    assert_true(touch(&b, 4, 500, 4)); /* the other pair's lock */
-    assert_false(touch(&b, 3, 500, 4));
+    assert_true(touch(&b, 3, 500, 4)); /* the other pair's lock */
+    assert_false(touch(&b, 4, 500, 4));
     assert_false(touch(&b, 2, 500, 4));
     free(b.state);
 }
@@ -156,14 +158,14 @@ first_come_first_served_and_held_to_the_end(void **st)
     struct bench b;
     setup(&b);
     assert_int_equal(cls(&b, 1), WARP_NON_OWNER); /* nobody owns yet */
-    assert_int_equal(cls(&b, 3), WARP_NON_OWNER);
-    assert_true(touch(&b, 3, 500, 4)); /* the additional block may be first */
+    assert_int_equal(cls(&b, 4), WARP_NON_OWNER);
+    assert_true(touch(&b, 4, 500, 4)); /* the additional block may be first */
     assert_true(b.changed);
-    assert_int_equal(cls(&b, 3), WARP_OWNER);
+    assert_int_equal(cls(&b, 4), WARP_OWNER);
     assert_int_equal(cls(&b, 1), WARP_NON_OWNER);
     for (int i = 0; i < 5; i++)
         assert_false(touch(&b, 1, 500, 4));
-    assert_true(touch(&b, 3, 600, 4));
+    assert_true(touch(&b, 4, 600, 4));
     assert_int_equal(b.stats.share_locks, 1);
     assert_int_equal(b.stats.share_refusals, 5);
     free(b.state);
@@ -175,14 +177,14 @@ waiting_partner_gets_lock_and_ownership(void **st)
     struct bench b;
     setup(&b);
     touch(&b, 1, 500, 4);
-    touch(&b, 3, 500, 4);
+    touch(&b, 4, 500, 4);
     end(&b, 1);
-    assert_int_equal(cls(&b, 3), WARP_OWNER);
+    assert_int_equal(cls(&b, 4), WARP_OWNER);
     assert_int_equal(b.stats.share_handovers, 1);
     launch(&b, 1); /* takes over the slot's sharing status */
     assert_int_equal(cls(&b, 1), WARP_NON_OWNER);
     assert_false(touch(&b, 1, 500, 4)); /* cannot overtake the one that waited */
-    assert_true(touch(&b, 3, 500, 4));
+    assert_true(touch(&b, 4, 500, 4));
     free(b.state);
 }
 
@@ -194,12 +196,12 @@ partner_that_did_not_wait_becomes_owner_without_lock(void **st)
     touch(&b, 1, 500, 4);
     end(&b, 1);
     launch(&b, 1);
-    assert_int_equal(cls(&b, 3), WARP_OWNER);
+    assert_int_equal(cls(&b, 4), WARP_OWNER);
     assert_int_equal(cls(&b, 1), WARP_NON_OWNER);
-    assert_true(b.asks[3]);                /* must still take the lock */
-    assert_true(touch(&b, 1, 500, 4));     /* first come */
+    assert_true(b.asks[4]);            /* must still take the lock */
+    assert_true(touch(&b, 1, 500, 4)); /* first come */
     assert_int_equal(cls(&b, 1), WARP_OWNER);
-    assert_int_equal(cls(&b, 3), WARP_NON_OWNER);
+    assert_int_equal(cls(&b, 4), WARP_NON_OWNER);
     free(b.state);
 }
 
@@ -209,11 +211,11 @@ end_of_the_waiter_leaves_the_lock_alone(void **st)
     struct bench b;
     setup(&b);
     touch(&b, 1, 500, 4);
-    touch(&b, 3, 500, 4);
-    end(&b, 3);
-    launch(&b, 3);
+    touch(&b, 4, 500, 4);
+    end(&b, 4);
+    launch(&b, 4);
     assert_int_equal(cls(&b, 1), WARP_OWNER);
-    end(&b, 1); /* the new block of slot 3 has not asked: no hand-over */
+    end(&b, 1); /* the new block of slot 4 has not asked: no hand-over */
     assert_int_equal(b.stats.share_handovers, 0);
     launch(&b, 1);
     assert_true(touch(&b, 1, 500, 4));
@@ -233,7 +235,7 @@ no_deadlock_in_random_histories(void **st)
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             unsigned slot = (unsigned)(seed >> 33) % BLOCKS,
                      what = (unsigned)(seed >> 60);
-            unsigned other = slot < 3 ? slot + 2 : slot - 2;
+            unsigned other = 5 - slot;
             if (what < 12) {
                 bool ok = touch(&b, slot, 500, 4);
                 if (slot != 0) {
@@ -268,9 +270,9 @@ generic_access_counts_lanes_in_scratchpad(void **st)
     a.addr[0] = 0x10000000;
     a.lane_space[1] = PTX_SPACE_SHARED;
     a.addr[1] = 8;
-    assert_true(ask(&b, 3, &is, &a));
+    assert_true(ask(&b, 4, &is, &a));
     a.addr[1] = 400;
-    assert_false(ask(&b, 3, &is, &a));
+    assert_false(ask(&b, 4, &is, &a));
     struct exec_static global = {.space = PTX_SPACE_GLOBAL, .is_load = true};
     assert_false(b.p->concerns(&global, NULL));
     free(b.state);
@@ -343,14 +345,14 @@ release_before_the_end(void **st)
     b.v.now = 10;
     assert_true(touch(&b, 1, PRIVATE, 4));
     b.v.now = 25;
-    assert_false(touch(&b, 3, PRIVATE, 4));
+    assert_false(touch(&b, 4, PRIVATE, 4));
     b.v.now = 40;
     release(&b, 1);
     assert_int_equal(b.stats.share_releases, 1);
     assert_int_equal(b.stats.share_handovers, 1);
-    assert_int_equal(cls(&b, 3), WARP_OWNER);
+    assert_int_equal(cls(&b, 4), WARP_OWNER);
     assert_int_equal(cls(&b, 1), WARP_NON_OWNER);
-    assert_true(touch(&b, 3, PRIVATE, 4));
+    assert_true(touch(&b, 4, PRIVATE, 4));
     assert_true(touch(&b, 1, 0, 4)); /* its private part is its own for ever */
     assert_null(b.v.fault);
     assert_false(touch(&b, 1, PRIVATE, 4));
@@ -359,7 +361,7 @@ release_before_the_end(void **st)
     b.v.now = 70;
     end(&b, 1);
     b.v.now = 100;
-    end(&b, 3);
+    end(&b, 4);
     assert_int_equal(b.stats.share_cycles_before, 10 + 40);
     assert_int_equal(b.stats.share_cycles_in, (40 - 10) + (100 - 40));
     assert_int_equal(b.stats.share_cycles_after, 70 - 40);
@@ -385,33 +387,33 @@ progress_of_additional_warps(void **st)
     assert_true(touch(&b, 1, PRIVATE, 4)); /* slot 1 was first: not additional */
     assert_int_equal(s->share_additional_warps, 0);
     b.v.now = 40;
-    assert_false(touch(&b, 3, PRIVATE, 4)); /* warp 0 of slot 3 waits from 40 */
+    assert_false(touch(&b, 4, PRIVATE, 4)); /* warp 0 of slot 4 waits from 40 */
     b.v.now = 60;
-    warp_end(&b, 3, 1); /* warp 1 never waited */
+    warp_end(&b, 4, 1); /* warp 1 never waited */
     assert_int_equal(s->share_additional_warps, 1);
     assert_int_equal(s->share_additional_permille, 1000);
     b.v.now = 70;
     b.warp = 0;
-    assert_false(touch(&b, 3, PRIVATE, 4)); /* still the same wait */
+    assert_false(touch(&b, 4, PRIVATE, 4)); /* still the same wait */
     b.v.now = 100;
     warp_end(&b, 1, 0);
     warp_end(&b, 1, 1);
-    end(&b, 1); /* slot 3 owns: warp 0 went on for 40 of 100 cycles */
+    end(&b, 1); /* slot 4 owns: warp 0 went on for 40 of 100 cycles */
     assert_int_equal(s->share_additional_warps, 2);
     assert_int_equal(s->share_additional_cycles, 60 + 100);
     assert_int_equal(s->share_additional_waits, 60);
     assert_int_equal(s->share_additional_permille, 1000 + 400);
-    launch(&b, 1); /* additional now: it starts beside slot 3 */
+    launch(&b, 1); /* additional now: it starts beside slot 4 */
     b.v.now = 150;
-    warp_end(&b, 3, 0); /* an owner's */
+    warp_end(&b, 4, 0); /* an owner's */
     assert_int_equal(s->share_additional_warps, 2);
-    end(&b, 3); /* slot 1 owns after 50 cycles, none waited for */
+    end(&b, 4); /* slot 1 owns after 50 cycles, none waited for */
     assert_int_equal(s->share_additional_warps, 4);
     assert_int_equal(s->share_additional_cycles, 160 + 2 * 50);
     assert_int_equal(s->share_additional_permille, 1400 + 2 * 1000);
     /* An additional block that takes the lock first is the owner from then on. */
     b.v.now = 180;
-    assert_true(touch(&b, 4, PRIVATE, 4));
+    assert_true(touch(&b, 3, PRIVATE, 4));
     assert_int_equal(s->share_additional_warps, 6);
     assert_int_equal(s->share_additional_cycles, 260 + 2 * 180);
     free(b.state);
@@ -427,13 +429,13 @@ release_of_nothing(void **st)
     release(&b, 0);
     release(&b, 1);
     assert_int_equal(b.stats.share_releases, 0);
-    assert_true(touch(&b, 3, PRIVATE, 4));
-    release(&b, 3);
+    assert_true(touch(&b, 4, PRIVATE, 4));
+    release(&b, 4);
     assert_int_equal(b.stats.share_releases, 1);
     assert_int_equal(b.stats.share_handovers, 0);
-    end(&b, 3);
-    launch(&b, 3);
-    assert_true(touch(&b, 3, PRIVATE, 4)); /* a new block starts afresh */
+    end(&b, 4);
+    launch(&b, 4);
+    assert_true(touch(&b, 4, PRIVATE, 4)); /* a new block starts afresh */
     free(b.state);
 }
 
