@@ -2,8 +2,9 @@
  * Scheduling for a Pipelined Architecture", 1986), so that loads issue early and their
  * consumers late, as a card's compiler orders them.
  *
- * A block is cut at calls, reads of clocks, labels and directives other than .loc. Each piece
- * becomes a graph of dependences (schedule_graph.c).
+ * A block is cut at calls, reads of clocks, labels and directives other than .loc, and behind
+ * IEEE quotients and roots where these are several operations (a card branches in them). Each
+ * piece becomes a graph of dependences (schedule_graph.c).
  *
  * An instruction's height is the longest path from it to the piece's end. Of the instructions
  * whose operands are there, the highest goes first, as long as what is live stays within the
@@ -134,11 +135,13 @@ drop_done(const struct sched *s, struct pqueue *q)
 static uint32_t
 choose(struct sched *s, struct queues *q, uint64_t now, uint32_t first, uint32_t limit)
 {
-    for (drop_done(s, &q->soon); q->soon.n && q->soon.key[q->soon.v[0]] <= now;
-         drop_done(s, &q->soon))
-        pqueue_add(&q->ready, pqueue_take(&q->soon));
+    drop_done(s, &q->soon);
     drop_done(s, &q->ready);
-    uint32_t c = q->ready.n ? q->ready.v[0] : q->soon.v[0];
+    if (!q->ready.n && q->soon.key[q->soon.v[0]] > now)
+        now = q->soon.key[q->soon.v[0]]; /* the warp waits until then */
+    for (; q->soon.n && q->soon.key[q->soon.v[0]] <= now; drop_done(s, &q->soon))
+        pqueue_add(&q->ready, pqueue_take(&q->soon));
+    uint32_t c = q->ready.v[0];
     if (s->loads_first && q->ready.n && q->soon.n && !s->node.v[c].feeds) {
         const struct sched_node *next = &s->node.v[q->soon.v[0]];
         if (next->feeds && next->ready <= now + SHORT_WAIT &&
@@ -360,6 +363,15 @@ order_piece(struct sched *s, uint32_t first, uint32_t end)
             s->order[k++] = i;
 }
 
+/* Whether a piece ends behind instruction i: a card branches in it, and nothing that stands
+ * behind moves before that. */
+static bool
+ends_piece(const struct sched *s, uint32_t i)
+{
+    const struct ptx_inst *in = &s->f->body.v[i];
+    return s->expanded && !schedule_is_loc(in) && ptx_machine_branches(in);
+}
+
 /* Walks a block from its end, piece by piece. */
 static void
 order_block(struct sched *s, uint32_t b)
@@ -370,7 +382,8 @@ order_block(struct sched *s, uint32_t b)
         uint32_t first = end;
         while (first > blk->first &&
                (schedule_is_loc(&s->f->body.v[first - 1]) ||
-                schedule_order_of(s->f, &s->f->body.v[first - 1]) != SCHED_STAYS))
+                (schedule_order_of(s->f, &s->f->body.v[first - 1]) != SCHED_STAYS &&
+                 (first == end || !ends_piece(s, first - 1)))))
             first--;
         if (first == end) {
             live_step_back(&s->f->body.v[--end], &s->set);

@@ -321,35 +321,13 @@ find_shape(struct unroll *u)
     return (u->exit >= 0 || p->after == u->next) && peel_is_reducible(p);
 }
 
-/* ptxas makes a call of it for operands out of the ordinary, or always. */
-static bool
-is_call(const struct ptx_inst *in)
-{
-    switch (in->op) {
-    case PTX_OP_DIV:
-    case PTX_OP_REM:
-        return ptx_type_bytes(in->type[0]) == 8;
-    case PTX_OP_DIVF:
-    case PTX_OP_RCPF:
-    case PTX_OP_SQRTF:
-    case PTX_OP_RCPD:
-        return !in->mod[PTX_MG_PREC];
-    case PTX_OP_DIVD:
-    case PTX_OP_SQRTD:
-    case PTX_OP_CALL:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool
 can_copy_one(const struct ptx_inst *in)
 {
     const unsigned flags = ptx_ops[in->op].flags;
     const bool fence = flags & PTX_SIDE && ptx_ops[in->op].unit == PTX_UNIT_BARRIER;
-    return !(flags & (PTX_CROSSLANE | PTX_ENDS | PTX_EXTENSION)) && !is_call(in) &&
-           (!(flags & PTX_JUMP) || in->op == PTX_OP_BRA) &&
+    return !(flags & (PTX_CROSSLANE | PTX_ENDS | PTX_EXTENSION)) &&
+           !ptx_machine_branches(in) && (!(flags & PTX_JUMP) || in->op == PTX_OP_BRA) &&
            (!fence || ptx_inst_barrier(in) >= 0);
 }
 

@@ -86,3 +86,24 @@ ptx_machine_registers(const struct ptx_inst *in)
 {
     return ptx_is_pseudo(in) ? 0 : ptx_expansions[ptx_expansion_of(in)].registers;
 }
+
+bool
+ptx_machine_branches(const struct ptx_inst *in)
+{
+    switch (in->op) {
+    case PTX_OP_DIV:
+    case PTX_OP_REM:
+        return ptx_type_bytes(in->type[0]) == 8;
+    case PTX_OP_DIVF:
+    case PTX_OP_RCPF:
+    case PTX_OP_SQRTF:
+    case PTX_OP_RCPD:
+        return !in->mod[PTX_MG_PREC];
+    case PTX_OP_DIVD:
+    case PTX_OP_SQRTD:
+    case PTX_OP_CALL:
+        return true;
+    default:
+        return false;
+    }
+}

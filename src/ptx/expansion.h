@@ -25,6 +25,11 @@ unsigned ptx_expansion_of(const struct ptx_inst *in);
  * part of an integer; none of them guarded. */
 unsigned ptx_machine_operations(const struct ptx_inst *in);
 
+/* Whether a card branches to a function in it: 64-bit quotients and remainders always, IEEE
+ * quotients and roots for operands out of the ordinary (ptxas' code: BSSY, a branch, BSYNC).
+ * Calls of PTX too. */
+bool ptx_machine_branches(const struct ptx_inst *in);
+
 /* Registers that it needs in between there, beside what is live before it or behind. */
 unsigned ptx_machine_registers(const struct ptx_inst *in);
 
