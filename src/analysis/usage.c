@@ -78,6 +78,16 @@ note_reader(void *user, int32_t reg, bool write, bool partial)
         w->next[unit + k] = w->at;
 }
 
+/* Whoever reads the register behind reads another value. */
+static void
+note_writer(void *user, int32_t reg, bool write, bool partial)
+{
+    struct readers *w = user;
+    uint32_t n, unit = first_unit(w->f, (uint32_t)reg, &n);
+    for (uint32_t k = 0; k < n && write && !partial; k++)
+        w->next[unit + k] = UINT64_MAX;
+}
+
 /* Operations from each load to the first, in the order of the code, that reads the first
  * register that it writes. */
 static void
@@ -104,6 +114,7 @@ add_loads(const struct ptx_func *f, const uint8_t *operations, struct usage *u,
                 u->loads_read++;
             }
         }
+        defuse_each(in, note_writer, &w);
         defuse_each(in, note_reader, &w);
     }
 }

@@ -255,6 +255,36 @@ random_code_against_path_search(void **state)
     }
 }
 
+/* Operations from a load to the first that reads it; what reads its register once that is
+ * written again reads another value, a guarded write ends nothing. */
+static void
+loads_to_their_first_use(void **state)
+{
+    (void)state;
+    struct ptx_module *m = parse(".version 6.0\n.target sm_70\n.address_size 64\n"
+                                 ".visible .entry k(.param .u64 p)\n{\n"
+                                 "  .reg .b64 %d<2>;\n  .reg .b32 %r<9>;\n"
+                                 "  .reg .pred %p<2>;\n"
+                                 "  ld.param.u64 %d1, [p];\n"
+                                 "  ld.global.u32 %r1, [%d1];\n"   /* read 2 later */
+                                 "  ld.global.u32 %r2, [%d1+4];\n" /* not read */
+                                 "  add.s32 %r3, %r1, 1;\n"
+                                 "  setp.lt.s32 %p1, %r3, 0;\n"
+                                 "  mul.lo.s32 %r2, %r3, 5;\n"
+                                 "  ld.global.u32 %r4, [%d1+8];\n" /* read 4 later */
+                                 "  @%p1 mov.u32 %r4, 1;\n"
+                                 "  st.global.u32 [%d1], %r2;\n"
+                                 "  st.global.u32 [%d1+4], %r3;\n"
+                                 "  st.global.u32 [%d1+8], %r4;\n"
+                                 "  ret;\n}\n");
+    struct usage u;
+    usage_of(ptx_find_func(m, "k"), &u);
+    assert_int_equal(u.loads_read, 2);
+    assert_int_equal(u.load_distance, 2 + 4);
+    usage_free(&u);
+    ptx_module_free(m);
+}
+
 int
 main(void)
 {
@@ -263,6 +293,7 @@ main(void)
         cmocka_unit_test(guarded_write_keeps_the_old_value),
         cmocka_unit_test(loop_carries_values),
         cmocka_unit_test(random_code_against_path_search),
+        cmocka_unit_test(loads_to_their_first_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
