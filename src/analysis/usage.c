@@ -88,6 +88,22 @@ note_writer(void *user, int32_t reg, bool write, bool partial)
         w->next[unit + k] = UINT64_MAX;
 }
 
+/* An IEEE quotient or reciprocal begins with BSSY; MUFU reads the divisor, then FCHK the
+ * dividend. */
+static void
+note_late_readers(struct readers *w, const struct ptx_inst *in)
+{
+    const unsigned n = in->op == PTX_OP_DIVF ? 2 : in->op == PTX_OP_RCPF ? 1 : 0;
+    for (unsigned k = 1; k <= n && ptx_machine_branches(in); k++) {
+        const struct ptx_operand *o = &in->ops[k];
+        uint32_t units, unit;
+        if (o->kind != PTX_OPD_REG)
+            continue;
+        unit = first_unit(w->f, (uint32_t)o->reg, &units);
+        w->next[unit] = w->at + 1 + n - k;
+    }
+}
+
 /* Operations from each load to the first, in the order of the code, that reads the first
  * register that it writes. */
 static void
@@ -116,6 +132,7 @@ add_loads(const struct ptx_func *f, const uint8_t *operations, struct usage *u,
         }
         defuse_each(in, note_writer, &w);
         defuse_each(in, note_reader, &w);
+        note_late_readers(&w, in);
     }
 }
 

@@ -285,6 +285,37 @@ loads_to_their_first_use(void **state)
     ptx_module_free(m);
 }
 
+/* Within an IEEE quotient, BSSY first, the divisor is read by the second operation and the
+ * dividend by the third; an approximate one reads both by its first. */
+static void
+quotients_read_late(void **state)
+{
+    (void)state;
+    static const char *const spelling[] = {"div.rn.f32", "div.approx.ftz.f32"};
+    static const uint64_t distance[] = {4 + 2, 2 + 1};
+    for (unsigned i = 0; i < 2; i++) {
+        struct strbuf b = {0};
+        strbuf_printf(&b,
+                      ".version 6.0\n.target sm_70\n.address_size 64\n"
+                      ".visible .entry k(.param .u64 p)\n{\n"
+                      "  .reg .b64 %%d<2>;\n  .reg .f32 %%f<9>;\n"
+                      "  ld.param.u64 %%d1, [p];\n"
+                      "  ld.global.f32 %%f1, [%%d1];\n"
+                      "  ld.global.f32 %%f2, [%%d1+4];\n"
+                      "  %s %%f3, %%f1, %%f2;\n"
+                      "  st.global.f32 [%%d1], %%f3;\n"
+                      "  ret;\n}\n",
+                      spelling[i]);
+        struct ptx_module *m = parse(b.s);
+        struct usage u;
+        usage_of(ptx_find_func(m, "k"), &u);
+        assert_int_equal(u.load_distance, distance[i]);
+        usage_free(&u);
+        ptx_module_free(m);
+        strbuf_free(&b);
+    }
+}
+
 int
 main(void)
 {
@@ -294,6 +325,7 @@ main(void)
         cmocka_unit_test(loop_carries_values),
         cmocka_unit_test(random_code_against_path_search),
         cmocka_unit_test(loads_to_their_first_use),
+        cmocka_unit_test(quotients_read_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
