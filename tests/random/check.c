@@ -194,6 +194,8 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "literal-moves",
         "late-operands",
         "merge-loads",
+        "if-convert",
+        "cleanup,if-convert,schedule",
         "unroll,cleanup,merge-loads",
         "schedule:operands=late,late-operands",
     };

@@ -44,6 +44,7 @@ static const char *const pipelines[] = {
     "narrow-addresses",
     "late-operands",
     "merge-loads",
+    "if-convert",
     "unroll",
     "multiply-add",
     "dead-code",
@@ -53,7 +54,7 @@ static const char *const pipelines[] = {
     "cleanup,schedule,register-allocate",
     "schedule:registers=none",
     "cleanup,unroll,constant-fold,address-fold,cleanup,schedule,register-allocate",
-    "cleanup,merge-loads,schedule:operands=late:expanded=yes,late-operands,register-allocate",
+    "cleanup,if-convert,merge-loads,schedule:operands=late:expanded=yes,late-operands,register-allocate",
     "power-states:window=1",
     "cleanup,register-allocate,power-states",
     /* spilling, ever more */

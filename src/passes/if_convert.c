@@ -1,0 +1,317 @@
+/* if_convert.c: short branches become guarded instructions, as in ptxas' code.
+ *
+ *     @%p1 bra L;                     shl.b64       %rd2, %rd1, 2;
+ *     shl.b64 %rd2, %rd1, 2;          @!%p1 st.global.u32 [%rd2], %r1;
+ *     st.global.u32 [%rd2], %r1;
+ * L:
+ *
+ * An arm is a basic block that the branch alone reaches. With one arm the branch jumps over
+ * it; with two the first ends by a jump over the second. Stores and what somebody reads
+ * behind the arms get the guard; what only the arm reads is computed by all lanes. Lanes of
+ * a warp then stay together, and `schedule` moves instructions over what was a branch.
+ *
+ * How much: at most PLAIN machine operations an arm, its jump included, LOADING where it
+ * loads. Read off
+ * `ptxas -O3` of CUDA 13.0, sm_80, over arms of 1 to 30 multiply-adds, loads and stores
+ * (docs/passes.md). Left alone, as by ptxas: atomics, barriers, calls, IEEE quotients, and arms
+ * that only the kernel's end follows. Left
+ * alone here only: arms with a load whose result nothing behind them reads. Its register
+ * would be live in lanes that do not load, up to the kernel's begin.
+ *
+ * Rounds go on while branches within arms become guards. O(body) a round. Huge kernels: the
+ * round also makes their flow and liveness anew. */
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+#include "passes/schedule_int.h"
+
+#include "analysis/defuse.h"
+#include "analysis/fused.h"
+#include "ptx/expansion.h"
+
+enum { PLAIN = 8, LOADING = 20, MOST_ROUNDS = 8 };
+
+struct convert {
+    struct ptx_func *f;
+    const struct cfg *g;
+    const struct live *live;
+    uint8_t *operations; /* of each instruction, where it is no part of another */
+    uint64_t *dead;      /* instructions */
+    bool *taken;         /* of each block: part of a diamond of this round */
+    size_t diamonds, guarded;
+};
+
+/* What follows a branch: one or two arms, and where they meet. */
+struct diamond {
+    uint32_t arm[2], narms;
+    uint32_t meet; /* block */
+    int32_t guard;
+    bool neg; /* of the guard of the first arm */
+};
+
+/* -- an arm -- */
+
+struct outside {
+    const struct convert *c;
+    const struct diamond *d;
+    uint32_t arm;
+    bool read, guard;
+};
+
+/* Is what it writes read behind the arm, or by the other arm? */
+static void
+note_outside(void *user, int32_t reg, bool write, bool partial)
+{
+    struct outside *o = user;
+    (void)partial;
+    if (!write)
+        return;
+    o->guard |= reg == o->d->guard;
+    o->read |= live_at_start(o->c->live, o->d->meet, (uint32_t)reg);
+    for (uint32_t k = 0; k < o->d->narms; k++)
+        o->read |= o->d->arm[k] != o->arm &&
+                   live_at_start(o->c->live, o->d->arm[k], (uint32_t)reg);
+}
+
+static struct outside
+find_outside(const struct convert *c, const struct diamond *d, uint32_t arm,
+             const struct ptx_inst *in)
+{
+    struct outside o = {.c = c, .d = d, .arm = arm};
+    defuse_each(in, note_outside, &o);
+    return o;
+}
+
+/* May all lanes run it? */
+static bool
+is_harmless(const struct ptx_func *f, const struct ptx_inst *in)
+{
+    if (in->mod[PTX_MG_CC] || ptx_ops[in->op].flags & PTX_CCIN)
+        return false;
+    const bool operand = in->op == PTX_OP_LD && !ptx_machine_operations(in);
+    return operand || (!(ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE)) &&
+                       schedule_order_of(f, in) == SCHED_FREE &&
+                       !(ptx_ops[in->op].flags & (PTX_SIDE | PTX_CROSSLANE)));
+}
+
+static bool
+is_jump(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_BRA && in->guard < 0;
+}
+
+/* Can it stand under a guard? */
+static bool
+takes_guard(const struct convert *c, const struct diamond *d, uint32_t arm,
+            const struct ptx_inst *in)
+{
+    const unsigned flags = ptx_ops[in->op].flags;
+    const enum sched_order order = schedule_order_of(c->f, in);
+    if (in->guard >= 0 || in->power || flags & (PTX_ATOMIC | PTX_CROSSLANE) ||
+        ptx_machine_branches(in) || order == SCHED_STAYS || order == SCHED_ACCESS ||
+        in->mod[PTX_MG_CC] || flags & PTX_CCIN)
+        return false;
+    const struct outside o = find_outside(c, d, arm, in);
+    const bool load = flags & PTX_LOAD && !is_harmless(c->f, in);
+    return !o.guard && (!load || (in->op == PTX_OP_LD && o.read));
+}
+
+static bool
+is_arm(const struct convert *c, const struct diamond *d, uint32_t arm)
+{
+    const struct cfg_block *b = &c->g->block[arm];
+    uint32_t operations = 0, most = PLAIN;
+    for (uint32_t i = b->first; i < b->end; i++) {
+        const struct ptx_inst *in = &c->f->body.v[i];
+        operations += c->operations[i];
+        if (schedule_is_loc(in) || in->op == PTX_OP_LABEL ||
+            (i + 1 == b->end && is_jump(in)))
+            continue;
+        if (ptx_is_pseudo(in) || !takes_guard(c, d, arm, in))
+            return false;
+        if (ptx_ops[in->op].flags & PTX_LOAD && c->operations[i])
+            most = LOADING;
+    }
+    return operations <= most;
+}
+
+/* -- diamonds -- */
+
+/* The only way in is from `from`, the only way out to *to. */
+static bool
+is_between(const struct cfg *g, uint32_t b, uint32_t from, uint32_t *to)
+{
+    const struct cfg_block *x = &g->block[b];
+    if (b >= g->n || x->npred != 1 || x->pred[0] != (int32_t)from || x->nsucc != 1 ||
+        x->succ[0] < 0)
+        return false;
+    *to = (uint32_t)x->succ[0];
+    return true;
+}
+
+/* Nothing but the kernel's end: ptxas guards the exit instead (@P0 EXIT). */
+static bool
+only_ends(const struct convert *c, uint32_t b)
+{
+    for (uint32_t i = c->g->block[b].first; i < c->g->block[b].end; i++)
+        if (!ptx_is_pseudo(&c->f->body.v[i]))
+            return c->f->body.v[i].guard < 0 &&
+                   ptx_ops[c->f->body.v[i].op].flags & PTX_ENDS;
+    return c->g->block[b].nsucc == 1 && c->g->block[b].succ[0] == CFG_EXIT;
+}
+
+/* The diamond below the branch that ends block a. Blocks stand in the order of the code. */
+static bool
+find_diamond(const struct convert *c, uint32_t a, struct diamond *d)
+{
+    const struct cfg_block *x = &c->g->block[a];
+    const struct ptx_inst *in = x->end > x->first ? &c->f->body.v[x->end - 1] : NULL;
+    uint32_t meet;
+    if (!in || in->op != PTX_OP_BRA || in->guard < 0 || x->nsucc != 2 || x->rpo < 0 ||
+        x->succ[1] != (int32_t)a + 1 || !is_between(c->g, a + 1, a, &d->meet))
+        return false;
+    d->arm[0] = a + 1;
+    d->narms = 1;
+    d->guard = in->guard;
+    d->neg = !in->guard_neg;
+    const uint32_t target = (uint32_t)x->succ[0];
+    if (target != d->meet) {
+        if (target != a + 2 || !is_between(c->g, target, a, &meet) || meet != d->meet)
+            return false;
+        d->arm[d->narms++] = target;
+    }
+    if (d->meet != a + 1 + d->narms || (d->narms == 1 && only_ends(c, d->meet)))
+        return false;
+    for (uint32_t k = 0; k < d->narms; k++)
+        if (c->taken[d->arm[k]] || !is_arm(c, d, d->arm[k]))
+            return false;
+    return !c->taken[a];
+}
+
+static void
+convert(struct convert *c, uint32_t a, const struct diamond *d)
+{
+    bitset_add(c->dead, c->g->block[a].end - 1);
+    c->taken[a] = true;
+    for (uint32_t k = 0; k < d->narms; k++) {
+        const struct cfg_block *b = &c->g->block[d->arm[k]];
+        c->taken[d->arm[k]] = true;
+        for (uint32_t i = b->first; i < b->end; i++) {
+            struct ptx_inst *in = &c->f->body.v[i];
+            if (is_jump(in))
+                bitset_add(c->dead, i);
+            if (ptx_is_pseudo(in) || is_jump(in) ||
+                (is_harmless(c->f, in) && !find_outside(c, d, d->arm[k], in).read))
+                continue;
+            in->guard = d->guard;
+            in->guard_neg = d->neg != (k == 1);
+            c->guarded++;
+        }
+    }
+    c->diamonds++;
+}
+
+/* -- labels -- */
+
+/* Calls fn for each label that an operand names. */
+static void
+each_label(struct ptx_operand *o, void (*fn)(int32_t *number, int32_t *label),
+           int32_t *number)
+{
+    if (o->kind == PTX_OPD_LABEL)
+        fn(number, &o->label);
+    for (unsigned k = 0; o->kind == PTX_OPD_VEC && k < o->n; k++)
+        each_label(&o->vec[k], fn, number);
+}
+
+static void
+note_label(int32_t *number, int32_t *label)
+{
+    number[*label] = 0;
+}
+
+static void
+renumber(int32_t *number, int32_t *label)
+{
+    *label = number[*label];
+}
+
+/* Deletes what is dead, then labels that nothing names any more: they would keep blocks
+ * apart. */
+static void
+clean_up(struct ptx_func *f, const uint64_t *dead, struct arena *mem)
+{
+    rewrite_delete(f, dead);
+    int32_t *number = ARENA_ARRAY(mem, int32_t, f->labels.n + 1);
+    uint64_t *gone = bitset_new(mem, f->body.n + 1);
+    memset(number, 0xff, f->labels.n * sizeof *number);
+    for (size_t i = 0; i < f->body.n; i++)
+        for (unsigned k = 0; f->body.v[i].op != PTX_OP_LABEL && k < f->body.v[i].nops;
+             k++)
+            each_label(&f->body.v[i].ops[k], note_label, number);
+    size_t n = 0;
+    for (size_t l = 0; l < f->labels.n; l++) {
+        if (number[l] < 0)
+            continue;
+        number[l] = (int32_t)n;
+        f->labels.v[n++] = f->labels.v[l];
+    }
+    f->labels.n = n;
+    for (size_t i = 0; i < f->body.n; i++) {
+        const struct ptx_inst *in = &f->body.v[i];
+        if (in->op == PTX_OP_LABEL && number[in->ops[0].label] < 0)
+            bitset_add(gone, i);
+        else
+            for (unsigned k = 0; k < in->nops; k++)
+                each_label(&in->ops[k], renumber, number);
+    }
+    rewrite_delete(f, gone);
+}
+
+/* One round; false: nothing to convert. */
+static bool
+run_once(struct convert *c)
+{
+    struct arena mem = {0};
+    struct cfg *g = cfg_new(c->f);
+    struct live *live = live_new(g);
+    const size_t before = c->diamonds;
+    c->g = g;
+    c->live = live;
+    c->operations = ARENA_ARRAY(&mem, uint8_t, c->f->body.n + 1);
+    c->dead = bitset_new(&mem, c->f->body.n + 1);
+    c->taken = ARENA_ARRAY(&mem, bool, g->n + 1);
+    fused_operations(live, c->operations, NULL);
+    for (uint32_t a = 0; a < g->n; a++) {
+        struct diamond d;
+        if (find_diamond(c, a, &d))
+            convert(c, a, &d);
+    }
+    live_free(live);
+    cfg_free(g);
+    if (c->diamonds > before)
+        clean_up(c->f, c->dead, &mem);
+    arena_free(&mem);
+    return c->diamonds > before;
+}
+
+static bool
+run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
+    bool *changed, struct diag_sink *diag)
+{
+    (void)x; /* facts are made per round */
+    (void)diag;
+    struct convert c = {.f = f};
+    for (int k = 0; k < MOST_ROUNDS && run_once(&c); k++)
+        *changed = true;
+    if (a->report && c.diamonds)
+        strbuf_printf(a->report,
+                      "%s: %zu branches have become guards of %zu instructions\n",
+                      f->name, c.diamonds, c.guarded);
+    return true;
+}
+
+const struct pass pass_if_convert = {
+    .name = "if-convert",
+    .meaning = "makes guarded instructions of short branches",
+    .run_func = run,
+};
