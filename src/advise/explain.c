@@ -845,6 +845,31 @@ tell_report(const struct kernel *k)
     return true;
 }
 
+/* Passes that the machine's own runs have as well: compared with, they gain nothing. */
+static void
+tell_own_passes(const struct explain *x)
+{
+    char own[1024] = "";
+    allot_machine_get(x->of.machine, "compiler.cleanup", own, sizeof own);
+    if (!strcmp(setting(x, "compiler.registers"), "virtual"))
+        return; /* the PTX as it is */
+    for (const char *p = x->of.passes; *p; p += strcspn(p, ",")) {
+        p += *p == ',';
+        size_t n = strcspn(p, ",:");
+        for (const char *o = own; *o && n; o += strcspn(o, ",")) {
+            o += *o == ',';
+            if (strcspn(o, ",:") != n || strncmp(o, p, n))
+                continue;
+            fprintf(
+                stderr,
+                "%.*s is one of the machine's own passes (compiler.cleanup), so the runs "
+                "without passes have it\ntoo. Without it: --no-schedule.\n",
+                (int)n, p);
+            break;
+        }
+    }
+}
+
 static void
 tell_words(const struct explain *x, const char *report)
 {
@@ -870,6 +895,8 @@ tell_words(const struct explain *x, const char *report)
         fprintf(stderr,
                 "\nNo passes were given (-p scratchpad-layout,relssp are those of "
                 "scratchpad sharing).\n");
+    if (x->of.runnable)
+        tell_own_passes(x);
     for (size_t k = 0; k < x->kernels.n && x->of.runnable; k++)
         tell_runs(x, k);
     if (x->kernels.n && !x->of.runnable)

@@ -186,6 +186,11 @@ has err "No launch has more than"
 check "clean-up" 0 "$allot" opt dct1 --quick --explain -p cleanup -m 000-table2 --regs 20 -o /dev/null
 has err "baseline, lrr, passes"
 has err "The passes without sharing:"
+# Passes of the machine's own code change nothing in what is compared: it is told.
+check "a pass that a100 has" 0 "$allot" opt dct1 --quick --explain -p schedule -m a100 -o /dev/null
+has err "schedule is one of the machine's own passes"
+check "and without it" 0 "$allot" opt dct1 --quick --explain -p schedule -m a100 --no-schedule -o /dev/null
+lacks err "one of the machine's own passes"
 # Passes that look at the launch's shape are told it: without one no loop is peeled, and no gain is
 # known.
 peel=peel-loops,cleanup,late-stores,vtb:gain=0
