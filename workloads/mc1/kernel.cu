@@ -1,1 +1,2 @@
-#include "triangles.cuh"
+#define THREADS 32
+#include "voxels.cuh"

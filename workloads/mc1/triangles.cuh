@@ -29,9 +29,7 @@ sample(float x, float y, float z)
                        (field(x, y, z + STEP) - f) * (1.0f / STEP), f);
 }
 
-/* The table of cases: 16 edges a case, ended by 255. TABLE_TEXTURE: it is a 1D texture, as
- * in the benchmark; else it is memory. */
-#ifdef TABLE_TEXTURE
+/* The table of cases, a 1D texture as in the benchmark: 16 edges a case, ended by 255. */
 typedef unsigned long long case_table;
 
 static __device__ __forceinline__ unsigned
@@ -43,15 +41,6 @@ table_edge(case_table table, unsigned i)
         : "l"(table), "r"(i));
     return (unsigned)v.x;
 }
-#else
-typedef const unsigned char *case_table;
-
-static __device__ __forceinline__ unsigned
-table_edge(case_table table, unsigned i)
-{
-    return table[i];
-}
-#endif
 
 /* cells: their numbers; first: each cell's first vertex. */
 extern "C" __global__ void

@@ -4,7 +4,7 @@
 static bool
 run(struct allot_run *r)
 {
-    return marching_cubes(r, 32, 0, false);
+    return marching_cubes(r, 32, 0, true);
 }
 
 const struct allot_workload allot_workload_mc1 = {

@@ -1,2 +1,1 @@
-#define TABLE_TEXTURE
 #include "../mc1/triangles.cuh"

@@ -6,7 +6,7 @@ enum { RESERVED = 9324 - 9216 };
 static bool
 run(struct allot_run *r)
 {
-    return marching_cubes(r, 32, RESERVED, true);
+    return marching_cubes(r, 32, RESERVED, false);
 }
 
 const struct allot_workload allot_workload_mc1_9324 = {

@@ -1,2 +1,2 @@
 #define THREADS 48
-#include "../mc1/triangles.cuh"
+#include "../mc1/voxels.cuh"
