@@ -195,6 +195,8 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "late-operands",
         "merge-loads",
         "if-convert",
+        "jumps",
+        "cleanup,jumps,unroll,constant-fold,cleanup,if-convert",
         "cleanup,if-convert,schedule",
         "unroll,cleanup,merge-loads",
         "schedule:operands=late,late-operands",

@@ -45,6 +45,7 @@ static const char *const pipelines[] = {
     "late-operands",
     "merge-loads",
     "if-convert",
+    "jumps",
     "unroll",
     "multiply-add",
     "dead-code",
@@ -54,7 +55,8 @@ static const char *const pipelines[] = {
     "cleanup,schedule,register-allocate",
     "schedule:registers=none",
     "cleanup,unroll,constant-fold,address-fold,cleanup,schedule,register-allocate",
-    "cleanup,if-convert,merge-loads,schedule:operands=late:expanded=yes,late-operands,register-allocate",
+    "cleanup,jumps,unroll,cleanup,if-convert,merge-loads,"
+    "schedule:operands=late:expanded=yes,late-operands,register-allocate",
     "power-states:window=1",
     "cleanup,register-allocate,power-states",
     /* spilling, ever more */
