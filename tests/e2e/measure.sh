@@ -49,7 +49,7 @@ grep -Eq '^atom_chain +1 +100\.[0-9] %' "$dir/out" || fail "half is not 100 % of
 
 # -- a dry run: every case, no GPU, rows without cycles; what reads the file takes it --
 run measure --dry-run --quick -m v100 -o "$dir/dry.csv" || fail "dry run"
-grep -q '103 cases of microbenchmarks, .* 0 cases that could not be measured' "$dir/err" ||
+grep -q '105 cases of microbenchmarks, .* 0 cases that could not be measured' "$dir/err" ||
     fail "not every microbenchmark, or one that does not fit"
 # every kernel that an experiment of papers/micro has for this capability
 sed -n 's/.*ptx: \([a-z]*\).ptx, kernel: \([a-z0-9_]*\),.*/published\/\1\/\2\//p' \
