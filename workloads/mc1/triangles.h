@@ -202,11 +202,12 @@ marching_cubes(struct allot_run *r, int threads, uint32_t reserved, bool benchma
         }
         /* f is right to about 2^-22; a crossing moves by that over the difference of f at
          * the edge's ends, at least 2e-3, times the edge's length (times the change of
-         * the gradient along it, below 2). */
+         * the gradient along it, below 2). The benchmark's normals are differences of two
+         * values of f over 1/1000, 3e-4 and more: right to 2^-20 (observed: half of it). */
         wl_read(r, d_pos, got, 4 * n);
         wl_check_f32(r, "positions", got, want, n, 0.0f, 5e-5f);
         wl_read(r, d_norm, got, 4 * n);
-        wl_check_f32(r, "normals", got, want_n, n, 0.0f, 1e-4f);
+        wl_check_f32(r, "normals", got, want_n, n, 0.0f, benchmark ? 0x1p-20f : 1e-4f);
         if (r->ok && table_arg != d_table)
             r->ok = allot_object_free(r->dev, table_arg, r->diag);
         wl_free(r, d_pos);
