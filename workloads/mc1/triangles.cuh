@@ -6,6 +6,8 @@
  *
  * The field is a formula here, as in the benchmark's variant that computes it: a sum of
  * products of linear terms, so that host and device agree to rounding. */
+#include "cells.cuh"
+
 #ifndef THREADS
 #define THREADS 32
 #endif
@@ -29,23 +31,10 @@ sample(float x, float y, float z)
                        (field(x, y, z + STEP) - f) * (1.0f / STEP), f);
 }
 
-/* The table of cases, a 1D texture as in the benchmark: 16 edges a case, ended by 255. */
-typedef unsigned long long case_table;
-
-static __device__ __forceinline__ unsigned
-table_edge(case_table table, unsigned i)
-{
-    int4 v;
-    asm("tex.1d.v4.s32.s32 {%0, %1, %2, %3}, [%4, {%5}];"
-        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-        : "l"(table), "r"(i));
-    return (unsigned)v.x;
-}
-
-/* cells: their numbers; first: each cell's first vertex. */
+/* cells: their numbers; first: each cell's first vertex; table: 16 edges a case, ended by 255. */
 extern "C" __global__ void
 generateTriangles(float4 *position, float4 *normal, const unsigned *cells,
-                  const unsigned *first, case_table table, int size, float scale,
+                  const unsigned *first, unsigned long long table, int size, float scale,
                   int ncells)
 {
     __shared__ float3 vertlist[12 * THREADS];
@@ -63,30 +52,20 @@ generateTriangles(float4 *position, float4 *normal, const unsigned *cells,
     unsigned kind = 0;
 #pragma unroll
     for (int k = 0; k < 8; k++) {
-        /* Corners round the lower face, then round the upper one. */
-        corner[k] = make_float3(x0 + ((k ^ k >> 1) & 1 ? scale : 0.0f),
-                                y0 + (k & 2 ? scale : 0.0f), z0 + (k & 4 ? scale : 0.0f));
+        corner[k] = corner_at(x0, y0, z0, scale, k);
         f[k] = sample(corner[k].x, corner[k].y, corner[k].z);
         kind |= (f[k].w < 0.0f ? 1u : 0u) << k;
     }
 #pragma unroll
     for (int e = 0; e < 12; e++) {
-        /* Edges of the lower face, of the upper one, between them. */
-        int a = e < 8 ? e : e - 8, b = e < 4   ? (e + 1) % 4
-                                       : e < 8 ? 4 + (e + 1) % 4
-                                               : e - 4;
+        int a = edge_from(e), b = edge_to(e);
         float t = -f[a].w / (f[b].w - f[a].w);
-        vertlist[e * THREADS + threadIdx.x] =
-            make_float3(corner[a].x + t * (corner[b].x - corner[a].x),
-                        corner[a].y + t * (corner[b].y - corner[a].y),
-                        corner[a].z + t * (corner[b].z - corner[a].z));
-        normlist[e * THREADS + threadIdx.x] =
-            make_float3(f[a].x + t * (f[b].x - f[a].x), f[a].y + t * (f[b].y - f[a].y),
-                        f[a].z + t * (f[b].z - f[a].z));
+        vertlist[e * THREADS + threadIdx.x] = between(t, corner[a], corner[b]);
+        normlist[e * THREADS + threadIdx.x] = between(t, gradient(f[a]), gradient(f[b]));
     }
     __syncthreads();
     for (int v = 0; v < 15; v++) {
-        unsigned e = table_edge(table, kind * 16 + v);
+        unsigned e = table_at(table, kind * 16 + v);
         if (e == 255)
             break;
         float3 p = vertlist[e * THREADS + threadIdx.x],

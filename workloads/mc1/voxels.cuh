@@ -4,6 +4,8 @@
  * points beside each, for the gradient by differences, finds the crossing on each of the
  * 12 edges (positions and normals go to scratchpad, a column a thread), and writes the
  * vertices of the voxel's case from a table. */
+#include "cells.cuh"
+
 #define ISO 0.2f
 #define STEP 0.001f
 
@@ -28,19 +30,8 @@ sample(float x, float y, float z)
                        field(x, y, z + STEP) - f, f);
 }
 
-/* Edges of the cases, 16 a case; behind them how many each case has. */
-static __device__ __forceinline__ unsigned
-table_at(unsigned long long table, unsigned i)
-{
-    int4 v;
-    asm("tex.1d.v4.s32.s32 {%0, %1, %2, %3}, [%4, {%5}];"
-        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-        : "l"(table), "r"(i));
-    return (unsigned)v.x;
-}
-
-/* active: the voxels, nactive; first: each voxel's first vertex; the grid has 2^shift voxels
- * a side. */
+/* active: the voxels, nactive; first: each voxel's first vertex; table: edges of the cases, 16 a
+ * case, and behind them how many each case has; the grid has 2^shift voxels a side. */
 extern "C" __global__ void
 generateTriangles(float4 *position, float4 *normal, const unsigned *active,
                   const unsigned *first, unsigned long long table, unsigned shift,
@@ -61,9 +52,7 @@ generateTriangles(float4 *position, float4 *normal, const unsigned *active,
     unsigned kind = 0;
 #pragma unroll
     for (int k = 0; k < 8; k++) {
-        /* Corners round the lower face, then round the upper one. */
-        corner[k] = make_float3(x0 + ((k ^ k >> 1) & 1 ? scale : 0.0f),
-                                y0 + (k & 2 ? scale : 0.0f), z0 + (k & 4 ? scale : 0.0f));
+        corner[k] = corner_at(x0, y0, z0, scale, k);
         f[k] = sample(corner[k].x, corner[k].y, corner[k].z);
     }
 #pragma unroll
@@ -71,18 +60,10 @@ generateTriangles(float4 *position, float4 *normal, const unsigned *active,
         kind += (unsigned)(f[k].w < ISO) << k;
 #pragma unroll
     for (int e = 0; e < 12; e++) {
-        /* Edges of the lower face, of the upper one, between them. */
-        int a = e < 8 ? e : e - 8, b = e < 4   ? (e + 1) % 4
-                                       : e < 8 ? 4 + (e + 1) % 4
-                                               : e - 4;
+        int a = edge_from(e), b = edge_to(e);
         float t = (ISO - f[a].w) / (f[b].w - f[a].w);
-        vertlist[e * THREADS + threadIdx.x] =
-            make_float3(corner[a].x + t * (corner[b].x - corner[a].x),
-                        corner[a].y + t * (corner[b].y - corner[a].y),
-                        corner[a].z + t * (corner[b].z - corner[a].z));
-        normlist[e * THREADS + threadIdx.x] =
-            make_float3(f[a].x + t * (f[b].x - f[a].x), f[a].y + t * (f[b].y - f[a].y),
-                        f[a].z + t * (f[b].z - f[a].z));
+        vertlist[e * THREADS + threadIdx.x] = between(t, corner[a], corner[b]);
+        normlist[e * THREADS + threadIdx.x] = between(t, gradient(f[a]), gradient(f[b]));
     }
     __syncthreads();
     unsigned n = table_at(table, 16 * 256 + kind);
