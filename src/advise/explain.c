@@ -853,21 +853,14 @@ tell_own_passes(const struct explain *x)
     allot_machine_get(x->of.machine, "compiler.cleanup", own, sizeof own);
     if (!strcmp(setting(x, "compiler.registers"), "virtual"))
         return; /* the PTX as it is */
-    for (const char *p = x->of.passes; *p; p += strcspn(p, ",")) {
-        p += *p == ',';
-        size_t n = strcspn(p, ",:");
-        for (const char *o = own; *o && n; o += strcspn(o, ",")) {
-            o += *o == ',';
-            if (strcspn(o, ",:") != n || strncmp(o, p, n))
-                continue;
+    const struct pass *p;
+    for (size_t i = 0; (p = pass_at(i)); i++)
+        if (pass_names(x->of.passes, p->name) && pass_names(own, p->name))
             fprintf(
                 stderr,
-                "%.*s is one of the machine's own passes (compiler.cleanup), so the runs "
+                "%s is one of the machine's own passes (compiler.cleanup), so the runs "
                 "without passes have it\ntoo. Without it: --no-schedule.\n",
-                (int)n, p);
-            break;
-        }
-    }
+                p->name);
 }
 
 static void
