@@ -106,6 +106,7 @@ static bool
 fold_inst(struct fold *c, struct ptx_inst *in)
 {
     uint64_t v;
+    struct rewrite_plan plan;
     if (in->guard >= 0 && reg_value(c, in->guard, &v)) {
         bool runs = (v != 0) != in->guard_neg;
         /* Branches keep theirs: the control flow stays as the facts have it. */
@@ -122,7 +123,8 @@ fold_inst(struct fold *c, struct ptx_inst *in)
     int32_t d = in->ops[0].reg;
     bool literal_mov =
         (in->op == PTX_OP_MOV || in->op == PTX_OP_MOVP) && is_literal(&in->ops[1]);
-    if (rewrite_evaluate(c->f, in, known_source, c, &v)) {
+    if (rewrite_plan(c->f, in, &plan) &&
+        rewrite_evaluate(&plan, in, known_source, c, &v)) {
         if (!literal_mov) {
             struct ptx_operand lit = rewrite_literal(v);
             rewrite_as_mov(c->f, in, &lit);

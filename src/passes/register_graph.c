@@ -415,6 +415,7 @@ struct paint {
     uint32_t **friends; /* of each register: those it is a copy of; NULL: no bias */
     uint32_t *nfriends;
     uint32_t limit[2]; /* with bias: units, predicates to stay within */
+    uint64_t all;      /* work of one colouring */
 };
 
 /* Marks the places where group q cannot begin. */
@@ -475,12 +476,21 @@ put(const struct ra_group *q, int32_t c, int32_t *colour)
             colour[q->reg[m]] = c + q->off[m];
 }
 
-/* Colours groups in this order; the units and predicates used, or false if there is no
- * room within RA_MAX_UNITS. */
 static bool
-paint(struct paint *p, const uint32_t *order, int32_t *colour, uint32_t used[2])
+is_worse(const uint32_t used[2], const uint32_t best[2])
+{
+    return used[0] > best[0] || (used[0] == best[0] && used[1] > best[1]);
+}
+
+/* Colours groups in this order; the units and predicates used, or false if there is no
+ * room within RA_MAX_UNITS. Ends early where it takes more than `best`: that can only grow.
+ * It counts as work all the same, so that the number of tries does not depend on it. */
+static bool
+paint(struct paint *p, const uint32_t *order, int32_t *colour, uint32_t used[2],
+      const uint32_t best[2])
 {
     const struct ra_graph *g = p->g;
+    const uint64_t before = p->work;
     for (uint32_t r = 0; r < g->n; r++)
         colour[r] = RA_NONE;
     used[0] = used[1] = 0;
@@ -495,30 +505,44 @@ paint(struct paint *p, const uint32_t *order, int32_t *colour, uint32_t used[2])
         put(q, c, colour);
         uint32_t *u = &used[is_pred(p, q)];
         *u = (uint32_t)c + q->units > *u ? (uint32_t)c + q->units : *u;
+        if (is_worse(used, best)) {
+            p->work = before + p->all;
+            break;
+        }
     }
     return true;
 }
 
 struct key {
-    uint64_t a, b;
+    uint64_t k;
     uint32_t group;
 };
 
-static int
-by_key(const void *x, const void *y)
-{
-    const struct key *p = x, *q = y;
-    return p->a != q->a   ? (p->a < q->a ? -1 : 1)
-           : p->b != q->b ? (p->b < q->b ? -1 : 1)
-                          : (p->group > q->group) - (p->group < q->group);
-}
-
+/* Groups by their keys, of equal keys the first first: byte by byte from the last, without
+ * those that are the same in all. `key` is in order of groups; it has room for 2n. */
 static void
 sort_order(struct key *key, uint32_t n, uint32_t *order)
 {
-    qsort(key, n, sizeof *key, by_key);
+    struct key *from = key, *to = key + n;
+    uint64_t differ = 0;
     for (uint32_t i = 0; i < n; i++)
-        order[i] = key[i].group;
+        differ |= key[i].k ^ key[0].k;
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        uint32_t at[257] = {0};
+        if (!(differ >> shift & 255))
+            continue;
+        for (uint32_t i = 0; i < n; i++)
+            at[(from[i].k >> shift & 255) + 1]++;
+        for (unsigned d = 0; d < 256; d++)
+            at[d + 1] += at[d];
+        for (uint32_t i = 0; i < n; i++)
+            to[at[from[i].k >> shift & 255]++] = from[i];
+        struct key *t = from;
+        from = to;
+        to = t;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = from[i].group;
 }
 
 /* Place in the smallest-last order of each group: the one with the least weight of
@@ -606,12 +630,15 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit)
     uint32_t *order = ARENA_ARRAY(&mem, uint32_t, n + 1);
     uint32_t *best_order = ARENA_ARRAY(&mem, uint32_t, n + 1);
     int32_t *colour = ARENA_ARRAY(&mem, int32_t, g->n + 1);
-    struct key *key = ARENA_ARRAY(&mem, struct key, n + 1);
+    struct key *key = ARENA_ARRAY(&mem, struct key, 2 * n + 1);
     uint64_t *last = ARENA_ARRAY(&mem, uint64_t, n + 1);
     uint64_t *first = ARENA_ARRAY(&mem, uint64_t, n + 1);
     smallest_last(g, last, &mem);
     for (uint32_t q = 0; q < n; q++)
         first[q] = q; /* make_groups: vectors, then registers in order of number */
+    for (uint32_t q = 0; q < n; q++)
+        for (unsigned m = 0; m < g->group[q].n; m++)
+            p->all += g->group[q].reg[m] != RA_NONE ? g->nadj[g->group[q].reg[m]] : 0;
     uint64_t random = 1;
     /* Where more is live than may be used, only copies could help: no hard trying. */
     int rounds = g->live_units > limit ? 4 : ROUNDS;
@@ -625,42 +652,42 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit)
             uint64_t wide = 255u - s->units, up = (uint64_t)c, down = RA_MAX_UNITS - up;
             random = random * 6364136223846793005u + 1442695040888963407u;
             uint64_t any = random >> 40;
-            struct key k = {0, 0, q};
+            uint64_t a = 0, b = 0; /* of 32 bits */
             switch (round < 4 ? round : 4 + round % 5) {
             case 0:
-                k.a = last[q];
+                a = last[q];
                 break;
             case 1:
-                k.a = wide, k.b = last[q];
+                a = wide, b = last[q];
                 break;
             case 2:
-                k.a = first[q];
+                a = first[q];
                 break;
             case 3:
-                k.a = wide, k.b = first[q];
+                a = wide, b = first[q];
                 break;
             case 4: /* the best so far again, its last colours first */
-                k.a = down, k.b = wide;
+                a = down, b = wide;
                 break;
             case 5:
-                k.a = wide, k.b = down;
+                a = wide, b = down;
                 break;
             case 6:
-                k.a = (up / 4) * 0x9e3779b97f4a7c15u >> 32 ^ random % 7, k.b = wide;
+                a = (up / 4) * 0x9e3779b97f4a7c15u >> 32 ^ random % 7, b = wide;
                 break;
             case 7: /* places of wide groups kept, some of the rest mixed */
-                k.a = wide, k.b = any % 8 ? up : any;
+                a = wide, b = any % 8 ? up : any;
                 break;
             default:
-                k.a = any % 16 ? down : 0, k.b = any;
+                a = any % 16 ? down : 0, b = any;
                 break;
             }
-            key[q] = k;
+            key[q] = (struct key){a << 32 | b, q};
         }
         sort_order(key, n, order);
-        if (!paint(p, order, colour, used))
+        if (!paint(p, order, colour, used, best))
             continue;
-        if (used[0] < best[0] || (used[0] == best[0] && used[1] <= best[1])) {
+        if (!is_worse(used, best)) {
             memcpy(best, used, sizeof best);
             memcpy(g->colour, colour, sizeof *colour * g->n);
             memcpy(best_order, order, sizeof *order * n);
@@ -675,7 +702,7 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit)
         befriend(p, &mem);
         p->limit[0] = best[0];
         p->limit[1] = best[1];
-        if (paint(p, best_order, colour, used) && used[0] <= best[0] &&
+        if (paint(p, best_order, colour, used, best) && used[0] <= best[0] &&
             used[1] <= best[1])
             memcpy(g->colour, colour, sizeof *colour * g->n);
         move_to_friends(p, g->colour);

@@ -1,8 +1,6 @@
 /* rewrite.c: helpers of the passes on single instructions. */
 #include "passes/rewrite.h"
 
-#include "exec/lanes/lane.h"
-
 #include "analysis/defuse.h"
 #include "base/bitset.h"
 
@@ -213,39 +211,48 @@ fill(union row *r, enum ptx_type type, uint64_t bits)
 }
 
 bool
-rewrite_evaluate(const struct ptx_func *f, const struct ptx_inst *in,
-                 bool (*source)(void *user, const struct ptx_operand *o,
-                                enum ptx_type type, uint64_t *bits),
-                 void *user, uint64_t *bits)
+rewrite_plan(const struct ptx_func *f, const struct ptx_inst *in,
+             struct rewrite_plan *plan)
 {
     enum ptx_type type = rewrite_operand_type(in, 0);
-    unsigned width = ptx_type_bytes(type), n = 0;
-    uint64_t value[4] = {0};
-    enum ptx_type of[4];
+    unsigned width = ptx_type_bytes(type);
+    *plan = (struct rewrite_plan){.type = (uint8_t)type};
     if (type == PTX_NOTYPE || width == 1 ||
         width != ptx_type_bytes(f->regs.v[in->ops[0].reg].type))
         return false;
     for (unsigned i = 1; i < in->nops; i++) {
-        const struct ptx_operand *o = &in->ops[i];
         if (rewrite_letter(in, i) == 'P')
             continue; /* a second destination that was left out */
         enum ptx_type t = rewrite_operand_type(in, i);
-        if (n == 4 || t == PTX_NOTYPE || ptx_type_bytes(t) == 1 ||
-            (o->kind != PTX_OPD_NONE && !source(user, o, t, &value[n])))
+        if (plan->n == 4 || t == PTX_NOTYPE || ptx_type_bytes(t) == 1)
             return false;
-        of[n++] = t;
+        plan->source[plan->n] = (uint8_t)i;
+        plan->source_type[plan->n++] = (uint8_t)t;
     }
-    uint32_t aux;
     lane_init();
-    lane_fn *fn = lane_select(in, &aux);
-    if (!fn)
-        return false;
+    plan->fn = lane_select(in, &plan->aux);
+    return plan->fn;
+}
+
+bool
+rewrite_evaluate(const struct rewrite_plan *plan, const struct ptx_inst *in,
+                 bool (*source)(void *user, const struct ptx_operand *o,
+                                enum ptx_type type, uint64_t *bits),
+                 void *user, uint64_t *bits)
+{
+    const enum ptx_type type = plan->type;
+    const unsigned width = ptx_type_bytes(type);
     union row s[4] = {0}, d = {0};
-    for (unsigned i = 0; i < n; i++)
-        fill(&s[i], of[i], value[i]);
+    for (unsigned k = 0; k < plan->n; k++) {
+        const struct ptx_operand *o = &in->ops[plan->source[k]];
+        uint64_t value = 0;
+        if (o->kind != PTX_OPD_NONE && !source(user, o, plan->source_type[k], &value))
+            return false;
+        fill(&s[k], plan->source_type[k], value);
+    }
     void *const dst[2] = {&d, NULL};
     const void *const src[4] = {&s[0], &s[1], &s[2], &s[3]};
-    fn(dst, src, 1, aux);
+    plan->fn(dst, src, 1, plan->aux);
     *bits = type == PTX_PRED ? d.w[0] & 1 : width == 8 ? d.d[0] : d.w[0];
     if (width == 2)
         *bits &= 0xffff;

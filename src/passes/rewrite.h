@@ -2,6 +2,7 @@
 #ifndef ALLOT_PASSES_REWRITE_H
 #define ALLOT_PASSES_REWRITE_H
 
+#include "exec/lanes/lane.h"
 #include "ptx/ir.h"
 
 /* Calls fn for every source operand that is, or holds, a register: REG operands, also in
@@ -50,9 +51,20 @@ void rewrite_delete(struct ptx_func *f, const uint64_t *dead);
  * lane, and it depends on its operands alone. A guard is allowed. */
 bool rewrite_is_pure(const struct ptx_inst *in);
 
-/* The value of a pure instruction if `source` knows all of its sources, each as `type`; by
- * the executor's own lane functions, so that no pass can compute otherwise than it. */
-bool rewrite_evaluate(const struct ptx_func *f, const struct ptx_inst *in,
+/* How the value of a pure instruction is computed, whatever its sources hold: by the executor's own lane
+ * functions, so that no pass can compute otherwise than it. For what is evaluated many times. */
+struct rewrite_plan {
+    lane_fn *fn;
+    uint32_t aux;
+    uint8_t type, n;                   /* enum ptx_type of the result; sources */
+    uint8_t source[4], source_type[4]; /* operand and enum ptx_type of each */
+};
+
+/* False: no value of `in` can be computed. */
+bool rewrite_plan(const struct ptx_func *f, const struct ptx_inst *in,
+                  struct rewrite_plan *plan);
+/* The value if `source` knows all of the instruction's sources, each as `type`. */
+bool rewrite_evaluate(const struct rewrite_plan *plan, const struct ptx_inst *in,
                       bool (*source)(void *user, const struct ptx_operand *o,
                                      enum ptx_type type, uint64_t *bits),
                       void *user, uint64_t *bits);

@@ -38,6 +38,12 @@ struct value {
     bool known;
 };
 
+/* How an instruction is evaluated: found once, for all threads and turns. */
+struct evaluation {
+    bool tried, possible;
+    struct rewrite_plan plan;
+};
+
 struct run {
     const struct cfg *g;
     const struct ptx_func *f;
@@ -49,6 +55,7 @@ struct run {
     uint32_t grid[3];         /* 0: not known */
     uint64_t **fixed;         /* of each register: its value in each thread; NULL: none */
     struct value *now;        /* of each register, in the walk */
+    struct evaluation *eval;  /* of each instruction */
     uint32_t epoch;
     bool walking;
     uint64_t **skipped; /* of each block of the flow graph: registers that are written
@@ -116,7 +123,7 @@ source_value(void *user, const struct ptx_operand *o, enum ptx_type type, uint64
     return rewrite_source_bits(c->f, o, type, reg_value, c, bits);
 }
 
-/* What the instruction's one destination becomes. */
+/* What the one destination of instruction c->at becomes. */
 static bool
 result(struct run *c, const struct ptx_inst *in, uint64_t *bits)
 {
@@ -131,9 +138,13 @@ result(struct run *c, const struct ptx_inst *in, uint64_t *bits)
             return true;
         }
     }
-    if (!rewrite_is_pure(in) || in->op == PTX_OP_CVTA || in->op == PTX_OP_ISSPACEP)
-        return false;
-    return rewrite_evaluate(c->f, in, source_value, c, bits);
+    struct evaluation *e = &c->eval[c->at];
+    if (!e->tried) {
+        e->tried = true;
+        e->possible = rewrite_is_pure(in) && in->op != PTX_OP_CVTA &&
+                      in->op != PTX_OP_ISSPACEP && rewrite_plan(c->f, in, &e->plan);
+    }
+    return e->possible && rewrite_evaluate(&e->plan, in, source_value, c, bits);
 }
 
 static void
@@ -300,11 +311,12 @@ step(struct run *c, const struct ptx_inst *in, uint64_t *written)
         return;
     if (written && runs > 0 && only_writes(in) && access_place(c, in, &at, &size))
         add_bytes(written, at, size);
-    bool known = runs > 0 && result(c, in, &bits);
+    if (runs > 0 && result(c, in, &bits)) { /* nothing else is written */
+        c->now[in->ops[0].reg] = (struct value){bits, c->epoch, true};
+        return;
+    }
     struct writes w = {c, NULL};
     defuse_each(in, note_write, &w);
-    if (known)
-        c->now[in->ops[0].reg] = (struct value){bits, c->epoch, true};
 }
 
 /* Which way thread c->thread goes at the end of block v: index of the successor, -1: it is not
@@ -577,6 +589,7 @@ begin(struct run *c, const struct cfg *g, const struct scratch_use *use,
     c->fixed = ARENA_ARRAY(&c->out->mem, uint64_t *, c->f->regs.n + 1);
     c->skipped = ARENA_ARRAY(&c->out->mem, uint64_t *, g->n + 1);
     c->now = xcalloc(c->f->regs.n + 1, sizeof *c->now);
+    c->eval = xcalloc(c->f->body.n + 1, sizeof *c->eval);
     find_fixed(c);
     return true;
 }
@@ -585,6 +598,7 @@ static struct thread_bytes *
 finish(struct run *c)
 {
     free(c->now);
+    free(c->eval);
     defs_free(c->defs);
     return c->out;
 }

@@ -1,6 +1,8 @@
 /* ir.c: small helpers on modules and functions; the names of the special registers. */
 #include "ptx/ir.h"
 
+#include <stdatomic.h>
+
 const struct ptx_sreg_info ptx_sregs[PTX_NSREGS] = {
     [PTX_SREG_TID] = {"%tid", PTX_U32, 3, 0},
     [PTX_SREG_NTID] = {"%ntid", PTX_U32, 3, 0},
@@ -260,9 +262,14 @@ ptx_module_free(struct ptx_module *m)
 uint64_t
 ptx_inst_dests(const struct ptx_inst *in)
 {
+    /* Of each opcode, once its pattern has been read: the set, and the highest bit. */
+    static _Atomic uint64_t sets[PTX_NOPS];
+    const uint64_t found = (uint64_t)1 << 63;
     if (in->op == PTX_OP_CALL) /* return list, target, argument list */
         return in->ops[0].kind == PTX_OPD_VEC;
-    uint64_t set = 0, bit = 1;
+    uint64_t set = atomic_load_explicit(&sets[in->op], memory_order_relaxed), bit = 1;
+    if (set)
+        return set & ~found;
     bool begins = true;
     for (const char *p = ptx_ops[in->op].operands; *p; p++)
         if (*p == ',' || *p == '|') {
@@ -274,6 +281,7 @@ ptx_inst_dests(const struct ptx_inst *in)
                 *p == 'L')
                 set |= bit;
         }
+    atomic_store_explicit(&sets[in->op], set | found, memory_order_relaxed);
     return set;
 }
 
