@@ -9,9 +9,9 @@ set(library_objects ${CMAKE_CURRENT_BINARY_DIR}/liballot-all.o)
 set(library_local ${CMAKE_CURRENT_BINARY_DIR}/liballot-local.o)
 set(archives allot_workloads ${library_folders})
 list(TRANSFORM archives REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE archive_files)
-set(one_object ${no_lto})
-if(whole)
-  set(one_object ${whole} -O2 -flinker-output=nolto-rel)
+set(one_object ${whole})
+if(whole MATCHES "-flto=")
+  list(APPEND one_object -O2 -flinker-output=nolto-rel)
 endif()
 add_custom_command(OUTPUT ${library_objects} ${library_local}
   COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -fPIC ${one_object} -Wl,--whole-archive ${archive_files}

@@ -1,7 +1,13 @@
-# lanes_variant.c is compiled once per instruction-set variant; lanes.c chooses at run time.
+# lanes_variant.c is compiled once per instruction-set variant; lanes.c chooses at run time. Builds that
+# look for errors have the plain one only, unless told otherwise: the same source, a third of the time.
+set(all_variants ON)
+if(ALLOT_SANITIZE OR ALLOT_TSAN OR ALLOT_FUZZ)
+  set(all_variants OFF)
+endif()
+option(ALLOT_VARIANTS "Lane functions for AVX2 and AVX-512 too, chosen at run time" ${all_variants})
 set(lanes_variants plain)
 set(lanes_flags_plain)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+if(ALLOT_VARIANTS AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
   list(APPEND lanes_variants avx2 avx512)
   set(lanes_flags_avx2 -mavx2 -mfma -mbmi -mbmi2 -mf16c)
   set(lanes_flags_avx512 ${lanes_flags_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq)
@@ -19,10 +25,10 @@ function(exec_object lib source v)
   target_include_directories(${lib} PRIVATE src include)
   if(ALLOT_FUZZ) # minutes to compile with coverage and sanitizers, which ./x test asan has
     target_compile_options(${lib} PRIVATE -O1 -fno-sanitize=all)
-  elseif(NOT ALLOT_SANITIZE) # the vectoriser is the point, whatever the build type
-    target_compile_options(${lib} PRIVATE -O3)
-  elseif(NOT v STREQUAL plain) # the same source: one variant instrumented, and used, is enough
+  elseif(ALLOT_SANITIZE AND NOT v STREQUAL plain) # one variant instrumented, and used, is enough
     target_compile_options(${lib} PRIVATE -fno-sanitize=all)
+  elseif(ALLOT_VARIANTS AND NOT ALLOT_SANITIZE) # the vectoriser is the point, whatever the build type
+    target_compile_options(${lib} PRIVATE -O3)
   endif()
   if(CMAKE_C_COMPILER_ID MATCHES Clang) # some loops it cannot vectorise; it need not say so
     target_compile_options(${lib} PRIVATE -Wno-pass-failed)

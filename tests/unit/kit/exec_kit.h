@@ -65,7 +65,7 @@ __attribute__((unused)) static const char *kit_variant;
 __attribute__((unused)) static exec_fn *const *
 kit_table(const char *name)
 {
-#if defined(__x86_64__)
+#ifdef HAVE_VARIANTS
     if (!strcmp(name, "avx512"))
         return exec_fast_avx512;
     if (!strcmp(name, "avx2"))
