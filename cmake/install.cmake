@@ -16,6 +16,7 @@ endif()
 add_custom_command(OUTPUT ${library_objects} ${library_local}
   COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -fPIC ${one_object} -Wl,--whole-archive ${archive_files}
           -Wl,--no-whole-archive -o ${library_objects}
+  COMMAND ${CMAKE_OBJCOPY} --remove-section=.gnu.lto_* ${library_objects} # what ALLOT_LTO=OFF leaves
   COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${library_objects} ${library_local}
   DEPENDS ${archives} COMMENT "one object of liballot" VERBATIM)
 
