@@ -20,7 +20,8 @@ struct run_cache_entry {
     struct run_cache_entry *next;
     char *name; /* of a machine; or workload, compiler, passes */
     struct allot_machine *machine;
-    char ptx_hash[33], launch_hash[33];
+    struct allot_module *module; /* of a file of one's own, after its passes */
+    char ptx_hash[33];
 };
 
 static struct run_cache_entry *
@@ -48,6 +49,7 @@ run_cache_free(struct run_cache *c)
     for (struct run_cache_entry *e = c->list, *next; e; e = next) {
         next = e->next;
         allot_machine_free(e->machine);
+        allot_module_free(e->module);
         free(e->name);
         free(e);
     }
@@ -151,32 +153,26 @@ read_launch(const struct exp_run *r, struct allot_module *mod, struct launch *l,
     return launch_read(&desc, mod, r->workload, l, NULL, mem, diag);
 }
 
-/* Everything about the module, once for all runs in which it is the same: `name` says
- * what it depends on. */
+/* The module's hash, once for all runs in which it is the same: `name` says what it depends
+ * on. */
 static struct run_cache_entry *
-hashes(const struct exp_run *r, const struct allot_machine *m, struct run_cache *c,
-       const char *name, struct diag_sink *diag)
+module_of(const struct exp_run *r, const struct allot_machine *m, struct run_cache *c,
+          const char *name, struct diag_sink *diag)
 {
     struct run_cache_entry *e = cached(c, name);
     if (e)
         return e;
     struct allot_diag *d = allot_diag_new();
     struct allot_module *mod = load_module(r, m, true, d);
-    struct arena mem = {0};
-    struct launch l;
-    char launch_hash[33] = "";
-    bool ok = mod;
-    if (!ok)
-        run_diag(d, diag);
-    if (ok && r->own)
-        ok = read_launch(r, mod, &l, &mem, diag) && hash_launch(r, &l, launch_hash, diag);
-    if (ok) {
+    if (mod) {
         e = remember(c, name);
         allot_module_hash(mod, e->ptx_hash);
-        memcpy(e->launch_hash, launch_hash, sizeof launch_hash);
+        e->module = r->own ? mod : NULL;
+    } else {
+        run_diag(d, diag);
     }
-    arena_free(&mem);
-    allot_module_free(mod);
+    if (!r->own)
+        allot_module_free(mod);
     allot_diag_free(d);
     return e;
 }
@@ -187,18 +183,20 @@ ptx_hash(struct exp_run *r, const struct allot_machine *m, struct run_cache *c,
 {
     struct strbuf name = {0};
     strbuf_printf(&name, "ptx %s %s %s", r->workload, r->compiler, r->passes);
-    if (r->own) { /* a fatbin's choice depends on the machine */
+    if (r->own) /* a fatbin's choice depends on the machine */
         strbuf_printf(&name, " %s", r->machine);
-        for (size_t i = 0; i < r->nparams; i++)
-            strbuf_printf(&name, "\n%s", r->params[i]);
-    }
-    const struct run_cache_entry *e = hashes(r, m, c, name.s, diag);
-    strbuf_free(&name);
-    if (e) {
+    const struct run_cache_entry *e = module_of(r, m, c, name.s, diag);
+    struct arena mem = {0};
+    struct launch l;
+    bool ok = e;
+    if (ok)
         memcpy(r->ptx_hash, e->ptx_hash, sizeof r->ptx_hash);
-        memcpy(launch_hash, e->launch_hash, sizeof e->launch_hash);
-    }
-    return e;
+    if (ok && r->own)
+        ok = read_launch(r, e->module, &l, &mem, diag) &&
+             hash_launch(r, &l, launch_hash, diag);
+    arena_free(&mem);
+    strbuf_free(&name);
+    return ok;
 }
 
 /* launch_hash: of a kernel of one's own, or of an experiment's program. Where its file lies

@@ -371,8 +371,8 @@ measure_run(const struct measure *w, struct strbuf *out, struct diag_sink *diag)
 {
     struct micro_cases m;
     struct gpu g = {0};
-    bool ok = micro_load(&m, diag) && published_add(&m, w->only, w->nonly, diag) &&
-              card_open(&g, w->library, w->device);
+    bool ok = micro_load(&m, diag) && card_open(&g, w->library, w->device) &&
+              published_add(&m, w->only, w->nonly, diag);
     if (ok) {
         header(&g, w->repeat, out);
         ok = measure_all(&g, w, &m, out);
