@@ -48,8 +48,16 @@ grep -Eq '^atom_chain +1 +100\.[0-9] %' "$dir/out" || fail "half is not 100 % of
 [ "$(awk '/^---/ { getline; print $1; exit }' "$dir/out")" = atom_chain ] || fail "worst first"
 
 # -- a dry run: every case, no GPU, rows without cycles; what reads the file takes it --
-run measure --dry-run --quick -m v100 -o "$dir/dry.csv" || fail "dry run"
-grep -q '105 cases of microbenchmarks, .* 0 cases that could not be measured' "$dir/err" ||
+"$allot" list workloads | awk 'NF && $1 != "workload" && $1 !~ /^-/ { print $1 }' >"$dir/names"
+[ "$(wc -l <"$dir/names")" -gt 60 ] || fail "few workloads are listed"
+cases= micro=105
+if nm -D "$allot" | grep -q __asan_init; then # a sample: the release build has all of them
+    awk 'NR % 6 == 1' "$dir/names" >"$dir/some" && mv "$dir/some" "$dir/names"
+    cases="chain published $(sed 's,.*,workload/&/,' "$dir/names")" micro='[0-9]*'
+fi
+# shellcheck disable=SC2086 # words
+run measure --dry-run --quick -m v100 -o "$dir/dry.csv" $cases || fail "dry run"
+grep -q "$micro cases of microbenchmarks, .* 0 cases that could not be measured" "$dir/err" ||
     fail "not every microbenchmark, or one that does not fit"
 # every kernel that an experiment of papers/micro has for this capability
 sed -n 's/.*ptx: \([a-z]*\).ptx, kernel: \([a-z0-9_]*\),.*/published\/\1\/\2\//p' \
@@ -58,8 +66,6 @@ sed -n 's/.*ptx: \([a-z]*\).ptx, kernel: \([a-z0-9_]*\),.*/published\/\1\/\2\//p
 while read -r k; do
     grep -q "^$k[0-9]*x[0-9]*-2,[a-z0-9_]*,1/1,,,$" "$dir/dry.csv" || fail "$k is not in the dry run"
 done <"$dir/kernels"
-"$allot" list workloads | awk 'NF && $1 != "workload" && $1 !~ /^-/ { print $1 }' >"$dir/names"
-[ "$(wc -l <"$dir/names")" -gt 60 ] || fail "few workloads are listed"
 while read -r w; do
     grep -q "^workload/$w/quick,[A-Za-z_0-9]*,1/[1-9][0-9]*,,,$" "$dir/dry.csv" || fail "$w is not in the dry run"
 done <"$dir/names"

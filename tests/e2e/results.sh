@@ -4,8 +4,8 @@
 allot=$1
 . "$2/tests/e2e/inputs/lib.sh"
 trap 'rm -rf "$dir"' EXIT
-kills=5 runs=150 step=0.001
-[ -z "$sanitized" ] || { runs=50 step=0.003; }
+kills=5 runs=60 step=0.0025
+[ -z "$sanitized" ] || { runs=30 step=0.005; }
 [ -n "${ALLOT_LONG_TESTS:-}" ] && kills=50
 
 stored() { # FILE: runs that are done, by their keys

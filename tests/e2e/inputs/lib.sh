@@ -12,9 +12,9 @@ if nm -D "$allot" | grep -q __asan_init; then
     sanitized=1
 fi
 cases=0
-in_sample() { # every case, under ASan every third
+in_sample() { # every case, under ASan every sixth
     cases=$((cases + 1))
-    [ -z "$sanitized" ] || [ $((cases % 3)) -eq 1 ]
+    [ -z "$sanitized" ] || [ $((cases % 6)) -eq 1 ]
 }
 
 under= # words in front of each command that is checked

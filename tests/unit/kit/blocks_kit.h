@@ -20,7 +20,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNELS = SANITIZED ? 100 : 600, MOST = 256 * 12, ARRAYS = 3 };
+enum { MOST = 256 * 12, ARRAYS = 3 };
+
+/* Kernels that a test draws: $ALLOT_RANDOM_TIMES as many if that is set. */
+static inline unsigned
+blocks_kernels(void)
+{
+    const char *times = getenv("ALLOT_RANDOM_TIMES");
+    return (SANITIZED ? 40 : 300) * (times ? (unsigned)atoi(times) : 1);
+}
 
 struct gen {
     struct strbuf b;

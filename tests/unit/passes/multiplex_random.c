@@ -94,9 +94,10 @@ static void
 same_memory_and_counters(void **state)
 {
     static struct outcome want, got, first;
+    const unsigned kernels = blocks_kernels();
     unsigned allocating[SCHEMES] = {0}, waiting[SCHEMES] = {0};
     (void)state;
-    for (uint64_t seed = 1; seed <= KERNELS; seed++) {
+    for (uint64_t seed = 1; seed <= kernels; seed++) {
         struct gen g = {.state = seed * 0x9e3779b97f4a7c15u};
         kernel(&g);
         run(&g, seed, &(struct way){.passes = "", .functional = true}, &want);
@@ -121,9 +122,9 @@ same_memory_and_counters(void **state)
         strbuf_free(&g.b);
     }
     for (unsigned s = 0; s < SCHEMES; s++)
-        if (6 * allocating[s] < 5 * KERNELS || 4 * waiting[s] < 3 * KERNELS)
+        if (6 * allocating[s] < 5 * kernels || 4 * waiting[s] < 3 * kernels)
             fail_msg("%s: of %u kernels only %u allocate scratchpad and %u wait for it",
-                     schemes[s], KERNELS, allocating[s], waiting[s]);
+                     schemes[s], kernels, allocating[s], waiting[s]);
 }
 
 int

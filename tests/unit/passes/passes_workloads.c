@@ -75,7 +75,7 @@ same_memory(void **state)
         for (size_t i = 0; allot_workloads[i]; i++) {
             const struct allot_workload *w = allot_workloads[i];
             size_t len;
-            if (!in_sample(i, 0) || !allot_workload_ptx(w->name, compilers[c], &len))
+            if (!in_sample(i, 3) || !allot_workload_ptx(w->name, compilers[c], &len))
                 continue;
             uint64_t plain = run(w, compilers[c], "");
             /* of the second compiler the long ones only, which hold the others */

@@ -5,6 +5,7 @@
  * altering an allocated function in ways that break it: each must be found. */
 #include "allot/workload.h"
 #include "unit/kit/ptx_kit.h"
+#include "unit/kit/sanitized.h"
 
 #include "analysis/register_check.h"
 #include "analysis/usage.h"
@@ -32,7 +33,7 @@ near_maxlive(void **state)
             size_t len;
             const char *text =
                 allot_workload_ptx(allot_workloads[i]->name, compilers[c], &len);
-            if (!text)
+            if (!text || !in_sample(i, 3 * (unsigned)c))
                 continue;
             struct ptx_module *m = kit_parse(text);
             run(m, "cleanup");
@@ -63,7 +64,7 @@ keeps_to_limits(void **state)
 {
     (void)state;
     for (size_t i = 0; allot_workloads[i]; i++)
-        for (int limit = 40; limit >= 14; limit -= 13) {
+        for (int limit = 40; limit >= 14 && in_sample(i, 1); limit -= 13) {
             size_t len;
             struct ptx_module *m =
                 kit_parse(allot_workload_ptx(allot_workloads[i]->name, "clang", &len));

@@ -21,11 +21,12 @@ same_memory(void **state)
 {
     static const char *const schemes[] = {"vtb", "vtb-pipe", "vtb-named", "co-vtb"};
     static const char *const turns[] = {"vtb", "vtb-pipe", "vtb-named"};
-    enum { SCHEMES = 4, SAMPLE = SANITIZED ? 110 : KERNELS };
+    enum { SCHEMES = 4 };
+    const unsigned kernels = blocks_kernels();
     static uint32_t want[MOST], got[MOST];
     unsigned merged[SCHEMES] = {0}, ways = 0;
     (void)state;
-    for (uint64_t seed = 1; seed <= SAMPLE; seed++) {
+    for (uint64_t seed = 1; seed <= kernels; seed++) {
         struct gen g = {.state = seed * 0x9e3779b97f4a7c15u, .anew = seed % 2};
         struct gen own = {.state = ~seed * 0x9e3779b97f4a7c15u}; /* what passes choose */
         kernel(&g);
@@ -59,24 +60,25 @@ same_memory(void **state)
         strbuf_free(&g.b);
     }
     for (unsigned s = 0; s < SCHEMES; s++)
-        if (6 * merged[s] < 5 * SAMPLE)
+        if (6 * merged[s] < 5 * kernels)
             fail_msg("%s: only %u of %u kernels are merged", schemes[s], merged[s],
-                     SAMPLE);
+                     kernels);
 }
 
 static void
 virtual_blocks_ask(void **state)
 {
+    const unsigned kernels = blocks_kernels();
     unsigned n = 0;
     (void)state;
-    for (uint64_t seed = 1; seed <= KERNELS; seed++) {
+    for (uint64_t seed = 1; seed <= kernels; seed++) {
         struct gen g = {.state = seed * 0x9e3779b97f4a7c15u, .anew = seed % 2};
         kernel(&g);
         n += asks(&g);
         strbuf_free(&g.b);
     }
-    if (5 * n < KERNELS)
-        fail_msg("only in %u of %u kernels", n, KERNELS);
+    if (5 * n < kernels)
+        fail_msg("only in %u of %u kernels", n, kernels);
 }
 
 int

@@ -63,7 +63,7 @@ same_memory(void **state)
             const struct allot_workload *w = allot_workloads[i];
             size_t len;
             unsigned none = 0;
-            if (!in_sample(i, 1) || !allot_workload_ptx(w->name, compilers[c], &len))
+            if (!in_sample(i, 4) || !allot_workload_ptx(w->name, compilers[c], &len))
                 continue;
             uint64_t plain = run(w, compilers[c], "", &none);
             for (size_t p = 0; p < SCHEMES; p++) {

@@ -445,7 +445,7 @@ merged_workloads(void **state)
     (void)state;
     for (size_t i = 0; allot_workloads[i]; i++) {
         const struct allot_workload *w = allot_workloads[i];
-        if (!in_sample(i, 1))
+        if (SANITIZED && i % 3 != 1) /* few are merged */
             continue;
         struct allot_diag *d = allot_diag_new();
         struct allot_machine *m = allot_machine_load("gtx480", d);

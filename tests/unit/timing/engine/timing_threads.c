@@ -271,7 +271,8 @@ same_at_any_number_of_threads(void **state)
             struct outcome one =
                 run_set(i, machines[m].name, 1, 0, false, machines[m].set);
             for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
-                if (m && (k + m) % 2) /* half of them */
+                if (SANITIZED ? (i + k + m) % 3 != 0
+                              : m && (k + m) % 2) /* some of them */
                     continue;
                 struct outcome o =
                     run_set(i, machines[m].name, runs[k].threads, runs[k].quantum,
