@@ -270,7 +270,7 @@ too_few(const struct ptx_func *f, uint32_t limit, uint32_t least, struct diag_si
 
 /* Spills and colours until f has at most `limit` units. *least: what it got down to. */
 static bool
-reduce(struct ra *a, uint32_t limit, uint32_t *least)
+reduce(struct ra *a, uint32_t limit, const struct ra_spreading *spread, uint32_t *least)
 {
     struct ptx_func *f = a->f;
     uint32_t target = limit;
@@ -285,6 +285,10 @@ reduce(struct ra *a, uint32_t limit, uint32_t *least)
         units = g ? g->nunits : units;
         *least = units < *least ? units : *least;
         if (g && units <= limit) {
+            if (spread && spread->banks > 1) {
+                uint32_t most = register_step(f, units, &spread->room);
+                ra_spread(g, f, cfg, spread->banks, most < limit ? most : limit);
+            }
             rename_all(a, g, cfg);
             ok = true;
         } else if (!ra_spill(a, live, target)) {
@@ -300,19 +304,20 @@ reduce(struct ra *a, uint32_t limit, uint32_t *least)
 }
 
 bool
-ra_allocate(struct ptx_func *f, uint32_t limit, bool operands_free, struct ra_result *out,
+ra_allocate(struct ptx_func *f, uint32_t limit, bool operands_free,
+            const struct ra_spreading *spread, struct ra_result *out,
             struct diag_sink *diag)
 {
     struct ra a = {.f = f, .operands_free = operands_free};
     struct ptx_func *before = ra_snapshot(f);
     uint32_t least = UINT32_MAX;
-    bool ok = reduce(&a, limit, &least);
+    bool ok = reduce(&a, limit, spread, &least);
     if (!ok) { /* what is kept in registers cannot be spilled: without it, then */
         ra_restore(f, before);
         vec_free(&a.origin);
         vec_free(&a.temporary);
         a = (struct ra){.f = f, .load_always = true, .operands_free = operands_free};
-        ok = reduce(&a, limit, &least);
+        ok = reduce(&a, limit, spread, &least);
     }
     if (!ok)
         too_few(f, limit, least, diag);
@@ -329,16 +334,21 @@ static bool
 run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     bool *changed, struct diag_sink *diag)
 {
-    double most, sm, reserved;
+    double most, sm, warps, reserved, banks;
     (void)x;
     if (!pass_arg_number(a, "max-registers", 1, RA_MAX_UNITS, &most, diag) ||
         !pass_arg_number(a, "sm-registers", 1024, 1 << 20, &sm, diag) ||
+        !pass_arg_number(a, "sm-warps", 1, 1024, &warps, diag) ||
+        !pass_arg_number(a, "banks", 0, 64, &banks, diag) ||
         !pass_arg_number(a, "reserved", 0, 16, &reserved, diag))
         return false;
+    const struct ra_spreading spread = {
+        (unsigned)banks,
+        {(uint32_t)sm, (uint32_t)warps, (uint32_t)most, (uint32_t)reserved}};
     *changed = true;
     struct ra_result r;
     if (!ra_allocate(f, ra_limit(f, (uint32_t)most, (uint32_t)sm, (uint32_t)reserved),
-                     !strcmp(pass_arg(a, "operands-free"), "yes"), &r, diag))
+                     !strcmp(pass_arg(a, "operands-free"), "yes"), &spread, &r, diag))
         return false;
     if (a->report)
         strbuf_printf(
@@ -352,7 +362,11 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
 
 static const struct pass_key keys[] = {
     {"max-registers", "255", "32-bit registers a thread may have"},
-    {"sm-registers", "65536", "registers of an SM, for .minnctapersm"},
+    {"sm-registers", "65536", "registers of an SM, for .minnctapersm and banks"},
+    {"sm-warps", "64", "warps of an SM; the machine's"},
+    {"banks", "0",
+     "register banks to spread an instruction's sources over, where registers cost no warp; "
+     "0: places as low as they come; the machine's"},
     {"reserved", "0",
      "registers beside them that a thread takes, for .maxnreg; the machine's"},
     {"operands-free", "no",

@@ -2,6 +2,7 @@
  *
  *   register_allocate.c  the pass: limits, the loop of colouring and spilling, new names
  *   register_graph.c     vector operands, interference, colouring
+ *   register_banks.c     which registers should lie in different banks
  *   register_spill.c     what to spill, and the code for it
  *   register_again.c     what is computed again instead of loaded
  *   register_keep.c      where a spilled register stays in a register between two uses
@@ -11,6 +12,7 @@
 #define ALLOT_PASSES_REGISTER_ALLOCATE_INT_H
 
 #include "analysis/live.h"
+#include "passes/register_step.h"
 #include "ptx/ir.h"
 
 enum { RA_MAX_GROUP = 8, RA_MAX_UNITS = 1024, RA_CHAIN = 6, RA_NONE = -1 };
@@ -73,6 +75,29 @@ void ra_graph_free(struct ra_graph *g);
 /* Colours with as few units as it finds; does not try hard where MAXLIVE is above the
  * limit, for then something must be spilled. */
 void ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit);
+
+/* What a register should lie apart from. */
+struct ra_apart {
+    int32_t other;
+    uint32_t weight;
+};
+
+/* Those of each register: with[first[r] .. first[r + 1]). */
+struct ra_apart_list {
+    uint32_t *first;
+    struct ra_apart *with;
+};
+
+struct ra_banks {
+    unsigned n;                       /* register r is in bank r mod n */
+    struct ra_apart_list bank, place; /* not in one bank; not in one place */
+};
+
+struct ra_banks *ra_banks_new(const struct ra_graph *g, const struct ptx_func *f,
+                              const struct cfg *cfg, unsigned n, struct arena *mem);
+/* Colours anew by banks, where `limit` units are enough for that; else the colours stay. */
+void ra_spread(struct ra_graph *g, const struct ptx_func *f, const struct cfg *cfg,
+               unsigned banks, uint32_t limit);
 
 /* Changes the code so that at most `units` (32-bit units) should be live anywhere. False:
  * nothing is left to spill. */
@@ -149,6 +174,12 @@ struct ra_result {
     uint32_t spilled, rematerialised; /* registers */
 };
 
+/* Where banks are looked at: up to as many registers as cost no warp. */
+struct ra_spreading {
+    unsigned banks; /* 0: they are not */
+    struct register_room room;
+};
+
 /* The most registers that f may have: `most`, or what its directives leave of theirs, of
  * which so many are reserved. */
 uint32_t ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers,
@@ -156,7 +187,8 @@ uint32_t ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers
 /* Gives f's registers physical names, at most `limit` units of them, and has the result
  * checked. False and a diagnostic: that cannot be done; f is then of no use. */
 bool ra_allocate(struct ptx_func *f, uint32_t limit, bool operands_free,
-                 struct ra_result *out, struct diag_sink *diag);
+                 const struct ra_spreading *spread, struct ra_result *out,
+                 struct diag_sink *diag);
 
 /* Units of a register in its file. */
 static inline unsigned

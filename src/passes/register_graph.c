@@ -414,8 +414,10 @@ struct paint {
     uint64_t work;
     uint32_t **friends; /* of each register: those it is a copy of; NULL: no bias */
     uint32_t *nfriends;
-    uint32_t limit[2]; /* with bias: units, predicates to stay within */
-    uint64_t all;      /* work of one colouring */
+    uint32_t limit[2];            /* with bias: units, predicates to stay within */
+    uint64_t all;                 /* work of one colouring */
+    const struct ra_banks *banks; /* NULL: places do not matter */
+    uint32_t cost[RA_MAX_UNITS];  /* of each place for the group at hand */
 };
 
 /* Marks the places where group q cannot begin. */
@@ -468,6 +470,49 @@ beside_friend(const struct paint *p, const struct ra_group *q, const int32_t *co
     return RA_NONE;
 }
 
+/* Adds to p->cost what it costs that group q begins at each place. */
+static void
+note_costs(struct paint *p, const struct ra_group *q, const int32_t *colour)
+{
+    const struct ra_banks *b = p->banks;
+    const int32_t end = (int32_t)p->limit[0];
+    memset(p->cost, 0, (size_t)end * sizeof *p->cost);
+    for (unsigned m = 0; m < q->n; m++) {
+        int32_t r = q->reg[m];
+        if (r == RA_NONE)
+            continue;
+        for (uint32_t k = b->bank.first[r]; k < b->bank.first[r + 1]; k++) {
+            int32_t other = b->bank.with[k].other, at = colour[other];
+            if (p->g->units[other] % b->n == 0) /* aligned: wherever it is */
+                at = 0;
+            for (int32_t c = 0; at >= 0 && c < end; c++)
+                if ((unsigned)(c + q->off[m]) % b->n == (unsigned)at % b->n)
+                    p->cost[c] += b->bank.with[k].weight;
+        }
+        for (uint32_t k = b->place.first[r]; k < b->place.first[r + 1]; k++) {
+            int32_t at = colour[b->place.with[k].other];
+            int32_t from = at - q->off[m] - p->g->units[r] + 1;
+            int32_t to = at - q->off[m] + p->g->units[b->place.with[k].other];
+            for (int32_t c = from < 0 ? 0 : from; at >= 0 && c < to && c < end; c++)
+                p->cost[c] += b->place.with[k].weight;
+        }
+    }
+}
+
+/* The first of the places that cost least. */
+static int32_t
+cheapest(struct paint *p, const struct ra_group *q, const int32_t *colour)
+{
+    int32_t best = RA_NONE;
+    if (is_pred(p, q))
+        return best;
+    note_costs(p, q, colour);
+    for (int32_t c = 0; c + q->units <= (int32_t)p->limit[0]; c += q->align)
+        if (p->stamp[c] != p->epoch && (best == RA_NONE || p->cost[c] < p->cost[best]))
+            best = c;
+    return best;
+}
+
 static void
 put(const struct ra_group *q, int32_t c, int32_t *colour)
 {
@@ -498,6 +543,8 @@ paint(struct paint *p, const uint32_t *order, int32_t *colour, uint32_t used[2],
         const struct ra_group *q = &g->group[order[i]];
         forbid(p, q, colour);
         int32_t c = p->friends ? beside_friend(p, q, colour) : RA_NONE;
+        if (c == RA_NONE && p->banks)
+            c = cheapest(p, q, colour);
         if (c == RA_NONE)
             for (c = 0; p->stamp[c] == p->epoch; c += q->align)
                 if (c + 2 * q->align > RA_MAX_UNITS)
@@ -706,6 +753,62 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit)
             used[1] <= best[1])
             memcpy(g->colour, colour, sizeof *colour * g->n);
         move_to_friends(p, g->colour);
+    }
+    arena_free(&mem);
+}
+
+/* -- banks -- */
+
+struct order_noting {
+    const struct ra_graph *g;
+    uint32_t *order, n;
+    bool *seen;
+};
+
+static void
+note_order(void *user, int32_t r, bool write, bool partial)
+{
+    struct order_noting *x = user;
+    int32_t q = x->g->group_of[r];
+    (void)write;
+    (void)partial;
+    if (q == RA_NONE || x->seen[q])
+        return;
+    x->seen[q] = true;
+    x->order[x->n++] = (uint32_t)q;
+}
+
+/* Groups in the order in which the code writes them first. */
+static void
+order_of_code(const struct ra_graph *g, const struct ptx_func *f, uint32_t *order,
+              struct arena *mem)
+{
+    bool *seen = ARENA_ARRAY(mem, bool, g->ngroups + 1);
+    struct order_noting x = {.g = g, .order = order, .seen = seen};
+    for (size_t i = 0; i < f->body.n; i++)
+        defuse_each(&f->body.v[i], note_order, &x);
+}
+
+void
+ra_spread(struct ra_graph *g, const struct ptx_func *f, const struct cfg *cfg,
+          unsigned banks, uint32_t limit)
+{
+    struct arena mem = {0};
+    struct paint *p = ARENA_NEW(&mem, struct paint);
+    uint32_t *order = ARENA_ARRAY(&mem, uint32_t, g->ngroups + 1), used[2];
+    int32_t *colour = ARENA_ARRAY(&mem, int32_t, g->n + 1);
+    p->g = g;
+    p->f = f;
+    p->banks = ra_banks_new(g, f, cfg, banks, &mem);
+    p->limit[0] = limit;
+    p->limit[1] = g->npreds;
+    befriend(p, &mem);
+    order_of_code(g, f, order, &mem);
+    const uint32_t most[2] = {limit, UINT32_MAX};
+    if (paint(p, order, colour, used, most) && used[0] <= limit) {
+        memcpy(g->colour, colour, sizeof *colour * g->n);
+        g->nunits = used[0];
+        g->npreds = used[1];
     }
     arena_free(&mem);
 }

@@ -20,6 +20,7 @@
 #include "base/pqueue.h"
 #include "passes/late_operands.h"
 #include "passes/pass.h"
+#include "passes/register_step.h"
 
 #include "analysis/defuse.h"
 #include "ptx/expansion.h"
@@ -428,23 +429,6 @@ reorder(struct ptx_func *f, const uint32_t *order)
     free(loc);
 }
 
-/* What the machine gives: registers of an SM, its warps, the most registers of a thread and
- * those of it that no value can have. */
-enum { SM_REGISTERS, SM_WARPS, MOST_REGISTERS, RESERVED, NGIVEN };
-
-/* Warps of an SM that fit with so many registers a thread. */
-static uint32_t
-warps_with(uint32_t registers, const double given[NGIVEN], uint32_t block)
-{
-    const uint32_t sm_registers = (uint32_t)given[SM_REGISTERS];
-    const uint32_t sm_warps = (uint32_t)given[SM_WARPS];
-    registers += (uint32_t)given[RESERVED];
-    uint32_t rounded = (registers + 7) / 8 * 8;
-    uint32_t warps = rounded ? sm_registers / (32 * rounded) : sm_warps;
-    warps = warps < sm_warps ? warps : sm_warps;
-    return warps / block * block;
-}
-
 /* Of so many registers, those that may be live; one in sixteen is left to the allocator, which
  * may need more, since pairs and vectors are aligned. */
 static uint32_t
@@ -456,19 +440,9 @@ room(uint32_t registers)
 /* Most registers with which as many warps fit as with what the function needs as it is. Some
  * are left to the allocator. */
 static uint32_t
-step_limit(const struct ptx_func *f, uint32_t regs, const double given[NGIVEN])
+step_limit(const struct ptx_func *f, uint32_t regs, const struct register_room *given)
 {
-    uint32_t threads = 1;
-    for (unsigned d = 0; d < 3; d++) {
-        uint32_t given = f->reqntid[d] ? f->reqntid[d] : f->maxntid[d];
-        threads *= given ? given : 1;
-    }
-    uint32_t block = (threads + 31) / 32, step = regs ? regs : 1;
-    uint32_t warps = warps_with(step, given, block);
-    while (step < (uint32_t)given[MOST_REGISTERS] &&
-           warps_with(step + 1, given, block) == warps)
-        step++;
-    step = room(step);
+    uint32_t step = room(register_step(f, regs, given));
     return step > regs ? step : regs;
 }
 
@@ -508,18 +482,20 @@ static bool
 read_limit(struct sched *s, const struct pass_args *a, struct diag_sink *diag)
 {
     const char *text = pass_arg(a, "registers");
-    double given[NGIVEN], n;
-    if (!pass_arg_number(a, "sm-registers", 1, 1 << 24, &given[SM_REGISTERS], diag) ||
-        !pass_arg_number(a, "sm-warps", 1, 1024, &given[SM_WARPS], diag) ||
-        !pass_arg_number(a, "max-registers", 1, 65535, &given[MOST_REGISTERS], diag) ||
-        !pass_arg_number(a, "reserved", 0, 16, &given[RESERVED], diag))
+    double registers, warps, most, reserved, n;
+    if (!pass_arg_number(a, "sm-registers", 1, 1 << 24, &registers, diag) ||
+        !pass_arg_number(a, "sm-warps", 1, 1024, &warps, diag) ||
+        !pass_arg_number(a, "max-registers", 1, 65535, &most, diag) ||
+        !pass_arg_number(a, "reserved", 0, 16, &reserved, diag))
         return false;
+    const struct register_room given = {(uint32_t)registers, (uint32_t)warps,
+                                        (uint32_t)most, (uint32_t)reserved};
     s->limit = UINT32_MAX;
     s->free_registers = !strcmp(text, "step");
     if (s->free_registers)
-        s->limit = step_limit(s->f, s->maxlive, given);
+        s->limit = step_limit(s->f, s->maxlive, &given);
     else if (!strcmp(text, "machine"))
-        s->limit = room((uint32_t)given[MOST_REGISTERS]);
+        s->limit = room(given.most);
     else if (strcmp(text, "none") != 0) {
         if (!pass_arg_number(a, "registers", 1, 65535, &n, diag))
             return false;

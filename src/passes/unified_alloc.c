@@ -155,7 +155,7 @@ allocate(const struct unified *u, struct func *x, uint32_t limit, struct diag_si
 {
     ra_restore(x->f, x->before);
     return (!u->schedule || schedule_within(x->f, u->args, limit, diag)) &&
-           ra_allocate(x->f, limit, true, &x->r, diag); /* 002's code is a card's */
+           ra_allocate(x->f, limit, true, NULL, &x->r, diag); /* 002's code is a card's */
 }
 
 /* Allocates with registers to spare for the base and, where it calls, the mover. False: it

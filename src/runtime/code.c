@@ -101,7 +101,7 @@ allot_kernel_code(struct allot_module *mod, const struct allot_machine *machine,
         usage_free(&u);
     }
     vec_free(&loads.load);
-    free(d.latencies);
+    free(d.words.latencies);
     free(passes);
     if (p)
         ptx_module_free(p);
@@ -130,7 +130,7 @@ rt_passes_report(const struct allot_module *mod, const struct allot_machine *mac
         f && shape_apply(f, &shape, diag) &&
         (!first || pass_run_for(p, m->compiler.cleanup, d.key, &shape, NULL, diag)) &&
         pass_run_for(p, passes, d.key, &shape, &words, diag);
-    free(d.latencies);
+    free(d.words.latencies);
     if (p)
         ptx_module_free(p);
     diag_free(&own);

@@ -95,16 +95,19 @@ latencies_of(const struct machine *m)
 }
 
 void
-rt_machine_keys(const struct machine *m, char **latencies, char reserved[32],
-                struct pass_key *key)
+rt_machine_keys(const struct machine *m, struct rt_key_words *w, struct pass_key *key)
 {
-    *latencies = latencies_of(m);
-    snprintf(reserved, 32, "%u", m->sm.reserved_registers);
+    const bool split = m->sm.sub_cores == SUB_CORES_SPLIT;
+    const uint32_t banks = split ? m->collector.banks / m->sm.schedulers : 0;
+    w->latencies = latencies_of(m);
+    snprintf(w->reserved, sizeof w->reserved, "%u", m->sm.reserved_registers);
+    snprintf(w->banks, sizeof w->banks, "%u", banks);
     const bool late = pass_names(m->compiler.cleanup, pass_late_operands.name);
     const bool free_operands = m->sm.fusions || m->sm.operand_loads;
     const struct pass_key all[] = {
-        {.key = "latencies", .value = *latencies},
-        {.key = "reserved", .value = reserved},
+        {.key = "latencies", .value = w->latencies},
+        {.key = "reserved", .value = w->reserved},
+        {.key = "banks", .value = w->banks},
         {.key = "operands", .value = late ? "late" : "early"},
         {.key = "operands-free", .value = free_operands ? "yes" : "no"},
         {.key = "operand-loads", .value = m->sm.operand_loads ? "yes" : "no"},
@@ -208,7 +211,6 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
     struct diag_sink own = {0}, *diag = rt_sink(d, &own);
     struct strbuf words = {0};
     struct pass_key keys[MOST + RT_MACHINE_KEYS + 1] = {0};
-    char reserved[32];
     char *copy = xstrdup(defaults), *save;
     size_t n = 0;
     bool ok = true;
@@ -224,9 +226,9 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
         keys[n++] = (struct pass_key){.key = p, .value = eq + 1};
     }
     struct pass_launch any = {.machine = machine ? machine->m : NULL};
-    char *latencies = NULL;
+    struct rt_key_words words_of_machine = {0};
     if (machine)
-        rt_machine_keys(machine->m, &latencies, reserved, keys + n);
+        rt_machine_keys(machine->m, &words_of_machine, keys + n);
     struct watching w = {watch, m, d};
     struct pass_watch told = {passed, &w};
     ok = ok && pass_run_watched(m->ptx, passes, keys, &any, report ? &words : NULL,
@@ -234,7 +236,7 @@ allot_module_opt_watched(struct allot_module *m, const struct allot_machine *mac
     if (report)
         *report = words.n ? strbuf_take(&words) : NULL;
     strbuf_free(&words);
-    free(latencies);
+    free(words_of_machine.latencies);
     free(copy);
     rt_module_changed(m);
     diag_free(&own);

@@ -97,7 +97,7 @@ plan_defaults_new(struct plan_defaults *d, const struct machine *m, double t,
     _Static_assert(OWN + RT_MACHINE_KEYS + 1 == sizeof d->key / sizeof *d->key,
                    "room for the keys and their end");
     memcpy(d->key, key, sizeof key);
-    rt_machine_keys(m, &d->latencies, d->reserved, d->key + OWN);
+    rt_machine_keys(m, &d->words, d->key + OWN);
 }
 
 static struct version *
@@ -113,7 +113,7 @@ compile(const struct machine *m, struct loaded_module *lm, const char *kernel,
     plan_defaults_new(&d, m, t, launch->dynamic_scratchpad);
     bool ok = f && (!shape.kernel || shape_apply(f, &shape, diag)) &&
               pass_run_for(p, passes, d.key, &shape, NULL, diag);
-    free(d.latencies);
+    free(d.words.latencies);
     if (!ok) {
         if (p)
             ptx_module_free(p);
@@ -449,7 +449,7 @@ allot_register_steps(struct allot_module *mod, const struct allot_machine *machi
     if (p && plan_find_kernel(p, kernel, diag) &&
         pass_run_for(p, m->compiler.cleanup, d.key, &launch, NULL, diag))
         n = unified_steps(p, kernel, &a, out, most, diag);
-    free(d.latencies);
+    free(d.words.latencies);
     if (p)
         ptx_module_free(p);
     diag_free(&own);

@@ -60,10 +60,10 @@ bool plan_launch(struct allot_device *dev, const struct allot_launch *l,
 uint64_t plan_together(const struct machine *m, const struct launch_plan *p,
                        struct diag_sink *diag);
 
-/* Defaults of the passes' settings, by machine and launch; `latencies` is to be freed. */
+/* Defaults of the passes' settings, by machine and launch; `words.latencies` is to be freed. */
 struct plan_defaults {
-    char threshold[32], bytes[32], most[32], sm[32], threads[32], warps[32], reserved[32];
-    char *latencies;
+    char threshold[32], bytes[32], most[32], sm[32], threads[32], warps[32];
+    struct rt_key_words words;
     struct pass_key key[7 + RT_MACHINE_KEYS + 1]; /* with their end */
 };
 void plan_defaults_new(struct plan_defaults *d, const struct machine *m, double threshold,

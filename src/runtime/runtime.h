@@ -50,17 +50,23 @@ struct allot_module *rt_module_wrap(struct ptx_module *p, const struct diag_sink
  * linked of several keeps its virtual registers: a copy of it would not know its parts.
  */
 char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
-enum { RT_MACHINE_KEYS = 6 };
+enum { RT_MACHINE_KEYS = 7 };
 struct pass_key;
+/* The words of those that are no constants; latencies is to be freed. */
+struct rt_key_words {
+    char *latencies;
+    char reserved[32], banks[32];
+};
 /* Fills RT_MACHINE_KEYS defaults of passes' settings that follow from the machine alone:
  *   latencies      those of its latency group; global: a hit in an idle machine's L2, local and
- *                  const: hits in L1D and L1C. *latencies is to be freed
- *   reserved       registers of a thread that no value can have, in the buffer given
+ *                  const: hits in L1D and L1C
+ *   reserved       registers of a thread that no value can have
+ *   banks          register banks of a processing block; 0: its schedulers share them
  *   operands       late: its code has operands in the constant bank (late-operands)
  *   operands-free  yes: parameters, constants and literals take no slot where they are read
  *   operand-loads  yes: a load may be an operand of the instruction that reads its value
  *   expanded       yes: an instruction is as many operations as on a card */
-void rt_machine_keys(const struct machine *m, char **latencies, char reserved[32],
+void rt_machine_keys(const struct machine *m, struct rt_key_words *w,
                      struct pass_key *key);
 
 struct pass_launch;

@@ -1,15 +1,17 @@
 /* register_allocate.c: the allocator and its checker.
  *
  * Of every workload's kernel: allocation without a limit takes at most 10 % more than
- * MAXLIVE; with limits the count keeps to them. The checker is put to the test by
+ * MAXLIVE; with limits the count keeps to them; with banks it costs no warp. The checker is put to the test by
  * altering an allocated function in ways that break it: each must be found. */
 #include "allot/workload.h"
 #include "unit/kit/ptx_kit.h"
 #include "unit/kit/sanitized.h"
 
+#include "analysis/defuse.h"
 #include "analysis/register_check.h"
 #include "analysis/usage.h"
 #include "passes/pass.h"
+#include "passes/register_step.h"
 
 static void
 run(struct ptx_module *m, const char *passes)
@@ -21,6 +23,74 @@ run(struct ptx_module *m, const char *passes)
         fail_msg("%s", b.s);
     }
     diag_free(&diag);
+}
+
+struct sources {
+    const struct ptx_func *f;
+    int32_t place[8];
+    unsigned n;
+};
+
+static void
+note_source(void *user, int32_t r, bool write, bool partial)
+{
+    struct sources *s = user;
+    const struct ptx_reg *x = &s->f->regs.v[r];
+    (void)partial;
+    for (unsigned i = 0; i < s->n; i++)
+        if (s->place[i] == x->place)
+            return;
+    if (!write && x->type == PTX_B32 && s->n < 8)
+        s->place[s->n++] = x->place;
+}
+
+/* Instructions whose three sources are in one of two banks. */
+static unsigned
+in_one_bank(const struct ptx_func *f)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < f->body.n; i++) {
+        struct sources s = {.f = f};
+        defuse_each(&f->body.v[i], note_source, &s);
+        n += s.n == 3 && s.place[0] % 2 == s.place[1] % 2 &&
+             s.place[0] % 2 == s.place[2] % 2;
+    }
+    return n;
+}
+
+static void
+banks_cost_no_warp(void **state)
+{
+    static const struct register_room room = {65536, 64, 255, 3};
+    unsigned more = 0, without = 0, with = 0;
+    (void)state;
+    for (size_t i = 0; allot_workloads[i]; i++) {
+        size_t len;
+        const char *text = allot_workload_ptx(allot_workloads[i]->name, "nvcc", &len);
+        if (!text)
+            continue;
+        struct ptx_module *m = kit_parse(text), *b = kit_parse(text);
+        run(m, "cleanup,register-allocate");
+        run(b, "cleanup,register-allocate:banks=2:reserved=3");
+        for (size_t k = 0; k < m->funcs.n; k++) {
+            const struct ptx_func *f = m->funcs.v[k], *g = b->funcs.v[k];
+            if (!f->has_body)
+                continue;
+            if (g->registers > register_step(f, f->registers, &room))
+                fail_msg("%s, %s: %u registers, %u with banks", allot_workloads[i]->name,
+                         f->name, f->registers, g->registers);
+            more += g->registers > f->registers;
+            without += in_one_bank(f);
+            with += in_one_bank(g);
+        }
+        ptx_module_free(m);
+        ptx_module_free(b);
+    }
+    print_message(
+        "%u kernels with more registers; sources in one bank: %u, %u with banks\n", more,
+        without, with);
+    assert_true(more > 10);
+    assert_true(with * 4 < without);
 }
 
 static void
@@ -407,8 +477,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(near_maxlive), cmocka_unit_test(keeps_to_limits),
-        cmocka_unit_test(directives), cmocka_unit_test(impossible),
-        cmocka_unit_test(checker_finds)};
+        cmocka_unit_test(near_maxlive),    cmocka_unit_test(banks_cost_no_warp),
+        cmocka_unit_test(keeps_to_limits), cmocka_unit_test(directives),
+        cmocka_unit_test(impossible),      cmocka_unit_test(checker_finds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
