@@ -306,8 +306,8 @@ use_fewest(struct sched *s, const struct result *was, uint64_t enough, struct re
 }
 
 /* The fastest order within s->limit, if it is faster than the source's; or one that takes a
- * sixty-fourth more cycles: where registers cost no warps, that with loads first, else that
- * with the fewest registers. */
+ * sixty-fourth more cycles: that with the fewest registers, or, where registers cost no warps,
+ * that with loads first in what a thread is given for those. */
 static bool
 search(struct sched *s, const struct result *was, struct result *out)
 {
@@ -315,13 +315,15 @@ search(struct sched *s, const struct result *was, struct result *out)
         return false;
     uint64_t enough = out->cycles + out->cycles / 64;
     enough = enough < was->cycles ? enough : was->cycles - 1;
-    if (!s->free_registers) {
-        use_fewest(s, was, enough, out);
+    use_fewest(s, was, enough, out);
+    if (!s->free_registers)
         return true;
-    }
     struct result now = {.order = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1)};
+    uint32_t limit = out->peak > s->maxlive ? out->peak : s->maxlive;
+    limit = register_given(limit, s->reserved);
     s->loads_first = true;
-    if (try_within(s, s->limit, was, &now) && now.cycles <= enough)
+    if (try_within(s, limit < s->limit ? limit : s->limit, was, &now) &&
+        now.cycles <= enough)
         take(s, &now, out);
     s->loads_first = false;
     return true;
@@ -490,6 +492,7 @@ read_limit(struct sched *s, const struct pass_args *a, struct diag_sink *diag)
         return false;
     const struct register_room given = {(uint32_t)registers, (uint32_t)warps,
                                         (uint32_t)most, (uint32_t)reserved};
+    s->reserved = given.reserved;
     s->limit = UINT32_MAX;
     s->free_registers = !strcmp(text, "step");
     if (s->free_registers)

@@ -81,6 +81,7 @@ struct sched {
     bool loads_first;      /* in this try, what no load needs waits for loads (choose) */
     bool expanded;         /* instructions need registers in between */
     bool free_registers;   /* up to the limit they cost no warps */
+    uint32_t reserved;     /* registers of a thread beside them */
     uint32_t maxlive;      /* 32-bit registers live at once in the source's order */
     uint32_t carry;        /* the carry flag's number: behind the registers */
     struct sched_use *use; /* of each register */
