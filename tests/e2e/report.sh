@@ -8,7 +8,7 @@ trap 'rm -rf "$dir"' EXIT
 
 check "nothing to write" 2 "$allot" report --db r.db
 other=001/fig2.20
-[ -z "$sanitized" ] || other=001/table2.8 # nothing to simulate
+[ -z "$sanitized" ] || other=001/table2.4 # nothing to simulate
 check "runs" 0 "$allot" paper 001/fig2.13 $other --quick --db r.db
 check "report" 0 "$allot" report --quick --html page --markdown r.md --csv r.csv --db r.db \
     001/table2.6 001/fig2.13 $other
