@@ -48,7 +48,8 @@ struct fuser {
     uint32_t first; /* of the block */
     int32_t *def; /* of each register: instruction of the block that wrote it, or NONE */
     struct result *result; /* of each instruction */
-    uint8_t *operations, *parts;
+    uint8_t *operations;
+    struct fused_as *as; /* or NULL */
     uint32_t at;
     VEC(uint32_t) touched; /* registers with a def */
 };
@@ -116,8 +117,8 @@ find_readers(struct fuser *x, uint32_t b)
         if (ptx_is_pseudo(in))
             continue;
         x->operations[i] = (uint8_t)ptx_machine_operations(in);
-        if (x->parts)
-            x->parts[i] = ptx_ops[in->op].latency;
+        if (x->as)
+            x->as[i].part = ptx_ops[in->op].latency;
         defuse_each(in, note, x);
     }
     for (size_t i = 0; i < x->touched.n; i++) {
@@ -229,8 +230,10 @@ take(struct fuser *x, uint32_t a, uint32_t b)
             continue;
         if (u->operations != OWN)
             x->operations[b] = u->operations == FIRST ? x->operations[a] : u->operations;
-        if (u->operations != OWN && x->parts)
-            x->parts[b] = x->parts[a];
+        if (u->operations != OWN && x->as)
+            x->as[b].part = x->as[a].part;
+        if (u->when == ADDRESS && x->as)
+            x->as[b].scaled = true;
         if (u->like != FUSED_SELF)
             s->like = u->like;
         x->operations[a] = 0;
@@ -340,14 +343,14 @@ fuse_block(struct fuser *x, uint32_t b)
 }
 
 void
-fused_operations(const struct live *l, uint8_t *operations, uint8_t *parts)
+fused_operations(const struct live *l, uint8_t *operations, struct fused_as *as)
 {
     const struct cfg *g = l->cfg;
     struct arena mem = {0};
-    struct fuser x = {.f = g->func, .live = l, .operations = operations, .parts = parts};
+    struct fuser x = {.f = g->func, .live = l, .operations = operations, .as = as};
     memset(operations, 0, g->func->body.n);
-    if (parts)
-        memset(parts, 0, g->func->body.n);
+    if (as)
+        memset(as, 0, sizeof *as * g->func->body.n);
     x.def = ARENA_ARRAY(&mem, int32_t, g->func->regs.n + 1);
     x.result = ARENA_ARRAY(&mem, struct result, g->func->body.n + 1);
     for (size_t i = 0; i < g->func->regs.n; i++)

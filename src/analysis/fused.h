@@ -5,12 +5,18 @@
 
 #include "analysis/live.h"
 
+/* What an instruction has taken. part: latency class (enum ptx_latency) of that where it makes
+ * another operation of it (a product before a sum), else its own. */
+struct fused_as {
+    uint8_t part;
+    bool scaled; /* the shift of an access' address: LDS [R.X4] */
+};
+
 /* Writes the operations of each instruction of l's function, whose registers may be
  * allocated: 0: it is an operand or a part of another instruction. Their sum is that of
- * the function's code on a card, but for the order and loops. parts, unless NULL: latency
- * class (enum ptx_latency) of what an instruction has taken where that makes another
- * operation of it (a product before a sum); its own where it has not. */
-void fused_operations(const struct live *l, uint8_t *operations, uint8_t *parts);
+ * the function's code on a card, but for the order and loops. as, unless NULL: what it
+ * has taken. */
+void fused_operations(const struct live *l, uint8_t *operations, struct fused_as *as);
 
 /* Writes, for each instruction of l's function, by whom it is read if it is a load that machine
  * code of compute capability 1.x has as an operand of the arithmetic instruction that reads

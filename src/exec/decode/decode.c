@@ -411,18 +411,21 @@ exec_fusions(const struct exec_prog *p, struct arena *mem)
     const struct prog_priv *pp = p->priv;
     struct exec_fused *v = ARENA_ARRAY(mem, struct exec_fused, p->ninst + 1);
     for (uint32_t pc = 0; pc < p->ninst; pc++) /* a return behind a body */
-        v[pc] = (struct exec_fused){1, p->st[pc].latency};
+        v[pc] = (struct exec_fused){1, p->st[pc].latency, false};
     for (size_t k = 0; k < pp->funcs.n; k++) {
         const struct func_info *fi = pp->funcs.v[k];
         struct cfg *g = cfg_new(fi->f);
         struct live *l = live_new(g);
         size_t n = fi->f->body.n;
-        uint8_t *operations = xcalloc(2 * n + 1, 1), *parts = operations + n;
-        fused_operations(l, operations, parts);
+        uint8_t *operations = xcalloc(n + 1, 1);
+        struct fused_as *as = xcalloc(n + 1, sizeof *as);
+        fused_operations(l, operations, as);
         for (size_t i = 0; i < n; i++)
             if (!ptx_is_pseudo(&fi->f->body.v[i]))
-                v[fi->pc_of[i]] = (struct exec_fused){operations[i], parts[i]};
+                v[fi->pc_of[i]] =
+                    (struct exec_fused){operations[i], as[i].part, as[i].scaled};
         free(operations);
+        free(as);
         live_free(l);
         cfg_free(g);
     }

@@ -57,6 +57,7 @@ struct op {
     bool load, atomic, store;
     bool holds_warp; /* an atomic that ldst_atomics counts */
     bool async;
+    bool scaled;     /* it shifts its address */
     uint8_t segment; /* async: of the warp's copies, modulo SEGMENTS */
 };
 
@@ -190,7 +191,8 @@ ldst_new(struct arena *a, const struct machine *m, unsigned sm, struct stat_sm *
     l->disp = l->bypass = l->wb = LDST_NO_OP;
 
     ring_init(&l->pipe, a,
-              m->scratchpad.latency + MOST_CONFLICTS * m->scratchpad.conflict_latency);
+              m->scratchpad.latency + m->scratchpad.scaled_latency +
+                  MOST_CONFLICTS * m->scratchpad.conflict_latency);
     l->l1d = CACHE_NEW(a, m->l1d);
     l->l1i = CACHE_NEW(a, m->l1i);
     l->l1c = CACHE_NEW(a, m->l1c);
@@ -416,6 +418,12 @@ ldst_prepare(struct ldst *l, const struct exec_access *a, unsigned warp, uint32_
     l->atomics[warp] += a->atomic;
     count_instruction(l, a);
     return id;
+}
+
+void
+ldst_scaled(struct ldst *l, uint16_t op)
+{
+    l->op[op].scaled = true;
 }
 
 bool
@@ -1033,7 +1041,8 @@ step_dispatch(struct ldst *l, uint64_t now)
         if (!o->store) {
             if (ring_full(&l->pipe))
                 return false;
-            const uint32_t later = (o->scratch - 1u) * l->m->scratchpad.conflict_latency;
+            const uint32_t later = (o->scratch - 1u) * l->m->scratchpad.conflict_latency +
+                                   o->scaled * l->m->scratchpad.scaled_latency;
             *ring_push(&l->pipe) = (struct pipe_entry){
                 .ready = now + l->m->scratchpad.latency + later, .op = id};
         }

@@ -42,6 +42,8 @@ enum { LDST_NO_OP = 0xffff };
 bool ldst_can_prepare(const struct ldst *l);
 uint16_t ldst_prepare(struct ldst *l, const struct exec_access *a, unsigned warp,
                       uint32_t token, uint64_t now);
+/* It shifts its address, which takes scratchpad.scaled_latency more (sm.fusions). */
+void ldst_scaled(struct ldst *l, uint16_t op);
 /* The pipeline's first latch is free this cycle; hand the operation over. */
 bool ldst_can_issue(const struct ldst *l);
 void ldst_issue(struct ldst *l, uint16_t op, uint64_t now);

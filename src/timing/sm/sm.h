@@ -50,6 +50,7 @@ struct sm_inst {
     uint8_t slots;         /* issue slots that it takes */
     bool folded;           /* none, nor a fetch: a part or an operand of another one */
     bool operand;          /* folded, and no instruction that counts (sm.operand_loads) */
+    bool scaled;           /* a scratchpad access that shifts its address */
     uint32_t place;        /* number of instructions before it that are not folded */
     uint8_t concern;       /* mechanisms that must be asked for it: a bit each */
     uint8_t operation;     /* made for policies: PTX_EXTENSION */

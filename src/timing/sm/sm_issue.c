@@ -193,6 +193,8 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
         if (st->has_access) {
             fl->returns = !st->access.store;
             fl->op = ldst_prepare(s->ldst, &st->access, w, f, now);
+            if (in->scaled && fl->op != LDST_NO_OP)
+                ldst_scaled(s->ldst, fl->op);
             if (st->access.atomic && s->m->memory.atomics_hold_warp)
                 sm_poll(s, &c->waits.atomic, (uint64_t)1 << i);
         }

@@ -81,6 +81,7 @@ fuse(const struct machine *m, const struct sm_setup *setup, struct sm_inst *in,
 {
     const struct ptx_expansion *e = &ptx_expansions[st->expansion];
     const struct machine_latency *part = &m->latency[f->part];
+    in->scaled = f->scaled;
     in->folded = !f->operations && !(in->concern & ~whole_blocks(setup));
     if (f->part != st->latency && in->latency < part->cycles)
         in->latency = (uint16_t)part->cycles;

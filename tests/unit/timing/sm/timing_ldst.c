@@ -231,6 +231,28 @@ scratchpad_conflicts_delay_results(void **state)
     rig_free(r);
 }
 
+/* An access that shifts its address has its result later; the next one has not. */
+static void
+scratchpad_scaled_addresses_delay_results(void **state)
+{
+    (void)state;
+    static const char *const set[][2] = {{"scratchpad.scaled_latency", "6"},
+                                         {NULL, NULL}};
+    struct rig *r = rig_new(set);
+    for (unsigned d = 1; d <= 32; d *= 2) {
+        struct exec_access a = access_at(SHARED, "load", 0, 4 * d, 4);
+        uint16_t op = ldst_prepare(r->l, &a, 0, 2 * d, r->now - 1);
+        ldst_scaled(r->l, op);
+        uint64_t at = r->now - 1;
+        ldst_issue(r->l, op, at);
+        assert_int_equal(wait_done(r, 2 * d), at + d + 26 + 6 + 1);
+        at = issue(r, &a, 0, 2 * d + 1);
+        assert_int_equal(wait_done(r, 2 * d + 1), at + d + 26 + 1);
+    }
+    assert_true(ldst_idle(r->l));
+    rig_free(r);
+}
+
 static void
 scratchpad_throughput_is_one_access_per_conflict_degree(void **state)
 {
@@ -1088,6 +1110,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scratchpad_latency_and_conflicts),
         cmocka_unit_test(scratchpad_conflicts_delay_results),
+        cmocka_unit_test(scratchpad_scaled_addresses_delay_results),
         cmocka_unit_test(scratchpad_throughput_is_one_access_per_conflict_degree),
         cmocka_unit_test(scratchpad_stores_leave_when_the_banks_are_done),
         cmocka_unit_test(scratchpad_atomics_return_and_are_counted),

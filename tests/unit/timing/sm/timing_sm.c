@@ -243,6 +243,29 @@ parts_are_not_waited_for(void **st)
     assert_int_equal(cost64("gtx480", fusions, "", wide, 1), 64 * 10);
 }
 
+/* A scratchpad access that shifts its address gets its result later; one that has its address
+ * in a register, or whose shift is an instruction, does not. */
+static void
+scaled_addresses_take_longer(void **st)
+{
+    static const char setup[] = ".shared .align 4 .b8 s[256];\n"
+                                "mov.u32 %r0, 0; st.shared.u32 [s], %r0;\n";
+    static const char index[] = "shl.b32 %r2, %r0, 2; ld.shared.u32 %r0, [%r2];";
+    static const char pointer[] = "ld.shared.u32 %r0, [%r0];";
+    const struct option scaled[] = {{"sm.machine_operations", "true"},
+                                    {"sm.fusions", "true"},
+                                    {"scratchpad.scaled_latency", "5"},
+                                    {0}};
+    const struct option shifted[] = {
+        {"sm.machine_operations", "true"}, {"scratchpad.scaled_latency", "5"}, {0}};
+    uint64_t hit = cost64("gtx480", fusions, setup, pointer, 1);
+    assert_int_equal(cost64("gtx480", scaled, setup, pointer, 1), hit);
+    assert_int_equal(cost64("gtx480", fusions, setup, index, 1), hit);
+    assert_int_equal(cost64("gtx480", scaled, setup, index, 1), hit + 64 * 5);
+    assert_int_equal(cost64("gtx480", shifted, setup, index, 1),
+                     cost64("gtx480", operations, setup, index, 1));
+}
+
 /* A part waits where it stands for what it reads: as long as its reader would. */
 static void
 parts_wait_for_their_sources(void **st)
@@ -642,6 +665,7 @@ main(void)
         cmocka_unit_test(parts_take_no_slot),
         cmocka_unit_test(parts_where_blocks_wait),
         cmocka_unit_test(parts_are_not_waited_for),
+        cmocka_unit_test(scaled_addresses_take_longer),
         cmocka_unit_test(parts_wait_for_their_sources),
         cmocka_unit_test(parts_are_not_fetched),
         cmocka_unit_test(parts_need_no_room),
