@@ -52,7 +52,8 @@ struct unified {
     struct diag_sink *diag;
     struct func *func; /* the n functions with a body */
     size_t n;
-    double max_registers, sm_registers, reserved, dynamic, threads, max_threads, share;
+    double max_registers, sm_registers, sm_warps, banks, reserved;
+    double dynamic, threads, max_threads, share;
     double scratchpad; /* bytes of a block; -1: what is free */
     double registers;  /* 0: auto */
     double most_ratio; /* 0: the machine's */
@@ -153,9 +154,13 @@ calls_indirectly(const struct ptx_func *f)
 static bool
 allocate(const struct unified *u, struct func *x, uint32_t limit, struct diag_sink *diag)
 {
+    const struct ra_spreading spread = {
+        (unsigned)u->banks,
+        {(uint32_t)u->sm_registers, (uint32_t)u->sm_warps, limit, (uint32_t)u->reserved}};
     ra_restore(x->f, x->before);
     return (!u->schedule || schedule_within(x->f, u->args, limit, diag)) &&
-           ra_allocate(x->f, limit, true, NULL, &x->r, diag); /* 002's code is a card's */
+           ra_allocate(x->f, limit, true, &spread, &x->r,
+                       diag); /* 002's code is a card's */
 }
 
 /* Allocates with registers to spare for the base and, where it calls, the mover. False: it
@@ -479,6 +484,8 @@ read_args(struct unified *u)
         u->latency[i] = latency_dependent(m, (unsigned)i);
     return pass_arg_number(a, "max-registers", 1, RA_MAX_UNITS, &u->max_registers, d) &&
            pass_arg_number(a, "sm-registers", 1024, 1 << 20, &u->sm_registers, d) &&
+           pass_arg_number(a, "sm-warps", 1, 1024, &u->sm_warps, d) &&
+           pass_arg_number(a, "banks", 0, 64, &u->banks, d) &&
            pass_arg_number(a, "reserved", 0, 16, &u->reserved, d) &&
            pass_arg_number(a, "dynamic", 0, 16 << 20, &u->dynamic, d) &&
            pass_arg_number(a, "threads", 0, 65536, &u->threads, d) &&
@@ -609,7 +616,9 @@ static const struct pass_key keys[] = {
      "bytes of a block that spilled values may take; free: as many as cost no block"},
     {"threads", "0", "threads of a block; 0: as directives or the launch say"},
     {"max-registers", "255", "registers that the machine gives a thread at most"},
-    {"sm-registers", "65536", "registers of an SM, for .minnctapersm"},
+    {"sm-registers", "65536", "registers of an SM, for .minnctapersm and banks"},
+    {"sm-warps", "64", "warps of an SM; the machine's"},
+    {"banks", "0", "as of register-allocate; the machine's"},
     {"max-threads", "1024", "threads of a block where nothing says how many"},
     {"dynamic", "0", "bytes of extern .shared arrays at launch"},
     {"max-cmratio", "machine",
