@@ -285,7 +285,7 @@ reduce(struct ra *a, uint32_t limit, const struct ra_spreading *spread, uint32_t
         units = g ? g->nunits : units;
         *least = units < *least ? units : *least;
         if (g && units <= limit) {
-            if (spread && spread->banks > 1) {
+            if (spread->banks > 1) {
                 uint32_t most = register_step(f, units, &spread->room);
                 ra_spread(g, f, cfg, spread->banks, most < limit ? most : limit);
             }

@@ -778,7 +778,7 @@ note_order(void *user, int32_t r, bool write, bool partial)
     x->order[x->n++] = (uint32_t)q;
 }
 
-/* Groups in the order in which the code writes them first. */
+/* Groups in the order in which the code names them first. */
 static void
 order_of_code(const struct ra_graph *g, const struct ptx_func *f, uint32_t *order,
               struct arena *mem)

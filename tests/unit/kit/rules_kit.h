@@ -133,4 +133,11 @@ rules_check(const struct rules_rule *r, const char *pass)
     free(text);
 }
 
+static void
+rules_check_all(const struct rules_rule *r, size_t n, const char *pass)
+{
+    for (size_t i = 0; i < n; i++)
+        rules_check(&r[i], pass);
+}
+
 #endif

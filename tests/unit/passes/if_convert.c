@@ -126,16 +126,14 @@ static void
 become_guards(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < sizeof converted / sizeof *converted; i++)
-        rules_check(&converted[i], "if-convert");
+    rules_check_all(converted, sizeof converted / sizeof *converted, "if-convert");
 }
 
 static void
 stay_branches(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < sizeof left / sizeof *left; i++)
-        rules_check(&left[i], "if-convert");
+    rules_check_all(left, sizeof left / sizeof *left, "if-convert");
 }
 
 int

@@ -62,16 +62,14 @@ static void
 go(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < sizeof gone / sizeof *gone; i++)
-        rules_check(&gone[i], "jumps");
+    rules_check_all(gone, sizeof gone / sizeof *gone, "jumps");
 }
 
 static void
 do_not(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < sizeof stay / sizeof *stay; i++)
-        rules_check(&stay[i], "jumps");
+    rules_check_all(stay, sizeof stay / sizeof *stay, "jumps");
 }
 
 int
