@@ -40,5 +40,5 @@ defuse_each(const struct ptx_inst *in, void (*fn)(void *, int32_t, bool, bool),
             each_reg(&in->ops[i], false, false, fn, user);
     for (unsigned i = 0; i < in->nops && i < 64; i++)
         if (dest >> i & 1)
-            each_reg(&in->ops[i], true, in->guard >= 0, fn, user);
+            each_reg(&in->ops[i], true, ptx_keeps_old(in), fn, user);
 }

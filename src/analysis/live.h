@@ -16,7 +16,7 @@ struct live {
 };
 
 /* Backward may-analysis over g's function (a guarded write does not end a life, since
- * other lanes keep the old value). Free with live_free; g must outlive it. */
+ * other lanes keep the old value, unless nobody reads that: guarded.h). Free with live_free; g must outlive it. */
 struct live *live_new(const struct cfg *g);
 void live_free(struct live *l);
 

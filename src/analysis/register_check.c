@@ -378,7 +378,7 @@ old_inst(struct check *c, uint32_t i, const struct ptx_inst *b)
         read_reg(c, a->guard, b->guard);
     for (int write = 0; write < 2; write++) /* all reads come before all writes */
         for (unsigned k = 0; k < a->nops; k++)
-            operand(c, &a->ops[k], &b->ops[k], is_dest(a, k), write, a->guard >= 0);
+            operand(c, &a->ops[k], &b->ops[k], is_dest(a, k), write, ptx_keeps_old(a));
     if (c->equation[i])
         add(c, a->ops[0].reg, place_of_equation(c));
 }

@@ -6,17 +6,18 @@
  * L:
  *
  * An arm is a basic block that the branch alone reaches. With one arm the branch jumps over
- * it; with two the first ends by a jump over the second. Stores and what somebody reads
- * behind the arms get the guard; what only the arm reads is computed by all lanes. Lanes of
- * a warp then stay together, and `schedule` moves instructions over what was a branch.
+ * it; with two the first ends by a jump over the second. Where they join may stand elsewhere:
+ * the last arm then keeps its jump. Loads, stores, what somebody reads behind the arms and
+ * what reads such a result within them get the guard; what else only the arm reads is
+ * computed by all lanes. Lanes of a warp then stay together, and `schedule` moves
+ * instructions over what was a branch. Registers of the arm do not live in the other lanes:
+ * analysis/guarded.h.
  *
- * How much: at most PLAIN machine operations an arm, its jump included, LOADING where it
- * loads. Read off
- * `ptxas -O3` of CUDA 13.0, sm_80, over arms of 1 to 30 multiply-adds, loads and stores
- * (docs/passes.md). Left alone, as by ptxas: atomics, barriers, calls, IEEE quotients, and arms
- * that only the kernel's end follows. Left
- * alone here only: arms with a load whose result nothing behind them reads. Its register
- * would be live in lanes that do not load, up to the kernel's begin.
+ * How much: at most PLAIN machine operations an arm, the jump over a second arm included;
+ * LOADING where an arm loads, but from scratchpad and constants. Read off `ptxas -O3` of CUDA
+ * 13.0, sm_75 to sm_90, over arms of 1 to 30 multiply-adds, loads and stores
+ * (docs/passes.md). Left alone, as by ptxas: atomics, barriers, calls, IEEE quotients, and
+ * arms that only the kernel's end follows.
  *
  * Rounds go on while branches within arms become guards. O(body) a round. Huge kernels: the
  * round also makes their flow and liveness anew. */
@@ -26,6 +27,7 @@
 
 #include "analysis/defuse.h"
 #include "analysis/fused.h"
+#include "analysis/guarded.h"
 #include "ptx/expansion.h"
 
 enum { PLAIN = 8, LOADING = 20, MOST_ROUNDS = 8 };
@@ -34,9 +36,12 @@ struct convert {
     struct ptx_func *f;
     const struct cfg *g;
     const struct live *live;
-    uint8_t *operations; /* of each instruction, where it is no part of another */
-    uint64_t *dead;      /* instructions */
-    bool *taken;         /* of each block: part of a diamond of this round */
+    uint8_t *operations;  /* of each instruction, where it is no part of another */
+    uint64_t *dead;       /* instructions */
+    bool *taken;          /* of each block: part of a diamond of this round */
+    uint32_t *guarded_in; /* of each register: the last arm where a guarded write is */
+    uint32_t arms;        /* converted */
+    bool reads_guarded;
     size_t diamonds, guarded;
 };
 
@@ -112,26 +117,54 @@ takes_guard(const struct convert *c, const struct diamond *d, uint32_t arm,
         return false;
     const struct outside o = find_outside(c, d, arm, in);
     const bool load = flags & PTX_LOAD && !is_harmless(c->f, in);
-    return !o.guard && (!load || (in->op == PTX_OP_LD && o.read));
+    return !o.guard && (!load || in->op == PTX_OP_LD);
 }
 
+/* A load that takes longer than from scratchpad or of a constant. */
 static bool
-is_arm(const struct convert *c, const struct diamond *d, uint32_t arm)
+is_long_load(const struct convert *c, uint32_t i)
+{
+    const struct ptx_inst *in = &c->f->body.v[i];
+    const enum ptx_space space = ptx_inst_space(in);
+    return ptx_ops[in->op].flags & PTX_LOAD && c->operations[i] &&
+           space != PTX_SPACE_SHARED && space != PTX_SPACE_CONST;
+}
+
+/* Can the arm become guarded instructions? Counts its machine operations, and whether one of
+ * them is a long load. */
+static bool
+is_arm(const struct convert *c, const struct diamond *d, uint32_t arm,
+       uint32_t *operations, bool *loads)
 {
     const struct cfg_block *b = &c->g->block[arm];
-    uint32_t operations = 0, most = PLAIN;
     for (uint32_t i = b->first; i < b->end; i++) {
         const struct ptx_inst *in = &c->f->body.v[i];
-        operations += c->operations[i];
-        if (schedule_is_loc(in) || in->op == PTX_OP_LABEL ||
-            (i + 1 == b->end && is_jump(in)))
+        const bool jump = i + 1 == b->end && is_jump(in);
+        if (jump && arm == d->arm[d->narms - 1])
+            continue;
+        *operations += c->operations[i];
+        if (schedule_is_loc(in) || in->op == PTX_OP_LABEL || jump)
             continue;
         if (ptx_is_pseudo(in) || !takes_guard(c, d, arm, in))
             return false;
-        if (ptx_ops[in->op].flags & PTX_LOAD && c->operations[i])
-            most = LOADING;
+        *loads |= is_long_load(c, i);
     }
-    return operations <= most;
+    return true;
+}
+
+/* Are both arms, and neither too long? */
+static bool
+are_arms(const struct convert *c, const struct diamond *d)
+{
+    uint32_t most = 0;
+    bool loads = false;
+    for (uint32_t k = 0; k < d->narms; k++) {
+        uint32_t operations = 0;
+        if (c->taken[d->arm[k]] || !is_arm(c, d, d->arm[k], &operations, &loads))
+            return false;
+        most = operations > most ? operations : most;
+    }
+    return most <= (loads ? LOADING : PLAIN);
 }
 
 /* -- diamonds -- */
@@ -179,12 +212,44 @@ find_diamond(const struct convert *c, uint32_t a, struct diamond *d)
             return false;
         d->arm[d->narms++] = target;
     }
-    if (d->meet != a + 1 + d->narms || (d->narms == 1 && only_ends(c, d->meet)))
+    if (d->narms == 1 && only_ends(c, d->meet))
         return false;
-    for (uint32_t k = 0; k < d->narms; k++)
-        if (c->taken[d->arm[k]] || !is_arm(c, d, d->arm[k]))
-            return false;
-    return !c->taken[a];
+    return !c->taken[a] && are_arms(c, d);
+}
+
+static void
+ask_guarded(void *user, int32_t reg, bool write, bool partial)
+{
+    struct convert *c = user;
+    (void)partial;
+    c->reads_guarded |= !write && c->guarded_in[reg] == c->arms;
+}
+
+/* Only the lanes that run the arm have what it reads? */
+static bool
+reads_guarded(struct convert *c, const struct ptx_inst *in)
+{
+    c->reads_guarded = false;
+    defuse_each(in, ask_guarded, c);
+    return c->reads_guarded;
+}
+
+static void
+note_guarded(void *user, int32_t reg, bool write, bool partial)
+{
+    struct convert *c = user;
+    (void)partial;
+    if (write)
+        c->guarded_in[reg] = c->arms;
+}
+
+static void
+set_guard(struct convert *c, struct ptx_inst *in, int32_t guard, bool neg)
+{
+    in->guard = guard;
+    in->guard_neg = neg;
+    defuse_each(in, note_guarded, c);
+    c->guarded++;
 }
 
 static void
@@ -195,16 +260,16 @@ convert(struct convert *c, uint32_t a, const struct diamond *d)
     for (uint32_t k = 0; k < d->narms; k++) {
         const struct cfg_block *b = &c->g->block[d->arm[k]];
         c->taken[d->arm[k]] = true;
+        c->arms++;
         for (uint32_t i = b->first; i < b->end; i++) {
             struct ptx_inst *in = &c->f->body.v[i];
-            if (is_jump(in))
+            if (is_jump(in) && (k + 1 < d->narms || d->meet == d->arm[k] + 1))
                 bitset_add(c->dead, i);
             if (ptx_is_pseudo(in) || is_jump(in) ||
-                (is_harmless(c->f, in) && !find_outside(c, d, d->arm[k], in).read))
+                (is_harmless(c->f, in) && !find_outside(c, d, d->arm[k], in).read &&
+                 !reads_guarded(c, in)))
                 continue;
-            in->guard = d->guard;
-            in->guard_neg = d->neg != (k == 1);
-            c->guarded++;
+            set_guard(c, in, d->guard, d->neg != (k == 1));
         }
     }
     c->diamonds++;
@@ -280,6 +345,7 @@ run_once(struct convert *c)
     c->operations = ARENA_ARRAY(&mem, uint8_t, c->f->body.n + 1);
     c->dead = bitset_new(&mem, c->f->body.n + 1);
     c->taken = ARENA_ARRAY(&mem, bool, g->n + 1);
+    c->guarded_in = ARENA_ARRAY(&mem, uint32_t, c->f->regs.n + 1);
     fused_operations(live, c->operations, NULL);
     for (uint32_t a = 0; a < g->n; a++) {
         struct diamond d;
@@ -288,8 +354,10 @@ run_once(struct convert *c)
     }
     live_free(live);
     cfg_free(g);
-    if (c->diamonds > before)
+    if (c->diamonds > before) {
         clean_up(c->f, c->dead, &mem);
+        guarded_mark(c->f);
+    }
     arena_free(&mem);
     return c->diamonds > before;
 }

@@ -2,6 +2,7 @@
 #include "passes/pass.h"
 #include "passes/shape.h"
 
+#include "analysis/guarded.h"
 #include "base/clock.h"
 #include "base/near.h"
 #include "ptx/parse.h"
@@ -232,6 +233,17 @@ drop_power(struct ptx_func *f)
         f->body.v[i].power = 0;
 }
 
+/* What a pass left: facts, power states and marks of guarded writes are made anew. */
+static void
+renew(struct ptx_func *f, struct pass_facts *x, unsigned keeps)
+{
+    facts_drop(x, keeps);
+    if (!(keeps & AN_POWER))
+        drop_power(f);
+    if (!(keeps & AN_LIVE) && guarded_any(f))
+        guarded_mark(f);
+}
+
 /* Runs a pass over the module; facts[i] are those of function i. Sets *any if it may have
  * changed anything. */
 static bool
@@ -243,11 +255,8 @@ run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *fac
     *any = p->run;
     if (p->run) {
         ok = p->run(m, a, diag);
-        for (size_t i = 0; i < m->funcs.n; i++) {
-            facts_drop(&facts[i], p->keeps);
-            if (!(p->keeps & AN_POWER))
-                drop_power(m->funcs.v[i]);
-        }
+        for (size_t i = 0; i < m->funcs.n; i++)
+            renew(m->funcs.v[i], &facts[i], p->keeps);
         return ok;
     }
     for (size_t i = 0; i < m->funcs.n && ok; i++) {
@@ -261,9 +270,7 @@ run_pass(struct ptx_module *m, const struct pass_args *a, struct pass_facts *fac
         ok = p->run_func(f, &facts[i], a, &changed, diag);
         *any |= changed;
         if (changed)
-            facts_drop(&facts[i], p->keeps);
-        if (changed && !(p->keeps & AN_POWER))
-            drop_power(f);
+            renew(f, &facts[i], p->keeps);
     }
     return ok;
 }

@@ -177,7 +177,7 @@ emit_split(struct ra_body *b, struct grouping *q, const struct ptx_inst *in,
         list->vec[i].reg = t;
         if (in->op == PTX_OP_ST)
             ra_emit_copy(b, t, v, in, ra_beside(origin, false));
-        else if (in->guard >= 0) /* lanes that do not load keep what they have */
+        else if (ptx_keeps_old(in)) /* lanes that do not load keep what they have */
             ra_emit_copy(b, t, v, in, ra_beside(origin, false));
     }
     grouping_grow(q);

@@ -71,7 +71,7 @@ find_uses(struct keep *k, const int64_t *slot)
         for (size_t n = u->first[i]; n < u->use.n; n++) {
             struct ra_use *x = &u->use.v[n];
             /* a guarded write adds to what was there */
-            x->read |= in->guard >= 0 && x->written;
+            x->read |= ptx_keeps_old(in) && x->written;
             x->dropped = slot[x->reg] < 0 && x->written;
             x->store = slot[x->reg] >= 0 && x->written;
             x->load = !x->dropped && x->read;

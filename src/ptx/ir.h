@@ -138,6 +138,9 @@ struct ptx_inst {
     const uint8_t *mod;
     int32_t guard; /* guard predicate register, -1: none */
     bool guard_neg;
+    /* With a guard: nobody reads what its destinations held in the lanes that it leaves
+     * out (analysis/guarded.h). False is always right. Not printed. */
+    bool anew;
     /* Power states behind the operands, an extension (001 section 4.2.2): bits 2i and
      * 2i + 1 are the enum ptx_power of register i of ptx_power_regs; 0: none written. */
     uint8_t power;
@@ -277,6 +280,13 @@ static inline bool
 ptx_is_pseudo(const struct ptx_inst *in)
 {
     return ptx_ops[in->op].flags & PTX_PSEUDO;
+}
+
+/* Lanes that the guard leaves out keep what its destinations held, and somebody reads it. */
+static inline bool
+ptx_keeps_old(const struct ptx_inst *in)
+{
+    return in->guard >= 0 && !in->anew;
 }
 
 /* Operands up to the last that was written. */

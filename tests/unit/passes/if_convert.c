@@ -68,6 +68,22 @@ static const struct rules_rule converted[] = {
     {"a load from an address that is none in the other lanes",
      "selp.b64 %d5, 0, %d1, %p1;\n" OVER "ld.global.u32 %r10, [%d5];\nL:\n", 0, 1, loaded,
      NULL},
+    {"... that the arm alone reads, and what reads its result",
+     "selp.b64 %d5, 0, %d1, %p1;\n" OVER "ld.global.u32 %r5, [%d5];\n"
+     "mul.lo.u32 %r6, %r5, 3;\nadd.u32 %r10, %r6, 1;\nL:\n",
+     0, 3, thrice_and_1, NULL},
+    {"both arms load",
+     "@%p1 bra E;\nld.global.u32 %r5, [%d1];\nadd.u32 %r10, %r5, 5;\nbra.uni M;\nE:\n"
+     "ld.global.u32 %r5, [%d1];\nshl.b32 %r10, %r5, 2;\nM:\n",
+     0, 4, two_values, NULL},
+    {"the arms join elsewhere: the last keeps its jump",
+     "bra.uni S;\nM:\nbra.uni OUT;\nS:\n@%p1 bra M;\nadd.u32 %r10, %r1, 5;\nbra.uni M;\n"
+     "OUT:\n",
+     3, 1, kept_or_5_more, NULL},
+    {"... also with two arms",
+     "bra.uni S;\nM:\nbra.uni OUT;\nS:\n@%p1 bra E;\nadd.u32 %r10, %r1, 5;\nbra.uni M;\n"
+     "E:\nshl.b32 %r10, %r1, 2;\nbra.uni M;\nOUT:\n",
+     3, 2, two_values, NULL},
     {"sixteen PTX instructions that are eight operations",
      OVER PAIR PAIR PAIR PAIR PAIR PAIR PAIR PAIR "L:\n", 0, 8, times_24, NULL},
 };
@@ -117,9 +133,6 @@ static const struct rules_rule left[] = {
      "selp.u32 %r5, 0, 1, %p1;\nT: .branchtargets A, B;\nbrx.idx %r5, T;\nA:\n"
      "add.u32 %r10, %r10, 1;\nbra.uni M;\nB:\nadd.u32 %r10, %r10, 2;\nM:\n",
      1, 0, table, NULL},
-    {"a load that the arm alone reads",
-     OVER "ld.global.u32 %r5, [%d1];\nadd.u32 %r10, %r5, 5;\nL:\n", 1, 0, kept_or_5_more,
-     NULL},
 };
 
 static void

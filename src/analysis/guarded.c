@@ -1,0 +1,194 @@
+/* guarded.c: guarded writes that begin a life.
+ *
+ *     @%p ld.global.u32 %r1, [%rd1];      anew: %r1 is read under %p alone
+ *     @%p st.global.u32 [%rd2], %r1;
+ *     @%p mov.u32 %r2, 1;                 anew: the other lanes are written below
+ *     @!%p mov.u32 %r2, 2;                not: it keeps the 1
+ *     st.global.u32 [%rd3], %r2;
+ *
+ * A walk backward over each block. Of each register it knows which lanes read it below:
+ * none, those where a predicate is (not) set, or any. A guarded write by which those lanes
+ * are served is anew. A guarded write that is not leaves only the other lanes to be served.
+ * A predicate that is written is another one above.
+ *
+ * What is read behind a block is liveness, which asks which writes are anew: first it is
+ * taken that nothing is read there, then marks fall until liveness no longer changes. Such
+ * an end is sound: followed backward from any read, liveness stops only at a write that
+ * serves all lanes that read.
+ *
+ * Cost: O(operands), and liveness, a few rounds. Without guarded writes: O(instructions). */
+#include "analysis/guarded.h"
+
+#include "analysis/defuse.h"
+#include "analysis/live.h"
+
+enum lanes { NONE, SOME, ANY };
+
+/* The lanes that read a register below. */
+struct need {
+    enum lanes lanes;
+    int32_t guard; /* SOME: its predicate, which of its values, */
+    bool neg;
+    uint32_t version; /* and its version */
+    uint32_t block;   /* that this was found in, + 1 */
+};
+
+struct marks {
+    struct ptx_func *f;
+    const struct live *live; /* NULL: nothing is read behind a block */
+    struct need *need;       /* of each register */
+    uint32_t *version;       /* of each predicate: writes below */
+    uint32_t block;
+    const struct ptx_inst *in;
+    bool writes, anew;
+};
+
+static struct need *
+need_of(struct marks *m, int32_t reg)
+{
+    struct need *n = &m->need[reg];
+    if (n->block != m->block + 1)
+        *n = (struct need){
+            .block = m->block + 1,
+            .lanes =
+                m->live && live_at_end(m->live, m->block, (uint32_t)reg) ? ANY : NONE};
+    if (n->lanes == SOME && n->version != m->version[n->guard])
+        n->lanes = ANY;
+    return n;
+}
+
+static bool
+is_under(const struct need *n, const struct ptx_inst *in)
+{
+    return n->lanes == SOME && n->guard == in->guard && n->neg == in->guard_neg;
+}
+
+static void
+set_under(struct marks *m, struct need *n, bool neg)
+{
+    n->lanes = SOME;
+    n->guard = m->in->guard;
+    n->neg = neg;
+    n->version = m->version[m->in->guard];
+}
+
+static void
+count_version(void *user, int32_t reg, bool write, bool partial)
+{
+    struct marks *m = user;
+    (void)partial;
+    m->version[reg] += write;
+}
+
+static void
+ask(void *user, int32_t reg, bool write, bool partial)
+{
+    struct marks *m = user;
+    (void)partial;
+    if (!write)
+        return;
+    const struct need *n = need_of(m, reg);
+    m->writes = true;
+    m->anew &= n->lanes == NONE || is_under(n, m->in);
+}
+
+static void
+serve(void *user, int32_t reg, bool write, bool partial)
+{
+    struct marks *m = user;
+    if (!write)
+        return;
+    struct need *n = need_of(m, reg);
+    if (!partial)
+        n->lanes = NONE;
+    else if (n->lanes == ANY)
+        set_under(m, n, !m->in->guard_neg);
+}
+
+static void
+add_read(void *user, int32_t reg, bool write, bool partial)
+{
+    struct marks *m = user;
+    (void)partial;
+    if (write)
+        return;
+    struct need *n = need_of(m, reg);
+    if (m->in->guard < 0 || ptx_ops[m->in->op].flags & PTX_CROSSLANE)
+        n->lanes = ANY;
+    else if (n->lanes == NONE)
+        set_under(m, n, m->in->guard_neg);
+    else if (!is_under(n, m->in))
+        n->lanes = ANY;
+}
+
+/* Over one instruction; true: its mark has changed. */
+static bool
+step_back(struct marks *m, struct ptx_inst *in)
+{
+    const bool was = in->anew;
+    m->in = in;
+    m->writes = false;
+    m->anew = true;
+    defuse_each(in, count_version, m);
+    if (in->guard >= 0) {
+        defuse_each(in, ask, m);
+        in->anew = m->writes && m->anew && (was || !m->live);
+    }
+    defuse_each(in, serve, m);
+    defuse_each(in, add_read, m);
+    return in->anew != was;
+}
+
+static bool
+walk(struct marks *m, const struct cfg *g)
+{
+    bool changed = false;
+    memset(m->need, 0, m->f->regs.n * sizeof *m->need);
+    for (m->block = 0; m->block < g->n; m->block++) {
+        const struct cfg_block *b = &g->block[m->block];
+        for (uint32_t i = b->end; i-- > b->first;)
+            if (!ptx_is_pseudo(&m->f->body.v[i]))
+                changed |= step_back(m, &m->f->body.v[i]);
+    }
+    return changed;
+}
+
+static bool
+writes_guarded(const struct ptx_func *f)
+{
+    for (size_t i = 0; i < f->body.n; i++)
+        if (f->body.v[i].guard >= 0 && ptx_inst_dests(&f->body.v[i]))
+            return true;
+    return false;
+}
+
+void
+guarded_mark(struct ptx_func *f)
+{
+    for (size_t i = 0; i < f->body.n; i++)
+        f->body.v[i].anew = false;
+    if (!writes_guarded(f))
+        return;
+    struct arena mem = {0};
+    struct cfg *g = cfg_new(f);
+    struct marks m = {.f = f};
+    m.need = ARENA_ARRAY(&mem, struct need, f->regs.n + 1);
+    m.version = ARENA_ARRAY(&mem, uint32_t, f->regs.n + 1);
+    for (bool changed = walk(&m, g); changed;) {
+        struct live *live = live_new(g);
+        m.live = live;
+        changed = walk(&m, g);
+        live_free(live);
+    }
+    cfg_free(g);
+    arena_free(&mem);
+}
+
+bool
+guarded_any(const struct ptx_func *f)
+{
+    for (size_t i = 0; i < f->body.n; i++)
+        if (f->body.v[i].anew)
+            return true;
+    return false;
+}
