@@ -66,6 +66,8 @@ void peel_note_given(struct peel *p, const struct ptx_inst *in);
 /* Appends one turn to p->to, without the branch back. guard: of its loads and stores, -1:
  * none. */
 void peel_copy_turn(struct peel *p, int32_t guard, bool neg);
+/* Whether it is a .loc, which copies keep. */
+bool peel_is_line(const struct ptx_inst *in);
 void peel_put_label(struct peel *p, int32_t label);
 void peel_put_jump(struct peel *p, int32_t label, int32_t guard, bool neg);
 

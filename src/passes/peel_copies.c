@@ -235,8 +235,8 @@ copy_end(struct peel *p, uint32_t k)
         peel_put_jump(p, p->label_of[second], -1, false);
 }
 
-static bool
-is_line(const struct ptx_inst *in)
+bool
+peel_is_line(const struct ptx_inst *in)
 {
     return in->op == PTX_OP_DIRECTIVE && in->text && !strncmp(in->text, ".loc", 4);
 }
@@ -257,7 +257,7 @@ peel_copy_turn(struct peel *p, int32_t guard, bool neg)
             peel_put_label(p, p->label_of[p->order[k]]);
         for (uint32_t i = b->first; i < b->end; i++) {
             const struct ptx_inst *in = &p->f->body.v[i];
-            if (is_line(in) || (in->op == PTX_OP_LABEL && p->labels && k))
+            if (peel_is_line(in) || (in->op == PTX_OP_LABEL && p->labels && k))
                 *vec_push(&p->to) = *in;
             if (ptx_is_pseudo(in) || cfg_targets(in, NULL, 0))
                 continue;

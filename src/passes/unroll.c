@@ -33,14 +33,16 @@
 #include "ptx/expansion.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
-    /* ptxas', in machine operations */
-    PART_SIZE = 350,   /* turns of a copied loop and before it, times size, at most */
-    PART_BODY = 72,    /* largest turn of one */
-    UNKNOWN_BODY = 45, /* the same where the turns are not known */
-    SHARED = 2,        /* of a turn: what straight code needs once */
+    /* ptxas', in operations, the counter's comparison included */
+    PART_SIZE = 350,      /* turns of a copied loop and before it, times size, at most */
+    PART_BODY = 72,       /* largest turn of one */
+    UNKNOWN_BODY = 19,    /* the same where the turns are not known, no load waited for */
+    UNKNOWN_MEMORY = 47,  /* ... with loads from global or local memory */
+    UNKNOWN_SHARED = 5,   /* ... more for each load from scratchpad, */
+    UNKNOWN_HIGHEST = 97, /* ... up to this */
+    SHARED = 2,           /* of a turn: what straight code needs once */
     /* ours */
     MOST_SIZE = 8192, /* of straight code */
     MOST_BETWEEN = 4, /* blocks between the loop's that move behind it */
@@ -52,6 +54,8 @@ struct body {
     uint64_t size;    /* machine operations of a turn, accesses to memory twice; without
                        * what counts the turns, and what steps */
     uint64_t literal; /* accesses that have a literal for an address in straight code */
+    uint64_t scratch; /* loads from scratchpad */
+    bool memory;      /* loads from global or local memory */
     bool barrier;
 };
 
@@ -321,9 +325,13 @@ find_shape(struct unroll *u)
     return (u->exit >= 0 || p->after == u->next) && peel_is_reducible(p);
 }
 
-static bool
-can_copy_one(const struct ptx_inst *in)
+bool
+unroll_can_copy(const struct ptx_inst *in)
 {
+    if (in->op == PTX_OP_DIRECTIVE) /* no nounroll, and what names labels or functions */
+        return peel_is_line(in);
+    if (ptx_is_pseudo(in))
+        return true;
     const unsigned flags = ptx_ops[in->op].flags;
     const bool fence = flags & PTX_SIDE && ptx_ops[in->op].unit == PTX_UNIT_BARRIER;
     return !(flags & (PTX_CROSSLANE | PTX_ENDS | PTX_EXTENSION)) &&
@@ -331,17 +339,27 @@ can_copy_one(const struct ptx_inst *in)
            (!fence || ptx_inst_barrier(in) >= 0);
 }
 
-/* Machine operations of a copy; what steps is folded away. */
+/* Whether it counts once although it is two or three machine operations. */
+static bool
+is_wide_integer(const struct ptx_inst *in)
+{
+    return ptx_type_bytes(in->type[0]) == 8 && ptx_types[in->type[0]].kind != PTX_K_FLT &&
+           in->op != PTX_OP_DIV && in->op != PTX_OP_REM;
+}
+
+/* Operations of a copy, as ptxas counts them; what steps is folded away. */
 static uint64_t
 cost(const struct unroll *u, const struct ptx_inst *in)
 {
     const int32_t d = in->nops && in->ops[0].kind == PTX_OPD_REG ? in->ops[0].reg : -1;
-    const bool memory = ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE | PTX_ATOMIC);
+    const bool twice = ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE | PTX_ATOMIC) ||
+                       ptx_inst_barrier(in) >= 0;
     if (cfg_targets(in, NULL, 0) ||
         (d >= 0 && u->p.home[d] != PEEL_KEEPS &&
          (u->line[d].base >= 0 || bitset_has(u->known, (size_t)d))))
         return 0;
-    return ptx_machine_operations(in) + memory;
+    const unsigned n = ptx_machine_operations(in);
+    return !n ? 0 : (n > 1 && in->ntypes && is_wide_integer(in) ? 1 : n) + twice;
 }
 
 /* Whether straight code has a literal in place of its address. */
@@ -355,6 +373,26 @@ at_literal(const struct unroll *u, const struct ptx_inst *in)
     return false;
 }
 
+static void
+note_load(struct body *x, const struct ptx_inst *in)
+{
+    if (!(ptx_ops[in->op].flags & PTX_LOAD))
+        return;
+    const unsigned space = ptx_inst_space(in);
+    x->scratch += space == PTX_SPACE_SHARED;
+    x->memory |=
+        space == PTX_SPACE_GLOBAL || space == PTX_SPACE_NONE || space == PTX_SPACE_LOCAL;
+}
+
+/* Machine operations of a turn, at most, where the turns are not known. */
+static uint64_t
+unknown_body(const struct body *x)
+{
+    const uint64_t scratch = UNKNOWN_BODY + UNKNOWN_SHARED * x->scratch,
+                   most = scratch < UNKNOWN_HIGHEST ? scratch : UNKNOWN_HIGHEST;
+    return x->memory && most < UNKNOWN_MEMORY ? UNKNOWN_MEMORY : most;
+}
+
 /* Whether copies of the loop do the same. */
 static bool
 can_copy(struct unroll *u, struct body *x)
@@ -365,16 +403,14 @@ can_copy(struct unroll *u, struct body *x)
         const struct cfg_block *b = &p->g->block[p->l->list[k]];
         for (uint32_t i = b->first; i < b->end; i++) {
             const struct ptx_inst *in = &p->f->body.v[i];
-            if (in->op == PTX_OP_DIRECTIVE &&
-                (!in->text || strncmp(in->text, ".loc", 4) != 0))
-                return false; /* nounroll, and what names labels or functions */
+            if (!unroll_can_copy(in))
+                return false;
             if (ptx_is_pseudo(in))
                 continue;
-            if (!can_copy_one(in))
-                return false;
             x->barrier |= ptx_inst_barrier(in) >= 0;
             x->size += cost(u, in);
             x->literal += at_literal(u, in);
+            note_load(x, in);
         }
     }
     return true;
@@ -446,7 +482,7 @@ steps(struct unroll *u, const struct ptx_inst *test, uint32_t at, unsigned k)
     return l.base >= 0 && unroll_bytes(u->p.f, l.base) == ptx_type_bytes(test->type[0]);
 }
 
-/* Finds what the loop counts, for a count that is not known. */
+/* Finds what the loop counts: a value that steps by a constant, compared behind its step. */
 static bool
 find_test(struct unroll *u)
 {
@@ -489,8 +525,8 @@ find_test(struct unroll *u)
                   off = unroll_signed(u, u->x.base, u->x.off);
     if (step < -(1 << 24) || step > 1 << 24 || off < -(1 << 24) || off > 1 << 24)
         return false;
-    return (off == step && u->cmp == PTX_CMP_NE) ||
-           (step > 0 ? goes_up(u->cmp) && off > 0 : goes_down(u->cmp) && off < 0);
+    return off == step &&
+           (u->cmp == PTX_CMP_NE || (step > 0 ? goes_up(u->cmp) : goes_down(u->cmp)));
 }
 
 /* A literal bound less `off`; false: that wraps. */
@@ -540,14 +576,25 @@ choose_part(struct unroll *u, uint64_t all, uint64_t size)
     return false;
 }
 
+/* Whether the bound is an operand in the code of a card: a literal, a parameter, a size of the
+ * launch. */
+static bool
+bound_is_operand(const struct unroll *u)
+{
+    const struct ptx_func *f = u->p.f;
+    return u->bound.kind == PTX_OPD_IMM ||
+           (u->ndefs[u->bound.reg] == 1 &&
+            !ptx_machine_operations(&f->body.v[u->defsum[u->bound.reg]]));
+}
+
 static bool
 choose_unknown(struct unroll *u, const struct body *x)
 {
     uint64_t v;
     u->turns = UNROLL_UNKNOWN_TURNS;
-    return x->size <= UNKNOWN_BODY && u->p.back == u->p.latch && u->branch_back &&
-           !(x->barrier && u->p.l->n > 1) && find_test(u) &&
-           (!x->barrier || threads_agree(u)) &&
+    return x->size <= unknown_body(x) && u->p.back == u->p.latch && u->branch_back &&
+           !(x->barrier && u->p.l->n > 1) &&
+           (!x->barrier || (bound_is_operand(u) && threads_agree(u))) &&
            (u->bound.kind != PTX_OPD_IMM || u->cmp == PTX_CMP_NE ||
             unroll_limit(u, unroll_reach(u, UNROLL_UNKNOWN_TURNS), &v));
 }
@@ -563,7 +610,7 @@ choose(struct unroll *u)
     peel_find_order(p);
     find_lines(u);
     find_known(u);
-    if (!can_copy(u, &x))
+    if (!can_copy(u, &x) || !find_test(u))
         return UNROLL_NONE;
     const uint64_t all = p->l->tests;
     if (!all)
@@ -676,6 +723,12 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
     (void)diag;
     if (f->registers)
         return true;
+    const uint32_t rotated = unroll_rotate(f);
+    *changed = rotated;
+    if (a->report && rotated)
+        strbuf_printf(a->report,
+                      "%s: %u loops that left in their middle leave at the end\n",
+                      f->name, rotated);
     for (int depth = 0; depth < MOST_DEPTH && round_of(f, a, changed); depth++)
         ;
     return true;

@@ -135,8 +135,8 @@ put_all_run(struct unroll *u, struct ptx_operand limit, unsigned turns)
                        rewrite_literal(far));
 }
 
-static void
-put_loop_label(struct peel *p, int32_t label)
+void
+unroll_put_head(struct peel *p, int32_t label)
 {
     struct ptx_inst in = ptx_inst_new(p->f->module, PTX_OP_DIRECTIVE, 0);
     in.text = ".pragma \"nounroll\";";
@@ -161,7 +161,7 @@ put_unknown(struct unroll *u)
                                   limit, u->bound),
                       true);
     peel_put_jump(p, two, put_all_run(u, limit, UNROLL_UNKNOWN_TURNS), true);
-    put_loop_label(p, many);
+    unroll_put_head(p, many);
     p->labels = true;
     const int32_t last = put_turns(u, UNROLL_UNKNOWN_TURNS, false);
     peel_put_jump(p, many, put_all_run(u, limit, UNROLL_UNKNOWN_TURNS), false);
@@ -173,7 +173,7 @@ put_unknown(struct unroll *u)
     peel_put_jump(
         p, one, put_compare(u, u->test->type[0], u->cmp, reg_operand(x), u->bound), true);
     peel_put_jump(p, end, put_turns(u, 2, false), u->goes_on);
-    put_loop_label(p, one);
+    unroll_put_head(p, one);
     peel_put_jump(p, one, put_turns(u, 1, false), !u->goes_on);
     if (u->exit < 0)
         peel_put_label(p, end);
@@ -194,7 +194,7 @@ unroll_put_loop(struct unroll *u, enum unroll_way way)
         if (u->rest)
             put_turns(u, u->rest, false);
         const int32_t label = ptx_label_new(p->f);
-        put_loop_label(p, label);
+        unroll_put_head(p, label);
         peel_put_jump(p, label, put_turns(u, u->turns, false), !u->goes_on);
     } else {
         put_unknown(u);

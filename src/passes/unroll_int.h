@@ -63,10 +63,17 @@ bool unroll_limit(const struct unroll *u, int64_t off, uint64_t *v);
 /* A label of block v, -1: it has none. */
 int32_t unroll_label(const struct peel *p, uint32_t v);
 
+/* Whether copies of the instruction do the same. */
+bool unroll_can_copy(const struct ptx_inst *in);
+/* Turns loops that leave in their middle so that they leave at their end; how many. */
+uint32_t unroll_rotate(struct ptx_func *f);
+
 /* Told of each instruction of a copy (peel.h). */
 void unroll_edit(void *user, uint32_t i, struct ptx_inst *in);
 /* Appends the loop's new code to u->p.to. */
 void unroll_put_loop(struct unroll *u, enum unroll_way way);
+/* Appends the head of a loop that is left as it is. */
+void unroll_put_head(struct peel *p, int32_t label);
 /* Appends a block that stood between the loop's. */
 void unroll_put_between(struct unroll *u, uint32_t v);
 

@@ -52,7 +52,7 @@ goes_on(const struct form *f, uint64_t x, uint64_t n)
 
 /* Turns that the loop runs; 0: too many for a test. */
 static unsigned
-turns(const struct form *f, uint64_t x, uint64_t n, uint64_t *sum)
+turns(const struct form *f, uint64_t x, uint64_t n, bool middle, uint64_t *sum)
 {
     const uint64_t mask = f->type[1] == '6' ? UINT64_MAX : UINT32_MAX;
     *sum = 0;
@@ -61,6 +61,8 @@ turns(const struct form *f, uint64_t x, uint64_t n, uint64_t *sum)
         x = (x + (uint64_t)(int64_t)f->step) & mask;
         if (!goes_on(f, x, n))
             return t;
+        if (middle)
+            *sum = *sum * 3 + x;
     }
     return 0;
 }
@@ -86,7 +88,7 @@ find_pairs(const struct form *f, uint64_t (*pair)[2])
         for (int d = -30; d <= 30; d++) {
             uint64_t sum;
             const uint64_t bound = (starts[s] + (uint64_t)(int64_t)d) & mask;
-            if (n < PAIRS && turns(f, starts[s], bound, &sum)) {
+            if (n < PAIRS && turns(f, starts[s], bound, false, &sum)) {
                 pair[n][0] = starts[s];
                 pair[n++][1] = bound;
             }
@@ -94,8 +96,9 @@ find_pairs(const struct form *f, uint64_t (*pair)[2])
     return n;
 }
 
+/* middle: the loop leaves there, and the rest of a turn adds to the sum too. */
 static char *
-kernel(const struct form *f)
+kernel(const struct form *f, bool middle)
 {
     struct strbuf b = {0};
     const bool wide = f->type[1] == '6';
@@ -116,10 +119,18 @@ kernel(const struct form *f)
     strbuf_printf(&b, "add.s%s %s5, %s5, %d;\nsetp.%s.%s %%p1, %s%c, %s%c;\n", bits, r, r,
                   f->step, f->written, f->type, r, f->swapped ? '6' : '5', r,
                   f->swapped ? '5' : '6');
+    if (middle)
+        strbuf_printf(
+            &b,
+            "@%s%%p1 bra E;\n%s.u%s %%d8, %s5;\nmad.lo.u64 %%d7, %%d7, 3, %%d8;\n"
+            "bra L;\nE:\n",
+            f->negated ? "" : "!", wide ? "mov" : "cvt.u64", bits, r);
+    else
+        strbuf_printf(&b, "@%s%%p1 bra L;\n", f->negated ? "!" : "");
     strbuf_printf(&b,
-                  "@%s%%p1 bra L;\nst.global.u64 [%%d2], %%d7;\n"
+                  "st.global.u64 [%%d2], %%d7;\n"
                   "st.global.u%s [%%d2+8], %s5;\nret;\n}\n",
-                  f->negated ? "!" : "", bits, r);
+                  bits, r);
     return strbuf_take(&b);
 }
 
@@ -164,10 +175,11 @@ all_counts(void **state)
         "unroll", "unroll,constant-fold,address-fold,cleanup,register-allocate"};
     static uint64_t pair[PAIRS][2], out[PAIRS][2];
     (void)state;
-    for (unsigned k = 0; k < 2 * sizeof forms / sizeof *forms; k++) {
-        const struct form *f = &forms[k / 2];
+    for (unsigned k = 0; k < 4 * sizeof forms / sizeof *forms; k++) {
+        const struct form *f = &forms[k / 4];
+        const bool middle = k & 2;
         struct allot_diag *d = allot_diag_new();
-        char *text = kernel(f);
+        char *text = kernel(f, middle);
         const unsigned n = find_pairs(f, pair);
         assert_true(n > 64);
         for (unsigned i = n; i < PAIRS; i++) /* whole blocks */
@@ -180,7 +192,7 @@ all_counts(void **state)
         run(m, pair, out, n);
         for (unsigned i = 0; i < n; i++) {
             uint64_t sum;
-            const unsigned t = turns(f, pair[i][0], pair[i][1], &sum);
+            const unsigned t = turns(f, pair[i][0], pair[i][1], middle, &sum);
             if (out[i][0] != sum)
                 fail_msg("%s.%s by %d, from %llx to %llx, %u turns: %llx, not %llx\n%s",
                          f->cmp, f->type, f->step, (unsigned long long)pair[i][0],
@@ -200,15 +212,17 @@ copies(const char *body)
 {
     struct strbuf b = {0};
     struct allot_diag *d = allot_diag_new();
-    strbuf_printf(&b,
-                  ".version 7.8\n.target sm_80\n.address_size 64\n"
-                  ".visible .entry k(.param .u64 in, .param .u32 n)\n{\n"
-                  ".reg .pred %%p<4>;\n.reg .b32 %%r<20>;\n.reg .f32 %%f<9>;\n"
-                  ".reg .b64 %%d<9>;\n.shared .align 4 .b8 s[4096];\n"
-                  "ld.param.u64 %%d1, [in];\nld.param.u32 %%r1, [n];\nmov.u32 %%r2, 0;\n"
-                  "mov.u32 %%r3, %%tid.x;\nmov.f32 %%f2, 0f00000000;\n%s"
-                  "E:\nst.global.f32 [%%d1], %%f2;\nret;\n}\n",
-                  body);
+    strbuf_printf(
+        &b,
+        ".version 7.8\n.target sm_80\n.address_size 64\n"
+        ".const .f32 c;\n"
+        ".visible .entry k(.param .u64 in, .param .u32 n)\n{\n"
+        ".reg .pred %%p<4>;\n.reg .b32 %%r<20>;\n.reg .f32 %%f<9>;\n"
+        ".reg .b64 %%d<9>;\n.shared .align 4 .b8 s[4096];\n"
+        "ld.param.u64 %%d1, [in];\nld.param.u32 %%r1, [n];\nmov.u32 %%r2, 0;\n"
+        "mov.u32 %%r3, %%tid.x;\nmov.u32 %%r7, s;\nmov.f32 %%f2, 0f00000000;\n%s"
+        "E:\nst.global.f32 [%%d1], %%f2;\nret;\n}\n",
+        body);
     struct allot_module *m = allot_module_parse("t", b.s, b.n, d);
     if (!m || !allot_module_opt(m, "unroll", NULL, d))
         fail_msg("%s", allot_diag_text(d));
@@ -228,6 +242,10 @@ copies(const char *body)
 #define F4                                                                               \
     "fma.rn.f32 %f2, %f2, %f2, %f2;\nfma.rn.f32 %f2, %f2, %f2, %f2;\n"                   \
     "fma.rn.f32 %f2, %f2, %f2, %f2;\nfma.rn.f32 %f2, %f2, %f2, %f2;\n"
+
+#define F1 "fma.rn.f32 %f2, %f2, %f2, %f2;\n"
+#define F40 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4
+#define SCRATCH(at) "ld.shared.f32 %f1, [%r7+" #at "];\nadd.f32 %f2, %f2, %f1;\n"
 
 static void
 known_counts(void **state)
@@ -269,9 +287,59 @@ unknown_counts(void **state)
     (void)state;
     assert_int_equal(copies("L:\n" LOAD TO("%r1")), 7);
     assert_int_equal(copies("L:\n" LOAD "bar.sync 0;\n" TO("%r1")), 7);
+    /* as ptxas does: operations and accesses, twice, up to 46 with a load from memory, 18
+     * without one, and 5 more for each load from scratchpad */
+    assert_int_equal(copies("L:\n" LOAD F40 F1 F1 F1 TO("%r1")), 7);
+    assert_int_equal(copies("L:\n" LOAD F40 F4 TO("%r1")), 1);
+    assert_int_equal(
+        copies("L:\nst.shared.f32 [%r7], %f2;\nadd.s32 %r7, %r7, 4;\n" F4 F4 F4 F4
+               "ld.const.f32 %f1, [c];\n" TO("%r1")),
+        7);
+    assert_int_equal(
+        copies("L:\nst.shared.f32 [%r7], %f2;\nadd.s32 %r7, %r7, 4;\n" F4 F4 F4 F4 F4
+               "ld.const.f32 %f1, [c];\n" TO("%r1")),
+        1);
+    assert_int_equal(copies("L:\n" SCRATCH(0) SCRATCH(4) SCRATCH(8) SCRATCH(12)
+                                F4 F4 F4 F4 F4 F4 "add.s32 %r7, %r7, 4;\n" TO("%r1")),
+                     28);
+    assert_int_equal(copies("L:\n" SCRATCH(0) SCRATCH(4) SCRATCH(8) SCRATCH(12)
+                                F4 F4 F4 F4 F4 F4 F4 "add.s32 %r7, %r7, 4;\n" TO("%r1")),
+                     4);
+    /* with a barrier the bound is a parameter, or a size of the launch, as it is */
+    assert_int_equal(copies("shl.b32 %r6, %r1, 1;\nL:\n" LOAD "bar.sync 0;\n" TO("%r6")),
+                     1);
+    assert_int_equal(
+        copies("mov.u32 %r6, %nctaid.x;\nL:\n" LOAD "bar.sync 0;\n" TO("%r6")), 7);
     /* from each thread's number: not with a barrier */
     assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" LOAD TO("%r1")), 7);
     assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" LOAD "bar.sync 0;\n" TO("%r1")), 1);
+}
+
+/* A loop that leaves in its middle: what is in front of the way out runs once more. */
+static void
+left_in_the_middle(void **state)
+{
+    (void)state;
+#define MIDDLE(count)                                                                    \
+    "L:\n" LOAD count "@%p1 bra E;\nld.global.f32 %f3, [%d1+64];\n"                      \
+    "add.f32 %f2, %f2, %f3;\n"
+    assert_int_equal(copies(MIDDLE("setp.eq.s32 %p1, %r2, 5;\n") STEP "bra.uni L;\n"),
+                     6 + 5);
+    assert_int_equal(copies(MIDDLE(STEP "setp.eq.s32 %p1, %r2, 6;\n") "bra.uni L;\n"),
+                     1 + 7 + 7);
+    /* the rest stands in front, and the way out is the branch that is not taken */
+    assert_int_equal(copies("bra.uni L;\nM:\n" LOAD STEP "L:\n" LOAD
+                            "setp.lt.s32 %p1, %r2, 3;\n"
+                            "@%p1 bra M;\n"),
+                     4 + 3);
+    /* compared is a sum of the counter: no copies but that one */
+    assert_int_equal(copies(MIDDLE("add.s32 %r4, %r2, 1;\nsetp.eq.s32 %p1, %r4, 6;\n")
+                                STEP "bra.uni L;\n"),
+                     2 + 1);
+    assert_int_equal(
+        copies(MIDDLE(
+            "add.s32 %r4, %r2, 2;\nsetp.eq.s32 %p1, %r4, %r1;\n") "add.s32 %r2, %r4, 1;\nbra.uni L;\n"),
+        2 + 1);
 }
 
 static void
@@ -291,6 +359,13 @@ left_alone(void **state)
                      1);
     assert_int_equal(
         copies("L:\n" LOAD "setp.lt.s32 %p1, %r2, %r1;\n" STEP "@%p1 bra L;\n"), 1);
+    /* ... of another value, also where the count is known; of what is no sum */
+    assert_int_equal(copies("L:\n" LOAD STEP "add.s32 %r4, %r2, 1;\n"
+                            "setp.lt.s32 %p1, %r4, 6;\n@%p1 bra L;\n"),
+                     1);
+    assert_int_equal(copies("mov.u32 %r6, 64;\nL:\n" LOAD "shr.u32 %r6, %r6, 1;\n"
+                            "setp.ne.s32 %p1, %r6, 0;\n@%p1 bra L;\n"),
+                     1);
     /* the counter is not set anew by the outer loop's turns: its count is not known */
     assert_int_equal(copies("mov.u32 %r4, 0;\nM:\nadd.s32 %r4, %r4, 1;\nL:\n" LOAD TO(
                          "4") "setp.lt.s32 %p2, %r4, 3;\n@%p2 bra M;\n"),
@@ -302,6 +377,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_counts), cmocka_unit_test(known_counts),
-        cmocka_unit_test(unknown_counts), cmocka_unit_test(left_alone)};
+        cmocka_unit_test(unknown_counts), cmocka_unit_test(left_in_the_middle),
+        cmocka_unit_test(left_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
