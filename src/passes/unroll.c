@@ -15,8 +15,8 @@
  * new names in each copy (peel_copies.c). What steps by a constant is computed from its value
  * at the first of them, for constant-fold and address-fold to put into addresses.
  *
- * Which loops: one way back, at the end, which is the only way out, by a predicate; code in
- * one piece; no .pragma "nounroll" at the head (PTX ISA, pragmas), no call, fence, or access
+ * Which loops: one way back, at the end, which is also a way out, by a predicate, and the only
+ * one unless all turns are copied; code in one piece; no .pragma "nounroll" at the head (PTX ISA, pragmas), no call, fence, or access
  * to other lanes; no division or root that ptxas makes a call of. Unknown counts need a
  * comparison of what steps by a constant with what does not change, and barriers then a count
  * that all threads of a block share. How many turns: read off `ptxas -O3` of CUDA 13.0 for
@@ -248,36 +248,71 @@ only_jumps(const struct peel *p, uint32_t v)
     return p->f->body.v[b->end - 1].op == PTX_OP_BRA && b->nsucc == 1;
 }
 
-/* Finds the one block that leaves the loop, and the one way back: from there, or by a jump
- * alone behind it. */
+/* A label of block v, -1: it has none. */
+int32_t
+unroll_label(const struct peel *p, uint32_t v)
+{
+    const struct ptx_inst *in = &p->f->body.v[p->g->block[v].first];
+    return in->op == PTX_OP_LABEL ? in->ops[0].label : -1;
+}
+
+/* The block of the one way back; -1: there are several, or a block leaves in more ways than a
+ * branch has. */
+static int32_t
+find_back(const struct unroll *u)
+{
+    const struct peel *p = &u->p;
+    const struct loop *l = p->l;
+    int32_t back = -1;
+    for (uint32_t k = 0; k < l->n; k++) {
+        const struct cfg_block *b = &p->g->block[l->list[k]];
+        if (u->all->innermost[l->list[k]] != (uint32_t)(l - u->all->loop) || b->nsucc > 2)
+            return -1;
+        for (uint32_t e = 0; e < b->nsucc; e++) {
+            const bool is = b->succ[e] == (int32_t)l->header;
+            if (b->succ[e] < 0 || (is && back >= 0))
+                return -1;
+            back = is ? (int32_t)l->list[k] : back;
+        }
+    }
+    return back;
+}
+
+/* Finds the block that goes back and leaves, or leaves in front of a jump back alone; and the
+ * other blocks that leave, each for a label. */
 static bool
 find_ends(struct unroll *u)
 {
     struct peel *p = &u->p;
     const struct loop *l = p->l;
-    unsigned out = 0, back = 0;
+    const int32_t back = find_back(u);
+    if (back < 0)
+        return false;
+    const struct cfg_block *q = &p->g->block[back];
+    p->back = (uint32_t)back;
+    p->latch = q->nsucc == 1 && only_jumps(p, p->back) && q->npred == 1
+                   ? (uint32_t)q->pred[0]
+                   : p->back;
+    unsigned out = 0;
+    u->nside = 0;
     for (uint32_t k = 0; k < l->n; k++) {
         const struct cfg_block *b = &p->g->block[l->list[k]];
-        if (u->all->innermost[l->list[k]] != (uint32_t)(l - u->all->loop) || b->nsucc > 2)
-            return false;
         for (uint32_t e = 0; e < b->nsucc; e++) {
-            if (b->succ[e] == (int32_t)l->header) {
-                p->back = l->list[k];
-                back++;
-            } else if (b->succ[e] < 0) {
-                return false;
-            } else if (!peel_has(p, b->succ[e])) {
-                p->latch = l->list[k];
-                p->after = (uint32_t)b->succ[e];
+            const uint32_t to = (uint32_t)b->succ[e];
+            if (peel_has(p, b->succ[e]))
+                continue;
+            if (l->list[k] == p->latch) {
+                p->after = to;
                 out++;
+                continue;
             }
+            if (u->nside == UNROLL_SIDE || unroll_label(p, to) < 0)
+                return false;
+            u->side[u->nside++] = to;
+            p->label_of[to] = unroll_label(p, to);
         }
     }
-    if (out != 1 || back != 1)
-        return false;
-    const struct cfg_block *q = &p->g->block[p->back];
-    return p->back == p->latch ||
-           (only_jumps(p, p->back) && q->npred == 1 && q->pred[0] == (int32_t)p->latch);
+    return out == 1;
 }
 
 /* Whether the blocks between the loop's that are none of it can stand behind it. */
@@ -294,14 +329,6 @@ can_move(const struct unroll *u, uint32_t low, uint32_t high)
             return false;
     }
     return true;
-}
-
-/* A label of block v, -1: it has none. */
-int32_t
-unroll_label(const struct peel *p, uint32_t v)
-{
-    const struct ptx_inst *in = &p->f->body.v[p->g->block[v].first];
-    return in->op == PTX_OP_LABEL ? in->ops[0].label : -1;
 }
 
 static bool
@@ -398,7 +425,7 @@ static bool
 can_copy(struct unroll *u, struct body *x)
 {
     const struct peel *p = &u->p;
-    *x = (struct body){0};
+    *x = (struct body){.size = u->nside}; /* their branches */
     for (uint32_t k = 0; k < p->l->n; k++) {
         const struct cfg_block *b = &p->g->block[p->l->list[k]];
         for (uint32_t i = b->first; i < b->end; i++) {
@@ -592,11 +619,21 @@ choose_unknown(struct unroll *u, const struct body *x)
 {
     uint64_t v;
     u->turns = UNROLL_UNKNOWN_TURNS;
-    return x->size <= unknown_body(x) && u->p.back == u->p.latch && u->branch_back &&
-           !(x->barrier && u->p.l->n > 1) &&
+    return !u->nside && x->size <= unknown_body(x) && u->p.back == u->p.latch &&
+           u->branch_back && !(x->barrier && u->p.l->n > 1) &&
            (!x->barrier || (bound_is_operand(u) && threads_agree(u))) &&
            (u->bound.kind != PTX_OPD_IMM || u->cmp == PTX_CMP_NE ||
             unroll_limit(u, unroll_reach(u, UNROLL_UNKNOWN_TURNS), &v));
+}
+
+/* What is read where other branches leave for has one name in all copies. */
+static void
+keep_names(struct unroll *u)
+{
+    for (uint32_t k = 0; k < u->p.nwritten; k++)
+        for (uint32_t e = 0; e < u->nside; e++)
+            if (live_at_start(u->live, u->side[e], u->p.written[k]))
+                u->p.home[u->p.written[k]] = PEEL_KEEPS;
 }
 
 static enum unroll_way
@@ -607,6 +644,7 @@ choose(struct unroll *u)
     if (p->g->block[p->l->header].rpo < 0 || !find_shape(u))
         return UNROLL_NONE;
     peel_find_names(p, u->live, u->all);
+    keep_names(u);
     peel_find_order(p);
     find_lines(u);
     find_known(u);

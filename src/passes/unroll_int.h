@@ -10,6 +10,8 @@
 
 /* Copies of a loop whose turns are not known, in the new loop. */
 enum { UNROLL_UNKNOWN_TURNS = 4 };
+/* Ways out of a loop beside the one at its end. Ours, not ptxas'. */
+enum { UNROLL_SIDE = 8 };
 
 /* A value in the loop: that of register `base` at the turn's start, + off; base -1: another. */
 struct unroll_line {
@@ -29,7 +31,8 @@ struct unroll {
     bool branch_back; /* it goes to the header, and falls through else */
     bool goes_on;     /* on what value of the predicate it does not leave */
     uint32_t next;    /* the block whose code stands behind it afterwards */
-    int32_t exit;     /* label of the block behind the loop, -1: that is `next` */
+    uint32_t side[UNROLL_SIDE], nside; /* blocks that other branches leave for */
+    int32_t exit; /* label of the block behind the loop, -1: that is `next` */
     /* Its registers. */
     struct unroll_line *line; /* of each that the loop writes */
     uint32_t *defined;        /* of each with a line: its definition */

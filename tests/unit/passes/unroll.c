@@ -342,6 +342,69 @@ left_in_the_middle(void **state)
         2 + 1);
 }
 
+/* Other ways out: all turns, or the loop stays. What is read behind them has one name. */
+static void
+side_exits(void **state)
+{
+    static const char text[] =
+        ".version 7.8\n.target sm_80\n.address_size 64\n"
+        ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+        ".reg .pred %p<4>;\n.reg .b32 %r<20>;\n.reg .b64 %d<20>;\n"
+        "ld.param.u64 %d1, [in];\nld.param.u64 %d2, [out];\n"
+        "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\n"
+        "mad.lo.u32 %r1, %r1, 64, %r2;\nmul.wide.u32 %d3, %r1, 16;\n"
+        "add.u64 %d1, %d1, %d3;\nadd.u64 %d2, %d2, %d3;\nld.global.u64 %d5, [%d1];\n"
+        "mov.u64 %d6, 0;\nmov.u32 %r3, 0;\n"
+        "L:\nmad.lo.u64 %d5, %d5, 6364136223846793005, 1442695040888963407;\n"
+        "shr.u64 %d7, %d5, 60;\nsetp.eq.u64 %p1, %d7, 3;\n@%p1 bra E;\n"
+        "add.u64 %d6, %d6, %d7;\nsetp.eq.u64 %p2, %d7, 5;\n@%p2 bra F;\n"
+        "mad.lo.u64 %d6, %d6, 5, %d5;\nadd.s32 %r3, %r3, 1;\n"
+        "setp.lt.s32 %p3, %r3, 12;\n@%p3 bra L;\nbra E;\n"
+        "F:\nadd.u64 %d5, %d5, %d7;\nE:\nst.global.u64 [%d2], %d6;\n"
+        "st.global.u64 [%d2+8], %d5;\nret;\n}\n";
+    static const char *const passes[] = {
+        "unroll", "unroll,constant-fold,address-fold,cleanup,register-allocate"};
+    static uint64_t in[PAIRS][2], out[PAIRS][2];
+    (void)state;
+    for (unsigned i = 0; i < PAIRS; i++)
+        in[i][0] = i;
+    for (unsigned k = 0; k < 2; k++) {
+        struct allot_diag *d = allot_diag_new();
+        struct allot_module *m = allot_module_parse("t", text, strlen(text), d);
+        if (!m || !allot_module_opt(m, passes[k], NULL, d))
+            fail_msg("%s", allot_diag_text(d));
+        char *printed = allot_module_print(m);
+        assert_int_equal(times(printed, "setp.eq.u64"), 24);
+        free(printed);
+        run(m, in, out, PAIRS);
+        for (unsigned i = 0; i < PAIRS; i++) {
+            uint64_t x = i, sum = 0;
+            for (unsigned t = 0; t < 12; t++) {
+                x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+                if (x >> 60 == 3)
+                    break;
+                sum += x >> 60;
+                if (x >> 60 == 5) {
+                    x += 5;
+                    break;
+                }
+                sum = sum * 5 + x;
+            }
+            assert_int_equal(out[i][0], sum);
+            assert_int_equal(out[i][1], x);
+        }
+        allot_module_free(m);
+        allot_diag_free(d);
+    }
+    /* as ptxas does: straight code of up to so many operations */
+    assert_int_equal(
+        copies("L:\n" LOAD "setp.gt.f32 %p2, %f1, %f2;\n@%p2 bra E;\n" TO("40")), 40);
+    assert_int_equal(
+        copies("L:\n" LOAD
+               "setp.gt.f32 %p2, %f1, %f2;\n@%p2 bra E;\n" F4 F4 F4 F4 F4 TO("40")),
+        1);
+}
+
 static void
 left_alone(void **state)
 {
@@ -352,7 +415,7 @@ left_alone(void **state)
         copies("L:\n" LOAD "shfl.sync.bfly.b32 %r9, %r3, 1, 31, -1;\n" TO("4")), 1);
     assert_int_equal(copies("L:\n" LOAD "div.rn.f32 %f2, %f2, %f1;\n" TO("4")), 1);
     assert_int_equal(
-        copies("L:\n" LOAD "setp.gt.f32 %p2, %f1, %f2;\n@%p2 bra E;\n" TO("4")), 1);
+        copies("L:\n" LOAD "setp.gt.f32 %p2, %f1, %f2;\n@%p2 bra E;\n" TO("%r1")), 1);
     /* steps by a register; the comparison is of the value before the step */
     assert_int_equal(copies("L:\n" LOAD "add.s32 %r2, %r2, %r3;\n"
                             "setp.lt.s32 %p1, %r2, %r1;\n@%p1 bra L;\n"),
@@ -376,8 +439,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_counts), cmocka_unit_test(known_counts),
+        cmocka_unit_test(all_counts),     cmocka_unit_test(known_counts),
         cmocka_unit_test(unknown_counts), cmocka_unit_test(left_in_the_middle),
-        cmocka_unit_test(left_alone)};
+        cmocka_unit_test(side_exits),     cmocka_unit_test(left_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
