@@ -43,6 +43,8 @@ enum {
     UNKNOWN_SHARED = 5,   /* ... more for each load from scratchpad, */
     UNKNOWN_HIGHEST = 97, /* ... up to this */
     SHARED = 2,           /* of a turn: what straight code needs once */
+    FOLDED =
+        16, /* more for each operation that straight code does not need, times sqrt(n) */
     /* ours */
     MOST_SIZE = 8192, /* of straight code */
     MOST_BETWEEN = 4, /* blocks between the loop's that move behind it */
@@ -51,8 +53,10 @@ enum {
 };
 
 struct body {
-    uint64_t size;    /* machine operations of a turn, accesses to memory twice; without
+    uint64_t size; /* machine operations of a turn, accesses to memory twice; without
                        * what counts the turns, and what steps */
+    uint64_t
+        folded; /* operations of a turn that compute literals, or sums for addresses with one */
     uint64_t literal; /* accesses that have a literal for an address in straight code */
     uint64_t scratch; /* loads from scratchpad */
     bool memory;      /* loads from global or local memory */
@@ -67,10 +71,10 @@ saved(uint64_t accesses)
 }
 
 static double
-full_size(uint64_t turns)
+full_size(uint64_t turns, uint64_t folded)
 {
-    const double size = 165 + 105 * sqrt((double)turns);
-    return size < 1280 ? size : 1280;
+    const double root = sqrt((double)turns), size = 165 + 105 * root;
+    return (size < 1280 ? size : 1280) + FOLDED * root * (double)folded;
 }
 
 /* -- what steps by a constant -- */
@@ -374,6 +378,47 @@ is_wide_integer(const struct ptx_inst *in)
            in->op != PTX_OP_DIV && in->op != PTX_OP_REM;
 }
 
+/* Whether the loop has accesses at register r, and an offset. */
+static bool
+is_address(const struct unroll *u, int32_t r)
+{
+    const struct peel *p = &u->p;
+    for (uint32_t k = 0; k < p->l->n; k++) {
+        const struct cfg_block *b = &p->g->block[p->l->list[k]];
+        for (uint32_t i = b->first; i < b->end; i++) {
+            const struct ptx_inst *in = &p->f->body.v[i];
+            for (unsigned o = 0; o < in->nops; o++)
+                if (in->ops[o].kind == PTX_OPD_ADDR && in->ops[o].reg == r)
+                    return true;
+        }
+    }
+    return false;
+}
+
+/* Whether straight code has an address and an offset in place of the sum. */
+static bool
+becomes_offset(const struct unroll *u, const struct ptx_inst *in)
+{
+    if (in->op != PTX_OP_ADD || in->guard >= 0 || in->ops[0].kind != PTX_OPD_REG ||
+        in->ops[1].kind != PTX_OPD_REG || in->ops[2].kind != PTX_OPD_REG)
+        return false;
+    const bool first = bitset_has(u->known, (size_t)in->ops[1].reg);
+    const int32_t other = in->ops[first ? 2 : 1].reg;
+    return bitset_has(u->known, (size_t)in->ops[first ? 1 : 2].reg) &&
+           !u->p.defs[other] && u->p.home[in->ops[0].reg] == PEEL_TURN &&
+           is_address(u, in->ops[0].reg);
+}
+
+/* Whether straight code does not need the operation. */
+static bool
+folds(const struct unroll *u, const struct ptx_inst *in)
+{
+    const int32_t d = in->nops && in->ops[0].kind == PTX_OPD_REG ? in->ops[0].reg : -1;
+    return d >= 0 && u->p.home[d] != PEEL_KEEPS && u->line[d].base < 0 &&
+           u->p.f->regs.v[d].type != PTX_PRED &&
+           (bitset_has(u->known, (size_t)d) || becomes_offset(u, in));
+}
+
 /* Operations of a copy, as ptxas counts them; what steps is folded away. */
 static uint64_t
 cost(const struct unroll *u, const struct ptx_inst *in)
@@ -381,7 +426,7 @@ cost(const struct unroll *u, const struct ptx_inst *in)
     const int32_t d = in->nops && in->ops[0].kind == PTX_OPD_REG ? in->ops[0].reg : -1;
     const bool twice = ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE | PTX_ATOMIC) ||
                        ptx_inst_barrier(in) >= 0;
-    if (cfg_targets(in, NULL, 0) ||
+    if (cfg_targets(in, NULL, 0) || folds(u, in) ||
         (d >= 0 && u->p.home[d] != PEEL_KEEPS &&
          (u->line[d].base >= 0 || bitset_has(u->known, (size_t)d))))
         return 0;
@@ -437,6 +482,7 @@ can_copy(struct unroll *u, struct body *x)
             x->barrier |= ptx_inst_barrier(in) >= 0;
             x->size += cost(u, in);
             x->literal += at_literal(u, in);
+            x->folded += folds(u, in);
             note_load(x, in);
         }
     }
@@ -655,7 +701,7 @@ choose(struct unroll *u)
         return choose_unknown(u, &x) ? UNROLL_UNKNOWN : UNROLL_NONE;
     const uint64_t less = SHARED + saved(x.literal);
     const uint64_t alone = x.size > less ? x.size - less : 1;
-    if ((double)(all * alone) <= full_size(all) && all * x.size <= MOST_SIZE) {
+    if ((double)(all * alone) <= full_size(all, x.folded) && all * x.size <= MOST_SIZE) {
         u->turns = all;
         return UNROLL_FULL;
     }

@@ -245,6 +245,9 @@ copies(const char *body)
 
 #define F1 "fma.rn.f32 %f2, %f2, %f2, %f2;\n"
 #define F40 F4 F4 F4 F4 F4 F4 F4 F4 F4 F4
+#define FROM_COUNTER                                                                     \
+    "and.b32 %r4, %r2, 1023;\nmul.wide.u32 %d3, %r4, 4;\nadd.s64 %d4, %d1, %d3;\n"       \
+    "ld.global.f32 %f1, [%d4];\nadd.f32 %f2, %f2, %f1;\n"
 #define SCRATCH(at) "ld.shared.f32 %f1, [%r7+" #at "];\nadd.f32 %f2, %f2, %f1;\n"
 
 static void
@@ -270,6 +273,10 @@ known_counts(void **state)
                "add.s32 %r6, %r6, 1;\nsetp.lt.s32 %p1, %r6, 4;\n@%p1 bra L;\n"
                "add.s32 %r4, %r4, 1;\nsetp.lt.s32 %p2, %r4, 3;\n@%p2 bra M;\n"),
         12);
+    /* what becomes literals and offsets gives room: up to 50 operations, not 38 */
+    assert_int_equal(copies("L:\n" FROM_COUNTER F40 F4 TO("16")), 16);
+    assert_int_equal(copies("L:\n" FROM_COUNTER F40 F4 F4 TO("16")), 6);
+    assert_int_equal(copies("L:\n" LOAD F40 F4 TO("16")), 6);
     /* 64 of a variable's addresses become literals, so there is more room */
     assert_int_equal(
         copies("mov.u32 %r5, s;\nL:\nld.shared.f32 %f1, [%r5];\n" F4 F4 F4 F4 F4 F4
