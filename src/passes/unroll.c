@@ -660,16 +660,26 @@ bound_is_operand(const struct unroll *u)
             !ptx_machine_operations(&f->body.v[u->defsum[u->bound.reg]]));
 }
 
+/* Whether as many turns can run below a literal bound; or none can, since it is an unsigned
+ * number of fewer steps, and ptxas copies them all the same (u->never). */
+static bool
+reaches_bound(struct unroll *u)
+{
+    uint64_t v;
+    const int64_t far = unroll_reach(u, UNROLL_UNKNOWN_TURNS);
+    const bool can = unroll_limit(u, far, &v);
+    u->never = !can && far > 0 && ptx_types[u->test->type[0]].kind != PTX_K_SINT;
+    return can || u->never;
+}
+
 static bool
 choose_unknown(struct unroll *u, const struct body *x)
 {
-    uint64_t v;
     u->turns = UNROLL_UNKNOWN_TURNS;
     return !u->nside && x->size <= unknown_body(x) && u->p.back == u->p.latch &&
            u->branch_back && !(x->barrier && u->p.l->n > 1) &&
            (!x->barrier || (bound_is_operand(u) && threads_agree(u))) &&
-           (u->bound.kind != PTX_OPD_IMM || u->cmp == PTX_CMP_NE ||
-            unroll_limit(u, unroll_reach(u, UNROLL_UNKNOWN_TURNS), &v));
+           (u->bound.kind != PTX_OPD_IMM || u->cmp == PTX_CMP_NE || reaches_bound(u));
 }
 
 /* What is read where other branches leave for has one name in all copies. */
@@ -697,6 +707,7 @@ choose(struct unroll *u)
     if (!can_copy(u, &x) || !find_test(u))
         return UNROLL_NONE;
     const uint64_t all = p->l->tests;
+    u->never = false;
     if (!all)
         return choose_unknown(u, &x) ? UNROLL_UNKNOWN : UNROLL_NONE;
     const uint64_t less = SHARED + saved(x.literal);

@@ -112,6 +112,20 @@ put_limit(struct unroll *u, int64_t off)
     return reg_operand(r);
 }
 
+/* a - b, of `bytes`, in a new register. */
+static struct ptx_operand
+put_difference(struct peel *p, struct ptx_operand a, struct ptx_operand b, unsigned bytes)
+{
+    struct ptx_inst in = ptx_inst_new(p->f->module, PTX_OP_SUB, 3);
+    in.ntypes = 1;
+    in.type[0] = bytes == 8 ? PTX_S64 : PTX_S32;
+    in.ops[0] = reg_operand(ptx_reg_new(p->f, bytes == 8 ? PTX_B64 : PTX_B32));
+    in.ops[1] = a;
+    in.ops[2] = b;
+    *vec_push(&p->to) = in;
+    return in.ops[0];
+}
+
 /* Whether the first of `turns` turns, and then all, run; a predicate. x differs from the bound
  * in each: that is further away, in the direction of the steps and modulo 2^32 or 2^64. */
 static int32_t
@@ -123,15 +137,10 @@ put_all_run(struct unroll *u, struct ptx_operand limit, unsigned turns)
     if (u->cmp != PTX_CMP_NE)
         return put_compare(u, type, u->cmp, c, limit);
     const int64_t step = unroll_step(u, u->x.base);
-    struct ptx_inst in = ptx_inst_new(p->f->module, PTX_OP_SUB, 3);
-    in.ntypes = 1;
-    in.type[0] = bytes == 8 ? PTX_S64 : PTX_S32;
-    in.ops[0] = reg_operand(ptx_reg_new(p->f, bytes == 8 ? PTX_B64 : PTX_B32));
-    in.ops[1] = step > 0 ? limit : c;
-    in.ops[2] = step > 0 ? c : limit;
-    *vec_push(&p->to) = in;
+    const struct ptx_operand d =
+        put_difference(p, step > 0 ? limit : c, step > 0 ? c : limit, bytes);
     const uint64_t far = (uint64_t)((turns - 1) * (step > 0 ? step : -step));
-    return put_compare(u, bytes == 8 ? PTX_U64 : PTX_U32, PTX_CMP_GT, in.ops[0],
+    return put_compare(u, bytes == 8 ? PTX_U64 : PTX_U32, PTX_CMP_GT, d,
                        rewrite_literal(far));
 }
 
@@ -145,6 +154,21 @@ unroll_put_head(struct peel *p, int32_t label)
 }
 
 /* A loop whose turns are not known in advance. */
+/* A bound of fewer steps than the turns take: they run if x is below it and further away than
+ * that, which is never. */
+static void
+put_never(struct unroll *u, int32_t two, int64_t far)
+{
+    struct peel *p = &u->p;
+    const unsigned type = u->test->type[0];
+    const struct ptx_operand x = reg_operand(u->x.base);
+    peel_put_jump(p, two, put_compare(u, type, u->cmp, x, u->bound), true);
+    const struct ptx_operand d = put_difference(p, u->bound, x, ptx_type_bytes(type));
+    peel_put_jump(p, two,
+                  put_compare(u, type, PTX_CMP_GT, d, rewrite_literal((uint64_t)far)),
+                  true);
+}
+
 static void
 put_unknown(struct unroll *u)
 {
@@ -160,7 +184,10 @@ put_unknown(struct unroll *u)
                       put_compare(u, u->test->type[0], far > 0 ? PTX_CMP_LT : PTX_CMP_GT,
                                   limit, u->bound),
                       true);
-    peel_put_jump(p, two, put_all_run(u, limit, UNROLL_UNKNOWN_TURNS), true);
+    if (u->never)
+        put_never(u, two, far);
+    else
+        peel_put_jump(p, two, put_all_run(u, limit, UNROLL_UNKNOWN_TURNS), true);
     unroll_put_head(p, many);
     p->labels = true;
     const int32_t last = put_turns(u, UNROLL_UNKNOWN_TURNS, false);

@@ -49,6 +49,7 @@ struct unroll {
     struct unroll_line x;
     struct ptx_operand bound;
     unsigned cmp;
+    bool never;           /* the literal bound is below the steps of the copied turns */
     uint64_t turns, rest; /* of the new loop, or of all; before it */
     unsigned full, part;  /* loops so far */
 };

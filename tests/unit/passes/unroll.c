@@ -96,9 +96,10 @@ find_pairs(const struct form *f, uint64_t (*pair)[2])
     return n;
 }
 
-/* middle: the loop leaves there, and the rest of a turn adds to the sum too. */
+/* middle: the loop leaves there, and the rest of a turn adds to the sum too. bound: a literal;
+ * NULL: that of the pair. */
 static char *
-kernel(const struct form *f, bool middle)
+kernel(const struct form *f, bool middle, const char *bound)
 {
     struct strbuf b = {0};
     const bool wide = f->type[1] == '6';
@@ -116,9 +117,13 @@ kernel(const struct form *f, bool middle)
                   bits, r, bits, r);
     strbuf_printf(&b, "L:\n%s.u%s %%d8, %s5;\nmad.lo.u64 %%d7, %%d7, 5, %%d8;\n",
                   wide ? "mov" : "cvt.u64", bits, r);
-    strbuf_printf(&b, "add.s%s %s5, %s5, %d;\nsetp.%s.%s %%p1, %s%c, %s%c;\n", bits, r, r,
-                  f->step, f->written, f->type, r, f->swapped ? '6' : '5', r,
-                  f->swapped ? '5' : '6');
+    strbuf_printf(&b, "add.s%s %s5, %s5, %d;\nsetp.%s.%s %%p1, ", bits, r, r, f->step,
+                  f->written, f->type);
+    if (bound)
+        strbuf_printf(&b, "%s5, %s;\n", r, bound);
+    else
+        strbuf_printf(&b, "%s%c, %s%c;\n", r, f->swapped ? '6' : '5', r,
+                      f->swapped ? '5' : '6');
     if (middle)
         strbuf_printf(
             &b,
@@ -179,7 +184,7 @@ all_counts(void **state)
         const struct form *f = &forms[k / 4];
         const bool middle = k & 2;
         struct allot_diag *d = allot_diag_new();
-        char *text = kernel(f, middle);
+        char *text = kernel(f, middle, NULL);
         const unsigned n = find_pairs(f, pair);
         assert_true(n > 64);
         for (unsigned i = n; i < PAIRS; i++) /* whole blocks */
@@ -198,6 +203,38 @@ all_counts(void **state)
                          f->cmp, f->type, f->step, (unsigned long long)pair[i][0],
                          (unsigned long long)pair[i][1], t, (unsigned long long)out[i][0],
                          (unsigned long long)sum, printed);
+        }
+        free(printed);
+        free(text);
+        allot_module_free(m);
+        allot_diag_free(d);
+    }
+}
+
+/* A literal bound of fewer steps than are copied: the copies stand there, and never run. */
+static void
+bound_below_the_steps(void **state)
+{
+    static const struct form up = {"lt", "lt", "u32", 5, false, false};
+    static uint64_t pair[PAIRS][2], out[PAIRS][2];
+    static const char *const bounds[] = {"15", "14", "3", "1"};
+    (void)state;
+    for (unsigned k = 0; k < sizeof bounds / sizeof *bounds; k++) {
+        struct allot_diag *d = allot_diag_new();
+        char *text = kernel(&up, false, bounds[k]);
+        struct allot_module *m = allot_module_parse("t", text, strlen(text), d);
+        if (!m || !allot_module_opt(m, "unroll,constant-fold,cleanup", NULL, d))
+            fail_msg("%s", allot_diag_text(d));
+        char *printed = allot_module_print(m);
+        assert_int_equal(times(printed, "mad.lo.u64"), 7);
+        for (unsigned i = 0; i < PAIRS; i++) /* small ones, and those that wrap */
+            pair[i][0] = i < 64 ? i : UINT32_MAX - (i - 64);
+        run(m, pair, out, PAIRS);
+        for (unsigned i = 0; i < PAIRS; i++) {
+            uint64_t sum;
+            assert_true(
+                turns(&up, pair[i][0], strtoul(bounds[k], NULL, 10), false, &sum));
+            assert_int_equal(out[i][0], sum);
         }
         free(printed);
         free(text);
@@ -446,8 +483,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_counts),     cmocka_unit_test(known_counts),
-        cmocka_unit_test(unknown_counts), cmocka_unit_test(left_in_the_middle),
-        cmocka_unit_test(side_exits),     cmocka_unit_test(left_alone)};
+        cmocka_unit_test(all_counts),         cmocka_unit_test(bound_below_the_steps),
+        cmocka_unit_test(known_counts),       cmocka_unit_test(unknown_counts),
+        cmocka_unit_test(left_in_the_middle), cmocka_unit_test(side_exits),
+        cmocka_unit_test(left_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
