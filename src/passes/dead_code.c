@@ -5,11 +5,15 @@
  * that writes a register some needed instruction reads. A register that only its own loop
  * reads (i = i + 1) is therefore dead. Then liveness finds single writes of needed
  * registers that are overwritten unread. Repeated until nothing goes. Loads are deleted
- * unless volatile; labels stay. */
+ * unless volatile; labels stay. With red=yes atom becomes red where nobody reads its result:
+ * ptxas does so, and a warp does not wait for the reply. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
 #include "analysis/defuse.h"
+#include "analysis/live.h"
+
+#include <string.h>
 
 /* Has it an effect beside writing its destinations? */
 static bool
@@ -111,13 +115,49 @@ sweep_overwritten(const struct ptx_func *f, const struct cfg *g, uint64_t *dead)
     live_free(live);
 }
 
+/* Whether red has the operation of an atom (PTX ISA 9.7.13.7: what needs no old value). */
+static bool
+reduces(const struct ptx_inst *in)
+{
+    const unsigned op = in->mod[PTX_MG_ATOMOP];
+    return in->op == PTX_OP_ATOM && in->nops == 3 && in->ops[0].kind == PTX_OPD_REG &&
+           op != PTX_ATOMOP_EXCH && op != PTX_ATOMOP_CAS;
+}
+
+/* atom whose result nobody reads: red. */
+static bool
+make_reductions(struct ptx_func *f)
+{
+    struct cfg *g = cfg_new(f);
+    struct live *live = live_new(g);
+    struct live_set set = live_set_new(&live->mem, live->nregs);
+    bool any = false;
+    for (uint32_t b = 0; b < g->n; b++) {
+        live_set_end(live, b, &set);
+        for (uint32_t i = g->block[b].end; i-- > g->block[b].first;) {
+            struct ptx_inst *in = &f->body.v[i];
+            if (reduces(in) && !live_has(&set, (uint32_t)in->ops[0].reg)) {
+                in->op = PTX_OP_RED;
+                in->nops--;
+                memmove(in->ops, in->ops + 1, in->nops * sizeof *in->ops);
+                any = true;
+            }
+            live_step_back(in, &set);
+        }
+    }
+    live_free(live);
+    cfg_free(g);
+    return any;
+}
+
 static bool
 run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     bool *changed, struct diag_sink *diag)
 {
+    const char *red = pass_arg(a, "red");
     (void)x; /* deleting changes what the driver would keep: facts are made per round */
-    (void)a;
-    (void)diag;
+    if (strcmp(red, "yes") != 0 && strcmp(red, "no") != 0)
+        return diag_error(diag, "pass dead-code: red=%s: yes or no", red);
     for (bool again = true; again;) {
         struct arena mem = {0};
         struct cfg *g = cfg_new(f);
@@ -131,11 +171,19 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         cfg_free(g);
         arena_free(&mem);
     }
+    if (!strcmp(red, "yes"))
+        *changed |= make_reductions(f);
     return true;
 }
+
+static const struct pass_key keys[] = {
+    {"red", "no",
+     "yes: atom whose result nobody reads becomes red, as a card's code has it"},
+    {0}};
 
 const struct pass pass_dead_code = {
     .name = "dead-code",
     .meaning = "deletes instructions whose results nothing reads",
+    .keys = keys,
     .run_func = run,
 };
