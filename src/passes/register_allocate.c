@@ -215,9 +215,10 @@ ra_restore(struct ptx_func *f, const struct ptx_func *s)
 /* -- limits -- */
 
 uint32_t
-ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers,
-         uint32_t reserved)
+ra_limit(const struct ptx_func *f, const struct register_room *room)
 {
+    const uint32_t reserved = room->reserved;
+    uint32_t most = room->most;
     const uint32_t least = 1;
     uint64_t threads = 1;
     bool given = false;
@@ -230,7 +231,7 @@ ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers,
         most = f->maxnreg > reserved ? f->maxnreg - reserved : least;
     if (f->minnctapersm && given) {
         uint64_t lanes = (threads + 31) / 32 * 32 * f->minnctapersm;
-        uint64_t n = sm_registers / lanes;
+        uint64_t n = room->sm_registers / lanes;
         if (n < most + reserved)
             most = n > reserved ? (uint32_t)n - reserved : least;
     }
@@ -268,6 +269,16 @@ too_few(const struct ptx_func *f, uint32_t limit, uint32_t least, struct diag_si
     return false;
 }
 
+static void
+spread_over_banks(struct ra_graph *g, const struct ptx_func *f, const struct cfg *cfg,
+                  uint32_t limit, const struct ra_spreading *spread)
+{
+    if (spread->banks < 2)
+        return;
+    const uint32_t most = register_step(f, g->nunits, &spread->room);
+    ra_spread(g, f, cfg, spread->banks, most < limit ? most : limit);
+}
+
 /* Spills and colours until f has at most `limit` units. *least: what it got down to. */
 static bool
 reduce(struct ra *a, uint32_t limit, const struct ra_spreading *spread, uint32_t *least)
@@ -285,10 +296,7 @@ reduce(struct ra *a, uint32_t limit, const struct ra_spreading *spread, uint32_t
         units = g ? g->nunits : units;
         *least = units < *least ? units : *least;
         if (g && units <= limit) {
-            if (spread->banks > 1) {
-                uint32_t most = register_step(f, units, &spread->room);
-                ra_spread(g, f, cfg, spread->banks, most < limit ? most : limit);
-            }
+            spread_over_banks(g, f, cfg, limit, spread);
             rename_all(a, g, cfg);
             ok = true;
         } else if (!ra_spill(a, live, target)) {
@@ -330,24 +338,61 @@ ra_allocate(struct ptx_func *f, uint32_t limit, bool operands_free,
     return ok;
 }
 
-static bool
-run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
-    bool *changed, struct diag_sink *diag)
+int32_t *
+ra_places(const struct ptx_func *f, const struct ra_spreading *spread, struct arena *mem)
+{
+    struct ptx_func *copy = ra_snapshot(f);
+    struct ra a = {.f = copy};
+    struct cfg *cfg;
+    struct live *live;
+    const uint32_t limit = ra_limit(f, &spread->room);
+    uint32_t units;
+    int32_t *place = NULL;
+    for (size_t i = 0; i < copy->body.n; i++)
+        *vec_push(&a.origin) = (int32_t)i;
+    struct ra_graph *g = colour_once(&a, limit, &cfg, &live, &units);
+    if (g && g->nunits <= limit) {
+        spread_over_banks(g, copy, cfg, limit, spread);
+        place = ARENA_ARRAY(mem, int32_t, f->regs.n + 1);
+        for (size_t r = 0; r < f->regs.n; r++)
+            place[r] = g->units[r] ? g->colour[r] : RA_NONE;
+    }
+    ra_graph_free(g);
+    live_free(live);
+    cfg_free(cfg);
+    vec_free(&a.origin);
+    vec_free(&a.temporary);
+    ra_snapshot_free(copy);
+    return place;
+}
+
+bool
+ra_read_room(const struct pass_args *a, struct ra_spreading *out, struct diag_sink *diag)
 {
     double most, sm, warps, reserved, banks;
-    (void)x;
     if (!pass_arg_number(a, "max-registers", 1, RA_MAX_UNITS, &most, diag) ||
         !pass_arg_number(a, "sm-registers", 1024, 1 << 20, &sm, diag) ||
         !pass_arg_number(a, "sm-warps", 1, 1024, &warps, diag) ||
         !pass_arg_number(a, "banks", 0, 64, &banks, diag) ||
         !pass_arg_number(a, "reserved", 0, 16, &reserved, diag))
         return false;
-    const struct ra_spreading spread = {
+    *out = (struct ra_spreading){
         (unsigned)banks,
         {(uint32_t)sm, (uint32_t)warps, (uint32_t)most, (uint32_t)reserved}};
-    *changed = true;
+    return true;
+}
+
+static bool
+run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
+    bool *changed, struct diag_sink *diag)
+{
+    struct ra_spreading spread;
     struct ra_result r;
-    if (!ra_allocate(f, ra_limit(f, (uint32_t)most, (uint32_t)sm, (uint32_t)reserved),
+    (void)x;
+    if (!ra_read_room(a, &spread, diag))
+        return false;
+    *changed = true;
+    if (!ra_allocate(f, ra_limit(f, &spread.room),
                      !strcmp(pass_arg(a, "operands-free"), "yes"), &spread, &r, diag))
         return false;
     if (a->report)
@@ -361,14 +406,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
 }
 
 static const struct pass_key keys[] = {
-    {"max-registers", "255", "32-bit registers a thread may have"},
-    {"sm-registers", "65536", "registers of an SM, for .minnctapersm and banks"},
-    {"sm-warps", "64", "warps of an SM; the machine's"},
-    {"banks", "0",
-     "register banks to spread an instruction's sources over, where registers cost no warp; "
-     "0: places as low as they come; the machine's"},
-    {"reserved", "0",
-     "registers beside them that a thread takes, for .maxnreg; the machine's"},
+    RA_ROOM_KEYS,
     {"operands-free", "no",
      "yes: reading parameters, constants and literals again takes no slot; the machine's"},
     {0}};

@@ -12,6 +12,7 @@
 #define ALLOT_PASSES_REGISTER_ALLOCATE_INT_H
 
 #include "analysis/live.h"
+#include "passes/pass.h"
 #include "passes/register_step.h"
 #include "ptx/ir.h"
 
@@ -180,10 +181,28 @@ struct ra_spreading {
     struct register_room room;
 };
 
-/* The most registers that f may have: `most`, or what its directives leave of theirs, of
- * which so many are reserved. */
-uint32_t ra_limit(const struct ptx_func *f, uint32_t most, uint32_t sm_registers,
-                  uint32_t reserved);
+/* The most registers that f may have: room->most, or what its directives leave of theirs. */
+uint32_t ra_limit(const struct ptx_func *f, const struct register_room *room);
+/* What the settings of a pass say (RA_ROOM_KEYS). */
+bool ra_read_room(const struct pass_args *a, struct ra_spreading *out,
+                  struct diag_sink *diag);
+/* Where an allocation of f would put each of its registers: its first unit, or predicate;
+ * RA_NONE: it is not in the code. NULL: registers would be spilled. In mem. */
+int32_t *ra_places(const struct ptx_func *f, const struct ra_spreading *spread,
+                   struct arena *mem);
+
+#define RA_ROOM_KEYS                                                                     \
+    {"max-registers", "255", "32-bit registers a thread may have"},                      \
+        {"sm-registers", "65536", "registers of an SM, for .minnctapersm and banks"},    \
+        {"sm-warps", "64", "warps of an SM; the machine's"},                             \
+        {"banks", "0",                                                                   \
+         "register banks to spread an instruction's sources over, where registers cost " \
+         "no warp; 0: places as low as they come; the machine's"},                       \
+    {                                                                                    \
+        "reserved", "0",                                                                 \
+            "registers beside them that a thread takes, for .maxnreg; the machine's"     \
+    }
+
 /* Gives f's registers physical names, at most `limit` units of them, and has the result
  * checked. False and a diagnostic: that cannot be done; f is then of no use. */
 bool ra_allocate(struct ptx_func *f, uint32_t limit, bool operands_free,

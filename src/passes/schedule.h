@@ -5,6 +5,7 @@
 #include "passes/pass.h"
 
 extern const struct pass pass_schedule;
+extern const char schedule_taken_default[]; /* of its setting `taken` */
 
 /* What no order lets a load start before. */
 enum schedule_bound {

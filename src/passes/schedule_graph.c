@@ -1,4 +1,7 @@
-/* schedule_graph.c: the dependences of a piece of code.
+/* schedule_graph.c: pieces of code and their dependences.
+ *
+ * A block is cut at calls, reads of clocks, labels and directives other than .loc, and behind
+ * IEEE quotients and roots where these are several operations (a card branches in them).
  *
  *     registers   read after write (the latency of the writer), write after read, write after
  *                 write; the carry flag counts as a register
@@ -7,6 +10,8 @@
  *
  * Cost: O(operands + accesses x MOST_PENDING). */
 #include "passes/schedule_int.h"
+
+#include "passes/register_allocate_int.h"
 
 #include "analysis/defuse.h"
 #include "ptx/expansion.h"
@@ -83,31 +88,23 @@ schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in)
                                                                    : SCHED_FREE;
 }
 
-static int32_t
-latency_of(const struct sched *s, const struct ptx_inst *in)
-{
-    if (!(ptx_ops[in->op].flags & (PTX_LOAD | PTX_ATOMIC)))
-        return s->latency[ptx_ops[in->op].latency];
-    switch (ptx_inst_space(in)) {
-    case PTX_SPACE_SHARED:
-        return s->latency[SCHED_LAT_SHARED];
-    case PTX_SPACE_LOCAL:
-        return s->latency[SCHED_LAT_LOCAL];
-    case PTX_SPACE_CONST:
-    case PTX_SPACE_PARAM:
-        return s->latency[SCHED_LAT_CONST];
-    default:
-        return s->latency[SCHED_LAT_GLOBAL];
-    }
-}
-
 /* -- dependences -- */
 
 static void
-add_edge(struct sched *s, uint32_t from, uint32_t to, int32_t latency, enum sched_why why)
+add_edge(struct sched *s, uint32_t from, uint32_t to, enum sched_why why)
 {
     if (from != to)
-        *vec_push(&s->edge) = (struct sched_edge){from, to, latency, (uint8_t)why};
+        *vec_push(&s->edge) = (struct sched_edge){from, to, 1, 1, (uint8_t)why};
+}
+
+/* `to` needs what `from` writes. */
+static void
+add_result(struct sched *s, uint32_t from, uint32_t to)
+{
+    const struct sched_node *n = &s->node.v[from];
+    if (from != to)
+        *vec_push(&s->edge) =
+            (struct sched_edge){from, to, n->latency, n->taken, SCHED_WHY_REGISTER};
 }
 
 static struct sched_use *
@@ -116,7 +113,7 @@ use_of(struct sched *s, uint32_t r)
     struct sched_use *u = &s->use[r];
     if (!u->seen) {
         *u = (struct sched_use){.readers = -1, .seen = true};
-        u->after = r != s->carry && live_has(&s->set, r);
+        u->after = r < s->carry && !s->place && live_has(&s->set, r);
         *vec_push(&s->touched) = r;
     }
     return u;
@@ -127,8 +124,7 @@ note_read(struct sched *s, uint32_t r)
 {
     struct sched_use *u = use_of(s, r);
     if (u->writer)
-        add_edge(s, u->writer - 1, s->at, s->node.v[u->writer - 1].latency,
-                 SCHED_WHY_REGISTER);
+        add_result(s, u->writer - 1, s->at);
     *vec_push(&s->reader) = (struct sched_reader){s->at, u->readers};
     u->readers = (int32_t)s->reader.n - 1;
     u->total++;
@@ -139,12 +135,33 @@ note_write(struct sched *s, uint32_t r)
 {
     struct sched_use *u = use_of(s, r);
     for (int32_t k = u->readers; k >= 0; k = s->reader.v[k].next)
-        add_edge(s, s->reader.v[k].node, s->at, 1, SCHED_WHY_REGISTER);
+        add_edge(s, s->reader.v[k].node, s->at, SCHED_WHY_REGISTER);
     if (u->writer)
-        add_edge(s, u->writer - 1, s->at, s->node.v[u->writer - 1].latency,
-                 SCHED_WHY_REGISTER);
+        add_result(s, u->writer - 1, s->at);
     u->writer = s->at + 1;
     u->readers = -1;
+}
+
+/* By places: their numbers are behind the carry flag's, those of predicates last. */
+static uint32_t
+first_place(const struct sched *s, int32_t r, uint32_t *n)
+{
+    const enum ptx_type t = s->f->regs.v[r].type;
+    const uint32_t at = s->carry + 1 + (uint32_t)s->place[r];
+    *n = s->place[r] < 0 ? 0 : t == PTX_PRED ? 1 : (ptx_type_bytes(t) + 3u) / 4;
+    return t == PTX_PRED ? at + RA_MAX_UNITS : at;
+}
+
+static void
+note(struct sched *s, int32_t r, void (*how)(struct sched *s, uint32_t r))
+{
+    if (!s->place) {
+        how(s, (uint32_t)r);
+        return;
+    }
+    uint32_t n, at = first_place(s, r, &n);
+    for (uint32_t k = 0; k < n; k++)
+        how(s, at + k);
 }
 
 /* A guarded write keeps the old value in some lanes: it reads it too. */
@@ -152,7 +169,7 @@ static void
 note_sources(void *user, int32_t r, bool write, bool partial)
 {
     if (!write || partial)
-        note_read(user, (uint32_t)r);
+        note(user, r, note_read);
 }
 
 static void
@@ -160,7 +177,15 @@ note_dests(void *user, int32_t r, bool write, bool partial)
 {
     (void)partial;
     if (write)
-        note_write(user, (uint32_t)r);
+        note(user, r, note_write);
+}
+
+/* Node + 1 that last wrote r, 0: none of the piece. */
+static uint32_t
+writer_of(struct sched *s, int32_t r)
+{
+    uint32_t n = 1, at = s->place ? first_place(s, r, &n) : (uint32_t)r;
+    return n ? use_of(s, at)->writer : 0;
 }
 
 static const struct ptx_operand *
@@ -210,13 +235,13 @@ note_access(struct sched *s, struct sched_node *n)
     if (s->loads.n + s->stores.n >= MOST_PENDING)
         o = SCHED_ACCESS;
     if (s->fence)
-        add_edge(s, s->fence - 1, s->at, 1, SCHED_WHY_FENCE);
+        add_edge(s, s->fence - 1, s->at, SCHED_WHY_FENCE);
     for (size_t i = 0; i < s->stores.n; i++)
         if (o == SCHED_ACCESS || may_overlap(s, n, &s->node.v[s->stores.v[i]]))
-            add_edge(s, s->stores.v[i], s->at, 1, SCHED_WHY_MEMORY);
+            add_edge(s, s->stores.v[i], s->at, SCHED_WHY_MEMORY);
     for (size_t i = 0; i < s->loads.n && o != SCHED_LOAD; i++)
         if (o == SCHED_ACCESS || may_overlap(s, n, &s->node.v[s->loads.v[i]]))
-            add_edge(s, s->loads.v[i], s->at, 1, SCHED_WHY_MEMORY);
+            add_edge(s, s->loads.v[i], s->at, SCHED_WHY_MEMORY);
     if (o == SCHED_ACCESS) {
         s->fence = s->at + 1;
         s->loads.n = s->stores.n = 0;
@@ -238,10 +263,10 @@ schedule_add(struct sched *s, uint32_t i)
     n->operand = in->nops && in->ops[0].kind == PTX_OPD_REG &&
                  s->operand[in->ops[0].reg] && defuse_is_dest(in, 0);
     n->between = s->expanded ? (uint8_t)ptx_machine_registers(in) : 0;
-    n->latency = n->operand ? 0 : latency_of(s, in);
+    schedule_cost(s, n);
     const struct ptx_operand *p = address_of(in);
     if (p && p->reg >= 0)
-        n->base_at = use_of(s, (uint32_t)p->reg)->writer;
+        n->base_at = writer_of(s, p->reg);
     note_access(s, n);
     defuse_each(in, note_sources, s);
     if (ptx_ops[in->op].flags & PTX_CCIN)
@@ -257,27 +282,130 @@ schedule_edges_end(const struct sched *s, uint32_t i)
     return i + 1 < s->node.n ? s->node.v[i + 1].first : (uint32_t)s->succ.n;
 }
 
+uint32_t
+schedule_edges_in_end(const struct sched *s, uint32_t i)
+{
+    return i + 1 < s->node.n ? s->node.v[i + 1].first_in : (uint32_t)s->pred.n;
+}
+
+/* succ and pred: counting sorts, each node's edges in the order in which they came. */
+static void
+sort_edges(struct sched *s)
+{
+    const uint32_t n = (uint32_t)s->node.n;
+    for (size_t e = 0; e < s->edge.n; e++) {
+        s->node.v[s->edge.v[e].from].first++;
+        s->node.v[s->edge.v[e].to].first_in++;
+    }
+    for (uint32_t i = 0, out = 0, in = 0; i < n; i++) { /* their ends, for now */
+        struct sched_node *x = &s->node.v[i];
+        out += x->first;
+        in += x->first_in;
+        x->first = out;
+        x->first_in = in;
+    }
+    vec_reserve(&s->succ, s->edge.n + 1);
+    vec_reserve(&s->pred, s->edge.n + 1);
+    s->succ.n = s->pred.n = s->edge.n;
+    for (size_t e = s->edge.n; e-- > 0;) {
+        s->succ.v[--s->node.v[s->edge.v[e].from].first] = s->edge.v[e];
+        s->pred.v[--s->node.v[s->edge.v[e].to].first_in] = s->edge.v[e];
+    }
+}
+
 void
 schedule_finish_graph(struct sched *s)
 {
-    uint32_t n = (uint32_t)s->node.n;
-    for (size_t e = 0; e < s->edge.n; e++)
-        s->node.v[s->edge.v[e].from].first++;
-    for (uint32_t i = 0, sum = 0; i < n; i++) {
-        sum += s->node.v[i].first;
-        s->node.v[i].first = sum; /* its end, for now */
-    }
-    vec_reserve(&s->succ, s->edge.n + 1);
-    s->succ.n = s->edge.n;
-    for (size_t e = s->edge.n; e-- > 0;)
-        s->succ.v[--s->node.v[s->edge.v[e].from].first] = s->edge.v[e];
+    const uint32_t n = (uint32_t)s->node.n;
+    sort_edges(s);
     for (uint32_t i = n; i-- > 0;) {
         struct sched_node *x = &s->node.v[i];
-        uint32_t end = schedule_edges_end(s, i);
-        x->height = x->latency;
-        for (uint32_t e = x->first; e < end; e++) {
-            int64_t h = s->node.v[s->succ.v[e].to].height + s->succ.v[e].latency;
+        x->height = x->taken;
+        for (uint32_t e = x->first; e < schedule_edges_end(s, i); e++) {
+            int64_t h = s->node.v[s->succ.v[e].to].height + s->succ.v[e].taken;
             x->height = h > x->height ? h : x->height;
         }
     }
+    for (uint32_t i = 0; i < n; i++) {
+        struct sched_node *x = &s->node.v[i];
+        x->depth = 0;
+        for (uint32_t e = x->first_in; e < schedule_edges_in_end(s, i); e++) {
+            int64_t d = s->node.v[s->pred.v[e].from].depth + s->pred.v[e].taken;
+            x->depth = d > x->depth ? d : x->depth;
+        }
+    }
+}
+
+/* -- pieces -- */
+
+/* Whether a piece ends behind instruction i: a card branches in it, and nothing that stands
+ * behind moves before that. */
+static bool
+ends_piece(const struct sched *s, uint32_t i)
+{
+    const struct ptx_inst *in = &s->f->body.v[i];
+    return s->expanded && !schedule_is_loc(in) && ptx_machine_branches(in);
+}
+
+uint32_t
+schedule_piece(const struct sched *s, const struct cfg_block *b, uint32_t end)
+{
+    uint32_t first = end;
+    while (first > b->first &&
+           (schedule_is_loc(&s->f->body.v[first - 1]) ||
+            (schedule_order_of(s->f, &s->f->body.v[first - 1]) != SCHED_STAYS &&
+             (first == end || !ends_piece(s, first - 1)))))
+        first--;
+    return first;
+}
+
+void
+schedule_forget(struct sched *s)
+{
+    for (size_t i = 0; i < s->touched.n; i++)
+        s->use[s->touched.v[i]].seen = false;
+    s->node.n = s->edge.n = s->succ.n = s->pred.n = s->reader.n = s->touched.n = 0;
+    s->loads.n = s->stores.n = 0;
+    s->fence = 0;
+    arena_free(&s->mem);
+    s->mem = (struct arena){0};
+}
+
+void
+schedule_free(struct sched *s)
+{
+    vec_free(&s->node);
+    vec_free(&s->edge);
+    vec_free(&s->succ);
+    vec_free(&s->pred);
+    vec_free(&s->reader);
+    vec_free(&s->touched);
+    vec_free(&s->loads);
+    vec_free(&s->stores);
+}
+
+void
+schedule_reorder(struct ptx_func *f, const uint32_t *order)
+{
+    size_t n = f->body.n;
+    struct ptx_inst *was = xmalloc((n + 1) * sizeof *was);
+    int32_t *loc = xmalloc((n + 1) * sizeof *loc), at = -1;
+    memcpy(was, f->body.v, n * sizeof *was);
+    for (size_t i = 0; i < n; i++) {
+        at = schedule_is_loc(&was[i]) ? (int32_t)i : at;
+        loc[i] = at;
+    }
+    f->body.n = 0;
+    at = -1;
+    for (size_t k = 0; k < n; k++) {
+        uint32_t i = order[k];
+        if (schedule_is_loc(&was[i]))
+            continue;
+        if (loc[i] != at && loc[i] >= 0)
+            *vec_push(&f->body) = was[loc[i]];
+        at = loc[i];
+        *vec_push(&f->body) = was[i];
+    }
+    free(was);
+    free(loc);
 }

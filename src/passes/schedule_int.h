@@ -1,8 +1,11 @@
 /* schedule_int.h: between the files of pass schedule.
  *
- *   schedule.c        the pass: pieces of blocks, orders tried for them, settings
- *   schedule_graph.c  what may move over what: the dependences of a piece
- *   schedule_loads.c  when loads start, when they could, and what keeps them */
+ *   schedule.c        the pass: pieces of blocks, the order of each, settings
+ *   schedule_graph.c  what may move over what: pieces and their dependences
+ *   schedule_units.c  what instructions cost: units, latencies
+ *   schedule_back.c   an order of a piece from its end, within a number of registers
+ *   schedule_loads.c  when loads start, when they could, and what keeps them
+ *   post_schedule.c   the pass that orders again, by the places of an allocation */
 #ifndef ALLOT_PASSES_SCHEDULE_INT_H
 #define ALLOT_PASSES_SCHEDULE_INT_H
 
@@ -17,6 +20,18 @@ enum sched_order {
     SCHED_STORE,  /* not over an access that may touch its bytes */
     SCHED_ACCESS, /* not over any access */
     SCHED_STAYS   /* ends a piece */
+};
+
+/* What an instruction keeps busy, as ptxas takes it. */
+enum sched_unit {
+    SCHED_UNIT_NONE, /* it is an operand, or a part of another */
+    SCHED_UNIT_MEMORY,
+    SCHED_UNIT_FMA,
+    SCHED_UNIT_ALU,
+    SCHED_UNIT_SFU,
+    SCHED_UNIT_F64,
+    SCHED_UNIT_TENSOR,
+    SCHED_UNITS
 };
 
 /* Latencies in cycles by class: those of latencies.def, then memory by space. */
@@ -37,21 +52,26 @@ enum sched_why {
 
 struct sched_edge {
     uint32_t from, to;
-    int32_t latency;
-    uint8_t why; /* enum sched_why */
+    int32_t latency; /* of the machine */
+    int32_t taken;   /* as the order takes it */
+    uint8_t why;     /* enum sched_why */
 };
 
 struct sched_node {
     uint32_t inst;
-    uint8_t order; /* enum sched_order */
-    int32_t latency;
-    int64_t height;
-    uint64_t ready;   /* cycle in which its operands are there */
-    uint32_t waits;   /* predecessors not yet issued */
-    uint32_t first;   /* its edges: succ[first .. first of the next node) */
-    bool feeds;       /* it is a load, or a load waits for it */
-    uint32_t base_at; /* node + 1 that wrote its address's base, 0: none of the piece */
-    uint8_t between;  /* registers that it needs in between (ptx/expansion.h) */
+    uint8_t order;          /* enum sched_order */
+    int32_t latency, taken; /* of the machine; as the order takes it */
+    uint8_t unit, slots;    /* enum sched_unit; issue slots */
+    uint16_t busy;          /* cycles of the unit */
+    int64_t height,
+        depth;         /* longest path to the piece's end, from its begin, of `taken` */
+    uint64_t ready;    /* cycle in which it may issue */
+    uint32_t waits;    /* neighbours not yet issued */
+    uint32_t first;    /* its edges: succ[first .. first of the next node) */
+    uint32_t first_in; /* edges to it: pred[first_in .. that of the next node) */
+    uint32_t glued;    /* operands in front of it that go with it */
+    uint32_t base_at;  /* node + 1 that wrote its address's base, 0: none of the piece */
+    uint8_t between;   /* registers that it needs in between (ptx/expansion.h) */
     bool operand; /* no operation of its own: it is a literal or in the constant bank */
     bool done;
 };
@@ -75,15 +95,15 @@ struct sched_reader {
 struct sched {
     const struct ptx_func *f;
     const struct live *live;
-    struct live_set set; /* live behind the piece, then before it */
-    int32_t latency[SCHED_NLATS];
-    uint32_t limit;        /* 32-bit registers, UINT32_MAX: none */
-    bool loads_first;      /* in this try, what no load needs waits for loads (choose) */
-    bool expanded;         /* instructions need registers in between */
-    bool free_registers;   /* up to the limit they cost no warps */
-    uint32_t reserved;     /* registers of a thread beside them */
-    uint32_t maxlive;      /* 32-bit registers live at once in the source's order */
-    uint32_t carry;        /* the carry flag's number: behind the registers */
+    struct live_set set;          /* live behind the piece, then before it */
+    int32_t latency[SCHED_NLATS]; /* of the machine */
+    int32_t taken[SCHED_NLATS];   /* as the order takes loads; 0: as the machine */
+    uint32_t limit;               /* 32-bit registers, UINT32_MAX: none */
+    bool expanded;                /* instructions need registers in between */
+    uint32_t maxlive;     /* 32-bit registers live at once in the source's order */
+    uint32_t carry;       /* the carry flag's number: behind the registers */
+    const int32_t *place; /* of each register, its first; NULL: registers by themselves */
+    const uint8_t *slots; /* of each instruction of the body; NULL: one each */
     struct sched_use *use; /* of each register */
     const bool *operand;   /* of each: pass late-operands reads it where it is used */
     uint8_t *units;        /* 32-bit registers of each; 0: an operand */
@@ -92,14 +112,14 @@ struct sched {
     VEC(struct sched_node) node;
     VEC(struct sched_edge) edge;
     VEC(struct sched_edge) succ; /* sorted by `from` */
+    VEC(struct sched_edge) pred; /* sorted by `to` */
     VEC(struct sched_reader) reader;
     VEC(uint32_t) touched;                  /* registers of the piece */
     VEC(uint32_t) loads, stores;            /* nodes since the last fence */
     uint32_t fence;                         /* node + 1, 0: none */
     uint32_t at;                            /* node being looked at */
-    uint32_t start;                         /* registers live at the piece's start */
+    uint32_t start, end;                    /* registers live at the piece's start, end */
     uint32_t now_live;                      /* while an order is tried */
-    int64_t growth;                         /* of the instruction being asked about */
     uint64_t before, after;                 /* cycles of all pieces */
     uint64_t far_before, far_after, nloads; /* distance from load to first read, sums */
     uint32_t changed;                       /* pieces */
@@ -125,9 +145,40 @@ enum sched_order schedule_order_of(const struct ptx_func *f, const struct ptx_in
 bool schedule_is_loc(const struct ptx_inst *in);
 /* Appends instruction i of the body to the piece: its node and the edges to it. */
 void schedule_add(struct sched *s, uint32_t i);
-/* Sorts the piece's edges by their sources and finds the nodes' heights. */
+/* Sorts the piece's edges and finds the nodes' heights and depths. */
 void schedule_finish_graph(struct sched *s);
-/* Past the last edge from node i. */
+/* Past the last edge from node i, to node i. */
 uint32_t schedule_edges_end(const struct sched *s, uint32_t i);
+uint32_t schedule_edges_in_end(const struct sched *s, uint32_t i);
+/* Where the piece begins that ends before instruction `end` of block b; `end`: the instruction
+ * in front stays where it is. */
+uint32_t schedule_piece(const struct sched *s, const struct cfg_block *b, uint32_t end);
+/* Forgets the piece. */
+void schedule_forget(struct sched *s);
+/* Puts f's body into that order, each instruction behind the .loc that it stood behind. */
+void schedule_reorder(struct ptx_func *f, const uint32_t *order);
+/* Frees what s has beside its arenas. */
+void schedule_free(struct sched *s);
+
+/* Reads the settings `latencies` and `taken`: CLASS=CYCLES, joined by +. */
+bool schedule_read_latencies(struct sched *s, const struct pass_args *a,
+                             struct diag_sink *diag);
+/* Unit, slots and latencies of a node. */
+void schedule_cost(const struct sched *s, struct sched_node *n);
+/* Whether it is an access to scratchpad, during whose issue others may issue. */
+bool schedule_is_scratch(const struct sched *s, const struct sched_node *n);
+
+/* An order from the piece's end, within so many registers where that can be done. */
+void schedule_back(struct sched *s, uint32_t limit, uint32_t *order);
+
+/* Rows of the settings that schedule_read_latencies reads. */
+extern const char schedule_latencies_default[];
+#define SCHEDULE_LATENCY_KEYS                                                            \
+    {"latencies", schedule_latencies_default,                                            \
+     "cycles by class, CLASS=CYCLES joined by +, 4 where not given; the machine's"},     \
+    {                                                                                    \
+        "taken", schedule_taken_default,                                                 \
+            "cycles that the order takes loads for, as ptxas does"                       \
+    }
 
 #endif

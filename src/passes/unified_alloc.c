@@ -536,6 +536,9 @@ begin(struct unified *u)
         u->max_registers = on->sm.max_registers - u->reserved;
     if (on && u->sm_registers > on->sm.registers)
         u->sm_registers = on->sm.registers;
+    const struct register_room room = {.sm_registers = (uint32_t)u->sm_registers,
+                                       .most = (uint32_t)u->max_registers,
+                                       .reserved = (uint32_t)u->reserved};
     u->func = xcalloc(m->funcs.n + 1, sizeof *u->func);
     for (size_t i = 0; i < m->funcs.n; i++) {
         struct ptx_func *f = m->funcs.v[i];
@@ -543,8 +546,7 @@ begin(struct unified *u)
             continue;
         struct func *x = &u->func[u->n++];
         *x = (struct func){.f = f, .wanted = UINT32_MAX};
-        x->limit = ra_limit(f, (uint32_t)u->max_registers, (uint32_t)u->sm_registers,
-                            (uint32_t)u->reserved);
+        x->limit = ra_limit(f, &room);
         x->before = pass_can_touch(f) ? ra_snapshot(f) : NULL;
     }
     count_users(u);
@@ -634,6 +636,7 @@ static const struct pass_key keys[] = {
     {"schedule", "no",
      "yes: instructions are ordered anew, by pass schedule, for each number of registers"},
     {"latencies", "", "of schedule=yes: as those of pass schedule; the machine's"},
+    {"taken", schedule_taken_default, "of schedule=yes: as those of pass schedule"},
     {"operands", "early", "of schedule=yes: as those of pass schedule; the machine's"},
     {"expanded", "no", "of schedule=yes: as those of pass schedule; the machine's"},
     {"reserved", "0", "registers beside them that a thread takes; the machine's"},

@@ -1,0 +1,254 @@
+/* schedule_back.c: an order of a piece from its end to its begin.
+ *
+ * Each cycle, counted from the end, takes one of the instructions that all later ones allow:
+ * whose results nobody needs before they are there, and whose unit is free. Of these the one
+ * at the end of the longest path from the piece's begin, of equal ones the later in the
+ * source. So a load stands as long before its use as it takes, and no longer. A result that
+ * is live behind the piece counts as needed at its end.
+ *
+ * Where each of them would make more live than the limit allows, what makes least live is
+ * taken, whether or not its results come in time: mostly a load, early, which leaves room for
+ * others. MOST_LOOKED bounds how many are looked at for that, and with it the cost:
+ * O(n (log n + MOST_LOOKED)) for n instructions. */
+#include "passes/schedule_int.h"
+
+#include "base/pqueue.h"
+
+#include "analysis/defuse.h"
+
+enum { MOST_LOOKED = 32 }; /* of each queue */
+
+struct back {
+    struct sched *s;
+    struct pqueue ready[SCHED_UNITS], soon; /* by key_of; by the cycle they get ready */
+    uint64_t unit_free[SCHED_UNITS];
+    uint64_t now;
+    uint32_t limit;
+};
+
+/* -- what is live in front of an instruction, going back -- */
+
+static void
+end_here(void *user, int32_t r, bool write, bool partial)
+{
+    struct sched *s = user;
+    struct sched_use *u = &s->use[r];
+    if (write && !partial && u->live) {
+        u->live = false;
+        s->now_live -= s->units[r];
+    }
+}
+
+static void
+begin_here(void *user, int32_t r, bool write, bool partial)
+{
+    struct sched *s = user;
+    struct sched_use *u = &s->use[r];
+    if ((!write || partial) && !u->live) {
+        u->live = true;
+        s->now_live += s->units[r];
+    }
+}
+
+static void
+step(struct sched *s, uint32_t i)
+{
+    const struct ptx_inst *in = &s->f->body.v[s->node.v[i].inst];
+    defuse_each(in, end_here, s);
+    defuse_each(in, begin_here, s);
+}
+
+struct was {
+    const struct sched *s;
+    int32_t reg[32];
+    bool live[32];
+    unsigned n;
+};
+
+static void
+note_was(void *user, int32_t r, bool write, bool partial)
+{
+    struct was *w = user;
+    (void)write;
+    (void)partial;
+    if (w->n < sizeof w->live) {
+        w->live[w->n] = w->s->use[r].live;
+        w->reg[w->n++] = r;
+    }
+}
+
+/* What would be live in front of i, with what i needs in between. */
+static uint32_t
+live_before(struct sched *s, uint32_t i)
+{
+    struct was w = {.s = s};
+    const uint32_t now = s->now_live;
+    defuse_each(&s->f->body.v[s->node.v[i].inst], note_was, &w);
+    step(s, i);
+    const uint32_t live = s->now_live + s->node.v[i].between;
+    s->now_live = now;
+    while (w.n-- > 0)
+        s->use[w.reg[w.n]].live = w.live[w.n];
+    return live;
+}
+
+static void
+note_lives_on(void *user, int32_t r, bool write, bool partial)
+{
+    struct was *w = user;
+    (void)partial;
+    w->n += write && w->s->use[r].after;
+}
+
+static bool
+lives_on(const struct sched *s, uint32_t i)
+{
+    struct was w = {.s = s};
+    defuse_each(&s->f->body.v[s->node.v[i].inst], note_lives_on, &w);
+    return w.n > 0;
+}
+
+/* -- queues -- */
+
+static uint64_t
+key_of(const struct sched *s, uint32_t i)
+{
+    return ((uint64_t)(INT32_MAX - s->node.v[i].depth) << 24) + (s->node.n - i);
+}
+
+static void
+enter(struct back *b, uint32_t i)
+{
+    const struct sched_node *x = &b->s->node.v[i];
+    b->soon.key[i] = x->ready;
+    b->ready[x->unit].key[i] = key_of(b->s, i);
+    pqueue_add(&b->soon, i);
+}
+
+static void
+drop_done(const struct sched *s, struct pqueue *q)
+{
+    while (q->n && s->node.v[q->v[0]].done)
+        pqueue_take(q);
+}
+
+static void
+move_ready(struct back *b)
+{
+    drop_done(b->s, &b->soon);
+    while (b->soon.n && b->soon.key[b->soon.v[0]] <= b->now) {
+        uint32_t i = pqueue_take(&b->soon);
+        pqueue_add(&b->ready[b->s->node.v[i].unit], i);
+        drop_done(b->s, &b->soon);
+    }
+}
+
+/* Of those that come first, what makes least live; of equal ones the latest. */
+static void
+look_for_room(const struct back *b, const struct pqueue *q, uint32_t *best,
+              uint32_t *least)
+{
+    for (uint32_t k = 0; k < q->n && k < MOST_LOOKED; k++) {
+        const uint32_t i = q->v[k];
+        if (b->s->node.v[i].done)
+            continue;
+        const uint32_t live = live_before(b->s, i);
+        if (live < *least || (live == *least && i > *best)) {
+            *best = i;
+            *least = live;
+        }
+    }
+}
+
+static uint32_t
+make_room(const struct back *b)
+{
+    uint32_t best = 0, least = UINT32_MAX;
+    look_for_room(b, &b->soon, &best, &least);
+    for (int u = 0; u < SCHED_UNITS; u++)
+        look_for_room(b, &b->ready[u], &best, &least);
+    return best;
+}
+
+/* The next in order; it stays in its queue. */
+static uint32_t
+choose(struct back *b)
+{
+    struct sched *s = b->s;
+    for (;;) {
+        uint32_t best = UINT32_MAX;
+        bool over = false;
+        move_ready(b);
+        uint64_t next = b->soon.n ? b->soon.key[b->soon.v[0]] : UINT64_MAX;
+        for (int u = 0; u < SCHED_UNITS; u++) {
+            struct pqueue *q = &b->ready[u];
+            drop_done(s, q);
+            if (!q->n)
+                continue;
+            const uint32_t i = q->v[0];
+            if (b->unit_free[u] > b->now) {
+                next = b->unit_free[u] < next ? b->unit_free[u] : next;
+                continue;
+            }
+            const uint32_t live = live_before(s, i);
+            if (live > b->limit && live > s->now_live)
+                over = true;
+            else if (best == UINT32_MAX || key_of(s, i) < key_of(s, best))
+                best = i;
+        }
+        if (best != UINT32_MAX)
+            return best;
+        if (over)
+            return make_room(b);
+        b->now = next;
+    }
+}
+
+static void
+issue(struct back *b, uint32_t i)
+{
+    struct sched *s = b->s;
+    struct sched_node *x = &s->node.v[i];
+    uint64_t *unit = &b->unit_free[x->unit];
+    x->done = true;
+    b->now = x->ready > b->now ? x->ready : b->now;
+    b->now = *unit > b->now ? *unit : b->now;
+    *unit = b->now + x->busy;
+    step(s, i);
+    for (uint32_t e = x->first_in; e < schedule_edges_in_end(s, i); e++) {
+        struct sched_node *y = &s->node.v[s->pred.v[e].from];
+        const uint64_t at = b->now + (uint64_t)s->pred.v[e].taken;
+        y->ready = at > y->ready ? at : y->ready;
+        if (!--y->waits)
+            enter(b, s->pred.v[e].from);
+    }
+    b->now += x->slots;
+}
+
+void
+schedule_back(struct sched *s, uint32_t limit, uint32_t *order)
+{
+    const uint32_t n = (uint32_t)s->node.n;
+    struct arena mem = {0};
+    struct back b = {.s = s, .soon = pqueue_new(&mem, n), .limit = limit};
+    for (int u = 0; u < SCHED_UNITS; u++)
+        b.ready[u] = pqueue_new(&mem, n);
+    for (size_t i = 0; i < s->touched.n; i++) {
+        struct sched_use *u = &s->use[s->touched.v[i]];
+        u->live = u->after;
+    }
+    s->now_live = s->end;
+    for (uint32_t i = 0; i < n; i++) {
+        struct sched_node *x = &s->node.v[i];
+        x->done = false;
+        x->waits = schedule_edges_end(s, i) - x->first;
+        x->ready = x->taken && lives_on(s, i) ? (uint64_t)x->taken - 1 : 0;
+        if (!x->waits)
+            enter(&b, i);
+    }
+    for (uint32_t k = n; k-- > 0;) {
+        order[k] = choose(&b);
+        issue(&b, order[k]);
+    }
+    arena_free(&mem);
+}
