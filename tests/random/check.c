@@ -194,6 +194,8 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "literal-moves",
         "late-operands",
         "merge-loads",
+        "repeated-loads",
+        "cleanup,unroll,repeated-loads,cleanup",
         "if-convert",
         "jumps",
         "cleanup,jumps,unroll,constant-fold,cleanup,if-convert",

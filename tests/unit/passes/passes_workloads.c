@@ -44,6 +44,7 @@ static const char *const pipelines[] = {
     "narrow-addresses",
     "late-operands",
     "merge-loads",
+    "repeated-loads",
     "if-convert",
     "jumps",
     "unroll",
@@ -55,7 +56,7 @@ static const char *const pipelines[] = {
     "cleanup,schedule,register-allocate",
     "schedule:registers=none",
     "cleanup,unroll,constant-fold,address-fold,cleanup,schedule,register-allocate",
-    "cleanup,jumps,unroll,cleanup,if-convert,merge-loads,"
+    "cleanup,jumps,unroll,cleanup,repeated-loads,cleanup,if-convert,merge-loads,"
     "schedule:operands=late:expanded=yes,late-operands,register-allocate",
     "power-states:window=1",
     "cleanup,register-allocate,power-states",
