@@ -29,10 +29,12 @@
 
 #include "passes/rewrite.h"
 
+#include "analysis/defs.h"
 #include "analysis/defuse.h"
 #include "ptx/expansion.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     /* ptxas', in operations, the counter's comparison included */
@@ -49,7 +51,8 @@ enum {
     MOST_SIZE = 8192, /* of straight code */
     MOST_BETWEEN = 4, /* blocks between the loop's that move behind it */
     MOST_DEPTH = 4,   /* loops around loops that become straight code */
-    KNOWN_DEPTH = 4   /* definitions that are followed for a literal */
+    KNOWN_DEPTH = 4,  /* definitions that are followed for a literal */
+    TRACE_DEPTH = 64  /* ... for the number of a thread */
 };
 
 struct body {
@@ -60,6 +63,9 @@ struct body {
     uint64_t literal; /* accesses that have a literal for an address in straight code */
     uint64_t scratch; /* loads from scratchpad */
     bool memory;      /* loads from global or local memory */
+    /* Bit k: loads from state space k (enum ptx_space); stores to an address there that no turn
+     * changes. */
+    unsigned loads, fixed;
     bool barrier;
 };
 
@@ -446,11 +452,15 @@ at_literal(const struct unroll *u, const struct ptx_inst *in)
 }
 
 static void
-note_load(struct body *x, const struct ptx_inst *in)
+note_access(const struct unroll *u, struct body *x, const struct ptx_inst *in)
 {
+    const unsigned space = ptx_inst_space(in);
+    if (in->op == PTX_OP_ST && in->ops[0].kind == PTX_OPD_ADDR && in->ops[0].reg >= 0 &&
+        !u->p.defs[in->ops[0].reg])
+        x->fixed |= 1u << space;
     if (!(ptx_ops[in->op].flags & PTX_LOAD))
         return;
-    const unsigned space = ptx_inst_space(in);
+    x->loads |= 1u << space;
     x->scratch += space == PTX_SPACE_SHARED;
     x->memory |=
         space == PTX_SPACE_GLOBAL || space == PTX_SPACE_NONE || space == PTX_SPACE_LOCAL;
@@ -483,7 +493,7 @@ can_copy(struct unroll *u, struct body *x)
             x->size += cost(u, in);
             x->literal += at_literal(u, in);
             x->folded += folds(u, in);
-            note_load(x, in);
+            note_access(u, x, in);
         }
     }
     return true;
@@ -631,6 +641,48 @@ threads_agree(struct unroll *u)
     return u->uniform->block[u->p.l->header] != UNIFORM_NOT;
 }
 
+/* Whether operand o of a definition may have different values in the threads of a block, by what
+ * it is computed from; which of its definitions runs is not asked. */
+static bool
+differs(struct unroll *u, const struct ptx_operand *o, int depth)
+{
+    if (o->kind == PTX_OPD_SREG)
+        return o->sreg != PTX_SREG_CTAID && o->sreg != PTX_SREG_NCTAID &&
+               o->sreg != PTX_SREG_NTID;
+    if (o->kind != PTX_OPD_REG)
+        return o->kind == PTX_OPD_VEC;
+    if (bitset_has(u->traced, (size_t)o->reg))
+        return false;
+    if (!depth)
+        return true;
+    bitset_add(u->traced, (size_t)o->reg);
+    uint32_t n;
+    const uint32_t *at = defs_writes_of(u->writes, o->reg, &n);
+    for (uint32_t k = 0; k < n; k++) {
+        const struct ptx_inst *in = &u->p.f->body.v[at[k]];
+        const bool parameter = in->op == PTX_OP_LD && !ptx_machine_operations(in);
+        if (parameter)
+            continue;
+        if (!rewrite_is_pure(in) && in->op != PTX_OP_MOV)
+            return true;
+        for (unsigned i = 1; i < in->nops; i++)
+            if (differs(u, &in->ops[i], depth - 1))
+                return true;
+    }
+    return false;
+}
+
+/* Whether threads of a block may count from or to different numbers. */
+static bool
+counts_differ(struct unroll *u)
+{
+    struct ptx_operand x = {.kind = PTX_OPD_REG, .reg = u->x.base};
+    if (!u->writes)
+        u->writes = defs_writes_new(u->p.g);
+    memset(u->traced, 0, BITSET_WORDS(u->nregs + 1) * sizeof *u->traced);
+    return differs(u, &x, TRACE_DEPTH) || differs(u, &u->bound, TRACE_DEPTH);
+}
+
 /* u->turns, u->rest: turns of a new loop, and before it, for `all` in all; false: none are
  * worth it. */
 static bool
@@ -678,6 +730,7 @@ choose_unknown(struct unroll *u, const struct body *x)
     u->turns = UNROLL_UNKNOWN_TURNS;
     return !u->nside && x->size <= unknown_body(x) && u->p.back == u->p.latch &&
            u->branch_back && !(x->barrier && u->p.l->n > 1) &&
+           !(x->loads & x->fixed && counts_differ(u)) &&
            (!x->barrier || (bound_is_operand(u) && threads_agree(u))) &&
            (u->bound.kind != PTX_OPD_IMM || u->cmp == PTX_CMP_NE || reaches_bound(u));
 }
@@ -763,6 +816,8 @@ round_of(struct ptx_func *f, const struct pass_args *a, bool *changed)
         u.defsum = ARENA_ARRAY(mem, uint64_t, n + 1);
         u.defined = ARENA_ARRAY(mem, uint32_t, n + 1);
         u.known = bitset_new(mem, n + 1);
+        u.nregs = n;
+        u.traced = bitset_new(mem, n + 1);
         for (u.at = 0; u.at < f->body.n; u.at++)
             if (!ptx_is_pseudo(&f->body.v[u.at]))
                 defuse_each(&f->body.v[u.at], note_def, &u);
@@ -803,6 +858,7 @@ round_of(struct ptx_func *f, const struct pass_args *a, bool *changed)
         vec_free(&u.p.to);
     }
     uniform_free(u.uniform);
+    defs_writes_free(u.writes);
     arena_free(mem);
     live_free(live);
     loops_free(all);

@@ -25,7 +25,10 @@ struct unroll {
     struct peel p;
     const struct live *live;
     const struct loops *all;
-    struct uniform *uniform; /* NULL: not asked for yet */
+    struct uniform *uniform;    /* NULL: not asked for yet */
+    struct defs_writes *writes; /* the same */
+    size_t nregs;               /* before the round */
+    uint64_t *traced;           /* registers that differs() has been at */
     /* The loop. */
     uint32_t branch;  /* the instruction that leaves it */
     bool branch_back; /* it goes to the header, and falls through else */

@@ -349,6 +349,17 @@ unknown_counts(void **state)
     assert_int_equal(copies("L:\n" SCRATCH(0) SCRATCH(4) SCRATCH(8) SCRATCH(12)
                                 F4 F4 F4 F4 F4 F4 F4 "add.s32 %r7, %r7, 4;\n" TO("%r1")),
                      4);
+    /* a store to one address in all turns, in the space of a load: not if threads count
+     * differently */
+#define FIXED(start)                                                                     \
+    start "L:\n" SCRATCH(0) "st.shared.f32 [%r3], %f2;\nadd.s32 %r7, %r7, 4;\n"
+    assert_int_equal(copies(FIXED("mov.u32 %r2, %r3;\n") TO("%r1")), 1);
+    assert_int_equal(copies(FIXED("") TO("%r1")), 7);
+    assert_int_equal(copies(FIXED("shl.b32 %r6, %r3, 1;\n") TO("%r6")), 1);
+    assert_int_equal(copies(FIXED("shl.b32 %r6, %r1, 1;\n") TO("%r6")), 7);
+    assert_int_equal(
+        copies("mov.u32 %r2, %r3;\nL:\n" LOAD "st.shared.f32 [%r3], %f2;\n" TO("%r1")),
+        7);
     /* with a barrier the bound is a parameter, or a size of the launch, as it is */
     assert_int_equal(copies("shl.b32 %r6, %r1, 1;\nL:\n" LOAD "bar.sync 0;\n" TO("%r6")),
                      1);
