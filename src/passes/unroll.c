@@ -16,12 +16,13 @@
  * at the first of them, for constant-fold and address-fold to put into addresses.
  *
  * Which loops: one way back, at the end, which is also a way out, by a predicate, and the only
- * one unless all turns are copied; code in one piece; no .pragma "nounroll" at the head (PTX ISA, pragmas), no call, fence, or access
- * to other lanes; no division or root that ptxas makes a call of. Unknown counts need a
- * comparison of what steps by a constant with what does not change, and barriers then a count
- * that all threads of a block share. How many turns: read off `ptxas -O3` of CUDA 13.0 for
- * sm_80, over 1,900 loops of 2 to 160 fused multiply-adds, 1 to 32 loads, 2 to 10,000 turns:
- * full_size, PART_... and UNKNOWN_... below; docs/passes.md has the table.
+ * one unless all turns are copied; code in one piece; no .pragma "nounroll" at the head (PTX
+ * ISA, pragmas), no call, fence, or access to other lanes; no division or root that ptxas makes
+ * a call of. What is compared at the end steps by a constant, and unknown counts need a bound
+ * that does not change, and barriers then a count that all threads of a block share. Loops that
+ * leave in their middle are turned first (unroll_rotate.c). How many turns: read off
+ * `ptxas -O3` of CUDA 13.0, over 1,900 loops of 2 to 160 fused multiply-adds, 1 to 32 loads, 2
+ * to 10,000 turns: PART_... below and unroll_size.c; docs/passes.md has the table.
  *
  * Outer loops follow where all loops within have become straight code. Cost: the body, and
  * what it becomes, times the depth of loops. */
@@ -33,20 +34,12 @@
 #include "analysis/defuse.h"
 #include "ptx/expansion.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
     /* ptxas', in operations, the counter's comparison included */
-    PART_SIZE = 350,      /* turns of a copied loop and before it, times size, at most */
-    PART_BODY = 72,       /* largest turn of one */
-    UNKNOWN_BODY = 19,    /* the same where the turns are not known, no load waited for */
-    UNKNOWN_MEMORY = 47,  /* ... with loads from global or local memory */
-    UNKNOWN_SHARED = 5,   /* ... more for each load from scratchpad, */
-    UNKNOWN_HIGHEST = 97, /* ... up to this */
-    SHARED = 2,           /* of a turn: what straight code needs once */
-    FOLDED =
-        16, /* more for each operation that straight code does not need, times sqrt(n) */
+    PART_SIZE = 350, /* turns of a copied loop and before it, times size, at most */
+    PART_BODY = 72,  /* largest turn of one */
     /* ours */
     MOST_SIZE = 8192, /* of straight code */
     MOST_BETWEEN = 4, /* blocks between the loop's that move behind it */
@@ -54,34 +47,6 @@ enum {
     KNOWN_DEPTH = 4,  /* definitions that are followed for a literal */
     TRACE_DEPTH = 64  /* ... for the number of a thread */
 };
-
-struct body {
-    uint64_t size; /* machine operations of a turn, accesses to memory twice; without
-                       * what counts the turns, and what steps */
-    uint64_t
-        folded; /* operations of a turn that compute literals, or sums for addresses with one */
-    uint64_t literal; /* accesses that have a literal for an address in straight code */
-    uint64_t scratch; /* loads from scratchpad */
-    bool memory;      /* loads from global or local memory */
-    /* Bit k: loads from state space k (enum ptx_space); stores to an address there that no turn
-     * changes. */
-    unsigned loads, fixed;
-    bool barrier;
-};
-
-/* What accesses at addresses that become literals take off a turn's size. */
-static uint64_t
-saved(uint64_t accesses)
-{
-    return accesses ? 9 + 4 * accesses : 0;
-}
-
-static double
-full_size(uint64_t turns, uint64_t folded)
-{
-    const double root = sqrt((double)turns), size = 165 + 105 * root;
-    return (size < 1280 ? size : 1280) + FOLDED * root * (double)folded;
-}
 
 /* -- what steps by a constant -- */
 
@@ -376,129 +341,6 @@ unroll_can_copy(const struct ptx_inst *in)
            (!fence || ptx_inst_barrier(in) >= 0);
 }
 
-/* Whether it counts once although it is two or three machine operations. */
-static bool
-is_wide_integer(const struct ptx_inst *in)
-{
-    return ptx_type_bytes(in->type[0]) == 8 && ptx_types[in->type[0]].kind != PTX_K_FLT &&
-           in->op != PTX_OP_DIV && in->op != PTX_OP_REM;
-}
-
-/* Whether the loop has accesses at register r, and an offset. */
-static bool
-is_address(const struct unroll *u, int32_t r)
-{
-    const struct peel *p = &u->p;
-    for (uint32_t k = 0; k < p->l->n; k++) {
-        const struct cfg_block *b = &p->g->block[p->l->list[k]];
-        for (uint32_t i = b->first; i < b->end; i++) {
-            const struct ptx_inst *in = &p->f->body.v[i];
-            for (unsigned o = 0; o < in->nops; o++)
-                if (in->ops[o].kind == PTX_OPD_ADDR && in->ops[o].reg == r)
-                    return true;
-        }
-    }
-    return false;
-}
-
-/* Whether straight code has an address and an offset in place of the sum. */
-static bool
-becomes_offset(const struct unroll *u, const struct ptx_inst *in)
-{
-    if (in->op != PTX_OP_ADD || in->guard >= 0 || in->ops[0].kind != PTX_OPD_REG ||
-        in->ops[1].kind != PTX_OPD_REG || in->ops[2].kind != PTX_OPD_REG)
-        return false;
-    const bool first = bitset_has(u->known, (size_t)in->ops[1].reg);
-    const int32_t other = in->ops[first ? 2 : 1].reg;
-    return bitset_has(u->known, (size_t)in->ops[first ? 1 : 2].reg) &&
-           !u->p.defs[other] && u->p.home[in->ops[0].reg] == PEEL_TURN &&
-           is_address(u, in->ops[0].reg);
-}
-
-/* Whether straight code does not need the operation. */
-static bool
-folds(const struct unroll *u, const struct ptx_inst *in)
-{
-    const int32_t d = in->nops && in->ops[0].kind == PTX_OPD_REG ? in->ops[0].reg : -1;
-    return d >= 0 && u->p.home[d] != PEEL_KEEPS && u->line[d].base < 0 &&
-           u->p.f->regs.v[d].type != PTX_PRED &&
-           (bitset_has(u->known, (size_t)d) || becomes_offset(u, in));
-}
-
-/* Operations of a copy, as ptxas counts them; what steps is folded away. */
-static uint64_t
-cost(const struct unroll *u, const struct ptx_inst *in)
-{
-    const int32_t d = in->nops && in->ops[0].kind == PTX_OPD_REG ? in->ops[0].reg : -1;
-    const bool twice = ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE | PTX_ATOMIC) ||
-                       ptx_inst_barrier(in) >= 0;
-    if (cfg_targets(in, NULL, 0) || folds(u, in) ||
-        (d >= 0 && u->p.home[d] != PEEL_KEEPS &&
-         (u->line[d].base >= 0 || bitset_has(u->known, (size_t)d))))
-        return 0;
-    const unsigned n = ptx_machine_operations(in);
-    return !n ? 0 : (n > 1 && in->ntypes && is_wide_integer(in) ? 1 : n) + twice;
-}
-
-/* Whether straight code has a literal in place of its address. */
-static bool
-at_literal(const struct unroll *u, const struct ptx_inst *in)
-{
-    for (unsigned k = 0; k < in->nops; k++)
-        if (in->ops[k].kind == PTX_OPD_ADDR && in->ops[k].reg >= 0 &&
-            u->p.defs[in->ops[k].reg] && bitset_has(u->known, (size_t)in->ops[k].reg))
-            return true;
-    return false;
-}
-
-static void
-note_access(const struct unroll *u, struct body *x, const struct ptx_inst *in)
-{
-    const unsigned space = ptx_inst_space(in);
-    if (in->op == PTX_OP_ST && in->ops[0].kind == PTX_OPD_ADDR && in->ops[0].reg >= 0 &&
-        !u->p.defs[in->ops[0].reg])
-        x->fixed |= 1u << space;
-    if (!(ptx_ops[in->op].flags & PTX_LOAD))
-        return;
-    x->loads |= 1u << space;
-    x->scratch += space == PTX_SPACE_SHARED;
-    x->memory |=
-        space == PTX_SPACE_GLOBAL || space == PTX_SPACE_NONE || space == PTX_SPACE_LOCAL;
-}
-
-/* Machine operations of a turn, at most, where the turns are not known. */
-static uint64_t
-unknown_body(const struct body *x)
-{
-    const uint64_t scratch = UNKNOWN_BODY + UNKNOWN_SHARED * x->scratch,
-                   most = scratch < UNKNOWN_HIGHEST ? scratch : UNKNOWN_HIGHEST;
-    return x->memory && most < UNKNOWN_MEMORY ? UNKNOWN_MEMORY : most;
-}
-
-/* Whether copies of the loop do the same. */
-static bool
-can_copy(struct unroll *u, struct body *x)
-{
-    const struct peel *p = &u->p;
-    *x = (struct body){.size = u->nside}; /* their branches */
-    for (uint32_t k = 0; k < p->l->n; k++) {
-        const struct cfg_block *b = &p->g->block[p->l->list[k]];
-        for (uint32_t i = b->first; i < b->end; i++) {
-            const struct ptx_inst *in = &p->f->body.v[i];
-            if (!unroll_can_copy(in))
-                return false;
-            if (ptx_is_pseudo(in))
-                continue;
-            x->barrier |= ptx_inst_barrier(in) >= 0;
-            x->size += cost(u, in);
-            x->literal += at_literal(u, in);
-            x->folded += folds(u, in);
-            note_access(u, x, in);
-        }
-    }
-    return true;
-}
-
 static unsigned
 negated(unsigned cmp)
 {
@@ -725,10 +567,10 @@ reaches_bound(struct unroll *u)
 }
 
 static bool
-choose_unknown(struct unroll *u, const struct body *x)
+choose_unknown(struct unroll *u, const struct unroll_size *x)
 {
     u->turns = UNROLL_UNKNOWN_TURNS;
-    return !u->nside && x->size <= unknown_body(x) && u->p.back == u->p.latch &&
+    return !u->nside && x->size <= unroll_unknown_size(x) && u->p.back == u->p.latch &&
            u->branch_back && !(x->barrier && u->p.l->n > 1) &&
            !(x->loads & x->fixed && counts_differ(u)) &&
            (!x->barrier || (bound_is_operand(u) && threads_agree(u))) &&
@@ -749,7 +591,7 @@ static enum unroll_way
 choose(struct unroll *u)
 {
     struct peel *p = &u->p;
-    struct body x;
+    struct unroll_size x;
     if (p->g->block[p->l->header].rpo < 0 || !find_shape(u))
         return UNROLL_NONE;
     peel_find_names(p, u->live, u->all);
@@ -757,15 +599,13 @@ choose(struct unroll *u)
     peel_find_order(p);
     find_lines(u);
     find_known(u);
-    if (!can_copy(u, &x) || !find_test(u))
+    if (!unroll_measure(u, &x) || !find_test(u))
         return UNROLL_NONE;
     const uint64_t all = p->l->tests;
     u->never = false;
     if (!all)
         return choose_unknown(u, &x) ? UNROLL_UNKNOWN : UNROLL_NONE;
-    const uint64_t less = SHARED + saved(x.literal);
-    const uint64_t alone = x.size > less ? x.size - less : 1;
-    if ((double)(all * alone) <= full_size(all, x.folded) && all * x.size <= MOST_SIZE) {
+    if (unroll_fits(all, &x) && all * x.size <= MOST_SIZE) {
         u->turns = all;
         return UNROLL_FULL;
     }
@@ -817,6 +657,7 @@ round_of(struct ptx_func *f, const struct pass_args *a, bool *changed)
         u.defined = ARENA_ARRAY(mem, uint32_t, n + 1);
         u.known = bitset_new(mem, n + 1);
         u.nregs = n;
+        u.address = bitset_new(mem, n + 1);
         u.traced = bitset_new(mem, n + 1);
         for (u.at = 0; u.at < f->body.n; u.at++)
             if (!ptx_is_pseudo(&f->body.v[u.at]))

@@ -27,8 +27,9 @@ struct unroll {
     const struct loops *all;
     struct uniform *uniform;    /* NULL: not asked for yet */
     struct defs_writes *writes; /* the same */
-    size_t nregs;               /* before the round */
-    uint64_t *traced;           /* registers that differs() has been at */
+    uint64_t *address; /* registers that are addresses, while a loop is measured */
+    size_t nregs;      /* before the round */
+    uint64_t *traced;  /* registers that differs() has been at */
     /* The loop. */
     uint32_t branch;  /* the instruction that leaves it */
     bool branch_back; /* it goes to the header, and falls through else */
@@ -69,6 +70,30 @@ int64_t unroll_reach(const struct unroll *u, unsigned turns);
 bool unroll_limit(const struct unroll *u, int64_t off, uint64_t *v);
 /* A label of block v, -1: it has none. */
 int32_t unroll_label(const struct peel *p, uint32_t v);
+
+/* A turn of a loop as ptxas counts it. */
+struct unroll_size {
+    uint64_t
+        size; /* operations, accesses to memory and barriers twice, the comparison of the
+                       * counter included; without what steps */
+    uint64_t
+        folded; /* operations that compute literals, or sums for addresses with one */
+    uint64_t literal; /* accesses that have a literal for an address in straight code */
+    uint64_t scratch; /* loads from scratchpad */
+    bool memory;      /* loads from global or local memory */
+    /* Bit k: loads from state space k (enum ptx_space); stores to an address there that no
+     * turn changes. */
+    unsigned loads, fixed;
+    bool barrier;
+};
+
+/* Measures loop u->p.l, whose names and lines are found; false: copies would not do the
+ * same. */
+bool unroll_measure(struct unroll *u, struct unroll_size *x);
+/* Whether that many turns become straight code. */
+bool unroll_fits(uint64_t turns, const struct unroll_size *x);
+/* Largest size of a turn where the turns are not known. */
+uint64_t unroll_unknown_size(const struct unroll_size *x);
 
 /* Whether copies of the instruction do the same. */
 bool unroll_can_copy(const struct ptx_inst *in);
