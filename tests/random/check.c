@@ -195,6 +195,8 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "late-operands",
         "merge-loads",
         "repeated-loads",
+        "late-products",
+        "cleanup,late-products,if-convert,schedule,late-operands",
         "cleanup,unroll,repeated-loads,cleanup",
         "if-convert",
         "jumps",

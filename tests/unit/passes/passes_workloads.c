@@ -45,6 +45,7 @@ static const char *const pipelines[] = {
     "late-operands",
     "merge-loads",
     "repeated-loads",
+    "late-products",
     "if-convert",
     "jumps",
     "unroll",
@@ -56,7 +57,7 @@ static const char *const pipelines[] = {
     "cleanup,schedule,register-allocate",
     "schedule:registers=none",
     "cleanup,unroll,constant-fold,address-fold,cleanup,schedule,register-allocate",
-    "cleanup,jumps,unroll,cleanup,repeated-loads,cleanup,if-convert,merge-loads,"
+    "cleanup,jumps,unroll,cleanup,repeated-loads,cleanup,late-products,if-convert,merge-loads,"
     "schedule:operands=late:expanded=yes,late-operands,register-allocate",
     "power-states:window=1",
     "cleanup,register-allocate,power-states",
