@@ -8,7 +8,7 @@
  *
  * Where each of them would make more live than the limit allows, what makes least live is
  * taken, whether or not its results come in time: mostly a load, early, which leaves room for
- * others. MOST_LOOKED bounds how many are looked at for that, and with it the cost:
+ * others. Where all make more live, the last of the source is. MOST_LOOKED bounds how many are looked at for that, and with it the cost:
  * O(n (log n + MOST_LOOKED)) for n instructions. */
 #include "passes/schedule_int.h"
 
@@ -23,7 +23,7 @@ struct back {
     struct pqueue ready[SCHED_UNITS], soon; /* by key_of; by the cycle they get ready */
     uint64_t unit_free[SCHED_UNITS];
     uint64_t now;
-    uint32_t limit;
+    uint32_t limit, last; /* last: none behind it in the source is left */
 };
 
 /* -- what is live in front of an instruction, going back -- */
@@ -143,7 +143,7 @@ move_ready(struct back *b)
     }
 }
 
-/* Of those that come first, what makes least live; of equal ones the latest. */
+/* Of those that come first, what makes least live; of equal ones the latest in the source. */
 static void
 look_for_room(const struct back *b, const struct pqueue *q, uint32_t *best,
               uint32_t *least)
@@ -161,13 +161,17 @@ look_for_room(const struct back *b, const struct pqueue *q, uint32_t *best,
 }
 
 static uint32_t
-make_room(const struct back *b)
+make_room(struct back *b)
 {
     uint32_t best = 0, least = UINT32_MAX;
     look_for_room(b, &b->soon, &best, &least);
     for (int u = 0; u < SCHED_UNITS; u++)
         look_for_room(b, &b->ready[u], &best, &least);
-    return best;
+    if (least <= b->s->now_live)
+        return best;
+    while (b->s->node.v[b->last].done)
+        b->last--;
+    return b->last;
 }
 
 /* The next in order; it stays in its queue. */
@@ -230,7 +234,7 @@ schedule_back(struct sched *s, uint32_t limit, uint32_t *order)
 {
     const uint32_t n = (uint32_t)s->node.n;
     struct arena mem = {0};
-    struct back b = {.s = s, .soon = pqueue_new(&mem, n), .limit = limit};
+    struct back b = {.s = s, .soon = pqueue_new(&mem, n), .limit = limit, .last = n - 1};
     for (int u = 0; u < SCHED_UNITS; u++)
         b.ready[u] = pqueue_new(&mem, n);
     for (size_t i = 0; i < s->touched.n; i++) {
