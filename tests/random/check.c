@@ -204,6 +204,10 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "cleanup,if-convert,schedule",
         "unroll,cleanup,merge-loads",
         "schedule:operands=late,late-operands",
+        "post-schedule",
+        "late-operands,post-schedule:banks=2",
+        "cleanup,if-convert,schedule:operands=late,late-operands,post-schedule",
+        "dead-code:red=yes",
     };
     static const char *const relssp[] = {
         "relssp:threshold=0.3", "relssp:threshold=0.3:mode=postdom",
