@@ -350,7 +350,9 @@ ra_places(const struct ptx_func *f, const struct ra_spreading *spread, struct ar
     int32_t *place = NULL;
     for (size_t i = 0; i < copy->body.n; i++)
         *vec_push(&a.origin) = (int32_t)i;
-    struct ra_graph *g = colour_once(&a, limit, &cfg, &live, &units);
+    /* Against a limit of 0 it does not try hard: the places are a trial, and an order that
+     * takes fewer comes behind them. */
+    struct ra_graph *g = colour_once(&a, 0, &cfg, &live, &units);
     if (g && g->nunits <= limit) {
         spread_over_banks(g, copy, cfg, limit, spread);
         place = ARENA_ARRAY(mem, int32_t, f->regs.n + 1);
