@@ -294,8 +294,8 @@ note_most(void *user, uint32_t inst, bool behind, const struct live_set *set,
 
 /* What is done to a function. */
 struct task {
-    uint32_t limit;               /* 0: as the pass's settings say */
-    bool as_it_is;                /* loads are looked at, nothing is ordered */
+    uint32_t limit; /* 0: as the pass's settings say */
+    enum schedule_when when;
     struct schedule_loads *loads; /* NULL: they are not asked for */
 };
 
@@ -310,13 +310,13 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
                       .live = x->live,
                       .carry = (uint32_t)f->regs.n,
                       .limit = t.limit,
-                      .as_it_is = t.as_it_is,
+                      .as_it_is = t.when != SCHEDULE_NOW,
                       .expanded = !strcmp(pass_arg(a, "expanded"), "yes"),
                       .loads_of = t.loads     ? t.loads
                                   : a->report ? &told
                                               : NULL};
     if (s.loads_of)
-        s.loads_of->ordered = !t.as_it_is;
+        s.loads_of->ordered = t.when != SCHEDULE_NOT;
     s.set = live_set_new(&mem, x->live->nregs);
     s.use = ARENA_ARRAY(&mem, struct sched_use, f->regs.n + 1);
     s.units = ARENA_ARRAY(&mem, uint8_t, f->regs.n + 1);
@@ -365,7 +365,7 @@ static bool
 run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     bool *changed, struct diag_sink *diag)
 {
-    return order_function(f, x, a, (struct task){0}, changed, diag);
+    return order_function(f, x, a, (struct task){.when = SCHEDULE_NOW}, changed, diag);
 }
 
 /* The same of a function without facts, for another pass: nothing is reported. */
@@ -390,14 +390,15 @@ bool
 schedule_within(struct ptx_func *f, const struct pass_args *a, uint32_t registers,
                 struct diag_sink *diag)
 {
-    return order_alone(f, a, (struct task){.limit = room(registers)}, diag);
+    return order_alone(
+        f, a, (struct task){.limit = room(registers), .when = SCHEDULE_NOW}, diag);
 }
 
 bool
-schedule_loads(struct ptx_func *f, const struct pass_args *a, bool order,
+schedule_loads(struct ptx_func *f, const struct pass_args *a, enum schedule_when when,
                struct schedule_loads *out, struct diag_sink *diag)
 {
-    return order_alone(f, a, (struct task){.as_it_is = !order, .loads = out}, diag);
+    return order_alone(f, a, (struct task){.when = when, .loads = out}, diag);
 }
 
 static const struct pass_key keys[] = {

@@ -40,10 +40,17 @@ struct schedule_loads {
     bool ordered;                   /* pass schedule was at work */
 };
 
-/* Loads of f from memory (not parameters or constants), which has virtual registers: as its
- * code stands, or (`order`) as the pass orders it, which changes f. a: as for the pass. */
-bool schedule_loads(struct ptx_func *f, const struct pass_args *a, bool order,
-                    struct schedule_loads *out, struct diag_sink *diag);
+enum schedule_when {
+    SCHEDULE_NOT,   /* the code is in its compiler's order, and stays so */
+    SCHEDULE_NOW,   /* the pass orders it, which changes f */
+    SCHEDULE_BEFORE /* it was ordered, and stays so */
+};
+
+/* Loads of f from memory (not parameters or constants), which has virtual registers. a: as for
+ * the pass. */
+bool schedule_loads(struct ptx_func *f, const struct pass_args *a,
+                    enum schedule_when when, struct schedule_loads *out,
+                    struct diag_sink *diag);
 /* "its block begins at line 12": what bounds a load, in words. */
 void schedule_bound_words(const struct schedule_load *l, struct strbuf *out);
 /* "too many registers" and so on; "" where it is not late. */

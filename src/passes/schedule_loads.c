@@ -177,7 +177,7 @@ find_bound(const struct sched *s, const struct replay *r, uint32_t i, uint32_t f
 static enum schedule_late
 why_late(const struct sched *s, const struct replay *r, uint32_t i, uint32_t from)
 {
-    if (s->as_it_is)
+    if (!s->loads_of->ordered)
         return SCHEDULE_ORDER;
     const struct ptx_inst *in = &s->f->body.v[s->node.v[i].inst];
     uint32_t units = 1;

@@ -49,7 +49,7 @@ write_loads(const struct schedule_loads *l, struct allot_code *out,
     }
 }
 
-/* Loads of the kernel behind the clean-up, which orders them if the machine's has the pass
+/* Loads of the kernel behind the clean-up, which has ordered them if the machine's has the pass
  * for it. */
 static bool
 find_loads(struct ptx_module *p, const char *kernel, const struct machine *m,
@@ -60,9 +60,9 @@ find_loads(struct ptx_module *p, const char *kernel, const struct machine *m,
     struct ptx_func *f = plan_find_kernel(p, kernel, diag);
     if (!f || !pass_can_touch(f))
         return true;
-    bool order = m->compiler.registers != REGISTERS_VIRTUAL &&
-                 pass_names(m->compiler.cleanup, pass_schedule.name);
-    return schedule_loads(f, &a, order, l, diag);
+    const bool ordered = m->compiler.registers != REGISTERS_VIRTUAL &&
+                         pass_names(m->compiler.cleanup, pass_schedule.name);
+    return schedule_loads(f, &a, ordered ? SCHEDULE_BEFORE : SCHEDULE_NOT, l, diag);
 }
 
 bool
