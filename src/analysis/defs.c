@@ -68,6 +68,29 @@ defs_reach(const struct defs *d, int32_t reg, uint32_t i)
     return from == to ? (uint32_t)at < i : cfg_dominates(g, (int32_t)from, (int32_t)to);
 }
 
+struct single {
+    const struct defs *d;
+    uint32_t at;
+    bool ok;
+};
+
+static void
+check_single(void *user, int32_t reg, bool write, bool partial)
+{
+    struct single *s = user;
+    (void)partial;
+    if (write ? s->d->at[reg] != (int32_t)s->at : !defs_reach(s->d, reg, s->at))
+        s->ok = false;
+}
+
+bool
+defs_single(const struct defs *d, uint32_t i)
+{
+    struct single s = {d, i, true};
+    defuse_each(&d->cfg->func->body.v[i], check_single, &s);
+    return s.ok;
+}
+
 /* -- writes -- */
 
 enum { MOST_BLOCKS = 64 };

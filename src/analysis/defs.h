@@ -25,6 +25,9 @@ void defs_free(struct defs *d);
 
 /* Does instruction i, behind its only definition, read what that wrote? */
 bool defs_reach(const struct defs *d, int32_t reg, uint32_t i);
+/* Does instruction i read only definitions that reach it so, and write only what nothing else
+ * does? */
+bool defs_single(const struct defs *d, uint32_t i);
 
 /* Where each register is written, by any number of instructions. */
 struct defs_writes;

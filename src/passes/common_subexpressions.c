@@ -10,8 +10,6 @@
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
-#include "analysis/defuse.h"
-
 struct table {
     int32_t *slot; /* instruction, -1: free */
     size_t n;      /* a power of two */
@@ -34,21 +32,6 @@ constant_sreg(unsigned s)
     }
 }
 
-struct reads {
-    const struct defs *defs;
-    uint32_t at;
-    bool ok;
-};
-
-static void
-check_read(void *user, int32_t reg, bool write, bool partial)
-{
-    struct reads *r = user;
-    (void)partial;
-    if (write ? r->defs->at[reg] != (int32_t)r->at : !defs_reach(r->defs, reg, r->at))
-        r->ok = false;
-}
-
 /* May instruction i be compared with others at all? */
 static bool
 candidate(const struct ptx_func *f, const struct defs *defs, uint32_t i)
@@ -63,9 +46,7 @@ candidate(const struct ptx_func *f, const struct defs *defs, uint32_t i)
                     in->ops[1].var && in->ops[1].var->is_param && in->ops[1].reg < 0;
     if (in->guard >= 0 || !(mov_sreg || ld_param || rewrite_is_pure(in)))
         return false;
-    struct reads r = {defs, i, true};
-    defuse_each(in, check_read, &r);
-    return r.ok;
+    return defs_single(defs, i);
 }
 
 static uint64_t

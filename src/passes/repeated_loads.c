@@ -16,7 +16,6 @@
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
-#include "analysis/defuse.h"
 #include "analysis/loops.h"
 
 enum { SCRATCH, GLOBAL, SPACES };
@@ -82,21 +81,6 @@ ends(const struct ptx_inst *in)
 
 /* -- which loads and stores -- */
 
-struct reads {
-    const struct defs *defs;
-    uint32_t at;
-    bool ok;
-};
-
-static void
-check_read(void *user, int32_t reg, bool write, bool partial)
-{
-    struct reads *r = user;
-    (void)partial;
-    if (write ? r->defs->at[reg] != (int32_t)r->at : !defs_reach(r->defs, reg, r->at))
-        r->ok = false;
-}
-
 /* Operand 0 of a load is its result, operand 1 of a store the value. */
 static const struct ptx_operand *
 value_of(const struct ptx_inst *in)
@@ -124,9 +108,7 @@ candidate(const struct states *s, uint32_t i)
         ptx_type_bytes(s->f->regs.v[value_of(in)->reg].type) !=
             ptx_type_bytes(in->type[0]))
         return false;
-    struct reads r = {s->defs, i, true};
-    defuse_each(in, check_read, &r);
-    return r.ok;
+    return defs_single(s->defs, i);
 }
 
 /* -- states -- */
