@@ -13,6 +13,7 @@
 #include "analysis/fused.h"
 
 #include "analysis/defuse.h"
+#include "analysis/operands.h"
 #include "ptx/expansion.h"
 
 enum when { ANY, LITERAL, WIDEN, CONTRACT, INPUTS, ADDRESS, LOW, MINUEND, EACH };
@@ -36,6 +37,8 @@ static const struct fusion fusions[] = {
 struct result {
     int32_t reader;             /* the only instruction that reads it; NONE, MANY */
     bool address;               /* all that read it are bases of scratchpad accesses */
+    bool constant;              /* operands_constant */
+    bool moved;                 /* a constant that somebody reads from a register */
     bool sums;                  /* all that read it are 64-bit sums, each once */
     uint16_t like;              /* op; PTX_NOPS: closed */
     uint8_t ninputs;            /* of logic */
@@ -49,6 +52,7 @@ struct fuser {
     int32_t *def; /* of each register: instruction of the block that wrote it, or NONE */
     struct result *result; /* of each instruction */
     uint8_t *operations;
+    uint8_t *more;       /* of each instruction: moves of its own literals */
     struct fused_as *as; /* or NULL */
     uint32_t at;
     VEC(uint32_t) touched; /* registers with a def */
@@ -104,6 +108,33 @@ note(void *user, int32_t reg, bool write, bool partial)
     x->def[reg] = (int32_t)x->at;
 }
 
+static bool
+holds_constant(const void *user, int32_t reg)
+{
+    const struct fuser *x = user;
+    return x->def[reg] != NONE && x->result[x->def[reg]].constant &&
+           !operands_zero(&x->f->body.v[x->def[reg]]);
+}
+
+/* Constants that the instruction cannot have as operands: those in registers are moved there, a
+ * literal of its own takes a move. */
+static unsigned
+move_constants(struct fuser *x, const struct ptx_inst *in)
+{
+    uint64_t bits = operands_in_registers(in, holds_constant, x);
+    unsigned more = 0;
+    for (unsigned k = 0; bits >> k && k < 64; k++) {
+        if (!(bits >> k & 1))
+            continue;
+        const struct ptx_operand *o = &in->ops[k];
+        if (o->kind == PTX_OPD_REG || o->kind == PTX_OPD_ADDR)
+            x->result[x->def[o->reg]].moved = true;
+        else
+            more++;
+    }
+    return more;
+}
+
 /* Who reads what in the block. */
 static void
 find_readers(struct fuser *x, uint32_t b)
@@ -117,6 +148,8 @@ find_readers(struct fuser *x, uint32_t b)
         if (ptx_is_pseudo(in))
             continue;
         x->operations[i] = (uint8_t)ptx_machine_operations(in);
+        x->result[i].constant = operands_constant(x->f, in);
+        x->more[i] = (uint8_t)move_constants(x, in);
         if (x->as)
             x->as[i].part = ptx_ops[in->op].latency;
         defuse_each(in, note, x);
@@ -125,10 +158,17 @@ find_readers(struct fuser *x, uint32_t b)
         uint32_t reg = x->touched.v[i];
         struct result *r = &x->result[x->def[reg]];
         if (live_at_end(x->live, b, reg))
-            r->reader = MANY, r->address = r->sums = false;
+            r->reader = MANY, r->address = r->sums = false, r->moved = r->constant;
         x->def[reg] = NONE;
     }
     x->touched.n = 0;
+    for (uint32_t i = blk->first; i < blk->end; i++)
+        if (x->result[i].moved) {
+            x->operations[i] =
+                (uint8_t)((ptx_type_bytes(x->f->body.v[i].type[0]) + 3) / 4);
+            if (x->as)
+                x->as[i].moved = true;
+        }
 }
 
 static bool
@@ -337,6 +377,8 @@ fuse_block(struct fuser *x, uint32_t b)
             take_all(x, i);
         defuse_each(in, define, x);
     }
+    for (uint32_t i = blk->first; i < blk->end; i++)
+        x->operations[i] = (uint8_t)(x->operations[i] + x->more[i]);
     for (size_t i = 0; i < x->touched.n; i++)
         x->def[x->touched.v[i]] = NONE;
     x->touched.n = 0;
@@ -353,6 +395,7 @@ fused_operations(const struct live *l, uint8_t *operations, struct fused_as *as)
         memset(as, 0, sizeof *as * g->func->body.n);
     x.def = ARENA_ARRAY(&mem, int32_t, g->func->regs.n + 1);
     x.result = ARENA_ARRAY(&mem, struct result, g->func->body.n + 1);
+    x.more = ARENA_ARRAY(&mem, uint8_t, g->func->body.n + 1);
     for (size_t i = 0; i < g->func->regs.n; i++)
         x.def[i] = NONE;
     for (uint32_t b = 0; b < g->n; b++)
@@ -417,6 +460,7 @@ fused_operand_loads(const struct live *l, uint32_t *reader)
     x.operations = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
     x.def = ARENA_ARRAY(&mem, int32_t, f->regs.n + 1);
     x.result = ARENA_ARRAY(&mem, struct result, f->body.n + 1);
+    x.more = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
     for (size_t i = 0; i < f->regs.n; i++)
         x.def[i] = NONE;
     for (uint32_t b = 0; b < g->n; b++) {

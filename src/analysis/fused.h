@@ -9,6 +9,7 @@
  * another operation of it (a product before a sum), else its own. */
 struct fused_as {
     uint8_t part;
+    bool moved;  /* a constant that a register has to hold: MOV */
     bool scaled; /* the shift of an access' address: LDS [R.X4] */
 };
 

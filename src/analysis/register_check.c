@@ -6,7 +6,8 @@
  * pairs whose place overlaps it. At a join the states are intersected, until nothing
  * changes. A register that no path to here has written has no value that could be lost:
  * it is held anywhere. A guarded write adds to the old value, so the place must have held
- * that - unless there is none; if it did not, no place holds the register afterwards.
+ * that - unless there is none; if it did not, no place holds the register afterwards. Where
+ * the original's registers are physical, a write ends the values of those that overlap.
  *
  * States only shrink while this is iterated, so what is wrong in one of them is wrong in
  * the end, and is reported at once.
@@ -293,6 +294,17 @@ read_reg(struct check *c, int32_t v, int32_t p)
         wrong(c, "its place does not hold the value of", v);
 }
 
+/* Where registers of the original are physical: what others on v's place held is lost in the
+ * original too, so that nobody may read it. */
+static void
+end_others(struct check *c, int32_t v)
+{
+    const struct ptx_reg *r = c->before->regs.v;
+    for (uint32_t k = 0; r[v].place && k < c->nregs; k++)
+        if (k != (uint32_t)v && ptx_reg_overlaps(&r[k], &r[v]))
+            set_anywhere(c, (int32_t)k);
+}
+
 static void
 write_reg(struct check *c, int32_t v, int32_t p, bool partial)
 {
@@ -302,6 +314,7 @@ write_reg(struct check *c, int32_t v, int32_t p, bool partial)
     bool whole = !partial || holds(c, v, at);
     overwrite(c, (uint32_t)at, width(c->before, v));
     lose(c, v);
+    end_others(c, v);
     if (whole) /* else no place has the value of all lanes: nobody may read it */
         add(c, v, at);
 }

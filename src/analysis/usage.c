@@ -4,6 +4,7 @@
 
 #include "analysis/defuse.h"
 #include "analysis/fused.h"
+#include "analysis/operands.h"
 #include "analysis/live.h"
 #include "ptx/expansion.h"
 
@@ -123,7 +124,7 @@ add_loads(const struct ptx_func *f, const uint8_t *operations, struct usage *u,
         if (to && to->kind == PTX_OPD_VEC && to->n)
             to = &to->vec[0];
         if (operations[i] && ptx_ops[in->op].flags & PTX_LOAD && to &&
-            to->kind == PTX_OPD_REG) {
+            to->kind == PTX_OPD_REG && !operands_constant(f, in)) {
             uint32_t n, unit = first_unit(f, (uint32_t)to->reg, &n);
             if (n && w.next[unit] != UINT64_MAX) {
                 u->load_distance += w.next[unit] - w.at;

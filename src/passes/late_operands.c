@@ -20,6 +20,7 @@
 #include "passes/rewrite.h"
 
 #include "analysis/defuse.h"
+#include "analysis/operands.h"
 #include "ptx/expansion.h"
 
 struct late {
@@ -33,40 +34,37 @@ struct late {
     size_t moved, copies;
 };
 
-static bool
-from_nothing(const struct ptx_func *f, const struct ptx_inst *in)
-{
-    if (ptx_is_pseudo(in) || in->nops != 2 || in->ops[0].kind != PTX_OPD_REG ||
-        in->ops[0].comp || in->guard >= 0 || ptx_machine_operations(in))
-        return false;
-    const struct ptx_operand *s = &in->ops[1];
-    if (in->op == PTX_OP_MOV)
-        return s->kind != PTX_OPD_SYM || (s->var && s->var->space != PTX_SPACE_LOCAL);
-    return in->op == PTX_OP_LD && s->kind == PTX_OPD_ADDR && s->reg < 0 && s->var &&
-           (ptx_inst_space(in) == PTX_SPACE_CONST || (f->is_entry && s->var->is_param));
-}
+struct constants {
+    const bool *is;
+};
 
-/* An address outside scratchpad has to be in registers. */
-static void
-strike_bases(const struct ptx_func *f, bool *is)
+static bool
+is_constant(const void *user, int32_t reg)
 {
-    for (size_t i = 0; i < f->body.n; i++) {
-        const struct ptx_inst *in = &f->body.v[i];
-        for (unsigned k = 0; k < in->nops && !ptx_is_pseudo(in); k++)
-            if (in->ops[k].kind == PTX_OPD_ADDR && in->ops[k].reg >= 0 &&
-                ptx_inst_space(in) != PTX_SPACE_SHARED)
-                is[in->ops[k].reg] = false;
-    }
+    return ((const struct constants *)user)->is[reg];
 }
 
 bool *
 late_operands_find(const struct ptx_func *f, const struct defs *d, struct arena *mem)
 {
-    bool *is = ARENA_ARRAY(mem, bool, f->regs.n + 1);
+    bool *constant = ARENA_ARRAY(mem, bool, f->regs.n + 1),
+         *is = ARENA_ARRAY(mem, bool, f->regs.n + 1);
     for (size_t r = 0; r < d->nregs; r++)
         is[r] = d->at[r] >= 0 && f->regs.v[r].type != PTX_PRED && !f->regs.v[r].vec &&
-                from_nothing(f, &f->body.v[d->at[r]]);
-    strike_bases(f, is);
+                operands_constant(f, &f->body.v[d->at[r]]);
+    for (size_t r = 0; r < d->nregs; r++)
+        constant[r] = is[r] && !operands_zero(&f->body.v[d->at[r]]);
+    for (size_t i = 0; i < f->body.n; i++) {
+        const struct ptx_inst *in = &f->body.v[i];
+        uint64_t bits =
+            ptx_is_pseudo(in)
+                ? 0
+                : operands_in_registers(in, is_constant, &(struct constants){constant});
+        for (unsigned k = 0; bits >> k && k < 64; k++)
+            if (bits >> k & 1 && in->ops[k].reg >= 0 &&
+                (in->ops[k].kind == PTX_OPD_REG || in->ops[k].kind == PTX_OPD_ADDR))
+                is[in->ops[k].reg] = false;
+    }
     return is;
 }
 
@@ -119,7 +117,7 @@ drop_definitions(struct late *l)
     size_t n = 0;
     for (size_t i = 0; i < l->body.n; i++) {
         const struct ptx_inst *in = &l->body.v[i];
-        const int32_t reg = from_nothing(l->f, in) ? in->ops[0].reg : -1;
+        const int32_t reg = operands_constant(l->f, in) ? in->ops[0].reg : -1;
         const bool unread =
             reg >= 0 && (size_t)reg < l->nregs && l->is[reg] && !l->reads[reg];
         l->moved += unread;

@@ -12,7 +12,9 @@
 #include "analysis/defuse.h"
 
 struct uses {
-    uint32_t *n;
+    uint32_t *n;    /* of each register: reads */
+    uint32_t *sums; /* those by 64-bit sums that it may be a product of */
+    bool floats, each;
 };
 
 static void
@@ -21,6 +23,24 @@ count(void *user, int32_t reg, bool write, bool partial)
     struct uses *u = user;
     (void)partial;
     u->n[reg] += !write;
+}
+
+static bool
+is_sum(const struct ptx_inst *in)
+{
+    return (in->op == PTX_OP_ADD || in->op == PTX_OP_ADDF || in->op == PTX_OP_ADDD) &&
+           in->guard < 0 && in->nops == 3;
+}
+
+static void
+note_sum(const struct ptx_inst *in, struct uses *u)
+{
+    if (!is_sum(in) || ptx_type_bytes(in->type[0]) != 8 || in->mod[PTX_MG_SAT] ||
+        in->mod[PTX_MG_CC])
+        return;
+    for (unsigned k = 1; k < 3; k++)
+        if (in->ops[k].kind == PTX_OPD_REG && !in->ops[k].comp && !in->ops[k].neg)
+            u->sums[in->ops[k].reg]++;
 }
 
 /* The row of a multiply-add for this product and sum, PTX_NOPS: none. */
@@ -55,17 +75,20 @@ still_there(const struct ptx_func *f, const struct pass_facts *x,
 
 static bool
 combine(struct ptx_func *f, const struct pass_facts *x, struct ptx_inst *add, uint32_t i,
-        unsigned which, bool floats, const uint32_t *nuses)
+        unsigned which, const struct uses *u)
 {
     const struct ptx_operand *p = &add->ops[which];
     if (p->kind != PTX_OPD_REG || p->comp || p->neg || !defs_reach(x->defs, p->reg, i) ||
-        nuses[p->reg] != 1)
+        (u->n[p->reg] != 1 && !u->each))
         return false;
     uint32_t at = (uint32_t)x->defs->at[p->reg];
     const struct ptx_inst *mul = &f->body.v[at];
-    if (mul->guard >= 0 || mul->nops != 3 || x->cfg->block_of[at] != x->cfg->block_of[i])
+    const bool each =
+        u->each && mul->op == PTX_OP_MULW && u->n[p->reg] == u->sums[p->reg];
+    if (mul->guard >= 0 || mul->nops != 3 ||
+        (!each && (u->n[p->reg] != 1 || x->cfg->block_of[at] != x->cfg->block_of[i])))
         return false;
-    enum ptx_op op = fused(mul, add, floats);
+    enum ptx_op op = fused(mul, add, u->floats);
     if (op == PTX_NOPS || !still_there(f, x, &mul->ops[1], at) ||
         !still_there(f, x, &mul->ops[2], at))
         return false;
@@ -96,22 +119,29 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     if (!floats && strcmp(text, "no"))
         return diag_error(diag, "pass multiply-add: float=%s: yes or no", text);
     struct arena mem = {0};
-    struct uses u = {ARENA_ARRAY(&mem, uint32_t, f->regs.n + 1)};
-    for (size_t i = 0; i < f->body.n; i++)
+    struct uses u = {.n = ARENA_ARRAY(&mem, uint32_t, f->regs.n + 1),
+                     .sums = ARENA_ARRAY(&mem, uint32_t, f->regs.n + 1),
+                     .floats = floats,
+                     .each = !strcmp(pass_arg(a, "each"), "yes")};
+    for (size_t i = 0; i < f->body.n; i++) {
         defuse_each(&f->body.v[i], count, &u);
+        note_sum(&f->body.v[i], &u);
+    }
     for (size_t i = 0; i < f->body.n; i++) {
         struct ptx_inst *in = &f->body.v[i];
-        bool add = in->op == PTX_OP_ADD || in->op == PTX_OP_ADDF || in->op == PTX_OP_ADDD;
-        if (add && in->guard < 0 && in->nops == 3)
-            *changed |= combine(f, x, in, (uint32_t)i, 1, floats, u.n) ||
-                        combine(f, x, in, (uint32_t)i, 2, floats, u.n);
+        if (is_sum(in))
+            *changed |= combine(f, x, in, (uint32_t)i, 1, &u) ||
+                        combine(f, x, in, (uint32_t)i, 2, &u);
     }
     arena_free(&mem);
     return true;
 }
 
 static const struct pass_key keys[] = {
-    {"float", "no", "yes: floating-point mul and add without a rounding, too"}, {0}};
+    {"float", "no", "yes: floating-point mul and add without a rounding, too"},
+    {"each", "no",
+     "yes: a wide product becomes a part of each sum, if sums alone read it"},
+    {0}};
 
 const struct pass pass_multiply_add = {
     .name = "multiply-add",

@@ -23,6 +23,7 @@
 #include "passes/register_allocate_int.h"
 
 #include "analysis/defuse.h"
+#include "analysis/operands.h"
 #include "analysis/fused.h"
 
 struct post {
@@ -134,7 +135,8 @@ issue(struct post *p, uint32_t i)
 {
     struct sched *s = &p->s;
     const struct sched_node *x = &s->node.v[i];
-    const bool load = ptx_ops[s->f->body.v[x->inst].op].flags & PTX_LOAD;
+    const bool load = ptx_ops[s->f->body.v[x->inst].op].flags & PTX_LOAD &&
+                      !operands_constant(s->f, &s->f->body.v[x->inst]);
     uint64_t *unit = &p->unit_free[x->unit];
     p->now = p->start[i] > p->now ? p->start[i] : p->now;
     p->now = *unit > p->now ? *unit : p->now;

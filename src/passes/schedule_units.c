@@ -10,6 +10,8 @@
  * cycles behind its load), one from the constant bank 48. docs/registers.md has the kernels. */
 #include "passes/schedule_int.h"
 
+#include "analysis/operands.h"
+
 #include "passes/pass.h"
 
 #include "ptx/expansion.h"
@@ -76,9 +78,12 @@ schedule_read_latencies(struct sched *s, const struct pass_args *a,
 
 /* -- instructions -- */
 
+/* A parameter in a register is a MOV from the constant bank. */
 static int
-latency_class(const struct ptx_inst *in)
+latency_class(const struct ptx_func *f, const struct ptx_inst *in)
 {
+    if (operands_constant(f, in))
+        return PTX_LAT_OTHER;
     if (!(ptx_ops[in->op].flags & (PTX_LOAD | PTX_ATOMIC)))
         return ptx_ops[in->op].latency;
     switch (ptx_inst_space(in)) {
@@ -95,9 +100,11 @@ latency_class(const struct ptx_inst *in)
 }
 
 static enum sched_unit
-unit_of(const struct ptx_inst *in)
+unit_of(const struct ptx_func *f, const struct ptx_inst *in)
 {
     const struct ptx_op_info *op = &ptx_ops[in->op];
+    if (operands_constant(f, in))
+        return SCHED_UNIT_ALU;
     if (op->flags & (PTX_LOAD | PTX_STORE | PTX_ATOMIC) || op->unit == PTX_UNIT_BARRIER ||
         (in->op == PTX_OP_MOV && in->nops == 2 && in->ops[1].kind == PTX_OPD_SREG))
         return SCHED_UNIT_MEMORY;
@@ -138,9 +145,9 @@ schedule_cost(const struct sched *s, struct sched_node *n)
 {
     static const uint8_t every[SCHED_UNITS] = {0, 4, 2, 2, 8, 4, 8};
     const struct ptx_inst *in = &s->f->body.v[n->inst];
-    const int class = latency_class(in);
+    const int class = latency_class(s->f, in);
     n->slots = n->operand ? 0 : s->slots ? s->slots[n->inst] : 1;
-    n->unit = n->slots ? (uint8_t)unit_of(in) : SCHED_UNIT_NONE;
+    n->unit = n->slots ? (uint8_t)unit_of(s->f, in) : SCHED_UNIT_NONE;
     n->latency = n->operand ? 0 : s->latency[class];
     n->taken = !n->slots ? 0 : s->taken[class] ? s->taken[class] : n->latency;
     n->busy = every[n->unit];

@@ -208,6 +208,10 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "late-operands,post-schedule:banks=2",
         "cleanup,if-convert,schedule:operands=late,late-operands,post-schedule",
         "dead-code:red=yes",
+        "cleanup,multiply-add:each=yes,dead-code",
+        "constant-registers",
+        "multiply-add:each=yes,constant-registers,schedule:operands=late,late-operands,"
+        "post-schedule",
     };
     static const char *const relssp[] = {
         "relssp:threshold=0.3", "relssp:threshold=0.3:mode=postdom",

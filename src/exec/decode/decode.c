@@ -411,7 +411,7 @@ exec_fusions(const struct exec_prog *p, struct arena *mem)
     const struct prog_priv *pp = p->priv;
     struct exec_fused *v = ARENA_ARRAY(mem, struct exec_fused, p->ninst + 1);
     for (uint32_t pc = 0; pc < p->ninst; pc++) /* a return behind a body */
-        v[pc] = (struct exec_fused){1, p->st[pc].latency, false};
+        v[pc] = (struct exec_fused){1, p->st[pc].latency, false, false};
     for (size_t k = 0; k < pp->funcs.n; k++) {
         const struct func_info *fi = pp->funcs.v[k];
         struct cfg *g = cfg_new(fi->f);
@@ -422,8 +422,8 @@ exec_fusions(const struct exec_prog *p, struct arena *mem)
         fused_operations(l, operations, as);
         for (size_t i = 0; i < n; i++)
             if (!ptx_is_pseudo(&fi->f->body.v[i]))
-                v[fi->pc_of[i]] =
-                    (struct exec_fused){operations[i], as[i].part, as[i].scaled};
+                v[fi->pc_of[i]] = (struct exec_fused){operations[i], as[i].part,
+                                                      as[i].moved, as[i].scaled};
         free(operations);
         free(as);
         live_free(l);

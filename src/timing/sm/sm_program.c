@@ -48,7 +48,8 @@ static void
 expand(const struct machine *m, struct sm_inst *in, const struct ptx_expansion *e,
        unsigned operations)
 {
-    unsigned saved = e->operations - operations, chain = e->chain;
+    unsigned saved = e->operations > operations ? e->operations - operations : 0,
+             chain = e->chain;
     bool f64 = e->class >= PTX_LAT_F64_ADD && e->class <= PTX_LAT_F64_DIV;
     unsigned cls = class_of(m, f64 ? PTX_UNIT_DP : PTX_UNIT_ALU, e->class);
     unsigned more = e->more > saved ? e->more - saved : 0;
@@ -82,14 +83,17 @@ fuse(const struct machine *m, const struct sm_setup *setup, struct sm_inst *in,
     const struct ptx_expansion *e = &ptx_expansions[st->expansion];
     const struct machine_latency *part = &m->latency[f->part];
     in->scaled = f->scaled;
+    if (f->moved) { /* MOV from the constant bank */
+        in->cls = (uint8_t)class_of(m, PTX_UNIT_ALU, PTX_LAT_OTHER);
+        in->latency = (uint16_t)m->latency[PTX_LAT_OTHER].cycles;
+        in->interval = (uint16_t)m->latency[PTX_LAT_OTHER].interval;
+    }
     in->folded = !f->operations && !(in->concern & ~whole_blocks(setup));
     if (f->part != st->latency && in->latency < part->cycles)
         in->latency = (uint16_t)part->cycles;
     if (f->part != st->latency && in->interval < part->interval)
         in->interval = (uint16_t)part->interval;
-    expand(m, in, e,
-           f->operations && f->operations < e->operations ? f->operations
-                                                          : e->operations);
+    expand(m, in, e, f->operations ? f->operations : e->operations);
     if (in->folded) {
         in->slots = 0;
         in->concern = 0;

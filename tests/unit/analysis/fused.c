@@ -63,13 +63,32 @@ pairs(void **state)
     same(
         "setp.lt.s32 %p1, %r1, %r2; and.pred %p2, %p1, %p3; selp.b32 %r3, 1, 2, %p2;" KEEP(
             "%r3"),
-        "0111");
+        "0121"); /* selp takes one literal: the other is moved */
     same("abs.f32 %f1, %f2; neg.f32 %f3, %f4; add.f32 %f5, %f1, %f3;" KEEP("%f5"),
          "0011");
     same("shl.b32 %r1, %r2, 7; shr.u32 %r3, %r2, 25; or.b32 %r4, %r1, %r3;" KEEP("%r4"),
          "0011");
     same("shl.b32 %r1, %r2, 2; ld.shared.b32 %r3, [%r1]; st.shared.b32 [%r1+4], %r3;",
          "011");
+}
+
+/* What cannot be an operand is moved: a second constant, what is stored, an address, what another
+ * block reads; zero never is. */
+static void
+moves(void **state)
+{
+    same("mad.wide.u32 %d1, %r1, 4, %d2;" KEEP64("%d1"), "11");
+    same("ld.param.u64 %d3, [p]; mad.wide.u32 %d1, %r1, 4, %d3;" KEEP64("%d1"), "021");
+    same("ld.param.u64 %d3, [p]; mov.u32 %r2, 4; mad.wide.u32 %d1, %r1, %r2, %d3;" KEEP64(
+             "%d1"),
+         "0111");
+    same("mov.u32 %r2, 4; mul.lo.u32 %r3, %r1, %r2;" KEEP("%r3"), "011");
+    same("mov.u32 %r2, 4;" KEEP("%r2") " add.u32 %r3, %r1, %r2;" KEEP("%r3"), "1111");
+    same("mov.u32 %r2, 0;" KEEP("%r2"), "01");
+    same("st.global.b32 [%d7], 3;", "2");
+    same("st.global.b32 [%d7], 0;", "1");
+    same("ld.param.u64 %d3, [p]; ld.global.b32 %r1, [%d3];" KEEP("%r1"), "211");
+    same("mov.u32 %r2, 4; bra L; L:" KEEP("%r2"), "111");
 }
 
 /* Of five additions, two pairs: a pair is no part of another. */
@@ -120,6 +139,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs),
+        cmocka_unit_test(moves),
         cmocka_unit_test(chains),
         cmocka_unit_test(not_fused),
     };
