@@ -103,8 +103,8 @@ add_result(struct sched *s, uint32_t from, uint32_t to)
 {
     const struct sched_node *n = &s->node.v[from];
     if (from != to)
-        *vec_push(&s->edge) =
-            (struct sched_edge){from, to, n->latency, n->taken, SCHED_WHY_REGISTER};
+        *vec_push(&s->edge) = (struct sched_edge){
+            from, to, n->latency + s->early, n->taken + s->early, SCHED_WHY_REGISTER};
 }
 
 static struct sched_use *
@@ -168,8 +168,14 @@ note(struct sched *s, int32_t r, void (*how)(struct sched *s, uint32_t r))
 static void
 note_sources(void *user, int32_t r, bool write, bool partial)
 {
-    if (!write || partial)
-        note(user, r, note_read);
+    struct sched *s = user;
+    const struct ptx_inst *in = &s->f->body.v[s->node.v[s->at].inst];
+    if (write && !partial)
+        return;
+    if (in->nops == 3 && in->ops[2].kind == PTX_OPD_REG && in->ops[2].reg == r)
+        s->early = schedule_divisor_early(s, in);
+    note(s, r, note_read);
+    s->early = 0;
 }
 
 static void

@@ -118,6 +118,7 @@ struct sched {
     VEC(uint32_t) loads, stores;            /* nodes since the last fence */
     uint32_t fence;                         /* node + 1, 0: none */
     uint32_t at;                            /* node being looked at */
+    int32_t early;                          /* cycles before that it reads a register */
     uint32_t start, end;                    /* registers live at the piece's start, end */
     uint32_t now_live;                      /* while an order is tried */
     uint64_t before, after;                 /* cycles of all pieces */
@@ -166,6 +167,8 @@ bool schedule_read_latencies(struct sched *s, const struct pass_args *a,
 /* Unit, slots and latencies of a node. */
 void schedule_cost(const struct sched *s, struct sched_node *n);
 /* Whether it is an access to scratchpad, during whose issue others may issue. */
+/* Cycles between the reads of a quotient's divisor and of its dividend; 0: no quotient. */
+int32_t schedule_divisor_early(const struct sched *s, const struct ptx_inst *in);
 bool schedule_is_scratch(const struct sched *s, const struct sched_node *n);
 
 /* An order from the piece's end, within so many registers where that can be done. */

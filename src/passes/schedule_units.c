@@ -7,7 +7,8 @@
  * these beside one of those; MUFU every 8. It takes a load from global memory to last 300
  * cycles (a load that is needed behind a chain of sums stands 299 to 303 cycles before its
  * use, however long the chain), one from scratchpad 37 (sums of loads: the first stands 37
- * cycles behind its load), one from the constant bank 48. docs/registers.md has the kernels. */
+ * cycles behind its load), one from the constant bank 48. docs/registers.md has the kernels. An IEEE
+ * quotient reads its divisor (MUFU.RCP) 14 cycles before its dividend (FCHK; sm_80). */
 #include "passes/schedule_int.h"
 
 #include "analysis/operands.h"
@@ -18,6 +19,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { DIVISOR_EARLY = 14 };
 
 const char schedule_latencies_default[] =
     "global=500+local=500+shared=25+const=25+sfu=20+tensor=30";
@@ -140,6 +143,14 @@ unit_of(const struct ptx_func *f, const struct ptx_inst *in)
     }
 }
 
+int32_t
+schedule_divisor_early(const struct sched *s, const struct ptx_inst *in)
+{
+    return s->expanded && in->op == PTX_OP_DIVF && ptx_machine_branches(in)
+               ? DIVISOR_EARLY
+               : 0;
+}
+
 void
 schedule_cost(const struct sched *s, struct sched_node *n)
 {
@@ -149,6 +160,9 @@ schedule_cost(const struct sched *s, struct sched_node *n)
     n->slots = n->operand ? 0 : s->slots ? s->slots[n->inst] : 1;
     n->unit = n->slots ? (uint8_t)unit_of(s->f, in) : SCHED_UNIT_NONE;
     n->latency = n->operand ? 0 : s->latency[class];
+    const int32_t early = schedule_divisor_early(s, in);
+    if (n->latency > early)
+        n->latency -= early;
     n->taken = !n->slots ? 0 : s->taken[class] ? s->taken[class] : n->latency;
     n->busy = every[n->unit];
     if (class == SCHED_LAT_CONST)
