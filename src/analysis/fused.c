@@ -258,7 +258,8 @@ take(struct fuser *x, uint32_t a, uint32_t b)
     const struct ptx_inst *p = &x->f->body.v[a], *q = &x->f->body.v[b];
     struct result *r = &x->result[a], *s = &x->result[b];
     bool alone = r->reader == (int32_t)b;
-    if ((!alone && !r->address && !r->sums) || p->guard >= 0 || s->like == PTX_NOPS)
+    if ((!alone && !r->address && !r->sums) || s->like == PTX_NOPS ||
+        (p->guard >= 0 && !p->anew))
         return false;
     for (size_t i = 0; i < sizeof fusions / sizeof *fusions; i++) {
         const struct fusion *u = &fusions[i];

@@ -1,17 +1,16 @@
 /* if_convert.c: short branches become guarded instructions, as in ptxas' code.
  *
- *     @%p1 bra L;                     shl.b64       %rd2, %rd1, 2;
+ *     @%p1 bra L;                     @!%p1 shl.b64 %rd2, %rd1, 2;
  *     shl.b64 %rd2, %rd1, 2;          @!%p1 st.global.u32 [%rd2], %r1;
  *     st.global.u32 [%rd2], %r1;
  * L:
  *
  * An arm is a basic block that the branch alone reaches. With one arm the branch jumps over
  * it; with two the first ends by a jump over the second. Where they join may stand elsewhere:
- * the last arm then keeps its jump. Loads, stores, what somebody reads behind the arms and
- * what reads such a result within them get the guard; what else only the arm reads is
- * computed by all lanes. Lanes of a warp then stay together, and `schedule` moves
- * instructions over what was a branch. Registers of the arm do not live in the other lanes:
- * analysis/guarded.h.
+ * the last arm then keeps its jump. All of an arm gets the guard, but for what is an operand of
+ * the arm's instructions only (literals, parameters). Lanes of a warp then stay together, and
+ * `schedule` moves instructions over what was a branch. Registers of the arm do not live in
+ * the other lanes: analysis/guarded.h.
  *
  * How much: at most PLAIN machine operations an arm, the jump over a second arm included;
  * LOADING where an arm loads, but from scratchpad and constants. Read off `ptxas -O3` of CUDA
@@ -266,8 +265,8 @@ convert(struct convert *c, uint32_t a, const struct diamond *d)
             if (is_jump(in) && (k + 1 < d->narms || d->meet == d->arm[k] + 1))
                 bitset_add(c->dead, i);
             if (ptx_is_pseudo(in) || is_jump(in) ||
-                (is_harmless(c->f, in) && !find_outside(c, d, d->arm[k], in).read &&
-                 !reads_guarded(c, in)))
+                (!ptx_machine_operations(in) && is_harmless(c->f, in) &&
+                 !find_outside(c, d, d->arm[k], in).read && !reads_guarded(c, in)))
                 continue;
             set_guard(c, in, d->guard, d->neg != (k == 1));
         }

@@ -3,6 +3,7 @@
 #include "unit/kit/ptx_kit.h"
 
 #include "analysis/fused.h"
+#include "analysis/guarded.h"
 
 /* Operations of the instructions, one digit each. */
 static void
@@ -15,7 +16,8 @@ same(const char *text, const char *want)
                   ".reg .f64 %%g<8>;\n%s\nret;\n}\n",
              text);
     struct ptx_module *m = kit_parse(body);
-    const struct ptx_func *f = ptx_find_func(m, "k");
+    struct ptx_func *f = ptx_find_func(m, "k");
+    guarded_mark(f);
     struct cfg *g = cfg_new(f);
     struct live *l = live_new(g);
     uint8_t operations[64];
@@ -40,6 +42,7 @@ pairs(void **state)
 {
     same("add.s32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "011");
     same("shl.b32 %r1, %r2, 3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "011");
+    same("@%p1 shl.b32 %r1, %r2, 3; @%p1 add.s32 %r4, %r1, %r5;" KEEP("%r4"), "011");
     same("mul.lo.s32 %r1, %r2, 3; sub.s32 %r4, %r5, %r1;" KEEP("%r4"), "011");
     same("mul.lo.s32 %r1, %r2, %r3; sub.s32 %r4, %r1, %r5;" KEEP("%r4"), "011");
     same("add.s64 %d1, %d2, %d3; sub.s64 %d4, %d1, %d5;" KEEP64("%d4"), "021");
@@ -119,6 +122,11 @@ not_fused(void **state)
          "11111");
     same("@%p1 shl.b32 %r1, %r2, 3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
     same("@%p1 mov.b32 %r1, 3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
+    /* other lanes: the predicate negated, written in between */
+    same("@%p1 shl.b32 %r1, %r2, 3; @!%p1 add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
+    same("@%p1 shl.b32 %r1, %r2, 3; setp.eq.s32 %p1, %r3, 0;"
+         "@%p1 add.s32 %r4, %r1, %r5;" KEEP("%r4"),
+         "1111");
     /* a shift by a register; products of which the upper half counts, or that are rounded */
     same("shl.b32 %r1, %r2, %r3; add.s32 %r4, %r1, %r5;" KEEP("%r4"), "111");
     same("mul.lo.s32 %r1, %r2, %r3; sub.s32 %r4, %r5, %r1;" KEEP("%r4"), "111");

@@ -43,9 +43,18 @@ static const struct rules_rule converted[] = {
     {"two arms",
      "@%p1 bra E;\nadd.u32 %r10, %r1, 5;\nbra.uni M;\nE:\nshl.b32 %r10, %r1, 2;\nM:\n", 0,
      2, two_values, NULL},
-    {"what the arm alone reads has no guard",
-     OVER "mul.lo.u32 %r5, %r1, 3;\nadd.u32 %r10, %r5, 1;\nL:\n", 0, 1, thrice_and_1,
+    {"what the arm alone reads has a guard",
+     OVER "mul.lo.u32 %r5, %r1, 3;\nadd.u32 %r10, %r5, 1;\nL:\n", 0, 2, thrice_and_1,
      NULL},
+    {"... but for an operand", OVER "mov.u32 %r5, 5;\nadd.u32 %r10, %r1, %r5;\nL:\n", 0,
+     1, kept_or_5_more, NULL},
+    {"... that reads nothing with a guard",
+     OVER "mul.wide.u32 %d5, %r1, 3;\ncvt.u32.u64 %r5, %d5;\nadd.u32 %r10, %r5, 1;\nL:\n",
+     0, 3, thrice_and_1, NULL},
+    {"... and that nobody else reads",
+     "mov.u32 %r5, 7;\n@%p1 bra E;\nmov.u32 %r5, 5;\nadd.u32 %r10, %r1, %r5;\n"
+     "bra.uni M;\nE:\nmad.lo.u32 %r10, %r5, 0, 100;\nM:\n",
+     0, 3, kept_or_5_more, NULL},
     {"what the other arm reads has one",
      "mov.u32 %r5, 7;\n@%p1 bra E;\nadd.u32 %r5, %r1, 1;\nadd.u32 %r10, %r5, %r5;\n"
      "bra.uni M;\nE:\nadd.u32 %r10, %r5, %r5;\nM:\n",
@@ -53,7 +62,7 @@ static const struct rules_rule converted[] = {
     {"an arm may read its predicate", OVER "selp.b32 %r10, 1, 2, %p1;\nL:\n", 0, 1,
      two_if_large, NULL},
     {"... and write another, for itself",
-     OVER "setp.gt.u32 %p2, %r1, 20;\nselp.b32 %r10, 1, 2, %p2;\nL:\n", 0, 1, above_20,
+     OVER "setp.gt.u32 %p2, %r1, 20;\nselp.b32 %r10, 1, 2, %p2;\nL:\n", 0, 2, above_20,
      NULL},
     {"... or for what follows",
      OVER "setp.gt.u32 %p2, %r1, 20;\nL:\nselp.b32 %r10, 1, 2, %p2;\n", 0, 1,
@@ -85,7 +94,7 @@ static const struct rules_rule converted[] = {
      "E:\nshl.b32 %r10, %r1, 2;\nbra.uni M;\nOUT:\n",
      3, 2, two_values, NULL},
     {"sixteen PTX instructions that are eight operations",
-     OVER PAIR PAIR PAIR PAIR PAIR PAIR PAIR PAIR "L:\n", 0, 8, times_24, NULL},
+     OVER PAIR PAIR PAIR PAIR PAIR PAIR PAIR PAIR "L:\n", 0, 16, times_24, NULL},
 };
 
 static const struct rules_rule left[] = {

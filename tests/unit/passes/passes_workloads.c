@@ -48,6 +48,7 @@ static const char *const pipelines[] = {
     "late-products",
     "if-convert",
     "jumps",
+    "block-order",
     "unroll",
     "multiply-add",
     "dead-code",
@@ -57,7 +58,8 @@ static const char *const pipelines[] = {
     "cleanup,schedule,register-allocate",
     "schedule:registers=none",
     "cleanup,unroll,constant-fold,address-fold,cleanup,schedule,register-allocate",
-    "cleanup,jumps,unroll,cleanup,repeated-loads,cleanup,late-products,if-convert,merge-loads,"
+    "cleanup,jumps,unroll,block-order,jumps,cleanup,repeated-loads,cleanup,late-products,"
+    "if-convert,merge-loads,"
     "schedule:operands=late:expanded=yes,late-operands,register-allocate",
     "power-states:window=1",
     "cleanup,register-allocate,power-states",
