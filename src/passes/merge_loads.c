@@ -1,5 +1,5 @@
-/* merge_loads.c: adjacent loads from scratchpad become one of 64 or 128 bits, as in ptxas'
- * code.
+/* merge_loads.c: adjacent loads from scratchpad become one of 64 or 128 bits, and those from
+ * the constant bank one of 64, as in ptxas' code.
  *
  *     ld.shared.f32 %f1, [%r1];         ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%r1];
  *     ld.shared.f32 %f2, [%r1+4];
@@ -11,6 +11,8 @@
  * the address is a multiple of the vector's size. That is proved by the trailing zeros of all
  * registers: assumed to be many, then lowered by each definition until nothing changes.
  * Variables of the scratchpad that a kernel declares itself are aligned to 16 bytes for it.
+ * Those of the constant bank stay where they are: a module's stand there in the order of
+ * their declarations. Constants at a fixed address are operands, not loads.
  *
  * Global memory is left as it is: its pointers come from the host, and ptxas knows nothing of
  * their alignment either. O(instructions x (SPAN + rounds)). */
@@ -28,6 +30,8 @@ enum {
     MOST_ZEROS = 6,
     VECTOR_ZEROS = 4,
     VECTOR_BYTES = 16,
+    BANK_ZEROS = 3, /* of the constant bank's widest loads */
+    BANK_BYTES = 8,
     MOST_ELEMENTS = 4
 };
 
@@ -35,10 +39,10 @@ struct merge {
     struct ptx_func *f;
     uint8_t *zeros; /* trailing zeros of each register's values, at least */
     bool lowered;
-    uint64_t *touched;    /* registers since the first load */
-    VEC(int32_t) touches; /* the same as a list */
-    uint64_t *dead;       /* instructions */
-    size_t loads, pairs, quads;
+    uint64_t *touched;                /* registers since the first load */
+    VEC(int32_t) touches;             /* the same as a list */
+    uint64_t *dead;                   /* instructions */
+    size_t loads[2], pairs[2], quads; /* from scratchpad, from the constant bank */
 };
 
 /* -- alignment -- */
@@ -66,10 +70,34 @@ can_align(const struct ptx_var *v)
            v->linkage != PTX_LINK_EXTERN;
 }
 
-static unsigned
-zeros_of_var(const struct ptx_var *v)
+/* A variable of the constant bank at a multiple of the widest load's bytes. */
+static bool
+is_aligned_in_bank(const struct ptx_module *m, const struct ptx_var *v)
 {
-    return can_align(v) ? VECTOR_ZEROS : zeros_of(v->align);
+    uint64_t end = 0;
+    if (v->space != PTX_SPACE_CONST || v->linkage == PTX_LINK_EXTERN || m->parts.n)
+        return false;
+    for (size_t i = 0; i < m->vars.n; i++) {
+        const struct ptx_var *w = m->vars.v[i];
+        if (w->space != PTX_SPACE_CONST)
+            continue;
+        if (w->linkage == PTX_LINK_EXTERN) /* the bank is laid out later */
+            return false;
+        end = (end + w->align - 1) / w->align * w->align;
+        if (w == v)
+            return end % BANK_BYTES == 0;
+        end += w->size ? w->size : 1;
+    }
+    return false;
+}
+
+static unsigned
+zeros_of_var(const struct merge *m, const struct ptx_var *v)
+{
+    const unsigned zeros = zeros_of(v->align);
+    if (can_align(v))
+        return VECTOR_ZEROS;
+    return zeros < BANK_ZEROS && is_aligned_in_bank(m->f->module, v) ? BANK_ZEROS : zeros;
 }
 
 static unsigned
@@ -81,7 +109,7 @@ zeros_of_operand(const struct merge *m, const struct ptx_operand *o)
     case PTX_OPD_REG:
         return o->comp || o->joined || m->f->regs.v[o->reg].vec ? 0 : m->zeros[o->reg];
     case PTX_OPD_SYM:
-        return o->var ? least(zeros_of_var(o->var), zeros_of((uint64_t)o->off)) : 0;
+        return o->var ? least(zeros_of_var(m, o->var), zeros_of((uint64_t)o->off)) : 0;
     default:
         return 0;
     }
@@ -163,12 +191,21 @@ find_zeros(struct merge *m)
 /* -- loads -- */
 
 static bool
+is_of_bank(const struct ptx_inst *in)
+{
+    return ptx_inst_space(in) == PTX_SPACE_CONST;
+}
+
+static bool
 is_plain_load(const struct ptx_func *f, const struct ptx_inst *in)
 {
     return !ptx_is_pseudo(in) && in->op == PTX_OP_LD && in->guard < 0 &&
-           ptx_inst_space(in) == PTX_SPACE_SHARED && !in->mod[PTX_MG_VEC] &&
-           schedule_order_of(f, in) == SCHED_LOAD && in->ops[0].kind == PTX_OPD_REG &&
-           !in->ops[0].comp && in->ops[1].kind == PTX_OPD_ADDR &&
+           (ptx_inst_space(in) == PTX_SPACE_SHARED ||
+            (is_of_bank(in) && in->ops[1].reg >= 0)) &&
+           !in->mod[PTX_MG_VEC] &&
+           schedule_order_of(f, in) == (is_of_bank(in) ? SCHED_FREE : SCHED_LOAD) &&
+           in->ops[0].kind == PTX_OPD_REG && !in->ops[0].comp &&
+           in->ops[1].kind == PTX_OPD_ADDR &&
            (ptx_type_bytes(in->type[0]) == 4 || ptx_type_bytes(in->type[0]) == 8);
 }
 
@@ -177,15 +214,19 @@ static bool
 is_beside(const struct merge *m, const struct ptx_inst *a, const struct ptx_inst *b)
 {
     const unsigned bytes = ptx_type_bytes(a->type[0]);
-    return is_plain_load(m->f, b) && ptx_type_bytes(b->type[0]) == bytes &&
+    return is_plain_load(m->f, b) && is_of_bank(a) == is_of_bank(b) &&
+           ptx_type_bytes(b->type[0]) == bytes &&
            ptx_type_bytes(m->f->regs.v[b->ops[0].reg].type) == bytes &&
            b->ops[1].reg == a->ops[1].reg && b->ops[1].var == a->ops[1].var;
 }
 
-/* May nothing be loaded from scratchpad in front of it that stood behind? */
+/* May nothing be loaded from scratchpad (bank: from the constant bank) in front of it that
+ * stood behind? */
 static bool
-stops(const struct ptx_func *f, const struct ptx_inst *in)
+stops(const struct ptx_func *f, const struct ptx_inst *in, bool bank)
 {
+    if (bank)
+        return schedule_order_of(f, in) == SCHED_STAYS && !ptx_is_pseudo(in);
     switch (schedule_order_of(f, in)) {
     case SCHED_STAYS:
         return !ptx_is_pseudo(in);
@@ -240,7 +281,7 @@ find_members(struct merge *m, uint32_t i, uint32_t end, int64_t from, unsigned n
         place[k] = UINT32_MAX;
     for (uint32_t j = i; j < end && j - i < SPAN && !base.is; j++) {
         const struct ptx_inst *in = &m->f->body.v[j];
-        if (stops(m->f, in))
+        if (stops(m->f, in, is_of_bank(first)))
             break;
         const int64_t at =
             in->op == PTX_OP_LD && in->nops > 1 ? in->ops[1].off - from : -1;
@@ -283,8 +324,11 @@ merge(struct merge *m, const uint32_t *place, unsigned n, int64_t from)
     ptx_set_mod(module, &in, PTX_MG_VEC, n == 4 ? PTX_VEC_V4 : PTX_VEC_V2);
     m->f->body.v[first] = in;
     bitset_del(m->dead, first);
-    m->loads += n;
-    *(n * ptx_type_bytes(like.type[0]) == VECTOR_BYTES ? &m->quads : &m->pairs) += 1;
+    m->loads[is_of_bank(&like)] += n;
+    if (n * ptx_type_bytes(like.type[0]) == VECTOR_BYTES)
+        m->quads++;
+    else
+        m->pairs[is_of_bank(&like)]++;
 }
 
 /* A vector of that many bytes that begins with or contains the load at i. */
@@ -296,8 +340,8 @@ try_merge(struct merge *m, uint32_t i, uint32_t end, unsigned vector)
     const unsigned bytes = ptx_type_bytes(in->type[0]), n = vector / bytes;
     unsigned zeros = at->reg >= 0 ? m->zeros[at->reg] : MOST_ZEROS;
     if (at->var)
-        zeros = least(zeros, zeros_of_var(at->var));
-    if (n < 2 || zeros < zeros_of(vector))
+        zeros = least(zeros, zeros_of_var(m, at->var));
+    if (n < 2 || zeros < zeros_of(vector) || (is_of_bank(in) && vector > BANK_BYTES))
         return false;
     const int64_t from = at->off - ((at->off % vector) + vector) % vector;
     uint32_t place[MOST_ELEMENTS];
@@ -315,9 +359,12 @@ align_vars(struct ptx_func *f)
     for (size_t i = 0; i < f->body.n; i++)
         for (unsigned k = 0; k < f->body.v[i].nops; k++) {
             const struct ptx_operand *o = &f->body.v[i].ops[k];
-            if ((o->kind == PTX_OPD_SYM || o->kind == PTX_OPD_ADDR) && o->var &&
-                can_align(o->var) && o->var->align < VECTOR_BYTES)
+            if ((o->kind != PTX_OPD_SYM && o->kind != PTX_OPD_ADDR) || !o->var)
+                continue;
+            if (can_align(o->var) && o->var->align < VECTOR_BYTES)
                 o->var->align = VECTOR_BYTES;
+            if (o->var->align < BANK_BYTES && is_aligned_in_bank(f->module, o->var))
+                o->var->align = BANK_BYTES;
         }
 }
 
@@ -338,17 +385,21 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
             if (!bitset_has(m.dead, i) && is_beside(&m, &f->body.v[i], &f->body.v[i]) &&
                 !try_merge(&m, i, end, VECTOR_BYTES))
                 try_merge(&m, i, end, VECTOR_BYTES / 2);
-    if (m.loads) {
+    if (m.loads[0] || m.loads[1]) {
         rewrite_delete(f, m.dead);
         align_vars(f);
         *changed = true;
     }
-    if (a->report && m.loads)
+    if (a->report && m.loads[0])
         strbuf_printf(
             a->report,
             "%s: %zu loads from scratchpad have become %zu of 64 bits and %zu of "
             "128\n",
-            f->name, m.loads, m.pairs, m.quads);
+            f->name, m.loads[0], m.pairs[0], m.quads);
+    if (a->report && m.loads[1])
+        strbuf_printf(a->report,
+                      "%s: %zu loads of constants have become %zu of 64 bits\n", f->name,
+                      m.loads[1], m.pairs[1]);
     vec_free(&m.touches);
     arena_free(&mem);
     return true;
@@ -356,7 +407,8 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
 
 const struct pass pass_merge_loads = {
     .name = "merge-loads",
-    .meaning = "makes one load of 64 or 128 bits of adjacent ones from scratchpad",
+    .meaning = "makes one load of 64 or 128 bits of adjacent ones from scratchpad, "
+               "one of 64 of constants",
     .run_func = run,
     .needs = AN_CFG,
 };
