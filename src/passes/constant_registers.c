@@ -15,6 +15,7 @@
 #include "analysis/defs.h"
 #include "analysis/defuse.h"
 #include "analysis/operands.h"
+#include "ptx/expansion.h"
 
 /* A constant in a register of the block that is being rewritten. */
 struct held {
@@ -154,9 +155,11 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
         x.mask = 2 * x.mask + 1;
     x.table = ARENA_ARRAY(&mem, struct held, x.mask + 1);
     vec_reserve(&x.body, f->body.n + 1);
+    uint32_t quotients = 0;
     for (size_t i = 0; i < f->body.n; i++) {
-        x.block = facts->cfg->block_of[i];
+        x.block = facts->cfg->block_of[i] + quotients;
         rewrite_inst(&x, &f->body.v[i]);
+        quotients += !ptx_is_pseudo(&f->body.v[i]) && ptx_machine_branches(&f->body.v[i]);
     }
     if (x.moves) {
         drop_unread(&x, nregs, &mem);
