@@ -6,7 +6,8 @@
  * opcodes.def), so that the folder cannot differ from the executor. Known sources of
  * other pure instructions become literals where PTX allows one, in second place where
  * operands commute. x + 0, x - 0, x | 0, x ^ 0, x * 1 and shifts by 0 become moves. A
- * guard that is known goes: with its instruction, or from it. One forward walk; each
+ * guard that is known goes: with its instruction, or from it. Of a product of literals and a
+ * sum the sum stays. One forward walk; each
  * result is known to what follows. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -101,6 +102,37 @@ same_width(const struct ptx_func *f, int32_t a, int32_t b)
     return ptx_type_bytes(f->regs.v[a].type) == ptx_type_bytes(f->regs.v[b].type);
 }
 
+/* A product of literals in a sum: only the sum stays. */
+static bool
+fold_product(struct fold *c, struct ptx_inst *in)
+{
+    const bool wide = in->op == PTX_OP_MADW;
+    uint64_t a, b;
+    if ((!wide && (in->op != PTX_OP_MAD || in->mod[PTX_MG_PART] != PTX_PART_LO)) ||
+        in->guard >= 0 || in->mod[PTX_MG_SAT] || in->mod[PTX_MG_CC] ||
+        in->ops[3].kind != PTX_OPD_REG ||
+        !rewrite_literal_bits(&in->ops[1], rewrite_operand_type(in, 1), &a) ||
+        !rewrite_literal_bits(&in->ops[2], rewrite_operand_type(in, 2), &b))
+        return false;
+    const enum ptx_type type = rewrite_operand_type(in, 0);
+    const bool is_signed = ptx_types[in->type[0]].kind == PTX_K_SINT;
+    const unsigned bits = 8 * ptx_type_bytes(in->type[0]);
+    if (wide && is_signed && bits < 64) {
+        a = (uint64_t)((int64_t)(a << (64 - bits)) >> (64 - bits));
+        b = (uint64_t)((int64_t)(b << (64 - bits)) >> (64 - bits));
+    }
+    struct ptx_inst add = ptx_inst_new(c->f->module, PTX_OP_ADD, 3);
+    add.ntypes = 1;
+    add.type[0] = (uint8_t)type;
+    add.line = in->line;
+    add.col = in->col;
+    add.ops[0] = in->ops[0];
+    add.ops[1] = in->ops[3];
+    add.ops[2] = rewrite_literal_of(type, a * b);
+    *in = add;
+    return c->changed = true;
+}
+
 /* -- one instruction; true: it can never execute -- */
 static bool
 fold_inst(struct fold *c, struct ptx_inst *in)
@@ -109,7 +141,10 @@ fold_inst(struct fold *c, struct ptx_inst *in)
     struct rewrite_plan plan;
     if (in->guard >= 0 && reg_value(c, in->guard, &v)) {
         bool runs = (v != 0) != in->guard_neg;
-        /* Branches keep theirs: the control flow stays as the facts have it. */
+        /* A branch that is never taken goes: what dominated before does so still. Others
+         * keep theirs, so that no code stands where nothing leads. */
+        if (!runs && in->op == PTX_OP_BRA)
+            return c->changed = true;
         if (!(ptx_ops[in->op].flags & (PTX_JUMP | PTX_ENDS))) {
             c->changed = true;
             if (!runs)
@@ -144,6 +179,7 @@ fold_inst(struct fold *c, struct ptx_inst *in)
         in->ops[2] = t;
         c->changed = true;
     }
+    fold_product(c, in);
     if (identity(in) && same_width(c->f, d, in->ops[1].reg)) {
         struct ptx_operand src = in->ops[1];
         rewrite_as_mov(c->f, in, &src);

@@ -1,4 +1,4 @@
-/* jumps.c: takes out jumps over jumps, and jumps to what follows.
+/* jumps.c: takes out jumps over jumps, jumps to what follows, and labels that nothing names.
  *
  *     @%p1 bra L;                 @!%p1 bra HEAD;                 bra.uni L;
  *     bra.uni HEAD;         ->    L:                              L:           ->    L:
@@ -53,8 +53,9 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     }
     rewrite_delete(f, dead);
     arena_free(&mem);
-    *changed = over || next;
-    if (a->report && *changed)
+    const size_t labels = rewrite_drop_labels(f);
+    *changed = over || next || labels;
+    if (a->report && (over || next))
         strbuf_printf(a->report,
                       "%s: %zu jumps over jumps and %zu to what follows are gone\n",
                       f->name, over, next);
@@ -63,6 +64,6 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
 
 const struct pass pass_jumps = {
     .name = "jumps",
-    .meaning = "takes out jumps over jumps, and jumps to what follows",
+    .meaning = "takes out jumps over jumps, jumps to what follows, and unused labels",
     .run_func = run,
 };

@@ -290,3 +290,62 @@ rewrite_source_bits(const struct ptx_func *f, const struct ptx_operand *o,
     }
     return !o->neg && ptx_type_bytes(f->regs.v[o->reg].type) == ptx_type_bytes(type);
 }
+
+/* -- labels -- */
+
+/* Calls fn for each label that an operand names. */
+static void
+each_label(struct ptx_operand *o, void (*fn)(int32_t *number, int32_t *label),
+           int32_t *number)
+{
+    if (o->kind == PTX_OPD_LABEL)
+        fn(number, &o->label);
+    for (unsigned k = 0; o->kind == PTX_OPD_VEC && k < o->n; k++)
+        each_label(&o->vec[k], fn, number);
+}
+
+static void
+note_label(int32_t *number, int32_t *label)
+{
+    number[*label] = 0;
+}
+
+static void
+renumber(int32_t *number, int32_t *label)
+{
+    *label = number[*label];
+}
+
+size_t
+rewrite_drop_labels(struct ptx_func *f)
+{
+    struct arena mem = {0};
+    int32_t *number = ARENA_ARRAY(&mem, int32_t, f->labels.n + 1);
+    uint64_t *gone = bitset_new(&mem, f->body.n + 1);
+    size_t dropped = 0;
+    memset(number, 0xff, f->labels.n * sizeof *number);
+    for (size_t i = 0; i < f->body.n; i++)
+        for (unsigned k = 0; f->body.v[i].op != PTX_OP_LABEL && k < f->body.v[i].nops;
+             k++)
+            each_label(&f->body.v[i].ops[k], note_label, number);
+    size_t n = 0;
+    for (size_t l = 0; l < f->labels.n; l++) {
+        if (number[l] < 0)
+            continue;
+        number[l] = (int32_t)n;
+        f->labels.v[n++] = f->labels.v[l];
+    }
+    f->labels.n = n;
+    for (size_t i = 0; i < f->body.n; i++) {
+        const struct ptx_inst *in = &f->body.v[i];
+        if (in->op == PTX_OP_LABEL && number[in->ops[0].label] < 0)
+            bitset_add(gone, i), dropped++;
+        else
+            for (unsigned k = 0; k < in->nops; k++)
+                each_label(&in->ops[k], renumber, number);
+    }
+    if (dropped)
+        rewrite_delete(f, gone);
+    arena_free(&mem);
+    return dropped;
+}

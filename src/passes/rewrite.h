@@ -47,6 +47,9 @@ bool rewrite_type_fits(enum ptx_type from, enum ptx_type to);
 /* Deletes instructions whose bit is set. */
 void rewrite_delete(struct ptx_func *f, const uint64_t *dead);
 
+/* Takes out labels that nothing names, which keep blocks apart; how many. */
+size_t rewrite_drop_labels(struct ptx_func *f);
+
 /* An ordinary computation: nothing but its one destination register changes, lane by
  * lane, and it depends on its operands alone. A guard is allowed. */
 bool rewrite_is_pure(const struct ptx_inst *in);
