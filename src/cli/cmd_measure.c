@@ -32,6 +32,9 @@ cmd_measure(int argc, char **argv)
         {"quick", 'q', NULL,
          "of every microbenchmark only the shortest case, of workloads the small inputs",
          NULL, NULL, &w.quick},
+        {"profile", 0, NULL,
+         "for a profiler (ncu): workloads alone, once, their kernels as they are; no cycles",
+         NULL, NULL, &w.profile},
         {"dry-run", 0, NULL, "no GPU: what would run, on a description of one", NULL,
          NULL, &dry},
         {"machine", 'm', "NAME|FILE", "for --dry-run (default a100)", &machine, NULL,
@@ -62,6 +65,8 @@ cmd_measure(int argc, char **argv)
                          "no case begins with '%s' (papers/micro/gpgpusim.csv, "
                          "published/FILE/KERNEL, workload/NAME)",
                          unknown);
+    if (w.profile && dry)
+        return cli_usage(&cmd, "--profile needs a GPU");
     if (ptxas && !dry)
         return cli_usage(&cmd, "--ptxas goes with --dry-run");
     if (!cli_sim_run_options(&cmd, &sim, &o, "measure") || !cli_writable(path))
@@ -79,7 +84,7 @@ cmd_measure(int argc, char **argv)
     } else {
         ok = measure_run(&w, &out, &diag);
     }
-    /* also without the workloads that failed */
+    /* also without the cases that failed */
     if (out.n && !cli_interrupted())
         ok = cli_write_file(path, out.s, out.n) && ok;
     strbuf_free(&out);

@@ -2,6 +2,7 @@
  * sets the variable of span.h before each launch and reads it after. */
 #include "micro/apps.h"
 
+#include "base/arena.h"
 #include "base/str.h"
 #include "micro/span.h"
 
@@ -47,10 +48,10 @@ apps_has_textures(const struct allot_workload *w)
 }
 
 char *
-apps_text(const struct allot_workload *w, unsigned cc)
+apps_text(const struct allot_workload *w, unsigned cc, bool as_is)
 {
     const char *ptx = allot_workload_ptx(w->name, "clang", NULL);
-    char *text = ptx ? span_instrument(ptx, cc) : NULL;
+    char *text = !ptx ? NULL : as_is ? xstrdup(ptx) : span_instrument(ptx, cc);
     if (!text)
         fprintf(stderr,
                 "allot: workload %s: a kernel's return is guarded, or there is none\n",
@@ -63,6 +64,7 @@ apps_text(const struct allot_workload *w, unsigned cc)
 struct spy {
     const struct allot_place *at;
     struct apps_result *out;
+    bool as_is;
 };
 
 static uint64_t
@@ -128,27 +130,29 @@ spy_launch(void *user, const struct allot_launch *l, struct allot_diag *d)
                 APPS_MAX_KERNELS, l->kernel);
         return false;
     }
+    k->launches++;
+    if (s->as_is)
+        return p->launch(p->user, l, d);
     if (!p->symbol(p->user, SPAN_SYMBOL, &at, NULL, d) ||
         !p->write(p->user, at, slots, sizeof slots, d) || !p->launch(p->user, l, d) ||
         !p->read(p->user, at, slots, sizeof slots, d))
         return false;
-    k->launches++;
     k->cycles += span_cycles(slots);
     return true;
 }
 
 bool
 apps_run(const struct apps_case *c, const struct allot_place *place,
-         struct allot_module *module, bool unchecked, struct apps_result *out,
+         struct allot_module *module, unsigned flags, struct apps_result *out,
          struct allot_diag *d)
 {
-    struct spy s = {place, out};
+    struct spy s = {place, out, flags & APPS_AS_IS};
     const struct allot_place spy = {&s,        place->dev, spy_alloc,  spy_free,
                                     spy_write, spy_read,   spy_symbol, spy_launch};
     char check[256] = "";
     *out = (struct apps_result){0};
     bool ok = allot_workload_run_at(c->workload, &spy, module, c->quick, 1, check, d);
-    if (unchecked && !ok && out->n && !allot_diag_errors(d))
+    if (flags & APPS_UNCHECKED && !ok && out->n && !allot_diag_errors(d))
         return true;
     if (!ok && *check)
         fprintf(stderr, "allot: workload %s: %s\n", c->workload->name, check);
@@ -212,14 +216,15 @@ apps_simulate(const struct apps_case *c, const struct allot_machine *m,
 {
     char cc[16] = "0";
     allot_machine_get(m, "gpu.compute_capability", cc, sizeof cc);
-    char *text = apps_text(c->workload, (unsigned)atoi(cc));
+    char *text = apps_text(c->workload, (unsigned)atoi(cc), false);
     struct sim s = {.planned = how != APPS_RUN};
     struct allot_place place = {&s,        NULL,     sim_alloc,  sim_free,
                                 sim_write, sim_read, sim_symbol, sim_launch};
     s.module = text ? allot_module_parse(c->workload->name, text, strlen(text), d) : NULL;
     s.dev = s.module ? allot_device_new(m, options, d) : NULL;
     place.dev = s.dev;
-    bool ok = s.dev && apps_run(c, &place, s.module, s.planned, out, d);
+    bool ok =
+        s.dev && apps_run(c, &place, s.module, s.planned ? APPS_UNCHECKED : 0, out, d);
     for (unsigned i = 0; ok && how == APPS_PLAN_PTXAS && i < out->n; i++)
         ok = allot_module_ptxas(s.module, m, out->kernel[i].name, d);
     allot_device_free(s.dev);

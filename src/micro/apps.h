@@ -31,14 +31,16 @@ bool apps_find(const char *name, struct apps_case *out);
 
 bool apps_has_textures(const struct allot_workload *w);
 
-/* The workload's PTX, of clang, as span.h makes it for a compute capability; malloc'd, NULL
- * after saying why not. */
-char *apps_text(const struct allot_workload *w, unsigned cc);
+/* The workload's PTX, of clang, as span.h makes it for a compute capability, or as it is;
+ * malloc'd, NULL after saying why not. */
+char *apps_text(const struct allot_workload *w, unsigned cc, bool as_is);
 
 /* Runs the case at a place that launches the kernels of `module`, whose text is apps_text's.
- * With `unchecked` the results may be anything, and the workload's check is not asked. */
+ * UNCHECKED: the results may be anything, and the workload's check is not asked. AS_IS: the
+ * text was, and no cycles are read. */
+enum { APPS_UNCHECKED = 1, APPS_AS_IS = 2 };
 bool apps_run(const struct apps_case *c, const struct allot_place *place,
-              struct allot_module *module, bool unchecked, struct apps_result *out,
+              struct allot_module *module, unsigned flags, struct apps_result *out,
               struct allot_diag *d);
 
 /* On a machine, as the machine's compiler leaves the kernels. PLAN: nothing runs, each launch

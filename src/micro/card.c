@@ -59,6 +59,13 @@ open_library(struct gpu *g, const char *path)
     return true;
 }
 
+static bool
+open_context(struct gpu *g)
+{
+    return TRY(g, retain(&g->context, g->device)) && TRY(g, set_context(g->context)) &&
+           TRY(g, alloc(&g->scratch, g->scratch_bytes));
+}
+
 bool
 card_open(struct gpu *g, const char *library, int index)
 {
@@ -88,8 +95,16 @@ card_open(struct gpu *g, const char *library, int index)
                 g->sms, SPAN_SMS);
         return false;
     }
-    return TRY(g, retain(&g->context, g->device)) && TRY(g, set_context(g->context)) &&
-           TRY(g, alloc(&g->scratch, g->scratch_bytes));
+    return open_context(g);
+}
+
+bool
+card_renew(struct gpu *g)
+{
+    if (!g->synchronize())
+        return true;
+    g->release(g->device);
+    return TRY(g, reset(g->device)) && open_context(g);
 }
 
 void

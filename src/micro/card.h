@@ -21,6 +21,7 @@ typedef uint64_t cu_ptr;
     FN(cuDeviceGetAttribute, attribute, (int *, int, int))                               \
     FN(cuDevicePrimaryCtxRetain, retain, (void **, int))                                 \
     FN(cuDevicePrimaryCtxRelease_v2, release, (int))                                     \
+    FN(cuDevicePrimaryCtxReset_v2, reset, (int))                                         \
     FN(cuCtxSetCurrent, set_context, (void *))                                           \
     FN(cuCtxSynchronize, synchronize, (void))                                            \
     FN(cuModuleLoadData, load, (void **, const void *))                                  \
@@ -53,6 +54,8 @@ struct gpu {
  * standard error. */
 bool card_open(struct gpu *g, const char *library, int index);
 void card_close(struct gpu *g);
+/* After a failure: a new context if the old one is lost, as behind a kernel's fault. */
+bool card_renew(struct gpu *g);
 /* Whether a call succeeded; if not, says so. */
 bool card_check(const struct gpu *g, cu_result r, const char *what);
 #define TRY(g, call) card_check(g, (g)->call, #call)

@@ -1,6 +1,7 @@
 /* measure.c: see measure.h. */
 #include "micro/measure.h"
 
+#include "base/arena.h"
 #include "micro/apps.h"
 #include "micro/card.h"
 #include "micro/micro.h"
@@ -20,15 +21,26 @@ struct job {
     cu_ptr buffer[MICRO_MAX_BUFFERS];
     void *module[MICRO_MAX_LAUNCHES], *function[MICRO_MAX_LAUNCHES];
     cu_ptr span[MICRO_MAX_LAUNCHES];
-    cu_ptr base; /* of the buffer being filled */
+    uint64_t *image; /* of the buffer being filled */
 };
 
 static bool
 write_pointer(void *user, uint64_t offset, uint64_t value)
 {
-    struct job *j = user;
-    uint64_t line[16] = {value};
-    return TRY(j->g, to_device(j->base + offset, line, sizeof line));
+    ((struct job *)user)->image[offset / 8] = value;
+    return true;
+}
+
+static bool
+fill(struct job *j, unsigned i)
+{
+    const uint64_t bytes = j->c->bytes[i];
+    j->image = xcalloc(1, (bytes | 7) + 1);
+    bool ok = TRY(j->g, set(j->buffer[i], 0, micro_room(bytes))) &&
+              micro_fill(j->c->contents[i], bytes, j->buffer[i], write_pointer, j) &&
+              TRY(j->g, to_device(j->buffer[i], j->image, bytes));
+    free(j->image);
+    return ok;
 }
 
 static bool
@@ -100,13 +112,9 @@ static bool
 job_once(struct job *j, uint64_t cycles[MICRO_MAX_LAUNCHES])
 {
     struct gpu *g = j->g;
-    for (unsigned i = 0; i < j->c->nbuffers; i++) {
-        j->base = j->buffer[i];
-        if (!TRY(g, set(j->buffer[i], 0, micro_room(j->c->bytes[i]))) ||
-            !micro_fill(j->c->contents[i], j->c->bytes[i], j->buffer[i], write_pointer,
-                        j))
+    for (unsigned i = 0; i < j->c->nbuffers; i++)
+        if (!fill(j, i))
             return false;
-    }
     if (!TRY(g, set(g->scratch, 1, g->scratch_bytes)) || !TRY(g, synchronize()))
         return false;
     for (unsigned i = 0; i < j->c->nlaunches; i++)
@@ -222,15 +230,15 @@ app_launch(void *user, const struct allot_launch *l, struct allot_diag *d)
 }
 
 static bool
-app_once(struct gpu *g, const struct apps_case *c, struct apps_result *r)
+app_once(struct gpu *g, const struct apps_case *c, bool as_is, struct apps_result *r)
 {
     struct app_job j = {.g = g};
     const struct allot_place place = {&j,        NULL,     app_alloc,  app_free,
                                       app_write, app_read, app_symbol, app_launch};
     struct allot_diag *d = allot_diag_new();
-    char *text = apps_text(c->workload, (unsigned)g->cc);
-    bool ok =
-        text && TRY(g, load(&j.module, text)) && apps_run(c, &place, NULL, false, r, d);
+    char *text = apps_text(c->workload, (unsigned)g->cc, as_is);
+    bool ok = text && TRY(g, load(&j.module, text)) &&
+              apps_run(c, &place, NULL, as_is ? APPS_AS_IS : 0, r, d);
     if (j.module)
         g->unload(j.module);
     allot_diag_free(d);
@@ -262,8 +270,9 @@ measure_app(struct gpu *g, const struct measure *w, const struct apps_case *c,
 {
     uint64_t cycles[APPS_MAX_KERNELS][MEASURE_MAX_REPEAT + 1];
     struct apps_result r = {0};
-    for (unsigned n = 0; n <= w->repeat && !w->interrupted(); n++) {
-        if (!app_once(g, c, &r)) {
+    const unsigned runs = w->profile ? 1 : w->repeat + 1;
+    for (unsigned n = 0; n < runs && !w->interrupted(); n++) {
+        if (!app_once(g, c, w->profile, &r)) {
             fprintf(stderr, "allot measure: case %s is left out\n", name);
             return false;
         }
@@ -272,7 +281,7 @@ measure_app(struct gpu *g, const struct measure *w, const struct apps_case *c,
     }
     if (w->interrupted())
         return false;
-    app_rows(name, &r, out, cycles, w->repeat);
+    app_rows(name, &r, out, w->profile ? NULL : cycles, w->repeat);
     return true;
 }
 
@@ -342,27 +351,34 @@ measure_all(struct gpu *g, const struct measure *w, const struct micro_cases *m,
 {
     unsigned done = 0;
     bool ok = true;
-    for (size_t i = 0; i < m->n; i++) {
+    for (size_t i = 0; i < m->n && !w->profile && !w->interrupted(); i++) {
         if (!wanted(w, m, i, (unsigned)g->cc))
             continue;
         progress(m->v[i].name);
-        if (!measure_case(g, w, &m->v[i], out)) {
-            strbuf_free(out);
-            return false;
+        if (measure_case(g, w, &m->v[i], out)) {
+            done++;
+        } else if (!w->interrupted()) {
+            fprintf(stderr, "allot measure: case %s is left out\n", m->v[i].name);
+            ok = false;
+            if (!card_renew(g))
+                break;
         }
-        done++;
     }
     struct apps_case c;
     char name[160];
-    for (size_t i = 0; next_app(w, &i, &c, name) && !w->interrupted(); done++) {
+    for (size_t i = 0; next_app(w, &i, &c, name) && !w->interrupted();) {
         progress(name);
         if (apps_has_textures(c.workload))
             fprintf(stderr, "allot measure: case %s is left out: it needs textures\n",
                     name);
-        else
-            ok &= measure_app(g, w, &c, name, out);
+        else if (measure_app(g, w, &c, name, out))
+            done++;
+        else if (ok = false, !card_renew(g))
+            break;
     }
     progress("");
+    if (!done)
+        strbuf_free(out);
     return ok && done > 0;
 }
 

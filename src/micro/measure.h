@@ -17,12 +17,13 @@ struct measure {
         quick; /* of every microbenchmark the shortest case; of workloads the small inputs */
     const char *const *only; /* cases whose name begins so; none: all */
     size_t nonly;
+    bool profile; /* workloads alone, each once, their kernels as they are: no cycles */
     bool (*interrupted)(void);
 };
 
 /* Runs the cases and writes the CSV that hardware.h reads. What cannot be done is said on
- * standard error or in the diagnostics; false then, or if interrupted. A workload that fails
- * is left out of *out; after any other failure *out is empty. Workloads with textures are left
+ * standard error or in the diagnostics; false then, or if interrupted. A case that fails is
+ * left out of *out, which is empty if none ran. Workloads with textures are left
  * out: it makes none on a GPU. */
 bool measure_run(const struct measure *w, struct strbuf *out, struct diag_sink *diag);
 

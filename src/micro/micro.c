@@ -222,9 +222,9 @@ micro_fill(const char *contents, uint64_t bytes, uint64_t base,
     char kind[4];
     if (!strcmp(contents, "zero") || !strcmp(contents, "zero-by-memcpy"))
         return true;
-    if (!strcmp(contents, "self-lines")) {
-        for (n = 0; n < lines; n++)
-            if (!write(user, n * 128, base + n * 128))
+    if (!strcmp(contents, "self")) {
+        for (n = 0; n + 8 <= bytes; n += 8)
+            if (!write(user, n, base + n))
                 return false;
         return true;
     }
@@ -272,7 +272,7 @@ micro_room(uint64_t bytes)
 
 struct target {
     struct allot_device *dev;
-    uint64_t base;
+    uint64_t base, bytes; /* written with a pointer */
     struct allot_diag *d;
 };
 
@@ -281,7 +281,7 @@ write_pointer(void *user, uint64_t offset, uint64_t value)
 {
     struct target *t = user;
     uint64_t line[16] = {value};
-    return allot_write(t->dev, t->base + offset, line, sizeof line, t->d);
+    return allot_write(t->dev, t->base + offset, line, t->bytes, t->d);
 }
 
 static bool
@@ -299,7 +299,7 @@ make_buffers(const struct micro_case *c, struct allot_device *dev, uint64_t *add
             if (!ok)
                 return false;
         }
-        struct target t = {dev, address[i], d};
+        struct target t = {dev, address[i], strcmp(c->contents[i], "self") ? 128 : 8, d};
         if (!micro_fill(c->contents[i], c->bytes[i], address[i], write_pointer, &t)) {
             fprintf(stderr, "allot: case %s: contents '%s' of buffer %u are not known\n",
                     c->name, c->contents[i], i);

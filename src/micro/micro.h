@@ -7,7 +7,7 @@
  * warp_insn. Contents of a buffer: "zero"; "zero-by-memcpy" (written by the host);
  * "lcg-ring-first-N- lines", "seq-ring-first-N-lines": N pointers, one per 128-byte line,
  * from line 0 on, each to line 1664525 x + 1013904223 modulo all lines, or to the next;
- * "self-lines": each line's first 8 bytes hold their own address.
+ * "self": each 8 bytes hold their own address.
  */
 #ifndef ALLOT_MICRO_MICRO_H
 #define ALLOT_MICRO_MICRO_H
@@ -54,8 +54,8 @@ const char *micro_unknown(const char *const *only, size_t n);
 /* The quick subset: of every kernel and configuration the case with the fewest cycles. */
 bool micro_is_quick(const struct micro_cases *m, size_t i);
 
-/* Calls write(user, offset, value) for every line of the buffer that holds a pointer (8
- * bytes, the line's other 120 are zero), with the buffer at address base. False: contents
+/* Calls write(user, offset, value) for every pointer (8 bytes) in the buffer, with the buffer
+ * at address base; all else is zero. False: contents
  * of that name are not known. */
 bool micro_fill(const char *contents, uint64_t bytes, uint64_t base,
                 bool (*write)(void *user, uint64_t offset, uint64_t value), void *user);

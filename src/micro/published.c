@@ -44,12 +44,10 @@ read_launch(struct adding *x, const struct exp_run *r, struct launch *l)
            launch_read(&desc, x->module, x->path, l, NULL, &x->m->mem, x->diag);
 }
 
-/* Of each line's first 8 bytes if they hold their own address, which is all that kernels here
- * read of such a buffer. */
 static const char *
 contents_of(const struct launch_arg *a)
 {
-    return a->init && !strcmp(a->init, "self") ? "self-lines" : "zero";
+    return a->init && !strcmp(a->init, "self") ? "self" : "zero";
 }
 
 /* "buf=b0 turns=2"; buffers go to c. *number: the last argument that is none. */
