@@ -11,7 +11,7 @@ static const struct cli_cmd cmd = {
     "each launch the longest time, in cycles of the SM's clock, that an SM had the kernel; the\n"
     "median of --repeat runs after one that is thrown away. Of a workload each kernel is a row,\n"
     "with the sum of its launches.\n"
-    "Before each run the L2 is filled with other data. --dry-run needs no GPU: it tells\n"
+    "Before each run the L2 is filled with other data, none of it dirty. --dry-run needs no GPU: it tells\n"
     "what would not run, and its rows have no cycles. The GPU's clock should not change while\n"
     "it runs: nvidia-smi -lgc. Only libcuda.so.1 is needed, no toolkit.",
     "  ./x gpu-measure --out papers/hw/a100.csv\n"
@@ -32,6 +32,8 @@ cmd_measure(int argc, char **argv)
         {"quick", 'q', NULL,
          "of every microbenchmark only the shortest case, of workloads the small inputs",
          NULL, NULL, &w.quick},
+        {"warm", 0, NULL, "leave the caches as the run before left them", NULL, NULL,
+         &w.warm},
         {"profile", 0, NULL,
          "for a profiler (ncu): workloads alone, once, their kernels as they are; no cycles",
          NULL, NULL, &w.profile},

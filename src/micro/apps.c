@@ -122,7 +122,7 @@ spy_launch(void *user, const struct allot_launch *l, struct allot_diag *d)
     struct spy *s = user;
     const struct allot_place *p = s->at;
     struct apps_kernel *k = kernel_of(s->out, l->kernel);
-    uint64_t at, slots[2 * SPAN_SMS];
+    uint64_t at, slots[SPAN_WORDS];
     span_init(slots);
     if (!k) {
         fprintf(stderr,

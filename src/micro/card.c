@@ -59,11 +59,46 @@ open_library(struct gpu *g, const char *path)
     return true;
 }
 
+/* Each thread reads every so manieth 16 bytes, and writes what no sum of theirs is. */
+static const char READER[] =
+    ".version 6.0\n.target sm_50\n.address_size 64\n"
+    ".visible .entry read_all(.param .u64 buf, .param .u64 bytes)\n{\n"
+    "  .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %d<6>;\n"
+    "  ld.param.u64 %d0, [buf]; ld.param.u64 %d1, [bytes];\n"
+    "  mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x;\n"
+    "  mad.lo.u32 %r2, %r0, %r1, %r2; mov.u32 %r3, %nctaid.x;\n"
+    "  mul.lo.u32 %r3, %r3, %r1; mul.wide.u32 %d2, %r2, 16;\n"
+    "  mul.wide.u32 %d3, %r3, 16; add.u64 %d1, %d0, %d1;\n"
+    "  add.u64 %d2, %d2, %d0; mov.u32 %r4, 0;\n"
+    "NEXT:\n"
+    "  setp.ge.u64 %p, %d2, %d1; @%p bra DONE;\n"
+    "  ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%d2];\n"
+    "  or.b32 %r5, %r5, %r6; or.b32 %r7, %r7, %r8;\n"
+    "  or.b32 %r4, %r4, %r5; or.b32 %r4, %r4, %r7;\n"
+    "  add.u64 %d2, %d2, %d3; bra NEXT;\n"
+    "DONE:\n"
+    "  setp.ne.u32 %p, %r4, -1; @%p ret;\n"
+    "  st.global.u32 [%d0], %r4;\n  ret;\n}\n";
+
 static bool
 open_context(struct gpu *g)
 {
+    void *module;
     return TRY(g, retain(&g->context, g->device)) && TRY(g, set_context(g->context)) &&
-           TRY(g, alloc(&g->scratch, g->scratch_bytes));
+           TRY(g, alloc(&g->scratch, g->scratch_bytes)) &&
+           TRY(g, set(g->scratch, 1, g->scratch_bytes)) &&
+           TRY(g, alloc(&g->span, SPAN_BYTES)) && TRY(g, load(&module, READER)) &&
+           TRY(g, function(&g->reader, module, "read_all"));
+}
+
+bool
+card_flush(struct gpu *g)
+{
+    uint64_t bytes = g->scratch_bytes;
+    void *args[] = {&g->scratch, &bytes};
+    return TRY(g, launch(g->reader, (unsigned)g->sms, 1, 1, 1024, 1, 1, 0, NULL, args,
+                         NULL)) &&
+           TRY(g, synchronize());
 }
 
 bool
@@ -113,6 +148,8 @@ card_close(struct gpu *g)
     if (g->context) {
         if (g->scratch)
             g->free(g->scratch);
+        if (g->span)
+            g->free(g->span);
         g->release(g->device);
     }
     if (g->lib)

@@ -48,6 +48,8 @@ struct gpu {
     void *context;
     cu_ptr scratch; /* what the L2 is filled with */
     size_t scratch_bytes;
+    void *reader; /* a kernel that reads it */
+    cu_ptr span;  /* what the kernels keep of span.h */
 };
 
 /* Opens GPU number `index`, with the driver as dlopen takes it; false after saying why on
@@ -56,6 +58,8 @@ bool card_open(struct gpu *g, const char *library, int index);
 void card_close(struct gpu *g);
 /* After a failure: a new context if the old one is lost, as behind a kernel's fault. */
 bool card_renew(struct gpu *g);
+/* Fills the L2 with lines that nothing reads again, none of them dirty. */
+bool card_flush(struct gpu *g);
 /* Whether a call succeeded; if not, says so. */
 bool card_check(const struct gpu *g, cu_result r, const char *what);
 #define TRY(g, call) card_check(g, (g)->call, #call)

@@ -20,8 +20,8 @@ struct job {
     const struct micro_case *c;
     cu_ptr buffer[MICRO_MAX_BUFFERS];
     void *module[MICRO_MAX_LAUNCHES], *function[MICRO_MAX_LAUNCHES];
-    cu_ptr span[MICRO_MAX_LAUNCHES];
     uint64_t *image; /* of the buffer being filled */
+    bool warm;
 };
 
 static bool
@@ -52,11 +52,10 @@ job_open(struct job *j)
             return false;
     for (unsigned i = 0; i < j->c->nlaunches; i++) {
         const struct micro_launch *l = &j->c->launch[i];
-        size_t bytes;
         char *text = micro_text(l->ptx, (unsigned)g->cc);
+        text = text ? span_place(text, g->span) : NULL;
         bool ok = text && TRY(g, load(&j->module[i], text)) &&
-                  TRY(g, function(&j->function[i], j->module[i], l->kernel)) &&
-                  TRY(g, global(&j->span[i], &bytes, j->module[i], SPAN_SYMBOL));
+                  TRY(g, function(&j->function[i], j->module[i], l->kernel));
         free(text);
         if (!ok)
             return false;
@@ -87,7 +86,7 @@ job_launch(struct job *j, unsigned i, uint64_t *cycles)
         text ? allot_module_parse(l->ptx, text, strlen(text), d) : NULL;
     const struct allot_kernel *k = m ? allot_module_find(m, l->kernel) : NULL;
     bool ok = k && k->nparams <= MICRO_MAX_PARAMS;
-    uint64_t value[MICRO_MAX_PARAMS] = {0}, slots[2 * SPAN_SMS];
+    uint64_t value[MICRO_MAX_PARAMS] = {0}, slots[SPAN_WORDS];
     void *args[MICRO_MAX_PARAMS];
     for (size_t p = 0; ok && p < k->nparams; p++) {
         args[p] = &value[p]; /* little-endian: a 32-bit value lies at the same place */
@@ -97,10 +96,10 @@ job_launch(struct job *j, unsigned i, uint64_t *cycles)
         fprintf(stderr, "allot measure: case %s does not fit kernel %s\n", j->c->name,
                 l->kernel);
     span_init(slots);
-    ok = ok && TRY(g, to_device(j->span[i], slots, sizeof slots)) &&
+    ok = ok && TRY(g, to_device(g->span, slots, sizeof slots)) &&
          TRY(g, launch(j->function[i], l->grid, 1, 1, l->block, 1, 1, 0, NULL, args,
                        NULL)) &&
-         TRY(g, synchronize()) && TRY(g, to_host(slots, j->span[i], sizeof slots));
+         TRY(g, synchronize()) && TRY(g, to_host(slots, g->span, sizeof slots));
     *cycles = ok ? span_cycles(slots) : 0;
     allot_module_free(m);
     allot_diag_free(d);
@@ -115,7 +114,7 @@ job_once(struct job *j, uint64_t cycles[MICRO_MAX_LAUNCHES])
     for (unsigned i = 0; i < j->c->nbuffers; i++)
         if (!fill(j, i))
             return false;
-    if (!TRY(g, set(g->scratch, 1, g->scratch_bytes)) || !TRY(g, synchronize()))
+    if (!j->warm && !card_flush(g))
         return false;
     for (unsigned i = 0; i < j->c->nlaunches; i++)
         if (!job_launch(j, i, &cycles[i]))
@@ -135,7 +134,7 @@ measure_case(struct gpu *g, const struct measure *w, const struct micro_case *c,
              struct strbuf *out)
 {
     const unsigned repeat = w->repeat;
-    struct job j = {.g = g, .c = c};
+    struct job j = {.g = g, .c = c, .warm = w->warm};
     uint64_t cycles[MICRO_MAX_LAUNCHES][MEASURE_MAX_REPEAT + 1];
     bool ok = job_open(&j);
     for (unsigned n = 0; ok && n <= repeat && !w->interrupted(); n++) {
@@ -161,7 +160,7 @@ measure_case(struct gpu *g, const struct measure *w, const struct micro_case *c,
 struct app_job {
     struct gpu *g;
     void *module;
-    bool launched;
+    bool launched, warm;
 };
 
 static uint64_t
@@ -203,9 +202,11 @@ app_symbol(void *user, const char *name, uint64_t *addr, uint64_t *bytes,
            struct allot_diag *d)
 {
     struct app_job *j = user;
-    size_t n;
+    size_t n = SPAN_BYTES;
     (void)d;
-    if (!TRY(j->g, global(addr, &n, j->module, name)))
+    if (!strcmp(name, SPAN_SYMBOL))
+        *addr = j->g->span;
+    else if (!TRY(j->g, global(addr, &n, j->module, name)))
         return false;
     if (bytes)
         *bytes = n;
@@ -219,7 +220,7 @@ app_launch(void *user, const struct allot_launch *l, struct allot_diag *d)
     struct gpu *g = j->g;
     void *function;
     (void)d;
-    if (!j->launched && !TRY(g, set(g->scratch, 1, g->scratch_bytes)))
+    if (!j->launched && !j->warm && !card_flush(g))
         return false;
     j->launched = true;
     return TRY(g, function(&function, j->module, l->kernel)) &&
@@ -230,15 +231,18 @@ app_launch(void *user, const struct allot_launch *l, struct allot_diag *d)
 }
 
 static bool
-app_once(struct gpu *g, const struct apps_case *c, bool as_is, struct apps_result *r)
+app_once(struct gpu *g, const struct measure *w, const struct apps_case *c,
+         struct apps_result *r)
 {
-    struct app_job j = {.g = g};
+    struct app_job j = {.g = g, .warm = w->warm};
     const struct allot_place place = {&j,        NULL,     app_alloc,  app_free,
                                       app_write, app_read, app_symbol, app_launch};
     struct allot_diag *d = allot_diag_new();
-    char *text = apps_text(c->workload, (unsigned)g->cc, as_is);
+    char *text = apps_text(c->workload, (unsigned)g->cc, w->profile);
+    if (text && !w->profile)
+        text = span_place(text, g->span);
     bool ok = text && TRY(g, load(&j.module, text)) &&
-              apps_run(c, &place, NULL, as_is ? APPS_AS_IS : 0, r, d);
+              apps_run(c, &place, NULL, w->profile ? APPS_AS_IS : 0, r, d);
     if (j.module)
         g->unload(j.module);
     allot_diag_free(d);
@@ -272,7 +276,7 @@ measure_app(struct gpu *g, const struct measure *w, const struct apps_case *c,
     struct apps_result r = {0};
     const unsigned runs = w->profile ? 1 : w->repeat + 1;
     for (unsigned n = 0; n < runs && !w->interrupted(); n++) {
-        if (!app_once(g, c, w->profile, &r)) {
+        if (!app_once(g, w, c, &r)) {
             fprintf(stderr, "allot measure: case %s is left out\n", name);
             return false;
         }
@@ -290,7 +294,7 @@ measure_app(struct gpu *g, const struct measure *w, const struct apps_case *c,
 static const char COLUMNS[] = "case,kernel,launch,cycles,least,most";
 
 static void
-header(const struct gpu *g, unsigned repeat, struct strbuf *out)
+header(const struct gpu *g, const struct measure *w, struct strbuf *out)
 {
     char date[32];
     time_t now = time(NULL);
@@ -298,10 +302,11 @@ header(const struct gpu *g, unsigned repeat, struct strbuf *out)
     strbuf_printf(
         out,
         "# card: %s\n# compute capability: %d\n# SMs: %d\n# driver: CUDA %d.%d\n"
-        "# date: %s\n# allot: %s\n# median, least and most of %u runs, cycles of "
+        "# date: %s\n# allot: %s\n# L2: %s\n# median, least and most of %u runs, cycles of "
         "the SM's clock\n%s\n",
         g->card, g->cc, g->sms, g->driver / 1000, g->driver % 1000 / 10, date,
-        ALLOT_VERSION, repeat, COLUMNS);
+        ALLOT_VERSION, w->warm ? "as the run before left it" : "other data, clean",
+        w->repeat, COLUMNS);
 }
 
 static bool
@@ -390,7 +395,7 @@ measure_run(const struct measure *w, struct strbuf *out, struct diag_sink *diag)
     bool ok = micro_load(&m, diag) && card_open(&g, w->library, w->device) &&
               published_add(&m, w->only, w->nonly, diag);
     if (ok) {
-        header(&g, w->repeat, out);
+        header(&g, w, out);
         ok = measure_all(&g, w, &m, out);
     }
     card_close(&g);

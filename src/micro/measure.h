@@ -17,6 +17,7 @@ struct measure {
         quick; /* of every microbenchmark the shortest case; of workloads the small inputs */
     const char *const *only; /* cases whose name begins so; none: all */
     size_t nonly;
+    bool warm;    /* caches are left as the run before left them */
     bool profile; /* workloads alone, each once, their kernels as they are: no cycles */
     bool (*interrupted)(void);
 };

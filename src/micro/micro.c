@@ -369,7 +369,7 @@ micro_text(const char *ptx, unsigned cc)
 static bool
 set_span(struct allot_device *dev, struct allot_module *m, struct allot_diag *d)
 {
-    uint64_t at, slots[2 * SPAN_SMS];
+    uint64_t at, slots[SPAN_WORDS];
     span_init(slots);
     return allot_symbol(dev, m, SPAN_SYMBOL, &at, NULL, d) &&
            allot_write(dev, at, slots, sizeof slots, d);
@@ -379,7 +379,7 @@ static bool
 get_span(struct allot_device *dev, struct allot_module *m, uint64_t *cycles,
          struct allot_diag *d)
 {
-    uint64_t at, slots[2 * SPAN_SMS];
+    uint64_t at, slots[SPAN_WORDS];
     if (!allot_symbol(dev, m, SPAN_SYMBOL, &at, NULL, d) ||
         !allot_read(dev, at, slots, sizeof slots, d))
         return false;

@@ -1,5 +1,5 @@
 /* span.c: see span.h. One thread of those that start, and of those that end together, records:
- * what is added is ten instructions and one request without an answer at each end, and no
+ * what is added is fifteen instructions and one request without an answer at each end, and no
  * register lives longer for it. */
 #include "micro/span.h"
 
@@ -18,9 +18,16 @@
     "    mov.u64 %span_t, %clock64;\n"                                                   \
     "    activemask.b32 %span_r; brev.b32 %span_r, %span_r; clz.b32 %span_r, %span_r;\n" \
     "    mov.u32 %span_l, %laneid; setp.eq.u32 %span_p, %span_l, %span_r;\n"             \
-    "    mov.u32 %span_r, %smid; mul.wide.u32 %span_a, %span_r, 16;\n"                   \
+    "    mov.u32 %span_r, %ctaid.x; mov.u32 %span_l, %ctaid.y;\n"                        \
+    "    add.u32 %span_r, %span_r, %span_l; and.b32 %span_r, %span_r, 15;\n"             \
+    "    mov.u32 %span_l, %smid; mad.lo.u32 %span_r, %span_l, 16, %span_r;\n"            \
+    "    mul.wide.u32 %span_a, %span_r, 32;\n"                                           \
     "    mov.u64 %span_b, " SPAN_SYMBOL "; add.u64 %span_a, %span_a, %span_b;\n"         \
     "    @%span_p red.global." request ", %span_t;\n    }\n    "
+enum {
+    WORDS = 4
+}; /* of a slot: first, last, nothing else: a sector, in which requests meet */
+
 static const char start_code[] = RECORD("min.u64 [%span_a]");
 static const char end_code[] = RECORD("max.u64 [%span_a+8]");
 
@@ -104,21 +111,41 @@ span_instrument(const char *ptx, unsigned cc)
     return strbuf_take(&b);
 }
 
-void
-span_init(uint64_t slots[2 * SPAN_SMS])
+char *
+span_place(char *text, uint64_t address)
 {
-    for (size_t i = 0; i < SPAN_SMS; i++) {
-        slots[2 * i] = UINT64_MAX;
-        slots[2 * i + 1] = 0;
+    static const char variable[] = "mov.u64 %span_b, " SPAN_SYMBOL;
+    struct strbuf b = {0};
+    const char *done = text;
+    for (const char *p; (p = strstr(done, variable)); done = p + strlen(variable)) {
+        strbuf_add(&b, done, (size_t)(p - done));
+        strbuf_printf(&b, "mov.u64 %%span_b, 0x%llx", (unsigned long long)address);
     }
+    strbuf_addz(&b, done);
+    free(text);
+    return strbuf_take(&b);
+}
+
+void
+span_init(uint64_t slots[SPAN_WORDS])
+{
+    for (size_t i = 0; i < SPAN_WORDS; i++)
+        slots[i] = i % WORDS ? 0 : UINT64_MAX;
 }
 
 uint64_t
-span_cycles(const uint64_t slots[2 * SPAN_SMS])
+span_cycles(const uint64_t slots[SPAN_WORDS])
 {
     uint64_t most = 0;
-    for (size_t i = 0; i < SPAN_SMS; i++)
-        if (slots[2 * i + 1] > slots[2 * i] && slots[2 * i + 1] - slots[2 * i] > most)
-            most = slots[2 * i + 1] - slots[2 * i];
+    for (size_t sm = 0; sm < SPAN_SMS; sm++) {
+        const uint64_t *w = slots + sm * SPAN_SLOTS * WORDS;
+        uint64_t first = UINT64_MAX, last = 0;
+        for (size_t k = 0; k < SPAN_SLOTS; k++, w += WORDS) {
+            first = w[0] < first ? w[0] : first;
+            last = w[1] > last ? w[1] : last;
+        }
+        if (last > first && last - first > most)
+            most = last - first;
+    }
     return most;
 }

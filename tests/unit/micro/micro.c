@@ -98,12 +98,13 @@ quick_cases_are_the_shortest(void **st)
 static void
 longest_span_of_an_sm(void **st)
 {
-    static uint64_t slot[2 * SPAN_SMS];
+    static uint64_t slot[SPAN_WORDS];
     span_init(slot);
     assert_int_equal(span_cycles(slot), 0); /* no block ran */
-    slot[2 * 3] = 100, slot[2 * 3 + 1] = 350;
-    slot[2 * 7] = 1000000, slot[2 * 7 + 1] = 1000010; /* its own clock */
-    slot[2 * 511] = 5, slot[2 * 511 + 1] = 256;
+    const size_t sm = SPAN_WORDS / SPAN_SMS;
+    slot[sm * 3] = 100, slot[sm * 3 + 1] = 350;
+    slot[sm * 7] = 1000000, slot[sm * 7 + 1] = 1000010; /* its own clock */
+    slot[sm * 255] = 5, slot[sm * 255 + 1] = 256;
     assert_int_equal(span_cycles(slot), 251);
 }
 
@@ -126,7 +127,7 @@ instrumented_kernel_tells_its_span(void **st)
     struct allot_module *mod = allot_module_parse("k.ptx", text, strlen(text), d);
     if (!mod)
         fail_msg("%s", allot_diag_text(d));
-    uint64_t slot[2 * SPAN_SMS], at = 0, size = 0, zero = 0, cycles = 0;
+    uint64_t slot[SPAN_WORDS], at = 0, size = 0, zero = 0, cycles = 0;
     assert_true(allot_symbol(dev, mod, SPAN_SYMBOL, &at, &size, d));
     assert_int_equal(size, SPAN_BYTES);
     span_init(slot);
@@ -143,7 +144,8 @@ instrumented_kernel_tells_its_span(void **st)
     assert_true(allot_read(dev, at, slot, sizeof slot, d));
     unsigned used = 0;
     for (size_t i = 0; i < SPAN_SMS; i++)
-        used += slot[2 * i] != UINT64_MAX;
+        for (size_t k = 0; k < SPAN_SLOTS; k++)
+            used += slot[4 * (i * SPAN_SLOTS + k)] != UINT64_MAX;
     assert_int_equal(used, 3); /* a block an SM */
     allot_result_get(allot_result_at(dev, 0), "cycles", &cycles, NULL);
     assert_true(span_cycles(slot) > 0 && span_cycles(slot) < cycles);

@@ -70,18 +70,34 @@ static void
 cycles(void **state)
 {
     (void)state;
-    static uint64_t slots[2 * SPAN_SMS];
+    static uint64_t slots[SPAN_WORDS];
     span_init(slots);
     assert_int_equal(span_cycles(slots), 0);
     slots[0] = 1000, slots[1] = 1100;
-    slots[2] = 5, slots[3] = 205;
+    slots[4 * SPAN_SLOTS] = 5, slots[4 * SPAN_SLOTS + 1] = 105;
+    slots[4 * SPAN_SLOTS + 60] = 7,
+                           slots[4 * SPAN_SLOTS + 61] = 205; /* the SM's last slot */
     assert_int_equal(span_cycles(slots), 200);
+}
+
+/* The variable's address becomes a literal, at each start and end. */
+static void
+placed(void **state)
+{
+    (void)state;
+    char text[256];
+    snprintf(text, sizeof text, "%s.entry k() { @%%p1 bra L; ret; L: ret; }", HEAD);
+    char *got = span_place(span_instrument(text, 90), 0x7f0012345600);
+    assert_int_equal(count(got, "mov.u64 %span_b, 0x7f0012345600;"), 3);
+    assert_int_equal(count(got, "%span_b, " SPAN_SYMBOL), 0);
+    assert_non_null(strstr(got, "ret; L:"));
+    free(got);
 }
 
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels),
-                                       cmocka_unit_test(cycles)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels), cmocka_unit_test(cycles), cmocka_unit_test(placed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
