@@ -2,14 +2,11 @@
  * registers, and two- and four-way SIMD on any halves or bytes of two registers, each
  * with a secondary operation.
  *
- * PTX ISA 9.0, 9.7.18. Elements are extended to 64 bits and intermediate results have
- * 128, so that none overflows (vshl by 32 makes 65 bits). Lane by lane: nobody waits for
- * these. */
+ * PTX ISA 9.0, 9.7.18; where a card computes something else, as the card (docs/ptx.md,
+ * "What a card answers"). Lane by lane: nobody waits for these. */
 #include "exec/exec_int.h"
 
 #include <string.h>
-
-typedef __int128 wide;
 
 enum video_op {
     V_ADD,
@@ -54,8 +51,8 @@ part(uint64_t pair, unsigned sel, unsigned i, bool is_signed)
     return extended(pair >> PTX_SEL_DIGIT(sel, i) * bits, bits, is_signed);
 }
 
-static wide
-clamped(wide v, unsigned bits, bool is_signed)
+static int64_t
+clamped(int64_t v, unsigned bits, bool is_signed)
 {
     int64_t most = ((int64_t)1 << (bits - is_signed)) - 1,
             least = is_signed ? -most - 1 : 0;
@@ -81,7 +78,7 @@ holds(unsigned cmp, int64_t a, int64_t b)
     }
 }
 
-static wide
+static int64_t
 primary(const struct video_plan *p, int64_t a, int64_t b)
 {
     switch (p->op) {
@@ -100,27 +97,47 @@ primary(const struct video_plan *p, int64_t a, int64_t b)
     case V_SHL:
     case V_SHR: /* b is the amount, unsigned */
         b = p->wrap ? b & 31 : b > 32 ? 32 : b;
-        return p->op == V_SHR ? a >> b : (wide)a * ((wide)1 << b);
+        return p->op == V_SHR ? a >> b : (int64_t)((uint64_t)a << b);
     default:
         return holds(p->cmp, a, b);
     }
 }
 
+/* .sat of a scalar operation, as a card has it. bits: of the part it goes into. */
+static int64_t
+saturated(const struct video_plan *p, int64_t t, unsigned bits, bool shifts)
+{
+    if (shifts) /* whatever the part, and of 34 bits */
+        return clamped(extended((uint64_t)t, 34, true), 32, p->sd);
+    if (bits < 32) { /* compared without sign: a negative number is large */
+        uint64_t most = (1u << (bits - p->sd)) - 1;
+        return (int64_t)((uint64_t)t > most ? most : (uint64_t)t);
+    }
+    if (p->sd)
+        return clamped(t, 32, true);
+    return t < 0 ? 0 : t; /* no upper bound */
+}
+
 static uint32_t
 scalar(const struct video_plan *p, uint32_t ra, uint32_t rb, uint32_t rc)
 {
-    wide t = primary(p, part(ra, p->asel, 0, p->sa), part(rb, p->bsel, 0, p->sb));
+    int64_t t = primary(p, part(ra, p->asel, 0, p->sa), part(rb, p->bsel, 0, p->sb));
     unsigned bits = !p->merges ? 32 : PTX_SEL_HALF(p->dsel) ? 16 : 8;
+    bool sums = p->op == V_ADD || p->op == V_SUB,
+         shifts = p->op == V_SHL || p->op == V_SHR;
     if (p->sat)
-        t = clamped(t, bits, p->sd);
+        t = saturated(p, t, bits, shifts);
+    if (sums || (shifts && p->sat)) /* 32 bits, of any type, compared as signed ones */
+        t = (int32_t)t;
     int64_t c = extended(rc, 32, p->sd);
+    bool less = p->sd ? t < c : (uint64_t)t < (uint64_t)c;
     switch (p->second) {
     case SECOND_ADD:
         return (uint32_t)(t + c);
     case SECOND_MIN:
-        return (uint32_t)(t < c ? t : c);
+        return (uint32_t)(less ? t : c);
     case SECOND_MAX:
-        return (uint32_t)(t > c ? t : c);
+        return (uint32_t)(less ? c : t);
     default:
         break;
     }
@@ -128,26 +145,22 @@ scalar(const struct video_plan *p, uint32_t ra, uint32_t rb, uint32_t rc)
         return (uint32_t)t;
     unsigned at = PTX_SEL_DIGIT(p->dsel, 0) * bits;
     uint32_t field = ((1u << bits) - 1) << at;
+    if (at == 16 && bits == 16) /* .h1: the upper half, against the ISA */
+        at = 0;
     return ((uint32_t)t << at & field) | (rc & ~field);
 }
 
+/* A card multiplies words, and adds c, as signed ones whatever their types. */
 static uint32_t
 multiply_add(const struct video_plan *p, uint32_t ra, uint32_t rb, uint32_t rc)
 {
     bool is_signed = p->sa || p->sb || p->neg_ab || p->neg_c;
-    wide t = (wide)part(ra, p->asel, 0, p->sa) * part(rb, p->bsel, 0, p->sb);
-    if (p->neg_ab)
-        t = -t;
-    __int128 c =
-        p->neg_c ? extended((uint32_t)~rc, 32, is_signed) : extended(rc, 32, is_signed);
-    t += c + (p->neg_c || p->po);
-    /* The scaled result is taken as 64 bits. */
-    uint64_t r = (uint64_t)(t >> p->shift);
-    if (!p->sat)
-        return (uint32_t)r;
-    if (is_signed)
-        return (uint32_t)clamped((int64_t)r, 32, true);
-    return r > UINT32_MAX ? UINT32_MAX : (uint32_t)r;
+    int64_t t = (int64_t)(int32_t)part(ra, p->asel, 0, p->sa) *
+                (int32_t)part(rb, p->bsel, 0, p->sb),
+            c = (int32_t)rc;
+    t = (p->neg_ab ? -t : t) + (p->neg_c ? -c : c) + p->po;
+    t = is_signed ? t >> p->shift : (int64_t)((uint64_t)t >> p->shift);
+    return (uint32_t)(p->sat ? clamped(t, 32, is_signed) : t);
 }
 
 static uint32_t
@@ -158,7 +171,8 @@ simd(const struct video_plan *p, uint32_t ra, uint32_t rb, uint32_t rc)
     uint32_t sum = rc, merged = rc;
     for (unsigned k = 0; k < PTX_SEL_DIGITS(p->dsel); k++) { /* the mask's elements */
         unsigned i = PTX_SEL_DIGIT(p->dsel, k);
-        wide t = primary(p, part(pair, p->asel, i, p->sa), part(pair, p->bsel, i, p->sb));
+        int64_t t =
+            primary(p, part(pair, p->asel, i, p->sa), part(pair, p->bsel, i, p->sb));
         if (p->sat)
             t = clamped(t, bits, p->sd);
         uint32_t field = ((1u << bits) - 1) << i * bits;
@@ -293,7 +307,7 @@ dec_video(struct decoder *d)
         if (strlen(names[i].name) == n && !memcmp(names[i].name, mn, n))
             p->op = names[i].op;
     bool set = p->op == V_SET;
-    p->sd = !set && ptx_types[in->type[0]].kind == PTX_K_SINT;
+    p->sd = ptx_types[in->type[0]].kind == PTX_K_SINT; /* of vset: a's type, for c */
     p->sa = ptx_types[in->type[set ? 0 : 1]].kind == PTX_K_SINT;
     p->sb = ptx_types[in->type[set ? 1 : 2]].kind == PTX_K_SINT;
     p->sat = in->mod[PTX_MG_SAT];
