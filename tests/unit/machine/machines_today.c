@@ -3,8 +3,8 @@
  * 4.1, Figure 3.2 (V100 PCIe); Luo et al. 2025, Tables 3 and 4, DRAM in the mean of near
  * and far partition (A100, H800 PCIe); Luo et al. 2024, Table VII (matrix products); the
  * share of the peak bandwidth by gpu-benches (reads, full occupancy: 866 of 899 GB/s, 1490 of
- * 1555; H800: Luo et al. 2024, Table V); operations and scratchpad of A100 and H100: what
- * their files in machines/ say. */
+ * 1555; H800: Luo et al. 2024, Table V); L2, DRAM and barriers of H100: papers/hw/h100.csv;
+ * operations and scratchpad of A100 and H100: what their files in machines/ say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static const struct product {
 } products[] = {
     {"v100", 28, 19, 193, 375, 4, 8, 4, 14, 6, 6, 6, 0, 898, 0.963},
     {"a100", 33, 23, 208.0, 548.8, 4, 6, 4, 18, 4, 8, 4, 26.0, 1555, 0.958},
-    {"h100", 32, 23, 258.0, 649.6, 4, 8, 4, 18, 4, 8, 8, 24.1, 3352, 0.913},
+    {"h100", 32, 23, 273.4, 677.4, 4, 8, 4, 18, 4, 8, 8, 24.1, 3352, 0.913},
 };
 enum { NPRODUCTS = sizeof products / sizeof *products };
 
@@ -291,6 +291,25 @@ products_a_cycle(void **st)
 
 /* Cycles for which one half-precision instruction keeps the pipelines of a sub-core, from
  * 256 more of them in each of 16 warps. */
+/* Barriers of a block alone, by warps. */
+static void
+barriers(void **st)
+{
+    static const struct {
+        const char *machine;
+        double one, thirty_two;
+    } t[] = {{"a100", 23, 85}, {"h100", 14.2, 76.2}};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct allot_machine *m = machine(t[i].machine);
+        const char *bar = "bar.sync 0;";
+        near(t[i].machine, "barrier, 1 warp", more_turns(m, "", bar, "", 128, 32) / 128,
+             t[i].one, 0.02);
+        near(t[i].machine, "barrier, 32 warps",
+             more_turns(m, "", bar, "", 128, 1024) / 128, t[i].thirty_two, 0.02);
+        allot_machine_free(m);
+    }
+}
+
 static double
 half_cycles(const struct allot_machine *m, const char *op)
 {
@@ -374,9 +393,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latencies),        cmocka_unit_test(dependent_operations),
-        cmocka_unit_test(products_a_cycle), cmocka_unit_test(halves_a_cycle),
-        cmocka_unit_test(stream),
+        cmocka_unit_test(latencies),      cmocka_unit_test(dependent_operations),
+        cmocka_unit_test(barriers),       cmocka_unit_test(products_a_cycle),
+        cmocka_unit_test(halves_a_cycle), cmocka_unit_test(stream),
     };
     diag = allot_diag_new();
     int status = cmocka_run_group_tests(tests, NULL, NULL);
