@@ -444,6 +444,8 @@ access_l2(struct partition *p, struct slice *s, uint64_t now)
     unsigned moved = res == CACHE_HIT ? r->p.sectors : ev.any ? ev.dirty_sectors : 0;
     if (moved)
         s->port_free = now + p->port_ticks[__builtin_popcount(moved)];
+    if (r->p.kind == PKT_ATOMIC)
+        s->port_free = max_u64(s->port_free, now + m->partition.atomic_cycles);
     if (waits) {
         s->waiting++;
         s->atomics += r->p.kind == PKT_ATOMIC;

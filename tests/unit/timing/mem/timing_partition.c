@@ -280,11 +280,11 @@ merge_limit(void **state)
 }
 
 /* Atomics to one word, from all SMs as fast as they go: one an L2 cycle at the slice. */
-static void
-atomics_one_a_cycle(void **state)
+/* From the 1000th to the 3000th reply of atomics on one word, sent by all SMs. */
+static uint64_t
+two_thousand_atomics(void (*change)(struct machine *))
 {
-    (void)state;
-    struct mem_rig r = mem_rig("gtx480", NULL);
+    struct mem_rig r = mem_rig("gtx480", change);
     mem_access(&r, PKT_ATOMIC, 0, 1);
     unsigned got = 0, sent = 0;
     uint64_t first = 0, last = 0;
@@ -304,8 +304,28 @@ atomics_one_a_cycle(void **state)
         }
         assert_true(r.now < 100000);
     }
-    assert_in_range(last - first, 2000, 2010);
     mem_done(&r);
+    return last - first;
+}
+
+static void
+atomics_one_a_cycle(void **state)
+{
+    (void)state;
+    assert_in_range(two_thousand_atomics(NULL), 2000, 2010);
+}
+
+static void
+four_cycles(struct machine *m)
+{
+    m->partition.atomic_cycles = 4;
+}
+
+static void
+atomics_hold_the_slice(void **state)
+{
+    (void)state;
+    assert_in_range(two_thousand_atomics(four_cycles), 7990, 8010);
 }
 
 /* Nobody takes the replies: everything fills up, the door shuts, nothing is lost. */
@@ -487,15 +507,25 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hit_latency),     cmocka_unit_test(flits_of_a_write),
-        cmocka_unit_test(delays),          cmocka_unit_test(far_slices_take_longer),
-        cmocka_unit_test(copies_are_near), cmocka_unit_test(dram_delay),
-        cmocka_unit_test(lazy_fetch),      cmocka_unit_test(write_back),
-        cmocka_unit_test(atomic_is_dirty), cmocka_unit_test(merging),
-        cmocka_unit_test(merge_limit),     cmocka_unit_test(atomics_one_a_cycle),
-        cmocka_unit_test(back_pressure),   cmocka_unit_test(no_deadlock),
-        cmocka_unit_test(evictions_wait),  cmocka_unit_test(no_l2),
-        cmocka_unit_test(no_sectors),      cmocka_unit_test(prefill),
+        cmocka_unit_test(hit_latency),
+        cmocka_unit_test(flits_of_a_write),
+        cmocka_unit_test(delays),
+        cmocka_unit_test(far_slices_take_longer),
+        cmocka_unit_test(copies_are_near),
+        cmocka_unit_test(dram_delay),
+        cmocka_unit_test(lazy_fetch),
+        cmocka_unit_test(write_back),
+        cmocka_unit_test(atomic_is_dirty),
+        cmocka_unit_test(merging),
+        cmocka_unit_test(merge_limit),
+        cmocka_unit_test(atomics_one_a_cycle),
+        cmocka_unit_test(atomics_hold_the_slice),
+        cmocka_unit_test(back_pressure),
+        cmocka_unit_test(no_deadlock),
+        cmocka_unit_test(evictions_wait),
+        cmocka_unit_test(no_l2),
+        cmocka_unit_test(no_sectors),
+        cmocka_unit_test(prefill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
