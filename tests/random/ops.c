@@ -112,6 +112,13 @@ bits(uint64_t x, unsigned n)
     return (uint64_t)((int64_t)(x << (64 - n)) >> (64 - n));
 }
 
+/* Of 64-bit words all of a field's place and length counts (docs/ptx.md). */
+static unsigned
+place(uint64_t v)
+{
+    return v < 256 ? (unsigned)v : 256;
+}
+
 static uint64_t
 bfe(uint64_t a, unsigned width, unsigned pos, unsigned len, bool sign)
 {

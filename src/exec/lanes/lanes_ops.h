@@ -96,8 +96,9 @@ int_clamp_s32(int64_t v)
                          : (uint64_t)((a)&0xffffff) * (uint64_t)((b)&0xffffff) >>        \
                                ((hi) ? 16 : 0)))
 
-/* Division by zero gives all ones and the dividend, as the hardware does. Up to 32 bits a
- * quotient in double is exact after truncation and can be vectorised. */
+/* Division by zero gives all ones for quotient and remainder, as ptxas' routines do and a
+ * card answers (docs/ptx.md). Up to 32 bits a quotient in double is exact after truncation
+ * and can be vectorised. */
 #define int_div(a, b)                                                                    \
     ((__typeof__(a))_Generic((a), uint64_t                                               \
                              : int_div_u64, int64_t                                      \
@@ -124,7 +125,7 @@ static inline uint32_t
 int_rem_u32(uint32_t a, uint32_t b)
 {
     uint32_t q = (uint32_t)((double)a / (double)(b ? b : 1));
-    return b ? a - q * b : a;
+    return b ? a - q * b : UINT32_MAX;
 }
 
 static inline uint32_t
@@ -144,7 +145,7 @@ static inline uint32_t
 int_rem_s32(int32_t a, int32_t b)
 {
     uint32_t r = int_rem_u32(int_magnitude(a), int_magnitude(b));
-    return b ? (a < 0 ? 0 - r : r) : (uint32_t)a;
+    return b ? (a < 0 ? 0 - r : r) : UINT32_MAX;
 }
 
 static inline uint64_t
@@ -156,7 +157,7 @@ int_div_u64(uint64_t a, uint64_t b)
 static inline uint64_t
 int_rem_u64(uint64_t a, uint64_t b)
 {
-    return b ? a % b : a;
+    return b ? a % b : UINT64_MAX;
 }
 
 static inline int64_t
@@ -168,20 +169,16 @@ int_div_s64(int64_t a, int64_t b)
 static inline int64_t
 int_rem_s64(int64_t a, int64_t b)
 {
-    return b == 0 ? a : b == -1 ? 0 : a % b;
+    return b == 0 ? -1 : b == -1 ? 0 : a % b;
 }
 
-/* Sum and difference with carry and borrow, in the type of a. */
+/* Sum with carry, in the type of a. A difference is a + ~b + carry, on cards: after it the
+ * flag says `no borrow`, which shows where additions and subtractions share it. */
 #define carry_add(a, b, cin, cout)                                                       \
     ((__typeof__(a))_Generic((a), uint64_t                                               \
                              : carry_add64, int64_t                                      \
                              : carry_add64, default                                      \
                              : carry_add32)(a, b, cin, cout))
-#define carry_sub(a, b, cin, cout)                                                       \
-    ((__typeof__(a))_Generic((a), uint64_t                                               \
-                             : carry_sub64, int64_t                                      \
-                             : carry_sub64, default                                      \
-                             : carry_sub32)(a, b, cin, cout))
 
 static inline uint32_t
 carry_add32(uint32_t a, uint32_t b, uint32_t cin, uint32_t *cout)
@@ -196,22 +193,6 @@ carry_add64(uint64_t a, uint64_t b, uint32_t cin, uint32_t *cout)
 {
     uint64_t s = a + b, t = s + cin;
     *cout = (s < a) | (t < s);
-    return t;
-}
-
-static inline uint32_t
-carry_sub32(uint32_t a, uint32_t b, uint32_t bin, uint32_t *bout)
-{
-    uint64_t s = (uint64_t)a - b - bin;
-    *bout = (uint32_t)(s >> 63);
-    return (uint32_t)s;
-}
-
-static inline uint64_t
-carry_sub64(uint64_t a, uint64_t b, uint32_t bin, uint32_t *bout)
-{
-    uint64_t s = a - b, t = s - bin;
-    *bout = (a < b) | (s < bin);
     return t;
 }
 
@@ -298,6 +279,8 @@ bits_find64(uint64_t v, bool shiftamt)
 static inline uint32_t
 bits_fns(uint32_t mask, uint32_t base, int32_t offset)
 {
+    if (offset == INT32_MIN) /* ptxas' code compares a count with -offset, signed */
+        return 0;
     if (base > 31)
         return UINT32_MAX;
     if (offset == 0)
@@ -309,6 +292,15 @@ bits_fns(uint32_t mask, uint32_t base, int32_t offset)
     return UINT32_MAX;
 }
 
+/* Place and length of a bit field: of 32-bit words their lowest byte counts. Of 64-bit
+ * words the ISA says so too, but ptxas shifts by all of them. */
+static inline uint32_t
+bits_place(uint32_t v, uint32_t w)
+{
+    v = w == 32 ? v & 255 : v;
+    return v < w ? v : w;
+}
+
 /* bfe: len bits from pos, sign-extended for signed types with the last bit of the field
  * that lies within the word. */
 #define bits_extract(a, pos, len)                                                        \
@@ -317,6 +309,8 @@ bits_fns(uint32_t mask, uint32_t base, int32_t offset)
 static inline uint64_t
 bits_extract64(uint64_t a, bool is_signed, uint32_t w, uint32_t pos, uint32_t len)
 {
+    pos = bits_place(pos, w);
+    len = bits_place(len, w);
     uint32_t last = pos + len - 1 < w - 1 ? pos + len - 1 : w - 1;
     uint64_t fill = is_signed && len && (a >> last & 1) ? UINT64_MAX : 0;
     uint64_t word = w == 32 ? a & UINT32_MAX : a;
@@ -333,6 +327,8 @@ bits_extract64(uint64_t a, bool is_signed, uint32_t w, uint32_t pos, uint32_t le
 static inline uint64_t
 bits_insert64(uint64_t a, uint64_t b, uint32_t w, uint32_t pos, uint32_t len)
 {
+    pos = bits_place(pos, w);
+    len = bits_place(len, w);
     uint64_t ones = len >= 64 ? UINT64_MAX : ((uint64_t)1 << (len & 63)) - 1;
     uint64_t field = pos < w ? ones << (pos & 63) : 0;
     return (b & ~field) | ((pos < w ? a << (pos & 63) : 0) & field);

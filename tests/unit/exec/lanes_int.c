@@ -165,7 +165,7 @@ REF(r_div)
 }
 REF(r_rem)
 {
-    GIVE(x->b == 0 ? x->a : x->a % x->b);
+    GIVE(x->b == 0 ? -1 : x->a % x->b); /* as a card answers */
 }
 REF(r_abs)
 {
@@ -252,9 +252,15 @@ REF(r_brev)
         v |= (wide)bit(x->a, (int)i) << (x->w - 1 - i);
     GIVE(v);
 }
+/* Of 64-bit words ptxas shifts by all of place and length, not by their lowest byte. */
+static int
+place(wide v, unsigned w)
+{
+    return w == 32 ? (int)(v & 255) : v < 256 ? (int)v : 256;
+}
 REF(r_bfe)
 {
-    int msb = (int)x->w - 1, pos = (int)(x->b & 255), len = (int)(x->c & 255), sbit = 0;
+    int msb = (int)x->w - 1, pos = place(x->b, x->w), len = place(x->c, x->w), sbit = 0;
     wide v = 0;
     if (x->s && len)
         sbit = bit(x->a, pos + len - 1 < msb ? pos + len - 1 : msb);
@@ -264,7 +270,7 @@ REF(r_bfe)
 }
 REF(r_bfi)
 {
-    int msb = (int)x->w - 1, pos = (int)(x->c & 255), len = (int)(x->d & 255);
+    int msb = (int)x->w - 1, pos = place(x->c, x->w), len = place(x->d, x->w);
     wide v = x->b;
     for (int i = 0; i < len && pos + i <= msb; i++)
         v = (v & ~((wide)1 << (pos + i))) | (wide)bit(x->a, i) << (pos + i);
@@ -275,6 +281,8 @@ REF(r_fns)
     int pos = (int)x->b, inc = (int32_t)x->c > 0 ? 1 : -1;
     int64_t count = (int32_t)x->c;
     count = count < 0 ? -count : count;
+    if (x->c == 0x80000000) /* a card's answer */
+        GIVE(0);
     if (x->b > 31)
         GIVE(-1);
     if (count == 0)
@@ -459,11 +467,12 @@ carry_sum(struct args *x, unsigned __int128 a, unsigned __int128 b, unsigned c)
     unsigned __int128 s = a + b + c;
     return (struct outcome){.v = (wide)s, .cout = s >> x->w & 1};
 }
+/* The flag of a card means `no borrow`, before and after. */
 static struct outcome
-borrow(struct args *x, unsigned c)
+difference(struct args *x, unsigned c)
 {
-    wide s = (wide)low(x->a, x->w) - (wide)low(x->b, x->w) - c;
-    return (struct outcome){.v = s, .cout = s < 0};
+    wide s = (wide)low(x->a, x->w) - (wide)low(x->b, x->w) - !c;
+    return (struct outcome){.v = s, .cout = s >= 0};
 }
 REF(r_addcc)
 {
@@ -475,11 +484,11 @@ REF(r_addc)
 }
 REF(r_subcc)
 {
-    return borrow(x, 0);
+    return difference(x, 1);
 }
 REF(r_subc)
 {
-    return borrow(x, x->cin);
+    return difference(x, x->cin);
 }
 REF(r_madlocc)
 {
@@ -801,7 +810,11 @@ test_by_hand(void **state)
         unsigned bytes[5]; /* a b c d result */
     } t[] = {
         {"div.u32", 7, 0, 0, 0, 0xffffffff, {4, 4, 4, 4, 4}},
-        {"rem.s32", 0xfffffff9, 0, 0, 0, 0xfffffff9, {4, 4, 4, 4, 4}},
+        {"rem.s32", 0xfffffff9, 0, 0, 0, 0xffffffff, {4, 4, 4, 4, 4}}, /* a card's */
+        {"rem.u16", 0x151a, 0, 0, 0, 0xffff, {2, 2, 2, 2, 2}},         /* the same */
+        {"bfe.u64", 0x41, 0x80000000, 64, 0, 0, {8, 4, 4, 4, 8}},      /* the same */
+        {"bfi.b64", 2, 0, 0x80000001, 3, 0, {8, 8, 4, 4, 8}},          /* the same */
+        {"fns.b32", 0x55555555, 0x21, 0x80000000, 0, 0, {4, 4, 4, 4, 4}},
         {"div.s32", 0x80000000, 0xffffffff, 0, 0, 0x80000000, {4, 4, 4, 4, 4}},
         {"rem.s32", 0x80000000, 0xffffffff, 0, 0, 0, {4, 4, 4, 4, 4}},
         {"div.s64",
