@@ -96,6 +96,18 @@ identity(const struct ptx_inst *in)
     }
 }
 
+/* Do its first operand, a literal, and its second commute? Of two NaN the place decides
+ * (docs/ptx.md). */
+static bool
+commutes(const struct ptx_inst *in)
+{
+    uint64_t v;
+    if (!(ptx_ops[in->op].flags & PTX_COMM))
+        return false;
+    return in->type[0] != PTX_F64 || !rewrite_literal_bits(&in->ops[1], PTX_F64, &v) ||
+           v << 1 <= 0x7ff0000000000000u << 1;
+}
+
 static bool
 same_width(const struct ptx_func *f, int32_t a, int32_t b)
 {
@@ -172,8 +184,8 @@ fold_inst(struct fold *c, struct ptx_inst *in)
         return false;
     }
     rewrite_sources(in, put_literal, c);
-    if (ptx_ops[in->op].flags & PTX_COMM && in->nops >= 3 && is_literal(&in->ops[1]) &&
-        in->ops[2].kind == PTX_OPD_REG) {
+    if (in->nops >= 3 && is_literal(&in->ops[1]) && in->ops[2].kind == PTX_OPD_REG &&
+        commutes(in)) {
         struct ptx_operand t = in->ops[1];
         in->ops[1] = in->ops[2];
         in->ops[2] = t;

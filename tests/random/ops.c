@@ -26,7 +26,7 @@ as_double(uint64_t bits)
     return f;
 }
 
-/* Bits of a result; a NaN's are those of docs/ptx.md. */
+/* Bits of a result; a NaN's are those of docs/ptx.md (of f64 see nan64). */
 static uint64_t
 f32(float f)
 {
@@ -41,6 +41,32 @@ f64(double f)
     uint64_t bits;
     memcpy(&bits, &f, sizeof bits);
     return isnan(f) ? 0xfff8000000000000u : bits;
+}
+
+/* Of f64: a NaN gives the first operand that is one, made quiet. */
+static uint64_t
+nan64(double f, uint64_t first, uint64_t second, uint64_t third)
+{
+    const uint64_t from[] = {first, second, third};
+    for (int i = 0; i < 3 && isnan(f); i++)
+        if (isnan(as_double(from[i])))
+            return from[i] | 1ull << 51;
+    return f64(f);
+}
+
+/* A single as a double, and back: a NaN keeps sign and upper bits, made quiet. */
+static uint64_t
+widen(uint64_t a)
+{
+    return isnan(F(a)) ? a >> 31 << 63 | 0xfffull << 51 | (a & 0x7fffff) << 29
+                       : f64(F(a));
+}
+
+static uint64_t
+narrow(uint64_t a)
+{
+    return isnan(G(a)) ? a >> 63 << 31 | 0x1ffu << 22 | (a >> 29 & 0x7fffff)
+                       : f32((float)G(a));
 }
 
 static float
@@ -76,7 +102,7 @@ static uint64_t
 min64(uint64_t a, uint64_t b)
 {
     if (isnan(G(a)) || isnan(G(b)))
-        return !isnan(G(a)) ? a : !isnan(G(b)) ? b : f64(NAN);
+        return !isnan(G(a)) ? a : !isnan(G(b)) ? b : b | 1ull << 51;
     return G(a) < G(b) || (G(a) == G(b) && a >> 63) ? a : b;
 }
 
@@ -84,7 +110,7 @@ static uint64_t
 max64(uint64_t a, uint64_t b)
 {
     if (isnan(G(a)) || isnan(G(b)))
-        return !isnan(G(a)) ? a : !isnan(G(b)) ? b : f64(NAN);
+        return !isnan(G(a)) ? a : !isnan(G(b)) ? b : b | 1ull << 51;
     return G(a) > G(b) || (G(a) == G(b) && b >> 63) ? a : b;
 }
 
@@ -214,6 +240,13 @@ half(uint64_t h)
     else
         v = ldexp(m, -24);
     return h & 0x8000 ? -v : v;
+}
+
+static uint64_t
+single_of_half(uint64_t h)
+{
+    return isnan(half(h)) ? (h & 0x8000) << 16 | 0x7f800000 | (h & 1023) << 13
+                          : f32((float)half(h));
 }
 
 /* To nearest even, from a value that no earlier rounding touched. */

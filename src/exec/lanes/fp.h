@@ -12,10 +12,11 @@
  *   (Knuth's two-sum; the remainder by fma), where that error can be represented.
  * - the rest of it, f16 and 64-bit integers: integer arithmetic (fp.c).
  * - approximate functions: range reduction and a Taylor polynomial in double; the error
- * in double is far below the single's half ulp. NaN: arithmetic gives the canonical NaN
- * 0x7fffffff (f32), 0x7fff (f16) and 0xfff8000000000000 (f64), as NVIDIA hardware does;
- * mov, selp, abs, neg, copysign keep the payload. Meaning: PTX ISA 9.0, 9.7.3
- * (arithmetic), 9.7.9 (cvt). */
+ * in double is far below the single's half ulp.
+ * - NaN, as a card answers (docs/ptx.md): a result of f32 is 0x7fffffff, of f16 and bf16
+ *   0x7fff. One of f64 is the operand's, made quiet, or 0xfff8000000000000 if no operand
+ *   is one. mov, selp, copysign and conversions without arithmetic keep the bits.
+ * Meaning: PTX ISA 9.0, 9.7.3 (arithmetic), 9.7.9 (cvt). */
 #ifndef ALLOT_EXEC_FP_H
 #define ALLOT_EXEC_FP_H
 
@@ -107,7 +108,41 @@ fp_in_f64(double a, bool ftz)
     return a;
 }
 
-/* What every arithmetic result goes through: .ftz, .sat (NaN gives +0), canonical NaN. */
+/* The NaN that an operation of f64 gives for operands of which one may be one: theirs, made
+ * quiet. Of several b's goes before c's before a's: a card was seen to take b's before a's
+ * (add) and before c's (fma). */
+static inline double
+fp_quiet(double a)
+{
+    return fp_float64(fp_bits64(a) | 0x0008000000000000u);
+}
+
+static inline double
+fp_nan1(double r, double a)
+{
+    double n = a != a ? fp_quiet(a) : fp_float64(FP_NAN64);
+    return r == r ? r : n;
+}
+
+static inline double
+fp_nan2(double r, double a, double b)
+{
+    double n = a != a ? fp_quiet(a) : fp_float64(FP_NAN64);
+    n = b != b ? fp_quiet(b) : n;
+    return r == r ? r : n;
+}
+
+static inline double
+fp_nan3(double r, double a, double b, double c)
+{
+    double n = a != a ? fp_quiet(a) : fp_float64(FP_NAN64);
+    n = c != c ? fp_quiet(c) : n;
+    n = b != b ? fp_quiet(b) : n;
+    return r == r ? r : n;
+}
+
+/* What every arithmetic result goes through: .ftz, .sat (NaN gives +0), canonical NaN; f64
+ * has the right one already. */
 static inline float
 fp_out_f32(float r, bool ftz, bool sat)
 {
@@ -122,7 +157,7 @@ fp_out_f64(double r, bool ftz, bool sat)
 {
     if (sat)
         return r > 0.0 ? (r < 1.0 ? r : 1.0) : 0.0;
-    return r == r ? r : fp_float64(FP_NAN64);
+    return r;
 }
 
 /* -- rounding -- */
@@ -207,7 +242,7 @@ fp_integral_f32(float x, unsigned rnd)
 #define fp_add(a, b, rnd)                                                                \
     _Generic((a), float : fp_add_f32, double : fp_add_f64)(a, b, rnd)
 #define fp_sub(a, b, rnd)                                                                \
-    _Generic((a), float : fp_add_f32, double : fp_add_f64)(a, -(b), rnd)
+    _Generic((a), float : fp_sub_f32, double : fp_sub_f64)(a, b, rnd)
 #define fp_mul(a, b, rnd)                                                                \
     _Generic((a), float : fp_mul_f32, double : fp_mul_f64)(a, b, rnd)
 #define fp_div(a, b, rnd)                                                                \
@@ -229,7 +264,8 @@ fp_toward(double r, double e, unsigned rnd)
 {
     bool up = r > 0, less = (e < 0) == up; /* the exact magnitude is less */
     bool toward_zero = rnd == FP_RZ || (rnd == FP_RM) == up;
-    uint64_t differs = (e != 0) & (less == toward_zero); /* branchless: signs are random */
+    uint64_t differs =
+        (e != 0) & (less == toward_zero); /* branchless: signs are random */
     return fp_float64(fp_bits64(r) + (toward_zero ? 0 - differs : differs));
 }
 
@@ -288,10 +324,23 @@ fp_add_f32(float a, float b, unsigned rnd)
     return rnd == FP_RN ? a + b : fp_sum32(a, b, rnd);
 }
 
+static inline float
+fp_sub_f32(float a, float b, unsigned rnd)
+{
+    return fp_add_f32(a, -b, rnd);
+}
+
 static inline double
 fp_add_f64(double a, double b, unsigned rnd)
 {
-    return rnd == FP_RN ? a + b : fp_directed_add(a, b, rnd);
+    return fp_nan2(rnd == FP_RN ? a + b : fp_directed_add(a, b, rnd), a, b);
+}
+
+/* The sign of a NaN stays. */
+static inline double
+fp_sub_f64(double a, double b, unsigned rnd)
+{
+    return fp_nan2(rnd == FP_RN ? a - b : fp_directed_add(a, -b, rnd), a, b);
 }
 
 static inline float
@@ -304,7 +353,7 @@ fp_mul_f32(float a, float b, unsigned rnd)
 static inline double
 fp_mul_f64(double a, double b, unsigned rnd)
 {
-    return rnd == FP_RN ? a * b : fp_directed_mul(a, b, rnd);
+    return fp_nan2(rnd == FP_RN ? a * b : fp_directed_mul(a, b, rnd), a, b);
 }
 
 static inline float
@@ -313,10 +362,11 @@ fp_div_f32(float a, float b, unsigned rnd)
     return rnd == FP_RN ? a / b : fp_round32((double)a / b, rnd);
 }
 
+/* ptxas' routine looks at the dividend first. */
 static inline double
 fp_div_f64(double a, double b, unsigned rnd)
 {
-    return rnd == FP_RN ? a / b : fp_directed_div(a, b, rnd);
+    return fp_nan2(rnd == FP_RN ? a / b : fp_directed_div(a, b, rnd), b, a);
 }
 
 static inline float
@@ -328,7 +378,7 @@ fp_sqrt_f32(float a, unsigned rnd)
 static inline double
 fp_sqrt_f64(double a, unsigned rnd)
 {
-    return rnd == FP_RN ? __builtin_sqrt(a) : fp_directed_sqrt(a, rnd);
+    return fp_nan1(rnd == FP_RN ? __builtin_sqrt(a) : fp_directed_sqrt(a, rnd), a);
 }
 
 static inline float
@@ -343,8 +393,8 @@ static inline double
 fp_fma_f64(double a, double b, double c, unsigned rnd)
 {
     if (FP_HAVE_FMA && rnd == FP_RN)
-        return __builtin_fma(a, b, c);
-    return fp_soft_fma(a, b, c, rnd);
+        return fp_nan3(__builtin_fma(a, b, c), a, b, c);
+    return fp_nan3(fp_soft_fma(a, b, c, rnd), a, b, c);
 }
 
 /* -- sign, minimum, maximum, class -- */
@@ -359,7 +409,8 @@ fp_fma_f64(double a, double b, double c, unsigned rnd)
 #define fp_max(a, b, nan, xorsign)                                                       \
     _Generic((a), float : fp_minmax_f32, double : fp_minmax_f64)(a, b, 1, nan, xorsign)
 
-/* -0 is less than +0; one NaN gives the other operand, unless .NaN; .xorsign.abs compares
+/* -0 is less than +0; one NaN gives the other operand, unless .NaN, two give b (of f64
+ * the bits matter: ptxas selects so). .xorsign.abs compares
  * magnitudes and gives the sign a product would have. */
 #define FP_BY_FORMAT(F, FLT, UINT, SIGN, EXP, BITS, FROM)                                \
     static inline FLT fp_abs_##F(FLT a)                                                  \
@@ -385,8 +436,8 @@ fp_fma_f64(double a, double b, double c, unsigned rnd)
         FLT equal = FROM(max ? BITS(a) & BITS(b) : BITS(a) | BITS(b));                   \
         FLT r = (max ? a > b : a < b) ? a : b;                                           \
         r = a == b ? equal : r;                                                          \
-        r = a != a ? b : r;                                                              \
         r = b != b ? a : r;                                                              \
+        r = a != a ? b : r;                                                              \
         r = nan && a != a ? a : r;                                                       \
         r = nan && b != b ? b : r;                                                       \
         return xorsign ? FROM(BITS(r) | sign) : r;                                       \
@@ -414,6 +465,20 @@ FP_BY_FORMAT(f32, float, uint32_t, FP_SIGN32, 0x7f800000u, fp_bits32, fp_float32
 FP_BY_FORMAT(f64, double, uint64_t, FP_SIGN64, 0x7ff0000000000000u, fp_bits64, fp_float64)
 #undef FP_BY_FORMAT
 
+static inline double
+fp_min_f64(double a, double b)
+{
+    double r = fp_minmax_f64(a, b, 0, 0, 0);
+    return fp_nan1(r, r);
+}
+
+static inline double
+fp_max_f64(double a, double b)
+{
+    double r = fp_minmax_f64(a, b, 1, 0, 0);
+    return fp_nan1(r, r);
+}
+
 /* -- approximate functions; error bounds of the ISA in brackets -- */
 
 /* div.approx [2 ulp for 2^-126 <= |b| <= 2^126; beyond: 0, or NaN for infinite a] is
@@ -428,28 +493,21 @@ fp_div_approx(float a, float b, unsigned prec, bool ftz)
 }
 
 /* Both f64 gross approximations look at the upper 32 bits of the operand only and give a
- * result whose lower 32 bits are zero; subnormals are flushed. */
+ * result whose lower 32 bits are zero, cut off as on a card; subnormals are flushed, NaN
+ * is 0x7fffffff00000000. */
 static inline double
 fp_upper(double a)
 {
-    uint64_t b = fp_bits64(a), up = b + 0x80000000u; /* to nearest, of a result */
-    uint64_t r = (b & 0x7ff0000000000000u) == 0x7ff0000000000000u ? b : up;
-    r = (r & 0x7ff0000000000000u) ? r : r & FP_SIGN64;
-    return fp_float64(r & 0xffffffff00000000u);
-}
-
-static inline double
-fp_upper_in(double a)
-{
-    uint64_t b = fp_bits64(a), r = b & 0xffffffff00000000u;
-    r = (b & 0x7ff0000000000000u) ? r : r & FP_SIGN64;
-    return a == a ? fp_float64(r) : a; /* a NaN stays one without its lower half */
+    uint64_t b = fp_bits64(a) & 0xffffffff00000000u;
+    b = (b & 0x7ff0000000000000u) ? b : b & FP_SIGN64;
+    double up = fp_float64(b);
+    return up == up ? up : fp_float64(0x7fffffff00000000u);
 }
 
 static inline double
 fp_rcp_approx_f64(double a)
 {
-    return fp_upper(1.0 / fp_upper_in(a));
+    return fp_upper(1.0 / fp_upper(a));
 }
 
 /* [2^-22.9 relative]: two roundings of half an ulp each */
@@ -462,8 +520,8 @@ fp_rsqrt_f32(float a)
 static inline double
 fp_rsqrt_f64(double a, bool ftz)
 {
-    double x = ftz ? fp_upper_in(a) : a, r = 1.0 / __builtin_sqrt(x);
-    return ftz ? fp_upper(r) : r;
+    double x = ftz ? fp_upper(a) : a, r = 1.0 / __builtin_sqrt(x);
+    return ftz ? fp_upper(r) : fp_nan1(r, a);
 }
 
 /* 2^x for |x| <= 1000, as a double (relative error below 2^-32). The integer part n is
@@ -575,6 +633,40 @@ fp_tanh(float a)
 }
 
 /* -- conversions -- */
+
+/* Of a NaN, from single to double and back, to f16 and bf16: the payload's upper bits, made
+ * quiet. */
+static inline double
+fp_wide_nan(float a)
+{
+    uint64_t b = fp_bits32(a), sign = b >> 31 << 63;
+    return fp_float64(sign | 0x7ff8000000000000u | (b & 0x7fffff) << 29);
+}
+
+static inline float
+fp_single_nan(double a)
+{
+    uint64_t b = fp_bits64(a);
+    uint32_t sign = (uint32_t)(b >> 63) << 31;
+    return fp_float32(sign | 0x7fc00000u | (uint32_t)(b >> 29 & 0x7fffff));
+}
+
+static inline uint16_t
+fp_half_nan(double a, bool bhalf)
+{
+    uint64_t b = fp_bits64(a), sign = b >> 63 << 15;
+    return (uint16_t)(sign |
+                      (bhalf ? 0x7fc0 | (b >> 45 & 0x7f) : 0x7e00 | (b >> 42 & 0x3ff)));
+}
+
+/* Does x become less than 2^-126 when it is rounded to 24 digits? */
+static inline bool
+fp_tiny(double x, unsigned rnd)
+{
+    double big = x * 0x1p64; /* no longer subnormal as a single */
+    float f = rnd == FP_RN ? (float)big : fp_round32(big, rnd);
+    return fp_abs_f32(f) < 0x1p-62f;
+}
 
 /* Half to single: exact. */
 static inline float

@@ -10,8 +10,6 @@
 
 #include "exec/lanes/fp.h"
 
-enum { FP_RNA = 4 }; /* to nearest, ties away from zero; beside enum fp_rnd */
-
 #define FP_MOST_HALF 65504.0
 #define FP_MOST_BHALF 0x1.fep127
 #define FP_MOST_TF32 0x1.ffcp127
@@ -35,7 +33,7 @@ fp_narrow(double x, unsigned rnd, int digits, int emin, double most, bool satf)
     double r = (a + big) - big;
     bool toward = rnd == FP_RZ || rnd == (sign ? FP_RP : FP_RM);
     bool away = rnd == (sign ? FP_RM : FP_RP);
-    bool up = (away && r < a) || (rnd == FP_RNA && a - r == 0.5 * ulp);
+    bool up = away && r < a;
     r -= toward && r > a ? ulp : 0.0;
     r += up ? ulp : 0.0;
     bool stays = satf || (toward && a < __builtin_inf());
@@ -88,7 +86,19 @@ static inline uint32_t
 fp_to_tf32(float a, unsigned rnd, bool satf, bool relu)
 {
     double r = fp_narrow(fp_relu(a, relu), rnd, 11, -126, FP_MOST_TF32, satf);
-    return r == r ? fp_bits32((float)r) : FP_NAN32;
+    return r == r ? fp_bits32((float)r) : FP_NAN32 & ~0x1fffu;
+}
+
+/* To nearest, ties away from zero. There is no such instruction: ptxas adds half a place to
+ * the bits of what is finite, cuts off, and takes one place off infinities and NaN for
+ * .satfinite. */
+static inline uint32_t
+fp_away_tf32(float a, bool satf)
+{
+    uint32_t b = fp_bits32(a);
+    b += (b & 0x7fffffffu) < 0x7f800000u ? 0x1000u : 0;
+    b &= ~0x1fffu;
+    return b - (satf && (b & 0x7fffffffu) >= 0x7f800000u ? 0x2000u : 0);
 }
 
 static inline uint32_t

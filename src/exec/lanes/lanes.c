@@ -344,6 +344,8 @@ lane_select_in(const struct lane_variant *v, const struct ptx_inst *in, uint32_t
         if ((m & LM_RND) == FP_RN || (m & LM_RND) == FP_RZ)
             m &= ~(uint32_t)LM_FTZ; /* subnormals give 0 anyway */
     }
+    if (in->op == PTX_OP_CVTFF && t0 == PTX_F16)
+        m &= ~(uint32_t)LM_FTZ; /* ptxas leaves it out: subnormals count */
     *aux = m;
     size_t lo = 0;
     for (size_t hi = v->n; lo < hi;) { /* first entry of the opcode */

@@ -361,6 +361,13 @@ cvt_narrow(double x, bool bhalf, uint32_t M)
     return fp_to_half(x, RND, bhalf, SATF);
 }
 
+/* From f64: a NaN stays one. */
+static inline uint16_t
+cvt_narrow_f64(double x, bool bhalf, uint32_t M)
+{
+    return x == x || SAT ? cvt_narrow(x, bhalf, M) : fp_half_nan(x, bhalf);
+}
+
 static inline uint16_t
 cvt_half(double x, uint32_t M)
 {
@@ -379,6 +386,13 @@ static inline uint32_t
 half_flush(uint32_t h, bool ftz, bool bhalf)
 {
     return ftz && !(h & (bhalf ? 0x7f80 : 0x7c00)) ? h & 0x8000 : h;
+}
+
+/* neg and abs are additions on cards: a NaN gives the canonical one. */
+static inline uint32_t
+half_number(uint32_t h, bool bhalf)
+{
+    return (h & 0x7fff) > (bhalf ? 0x7f80 : 0x7c00) ? FP_NAN16 : h;
 }
 
 /* What every half-precision result goes through. */
@@ -415,13 +429,16 @@ half_out(double x, bool bhalf, uint32_t M)
 static inline float
 cvt_f32_f32(float x, uint32_t M)
 {
-    return fp_out_f32(INTEGRAL ? fp_integral_f32(x, RND) : x, FTZ, SAT);
+    float r = fp_out_f32(INTEGRAL ? fp_integral_f32(x, RND) : x, FTZ, SAT);
+    return INTEGRAL || FTZ || SAT ? r : x;
 }
 
 static inline float
 cvt_f32_f64(double x, uint32_t M)
 {
-    return fp_out_f32(RND == FP_RN ? (float)x : fp_round32(x, RND), FTZ, SAT);
+    float r = RND == FP_RN ? (float)x : fp_round32(x, RND);
+    r = x == x ? fp_out_f32(r, false, SAT) : SAT ? 0.0f : fp_single_nan(x);
+    return FTZ && fp_tiny(x, RND) ? fp_copysign_f32(r, 0.0f) : r;
 }
 
 static inline float
@@ -433,31 +450,40 @@ cvt_f32_f16(uint16_t x, uint32_t M)
 static inline double
 cvt_f64_f64(double x, uint32_t M)
 {
-    return fp_out_f64(INTEGRAL ? fp_integral_f64(x, RND) : x, FTZ, SAT);
+    double r = INTEGRAL ? fp_integral_f64(x, RND) : x;
+    return fp_out_f64(INTEGRAL ? fp_nan1(r, x) : r, FTZ, SAT);
+}
+
+static inline double
+cvt_widen(float x, uint32_t M)
+{
+    return fp_out_f64(x == x ? (double)x : fp_wide_nan(x), FTZ, SAT);
 }
 
 static inline double
 cvt_f64_f32(float x, uint32_t M)
 {
-    return fp_out_f64(x, FTZ, SAT);
+    return cvt_widen(FTZ ? fp_out_f32(x, FTZ, false) : x, M);
 }
 
 static inline double
 cvt_f64_f16(uint16_t x, uint32_t M)
 {
-    return fp_out_f64(fp_from_half(x), FTZ, SAT);
+    return cvt_widen(fp_from_half(x), M);
 }
 
 static inline float
 cvt_f32_bf16(uint16_t x, uint32_t M)
 {
-    return fp_out_f32((float)fp_half_value(x, true), FTZ, SAT);
+    float r =
+        fp_float32((uint32_t)x << 16); /* the bits, unless something is to be done */
+    return FTZ || SAT ? fp_out_f32(r, FTZ, SAT) : r;
 }
 
 static inline double
 cvt_f64_bf16(uint16_t x, uint32_t M)
 {
-    return fp_out_f64(fp_half_value(x, true), FTZ, SAT);
+    return cvt_widen(fp_float32((uint32_t)x << 16), M);
 }
 
 static inline uint16_t
@@ -482,7 +508,7 @@ cvt_bf16_f32(float x, uint32_t M)
 static inline uint16_t
 cvt_bf16_f64(double x, uint32_t M)
 {
-    return cvt_bhalf(x, M);
+    return cvt_narrow_f64(x, true, M);
 }
 
 static inline uint16_t
@@ -507,7 +533,7 @@ cvt_f16_f32(float x, uint32_t M)
 static inline uint16_t
 cvt_f16_f64(double x, uint32_t M)
 {
-    return cvt_half(x, M);
+    return cvt_narrow_f64(x, false, M);
 }
 
 /* -- shapes: LANE_SHAPE(expression) becomes generator, expression; the generator is

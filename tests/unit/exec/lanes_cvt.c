@@ -69,6 +69,39 @@ flush(uint64_t v, unsigned t, bool ftz)
     return ftz && t == PTX_F32 && !(v & 0x7f800000) ? v & 0x80000000 : v;
 }
 
+/* A NaN as a card converts it. With f64 sign and upper bits stay, made quiet; what only
+ * moves bits keeps all; the rest gives the canonical one. */
+static uint64_t
+nan_bits(unsigned d, unsigned s, uint64_t v, bool integral, bool ftz)
+{
+    unsigned from = format_of(s).digits - 1, to = format_of(d).digits - 1;
+    if (d == s && !integral && !ftz && (d == PTX_F32 || d == PTX_F64))
+        return v;
+    if (d == PTX_F32 && s == PTX_BF16 && !ftz)
+        return v << 16 & UINT32_MAX;
+    if (d != PTX_F64 && s != PTX_F64)
+        return format_of(d).nan;
+    if (ftz && s == PTX_F32)
+        v = format_of(s).nan;
+    uint64_t sign = v >> (format_of(s).bits - 1) & 1;
+    uint64_t frac = (v << (52 - from) & 0xfffffffffffffu) | (uint64_t)1 << 51;
+    uint64_t top = ((uint64_t)1 << (format_of(d).bits - 1 - to)) - 1;
+    return sign << (format_of(d).bits - 1) | top << to | frac >> (52 - to);
+}
+
+/* Is it below the normal singles once rounded to 24 digits? */
+static bool
+tiny(const mpfr_t x, mpfr_rnd_t rnd)
+{
+    mpfr_t r, least;
+    mpfr_init2(r, 24), mpfr_init2(least, 24);
+    mpfr_set(r, x, rnd);
+    mpfr_set_ui_2exp(least, 1, -126, MPFR_RNDN);
+    bool is = mpfr_cmpabs(r, least) < 0;
+    mpfr_clear(r), mpfr_clear(least);
+    return is;
+}
+
 /* The whole conversion. `integral`: .rni and so on. */
 static uint64_t
 convert(unsigned d, unsigned s, uint64_t v, mpfr_rnd_t rnd, bool integral, bool ftz,
@@ -87,7 +120,7 @@ convert(unsigned d, unsigned s, uint64_t v, mpfr_rnd_t rnd, bool integral, bool 
         return shown(n, d);
     }
     if (is_float(s)) {
-        decode(x, flush(v, s, ftz), s);
+        decode(x, flush(v, s, ftz && d != PTX_F16), s); /* ptxas leaves .ftz out there */
     } else {
         wide n = number(v, s);
         mpfr_set_uj(x, (uintmax_t)(n < 0 ? -n : n), MPFR_RNDN);
@@ -122,6 +155,10 @@ convert(unsigned d, unsigned s, uint64_t v, mpfr_rnd_t rnd, bool integral, bool 
         else if (mpfr_cmp_ui(x, 1) > 0)
             mpfr_set_ui(x, 1, MPFR_RNDN);
     }
+    if (mpfr_nan_p(x))
+        return nan_bits(d, s, v, integral, ftz);
+    if (ftz && d == PTX_F32 && s == PTX_F64 && tiny(x, rnd))
+        return (uint64_t)(mpfr_signbit(x) != 0) << 31;
     return flush(round_once(x, d, rnd), d, ftz);
 }
 
@@ -343,6 +380,16 @@ test_by_hand(void **state)
         {"cvt.ftz.f64.f32", 0x80000001, 0x8000000000000000},
         {"cvt.rn.ftz.f32.f64", 0x36a0000000000000, 0},
         {"cvt.rn.f32.f64", 0x36a0000000000000, 1},
+        /* Answers of an H100. */
+        {"cvt.rn.ftz.f32.f64", 0x380fffffe0000000, 0},
+        {"cvt.rm.ftz.f16.f32", 0x807fffff, 0x8001},
+        {"cvt.rn.f32.f64", 0x7ff0000000000001, 0x7fc00000},
+        {"cvt.f64.f32", 0xfff180c2, 0xfffe301840000000},
+        {"cvt.ftz.f64.f32", 0xffc00001, 0x7fffffffe0000000},
+        {"cvt.f32.bf16", 0xfffe, 0xfffe0000},
+        {"cvt.f32.f32", 0x7f800001, 0x7f800001},
+        {"cvt.rz.f16.f64", 0xfff8000000000001, 0xfe00},
+        {"cvt.rpi.f64.f64", 0x7ff0000000000001, 0x7ff8000000000001},
     };
     (void)state;
     for (size_t k = 0; k < UTIL_COUNT(t); k++) {

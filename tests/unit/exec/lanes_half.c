@@ -102,11 +102,14 @@ reference(enum op op, unsigned t, uint32_t va, uint32_t vb, uint32_t vc, struct 
         ready = true;
     }
     flush_in(&va, t, m.ftz), flush_in(&vb, t, m.ftz), flush_in(&vc, t, m.ftz);
+    decode(a, va, t);
+    if ((op == NEG || op == ABS) && mpfr_nan_p(a)) /* as a card answers */
+        return 0x7fff;
     if (op == NEG)
         return va ^ 0x8000;
     if (op == ABS)
         return va & 0x7fff;
-    decode(a, va, t), decode(b, vb, t), decode(c, vc, t);
+    decode(b, vb, t), decode(c, vc, t);
     if (op == MIN || op == MAX)
         return min_max(a, b, va, vb, op == MAX, m.nan, m.xorsign);
     switch (op) {
@@ -515,8 +518,12 @@ test_tf32(void **state)
                 want |= b & 0x80000000;
                 if (relu && b >> 31)
                     want = 0;
-                if (m > 0x7f800000)
-                    want = 0x7fffffff;
+                /* NaN as a card: canonical and cut; .rna works on the bits (an H100 gives
+                 * 0xffbfe000 for 0xffc00001 with .satfinite). */
+                if (m > 0x7f800000 && strstr(forms[k], "rna"))
+                    want = (b & ~0x1fffu) - (satf ? 0x2000 : 0);
+                else if (m > 0x7f800000)
+                    want = 0x7fffe000;
                 if (d.w[i] != want)
                     fail_msg("%s of %x gives %x, not %x", forms[k], b, d.w[i], want);
             }
