@@ -105,6 +105,28 @@ note_late_readers(struct readers *w, const struct ptx_inst *in)
     }
 }
 
+static uint64_t
+next_read(const struct readers *w, const struct ptx_operand *o)
+{
+    uint32_t n,
+        unit = o->kind == PTX_OPD_REG ? first_unit(w->f, (uint32_t)o->reg, &n) : 0;
+    return o->kind == PTX_OPD_REG && n ? w->next[unit] : UINT64_MAX;
+}
+
+/* Where the first register that the load writes is read next; UINT64_MAX: nowhere. A fetch from a
+ * texture writes only the components that somebody reads. */
+static uint64_t
+first_read(const struct readers *w, const struct ptx_inst *in)
+{
+    const struct ptx_operand *to = &in->ops[0];
+    if (!in->nops || to->kind != PTX_OPD_VEC)
+        return in->nops ? next_read(w, to) : UINT64_MAX;
+    uint64_t next = to->n ? next_read(w, &to->vec[0]) : UINT64_MAX;
+    for (unsigned k = 1; k < to->n && next == UINT64_MAX && ptx_is_texture(in); k++)
+        next = next_read(w, &to->vec[k]);
+    return next;
+}
+
 /* Operations from each load to the first, in the order of the code, that reads the first
  * register that it writes. */
 static void
@@ -120,16 +142,12 @@ add_loads(const struct ptx_func *f, const uint8_t *operations, struct usage *u,
         if (ptx_is_pseudo(in))
             continue;
         w.at -= operations[i];
-        const struct ptx_operand *to = in->nops ? &in->ops[0] : NULL;
-        if (to && to->kind == PTX_OPD_VEC && to->n)
-            to = &to->vec[0];
-        if (operations[i] && ptx_ops[in->op].flags & PTX_LOAD && to &&
-            to->kind == PTX_OPD_REG && !operands_constant(f, in)) {
-            uint32_t n, unit = first_unit(f, (uint32_t)to->reg, &n);
-            if (n && w.next[unit] != UINT64_MAX) {
-                u->load_distance += w.next[unit] - w.at;
-                u->loads_read++;
-            }
+        const bool counts = operations[i] && ptx_ops[in->op].flags & PTX_LOAD &&
+                            !operands_constant(f, in);
+        const uint64_t next = counts ? first_read(&w, in) : UINT64_MAX;
+        if (next != UINT64_MAX) {
+            u->load_distance += next - w.at;
+            u->loads_read++;
         }
         defuse_each(in, note_writer, &w);
         defuse_each(in, note_reader, &w);

@@ -282,6 +282,14 @@ ptx_is_pseudo(const struct ptx_inst *in)
     return ptx_ops[in->op].flags & PTX_PSEUDO;
 }
 
+/* A fetch from a texture: no store of the kernel changes what it gets, and components that nobody
+ * reads are not written. */
+static inline bool
+ptx_is_texture(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4;
+}
+
 /* Lanes that the guard leaves out keep what its destinations held, and somebody reads it. */
 static inline bool
 ptx_keeps_old(const struct ptx_inst *in)

@@ -285,6 +285,34 @@ loads_to_their_first_use(void **state)
     ptx_module_free(m);
 }
 
+/* A fetch from a texture writes only the components that are read; of another load the first
+ * register counts, read or not. */
+static void
+texture_components_read(void **state)
+{
+    (void)state;
+    struct ptx_module *m =
+        parse(".version 6.0\n.target sm_70\n.address_size 64\n"
+              ".global .texref t;\n"
+              ".visible .entry k(.param .u64 p)\n{\n"
+              "  .reg .b64 %d<2>;\n  .reg .b32 %r<13>;\n"
+              "  ld.param.u64 %d1, [p];\n"
+              "  mov.u32 %r1, %tid.x;\n"
+              "  tex.1d.v4.s32.s32 {%r2, %r3, %r4, %r5}, [t, {%r1}];\n" /* read 3 later */
+              "  ld.global.v2.u32 {%r6, %r7}, [%d1];\n"                 /* not read */
+              "  tex.1d.v4.s32.s32 {%r8, %r9, %r10, %r11}, [t, {%r1}];\n" /* not read */
+              "  add.s32 %r12, %r4, %r7;\n"
+              "  st.global.u32 [%d1], %r12;\n"
+              "  st.global.u32 [%d1+4], %r5;\n"
+              "  ret;\n}\n");
+    struct usage u;
+    usage_of(ptx_find_func(m, "k"), &u);
+    assert_int_equal(u.loads_read, 1);
+    assert_int_equal(u.load_distance, 3);
+    usage_free(&u);
+    ptx_module_free(m);
+}
+
 /* Within an IEEE quotient, BSSY first, the divisor is read by the second operation and the
  * dividend by the third; an approximate one reads both by its first. */
 static void
@@ -325,6 +353,7 @@ main(void)
         cmocka_unit_test(loop_carries_values),
         cmocka_unit_test(random_code_against_path_search),
         cmocka_unit_test(loads_to_their_first_use),
+        cmocka_unit_test(texture_components_read),
         cmocka_unit_test(quotients_read_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
