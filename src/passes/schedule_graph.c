@@ -211,13 +211,13 @@ bytes_of(const struct ptx_inst *in)
     return v && !n ? INT32_MAX : (int64_t)ptx_type_bytes(in->type[0]) * (v ? n : 1);
 }
 
-/* May the two touch the same bytes? */
+/* May the two touch the same bytes? What a kernel writes is not there for its textures. */
 static bool
 may_overlap(const struct sched *s, const struct sched_node *x, const struct sched_node *y)
 {
     const struct ptx_inst *a = &s->f->body.v[x->inst], *b = &s->f->body.v[y->inst];
     enum ptx_space sa = ptx_inst_space(a), sb = ptx_inst_space(b);
-    if (sa && sb && sa != sb)
+    if ((sa && sb && sa != sb) || ptx_is_texture(a) || ptx_is_texture(b))
         return false;
     if ((a->op != PTX_OP_LD && a->op != PTX_OP_ST) ||
         (b->op != PTX_OP_LD && b->op != PTX_OP_ST))
