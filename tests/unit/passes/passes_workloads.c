@@ -48,6 +48,7 @@ static const char *const pipelines[] = {
     "late-products",
     "if-convert",
     "jumps",
+    "sink",
     "block-order",
     "unroll",
     "multiply-add",
@@ -59,7 +60,7 @@ static const char *const pipelines[] = {
     "schedule:registers=none",
     "cleanup,unroll,constant-fold,address-fold,cleanup,schedule,register-allocate",
     "cleanup,jumps,unroll,block-order,jumps,cleanup,repeated-loads,cleanup,late-products,"
-    "if-convert,merge-loads,"
+    "if-convert,sink,merge-loads,"
     "schedule:operands=late:expanded=yes,late-operands,register-allocate",
     "power-states:window=1",
     "cleanup,register-allocate,power-states",
