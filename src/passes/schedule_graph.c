@@ -79,9 +79,9 @@ schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in)
     if (op->flags & PTX_STORE)
         return SCHED_ACCESS;
     if (op->flags & PTX_LOAD)
-        return op->flags & PTX_SIDE    ? SCHED_ACCESS
-               : reads_constant(f, in) ? SCHED_FREE
-                                       : SCHED_LOAD;
+        return op->flags & PTX_SIDE                          ? SCHED_ACCESS
+               : reads_constant(f, in) || ptx_is_texture(in) ? SCHED_FREE
+                                                             : SCHED_LOAD;
     if (op->flags & PTX_SIDE)
         return op->flags & PTX_CROSSLANE ? SCHED_FREE : SCHED_STAYS;
     return op->unit == PTX_UNIT_MEM || op->unit == PTX_UNIT_BRANCH ? SCHED_STAYS
@@ -211,13 +211,13 @@ bytes_of(const struct ptx_inst *in)
     return v && !n ? INT32_MAX : (int64_t)ptx_type_bytes(in->type[0]) * (v ? n : 1);
 }
 
-/* May the two touch the same bytes? What a kernel writes is not there for its textures. */
+/* May the two touch the same bytes? */
 static bool
 may_overlap(const struct sched *s, const struct sched_node *x, const struct sched_node *y)
 {
     const struct ptx_inst *a = &s->f->body.v[x->inst], *b = &s->f->body.v[y->inst];
     enum ptx_space sa = ptx_inst_space(a), sb = ptx_inst_space(b);
-    if ((sa && sb && sa != sb) || ptx_is_texture(a) || ptx_is_texture(b))
+    if (sa && sb && sa != sb)
         return false;
     if ((a->op != PTX_OP_LD && a->op != PTX_OP_ST) ||
         (b->op != PTX_OP_LD && b->op != PTX_OP_ST))
