@@ -190,11 +190,11 @@ error(const struct hardware_sample *s)
 
 /* Pearson's correlation of the logarithms: cycles span orders of magnitude. */
 static double
-correlation(const struct hardware *h)
+correlation(const struct hardware_sample *v, size_t count)
 {
-    double n = (double)h->samples.n, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
-    for (size_t i = 0; i < h->samples.n; i++) {
-        double a = log(h->samples.v[i].ours), b = log(h->samples.v[i].theirs);
+    double n = (double)count, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+    for (size_t i = 0; i < count; i++) {
+        double a = log(v[i].ours), b = log(v[i].theirs);
         x += a;
         y += b;
         xx += a * a;
@@ -209,6 +209,76 @@ static void
 print_text(struct table *t)
 {
     table_show(t, stdout);
+    table_free(t);
+}
+
+static int
+by_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static const char *const classes[] = {"workloads", "workloads, small inputs",
+                                      "publications' kernels", "microbenchmarks"};
+enum { CLASSES = sizeof classes / sizeof *classes };
+
+static unsigned
+class_of(const struct hardware_sample *s)
+{
+    static const char app[] = "workload/", published[] = "published/", quick[] = "/quick";
+    size_t n = strlen(s->name), q = strlen(quick);
+    if (!strncmp(s->name, app, strlen(app)))
+        return n > q && !strcmp(s->name + n - q, quick);
+    return strncmp(s->name, published, strlen(published)) ? 3 : 2;
+}
+
+static void
+print_class(struct table *t, const char *what, const struct hardware_sample *v, size_t n)
+{
+    double *off = xcalloc(n, sizeof *off), *part = xcalloc(n, sizeof *part), sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        off[i] = fabs(error(&v[i]));
+        part[i] = v[i].ours / v[i].theirs;
+        sum += off[i];
+    }
+    qsort(off, n, sizeof *off, by_double);
+    qsort(part, n, sizeof *part, by_double);
+    table_cell(t, "%s", what);
+    table_cell(t, "%zu", n);
+    table_cell(t, "%.1f %%", 100 * sum / (double)n);
+    table_cell(t, "%.1f %%", 100 * off[n / 2]);
+    table_cell(t, "%.2f (%.2f, %.2f)", part[n / 2], part[n / 10], part[n * 9 / 10]);
+    table_cell(t, "%.4f", correlation(v, n));
+    free(off);
+    free(part);
+}
+
+/* By class, if there are several. */
+static void
+print_classes(const struct hardware *h)
+{
+    struct table *t = table_new(
+        6, (const char *const[]){"of these", "launches", "mean |error|", "median |error|",
+                                 "ours / GPU: median (10th, 90th percentile)",
+                                 "correlation of the logarithms"});
+    VEC(struct hardware_sample) v = {0};
+    unsigned rows = 0;
+    for (unsigned c = 0; c < CLASSES; c++) {
+        v.n = 0;
+        for (size_t i = 0; i < h->samples.n; i++)
+            if (class_of(&h->samples.v[i]) == c)
+                *vec_push(&v) = h->samples.v[i];
+        if (v.n) {
+            print_class(t, classes[c], v.v, v.n);
+            rows++;
+        }
+    }
+    vec_free(&v);
+    if (rows > 1) {
+        printf("\n");
+        table_show(t, stdout);
+    }
     table_free(t);
 }
 
@@ -257,7 +327,9 @@ print_report(const struct hardware *h)
         print_text(t);
     }
     printf("\n%zu launches, mean error %.1f %%, correlation of the logarithms %.4f\n",
-           h->samples.n, 100 * sum / (double)h->samples.n, correlation(h));
+           h->samples.n, 100 * sum / (double)h->samples.n,
+           correlation(h->samples.v, h->samples.n));
+    print_classes(h);
     vec_free(&groups);
 }
 

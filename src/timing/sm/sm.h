@@ -46,7 +46,7 @@ struct sm_inst {
     uint8_t nsrc, ndst, naddr;
     uint8_t first_operand, late; /* reg[first_operand..late-1] are collected */
     uint8_t cls;
-    uint8_t barrier, fence, mem;
+    uint8_t barrier, fence, mem, jump;
     uint8_t slots;         /* issue slots that it takes */
     bool folded;           /* none, nor a fetch: a part or an operand of another one */
     bool operand;          /* folded, and no instruction that counts (sm.operand_loads) */
@@ -261,7 +261,7 @@ struct sm {
 
     /* Not a power of two: else the same fields of many SMs fall into few sets of the host's
      * caches. */
-    _Alignas(64) char padding[64];
+    _Alignas(64) char padding[128];
 };
 static_assert(sizeof(struct sm) % 1024, "SMs must not lie a power of two apart");
 
@@ -304,6 +304,8 @@ void sm_barriers_init(struct sm *s, struct arena *a);
 void sm_barrier_arrives(struct sm *s, unsigned w, uint64_t now);
 /* These warps of w's block are let go by the executor. */
 void sm_barrier_opens(struct sm *s, unsigned w, uint64_t woken, uint64_t now);
+/* Warp w has taken a branch: it waits for sm.branch_latency, which is not 0. */
+void sm_branch_taken(struct sm *s, unsigned w, uint64_t now);
 void sm_barriers_cycle(struct sm *s, uint64_t now); /* s->opens_at has come */
 void sm_head_changed(struct sm *s, unsigned w);
 void sm_issue_cycle(struct sm *s, uint64_t now);

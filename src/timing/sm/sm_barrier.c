@@ -1,4 +1,4 @@
-/* sm_barrier.c: when the warps that a barrier lets go may issue again.
+/* sm_barrier.c: when the warps that a barrier lets go, or that a branch holds, may issue again.
  *
  * The executor lets them go when the last of them has arrived. That is at once where
  * sm.barrier_interval and barrier_latency are 0 (GPGPU-Sim). Else a block's barriers take one
@@ -27,8 +27,26 @@ sm_barrier_arrives(struct sm *s, unsigned w, uint64_t now)
 static void
 go_on(struct sm *s, unsigned w)
 {
-    s->sched[s->warp[w].sched].waits.barrier &= ~((uint64_t)1 << s->warp[w].pos);
+    struct sm_sched *c = &s->sched[s->warp[w].sched];
+    const uint64_t bit = (uint64_t)1 << s->warp[w].pos;
+    c->waits.barrier &= ~bit;
+    c->waits.branch &= ~bit;
     sm_head_changed(s, w);
+}
+
+static void
+opens_later(struct sm *s, unsigned w, uint64_t at)
+{
+    s->opens[w] = at;
+    bitset_add(s->opening, w);
+    s->opens_at = at < s->opens_at ? at : s->opens_at;
+}
+
+void
+sm_branch_taken(struct sm *s, unsigned w, uint64_t now)
+{
+    s->sched[s->warp[w].sched].waits.branch |= (uint64_t)1 << s->warp[w].pos;
+    opens_later(s, w, now + (uint64_t)s->m->sm.branch_latency);
 }
 
 void
@@ -47,9 +65,7 @@ sm_barrier_opens(struct sm *s, unsigned w, uint64_t woken, uint64_t now)
             continue;
         }
         s->sched[s->warp[v].sched].waits.barrier |= (uint64_t)1 << s->warp[v].pos;
-        s->opens[v] = at;
-        bitset_add(s->opening, v);
-        s->opens_at = at < s->opens_at ? at : s->opens_at;
+        opens_later(s, v, at);
     }
 }
 

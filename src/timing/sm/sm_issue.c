@@ -211,6 +211,9 @@ issue_one(struct sm *s, struct sm_sched *c, unsigned i, uint64_t now,
 
     s->warp[w].buf_pc++;
     s->warp[w].buf_n--;
+    if (in->jump && s->m->sm.branch_latency && ew->pc != pc + 1 &&
+        ew->state == EXEC_READY)
+        sm_branch_taken(s, w, now);
     if (in->barrier && st->mask)
         sm_barrier_arrives(s, w, now);
     if (in->barrier && ew->state == EXEC_BARRIER)

@@ -202,6 +202,50 @@ set_places(struct sm_inst *inst, uint32_t n)
     return place < n;
 }
 
+/* Whether the first that reads what instruction i writes is guarded by it: the first up to
+ * another writer or a jump, of all behind a jump any. */
+static bool
+writes_guard(const struct exec_static *st, uint32_t i, uint32_t n,
+             const uint64_t *is_guard)
+{
+    bool any = false;
+    for (unsigned d = 0; d < st[i].ndst && !any; d++) {
+        const uint16_t r = st[i].dst[d];
+        if (!bitset_has(is_guard, r))
+            continue;
+        for (uint32_t k = i + 1;; k++) {
+            if (k == n || (st[k].is_jump && !(st[k].guarded && st[k].src[0] == r)))
+                return true;
+            if (st[k].guarded && st[k].src[0] == r)
+                return true;
+            bool over = false;
+            for (unsigned s = 0; s < st[k].nsrc; s++)
+                over |= st[k].src[s] == r;
+            for (unsigned w = 0; w < st[k].ndst; w++)
+                over |= st[k].dst[w] == r;
+            if (over)
+                break;
+        }
+    }
+    return any;
+}
+
+static const bool *
+writers_of_guards(const struct machine *m, const struct exec_static *st, uint32_t n,
+                  struct arena *mem)
+{
+    bool *out = ARENA_ARRAY(mem, bool, n + 1);
+    uint64_t *is_guard = bitset_new(mem, (size_t)UINT16_MAX + 1);
+    if (!m->sm.guard_latency)
+        return out;
+    for (uint32_t i = 0; i < n; i++)
+        if (st[i].guarded)
+            bitset_add(is_guard, st[i].src[0]);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = writes_guard(st, i, n, is_guard);
+    return out;
+}
+
 struct sm_program
 sm_program_make(const struct machine *m, struct exec_grid *grid,
                 const struct sm_setup *setup, struct arena *mem)
@@ -220,6 +264,7 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
     uint16_t *reg = ARENA_ARRAY(mem, uint16_t, nreg + 1);
     const struct exec_fused *fused =
         m->sm.machine_operations && m->sm.fusions ? exec_fusions(p, mem) : NULL;
+    const bool *guards = writers_of_guards(m, all, p->ninst, mem);
     unsigned longest = 1;
     for (uint32_t i = 0; i < p->ninst; i++) {
         const struct exec_static *st = &all[i];
@@ -247,9 +292,12 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
         else if (m->sm.machine_operations)
             expand(m, in, &ptx_expansions[st->expansion],
                    ptx_expansions[st->expansion].operations);
+        if (guards[i] && in->latency < m->sm.guard_latency)
+            in->latency = (uint16_t)m->sm.guard_latency;
         longest = in->latency > longest ? in->latency : longest;
         longest = in->interval > longest ? in->interval : longest;
         in->barrier = st->is_barrier;
+        in->jump = st->is_jump;
         in->fence = st->is_fence;
         in->nother = st->nother;
         in->ops = ops_counter(st);
