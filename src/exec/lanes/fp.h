@@ -110,13 +110,21 @@ fp_in_f64(double a, bool ftz)
 
 /* The NaN that an operation of f64 gives for operands of which one may be one: theirs, made
  * quiet. Of several b's goes before c's before a's: a card was seen to take b's before a's
- * (add) and before c's (fma). */
+ * (add) and before c's (fma). The arithmetic of x86-64 passes the NaN of a single operand on
+ * and makes FP_NAN64 without one, so that there only the choice is left. */
+#if defined(__x86_64__)
+#define FP_HOST_NAN 1
+#else
+#define FP_HOST_NAN 0
+#endif
+
 static inline double
 fp_quiet(double a)
 {
     return fp_float64(fp_bits64(a) | 0x0008000000000000u);
 }
 
+/* r is the result; not taken as passed on by the host. */
 static inline double
 fp_nan1(double r, double a)
 {
@@ -127,18 +135,16 @@ fp_nan1(double r, double a)
 static inline double
 fp_nan2(double r, double a, double b)
 {
-    double n = a != a ? fp_quiet(a) : fp_float64(FP_NAN64);
-    n = b != b ? fp_quiet(b) : n;
-    return r == r ? r : n;
+    r = FP_HOST_NAN ? r : fp_nan1(r, a);
+    return b != b ? fp_quiet(b) : r;
 }
 
 static inline double
 fp_nan3(double r, double a, double b, double c)
 {
-    double n = a != a ? fp_quiet(a) : fp_float64(FP_NAN64);
-    n = c != c ? fp_quiet(c) : n;
-    n = b != b ? fp_quiet(b) : n;
-    return r == r ? r : n;
+    r = FP_HOST_NAN ? r : fp_nan1(r, a);
+    r = c != c ? fp_quiet(c) : r;
+    return b != b ? fp_quiet(b) : r;
 }
 
 /* What every arithmetic result goes through: .ftz, .sat (NaN gives +0), canonical NaN; f64
@@ -634,21 +640,24 @@ fp_tanh(float a)
 
 /* -- conversions -- */
 
-/* Of a NaN, from single to double and back, to f16 and bf16: the payload's upper bits, made
- * quiet. */
+/* From single to double and back, to f16 and bf16, a NaN keeps its sign and its payload's
+ * upper bits and is made quiet. */
 static inline double
-fp_wide_nan(float a)
+fp_widen(float a)
 {
     uint64_t b = fp_bits32(a), sign = b >> 31 << 63;
-    return fp_float64(sign | 0x7ff8000000000000u | (b & 0x7fffff) << 29);
+    double n = fp_float64(sign | 0x7ff8000000000000u | (b & 0x7fffff) << 29);
+    return FP_HOST_NAN || a == a ? (double)a : n;
 }
 
 static inline float
-fp_single_nan(double a)
+fp_single(double a, unsigned rnd)
 {
     uint64_t b = fp_bits64(a);
     uint32_t sign = (uint32_t)(b >> 63) << 31;
-    return fp_float32(sign | 0x7fc00000u | (uint32_t)(b >> 29 & 0x7fffff));
+    float r = rnd == FP_RN ? (float)a : fp_round32(a, rnd);
+    float n = fp_float32(sign | 0x7fc00000u | (uint32_t)(b >> 29 & 0x7fffff));
+    return FP_HOST_NAN || a == a ? r : n;
 }
 
 static inline uint16_t

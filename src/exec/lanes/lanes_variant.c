@@ -436,8 +436,8 @@ cvt_f32_f32(float x, uint32_t M)
 static inline float
 cvt_f32_f64(double x, uint32_t M)
 {
-    float r = RND == FP_RN ? (float)x : fp_round32(x, RND);
-    r = x == x ? fp_out_f32(r, false, SAT) : SAT ? 0.0f : fp_single_nan(x);
+    float r = fp_single(x, RND);
+    r = SAT ? fp_out_f32(r, false, SAT) : r;
     return FTZ && fp_tiny(x, RND) ? fp_copysign_f32(r, 0.0f) : r;
 }
 
@@ -457,7 +457,7 @@ cvt_f64_f64(double x, uint32_t M)
 static inline double
 cvt_widen(float x, uint32_t M)
 {
-    return fp_out_f64(x == x ? (double)x : fp_wide_nan(x), FTZ, SAT);
+    return fp_out_f64(fp_widen(x), FTZ, SAT);
 }
 
 static inline double
