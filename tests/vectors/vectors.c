@@ -51,7 +51,8 @@ reg_class(unsigned type)
 }
 
 /* Instructions whose error the ISA bounds (9.7.3, 9.7.4): relative, of sin, cos and lg2
- * absolute. */
+ * absolute. Most bounds here are those of two machines that err in opposite ways; that of
+ * sin and cos is the ISA's within 2 pi, for the executor reduces angles as cards do. */
 static double
 bound_of(const struct ptx_inst *in)
 {
@@ -59,15 +60,15 @@ bound_of(const struct ptx_inst *in)
         const char *mnemonic;
         unsigned type;
         double bound;
-    } t[] = {{"div", PTX_F32, 0x1p-21},   {"rcp", PTX_F32, 0x1p-22},
-             {"sqrt", PTX_F32, 0x1p-21},  {"rsqrt", PTX_F32, 0x1p-21},
-             {"rcp", PTX_F64, 0x1p-18},   {"rsqrt", PTX_F64, 0x1p-18},
-             {"sin", PTX_F32, 0x1p-13},   {"cos", PTX_F32, 0x1p-13},
-             {"lg2", PTX_F32, 0x1p-21},   {"ex2", PTX_F32, 0x1p-21},
-             {"tanh", PTX_F32, 0x1p-10},  {"ex2", PTX_F16, 0x1p-9},
-             {"ex2", PTX_F16X2, 0x1p-9},  {"ex2", PTX_BF16, 0x1p-6},
-             {"ex2", PTX_BF16X2, 0x1p-6}, {"tanh", PTX_F16, 0x1p-9},
-             {"tanh", PTX_F16X2, 0x1p-9}, {"tanh", PTX_BF16, 0x1p-6},
+    } t[] = {{"div", PTX_F32, 0x1p-21},    {"rcp", PTX_F32, 0x1p-22},
+             {"sqrt", PTX_F32, 0x1p-21},   {"rsqrt", PTX_F32, 0x1p-21},
+             {"rcp", PTX_F64, 0x1p-18},    {"rsqrt", PTX_F64, 0x1p-18},
+             {"sin", PTX_F32, 0x1.6ap-21}, {"cos", PTX_F32, 0x1.6ap-21},
+             {"lg2", PTX_F32, 0x1p-21},    {"ex2", PTX_F32, 0x1p-21},
+             {"tanh", PTX_F32, 0x1p-10},   {"ex2", PTX_F16, 0x1p-9},
+             {"ex2", PTX_F16X2, 0x1p-9},   {"ex2", PTX_BF16, 0x1p-6},
+             {"ex2", PTX_BF16X2, 0x1p-6},  {"tanh", PTX_F16, 0x1p-9},
+             {"tanh", PTX_F16X2, 0x1p-9},  {"tanh", PTX_BF16, 0x1p-6},
              {"tanh", PTX_BF16X2, 0x1p-6}};
     for (size_t i = 0; i < UTIL_COUNT(t) && in->mod[PTX_MG_PREC]; i++)
         if (!strcmp(t[i].mnemonic, ptx_ops[in->op].mnemonic) && t[i].type == in->type[0])
@@ -224,6 +225,10 @@ lane_vector(struct walk *w, const struct ptx_inst *in)
     v.bound = bound_of(in);
     v.vclass = v.bound > 0 ? VEC_APPROX : VEC_EXACT;
     unsigned t = in->type[0];
+    /* HSET2 writes both halves of a register, and ptxas 13.0 leaves out the zero-extension
+     * behind it: a card's upper half is no part of the result. */
+    if (in->op == PTX_OP_SETHS && ptx_types[t].kind == PTX_K_FLT)
+        v.ignored = 0xffff0000;
     v.float_bytes = t == PTX_BF16 || t == PTX_BF16X2 ? 3
                     : t == PTX_F16 || t == PTX_F16X2 ? 2
                                                      : ptx_types[t].bytes;
@@ -333,13 +338,16 @@ fill_doubles(uint32_t *words, unsigned pairs, unsigned apart, uint64_t *rng)
     }
 }
 
+/* d, a: types. The ISA bounds no sum. Of 8-bit factors an Ada, and the executor, keep 13 bits
+ * (docs/ptx.md); for an H100 ptxas makes halves of them, whose sums keep more: some units of
+ * the last of 13 bits lie between. */
 static void
-matrix_class(struct vector *v, const char *d)
+matrix_class(struct vector *v, const char *d, const char *a)
 {
     bool f = d[0] == 'f' && strcmp(d, "f64");
     v->vclass = f ? VEC_MATRIX : VEC_EXACT;
     v->float_bytes = !strcmp(d, "f16") ? 2 : 4;
-    v->bound = !strcmp(d, "f16") ? 0x1p-8 : 0x1p-16;
+    v->bound = !strcmp(d, "f16") ? 0x1p-8 : a[0] == 'e' ? 0x1p-10 : 0x1p-16;
 }
 
 static void
@@ -368,7 +376,7 @@ mma_vectors(struct walk *w)
                 fill(v.in + (f->na + f->nb) * 32, (unsigned)f->nc * 32, f->c, &w->rng);
             }
             v.nout = (unsigned)(f->nd * wide) * 32;
-            matrix_class(&v, f->d);
+            matrix_class(&v, f->d, f->a);
             give(w, &v);
         }
     }
@@ -406,7 +414,7 @@ sparse_vectors(struct walk *w)
                     v.in[v.nin - 32 + (unsigned)k / 8] |= some_metadata(&w->rng, s->chunk)
                                                           << k % 8 * 4;
                 v.nout = (unsigned)f->nd * 32;
-                matrix_class(&v, f->d);
+                matrix_class(&v, f->d, f->a);
                 give(w, &v);
             }
     }
@@ -438,7 +446,7 @@ wmma_vectors(struct walk *w)
                 fill(v.in + 2048, 1024, f->c, &w->rng);
             }
             v.nout = (unsigned)(f->m * f->n * matrix_type_bits(f->d) / 32);
-            matrix_class(&v, f->d);
+            matrix_class(&v, f->d, f->ab);
             give(w, &v);
         }
     }
@@ -554,8 +562,9 @@ vector_agrees(const struct vector *v, const uint32_t *a, const uint32_t *b,
     bool ok = true;
     *bits = 0;
     for (unsigned i = 0; i < v->nout; i++) {
-        *bits += a[i] != b[i];
-        if (a[i] == b[i])
+        uint32_t differing = (a[i] ^ b[i]) & ~v->ignored;
+        *bits += differing != 0;
+        if (!differing)
             continue;
         if (v->vclass == VEC_EXACT) {
             ok = false;

@@ -23,6 +23,7 @@ struct vector {
     unsigned sm;        /* least target */
     uint8_t vclass, float_bytes; /* VEC_APPROX, VEC_MATRIX: 2, 4 or 8; bf16: 3 */
     double bound;
+    uint32_t ignored;   /* bits of each output word that are no part of the result */
     unsigned blocks;    /* of 32 threads */
     unsigned nin, nout; /* words */
     uint32_t *in;

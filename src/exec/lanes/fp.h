@@ -583,18 +583,18 @@ fp_lg2(float a)
     return a >= 0.0f ? r : __builtin_nanf("");
 }
 
-/* sin and cos [2^-20.5 absolute within 2 pi, 2^-14.7 within 100 pi, beyond: best effort].
- * x = n * pi/2 + r with pi/2 in three parts (Cody, Waite); exact enough for |x| < 2^30,
- * where the error grows to about 2^-30; larger arguments give something in [-1, 1]. */
+/* sin and cos [2^-20.5 absolute within 2 pi, 2^-14.7 within 100 pi, beyond: best effort],
+ * reduced as on cards: ptxas multiplies by 1 / (2 pi), a single, toward zero, and the
+ * instruction takes turns. Those bounds are the error of that product. An H100 looks at 25
+ * bits behind the point: 2^-24 gives 0, 0x387fc000 and 0x38800000 the same. From 2^24 turns
+ * on a single is a whole number of them. */
 static inline float
 fp_sincos(float a, unsigned quarter)
 {
-    double x = a, t = x * 0x1.45f306dc9c883p-1 + 0x1.8p52, n = t - 0x1.8p52;
-    double r = x - n * 0x1.921fb54400000p+0; /* pi/2: 33 bits, 33 bits, the rest */
-    r = r - n * 0x1.0b4611a600000p-34;
-    r = r - n * 0x1.3198a2e037073p-69;
-    r = r < -0.8 ? -0.8 : r;
-    r = r > 0.8 ? 0.8 : r;
+    double turns = fp_abs_f32(fp_mul_f32(a, 0x1.45f306p-3f, FP_RZ));
+    turns = turns < 0x1p24 ? turns : 0.0;
+    double x = fp_integral_f64(turns * 0x1p25, FP_RZ) * 0x1p-23; /* quarters */
+    double t = x + 0x1.8p52, r = (x - (t - 0x1.8p52)) * 0x1.921fb54442d18p+0;
     uint64_t q = fp_bits64(t) + quarter;
     double r2 = r * r;
     double s = -0x1.ae64567f544e4p-26; /* 1/11! and so on */
@@ -611,7 +611,8 @@ fp_sincos(float a, unsigned quarter)
     c = c * r2 - 0.5;
     c = c * r2 + 1.0;
     double v = (q & 1) ? c : s;
-    float f = (float)fp_float64(fp_bits64(v) ^ (q & 2) << 62);
+    uint64_t sign = quarter ? 0 : (uint64_t)(fp_bits32(a) >> 31) << 63;
+    float f = (float)fp_float64(fp_bits64(v) ^ (q & 2) << 62 ^ sign);
     return fp_abs_f32(a) < __builtin_inff() ? f : __builtin_nanf("");
 }
 
