@@ -158,7 +158,7 @@ __attribute__((unused)) static void
 matrix_head(struct strbuf *b, unsigned sm)
 {
     strbuf_printf(b,
-                  ".version 8.7\n.target sm_%u\n.address_size 64\n"
+                  ".version %s\n.target sm_%u\n.address_size 64\n"
                   ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
                   ".reg .b16 %%h<24>; .reg .b32 %%r<80>; .reg .b64 %%rd<80>;\n"
                   ".reg .f32 %%f<80>; .reg .f64 %%fd<80>; .reg .pred %%p<24>;\n"
@@ -166,7 +166,7 @@ matrix_head(struct strbuf *b, unsigned sm)
                   "cvta.to.global.u64 %%rd3, %%rd3;\ncvta.to.global.u64 %%rd4, %%rd4;\n"
                   "mov.u32 %%r70, %%tid.x;\nmul.wide.u32 %%rd5, %%r70, 4;\n"
                   "add.u64 %%rd1, %%rd3, %%rd5;\nadd.u64 %%rd2, %%rd4, %%rd5;\n",
-                  sm);
+                  sm < 100 ? "8.7" : "8.8", sm);
 }
 
 /* Registers first ... from (to) words w ... of the lane. Returns the next word. */

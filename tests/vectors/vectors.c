@@ -76,8 +76,8 @@ bound_of(const struct ptx_inst *in)
     return 0;
 }
 
-/* The least target: bf16 came with sm_80 for some instructions, with sm_90 for the rest.
- */
+/* The least target: bf16 came with sm_80 for some instructions, with sm_90 for the rest (by
+ * ptxas also cvt.ftz.f32.bf16). */
 static unsigned
 least_sm(const struct ptx_inst *in)
 {
@@ -90,6 +90,11 @@ least_sm(const struct ptx_inst *in)
         in->op == PTX_OP_CVTX2 ||
         (in->op == PTX_OP_CVTFF && (in->type[0] == PTX_F32 || in->type[1] == PTX_F32));
     bool late = in->op == PTX_OP_CVTTF && in->mod[PTX_MG_RND] != PTX_RND_RNA;
+    late |= in->op == PTX_OP_CVTFF && in->type[1] == PTX_BF16 && in->mod[PTX_MG_FTZ];
+    if (in->op == PTX_OP_MINF3 || in->op == PTX_OP_MAXF3 ||
+        (in->op == PTX_OP_CVTTF && in->mod[PTX_MG_SATF] &&
+         in->mod[PTX_MG_RND] != PTX_RND_RNA))
+        return 100;
     late |= in->op >= PTX_OP_ADDI2 && in->op <= PTX_OP_MAXRELU;
     return (bhalf && !old) || late ? 90 : 89;
 }

@@ -7,8 +7,8 @@
  * a source.
  *
  * Lanes outside `mask` keep their old destination value. No lane function traps, whatever
- * the operands (integer division by zero gives what PTX hardware gives: all ones / the
- * dividend). Results are the same on every machine and for every compiler. */
+ * the operands (integer division by zero gives all ones, as a card does). Results are the
+ * same on every machine and for every compiler. */
 #ifndef ALLOT_EXEC_LANE_H
 #define ALLOT_EXEC_LANE_H
 

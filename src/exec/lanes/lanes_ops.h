@@ -21,7 +21,7 @@
  *   TWO, TWOPARTS .b32, of two written types (TWOPARTS: .lo and .hi)
  *   TWOFTZ        T, of two written types, .ftz concerns the second
  *   CARRY         T; CF is the lane's carry flag, written back with .cc
- *   FLOAT         T; .ftz .sat and the canonical NaN are applied to the result
+ *   FLOAT         T; .ftz .sat and, of f32, the canonical NaN are applied to the result
  *   FLOATP        the same for rows with .approx
  *   RAWFLOAT      T; no canonical NaN
  *   PREDICATE     predicate
