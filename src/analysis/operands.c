@@ -73,6 +73,9 @@ operands_in_registers(const struct ptx_inst *in,
     const bool memory = ptx_ops[in->op].unit == PTX_UNIT_MEM && !ptx_is_pseudo(in),
                one = takes_one(in),
                scratch = memory && ptx_inst_space(in) == PTX_SPACE_SHARED;
+    /* What a copy or a prefetch has as a literal is a size. */
+    const bool fixed =
+        memory && in->op != PTX_OP_ST && !(ptx_ops[in->op].flags & PTX_ATOMIC);
     uint64_t found = 0;
     bool taken = false;
     if (!memory && !one)
@@ -80,7 +83,7 @@ operands_in_registers(const struct ptx_inst *in,
     for (unsigned k = in->nops; k-- > 0;) {
         const struct ptx_operand *o = &in->ops[k];
         const bool literal = is_literal(o), base = o->kind == PTX_OPD_ADDR;
-        if (k >= 64 || dests >> k & 1 || o->comp || (literal && !o->imm) ||
+        if (k >= 64 || dests >> k & 1 || o->comp || (literal && (fixed || !o->imm)) ||
             (base && (scratch || o->reg < 0)) ||
             (!literal && !base && o->kind != PTX_OPD_REG) ||
             (!literal && !constant(user, o->reg)))
