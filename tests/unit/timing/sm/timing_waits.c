@@ -71,7 +71,7 @@ rows_are_in_the_order_of_causes(void **state)
     struct row rows[SM_NWAITS];
     rows_of(&c, rows);
     for (unsigned i = 0; i < SM_NWAITS; i++) {
-        assert_true(rows[i].cause > CAUSE_stall && rows[i].cause < CAUSE_fetch);
+        assert_true(rows[i].cause > CAUSE_stall && rows[i].cause <= CAUSE_fetch);
         assert_true(i == 0 || rows[i - 1].cause <= rows[i].cause);
     }
 }
