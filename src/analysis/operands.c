@@ -29,6 +29,26 @@ operands_zero(const struct ptx_inst *constant)
            !constant->ops[1].imm;
 }
 
+bool *
+operands_constants(const struct ptx_func *f, const struct defs *d, bool zero,
+                   struct arena *mem)
+{
+    bool *is = ARENA_ARRAY(mem, bool, d->nregs + 1);
+    for (size_t r = 0; r < d->nregs; r++) {
+        const struct ptx_reg *reg = &f->regs.v[r];
+        is[r] = d->at[r] >= 0 && reg->type != PTX_PRED && !reg->vec &&
+                operands_constant(f, &f->body.v[d->at[r]]) &&
+                (zero || !operands_zero(&f->body.v[d->at[r]]));
+    }
+    return is;
+}
+
+bool
+operands_flagged(const void *flags, int32_t reg)
+{
+    return ((const bool *)flags)[reg];
+}
+
 /* One machine operation, or one for each half, with a place for one constant. */
 static bool
 takes_one(const struct ptx_inst *in)

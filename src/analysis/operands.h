@@ -11,7 +11,7 @@
 #ifndef ALLOT_ANALYSIS_OPERANDS_H
 #define ALLOT_ANALYSIS_OPERANDS_H
 
-#include "ptx/ir.h"
+#include "analysis/defs.h"
 
 /* Is the result a constant that an instruction may have as an operand: a parameter or word of
  * constant memory from a known place, a literal, an address, a launch's size? */
@@ -19,6 +19,12 @@ bool operands_constant(const struct ptx_func *f, const struct ptx_inst *in);
 
 /* Is it zero? That is a register (RZ), wherever it is read. */
 bool operands_zero(const struct ptx_inst *constant);
+
+/* Of each register: its only definition is such a constant, in a register of its own; zero only if
+ * `zero`. In mem. operands_flagged asks such an array. */
+bool *operands_constants(const struct ptx_func *f, const struct defs *d, bool zero,
+                         struct arena *mem);
+bool operands_flagged(const void *flags, int32_t reg);
 
 /* Which sources of `in` are constants that have to be in a register: bit k for operand k.
  * `constant` tells whether a register's value is one, and not zero. Of two the last stays an operand. */

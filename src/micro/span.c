@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,9 +25,7 @@
     "    mul.wide.u32 %span_a, %span_r, 32;\n"                                           \
     "    mov.u64 %span_b, " SPAN_SYMBOL "; add.u64 %span_a, %span_a, %span_b;\n"         \
     "    @%span_p red.global." request ", %span_t;\n    }\n    "
-enum {
-    WORDS = 4
-}; /* of a slot: first, last, nothing else: a sector, in which requests meet */
+static_assert(SPAN_SLOTS == 16 && SPAN_SLOT_WORDS == 4, "as RECORD has it");
 
 static const char start_code[] = RECORD("min.u64 [%span_a]");
 static const char end_code[] = RECORD("max.u64 [%span_a+8]");
@@ -130,7 +129,7 @@ void
 span_init(uint64_t slots[SPAN_WORDS])
 {
     for (size_t i = 0; i < SPAN_WORDS; i++)
-        slots[i] = i % WORDS ? 0 : UINT64_MAX;
+        slots[i] = i % SPAN_SLOT_WORDS ? 0 : UINT64_MAX;
 }
 
 uint64_t
@@ -138,9 +137,9 @@ span_cycles(const uint64_t slots[SPAN_WORDS])
 {
     uint64_t most = 0;
     for (size_t sm = 0; sm < SPAN_SMS; sm++) {
-        const uint64_t *w = slots + sm * SPAN_SLOTS * WORDS;
+        const uint64_t *w = slots + sm * SPAN_SLOTS * SPAN_SLOT_WORDS;
         uint64_t first = UINT64_MAX, last = 0;
-        for (size_t k = 0; k < SPAN_SLOTS; k++, w += WORDS) {
+        for (size_t k = 0; k < SPAN_SLOTS; k++, w += SPAN_SLOT_WORDS) {
             first = w[0] < first ? w[0] : first;
             last = w[1] > last ? w[1] : last;
         }

@@ -12,7 +12,8 @@
 enum {
     SPAN_SMS = 256,
     SPAN_SLOTS = 16,
-    SPAN_WORDS = SPAN_SMS * SPAN_SLOTS * 4, /* of 8 bytes */
+    SPAN_SLOT_WORDS = 4, /* of 8 bytes: first, last, two unused: a sector */
+    SPAN_WORDS = SPAN_SMS * SPAN_SLOTS * SPAN_SLOT_WORDS,
     SPAN_BYTES = SPAN_WORDS * 8
 };
 #define SPAN_SYMBOL "allot_span"

@@ -36,12 +36,6 @@ struct rewriting {
     size_t moves;
 };
 
-static bool
-is_constant(const void *user, int32_t reg)
-{
-    return ((const bool *)user)[reg];
-}
-
 /* Where the constant is, or may go. */
 static struct held *
 find(struct rewriting *x, int32_t from, uint64_t bits, uint8_t type)
@@ -90,8 +84,9 @@ static void
 rewrite_inst(struct rewriting *x, const struct ptx_inst *from)
 {
     struct ptx_inst in = *from;
-    uint64_t bits =
-        ptx_is_pseudo(&in) ? 0 : operands_in_registers(&in, is_constant, x->constant);
+    uint64_t bits = ptx_is_pseudo(&in)
+                        ? 0
+                        : operands_in_registers(&in, operands_flagged, x->constant);
     if (bits)
         in.ops = ptx_operands_dup(x->f->module, from->ops, from->nops);
     for (unsigned k = 0; bits >> k && k < 64; k++) {
@@ -143,14 +138,10 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
     (void)diag;
     struct arena mem = {0};
     const size_t nregs = f->regs.n;
-    bool *constant = ARENA_ARRAY(&mem, bool, nregs + 1);
-    for (size_t r = 0; r < nregs; r++)
-        constant[r] = facts->defs->at[r] >= 0 && f->regs.v[r].type != PTX_PRED &&
-                      !f->regs.v[r].vec &&
-                      operands_constant(f, &f->body.v[facts->defs->at[r]]) &&
-                      !operands_zero(&f->body.v[facts->defs->at[r]]);
-    struct rewriting x = {
-        .f = f, .constant = constant, .def = facts->defs->at, .mask = 63};
+    struct rewriting x = {.f = f,
+                          .constant = operands_constants(f, facts->defs, false, &mem),
+                          .def = facts->defs->at,
+                          .mask = 63};
     while (x.mask < 4 * f->body.n)
         x.mask = 2 * x.mask + 1;
     x.table = ARENA_ARRAY(&mem, struct held, x.mask + 1);

@@ -34,32 +34,15 @@ struct late {
     size_t moved, copies;
 };
 
-struct constants {
-    const bool *is;
-};
-
-static bool
-is_constant(const void *user, int32_t reg)
-{
-    return ((const struct constants *)user)->is[reg];
-}
-
 bool *
 late_operands_find(const struct ptx_func *f, const struct defs *d, struct arena *mem)
 {
-    bool *constant = ARENA_ARRAY(mem, bool, f->regs.n + 1),
-         *is = ARENA_ARRAY(mem, bool, f->regs.n + 1);
-    for (size_t r = 0; r < d->nregs; r++)
-        is[r] = d->at[r] >= 0 && f->regs.v[r].type != PTX_PRED && !f->regs.v[r].vec &&
-                operands_constant(f, &f->body.v[d->at[r]]);
-    for (size_t r = 0; r < d->nregs; r++)
-        constant[r] = is[r] && !operands_zero(&f->body.v[d->at[r]]);
+    bool *is = operands_constants(f, d, true, mem);
+    const bool *constant = operands_constants(f, d, false, mem);
     for (size_t i = 0; i < f->body.n; i++) {
         const struct ptx_inst *in = &f->body.v[i];
         uint64_t bits =
-            ptx_is_pseudo(in)
-                ? 0
-                : operands_in_registers(in, is_constant, &(struct constants){constant});
+            ptx_is_pseudo(in) ? 0 : operands_in_registers(in, operands_flagged, constant);
         for (unsigned k = 0; bits >> k && k < 64; k++)
             if (bits >> k & 1 && in->ops[k].reg >= 0 &&
                 (in->ops[k].kind == PTX_OPD_REG || in->ops[k].kind == PTX_OPD_ADDR))

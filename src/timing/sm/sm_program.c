@@ -202,47 +202,49 @@ set_places(struct sm_inst *inst, uint32_t n)
     return place < n;
 }
 
-/* Whether the first that reads what instruction i writes is guarded by it: the first up to
- * another writer or a jump, of all behind a jump any. */
 static bool
-writes_guard(const struct exec_static *st, uint32_t i, uint32_t n,
-             const uint64_t *is_guard)
+reads_or_writes(const struct exec_static *st, uint16_t r)
 {
-    bool any = false;
-    for (unsigned d = 0; d < st[i].ndst && !any; d++) {
-        const uint16_t r = st[i].dst[d];
-        if (!bitset_has(is_guard, r))
-            continue;
-        for (uint32_t k = i + 1;; k++) {
-            if (k == n || (st[k].is_jump && !(st[k].guarded && st[k].src[0] == r)))
-                return true;
-            if (st[k].guarded && st[k].src[0] == r)
-                return true;
-            bool over = false;
-            for (unsigned s = 0; s < st[k].nsrc; s++)
-                over |= st[k].src[s] == r;
-            for (unsigned w = 0; w < st[k].ndst; w++)
-                over |= st[k].dst[w] == r;
-            if (over)
-                break;
-        }
-    }
-    return any;
+    for (unsigned k = 0; k < st->nsrc; k++)
+        if (st->src[k] == r)
+            return true;
+    for (unsigned k = 0; k < st->ndst; k++)
+        if (st->dst[k] == r)
+            return true;
+    return false;
 }
 
-static const bool *
-writers_of_guards(const struct machine *m, const struct exec_static *st, uint32_t n,
-                  struct arena *mem)
+/* Whether register r guards the first behind instruction i that reads it. Behind a jump, or the
+ * end, it may. */
+static bool
+guards_next(const struct exec_static *st, uint32_t i, uint32_t n, uint16_t r)
 {
-    bool *out = ARENA_ARRAY(mem, bool, n + 1);
-    uint64_t *is_guard = bitset_new(mem, (size_t)UINT16_MAX + 1);
+    for (uint32_t k = i + 1; k < n; k++) {
+        if ((st[k].guarded && st[k].src[0] == r) || st[k].is_jump)
+            return true;
+        if (reads_or_writes(&st[k], r))
+            return false;
+    }
+    return true;
+}
+
+/* Of each instruction: it writes a predicate that guards what reads it first. NULL where that
+ * makes no difference (sm.guard_latency). */
+static const bool *
+writers_of_guards(const struct machine *m, const struct exec_prog *p,
+                  const struct exec_static *st, struct arena *mem)
+{
     if (!m->sm.guard_latency)
-        return out;
-    for (uint32_t i = 0; i < n; i++)
+        return NULL;
+    bool *out = ARENA_ARRAY(mem, bool, p->ninst + 1);
+    uint64_t *guard = bitset_new(mem, (size_t)UINT16_MAX + 1);
+    for (uint32_t i = 0; i < p->ninst; i++)
         if (st[i].guarded)
-            bitset_add(is_guard, st[i].src[0]);
-    for (uint32_t i = 0; i < n; i++)
-        out[i] = writes_guard(st, i, n, is_guard);
+            bitset_add(guard, st[i].src[0]);
+    for (uint32_t i = 0; i < p->ninst; i++)
+        for (unsigned d = 0; d < st[i].ndst; d++)
+            out[i] |= bitset_has(guard, st[i].dst[d]) &&
+                      guards_next(st, i, p->ninst, st[i].dst[d]);
     return out;
 }
 
@@ -264,7 +266,7 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
     uint16_t *reg = ARENA_ARRAY(mem, uint16_t, nreg + 1);
     const struct exec_fused *fused =
         m->sm.machine_operations && m->sm.fusions ? exec_fusions(p, mem) : NULL;
-    const bool *guards = writers_of_guards(m, all, p->ninst, mem);
+    const bool *guards = writers_of_guards(m, p, all, mem);
     unsigned longest = 1;
     for (uint32_t i = 0; i < p->ninst; i++) {
         const struct exec_static *st = &all[i];
@@ -292,7 +294,7 @@ sm_program_make(const struct machine *m, struct exec_grid *grid,
         else if (m->sm.machine_operations)
             expand(m, in, &ptx_expansions[st->expansion],
                    ptx_expansions[st->expansion].operations);
-        if (guards[i] && in->latency < m->sm.guard_latency)
+        if (guards && guards[i] && in->latency < m->sm.guard_latency)
             in->latency = (uint16_t)m->sm.guard_latency;
         longest = in->latency > longest ? in->latency : longest;
         longest = in->interval > longest ? in->interval : longest;
