@@ -16,7 +16,7 @@
 #include "analysis/operands.h"
 #include "ptx/expansion.h"
 
-enum when { ANY, LITERAL, WIDEN, CONTRACT, INPUTS, ADDRESS, LOW, MINUEND, EACH };
+enum when { ANY, LITERAL, WIDEN, CONTRACT, INPUTS, ADDRESS, LOW, MINUEND, EACH, ZERO };
 enum { OWN = 0xff, FIRST = 0xfe, MOST_INPUTS = 3, NONE = -1, MANY = -2 };
 
 struct fusion {
@@ -39,6 +39,7 @@ struct result {
     bool address;               /* all that read it are bases of scratchpad accesses */
     bool constant;              /* operands_constant */
     bool moved;                 /* a constant that somebody reads from a register */
+    bool tested;                /* its operation writes a predicate too */
     bool sums;                  /* all that read it are 64-bit sums, each once */
     uint16_t like;              /* op; PTX_NOPS: closed */
     uint8_t ninputs;            /* of logic */
@@ -203,6 +204,17 @@ own_inputs(const struct ptx_inst *in, struct result *r)
             add_input(r, in->ops[i].kind == PTX_OPD_REG ? in->ops[i].reg : NONE);
 }
 
+/* Is it a comparison of that register with zero? */
+static bool
+is_zero_test(const struct ptx_inst *in, int32_t reg)
+{
+    const unsigned cmp = in->mod[PTX_MG_CMP];
+    return in->op == PTX_OP_SETP && in->ops[1].kind == PTX_OPD_NONE &&
+           in->ops[2].kind == PTX_OPD_REG && in->ops[2].reg == reg &&
+           is_literal(&in->ops[3]) && in->ops[3].imm == 0 &&
+           (cmp == PTX_CMP_EQ || cmp == PTX_CMP_NE) && !in->mod[PTX_MG_BOOL];
+}
+
 /* The inputs of the two, if those are few enough: then they become the second's. */
 static bool
 join_inputs(struct result *second, const struct result *first, int32_t between)
@@ -247,6 +259,8 @@ allowed(struct fuser *x, const struct fusion *u, uint32_t a, uint32_t b)
         return p->mod[PTX_MG_PART] == PTX_PART_LO &&
                (q->ops[1].reg == p->ops[0].reg || is_literal(&p->ops[1]) ||
                 is_literal(&p->ops[2]));
+    case ZERO:
+        return is_zero_test(q, p->ops[0].reg);
     }
     return false;
 }
@@ -258,7 +272,8 @@ take(struct fuser *x, uint32_t a, uint32_t b)
     const struct ptx_inst *p = &x->f->body.v[a], *q = &x->f->body.v[b];
     struct result *r = &x->result[a], *s = &x->result[b];
     bool alone = r->reader == (int32_t)b;
-    if ((!alone && !r->address && !r->sums) || s->like == PTX_NOPS ||
+    const bool test = is_zero_test(q, p->ops[0].reg);
+    if ((!alone && !r->address && !r->sums && !test) || s->like == PTX_NOPS ||
         (p->guard >= 0 && !p->anew))
         return false;
     for (size_t i = 0; i < sizeof fusions / sizeof *fusions; i++) {
@@ -266,9 +281,15 @@ take(struct fuser *x, uint32_t a, uint32_t b)
         if (u->first != r->like || u->second != q->op || s->like != q->op ||
             !has_bits(p, u->first_bits) || !has_bits(q, u->second_bits) ||
             (!alone && (u->when != ADDRESS || !r->address) &&
-             (u->when != EACH || !r->sums)) ||
+             (u->when != EACH || !r->sums) && (u->when != ZERO || r->tested)) ||
             !allowed(x, u, a, b))
             continue;
+        if (u->when == ZERO && !alone) { /* the first writes both */
+            r->tested = true;
+            r->like = s->like = PTX_NOPS;
+            x->operations[b] = 0;
+            return true;
+        }
         if (u->operations != OWN)
             x->operations[b] = u->operations == FIRST ? x->operations[a] : u->operations;
         if (u->operations != OWN && x->as)

@@ -75,6 +75,28 @@ pairs(void **state)
          "011");
 }
 
+/* LOP3 tells whether its result is zero, and may keep it. */
+static void
+zero_tests(void **state)
+{
+    same("and.b32 %r1, %r2, 3; setp.ne.s32 %p1, %r1, 0; @%p1" KEEP("%r2"), "011");
+    same("or.b32 %r1, %r2, %r3; setp.eq.u32 %p1, %r1, 0; @%p1" KEEP("%r2"), "011");
+    same("xor.b32 %r1, %r2, %r3; setp.eq.b32 %p1, %r1, 0; @%p1" KEEP("%r1"), "101");
+    same(
+        "and.b32 %r1, %r2, 3; setp.ne.s32 %p1, %r1, 0; setp.eq.s32 %p2, %r1, 0; @%p1" KEEP(
+            "%r1") "@%p2" KEEP("%r2"),
+        "10111"); /* one predicate */
+    same(
+        "and.b32 %r1, %r2, %r3; xor.b32 %r4, %r1, %r5; setp.ne.s32 %p1, %r4, 0; @%p1" KEEP(
+            "%r2"),
+        "0011");
+    same("and.b32 %r1, %r2, 3; setp.ne.s32 %p1, %r1, 1; @%p1" KEEP("%r2"), "111");
+    same("and.b32 %r1, %r2, 3; setp.gt.s32 %p1, %r1, 0; @%p1" KEEP("%r2"), "111");
+    same("and.b32 %r1, %r2, 3; setp.ne.and.s32 %p1, %r1, 0, %p2; @%p1" KEEP("%r2"),
+         "111");
+    same("add.s32 %r1, %r2, 3; setp.ne.s32 %p1, %r1, 0; @%p1" KEEP("%r2"), "111");
+}
+
 /* What cannot be an operand is moved: a second constant, what is stored, an address, what another
  * block reads; zero never is. */
 static void
@@ -146,10 +168,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs),
-        cmocka_unit_test(moves),
-        cmocka_unit_test(chains),
-        cmocka_unit_test(not_fused),
+        cmocka_unit_test(pairs),  cmocka_unit_test(zero_tests), cmocka_unit_test(moves),
+        cmocka_unit_test(chains), cmocka_unit_test(not_fused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
