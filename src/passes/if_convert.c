@@ -12,14 +12,13 @@
  * `schedule` moves instructions over what was a branch. Registers of the arm do not live in
  * the other lanes: analysis/guarded.h.
  *
- * How much: at most PLAIN machine operations an arm, the jump over a second arm included;
- * LOADING where an arm loads, but from scratchpad and constants. Read off `ptxas -O3` of CUDA
- * 13.0, sm_75 to sm_90, over arms of 1 to 30 multiply-adds, loads and stores
- * (docs/passes.md). Left alone, as by ptxas: atomics, barriers, calls, IEEE quotients, and
- * arms that only the kernel's end follows.
+ * Which branches: if_convert_worth.c, read off `ptxas -O3`. Left alone, as by ptxas: atomics,
+ * barriers, calls, IEEE quotients, and arms that only the kernel's end follows.
  *
- * Rounds go on while branches within arms become guards. O(body) a round. Huge kernels: the
- * round also makes their flow and liveness anew. */
+ * Rounds go on while branches within arms become guards; what was refused once stays a branch,
+ * as the code behind it then was. O(body) a round. Huge kernels: the round also makes their
+ * flow and liveness anew. */
+#include "passes/if_convert_int.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 #include "passes/schedule_int.h"
@@ -29,7 +28,13 @@
 #include "analysis/guarded.h"
 #include "ptx/expansion.h"
 
-enum { PLAIN = 8, LOADING = 20, MOST_ROUNDS = 8 };
+enum { MOST_ROUNDS = 8 };
+
+/* A branch, by what stays the same from round to round. */
+struct refused {
+    const char *label;
+    int32_t guard;
+};
 
 struct convert {
     struct ptx_func *f;
@@ -38,18 +43,13 @@ struct convert {
     uint8_t *operations;  /* of each instruction, where it is no part of another */
     uint64_t *dead;       /* instructions */
     bool *taken;          /* of each block: part of a diamond of this round */
+    bool *guarded_arm;    /* ... and an arm of it */
     uint32_t *guarded_in; /* of each register: the last arm where a guarded write is */
     uint32_t arms;        /* converted */
     bool reads_guarded;
     size_t diamonds, guarded;
-};
-
-/* What follows a branch: one or two arms, and where they meet. */
-struct diamond {
-    uint32_t arm[2], narms;
-    uint32_t meet; /* block */
-    int32_t guard;
-    bool neg; /* of the guard of the first arm */
+    struct worth worth;          /* of this round */
+    VEC(struct refused) refused; /* branches that stay */
 };
 
 /* -- an arm -- */
@@ -119,21 +119,11 @@ takes_guard(const struct convert *c, const struct diamond *d, uint32_t arm,
     return !o.guard && (!load || in->op == PTX_OP_LD);
 }
 
-/* A load that takes longer than from scratchpad or of a constant. */
+/* Can the arm become guarded instructions? Counts its machine operations, and tells whether one
+ * of them is a long load. */
 static bool
-is_long_load(const struct convert *c, uint32_t i)
-{
-    const struct ptx_inst *in = &c->f->body.v[i];
-    const enum ptx_space space = ptx_inst_space(in);
-    return ptx_ops[in->op].flags & PTX_LOAD && c->operations[i] &&
-           space != PTX_SPACE_SHARED && space != PTX_SPACE_CONST;
-}
-
-/* Can the arm become guarded instructions? Counts its machine operations, and whether one of
- * them is a long load. */
-static bool
-is_arm(const struct convert *c, const struct diamond *d, uint32_t arm,
-       uint32_t *operations, bool *loads)
+is_arm(const struct convert *c, struct diamond *d, uint32_t arm, uint32_t *operations,
+       bool *loads)
 {
     const struct cfg_block *b = &c->g->block[arm];
     for (uint32_t i = b->first; i < b->end; i++) {
@@ -146,27 +136,44 @@ is_arm(const struct convert *c, const struct diamond *d, uint32_t arm,
             continue;
         if (ptx_is_pseudo(in) || !takes_guard(c, d, arm, in))
             return false;
-        *loads |= is_long_load(c, i);
+        *loads |= worth_is_long_load(&c->worth, i);
+        d->lives_on |= find_outside(c, d, arm, in).read;
     }
     return true;
 }
 
-/* Are both arms, and neither too long? */
+/* Are both arms? Notes what they are like. */
 static bool
-are_arms(const struct convert *c, const struct diamond *d)
+are_arms(const struct convert *c, struct diamond *d)
 {
-    uint32_t most = 0;
-    bool loads = false;
     for (uint32_t k = 0; k < d->narms; k++) {
         uint32_t operations = 0;
+        bool loads = false;
         if (c->taken[d->arm[k]] || !is_arm(c, d, d->arm[k], &operations, &loads))
             return false;
-        most = operations > most ? operations : most;
+        d->operations = operations > d->operations ? operations : d->operations;
+        d->loading += loads;
     }
-    return most <= (loads ? LOADING : PLAIN);
+    return true;
 }
 
 /* -- diamonds -- */
+
+static const char *
+label_of(const struct convert *c, const struct ptx_inst *branch)
+{
+    return c->f->labels.v[branch->ops[0].label].name;
+}
+
+static bool
+is_refused(const struct convert *c, const struct ptx_inst *branch)
+{
+    for (size_t i = 0; i < c->refused.n; i++)
+        if (c->refused.v[i].label == label_of(c, branch) &&
+            c->refused.v[i].guard == branch->guard)
+            return true;
+    return false;
+}
 
 /* The only way in is from `from`, the only way out to *to. */
 static bool
@@ -193,7 +200,7 @@ only_ends(const struct convert *c, uint32_t b)
 
 /* The diamond below the branch that ends block a. Blocks stand in the order of the code. */
 static bool
-find_diamond(const struct convert *c, uint32_t a, struct diamond *d)
+find_diamond(struct convert *c, uint32_t a, struct diamond *d)
 {
     const struct cfg_block *x = &c->g->block[a];
     const struct ptx_inst *in = x->end > x->first ? &c->f->body.v[x->end - 1] : NULL;
@@ -201,6 +208,7 @@ find_diamond(const struct convert *c, uint32_t a, struct diamond *d)
     if (!in || in->op != PTX_OP_BRA || in->guard < 0 || x->nsucc != 2 || x->rpo < 0 ||
         x->succ[1] != (int32_t)a + 1 || !is_between(c->g, a + 1, a, &d->meet))
         return false;
+    d->head = a;
     d->arm[0] = a + 1;
     d->narms = 1;
     d->guard = in->guard;
@@ -213,7 +221,12 @@ find_diamond(const struct convert *c, uint32_t a, struct diamond *d)
     }
     if (d->narms == 1 && only_ends(c, d->meet))
         return false;
-    return !c->taken[a] && are_arms(c, d);
+    if (c->taken[a] || is_refused(c, in) || !are_arms(c, d))
+        return false;
+    if (worth_guards(&c->worth, d))
+        return true;
+    *vec_push(&c->refused) = (struct refused){label_of(c, in), in->guard};
+    return false;
 }
 
 static void
@@ -258,7 +271,7 @@ convert(struct convert *c, uint32_t a, const struct diamond *d)
     c->taken[a] = true;
     for (uint32_t k = 0; k < d->narms; k++) {
         const struct cfg_block *b = &c->g->block[d->arm[k]];
-        c->taken[d->arm[k]] = true;
+        c->taken[d->arm[k]] = c->guarded_arm[d->arm[k]] = true;
         c->arms++;
         for (uint32_t i = b->first; i < b->end; i++) {
             struct ptx_inst *in = &c->f->body.v[i];
@@ -287,10 +300,12 @@ run_once(struct convert *c)
     c->operations = ARENA_ARRAY(&mem, uint8_t, c->f->body.n + 1);
     c->dead = bitset_new(&mem, c->f->body.n + 1);
     c->taken = ARENA_ARRAY(&mem, bool, g->n + 1);
+    c->guarded_arm = ARENA_ARRAY(&mem, bool, g->n + 1);
     c->guarded_in = ARENA_ARRAY(&mem, uint32_t, c->f->regs.n + 1);
     fused_operations(live, c->operations, NULL);
+    c->worth = worth_new(&mem, live, c->operations, c->guarded_arm);
     for (uint32_t a = 0; a < g->n; a++) {
-        struct diamond d;
+        struct diamond d = {0};
         if (find_diamond(c, a, &d))
             convert(c, a, &d);
     }
@@ -314,6 +329,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     struct convert c = {.f = f};
     for (int k = 0; k < MOST_ROUNDS && run_once(&c); k++)
         *changed = true;
+    vec_free(&c.refused);
     if (a->report && c.diamonds)
         strbuf_printf(a->report,
                       "%s: %zu branches have become guards of %zu instructions\n",
