@@ -10,8 +10,9 @@
  *     - those that wait for a load,
  *     - accesses to scratchpad, while another access issues: others go between them. Loads
  *       from global memory do not let others between.
- * ALU instructions do not wait here for each other: the order is by paths, whose latencies
- * count. Source: ptxas' code for small kernels and for the workloads (docs/registers.md).
+ * What leads to a load from beyond the SM waits for no ALU instruction either, others do: ptxas
+ * fills the wait of an access to scratchpad for its address, but not that of a load from
+ * global memory. Source: ptxas' code for small kernels and for the workloads (docs/registers.md).
  *
  * Operands (literals, parameters, constants; late_operands.c) stay in front of their readers
  * and take no places. Cost: O(n log n) for n instructions, and an allocation. */
@@ -30,6 +31,7 @@ struct post {
     struct sched s;
     struct pqueue ready, scratch, soon; /* by path; by the cycle they get ready */
     uint64_t *start;                    /* of each node: when its results let it */
+    bool *far; /* of each node: it leads to a load from beyond the SM, or is one */
     uint64_t unit_free[SCHED_UNITS];
     uint64_t now;
     bool *operand; /* of each instruction of the body: it stays in front of its reader */
@@ -146,12 +148,33 @@ issue(struct post *p, uint32_t i)
         struct sched_node *y = &s->node.v[to->to];
         const uint64_t at = p->now + (uint64_t)to->taken;
         p->start[to->to] = at > p->start[to->to] ? at : p->start[to->to];
-        if (load && to->taken > 1 && at > y->ready)
+        if ((load || !p->far[to->to]) && to->taken > 1 && at > y->ready)
             y->ready = at;
         if (!--y->waits)
             enter(p, to->to);
     }
     p->now += x->slots;
+}
+
+static bool
+is_far(const struct sched *s, const struct sched_node *x)
+{
+    const struct ptx_inst *in = &s->f->body.v[x->inst];
+    const enum ptx_space space = ptx_inst_space(in);
+    return ptx_ops[in->op].flags & PTX_LOAD && !operands_constant(s->f, in) &&
+           space != PTX_SPACE_SHARED && space != PTX_SPACE_CONST &&
+           space != PTX_SPACE_PARAM;
+}
+
+static void
+find_far(struct post *p)
+{
+    const struct sched *s = &p->s;
+    for (uint32_t i = (uint32_t)s->node.n; i-- > 0;) {
+        p->far[i] = is_far(s, &s->node.v[i]);
+        for (uint32_t e = s->node.v[i].first; e < schedule_edges_end(s, i); e++)
+            p->far[i] |= p->far[s->succ.v[e].to];
+    }
 }
 
 static void
@@ -163,6 +186,8 @@ order_nodes(struct post *p, uint32_t *order)
     p->scratch = pqueue_new(&s->mem, n);
     p->soon = pqueue_new(&s->mem, n);
     p->start = ARENA_ARRAY(&s->mem, uint64_t, n + 1);
+    p->far = ARENA_ARRAY(&s->mem, bool, n + 1);
+    find_far(p);
     p->now = 0;
     memset(p->unit_free, 0, sizeof p->unit_free);
     for (uint32_t i = 0; i < n; i++) {

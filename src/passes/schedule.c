@@ -16,7 +16,7 @@
 #include "analysis/fused.h"
 #include "ptx/expansion.h"
 
-enum { TRIES = 4 }; /* limits tried for a piece */
+enum { TRIES = 8 }; /* limits tried for a piece */
 
 /* An order of the piece, and what it costs. */
 struct result {

@@ -6,6 +6,8 @@
 
 extern const struct pass pass_schedule;
 extern const char schedule_taken_default[]; /* of its setting `taken` */
+/* ... for cards of a compute capability (major * 10 + minor), by ptxas' stall counts. */
+const char *schedule_taken(unsigned compute_capability);
 
 /* What no order lets a load start before. */
 enum schedule_bound {

@@ -101,10 +101,14 @@ add_edge(struct sched *s, uint32_t from, uint32_t to, enum sched_why why)
 static void
 add_result(struct sched *s, uint32_t from, uint32_t to)
 {
-    const struct sched_node *n = &s->node.v[from];
+    const struct sched_node *n = &s->node.v[from], *reader = &s->node.v[to];
+    int32_t taken = n->taken;
+    if (s->place && taken && n->unit != SCHED_UNIT_MEMORY &&
+        reader->unit == SCHED_UNIT_MEMORY && taken < s->taken[SCHED_LAT_ACCESS])
+        taken = s->taken[SCHED_LAT_ACCESS];
     if (from != to)
-        *vec_push(&s->edge) = (struct sched_edge){
-            from, to, n->latency + s->early, n->taken + s->early, SCHED_WHY_REGISTER};
+        *vec_push(&s->edge) = (struct sched_edge){from, to, n->latency + s->early,
+                                                  taken + s->early, SCHED_WHY_REGISTER};
 }
 
 static struct sched_use *

@@ -40,6 +40,8 @@ enum {
     SCHED_LAT_SHARED,
     SCHED_LAT_LOCAL,
     SCHED_LAT_CONST,
+    SCHED_LAT_BARRIER, /* as taken: nothing issues meanwhile */
+    SCHED_LAT_ACCESS,  /* as taken, second order: from an ALU result to an access by it */
     SCHED_NLATS
 };
 
@@ -181,7 +183,7 @@ extern const char schedule_latencies_default[];
      "cycles by class, CLASS=CYCLES joined by +, 4 where not given; the machine's"},     \
     {                                                                                    \
         "taken", schedule_taken_default,                                                 \
-            "cycles that the order takes loads for, as ptxas does"                       \
+            "cycles that the order takes loads for, as ptxas does; the machine's"        \
     }
 
 #endif

@@ -7,8 +7,10 @@
  * these beside one of those; MUFU every 8. It takes a load from global memory to last 300
  * cycles (a load that is needed behind a chain of sums stands 299 to 303 cycles before its
  * use, however long the chain), one from scratchpad 37 (sums of loads: the first stands 37
- * cycles behind its load), one from the constant bank 48. docs/registers.md has the kernels. An IEEE
- * quotient reads its divisor (MUFU.RCP) 14 cycles before its dividend (FCHK; sm_80). */
+ * cycles behind its load; sm_75: 41), one from the constant bank 48 (50). An access to memory
+ * issues 5 cycles behind the ALU instruction whose result it reads (8), and on sm_75 nothing
+ * issues for 5 cycles behind a barrier. docs/registers.md has the kernels. An IEEE quotient
+ * reads its divisor (MUFU.RCP) 14 cycles before its dividend (FCHK; sm_80). */
 #include "passes/schedule_int.h"
 
 #include "analysis/operands.h"
@@ -24,10 +26,19 @@ enum { DIVISOR_EARLY = 14 };
 
 const char schedule_latencies_default[] =
     "global=500+local=500+shared=25+const=25+sfu=20+tensor=30";
-const char schedule_taken_default[] = "global=300+local=300+shared=37+const=48";
+const char schedule_taken_default[] = "global=300+local=300+shared=37+const=48+access=5";
+/* ptxas 13 knows nothing older than 7.5; 7.0 has the same machine instructions */
+static const char taken_before_80[] =
+    "global=300+local=300+shared=41+const=50+access=8+barrier=5";
 
-static const char *const memory_names[SCHED_NLATS - PTX_NLATENCIES] = {"global", "shared",
-                                                                       "local", "const"};
+const char *
+schedule_taken(unsigned compute_capability)
+{
+    return compute_capability < 80 ? taken_before_80 : schedule_taken_default;
+}
+
+static const char *const memory_names[SCHED_NLATS - PTX_NLATENCIES] = {
+    "global", "shared", "local", "const", "barrier", "access"};
 
 /* -- settings -- */
 
@@ -58,7 +69,7 @@ read_cycles(const struct pass_args *a, const char *key, int32_t *cycles,
                 diag_error(diag,
                            "%s: %s has '%s%s%s'; it takes CLASS=CYCLES, "
                            "joined by +, of the classes of a machine's latency group and "
-                           "global, shared, local, const",
+                           "global, shared, local, const, barrier, access",
                            a->pass->name, key, p, eq ? "=" : "", eq ? eq + 1 : "");
         else
             cycles[at] = (int32_t)n;
@@ -159,6 +170,8 @@ schedule_cost(const struct sched *s, struct sched_node *n)
     const int class = latency_class(s->f, in);
     n->slots = n->operand ? 0 : s->slots ? s->slots[n->inst] : 1;
     n->unit = n->slots ? (uint8_t)unit_of(s->f, in) : SCHED_UNIT_NONE;
+    if (ptx_ops[in->op].unit == PTX_UNIT_BARRIER && s->taken[SCHED_LAT_BARRIER])
+        n->slots = (uint8_t)s->taken[SCHED_LAT_BARRIER];
     n->latency = n->operand ? 0 : s->latency[class];
     const int32_t early = schedule_divisor_early(s, in);
     if (n->latency > early)

@@ -636,7 +636,7 @@ static const struct pass_key keys[] = {
     {"schedule", "no",
      "yes: instructions are ordered anew, by pass schedule, for each number of registers"},
     {"latencies", "", "of schedule=yes: as those of pass schedule; the machine's"},
-    {"taken", schedule_taken_default, "of schedule=yes: as those of pass schedule"},
+    {"taken", schedule_taken_default, "of schedule=yes: as those of pass schedule; the machine's"},
     {"operands", "early", "of schedule=yes: as those of pass schedule; the machine's"},
     {"expanded", "no", "of schedule=yes: as those of pass schedule; the machine's"},
     {"reserved", "0", "registers beside them that a thread takes; the machine's"},

@@ -4,6 +4,7 @@
 #include "analysis/usage.h"
 #include "base/hash.h"
 #include "passes/late_operands.h"
+#include "passes/schedule.h"
 #include "passes/pass.h"
 #include "ptx/link.h"
 #include "ptx/parse.h"
@@ -106,6 +107,7 @@ rt_machine_keys(const struct machine *m, struct rt_key_words *w, struct pass_key
     const bool free_operands = m->sm.fusions || m->sm.operand_loads;
     const struct pass_key all[] = {
         {.key = "latencies", .value = w->latencies},
+        {.key = "taken", .value = schedule_taken((unsigned)m->gpu.compute_capability)},
         {.key = "reserved", .value = w->reserved},
         {.key = "banks", .value = w->banks},
         {.key = "operands", .value = late ? "late" : "early"},

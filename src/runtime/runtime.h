@@ -50,7 +50,7 @@ struct allot_module *rt_module_wrap(struct ptx_module *p, const struct diag_sink
  * linked of several keeps its virtual registers: a copy of it would not know its parts.
  */
 char *rt_pipeline(const struct machine *m, const struct ptx_module *p);
-enum { RT_MACHINE_KEYS = 7 };
+enum { RT_MACHINE_KEYS = 8 };
 struct pass_key;
 /* The words of those that are no constants; latencies is to be freed. */
 struct rt_key_words {
