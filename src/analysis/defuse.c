@@ -7,38 +7,44 @@ defuse_is_dest(const struct ptx_inst *in, unsigned operand)
     return operand < 64 && ptx_inst_dests(in) >> operand & 1;
 }
 
-static void
+static void each_of_list(const struct ptx_operand *o, bool write, bool partial,
+                         void (*fn)(void *, int32_t, bool, bool), void *user);
+
+static inline void
 each_reg(const struct ptx_operand *o, bool write, bool partial,
          void (*fn)(void *, int32_t, bool, bool), void *user)
 {
-    switch (o->kind) {
-    case PTX_OPD_REG:
+    if (o->kind == PTX_OPD_REG)
         fn(user, o->reg, write, partial);
-        break;
-    case PTX_OPD_ADDR: /* the base is read whatever happens to the memory */
+    else if (o->kind ==
+             PTX_OPD_ADDR) { /* the base is read whatever happens to the memory */
         if (o->reg >= 0)
             fn(user, o->reg, false, false);
-        break;
-    case PTX_OPD_VEC:
-        for (unsigned i = 0; i < o->n; i++)
-            each_reg(&o->vec[i], write, partial, fn, user);
-        break;
-    default:
-        break;
-    }
+    } else if (o->kind == PTX_OPD_VEC)
+        each_of_list(o, write, partial, fn, user);
+}
+
+static void
+each_of_list(const struct ptx_operand *o, bool write, bool partial,
+             void (*fn)(void *, int32_t, bool, bool), void *user)
+{
+    for (unsigned i = 0; i < o->n; i++)
+        each_reg(&o->vec[i], write, partial, fn, user);
 }
 
 void
 defuse_each(const struct ptx_inst *in, void (*fn)(void *, int32_t, bool, bool),
             void *user)
 {
-    uint64_t dest = ptx_inst_dests(in);
+    const uint64_t dest = ptx_inst_dests(in);
+    const unsigned n = in->nops;
     if (in->guard >= 0)
         fn(user, in->guard, false, false);
-    for (unsigned i = 0; i < in->nops; i++)
+    for (unsigned i = 0; i < n; i++)
         if (i >= 64 || !(dest >> i & 1))
             each_reg(&in->ops[i], false, false, fn, user);
-    for (unsigned i = 0; i < in->nops && i < 64; i++)
-        if (dest >> i & 1)
-            each_reg(&in->ops[i], true, ptx_keeps_old(in), fn, user);
+    if (dest)
+        for (unsigned i = 0; i < n && i < 64; i++)
+            if (dest >> i & 1)
+                each_reg(&in->ops[i], true, ptx_keeps_old(in), fn, user);
 }

@@ -40,7 +40,7 @@ struct marks {
     uint32_t *version;       /* of each predicate: writes below */
     uint32_t block;
     const struct ptx_inst *in;
-    bool writes, anew;
+    VEC(int32_t) read, written; /* by it */
 };
 
 static struct need *
@@ -73,45 +73,40 @@ set_under(struct marks *m, struct need *n, bool neg)
 }
 
 static void
-count_version(void *user, int32_t reg, bool write, bool partial)
+note(void *user, int32_t reg, bool write, bool partial)
 {
     struct marks *m = user;
     (void)partial;
-    m->version[reg] += write;
+    if (write)
+        *vec_push(&m->written) = reg;
+    else
+        *vec_push(&m->read) = reg;
+}
+
+static bool
+is_anew(struct marks *m)
+{
+    bool anew = true;
+    for (size_t i = 0; i < m->written.n; i++) {
+        const struct need *n = need_of(m, m->written.v[i]);
+        anew &= n->lanes == NONE || is_under(n, m->in);
+    }
+    return m->written.n && anew;
 }
 
 static void
-ask(void *user, int32_t reg, bool write, bool partial)
+serve(struct marks *m, int32_t reg)
 {
-    struct marks *m = user;
-    (void)partial;
-    if (!write)
-        return;
-    const struct need *n = need_of(m, reg);
-    m->writes = true;
-    m->anew &= n->lanes == NONE || is_under(n, m->in);
-}
-
-static void
-serve(void *user, int32_t reg, bool write, bool partial)
-{
-    struct marks *m = user;
-    if (!write)
-        return;
     struct need *n = need_of(m, reg);
-    if (!partial)
+    if (!ptx_keeps_old(m->in))
         n->lanes = NONE;
     else if (n->lanes == ANY)
         set_under(m, n, !m->in->guard_neg);
 }
 
 static void
-add_read(void *user, int32_t reg, bool write, bool partial)
+add_read(struct marks *m, int32_t reg)
 {
-    struct marks *m = user;
-    (void)partial;
-    if (write)
-        return;
     struct need *n = need_of(m, reg);
     if (m->in->guard < 0 || ptx_ops[m->in->op].flags & PTX_CROSSLANE)
         n->lanes = ANY;
@@ -127,15 +122,16 @@ step_back(struct marks *m, struct ptx_inst *in)
 {
     const bool was = in->anew;
     m->in = in;
-    m->writes = false;
-    m->anew = true;
-    defuse_each(in, count_version, m);
-    if (in->guard >= 0) {
-        defuse_each(in, ask, m);
-        in->anew = m->writes && m->anew && (was || !m->live);
-    }
-    defuse_each(in, serve, m);
-    defuse_each(in, add_read, m);
+    m->read.n = m->written.n = 0;
+    defuse_each(in, note, m);
+    for (size_t i = 0; i < m->written.n; i++)
+        m->version[m->written.v[i]]++;
+    if (in->guard >= 0)
+        in->anew = is_anew(m) && (was || !m->live);
+    for (size_t i = 0; i < m->written.n; i++)
+        serve(m, m->written.v[i]);
+    for (size_t i = 0; i < m->read.n; i++)
+        add_read(m, m->read.v[i]);
     return in->anew != was;
 }
 
@@ -180,6 +176,8 @@ guarded_mark(struct ptx_func *f)
         changed = walk(&m, g);
         live_free(live);
     }
+    vec_free(&m.read);
+    vec_free(&m.written);
     cfg_free(g);
     arena_free(&mem);
 }
