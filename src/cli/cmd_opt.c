@@ -39,9 +39,10 @@ transform(struct job *j, struct transform *t, struct allot_module *mod,
 {
     char *report = NULL;
     struct allot_pass_watch watch;
+    const struct allot_pass_watch *watched = pass_look_any(&j->look) ? &watch : NULL;
     struct diag_sink diag = {0};
     bool ok = pass_look_begin(&j->look, mod, &watch, d) &&
-              transform_passes(t, mod, m, &watch, t->x ? &report : NULL, d);
+              transform_passes(t, mod, m, watched, t->x ? &report : NULL, d);
     pass_look_end(&j->look);
     cli_diag(d);
     allot_diag_clear(d);

@@ -1,5 +1,5 @@
-/* passes.c: see passes.h. The pass driver prints, parses and compares the module after each
- * pass that changed it anyway; --verify-each does so with a decoder too. */
+/* passes.c: see passes.h. The pass driver prints, parses and compares the module at the end;
+ * where it is watched, after each pass that changed it, and --verify-each decodes it too. */
 #include "cli/passes.h"
 
 #include "base/near.h"
@@ -103,6 +103,12 @@ after(void *user, const struct allot_pass_step *s, struct allot_diag *d)
         return false;
     }
     return true;
+}
+
+bool
+pass_look_any(const struct pass_look *l)
+{
+    return l->print_after.n || l->time || l->verify;
 }
 
 bool

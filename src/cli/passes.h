@@ -28,8 +28,8 @@ struct pass_look {
          NULL,          NULL, &(l)->time},                                               \
     {                                                                                    \
         "verify-each", 0, NULL,                                                          \
-            "check after each pass, too, that every kernel can be executed", NULL, NULL, \
-            &(l)->verify                                                                 \
+            "check after each pass that the PTX is valid and can be executed", NULL,     \
+            NULL, &(l)->verify                                                           \
     }
 
 /* Prints names, meanings and settings of all passes. */
@@ -42,8 +42,9 @@ bool pass_threshold(const struct cli_cmd *cmd, struct cli_sim *s, const char *pa
 bool pass_names_check(const struct cli_cmd *cmd, const char *passes);
 /* Are the names passes? Says so and returns false where one is not. */
 bool pass_look_check(const struct cli_cmd *cmd, const struct pass_look *l);
-/* The watch of allot_module_opt_watched over `mod`; NULL: nothing is to be seen. False: the
- * look could not begin. */
+/* Is anything to be seen? */
+bool pass_look_any(const struct pass_look *l);
+/* The watch of allot_module_opt_watched over `mod`. False: the look could not begin. */
 bool pass_look_begin(struct pass_look *l, const struct allot_module *mod,
                      struct allot_pass_watch *watch, struct allot_diag *d);
 /* Prints the table of times. */

@@ -88,7 +88,7 @@ pass_can_touch(const struct ptx_func *f)
     return true;
 }
 
-/* The IR after a pass must survive printing and parsing. */
+/* The IR must survive printing and parsing. pass: what it is after, NULL: all of them. */
 static bool
 verify(const struct ptx_module *m, const char *pass, struct diag_sink *diag)
 {
@@ -98,11 +98,16 @@ verify(const struct ptx_module *m, const char *pass, struct diag_sink *diag)
     struct ptx_module *again = ptx_parse("output", text.s, text.n, &own);
     char *why = NULL;
     bool ok = again && ptx_equal(m, again, &why);
-    if (!ok && !diag_cancelled(diag))
-        diag_error(diag, "pass %s left an invalid module: %s", pass,
-                   why                             ? why
-                   : own.n && own.list[0]->message ? own.list[0]->message
-                                                   : "it does not parse");
+    if (!ok && !diag_cancelled(diag)) {
+        struct diag *d =
+            diag_add(diag, DIAG_ERROR, NULL, "%s%s left an invalid module: %s",
+                     pass ? "pass " : "the passes", pass ? pass : "",
+                     why                             ? why
+                     : own.n && own.list[0]->message ? own.list[0]->message
+                                                     : "it does not parse");
+        if (!pass)
+            diag_hint(diag, d, "allot opt --verify-each says which");
+    }
     free(why);
     if (again)
         ptx_module_free(again);
@@ -391,17 +396,19 @@ pass_run_for(struct ptx_module *m, const char *pipeline, const struct pass_key *
     return pass_run_watched(m, pipeline, defaults, launch, report, NULL, diag);
 }
 
-/* Runs one pass, verifies what it left, tells of it. */
+/* Runs one pass; if it is watched, verifies what it left and tells of it. */
 static bool
 run_step(struct ptx_module *m, const struct pass_args *a, struct pass_facts *facts,
-         unsigned index, const struct pass_watch *watch, struct diag_sink *diag)
+         unsigned index, const struct pass_watch *watch, bool *changed,
+         struct diag_sink *diag)
 {
     bool any;
     const struct pass_launch before = *a->launch;
     double t0 = watch ? clock_seconds(CLOCK_MONOTONIC) : 0;
     bool ok = run_pass(m, a, facts, &any, diag);
     double t1 = watch ? clock_seconds(CLOCK_MONOTONIC) : 0;
-    ok = ok && (!any || verify(m, a->pass->name, diag));
+    ok = ok && (!any || !watch || verify(m, a->pass->name, diag));
+    *changed |= any;
     if (ok && !a->pass->shapes && !shape_same(&before, a->launch))
         ok = diag_error(diag, "pass %s changed the launch's shape; give it .shapes",
                         a->pass->name);
@@ -420,7 +427,7 @@ pass_run_watched(struct ptx_module *m, const char *pipeline,
 {
     char *text = expand(pipeline);
     unsigned index = 0;
-    bool ok = true;
+    bool ok = true, changed = false;
     size_t nfuncs = m->funcs.n; /* no pass adds functions */
     struct pass_facts *facts = xcalloc(nfuncs + 1, sizeof *facts);
     for (char *step = *text ? text : NULL, *next; step && ok; step = next) {
@@ -433,12 +440,12 @@ pass_run_watched(struct ptx_module *m, const char *pipeline,
         if (!ok)
             break;
         add_defaults(a.pass, defaults, given);
-        ok = run_step(m, &a, facts, index++, watch, diag);
+        ok = run_step(m, &a, facts, index++, watch, &changed, diag);
         assert(m->funcs.n == nfuncs);
     }
     for (size_t i = 0; i < nfuncs; i++)
         facts_drop(&facts[i], 0);
     free(facts);
     free(text);
-    return ok;
+    return ok && (!changed || watch || verify(m, NULL, diag));
 }

@@ -94,9 +94,9 @@ struct pass_watch {
 
 /* Runs a pipeline ("" runs nothing). `defaults` (key NULL ends it; may be NULL) replaces
  * the rows' defaults wherever a pass has such a key. launch: that the code
- * is made for; passes may change it. After each pass the module is printed and parsed
- * again: what a pass leaves must be valid PTX, and equal to what it printed. watch may be
- * NULL. */
+ * is made for; passes may change it. The module is printed and parsed again at the end,
+ * where it is watched after each pass: what passes leave must be valid PTX, and equal to what
+ * it printed. watch may be NULL. */
 bool pass_run_watched(struct ptx_module *m, const char *pipeline,
                       const struct pass_key *defaults, struct pass_launch *launch,
                       struct strbuf *report, const struct pass_watch *watch,
