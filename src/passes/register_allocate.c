@@ -240,10 +240,40 @@ ra_limit(const struct ptx_func *f, const struct register_room *room)
 
 /* -- the loop -- */
 
+/* The registers that f may have so that its warps are what `units` of them leave; 0: banks do
+ * not matter. */
+static uint32_t
+room_to_spread(const struct ptx_func *f, uint32_t units, uint32_t limit,
+               const struct ra_spreading *spread)
+{
+    if (spread->banks < 2 || units > limit)
+        return 0;
+    const uint32_t most = register_step(f, units, &spread->room);
+    return most < limit ? most : limit;
+}
+
+/* Where registers are spread over banks it matters only how many warps they leave. So it ends
+ * with a colouring that leaves as many as MAXLIVE does; how few would do is looked for where
+ * spreading fails. */
+static void
+colour(struct ra_graph *g, const struct ptx_func *f, const struct cfg *cfg,
+       uint32_t limit, bool hard, const struct ra_spreading *spread)
+{
+    uint32_t enough = hard ? room_to_spread(f, g->live_units, limit, spread) : 0;
+    uint32_t tried = 0;
+    for (bool all = false; !all; enough = 0) {
+        all = ra_colour(g, f, hard ? limit : 0, enough);
+        const uint32_t most = room_to_spread(f, g->nunits, limit, spread);
+        if (most && most != tried && ra_spread(g, f, cfg, spread->banks, most))
+            return;
+        tried = most;
+    }
+}
+
 /* NULL: so much more is live than there is room for that only spilling helps. */
 static struct ra_graph *
-colour_once(struct ra *a, uint32_t limit, struct cfg **cfg, struct live **live,
-            uint32_t *live_units)
+colour_once(struct ra *a, uint32_t limit, bool hard, const struct ra_spreading *spread,
+            struct cfg **cfg, struct live **live, uint32_t *live_units)
 {
     uint32_t preds;
     ra_split_vectors(a);
@@ -253,7 +283,7 @@ colour_once(struct ra *a, uint32_t limit, struct cfg **cfg, struct live **live,
     if (*live_units > RA_MAX_UNITS)
         return NULL;
     struct ra_graph *g = ra_graph_new(a, *live);
-    ra_colour(g, a->f, limit);
+    colour(g, a->f, *cfg, limit, hard, spread);
     return g;
 }
 
@@ -269,16 +299,6 @@ too_few(const struct ptx_func *f, uint32_t limit, uint32_t least, struct diag_si
     return false;
 }
 
-static void
-spread_over_banks(struct ra_graph *g, const struct ptx_func *f, const struct cfg *cfg,
-                  uint32_t limit, const struct ra_spreading *spread)
-{
-    if (spread->banks < 2)
-        return;
-    const uint32_t most = register_step(f, g->nunits, &spread->room);
-    ra_spread(g, f, cfg, spread->banks, most < limit ? most : limit);
-}
-
 /* Spills and colours until f has at most `limit` units. *least: what it got down to. */
 static bool
 reduce(struct ra *a, uint32_t limit, const struct ra_spreading *spread, uint32_t *least)
@@ -292,11 +312,10 @@ reduce(struct ra *a, uint32_t limit, const struct ra_spreading *spread, uint32_t
         struct cfg *cfg;
         struct live *live;
         uint32_t units;
-        struct ra_graph *g = colour_once(a, limit, &cfg, &live, &units);
+        struct ra_graph *g = colour_once(a, limit, true, spread, &cfg, &live, &units);
         units = g ? g->nunits : units;
         *least = units < *least ? units : *least;
         if (g && units <= limit) {
-            spread_over_banks(g, f, cfg, limit, spread);
             rename_all(a, g, cfg);
             ok = true;
         } else if (!ra_spill(a, live, target)) {
@@ -350,11 +369,9 @@ ra_places(const struct ptx_func *f, const struct ra_spreading *spread, struct ar
     int32_t *place = NULL;
     for (size_t i = 0; i < copy->body.n; i++)
         *vec_push(&a.origin) = (int32_t)i;
-    /* Against a limit of 0 it does not try hard: the places are a trial, and an order that
-     * takes fewer comes behind them. */
-    struct ra_graph *g = colour_once(&a, 0, &cfg, &live, &units);
+    /* Not hard: the places are a trial, and an order that takes fewer comes behind them. */
+    struct ra_graph *g = colour_once(&a, limit, false, spread, &cfg, &live, &units);
     if (g && g->nunits <= limit) {
-        spread_over_banks(g, copy, cfg, limit, spread);
         place = ARENA_ARRAY(mem, int32_t, f->regs.n + 1);
         for (size_t r = 0; r < f->regs.n; r++)
             place[r] = g->units[r] ? g->colour[r] : RA_NONE;

@@ -41,6 +41,7 @@ struct ra_group {
     int32_t reg[RA_MAX_GROUP]; /* RA_NONE: a hole */
     uint8_t off[RA_MAX_GROUP]; /* units from the group's first */
     uint8_t n, units, align;
+    bool pred;
 };
 
 struct ra_copy {
@@ -48,11 +49,22 @@ struct ra_copy {
     uint32_t weight;
 };
 
+/* What colouring looks at of a register that is no predicate. A row is a set of units: each
+ * register has one, numbered from 1 in the order of the code; four in a row, from a multiple
+ * of four, have one of the units of all. Neighbours are near in the code, so half of the rows
+ * say what all would. */
+struct ra_near {
+    uint32_t *rows;      /* of the neighbours; then zeros, a row that stays empty */
+    uint32_t nrows, row; /* 0: a predicate */
+};
+
 struct ra_graph {
     uint32_t n;     /* registers of the function */
     uint8_t *units; /* of each; 0: not in the code. A predicate has 1 */
     uint32_t **adj; /* neighbours in the same file */
     uint32_t *nadj;
+    struct ra_near *near;
+    uint32_t fours, nrows; /* the first row of four registers; all rows */
     struct ra_group *group;
     uint32_t ngroups;
     int32_t *group_of; /* of each register, RA_NONE: not in the code */
@@ -74,8 +86,10 @@ void ra_split_vectors(struct ra *a);
 struct ra_graph *ra_graph_new(const struct ra *a, const struct live *l);
 void ra_graph_free(struct ra_graph *g);
 /* Colours with as few units as it finds; does not try hard where MAXLIVE is above the
- * limit, for then something must be spilled. */
-void ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit);
+ * limit, for then something must be spilled. False: it ended early, with `enough` units or
+ * fewer, and might find a colouring of fewer units or predicates. */
+bool ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit,
+               uint32_t enough);
 
 /* What a register should lie apart from. */
 struct ra_apart {
@@ -96,8 +110,8 @@ struct ra_banks {
 
 struct ra_banks *ra_banks_new(const struct ra_graph *g, const struct ptx_func *f,
                               const struct cfg *cfg, unsigned n, struct arena *mem);
-/* Colours anew by banks, where `limit` units are enough for that; else the colours stay. */
-void ra_spread(struct ra_graph *g, const struct ptx_func *f, const struct cfg *cfg,
+/* Colours by banks; false: `limit` units are not enough for that, and nothing has changed. */
+bool ra_spread(struct ra_graph *g, const struct ptx_func *f, const struct cfg *cfg,
                unsigned banks, uint32_t limit);
 
 /* Changes the code so that at most `units` (32-bit units) should be live anywhere. False:

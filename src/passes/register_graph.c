@@ -9,13 +9,14 @@
  * units is not known beforehand, so several are tried: the order of the text (optimal
  * for straight SSA code without pairs), smallest degree last, the same with wide groups
  * first, and from each result anew by its own colours (Culberson's iterated greedy, which
- * for single registers never gets worse), until MAXLIVE is reached or a budget of work is
- * spent. Registers that are copies of each other then get the same place wherever that
- * costs nothing. Cost: O(edges) a try. */
+ * for single registers never gets worse), until MAXLIVE is reached, or what is enough for the
+ * caller, or a budget of work is spent. Registers that are copies of each other then get the
+ * same place wherever that costs nothing. Cost: O(edges) a try. */
 #include "passes/register_allocate_int.h"
 
 #include "analysis/register_check.h"
 #include "analysis/defuse.h"
+#include "base/bitset.h"
 #include "base/pqueue.h"
 
 enum { WORK = 60 * 1000 * 1000, ROUNDS = 400 };
@@ -332,6 +333,66 @@ drop_duplicates(struct ra_graph *g, uint32_t *seen)
     }
 }
 
+/* Rows that are looked at in one go; registers of a row. */
+enum { GATHER = 8, FOUR = 4 };
+
+static void
+note_row(void *user, int32_t r, bool write, bool partial)
+{
+    struct build *b = user;
+    (void)write;
+    (void)partial;
+    if (!b->g->near[r].row && !b->pred[r])
+        b->g->near[r].row = b->g->nrows++;
+}
+
+static uint32_t
+row_of_four(const struct ra_graph *g, uint32_t row)
+{
+    return g->fours + row / FOUR;
+}
+
+/* in_four: zeros; rows: room for all. */
+static void
+make_near(struct ra_graph *g, uint32_t r, uint8_t *in_four, uint32_t *rows)
+{
+    struct ra_near *x = &g->near[r];
+    const uint32_t *adj = g->adj[r];
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < g->nadj[r]; k++)
+        in_four[g->near[adj[k]].row / FOUR]++;
+    for (uint32_t k = 0; k < g->nadj[r]; k++) {
+        const uint32_t row = g->near[adj[k]].row;
+        if (in_four[row / FOUR] < FOUR)
+            rows[n++] = row;
+        else if (row % FOUR == 0)
+            rows[n++] = row_of_four(g, row);
+    }
+    for (uint32_t k = 0; k < g->nadj[r]; k++)
+        in_four[g->near[adj[k]].row / FOUR] = 0;
+    x->nrows = n;
+    x->rows = ARENA_ARRAY(&g->mem, uint32_t, (n + GATHER - 1) / GATHER * GATHER);
+    memcpy(x->rows, rows, n * sizeof *rows);
+}
+
+static void
+make_rows(struct build *b, struct arena *mem)
+{
+    struct ra_graph *g = b->g;
+    g->near = ARENA_ARRAY(&g->mem, struct ra_near, g->n + 1);
+    g->nrows = 1;
+    for (size_t i = 0; i < b->f->body.n; i++)
+        defuse_each(&b->f->body.v[i], note_row, b);
+    const uint32_t fours = (g->nrows + FOUR - 1) / FOUR;
+    g->fours = fours * FOUR;
+    g->nrows = g->fours + fours;
+    uint8_t *in_four = ARENA_ARRAY(mem, uint8_t, fours);
+    uint32_t *rows = ARENA_ARRAY(mem, uint32_t, g->nrows);
+    for (uint32_t r = 0; r < g->n; r++)
+        if (g->near[r].row)
+            make_near(g, r, in_four, rows);
+}
+
 static void
 make_groups(struct ra_graph *g, const struct ptx_func *f)
 {
@@ -345,10 +406,11 @@ make_groups(struct ra_graph *g, const struct ptx_func *f)
     for (uint32_t r = 0; r < g->n; r++) {
         if (!g->units[r] || q.of.v[r] != RA_NONE)
             continue;
-        unsigned u = ra_units(f, (int32_t)r);
+        uint8_t u = (uint8_t)ra_units(f, (int32_t)r);
+        bool pred = f->regs.v[r].type == PTX_PRED;
         q.of.v[r] = (int32_t)q.group.n;
         *vec_push(&q.group) = (struct ra_group){
-            .reg = {(int32_t)r}, .n = 1, .units = (uint8_t)u, .align = (uint8_t)u};
+            .reg = {(int32_t)r}, .n = 1, .units = u, .align = u, .pred = pred};
     }
     g->ngroups = (uint32_t)q.group.n;
     g->group = arena_dup(&g->mem, q.group.v, sizeof *g->group * q.group.n);
@@ -389,6 +451,7 @@ ra_graph_new(const struct ra *a, const struct live *l)
     b.count = false;
     build_all(&b, l);
     drop_duplicates(g, ARENA_ARRAY(&tmp, uint32_t, g->n + 1));
+    make_rows(&b, &tmp);
     make_groups(g, f);
     live_max(l, &g->live_units, &g->live_preds);
     arena_free(&tmp);
@@ -407,63 +470,178 @@ ra_graph_free(struct ra_graph *g)
 
 /* -- colouring -- */
 
+enum { WORD = 64, MOST_WORDS = RA_MAX_UNITS / WORD };
+
+/* Where the group at hand cannot begin is a bit of each unit, a byte of each predicate: there
+ * are tens of units, but hundreds of predicates at times. */
 struct paint {
     const struct ra_graph *g;
-    const struct ptx_func *f;
-    uint32_t stamp[RA_MAX_UNITS + 64], epoch;
-    uint64_t work;
+    struct arena *mem;
+    unsigned words;                    /* of a set of units; none lies behind them */
+    uint64_t *units;                   /* [word][row]: the units that a register takes */
+    uint64_t taken[MOST_WORDS];        /* units */
+    bool taken_pred[RA_MAX_UNITS + 1]; /* predicate + 1; 0 stands for no colour */
+    uint32_t preds;                    /* given out so far */
     uint32_t **friends; /* of each register: those it is a copy of; NULL: no bias */
     uint32_t *nfriends;
     uint32_t limit[2];            /* with bias: units, predicates to stay within */
-    uint64_t all;                 /* work of one colouring */
     const struct ra_banks *banks; /* NULL: places do not matter */
     uint32_t cost[RA_MAX_UNITS];  /* of each place for the group at hand */
 };
+
+/* Room for `units` units. */
+static void
+widen(struct paint *p, uint32_t units)
+{
+    const uint32_t words = (units + WORD - 1) / WORD;
+    p->words = words < MOST_WORDS ? words : MOST_WORDS;
+    p->units = ARENA_ARRAY(p->mem, uint64_t, p->words * (size_t)p->g->nrows);
+}
+
+static struct paint *
+paint_new(const struct ra_graph *g, uint32_t units, struct arena *mem)
+{
+    struct paint *p = ARENA_NEW(mem, struct paint);
+    p->g = g;
+    p->mem = mem;
+    widen(p, units ? units : 1);
+    return p;
+}
+
+/* Register r, which has no place, is at c. */
+static void
+put_register(struct paint *p, int32_t r, uint32_t c)
+{
+    const struct ra_graph *g = p->g;
+    const uint32_t row = g->near[r].row;
+    if (!row) {
+        p->preds = c + 1 > p->preds ? c + 1 : p->preds;
+        return;
+    }
+    const uint64_t set = (((uint64_t)1 << g->units[r]) - 1) << c % WORD;
+    uint64_t *units = p->units + c / WORD * (size_t)g->nrows;
+    units[row] = set;
+    units[row_of_four(g, row)] |= set;
+}
+
+/* ... has no place any more. */
+static void
+lift_register(struct paint *p, int32_t r)
+{
+    const uint32_t row = p->g->near[r].row, first = row / FOUR * FOUR;
+    for (unsigned w = 0; row && w < p->words; w++) {
+        uint64_t *units = p->units + w * (size_t)p->g->nrows;
+        units[row] = 0;
+        units[row_of_four(p->g, row)] =
+            units[first] | units[first + 1] | units[first + 2] | units[first + 3];
+    }
+}
+
+/* colour: of each register; NULL: none has one. */
+static void
+put_all(struct paint *p, const int32_t *colour)
+{
+    memset(p->units, 0, p->words * (size_t)p->g->nrows * sizeof *p->units);
+    memset(p->taken_pred, 0, sizeof p->taken_pred);
+    p->preds = 0;
+    for (uint32_t r = 0; colour && r < p->g->n; r++)
+        if (colour[r] >= 0)
+            put_register(p, (int32_t)r, (uint32_t)colour[r]);
+}
+
+/* 64 units of all neighbours of r. Most of the time of colouring goes here. */
+static inline uint64_t
+gather(const struct paint *p, int32_t r, unsigned word)
+{
+    const uint32_t *k = p->g->near[r].rows, *end = k + p->g->near[r].nrows;
+    const uint64_t *units = p->units + word * (size_t)p->g->nrows;
+    uint64_t all = 0;
+    for (; k < end; k += GATHER)
+        all |= units[k[0]] | units[k[1]] | units[k[2]] | units[k[3]] | units[k[4]] |
+               units[k[5]] | units[k[6]] | units[k[7]];
+    return all;
+}
+
+static void
+forbid_pred(struct paint *p, int32_t r, const int32_t *colour)
+{
+    const uint32_t *k = p->g->adj[r], *end = k + p->g->nadj[r];
+    memset(p->taken_pred, 0, (size_t)p->preds + 1);
+    for (; end - k >= 4; k += 4) {
+        p->taken_pred[colour[k[0]] + 1] = true;
+        p->taken_pred[colour[k[1]] + 1] = true;
+        p->taken_pred[colour[k[2]] + 1] = true;
+        p->taken_pred[colour[k[3]] + 1] = true;
+    }
+    for (; k < end; k++)
+        p->taken_pred[colour[*k] + 1] = true;
+}
+
+/* Of 64 units those where group q cannot begin. It begins at a multiple of its size, so none of
+ * its registers lies in another word than its begin. */
+static uint64_t
+forbid_units(const struct paint *p, const struct ra_group *q, unsigned word)
+{
+    uint64_t taken = 0;
+    for (unsigned m = 0; m < q->n; m++) {
+        if (q->reg[m] == RA_NONE)
+            continue;
+        const uint64_t units = gather(p, q->reg[m], word);
+        for (unsigned s = q->off[m]; s < q->off[m] + p->g->units[q->reg[m]]; s++)
+            taken |= units >> s;
+    }
+    return taken;
+}
 
 /* Marks the places where group q cannot begin. */
 static void
 forbid(struct paint *p, const struct ra_group *q, const int32_t *colour)
 {
-    const struct ra_graph *g = p->g;
-    p->epoch++;
-    for (unsigned m = 0; m < q->n; m++) {
-        if (q->reg[m] == RA_NONE)
-            continue;
-        const uint32_t *adj = g->adj[q->reg[m]];
-        int units = g->units[q->reg[m]];
-        for (uint32_t k = 0; k < g->nadj[q->reg[m]]; k++) {
-            int32_t c = colour[adj[k]];
-            if (c < 0)
-                continue;
-            int from = c - q->off[m] - units + 1, to = c - q->off[m] + g->units[adj[k]];
-            for (int i = from < 0 ? 0 : from; i < to; i++)
-                p->stamp[i] = p->epoch;
-        }
-        p->work += g->nadj[q->reg[m]];
-    }
+    if (q->pred)
+        forbid_pred(p, q->reg[0], colour);
+    else
+        for (unsigned w = 0; w < p->words; w++)
+            p->taken[w] = forbid_units(p, q, w);
 }
 
+/* After forbid. */
 static bool
-is_pred(const struct paint *p, const struct ra_group *q)
+is_free(const struct paint *p, const struct ra_group *q, int32_t c)
 {
-    for (unsigned m = 0; m < q->n; m++)
-        if (q->reg[m] != RA_NONE)
-            return p->f->regs.v[q->reg[m]].type == PTX_PRED;
-    return false;
+    return q->pred ? !p->taken_pred[c + 1] : !bitset_has(p->taken, (size_t)c);
+}
+
+/* The first place where group q can begin; RA_NONE: there is none. */
+static int32_t
+lowest(struct paint *p, const struct ra_group *q, const int32_t *colour)
+{
+    if (q->pred) {
+        forbid_pred(p, q->reg[0], colour);
+        const bool *free = memchr(p->taken_pred + 1, false, RA_MAX_UNITS);
+        return free ? (int32_t)(free - p->taken_pred) - 1 : RA_NONE;
+    }
+    const uint64_t all = UINT64_MAX; /* no division for most groups: it takes long */
+    const uint64_t aligned = q->align == 1 ? all : all / (((uint64_t)1 << q->align) - 1);
+    for (unsigned w = 0; w < p->words; w++) {
+        const uint64_t free = ~forbid_units(p, q, w) & aligned;
+        if (free)
+            return (int32_t)(w * WORD) + bit_lowest(free);
+    }
+    return RA_NONE;
 }
 
 /* Where a friend of the group is, if the group can be there too. */
 static int32_t
 beside_friend(const struct paint *p, const struct ra_group *q, const int32_t *colour)
 {
-    uint32_t limit = p->limit[is_pred(p, q)];
+    uint32_t limit = p->limit[q->pred];
     for (unsigned m = 0; m < q->n; m++) {
         if (q->reg[m] == RA_NONE)
             continue;
         for (uint32_t k = 0; k < p->nfriends[q->reg[m]]; k++) {
             int32_t c = colour[p->friends[q->reg[m]][k]] - q->off[m];
             if (c >= 0 && c % q->align == 0 && c + q->units <= (int32_t)limit &&
-                p->stamp[c] != p->epoch)
+                is_free(p, q, c))
                 return c;
         }
     }
@@ -504,21 +682,23 @@ static int32_t
 cheapest(struct paint *p, const struct ra_group *q, const int32_t *colour)
 {
     int32_t best = RA_NONE;
-    if (is_pred(p, q))
+    if (q->pred)
         return best;
     note_costs(p, q, colour);
     for (int32_t c = 0; c + q->units <= (int32_t)p->limit[0]; c += q->align)
-        if (p->stamp[c] != p->epoch && (best == RA_NONE || p->cost[c] < p->cost[best]))
+        if (is_free(p, q, c) && (best == RA_NONE || p->cost[c] < p->cost[best]))
             best = c;
     return best;
 }
 
 static void
-put(const struct ra_group *q, int32_t c, int32_t *colour)
+put(struct paint *p, const struct ra_group *q, int32_t c, int32_t *colour)
 {
     for (unsigned m = 0; m < q->n; m++)
-        if (q->reg[m] != RA_NONE)
+        if (q->reg[m] != RA_NONE) {
             colour[q->reg[m]] = c + q->off[m];
+            put_register(p, q->reg[m], (uint32_t)c + q->off[m]);
+        }
 }
 
 static bool
@@ -527,37 +707,52 @@ is_worse(const uint32_t used[2], const uint32_t best[2])
     return used[0] > best[0] || (used[0] == best[0] && used[1] > best[1]);
 }
 
+/* How a colouring ended. */
+enum end { DONE, WORSE, FULL, SMALL /* p->words are */ };
+
+static enum end
+paint_within(struct paint *p, const uint32_t *order, int32_t *colour, uint32_t used[2],
+             const uint32_t best[2])
+{
+    const struct ra_graph *g = p->g;
+    for (uint32_t r = 0; r < g->n; r++)
+        colour[r] = RA_NONE;
+    put_all(p, NULL);
+    used[0] = used[1] = 0;
+    for (uint32_t i = 0; i < g->ngroups; i++) {
+        const struct ra_group *q = &g->group[order[i]];
+        int32_t c = RA_NONE;
+        if (p->friends || p->banks)
+            forbid(p, q, colour);
+        if (p->friends)
+            c = beside_friend(p, q, colour);
+        if (c == RA_NONE && p->banks)
+            c = cheapest(p, q, colour);
+        if (c == RA_NONE)
+            c = lowest(p, q, colour);
+        if (c == RA_NONE)
+            return q->pred ? FULL : SMALL;
+        put(p, q, c, colour);
+        uint32_t *u = &used[q->pred];
+        *u = (uint32_t)c + q->units > *u ? (uint32_t)c + q->units : *u;
+        if (is_worse(used, best))
+            return WORSE;
+    }
+    return DONE;
+}
+
 /* Colours groups in this order; the units and predicates used, or false if there is no
- * room within RA_MAX_UNITS. Ends early where it takes more than `best`: that can only grow.
- * It counts as work all the same, so that the number of tries does not depend on it. */
+ * room within RA_MAX_UNITS, or it takes more than `best`: then it ends early, for that can
+ * only grow. */
 static bool
 paint(struct paint *p, const uint32_t *order, int32_t *colour, uint32_t used[2],
       const uint32_t best[2])
 {
-    const struct ra_graph *g = p->g;
-    const uint64_t before = p->work;
-    for (uint32_t r = 0; r < g->n; r++)
-        colour[r] = RA_NONE;
-    used[0] = used[1] = 0;
-    for (uint32_t i = 0; i < g->ngroups; i++) {
-        const struct ra_group *q = &g->group[order[i]];
-        forbid(p, q, colour);
-        int32_t c = p->friends ? beside_friend(p, q, colour) : RA_NONE;
-        if (c == RA_NONE && p->banks)
-            c = cheapest(p, q, colour);
-        if (c == RA_NONE)
-            for (c = 0; p->stamp[c] == p->epoch; c += q->align)
-                if (c + 2 * q->align > RA_MAX_UNITS)
-                    return false;
-        put(q, c, colour);
-        uint32_t *u = &used[is_pred(p, q)];
-        *u = (uint32_t)c + q->units > *u ? (uint32_t)c + q->units : *u;
-        if (is_worse(used, best)) {
-            p->work = before + p->all;
-            break;
-        }
-    }
-    return true;
+    enum end end;
+    while ((end = paint_within(p, order, colour, used, best)) == SMALL &&
+           p->words < MOST_WORDS && p->words * WORD < best[0])
+        widen(p, p->words * WORD * 2);
+    return end == DONE;
 }
 
 struct key {
@@ -649,6 +844,7 @@ befriend(struct paint *p, struct arena *mem)
 static void
 move_to_friends(struct paint *p, int32_t *colour)
 {
+    put_all(p, colour);
     for (int round = 0; round < 4; round++)
         for (uint32_t i = 0; i < p->g->ngroups; i++) {
             const struct ra_group *q = &p->g->group[i];
@@ -661,18 +857,30 @@ move_to_friends(struct paint *p, int32_t *colour)
                 continue;
             forbid(p, q, colour);
             int32_t c = beside_friend(p, q, colour);
-            if (c != RA_NONE)
-                put(q, c, colour);
+            if (c == RA_NONE)
+                continue;
+            for (unsigned m = 0; m < q->n; m++)
+                if (q->reg[m] != RA_NONE)
+                    lift_register(p, q->reg[m]);
+            put(p, q, c, colour);
         }
 }
 
-void
-ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit)
+/* The colour of its first unit. */
+static int32_t
+place_of(const struct ra_graph *g, const struct ra_group *q)
+{
+    unsigned m = 0;
+    while (q->reg[m] == RA_NONE)
+        m++;
+    return g->colour[q->reg[m]] - q->off[m];
+}
+
+bool
+ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit, uint32_t enough)
 {
     struct arena mem = {0};
-    struct paint *p = ARENA_NEW(&mem, struct paint);
-    p->g = g;
-    p->f = f;
+    struct paint *p = paint_new(g, g->live_units, &mem);
     uint32_t n = g->ngroups, used[2], best[2] = {UINT32_MAX, UINT32_MAX};
     uint32_t *order = ARENA_ARRAY(&mem, uint32_t, n + 1);
     uint32_t *best_order = ARENA_ARRAY(&mem, uint32_t, n + 1);
@@ -680,27 +888,26 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit)
     struct key *key = ARENA_ARRAY(&mem, struct key, 2 * n + 1);
     uint64_t *last = ARENA_ARRAY(&mem, uint64_t, n + 1);
     uint64_t *first = ARENA_ARRAY(&mem, uint64_t, n + 1);
+    uint64_t edges = 0;
     smallest_last(g, last, &mem);
     for (uint32_t q = 0; q < n; q++)
         first[q] = q; /* make_groups: vectors, then registers in order of number */
-    for (uint32_t q = 0; q < n; q++)
-        for (unsigned m = 0; m < g->group[q].n; m++)
-            p->all += g->group[q].reg[m] != RA_NONE ? g->nadj[g->group[q].reg[m]] : 0;
+    for (uint32_t r = 0; r < g->n; r++)
+        edges += g->nadj[r];
     uint64_t random = 1;
+    bool least = false;
     /* Where more is live than may be used, only copies could help: no hard trying. */
     int rounds = g->live_units > limit ? 4 : ROUNDS;
-    for (int round = 0; round < rounds && p->work < WORK; round++) {
+    for (int round = 0; round < rounds && edges * (uint64_t)round < WORK; round++) {
+        const int kind = round < 4 ? round : 4 + round % 5;
         for (uint32_t q = 0; q < n; q++) {
             const struct ra_group *s = &g->group[q];
-            int32_t c = 0;
-            for (unsigned m = 0; m < s->n && round > 3; m++)
-                if (s->reg[m] != RA_NONE)
-                    c = g->colour[s->reg[m]] - s->off[m];
+            const int32_t c = kind > 3 ? place_of(g, s) : 0;
             uint64_t wide = 255u - s->units, up = (uint64_t)c, down = RA_MAX_UNITS - up;
             random = random * 6364136223846793005u + 1442695040888963407u;
             uint64_t any = random >> 40;
             uint64_t a = 0, b = 0; /* of 32 bits */
-            switch (round < 4 ? round : 4 + round % 5) {
+            switch (kind) {
             case 0:
                 a = last[q];
                 break;
@@ -732,14 +939,13 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit)
             key[q] = (struct key){a << 32 | b, q};
         }
         sort_order(key, n, order);
-        if (!paint(p, order, colour, used, best))
-            continue;
-        if (!is_worse(used, best)) {
+        if (paint(p, order, colour, used, best)) {
             memcpy(best, used, sizeof best);
             memcpy(g->colour, colour, sizeof *colour * g->n);
             memcpy(best_order, order, sizeof *order * n);
         }
-        if (round >= 3 && best[0] <= g->live_units && best[1] <= g->live_preds)
+        least = best[0] <= g->live_units && best[1] <= g->live_preds;
+        if (round >= 3 && (least || best[0] <= enough))
             break;
     }
     g->nunits = best[0];
@@ -755,6 +961,7 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit)
         move_to_friends(p, g->colour);
     }
     arena_free(&mem);
+    return least || best[0] > enough;
 }
 
 /* -- banks -- */
@@ -789,26 +996,26 @@ order_of_code(const struct ra_graph *g, const struct ptx_func *f, uint32_t *orde
         defuse_each(&f->body.v[i], note_order, &x);
 }
 
-void
+bool
 ra_spread(struct ra_graph *g, const struct ptx_func *f, const struct cfg *cfg,
           unsigned banks, uint32_t limit)
 {
     struct arena mem = {0};
-    struct paint *p = ARENA_NEW(&mem, struct paint);
+    struct paint *p = paint_new(g, limit, &mem);
     uint32_t *order = ARENA_ARRAY(&mem, uint32_t, g->ngroups + 1), used[2];
     int32_t *colour = ARENA_ARRAY(&mem, int32_t, g->n + 1);
-    p->g = g;
-    p->f = f;
     p->banks = ra_banks_new(g, f, cfg, banks, &mem);
     p->limit[0] = limit;
     p->limit[1] = g->npreds;
     befriend(p, &mem);
     order_of_code(g, f, order, &mem);
     const uint32_t most[2] = {limit, UINT32_MAX};
-    if (paint(p, order, colour, used, most) && used[0] <= limit) {
+    const bool fits = paint(p, order, colour, used, most);
+    if (fits) {
         memcpy(g->colour, colour, sizeof *colour * g->n);
         g->nunits = used[0];
         g->npreds = used[1];
     }
     arena_free(&mem);
+    return fits;
 }
