@@ -109,16 +109,16 @@ if [ -e "$lib" ]; then
     run paper hw-correlation --machine v100 "$dir/m.csv" || fail "what was measured"
     grep -Eq '^6 launches, mean error 0.0 %' "$dir/out" || fail "measured is not simulated"
     # workloads: second and later runs find instruction caches and L2 as the ones before left
-    # them, so about the same (a refresh that delays a load is half of a launch of 1,000 cycles)
+    # them, which saves about 450 cycles: launches of 15,000 and more are about the same
     ALLOT_MACHINE=v100 run measure --library "$lib" --warm --repeat 1 --quick -o "$dir/w.csv" \
         workload/gaussian_fan1 workload/mum || fail "measure workloads: $(cat "$dir/err")"
     grep -q 'workload/mum/quick is left out: it needs textures' "$dir/err" || fail "textures"
     [ "$(grep -c '^workload/' "$dir/w.csv")" -eq 2 ] || fail "rows: $(cat "$dir/w.csv")"
     grep -q '^workload/gaussian_fan1/quick,Fan2,2/2,' "$dir/w.csv" || fail "a row for each kernel"
     ALLOT_MACHINE=v100 run measure --library "$lib" --warm --repeat 3 --quick -o "$dir/w.csv" workload/bfs/ \
-        workload/nqueen workload/kmeans workload/sgemm || fail "measure workloads: $(cat "$dir/err")"
+        workload/lavaMD workload/kmeans workload/sgemm/ || fail "measure workloads: $(cat "$dir/err")"
     run paper hw-correlation --cases --quick --machine v100 "$dir/w.csv" || fail "what was measured of workloads"
-    awk '/^4 launches, mean error/ { sub(/%.*/, ""); ok = $5 < 3 } END { exit !ok }' "$dir/out" ||
+    awk '/^4 launches, mean error/ { sub(/%.*/, ""); ok = $5 < 2 } END { exit !ok }' "$dir/out" ||
         fail "measured is not simulated"
 else
     echo "no libcuda.so.1 of ours: the recorder itself is not tried"
