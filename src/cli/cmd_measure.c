@@ -1,5 +1,6 @@
 /* cmd_measure.c: allot measure: the microbenchmarks and the workloads on a real GPU
  * (micro/measure.h). */
+#include "cli/passes.h"
 #include "cli/runs.h"
 #include "micro/measure.h"
 #include "micro/micro.h"
@@ -39,8 +40,11 @@ cmd_measure(int argc, char **argv)
          NULL, NULL, &w.profile},
         {"dry-run", 0, NULL, "no GPU: what would run, on a description of one", NULL,
          NULL, &dry},
-        {"machine", 'm', "NAME|FILE", "for --dry-run (default a100)", &machine, NULL,
-         NULL},
+        {"machine", 'm', "NAME|FILE", "for --dry-run and --passes (default a100)",
+         &machine, NULL, NULL},
+        {"passes", 'p', "P[,P...]",
+         "workloads alone, their kernels as these passes leave them ('machine': the machine's own)",
+         &w.passes, NULL, NULL},
         {"ptxas", 0, NULL, "with --dry-run: ptxas compiles every kernel too", NULL, NULL,
          &ptxas},
         {"library", 0, "FILE", "the driver (default libcuda.so.1)", &w.library, NULL,
@@ -67,6 +71,8 @@ cmd_measure(int argc, char **argv)
                          "no case begins with '%s' (papers/micro/gpgpusim.csv, "
                          "published/FILE/KERNEL, workload/NAME)",
                          unknown);
+    if (w.passes && strcmp(w.passes, "machine") != 0 && !pass_names_check(&cmd, w.passes))
+        return EXIT_USAGE;
     if (w.profile && dry)
         return cli_usage(&cmd, "--profile needs a GPU");
     if (ptxas && !dry)
@@ -75,17 +81,15 @@ cmd_measure(int argc, char **argv)
         return EXIT_FAILED;
     struct diag_sink diag = {0};
     struct strbuf out = {0};
-    bool ok;
-    if (dry) {
-        struct allot_diag *d = cli_diag_new();
-        struct allot_machine *m = cli_machine(machine, d);
-        ok = m && measure_dry(&w, m, machine, ptxas, &out, d, &diag);
-        allot_machine_free(m);
-        cli_diag(d);
-        allot_diag_free(d);
-    } else {
-        ok = measure_run(&w, &out, &diag);
-    }
+    struct allot_diag *d = cli_diag_new();
+    struct allot_machine *m = dry || w.passes ? cli_machine(machine, d) : NULL;
+    w.machine = m;
+    bool ok = (m || (!dry && !w.passes)) &&
+              (dry ? measure_dry(&w, m, machine, ptxas, &out, d, &diag)
+                   : measure_run(&w, &out, &diag));
+    allot_machine_free(m);
+    cli_diag(d);
+    allot_diag_free(d);
     /* also without the cases that failed */
     if (out.n && !cli_interrupted())
         ok = cli_write_file(path, out.s, out.n) && ok;

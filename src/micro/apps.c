@@ -16,7 +16,8 @@ apps_case(size_t i, struct apps_case *out)
 {
     for (size_t w = 0; allot_workloads[w]; w++)
         if (w == i / 2) {
-            *out = (struct apps_case){allot_workloads[w], i % 2 == 0};
+            *out =
+                (struct apps_case){.workload = allot_workloads[w], .quick = i % 2 == 0};
             return true;
         }
     return false;
@@ -47,15 +48,49 @@ apps_has_textures(const struct allot_workload *w)
     return ptx && strstr(ptx, "\ttex.");
 }
 
-char *
-apps_text(const struct allot_workload *w, unsigned cc, bool as_is)
+static char *
+own_passes(const struct allot_machine *m)
 {
-    const char *ptx = allot_workload_ptx(w->name, "clang", NULL);
-    char *text = !ptx ? NULL : as_is ? xstrdup(ptx) : span_instrument(ptx, cc);
+    char passes[1024] = "";
+    allot_machine_get(m, "compiler.cleanup", passes, sizeof passes);
+    struct strbuf b = {0};
+    strbuf_printf(&b, "%s%sregister-allocate", passes, *passes ? "," : "");
+    return strbuf_take(&b);
+}
+
+/* What the case's passes leave of its PTX; NULL after saying why not. */
+static char *
+passed_text(const struct apps_case *c, const char *ptx)
+{
+    struct allot_diag *d = allot_diag_new();
+    char *own = strcmp(c->passes, "machine") ? NULL : own_passes(c->machine);
+    struct allot_module *m = allot_module_parse(c->workload->name, ptx, strlen(ptx), d);
+    bool ok =
+        m && allot_module_opt_for(m, c->machine, own ? own : c->passes, "", NULL, d);
+    char *text = ok ? allot_module_print(m) : NULL;
+    if (!text)
+        fprintf(stderr, "allot: workload %s: passes %s:\n%s", c->workload->name,
+                c->passes, allot_diag_text(d));
+    allot_module_free(m);
+    allot_diag_free(d);
+    free(own);
+    return text;
+}
+
+char *
+apps_text(const struct apps_case *c, unsigned cc, bool as_is)
+{
+    const char *ptx = allot_workload_ptx(c->workload->name, "clang", NULL);
+    char *passed = ptx && c->passes ? passed_text(c, ptx) : NULL;
+    if (c->passes && !passed)
+        return NULL;
+    const char *from = passed ? passed : ptx;
+    char *text = !from ? NULL : as_is ? xstrdup(from) : span_instrument(from, cc);
     if (!text)
         fprintf(stderr,
                 "allot: workload %s: a kernel's return is guarded, or there is none\n",
-                w->name);
+                c->workload->name);
+    free(passed);
     return text;
 }
 
@@ -216,7 +251,7 @@ apps_simulate(const struct apps_case *c, const struct allot_machine *m,
 {
     char cc[16] = "0";
     allot_machine_get(m, "gpu.compute_capability", cc, sizeof cc);
-    char *text = apps_text(c->workload, (unsigned)atoi(cc), false);
+    char *text = apps_text(c, (unsigned)atoi(cc), false);
     struct sim s = {.planned = how != APPS_RUN};
     struct allot_place place = {&s,        NULL,     sim_alloc,  sim_free,
                                 sim_write, sim_read, sim_symbol, sim_launch};

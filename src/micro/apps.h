@@ -21,6 +21,10 @@ struct apps_result {
 struct apps_case {
     const struct allot_workload *workload;
     bool quick;
+    const char
+        *passes; /* run over its kernels; NULL: none. "machine": the machine's own, and
+                           registers allocated */
+    const struct allot_machine *machine; /* for these */
 };
 
 /* Case i, from 0 while true is returned: by name of the workload, the quick one first. */
@@ -31,9 +35,9 @@ bool apps_find(const char *name, struct apps_case *out);
 
 bool apps_has_textures(const struct allot_workload *w);
 
-/* The workload's PTX, of clang, as span.h makes it for a compute capability, or as it is;
- * malloc'd, NULL after saying why not. */
-char *apps_text(const struct allot_workload *w, unsigned cc, bool as_is);
+/* The PTX of the case's workload, of clang, behind its passes, as span.h makes it for a compute
+ * capability, or as it is; malloc'd, NULL after saying why not. */
+char *apps_text(const struct apps_case *c, unsigned cc, bool as_is);
 
 /* Runs the case at a place that launches the kernels of `module`, whose text is apps_text's.
  * UNCHECKED: the results may be anything, and the workload's check is not asked. AS_IS: the

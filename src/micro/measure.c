@@ -238,7 +238,7 @@ app_once(struct gpu *g, const struct measure *w, const struct apps_case *c,
     const struct allot_place place = {&j,        NULL,     app_alloc,  app_free,
                                       app_write, app_read, app_symbol, app_launch};
     struct allot_diag *d = allot_diag_new();
-    char *text = apps_text(c->workload, (unsigned)g->cc, w->profile);
+    char *text = apps_text(c, (unsigned)g->cc, w->profile);
     if (text && !w->profile)
         text = span_place(text, g->span);
     bool ok = text && TRY(g, load(&j.module, text)) &&
@@ -303,10 +303,11 @@ header(const struct gpu *g, const struct measure *w, struct strbuf *out)
         out,
         "# card: %s\n# compute capability: %d\n# SMs: %d\n# driver: CUDA %d.%d\n"
         "# date: %s\n# allot: %s\n# L2: %s\n# median, least and most of %u runs, cycles of "
-        "the SM's clock\n%s\n",
+        "the SM's clock\n%s%s%s%s\n",
         g->card, g->cc, g->sms, g->driver / 1000, g->driver % 1000 / 10, date,
         ALLOT_VERSION, w->warm ? "as the run before left it" : "other data, clean",
-        w->repeat, COLUMNS);
+        w->repeat, w->passes ? "# passes: " : "", w->passes ? w->passes : "",
+        w->passes ? "\n" : "", COLUMNS);
 }
 
 static bool
@@ -337,6 +338,8 @@ next_app(const struct measure *w, size_t *i, struct apps_case *c, char name[160]
     while (apps_case(*i, c)) {
         ++*i;
         apps_name(c, name);
+        c->passes = w->passes;
+        c->machine = w->machine;
         if (named(w, name) && (!w->quick || c->quick))
             return true;
     }
@@ -356,7 +359,8 @@ measure_all(struct gpu *g, const struct measure *w, const struct micro_cases *m,
 {
     unsigned done = 0;
     bool ok = true;
-    for (size_t i = 0; i < m->n && !w->profile && !w->interrupted(); i++) {
+    const bool apps = w->profile || w->passes;
+    for (size_t i = 0; i < m->n && !apps && !w->interrupted(); i++) {
         if (!wanted(w, m, i, (unsigned)g->cc))
             continue;
         progress(m->v[i].name);
@@ -421,7 +425,7 @@ measure_dry(const struct measure *w, const struct allot_machine *m, const char *
     }
     strbuf_printf(out, "# card: none (dry run)\n# machine: %s\n# allot: %s\n%s\n", name,
                   ALLOT_VERSION, COLUMNS);
-    for (size_t i = 0; i < cases.n && !w->interrupted(); i++) {
+    for (size_t i = 0; i < cases.n && !w->passes && !w->interrupted(); i++) {
         const struct micro_case *c = &cases.v[i];
         if (!wanted(w, &cases, i, (unsigned)atoi(cc)))
             continue;

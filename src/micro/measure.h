@@ -19,6 +19,9 @@ struct measure {
     size_t nonly;
     bool warm;    /* caches are left as the run before left them */
     bool profile; /* workloads alone, each once, their kernels as they are: no cycles */
+    const char
+        *passes; /* NULL; else workloads alone, as these passes leave their kernels */
+    const struct allot_machine *machine; /* for these */
     bool (*interrupted)(void);
 };
 

@@ -88,6 +88,12 @@ grep -q 'case workload/vecadd/quick could not be measured' "$dir/err" || fail "d
 grep -q '256 threads' "$dir/err" || fail "does not say why"
 grep -q '^workload/vecadd' "$dir/out" && fail "writes a row of it"
 grep -q '^workload/nn/quick,' "$dir/out" || fail "the rest does not go on"
+run measure --dry-run --quick -p nosuch workload/bfs/ && fail "an unknown pass"
+grep -q "no pass is called 'nosuch'" "$dir/err" || fail "does not name the pass"
+run measure --dry-run --quick -m v100 -p machine || fail "a machine's own passes"
+grep -q '^workload/bfs/quick,' "$dir/out" || fail "no workloads"
+grep -q '^chain' "$dir/out" && fail "microbenchmarks have no passes"
+grep -q ' 74 of workloads' "$dir/err" || fail "all workloads"
 if command -v ptxas >/dev/null; then
     run measure --dry-run --quick --ptxas -m v100 workload/vecadd chase || fail "ptxas takes the kernels"
 fi
@@ -115,6 +121,11 @@ if [ -e "$lib" ]; then
     grep -q 'workload/mum/quick is left out: it needs textures' "$dir/err" || fail "textures"
     [ "$(grep -c '^workload/' "$dir/w.csv")" -eq 2 ] || fail "rows: $(cat "$dir/w.csv")"
     grep -q '^workload/gaussian_fan1/quick,Fan2,2/2,' "$dir/w.csv" || fail "a row for each kernel"
+    # as passes leave the kernels: the results are checked
+    ALLOT_MACHINE=v100 run measure --library "$lib" --warm --repeat 1 --quick -m v100 -p machine -o "$dir/p.csv" \
+        workload/lud/ workload/conv1 || fail "measure passes: $(cat "$dir/err")"
+    grep -q '^# passes: machine' "$dir/p.csv" || fail "does not say which passes"
+    [ "$(grep -c '^workload/' "$dir/p.csv")" -eq 4 ] || fail "rows of passes: $(cat "$dir/p.csv")"
     ALLOT_MACHINE=v100 run measure --library "$lib" --warm --repeat 3 --quick -o "$dir/w.csv" workload/bfs/ \
         workload/lavaMD workload/kmeans workload/sgemm/ || fail "measure workloads: $(cat "$dir/err")"
     run paper hw-correlation --cases --quick --machine v100 "$dir/w.csv" || fail "what was measured of workloads"
