@@ -39,7 +39,6 @@ struct result {
     bool address;               /* all that read it are bases of scratchpad accesses */
     bool constant;              /* operands_constant */
     bool moved;                 /* a constant that somebody reads from a register */
-    bool tested;                /* its operation writes a predicate too */
     bool sums;                  /* all that read it are 64-bit sums, each once */
     uint16_t like;              /* op; PTX_NOPS: closed */
     uint8_t ninputs;            /* of logic */
@@ -281,11 +280,10 @@ take(struct fuser *x, uint32_t a, uint32_t b)
         if (u->first != r->like || u->second != q->op || s->like != q->op ||
             !has_bits(p, u->first_bits) || !has_bits(q, u->second_bits) ||
             (!alone && (u->when != ADDRESS || !r->address) &&
-             (u->when != EACH || !r->sums) && (u->when != ZERO || r->tested)) ||
+             (u->when != EACH || !r->sums) && u->when != ZERO) ||
             !allowed(x, u, a, b))
             continue;
         if (u->when == ZERO && !alone) { /* the first writes both */
-            r->tested = true;
             r->like = s->like = PTX_NOPS;
             x->operations[b] = 0;
             return true;

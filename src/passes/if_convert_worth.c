@@ -199,7 +199,7 @@ waits_before(struct worth *w, const struct diamond *d)
             continue;
         const bool loaded = of_reads(w, in, 0) & LOADED;
         const bool for_guard = of_writes(w, in, 0) & FOR_GUARD;
-        waits = (waits || (loaded && !for_guard)) && !keeps_loads(w, in);
+        waits = (waits || loaded) && !keeps_loads(w, in);
         if (!for_guard && (loaded || worth_is_long_load(w, i)))
             of_writes(w, in, LOADED);
     }
