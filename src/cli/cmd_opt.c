@@ -38,11 +38,9 @@ transform(struct job *j, struct transform *t, struct allot_module *mod,
           const struct allot_machine *m, struct allot_diag *d)
 {
     char *report = NULL;
-    struct allot_pass_watch watch;
-    const struct allot_pass_watch *watched = pass_look_any(&j->look) ? &watch : NULL;
     struct diag_sink diag = {0};
-    bool ok = pass_look_begin(&j->look, mod, &watch, d) &&
-              transform_passes(t, mod, m, watched, t->x ? &report : NULL, d);
+    bool ok = pass_look_begin(&j->look, mod, d) &&
+              transform_passes(t, mod, m, j->look.watch, t->x ? &report : NULL, d);
     pass_look_end(&j->look);
     cli_diag(d);
     allot_diag_clear(d);

@@ -106,17 +106,11 @@ after(void *user, const struct allot_pass_step *s, struct allot_diag *d)
 }
 
 bool
-pass_look_any(const struct pass_look *l)
-{
-    return l->print_after.n || l->time || l->verify;
-}
-
-bool
-pass_look_begin(struct pass_look *l, const struct allot_module *mod,
-                struct allot_pass_watch *watch, struct allot_diag *d)
+pass_look_begin(struct pass_look *l, const struct allot_module *mod, struct allot_diag *d)
 {
     l->mod = mod;
-    *watch = (struct allot_pass_watch){after, l};
+    l->own = (struct allot_pass_watch){after, l};
+    l->watch = l->print_after.n || l->time || l->verify ? &l->own : NULL;
     if (l->time)
         l->times =
             table_new(4, (const char *const[]){"pass", "ms", "verifying, ms", "changed"});

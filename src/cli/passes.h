@@ -7,7 +7,10 @@
 struct pass_look {
     struct cli_list print_after; /* names of passes, or "all" */
     bool time, verify;
+    const struct allot_pass_watch
+        *watch; /* of allot_module_opt_watched; NULL: nothing is to be seen */
     /* the look's own */
+    struct allot_pass_watch own;
     const struct allot_module *mod;
     struct table *times;
     double seconds, verify_seconds;
@@ -42,11 +45,9 @@ bool pass_threshold(const struct cli_cmd *cmd, struct cli_sim *s, const char *pa
 bool pass_names_check(const struct cli_cmd *cmd, const char *passes);
 /* Are the names passes? Says so and returns false where one is not. */
 bool pass_look_check(const struct cli_cmd *cmd, const struct pass_look *l);
-/* Is anything to be seen? */
-bool pass_look_any(const struct pass_look *l);
-/* The watch of allot_module_opt_watched over `mod`. False: the look could not begin. */
+/* Sets l->watch, over `mod`. False: the look could not begin. */
 bool pass_look_begin(struct pass_look *l, const struct allot_module *mod,
-                     struct allot_pass_watch *watch, struct allot_diag *d);
+                     struct allot_diag *d);
 /* Prints the table of times. */
 void pass_look_end(struct pass_look *l);
 

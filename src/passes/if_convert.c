@@ -28,7 +28,10 @@
 #include "analysis/guarded.h"
 #include "ptx/expansion.h"
 
-enum { MOST_ROUNDS = 8 };
+enum {
+    MOST_CONDITION = 5, /* operations of a second condition */
+    MOST_ROUNDS = 8
+};
 
 /* A branch, by what stays the same from round to round. */
 struct refused {
@@ -47,7 +50,7 @@ struct convert {
     uint32_t *guarded_in; /* of each register: the last arm where a guarded write is */
     uint32_t arms;        /* converted */
     bool reads_guarded;
-    size_t diamonds, guarded;
+    size_t diamonds, guarded, joined;
     struct worth worth;          /* of this round */
     VEC(struct refused) refused; /* branches that stay */
 };
@@ -229,6 +232,169 @@ find_diamond(struct convert *c, uint32_t a, struct diamond *d)
     return false;
 }
 
+/* -- two conditions of one arm -- */
+
+/* Block a, by its branch, goes to the arm or around it; the next block decides the same:
+ * `a || b` jumps into the arm, `a && b` around it. */
+struct pair {
+    uint32_t a, b, arm, meet; /* blocks */
+    bool any;                 /* one of the two conditions is enough */
+};
+
+static bool
+branches_on(const struct convert *c, uint32_t b)
+{
+    const struct cfg_block *x = &c->g->block[b];
+    if (x->end == x->first || x->nsucc != 2 || x->rpo < 0 ||
+        x->succ[1] != (int32_t)b + 1 || x->succ[0] < 0)
+        return false;
+    const struct ptx_inst *in = &c->f->body.v[x->end - 1];
+    return in->op == PTX_OP_BRA && in->guard >= 0;
+}
+
+struct computed {
+    const struct convert *c;
+    const struct pair *p;
+    int32_t guard;
+    bool bad;
+};
+
+static void
+note_computed(void *user, int32_t reg, bool write, bool partial)
+{
+    struct computed *x = user;
+    (void)partial;
+    if (write)
+        x->bad |= reg == x->guard ||
+                  live_at_start(x->c->live, x->p->meet, (uint32_t)reg) ||
+                  (x->p->any && live_at_start(x->c->live, x->p->arm, (uint32_t)reg));
+}
+
+/* May all lanes compute the second condition? */
+static bool
+is_computed_by_all(const struct convert *c, const struct pair *p)
+{
+    const struct cfg_block *b = &c->g->block[p->b];
+    struct computed x = {
+        .c = c, .p = p, .guard = c->f->body.v[c->g->block[p->a].end - 1].guard};
+    uint32_t operations = 0;
+    for (uint32_t i = b->first; i + 1 < b->end; i++) {
+        const struct ptx_inst *in = &c->f->body.v[i];
+        if (schedule_is_loc(in) || in->op == PTX_OP_LABEL)
+            continue;
+        if (ptx_is_pseudo(in) || in->guard >= 0 || in->power || !is_harmless(c->f, in))
+            return false;
+        operations += c->operations[i];
+        defuse_each(in, note_computed, &x);
+    }
+    return !x.bad && operations <= MOST_CONDITION;
+}
+
+static bool
+find_pair(struct convert *c, uint32_t a, struct pair *p)
+{
+    *p = (struct pair){.a = a, .b = a + 1, .arm = a + 2};
+    if (p->arm >= c->g->n || !branches_on(c, a) || !branches_on(c, p->b) || c->taken[a] ||
+        c->taken[p->b] || c->taken[p->arm])
+        return false;
+    const struct cfg_block *b = &c->g->block[p->b], *arm = &c->g->block[p->arm];
+    const uint32_t to = (uint32_t)c->g->block[a].succ[0];
+    p->meet = (uint32_t)b->succ[0];
+    p->any = to == p->arm;
+    if (b->npred != 1 || arm->nsucc != 1 || arm->succ[0] != (int32_t)p->meet ||
+        (!p->any && to != p->meet) || arm->npred != (p->any ? 2u : 1u))
+        return false;
+    struct diamond d = {.head = p->b,
+                        .arm = {p->arm},
+                        .narms = 1,
+                        .meet = p->meet,
+                        .guard = c->f->body.v[b->end - 1].guard};
+    return is_computed_by_all(c, p) && !only_ends(c, p->meet) && are_arms(c, &d) &&
+           worth_guards(&c->worth, &d);
+}
+
+static struct ptx_operand
+predicate(int32_t reg)
+{
+    return (struct ptx_operand){.kind = PTX_OPD_REG, .reg = reg};
+}
+
+static struct ptx_inst *
+push(struct ptx_func *f, enum ptx_op op, unsigned n, int32_t to)
+{
+    struct ptx_inst *in = vec_push(&f->body);
+    *in = ptx_inst_new(f->module, op, n);
+    in->ntypes = 1;
+    in->type[0] = PTX_PRED;
+    in->ops[0] = predicate(to);
+    return in;
+}
+
+/* The register, or one that holds what is negated. */
+static int32_t
+plain(struct ptx_func *f, int32_t reg, bool neg)
+{
+    if (!neg)
+        return reg;
+    const int32_t to = ptx_reg_new(f, PTX_PRED);
+    push(f, PTX_OP_NOTP, 2, to)->ops[1] = predicate(reg);
+    return to;
+}
+
+/* Both conditions in one predicate, and the branch by it: around the arm. first: the branch of
+ * block a; second: that of block b. */
+static void
+emit_pair(struct ptx_func *f, const struct pair *p, struct ptx_inst first,
+          struct ptx_inst second)
+{
+    const bool neg1 = p->any ? first.guard_neg : !first.guard_neg;
+    const bool neg2 = !second.guard_neg;
+    const bool both = neg1 && neg2; /* !x || !y is !(x && y) */
+    const int32_t x = plain(f, first.guard, neg1 && !both);
+    const int32_t y = plain(f, second.guard, neg2 && !both);
+    const int32_t to = ptx_reg_new(f, PTX_PRED);
+    struct ptx_inst *in = push(f, p->any != both ? PTX_OP_ORP : PTX_OP_ANDP, 3, to);
+    in->ops[1] = predicate(x);
+    in->ops[2] = predicate(y);
+    second.guard = to;
+    second.guard_neg = !both;
+    *vec_push(&f->body) = second;
+}
+
+/* Joins the conditions of arms that could become guards; whether there were any. */
+static bool
+join_conditions(struct convert *c, struct arena *mem)
+{
+    struct ptx_func *f = c->f;
+    const uint32_t n = (uint32_t)f->body.n;
+    struct pair *pair = ARENA_ARRAY(mem, struct pair, c->g->n + 1);
+    size_t found = 0, done = 0;
+    for (uint32_t a = 0; a < c->g->n; a++)
+        if (find_pair(c, a, &pair[found])) {
+            c->taken[a] = c->taken[a + 1] = c->taken[a + 2] = true;
+            found++;
+        }
+    if (!found)
+        return false;
+    struct ptx_inst *was = arena_dup(mem, f->body.v, n * sizeof *was);
+    f->body.n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct pair *p = done < found ? &pair[done] : NULL;
+        if (p && i + 1 == c->g->block[p->a].end)
+            continue;
+        if (p && i + 1 == c->g->block[p->b].end) {
+            emit_pair(f, p, was[c->g->block[p->a].end - 1], was[i]);
+            done++;
+        } else {
+            *vec_push(&f->body) = was[i];
+        }
+    }
+    rewrite_drop_labels(f);
+    guarded_mark(f);
+    c->joined += found;
+    return true;
+}
+
 static void
 ask_guarded(void *user, int32_t reg, bool write, bool partial)
 {
@@ -304,6 +470,12 @@ run_once(struct convert *c)
     c->guarded_in = ARENA_ARRAY(&mem, uint32_t, c->f->regs.n + 1);
     fused_operations(live, c->operations, NULL);
     c->worth = worth_new(&mem, live, c->operations, c->guarded_arm);
+    if (join_conditions(c, &mem)) {
+        live_free(live);
+        cfg_free(g);
+        arena_free(&mem);
+        return true;
+    }
     for (uint32_t a = 0; a < g->n; a++) {
         struct diamond d = {0};
         if (find_diamond(c, a, &d))

@@ -1,5 +1,5 @@
 /* merge_loads.c: adjacent loads from scratchpad become one of 64 or 128 bits, and those from
- * the constant bank one of 64, as in ptxas' code.
+ * the constant bank one of 64; so do adjacent stores to scratchpad, as in ptxas' code.
  *
  *     ld.shared.f32 %f1, [%r1];         ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%r1];
  *     ld.shared.f32 %f2, [%r1+4];
@@ -13,6 +13,11 @@
  * Variables of the scratchpad that a kernel declares itself are aligned to 16 bytes for it.
  * Those of the constant bank stay where they are: a module's stand there in the order of
  * their declarations. Constants at a fixed address are operands, not loads.
+ *
+ * Stores are merged where the last of them stands, if nothing between them may touch their bytes,
+ * orders accesses, or writes what they read. What else reads their values does not matter: ptxas
+ * moves values that then lie elsewhere, as register-allocate does. Zeros are literals, which take
+ * no registers (RZ).
  *
  * Global memory is left as it is: its pointers come from the host, and ptxas knows nothing of
  * their alignment either. O(instructions x (SPAN + rounds)). */
@@ -43,6 +48,8 @@ struct merge {
     VEC(int32_t) touches;             /* the same as a list */
     uint64_t *dead;                   /* instructions */
     size_t loads[2], pairs[2], quads; /* from scratchpad, from the constant bank */
+    const struct defs *defs;
+    size_t stores, vectors; /* to scratchpad; what has become of them */
 };
 
 /* -- alignment -- */
@@ -353,6 +360,169 @@ try_merge(struct merge *m, uint32_t i, uint32_t end, unsigned vector)
     return true;
 }
 
+/* -- stores -- */
+
+/* A literal, or what a register always holds. */
+static bool
+is_zero(const struct merge *m, const struct ptx_operand *o)
+{
+    const int32_t at = o->kind == PTX_OPD_REG ? m->defs->at[o->reg] : -1;
+    const struct ptx_inst *in = at >= 0 ? &m->f->body.v[at] : NULL;
+    if (in && in->op == PTX_OP_MOV && in->guard < 0)
+        o = &in->ops[1];
+    return o->kind == PTX_OPD_IMM && !o->imm;
+}
+
+static bool
+is_plain_store(const struct merge *m, const struct ptx_inst *in)
+{
+    if (ptx_is_pseudo(in) || in->op != PTX_OP_ST ||
+        ptx_inst_space(in) != PTX_SPACE_SHARED || in->mod[PTX_MG_VEC] ||
+        schedule_order_of(m->f, in) != SCHED_STORE || in->ops[0].kind != PTX_OPD_ADDR)
+        return false;
+    const struct ptx_operand *value = &in->ops[1];
+    const unsigned bytes = ptx_type_bytes(in->type[0]);
+    return (bytes == 4 || bytes == 8) &&
+           (is_zero(m, value) ||
+            (value->kind == PTX_OPD_REG && !value->comp &&
+             ptx_type_bytes(m->f->regs.v[value->reg].type) == bytes));
+}
+
+static const struct ptx_operand *
+address_of(const struct ptx_inst *in)
+{
+    if ((in->op != PTX_OP_LD && in->op != PTX_OP_ST) || in->nops < 2 ||
+        ptx_inst_space(in) != PTX_SPACE_SHARED)
+        return NULL;
+    const struct ptx_operand *o = &in->ops[in->op == PTX_OP_ST ? 0 : 1];
+    return o->kind == PTX_OPD_ADDR ? o : NULL;
+}
+
+/* May it touch scratchpad at another base? */
+static bool
+may_touch(const struct ptx_inst *in)
+{
+    switch (ptx_inst_space(in)) {
+    case PTX_SPACE_GLOBAL:
+    case PTX_SPACE_LOCAL:
+    case PTX_SPACE_PARAM:
+    case PTX_SPACE_CONST:
+        return false;
+    default:
+        return ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE) && !ptx_is_texture(in);
+    }
+}
+
+/* Does the instruction write the first store's base or guard, or a value of one found so far? */
+static bool
+writes_source(const struct merge *m, const struct ptx_inst *in,
+              const struct ptx_inst *first, const uint32_t *place, unsigned n)
+{
+    struct written w = {.reg = first->ops[0].reg};
+    if (w.reg >= 0)
+        defuse_each(in, see_write, &w);
+    w.reg = first->guard;
+    if (w.reg >= 0)
+        defuse_each(in, see_write, &w);
+    for (unsigned k = 0; k < n; k++) {
+        const struct ptx_operand *value =
+            place[k] == UINT32_MAX ? NULL : &m->f->body.v[place[k]].ops[1];
+        if (!value || value->kind != PTX_OPD_REG)
+            continue;
+        w.reg = value->reg;
+        defuse_each(in, see_write, &w);
+    }
+    return w.is;
+}
+
+/* Places of the stores of a vector from i on; false: they are not all there, or cannot move to
+ * the last. */
+static bool
+find_stores(const struct merge *m, uint32_t i, uint32_t end, int64_t from, unsigned n,
+            uint32_t *place)
+{
+    const struct ptx_inst *first = &m->f->body.v[i];
+    const struct ptx_operand *base = &first->ops[0];
+    const int64_t bytes = ptx_type_bytes(first->type[0]);
+    unsigned found = 0;
+    for (unsigned k = 0; k < n; k++)
+        place[k] = UINT32_MAX;
+    for (uint32_t j = i; j < end && j - i < SPAN && found < n; j++) {
+        const struct ptx_inst *in = &m->f->body.v[j];
+        if (ptx_is_pseudo(in) || bitset_has(m->dead, j))
+            continue;
+        const struct ptx_operand *at = address_of(in);
+        const bool same = at && at->reg == base->reg && at->var == base->var;
+        const int64_t off = same ? at->off - from : 0;
+        if (same && off > -VECTOR_BYTES && off < n * bytes) {
+            if (!is_plain_store(m, in) || ptx_type_bytes(in->type[0]) != bytes ||
+                in->guard != first->guard || in->guard_neg != first->guard_neg ||
+                off < 0 || off % bytes || place[off / bytes] != UINT32_MAX)
+                return false;
+            place[off / bytes] = j;
+            found++;
+            continue;
+        }
+        const enum sched_order order = schedule_order_of(m->f, in);
+        if (order == SCHED_ACCESS || order == SCHED_STAYS || (!same && may_touch(in)) ||
+            writes_source(m, in, first, place, n))
+            return false;
+    }
+    return found == n;
+}
+
+/* Puts the vector's store in place of the last. */
+static void
+merge_stores(struct merge *m, const uint32_t *place, unsigned n, int64_t from)
+{
+    struct ptx_module *module = m->f->module;
+    struct ptx_operand element[MOST_ELEMENTS];
+    uint32_t last = 0;
+    bool mixed = false;
+    for (unsigned k = 0; k < n; k++)
+        last = place[k] > last ? place[k] : last;
+    const struct ptx_inst like = m->f->body.v[last];
+    struct ptx_inst in = like;
+    in.ops = ptx_operands_dup(module, like.ops, like.nops);
+    in.ops[1] = (struct ptx_operand){.kind = PTX_OPD_VEC, .n = (uint8_t)n, .reg = -1};
+    for (unsigned k = 0; k < n; k++) {
+        const struct ptx_inst *part = &m->f->body.v[place[k]];
+        element[k] = is_zero(m, &part->ops[1])
+                         ? rewrite_literal_of((enum ptx_type)part->type[0], 0)
+                         : part->ops[1];
+        mixed |= part->type[0] != like.type[0];
+        bitset_add(m->dead, place[k]);
+    }
+    in.ops[1].vec = ptx_operands_dup(module, element, n);
+    in.ops[0].off = from;
+    if (mixed)
+        in.type[0] = ptx_type_bytes(like.type[0]) == 8 ? PTX_B64 : PTX_B32;
+    ptx_set_mod(module, &in, PTX_MG_VEC, n == 4 ? PTX_VEC_V4 : PTX_VEC_V2);
+    m->f->body.v[last] = in;
+    bitset_del(m->dead, last);
+    m->stores += n;
+    m->vectors++;
+}
+
+static bool
+try_stores(struct merge *m, uint32_t i, uint32_t end, unsigned vector)
+{
+    const struct ptx_inst *in = &m->f->body.v[i];
+    const struct ptx_operand *at = &in->ops[0];
+    const unsigned bytes = ptx_type_bytes(in->type[0]), n = vector / bytes;
+    unsigned zeros = at->reg >= 0 ? m->zeros[at->reg] : MOST_ZEROS;
+    if (at->var)
+        zeros = least(zeros, zeros_of_var(m, at->var));
+    if (n < 2 || zeros < zeros_of(vector))
+        return false;
+    const int64_t from = at->off - ((at->off % vector) + vector) % vector;
+    uint32_t place[MOST_ELEMENTS];
+    if (!find_stores(m, i, end, from, n, place))
+        return false;
+    merge_stores(m, place, n, from);
+    return true;
+}
+
 static void
 align_vars(struct ptx_func *f)
 {
@@ -374,7 +544,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
 {
     (void)diag;
     struct arena mem = {0};
-    struct merge m = {.f = f};
+    struct merge m = {.f = f, .defs = x->defs};
     m.zeros = ARENA_ARRAY(&mem, uint8_t, f->regs.n + 1);
     m.touched = bitset_new(&mem, f->regs.n + 1);
     m.dead = bitset_new(&mem, f->body.n + 1);
@@ -385,7 +555,13 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
             if (!bitset_has(m.dead, i) && is_beside(&m, &f->body.v[i], &f->body.v[i]) &&
                 !try_merge(&m, i, end, VECTOR_BYTES))
                 try_merge(&m, i, end, VECTOR_BYTES / 2);
-    if (m.loads[0] || m.loads[1]) {
+    for (uint32_t b = 0; b < x->cfg->n; b++)
+        for (uint32_t i = x->cfg->block[b].first, end = x->cfg->block[b].end; i < end;
+             i++)
+            if (!bitset_has(m.dead, i) && is_plain_store(&m, &f->body.v[i]) &&
+                !try_stores(&m, i, end, VECTOR_BYTES))
+                try_stores(&m, i, end, VECTOR_BYTES / 2);
+    if (m.loads[0] || m.loads[1] || m.stores) {
         rewrite_delete(f, m.dead);
         align_vars(f);
         *changed = true;
@@ -400,6 +576,9 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         strbuf_printf(a->report,
                       "%s: %zu loads of constants have become %zu of 64 bits\n", f->name,
                       m.loads[1], m.pairs[1]);
+    if (a->report && m.stores)
+        strbuf_printf(a->report, "%s: %zu stores to scratchpad have become %zu\n",
+                      f->name, m.stores, m.vectors);
     vec_free(&m.touches);
     arena_free(&mem);
     return true;
@@ -408,7 +587,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
 const struct pass pass_merge_loads = {
     .name = "merge-loads",
     .meaning = "makes one load of 64 or 128 bits of adjacent ones from scratchpad, "
-               "one of 64 of constants",
+               "one of 64 of constants; so of stores to scratchpad",
     .run_func = run,
-    .needs = AN_CFG,
+    .needs = AN_CFG | AN_DEFS,
 };

@@ -29,10 +29,26 @@ VALUE(three_ways, x >= 7 ? x + 5 : x % 2 ? 100 : 109)
 VALUE(loaded, x < 7 ? 100 : x)
 VALUE(stays_0, x < 7 ? 100 : 0)
 VALUE(table, x < 7 ? 101 : 102)
+VALUE(small_or_above_20, x<7 || 3 * x> 60 ? x + 5 : 100)
+VALUE(odd_from_7, x >= 7 && x % 2 ? x + 5 : 100)
+VALUE(odd_below_7, x < 7 && x % 2 ? x + 5 : 100)
+VALUE(even_from_7, x >= 7 && x % 2 == 0 ? x + 5 : 100)
+VALUE(odd_or_small, x < 7 || x % 2 ? x + 5 : 100)
+VALUE(even_or_small, x < 7 || x % 2 == 0 ? x + 5 : 100)
+VALUE(odd_or_from_7, x >= 7 || x % 2 ? x + 5 : 100)
+VALUE(even_or_from_7, x >= 7 || x % 2 == 0 ? x + 5 : 100)
+VALUE(small_or_times_81, x<7 || 81 * x> 1000 ? x + 5 : 100)
+VALUE(small_or_times_243, x<7 || 243 * x> 1000 ? x + 5 : 100)
+VALUE(loaded_or_small, x<7 || x> 20 ? x + 5 : 100)
+VALUE(condition_in_arm, x<7 ? 5 : 3 * x> 60 ? 3 * x + 5 : 100)
+VALUE(condition_behind, x<7 ? x + 5 + 0 : 3 * x> 60 ? 4 * x + 5 : 100 + 3 * x)
+VALUE(both_behind, x<7 ? 100 : 3 * x> 60 ? 4 * x + 5 : 100 + 3 * x)
+VALUE(five_and_thrice, x >= 7 && 3 * x > 60 ? 3 * x + 5 : 100)
 VALUE(times_24, x < 7 ? 100 : 100 + 24 * x)
 VALUE(times_27, x < 7 ? 100 : 100 + 27 * x)
 
 #define OVER "@%p1 bra L;\n"
+#define TRIPLE "mul.lo.u32 %r5, %r5, 3;\n"
 #define PAIR "mul.lo.u32 %r5, %r1, 3;\nadd.u32 %r10, %r10, %r5;\n"
 static const struct rules_rule converted[] = {
     {"one arm: a result and a store",
@@ -93,6 +109,35 @@ static const struct rules_rule converted[] = {
      "bra.uni S;\nM:\nbra.uni OUT;\nS:\n@%p1 bra E;\nadd.u32 %r10, %r1, 5;\nbra.uni M;\n"
      "E:\nshl.b32 %r10, %r1, 2;\nbra.uni M;\nOUT:\n",
      3, 2, two_values, NULL},
+    {"an arm that is reached from two places",
+     "@%p3 bra IN;\n" OVER "IN:\nadd.u32 %r10, %r1, 5;\nL:\n", 0, 1, from_two_places,
+     NULL},
+    {"two conditions: either",
+     "@%p1 bra IN;\nmul.lo.u32 %r5, %r1, 3;\nsetp.gt.u32 %p4, %r5, 60;\n@!%p4 bra L;\n"
+     "IN:\nadd.u32 %r10, %r1, 5;\nL:\n",
+     0, 1, small_or_above_20, NULL},
+    {"... x or y", "@%p1 bra IN;\n@!%p2 bra L;\nIN:\nadd.u32 %r10, %r1, 5;\nL:\n", 0, 1,
+     odd_or_small, NULL},
+    {"... x or not y", "@%p1 bra IN;\n@%p2 bra L;\nIN:\nadd.u32 %r10, %r1, 5;\nL:\n", 0,
+     1, even_or_small, NULL},
+    {"... not x or y", "@!%p1 bra IN;\n@!%p2 bra L;\nIN:\nadd.u32 %r10, %r1, 5;\nL:\n", 0,
+     1, odd_or_from_7, NULL},
+    {"... not x or not y", "@!%p1 bra IN;\n@%p2 bra L;\nIN:\nadd.u32 %r10, %r1, 5;\nL:\n",
+     0, 1, even_or_from_7, NULL},
+    {"both: not x and y", OVER "@!%p2 bra L;\nadd.u32 %r10, %r1, 5;\nL:\n", 0, 1,
+     odd_from_7, NULL},
+    {"... x and y", "@!%p1 bra L;\n@!%p2 bra L;\nadd.u32 %r10, %r1, 5;\nL:\n", 0, 1,
+     odd_below_7, NULL},
+    {"... not x and not y", OVER "@%p2 bra L;\nadd.u32 %r10, %r1, 5;\nL:\n", 0, 1,
+     even_from_7, NULL},
+    {"... of five operations",
+     "mov.u32 %r5, %r1;\n@%p1 bra IN;\n" TRIPLE TRIPLE TRIPLE TRIPLE
+     "setp.gt.u32 %p4, %r5, 1000;\n@!%p4 bra L;\nIN:\nadd.u32 %r10, %r1, 5;\nL:\n",
+     0, 1, small_or_times_81, NULL},
+    {"... which the arm that both reach does not read",
+     OVER "mul.lo.u32 %r5, %r1, 3;\nsetp.gt.u32 %p4, %r5, 60;\n@!%p4 bra L;\n"
+          "add.u32 %r10, %r5, 5;\nL:\n",
+     0, 1, five_and_thrice, NULL},
     {"sixteen PTX instructions that are eight operations",
      OVER PAIR PAIR PAIR PAIR PAIR PAIR PAIR PAIR "L:\n", 0, 16, times_24, NULL},
 };
@@ -126,9 +171,30 @@ static const struct rules_rule left[] = {
      "mov.u32 %r11, 0;\n" OVER "@%p2 bra N;\nadd.u32 %r10, %r1, 5;\nN:\n"
      "add.u32 %r11, %r11, 1;\nL:\nadd.u32 %r10, %r10, %r11;\n",
      1, 1, nested_value, NULL},
-    {"an arm that is reached from two places",
-     "@%p3 bra IN;\n" OVER "IN:\nadd.u32 %r10, %r1, 5;\nL:\n", 2, 0, from_two_places,
-     NULL},
+    {"a second condition of six operations",
+     "mov.u32 %r5, %r1;\n@%p1 bra IN;\n" TRIPLE TRIPLE TRIPLE TRIPLE TRIPLE
+     "setp.gt.u32 %p4, %r5, 1000;\n@!%p4 bra L;\nIN:\nadd.u32 %r10, %r1, 5;\nL:\n",
+     2, 0, small_or_times_243, NULL},
+    {"... that loads",
+     "@%p1 bra IN;\nld.global.u32 %r5, [%d1];\nsetp.gt.u32 %p4, %r5, 20;\n@!%p4 bra L;\n"
+     "IN:\nadd.u32 %r10, %r1, 5;\nL:\n",
+     2, 0, loaded_or_small, NULL},
+    {"... whose value the arm reads",
+     "mov.u32 %r5, 0;\n@%p1 bra IN;\nmul.lo.u32 %r5, %r1, 3;\nsetp.gt.u32 %p4, %r5, 60;\n"
+     "@!%p4 bra L;\nIN:\nadd.u32 %r10, %r5, 5;\nL:\n",
+     2, 0, condition_in_arm, NULL},
+    {"... whose value is read behind the arm",
+     "mov.u32 %r5, 0;\n@%p1 bra IN;\nmul.lo.u32 %r5, %r1, 3;\nsetp.gt.u32 %p4, %r5, 60;\n"
+     "@!%p4 bra L;\nIN:\nadd.u32 %r10, %r1, 5;\nL:\nadd.u32 %r10, %r10, %r5;\n",
+     2, 0, condition_behind, NULL},
+    {"... of both, whose value is read behind the arm",
+     "mov.u32 %r5, 0;\n" OVER "mul.lo.u32 %r5, %r1, 3;\nsetp.gt.u32 %p4, %r5, 60;\n"
+     "@!%p4 bra L;\nadd.u32 %r10, %r1, 5;\nL:\nadd.u32 %r10, %r10, %r5;\n",
+     1, 1, both_behind, NULL},
+    {"... that changes the first",
+     "@%p1 bra IN;\nsetp.gt.u32 %p1, %r1, 20;\n@!%p1 bra L;\nIN:\nadd.u32 %r10, %r1, 5;\n"
+     "@%p1 bra N;\nN:\nL:\n",
+     3, 0, loaded_or_small, NULL},
     {"an arm that a loop reaches again",
      "mov.u32 %r11, 0;\n" OVER "IN:\nadd.u32 %r10, %r10, 1;\nL:\n"
      "add.u32 %r11, %r11, 1;\nsetp.lt.u32 %p4, %r11, 3;\n@%p4 bra IN;\n",
