@@ -82,11 +82,12 @@ cmd_measure(int argc, char **argv)
     struct diag_sink diag = {0};
     struct strbuf out = {0};
     struct allot_diag *d = cli_diag_new();
-    struct allot_machine *m = dry || w.passes ? cli_machine(machine, d) : NULL;
+    const bool needs_machine = dry || w.passes;
+    struct allot_machine *m = needs_machine ? cli_machine(machine, d) : NULL;
     w.machine = m;
-    bool ok = (m || (!dry && !w.passes)) &&
-              (dry ? measure_dry(&w, m, machine, ptxas, &out, d, &diag)
-                   : measure_run(&w, &out, &diag));
+    bool ok =
+        (m || !needs_machine) && (dry ? measure_dry(&w, m, machine, ptxas, &out, d, &diag)
+                                      : measure_run(&w, &out, &diag));
     allot_machine_free(m);
     cli_diag(d);
     allot_diag_free(d);

@@ -50,7 +50,7 @@ struct convert {
     uint32_t *guarded_in; /* of each register: the last arm where a guarded write is */
     uint32_t arms;        /* converted */
     bool reads_guarded;
-    size_t diamonds, guarded, joined;
+    size_t diamonds, guarded;
     struct worth worth;          /* of this round */
     VEC(struct refused) refused; /* branches that stay */
 };
@@ -201,16 +201,27 @@ only_ends(const struct convert *c, uint32_t b)
     return c->g->block[b].nsucc == 1 && c->g->block[b].succ[0] == CFG_EXIT;
 }
 
+/* Block b ends by a branch on a condition, and goes on to the next. */
+static bool
+branches_on(const struct convert *c, uint32_t b)
+{
+    const struct cfg_block *x = &c->g->block[b];
+    if (x->end == x->first || x->nsucc != 2 || x->rpo < 0 ||
+        x->succ[1] != (int32_t)b + 1 || x->succ[0] < 0)
+        return false;
+    const struct ptx_inst *in = &c->f->body.v[x->end - 1];
+    return in->op == PTX_OP_BRA && in->guard >= 0;
+}
+
 /* The diamond below the branch that ends block a. Blocks stand in the order of the code. */
 static bool
 find_diamond(struct convert *c, uint32_t a, struct diamond *d)
 {
     const struct cfg_block *x = &c->g->block[a];
-    const struct ptx_inst *in = x->end > x->first ? &c->f->body.v[x->end - 1] : NULL;
     uint32_t meet;
-    if (!in || in->op != PTX_OP_BRA || in->guard < 0 || x->nsucc != 2 || x->rpo < 0 ||
-        x->succ[1] != (int32_t)a + 1 || !is_between(c->g, a + 1, a, &d->meet))
+    if (!branches_on(c, a) || !is_between(c->g, a + 1, a, &d->meet))
         return false;
+    const struct ptx_inst *in = &c->f->body.v[x->end - 1];
     d->head = a;
     d->arm[0] = a + 1;
     d->narms = 1;
@@ -240,17 +251,6 @@ struct pair {
     uint32_t a, b, arm, meet; /* blocks */
     bool any;                 /* one of the two conditions is enough */
 };
-
-static bool
-branches_on(const struct convert *c, uint32_t b)
-{
-    const struct cfg_block *x = &c->g->block[b];
-    if (x->end == x->first || x->nsucc != 2 || x->rpo < 0 ||
-        x->succ[1] != (int32_t)b + 1 || x->succ[0] < 0)
-        return false;
-    const struct ptx_inst *in = &c->f->body.v[x->end - 1];
-    return in->op == PTX_OP_BRA && in->guard >= 0;
-}
 
 struct computed {
     const struct convert *c;
@@ -391,7 +391,6 @@ join_conditions(struct convert *c, struct arena *mem)
     }
     rewrite_drop_labels(f);
     guarded_mark(f);
-    c->joined += found;
     return true;
 }
 

@@ -270,12 +270,12 @@ works_behind(struct worth *w, const struct diamond *d)
 bool
 worth_guards(struct worth *w, const struct diamond *d)
 {
-    w->seen++;
-    const bool before = waits_before(w, d), waits = mark_arms(w, d);
     if (d->operations > MOST)
         return false;
     if (!d->loading && d->operations <= PLAIN)
         return true;
+    w->seen++;
+    const bool before = waits_before(w, d), waits = mark_arms(w, d);
     if (!d->loading && !waits)
         return before && loads_at_once(w, d->meet);
     return before || d->loading > 1 || (d->loading && d->lives_on) || works_behind(w, d);

@@ -40,16 +40,18 @@ enum {
     MOST_ELEMENTS = 4
 };
 
+/* What is merged. */
+enum kind { SCRATCH_LOADS, BANK_LOADS, SCRATCH_STORES, KINDS };
+
 struct merge {
     struct ptx_func *f;
+    const struct defs *defs;
     uint8_t *zeros; /* trailing zeros of each register's values, at least */
     bool lowered;
-    uint64_t *touched;                /* registers since the first load */
-    VEC(int32_t) touches;             /* the same as a list */
-    uint64_t *dead;                   /* instructions */
-    size_t loads[2], pairs[2], quads; /* from scratchpad, from the constant bank */
-    const struct defs *defs;
-    size_t stores, vectors; /* to scratchpad; what has become of them */
+    uint64_t *touched;                                /* registers since the first load */
+    VEC(int32_t) touches;                             /* the same as a list */
+    uint64_t *dead;                                   /* instructions */
+    size_t merged[KINDS], pairs[KINDS], quads[KINDS]; /* accesses, and their vectors */
 };
 
 /* -- alignment -- */
@@ -275,15 +277,16 @@ see_write(void *user, int32_t reg, bool write, bool partial)
     w->is |= write && reg == w->reg;
 }
 
-/* Places of a vector's elements from the load at i on: place[k] is of the load whose address
- * is k elements behind the vector's, or none (UINT32_MAX). */
-static void
-find_members(struct merge *m, uint32_t i, uint32_t end, int64_t from, unsigned n,
-             uint32_t *place)
+/* Places of a vector's loads from i on: place[k] is of the one whose address is k elements
+ * behind the vector's. false: they are not all there. */
+static bool
+find_loads(struct merge *m, uint32_t i, uint32_t end, int64_t from, unsigned n,
+           uint32_t *place)
 {
     const struct ptx_inst *first = &m->f->body.v[i];
     const int64_t bytes = ptx_type_bytes(first->type[0]);
     struct written base = {.reg = first->ops[1].reg};
+    unsigned found = 0;
     for (uint32_t k = 0; k < n; k++)
         place[k] = UINT32_MAX;
     for (uint32_t j = i; j < end && j - i < SPAN && !base.is; j++) {
@@ -294,70 +297,17 @@ find_members(struct merge *m, uint32_t i, uint32_t end, int64_t from, unsigned n
             in->op == PTX_OP_LD && in->nops > 1 ? in->ops[1].off - from : -1;
         if (is_beside(m, first, in) && at >= 0 && at < n * bytes && at % bytes == 0 &&
             place[at / bytes] == UINT32_MAX && !bitset_has(m->dead, j) &&
-            (j == i || !bitset_has(m->touched, (size_t)in->ops[0].reg)))
+            (j == i || !bitset_has(m->touched, (size_t)in->ops[0].reg))) {
             place[at / bytes] = j;
+            found++;
+        }
         defuse_each(in, touch, m);
         if (base.reg >= 0)
             defuse_each(in, see_write, &base);
     }
     while (m->touches.n)
         bitset_del(m->touched, (size_t)m->touches.v[--m->touches.n]);
-}
-
-/* Puts the vector's load in place of the first. */
-static void
-merge(struct merge *m, const uint32_t *place, unsigned n, int64_t from)
-{
-    struct ptx_module *module = m->f->module;
-    struct ptx_operand element[MOST_ELEMENTS];
-    uint32_t first = UINT32_MAX;
-    bool mixed = false;
-    for (unsigned k = 0; k < n; k++)
-        first = place[k] < first ? place[k] : first;
-    const struct ptx_inst like = m->f->body.v[first];
-    struct ptx_inst in = like;
-    in.ops = ptx_operands_dup(module, like.ops, like.nops);
-    in.ops[0] = (struct ptx_operand){.kind = PTX_OPD_VEC, .n = (uint8_t)n, .reg = -1};
-    for (unsigned k = 0; k < n; k++) {
-        const struct ptx_inst *part = &m->f->body.v[place[k]];
-        element[k] = part->ops[0];
-        mixed |= part->type[0] != like.type[0];
-        bitset_add(m->dead, place[k]);
-    }
-    in.ops[0].vec = ptx_operands_dup(module, element, n);
-    in.ops[1].off = from;
-    if (mixed)
-        in.type[0] = ptx_type_bytes(like.type[0]) == 8 ? PTX_B64 : PTX_B32;
-    ptx_set_mod(module, &in, PTX_MG_VEC, n == 4 ? PTX_VEC_V4 : PTX_VEC_V2);
-    m->f->body.v[first] = in;
-    bitset_del(m->dead, first);
-    m->loads[is_of_bank(&like)] += n;
-    if (n * ptx_type_bytes(like.type[0]) == VECTOR_BYTES)
-        m->quads++;
-    else
-        m->pairs[is_of_bank(&like)]++;
-}
-
-/* A vector of that many bytes that begins with or contains the load at i. */
-static bool
-try_merge(struct merge *m, uint32_t i, uint32_t end, unsigned vector)
-{
-    const struct ptx_inst *in = &m->f->body.v[i];
-    const struct ptx_operand *at = &in->ops[1];
-    const unsigned bytes = ptx_type_bytes(in->type[0]), n = vector / bytes;
-    unsigned zeros = at->reg >= 0 ? m->zeros[at->reg] : MOST_ZEROS;
-    if (at->var)
-        zeros = least(zeros, zeros_of_var(m, at->var));
-    if (n < 2 || zeros < zeros_of(vector) || (is_of_bank(in) && vector > BANK_BYTES))
-        return false;
-    const int64_t from = at->off - ((at->off % vector) + vector) % vector;
-    uint32_t place[MOST_ELEMENTS];
-    find_members(m, i, end, from, n, place);
-    for (unsigned k = 0; k < n; k++)
-        if (place[k] == UINT32_MAX)
-            return false;
-    merge(m, place, n, from);
-    return true;
+    return found == n;
 }
 
 /* -- stores -- */
@@ -471,56 +421,96 @@ find_stores(const struct merge *m, uint32_t i, uint32_t end, int64_t from, unsig
     return found == n;
 }
 
-/* Puts the vector's store in place of the last. */
+/* -- vectors -- */
+
+/* The operand that is the address is the other one. */
+static unsigned
+value_operand(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_ST ? 1 : 0;
+}
+
+static enum kind
+kind_of(const struct ptx_inst *in)
+{
+    if (in->op == PTX_OP_ST)
+        return SCRATCH_STORES;
+    return is_of_bank(in) ? BANK_LOADS : SCRATCH_LOADS;
+}
+
+/* Puts the vector's load in place of the first, its store in place of the last. */
 static void
-merge_stores(struct merge *m, const uint32_t *place, unsigned n, int64_t from)
+merge(struct merge *m, const uint32_t *place, unsigned n, int64_t from)
 {
     struct ptx_module *module = m->f->module;
+    const enum kind kind = kind_of(&m->f->body.v[place[0]]);
+    const bool store = kind == SCRATCH_STORES;
     struct ptx_operand element[MOST_ELEMENTS];
-    uint32_t last = 0;
+    uint32_t at = place[0];
     bool mixed = false;
-    for (unsigned k = 0; k < n; k++)
-        last = place[k] > last ? place[k] : last;
-    const struct ptx_inst like = m->f->body.v[last];
+    for (unsigned k = 1; k < n; k++)
+        if (store ? place[k] > at : place[k] < at)
+            at = place[k];
+    const struct ptx_inst like = m->f->body.v[at];
+    const unsigned bytes = ptx_type_bytes(like.type[0]), value = value_operand(&like);
     struct ptx_inst in = like;
-    in.ops = ptx_operands_dup(module, like.ops, like.nops);
-    in.ops[1] = (struct ptx_operand){.kind = PTX_OPD_VEC, .n = (uint8_t)n, .reg = -1};
     for (unsigned k = 0; k < n; k++) {
         const struct ptx_inst *part = &m->f->body.v[place[k]];
-        element[k] = is_zero(m, &part->ops[1])
+        element[k] = store && is_zero(m, &part->ops[value])
                          ? rewrite_literal_of((enum ptx_type)part->type[0], 0)
-                         : part->ops[1];
+                         : part->ops[value];
         mixed |= part->type[0] != like.type[0];
         bitset_add(m->dead, place[k]);
     }
-    in.ops[1].vec = ptx_operands_dup(module, element, n);
-    in.ops[0].off = from;
+    in.ops = ptx_operands_dup(module, like.ops, like.nops);
+    in.ops[value] = (struct ptx_operand){.kind = PTX_OPD_VEC, .n = (uint8_t)n, .reg = -1};
+    in.ops[value].vec = ptx_operands_dup(module, element, n);
+    in.ops[!value].off = from;
     if (mixed)
-        in.type[0] = ptx_type_bytes(like.type[0]) == 8 ? PTX_B64 : PTX_B32;
+        in.type[0] = bytes == 8 ? PTX_B64 : PTX_B32;
     ptx_set_mod(module, &in, PTX_MG_VEC, n == 4 ? PTX_VEC_V4 : PTX_VEC_V2);
-    m->f->body.v[last] = in;
-    bitset_del(m->dead, last);
-    m->stores += n;
-    m->vectors++;
+    m->f->body.v[at] = in;
+    bitset_del(m->dead, at);
+    m->merged[kind] += n;
+    if (n * bytes == VECTOR_BYTES)
+        m->quads[kind]++;
+    else
+        m->pairs[kind]++;
 }
 
+/* A vector of that many bytes that begins with or contains the access at i. */
 static bool
-try_stores(struct merge *m, uint32_t i, uint32_t end, unsigned vector)
+try_merge(struct merge *m, uint32_t i, uint32_t end, unsigned vector)
 {
     const struct ptx_inst *in = &m->f->body.v[i];
-    const struct ptx_operand *at = &in->ops[0];
+    const struct ptx_operand *at = &in->ops[!value_operand(in)];
     const unsigned bytes = ptx_type_bytes(in->type[0]), n = vector / bytes;
     unsigned zeros = at->reg >= 0 ? m->zeros[at->reg] : MOST_ZEROS;
     if (at->var)
         zeros = least(zeros, zeros_of_var(m, at->var));
-    if (n < 2 || zeros < zeros_of(vector))
+    if (n < 2 || zeros < zeros_of(vector) || (is_of_bank(in) && vector > BANK_BYTES))
         return false;
     const int64_t from = at->off - ((at->off % vector) + vector) % vector;
     uint32_t place[MOST_ELEMENTS];
-    if (!find_stores(m, i, end, from, n, place))
+    if (in->op == PTX_OP_ST ? !find_stores(m, i, end, from, n, place)
+                            : !find_loads(m, i, end, from, n, place))
         return false;
-    merge_stores(m, place, n, from);
+    merge(m, place, n, from);
     return true;
+}
+
+/* All loads, or all stores. */
+static void
+merge_all(struct merge *m, const struct cfg *g, bool stores)
+{
+    for (uint32_t b = 0; b < g->n; b++)
+        for (uint32_t i = g->block[b].first, end = g->block[b].end; i < end; i++) {
+            const struct ptx_inst *in = &m->f->body.v[i];
+            if (!bitset_has(m->dead, i) &&
+                (stores ? is_plain_store(m, in) : is_beside(m, in, in)) &&
+                !try_merge(m, i, end, VECTOR_BYTES))
+                try_merge(m, i, end, VECTOR_BYTES / 2);
+        }
 }
 
 static void
@@ -549,36 +539,28 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     m.touched = bitset_new(&mem, f->regs.n + 1);
     m.dead = bitset_new(&mem, f->body.n + 1);
     find_zeros(&m);
-    for (uint32_t b = 0; b < x->cfg->n; b++)
-        for (uint32_t i = x->cfg->block[b].first, end = x->cfg->block[b].end; i < end;
-             i++)
-            if (!bitset_has(m.dead, i) && is_beside(&m, &f->body.v[i], &f->body.v[i]) &&
-                !try_merge(&m, i, end, VECTOR_BYTES))
-                try_merge(&m, i, end, VECTOR_BYTES / 2);
-    for (uint32_t b = 0; b < x->cfg->n; b++)
-        for (uint32_t i = x->cfg->block[b].first, end = x->cfg->block[b].end; i < end;
-             i++)
-            if (!bitset_has(m.dead, i) && is_plain_store(&m, &f->body.v[i]) &&
-                !try_stores(&m, i, end, VECTOR_BYTES))
-                try_stores(&m, i, end, VECTOR_BYTES / 2);
-    if (m.loads[0] || m.loads[1] || m.stores) {
+    merge_all(&m, x->cfg, false);
+    merge_all(&m, x->cfg, true);
+    if (m.merged[SCRATCH_LOADS] || m.merged[BANK_LOADS] || m.merged[SCRATCH_STORES]) {
         rewrite_delete(f, m.dead);
         align_vars(f);
         *changed = true;
     }
-    if (a->report && m.loads[0])
+    if (a->report && m.merged[SCRATCH_LOADS])
         strbuf_printf(
             a->report,
             "%s: %zu loads from scratchpad have become %zu of 64 bits and %zu of "
             "128\n",
-            f->name, m.loads[0], m.pairs[0], m.quads);
-    if (a->report && m.loads[1])
+            f->name, m.merged[SCRATCH_LOADS], m.pairs[SCRATCH_LOADS],
+            m.quads[SCRATCH_LOADS]);
+    if (a->report && m.merged[BANK_LOADS])
         strbuf_printf(a->report,
                       "%s: %zu loads of constants have become %zu of 64 bits\n", f->name,
-                      m.loads[1], m.pairs[1]);
-    if (a->report && m.stores)
+                      m.merged[BANK_LOADS], m.pairs[BANK_LOADS]);
+    if (a->report && m.merged[SCRATCH_STORES])
         strbuf_printf(a->report, "%s: %zu stores to scratchpad have become %zu\n",
-                      f->name, m.stores, m.vectors);
+                      f->name, m.merged[SCRATCH_STORES],
+                      m.pairs[SCRATCH_STORES] + m.quads[SCRATCH_STORES]);
     vec_free(&m.touches);
     arena_free(&mem);
     return true;
