@@ -219,7 +219,9 @@ rewrite(struct narrow *n, struct ptx_inst in)
         for (unsigned i = 0; i < in.nops; i++)
             if (low >> i & 1)
                 narrow_operand(n, &in, &in.ops[i]);
-        if (in.op == PTX_OP_CVTII) { /* of 32 bits */
+        if (in.op == PTX_OP_CVTII) { /* of 32 bits; it may be the low half of a register */
+            if (is_wide_integer(n->f, &in.ops[1]))
+                narrow_operand(n, &in, &in.ops[1]);
             in.op = PTX_OP_MOV;
             in.ntypes = 1;
             in.type[0] = PTX_B32;
