@@ -483,14 +483,21 @@ threads_agree(struct unroll *u)
     return u->uniform->block[u->p.l->header] != UNIFORM_NOT;
 }
 
+/* A special register that differs in the threads of a block, like %tid. */
+static bool
+is_own_number(const struct ptx_operand *o)
+{
+    return o->kind == PTX_OPD_SREG && o->sreg != PTX_SREG_CTAID &&
+           o->sreg != PTX_SREG_NCTAID && o->sreg != PTX_SREG_NTID;
+}
+
 /* Whether operand o of a definition may have different values in the threads of a block, by what
  * it is computed from; which of its definitions runs is not asked. */
 static bool
 differs(struct unroll *u, const struct ptx_operand *o, int depth)
 {
     if (o->kind == PTX_OPD_SREG)
-        return o->sreg != PTX_SREG_CTAID && o->sreg != PTX_SREG_NCTAID &&
-               o->sreg != PTX_SREG_NTID;
+        return is_own_number(o);
     if (o->kind != PTX_OPD_REG)
         return o->kind == PTX_OPD_VEC;
     if (bitset_has(u->traced, (size_t)o->reg))
@@ -514,15 +521,63 @@ differs(struct unroll *u, const struct ptx_operand *o, int depth)
     return false;
 }
 
+static struct defs_writes *
+writes_of(struct unroll *u)
+{
+    if (!u->writes)
+        u->writes = defs_writes_new(u->p.g);
+    return u->writes;
+}
+
+/* Whether the counter starts at %tid or the like, as it is or copied. */
+static bool
+counts_from_own_number(struct unroll *u)
+{
+    uint32_t n;
+    const uint32_t *at = defs_writes_of(writes_of(u), u->x.base, &n);
+    for (uint32_t k = 0; k < n; k++) {
+        const struct ptx_inst *in = &u->p.f->body.v[at[k]];
+        for (int depth = 0; in->op == PTX_OP_MOV && in->ops[1].kind == PTX_OPD_REG &&
+                            u->ndefs[in->ops[1].reg] == 1 && depth < KNOWN_DEPTH;
+             depth++)
+            in = &u->p.f->body.v[u->defsum[in->ops[1].reg]];
+        if (in->op == PTX_OP_MOV && is_own_number(&in->ops[1]))
+            return true;
+    }
+    return false;
+}
+
 /* Whether threads of a block may count from or to different numbers. */
 static bool
 counts_differ(struct unroll *u)
 {
     struct ptx_operand x = {.kind = PTX_OPD_REG, .reg = u->x.base};
-    if (!u->writes)
-        u->writes = defs_writes_new(u->p.g);
+    writes_of(u);
     memset(u->traced, 0, BITSET_WORDS(u->nregs + 1) * sizeof *u->traced);
     return differs(u, &x, TRACE_DEPTH) || differs(u, &u->bound, TRACE_DEPTH);
+}
+
+/* The same by what is the same in all threads (analysis/uniform.h). */
+static bool
+turns_differ(struct unroll *u)
+{
+    if (!u->uniform)
+        u->uniform = uniform_new(u->p.g);
+    if (u->bound.kind == PTX_OPD_REG && u->uniform->reg[u->bound.reg] == UNIFORM_NOT)
+        return true;
+    uint32_t n;
+    const uint32_t *at = defs_writes_of(writes_of(u), u->x.base, &n);
+    for (uint32_t k = 0; k < n; k++) {
+        const struct ptx_inst *in = &u->p.f->body.v[at[k]];
+        if (peel_has(&u->p, (int32_t)u->p.g->block_of[at[k]]))
+            continue;
+        for (unsigned i = 1; i < in->nops; i++)
+            if (is_own_number(&in->ops[i]) ||
+                (in->ops[i].kind == PTX_OPD_REG &&
+                 u->uniform->reg[in->ops[i].reg] == UNIFORM_NOT))
+                return true;
+    }
+    return false;
 }
 
 /* u->turns, u->rest: turns of a new loop, and before it, for `all` in all; false: none are
@@ -574,6 +629,9 @@ choose_unknown(struct unroll *u, const struct unroll_size *x)
            u->branch_back && !(x->barrier && u->p.l->n > 1) &&
            !(x->loads & x->fixed && counts_differ(u)) &&
            (!x->barrier || (bound_is_operand(u) && threads_agree(u))) &&
+           (!x->atomic || (bound_is_operand(u) && !counts_from_own_number(u))) &&
+           !(x->stores && (x->stores_in_arm ? x->on_loaded > 0 : x->on_loaded > 1) &&
+             turns_differ(u)) &&
            (u->bound.kind != PTX_OPD_IMM || u->cmp == PTX_CMP_NE || reaches_bound(u));
 }
 
@@ -659,6 +717,7 @@ round_of(struct ptx_func *f, const struct pass_args *a, bool *changed)
         u.nregs = n;
         u.address = bitset_new(mem, n + 1);
         u.traced = bitset_new(mem, n + 1);
+        u.loaded = bitset_new(mem, n + 1);
         for (u.at = 0; u.at < f->body.n; u.at++)
             if (!ptx_is_pseudo(&f->body.v[u.at]))
                 defuse_each(&f->body.v[u.at], note_def, &u);

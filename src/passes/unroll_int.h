@@ -30,6 +30,8 @@ struct unroll {
     uint64_t *address; /* registers that are addresses, while a loop is measured */
     size_t nregs;      /* before the round */
     uint64_t *traced;  /* registers that differs() has been at */
+    uint64_t
+        *loaded; /* registers that come from global memory, while a loop is measured */
     /* The loop. */
     uint32_t branch;  /* the instruction that leaves it */
     bool branch_back; /* it goes to the header, and falls through else */
@@ -84,7 +86,10 @@ struct unroll_size {
     /* Bit k: loads from state space k (enum ptx_space); stores to an address there that no
      * turn changes. */
     unsigned loads, fixed;
-    bool barrier;
+    bool barrier, atomic;
+    bool stores;        /* to global memory */
+    bool stores_in_arm; /* ... in a block that not every turn runs */
+    unsigned on_loaded; /* branches on what a load from global memory of the turn gives */
 };
 
 /* Measures loop u->p.l, whose names and lines are found; false: copies would not do the

@@ -3,6 +3,8 @@
  * docs/passes.md has the table). */
 #include "passes/unroll_int.h"
 
+#include "analysis/defuse.h"
+
 #include "ptx/expansion.h"
 
 #include <math.h>
@@ -81,19 +83,36 @@ folds(const struct unroll *u, const struct ptx_inst *in)
            (bitset_has(u->known, (size_t)d) || becomes_offset(u, in));
 }
 
-/* Operations of a copy, as ptxas counts them; what steps is folded away. */
+/* A branch is an operation, with the jump behind it one; the loop's own is none. */
+static uint64_t
+cost_of_jump(const struct unroll *u, const struct ptx_inst *in)
+{
+    const struct ptx_inst *first = u->p.f->body.v;
+    if (in == &first[u->branch] ||
+        (in > first && in[-1].op == PTX_OP_BRA && in->guard < 0))
+        return 0;
+    return 1;
+}
+
+/* Operations of a copy, as ptxas counts them, one more under a guard; what steps is folded away. */
 static uint64_t
 cost(const struct unroll *u, const struct ptx_inst *in)
 {
     const int32_t d = in->nops && in->ops[0].kind == PTX_OPD_REG ? in->ops[0].reg : -1;
     const bool twice = ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE | PTX_ATOMIC) ||
                        ptx_inst_barrier(in) >= 0;
-    if (cfg_targets(in, NULL, 0) || folds(u, in) ||
-        (d >= 0 && u->p.home[d] != PEEL_KEEPS &&
-         (u->line[d].base >= 0 || bitset_has(u->known, (size_t)d))))
+    if (cfg_targets(in, NULL, 0))
+        return cost_of_jump(u, in);
+    if (folds(u, in) || (d >= 0 && u->p.home[d] != PEEL_KEEPS &&
+                         (u->line[d].base >= 0 || bitset_has(u->known, (size_t)d))))
         return 0;
+    const bool guarded = in->guard >= 0;
     const unsigned n = ptx_machine_operations(in);
-    return !n ? 0 : (n > 1 && in->ntypes && is_wide_integer(in) ? 1 : n) + twice;
+    if (in->op == PTX_OP_MOV && in->ops[1].kind == PTX_OPD_REG)
+        return guarded;
+    if (!n) /* a literal that another write may replace is a move */
+        return guarded || (in->op == PTX_OP_MOV && d >= 0 && u->p.defs[d] > 1);
+    return (n > 1 && in->ntypes && is_wide_integer(in) ? 1 : n) + twice + guarded;
 }
 
 /* Whether straight code has a literal in place of its address. */
@@ -130,11 +149,56 @@ unroll_unknown_size(const struct unroll_size *x)
     return x->memory && most < UNKNOWN_MEMORY ? UNKNOWN_MEMORY : most;
 }
 
+struct tracing {
+    struct unroll *u;
+    bool from_memory;
+};
+
+static void
+trace_read(void *user, int32_t r, bool write, bool partial)
+{
+    struct tracing *t = user;
+    (void)partial;
+    t->from_memory |= !write && bitset_has(t->u->loaded, (size_t)r);
+}
+
+static void
+trace_write(void *user, int32_t r, bool write, bool partial)
+{
+    struct tracing *t = user;
+    (void)partial;
+    if (write && t->from_memory)
+        bitset_add(t->u->loaded, (size_t)r);
+}
+
+/* Follows what comes from global memory within a turn to the branches. */
+static void
+note_branch(struct unroll *u, struct unroll_size *x, uint32_t i)
+{
+    const struct ptx_inst *in = &u->p.f->body.v[i];
+    struct tracing t = {.u = u};
+    const bool global = ptx_inst_space(in) == PTX_SPACE_GLOBAL;
+    if (in->op == PTX_OP_LD)
+        t.from_memory = global;
+    else
+        defuse_each(in, trace_read, &t);
+    defuse_each(in, trace_write, &t);
+    x->on_loaded += in->op == PTX_OP_BRA && in->guard >= 0 && i != u->branch &&
+                    bitset_has(u->loaded, (size_t)in->guard);
+    if (in->op == PTX_OP_ST && global) {
+        x->stores = true;
+        x->stores_in_arm |=
+            !cfg_dominates(u->p.g, (int32_t)u->p.g->block_of[i], (int32_t)u->p.latch);
+    }
+}
+
 static bool
 measure(struct unroll *u, struct unroll_size *x)
 {
     const struct peel *p = &u->p;
-    *x = (struct unroll_size){.size = u->nside}; /* their branches */
+    *x = (struct unroll_size){0};
+    for (uint32_t k = 0; k < p->nwritten; k++)
+        bitset_del(u->loaded, p->written[k]);
     for (uint32_t k = 0; k < p->l->n; k++) {
         const struct cfg_block *b = &p->g->block[p->l->list[k]];
         for (uint32_t i = b->first; i < b->end; i++) {
@@ -144,10 +208,12 @@ measure(struct unroll *u, struct unroll_size *x)
             if (ptx_is_pseudo(in))
                 continue;
             x->barrier |= ptx_inst_barrier(in) >= 0;
+            x->atomic |= (ptx_ops[in->op].flags & PTX_ATOMIC) == PTX_ATOMIC;
             x->size += cost(u, in);
             x->literal += at_literal(u, in);
             x->folded += folds(u, in);
             note_access(u, x, in);
+            note_branch(u, x, i);
         }
     }
     return true;

@@ -365,9 +365,80 @@ unknown_counts(void **state)
                      1);
     assert_int_equal(
         copies("mov.u32 %r6, %nctaid.x;\nL:\n" LOAD "bar.sync 0;\n" TO("%r6")), 7);
+    /* with an atomic too; and the start is not the thread's own number, though it may be
+     * computed from that */
+#define RED "red.shared.add.u32 [%r3], %r1;\n"
+    assert_int_equal(copies("L:\n" LOAD RED TO("%r1")), 7);
+    assert_int_equal(copies("shl.b32 %r6, %r1, 1;\nL:\n" LOAD RED TO("%r6")), 1);
+    assert_int_equal(copies("mov.u32 %r6, %nctaid.x;\nL:\n" LOAD RED TO("%r6")), 7);
+    assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" LOAD RED TO("%r1")), 1);
+    assert_int_equal(copies("mov.u32 %r2, %ctaid.x;\nL:\n" LOAD RED TO("%r1")), 7);
+    assert_int_equal(copies("shl.b32 %r2, %r3, 1;\nL:\n" LOAD RED TO("%r1")), 7);
     /* from each thread's number: not with a barrier */
     assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" LOAD TO("%r1")), 7);
     assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" LOAD "bar.sync 0;\n" TO("%r1")), 1);
+}
+
+/* What counts as how many operations, of 46: a load and its sum are three. */
+static void
+operations(void **state)
+{
+    (void)state;
+#define GUARD "setp.gt.s32 %p3, %r3, 5;\nL:\n" LOAD
+#define MORE1 "add.f32 %f3, %f2, %f2;\n"
+#define F36 F4 F4 F4 F4 F4 F4 F4 F4 F4
+    /* under a guard one more */
+    assert_int_equal(copies(GUARD F40 "@%p3 " MORE1 F1 TO("%r1")), 7);
+    assert_int_equal(copies(GUARD F40 "@%p3 " MORE1 F1 F1 TO("%r1")), 1);
+    /* a branch; a jump; one behind the other are one */
+    assert_int_equal(copies(GUARD F40 "@%p3 bra A;\n" MORE1 "A:\n" F1 TO("%r1")), 7);
+    assert_int_equal(copies(GUARD F40 "@%p3 bra A;\n" MORE1 "A:\n" F1 F1 TO("%r1")), 1);
+#define DIAMOND "@%p3 bra A;\n" MORE1 "bra.uni B;\nA:\n" MORE1 "B:\n"
+    assert_int_equal(copies(GUARD F36 DIAMOND F1 F1 F1 TO("%r1")), 7);
+    assert_int_equal(copies(GUARD F36 DIAMOND F4 TO("%r1")), 1);
+#define OVER "@%p3 bra A;\nbra.uni B;\nA:\n" MORE1 "B:\n"
+    assert_int_equal(copies(GUARD F40 OVER F1 TO("%r1")), 7);
+    assert_int_equal(copies(GUARD F40 OVER F1 F1 TO("%r1")), 1);
+    /* a copy of a register is none, a literal that another write replaces is one */
+#define COPY "@%p3 bra A;\nmov.f32 %f3, %f2;\nA:\n"
+    assert_int_equal(copies(GUARD F40 COPY F1 F1 TO("%r1")), 7);
+    assert_int_equal(copies(GUARD F40 COPY F1 F1 F1 TO("%r1")), 1);
+#define LITERAL "mov.f32 %f3, 0f3F800000;\n@%p3 bra A;\n" MORE1 "A:\n"
+    assert_int_equal(copies(GUARD F40 LITERAL TO("%r1")), 7);
+    assert_int_equal(copies(GUARD F40 LITERAL F1 TO("%r1")), 1);
+}
+
+/* A branch on what was loaded beside a store, both of global memory: none if threads may count
+ * differently. */
+static void
+branches_on_loads(void **state)
+{
+    (void)state;
+#define ON_LOAD "setp.gt.f32 %p2, %f1, %f3;\n@%p2 bra A;\n"
+#define ST_ARM LOAD ON_LOAD "st.global.f32 [%d1+64], %f2;\nA:\n"
+    assert_int_equal(copies("L:\n" ST_ARM TO("%r1")), 7);
+    assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" ST_ARM TO("%r1")), 1);
+    assert_int_equal(copies("shl.b32 %r2, %r3, 2;\nL:\n" ST_ARM TO("%r1")), 1);
+    assert_int_equal(copies("mov.u32 %r2, %ctaid.x;\nL:\n" ST_ARM TO("%r1")), 7);
+    /* the bound is loaded: the same for all, and not */
+    assert_int_equal(copies("ld.global.u32 %r6, [%d1];\nL:\n" ST_ARM TO("%r6")), 7 + 1);
+    assert_int_equal(copies("mul.wide.u32 %d2, %r3, 4;\nadd.u64 %d2, %d1, %d2;\n"
+                            "ld.global.u32 %r6, [%d2];\nL:\n" ST_ARM TO("%r6")),
+                     1 + 1);
+    /* the store is to scratchpad; the branch is on something else; the store is behind */
+    assert_int_equal(
+        copies("mov.u32 %r2, %r3;\nL:\n" LOAD ON_LOAD
+               "st.shared.f32 [%r7], %f2;\nA:\nadd.s32 %r7, %r7, 4;\n" TO("%r1")),
+        7);
+    assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" LOAD "setp.gt.s32 %p2, %r2, 9;\n"
+                            "@%p2 bra A;\nst.global.f32 [%d1+64], %f2;\nA:\n" TO("%r1")),
+                     7);
+#define ARM(label)                                                                       \
+    "setp.gt.f32 %p2, %f1, %f3;\n@%p2 bra " label ";\n" MORE1 label                      \
+    ":\nst.global.f32 [%d1+64], %f2;\n"
+    assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" LOAD ARM("A") TO("%r1")), 7);
+    assert_int_equal(copies("mov.u32 %r2, %r3;\nL:\n" LOAD ARM("A") ARM("B") TO("%r1")),
+                     1);
 }
 
 /* A loop that leaves in its middle: what is in front of the way out runs once more. */
@@ -496,6 +567,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_counts),         cmocka_unit_test(bound_below_the_steps),
         cmocka_unit_test(known_counts),       cmocka_unit_test(unknown_counts),
+        cmocka_unit_test(operations),         cmocka_unit_test(branches_on_loads),
         cmocka_unit_test(left_in_the_middle), cmocka_unit_test(side_exits),
         cmocka_unit_test(left_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
