@@ -43,6 +43,25 @@ operand(struct usage *u, const struct ptx_operand *o)
             operand(u, &o->vec[i]);
 }
 
+/* 64-bit quotients and remainders are functions behind the kernel's code, one of each kind
+ * however many calls there are (ptxas 13: $__internal_0_$__cuda_sm20_div_s64): the first counts
+ * it, and in the order of the code there is only the call. */
+static void
+leave_out_function(struct usage *u, const struct ptx_inst *in, uint8_t *operations)
+{
+    enum { CALL = 6 }; /* five moves, the call */
+    if ((in->op != PTX_OP_DIV && in->op != PTX_OP_REM) || !ptx_machine_branches(in) ||
+        *operations <= CALL)
+        return;
+    const unsigned row = ptx_expansion_of(in);
+    const uint8_t kind = (uint8_t)(1u << ((in->op == PTX_OP_REM) * 2 +
+                                          (ptx_types[in->type[0]].kind == PTX_K_SINT)));
+    if (!(u->functions_called & kind))
+        u->machine_operations += ptx_expansions[row].operations - CALL;
+    u->functions_called |= kind;
+    *operations = (uint8_t)(*operations - (ptx_expansions[row].operations - CALL));
+}
+
 static void
 mark(void *set, int32_t reg, bool write, bool partial)
 {
@@ -220,8 +239,10 @@ one_func(struct usage *u, const struct ptx_func *f)
     live_each_point(l, take_most, &(struct most){f, u});
     uint8_t *operations = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
     fused_operations(l, operations, NULL);
-    for (size_t i = 0; i < f->body.n; i++)
+    for (size_t i = 0; i < f->body.n; i++) {
+        leave_out_function(u, &f->body.v[i], &operations[i]);
         u->machine_operations += operations[i];
+    }
     add_loads(f, operations, u, &mem);
     live_free(l);
     cfg_free(g);

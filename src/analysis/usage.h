@@ -18,7 +18,8 @@ struct usage {
      * there: the most of one function. */
     uint32_t between;
     uint32_t instructions;       /* static, pseudo ones left out */
-    uint32_t machine_operations; /* of a card (ptx/expansion.h) */
+    uint32_t machine_operations; /* of a card (ptx/expansion.h), static */
+    uint8_t functions_called;    /* kinds of 64-bit quotients and remainders */
     /* Loads whose results are read, and the sum of the machine operations from each to its
      * first reader in the order of the code. */
     uint64_t load_distance;

@@ -70,6 +70,38 @@ static const char kernel[] =
          "  ret;\n"
          "}\n";
 
+/* A 64-bit quotient is a function of the kernel's code: once, and a call of six each time. */
+static void
+functions_once(void **state)
+{
+    (void)state;
+    static const char *const quotients[] = {
+        "", "div.s64 %d4, %d2, %d3;\n",
+        "div.s64 %d4, %d2, %d3;\ndiv.s64 %d5, %d4, %d3;\n",
+        "div.s64 %d4, %d2, %d3;\nrem.u64 %d5, %d4, %d3;\n"};
+    uint32_t n[4];
+    for (int i = 0; i < 4; i++) {
+        struct strbuf b = {0};
+        strbuf_printf(&b,
+                      ".version 7.0\n.target sm_80\n.address_size 64\n"
+                      ".visible .entry k(.param .u64 p)\n{\n.reg .b64 %%d<9>;\n"
+                      "ld.param.u64 %%d1, [p];\nld.global.u64 %%d2, [%%d1];\n"
+                      "ld.global.u64 %%d3, [%%d1+8];\n%sst.global.u64 [%%d1], %%d4;\n"
+                      "st.global.u64 [%%d1], %%d5;\nret;\n}\n",
+                      quotients[i]);
+        struct ptx_module *m = parse(b.s);
+        struct usage u;
+        usage_of(ptx_find_func(m, "k"), &u);
+        n[i] = u.machine_operations;
+        usage_free(&u);
+        ptx_module_free(m);
+        strbuf_free(&b);
+    }
+    assert_int_equal(n[1] - n[0], 90);
+    assert_int_equal(n[2] - n[1], 6);
+    assert_int_equal(n[3] - n[1], 70);
+}
+
 static void
 kernel_by_hand(void **state)
 {
@@ -348,6 +380,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_once),
         cmocka_unit_test(kernel_by_hand),
         cmocka_unit_test(guarded_write_keeps_the_old_value),
         cmocka_unit_test(loop_carries_values),
