@@ -7,8 +7,8 @@
  *
  * On today's cards the two are one operation there (IMAD, LEA, IMAD.WIDE: ptx/fusions.def), so
  * that the product costs nothing, also in a loop, and its register is free until then. ptxas
- * does so. What the product is computed from must live there anyway, or be a parameter, which
- * late-operands reads where it is used. O(instructions), and liveness. */
+ * does so. What the product is computed from must live there anyway, or be a parameter or a size
+ * of the launch, which late-operands reads where it is used. O(instructions), and liveness. */
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -42,6 +42,15 @@ struct place {
     bool ok;
 };
 
+/* A parameter, or a size of the launch: a card's instructions take it from the constant bank. */
+static bool
+is_operand(const struct ptx_inst *in)
+{
+    return (in->op == PTX_OP_LD ||
+            (in->op == PTX_OP_MOV && in->ops[1].kind == PTX_OPD_SREG)) &&
+           !ptx_machine_operations(in);
+}
+
 /* Whether the register lives where the sum is, whatever becomes of the product. */
 static void
 check_source(void *user, int32_t reg, bool write, bool partial)
@@ -53,7 +62,7 @@ check_source(void *user, int32_t reg, bool write, bool partial)
         return;
     if (at < 0 || !defs_reach(p->defs, reg, p->from) ||
         (!live_at_end(p->live, p->block, (uint32_t)reg) &&
-         (p->f->body.v[at].op != PTX_OP_LD || ptx_machine_operations(&p->f->body.v[at]))))
+         !is_operand(&p->f->body.v[at])))
         p->ok = false;
 }
 
