@@ -58,6 +58,24 @@ static const struct rules_rule stay[] = {
      1, 0, table, NULL},
 };
 
+/* Labels that nothing names any more do not keep two jumps apart. */
+static const struct rules_rule labels[] = {
+    {"a label without a jump stands between",
+     "@%p1 bra A;\nX:\nbra.uni B;\nA:\n" MORE "B:\n", 1, 0, small_1_more, NULL},
+    {"... or a barrier", "@%p1 bra A;\nbar.warp.sync -1;\nbra.uni B;\nA:\n" MORE "B:\n",
+     2, 0, small_1_more, NULL},
+};
+
+/* back=yes: a jump over a jump that goes forward stays, one that goes back does not. */
+static const struct rules_rule back[] = {
+    {"forward", "@%p1 bra A;\nbra.uni B;\nA:\n" MORE "B:\n", 2, 0, small_1_more, NULL},
+    {"the end of a loop",
+     "mov.u32 %r11, 0;\nH:\nadd.u32 %r10, %r10, %r11;\nadd.u32 %r11, %r11, 1;\n"
+     "setp.ge.u32 %p4, %r11, 6;\n@%p4 bra OUT;\nbra.uni H;\nOUT:\n",
+     1, 0, six_turns, NULL},
+    {"a jump to what follows", "bra.uni A;\nA:\n" MORE, 0, 0, one_more, NULL},
+};
+
 static void
 go(void **state)
 {
@@ -72,9 +90,25 @@ do_not(void **state)
     rules_check_all(stay, sizeof stay / sizeof *stay, "jumps");
 }
 
+static void
+without_labels(void **state)
+{
+    (void)state;
+    rules_check_all(labels, sizeof labels / sizeof *labels, "jumps");
+}
+
+static void
+go_back(void **state)
+{
+    (void)state;
+    rules_check_all(back, sizeof back / sizeof *back, "jumps:back=yes");
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(go), cmocka_unit_test(do_not)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(go), cmocka_unit_test(do_not),
+                                       cmocka_unit_test(without_labels),
+                                       cmocka_unit_test(go_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
