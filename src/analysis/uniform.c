@@ -3,11 +3,15 @@
 
 #include "analysis/defuse.h"
 
+#include "base/bitset.h"
+
 struct sweep {
     const struct cfg *g;
     struct uniform *u;
     uint8_t level; /* of the instruction's sources */
     bool changed;
+    bool
+        lanes; /* lanes of a warp are looked at (uniform_apart), not threads of a block */
 };
 
 static uint8_t
@@ -55,11 +59,15 @@ write_reg(void *user, int32_t reg, bool write, bool partial)
     }
 }
 
-/* A reduction over the block: all threads get one value, whatever theirs were. */
+/* A reduction over the block: all threads get one value, whatever theirs were. Of lanes: one
+ * over the warp. */
 static bool
-reduces(const struct ptx_inst *in)
+reduces(const struct sweep *s, const struct ptx_inst *in)
 {
-    return ptx_inst_barrier(in) == 1;
+    if (!s->lanes)
+        return ptx_inst_barrier(in) == 1;
+    return in->op == PTX_OP_VOTEP || in->op == PTX_OP_VOTEB || in->op == PTX_OP_REDUX ||
+           (in->op == PTX_OP_SHFL && in->mod[PTX_MG_SHFL] == PTX_SHFL_IDX);
 }
 
 /* What the result is at best, whatever the operands are. */
@@ -67,10 +75,10 @@ static uint8_t
 own_level(const struct sweep *s, const struct ptx_inst *in)
 {
     const unsigned flags = ptx_ops[in->op].flags;
+    if (reduces(s, in))
+        return UNIFORM_BLOCK;
     if (flags & (PTX_ATOMIC | PTX_CROSSLANE | PTX_CCIN) || in->op == PTX_OP_CALL)
         return UNIFORM_NOT;
-    if (reduces(in))
-        return UNIFORM_BLOCK;
     if (!(flags & PTX_LOAD))
         return flags & PTX_PURE || in->op == PTX_OP_CVTA || in->op == PTX_OP_MOV ||
                        in->op == PTX_OP_MOVP || flags & (PTX_JUMP | PTX_STORE)
@@ -89,11 +97,21 @@ own_level(const struct sweep *s, const struct ptx_inst *in)
     }
 }
 
+static void
+operand(struct sweep *s, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPD_REG)
+        read_reg(s, o->reg, false, false);
+    special(s, o);
+}
+
 static uint8_t
 source_level(struct sweep *s, const struct ptx_inst *in)
 {
     s->level = UNIFORM_GRID;
-    if (reduces(in)) {
+    if (reduces(s, in)) {
+        if (in->op == PTX_OP_SHFL) /* the lane that is read */
+            operand(s, &in->ops[in->nops - 3]);
         if (in->guard >= 0)
             read_reg(s, in->guard, false, false);
         return s->level;
@@ -114,6 +132,19 @@ raise(struct sweep *s, uint32_t v, uint8_t level, uint32_t cause)
     s->changed = true;
 }
 
+/* Whether a block does nothing but leave the kernel. */
+static bool
+leaves(const struct sweep *s, uint32_t v)
+{
+    const struct cfg_block *b = &s->g->block[v];
+    for (uint32_t i = b->first; i < b->end; i++) {
+        const struct ptx_inst *in = &s->g->func->body.v[i];
+        if (!ptx_is_pseudo(in))
+            return (in->op == PTX_OP_RET || in->op == PTX_OP_EXIT) && in->guard < 0;
+    }
+    return false;
+}
+
 /* The blocks that threads reach through the branch at the end of block v, up to where all
  * of its ways meet. */
 static void
@@ -122,6 +153,9 @@ branch(struct sweep *s, uint32_t v, uint8_t level, uint32_t cause, uint32_t *sta
 {
     const struct cfg_block *b = &s->g->block[v];
     uint32_t n = 0;
+    for (uint32_t e = 0; s->lanes && e < b->nsucc; e++)
+        if (b->succ[e] < 0 || leaves(s, (uint32_t)b->succ[e]))
+            return;
     memset(seen, 0, s->g->n * sizeof *seen);
     for (uint32_t e = 0; e <= b->nsucc; e++) {
         while (n) {
@@ -143,12 +177,12 @@ branch(struct sweep *s, uint32_t v, uint8_t level, uint32_t cause, uint32_t *sta
             raise(s, k, level, cause);
 }
 
-struct uniform *
-uniform_new(const struct cfg *g)
+static struct uniform *
+find_levels(const struct cfg *g, bool lanes)
 {
     const struct ptx_func *f = g->func;
     struct uniform *u = xcalloc(1, sizeof *u);
-    struct sweep s = {.g = g, .u = u};
+    struct sweep s = {.g = g, .u = u, .lanes = lanes};
     u->reg = ARENA_ARRAY(&u->mem, uint8_t, f->regs.n + 1);
     u->block = ARENA_ARRAY(&u->mem, uint8_t, g->n + 1);
     u->cause = ARENA_ARRAY(&u->mem, uint32_t, g->n + 1);
@@ -179,6 +213,46 @@ uniform_new(const struct cfg *g)
     free(seen);
     free(walked);
     return u;
+}
+
+struct uniform *
+uniform_new(const struct cfg *g)
+{
+    return find_levels(g, false);
+}
+
+static bool
+exchanges(const struct ptx_inst *in)
+{
+    return ptx_ops[in->op].flags & PTX_CROSSLANE && in->op != PTX_OP_ACTIVEMASK;
+}
+
+uint64_t *
+uniform_apart(const struct cfg *g, struct arena *mem)
+{
+    const struct ptx_func *f = g->func;
+    uint32_t i = 0;
+    while (i < f->body.n && !exchanges(&f->body.v[i]))
+        i++;
+    if (i == f->body.n)
+        return NULL;
+    uint64_t *apart = bitset_new(mem, f->body.n + 1);
+    struct uniform *u = find_levels(g, true);
+    for (uint32_t v = 0; v < g->n; v++) {
+        int32_t last = -1;
+        for (i = g->block[v].first; i < g->block[v].end && u->block[v] == UNIFORM_NOT;
+             i++) {
+            if (!exchanges(&f->body.v[i]))
+                continue;
+            if (last < 0)
+                bitset_add(apart, i);
+            last = (int32_t)i;
+        }
+        if (last >= 0)
+            bitset_add(apart, (size_t)last);
+    }
+    uniform_free(u);
+    return apart;
 }
 
 void

@@ -25,6 +25,7 @@
 
 #include "analysis/defuse.h"
 #include "analysis/operands.h"
+#include "analysis/uniform.h"
 #include "analysis/fused.h"
 
 struct post {
@@ -91,7 +92,7 @@ find_operands(struct post *p, const struct defs *defs, struct arena *mem)
                 continue;
             struct seen x = {.reg = in->ops[0].reg};
             const uint32_t next = behind(p, i, blk->end);
-            if (next < blk->end && schedule_order_of(f, &f->body.v[next]) != SCHED_STAYS)
+            if (next < blk->end && !schedule_stays(&p->s, next))
                 defuse_each(&f->body.v[next], count_seen, &x);
             p->operand[i] =
                 defs->at[x.reg] == (int32_t)i && x.reads && x.reads == reads[x.reg];
@@ -288,6 +289,8 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     s->order = ARENA_ARRAY(&mem, uint32_t, f->body.n + 1);
     s->operand = ARENA_ARRAY(&mem, bool, f->regs.n + 1);
     p.operand = ARENA_ARRAY(&mem, bool, f->body.n + 1);
+    if (s->expanded)
+        s->apart = uniform_apart(s->live->cfg, &mem);
     find_operands(&p, x->defs, &mem);
     for (uint32_t i = 0; i < f->body.n; i++) {
         s->order[i] = i;

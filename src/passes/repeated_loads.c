@@ -6,8 +6,8 @@
  *     ld.shared.f32 %f4, [%r2];        mov.f32 %f4, %f3;
  *
  * As in ptxas' code (CUDA 13.0): a store or atomic in the same state space ends all values but
- * that of its own address, whatever the address; one in another space ends none; barriers and
- * fences end all. Each point of the code has a number for the state of scratchpad and one for
+ * that of its own address, whatever the address; one in another space ends none; barriers,
+ * fences, and exchanges between lanes that may be apart (uniform_apart) end all. Each point of the code has a number for the state of scratchpad and one for
  * that of global memory. What ends values gives the state a new number. Where ways join, it is
  * that of the immediate dominator if no block between them changes it. Loads are equal if
  * address and number are, and if all registers have one definition that reaches
@@ -17,6 +17,8 @@
 #include "passes/rewrite.h"
 
 #include "analysis/loops.h"
+#include "analysis/uniform.h"
+#include "base/bitset.h"
 
 enum { SCRATCH, GLOBAL, SPACES };
 
@@ -25,6 +27,7 @@ struct states {
     const struct cfg *g;
     const struct defs *defs;
     const struct loops *loops;
+    const uint64_t *apart;   /* uniform_apart of the function */
     uint32_t (*end)[SPACES]; /* of each block: the number at its end */
     uint8_t *ends;           /* of each block: bit k: it changes state k */
     uint32_t numbers;
@@ -57,11 +60,14 @@ is_weak(const struct ptx_inst *in)
            !in->mod[PTX_MG_SCOPE] && in->mod[PTX_MG_CACHE] != PTX_CACHE_CV;
 }
 
-/* Bit k: the instruction ends the values of state k. */
+/* Bit k: instruction i ends the values of state k. */
 static unsigned
-ends(const struct ptx_inst *in)
+ends(const struct states *s, uint32_t i)
 {
+    const struct ptx_inst *in = &s->f->body.v[i];
     const unsigned all = (1u << SPACES) - 1, flags = ptx_ops[in->op].flags;
+    if (s->apart && bitset_has(s->apart, i))
+        return all;
     const enum ptx_space space = ptx_inst_space(in);
     if (ptx_is_pseudo(in))
         return 0;
@@ -224,15 +230,16 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     s.ends = ARENA_ARRAY(&mem, uint8_t, g->n + 1);
     struct loops *loops = loops_new(g);
     s.loops = loops;
+    s.apart = uniform_apart(g, &mem);
     for (uint32_t v = 0; v < g->n; v++)
         for (uint32_t i = g->block[v].first; i < g->block[v].end; i++)
-            s.ends[v] |= (uint8_t)ends(&f->body.v[i]);
+            s.ends[v] |= (uint8_t)ends(&s, i);
     for (uint32_t r = 0; r < g->nrpo; r++) {
         const uint32_t v = g->rpo[r];
         for (unsigned k = 0; k < SPACES; k++)
             s.end[v][k] = at_start(&s, v, k);
         for (uint32_t i = g->block[v].first; i < g->block[v].end; i++) {
-            const unsigned e = ends(&f->body.v[i]);
+            const unsigned e = ends(&s, i);
             for (unsigned k = 0; k < SPACES; k++)
                 if (e >> k & 1)
                     s.end[v][k] = ++s.numbers;

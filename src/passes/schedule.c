@@ -13,6 +13,7 @@
 #include "passes/register_step.h"
 
 #include "analysis/defuse.h"
+#include "analysis/uniform.h"
 #include "analysis/fused.h"
 #include "ptx/expansion.h"
 
@@ -330,6 +331,7 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
         uint8_t *slots = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
         fused_operations(x->live, slots, NULL);
         s.slots = slots;
+        s.apart = uniform_apart(x->cfg, &mem);
     }
     bool allocated = false;
     for (size_t r = 0; r < f->regs.n; r++) {

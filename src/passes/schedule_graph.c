@@ -357,14 +357,23 @@ ends_piece(const struct sched *s, uint32_t i)
     return s->expanded && !schedule_is_loc(in) && ptx_machine_branches(in);
 }
 
+bool
+schedule_stays(const struct sched *s, uint32_t i)
+{
+    const struct ptx_inst *in = &s->f->body.v[i];
+    return (s->apart && bitset_has(s->apart, i)) ||
+           (s->expanded && (in->op == PTX_OP_RCPF || in->op == PTX_OP_SQRTF) &&
+            ptx_machine_branches(in)) ||
+           schedule_order_of(s->f, &s->f->body.v[i]) == SCHED_STAYS;
+}
+
 uint32_t
 schedule_piece(const struct sched *s, const struct cfg_block *b, uint32_t end)
 {
     uint32_t first = end;
-    while (first > b->first &&
-           (schedule_is_loc(&s->f->body.v[first - 1]) ||
-            (schedule_order_of(s->f, &s->f->body.v[first - 1]) != SCHED_STAYS &&
-             (first == end || !ends_piece(s, first - 1)))))
+    while (first > b->first && (schedule_is_loc(&s->f->body.v[first - 1]) ||
+                                (!schedule_stays(s, first - 1) &&
+                                 (first == end || !ends_piece(s, first - 1)))))
         first--;
     return first;
 }

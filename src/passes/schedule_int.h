@@ -105,7 +105,8 @@ struct sched {
     uint32_t maxlive;     /* 32-bit registers live at once in the source's order */
     uint32_t carry;       /* the carry flag's number: behind the registers */
     const int32_t *place; /* of each register, its first; NULL: registers by themselves */
-    const uint8_t *slots; /* of each instruction of the body; NULL: one each */
+    const uint64_t *apart; /* uniform_apart of the function */
+    const uint8_t *slots;  /* of each instruction of the body; NULL: one each */
     struct sched_use *use; /* of each register */
     const bool *operand;   /* of each: pass late-operands reads it where it is used */
     uint8_t *units;        /* 32-bit registers of each; 0: an operand */
@@ -144,6 +145,8 @@ void schedule_live_step(struct sched *s, const struct ptx_inst *in);
 
 /* How the instruction may move. */
 enum sched_order schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in);
+/* Whether instruction i of the body ends a piece: it stays, or lanes come together at it. */
+bool schedule_stays(const struct sched *s, uint32_t i);
 /* A .loc directive: it follows the instruction behind it. */
 bool schedule_is_loc(const struct ptx_inst *in);
 /* Appends instruction i of the body to the piece: its node and the edges to it. */
