@@ -23,22 +23,6 @@ offset_fits(int64_t off)
     return off >= INT_MIN / 2 && off <= INT_MAX / 2; /* ptxas takes 32 bits */
 }
 
-/* in: d = s + n in 64 bits. */
-static bool
-is_add(const struct ptx_func *f, const struct ptx_inst *in, int32_t *base, int64_t *n)
-{
-    uint64_t v;
-    if ((in->op != PTX_OP_ADD && in->op != PTX_OP_SUB) || in->guard >= 0 ||
-        in->nops != 3 || ptx_type_bytes(in->type[0]) != 8 ||
-        in->ops[1].kind != PTX_OPD_REG || in->ops[1].neg || in->ops[1].comp ||
-        ptx_type_bytes(f->regs.v[in->ops[1].reg].type) != 8 ||
-        !rewrite_literal_bits(&in->ops[2], in->type[0], &v))
-        return false;
-    *base = in->ops[1].reg;
-    *n = in->op == PTX_OP_ADD ? (int64_t)v : (int64_t)(0 - v);
-    return true;
-}
-
 static unsigned
 named_space(const struct ptx_inst *in)
 {
@@ -70,8 +54,8 @@ fold_address(void *user, struct ptx_inst *in, struct ptx_operand *o, unsigned in
         const struct ptx_inst *d = &c->f->body.v[def];
         int32_t base;
         int64_t n;
-        if (is_add(c->f, d, &base, &n) && offset_fits(n) && offset_fits(o->off + n) &&
-            defs_reach(c->defs, base, def)) {
+        if (rewrite_is_offset(c->f, d, &base, &n) && offset_fits(n) &&
+            offset_fits(o->off + n) && defs_reach(c->defs, base, def)) {
             o->reg = base;
             o->off += n;
         } else if (d->op == PTX_OP_MOV && d->guard < 0 && d->nops == 2 &&

@@ -182,6 +182,22 @@ rewrite_delete(struct ptx_func *f, const uint64_t *dead)
 }
 
 bool
+rewrite_is_offset(const struct ptx_func *f, const struct ptx_inst *in, int32_t *base,
+                  int64_t *n)
+{
+    uint64_t v;
+    if ((in->op != PTX_OP_ADD && in->op != PTX_OP_SUB) || in->guard >= 0 ||
+        in->nops != 3 || ptx_type_bytes(in->type[0]) != 8 ||
+        in->ops[1].kind != PTX_OPD_REG || in->ops[1].neg || in->ops[1].comp ||
+        ptx_type_bytes(f->regs.v[in->ops[1].reg].type) != 8 ||
+        !rewrite_literal_bits(&in->ops[2], in->type[0], &v))
+        return false;
+    *base = in->ops[1].reg;
+    *n = in->op == PTX_OP_ADD ? (int64_t)v : (int64_t)(0 - v);
+    return true;
+}
+
+bool
 rewrite_is_pure(const struct ptx_inst *in)
 {
     const struct ptx_op_info *info = &ptx_ops[in->op];

@@ -54,6 +54,10 @@ size_t rewrite_drop_labels(struct ptx_func *f);
  * lane, and it depends on its operands alone. A guard is allowed. */
 bool rewrite_is_pure(const struct ptx_inst *in);
 
+/* in: 64-bit register base + n, without a guard. */
+bool rewrite_is_offset(const struct ptx_func *f, const struct ptx_inst *in, int32_t *base,
+                       int64_t *n);
+
 /* How the value of a pure instruction is computed, whatever its sources hold: by the executor's own lane
  * functions, so that no pass can compute otherwise than it. For what is evaluated many times. */
 struct rewrite_plan {

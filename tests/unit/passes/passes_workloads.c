@@ -47,6 +47,8 @@ static const char *const pipelines[] = {
     "repeated-loads",
     "late-products",
     "if-convert",
+    "guard-selects",
+    "address-sums",
     "jumps",
     "sink",
     "block-order",
@@ -59,8 +61,8 @@ static const char *const pipelines[] = {
     "cleanup,schedule,register-allocate",
     "schedule:registers=none",
     "cleanup,unroll,constant-fold,address-fold,cleanup,schedule,register-allocate",
-    "cleanup,jumps,unroll,block-order,jumps,cleanup,repeated-loads,cleanup,late-products,"
-    "if-convert,sink,merge-loads,"
+    "cleanup,jumps:back=yes,unroll,block-order,jumps,address-sums,cleanup,repeated-loads,"
+    "cleanup,late-products,if-convert,guard-selects,sink,merge-loads,"
     "schedule:operands=late:expanded=yes,late-operands,register-allocate",
     "power-states:window=1",
     "cleanup,register-allocate,power-states",
