@@ -18,8 +18,6 @@
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
-#include "analysis/defuse.h"
-
 #include <stdlib.h>
 
 enum {
@@ -144,14 +142,6 @@ value_at(struct group *s, int32_t r, uint32_t at, int depth)
 /* -- addresses -- */
 
 static void
-count_read(void *user, int32_t r, bool write, bool partial)
-{
-    struct group *s = user;
-    (void)partial;
-    s->reads[r] += !write;
-}
-
-static void
 note_accesses(struct group *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[i];
@@ -196,12 +186,6 @@ by_value(const void *p, const void *q)
 
 /* -- code -- */
 
-static struct ptx_operand
-reg_operand(int32_t r)
-{
-    return (struct ptx_operand){.kind = PTX_OPD_REG, .reg = r, .label = -1};
-}
-
 /* Appends the code of expression e; its register. d: the one to use, -1: a new one. */
 static int32_t
 put_expression(struct group *s, uint32_t e, int32_t d, const struct ptx_inst *where)
@@ -216,9 +200,9 @@ put_expression(struct group *s, uint32_t e, int32_t d, const struct ptx_inst *wh
     in.type[0] = x.op == PTX_OP_ADD ? PTX_S64 : PTX_B64;
     in.line = where->line;
     in.col = where->col;
-    in.ops[0] = reg_operand(d >= 0 ? d : ptx_reg_new(s->f, PTX_B64));
-    in.ops[1] = reg_operand(a);
-    in.ops[2] = x.op == PTX_OP_ADD ? reg_operand(b) : rewrite_literal(x.b);
+    in.ops[0] = rewrite_register(d >= 0 ? d : ptx_reg_new(s->f, PTX_B64));
+    in.ops[1] = rewrite_register(a);
+    in.ops[2] = x.op == PTX_OP_ADD ? rewrite_register(b) : rewrite_literal(x.b);
     *vec_push(&s->to) = in;
     return in.ops[0].reg;
 }
@@ -287,7 +271,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     s.slot = ARENA_ARRAY(&mem, int32_t, s.nslots);
     for (size_t i = 0; i < s.nslots; i++)
         s.slot[i] = -1;
-    s.reads = ARENA_ARRAY(&mem, uint32_t, s.nregs + 1);
+    s.reads = rewrite_count_reads(f, &mem);
     s.in_addresses = ARENA_ARRAY(&mem, uint32_t, s.nregs + 1);
     s.least = ARENA_ARRAY(&mem, int64_t, s.nregs + 1);
     s.most = ARENA_ARRAY(&mem, int64_t, s.nregs + 1);
@@ -296,10 +280,8 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     uint32_t *first_of = ARENA_ARRAY(&mem, uint32_t, f->body.n + 1);
     for (uint32_t r = 0; r < s.nregs; r++)
         s.base[r] = -1;
-    for (uint32_t i = 0; i < f->body.n; i++) {
-        defuse_each(&f->body.v[i], count_read, &s);
+    for (uint32_t i = 0; i < f->body.n; i++)
         note_accesses(&s, i);
-    }
     for (uint32_t v = 0; v < x->cfg->n; v++)
         for (uint32_t i = x->cfg->block[v].first; i < x->cfg->block[v].end; i++)
             note_address(&s, v, i);

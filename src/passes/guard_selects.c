@@ -32,14 +32,6 @@ struct guards {
     size_t n;
 };
 
-static void
-count_read(void *user, int32_t r, bool write, bool partial)
-{
-    uint32_t *reads = user;
-    (void)partial;
-    reads[r] += !write;
-}
-
 static bool
 is_select(const struct ptx_func *f, const struct ptx_inst *in)
 {
@@ -220,14 +212,12 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
         return true;
     struct arena mem = {0};
     struct guards x = {.f = f, .g = facts->cfg, .defs = facts->defs};
-    x.reads = ARENA_ARRAY(&mem, uint32_t, f->regs.n + 1);
+    x.reads = rewrite_count_reads(f, &mem);
     x.written = ARENA_ARRAY(&mem, uint32_t, f->regs.n + 1);
     x.dies = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
     x.which = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
     x.gone = bitset_new(&mem, f->body.n + 1);
     struct live_set set = live_set_new(&mem, facts->live->nregs);
-    for (size_t i = 0; i < f->body.n; i++)
-        defuse_each(&f->body.v[i], count_read, x.reads);
     for (uint32_t v = 0; v < x.g->n; v++)
         if (x.g->block[v].rpo >= 0) {
             find_deaths(&x, facts->live, &set, v);

@@ -97,12 +97,6 @@ make(struct ptx_func *f, enum ptx_op op, unsigned nops, int32_t dst)
     return in;
 }
 
-static struct ptx_operand
-reg_operand(int32_t reg)
-{
-    return (struct ptx_operand){.kind = PTX_OPD_REG, .reg = reg, .label = -1};
-}
-
 static int32_t
 read_sreg(struct ptx_func *f, body_t *to, unsigned sreg, unsigned comp)
 {
@@ -120,7 +114,7 @@ twice(struct ptx_func *f, body_t *to, int32_t reg)
 {
     int32_t r = ptx_reg_new(f, PTX_U32);
     struct ptx_inst in = make(f, PTX_OP_SHL, 3, r);
-    in.ops[1] = reg_operand(reg);
+    in.ops[1] = rewrite_register(reg);
     in.ops[2] = rewrite_literal(1);
     *vec_push(to) = in;
     return r;
@@ -134,12 +128,12 @@ replacement(struct ptx_func *f, body_t *to, const struct ptx_operand *o)
         return rewrite_literal(o->sreg == PTX_SREG_NTID);
     int32_t r = twice(f, to, read_sreg(f, to, o->sreg, 0));
     if (o->sreg == PTX_SREG_NCTAID)
-        return reg_operand(r);
+        return rewrite_register(r);
     struct ptx_inst add = make(f, PTX_OP_ADD, 3, ptx_reg_new(f, PTX_U32));
-    add.ops[1] = reg_operand(r);
-    add.ops[2] = reg_operand(read_sreg(f, to, PTX_SREG_TID, 2));
+    add.ops[1] = rewrite_register(r);
+    add.ops[2] = rewrite_register(read_sreg(f, to, PTX_SREG_TID, 2));
     *vec_push(to) = add;
-    return reg_operand(add.ops[0].reg);
+    return rewrite_register(add.ops[0].reg);
 }
 
 static void

@@ -21,6 +21,7 @@
 
 #include "base/pqueue.h"
 #include "passes/pass.h"
+#include "passes/rewrite.h"
 #include "passes/register_allocate_int.h"
 
 #include "analysis/defuse.h"
@@ -40,14 +41,6 @@ struct post {
 };
 
 /* -- operands -- */
-
-static void
-count_read(void *user, int32_t r, bool write, bool partial)
-{
-    uint32_t *reads = user;
-    (void)partial;
-    reads[r] += !write;
-}
 
 struct seen {
     int32_t reg;
@@ -78,9 +71,7 @@ static void
 find_operands(struct post *p, const struct defs *defs, struct arena *mem)
 {
     const struct ptx_func *f = p->s.f;
-    uint32_t *reads = ARENA_ARRAY(mem, uint32_t, f->regs.n + 1);
-    for (size_t i = 0; i < f->body.n; i++)
-        defuse_each(&f->body.v[i], count_read, reads);
+    const uint32_t *reads = rewrite_count_reads(f, mem);
     for (uint32_t b = 0; b < p->s.live->cfg->n; b++) {
         const struct cfg_block *blk = &p->s.live->cfg->block[b];
         for (uint32_t i = blk->end; i-- > blk->first;) {

@@ -181,6 +181,29 @@ rewrite_delete(struct ptx_func *f, const uint64_t *dead)
     f->body.n = n;
 }
 
+struct ptx_operand
+rewrite_register(int32_t r)
+{
+    return (struct ptx_operand){.kind = PTX_OPD_REG, .reg = r, .label = -1};
+}
+
+static void
+count_read(void *user, int32_t r, bool write, bool partial)
+{
+    uint32_t *reads = user;
+    (void)partial;
+    reads[r] += !write;
+}
+
+uint32_t *
+rewrite_count_reads(const struct ptx_func *f, struct arena *mem)
+{
+    uint32_t *reads = ARENA_ARRAY(mem, uint32_t, f->regs.n + 1);
+    for (size_t i = 0; i < f->body.n; i++)
+        defuse_each(&f->body.v[i], count_read, reads);
+    return reads;
+}
+
 bool
 rewrite_is_offset(const struct ptx_func *f, const struct ptx_inst *in, int32_t *base,
                   int64_t *n)

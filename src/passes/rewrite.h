@@ -25,6 +25,12 @@ char rewrite_letter(const struct ptx_inst *in, unsigned index);
 void rewrite_as_mov(struct ptx_func *f, struct ptx_inst *in,
                     const struct ptx_operand *src);
 
+/* Register r as an operand. */
+struct ptx_operand rewrite_register(int32_t r);
+
+/* How often each register is read, guards too; f->regs.n of them in mem. */
+uint32_t *rewrite_count_reads(const struct ptx_func *f, struct arena *mem);
+
 /* A literal that fills `bytes` of a register (0: a predicate). */
 struct ptx_operand rewrite_literal(uint64_t value);
 

@@ -6,12 +6,6 @@
 
 #include "analysis/defuse.h"
 
-static struct ptx_operand
-reg_operand(int32_t r)
-{
-    return (struct ptx_operand){.kind = PTX_OPD_REG, .reg = r, .label = -1};
-}
-
 /* d = a + v, of `bytes`; appended. */
 static void
 put_add(struct peel *p, int32_t d, struct ptx_operand a, int64_t v, unsigned bytes)
@@ -19,7 +13,7 @@ put_add(struct peel *p, int32_t d, struct ptx_operand a, int64_t v, unsigned byt
     struct ptx_inst in = ptx_inst_new(p->f->module, PTX_OP_ADD, 3);
     in.ntypes = 1;
     in.type[0] = bytes == 8 ? PTX_S64 : PTX_S32;
-    in.ops[0] = reg_operand(d);
+    in.ops[0] = rewrite_register(d);
     in.ops[1] = a;
     in.ops[2] = rewrite_literal((uint64_t)(bytes == 8 ? v : (int32_t)v));
     *vec_push(&p->to) = in;
@@ -41,8 +35,8 @@ unroll_edit(void *user, uint32_t i, struct ptx_inst *in)
     const uint64_t off = u->line[d].off + u->turn * (uint64_t)unroll_step(u, base);
     const struct ptx_inst was = *in;
     p->to.n--; /* *in */
-    put_add(p, was.ops[0].reg, reg_operand(u->start[base]), unroll_signed(u, base, off),
-            unroll_bytes(p->f, d));
+    put_add(p, was.ops[0].reg, rewrite_register(u->start[base]),
+            unroll_signed(u, base, off), unroll_bytes(p->f, d));
     p->to.v[p->to.n - 1].line = was.line;
     p->to.v[p->to.n - 1].col = was.col;
 }
@@ -60,8 +54,8 @@ put_turns(struct unroll *u, uint64_t n, bool full)
             continue;
         u->start[r] = ptx_reg_new(p->f, (enum ptx_type)p->f->regs.v[r].type);
         struct ptx_inst in = ptx_inst_new(p->f->module, PTX_OP_MOV, 2);
-        const struct ptx_operand from = reg_operand(r);
-        in.ops[0] = reg_operand(u->start[r]);
+        const struct ptx_operand from = rewrite_register(r);
+        in.ops[0] = rewrite_register(u->start[r]);
         rewrite_as_mov(p->f, &in, &from);
         *vec_push(&p->to) = in;
     }
@@ -89,7 +83,7 @@ put_compare(struct unroll *u, unsigned type, unsigned cmp, struct ptx_operand a,
     in.ops = ptx_operands_dup(p->f->module, in.ops, in.nops);
     in.type[0] = (uint8_t)type;
     ptx_set_mod(p->f->module, &in, PTX_MG_CMP, cmp);
-    in.ops[0] = reg_operand(ptx_reg_new(p->f, PTX_PRED));
+    in.ops[0] = rewrite_register(ptx_reg_new(p->f, PTX_PRED));
     in.ops[2] = a;
     in.ops[3] = b;
     in.line = in.col = 0;
@@ -109,7 +103,7 @@ put_limit(struct unroll *u, int64_t off)
     }
     const int32_t r = ptx_reg_new(u->p.f, bytes == 8 ? PTX_B64 : PTX_B32);
     put_add(&u->p, r, u->bound, -off, bytes);
-    return reg_operand(r);
+    return rewrite_register(r);
 }
 
 /* a - b, of `bytes`, in a new register. */
@@ -119,7 +113,7 @@ put_difference(struct peel *p, struct ptx_operand a, struct ptx_operand b, unsig
     struct ptx_inst in = ptx_inst_new(p->f->module, PTX_OP_SUB, 3);
     in.ntypes = 1;
     in.type[0] = bytes == 8 ? PTX_S64 : PTX_S32;
-    in.ops[0] = reg_operand(ptx_reg_new(p->f, bytes == 8 ? PTX_B64 : PTX_B32));
+    in.ops[0] = rewrite_register(ptx_reg_new(p->f, bytes == 8 ? PTX_B64 : PTX_B32));
     in.ops[1] = a;
     in.ops[2] = b;
     *vec_push(&p->to) = in;
@@ -133,7 +127,7 @@ put_all_run(struct unroll *u, struct ptx_operand limit, unsigned turns)
 {
     struct peel *p = &u->p;
     const unsigned type = u->test->type[0], bytes = ptx_type_bytes(type);
-    const struct ptx_operand c = reg_operand(u->x.base);
+    const struct ptx_operand c = rewrite_register(u->x.base);
     if (u->cmp != PTX_CMP_NE)
         return put_compare(u, type, u->cmp, c, limit);
     const int64_t step = unroll_step(u, u->x.base);
@@ -161,7 +155,7 @@ put_never(struct unroll *u, int32_t two, int64_t far)
 {
     struct peel *p = &u->p;
     const unsigned type = u->test->type[0];
-    const struct ptx_operand x = reg_operand(u->x.base);
+    const struct ptx_operand x = rewrite_register(u->x.base);
     peel_put_jump(p, two, put_compare(u, type, u->cmp, x, u->bound), true);
     const struct ptx_operand d = put_difference(p, u->bound, x, ptx_type_bytes(type));
     peel_put_jump(p, two,
@@ -195,10 +189,11 @@ put_unknown(struct unroll *u)
     peel_put_jump(p, end, last, u->goes_on);
     peel_put_label(p, two);
     const int32_t x = ptx_reg_new(p->f, (enum ptx_type)p->f->regs.v[u->x.base].type);
-    put_add(p, x, reg_operand(u->x.base), unroll_signed(u, u->x.base, u->x.off),
+    put_add(p, x, rewrite_register(u->x.base), unroll_signed(u, u->x.base, u->x.off),
             unroll_bytes(p->f, x));
-    peel_put_jump(
-        p, one, put_compare(u, u->test->type[0], u->cmp, reg_operand(x), u->bound), true);
+    peel_put_jump(p, one,
+                  put_compare(u, u->test->type[0], u->cmp, rewrite_register(x), u->bound),
+                  true);
     peel_put_jump(p, end, put_turns(u, 2, false), u->goes_on);
     unroll_put_head(p, one);
     peel_put_jump(p, one, put_turns(u, 1, false), !u->goes_on);
