@@ -80,8 +80,10 @@ tree_set(struct tree *t, uint32_t leaf, int64_t room)
     uint32_t i = t->leaves + leaf;
     t->room[i] = room;
     for (i /= 2; i; i /= 2) {
-        int64_t a = t->room[2 * i], b = t->room[2 * i + 1];
-        t->room[i] = a > b ? a : b;
+        const int64_t a = t->room[2 * i], b = t->room[2 * i + 1], most = a > b ? a : b;
+        if (t->room[i] == most) /* nothing changes above */
+            return;
+        t->room[i] = most;
     }
 }
 
