@@ -101,7 +101,7 @@ computed(struct group *s, uint32_t def, uint32_t at, int depth)
         if (!defs_reach(s->defs, base, at))
             return none;
         struct value v = value_at(s, base, at, depth);
-        v.n += n;
+        v.n = (int64_t)((uint64_t)v.n + (uint64_t)n);
         return v;
     }
     if (in->guard >= 0 || in->nops != 3 || in->mod[PTX_MG_CC] ||
