@@ -31,12 +31,13 @@ struct uniform {
 struct uniform *uniform_new(const struct cfg *g);
 void uniform_free(struct uniform *u);
 
-/* Bitset of the function's instructions: those that exchange something between lanes of a warp
- * (shfl, vote, match, redux, bar.warp) where lanes may be apart: between a branch on which they
- * may differ and where its ways meet. ptxas branches there (BRA.DIV, BRA.CONV; CUDA 13.0), to
- * bring the lanes together. As it does, what vote and shfl.idx deliver counts as the same in
- * all lanes, what bar.red delivers does not, and lanes that have left the kernel are not
- * missed. NULL: there are none. Cost: as uniform_new, where the function has such instructions. */
+/* Bitset of the function's instructions: of each block where lanes of a warp may be apart, the
+ * first and the last that exchange something between lanes (shfl, vote, match, redux, bar.warp).
+ * Lanes may be apart between a branch on which they may differ and where its ways meet. ptxas
+ * branches there (BRA.DIV, BRA.CONV; CUDA 13.0), to bring the lanes together. As it does, what
+ * vote and shfl.idx deliver counts as the same in all lanes, what bar.red delivers does not, and
+ * lanes that have left the kernel are not missed. NULL: there are none. Cost: as uniform_new,
+ * where the function has such instructions. */
 uint64_t *uniform_apart(const struct cfg *g, struct arena *mem);
 
 #endif

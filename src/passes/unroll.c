@@ -475,12 +475,26 @@ unroll_reach(const struct unroll *u, unsigned turns)
            (int64_t)(turns - 2) * unroll_step(u, u->x.base);
 }
 
-static bool
-threads_agree(struct unroll *u)
+static struct defs_writes *
+writes_of(struct unroll *u)
+{
+    if (!u->writes)
+        u->writes = defs_writes_new(u->p.g);
+    return u->writes;
+}
+
+static const struct uniform *
+uniform_of(struct unroll *u)
 {
     if (!u->uniform)
         u->uniform = uniform_new(u->p.g);
-    return u->uniform->block[u->p.l->header] != UNIFORM_NOT;
+    return u->uniform;
+}
+
+static bool
+threads_agree(struct unroll *u)
+{
+    return uniform_of(u)->block[u->p.l->header] != UNIFORM_NOT;
 }
 
 /* A special register that differs in the threads of a block, like %tid. */
@@ -506,7 +520,7 @@ differs(struct unroll *u, const struct ptx_operand *o, int depth)
         return true;
     bitset_add(u->traced, (size_t)o->reg);
     uint32_t n;
-    const uint32_t *at = defs_writes_of(u->writes, o->reg, &n);
+    const uint32_t *at = defs_writes_of(writes_of(u), o->reg, &n);
     for (uint32_t k = 0; k < n; k++) {
         const struct ptx_inst *in = &u->p.f->body.v[at[k]];
         const bool parameter = in->op == PTX_OP_LD && !ptx_machine_operations(in);
@@ -519,14 +533,6 @@ differs(struct unroll *u, const struct ptx_operand *o, int depth)
                 return true;
     }
     return false;
-}
-
-static struct defs_writes *
-writes_of(struct unroll *u)
-{
-    if (!u->writes)
-        u->writes = defs_writes_new(u->p.g);
-    return u->writes;
 }
 
 /* Whether the counter starts at %tid or the like, as it is or copied. */
@@ -552,18 +558,17 @@ static bool
 counts_differ(struct unroll *u)
 {
     struct ptx_operand x = {.kind = PTX_OPD_REG, .reg = u->x.base};
-    writes_of(u);
     memset(u->traced, 0, BITSET_WORDS(u->nregs + 1) * sizeof *u->traced);
     return differs(u, &x, TRACE_DEPTH) || differs(u, &u->bound, TRACE_DEPTH);
 }
 
-/* The same by what is the same in all threads (analysis/uniform.h). */
+/* As counts_differ, but by analysis/uniform.h, which also asks which definition runs; and of the
+ * counter's definitions only those before the loop. */
 static bool
 turns_differ(struct unroll *u)
 {
-    if (!u->uniform)
-        u->uniform = uniform_new(u->p.g);
-    if (u->bound.kind == PTX_OPD_REG && u->uniform->reg[u->bound.reg] == UNIFORM_NOT)
+    const struct uniform *uniform = uniform_of(u);
+    if (u->bound.kind == PTX_OPD_REG && uniform->reg[u->bound.reg] == UNIFORM_NOT)
         return true;
     uint32_t n;
     const uint32_t *at = defs_writes_of(writes_of(u), u->x.base, &n);
@@ -574,7 +579,7 @@ turns_differ(struct unroll *u)
         for (unsigned i = 1; i < in->nops; i++)
             if (is_own_number(&in->ops[i]) ||
                 (in->ops[i].kind == PTX_OPD_REG &&
-                 u->uniform->reg[in->ops[i].reg] == UNIFORM_NOT))
+                 uniform->reg[in->ops[i].reg] == UNIFORM_NOT))
                 return true;
     }
     return false;
