@@ -385,6 +385,31 @@ ra_places(const struct ptx_func *f, const struct ra_spreading *spread, struct ar
     return place;
 }
 
+uint32_t
+ra_needed(const struct ptx_func *f, const bool *without)
+{
+    const struct ra_spreading none = {0};
+    struct ptx_func *copy = ra_snapshot(f);
+    struct ra a = {.f = copy};
+    struct cfg *cfg;
+    struct live *live;
+    uint32_t units;
+    for (size_t i = 0; i < copy->body.n; i++)
+        *vec_push(&a.origin) = (int32_t)i;
+    for (size_t r = 0; r < copy->regs.n; r++)
+        if (without[r]) /* among the predicates it takes nothing from the others */
+            copy->regs.v[r].type = PTX_PRED;
+    struct ra_graph *g = colour_once(&a, RA_MAX_UNITS, false, &none, &cfg, &live, &units);
+    units = g ? g->nunits : units;
+    ra_graph_free(g);
+    live_free(live);
+    cfg_free(cfg);
+    vec_free(&a.origin);
+    vec_free(&a.temporary);
+    ra_snapshot_free(copy);
+    return units;
+}
+
 bool
 ra_read_room(const struct pass_args *a, struct ra_spreading *out, struct diag_sink *diag)
 {

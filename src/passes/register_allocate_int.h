@@ -205,6 +205,10 @@ bool ra_read_room(const struct pass_args *a, struct ra_spreading *out,
 int32_t *ra_places(const struct ptx_func *f, const struct ra_spreading *spread,
                    struct arena *mem);
 
+/* 32-bit registers that an allocation of f would give out, were there as many as it wants, but for those
+ * registers, which get none. */
+uint32_t ra_needed(const struct ptx_func *f, const bool *without);
+
 #define RA_ROOM_KEYS                                                                     \
     {"max-registers", "255", "32-bit registers a thread may have"},                      \
         {"sm-registers", "65536", "registers of an SM, for .minnctapersm and banks"},    \

@@ -10,7 +10,7 @@
 
 #include "passes/late_operands.h"
 #include "passes/pass.h"
-#include "passes/register_step.h"
+#include "passes/register_allocate_int.h"
 
 #include "analysis/defuse.h"
 #include "analysis/uniform.h"
@@ -26,77 +26,34 @@ struct result {
     uint32_t peak;   /* most 32-bit registers live */
 };
 
-/* -- what is live -- */
-
-static void
-die(void *user, int32_t r, bool write, bool partial)
-{
-    struct sched *s = user;
-    struct sched_use *u = &s->use[r];
-    if ((write && !partial) || --u->left || u->after || !u->live)
-        return;
-    u->live = false;
-    s->now_live -= s->units[r];
-}
-
-static void
-be_born(void *user, int32_t r, bool write, bool partial)
-{
-    struct sched *s = user;
-    struct sched_use *u = &s->use[r];
-    (void)partial;
-    if (!write || u->live || !(u->left || u->after))
-        return;
-    u->live = true;
-    s->now_live += s->units[r];
-}
-
-void
-schedule_live_start(struct sched *s)
-{
-    for (size_t i = 0; i < s->touched.n; i++) {
-        struct sched_use *u = &s->use[s->touched.v[i]];
-        u->left = u->total;
-        u->live = u->before;
-    }
-    s->now_live = s->start;
-}
-
-void
-schedule_live_step(struct sched *s, const struct ptx_inst *in)
-{
-    defuse_each(in, die, s);
-    defuse_each(in, be_born, s);
-}
-
 /* -- orders -- */
 
-/* What an order costs: cycles and registers. */
-static void
-measure(struct sched *s, struct result *out)
+/* Cycles of an order. */
+static uint64_t
+cycles_of(struct sched *s, const uint32_t *order)
 {
     uint64_t now = 0, end = 0;
     for (size_t i = 0; i < s->node.n; i++)
         s->node.v[i].ready = 0;
-    schedule_live_start(s);
-    out->peak = s->start;
     for (uint32_t k = 0; k < s->node.n; k++) {
-        const struct sched_node *x = &s->node.v[out->order[k]];
+        const struct sched_node *x = &s->node.v[order[k]];
         now = x->ready > now ? x->ready : now;
         end = now + (uint64_t)x->latency > end ? now + (uint64_t)x->latency : end;
-        uint32_t most = s->now_live;
-        schedule_live_step(s, &s->f->body.v[x->inst]);
-        most = (most > s->now_live || !x->between ? most : s->now_live) + x->between;
-        most = s->now_live > most ? s->now_live : most;
-        out->peak = most > out->peak ? most : out->peak;
-        for (uint32_t e = x->first; e < schedule_edges_end(s, out->order[k]); e++) {
+        for (uint32_t e = x->first; e < schedule_edges_end(s, order[k]); e++) {
             struct sched_node *y = &s->node.v[s->succ.v[e].to];
             uint64_t at = now + (uint64_t)s->succ.v[e].latency;
             y->ready = at > y->ready ? at : y->ready;
         }
         now += !x->operand;
     }
-    out->cycles = end;
+    return end;
+}
+
+static void
+measure(struct sched *s, struct result *out)
+{
+    out->cycles = cycles_of(s, out->order);
+    out->peak = schedule_peak(s, out->order);
 }
 
 /* Sum over the loads from memory of the instructions from one to its first reader (to the
@@ -125,7 +82,7 @@ distances(struct sched *s, const uint32_t *order, uint64_t *loads)
 
 /* -- pieces -- */
 
-/* Another order within s->limit live registers, or within what the source's needs, that takes a
+/* Another order within s->limit live registers, or within what order `was` needs, that takes a
  * warp alone no longer; false: none was found. What was started has to be ended, so it may
  * take a lower limit to keep to one. */
 static bool
@@ -134,7 +91,7 @@ search(struct sched *s, const struct result *was, struct result *out)
     const uint32_t most = was->peak > s->limit ? was->peak : s->limit;
     uint32_t limit = s->limit;
     for (int k = 0; k < TRIES; k++) {
-        schedule_back(s, limit, out->order);
+        schedule_back(s, limit, was->order, out->order);
         measure(s, out);
         if (out->peak <= most) {
             const size_t bytes = s->node.n * sizeof *out->order;
@@ -156,62 +113,119 @@ live_units(const struct sched *s)
     return units;
 }
 
-/* Orders the piece's nodes; s->set: what is live behind it, then before it. */
+/* The source's order, or the one that makes little live if that makes less live: then true. */
+static bool
+leaner(struct sched *s, struct result *out)
+{
+    struct result lean = {.order = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1)};
+    for (uint32_t i = 0; i < s->node.n; i++)
+        out->order[i] = i;
+    measure(s, out);
+    if (out->peak <= s->limit)
+        return false;
+    schedule_lean(s, lean.order);
+    measure(s, &lean);
+    if (lean.peak >= out->peak)
+        return false;
+    *out = lean;
+    return true;
+}
+
+/* Orders the piece's nodes; s->end: registers live behind it. */
 static void
 order_piece(struct sched *s, uint32_t first, uint32_t end)
 {
-    s->end = live_units(s);
-    for (uint32_t i = end; i-- > first;)
-        live_step_back(&s->f->body.v[i], &s->set);
-    s->start = live_units(s);
-    for (size_t i = 0; i < s->touched.n; i++)
-        s->use[s->touched.v[i]].before =
-            s->touched.v[i] != s->carry && live_has(&s->set, s->touched.v[i]);
     uint32_t n = (uint32_t)s->node.n;
     struct result was = {.order = ARENA_ARRAY(&s->mem, uint32_t, n + 1)};
     struct result now = {.order = ARENA_ARRAY(&s->mem, uint32_t, n + 1)};
-    schedule_finish_graph(s);
+    uint32_t *source = ARENA_ARRAY(&s->mem, uint32_t, n + 1);
     for (uint32_t i = 0; i < n; i++)
-        was.order[i] = i;
-    measure(s, &was);
+        source[i] = i;
+    const bool lean = leaner(s, &was);
+    const uint64_t cycles = lean ? cycles_of(s, source) : was.cycles;
     bool better = !s->as_it_is && search(s, &was, &now);
+    if (!better && lean && !s->as_it_is) {
+        now = was;
+        better = true;
+    }
+    if (better && s->given && !s->hold) {
+        s->hold = true;
+        s->filled |= schedule_peak(s, now.order) > s->limit;
+        s->hold = false;
+    }
+    const uint32_t *order = better ? now.order : source;
     if (s->loads_of)
-        schedule_note_loads(s, better ? now.order : was.order, first);
+        schedule_note_loads(s, order, first);
     uint64_t loads;
-    uint64_t far = distances(s, was.order, &loads);
+    uint64_t far = distances(s, source, &loads);
     s->nloads += loads;
     s->far_before += far;
-    s->far_after += better ? distances(s, now.order, &loads) : far;
-    s->before += was.cycles;
-    s->after += better ? now.cycles : was.cycles;
+    s->far_after += better ? distances(s, order, &loads) : far;
+    s->before += cycles;
+    s->after += better ? now.cycles : cycles;
     s->changed += better;
     if (!better)
         return;
     for (uint32_t k = 0; k < n; k++) /* .loc directives within go to the end */
-        s->order[first + k] = s->node.v[now.order[k]].inst;
+        s->order[first + k] = s->node.v[order[k]].inst;
     for (uint32_t i = first, k = first + n; i < end; i++)
         if (schedule_is_loc(&s->f->body.v[i]))
             s->order[k++] = i;
 }
 
-/* Walks a block from its end, piece by piece. */
+/* Notes what the piece needs in the leaner of its orders. */
 static void
-order_block(struct sched *s, uint32_t b)
+look_at_piece(struct sched *s, uint32_t first, uint32_t end)
 {
-    const struct cfg_block *blk = &s->live->cfg->block[b];
-    live_set_end(s->live, b, &s->set);
-    for (uint32_t end = blk->end; end > blk->first;) {
-        const uint32_t first = schedule_piece(s, blk, end);
-        if (first == end) {
-            live_step_back(&s->f->body.v[--end], &s->set);
+    struct result r = {.order = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1)};
+    (void)first;
+    (void)end;
+    s->limit = s->lean; /* below that it does not matter */
+    leaner(s, &r);
+    s->lean = r.peak > s->lean ? r.peak : s->lean;
+}
+
+/* Goes back over instruction i, which stays; notes what it needs. */
+static void
+stay(struct sched *s, uint32_t i)
+{
+    const struct ptx_inst *in = &s->f->body.v[i];
+    uint32_t most = live_units(s);
+    live_step_back(in, &s->set);
+    const uint32_t before = live_units(s);
+    most = before > most ? before : most;
+    most += s->expanded ? ptx_machine_registers(in) : 0;
+    s->lean = most > s->lean ? most : s->lean;
+}
+
+/* Walks the blocks, each from its end, piece by piece. s->set is live behind the piece while its
+ * nodes are added, and before it when it is done. */
+static void
+each_piece(struct sched *s, void (*done)(struct sched *, uint32_t first, uint32_t end))
+{
+    const struct cfg *g = s->live->cfg;
+    for (uint32_t b = 0; b < g->n; b++) {
+        const struct cfg_block *blk = &g->block[b];
+        if (blk->rpo < 0)
             continue;
+        live_set_end(s->live, b, &s->set);
+        for (uint32_t end = blk->end; end > blk->first;) {
+            const uint32_t first = schedule_piece(s, blk, end);
+            if (first == end) {
+                stay(s, --end);
+                continue;
+            }
+            for (uint32_t i = first; i < end; i++)
+                if (!schedule_is_loc(&s->f->body.v[i]))
+                    schedule_add(s, i);
+            s->end = live_units(s);
+            schedule_finish_graph(s);
+            done(s, first, end);
+            for (uint32_t i = end; i-- > first;)
+                live_step_back(&s->f->body.v[i], &s->set);
+            schedule_forget(s);
+            end = first;
         }
-        for (uint32_t i = first; i < end; i++)
-            if (!schedule_is_loc(&s->f->body.v[i]))
-                schedule_add(s, i);
-        order_piece(s, first, end);
-        schedule_forget(s);
-        end = first;
     }
 }
 
@@ -227,17 +241,26 @@ room(uint32_t registers)
     return registers > left ? registers - left : 1;
 }
 
-/* Most registers with which as many warps fit as with what the function needs as it is. Some
- * are left to the allocator. */
+/* Most registers with which as many warps fit as with what the function needs in the leaner
+ * order of each piece. Some are left to the allocator. */
 static uint32_t
-step_limit(const struct ptx_func *f, uint32_t regs, const struct register_room *given)
+step_limit(struct sched *s)
 {
-    uint32_t step = room(register_step(f, regs, given));
-    return step > regs ? step : regs;
+    const struct register_room *given = s->given;
+    uint32_t most = s->maxlive;
+    s->lean = room(register_step(s->f, 1, given));
+    if (most > s->lean && !s->as_it_is) {
+        each_piece(s, look_at_piece);
+        most = s->lean < most ? s->lean : most;
+    }
+    const uint32_t step = room(register_step(s->f, most, given));
+    return step > most ? step : most;
 }
 
+/* Reads the limit. given: room for what the machine gives. */
 static bool
-read_limit(struct sched *s, const struct pass_args *a, struct diag_sink *diag)
+read_limit(struct sched *s, const struct pass_args *a, struct register_room *given,
+           struct diag_sink *diag)
 {
     const char *text = pass_arg(a, "registers");
     double registers, warps, most, reserved, n;
@@ -246,13 +269,14 @@ read_limit(struct sched *s, const struct pass_args *a, struct diag_sink *diag)
         !pass_arg_number(a, "max-registers", 1, 65535, &most, diag) ||
         !pass_arg_number(a, "reserved", 0, 16, &reserved, diag))
         return false;
-    const struct register_room given = {(uint32_t)registers, (uint32_t)warps,
-                                        (uint32_t)most, (uint32_t)reserved};
+    *given = (struct register_room){(uint32_t)registers, (uint32_t)warps, (uint32_t)most,
+                                    (uint32_t)reserved};
     s->limit = UINT32_MAX;
-    if (!strcmp(text, "step"))
-        s->limit = step_limit(s->f, s->maxlive, &given);
-    else if (!strcmp(text, "machine"))
-        s->limit = room(given.most);
+    if (!strcmp(text, "step")) {
+        s->given = given;
+        s->limit = step_limit(s);
+    } else if (!strcmp(text, "machine"))
+        s->limit = room(given->most);
     else if (strcmp(text, "none") != 0) {
         if (!pass_arg_number(a, "registers", 1, 65535, &n, diag))
             return false;
@@ -293,6 +317,38 @@ note_most(void *user, uint32_t inst, bool behind, const struct live_set *set,
     s->maxlive = registers > s->maxlive ? registers : s->maxlive;
 }
 
+/* Whether an allocation of the new order costs warps that the limit does not. */
+static bool
+costs_warps(const struct sched *s)
+{
+    struct ptx_func *copy = ra_snapshot(s->f);
+    schedule_reorder(copy, s->order);
+    const uint32_t needed = ra_needed(copy, s->operand);
+    ra_snapshot_free(copy);
+    return register_step(s->f, needed, s->given) >
+           register_step(s->f, s->limit, s->given);
+}
+
+/* Orders all pieces. Where an order keeps to the limit since registers take places between
+ * another's last read and its next write, an allocation might find no such places, as values of 64
+ * bits want aligned pairs: then all is ordered without. */
+static void
+order_pieces(struct sched *s)
+{
+    const size_t loads = s->loads_of ? s->loads_of->load.n : 0;
+    each_piece(s, order_piece);
+    if (!s->filled || !costs_warps(s))
+        return;
+    for (uint32_t i = 0; i < s->f->body.n; i++)
+        s->order[i] = i;
+    if (s->loads_of)
+        s->loads_of->load.n = loads;
+    s->before = s->after = s->far_before = s->far_after = s->nloads = 0;
+    s->changed = 0;
+    s->hold = true;
+    each_piece(s, order_piece);
+}
+
 /* What is done to a function. */
 struct task {
     uint32_t limit; /* 0: as the pass's settings say */
@@ -307,6 +363,7 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
 {
     struct arena mem = {0};
     struct schedule_loads told = {0};
+    struct register_room given;
     struct sched s = {.f = f,
                       .live = x->live,
                       .carry = (uint32_t)f->regs.n,
@@ -340,17 +397,16 @@ order_function(struct ptx_func *f, const struct pass_facts *x, const struct pass
             s.operand[r] ? 0 : (uint8_t)((ptx_type_bytes(f->regs.v[r].type) + 3) / 4);
     }
     live_each_point_without(s.live, s.operand, note_most, &s);
-    bool ok =
-        schedule_read_latencies(&s, a, diag) && (t.limit || read_limit(&s, a, diag));
-    if (ok && allocated) { /* names of physical registers overlap */
+    bool ok = !allocated;
+    if (allocated) { /* names of physical registers overlap */
         struct diag *d = diag_add(diag, DIAG_ERROR, NULL,
                                   "schedule: the registers of %s are allocated", f->name);
         diag_hint(diag, d, "put register-allocate behind it");
-        ok = false;
     }
-    for (uint32_t b = 0; ok && b < x->cfg->n; b++)
-        if (x->cfg->block[b].rpo >= 0)
-            order_block(&s, b);
+    ok = ok && schedule_read_latencies(&s, a, diag) &&
+         (t.limit || read_limit(&s, a, &given, diag));
+    if (ok)
+        order_pieces(&s);
     if (ok && s.changed) {
         schedule_reorder(f, s.order);
         *changed = true;

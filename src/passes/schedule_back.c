@@ -8,7 +8,8 @@
  *
  * Where each of them would make more live than the limit allows, what makes least live is
  * taken, whether or not its results come in time: mostly a load, early, which leaves room for
- * others. Where all make more live, the last of the source is. MOST_LOOKED bounds how many are looked at for that, and with it the cost:
+ * others. Where all make more live, the last of another order is: the source's, or the one of
+ * schedule_lean.c. MOST_LOOKED bounds how many are looked at for that, and with it the cost:
  * O(n (log n + MOST_LOOKED)) for n instructions. */
 #include "passes/schedule_int.h"
 
@@ -23,7 +24,9 @@ struct back {
     struct pqueue ready[SCHED_UNITS], soon; /* by key_of; by the cycle they get ready */
     uint64_t unit_free[SCHED_UNITS];
     uint64_t now;
-    uint32_t limit, last; /* last: none behind it in the source is left */
+    uint32_t limit;
+    const uint32_t *base; /* where all make more live, the last of this order goes */
+    uint32_t last;        /* none behind this place of it is left */
 };
 
 /* -- what is live in front of an instruction, going back -- */
@@ -50,8 +53,18 @@ begin_here(void *user, int32_t r, bool write, bool partial)
     }
 }
 
-static void
-step(struct sched *s, uint32_t i)
+void
+schedule_back_start(struct sched *s)
+{
+    for (size_t i = 0; i < s->touched.n; i++) {
+        struct sched_use *u = &s->use[s->touched.v[i]];
+        u->live = u->after;
+    }
+    s->now_live = s->end;
+}
+
+void
+schedule_back_step(struct sched *s, uint32_t i)
 {
     const struct ptx_inst *in = &s->f->body.v[s->node.v[i].inst];
     defuse_each(in, end_here, s);
@@ -77,14 +90,13 @@ note_was(void *user, int32_t r, bool write, bool partial)
     }
 }
 
-/* What would be live in front of i, with what i needs in between. */
-static uint32_t
-live_before(struct sched *s, uint32_t i)
+uint32_t
+schedule_back_live(struct sched *s, uint32_t i)
 {
     struct was w = {.s = s};
     const uint32_t now = s->now_live;
     defuse_each(&s->f->body.v[s->node.v[i].inst], note_was, &w);
-    step(s, i);
+    schedule_back_step(s, i);
     const uint32_t live = s->now_live + s->node.v[i].between;
     s->now_live = now;
     while (w.n-- > 0)
@@ -152,7 +164,7 @@ look_for_room(const struct back *b, const struct pqueue *q, uint32_t *best,
         const uint32_t i = q->v[k];
         if (b->s->node.v[i].done)
             continue;
-        const uint32_t live = live_before(b->s, i);
+        const uint32_t live = schedule_back_live(b->s, i);
         if (live < *least || (live == *least && i > *best)) {
             *best = i;
             *least = live;
@@ -169,9 +181,9 @@ make_room(struct back *b)
         look_for_room(b, &b->ready[u], &best, &least);
     if (least <= b->s->now_live)
         return best;
-    while (b->s->node.v[b->last].done)
+    while (b->s->node.v[b->base[b->last]].done)
         b->last--;
-    return b->last;
+    return b->base[b->last];
 }
 
 /* The next in order; it stays in its queue. */
@@ -194,7 +206,7 @@ choose(struct back *b)
                 next = b->unit_free[u] < next ? b->unit_free[u] : next;
                 continue;
             }
-            const uint32_t live = live_before(s, i);
+            const uint32_t live = schedule_back_live(s, i);
             if (live > b->limit && live > s->now_live)
                 over = true;
             else if (best == UINT32_MAX || key_of(s, i) < key_of(s, best))
@@ -218,7 +230,7 @@ issue(struct back *b, uint32_t i)
     b->now = x->ready > b->now ? x->ready : b->now;
     b->now = *unit > b->now ? *unit : b->now;
     *unit = b->now + x->busy;
-    step(s, i);
+    schedule_back_step(s, i);
     for (uint32_t e = x->first_in; e < schedule_edges_in_end(s, i); e++) {
         struct sched_node *y = &s->node.v[s->pred.v[e].from];
         const uint64_t at = b->now + (uint64_t)s->pred.v[e].taken;
@@ -230,18 +242,15 @@ issue(struct back *b, uint32_t i)
 }
 
 void
-schedule_back(struct sched *s, uint32_t limit, uint32_t *order)
+schedule_back(struct sched *s, uint32_t limit, const uint32_t *base, uint32_t *order)
 {
     const uint32_t n = (uint32_t)s->node.n;
     struct arena mem = {0};
-    struct back b = {.s = s, .soon = pqueue_new(&mem, n), .limit = limit, .last = n - 1};
+    struct back b = {
+        .s = s, .soon = pqueue_new(&mem, n), .limit = limit, .base = base, .last = n - 1};
     for (int u = 0; u < SCHED_UNITS; u++)
         b.ready[u] = pqueue_new(&mem, n);
-    for (size_t i = 0; i < s->touched.n; i++) {
-        struct sched_use *u = &s->use[s->touched.v[i]];
-        u->live = u->after;
-    }
-    s->now_live = s->end;
+    schedule_back_start(s);
     for (uint32_t i = 0; i < n; i++) {
         struct sched_node *x = &s->node.v[i];
         x->done = false;

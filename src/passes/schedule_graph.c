@@ -131,7 +131,6 @@ note_read(struct sched *s, uint32_t r)
         add_result(s, u->writer - 1, s->at);
     *vec_push(&s->reader) = (struct sched_reader){s->at, u->readers};
     u->readers = (int32_t)s->reader.n - 1;
-    u->total++;
 }
 
 static void

@@ -4,12 +4,15 @@
  *   schedule_graph.c  what may move over what: pieces and their dependences
  *   schedule_units.c  what instructions cost: units, latencies
  *   schedule_back.c   an order of a piece from its end, within a number of registers
+ *   schedule_lean.c   an order of a piece that makes little live at once
+ *   schedule_peak.c   how many registers an order takes
  *   schedule_loads.c  when loads start, when they could, and what keeps them
  *   post_schedule.c   the pass that orders again, by the places of an allocation */
 #ifndef ALLOT_PASSES_SCHEDULE_INT_H
 #define ALLOT_PASSES_SCHEDULE_INT_H
 
 #include "analysis/live.h"
+#include "passes/register_step.h"
 #include "passes/schedule.h"
 #include "ptx/ir.h"
 
@@ -82,10 +85,12 @@ struct sched_node {
 struct sched_use {
     uint32_t writer;  /* node + 1 of its last write, 0: none */
     int32_t readers;  /* chain of reads since, -1: none */
-    uint32_t left;    /* reads not yet issued */
-    uint32_t total;   /* reads in the piece */
     bool live, after; /* live now; behind the piece */
-    bool before;      /* live at its start */
+    /* While an order's registers are counted (schedule_peak.c): */
+    int64_t first, last; /* when it is accessed */
+    int64_t read, anew;  /* when its old value is read last, a new one is written first */
+    int64_t gap;         /* end of the gap that it is in */
+    bool before, begun, ended;
     bool seen;
 };
 
@@ -103,6 +108,7 @@ struct sched {
     uint32_t limit;               /* 32-bit registers, UINT32_MAX: none */
     bool expanded;                /* instructions need registers in between */
     uint32_t maxlive;     /* 32-bit registers live at once in the source's order */
+    uint32_t lean;        /* ... if each piece has the leaner of its two orders */
     uint32_t carry;       /* the carry flag's number: behind the registers */
     const int32_t *place; /* of each register, its first; NULL: registers by themselves */
     const uint64_t *apart; /* uniform_apart of the function */
@@ -122,13 +128,16 @@ struct sched {
     uint32_t fence;                         /* node + 1, 0: none */
     uint32_t at;                            /* node being looked at */
     int32_t early;                          /* cycles before that it reads a register */
-    uint32_t start, end;                    /* registers live at the piece's start, end */
+    uint32_t end;                           /* registers live at the piece's end */
     uint32_t now_live;                      /* while an order is tried */
     uint64_t before, after;                 /* cycles of all pieces */
     uint64_t far_before, far_after, nloads; /* distance from load to first read, sums */
     uint32_t changed;                       /* pieces */
-    bool as_it_is;                          /* nothing is to be ordered */
-    struct schedule_loads *loads_of;        /* NULL: they are not asked for */
+    const struct register_room *given;      /* NULL: the limit is no step of it */
+    bool hold;                              /* places are held from old value to new */
+    bool filled;   /* an order keeps to the limit since such places are taken */
+    bool as_it_is; /* nothing is to be ordered */
+    struct schedule_loads *loads_of; /* NULL: they are not asked for */
 };
 
 /* Notes of each load of the piece, in the order given, when it starts and when it could:
@@ -137,11 +146,6 @@ void schedule_note_loads(struct sched *s, const uint32_t *order, uint32_t first)
 /* Those on which a warp waits longest, in words. */
 void schedule_tell_loads(const struct schedule_loads *l, const struct ptx_func *f,
                          struct strbuf *report);
-
-/* While an order is tried: what is live at the piece's start, then behind an instruction
- * (s->now_live). */
-void schedule_live_start(struct sched *s);
-void schedule_live_step(struct sched *s, const struct ptx_inst *in);
 
 /* How the instruction may move. */
 enum sched_order schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in);
@@ -176,8 +180,19 @@ void schedule_cost(const struct sched *s, struct sched_node *n);
 int32_t schedule_divisor_early(const struct sched *s, const struct ptx_inst *in);
 bool schedule_is_scratch(const struct sched *s, const struct sched_node *n);
 
-/* An order from the piece's end, within so many registers where that can be done. */
-void schedule_back(struct sched *s, uint32_t limit, uint32_t *order);
+/* An order from the piece's end, within so many registers where that can be done. base: another,
+ * by which it goes where everything makes more live. */
+void schedule_back(struct sched *s, uint32_t limit, const uint32_t *base,
+                   uint32_t *order);
+/* An order that makes little live at once, whatever it takes. */
+void schedule_lean(struct sched *s, uint32_t *order);
+/* 32-bit registers that an order takes. */
+uint32_t schedule_peak(struct sched *s, const uint32_t *order);
+/* While an order is tried from the piece's end: what is live there, then in front of node i
+ * (s->now_live); and what would be in front of i, with what i needs in between. */
+void schedule_back_start(struct sched *s);
+void schedule_back_step(struct sched *s, uint32_t i);
+uint32_t schedule_back_live(struct sched *s, uint32_t i);
 
 /* Rows of the settings that schedule_read_latencies reads. */
 extern const char schedule_latencies_default[];

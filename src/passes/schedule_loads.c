@@ -68,7 +68,11 @@ play(struct sched *s, const uint32_t *order, struct replay *r)
     uint32_t n = (uint32_t)s->node.n;
     uint64_t *ready = ARENA_ARRAY(&s->mem, uint64_t, n + 1), now = 0, idle = 0;
     uint32_t *last = ARENA_ARRAY(&s->mem, uint32_t, n + 1); /* node that gave `ready` */
-    schedule_live_start(s);
+    schedule_back_start(s);
+    for (uint32_t k = n; k-- > 0;) {
+        r->live[k] = s->now_live;
+        schedule_back_step(s, order[k]);
+    }
     for (uint32_t k = 0; k < n; k++, now++) {
         uint32_t i = order[k], end = schedule_edges_end(s, i);
         if (ready[i] > now) {
@@ -80,8 +84,6 @@ play(struct sched *s, const uint32_t *order, struct replay *r)
         r->at[i] = now;
         r->place[i] = k;
         r->use[i] = UINT32_MAX;
-        schedule_live_step(s, &s->f->body.v[s->node.v[i].inst]);
-        r->live[k] = s->now_live;
         for (uint32_t e = s->node.v[i].first; e < end; e++) {
             uint32_t to = s->succ.v[e].to;
             uint64_t t = now + (uint64_t)s->succ.v[e].latency;
