@@ -6,7 +6,11 @@
  *     registers   read after write (the latency of the writer), write after read, write after
  *                 write; the carry flag counts as a register
  *     memory      a load and a store, or two stores, that may touch the same bytes; atomics,
- *                 volatile and ordered accesses, barriers and fences against every access
+ *                 volatile and ordered accesses, barriers and fences against every access. Matrices
+ *                 of a warp (ldmatrix, wmma.load, their stores) are loads and stores; an
+ *                 asynchronous copy is a load from global memory and a store to scratchpad, and
+ *                 its group is committed behind it: so they are for ptxas, which moves loads
+ *                 from global memory over LDGSTS, LDGDEPBAR and LDSM.
  *
  * Cost: O(operands + accesses x MOST_PENDING). */
 #include "passes/schedule_int.h"
@@ -63,6 +67,12 @@ reads_constant(const struct ptx_func *f, const struct ptx_inst *in)
              in->ops[1].var && in->ops[1].var->is_param));
 }
 
+static bool
+commits_copies(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_CPGROUP && in->mod[PTX_MG_CPOP] == PTX_CPOP_COMMIT;
+}
+
 enum sched_order
 schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in)
 {
@@ -70,12 +80,16 @@ schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in)
     if (op->flags & (PTX_PSEUDO | PTX_JUMP | PTX_ENDS | PTX_EXTENSION | PTX_REFUSED) ||
         reads_clock(in))
         return SCHED_STAYS;
+    if (in->op == PTX_OP_CPASYNC || commits_copies(in))
+        return SCHED_STORE;
     if (op->unit == PTX_UNIT_BARRIER || op->flags & PTX_ATOMIC)
         return SCHED_ACCESS;
     if (op->flags & (PTX_LOAD | PTX_STORE) && is_ordered(in))
         return SCHED_ACCESS;
-    if (in->op == PTX_OP_ST)
+    if (in->op == PTX_OP_ST || in->op == PTX_OP_STMATRIX || in->op == PTX_OP_WMMASTORE)
         return SCHED_STORE;
+    if (in->op == PTX_OP_LDMATRIX || in->op == PTX_OP_WMMALOAD)
+        return SCHED_LOAD;
     if (op->flags & PTX_STORE)
         return SCHED_ACCESS;
     if (op->flags & PTX_LOAD)
@@ -214,12 +228,29 @@ bytes_of(const struct ptx_inst *in)
     return v && !n ? INT32_MAX : (int64_t)ptx_type_bytes(in->type[0]) * (v ? n : 1);
 }
 
+/* May the access touch bytes that an asynchronous copy touches? The copy reads global memory and
+ * writes scratchpad. */
+static bool
+overlaps_copy(const struct ptx_inst *in, enum sched_order order)
+{
+    const enum ptx_space space = ptx_inst_space(in);
+    return in->op == PTX_OP_CPASYNC || commits_copies(in) || !space ||
+           space == PTX_SPACE_SHARED ||
+           (space == PTX_SPACE_GLOBAL && order == SCHED_STORE);
+}
+
 /* May the two touch the same bytes? */
 static bool
 may_overlap(const struct sched *s, const struct sched_node *x, const struct sched_node *y)
 {
     const struct ptx_inst *a = &s->f->body.v[x->inst], *b = &s->f->body.v[y->inst];
     enum ptx_space sa = ptx_inst_space(a), sb = ptx_inst_space(b);
+    if (a->op == PTX_OP_CPASYNC)
+        return overlaps_copy(b, y->order);
+    if (b->op == PTX_OP_CPASYNC)
+        return overlaps_copy(a, x->order);
+    if (commits_copies(a) || commits_copies(b))
+        return commits_copies(a) && commits_copies(b);
     if (sa && sb && sa != sb)
         return false;
     if ((a->op != PTX_OP_LD && a->op != PTX_OP_ST) ||
