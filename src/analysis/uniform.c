@@ -221,6 +221,18 @@ uniform_new(const struct cfg *g)
     return find_levels(g, false);
 }
 
+bool
+uniform_of_lanes(const struct ptx_func *f, const struct ptx_inst *in, bool differ)
+{
+    const struct cfg g = {.func = f};
+    struct sweep s = {.g = &g, .lanes = true};
+    if (reduces(&s, in))
+        return in->op != PTX_OP_SHFL || !differ;
+    for (unsigned i = 0; i < in->nops; i++)
+        special(&s, &in->ops[i]);
+    return !differ && s.level < UNIFORM_NOT && own_level(&s, in) < UNIFORM_NOT;
+}
+
 static bool
 exchanges(const struct ptx_inst *in)
 {

@@ -31,6 +31,10 @@ struct uniform {
 struct uniform *uniform_new(const struct cfg *g);
 void uniform_free(struct uniform *u);
 
+/* Whether what `in` writes is the same in all lanes of a warp that are at it. differ: whether registers
+ * that it reads may differ between them. */
+bool uniform_of_lanes(const struct ptx_func *f, const struct ptx_inst *in, bool differ);
+
 /* Bitset of the function's instructions: of each block where lanes of a warp may be apart, the
  * first and the last that exchange something between lanes (shfl, vote, match, redux, bar.warp).
  * Lanes may be apart between a branch on which they may differ and where its ways meet. ptxas

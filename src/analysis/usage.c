@@ -2,6 +2,7 @@
  */
 #include "analysis/usage.h"
 
+#include "analysis/convergence.h"
 #include "analysis/defuse.h"
 #include "analysis/fused.h"
 #include "analysis/operands.h"
@@ -149,8 +150,8 @@ first_read(const struct readers *w, const struct ptx_inst *in)
 /* Operations from each load to the first, in the order of the code, that reads the first
  * register that it writes. */
 static void
-add_loads(const struct ptx_func *f, const uint8_t *operations, struct usage *u,
-          struct arena *mem)
+add_loads(const struct ptx_func *f, const uint8_t *operations, const uint8_t *in_front,
+          struct usage *u, struct arena *mem)
 {
     struct readers w = {.f = f, .at = u->machine_operations};
     const size_t units = f->regs.n + UINT8_MAX + 8;
@@ -171,6 +172,7 @@ add_loads(const struct ptx_func *f, const uint8_t *operations, struct usage *u,
         defuse_each(in, note_writer, &w);
         defuse_each(in, note_reader, &w);
         note_late_readers(&w, in);
+        w.at -= in_front[i];
     }
 }
 
@@ -239,11 +241,13 @@ one_func(struct usage *u, const struct ptx_func *f)
     live_each_point(l, take_most, &(struct most){f, u});
     uint8_t *operations = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
     fused_operations(l, operations, NULL);
+    uint8_t *in_front = ARENA_ARRAY(&mem, uint8_t, f->body.n + 1);
+    convergence_operations(g, in_front);
     for (size_t i = 0; i < f->body.n; i++) {
         leave_out_function(u, &f->body.v[i], &operations[i]);
-        u->machine_operations += operations[i];
+        u->machine_operations += operations[i] + in_front[i];
     }
-    add_loads(f, operations, u, &mem);
+    add_loads(f, operations, in_front, u, &mem);
     live_free(l);
     cfg_free(g);
     arena_free(&mem);

@@ -138,6 +138,7 @@ void exec_prog_free(struct exec_prog *p);
 /* What a card's compiler makes of each instruction where it stands (analysis/fused.h). */
 struct exec_fused {
     uint8_t operations; /* 0: an operand, or a part, of another instruction */
+    uint8_t in_front;   /* that bring lanes together (analysis/convergence.h) */
     uint8_t part;       /* enum ptx_latency */
     bool moved;         /* a constant that a register has to hold */
     bool scaled;        /* a scratchpad access that shifts its address */

@@ -7,6 +7,7 @@
 #include "exec/ops/exec_mem.h"
 
 #include "analysis/cfg.h"
+#include "analysis/convergence.h"
 #include "analysis/defuse.h"
 #include "analysis/fused.h"
 #include "analysis/live.h"
@@ -405,26 +406,40 @@ exec_operand_loads(const struct exec_prog *p, struct arena *mem)
     return v;
 }
 
+/* BSSY and BSYNC in front of an instruction that is none come with the next one. */
+static void
+find_convergence(const struct cfg *g, const uint8_t *operations, uint8_t *in_front)
+{
+    convergence_operations(g, in_front);
+    for (size_t i = 0; i + 1 < g->func->body.n; i++)
+        if (!operations[i]) {
+            in_front[i + 1] = (uint8_t)(in_front[i + 1] + in_front[i]);
+            in_front[i] = 0;
+        }
+}
+
 struct exec_fused *
 exec_fusions(const struct exec_prog *p, struct arena *mem)
 {
     const struct prog_priv *pp = p->priv;
     struct exec_fused *v = ARENA_ARRAY(mem, struct exec_fused, p->ninst + 1);
     for (uint32_t pc = 0; pc < p->ninst; pc++) /* a return behind a body */
-        v[pc] = (struct exec_fused){1, p->st[pc].latency, false, false};
+        v[pc] = (struct exec_fused){1, 0, p->st[pc].latency, false, false};
     for (size_t k = 0; k < pp->funcs.n; k++) {
         const struct func_info *fi = pp->funcs.v[k];
         struct cfg *g = cfg_new(fi->f);
         struct live *l = live_new(g);
         size_t n = fi->f->body.n;
-        uint8_t *operations = xcalloc(n + 1, 1);
+        uint8_t *operations = xcalloc(n + 1, 1), *in_front = xcalloc(n + 1, 1);
         struct fused_as *as = xcalloc(n + 1, sizeof *as);
         fused_operations(l, operations, as);
+        find_convergence(g, operations, in_front);
         for (size_t i = 0; i < n; i++)
             if (!ptx_is_pseudo(&fi->f->body.v[i]))
-                v[fi->pc_of[i]] = (struct exec_fused){operations[i], as[i].part,
-                                                      as[i].moved, as[i].scaled};
+                v[fi->pc_of[i]] = (struct exec_fused){
+                    operations[i], in_front[i], as[i].part, as[i].moved, as[i].scaled};
         free(operations);
+        free(in_front);
         free(as);
         live_free(l);
         cfg_free(g);

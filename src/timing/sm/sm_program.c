@@ -98,6 +98,7 @@ fuse(const struct machine *m, const struct sm_setup *setup, struct sm_inst *in,
         in->slots = 0;
         in->concern = 0;
     }
+    in->slots = (uint8_t)(in->slots + f->in_front);
 }
 
 static bool

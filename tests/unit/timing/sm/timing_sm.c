@@ -197,6 +197,26 @@ parts_take_no_slot(void **st)
     assert_int_equal(b.sm.machine_operations, a.sm.machine_operations + 3 * 64);
 }
 
+/* A branch on which lanes may differ comes with BSSY and BSYNC, a slot each (analysis/convergence.h),
+ * here in front of the branch and of what stands where its ways meet; one on a constant does
+ * not. All lanes take both. */
+static void
+lanes_meet_in_slots(void **st)
+{
+    static const char lanes[] = "setp.lt.u32 %p0, %r21, 4096; @%p0 bra X;"
+                                "st.global.u32 [%d0], %r1; X: mul.lo.u32 %r2, %r1, %r1;",
+                      all[] = "setp.lt.u32 %p0, %r1, 4096; @%p0 bra X;"
+                              "st.global.u32 [%d0], %r1; X: mul.lo.u32 %r2, %r1, %r1;";
+    struct launch_stats a = run("gtx480", fusions, all, "", 0, 0, 1, 512);
+    struct launch_stats b = run("gtx480", fusions, lanes, "", 0, 0, 1, 512);
+    assert_int_equal(b.sm.warp_instructions, a.sm.warp_instructions);
+    assert_int_equal(b.sm.machine_operations, a.sm.machine_operations + 2 * 16);
+    assert_int_equal(b.sm.issue_used, a.sm.issue_used + 2 * 16);
+    a = run("gtx480", operations, all, "", 0, 0, 1, 512);
+    b = run("gtx480", operations, lanes, "", 0, 0, 1, 512);
+    assert_int_equal(b.sm.machine_operations, a.sm.machine_operations);
+}
+
 /* Blocks that allocate their scratchpad (residency multiplexing) are asked of every
  * instruction, but not of parts: a mechanism that stops whole blocks stops what they are
  * parts of. */
@@ -692,6 +712,7 @@ main(void)
         cmocka_unit_test(dependent_use),
         cmocka_unit_test(sequences_add_to_latency),
         cmocka_unit_test(operations_take_issue_slots),
+        cmocka_unit_test(lanes_meet_in_slots),
         cmocka_unit_test(operations_take_their_pipeline),
         cmocka_unit_test(parts_take_no_slot),
         cmocka_unit_test(parts_where_blocks_wait),
