@@ -200,6 +200,7 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "cleanup,unroll,repeated-loads,cleanup",
         "if-convert",
         "guard-selects",
+        "parameter-vectors",
         "cleanup,if-convert,guard-selects,schedule",
         "address-sums",
         "cleanup,unroll,cleanup,address-sums,cleanup",

@@ -48,6 +48,7 @@ static const char *const pipelines[] = {
     "late-products",
     "if-convert",
     "guard-selects",
+    "parameter-vectors",
     "address-sums",
     "jumps",
     "sink",
@@ -61,7 +62,8 @@ static const char *const pipelines[] = {
     "cleanup,schedule,register-allocate",
     "schedule:registers=none",
     "cleanup,unroll,constant-fold,address-fold,cleanup,schedule,register-allocate",
-    "cleanup,jumps:back=yes,unroll,block-order,jumps,address-sums,cleanup,repeated-loads,"
+    "parameter-vectors,cleanup,jumps:back=yes,unroll,block-order,jumps,address-sums,"
+    "cleanup,repeated-loads,"
     "cleanup,late-products,if-convert,guard-selects,sink,merge-loads,"
     "schedule:operands=late:expanded=yes,late-operands,register-allocate",
     "power-states:window=1",
