@@ -201,6 +201,7 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "if-convert",
         "guard-selects",
         "parameter-vectors",
+        "pack-halves",
         "cleanup,if-convert,guard-selects,schedule",
         "address-sums",
         "cleanup,unroll,cleanup,address-sums,cleanup",

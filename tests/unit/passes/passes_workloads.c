@@ -49,6 +49,7 @@ static const char *const pipelines[] = {
     "if-convert",
     "guard-selects",
     "parameter-vectors",
+    "pack-halves",
     "address-sums",
     "jumps",
     "sink",
