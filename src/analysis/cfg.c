@@ -420,6 +420,17 @@ cfg_postdominates(const struct cfg *g, int32_t a, int32_t b)
     return a == CFG_EXIT || (a >= 0 && above(g, a, b, 1));
 }
 
+bool
+cfg_leaves(const struct cfg *g, uint32_t v)
+{
+    for (uint32_t i = g->block[v].first; i < g->block[v].end; i++) {
+        const struct ptx_inst *in = &g->func->body.v[i];
+        if (!ptx_is_pseudo(in))
+            return (in->op == PTX_OP_RET || in->op == PTX_OP_EXIT) && in->guard < 0;
+    }
+    return false;
+}
+
 void
 cfg_reach(const struct cfg *g, uint32_t v, int32_t stop, uint64_t *set)
 {

@@ -53,6 +53,9 @@ bool cfg_postdominates(const struct cfg *g, int32_t a, int32_t b);
  * `stop` (negative: any way) to `set`, a bit set over the blocks; v itself if it comes again. */
 void cfg_reach(const struct cfg *g, uint32_t v, int32_t stop, uint64_t *set);
 
+/* Whether block v does nothing but leave the kernel. */
+bool cfg_leaves(const struct cfg *g, uint32_t v);
+
 /* Labels a branch may jump to (bra: one, brx: its list): fills at most `max`, returns how
  * many there are; 0: not a branch. */
 uint32_t cfg_targets(const struct ptx_inst *in, int32_t *label, uint32_t max);

@@ -64,14 +64,6 @@ first_of(const struct cfg *g, uint32_t b)
     return UINT32_MAX;
 }
 
-static bool
-leaves(const struct cfg *g, uint32_t b)
-{
-    const uint32_t i = first_of(g, b);
-    const struct ptx_inst *in = i == UINT32_MAX ? NULL : &g->func->body.v[i];
-    return in && (in->op == PTX_OP_RET || in->op == PTX_OP_EXIT) && in->guard < 0;
-}
-
 /* -- which values differ between lanes -- */
 
 enum { PREDICATES = 1 << 12 }; /* bits of the registers of an allocation end below */
@@ -261,7 +253,7 @@ static int32_t
 out_of_loops(const struct cfg *g, int32_t b, int32_t join, uint64_t *behind)
 {
     for (; b >= 0; b = g->block[b].idom) {
-        memset(behind, 0, (g->n / 64 + 1) * sizeof *behind);
+        memset(behind, 0, BITSET_WORDS(g->n + 1) * sizeof *behind);
         cfg_reach(g, (uint32_t)b, join, behind);
         if (!bitset_has(behind, (size_t)b))
             break;
@@ -276,12 +268,12 @@ convergence_operations(const struct cfg *g, uint8_t *in_front)
     struct lanes *x = lanes_new(g);
     int32_t *from =
         ARENA_ARRAY(&mem, int32_t, g->n + 1); /* of each block that is a join */
-    uint64_t *behind = bitset_new(&mem, g->n + 64);
+    uint64_t *behind = bitset_new(&mem, g->n + 1);
     for (uint32_t b = 0; b < g->n; b++)
         from[b] = NONE;
     for (uint32_t b = 0; b < g->n; b++) {
         const int32_t join = g->block[b].ipdom;
-        if (join < 0 || !x->parts[b] || leaves(g, (uint32_t)join))
+        if (join < 0 || !x->parts[b] || cfg_leaves(g, (uint32_t)join))
             continue;
         from[join] =
             from[join] == NONE ? (int32_t)b : common_dominator(g, from[join], (int32_t)b);

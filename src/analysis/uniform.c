@@ -132,19 +132,6 @@ raise(struct sweep *s, uint32_t v, uint8_t level, uint32_t cause)
     s->changed = true;
 }
 
-/* Whether a block does nothing but leave the kernel. */
-static bool
-leaves(const struct sweep *s, uint32_t v)
-{
-    const struct cfg_block *b = &s->g->block[v];
-    for (uint32_t i = b->first; i < b->end; i++) {
-        const struct ptx_inst *in = &s->g->func->body.v[i];
-        if (!ptx_is_pseudo(in))
-            return (in->op == PTX_OP_RET || in->op == PTX_OP_EXIT) && in->guard < 0;
-    }
-    return false;
-}
-
 /* The blocks that threads reach through the branch at the end of block v, up to where all
  * of its ways meet. */
 static void
@@ -154,7 +141,7 @@ branch(struct sweep *s, uint32_t v, uint8_t level, uint32_t cause, uint32_t *sta
     const struct cfg_block *b = &s->g->block[v];
     uint32_t n = 0;
     for (uint32_t e = 0; s->lanes && e < b->nsucc; e++)
-        if (b->succ[e] < 0 || leaves(s, (uint32_t)b->succ[e]))
+        if (b->succ[e] < 0 || cfg_leaves(s->g, (uint32_t)b->succ[e]))
             return;
     memset(seen, 0, s->g->n * sizeof *seen);
     for (uint32_t e = 0; e <= b->nsucc; e++) {

@@ -34,6 +34,11 @@
 
 #define vec_free(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
 
+/* Frees what `to` has and gives it the elements of `from`, which is empty then. */
+#define vec_take(to, from)                                                               \
+    (free((to)->v), (to)->v = (from)->v, (to)->n = (from)->n, (to)->cap = (from)->cap,   \
+     (from)->v = NULL, (from)->n = (from)->cap = 0)
+
 static inline void *
 vec_grow(void *v, size_t *cap, size_t want, size_t size)
 {

@@ -252,10 +252,7 @@ write_code(struct group *s, const uint32_t *first_of)
         }
         *vec_push(&s->to) = in;
     }
-    vec_free(&s->f->body);
-    s->f->body.v = s->to.v;
-    s->f->body.n = s->to.n;
-    s->f->body.cap = s->to.cap;
+    vec_take(&s->f->body, &s->to);
 }
 
 static bool

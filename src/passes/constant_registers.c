@@ -154,10 +154,7 @@ run(struct ptx_func *f, const struct pass_facts *facts, const struct pass_args *
     }
     if (x.moves) {
         drop_unread(&x, nregs, &mem);
-        vec_free(&f->body);
-        f->body.v = x.body.v;
-        f->body.n = x.body.n;
-        f->body.cap = x.body.cap;
+        vec_take(&f->body, &x.body);
         *changed = true;
     } else {
         vec_free(&x.body);

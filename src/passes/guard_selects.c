@@ -194,10 +194,7 @@ write_code(struct guards *x)
         op.guard_neg = (k == SECOND) != in->ops[3].neg;
         *vec_push(&to) = op;
     }
-    vec_free(&x->f->body);
-    x->f->body.v = to.v;
-    x->f->body.n = to.n;
-    x->f->body.cap = to.cap;
+    vec_take(&x->f->body, &to);
 }
 
 static bool

@@ -132,10 +132,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     }
     if (l.copies) {
         drop_definitions(&l);
-        vec_free(&f->body);
-        f->body.v = l.body.v;
-        f->body.n = l.body.n;
-        f->body.cap = l.body.cap;
+        vec_take(&f->body, &l.body);
         *changed = true;
     } else {
         vec_free(&l.body);

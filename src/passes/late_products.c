@@ -130,10 +130,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
             *vec_push(&to) = f->body.v[i];
     }
     if (n) {
-        vec_free(&f->body);
-        f->body.v = to.v;
-        f->body.n = to.n;
-        f->body.cap = to.cap;
+        vec_take(&f->body, &to);
         *changed = true;
     }
     if (a->report && n)

@@ -103,10 +103,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         }
         *vec_push(&e.body) = in;
     }
-    vec_free(&f->body);
-    f->body.v = e.body.v;
-    f->body.n = e.body.n;
-    f->body.cap = e.body.cap;
+    vec_take(&f->body, &e.body);
     *changed = e.moved > 0;
     if (a->report && e.moved)
         strbuf_printf(a->report, "%s: %zu literals moved to registers\n", f->name,

@@ -147,10 +147,7 @@ merge(struct ptx_func *f)
                 in.ops[k] = replacement(f, &to, &in.ops[k]);
         *vec_push(&to) = in;
     }
-    vec_free(&f->body);
-    f->body.v = to.v;
-    f->body.n = to.n;
-    f->body.cap = to.cap;
+    vec_take(&f->body, &to);
     if (f->reqntid[0])
         f->reqntid[2] = 2;
     if (f->maxntid[0])

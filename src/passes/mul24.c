@@ -77,10 +77,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         }
         *vec_push(&to.v) = in;
     }
-    vec_free(&f->body);
-    f->body.v = to.v.v;
-    f->body.n = to.v.n;
-    f->body.cap = to.v.cap;
+    vec_take(&f->body, &to.v);
     *changed = n;
     if (a->report && n)
         strbuf_printf(a->report, "%s: %zu products of 24 bits by extension and product\n",

@@ -248,10 +248,7 @@ insert(const struct place *p, const struct choice *c)
             *vec_push(&to) = f->body.v[i];
     }
     free(gone);
-    vec_free(&f->body);
-    f->body.v = to.v;
-    f->body.n = to.n;
-    f->body.cap = to.cap;
+    vec_take(&f->body, &to);
 }
 
 /* -- words -- */

@@ -219,7 +219,8 @@ rewrite(struct narrow *n, struct ptx_inst in)
         for (unsigned i = 0; i < in.nops; i++)
             if (low >> i & 1)
                 narrow_operand(n, &in, &in.ops[i]);
-        if (in.op == PTX_OP_CVTII) { /* of 32 bits; it may be the low half of a register */
+        if (in.op ==
+            PTX_OP_CVTII) { /* of 32 bits; it may be the low half of a register */
             if (is_wide_integer(n->f, &in.ops[1]))
                 narrow_operand(n, &in, &in.ops[1]);
             in.op = PTX_OP_MOV;
@@ -268,10 +269,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     vec_reserve(&n.body, f->body.n);
     for (size_t i = 0; i < f->body.n; i++)
         rewrite(&n, f->body.v[i]);
-    vec_free(&f->body);
-    f->body.v = n.body.v;
-    f->body.n = n.body.n;
-    f->body.cap = n.body.cap;
+    vec_take(&f->body, &n.body);
     *changed = n.narrowed > 0;
     if (a->report && n.narrowed)
         strbuf_printf(a->report,

@@ -177,10 +177,7 @@ write_body(struct packer *p, const struct cfg *g)
         }
     }
     vec_free(&known);
-    vec_free(&f->body);
-    f->body.v = body.v;
-    f->body.n = body.n;
-    f->body.cap = body.cap;
+    vec_take(&f->body, &body);
 }
 
 static bool

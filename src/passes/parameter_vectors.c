@@ -45,10 +45,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         }
     }
     if (split) {
-        vec_free(&f->body);
-        f->body.v = body.v;
-        f->body.n = body.n;
-        f->body.cap = body.cap;
+        vec_take(&f->body, &body);
         *changed = true;
     } else
         vec_free(&body);

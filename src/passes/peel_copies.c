@@ -353,8 +353,5 @@ peel_rebuild(struct peel *p)
         if (v == p->before)
             copies(p);
     }
-    vec_free(&f->body);
-    f->body.v = p->to.v;
-    f->body.n = p->to.n;
-    f->body.cap = p->to.cap;
+    vec_take(&f->body, &p->to);
 }

@@ -433,10 +433,7 @@ rewrite(struct job *j)
     jump(j, PTX_OP_BRA, loop, -1, false);
     jump(j, PTX_OP_LABEL, end, -1, false);
     emit(j, PTX_OP_RET, PTX_NOTYPE, 0);
-    vec_free(&f->body);
-    f->body.v = j->to.v;
-    f->body.n = j->to.n;
-    f->body.cap = j->to.cap;
+    vec_take(&f->body, &j->to);
 }
 
 static bool

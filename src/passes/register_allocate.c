@@ -152,10 +152,7 @@ rename_all(struct ra *a, const struct ra_graph *g, const struct cfg *cfg)
     f->body.n = kept;
     f->registers = g->nunits;
     f->predicates = g->npreds;
-    vec_free(&f->regs);
-    f->regs.v = n.regs.v;
-    f->regs.n = n.regs.n;
-    f->regs.cap = n.regs.cap;
+    vec_take(&f->regs, &n.regs);
     ra_declare(f);
     for (unsigned k = 0; k < KINDS; k++)
         vec_free(&n.at[k]);
@@ -357,31 +354,56 @@ ra_allocate(struct ptx_func *f, uint32_t limit, bool operands_free,
     return ok;
 }
 
+/* An allocation for a trial, of a copy. */
+struct trial {
+    struct ra a;
+    struct cfg *cfg;
+    struct live *live;
+    struct ra_graph *g; /* NULL: far too many are live */
+    uint32_t units;     /* that it takes, or that are live */
+};
+
+/* without: registers that get no place, or NULL. */
+static void
+trial_begin(struct trial *t, const struct ptx_func *f, const bool *without,
+            uint32_t limit, const struct ra_spreading *spread)
+{
+    *t = (struct trial){.a = {.f = ra_snapshot(f)}};
+    struct ptx_func *copy = t->a.f;
+    for (size_t i = 0; i < copy->body.n; i++)
+        *vec_push(&t->a.origin) = (int32_t)i;
+    for (size_t r = 0; r < copy->regs.n; r++)
+        if (without && without[r]) /* a predicate takes nothing from the others */
+            copy->regs.v[r].type = PTX_PRED;
+    /* Not hard: an order that takes fewer may come behind it. */
+    t->g = colour_once(&t->a, limit, false, spread, &t->cfg, &t->live, &t->units);
+    t->units = t->g ? t->g->nunits : t->units;
+}
+
+static void
+trial_end(struct trial *t)
+{
+    ra_graph_free(t->g);
+    live_free(t->live);
+    cfg_free(t->cfg);
+    vec_free(&t->a.origin);
+    vec_free(&t->a.temporary);
+    ra_snapshot_free(t->a.f);
+}
+
 int32_t *
 ra_places(const struct ptx_func *f, const struct ra_spreading *spread, struct arena *mem)
 {
-    struct ptx_func *copy = ra_snapshot(f);
-    struct ra a = {.f = copy};
-    struct cfg *cfg;
-    struct live *live;
     const uint32_t limit = ra_limit(f, &spread->room);
-    uint32_t units;
+    struct trial t;
     int32_t *place = NULL;
-    for (size_t i = 0; i < copy->body.n; i++)
-        *vec_push(&a.origin) = (int32_t)i;
-    /* Not hard: the places are a trial, and an order that takes fewer comes behind them. */
-    struct ra_graph *g = colour_once(&a, limit, false, spread, &cfg, &live, &units);
-    if (g && g->nunits <= limit) {
+    trial_begin(&t, f, NULL, limit, spread);
+    if (t.g && t.units <= limit) {
         place = ARENA_ARRAY(mem, int32_t, f->regs.n + 1);
         for (size_t r = 0; r < f->regs.n; r++)
-            place[r] = g->units[r] ? g->colour[r] : RA_NONE;
+            place[r] = t.g->units[r] ? t.g->colour[r] : RA_NONE;
     }
-    ra_graph_free(g);
-    live_free(live);
-    cfg_free(cfg);
-    vec_free(&a.origin);
-    vec_free(&a.temporary);
-    ra_snapshot_free(copy);
+    trial_end(&t);
     return place;
 }
 
@@ -389,25 +411,10 @@ uint32_t
 ra_needed(const struct ptx_func *f, const bool *without)
 {
     const struct ra_spreading none = {0};
-    struct ptx_func *copy = ra_snapshot(f);
-    struct ra a = {.f = copy};
-    struct cfg *cfg;
-    struct live *live;
-    uint32_t units;
-    for (size_t i = 0; i < copy->body.n; i++)
-        *vec_push(&a.origin) = (int32_t)i;
-    for (size_t r = 0; r < copy->regs.n; r++)
-        if (without[r]) /* among the predicates it takes nothing from the others */
-            copy->regs.v[r].type = PTX_PRED;
-    struct ra_graph *g = colour_once(&a, RA_MAX_UNITS, false, &none, &cfg, &live, &units);
-    units = g ? g->nunits : units;
-    ra_graph_free(g);
-    live_free(live);
-    cfg_free(cfg);
-    vec_free(&a.origin);
-    vec_free(&a.temporary);
-    ra_snapshot_free(copy);
-    return units;
+    struct trial t;
+    trial_begin(&t, f, without, RA_MAX_UNITS, &none);
+    trial_end(&t);
+    return t.units;
 }
 
 bool

@@ -57,14 +57,8 @@ void
 ra_body_end(struct ra_body *b)
 {
     struct ptx_func *f = b->a->f;
-    vec_free(&f->body);
-    f->body.v = b->inst.v;
-    f->body.n = b->inst.n;
-    f->body.cap = b->inst.cap;
-    vec_free(&b->a->origin);
-    b->a->origin.v = b->origin.v;
-    b->a->origin.n = b->origin.n;
-    b->a->origin.cap = b->origin.cap;
+    vec_take(&f->body, &b->inst);
+    vec_take(&b->a->origin, &b->origin);
 }
 
 int32_t

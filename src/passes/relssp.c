@@ -147,10 +147,7 @@ rebuild(struct edit *e)
     }
     free(first);
     free(next);
-    vec_free(&f->body);
-    f->body.v = body.v;
-    f->body.n = body.n;
-    f->body.cap = body.cap;
+    vec_take(&f->body, &body);
 }
 
 static void

@@ -186,10 +186,7 @@ write_code(struct sinker *s)
                 *vec_push(&to) = s->f->body.v[i];
         }
     }
-    vec_free(&s->f->body);
-    s->f->body.v = to.v;
-    s->f->body.n = to.n;
-    s->f->body.cap = to.cap;
+    vec_take(&s->f->body, &to);
 }
 
 /* -- the function -- */

@@ -391,10 +391,7 @@ rewrite(struct job *j, struct work *w)
         if (moves)
             shuffle(j, w, i, true);
     }
-    vec_free(&f->body);
-    f->body.v = w->to.v;
-    f->body.n = w->to.n;
-    f->body.cap = w->to.cap;
+    vec_take(&f->body, &w->to);
     for (uint32_t v = 0; v < w->proc.nvars; v++)
         w->home->slot[v][0] >= 0 ? w->u->to_slots++ : w->u->to_local++;
 }

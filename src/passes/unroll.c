@@ -754,10 +754,7 @@ round_of(struct ptx_func *f, const struct pass_args *a, bool *changed)
             *vec_push(&u.p.to) = f->body.v[i];
     }
     if (u.full + u.part) {
-        vec_free(&f->body);
-        f->body.v = u.p.to.v;
-        f->body.n = u.p.to.n;
-        f->body.cap = u.p.to.cap;
+        vec_take(&f->body, &u.p.to);
         *changed = true;
     } else {
         vec_free(&u.p.to);

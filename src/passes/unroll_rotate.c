@@ -146,10 +146,7 @@ unroll_rotate(struct ptx_func *f)
                 *vec_push(&p.to) = f->body.v[i];
     }
     if (n) {
-        vec_free(&f->body);
-        f->body.v = p.to.v;
-        f->body.n = p.to.n;
-        f->body.cap = p.to.cap;
+        vec_take(&f->body, &p.to);
     }
     arena_free(&p.mem);
     live_free(live);

@@ -480,8 +480,5 @@ vtb_rebuild(struct merge *m, const struct region_facts *x)
             finish(m);
     }
     uniform_free(u);
-    vec_free(&f->body);
-    f->body.v = m->to.v;
-    f->body.n = m->to.n;
-    f->body.cap = m->to.cap;
+    vec_take(&f->body, &m->to);
 }
