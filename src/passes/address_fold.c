@@ -34,9 +34,23 @@ named_space(const struct ptx_inst *in)
         return PTX_SPACE_SHARED;
     case PTX_SPACE_SS_CONST:
         return PTX_SPACE_CONST;
+    case PTX_SPACE_SS_LOCAL:
+        return PTX_SPACE_LOCAL;
+    case PTX_SPACE_SS_PARAM:
+    case PTX_SPACE_SS_PARAM_ENTRY:
+        return PTX_SPACE_PARAM;
     default:
         return PTX_SPACE_NONE;
     }
+}
+
+/* Whether an access of f to that space names v by its symbol: what calls pass is written by
+ * names alone, so of parameters a kernel's only. */
+static bool
+can_name(const struct ptx_func *f, const struct ptx_var *v, unsigned space)
+{
+    return v->space == space &&
+           (space != PTX_SPACE_PARAM || (f->is_entry && v->is_param));
 }
 
 static bool
@@ -60,7 +74,7 @@ fold_address(void *user, struct ptx_inst *in, struct ptx_operand *o, unsigned in
             o->off += n;
         } else if (d->op == PTX_OP_MOV && d->guard < 0 && d->nops == 2 &&
                    d->ops[1].kind == PTX_OPD_SYM && d->ops[1].var &&
-                   d->ops[1].var->space == named_space(in) &&
+                   can_name(c->f, d->ops[1].var, named_space(in)) &&
                    offset_fits(o->off + d->ops[1].off)) {
             o->reg = -1;
             o->var = d->ops[1].var;

@@ -14,6 +14,10 @@
  * Those of the constant bank stay where they are: a module's stand there in the order of
  * their declarations. Constants at a fixed address are operands, not loads.
  *
+ * Two or four halves become one load too, and pairs of words parts of four. Where only three of four
+ * words are loaded, the fourth is loaded for nothing (ptxas, CUDA 13.0, small kernels); here only if
+ * it is none behind all that the program loads, which may lie behind the block's scratchpad.
+ *
  * Stores are merged where the last of them stands, if nothing between them may touch their bytes,
  * orders accesses, or writes what they read. What else reads their values does not matter: ptxas
  * moves values that then lie elsewhere, as register-allocate does. Zeros are literals, which take
@@ -205,17 +209,52 @@ is_of_bank(const struct ptx_inst *in)
     return ptx_inst_space(in) == PTX_SPACE_CONST;
 }
 
+/* Two bytes of scratchpad as they are. */
+static bool
+is_half(const struct ptx_inst *in)
+{
+    return ptx_type_bytes(in->type[0]) == 2 && !is_of_bank(in);
+}
+
+static bool
+is_register(const struct ptx_operand *o)
+{
+    return o->kind == PTX_OPD_REG && !o->comp;
+}
+
+/* Two words of scratchpad. */
+static bool
+is_pair(const struct ptx_inst *in)
+{
+    const struct ptx_operand *o = &in->ops[0];
+    return in->mod[PTX_MG_VEC] == PTX_VEC_V2 && ptx_type_bytes(in->type[0]) == 4 &&
+           !is_of_bank(in) && o->kind == PTX_OPD_VEC && o->n == 2 &&
+           is_register(&o->vec[0]) && is_register(&o->vec[1]);
+}
+
+/* What a plain load writes, element k. */
+static const struct ptx_operand *
+element_of(const struct ptx_inst *in, unsigned k)
+{
+    return in->ops[0].kind == PTX_OPD_VEC ? &in->ops[0].vec[k] : &in->ops[0];
+}
+
+static unsigned
+elements_of(const struct ptx_inst *in)
+{
+    return in->ops[0].kind == PTX_OPD_VEC ? in->ops[0].n : 1;
+}
+
 static bool
 is_plain_load(const struct ptx_func *f, const struct ptx_inst *in)
 {
     return !ptx_is_pseudo(in) && in->op == PTX_OP_LD && in->guard < 0 &&
            (ptx_inst_space(in) == PTX_SPACE_SHARED ||
             (is_of_bank(in) && in->ops[1].reg >= 0)) &&
-           !in->mod[PTX_MG_VEC] &&
            schedule_order_of(f, in) == (is_of_bank(in) ? SCHED_FREE : SCHED_LOAD) &&
-           in->ops[0].kind == PTX_OPD_REG && !in->ops[0].comp &&
-           in->ops[1].kind == PTX_OPD_ADDR &&
-           (ptx_type_bytes(in->type[0]) == 4 || ptx_type_bytes(in->type[0]) == 8);
+           (is_register(&in->ops[0]) || is_pair(in)) && in->ops[1].kind == PTX_OPD_ADDR &&
+           (ptx_type_bytes(in->type[0]) == 4 || ptx_type_bytes(in->type[0]) == 8 ||
+            is_half(in));
 }
 
 /* Of the same width, and of registers as wide as what is loaded. */
@@ -223,10 +262,14 @@ static bool
 is_beside(const struct merge *m, const struct ptx_inst *a, const struct ptx_inst *b)
 {
     const unsigned bytes = ptx_type_bytes(a->type[0]);
-    return is_plain_load(m->f, b) && is_of_bank(a) == is_of_bank(b) &&
-           ptx_type_bytes(b->type[0]) == bytes &&
-           ptx_type_bytes(m->f->regs.v[b->ops[0].reg].type) == bytes &&
-           b->ops[1].reg == a->ops[1].reg && b->ops[1].var == a->ops[1].var;
+    if (!is_plain_load(m->f, b) || is_of_bank(a) != is_of_bank(b) ||
+        ptx_type_bytes(b->type[0]) != bytes || b->ops[1].reg != a->ops[1].reg ||
+        b->ops[1].var != a->ops[1].var)
+        return false;
+    for (unsigned k = 0; k < elements_of(b); k++)
+        if (ptx_type_bytes(m->f->regs.v[element_of(b, k)->reg].type) != bytes)
+            return false;
+    return true;
 }
 
 /* May nothing be loaded from scratchpad (bank: from the constant bank) in front of it that
@@ -277,8 +320,23 @@ see_write(void *user, int32_t reg, bool write, bool partial)
     w->is |= write && reg == w->reg;
 }
 
-/* Places of a vector's loads from i on: place[k] is of the one whose address is k elements
- * behind the vector's. false: they are not all there. */
+/* Whether load j of n elements belongs at element k of the vector. */
+static bool
+fits(const struct merge *m, const struct ptx_inst *in, bool first, int64_t k, unsigned n,
+     const uint32_t *place)
+{
+    if (k < 0 || k + elements_of(in) > n)
+        return false;
+    for (unsigned e = 0; e < elements_of(in); e++)
+        if (place[k + e] != UINT32_MAX ||
+            (!first && bitset_has(m->touched, (size_t)element_of(in, e)->reg)))
+            return false;
+    return true;
+}
+
+/* Places of a vector's loads from i on: place[k] is of the one that loads the word k elements
+ * behind the vector's begin. false: too few. Of four words the first three may lack one: that
+ * is loaded too, and lies in front of one that the program loads. */
 static bool
 find_loads(struct merge *m, uint32_t i, uint32_t end, int64_t from, unsigned n,
            uint32_t *place)
@@ -295,11 +353,11 @@ find_loads(struct merge *m, uint32_t i, uint32_t end, int64_t from, unsigned n,
             break;
         const int64_t at =
             in->op == PTX_OP_LD && in->nops > 1 ? in->ops[1].off - from : -1;
-        if (is_beside(m, first, in) && at >= 0 && at < n * bytes && at % bytes == 0 &&
-            place[at / bytes] == UINT32_MAX && !bitset_has(m->dead, j) &&
-            (j == i || !bitset_has(m->touched, (size_t)in->ops[0].reg))) {
-            place[at / bytes] = j;
-            found++;
+        if (is_beside(m, first, in) && !bitset_has(m->dead, j) && at % bytes == 0 &&
+            fits(m, in, j == i, at / bytes, n, place)) {
+            for (unsigned e = 0; e < elements_of(in); e++)
+                place[at / bytes + e] = j;
+            found += elements_of(in);
         }
         defuse_each(in, touch, m);
         if (base.reg >= 0)
@@ -307,7 +365,7 @@ find_loads(struct merge *m, uint32_t i, uint32_t end, int64_t from, unsigned n,
     }
     while (m->touches.n)
         bitset_del(m->touched, (size_t)m->touches.v[--m->touches.n]);
-    return found == n;
+    return found == n || (bytes == 4 && n == 4 && found == 3 && place[3] != UINT32_MAX);
 }
 
 /* -- stores -- */
@@ -443,35 +501,43 @@ static void
 merge(struct merge *m, const uint32_t *place, unsigned n, int64_t from)
 {
     struct ptx_module *module = m->f->module;
-    const enum kind kind = kind_of(&m->f->body.v[place[0]]);
+    const enum kind kind = kind_of(&m->f->body.v[place[n - 1]]);
     const bool store = kind == SCRATCH_STORES;
     struct ptx_operand element[MOST_ELEMENTS];
-    uint32_t at = place[0];
+    uint32_t at = store ? 0 : UINT32_MAX;
     bool mixed = false;
-    for (unsigned k = 1; k < n; k++)
-        if (store ? place[k] > at : place[k] < at)
+    for (unsigned k = 0; k < n; k++)
+        if (place[k] != UINT32_MAX && (store ? place[k] > at : place[k] < at))
             at = place[k];
     const struct ptx_inst like = m->f->body.v[at];
     const unsigned bytes = ptx_type_bytes(like.type[0]), value = value_operand(&like);
     struct ptx_inst in = like;
     for (unsigned k = 0; k < n; k++) {
+        if (place[k] == UINT32_MAX) { /* nobody reads it */
+            element[k] = rewrite_register(ptx_reg_new(m->f, PTX_B32));
+            mixed = true;
+            continue;
+        }
         const struct ptx_inst *part = &m->f->body.v[place[k]];
-        element[k] = store && is_zero(m, &part->ops[value])
-                         ? rewrite_literal_of((enum ptx_type)part->type[0], 0)
-                         : part->ops[value];
+        if (store)
+            element[k] = is_zero(m, &part->ops[value])
+                             ? rewrite_literal_of((enum ptx_type)part->type[0], 0)
+                             : part->ops[value];
+        else
+            element[k] = *element_of(part, k && place[k] == place[k - 1]);
         mixed |= part->type[0] != like.type[0];
         bitset_add(m->dead, place[k]);
+        m->merged[kind] += !k || place[k] != place[k - 1];
     }
     in.ops = ptx_operands_dup(module, like.ops, like.nops);
     in.ops[value] = (struct ptx_operand){.kind = PTX_OPD_VEC, .n = (uint8_t)n, .reg = -1};
     in.ops[value].vec = ptx_operands_dup(module, element, n);
     in.ops[!value].off = from;
     if (mixed)
-        in.type[0] = bytes == 8 ? PTX_B64 : PTX_B32;
+        in.type[0] = bytes == 8 ? PTX_B64 : bytes == 4 ? PTX_B32 : PTX_B16;
     ptx_set_mod(module, &in, PTX_MG_VEC, n == 4 ? PTX_VEC_V4 : PTX_VEC_V2);
     m->f->body.v[at] = in;
     bitset_del(m->dead, at);
-    m->merged[kind] += n;
     if (n * bytes == VECTOR_BYTES)
         m->quads[kind]++;
     else
@@ -488,7 +554,8 @@ try_merge(struct merge *m, uint32_t i, uint32_t end, unsigned vector)
     unsigned zeros = at->reg >= 0 ? m->zeros[at->reg] : MOST_ZEROS;
     if (at->var)
         zeros = least(zeros, zeros_of_var(m, at->var));
-    if (n < 2 || zeros < zeros_of(vector) || (is_of_bank(in) && vector > BANK_BYTES))
+    if (n < 2 || n > MOST_ELEMENTS || (n == 2 && in->mod[PTX_MG_VEC]) ||
+        zeros < zeros_of(vector) || (is_of_bank(in) && vector > BANK_BYTES))
         return false;
     const int64_t from = at->off - ((at->off % vector) + vector) % vector;
     uint32_t place[MOST_ELEMENTS];
@@ -508,8 +575,9 @@ merge_all(struct merge *m, const struct cfg *g, bool stores)
             const struct ptx_inst *in = &m->f->body.v[i];
             if (!bitset_has(m->dead, i) &&
                 (stores ? is_plain_store(m, in) : is_beside(m, in, in)) &&
-                !try_merge(m, i, end, VECTOR_BYTES))
-                try_merge(m, i, end, VECTOR_BYTES / 2);
+                !try_merge(m, i, end, VECTOR_BYTES) &&
+                !try_merge(m, i, end, VECTOR_BYTES / 2))
+                try_merge(m, i, end, VECTOR_BYTES / 4);
         }
 }
 
@@ -549,7 +617,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     if (a->report && m.merged[SCRATCH_LOADS])
         strbuf_printf(
             a->report,
-            "%s: %zu loads from scratchpad have become %zu of 64 bits and %zu of "
+            "%s: %zu loads from scratchpad have become %zu of 64 bits or fewer and %zu of "
             "128\n",
             f->name, m.merged[SCRATCH_LOADS], m.pairs[SCRATCH_LOADS],
             m.quads[SCRATCH_LOADS]);

@@ -71,6 +71,24 @@ capacity_of(const struct machine *m)
     return (uint64_t)(m->gpu.memory * 1073741824.0);
 }
 
+/* Takes pass merge-loads out of those of the machine: a vector of three words loads a fourth, which
+ * the program does not look at. */
+static bool
+load_as_written(struct machine *m, struct diag_sink *diag)
+{
+    static const char name[] = "merge-loads";
+    struct strbuf b = {0};
+    for (const char *p = m->compiler.cleanup; *p;) {
+        const size_t n = strcspn(p, ",");
+        if (strncmp(p, name, sizeof name - 1) != 0)
+            strbuf_printf(&b, "%s%.*s", b.n ? "," : "", (int)n, p);
+        p += n + (p[n] == ',');
+    }
+    const bool ok = machine_set(m, "compiler.cleanup", b.n ? b.s : "", diag);
+    strbuf_free(&b);
+    return ok;
+}
+
 struct allot_device *
 allot_device_new(const struct allot_machine *m, const struct allot_options *options,
                  struct allot_diag *d)
@@ -102,6 +120,7 @@ allot_device_new(const struct allot_machine *m, const struct allot_options *opti
     if (ok && dev->options.checks && !dev->options.functional)
         ok = diag_error(diag, "checks for kernels need a functional device");
     if (ok && dev->options.checks) {
+        ok = load_as_written(dev->machine, diag);
         dev->checks = exec_checks_new(dev->options.checks,
                                       dev->machine->gpu.compute_capability < 70);
         if (dev->options.checks & EXEC_CHECK_INIT)

@@ -17,6 +17,11 @@ for machine in gtx480 a100; do
     done <names
 done
 
+# -- three of four words are written and read: no vector reads the fourth --
+check "three of four words" 0 "$allot" run "$2/tests/e2e/inputs/three_words.ptx" --grid 1 --block 64 \
+    --arg buf:256 -m a100 --check all
+has err "nothing found"
+
 # -- usage --
 check "an unknown check" 2 "$allot" run vecadd --check rac
 has err "did you mean 'race'?"

@@ -49,6 +49,8 @@ static const char *const pipelines[] = {
     "if-convert",
     "guard-selects",
     "parameter-vectors",
+    "merge-scratchpad",
+    "late-extensions",
     "pack-halves",
     "address-sums",
     "jumps",
@@ -63,10 +65,11 @@ static const char *const pipelines[] = {
     "cleanup,schedule,register-allocate",
     "schedule:registers=none",
     "cleanup,unroll,constant-fold,address-fold,cleanup,schedule,register-allocate",
-    "parameter-vectors,cleanup,jumps:back=yes,unroll,block-order,jumps,address-sums,"
+    "parameter-vectors,merge-scratchpad,cleanup,jumps:back=yes,unroll,block-order,"
+    "jumps,address-sums,"
     "cleanup,repeated-loads,"
     "cleanup,late-products,if-convert,guard-selects,sink,merge-loads,"
-    "schedule:operands=late:expanded=yes,late-operands,register-allocate",
+    "late-extensions,schedule:operands=late:expanded=yes,late-operands,register-allocate",
     "power-states:window=1",
     "cleanup,register-allocate,power-states",
     /* spilling, ever more */
