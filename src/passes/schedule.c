@@ -113,6 +113,15 @@ live_units(const struct sched *s)
     return units;
 }
 
+static uint32_t
+live_predicates(const struct sched *s)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->set.n; i++)
+        n += s->f->regs.v[s->set.reg[i]].type == PTX_PRED;
+    return n;
+}
+
 /* The source's order, or the one that makes little live if that makes less live: then true. */
 static bool
 leaner(struct sched *s, struct result *out)
@@ -219,6 +228,7 @@ each_piece(struct sched *s, void (*done)(struct sched *, uint32_t first, uint32_
                 if (!schedule_is_loc(&s->f->body.v[i]))
                     schedule_add(s, i);
             s->end = live_units(s);
+            s->end_preds = live_predicates(s);
             schedule_finish_graph(s);
             done(s, first, end);
             for (uint32_t i = end; i-- > first;)

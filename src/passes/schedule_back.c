@@ -10,14 +10,21 @@
  * taken, whether or not its results come in time: mostly a load, early, which leaves room for
  * others. Where all make more live, the last of another order is: the source's, or the one of
  * schedule_lean.c. MOST_LOOKED bounds how many are looked at for that, and with it the cost:
- * O(n (log n + MOST_LOOKED)) for n instructions. */
+ * O(n (log n + MOST_LOOKED)) for n instructions.
+ *
+ * A thread has seven predicates. An order takes no more at once, unless the source's does: where one
+ * more would be live, what makes none live goes first. */
 #include "passes/schedule_int.h"
 
 #include "base/pqueue.h"
 
 #include "analysis/defuse.h"
 
-enum { MOST_LOOKED = 32 }; /* of each queue */
+enum {
+    MOST_LOOKED = 32,  /* of each queue */
+    PREDICATES = 7,    /* of a thread: P0 to P6 of a card */
+    TOO_MANY = 1 << 16 /* registers, more than any limit */
+};
 
 struct back {
     struct sched *s;
@@ -31,6 +38,12 @@ struct back {
 
 /* -- what is live in front of an instruction, going back -- */
 
+static bool
+is_predicate(const struct sched *s, int32_t r)
+{
+    return s->f->regs.v[r].type == PTX_PRED;
+}
+
 static void
 end_here(void *user, int32_t r, bool write, bool partial)
 {
@@ -39,6 +52,7 @@ end_here(void *user, int32_t r, bool write, bool partial)
     if (write && !partial && u->live) {
         u->live = false;
         s->now_live -= s->units[r];
+        s->now_preds -= is_predicate(s, r);
     }
 }
 
@@ -50,6 +64,7 @@ begin_here(void *user, int32_t r, bool write, bool partial)
     if ((!write || partial) && !u->live) {
         u->live = true;
         s->now_live += s->units[r];
+        s->now_preds += is_predicate(s, r);
     }
 }
 
@@ -61,6 +76,7 @@ schedule_back_start(struct sched *s)
         u->live = u->after;
     }
     s->now_live = s->end;
+    s->now_preds = s->end_preds;
 }
 
 void
@@ -90,18 +106,36 @@ note_was(void *user, int32_t r, bool write, bool partial)
     }
 }
 
-uint32_t
-schedule_back_live(struct sched *s, uint32_t i)
+/* Registers, and each predicate too many as more than there are. */
+static uint32_t
+with_predicates(const struct sched *s, uint32_t live)
+{
+    return live +
+           (s->now_preds > s->most_preds ? s->now_preds - s->most_preds : 0) * TOO_MANY;
+}
+
+/* What is live in front of node i; in *pressure, unless NULL, with_predicates. */
+static uint32_t
+live_before(struct sched *s, uint32_t i, uint32_t *pressure)
 {
     struct was w = {.s = s};
-    const uint32_t now = s->now_live;
+    const uint32_t now = s->now_live, preds = s->now_preds;
     defuse_each(&s->f->body.v[s->node.v[i].inst], note_was, &w);
     schedule_back_step(s, i);
     const uint32_t live = s->now_live + s->node.v[i].between;
+    if (pressure)
+        *pressure = with_predicates(s, live);
     s->now_live = now;
+    s->now_preds = preds;
     while (w.n-- > 0)
         s->use[w.reg[w.n]].live = w.live[w.n];
     return live;
+}
+
+uint32_t
+schedule_back_live(struct sched *s, uint32_t i)
+{
+    return live_before(s, i, NULL);
 }
 
 static void
@@ -164,7 +198,8 @@ look_for_room(const struct back *b, const struct pqueue *q, uint32_t *best,
         const uint32_t i = q->v[k];
         if (b->s->node.v[i].done)
             continue;
-        const uint32_t live = schedule_back_live(b->s, i);
+        uint32_t live;
+        live_before(b->s, i, &live);
         if (live < *least || (live == *least && i > *best)) {
             *best = i;
             *least = live;
@@ -179,11 +214,42 @@ make_room(struct back *b)
     look_for_room(b, &b->soon, &best, &least);
     for (int u = 0; u < SCHED_UNITS; u++)
         look_for_room(b, &b->ready[u], &best, &least);
-    if (least <= b->s->now_live)
+    if (least <= with_predicates(b->s, b->s->now_live))
         return best;
     while (b->s->node.v[b->base[b->last]].done)
         b->last--;
     return b->base[b->last];
+}
+
+/* Whether node i may go: within the limit, or not above what is live now. */
+static bool
+has_room(const struct back *b, uint32_t i)
+{
+    uint32_t live;
+    live_before(b->s, i, &live);
+    return live <= b->limit || live <= with_predicates(b->s, b->s->now_live);
+}
+
+/* Where predicates are too many: of those that are ready and make none live the one at the end of
+ * the longest path; else, of those that get ready, the first. UINT32_MAX: none. */
+static uint32_t
+without_predicates(const struct back *b)
+{
+    uint32_t best = UINT32_MAX;
+    for (int u = 0; u < SCHED_UNITS; u++)
+        for (uint32_t k = 0; k < b->ready[u].n && k < MOST_LOOKED; k++) {
+            const uint32_t i = b->ready[u].v[k];
+            if (!b->s->node.v[i].done &&
+                (best == UINT32_MAX || key_of(b->s, i) < key_of(b->s, best)) &&
+                has_room(b, i))
+                best = i;
+        }
+    for (uint32_t k = 0; best == UINT32_MAX && k < b->soon.n && k < MOST_LOOKED; k++) {
+        const uint32_t i = b->soon.v[k];
+        if (!b->s->node.v[i].done && has_room(b, i))
+            best = i;
+    }
+    return best;
 }
 
 /* The next in order; it stays in its queue. */
@@ -193,7 +259,7 @@ choose(struct back *b)
     struct sched *s = b->s;
     for (;;) {
         uint32_t best = UINT32_MAX;
-        bool over = false;
+        bool over = false, predicates = false;
         move_ready(b);
         uint64_t next = b->soon.n ? b->soon.key[b->soon.v[0]] : UINT64_MAX;
         for (int u = 0; u < SCHED_UNITS; u++) {
@@ -206,12 +272,15 @@ choose(struct back *b)
                 next = b->unit_free[u] < next ? b->unit_free[u] : next;
                 continue;
             }
-            const uint32_t live = schedule_back_live(s, i);
-            if (live > b->limit && live > s->now_live)
+            if (!has_room(b, i)) {
+                const uint32_t live = schedule_back_live(s, i);
+                predicates |= live <= b->limit || live <= s->now_live;
                 over = true;
-            else if (best == UINT32_MAX || key_of(s, i) < key_of(s, best))
+            } else if (best == UINT32_MAX || key_of(s, i) < key_of(s, best))
                 best = i;
         }
+        if (best == UINT32_MAX && predicates)
+            best = without_predicates(b);
         if (best != UINT32_MAX)
             return best;
         if (over)
@@ -241,6 +310,20 @@ issue(struct back *b, uint32_t i)
     b->now += x->slots;
 }
 
+/* As many predicates as there are, or as the source's order takes: ptxas moves some to registers and
+ * back then (P2R, R2P), or computes them again. */
+static uint32_t
+most_predicates(struct sched *s)
+{
+    schedule_back_start(s);
+    uint32_t most = s->now_preds > PREDICATES ? s->now_preds : PREDICATES;
+    for (uint32_t i = (uint32_t)s->node.n; i-- > 0;) {
+        schedule_back_step(s, i);
+        most = s->now_preds > most ? s->now_preds : most;
+    }
+    return most;
+}
+
 void
 schedule_back(struct sched *s, uint32_t limit, const uint32_t *base, uint32_t *order)
 {
@@ -250,6 +333,7 @@ schedule_back(struct sched *s, uint32_t limit, const uint32_t *base, uint32_t *o
         .s = s, .soon = pqueue_new(&mem, n), .limit = limit, .base = base, .last = n - 1};
     for (int u = 0; u < SCHED_UNITS; u++)
         b.ready[u] = pqueue_new(&mem, n);
+    s->most_preds = most_predicates(s);
     schedule_back_start(s);
     for (uint32_t i = 0; i < n; i++) {
         struct sched_node *x = &s->node.v[i];

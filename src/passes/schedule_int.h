@@ -123,14 +123,15 @@ struct sched {
     VEC(struct sched_edge) succ; /* sorted by `from` */
     VEC(struct sched_edge) pred; /* sorted by `to` */
     VEC(struct sched_reader) reader;
-    VEC(uint32_t) touched;                  /* registers of the piece */
-    VEC(uint32_t) loads, stores;            /* nodes since the last fence */
-    uint32_t fence;                         /* node + 1, 0: none */
-    uint32_t at;                            /* node being looked at */
-    int32_t early;                          /* cycles before that it reads a register */
-    uint32_t end;                           /* registers live at the piece's end */
-    uint32_t now_live;                      /* while an order is tried */
-    uint64_t before, after;                 /* cycles of all pieces */
+    VEC(uint32_t) touched;        /* registers of the piece */
+    VEC(uint32_t) loads, stores;  /* nodes since the last fence */
+    uint32_t fence;               /* node + 1, 0: none */
+    uint32_t at;                  /* node being looked at */
+    int32_t early;                /* cycles before that it reads a register */
+    uint32_t end, end_preds;      /* registers live at the piece's end; predicates */
+    uint32_t now_live, now_preds; /* while an order is tried */
+    uint32_t most_preds;          /* that an order may take */
+    uint64_t before, after;       /* cycles of all pieces */
     uint64_t far_before, far_after, nloads; /* distance from load to first read, sums */
     uint32_t changed;                       /* pieces */
     const struct register_room *given;      /* NULL: the limit is no step of it */
