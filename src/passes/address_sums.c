@@ -30,7 +30,8 @@ enum {
 /* A register, or a sum, shift or product of two others by number. Numbers below the function's
  * registers are those. */
 struct expression {
-    enum ptx_op op; /* PTX_OP_ADD; SHL, MUL: of a by the literal b; MOV: variable a */
+    enum ptx_op
+        op; /* PTX_OP_ADD; SHL, MUL: of a by the literal b; MOV: variable a in b bytes */
     uint32_t a, b;
     int32_t next; /* of its slot in the table, -1: none */
     int32_t held; /* a register that is this, -1: none */
@@ -98,14 +99,14 @@ is_source(const struct group *s, const struct ptx_operand *o, unsigned bytes, ui
 }
 
 static uint32_t
-number_of_var(struct group *s, struct ptx_var *v)
+number_of_var(struct group *s, struct ptx_var *v, unsigned bytes)
 {
     size_t i = 0;
     while (i < s->var.n && s->var.v[i] != v)
         i++;
     if (i == s->var.n)
         *vec_push(&s->var) = v;
-    return number_of(s, PTX_OP_MOV, (uint32_t)i, 0);
+    return number_of(s, PTX_OP_MOV, (uint32_t)i, bytes);
 }
 
 static bool
@@ -162,7 +163,7 @@ computed(struct group *s, uint32_t def, uint32_t at, int depth)
     const unsigned bytes = ptx_type_bytes(in->type[0]);
     uint64_t bits;
     if (is_var(in))
-        return (struct value){number_of_var(s, in->ops[1].var), in->ops[1].off};
+        return (struct value){number_of_var(s, in->ops[1].var, bytes), in->ops[1].off};
     if (in->guard >= 0 || in->nops < 3 || in->mod[PTX_MG_CC] || in->mod[PTX_MG_SAT] ||
         (bytes != 8 && bytes != 4) || bytes_of(s, in->ops[0].reg) != bytes)
         return none;
