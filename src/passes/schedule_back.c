@@ -221,13 +221,19 @@ make_room(struct back *b)
     return b->base[b->last];
 }
 
-/* Whether node i may go: within the limit, or not above what is live now. */
+/* Whether that much may be live: within the limit, or not above what is live now. */
+static bool
+is_within(const struct back *b, uint32_t pressure)
+{
+    return pressure <= b->limit || pressure <= with_predicates(b->s, b->s->now_live);
+}
+
 static bool
 has_room(const struct back *b, uint32_t i)
 {
-    uint32_t live;
-    live_before(b->s, i, &live);
-    return live <= b->limit || live <= with_predicates(b->s, b->s->now_live);
+    uint32_t pressure;
+    live_before(b->s, i, &pressure);
+    return is_within(b, pressure);
 }
 
 /* Where predicates are too many: of those that are ready and make none live the one at the end of
@@ -272,8 +278,9 @@ choose(struct back *b)
                 next = b->unit_free[u] < next ? b->unit_free[u] : next;
                 continue;
             }
-            if (!has_room(b, i)) {
-                const uint32_t live = schedule_back_live(s, i);
+            uint32_t pressure;
+            const uint32_t live = live_before(s, i, &pressure);
+            if (!is_within(b, pressure)) {
                 predicates |= live <= b->limit || live <= s->now_live;
                 over = true;
             } else if (best == UINT32_MAX || key_of(s, i) < key_of(s, best))
