@@ -30,8 +30,7 @@ enum {
 /* A register, or a sum, shift or product of two others by number. Numbers below the function's
  * registers are those. */
 struct expression {
-    enum ptx_op
-        op; /* PTX_OP_ADD; SHL, MUL: of a by the literal b; MOV: variable a in b bytes */
+    enum ptx_op op; /* PTX_OP_ADD; SHL, MUL: by the literal b; MOV: variable a, b bytes */
     uint32_t a, b;
     int32_t next; /* of its slot in the table, -1: none */
     int32_t held; /* a register that is this, -1: none */

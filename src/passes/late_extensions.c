@@ -12,8 +12,6 @@
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
-#include "analysis/defuse.h"
-
 struct late {
     struct ptx_func *f;
     const struct defs *defs;

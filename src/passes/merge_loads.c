@@ -604,7 +604,7 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     struct arena mem = {0};
     struct merge m = {.f = f, .defs = x->defs};
     m.zeros = ARENA_ARRAY(&mem, uint8_t, f->regs.n + 1);
-    m.touched = bitset_new(&mem, f->regs.n + 1);
+    m.touched = bitset_new(&mem, f->regs.n + f->body.n + 1); /* with those made here */
     m.dead = bitset_new(&mem, f->body.n + 1);
     find_zeros(&m);
     merge_all(&m, x->cfg, false);
