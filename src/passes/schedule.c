@@ -17,6 +17,8 @@
 #include "analysis/fused.h"
 #include "ptx/expansion.h"
 
+#include <stdlib.h>
+
 enum { TRIES = 8 }; /* limits tried for a piece */
 
 /* An order of the piece, and what it costs. */
@@ -82,26 +84,82 @@ distances(struct sched *s, const uint32_t *order, uint64_t *loads)
 
 /* -- pieces -- */
 
-/* Another order within s->limit live registers, or within what order `was` needs, that takes a
- * warp alone no longer; false: none was found. What was started has to be ended, so it may
- * take a lower limit to keep to one. */
+/* An order within s->limit live registers, or within what order `was` needs; false: none was found.
+ * What was started has to be ended, so it may take a lower limit to keep to one. */
 static bool
-search(struct sched *s, const struct result *was, struct result *out)
+within(struct sched *s, const struct result *was, struct result *out)
 {
     const uint32_t most = was->peak > s->limit ? was->peak : s->limit;
     uint32_t limit = s->limit;
     for (int k = 0; k < TRIES; k++) {
         schedule_back(s, limit, was->order, out->order);
         measure(s, out);
-        if (out->peak <= most) {
-            const size_t bytes = s->node.n * sizeof *out->order;
-            return out->cycles <= was->cycles && memcmp(out->order, was->order, bytes);
-        }
+        if (out->peak <= most)
+            return true;
         if (limit <= out->peak - most)
             return false;
         limit -= out->peak - most;
     }
     return false;
+}
+
+struct ranked {
+    int64_t depth;
+    uint32_t node;
+};
+
+static int
+by_depth(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+    return a->depth != b->depth ? (a->depth > b->depth ? -1 : 1)
+                                : (a->node > b->node ? -1 : a->node < b->node);
+}
+
+static void
+rank_nodes(struct sched *s)
+{
+    const uint32_t n = (uint32_t)s->node.n;
+    struct ranked *r = ARENA_ARRAY(&s->mem, struct ranked, n + 1);
+    s->rank = ARENA_ARRAY(&s->mem, uint32_t, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        r[i] = (struct ranked){s->node.v[i].depth, i};
+    qsort(r, n, sizeof *r, by_depth);
+    for (uint32_t k = 0; k < n; k++)
+        s->rank[r[k].node] = k;
+}
+
+/* Where the order by the longest path needs more than the limit: of those that go by the source's
+ * order, too, the one that takes a warp alone least, if that is less than *out takes. Then
+ * sums are formed one behind the other, and each needs fewer of its operands at once. */
+static bool
+search_by_source(struct sched *s, const struct result *was, struct result *out,
+                 bool found)
+{
+    const uint32_t most = was->peak > s->limit ? was->peak : s->limit;
+    struct result r = {.order = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1)};
+    schedule_back(s, UINT32_MAX, was->order, r.order);
+    if (schedule_peak(s, r.order) <= most)
+        return found;
+    rank_nodes(s);
+    for (s->by_source = 1; s->by_source <= SCHED_PARTS; s->by_source++)
+        if (within(s, was, &r) && (!found || r.cycles < out->cycles)) {
+            uint32_t *const free = out->order;
+            *out = r;
+            r.order = free;
+            found = true;
+        }
+    s->by_source = 0;
+    return found;
+}
+
+/* Another order that takes a warp alone no longer than order `was`; false: none was found. */
+static bool
+search(struct sched *s, const struct result *was, struct result *out)
+{
+    const size_t bytes = s->node.n * sizeof *out->order;
+    const bool found = search_by_source(s, was, out, within(s, was, out));
+    return found && out->cycles <= was->cycles && memcmp(out->order, was->order, bytes);
 }
 
 static uint32_t

@@ -12,6 +12,13 @@
  * schedule_lean.c. MOST_LOOKED bounds how many are looked at for that, and with it the cost:
  * O(n (log n + MOST_LOOKED)) for n instructions.
  *
+ * A load from scratchpad goes as soon as it may, and nothing beside it while it issues: so it is
+ * for ptxas, whose sums of such loads take registers by the number of sums, not of loads.
+ *
+ * With s->by_source the key is a mean of the longest path and of the place in the source, by which
+ * one sum is formed behind the other. ALU instructions then issue every cycle: ptxas forms four
+ * sums at once so, each of which issues every four.
+ *
  * A thread has seven predicates. An order takes no more at once, unless the source's does: where one
  * more would be live, what makes none live goes first. */
 #include "passes/schedule_int.h"
@@ -159,6 +166,9 @@ lives_on(const struct sched *s, uint32_t i)
 static uint64_t
 key_of(const struct sched *s, uint32_t i)
 {
+    if (s->by_source)
+        return (uint64_t)s->by_source * (s->node.n - i) +
+               (uint64_t)(SCHED_PARTS - s->by_source) * s->rank[i];
     return ((uint64_t)(INT32_MAX - s->node.v[i].depth) << 24) + (s->node.n - i);
 }
 
@@ -258,16 +268,38 @@ without_predicates(const struct back *b)
     return best;
 }
 
+/* The load from scratchpad that is first of the accesses that are ready; UINT32_MAX: another is, or
+ * none, or the order goes by the source's. */
+static uint32_t
+scratch_load(struct back *b)
+{
+    const struct sched *s = b->s;
+    struct pqueue *q = &b->ready[SCHED_UNIT_MEMORY];
+    drop_done(s, q);
+    return !s->by_source && q->n && s->node.v[q->v[0]].order == SCHED_LOAD &&
+                   schedule_is_scratch(s, &s->node.v[q->v[0]])
+               ? q->v[0]
+               : UINT32_MAX;
+}
+
 /* The next in order; it stays in its queue. */
 static uint32_t
 choose(struct back *b)
 {
     struct sched *s = b->s;
+    const uint64_t *memory = &b->unit_free[SCHED_UNIT_MEMORY];
     for (;;) {
         uint32_t best = UINT32_MAX;
         bool over = false, predicates = false;
         move_ready(b);
         uint64_t next = b->soon.n ? b->soon.key[b->soon.v[0]] : UINT64_MAX;
+        const uint32_t load = scratch_load(b);
+        if (load != UINT32_MAX && has_room(b, load)) {
+            if (*memory <= b->now)
+                return load;
+            b->now = *memory;
+            continue;
+        }
         for (int u = 0; u < SCHED_UNITS; u++) {
             struct pqueue *q = &b->ready[u];
             drop_done(s, q);
@@ -296,6 +328,12 @@ choose(struct back *b)
     }
 }
 
+static bool
+is_alu(const struct sched_node *x)
+{
+    return x->unit == SCHED_UNIT_FMA || x->unit == SCHED_UNIT_ALU;
+}
+
 static void
 issue(struct back *b, uint32_t i)
 {
@@ -305,7 +343,7 @@ issue(struct back *b, uint32_t i)
     x->done = true;
     b->now = x->ready > b->now ? x->ready : b->now;
     b->now = *unit > b->now ? *unit : b->now;
-    *unit = b->now + x->busy;
+    *unit = b->now + (s->by_source && is_alu(x) ? x->slots : x->busy);
     schedule_back_step(s, i);
     for (uint32_t e = x->first_in; e < schedule_edges_in_end(s, i); e++) {
         struct sched_node *y = &s->node.v[s->pred.v[e].from];

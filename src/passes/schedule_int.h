@@ -48,6 +48,8 @@ enum {
     SCHED_NLATS
 };
 
+enum { SCHED_PARTS = 4 };
+
 /* Why one instruction stands behind another. */
 enum sched_why {
     SCHED_WHY_REGISTER, /* it reads or writes what the other wrote or read */
@@ -137,6 +139,8 @@ struct sched {
     const struct register_room *given;      /* NULL: the limit is no step of it */
     bool hold;                              /* places are held from old value to new */
     bool filled;   /* an order keeps to the limit since such places are taken */
+    uint32_t by_source; /* parts of SCHED_PARTS by which an order goes by the source's */
+    uint32_t *rank;     /* of each node in falling depth, where by_source is set */
     bool as_it_is; /* nothing is to be ordered */
     struct schedule_loads *loads_of; /* NULL: they are not asked for */
 };
