@@ -1,6 +1,8 @@
 /* register_step.c: how many registers a thread may have before an SM holds fewer warps. */
 #include "passes/register_step.h"
 
+#include "passes/pass.h"
+
 uint32_t
 register_given(uint32_t registers, uint32_t reserved)
 {
@@ -31,4 +33,26 @@ register_step(const struct ptx_func *f, uint32_t registers,
     while (step < room->most && warps_with(step + 1, room, block) == warps)
         step++;
     return step;
+}
+
+uint32_t
+register_room_for_values(uint32_t registers)
+{
+    const uint32_t left = registers / 16 + 1;
+    return registers > left ? registers - left : 1;
+}
+
+bool
+register_room_read(const struct pass_args *a, struct register_room *room,
+                   struct diag_sink *diag)
+{
+    double registers, warps, most, reserved;
+    if (!pass_arg_number(a, "sm-registers", 1, 1 << 24, &registers, diag) ||
+        !pass_arg_number(a, "sm-warps", 1, 1024, &warps, diag) ||
+        !pass_arg_number(a, "max-registers", 1, 65535, &most, diag) ||
+        !pass_arg_number(a, "reserved", 0, 16, &reserved, diag))
+        return false;
+    *room = (struct register_room){(uint32_t)registers, (uint32_t)warps, (uint32_t)most,
+                                   (uint32_t)reserved};
+    return true;
 }

@@ -21,4 +21,23 @@ uint32_t register_given(uint32_t registers, uint32_t reserved);
 uint32_t register_step(const struct ptx_func *f, uint32_t registers,
                        const struct register_room *room);
 
+/* Of so many registers, those that may be live; one in sixteen is left to the allocator, which
+ * may need more, since pairs and vectors are aligned, and one to an operand that is read in
+ * front of its reader (late-operands). */
+uint32_t register_room_for_values(uint32_t registers);
+
+struct pass_args;
+struct diag_sink;
+
+/* Reads the settings of REGISTER_ROOM_KEYS. */
+bool register_room_read(const struct pass_args *a, struct register_room *room,
+                        struct diag_sink *diag);
+#define REGISTER_ROOM_KEYS                                                               \
+    {"max-registers", "255", "most registers of a thread; the machine's"},               \
+        {"sm-registers", "65536", "registers of an SM; the machine's"},                  \
+        {"sm-warps", "64", "warps of an SM; the machine's"},                             \
+    {                                                                                    \
+        "reserved", "0", "registers beside them that a thread takes; the machine's"      \
+    }
+
 #endif

@@ -299,16 +299,6 @@ each_piece(struct sched *s, void (*done)(struct sched *, uint32_t first, uint32_
 
 /* -- the function -- */
 
-/* Of so many registers, those that may be live; one in sixteen is left to the allocator, which
- * may need more, since pairs and vectors are aligned, and one to an operand that is read in
- * front of its reader (late-operands). */
-static uint32_t
-room(uint32_t registers)
-{
-    const uint32_t left = registers / 16 + 1;
-    return registers > left ? registers - left : 1;
-}
-
 /* Most registers with which as many warps fit as with what the function needs in the leaner
  * order of each piece. Some are left to the allocator. */
 static uint32_t
@@ -316,12 +306,12 @@ step_limit(struct sched *s)
 {
     const struct register_room *given = s->given;
     uint32_t most = s->maxlive;
-    s->lean = room(register_step(s->f, 1, given));
+    s->lean = register_room_for_values(register_step(s->f, 1, given));
     if (most > s->lean && !s->as_it_is) {
         each_piece(s, look_at_piece);
         most = s->lean < most ? s->lean : most;
     }
-    const uint32_t step = room(register_step(s->f, most, given));
+    const uint32_t step = register_room_for_values(register_step(s->f, most, given));
     return step > most ? step : most;
 }
 
@@ -331,20 +321,15 @@ read_limit(struct sched *s, const struct pass_args *a, struct register_room *giv
            struct diag_sink *diag)
 {
     const char *text = pass_arg(a, "registers");
-    double registers, warps, most, reserved, n;
-    if (!pass_arg_number(a, "sm-registers", 1, 1 << 24, &registers, diag) ||
-        !pass_arg_number(a, "sm-warps", 1, 1024, &warps, diag) ||
-        !pass_arg_number(a, "max-registers", 1, 65535, &most, diag) ||
-        !pass_arg_number(a, "reserved", 0, 16, &reserved, diag))
+    double n;
+    if (!register_room_read(a, given, diag))
         return false;
-    *given = (struct register_room){(uint32_t)registers, (uint32_t)warps, (uint32_t)most,
-                                    (uint32_t)reserved};
     s->limit = UINT32_MAX;
     if (!strcmp(text, "step")) {
         s->given = given;
         s->limit = step_limit(s);
     } else if (!strcmp(text, "machine"))
-        s->limit = room(given->most);
+        s->limit = register_room_for_values(given->most);
     else if (strcmp(text, "none") != 0) {
         if (!pass_arg_number(a, "registers", 1, 65535, &n, diag))
             return false;
@@ -517,7 +502,7 @@ schedule_within(struct ptx_func *f, const struct pass_args *a, uint32_t register
                 struct diag_sink *diag)
 {
     return order_alone(
-        f, a, (struct task){.limit = room(registers), .when = SCHEDULE_NOW}, diag);
+        f, a, (struct task){.limit = register_room_for_values(registers), .when = SCHEDULE_NOW}, diag);
 }
 
 bool
@@ -537,10 +522,7 @@ static const struct pass_key keys[] = {
     {"expanded", "no",
      "yes: what instructions need in between on a card takes registers; the machine's"},
     SCHEDULE_LATENCY_KEYS,
-    {"max-registers", "255", "most registers of a thread; the machine's"},
-    {"sm-registers", "65536", "registers of an SM; the machine's"},
-    {"sm-warps", "64", "warps of an SM; the machine's"},
-    {"reserved", "0", "registers beside them that a thread takes; the machine's"},
+    REGISTER_ROOM_KEYS,
     {0}};
 
 const struct pass pass_schedule = {

@@ -102,6 +102,24 @@ schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in)
                                                                    : SCHED_FREE;
 }
 
+bool
+schedule_load_stops(const struct ptx_func *f, const struct ptx_inst *load,
+                    const struct ptx_inst *in)
+{
+    const enum ptx_space a = ptx_inst_space(load), b = ptx_inst_space(in);
+    if (ptx_is_pseudo(in))
+        return false;
+    switch (schedule_order_of(f, in)) {
+    case SCHED_FREE:
+    case SCHED_LOAD:
+        return false;
+    case SCHED_STORE:
+        return !ptx_is_texture(load) && (!a || !b || a == b);
+    default:
+        return in->op != PTX_OP_BRA;
+    }
+}
+
 /* -- dependences -- */
 
 static void

@@ -138,10 +138,10 @@ struct sched {
     uint32_t changed;                       /* pieces */
     const struct register_room *given;      /* NULL: the limit is no step of it */
     bool hold;                              /* places are held from old value to new */
-    bool filled;   /* an order keeps to the limit since such places are taken */
+    bool filled;        /* an order keeps to the limit since such places are taken */
     uint32_t by_source; /* parts of SCHED_PARTS by which an order goes by the source's */
     uint32_t *rank;     /* of each node in falling depth, where by_source is set */
-    bool as_it_is; /* nothing is to be ordered */
+    bool as_it_is;      /* nothing is to be ordered */
     struct schedule_loads *loads_of; /* NULL: they are not asked for */
 };
 
@@ -154,6 +154,9 @@ void schedule_tell_loads(const struct schedule_loads *l, const struct ptx_func *
 
 /* How the instruction may move. */
 enum sched_order schedule_order_of(const struct ptx_func *f, const struct ptx_inst *in);
+/* Whether the load may not go over the instruction: a store to its space, or what keeps accesses. */
+bool schedule_load_stops(const struct ptx_func *f, const struct ptx_inst *load,
+                         const struct ptx_inst *in);
 /* Whether instruction i of the body ends a piece: it stays, or lanes come together at it. */
 bool schedule_stays(const struct sched *s, uint32_t i);
 /* A .loc directive: it follows the instruction behind it. */

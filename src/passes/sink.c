@@ -63,30 +63,12 @@ note_read(void *user, int32_t reg, bool write, bool partial)
     s->read[reg] = true;
 }
 
-/* May the load not go over the instruction? */
-static bool
-stops(const struct ptx_func *f, const struct ptx_inst *load, const struct ptx_inst *in)
-{
-    const enum ptx_space a = ptx_inst_space(load), b = ptx_inst_space(in);
-    if (ptx_is_pseudo(in))
-        return false;
-    switch (schedule_order_of(f, in)) {
-    case SCHED_FREE:
-    case SCHED_LOAD:
-        return false;
-    case SCHED_STORE:
-        return !ptx_is_texture(load) && (!a || !b || a == b);
-    default:
-        return in->op != PTX_OP_BRA;
-    }
-}
-
 static bool
 stops_in(const struct sinker *s, uint32_t first, uint32_t end,
          const struct ptx_inst *load)
 {
     for (uint32_t i = first; i < end; i++)
-        if (stops(s->f, load, &s->f->body.v[i]))
+        if (schedule_load_stops(s->f, load, &s->f->body.v[i]))
             return true;
     return false;
 }

@@ -211,6 +211,7 @@ rk_pipeline(uint64_t seed, struct strbuf *b)
         "jumps",
         "jumps:back=yes,block-order,jumps",
         "sink",
+        "hoist",
         "block-order",
         "cleanup,jumps,unroll,block-order,jumps,constant-fold,cleanup,if-convert,sink",
         "cleanup,if-convert,schedule",

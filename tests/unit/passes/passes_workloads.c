@@ -55,6 +55,7 @@ static const char *const pipelines[] = {
     "address-sums",
     "jumps",
     "sink",
+    "hoist",
     "block-order",
     "unroll",
     "multiply-add",
@@ -68,7 +69,7 @@ static const char *const pipelines[] = {
     "parameter-vectors,merge-scratchpad,cleanup,jumps:back=yes,unroll,block-order,"
     "jumps,address-sums,"
     "cleanup,repeated-loads,"
-    "cleanup,late-products,if-convert,guard-selects,sink,merge-loads,"
+    "cleanup,late-products,if-convert,guard-selects,sink,hoist,merge-loads,"
     "late-extensions,schedule:operands=late:expanded=yes,late-operands,register-allocate",
     "power-states:window=1",
     "cleanup,register-allocate,power-states",
