@@ -9,6 +9,7 @@
  * A walk backward over each block. Of each register it knows which lanes read it below:
  * none, those where a predicate is (not) set, or any. A guarded write by which those lanes
  * are served is anew. A guarded write that is not leaves only the other lanes to be served.
+ * What one side of a branch on a predicate reads is read by the lanes that go there.
  * A predicate that is written is another one above.
  *
  * What is read behind a block is liveness, which asks which writes are anew: first it is
@@ -38,20 +39,43 @@ struct marks {
     const struct live *live; /* NULL: nothing is read behind a block */
     struct need *need;       /* of each register */
     uint32_t *version;       /* of each predicate: writes below */
+    const struct cfg *g;
     uint32_t block;
+    const struct ptx_inst
+        *branch;             /* that ends the block on a condition; NULL: none does */
+    uint32_t branch_version; /* of its predicate */
     const struct ptx_inst *in;
     VEC(int32_t) read, written; /* by it */
 };
+
+/* What is read behind the block; behind a branch on one of its sides, by the lanes that go there. */
+static struct need
+need_behind(const struct marks *m, int32_t reg)
+{
+    const struct cfg_block *b = &m->g->block[m->block];
+    struct need n = {.block = m->block + 1, .lanes = NONE};
+    if (!m->live || !live_at_end(m->live, m->block, (uint32_t)reg))
+        return n;
+    n.lanes = ANY;
+    if (!m->branch)
+        return n;
+    const bool there = live_at_start(m->live, (uint32_t)b->succ[0], (uint32_t)reg);
+    const bool here = live_at_start(m->live, (uint32_t)b->succ[1], (uint32_t)reg);
+    if (there && here)
+        return n;
+    n.lanes = SOME;
+    n.guard = m->branch->guard;
+    n.neg = m->branch->guard_neg == there;
+    n.version = m->branch_version;
+    return n;
+}
 
 static struct need *
 need_of(struct marks *m, int32_t reg)
 {
     struct need *n = &m->need[reg];
     if (n->block != m->block + 1)
-        *n = (struct need){
-            .block = m->block + 1,
-            .lanes =
-                m->live && live_at_end(m->live, m->block, (uint32_t)reg) ? ANY : NONE};
+        *n = need_behind(m, reg);
     if (n->lanes == SOME && n->version != m->version[n->guard])
         n->lanes = ANY;
     return n;
@@ -135,6 +159,20 @@ step_back(struct marks *m, struct ptx_inst *in)
     return in->anew != was;
 }
 
+/* The branch by which block b goes to the first of two blocks, or else to the second; NULL. */
+static const struct ptx_inst *
+ends_on_condition(const struct ptx_func *f, const struct cfg_block *b)
+{
+    uint32_t i = b->end;
+    while (i > b->first && ptx_is_pseudo(&f->body.v[i - 1]))
+        i--;
+    const struct ptx_inst *in = i > b->first ? &f->body.v[i - 1] : NULL;
+    return in && in->op == PTX_OP_BRA && in->guard >= 0 && b->nsucc == 2 &&
+                   b->succ[0] >= 0 && b->succ[1] >= 0
+               ? in
+               : NULL;
+}
+
 static bool
 walk(struct marks *m, const struct cfg *g)
 {
@@ -142,6 +180,8 @@ walk(struct marks *m, const struct cfg *g)
     memset(m->need, 0, m->f->regs.n * sizeof *m->need);
     for (m->block = 0; m->block < g->n; m->block++) {
         const struct cfg_block *b = &g->block[m->block];
+        m->branch = ends_on_condition(m->f, b);
+        m->branch_version = m->branch ? m->version[m->branch->guard] : 0;
         for (uint32_t i = b->end; i-- > b->first;)
             if (!ptx_is_pseudo(&m->f->body.v[i]))
                 changed |= step_back(m, &m->f->body.v[i]);
@@ -167,7 +207,7 @@ guarded_mark(struct ptx_func *f)
         return;
     struct arena mem = {0};
     struct cfg *g = cfg_new(f);
-    struct marks m = {.f = f};
+    struct marks m = {.f = f, .g = g};
     m.need = ARENA_ARRAY(&mem, struct need, f->regs.n + 1);
     m.version = ARENA_ARRAY(&mem, uint32_t, f->regs.n + 1);
     for (bool changed = walk(&m, g); changed;) {

@@ -7,7 +7,8 @@
  *
  * An arm is a basic block that the branch alone reaches. With one arm the branch jumps over
  * it; with two the first ends by a jump over the second. Where they join may stand elsewhere:
- * the last arm then keeps its jump. All of an arm gets the guard, but for what is an operand of
+ * the last arm then keeps its jump. Where only the first of two is short it gets the guard, with
+ * its jump over the second. All of an arm gets the guard, but for what is an operand of
  * the arm's instructions only (literals, parameters). Lanes of a warp then stay together, and
  * `schedule` moves instructions over what was a branch. Registers of the arm do not live in
  * the other lanes: analysis/guarded.h.
@@ -243,6 +244,27 @@ find_diamond(struct convert *c, uint32_t a, struct diamond *d)
     return false;
 }
 
+/* The first of two arms where it alone is short: it goes with the jump over the second. */
+static bool
+find_first_arm(struct convert *c, uint32_t a, struct diamond *d)
+{
+    const struct cfg_block *x = &c->g->block[a];
+    bool loads = false;
+    if (!branches_on(c, a) || c->taken[a] || c->taken[a + 1] ||
+        x->succ[0] != (int32_t)a + 2 || !is_between(c->g, a + 1, a, &d->meet) ||
+        !is_jump(&c->f->body.v[c->g->block[a + 1].end - 1]) || only_ends(c, d->meet))
+        return false;
+    const struct ptx_inst *in = &c->f->body.v[x->end - 1];
+    d->head = a;
+    d->arm[0] = a + 1;
+    d->arm[1] = a + 2;
+    d->narms = 2;
+    d->guard = in->guard;
+    d->neg = !in->guard_neg;
+    return is_arm(c, d, d->arm[0], &d->operations, &loads) && !loads &&
+           worth_is_short(d->operations);
+}
+
 /* -- two conditions of one arm -- */
 
 /* Block a, by its branch, goes to the arm or around it; the next block decides the same:
@@ -429,26 +451,47 @@ set_guard(struct convert *c, struct ptx_inst *in, int32_t guard, bool neg)
     c->guarded++;
 }
 
+/* Guards what stands in arm k, but for operands and a jump. */
 static void
-convert(struct convert *c, uint32_t a, const struct diamond *d)
+guard_arm(struct convert *c, const struct diamond *d, uint32_t k)
 {
-    bitset_add(c->dead, c->g->block[a].end - 1);
-    c->taken[a] = true;
-    for (uint32_t k = 0; k < d->narms; k++) {
-        const struct cfg_block *b = &c->g->block[d->arm[k]];
-        c->taken[d->arm[k]] = c->guarded_arm[d->arm[k]] = true;
-        c->arms++;
-        for (uint32_t i = b->first; i < b->end; i++) {
-            struct ptx_inst *in = &c->f->body.v[i];
-            if (is_jump(in) && (k + 1 < d->narms || d->meet == d->arm[k] + 1))
-                bitset_add(c->dead, i);
-            if (ptx_is_pseudo(in) || is_jump(in) ||
-                (!ptx_machine_operations(in) && is_harmless(c->f, in) &&
-                 !find_outside(c, d, d->arm[k], in).read && !reads_guarded(c, in)))
-                continue;
-            set_guard(c, in, d->guard, d->neg != (k == 1));
-        }
+    const struct cfg_block *b = &c->g->block[d->arm[k]];
+    c->taken[d->arm[k]] = c->guarded_arm[d->arm[k]] = true;
+    c->arms++;
+    for (uint32_t i = b->first; i < b->end; i++) {
+        struct ptx_inst *in = &c->f->body.v[i];
+        if (ptx_is_pseudo(in) || is_jump(in) ||
+            (!ptx_machine_operations(in) && is_harmless(c->f, in) &&
+             !find_outside(c, d, d->arm[k], in).read && !reads_guarded(c, in)))
+            continue;
+        set_guard(c, in, d->guard, d->neg != (k == 1));
     }
+}
+
+static void
+convert(struct convert *c, const struct diamond *d)
+{
+    bitset_add(c->dead, c->g->block[d->head].end - 1);
+    c->taken[d->head] = true;
+    for (uint32_t k = 0; k < d->narms; k++) {
+        const uint32_t last = c->g->block[d->arm[k]].end - 1;
+        if (is_jump(&c->f->body.v[last]) &&
+            (k + 1 < d->narms || d->meet == d->arm[k] + 1))
+            bitset_add(c->dead, last);
+        guard_arm(c, d, k);
+    }
+    c->diamonds++;
+}
+
+static void
+convert_first_arm(struct convert *c, const struct diamond *d)
+{
+    struct ptx_inst *jump = &c->f->body.v[c->g->block[d->arm[0]].end - 1];
+    bitset_add(c->dead, c->g->block[d->head].end - 1);
+    c->taken[d->head] = true;
+    guard_arm(c, d, 0);
+    jump->guard = d->guard;
+    jump->guard_neg = d->neg;
     c->diamonds++;
 }
 
@@ -478,7 +521,13 @@ run_once(struct convert *c)
     for (uint32_t a = 0; a < g->n; a++) {
         struct diamond d = {0};
         if (find_diamond(c, a, &d))
-            convert(c, a, &d);
+            convert(c, &d);
+    }
+    const bool none = c->diamonds == before;
+    for (uint32_t a = 0; a + 2 < g->n && none; a++) {
+        struct diamond d = {0};
+        if (find_first_arm(c, a, &d))
+            convert_first_arm(c, &d);
     }
     live_free(live);
     cfg_free(g);

@@ -34,6 +34,8 @@ struct worth worth_new(struct arena *mem, const struct live *live,
                        const uint8_t *operations, const bool *guarded);
 /* A load of the function that takes longer than from scratchpad or of a constant. */
 bool worth_is_long_load(const struct worth *w, uint32_t inst);
+/* Whether so many operations, none of them a long load, become guards always. */
+bool worth_is_short(uint32_t operations);
 /* Do guards take a warp less time than the branch? O(instructions of its blocks). */
 bool worth_guards(struct worth *w, const struct diamond *d);
 

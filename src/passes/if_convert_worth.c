@@ -268,11 +268,17 @@ works_behind(struct worth *w, const struct diamond *d)
 }
 
 bool
+worth_is_short(uint32_t operations)
+{
+    return operations <= PLAIN;
+}
+
+bool
 worth_guards(struct worth *w, const struct diamond *d)
 {
     if (d->operations > MOST)
         return false;
-    if (!d->loading && d->operations <= PLAIN)
+    if (!d->loading && worth_is_short(d->operations))
         return true;
     w->seen++;
     const bool before = waits_before(w, d), waits = mark_arms(w, d);

@@ -120,6 +120,31 @@ other_blocks(void **state)
           "k");
 }
 
+/* Behind a branch on the predicate: what is read on one side is read by the lanes that go there. */
+static void
+read_behind_a_branch(void **state)
+{
+    (void)state;
+#define WRITE TEST "mov.u32 %r1, 1;\n@%p0 ld.global.u32 %r1, [%rd0];\n"
+#define FIRST WRITE "@%p0 bra L;\n"
+    marks(KERNEL(FIRST "mov.u32 %r1, 2;\nL:\n" BEHIND), "a");
+    marks(KERNEL(WRITE "@!%p0 bra L;\n" BEHIND "L:\nret;\n"), "a");
+    marks(KERNEL(TEST "mov.u32 %r1, 1;\n@!%p0 ld.global.u32 %r1, [%rd0];\n"
+                      "@!%p0 bra L;\nret;\nL:\n" BEHIND),
+          "a");
+    marks(KERNEL(FIRST "st.global.u32 [%rd0+4], %r1;\nL:\n" BEHIND), "k");
+    marks(KERNEL(FIRST BEHIND "L:\nret;\n"), "k");
+    marks(KERNEL(WRITE "@!%p0 bra L;\nret;\nL:\n" BEHIND), "k");
+    marks(KERNEL(WRITE
+                 "setp.gt.u32 %p0, %r0, 3;\n@%p0 bra L;\nmov.u32 %r1, 2;\nL:\n" BEHIND),
+          "k");
+    marks(KERNEL(WRITE
+                 "setp.gt.u32 %p1, %r0, 3;\n@%p1 bra L;\nmov.u32 %r1, 2;\nL:\n" BEHIND),
+          "k");
+#undef FIRST
+#undef WRITE
+}
+
 /* A register that keeps nothing is not live before. */
 static void
 liveness_follows(void **state)
@@ -176,6 +201,7 @@ main(void)
         cmocka_unit_test(predicate_is_written),
         cmocka_unit_test(both_values_are_written),
         cmocka_unit_test(other_blocks),
+        cmocka_unit_test(read_behind_a_branch),
         cmocka_unit_test(liveness_follows),
         cmocka_unit_test(passes_mark_anew),
     };

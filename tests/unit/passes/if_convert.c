@@ -202,7 +202,7 @@ static const struct rules_rule left[] = {
     {"an arm that goes on elsewhere",
      OVER "add.u32 %r10, %r1, 5;\nbra.uni OUT;\nL:\n@%p2 bra OUT;\n"
           "add.u32 %r10, %r10, 9;\nOUT:\n",
-     2, 1, three_ways, NULL},
+     1, 2, three_ways, NULL},
     {"an arm that ends the thread", OVER "ret;\nL:\n", 1, 0, stays_0, NULL},
     {"a jump through a table",
      "selp.u32 %r5, 0, 1, %p1;\nT: .branchtargets A, B;\nbrx.idx %r5, T;\nA:\n"
