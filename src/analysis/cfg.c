@@ -420,6 +420,14 @@ cfg_postdominates(const struct cfg *g, int32_t a, int32_t b)
     return a == CFG_EXIT || (a >= 0 && above(g, a, b, 1));
 }
 
+const struct ptx_inst *
+cfg_condition(const struct cfg *g, uint32_t v)
+{
+    const struct cfg_block *b = &g->block[v];
+    const struct ptx_inst *in = b->end > b->first ? &g->func->body.v[b->end - 1] : NULL;
+    return in && in->op == PTX_OP_BRA && in->guard >= 0 ? in : NULL;
+}
+
 bool
 cfg_leaves(const struct cfg *g, uint32_t v)
 {

@@ -53,6 +53,9 @@ bool cfg_postdominates(const struct cfg *g, int32_t a, int32_t b);
  * `stop` (negative: any way) to `set`, a bit set over the blocks; v itself if it comes again. */
 void cfg_reach(const struct cfg *g, uint32_t v, int32_t stop, uint64_t *set);
 
+/* The conditional bra that ends block v; NULL: it ends otherwise. */
+const struct ptx_inst *cfg_condition(const struct cfg *g, uint32_t v);
+
 /* Whether block v does nothing but leave the kernel. */
 bool cfg_leaves(const struct cfg *g, uint32_t v);
 

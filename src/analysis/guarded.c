@@ -41,9 +41,8 @@ struct marks {
     uint32_t *version;       /* of each predicate: writes below */
     const struct cfg *g;
     uint32_t block;
-    const struct ptx_inst
-        *branch;             /* that ends the block on a condition; NULL: none does */
-    uint32_t branch_version; /* of its predicate */
+    const struct ptx_inst *branch; /* the condition that ends the block, or NULL */
+    uint32_t branch_version;       /* of its predicate */
     const struct ptx_inst *in;
     VEC(int32_t) read, written; /* by it */
 };
@@ -159,20 +158,6 @@ step_back(struct marks *m, struct ptx_inst *in)
     return in->anew != was;
 }
 
-/* The branch by which block b goes to the first of two blocks, or else to the second; NULL. */
-static const struct ptx_inst *
-ends_on_condition(const struct ptx_func *f, const struct cfg_block *b)
-{
-    uint32_t i = b->end;
-    while (i > b->first && ptx_is_pseudo(&f->body.v[i - 1]))
-        i--;
-    const struct ptx_inst *in = i > b->first ? &f->body.v[i - 1] : NULL;
-    return in && in->op == PTX_OP_BRA && in->guard >= 0 && b->nsucc == 2 &&
-                   b->succ[0] >= 0 && b->succ[1] >= 0
-               ? in
-               : NULL;
-}
-
 static bool
 walk(struct marks *m, const struct cfg *g)
 {
@@ -180,7 +165,9 @@ walk(struct marks *m, const struct cfg *g)
     memset(m->need, 0, m->f->regs.n * sizeof *m->need);
     for (m->block = 0; m->block < g->n; m->block++) {
         const struct cfg_block *b = &g->block[m->block];
-        m->branch = ends_on_condition(m->f, b);
+        m->branch = b->nsucc == 2 && b->succ[0] >= 0 && b->succ[1] >= 0
+                        ? cfg_condition(g, m->block)
+                        : NULL;
         m->branch_version = m->branch ? m->version[m->branch->guard] : 0;
         for (uint32_t i = b->end; i-- > b->first;)
             if (!ptx_is_pseudo(&m->f->body.v[i]))

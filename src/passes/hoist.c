@@ -47,8 +47,7 @@ struct hoister {
     uint32_t head, meet; /* blocks: of the branch, where its ways meet */
     uint32_t arm[MOST_BLOCKS], narm;
     uint32_t
-        *written; /* of each register: meet + 1 if the arm writes it, or what stays in
-                        * front of the instruction looked at */
+        *written; /* of each register: meet + 1 if the arm, or what stays, writes it */
     uint32_t chain[MOST_CHAIN], nchain;
     bool ok;
     uint32_t n; /* loads that went */
@@ -66,23 +65,12 @@ in_arm(const struct hoister *h, uint32_t b)
     return false;
 }
 
-static uint32_t
-last_of(const struct hoister *h, uint32_t b)
-{
-    uint32_t i = h->g->block[b].end;
-    while (i > h->g->block[b].first && ptx_is_pseudo(&h->f->body.v[i - 1]))
-        i--;
-    return i > h->g->block[b].first ? i - 1 : UINT32_MAX;
-}
-
 /* Whether block b ends in a branch on which lanes may differ. */
 static bool
 lanes_differ(const struct hoister *h, uint32_t b)
 {
-    const uint32_t i = last_of(h, b);
-    const struct ptx_inst *in = i == UINT32_MAX ? NULL : &h->f->body.v[i];
-    return in && in->op == PTX_OP_BRA && in->guard >= 0 &&
-           h->uniform->reg[in->guard] == UNIFORM_NOT;
+    const struct ptx_inst *in = cfg_condition(h->g, b);
+    return in && h->uniform->reg[in->guard] == UNIFORM_NOT;
 }
 
 /* Adds block b to the arm, which goes from the head to where the ways meet; false: it is none. */
@@ -307,9 +295,8 @@ write_code(struct hoister *h)
             list[h->into[i] - 1] = i + 1;
         }
     for (uint32_t b = 0; b < g->n; b++) {
-        const uint32_t branch = list[b] ? last_of(h, b) : UINT32_MAX;
         for (uint32_t i = g->block[b].first; i < g->block[b].end; i++) {
-            if (i == branch)
+            if (i + 1 == g->block[b].end)
                 for (uint32_t k = list[b]; k; k = next[k - 1])
                     *vec_push(&to) = h->f->body.v[k - 1];
             if (!h->into[i])

@@ -207,11 +207,8 @@ static bool
 branches_on(const struct convert *c, uint32_t b)
 {
     const struct cfg_block *x = &c->g->block[b];
-    if (x->end == x->first || x->nsucc != 2 || x->rpo < 0 ||
-        x->succ[1] != (int32_t)b + 1 || x->succ[0] < 0)
-        return false;
-    const struct ptx_inst *in = &c->f->body.v[x->end - 1];
-    return in->op == PTX_OP_BRA && in->guard >= 0;
+    return cfg_condition(c->g, b) && x->nsucc == 2 && x->rpo >= 0 &&
+           x->succ[1] == (int32_t)b + 1 && x->succ[0] >= 0;
 }
 
 /* The diamond below the branch that ends block a. Blocks stand in the order of the code. */

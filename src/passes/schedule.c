@@ -136,6 +136,8 @@ static bool
 search_by_source(struct sched *s, const struct result *was, struct result *out,
                  bool found)
 {
+    if (found && !s->held) /* it is the longest path's */
+        return true;
     const uint32_t most = was->peak > s->limit ? was->peak : s->limit;
     struct result r = {.order = ARENA_ARRAY(&s->mem, uint32_t, s->node.n + 1)};
     schedule_back(s, UINT32_MAX, was->order, r.order);
@@ -502,7 +504,9 @@ schedule_within(struct ptx_func *f, const struct pass_args *a, uint32_t register
                 struct diag_sink *diag)
 {
     return order_alone(
-        f, a, (struct task){.limit = register_room_for_values(registers), .when = SCHEDULE_NOW}, diag);
+        f, a,
+        (struct task){.limit = register_room_for_values(registers), .when = SCHEDULE_NOW},
+        diag);
 }
 
 bool

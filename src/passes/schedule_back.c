@@ -243,7 +243,9 @@ has_room(const struct back *b, uint32_t i)
 {
     uint32_t pressure;
     live_before(b->s, i, &pressure);
-    return is_within(b, pressure);
+    const bool within = is_within(b, pressure);
+    b->s->held |= !within;
+    return within;
 }
 
 /* Where predicates are too many: of those that are ready and make none live the one at the end of
@@ -314,7 +316,7 @@ choose(struct back *b)
             const uint32_t live = live_before(s, i, &pressure);
             if (!is_within(b, pressure)) {
                 predicates |= live <= b->limit || live <= s->now_live;
-                over = true;
+                over = s->held = true;
             } else if (best == UINT32_MAX || key_of(s, i) < key_of(s, best))
                 best = i;
         }
@@ -378,6 +380,7 @@ schedule_back(struct sched *s, uint32_t limit, const uint32_t *base, uint32_t *o
         .s = s, .soon = pqueue_new(&mem, n), .limit = limit, .base = base, .last = n - 1};
     for (int u = 0; u < SCHED_UNITS; u++)
         b.ready[u] = pqueue_new(&mem, n);
+    s->held = false;
     s->most_preds = most_predicates(s);
     schedule_back_start(s);
     for (uint32_t i = 0; i < n; i++) {

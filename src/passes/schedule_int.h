@@ -138,7 +138,8 @@ struct sched {
     uint32_t changed;                       /* pieces */
     const struct register_room *given;      /* NULL: the limit is no step of it */
     bool hold;                              /* places are held from old value to new */
-    bool filled;        /* an order keeps to the limit since such places are taken */
+    bool filled; /* an order keeps to the limit since such places are taken */
+    bool held;   /* the last order from the end waited for registers or predicates */
     uint32_t by_source; /* parts of SCHED_PARTS by which an order goes by the source's */
     uint32_t *rank;     /* of each node in falling depth, where by_source is set */
     bool as_it_is;      /* nothing is to be ordered */
