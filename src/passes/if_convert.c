@@ -211,6 +211,14 @@ branches_on(const struct convert *c, uint32_t b)
            x->succ[1] == (int32_t)b + 1 && x->succ[0] >= 0;
 }
 
+/* Does its one arm jump over code that is not its own? ptxas guards an arm that the code behind it
+ * follows, or that goes back. */
+static bool
+jumps_on(const struct diamond *d)
+{
+    return d->meet > d->arm[0] + 1;
+}
+
 /* The diamond below the branch that ends block a. Blocks stand in the order of the code. */
 static bool
 find_diamond(struct convert *c, uint32_t a, struct diamond *d)
@@ -231,7 +239,7 @@ find_diamond(struct convert *c, uint32_t a, struct diamond *d)
             return false;
         d->arm[d->narms++] = target;
     }
-    if (d->narms == 1 && only_ends(c, d->meet))
+    if (d->narms == 1 && (only_ends(c, d->meet) || jumps_on(d)))
         return false;
     if (c->taken[a] || is_refused(c, in) || !are_arms(c, d))
         return false;
