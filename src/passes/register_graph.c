@@ -19,7 +19,7 @@
 #include "base/bitset.h"
 #include "base/pqueue.h"
 
-enum { WORK = 60 * 1000 * 1000, ROUNDS = 400 };
+enum { WORK = 60 * 1000 * 1000, ROUNDS = 400, ROUNDS_AGAIN = 128 };
 
 /* -- bodies -- */
 
@@ -890,8 +890,9 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit, uint32_t
         edges += g->nadj[r];
     uint64_t random = 1;
     bool least = false;
-    /* Where more is live than may be used, only copies could help: no hard trying. */
-    int rounds = g->live_units > limit ? 4 : ROUNDS;
+    /* Where more is live than may be used, only copies could help: no hard trying. Nor much again
+     * where a colouring is known that would do. */
+    const int rounds = g->live_units > limit ? 4 : g->nunits ? ROUNDS_AGAIN : ROUNDS;
     for (int round = 0; round < rounds && edges * (uint64_t)round < WORK; round++) {
         const int kind = round < 4 ? round : 4 + round % 5;
         for (uint32_t q = 0; q < n; q++) {
