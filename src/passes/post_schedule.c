@@ -227,7 +227,7 @@ order_piece(struct post *p, uint32_t first, uint32_t end)
     }
     const uint32_t n = (uint32_t)s->node.n;
     uint32_t *order = ARENA_ARRAY(&s->mem, uint32_t, n + 1);
-    schedule_finish_graph(s);
+    schedule_finish_graph(s, end);
     order_nodes(p, order);
     for (uint32_t k = 0; k < n; k++)
         at = place_node(p, &s->node.v[order[k]], at);
@@ -288,6 +288,10 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
         if (p.operand[i])
             place[f->body.v[i].ops[0].reg] = RA_NONE;
     }
+    const uint32_t *reads = rewrite_count_reads(f, &mem);
+    for (size_t r = 0; r < f->regs.n; r++)
+        if (!reads[r]) /* a card writes no register (RZ) */
+            place[r] = RA_NONE;
     s->place = place;
     order_blocks(&p);
     if (p.moved) {

@@ -14,8 +14,9 @@
 
 #include "analysis/defuse.h"
 #include "passes/late_operands.h"
+#include "ptx/expansion.h"
 
-enum { SOON = 4, MOST_SOURCES = 16 };
+enum { SOON = 10, MOST_SOURCES = 16 };
 
 struct pair {
     int32_t a, b;
@@ -59,6 +60,29 @@ is_access(const struct ptx_inst *in)
     return ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE | PTX_ATOMIC);
 }
 
+/* Does it read its sources some time after it issues? What takes a varying time does: accesses, and
+ * what a card has one unit for among four lanes (MUFU, I2F, F2I, POPC). */
+static bool
+reads_late(const struct ptx_inst *in)
+{
+    if (is_access(in) || ptx_is_pseudo(in))
+        return is_access(in);
+    if (ptx_machine_operations(in) != 1)
+        return false;
+    switch (in->op) {
+    case PTX_OP_CVTIF:
+    case PTX_OP_CVTFI:
+    case PTX_OP_POPC:
+    case PTX_OP_BREV:
+    case PTX_OP_SHFL:
+        return true;
+    case PTX_OP_CVTFF:
+        return ptx_type_bytes(in->type[0]) == 8 || ptx_type_bytes(in->type[1]) == 8;
+    default:
+        return ptx_ops[in->op].latency == PTX_LAT_SFU;
+    }
+}
+
 /* Two sources of one register each; of an access also its 64-bit address, by its first. */
 static void
 note_banks(struct noting *x, const struct ptx_inst *in, uint32_t weight)
@@ -89,8 +113,9 @@ note_places(struct noting *x, uint32_t i, uint32_t end, uint32_t weight)
     unsigned results = x->nread, n = x->nread + x->nwritten;
     memcpy(taken, x->read, x->nread * sizeof *taken);
     memcpy(taken + results, x->written, x->nwritten * sizeof *taken);
-    for (uint32_t k = i + 1; k < end && k < i + SOON; k++) {
+    for (uint32_t k = i + 1, left = SOON - 1; k < end && left; k++) {
         note_operands(x, &x->f->body.v[k]);
+        left -= x->nread + x->nwritten > 0;
         for (unsigned r = results; r < n; r++)
             if (reads(x, taken[r]))
                 taken[r--] = taken[--n];
@@ -134,7 +159,7 @@ ra_banks_new(const struct ra_graph *g, const struct ptx_func *f, const struct cf
         for (uint32_t i = cfg->block[k].first; i < cfg->block[k].end; i++) {
             note_operands(&x, &f->body.v[i]);
             note_banks(&x, &f->body.v[i], weight[k]);
-            if (is_access(&f->body.v[i]))
+            if (reads_late(&f->body.v[i]))
                 note_places(&x, i, cfg->block[k].end, weight[k]);
         }
     b->n = n;

@@ -289,7 +289,7 @@ each_piece(struct sched *s, void (*done)(struct sched *, uint32_t first, uint32_
                     schedule_add(s, i);
             s->end = live_units(s);
             s->end_preds = live_predicates(s);
-            schedule_finish_graph(s);
+            schedule_finish_graph(s, end);
             done(s, first, end);
             for (uint32_t i = end; i-- > first;)
                 live_step_back(&s->f->body.v[i], &s->set);

@@ -387,7 +387,7 @@ schedule_back(struct sched *s, uint32_t limit, const uint32_t *base, uint32_t *o
         struct sched_node *x = &s->node.v[i];
         x->done = false;
         x->waits = schedule_edges_end(s, i) - x->first;
-        x->ready = x->taken && lives_on(s, i) ? (uint64_t)x->taken - 1 : 0;
+        x->ready = x->taken && lives_on(s, i) ? (uint64_t)x->until - 1 : 0;
         if (!x->waits)
             enter(&b, i);
     }

@@ -129,12 +129,19 @@ add_edge(struct sched *s, uint32_t from, uint32_t to, enum sched_why why)
         *vec_push(&s->edge) = (struct sched_edge){from, to, 1, 1, (uint8_t)why};
 }
 
+/* Cycles that a predicate takes to what it guards. */
+static int32_t
+to_guard(const struct sched *s, const struct sched_node *n)
+{
+    return n->taken > s->taken[SCHED_LAT_GUARD] ? n->taken : s->taken[SCHED_LAT_GUARD];
+}
+
 /* `to` needs what `from` writes. */
 static void
 add_result(struct sched *s, uint32_t from, uint32_t to)
 {
     const struct sched_node *n = &s->node.v[from], *reader = &s->node.v[to];
-    int32_t taken = n->taken;
+    int32_t taken = s->guards ? to_guard(s, n) : n->taken;
     if (s->place && taken && n->unit != SCHED_UNIT_MEMORY &&
         reader->unit == SCHED_UNIT_MEMORY && taken < s->taken[SCHED_LAT_ACCESS])
         taken = s->taken[SCHED_LAT_ACCESS];
@@ -209,7 +216,9 @@ note_sources(void *user, int32_t r, bool write, bool partial)
         return;
     if (in->nops == 3 && in->ops[2].kind == PTX_OPD_REG && in->ops[2].reg == r)
         s->early = schedule_divisor_early(s, in);
+    s->guards = in->guard == r;
     note(s, r, note_read);
+    s->guards = false;
     s->early = 0;
 }
 
@@ -371,14 +380,27 @@ sort_edges(struct sched *s)
     }
 }
 
+/* What the instruction behind the piece waits for: its guard longer than other results. */
+static void
+find_until(struct sched *s, uint32_t behind)
+{
+    const int32_t guard = behind < s->f->body.n ? s->f->body.v[behind].guard : -1;
+    const uint32_t writer = guard < 0 ? 0 : writer_of(s, guard);
+    for (size_t i = 0; i < s->node.n; i++)
+        s->node.v[i].until = s->node.v[i].taken;
+    if (writer)
+        s->node.v[writer - 1].until = to_guard(s, &s->node.v[writer - 1]);
+}
+
 void
-schedule_finish_graph(struct sched *s)
+schedule_finish_graph(struct sched *s, uint32_t behind)
 {
     const uint32_t n = (uint32_t)s->node.n;
     sort_edges(s);
+    find_until(s, behind);
     for (uint32_t i = n; i-- > 0;) {
         struct sched_node *x = &s->node.v[i];
-        x->height = x->taken;
+        x->height = x->until;
         for (uint32_t e = x->first; e < schedule_edges_end(s, i); e++) {
             int64_t h = s->node.v[s->succ.v[e].to].height + s->succ.v[e].taken;
             x->height = h > x->height ? h : x->height;

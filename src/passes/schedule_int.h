@@ -45,6 +45,7 @@ enum {
     SCHED_LAT_CONST,
     SCHED_LAT_BARRIER, /* as taken: nothing issues meanwhile */
     SCHED_LAT_ACCESS,  /* as taken, second order: from an ALU result to an access by it */
+    SCHED_LAT_GUARD,   /* as taken: from a predicate to what it guards, a branch too */
     SCHED_NLATS
 };
 
@@ -68,6 +69,7 @@ struct sched_node {
     uint32_t inst;
     uint8_t order;          /* enum sched_order */
     int32_t latency, taken; /* of the machine; as the order takes it */
+    int32_t until;          /* ... to what stands behind the piece */
     uint8_t unit, slots;    /* enum sched_unit; issue slots */
     uint16_t busy;          /* cycles of the unit */
     int64_t height,
@@ -130,6 +132,7 @@ struct sched {
     uint32_t fence;               /* node + 1, 0: none */
     uint32_t at;                  /* node being looked at */
     int32_t early;                /* cycles before that it reads a register */
+    bool guards;                  /* it reads it as its guard */
     uint32_t end, end_preds;      /* registers live at the piece's end; predicates */
     uint32_t now_live, now_preds; /* while an order is tried */
     uint32_t most_preds;          /* that an order may take */
@@ -164,8 +167,9 @@ bool schedule_stays(const struct sched *s, uint32_t i);
 bool schedule_is_loc(const struct ptx_inst *in);
 /* Appends instruction i of the body to the piece: its node and the edges to it. */
 void schedule_add(struct sched *s, uint32_t i);
-/* Sorts the piece's edges and finds the nodes' heights and depths. */
-void schedule_finish_graph(struct sched *s);
+/* Sorts the piece's edges and finds the nodes' heights and depths. behind: the instruction of the
+ * body behind the piece. */
+void schedule_finish_graph(struct sched *s, uint32_t behind);
 /* Past the last edge from node i, to node i. */
 uint32_t schedule_edges_end(const struct sched *s, uint32_t i);
 uint32_t schedule_edges_in_end(const struct sched *s, uint32_t i);
