@@ -330,12 +330,6 @@ choose(struct back *b)
     }
 }
 
-static bool
-is_alu(const struct sched_node *x)
-{
-    return x->unit == SCHED_UNIT_FMA || x->unit == SCHED_UNIT_ALU;
-}
-
 static void
 issue(struct back *b, uint32_t i)
 {
@@ -345,7 +339,7 @@ issue(struct back *b, uint32_t i)
     x->done = true;
     b->now = x->ready > b->now ? x->ready : b->now;
     b->now = *unit > b->now ? *unit : b->now;
-    *unit = b->now + (s->by_source && is_alu(x) ? x->slots : x->busy);
+    *unit = b->now + (s->by_source && schedule_is_alu(x) ? x->slots : x->busy);
     schedule_back_step(s, i);
     for (uint32_t e = x->first_in; e < schedule_edges_in_end(s, i); e++) {
         struct sched_node *y = &s->node.v[s->pred.v[e].from];

@@ -129,22 +129,40 @@ add_edge(struct sched *s, uint32_t from, uint32_t to, enum sched_why why)
         *vec_push(&s->edge) = (struct sched_edge){from, to, 1, 1, (uint8_t)why};
 }
 
+static int32_t
+at_least(int32_t taken, int32_t cycles)
+{
+    return taken > cycles ? taken : cycles;
+}
+
 /* Cycles that a predicate takes to what it guards. */
 static int32_t
 to_guard(const struct sched *s, const struct sched_node *n)
 {
-    return n->taken > s->taken[SCHED_LAT_GUARD] ? n->taken : s->taken[SCHED_LAT_GUARD];
+    return at_least(n->taken, s->taken[SCHED_LAT_GUARD]);
+}
+
+/* Cycles that the result of n takes to its reader. */
+static int32_t
+to_reader(const struct sched *s, const struct sched_node *n,
+          const struct sched_node *reader)
+{
+    if (s->guards)
+        return to_guard(s, n);
+    if (schedule_is_alu(n) && schedule_is_alu(reader) && n->unit != reader->unit)
+        return at_least(n->taken, s->taken[SCHED_LAT_CROSS]);
+    if (s->place && n->taken && n->unit != SCHED_UNIT_MEMORY &&
+        reader->unit == SCHED_UNIT_MEMORY)
+        return at_least(n->taken, s->taken[SCHED_LAT_ACCESS]);
+    return n->taken;
 }
 
 /* `to` needs what `from` writes. */
 static void
 add_result(struct sched *s, uint32_t from, uint32_t to)
 {
-    const struct sched_node *n = &s->node.v[from], *reader = &s->node.v[to];
-    int32_t taken = s->guards ? to_guard(s, n) : n->taken;
-    if (s->place && taken && n->unit != SCHED_UNIT_MEMORY &&
-        reader->unit == SCHED_UNIT_MEMORY && taken < s->taken[SCHED_LAT_ACCESS])
-        taken = s->taken[SCHED_LAT_ACCESS];
+    const struct sched_node *n = &s->node.v[from];
+    const int32_t taken = to_reader(s, n, &s->node.v[to]);
     if (from != to)
         *vec_push(&s->edge) = (struct sched_edge){from, to, n->latency + s->early,
                                                   taken + s->early, SCHED_WHY_REGISTER};

@@ -46,6 +46,7 @@ enum {
     SCHED_LAT_BARRIER, /* as taken: nothing issues meanwhile */
     SCHED_LAT_ACCESS,  /* as taken, second order: from an ALU result to an access by it */
     SCHED_LAT_GUARD,   /* as taken: from a predicate to what it guards, a branch too */
+    SCHED_LAT_CROSS,   /* as taken: from one of the two ALU units to the other */
     SCHED_NLATS
 };
 
@@ -188,10 +189,12 @@ bool schedule_read_latencies(struct sched *s, const struct pass_args *a,
                              struct diag_sink *diag);
 /* Unit, slots and latencies of a node. */
 void schedule_cost(const struct sched *s, struct sched_node *n);
-/* Whether it is an access to scratchpad, during whose issue others may issue. */
 /* Cycles between the reads of a quotient's divisor and of its dividend; 0: no quotient. */
 int32_t schedule_divisor_early(const struct sched *s, const struct ptx_inst *in);
+/* Whether it is an access to scratchpad, during whose issue others may issue. */
 bool schedule_is_scratch(const struct sched *s, const struct sched_node *n);
+/* Whether it runs in one of the two ALU units, FMA and ALU. */
+bool schedule_is_alu(const struct sched_node *n);
 
 /* An order from the piece's end, within so many registers where that can be done. base: another,
  * by which it goes where everything makes more live. */

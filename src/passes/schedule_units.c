@@ -27,10 +27,10 @@ enum { DIVISOR_EARLY = 14 };
 const char schedule_latencies_default[] =
     "global=500+local=500+shared=25+const=25+sfu=20+tensor=30";
 const char schedule_taken_default[] =
-    "global=300+local=300+shared=37+const=48+access=5+guard=13";
+    "global=300+local=300+shared=37+const=48+access=5+guard=13+cross=5";
 /* ptxas 13 knows nothing older than 7.5; 7.0 has the same machine instructions */
 static const char taken_before_80[] =
-    "global=300+local=300+shared=41+const=50+access=8+barrier=5+guard=12";
+    "global=300+local=300+shared=41+const=50+access=8+barrier=5+guard=12+cross=5";
 
 const char *
 schedule_taken(unsigned compute_capability)
@@ -39,7 +39,7 @@ schedule_taken(unsigned compute_capability)
 }
 
 static const char *const memory_names[SCHED_NLATS - PTX_NLATENCIES] = {
-    "global", "shared", "local", "const", "barrier", "access", "guard"};
+    "global", "shared", "local", "const", "barrier", "access", "guard", "cross"};
 
 /* -- settings -- */
 
@@ -70,7 +70,7 @@ read_cycles(const struct pass_args *a, const char *key, int32_t *cycles,
                 diag_error(diag,
                            "%s: %s has '%s%s%s'; it takes CLASS=CYCLES, "
                            "joined by +, of the classes of a machine's latency group and "
-                           "global, shared, local, const, barrier, access, guard",
+                           "global, shared, local, const, barrier, access, guard, cross",
                            a->pass->name, key, p, eq ? "=" : "", eq ? eq + 1 : "");
         else
             cycles[at] = (int32_t)n;
@@ -192,4 +192,10 @@ schedule_is_scratch(const struct sched *s, const struct sched_node *n)
     const struct ptx_inst *in = &s->f->body.v[n->inst];
     return ptx_ops[in->op].flags & (PTX_LOAD | PTX_STORE | PTX_ATOMIC) &&
            ptx_inst_space(in) == PTX_SPACE_SHARED;
+}
+
+bool
+schedule_is_alu(const struct sched_node *n)
+{
+    return n->unit == SCHED_UNIT_FMA || n->unit == SCHED_UNIT_ALU;
 }
