@@ -7,11 +7,11 @@
  *
  * An arm is a basic block that the branch alone reaches. With one arm the branch jumps over
  * it; with two the first ends by a jump over the second. Where they join may stand elsewhere:
- * the last arm then keeps its jump. Where only the first of two is short it gets the guard, with
- * its jump over the second. All of an arm gets the guard, but for what is an operand of
- * the arm's instructions only (literals, parameters). Lanes of a warp then stay together, and
- * `schedule` moves instructions over what was a branch. Registers of the arm do not live in
- * the other lanes: analysis/guarded.h.
+ * the last arm then keeps its jump, but one arm alone stays a branch unless it goes back. Where
+ * only the first of two is short it gets the guard, with its jump over the second. All of an
+ * arm gets the guard, but for what is an operand of the arm's instructions only (literals,
+ * parameters). Lanes of a warp then stay together, and `schedule` moves instructions over what
+ * was a branch. Registers of the arm do not live in the other lanes: analysis/guarded.h.
  *
  * Which branches: if_convert_worth.c, read off `ptxas -O3`. Left alone, as by ptxas: atomics,
  * barriers, calls, IEEE quotients, and arms that only the kernel's end follows.

@@ -15,7 +15,7 @@
  * global memory. Source: ptxas' code for small kernels and for the workloads (docs/registers.md).
  *
  * Operands (literals, parameters, constants; late_operands.c) stay in front of their readers
- * and take no places. Cost: O(n log n) for n instructions, and an allocation. */
+ * and take no places; nor do results that nobody reads. Cost: O(n log n) for n instructions, and an allocation. */
 #include "passes/schedule.h"
 #include "passes/schedule_int.h"
 

@@ -5,9 +5,10 @@
  * instruction whose three sources are in one takes a cycle more (Jia et al., "Dissecting the
  * NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, section 3.2). ptxas keeps sources
  * apart, two of them too, and the data of a store from its address. A value that is written
- * soon after a load or a store read the same register waits until that has read it (a barrier
- * of the scoreboard in the card's code); ptxas avoids that for SOON instructions. Both cost
- * registers, which ptxas takes where that costs no warp (docs/registers.md).
+ * soon after a load, a store or MUFU read the same register waits until that has read it (a
+ * barrier of the scoreboard in the card's code); ptxas avoids that for fewer than SOON
+ * instructions. Both cost registers, which ptxas takes where that costs no warp
+ * (docs/registers.md).
  *
  * Cost: O(operands + loads and stores x SOON). */
 #include "passes/register_allocate_int.h"
@@ -65,9 +66,9 @@ is_access(const struct ptx_inst *in)
 static bool
 reads_late(const struct ptx_inst *in)
 {
-    if (is_access(in) || ptx_is_pseudo(in))
-        return is_access(in);
-    if (ptx_machine_operations(in) != 1)
+    if (is_access(in))
+        return true;
+    if (ptx_is_pseudo(in) || ptx_machine_operations(in) != 1)
         return false;
     switch (in->op) {
     case PTX_OP_CVTIF:

@@ -9,8 +9,10 @@
  * use, however long the chain), one from scratchpad 37 (sums of loads: the first stands 37
  * cycles behind its load; sm_75: 41), one from the constant bank 48 (50). An access to memory
  * issues 5 cycles behind the ALU instruction whose result it reads (8), and on sm_75 nothing
- * issues for 5 cycles behind a barrier. docs/registers.md has the kernels. An IEEE quotient
- * reads its divisor (MUFU.RCP) 14 cycles before its dividend (FCHK; sm_80). */
+ * issues for 5 cycles behind a barrier. A predicate takes 13 cycles to what it guards (12), 4
+ * to what reads it as an operand; a result takes 5 from one of the two ALU units to the other.
+ * docs/registers.md has the kernels. An IEEE quotient reads its divisor (MUFU.RCP) 14 cycles
+ * before its dividend (FCHK; sm_80). */
 #include "passes/schedule_int.h"
 
 #include "analysis/operands.h"
