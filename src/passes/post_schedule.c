@@ -68,10 +68,9 @@ behind(const struct post *p, uint32_t i, uint32_t end)
 /* Finds the operands: what takes no slot, comes from no register, and is read by the next
  * instruction only. */
 static void
-find_operands(struct post *p, const struct defs *defs, struct arena *mem)
+find_operands(struct post *p, const struct defs *defs, const uint32_t *reads)
 {
     const struct ptx_func *f = p->s.f;
-    const uint32_t *reads = rewrite_count_reads(f, mem);
     for (uint32_t b = 0; b < p->s.live->cfg->n; b++) {
         const struct cfg_block *blk = &p->s.live->cfg->block[b];
         for (uint32_t i = blk->end; i-- > blk->first;) {
@@ -282,13 +281,13 @@ run(struct ptx_func *f, const struct pass_facts *x, const struct pass_args *a,
     p.operand = ARENA_ARRAY(&mem, bool, f->body.n + 1);
     if (s->expanded)
         s->apart = uniform_apart(s->live->cfg, &mem);
-    find_operands(&p, x->defs, &mem);
+    const uint32_t *reads = rewrite_count_reads(f, &mem);
+    find_operands(&p, x->defs, reads);
     for (uint32_t i = 0; i < f->body.n; i++) {
         s->order[i] = i;
         if (p.operand[i])
             place[f->body.v[i].ops[0].reg] = RA_NONE;
     }
-    const uint32_t *reads = rewrite_count_reads(f, &mem);
     for (size_t r = 0; r < f->regs.n; r++)
         if (!reads[r]) /* a card writes no register (RZ) */
             place[r] = RA_NONE;

@@ -404,8 +404,6 @@ find_until(struct sched *s, uint32_t behind)
 {
     const int32_t guard = behind < s->f->body.n ? s->f->body.v[behind].guard : -1;
     const uint32_t writer = guard < 0 ? 0 : writer_of(s, guard);
-    for (size_t i = 0; i < s->node.n; i++)
-        s->node.v[i].until = s->node.v[i].taken;
     if (writer)
         s->node.v[writer - 1].until = to_guard(s, &s->node.v[writer - 1]);
 }

@@ -180,6 +180,7 @@ schedule_cost(const struct sched *s, struct sched_node *n)
     if (n->latency > early)
         n->latency -= early;
     n->taken = !n->slots ? 0 : s->taken[class] ? s->taken[class] : n->latency;
+    n->until = n->taken;
     n->busy = every[n->unit];
     if (class == SCHED_LAT_CONST)
         n->busy = 8;
