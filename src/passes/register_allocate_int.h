@@ -72,6 +72,14 @@ struct ra_graph {
     uint32_t live_units, live_preds; /* MAXLIVE */
     int32_t *colour; /* result: first unit, or predicate, of each register */
     uint32_t nunits, npreds;
+    /* How far ra_colour has come; it goes on there. rounds 0: it has not begun. */
+    struct {
+        int rounds;
+        uint64_t random;
+        uint32_t *order; /* of the groups, that of the best colouring */
+        int32_t *colour; /* that colouring, before copies are brought together */
+        uint32_t best[2];
+    } search;
     struct arena mem;
 };
 

@@ -870,14 +870,33 @@ place_of(const struct ra_graph *g, const struct ra_group *q)
     return g->colour[q->reg[m]] - q->off[m];
 }
 
+static void
+start_search(struct ra_graph *g)
+{
+    g->search.random = 1;
+    g->search.order = ARENA_ARRAY(&g->mem, uint32_t, g->ngroups + 1);
+    g->search.colour = ARENA_ARRAY(&g->mem, int32_t, g->n + 1);
+    g->search.best[0] = g->search.best[1] = UINT32_MAX;
+}
+
+static uint64_t
+next_random(struct ra_graph *g)
+{
+    g->search.random = g->search.random * 6364136223846793005u + 1442695040888963407u;
+    return g->search.random;
+}
+
 bool
 ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit, uint32_t enough)
 {
     struct arena mem = {0};
-    struct paint *p = paint_new(g, g->live_units, &mem);
-    uint32_t n = g->ngroups, used[2], best[2] = {UINT32_MAX, UINT32_MAX};
+    const bool again = g->search.rounds > 0;
+    if (!again)
+        start_search(g);
+    struct paint *p = paint_new(g, again ? g->nunits : g->live_units, &mem);
+    uint32_t n = g->ngroups, used[2], *best = g->search.best;
     uint32_t *order = ARENA_ARRAY(&mem, uint32_t, n + 1);
-    uint32_t *best_order = ARENA_ARRAY(&mem, uint32_t, n + 1);
+    uint32_t *best_order = g->search.order;
     int32_t *colour = ARENA_ARRAY(&mem, int32_t, g->n + 1);
     struct key *key = ARENA_ARRAY(&mem, struct key, 2 * n + 1);
     uint64_t *last = ARENA_ARRAY(&mem, uint64_t, n + 1);
@@ -888,18 +907,19 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit, uint32_t
         first[q] = q; /* make_groups: vectors, then registers in order of number */
     for (uint32_t r = 0; r < g->n; r++)
         edges += g->nadj[r];
-    uint64_t random = 1;
     bool least = false;
+    memcpy(g->colour, g->search.colour, sizeof *g->colour * g->n);
     /* Where more is live than may be used, only copies could help: no hard trying. Nor much again
      * where a colouring is known that would do. */
-    const int rounds = g->live_units > limit ? 4 : g->nunits ? ROUNDS_AGAIN : ROUNDS;
-    for (int round = 0; round < rounds && edges * (uint64_t)round < WORK; round++) {
+    const int rounds = g->live_units > limit ? 4 : again ? ROUNDS_AGAIN : ROUNDS;
+    while (g->search.rounds < rounds && edges * (uint64_t)g->search.rounds < WORK) {
+        const int round = g->search.rounds++;
         const int kind = round < 4 ? round : 4 + round % 5;
         for (uint32_t q = 0; q < n; q++) {
             const struct ra_group *s = &g->group[q];
             const int32_t c = kind > 3 ? place_of(g, s) : 0;
             uint64_t wide = 255u - s->units, up = (uint64_t)c, down = RA_MAX_UNITS - up;
-            random = random * 6364136223846793005u + 1442695040888963407u;
+            const uint64_t random = next_random(g);
             uint64_t any = random >> 40;
             uint64_t a = 0, b = 0; /* of 32 bits */
             switch (kind) {
@@ -935,7 +955,7 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit, uint32_t
         }
         sort_order(key, n, order);
         if (paint(p, order, colour, used, best)) {
-            memcpy(best, used, sizeof best);
+            memcpy(best, used, sizeof used);
             memcpy(g->colour, colour, sizeof *colour * g->n);
             memcpy(best_order, order, sizeof *order * n);
         }
@@ -943,6 +963,7 @@ ra_colour(struct ra_graph *g, const struct ptx_func *f, uint32_t limit, uint32_t
         if (round >= 3 && (least || best[0] <= enough))
             break;
     }
+    memcpy(g->search.colour, g->colour, sizeof *g->colour * g->n);
     g->nunits = best[0];
     g->npreds = best[1];
     if (best[0] != UINT32_MAX) {
