@@ -29,6 +29,8 @@ extern "C" {
 #pragma GCC visibility push(default) /* what liballot.so exports */
 
 #define ALLOT_VERSION "0.1.0"
+/* ALLOT_VERSION of the library that the program runs with. */
+const char *allot_version(void);
 
 /* -- diagnostics -- */
 struct allot_diag;
@@ -613,6 +615,23 @@ bool allot_result_sm(const struct allot_result *r, unsigned sm, const char *id,
 
 /* Every counter and derived value: i from 0 while true is returned. */
 bool allot_stat(size_t i, struct allot_stat_info *info);
+/* Causes of issue slots, in the order in which they are decided: i from 0 while true is
+ * returned. id: the counter, in slots; word: as `allot run --why` names it. The counters of
+ * all causes add up to counter issue_slots. */
+bool allot_issue_cause(size_t i, const char **id, const char **word,
+                       const char **meaning);
+
+/* Energy of a launch on machine m, which is that of its device: value i, from 0 while true
+ * is returned (docs/energy.md). r NULL: value is 0. */
+struct allot_energy_value {
+    char name[48]; /* "energy", "power", "energy_sm", ... */
+    const char *unit, *meaning;
+    double value;
+};
+bool allot_result_energy(const struct allot_result *r, const struct allot_machine *m,
+                         size_t i, struct allot_energy_value *v);
+/* Whether the coefficients of the machine's energy model were fitted to this machine. */
+bool allot_energy_calibrated(const struct allot_machine *m);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -4,6 +4,7 @@
 
 #include "exec/decode/coverage.h"
 #include "machine/occupancy.h"
+#include "stats/causes.def"
 #include "timing/policy/dram/dram_policy.h"
 #include "timing/policy/policy.h"
 #include "timing/policy/regpower/regpower.h"
@@ -58,12 +59,9 @@ replacement_name(size_t i, const char **meaning)
 static const struct {
     const char *kind;
     const char *(*at)(size_t i, const char **meaning);
-} registries[] = {{"schedulers", sched_name},
-                  {"residency", residency_name},
-                  {"regpower", regpower_name},
-                  {"cta_order", cta_order_name},
-                  {"dram", dram_name},
-                  {"replacement", replacement_name}};
+} registries[] = {{"schedulers", sched_name},  {"residency", residency_name},
+                  {"regpower", regpower_name}, {"cta_order", cta_order_name},
+                  {"dram", dram_name},         {"replacement", replacement_name}};
 
 bool
 allot_policy(const char *kind, size_t i, const char **name, const char **meaning)
@@ -189,6 +187,28 @@ bool
 allot_stat(size_t i, struct allot_stat_info *info)
 {
     return stats_info(i, info);
+}
+
+bool
+allot_issue_cause(size_t i, const char **id, const char **word, const char **meaning)
+{
+#define CAUSE(id, word, meaning) {"issue_" #id, word, meaning},
+    static const struct {
+        const char *id, *word, *meaning;
+    } causes[] = {ISSUE_CAUSES(CAUSE, CAUSE)};
+#undef CAUSE
+    if (i >= sizeof causes / sizeof *causes)
+        return false;
+    *id = causes[i].id;
+    *word = causes[i].word;
+    *meaning = causes[i].meaning;
+    return true;
+}
+
+const char *
+allot_version(void)
+{
+    return ALLOT_VERSION;
 }
 
 char *
