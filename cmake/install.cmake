@@ -41,7 +41,12 @@ foreach(t liballot liballot_static)
 endforeach()
 
 install(TARGETS allot)
-install(TARGETS liballot EXPORT allotTargets)
+if(ALLOT_PYTHON) # a wheel has no symbolic links: one library, under the name that programs load
+  set_target_properties(liballot PROPERTIES VERSION ${PROJECT_VERSION_MAJOR})
+  install(TARGETS liballot EXPORT allotTargets LIBRARY NAMELINK_SKIP)
+else()
+  install(TARGETS liballot EXPORT allotTargets)
+endif()
 install(TARGETS liballot_static EXPORT allotStaticTargets)
 install(DIRECTORY include/allot TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY machines papers DESTINATION ${data})

@@ -1,0 +1,5 @@
+"""python -m allot: the command."""
+
+from ._command import main
+
+main()
