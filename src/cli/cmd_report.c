@@ -7,7 +7,9 @@ static const struct cli_cmd cmd = {
     "report", "[OPTIONS] [FILE.yaml | NAME]...",
     "What the store holds, as a page to look at (--html), Markdown or CSV. Nothing is run.\n"
     "Figures are those named, else all under papers/ that have a value; a page also lists\n"
-    "every run. The page needs no network and no other file: send it, print it, keep it.",
+    "every run. The page needs no network and no other file: send it, print it, keep it.\n"
+    "An experiment that cannot run here is left out, with a line that says why; the exit\n"
+    "status is 1 if it was named.",
     "  allot report --html out && xdg-open out/index.html\n"
     "  allot report mine.yaml --markdown report.md --db mine.db\n"};
 
@@ -42,7 +44,9 @@ cmd_report(int argc, char **argv)
     struct strbuf wrote = {0};
     struct store *s = store_open_current(db, &diag);
     bool ok = s && figure_set_read(&x, s, pos.v, pos.n, quick, &diag) &&
-              figure_set_write(&x, s, &to, stdout, &wrote, &diag);
+              (!pos.n || x.figures.n) && // nothing is left of what was named
+              figure_set_write(&x, s, &to, stdout, &wrote, &diag) &&
+              (!pos.n || !x.left_out);
     if (wrote.n)
         fprintf(stderr, "wrote %s\n", wrote.s);
     cli_sink(&diag);

@@ -18,6 +18,8 @@ add(struct figure_set *x, struct store *s, const char *name, bool quick, bool na
     struct experiment *e = path ? experiment_load(path, quick, diag) : NULL;
     struct figure *f = e ? figure_make(e, s, diag) : NULL;
     const bool keep = f && (named || figure_known(f));
+    if (!path)
+        diag_error(diag, "there is no experiment '%s'", name);
     free(path);
     if (keep) {
         *vec_push(&x->experiments) = e;
@@ -30,16 +32,42 @@ add(struct figure_set *x, struct store *s, const char *name, bool quick, bool na
     return f != NULL;
 }
 
+/* One line: the first error of why, at its place. */
+static void
+leave_out(struct figure_set *x, const char *name, const struct diag_sink *why,
+          struct diag_sink *diag)
+{
+    size_t first = 0;
+    while (first + 1 < why->n && why->list[first]->level != DIAG_ERROR)
+        first++;
+    const struct diag *d = why->n ? why->list[first] : NULL;
+    const struct diag_loc at = {
+        .file = d ? d->file : NULL, .line = d ? d->line : 0, .col = d ? d->col : 0};
+    diag_add(diag, DIAG_WARNING, at.file ? &at : NULL, "%s is left out: %s", name,
+             d ? d->message : "it cannot be read");
+    x->left_out++;
+}
+
 bool
 figure_set_read(struct figure_set *x, struct store *s, const char *const *names, size_t n,
                 bool quick, struct diag_sink *diag)
 {
-    bool ok = true;
     char **all = n ? NULL : figure_names();
-    for (size_t i = 0; ok && (all ? all[i] != NULL : i < n); i++)
-        ok = add(x, s, all ? all[i] : names[i], quick, !all, diag);
+    for (size_t i = 0; all ? all[i] != NULL : i < n; i++) {
+        const char *name = all ? all[i] : names[i];
+        struct diag_sink why = diag_child(diag);
+        const bool ok = add(x, s, name, quick, !all, &why);
+        const bool ends = !store_good(s) || why.told_cancelled;
+        if (!ok && !ends)
+            leave_out(x, name, &why, diag);
+        else
+            diag_append(diag, &why);
+        diag_free(&why);
+        if (ends)
+            break;
+    }
     allot_names_free(all);
-    return ok && store_good(s);
+    return store_good(s) && !diag->errors;
 }
 
 static bool

@@ -12,10 +12,12 @@ struct figure_set {
     VEC(struct experiment *) experiments; /* of each figure */
     VEC(struct figure *) figures;
     VEC(const char *) names;
+    size_t left_out; /* experiments that cannot be read or cannot run here */
 };
 
 /* Adds the figures of these experiments (names or files; quick: on small inputs), or with n 0
- * those under papers/ that have a value. False and a diagnostic: one cannot be read. */
+ * those under papers/ that have a value. An experiment that cannot be read or cannot run here is left
+ * out, with a warning of one line. False and a diagnostic: the store cannot be read, or cancelled. */
 bool figure_set_read(struct figure_set *x, struct store *s, const char *const *names,
                      size_t n, bool quick, struct diag_sink *diag);
 

@@ -61,6 +61,40 @@ check "odd page" 0 "$allot" report odd.yaml --quick --html odd --db odd.db
 is "one data element" "$(grep -c '</script>' odd/index.html)" 3
 check "no library" 0 env ALLOT_CHARTJS=/nonexistent "$allot" report --quick --html bare --db r.db
 has err "no charts: Chart.js is not installed"
+# An experiment that cannot run here is told in one line; the report of the others is made.
+cp -r "$src/papers" papers
+ALLOT_PAPERS=$dir/papers
+export ALLOT_PAPERS
+find papers -name '*.yaml' ! -path 'papers/001/fig2.13.yaml' ! -path 'papers/001/table2.6.yaml' -delete
+cat >papers/001/other.yaml <<'END'
+title: By a compiler that this build does not have
+workloads: [{name: mv}]
+variants: [{name: plain}, {name: other, compiler: icc}]
+metrics: [{name: cycles}]
+END
+echo 'title: [' >papers/001/broken.yaml
+sed 's/compiler: icc/passes: nosuch/' papers/001/other.yaml >papers/001/pass.yaml
+sed 's/name: mv/name: nosuch/; s/, {name: other.*}/]/' papers/001/other.yaml >papers/001/workload.yaml
+sed 's/^workloads/machine: nosuch\n&/; s/, {name: other.*}/]/' papers/001/other.yaml >papers/001/machine.yaml
+check "some cannot run here" 0 "$allot" report --quick --html some --csv some.csv --markdown some.md --db r.db
+has err "wrote some/index.html: 2 figures"
+has err "warning: 001/other is left out: workload mv has no PTX by 'icc' in this build"
+for f in broken pass workload machine; do
+    has err "001/$f is left out: "
+done
+is "a line each" "$(grep -vc '^wrote' err)" 5
+for f in some.md some.csv; do
+    has $f "lavaMD"
+done
+# Named, its absence is a failure, but the others are written; nothing at all is not.
+check "one of those named" 1 "$allot" report papers/001/other.yaml 001/table2.6 --csv two.csv --db r.db
+has err "papers/001/other.yaml is left out: workload mv has no PTX by 'icc'"
+has two.csv "001/table2.6,sgemm"
+check "all that was named" 1 "$allot" report papers/001/other.yaml --html none --csv none.csv --db r.db
+has err "is left out"
+is "nothing is written" "$(ls -d none none.csv 2>/dev/null)" ""
+unset ALLOT_PAPERS
+
 check "no such figure" 2 "$allot" report 001/fig99 --html x --db r.db
 
 python=/usr/bin/python3 # Debian's has Debian's selenium
