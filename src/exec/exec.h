@@ -121,6 +121,9 @@ struct exec_image *exec_image_new(struct ptx_module *m, struct dev_mem *mem,
  * a diagnostic if there is none. `of` must outlive it. */
 struct exec_image *exec_image_alias(const struct exec_image *of, struct ptx_module *m,
                                     struct diag_sink *diag);
+/* How kernels that are decoded from now on add the products of matrices: an enum
+ * machine_tensor_sums. A new image has SUMS_AMPERE, an alias what `of` has. */
+void exec_image_sums(struct exec_image *im, unsigned sums);
 void exec_image_free(struct exec_image *im);
 /* Device address and size of a module variable; false if there is none of that name. */
 bool exec_image_symbol(const struct exec_image *im, const char *name, uint64_t *addr,

@@ -362,6 +362,7 @@ struct exec_image {
     uint64_t const_addr; /* device address of the constant bank, 0: none */
     uint64_t const_bytes;
     bool borrowed; /* the memory is another image's */
+    uint8_t sums;  /* enum machine_tensor_sums */
     VEC(struct image_var) vars;
 };
 

@@ -413,6 +413,7 @@ rt_load(struct allot_device *dev, struct allot_module *m, struct diag_sink *diag
     struct exec_image *image = exec_image_new(m->ptx, dev->mem, diag);
     if (!image)
         return NULL;
+    exec_image_sums(image, dev->machine->unit.tensor_sums);
     struct loaded_module *lm = xcalloc(1, sizeof *lm);
     lm->module = m;
     lm->serial = m->serial;

@@ -7,6 +7,7 @@
  * function's address is a number that only calls understand (code + 16 * index). */
 #include "exec/exec_int.h"
 #include "exec/memory/texture.h"
+#include "machine/machine.h"
 
 #include <string.h>
 
@@ -170,6 +171,7 @@ exec_image_new(struct ptx_module *m, struct dev_mem *mem, struct diag_sink *diag
     struct exec_image *im = xcalloc(1, sizeof *im);
     im->m = m;
     im->mem = mem;
+    im->sums = SUMS_AMPERE;
     bool ok = place_vars(im, diag);
     for (size_t i = 0; ok && i < im->vars.n; i++)
         ok = initialise(im, &im->vars.v[i], diag);
@@ -206,6 +208,7 @@ exec_image_alias(const struct exec_image *of, struct ptx_module *m,
     im->const_addr = of->const_addr;
     im->const_bytes = of->const_bytes;
     im->borrowed = true;
+    im->sums = of->sums;
     for (size_t i = 0; i < of->vars.n; i++) {
         const struct image_var *iv = &of->vars.v[i];
         const struct ptx_var *v = ptx_find_var(m, iv->var->name);
@@ -223,6 +226,12 @@ exec_image_alias(const struct exec_image *of, struct ptx_module *m,
         return im;
     exec_image_free(im);
     return NULL;
+}
+
+void
+exec_image_sums(struct exec_image *im, unsigned sums)
+{
+    im->sums = (uint8_t)sums;
 }
 
 void

@@ -1,18 +1,13 @@
 /* exec_tensor.c: matrix products: wmma.mma, mma and mma.sp.
  *
  * PTX ISA 9.0, 9.7.14. The ISA leaves the order of additions and the precision of partial
- * sums open. Here they are those of Ampere and Ada, as Xie, Wang, Yang, Yang found them
- * ("MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores",
- * arXiv:2511.10909, 2025; validated there bit by bit), in accord with Fasi, Higham,
- * Mikaitis, Pranesh ("Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science
- * 7:e330, 2021): a block of products along k and the accumulator are aligned to the
- * largest exponent among them, cut to 24 fraction bits toward zero and added exactly; the
- * sum is cut to single precision toward zero, or rounded to f16, to nearest even; then
- * comes the next block. The exponent of a product is the sum of its factors', that of a
- * subnormal number the least of its format. A block is 8 products of 16-bit factors, 4 of
- * tf32, 16 of 8-bit ones; of these only 13 fraction bits are kept, in sums as in f32
- * results. f64: a chain of fma in the order of k, each rounded. Integers: exact, modulo
- * 2^32 or clamped at the end
+ * sums open, and generations of cards differ in them: enum machine_tensor_sums, a row of
+ * sum_rules each. All have one scheme: a block of products along k and the accumulator are
+ * aligned to the largest exponent among them, cut to some fraction bits toward zero and
+ * added exactly; the sum is cut to single precision toward zero, or rounded to f16, to
+ * nearest even; then comes the next block. The exponent of a product is the sum of its
+ * factors', that of a subnormal number the least of its format. f64: a chain of fma in the
+ * order of k, each rounded. Integers: exact, modulo 2^32 or clamped at the end
  * (.satfinite). Single bits: as ISA. Cost of mma.m16n8k16: some 2000 products in
  * vectorised loops, some 8 microseconds.
  *
@@ -21,18 +16,58 @@
  * row; blocks count kept elements. */
 #include "exec/ops/exec_matrix.h"
 #include "exec/lanes/fp_half.h"
+#include "machine/machine.h"
 
 #include <string.h>
 
-enum { MAX_FACTOR = 1024, MAX_RESULT = 256, MAX_N = 32, NO_EXPONENT = -1000 };
+enum {
+    MAX_FACTOR = 1024,
+    MAX_RESULT = 256,
+    MAX_N = 32,
+    MAX_BLOCK = 32,
+    NO_EXPONENT = -1000
+};
 
 enum product { P_FLOAT, P_DOUBLE, P_INT, P_BITS };
+
+/* How a generation adds: products of a block (0: all of the instruction's k), and bits
+ * behind the point that a sum keeps; where they are 13, an f32 result has no more.
+ *
+ * halves: the compiler makes two products of 16-bit factors of one of 8-bit factors, from
+ * zero: the elements with k % 4 < 2 (the lower half of each register), onto that sum those
+ * with k % 4 >= 2; then C is added, rounded to nearest. chains: it makes single-precision
+ * additions of mma.m8n8k4 with f16 (add_chain).
+ *
+ * Sources: S  Xie, Wang, Yang, Yang, "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores
+ * and Matrix Cores" (arXiv:2511.10909, 2025; validated there bit by bit), in accord with
+ * Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores" (PeerJ
+ * Computer Science 7:e330, 2021); H  every answer of an H100 in tests/golden/gpu, to the
+ * bit; P  the code of ptxas 13.0 for sm_75, 80, 89, 90, 100 and 120. Types that a generation
+ * does not have are added as on the first that has them. */
+struct sum_rule {
+    struct {
+        uint8_t block, fraction;
+    } half, tf32, byte; /* factors of 16 bits, tf32, 8 bits */
+    bool halves, chains;
+};
+
+static const struct sum_rule sum_rules[] = {
+    /* half, tf32, byte, halves, chains */
+    [SUMS_VOLTA] = {{4, 23}, {4, 24}, {16, 13}, false, false},       /* S */
+    [SUMS_TURING] = {{8, 24}, {4, 24}, {16, 13}, false, false},      /* S, P */
+    [SUMS_AMPERE] = {{8, 24}, {4, 24}, {16, 13}, false, true},       /* S, P; Ada too */
+    [SUMS_HOPPER] = {{0, 25}, {0, 25}, {0, 25}, true, true},         /* S, H, P */
+    [SUMS_BLACKWELL] = {{0, 25}, {0, 25}, {0, 25}, true, true},      /* S, P: sm_100 */
+    [SUMS_BLACKWELL_RTX] = {{0, 25}, {0, 25}, {0, 25}, false, true}, /* S, P: sm_120 */
+};
 
 struct tensor_plan {
     uint8_t product; /* enum product */
     uint8_t ta, tb, tc, td;
-    uint8_t block, rnd;
-    uint8_t fraction; /* bits behind the point that a sum keeps */
+    uint8_t block, fraction; /* as in sum_rule, the block never 0 */
+    bool halves, chain;
+    uint8_t sum; /* type of a block's sum: f16, if C and D are */
+    uint8_t rnd;
     bool satf, and_popc;
     uint16_t m, n, k, batch; /* k in elements, of single bits in words */
     struct fragment a, b, c, d;
@@ -178,16 +213,16 @@ exponent(float v, int32_t least)
 
 /* Products of a block for n columns, and the largest exponent of each column. */
 struct block {
-    double p[16][MAX_N];
+    double p[MAX_BLOCK][MAX_N];
     int32_t top[MAX_N];
     unsigned len, n;
 };
 
-/* A sum as the result's type holds it. */
+/* A block's sum as its type holds it. */
 static float
 round_sum(const struct tensor_plan *p, double v)
 {
-    if (p->td == PTX_F16)
+    if (p->sum == PTX_F16)
         return (float)fp_narrow(v, FP_RN, 11, -14, FP_MOST_HALF, false);
     if (v >= 0x1p128 || v <= -0x1p128)
         return v > 0 ? __builtin_inff() : -__builtin_inff();
@@ -195,10 +230,11 @@ round_sum(const struct tensor_plan *p, double v)
                       ~(0x7fffffu >> p->fraction & 0x7fffffu));
 }
 
-/* acc[0..n) += a block; least: of the accumulator's type. */
+/* acc[0..n) += a block. */
 static void
-add_block(const struct tensor_plan *p, float *acc, struct block *b, int32_t least)
+add_block(const struct tensor_plan *p, float *acc, struct block *b)
 {
+    int32_t least = least_exponent(p->sum);
     double sum[MAX_N], scale[MAX_N];
     bool finite[MAX_N], all = true;
     for (unsigned j = 0; j < b->n; j++) {
@@ -237,50 +273,94 @@ add_block(const struct tensor_plan *p, float *acc, struct block *b, int32_t leas
                 p, sum[j] * fp_float64((uint64_t)(1023 + b->top[j] - p->fraction) << 52));
 }
 
+/* Products of one factor with n others, `step` apart, as row x of the block. */
 static void
-multiply_floats(const struct exec_warp *w, const struct tensor_plan *p, uint32_t mask)
+multiply_row(struct block *s, unsigned x, double a, int32_t ea, const float *b,
+             const int32_t *eb, unsigned step)
 {
-    float a[MAX_FACTOR], b[MAX_FACTOR], c[MAX_RESULT];
+    for (unsigned j = 0; j < s->n; j++) {
+        int32_t e = ea + eb[j * step];
+        s->p[x][j] = a * b[j * step];
+        s->top[j] = e > s->top[j] ? e : s->top[j];
+    }
+}
+
+/* mma.m8n8k4 without tensor cores: a chain of fma from zero, in the order of k, to which C
+ * is added; to an f16 C the sums of two fma each, all in single precision. Products of two
+ * f16 are exact there, so that an fma is an addition. */
+static void
+add_chain(const struct tensor_plan *p, const float *a, const float *b, float *c)
+{
+    for (unsigned q = 0; q < p->batch; q++)
+        for (unsigned i = 0; i < p->m; i++)
+            for (unsigned j = 0; j < p->n; j++) {
+                const float *x = a + (q * p->m + i) * p->k,
+                            *y = b + (q * p->n + j) * p->bk;
+                float *to = c + (q * p->m + i) * p->n + j;
+                if (p->sum == PTX_F16)
+                    *to = *to + (x[0] * y[0] + x[1] * y[1]) + (x[2] * y[2] + x[3] * y[3]);
+                else
+                    *to += 0.0f + x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3];
+            }
+}
+
+static void
+add_blocks(const struct exec_warp *w, const struct tensor_plan *p, const float *a,
+           const float *b, float *c)
+{
     int32_t ea[MAX_FACTOR], eb[MAX_FACTOR];
-    uint32_t bits[MAX_RESULT];
     uint16_t col[MAX_FACTOR];
     struct block s;
     unsigned m = p->m, n = p->n, k = p->k, bk = p->bk;
-    read_floats(w, &p->a, p->ta, a);
-    read_floats(w, &p->b, p->tb, b);
-    read_floats(w, &p->c, p->tc, c);
     if (p->spread)
         read_columns(w, p, col);
-    int32_t la = least_exponent(p->ta), lb = least_exponent(p->tb);
+    /* 8-bit factors that become f16 have its exponents. */
+    int32_t la = least_exponent(p->halves ? PTX_F16 : p->ta),
+            lb = least_exponent(p->halves ? PTX_F16 : p->tb);
     for (unsigned i = 0; i < m * k * p->batch; i++)
         ea[i] = exponent(a[i], la);
     for (unsigned i = 0; i < n * bk * p->batch; i++)
         eb[i] = exponent(b[i], lb);
     s.n = n;
+    unsigned parts = p->halves ? 2 : 1, len = k / parts;
     for (unsigned q = 0; q < p->batch; q++)
         for (unsigned i = 0; i < m; i++) {
             unsigned row = (q * m + i) * k;
-            float *ci = c + (q * m + i) * n;
-            for (unsigned k0 = 0; k0 < k; k0 += p->block) {
-                s.len = k - k0 < p->block ? k - k0 : p->block;
-                for (unsigned j = 0; j < n; j++)
-                    s.top[j] = NO_EXPONENT;
-                for (unsigned x = 0; x < s.len; x++) {
-                    unsigned at = p->spread ? col[i * k + k0 + x] : k0 + x;
-                    const float *bx = b + q * n * bk + at;
-                    const int32_t *ex = eb + q * n * bk + at;
-                    double ax = a[row + k0 + x];
-                    int32_t eax = ea[row + k0 + x];
-                    for (unsigned j = 0; j < n; j++) {
-                        int32_t e = eax + ex[j * bk];
-                        s.p[x][j] = ax * bx[j * bk];
-                        s.top[j] = e > s.top[j] ? e : s.top[j];
+            float *ci = c + (q * m + i) * n, zero[MAX_N] = {0};
+            float *acc = p->halves ? zero : ci;
+            for (unsigned h = 0; h < parts; h++)
+                for (unsigned k0 = 0; k0 < len; k0 += p->block) {
+                    s.len = len - k0 < p->block ? len - k0 : p->block;
+                    for (unsigned j = 0; j < n; j++)
+                        s.top[j] = NO_EXPONENT;
+                    for (unsigned x = 0; x < s.len; x++) {
+                        unsigned e = k0 + x;
+                        unsigned z = p->halves ? e / 2 * 4 + h * 2 + e % 2 : e;
+                        unsigned at = q * n * bk + (p->spread ? col[i * k + z] : z);
+                        multiply_row(&s, x, a[row + z], ea[row + z], b + at, eb + at, bk);
                     }
+                    add_block(p, acc, &s);
                 }
-                add_block(p, ci, &s, least_exponent(k0 ? p->td : p->tc));
-            }
+            /* The sum of two f16 is rounded to single precision first, which has digits
+             * enough for the second rounding to give what one would. */
+            for (unsigned j = 0; p->halves && j < n; j++)
+                ci[j] += acc[j];
         }
-    for (unsigned i = 0; i < m * n * p->batch; i++) {
+}
+
+static void
+multiply_floats(const struct exec_warp *w, const struct tensor_plan *p, uint32_t mask)
+{
+    float a[MAX_FACTOR], b[MAX_FACTOR], c[MAX_RESULT];
+    uint32_t bits[MAX_RESULT];
+    read_floats(w, &p->a, p->ta, a);
+    read_floats(w, &p->b, p->tb, b);
+    read_floats(w, &p->c, p->tc, c);
+    if (p->chain)
+        add_chain(p, a, b, c);
+    else
+        add_blocks(w, p, a, b, c);
+    for (unsigned i = 0; i < (unsigned)p->m * p->n * p->batch; i++) {
         float v = c[i];
         if (p->satf) /* of f16 and f32, deprecated: NaN gives +0 */
             v = v == v ? v : 0.0f;
@@ -537,6 +617,24 @@ work(const struct tensor_plan *p, unsigned f)
     return (uint16_t)(sixteenths ? sixteenths : 1);
 }
 
+/* How its sums are made; k is known. */
+static void
+dec_sums(const struct decoder *d, struct tensor_plan *p, unsigned f, bool wmma)
+{
+    const struct sum_rule *r = &sum_rules[d->im->sums];
+    p->halves = r->halves && f == T_FP8;
+    p->chain = r->chains && p->batch > 1;
+    p->sum = p->tc == PTX_F16 && p->td == PTX_F16 ? PTX_F16 : PTX_F32;
+    p->block = f == T_TF32 ? r->tf32.block : f == T_FP8 ? r->byte.block : r->half.block;
+    p->fraction = f == T_TF32  ? r->tf32.fraction
+                  : f == T_FP8 ? r->byte.fraction
+                               : r->half.fraction;
+    if (wmma && f == T_TF32)
+        p->block = 4; /* P: two products of k = 4 everywhere */
+    if (!p->block)
+        p->block = (uint8_t)p->k;
+}
+
 static bool
 dec_product(struct decoder *d, bool wmma)
 {
@@ -560,8 +658,6 @@ dec_product(struct decoder *d, bool wmma)
                  : f & (T_INT8 | T_INT4) ? P_INT
                  : f == T_B1             ? P_BITS
                                          : P_FLOAT;
-    p->block = f == T_TF32 ? 4 : f == T_FP8 ? 16 : 8;
-    p->fraction = f == T_FP8 ? 13 : 24;
     p->satf = in->mod[PTX_MG_SATF];
     p->and_popc = in->mod[PTX_MG_BOOL] == PTX_BOOL_AND;
     unsigned rnd = in->mod[PTX_MG_RND];
@@ -582,6 +678,7 @@ dec_product(struct decoder *d, bool wmma)
     p->k = p->a.cols;
     p->bk = p->b.rows;
     p->batch = p->a.batch;
+    dec_sums(d, p, f, wmma);
     d->st->work = work(p, f);
     d->out->plan = p;
     d->out->fn = h_tensor;

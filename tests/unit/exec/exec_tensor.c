@@ -5,6 +5,7 @@
  * how inexact sums are rounded has tests of its own. */
 #include "unit/kit/exec_kit.h"
 
+#include "machine/machine.h"
 #include "unit/kit/lanes_util.h"
 #include "vectors/matrix.h"
 
@@ -810,37 +811,133 @@ toward_zero(int64_t v, int shift)
     return v < 0 ? -m : m;
 }
 
+/* The generations: products of a block, 0: all of k; fraction bits of a sum. */
+static const struct generation {
+    const char *name;
+    int sums;
+    int half, half_bits, tf32, tf32_bits, byte, byte_bits;
+    bool halves, chains; /* what ptxas makes of 8-bit factors, of m8n8k4 with f16 */
+} generations[] = {
+    {"Volta", SUMS_VOLTA, 4, 23, 4, 24, 16, 13, false, false},
+    {"Turing", SUMS_TURING, 8, 24, 4, 24, 16, 13, false, false},
+    {"Ampere", SUMS_AMPERE, 8, 24, 4, 24, 16, 13, false, true},
+    {"Hopper", SUMS_HOPPER, 0, 25, 0, 25, 0, 25, true, true},
+    {"Blackwell", SUMS_BLACKWELL, 0, 25, 0, 25, 0, 25, true, true},
+    {"Blackwell RTX", SUMS_BLACKWELL_RTX, 0, 25, 0, 25, 0, 25, false, true},
+};
+
+/* A row of products with the accumulator, of `type` before and after. */
 static uint32_t
-exact_dot(const struct mma_form *f, const uint32_t *a, const uint32_t *b, uint32_t c)
+exact_block(const char *ta, const uint32_t *a, const char *tb, const uint32_t *b, int n,
+            uint32_t c, const char *type, int fraction)
 {
-    const struct format *fa = format_of(f->a), *fb = format_of(f->b),
-                        *fc = format_of(f->c);
-    int bits = matrix_type_bits(f->a), block = bits == 32 ? 4 : bits == 16 ? 8 : 16;
-    int fraction = bits == 8 ? 13 : 24;
-    for (int k0 = 0; k0 < f->k; k0 += block) {
-        int64_t whole[17], sum = 0;
-        int e[17], point[17], most = -5000, n = 0;
-        for (int k = k0; k < k0 + block && k < f->k; k++, n++) {
-            int64_t x, y;
-            int ex, ey;
-            take_apart(a[k], fa, &x, &ex);
-            take_apart(b[k], fb, &y, &ey);
-            whole[n] = x * y;
-            e[n] = ex + ey;
-            point[n] = fa->fraction + fb->fraction;
-        }
-        take_apart(c, fc, &whole[n], &e[n]);
-        point[n] = fc->fraction;
-        for (int i = 0; i <= n; i++)
-            most = whole[i] && e[i] > most ? e[i] : most;
-        for (int i = 0; i <= n; i++)
-            sum += toward_zero(whole[i], most - e[i] + point[i] - fraction);
-        c = put_together(sum, most - fraction, f->d, fraction < 23 ? fraction : 23);
-        fc = format_of(f->d);
-        if (!strcmp(f->d, "f16") && (c & 0x7fff) == 0x7c00)
-            break; /* infinite it stays */
+    const struct format *fa = format_of(ta), *fb = format_of(tb), *fc = format_of(type);
+    int64_t whole[65], sum = 0;
+    int e[65], point[65], most = -5000;
+    for (int i = 0; i < n; i++) {
+        int64_t x, y;
+        int ex, ey;
+        take_apart(a[i], fa, &x, &ex);
+        take_apart(b[i], fb, &y, &ey);
+        whole[i] = x * y;
+        e[i] = ex + ey;
+        point[i] = fa->fraction + fb->fraction;
     }
-    return c;
+    take_apart(c, fc, &whole[n], &e[n]);
+    point[n] = fc->fraction;
+    for (int i = 0; i <= n; i++)
+        most = whole[i] && e[i] > most ? e[i] : most;
+    for (int i = 0; i <= n; i++)
+        sum += toward_zero(whole[i], most - e[i] + point[i] - fraction);
+    return put_together(sum, most - fraction, type, fraction < 23 ? fraction : 23);
+}
+
+static bool
+is_infinite(uint32_t v, const char *type)
+{
+    return !strcmp(type, "f16") && (v & 0x7fff) == 0x7c00;
+}
+
+/* A sum of two that is rounded to nearest. */
+static uint32_t
+nearest_sum(uint32_t x, uint32_t y, const char *type)
+{
+    double a = value_of(x, type), b = value_of(y, type);
+    if (!strcmp(type, "f16"))
+        return is_infinite(x, type)
+                   ? x
+                   : put_together((int64_t)((a + b) * 0x1p24), -24, "f16", 10);
+    return f32_bits((double)((float)a + (float)b));
+}
+
+/* m8n8k4 in single precision. */
+static uint32_t
+chain_dot(const uint32_t *a, const uint32_t *b, uint32_t c, const char *type)
+{
+    volatile float p[4], s = 0, t;
+    for (int i = 0; i < 4; i++)
+        p[i] = (float)(value_of(a[i], "f16") * value_of(b[i], "f16"));
+    if (!strcmp(type, "f32")) {
+        for (int i = 0; i < 4; i++)
+            s = s + p[i];
+        return nearest_sum(f32_bits((double)s), c, "f32");
+    }
+    s = (float)value_of(c, "f16");
+    t = p[0] + p[1];
+    s = s + t;
+    t = p[2] + p[3];
+    s = s + t;
+    return f32_bits((double)s);
+}
+
+/* A sum of single precision as f16. */
+static uint32_t
+narrowed(uint32_t v)
+{
+    int64_t whole;
+    int e;
+    take_apart(v, format_of("f32"), &whole, &e);
+    return put_together(whole, e - 23, "f16", 10);
+}
+
+/* k kept products; c and the result as types tc and td hold them. */
+static uint32_t
+exact_dot(const struct generation *g, const char *ta, const uint32_t *a, const char *tb,
+          const uint32_t *b, int k, const char *tc, uint32_t c, const char *td,
+          bool volta, bool wmma)
+{
+    bool single = strcmp(tc, "f16") || strcmp(td, "f16");
+    const char *type = single ? "f32" : "f16";
+    int bits = matrix_type_bits(ta);
+    int block = bits == 32 ? g->tf32 : bits == 16 ? g->half : g->byte;
+    int fraction = bits == 32 ? g->tf32_bits : bits == 16 ? g->half_bits : g->byte_bits;
+    if (bits == 32 && wmma)
+        block = 4; /* ptxas makes two products of k = 4 of one of k = 8 */
+    if (single && !strcmp(tc, "f16"))
+        c = f32_bits(value_of(c, "f16"));
+    if (volta && g->chains) {
+        c = chain_dot(a, b, c, type);
+        return strcmp(td, "f16") ? c : narrowed(c);
+    }
+    if (bits == 8 && g->halves) {
+        uint32_t sum = 0, x[32], y[32];
+        for (int half = 0; half < 2; half++) {
+            int n = 0;
+            for (int i = 0; i < k; i++)
+                if (i % 4 / 2 == half) { /* as f16 */
+                    x[n] = narrowed(f32_bits(value_of(a[i], ta)));
+                    y[n++] = narrowed(f32_bits(value_of(b[i], tb)));
+                }
+            if (!is_infinite(sum, type))
+                sum = exact_block("f16", x, "f16", y, n, sum, type, 25);
+        }
+        return nearest_sum(sum, c, type);
+    }
+    block = block ? block : k;
+    for (int k0 = 0; k0 < k && !is_infinite(c, type); k0 += block)
+        c = exact_block(ta, a + k0, tb, b + k0, k - k0 < block ? k - k0 : block, c, type,
+                        fraction);
+    return single && !strcmp(td, "f16") ? narrowed(c) : c;
 }
 
 static uint32_t
@@ -872,55 +969,175 @@ some_bits(uint64_t *rng, const char *t, int round)
     }
 }
 
-/* Every form of floating-point mma: all results, bit by bit. */
+static void
+agree(const struct generation *g, const char *what, const char *shape, const char *d,
+      const char *a, int round, uint32_t got, uint32_t want)
+{
+    if (got != want)
+        fail_msg("%s: %s.%s.%s.%s round %d: 0x%x, not 0x%x", g->name, what, shape, d, a,
+                 round, got, want);
+}
+
+enum { SUM_ROUNDS = 12 };
+
+static void
+mma_sums(const struct generation *g, const struct mma_form *f, uint64_t *rng)
+{
+    static uint32_t a[4][16][64], b[4][8][64], c[4][16][8];
+    bool volta = f->m == 8 && f->k == 4;
+    struct strbuf text = {0};
+    mma_kernel(&text, f, ".row.col", false);
+    for (int round = 0; round < SUM_ROUNDS; round++) {
+        const char *types[3] = {f->a, f->b, f->c};
+        int regs[3] = {f->na, f->nb, f->nc}, first = 0, bt, r, s;
+        memset(in_words, 0, sizeof in_words);
+        for (int w = A; w <= C; w++) {
+            int bits = matrix_type_bits(types[w]);
+            for (int lane = 0; lane < 32; lane++)
+                for (int k = 0; k < regs[w] * 32 / bits; k++) {
+                    isa_place(f, w, types[w], w == B, lane, k, &bt, &r, &s);
+                    uint32_t v = some_bits(rng, types[w], round + (w == C) * (round / 3));
+                    if (w == A)
+                        a[bt][r][s] = v;
+                    else if (w == B)
+                        b[bt][s][r] = v;
+                    else
+                        c[bt][r][s] = v;
+                    set_element(in_words, first, bits, lane, k, v);
+                }
+            first += regs[w];
+        }
+        run_words(text.s, (unsigned)f->nd);
+        int dbits = matrix_type_bits(f->d);
+        for (int lane = 0; lane < 32; lane++)
+            for (int k = 0; k < f->nd * 32 / dbits; k++) {
+                isa_place(f, C, f->d, false, lane, k, &bt, &r, &s);
+                agree(g, "mma", f->shape, f->d, f->a, round,
+                      (uint32_t)get_element(out_words, 0, dbits, lane, k),
+                      exact_dot(g, f->a, a[bt][r], f->b, b[bt][s], f->k, f->c,
+                                c[bt][r][s], f->d, volta, false));
+            }
+    }
+    strbuf_free(&text);
+}
+
+/* Kept elements: the first and the last of each chunk (of tf32 the second; of 4-bit
+ * elements, which are no floating-point ones, none). */
+static void
+sparse_sums(const struct generation *g, const struct sparse_form *sp, uint64_t *rng)
+{
+    static uint32_t a[16][64], b[8][128], kept[8][64], c[16][8];
+    const struct mma_form *f = &sp->f;
+    int abits = matrix_type_bits(f->a), dbits = matrix_type_bits(f->d), per = 32 / abits,
+        bt, r, s;
+    struct strbuf text = {0};
+    sparse_kernel(&text, sp, false, 0, false);
+    for (int round = 0; round < SUM_ROUNDS; round++) {
+        memset(in_words, 0, sizeof in_words);
+        for (int lane = 0; lane < 32; lane++) {
+            in_words[(f->na + f->nb + f->nc) * 32 + lane] =
+                sp->chunk == 2 ? 0xeeeeeeee : 0xcccccccc;
+            for (int i = 0; i < f->na * per; i++) {
+                int first, nth;
+                sparse_a_place(abits, lane, i, &r, &first, &nth);
+                uint32_t v = some_bits(rng, f->a, round);
+                a[r][first / 2 + nth] = v;
+                set_element(in_words, 0, abits, lane, i, v);
+            }
+            for (int i = 0; i < f->nb * per; i++) {
+                uint32_t v = some_bits(rng, f->b, round);
+                b[lane >> 2][lane % 4 * per + i % per + i / per * 4 * per] = v;
+                set_element(in_words, f->na, abits, lane, i, v);
+            }
+            for (int i = 0; i < f->nc * 32 / dbits; i++) {
+                isa_place(f, C, f->c, false, lane, i, &bt, &r, &s);
+                c[r][s] = some_bits(rng, f->c, round + round / 3);
+                set_element(in_words, f->na + f->nb, dbits, lane, i, c[r][s]);
+            }
+        }
+        for (int n = 0; n < 8; n++)
+            for (int i = 0; i < f->k / 2; i++)
+                kept[n][i] =
+                    b[n][sp->chunk == 2 ? 2 * i + 1 : i / 2 * 4 + (i % 2 ? 3 : 0)];
+        run_words(text.s, (unsigned)f->nd);
+        for (int lane = 0; lane < 32; lane++)
+            for (int i = 0; i < f->nd * 32 / dbits; i++) {
+                isa_place(f, C, f->d, false, lane, i, &bt, &r, &s);
+                agree(g, "mma.sp", f->shape, f->d, f->a, round,
+                      (uint32_t)get_element(out_words, 0, dbits, lane, i),
+                      exact_dot(g, f->a, a[r], f->b, kept[s], f->k / 2, f->c, c[r][s],
+                                f->d, false, false));
+            }
+    }
+    strbuf_free(&text);
+}
+
+static void
+wmma_sums(const struct generation *g, const struct wmma_form *f, uint64_t *rng)
+{
+    static uint32_t a[32][16], b[32][16], c[32][32];
+    static uint8_t in[16384], out[4096];
+    const char *types[3] = {f->ab, f->ab, f->c}, *const lay[4] = {"row", "col", "row",
+                                                                  "row"};
+    const int none[4] = {0};
+    struct strbuf text = {0};
+    wmma_kernel(&text, f, lay, none, false, false);
+    for (int round = 0; round < SUM_ROUNDS; round++) {
+        memset(in, 0, sizeof in);
+        for (int w = 0; w < 3; w++)
+            for (int r = 0; r < (w == 1 ? f->n : f->m); r++)
+                for (int s = 0; s < (w == 2 ? f->n : f->k); s++) {
+                    uint32_t v = some_bits(rng, types[w], round + (w == 2) * (round / 3));
+                    (w == 0 ? &a[r][s] : w == 1 ? &b[r][s] : &c[r][s])[0] = v;
+                    tile_set(in + w * 4096, matrix_type_bits(types[w]),
+                             r * (w == 2 ? f->n : f->k) + s, v);
+                }
+        struct kit k;
+        kit_load(&k, text.s);
+        uint64_t pi = kit_buf(&k, sizeof in), po = kit_buf(&k, sizeof out);
+        kit_param(&k, 0, pi);
+        kit_param(&k, 1, po);
+        assert_true(dev_write(k.mem, pi, in, sizeof in));
+        kit_run(&k, 1, 32);
+        assert_true(dev_read(k.mem, po, out, sizeof out));
+        kit_free(&k);
+        for (int r = 0; r < f->m; r++)
+            for (int s = 0; s < f->n; s++)
+                agree(g, "wmma", f->shape, f->d, f->ab, round,
+                      (uint32_t)tile_get(out, matrix_type_bits(f->d), r * f->n + s),
+                      exact_dot(g, f->ab, a[r], f->ab, b[s], f->k, f->c, c[r][s], f->d,
+                                false, true));
+    }
+    strbuf_free(&text);
+}
+
+static bool
+inexact(const char *d)
+{
+    return strcmp(d, "f64") && strcmp(d, "s32");
+}
+
+/* Every form of floating-point mma, mma.sp and wmma by every generation's rule: all
+ * results, bit by bit. */
 static void
 test_sums(void **state)
 {
     (void)state;
     uint64_t rng = 7;
-    static uint32_t a[4][16][64], b[4][8][64], c[4][16][8];
-    for (int i = 0; i < N_MMA_FORMS; i++) {
-        const struct mma_form *f = &mma_forms[i];
-        if (!strcmp(f->d, "f64") || !strcmp(f->d, "s32"))
-            continue;
-        bool volta = f->m == 8 && f->k == 4;
-        struct strbuf text = {0};
-        mma_kernel(&text, f, ".row.col", false);
-        for (int round = 0; round < 30; round++) {
-            const char *types[3] = {f->a, f->b, f->c};
-            int regs[3] = {f->na, f->nb, f->nc}, first = 0, bt, r, s;
-            memset(in_words, 0, sizeof in_words);
-            for (int w = A; w <= C; w++) {
-                int bits = matrix_type_bits(types[w]);
-                for (int lane = 0; lane < 32; lane++)
-                    for (int k = 0; k < regs[w] * 32 / bits; k++) {
-                        isa_place(f, w, types[w], w == B, lane, k, &bt, &r, &s);
-                        uint32_t v =
-                            some_bits(&rng, types[w], round + (w == C) * (round / 3));
-                        if (w == A)
-                            a[bt][r][s] = v;
-                        else if (w == B)
-                            b[bt][s][r] = v;
-                        else
-                            c[bt][r][s] = v;
-                        set_element(in_words, first, bits, lane, k, v);
-                    }
-                first += regs[w];
-            }
-            run_words(text.s, (unsigned)f->nd);
-            int dbits = matrix_type_bits(f->d);
-            for (int lane = 0; lane < 32; lane++)
-                for (int k = 0; k < f->nd * 32 / dbits; k++) {
-                    isa_place(f, C, f->d, false, lane, k, &bt, &r, &s);
-                    uint32_t got = (uint32_t)get_element(out_words, 0, dbits, lane, k),
-                             want = exact_dot(f, a[bt][r], b[bt][s], c[bt][r][s]);
-                    if (got != want)
-                        fail_msg("%s.%s.%s.%s round %d%s: 0x%x, not 0x%x", f->shape, f->d,
-                                 f->a, f->b, round, volta ? " (volta)" : "", got, want);
-                }
-        }
-        strbuf_free(&text);
+    for (size_t i = 0; i < UTIL_COUNT(generations); i++) {
+        const struct generation *g = &generations[i];
+        kit_sums = g->sums;
+        for (int k = 0; k < N_MMA_FORMS; k++)
+            if (inexact(mma_forms[k].d))
+                mma_sums(g, &mma_forms[k], &rng);
+        for (int k = 0; k < N_SPARSE_FORMS; k++)
+            if (inexact(sparse_forms[k].f.d))
+                sparse_sums(g, &sparse_forms[k], &rng);
+        for (int k = 0; k < N_WMMA_FORMS; k++)
+            if (inexact(wmma_forms[k].d))
+                wmma_sums(g, &wmma_forms[k], &rng);
     }
+    kit_sums = -1;
 }
 
 static void

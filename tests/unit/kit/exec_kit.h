@@ -62,6 +62,9 @@ kit_fail(struct kit *k, const char *what)
  */
 __attribute__((unused)) static const char *kit_variant;
 
+/* Rule for sums of matrix products (enum machine_tensor_sums); -1: a new image's. */
+__attribute__((unused)) static int kit_sums = -1;
+
 __attribute__((unused)) static exec_fn *const *
 kit_table(const char *name)
 {
@@ -116,6 +119,8 @@ kit_try(struct kit *k, const char *text)
     k->im = exec_image_new(k->m, k->mem, &k->diag);
     if (!k->im)
         kit_fail(k, "image");
+    if (kit_sums >= 0)
+        exec_image_sums(k->im, (unsigned)kit_sums);
     const struct ptx_func *f = NULL;
     for (size_t i = 0; i < k->m->funcs.n && !f; i++)
         if (k->m->funcs.v[i]->is_entry)

@@ -4,7 +4,8 @@
  * and far partition (A100, H800 PCIe); Luo et al. 2024, Table VII (matrix products); the
  * share of the peak bandwidth by gpu-benches (reads, full occupancy: 866 of 899 GB/s, 1490 of
  * 1555; H800: Luo et al. 2024, Table V); L2, DRAM and barriers of H100: papers/hw/h100.csv;
- * operations and scratchpad of A100 and H100: what their files in machines/ say. */
+ * operations and scratchpad of A100 and H100: what their files in machines/ say. And a
+ * matrix product has the sums of its machine's generation, with timing and without. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +97,7 @@ kernel(const char *head, const char *body, unsigned copies, const char *tail)
         ".version 7.0\n.target sm_80\n.address_size 64\n"
         ".visible .entry k(.param .u64 buf)\n{\n"
         ".reg .f32 %%f<36>; .reg .f64 %%g<20>; .reg .u32 %%r<20>; .reg .u64 %%d<8>;\n"
-        ".reg .b16 %%h<10>; .reg .b32 %%b<10>;\n"
+        ".reg .b16 %%h<10>; .reg .b32 %%b<10>; .reg .pred %%p<2>;\n"
         ".shared .align 8 .b8 sm[256];\n"
         "ld.param.u64 %%d0, [buf]; mov.u64 %%d1, %%d0;\n%s\n",
         head);
@@ -389,13 +390,79 @@ stream(void **st)
     }
 }
 
+/* d[0][0] of mma.m16n8k16 with f16 on that machine: 1 and products of 2^-24 at k = 0 and
+ * at k = `second`. */
+static float
+small_products(const struct allot_machine *m, unsigned second, bool functional)
+{
+    struct strbuf head = {0};
+    float d = 0;
+    strbuf_printf(
+        &head,
+        "mov.u32 %%r0, %%tid.x; and.b32 %%r1, %%r0, 3; setp.eq.u32 %%p0, %%r1, 0;"
+        "selp.b32 %%b0, %u, 0, %%p0; selp.b32 %%b2, %u, 0, %%p0;"
+        "mov.b32 %%b1, 0; mov.b32 %%b3, 0; mov.b32 %%b4, 0x3c003c00;"
+        "mov.f32 %%f0, 0f3f800000;",
+        second == 1 ? 0x10001 : 1, second == 8);
+    struct run r = {0};
+    begin(&r, m, 4096);
+    r.mod[0] =
+        kernel(head.s,
+               "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+               "{%f4,%f5,%f6,%f7}, {%b0,%b1,%b2,%b3}, {%b4,%b4}, {%f0,%f0,%f0,%f0};",
+               1, "st.global.f32 [%d0], %f4;");
+    const void *args[] = {&r.buf};
+    struct allot_launch l = {.module = r.mod[0],
+                             .kernel = "k",
+                             .grid = {1},
+                             .block = {32},
+                             .args = args,
+                             .nargs = 1,
+                             .functional = functional};
+    if (!allot_launch(r.dev, &l, diag))
+        fail_msg("%s", allot_diag_text(diag));
+    assert_true(allot_read(r.dev, r.buf, &d, 4, diag));
+    end(&r);
+    strbuf_free(&head);
+    return d;
+}
+
+/* Volta cuts 2^-24 off; Ampere keeps it within a block of eight, so that two of a block
+ * are 2^-23; Hopper within all of k. */
+static void
+sums_of_the_generation(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *machine;
+        float near, far; /* the second at k = 1, at k = 8 */
+    } t[] = {{"v100", 1, 1},
+             {"a100", 1 + 0x1p-23f, 1},
+             {"h100", 1 + 0x1p-23f, 1 + 0x1p-23f},
+             {"h200", 1 + 0x1p-23f, 1 + 0x1p-23f}};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct allot_machine *m = machine(t[i].machine);
+        for (int way = 0; way < 4; way++) { /* compiled for the machine, or as it is */
+            assert_true(allot_machine_set(m, "compiler.registers",
+                                          way & 2 ? "allocated" : "virtual", diag));
+            assert_true(small_products(m, 1, way & 1) == t[i].near);
+            assert_true(small_products(m, 8, way & 1) == t[i].far);
+        }
+        allot_machine_free(m);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latencies),      cmocka_unit_test(dependent_operations),
-        cmocka_unit_test(barriers),       cmocka_unit_test(products_a_cycle),
-        cmocka_unit_test(halves_a_cycle), cmocka_unit_test(stream),
+        cmocka_unit_test(sums_of_the_generation),
+        cmocka_unit_test(latencies),
+        cmocka_unit_test(dependent_operations),
+        cmocka_unit_test(barriers),
+        cmocka_unit_test(products_a_cycle),
+        cmocka_unit_test(halves_a_cycle),
+        cmocka_unit_test(stream),
     };
     diag = allot_diag_new();
     int status = cmocka_run_group_tests(tests, NULL, NULL);
