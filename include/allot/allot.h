@@ -212,6 +212,8 @@ struct allot_kernel {
     uint32_t scratchpad;         /* static bytes, callees included */
     uint32_t local_bytes;        /* per thread */
     uint32_t max_block_threads;  /* .maxntid / .reqntid product, 0: not given */
+    uint32_t cluster[3];   /* .reqnctapercluster: blocks of a cluster; 0: not given */
+    bool explicit_cluster; /* .explicitcluster: it or the launch must say the size */
     const struct allot_variable *variables; /* scratchpad variables */
     size_t nvariables;
     const struct allot_param *params;
@@ -474,6 +476,9 @@ struct allot_launch {
     bool cooperative;
     bool functional; /* without timing, on a device with timing; so are those that the
                       * kernel launches */
+    /* Blocks of a cluster, in each dimension; all 0: the kernel's own size, or no clusters.
+     * Clusters of several blocks are refused. */
+    uint32_t cluster[3];
 };
 /* Launches follow the schedule in this file (docs/cta-scheduling.md) from now on, where the
  * machine's cta.order is "schedule": those of the kernel that it names, or of each kernel

@@ -527,6 +527,26 @@ API(GraphMemAllocNodeGetParams)(const struct acu_node *n, struct alloc_params *p
 }
 
 ENTRY
+API(GraphKernelNodeSetAttribute)(struct acu_node *n, int number, const void *value)
+{
+    CALL(acu_node_attribute_set(n, number, value));
+}
+
+ENTRY
+API(GraphKernelNodeGetAttribute)(const struct acu_node *n, int number, void *value)
+{
+    CALL(acu_node_attribute_get(n, number, value));
+}
+
+/* The runtime's header of CUDA 11 and 12 calls the first one the source; its manual, CUDA
+ * 13's header and the driver's call it the destination. */
+ENTRY
+API(GraphKernelNodeCopyAttributes)(struct acu_node *dst, const struct acu_node *src)
+{
+    CALL(acu_node_attributes_copy(dst, src));
+}
+
+ENTRY
 API(GraphNodeSetEnabled)(struct acu_graph *exec, struct acu_node *n, unsigned enabled)
 {
     CALL(acu_node_enable(acu_graph_copy_of(exec, n), enabled));

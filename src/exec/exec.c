@@ -194,7 +194,26 @@ fill_sreg(const struct exec_cta *c, const struct exec_warp *w, const struct sreg
     case PTX_SREG_DYNAMIC_SMEM_SIZE:
         fill32(d, g->dynamic_shared);
         break;
-    default: /* the rest is constant for all warps: decode.c */
+    /* Clusters are of one block, which is what the ISA says of a kernel without them. */
+    case PTX_SREG_CLUSTERID:
+        fill32(d, dim_of(c->ctaid, r->comp));
+        break;
+    case PTX_SREG_NCLUSTERID:
+        fill32(d, dim_of(g->grid, r->comp));
+        break;
+    case PTX_SREG_CLUSTER_NCTAID:
+        fill32(d, r->comp < 3);
+        break;
+    case PTX_SREG_CLUSTER_NCTARANK:
+        fill32(d, 1);
+        break;
+    case PTX_SREG_IS_EXPLICIT_CLUSTER: /* a predicate: a mask of lanes */
+        fill32(d, exec_explicit_cluster(g) ? FULL_MASK : 0);
+        break;
+    case PTX_SREG_AGGR_SMEM_SIZE: /* nothing of it is reserved */
+        fill32(d, c->shared_bytes);
+        break;
+    default: /* the rest is 0, or constant for all warps: decode.c */
         fill32(d, 0);
         break;
     }
@@ -204,7 +223,8 @@ fill_sreg(const struct exec_cta *c, const struct exec_warp *w, const struct sreg
 static bool
 differs(const struct sreg_row *r)
 {
-    return r->sreg == PTX_SREG_CTAID || r->sreg == PTX_SREG_SMID;
+    return r->sreg == PTX_SREG_CTAID || r->sreg == PTX_SREG_CLUSTERID ||
+           r->sreg == PTX_SREG_SMID;
 }
 
 void

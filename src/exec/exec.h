@@ -237,6 +237,7 @@ struct exec_grid {
     uint64_t ask_at; /* n_warp_inst of the next question; exec_run_grid's own */
     /* Cooperative launch: blocks wait for each other, so all must run in turns. */
     bool cooperative;
+    bool explicit_cluster; /* the launch says that its clusters are of one block */
     uint64_t workspace; /* what %envreg1 (high) and %envreg2 (low) say: where the blocks
                          * of a cooperative launch meet; 0: none */
     /* What printf and failed assertions print; NULL: to stdout. */
@@ -286,6 +287,14 @@ static inline uint64_t
 exec_block_threads(const struct exec_grid *g)
 {
     return (uint64_t)g->block.x * g->block.y * g->block.z;
+}
+
+/* Is the size of clusters given, by the launch or in the kernel's head? */
+static inline bool
+exec_explicit_cluster(const struct exec_grid *g)
+{
+    return g->explicit_cluster || g->prog->entry->cluster[0] ||
+           g->prog->entry->explicit_cluster;
 }
 
 /* Scratchpad of a block, static and dynamic. */

@@ -233,6 +233,9 @@ struct ptx_func {
     uint64_t param_bytes;            /* size of the parameter block */
     uint32_t maxntid[3], reqntid[3]; /* 0: not given */
     uint32_t minnctapersm, maxnctapersm, maxnreg;
+    uint32_t cluster[3]; /* .reqnctapercluster, in blocks; 0: not given. In attrs too */
+    bool
+        explicit_cluster; /* .explicitcluster: a launch must say its clusters. In attrs too */
     VEC(const char *) pragmas; /* function-level .pragma strings, with their quotes */
     VEC(const char *) attrs;   /* the head's other directives, raw (.blocksareclusters) */
     VEC(struct ptx_func *) targets; /* is_proto: of .calltargets; empty: .callprototype */

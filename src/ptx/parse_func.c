@@ -118,10 +118,16 @@ parse_head(struct parser *p, struct ptx_func *f)
                         (int)(p->tok.n > 60 ? 60 : p->tok.n), p->tok.s);
             return false;
         }
+        const bool cluster = !strcmp(others[k].text, ".reqnctapercluster");
+        f->explicit_cluster |= !strcmp(others[k].text, ".explicitcluster");
         parse_next(p);
+        for (int i = 0; i < 3 && cluster; i++)
+            f->cluster[i] = 1;
         for (int i = 0; i < others[k].args; i++) {
             if (!parse_number(p, &v, UINT32_MAX, "this directive's value"))
                 return false;
+            if (cluster)
+                f->cluster[i] = (uint32_t)v;
             if (i + 1 == others[k].args || !take(p, ','))
                 break;
         }

@@ -603,6 +603,32 @@ races_of(const struct allot_device *dev, struct loaded_kernel *lk)
     return dev->gpu || checked || which == RACES_OFF ? NULL : &lk->races;
 }
 
+/* Clusters of one block are no different from blocks; larger ones are refused, the kernel's
+ * own when it is decoded. */
+static bool
+check_cluster(const struct ptx_func *f, const uint32_t n[3], struct diag_sink *diag)
+{
+    struct diag_loc loc = {f->module->file, f->module->text, f->line, f->col, 0};
+    struct diag *g = NULL;
+    if (n[0] > 1 || n[1] > 1 || n[2] > 1) {
+        g = diag_add(
+            diag, DIAG_ERROR, &loc,
+            "kernel '%s' is launched in clusters of %u x %u x %u blocks; clusters "
+            "of several blocks are not simulated",
+            f->name, n[0], n[1], n[2]);
+        diag_hint(diag, g, "launch it without clusters, or in clusters of 1 x 1 x 1");
+    } else if (f->explicit_cluster && !f->cluster[0] && !n[0]) {
+        g = diag_add(diag, DIAG_ERROR, &loc,
+                     "kernel '%s' must be launched in clusters (.explicitcluster), and "
+                     "neither the launch nor its head says of what size",
+                     f->name);
+        diag_hint(diag, g,
+                  "add .reqnctapercluster 1, 1, 1 to its head, or launch it in "
+                  "clusters of 1 x 1 x 1");
+    }
+    return !g;
+}
+
 struct allot_result *
 rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t *given,
           const char *parent, struct exec_orders *orders, struct diag_sink *diag)
@@ -622,6 +648,8 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
     dev->failure = ALLOT_BAD_LAUNCH;
     struct loaded_kernel *lk = plan.kernel;
     const struct exec_prog *prog = lk->prog;
+    if (!check_cluster(prog->entry, l->cluster, diag))
+        goto out;
     params = xcalloc(prog->entry->param_bytes, 1);
     if (given)
         memcpy(params, given, prog->entry->param_bytes);
@@ -640,6 +668,7 @@ rt_launch(struct allot_device *dev, const struct allot_launch *l, const uint8_t 
                           .grid_id = dev->launches++,
                           .limit = dev->options.max_instructions,
                           .cooperative = l->cooperative || persistent_steps(lk->func),
+                          .explicit_cluster = l->cluster[0],
                           .print = dev->options.print,
                           .print_user = dev->options.user,
                           .orders = orders,

@@ -35,6 +35,16 @@ for functional in 0 1; do
         fail "driver_graph: $(cat "$tmp/out" "$tmp/err")"
 done
 
+# Every attribute of launches, kernel nodes, streams and kernels, of each library.
+${CC:-cc} -O1 -w "$source/tests/programs/attributes.c" -o "$tmp/attributes" -ldl
+for library in cuda.so.1 cudart.so.11.0 cudart.so.12 cudart.so.13; do
+    with env ALLOT_FUNCTIONAL=1 "$tmp/attributes" $library >"$tmp/out" 2>"$tmp/err" ||
+        fail "attributes $library: $(cat "$tmp/out" "$tmp/err")"
+    grep -q '^allot: attribute 15 of a stream is refused (cudaErrorInvalidValue)' "$tmp/err" ||
+        fail "attributes $library: refused without a word"
+done
+[ -z "$(sort "$tmp/err" | uniq -d)" ] || fail "attributes: said twice: $(sort "$tmp/err" | uniq -d)"
+
 # Virtual memory management: vectors in pieces, one piece at two addresses.
 ${CC:-cc} -O1 "$source/tests/programs/driver_virtual.c" -o "$tmp/driver_virtual" -ldl
 for functional in 0 1; do

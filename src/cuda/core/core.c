@@ -358,6 +358,7 @@ acu_device_reset(void)
     for (size_t i = 0; i < acu.events.n; i++)
         free(acu.events.v[i]);
     acu.streams.n = acu.events.n = 0;
+    memset(acu.default_streams, 0, sizeof acu.default_streams);
     acu_look_end();
     allot_device_free(acu.device); /* before the modules that it reads */
     acu.device = NULL;
@@ -601,6 +602,12 @@ bool
 acu_event_recorded(const struct acu_event *e)
 {
     return e->recorded;
+}
+
+bool
+acu_event_untimed(const struct acu_event *e)
+{
+    return acu_event_valid(e) && e->flags & EVENT_DISABLE_TIMING;
 }
 
 int

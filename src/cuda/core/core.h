@@ -228,6 +228,8 @@ struct acu_function {
     struct allot_module *ptx;          /* the same */
     uint32_t dynamic_max; /* bytes of dynamic scratchpad allowed; set by attribute */
     int carveout, cache_config;
+    uint32_t cluster[3]; /* set by attribute, 0: not */
+    int non_portable, cluster_policy;
     bool dynamic_set;
     uint8_t explained; /* a bit for each refusal that was explained (core_launch.c) */
 };
@@ -303,14 +305,63 @@ bool acu_module_ref(struct acu_module *m, const char *name, enum allot_ref_kind 
                     const char **own);
 
 /* -- launches -- */
+/* Attributes: numbers, and values as CUDA lays them out (launch_attributes.def). */
+enum {
+#define ATTRIBUTE(number, id, name, where, bytes, what, valid, why)                      \
+    ACU_ATTRIBUTE_##id = number,
+#include "cuda/launch_attributes.def"
+#undef ATTRIBUTE
+    ACU_ATTRIBUTES
+};
+enum { ACU_ON_LAUNCH = 1, ACU_ON_NODE = 2, ACU_ON_STREAM = 4 };
+struct acu_event;
+union acu_attribute {
+    char room[64];
+    int i;
+    uint32_t u[3];
+    struct {
+        void *base;
+        uint64_t bytes;
+        float ratio;
+        int hit, miss;
+    } window;
+    struct {
+        struct acu_event *event;
+        int flags, at_start;
+    } event;
+};
+struct acu_attributes {
+    uint32_t given; /* a bit for each number */
+    union acu_attribute value[ACU_ATTRIBUTES];
+};
+struct acu_attribute_row {
+    int number;
+    const char *name;
+    unsigned where; /* ACU_ON_... */
+    unsigned bytes;
+    const char *why; /* it changes no result */
+    bool no_effect;
+};
+/* Row i, from 0 while true is returned. */
+bool acu_attribute_row(size_t i, struct acu_attribute_row *out);
+
 struct acu_launch {
     uint32_t grid[3], block[3];
     uint32_t dynamic_scratchpad;
     void *const *args; /* one pointer per parameter */
     bool cooperative;
-    bool told; /* the program's own call answers the error code, no <<<>>>'s */
+    bool told;           /* the program's own call answers the error code, no <<<>>>'s */
+    uint32_t cluster[3]; /* 0: not given */
+    struct acu_attributes attributes;
 };
 struct acu_stream;
+/* Checks an attribute of a launch (ACU_ON_LAUNCH; capturing: its stream does) or of a kernel
+ * node, and keeps it in the launch. An error is explained on standard error, once. */
+int acu_launch_attribute(struct acu_launch *l, unsigned where, bool capturing, int number,
+                         const void *value);
+void acu_launch_attributes_copy(struct acu_launch *dst, const struct acu_launch *src);
+/* Records the events that the launch's attributes name, behind it. */
+int acu_launch_events(struct acu_stream *s, const struct acu_launch *l);
 int acu_launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s);
 /* Parameter i's place in a packed buffer (CU_LAUNCH_PARAM_BUFFER_POINTER); false: none.
  */
@@ -325,19 +376,12 @@ uint32_t acu_function_capability(const struct acu_function *f);
 uint32_t acu_function_registers(const struct acu_function *f);
 /* The most dynamic scratchpad with which so many blocks of so many threads reside. */
 int acu_occupancy_dynamic(struct acu_function *f, int blocks, int threads, size_t *bytes);
-/* Attributes; the numbers are those of CUfunction_attribute. */
+/* Attributes: function_attributes.def. */
 enum {
-    ACU_FUNC_MAX_THREADS,
-    ACU_FUNC_SHARED_BYTES,
-    ACU_FUNC_CONST_BYTES,
-    ACU_FUNC_LOCAL_BYTES,
-    ACU_FUNC_REGISTERS,
-    ACU_FUNC_PTX_VERSION,
-    ACU_FUNC_BINARY_VERSION,
-    ACU_FUNC_CACHE_CA,
-    ACU_FUNC_MAX_DYNAMIC,
-    ACU_FUNC_CARVEOUT,
-    ACU_FUNC_END = 16, /* 10 to 15: clusters */
+#define FUNCTION(number, id, value, set, valid) ACU_FUNC_##id = number,
+#include "cuda/function_attributes.def"
+#undef FUNCTION
+    ACU_FUNC_END
 };
 int acu_function_get(struct acu_function *f, int attribute, int *value);
 int acu_function_set(struct acu_function *f, int attribute, int value);
@@ -352,13 +396,17 @@ bool acu_stream_valid(const struct acu_stream *s);
 unsigned acu_stream_flags(const struct acu_stream *s);
 int acu_stream_priority(const struct acu_stream *s);
 uint64_t acu_stream_id(const struct acu_stream *s);
+int acu_stream_attribute_set(struct acu_stream *s, int number, const void *value);
+int acu_stream_attribute_get(struct acu_stream *s, int number, void *value);
+int acu_stream_attributes_copy(struct acu_stream *dst, struct acu_stream *src);
 
-struct acu_event;
 int acu_event_new(unsigned flags, struct acu_event **e);
 int acu_event_free(struct acu_event *e);
 bool acu_event_valid(const struct acu_event *e);
 int acu_event_record(struct acu_event *e, struct acu_stream *s);
 bool acu_event_recorded(const struct acu_event *e);
+/* A live event that was made without timing. */
+bool acu_event_untimed(const struct acu_event *e);
 /* Simulated milliseconds; errors INVALID_HANDLE where one is not recorded or has no
  * timing. */
 int acu_event_elapsed(const struct acu_event *from, const struct acu_event *to,

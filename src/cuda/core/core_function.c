@@ -21,70 +21,65 @@ max_threads(const struct acu_function *f, const struct acu_props *p)
     return fit < n ? fit : n;
 }
 
+/* A dimension of the kernel's clusters: compiled in, or set; 0: neither. */
+static int
+cluster_of(const struct acu_function *f, int i)
+{
+    const struct allot_kernel *k = f->kernel;
+    return (int)(k->cluster[0] ? k->cluster[i] : f->cluster[i]);
+}
+
 int
 acu_function_get(struct acu_function *f, int attribute, int *value)
 {
-    struct acu_props p;
+    struct acu_props props, *p = &props;
     int e = acu_function_load(f);
     if (e)
         return e;
-    acu_props(&p);
+    acu_props(p);
+    const struct allot_kernel *k = f->kernel;
     switch (attribute) {
-    case ACU_FUNC_MAX_THREADS:
-        *value = max_threads(f, &p);
+#define FUNCTION(number, id, get, set, valid)                                            \
+    case number:                                                                         \
+        *value = get;                                                                    \
         return 0;
-    case ACU_FUNC_SHARED_BYTES:
-        *value = (int)f->kernel->scratchpad;
-        return 0;
-    case ACU_FUNC_LOCAL_BYTES:
-        *value = (int)f->kernel->local_bytes;
-        return 0;
-    case ACU_FUNC_REGISTERS:
-        *value = (int)acu_function_registers(f);
-        return 0;
-    case ACU_FUNC_PTX_VERSION:
-        *value = (int)acu_function_capability(f);
-        return 0;
-    case ACU_FUNC_BINARY_VERSION:
-        *value = 10 * p.major + p.minor;
-        return 0;
-    case ACU_FUNC_MAX_DYNAMIC:
-        *value = max_dynamic(f, &p);
-        return 0;
-    case ACU_FUNC_CARVEOUT:
-        *value = f->carveout;
-        return 0;
-    default: /* constants, caching, clusters: none */
-        *value = 0;
-        return attribute >= 0 && attribute < ACU_FUNC_END ? 0 : ACU_INVALID_VALUE;
+#include "cuda/function_attributes.def"
+#undef FUNCTION
+    default:
+        return ACU_INVALID_VALUE;
     }
 }
+
+#define NOTHING ((void)0)
 
 int
 acu_function_set(struct acu_function *f, int attribute, int value)
 {
-    struct acu_props p;
+    struct acu_props props, *p = &props;
     int e = acu_function_load(f);
     if (e)
         return e;
-    acu_props(&p);
-    switch (attribute) {
-    case ACU_FUNC_MAX_DYNAMIC:
-        if (value < 0 || value > p.smem_block_optin - (int)f->kernel->scratchpad)
-            return ACU_INVALID_VALUE;
-        f->dynamic_set = true;
-        f->dynamic_max = (uint32_t)value;
-        return 0;
-    case ACU_FUNC_CARVEOUT:
-        if (value < -1 || value > 100)
-            return ACU_INVALID_VALUE;
-        f->carveout = value;
-        return 0;
-    default: /* clusters */
-        return attribute > ACU_FUNC_CARVEOUT && attribute < ACU_FUNC_END && !value
-                   ? 0
-                   : ACU_INVALID_VALUE;
+    acu_props(p);
+    const struct allot_kernel *k = f->kernel;
+    if (attribute >= ACU_FUNC_CLUSTER_WIDTH && attribute <= ACU_FUNC_CLUSTER_DEPTH) {
+        if (k->cluster[0])
+            return ACU_NOT_PERMITTED;
+        if (value > 1)
+            return acu_not_supported("a kernel in clusters of several blocks");
     }
+    switch (attribute) {
+#define FUNCTION(number, id, get, set, valid)                                            \
+    case number:                                                                         \
+        if (!(valid))                                                                    \
+            break;                                                                       \
+        set;                                                                             \
+        return 0;
+#include "cuda/function_attributes.def"
+#undef FUNCTION
+    default:
+        break;
+    }
+    return ACU_INVALID_VALUE;
 }
 
 /* By bisection over what a block may have: residency falls as scratchpad grows. */

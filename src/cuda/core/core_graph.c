@@ -362,6 +362,8 @@ acu_node_set(struct acu_node *n, const struct acu_node *what)
     made.owner = n->owner;
     made.origin = n->origin;
     made.disabled = n->disabled;
+    if (n->kind == ACU_NODE_KERNEL) /* parameters are set, attributes stay */
+        acu_launch_attributes_copy(&made.launch, &n->launch);
     memcpy(&made.after, &n->after, sizeof made.after);
     *n = made;
     return 0;
@@ -1075,9 +1077,10 @@ capture(struct acu_stream *s, struct acu_node *what)
 int
 acu_do_launch(struct acu_stream *s, struct acu_function *f, const struct acu_launch *l)
 {
-    if (!acu_capturing(s))
-        return acu_launch(f, l, s);
-    return capture(s, &(struct acu_node){ACU_NODE_KERNEL, .f = f, .launch = *l});
+    int e = !acu_capturing(s)
+                ? acu_launch(f, l, s)
+                : capture(s, &(struct acu_node){ACU_NODE_KERNEL, .f = f, .launch = *l});
+    return e ? e : acu_launch_events(s, l);
 }
 
 int

@@ -121,6 +121,10 @@ int acu_node_behind(const struct acu_node *node, struct acu_node **out, size_t *
 /* The node of a copy (executable or clone) that came from `node`, NULL: none. */
 struct acu_node *acu_graph_copy_of(const struct acu_graph *copy,
                                    const struct acu_node *node);
+/* Attributes of a kernel node. */
+int acu_node_attribute_set(struct acu_node *n, int number, const void *value);
+int acu_node_attribute_get(const struct acu_node *n, int number, void *value);
+int acu_node_attributes_copy(struct acu_node *dst, const struct acu_node *src);
 /* Kernels, copies and fills of executable graphs can be left out. */
 int acu_node_enable(struct acu_node *n, bool enabled);
 /* The graph in Graphviz's language. */

@@ -17,6 +17,7 @@ struct acu_stream {
     unsigned flags;
     int priority;
     uint64_t id;
+    struct acu_attributes attributes;
 };
 
 struct acu_event {
@@ -86,7 +87,7 @@ struct acu {
     struct acu_props props; /* of the machine; warp 0: not read yet */
     uint64_t epoch, next_id;
     bool functional; /* the launch under way */
-    int sticky; /* error that only a reset clears */
+    int sticky;      /* error that only a reset clears */
     double clock;
     struct {
         int append, update; /* descriptors of one file, -1: none */
@@ -94,9 +95,9 @@ struct acu {
         pid_t pid; /* whose rows these are */
         VEC(struct acu_row) rows;
         VEC(struct acu_failure) failures;
-        uint64_t findings; /* told so far */
-    } record;              /* core_record.c */
-    struct { /* core_look.c: what allot exec asks to see */
+        uint64_t findings;            /* told so far */
+    } record;                         /* core_record.c */
+    struct {                          /* core_look.c: what allot exec asks to see */
         const char *kernel;           /* pattern of those with timing; NULL: all */
         uint64_t skip, count;         /* of these, so many first; then so many; 0: all */
         uint64_t matched;             /* launches so far */
@@ -104,12 +105,12 @@ struct acu {
         uint64_t sms;                 /* timeline: of each SM too */
         uint64_t launches;            /* in the timeline so far */
     } look;
-    struct { /* core_working.c: what allot workingset asks of launches */
+    struct {          /* core_working.c: what allot workingset asks of launches */
         uint64_t nth; /* launch of each kernel; 0: nothing */
         struct working_want want;
     } working;
-    uint64_t launched;     /* launches that the program has asked for */
-    bool reset;            /* the device, since the last launch that succeeded */
+    uint64_t launched; /* launches that the program has asked for */
+    bool reset;        /* the device, since the last launch that succeeded */
     bool report;
     /* The launch under way: what keeps an eye on it (core_launch.c). */
     struct {
@@ -120,6 +121,8 @@ struct acu {
     } watch;
     VEC(struct acu_range) ranges; /* sorted by address */
     VEC(struct acu_stream *) streams;
+    struct acu_attributes default_streams[2]; /* the legacy one's, each thread's */
+    uint32_t attributes_said[3];              /* by place, a bit a number: explained */
     VEC(struct acu_event *) events;
     VEC(struct acu_module *) modules;
     struct acu_map functions, symbols; /* by host address */

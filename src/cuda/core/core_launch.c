@@ -67,7 +67,9 @@ enum reason {
     LARGE_BLOCK,
     SHARED_OF_MACHINE,
     SHARED_OF_KERNEL,
-    BOUNDS
+    BOUNDS,
+    CLUSTER,
+    NO_CLUSTER
 };
 
 /* A launch is refused; *why is the reason in words. An error code is all that the program
@@ -76,7 +78,10 @@ static int
 refuse(struct acu_function *f, const struct acu_launch *l, enum reason reason,
        struct strbuf *why, const char *fmt, ...)
 {
-    int error = reason <= LARGE_BLOCK ? ACU_INVALID_CONFIGURATION : ACU_INVALID_VALUE;
+    int error = reason <= LARGE_BLOCK  ? ACU_INVALID_CONFIGURATION
+                : reason == CLUSTER    ? ACU_NOT_SUPPORTED
+                : reason == NO_CLUSTER ? ACU_INVALID_CLUSTER_SIZE
+                                       : ACU_INVALID_VALUE;
     uint8_t bit = (uint8_t)(1 << reason);
     char text[512];
     va_list ap;
@@ -161,6 +166,29 @@ check_resources(struct acu_function *f, const struct acu_launch *l, struct strbu
     return 0;
 }
 
+/* Clusters of one block are blocks. Larger ones of a launch were refused with its
+ * attribute; these are the kernel's own. */
+static int
+check_cluster(struct acu_function *f, const struct acu_launch *l, struct strbuf *why)
+{
+    const uint32_t *n = f->kernel->cluster;
+    if (n[0] > 1 || n[1] > 1 || n[2] > 1)
+        return refuse(
+            f, l, CLUSTER, why,
+            "it was compiled for clusters of (%u,%u,%u) blocks "
+            "(__cluster_dims__), which are not simulated. Compile it without, or "
+            "choose a machine below compute capability 9.0, for which programs "
+            "have another kernel",
+            n[0], n[1], n[2]);
+    if (f->kernel->explicit_cluster && !n[0] && !l->cluster[0] && !f->cluster[0])
+        return refuse(
+            f, l, NO_CLUSTER, why,
+            "it was compiled to be launched in clusters (.explicitcluster), but "
+            "the launch gives no size: set cudaLaunchAttributeClusterDimension "
+            "to (1,1,1)");
+    return 0;
+}
+
 static int
 error_of(enum allot_failure f)
 {
@@ -238,8 +266,11 @@ launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s,
         e = check_dims(f, l, why);
     if (!e)
         e = check_resources(f, l, why);
+    if (!e)
+        e = check_cluster(f, l, why);
     if (e)
         return e;
+    const uint32_t *cluster = l->cluster[0] ? l->cluster : f->cluster;
     if (f->kernel->nparams && !l->args)
         return ACU_INVALID_VALUE;
     struct allot_launch a = {.module = f->ptx,
@@ -250,6 +281,7 @@ launch(struct acu_function *f, const struct acu_launch *l, struct acu_stream *s,
                              .args = (const void *const *)l->args,
                              .nargs = f->kernel->nparams,
                              .cooperative = l->cooperative,
+                             .cluster = {cluster[0], cluster[1], cluster[2]},
                              .functional = acu_look_past(f->name)};
     bool functional = acu.options.functional || a.functional;
     acu.watch.kernel = f->name;

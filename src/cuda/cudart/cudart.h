@@ -111,11 +111,7 @@ struct rt_function_attributes {
 struct rt_launch_attribute {
     int id;
     char pad[4];
-    union {
-        int value;
-        struct rt_dim3 dim;
-        char room[64];
-    };
+    char value[64]; /* union acu_attribute */
 };
 struct rt_launch_config {
     struct rt_dim3 grid, block;

@@ -22,15 +22,22 @@ attributes(struct rt_function_attributes *a, const void *handle)
     for (int i = 0; !e && i < ACU_FUNC_END; i++)
         e = acu_function_get(f, i, &v[i]);
     if (!e)
-        *a = (struct rt_function_attributes){
+        *a = (struct rt_function_attributes)
+        {
             .shared_bytes = (size_t)v[ACU_FUNC_SHARED_BYTES],
             .local_bytes = (size_t)v[ACU_FUNC_LOCAL_BYTES],
-            .max_threads = v[ACU_FUNC_MAX_THREADS],
-            .registers = v[ACU_FUNC_REGISTERS],
+            .max_threads = v[ACU_FUNC_MAX_THREADS], .registers = v[ACU_FUNC_REGISTERS],
             .ptx_version = v[ACU_FUNC_PTX_VERSION],
             .binary_version = v[ACU_FUNC_BINARY_VERSION],
-            .max_dynamic = v[ACU_FUNC_MAX_DYNAMIC],
-            .carveout = v[ACU_FUNC_CARVEOUT]};
+            .max_dynamic = v[ACU_FUNC_MAX_DYNAMIC], .carveout = v[ACU_FUNC_CARVEOUT],
+#if CUDART >= 12
+            .cluster_must_be_set = v[ACU_FUNC_CLUSTER_MUST_BE_SET],
+            .cluster = {v[ACU_FUNC_CLUSTER_WIDTH], v[ACU_FUNC_CLUSTER_HEIGHT],
+                        v[ACU_FUNC_CLUSTER_DEPTH]},
+            .cluster_policy = v[ACU_FUNC_CLUSTER_POLICY],
+            .non_portable_cluster = v[ACU_FUNC_NON_PORTABLE_CLUSTER],
+#endif
+        };
     return e;
 }
 

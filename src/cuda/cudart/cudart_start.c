@@ -134,22 +134,31 @@ cudaGetKernel(struct acu_function **kernel, const void *host)
 /* What <<<>>> compiles to: nobody sees its answer. Calls that the program makes itself. */
 enum launch_by { LAUNCH_STUB, LAUNCH_CALL, LAUNCH_COOPERATIVE };
 
+/* l: its attributes. */
 static int
-launch(const void *function, struct rt_dim3 grid, struct rt_dim3 block, void **args,
-       size_t smem, rt_stream stream, enum launch_by by)
+launch_as(struct acu_launch *l, const void *function, struct rt_dim3 grid,
+          struct rt_dim3 block, void **args, size_t smem, rt_stream stream,
+          enum launch_by by)
 {
     struct acu_function *f = acu_function_find(function);
     if (!f)
         return ACU_INVALID_DEVICE_FUNCTION;
-    struct acu_launch l = {.grid = {grid.x, grid.y, grid.z},
-                           .block = {block.x, block.y, block.z},
-                           /* more than any block may have in either case */
-                           .dynamic_scratchpad =
-                               smem > UINT32_MAX ? UINT32_MAX : (uint32_t)smem,
-                           .args = args,
-                           .cooperative = by == LAUNCH_COOPERATIVE,
-                           .told = by != LAUNCH_STUB};
-    return acu_do_launch(stream, f, &l);
+    memcpy(l->grid, (uint32_t[]){grid.x, grid.y, grid.z}, sizeof l->grid);
+    memcpy(l->block, (uint32_t[]){block.x, block.y, block.z}, sizeof l->block);
+    /* more than any block may have in either case */
+    l->dynamic_scratchpad = smem > UINT32_MAX ? UINT32_MAX : (uint32_t)smem;
+    l->args = args;
+    l->cooperative = by == LAUNCH_COOPERATIVE;
+    l->told = by != LAUNCH_STUB;
+    return acu_do_launch(stream, f, l);
+}
+
+static int
+launch(const void *function, struct rt_dim3 grid, struct rt_dim3 block, void **args,
+       size_t smem, rt_stream stream, enum launch_by by)
+{
+    struct acu_launch l = {0};
+    return launch_as(&l, function, grid, block, args, smem, stream, by);
 }
 
 EXPORT int
@@ -196,24 +205,23 @@ cudaLaunchCooperativeKernelMultiDevice(struct multi_launch *list, unsigned n,
 
 /* -- launches with attributes -- */
 
-enum { ATTR_COOPERATIVE = 2, ATTR_CLUSTER = 4 };
-
 static int
 launch_ex(const struct rt_launch_config *c, const void *f, void **args)
 {
-    bool cooperative = false;
+    struct acu_launch l = {0};
     if (!c || (c->nattributes && !c->attributes))
         return ACU_INVALID_VALUE;
+    if (!acu_stream_valid(c->stream))
+        return ACU_INVALID_HANDLE;
     for (unsigned i = 0; i < c->nattributes; i++) {
         const struct rt_launch_attribute *a = &c->attributes[i];
-        if (a->id == ATTR_COOPERATIVE)
-            cooperative = a->value;
-        else if (a->id == ATTR_CLUSTER && (a->dim.x > 1 || a->dim.y > 1 || a->dim.z > 1))
-            return acu_not_supported("a launch of thread block clusters");
-        /* The others are hints: priorities, windows, overlap with the launch before. */
+        int e = acu_launch_attribute(&l, ACU_ON_LAUNCH, acu_capturing(c->stream), a->id,
+                                     a->value);
+        if (e)
+            return e;
     }
-    return launch(f, c->grid, c->block, args, c->dynamic_smem, c->stream,
-                  cooperative ? LAUNCH_COOPERATIVE : LAUNCH_CALL);
+    return launch_as(&l, f, c->grid, c->block, args, c->dynamic_smem, c->stream,
+                     l.cooperative ? LAUNCH_COOPERATIVE : LAUNCH_CALL);
 }
 
 EXPORT int

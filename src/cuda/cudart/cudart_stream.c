@@ -97,26 +97,22 @@ cudaStreamAttachMemAsync(rt_stream s, void *p, size_t n, unsigned flags)
                                                                      : ACU_INVALID_VALUE);
 }
 
-/* Attributes of a stream are hints about caches and waiting. */
 EXPORT int
 cudaStreamSetAttribute(rt_stream s, int attr, const void *value)
 {
-    CALL(value ? check(s) : ACU_INVALID_VALUE);
+    CALL(acu_stream_attribute_set(s, attr, value));
 }
 
 EXPORT int
 cudaStreamGetAttribute(rt_stream s, int attr, void *value)
 {
-    enum { VALUE_BYTES = 64 };
-    CALL(!value     ? ACU_INVALID_VALUE
-         : check(s) ? check(s)
-                    : (memset(value, 0, VALUE_BYTES), 0));
+    CALL(acu_stream_attribute_get(s, attr, value));
 }
 
 EXPORT int
 cudaStreamCopyAttributes(rt_stream dst, rt_stream src)
 {
-    CALL(check(dst) ? check(dst) : check(src));
+    CALL(acu_stream_attributes_copy(dst, src));
 }
 
 EXPORT int

@@ -66,10 +66,7 @@ typedef struct acu_event *drv_event;
 struct drv_attribute { /* CUlaunchAttribute */
     int id;
     int pad;
-    union {
-        unsigned u[16];
-        int i[16];
-    } value;
+    char value[64]; /* union acu_attribute */
 };
 struct drv_config { /* CUlaunchConfig */
     unsigned grid[3], block[3], smem;

@@ -655,19 +655,19 @@ static int
 launch_config(const struct drv_config *c, struct acu_function *f, void **params,
               void **extra)
 {
-    enum { COOPERATIVE = 2, CLUSTER = 4 };
     if (!c || (c->nattributes && !c->attributes))
         return ACU_INVALID_VALUE;
     struct acu_launch l = {.grid = {c->grid[0], c->grid[1], c->grid[2]},
                            .block = {c->block[0], c->block[1], c->block[2]},
                            .dynamic_scratchpad = c->smem};
+    if (!acu_stream_valid(c->stream))
+        return ACU_INVALID_HANDLE;
     for (unsigned i = 0; i < c->nattributes; i++) {
         const struct drv_attribute *a = &c->attributes[i];
-        if (a->id == COOPERATIVE)
-            l.cooperative = a->value.i[0];
-        else if (a->id == CLUSTER &&
-                 (a->value.u[0] > 1 || a->value.u[1] > 1 || a->value.u[2] > 1))
-            return acu_not_supported("a launch in clusters of blocks");
+        int e = acu_launch_attribute(&l, ACU_ON_LAUNCH, acu_capturing(c->stream), a->id,
+                                     a->value);
+        if (e)
+            return e;
     }
     return drv_launch(f, &l, c->stream, params, extra);
 }

@@ -98,21 +98,19 @@ cuStreamAttachMemAsync(drv_stream s, uint64_t p, size_t bytes, unsigned flags)
 CU
 cuStreamCopyAttributes(drv_stream dst, drv_stream src)
 {
-    CALL(acu_stream_valid(dst) && acu_stream_valid(src) ? 0 : ACU_INVALID_HANDLE);
+    CALL(acu_stream_attributes_copy(dst, src));
 }
 
 CU
 cuStreamGetAttribute(drv_stream s, int id, void *value)
 {
-    CALL(!value                 ? ACU_INVALID_VALUE
-         : !acu_stream_valid(s) ? ACU_INVALID_HANDLE
-                                : (memset(value, 0, 64), 0));
+    CALL(acu_stream_attribute_get(s, id, value));
 }
 
 CU
 cuStreamSetAttribute(drv_stream s, int id, const void *value)
 {
-    CALL(!value ? ACU_INVALID_VALUE : !acu_stream_valid(s) ? ACU_INVALID_HANDLE : 0);
+    CALL(acu_stream_attribute_set(s, id, value));
 }
 
 CU

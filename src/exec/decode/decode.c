@@ -447,6 +447,26 @@ exec_fusions(const struct exec_prog *p, struct arena *mem)
     return v;
 }
 
+/* Clusters of several blocks are resident together and read each other's scratchpad: a
+ * kernel that asks for them is another kernel without. */
+static bool
+decode_cluster(const struct ptx_func *f, struct diag_sink *diag)
+{
+    const uint32_t *n = f->cluster;
+    struct diag_loc loc = {f->module->file, f->module->text, f->line, f->col, 0};
+    if (n[0] <= 1 && n[1] <= 1 && n[2] <= 1)
+        return true;
+    struct diag *g = diag_add(diag, DIAG_ERROR, &loc,
+                              "kernel '%s' runs in clusters of %u x %u x %u blocks "
+                              "(.reqnctapercluster); clusters of several blocks are not "
+                              "simulated",
+                              f->name, n[0], n[1], n[2]);
+    diag_hint(diag, g,
+              "build it without __cluster_dims__, or with clusters of 1 x 1 x 1; other "
+              "kernels of the file run");
+    return false;
+}
+
 struct exec_prog *
 exec_decode(struct exec_image *im, const struct ptx_func *f, struct diag_sink *diag)
 {
@@ -460,6 +480,10 @@ exec_decode(struct exec_image *im, const struct ptx_func *f, struct diag_sink *d
     p->param_bytes = (uint32_t)f->param_bytes;
     if (!f->is_entry || !f->has_body) {
         diag_add(diag, DIAG_ERROR, &loc, "'%s' is no kernel with a body", f->name);
+        exec_prog_free(p);
+        return NULL;
+    }
+    if (!decode_cluster(f, diag)) {
         exec_prog_free(p);
         return NULL;
     }

@@ -313,6 +313,8 @@ decode_operand(struct decoder *d, const struct ptx_operand *o, unsigned type)
     if (type == PTX_PRED) {
         if (o->kind == PTX_OPD_IMM)
             return decode_const_pred(d, (o->imm != 0) != o->neg ? FULL_MASK : 0);
+        if (o->kind == PTX_OPD_SREG && ptx_sregs[o->sreg].type == PTX_PRED)
+            return sreg_ref(d, o->sreg, o->comp);
         if (o->kind != PTX_OPD_REG || decode_operand_type(d, o) != PTX_PRED) {
             decode_refuse(d, "a predicate is needed here");
             return REF_NONE;
