@@ -154,6 +154,69 @@
     return [1, 2, 5, 10].includes(first) ? v.toLocaleString("en", { maximumFractionDigits: 6 }) : "";
   }
 
+  /* A chart as SVG: it is drawn once more into a context that writes down paths and texts instead of
+   * painting them. What the real context knows (colours, fonts, widths of texts) is asked of it. */
+  function svgOf(chart) {
+    const real = chart.ctx, out = [], saved = [];
+    let m = new DOMMatrix(), clip = "", clips = 0, path = "";
+    const escaped = (t) => String(t).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+    const at = (x, y) => { const p = m.transformPoint({ x, y }); return `${+p.x.toFixed(2)} ${+p.y.toFixed(2)}`; };
+    const to = (letter) => (...xy) => {
+      const points = [];
+      for (let i = 0; i < xy.length; i += 2) points.push(at(xy[i], xy[i + 1]));
+      path += (path || letter === "M" ? letter : "M") + points.join(" ");
+    };
+    const shape = (d, attributes) => { if (d) out.push(`<path d="${d}" ${attributes}${clip}/>`); };
+    const filled = () => `fill="${real.fillStyle}" fill-opacity="${real.globalAlpha}"`;
+    const stroked = () => `fill="none" stroke="${real.strokeStyle}" stroke-width="${real.lineWidth}" stroke-linecap="${real.lineCap}" ` +
+      `stroke-linejoin="${real.lineJoin}" stroke-dasharray="${real.getLineDash().join(" ")}" stroke-dashoffset="${real.lineDashOffset}"`;
+    const box = (x, y, w, h) => `M${at(x, y)}L${at(x + w, y)}L${at(x + w, y + h)}L${at(x, y + h)}Z`;
+    const anchors = { left: "start", start: "start", center: "middle", right: "end", end: "end" };
+    const lines = { top: "text-before-edge", hanging: "hanging", middle: "central", alphabetic: "alphabetic", bottom: "text-after-edge" };
+    const own = {
+      save() { real.save(); saved.push([DOMMatrix.fromMatrix(m), clip]); },
+      restore() { real.restore(); if (saved.length) [m, clip] = saved.pop(); },
+      translate(x, y) { m = m.translate(x, y); }, rotate(a) { m = m.rotate(a * 180 / Math.PI); }, scale(x, y) { m = m.scale(x, y); },
+      setTransform() { m = new DOMMatrix(); }, resetTransform() { m = new DOMMatrix(); }, clearRect() {},
+      beginPath() { path = ""; }, closePath() { if (path) path += "Z"; },
+      moveTo: to("M"), lineTo: to("L"), bezierCurveTo: to("C"), quadraticCurveTo: to("Q"),
+      arc(x, y, r, a, b, back) {
+        const turn = 2 * Math.PI, by = Math.abs(b - a) >= turn ? (back ? -turn : turn) : back ? -((a - b + turn) % turn) : (b - a + turn) % turn;
+        const spot = (angle) => [x + r * Math.cos(angle), y + r * Math.sin(angle)];
+        (path ? own.lineTo : own.moveTo)(...spot(a));
+        for (const half of [a + by / 2, a + by]) path += `A${r} ${r} 0 0 ${by > 0 ? 1 : 0} ${at(...spot(half))}`;
+      },
+      rect(x, y, w, h) { path += box(x, y, w, h); },
+      fill() { shape(path, filled()); }, stroke() { shape(path, stroked()); },
+      fillRect(x, y, w, h) { shape(box(x, y, w, h), filled()); }, strokeRect(x, y, w, h) { shape(box(x, y, w, h), stroked()); },
+      clip() { out.push(`<clipPath id="c${++clips}"><path d="${path}"/></clipPath>`); clip = ` clip-path="url(#c${clips})"`; },
+      fillText(text, x, y) {
+        out.push(`<g${clip}><text x="${x}" y="${y}" transform="matrix(${[m.a, m.b, m.c, m.d, m.e, m.f].map((v) => +v.toFixed(4)).join(" ")})" style="font: ${escaped(real.font)}" ` +
+          `${filled()} text-anchor="${anchors[real.textAlign] || "start"}" dominant-baseline="${lines[real.textBaseline] || "alphabetic"}">${escaped(text)}</text></g>`);
+      },
+      strokeText() {}
+    };
+    const context = new Proxy(real, {
+      get: (t, k) => (k in own ? own[k] : typeof t[k] === "function" ? t[k].bind(t) : t[k]),
+      set: (t, k, v) => { t[k] = v; return true; }
+    });
+    const draw = (ctx) => { /* the chart, its axes and legend, its series keep the context apiece */
+      for (const part of [chart, ...chart.boxes]) part.ctx = ctx;
+      for (const meta of chart.getSortedVisibleDatasetMetas()) meta.controller._ctx = ctx;
+      chart.draw();
+    };
+    try {
+      draw(context);
+    } finally {
+      draw(real);
+    }
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${chart.width}" height="${chart.height}" viewBox="0 0 ${chart.width} ${chart.height}">` +
+      `<rect width="100%" height="100%" fill="${css("--bg")}"/>${out.join("\n")}</svg>\n`;
+  }
+
+  /* Lines with a style by segment are drawn point by point, others as a Path2D, which cannot be read. */
+  if (typeof Chart !== "undefined") for (const kind of ["line", "scatter"]) Chart.defaults.datasets[kind].segment = {};
+
   /* Links that save a chart as a picture and its values as CSV. */
   function downloads(name, chart) {
     const save = (ending, href) => {
@@ -175,7 +238,9 @@
         : [["name", ...d.datasets.map((s) => quoted(s.label))], ...d.labels.map((l, i) => [quoted(l), ...d.datasets.map((s) => s.data[i] ?? "")])];
       return "data:text/csv;charset=utf-8," + encodeURIComponent(lines.map((l) => l.join(",")).join("\n") + "\n");
     };
-    return make("p", { class: "save" }, button("Save PNG", "png", () => chart().toBase64Image()), " ", button("Save CSV", "csv", csv));
+    const svg = () => "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svgOf(chart()));
+    return make("p", { class: "save" }, button("Save SVG", "svg", svg), " ", button("Save PNG", "png", () => chart().toBase64Image()), " ",
+      button("Save CSV", "csv", csv));
   }
 
   /* A line for each row and each text that the series share, over the swept parameter. */
