@@ -254,13 +254,23 @@ cli_known_workloads(const struct cli_cmd *cmd, const struct cli_list *names)
 }
 
 bool
-cli_chart_named(const struct cli_cmd *cmd, const char *chart)
+cli_chart_named(const struct cli_cmd *cmd, const char *chart, const char *style,
+                struct chart_look *look)
 {
-    if (!chart || chart_format(chart))
+    if (chart && !chart_format(chart))
+        return cli_usage(cmd, "--chart %s: the name must end in .svg, .pdf, .png or .txt",
+                         chart),
+               false;
+    if (!style)
         return true;
-    return cli_usage(cmd, "--chart %s: the name must end in .svg, .pdf, .png or .txt",
-                     chart),
-           false;
+    struct diag_sink diag = {0};
+    bool ok = chart && chart_look_parse(style, look, &diag);
+    if (!chart)
+        cli_usage(cmd, "--chart-style: of which chart? (--chart)");
+    else if (!ok)
+        cli_usage(cmd, "--chart-style: %s", diag.list[0]->message);
+    diag_free(&diag);
+    return ok;
 }
 
 /* first: what getopt's list of short options begins with. */

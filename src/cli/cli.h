@@ -68,8 +68,21 @@ bool cli_known_experiments(const struct cli_cmd *cmd, const struct cli_list *nam
 
 /* Is each a workload? The same. */
 bool cli_known_workloads(const struct cli_cmd *cmd, const struct cli_list *names);
-/* Does the name say a chart's format (NULL: there is none)? The same. */
-bool cli_chart_named(const struct cli_cmd *cmd, const char *chart);
+/* Does the name say a chart's format (NULL: there is none), and the style (NULL: none) how it
+ * looks (chart_look_parse)? The same. */
+struct chart_look;
+bool cli_chart_named(const struct cli_cmd *cmd, const char *chart, const char *style,
+                     struct chart_look *look);
+/* The row of option --chart-style. */
+#define CLI_CHART_STYLE(text)                                                            \
+    {"chart-style",                                                                      \
+     0,                                                                                  \
+     "WORDS",                                                                            \
+     "values (on bars), grey, hatch, linear, log (x axis), size=800x480, "               \
+     "font=NAME[:POINTS], joined by commas",                                             \
+     text,                                                                               \
+     NULL,                                                                               \
+     NULL}
 
 /* Prints "allot NAME: message" and a pointer to --help; returns EXIT_USAGE. */
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)

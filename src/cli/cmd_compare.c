@@ -48,7 +48,7 @@ cmd_compare(int argc, char **argv)
     struct cli_sim s = CLI_SIM_DEFAULTS;
     struct variant_job j = {.cmd = &cmd, .sim = &s};
     struct compare_show show = {0};
-    const char *text = NULL;
+    const char *text = NULL, *style = NULL;
     bool list = false;
     const struct cli_opt own[] = {
         {"variants", 'v', "A,B,...",
@@ -66,7 +66,9 @@ cmd_compare(int argc, char **argv)
          &show.energy},
         {"chart", 'c', "FILE", "chart of the speed-ups: .svg, .pdf, .png or .txt",
          &show.chart, NULL, NULL},
-        {"values", 0, NULL, "... with the values on its bars", NULL, NULL, &show.values},
+        {"values", 0, NULL, "... with the values on its bars", NULL, NULL,
+         &show.look.values},
+        CLI_CHART_STYLE(&style),
         {"db", 0, "FILE", "store the results there (see 'allot results')", &j.db, NULL,
          NULL},
         {"json", 0, NULL, "one JSON object", NULL, NULL, &show.json},
@@ -100,9 +102,9 @@ cmd_compare(int argc, char **argv)
         return status;
     if (j.params.n && (j.words.n || j.own))
         return cli_usage(&cmd, "--param: only workloads have parameters");
-    if (!cli_chart_named(&cmd, show.chart))
+    if (!cli_chart_named(&cmd, show.chart, style, &show.look))
         return EXIT_USAGE;
-    if (show.values && !show.chart)
+    if (show.look.values && !show.chart)
         return cli_usage(&cmd, "--values: on the bars of which chart? (--chart)");
     if ((show.chart && !cli_writable(show.chart)) || !cli_store_ready(j.db))
         return EXIT_FAILED;

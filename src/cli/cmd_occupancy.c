@@ -22,7 +22,8 @@ int
 cmd_occupancy(int argc, char **argv)
 {
     const char *machine = "gtx480", *threads = NULL, *regs = "0", *smem = "0",
-               *share = NULL, *threshold = "0.1", *chart = NULL, *over = "threads";
+               *share = NULL, *threshold = "0.1", *chart = NULL, *style = NULL, *over = "threads";
+    struct chart_look look = {0};
     struct cli_list set = {0};
     bool json = false;
     const struct cli_opt options[] = {
@@ -41,6 +42,7 @@ cmd_occupancy(int argc, char **argv)
         {"json", 0, NULL, "one JSON object", NULL, NULL, &json},
         {"chart", 'c', "FILE", "curve of resident warps: .svg, .pdf, .png or .txt",
          &chart, NULL, NULL},
+        CLI_CHART_STYLE(&style),
         {"over", 0, "WHAT", "... over threads (default), regs or smem", &over, NULL,
          NULL},
         {0}};
@@ -77,7 +79,7 @@ cmd_occupancy(int argc, char **argv)
         what++;
     if (what == NOVER)
         return cli_usage(&cmd, "--over %s: threads, regs or smem", over);
-    if (!cli_chart_named(&cmd, chart))
+    if (!cli_chart_named(&cmd, chart, style, &look))
         return EXIT_USAGE;
     struct allot_diag *d = cli_diag_new();
     struct cli_sim sim = CLI_SIM_DEFAULTS;
@@ -92,6 +94,7 @@ cmd_occupancy(int argc, char **argv)
     if (ok && chart) {
         struct chart c =
             occupancy_report_chart(m, &q, (enum occupancy_over)what, cli_mem());
+        c.look = &look;
         ok = cli_chart(&c, chart);
     }
     cli_diag(d);

@@ -68,7 +68,7 @@ cmd_paper(int argc, char **argv)
     struct cli_runs r = {0};
     struct runner runner;
     struct figure_files to = {.format = "svg", .spaced = true};
-    const char *page = "docs/fidelity.md";
+    const char *page = "docs/fidelity.md", *style = NULL;
     bool quick = false, list_them = false, all = false, check = false;
     const struct cli_opt own[] = {
         {"list", 'l', NULL, "the names there are", NULL, NULL, &list_them},
@@ -78,7 +78,8 @@ cmd_paper(int argc, char **argv)
         {"format", 0, "WHAT", "of the charts: svg (default), pdf, png or txt", &to.format,
          NULL, NULL},
         {"values", 0, NULL, "the values on the bars of the charts", NULL, NULL,
-         &to.values},
+         &to.look.values},
+        CLI_CHART_STYLE(&style),
         {"out", 'o', "DIR", "write NAME.svg and NAME.csv there (made if missing)",
          &to.folder, NULL, NULL},
         {"markdown", 0, NULL, "print Markdown", NULL, NULL, &to.markdown},
@@ -102,6 +103,8 @@ cmd_paper(int argc, char **argv)
         return cli_usage(&cmd, "give names, or --all");
     if (!chart_format(arena_printf(cli_mem(), "x.%s", to.format)))
         return cli_usage(&cmd, "--format %s: svg, pdf, png or txt", to.format);
+    if (!cli_chart_named(&cmd, "x.svg", style, &to.look))
+        return EXIT_USAGE;
     if (!cli_known_experiments(&cmd, &pos))
         return EXIT_USAGE;
     if (check && (any || to.keep))

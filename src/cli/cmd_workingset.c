@@ -60,7 +60,7 @@ cmd_workingset(int argc, char **argv)
     struct cli_list params = {0}, pos;
     struct working_want want = {.cps = -1};
     struct working_show show = {0};
-    const char *const machine = s.machine, *nth = "1", *cps = NULL;
+    const char *const machine = s.machine, *nth = "1", *cps = NULL, *style = NULL;
     const struct cli_opt options[] = {
         {"only", 0, "KERNEL", "this kernel alone", &show.kernel, NULL, NULL},
         {"nth", 0, "N", "the N-th launch of a kernel (default 1)", &nth, NULL, NULL},
@@ -75,6 +75,7 @@ cmd_workingset(int argc, char **argv)
         {"output", 'o', "FILE", "... to this file", &show.out, NULL, NULL},
         {"chart", 'c', "FILE", "contention ratio over TLP, .svg, .pdf, .png or .txt",
          &show.chart, NULL, NULL},
+        CLI_CHART_STYLE(&style),
         {"json", 0, NULL, "one JSON object", NULL, NULL, &show.json},
         {"csv", 0, NULL, "lines of each block", NULL, NULL, &show.csv},
         {"param", 'P', "NAME=VALUE", "a parameter of the workload (its README)", NULL,
@@ -100,6 +101,8 @@ cmd_workingset(int argc, char **argv)
         return cli_usage(&cmd, "--cps %s: not a number from 0 on", cps);
     if ((show.out || cps) && !want.method)
         return cli_usage(&cmd, "--output and --cps belong to --schedule METHOD");
+    if (!cli_chart_named(&cmd, show.chart, style, &show.look))
+        return EXIT_USAGE;
     s.functional = true;
     struct allot_options o;
     if (!cli_sim_run_options(&cmd, &s, &o, pos.v[0]))

@@ -12,6 +12,7 @@
 #define _GNU_SOURCE /* mkostemp */
 #include "report/chart.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -30,32 +31,48 @@ enum { SCRIPT_FD = 3, SPARE_FD = 10 };
 /* ARG1, ARG2 and ARG7, title and labels of the axes, have one character before them: gnuplot
  * takes arguments such as --version for itself.
  *
- *   ARG3 width in pixels    ARG4 series      ARG5 terminal   ARG6 flags, a letter each
+ *   ARG3 "WIDTH HEIGHT"     ARG4 series      ARG5 terminal, "=", font and its size if not the
+ *   in pixels                                terminal's own  ARG6 flags, a letter each
  *   ARG8 kind               ARG9 style of each series: 10 + colour; p pale, l a line,
  *                                o neither
+ *
+ * Of the flags, g is greys for colours and h patterns on bars: what is printed without colours
+ * must differ in darkness, pattern, dash or shape.
  *
  * The table's columns: names of the groups, their x (0 for bars), the series. */
 static const char script_head[] =
     "set encoding utf8\n"
-    "width = int(ARG3)\n"
+    "width = int(word(ARG3, 1))\n"
+    "height = int(word(ARG3, 2))\n"
+    "kind = substr(ARG5, 1, 3)\n"
     "last = int(ARG4) + 2\n"
     "flag(c) = strstrt(ARG6, c) > 0\n"
-    "if (ARG5 eq 'png') set terminal png size width,480 font ',11'\n"
-    "if (ARG5 eq 'svg') set terminal svg size width,480 dynamic font 'sans-serif,13' "
-    "background '#ffffff'\n"
-    "if (ARG5 eq 'pdf') set terminal pdfcairo size width/100.,4.8 font 'sans,11' "
-    "linewidth 1.3\n"
-    "if (ARG5 eq 'txt') set terminal dumb size 120,32\n"
+    "own = kind eq 'svg' ? 'sans-serif,13' : kind eq 'pdf' ? 'sans,11' : ',11'\n"
+    "face = strlen(ARG5) > 4 ? substr(ARG5, 5, strlen(ARG5)) : own\n"
+    "if (kind eq 'png') set terminal png size width,height font face\n"
+    "if (kind eq 'svg') set terminal svg size width,height dynamic "
+    "font face background '#ffffff'\n"
+    "if (kind eq 'pdf') set terminal pdfcairo size width/100.,height/100. "
+    "font face linewidth 1.3\n"
+    "if (kind eq 'txt') set terminal dumb size 120,32\n"
     "array color[12]\n"
     "array pale[12]\n";
 static const char script_body[] =
     "style(i) = substr(ARG9, 3 * i - 6, 3 * i - 6)\n"
     "number(i) = int(substr(ARG9, 3 * i - 8, 3 * i - 7)) - 9\n"
-    "hue(i) = style(i) eq 'p' ? pale[number(i)] : color[number(i)]\n"
+    /* greys from dark to light over the series, each far from the one before */
+    "level(i) = 40 + int(170. * (((i - 3) * 2) % (last - 2 + (last % 2)))"
+    " / (last > 4 ? last - 3 : 1)) % 200\n"
+    "dark(i) = sprintf('#%02x%02x%02x', level(i), level(i), level(i))\n"
+    "hue(i) = flag('g') ? dark(i) : style(i) eq 'p' ? pale[number(i)] : color[number(i)]\n"
+    "mark(i) = flag('g') ? dark(i) : color[number(i)]\n"
     "set title substr(ARG1, 2, strlen(ARG1)) noenhanced\n"
     "set ylabel substr(ARG2, 2, strlen(ARG2)) noenhanced\n"
     "set xlabel substr(ARG7, 2, strlen(ARG7)) noenhanced\n"
-    "set style fill solid 0.95 noborder\n"
+    "if (flag('g') || flag('h')) { set style fill solid 0.95 border lc rgb '#222222' } "
+    "else { set style fill solid 0.95 noborder }\n"
+    /* gnuplot's patterns 1 to 7; 0 is empty and 3 is solid, so each bar differs */
+    "pattern(i) = int(substr('4251670', (i - 3) % 7 + 1, (i - 3) % 7 + 1))\n"
     "set grid ytics lc rgb '#dddddd'\n"
     "set border 3 lc rgb '#555555'\n"
     "set tics nomirror\n"
@@ -66,7 +83,7 @@ static const char script_body[] =
     "set datafile commentschars ''\n"
     "if (flag('n')) set xzeroaxis lt 1 lc rgb '#555555'\n"
     "if (!flag('n') && !flag('y')) set yrange [0:*]\n"
-    "if (flag('v')) set offsets graph 0, graph 0, graph 0.12, graph 0\n"
+    "set offsets graph 0, graph 0, graph (flag('v') ? 0.12 : 0.04), graph 0\n"
     "if (flag('x')) set logscale x\n"
     "if (flag('y')) set logscale y\n"
     "if (ARG8 eq 'lines' && !flag('x')) set autoscale xfix\n"
@@ -81,24 +98,31 @@ static const char script_body[] =
     "  if (ARG8 eq 'stack') { set style histogram rowstacked; set boxwidth 0.7; "
     "if (flag('r')) { set key outside right top vertical Left reverse invert noenhanced } }\n"
     /* a terminal's legend has no sample of a box: it gets that of a line */
-    "  if (ARG5 eq 'txt') { plot for [i=3:last] '/dev/stdin' using i:xtic(1) lt i-2 "
+    "  if (kind eq 'txt') { plot for [i=3:last] '/dev/stdin' using i:xtic(1) lt i-2 "
     "title '', for [i=3:last] '/dev/stdin' using (0):(0) every ::0::0 with lines lt i-2 "
     "title ' '.columnheader(i), for [i=3:(flag('v') ? last : 2)] '/dev/stdin' "
     "using (middle(i)):i:(sprintf('%.3g', column(i))) with labels notitle "
     "offset char 0,0.5 } else { "
-    "if (flag('v')) { plot for [i=3:last] '/dev/stdin' using i:xtic(1) lc rgb hue(i), "
-    "for [i=3:last] '/dev/stdin' using (middle(i)):i:(sprintf('%.3g', column(i))) "
+    /* bars as ordinary or hatched ones, and nothing or the values on them */
+    "wide = flag('v') ? last : 2\n"
+    "if (flag('h')) { plot for [i=3:last] '/dev/stdin' using i:xtic(1) "
+    "fs pattern pattern(i) lc rgb hue(i), "
+    "for [i=3:wide] '/dev/stdin' using (middle(i)):i:(sprintf('%.3g', column(i))) "
     "with labels notitle rotate by 90 left offset char 0,0.4 font ',8' } else { "
-    "plot for [i=3:last] '/dev/stdin' using i:xtic(1) lc rgb hue(i) } }\n"
+    "plot for [i=3:last] '/dev/stdin' using i:xtic(1) lc rgb hue(i), "
+    "for [i=3:wide] '/dev/stdin' using (middle(i)):i:(sprintf('%.3g', column(i))) "
+    "with labels notitle rotate by 90 left offset char 0,0.4 font ',8' } }\n"
     "}\n"
-    /* points of different shape, for print without colours; the paper's lines are dashed */
-    "if (ARG8 eq 'lines' && flag('x')) plot for [i=3:last] '/dev/stdin' "
+    /* points of different shape, for print without colours; the paper's lines are dashed, in
+     * grey each line */
+    "dash(i) = flag('g') ? 1 + (i - 3) % 5 : 1 + (style(i) eq 'p')\n"
+    /* few points: a tick at each value; an axis of many has ticks of its own */
+    "if (ARG8 eq 'lines' && flag('f')) plot for [i=3:last] '/dev/stdin' "
     "using 2:i:xtic(sprintf('%g', column(2))) with linespoints lw 2 "
-    "pt 5+2*((i-3)%5) ps (flag('s') ? 0 : 0.7) dt 1+(style(i) eq 'p') "
-    "lc rgb color[number(i)]\n"
-    "if (ARG8 eq 'lines' && !flag('x')) plot for [i=3:last] '/dev/stdin' using 2:i "
+    "pt 5+2*((i-3)%5) ps 0.7 dt dash(i) lc rgb mark(i)\n"
+    "if (ARG8 eq 'lines' && !flag('f')) plot for [i=3:last] '/dev/stdin' using 2:i "
     "with linespoints lw 2 pt 5+2*((i-3)%5) ps (flag('s') ? 0 : 0.7) "
-    "dt 1+(style(i) eq 'p') lc rgb color[number(i)]\n"
+    "dt dash(i) lc rgb mark(i)\n"
     "roofs = ''\n"
     "dots = ''\n"
     "do for [i=3:last] { if (style(i) eq 'l') { roofs = roofs.' '.i } else { "
@@ -278,25 +302,105 @@ key_fits_right(const struct chart *c)
            longest <= LONG;
 }
 
+/* ARG5: "svg=NAME,POINTS"; what is left out is the terminal's own. */
+static void
+face(const struct chart_look *look, const char *format, char *buf, size_t n)
+{
+    if (look->points)
+        snprintf(buf, n, "%s=%s,%u", format, look->font, look->points);
+    else
+        snprintf(buf, n, "%s=%s", format, look->font);
+}
+
+static bool
+look_size(const char *text, struct chart_look *out)
+{
+    enum { LEAST = 100, MOST = 10000 };
+    char after;
+    return sscanf(text, "%5ux%5u%c", &out->width, &out->height, &after) == 2 &&
+           out->width >= LEAST && out->width <= MOST && out->height >= LEAST &&
+           out->height <= MOST;
+}
+
+/* NAME[:POINTS]. A name is letters, digits, blanks and dashes: it reaches gnuplot. */
+static bool
+look_font(const char *text, struct chart_look *out)
+{
+    size_t n = strcspn(text, ":");
+    char after;
+    if (n >= sizeof out->font)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)text[i]) && text[i] != ' ' && text[i] != '-')
+            return false;
+    memcpy(out->font, text, n);
+    out->font[n] = 0;
+    return !text[n] || (sscanf(text + n, ":%3u%c", &out->points, &after) == 1 &&
+                        out->points > 3 && out->points < 100);
+}
+
+static bool
+look_word(const char *word, struct chart_look *out)
+{
+    if (!strncmp(word, "size=", 5))
+        return look_size(word + 5, out);
+    if (!strncmp(word, "font=", 5))
+        return look_font(word + 5, out);
+    if (!strcmp(word, "linear") || !strcmp(word, "log"))
+        return out->x = word[1] == 'i' ? CHART_AXIS_LINEAR : CHART_AXIS_LOG, true;
+    bool *flag = !strcmp(word, "values")  ? &out->values
+                 : !strcmp(word, "grey")  ? &out->grey
+                 : !strcmp(word, "hatch") ? &out->hatch
+                                          : NULL;
+    return flag && (*flag = true);
+}
+
+bool
+chart_look_parse(const char *words, struct chart_look *out, struct diag_sink *diag)
+{
+    bool ok = true;
+    while (ok && *words) {
+        char word[96];
+        size_t n = strcspn(words, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word),
+                 words);
+        ok = look_word(word, out) ||
+             diag_error(
+                 diag,
+                 "chart style '%s': values, grey, hatch, linear, log, size=WxH (100 to "
+                 "10000) or font=NAME[:POINTS]",
+                 word);
+        words += n + (words[n] == ',');
+    }
+    return ok;
+}
+
 static int
 draw(const struct chart *c, const char *format, int out_fd)
 {
-    enum { MANY_POINTS = 40 };
+    enum { FEW_POINTS = 10, MANY_POINTS = 40 };
     bool bars = c->kind == CHART_BARS || c->kind == CHART_STACK;
     size_t wide = c->kind == CHART_STACK ? 2 : c->nseries + 1,
            width = bars ? 240 + 30 * c->ngroups * wide : 760;
-    char pixels[24], columns[24], from[32];
+    const struct chart_look plain = {0}, *look = c->look ? c->look : &plain;
+    bool log_x = look->x == CHART_AXIS_FITS ? c->log_x : look->x == CHART_AXIS_LOG;
+    char pixels[48], columns[24], from[32], font[64];
     struct strbuf flags = {0}, styles = {0};
-    snprintf(pixels, sizeof pixels, "%zu",
-             width < 640    ? 640
+    snprintf(pixels, sizeof pixels, "%zu %u",
+             look->width    ? look->width
+             : width < 640  ? 640
              : width > 2400 ? 2400
-                            : width);
+                            : width,
+             look->height ? look->height : 480);
+    face(look, format, font, sizeof font);
     snprintf(columns, sizeof columns, "%zu", c->nseries);
     snprintf(from, sizeof from, "/dev/fd/%d", SCRIPT_FD);
-    strbuf_printf(&flags, "-%s%s%s%s%s%s%s", key_fits_right(c) ? "r" : "",
-                  c->below_zero ? "n" : "", c->log_x ? "x" : "", c->log_y ? "y" : "",
-                  c->values ? "v" : "", c->steps ? "t" : "",
-                  c->ngroups > MANY_POINTS ? "s" : "");
+    strbuf_printf(&flags, "-%s%s%s%s%s%s%s%s%s%s", key_fits_right(c) ? "r" : "",
+                  c->below_zero ? "n" : "", log_x ? "x" : "", c->log_y ? "y" : "",
+                  look->values ? "v" : "", c->steps ? "t" : "",
+                  c->ngroups > MANY_POINTS ? "s" : "", look->grey ? "g" : "",
+                  log_x || (c->ngroups <= FEW_POINTS && !c->steps) ? "f" : "",
+                  look->hatch ? "h" : "");
     write_styles(c, &styles);
     FILE *commands = tmpfile(), *data = tmpfile();
     if (commands)
@@ -316,7 +420,7 @@ draw(const struct chart *c, const char *format, int out_fd)
                                 ylabel,
                                 pixels,
                                 columns,
-                                format,
+                                font,
                                 flags.s,
                                 xlabel,
                                 kind_of(c),

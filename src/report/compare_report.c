@@ -159,8 +159,8 @@ compare_report_json(const struct compare *t, bool energy)
 
 /* Bars of the speed-ups; of several subjects their geometric mean behind them. */
 bool
-compare_report_chart(const struct compare *t, const char *path, bool values,
-                     struct diag_sink *diag)
+compare_report_chart(const struct compare *t, const char *path,
+                     const struct chart_look *look, struct diag_sink *diag)
 {
     const size_t nw = t->nsubject, nv = t->nvariant;
     const char **groups = xcalloc(nw + 1, sizeof *groups),
@@ -191,7 +191,7 @@ compare_report_chart(const struct compare *t, const char *path, bool values,
                       .series = series,
                       .value = value,
                       .mean = mean,
-                      .values = values};
+                      .look = look};
     bool ok = chart_write(&c, path, diag);
     free(groups);
     free(series);
@@ -215,5 +215,5 @@ compare_report(const struct compare *t, const struct compare_show *show, FILE *f
         if (show->energy)
             compare_report_energy(t, f);
     }
-    return !show->chart || compare_report_chart(t, show->chart, show->values, diag);
+    return !show->chart || compare_report_chart(t, show->chart, &show->look, diag);
 }

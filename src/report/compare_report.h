@@ -5,6 +5,7 @@
 
 #include "base/diag.h"
 #include "experiments/compare.h"
+#include "report/chart.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ struct compare {
 struct compare_show {
     bool json, best, energy;
     const char *chart; /* a file for it; NULL: none */
-    bool values;       /* on its bars */
+    struct chart_look look;
 };
 /* False and a diagnostic: no chart could be drawn. */
 bool compare_report(const struct compare *t, const struct compare_show *show, FILE *f,
@@ -35,7 +36,7 @@ void compare_report_best(const struct compare *t, FILE *f);
 void compare_report_energy(const struct compare *t, FILE *f);
 json_t *compare_report_json(const struct compare *t, bool energy);
 /* Bars of the speed-ups; of several subjects their geometric mean behind them. */
-bool compare_report_chart(const struct compare *t, const char *path, bool values,
-                          struct diag_sink *diag);
+bool compare_report_chart(const struct compare *t, const char *path,
+                          const struct chart_look *look, struct diag_sink *diag);
 
 #endif

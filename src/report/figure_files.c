@@ -35,7 +35,7 @@ write_to(const char *path, const struct strbuf *b, struct diag_sink *diag)
 
 bool
 figure_files_write(const struct figure *f, const char *folder, const char *name,
-                   const char *format, bool values, struct strbuf *wrote,
+                   const char *format, const struct chart_look *look, struct strbuf *wrote,
                    struct diag_sink *diag)
 {
     struct strbuf csv = {0};
@@ -48,7 +48,7 @@ figure_files_write(const struct figure *f, const char *folder, const char *name,
     for (size_t m = 0; ok && m < f->e->nmetric; m++) {
         const char *metric = f->e->nmetric > 1 ? f->e->metric[m].name : "";
         path = figure_files_path(folder, name, metric, format);
-        ok = figure_chart(f, m, path, values, diag);
+        ok = figure_chart(f, m, path, look, diag);
         if (ok)
             strbuf_printf(wrote, ", %s", path);
         free(path);
@@ -95,7 +95,7 @@ write_files(const struct figure *f, const char *name, const char *path,
     struct strbuf csv = {0}, some = {0};
     char *kept = NULL;
     bool ok = !to->folder || figure_files_write(f, to->folder, name, to->format,
-                                                to->values, &some, diag);
+                                                &to->look, &some, diag);
     if (some.n)
         strbuf_printf(wrote, "wrote %s\n", some.s);
     bool keeps = to->keep && figure_files_keep(f, name, path, &kept, diag);

@@ -4,22 +4,24 @@
 #define ALLOT_REPORT_FIGURE_FILES_H
 
 #include "experiments/figure.h"
+#include "report/chart.h"
 
 /* A file of a figure: FOLDER/001-fig2.13[-METRIC].ENDING; `name` is an experiment's, or the
  * path of its file, of which only the stem counts. malloc'd. */
 char *figure_files_path(const char *folder, const char *name, const char *metric,
                         const char *ending);
-/* Values as CSV, and a chart of each metric ("svg", "pdf", "png" or "txt"; values: on its
- * bars). `wrote` gets the names, with commas between. False and a diagnostic. */
+/* Values as CSV, and a chart of each metric ("svg", "pdf", "png" or "txt"; look:
+ * chart.h). `wrote` gets the names, with commas between. False and a diagnostic. */
 bool figure_files_write(const struct figure *f, const char *folder, const char *name,
-                        const char *format, bool values, struct strbuf *wrote,
+                        const char *format, const struct chart_look *look,
+                        struct strbuf *wrote,
                         struct diag_sink *diag);
 
 /* What is made of a figure beside its text. */
 struct figure_files {
     const char *folder; /* for CSV and charts of this format; NULL: none */
     const char *format;
-    bool values;     /* on the charts' bars */
+    struct chart_look look;
     bool markdown;   /* the text is */
     bool spaced;     /* others follow: a blank line behind the text */
     bool keep;       /* our values are kept beside the experiment */

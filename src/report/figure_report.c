@@ -466,21 +466,24 @@ chart_columns_free(struct chart_columns *c)
     arena_free(&c->mem);
 }
 
-/* Do positive numbers grow by one factor (1, 2, 4, 8)? Then the axis is logarithmic. */
+/* Do positive numbers grow by one factor, and over more than a decade and a half (1, 2, 4 ...
+ * 64)? Then the axis is logarithmic. Over less a linear axis shows the distances, and its
+ * labels have room. */
 static bool
 geometric(const double *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (x[i] <= 0 || (i && fabs(x[i] / x[i - 1] / (x[1] / x[0]) - 1) > 0.01))
             return false;
-    return n > 2;
+    return n > 2 && x[n - 1] > 31 * x[0];
 }
 
 /* The series are values of a swept parameter: a line for each row and each text that the
  * series share, over the parameter. */
 static bool
 chart_of_sweep(const struct figure *f, size_t m, const struct chart_columns *s,
-               const char *path, const char *ylabel, struct diag_sink *diag)
+               const char *path, const char *ylabel, const struct chart_look *look,
+               struct diag_sink *diag)
 {
     const struct experiment *e = f->e;
     size_t most = s->n * e->nrow, lines = 0, points = 0;
@@ -542,6 +545,7 @@ chart_of_sweep(const struct figure *f, size_t m, const struct chart_columns *s,
                       .value = value,
                       .x = sorted,
                       .log_x = geometric(sorted, points),
+                      .look = look,
                       .style = style,
                       .below_zero = exp_as_below_zero(e->metric[m].as)};
     bool ok = chart_write(&c, path, diag);
@@ -559,7 +563,8 @@ chart_of_sweep(const struct figure *f, size_t m, const struct chart_columns *s,
 }
 
 bool
-figure_chart(const struct figure *f, size_t m, const char *path, bool values,
+figure_chart(const struct figure *f, size_t m, const char *path,
+             const struct chart_look *look,
              struct diag_sink *diag)
 {
     const struct experiment *e = f->e;
@@ -568,7 +573,7 @@ figure_chart(const struct figure *f, size_t m, const char *path, bool values,
     const char *ylabel = arena_printf(&s.mem, "%s%s%s", e->metric[m].label,
                                       *e->metric[m].unit ? ", " : "", e->metric[m].unit);
     if (figure_swept(f, m)) {
-        bool drawn = chart_of_sweep(f, m, &s, path, ylabel, diag);
+        bool drawn = chart_of_sweep(f, m, &s, path, ylabel, look, diag);
         chart_columns_free(&s);
         return drawn;
     }
@@ -594,7 +599,7 @@ figure_chart(const struct figure *f, size_t m, const char *path, bool values,
                       .series = s.label,
                       .value = value,
                       .style = s.style,
-                      .values = values,
+                      .look = look,
                       .below_zero = exp_as_below_zero(e->metric[m].as)};
     if (sweep_numbers(groups, e->nrow, false, x)) {
         c.kind = CHART_LINES; /* a parameter is swept */

@@ -3,6 +3,7 @@
 #define ALLOT_REPORT_FIGURE_REPORT_H
 
 #include "experiments/figure.h"
+#include "report/chart.h"
 
 /* Title, a table a metric with our values beside the paper's, verdict, checks. Markdown
  * if `markdown`. False and diagnostics if a check cannot be understood. */
@@ -20,8 +21,8 @@ void figure_csv(const struct figure *f, struct strbuf *out);
  * struct exp_series)? */
 bool figure_swept(const struct figure *f, size_t metric);
 /* One metric, ours beside the paper's: bars and their geometric mean, or lines where the
- * series or the rows sweep a number. values: they are written on the bars. */
-bool figure_chart(const struct figure *f, size_t metric, const char *path, bool values,
+ * series or the rows sweep a number. look: chart.h. */
+bool figure_chart(const struct figure *f, size_t metric, const char *path, const struct chart_look *look,
                   struct diag_sink *diag);
 /* Whether the series has anything to show for this metric (a baseline compared with
  * itself has not). */

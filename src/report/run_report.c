@@ -11,6 +11,7 @@
 #include "stats/stats.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,9 +54,65 @@ chosen(struct store *s, const struct store_filter *filter, size_t *n)
     return NULL;
 }
 
+/* What was chosen for a run: the small input, settings, passes, parameters, blanks between. */
+static char *
+choices(const json_t *run)
+{
+    struct strbuf b = {0};
+    if (json_is_true(json_object_get(run, "quick")))
+        strbuf_addz(&b, "quick");
+    joined(run, "settings", &b);
+    if (*text(run, "passes"))
+        strbuf_printf(&b, "%spasses=%s", b.n ? " " : "", text(run, "passes"));
+    joined(run, "params", &b);
+    return strbuf_take(&b);
+}
+
+/* Is the word of n characters one of the words of a text? */
+static bool
+has_word(const char *words, const char *word, size_t n)
+{
+    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strcspn(at, " ") == n && !strncmp(at, word, n))
+            return true;
+    return false;
+}
+
+/* The words of `words` that all of the n texts have, or those that they do not. */
+static char *
+words_in_all(const char *words, char *const *texts, size_t n, bool in_all)
+{
+    struct strbuf b = {0};
+    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ') {
+        size_t len = strcspn(at, " "), k = 0;
+        while (k < n && has_word(texts[k], at, len))
+            k++;
+        if (len && (k == n) == in_all)
+            strbuf_printf(&b, "%s%.*s", b.n ? " " : "", (int)len, at);
+    }
+    return strbuf_take(&b);
+}
+
+static void
+list_row(struct table *t, int64_t id, const json_t *run, const char *settings)
+{
+    char b[32];
+    table_cell(t, "%lld", (long long)id);
+    table_cell(t, "%s", text(run, "state"));
+    table_cell(t, "%s", text(run, "workload"));
+    table_cell(t, "%s", text(run, "machine"));
+    table_cell(t, "%s", settings);
+    table_cell(t, "%zu", json_array_size(json_object_get(run, "launches")));
+    table_cell(t, "%s", table_thousands(b, total_cycles(run)));
+    const char *at = text(run, "started"); /* 2026-11-28T17:36:53Z: month to minute */
+    table_cell(t, "%.11s", strlen(at) > 16 ? at + 5 : at);
+}
+
+/* At most 100 columns: settings that all runs have stand once, below; what is left is wrapped. */
 bool
 run_report_list(struct store *s, const struct store_filter *filter, FILE *out)
 {
+    enum { WIDE = 100, SETTINGS = 4 };
     size_t n;
     int64_t *ids = chosen(s, filter, &n);
     if (!ids)
@@ -63,30 +120,36 @@ run_report_list(struct store *s, const struct store_filter *filter, FILE *out)
     struct table *t =
         table_new(8, (const char *const[]){"run", "state", "workload", "machine",
                                            "settings", "launches", "cycles", "started"});
+    json_t **run = xcalloc(n + 1, sizeof *run);
+    char **chosen_for = xcalloc(n + 1, sizeof *chosen_for);
     for (size_t i = 0; i < n; i++) {
-        json_t *o = store_run(s, ids[i]);
-        struct strbuf set = {0};
-        char b[32];
-        joined(o, "settings", &set);
-        if (*text(o, "passes"))
-            strbuf_printf(&set, "%spasses %s", set.n ? " " : "", text(o, "passes"));
-        joined(o, "params", &set);
-        table_cell(t, "%lld", (long long)ids[i]);
-        table_cell(t, "%s", text(o, "state"));
-        table_cell(t, "%s%s", text(o, "workload"),
-                   json_is_true(json_object_get(o, "quick")) ? " (quick)" : "");
-        table_cell(t, "%s", text(o, "machine"));
-        table_cell(t, "%s", set.s ? set.s : "");
-        table_cell(t, "%zu", json_array_size(json_object_get(o, "launches")));
-        table_cell(t, "%s", table_thousands(b, total_cycles(o)));
-        table_cell(t, "%s", text(o, "started"));
-        strbuf_free(&set);
-        json_decref(o);
+        run[i] = store_run(s, ids[i]);
+        chosen_for[i] = choices(run[i]);
     }
+    for (size_t i = 0; i < n; i++) {
+        char *own = words_in_all(chosen_for[i], chosen_for, n, n == 1);
+        list_row(t, ids[i], run[i], own ? own : "");
+        free(own);
+    }
+    table_wrap(t, SETTINGS, WIDE);
     if (n)
         table_show(t, out);
     else
         fprintf(out, "no runs in %s\n", store_path(s));
+    char *common = n > 1 ? words_in_all(chosen_for[0], chosen_for, n, true) : NULL;
+    if (common && *common) {
+        struct strbuf clean = {0};
+        strbuf_visible(&clean, common, 10000);
+        fprintf(out, "\nall of them: %s\n", clean.s);
+        strbuf_free(&clean);
+    }
+    free(common);
+    for (size_t i = 0; i < n; i++) {
+        json_decref(run[i]);
+        free(chosen_for[i]);
+    }
+    free(run);
+    free(chosen_for);
     table_free(t);
     free(ids);
     return true;
@@ -278,11 +341,81 @@ kernel_sum(const json_t *run, const char *kernel, struct launch_stats *sum, size
     return *n > 0;
 }
 
+/* A counter in two runs, and how far it moved: the difference over the larger of the two. */
+struct moved {
+    struct allot_stat_info info;
+    uint64_t count[2];
+    double value[2], effect;
+    size_t row; /* of the counter: the order of equals */
+};
+
+static int
+by_effect(const void *a, const void *b)
+{
+    const struct moved *x = a, *y = b;
+    return x->effect != y->effect ? (x->effect < y->effect) - (x->effect > y->effect)
+                                  : (x->row > y->row) - (x->row < y->row);
+}
+
+static void
+moved_row(struct table *t, const struct moved *m)
+{
+    double va = m->value[0], vb = m->value[1];
+    table_cell(t, "%s", m->info.id);
+    if (m->info.derived) {
+        table_cell(t, "%.6g", va);
+        table_cell(t, "%.6g", vb);
+        table_cell(t, "%+.6g", vb - va);
+    } else {
+        table_cell(t, "%" PRIu64, m->count[0]);
+        table_cell(t, "%" PRIu64, m->count[1]);
+        table_cell(t, "%+" PRId64, (int64_t)(m->count[1] - m->count[0]));
+    }
+    if (va != 0)
+        table_cell(t, "%+.2f %%", 100 * (vb / va - 1));
+    else
+        table_cell(t, "new");
+}
+
+/* One line: cycles, and the cause of issue slots whose share moved most. */
+static void
+verdict(const struct launch_stats *a, const struct launch_stats *b, FILE *out)
+{
+    uint64_t cycles[2], slots[2], n[2];
+    stats_get(a, "cycles", &cycles[0], NULL);
+    stats_get(b, "cycles", &cycles[1], NULL);
+    if (!cycles[0] || !cycles[1])
+        return;
+    double change = 100 * ((double)cycles[1] / (double)cycles[0] - 1);
+    if (cycles[0] == cycles[1])
+        fprintf(out, "B takes as many cycles as A");
+    else
+        fprintf(out, "B takes %.2f %% %s cycles than A", fabs(change),
+                change < 0 ? "fewer" : "more");
+    stats_get(a, "issue_slots", &slots[0], NULL);
+    stats_get(b, "issue_slots", &slots[1], NULL);
+    const char *id, *word, *meaning, *most = NULL;
+    double share[2] = {0}, from = 0, to = 0;
+    for (size_t i = 0; slots[0] && slots[1] && allot_issue_cause(i, &id, &word, &meaning);
+         i++) {
+        stats_get(a, id, &n[0], NULL);
+        stats_get(b, id, &n[1], NULL);
+        for (int k = 0; k < 2; k++)
+            share[k] = 100 * (double)n[k] / (double)slots[k];
+        if (fabs(share[1] - share[0]) > fabs(to - from))
+            most = word, from = share[0], to = share[1];
+    }
+    if (most)
+        fprintf(out, "; of the issue slots, '%s' moved most: %.1f to %.1f %%", most, from,
+                to);
+    fprintf(out, "\n");
+}
+
 static void
 diff_kernel(const json_t *a, const json_t *b, const char *kernel, FILE *out)
 {
     struct launch_stats x, y;
-    size_t na, nb, moved = 0;
+    size_t na, nb;
     bool in_a = kernel_sum(a, kernel, &x, &na), in_b = kernel_sum(b, kernel, &y, &nb);
     struct strbuf name = {0};
     strbuf_visible(&name, kernel, MAX_FACT);
@@ -293,36 +426,28 @@ diff_kernel(const json_t *a, const json_t *b, const char *kernel, FILE *out)
     strbuf_free(&name);
     if (!in_a || !in_b)
         return;
+    verdict(&x, &y, out);
     struct table *t =
         table_new(5, (const char *const[]){"counter", "A", "B", "B - A", "B / A - 1"});
-    struct allot_stat_info info;
-    for (size_t i = 0; stats_info(i, &info); i++) {
-        uint64_t ca, cb;
-        double va, vb;
-        stats_get(&x, info.id, &ca, &va);
-        stats_get(&y, info.id, &cb, &vb);
-        if (va == vb && ca == cb)
-            continue;
-        moved++;
-        table_cell(t, "%s", info.id);
-        if (info.derived) {
-            table_cell(t, "%.6g", va);
-            table_cell(t, "%.6g", vb);
-            table_cell(t, "%+.6g", vb - va);
-        } else {
-            table_cell(t, "%" PRIu64, ca);
-            table_cell(t, "%" PRIu64, cb);
-            table_cell(t, "%+" PRId64, (int64_t)(cb - ca));
-        }
-        if (va != 0)
-            table_cell(t, "%+.2f %%", 100 * (vb / va - 1));
-        else
-            table_cell(t, "new");
+    VEC(struct moved) moved = {0};
+    struct moved one = {0};
+    for (; stats_info(one.row, &one.info); one.row++) {
+        stats_get(&x, one.info.id, &one.count[0], &one.value[0]);
+        stats_get(&y, one.info.id, &one.count[1], &one.value[1]);
+        double p = fabs(one.value[0]), q = fabs(one.value[1]);
+        one.effect = fabs(one.value[1] - one.value[0]) / (p > q ? p : q);
+        if (one.value[0] != one.value[1] || one.count[0] != one.count[1])
+            *vec_push(&moved) = one;
     }
-    if (moved)
+    if (moved.n)
+        qsort(moved.v, moved.n, sizeof *moved.v, by_effect);
+    for (size_t i = 0; i < moved.n; i++)
+        moved_row(t, &moved.v[i]);
+    if (moved.n)
         table_show(t, out);
     else
         fprintf(out, "every counter is the same\n");
+    vec_free(&moved);
     table_free(t);
 }
 

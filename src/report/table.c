@@ -11,6 +11,7 @@ struct table {
     size_t ncols;
     VEC(const char *) cells; /* header row first */
     VEC(size_t) rules;       /* row numbers a rule stands before */
+    size_t wrapped, wide;    /* table_wrap; wide 0: none */
 };
 
 enum { MAX_CELL = 512 };
@@ -79,6 +80,74 @@ print_rule(const struct table *t, const size_t *width, struct strbuf *out)
 }
 
 void
+table_wrap(struct table *t, size_t column, size_t width)
+{
+    t->wrapped = column;
+    t->wide = width;
+}
+
+/* The wrapped column's width, so that all have room. */
+static void
+wrap_width(const struct table *t, size_t *width)
+{
+    enum { LEAST = 20, GAP = 2 };
+    size_t all = GAP * (t->ncols - 1), *own = &width[t->wrapped];
+    for (size_t c = 0; c < t->ncols; c++)
+        all += width[c];
+    size_t over = t->wide && all > t->wide ? all - t->wide : 0;
+    if (over && *own > LEAST)
+        *own = *own > LEAST + over ? *own - over : LEAST;
+}
+
+/* Characters of the first line of a text in so many columns, and where the next begins. */
+static size_t
+wrap_line(const char *s, size_t width, const char **next)
+{
+    size_t n = strlen(s), at = width;
+    *next = s + n;
+    if (n <= width)
+        return n;
+    while (at && s[at] != ' ')
+        at--;
+    if (at)
+        return *next = s + at + 1, at;
+    for (at = width; at && !strchr(".:=,", s[at - 1]); at--)
+        ;
+    at = at ? at : width;
+    *next = s + at;
+    return at;
+}
+
+/* A row; what its wrapped cell has no room for follows on lines of its own. */
+static void
+print_row(const struct table *t, size_t row, const size_t *width, const bool *right,
+          struct strbuf *out)
+{
+    const char *const *cell = &t->cells.v[row * t->ncols], *rest = "";
+    for (size_t c = 0; c < t->ncols; c++) {
+        const char *s = cell[c], *next;
+        size_t n = strlen(s);
+        if (t->wide && c == t->wrapped) {
+            n = wrap_line(s, width[c], &next);
+            rest = next;
+        }
+        if (c + 1 == t->ncols && !right[c])
+            strbuf_printf(out, "%.*s", (int)n, s);
+        else
+            strbuf_printf(out, right[c] ? "%*.*s" : "%-*.*s", (int)width[c], (int)n, s);
+        strbuf_addz(out, c + 1 < t->ncols ? "  " : "\n");
+    }
+    size_t left = 0;
+    for (size_t c = 0; c < t->wrapped; c++)
+        left += width[c] + 2;
+    while (*rest) {
+        const char *line = rest;
+        size_t n = wrap_line(line, width[t->wrapped], &rest);
+        strbuf_printf(out, "%*s%.*s\n", (int)left, "", (int)n, line);
+    }
+}
+
+void
 table_print(const struct table *t, struct strbuf *out)
 {
     size_t rows = t->cells.n / t->ncols;
@@ -94,20 +163,14 @@ table_print(const struct table *t, struct strbuf *out)
                 right[c] = false;
         }
     }
+    wrap_width(t, width);
     size_t rule = 0;
     for (size_t r = 0; r < rows; r++) {
         while (rule < t->rules.n && t->rules.v[rule] <= r) {
             if (t->rules.v[rule++] == r)
                 print_rule(t, width, out);
         }
-        for (size_t c = 0; c < t->ncols; c++) {
-            const char *s = t->cells.v[r * t->ncols + c];
-            if (c + 1 == t->ncols && !right[c])
-                strbuf_addz(out, s);
-            else
-                strbuf_printf(out, right[c] ? "%*s" : "%-*s", (int)width[c], s);
-            strbuf_addz(out, c + 1 < t->ncols ? "  " : "\n");
-        }
+        print_row(t, r, width, right, out);
         if (r == 0)
             print_rule(t, width, out);
     }

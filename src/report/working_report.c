@@ -205,7 +205,8 @@ one(const json_t *o, const struct working_show *w, FILE *f, struct diag_sink *di
 {
     if (w->chart) {
         struct arena mem = {0};
-        const struct chart c = ratio_chart(o, &mem);
+        struct chart c = ratio_chart(o, &mem);
+        c.look = &w->look;
         bool drawn = chart_write(&c, w->chart, diag);
         arena_free(&mem);
         if (!drawn)

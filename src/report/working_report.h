@@ -3,6 +3,7 @@
 #define ALLOT_REPORT_WORKING_REPORT_H
 
 #include "base/diag.h"
+#include "report/chart.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@ struct working_show {
     uint64_t nth;       /* which launch of each kernel they are */
     const char *kernel; /* this one alone; NULL: all */
     const char *chart;  /* file of the contention ratio; NULL: none */
+    struct chart_look look;
     const char *out;    /* file of the schedule; NULL: f, unless `json` holds it */
     bool schedule, json, csv;
 };

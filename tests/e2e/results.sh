@@ -74,6 +74,13 @@ has out "sm.scheduler=gto"
 is "differing settings" "$(grep -Ec '^sm.scheduler +lrr +gto' out)" 1
 lacks out "dram.tRCD"
 has out "idle_cycles"
+has out "B takes "
+has out " cycles than A; of the issue slots, '"
+is "by effect" "$(awk '/^counter/ { on = 1; getline; next } on && $5 ~ /^[+-][0-9.]+$/ { v = $5 < 0 ? -$5 / 100 : $5 / (100 + $5)
+    if (n++ && v > last + 0.001) print; last = v }' out)" ""
+check "list" 0 "$allot" results list --db s.db
+is "list within 100 columns" "$(awk 'length($0) > 100' out)" ""
+has out "all of them: quick"
 check "no such run" 1 "$allot" results show 999 --db s.db
 check "no such command" 2 "$allot" results shoe
 

@@ -213,7 +213,7 @@ every_kind_of_chart(void **state)
                               .x = x,
                               .style = i & 4 ? style : NULL,
                               .mean = kind <= CHART_STACK,
-                              .values = i & 4,
+                              .look = &(const struct chart_look){.values = i & 4},
                               .log_x = i & 8 && kind >= CHART_LINES,
                               .log_y = i & 8 && kind >= CHART_LINES};
             size_t n;
@@ -408,6 +408,99 @@ chart_refuses_bad_names(void **state)
     diag_free(&d);
 }
 
+/* Each word alone, words together, and what is none. */
+static void
+chart_styles_are_read(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "gray",           "size=",
+        "size=99x400",    "size=400x10001",
+        "size=400x300px", "font=a:3",
+        "font=a:1x",      "font=a;b",
+        "font=`x`",       "linear,,log",
+        "values=1",       "font=0123456789012345678901234567890123456789"};
+    struct diag_sink d = {0};
+    struct chart_look look = {0};
+    assert_true(chart_look_parse("", &look, &d));
+    assert_true(
+        chart_look_parse("grey,size=800x300,font=Times New Roman:14,log", &look, &d));
+    assert_true(look.grey && !look.hatch && !look.values && look.x == CHART_AXIS_LOG);
+    assert_true(look.width == 800 && look.height == 300 && look.points == 14);
+    assert_string_equal(look.font, "Times New Roman");
+    assert_true(chart_look_parse("hatch,values,linear,font=:9", &look, &d));
+    assert_true(look.hatch && look.values && look.x == CHART_AXIS_LINEAR);
+    assert_true(look.points == 9 && !*look.font);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct chart_look none = {0};
+        assert_false(chart_look_parse(wrong[i], &none, &d));
+        assert_int_equal(d.errors, i + 1);
+    }
+    diag_free(&d);
+}
+
+/* The drawing follows the style: its size, font, greys and patterns. */
+static void
+chart_styles_are_drawn(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/allot-style-XXXXXX", path[64];
+    struct diag_sink d = {0};
+    if (system("gnuplot --version >/dev/null 2>&1"))
+        skip();
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/c.svg", dir);
+    struct chart_look look = {0};
+    struct chart c = chart;
+    c.look = &look;
+    assert_true(chart_look_parse("size=512x333,font=Courier:9", &look, &d));
+    assert_true(chart_write(&c, path, &d));
+    char *svg = file_read(path, NULL);
+    assert_non_null(strstr(svg, "viewBox=\"0 0 512 333\""));
+    assert_non_null(strstr(svg, "Courier"));
+    assert_null(strstr(svg, "<pattern"));
+    free(svg);
+    assert_true(chart_look_parse("hatch,grey", &look, &d));
+    assert_true(chart_write(&c, path, &d));
+    svg = file_read(path, NULL);
+    assert_non_null(strstr(svg, "<pattern"));
+    for (int i = 0; i < CHART_COLOURS; i++) { /* no colour is left */
+        char rgb[32];
+        unsigned r, g, b;
+        sscanf(chart_colours[i], "#%2x%2x%2x", &r, &g, &b);
+        snprintf(rgb, sizeof rgb, "rgb(%3u, %3u, %3u)", r, g, b);
+        assert_true(!strstr(svg, rgb) || (r == g && g == b));
+    }
+    free(svg);
+    unlink(path);
+    assert_int_equal(rmdir(dir), 0);
+    diag_free(&d);
+}
+
+/* 40 columns: the wrapped cell breaks at blanks, then behind punctuation, then anywhere. */
+static void
+wrapped_column(void **state)
+{
+    (void)state;
+    struct table *t = table_new(3, (const char *const[]){"name", "words", "n"});
+    struct strbuf b = {0};
+    table_cell(t, "first-long-name");
+    table_cell(t,
+               "one two three four five six sm.register_alloc.a=12345678901234567890123");
+    table_cell(t, "1");
+    table_wrap(t, 1, 40);
+    table_print(t, &b);
+    assert_string_equal(b.s, "name             words                 n\n"
+                             "---------------  --------------------  -\n"
+                             "first-long-name  one two three four    1\n"
+                             "                 five six\n"
+                             "                 sm.register_alloc.a=\n"
+                             "                 12345678901234567890\n"
+                             "                 123\n");
+    strbuf_free(&b);
+    table_free(t);
+}
+
 int
 main(void)
 {
@@ -417,6 +510,9 @@ main(void)
         cmocka_unit_test(chart_holds_groups_and_series),
         cmocka_unit_test(chart_takes_texts_as_data),
         cmocka_unit_test(chart_refuses_bad_names),
+        cmocka_unit_test(chart_styles_are_read),
+        cmocka_unit_test(chart_styles_are_drawn),
+        cmocka_unit_test(wrapped_column),
         cmocka_unit_test(every_kind_of_chart),
         cmocka_unit_test(labels_that_sweep_a_number),
         cmocka_unit_test(comparisons),
