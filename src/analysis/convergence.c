@@ -130,9 +130,13 @@ follow(struct lanes *x, uint32_t b)
         const struct ptx_inst *in = &x->g->func->body.v[i];
         if (ptx_is_pseudo(in))
             continue;
+        const struct ptx_operand *m = uniform_members(in);
         x->differ = false;
+        if (m && m->kind == PTX_OPD_REG)
+            note_source(x, m->reg, false, false);
+        const bool masks_differ = x->differ;
         defuse_each(in, note_source, x);
-        x->write = !uniform_of_lanes(x->g->func, in, x->differ);
+        x->write = !uniform_of_lanes(x->g->func, in, x->differ, masks_differ);
         defuse_each(in, note_result, x);
     }
 }

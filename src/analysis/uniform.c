@@ -59,14 +59,23 @@ write_reg(void *user, int32_t reg, bool write, bool partial)
     }
 }
 
+const struct ptx_operand *
+uniform_members(const struct ptx_inst *in)
+{
+    const bool masked = ptx_ops[in->op].flags & PTX_CROSSLANE && in->mod[PTX_MG_SYNC] &&
+                        !in->mod[PTX_MG_ALIGNED];
+    return masked && in->nops ? &in->ops[in->nops - 1] : NULL;
+}
+
 /* A reduction over the block: all threads get one value, whatever theirs were. Of lanes: one
- * over the warp. */
+ * over the warp, or over each group of lanes that give the same member mask. */
 static bool
 reduces(const struct sweep *s, const struct ptx_inst *in)
 {
     if (!s->lanes)
         return ptx_inst_barrier(in) == 1;
     return in->op == PTX_OP_VOTEP || in->op == PTX_OP_VOTEB || in->op == PTX_OP_REDUX ||
+           in->op == PTX_OP_ACTIVEMASK ||
            (in->op == PTX_OP_SHFL && in->mod[PTX_MG_SHFL] == PTX_SHFL_IDX);
 }
 
@@ -110,8 +119,11 @@ source_level(struct sweep *s, const struct ptx_inst *in)
 {
     s->level = UNIFORM_GRID;
     if (reduces(s, in)) {
+        const struct ptx_operand *m = uniform_members(in);
         if (in->op == PTX_OP_SHFL) /* the lane that is read */
-            operand(s, &in->ops[in->nops - 3]);
+            operand(s, &in->ops[in->nops - (m ? 3 : 2)]);
+        if (m && s->lanes) /* lanes with another mask get another answer */
+            operand(s, m);
         if (in->guard >= 0)
             read_reg(s, in->guard, false, false);
         return s->level;
@@ -209,12 +221,13 @@ uniform_new(const struct cfg *g)
 }
 
 bool
-uniform_of_lanes(const struct ptx_func *f, const struct ptx_inst *in, bool differ)
+uniform_of_lanes(const struct ptx_func *f, const struct ptx_inst *in, bool differ,
+                 bool masks_differ)
 {
     const struct cfg g = {.func = f};
     struct sweep s = {.g = &g, .lanes = true};
     if (reduces(&s, in))
-        return in->op != PTX_OP_SHFL || !differ;
+        return in->op == PTX_OP_SHFL ? !differ : !masks_differ;
     for (unsigned i = 0; i < in->nops; i++)
         special(&s, &in->ops[i]);
     return !differ && s.level < UNIFORM_NOT && own_level(&s, in) < UNIFORM_NOT;

@@ -31,15 +31,19 @@ struct uniform {
 struct uniform *uniform_new(const struct cfg *g);
 void uniform_free(struct uniform *u);
 
+/* The member mask of an instruction between lanes of a warp; NULL: it has none. */
+const struct ptx_operand *uniform_members(const struct ptx_inst *in);
+
 /* Whether what `in` writes is the same in all lanes of a warp that are at it. differ: whether registers
- * that it reads may differ between them. */
-bool uniform_of_lanes(const struct ptx_func *f, const struct ptx_inst *in, bool differ);
+ * that it reads may differ between them; masks_differ: whether its member mask is one. */
+bool uniform_of_lanes(const struct ptx_func *f, const struct ptx_inst *in, bool differ,
+                      bool masks_differ);
 
 /* Bitset of the function's instructions: of each block where lanes of a warp may be apart, the
  * first and the last that exchange something between lanes (shfl, vote, match, redux, bar.warp).
  * Lanes may be apart between a branch on which they may differ and where its ways meet. ptxas
  * branches there (BRA.DIV, BRA.CONV; CUDA 13.0), to bring the lanes together. As it does, what
- * vote and shfl.idx deliver counts as the same in all lanes, what bar.red delivers does not, and
+ * vote and shfl.idx deliver to lanes with one member mask counts as the same, what bar.red delivers does not, and
  * lanes that have left the kernel are not missed. NULL: there are none. Cost: as uniform_new,
  * where the function has such instructions. */
 uint64_t *uniform_apart(const struct cfg *g, struct arena *mem);

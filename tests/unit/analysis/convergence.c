@@ -105,6 +105,16 @@ what_differs(void **state)
     same(TID "setp.eq.u32 %p3, %r1, 7; vote.sync.any.pred %p1, %p3, -1; @%p1 bra X;" ARM
              "X:" END,
          "0000000");
+    /* ... with one mask: each tile has its own answer */
+    same("mov.u32 %r1, %ctaid.x; setp.eq.u32 %p3, %r1, 7;"
+         "vote.sync.any.pred %p1, %p3, %r1; @%p1 bra X;" ARM "X:" END,
+         "0000000");
+    same(TID "shr.u32 %r2, %r1, 3; shl.b32 %r2, 255, %r2; setp.eq.u32 %p3, %r2, 7;"
+             "vote.sync.any.pred %p1, %p3, %r2; @%p1 bra X;" ARM "X:" END,
+         "000001010");
+    same("activemask.b32 %r1; setp.eq.u32 %p3, %r2, 7;"
+         "vote.sync.any.pred %p1, %p3, %r1; @%p1 bra X;" ARM "X:" END,
+         "0000000");
 }
 
 #define IF_PLACE(a, to) "setp.lt.u32 %P1, " a ", 5; @%P1 bra " to ";"
